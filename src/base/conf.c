@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <ini.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/conf.h"
+
+#define CONF_KEYS_MAX 64 /* keys in one table: one bit each in `seen` */
+
+struct reading {
+    const char *file;
+    FILE *stream;
+    int line; /* that inih was last given, from 1 */
+    const struct conf_key *keys;
+    size_t nkeys;
+    char *config;
+    conf_error_f *report;
+    void *arg;
+    unsigned long long seen;
+    int errors;
+};
+
+static void complain(struct reading *r, int line, const char *key,
+                     const char *what)
+{
+    struct errbuf err;
+
+    r->errors++;
+    if (line > 0)
+        errprintf(&err, "%s:%d: %s: %s", r->file, line, key, what);
+    else
+        errprintf(&err, "%s: %s", r->file, what);
+    if (r->report)
+        r->report(err.text, r->arg);
+}
+
+static const struct conf_key *find_key(struct reading *r, const char *name)
+{
+    for (size_t i = 0; i < r->nkeys; i++) {
+        if (strcasecmp(r->keys[i].name, name) == 0)
+            return &r->keys[i];
+    }
+    return NULL;
+}
+
+static const char *set_bool(bool *member, const char *value)
+{
+    static const char *const yes[] = {"yes", "true", "1", "on"};
+    static const char *const no[] = {"no", "false", "0", "off"};
+
+    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+        if (strcasecmp(value, yes[i]) == 0) {
+            *member = true;
+            return NULL;
+        }
+        if (strcasecmp(value, no[i]) == 0) {
+            *member = false;
+            return NULL;
+        }
+    }
+    return "not yes or no";
+}
+
+static const char *set_int(long *member, const struct conf_key *key,
+                           const char *value, struct errbuf *err)
+{
+    char *end;
+    long v;
+
+    errno = 0;
+    v = strtol(value, &end, 0);
+    if (end == value || *end != '\0' || errno == ERANGE)
+        return "not a whole number";
+    if (v < key->min || v > key->max) {
+        errprintf(err, "%ld is not between %ld and %ld", v, key->min, key->max);
+        return err->text;
+    }
+    *member = v;
+    return NULL;
+}
+
+static const char *set_string(char **member, const char *value)
+{
+    char *copy = strdup(value);
+
+    if (!copy)
+        return "out of memory";
+    free(*member);
+    *member = copy;
+    return NULL;
+}
+
+/* Returns what is wrong with the value, or NULL. */
+static const char *set_member(struct reading *r, const struct conf_key *key,
+                              const char *value, struct errbuf *err)
+{
+    void *member = r->config + key->offset;
+
+    switch (key->type) {
+    case CONF_BOOL:
+        return set_bool(member, value);
+    case CONF_INT:
+        return set_int(member, key, value, err);
+    case CONF_STRING:
+        return set_string(member, value);
+    }
+    return "key of unknown type";
+}
+
+/* Debian's inih tells its handler no line numbers, so we count the lines that
+ * it reads. */
+static char *next_line(char *buf, int size, void *arg)
+{
+    struct reading *r = arg;
+
+    r->line++;
+    return fgets(buf, size, r->stream);
+}
+
+static int handle(void *user, const char *section, const char *name,
+                  const char *value)
+{
+    struct reading *r = user;
+    int line = r->line;
+    const struct conf_key *key = find_key(r, name);
+    unsigned long long bit;
+    struct errbuf err;
+    const char *wrong;
+
+    if (section[0] != '\0') {
+        complain(r, line, name, "sections are not used in this file");
+        return 1;
+    }
+    if (!key) {
+        complain(r, line, name, "no such key");
+        return 1;
+    }
+    bit = 1ULL << (key - r->keys);
+    if (r->seen & bit) {
+        complain(r, line, name, "given twice");
+        return 1;
+    }
+    r->seen |= bit;
+    wrong = set_member(r, key, value, &err);
+    if (wrong)
+        complain(r, line, name, wrong);
+    return 1;
+}
+
+/* ini_parse_stream() returns the number of the first line without '='. */
+static int read_stream(struct reading *r)
+{
+    int bad_line = ini_parse_stream(next_line, r, handle, r);
+
+    if (bad_line > 0)
+        complain(r, bad_line, "syntax", "not of the form Key=Value");
+    if (r->errors > 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    return 0;
+}
+
+static int read_and_close(struct reading *r)
+{
+    int rc;
+
+    if (!r->stream) {
+        int saved_errno = errno;
+
+        complain(r, 0, NULL, strerror(errno));
+        errno = saved_errno;
+        return -1;
+    }
+    if (r->nkeys > CONF_KEYS_MAX) {
+        fclose(r->stream);
+        errno = E2BIG;
+        return -1;
+    }
+    rc = read_stream(r);
+    fclose(r->stream);
+    return rc;
+}
+
+int conf_parse(const char *name, const char *text, const struct conf_key *keys,
+               size_t nkeys, void *config, conf_error_f *report, void *arg)
+{
+    struct reading r = {.file = name,
+                        .keys = keys,
+                        .nkeys = nkeys,
+                        .config = config,
+                        .report = report,
+                        .arg = arg};
+
+    if (text[0] == '\0')
+        return 0; /* fmemopen() takes no empty buffer */
+    r.stream = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    return read_and_close(&r);
+}
+
+int conf_read(const char *path, const struct conf_key *keys, size_t nkeys,
+              void *config, conf_error_f *report, void *arg)
+{
+    struct reading r = {.file = path,
+                        .keys = keys,
+                        .nkeys = nkeys,
+                        .config = config,
+                        .report = report,
+                        .arg = arg};
+
+    r.stream = fopen(path, "re");
+    return read_and_close(&r);
+}
+
+void conf_free(const struct conf_key *keys, size_t nkeys, void *config)
+{
+    for (size_t i = 0; i < nkeys; i++) {
+        char **member = (char **)((char *)config + keys[i].offset);
+
+        if (keys[i].type != CONF_STRING)
+            continue;
+        free(*member);
+        *member = NULL;
+    }
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Typed configuration: `Key=Value` files read with inih.  The caller gives a
+ * table of the keys that exist; anything else in the file is an error that
+ * names file, line and key.  All errors of a file are found in one pass.
+ */
+#ifndef SF_BASE_CONF_H
+#define SF_BASE_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/errbuf.h"
+
+enum conf_type {
+    CONF_BOOL,   /* bool: yes no true false 1 0 */
+    CONF_INT,    /* long, between min and max; 0x for hexadecimal */
+    CONF_STRING, /* char *, allocated; conf_free() frees it */
+};
+
+struct conf_key {
+    const char *name; /* compared without case */
+    enum conf_type type;
+    size_t offset; /* of the member in the caller's struct */
+    long min, max; /* CONF_INT only */
+};
+
+/* Called once per error, with the complete text. */
+typedef void conf_error_f(const char *text, void *arg);
+
+/* Read `path` into *config by the table keys[nkeys].  What the file does not
+ * name keeps the value it has.  A key given twice is an error.
+ * Returns 0; or -1 with errno: EINVAL at least one error was reported through
+ * report (which may be NULL); ENOENT and others: the file could not be read
+ * (reported as well). */
+int conf_read(const char *path, const struct conf_key *keys, size_t nkeys,
+              void *config, conf_error_f *report, void *arg);
+
+/* As conf_read(), from memory; `name` stands for the file in messages. */
+int conf_parse(const char *name, const char *text, const struct conf_key *keys,
+               size_t nkeys, void *config, conf_error_f *report, void *arg);
+
+/* Free the CONF_STRING members and set them to NULL. */
+void conf_free(const struct conf_key *keys, size_t nkeys, void *config);
+
+#endif

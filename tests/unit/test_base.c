@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The small tools of src/base.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/be.h"
+#include "base/conf.h"
+#include "base/errbuf.h"
+#include "base/mac.h"
+
+static void errprintf_fills_and_keeps_errno(void **state)
+{
+    struct errbuf err;
+
+    errno = ENOSPC;
+    assert_int_equal(errprintf(&err, "rail %d", 3), -1);
+    assert_string_equal(err.text, "rail 3");
+    assert_int_equal(errno, ENOSPC);
+    assert_int_equal(errprintf(NULL, "nobody listens"), -1);
+}
+
+static void be_round_trip_every_width(void **state)
+{
+    uint8_t buf[64];
+    char str[8];
+    struct be_writer w;
+    struct be_reader r;
+
+    be_writer_init(&w, buf, sizeof(buf));
+    be_put8(&w, 0x01);
+    be_put16(&w, 0x0203);
+    be_put32(&w, 0x04050607);
+    be_put64(&w, 0x08090a0b0c0d0e0fULL);
+    be_put_str(&w, "elan");
+    assert_false(w.bad);
+    for (int i = 0; i < 15; i++)
+        assert_int_equal(buf[i], i + 1);
+    be_reader_init(&r, buf, w.len);
+    assert_int_equal(be_get8(&r), 0x01);
+    assert_int_equal(be_get16(&r), 0x0203);
+    assert_int_equal(be_get32(&r), 0x04050607);
+    assert_true(be_get64(&r) == 0x08090a0b0c0d0e0fULL);
+    be_get_str(&r, str, sizeof(str));
+    assert_string_equal(str, "elan");
+    assert_true(be_reader_done(&r));
+}
+
+static void be_reader_is_sticky_past_the_end(void **state)
+{
+    const uint8_t buf[3] = {1, 2, 3};
+    struct be_reader r;
+
+    be_reader_init(&r, buf, sizeof(buf));
+    assert_int_equal(be_get32(&r), 0);
+    assert_true(r.bad);
+    assert_int_equal(be_get8(&r), 0);
+    assert_null(be_get_bytes(&r, 1));
+}
+
+static void be_writer_never_passes_its_end(void **state)
+{
+    uint8_t buf[4] = {0, 0, 0, 0xee};
+    struct be_writer w;
+
+    be_writer_init(&w, buf, 3);
+    be_put16(&w, 1);
+    be_put16(&w, 2);
+    assert_true(w.bad);
+    be_put8(&w, 9);
+    assert_int_equal(buf[3], 0xee);
+    assert_int_equal(w.len, 2);
+}
+
+static void be_string_too_long_or_with_nul_is_bad(void **state)
+{
+    const uint8_t longer[] = {0, 4, 'a', 'b', 'c', 'd'};
+    const uint8_t nul[] = {0, 3, 'a', 0, 'c'};
+    char str[4];
+    struct be_reader r;
+
+    be_reader_init(&r, longer, sizeof(longer));
+    be_get_str(&r, str, sizeof(str));
+    assert_true(r.bad);
+    be_reader_init(&r, nul, sizeof(nul));
+    be_get_str(&r, str, sizeof(str));
+    assert_true(r.bad);
+}
+
+/* RFC 4231, test case 2. */
+static void mac_matches_rfc4231(void **state)
+{
+    static const uint8_t want[MAC_SIZE] = {
+        0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e, 0x6a, 0x04, 0x24,
+        0x26, 0x08, 0x95, 0x75, 0xc7, 0x5a, 0x00, 0x3f, 0x08, 0x9d, 0x27,
+        0x39, 0x83, 0x9d, 0xec, 0x58, 0xb9, 0x64, 0xec, 0x38, 0x43};
+    const struct mac_part parts[] = {{"what do ya want ", 16},
+                                     {"for nothing?", 12}};
+    uint8_t got[MAC_SIZE];
+
+    assert_int_equal(mac_sign(got, "Jefe", 4, parts, 2), 0);
+    assert_memory_equal(got, want, MAC_SIZE);
+    assert_true(mac_equal(got, want, MAC_SIZE));
+    got[31] ^= 1;
+    assert_false(mac_equal(got, want, MAC_SIZE));
+}
+
+struct site {
+    bool on;
+    long rails;
+    char *name;
+};
+
+static const struct conf_key site_keys[] = {
+    {"On", CONF_BOOL, offsetof(struct site, on), 0, 0},
+    {"Rails", CONF_INT, offsetof(struct site, rails), 1, 8},
+    {"Name", CONF_STRING, offsetof(struct site, name), 0, 0},
+};
+#define N_SITE_KEYS (sizeof(site_keys) / sizeof(site_keys[0]))
+
+struct complaints {
+    int n;
+    char text[8][SF_ERRBUF_SIZE];
+};
+
+static void collect(const char *text, void *arg)
+{
+    struct complaints *c = arg;
+
+    assert_in_range(c->n, 0, 7);
+    strcpy(c->text[c->n++], text);
+}
+
+static void conf_reads_each_type(void **state)
+{
+    struct site site = {.rails = 1};
+    struct complaints c = {0};
+
+    assert_int_equal(conf_parse("f", "# site\non=yes\nRails=0x2\nName=a b\n",
+                                site_keys, N_SITE_KEYS, &site, collect, &c),
+                     0);
+    assert_true(site.on);
+    assert_int_equal(site.rails, 2);
+    assert_string_equal(site.name, "a b");
+    conf_free(site_keys, N_SITE_KEYS, &site);
+    assert_null(site.name);
+}
+
+static void conf_names_file_line_and_key_of_all_errors(void **state)
+{
+    struct site site = {.rails = 1};
+    struct complaints c = {0};
+
+    assert_int_equal(conf_parse("site.conf",
+                                "On=maybe\nRails=9\nColour=red\nRails=2\n",
+                                site_keys, N_SITE_KEYS, &site, collect, &c),
+                     -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(c.n, 4);
+    assert_string_equal(c.text[0], "site.conf:1: On: not yes or no");
+    assert_string_equal(c.text[1],
+                        "site.conf:2: Rails: 9 is not between 1 and 8");
+    assert_string_equal(c.text[2], "site.conf:3: Colour: no such key");
+    assert_string_equal(c.text[3], "site.conf:4: Rails: given twice");
+    conf_free(site_keys, N_SITE_KEYS, &site);
+}
+
+static void conf_missing_file_is_named(void **state)
+{
+    struct site site = {0};
+    struct complaints c = {0};
+
+    assert_int_equal(
+        conf_read("/nonexistent/f", site_keys, N_SITE_KEYS, &site, collect, &c),
+        -1);
+    assert_int_equal(errno, ENOENT);
+    assert_string_equal(c.text[0], "/nonexistent/f: No such file or directory");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errprintf_fills_and_keeps_errno),
+        cmocka_unit_test(be_round_trip_every_width),
+        cmocka_unit_test(be_reader_is_sticky_past_the_end),
+        cmocka_unit_test(be_writer_never_passes_its_end),
+        cmocka_unit_test(be_string_too_long_or_with_nul_is_bad),
+        cmocka_unit_test(mac_matches_rfc4231),
+        cmocka_unit_test(conf_reads_each_type),
+        cmocka_unit_test(conf_names_file_line_and_key_of_all_errors),
+        cmocka_unit_test(conf_missing_file_is_named),
+    };
+
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
