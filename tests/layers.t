@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The house rule of doc/architecture.md: a folder of src/ includes headers of
+# its own and of folders below it, never of one above or beside it.  And the
+# engines stay pure: no sockets, clocks, threads or Slurm headers.
+set -u
+top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
+cd "$top/src" || exit 99
+
+# folder: what it may include beside itself
+declare -A below=(
+    [base]=""
+    [slurmabi]="base"
+    [elan]="base"
+    [impi]="base"
+    [pmi]="base"
+    [libimpi]="base impi"
+    [impid]="base impi pmi"
+    [plugins/switch_elan]="base slurmabi elan"
+    [plugins/mpi_impi]="base slurmabi impi"
+)
+engines="elan impi pmi"
+# The named glue files that may do I/O inside an engine folder.
+glue='elan/program_|elan/holder|elan/libelan|elan/member|pmi/pmix_host'
+impure='sys/socket\.h|pthread\.h|<time\.h>|ev\.h|slurm/|poll\.h|syslog\.h'
+
+n=0
+check() { # description, offending lines
+    n=$((n + 1))
+    if [ -z "$2" ]; then
+        echo "ok $n - $1"
+    else
+        echo "not ok $n - $1"
+        sed 's/^/# /' <<<"$2"
+    fi
+}
+
+while IFS= read -r folder; do
+    if [ -z "${below[$folder]+set}" ]; then
+        check "$folder has a floor" "$folder: add it to tests/layers.t"
+        continue
+    fi
+    allowed="$folder ${below[$folder]}"
+    bad=$(grep -nE '^#include "[a-z_]+/' "$folder"/*.[ch] /dev/null |
+        while IFS= read -r line; do
+            header=$(sed 's/.*#include "\([^"]*\)".*/\1/' <<<"$line")
+            case " $allowed " in
+            *" $(dirname "$header") "*) ;;
+            *) echo "$line" ;;
+            esac
+        done)
+    check "$folder includes only what stands below it" "$bad"
+done < <(find . -name '*.[ch]' -printf '%h\n' | sed 's,^\./,,' | sort -u)
+
+for folder in $engines; do
+    bad=$(grep -nE "^#include <?\"?($impure)" "$folder"/*.[ch] /dev/null \
+        2>/dev/null | grep -vE "^($glue)")
+    check "$folder holds engines: no I/O, clock, threads, Slurm" "$bad"
+done
+echo "1..$n"
