@@ -16,4 +16,12 @@
 /* MUNGE: longest payload that is sealed.  munged refuses 1 MiB in all. */
 #define SF_SEAL_PAYLOAD_MAX (512 * 1024)
 
+/* impid and its processes (task_wire): longest text, NUL included; strings
+ * in one environment; payload of one frame from a process, and from impid
+ * (a world of 10^5 ranks is about 8 MB). */
+#define SF_TASK_TEXT_MAX 512
+#define SF_TASK_ENV_MAX 256
+#define SF_TASK_REQUEST_MAX 4096
+#define SF_TASK_REPLY_MAX (64 * 1024 * 1024)
+
 #endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Frames between impid and the processes of a step (doc/task-wire.md): codec
+ * only, no I/O.  Every frame is u32 type, u32 payload length, payload, all
+ * big-endian.  One connection carries one MPI program of one task.
+ *
+ *   process                                impid
+ *     HELLO   -------------------------->
+ *             <--------------------------   ENV (+ one fd for MPICH) or ERROR
+ *     JOIN    -------------------------->         only when nclients > 1
+ *             <--------------------------   WORLD (impi/world.h) or ERROR
+ *     ABORT   -------------------------->         MPI_Abort
+ *     FINISH  -------------------------->         MPI_Finalize
+ *             <--------------------------   FINISHED
+ *     EXITING -------------------------->         exit() without MPI_Finalize
+ *
+ * REGISTER comes on a connection of its own from the task before exec.
+ *
+ * Decoded strings are copied into the struct, NUL terminated.  Encoders
+ * write a whole frame, header included, and return its length; or -1 with
+ * errno EMSGSIZE when it does not fit.  Decoders take the payload of a frame
+ * and return 0; or -1 with errno EPROTO (malformed) or ENOMEM.
+ */
+#ifndef SF_IMPI_TASK_WIRE_H
+#define SF_IMPI_TASK_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/limits.h"
+
+#define TASK_WIRE_VERSION 1
+#define TASK_HEADER_SIZE 8
+
+enum task_frame_type {
+    TASK_HELLO = 1,    /* struct task_hello */
+    TASK_ENV = 2,      /* struct task_env */
+    TASK_ERROR = 3,    /* struct task_text: print it, exit(1) */
+    TASK_JOIN = 4,     /* struct task_join */
+    TASK_WORLD = 5,    /* impi_world_encode() */
+    TASK_FINISH = 6,   /* empty */
+    TASK_FINISHED = 7, /* empty */
+    TASK_ABORT = 8,    /* struct task_abort */
+    TASK_REGISTER = 9, /* struct task_register */
+    TASK_EXITING = 10, /* struct task_exiting */
+};
+
+/* The MPI library families; an IMPI client has one. */
+enum task_family {
+    TASK_FAMILY_NONE = 0, /* never said HELLO */
+    TASK_FAMILY_MPICH = 1,
+    TASK_FAMILY_OPENMPI = 2,
+};
+
+/* "MPICH", "Open MPI" or "no MPI"; never NULL. */
+const char *task_family_name(uint32_t family);
+
+struct task_hello {
+    uint32_t version; /* TASK_WIRE_VERSION */
+    uint32_t family;  /* enum task_family */
+    uint32_t rank;    /* in MPI_COMM_WORLD of the step: SLURM_PROCID */
+    uint32_t pid;     /* own pid, for messages only: impid asks the kernel */
+    char library[SF_TASK_TEXT_MAX]; /* MPI_Get_library_version, may be cut */
+};
+
+struct task_env {
+    uint32_t generation;  /* which MPI program of the tasks, from 0 */
+    uint32_t nclients;    /* 1: nothing to join */
+    uint32_t client;      /* own client number */
+    uint32_t native_rank; /* rank in the native MPI_COMM_WORLD */
+    uint32_t native_size;
+    uint32_t world_size;   /* ranks in all clients */
+    uint8_t host_addr[16]; /* listen here; IPv4 mapped as ::ffff:a.b.c.d */
+    uint16_t port_lo;      /* listen in this range; 0,0: any */
+    uint16_t port_hi;
+    uint32_t nenv;
+    char **env; /* nenv strings "NAME=value", then NULL */
+};
+
+struct task_join {
+    uint32_t pid;
+    uint8_t addr[16]; /* as host_addr */
+    uint16_t port;
+};
+
+struct task_abort {
+    int32_t code;
+    char text[SF_TASK_TEXT_MAX];
+};
+
+struct task_text {
+    char text[SF_TASK_TEXT_MAX];
+};
+
+struct task_register {
+    uint32_t rank;  /* SLURM_PROCID */
+    uint32_t local; /* SLURM_LOCALID */
+};
+
+struct task_exiting {
+    int32_t code; /* the argument of exit() */
+};
+
+/* One frame at the front of a stream; payload borrows from the buffer. */
+struct task_frame {
+    uint32_t type;
+    uint32_t len;
+    const uint8_t *payload;
+};
+
+/* Look at buf[0..len).  Returns the bytes of the whole frame; or -1 with
+ * errno EAGAIN (more bytes needed), EMSGSIZE (payload longer than max: the
+ * peer is broken, close).  Use SF_TASK_REQUEST_MAX for what a process sends
+ * and SF_TASK_REPLY_MAX for what impid sends. */
+ssize_t task_frame_parse(struct task_frame *frame, const void *buf, size_t len,
+                         size_t max);
+
+/* Frames without or with ready-made payload.  Returns the frame's length. */
+ssize_t task_frame_encode(void *buf, size_t size, uint32_t type,
+                          const void *payload, size_t len);
+
+ssize_t task_hello_encode(void *buf, size_t size, const struct task_hello *h);
+int task_hello_decode(struct task_hello *h, const void *payload, size_t len);
+
+/* Bytes that task_env_encode() needs for e. */
+size_t task_env_size(const struct task_env *e);
+ssize_t task_env_encode(void *buf, size_t size, const struct task_env *e);
+/* Allocates e->env; task_env_clear() frees it. */
+int task_env_decode(struct task_env *e, const void *payload, size_t len);
+void task_env_clear(struct task_env *e);
+
+ssize_t task_join_encode(void *buf, size_t size, const struct task_join *j);
+int task_join_decode(struct task_join *j, const void *payload, size_t len);
+
+ssize_t task_abort_encode(void *buf, size_t size, const struct task_abort *a);
+int task_abort_decode(struct task_abort *a, const void *payload, size_t len);
+
+/* TASK_ERROR */
+ssize_t task_error_encode(void *buf, size_t size, const char *text);
+int task_error_decode(struct task_text *t, const void *payload, size_t len);
+
+ssize_t task_register_encode(void *buf, size_t size,
+                             const struct task_register *r);
+int task_register_decode(struct task_register *r, const void *payload,
+                         size_t len);
+
+ssize_t task_exiting_encode(void *buf, size_t size,
+                            const struct task_exiting *x);
+int task_exiting_decode(struct task_exiting *x, const void *payload,
+                        size_t len);
+
+#endif
