@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Offsets of the members we read in Slurm's private records (x86-64 and
+ * other LP64 machines), one row per range of versions.  Internal to
+ * src/slurmabi; tests build fake records with it.
+ */
+#ifndef SF_SLURMABI_LAYOUT_H
+#define SF_SLURMABI_LAYOUT_H
+
+#include <stdint.h>
+
+struct slurmabi_layout {
+    uint32_t first, last; /* SLURM_VERSION_NUMBER, both inclusive */
+    struct {
+        uint16_t step_id, nnodes, ntasks, nodeid, node_tasks;
+        uint16_t het_job_id, het_job_offset, het_job_step_cnt,
+            het_job_task_offset;
+        uint16_t env, switch_job, uid, gid;
+        uint16_t size;
+    } stepd;
+    struct {
+        uint32_t magic;
+        uint16_t job_ptr, network, step_id;
+        uint16_t size;
+    } step;
+    struct {
+        uint32_t magic;
+        uint16_t het_job_id, het_job_offset, job_id, user_id;
+        uint16_t size;
+    } job;
+};
+
+/* The row for a version, or NULL. */
+const struct slurmabi_layout *slurmabi_layout_find(uint32_t version);
+
+/* The row of the Slurm this tree is built for (the loader refuses a plugin
+ * in any other), or NULL. */
+const struct slurmabi_layout *slurmabi_layout(void);
+
+#endif

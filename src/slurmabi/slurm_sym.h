@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Slurm's unpublished functions, types and plugin interfaces, declared by
+ * ourselves.  The plugins include this and <slurm/...>; nothing else in the
+ * tree knows any of it.
+ *
+ * Rules: only the `slurm_` aliases of libslurmfull are used.  They are
+ * undefined in our .so files and bound by the process that loads them.
+ * Source: symbols of Debian's slurm-wlm 22.05.8.
+ */
+#ifndef SF_SLURMABI_SLURM_SYM_H
+#define SF_SLURMABI_SLURM_SYM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurm_version.h>
+#include <slurm/spank.h> /* slurm_info(), slurm_error(), slurm_debug() ... */
+
+struct slurmabi_buf;   /* Slurm: buf_t */
+struct slurmabi_stepd; /* Slurm: stepd_step_rec_t, see slurmabi/stepd.h */
+struct slurmabi_step;  /* Slurm: step_record_t, see slurmabi/step.h */
+struct switch_jobinfo; /* ours: src/plugins/switch_elan */
+
+/* The configuration of the running daemon or command. */
+extern slurm_conf_t slurm_conf;
+
+/* Packing: a 32-bit length, then the bytes. */
+void slurm_packmem(void *data, uint32_t len, struct slurmabi_buf *buf);
+/* *data is Slurm's memory: slurmabi_free() it.  Returns SLURM_SUCCESS. */
+int slurm_unpackmem_xmalloc(char **data, uint32_t *len,
+                            struct slurmabi_buf *buf);
+
+void *slurm_xcalloc(size_t count, size_t size, bool clear, bool can_fail,
+                    const char *file, int line, const char *func);
+void slurm_xfree(void **item);
+char *slurm_xstrdup(const char *str);
+
+/* Lists of environment strings in Slurm's memory (char ***env of the hooks).
+ * slurm_setenvpf() and _overwrite() replace an existing variable. */
+int slurm_setenvpf(char ***env, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+char *slurm_getenvp(char **env, const char *name);
+void slurm_unsetenvp(char **env, const char *name);
+int slurm_env_array_overwrite(char ***env, const char *name, const char *value);
+
+bool slurm_running_in_slurmctld(void);
+bool slurm_running_in_slurmd(void);
+bool slurm_running_in_slurmstepd(void);
+
+/* Slurm's errno: the error code that a hook leaves behind. */
+void slurm_seterrno(int errnum);
+int slurm_get_errno(void);
+
+/* Adds a process to the step's container.  Only in slurmstepd: check the
+ * address before calling. */
+int proctrack_g_add(struct slurmabi_stepd *step, pid_t pid)
+    __attribute__((weak));
+
+/* Memory of Slurm's allocator.  Zeroed; NULL without memory. */
+#define slurmabi_calloc(count, size)                                           \
+    slurm_xcalloc((count), (size), true, true, __FILE__, __LINE__, __func__)
+#define slurmabi_free(ptr) slurm_xfree((void **)&(ptr))
+
+/* ---- mpi plugins ---------------------------------------------------------
+ * client: what srun tells a component.  step_layout is the merged one of all
+ * components; het_job_* are NO_VAL outside hetjobs. */
+struct slurmabi_mpi_client {
+    uint32_t het_job_id;
+    uint32_t het_job_task_offset;
+    slurm_step_id_t step_id;
+    slurm_step_layout_t *step_layout;
+};
+
+/* task: what slurmstepd tells a task.  Everything is global over the
+ * components but ltaskid and ltasks. */
+struct slurmabi_mpi_task {
+    void *client;
+    uint32_t gtaskid;
+    int ltaskid;
+    uint32_t ltasks;
+    uint32_t nnodes;
+    uint32_t nodeid;
+    uint32_t ntasks;
+    void *self; /* to 23.02 */
+    slurm_step_id_t step_id;
+};
+
+int mpi_p_client_fini(void *state);
+void *mpi_p_client_prelaunch(const struct slurmabi_mpi_client *client,
+                             char ***env);
+void *mpi_p_conf_get(void);
+void *mpi_p_conf_get_printable(void);
+void mpi_p_conf_options(void **options, int *count);
+void mpi_p_conf_set(void *table);
+int mpi_p_slurmstepd_prefork(const struct slurmabi_stepd *step, char ***env);
+int mpi_p_slurmstepd_task(const struct slurmabi_mpi_task *task, char ***env);
+
+/* ---- switch plugins: the 31 hooks of 22.05 are these and plugin_id ------- */
+int switch_p_libstate_save(char *dir);
+int switch_p_libstate_restore(char *dir, bool recover);
+int switch_p_alloc_jobinfo(struct switch_jobinfo **info, uint32_t job_id,
+                           uint32_t step_id);
+int switch_p_build_jobinfo(struct switch_jobinfo *info,
+                           slurm_step_layout_t *layout,
+                           struct slurmabi_step *step);
+int switch_p_duplicate_jobinfo(struct switch_jobinfo *src,
+                               struct switch_jobinfo **dst);
+void switch_p_free_jobinfo(struct switch_jobinfo *info);
+int switch_p_pack_jobinfo(struct switch_jobinfo *info, struct slurmabi_buf *buf,
+                          uint16_t protocol);
+int switch_p_unpack_jobinfo(struct switch_jobinfo **info,
+                            struct slurmabi_buf *buf, uint16_t protocol);
+int switch_p_get_jobinfo(struct switch_jobinfo *info, int key, void *data);
+int switch_p_job_preinit(struct slurmabi_stepd *step);
+int switch_p_job_init(struct slurmabi_stepd *step);
+int switch_p_job_suspend_test(struct switch_jobinfo *info);
+void switch_p_job_suspend_info_get(struct switch_jobinfo *info, void *out);
+void switch_p_job_suspend_info_pack(void *info, struct slurmabi_buf *buf,
+                                    uint16_t protocol);
+int switch_p_job_suspend_info_unpack(void **info, struct slurmabi_buf *buf,
+                                     uint16_t protocol);
+void switch_p_job_suspend_info_free(void *info);
+int switch_p_job_suspend(void *info, int max_wait);
+int switch_p_job_resume(void *info, int max_wait);
+int switch_p_job_fini(struct switch_jobinfo *info);
+int switch_p_job_postfini(struct slurmabi_stepd *step);
+int switch_p_job_attach(struct switch_jobinfo *info, char ***env,
+                        uint32_t nodeid, uint32_t procid, uint32_t nnodes,
+                        uint32_t nprocs, uint32_t rank);
+int switch_p_job_step_complete(struct switch_jobinfo *info, char *nodelist);
+int switch_p_job_step_allocated(struct switch_jobinfo *info, char *nodelist);
+int switch_p_libstate_clear(void);
+int switch_p_reconfig(void);
+int switch_p_job_step_pre_suspend(struct slurmabi_stepd *step);
+int switch_p_job_step_post_suspend(struct slurmabi_stepd *step);
+int switch_p_job_step_pre_resume(struct slurmabi_stepd *step);
+int switch_p_job_step_post_resume(struct slurmabi_stepd *step);
+void switch_p_job_complete(uint32_t job_id);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "slurmabi/layout.h"
+#include "slurmabi/step.h"
+
+static uint32_t get32(const void *record, uint16_t offset)
+{
+    uint32_t v;
+
+    memcpy(&v, (const char *)record + offset, sizeof(v));
+    return v;
+}
+
+static const void *get_pointer(const void *record, uint16_t offset)
+{
+    const void *v;
+
+    memcpy(&v, (const char *)record + offset, sizeof(v));
+    return v;
+}
+
+static const void *job_of(const struct slurmabi_step *step)
+{
+    return get_pointer(step, slurmabi_layout()->step.job_ptr);
+}
+
+slurm_step_id_t slurmabi_step_step_id(const struct slurmabi_step *step)
+{
+    slurm_step_id_t id;
+
+    memcpy(&id, (const char *)step + slurmabi_layout()->step.step_id,
+           sizeof(id));
+    return id;
+}
+
+const char *slurmabi_step_network(const struct slurmabi_step *step)
+{
+    return get_pointer(step, slurmabi_layout()->step.network);
+}
+
+uid_t slurmabi_step_uid(const struct slurmabi_step *step)
+{
+    return get32(job_of(step), slurmabi_layout()->job.user_id);
+}
+
+uint32_t slurmabi_step_het_job_id(const struct slurmabi_step *step)
+{
+    return get32(job_of(step), slurmabi_layout()->job.het_job_id);
+}
+
+uint32_t slurmabi_step_het_job_offset(const struct slurmabi_step *step)
+{
+    return get32(job_of(step), slurmabi_layout()->job.het_job_offset);
+}
+
+static int contradiction(struct errbuf *err, const char *member)
+{
+    errprintf(err,
+              "slurmctld's record of the step is not laid out as in Slurm "
+              "%s: %s",
+              SLURMABI_VERSION, member);
+    errno = EINVAL;
+    return -1;
+}
+
+int slurmabi_step_check(const struct slurmabi_step *step, uint32_t job_id,
+                        uint32_t step_id, struct errbuf *err)
+{
+    const struct slurmabi_layout *layout = slurmabi_layout();
+    slurm_step_id_t id;
+
+    if (!layout) {
+        errprintf(err, "no layout known for Slurm %s on this machine",
+                  SLURMABI_VERSION);
+        errno = ENOTSUP;
+        return -1;
+    }
+    if (!step || get32(step, 0) != layout->step.magic)
+        return contradiction(err, "magic of the step");
+    id = slurmabi_step_step_id(step);
+    if (id.job_id != job_id || id.step_id != step_id)
+        return contradiction(err, "step_id");
+    if (!job_of(step) || get32(job_of(step), 0) != layout->job.magic)
+        return contradiction(err, "magic of the job");
+    if (get32(job_of(step), layout->job.job_id) != job_id)
+        return contradiction(err, "job_id");
+    return 0;
+}

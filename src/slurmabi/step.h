@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reads slurmctld's record of a step (its step_record_t) and of the step's
+ * job: owner, component and the --network string are nowhere else.
+ */
+#ifndef SF_SLURMABI_STEP_H
+#define SF_SLURMABI_STEP_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/errbuf.h"
+#include "slurmabi/slurm_sym.h"
+
+/* Both magic numbers are right and the step id is the one that
+ * alloc_jobinfo() was given.  Returns 0, or -1 with errno ENOTSUP or EINVAL
+ * and a text.  The accessors below need a record that passed. */
+int slurmabi_step_check(const struct slurmabi_step *step, uint32_t job_id,
+                        uint32_t step_id, struct errbuf *err);
+
+slurm_step_id_t slurmabi_step_step_id(const struct slurmabi_step *step);
+/* What the user said with --network; borrowed; NULL when nothing. */
+const char *slurmabi_step_network(const struct slurmabi_step *step);
+/* Owner of the step's job. */
+uid_t slurmabi_step_uid(const struct slurmabi_step *step);
+/* Leader of the hetjob, 0 outside hetjobs; this job's place in it. */
+uint32_t slurmabi_step_het_job_id(const struct slurmabi_step *step);
+uint32_t slurmabi_step_het_job_offset(const struct slurmabi_step *step);
+
+#endif

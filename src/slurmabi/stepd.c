@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "slurmabi/layout.h"
+#include "slurmabi/stepd.h"
+
+static void get(void *dst, const struct slurmabi_stepd *step, uint16_t offset,
+                size_t len)
+{
+    memcpy(dst, (const char *)step + offset, len);
+}
+
+static uint32_t get32(const struct slurmabi_stepd *step, uint16_t offset)
+{
+    uint32_t v;
+
+    get(&v, step, offset, sizeof(v));
+    return v;
+}
+
+slurm_step_id_t slurmabi_stepd_step_id(const struct slurmabi_stepd *step)
+{
+    slurm_step_id_t id;
+
+    get(&id, step, slurmabi_layout()->stepd.step_id, sizeof(id));
+    return id;
+}
+
+uid_t slurmabi_stepd_uid(const struct slurmabi_stepd *step)
+{
+    return get32(step, slurmabi_layout()->stepd.uid);
+}
+
+gid_t slurmabi_stepd_gid(const struct slurmabi_stepd *step)
+{
+    return get32(step, slurmabi_layout()->stepd.gid);
+}
+
+uint32_t slurmabi_stepd_nnodes(const struct slurmabi_stepd *step)
+{
+    return get32(step, slurmabi_layout()->stepd.nnodes);
+}
+
+uint32_t slurmabi_stepd_ntasks(const struct slurmabi_stepd *step)
+{
+    return get32(step, slurmabi_layout()->stepd.ntasks);
+}
+
+uint32_t slurmabi_stepd_nodeid(const struct slurmabi_stepd *step)
+{
+    return get32(step, slurmabi_layout()->stepd.nodeid);
+}
+
+uint32_t slurmabi_stepd_node_tasks(const struct slurmabi_stepd *step)
+{
+    return get32(step, slurmabi_layout()->stepd.node_tasks);
+}
+
+uint32_t slurmabi_stepd_het_job_id(const struct slurmabi_stepd *step)
+{
+    return get32(step, slurmabi_layout()->stepd.het_job_id);
+}
+
+uint32_t slurmabi_stepd_het_job_offset(const struct slurmabi_stepd *step)
+{
+    return get32(step, slurmabi_layout()->stepd.het_job_offset);
+}
+
+uint32_t slurmabi_stepd_het_job_step_cnt(const struct slurmabi_stepd *step)
+{
+    return get32(step, slurmabi_layout()->stepd.het_job_step_cnt);
+}
+
+uint32_t slurmabi_stepd_het_job_task_offset(const struct slurmabi_stepd *step)
+{
+    return get32(step, slurmabi_layout()->stepd.het_job_task_offset);
+}
+
+char **slurmabi_stepd_env(const struct slurmabi_stepd *step)
+{
+    char **env;
+
+    get(&env, step, slurmabi_layout()->stepd.env, sizeof(env));
+    return env;
+}
+
+struct switch_jobinfo *
+slurmabi_stepd_switch_job(const struct slurmabi_stepd *step)
+{
+    dynamic_plugin_data_t *wrapped;
+
+    get(&wrapped, step, slurmabi_layout()->stepd.switch_job, sizeof(wrapped));
+    return wrapped ? wrapped->data : NULL;
+}
+
+static int contradiction(struct errbuf *err, const char *member, uint32_t v)
+{
+    errprintf(err,
+              "slurmstepd's record of the step is not laid out as in Slurm "
+              "%s: %s = %u",
+              SLURMABI_VERSION, member, v);
+    errno = EINVAL;
+    return -1;
+}
+
+int slurmabi_stepd_check(const struct slurmabi_stepd *step, struct errbuf *err)
+{
+    uint32_t nnodes, ntasks;
+
+    if (!slurmabi_layout()) {
+        errprintf(err, "no layout known for Slurm %s on this machine",
+                  SLURMABI_VERSION);
+        errno = ENOTSUP;
+        return -1;
+    }
+    if (!step)
+        return contradiction(err, "record", 0);
+    nnodes = slurmabi_stepd_nnodes(step);
+    ntasks = slurmabi_stepd_ntasks(step);
+    if (slurmabi_stepd_step_id(step).job_id == 0)
+        return contradiction(err, "job_id", 0);
+    if (nnodes == 0 || nnodes >= NO_VAL)
+        return contradiction(err, "nnodes", nnodes);
+    if (ntasks == 0 || ntasks >= NO_VAL)
+        return contradiction(err, "ntasks", ntasks);
+    if (slurmabi_stepd_nodeid(step) >= nnodes)
+        return contradiction(err, "nodeid", slurmabi_stepd_nodeid(step));
+    if (slurmabi_stepd_node_tasks(step) > ntasks)
+        return contradiction(err, "node_tasks",
+                             slurmabi_stepd_node_tasks(step));
+    return 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Slurm's private records, read from fakes laid out as the table says.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "slurmabi/layout.h"
+#include "slurmabi/step.h"
+#include "slurmabi/stepd.h"
+
+struct fakes {
+    char stepd[1024], step[1024], job[2048];
+    dynamic_plugin_data_t wrapped;
+    char *env[2];
+};
+
+static struct slurmabi_stepd *stepd_of(struct fakes *f)
+{
+    return (struct slurmabi_stepd *)f->stepd;
+}
+
+static struct slurmabi_step *step_of(struct fakes *f)
+{
+    return (struct slurmabi_step *)f->step;
+}
+
+static void put32(char *record, size_t offset, uint32_t v)
+{
+    memcpy(record + offset, &v, sizeof(v));
+}
+
+static void put_pointer(char *record, size_t offset, const void *p)
+{
+    memcpy(record + offset, &p, sizeof(p));
+}
+
+static void fill_stepd(struct fakes *f, const struct slurmabi_layout *l)
+{
+    slurm_step_id_t id = {.job_id = 77, .step_het_comp = NO_VAL, .step_id = 3};
+
+    memcpy(f->stepd + l->stepd.step_id, &id, sizeof(id));
+    put32(f->stepd, l->stepd.nnodes, 4);
+    put32(f->stepd, l->stepd.ntasks, 9);
+    put32(f->stepd, l->stepd.nodeid, 2);
+    put32(f->stepd, l->stepd.node_tasks, 3);
+    put32(f->stepd, l->stepd.het_job_id, 70);
+    put32(f->stepd, l->stepd.het_job_offset, 1);
+    put32(f->stepd, l->stepd.het_job_step_cnt, 2);
+    put32(f->stepd, l->stepd.het_job_task_offset, 5);
+    put32(f->stepd, l->stepd.uid, 1000);
+    put32(f->stepd, l->stepd.gid, 1001);
+    put_pointer(f->stepd, l->stepd.env, f->env);
+    f->wrapped.data = f;
+    put_pointer(f->stepd, l->stepd.switch_job, &f->wrapped);
+}
+
+static void fill_step(struct fakes *f, const struct slurmabi_layout *l)
+{
+    slurm_step_id_t id = {.job_id = 77, .step_het_comp = 1, .step_id = 3};
+
+    put32(f->step, 0, l->step.magic);
+    memcpy(f->step + l->step.step_id, &id, sizeof(id));
+    put_pointer(f->step, l->step.job_ptr, f->job);
+    put_pointer(f->step, l->step.network, "rails=2");
+    put32(f->job, 0, l->job.magic);
+    put32(f->job, l->job.job_id, 77);
+    put32(f->job, l->job.het_job_id, 76);
+    put32(f->job, l->job.het_job_offset, 1);
+    put32(f->job, l->job.user_id, 1000);
+}
+
+static int setup(void **state)
+{
+    struct fakes *f = calloc(1, sizeof(*f));
+
+    assert_non_null(slurmabi_layout());
+    fill_stepd(f, slurmabi_layout());
+    fill_step(f, slurmabi_layout());
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static void sl_28_versions_without_a_layout_are_refused(void **state)
+{
+    assert_non_null(slurmabi_layout_find(0x160508));
+    assert_null(slurmabi_layout_find(0x150800));
+    assert_null(slurmabi_layout_find(0x170b00));
+}
+
+static void stepd_members_come_from_their_places(void **state)
+{
+    struct fakes *f = *state;
+    struct slurmabi_stepd *s = stepd_of(f);
+
+    assert_int_equal(slurmabi_stepd_check(s, NULL), 0);
+    assert_int_equal(slurmabi_stepd_step_id(s).job_id, 77);
+    assert_int_equal(slurmabi_stepd_step_id(s).step_id, 3);
+    assert_int_equal(slurmabi_stepd_uid(s), 1000);
+    assert_int_equal(slurmabi_stepd_gid(s), 1001);
+    assert_int_equal(slurmabi_stepd_nnodes(s), 4);
+    assert_int_equal(slurmabi_stepd_ntasks(s), 9);
+    assert_int_equal(slurmabi_stepd_nodeid(s), 2);
+    assert_int_equal(slurmabi_stepd_node_tasks(s), 3);
+    assert_int_equal(slurmabi_stepd_het_job_id(s), 70);
+    assert_int_equal(slurmabi_stepd_het_job_offset(s), 1);
+    assert_int_equal(slurmabi_stepd_het_job_step_cnt(s), 2);
+    assert_int_equal(slurmabi_stepd_het_job_task_offset(s), 5);
+    assert_ptr_equal(slurmabi_stepd_env(s), f->env);
+    assert_ptr_equal(slurmabi_stepd_switch_job(s), f);
+}
+
+static void refuse_stepd(struct fakes *f, uint16_t offset, uint32_t v,
+                         const char *word)
+{
+    struct errbuf err;
+
+    fill_stepd(f, slurmabi_layout());
+    put32(f->stepd, offset, v);
+    assert_int_equal(slurmabi_stepd_check(stepd_of(f), &err), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_non_null(strstr(err.text, word));
+}
+
+static void stepd_record_that_contradicts_the_layout_is_refused(void **state)
+{
+    const struct slurmabi_layout *l = slurmabi_layout();
+    struct fakes *f = *state;
+
+    refuse_stepd(f, l->stepd.step_id, 0, "job_id");
+    refuse_stepd(f, l->stepd.nnodes, 0, "nnodes");
+    refuse_stepd(f, l->stepd.ntasks, NO_VAL, "ntasks");
+    refuse_stepd(f, l->stepd.nodeid, 4, "nodeid");
+    refuse_stepd(f, l->stepd.node_tasks, 10, "node_tasks");
+    assert_int_equal(slurmabi_stepd_check(NULL, NULL), -1);
+}
+
+static void stepd_without_switch_info_gives_null(void **state)
+{
+    struct fakes *f = *state;
+
+    put_pointer(f->stepd, slurmabi_layout()->stepd.switch_job, NULL);
+    assert_null(slurmabi_stepd_switch_job(stepd_of(f)));
+}
+
+static void step_members_come_from_their_places(void **state)
+{
+    struct slurmabi_step *s = step_of(*state);
+
+    assert_int_equal(slurmabi_step_check(s, 77, 3, NULL), 0);
+    assert_int_equal(slurmabi_step_step_id(s).step_het_comp, 1);
+    assert_string_equal(slurmabi_step_network(s), "rails=2");
+    assert_int_equal(slurmabi_step_uid(s), 1000);
+    assert_int_equal(slurmabi_step_het_job_id(s), 76);
+    assert_int_equal(slurmabi_step_het_job_offset(s), 1);
+}
+
+static void refuse_step(struct fakes *f, uint32_t job, uint32_t step,
+                        const char *word)
+{
+    struct errbuf err;
+
+    assert_int_equal(slurmabi_step_check(step_of(f), job, step, &err), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_non_null(strstr(err.text, word));
+}
+
+static void step_record_with_wrong_magic_or_id_is_refused(void **state)
+{
+    const struct slurmabi_layout *l = slurmabi_layout();
+    struct fakes *f = *state;
+
+    refuse_step(f, 78, 3, "step_id");
+    refuse_step(f, 77, 4, "step_id");
+    put32(f->job, l->job.job_id, 78);
+    refuse_step(f, 77, 3, "job_id");
+    put32(f->job, 0, 1);
+    refuse_step(f, 77, 3, "magic of the job");
+    put_pointer(f->step, l->step.job_ptr, NULL);
+    refuse_step(f, 77, 3, "magic of the job");
+    put32(f->step, 0, 1);
+    refuse_step(f, 77, 3, "magic of the step");
+    assert_int_equal(slurmabi_step_check(NULL, 77, 3, NULL), -1);
+}
+
+static void mpi_structs_have_slurms_sizes(void **state)
+{
+    assert_int_equal(sizeof(struct slurmabi_mpi_client), 32);
+    assert_int_equal(sizeof(struct slurmabi_mpi_task), 56);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(sl_28_versions_without_a_layout_are_refused),
+        TEST(stepd_members_come_from_their_places),
+        TEST(stepd_record_that_contradicts_the_layout_is_refused),
+        TEST(stepd_without_switch_info_gives_null),
+        TEST(step_members_come_from_their_places),
+        TEST(step_record_with_wrong_magic_or_id_is_refused),
+        TEST(mpi_structs_have_slurms_sizes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
