@@ -24,4 +24,20 @@
 #define SF_TASK_REQUEST_MAX 4096
 #define SF_TASK_REPLY_MAX (64 * 1024 * 1024)
 
+/* IMPI start-up.  32 clients is the width of client_mask (2.3.5). */
+#define SF_IMPI_CLIENTS_MAX 32
+#define SF_IMPI_HOSTS_MAX 65536
+#define SF_IMPI_PROCS_MAX 262144
+#define SF_IMPI_TAGUB_MIN 32767 /* section 3.9 */
+
+/* Agent frames: a frame, a rendezvous key, a blob, all that one rendezvous
+ * key collects, keys waiting at once, agents, text. */
+#define SF_AGENT_FRAME_MAX (64u * 1024 * 1024)
+#define SF_AGENT_KEY_MAX 256
+#define SF_AGENT_BLOB_MAX (32u * 1024 * 1024)
+#define SF_AGENT_KEYS_OPEN_MAX 4096
+#define SF_AGENTS_MAX 65536
+#define SF_AGENT_NODE_MAX 256
+#define SF_AGENT_TEXT_MAX SF_ERRBUF_SIZE
+
 #endif

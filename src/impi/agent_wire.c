@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "impi/agent_wire.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define EXIT_ENTRY_SIZE 8
+
+/* ---- encoding: one function per payload, found by table ---- */
+
+static void put_job(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add32(o, m->job.agent);
+    bytebuf_add32(o, m->job.agents);
+    bytebuf_add32(o, m->job.component);
+    bytebuf_add_str(o, m->job.node);
+}
+
+static void put_put(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add_str(o, m->put.key);
+    bytebuf_add32(o, m->put.index);
+    bytebuf_add32(o, m->put.expected);
+    bytebuf_add32(o, m->put.blob.len);
+    bytebuf_add(o, m->put.blob.data, m->put.blob.len);
+}
+
+static void put_got(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add_str(o, m->got.key);
+    bytebuf_add32(o, m->got.count);
+    bytebuf_add(o, m->got.packed.data, m->got.packed.len);
+}
+
+static void put_world(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add32(o, m->world.generation);
+    bytebuf_add32(o, m->world.nclients);
+}
+
+static void put_world_at(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add32(o, m->world_at.generation);
+    bytebuf_add16(o, m->world_at.port);
+}
+
+static void put_abort(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add32(o, (uint32_t)m->abort.code);
+    bytebuf_add32(o, (uint32_t)m->abort.rank);
+    bytebuf_add32(o, (uint32_t)m->abort.client);
+    bytebuf_add_str(o, m->abort.text);
+}
+
+static void put_kill(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add32(o, (uint32_t)m->abort.code);
+    bytebuf_add_str(o, m->abort.text);
+}
+
+static void put_exit(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add32(o, m->exit.count);
+    bytebuf_add(o, m->exit.packed.data, m->exit.packed.len);
+}
+
+static void put_text(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add_str(o, m->text);
+}
+
+static void put_nothing(struct bytebuf *o, const struct agent_msg *m)
+{
+}
+
+/* ---- decoding ---- */
+
+static void get_job(struct be_reader *r, struct agent_msg *m)
+{
+    m->job.agent = be_get32(r);
+    m->job.agents = be_get32(r);
+    m->job.component = be_get32(r);
+    be_get_str(r, m->job.node, sizeof(m->job.node));
+}
+
+static void get_put(struct be_reader *r, struct agent_msg *m)
+{
+    be_get_str(r, m->put.key, sizeof(m->put.key));
+    m->put.index = be_get32(r);
+    m->put.expected = be_get32(r);
+    m->put.blob.len = be_get32(r);
+    m->put.blob.data = be_get_bytes(r, m->put.blob.len);
+    r->bad |= m->put.blob.len > SF_AGENT_BLOB_MAX;
+}
+
+static void get_got(struct be_reader *r, struct agent_msg *m)
+{
+    struct agent_blob blob;
+    struct be_reader walk;
+    uint32_t seen = 0;
+
+    be_get_str(r, m->got.key, sizeof(m->got.key));
+    m->got.count = be_get32(r);
+    m->got.packed.len = (uint32_t)r->left;
+    m->got.packed.data = be_get_bytes(r, r->left);
+    if (r->bad)
+        return;
+    agent_blobs_init(&walk, &m->got);
+    while (seen < m->got.count && agent_blobs_next(&walk, &blob))
+        seen++;
+    r->bad |= seen != m->got.count || !be_reader_done(&walk);
+}
+
+static void get_world(struct be_reader *r, struct agent_msg *m)
+{
+    m->world.generation = be_get32(r);
+    m->world.nclients = be_get32(r);
+}
+
+static void get_world_at(struct be_reader *r, struct agent_msg *m)
+{
+    m->world_at.generation = be_get32(r);
+    m->world_at.port = be_get16(r);
+}
+
+static void get_abort(struct be_reader *r, struct agent_msg *m)
+{
+    m->abort.code = (int32_t)be_get32(r);
+    m->abort.rank = (int32_t)be_get32(r);
+    m->abort.client = (int32_t)be_get32(r);
+    be_get_str(r, m->abort.text, sizeof(m->abort.text));
+}
+
+static void get_kill(struct be_reader *r, struct agent_msg *m)
+{
+    m->abort.code = (int32_t)be_get32(r);
+    m->abort.rank = m->abort.client = -1;
+    be_get_str(r, m->abort.text, sizeof(m->abort.text));
+}
+
+static void get_exit(struct be_reader *r, struct agent_msg *m)
+{
+    m->exit.count = be_get32(r);
+    m->exit.packed.len = (uint32_t)r->left;
+    r->bad |= r->left != (uint64_t)m->exit.count * EXIT_ENTRY_SIZE;
+    m->exit.packed.data = be_get_bytes(r, r->left);
+}
+
+static void get_text(struct be_reader *r, struct agent_msg *m)
+{
+    be_get_str(r, m->text, sizeof(m->text));
+}
+
+static void get_nothing(struct be_reader *r, struct agent_msg *m)
+{
+}
+
+static const struct codec {
+    const char *name;
+    void (*put)(struct bytebuf *o, const struct agent_msg *m);
+    void (*get)(struct be_reader *r, struct agent_msg *m);
+} codecs[] = {
+    [AGENT_JOB] = {"JOB", put_job, get_job},
+    [AGENT_PUT] = {"PUT", put_put, get_put},
+    [AGENT_GOT] = {"GOT", put_got, get_got},
+    [AGENT_WORLD] = {"WORLD", put_world, get_world},
+    [AGENT_WORLD_AT] = {"WORLD_AT", put_world_at, get_world_at},
+    [AGENT_ABORT] = {"ABORT", put_abort, get_abort},
+    [AGENT_KILL] = {"KILL", put_kill, get_kill},
+    [AGENT_EXIT] = {"EXIT", put_exit, get_exit},
+    [AGENT_NOTE] = {"NOTE", put_text, get_text},
+    [AGENT_BYE] = {"BYE", put_nothing, get_nothing},
+    [AGENT_ERROR] = {"ERROR", put_text, get_text},
+};
+#define N_CODECS (sizeof(codecs) / sizeof(codecs[0]))
+
+int agent_msg_encode(struct bytebuf *out, const struct agent_msg *msg)
+{
+    struct bytebuf payload;
+
+    bytebuf_init(&payload, SF_AGENT_FRAME_MAX);
+    codecs[msg->type].put(&payload, msg);
+    out->bad |= payload.bad;
+    bytebuf_add32(out, msg->type);
+    bytebuf_add32(out, (uint32_t)bytebuf_len(&payload));
+    bytebuf_add(out, bytebuf_data(&payload), bytebuf_len(&payload));
+    bytebuf_free(&payload);
+    if (!out->bad)
+        return 0;
+    errno = ENOBUFS;
+    return -1;
+}
+
+ssize_t agent_msg_decode(struct agent_msg *msg, const void *buf, size_t len,
+                         struct errbuf *err)
+{
+    struct be_reader r;
+    uint32_t type, payload;
+
+    if (len < AGENT_HEADER_SIZE)
+        return 0;
+    be_reader_init(&r, buf, len);
+    type = be_get32(&r);
+    payload = be_get32(&r);
+    errno = EPROTO;
+    if (type >= N_CODECS || !codecs[type].get)
+        return errprintf(err, "unknown frame type %u", type);
+    if (payload > SF_AGENT_FRAME_MAX)
+        return errprintf(err, "%s frame of %u bytes", codecs[type].name,
+                         payload);
+    if (r.left < payload)
+        return 0;
+    be_reader_init(&r, r.pos, payload);
+    msg->type = type;
+    codecs[type].get(&r, msg);
+    if (!be_reader_done(&r)) {
+        errno = EPROTO;
+        return errprintf(err, "malformed %s frame", codecs[type].name);
+    }
+    return (ssize_t)(AGENT_HEADER_SIZE + payload);
+}
+
+void agent_blobs_init(struct be_reader *r, const struct agent_got *got)
+{
+    be_reader_init(r, got->packed.data, got->packed.len);
+}
+
+bool agent_blobs_next(struct be_reader *r, struct agent_blob *blob)
+{
+    if (!r->left)
+        return false;
+    blob->len = be_get32(r);
+    blob->data = be_get_bytes(r, blob->len);
+    return !r->bad;
+}
+
+void agent_blobs_add(struct bytebuf *packed, const void *data, uint32_t len)
+{
+    bytebuf_add32(packed, len);
+    bytebuf_add(packed, data, len);
+}
+
+void agent_exit_at(const struct agent_exit *e, uint32_t i, int32_t *rank,
+                   int32_t *status)
+{
+    const uint8_t *p = e->packed.data + (size_t)i * EXIT_ENTRY_SIZE;
+
+    *rank = (int32_t)be_load32(p);
+    *status = (int32_t)be_load32(p + 4);
+}
+
+void agent_exit_add(struct bytebuf *packed, int32_t rank, int32_t status)
+{
+    bytebuf_add32(packed, (uint32_t)rank);
+    bytebuf_add32(packed, (uint32_t)status);
+}

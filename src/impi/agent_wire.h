@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Frames between an agent (impid) and impi-server, after the channel opening
+ * (impi/chan_open.h, role "agent") has succeeded.  Every frame is
+ * {u32 type, u32 length of payload, payload}, big-endian; a str is a 16-bit
+ * length and that many bytes without NUL; a key is the same.  The formats are
+ * described in doc/rendezvous.md.
+ */
+#ifndef SF_IMPI_AGENT_WIRE_H
+#define SF_IMPI_AGENT_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/be.h"
+#include "base/bytebuf.h"
+#include "base/errbuf.h"
+
+#define AGENT_HEADER_SIZE 8
+
+enum agent_type {
+    AGENT_JOB = 1,      /* agent -> server, the first frame */
+    AGENT_PUT = 2,      /* agent -> server: contribute to a key */
+    AGENT_GOT = 3,      /* server -> agent: all contributions of a key */
+    AGENT_WORLD = 4,    /* agent -> server: open a generation's server */
+    AGENT_WORLD_AT = 5, /* server -> agent: its port */
+    AGENT_ABORT = 6,    /* agent -> server: the job must end */
+    AGENT_KILL = 7,     /* server -> agents: end your tasks */
+    AGENT_EXIT = 8,     /* agent -> server: wait statuses of its tasks */
+    AGENT_NOTE = 9,     /* agent -> server: text for the user */
+    AGENT_BYE = 10,     /* agent -> server: orderly end, no payload */
+    AGENT_ERROR = 11,   /* server -> agent: request refused */
+};
+
+struct agent_blob {
+    const uint8_t *data;
+    uint32_t len;
+};
+
+struct agent_job {
+    uint32_t agent;     /* index of this agent, 0..agents-1 */
+    uint32_t agents;    /* how many the step has */
+    uint32_t component; /* of the heterogeneous step, 0 for a plain one */
+    char node[SF_AGENT_NODE_MAX];
+};
+
+/* Keyed allgatherv: when `expected` distinct indexes (0..expected-1) of `key`
+ * are in, every contributor gets them all. */
+struct agent_put {
+    char key[SF_AGENT_KEY_MAX];
+    uint32_t index;
+    uint32_t expected;
+    struct agent_blob blob; /* borrowed */
+};
+
+struct agent_got {
+    char key[SF_AGENT_KEY_MAX];
+    uint32_t count;
+    struct agent_blob packed; /* (u32 length, bytes) * count, borrowed: walk
+                                 it with agent_blobs_next() */
+};
+
+struct agent_world {
+    uint32_t generation;
+    uint32_t nclients;
+};
+
+struct agent_world_at {
+    uint32_t generation;
+    uint16_t port; /* at the server's own address */
+};
+
+struct agent_abort {
+    int32_t code;   /* exit code of the job */
+    int32_t rank;   /* world rank that caused it, or -1 */
+    int32_t client; /* its client, or -1 */
+    char text[SF_AGENT_TEXT_MAX];
+};
+
+struct agent_exit {
+    uint32_t count;
+    struct agent_blob packed; /* (i32 rank, i32 wait status) * count: read it
+                                 with agent_exit_at() */
+};
+
+/* One frame.  Strings are copied, blobs are borrowed from the buffer. */
+struct agent_msg {
+    enum agent_type type;
+    union {
+        struct agent_job job;
+        struct agent_put put;
+        struct agent_got got;
+        struct agent_world world;
+        struct agent_world_at world_at;
+        struct agent_abort abort; /* ABORT; KILL (rank and client unused) */
+        struct agent_exit exit;
+        char text[SF_AGENT_TEXT_MAX]; /* NOTE, ERROR */
+    };
+};
+
+/* Append the frame to out.  Texts, keys and node names longer than their
+ * limit cannot occur (fixed arrays).  Returns 0, or -1 with errno ENOBUFS
+ * (out is full or memory is short: out->bad). */
+int agent_msg_encode(struct bytebuf *out, const struct agent_msg *msg);
+
+/* Decode the frame at the start of buf[0..len).  Returns bytes consumed; 0:
+ * not complete yet; -1 with errno EPROTO: malformed, unknown type or longer
+ * than SF_AGENT_FRAME_MAX (text says which): close the connection. */
+ssize_t agent_msg_decode(struct agent_msg *msg, const void *buf, size_t len,
+                         struct errbuf *err);
+
+/* Walk the blobs of a GOT: agent_blobs_init(), then agent_blobs_next() until
+ * it returns false.  An agent_msg that was decoded holds exactly `count`. */
+void agent_blobs_init(struct be_reader *r, const struct agent_got *got);
+bool agent_blobs_next(struct be_reader *r, struct agent_blob *blob);
+/* Append one blob to what will be a GOT's `packed`. */
+void agent_blobs_add(struct bytebuf *packed, const void *data, uint32_t len);
+
+/* Entry i < count of an EXIT; and append one to its `packed`. */
+void agent_exit_at(const struct agent_exit *e, uint32_t i, int32_t *rank,
+                   int32_t *status);
+void agent_exit_add(struct bytebuf *packed, int32_t rank, int32_t status);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The joined world: what every process knows about every other one after the
+ * start-up of an IMPI job, and its encoding for the way from an agent to its
+ * processes and from the agent that joined to the client's other agents.
+ *
+ * Ranks are MPI_COMM_WORLD ranks.  A client's processes need not be
+ * neighbours in it; the native rank of a process is its place among its
+ * client's processes in world rank order.
+ *
+ * A struct impi_world owns its two arrays: impi_world_free().
+ */
+#ifndef SF_IMPI_WORLD_H
+#define SF_IMPI_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/errbuf.h"
+
+#define IMPI_HOSTID_SIZE 16 /* an IPv6 address, or IPv4 inside one (1.2.3) */
+#define IMPI_SECRET_SIZE 32
+
+enum impi_world_flag {
+    /* All clients said X_EXT: processes talk straight to each other. */
+    IMPI_WORLD_EXTENDED = 1u << 0,
+    /* All clients have the same data representation: user data travel as
+     * they are in memory.  Else external32. */
+    IMPI_WORLD_NATIVE = 1u << 1,
+};
+
+struct impi_host {
+    uint32_t client;
+    uint32_t nprocs;
+    uint8_t addr[IMPI_HOSTID_SIZE];
+    uint16_t port; /* the agent's, for the dance of 2.3.8 */
+};
+
+struct impi_proc {
+    uint32_t client;
+    uint32_t host;                    /* index into hosts, the host rank */
+    uint8_t hostid[IMPI_HOSTID_SIZE]; /* with pid the IMPI_Proc of packets */
+    uint64_t pid;
+    uint8_t addr[IMPI_HOSTID_SIZE]; /* where the process itself listens; */
+    uint16_t port;                  /* 0: it does not */
+};
+
+struct impi_world {
+    uint32_t version_major, version_minor;
+    uint32_t maxdatalen; /* bytes of user data in a packet */
+    int32_t tagub;
+    int32_t coll_xsize;     /* bytes from which collectives go "long" */
+    int32_t coll_maxlinear; /* masters up to which they go linear */
+    uint32_t ackmark, hiwater;
+    uint32_t flags; /* enum impi_world_flag */
+    uint32_t nclients, nhosts, nprocs;
+    struct impi_host *hosts;          /* by host rank */
+    struct impi_proc *procs;          /* by world rank */
+    uint8_t secret[IMPI_SECRET_SIZE]; /* key of the channel opening */
+};
+
+/* Encode into *buf (free() it).  Returns 0, or -1 with errno ENOMEM. */
+int impi_world_encode(const struct impi_world *w, uint8_t **buf, size_t *len);
+
+/* Decode exactly len bytes and check them (impi_world_check).
+ * Returns 0, or -1 with errno: EPROTO cut short, too long, over a limit or
+ * inconsistent (text says which); ENOMEM.  On failure *w is empty. */
+int impi_world_decode(struct impi_world *w, const void *buf, size_t len,
+                      struct errbuf *err);
+
+/* 1 <= clients <= hosts <= procs, indexes in range, host sizes add up, and
+ * the mandated properties of section 3.9.  Returns 0, or -1 EPROTO. */
+int impi_world_check(const struct impi_world *w, struct errbuf *err);
+
+/* Allocate zeroed arrays for nhosts and nprocs.  0, or -1 ENOMEM. */
+int impi_world_alloc(struct impi_world *w, uint32_t nhosts, uint32_t nprocs);
+
+/* Free the arrays and zero everything, the secret included. */
+void impi_world_free(struct impi_world *w);
+
+/* True when both name the same machine address: IPv4-compatible and
+ * IPv4-mapped forms are equal (1.2.3). */
+bool impi_hostid_equal(const uint8_t a[IMPI_HOSTID_SIZE],
+                       const uint8_t b[IMPI_HOSTID_SIZE]);
+/* The IPv4 address inside, in network order as four bytes; false: none. */
+bool impi_hostid_get_ipv4(uint8_t ipv4[4], const uint8_t id[IMPI_HOSTID_SIZE]);
+/* The form we send: IPv4-compatible (12 zero bytes). */
+void impi_hostid_set_ipv4(uint8_t id[IMPI_HOSTID_SIZE], const uint8_t ipv4[4]);
+
+#endif

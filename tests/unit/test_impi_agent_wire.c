@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Frames between an agent and impi-server.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "impi/agent_wire.h"
+
+static void decode(struct agent_msg *m, const struct bytebuf *b)
+{
+    struct errbuf err;
+    size_t len = bytebuf_len(b);
+
+    for (size_t cut = 0; cut < len; cut++)
+        assert_int_equal(agent_msg_decode(m, bytebuf_data(b), cut, &err), 0);
+    assert_int_equal(agent_msg_decode(m, bytebuf_data(b), len, &err), len);
+}
+
+static void round_trip(struct agent_msg *out, const struct agent_msg *in,
+                       struct bytebuf *b)
+{
+    bytebuf_init(b, SF_AGENT_FRAME_MAX);
+    assert_int_equal(agent_msg_encode(b, in), 0);
+    decode(out, b);
+    assert_int_equal(out->type, in->type);
+}
+
+static void put_frame_has_the_documented_bytes(void **state)
+{
+    static const uint8_t want[] = {0, 0, 0, 2, 0, 0, 0, 17, 0, 1, 'k', 0,  0,
+                                   0, 3, 0, 0, 0, 4, 0, 0,  0, 2, 'h', 'i'};
+    struct agent_msg m = {.type = AGENT_PUT,
+                          .put = {.key = "k",
+                                  .index = 3,
+                                  .expected = 4,
+                                  .blob = {(const uint8_t *)"hi", 2}}};
+    struct agent_msg got;
+    struct bytebuf b;
+
+    round_trip(&got, &m, &b);
+    assert_int_equal(bytebuf_len(&b), sizeof(want));
+    assert_memory_equal(bytebuf_data(&b), want, sizeof(want));
+    assert_int_equal(got.put.index, 3);
+    assert_int_equal(got.put.expected, 4);
+    assert_memory_equal(got.put.blob.data, "hi", 2);
+    bytebuf_free(&b);
+}
+
+static void job_abort_kill_world_and_text_round_trip(void **state)
+{
+    struct agent_msg m = {.type = AGENT_JOB, .job = {1, 4, 2, "node-7"}};
+    struct agent_msg got;
+    struct bytebuf b;
+
+    round_trip(&got, &m, &b);
+    assert_int_equal(got.job.component, 2);
+    assert_string_equal(got.job.node, "node-7");
+    bytebuf_free(&b);
+    m = (struct agent_msg){.type = AGENT_ABORT, .abort = {42, 3, -1, "x"}};
+    round_trip(&got, &m, &b);
+    assert_int_equal(got.abort.code, 42);
+    assert_int_equal(got.abort.client, -1);
+    bytebuf_free(&b);
+    m.type = AGENT_KILL;
+    round_trip(&got, &m, &b);
+    assert_int_equal(got.abort.rank, -1);
+    assert_string_equal(got.abort.text, "x");
+    bytebuf_free(&b);
+    m = (struct agent_msg){.type = AGENT_WORLD_AT, .world_at = {9, 40000}};
+    round_trip(&got, &m, &b);
+    assert_int_equal(got.world_at.port, 40000);
+    bytebuf_free(&b);
+    m = (struct agent_msg){.type = AGENT_NOTE, .text = "hello"};
+    round_trip(&got, &m, &b);
+    assert_string_equal(got.text, "hello");
+    bytebuf_free(&b);
+    m = (struct agent_msg){.type = AGENT_BYE};
+    round_trip(&got, &m, &b);
+    bytebuf_free(&b);
+}
+
+static void got_carries_blobs_in_order(void **state)
+{
+    struct agent_msg m = {.type = AGENT_GOT, .got = {.key = "a", .count = 3}};
+    struct agent_msg got;
+    struct agent_blob blob;
+    struct bytebuf packed, b;
+    struct be_reader r;
+
+    bytebuf_init(&packed, 1000);
+    agent_blobs_add(&packed, "one", 3);
+    agent_blobs_add(&packed, NULL, 0);
+    agent_blobs_add(&packed, "three", 5);
+    m.got.packed.data = bytebuf_data(&packed);
+    m.got.packed.len = (uint32_t)bytebuf_len(&packed);
+    round_trip(&got, &m, &b);
+    agent_blobs_init(&r, &got.got);
+    assert_true(agent_blobs_next(&r, &blob));
+    assert_memory_equal(blob.data, "one", 3);
+    assert_true(agent_blobs_next(&r, &blob));
+    assert_int_equal(blob.len, 0);
+    assert_true(agent_blobs_next(&r, &blob));
+    assert_memory_equal(blob.data, "three", 5);
+    assert_false(agent_blobs_next(&r, &blob));
+    bytebuf_free(&b);
+    /* a count that does not fit its blobs is malformed */
+    m.got.count = 4;
+    bytebuf_init(&b, 1000);
+    agent_msg_encode(&b, &m);
+    assert_int_equal(
+        agent_msg_decode(&got, bytebuf_data(&b), bytebuf_len(&b), NULL), -1);
+    bytebuf_free(&b);
+    bytebuf_free(&packed);
+}
+
+static void exit_carries_ranks_and_statuses(void **state)
+{
+    struct agent_msg m = {.type = AGENT_EXIT, .exit = {.count = 2}}, got;
+    struct bytebuf packed, b;
+    int32_t rank, status;
+
+    bytebuf_init(&packed, 1000);
+    agent_exit_add(&packed, 5, 0x300);
+    agent_exit_add(&packed, 6, 9);
+    m.exit.packed.data = bytebuf_data(&packed);
+    m.exit.packed.len = (uint32_t)bytebuf_len(&packed);
+    round_trip(&got, &m, &b);
+    agent_exit_at(&got.exit, 1, &rank, &status);
+    assert_int_equal(rank, 6);
+    assert_int_equal(status, 9);
+    bytebuf_free(&b);
+    bytebuf_free(&packed);
+}
+
+static void refuse(const void *bytes, size_t len, const char *text)
+{
+    struct agent_msg got;
+    struct errbuf err;
+
+    assert_int_equal(agent_msg_decode(&got, bytes, len, &err), -1);
+    assert_int_equal(errno, EPROTO);
+    assert_string_equal(err.text, text);
+}
+
+static void bad_frames_are_refused_by_reason(void **state)
+{
+    static const uint8_t unknown[] = {0, 0, 0, 99, 0, 0, 0, 0};
+    static const uint8_t zero[] = {0, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t huge[] = {0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff};
+    static const uint8_t tail[] = {0, 0, 0, 10, 0, 0, 0, 1, 7};
+    static const uint8_t blob[] = {0, 0, 0,   2,    0,    0,    0,   15,
+                                   0, 1, 'k', 0,    0,    0,    0,   0,
+                                   0, 0, 1,   0xff, 0xff, 0xff, 0xff};
+
+    refuse(unknown, sizeof(unknown), "unknown frame type 99");
+    refuse(zero, sizeof(zero), "unknown frame type 0");
+    refuse(huge, sizeof(huge), "PUT frame of 4294967295 bytes");
+    refuse(tail, sizeof(tail), "malformed BYE frame");
+    refuse(blob, sizeof(blob), "malformed PUT frame");
+}
+
+static void encoding_into_a_full_buffer_fails(void **state)
+{
+    struct agent_msg m = {.type = AGENT_NOTE, .text = "long enough"};
+    struct bytebuf b;
+
+    bytebuf_init(&b, 8);
+    assert_int_equal(agent_msg_encode(&b, &m), -1);
+    assert_int_equal(errno, ENOBUFS);
+    bytebuf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(put_frame_has_the_documented_bytes),
+        cmocka_unit_test(job_abort_kill_world_and_text_round_trip),
+        cmocka_unit_test(got_carries_blobs_in_order),
+        cmocka_unit_test(exit_carries_ranks_and_statuses),
+        cmocka_unit_test(bad_frames_are_refused_by_reason),
+        cmocka_unit_test(encoding_into_a_full_buffer_fails),
+    };
+
+    return cmocka_run_group_tests_name("impi_agent_wire", tests, NULL, NULL);
+}
