@@ -40,4 +40,10 @@
 #define SF_AGENT_NODE_MAX 256
 #define SF_AGENT_TEXT_MAX SF_ERRBUF_SIZE
 
+/* Process to process: memory of the unexpected messages of one pair that are
+ * acknowledged before they are received; largest packet payload that our own
+ * processes take part in. */
+#define SF_IMPI_UNEXPECTED_MAX (64u * 1024 * 1024)
+#define SF_IMPI_PACKET_MAX (16u * 1024 * 1024)
+
 #endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The byte side of a channel (p2p.h makes it): what to write next and where
+ * the next bytes read shall go.  Contiguous native data are written from and
+ * read into the users' buffers; small ones pass one staging buffer, so that
+ * one read takes several packets.
+ *
+ * After a call that returned -1 the channel has failed: its requests are done
+ * with IMPI_ERR_PEER, impi_channel_error() says why; close the connection.
+ */
+#ifndef SF_IMPI_CHANNEL_H
+#define SF_IMPI_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "impi/p2p.h"
+
+#define IMPI_TX_IOV 16 /* most that impi_channel_tx() fills */
+#define IMPI_RX_IOV 2
+
+/* Bytes to write now: fills iov[0..max), returns how many entries, 0 when
+ * there is nothing.  Not more than about 256 KB at a time.  Calling it again
+ * before tx_done gives the same bytes, or more. */
+int impi_channel_tx(struct impi_channel *channel, struct iovec *iov, int max);
+/* The first n bytes of them are written. */
+void impi_channel_tx_done(struct impi_channel *channel, size_t n);
+/* Cheap: would impi_channel_tx() give something? */
+bool impi_channel_tx_ready(const struct impi_channel *channel);
+
+/* Where the next bytes from the connection go; at least one entry. */
+int impi_channel_rx(struct impi_channel *channel, struct iovec *iov, int max);
+/* n bytes have been read there.  n = 0: end of file; fine after the peer's
+ * FINI, else the peer is lost.  Returns 0, or -1 with errno: EPROTO the peer
+ * broke the protocol, ECONNRESET end of file, ENOMEM. */
+int impi_channel_rx_done(struct impi_channel *channel, size_t n);
+
+/* The connection broke (reset ...): all that is open on it fails. */
+void impi_channel_fail(struct impi_channel *channel, const char *why);
+bool impi_channel_failed(const struct impi_channel *channel);
+/* "rank 3: ..."; empty while nothing is wrong. */
+const char *impi_channel_error(const struct impi_channel *channel);
+
+/* Shut down in order (3.8): after all that is queued, FINI.  From then on only
+ * acknowledgements are sent; go on with tx and rx until finished. */
+void impi_channel_fini(struct impi_channel *channel);
+bool impi_channel_peer_fini(const struct impi_channel *channel);
+/* FINI sent and received, nothing left to write: close the connection. */
+bool impi_channel_finished(const struct impi_channel *channel);
+
+/* The peer of an unshared channel, or the first one. */
+uint32_t impi_channel_peer(const struct impi_channel *channel);
+/* Free for the back end (its descriptor and so on). */
+void impi_channel_set_user(struct impi_channel *channel, void *user);
+void *impi_channel_user(const struct impi_channel *channel);
+/* Forget a finished or failed channel. */
+void impi_channel_destroy(struct impi_channel *channel);
+
+#endif
