@@ -45,5 +45,13 @@
  * processes take part in. */
 #define SF_IMPI_UNEXPECTED_MAX (64u * 1024 * 1024)
 #define SF_IMPI_PACKET_MAX (16u * 1024 * 1024)
+/* PMI-1 server: what get_maxes answers, one line (a put of the longest value
+ * fits), the key-value space of one client, processes of a client on a node. */
+#define SF_PMI1_KVSNAME_MAX 256
+#define SF_PMI1_KEY_MAX 64
+#define SF_PMI1_VALUE_MAX 1024
+#define SF_PMI1_LINE_MAX 2048
+#define SF_PMI1_KVS_MAX (64 * 1024 * 1024)
+#define SF_PMI1_LOCAL_MAX 65536
 
 #endif
