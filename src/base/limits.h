@@ -54,4 +54,14 @@
 #define SF_PMI1_KVS_MAX (64 * 1024 * 1024)
 #define SF_PMI1_LOCAL_MAX 65536
 
+/* Elan: highest Elan id of a node, most nodes of one step or of elanhosts,
+ * most rails of a machine (one bit each in RailMask). */
+#define SF_ELAN_NODE_ID_MAX 65535
+#define SF_ELAN_NODES_MAX 65536
+#define SF_ELAN_RAILS_MAX 8
+
+/* Elan: longest job info in the clear; a sealed payload of
+ * SF_SEAL_PAYLOAD_MAX is 700 KB of text. */
+#define SF_ELAN_JOBINFO_MAX (1024 * 1024)
+
 #endif

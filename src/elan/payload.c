@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/be.h"
+#include "elan/payload.h"
+
+#define PAYLOAD_MAGIC 0x53464550 /* "SFEP" */
+#define PAYLOAD_VERSION 1
+#define FIXED_SIZE (4 + 2 + 5 * 4 + 8 + 1)
+
+void elan_payload_free(struct elan_payload *p)
+{
+    int saved = errno;
+
+    if (p->caps)
+        explicit_bzero(p->caps, p->ncaps * sizeof(*p->caps));
+    free(p->caps);
+    elan_layout_free(&p->layout);
+    memset(p, 0, sizeof(*p));
+    errno = saved;
+}
+
+static size_t encoded_size(const struct elan_payload *p)
+{
+    size_t size = FIXED_SIZE + elan_layout_size(&p->layout);
+
+    for (uint32_t i = 0; i < p->ncaps; i++)
+        size += elan_capability_size(&p->caps[i]);
+    return size;
+}
+
+static void put(struct be_writer *w, const struct elan_payload *p)
+{
+    be_put32(w, PAYLOAD_MAGIC);
+    be_put16(w, PAYLOAD_VERSION);
+    be_put32(w, p->job_id);
+    be_put32(w, p->step_id);
+    be_put32(w, p->het_comp);
+    be_put32(w, p->uid);
+    be_put32(w, p->prognum);
+    be_put64(w, p->issued);
+    elan_layout_put(w, &p->layout);
+    be_put8(w, (uint8_t)p->ncaps);
+    for (uint32_t i = 0; i < p->ncaps; i++)
+        elan_capability_put(w, &p->caps[i]);
+}
+
+int elan_payload_encode(const struct elan_payload *p, void **buf, size_t *len,
+                        struct errbuf *err)
+{
+    size_t size = encoded_size(p);
+    struct be_writer w;
+
+    *buf = malloc(size);
+    if (!*buf)
+        return errprintf(err, "out of memory");
+    be_writer_init(&w, *buf, size);
+    put(&w, p);
+    *len = w.len;
+    if (w.len <= SF_SEAL_PAYLOAD_MAX)
+        return 0;
+    errprintf(err, "payload of %zu bytes, limit %d", w.len,
+              SF_SEAL_PAYLOAD_MAX);
+    explicit_bzero(*buf, size);
+    free(*buf);
+    *buf = NULL;
+    errno = EMSGSIZE;
+    return -1;
+}
+
+static int get_head(struct be_reader *r, struct elan_payload *p,
+                    struct errbuf *err)
+{
+    uint32_t magic = be_get32(r);
+    uint16_t version = be_get16(r);
+
+    errno = EPROTO;
+    if (r->bad)
+        return errprintf(err, "decode: payload is cut");
+    if (magic != PAYLOAD_MAGIC)
+        return errprintf(err, "magic: 0x%08x is no payload of ours", magic);
+    if (version != PAYLOAD_VERSION) {
+        errno = EPROTONOSUPPORT;
+        return errprintf(err, "decode: payload version %u, this is %d", version,
+                         PAYLOAD_VERSION);
+    }
+    p->job_id = be_get32(r);
+    p->step_id = be_get32(r);
+    p->het_comp = be_get32(r);
+    p->uid = be_get32(r);
+    p->prognum = be_get32(r);
+    p->issued = be_get64(r);
+    if (r->bad || p->prognum == 0 || p->prognum > INT32_MAX)
+        return errprintf(err, "decode: payload is cut or has no program");
+    return 0;
+}
+
+static int get_layout(struct be_reader *r, struct elan_payload *p,
+                      struct errbuf *err)
+{
+    struct errbuf why;
+
+    if (elan_layout_get(r, &p->layout, &why) < 0)
+        return errprintf(err, "decode: %.200s", why.text);
+    return 0;
+}
+
+/* Does the capability speak of the layout beside it? */
+static bool cap_matches(const struct elan_payload *p, uint32_t rail)
+{
+    const struct elan_capability *cap = &p->caps[rail];
+
+    if (cap->RailMask != 1u << rail ||
+        cap->Entries != (int32_t)p->layout.nprocs)
+        return false;
+    for (uint32_t n = 0; n < p->layout.nnodes; n++)
+        for (uint32_t s = 0; s < elan_layout_tasks(&p->layout, n); s++)
+            if (!elan_capability_has(cap, elan_layout_id(&p->layout, rail, n),
+                                     s))
+                return false;
+    return cap->LowContext == p->caps[0].LowContext &&
+           cap->HighContext == p->caps[0].HighContext;
+}
+
+static int get_caps(struct be_reader *r, struct elan_payload *p,
+                    struct errbuf *err)
+{
+    uint32_t ncaps = be_get8(r);
+    struct errbuf why;
+
+    errno = EPROTO;
+    if (r->bad || ncaps != p->layout.nrails)
+        return errprintf(err, "decode: %u capabilities for %u rails", ncaps,
+                         p->layout.nrails);
+    p->caps = calloc(ncaps, sizeof(*p->caps));
+    if (!p->caps)
+        return errprintf(err, "decode: out of memory");
+    p->ncaps = ncaps;
+    for (uint32_t i = 0; i < ncaps; i++) {
+        if (elan_capability_get(r, &p->caps[i], &why) < 0)
+            return errprintf(err, "decode: %.200s", why.text);
+        if (!cap_matches(p, i)) {
+            errno = EPROTO;
+            return errprintf(err, "decode: capability %u is of another layout",
+                             i);
+        }
+    }
+    errno = EPROTO;
+    if (!be_reader_done(r))
+        return errprintf(err, "decode: bytes after the payload");
+    return 0;
+}
+
+int elan_payload_decode(struct elan_payload *p, const void *buf, size_t len,
+                        struct errbuf *err)
+{
+    struct be_reader r;
+
+    memset(p, 0, sizeof(*p));
+    if (len > SF_SEAL_PAYLOAD_MAX) {
+        errno = EPROTO;
+        return errprintf(err, "decode: payload of %zu bytes, limit %d", len,
+                         SF_SEAL_PAYLOAD_MAX);
+    }
+    be_reader_init(&r, buf, len);
+    if (get_head(&r, p, err) == 0 && get_layout(&r, p, err) == 0 &&
+        get_caps(&r, p, err) == 0)
+        return 0;
+    elan_payload_free(p);
+    return -1;
+}
