@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which IMPI clients and hosts the processes of one generation make.  A
+ * client is the set of processes of one component with one MPI library
+ * family (and on one node, if so asked); clients are numbered by their lowest
+ * world rank.  A host is a client's part on one node; hosts are numbered
+ * client by client, within a client in node order.  Every agent computes the
+ * same from the same members.
+ */
+#ifndef SF_IMPI_CLIENTS_H
+#define SF_IMPI_CLIENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/errbuf.h"
+
+/* One process, by world rank. */
+struct impi_member {
+    uint32_t component;
+    uint32_t family; /* not 0 */
+    uint32_t node;   /* index of its agent */
+};
+
+struct impi_client_info {
+    uint32_t component, family;
+    uint32_t nprocs;
+    uint32_t first_host, nhosts; /* host ranks first_host .. */
+    uint32_t *ranks;             /* world rank of each native rank */
+};
+
+struct impi_client_host {
+    uint32_t client;
+    uint32_t node;
+    uint32_t nprocs;
+};
+
+struct impi_clients {
+    uint32_t nclients, nhosts, nprocs;
+    struct impi_client_info *clients;
+    struct impi_client_host *hosts; /* by host rank */
+    uint32_t *client;               /* of each world rank, */
+    uint32_t *host;                 /* its host rank, */
+    uint32_t *native;               /* its rank among its client's */
+};
+
+/* Form the clients of members[0..n).  Returns 0; or -1 with errno and text:
+ * EINVAL n is 0 or a member has no family, E2BIG more than
+ * SF_IMPI_CLIENTS_MAX clients, ENOMEM; then *c is empty. */
+int impi_clients_form(struct impi_clients *c, const struct impi_member *members,
+                      uint32_t n, bool by_node, struct errbuf *err);
+void impi_clients_free(struct impi_clients *c);
+
+/* The host rank of a client on a node, or -1. */
+int64_t impi_clients_host_on(const struct impi_clients *c, uint32_t client,
+                             uint32_t node);
+
+#endif

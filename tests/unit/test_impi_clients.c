@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Task map and lazy clients.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "impi/clients.h"
+#include "impi/taskmap.h"
+
+#define M 1 /* MPICH */
+#define O 2 /* Open MPI */
+
+static struct impi_clients form(const struct impi_member *m, uint32_t n,
+                                bool by_node)
+{
+    struct impi_clients c;
+    struct errbuf err;
+
+    assert_int_equal(impi_clients_form(&c, m, n, by_node, &err), 0);
+    assert_int_equal(c.nprocs, n);
+    return c;
+}
+
+static void expect(const uint32_t *got, const uint32_t *want, uint32_t n)
+{
+    assert_memory_equal(got, want, n * sizeof(*got));
+}
+
+static void sl_19_one_component_one_library_is_one_client(void **state)
+{
+    const struct impi_member m[] = {{0, M, 0}, {0, M, 0}, {0, M, 1}};
+    struct impi_clients c = form(m, 3, false);
+
+    assert_int_equal(c.nclients, 1);
+    assert_int_equal(c.nhosts, 2);
+    expect(c.native, (uint32_t[]){0, 1, 2}, 3);
+    expect(c.host, (uint32_t[]){0, 0, 1}, 3);
+    impi_clients_free(&c);
+}
+
+static void sl_19_hetjob_of_two_components(void **state)
+{
+    const struct impi_member m[] = {{0, M, 0}, {0, M, 0}, {1, O, 1}, {1, O, 1}};
+    struct impi_clients c = form(m, 4, false);
+
+    assert_int_equal(c.nclients, 2);
+    assert_int_equal(c.clients[1].family, O);
+    assert_int_equal(c.clients[1].first_host, 1);
+    expect(c.client, (uint32_t[]){0, 0, 1, 1}, 4);
+    expect(c.native, (uint32_t[]){0, 1, 0, 1}, 4);
+    impi_clients_free(&c);
+}
+
+static void sl_19_two_components_with_one_library_are_two_clients(void **state)
+{
+    const struct impi_member m[] = {{0, M, 0}, {1, M, 1}};
+    struct impi_clients c = form(m, 2, false);
+
+    assert_int_equal(c.nclients, 2);
+    impi_clients_free(&c);
+}
+
+static void sl_19_multi_prog_interleaves_libraries_on_a_node(void **state)
+{
+    const struct impi_member m[] = {{0, O, 0}, {0, M, 0}, {0, O, 0}, {0, M, 0}};
+    struct impi_clients c = form(m, 4, false);
+
+    assert_int_equal(c.nclients, 2);
+    assert_int_equal(c.nhosts, 2);
+    assert_int_equal(c.clients[0].family, O); /* holds rank 0 */
+    expect(c.client, (uint32_t[]){0, 1, 0, 1}, 4);
+    expect(c.native, (uint32_t[]){0, 0, 1, 1}, 4);
+    expect(c.clients[1].ranks, (uint32_t[]){1, 3}, 2);
+    expect(c.host, (uint32_t[]){0, 1, 0, 1}, 4);
+    impi_clients_free(&c);
+}
+
+static void sl_19_three_components_two_nodes_per_client_cyclic(void **state)
+{
+    const struct impi_member m[] = {{0, M, 0}, {0, M, 3}, {0, M, 0},
+                                    {1, O, 1}, {1, O, 2}, {2, M, 4}};
+    struct impi_clients c = form(m, 6, false);
+
+    assert_int_equal(c.nclients, 3);
+    assert_int_equal(c.nhosts, 5);
+    expect(c.host, (uint32_t[]){0, 1, 0, 2, 3, 4}, 6);
+    assert_int_equal(c.hosts[1].node, 3);
+    assert_int_equal(c.hosts[0].nprocs, 2);
+    assert_int_equal(impi_clients_host_on(&c, 1, 2), 3);
+    assert_int_equal(impi_clients_host_on(&c, 1, 0), -1);
+    impi_clients_free(&c);
+}
+
+static void sl_19_node_mode_makes_each_node_a_client(void **state)
+{
+    const struct impi_member m[] = {{0, M, 0}, {0, M, 1}, {0, M, 0}, {0, O, 1}};
+    struct impi_clients c = form(m, 4, true);
+
+    assert_int_equal(c.nclients, 3);
+    expect(c.client, (uint32_t[]){0, 1, 0, 2}, 4);
+    impi_clients_free(&c);
+}
+
+static void the_33rd_client_is_refused(void **state)
+{
+    struct impi_member m[SF_IMPI_CLIENTS_MAX + 1];
+    struct impi_clients c;
+    struct errbuf err;
+
+    for (uint32_t i = 0; i <= SF_IMPI_CLIENTS_MAX; i++)
+        m[i] = (struct impi_member){i, M, i};
+    c = form(m, SF_IMPI_CLIENTS_MAX, false);
+    impi_clients_free(&c);
+    assert_int_equal(
+        impi_clients_form(&c, m, SF_IMPI_CLIENTS_MAX + 1, false, &err), -1);
+    assert_int_equal(errno, E2BIG);
+    assert_non_null(strstr(err.text, "32"));
+}
+
+static void a_rank_without_library_is_refused(void **state)
+{
+    const struct impi_member m[] = {{0, M, 0}, {0, 0, 0}};
+    struct impi_clients c;
+
+    assert_int_equal(impi_clients_form(&c, m, 2, false, NULL), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(impi_clients_form(&c, m, 0, false, NULL), -1);
+}
+
+static void map_is(const char *text, const uint32_t *node, uint32_t ntasks,
+                   uint32_t nnodes)
+{
+    struct taskmap map;
+
+    assert_int_equal(taskmap_parse(&map, text, NULL), 0);
+    assert_int_equal(map.ntasks, ntasks);
+    assert_int_equal(map.nnodes, nnodes);
+    expect(map.node, node, ntasks);
+    taskmap_free(&map);
+}
+
+static void task_map_parses_ranges_and_strides(void **state)
+{
+    map_is("0", (uint32_t[]){0}, 1, 1);
+    map_is("0-1;2,4;3", (uint32_t[]){0, 0, 1, 2, 1}, 5, 3);
+    map_is("0-4:2;1-3:2", (uint32_t[]){0, 1, 0, 1, 0}, 5, 2);
+}
+
+static void task_map_refuses(void **state)
+{
+    const char *bad[] = {"",    ";",     "0;",           "1",     "0,0",
+                         "0-",  "1-0",   "0-1:",         "0-1:0", "a",
+                         "0 1", "0;1,1", "0-9999999999", "-1"};
+    struct taskmap map;
+    struct errbuf err;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(taskmap_parse(&map, bad[i], &err), -1);
+        assert_null(map.node);
+    }
+}
+
+static void task_map_is_written_short_and_read_back(void **state)
+{
+    uint32_t a[] = {0, 1, 2, 9}, b[] = {3, 5, 7}, c[] = {4, 8}, d[] = {6};
+    uint32_t *ids[] = {a, b, c, d};
+    const uint16_t tasks[] = {4, 3, 2, 1};
+    char *text = taskmap_format(4, tasks, ids);
+
+    assert_string_equal(text, "0-2,9;3-7:2;4,8;6");
+    map_is(text, (uint32_t[]){0, 0, 0, 1, 2, 1, 3, 1, 2, 0}, 10, 4);
+    free(text);
+}
+
+static void component_finds_its_nodes_in_the_map(void **state)
+{
+    struct taskmap map;
+
+    /* component 0: ranks 0-2 on nodes 1 and 3; component 1: 3-4 on 0, 2 */
+    assert_int_equal(taskmap_parse(&map, "3;0-1;4;2", NULL), 0);
+    assert_int_equal(taskmap_component_node(&map, 0, 3, 0), 1);
+    assert_int_equal(taskmap_component_node(&map, 0, 3, 1), 3);
+    assert_int_equal(taskmap_component_node(&map, 3, 2, 1), 2);
+    assert_int_equal(taskmap_component_node(&map, 3, 2, 2), -1);
+    assert_int_equal(errno, ENOENT);
+    taskmap_free(&map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sl_19_one_component_one_library_is_one_client),
+        cmocka_unit_test(sl_19_hetjob_of_two_components),
+        cmocka_unit_test(sl_19_two_components_with_one_library_are_two_clients),
+        cmocka_unit_test(sl_19_multi_prog_interleaves_libraries_on_a_node),
+        cmocka_unit_test(sl_19_three_components_two_nodes_per_client_cyclic),
+        cmocka_unit_test(sl_19_node_mode_makes_each_node_a_client),
+        cmocka_unit_test(the_33rd_client_is_refused),
+        cmocka_unit_test(a_rank_without_library_is_refused),
+        cmocka_unit_test(task_map_parses_ranges_and_strides),
+        cmocka_unit_test(task_map_refuses),
+        cmocka_unit_test(task_map_is_written_short_and_read_back),
+        cmocka_unit_test(component_finds_its_nodes_in_the_map),
+    };
+
+    return cmocka_run_group_tests_name("impi_clients", tests, NULL, NULL);
+}
