@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Make sources from calls.def (format: see there) and overrides.def (one name
+# per line).  awk -f calls.awk -v mode=MODE overrides.def calls.def
+#   front   F(n, MPI_X) per function, n from 0
+#   count   how many
+#   list    their names
+#   types   call numbers, function types, struct impi_real, declarations of
+#           the overrides
+#   wrap    checking wrappers and the table impi_calls[]
+#   check   types against mpi.h: a function that exists must have our type
+# POSIX awk; fails with a message when a line cannot be understood.
+
+function die(text) {
+    printf "%s:%d: %s\n", FILENAME, FNR, text >"/dev/stderr"
+    failed = 1
+    exit 1
+}
+
+# Split PROTOTYPE into ret[name], args[name] and remember its order.
+function add(check, proto,    open, head, name) {
+    open = index(proto, "(")
+    head = substr(proto, 1, open - 1)
+    if (!open || !match(head, /MPIX?_[A-Za-z0-9_]+$/))
+        die("not a prototype: " proto)
+    name = substr(head, RSTART)
+    if (name in ret)
+        die(name " listed twice")
+    ret[name] = substr(head, 1, RSTART - 2)
+    args[name] = substr(proto, open + 1, length(proto) - open - 1)
+    new4[name] = sub(/\[4\]$/, "", check)
+    if (check !~ /^(-|comm|file|req|msg|step)$/)
+        die("no such check: " check)
+    checks[name] = check
+    order[++norder] = name
+}
+
+# The large-count twin of a list of arguments.
+function large(list,    n, i, a, out) {
+    n = split(list, a, /, */)
+    for (i = 1; i <= n; i++) {
+        if (a[i] ~ /^int ([a-z]*count|outsize|insize|disp_unit)$/ ||
+            a[i] == "int *position")
+            sub(/int/, a[i] ~ /disp_unit/ ? "MPI_Aint" : "MPI_Count", a[i])
+        else if (a[i] ~ /^const int [a-z]*counts\[\]$/)
+            sub(/int/, "MPI_Count", a[i])
+        else if (a[i] ~ /^const int [a-z]*displs\[\]$/)
+            sub(/int/, "MPI_Aint", a[i])
+        else if (a[i] == "int *size")
+            a[i] = "MPI_Count *size"
+        out = out (i > 1 ? ", " : "") a[i]
+    }
+    return out
+}
+
+function argname(arg) {
+    sub(/\[.*$/, "", arg)
+    match(arg, /[a-z_A-Z0-9]+$/)
+    return substr(arg, RSTART)
+}
+
+# "a, b, c": the names of a function's arguments.
+function names(list,    n, i, a, out) {
+    if (list == "void")
+        return ""
+    n = split(list, a, /, */)
+    for (i = 1; i <= n; i++)
+        out = out (i > 1 ? ", " : "") argname(a[i])
+    return out
+}
+
+# The C expression under which a call must fail, and the communicator
+# through which it does.
+function condition(name,    n, i, a, arg, out, sep) {
+    comm = "MPI_COMM_SELF"
+    if (checks[name] == "step")
+        return "1"
+    n = split(args[name], a, /, */)
+    for (i = 1; i <= n; i++) {
+        arg = argname(a[i])
+        sep = out == "" ? "" : "\n        || "
+        if (checks[name] ~ /^(comm|file)$/ && a[i] ~ /^MPI_Comm [a-z]/) {
+            out = out sep "impi_comm_spans(" arg ")"
+            comm = comm == "MPI_COMM_SELF" ? arg : comm
+        } else if (checks[name] == "req" && arg !~ /^new/) {
+            if (a[i] ~ /^MPI_Request \*/)
+                out = out sep "impi_request_ours(*" arg ")"
+            else if (a[i] ~ /^MPI_Request [a-z]+\[\]/)
+                out = out sep "impi_requests_ours(count, " arg ")"
+            else if (a[i] ~ /^MPI_Request /)
+                out = out sep "impi_request_ours(" arg ")"
+        } else if (checks[name] == "msg" && arg !~ /^new/ &&
+                   a[i] ~ /^MPI_Message \*/)
+            out = out sep "impi_message_ours(*" arg ")"
+    }
+    if (out == "")
+        die(name ": nothing to check with " checks[name])
+    return out
+}
+
+function bare(name) {
+    sub(/^MPI_/, "", name)
+    return name
+}
+
+function guard(name, on) {
+    if (new4[name])
+        print on ? "#if MPI_VERSION >= 4" : "#endif"
+}
+
+function print_types(    i, f) {
+    print "/* Made by calls.awk.  Include mpi.h first. */"
+    print "enum {"
+    for (i = 1; i <= norder; i++)
+        print "    CALL_" bare(order[i]) ","
+    print "    IMPI_NCALLS\n};"
+    for (i = 1; i <= norder; i++) {
+        f = order[i]
+        guard(f, 1)
+        printf "typedef %s impi_%s_f(%s);\n", ret[f], bare(f), args[f]
+        guard(f, 0)
+    }
+    print "/* The library's own functions; NULL where it has none. */"
+    print "struct impi_real {"
+    for (i = 1; i <= norder; i++) {
+        f = order[i]
+        guard(f, 1)
+        printf "    impi_%s_f *%s;\n", bare(f), bare(f)
+        guard(f, 0)
+    }
+    print "};"
+    print "/* What overrides.def names: the back end defines these. */"
+    for (i = 1; i <= norder; i++)
+        if (order[i] in over)
+            printf "impi_%s_f impi_%s;\n", bare(order[i]), bare(order[i])
+}
+
+function print_wrap(    i, f, b, how) {
+    print "/* Made by calls.awk. */"
+    for (i = 1; i <= norder; i++) {
+        f = order[i]
+        b = bare(f)
+        if (checks[f] == "-" || f in over)
+            continue
+        guard(f, 1)
+        how = condition(f)
+        if (ret[f] != "int")
+            die(f ": only int functions can fail")
+        printf "static int wrap_%s(%s)\n{\n", b, args[f]
+        printf "    if (unlikely(%s))\n", how
+        printf "        return impi_unsupported%s(", \
+            checks[f] == "file" ? "_file" : ""
+        printf checks[f] == "file" ? "" : "%s, ", comm
+        printf "CALL_%s);\n", b
+        printf "    return impi_real.%s(%s);\n}\n\n", b, names(args[f])
+        guard(f, 0)
+    }
+    print "const struct impi_call impi_calls[IMPI_NCALLS] = {"
+    for (i = 1; i <= norder; i++) {
+        f = order[i]
+        b = bare(f)
+        guard(f, 1)
+        how = f in over ? "impi_" b : checks[f] == "-" ? "0" : "wrap_" b
+        printf "    [CALL_%s] = { \"%s\",\n        (impi_call_f *) %s,\n" \
+            "        (impi_call_f **) &impi_real.%s, %d },\n", b, f, how, b, \
+            f in always
+        guard(f, 0)
+        if (new4[f])
+            printf "#if MPI_VERSION < 4\n    [CALL_%s] = { \"%s\", 0, 0, 0 },\n" \
+                "#endif\n", b, f
+    }
+    print "};"
+}
+
+function print_check(    i, f) {
+    for (i = 1; i <= norder; i++) {
+        f = order[i]
+        guard(f, 1)
+        printf "#ifndef %s\nCHECK(%s, %s)\n#endif\n", f, f, bare(f)
+        guard(f, 0)
+    }
+}
+
+# ---- input -----------------------------------------------------------------
+{ sub(/\r$/, "") }
+/^[ \t]*(#|$)/ { next }
+FILENAME ~ /overrides/ {
+    over[$1] = 1
+    if ($2 == "always")
+        always[$1] = 1
+    else if (NF > 1)
+        die("no such word: " $2)
+    next
+}
+$1 == "large" {
+    for (i = 2; i <= NF; i++) {
+        if (!($i in ret))
+            die("no such function: " $i)
+        add(checks[$i], ret[$i] " " $i "_c(" large(args[$i]) ")")
+    }
+    next
+}
+$1 == "init" {
+    for (i = 2; i <= NF; i++) {
+        if (!($i in ret))
+            die("no such function: " $i)
+        tail = ", MPI_Info info, MPI_Request *newrequest)"
+        add("comm", "int " $i "_init(" args[$i] tail)
+        x = $i
+        sub(/^MPI_/, "MPIX_", x)
+        add("comm", "int " x "_init(" args[$i] tail)
+        if ($i != "MPI_Barrier")
+            add("comm", "int " $i "_init_c(" large(args[$i]) tail)
+    }
+    next
+}
+{
+    check = $1
+    sub(/^[^ ]+ +/, "")
+    add(check, $0)
+}
+
+END {
+    if (failed)
+        exit 1
+    for (f in over)
+        if (!(f in ret)) {
+            print "overrides.def: no such function: " f >"/dev/stderr"
+            exit 1
+        }
+    if (mode == "front")
+        for (i = 1; i <= norder; i++)
+            printf "F(%d, %s)\n", i - 1, order[i]
+    else if (mode == "count")
+        print "#define FRONT_NCALLS " norder
+    else if (mode == "list")
+        for (i = 1; i <= norder; i++)
+            print order[i]
+    else if (mode == "types")
+        print_types()
+    else if (mode == "wrap")
+        print_wrap()
+    else if (mode == "check")
+        print_check()
+    else {
+        print "calls.awk: no such mode: " mode >"/dev/stderr"
+        exit 1
+    }
+}

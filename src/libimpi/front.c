@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Filling the slots: see front.h.
+ */
+#define _GNU_SOURCE
+#include "libimpi/front.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libimpi/backend.h"
+
+#define PATH_SIZE 4096
+
+static const char *const names[FRONT_NCALLS] = {
+#define F(n, name) #name,
+#include "libimpi/front_list.h"
+#undef F
+};
+
+static struct front_mpi mpi;
+static impi_backend_symbol_f *backend_symbol;
+static pthread_mutex_t bind_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool bound;
+
+static __attribute__((noreturn, format(printf, 1, 2))) void
+give_up(const char *fmt, ...)
+{
+    va_list ap;
+    char text[2 * PATH_SIZE];
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "libimpi: %s\n", text);
+    fflush(NULL);
+    /* Not exit(): handlers that call MPI would come back here. */
+    _exit(1);
+}
+
+/* What a slot gets whose function neither the back end nor the library has.
+ * Only a program that looked it up by name can come here. */
+static void missing(void)
+{
+    give_up("SF-E504: a function was called that %s does not have", mpi.path);
+}
+
+static void *library_symbol(int n, bool profiling)
+{
+    char name[80];
+    void *sym;
+
+    snprintf(name, sizeof(name), "P%s", names[n]);
+    sym = dlsym(mpi.handle, profiling ? name : names[n]);
+    return sym ? sym : dlsym(mpi.handle, profiling ? names[n] : name);
+}
+
+static void *pick(int n, bool profiling)
+{
+    void *sym = NULL;
+
+    if (!profiling)
+        sym = front_find_tool(&mpi, names[n]);
+    if (!sym && backend_symbol)
+        sym = backend_symbol(names[n]);
+    if (!sym)
+        sym = library_symbol(n, profiling);
+    if (!sym) {
+        void (*f)(void) = missing;
+
+        memcpy(&sym, &f, sizeof(sym));
+    }
+    return sym;
+}
+
+static void fill_slots(void)
+{
+    for (int i = 0; i < 2 * FRONT_NCALLS; i++)
+        __atomic_store_n(&front_slots[i], pick(i / 2, i % 2), __ATOMIC_RELEASE);
+}
+
+static const struct impi_front front = {
+    .version = IMPI_BACKEND_VERSION,
+    .rebind = fill_slots,
+};
+
+/* dir/backend-SONAME, if it is there. */
+static bool try_dir(const char *dir, size_t len, char *path)
+{
+    int n =
+        snprintf(path, PATH_SIZE, "%.*s/backend-%s", (int)len, dir, mpi.soname);
+
+    return len > 0 && n < PATH_SIZE && access(path, R_OK) == 0;
+}
+
+/* The directories of SLURM_IMPI_BACKENDS (colons between), then the front's
+ * own.  On failure path names the last one tried. */
+static bool find_backend(char *path)
+{
+    const char *dirs = getenv("SLURM_IMPI_BACKENDS");
+    const char *slash;
+    Dl_info info;
+
+    while (dirs && *dirs) {
+        size_t len = strcspn(dirs, ":");
+
+        if (try_dir(dirs, len, path))
+            return true;
+        dirs += len + (dirs[len] == ':');
+    }
+    if (!dladdr(front_slots, &info) || !(slash = strrchr(info.dli_fname, '/')))
+        give_up("SF-E502: cannot tell my own directory");
+    return try_dir(info.dli_fname, (size_t)(slash - info.dli_fname), path);
+}
+
+static void open_backend(const char *path)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    impi_backend_open_f *open_f;
+    char err[256] = "it is no back end";
+
+    if (!handle)
+        give_up("SF-E502: cannot load the back end: %s", dlerror());
+    *(void **)&open_f = dlsym(handle, "impi_backend_open");
+    *(void **)&backend_symbol = dlsym(handle, "impi_backend_symbol");
+    if (!open_f || !backend_symbol ||
+        open_f(&front, mpi.handle, err, sizeof(err)) < 0)
+        give_up("SF-E503: back end %s refuses: %s", path, err);
+}
+
+static void bind_all(void)
+{
+    const char *agent = getenv("SLURM_IMPI_AGENT");
+    char path[PATH_SIZE];
+
+    if (front_find_mpi(&mpi) < 0)
+        give_up("SF-E505: an MPI function was called, but no MPI library is "
+                "loaded (libimpi.so is for LD_PRELOAD only)");
+    if (agent && *agent) {
+        if (!find_backend(path))
+            give_up("SF-E501: this program uses %s (%s), for which there is "
+                    "no %s.  Build one with its compiler wrapper:\n"
+                    "  impi-backend --mpicc PATH_OF_ITS_MPICC",
+                    mpi.soname, mpi.path, path);
+        open_backend(path);
+    }
+    fill_slots();
+}
+
+void *front_resolve(unsigned long slot)
+{
+    pthread_mutex_lock(&bind_lock);
+    if (!bound)
+        bind_all();
+    bound = true;
+    pthread_mutex_unlock(&bind_lock);
+    return __atomic_load_n(&front_slots[slot], __ATOMIC_ACQUIRE);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The preloaded front: libimpi.so.  It exports MPI_X and PMPI_X for every
+ * function of calls.def as a jump through a slot, has no dependency on any
+ * MPI library, and does nothing at all before the first MPI call.  That call
+ * finds the MPI library among the loaded objects, loads the back end made for
+ * it, and fills the slots.  Outside an IMPI step (SLURM_IMPI_AGENT not set)
+ * the slots get the library's own functions.
+ */
+#ifndef SF_LIBIMPI_FRONT_H
+#define SF_LIBIMPI_FRONT_H
+
+#include <stddef.h>
+
+/* How many functions there are (an asm text needs it too): front_count.h. */
+#include "libimpi/front_count.h"
+
+/* Function number n: slot 2n is MPI_X's, slot 2n + 1 PMPI_X's. */
+extern void *front_slots[2 * FRONT_NCALLS]
+    __attribute__((visibility("hidden")));
+
+/* Called by the trampolines through a slot that is not filled: what to call.
+ * Does not return when there is nothing to call. */
+void *front_resolve(unsigned long slot) __attribute__((visibility("hidden")));
+
+/* An MPI library found in this process. */
+struct front_mpi {
+    void *handle;     /* of dlopen */
+    const char *path; /* borrowed from the loader */
+    const char *soname;
+};
+
+/* Find it: the one that would have been called without the front, else (all
+ * loaded locally, as Python does) the first.  0, or -1 when there is none. */
+int front_find_mpi(struct front_mpi *mpi);
+
+/* The function that MPI_X leads to after the front when that is not the
+ * library's: a preloaded profiling tool.  NULL when there is none. */
+void *front_find_tool(const struct front_mpi *mpi, const char *name);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Handles that a back end makes up: requests and messages.  Their values are
+ * ones that no handle of the library has: MPICH's are integers whose top byte
+ * names the kind, Open MPI's are aligned pointers.
+ */
+#ifndef SF_LIBIMPI_OURS_H
+#define SF_LIBIMPI_OURS_H
+
+#include <stdint.h>
+
+#include "libimpi/calls.h"
+
+#ifdef IMPI_FAMILY_OPENMPI
+
+static inline bool impi_request_ours(MPI_Request request)
+{
+    return (uintptr_t)request & 1;
+}
+
+static inline bool impi_message_ours(MPI_Message message)
+{
+    return (uintptr_t)message & 1;
+}
+
+#else
+
+#define IMPI_REQUEST_TAG 0x3a000000U
+
+static inline bool impi_request_ours(MPI_Request request)
+{
+    return ((uint32_t)request & 0xff000000U) == IMPI_REQUEST_TAG;
+}
+
+static inline bool impi_message_ours(MPI_Message message)
+{
+    return ((uint32_t)message & 0xff000000U) == IMPI_REQUEST_TAG;
+}
+
+#endif
+
+static inline bool impi_requests_ours(int n, const MPI_Request requests[])
+{
+    for (int i = 0; i < n; i++)
+        if (impi_request_ours(requests[i]))
+            return true;
+    return false;
+}
+
+#endif
