@@ -60,6 +60,17 @@
 #define SF_ELAN_NODES_MAX 65536
 #define SF_ELAN_RAILS_MAX 8
 
+/* Elan: a node's name and a file's name, NUL included; bracket pairs in one
+ * node name of a list; digits of one number in brackets. */
+#define SF_ELAN_NAME_MAX 256
+#define SF_ELAN_PATH_MAX 1024
+#define SF_ELAN_BRACKETS_MAX 4
+#define SF_ELAN_DIGITS_MAX 9
+
+/* Elan: elanhosts, bytes; `--network=` and SwitchParameters, bytes. */
+#define SF_ELAN_HOSTS_SIZE_MAX (16 * 1024 * 1024)
+#define SF_ELAN_OPTIONS_MAX 4096
+
 /* Elan: longest job info in the clear; a sealed payload of
  * SF_SEAL_PAYLOAD_MAX is 700 KB of text. */
 #define SF_ELAN_JOBINFO_MAX (1024 * 1024)

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A full table is an error of ours to report, not a reason to exit. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "elan/contexts.h"
+#include "elan/partition.h"
+#include "elan/prognum.h"
+
+struct program {
+    uint32_t prognum; /* key */
+    uint32_t job_id, step_id, het_comp;
+    uint32_t low_context, ncontexts;
+    uint32_t nnodes;
+    UT_hash_handle hh;
+    uint32_t nodes[];
+};
+
+struct elan_partition {
+    struct elan_contexts *contexts;
+    struct elan_prognum prognum;
+    struct program *live; /* by program number */
+};
+
+static uint32_t random_context(const struct elan_site *site, uint32_t random)
+{
+    return site->base_context +
+           random % (site->top_context - site->base_context + 1);
+}
+
+struct elan_partition *elan_partition_create(const struct elan_site *site,
+                                             uint32_t random,
+                                             struct errbuf *err)
+{
+    struct elan_partition *pm = calloc(1, sizeof(*pm));
+
+    if (!pm) {
+        errprintf(err, "out of memory");
+        return NULL;
+    }
+    pm->contexts =
+        elan_contexts_create(site->base_context, site->top_context, err);
+    if (!pm->contexts) {
+        free(pm);
+        return NULL;
+    }
+    elan_contexts_set_cursor(pm->contexts, random_context(site, random));
+    elan_prognum_init_random(&pm->prognum, random);
+    return pm;
+}
+
+void elan_partition_destroy(struct elan_partition *pm)
+{
+    struct program *p, *next;
+    int saved = errno;
+
+    if (!pm)
+        return;
+    HASH_ITER(hh, pm->live, p, next)
+    {
+        HASH_DEL(pm->live, p);
+        free(p);
+    }
+    elan_contexts_destroy(pm->contexts);
+    free(pm);
+    errno = saved;
+}
+
+int elan_partition_configure(struct elan_partition *pm,
+                             const struct elan_site *site, struct errbuf *err)
+{
+    return elan_contexts_set_range(pm->contexts, site->base_context,
+                                   site->top_context, err);
+}
+
+int elan_partition_restore(struct elan_partition *pm, const char *name,
+                           const char *text, struct errbuf *err)
+{
+    struct elan_state state;
+
+    if (elan_state_parse(&state, name, text, err) < 0)
+        return -1;
+    elan_prognum_init_saved(&pm->prognum, state.next_prognum);
+    if (state.next_context > 0)
+        elan_contexts_set_cursor(pm->contexts, state.next_context);
+    return 0;
+}
+
+void elan_partition_state(const struct elan_partition *pm, bool orderly,
+                          char buf[ELAN_STATE_SIZE_MAX])
+{
+    struct elan_state state = {
+        .next_prognum = elan_prognum_to_save(&pm->prognum, orderly),
+        .next_context = orderly ? elan_contexts_cursor(pm->contexts) : 0,
+    };
+
+    elan_state_print(buf, &state);
+}
+
+bool elan_partition_wants_save(const struct elan_partition *pm)
+{
+    return elan_prognum_wants_save(&pm->prognum);
+}
+
+void elan_partition_saved(struct elan_partition *pm)
+{
+    elan_prognum_saved(&pm->prognum);
+}
+
+static struct program *find(const struct elan_partition *pm, uint32_t prognum)
+{
+    struct program *p;
+
+    HASH_FIND(hh, pm->live, &prognum, sizeof(prognum), p);
+    return p;
+}
+
+static bool is_live(uint32_t prognum, void *arg)
+{
+    return find(arg, prognum) != NULL;
+}
+
+static bool same_step(const struct program *p, const struct elan_jobinfo *info)
+{
+    return p->job_id == info->job_id && p->step_id == info->step_id &&
+           p->het_comp == info->het_comp;
+}
+
+static struct elan_nodes nodes_of(const struct elan_jobinfo *info)
+{
+    return (struct elan_nodes){info->nodes, info->nnodes};
+}
+
+/* Enter a program whose contexts are taken already. */
+static int add(struct elan_partition *pm, const struct elan_jobinfo *info)
+{
+    size_t size = info->nnodes * sizeof(uint32_t);
+    struct program *p = calloc(1, sizeof(*p) + size);
+
+    if (!p)
+        return -1;
+    p->prognum = info->prognum;
+    p->job_id = info->job_id;
+    p->step_id = info->step_id;
+    p->het_comp = info->het_comp;
+    p->low_context = info->low_context;
+    p->ncontexts = info->ncontexts;
+    p->nnodes = info->nnodes;
+    memcpy(p->nodes, info->nodes, size);
+    HASH_ADD(hh, pm->live, prognum, sizeof(p->prognum), p);
+    if (p->hh.tbl)
+        return 0;
+    free(p);
+    errno = ENOMEM;
+    return -1;
+}
+
+/* One capability per rail. */
+static int make_caps(struct elan_payload *payload,
+                     const struct elan_layout *layout,
+                     const struct elan_step *step,
+                     const struct elan_jobinfo *info, struct errbuf *err)
+{
+    payload->caps = calloc(layout->nrails, sizeof(*payload->caps));
+    if (!payload->caps)
+        return errprintf(err, "out of memory");
+    payload->ncaps = layout->nrails;
+    for (uint32_t rail = 0; rail < layout->nrails; rail++) {
+        struct elan_capability_spec spec = {
+            .layout = layout,
+            .rail = rail,
+            .low_context = info->low_context,
+            .ncontexts = info->ncontexts,
+            .key = step->keys[rail],
+            .no_broadcast = step->no_broadcast,
+        };
+        int rc = elan_capability_build(&payload->caps[rail], &spec, err);
+
+        explicit_bzero(&spec.key, sizeof(spec.key));
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int make_payload(struct elan_payload *payload,
+                        const struct elan_layout *layout,
+                        const struct elan_step *step,
+                        const struct elan_jobinfo *info, struct errbuf *err)
+{
+    *payload = (struct elan_payload){
+        .job_id = info->job_id,
+        .step_id = info->step_id,
+        .het_comp = info->het_comp,
+        .uid = step->uid,
+        .prognum = info->prognum,
+        .issued = step->now,
+    };
+    return make_caps(payload, layout, step, info, err);
+}
+
+static int check_step(const struct elan_step *step,
+                      const struct elan_layout *layout,
+                      const struct elan_jobinfo *info, struct errbuf *err)
+{
+    uint32_t width = layout->max_tasks + step->options.extra_contexts;
+
+    errno = EINVAL;
+    if (info->prognum != 0)
+        return errprintf(err, "step %u.%u has program %u already", info->job_id,
+                         info->step_id, info->prognum);
+    if (layout->nrails != step->options.rails)
+        return errprintf(err, "a layout of %u rails for %u", layout->nrails,
+                         step->options.rails);
+    for (uint32_t rail = 0; rail < layout->nrails; rail++)
+        if (elan_capability_fits(layout, rail, width, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Contexts and number into *got, whose nodes are the layout's. */
+static int take(struct elan_partition *pm, struct elan_jobinfo *got,
+                struct errbuf *err)
+{
+    if (elan_contexts_alloc(pm->contexts, nodes_of(got), got->ncontexts,
+                            &got->low_context, err) < 0)
+        return -1;
+    got->prognum = elan_prognum_take(&pm->prognum, is_live, pm);
+    if (got->prognum != 0)
+        return 0;
+    errprintf(err, "no program number is free");
+    elan_contexts_release(pm->contexts, nodes_of(got), got->low_context,
+                          got->ncontexts);
+    errno = EBUSY;
+    return -1;
+}
+
+static int copy_nodes(struct elan_jobinfo *got,
+                      const struct elan_layout *layout, struct errbuf *err)
+{
+    got->nnodes = layout->nnodes;
+    got->nodes = malloc(layout->nnodes * sizeof(*got->nodes));
+    if (!got->nodes)
+        return errprintf(err, "out of memory");
+    for (uint32_t n = 0; n < layout->nnodes; n++)
+        got->nodes[n] = elan_layout_id(layout, 0, n);
+    return 0;
+}
+
+static int build(struct elan_partition *pm, const struct elan_step *step,
+                 const struct elan_layout *layout, struct elan_jobinfo *got,
+                 struct elan_payload *payload, struct errbuf *err)
+{
+    int saved;
+
+    if (copy_nodes(got, layout, err) < 0 || take(pm, got, err) < 0)
+        return -1;
+    if (make_payload(payload, layout, step, got, err) == 0) {
+        if (add(pm, got) == 0)
+            return 0;
+        errprintf(err, "out of memory");
+    }
+    saved = errno;
+    elan_contexts_release(pm->contexts, nodes_of(got), got->low_context,
+                          got->ncontexts);
+    errno = saved;
+    return -1;
+}
+
+int elan_partition_build(struct elan_partition *pm,
+                         const struct elan_step *step,
+                         struct elan_layout *layout, struct elan_jobinfo *info,
+                         struct elan_payload *payload, struct errbuf *err)
+{
+    struct elan_jobinfo got = *info;
+
+    memset(payload, 0, sizeof(*payload));
+    if (check_step(step, layout, info, err) < 0)
+        return -1;
+    got.ncontexts = layout->max_tasks + step->options.extra_contexts;
+    if (build(pm, step, layout, &got, payload, err) < 0) {
+        int saved = errno;
+
+        elan_payload_free(payload);
+        free(got.nodes);
+        errno = saved;
+        return -1;
+    }
+    *info = got;
+    payload->layout = *layout;
+    memset(layout, 0, sizeof(*layout));
+    return 0;
+}
+
+bool elan_partition_release(struct elan_partition *pm,
+                            const struct elan_jobinfo *info)
+{
+    struct program *p = find(pm, info->prognum);
+    int saved = errno;
+
+    if (!p || !same_step(p, info))
+        return false;
+    elan_contexts_release(pm->contexts,
+                          (struct elan_nodes){p->nodes, p->nnodes},
+                          p->low_context, p->ncontexts);
+    HASH_DEL(pm->live, p);
+    free(p);
+    errno = saved;
+    return true;
+}
+
+int elan_partition_recover(struct elan_partition *pm,
+                           const struct elan_jobinfo *info, struct errbuf *err)
+{
+    const struct program *p;
+
+    if (info->prognum == 0)
+        return 0;
+    p = find(pm, info->prognum);
+    if (p && same_step(p, info))
+        return 0;
+    if (p) {
+        errno = EEXIST;
+        return errprintf(err, "program %u is that of step %u.%u", info->prognum,
+                         p->job_id, p->step_id);
+    }
+    if (elan_contexts_claim(pm->contexts, nodes_of(info), info->low_context,
+                            info->ncontexts, err) < 0)
+        return -1;
+    if (add(pm, info) == 0)
+        return 0;
+    elan_contexts_release(pm->contexts, nodes_of(info), info->low_context,
+                          info->ncontexts);
+    errno = ENOMEM;
+    return errprintf(err, "out of memory");
+}
+
+uint32_t elan_partition_programs(const struct elan_partition *pm)
+{
+    return HASH_COUNT(pm->live);
+}
+
+uint64_t elan_partition_contexts(const struct elan_partition *pm)
+{
+    return elan_contexts_used(pm->contexts);
+}
