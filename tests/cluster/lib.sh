@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Harness of the cluster tests.  A test script t_NAME.sh sources this, calls
+# cluster_up (options of minislurm) at its top, defines functions case_NAME
+# and ends with `run_cases`.  Cases run in the order in which they stand in
+# the file; each is one TAP line.  A case fails if it returns non-zero or any
+# assertion in it failed; assertions print what was expected and what came.
+# On failure the tail of the cluster's logs is printed.
+#
+#     . "$(dirname "$0")/lib.sh"
+#     cluster_up --nodes 2 --proctrack cgroup
+#     case_hello() {                 # prints hello
+#         run_as_user srun -n1 echo hello
+#         assert_code 0
+#         assert_output '^hello$'
+#     }
+#     run_cases
+#
+# Inside a case: $CLUSTER is the cluster's directory ($CLUSTER/log,
+# $CLUSTER/etc/slurm.conf), $WORK a directory of the job user, $STAGE the
+# installed tree; SLURM_CONF is set.  $case_tmp is a root-only directory
+# (removed afterwards).
+
+set -u
+SF_TOP_SRCDIR=${SF_TOP_SRCDIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." &&
+    pwd)}
+SF_TOP_BUILDDIR=${SF_TOP_BUILDDIR:-$PWD}
+MINISLURM=$SF_TOP_SRCDIR/tests/cluster/minislurm
+STAGE=$SF_TOP_BUILDDIR/stage
+JOB_USER=${JOB_USER:-nobody}
+CLUSTER='' WORK='' out='' err='' code=0
+case_tmp=$(mktemp -d)
+tap_failed=0
+unset MINISLURM_DIR SLURM_CONF
+trap 'harness_end' EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+# skip_all REASON: the whole script can not run here.
+skip_all() {
+    echo "1..0 # SKIP $*"
+    exit 0
+}
+
+# skip REASON: this case can not run here (leaves the case).
+skip() {
+    echo "$*" >"$case_tmp/skip"
+    exit 0
+}
+
+need_cluster() {
+    local why
+    why=$("$MINISLURM" why-not)
+    [ -z "$why" ] || skip_all "$why"
+}
+
+# need_stage FILE..: paths below the stage that the script needs.
+need_stage() {
+    local f
+    [ -d "$STAGE" ] || skip_all "no stage: configure with --enable-stage"
+    for f in "$@"; do
+        [ -e "$STAGE/$f" ] || skip_all "$f is not built"
+    done
+}
+
+# cluster_up OPTION..: once per script; options of `minislurm up`.
+cluster_up() {
+    need_cluster
+    CLUSTER=$(mktemp -d /tmp/minislurm.XXXXXX)
+    "$MINISLURM" up --dir "$CLUSTER" --owner $$ --user "$JOB_USER" \
+        --stage "$STAGE" "$@" >"$case_tmp/up" 2>&1 || {
+        sed 's/^/# /' "$case_tmp/up"
+        echo "Bail out! no cluster"
+        exit 1
+    }
+    WORK=$CLUSTER/work
+    export SLURM_CONF=$CLUSTER/etc/slurm.conf MINISLURM_DIR=$CLUSTER
+}
+
+cluster_down() {
+    [ -n "$CLUSTER" ] || return 0
+    "$MINISLURM" down --dir "$CLUSTER"
+    CLUSTER=
+    unset MINISLURM_DIR SLURM_CONF
+}
+
+harness_end() {
+    cluster_down
+    rm -rf "$case_tmp"
+}
+
+# capture COMMAND..: run it; stdout in $out, stderr in $err, status in $code.
+# Killed after $LIMIT seconds (120): a hang is a failure, not a stop.
+capture() {
+    timeout -k 5 "${LIMIT:-120}" "$@" >"$case_tmp/out" 2>"$case_tmp/err" \
+        </dev/null
+    code=$?
+    out=$(cat "$case_tmp/out") err=$(cat "$case_tmp/err")
+    [ $code != 124 ] || echo "# timed out: $*"
+    return 0
+}
+
+# run_as_user COMMAND..: on the host "ctl", as the job user.  See capture.
+run_as_user() {
+    capture "$MINISLURM" exec --dir "$CLUSTER" -- "$@"
+}
+
+# The same without waiting; the pid of the command is in $!.  Output goes to
+# $case_tmp/bg.out and bg.err.
+start_as_user() {
+    "$MINISLURM" exec --dir "$CLUSTER" -- "$@" >"$case_tmp/bg.out" \
+        2>"$case_tmp/bg.err" </dev/null &
+}
+
+# run_as_root PLACE COMMAND..: on a node (n0, n1 .. or ctl).  See capture.
+run_as_root() {
+    local place=$1
+    shift
+    capture "$MINISLURM" exec --dir "$CLUSTER" --on "$place" --as root -- "$@"
+}
+
+# ctld|slurmd control: daemon start|stop|kill|pid slurmctld|nK
+daemon() {
+    "$MINISLURM" daemon --dir "$CLUSTER" "$@"
+}
+
+# wait_for SECONDS COMMAND..: ask until it succeeds; a failed assertion else.
+wait_for() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        if [ $SECONDS -ge $end ]; then
+            fail "waited in vain for: $*"
+            return 1
+        fi
+        sleep 0.1
+    done
+}
+
+# log_has NAME PATTERN: does $CLUSTER/log/NAME hold it (slurmctld.log,
+# slurmd.n0.log ...)?
+log_has() {
+    grep -qE -- "$2" "$CLUSTER/log/$1"
+}
+
+# no_job_left: every job has left the queue.
+no_job_left() {
+    [ -z "$(squeue -h 2>&1)" ]
+}
+
+# user_pids: processes of the job user inside this cluster, "PID COMMAND".
+user_pids() {
+    local pid
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        [ "$(stat -c %U "/proc/$pid" 2>/dev/null)" = "$JOB_USER" ] &&
+            echo "$pid $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
+    done
+    return 0
+}
+
+fail() {
+    echo "# FAILED in ${FUNCNAME[2]:-case}: $*"
+    : >"$case_tmp/failed"
+    return 1
+}
+
+show_last() {
+    printf '%s\n' "${out:0:4000}" | sed 's/^/#   stdout: /'
+    printf '%s\n' "${err:0:4000}" | sed 's/^/#   stderr: /'
+}
+
+assert_code() {
+    [ "$code" = "$1" ] && return 0
+    fail "exit code: expected $1, got $code"
+    show_last
+}
+
+assert_code_not() {
+    [ "$code" != "$1" ] && return 0
+    fail "exit code: expected anything but $1"
+    show_last
+}
+
+# assert_output REGEX [COUNT]: lines of $out that match (at least 1).
+assert_output() {
+    local n
+    n=$(grep -cE -- "$1" <<<"$out")
+    if [ $# -gt 1 ]; then [ "$n" = "$2" ] && return 0
+    else [ "$n" -gt 0 ] && return 0; fi
+    fail "stdout: expected ${2:-some} lines like /$1/, got $n"
+    show_last
+}
+
+assert_error() {
+    grep -qE -- "$1" <<<"$err" && return 0
+    fail "stderr: expected a line like /$1/"
+    show_last
+}
+
+assert_equal() {
+    [ "$1" = "$2" ] && return 0
+    fail "${3:-value}: expected '$1', got '$2'"
+}
+
+assert_log() {
+    log_has "$1" "$2" && return 0
+    fail "$1: expected a line like /$2/"
+}
+
+assert_empty() {
+    [ -z "$1" ] && return 0
+    fail "${2:-text}: expected nothing, got: $1"
+}
+
+cases() {
+    grep -oE '^case_[A-Za-z0-9_]+' "$0"
+}
+
+print_logs() {
+    local f
+    [ -n "$CLUSTER" ] || return 0
+    for f in "$CLUSTER"/log/slurmctld.log "$CLUSTER"/log/slurmd.*.log; do
+        [ -s "$f" ] || continue
+        echo "# --- ${f##*/}"
+        grep -v 'Running job scheduler' "$f" | tail -n "${LOG_LINES:-15}" |
+            cut -c1-300 | sed 's/^/# /'
+    done
+}
+
+# run_cases [NAME..]: run them (all), print the TAP plan, leave.
+run_cases() {
+    local n=0 name list status begin
+    list=${*:-${SF_CASES:-$(cases)}}
+    # shellcheck disable=SC2086
+    set -- $list
+    echo "1..$#"
+    for name; do
+        n=$((n + 1))
+        rm -f "$case_tmp"/{failed,skip}
+        begin=$SECONDS
+        ( trap - EXIT; "$name" )
+        status=$?
+        if [ -e "$case_tmp/skip" ]; then
+            echo "ok $n - $name # SKIP $(cat "$case_tmp/skip")"
+        elif [ $status = 0 ] && [ ! -e "$case_tmp/failed" ]; then
+            echo "ok $n - $name"
+        else
+            echo "not ok $n - $name"
+            tap_failed=1
+            print_logs
+        fi
+        echo "# $((SECONDS - begin)) s"
+    done
+    exit $tap_failed
+}

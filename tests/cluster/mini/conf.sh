@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# slurm.conf, cgroup.conf and the directory of a cluster.
+# Uses: dir, nodes, cpus, ports (array), switch, proctrack, mpi_default,
+# extra (array of Key=Value), plugins (array), slurm_plugindir.
+
+find_slurm_plugindir() {
+    local d
+    for d in /usr/lib/"$(uname -m)"-linux-gnu/slurm-wlm /usr/lib/*/slurm-wlm \
+        /usr/lib64/slurm /usr/lib/slurm; do
+        [ -e "$d/auth_munge.so" ] && { echo "$d"; return 0; }
+    done
+    return 1
+}
+
+# One flat plugin directory: Slurm's own files, ours over them.
+make_plugin_dir() {
+    local d f
+    mkdir -p "$dir/plugins"
+    for d in "$slurm_plugindir" "${plugins[@]}"; do
+        for f in "$d"/*.so; do
+            [ -e "$f" ] && ln -sfn "$f" "$dir/plugins/${f##*/}"
+        done
+    done
+    return 0
+}
+
+make_tree() {
+    local k
+    mkdir -p "$dir"/{etc,etc.fabric,log,state/ctld,spool,hosts,ns,work,home,tmp}
+    touch "$dir/.minislurm"
+    chmod 755 "$dir" "$dir"/{etc,log,state,spool,hosts,ns}
+    chmod 1777 "$dir/tmp"
+    chown slurm: "$dir/log" "$dir/state" "$dir/state/ctld"
+    chown "$user": "$dir/work" "$dir/home"
+    for k in ctl $(node_names); do
+        mkdir -p "$dir/spool/$k" "$dir/munge.$k" "$dir/run.$k"
+        chown munge: "$dir/munge.$k"
+        chmod 755 "$dir/munge.$k" "$dir/run.$k"
+    done
+    ln -sfn munge.ctl "$dir/munge"
+    head -c 1024 /dev/urandom >"$dir/etc/munge.key"
+    chown munge: "$dir/etc/munge.key"
+    chmod 400 "$dir/etc/munge.key"
+}
+
+node_names() {
+    seq -f "n%g" 0 $((nodes - 1))
+}
+
+node_addr() {
+    echo "127.0.0.$((10 + ${1#n}))"
+}
+
+conf_defaults() {
+    cat <<CONF
+ClusterName=$id
+SlurmctldHost=ctl(127.0.0.1)
+SlurmUser=slurm
+AuthType=auth/munge
+AuthInfo=socket=$dir/munge/munge.socket
+CredType=cred/munge
+SwitchType=switch/$switch
+MpiDefault=$mpi_default
+PluginDir=$dir/plugins
+PlugStackConfig=$dir/etc/plugstack.conf
+ProctrackType=proctrack/$proctrack
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0
+ReturnToService=2
+SlurmctldPort=${ports[0]}
+SlurmctldPidFile=$dir/state/slurmctld.pid
+SlurmdPidFile=$dir/state/slurmd.%n.pid
+SlurmdSpoolDir=$dir/spool/%n
+StateSaveLocation=$dir/state/ctld
+SlurmctldLogFile=$dir/log/slurmctld.log
+SlurmdLogFile=$dir/log/slurmd.%n.log
+SlurmctldDebug=debug
+SlurmdDebug=debug
+DebugFlags=Switch
+SlurmdParameters=config_overrides
+KillWait=5
+CONF
+}
+
+# The defaults, with each key that --conf names replaced.
+conf_main() {
+    local e line
+    conf_defaults | while read -r line; do
+        for e in "${extra[@]}"; do
+            [ "${e%%=*}" = "${line%%=*}" ] && continue 2
+        done
+        echo "$line"
+    done
+    for e in "${extra[@]}"; do echo "$e"; done
+}
+
+conf_nodes() {
+    local k
+    for k in $(node_names); do
+        echo "NodeName=$k NodeHostname=$k NodeAddr=$(node_addr "$k")" \
+            "Port=${ports[1 + ${k#n}]} CPUs=$cpus RealMemory=1000" \
+            "State=UNKNOWN $node_conf"
+    done
+    echo "PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP" \
+        "OverSubscribe=YES"
+}
+
+make_conf() {
+    local k
+    { conf_main; conf_nodes; } >"$dir/etc/slurm.conf"
+    : >"$dir/etc/plugstack.conf"
+    {
+        if [ "$(cg_form)" = unified ]; then
+            echo CgroupPlugin=cgroup/v2
+            echo IgnoreSystemd=yes
+        else
+            echo CgroupPlugin=cgroup/v1
+            echo CgroupAutomount=no
+        fi
+        echo ConstrainCores=no
+    } >"$dir/etc/cgroup.conf"
+    {
+        echo "127.0.0.1 localhost"
+        echo "127.0.0.1 ctl"
+        for k in $(node_names); do echo "$(node_addr "$k") $k"; done
+    } >"$dir/etc/hosts"
+    chmod 644 "$dir"/etc/{slurm,cgroup,plugstack}.conf "$dir/etc/hosts"
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The embedded cluster itself: it starts, runs jobs, and leaves nothing.
+. "$(dirname "$0")/lib.sh"
+cluster_up --nodes 4 --switch none
+
+case_srun_on_four_nodes() {
+    run_as_user srun -N4 hostname
+    assert_code 0
+    assert_equal "n0 n1 n2 n3" "$(sort <<<"$out" | xargs)" "host names"
+}
+
+case_job_user_is_unprivileged() {
+    run_as_user srun -n1 id -un
+    assert_equal "$JOB_USER" "$out"
+}
+
+case_exit_code_of_task() {
+    run_as_user srun -n1 sh -c 'exit 7'
+    assert_code 7
+}
+
+case_batch_script() {
+    run_as_user sh -c 'cd $HOME && printf "#!/bin/sh\nsrun -n2 hostname\n" |
+        sbatch -W -n2 -o out.txt && cat out.txt'
+    assert_code 0
+    assert_output '^n0$' 2
+}
+
+case_each_node_has_its_own_munged() {
+    run_as_user srun -N2 sh -c 'stat -c %i '"$CLUSTER/munge/munge.socket"
+    assert_equal 2 "$(sort -u <<<"$out" | wc -l)" "different sockets"
+}
+
+case_restart_of_slurmctld() {
+    local before
+    before=$(daemon pid slurmctld)
+    daemon kill slurmctld
+    daemon start slurmctld
+    wait_for 20 scontrol ping
+    wait_for 20 daemon pid slurmctld
+    [ "$before" != "$(daemon pid slurmctld)" ] || fail "still pid $before"
+    run_as_user srun -N4 true
+    assert_code 0
+}
+
+# Everything that carries the name of the cluster's directory or group.
+traces() {
+    local d=$1
+    grep -lF "$d" /proc/[0-9]*/cmdline 2>/dev/null
+    ls -d "$d" 2>/dev/null
+    grep -lF "$d" /run/minislurm/*/dir 2>/dev/null
+    return 0
+}
+
+no_traces() {
+    [ -z "$(traces "$1")" ]
+}
+
+# Replaces the shell that calls it, so that $! is minislurm itself.
+run_two_nodes() {
+    exec env -u MINISLURM_DIR -u SLURM_CONF "$MINISLURM" run --dir "$1" \
+        --nodes 2 --switch none "${@:2}"
+}
+
+case_run_returns_exit_code() {
+    local d
+    d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    ( run_two_nodes "$d" -- srun -N2 sh -c 'setsid sleep 300 <&- >&- 2>&- & exit 5' \
+        >/dev/null 2>&1 )
+    assert_equal 5 $? "exit code"
+    assert_empty "$(traces "$d")" "left behind"
+}
+
+case_both_proctracks() {
+    local d
+    d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    ( run_two_nodes "$d" --proctrack cgroup -- \
+        srun -N2 cat /proc/self/cgroup >"$case_tmp/cg" 2>&1 )
+    assert_equal 0 $? "exit code"
+    grep -q 'job_1/step_0' "$case_tmp/cg" ||
+        fail "no step in $(cat "$case_tmp/cg")"
+    assert_empty "$(traces "$d")" "left behind"
+}
+
+case_interrupted_run_leaves_nothing() {
+    local d pid
+    d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    run_two_nodes "$d" -- srun -N2 sleep 300 >/dev/null 2>&1 &
+    pid=$!
+    wait_for 20 grep -q StepId=1.0 "$d/log/slurmd.n0.log"
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null
+    wait_for 20 no_traces "$d"
+}
+
+case_terminated_run_leaves_nothing() {
+    local d pid
+    d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    run_two_nodes "$d" -- srun -N2 sleep 300 >/dev/null 2>&1 &
+    pid=$!
+    wait_for 20 grep -q StepId=1.0 "$d/log/slurmd.n0.log"
+    kill -TERM "$pid"
+    wait "$pid" && fail "exit code 0"
+    assert_empty "$(traces "$d")" "left behind"
+}
+
+case_two_clusters_at_once() {
+    local d
+    d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    env -u MINISLURM_DIR -u SLURM_CONF "$MINISLURM" up --dir "$d" \
+        --owner $$ --nodes 2 --switch none >/dev/null
+    assert_equal 0 $? "exit code of up"
+    capture "$MINISLURM" exec --dir "$d" -- srun -N2 hostname
+    assert_code 0
+    run_as_user srun -N4 hostname
+    assert_code 0
+    "$MINISLURM" down --dir "$d"
+    assert_empty "$(traces "$d")" "left behind"
+    "$MINISLURM" down --dir "$d"
+    assert_equal 0 $? "second down"
+    run_as_user srun -N4 hostname
+    assert_code 0
+}
+
+case_unready_cluster_leaves_nothing() {
+    local d
+    d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    capture env -u MINISLURM_DIR "$MINISLURM" up --dir "$d" --nodes 1 \
+        --switch none --conf SelectType=select/nonsense
+    assert_code 2
+    assert_empty "$(traces "$d")" "left behind"
+}
+
+run_cases
