@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The list of functions against the libraries of this machine.
+. "$(dirname "$0")/lib.sh"
+: "${AWK:=awk}"
+defs="$top/src/libimpi/overrides.def $top/src/libimpi/calls.def"
+
+gen() { # MODE
+    # shellcheck disable=SC2086
+    $AWK -f "$top/src/libimpi/calls.awk" -v mode="$1" $defs
+}
+functions() { nm -D --defined-only "$1" | awk '{ print $3 }' | sort -u; }
+
+gen list | sort >"$tmp/list"
+functions "$front" >"$tmp/front"
+{ cat "$tmp/list"; sed 's/^/P/' "$tmp/list"; } | sort >"$tmp/both"
+is "the front exports MPI_X and PMPI_X for the whole list, nothing else" \
+    "$(diff "$tmp/both" "$tmp/front")" ""
+
+for f in $(families); do
+    path=$(ldd "$lib/libimpi-$f.so" |
+        awk '$1 ~ /^libmpi/ && $3 ~ /^\// { print $3 }' | head -1)
+    functions "$path" >"$tmp/$f.all"
+    # Both names exist: a function of the interface, not a constant.
+    sed -n 's/^PMPI/MPI/p' "$tmp/$f.all" | sort >"$tmp/$f.pmpi"
+    grep -xE 'MPI_[A-Z][a-z].*|MPI_T_[a-z].*' "$tmp/$f.all" |
+        sort >"$tmp/$f.mpi"
+    comm -12 "$tmp/$f.mpi" "$tmp/list" >"$tmp/$f.have"
+    is "$f: the back end has no open reference to an MPI function" \
+        "$(nm -D "$lib/libimpi-$f.so" | grep -E ' U P?MPIX?_[A-Z]')" ""
+    is "$f: the back end exports its two functions only" \
+        "$(functions "$lib/libimpi-$f.so" | tr '\n' ' ')" \
+        "impi_backend_open impi_backend_symbol "
+
+    {
+        echo '#include <mpi.h>'
+        echo '#include "libimpi/calls_types.h"'
+        echo '#define CHECK(name, bare) _Static_assert('\
+'__builtin_types_compatible_p(__typeof__(name), impi_##bare##_f), #name);'
+        gen check | awk -v have="$tmp/$f.have" '
+            BEGIN { while ((getline n <have) > 0) ok[n] = 1 }
+            /^#ifndef/ { name = $2; hold = $0; next }
+            /^CHECK/ { if (name in ok) print hold "\n" $0 "\n#endif"; next }
+            /^#endif/ { next }
+            /^#if / { print; open = 1; next }'
+    } | sed 's/^#if MPI_VERSION.*/#if 1/' >"$tmp/check.c"
+    n=$(grep -c '^CHECK' "$tmp/check.c")
+    awk '/^#if 1/ { next } { print }' "$tmp/check.c" >"$tmp/check_$f.c"
+    out=$(mpicc "$f" -fsyntax-only -Wno-deprecated-declarations \
+        "$tmp/check_$f.c" 2>&1 | grep -c 'static assertion failed')
+    wrong=$(mpicc "$f" -fsyntax-only -Wno-deprecated-declarations \
+        "$tmp/check_$f.c" 2>&1 | grep -E 'error' | head -5)
+    [ "$n" -gt 380 ] || wrong="only $n prototypes checked"
+    if [ "$out" = 0 ] && [ -z "$wrong" ]; then
+        ok "$f: $n prototypes agree with mpi.h"
+    else
+        not_ok "$f: prototypes agree with mpi.h" "$wrong"
+    fi
+done
+
+if [ "$(families | wc -l)" = 2 ]; then
+    comm -12 "$tmp/mpich.mpi" "$tmp/openmpi.mpi" >"$tmp/common"
+    is "every function that both libraries have is listed" \
+        "$(comm -23 "$tmp/common" "$tmp/list")" ""
+else
+    skip "every function that both libraries have is listed" "one library"
+fi
+# MPI 4 functions that can reach a communicator or request, by mpi.h's words.
+if [ -e "$tmp/mpich.mpi" ]; then
+    header=$(mpicc mpich -M -x c - <<<'#include <mpi.h>' 2>/dev/null |
+        tr ' \\' '\n\n' | grep '/mpi_proto.h$')
+    grep -v '^typedef' "${header:-/dev/null}" | tr '\n' ' ' | tr ';' '\n' |
+        grep -E 'MPI_Comm [a-z]|MPI_Request ([*]?[a-z])|MPI_Message' |
+        grep -oE '\b(MPIX?_[A-Z][A-Za-z_0-9]+) ?\(' | tr -d ' (' |
+        sort -u >"$tmp/reach"
+    is "every function of MPICH that takes a communicator or request is listed" \
+        "$(comm -12 "$tmp/reach" "$tmp/mpich.all" | comm -23 - "$tmp/list" |
+            grep -vE '_c2f$|_f2c$|^MPI_R(put|get|accumulate|get_accumulate)_c$|^MPI_File_i|^MPIX_Grequest')" ""
+else
+    skip "every function of MPICH that takes a communicator is listed" \
+        "no MPICH"
+fi
+finish
