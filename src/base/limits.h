@@ -45,6 +45,10 @@
  * processes take part in. */
 #define SF_IMPI_UNEXPECTED_MAX (64u * 1024 * 1024)
 #define SF_IMPI_PACKET_MAX (16u * 1024 * 1024)
+/* Answers that wait to be sent to one peer; more only pile up for a peer that
+ * asks and never reads. */
+#define SF_IMPI_CONTROLS_MAX (1024u * 1024)
+
 /* PMI-1 server: what get_maxes answers, one line (a put of the longest value
  * fits), the key-value space of one client, processes of a client on a node. */
 #define SF_PMI1_KVSNAME_MAX 256

@@ -29,7 +29,8 @@ void impi_channel_tx_done(struct impi_channel *channel, size_t n);
 /* Cheap: would impi_channel_tx() give something? */
 bool impi_channel_tx_ready(const struct impi_channel *channel);
 
-/* Where the next bytes from the connection go; at least one entry. */
+/* Where the next bytes from the connection go; at least one entry.  No other
+ * call of the engine may come between it and its rx_done. */
 int impi_channel_rx(struct impi_channel *channel, struct iovec *iov, int max);
 /* n bytes have been read there.  n = 0: end of file; fine after the peer's
  * FINI, else the peer is lost.  Returns 0, or -1 with errno: EPROTO the peer

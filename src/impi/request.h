@@ -20,6 +20,7 @@ enum impi_error {
     IMPI_OK = 0,
     IMPI_ERR_TRUNCATE, /* message longer than the receive buffer */
     IMPI_ERR_PEER,     /* peer or its channel is lost; impi_p2p_peer_error() */
+    IMPI_ERR_MEMORY,   /* out of memory */
     IMPI_ERR_CONVERT,  /* pack or unpack failed: see the callback's own word */
 };
 

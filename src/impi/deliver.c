@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What each arriving packet does (3.5 to 3.8).  Nothing of it is believed:
+ * a peer that lies loses its channel and nothing else.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "impi/p2p_impl.h"
+
+static int broken(struct errbuf *err, const char *text)
+{
+    errprintf(err, "%s", text);
+    errno = EPROTO;
+    return -1;
+}
+
+static int no_memory(struct errbuf *err)
+{
+    errprintf(err, "out of memory for its messages");
+    errno = ENOMEM;
+    return -1;
+}
+
+void pair_received(struct impi_pair *pair)
+{
+    if (++pair->received < pair->p2p->ackmark)
+        return;
+    pair->received = 0;
+    pair->arrived -= pair->p2p->ackmark;
+    if (pair->lost)
+        return;
+    pair->acks_due++;
+    pair_wake(pair);
+}
+
+int pair_answer(struct impi_pair *pair, uint32_t type, uint64_t srqid,
+                uint64_t drqid)
+{
+    struct control *control;
+
+    if (pair->ncontrols >= SF_IMPI_CONTROLS_MAX)
+        return -1;
+    control = impi_pool_get(&pair->p2p->control_pool);
+    if (!control)
+        return -1;
+    *control = (struct control){.type = type, .srqid = srqid, .drqid = drqid};
+    TAILQ_INSERT_TAIL(&pair->controls, control, link);
+    pair->ncontrols++;
+    pair_wake(pair);
+    return 0;
+}
+
+static struct impi_pair *find_pair(struct impi_channel *channel,
+                                   const uint8_t src[IMPI_PROC_SIZE])
+{
+    if (memcmp(channel->last_pair->proc, src, IMPI_PROC_SIZE) == 0)
+        return channel->last_pair;
+    for (uint32_t i = 0; i < channel->npairs; i++) {
+        if (memcmp(channel->pairs[i]->proc, src, IMPI_PROC_SIZE) == 0) {
+            channel->last_pair = channel->pairs[i];
+            return channel->last_pair;
+        }
+    }
+    return NULL;
+}
+
+static int protoack(struct impi_pair *pair, struct errbuf *err)
+{
+    if (pair->sent < pair->p2p->ackmark)
+        return broken(err, "acknowledges packets that were never sent");
+    pair->sent -= pair->p2p->ackmark;
+    pair->p2p->stats.protoacks_received++;
+    pair_wake(pair);
+    return 0;
+}
+
+/* Keep it, and let the sender go on while that takes little memory. */
+static int first_unexpected(struct impi_channel *channel,
+                            struct impi_pair *pair,
+                            const struct impi_packet *pk, struct errbuf *err)
+{
+    struct impi_unexpected *u;
+
+    if (channel->fini_wanted) { /* nobody will ever receive it */
+        pair_received(pair);
+        return 0;
+    }
+    u = unexpected_add(pair, pk);
+    if (!u)
+        return no_memory(err);
+    channel->rx_unexpected = u;
+    if (pair->unexpected_mem <= pair->p2p->unexpected_max) {
+        u->received = true;
+        pair_received(pair);
+    }
+    return 0;
+}
+
+static int first_data(struct impi_channel *channel, struct impi_pair *pair,
+                      const struct impi_packet *pk, struct errbuf *err)
+{
+    struct impi_request *req = match_posted(pair, pk);
+
+    if (!req)
+        return first_unexpected(channel, pair, pk, err);
+    pair_received(pair);
+    if (recv_begin(pair, req, pk->lsrank, pk->tag, pk->msglen, pk->srqid,
+                   pk->type == IMPI_PK_DATASYNC) < 0)
+        return no_memory(err);
+    channel->rx_req = req;
+    return 0;
+}
+
+static int rest_data(struct impi_channel *channel, struct impi_pair *pair,
+                     const struct impi_packet *pk, struct errbuf *err)
+{
+    struct impi_request *req = impi_slots_find(&pair->p2p->slots, pk->drqid);
+
+    if (!req || req->is_send || req->pair != pair)
+        return broken(err, "sends data for a request that does not exist");
+    if (pk->len > req->msglen - req->moved)
+        return broken(err, "sends more data than the message has");
+    channel->rx_req = req;
+    pair_received(pair);
+    return 0;
+}
+
+static int data(struct impi_channel *channel, struct impi_pair *pair,
+                const struct impi_packet *pk, struct errbuf *err)
+{
+    if (pk->len > pair->p2p->maxdatalen)
+        return broken(err, "sends a packet longer than maxdatalen");
+    if (pk->len > pk->msglen)
+        return broken(err, "sends a packet longer than its message");
+    channel->left = pk->len;
+    if (pk->type == IMPI_PK_DATA && pk->len < pk->msglen)
+        return rest_data(channel, pair, pk, err);
+    return first_data(channel, pair, pk, err);
+}
+
+/* 3.7.4: what is still buffered is destroyed, the newest of that id. */
+static int cancel(struct impi_pair *pair, uint64_t srqid, struct errbuf *err)
+{
+    uint32_t answer = IMPI_PK_CANCELNO;
+    struct impi_unexpected *u;
+
+    pair_received(pair);
+    TAILQ_FOREACH_REVERSE(u, &pair->unexpected, unexpected_list, of_pair)
+    {
+        if (u->srqid != srqid)
+            continue;
+        if (!u->received)
+            pair_received(pair);
+        unexpected_drop(u);
+        answer = IMPI_PK_CANCELYES;
+        break;
+    }
+    return pair_answer(pair, answer, srqid, 0) < 0 ? no_memory(err) : 0;
+}
+
+static int syncack(struct impi_pair *pair, const struct impi_packet *pk,
+                   struct errbuf *err)
+{
+    pair_received(pair);
+    if (send_matched(pair, pk->srqid, pk->drqid) < 0)
+        return broken(err, "acknowledges a message that does not wait for it");
+    return 0;
+}
+
+static int fini(struct impi_channel *channel, struct errbuf *err)
+{
+    if (channel->fini_received)
+        return broken(err, "ends the channel twice");
+    channel->fini_received = true;
+    return 0;
+}
+
+/* Packets that count for flow control. */
+static int counted(struct impi_channel *channel, struct impi_pair *pair,
+                   const struct impi_packet *pk, struct errbuf *err)
+{
+    if (++pair->arrived > pair->p2p->hiwater)
+        return broken(err, "sends more packets than hiwater allows");
+    pair->p2p->stats.packets_received++;
+    switch (pk->type) {
+    case IMPI_PK_DATA:
+    case IMPI_PK_DATASYNC:
+        if (channel->fini_received)
+            return broken(err, "sends data after its FINI");
+        return data(channel, pair, pk, err);
+    case IMPI_PK_SYNCACK:
+        return syncack(pair, pk, err);
+    case IMPI_PK_CANCEL:
+        return cancel(pair, pk->srqid, err);
+    default:
+        return broken(err, "answers a cancel request that was never made");
+    }
+}
+
+int deliver_packet(struct impi_channel *channel, const struct impi_packet *pk,
+                   struct errbuf *err)
+{
+    struct impi_p2p *p2p = channel->p2p;
+    struct impi_pair *pair;
+
+    if (pk->type == IMPI_PK_FINI)
+        return fini(channel, err);
+    if (pk->type > IMPI_PK_FINI) {
+        errprintf(err, "sends a packet of the unknown type %u", pk->type);
+        errno = EPROTO;
+        return -1;
+    }
+    pair = find_pair(channel, pk->src);
+    if (!pair)
+        return broken(err, "sends for a process that is not behind it");
+    if (memcmp(pk->dest, p2p->procs[p2p->rank], IMPI_PROC_SIZE) != 0)
+        return broken(err, "sends a packet for another process");
+    if (pk->type == IMPI_PK_PROTOACK)
+        return protoack(pair, err);
+    return counted(channel, pair, pk, err);
+}
+
+void deliver_payload_end(struct impi_channel *channel)
+{
+    struct impi_request *req = channel->rx_req;
+
+    channel->rx_req = NULL;
+    channel->rx_unexpected = NULL;
+    if (req)
+        recv_check_done(channel->p2p, req);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside of the message engine: what p2p.c, match.c, send.c, deliver.c and
+ * channel.c share.  Not for others.
+ *
+ * A pair is this process and one peer: flow control and queues (3.6).  A
+ * channel carries one pair or many.  Every request that is not done is on
+ * exactly one list of its pair, or on the list of any-source receives.
+ */
+#ifndef SF_IMPI_P2P_IMPL_H
+#define SF_IMPI_P2P_IMPL_H
+
+#include "base/errbuf.h"
+#include "impi/channel.h"
+#include "impi/p2p.h"
+#include "impi/packet.h"
+#include "impi/pool.h"
+#include "impi/slots.h"
+
+/* A packet that answers, waiting to be sent. */
+struct control {
+    uint32_t type;
+    uint64_t srqid, drqid;
+    TAILQ_ENTRY(control) link;
+};
+
+/* A message that came before its receive; data holds its first packet. */
+struct impi_unexpected {
+    TAILQ_ENTRY(impi_unexpected) link;    /* of all, in order of arrival */
+    TAILQ_ENTRY(impi_unexpected) of_pair; /* of its pair, likewise */
+    struct impi_pair *pair;
+    uint64_t cid, srqid, msglen;
+    int32_t rank, tag;
+    uint32_t len, have; /* bytes of the first packet, and those here */
+    bool sync;          /* a SYNCACK is due at the match */
+    bool received;      /* counts as received already */
+    bool pooled;
+    uint8_t data[];
+};
+TAILQ_HEAD(unexpected_list, impi_unexpected);
+
+struct impi_pair {
+    struct impi_p2p *p2p;
+    struct impi_channel *channel; /* NULL: not connected */
+    uint32_t peer;
+    bool connecting;
+    bool active; /* on channel->active: has something that may be sent */
+    bool turn;   /* fairness between new messages and long ones */
+    bool lost;
+    char *error; /* why; NULL also when there was no memory for it */
+    uint8_t proc[IMPI_PROC_SIZE];
+    uint64_t seqnum;
+    /* Flow control. */
+    uint32_t sent;         /* packets sent and not acknowledged */
+    uint32_t arrived;      /* packets that came, not yet acknowledged */
+    uint32_t received;     /* of these received, less than ackmark */
+    uint32_t acks_due;     /* PROTOACKs to send */
+    uint32_t ncontrols;    /* length of controls */
+    size_t unexpected_mem; /* bytes that its unexpected messages take */
+    TAILQ_HEAD(, control) controls;
+    struct impi_request_list first;   /* sends whose first packet is due */
+    struct impi_request_list rest;    /* long sends going on */
+    struct impi_request_list waiting; /* sends with nothing to hand out */
+    struct impi_request_list posted;  /* receives from this peer */
+    struct impi_request_list matched; /* receives whose data arrive */
+    struct unexpected_list unexpected;
+    TAILQ_ENTRY(impi_pair) link;
+};
+
+/* A packet handed to the connection and not wholly written. */
+struct tx_item {
+    uint8_t head[IMPI_PACKET_SIZE];
+    const uint8_t *data;
+    uint32_t len;
+    uint64_t off;             /* of the data in the message */
+    struct impi_request *req; /* NULL: control */
+};
+
+/* Short sends that nobody answers have ids of their own, not from slots. */
+#define SHORT_SEND_ID (UINT64_C(1) << 63)
+
+/* Payload of an unexpected message that fits the pool's objects. */
+#define UNEXPECTED_POOLED 1024
+
+#define TX_ITEMS (IMPI_TX_IOV / 2)
+#define TX_BYTES (256u * 1024 + IMPI_PACKET_SIZE) /* of one write */
+#define SCRATCH_SIZE (64u * 1024)
+#define STAGE_SIZE (64u * 1024)
+
+struct impi_channel {
+    struct impi_p2p *p2p;
+    struct impi_pair **pairs;
+    uint32_t npairs;
+    struct impi_pair *last_pair; /* whose packet came last */
+    void *user;
+    bool failed;
+    bool fini_wanted, fini_sent, fini_received;
+    struct errbuf error;
+    TAILQ_HEAD(, impi_pair) active;
+    /* tx: ring of items, of which the first tx_sent bytes are written */
+    struct tx_item items[TX_ITEMS];
+    unsigned head, count;
+    uint64_t tx_sent;
+    uint8_t *scratch;      /* converted data of the head item */
+    uint64_t scratch_from; /* first byte of the item's data in it */
+    uint32_t scratch_len;
+    /* rx: payload still to come, to whom; both NULL: nobody wants it */
+    uint32_t left;
+    struct impi_request *rx_req;
+    struct impi_unexpected *rx_unexpected;
+    size_t direct; /* bytes offered straight into a buffer by the last rx */
+    size_t stage_limit;
+    size_t stage_pos, stage_len;
+    uint8_t *stage;
+    TAILQ_ENTRY(impi_channel) link;
+};
+
+struct impi_p2p {
+    const struct impi_p2p_ops *ops;
+    void *arg;
+    uint32_t rank, nprocs;
+    uint32_t maxdatalen, ackmark, hiwater;
+    size_t unexpected_max;
+    uint8_t (*procs)[IMPI_PROC_SIZE];
+    struct impi_pair **pairs; /* made at first use */
+    struct impi_slots slots;
+    struct impi_pool unexpected_pool, control_pool;
+    TAILQ_HEAD(, impi_channel) channels;
+    struct impi_request_list posted_any;
+    struct unexpected_list unexpected;
+    uint64_t order;       /* of posted receives */
+    uint64_t send_number; /* of short sends, for their srqid */
+    uint32_t pending;     /* requests not done */
+    uint32_t unsent;      /* packets in rings, and pairs that are active */
+    struct impi_p2p_stats stats;
+};
+
+/* ---- p2p.c ---- */
+
+/* The pair of a peer, made at need; NULL with errno ENOMEM. */
+struct impi_pair *p2p_pair(struct impi_p2p *p2p, uint32_t peer);
+/* The pair may have got something to send. */
+void pair_wake(struct impi_pair *pair);
+/* End a request: off its list, slot freed, done. */
+void request_complete(struct impi_p2p *p2p, struct impi_request *req,
+                      struct impi_request_list *from, enum impi_error error);
+/* All requests of the pair fail. */
+void pair_fail(struct impi_pair *pair, const char *why);
+
+/* ---- send.c ---- */
+
+/* Fill *item with the pair's next packet; false: nothing may be sent. */
+bool pair_next_packet(struct impi_pair *pair, struct tx_item *item);
+/* True when pair_next_packet() would give one. */
+bool pair_can_send(const struct impi_pair *pair);
+/* Nothing is queued, sendable or not. */
+bool pair_is_quiet(const struct impi_pair *pair);
+/* One packet of the send is wholly written. */
+void send_written(struct impi_p2p *p2p, struct impi_request *req);
+/* A SYNCACK came for srqid; -1: for nothing. */
+int send_matched(struct impi_pair *pair, uint64_t srqid, uint64_t drqid);
+
+/* ---- match.c ---- */
+
+/* Find and unlink the posted receive that takes this first packet. */
+struct impi_request *match_posted(struct impi_pair *pair,
+                                  const struct impi_packet *pk);
+/* A receive has a message: status, SYNCACK, id.  0 or -1 ENOMEM. */
+int recv_begin(struct impi_pair *pair, struct impi_request *req, int32_t rank,
+               int32_t tag, uint64_t msglen, uint64_t srqid, bool sync);
+/* n more wire bytes of the message. */
+void recv_bytes(struct impi_request *req, uint8_t *data, size_t n);
+/* After bytes or at once: complete it when all is here. */
+void recv_check_done(struct impi_p2p *p2p, struct impi_request *req);
+/* Keep a message until it is received; NULL: no memory. */
+struct impi_unexpected *unexpected_add(struct impi_pair *pair,
+                                       const struct impi_packet *pk);
+void unexpected_drop(struct impi_unexpected *u);
+
+/* ---- deliver.c ---- */
+
+/* A packet came from that channel; sets its rx_* for the payload.  Returns 0,
+ * or -1 with errno and err. */
+int deliver_packet(struct impi_channel *channel, const struct impi_packet *pk,
+                   struct errbuf *err);
+/* Its payload is here as a whole. */
+void deliver_payload_end(struct impi_channel *channel);
+/* One packet of the pair is received (3.6). */
+void pair_received(struct impi_pair *pair);
+/* Queue an answer; -1 ENOMEM. */
+int pair_answer(struct impi_pair *pair, uint32_t type, uint64_t srqid,
+                uint64_t drqid);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Sends: from the call to the packets (3.6, 3.7.1, 3.7.2).
+ */
+#include <string.h>
+
+#include "impi/p2p_impl.h"
+
+/* Ends a send that could not start. */
+static void send_refuse(struct impi_request *req, enum impi_error error)
+{
+    req->status.error = error;
+    req->state = IMPI_REQ_DONE;
+    req->done = true;
+}
+
+static void send_init(struct impi_request *req, const struct impi_send *args)
+{
+    req->done = false;
+    req->status = (struct impi_status){.source = args->rank, .tag = args->tag};
+    req->is_send = true;
+    req->sync = args->sync;
+    req->shared = false;
+    req->state = IMPI_REQ_QUEUED;
+    req->unwritten = 0;
+    req->rank = args->rank;
+    req->tag = args->tag;
+    req->cid = args->cid;
+    req->pair = NULL;
+    req->buf = args->buf;
+    req->msglen = args->buf.len;
+    req->moved = 0;
+    req->id = 0;
+    req->peer_id = 0;
+    req->order = args->count;
+}
+
+/* Is it answered by a SYNCACK? */
+static bool send_waits(const struct impi_request *req)
+{
+    return !(req->id & SHORT_SEND_ID);
+}
+
+void impi_p2p_isend(struct impi_p2p *p2p, struct impi_request *req,
+                    const struct impi_send *args)
+{
+    struct impi_pair *pair = p2p_pair(p2p, args->peer);
+
+    send_init(req, args);
+    if (!pair) {
+        send_refuse(req, IMPI_ERR_MEMORY);
+        return;
+    }
+    if (pair->lost || (pair->channel && pair->channel->fini_wanted)) {
+        send_refuse(req, IMPI_ERR_PEER);
+        return;
+    }
+    if (args->sync || args->buf.len > p2p->maxdatalen)
+        req->id = impi_slots_add(&p2p->slots, req);
+    else
+        req->id = SHORT_SEND_ID | ++p2p->send_number;
+    if (!req->id) {
+        send_refuse(req, IMPI_ERR_MEMORY);
+        return;
+    }
+    req->pair = pair;
+    p2p->pending++;
+    TAILQ_INSERT_TAIL(&pair->first, req, link);
+    pair_wake(pair);
+}
+
+bool pair_is_quiet(const struct impi_pair *pair)
+{
+    return pair->acks_due == 0 && TAILQ_EMPTY(&pair->controls) &&
+           TAILQ_EMPTY(&pair->first) && TAILQ_EMPTY(&pair->rest);
+}
+
+bool pair_can_send(const struct impi_pair *pair)
+{
+    if (pair->acks_due > 0)
+        return true;
+    return pair->sent < pair->p2p->hiwater && !pair_is_quiet(pair);
+}
+
+static void fill(struct impi_pair *pair, struct tx_item *item,
+                 struct impi_packet *pk, struct impi_request *req)
+{
+    memcpy(pk->src, pair->p2p->procs[pair->p2p->rank], IMPI_PROC_SIZE);
+    memcpy(pk->dest, pair->proc, IMPI_PROC_SIZE);
+    pk->seqnum = ++pair->seqnum;
+    impi_packet_encode(item->head, pk);
+    item->req = req;
+    item->len = impi_packet_payload(pk);
+}
+
+static void protoack_packet(struct impi_pair *pair, struct tx_item *item)
+{
+    struct impi_packet pk = {.type = IMPI_PK_PROTOACK};
+
+    pair->acks_due--;
+    pair->p2p->stats.protoacks_sent++;
+    fill(pair, item, &pk, NULL);
+}
+
+static void control_packet(struct impi_pair *pair, struct tx_item *item)
+{
+    struct control *control = TAILQ_FIRST(&pair->controls);
+    struct impi_packet pk = {
+        .type = control->type,
+        .srqid = control->srqid,
+        .drqid = control->drqid,
+    };
+
+    TAILQ_REMOVE(&pair->controls, control, link);
+    pair->ncontrols--;
+    impi_pool_put(&pair->p2p->control_pool, control);
+    fill(pair, item, &pk, NULL);
+}
+
+/* The next packet of a message: its first, or the next of the rest. */
+static void data_packet(struct impi_pair *pair, struct tx_item *item,
+                        struct impi_request *req, uint32_t type)
+{
+    uint64_t len = req->msglen - req->moved;
+    struct impi_packet pk = {
+        .type = type,
+        .srqid = req->id,
+        .drqid = req->peer_id,
+        .msglen = req->msglen,
+        .lsrank = req->rank,
+        .tag = req->tag,
+        .cid = req->cid,
+        .count = (int64_t)req->order,
+    };
+
+    if (len > pair->p2p->maxdatalen)
+        len = pair->p2p->maxdatalen;
+    pk.len = (uint32_t)len;
+    fill(pair, item, &pk, req);
+    item->off = req->moved;
+    item->data = req->buf.base;
+    if (item->data)
+        item->data += req->moved;
+    req->moved += len;
+    req->unwritten++;
+}
+
+static void first_packet(struct impi_pair *pair, struct tx_item *item)
+{
+    struct impi_request *req = TAILQ_FIRST(&pair->first);
+    bool waits = send_waits(req);
+
+    TAILQ_REMOVE(&pair->first, req, link);
+    TAILQ_INSERT_TAIL(&pair->waiting, req, link);
+    data_packet(pair, item, req, waits ? IMPI_PK_DATASYNC : IMPI_PK_DATA);
+    req->state = waits ? IMPI_REQ_SENT : IMPI_REQ_DRAINING;
+}
+
+static void rest_packet(struct impi_pair *pair, struct tx_item *item)
+{
+    struct impi_request *req = TAILQ_FIRST(&pair->rest);
+
+    TAILQ_REMOVE(&pair->rest, req, link);
+    data_packet(pair, item, req, IMPI_PK_DATA);
+    if (req->moved < req->msglen) {
+        TAILQ_INSERT_TAIL(&pair->rest, req, link);
+        return;
+    }
+    TAILQ_INSERT_TAIL(&pair->waiting, req, link);
+    req->state = IMPI_REQ_DRAINING;
+}
+
+bool pair_next_packet(struct impi_pair *pair, struct tx_item *item)
+{
+    bool first = !TAILQ_EMPTY(&pair->first);
+    bool rest = !TAILQ_EMPTY(&pair->rest);
+
+    if (pair->acks_due > 0) {
+        protoack_packet(pair, item);
+        return true;
+    }
+    if (pair->sent >= pair->p2p->hiwater)
+        return false;
+    if (!TAILQ_EMPTY(&pair->controls))
+        control_packet(pair, item);
+    else if (first && (!rest || pair->turn))
+        first_packet(pair, item);
+    else if (rest)
+        rest_packet(pair, item);
+    else
+        return false;
+    pair->turn = !pair->turn;
+    pair->sent++;
+    pair->p2p->stats.packets_sent++;
+    return true;
+}
+
+static void check_drained(struct impi_p2p *p2p, struct impi_request *req)
+{
+    if (req->state == IMPI_REQ_DRAINING && req->unwritten == 0)
+        request_complete(p2p, req, &req->pair->waiting, IMPI_OK);
+}
+
+void send_written(struct impi_p2p *p2p, struct impi_request *req)
+{
+    req->unwritten--;
+    check_drained(p2p, req);
+}
+
+int send_matched(struct impi_pair *pair, uint64_t srqid, uint64_t drqid)
+{
+    struct impi_p2p *p2p = pair->p2p;
+    struct impi_request *req = impi_slots_find(&p2p->slots, srqid);
+
+    if (!req || !req->is_send || req->pair != pair ||
+        req->state != IMPI_REQ_SENT)
+        return -1;
+    req->peer_id = drqid;
+    if (req->moved == req->msglen) {
+        req->state = IMPI_REQ_DRAINING;
+        check_drained(p2p, req);
+        return 0;
+    }
+    if (pair->channel->fini_sent) {
+        request_complete(p2p, req, &pair->waiting, IMPI_ERR_PEER);
+        return 0;
+    }
+    req->state = IMPI_REQ_SENDING;
+    TAILQ_REMOVE(&pair->waiting, req, link);
+    TAILQ_INSERT_TAIL(&pair->rest, req, link);
+    pair_wake(pair);
+    return 0;
+}
