@@ -30,6 +30,17 @@
 #define SF_IMPI_PROCS_MAX 262144
 #define SF_IMPI_TAGUB_MIN 32767 /* section 3.9 */
 
+/* IMPI server, against its clients: words of an AUTH mask; text of a MUNGE
+ * credential; payload of one command; payloads and labels of one client in
+ * all; connections that have not authenticated (one more pushes out the
+ * oldest). */
+#define SF_IMPI_AUTH_WORDS_MAX 8
+#define SF_IMPI_CREDENTIAL_MAX 4096
+#define SF_IMPI_CMD_MAX (16 * 1024 * 1024)
+#define SF_IMPI_CLIENT_BYTES_MAX (16 * 1024 * 1024)
+#define SF_IMPI_CLIENT_LABELS_MAX 1024
+#define SF_IMPI_PENDING_MAX 64
+
 /* Agent frames: a frame, a rendezvous key, a blob, all that one rendezvous
  * key collects, keys waiting at once, agents, text. */
 #define SF_AGENT_FRAME_MAX (64u * 1024 * 1024)
@@ -39,6 +50,10 @@
 #define SF_AGENTS_MAX 65536
 #define SF_AGENT_NODE_MAX 256
 #define SF_AGENT_TEXT_MAX SF_ERRBUF_SIZE
+
+/* Rendezvous: contributions to one key; bytes that wait in all keys. */
+#define SF_RENDEZVOUS_PARTS_MAX 262144
+#define SF_RENDEZVOUS_BYTES_MAX (512u * 1024 * 1024)
 
 /* Process to process: memory of the unexpected messages of one pair that are
  * acknowledged before they are received; largest packet payload that our own
