@@ -9,6 +9,7 @@
 #           the overrides
 #   wrap    checking wrappers and the table impi_calls[]
 #   check   types against mpi.h: a function that exists must have our type
+#   probe   PROBE(X, arguments that must make it fail) per wrapper
 # POSIX awk; fails with a message when a line cannot be understood.
 
 function die(text) {
@@ -181,6 +182,45 @@ function print_check(    i, f) {
     }
 }
 
+# An argument to try a wrapper with: a handle that must be refused, else
+# something harmless.
+function dummy(arg) {
+    if (arg ~ /MPI_Request/ && argname(arg) !~ /^new/)
+        return arg ~ /[*[]/ ? "bad_requests" : "bad_requests[0]"
+    if (arg ~ /^MPI_Message \*/ && argname(arg) !~ /^new/)
+        return "&bad_message"
+    if (arg ~ /[*[]/)
+        return "room"
+    if (arg ~ /^MPI_Comm /)
+        return "comm"
+    if (arg ~ /^MPI_Datatype /)
+        return "MPI_INT"
+    if (arg ~ /^MPI_Op /)
+        return "MPI_SUM"
+    if (arg ~ /^MPI_Info /)
+        return "MPI_INFO_NULL"
+    if (arg ~ /^MPI_Group /)
+        return "MPI_GROUP_EMPTY"
+    if (arg ~ /^MPI_Errhandler /)
+        return "MPI_ERRORS_RETURN"
+    return "1"
+}
+
+function print_probe(    i, j, f, n, a, list) {
+    for (i = 1; i <= norder; i++) {
+        f = order[i]
+        if (checks[f] == "-" || f in over)
+            continue
+        list = ""
+        n = split(args[f], a, /, */)
+        for (j = 1; j <= n; j++)
+            list = list (j > 1 ? ", " : "") dummy(a[j])
+        guard(f, 1)
+        printf "PROBE(%s, %s)\n", bare(f), list
+        guard(f, 0)
+    }
+}
+
 # ---- input -----------------------------------------------------------------
 { sub(/\r$/, "") }
 /^[ \t]*(#|$)/ { next }
@@ -242,6 +282,8 @@ END {
         print_wrap()
     else if (mode == "check")
         print_check()
+    else if (mode == "probe")
+        print_probe()
     else {
         print "calls.awk: no such mode: " mode >"/dev/stderr"
         exit 1

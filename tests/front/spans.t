@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What a back end has not got fails with an error that names the function:
+# every generated wrapper of each library is called with what it must refuse.
+. "$(dirname "$0")/lib.sh"
+: "${AWK:=awk}"
+
+$AWK -f "$top/src/libimpi/calls.awk" -v mode=probe \
+    "$top/src/libimpi/overrides.def" "$top/src/libimpi/calls.def" \
+    >"$tmp/probes.h" || exit 1
+for f in $(families); do
+    objects=$(sed "s|.*/\(.*\)\.c\$|$build/src/libimpi/$f/\1.o|" \
+        "$build/src/libimpi/kit/sources")
+    # shellcheck disable=SC2046,SC2086
+    if ! mpicc "$f" -I"$tmp" -Wno-deprecated-declarations -o "$tmp/spans" \
+        "$here/spans.c" $objects "$build/src/libimpi/libsupport.a" \
+        $(cat "$build/src/libimpi/kit/ldlibs") 2>"$tmp/err"; then
+        not_ok "$f: compiles" "$(cat "$tmp/err")"
+        continue
+    fi
+    library=$(ldd "$tmp/spans" | awk '$1 ~ /^libmpi/ { print $1; exit }')
+    out=$("$tmp/spans" "$library" 2>&1)
+    rc=$?
+    is "$f: exit code" "$rc" 0
+    while IFS= read -r line; do
+        case $line in
+        "ok "*) ok "$f: ${line#* - }" ;;
+        "not ok "*) not_ok "$f: ${line#* - }" ;;
+        esac
+    done <<<"$out"
+    like "$f: the whole list was tried" "$out" "nothing stays in the way"
+    out=$("$tmp/spans" "$library" fatal 2>&1; echo "rc $?")
+    like "$f: without an error handler the program ends and names it" \
+        "$out" "SF-E510: MPI_Scan is not supported across IMPI clients"
+    if [[ $out == *"rc 0"* ]]; then not_ok "$f: it ends with an error"; else
+        ok "$f: it ends with an error"
+    fi
+done
+finish
