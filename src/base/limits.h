@@ -94,4 +94,16 @@
  * SF_SEAL_PAYLOAD_MAX is 700 KB of text. */
 #define SF_ELAN_JOBINFO_MAX (1024 * 1024)
 
+/* Program descriptions (src/elan/program*): capabilities of one program (one
+ * per rail), processes between a member and its task that are looked at for
+ * the context it took, pids in one answer, connections that a holder serves at
+ * a time, seconds that emptying a program may take, different processes that
+ * are told apart when they are counted. */
+#define SF_PROGRAM_CAPS_MAX SF_ELAN_RAILS_MAX
+#define SF_PROGRAM_CHAIN_MAX 64
+#define SF_PROGRAM_PIDS_MAX 32768
+#define SF_PROGRAM_CLIENTS_MAX 64
+#define SF_PROGRAM_KILL_SECONDS 10
+#define SF_PROGRAM_SEEN_MAX 65536
+
 #endif

@@ -34,6 +34,7 @@ static const struct slurmabi_layout layouts[] = {
                 .job_id = 360,
                 .user_id = 992,
                 .size = 1048},
+        .conf_node_name = 168,
     },
 };
 

@@ -28,6 +28,7 @@ struct slurmabi_layout {
         uint16_t het_job_id, het_job_offset, job_id, user_id;
         uint16_t size;
     } job;
+    uint16_t conf_node_name; /* in slurmd's and slurmstepd's *conf */
 };
 
 /* The row for a version, or NULL. */

@@ -5,6 +5,9 @@
 #include "slurmabi/layout.h"
 #include "slurmabi/stepd.h"
 
+/* The daemon's configuration; only slurmd and slurmstepd have it. */
+extern const char *const slurmabi_conf __asm__("conf") __attribute__((weak));
+
 static void get(void *dst, const struct slurmabi_stepd *step, uint16_t offset,
                 size_t len)
 {
@@ -130,4 +133,15 @@ int slurmabi_stepd_check(const struct slurmabi_stepd *step, struct errbuf *err)
         return contradiction(err, "node_tasks",
                              slurmabi_stepd_node_tasks(step));
     return 0;
+}
+
+const char *slurmabi_node_name(void)
+{
+    const char *name;
+
+    if (!slurmabi_layout() || !&slurmabi_conf || !slurmabi_conf)
+        return NULL;
+    memcpy(&name, slurmabi_conf + slurmabi_layout()->conf_node_name,
+           sizeof(name));
+    return name;
 }

@@ -45,4 +45,8 @@ char **slurmabi_stepd_env(const struct slurmabi_stepd *step);
 struct switch_jobinfo *
 slurmabi_stepd_switch_job(const struct slurmabi_stepd *step);
 
+/* The NodeName that this slurmd or slurmstepd serves, by its own
+ * configuration and not by anything srun said.  Borrowed; NULL elsewhere. */
+const char *slurmabi_node_name(void);
+
 #endif

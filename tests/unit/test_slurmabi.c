@@ -14,6 +14,8 @@
 #include "slurmabi/step.h"
 #include "slurmabi/stepd.h"
 
+const char *conf; /* as slurmstepd has it */
+
 struct fakes {
     char stepd[1024], step[1024], job[2048];
     dynamic_plugin_data_t wrapped;
@@ -194,6 +196,18 @@ static void step_record_with_wrong_magic_or_id_is_refused(void **state)
     assert_int_equal(slurmabi_step_check(NULL, 77, 3, NULL), -1);
 }
 
+static void node_name_comes_from_the_daemons_configuration(void **state)
+{
+    static char fake[512];
+
+    (void)state;
+    assert_null(slurmabi_node_name());
+    put_pointer(fake, slurmabi_layout()->conf_node_name, "n7");
+    conf = fake;
+    assert_string_equal(slurmabi_node_name(), "n7");
+    conf = NULL;
+}
+
 static void mpi_structs_have_slurms_sizes(void **state)
 {
     assert_int_equal(sizeof(struct slurmabi_mpi_client), 32);
@@ -211,6 +225,7 @@ int main(void)
         TEST(stepd_without_switch_info_gives_null),
         TEST(step_members_come_from_their_places),
         TEST(step_record_with_wrong_magic_or_id_is_refused),
+        TEST(node_name_comes_from_the_daemons_configuration),
         TEST(mpi_structs_have_slurms_sizes),
     };
 

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What a group is and what is done to it.  Finding it in the tree is in
+ * program_cgroup_tree.c.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "elan/program_cgroup.h"
+#include "elan/program_proc.h"
+#include "elan/program_read.h"
+
+#define LABEL "trusted.slurm_fabric"
+
+void program_cgroup_close(struct program_cgroup *g)
+{
+    if (g->dir >= 0)
+        close(g->dir);
+    if (g->tree >= 0)
+        close(g->tree);
+    *g = PROGRAM_CGROUP_NONE;
+}
+
+int program_cgroup_open_procs(const struct program_cgroup *g,
+                              struct errbuf *err)
+{
+    int fd;
+
+    if (!g->own) {
+        errno = EXDEV;
+        return errprintf(err, "the program is Slurm's own group");
+    }
+    fd = openat(g->dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        errprintf(err, "%s/cgroup.procs: %s", g->path, strerror(errno));
+    return fd;
+}
+
+/* Write word into a file of the group. */
+static int put_word(const struct program_cgroup *g, const char *file,
+                    const char *word)
+{
+    int fd = openat(g->dir, file, O_WRONLY | O_CLOEXEC);
+    ssize_t n;
+
+    if (fd < 0)
+        return -1;
+    n = write(fd, word, strlen(word));
+    close(fd);
+    return n < 0 ? -1 : 0;
+}
+
+struct pid_list {
+    pid_t *pids;
+    int max, n;
+    program_skip_f *skip;
+    void *arg;
+};
+
+static int pids_of_dir(int dir, struct pid_list *list)
+{
+    char *text = program_read_at(dir, "cgroup.procs", 1 << 20), *rest;
+
+    if (!text)
+        return -1;
+    rest = text;
+    for (char *end; (end = strchr(rest, '\n')); rest = end + 1) {
+        pid_t pid = (pid_t)strtol(rest, NULL, 10);
+
+        if (pid <= 0 || (list->skip && list->skip(pid, list->arg)))
+            continue;
+        if (list->n < list->max)
+            list->pids[list->n] = pid;
+        list->n++;
+    }
+    free(text);
+    return 0;
+}
+
+typedef int visit_f(int dir, void *arg);
+
+/* Call visit for the directory and all below it, deepest first.  A group that
+ * vanishes meanwhile is not an error. */
+static int walk(int dir, visit_f *visit, void *arg, int depth)
+{
+    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *e;
+
+    if (!d) {
+        if (copy >= 0)
+            close(copy);
+        return errno == ENOENT || errno == ENODEV ? 0 : -1;
+    }
+    while (depth > 0 && (e = readdir(d))) {
+        int sub;
+
+        if (e->d_type != DT_DIR || e->d_name[0] == '.')
+            continue;
+        sub = openat(dir, e->d_name,
+                     O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (sub < 0)
+            continue;
+        walk(sub, visit, arg, depth - 1);
+        close(sub);
+    }
+    closedir(d);
+    return visit(dir, arg);
+}
+
+#define WALK_DEPTH 16
+
+static int visit_pids(int dir, void *arg)
+{
+    return pids_of_dir(dir, arg) < 0 && errno != ENODEV && errno != ENOENT ? -1
+                                                                           : 0;
+}
+
+int program_cgroup_pids(const struct program_cgroup *g, pid_t *pids, int max,
+                        program_skip_f *skip, void *arg, struct errbuf *err)
+{
+    struct pid_list list = {pids, max, 0, skip, arg};
+
+    if (walk(g->dir, visit_pids, &list, WALK_DEPTH) < 0)
+        return errprintf(err, "%s: reading its processes: %s", g->path,
+                         strerror(errno));
+    return list.n;
+}
+
+/* Signal everybody once. */
+static int signal_once(const struct program_cgroup *g, int signo,
+                       program_skip_f *skip, void *arg, struct errbuf *err)
+{
+    pid_t *pids = malloc(SF_PROGRAM_PIDS_MAX * sizeof(*pids));
+    int n, sent = 0;
+
+    if (!pids)
+        return errprintf(err, "out of memory");
+    n = program_cgroup_pids(g, pids, SF_PROGRAM_PIDS_MAX, skip, arg, err);
+    for (int i = 0; i < n && i < SF_PROGRAM_PIDS_MAX; i++)
+        if (program_cgroup_has(g, pids[i]) == 1 && kill(pids[i], signo) == 0)
+            sent++;
+    free(pids);
+    return n < 0 ? -1 : sent;
+}
+
+int program_cgroup_signal(const struct program_cgroup *g, int signo,
+                          program_skip_f *skip, void *arg, struct errbuf *err)
+{
+    int frozen = 0, sent;
+
+    /* Nobody forks away between the list and the signal. */
+    if (g->own && signo != SIGKILL)
+        frozen = put_word(g, "cgroup.freeze", "1") == 0;
+    sent = signal_once(g, signo, skip, arg, err);
+    if (frozen)
+        put_word(g, "cgroup.freeze", "0");
+    return sent;
+}
+
+int program_cgroup_freeze(const struct program_cgroup *g, bool stop,
+                          program_skip_f *skip, void *arg, struct errbuf *err)
+{
+    int before = -1, sent = 0;
+
+    if (g->own) {
+        if (put_word(g, "cgroup.freeze", stop ? "1" : "0") == 0)
+            return 0;
+        return errprintf(err, "%s/cgroup.freeze: %s", g->path, strerror(errno));
+    }
+    /* Who is stopped does not fork: repeat until no new one shows up. */
+    for (int i = 0; i < 100 && sent != before; i++) {
+        before = sent;
+        sent = signal_once(g, stop ? SIGSTOP : SIGCONT, skip, arg, err);
+        if (sent < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_populated(const struct program_cgroup *g)
+{
+    char *text = program_read_at(g->dir, "cgroup.events", 4096);
+    bool populated = text && proc_parse_flat(text, "populated") != 0;
+
+    free(text);
+    return populated;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int program_cgroup_empty(const struct program_cgroup *g, int timeout_ms,
+                         struct errbuf *err)
+{
+    int64_t end = now_ms() + timeout_ms;
+    int fd = openat(g->dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
+    struct pollfd p = {.fd = fd, .events = POLLPRI};
+
+    for (int wait = 1; is_populated(g) && now_ms() < end; wait *= 2) {
+        /* cgroup.kill since Linux 5.14 */
+        if (put_word(g, "cgroup.kill", "1") < 0)
+            signal_once(g, SIGKILL, NULL, NULL, NULL);
+        if (!is_populated(g))
+            break;
+        poll(&p, 1, wait < 100 ? wait : 100);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (!is_populated(g))
+        return 0;
+    errno = ETIME;
+    return errprintf(err, "%s: still has processes after %d ms", g->path,
+                     timeout_ms);
+}
+
+static int visit_remove(int dir, void *arg)
+{
+    char name[64], path[4096];
+    ssize_t n;
+
+    (void)arg;
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", dir);
+    n = readlink(name, path, sizeof(path) - 1);
+    if (n <= 0)
+        return -1;
+    path[n] = '\0';
+    return rmdir(path);
+}
+
+int program_cgroup_remove(struct program_cgroup *g, struct errbuf *err)
+{
+    if (!g->own || g->dir < 0)
+        return 0;
+    /* Descriptors do not keep a cgroup directory alive. */
+    if (unlinkat(g->tree, g->path + 1, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return 0;
+    walk(g->dir, visit_remove, NULL, WALK_DEPTH);
+    if (unlinkat(g->tree, g->path + 1, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return 0;
+    return errprintf(err, "%s: %s", g->path, strerror(errno));
+}
+
+int program_cgroup_cpu(const struct program_cgroup *g, uint64_t *user_us,
+                       uint64_t *system_us)
+{
+    char *text = program_read_at(g->dir, "cpu.stat", 4096);
+
+    if (!text)
+        return -1;
+    *user_us = proc_parse_flat(text, "user_usec");
+    *system_us = proc_parse_flat(text, "system_usec");
+    free(text);
+    return 0;
+}
+
+uint64_t program_cgroup_memory_peak(const struct program_cgroup *g)
+{
+    char *text = program_read_at(g->dir, "memory.peak", 64);
+    uint64_t peak = text ? strtoull(text, NULL, 10) : 0;
+
+    free(text);
+    return peak;
+}
+
+int program_cgroup_set_label(const struct program_cgroup *g, const char *label,
+                             struct errbuf *err)
+{
+    if (fsetxattr(g->dir, LABEL, label, strlen(label), 0) == 0)
+        return 0;
+    return errprintf(err, "%s: label: %s", g->path, strerror(errno));
+}
+
+ssize_t program_cgroup_get_label(int dir, char *label, size_t size)
+{
+    ssize_t n = fgetxattr(dir, LABEL, label, size - 1);
+
+    if (n >= 0)
+        label[n] = '\0';
+    return n;
+}

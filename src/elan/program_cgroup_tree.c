@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Where a program's group is in the cgroup2 tree, and who is in it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "elan/program_cgroup.h"
+#include "elan/program_proc.h"
+#include "elan/program_read.h"
+
+/* A mount that only our descriptor holds.  Only where there is no other:
+ * a second mount would change the tree's options for everybody. */
+static int private_tree(struct errbuf *err)
+{
+    int fs = fsopen("cgroup2", FSOPEN_CLOEXEC);
+    int fd = -1;
+
+    if (fs >= 0 && fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+        fd = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
+    if (fd < 0) {
+        errprintf(err, "no cgroup2 tree, and it can not be mounted: %s",
+                  strerror(errno));
+        errno = ENOTSUP;
+    }
+    if (fs >= 0)
+        close(fs);
+    return fd;
+}
+
+int program_cgroup_tree(struct errbuf *err)
+{
+    char *text = program_read_at(AT_FDCWD, "/proc/self/mountinfo", 1 << 20);
+    char path[4096];
+    int found, fd;
+
+    if (!text)
+        return errprintf(err, "/proc/self/mountinfo: %s", strerror(errno));
+    found = proc_find_cgroup_mount(text, NULL, path, sizeof(path));
+    free(text);
+    if (found < 0)
+        return private_tree(err);
+    fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        errprintf(err, "%s: %s", path, strerror(errno));
+    return fd;
+}
+
+/* A directory by its path below the tree's root ("/" is the root). */
+static int open_below(int tree, const char *path)
+{
+    return openat(tree, path[1] ? path + 1 : ".",
+                  O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+int program_cgroup_reopen(struct program_cgroup *g, const char *path, bool own,
+                          struct errbuf *err)
+{
+    struct stat st;
+    int tree = program_cgroup_tree(err);
+
+    *g = PROGRAM_CGROUP_NONE;
+    if (tree < 0)
+        return -1;
+    g->tree = tree;
+    g->own = own;
+    snprintf(g->path, sizeof(g->path), "%s", path);
+    g->dir = open_below(tree, path);
+    if (g->dir < 0 || fstat(g->dir, &st) < 0) {
+        int e = errno;
+
+        errprintf(err, "%s: %s", path, strerror(e));
+        program_cgroup_close(g);
+        errno = e;
+        return -1;
+    }
+    g->dev = st.st_dev;
+    g->ino = st.st_ino;
+    return 0;
+}
+
+/* Path of a process in the cgroup2 tree; -1 with errno. */
+static int path_of(pid_t pid, char *path, size_t size)
+{
+    char *text = program_read_proc(pid, "cgroup", 1 << 16);
+    int rc = -1;
+
+    if (!text || !*text) {
+        errno = ESRCH;
+    } else {
+        rc = proc_parse_cgroup2(text, path, size);
+        if (rc < 0)
+            errno = ENOTSUP;
+    }
+    free(text);
+    return rc;
+}
+
+/* Make "<own path>/<name>" and open it. */
+static int make_own(struct program_cgroup *g, const char *own, const char *name,
+                    struct errbuf *err)
+{
+    char path[4096];
+    int tree, made, e;
+
+    if ((size_t)snprintf(path, sizeof(path), "%s%s%s", own, own[1] ? "/" : "",
+                         name) >= sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return errprintf(err, "%s: path too long", own);
+    }
+    tree = program_cgroup_tree(err);
+    if (tree < 0)
+        return -1;
+    made = mkdirat(tree, path + 1, 0755);
+    e = errno;
+    close(tree);
+    if (made < 0) {
+        errno = e;
+        return errprintf(err, "%s: %s", path, strerror(e));
+    }
+    return program_cgroup_reopen(g, path, true, err);
+}
+
+int program_cgroup_make(struct program_cgroup *g, const char *name,
+                        struct errbuf *err)
+{
+    char own[4096], user[4096];
+
+    *g = PROGRAM_CGROUP_NONE;
+    if (path_of(getpid(), own, sizeof(own)) < 0)
+        snprintf(own, sizeof(own), "/"); /* not mounted: we are at its root */
+    if (proc_slurm_step_group(own, user, sizeof(user)))
+        return program_cgroup_reopen(g, user, false, err);
+    return make_own(g, own, name, err);
+}
+
+/* Is the directory at path, or one above it, the group's? */
+static int is_below(const struct program_cgroup *g, char *path)
+{
+    struct stat st;
+
+    for (;;) {
+        if (fstatat(g->tree, path[1] ? path + 1 : ".", &st, 0) == 0 &&
+            st.st_dev == g->dev && st.st_ino == g->ino)
+            return 1;
+        if (!path[1])
+            return 0;
+        *strrchr(path, '/') = '\0';
+        if (!path[0])
+            strcpy(path, "/");
+    }
+}
+
+int program_cgroup_has(const struct program_cgroup *g, pid_t pid)
+{
+    char path[4096];
+
+    if (path_of(pid, path, sizeof(path)) < 0)
+        return -1;
+    return is_below(g, path);
+}
+
+/* Write "0" (oneself) into the cgroup.procs of a hierarchy's root; where the
+ * root may hold no processes (inside a container), into a leaf below it. */
+static void enter_root(const char *mount)
+{
+    char leaf[4200], path[4300];
+    int fd;
+
+    snprintf(leaf, sizeof(leaf), "%s/slurm-fabric", mount);
+    snprintf(path, sizeof(path), "%s/cgroup.procs", mount);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && write(fd, "0", 1) == 1) {
+        close(fd);
+        return;
+    }
+    if (fd >= 0)
+        close(fd);
+    mkdir(leaf, 0755);
+    snprintf(path, sizeof(path), "%s/cgroup.procs", leaf);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (write(fd, "0", 1) < 0)
+        rmdir(leaf);
+    close(fd);
+}
+
+void program_cgroup_leave_job(void)
+{
+    char *mounts = program_read_at(AT_FDCWD, "/proc/self/mountinfo", 1 << 20);
+    char *text = program_read_proc(getpid(), "cgroup", 1 << 16);
+    char controllers[128], path[4096], mount[4096];
+    const char *rest = text;
+
+    while (mounts && rest &&
+           proc_next_cgroup(&rest, controllers, sizeof(controllers), path,
+                            sizeof(path))) {
+        if (proc_in_slurm_job(path) &&
+            proc_find_cgroup_mount(mounts, controllers[0] ? controllers : NULL,
+                                   mount, sizeof(mount)) == 0)
+            enter_root(mount);
+    }
+    free(mounts);
+    free(text);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The holder process: set up, loop, end.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "elan/program_client.h"
+#include "elan/program_holder.h"
+#include "elan/program_holder_priv.h"
+#include "elan/program_read.h"
+#include "elan/program_serve.h"
+
+/* First interval between two looks at the program; doubles up to the last. */
+#define LOOK_FIRST_MS 100
+#define LOOK_LAST_MS 10000
+
+struct holder {
+    struct program_held held;
+    int lifeline, listener;
+    int clients[SF_PROGRAM_CLIENTS_MAX];
+    int nclients;
+    int look_ms;
+    char socket[108];
+    uint8_t request[PROGRAM_REQUEST_MAX + 1];
+    uint8_t reply[PROGRAM_REPLY_MAX];
+};
+
+static void drop_client(struct holder *h, int i)
+{
+    close(h->clients[i]);
+    h->nclients--;
+    memmove(&h->clients[i], &h->clients[i + 1],
+            (size_t)(h->nclients - i) * sizeof(h->clients[0]));
+}
+
+/* Take one connection.  Strangers are sent away; when all places are taken
+ * the oldest client loses its own. */
+static void accept_client(struct holder *h)
+{
+    struct ucred cred;
+    socklen_t len = sizeof(cred);
+    int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd < 0)
+        return;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
+        (cred.uid != 0 && cred.uid != h->held.program.uid)) {
+        close(fd);
+        return;
+    }
+    if (h->nclients == SF_PROGRAM_CLIENTS_MAX)
+        drop_client(h, 0);
+    h->clients[h->nclients++] = fd;
+}
+
+/* Read one request, answer it.  Returns false when the client is done. */
+static bool serve_client(struct holder *h, int fd)
+{
+    struct program_peer peer;
+    struct be_writer w;
+    int size = PROGRAM_REPLY_MAX;
+    ssize_t n = recv(fd, h->request, sizeof(h->request), 0);
+
+    if (n <= 0)
+        return n < 0 && errno == EAGAIN;
+    if (program_peer_find(&peer, fd, &h->held.group) < 0)
+        return false;
+    program_serve(&h->held, &peer, h->request, (size_t)n, &w, h->reply,
+                  sizeof(h->reply));
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    n = send(fd, h->reply, w.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    explicit_bzero(h->request, sizeof(h->request));
+    explicit_bzero(h->reply, w.len);
+    return n > 0;
+}
+
+static void look(struct holder *h)
+{
+    program_account_look(&h->held.account, &h->held.group,
+                         PROGRAM_SKIP(&h->held));
+    if (h->look_ms < LOOK_LAST_MS)
+        h->look_ms *= 2;
+}
+
+/* Serve until the program was destroyed or the lifeline closed. */
+static void loop(struct holder *h)
+{
+    struct pollfd p[SF_PROGRAM_CLIENTS_MAX + 2];
+
+    while (!h->held.done) {
+        int n = h->nclients;
+
+        p[0] = (struct pollfd){.fd = h->lifeline, .events = POLLIN};
+        p[1] = (struct pollfd){.fd = h->listener, .events = POLLIN};
+        for (int i = 0; i < n; i++)
+            p[i + 2] = (struct pollfd){.fd = h->clients[i], .events = POLLIN};
+        if (poll(p, (nfds_t)n + 2, h->look_ms) == 0)
+            look(h);
+        for (int i = n - 1; i >= 0 && !h->held.done; i--)
+            if (p[i + 2].revents && !serve_client(h, h->clients[i]))
+                drop_client(h, i);
+        if (p[1].revents)
+            accept_client(h);
+        if (p[0].revents)
+            return;
+    }
+}
+
+/* A socket that already listens when it gets its name: who finds one that
+ * does not answer knows that it is left over. */
+static int listen_at(const char *path)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int rc = -1, e;
+
+    if (fd < 0)
+        return -1;
+    snprintf(un.sun_path, sizeof(un.sun_path), "%.*s/new-%d",
+             (int)(strrchr(path, '/') - path), path, (int)getpid());
+    unlink(un.sun_path);
+    if (bind(fd, (struct sockaddr *)&un, sizeof(un)) == 0) {
+        if (chmod(un.sun_path, 0666) == 0 && listen(fd, SOMAXCONN) == 0)
+            rc = link(un.sun_path, path);
+        if (rc < 0 && errno == EEXIST && program_socket_is_stale(path) &&
+            unlink(path) == 0)
+            rc = link(un.sun_path, path);
+        e = errno;
+        unlink(un.sun_path);
+        errno = e;
+    }
+    if (rc == 0)
+        return fd;
+    e = errno;
+    close(fd);
+    errno = e;
+    return -1;
+}
+
+/* "number holder start starter start": read by the sweep. */
+static int label_group(struct program_held *held, pid_t starter,
+                       struct errbuf *err)
+{
+    struct program_process me, parent;
+    char label[128];
+    pid_t ppid;
+
+    if (!held->group.own)
+        return 0;
+    if (program_read_process(getpid(), &me, &ppid) < 0 ||
+        program_read_process(starter, &parent, &ppid) < 0)
+        return errprintf(err, "the starter is gone");
+    snprintf(label, sizeof(label), "%d %d %" PRIu64 " %d %" PRIu64,
+             held->program.number, (int)me.pid, me.start, (int)parent.pid,
+             parent.start);
+    return program_cgroup_set_label(&held->group, label, err);
+}
+
+/* Group, label, socket.  An errno or 0. */
+static int set_up(struct holder *h, const struct program_spec *spec,
+                  pid_t starter, struct errbuf *err)
+{
+    char name[64];
+
+    program_init(&h->held.program, spec->number, spec->uid);
+    program_agent_init(&h->held.agent, starter, spec->agent);
+    h->listener = listen_at(h->socket);
+    if (h->listener < 0) {
+        int e = errno;
+
+        errprintf(err, "%s: %s", h->socket, strerror(e));
+        return e;
+    }
+    snprintf(name, sizeof(name), PROGRAM_GROUP_PREFIX "%d.%d", spec->number,
+             (int)starter);
+    if (program_cgroup_make(&h->held.group, name, err) < 0 ||
+        label_group(&h->held, starter, err) < 0) {
+        int e = errno ? errno : EIO;
+
+        program_cgroup_remove(&h->held.group, NULL);
+        unlink(h->socket);
+        return e;
+    }
+    return 0;
+}
+
+/* One line back to the starter: errno, arrangement, path or text. */
+static void report(int fd, int error, const struct program_held *held,
+                   const struct errbuf *err)
+{
+    char text[4096 + 64];
+    int n = snprintf(text, sizeof(text), "%d %d %s", error, held->group.own,
+                     error ? err->text : held->group.path);
+
+    if (n > 0)
+        (void)!send(fd, text, (size_t)n, MSG_NOSIGNAL);
+}
+
+void program_holder_run(int lifeline, const struct program_spec *spec,
+                        pid_t starter)
+{
+    struct holder *h = calloc(1, sizeof(*h));
+    struct errbuf err = {""};
+    int error = ENOMEM;
+
+    if (!h)
+        return;
+    h->lifeline = lifeline;
+    h->look_ms = LOOK_FIRST_MS;
+    h->held.group = PROGRAM_CGROUP_NONE;
+    if (program_socket_path(h->socket, sizeof(h->socket), spec->rundir,
+                            spec->number) == 0)
+        error = set_up(h, spec, starter, &err);
+    else
+        errprintf(&err, "%s: path too long", spec->rundir);
+    program_cgroup_leave_job();
+    report(lifeline, error, &h->held, &err);
+    if (error != 0)
+        return;
+    loop(h);
+    if (!h->held.done) {
+        program_held_empty(&h->held);
+        program_cgroup_remove(&h->held.group, NULL);
+    }
+    unlink(h->socket);
+    program_clear(&h->held.program);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The holder: one process per program and node, started by a double fork
+ * outside the step's container.  It creates the program, keeps its
+ * capabilities in memory and answers on RUNDIR/prg-NUMBER.  When its lifeline
+ * (the starter's end of a socket pair) closes without PROGRAM_DESTROY, it
+ * kills, accounts and removes the program by itself.
+ */
+#ifndef SF_ELAN_PROGRAM_HOLDER_H
+#define SF_ELAN_PROGRAM_HOLDER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/errbuf.h"
+#include "elan/program_cgroup.h"
+
+struct program_spec {
+    int number;
+    uid_t uid;
+    const char *rundir; /* of root, exists: sockets go here */
+    const char *agent;  /* executable of the step's agent, or NULL */
+};
+
+struct program_handle {
+    int lifeline;
+    char socket[108];
+    struct program_cgroup group;
+};
+
+/* Start a holder, which creates the program without capabilities.  Called as
+ * root; the caller must not move to another cgroup before.
+ * Returns 0, or -1 with errno and text: EEXIST a live program has the number,
+ * ENOTSUP no cgroup2, others of the calls. */
+int program_start(struct program_handle *h, const struct program_spec *spec,
+                  struct errbuf *err);
+
+/* Close the handle's descriptors.  Without PROGRAM_DESTROY before, the holder
+ * ends the program. */
+void program_release(struct program_handle *h);
+
+/* The holder does not answer any more: empty and remove the program without
+ * it.  0, or -1 with errno and text. */
+int program_end_without_holder(struct program_handle *h, struct errbuf *err);
+
+/* Remove programs of this host whose holder and starter both are gone, and
+ * sockets in rundir that nobody listens on.  Returns how many programs. */
+int program_sweep(const char *rundir);
+
+/* Make rundir (parents exist, or one level is missing), root's, 0755.  0, or
+ * -1 with errno and text; refuses one that another uid could write. */
+int program_make_rundir(const char *rundir, struct errbuf *err);
+
+#endif
