@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * switch/elan in slurmctld: gives steps their program and takes it back.  All
+ * decisions are elan/partition.h's; here are the lock, the files, the key's
+ * random bytes and the seal.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mac.h"
+#include "base/seal.h"
+#include "elan/partition.h"
+#include "plugins/switch_elan/jobinfo.h"
+#include "plugins/switch_elan/site.h"
+#include "plugins/switch_elan/state_file.h"
+#include "slurmabi/step.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    struct elan_partition *pm;
+    struct site site;
+    bool good; /* site was read without errors: steps can be built */
+    bool seen; /* an attempt to read it was made */
+} ctld;
+
+/* Read the configuration; a wrong one is told and refuses steps (or, when an
+ * earlier one was good, keeps that). */
+static void configure(void)
+{
+    struct site site;
+    struct errbuf err;
+
+    ctld.seen = true;
+    if (site_read(&site, &err) < 0) {
+        slurm_error("SF-E101 switch/elan: %s; %s", err.text,
+                    ctld.good ? "the old configuration stays"
+                              : "no step can start");
+        return;
+    }
+    if (elan_partition_configure(ctld.pm, &site.options, &err) < 0) {
+        slurm_error("SF-E101 switch/elan: %s", err.text);
+        site_free(&site);
+        return;
+    }
+    site_free(&ctld.site);
+    ctld.site = site;
+    ctld.good = true;
+}
+
+/* The pool, made at first use. */
+static struct elan_partition *pool(void)
+{
+    struct elan_site defaults;
+    struct errbuf err;
+    uint32_t seed;
+
+    if (ctld.pm)
+        return ctld.pm;
+    elan_site_defaults(&defaults);
+    if (mac_random(&seed, sizeof(seed)) < 0)
+        seed = (uint32_t)time(NULL);
+    ctld.pm = elan_partition_create(&defaults, seed, &err);
+    if (!ctld.pm)
+        slurm_error("SF-E103 switch/elan: %s", err.text);
+    else
+        configure();
+    return ctld.pm;
+}
+
+static void save_state(bool orderly)
+{
+    char text[ELAN_STATE_SIZE_MAX];
+    struct errbuf err;
+
+    elan_partition_state(ctld.pm, orderly, text);
+    if (state_file_write(slurm_conf.state_save_location, text, &err) < 0)
+        slurm_error("SF-E106 switch/elan: %s", err.text);
+    else
+        elan_partition_saved(ctld.pm);
+}
+
+int switch_p_libstate_save(char *dir)
+{
+    pthread_mutex_lock(&lock);
+    if (ctld.pm)
+        save_state(true);
+    pthread_mutex_unlock(&lock);
+    return SLURM_SUCCESS;
+}
+
+/* Failing here would end slurmctld.  Without the file numbers begin anywhere,
+ * which is safe. */
+int switch_p_libstate_restore(char *dir, bool recover)
+{
+    struct errbuf err;
+    char *text = NULL;
+
+    pthread_mutex_lock(&lock);
+    if (pool() && recover) {
+        if (state_file_read(slurm_conf.state_save_location, &text, &err) < 0 ||
+            (text &&
+             elan_partition_restore(ctld.pm, STATE_FILE_NAME, text, &err) < 0))
+            slurm_error("SF-E105 switch/elan: %s; program numbers start anew",
+                        err.text);
+        free(text);
+    }
+    pthread_mutex_unlock(&lock);
+    return SLURM_SUCCESS;
+}
+
+int switch_p_libstate_clear(void)
+{
+    return SLURM_SUCCESS;
+}
+
+int switch_p_reconfig(void)
+{
+    if (!slurm_running_in_slurmctld())
+        return SLURM_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (ctld.pm)
+        configure();
+    else
+        pool();
+    pthread_mutex_unlock(&lock);
+    return SLURM_SUCCESS;
+}
+
+/* What is being built, so that each part of it can fail in one line. */
+struct build {
+    struct elan_jobinfo *info;
+    const slurm_step_layout_t *slurm_layout;
+    const struct slurmabi_step *record;
+    struct elan_step step;
+    struct elan_userkey keys[SF_ELAN_RAILS_MAX];
+    struct elan_layout layout;
+    struct elan_payload payload;
+};
+
+static int look_at_record(struct build *b, struct errbuf *err)
+{
+    if (slurmabi_step_check(b->record, b->info->job_id, b->info->step_id, err) <
+        0)
+        return -1;
+    b->info->het_comp = slurmabi_step_step_id(b->record).step_het_comp;
+    b->step.uid = slurmabi_step_uid(b->record);
+    b->step.now = (uint64_t)time(NULL);
+    return elan_options_parse(&b->step.options,
+                              slurmabi_step_network(b->record),
+                              &ctld.site.options, err);
+}
+
+static int make_layout(struct build *b, struct errbuf *err)
+{
+    const slurm_step_layout_t *l = b->slurm_layout;
+    struct elan_step_layout in = {
+        .node_list = l->node_list,
+        .nnodes = l->node_cnt,
+        .tasks = l->tasks,
+        .tids = l->tids,
+        .cyclic = (l->task_dist & SLURM_DIST_STATE_BASE) == SLURM_DIST_CYCLIC ||
+                  (l->task_dist & SLURM_DIST_NODEMASK) == SLURM_DIST_CYCLIC,
+    };
+
+    return elanhosts_layout(ctld.site.hosts, &b->layout, &in,
+                            b->step.options.rails, err);
+}
+
+static int make_keys(struct build *b, struct errbuf *err)
+{
+    b->step.keys = b->keys;
+    if (mac_random(b->keys, sizeof(b->keys)) == 0)
+        return 0;
+    return errprintf(err, "no random bytes: %s", strerror(errno));
+}
+
+static int seal(struct build *b, struct errbuf *err)
+{
+    char path[512];
+    void *bytes;
+    size_t len;
+    int rc;
+
+    if (elan_payload_encode(&b->payload, &bytes, &len, err) < 0)
+        return -1;
+    rc = seal_make(&b->info->sealed, bytes, len, 0,
+                   (int)ctld.site.options.max_age,
+                   switch_elan_munge_socket(path, sizeof(path)), err);
+    explicit_bzero(bytes, len);
+    free(bytes);
+    return rc;
+}
+
+static int allocate(struct build *b, struct errbuf *err)
+{
+    if (elan_partition_build(ctld.pm, &b->step, &b->layout, b->info,
+                             &b->payload, err) < 0)
+        return -1;
+    if (seal(b, err) == 0)
+        return 0;
+    elan_partition_release(ctld.pm, b->info);
+    errno = EIO;
+    return -1;
+}
+
+/* 0, or the code that Slurm understands. */
+static int build(struct build *b)
+{
+    struct errbuf err = {""};
+    int rc;
+
+    if (!pool() || !ctld.good)
+        rc = errprintf(&err, "the configuration is wrong, see SF-E101");
+    else if ((rc = look_at_record(b, &err)) == 0 &&
+             (rc = make_layout(b, &err)) == 0 &&
+             (rc = make_keys(b, &err)) == 0 && (rc = allocate(b, &err)) == 0 &&
+             elan_partition_wants_save(ctld.pm))
+        save_state(false);
+    if (rc == 0)
+        return 0;
+    if (errno == EBUSY) {
+        slurm_debug("switch/elan: step %u.%u waits: %s", b->info->job_id,
+                    b->info->step_id, err.text);
+        return ESLURM_INTERCONNECT_BUSY;
+    }
+    slurm_error("SF-E103 switch/elan: step %u.%u refused: %s", b->info->job_id,
+                b->info->step_id, err.text);
+    return ESLURM_INTERCONNECT_FAILURE;
+}
+
+int switch_p_build_jobinfo(struct switch_jobinfo *j,
+                           slurm_step_layout_t *layout,
+                           struct slurmabi_step *record)
+{
+    struct build *b;
+    int code = ESLURM_INTERCONNECT_FAILURE;
+
+    if (!j || j->magic != SWITCH_ELAN_MAGIC || !layout || !record) {
+        slurm_seterrno(code);
+        return SLURM_ERROR;
+    }
+    b = calloc(1, sizeof(*b));
+    if (b) {
+        b->info = &j->info;
+        b->slurm_layout = layout;
+        b->record = record;
+        errno = 0;
+        pthread_mutex_lock(&lock);
+        code = build(b);
+        pthread_mutex_unlock(&lock);
+        elan_layout_free(&b->layout);
+        elan_payload_free(&b->payload);
+        explicit_bzero(b->keys, sizeof(b->keys));
+        free(b);
+    }
+    if (code == 0)
+        return SLURM_SUCCESS;
+    slurm_seterrno(code);
+    return SLURM_ERROR;
+}
+
+/* Slurm deletes a step that could not be built, and so calls this, before it
+ * looks at errno. */
+int switch_p_job_step_complete(struct switch_jobinfo *j, char *nodelist)
+{
+    int e = errno;
+
+    if (j && j->magic == SWITCH_ELAN_MAGIC) {
+        pthread_mutex_lock(&lock);
+        if (ctld.pm)
+            elan_partition_release(ctld.pm, &j->info);
+        pthread_mutex_unlock(&lock);
+    }
+    errno = e;
+    return SLURM_SUCCESS;
+}
+
+int switch_p_job_step_allocated(struct switch_jobinfo *j, char *nodelist)
+{
+    struct errbuf err;
+
+    if (!j || j->magic != SWITCH_ELAN_MAGIC)
+        return SLURM_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (pool() && elan_partition_recover(ctld.pm, &j->info, &err) < 0)
+        slurm_error("SF-E107 switch/elan: step %u.%u: %s", j->info.job_id,
+                    j->info.step_id, err.text);
+    pthread_mutex_unlock(&lock);
+    return SLURM_SUCCESS;
+}
+
+/* May come before the job's steps are complete: nothing is returned here. */
+void switch_p_job_complete(uint32_t job_id)
+{
+}

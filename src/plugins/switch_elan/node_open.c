@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/seal.h"
+#include "plugins/switch_elan/jobinfo.h"
+#include "plugins/switch_elan/node_open.h"
+#include "plugins/switch_elan/site.h"
+
+/* What this node knows by itself about the step. */
+static int know(struct elan_check *check, const struct slurmabi_stepd *step,
+                struct errbuf *err)
+{
+    slurm_step_id_t id = slurmabi_stepd_step_id(step);
+    const char *name = slurmabi_node_name();
+    struct site site;
+    uint32_t ids[SF_ELAN_RAILS_MAX];
+    int rc;
+
+    *check = (struct elan_check){
+        .slurm_uid = slurm_conf.slurm_user_id,
+        .job_id = id.job_id,
+        .step_id = id.step_id,
+        .het_comp = id.step_het_comp,
+        .uid = slurmabi_stepd_uid(step),
+        .nodeid = slurmabi_stepd_nodeid(step),
+        .now = (uint64_t)time(NULL),
+    };
+    if (!name)
+        return errprintf(err, "the name of this node is not known");
+    if (site_read(&site, err) < 0)
+        return -1;
+    check->max_age = site.options.max_age;
+    rc = elanhosts_ids(site.hosts, name, 1, ids, err);
+    check->node_id = ids[0];
+    site_free(&site);
+    return rc;
+}
+
+static int open_sealed(struct elan_payload *payload, const char *sealed,
+                       struct elan_check *check, struct errbuf *err)
+{
+    char path[512];
+    struct seal_info info;
+    struct errbuf why;
+    void *bytes;
+    size_t len;
+    int rc;
+
+    if (seal_open(&bytes, &len, &info, sealed,
+                  switch_elan_munge_socket(path, sizeof(path)), &why) < 0)
+        return errprintf(err, "decode: %s", why.text);
+    check->encoder_uid = info.uid;
+    check->expired = info.expired;
+    rc = elan_payload_open(payload, bytes, len, check, err);
+    explicit_bzero(bytes, len);
+    free(bytes);
+    return rc;
+}
+
+/* The program must have room for every task that is about to be started. */
+static int check_tasks(const struct elan_payload *payload,
+                       const struct elan_check *check,
+                       const struct slurmabi_stepd *step, struct errbuf *err)
+{
+    uint32_t room = elan_layout_tasks(&payload->layout, check->nodeid);
+    uint32_t tasks = slurmabi_stepd_node_tasks(step);
+
+    if (tasks == room)
+        return 0;
+    return errprintf(err, "tasks: made for %u tasks on this node, not %u", room,
+                     tasks);
+}
+
+int node_open(struct elan_payload *payload, const struct slurmabi_stepd *step,
+              struct errbuf *err)
+{
+    const struct switch_jobinfo *j = slurmabi_stepd_switch_job(step);
+    struct elan_check check;
+
+    if (!j || j->magic != SWITCH_ELAN_MAGIC)
+        return errprintf(err, "decode: the step has no job info");
+    if (!j->info.sealed)
+        return errprintf(err, "decode: the job info has no sealed part");
+    if (know(&check, step, err) < 0 ||
+        open_sealed(payload, j->info.sealed, &check, err) < 0)
+        return -1;
+    if (check_tasks(payload, &check, step, err) == 0)
+        return 0;
+    elan_payload_free(payload);
+    return -1;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The life of one program on one node, step by step, as slurmstepd drives it:
+ * the order of the calls and what happens when one of them fails.  Knows no
+ * Slurm.  The calls themselves are in a table, so that another backend (or a
+ * test's stand-in) can take their place.
+ */
+#ifndef SF_SWITCH_ELAN_NODE_PROGRAM_H
+#define SF_SWITCH_ELAN_NODE_PROGRAM_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/errbuf.h"
+#include "elan/payload.h"
+#include "elan/program_holder.h"
+#include "elan/program_wire.h"
+
+/* All return 0, or -1 with errno. */
+struct node_rms {
+    int (*prgcreate)(struct program_handle *h, const struct program_spec *spec,
+                     struct errbuf *err);
+    int (*prgaddcap)(const struct program_handle *h, int index,
+                     const struct elan_capability *cap);
+    int (*prgempty)(struct program_handle *h, struct errbuf *err);
+    int (*prgdestroy)(struct program_handle *h, struct program_stats *stats,
+                      struct errbuf *err);
+    int (*prgsuspend)(const struct program_handle *h, bool stop);
+    int (*setcap)(const struct program_handle *h, int index, int ctx);
+};
+
+/* The software's own: a holder process per program. */
+extern const struct node_rms node_rms_soft;
+
+struct node_program {
+    const struct node_rms *rms;
+    struct program_handle handle;
+    bool live; /* created, not destroyed */
+    int procs; /* for tasks to enter by; -1: nothing to do */
+    int ncaps;
+};
+
+/* Create the program and give it its capabilities; the keys in *payload are
+ * wiped in any case.  On failure nothing is left behind, and the text names
+ * the call and its errno. */
+int node_program_begin(struct node_program *p, const struct node_rms *rms,
+                       const struct program_spec *spec,
+                       struct elan_payload *payload, struct errbuf *err);
+
+/* In a task, as the user: become a member and take context `slot`. */
+int node_program_enter(struct node_program *p, int slot, struct errbuf *err);
+
+/* Kill all members and wait for their end. */
+int node_program_empty(struct node_program *p, struct errbuf *err);
+
+/* Remove the program; *stats gets its last figures. */
+int node_program_end(struct node_program *p, struct program_stats *stats,
+                     struct errbuf *err);
+
+int node_program_suspend(struct node_program *p, bool stop, struct errbuf *err);
+
+/* Ask the step's agent to end and reap it: SIGTERM, after grace_ms SIGKILL.
+ * It must be a child of ours that nobody reaped (else nothing happens).
+ * Returns 0, or -1 (ETIME) when it had to be killed. */
+int node_stop_agent(pid_t pid, int grace_ms);
+
+#endif

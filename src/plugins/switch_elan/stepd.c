@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * switch/elan in slurmstepd (root) and in the task it forks (the user).  One
+ * slurmstepd serves one step, so the step is a static of this file: the hooks
+ * are called in one process and have nothing else to carry it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "elan/rms_env.h"
+#include "plugins/switch_elan/jobinfo.h"
+#include "plugins/switch_elan/node_open.h"
+#include "plugins/switch_elan/node_program.h"
+#include "plugins/switch_elan/sweep.h"
+
+/* How long impid may take to end after SIGTERM. */
+#define AGENT_GRACE_MS 3000
+
+static struct {
+    bool open; /* payload is good */
+    struct elan_payload payload;
+    struct node_program program;
+} here = {.program = {.procs = -1}};
+
+int switch_p_job_preinit(struct slurmabi_stepd *step)
+{
+    struct errbuf err;
+
+    switch_elan_sweep();
+    if (slurmabi_stepd_check(step, &err) < 0) {
+        slurm_error("SF-E108 switch/elan: %s", err.text);
+        return SLURM_ERROR;
+    }
+    if (node_open(&here.payload, step, &err) < 0) {
+        slurm_error("SF-E120 switch/elan: job info refused: %s", err.text);
+        return SLURM_ERROR;
+    }
+    here.open = true;
+    return SLURM_SUCCESS;
+}
+
+int switch_p_job_init(struct slurmabi_stepd *step)
+{
+    struct program_spec spec = {.agent = SF_LIBEXECDIR "/impid"};
+    struct errbuf err;
+    char dir[128];
+
+    if (!here.open)
+        return SLURM_ERROR;
+    if (switch_elan_rundir(dir, sizeof(dir), &err) < 0) {
+        slurm_error("SF-E129 switch/elan: %s", err.text);
+        return SLURM_ERROR;
+    }
+    spec.number = (int)here.payload.prognum;
+    spec.uid = here.payload.uid;
+    spec.rundir = dir;
+    if (node_program_begin(&here.program, &node_rms_soft, &spec, &here.payload,
+                           &err) == 0)
+        return SLURM_SUCCESS;
+    slurm_error("SF-E122 switch/elan: %s", err.text);
+    return SLURM_ERROR;
+}
+
+/* The variables of one task. */
+static int put_env(char ***env, uint32_t nodeid, uint32_t slot,
+                   struct errbuf *err)
+{
+    struct elan_rms_var vars[ELAN_RMS_NVARS];
+    struct elan_rms_program program = {
+        .layout = &here.payload.layout,
+        .prognum = here.payload.prognum,
+        .job_id = here.payload.job_id,
+        .cluster = slurm_conf.cluster_name,
+    };
+
+    if (elan_rms_env(vars, &program, nodeid, slot, err) < 0)
+        return -1;
+    for (int i = 0; i < ELAN_RMS_NVARS; i++)
+        slurm_setenvpf(env, vars[i].name, "%s", vars[i].value);
+    slurm_setenvpf(env, "SLURM_FABRIC_PROGRAM", "%s",
+                   here.program.handle.socket);
+    return 0;
+}
+
+int switch_p_job_attach(struct switch_jobinfo *j, char ***env, uint32_t nodeid,
+                        uint32_t procid, uint32_t nnodes, uint32_t nprocs,
+                        uint32_t rank)
+{
+    struct errbuf err;
+
+    if (!here.open) {
+        slurm_error("SF-E124 switch/elan: the step has no program");
+        return SLURM_ERROR;
+    }
+    if (node_program_enter(&here.program, (int)procid, &err) < 0 ||
+        put_env(env, nodeid, procid, &err) < 0) {
+        slurm_error("SF-E124 switch/elan: %s", err.text);
+        return SLURM_ERROR;
+    }
+    return SLURM_SUCCESS;
+}
+
+/* mpi/impi leaves the pid of the step's agent in our environment. */
+static void stop_agent(void)
+{
+    const char *text = getenv("SLURM_FABRIC_IMPID_PID");
+
+    if (!text)
+        return;
+    if (node_stop_agent((pid_t)atoi(text), AGENT_GRACE_MS) < 0)
+        slurm_error("SF-E130 switch/elan: impid did not end by itself");
+    unsetenv("SLURM_FABRIC_IMPID_PID");
+}
+
+int switch_p_job_fini(struct switch_jobinfo *j)
+{
+    struct errbuf err;
+
+    stop_agent();
+    if (node_program_empty(&here.program, &err) < 0)
+        slurm_error("SF-E126 switch/elan: program %u: %s", here.payload.prognum,
+                    err.text);
+    return SLURM_SUCCESS;
+}
+
+static void log_stats(const struct program_stats *s)
+{
+    slurm_info("switch/elan: program %u of %u.%u: user %llu.%03llu s, "
+               "system %llu.%03llu s, memory %llu kB%s, %u processes seen",
+               here.payload.prognum, here.payload.job_id, here.payload.step_id,
+               (unsigned long long)s->user_us / 1000000,
+               (unsigned long long)s->user_us / 1000 % 1000,
+               (unsigned long long)s->system_us / 1000000,
+               (unsigned long long)s->system_us / 1000 % 1000,
+               (unsigned long long)s->memory_peak / 1024,
+               s->exact ? "" : " (sampled)", s->seen);
+}
+
+int switch_p_job_postfini(struct slurmabi_stepd *step)
+{
+    struct program_stats stats;
+    struct errbuf err;
+    bool was_live = here.program.live;
+
+    if (node_program_end(&here.program, &stats, &err) < 0)
+        slurm_error("SF-E127 switch/elan: program %u: %s", here.payload.prognum,
+                    err.text);
+    else if (was_live)
+        log_stats(&stats);
+    if (here.open)
+        elan_payload_free(&here.payload);
+    here.open = false;
+    return SLURM_SUCCESS;
+}
+
+static int suspend(bool stop)
+{
+    struct errbuf err;
+
+    if (node_program_suspend(&here.program, stop, &err) < 0)
+        slurm_error("SF-E128 switch/elan: program %u: %s", here.payload.prognum,
+                    err.text);
+    return SLURM_SUCCESS;
+}
+
+/* Slurm's own signals come first, so that a task may prepare; when all are
+ * sent the whole program stops, escaped children too. */
+int switch_p_job_step_pre_suspend(struct slurmabi_stepd *step)
+{
+    return SLURM_SUCCESS;
+}
+
+int switch_p_job_step_post_suspend(struct slurmabi_stepd *step)
+{
+    return suspend(true);
+}
+
+int switch_p_job_step_pre_resume(struct slurmabi_stepd *step)
+{
+    return suspend(false);
+}
+
+int switch_p_job_step_post_resume(struct slurmabi_stepd *step)
+{
+    return SLURM_SUCCESS;
+}

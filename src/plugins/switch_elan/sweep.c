@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "elan/program_holder.h"
+#include "plugins/switch_elan/sweep.h"
+#include "slurmabi/stepd.h"
+
+int switch_elan_rundir(char *dir, size_t size, struct errbuf *err)
+{
+    const char *node = slurmabi_node_name();
+
+    if (!node || !*node || strchr(node, '/') || node[0] == '.') {
+        errno = EINVAL;
+        return errprintf(err, "the name of this node is not known");
+    }
+    if ((size_t)snprintf(dir, size, "%s/%s", SF_RUNSTATEDIR, node) >= size) {
+        errno = ENAMETOOLONG;
+        return errprintf(err, "%s/%s: path too long", SF_RUNSTATEDIR, node);
+    }
+    return program_make_rundir(dir, err);
+}
+
+void switch_elan_sweep(void)
+{
+    struct errbuf err;
+    char dir[128];
+    int n;
+
+    if (switch_elan_rundir(dir, sizeof(dir), &err) < 0) {
+        slurm_error("SF-E129 switch/elan: %s", err.text);
+        return;
+    }
+    n = program_sweep(dir);
+    if (n > 0)
+        slurm_info("switch/elan: removed %d programs that nobody held", n);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The node's directory of program sockets, and removal of what killed
+ * slurmstepds left.  Only as root on a node.
+ */
+#ifndef SF_SWITCH_ELAN_SWEEP_H
+#define SF_SWITCH_ELAN_SWEEP_H
+
+#include <stddef.h>
+
+#include "base/errbuf.h"
+
+/* RUNSTATEDIR/slurm-fabric/NODENAME, made if need be.  0, or -1 with errno
+ * and text. */
+int switch_elan_rundir(char *dir, size_t size, struct errbuf *err);
+
+void switch_elan_sweep(void);
+
+#endif
