@@ -23,12 +23,9 @@ wait_until() {
     done
 }
 
-# in_place PLACE COMMAND..: the words that run a command inside a place.
-in_place() {
-    local place=$1
-    shift
-    [ -r "$dir/ns/$place" ] || die "no place named $place in this cluster"
-    exec nsenter -t "$(cat "$dir/ns/$place")" -u -m -C -- "$@"
+# The words that run a command inside a place.
+nsenter_words() {
+    echo "nsenter -t $(cat "$dir/ns/$1") -r -u -m -C --"
 }
 
 start_holder() {
@@ -45,7 +42,8 @@ start_holder() {
 }
 
 start_munged() {
-    spawn munge "$dir/log/munged.$1.log" \
+    # shellcheck disable=SC2046
+    spawn "$1" "$dir/log/munged.$1.log" $(nsenter_words "$1") \
         setpriv --reuid munge --regid munge --clear-groups \
         munged -F --num-threads 4 -S "$dir/munge.$1/munge.socket" \
         --key-file "$dir/etc/munge.key" \
@@ -56,10 +54,6 @@ start_munged() {
         cat "$dir/log/munged.$1.log" "$dir/munge.$1/munged.log" >&2
         die "munged of $1 does not start"
     }
-}
-
-nsenter_words() {
-    echo "nsenter -t $(cat "$dir/ns/$1") -u -m -C --"
 }
 
 start_daemon() {
@@ -114,8 +108,8 @@ show_logs() {
 start_all() {
     local k
     for k in ctl $(node_names); do
-        start_munged "$k"
         start_holder "$k"
+        start_munged "$k"
     done
     start_daemon ctl
     for k in $(node_names); do start_daemon "$k"; done

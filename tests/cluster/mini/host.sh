@@ -25,6 +25,7 @@ host_why_not() {
     done
     unshare --uts --mount true 2>/dev/null ||
         { echo "this machine does not allow mount namespaces"; return; }
+    [ -f /etc/hosts ] || { echo "there is no /etc/hosts"; return; }
     [ "$(cg_form)" != none ] || echo "no cgroup file system is mounted"
 }
 
