@@ -51,6 +51,10 @@
 #define SF_AGENT_NODE_MAX 256
 #define SF_AGENT_TEXT_MAX SF_ERRBUF_SIZE
 
+/* impi-server: bytes that wait for one agent; generations at once. */
+#define SF_AGENT_OUT_MAX (512u * 1024 * 1024)
+#define SF_IMPI_GENERATIONS_MAX 64
+
 /* Rendezvous: contributions to one key; bytes that wait in all keys. */
 #define SF_RENDEZVOUS_PARTS_MAX 262144
 #define SF_RENDEZVOUS_BYTES_MAX (512u * 1024 * 1024)

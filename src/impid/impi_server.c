@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * impi-server: started by srun's plugin with a socket as fd 3.
+ */
+#include "impid/impi_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define LINE_MAX_SIZE 4096
+
+/* The first line, byte by byte: nothing else has been sent yet. */
+static int read_line(char *line, size_t size)
+{
+    size_t len = 0;
+
+    while (len + 1 < size) {
+        ssize_t n = read(SERVER_CONTROL_FD, line + len, 1);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        if (line[len] == '\n') {
+            line[len] = '\0';
+            return 0;
+        }
+        len++;
+    }
+    return -1;
+}
+
+static void tick(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct server *s = w->data;
+
+    server_agents_tick(s);
+    server_worlds_tick(s);
+}
+
+/* As many connections as we may. */
+static void raise_limits(void)
+{
+    struct rlimit rl;
+
+    if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+        rl.rlim_cur = rl.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &rl);
+    }
+}
+
+static int start(struct server *s, struct errbuf *err)
+{
+    char line[LINE_MAX_SIZE];
+    int rc;
+
+    if (read_line(line, sizeof(line)) < 0)
+        return errprintf(err, "no start line on fd 3");
+    rc = server_start_parse(&s->start, line, err);
+    explicit_bzero(line, sizeof(line));
+    if (rc < 0)
+        return -1;
+    s->loop = ev_loop_new(EVFLAG_AUTO);
+    if (!s->loop)
+        return errprintf(err, "no event loop");
+    s->address = server_net_choose(&s->start);
+    return server_agents_start(s, err);
+}
+
+static void run(struct server *s)
+{
+    char addr[INET_ADDRSTRLEN];
+
+    LIST_INIT(&s->worlds);
+    server_control_start(s);
+    ev_timer_init(&s->tick, tick, 1., 1.);
+    s->tick.data = s;
+    ev_timer_start(s->loop, &s->tick);
+    inet_ntop(AF_INET, &s->address, addr, sizeof(addr));
+    server_control_line(s, "ready %s:%u", addr, s->port);
+    ev_run(s->loop, 0);
+}
+
+static void stop(struct server *s)
+{
+    server_worlds_stop(s);
+    server_agents_stop(s);
+    chunk_release(s->kill);
+    bytebuf_free(&s->control_out);
+    explicit_bzero(&s->start, sizeof(s->start));
+    ev_loop_destroy(s->loop);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct log_options log = {"impi-server", LOG_LEVEL_WARN,
+                                           false};
+    struct server s = {.fd = -1};
+    struct errbuf err;
+
+    if (argc > 1) {
+        fprintf(stderr, "impi-server is started by srun --mpi=impi\n");
+        return 2;
+    }
+    log_open(&log);
+    signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_DUMPABLE, 0); /* the secret is in memory */
+    raise_limits();
+    if (start(&s, &err) < 0) {
+        dprintf(SERVER_CONTROL_FD, "error %s\n", err.text);
+        return 1;
+    }
+    run(&s);
+    stop(&s);
+    return 0;
+}

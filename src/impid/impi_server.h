@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside impi-server, the meeting point of a step's agents: one process,
+ * started by srun, driven by one libev loop.
+ *
+ *   impi_server.c          main: start, and the end when srun goes
+ *   impi_server_start.c    the line that says what to do
+ *   impi_server_net.c      which address, which port
+ *   impi_server_control.c  lines to srun; the first cause of an abort
+ *   impi_server_out.c      output queues with shared frames
+ *   impi_server_agents.c   agent connections: opening, reading, writing
+ *   impi_server_frames.c   what each frame of an agent does
+ *   impi_server_worlds.c   an IMPI server for each generation
+ *
+ * It runs as the job's user and trusts srun.  Agents are believed after they
+ * have proved that they know the step's secret; a stranger costs a slot.
+ */
+#ifndef SF_IMPID_IMPI_SERVER_H
+#define SF_IMPID_IMPI_SERVER_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <ev.h>
+
+#include "base/bytebuf.h"
+#include "base/errbuf.h"
+#include "impi/agent_wire.h"
+#include "impi/chan_open.h"
+#include "impi/rendezvous.h"
+#include "impi/server.h"
+
+/* ---- the start line ---- */
+
+#define SERVER_NODES_MAX 16 /* node addresses looked at */
+#define SERVER_PATH_MAX 108 /* of a unix socket, NUL included */
+
+struct server_start {
+    uint8_t secret[IMPI_CHAN_SECRET_SIZE];
+    uint32_t job, step;
+    uint32_t agents, tasks;
+    struct in_addr bind;      /* INADDR_ANY: any */
+    struct in_addr advertise; /* INADDR_ANY: automatic */
+    struct in_addr nodes[SERVER_NODES_MAX];
+    unsigned nnodes;
+    uint16_t port_lo, port_hi;   /* 0, 0: any */
+    char munge[SERVER_PATH_MAX]; /* empty: munged's default */
+};
+
+/* Parse "start key=value ...", without its newline.  Unknown keys are an
+ * error, so that srun and server can not misunderstand each other. */
+int server_start_parse(struct server_start *start, const char *line,
+                       struct errbuf *err);
+
+/* ---- network ---- */
+
+/* The address that nodes are told (doc/rendezvous.md, "Address"). */
+struct in_addr server_net_choose(const struct server_start *start);
+/* A listening, nonblocking socket at start->bind in the port range; *port is
+ * the one it got.  -1 with text. */
+int server_net_listen(const struct server_start *start, uint16_t *port,
+                      struct errbuf *err);
+/* Accept one connection, nonblocking, without delay.  -1 with errno; peer is
+ * "address:port". */
+int server_net_accept(int fd, char *peer, size_t size);
+
+/* ---- output ---- */
+
+struct chunk; /* bytes shared by several queues */
+
+struct chunk *chunk_new(const void *data, size_t len);
+void chunk_release(struct chunk *c);
+
+struct out_item {
+    struct chunk *chunk;
+    STAILQ_ENTRY(out_item) next;
+};
+
+struct out_queue {
+    STAILQ_HEAD(, out_item) items;
+    size_t sent;  /* of the first item */
+    size_t bytes; /* waiting in all */
+};
+
+void out_init(struct out_queue *q);
+void out_free(struct out_queue *q);
+/* Takes a reference of its own.  -1 ENOMEM, or ENOBUFS: more would wait than
+ * SF_AGENT_OUT_MAX. */
+int out_add(struct out_queue *q, struct chunk *c);
+/* Write what the socket takes.  0, or -1 with errno (not EAGAIN). */
+int out_flush(struct out_queue *q, int fd);
+
+/* ---- the server ---- */
+
+struct server;
+
+enum agent_state {
+    AGENT_OPENING, /* has not proved anything */
+    AGENT_SILENT,  /* proved; JOB is awaited */
+    AGENT_UP,
+    AGENT_BYE_SAID, /* orderly: may close */
+};
+
+struct agent {
+    struct server *server;
+    enum agent_state state;
+    int fd;
+    ev_io read, write;
+    struct impi_chan_open open;
+    struct bytebuf in;
+    struct out_queue out;
+    uint32_t index;
+    bool dead;      /* closed; freed before the loop waits again */
+    uint64_t since; /* counted seconds when it came */
+    char peer[64];
+    char node[SF_AGENT_NODE_MAX];
+    TAILQ_ENTRY(agent) next; /* oldest first */
+};
+
+struct world_conn;
+
+struct world {
+    struct server *server;
+    uint32_t generation, nclients;
+    int fd; /* listener, -1 when everybody is in */
+    uint16_t port;
+    ev_io accept;
+    struct impi_server *engine;
+    struct impi_auth_munge_arg munge;
+    struct impi_auth_method methods[3];
+    struct world_conn **conns; /* by the engine's number */
+    int nconns;
+    char lost[SF_ERRBUF_SIZE]; /* a client that went, when it is not yet told */
+    int lost_client;
+    ev_timer lost_timer;
+    LIST_ENTRY(world) next;
+};
+
+struct server {
+    struct ev_loop *loop;
+    struct server_start start;
+    struct in_addr address; /* as advertised */
+    int fd;                 /* agents' listener */
+    uint16_t port;
+    ev_io accept;
+    ev_timer tick;
+    ev_prepare sweep;
+    uint64_t counted; /* seconds in which some agent moved */
+    bool moved;
+    TAILQ_HEAD(, agent) agents;
+    uint32_t nopening;
+    struct agent **by_index; /* start.agents entries */
+    uint32_t nbye;
+    struct rendezvous *rendezvous;
+    LIST_HEAD(, world) worlds;
+    /* control */
+    ev_io control_read, control_write;
+    struct bytebuf control_out;
+    bool aborted, ended, leaving;
+    int code;           /* of the step, so far */
+    struct chunk *kill; /* the KILL frame, once aborted */
+    ev_timer leave_timer;
+    double leave_began;
+};
+
+/* control */
+#define SERVER_CONTROL_FD 3
+void server_control_start(struct server *s);
+void server_control_line(struct server *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void server_note(struct server *s, const char *text);
+/* End the job: the first cause is told to srun, all agents get KILL. */
+void server_abort(struct server *s, int code, int rank, const char *node,
+                  int client, const char *text);
+/* An agent said BYE: after the last one, srun hears `end`. */
+void server_bye(struct server *s);
+/* srun is gone or done. */
+void server_leave(struct server *s);
+
+/* agents */
+int server_agents_start(struct server *s, struct errbuf *err);
+void server_agents_tick(struct server *s);
+void server_agents_stop(struct server *s);
+void server_agent_send(struct agent *a, const struct agent_msg *msg);
+void server_agent_send_chunk(struct agent *a, struct chunk *c);
+/* Close it; what that means for the job depends on its state. */
+void server_agent_lost(struct agent *a, const char *why);
+void server_agent_drop(struct agent *a);
+/* Every connected agent has no output left. */
+bool server_agents_flushed(const struct server *s);
+
+/* frames: 0, or -1 with the rule that was broken */
+int server_frame(struct agent *a, const struct agent_msg *msg,
+                 struct errbuf *err);
+
+/* worlds */
+struct world *server_world_get(struct server *s, uint32_t generation,
+                               uint32_t nclients, struct errbuf *err);
+void server_worlds_tick(struct server *s);
+void server_worlds_stop(struct server *s);
+
+#endif

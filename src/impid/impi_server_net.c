@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* accept4 */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "impid/impi_server.h"
+
+static bool is_loopback(struct in_addr a)
+{
+    return ntohl(a.s_addr) >> 24 == 127;
+}
+
+/* Our address on the way to `to`.  A datagram socket that is connected sends
+ * nothing, it only asks the routing table.  INADDR_ANY: no route. */
+static struct in_addr route_source(struct in_addr to)
+{
+    struct sockaddr_in sa = {
+        .sin_family = AF_INET, .sin_addr = to, .sin_port = htons(9)};
+    socklen_t len = sizeof(sa);
+    struct in_addr none = {INADDR_ANY};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return none;
+    if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
+        getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
+        sa.sin_addr = none;
+    close(fd);
+    return sa.sin_addr;
+}
+
+/* Toward the nodes: the first address that is not loopback; loopback when
+ * all nodes are this machine. */
+static struct in_addr toward_nodes(const struct server_start *start)
+{
+    struct in_addr best = {INADDR_ANY};
+
+    for (unsigned i = 0; i < start->nnodes; i++) {
+        struct in_addr a = route_source(start->nodes[i]);
+
+        if (a.s_addr == INADDR_ANY)
+            continue;
+        if (!is_loopback(a))
+            return a;
+        best = a;
+    }
+    return best;
+}
+
+static struct in_addr first_interface(void)
+{
+    struct in_addr found = {htonl(INADDR_LOOPBACK)};
+    struct ifaddrs *all;
+
+    if (getifaddrs(&all) < 0)
+        return found;
+    for (struct ifaddrs *i = all; i; i = i->ifa_next) {
+        struct sockaddr_in sa;
+
+        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
+            !(i->ifa_flags & IFF_UP))
+            continue;
+        memcpy(&sa, i->ifa_addr, sizeof(sa));
+        if (!is_loopback(sa.sin_addr)) {
+            found = sa.sin_addr;
+            break;
+        }
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+struct in_addr server_net_choose(const struct server_start *start)
+{
+    struct in_addr a;
+
+    if (start->advertise.s_addr != INADDR_ANY)
+        return start->advertise;
+    if (start->bind.s_addr != INADDR_ANY)
+        return start->bind;
+    a = toward_nodes(start);
+    if (a.s_addr != INADDR_ANY)
+        return a;
+    a.s_addr = htonl(0xc0000201); /* 192.0.2.1, documentation: default route */
+    a = route_source(a);
+    if (a.s_addr != INADDR_ANY)
+        return a;
+    return first_interface();
+}
+
+static int listen_at(struct in_addr addr, uint16_t port)
+{
+    struct sockaddr_in sa = {
+        .sin_family = AF_INET, .sin_addr = addr, .sin_port = htons(port)};
+    int one = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Start somewhere in the range, so that servers of several steps do not all
+ * try the same ports first. */
+static int listen_in_range(const struct server_start *start)
+{
+    unsigned n = start->port_hi - start->port_lo + 1u;
+    unsigned first = start->port_lo ? (unsigned)getpid() % n : 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        int fd = listen_at(start->bind,
+                           (uint16_t)(start->port_lo + (first + i) % n));
+
+        if (fd >= 0 || errno != EADDRINUSE)
+            return fd;
+    }
+    return -1;
+}
+
+int server_net_listen(const struct server_start *start, uint16_t *port,
+                      struct errbuf *err)
+{
+    struct sockaddr_in sa;
+    socklen_t len = sizeof(sa);
+    char addr[INET_ADDRSTRLEN];
+    int fd = listen_in_range(start);
+
+    if (fd < 0) {
+        inet_ntop(AF_INET, &start->bind, addr, sizeof(addr));
+        return errprintf(err, "SF-E220: cannot listen at %s, ports %u-%u: %m",
+                         addr, start->port_lo, start->port_hi);
+    }
+    getsockname(fd, (struct sockaddr *)&sa, &len);
+    *port = ntohs(sa.sin_port);
+    return fd;
+}
+
+int server_net_accept(int fd, char *peer, size_t size)
+{
+    struct sockaddr_in sa;
+    socklen_t len = sizeof(sa);
+    char addr[INET_ADDRSTRLEN];
+    int one = 1;
+    int got =
+        accept4(fd, (struct sockaddr *)&sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (got < 0)
+        return -1;
+    setsockopt(got, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    setsockopt(got, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    inet_ntop(AF_INET, &sa.sin_addr, addr, sizeof(addr));
+    snprintf(peer, size, "%s:%u", addr, ntohs(sa.sin_port));
+    return got;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impid/impi_server.h"
+
+static int parse_u32(uint32_t *out, const char *text)
+{
+    char *end;
+    unsigned long v;
+
+    if (*text < '0' || *text > '9')
+        return -1;
+    errno = 0;
+    v = strtoul(text, &end, 10);
+    if (*end || errno || v > UINT32_MAX)
+        return -1;
+    *out = (uint32_t)v;
+    return 0;
+}
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+static int set_secret(struct server_start *s, const char *v)
+{
+    if (strlen(v) != 2 * sizeof(s->secret))
+        return -1;
+    for (size_t i = 0; i < sizeof(s->secret); i++) {
+        int hi = hex(v[2 * i]), lo = hex(v[2 * i + 1]);
+
+        if (hi < 0 || lo < 0)
+            return -1;
+        s->secret[i] = (uint8_t)(hi << 4 | lo);
+    }
+    return 0;
+}
+
+static int set_job(struct server_start *s, const char *v)
+{
+    return parse_u32(&s->job, v);
+}
+
+static int set_step(struct server_start *s, const char *v)
+{
+    return parse_u32(&s->step, v);
+}
+
+static int set_agents(struct server_start *s, const char *v)
+{
+    if (parse_u32(&s->agents, v) < 0)
+        return -1;
+    return s->agents >= 1 && s->agents <= SF_AGENTS_MAX ? 0 : -1;
+}
+
+static int set_tasks(struct server_start *s, const char *v)
+{
+    return parse_u32(&s->tasks, v);
+}
+
+static int set_bind(struct server_start *s, const char *v)
+{
+    if (strcmp(v, "any") == 0)
+        return 0;
+    return inet_pton(AF_INET, v, &s->bind) == 1 ? 0 : -1;
+}
+
+static int set_advertise(struct server_start *s, const char *v)
+{
+    if (!*v)
+        return 0;
+    return inet_pton(AF_INET, v, &s->advertise) == 1 ? 0 : -1;
+}
+
+/* A few of the nodes' addresses; more than we look at are ignored. */
+static int set_nodes(struct server_start *s, const char *v)
+{
+    char one[INET_ADDRSTRLEN];
+
+    while (*v) {
+        size_t len = strcspn(v, ",");
+
+        if (len >= sizeof(one))
+            return -1;
+        memcpy(one, v, len);
+        one[len] = '\0';
+        v += len + (v[len] == ',');
+        if (s->nnodes == SERVER_NODES_MAX)
+            continue;
+        if (inet_pton(AF_INET, one, &s->nodes[s->nnodes]) != 1)
+            return -1;
+        s->nnodes++;
+    }
+    return 0;
+}
+
+static int set_ports(struct server_start *s, const char *v)
+{
+    unsigned lo, hi;
+    char *end;
+
+    if (*v < '0' || *v > '9')
+        return -1;
+    lo = (unsigned)strtoul(v, &end, 10);
+    if (*end != '-' || end[1] < '0' || end[1] > '9')
+        return -1;
+    hi = (unsigned)strtoul(end + 1, &end, 10);
+    if (*end || hi > UINT16_MAX || lo > hi || (lo == 0 && hi != 0))
+        return -1;
+    s->port_lo = (uint16_t)lo;
+    s->port_hi = (uint16_t)hi;
+    return 0;
+}
+
+static int set_munge(struct server_start *s, const char *v)
+{
+    if (strlen(v) >= sizeof(s->munge))
+        return -1;
+    strcpy(s->munge, v);
+    return 0;
+}
+
+static const struct key {
+    const char *name;
+    bool needed;
+    int (*set)(struct server_start *s, const char *value);
+} keys[] = {
+    {"secret", true, set_secret},
+    {"job", true, set_job},
+    {"step", true, set_step},
+    {"agents", true, set_agents},
+    {"tasks", true, set_tasks},
+    {"bind", false, set_bind},
+    {"advertise", false, set_advertise},
+    {"nodes", false, set_nodes},
+    {"ports", false, set_ports},
+    {"munge", false, set_munge},
+};
+#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+
+/* One word; *seen has a bit for each key. */
+static int parse_word(struct server_start *s, char *word, uint32_t *seen,
+                      struct errbuf *err)
+{
+    char *value = strchr(word, '=');
+
+    if (!value)
+        return errprintf(err, "start line: \"%s\" is not key=value", word);
+    *value++ = '\0';
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (strcmp(keys[i].name, word) != 0)
+            continue;
+        if (*seen >> i & 1)
+            return errprintf(err, "start line: %s twice", word);
+        *seen |= 1u << i;
+        if (keys[i].set(s, value) == 0)
+            return 0;
+        return errprintf(err, "start line: bad value of %s", word);
+    }
+    return errprintf(err, "start line: no such key: %s", word);
+}
+
+int server_start_parse(struct server_start *start, const char *line,
+                       struct errbuf *err)
+{
+    char *copy = strdup(line), *save = NULL, *word;
+    uint32_t seen = 0;
+    int rc = 0;
+
+    memset(start, 0, sizeof(*start));
+    if (!copy)
+        return errprintf(err, "out of memory");
+    word = strtok_r(copy, " ", &save);
+    if (!word || strcmp(word, "start") != 0)
+        rc = errprintf(err, "expected a start line");
+    while (rc == 0 && (word = strtok_r(NULL, " ", &save)))
+        rc = parse_word(start, word, &seen, err);
+    for (size_t i = 0; rc == 0 && i < N_KEYS; i++)
+        if (keys[i].needed && !(seen >> i & 1))
+            rc = errprintf(err, "start line: %s is missing", keys[i].name);
+    explicit_bzero(copy, strlen(line));
+    free(copy);
+    return rc;
+}

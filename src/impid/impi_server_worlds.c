@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One IMPI server engine per generation (round of MPI programs), each with a
+ * listener of its own, so that a standard IMPI client can join it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mac.h"
+#include "base/seal.h"
+#include "impid/impi_server.h"
+
+#define READ_SIZE (64 * 1024)
+#define AUTH_TIMEOUT_MS 60000
+#define NOTICE_MS 30000
+/* A client's connection and its agent's end together; the agent's is the
+ * better message.  So the client's is told only if nothing else is. */
+#define LOST_DELAY 0.5
+
+struct world_conn {
+    struct world *world;
+    int conn;
+    int fd;
+    ev_io io;
+    bool peer_gone;
+};
+
+/* ---- events of the engine ---- */
+
+static void lost_told(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct world *world = w->data;
+
+    server_abort(world->server, 1, -1, "-", world->lost_client, world->lost);
+}
+
+static void on_lost(struct world *w, const struct impi_server_event *event)
+{
+    if (ev_is_active(&w->lost_timer) || w->lost[0])
+        return;
+    snprintf(w->lost, sizeof(w->lost), "%s", event->text);
+    w->lost_client = event->client;
+    ev_timer_start(w->server->loop, &w->lost_timer);
+}
+
+static void on_event(void *arg, const struct impi_server_event *event)
+{
+    struct world *w = arg;
+
+    switch (event->type) {
+    case IMPI_SERVER_WARNING:
+        server_note(w->server, event->text);
+        break;
+    case IMPI_SERVER_REFUSED:
+        log_warn("%s", event->text);
+        break;
+    case IMPI_SERVER_LOST:
+        on_lost(w, event);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- connections ---- */
+
+static void conn_close(struct world_conn *c)
+{
+    struct world *w = c->world;
+
+    ev_io_stop(w->server->loop, &c->io);
+    close(c->fd);
+    c->fd = -1;
+    impi_server_close(w->engine, c->conn);
+}
+
+static void watch(struct world_conn *c, int events)
+{
+    if (c->io.events == events && ev_is_active(&c->io))
+        return;
+    ev_io_stop(c->world->server->loop, &c->io);
+    ev_io_set(&c->io, c->fd, events);
+    ev_io_start(c->world->server->loop, &c->io);
+}
+
+static void conn_flush(struct world_conn *c)
+{
+    struct impi_server *engine = c->world->engine;
+    const uint8_t *data;
+    size_t len;
+
+    while ((len = impi_server_output(engine, c->conn, &data)) > 0) {
+        ssize_t n = send(c->fd, data, len, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            watch(c, EV_READ | EV_WRITE);
+            return;
+        }
+        if (n < 0) {
+            conn_close(c);
+            return;
+        }
+        impi_server_sent(engine, c->conn, (size_t)n);
+    }
+    if (!impi_server_open(engine, c->conn))
+        conn_close(c);
+    else
+        watch(c, EV_READ);
+}
+
+/* Input of one moves output of all. */
+static void flush_all(struct world *w)
+{
+    for (int i = 0; i < w->nconns; i++)
+        if (w->conns[i]->fd >= 0)
+            conn_flush(w->conns[i]);
+}
+
+static void conn_read(struct world_conn *c)
+{
+    uint8_t buf[READ_SIZE];
+    ssize_t n = recv(c->fd, buf, sizeof(buf), 0);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0)
+        conn_close(c);
+    else
+        impi_server_input(c->world->engine, c->conn, buf, (size_t)n);
+}
+
+static void stop_listening(struct world *w)
+{
+    if (w->fd < 0)
+        return;
+    ev_io_stop(w->server->loop, &w->accept);
+    close(w->fd);
+    w->fd = -1;
+}
+
+static void conn_event(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct world_conn *c = io->data;
+    struct world *w = c->world;
+
+    if (revents & EV_READ)
+        conn_read(c);
+    flush_all(w);
+    if (impi_server_started(w->engine))
+        stop_listening(w);
+}
+
+static struct world_conn *conn_slot(struct world *w, int conn)
+{
+    while (conn >= w->nconns) {
+        struct world_conn **more =
+            reallocarray(w->conns, (size_t)w->nconns + 1, sizeof(*more));
+        struct world_conn *c;
+
+        if (!more)
+            return NULL;
+        w->conns = more;
+        c = calloc(1, sizeof(*c));
+        if (!c)
+            return NULL;
+        c->world = w;
+        c->fd = -1;
+        c->conn = w->nconns;
+        w->conns[w->nconns++] = c;
+    }
+    return w->conns[conn];
+}
+
+static void conn_new(struct world *w, int fd, const char *peer)
+{
+    uint8_t nonce[IMPI_AUTH_NONCE_SIZE];
+    struct world_conn *c = NULL;
+    int conn = -1;
+
+    if (mac_random(nonce, sizeof(nonce)) == 0)
+        conn = impi_server_connect(w->engine, peer, nonce);
+    if (conn >= 0)
+        c = conn_slot(w, conn);
+    if (!c) {
+        if (conn >= 0)
+            impi_server_close(w->engine, conn);
+        close(fd);
+        return;
+    }
+    c->fd = fd;
+    ev_io_init(&c->io, conn_event, fd, EV_READ);
+    c->io.data = c;
+    ev_io_start(w->server->loop, &c->io);
+    flush_all(w);
+}
+
+static void accept_clients(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct world *w = io->data;
+    char peer[64];
+    int fd;
+
+    while ((fd = server_net_accept(w->fd, peer, sizeof(peer))) >= 0)
+        conn_new(w, fd, peer);
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+        ev_io_stop(loop, io); /* the next tick tries again */
+}
+
+/* ---- authentication ---- */
+
+/* The credential must be of the user whose job this is. */
+static int open_credential(void *arg, const char *cred, struct bytebuf *payload,
+                           struct errbuf *err)
+{
+    const struct server *s = arg;
+    struct seal_info info;
+    void *data;
+    size_t len;
+
+    if (seal_open(&data, &len, &info, cred,
+                  s->start.munge[0] ? s->start.munge : NULL, err) < 0)
+        return -1;
+    bytebuf_add(payload, data, len);
+    free(data);
+    if (info.uid != getuid())
+        return errprintf(err, "credential: made by uid %u, not by the job's",
+                         (unsigned)info.uid);
+    if (info.expired)
+        return errprintf(err, "credential: expired (clocks of the nodes?)");
+    return 0;
+}
+
+/* MUNGE always; what the standard has when the user asked srun for it. */
+static size_t make_methods(struct world *w, struct errbuf *err)
+{
+    const char *key = getenv("IMPI_AUTH_KEY");
+    uint64_t value;
+    size_t n = 0;
+
+    w->munge.binding = (struct impi_auth_binding){
+        .job = w->server->start.job,
+        .step = w->server->start.step,
+        .generation = w->generation,
+    };
+    w->munge.open = open_credential;
+    w->munge.arg = w->server;
+    w->methods[n++] = impi_auth_munge(&w->munge);
+    if (key && *key) {
+        if (impi_auth_key_parse(&value, key, err) < 0)
+            return 0;
+        w->methods[n++] = impi_auth_key(value);
+    }
+    if (getenv("IMPI_AUTH_NONE"))
+        w->methods[n++] = impi_auth_none();
+    return impi_auth_order(w->methods, n, NULL);
+}
+
+/* ---- worlds ---- */
+
+static void world_free(struct world *w)
+{
+    stop_listening(w);
+    ev_timer_stop(w->server->loop, &w->lost_timer);
+    for (int i = 0; i < w->nconns; i++) {
+        if (w->conns[i]->fd >= 0) {
+            ev_io_stop(w->server->loop, &w->conns[i]->io);
+            close(w->conns[i]->fd);
+        }
+        free(w->conns[i]);
+    }
+    free(w->conns);
+    impi_server_destroy(w->engine);
+    free(w);
+}
+
+static int world_open(struct world *w, struct errbuf *err)
+{
+    struct impi_server_options o = {
+        .nclients = w->nclients,
+        .methods = w->methods,
+        .nmethods = make_methods(w, err),
+        .auth_timeout_ms = AUTH_TIMEOUT_MS,
+        .notice_ms = NOTICE_MS,
+        .event = on_event,
+        .arg = w,
+    };
+
+    if (o.nmethods == 0)
+        return -1;
+    w->engine = impi_server_create(&o, err);
+    if (!w->engine)
+        return -1;
+    w->fd = server_net_listen(&w->server->start, &w->port, err);
+    if (w->fd < 0)
+        return -1;
+    ev_io_init(&w->accept, accept_clients, w->fd, EV_READ);
+    w->accept.data = w;
+    ev_io_start(w->server->loop, &w->accept);
+    return 0;
+}
+
+static struct world *world_new(struct server *s, uint32_t generation,
+                               uint32_t nclients, struct errbuf *err)
+{
+    struct world *w = calloc(1, sizeof(*w));
+
+    if (!w) {
+        errprintf(err, "out of memory");
+        return NULL;
+    }
+    w->server = s;
+    w->generation = generation;
+    w->nclients = nclients;
+    w->fd = -1;
+    ev_timer_init(&w->lost_timer, lost_told, LOST_DELAY, 0.);
+    w->lost_timer.data = w;
+    if (world_open(w, err) == 0) {
+        LIST_INSERT_HEAD(&s->worlds, w, next);
+        return w;
+    }
+    world_free(w);
+    return NULL;
+}
+
+struct world *server_world_get(struct server *s, uint32_t generation,
+                               uint32_t nclients, struct errbuf *err)
+{
+    struct world *w;
+    unsigned n = 0;
+
+    LIST_FOREACH(w, &s->worlds, next)
+    {
+        n++;
+        if (w->generation != generation)
+            continue;
+        if (w->nclients == nclients)
+            return w;
+        errprintf(err, "SF-E224: generation %u has %u clients, not %u",
+                  generation, w->nclients, nclients);
+        return NULL;
+    }
+    if (n >= SF_IMPI_GENERATIONS_MAX) {
+        errprintf(err, "SF-E224: %u generations at once", n);
+        return NULL;
+    }
+    return world_new(s, generation, nclients, err);
+}
+
+static bool world_idle(const struct world *w)
+{
+    if (!impi_server_finished(w->engine))
+        return false;
+    for (int i = 0; i < w->nconns; i++)
+        if (w->conns[i]->fd >= 0)
+            return false;
+    return true;
+}
+
+void server_worlds_tick(struct server *s)
+{
+    struct world *w, *next;
+    uint64_t now = (uint64_t)(ev_now(s->loop) * 1000.);
+
+    for (w = LIST_FIRST(&s->worlds); w; w = next) {
+        next = LIST_NEXT(w, next);
+        if (world_idle(w)) {
+            LIST_REMOVE(w, next);
+            world_free(w);
+            continue;
+        }
+        impi_server_tick(w->engine, now);
+        flush_all(w);
+        if (w->fd >= 0)
+            ev_io_start(s->loop, &w->accept);
+    }
+}
+
+void server_worlds_stop(struct server *s)
+{
+    while (!LIST_EMPTY(&s->worlds)) {
+        struct world *w = LIST_FIRST(&s->worlds);
+
+        LIST_REMOVE(w, next);
+        world_free(w);
+    }
+}
