@@ -22,6 +22,7 @@ struct impi_real impi_real;
 static const struct impi_front *impi_front;
 static bool native_only;
 
+#define NOINLINE __attribute__((noinline))
 #include "libimpi/calls_wrap.h"
 
 /* A library has PMPI_X for nearly everything; its few other functions exist

@@ -61,28 +61,24 @@ static void *library_symbol(int n, bool profiling)
     return sym ? sym : dlsym(mpi.handle, profiling ? names[n] : name);
 }
 
-static void *pick(int n, bool profiling)
+static void fill_slot(int slot, void *sym)
 {
-    void *sym = NULL;
+    void (*f)(void) = missing;
 
-    if (!profiling)
-        sym = front_find_tool(&mpi, names[n]);
-    if (!sym && backend_symbol)
-        sym = backend_symbol(names[n]);
     if (!sym)
-        sym = library_symbol(n, profiling);
-    if (!sym) {
-        void (*f)(void) = missing;
-
         memcpy(&sym, &f, sizeof(sym));
-    }
-    return sym;
+    __atomic_store_n(&front_slots[slot], sym, __ATOMIC_RELEASE);
 }
 
 static void fill_slots(void)
 {
-    for (int i = 0; i < 2 * FRONT_NCALLS; i++)
-        __atomic_store_n(&front_slots[i], pick(i / 2, i % 2), __ATOMIC_RELEASE);
+    for (int n = 0; n < FRONT_NCALLS; n++) {
+        void *ours = backend_symbol ? backend_symbol(names[n]) : NULL;
+        void *tool = front_find_tool(&mpi, names[n]);
+
+        fill_slot(2 * n, tool ? tool : ours ? ours : library_symbol(n, false));
+        fill_slot(2 * n + 1, ours ? ours : library_symbol(n, true));
+    }
 }
 
 static const struct impi_front front = {

@@ -31,13 +31,20 @@ extern struct impi_span_cache impi_span_cache;
 /* The slow path: look into the hash. */
 struct impi_comm *impi_span_lookup(MPI_Comm comm);
 
+/* True for the communicator asked for last, if it does not span; false says
+ * nothing.  For code that calls impi_span_find() elsewhere when it is false,
+ * so that the way of a native call stays short. */
+static inline bool impi_comm_plain(MPI_Comm comm)
+{
+    return comm == __atomic_load_n(&impi_span_cache.plain, __ATOMIC_RELAXED);
+}
+
 /* Data of a spanning communicator, NULL for every other handle. */
 static inline struct impi_comm *impi_span_find(MPI_Comm comm)
 {
     const struct impi_span_entry *hot;
 
-    if (likely(comm ==
-               __atomic_load_n(&impi_span_cache.plain, __ATOMIC_RELAXED)))
+    if (likely(impi_comm_plain(comm)))
         return NULL;
     hot = __atomic_load_n(&impi_span_cache.hot, __ATOMIC_ACQUIRE);
     if (hot->comm == comm)

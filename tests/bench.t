@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The benchmark driver: names, usage, and the arithmetic of its output.
+top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
+n=0
+is() {
+    n=$((n + 1))
+    if [ "$2" = "$3" ]; then echo "ok $n - $1"; else
+        echo "not ok $n - $1"
+        printf '# got:    %s\n# wanted: %s\n' "$2" "$3"
+    fi
+}
+emit() {
+    awk -v bench=b -v name=c -v unit=us -v ref=r -v goal="$1" \
+        -v better="$2" -v a="$3" -v b="$4" -f "$top/bench/emit.awk"
+}
+key() { grep -oE "\"$1\":(\[[^]]*\]|[^,}]*)" | cut -d: -f2; }
+
+is "every benchmark is listed" "$("$top/bench/run" --list | tr '\n' ' ')" \
+    "$(cd "$top/bench" && echo *.bench | sed 's/\.bench//g') "
+is "an unknown name is a usage error" \
+    "$("$top/bench/run" nonsense 2>/dev/null; echo $?)" 2
+line=$(emit 1.0 lower "3 1 2" "4 4 1")
+is "medians" "$(key ours <<<"$line") $(key reference <<<"$line")" "2 4"
+is "ratio of the medians" "$(key ratio <<<"$line")" 0.5
+is "best and worst pair" \
+    "$(key ratio_best <<<"$line") $(key ratio_worst <<<"$line")" "0.25 2"
+is "quartiles" "$(key ours_iqr <<<"$line")" "[1.5,2.5]"
+is "goal met" "$(key met <<<"$line")" true
+is "goal missed" "$(emit 1.0 lower "5 5" "4 4" | key met)" false
+is "higher is better" "$(emit 1.0 higher "5 5" "4 4" | key met)" true
+is "no goal" "$(emit - lower 5 4 | key met) $(emit - lower 5 4 | key goal)" \
+    "null null"
+is "no samples is an error" "$(emit 1 lower "" 4 2>/dev/null; echo $?)" 1
+if command -v python3 >/dev/null; then
+    is "it is JSON" "$(python3 -c 'import json, sys
+print(json.loads(sys.argv[1])["runs"])' "$line")" 3
+fi
+echo "1..$n"
