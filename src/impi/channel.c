@@ -10,9 +10,9 @@
 
 /* Read no more than a header behind a large packet: the payload after it is
  * large, too, most likely, and shall not be copied. */
-#define LARGE 16384
+#define LARGE (16384 + 1)
 #define STAGE_SMALL IMPI_PACKET_SIZE
-#define STAGE_NORMAL 16384
+#define STAGE_NORMAL (16384 + 2 * IMPI_PACKET_SIZE)
 
 static int add_pair(struct impi_channel *channel, struct impi_pair *pair)
 {
