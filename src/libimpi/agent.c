@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The process's end of its connection to impid.
+ */
+#include "libimpi/agent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+int agent_connect(struct agent *a, const char *path, struct errbuf *err)
+{
+    struct sockaddr_un sun = {.sun_family = AF_UNIX};
+    int rc;
+
+    memset(a, 0, sizeof(*a));
+    a->fd = -1;
+    if (strlen(path) >= sizeof(sun.sun_path))
+        return errprintf(err, "SLURM_IMPI_AGENT is too long: %s", path);
+    strcpy(sun.sun_path, path);
+    a->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (a->fd < 0)
+        return errprintf(err, "socket: %s", strerror(errno));
+    do
+        rc = connect(a->fd, (struct sockaddr *)&sun, sizeof(sun));
+    while (rc < 0 && errno == EINTR);
+    if (rc == 0)
+        return 0;
+    errprintf(err, "cannot reach impid at %s: %s", path, strerror(errno));
+    agent_close(a);
+    return -1;
+}
+
+void agent_close(struct agent *a)
+{
+    if (a->fd >= 0)
+        close(a->fd);
+    free(a->buf);
+    a->fd = -1;
+    a->buf = NULL;
+    a->len = a->size = 0;
+}
+
+static int send_all(struct agent *a, const uint8_t *buf, size_t len, int flags)
+{
+    while (len > 0) {
+        ssize_t n = send(a->fd, buf, len, MSG_NOSIGNAL | flags);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        buf += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+static int send_frame(struct agent *a, const uint8_t *buf, ssize_t len,
+                      struct errbuf *err)
+{
+    if (len < 0 || send_all(a, buf, (size_t)len, 0) < 0)
+        return errprintf(err, "lost the connection to impid: %s",
+                         strerror(errno));
+    return 0;
+}
+
+static int reserve(struct agent *a)
+{
+    uint8_t *p;
+
+    if (a->len < a->size)
+        return 0;
+    p = realloc(a->buf, a->size ? 2 * a->size : 4096);
+    if (!p)
+        return -1;
+    a->size = a->size ? 2 * a->size : 4096;
+    a->buf = p;
+    return 0;
+}
+
+/* A descriptor may travel with any byte. */
+static ssize_t receive(struct agent *a, int *fd)
+{
+    union {
+        char space[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec iov = {a->buf + a->len, a->size - a->len};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.space,
+                         .msg_controllen = sizeof(control.space)};
+    ssize_t n = recvmsg(a->fd, &msg, MSG_CMSG_CLOEXEC);
+    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len == CMSG_LEN(sizeof(int))) {
+        if (*fd >= 0)
+            close(*fd);
+        memcpy(fd, CMSG_DATA(c), sizeof(int));
+    }
+    return n;
+}
+
+/* Wait for one frame.  It borrows from a->buf. */
+static int next_frame(struct agent *a, struct task_frame *frame, int *fd,
+                      struct errbuf *err)
+{
+    ssize_t n;
+
+    for (;;) {
+        n = task_frame_parse(frame, a->buf, a->len, SF_TASK_REPLY_MAX);
+        if (n > 0)
+            return (int)n;
+        if (errno != EAGAIN)
+            return errprintf(err, "impid sent nonsense");
+        if (reserve(a) < 0)
+            return errprintf(err, "no memory");
+        n = receive(a, fd);
+        if (n == 0)
+            return errprintf(err, "impid closed the connection");
+        if (n > 0)
+            a->len += (size_t)n;
+        else if (errno != EINTR)
+            return errprintf(err, "lost the connection to impid: %s",
+                             strerror(errno));
+    }
+}
+
+static void drop_frame(struct agent *a, int n)
+{
+    a->len -= (size_t)n;
+    memmove(a->buf, a->buf + n, a->len);
+}
+
+/* Wait for a frame of this type; an ERROR in its place becomes our error. */
+static int expect(struct agent *a, uint32_t type, struct task_frame *frame,
+                  int *fd, struct errbuf *err)
+{
+    struct task_text text;
+    int none = -1;
+    int n = next_frame(a, frame, fd ? fd : &none, err);
+
+    if (none >= 0)
+        close(none);
+    if (n < 0)
+        return -1;
+    if (frame->type == type)
+        return n;
+    if (frame->type == TASK_ERROR &&
+        task_error_decode(&text, frame->payload, frame->len) == 0)
+        return errprintf(err, "%s", text.text);
+    return errprintf(err, "impid sent frame %u where %u was due", frame->type,
+                     type);
+}
+
+int agent_hello(struct agent *a, const struct task_hello *hello,
+                struct task_env *env, int *fd, struct errbuf *err)
+{
+    uint8_t buf[2 * SF_TASK_TEXT_MAX];
+    struct task_frame frame;
+    int n;
+
+    *fd = -1;
+    if (send_frame(a, buf, task_hello_encode(buf, sizeof(buf), hello), err) < 0)
+        return -1;
+    n = expect(a, TASK_ENV, &frame, fd, err);
+    if (n >= 0 && task_env_decode(env, frame.payload, frame.len) < 0)
+        n = errprintf(err, "impid sent a broken environment");
+    if (n >= 0) {
+        drop_frame(a, n);
+        return 0;
+    }
+    if (*fd >= 0)
+        close(*fd);
+    return -1;
+}
+
+int agent_join(struct agent *a, const struct task_join *join,
+               struct impi_world *world, struct errbuf *err)
+{
+    uint8_t buf[128];
+    struct task_frame frame;
+    int n;
+
+    if (send_frame(a, buf, task_join_encode(buf, sizeof(buf), join), err) < 0)
+        return -1;
+    n = expect(a, TASK_WORLD, &frame, NULL, err);
+    if (n < 0 || impi_world_decode(world, frame.payload, frame.len, err) < 0)
+        return -1;
+    drop_frame(a, n);
+    return 0;
+}
+
+int agent_finish(struct agent *a, struct errbuf *err)
+{
+    uint8_t buf[TASK_HEADER_SIZE];
+    struct task_frame frame;
+    ssize_t len = task_frame_encode(buf, sizeof(buf), TASK_FINISH, NULL, 0);
+
+    if (send_frame(a, buf, len, err) < 0)
+        return -1;
+    return expect(a, TASK_FINISHED, &frame, NULL, err) < 0 ? -1 : 0;
+}
+
+void agent_abort(struct agent *a, int code, const char *text)
+{
+    uint8_t buf[2 * SF_TASK_TEXT_MAX];
+    struct task_abort abort_frame = {.code = code};
+    ssize_t len;
+
+    if (a->fd < 0)
+        return;
+    strncpy(abort_frame.text, text, sizeof(abort_frame.text) - 1);
+    len = task_abort_encode(buf, sizeof(buf), &abort_frame);
+    if (len > 0)
+        send_all(a, buf, (size_t)len, MSG_DONTWAIT);
+}
+
+void agent_exiting(struct agent *a, int code)
+{
+    uint8_t buf[64];
+    struct task_exiting exiting = {.code = code};
+    ssize_t len = task_exiting_encode(buf, sizeof(buf), &exiting);
+
+    if (a->fd >= 0 && len > 0)
+        send_all(a, buf, (size_t)len, MSG_DONTWAIT);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The process's end of its connection to impid (impi/task_wire.h).  Calls
+ * block; only MPI_Init and MPI_Finalize wait here.  Errors: -1 and a text
+ * for the user in err.
+ */
+#ifndef LIBIMPI_AGENT_H
+#define LIBIMPI_AGENT_H
+
+#include "base/errbuf.h"
+#include "impi/task_wire.h"
+#include "impi/world.h"
+
+struct agent {
+    int fd; /* close-on-exec; -1: none */
+    uint8_t *buf;
+    size_t len;
+    size_t size;
+};
+
+int agent_connect(struct agent *a, const char *path, struct errbuf *err);
+
+/* HELLO, then wait for ENV: until every task of the step is here.  *fd is
+ * the descriptor that came with it, or -1.  env: task_env_clear(). */
+int agent_hello(struct agent *a, const struct task_hello *hello,
+                struct task_env *env, int *fd, struct errbuf *err);
+
+/* JOIN, then wait for WORLD: impi_world_free(). */
+int agent_join(struct agent *a, const struct task_join *join,
+               struct impi_world *world, struct errbuf *err);
+
+/* FINISH, then wait for FINISHED. */
+int agent_finish(struct agent *a, struct errbuf *err);
+
+/* Tell; no answer comes.  Never waits. */
+void agent_abort(struct agent *a, int code, const char *text);
+void agent_exiting(struct agent *a, int code);
+
+void agent_close(struct agent *a);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tables of one spanning communicator.
+ */
+#include "libimpi/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Native ranks follow the order of ranks: both sides of the table. */
+static void fill_native(struct impi_comm *c, const uint32_t *client_of, int own)
+{
+    c->same = true;
+    for (int i = 0; i < c->size; i++) {
+        c->native[i] = -1;
+        if (c->world[i] == own)
+            c->rank = i;
+        if (client_of[c->world[i]] != client_of[own])
+            continue;
+        if (c->rank == i)
+            c->native_rank = c->native_size;
+        if (c->native_size != i)
+            c->same = false;
+        c->members[c->native_size] = i;
+        c->native[i] = c->native_size++;
+    }
+}
+
+static int fill_group(struct impi_comm *c, const uint32_t *client_of)
+{
+    uint32_t *client = malloc((size_t)c->size * sizeof(*client));
+    int rc;
+
+    if (!client)
+        return -1;
+    for (int i = 0; i < c->size; i++)
+        client[i] = client_of[c->world[i]];
+    rc = impi_group_init(&c->group, client, (uint32_t)c->size);
+    free(client);
+    return rc;
+}
+
+struct impi_comm *comm_create(MPI_Comm comm, MPI_Comm hidden, uint64_t cid,
+                              const int *world, int size, int own_world,
+                              const uint32_t *client_of)
+{
+    struct impi_comm *c = calloc(1, sizeof(*c));
+    size_t bytes = (size_t)size * sizeof(int);
+
+    if (!c)
+        return NULL;
+    c->comm = comm;
+    c->hidden = hidden;
+    c->cid = cid;
+    c->size = size;
+    c->rank = -1;
+    c->world = malloc(bytes);
+    c->native = malloc(bytes);
+    c->members = malloc(bytes);
+    if (c->world && c->native && c->members) {
+        memcpy(c->world, world, bytes);
+        fill_native(c, client_of, own_world);
+        if (fill_group(c, client_of) == 0)
+            return c;
+    }
+    comm_destroy(c);
+    return NULL;
+}
+
+void comm_destroy(struct impi_comm *c)
+{
+    if (!c)
+        return;
+    impi_group_free(&c->group);
+    free(c->world);
+    free(c->native);
+    free(c->members);
+    free(c);
+}

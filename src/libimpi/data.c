@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * User data on their way to or from another client.
+ *
+ * Derived types go through the native MPI_Pack and MPI_Unpack: what these
+ * produce without external32 is the data of the type map in order, without
+ * gaps, the same in all libraries of one machine type.
+ */
+#include "libimpi/data.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libimpi/external.h"
+#include "libimpi/state.h"
+
+/* MPI_Pack counts bytes in an int. */
+#define PACK_STEP (1 << 30)
+
+static MPI_Comm pack_comm(void)
+{
+    return impi_be.world_comm->hidden; /* its errors are returned */
+}
+
+/* ---- packing by the native library, in steps ---- */
+
+struct steps {
+    char *user;
+    MPI_Aint extent;
+    MPI_Datatype type;
+    size_t size; /* of one */
+};
+
+static int steps_init(struct steps *s, void *user, const struct type_info *t)
+{
+    MPI_Aint lb;
+
+    s->user = user;
+    s->type = t->type;
+    s->size = t->size;
+    return impi_real.Type_get_extent(t->type, &lb, &s->extent);
+}
+
+static int step_count(const struct steps *s, int left)
+{
+    size_t most = s->size ? PACK_STEP / s->size : INT_MAX;
+
+    most = most ? most : 1;
+    return (size_t)left < most ? left : (int)most;
+}
+
+static int pack(const struct type_info *t, const void *user, int count,
+                char *wire)
+{
+    struct steps s;
+    int rc = steps_init(&s, (void *)(uintptr_t)user, t);
+
+    while (rc == MPI_SUCCESS && count > 0) {
+        int n = step_count(&s, count), pos = 0;
+
+        rc = impi_real.Pack(s.user, n, s.type, wire, (int)(n * s.size), &pos,
+                            pack_comm());
+        s.user += n * s.extent;
+        wire += n * s.size;
+        count -= n;
+    }
+    return rc;
+}
+
+/* The last element of a short message: pack what the user has there, lay the
+ * new bytes over it, unpack it whole. */
+static int unpack_part(const struct steps *s, const char *wire, size_t bytes)
+{
+    char *one = malloc(s->size);
+    int pos = 0, rc;
+
+    if (!one)
+        return MPI_ERR_NO_MEM;
+    rc = impi_real.Pack(s->user, 1, s->type, one, (int)s->size, &pos,
+                        pack_comm());
+    memcpy(one, wire, bytes);
+    pos = 0;
+    if (rc == MPI_SUCCESS)
+        rc = impi_real.Unpack(one, (int)s->size, &pos, s->user, 1, s->type,
+                              pack_comm());
+    free(one);
+    return rc;
+}
+
+static int unpack(const struct type_info *t, void *user, const char *wire,
+                  size_t bytes)
+{
+    struct steps s;
+    int rc = steps_init(&s, user, t);
+
+    while (rc == MPI_SUCCESS && bytes >= s.size && bytes > 0) {
+        size_t whole = bytes / s.size;
+        int n = step_count(&s, whole < INT_MAX ? (int)whole : INT_MAX);
+        int pos = 0;
+
+        rc = impi_real.Unpack(wire, (int)(n * s.size), &pos, s.user, n, s.type,
+                              pack_comm());
+        s.user += n * s.extent;
+        wire += n * s.size;
+        bytes -= n * s.size;
+    }
+    if (rc == MPI_SUCCESS && bytes > 0)
+        rc = unpack_part(&s, wire, bytes);
+    return rc;
+}
+
+/* ---- both ways ---- */
+
+static int get_staging(struct data *d)
+{
+    d->staging = malloc(d->len ? d->len : 1);
+    d->base = d->staging;
+    return d->staging ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int begin(struct data *d, void *buf, int count, MPI_Datatype type)
+{
+    int rc;
+
+    d->staging = NULL;
+    d->held = false;
+    d->user = buf;
+    d->count = count;
+    rc = type_look_up(&d->info, type);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    d->len = (uint64_t)count * d->info.wire;
+    d->base = buf;
+    return MPI_SUCCESS;
+}
+
+static bool straight(const struct data *d)
+{
+    return d->info.contiguous &&
+           (impi_be.native || external_is_plain(d->info.basic));
+}
+
+int data_for_send(struct data *d, const void *buf, int count, MPI_Datatype type)
+{
+    int rc = begin(d, (void *)(uintptr_t)buf, count, type);
+
+    if (rc != MPI_SUCCESS || straight(d))
+        return rc;
+    rc = get_staging(d);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (impi_be.native)
+        rc = pack(&d->info, buf, count, d->staging);
+    else
+        rc = external_encode(&d->info, d->staging, buf, count);
+    if (rc != MPI_SUCCESS)
+        data_drop(d);
+    return rc;
+}
+
+/* The program may free its type while the receive is open. */
+static int hold_type(struct data *d)
+{
+    MPI_Datatype own;
+    int rc;
+
+    if (d->info.contiguous || d->info.basic == d->info.type)
+        return MPI_SUCCESS;
+    rc = impi_real.Type_dup(d->info.type, &own);
+    if (rc == MPI_SUCCESS) {
+        d->info.type = own;
+        d->held = true;
+    }
+    return rc;
+}
+
+int data_for_recv(struct data *d, void *buf, int count, MPI_Datatype type)
+{
+    int rc = begin(d, buf, count, type);
+
+    if (rc != MPI_SUCCESS || straight(d))
+        return rc;
+    rc = hold_type(d);
+    if (rc == MPI_SUCCESS)
+        rc = get_staging(d);
+    if (rc != MPI_SUCCESS)
+        data_drop(d);
+    return rc;
+}
+
+int data_received(struct data *d, uint64_t wire, uint64_t *bytes)
+{
+    int rc = MPI_SUCCESS;
+
+    *bytes = wire;
+    if (d->staging && impi_be.native)
+        rc = unpack(&d->info, d->user, d->staging, wire);
+    else if (d->staging)
+        rc = external_decode(&d->info, d->user, d->staging, wire, bytes);
+    data_drop(d);
+    return rc;
+}
+
+void data_drop(struct data *d)
+{
+    free(d->staging);
+    d->staging = NULL;
+    if (d->held)
+        impi_real.Type_free(&d->info.type);
+    d->held = false;
+}
+
+/* The bytes that count elements cover: from *lb on, *len of them. */
+static void covered(int count, MPI_Datatype type, MPI_Aint *first, size_t *len)
+{
+    MPI_Aint lb, extent, text;
+
+    impi_real.Type_get_extent(type, &lb, &extent);
+    impi_real.Type_get_true_extent(type, first, &text);
+    if (extent < 0) {
+        *first += (count - 1) * extent;
+        extent = -extent;
+    }
+    *len = count > 0 ? (size_t)((count - 1) * extent + text) : 0;
+}
+
+void *data_like(const void *from, int count, MPI_Datatype type, void **origin)
+{
+    MPI_Aint first;
+    size_t len;
+    char *copy;
+
+    covered(count, type, &first, &len);
+    copy = malloc(len ? len : 1);
+    if (!copy)
+        return NULL;
+    if (from && len)
+        memcpy(copy, (const char *)from + first, len);
+    *origin = copy - first;
+    return copy;
+}
+
+int data_copy(void *to, const void *from, int count, MPI_Datatype type)
+{
+    MPI_Aint first;
+    size_t len;
+
+    covered(count, type, &first, &len);
+    if (len)
+        memmove((char *)to + first, (const char *)from + first, len);
+    return MPI_SUCCESS;
+}

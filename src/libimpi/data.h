@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * User data on their way to or from another client.  Contiguous data of one
+ * basic type in the common representation are moved straight from and into
+ * the user's buffer; all else passes a buffer of ours.
+ *
+ * Functions return an MPI error code (MPI_SUCCESS or a class).
+ */
+#ifndef LIBIMPI_DATA_H
+#define LIBIMPI_DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libimpi/calls.h"
+
+struct type_info {
+    MPI_Datatype type;
+    MPI_Datatype basic; /* what it is many of; MPI_DATATYPE_NULL: mixed */
+    size_t size;        /* bytes of data in one */
+    size_t wire;        /* the same on the wire */
+    bool contiguous;    /* elements follow each other without gaps */
+};
+
+struct data {
+    void *base;    /* wire form */
+    uint64_t len;  /* bytes there: of the message, or that fit */
+    void *staging; /* free() it; NULL: base is the user's */
+    void *user;    /* for a receive that is unpacked at the end */
+    int count;
+    struct type_info info; /* info.type is a duplicate when `held` */
+    bool held;
+};
+
+int data_for_send(struct data *d, const void *buf, int count,
+                  MPI_Datatype type);
+int data_for_recv(struct data *d, void *buf, int count, MPI_Datatype type);
+
+/* A message of `wire` bytes is in place.  *bytes: its size in this process's
+ * own representation. */
+int data_received(struct data *d, uint64_t wire, uint64_t *bytes);
+
+/* Free what it holds. */
+void data_drop(struct data *d);
+
+/* Memory for count elements, laid out as in a user's buffer.  *origin: what to
+ * give to MPI as the buffer; free() what is returned.  Copies the bytes of
+ * `from` (gaps included) unless that is NULL.  NULL: no memory. */
+void *data_like(const void *from, int count, MPI_Datatype type, void **origin);
+
+/* Copy count elements, gaps included, between two buffers. */
+int data_copy(void *to, const void *from, int count, MPI_Datatype type);
+
+/* What is known about a type.  MPI_ERR_TYPE for one that cannot be sent. */
+int type_look_up(struct type_info *info, MPI_Datatype type);
+
+#endif

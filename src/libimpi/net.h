@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Connections between this process and those of other clients: one TCP
+ * connection per pair, opened on first use with impi/chan_open.h, closed by
+ * FINI.  All calls but net_listen() want the lock.  A connection that breaks
+ * ends the job.
+ */
+#ifndef LIBIMPI_NET_H
+#define LIBIMPI_NET_H
+
+#include "base/errbuf.h"
+#include "impi/p2p.h"
+
+/* Listen at addr (an IPv4 or IPv6 address in 16 bytes) in [lo, hi], any port
+ * for 0, 0.  Returns the port, or -1. */
+int net_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
+               struct errbuf *err);
+
+/* From here on impi_be.world and .p2p are used.  0, or -1 no memory. */
+int net_start(struct errbuf *err);
+
+/* Open a channel to peer (struct impi_p2p_ops' connect). */
+void net_connect(void *arg, uint32_t peer);
+
+/* Move what can be moved without waiting.  True when anything moved. */
+bool net_progress(void);
+
+/* Give the lock up and wait until something can be moved, at most ms. */
+void net_wait(int ms);
+
+/* FINI on every channel, wait for the peers', close everything. */
+void net_finish(void);
+
+/* In a child after fork: let go of the descriptors, tell nobody. */
+void net_forget(void);
+
+/* Connections are being opened. */
+bool net_opening(void);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Waiting.
+ */
+#include "libimpi/progress.h"
+
+#include <sched.h>
+
+#include "libimpi/net.h"
+#include "libimpi/req.h"
+
+#define SPIN_QUIET 200  /* empty rounds before the processor is offered */
+#define SPIN_MAX 2000   /* empty rounds before the process sleeps */
+#define NATIVE_EVERY 32 /* rounds between looks at the native library */
+#define SLEEP_MS 1      /* while the native library may have news */
+#define SLEEP_LONG_MS 100
+
+bool progress_once(void)
+{
+    bool moved = net_progress();
+
+    req_reap();
+    return moved;
+}
+
+void progress_native(void)
+{
+    int flag;
+
+    impi_real.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, impi_be.world_comm->hidden,
+                     &flag, MPI_STATUS_IGNORE);
+}
+
+static void rest(const struct waiter *w)
+{
+    bool alone = impi_be.world_comm->native_size == 1;
+
+    if (w->idle < SPIN_QUIET)
+        return;
+    if (w->native || w->idle < SPIN_MAX) {
+        be_unlock();
+        sched_yield();
+        be_lock();
+        return;
+    }
+    net_wait(alone ? SLEEP_LONG_MS : SLEEP_MS);
+    if (!alone)
+        progress_native();
+}
+
+void progress_wait(struct waiter *w)
+{
+    if (progress_once()) {
+        w->idle = 0;
+        return;
+    }
+    w->idle++;
+    if (!w->native && w->idle % NATIVE_EVERY == 0 &&
+        impi_be.world_comm->native_size > 1)
+        progress_native();
+    if (impi_be.threads) {
+        be_unlock();
+        be_lock();
+    }
+    rest(w);
+}
+
+int progress_native_wait(MPI_Request *request, MPI_Status *status)
+{
+    struct waiter w = {.native = true};
+    int rc, flag;
+
+    be_lock();
+    while ((rc = impi_real.Test(request, &flag, status)) == MPI_SUCCESS &&
+           !flag)
+        progress_wait(&w);
+    be_unlock();
+    return rc;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Recv, MPI_Irecv, MPI_Sendrecv and MPI_Sendrecv_replace.
+ */
+#include <stdlib.h>
+
+#include "libimpi/p2p_calls.h"
+#include "libimpi/progress.h"
+
+/* ---- inside the client ---- */
+
+static int native_recv(const struct message *m, int source, MPI_Comm comm,
+                       MPI_Status *status)
+{
+    MPI_Request request;
+    int rc;
+
+    if (!cross_pending())
+        return impi_real.Recv(m->buf, m->count, m->type, source, m->tag, comm,
+                              status);
+    rc = impi_real.Irecv(m->buf, m->count, m->type, source, m->tag, comm,
+                         &request);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return progress_native_wait(&request, status);
+}
+
+/* ---- from other clients, or from anybody ---- */
+
+static int cross_recv(const struct message *m, MPI_Status *status)
+{
+    struct waiter w = {.native = m->peer == MPI_ANY_SOURCE};
+    struct req r;
+    int rc;
+
+    req_init(&r);
+    be_lock();
+    rc = req_recv(&r, m);
+    while (rc == MPI_SUCCESS && !req_poll(&r))
+        progress_wait(&w);
+    be_unlock();
+    if (rc == MPI_SUCCESS)
+        return req_result(&r, status, false);
+    return r.raised ? rc : be_raise(m->comm->comm, rc);
+}
+
+static int span_recv(const struct message *m, MPI_Status *status)
+{
+    struct impi_comm *c = m->comm;
+    int rc = check_message(m, true);
+
+    if (rc != MPI_SUCCESS)
+        return be_raise(c->comm, rc);
+    if (m->peer == MPI_ANY_SOURCE || c->native[m->peer] < 0)
+        return cross_recv(m, status);
+    rc = native_recv(m, c->native[m->peer], c->comm, status);
+    status_translate(status, c);
+    return rc;
+}
+
+#define MESSAGE(name, c)                                                       \
+    struct message name = {.buf = buf,                                         \
+                           .count = count,                                     \
+                           .type = datatype,                                   \
+                           .peer = source,                                     \
+                           .tag = tag,                                         \
+                           .comm = c,                                          \
+                           .cid = c ? c->cid : 0}
+
+static __attribute__((noinline)) int
+recv_slow(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+          MPI_Comm comm, MPI_Status *status, struct impi_comm *c)
+{
+    MESSAGE(m, c);
+
+    if (!c || source == MPI_PROC_NULL)
+        return native_recv(&m, source, comm, status);
+    return span_recv(&m, status);
+}
+
+int impi_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+              MPI_Comm comm, MPI_Status *status)
+{
+    struct impi_comm *c = impi_span_find(comm);
+
+    if (likely(!c && !cross_pending()))
+        return impi_real.Recv(buf, count, datatype, source, tag, comm, status);
+    return recv_slow(buf, count, datatype, source, tag, comm, status, c);
+}
+
+/* ---- nonblocking ---- */
+
+static int span_irecv(const struct message *m, MPI_Request *request)
+{
+    struct req *r;
+    int rc = MPI_ERR_NO_MEM;
+    bool raised = false;
+
+    be_lock();
+    r = req_alloc();
+    if (r)
+        rc = req_recv(r, m);
+    if (rc == MPI_SUCCESS) {
+        *request = req_handle(r);
+    } else if (r) {
+        raised = r->raised;
+        req_free(r);
+    }
+    be_unlock();
+    return raised ? rc : be_raise(m->comm->comm, rc);
+}
+
+int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    struct impi_comm *c = impi_span_find(comm);
+    int rc;
+
+    if (likely(!c) || source == MPI_PROC_NULL)
+        return impi_real.Irecv(buf, count, datatype, source, tag, comm,
+                               request);
+    MESSAGE(m, c);
+    rc = check_message(&m, true);
+    if (rc != MPI_SUCCESS)
+        return be_raise(c->comm, rc);
+    if (c->same && source != MPI_ANY_SOURCE && c->native[source] >= 0)
+        return impi_real.Irecv(buf, count, datatype, source, tag, comm,
+                               request);
+    return span_irecv(&m, request);
+}
+
+/* ---- both at once ---- */
+
+/* The receive first, so that the peer's send finds it. */
+static int both(const struct message *out, const struct message *in,
+                MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request rin, rout;
+    int rc, rc2;
+
+    rc =
+        impi_Irecv(in->buf, in->count, in->type, in->peer, in->tag, comm, &rin);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = impi_Isend(out->buf, out->count, out->type, out->peer, out->tag, comm,
+                    &rout);
+    if (rc != MPI_SUCCESS) {
+        impi_Cancel(&rin);
+        wait_one(&rin, MPI_STATUS_IGNORE, true);
+        return rc;
+    }
+    rc = wait_one(&rout, MPI_STATUS_IGNORE, false);
+    rc2 = wait_one(&rin, status, false);
+    return rc != MPI_SUCCESS ? rc : rc2;
+}
+
+int impi_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+                  int dest, int sendtag, void *recvbuf, int recvcount,
+                  MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                  MPI_Status *status)
+{
+    struct message out = {.buf = (void *)(uintptr_t)sendbuf,
+                          .count = sendcount,
+                          .type = sendtype,
+                          .peer = dest,
+                          .tag = sendtag};
+    struct message in = {.buf = recvbuf,
+                         .count = recvcount,
+                         .type = recvtype,
+                         .peer = source,
+                         .tag = recvtag};
+
+    if (likely(!impi_span_find(comm) && !cross_pending()))
+        return impi_real.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag,
+                                  recvbuf, recvcount, recvtype, source, recvtag,
+                                  comm, status);
+    return both(&out, &in, comm, status);
+}
+
+int impi_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
+                          int sendtag, int source, int recvtag, MPI_Comm comm,
+                          MPI_Status *status)
+{
+    struct message m = {.buf = buf, .count = count, .type = datatype};
+    struct message out = m, in = m;
+    void *copy;
+    int rc;
+
+    if (likely(!impi_span_find(comm) && !cross_pending()))
+        return impi_real.Sendrecv_replace(buf, count, datatype, dest, sendtag,
+                                          source, recvtag, comm, status);
+    if (datatype == MPI_DATATYPE_NULL)
+        return be_raise(comm, MPI_ERR_TYPE);
+    copy = data_like(buf, count, datatype, &out.buf);
+    if (!copy)
+        return be_raise(comm, MPI_ERR_NO_MEM);
+    out.peer = dest;
+    out.tag = sendtag;
+    in.peer = source;
+    in.tag = recvtag;
+    rc = both(&out, &in, comm, status);
+    free(copy);
+    return rc;
+}

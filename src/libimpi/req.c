@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Requests of ours.
+ */
+#include "libimpi/req.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libimpi/state.h"
+
+/* ---- table: chunks that never move ---- */
+
+#define CHUNK 256
+#define CHUNKS_MAX ((HANDLE_INDEX_MAX + 1u) / CHUNK)
+
+static struct {
+    struct req **chunk;
+    size_t nchunks;
+    size_t size;
+    struct req *free;
+    struct req *detached;
+} table;
+
+static bool add_chunk(void)
+{
+    struct req *c;
+
+    if (table.nchunks == table.size) {
+        size_t size = table.size ? 2 * table.size : 16;
+        struct req **p = realloc(table.chunk, size * sizeof(*p));
+
+        if (!p)
+            return false;
+        table.chunk = p;
+        table.size = size;
+    }
+    if (table.nchunks == CHUNKS_MAX || !(c = calloc(CHUNK, sizeof(*c))))
+        return false;
+    for (uint32_t i = CHUNK; i > 0; i--) {
+        c[i - 1].index = (uint32_t)table.nchunks * CHUNK + i - 1;
+        c[i - 1].next = table.free;
+        table.free = &c[i - 1];
+    }
+    table.chunk[table.nchunks++] = c;
+    return true;
+}
+
+void req_init(struct req *r)
+{
+    memset(&r->native, 0, sizeof(*r) - offsetof(struct req, native));
+    r->native = MPI_REQUEST_NULL;
+    r->data.staging = NULL;
+    r->data.held = false;
+    r->core.user = r;
+}
+
+struct req *req_alloc(void)
+{
+    struct req *r;
+    uint32_t index;
+
+    if (!table.free && !add_chunk())
+        return NULL;
+    r = table.free;
+    table.free = r->next;
+    index = r->index;
+    req_init(r);
+    r->index = index;
+    return r;
+}
+
+void req_free(struct req *r)
+{
+    data_drop(&r->data);
+    r->next = table.free;
+    table.free = r;
+}
+
+MPI_Request req_handle(const struct req *r)
+{
+    return handle_from_index(r->index);
+}
+
+struct req *req_of(MPI_Request handle)
+{
+    uint32_t i = handle_to_index(handle);
+
+    if (i / CHUNK >= table.nchunks)
+        return NULL;
+    return &table.chunk[i / CHUNK][i % CHUNK];
+}
+
+/* ---- status ---- */
+
+void status_set(MPI_Status *status, int source, int tag, uint64_t bytes,
+                bool cancelled)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    impi_real.Status_set_elements_x(status, MPI_BYTE, (MPI_Count)bytes);
+    impi_real.Status_set_cancelled(status, cancelled);
+    status->MPI_SOURCE = source;
+    status->MPI_TAG = tag;
+}
+
+void status_translate(MPI_Status *status, const struct impi_comm *c)
+{
+    if (status == MPI_STATUS_IGNORE || c->same)
+        return;
+    if (status->MPI_SOURCE >= 0 && status->MPI_SOURCE < c->native_size)
+        status->MPI_SOURCE = c->members[status->MPI_SOURCE];
+}
+
+void status_empty(MPI_Status *status)
+{
+    status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+}
+
+void status_from_core(MPI_Status *status, const struct impi_status *st)
+{
+    status_set(status, st->source, st->tag, st->msglen, false);
+}
+
+/* ---- start ---- */
+
+static int32_t core_tag(int tag)
+{
+    return tag == MPI_ANY_TAG ? IMPI_ANY_TAG : tag;
+}
+
+int req_send(struct req *r, const struct message *m, bool sync)
+{
+    struct impi_send args = {.peer = (uint32_t)m->comm->world[m->peer],
+                             .rank = m->comm->rank,
+                             .tag = m->tag,
+                             .cid = m->cid,
+                             .sync = sync,
+                             .count = (uint64_t)m->count};
+    int rc = data_for_send(&r->data, m->buf, m->count, m->type);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    r->comm = m->comm;
+    args.buf.base = r->data.base;
+    args.buf.len = r->data.len;
+    r->in_core = true;
+    impi_p2p_isend(impi_be.p2p, &r->core, &args);
+    return MPI_SUCCESS;
+}
+
+static int post_native(struct req *r, const struct message *m, int peer)
+{
+    int rc = impi_real.Irecv(m->buf, m->count, m->type, peer, m->tag,
+                             m->comm->comm, &r->native);
+
+    r->raised = rc != MPI_SUCCESS;
+    return rc;
+}
+
+static int post_core(struct req *r, const struct message *m)
+{
+    bool any = m->peer == MPI_ANY_SOURCE;
+    struct impi_recv args = {.peer = any ? IMPI_ANY_PEER
+                                         : (uint32_t)m->comm->world[m->peer],
+                             .rank = any ? IMPI_ANY_SOURCE : m->peer,
+                             .tag = core_tag(m->tag),
+                             .cid = m->cid,
+                             .shared = any};
+    int rc = data_for_recv(&r->data, m->buf, m->count, m->type);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    args.buf.base = r->data.base;
+    args.buf.len = r->data.len;
+    r->in_core = true;
+    impi_p2p_irecv(impi_be.p2p, &r->core, &args);
+    return MPI_SUCCESS;
+}
+
+static bool waits_in_core(const struct req *r)
+{
+    return r->in_core && !r->core.done && r->core.state == IMPI_REQ_POSTED;
+}
+
+int req_recv(struct req *r, const struct message *m)
+{
+    int rc;
+
+    r->recv = true;
+    r->comm = m->comm;
+    if (m->peer != MPI_ANY_SOURCE && m->comm->native[m->peer] >= 0)
+        return post_native(r, m, m->comm->native[m->peer]);
+    rc = post_core(r, m);
+    if (rc != MPI_SUCCESS || m->peer != MPI_ANY_SOURCE || !waits_in_core(r))
+        return rc;
+    rc = post_native(r, m, MPI_ANY_SOURCE);
+    if (rc == MPI_SUCCESS)
+        return rc;
+    impi_p2p_cancel_recv(impi_be.p2p, &r->core, true);
+    r->in_core = false;
+    data_drop(&r->data);
+    return rc;
+}
+
+/* ---- end ---- */
+
+/* The native half has the message. */
+static void take_native(struct req *r, int rc, MPI_Status *st)
+{
+    MPI_Count bytes = 0;
+    int flag = 0;
+
+    status_translate(st, r->comm);
+    impi_real.Test_cancelled(st, &flag);
+    if (impi_real.Get_elements_x(st, MPI_BYTE, &bytes) != MPI_SUCCESS ||
+        bytes < 0)
+        bytes = 0;
+    r->native = MPI_REQUEST_NULL;
+    r->source = st->MPI_SOURCE;
+    r->tag = st->MPI_TAG;
+    r->cancelled = flag;
+    r->bytes = (uint64_t)bytes;
+    r->error = rc;
+    r->raised = rc != MPI_SUCCESS;
+    r->done = true;
+    data_drop(&r->data);
+}
+
+bool req_claim(void *arg, struct impi_request *core)
+{
+    struct req *r = core->user;
+    MPI_Status st;
+    int rc, cancelled = 0;
+
+    if (r->native == MPI_REQUEST_NULL)
+        return true;
+    impi_real.Cancel(&r->native);
+    rc = impi_real.Wait(&r->native, &st);
+    impi_real.Test_cancelled(&st, &cancelled);
+    if (cancelled) {
+        r->native = MPI_REQUEST_NULL;
+        return true;
+    }
+    r->in_core = false;
+    take_native(r, rc, &st);
+    return false;
+}
+
+static int error_of(const struct impi_status *st)
+{
+    switch (st->error) {
+    case IMPI_OK:
+        return MPI_SUCCESS;
+    case IMPI_ERR_TRUNCATE:
+        return MPI_ERR_TRUNCATE;
+    default:
+        return MPI_ERR_OTHER;
+    }
+}
+
+static void take_core(struct req *r)
+{
+    const struct impi_status *st = &r->core.status;
+    int rc;
+
+    r->in_core = false;
+    r->done = true;
+    r->error = error_of(st);
+    r->cancelled = st->cancelled;
+    if (!r->recv || st->cancelled) {
+        r->source = MPI_ANY_SOURCE;
+        r->tag = MPI_ANY_TAG;
+        data_drop(&r->data);
+        return;
+    }
+    r->source = st->source;
+    r->tag = st->tag;
+    rc = data_received(&r->data, st->bytes, &r->bytes);
+    if (r->error == MPI_SUCCESS)
+        r->error = rc;
+}
+
+static void poll_native(struct req *r)
+{
+    MPI_Status st;
+    int flag = 0, rc = impi_real.Test(&r->native, &flag, &st);
+
+    if (rc == MPI_SUCCESS && !flag)
+        return;
+    if (r->in_core)
+        impi_p2p_cancel_recv(impi_be.p2p, &r->core, true);
+    r->in_core = false;
+    take_native(r, rc, &st);
+}
+
+bool req_poll(struct req *r)
+{
+    if (r->done)
+        return true;
+    if (r->in_core && r->core.done)
+        take_core(r);
+    else if (r->native != MPI_REQUEST_NULL)
+        poll_native(r);
+    return r->done;
+}
+
+int req_result(struct req *r, MPI_Status *status, bool quiet)
+{
+    status_set(status, r->source, r->tag, r->bytes, r->cancelled);
+    if (!r->raised && !quiet)
+        be_raise(r->comm->comm, r->error);
+    r->raised = true;
+    return r->error;
+}
+
+void req_cancel(struct req *r)
+{
+    if (!r->recv || r->done)
+        return; /* a send goes its way: allowed */
+    if (r->native != MPI_REQUEST_NULL) {
+        if (r->in_core)
+            impi_p2p_cancel_recv(impi_be.p2p, &r->core, true);
+        r->in_core = false;
+        impi_real.Cancel(&r->native);
+    } else if (r->in_core) {
+        impi_p2p_cancel_recv(impi_be.p2p, &r->core, false);
+    }
+}
+
+/* ---- without anybody who waits ---- */
+
+void req_detach(struct req *r)
+{
+    r->detached = true;
+    r->next = table.detached;
+    table.detached = r;
+}
+
+void req_reap(void)
+{
+    struct req **p = &table.detached;
+
+    while (*p) {
+        struct req *r = *p;
+
+        if (!req_poll(r)) {
+            p = &r->next;
+            continue;
+        }
+        *p = r->next;
+        req_free(r);
+    }
+}
+
+bool req_detached_left(void)
+{
+    for (struct req *r = table.detached; r; r = r->next) {
+        if (!r->recv)
+            return true;
+    }
+    return false;
+}

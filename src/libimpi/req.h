@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Requests of ours: messages to or from other clients, receives of which the
+ * native library cannot say the source's rank here, and receives from
+ * anybody, which wait in both places.
+ *
+ * A request lives in the table (its handle is made from the index) or on the
+ * stack of a blocking call.  All functions want the lock.
+ */
+#ifndef LIBIMPI_REQ_H
+#define LIBIMPI_REQ_H
+
+#include "impi/p2p.h"
+#include "libimpi/comm.h"
+#include "libimpi/data.h"
+
+struct req {
+    struct impi_request core; /* the engine's; .user is this struct */
+    struct data data;
+    MPI_Request native;     /* the half in the native library, or null */
+    struct impi_comm *comm; /* for ranks and errors */
+    uint32_t index;         /* in the table */
+    bool recv;
+    bool in_core; /* the engine has it */
+    bool cancelled;
+    bool done;     /* what follows is valid */
+    bool raised;   /* the error handler has had the error already */
+    bool detached; /* nobody waits: free it when done */
+    int source;
+    int tag;
+    int error;
+    uint64_t bytes;
+    struct req *next; /* free, or detached */
+};
+
+/* A message: user arguments that were checked. */
+struct message {
+    void *buf; /* a send does not write to it */
+    int count;
+    MPI_Datatype type;
+    int peer; /* rank in comm; MPI_ANY_SOURCE */
+    int tag;
+    struct impi_comm *comm;
+    uint64_t cid;
+};
+
+/* From the table; NULL: no memory. */
+struct req *req_alloc(void);
+void req_free(struct req *r);
+MPI_Request req_handle(const struct req *r);
+struct req *req_of(MPI_Request handle);
+void req_init(struct req *r); /* one on the stack */
+
+/* Start a send to another client.  On failure an MPI error code, and the
+ * request is as before. */
+int req_send(struct req *r, const struct message *m, bool sync);
+
+/* Start a receive from another client, from a native rank, or from anybody.
+ */
+int req_recv(struct req *r, const struct message *m);
+
+/* Is it done?  Asks the native library where that has a part of it. */
+bool req_poll(struct req *r);
+
+/* Done: tell the result.  Returns its MPI error code, which has been given to
+ * the error handler unless `quiet`. */
+int req_result(struct req *r, MPI_Status *status, bool quiet);
+
+void req_cancel(struct req *r);
+
+/* Nobody will ask for it again. */
+void req_detach(struct req *r);
+/* Free those that are detached and done. */
+void req_reap(void);
+bool req_detached_left(void);
+
+/* The engine's question (p2p.h). */
+bool req_claim(void *arg, struct impi_request *core);
+
+/* An MPI status from its parts.  status may be MPI_STATUS_IGNORE. */
+void status_set(MPI_Status *status, int source, int tag, uint64_t bytes,
+                bool cancelled);
+/* Source as the native library has it -> rank in c. */
+void status_translate(MPI_Status *status, const struct impi_comm *c);
+/* That of a null request. */
+void status_empty(MPI_Status *status);
+/* Of a message that waits in the engine. */
+void status_from_core(MPI_Status *status, const struct impi_status *st);
+
+#endif

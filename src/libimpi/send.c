@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Send and its relatives.
+ *
+ * On a native communicator, and towards a rank of the own client, the native
+ * library's own function runs; only while something of ours is pending its
+ * blocking calls are replaced by nonblocking ones and our own waiting,
+ * because what the native call waits for may depend on us.
+ */
+#include "libimpi/p2p_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libimpi/progress.h"
+
+/* The copy of a short message may wait for its connection to be opened. */
+#define EAGER_COPY_MAX (64 * 1024)
+
+enum mode { STANDARD, BUFFERED, SYNCHRONOUS, READY };
+
+int check_message(const struct message *m, bool recv)
+{
+    const struct impi_comm *c = m->comm;
+
+    if (m->count < 0)
+        return MPI_ERR_COUNT;
+    if ((m->peer < 0 || m->peer >= c->size) &&
+        !(recv && m->peer == MPI_ANY_SOURCE))
+        return MPI_ERR_RANK;
+    if ((m->tag < 0 || m->tag > impi_be.tagub) &&
+        !(recv && m->tag == MPI_ANY_TAG))
+        return MPI_ERR_TAG;
+    if (m->type == MPI_DATATYPE_NULL)
+        return MPI_ERR_TYPE;
+    return MPI_SUCCESS;
+}
+
+/* ---- inside the client ---- */
+
+static int native_isend(enum mode mode, const struct message *m, int dest,
+                        MPI_Comm comm, MPI_Request *request)
+{
+    impi_Isend_f *const start[] = {impi_real.Isend, impi_real.Ibsend,
+                                   impi_real.Issend, impi_real.Irsend};
+
+    return start[mode](m->buf, m->count, m->type, dest, m->tag, comm, request);
+}
+
+static int native_send_pending(enum mode mode, const struct message *m,
+                               int dest, MPI_Comm comm)
+{
+    MPI_Request request;
+    int rc = native_isend(mode, m, dest, comm, &request);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return progress_native_wait(&request, MPI_STATUS_IGNORE);
+}
+
+static int native_send(enum mode mode, const struct message *m, int dest,
+                       MPI_Comm comm)
+{
+    impi_Send_f *const send[] = {impi_real.Send, impi_real.Bsend,
+                                 impi_real.Ssend, impi_real.Rsend};
+
+    if (cross_pending())
+        return native_send_pending(mode, m, dest, comm);
+    return send[mode](m->buf, m->count, m->type, dest, m->tag, comm);
+}
+
+/* ---- to other clients ---- */
+
+/* Make the data the request's own, so that the user may go on. */
+static int own_data(struct req *r, struct message *m, void **copy)
+{
+    struct data d;
+    int rc = data_for_send(&d, m->buf, m->count, m->type);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *copy = d.staging;
+    if (!d.staging) {
+        *copy = malloc(d.len ? d.len : 1);
+        if (!*copy)
+            return MPI_ERR_NO_MEM;
+        memcpy(*copy, d.base, d.len);
+    }
+    d.staging = NULL;
+    data_drop(&d);
+    m->buf = *copy;
+    m->count = (int)d.len;
+    m->type = MPI_BYTE;
+    return MPI_SUCCESS;
+}
+
+/* Copy, start, and leave it to itself.  Under the lock. */
+static int send_copy(struct message *m, bool sync)
+{
+    struct req *r = req_alloc();
+    void *copy;
+    int rc;
+
+    if (!r)
+        return MPI_ERR_NO_MEM;
+    rc = own_data(r, m, &copy);
+    if (rc == MPI_SUCCESS)
+        rc = req_send(r, m, sync);
+    if (rc != MPI_SUCCESS) {
+        req_free(r);
+        return rc;
+    }
+    r->data.staging = copy;
+    req_detach(r);
+    progress_once();
+    return MPI_SUCCESS;
+}
+
+/* A short message to somebody that we have no connection with yet is
+ * copied: opening it wants the peer's help, and programs count on short sends
+ * being done soon. */
+static bool wants_copy(enum mode mode, const struct message *m)
+{
+    struct type_info info;
+    uint32_t peer = (uint32_t)m->comm->world[m->peer];
+
+    if (mode == BUFFERED)
+        return true;
+    if (mode == SYNCHRONOUS || impi_p2p_channel(impi_be.p2p, peer))
+        return false;
+    return type_look_up(&info, m->type) == MPI_SUCCESS &&
+           (uint64_t)m->count * info.wire <= EAGER_COPY_MAX;
+}
+
+static int cross_send(enum mode mode, struct message *m)
+{
+    struct waiter w = {.native = false};
+    struct req r;
+    int rc;
+
+    be_lock();
+    if (wants_copy(mode, m)) {
+        rc = send_copy(m, false);
+        be_unlock();
+        return be_raise(m->comm->comm, rc);
+    }
+    req_init(&r);
+    rc = req_send(&r, m, mode == SYNCHRONOUS);
+    while (rc == MPI_SUCCESS && !req_poll(&r))
+        progress_wait(&w);
+    be_unlock();
+    if (rc != MPI_SUCCESS)
+        return be_raise(m->comm->comm, rc);
+    return req_result(&r, MPI_STATUS_IGNORE, false);
+}
+
+static int span_send(enum mode mode, struct message *m)
+{
+    int rc;
+
+    if (m->peer == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    rc = check_message(m, false);
+    if (rc != MPI_SUCCESS)
+        return be_raise(m->comm->comm, rc);
+    if (m->comm->native[m->peer] >= 0)
+        return native_send(mode, m, m->comm->native[m->peer], m->comm->comm);
+    return cross_send(mode, m);
+}
+
+#define MESSAGE(name, c)                                                       \
+    struct message name = {.buf = (void *)(uintptr_t)buf,                      \
+                           .count = count,                                     \
+                           .type = datatype,                                   \
+                           .peer = dest,                                       \
+                           .tag = tag,                                         \
+                           .comm = c,                                          \
+                           .cid = c ? c->cid : 0}
+
+static __attribute__((noinline)) int send_slow(enum mode mode, const void *buf,
+                                               int count, MPI_Datatype datatype,
+                                               int dest, int tag, MPI_Comm comm,
+                                               struct impi_comm *c)
+{
+    MESSAGE(m, c);
+
+    return c ? span_send(mode, &m) : native_send(mode, &m, dest, comm);
+}
+
+#define BLOCKING(name, mode)                                                   \
+    int impi_##name(const void *buf, int count, MPI_Datatype datatype,         \
+                    int dest, int tag, MPI_Comm comm)                          \
+    {                                                                          \
+        struct impi_comm *c = impi_span_find(comm);                            \
+                                                                               \
+        if (likely(!c && !cross_pending()))                                    \
+            return impi_real.name(buf, count, datatype, dest, tag, comm);      \
+        return send_slow(mode, buf, count, datatype, dest, tag, comm, c);      \
+    }
+
+BLOCKING(Send, STANDARD)
+BLOCKING(Bsend, BUFFERED)
+BLOCKING(Ssend, SYNCHRONOUS)
+BLOCKING(Rsend, READY)
+
+/* ---- nonblocking ---- */
+
+static int cross_isend(enum mode mode, struct message *m, MPI_Request *request)
+{
+    struct req *r;
+    int rc = MPI_ERR_NO_MEM;
+
+    be_lock();
+    r = req_alloc();
+    if (r)
+        rc = req_send(r, m, mode == SYNCHRONOUS);
+    if (rc == MPI_SUCCESS) {
+        *request = req_handle(r);
+        progress_once();
+    } else if (r) {
+        req_free(r);
+    }
+    be_unlock();
+    return be_raise(m->comm->comm, rc);
+}
+
+/* Done as far as the program can see; an empty native request says so. */
+static int cross_ibsend(struct message *m, MPI_Request *request)
+{
+    int rc;
+
+    be_lock();
+    rc = send_copy(m, false);
+    be_unlock();
+    if (rc != MPI_SUCCESS)
+        return be_raise(m->comm->comm, rc);
+    return impi_real.Isend(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, m->comm->comm,
+                           request);
+}
+
+static int span_isend(enum mode mode, struct message *m, MPI_Request *request)
+{
+    int rc, native = m->peer;
+
+    if (m->peer != MPI_PROC_NULL) {
+        rc = check_message(m, false);
+        if (rc != MPI_SUCCESS)
+            return be_raise(m->comm->comm, rc);
+        native = m->comm->native[m->peer];
+    }
+    if (m->peer == MPI_PROC_NULL || native >= 0)
+        return native_isend(mode, m, native, m->comm->comm, request);
+    if (mode == BUFFERED)
+        return cross_ibsend(m, request);
+    return cross_isend(mode, m, request);
+}
+
+#define NONBLOCKING(name, mode)                                                \
+    int impi_##name(const void *buf, int count, MPI_Datatype datatype,         \
+                    int dest, int tag, MPI_Comm comm, MPI_Request *request)    \
+    {                                                                          \
+        struct impi_comm *c = impi_span_find(comm);                            \
+                                                                               \
+        if (likely(!c))                                                        \
+            return impi_real.name(buf, count, datatype, dest, tag, comm,       \
+                                  request);                                    \
+        MESSAGE(m, c);                                                         \
+        return span_isend(mode, &m, request);                                  \
+    }
+
+NONBLOCKING(Isend, STANDARD)
+NONBLOCKING(Ibsend, BUFFERED)
+NONBLOCKING(Issend, SYNCHRONOUS)
+NONBLOCKING(Irsend, READY)

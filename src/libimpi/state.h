@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The state of a back end.  MPI is a property of the process, so there is
+ * one of it.  Everything below `lock` belongs to whoever holds it; with less
+ * than MPI_THREAD_MULTIPLE nobody needs to, and nobody takes it.
+ */
+#ifndef LIBIMPI_STATE_H
+#define LIBIMPI_STATE_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "impi/p2p.h"
+#include "impi/world.h"
+#include "libimpi/agent.h"
+#include "libimpi/comm.h"
+#include "libimpi/family.h"
+
+struct backend {
+    /* Fixed by MPI_Init. */
+    bool started;  /* impid has answered: we are part of an IMPI step */
+    bool spanning; /* more than one client: MPI_COMM_WORLD is ours */
+    bool threads;  /* MPI_THREAD_MULTIPLE */
+    bool native;   /* user data travel as they are in memory */
+    pid_t pid;     /* a child after fork is none of us */
+    int rank;      /* in MPI_COMM_WORLD */
+    int tagub;     /* negotiated */
+    uint32_t generation;
+    uint32_t client;
+    struct impi_world world;
+    struct impi_comm *world_comm;
+    struct agent agent;
+
+    /* Something crosses between clients right now: native calls must not
+     * block.  Written under the lock, read without. */
+    bool pending;
+
+    pthread_mutex_t lock;
+    struct impi_p2p *p2p;
+};
+
+extern struct backend impi_be;
+
+static inline bool cross_pending(void)
+{
+    return unlikely(__atomic_load_n(&impi_be.pending, __ATOMIC_RELAXED));
+}
+
+static inline void be_lock(void)
+{
+    if (impi_be.threads)
+        pthread_mutex_lock(&impi_be.lock);
+}
+
+/* Also notes whether anything is pending. */
+void be_unlock(void);
+
+/* Tell the user (stderr): "slurm-fabric: CODE: rank N: text". */
+void be_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Cannot go on: say why, end the whole job, _exit(code). */
+void be_die(int code, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
+
+/* Let comm's error handler have the error.  Returns the code. */
+int be_raise(MPI_Comm comm, int code);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Waitall, any, some and MPI_Testall, any, some over arrays in which
+ * requests of ours and of the native library are mixed.  Without one of ours
+ * and with nothing pending the native function runs untouched.
+ */
+#include <stdlib.h>
+
+#include "libimpi/p2p_calls.h"
+#include "libimpi/progress.h"
+
+static bool plain(int count, const MPI_Request requests[])
+{
+    return !cross_pending() && !impi_requests_ours(count, requests);
+}
+
+static MPI_Status *at(MPI_Status *statuses, int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+/* ---- all: one after the other is as good as at once ---- */
+
+int impi_Waitall(int count, MPI_Request requests[], MPI_Status *statuses)
+{
+    bool failed = false;
+
+    if (likely(plain(count, requests)))
+        return impi_real.Waitall(count, requests, statuses);
+    for (int i = 0; i < count; i++) {
+        int rc = wait_one(&requests[i], at(statuses, i), false);
+
+        if (statuses != MPI_STATUSES_IGNORE)
+            statuses[i].MPI_ERROR = rc;
+        failed |= rc != MPI_SUCCESS;
+    }
+    return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+/* ---- the native ones of an array, apart ---- */
+
+#define SPLIT_SMALL 32
+
+struct split {
+    int n; /* native requests, nulls left out */
+    int own;
+    MPI_Request *native;
+    int *place; /* where each stands in the caller's array */
+    MPI_Status *status;
+    int *index; /* room for the native answer */
+    void *memory;
+    struct {
+        MPI_Request native[SPLIT_SMALL];
+        int place[SPLIT_SMALL];
+        MPI_Status status[SPLIT_SMALL];
+        int index[SPLIT_SMALL];
+    } small;
+};
+
+static bool split_room(struct split *s, int count)
+{
+    size_t n = (size_t)count;
+    char *p;
+
+    s->memory = NULL;
+    s->native = s->small.native;
+    s->place = s->small.place;
+    s->status = s->small.status;
+    s->index = s->small.index;
+    if (count <= SPLIT_SMALL)
+        return true;
+    p = s->memory = malloc(
+        n * (sizeof(MPI_Request) + sizeof(MPI_Status) + 2 * sizeof(int)));
+    if (!p)
+        return false;
+    s->native = (MPI_Request *)p;
+    s->status = (MPI_Status *)(p += n * sizeof(MPI_Request));
+    s->place = (int *)(p += n * sizeof(MPI_Status));
+    s->index = s->place + n;
+    return true;
+}
+
+static bool split_make(struct split *s, int count, const MPI_Request req[])
+{
+    s->n = s->own = 0;
+    if (!split_room(s, count))
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (impi_request_ours(req[i])) {
+            s->own++;
+        } else if (req[i] != MPI_REQUEST_NULL) {
+            s->native[s->n] = req[i];
+            s->place[s->n++] = i;
+        }
+    }
+    return true;
+}
+
+/* The native library has changed its requests: tell the caller's array. */
+static void split_back(const struct split *s, MPI_Request requests[])
+{
+    for (int i = 0; i < s->n; i++)
+        requests[s->place[i]] = s->native[i];
+}
+
+static int split_failed(void)
+{
+    return be_raise(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+}
+
+static void take(MPI_Request requests[], int i, MPI_Status *status, int *rc)
+{
+    struct req *r = req_of(requests[i]);
+
+    *rc = req_result(r, status, false);
+    req_free(r);
+    requests[i] = MPI_REQUEST_NULL;
+}
+
+/* ---- any ---- */
+
+/* The next of ours that is done, or -1. */
+static int find_done(int count, const MPI_Request requests[])
+{
+    for (int i = 0; i < count; i++) {
+        if (impi_request_ours(requests[i]) && req_poll(req_of(requests[i])))
+            return i;
+    }
+    return -1;
+}
+
+/* One look.  true: *index is set (MPI_UNDEFINED: nothing is active). */
+static bool look_any(struct split *s, int count, MPI_Request requests[],
+                     int *index, MPI_Status *status, int *rc)
+{
+    int i = s->own ? find_done(count, requests) : -1, flag = 0;
+
+    *rc = MPI_SUCCESS;
+    if (i >= 0) {
+        *index = i;
+        take(requests, i, status, rc);
+        return true;
+    }
+    if (s->n > 0) {
+        *rc = impi_real.Testany(s->n, s->native, &i, &flag, status);
+        if (*rc == MPI_SUCCESS && !flag)
+            return false;
+        if (i != MPI_UNDEFINED) {
+            split_back(s, requests);
+            *index = s->place[i];
+            return true;
+        }
+        s->n = 0; /* nothing active among them */
+    }
+    if (s->own)
+        return false;
+    *index = MPI_UNDEFINED;
+    status_empty(status);
+    return true;
+}
+
+int impi_Waitany(int count, MPI_Request requests[], int *index,
+                 MPI_Status *status)
+{
+    struct waiter w = {.native = true};
+    struct split s;
+    int rc;
+
+    if (likely(plain(count, requests)))
+        return impi_real.Waitany(count, requests, index, status);
+    if (!split_make(&s, count, requests))
+        return split_failed();
+    be_lock();
+    while (!look_any(&s, count, requests, index, status, &rc))
+        progress_wait(&w);
+    be_unlock();
+    free(s.memory);
+    return rc;
+}
+
+int impi_Testany(int count, MPI_Request requests[], int *index, int *flag,
+                 MPI_Status *status)
+{
+    struct split s;
+    int rc;
+
+    if (likely(plain(count, requests)))
+        return impi_real.Testany(count, requests, index, flag, status);
+    if (!split_make(&s, count, requests))
+        return split_failed();
+    be_lock();
+    progress_once();
+    if (s.n == 0)
+        progress_native();
+    *flag = look_any(&s, count, requests, index, status, &rc);
+    if (!*flag)
+        *index = MPI_UNDEFINED;
+    be_unlock();
+    free(s.memory);
+    return rc;
+}
+
+/* ---- some ---- */
+
+struct some {
+    int n;
+    int *indices;
+    MPI_Status *statuses;
+    bool failed;
+};
+
+static void add(struct some *out, int i, int rc)
+{
+    if (out->statuses != MPI_STATUSES_IGNORE)
+        out->statuses[out->n].MPI_ERROR = rc;
+    out->failed |= rc != MPI_SUCCESS;
+    out->indices[out->n++] = i;
+}
+
+static void some_native(struct split *s, MPI_Request requests[],
+                        struct some *out)
+{
+    int n, rc = impi_real.Testsome(s->n, s->native, &n, s->index, s->status);
+
+    if (n == MPI_UNDEFINED) {
+        s->n = 0;
+        return;
+    }
+    for (int k = 0; k < n; k++) {
+        if (out->statuses != MPI_STATUSES_IGNORE)
+            out->statuses[out->n] = s->status[k];
+        add(out, s->place[s->index[k]],
+            rc == MPI_SUCCESS ? MPI_SUCCESS : s->status[k].MPI_ERROR);
+    }
+    split_back(s, requests);
+}
+
+/* One look.  true: something is done, or nothing is active. */
+static bool look_some(struct split *s, int count, MPI_Request requests[],
+                      struct some *out)
+{
+    for (int i = 0; s->own && i < count; i++) {
+        int rc;
+
+        if (!impi_request_ours(requests[i]) || !req_poll(req_of(requests[i])))
+            continue;
+        take(requests, i, at(out->statuses, out->n), &rc);
+        add(out, i, rc);
+    }
+    if (s->n > 0)
+        some_native(s, requests, out);
+    if (out->n == 0 && s->own == 0 && s->n == 0)
+        out->n = MPI_UNDEFINED;
+    return out->n != 0;
+}
+
+static int do_some(int count, MPI_Request requests[], int *outcount,
+                   int indices[], MPI_Status *statuses, bool wait)
+{
+    struct some out = {.indices = indices, .statuses = statuses};
+    struct waiter w = {.native = true};
+    struct split s;
+
+    if (!split_make(&s, count, requests))
+        return split_failed();
+    be_lock();
+    progress_once();
+    if (s.n == 0)
+        progress_native();
+    while (!look_some(&s, count, requests, &out) && wait)
+        progress_wait(&w);
+    be_unlock();
+    free(s.memory);
+    *outcount = out.n;
+    return out.failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+int impi_Waitsome(int count, MPI_Request requests[], int *outcount,
+                  int indices[], MPI_Status *statuses)
+{
+    if (likely(plain(count, requests)))
+        return impi_real.Waitsome(count, requests, outcount, indices, statuses);
+    return do_some(count, requests, outcount, indices, statuses, true);
+}
+
+int impi_Testsome(int count, MPI_Request requests[], int *outcount,
+                  int indices[], MPI_Status *statuses)
+{
+    if (likely(plain(count, requests)))
+        return impi_real.Testsome(count, requests, outcount, indices, statuses);
+    return do_some(count, requests, outcount, indices, statuses, false);
+}
+
+/* ---- Testall: all or none ---- */
+
+static bool own_all_done(int count, const MPI_Request requests[])
+{
+    for (int i = 0; i < count; i++) {
+        if (impi_request_ours(requests[i]) && !req_poll(req_of(requests[i])))
+            return false;
+    }
+    return true;
+}
+
+static int finish_all(int count, MPI_Request requests[], MPI_Status *statuses)
+{
+    bool failed = false;
+
+    for (int i = 0; i < count; i++) {
+        int rc = MPI_SUCCESS;
+
+        if (impi_request_ours(requests[i])) {
+            take(requests, i, at(statuses, i), &rc);
+            if (statuses != MPI_STATUSES_IGNORE)
+                statuses[i].MPI_ERROR = rc;
+        } else if (requests[i] == MPI_REQUEST_NULL) {
+            status_empty(at(statuses, i));
+        }
+        failed |= rc != MPI_SUCCESS;
+    }
+    return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+static int test_all(struct split *s, int count, MPI_Request requests[],
+                    int *flag, MPI_Status *statuses)
+{
+    int rc = MPI_SUCCESS, rc2;
+
+    *flag = 0;
+    if (!own_all_done(count, requests))
+        return rc;
+    if (s->n > 0) {
+        rc = impi_real.Testall(s->n, s->native, flag, s->status);
+        if (rc == MPI_SUCCESS && !*flag)
+            return rc;
+    }
+    *flag = 1;
+    rc2 = finish_all(count, requests, statuses);
+    split_back(s, requests);
+    for (int i = 0; statuses != MPI_STATUSES_IGNORE && i < s->n; i++)
+        statuses[s->place[i]] = s->status[i];
+    return rc != MPI_SUCCESS ? rc : rc2;
+}
+
+int impi_Testall(int count, MPI_Request requests[], int *flag,
+                 MPI_Status *statuses)
+{
+    struct split s;
+    int rc;
+
+    if (likely(plain(count, requests)))
+        return impi_real.Testall(count, requests, flag, statuses);
+    if (!split_make(&s, count, requests))
+        return split_failed();
+    be_lock();
+    progress_once();
+    if (s.n == 0)
+        progress_native();
+    rc = test_all(&s, count, requests, flag, statuses);
+    be_unlock();
+    free(s.memory);
+    return rc;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Init to MPI_Finalize: the process says to impid which library it uses,
+ * gets the environment of its native MPI, starts that, and joins the world.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libimpi/coll.h"
+#include "libimpi/net.h"
+#include "libimpi/progress.h"
+#include "libimpi/req.h"
+#include "libimpi/state.h"
+
+/* ---- before the native MPI_Init ---- */
+
+static bool is_external32_forced(void)
+{
+    const char *data = getenv("SLURM_IMPI_DATA");
+
+    return data && strcmp(data, "external32") == 0;
+}
+
+static int own_rank(struct errbuf *err)
+{
+    const char *text = getenv("SLURM_PROCID");
+    char *end;
+    long rank;
+
+    if (!text || !*text)
+        return errprintf(err, "SLURM_PROCID is not set");
+    rank = strtol(text, &end, 10);
+    if (*end || rank < 0 || rank > INT32_MAX)
+        return errprintf(err, "SLURM_PROCID is not a rank: %s", text);
+    return (int)rank;
+}
+
+static void fill_hello(struct task_hello *hello)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int len = 0;
+
+    memset(hello, 0, sizeof(*hello));
+    hello->version = TASK_WIRE_VERSION;
+#ifdef IMPI_FAMILY_OPENMPI
+    hello->family = TASK_FAMILY_OPENMPI;
+#else
+    hello->family = TASK_FAMILY_MPICH;
+#endif
+    hello->rank = (uint32_t)impi_be.rank;
+    hello->pid = (uint32_t)getpid();
+    impi_real.Get_library_version(text, &len);
+    snprintf(hello->library, sizeof(hello->library), "%.*s",
+             (int)strcspn(text, "\n"), text);
+}
+
+static void set_environment(const struct task_env *env, int fd)
+{
+    char number[16];
+
+    for (uint32_t i = 0; i < env->nenv; i++) {
+        char *eq = strchr(env->env[i], '=');
+
+        if (!eq)
+            continue;
+        *eq = '\0';
+        setenv(env->env[i], eq + 1, 1);
+        *eq = '=';
+    }
+    if (fd < 0)
+        return;
+    snprintf(number, sizeof(number), "%d", fd);
+    setenv("PMI_FD", number, 1);
+}
+
+static void say_exit(int code, void *arg)
+{
+    if (impi_be.started && getpid() == impi_be.pid)
+        agent_exiting(&impi_be.agent, code);
+}
+
+static void after_fork(void)
+{
+    agent_close(&impi_be.agent);
+    net_forget();
+}
+
+/* *joining: what JOIN needs later.  Ends the process when it fails. */
+static void start(struct task_env *env)
+{
+    const char *path = getenv("SLURM_IMPI_AGENT");
+    struct task_hello hello;
+    struct errbuf err;
+    int fd;
+
+    impi_be.rank = own_rank(&err);
+    if (impi_be.rank < 0)
+        be_die(1, "SF-E400: %s", err.text);
+    fill_hello(&hello);
+    if (!path || agent_connect(&impi_be.agent, path, &err) < 0 ||
+        agent_hello(&impi_be.agent, &hello, env, &fd, &err) < 0)
+        be_die(1, "SF-E400: %s", path ? err.text : "no SLURM_IMPI_AGENT");
+    impi_be.started = true;
+    impi_be.pid = getpid();
+    impi_be.generation = env->generation;
+    impi_be.client = env->client;
+    set_environment(env, fd);
+    on_exit(say_exit, NULL);
+    pthread_atfork(NULL, NULL, after_fork);
+}
+
+/* ---- after it ---- */
+
+static const struct impi_p2p_ops p2p_ops = {.claim = req_claim,
+                                            .connect = net_connect};
+
+static void join(const struct task_env *env)
+{
+    struct task_join j = {.pid = (uint32_t)getpid()};
+    struct errbuf err;
+    int port;
+
+    memcpy(j.addr, env->host_addr, sizeof(j.addr));
+    port = net_listen(env->host_addr, env->port_lo, env->port_hi, &err);
+    if (port < 0)
+        be_die(1, "SF-E401: %s", err.text);
+    j.port = (uint16_t)port;
+    if (agent_join(&impi_be.agent, &j, &impi_be.world, &err) < 0)
+        be_die(1, "SF-E401: cannot join the world: %s", err.text);
+    if ((uint32_t)impi_be.rank >= impi_be.world.nprocs)
+        be_die(1, "SF-E401: rank %d is not in the world", impi_be.rank);
+}
+
+static struct impi_comm *make_world_comm(void)
+{
+    const struct impi_world *w = &impi_be.world;
+    uint32_t *client_of = malloc(w->nprocs * sizeof(*client_of));
+    int *world = malloc(w->nprocs * sizeof(*world));
+    struct impi_comm *c = NULL;
+    MPI_Comm hidden;
+
+    if (client_of && world &&
+        impi_real.Comm_dup(MPI_COMM_WORLD, &hidden) == MPI_SUCCESS) {
+        for (uint32_t i = 0; i < w->nprocs; i++) {
+            client_of[i] = w->procs[i].client;
+            world[i] = (int)i;
+        }
+        impi_real.Comm_set_errhandler(hidden, MPI_ERRORS_RETURN);
+        c = comm_create(MPI_COMM_WORLD, hidden, 0, world, (int)w->nprocs,
+                        impi_be.rank, client_of);
+    }
+    free(client_of);
+    free(world);
+    return c;
+}
+
+static void check_native_size(const struct task_env *env,
+                              const struct impi_comm *c)
+{
+    int rank, size;
+
+    impi_real.Comm_rank(MPI_COMM_WORLD, &rank);
+    impi_real.Comm_size(MPI_COMM_WORLD, &size);
+    if (rank != c->native_rank || size != c->native_size)
+        be_die(1,
+               "SF-E401: the native MPI started as rank %d of %d, rank %d of "
+               "%d was due",
+               rank, size, c->native_rank, c->native_size);
+}
+
+static void span_world(const struct task_env *env)
+{
+    struct errbuf err = {""};
+
+    join(env);
+    impi_be.native =
+        (impi_be.world.flags & IMPI_WORLD_NATIVE) && !is_external32_forced();
+    impi_be.tagub = impi_be.world.tagub;
+    impi_be.p2p =
+        impi_p2p_create(&impi_be.world, (uint32_t)impi_be.rank, &p2p_ops, NULL);
+    impi_be.world_comm = make_world_comm();
+    if (!impi_be.p2p || !impi_be.world_comm || net_start(&err) < 0 ||
+        impi_span_add(MPI_COMM_WORLD, impi_be.world_comm) < 0)
+        be_die(1, "SF-E403: cannot set up the world: %s", err.text);
+    check_native_size(env, impi_be.world_comm);
+    impi_be.spanning = true;
+}
+
+static int finish_start(int rc, struct task_env *env)
+{
+    int level = MPI_THREAD_SINGLE;
+
+    if (rc == MPI_SUCCESS && env->nclients > 1) {
+        impi_real.Query_thread(&level);
+        impi_be.threads = level == MPI_THREAD_MULTIPLE;
+        span_world(env);
+    } else if (rc == MPI_SUCCESS) {
+        impi_calls_go_native();
+    }
+    task_env_clear(env);
+    return rc;
+}
+
+int impi_Init(int *argc, char ***argv)
+{
+    struct task_env env;
+
+    if (impi_be.started) /* wrong, and the native library says how */
+        return impi_real.Init(argc, argv);
+    start(&env);
+    return finish_start(impi_real.Init(argc, argv), &env);
+}
+
+int impi_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    struct task_env env;
+
+    if (impi_be.started)
+        return impi_real.Init_thread(argc, argv, required, provided);
+    start(&env);
+    return finish_start(impi_real.Init_thread(argc, argv, required, provided),
+                        &env);
+}
+
+/* ---- the end ---- */
+
+/* Sends whose requests were freed still have to go out. */
+static void flush_detached(void)
+{
+    struct waiter w = {.native = false};
+
+    be_lock();
+    while (req_detached_left())
+        progress_wait(&w);
+    be_unlock();
+}
+
+static void leave_world(void)
+{
+    flush_detached();
+    coll_barrier(impi_be.world_comm);
+    flush_detached();
+    be_lock();
+    net_finish();
+    impi_p2p_destroy(impi_be.p2p);
+    impi_be.p2p = NULL;
+    impi_be.pending = false;
+    be_unlock();
+    impi_span_remove(MPI_COMM_WORLD);
+    impi_real.Comm_free(&impi_be.world_comm->hidden);
+    comm_destroy(impi_be.world_comm);
+    impi_be.world_comm = NULL;
+    impi_be.spanning = false;
+    impi_world_free(&impi_be.world);
+}
+
+int impi_Finalize(void)
+{
+    struct errbuf err;
+
+    if (!impi_be.started)
+        return impi_real.Finalize();
+    if (impi_be.spanning)
+        leave_world();
+    if (agent_finish(&impi_be.agent, &err) < 0)
+        be_die(1, "SF-E404: %s", err.text);
+    impi_be.started = false;
+    agent_close(&impi_be.agent);
+    return impi_real.Finalize();
+}
+
+int impi_Abort(MPI_Comm comm, int errorcode)
+{
+    char text[80];
+
+    if (impi_be.started) {
+        snprintf(text, sizeof(text), "MPI_Abort(%d) by rank %d", errorcode,
+                 impi_be.rank);
+        agent_abort(&impi_be.agent, errorcode, text);
+    }
+    impi_real.Abort(comm, errorcode);
+    fflush(NULL);
+    _exit(errorcode);
+}
