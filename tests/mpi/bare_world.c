@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One world of several IMPI clients without Slurm and without impid: each
+ * client is started by its own library's launcher; this program plays
+ * impid's part towards the processes (impi/task_wire.h).
+ *
+ *   bare_world [-i] [-m maxdatalen] FAMILY:N ... -- PROGRAM [ARG ...]
+ *
+ * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
+ * ranks are dealt out to the clients in turn, instead of client by client.
+ * BARE_FRONT names the library to preload.  Exit code: that of MPI_Abort; 1
+ * when a process vanished; else the worst of the launchers'.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mac.h"
+#include "impi/task_wire.h"
+#include "impi/world.h"
+
+#define MAX_PROCS 64
+#define MAX_CLIENTS 32
+#define BUF_SIZE 65536
+
+struct proc {
+    int fd; /* -1: gone */
+    bool finished;
+    uint32_t rank;
+    uint8_t buf[SF_TASK_REQUEST_MAX + TASK_HEADER_SIZE];
+    size_t len;
+};
+
+static struct {
+    uint32_t nclients;
+    const char *family[MAX_CLIENTS];
+    uint32_t size[MAX_CLIENTS];
+    pid_t launcher[MAX_CLIENTS];
+    uint32_t nprocs;
+    uint32_t client[MAX_PROCS]; /* by rank */
+    uint32_t native[MAX_PROCS];
+    struct impi_world world;
+    struct proc proc[MAX_PROCS]; /* by connection */
+    uint32_t nconn, nhello, njoin;
+    int code;
+    bool failed;
+    char dir[64];
+    char path[108];
+    int listener;
+} b;
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bare_world: %s: %s\n", what, strerror(errno));
+    exit(99);
+}
+
+static void kill_all(int code, const char *why)
+{
+    if (b.failed)
+        return;
+    b.failed = true;
+    b.code = code;
+    fprintf(stderr, "bare_world: ending the job: %s\n", why);
+    for (uint32_t i = 0; i < b.nclients; i++)
+        if (b.launcher[i] > 0)
+            kill(b.launcher[i], SIGTERM);
+}
+
+/* ---- ranks ---- */
+
+static void deal_ranks(bool interleave)
+{
+    uint32_t given[MAX_CLIENTS] = {0};
+
+    for (uint32_t r = 0, c = 0; r < b.nprocs; r++) {
+        while (given[c] == b.size[c])
+            c = (c + 1) % b.nclients;
+        b.client[r] = c;
+        b.native[r] = given[c]++;
+        if (interleave)
+            c = (c + 1) % b.nclients;
+    }
+}
+
+static void ranks_of(uint32_t client, char *text, size_t size)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (uint32_t r = 0; r < b.nprocs; r++)
+        if (b.client[r] == client)
+            n += (size_t)snprintf(text + n, size - n, "%u ", r);
+}
+
+/* ---- frames ---- */
+
+static void send_all(struct proc *p, const uint8_t *buf, ssize_t len)
+{
+    if (len < 0 || send(p->fd, buf, (size_t)len, MSG_NOSIGNAL) != len)
+        die("send");
+}
+
+static void send_env(struct proc *p)
+{
+    static uint8_t buf[BUF_SIZE];
+    uint32_t c = b.client[p->rank];
+    struct task_env e = {.nclients = b.nclients,
+                         .client = c,
+                         .native_rank = b.native[p->rank],
+                         .native_size = b.size[c],
+                         .world_size = b.nprocs};
+    static const uint8_t loopback[4] = {127, 0, 0, 1};
+
+    impi_hostid_set_ipv4(e.host_addr, loopback);
+    send_all(p, buf, task_env_encode(buf, sizeof(buf), &e));
+}
+
+static void send_world(struct proc *p)
+{
+    static uint8_t buf[BUF_SIZE];
+    uint8_t *world;
+    size_t len;
+
+    if (impi_world_encode(&b.world, &world, &len) < 0)
+        die("world");
+    send_all(p, buf,
+             task_frame_encode(buf, sizeof(buf), TASK_WORLD, world, len));
+    free(world);
+}
+
+static void to_all(void (*what)(struct proc *))
+{
+    for (uint32_t i = 0; i < b.nconn; i++)
+        if (b.proc[i].fd >= 0)
+            what(&b.proc[i]);
+}
+
+static void take_join(struct proc *p, const struct task_frame *f)
+{
+    struct impi_proc *w = &b.world.procs[p->rank];
+    struct task_join j;
+
+    if (task_join_decode(&j, f->payload, f->len) < 0)
+        die("JOIN");
+    w->client = b.client[p->rank];
+    w->host = w->client;
+    w->pid = j.pid;
+    memcpy(w->hostid, j.addr, sizeof(w->hostid));
+    memcpy(w->addr, j.addr, sizeof(w->addr));
+    w->port = j.port;
+    if (++b.njoin == b.nprocs)
+        to_all(send_world);
+}
+
+static void take_frame(struct proc *p, const struct task_frame *f)
+{
+    struct task_hello h;
+    struct task_abort a;
+    uint8_t buf[TASK_HEADER_SIZE];
+
+    switch (f->type) {
+    case TASK_HELLO:
+        if (task_hello_decode(&h, f->payload, f->len) < 0 || h.rank >= b.nprocs)
+            die("HELLO");
+        p->rank = h.rank;
+        if (++b.nhello == b.nprocs)
+            to_all(send_env);
+        break;
+    case TASK_JOIN:
+        take_join(p, f);
+        break;
+    case TASK_FINISH:
+        p->finished = true;
+        send_all(p, buf,
+                 task_frame_encode(buf, sizeof(buf), TASK_FINISHED, NULL, 0));
+        break;
+    case TASK_ABORT:
+        if (task_abort_decode(&a, f->payload, f->len) < 0)
+            die("ABORT");
+        kill_all(a.code, a.text);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_proc(struct proc *p)
+{
+    struct task_frame f;
+    ssize_t n = recv(p->fd, p->buf + p->len, sizeof(p->buf) - p->len, 0);
+
+    if (n <= 0) {
+        close(p->fd);
+        p->fd = -1;
+        if (!p->finished) {
+            char text[64];
+
+            snprintf(text, sizeof(text), "rank %u vanished", p->rank);
+            kill_all(1, text);
+        }
+        return;
+    }
+    p->len += (size_t)n;
+    while ((n = task_frame_parse(&f, p->buf, p->len, SF_TASK_REQUEST_MAX)) >
+           0) {
+        take_frame(p, &f);
+        p->len -= (size_t)n;
+        memmove(p->buf, p->buf + n, p->len);
+    }
+}
+
+/* ---- start ---- */
+
+static void launch(uint32_t c, char **program)
+{
+    bool mpich = strcmp(b.family[c], "mpich") == 0;
+    char ranks[512], script[4096], n[16];
+    const char *front = getenv("BARE_FRONT");
+    char *argv[64];
+    int i = 0;
+
+    ranks_of(c, ranks, sizeof(ranks));
+    snprintf(n, sizeof(n), "%u", b.size[c]);
+    snprintf(script, sizeof(script),
+             "set_rank() { shift $%s; SLURM_PROCID=$1; }; set_rank %s; "
+             "export SLURM_PROCID SLURM_IMPI_AGENT=%s LD_PRELOAD=%s; "
+             "prog=$1; shift; exec $prog.%s \"$@\"",
+             mpich ? "PMI_RANK" : "OMPI_COMM_WORLD_RANK", ranks, b.path,
+             front ? front : "", b.family[c]);
+    argv[i++] = (char *)(mpich ? "mpiexec.hydra" : "mpirun.openmpi");
+    if (!mpich) {
+        argv[i++] = (char *)"--allow-run-as-root";
+        argv[i++] = (char *)"--oversubscribe";
+        argv[i++] = (char *)"-q";
+    }
+    argv[i++] = (char *)"-n";
+    argv[i++] = n;
+    argv[i++] = (char *)"sh";
+    argv[i++] = (char *)"-c";
+    argv[i++] = script;
+    argv[i++] = (char *)"sh";
+    while (*program && i < 63)
+        argv[i++] = *program++;
+    argv[i] = NULL;
+    b.launcher[c] = fork();
+    if (b.launcher[c] == 0) {
+        sigset_t none;
+
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+}
+
+static void make_world(uint32_t maxdatalen, uint32_t flags)
+{
+    struct impi_world *w = &b.world;
+
+    if (impi_world_alloc(w, b.nclients, b.nprocs) < 0)
+        die("world");
+    w->maxdatalen = maxdatalen;
+    w->tagub = 0x7ffffff;
+    w->coll_xsize = 1024;
+    w->coll_maxlinear = 4;
+    w->ackmark = 64;
+    w->hiwater = 256;
+    w->flags = flags;
+    w->nclients = b.nclients;
+    for (uint32_t i = 0; i < b.nclients; i++) {
+        w->hosts[i].client = i;
+        w->hosts[i].nprocs = b.size[i];
+        w->hosts[i].addr[15] = (uint8_t)(i + 1);
+        w->hosts[i].port = 1;
+    }
+    mac_random(w->secret, sizeof(w->secret));
+}
+
+static void listen_here(void)
+{
+    struct sockaddr_un sun = {.sun_family = AF_UNIX};
+
+    snprintf(b.dir, sizeof(b.dir), "/tmp/bare_world.XXXXXX");
+    if (!mkdtemp(b.dir))
+        die("mkdtemp");
+    snprintf(b.path, sizeof(b.path), "%s/agent", b.dir);
+    strcpy(sun.sun_path, b.path);
+    b.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (b.listener < 0 ||
+        bind(b.listener, (struct sockaddr *)&sun, sizeof(sun)) < 0 ||
+        listen(b.listener, MAX_PROCS) < 0)
+        die(b.path);
+}
+
+/* ---- run ---- */
+
+static void accept_proc(void)
+{
+    int fd = accept4(b.listener, NULL, NULL, SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (b.nconn == MAX_PROCS) {
+        close(fd);
+        return;
+    }
+    b.proc[b.nconn].fd = fd;
+    b.proc[b.nconn++].rank = UINT32_MAX;
+}
+
+static bool reap(void)
+{
+    bool left = false;
+
+    for (uint32_t i = 0; i < b.nclients; i++) {
+        int st;
+
+        if (b.launcher[i] <= 0)
+            continue;
+        if (waitpid(b.launcher[i], &st, WNOHANG) == b.launcher[i]) {
+            int code = WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
+
+            b.launcher[i] = 0;
+            if (code && !b.failed)
+                kill_all(code, "a launcher failed");
+        } else {
+            left = true;
+        }
+    }
+    return left;
+}
+
+static void on_signal(int sig)
+{
+    (void)sig; /* only to end poll() */
+}
+
+static void run(void)
+{
+    struct pollfd fds[MAX_PROCS + 1];
+    sigset_t chld, old;
+
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &chld, &old);
+    while (reap()) {
+        uint32_t n = b.nconn;
+
+        fds[0] = (struct pollfd){.fd = b.listener, .events = POLLIN};
+        for (uint32_t i = 0; i < n; i++)
+            fds[i + 1] = (struct pollfd){.fd = b.proc[i].fd, .events = POLLIN};
+        if (ppoll(fds, n + 1, NULL, &old) < 0)
+            continue;
+        for (uint32_t i = 0; i < n; i++)
+            if (b.proc[i].fd >= 0 && fds[i + 1].revents)
+                read_proc(&b.proc[i]);
+        if (fds[0].revents)
+            accept_proc();
+    }
+}
+
+static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
+{
+    for (argv++; *argv && strcmp(*argv, "--") != 0; argv++) {
+        char *colon = strchr(*argv, ':');
+
+        if (strcmp(*argv, "-i") == 0) {
+            *interleave = true;
+        } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
+            *maxdatalen = (uint32_t)atoi(*++argv);
+        } else if (colon && b.nclients < MAX_CLIENTS) {
+            *colon = '\0';
+            b.family[b.nclients] = *argv;
+            b.size[b.nclients] = (uint32_t)atoi(colon + 1);
+            b.nprocs += b.size[b.nclients++];
+        } else {
+            return NULL;
+        }
+    }
+    if (!*argv || b.nprocs == 0 || b.nprocs > MAX_PROCS)
+        return NULL;
+    return argv + 1;
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t maxdatalen = 256 * 1024;
+    uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE;
+    bool interleave = false;
+    char **program = parse(argv, &interleave, &maxdatalen);
+    struct sigaction sa = {.sa_handler = on_signal};
+
+    if (!program || !*program) {
+        fprintf(stderr, "usage: bare_world [-i] [-m bytes] FAMILY:N ... -- "
+                        "PROGRAM [ARG ...]\n");
+        return 99;
+    }
+    sigaction(SIGCHLD, &sa, NULL);
+    deal_ranks(interleave);
+    make_world(maxdatalen, flags);
+    listen_here();
+    for (uint32_t c = 0; c < b.nclients; c++)
+        launch(c, program);
+    run();
+    unlink(b.path);
+    rmdir(b.dir);
+    return b.code;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What is wrong is an error of the right class through the error handler of
+ * the communicator, and the world goes on. */
+#include "check.h"
+
+static int class_of(int code)
+{
+    int class;
+
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+static int handled;
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    handled = *code;
+}
+
+static void arguments(void)
+{
+    int x = 0, *ub, flag;
+    MPI_Errhandler own;
+
+    CHECK(class_of(MPI_Send(&x, 1, MPI_INT, size, 0, MPI_COMM_WORLD)) ==
+          MPI_ERR_RANK);
+    CHECK(class_of(MPI_Send(&x, 1, MPI_INT, 0, -5, MPI_COMM_WORLD)) ==
+          MPI_ERR_TAG);
+    CHECK(class_of(MPI_Send(&x, -1, MPI_INT, size - 1, 0, MPI_COMM_WORLD)) ==
+          MPI_ERR_COUNT);
+    CHECK(class_of(MPI_Bcast(&x, 1, MPI_INT, size, MPI_COMM_WORLD)) ==
+          MPI_ERR_ROOT);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &ub, &flag);
+    CHECK(flag && *ub >= 32767);
+    if (*ub < 2147483647)
+        CHECK(class_of(MPI_Send(&x, 1, MPI_INT, size - 1, *ub + 1,
+                                MPI_COMM_WORLD)) == MPI_ERR_TAG);
+    MPI_Comm_create_errhandler(handler, &own);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, own);
+    MPI_Send(&x, 1, MPI_INT, size + 3, 0, MPI_COMM_WORLD);
+    CHECK(class_of(handled) == MPI_ERR_RANK);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&own);
+}
+
+/* Short and long messages into buffers that are too small. */
+static void truncated(int to, int from)
+{
+    /* Open MPI itself writes all of a long message of a neighbour. */
+    static char big[300000], small[300000];
+    int lens[] = {17, 300000};
+
+    for (int i = 0; i < 2; i++) {
+        MPI_Request r;
+        MPI_Status st;
+        int code;
+
+        MPI_Isend(big, lens[i], MPI_CHAR, to, 4, MPI_COMM_WORLD, &r);
+        code = MPI_Recv(small, 10, MPI_CHAR, from, 4, MPI_COMM_WORLD, &st);
+        CHECK(class_of(code) == MPI_ERR_TRUNCATE);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&rank, 1, MPI_INT, to, 5, &code, 1, MPI_INT, from, 5,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(code == from);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    arguments();
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int d = 1; d < size; d++)
+        truncated((rank + d) % size, (rank + size - d) % size);
+    return end("errors");
+}

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Worlds of several IMPI clients on this machine, without Slurm: every program
+# of this folder in several worlds of both libraries.
+dir=${SF_TOP_BUILDDIR:?}/tests/mpi
+export BARE_FRONT=$SF_TOP_BUILDDIR/src/libimpi/.libs/libimpi.so
+
+# Open MPI looks for its own daemons' directory here.
+export TMPDIR
+TMPDIR=$(mktemp -d) || exit 99
+trap 'rm -rf "$TMPDIR"' EXIT
+n=0
+
+report()
+{
+    n=$((n + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $n - $2"
+    else
+        echo "not ok $n - $2"
+        sed 's/^/# /' "$TMPDIR/out"
+    fi
+}
+
+world()
+{
+    timeout 120 "$dir/bare_world" "$@" >"$TMPDIR/out" 2>&1
+}
+
+# case_run NAME CLIENTS...: program NAME says PASS in that world.
+case_run()
+{
+    local name=$1 where
+    shift
+    where="$*"
+    world "$@" -- "$dir/$name" && grep -q "^PASS $name" "$TMPDIR/out"
+    report $? "${name}_in_world_${where//[ :]/_}"
+}
+
+# Exit code and message.
+case_end()
+{
+    local title=$1 code=$2 text=$3 rc
+    shift 3
+    world "$@"
+    rc=$?
+    [ "$rc" = "$code" ] && grep -q "$text" "$TMPDIR/out"
+    report $? "$title"
+}
+
+if [ ! -x "$dir/ring.mpich" ] || [ ! -x "$dir/ring.openmpi" ]; then
+    echo "1..0 # SKIP both MPI libraries and no sanitizer are needed"
+    exit 0
+fi
+
+for prog in ring order sizes probe mixes coll types errors; do
+    case_run $prog mpich:1 openmpi:1
+    case_run $prog mpich:2 openmpi:2
+    case_run $prog -i mpich:2 openmpi:1 mpich:2
+done
+for prog in ring coll; do
+    case_run $prog mpich:1 mpich:1
+    case_run $prog openmpi:1 openmpi:2
+    case_run $prog mpich:1 openmpi:1 mpich:1 openmpi:1 mpich:1 openmpi:1
+    case_run $prog -i -m 7 openmpi:2 mpich:2
+done
+case_run ring mpich:3
+case_run ring openmpi:3
+case_end abort_ends_all_with_its_code 42 "MPI_Abort(42) by rank 3" \
+    mpich:2 openmpi:2 -- "$dir/abort" 42
+case_end abort_ends_all_with_its_code_mpich 7 "MPI_Abort(7) by rank 3" \
+    openmpi:2 mpich:2 -- "$dir/abort" 7
+case_end killed_rank_ends_all 1 "rank 1 vanished" \
+    mpich:1 openmpi:1 -- "$dir/abort" 1 die
+echo "1..$n"

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Every basic type and some derived ones across libraries; messages shorter
+ * than what was asked for, also in the middle of an element. */
+#include "check.h"
+
+static int peer;
+
+/* Fill n bytes, send as count of type, compare what comes back. */
+static void basic(MPI_Datatype type, size_t bytes, const void *a, const void *b,
+                  const char *name)
+{
+    unsigned char *in = malloc(bytes);
+    MPI_Status st;
+    int tsize, n;
+
+    MPI_Type_size(type, &tsize);
+    memset(in, 0, bytes);
+    MPI_Sendrecv(rank % 2 ? a : b, (int)bytes / tsize, type, peer, 0, in,
+                 (int)bytes / tsize, type, peer, 0, MPI_COMM_WORLD, &st);
+    MPI_Get_count(&st, type, &n);
+    if (n != (int)bytes / tsize || memcmp(in, rank % 2 ? b : a, bytes) != 0)
+        fprintf(stderr, "rank %d: type %s is wrong\n", rank, name);
+    CHECK(n == (int)bytes / tsize);
+    CHECK(memcmp(in, rank % 2 ? b : a, bytes) == 0);
+    free(in);
+}
+
+#define BASIC(type, ctype)                                                     \
+    do {                                                                       \
+        ctype a_[] = {1, 2, 3, 100}, b_[] = {7, 0, 1, 90};                     \
+        basic(type, sizeof(a_), a_, b_, #type);                                \
+    } while (0)
+
+static void basics(void)
+{
+    BASIC(MPI_CHAR, char);
+    BASIC(MPI_SIGNED_CHAR, signed char);
+    BASIC(MPI_UNSIGNED_CHAR, unsigned char);
+    BASIC(MPI_BYTE, unsigned char);
+    BASIC(MPI_SHORT, short);
+    BASIC(MPI_UNSIGNED_SHORT, unsigned short);
+    BASIC(MPI_INT, int);
+    BASIC(MPI_UNSIGNED, unsigned);
+    BASIC(MPI_LONG, long);
+    BASIC(MPI_UNSIGNED_LONG, unsigned long);
+    BASIC(MPI_LONG_LONG, long long);
+    BASIC(MPI_UNSIGNED_LONG_LONG, unsigned long long);
+    BASIC(MPI_FLOAT, float);
+    BASIC(MPI_DOUBLE, double);
+    BASIC(MPI_INT8_T, signed char);
+    BASIC(MPI_INT16_T, short);
+    BASIC(MPI_INT32_T, int);
+    BASIC(MPI_INT64_T, long long);
+    BASIC(MPI_UINT64_T, unsigned long long);
+    BASIC(MPI_AINT, MPI_Aint);
+    BASIC(MPI_C_FLOAT_COMPLEX, float);
+    BASIC(MPI_C_DOUBLE_COMPLEX, double);
+}
+
+static int external(void)
+{
+    const char *data = getenv("SLURM_IMPI_DATA");
+
+    return data && strcmp(data, "external32") == 0;
+}
+
+static void vectors(void)
+{
+    double a[64], b[64];
+    MPI_Datatype t;
+
+    MPI_Type_vector(8, 1, 8, MPI_DOUBLE, &t);
+    MPI_Type_commit(&t);
+    for (int i = 0; i < 64; i++) {
+        a[i] = rank * 100 + i;
+        b[i] = -1;
+    }
+    MPI_Sendrecv(a, 1, t, peer, 1, b, 1, t, peer, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    for (int i = 0; i < 64; i++)
+        CHECK(b[i] == (i % 8 == 0 ? peer * 100 + i : -1));
+    MPI_Type_free(&t);
+}
+
+static void structs(void)
+{
+    struct thing {
+        char c;
+        double d;
+        int i[3];
+    } a[5], b[5];
+    int len[3] = {1, 1, 3};
+    MPI_Aint at[3] = {0, offsetof(struct thing, d), offsetof(struct thing, i)};
+    MPI_Datatype old[3] = {MPI_CHAR, MPI_DOUBLE, MPI_INT}, raw, t;
+
+    MPI_Type_create_struct(3, len, at, old, &raw);
+    MPI_Type_create_resized(raw, 0, sizeof(struct thing), &t);
+    MPI_Type_commit(&t);
+    memset(a, 0, sizeof(a));
+    memset(b, 0, sizeof(b));
+    for (int i = 0; i < 5; i++)
+        a[i] = (struct thing){(char)i, rank + i, {i, rank, 7}};
+    MPI_Sendrecv(a, 5, t, peer, 2, b, 5, t, peer, 2, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    for (int i = 0; i < 5; i++)
+        CHECK(b[i].c == i && b[i].d == peer + i && b[i].i[1] == peer);
+    MPI_Type_free(&raw);
+    MPI_Type_free(&t);
+}
+
+/* 7 ints sent, 5 pairs of (int, gap, int) asked for: three and a half. */
+static void partial(void)
+{
+    int a[7] = {1, 2, 3, 4, 5, 6, 7}, b[15], n;
+    MPI_Datatype raw, t;
+    MPI_Status st;
+
+    for (int i = 0; i < 15; i++)
+        b[i] = -i;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &raw);
+    MPI_Type_create_resized(raw, 0, 3 * (MPI_Aint)sizeof(int), &t);
+    MPI_Type_commit(&t);
+    MPI_Sendrecv(a, 7, MPI_INT, peer, 3, b, 5, t, peer, 3, MPI_COMM_WORLD, &st);
+    MPI_Get_count(&st, t, &n);
+    CHECK(n == MPI_UNDEFINED);
+    MPI_Get_count(&st, MPI_INT, &n);
+    CHECK(n == 7);
+    for (int i = 0; i < 15; i++) {
+        int pair = i / 3, half = i % 3 / 2, at = 2 * pair + half;
+
+        CHECK(b[i] == (i % 3 == 1 || at >= 7 ? -i : at + 1));
+    }
+    MPI_Type_free(&raw);
+    MPI_Type_free(&t);
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    for (int d = 1; d < size; d++) {
+        peer = (2 * size + d - rank) % size;
+        if (peer == rank || (rank + peer) % 2 == 0)
+            continue;
+        basics();
+        if (external())
+            continue;
+        vectors();
+        structs();
+        partial();
+    }
+    return end("types");
+}
