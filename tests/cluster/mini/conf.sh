@@ -53,7 +53,7 @@ node_addr() {
 
 conf_defaults() {
     cat <<CONF
-ClusterName=$id
+ClusterName=minislurm
 SlurmctldHost=ctl(127.0.0.1)
 SlurmUser=slurm
 AuthType=auth/munge
