@@ -109,5 +109,7 @@
 #define SF_PROGRAM_CLIENTS_MAX 64
 #define SF_PROGRAM_KILL_SECONDS 10
 #define SF_PROGRAM_SEEN_MAX 65536
+/* impid: what it is told at its start (the task map may be long). */
+#define SF_IMPID_CONF_MAX (1024 * 1024)
 
 #endif
