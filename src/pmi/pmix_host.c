@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Namespaces and processes: which attributes a job needs is a matter of
+ * record, not of code; they are listed here one per line.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pmix.h>
+
+#include "pmi/pmix_host_event.h"
+
+#define PROC_INFOS 10
+
+static int failed(struct errbuf *err, const char *what, pmix_status_t rc)
+{
+    return errprintf(err, "%s: %s", what, PMIx_Error_string(rc));
+}
+
+static pmix_info_t *next_info(pmix_info_t *infos, size_t *n, const char *key)
+{
+    pmix_info_t *info = &infos[(*n)++];
+
+    memset(info, 0, sizeof(*info));
+    snprintf(info->key, sizeof(info->key), "%s", key);
+    return info;
+}
+
+/* Strings are borrowed: libpmix copies. */
+static void add_string(pmix_info_t *infos, size_t *n, const char *key,
+                       const char *text)
+{
+    pmix_info_t *info = next_info(infos, n, key);
+
+    info->value.type = PMIX_STRING;
+    info->value.data.string = (char *)text;
+}
+
+static void add_u32(pmix_info_t *infos, size_t *n, const char *key, uint32_t v)
+{
+    pmix_info_t *info = next_info(infos, n, key);
+
+    info->value.type = PMIX_UINT32;
+    info->value.data.uint32 = v;
+}
+
+static void add_u16(pmix_info_t *infos, size_t *n, const char *key, uint16_t v)
+{
+    pmix_info_t *info = next_info(infos, n, key);
+
+    info->value.type = PMIX_UINT16;
+    info->value.data.uint16 = v;
+}
+
+static void add_rank(pmix_info_t *infos, size_t *n, const char *key, uint32_t v)
+{
+    pmix_info_t *info = next_info(infos, n, key);
+
+    info->value.type = PMIX_PROC_RANK;
+    info->value.data.rank = v;
+}
+
+static void add_bool(pmix_info_t *infos, size_t *n, const char *key, bool v)
+{
+    pmix_info_t *info = next_info(infos, n, key);
+
+    info->value.type = PMIX_BOOL;
+    info->value.data.flag = v;
+}
+
+static int host_start(const char *dir, const char *hostname,
+                      const struct pmix_host_ops *ops, void *arg,
+                      struct errbuf *err)
+{
+    pmix_info_t infos[8];
+    pmix_status_t rc;
+    size_t n = 0;
+
+    pmix_event_start(ops, arg);
+    add_string(infos, &n, PMIX_SERVER_TMPDIR, dir);
+    add_string(infos, &n, PMIX_SYSTEM_TMPDIR, dir);
+    add_string(infos, &n, PMIX_HOSTNAME, hostname);
+    add_string(infos, &n, PMIX_SERVER_NSPACE, "impid");
+    add_rank(infos, &n, PMIX_SERVER_RANK, 0);
+    rc = PMIx_server_init(&pmix_event_module, infos, n);
+    if (rc != PMIX_SUCCESS)
+        return failed(err, "PMIx_server_init", rc);
+    return 0;
+}
+
+static void host_stop(void)
+{
+    PMIx_server_finalize();
+    pmix_event_stop();
+}
+
+/* "a,b,c" of all host names, or the ranks of one host, "0,2,5". */
+static char *host_list(const struct pmix_host_nspace *ns)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    if (!f)
+        return NULL;
+    for (uint32_t i = 0; i < ns->nhosts; i++)
+        fprintf(f, "%s%s", i ? "," : "", ns->host_names[i]);
+    fclose(f);
+    return text;
+}
+
+static void print_ranks(FILE *f, const struct pmix_host_nspace *ns,
+                        uint32_t host)
+{
+    const char *sep = "";
+
+    for (uint32_t r = 0; r < ns->size; r++) {
+        if (ns->rank_host[r] != host)
+            continue;
+        fprintf(f, "%s%u", sep, r);
+        sep = ",";
+    }
+}
+
+/* "0,1;2,3": ranks of every host; or of one only. */
+static char *rank_list(const struct pmix_host_nspace *ns, uint32_t first,
+                       uint32_t count)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    if (!f)
+        return NULL;
+    for (uint32_t h = first; h < first + count; h++) {
+        if (h > first)
+            fputc(';', f);
+        print_ranks(f, ns, h);
+    }
+    fclose(f);
+    return text;
+}
+
+/* What is said of one process, as a data array. */
+static void process_info(pmix_info_t *infos, size_t *n,
+                         const struct pmix_host_nspace *ns, uint32_t rank,
+                         uint16_t local)
+{
+    uint32_t host = ns->rank_host[rank];
+
+    add_rank(infos, n, PMIX_RANK, rank);
+    add_u32(infos, n, PMIX_APPNUM, 0);
+    add_rank(infos, n, PMIX_APP_RANK, rank);
+    add_rank(infos, n, PMIX_GLOBAL_RANK, rank);
+    add_u16(infos, n, PMIX_LOCAL_RANK, local);
+    add_u16(infos, n, PMIX_NODE_RANK, local);
+    add_u32(infos, n, PMIX_NODEID, host);
+    add_string(infos, n, PMIX_HOSTNAME, ns->host_names[host]);
+}
+
+struct job_text {
+    char *nodes, *ppn;   /* regular expressions of libpmix */
+    char *hosts, *ranks; /* what they are made of */
+    char *peers;         /* ranks on this node */
+};
+
+static void job_text_free(struct job_text *t)
+{
+    free(t->nodes);
+    free(t->ppn);
+    free(t->hosts);
+    free(t->ranks);
+    free(t->peers);
+}
+
+static int job_text_make(struct job_text *t, const struct pmix_host_nspace *ns,
+                         struct errbuf *err)
+{
+    pmix_status_t rc;
+
+    memset(t, 0, sizeof(*t));
+    t->hosts = host_list(ns);
+    t->ranks = rank_list(ns, 0, ns->nhosts);
+    t->peers = rank_list(ns, ns->host, 1);
+    if (!t->hosts || !t->ranks || !t->peers)
+        return errprintf(err, "PMIx namespace: out of memory");
+    rc = PMIx_generate_regex(t->hosts, &t->nodes);
+    if (rc != PMIX_SUCCESS)
+        return failed(err, "PMIx_generate_regex", rc);
+    rc = PMIx_generate_ppn(t->ranks, &t->ppn);
+    if (rc != PMIX_SUCCESS)
+        return failed(err, "PMIx_generate_ppn", rc);
+    return 0;
+}
+
+static uint32_t count_local(const struct pmix_host_nspace *ns, uint32_t *leader)
+{
+    uint32_t n = 0;
+
+    *leader = 0;
+    for (uint32_t r = ns->size; r-- > 0;) {
+        if (ns->rank_host[r] != ns->host)
+            continue;
+        *leader = r;
+        n++;
+    }
+    return n;
+}
+
+static void job_info(pmix_info_t *infos, size_t *n,
+                     const struct pmix_host_nspace *ns,
+                     const struct job_text *t)
+{
+    uint32_t leader;
+    uint32_t nlocal = count_local(ns, &leader);
+
+    add_string(infos, n, PMIX_JOBID, ns->name);
+    add_u32(infos, n, PMIX_UNIV_SIZE, ns->universe);
+    add_u32(infos, n, PMIX_JOB_SIZE, ns->size);
+    add_u32(infos, n, PMIX_MAX_PROCS, ns->universe);
+    add_u32(infos, n, PMIX_JOB_NUM_APPS, 1);
+    add_bool(infos, n, PMIX_SPAWNED, false);
+    add_string(infos, n, PMIX_NODE_MAP, t->nodes);
+    add_string(infos, n, PMIX_PROC_MAP, t->ppn);
+    add_u32(infos, n, PMIX_NUM_NODES, ns->nhosts);
+    add_u32(infos, n, PMIX_NODEID, ns->host);
+    add_u32(infos, n, PMIX_NODE_SIZE, nlocal);
+    add_u32(infos, n, PMIX_LOCAL_SIZE, nlocal);
+    add_string(infos, n, PMIX_LOCAL_PEERS, t->peers);
+    add_rank(infos, n, PMIX_LOCALLDR, leader);
+    add_string(infos, n, PMIX_TMPDIR, ns->dir);
+    add_string(infos, n, PMIX_NSDIR, ns->dir);
+}
+#define JOB_INFOS 16
+
+/* One array per process, in rank order; local ranks counted per host. */
+static void proc_arrays(pmix_info_t *infos, size_t *n, pmix_info_t *space,
+                        pmix_data_array_t *arrays, uint16_t *local,
+                        const struct pmix_host_nspace *ns)
+{
+    for (uint32_t r = 0; r < ns->size; r++) {
+        pmix_info_t *info = next_info(infos, n, PMIX_PROC_DATA);
+        pmix_info_t *own = space + (size_t)r * PROC_INFOS;
+        size_t used = 0;
+
+        process_info(own, &used, ns, r, local[ns->rank_host[r]]++);
+        arrays[r] =
+            (pmix_data_array_t){.type = PMIX_INFO, .size = used, .array = own};
+        info->value.type = PMIX_DATA_ARRAY;
+        info->value.data.darray = &arrays[r];
+    }
+}
+
+static pmix_status_t register_nspace(const struct pmix_host_nspace *ns,
+                                     const struct job_text *t)
+{
+    pmix_info_t *infos = calloc(JOB_INFOS + ns->size, sizeof(*infos));
+    pmix_info_t *space = calloc((size_t)ns->size * PROC_INFOS, sizeof(*space));
+    pmix_data_array_t *arrays = calloc(ns->size, sizeof(*arrays));
+    uint16_t *local = calloc(ns->nhosts, sizeof(*local));
+    pmix_status_t rc = PMIX_ERR_NOMEM;
+    pmix_nspace_t name = "";
+    uint32_t leader;
+    size_t n = 0;
+
+    if (infos && space && arrays && local) {
+        snprintf(name, sizeof(name), "%s", ns->name);
+        job_info(infos, &n, ns, t);
+        proc_arrays(infos, &n, space, arrays, local, ns);
+        rc = PMIx_server_register_nspace(name, (int)count_local(ns, &leader),
+                                         infos, n, NULL, NULL);
+    }
+    free(local);
+    free(arrays);
+    free(space);
+    free(infos);
+    return rc;
+}
+
+static bool succeeded(pmix_status_t rc)
+{
+    return rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED;
+}
+
+static int host_add_nspace(const struct pmix_host_nspace *ns,
+                           struct errbuf *err)
+{
+    struct job_text text;
+    int rc = job_text_make(&text, ns, err);
+
+    if (rc == 0) {
+        pmix_status_t status = register_nspace(ns, &text);
+
+        if (!succeeded(status))
+            rc = failed(err, "PMIx_server_register_nspace", status);
+    }
+    job_text_free(&text);
+    return rc;
+}
+
+static void host_remove_nspace(const char *name)
+{
+    pmix_nspace_t nspace = "";
+
+    snprintf(nspace, sizeof(nspace), "%s", name);
+    PMIx_server_deregister_nspace(nspace, NULL, NULL);
+}
+
+static void proc_set(pmix_proc_t *proc, const char *nspace, uint32_t rank)
+{
+    memset(proc, 0, sizeof(*proc));
+    snprintf(proc->nspace, sizeof(proc->nspace), "%s", nspace);
+    proc->rank = rank;
+}
+
+static void host_free_env(char **env)
+{
+    if (!env)
+        return;
+    for (char **e = env; *e; e++)
+        free(*e);
+    free(env);
+}
+
+static char **host_add_process(const char *nspace, uint32_t rank, uid_t uid,
+                               gid_t gid, struct errbuf *err)
+{
+    pmix_proc_t proc;
+    pmix_status_t rc;
+    char **env = NULL;
+
+    proc_set(&proc, nspace, rank);
+    rc = PMIx_server_register_client(&proc, uid, gid, NULL, NULL, NULL);
+    if (!succeeded(rc)) {
+        failed(err, "PMIx_server_register_client", rc);
+        return NULL;
+    }
+    rc = PMIx_server_setup_fork(&proc, &env);
+    if (rc != PMIX_SUCCESS) {
+        failed(err, "PMIx_server_setup_fork", rc);
+        host_free_env(env);
+        return NULL;
+    }
+    return env;
+}
+
+static void host_remove_process(const char *nspace, uint32_t rank)
+{
+    pmix_proc_t proc;
+
+    proc_set(&proc, nspace, rank);
+    PMIx_server_deregister_client(&proc, NULL, NULL);
+}
+
+extern const struct pmix_host_api pmix_host_api;
+const struct pmix_host_api pmix_host_api = {
+    .version = PMIX_HOST_API_VERSION,
+    .start = host_start,
+    .stop = host_stop,
+    .add_nspace = host_add_nspace,
+    .remove_nspace = host_remove_nspace,
+    .add_process = host_add_process,
+    .free_env = host_free_env,
+    .remove_process = host_remove_process,
+    .fence_done = pmix_event_fence_done,
+    .dispatch = pmix_event_dispatch,
+};
