@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "impi/site.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/conf.h"
+
+static const struct conf_key keys[] = {
+    {"PortRange", CONF_STRING, offsetof(struct impi_site, port_range), 0, 0},
+    {"Network", CONF_STRING, offsetof(struct impi_site, network), 0, 0},
+    {"Advertise", CONF_STRING, offsetof(struct impi_site, advertise), 0, 0},
+    {"Debug", CONF_BOOL, offsetof(struct impi_site, debug), 0, 0},
+};
+#define NKEYS (sizeof(keys) / sizeof(keys[0]))
+
+struct first {
+    struct errbuf *err;
+    bool seen;
+};
+
+static void keep_first(const char *text, void *arg)
+{
+    struct first *first = arg;
+
+    if (!first->seen)
+        errprintf(first->err, "%s", text);
+    first->seen = true;
+}
+
+static bool port(const char *text, const char *end, uint16_t *out)
+{
+    unsigned v = 0;
+
+    if (text == end || end - text > 5)
+        return false;
+    for (; text < end; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        v = v * 10 + (unsigned)(*text - '0');
+    }
+    *out = (uint16_t)v;
+    return v > 0 && v <= UINT16_MAX;
+}
+
+int impi_port_range_parse(uint16_t *lo, uint16_t *hi, const char *text,
+                          struct errbuf *err)
+{
+    const char *dash = strchr(text, '-');
+
+    if (dash && port(text, dash, lo) &&
+        port(dash + 1, dash + strlen(dash), hi) && *lo <= *hi)
+        return 0;
+    *lo = *hi = 0;
+    errno = EINVAL;
+    return errprintf(err, "'%s' is not a range of ports like 4000-4100", text);
+}
+
+int impi_site_read(struct impi_site *site, const char *path, struct errbuf *err)
+{
+    struct first first = {err, false};
+    struct errbuf why;
+
+    memset(site, 0, sizeof(*site));
+    if (conf_read(path, keys, NKEYS, site, keep_first, &first) < 0 &&
+        errno != ENOENT)
+        goto error;
+    if (site->port_range &&
+        impi_port_range_parse(&site->port_lo, &site->port_hi, site->port_range,
+                              &why) < 0) {
+        errprintf(err, "%s: PortRange: %s", path, why.text);
+        goto error;
+    }
+    return 0;
+error:
+    impi_site_free(site);
+    return -1;
+}
+
+void impi_site_free(struct impi_site *site)
+{
+    int saved = errno;
+
+    conf_free(keys, NKEYS, site);
+    memset(site, 0, sizeof(*site));
+    errno = saved;
+}
