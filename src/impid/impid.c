@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Start, event loop and orderly end.  Descriptors given by the plugin:
+ * 3 configuration, 4 the listening unix socket of the step directory.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "impid/impid.h"
+#include "impid/impid_addr.h"
+
+#define CONF_FD 3
+#define LISTEN_FD 4
+
+static void on_listen(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid *a = ev_userdata(loop);
+    int fd = accept4(LISTEN_FD, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd >= 0)
+        impid_proc_accept(a, fd);
+}
+
+/* What is pending (ends of processes above all) is handled before. */
+static void on_stop(struct ev_loop *loop, ev_idle *w, int revents)
+{
+    struct impid *a = ev_userdata(loop);
+
+    a->stopping = true;
+    impid_link_stop(&a->link);
+    ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_sigterm(struct ev_loop *loop, ev_signal *w, int revents)
+{
+    struct impid *a = ev_userdata(loop);
+
+    ev_idle_start(loop, &a->stop);
+}
+
+void impid_maybe_leave(struct impid *a)
+{
+    if (a->conf.watch && a->nended == a->ntasks)
+        ev_idle_start(a->loop, &a->stop);
+}
+
+static int start(struct impid *a, struct errbuf *err)
+{
+    a->loop = ev_loop_new(EVFLAG_AUTO);
+    if (!a->loop)
+        return errprintf(err, "no event loop");
+    ev_set_userdata(a->loop, a);
+    LIST_INIT(&a->procs);
+    SLIST_INIT(&a->rounds);
+    LIST_INIT(&a->link.waits);
+    impid_conf_node_name(&a->conf, a->conf.node, a->node_name,
+                         sizeof(a->node_name));
+    if (impid_addr_choose(a->host_addr, &a->conf, err) < 0 ||
+        impid_task_start(a, err) < 0)
+        return -1;
+    ev_signal_init(&a->sigterm, on_sigterm, SIGTERM);
+    ev_signal_start(a->loop, &a->sigterm);
+    ev_idle_init(&a->stop, on_stop);
+    ev_set_priority(&a->stop, EV_MINPRI);
+    ev_io_init(&a->listen, on_listen, LISTEN_FD, EV_READ);
+    ev_io_start(a->loop, &a->listen);
+    impid_link_start(&a->link, a);
+    return 0;
+}
+
+static void finish(struct impid *a)
+{
+    struct impid_proc *p;
+
+    a->failed = true;
+    while ((p = LIST_FIRST(&a->procs)))
+        impid_proc_free(p);
+    impid_rounds_free(a);
+    if (a->pmix)
+        a->pmix->stop();
+    for (uint32_t i = 0; i < a->ntasks; i++)
+        if (a->tasks[i].pidfd >= 0)
+            close(a->tasks[i].pidfd);
+    free(a->tasks);
+    impid_conf_free(&a->conf);
+    ev_loop_destroy(a->loop);
+}
+
+/* To the file that the user asked for (as the user), else to syslog. */
+static void open_log(const struct impid_conf *conf, struct log_options *log)
+{
+    char path[4096], node[SF_AGENT_NODE_MAX];
+    int fd = -1;
+
+    if (conf->log && conf->log[0]) {
+        impid_conf_node_name(conf, conf->node, node, sizeof(node));
+        snprintf(path, sizeof(path), "%s/impid.%s.%s", conf->log, conf->step,
+                 node);
+        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    }
+    if (fd >= 0)
+        dup2(fd, STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+    log->to_syslog = fd < 0;
+    if (fd >= 0 || conf->site.debug)
+        log->level = LOG_LEVEL_DEBUG;
+    log_open(log);
+}
+
+int main(void)
+{
+    static struct impid agent;
+    struct log_options log = {
+        .program = "impid", .level = LOG_LEVEL_INFO, .to_syslog = true};
+    struct errbuf err = {""};
+
+    signal(SIGPIPE, SIG_IGN);
+    log_open(&log);
+    if (impid_conf_read(&agent.conf, CONF_FD, &err) < 0) {
+        log_error("configuration: %s", err.text);
+        return 2;
+    }
+    close(CONF_FD);
+    open_log(&agent.conf, &log);
+    if (start(&agent, &err) < 0) {
+        log_error("%s", err.text);
+        return 1;
+    }
+    ev_run(agent.loop, 0);
+    finish(&agent);
+    return 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * impid: the agent of one component on one node.  It stands between Slurm
+ * and the process management of the MPI libraries: knows the tasks, forms
+ * IMPI clients with the other agents, serves PMI-1 and PMIx to the processes,
+ * joins the clients to one world, and ends the job when something dies.
+ *
+ *   impid.c         main(), start and end
+ *   impid_task.c    the tasks of this node, and how they end
+ *   impid_proc.c    connections of MPI processes (task_wire)
+ *   impid_link.c    the connection to impi-server (agent_wire)
+ *   impid_round.c   one generation: who is in it, clients, environments
+ *   impid_pmi.c     PMI-1 and PMIx of a round's clients on this node
+ *   impid_join.c    the way from native worlds to the one world
+ *   impid_fail.c    what goes wrong: report, kill
+ *
+ * A *task* is what Slurm started; a *process* is one MPI program that a task
+ * runs (itself or a child); a *round* is the g-th program of all tasks.
+ */
+#ifndef SF_IMPID_IMPID_H
+#define SF_IMPID_IMPID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include <ev.h>
+
+#include "impi/agent_wire.h"
+#include "impi/clients.h"
+#include "impi/task_wire.h"
+#include "impid/impid_conf.h"
+#include "impid/impid_link.h"
+#include "impid/impid_stream.h"
+#include "pmi/pmi1.h"
+#include "pmi/pmix_host.h"
+
+struct impid;
+struct impid_round;
+struct impid_client;
+
+/* One MPI process: its connection, and the PMI-1 socket of an MPICH one. */
+struct impid_proc {
+    LIST_ENTRY(impid_proc) link; /* of the agent's */
+    struct impid *impid;
+    struct impid_stream stream;
+    struct impid_stream pmi;
+    struct impid_task *task; /* NULL before HELLO */
+    struct impid_round *round;
+    struct impid_client *client; /* NULL before the round is formed */
+    uint32_t local;              /* number among the client's on this node */
+    uint32_t family;
+    pid_t pid;
+    int pidfd;
+    ev_io ended;             /* pidfd is readable */
+    ev_timer linger;         /* connection lost: the end should show soon */
+    bool in_pmi, out_of_pmi; /* native init and finalize seen */
+    bool joined;
+    bool finished;
+    bool lost;       /* connection is gone */
+    int32_t exiting; /* argument of exit(), if it said so */
+    bool said_exiting;
+};
+
+/* One task of this node. */
+struct impid_task {
+    uint32_t rank; /* in the world */
+    bool registered;
+    bool ended;
+    pid_t pid;
+    int pidfd;
+    ev_io watch;
+    uint32_t generation;     /* of its running or else next program */
+    struct impid_proc *proc; /* the running one */
+};
+
+struct impid {
+    struct ev_loop *loop;
+    struct impid_conf conf;
+    char node_name[SF_AGENT_NODE_MAX];
+    ev_io listen;
+    ev_signal sigterm;
+    ev_idle stop; /* orderly end once nothing else is to be done */
+    struct impid_link link;
+    struct impid_task *tasks;
+    uint32_t ntasks; /* of this node */
+    uint32_t nended;
+    LIST_HEAD(, impid_proc) procs;
+    SLIST_HEAD(, impid_round) rounds;
+    const struct pmix_host_api *pmix; /* NULL before the first Open MPI */
+    ev_async pmix_wake;
+    uint8_t host_addr[16]; /* processes listen here */
+    bool failed;           /* an abort was sent or a kill received */
+    bool stopping;
+};
+
+/* impid_task.c */
+int impid_task_start(struct impid *a, struct errbuf *err);
+struct impid_task *impid_task_find(struct impid *a, uint32_t rank);
+/* The task before exec, known by the peer of its connection. */
+void impid_task_register(struct impid *a, uint32_t rank, int fd);
+void impid_task_kill_all(struct impid *a);
+/* A pidfd and pid of the peer of a unix socket; -1: gone. */
+int impid_peer_pidfd(int fd, pid_t *pid);
+/* Wait status of an ended process, or -1: not known. */
+int impid_wait_status(int pidfd, pid_t pid);
+
+/* impid_proc.c */
+void impid_proc_accept(struct impid *a, int fd);
+void impid_proc_send_env(struct impid_proc *p, const struct task_env *env,
+                         int pass_fd);
+void impid_proc_send(struct impid_proc *p, uint32_t type, const void *payload,
+                     size_t len);
+void impid_proc_error(struct impid_proc *p, const char *text);
+void impid_proc_free(struct impid_proc *p);
+
+/* impid_round.c */
+struct impid_round *impid_round_get(struct impid *a, uint32_t generation);
+void impid_round_hello(struct impid_round *r, struct impid_proc *p);
+/* A task ended and so will not be in its next round. */
+void impid_round_task_gone(struct impid *a, struct impid_task *t);
+void impid_round_finished(struct impid_round *r, struct impid_proc *p);
+void impid_round_proc_gone(struct impid_round *r, struct impid_proc *p);
+void impid_rounds_free(struct impid *a);
+
+/* PMIx fences of one set of participants that were seen so far. */
+struct impid_fence_count {
+    struct impid_fence_count *next;
+    uint64_t hash;
+    uint32_t count;
+};
+
+/* One client of a round on this node. */
+struct impid_client {
+    struct impid_round *round;
+    uint32_t number;
+    uint32_t family;
+    uint32_t host;   /* this node's place among the client's hosts, */
+    uint32_t nhosts; /* which are so many */
+    uint32_t nlocal;
+    uint32_t nfinished, njoined, ngone;
+    struct impid_proc **procs; /* [nlocal], by native rank */
+    struct task_join *joins;   /* [nlocal] */
+    struct pmi1 *pmi1;
+    uint32_t pmi1_seq;
+    char nspace[128];
+    bool nspace_known;
+    struct impid_fence_count *fences;
+    struct impid_join *join; /* speaker only */
+};
+
+struct impid_round {
+    SLIST_ENTRY(impid_round) link;
+    struct impid *impid;
+    uint32_t generation;
+    uint32_t nhello;           /* local processes that said HELLO */
+    struct impid_proc **procs; /* [local tasks]: who did */
+    bool put;                  /* our part of the family exchange is out */
+    bool formed;
+    struct impi_clients clients;
+    char **node_names; /* of every agent, from the exchange */
+    uint32_t nnodes;
+    uint32_t nlocal; /* clients on this node */
+    struct impid_client *local;
+};
+
+/* impid_pmi.c */
+int impid_pmi_start(struct impid_client *c, struct errbuf *err);
+void impid_pmi_stop(struct impid_client *c);
+/* Variables of one process, and for MPICH the PMI-1 socket to pass (else
+ * -1; the caller closes it).  free with impid_pmi_free_env(). */
+char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err);
+void impid_pmi_free_env(char **env);
+
+/* impid_join.c */
+void impid_join_add(struct impid_proc *p, const struct task_join *join);
+void impid_join_finished(struct impid_client *c);
+void impid_join_world_at(struct impid *a, const struct agent_world_at *at);
+void impid_join_free(struct impid_client *c);
+
+/* impid_fail.c */
+__attribute__((format(printf, 4, 5))) void
+impid_fail(struct impid *a, int32_t code, const struct impid_proc *p,
+           const char *fmt, ...);
+/* Processes that still wait for their environment are told why. */
+void impid_refuse_waiting(struct impid *a, const char *text);
+/* The job ends: kill what runs here. */
+void impid_killed(struct impid *a, const char *text);
+
+/* impid.c */
+void impid_maybe_leave(struct impid *a);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "impid/impid_conf.h"
+
+enum kind { TEXT, NUMBER, PORT, FLAG };
+
+struct key {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+    bool required;
+};
+
+#define KEY(name, kind, member, required)                                      \
+    {                                                                          \
+        name, kind, offsetof(struct impid_conf, member), required              \
+    }
+
+static const struct key keys[] = {
+    KEY("nodes", TEXT, nodes, false),
+    KEY("step", TEXT, step, true),
+    KEY("dir", TEXT, dir, true),
+    KEY("munge", TEXT, munge, false),
+    KEY("pmix_module", TEXT, pmix_module, true),
+    KEY("conf", TEXT, conf, true),
+    KEY("auth_key", TEXT, auth_key, false),
+    KEY("clients", TEXT, clients, false),
+    KEY("log", TEXT, log, false),
+    KEY("component", NUMBER, component, true),
+    KEY("offset", NUMBER, offset, true),
+    KEY("ntasks", NUMBER, ntasks, true),
+    KEY("nodeid", NUMBER, nodeid, true),
+    KEY("watch", FLAG, watch, false),
+};
+#define NKEYS (sizeof(keys) / sizeof(keys[0]))
+
+static int bad(struct errbuf *err, const char *key, const char *value)
+{
+    errno = EINVAL;
+    return errprintf(err, "bad value of %s: '%s'", key, value);
+}
+
+static int set_number(void *dst, enum kind kind, const char *name,
+                      const char *value, struct errbuf *err)
+{
+    char *end;
+    unsigned long v;
+
+    errno = 0;
+    v = strtoul(value, &end, 10);
+    if (errno != 0 || *value < '0' || *value > '9' || *end != '\0' ||
+        v > (kind == PORT ? UINT16_MAX : UINT32_MAX))
+        return bad(err, name, value);
+    if (kind == PORT)
+        *(uint16_t *)dst = (uint16_t)v;
+    else if (kind == FLAG)
+        *(bool *)dst = v != 0;
+    else
+        *(uint32_t *)dst = (uint32_t)v;
+    return 0;
+}
+
+static int set_text(char **dst, const char *value)
+{
+    char *copy = strdup(value);
+
+    if (!copy)
+        return -1;
+    free(*dst);
+    *dst = copy;
+    return 0;
+}
+
+static int set_server(struct impid_conf *conf, const char *value,
+                      struct errbuf *err)
+{
+    char host[INET_ADDRSTRLEN];
+    const char *colon = strrchr(value, ':');
+    uint16_t port;
+
+    if (!colon || (size_t)(colon - value) >= sizeof(host) ||
+        set_number(&port, PORT, "server", colon + 1, err) < 0)
+        return bad(err, "server", value);
+    memcpy(host, value, (size_t)(colon - value));
+    host[colon - value] = '\0';
+    conf->server.sin_family = AF_INET;
+    conf->server.sin_port = htons(port);
+    if (inet_pton(AF_INET, host, &conf->server.sin_addr) != 1)
+        return bad(err, "server", value);
+    return 0;
+}
+
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *p = c ? strchr(digits, c) : NULL;
+
+    return p ? (int)(p - digits) : -1;
+}
+
+static int set_secret(struct impid_conf *conf, const char *value,
+                      struct errbuf *err)
+{
+    if (strlen(value) != 2 * sizeof(conf->secret))
+        return bad(err, "secret", "(length)");
+    for (size_t i = 0; i < sizeof(conf->secret); i++) {
+        int hi = hex_digit(value[2 * i]), lo = hex_digit(value[2 * i + 1]);
+
+        if (hi < 0 || lo < 0)
+            return bad(err, "secret", "(not hexadecimal)");
+        conf->secret[i] = (uint8_t)(hi * 16 + lo);
+    }
+    return 0;
+}
+
+static int set_listed(struct impid_conf *conf, const struct key *key,
+                      const char *value, struct errbuf *err)
+{
+    void *dst = (char *)conf + key->offset;
+
+    if (key->kind == TEXT)
+        return set_text(dst, value);
+    return set_number(dst, key->kind, key->name, value, err);
+}
+
+static int set(struct impid_conf *conf, const char *name, const char *value,
+               struct errbuf *err)
+{
+    if (strcmp(name, "server") == 0)
+        return set_server(conf, value, err);
+    if (strcmp(name, "secret") == 0)
+        return set_secret(conf, value, err);
+    if (strcmp(name, "tasks") == 0) {
+        taskmap_free(&conf->map);
+        return taskmap_parse(&conf->map, value, err);
+    }
+    for (size_t i = 0; i < NKEYS; i++)
+        if (strcmp(name, keys[i].name) == 0)
+            return set_listed(conf, &keys[i], value, err);
+    errno = EINVAL;
+    return errprintf(err, "unknown key '%s'", name);
+}
+
+static int parse_record(struct impid_conf *conf, const char *record,
+                        struct errbuf *err)
+{
+    const char *eq = strchr(record, '=');
+    char name[32];
+
+    if (!eq || (size_t)(eq - record) >= sizeof(name)) {
+        errno = EINVAL;
+        return errprintf(err, "not a record: '%.40s'", record);
+    }
+    memcpy(name, record, (size_t)(eq - record));
+    name[eq - record] = '\0';
+    return set(conf, name, eq + 1, err);
+}
+
+/* All that must be there is; then find ourselves in the map. */
+static int complete(struct impid_conf *conf, struct errbuf *err)
+{
+    const char *dot = conf->step ? strchr(conf->step, '.') : NULL;
+    int64_t node;
+
+    for (size_t i = 0; i < NKEYS; i++) {
+        char *const *text = (void *)((char *)conf + keys[i].offset);
+
+        if (keys[i].required && keys[i].kind == TEXT && !*text)
+            return bad(err, keys[i].name, "(missing)");
+    }
+    if (conf->server.sin_port == 0)
+        return bad(err, "server", "(missing)");
+    if (conf->map.ntasks == 0)
+        return bad(err, "tasks", "(missing)");
+    node = taskmap_component_node(&conf->map, conf->offset, conf->ntasks,
+                                  conf->nodeid);
+    if (node < 0)
+        return errprintf(err, "node %u of component %u is not in the task map",
+                         conf->nodeid, conf->component);
+    conf->node = (uint32_t)node;
+    conf->job = (uint32_t)strtoul(conf->step, NULL, 10);
+    conf->stepid = dot ? (uint32_t)strtoul(dot + 1, NULL, 10) : 0;
+    conf->by_node = conf->clients && strcmp(conf->clients, "node") == 0;
+    return impi_site_read(&conf->site, conf->conf, err);
+}
+
+int impid_conf_parse(struct impid_conf *conf, const char *text, size_t len,
+                     struct errbuf *err)
+{
+    memset(conf, 0, sizeof(*conf));
+    while (len > 0) {
+        size_t n = strnlen(text, len);
+
+        if (n == len) {
+            errno = EINVAL;
+            errprintf(err, "the last record does not end");
+            goto error;
+        }
+        if (parse_record(conf, text, err) < 0)
+            goto error;
+        text += n + 1;
+        len -= n + 1;
+    }
+    if (complete(conf, err) == 0)
+        return 0;
+error:
+    impid_conf_free(conf);
+    return -1;
+}
+
+static ssize_t read_all(int fd, char *buf, size_t size)
+{
+    size_t len = 0;
+
+    while (len < size) {
+        ssize_t n = read(fd, buf + len, size - len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            return (ssize_t)len;
+        len += (size_t)n;
+    }
+    errno = EFBIG;
+    return -1;
+}
+
+int impid_conf_read(struct impid_conf *conf, int fd, struct errbuf *err)
+{
+    char *buf = malloc(SF_IMPID_CONF_MAX);
+    ssize_t n = buf ? read_all(fd, buf, SF_IMPID_CONF_MAX) : -1;
+    int rc;
+
+    if (n < 0)
+        rc = errprintf(err, "cannot read: %s", strerror(errno));
+    else
+        rc = impid_conf_parse(conf, buf, (size_t)n, err);
+    if (n > 0)
+        explicit_bzero(buf, (size_t)n);
+    free(buf);
+    return rc;
+}
+
+void impid_conf_free(struct impid_conf *conf)
+{
+    int saved = errno;
+
+    for (size_t i = 0; i < NKEYS; i++)
+        if (keys[i].kind == TEXT)
+            free(*(char **)((char *)conf + keys[i].offset));
+    taskmap_free(&conf->map);
+    impi_site_free(&conf->site);
+    explicit_bzero(conf, sizeof(*conf));
+    errno = saved;
+}
+
+void impid_conf_node_name(const struct impid_conf *conf, uint32_t node,
+                          char *buf, size_t size)
+{
+    const char *p = conf->nodes ? conf->nodes : "";
+
+    for (uint32_t i = 0; i < node && p; i++) {
+        p = strchr(p, ',');
+        p = p ? p + 1 : NULL;
+    }
+    if (p && *p)
+        snprintf(buf, size, "%.*s", (int)strcspn(p, ","), p);
+    else
+        snprintf(buf, size, "node%u", node);
+}

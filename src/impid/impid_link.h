@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * impid's connection to impi-server: opens the channel, says JOB, then
+ * carries frames.  Rendezvous keys that were put wait here for their answer.
+ */
+#ifndef SF_IMPID_LINK_H
+#define SF_IMPID_LINK_H
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include <ev.h>
+
+#include "impi/agent_wire.h"
+#include "impi/chan_open.h"
+#include "impid/impid_stream.h"
+
+struct impid;
+
+/* All contributions of a key: blobs[0..n), valid in the call. */
+typedef void impid_got_f(void *arg, const struct agent_blob *blobs, uint32_t n);
+
+struct impid_link_wait;
+
+enum impid_link_state {
+    LINK_IDLE,
+    LINK_CONNECTING,
+    LINK_OPENING,
+    LINK_UP,
+    LINK_DOWN
+};
+
+struct impid_link {
+    struct impid *impid;
+    enum impid_link_state state;
+    int fd; /* while connecting or opening */
+    ev_io io;
+    struct impi_chan_open open;
+    struct impid_stream stream;
+    struct bytebuf early; /* frames made before the link is up */
+    LIST_HEAD(, impid_link_wait) waits;
+    char error[256]; /* why it is down */
+};
+
+/* Begin to connect.  Failures show as impid_link_down() later or now. */
+void impid_link_start(struct impid_link *link, struct impid *impid);
+void impid_link_send(struct impid_link *link, const struct agent_msg *msg);
+/* Contribute to a key; got is called once with everybody's. */
+void impid_link_put(struct impid_link *link, const char *key, uint32_t index,
+                    uint32_t expected, const void *blob, size_t len,
+                    impid_got_f *got, void *arg);
+/* Drop the waits of an owner that goes away. */
+void impid_link_forget(struct impid_link *link, const void *arg);
+/* Say BYE, flush, close. */
+void impid_link_stop(struct impid_link *link);
+
+#endif

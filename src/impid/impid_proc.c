@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Connections to the agent's socket: REGISTER from tasks before exec, and
+ * the dialogue of task_wire with MPI processes.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/be.h"
+#include "base/log.h"
+#include "impid/impid.h"
+
+#define LINGER 1.0 /* s from a lost connection to the end of its process */
+
+void impid_proc_send(struct impid_proc *p, uint32_t type, const void *payload,
+                     size_t len)
+{
+    uint8_t header[TASK_HEADER_SIZE];
+
+    if (p->lost)
+        return;
+    if (task_frame_encode(header, sizeof(header), type, NULL, 0) < 0)
+        return;
+    be_store32(header + 4, (uint32_t)len);
+    bytebuf_add(&p->stream.out, header, sizeof(header));
+    impid_stream_write(&p->stream, payload, len);
+}
+
+void impid_proc_error(struct impid_proc *p, const char *text)
+{
+    uint8_t buf[TASK_HEADER_SIZE + SF_TASK_TEXT_MAX + 2];
+    ssize_t n = task_error_encode(buf, sizeof(buf), text);
+
+    if (n > 0 && !p->lost)
+        impid_stream_write(&p->stream, buf, (size_t)n);
+}
+
+/* ENV is the first thing that is sent, so it fits into the socket. */
+void impid_proc_send_env(struct impid_proc *p, const struct task_env *env,
+                         int pass_fd)
+{
+    size_t size = task_env_size(env);
+    uint8_t *buf = malloc(size);
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {.space = {0}};
+    struct iovec iov = {buf, size};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+    if (pass_fd >= 0) {
+        msg.msg_control = &control;
+        msg.msg_controllen = sizeof(control);
+        control.head.cmsg_level = SOL_SOCKET;
+        control.head.cmsg_type = SCM_RIGHTS;
+        control.head.cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(&control.head), &pass_fd, sizeof(int));
+    }
+    if (!buf || task_env_encode(buf, size, env) < 0 ||
+        sendmsg(p->stream.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+            (ssize_t)size)
+        log_error("environment of rank %u: %s", p->task->rank, strerror(errno));
+    free(buf);
+}
+
+/* A process that breaks the rules inside a round ends the job. */
+static int refuse(struct impid_proc *p, const char *text)
+{
+    impid_proc_error(p, text);
+    log_warn("process %d: %s", (int)p->pid, text);
+    if (p->task)
+        impid_fail(p->impid, 1, p, "%s", text);
+    impid_proc_free(p);
+    return -1;
+}
+
+static int take_hello(struct impid_proc *p, const struct task_frame *f)
+{
+    struct impid *a = p->impid;
+    struct impid_task *t;
+    struct task_hello h;
+
+    if (p->task || task_hello_decode(&h, f->payload, f->len) < 0)
+        return refuse(p, "malformed HELLO");
+    if (h.version != TASK_WIRE_VERSION)
+        return refuse(p, "libimpi and impid are of different versions");
+    if (h.family != TASK_FAMILY_MPICH && h.family != TASK_FAMILY_OPENMPI)
+        return refuse(p, "unknown MPI library family");
+    if (a->link.state == LINK_DOWN)
+        return refuse(p, a->link.error);
+    t = impid_task_find(a, h.rank);
+    if (!t)
+        return refuse(p, "SLURM_PROCID is not of this node's tasks");
+    if (t->proc)
+        return refuse(p, "another MPI program of this task is running");
+    log_debug("rank %u is process %d with %s", h.rank, (int)p->pid, h.library);
+    t->proc = p;
+    p->task = t;
+    p->family = h.family;
+    p->round = impid_round_get(a, t->generation);
+    if (!p->round)
+        return refuse(p, "out of memory");
+    impid_round_hello(p->round, p);
+    return 0;
+}
+
+static int take_join(struct impid_proc *p, const struct task_frame *f)
+{
+    struct task_join j;
+
+    if (!p->client || p->joined || task_join_decode(&j, f->payload, f->len) < 0)
+        return refuse(p, "unexpected JOIN");
+    p->joined = true;
+    impid_join_add(p, &j);
+    return 0;
+}
+
+static int take_abort(struct impid_proc *p, const struct task_frame *f)
+{
+    struct task_abort abort;
+
+    if (!p->task || task_abort_decode(&abort, f->payload, f->len) < 0)
+        return refuse(p, "unexpected ABORT");
+    impid_fail(p->impid, abort.code, p, "called MPI_Abort(%d)%s%s", abort.code,
+               abort.text[0] ? ": " : "", abort.text);
+    return 0;
+}
+
+static int take_finish(struct impid_proc *p, const struct task_frame *f)
+{
+    if (!p->client || p->finished || f->len != 0)
+        return refuse(p, "unexpected FINISH");
+    p->finished = true;
+    impid_proc_send(p, TASK_FINISHED, NULL, 0);
+    impid_round_finished(p->round, p);
+    return 0;
+}
+
+static int take_exiting(struct impid_proc *p, const struct task_frame *f)
+{
+    struct task_exiting x;
+
+    if (task_exiting_decode(&x, f->payload, f->len) < 0)
+        return refuse(p, "malformed EXITING");
+    p->exiting = x.code;
+    p->said_exiting = true;
+    return 0;
+}
+
+static int take_register(struct impid_proc *p, const struct task_frame *f)
+{
+    struct task_register r;
+
+    if (p->task || task_register_decode(&r, f->payload, f->len) < 0)
+        return refuse(p, "malformed REGISTER");
+    impid_task_register(p->impid, r.rank, p->stream.fd);
+    impid_proc_free(p);
+    return -1;
+}
+
+static const struct {
+    uint32_t type;
+    int (*take)(struct impid_proc *p, const struct task_frame *f);
+} frames[] = {
+    {TASK_HELLO, take_hello},     {TASK_JOIN, take_join},
+    {TASK_ABORT, take_abort},     {TASK_FINISH, take_finish},
+    {TASK_EXITING, take_exiting}, {TASK_REGISTER, take_register},
+};
+
+static int take(struct impid_proc *p, const struct task_frame *f)
+{
+    for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+        if (frames[i].type == f->type)
+            return frames[i].take(p, f);
+    return refuse(p, "unknown frame");
+}
+
+static int on_input(struct impid_stream *s, void *arg)
+{
+    struct impid_proc *p = arg;
+    struct task_frame f;
+    ssize_t n;
+
+    while ((n = task_frame_parse(&f, bytebuf_data(&s->in), bytebuf_len(&s->in),
+                                 SF_TASK_REQUEST_MAX)) > 0) {
+        if (take(p, &f) < 0)
+            return -1;
+        bytebuf_consume(&s->in, (size_t)n);
+    }
+    return errno == EAGAIN ? 0 : refuse(p, "frame too long");
+}
+
+/* Did it leave its native world in order? */
+static bool left_in_order(const struct impid_proc *p)
+{
+    return p->finished && (!p->in_pmi || p->out_of_pmi);
+}
+
+static void report_death(struct impid_proc *p, bool ended)
+{
+    int status = ended ? impid_wait_status(p->pidfd, p->pid) : -1;
+
+    if (status < 0 && p->said_exiting)
+        status = W_EXITCODE(p->exiting & 0xff, 0);
+    if (status >= 0 && WIFSIGNALED(status))
+        impid_fail(p->impid, 128 + WTERMSIG(status), p,
+                   "was killed by signal %d (%s)", WTERMSIG(status),
+                   strsignal(WTERMSIG(status)));
+    else if (status > 0)
+        impid_fail(p->impid, WEXITSTATUS(status), p,
+                   "exited with code %d before MPI_Finalize",
+                   WEXITSTATUS(status));
+    else
+        impid_fail(p->impid, 1, p, "%s before MPI_Finalize",
+                   ended ? "ended" : "closed its connection");
+}
+
+static void conclude(struct impid_proc *p, bool ended)
+{
+    if (!left_in_order(p))
+        report_death(p, ended);
+    impid_proc_free(p);
+}
+
+static void on_ended(struct ev_loop *loop, ev_io *io, int revents)
+{
+    conclude(io->data, true);
+}
+
+static void on_linger(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+    conclude(timer->data, false);
+}
+
+/* The connection is gone: wait for the end of the process, which is at hand,
+ * because its exit code belongs into the message. */
+static void on_closed(struct impid_stream *s, void *arg, int error)
+{
+    struct impid_proc *p = arg;
+    struct ev_loop *loop = p->impid->loop;
+
+    impid_stream_close(s);
+    p->lost = true;
+    if (!p->task || left_in_order(p) || p->pidfd < 0) {
+        conclude(p, p->pidfd < 0);
+        return;
+    }
+    ev_io_init(&p->ended, on_ended, p->pidfd, EV_READ);
+    p->ended.data = p;
+    ev_io_start(loop, &p->ended);
+    ev_timer_init(&p->linger, on_linger, LINGER, 0);
+    p->linger.data = p;
+    ev_timer_start(loop, &p->linger);
+}
+
+static const struct impid_stream_ops stream_ops = {on_input, on_closed};
+
+static bool same_user(int fd)
+{
+    struct ucred cred;
+    socklen_t len = sizeof(cred);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+           cred.uid == getuid();
+}
+
+void impid_proc_accept(struct impid *a, int fd)
+{
+    struct impid_proc *p;
+
+    if (!same_user(fd) || !(p = calloc(1, sizeof(*p)))) {
+        close(fd);
+        return;
+    }
+    p->impid = a;
+    p->pmi.fd = -1;
+    p->pidfd = impid_peer_pidfd(fd, &p->pid);
+    LIST_INSERT_HEAD(&a->procs, p, link);
+    impid_stream_open(&p->stream, a->loop, fd, SF_TASK_REQUEST_MAX, &stream_ops,
+                      p);
+}
+
+void impid_proc_free(struct impid_proc *p)
+{
+    struct ev_loop *loop = p->impid->loop;
+
+    LIST_REMOVE(p, link);
+    if (p->round)
+        impid_round_proc_gone(p->round, p);
+    if (p->task && p->task->proc == p) {
+        p->task->proc = NULL;
+        p->task->generation++;
+        if (p->task->ended)
+            impid_round_task_gone(p->impid, p->task);
+    }
+    ev_io_stop(loop, &p->ended);
+    ev_timer_stop(loop, &p->linger);
+    impid_stream_close(&p->stream);
+    impid_stream_close(&p->pmi);
+    if (p->pidfd >= 0)
+        close(p->pidfd);
+    free(p);
+}
