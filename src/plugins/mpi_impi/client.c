@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mac.h"
+#include "base/netaddr.h"
+#include "impi/site.h"
+#include "impi/taskmap.h"
+#include "plugins/mpi_impi/client.h"
+#include "plugins/mpi_impi/names.h"
+#include "plugins/mpi_impi/server.h"
+
+#define COMPONENTS_MAX 128
+#define SECRET_BYTES 32
+#define END_WAIT 5            /* s, for the server's last word */
+#define NODES_MAX (96 * 1024) /* a longer list stays out of the environment */
+#define NODES_ASKED 16        /* looked at to find our own address */
+
+/* NodeAddr of a node, in Slurm's memory; srun has it in its tables. */
+char *slurm_conf_get_nodeaddr(const char *name) __attribute__((weak));
+
+struct step {
+    uint32_t job, step;
+};
+
+/* The launch of this srun.  All but `ended` is set once. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool started;
+    int fd;
+    char address[SERVER_ADDRESS_MAX];
+    char secret[2 * SECRET_BYTES + 1];
+    char step[32];
+    char *tasks;
+    char *nodes;
+    struct step steps[COMPONENTS_MAX];
+    uint32_t nsteps;
+    bool ended; /* the server has said all it will */
+    bool aborted;
+    int code;
+} launch = {.lock = PTHREAD_MUTEX_INITIALIZER,
+            .changed = PTHREAD_COND_INITIALIZER,
+            .fd = -1};
+
+/* ---- what the server says ------------------------------------------------*/
+
+/* Nobody on a lost agent's node can kill there, so Slurm does. */
+static void kill_steps(void)
+{
+    struct step steps[COMPONENTS_MAX];
+    uint32_t n;
+
+    pthread_mutex_lock(&launch.lock);
+    n = launch.nsteps;
+    memcpy(steps, launch.steps, sizeof(steps));
+    pthread_mutex_unlock(&launch.lock);
+    for (uint32_t i = 0; i < n; i++)
+        slurm_kill_job_step(steps[i].job, steps[i].step, SIGKILL);
+}
+
+static void on_abort(const struct server_line *line)
+{
+    if (line->client >= 0)
+        slurm_error("mpi/impi: %s, client %d: the job ends [SF-E303]",
+                    line->text, line->client);
+    else
+        slurm_error("mpi/impi: %s: the job ends [SF-E303]", line->text);
+    pthread_mutex_lock(&launch.lock);
+    launch.aborted = true;
+    launch.code = line->code & 0xff ? line->code & 0xff : 1;
+    pthread_cond_broadcast(&launch.changed);
+    pthread_mutex_unlock(&launch.lock);
+    if (line->rank < 0 && strstr(line->text, "lost"))
+        kill_steps();
+}
+
+static void on_end(void)
+{
+    pthread_mutex_lock(&launch.lock);
+    launch.ended = true;
+    pthread_cond_broadcast(&launch.changed);
+    pthread_mutex_unlock(&launch.lock);
+}
+
+static void on_line(char *text)
+{
+    struct server_line line;
+
+    server_line_parse(&line, text);
+    switch (line.kind) {
+    case SERVER_LINE_ABORT:
+        on_abort(&line);
+        break;
+    case SERVER_LINE_NOTE:
+        slurm_info("mpi/impi: %s", line.text);
+        break;
+    case SERVER_LINE_END:
+        on_end();
+        break;
+    case SERVER_LINE_UNKNOWN:
+        break;
+    }
+}
+
+/* A server that is gone without a word takes the job along: its agents have
+ * lost it and kill their tasks. */
+static void *reader(void *arg)
+{
+    FILE *f = fdopen(launch.fd, "r");
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+
+    while (f && (n = getline(&line, &size, f)) > 0) {
+        if (line[n - 1] == '\n')
+            line[n - 1] = '\0';
+        on_line(line);
+    }
+    free(line);
+    if (!launch.aborted && !launch.ended)
+        on_abort(&(struct server_line){
+            .code = 1, .rank = -1, .client = -1, .text = "lost impi-server"});
+    on_end();
+    return NULL;
+}
+
+static int start_reader(struct errbuf *err)
+{
+    sigset_t all, old;
+    pthread_t thread;
+    int rc;
+
+    /* srun's signals are for srun's own threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    rc = pthread_create(&thread, NULL, reader, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc)
+        return errprintf(err, "thread: %s", strerror(rc));
+    pthread_detach(thread);
+    return 0;
+}
+
+/* ---- the address that the nodes reach ------------------------------------*/
+
+/* Our own address towards a node; false: not known. */
+static bool towards_node(struct in_addr *out, const char *name)
+{
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+    char *addr = slurm_conf_get_nodeaddr ? slurm_conf_get_nodeaddr(name) : NULL;
+    struct addrinfo *info = NULL;
+    bool found = false;
+
+    if (getaddrinfo(addr ? addr : name, NULL, &hints, &info) == 0 && info)
+        found =
+            netaddr_towards(
+                out, ((struct sockaddr_in *)(void *)info->ai_addr)->sin_addr,
+                NULL) == 0;
+    if (info)
+        freeaddrinfo(info);
+    slurmabi_free(addr);
+    return found;
+}
+
+/* Towards the first node that is not this machine; else loopback, which is
+ * right when all of them are. */
+static int choose_address(struct in_addr *out, const char *node_list)
+{
+    hostlist_t nodes = slurm_hostlist_create(node_list);
+    bool found = false;
+    char *name;
+
+    for (int i = 0; i < NODES_ASKED && (name = slurm_hostlist_shift(nodes));
+         i++) {
+        struct in_addr addr;
+
+        if (towards_node(&addr, name)) {
+            bool local = (ntohl(addr.s_addr) >> 24) == 127;
+
+            if (!found || !local)
+                *out = addr;
+            found = true;
+            if (!local)
+                i = NODES_ASKED;
+        }
+        free(name);
+    }
+    slurm_hostlist_destroy(nodes);
+    return found ? 0 : -1;
+}
+
+static int server_address(char bind[INET_ADDRSTRLEN],
+                          char advertise[INET_ADDRSTRLEN],
+                          const struct impi_site *site, const char *node_list,
+                          struct errbuf *err)
+{
+    struct in_addr addr;
+
+    if (site->advertise) {
+        snprintf(advertise, INET_ADDRSTRLEN, "%s", site->advertise);
+        snprintf(bind, INET_ADDRSTRLEN, "any");
+        if (inet_pton(AF_INET, advertise, &addr) == 1)
+            return 0;
+        return errprintf(err, "Advertise=%s is not an IPv4 address",
+                         site->advertise);
+    }
+    if (site->network) {
+        if (netaddr_in_network(&addr, site->network, err) < 0)
+            return -1;
+    } else if (choose_address(&addr, node_list) < 0) {
+        return errprintf(err,
+                         "no address of this host is known to reach the "
+                         "nodes: set Network or Advertise in %s",
+                         PATH_CONF);
+    }
+    inet_ntop(AF_INET, &addr, advertise, INET_ADDRSTRLEN);
+    strcpy(bind, advertise);
+    return 0;
+}
+
+/* ---- start ---------------------------------------------------------------*/
+
+static int make_secret(void)
+{
+    uint8_t bytes[SECRET_BYTES];
+
+    if (mac_random(bytes, sizeof(bytes)) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(launch.secret + 2 * i, 3, "%02x", bytes[i]);
+    explicit_bzero(bytes, sizeof(bytes));
+    return 0;
+}
+
+/* "n0,n1": agents know no host lists. */
+static char *expand_nodes(const char *node_list)
+{
+    hostlist_t nodes = slurm_hostlist_create(node_list);
+    char *text = NULL, *name;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+
+    while (f && (name = slurm_hostlist_shift(nodes))) {
+        fprintf(f, "%s%s", ftell(f) > 0 ? "," : "", name);
+        free(name);
+    }
+    slurm_hostlist_destroy(nodes);
+    if (f)
+        fclose(f);
+    if (text && len > NODES_MAX)
+        text[0] = '\0';
+    return text;
+}
+
+static void munge_socket(char *out, size_t size)
+{
+    const char *p = slurm_conf.authinfo;
+
+    p = p ? strstr(p, "socket=") : NULL;
+    snprintf(out, size, "%.*s", p ? (int)strcspn(p + 7, ",") : 0,
+             p ? p + 7 : "");
+}
+
+static int start_server(const struct slurmabi_mpi_client *client,
+                        const struct impi_site *site, struct errbuf *err)
+{
+    const slurm_step_layout_t *layout = client->step_layout;
+    char bind[INET_ADDRSTRLEN], advertise[INET_ADDRSTRLEN], munge[256];
+    const char *log = getenv(ENV_LOG);
+    struct server_options o = {.path = PATH_SERVER,
+                               .secret = launch.secret,
+                               .job = client->step_id.job_id,
+                               .step = client->step_id.step_id,
+                               .agents = layout->node_cnt,
+                               .tasks = layout->task_cnt,
+                               .bind = bind,
+                               .advertise = advertise,
+                               .port_lo = site->port_lo,
+                               .port_hi = site->port_hi,
+                               .munge = munge,
+                               .log = log};
+
+    munge_socket(munge, sizeof(munge));
+    if (server_address(bind, advertise, site, layout->node_list, err) < 0)
+        return -1;
+    launch.fd = server_start(&o, launch.address, err);
+    return launch.fd < 0 ? -1 : start_reader(err);
+}
+
+/* Called once, under the lock. */
+static int start(const struct slurmabi_mpi_client *client, struct errbuf *err)
+{
+    const slurm_step_layout_t *layout = client->step_layout;
+    struct impi_site site;
+    int rc = -1;
+
+    if (impi_site_read(&site, PATH_CONF, err) < 0)
+        return -1;
+    snprintf(launch.step, sizeof(launch.step), "%u.%u", client->step_id.job_id,
+             client->step_id.step_id);
+    launch.tasks =
+        taskmap_format(layout->node_cnt, layout->tasks, layout->tids);
+    launch.nodes = expand_nodes(layout->node_list);
+    if (!launch.tasks || !launch.nodes || make_secret() < 0)
+        errprintf(err, "%s", strerror(errno));
+    else
+        rc = start_server(client, &site, err);
+    impi_site_free(&site);
+    return rc;
+}
+
+static int check_user(struct errbuf *err)
+{
+    const char *clients = getenv(ENV_CLIENTS);
+
+    if (!clients || !clients[0] || strcmp(clients, "node") == 0 ||
+        strcmp(clients, "library") == 0)
+        return 0;
+    return errprintf(err, "%s=%s: must be 'node' or 'library'", ENV_CLIENTS,
+                     clients);
+}
+
+static int ensure_started(const struct slurmabi_mpi_client *client,
+                          struct errbuf *err)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&launch.lock);
+    if (!launch.started) {
+        rc = check_user(err) < 0 ? -1 : start(client, err);
+        launch.started = rc == 0;
+    }
+    if (rc == 0 && launch.nsteps < COMPONENTS_MAX)
+        launch.steps[launch.nsteps++] =
+            (struct step){client->step_id.job_id, client->step_id.step_id};
+    pthread_mutex_unlock(&launch.lock);
+    return rc;
+}
+
+void *impi_client_launch(const struct slurmabi_mpi_client *client, char ***env)
+{
+    struct errbuf err = {""};
+
+    if (ensure_started(client, &err) < 0) {
+        slurm_error("mpi/impi: %s [SF-E304]", err.text);
+        return NULL;
+    }
+    slurm_setenvpf(env, ENV_SERVER, "%s", launch.address);
+    slurm_setenvpf(env, ENV_SECRET, "%s", launch.secret);
+    slurm_setenvpf(env, ENV_TASKS, "%s", launch.tasks);
+    slurm_setenvpf(env, ENV_NODES, "%s", launch.nodes);
+    slurm_setenvpf(env, ENV_STEP, "%s", launch.step);
+    return &launch;
+}
+
+/* ---- end -----------------------------------------------------------------*/
+
+/* The tasks are gone; what an agent had to say about it is on its way. */
+int impi_client_end(void *handle)
+{
+    struct timespec until;
+    int code;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += END_WAIT;
+    pthread_mutex_lock(&launch.lock);
+    while (!launch.ended && !launch.aborted &&
+           pthread_cond_timedwait(&launch.changed, &launch.lock, &until) == 0)
+        ;
+    code = launch.aborted ? launch.code : 0;
+    pthread_mutex_unlock(&launch.lock);
+    return code;
+}

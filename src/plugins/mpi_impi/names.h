@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Environment variables and paths of an impi step (doc/impi.md).
+ */
+#ifndef SF_MPI_IMPI_NAMES_H
+#define SF_MPI_IMPI_NAMES_H
+
+/* From srun to slurmstepd, in the step's environment. */
+#define ENV_SERVER "SLURM_IMPI_SERVER" /* address:port */
+#define ENV_SECRET "SLURM_IMPI_SECRET" /* hexadecimal; not in tasks */
+#define ENV_TASKS "SLURM_IMPI_TASKS"   /* impi/taskmap.h; not in tasks */
+#define ENV_NODES "SLURM_IMPI_NODES"   /* names of its nodes; not in tasks */
+#define ENV_STEP "SLURM_IMPI_STEP"     /* JOB.STEP of the whole launch */
+/* From the user. */
+#define ENV_CLIENTS "SLURM_IMPI_CLIENTS" /* "node" */
+#define ENV_AUTH_KEY "IMPI_AUTH_KEY"     /* 64-bit number */
+#define ENV_LOG "SLURM_IMPI_LOG" /* directory: agents and server log there */
+/* To the tasks. */
+#define ENV_AGENT "SLURM_IMPI_AGENT" /* path of impid's socket */
+/* In slurmstepd's own process, for switch/elan's job_fini. */
+#define ENV_IMPID_PID "SLURM_FABRIC_IMPID_PID"
+
+#define PATH_IMPID SF_LIBEXECDIR "/impid"
+#define PATH_SERVER SF_LIBEXECDIR "/impi-server"
+#define PATH_FRONT SF_PKGLIBDIR "/libimpi.so"
+#define PATH_PMIX SF_PKGLIBDIR "/impid_pmix.so"
+#define PATH_CONF SF_SYSCONFDIR "/impi.conf"
+
+#endif

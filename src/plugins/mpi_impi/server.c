@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "plugins/mpi_impi/server.h"
+
+/* ---- lines ---------------------------------------------------------------*/
+
+/* Take "key=value " from the front; NULL: another key. */
+static char *take(char **pos, const char *key)
+{
+    size_t len = strlen(key);
+    char *value = *pos + len + 1, *blank;
+
+    if (strncmp(*pos, key, len) != 0 || (*pos)[len] != '=')
+        return NULL;
+    blank = strchr(value, ' ');
+    if (blank)
+        *blank = '\0';
+    *pos = blank ? blank + 1 : value + strlen(value);
+    return value;
+}
+
+static int32_t take_number(char **pos, const char *key, int32_t otherwise)
+{
+    const char *value = take(pos, key);
+
+    return value ? (int32_t)strtol(value, NULL, 10) : otherwise;
+}
+
+static void parse_abort(struct server_line *out, char *pos)
+{
+    const char *node;
+
+    out->kind = SERVER_LINE_ABORT;
+    out->code = take_number(&pos, "code", 1);
+    out->rank = take_number(&pos, "rank", -1);
+    node = take(&pos, "node");
+    out->node = node ? node : "";
+    out->client = take_number(&pos, "client", -1);
+    out->text = strncmp(pos, "text=", 5) == 0 ? pos + 5 : pos;
+}
+
+void server_line_parse(struct server_line *out, char *line)
+{
+    char *rest = strchr(line, ' ');
+
+    *out =
+        (struct server_line){.rank = -1, .client = -1, .node = "", .text = ""};
+    if (!rest)
+        return;
+    *rest++ = '\0';
+    if (strcmp(line, "abort") == 0) {
+        parse_abort(out, rest);
+    } else if (strcmp(line, "note") == 0) {
+        out->kind = SERVER_LINE_NOTE;
+        out->text = rest;
+    } else if (strcmp(line, "end") == 0) {
+        out->kind = SERVER_LINE_END;
+        out->code = take_number(&rest, "code", 0);
+    }
+}
+
+/* ---- start ---------------------------------------------------------------*/
+
+/* 3: the control socket; 2: the log or nothing; all else closed. */
+static int file_actions(posix_spawn_file_actions_t *fa, int fd,
+                        const struct server_options *o)
+{
+    char log[4096] = "/dev/null";
+
+    if (o->log)
+        snprintf(log, sizeof(log), "%s/impi-server.%u.%u", o->log, o->job,
+                 o->step);
+    return posix_spawn_file_actions_adddup2(fa, fd, 3) ||
+           posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0) ||
+           posix_spawn_file_actions_addopen(fa, 1, "/dev/null", O_RDWR, 0) ||
+           posix_spawn_file_actions_addopen(
+               fa, 2, log, O_WRONLY | O_CREAT | O_APPEND, 0600) ||
+           posix_spawn_file_actions_addclosefrom_np(fa, 4);
+}
+
+/* A session of its own: Ctrl-C is for srun. */
+static int attributes(posix_spawnattr_t *attr)
+{
+    sigset_t none, all;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    return posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSID |
+                                              POSIX_SPAWN_SETSIGMASK |
+                                              POSIX_SPAWN_SETSIGDEF) ||
+           posix_spawnattr_setsigmask(attr, &none) ||
+           posix_spawnattr_setsigdefault(attr, &all);
+}
+
+static int spawn(int fd, const struct server_options *o)
+{
+    char *const argv[] = {"impi-server", NULL};
+    posix_spawn_file_actions_t fa;
+    posix_spawnattr_t attr;
+    pid_t pid;
+    int rc;
+
+    posix_spawn_file_actions_init(&fa);
+    posix_spawnattr_init(&attr);
+    rc = file_actions(&fa, fd, o) || attributes(&attr) ? ENOMEM : 0;
+    if (rc == 0)
+        rc = posix_spawn(&pid, o->path, &fa, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&fa);
+    errno = rc;
+    return rc ? -1 : 0;
+}
+
+static int say_start(int fd, const struct server_options *o)
+{
+    char *line;
+    ssize_t n, len = asprintf(
+                   &line,
+                   "start secret=%s job=%u step=%u agents=%u tasks=%u bind=%s "
+                   "advertise=%s ports=%u-%u munge=%s\n",
+                   o->secret, o->job, o->step, o->agents, o->tasks, o->bind,
+                   o->advertise, o->port_lo, o->port_hi, o->munge);
+
+    if (len < 0)
+        return -1;
+    n = send(fd, line, (size_t)len, MSG_NOSIGNAL);
+    explicit_bzero(line, (size_t)len);
+    free(line);
+    return n == len ? 0 : -1;
+}
+
+/* Byte by byte: what follows belongs to the reader. */
+static int read_line(int fd, char *buf, size_t size)
+{
+    size_t len = 0;
+
+    for (;;) {
+        char c;
+        ssize_t n = read(fd, &c, 1);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        if (c == '\n')
+            break;
+        if (len + 1 < size)
+            buf[len++] = c;
+    }
+    buf[len] = '\0';
+    return 0;
+}
+
+static int await_ready(int fd, char address[SERVER_ADDRESS_MAX],
+                       struct errbuf *err)
+{
+    char line[512];
+
+    if (read_line(fd, line, sizeof(line)) < 0)
+        return errprintf(err, "impi-server ended at its start");
+    if (strncmp(line, "error ", 6) == 0)
+        return errprintf(err, "impi-server: %s", line + 6);
+    if (strncmp(line, "ready ", 6) != 0 ||
+        strlen(line + 6) >= SERVER_ADDRESS_MAX)
+        return errprintf(err, "impi-server: unexpected '%s'", line);
+    strcpy(address, line + 6);
+    return 0;
+}
+
+int server_start(const struct server_options *o,
+                 char address[SERVER_ADDRESS_MAX], struct errbuf *err)
+{
+    int pair[2], rc = -1;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return errprintf(err, "socketpair: %s", strerror(errno));
+    if (spawn(pair[1], o) < 0)
+        errprintf(err, "%s: %s", o->path, strerror(errno));
+    else if (say_start(pair[0], o) < 0)
+        errprintf(err, "impi-server: %s", strerror(errno));
+    else
+        rc = 0;
+    close(pair[1]);
+    if (rc == 0)
+        rc = await_ready(pair[0], address, err);
+    if (rc == 0)
+        return pair[0];
+    close(pair[0]);
+    return -1;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * In srun: the impi-server process and its control socket.
+ */
+#ifndef SF_MPI_IMPI_SERVER_H
+#define SF_MPI_IMPI_SERVER_H
+
+#include <stdint.h>
+
+#include "base/errbuf.h"
+
+struct server_options {
+    const char *path;   /* the program */
+    const char *secret; /* 64 hexadecimal digits */
+    uint32_t job, step;
+    uint32_t agents, tasks;
+    const char *bind;      /* IPv4 address or "any" */
+    const char *advertise; /* IPv4 address */
+    uint16_t port_lo, port_hi;
+    const char *munge; /* munged's socket, or "" */
+    const char *log;   /* directory for its log, or NULL */
+};
+
+#define SERVER_ADDRESS_MAX 64
+
+/* Start the server and wait until it listens.  address gets "ADDR:PORT".
+ * Returns the control socket, or -1 with text.  The server is nobody's
+ * concern after that: it ends when the socket does. */
+int server_start(const struct server_options *o,
+                 char address[SERVER_ADDRESS_MAX], struct errbuf *err);
+
+/* One line that the server says, without newline; parsed in place. */
+enum server_line_kind {
+    SERVER_LINE_UNKNOWN,
+    SERVER_LINE_ABORT,
+    SERVER_LINE_NOTE,
+    SERVER_LINE_END
+};
+
+struct server_line {
+    enum server_line_kind kind;
+    int32_t code;
+    int32_t rank;
+    int32_t client;
+    const char *node; /* borrowed from the line; "" */
+    const char *text; /* likewise */
+};
+
+void server_line_parse(struct server_line *out, char *line);
+
+#endif
