@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The joining client, against the server engine and against scripted servers.
  */
+#define _GNU_SOURCE /* memmem */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,10 +74,771 @@ static void im_34_three_clients_join_and_leave(void **state)
     }
 }
 
+/* ---- many ---- */
+
+static void im_66_thirty_two_clients_join(void **state)
+{
+    static struct impi_world w[32];
+    static struct job job;
+    uint32_t one[32];
+
+    for (int i = 0; i < 32; i++)
+        one[i] = 1;
+    job_init(&job, 32, one, one);
+    job.methods[0] = impi_auth_key(5678);
+    job.seed = 4;
+    job_start(&job);
+    job_run(&job);
+    take_worlds(&job, w);
+    assert_int_equal(w[0].nclients, 32);
+    assert_int_equal(w[31].procs[31].client, 31);
+    free_worlds(&job, w);
+    job_free(&job);
+}
+
+/* ---- what is negotiated ---- */
+
+static struct job job;
+static struct impi_world world[3];
+
+static void three(void)
+{
+    job_init(&job, 3, three_hosts, three_per);
+}
+
+static void run(void)
+{
+    job_start(&job);
+    job_run(&job);
+}
+
+static void expect_world(void)
+{
+    run();
+    take_worlds(&job, world);
+}
+
+static void end_world(void)
+{
+    free_worlds(&job, world);
+    job_free(&job);
+}
+
+/* All clients see the same mistake, in one of these words each. */
+static void expect_error(const char *text)
+{
+    run();
+    for (uint32_t c = 0; c < job.nclients; c++) {
+        assert_true(job.clients[c].failed);
+        if (!strstr(job.clients[c].err.text, text))
+            print_error("client %u: %s\n", c, job.clients[c].err.text);
+        assert_non_null(strstr(job.clients[c].err.text, text));
+    }
+    job_free(&job);
+}
+
+static void im_87_hosts_are_indexed_by_client_then_host(void **state)
+{
+    static const uint32_t client[] = {0, 0, 0, 1, 1, 2, 2};
+    static const uint32_t nprocs[] = {2, 2, 2, 3, 3, 4, 4};
+    static const uint16_t port[] = {5001, 5002, 5003, 6001, 6002, 7001, 7002};
+
+    three();
+    expect_world();
+    for (int h = 0; h < 7; h++) {
+        const uint8_t want[16] = {[12] = 127,
+                                  [14] = (uint8_t)(client[h] + 1),
+                                  [15] = (uint8_t)(port[h] % 10)};
+
+        assert_int_equal(world[1].hosts[h].client, client[h]);
+        assert_int_equal(world[1].hosts[h].nprocs, nprocs[h]);
+        assert_int_equal(world[1].hosts[h].port, port[h]);
+        assert_memory_equal(world[1].hosts[h].addr, want, 16);
+    }
+    end_world();
+}
+
+static void im_90_procs_are_indexed_by_client_then_host(void **state)
+{
+    uint32_t rank = 0;
+
+    three();
+    expect_world();
+    for (uint32_t h = 0; h < 7; h++)
+        for (uint32_t k = 0; k < world[0].hosts[h].nprocs; k++, rank++) {
+            assert_int_equal(world[0].procs[rank].host, h);
+            assert_int_equal(world[0].procs[rank].client,
+                             world[0].hosts[h].client);
+        }
+    assert_int_equal(rank, 20);
+    end_world();
+}
+
+/* Plain tasks dealt out cyclically: ranks 0,3 1,4 2,5 on three clients. */
+static void im_30_extensions_carry_a_permutation(void **state)
+{
+    static const uint32_t one[] = {1, 1, 1}, two[] = {2, 2, 2};
+
+    job_init(&job, 3, one, two);
+    for (uint32_t c = 0; c < 3; c++)
+        for (uint32_t k = 0; k < 2; k++)
+            job.clients[c].procs[k].rank = k * 3 + c;
+    expect_world();
+    for (uint32_t r = 0; r < 6; r++) {
+        assert_int_equal(world[2].procs[r].client, r % 3);
+        assert_true(world[2].procs[r].pid == 100 + r / 3);
+        assert_int_equal(world[2].procs[r].port, 40000 + r / 3);
+    }
+    end_world();
+}
+
+static void im_30_strict_order_differs_from_the_wanted_one(void **state)
+{
+    static const uint32_t one[] = {1, 1, 1}, two[] = {2, 2, 2};
+
+    job_init(&job, 3, one, two);
+    for (uint32_t c = 0; c < 3; c++) {
+        for (uint32_t k = 0; k < 2; k++)
+            job.clients[c].procs[k].rank = k * 3 + c;
+        job.clients[c].o.extensions = false;
+    }
+    expect_error("set SLURM_IMPI_REORDER=1 to accept that");
+    job_init(&job, 3, one, two);
+    for (uint32_t c = 0; c < 3; c++) {
+        job.clients[c].procs[0].rank = c;
+        job.clients[c].procs[1].rank = c + 3;
+        job.clients[c].o.extensions = false;
+        job.clients[c].o.reorder = true;
+    }
+    expect_world();
+    assert_int_equal(world[0].procs[1].client, 0);
+    end_world();
+}
+
+static void bad_permutations_name_the_client(void **state)
+{
+    three();
+    job.clients[1].procs[2].rank = 20;
+    expect_error("SF-E217: client 1: X_RANK: rank 20 is not in the world");
+    three();
+    job.clients[2].procs[0].rank = 3;
+    expect_error("SF-E217: client 2: X_RANK: rank 3 is taken twice");
+}
+
+static void extensions_need_every_client(void **state)
+{
+    three();
+    job.clients[1].o.extensions = false;
+    expect_world();
+    assert_int_equal(world[0].flags, 0);
+    assert_int_equal(world[0].procs[3].port, 0);
+    end_world();
+}
+
+static void native_data_need_equal_representations(void **state)
+{
+    three();
+    job.clients[2].o.repr[1] ^= 3; /* the other byte order */
+    expect_world();
+    assert_int_equal(world[0].flags, IMPI_WORLD_EXTENDED);
+    end_world();
+}
+
+static void secret_is_our_own_and_never_sent(void **state)
+{
+    three();
+    memset(job.clients[0].o.secret, 0x77, 32);
+    memset(job.clients[1].o.secret, 0x77, 32);
+    memset(job.clients[2].o.secret, 0x77, 32);
+    expect_world();
+    assert_int_equal(world[1].secret[31], 0x77);
+    end_world();
+}
+
+/* The table of the specification: {0.0, 0.1}, {0.0, 0.1, 2.0} and
+ * {0.0, 0.1, 0.2} agree on 0.1. */
+static const struct impi_version versions[3][3] = {{{0, 0}, {0, 1}, {0, 0}},
+                                                   {{0, 0}, {0, 1}, {2, 0}},
+                                                   {{0, 0}, {0, 1}, {0, 2}}};
+static const uint32_t nversions[3] = {2, 3, 3};
+
+static void im_78_highest_common_version(void **state)
+{
+    three();
+    for (int c = 0; c < 3; c++) {
+        job.clients[c].o.versions = versions[c];
+        job.clients[c].o.nversions = nversions[c];
+    }
+    expect_world();
+    assert_int_equal(world[0].version_major, 0);
+    assert_int_equal(world[0].version_minor, 1);
+    end_world();
+}
+
+static void im_80_version_can_be_capped(void **state)
+{
+    static const struct impi_version cap = {0, 0};
+
+    three();
+    for (int c = 0; c < 3; c++) {
+        job.clients[c].o.versions = versions[c];
+        job.clients[c].o.nversions = nversions[c];
+    }
+    job.clients[1].o.version_cap = &cap;
+    expect_world();
+    assert_int_equal(world[0].version_minor, 0);
+    end_world();
+}
+
+static void im_77_version_arrays_are_checked(void **state)
+{
+    static const struct impi_version no_zero[] = {{0, 1}, {0, 2}};
+    static const struct impi_version falling[] = {{0, 0}, {2, 0}, {1, 0}};
+
+    three();
+    job.clients[0].o.versions = no_zero;
+    job.clients[0].o.nversions = 2;
+    expect_error("SF-E214: client 0: IMPI_C_VERSION: 0.1 is out of order, or "
+                 "0.0 is missing");
+    three();
+    job.clients[1].o.versions = falling;
+    job.clients[1].o.nversions = 3;
+    expect_error("SF-E214: client 1: IMPI_C_VERSION: 1.0 is out of order");
+    three();
+    job.clients[2].o.versions = no_zero;
+    job.clients[2].o.nversions = 2;
+    expect_error("SF-E214: IMPI_C_VERSION: version 0.0 is not listed exactly "
+                 "once by each of 3 clients");
+}
+
+static void im_82_smallest_datalen_rules(void **state)
+{
+    three();
+    job.clients[0].o.maxdatalen = 8000;
+    job.clients[1].o.maxdatalen = 4000;
+    job.clients[2].o.maxdatalen = 4000;
+    expect_world();
+    assert_int_equal(world[0].maxdatalen, 4000);
+    end_world();
+    three();
+    job.clients[2].o.maxdatalen = 1;
+    expect_world();
+    assert_int_equal(world[0].maxdatalen, 1);
+    end_world();
+    three();
+    job.clients[2].o.maxdatalen = 0;
+    expect_error("SF-E213: client 2: IMPI_C_DATALEN is 0");
+}
+
+static void im_83_smallest_tagub_rules(void **state)
+{
+    three();
+    job.clients[1].o.tagub = 32767;
+    expect_world();
+    assert_int_equal(world[2].tagub, 32767);
+    end_world();
+    three();
+    job.clients[1].o.tagub = 32766;
+    expect_error("SF-E213: client 1: IMPI_C_TAGUB is 32766");
+}
+
+static void im_86_collective_thresholds_must_agree(void **state)
+{
+    three();
+    job.clients[0].o.coll_xsize = 1024; /* what -1 means */
+    job.clients[2].o.coll_maxlinear = 4;
+    expect_world();
+    assert_int_equal(world[1].coll_xsize, 1024);
+    assert_int_equal(world[1].coll_maxlinear, 4);
+    end_world();
+    three();
+    job.clients[1].o.coll_xsize = 512;
+    expect_error("SF-E215: clients disagree: IMPI_C_COLL_XSIZE is 1024 at "
+                 "client 0 and 512 at client 1");
+    three();
+    job.clients[2].o.coll_maxlinear = 0;
+    expect_error("IMPI_C_COLL_MAXLINEAR is 4 at client 1 and 0 at client 2");
+    three();
+    job.clients[0].o.coll_xsize = -2;
+    expect_error("SF-E213: client 0: IMPI_C_COLL_XSIZE is -2");
+}
+
+static void im_84_thresholds_can_be_chosen(void **state)
+{
+    three();
+    for (int c = 0; c < 3; c++) {
+        job.clients[c].o.coll_xsize = 0;
+        job.clients[c].o.coll_maxlinear = 9;
+    }
+    expect_world();
+    assert_int_equal(world[0].coll_xsize, 0);
+    assert_int_equal(world[0].coll_maxlinear, 9);
+    end_world();
+}
+
+static void im_89_flow_control_takes_minima_over_hosts(void **state)
+{
+    three();
+    job.clients[0].o.ackmark = 30;
+    job.clients[0].o.hiwater = 40;
+    job.clients[1].o.ackmark = 5;
+    job.clients[1].o.hiwater = 100;
+    expect_world();
+    assert_int_equal(world[2].ackmark, 5);
+    assert_int_equal(world[2].hiwater, 20);
+    end_world();
+    three();
+    job.clients[1].o.ackmark = 21;
+    expect_error("SF-E213: client 1: IMPI_H_ACKMARK is 21 and IMPI_H_HIWATER "
+                 "20 at its host 0");
+    three();
+    job.clients[2].o.ackmark = 0;
+    expect_error("SF-E213: client 2: IMPI_H_ACKMARK is 0");
+}
+
+static void im_91_proc_address_may_differ_from_the_hosts(void **state)
+{
+    three();
+    memset(job.clients[1].procs[0].hostid, 0x20, 16);
+    expect_world();
+    assert_int_equal(world[0].procs[6].hostid[0], 0x20);
+    assert_int_equal(world[0].procs[6].host, 3);
+    end_world();
+}
+
+static void im_92_identities_are_unique_over_all_clients(void **state)
+{
+    three();
+    /* the same machine and pid, once mapped and once compatible */
+    memcpy(job.clients[2].procs[1].hostid, job.clients[0].procs[0].hostid, 16);
+    job.clients[2].procs[1].hostid[10] = 0xff;
+    job.clients[2].procs[1].hostid[11] = 0xff;
+    job.clients[2].procs[1].pid = 100;
+    expect_error("SF-E216: ranks 0 (client 0) and 13 (client 2) have the same "
+                 "IMPI_P_IPV6 and IMPI_P_PID");
+}
+
+static void im_22_ipv4_is_sent_in_compatible_form(void **state)
+{
+    three();
+    job.clients[0].hosts[1].addr[10] = 0xff;
+    job.clients[0].hosts[1].addr[11] = 0xff;
+    expect_world();
+    assert_int_equal(world[1].hosts[1].addr[10], 0);
+    assert_int_equal(world[1].hosts[1].addr[12], 127);
+    end_world();
+}
+
+/* ---- a scripted server, and a client that says what it wants ---- */
+
+/* One joining client (0 of 2) that has sent its rank. */
+struct script {
+    struct impi_auth_method none;
+    struct job_client k;
+    struct errbuf err;
+};
+
+static void script_begin(struct script *s, bool extensions)
+{
+    static const uint32_t one[] = {1, 1};
+
+    job_init(&job, 2, one, one);
+    s->none = impi_auth_none();
+    s->k = job.clients[0];
+    s->k.o.methods = &s->none;
+    s->k.o.nmethods = 1;
+    s->k.o.hosts = s->k.hosts;
+    s->k.o.procs = s->k.procs;
+    s->k.o.extensions = extensions;
+    s->k.join = impi_join_create(&s->k.o, NULL);
+    assert_non_null(s->k.join);
+}
+
+static int tell(struct script *s, const void *bytes, size_t len)
+{
+    return impi_join_input(s->k.join, bytes, len, &s->err);
+}
+
+#define TELL(s, literal) tell(s, literal, sizeof(literal) - 1)
+
+static void said(struct script *s, const void *want, size_t len)
+{
+    const uint8_t *data;
+    size_t have = impi_join_output(s->k.join, &data);
+
+    assert_int_equal(have, len);
+    if (len)
+        assert_memory_equal(data, want, len);
+    impi_join_sent(s->k.join, have);
+}
+
+#define SAID(s, literal) said(s, literal, sizeof(literal) - 1)
+
+static void script_joined(struct script *s, bool extensions)
+{
+    script_begin(s, extensions);
+    SAID(s, "AUTH\0\0\0\4\0\0\0\1");
+    assert_int_equal(TELL(s, "\0\0\0\0\0\0\0\0"), 0);
+    SAID(s, "IMPI\0\0\0\4\0\0\0\0");
+    /* a server that answers at once (IM-062) */
+    assert_int_equal(TELL(s, "IMPI\0\0\0\4\0\0\0\2"), 0);
+    SAID(s, "COLL\0\0\0\14\0\0\x10\0\0\0\0\0\0\0\0\0");
+}
+
+#define VERSIONS                                                               \
+    "COLL\0\0\0\x18\0\0\x10\0\0\0\0\3"                                         \
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+
+/* All that follows VERSION; 127.0.1.1 and 127.0.2.1, one process each. */
+static const char standard_labels[] =
+    "COLL\0\0\0\x10\0\0\x11\0\0\0\0\3\0\0\0\1\0\0\0\1"
+    "COLL\0\0\0\x10\0\0\x12\0\0\0\0\3\0\0\0\1\0\0\0\1"
+    "COLL\0\0\0\x10\0\0\x13\0\0\0\0\3\0\1\0\0\0\0\x0f\xa0"
+    "COLL\0\0\0\x10\0\0\x14\0\0\0\0\3\x7f\xff\xff\xff\0\0\x7f\xff"
+    "COLL\0\0\0\x10\0\0\x15\0\0\0\0\3\xff\xff\xff\xff\xff\xff\xff\xff"
+    "COLL\0\0\0\x10\0\0\x16\0\0\0\0\3\xff\xff\xff\xff\xff\xff\xff\xff"
+    "COLL\0\0\0\x28\0\0\x20\0\0\0\0\3"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\2\1"
+    "COLL\0\0\0\x10\0\0\x21\0\0\0\0\3\0\0\x13\x89\0\0\x17\x71"
+    "COLL\0\0\0\x10\0\0\x22\0\0\0\0\3\0\0\0\1\0\0\0\1"
+    "COLL\0\0\0\x10\0\0\x23\0\0\0\0\3\0\0\0\12\0\0\0\12"
+    "COLL\0\0\0\x10\0\0\x24\0\0\0\0\3\0\0\0\24\0\0\0\24"
+    "COLL\0\0\0\x28\0\0\x30\0\0\0\0\3"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\2\1"
+    "COLL\0\0\0\x18\0\0\x31\0\0\0\0\3\0\0\0\0\0\0\0\x64\0\0\0\0\0\0\0\x64";
+
+static void im_70_strict_client_sends_its_14_labels_in_order(void **state)
+{
+    struct impi_world w;
+    struct script s;
+
+    script_joined(&s, false);
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    SAID(&s, "COLL\0\0\0\10\0\0\x11\0\0\0\0\1"
+             "COLL\0\0\0\10\0\0\x12\0\0\0\0\1"
+             "COLL\0\0\0\10\0\0\x13\0\0\1\0\0"
+             "COLL\0\0\0\10\0\0\x14\0\x7f\xff\xff\xff"
+             "COLL\0\0\0\10\0\0\x15\0\xff\xff\xff\xff"
+             "COLL\0\0\0\10\0\0\x16\0\xff\xff\xff\xff"
+             "COLL\0\0\0\24\0\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1"
+             "COLL\0\0\0\10\0\0\x21\0\0\0\x13\x89"
+             "COLL\0\0\0\10\0\0\x22\0\0\0\0\1"
+             "COLL\0\0\0\10\0\0\x23\0\0\0\0\12"
+             "COLL\0\0\0\10\0\0\x24\0\0\0\0\24"
+             "COLL\0\0\0\24\0\0\x30\0\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1"
+             "COLL\0\0\0\14\0\0\x31\0\0\0\0\0\0\0\0\x64"
+             "DONE\0\0\0\0");
+    assert_int_equal(tell(&s, standard_labels, sizeof(standard_labels) - 1), 0);
+    assert_false(impi_join_done(s.k.join));
+    assert_int_equal(TELL(&s, "DONE\0\0\0\0"), 0);
+    assert_true(impi_join_done(s.k.join));
+    impi_join_take_world(s.k.join, &w);
+    assert_int_equal(w.maxdatalen, 4000);
+    assert_int_equal(w.tagub, 32767);
+    assert_int_equal(w.nprocs, 2);
+    assert_int_equal(w.flags, 0);
+    impi_world_free(&w);
+    impi_join_fini(s.k.join);
+    SAID(&s, "FINI\0\0\0\0");
+    assert_int_equal(impi_join_eof(s.k.join, &s.err), 0);
+    impi_join_destroy(s.k.join);
+}
+
+static void im_79_nothing_is_sent_before_the_version_is_known(void **state)
+{
+    struct script s;
+
+    script_joined(&s, true);
+    assert_int_equal(tell(&s, VERSIONS, 20), 0);
+    SAID(&s, "");
+    impi_join_destroy(s.k.join);
+}
+
+static void im_74_unknown_labels_and_commands_are_ignored(void **state)
+{
+    struct script s;
+
+    script_joined(&s, false);
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    assert_int_equal(TELL(&s, "COLL\0\0\0\14\0\0\x10\x90\0\0\0\2what"), 0);
+    assert_int_equal(TELL(&s, "WHAT\0\0\0\6DONE\0\0"), 0);
+    assert_int_equal(TELL(&s, "WHAT\0\0\0\0"), 0);
+    assert_int_equal(tell(&s, standard_labels, sizeof(standard_labels) - 1), 0);
+    assert_int_equal(TELL(&s, "COLL\0\0\0\10\0\0\x77\x77\0\0\0\2"), 0);
+    assert_int_equal(TELL(&s, "DONE\0\0\0\0"), 0);
+    assert_true(impi_join_done(s.k.join));
+    impi_join_destroy(s.k.join);
+}
+
+/* A server that swallows what it does not know: X_EXT never comes back. */
+static void im_75_swallowed_extensions_mean_standard(void **state)
+{
+    struct impi_world w;
+    struct script s;
+
+    script_joined(&s, true);
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    assert_int_equal(tell(&s, standard_labels, sizeof(standard_labels) - 1), 0);
+    assert_int_equal(TELL(&s, "DONE\0\0\0\0"), 0);
+    impi_join_take_world(s.k.join, &w);
+    assert_int_equal(w.flags, 0);
+    impi_world_free(&w);
+    impi_join_destroy(s.k.join);
+}
+
+/* Tell the standard labels, one of them changed. */
+static void tell_changed(struct script *s, const char *find, size_t len,
+                         const char *put)
+{
+    char copy[sizeof(standard_labels)];
+    char *at;
+
+    memcpy(copy, standard_labels, sizeof(copy));
+    at = memmem(copy, sizeof(copy), find, len);
+    assert_non_null(at);
+    memcpy(at, put, len);
+    script_joined(s, false);
+    assert_int_equal(TELL(s, VERSIONS), 0);
+    if (tell(s, copy, sizeof(copy) - 1) == 0)
+        assert_int_equal(TELL(s, "DONE\0\0\0\0"), -1);
+    impi_join_destroy(s->k.join);
+}
+
+#define CHANGED(s, find, put) tell_changed(s, find, sizeof(find) - 1, put)
+
+static void im_76_missing_label_names_client_and_label(void **state)
+{
+    struct script s;
+
+    CHANGED(&s, "COLL\0\0\0\x10\0\0\x14\0\0\0\0\3",
+            "COLL\0\0\0\x10\0\0\x14\0\0\0\0\1");
+    assert_string_equal(s.err.text,
+                        "SF-E211: client 1 did not send IMPI_C_TAGUB");
+    /* the label never comes at all */
+    CHANGED(&s, "COLL\0\0\0\x10\0\0\x24\0", "WHAT\0\0\0\x10\0\0\x24\0");
+    assert_string_equal(s.err.text,
+                        "SF-E211: client 0 did not send IMPI_H_HIWATER");
+}
+
+static void im_81_counts_must_be_positive_and_add_up(void **state)
+{
+    struct script s;
+
+    CHANGED(&s, "\0\0\x11\0\0\0\0\3\0\0\0\1\0\0\0\1",
+            "\0\0\x11\0\0\0\0\3\0\0\0\1\0\0\0\0");
+    assert_string_equal(s.err.text, "SF-E213: client 1: IMPI_C_NHOSTS is 0");
+    CHANGED(&s, "\0\0\x12\0\0\0\0\3\0\0\0\1\0\0\0\1",
+            "\0\0\x12\0\0\0\0\3\0\0\0\1\xff\xff\xff\xff");
+    assert_string_equal(s.err.text,
+                        "SF-E218: client 1: IMPI_C_NPROCS is 4294967295");
+    CHANGED(&s, "\0\0\x22\0\0\0\0\3\0\0\0\1\0\0\0\1",
+            "\0\0\x22\0\0\0\0\3\0\0\0\1\0\0\0\2");
+    assert_string_equal(s.err.text,
+                        "SF-E213: client 1: IMPI_H_NPROCS add up to 2, "
+                        "IMPI_C_NPROCS is 1");
+    CHANGED(&s, "\0\0\x22\0\0\0\0\3\0\0\0\1\0\0\0\1",
+            "\0\0\x22\0\0\0\0\3\0\0\0\1\0\0\0\0");
+    assert_string_equal(s.err.text, "SF-E213: client 1: IMPI_H_NPROCS is 0");
+    CHANGED(&s, "\0\0\x13\x89\0\0\x17\x71", "\0\0\x13\x89\0\1\x17\x71");
+    assert_string_equal(s.err.text, "SF-E213: client 1: IMPI_H_PORT is 71537");
+}
+
+/* Each label one element short and one too long: an error that names the
+ * other client and the label, and (under ASan) no byte read past the end. */
+static void im_93_wrong_length_names_client_and_label(void **state)
+{
+    for (int i = 0; i < IMPI_N_LABELS; i++) {
+        const struct impi_label_info *l = &impi_labels[i];
+
+        if (!l->mandatory || l->label == IMPI_C_VERSION)
+            continue;
+        for (int delta = -1; delta <= 1; delta += 2) {
+            const char *p = standard_labels;
+            struct script s;
+            int rc = 0;
+
+            script_joined(&s, false);
+            assert_int_equal(TELL(&s, VERSIONS), 0);
+            while (p < standard_labels + sizeof(standard_labels) - 1) {
+                struct impi_cmd c = impi_cmd_decode((const uint8_t *)p);
+                uint8_t copy[128] = {0};
+                uint32_t label, len = (uint32_t)c.len;
+
+                memcpy(copy, p, IMPI_CMD_SIZE + len);
+                p += IMPI_CMD_SIZE + len;
+                label = (uint32_t)copy[10] << 8 | copy[11];
+                if ((int32_t)label == l->label) {
+                    len = (uint32_t)((int)len + delta * (int)l->size);
+                    copy[7] = (uint8_t)len;
+                }
+                rc |= tell(&s, copy, IMPI_CMD_SIZE + len);
+            }
+            assert_int_equal(rc, 0);
+            assert_int_equal(TELL(&s, "DONE\0\0\0\0"), -1);
+            assert_non_null(strstr(s.err.text, "SF-E212: client 1: "));
+            assert_non_null(strstr(s.err.text, l->name));
+            impi_join_destroy(s.k.join);
+        }
+    }
+}
+
+static void im_43_client_without_methods_does_not_start(void **state)
+{
+    struct script s;
+    struct errbuf err;
+
+    script_begin(&s, true);
+    impi_join_destroy(s.k.join);
+    s.k.o.nmethods = 0;
+    assert_null(impi_join_create(&s.k.o, &err));
+    assert_string_equal(err.text, "SF-E201: No authentication methods "
+                                  "available for negotiation");
+}
+
+static void im_56_hang_up_after_the_key_is_explained(void **state)
+{
+    struct script s;
+
+    script_begin(&s, true);
+    impi_join_destroy(s.k.join);
+    s.none = impi_auth_key(1234);
+    s.k.join = impi_join_create(&s.k.o, NULL);
+    SAID(&s, "AUTH\0\0\0\4\0\0\0\2");
+    assert_int_equal(TELL(&s, "\0\0\0\1\0\0\0\0"), 0);
+    SAID(&s, "\0\0\0\0\0\0\x04\xd2"
+             "IMPI\0\0\0\4\0\0\0\0");
+    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
+    assert_string_equal(s.err.text, "SF-E210: Server disconnected (wrong "
+                                    "authentication key?)");
+    impi_join_destroy(s.k.join);
+}
+
+static void im_45_follow_on_bytes_are_read_by_their_length(void **state)
+{
+    struct script s;
+
+    script_begin(&s, true);
+    SAID(&s, "AUTH\0\0\0\4\0\0\0\1");
+    assert_int_equal(TELL(&s, "\0\0\0\0\0\0\0\14"), 0);
+    SAID(&s, "");
+    assert_int_equal(TELL(&s, "twelve bytes"), 0);
+    SAID(&s, "IMPI\0\0\0\4\0\0\0\0");
+    impi_join_destroy(s.k.join);
+    script_begin(&s, true);
+    assert_int_equal(TELL(&s, "\0\0\0\0\x7f\xff\xff\xff"), -1);
+    impi_join_destroy(s.k.join);
+}
+
+static void im_59_strict_mask_3_never_meets_munge(void **state)
+{
+    struct script s;
+
+    script_begin(&s, true);
+    assert_int_equal(TELL(&s, "\0\0\0\x1e\0\0\0\x20"), -1);
+    assert_string_equal(s.err.text,
+                        "SF-E210: the server chose authentication method 30, "
+                        "which was not offered");
+    impi_join_destroy(s.k.join);
+}
+
+static void servers_that_lie_are_refused(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *want;
+    } lies[] = {
+        {"DONE\0\0\0\0", 8, "DONE of 0 bytes out of turn"},
+        {"IMPI\0\0\0\4\0\0\0\2", 12, "IMPI of 4 bytes out of turn"},
+        {"COLL\0\0\0\7", 8, "COLL of 7 bytes out of turn"},
+        {"COLL\xff\0\0\0", 8, "out of turn"},
+        {"WHAT\xff\xff\xff\xff", 8, "of -1 bytes"},
+        {"COLL\0\0\0\14\0\0\x10\0\0\0\0\7", 16, "client mask 0x7, but 2"},
+        {"COLL\x7f\0\0\0\0\0\x10\0\0\0\0\3", 16, "IMPI_C_VERSION of"},
+        {VERSIONS VERSIONS, 64, "sent IMPI_C_VERSION twice"},
+    };
+
+    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+        struct script s;
+
+        script_joined(&s, false);
+        assert_int_equal(tell(&s, lies[i].bytes, lies[i].len), -1);
+        if (!strstr(s.err.text, lies[i].want))
+            print_error("%s\n", s.err.text);
+        assert_non_null(strstr(s.err.text, lies[i].want));
+        impi_join_destroy(s.k.join);
+    }
+}
+
+static void wrong_number_of_clients_is_refused(void **state)
+{
+    static const char *const sizes[] = {"\0\0\0\0", "\0\0\0\x21", "\0\0\0\3",
+                                        "\xff\xff\xff\xff"};
+
+    for (int i = 0; i < 4; i++) {
+        struct script s;
+
+        script_begin(&s, true);
+        assert_int_equal(TELL(&s, "\0\0\0\0\0\0\0\0IMPI\0\0\0\4"), 0);
+        assert_int_equal(tell(&s, sizes[i], 4), -1);
+        assert_non_null(strstr(s.err.text, "we are client 0 of 2"));
+        impi_join_destroy(s.k.join);
+    }
+}
+
+static void a_method_that_fails_ends_the_join(void **state)
+{
+    struct script s;
+
+    script_joined(&s, true);
+    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
+    assert_string_equal(s.err.text,
+                        "SF-E210: the IMPI server hung up during start-up");
+    impi_join_destroy(s.k.join);
+    script_begin(&s, true);
+    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
+    assert_non_null(strstr(s.err.text, "no common authentication method"));
+    impi_join_destroy(s.k.join);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(im_34_three_clients_join_and_leave),
+        cmocka_unit_test(im_66_thirty_two_clients_join),
+        cmocka_unit_test(im_87_hosts_are_indexed_by_client_then_host),
+        cmocka_unit_test(im_90_procs_are_indexed_by_client_then_host),
+        cmocka_unit_test(im_30_extensions_carry_a_permutation),
+        cmocka_unit_test(im_30_strict_order_differs_from_the_wanted_one),
+        cmocka_unit_test(bad_permutations_name_the_client),
+        cmocka_unit_test(extensions_need_every_client),
+        cmocka_unit_test(native_data_need_equal_representations),
+        cmocka_unit_test(secret_is_our_own_and_never_sent),
+        cmocka_unit_test(im_78_highest_common_version),
+        cmocka_unit_test(im_80_version_can_be_capped),
+        cmocka_unit_test(im_77_version_arrays_are_checked),
+        cmocka_unit_test(im_82_smallest_datalen_rules),
+        cmocka_unit_test(im_83_smallest_tagub_rules),
+        cmocka_unit_test(im_86_collective_thresholds_must_agree),
+        cmocka_unit_test(im_84_thresholds_can_be_chosen),
+        cmocka_unit_test(im_89_flow_control_takes_minima_over_hosts),
+        cmocka_unit_test(im_91_proc_address_may_differ_from_the_hosts),
+        cmocka_unit_test(im_92_identities_are_unique_over_all_clients),
+        cmocka_unit_test(im_22_ipv4_is_sent_in_compatible_form),
+        cmocka_unit_test(im_70_strict_client_sends_its_14_labels_in_order),
+        cmocka_unit_test(im_79_nothing_is_sent_before_the_version_is_known),
+        cmocka_unit_test(im_74_unknown_labels_and_commands_are_ignored),
+        cmocka_unit_test(im_75_swallowed_extensions_mean_standard),
+        cmocka_unit_test(im_76_missing_label_names_client_and_label),
+        cmocka_unit_test(im_81_counts_must_be_positive_and_add_up),
+        cmocka_unit_test(im_93_wrong_length_names_client_and_label),
+        cmocka_unit_test(im_43_client_without_methods_does_not_start),
+        cmocka_unit_test(im_56_hang_up_after_the_key_is_explained),
+        cmocka_unit_test(im_45_follow_on_bytes_are_read_by_their_length),
+        cmocka_unit_test(im_59_strict_mask_3_never_meets_munge),
+        cmocka_unit_test(servers_that_lie_are_refused),
+        cmocka_unit_test(wrong_number_of_clients_is_refused),
+        cmocka_unit_test(a_method_that_fails_ends_the_join),
     };
 
     return cmocka_run_group_tests_name("impi_join", tests, NULL, NULL);
