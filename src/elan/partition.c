@@ -53,18 +53,30 @@ struct elan_partition *elan_partition_create(const struct elan_site *site,
     return pm;
 }
 
-void elan_partition_destroy(struct elan_partition *pm)
+static void drop(struct elan_partition *pm, struct program *p)
+{
+    elan_contexts_release(pm->contexts,
+                          (struct elan_nodes){p->nodes, p->nnodes},
+                          p->low_context, p->ncontexts);
+    HASH_DEL(pm->live, p);
+    free(p);
+}
+
+void elan_partition_forget(struct elan_partition *pm)
 {
     struct program *p, *next;
+
+    HASH_ITER(hh, pm->live, p, next)
+    drop(pm, p);
+}
+
+void elan_partition_destroy(struct elan_partition *pm)
+{
     int saved = errno;
 
     if (!pm)
         return;
-    HASH_ITER(hh, pm->live, p, next)
-    {
-        HASH_DEL(pm->live, p);
-        free(p);
-    }
+    elan_partition_forget(pm);
     elan_contexts_destroy(pm->contexts);
     free(pm);
     errno = saved;
@@ -304,11 +316,7 @@ bool elan_partition_release(struct elan_partition *pm,
 
     if (!p || !same_step(p, info))
         return false;
-    elan_contexts_release(pm->contexts,
-                          (struct elan_nodes){p->nodes, p->nnodes},
-                          p->low_context, p->ncontexts);
-    HASH_DEL(pm->live, p);
-    free(p);
+    drop(pm, p);
     errno = saved;
     return true;
 }

@@ -5,7 +5,8 @@
  * of switch/elan but for the hooks themselves, file I/O and sealing.
  *
  * How the hooks use it:
- *   init, first use        elan_partition_create(); with a saved text
+ *   init, first use        elan_partition_create()
+ *   libstate_restore       elan_partition_forget(); with a saved text
  *                          elan_partition_restore()
  *   build_jobinfo          elan_partition_build(), encode the payload, seal
  *                          it into info->sealed (sealing failed:
@@ -48,6 +49,11 @@ void elan_partition_destroy(struct elan_partition *pm);
 /* Take over a changed site; live programs keep what they have. */
 int elan_partition_configure(struct elan_partition *pm,
                              const struct elan_site *site, struct errbuf *err);
+
+/* All live programs are gone from the books: Slurm is about to read its state
+ * (start, or takeover by a backup that was in charge before) and tells which
+ * steps are live by elan_partition_recover(). */
+void elan_partition_forget(struct elan_partition *pm);
 
 /* Go on from a saved text; `name` stands for the file in messages.  0, or -1
  * as elan_state_parse(), then nothing changed (numbers stay random). */

@@ -351,6 +351,28 @@ static void sl_11_recovery_refuses_what_is_taken(void **state)
     elan_partition_destroy(pm);
 }
 
+/* A backup that was in charge before still has the steps of then. */
+static void sl_11_takeover_forgets_what_was_live_before(void **state)
+{
+    struct elan_partition *pm = manager("base_context=0,top_context=7");
+    struct program a, b, c;
+
+    assert_int_equal(build(pm, &a, 1, 2, 0, 4), 0);
+    assert_int_equal(build(pm, &b, 2, 2, 0, 4), 0);
+    elan_partition_forget(pm);
+    assert_int_equal(elan_partition_contexts(pm), 0);
+    assert_int_equal(elan_partition_recover(pm, &b.info, NULL), 0);
+    assert_int_equal(build(pm, &c, 3, 1, 0, 4), 0);
+    assert_false(elan_partition_release(pm, &a.info));
+    assert_true(elan_partition_release(pm, &b.info));
+    assert_true(elan_partition_release(pm, &c.info));
+    assert_int_equal(elan_partition_contexts(pm), 0);
+    program_free(&a);
+    program_free(&b);
+    program_free(&c);
+    elan_partition_destroy(pm);
+}
+
 static void sl_11_bad_state_changes_nothing(void **state)
 {
     struct elan_partition *pm = manager(NULL);
@@ -570,6 +592,7 @@ int main(void)
         cmocka_unit_test(sl_10_release_in_every_order),
         cmocka_unit_test(sl_11_restart_keeps_live_programs),
         cmocka_unit_test(sl_11_recovery_refuses_what_is_taken),
+        cmocka_unit_test(sl_11_takeover_forgets_what_was_live_before),
         cmocka_unit_test(sl_11_bad_state_changes_nothing),
         cmocka_unit_test(reconfigured_range_holds_for_the_next_program),
         cmocka_unit_test(el_02_10000_programs_are_all_different),

@@ -100,7 +100,9 @@ int switch_p_libstate_restore(char *dir, bool recover)
     char *text = NULL;
 
     pthread_mutex_lock(&lock);
-    if (pool() && recover) {
+    if (pool())
+        elan_partition_forget(ctld.pm); /* a backup in charge once more */
+    if (ctld.pm && recover) {
         if (state_file_read(slurm_conf.state_save_location, &text, &err) < 0 ||
             (text &&
              elan_partition_restore(ctld.pm, STATE_FILE_NAME, text, &err) < 0))
