@@ -38,7 +38,8 @@ cg_dirs() {
 cg_copy_cpuset() {
     local key
     for key in cpuset.cpus cpuset.mems; do
-        [ -f "$1/$key" ] && [ -z "$(cat "$1/$key")" ] &&
+        [ -f "$1/$key" ] && [ -f "${1%/*}/$key" ] &&
+            [ -z "$(cat "$1/$key")" ] &&
             cat "${1%/*}/$key" >"$1/$key"
     done
     return 0
