@@ -364,10 +364,19 @@ static void on_pmix_wake(struct ev_loop *loop, ev_async *w, int revents)
         a->pmix->dispatch();
 }
 
+/* libev, which we use, also defines the functions of libevent, which libpmix
+ * uses: the module must find its own first.  (A sanitizer can not have that;
+ * it does without Open MPI.) */
+#ifdef __SANITIZE_ADDRESS__
+#define MODULE_FLAGS (RTLD_NOW | RTLD_LOCAL)
+#else
+#define MODULE_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
+#endif
+
 static const struct pmix_host_api *pmix_load(const struct impid *a,
                                              struct errbuf *err)
 {
-    void *module = dlopen(a->conf.pmix_module, RTLD_NOW | RTLD_LOCAL);
+    void *module = dlopen(a->conf.pmix_module, MODULE_FLAGS);
     const struct pmix_host_api *api;
 
     if (!module) {
