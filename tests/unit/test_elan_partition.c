@@ -296,7 +296,7 @@ static struct elan_jobinfo through_the_wire(const struct elan_jobinfo *info)
 static void sl_11_restart_keeps_live_programs(void **state)
 {
     struct elan_partition *pm = manager("base_context=0,top_context=7"), *next;
-    struct program a, b, c;
+    struct program a, b, c, d;
     struct elan_jobinfo back;
     char text[ELAN_STATE_SIZE_MAX];
 
@@ -316,12 +316,13 @@ static void sl_11_restart_keeps_live_programs(void **state)
     assert_int_equal(build(next, &c, 3, 2, 0, 4), 0);
     assert_int_equal(c.info.low_context, b.info.low_context);
     assert_int_equal(c.info.prognum, b.info.prognum + 1);
-    assert_int_equal(build(next, &b, 4, 1, 0, 1), EBUSY);
+    assert_int_equal(build(next, &d, 4, 1, 0, 1), EBUSY);
     assert_true(elan_partition_release(next, &back));
     assert_true(elan_partition_release(next, &c.info));
     assert_int_equal(elan_partition_contexts(next), 0);
     elan_jobinfo_free(&back);
     program_free(&a);
+    program_free(&b);
     program_free(&c);
     elan_partition_destroy(next);
 }
