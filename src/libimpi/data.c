@@ -135,6 +135,43 @@ static int begin(struct data *d, void *buf, int count, MPI_Datatype type)
     return MPI_SUCCESS;
 }
 
+/* The data without gaps, then to external32. */
+static int encode(struct data *d, const void *buf)
+{
+    char *packed;
+    int rc;
+
+    if (d->info.contiguous)
+        return external_encode(d->info.type, d->staging, buf, d->count);
+    packed = malloc((size_t)d->count * d->info.size + 1);
+    if (!packed)
+        return MPI_ERR_NO_MEM;
+    rc = pack(&d->info, buf, d->count, packed);
+    if (rc == MPI_SUCCESS)
+        rc = external_encode(d->info.type, d->staging, packed, d->count);
+    free(packed);
+    return rc;
+}
+
+static int decode(struct data *d, uint64_t wire, uint64_t *bytes)
+{
+    char *packed;
+    int rc;
+
+    if (d->info.contiguous)
+        return external_decode(d->info.type, d->user, d->staging, wire,
+                               d->count, bytes);
+    packed = malloc((size_t)d->count * d->info.size + 1);
+    if (!packed)
+        return MPI_ERR_NO_MEM;
+    rc = external_decode(d->info.type, packed, d->staging, wire, d->count,
+                         bytes);
+    if (rc == MPI_SUCCESS)
+        rc = unpack(&d->info, d->user, packed, *bytes);
+    free(packed);
+    return rc;
+}
+
 static bool straight(const struct data *d)
 {
     return d->info.contiguous &&
@@ -153,7 +190,7 @@ int data_for_send(struct data *d, const void *buf, int count, MPI_Datatype type)
     if (impi_be.native)
         rc = pack(&d->info, buf, count, d->staging);
     else
-        rc = external_encode(&d->info, d->staging, buf, count);
+        rc = encode(d, buf);
     if (rc != MPI_SUCCESS)
         data_drop(d);
     return rc;
@@ -165,8 +202,8 @@ static int hold_type(struct data *d)
     MPI_Datatype own;
     int rc;
 
-    if (d->info.contiguous || d->info.basic == d->info.type)
-        return MPI_SUCCESS;
+    if (d->info.basic == d->info.type)
+        return MPI_SUCCESS; /* predefined */
     rc = impi_real.Type_dup(d->info.type, &own);
     if (rc == MPI_SUCCESS) {
         d->info.type = own;
@@ -197,7 +234,7 @@ int data_received(struct data *d, uint64_t wire, uint64_t *bytes)
     if (d->staging && impi_be.native)
         rc = unpack(&d->info, d->user, d->staging, wire);
     else if (d->staging)
-        rc = external_decode(&d->info, d->user, d->staging, wire, bytes);
+        rc = decode(d, wire, bytes);
     data_drop(d);
     return rc;
 }

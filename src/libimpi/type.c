@@ -50,7 +50,10 @@ static int look_at_named(struct type_info *info)
     info->basic = info->type;
     info->size = (size_t)size;
     info->contiguous = lb == 0 && extent == size;
-    return external_size(info);
+    info->wire = info->size;
+    if (impi_be.native)
+        return MPI_SUCCESS;
+    return external_size(info->type, &info->wire);
 }
 
 /* n of an inner type, one after the other. */
@@ -69,7 +72,6 @@ static int look_at_inner(struct type_info *info, int combiner)
     if (rc == MPI_SUCCESS) {
         info->basic = in.contiguous ? in.basic : MPI_DATATYPE_NULL;
         info->contiguous = in.contiguous;
-        info->wire = (size_t)count * in.wire;
     }
     if (impi_real.Type_get_envelope(inner, &n, &n, &n, &inner_combiner) ==
             MPI_SUCCESS &&
@@ -89,8 +91,10 @@ static int look_at_derived(struct type_info *info, int combiner)
     info->basic = MPI_DATATYPE_NULL;
     info->contiguous = false;
     if (combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP)
-        return look_at_inner(info, combiner);
-    return MPI_SUCCESS;
+        rc = look_at_inner(info, combiner);
+    if (rc != MPI_SUCCESS || impi_be.native)
+        return rc;
+    return external_size(info->type, &info->wire);
 }
 
 int type_look_up(struct type_info *info, MPI_Datatype type)

@@ -35,7 +35,7 @@ case_run()
     shift
     where="$*"
     world "$@" -- "$dir/$name" && grep -q "^PASS $name" "$TMPDIR/out"
-    report $? "${name}_in_world_${where//[ :]/_}"
+    report $? "$title${name}_in_world_${where//[ :]/_}"
 }
 
 # Exit code and message.
@@ -64,6 +64,22 @@ for prog in ring coll; do
     case_run $prog openmpi:1 openmpi:2
     case_run $prog mpich:1 openmpi:1 mpich:1 openmpi:1 mpich:1 openmpi:1
     case_run $prog -i -m 7 openmpi:2 mpich:2
+done
+title=external32_
+export SLURM_IMPI_DATA=external32
+for prog in types coll sizes errors; do
+    case_run $prog mpich:1 openmpi:1
+    case_run $prog mpich:2 openmpi:2
+done
+unset SLURM_IMPI_DATA
+title=
+for prog in fold fring f08; do
+    if [ -x "$dir/$prog.mpich" ] && [ -x "$dir/$prog.openmpi" ]; then
+        case_run $prog mpich:2 openmpi:2
+    else
+        n=$((n + 1))
+        echo "ok $n - $prog # SKIP no Fortran compiler for both libraries"
+    fi
 done
 case_run ring mpich:3
 case_run ring openmpi:3
