@@ -46,6 +46,22 @@ struct impi_p2p *impi_p2p_create(const struct impi_world *world, uint32_t rank,
     return p2p;
 }
 
+/* Their memory may be gone already. */
+static void forget_requests(struct impi_p2p *p2p)
+{
+    for (uint32_t i = 0; p2p->pairs && i < p2p->nprocs; i++) {
+        struct impi_pair *pair = p2p->pairs[i];
+
+        if (!pair)
+            continue;
+        TAILQ_INIT(&pair->first);
+        TAILQ_INIT(&pair->rest);
+        TAILQ_INIT(&pair->waiting);
+        TAILQ_INIT(&pair->posted);
+        TAILQ_INIT(&pair->matched);
+    }
+}
+
 void impi_p2p_destroy(struct impi_p2p *p2p)
 {
     struct impi_channel *channel;
@@ -53,6 +69,7 @@ void impi_p2p_destroy(struct impi_p2p *p2p)
 
     if (!p2p)
         return;
+    forget_requests(p2p);
     while ((channel = TAILQ_FIRST(&p2p->channels)))
         impi_channel_destroy(channel);
     while ((u = TAILQ_FIRST(&p2p->unexpected)))
