@@ -2,7 +2,6 @@
  *
  * Text -> identity table.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,11 +10,11 @@
 
 #include "elan/elanhosts_impl.h"
 #include "elan/hostlist.h"
+#include "elan/numbers.h"
 
 /* Numbers of one key, one for each node. */
 struct numbers {
-    uint64_t *value;
-    uint32_t n;
+    struct elan_numbers list;
     bool given;
 };
 
@@ -64,104 +63,39 @@ static void line_free(struct line *line)
 {
     elan_names_free(&line->names);
     for (int rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
-        free(line->id[rail].value);
-        free(line->board[rail].value);
+        elan_numbers_free(&line->id[rail].list);
+        elan_numbers_free(&line->board[rail].list);
     }
 }
 
-/* One number; colons between hexadecimal digits are skipped. */
-static int get_number(const char **s, int base, uint64_t *value)
+static int check_values(struct parser *p, const char *key,
+                        enum elan_numbers_base base,
+                        const struct elan_numbers *list)
 {
-    int digits = 0;
-
-    *value = 0;
-    if (base == 16 && strncasecmp(*s, "0x", 2) == 0)
-        *s += 2;
-    for (; **s; (*s)++) {
-        int c = tolower((unsigned char)**s);
-
-        if (base == 16 && c == ':' && digits > 0)
-            continue;
-        if (!(base == 16 ? isxdigit(c) : isdigit(c)))
-            break;
-        if (++digits > (base == 16 ? 16 : SF_ELAN_DIGITS_MAX))
-            return -1;
-        *value = *value * (uint64_t)base +
-                 (uint64_t)(isdigit(c) ? c - '0' : c - 'a' + 10);
-    }
-    return digits > 0 ? 0 : -1;
-}
-
-static int add_range(struct parser *p, const char *key, struct numbers *out,
-                     uint64_t low, uint64_t high)
-{
-    uint64_t count = high - low;
-    uint64_t *value;
-
-    if (high < low)
-        return complain(p, key, "a range runs backwards");
-    if (count >= SF_ELAN_NODES_MAX || out->n + count >= SF_ELAN_NODES_MAX)
-        return complain(p, key, "more than %d numbers", SF_ELAN_NODES_MAX);
-    value = realloc(out->value, (out->n + count + 1) * sizeof(*value));
-    if (!value)
-        return no_memory(p);
-    out->value = value;
-    for (uint64_t i = 0; i <= count; i++)
-        out->value[out->n++] = low + i;
-    return 0;
-}
-
-/* "0-15,20", or the same in brackets. */
-static int get_numbers(struct parser *p, const char *key, const char *s,
-                       int base, struct numbers *out)
-{
-    bool bracket = *s == '[';
-    uint64_t low, high;
-
-    s += bracket;
-    for (;;) {
-        if (get_number(&s, base, &low) < 0)
-            return complain(p, key, "a number is missing or too long");
-        high = low;
-        if (*s == '-') {
-            s++;
-            if (get_number(&s, base, &high) < 0)
-                return complain(p, key, "a number is missing or too long");
-        }
-        if (add_range(p, key, out, low, high) < 0)
-            return -1;
-        if (*s != ',')
-            break;
-        s++;
-    }
-    if (strcmp(s, bracket ? "]" : "") != 0)
-        return complain(p, key, "not a list of numbers");
-    return 0;
-}
-
-static int check_values(struct parser *p, const char *key, int base,
-                        const struct numbers *out)
-{
-    for (uint32_t i = 0; i < out->n; i++) {
-        if (base == 10 && out->value[i] > SF_ELAN_NODE_ID_MAX)
+    for (uint32_t i = 0; i < list->n; i++) {
+        if (base == ELAN_DECIMAL && list->value[i] > SF_ELAN_NODE_ID_MAX)
             return complain(p, key, "%llu is above %d",
-                            (unsigned long long)out->value[i],
+                            (unsigned long long)list->value[i],
                             SF_ELAN_NODE_ID_MAX);
-        if (base == 16 && out->value[i] == 0)
+        if (base == ELAN_HEXADECIMAL && list->value[i] == 0)
             return complain(p, key, "0 is no board");
     }
     return 0;
 }
 
 static int set_numbers(struct parser *p, const char *key, const char *value,
-                       int base, struct numbers *out)
+                       enum elan_numbers_base base, struct numbers *out)
 {
+    struct errbuf err;
+
     if (out->given)
         return complain(p, key, "given twice");
     out->given = true;
-    if (get_numbers(p, key, value, base, out) < 0)
-        return -1;
-    return check_values(p, key, base, out);
+    if (elan_numbers_parse(&out->list, value, base, &err) == 0)
+        return check_values(p, key, base, &out->list);
+    if (errno == ENOMEM)
+        return no_memory(p);
+    return complain(p, key, "%.200s", err.text);
 }
 
 static int set_names(struct parser *p, const char *key, const char *value,
@@ -204,9 +138,10 @@ static int set_key(struct parser *p, char *word, struct line *line)
     if (strcasecmp(word, "NodeName") == 0)
         return set_names(p, word, value, line);
     if ((rail = rail_of(word, "ElanId")) >= 0)
-        return set_numbers(p, word, value, 10, &line->id[rail]);
+        return set_numbers(p, word, value, ELAN_DECIMAL, &line->id[rail]);
     if ((rail = rail_of(word, "Board")) >= 0)
-        return set_numbers(p, word, value, 16, &line->board[rail]);
+        return set_numbers(p, word, value, ELAN_HEXADECIMAL,
+                           &line->board[rail]);
     return complain(p, word, "no such key");
 }
 
@@ -216,10 +151,11 @@ static int check_count(struct parser *p, const char *stem, int rail,
 {
     struct errbuf key;
 
-    if (!numbers->given || numbers->n == names)
+    if (!numbers->given || numbers->list.n == names)
         return 0;
     errprintf(&key, rail ? "%s%d" : "%s", stem, rail);
-    return complain(p, key.text, "%u numbers for %u nodes", numbers->n, names);
+    return complain(p, key.text, "%u numbers for %u nodes", numbers->list.n,
+                    names);
 }
 
 static int check_line(struct parser *p, const struct line *line)
@@ -265,8 +201,8 @@ static void fill_host(struct elan_host *host, const struct line *line,
         const struct numbers *id = &line->id[line->id[rail].given ? rail : 0];
         const struct numbers *board = &line->board[rail];
 
-        host->id[rail] = (uint32_t)id->value[i];
-        host->board[rail] = board->given ? board->value[i] : 0;
+        host->id[rail] = (uint32_t)id->list.value[i];
+        host->board[rail] = board->given ? board->list.value[i] : 0;
     }
 }
 

@@ -3,27 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A full table is an error of ours to report, not a reason to exit. */
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
 #include "elan/contexts.h"
+#include "elan/live.h"
 #include "elan/partition.h"
 #include "elan/prognum.h"
-
-struct program {
-    uint32_t prognum; /* key */
-    uint32_t job_id, step_id, het_comp;
-    uint32_t low_context, ncontexts;
-    uint32_t nnodes;
-    UT_hash_handle hh;
-    uint32_t nodes[];
-};
 
 struct elan_partition {
     struct elan_contexts *contexts;
     struct elan_prognum prognum;
-    struct program *live; /* by program number */
+    struct elan_live live;
 };
 
 static uint32_t random_context(const struct elan_site *site, uint32_t random)
@@ -53,21 +41,26 @@ struct elan_partition *elan_partition_create(const struct elan_site *site,
     return pm;
 }
 
-static void drop(struct elan_partition *pm, struct program *p)
+static struct elan_nodes nodes_of(const struct elan_jobinfo *info)
 {
-    elan_contexts_release(pm->contexts,
-                          (struct elan_nodes){p->nodes, p->nnodes},
-                          p->low_context, p->ncontexts);
-    HASH_DEL(pm->live, p);
-    free(p);
+    return (struct elan_nodes){info->nodes, info->nnodes};
+}
+
+static void drop(struct elan_partition *pm, struct elan_live_program *p)
+{
+    const struct elan_jobinfo *info = elan_live_info(p);
+
+    elan_contexts_release(pm->contexts, nodes_of(info), info->low_context,
+                          info->ncontexts);
+    elan_live_remove(&pm->live, p);
 }
 
 void elan_partition_forget(struct elan_partition *pm)
 {
-    struct program *p, *next;
+    struct elan_live_program *p;
 
-    HASH_ITER(hh, pm->live, p, next)
-    drop(pm, p);
+    while ((p = elan_live_any(&pm->live)))
+        drop(pm, p);
 }
 
 void elan_partition_destroy(struct elan_partition *pm)
@@ -123,52 +116,11 @@ void elan_partition_saved(struct elan_partition *pm)
     elan_prognum_saved(&pm->prognum);
 }
 
-static struct program *find(const struct elan_partition *pm, uint32_t prognum)
-{
-    struct program *p;
-
-    HASH_FIND(hh, pm->live, &prognum, sizeof(prognum), p);
-    return p;
-}
-
 static bool is_live(uint32_t prognum, void *arg)
 {
-    return find(arg, prognum) != NULL;
-}
+    const struct elan_partition *pm = arg;
 
-static bool same_step(const struct program *p, const struct elan_jobinfo *info)
-{
-    return p->job_id == info->job_id && p->step_id == info->step_id &&
-           p->het_comp == info->het_comp;
-}
-
-static struct elan_nodes nodes_of(const struct elan_jobinfo *info)
-{
-    return (struct elan_nodes){info->nodes, info->nnodes};
-}
-
-/* Enter a program whose contexts are taken already. */
-static int add(struct elan_partition *pm, const struct elan_jobinfo *info)
-{
-    size_t size = info->nnodes * sizeof(uint32_t);
-    struct program *p = calloc(1, sizeof(*p) + size);
-
-    if (!p)
-        return -1;
-    p->prognum = info->prognum;
-    p->job_id = info->job_id;
-    p->step_id = info->step_id;
-    p->het_comp = info->het_comp;
-    p->low_context = info->low_context;
-    p->ncontexts = info->ncontexts;
-    p->nnodes = info->nnodes;
-    memcpy(p->nodes, info->nodes, size);
-    HASH_ADD(hh, pm->live, prognum, sizeof(p->prognum), p);
-    if (p->hh.tbl)
-        return 0;
-    free(p);
-    errno = ENOMEM;
-    return -1;
+    return elan_live_find(&pm->live, prognum) != NULL;
 }
 
 /* One capability per rail. */
@@ -272,7 +224,7 @@ static int build(struct elan_partition *pm, const struct elan_step *step,
     if (copy_nodes(got, layout, err) < 0 || take(pm, got, err) < 0)
         return -1;
     if (make_payload(payload, layout, step, got, err) == 0) {
-        if (add(pm, got) == 0)
+        if (elan_live_add(&pm->live, got) == 0)
             return 0;
         errprintf(err, "out of memory");
     }
@@ -311,10 +263,10 @@ int elan_partition_build(struct elan_partition *pm,
 bool elan_partition_release(struct elan_partition *pm,
                             const struct elan_jobinfo *info)
 {
-    struct program *p = find(pm, info->prognum);
+    struct elan_live_program *p = elan_live_find(&pm->live, info->prognum);
     int saved = errno;
 
-    if (!p || !same_step(p, info))
+    if (!p || !elan_live_same_step(p, info))
         return false;
     drop(pm, p);
     errno = saved;
@@ -324,22 +276,22 @@ bool elan_partition_release(struct elan_partition *pm,
 int elan_partition_recover(struct elan_partition *pm,
                            const struct elan_jobinfo *info, struct errbuf *err)
 {
-    const struct program *p;
+    const struct elan_live_program *p;
 
     if (info->prognum == 0)
         return 0;
-    p = find(pm, info->prognum);
-    if (p && same_step(p, info))
+    p = elan_live_find(&pm->live, info->prognum);
+    if (p && elan_live_same_step(p, info))
         return 0;
     if (p) {
         errno = EEXIST;
         return errprintf(err, "program %u is that of step %u.%u", info->prognum,
-                         p->job_id, p->step_id);
+                         elan_live_info(p)->job_id, elan_live_info(p)->step_id);
     }
     if (elan_contexts_claim(pm->contexts, nodes_of(info), info->low_context,
                             info->ncontexts, err) < 0)
         return -1;
-    if (add(pm, info) == 0)
+    if (elan_live_add(&pm->live, info) == 0)
         return 0;
     elan_contexts_release(pm->contexts, nodes_of(info), info->low_context,
                           info->ncontexts);
@@ -349,7 +301,7 @@ int elan_partition_recover(struct elan_partition *pm,
 
 uint32_t elan_partition_programs(const struct elan_partition *pm)
 {
-    return HASH_COUNT(pm->live);
+    return elan_live_count(&pm->live);
 }
 
 uint64_t elan_partition_contexts(const struct elan_partition *pm)
