@@ -24,6 +24,7 @@ set -u
 SF_TOP_SRCDIR=${SF_TOP_SRCDIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." &&
     pwd)}
 SF_TOP_BUILDDIR=${SF_TOP_BUILDDIR:-$PWD}
+test_script=$(readlink -f "$0")
 MINISLURM=$SF_TOP_SRCDIR/tests/cluster/minislurm
 STAGE=$SF_TOP_BUILDDIR/stage
 JOB_USER=${JOB_USER:-nobody}
@@ -212,7 +213,7 @@ assert_empty() {
 }
 
 cases() {
-    grep -oE '^case_[A-Za-z0-9_]+' "$0"
+    grep -oE '^case_[A-Za-z0-9_]+' "$test_script"
 }
 
 print_logs() {
