@@ -34,37 +34,30 @@ void be_unlock(void)
         pthread_mutex_unlock(&impi_be.lock);
 }
 
-static void vsay(char *line, size_t size, const char *fmt, va_list ap)
-{
-    size_t n =
-        (size_t)snprintf(line, size, "slurm-fabric: rank %d: ", impi_be.rank);
-
-    vsnprintf(line + n, size - n, fmt, ap);
-    fprintf(stderr, "%s\n", line);
-}
-
 void be_say(const char *fmt, ...)
 {
-    char line[SF_ERRBUF_SIZE + 128];
+    char text[SF_ERRBUF_SIZE];
     va_list ap;
 
     va_start(ap, fmt);
-    vsay(line, sizeof(line), fmt, ap);
+    vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    fprintf(stderr, "slurm-fabric: rank %d: %s\n", impi_be.rank, text);
 }
 
 void be_die(int code, const char *fmt, ...)
 {
     struct pollfd p = {.fd = impi_be.agent.fd, .events = 0};
-    char line[SF_ERRBUF_SIZE + 128];
+    char text[SF_ERRBUF_SIZE];
     va_list ap;
 
     if (impi_be.spanning)
         poll(&p, 1, LAST_WORDS_MS);
     va_start(ap, fmt);
-    vsay(line, sizeof(line), fmt, ap);
+    vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    agent_abort(&impi_be.agent, code, line);
+    be_say("%s", text);
+    agent_abort(&impi_be.agent, code, text);
     fflush(NULL);
     _exit(code);
 }

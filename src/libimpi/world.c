@@ -274,13 +274,9 @@ int impi_Finalize(void)
 
 int impi_Abort(MPI_Comm comm, int errorcode)
 {
-    char text[80];
-
-    if (impi_be.started) {
-        snprintf(text, sizeof(text), "MPI_Abort(%d) by rank %d", errorcode,
-                 impi_be.rank);
-        agent_abort(&impi_be.agent, errorcode, text);
-    }
+    /* impid says who and where. */
+    if (impi_be.started)
+        agent_abort(&impi_be.agent, errorcode, "");
     impi_real.Abort(comm, errorcode);
     fflush(NULL);
     _exit(errorcode);

@@ -32,6 +32,7 @@
 #define MAX_PROCS 64
 #define MAX_CLIENTS 32
 #define BUF_SIZE 65536
+#define TAGUB 0x7ffffff
 
 struct proc {
     int fd; /* -1: gone */
@@ -167,6 +168,7 @@ static void take_frame(struct proc *p, const struct task_frame *f)
 {
     struct task_hello h;
     struct task_abort a;
+    char text[SF_TASK_TEXT_MAX + 64];
     uint8_t buf[TASK_HEADER_SIZE];
 
     switch (f->type) {
@@ -188,7 +190,9 @@ static void take_frame(struct proc *p, const struct task_frame *f)
     case TASK_ABORT:
         if (task_abort_decode(&a, f->payload, f->len) < 0)
             die("ABORT");
-        kill_all(a.code, a.text);
+        snprintf(text, sizeof(text), "rank %u called MPI_Abort(%d) %s", p->rank,
+                 a.code, a.text);
+        kill_all(a.code, text);
         break;
     default:
         break;
@@ -234,10 +238,11 @@ static void launch(uint32_t c, char **program)
     snprintf(n, sizeof(n), "%u", b.size[c]);
     snprintf(script, sizeof(script),
              "set_rank() { shift $%s; SLURM_PROCID=$1; }; set_rank %s; "
-             "export SLURM_PROCID SLURM_IMPI_AGENT=%s LD_PRELOAD=%s; "
+             "export SLURM_PROCID SLURM_IMPI_AGENT=%s LD_PRELOAD=%s "
+             "BARE_TAGUB=%d; "
              "prog=$1; shift; exec $prog.%s \"$@\"",
              mpich ? "PMI_RANK" : "OMPI_COMM_WORLD_RANK", ranks, b.path,
-             front ? front : "", b.family[c]);
+             front ? front : "", TAGUB, b.family[c]);
     argv[i++] = (char *)(mpich ? "mpiexec.hydra" : "mpirun.openmpi");
     if (!mpich) {
         argv[i++] = (char *)"--allow-run-as-root";
@@ -271,7 +276,7 @@ static void make_world(uint32_t maxdatalen, uint32_t flags)
     if (impi_world_alloc(w, b.nclients, b.nprocs) < 0)
         die("world");
     w->maxdatalen = maxdatalen;
-    w->tagub = 0x7ffffff;
+    w->tagub = TAGUB;
     w->coll_xsize = 1024;
     w->coll_maxlinear = 4;
     w->ackmark = 64;

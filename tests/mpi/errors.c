@@ -22,9 +22,23 @@ static void handler(MPI_Comm *comm, int *code, ...)
     handled = *code;
 }
 
+static void im_119_tag_ub_is_the_negotiated_bound(void)
+{
+    const char *text = getenv("BARE_TAGUB");
+    int x = 0, *ub, flag;
+
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &ub, &flag);
+    CHECK(flag && *ub >= 32767);
+    if (*ub < 2147483647)
+        CHECK(class_of(MPI_Send(&x, 1, MPI_INT, size - 1, *ub + 1,
+                                MPI_COMM_WORLD)) == MPI_ERR_TAG);
+    if (text)
+        CHECK(*ub == atoi(text));
+}
+
 static void arguments(void)
 {
-    int x = 0, *ub, flag;
+    int x = 0;
     MPI_Errhandler own;
 
     CHECK(class_of(MPI_Send(&x, 1, MPI_INT, size, 0, MPI_COMM_WORLD)) ==
@@ -35,11 +49,6 @@ static void arguments(void)
           MPI_ERR_COUNT);
     CHECK(class_of(MPI_Bcast(&x, 1, MPI_INT, size, MPI_COMM_WORLD)) ==
           MPI_ERR_ROOT);
-    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &ub, &flag);
-    CHECK(flag && *ub >= 32767);
-    if (*ub < 2147483647)
-        CHECK(class_of(MPI_Send(&x, 1, MPI_INT, size - 1, *ub + 1,
-                                MPI_COMM_WORLD)) == MPI_ERR_TAG);
     MPI_Comm_create_errhandler(handler, &own);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, own);
     MPI_Send(&x, 1, MPI_INT, size + 3, 0, MPI_COMM_WORLD);
@@ -87,6 +96,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     arguments();
+    im_119_tag_ub_is_the_negotiated_bound();
     MPI_Barrier(MPI_COMM_WORLD);
     long_range();
     for (int d = 1; d < size; d++)

@@ -35,7 +35,7 @@ case_run()
     shift
     where="$*"
     world "$@" -- "$dir/$name" && grep -q "^PASS $name" "$TMPDIR/out"
-    report $? "$title${name}_in_world_${where//[ :]/_}"
+    report $? "$title: $name in $where"
 }
 
 # Exit code and message.
@@ -54,38 +54,47 @@ if [ ! -x "$dir/ring.mpich" ] || [ ! -x "$dir/ring.openmpi" ]; then
     exit 0
 fi
 
+title=im_001_im_117_unmodified_programs_in_one_world
 for prog in ring order sizes probe mixes coll types errors; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
     case_run $prog -i mpich:2 openmpi:1 mpich:2
 done
+title=im_003_two_clients_of_one_library
 for prog in ring coll; do
     case_run $prog mpich:1 mpich:1
     case_run $prog openmpi:1 openmpi:2
+done
+title=im_197_six_clients_of_one_process
+for prog in ring coll; do
     case_run $prog mpich:1 openmpi:1 mpich:1 openmpi:1 mpich:1 openmpi:1
+done
+title=im_123_packets_of_seven_bytes
+for prog in ring coll; do
     case_run $prog -i -m 7 openmpi:2 mpich:2
 done
-title=external32_
+title=im_019_im_020_all_types_as_external32
 export SLURM_IMPI_DATA=external32
 for prog in types coll sizes errors; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
 done
 unset SLURM_IMPI_DATA
-title=
+title=im_001_fortran_by_mpif_h_mpi_and_mpi_f08
 for prog in fold fring f08; do
     if [ -x "$dir/$prog.mpich" ] && [ -x "$dir/$prog.openmpi" ]; then
         case_run $prog mpich:2 openmpi:2
     else
         n=$((n + 1))
-        echo "ok $n - $prog # SKIP no Fortran compiler for both libraries"
+        echo "ok $n - $title: $prog # SKIP no Fortran compiler for both"
     fi
 done
+title=im_157_one_client_is_native
 case_run ring mpich:3
 case_run ring openmpi:3
-case_end abort_ends_all_with_its_code 42 "MPI_Abort(42) by rank 3" \
+case_end abort_ends_all_with_its_code 42 "rank 3 called MPI_Abort(42)" \
     mpich:2 openmpi:2 -- "$dir/abort" 42
-case_end abort_ends_all_with_its_code_mpich 7 "MPI_Abort(7) by rank 3" \
+case_end abort_ends_all_with_its_code_mpich 7 "rank 3 called MPI_Abort(7)" \
     openmpi:2 mpich:2 -- "$dir/abort" 7
 case_end killed_rank_ends_all 1 "rank 1 vanished" \
     mpich:1 openmpi:1 -- "$dir/abort" 1 die
