@@ -34,17 +34,14 @@
 
 /* ---- the start line ---- */
 
-#define SERVER_NODES_MAX 16 /* node addresses looked at */
 #define SERVER_PATH_MAX 108 /* of a unix socket, NUL included */
 
 struct server_start {
     uint8_t secret[IMPI_CHAN_SECRET_SIZE];
     uint32_t job, step;
     uint32_t agents, tasks;
-    struct in_addr bind;      /* INADDR_ANY: any */
-    struct in_addr advertise; /* INADDR_ANY: automatic */
-    struct in_addr nodes[SERVER_NODES_MAX];
-    unsigned nnodes;
+    struct in_addr bind;         /* INADDR_ANY: any */
+    struct in_addr advertise;    /* INADDR_ANY: automatic */
     uint16_t port_lo, port_hi;   /* 0, 0: any */
     char munge[SERVER_PATH_MAX]; /* empty: munged's default */
 };

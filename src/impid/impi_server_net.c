@@ -2,99 +2,27 @@
 #define _GNU_SOURCE /* accept4 */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/netaddr.h"
 #include "impid/impi_server.h"
-
-static bool is_loopback(struct in_addr a)
-{
-    return ntohl(a.s_addr) >> 24 == 127;
-}
-
-/* Our address on the way to `to`.  A datagram socket that is connected sends
- * nothing, it only asks the routing table.  INADDR_ANY: no route. */
-static struct in_addr route_source(struct in_addr to)
-{
-    struct sockaddr_in sa = {
-        .sin_family = AF_INET, .sin_addr = to, .sin_port = htons(9)};
-    socklen_t len = sizeof(sa);
-    struct in_addr none = {INADDR_ANY};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return none;
-    if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
-        getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
-        sa.sin_addr = none;
-    close(fd);
-    return sa.sin_addr;
-}
-
-/* Toward the nodes: the first address that is not loopback; loopback when
- * all nodes are this machine. */
-static struct in_addr toward_nodes(const struct server_start *start)
-{
-    struct in_addr best = {INADDR_ANY};
-
-    for (unsigned i = 0; i < start->nnodes; i++) {
-        struct in_addr a = route_source(start->nodes[i]);
-
-        if (a.s_addr == INADDR_ANY)
-            continue;
-        if (!is_loopback(a))
-            return a;
-        best = a;
-    }
-    return best;
-}
-
-static struct in_addr first_interface(void)
-{
-    struct in_addr found = {htonl(INADDR_LOOPBACK)};
-    struct ifaddrs *all;
-
-    if (getifaddrs(&all) < 0)
-        return found;
-    for (struct ifaddrs *i = all; i; i = i->ifa_next) {
-        struct sockaddr_in sa;
-
-        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
-            !(i->ifa_flags & IFF_UP))
-            continue;
-        memcpy(&sa, i->ifa_addr, sizeof(sa));
-        if (!is_loopback(sa.sin_addr)) {
-            found = sa.sin_addr;
-            break;
-        }
-    }
-    freeifaddrs(all);
-    return found;
-}
 
 struct in_addr server_net_choose(const struct server_start *start)
 {
+    const struct in_addr far = {htonl(0xc0000201)}; /* 192.0.2.1, in no net */
     struct in_addr a;
 
     if (start->advertise.s_addr != INADDR_ANY)
         return start->advertise;
     if (start->bind.s_addr != INADDR_ANY)
         return start->bind;
-    a = toward_nodes(start);
-    if (a.s_addr != INADDR_ANY)
-        return a;
-    a.s_addr = htonl(0xc0000201); /* 192.0.2.1, documentation: default route */
-    a = route_source(a);
-    if (a.s_addr != INADDR_ANY)
-        return a;
-    return first_interface();
+    if (netaddr_towards(&a, far, NULL) < 0)
+        a.s_addr = htonl(INADDR_LOOPBACK);
+    return a;
 }
 
 static int listen_at(struct in_addr addr, uint16_t port)

@@ -82,28 +82,6 @@ static int set_advertise(struct server_start *s, const char *v)
     return inet_pton(AF_INET, v, &s->advertise) == 1 ? 0 : -1;
 }
 
-/* A few of the nodes' addresses; more than we look at are ignored. */
-static int set_nodes(struct server_start *s, const char *v)
-{
-    char one[INET_ADDRSTRLEN];
-
-    while (*v) {
-        size_t len = strcspn(v, ",");
-
-        if (len >= sizeof(one))
-            return -1;
-        memcpy(one, v, len);
-        one[len] = '\0';
-        v += len + (v[len] == ',');
-        if (s->nnodes == SERVER_NODES_MAX)
-            continue;
-        if (inet_pton(AF_INET, one, &s->nodes[s->nnodes]) != 1)
-            return -1;
-        s->nnodes++;
-    }
-    return 0;
-}
-
 static int set_ports(struct server_start *s, const char *v)
 {
     unsigned lo, hi;
@@ -142,7 +120,6 @@ static const struct key {
     {"tasks", true, set_tasks},
     {"bind", false, set_bind},
     {"advertise", false, set_advertise},
-    {"nodes", false, set_nodes},
     {"ports", false, set_ports},
     {"munge", false, set_munge},
 };
