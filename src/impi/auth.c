@@ -66,6 +66,22 @@ int impi_auth_key_parse(uint64_t *key, const char *text, struct errbuf *err)
     return 0;
 }
 
+int impi_auth_from_env(struct impi_auth_method methods[2], const char *none,
+                       const char *key, struct errbuf *err)
+{
+    uint64_t value;
+    int n = 0;
+
+    if (key && *key) {
+        if (impi_auth_key_parse(&value, key, err) < 0)
+            return -1;
+        methods[n++] = impi_auth_key(value);
+    }
+    if (none)
+        methods[n++] = impi_auth_none();
+    return n;
+}
+
 uint32_t impi_auth_masks(uint32_t mask[SF_IMPI_AUTH_WORDS_MAX],
                          const struct impi_auth_method *methods, size_t n)
 {

@@ -56,6 +56,13 @@ struct impi_auth_method impi_auth_key(uint64_t key);
  * 0..2^64-1, nothing else.  Returns 0, or -1 EINVAL. */
 int impi_auth_key_parse(uint64_t *key, const char *text, struct errbuf *err);
 
+/* The standard's methods as the user makes them available: NONE when the
+ * value of IMPI_AUTH_NONE is not NULL (it may be empty), KEY when that of
+ * IMPI_AUTH_KEY is neither NULL nor empty.  Returns how many; or -1 EINVAL
+ * (a key that is none). */
+int impi_auth_from_env(struct impi_auth_method methods[2], const char *none,
+                       const char *key, struct errbuf *err);
+
 /* ---- MUNGE ---- */
 
 /* What a credential is good for. */

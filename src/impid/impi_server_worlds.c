@@ -240,9 +240,7 @@ static int open_credential(void *arg, const char *cred, struct bytebuf *payload,
 /* MUNGE always; what the standard has when the user asked srun for it. */
 static size_t make_methods(struct world *w, struct errbuf *err)
 {
-    const char *key = getenv("IMPI_AUTH_KEY");
-    uint64_t value;
-    size_t n = 0;
+    int n;
 
     w->munge.binding = (struct impi_auth_binding){
         .job = w->server->start.job,
@@ -251,15 +249,12 @@ static size_t make_methods(struct world *w, struct errbuf *err)
     };
     w->munge.open = open_credential;
     w->munge.arg = w->server;
-    w->methods[n++] = impi_auth_munge(&w->munge);
-    if (key && *key) {
-        if (impi_auth_key_parse(&value, key, err) < 0)
-            return 0;
-        w->methods[n++] = impi_auth_key(value);
-    }
-    if (getenv("IMPI_AUTH_NONE"))
-        w->methods[n++] = impi_auth_none();
-    return impi_auth_order(w->methods, n, NULL);
+    w->methods[0] = impi_auth_munge(&w->munge);
+    n = impi_auth_from_env(w->methods + 1, getenv("IMPI_AUTH_NONE"),
+                           getenv("IMPI_AUTH_KEY"), err);
+    if (n < 0)
+        return 0;
+    return impi_auth_order(w->methods, (size_t)n + 1, NULL);
 }
 
 /* ---- worlds ---- */

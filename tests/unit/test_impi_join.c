@@ -96,6 +96,26 @@ static void im_66_thirty_two_clients_join(void **state)
     job_free(&job);
 }
 
+static void im_47_key_and_none_authenticate_clients_of_one_job(void **state)
+{
+    static struct impi_world w[3];
+    static struct job job;
+    struct impi_auth_method none = impi_auth_none();
+
+    job_init(&job, 3, three_hosts, three_per);
+    job.methods[0] = impi_auth_key(5678);
+    job.methods[1] = none;
+    job.nmethods = 2;
+    job.clients[2].o.methods = &none;
+    job.clients[2].o.nmethods = 1;
+    job_start(&job);
+    job_run(&job);
+    take_worlds(&job, w);
+    assert_int_equal(job_count(&job, IMPI_SERVER_WARNING, NULL), 1);
+    free_worlds(&job, w);
+    job_free(&job);
+}
+
 /* ---- what is negotiated ---- */
 
 static struct job job;
@@ -554,6 +574,15 @@ static void im_79_nothing_is_sent_before_the_version_is_known(void **state)
     impi_join_destroy(s.k.join);
 }
 
+static void im_62_answer_to_impi_may_come_early(void **state)
+{
+    struct script s;
+
+    script_joined(&s, false); /* the other client has not been heard of */
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    impi_join_destroy(s.k.join);
+}
+
 static void im_74_unknown_labels_and_commands_are_ignored(void **state)
 {
     struct script s;
@@ -827,6 +856,8 @@ int main(void)
         cmocka_unit_test(im_22_ipv4_is_sent_in_compatible_form),
         cmocka_unit_test(im_70_strict_client_sends_its_14_labels_in_order),
         cmocka_unit_test(im_79_nothing_is_sent_before_the_version_is_known),
+        cmocka_unit_test(im_62_answer_to_impi_may_come_early),
+        cmocka_unit_test(im_47_key_and_none_authenticate_clients_of_one_job),
         cmocka_unit_test(im_74_unknown_labels_and_commands_are_ignored),
         cmocka_unit_test(im_75_swallowed_extensions_mean_standard),
         cmocka_unit_test(im_76_missing_label_names_client_and_label),

@@ -270,6 +270,33 @@ static void im_57_key_is_decimal_64_bits(void **state)
     }
 }
 
+static void im_42_im_51_im_54_the_user_enables_methods(void **state)
+{
+    static const struct {
+        const char *none, *key;
+        int n;
+        uint32_t first;
+    } cases[] = {
+        {NULL, NULL, 0, 0},
+        {"", NULL, 1, IMPI_AUTH_NONE},
+        {"1", NULL, 1, IMPI_AUTH_NONE},
+        {NULL, "", 0, 0},
+        {NULL, "7", 1, IMPI_AUTH_KEY},
+        {"", "7", 2, IMPI_AUTH_KEY},
+        {NULL, "x", -1, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct impi_auth_method m[2];
+
+        assert_int_equal(
+            impi_auth_from_env(m, cases[i].none, cases[i].key, NULL),
+            cases[i].n);
+        if (cases[i].n > 0)
+            assert_int_equal(m[0].number, cases[i].first);
+    }
+}
+
 /* ---- MUNGE, with a munged of our own: the credential is the payload ---- */
 
 static int seal(void *arg, const void *payload, size_t len,
@@ -383,6 +410,7 @@ int main(void)
         T(im_50_a_list_excludes_what_it_does_not_name),
         T(none_before_others_is_warned_of),
         T(im_57_key_is_decimal_64_bits),
+        T(im_42_im_51_im_54_the_user_enables_methods),
         T(munge_binds_nonce_job_step_and_generation),
         T(munge_refuses_what_is_not_a_credential_of_ours),
     };
