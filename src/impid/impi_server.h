@@ -11,6 +11,7 @@
  *   impi_server_agents.c   agent connections: opening, reading, writing
  *   impi_server_frames.c   what each frame of an agent does
  *   impi_server_worlds.c   an IMPI server for each generation
+ *   impi_server_auth.c     how its clients authenticate
  *
  * It runs as the job's user and trusts srun.  Agents are believed after they
  * have proved that they know the step's secret; a stranger costs a slot.
@@ -195,6 +196,8 @@ int server_frame(struct agent *a, const struct agent_msg *msg,
 /* worlds */
 struct world *server_world_get(struct server *s, uint32_t generation,
                                uint32_t nclients, struct errbuf *err);
+/* Fill w->methods, best first; 0: none, the text says why. */
+size_t server_world_methods(struct world *w, struct errbuf *err);
 void server_worlds_tick(struct server *s);
 void server_worlds_stop(struct server *s);
 

@@ -12,7 +12,6 @@
 
 #include "base/log.h"
 #include "base/mac.h"
-#include "base/seal.h"
 #include "impid/impi_server.h"
 
 #define READ_SIZE (64 * 1024)
@@ -213,50 +212,6 @@ static void accept_clients(struct ev_loop *loop, ev_io *io, int revents)
         ev_io_stop(loop, io); /* the next tick tries again */
 }
 
-/* ---- authentication ---- */
-
-/* The credential must be of the user whose job this is. */
-static int open_credential(void *arg, const char *cred, struct bytebuf *payload,
-                           struct errbuf *err)
-{
-    const struct server *s = arg;
-    struct seal_info info;
-    void *data;
-    size_t len;
-
-    if (seal_open(&data, &len, &info, cred,
-                  s->start.munge[0] ? s->start.munge : NULL, err) < 0)
-        return -1;
-    bytebuf_add(payload, data, len);
-    free(data);
-    if (info.uid != getuid())
-        return errprintf(err, "credential: made by uid %u, not by the job's",
-                         (unsigned)info.uid);
-    if (info.expired)
-        return errprintf(err, "credential: expired (clocks of the nodes?)");
-    return 0;
-}
-
-/* MUNGE always; what the standard has when the user asked srun for it. */
-static size_t make_methods(struct world *w, struct errbuf *err)
-{
-    int n;
-
-    w->munge.binding = (struct impi_auth_binding){
-        .job = w->server->start.job,
-        .step = w->server->start.step,
-        .generation = w->generation,
-    };
-    w->munge.open = open_credential;
-    w->munge.arg = w->server;
-    w->methods[0] = impi_auth_munge(&w->munge);
-    n = impi_auth_from_env(w->methods + 1, getenv("IMPI_AUTH_NONE"),
-                           getenv("IMPI_AUTH_KEY"), err);
-    if (n < 0)
-        return 0;
-    return impi_auth_order(w->methods, (size_t)n + 1, NULL);
-}
-
 /* ---- worlds ---- */
 
 static void world_free(struct world *w)
@@ -280,7 +235,7 @@ static int world_open(struct world *w, struct errbuf *err)
     struct impi_server_options o = {
         .nclients = w->nclients,
         .methods = w->methods,
-        .nmethods = make_methods(w, err),
+        .nmethods = server_world_methods(w, err),
         .auth_timeout_ms = AUTH_TIMEOUT_MS,
         .notice_ms = NOTICE_MS,
         .event = on_event,
