@@ -323,9 +323,12 @@ int impi_join_eof(struct impi_join *j, struct errbuf *err)
     if (j->phase == JOIN_AUTH)
         return errprintf(err, "SF-E210: Server disconnected (no common "
                               "authentication method?)");
-    if (j->refused_early)
+    if (j->refused_early && method(j)->number == IMPI_AUTH_KEY)
         return errprintf(err, "SF-E210: Server disconnected (wrong "
                               "authentication key?)");
+    if (j->refused_early)
+        return errprintf(err, "SF-E210: Server disconnected (%s refused?)",
+                         method(j)->name);
     if (j->phase == JOIN_DONE)
         return errprintf(err, "SF-E210: the IMPI server is gone");
     return errprintf(err, "SF-E210: the IMPI server hung up during start-up");

@@ -20,6 +20,7 @@
 /* A client's connection and its agent's end together; the agent's is the
  * better message.  So the client's is told only if nothing else is. */
 #define LOST_DELAY 0.5
+#define REFUSED_TOLD 8
 
 struct world_conn {
     struct world *world;
@@ -47,6 +48,15 @@ static void on_lost(struct world *w, const struct impi_server_event *event)
     ev_timer_start(w->server->loop, &w->lost_timer);
 }
 
+/* The user hears why a client was turned away; a port scanner, or a peer that
+ * tries again and again, is not worth more than a few lines. */
+static void on_refused(struct world *w, const char *text)
+{
+    log_warn("%s", text);
+    if (strncmp(text, "SF-E206", 7) != 0 && w->nrefused++ < REFUSED_TOLD)
+        server_note(w->server, text);
+}
+
 static void on_event(void *arg, const struct impi_server_event *event)
 {
     struct world *w = arg;
@@ -56,7 +66,7 @@ static void on_event(void *arg, const struct impi_server_event *event)
         server_note(w->server, event->text);
         break;
     case IMPI_SERVER_REFUSED:
-        log_warn("%s", event->text);
+        on_refused(w, event->text);
         break;
     case IMPI_SERVER_LOST:
         on_lost(w, event);
