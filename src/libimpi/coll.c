@@ -7,7 +7,9 @@
  * two forms do not match each other.
  */
 #include <stdlib.h>
+#include <string.h>
 
+#include "impi/constants.h"
 #include "impi/schedule.h"
 #include "libimpi/coll.h"
 #include "libimpi/p2p_calls.h"
@@ -44,8 +46,10 @@ static int cross_move(const struct message *m, bool recv)
     rc = recv ? req_recv(&r, m) : req_send(&r, m, false);
     while (rc == MPI_SUCCESS && !req_poll(&r))
         progress_wait(&w);
+    if (rc == MPI_SUCCESS)
+        rc = req_result(&r, MPI_STATUS_IGNORE, true);
     be_unlock();
-    return rc == MPI_SUCCESS ? req_result(&r, MPI_STATUS_IGNORE, true) : rc;
+    return rc;
 }
 
 static int finish_native(int rc, MPI_Request *request)
@@ -279,16 +283,95 @@ int impi_Reduce(const void *sendbuf, void *recvbuf, int count,
     return reduce(&x, root);
 }
 
+int coll_allreduce(struct impi_comm *c, const void *in, void *out, int count,
+                   MPI_Datatype type, MPI_Op op)
+{
+    struct coll x = {.c = c, .count = count, .type = type, .op = op};
+
+    x.buf[IMPI_BUF_ACC] = out;
+    x.buf[IMPI_BUF_OWN] = in == MPI_IN_PLACE ? out : (void *)(uintptr_t)in;
+    return reduce(&x, -1);
+}
+
 int impi_Allreduce(const void *sendbuf, void *recvbuf, int count,
                    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     struct impi_comm *c = impi_span_find(comm);
-    struct coll x = {.c = c, .count = count, .type = datatype, .op = op};
 
     if (!c)
         return impi_real.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
-    x.buf[IMPI_BUF_ACC] = recvbuf;
-    x.buf[IMPI_BUF_OWN] =
-        sendbuf == MPI_IN_PLACE ? recvbuf : (void *)(uintptr_t)sendbuf;
-    return reduce(&x, -1);
+    return coll_allreduce(c, sendbuf, recvbuf, count, datatype, op);
+}
+
+/* ---- a small gather, for making communicators ---- */
+
+static int move_ints(struct impi_comm *c, int peer, int *buf, int n, bool recv)
+{
+    struct message m = {.buf = buf,
+                        .count = n,
+                        .type = MPI_INT,
+                        .peer = peer,
+                        .tag = IMPI_GATHER_TAG,
+                        .comm = c,
+                        .cid = c->cid + 1};
+
+    return cross_move(&m, recv);
+}
+
+/* A client's block to its places in rank order. */
+static void place_block(const struct impi_group *g, uint32_t master,
+                        const int *block, int n, int *all)
+{
+    const uint32_t *local = impi_group_locals_to_master(g, master);
+    uint32_t count = impi_group_num_local_to_master(g, master);
+
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(all + (size_t)local[i] * (size_t)n, block + i * (size_t)n,
+               (size_t)n * sizeof(int));
+}
+
+/* Masters send their client's block to rank 0. */
+static int gather_blocks(struct impi_comm *c, int *block, int n, int *all)
+{
+    const struct impi_group *g = &c->group;
+    uint32_t me = (uint32_t)c->rank;
+    int rc = MPI_SUCCESS;
+
+    if (me != 0)
+        return move_ints(c, 0, block, n * c->native_size, false);
+    place_block(g, 0, block, n, all);
+    for (uint32_t m = 1; m < g->nmasters && rc == MPI_SUCCESS; m++) {
+        int count = n * (int)impi_group_num_local_to_master(g, m);
+        int *in = malloc((size_t)count * sizeof(int));
+
+        if (!in)
+            return MPI_ERR_NO_MEM;
+        rc = move_ints(c, (int)impi_group_master_rank(g, m), in, count, true);
+        place_block(g, m, in, n, all);
+        free(in);
+    }
+    return rc;
+}
+
+int coll_allgather_ints(struct impi_comm *c, const int *own, int n, int *all)
+{
+    struct coll x = {.c = c, .count = n * c->size, .type = MPI_INT};
+    struct impi_coll_rules r = rules();
+    int *block = malloc((size_t)c->native_size * (size_t)n * sizeof(int));
+    MPI_Request req;
+    int rc = MPI_ERR_NO_MEM;
+
+    if (block) {
+        rc = impi_real.Iallgather(own, n, MPI_INT, block, n, MPI_INT, c->hidden,
+                                  &req);
+        rc = finish_native(rc, &req);
+    }
+    if (rc == MPI_SUCCESS && impi_group_is_master(&c->group, (uint32_t)c->rank))
+        rc = gather_blocks(c, block, n, all);
+    free(block);
+    if (rc != MPI_SUCCESS)
+        return be_raise(c->comm, rc);
+    x.buf[IMPI_BUF_DATA] = all;
+    return run(
+        &x, impi_schedule_bcast(&x.steps, &c->group, &r, (uint32_t)c->rank, 0));
 }

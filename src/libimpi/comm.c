@@ -40,6 +40,15 @@ static int fill_group(struct impi_comm *c, const uint32_t *client_of)
     return rc;
 }
 
+static void destroy(struct impi_comm *c)
+{
+    impi_group_free(&c->group);
+    free(c->world);
+    free(c->native);
+    free(c->members);
+    free(c);
+}
+
 struct impi_comm *comm_create(MPI_Comm comm, MPI_Comm hidden, uint64_t cid,
                               const int *world, int size, int own_world,
                               const uint32_t *client_of)
@@ -49,6 +58,7 @@ struct impi_comm *comm_create(MPI_Comm comm, MPI_Comm hidden, uint64_t cid,
 
     if (!c)
         return NULL;
+    c->refs = 1;
     c->comm = comm;
     c->hidden = hidden;
     c->cid = cid;
@@ -63,17 +73,17 @@ struct impi_comm *comm_create(MPI_Comm comm, MPI_Comm hidden, uint64_t cid,
         if (fill_group(c, client_of) == 0)
             return c;
     }
-    comm_destroy(c);
+    destroy(c);
     return NULL;
 }
 
-void comm_destroy(struct impi_comm *c)
+void comm_hold(struct impi_comm *c)
 {
-    if (!c)
-        return;
-    impi_group_free(&c->group);
-    free(c->world);
-    free(c->native);
-    free(c->members);
-    free(c);
+    c->refs++;
+}
+
+void comm_release(struct impi_comm *c)
+{
+    if (--c->refs == 0)
+        destroy(c);
 }

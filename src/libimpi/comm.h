@@ -15,6 +15,7 @@
 #include "libimpi/span.h"
 
 struct impi_comm {
+    unsigned refs;   /* the program's handle and open requests */
     MPI_Comm comm;   /* the program's handle */
     MPI_Comm hidden; /* a duplicate of it, for local phases */
     uint64_t cid;    /* even; collective traffic has cid + 1 */
@@ -35,6 +36,8 @@ struct impi_comm {
 struct impi_comm *comm_create(MPI_Comm comm, MPI_Comm hidden, uint64_t cid,
                               const int *world, int size, int own_world,
                               const uint32_t *client_of);
-void comm_destroy(struct impi_comm *c);
+/* Another holder; one less, the last one frees it.  Under the lock. */
+void comm_hold(struct impi_comm *c);
+void comm_release(struct impi_comm *c);
 
 #endif

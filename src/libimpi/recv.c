@@ -38,10 +38,12 @@ static int cross_recv(const struct message *m, MPI_Status *status)
     rc = req_recv(&r, m);
     while (rc == MPI_SUCCESS && !req_poll(&r))
         progress_wait(&w);
-    be_unlock();
     if (rc == MPI_SUCCESS)
-        return req_result(&r, status, false);
-    return r.raised ? rc : be_raise(m->comm->comm, rc);
+        rc = req_result(&r, status, false);
+    else if (!r.raised)
+        be_raise(m->comm->comm, rc);
+    be_unlock();
+    return rc;
 }
 
 static int span_recv(const struct message *m, MPI_Status *status)

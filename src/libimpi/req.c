@@ -124,6 +124,19 @@ void status_from_core(MPI_Status *status, const struct impi_status *st)
 
 /* ---- start ---- */
 
+static void hold_comm(struct req *r, struct impi_comm *c)
+{
+    r->comm = c;
+    comm_hold(c);
+}
+
+static void drop_comm(struct req *r)
+{
+    if (r->comm)
+        comm_release(r->comm);
+    r->comm = NULL;
+}
+
 static int32_t core_tag(int tag)
 {
     return tag == MPI_ANY_TAG ? IMPI_ANY_TAG : tag;
@@ -141,7 +154,7 @@ int req_send(struct req *r, const struct message *m, bool sync)
 
     if (rc != MPI_SUCCESS)
         return rc;
-    r->comm = m->comm;
+    hold_comm(r, m->comm);
     args.buf.base = r->data.base;
     args.buf.len = r->data.len;
     r->in_core = true;
@@ -183,12 +196,10 @@ static bool waits_in_core(const struct req *r)
     return r->in_core && !r->core.done && r->core.state == IMPI_REQ_POSTED;
 }
 
-int req_recv(struct req *r, const struct message *m)
+static int start_recv(struct req *r, const struct message *m)
 {
     int rc;
 
-    r->recv = true;
-    r->comm = m->comm;
     if (m->peer != MPI_ANY_SOURCE && m->comm->native[m->peer] >= 0)
         return post_native(r, m, m->comm->native[m->peer]);
     rc = post_core(r, m);
@@ -200,6 +211,18 @@ int req_recv(struct req *r, const struct message *m)
     impi_p2p_cancel_recv(impi_be.p2p, &r->core, true);
     r->in_core = false;
     data_drop(&r->data);
+    return rc;
+}
+
+int req_recv(struct req *r, const struct message *m)
+{
+    int rc;
+
+    r->recv = true;
+    hold_comm(r, m->comm);
+    rc = start_recv(r, m);
+    if (rc != MPI_SUCCESS)
+        drop_comm(r);
     return rc;
 }
 
@@ -311,6 +334,7 @@ int req_result(struct req *r, MPI_Status *status, bool quiet)
     if (!r->raised && !quiet)
         be_raise(r->comm->comm, r->error);
     r->raised = true;
+    drop_comm(r);
     return r->error;
 }
 
@@ -349,6 +373,7 @@ void req_reap(void)
             continue;
         }
         *p = r->next;
+        drop_comm(r);
         req_free(r);
     }
 }

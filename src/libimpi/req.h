@@ -18,7 +18,7 @@ struct req {
     struct impi_request core; /* the engine's; .user is this struct */
     struct data data;
     MPI_Request native;     /* the half in the native library, or null */
-    struct impi_comm *comm; /* for ranks and errors */
+    struct impi_comm *comm; /* for ranks and errors; held while open */
     uint32_t index;         /* in the table */
     bool recv;
     bool in_core; /* the engine has it */

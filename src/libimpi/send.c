@@ -148,10 +148,12 @@ static int cross_send(enum mode mode, struct message *m)
     rc = req_send(&r, m, mode == SYNCHRONOUS);
     while (rc == MPI_SUCCESS && !req_poll(&r))
         progress_wait(&w);
+    if (rc == MPI_SUCCESS)
+        rc = req_result(&r, MPI_STATUS_IGNORE, false);
+    else
+        be_raise(m->comm->comm, rc);
     be_unlock();
-    if (rc != MPI_SUCCESS)
-        return be_raise(m->comm->comm, rc);
-    return req_result(&r, MPI_STATUS_IGNORE, false);
+    return rc;
 }
 
 static int span_send(enum mode mode, struct message *m)

@@ -2,6 +2,7 @@
  *
  * The state of a back end, and how it speaks to the user.
  */
+#define _GNU_SOURCE /* recursive mutex */
 #include "libimpi/state.h"
 
 #include <poll.h>
@@ -19,7 +20,8 @@
 
 struct backend impi_be = {
     .agent = {.fd = -1},
-    .lock = PTHREAD_MUTEX_INITIALIZER,
+    /* A user's error handler may call MPI again. */
+    .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
 };
 
 void be_unlock(void)

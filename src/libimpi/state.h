@@ -28,6 +28,8 @@ struct backend {
     uint32_t generation;
     uint32_t client;
     struct impi_world world;
+    uint32_t *client_of; /* [nprocs] by world rank */
+    uint64_t max_cid;    /* highest context id in use */
     struct impi_comm *world_comm;
     struct agent agent;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "impi/constants.h"
 #include "libimpi/coll.h"
 #include "libimpi/net.h"
 #include "libimpi/progress.h"
@@ -137,22 +138,22 @@ static void join(const struct task_env *env)
 static struct impi_comm *make_world_comm(void)
 {
     const struct impi_world *w = &impi_be.world;
-    uint32_t *client_of = malloc(w->nprocs * sizeof(*client_of));
     int *world = malloc(w->nprocs * sizeof(*world));
     struct impi_comm *c = NULL;
     MPI_Comm hidden;
 
-    if (client_of && world &&
+    impi_be.client_of = malloc(w->nprocs * sizeof(uint32_t));
+    impi_be.max_cid = IMPI_WORLD_CID + 1;
+    if (impi_be.client_of && world &&
         impi_real.Comm_dup(MPI_COMM_WORLD, &hidden) == MPI_SUCCESS) {
         for (uint32_t i = 0; i < w->nprocs; i++) {
-            client_of[i] = w->procs[i].client;
+            impi_be.client_of[i] = w->procs[i].client;
             world[i] = (int)i;
         }
         impi_real.Comm_set_errhandler(hidden, MPI_ERRORS_RETURN);
-        c = comm_create(MPI_COMM_WORLD, hidden, 0, world, (int)w->nprocs,
-                        impi_be.rank, client_of);
+        c = comm_create(MPI_COMM_WORLD, hidden, IMPI_WORLD_CID, world,
+                        (int)w->nprocs, impi_be.rank, impi_be.client_of);
     }
-    free(client_of);
     free(world);
     return c;
 }
@@ -251,7 +252,9 @@ static void leave_world(void)
     be_unlock();
     impi_span_remove(MPI_COMM_WORLD);
     impi_real.Comm_free(&impi_be.world_comm->hidden);
-    comm_destroy(impi_be.world_comm);
+    comm_release(impi_be.world_comm);
+    free(impi_be.client_of);
+    impi_be.client_of = NULL;
     impi_be.world_comm = NULL;
     impi_be.spanning = false;
     impi_world_free(&impi_be.world);

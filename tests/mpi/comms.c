@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Communicators made from a spanning one: duplicates keep messages apart,
+ * parts have the right members in the right order, all of it again from
+ * these; freed while a receive is open. */
+#include "check.h"
+
+static void use(MPI_Comm comm, int expected_size, int expected_rank)
+{
+    int r, n, v, sum, prev, next;
+    MPI_Status st;
+
+    MPI_Comm_rank(comm, &r);
+    MPI_Comm_size(comm, &n);
+    CHECK(r == expected_rank && n == expected_size);
+    next = (r + 1) % n;
+    prev = (r + n - 1) % n;
+    MPI_Sendrecv(&r, 1, MPI_INT, next, 1, &v, 1, MPI_INT, prev, 1, comm, &st);
+    CHECK(v == prev && st.MPI_SOURCE == prev);
+    MPI_Sendrecv(&r, 1, MPI_INT, next, 2, &v, 1, MPI_INT, MPI_ANY_SOURCE, 2,
+                 comm, &st);
+    CHECK(v == prev && st.MPI_SOURCE == prev);
+    MPI_Allreduce(&r, &sum, 1, MPI_INT, MPI_SUM, comm);
+    CHECK(sum == n * (n - 1) / 2);
+    for (int root = 0; root < n; root++) {
+        v = r == root ? 77 + root : -1;
+        MPI_Bcast(&v, 1, MPI_INT, root, comm);
+        CHECK(v == 77 + root);
+        sum = -1;
+        MPI_Reduce(&r, &sum, 1, MPI_INT, MPI_MAX, root, comm);
+        CHECK(sum == (r == root ? n - 1 : -1));
+    }
+    MPI_Barrier(comm);
+}
+
+static void im_170_dup_keeps_messages_apart(void)
+{
+    MPI_Comm a, b;
+    MPI_Request req[2];
+    int out[2] = {10, 20}, in[2] = {0, 0}, result, *ub, flag;
+    int next = (rank + 1) % size, prev = (rank + size - 1) % size;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &a);
+    MPI_Comm_dup(a, &b);
+    use(a, size, rank);
+    use(b, size, rank);
+    MPI_Comm_compare(a, MPI_COMM_WORLD, &result);
+    CHECK(result == MPI_CONGRUENT);
+    MPI_Comm_compare(a, a, &result);
+    CHECK(result == MPI_IDENT);
+    MPI_Irecv(&in[0], 1, MPI_INT, prev, 0, a, &req[0]);
+    MPI_Irecv(&in[1], 1, MPI_INT, prev, 0, b, &req[1]);
+    MPI_Send(&out[1], 1, MPI_INT, next, 0, b);
+    MPI_Send(&out[0], 1, MPI_INT, next, 0, a);
+    MPI_Waitall(2, req, MPI_STATUSES_IGNORE);
+    CHECK(in[0] == 10 && in[1] == 20);
+    MPI_Comm_get_attr(b, MPI_TAG_UB, &ub, &flag);
+    CHECK(flag && *ub >= 32767);
+    MPI_Comm_free(&a);
+    CHECK(a == MPI_COMM_NULL);
+    use(b, size, rank);
+    MPI_Comm_free(&b);
+}
+
+static void im_172_split_sorts_by_color_key_rank(void)
+{
+    MPI_Comm c, cc;
+    int half = (size + 1 - rank % 2) / 2, result;
+
+    /* even and odd ranks */
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &c);
+    use(c, half, rank / 2);
+    /* the same, backwards, from the part */
+    MPI_Comm_split(c, 5, -rank, &cc);
+    use(cc, half, half - 1 - rank / 2);
+    MPI_Comm_compare(c, cc, &result);
+    CHECK(half == 1 || result == MPI_SIMILAR);
+    MPI_Comm_free(&c);
+    use(cc, half, half - 1 - rank / 2);
+    MPI_Comm_free(&cc);
+    /* all backwards */
+    MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &c);
+    use(c, size, size - 1 - rank);
+    MPI_Comm_compare(c, MPI_COMM_WORLD, &result);
+    CHECK(size == 1 || result == MPI_SIMILAR);
+    MPI_Comm_free(&c);
+}
+
+static void im_173_undefined_color_gets_none(void)
+{
+    MPI_Comm c;
+
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : 1, rank, &c);
+    if (rank == 0) {
+        CHECK(c == MPI_COMM_NULL);
+        return;
+    }
+    use(c, size - 1, rank - 1);
+    MPI_Comm_free(&c);
+}
+
+/* Each alone; each with its neighbour: native and spanning parts. */
+static void small_parts(void)
+{
+    MPI_Comm c, node;
+    int n;
+
+    MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &c);
+    use(c, 1, 0);
+    MPI_Comm_free(&c);
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &c);
+    use(c, rank / 2 == (size - 1) / 2 && size % 2 ? 1 : 2, rank % 2);
+    MPI_Comm_free(&c);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank,
+                        MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &n);
+    CHECK(n >= 1 && n <= size);
+    MPI_Barrier(node);
+    MPI_Comm_free(&node);
+}
+
+/* Freeing a communicator leaves its open receives alone. */
+static void freed_while_open(void)
+{
+    int v = -1, next = (rank + 1) % size, prev = (rank + size - 1) % size;
+    MPI_Request req;
+    MPI_Status st;
+    MPI_Comm c;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    MPI_Irecv(&v, 1, MPI_INT, prev, 4, c, &req);
+    MPI_Send(&rank, 1, MPI_INT, next, 4, c);
+    MPI_Comm_free(&c);
+    MPI_Wait(&req, &st);
+    CHECK(v == prev && st.MPI_SOURCE == prev);
+}
+
+static void many(void)
+{
+    for (int i = 0; i < 50; i++) {
+        MPI_Comm c;
+
+        MPI_Comm_dup(MPI_COMM_WORLD, &c);
+        MPI_Barrier(c);
+        MPI_Comm_free(&c);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    im_170_dup_keeps_messages_apart();
+    im_172_split_sorts_by_color_key_rank();
+    im_173_undefined_color_gets_none();
+    small_parts();
+    freed_while_open();
+    many();
+    return end("comms");
+}
