@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Receives: posted and unexpected queues (3.7).
+ * Receives and the posted queue (3.7).
  *
  * Receives from a given peer are on its pair's list, the others on one common
  * list; a number in order of posting tells which of two candidates is older.
- * Unexpected messages are on their pair's list and on the list of all.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "impi/p2p_impl.h"
 
-static bool tag_fits(int32_t wanted, int32_t tag)
+bool tag_fits(int32_t wanted, int32_t tag)
 {
     return wanted == tag || wanted == IMPI_ANY_TAG;
 }
@@ -98,93 +96,6 @@ void recv_check_done(struct impi_p2p *p2p, struct impi_request *req)
 {
     if (req->moved == req->msglen)
         request_complete(p2p, req, &req->pair->matched, IMPI_OK);
-}
-
-/* ---- unexpected messages ---- */
-
-struct impi_unexpected *unexpected_add(struct impi_pair *pair,
-                                       const struct impi_packet *pk)
-{
-    struct impi_p2p *p2p = pair->p2p;
-    bool pooled = pk->len <= UNEXPECTED_POOLED;
-    struct impi_unexpected *u;
-
-    if (pooled)
-        u = impi_pool_get(&p2p->unexpected_pool);
-    else
-        u = malloc(sizeof(*u) + pk->len);
-    if (!u)
-        return NULL;
-    *u = (struct impi_unexpected){
-        .pair = pair,
-        .cid = pk->cid,
-        .srqid = pk->srqid,
-        .msglen = pk->msglen,
-        .rank = pk->lsrank,
-        .tag = pk->tag,
-        .len = pk->len,
-        .sync = pk->type == IMPI_PK_DATASYNC,
-        .pooled = pooled,
-    };
-    TAILQ_INSERT_TAIL(&p2p->unexpected, u, link);
-    TAILQ_INSERT_TAIL(&pair->unexpected, u, of_pair);
-    pair->unexpected_mem += sizeof(*u) + u->len;
-    p2p->stats.unexpected_messages++;
-    p2p->stats.unexpected_bytes += sizeof(*u) + u->len;
-    if (p2p->stats.unexpected_peak < p2p->stats.unexpected_bytes)
-        p2p->stats.unexpected_peak = p2p->stats.unexpected_bytes;
-    return u;
-}
-
-static void unexpected_unlink(struct impi_unexpected *u)
-{
-    TAILQ_REMOVE(&u->pair->p2p->unexpected, u, link);
-    TAILQ_REMOVE(&u->pair->unexpected, u, of_pair);
-}
-
-static void unexpected_free(struct impi_unexpected *u)
-{
-    struct impi_p2p *p2p = u->pair->p2p;
-
-    u->pair->unexpected_mem -= sizeof(*u) + u->len;
-    p2p->stats.unexpected_bytes -= sizeof(*u) + u->len;
-    if (u->pooled)
-        impi_pool_put(&p2p->unexpected_pool, u);
-    else
-        free(u);
-}
-
-void unexpected_drop(struct impi_unexpected *u)
-{
-    struct impi_channel *channel = u->pair->channel;
-
-    if (channel && channel->rx_unexpected == u)
-        channel->rx_unexpected = NULL;
-    unexpected_unlink(u);
-    unexpected_free(u);
-}
-
-static struct impi_unexpected *find_unexpected(struct impi_p2p *p2p,
-                                               const struct impi_recv *args)
-{
-    struct impi_unexpected *u;
-
-    if (args->peer == IMPI_ANY_PEER) {
-        TAILQ_FOREACH(u, &p2p->unexpected, link)
-        {
-            if (u->cid == args->cid && tag_fits(args->tag, u->tag))
-                return u;
-        }
-        return NULL;
-    }
-    if (!p2p->pairs[args->peer])
-        return NULL;
-    TAILQ_FOREACH(u, &p2p->pairs[args->peer]->unexpected, of_pair)
-    {
-        if (u->cid == args->cid && tag_fits(args->tag, u->tag))
-            return u;
-    }
-    return NULL;
 }
 
 /* The message is no more on the queues; what is still to come of its first
@@ -286,44 +197,6 @@ bool impi_p2p_cancel_recv(struct impi_p2p *p2p, struct impi_request *req,
     req->status.cancelled = true;
     request_complete(p2p, req, list, IMPI_OK);
     return true;
-}
-
-/* ---- probes ---- */
-
-/* Available once the first packet is wholly read (3.7.3); a younger message
- * must not be seen before an older one that fits. */
-static struct impi_unexpected *probe(struct impi_p2p *p2p,
-                                     const struct impi_recv *args,
-                                     struct impi_status *status)
-{
-    struct impi_unexpected *u = find_unexpected(p2p, args);
-
-    if (!u || u->have < u->len)
-        return NULL;
-    *status = (struct impi_status){
-        .source = args->peer == IMPI_ANY_PEER ? u->rank : args->rank,
-        .tag = u->tag,
-        .bytes = u->msglen,
-        .msglen = u->msglen,
-    };
-    return u;
-}
-
-bool impi_p2p_iprobe(struct impi_p2p *p2p, const struct impi_recv *args,
-                     struct impi_status *status)
-{
-    return probe(p2p, args, status) != NULL;
-}
-
-struct impi_unexpected *impi_p2p_improbe(struct impi_p2p *p2p,
-                                         const struct impi_recv *args,
-                                         struct impi_status *status)
-{
-    struct impi_unexpected *u = probe(p2p, args, status);
-
-    if (u)
-        unexpected_unlink(u);
-    return u;
 }
 
 void impi_p2p_imrecv(struct impi_p2p *p2p, struct impi_request *req,

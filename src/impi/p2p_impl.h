@@ -172,9 +172,19 @@ int recv_begin(struct impi_pair *pair, struct impi_request *req, int32_t rank,
 void recv_bytes(struct impi_request *req, uint8_t *data, size_t n);
 /* After bytes or at once: complete it when all is here. */
 void recv_check_done(struct impi_p2p *p2p, struct impi_request *req);
+bool tag_fits(int32_t wanted, int32_t tag);
+
+/* ---- unexpected.c ---- */
+
 /* Keep a message until it is received; NULL: no memory. */
 struct impi_unexpected *unexpected_add(struct impi_pair *pair,
                                        const struct impi_packet *pk);
+/* The oldest that such a receive takes, or NULL. */
+struct impi_unexpected *find_unexpected(struct impi_p2p *p2p,
+                                        const struct impi_recv *args);
+void unexpected_unlink(struct impi_unexpected *u);
+void unexpected_free(struct impi_unexpected *u);
+/* Both, and no more bytes for it. */
 void unexpected_drop(struct impi_unexpected *u);
 
 /* ---- deliver.c ---- */
