@@ -74,6 +74,16 @@ static int protoack(struct impi_pair *pair, struct errbuf *err)
     return 0;
 }
 
+/* Does the sender get its credit back although nobody received it yet? */
+static bool acknowledge_early(const struct impi_pair *pair,
+                              const struct impi_packet *pk)
+{
+    size_t max = pair->p2p->unexpected_max;
+
+    return pair->unexpected_mem <= max ||
+           (pk->len <= MODEST && pair->unexpected_mem / MODEST_FACTOR < max);
+}
+
 /* Keep it, and let the sender go on while that takes little memory. */
 static int first_unexpected(struct impi_channel *channel,
                             struct impi_pair *pair,
@@ -89,7 +99,7 @@ static int first_unexpected(struct impi_channel *channel,
     if (!u)
         return no_memory(err);
     channel->rx_unexpected = u;
-    if (pair->unexpected_mem <= pair->p2p->unexpected_max) {
+    if (acknowledge_early(pair, pk)) {
         u->received = true;
         pair_received(pair);
     }

@@ -26,12 +26,15 @@ struct impi_p2p *impi_p2p_create(const struct impi_world *world, uint32_t rank,
     p2p->maxdatalen = world->maxdatalen;
     p2p->ackmark = world->ackmark;
     p2p->hiwater = world->hiwater;
+    p2p->modest = world->flags & IMPI_WORLD_EXTENDED;
     p2p->unexpected_max = SF_IMPI_UNEXPECTED_MAX;
     TAILQ_INIT(&p2p->channels);
     TAILQ_INIT(&p2p->posted_any);
     TAILQ_INIT(&p2p->unexpected);
-    impi_pool_init(&p2p->unexpected_pool,
-                   sizeof(struct impi_unexpected) + UNEXPECTED_POOLED, 32);
+    impi_pool_init(&p2p->small_pool,
+                   sizeof(struct impi_unexpected) + UNEXPECTED_SMALL, 128);
+    impi_pool_init(&p2p->medium_pool,
+                   sizeof(struct impi_unexpected) + UNEXPECTED_MEDIUM, 32);
     impi_pool_init(&p2p->control_pool, sizeof(struct control), 64);
     p2p->procs = malloc(world->nprocs * sizeof(*p2p->procs));
     p2p->pairs = calloc(world->nprocs, sizeof(struct impi_pair *));
@@ -79,7 +82,8 @@ void impi_p2p_destroy(struct impi_p2p *p2p)
             free(p2p->pairs[i]->error);
         free(p2p->pairs[i]);
     }
-    impi_pool_destroy(&p2p->unexpected_pool);
+    impi_pool_destroy(&p2p->small_pool);
+    impi_pool_destroy(&p2p->medium_pool);
     impi_pool_destroy(&p2p->control_pool);
     impi_slots_free(&p2p->slots);
     free(p2p->pairs);

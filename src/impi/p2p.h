@@ -62,11 +62,11 @@ struct impi_p2p *impi_p2p_create(const struct impi_world *world, uint32_t rank,
 void impi_p2p_destroy(struct impi_p2p *p2p);
 
 /* Unexpected messages are acknowledged at once (so that the sender goes on)
- * while those of one pair take less memory than this; beyond it only when
- * they are received.  The memory of a pair is bounded by this plus hiwater x
- * maxdatalen.  0: the strict reading of the standard, in which a receiver
- * that waits for a later message than the hiwater-th waits for ever.
- * Default: SF_IMPI_UNEXPECTED_MAX. */
+ * while those of one pair take less memory than this (small ones four times
+ * as much); beyond it only when they are received.  The memory of a pair is
+ * bounded by this and hiwater x maxdatalen.  0: the strict reading of the
+ * standard, in which a receiver that waits for a later message than the
+ * hiwater-th waits for ever.  Default: SF_IMPI_UNEXPECTED_MAX. */
 void impi_p2p_set_unexpected_max(struct impi_p2p *p2p, size_t bytes);
 
 /* ---- channels (channel.h moves their bytes) ---- */

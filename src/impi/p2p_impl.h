@@ -34,7 +34,7 @@ struct impi_unexpected {
     uint32_t len, have; /* bytes of the first packet, and those here */
     bool sync;          /* a SYNCACK is due at the match */
     bool received;      /* counts as received already */
-    bool pooled;
+    uint32_t size;      /* memory for its data */
     uint8_t data[];
 };
 TAILQ_HEAD(unexpected_list, impi_unexpected);
@@ -79,8 +79,14 @@ struct tx_item {
 /* Short sends that nobody answers have ids of their own, not from slots. */
 #define SHORT_SEND_ID (UINT64_C(1) << 63)
 
-/* Payload of an unexpected message that fits the pool's objects. */
-#define UNEXPECTED_POOLED 1024
+/* Payloads of unexpected messages that fit the objects of the two pools. */
+#define UNEXPECTED_SMALL 128
+#define UNEXPECTED_MEDIUM 1024
+/* First packet of a message while the pair's credit is half used up, between
+ * processes of ours: the receiver stores so little at once whatever memory
+ * its unexpected messages take already, up to this multiple of the limit. */
+#define MODEST UNEXPECTED_MEDIUM
+#define MODEST_FACTOR 4
 
 #define TX_ITEMS (IMPI_TX_IOV / 2)
 #define TX_BYTES (256u * 1024 + IMPI_PACKET_SIZE) /* of one write */
@@ -120,11 +126,12 @@ struct impi_p2p {
     void *arg;
     uint32_t rank, nprocs;
     uint32_t maxdatalen, ackmark, hiwater;
+    bool modest; /* see MODEST; all processes are ours */
     size_t unexpected_max;
     uint8_t (*procs)[IMPI_PROC_SIZE];
     struct impi_pair **pairs; /* made at first use */
     struct impi_slots slots;
-    struct impi_pool unexpected_pool, control_pool;
+    struct impi_pool small_pool, medium_pool, control_pool;
     TAILQ_HEAD(, impi_channel) channels;
     struct impi_request_list posted_any;
     struct unexpected_list unexpected;

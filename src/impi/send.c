@@ -118,7 +118,7 @@ static void control_packet(struct impi_pair *pair, struct tx_item *item)
 
 /* The next packet of a message: its first, or the next of the rest. */
 static void data_packet(struct impi_pair *pair, struct tx_item *item,
-                        struct impi_request *req, uint32_t type)
+                        struct impi_request *req, uint32_t type, uint32_t max)
 {
     uint64_t len = req->msglen - req->moved;
     struct impi_packet pk = {
@@ -132,8 +132,8 @@ static void data_packet(struct impi_pair *pair, struct tx_item *item,
         .count = (int64_t)req->order,
     };
 
-    if (len > pair->p2p->maxdatalen)
-        len = pair->p2p->maxdatalen;
+    if (len > max)
+        len = max;
     pk.len = (uint32_t)len;
     fill(pair, item, &pk, req);
     item->off = req->moved;
@@ -144,14 +144,35 @@ static void data_packet(struct impi_pair *pair, struct tx_item *item,
     req->unwritten++;
 }
 
+/* The receiver is slow to take this pair's messages: send only a little of
+ * the next one, and the rest when it has matched.  So a message that it does
+ * wait for gets through behind any number of large ones. */
+static uint32_t first_length(struct impi_pair *pair, struct impi_request *req)
+{
+    struct impi_p2p *p2p = pair->p2p;
+    uint64_t id;
+
+    if (!p2p->modest || req->msglen <= MODEST ||
+        pair->sent < p2p->hiwater / 2 || p2p->maxdatalen <= MODEST)
+        return p2p->maxdatalen;
+    if (!send_waits(req)) {
+        id = impi_slots_add(&p2p->slots, req);
+        if (!id)
+            return p2p->maxdatalen;
+        req->id = id;
+    }
+    return MODEST;
+}
+
 static void first_packet(struct impi_pair *pair, struct tx_item *item)
 {
     struct impi_request *req = TAILQ_FIRST(&pair->first);
+    uint32_t max = first_length(pair, req);
     bool waits = send_waits(req);
 
     TAILQ_REMOVE(&pair->first, req, link);
     TAILQ_INSERT_TAIL(&pair->waiting, req, link);
-    data_packet(pair, item, req, waits ? IMPI_PK_DATASYNC : IMPI_PK_DATA);
+    data_packet(pair, item, req, waits ? IMPI_PK_DATASYNC : IMPI_PK_DATA, max);
     req->state = waits ? IMPI_REQ_SENT : IMPI_REQ_DRAINING;
 }
 
@@ -160,7 +181,7 @@ static void rest_packet(struct impi_pair *pair, struct tx_item *item)
     struct impi_request *req = TAILQ_FIRST(&pair->rest);
 
     TAILQ_REMOVE(&pair->rest, req, link);
-    data_packet(pair, item, req, IMPI_PK_DATA);
+    data_packet(pair, item, req, IMPI_PK_DATA, pair->p2p->maxdatalen);
     if (req->moved < req->msglen) {
         TAILQ_INSERT_TAIL(&pair->rest, req, link);
         return;

@@ -8,17 +8,36 @@
 
 #include "impi/p2p_impl.h"
 
+static struct impi_unexpected *allocate(struct impi_p2p *p2p, uint32_t *size)
+{
+    if (*size <= UNEXPECTED_SMALL) {
+        *size = UNEXPECTED_SMALL;
+        return impi_pool_get(&p2p->small_pool);
+    }
+    if (*size <= UNEXPECTED_MEDIUM) {
+        *size = UNEXPECTED_MEDIUM;
+        return impi_pool_get(&p2p->medium_pool);
+    }
+    return malloc(sizeof(struct impi_unexpected) + *size);
+}
+
+static void release(struct impi_p2p *p2p, struct impi_unexpected *u)
+{
+    if (u->size == UNEXPECTED_SMALL)
+        impi_pool_put(&p2p->small_pool, u);
+    else if (u->size == UNEXPECTED_MEDIUM)
+        impi_pool_put(&p2p->medium_pool, u);
+    else
+        free(u);
+}
+
 struct impi_unexpected *unexpected_add(struct impi_pair *pair,
                                        const struct impi_packet *pk)
 {
     struct impi_p2p *p2p = pair->p2p;
-    bool pooled = pk->len <= UNEXPECTED_POOLED;
-    struct impi_unexpected *u;
+    uint32_t size = pk->len;
+    struct impi_unexpected *u = allocate(p2p, &size);
 
-    if (pooled)
-        u = impi_pool_get(&p2p->unexpected_pool);
-    else
-        u = malloc(sizeof(*u) + pk->len);
     if (!u)
         return NULL;
     *u = (struct impi_unexpected){
@@ -30,13 +49,13 @@ struct impi_unexpected *unexpected_add(struct impi_pair *pair,
         .tag = pk->tag,
         .len = pk->len,
         .sync = pk->type == IMPI_PK_DATASYNC,
-        .pooled = pooled,
+        .size = size,
     };
     TAILQ_INSERT_TAIL(&p2p->unexpected, u, link);
     TAILQ_INSERT_TAIL(&pair->unexpected, u, of_pair);
-    pair->unexpected_mem += sizeof(*u) + u->len;
+    pair->unexpected_mem += sizeof(*u) + size;
     p2p->stats.unexpected_messages++;
-    p2p->stats.unexpected_bytes += sizeof(*u) + u->len;
+    p2p->stats.unexpected_bytes += sizeof(*u) + size;
     if (p2p->stats.unexpected_peak < p2p->stats.unexpected_bytes)
         p2p->stats.unexpected_peak = p2p->stats.unexpected_bytes;
     return u;
@@ -52,12 +71,9 @@ void unexpected_free(struct impi_unexpected *u)
 {
     struct impi_p2p *p2p = u->pair->p2p;
 
-    u->pair->unexpected_mem -= sizeof(*u) + u->len;
-    p2p->stats.unexpected_bytes -= sizeof(*u) + u->len;
-    if (u->pooled)
-        impi_pool_put(&p2p->unexpected_pool, u);
-    else
-        free(u);
+    u->pair->unexpected_mem -= sizeof(*u) + u->size;
+    p2p->stats.unexpected_bytes -= sizeof(*u) + u->size;
+    release(p2p, u);
 }
 
 void unexpected_drop(struct impi_unexpected *u)

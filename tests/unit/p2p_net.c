@@ -64,6 +64,8 @@ struct net *net_create(const struct net_options *options)
     net->world.maxdatalen = options->maxdatalen;
     net->world.ackmark = options->ackmark;
     net->world.hiwater = options->hiwater;
+    if (options->extended)
+        net->world.flags = IMPI_WORLD_EXTENDED;
     for (uint32_t i = 0; i < options->nprocs; i++) {
         net->world.procs[i].pid = 1000 + i;
         net->world.procs[i].hostid[15] = 1;

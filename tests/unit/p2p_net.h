@@ -57,6 +57,7 @@ struct net_options {
     size_t capacity; /* of a stream */
     size_t piece;
     uint64_t seed;
+    bool extended; /* all processes are ours */
 };
 
 struct net *net_create(const struct net_options *options);

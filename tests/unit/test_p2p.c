@@ -157,7 +157,8 @@ static void random_program(uint64_t seed)
 
     o.seed = seed;
     o.nprocs = 2 + seed % 5;
-    o.maxdatalen = 1 + (uint32_t)(seed * 7919 % 300);
+    o.maxdatalen = 1 + (uint32_t)(seed * 7919 % (seed % 4 ? 300 : 5000));
+    o.extended = seed >> 2 & 1;
     o.hiwater = 1 + seed % 11;
     o.ackmark = 1 + seed / 3 % o.hiwater;
     o.capacity = 130 + seed * 97 % 3000;
