@@ -231,18 +231,18 @@ int send_matched(struct impi_pair *pair, uint64_t srqid, uint64_t drqid)
 {
     struct impi_p2p *p2p = pair->p2p;
     struct impi_request *req = impi_slots_find(&p2p->slots, srqid);
+    bool late; /* for the rest: the own FINI is out */
 
     if (!req || !req->is_send || req->pair != pair ||
         req->state != IMPI_REQ_SENT)
         return -1;
+    late = req->moved < req->msglen && pair->channel->fini_sent;
     req->peer_id = drqid;
-    if (req->moved == req->msglen) {
+    if (late)
+        req->status.error = IMPI_ERR_PEER;
+    if (late || req->moved == req->msglen) {
         req->state = IMPI_REQ_DRAINING;
         check_drained(p2p, req);
-        return 0;
-    }
-    if (pair->channel->fini_sent) {
-        request_complete(p2p, req, &pair->waiting, IMPI_ERR_PEER);
         return 0;
     }
     req->state = IMPI_REQ_SENDING;

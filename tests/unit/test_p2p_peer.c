@@ -629,6 +629,30 @@ static void fini_waits_for_what_is_queued(void **state)
     net_destroy(net);
 }
 
+/* A SYNCACK after the own FINI: the rest can not be sent any more, and the
+ * request ends only when no packet of it waits to be written. */
+static void syncack_after_the_own_fini_ends_the_send(void **state)
+{
+    struct net *net = open_net();
+    struct impi_packet pk, syncack = {.type = IMPI_PK_SYNCACK};
+    struct iovec iov[IMPI_TX_IOV];
+    struct impi_request req;
+
+    net_isend(net, 0, 1, 1, "0123456789012345678901234", 25, false, &req);
+    impi_channel_fini(net->channel[0][1]);
+    assert_true(impi_channel_tx(net->channel[0][1], iov, IMPI_TX_IOV) > 0);
+    impi_packet_decode(&pk, iov[0].iov_base);
+    syncack.srqid = pk.srqid;
+    assert_int_equal(say(net, syncack, NULL), 0);
+    assert_false(req.done);
+    hear(net, IMPI_PK_DATASYNC);
+    assert_true(req.done);
+    assert_int_equal(req.status.error, IMPI_ERR_PEER);
+    hear(net, IMPI_PK_FINI);
+    silent(net);
+    net_destroy(net);
+}
+
 /* After the own FINI messages are read, destroyed and acknowledged, and
  * nothing else is sent. */
 static void im_151_im_152_only_acknowledgements_after_fini(void **state)
@@ -792,6 +816,7 @@ int main(void)
         cmocka_unit_test(im_149_the_newest_of_one_id_is_cancelled),
         cmocka_unit_test(im_150_im_194_fini_both_ways_ends_a_channel),
         cmocka_unit_test(fini_waits_for_what_is_queued),
+        cmocka_unit_test(syncack_after_the_own_fini_ends_the_send),
         cmocka_unit_test(im_151_im_152_only_acknowledgements_after_fini),
         cmocka_unit_test(data_after_the_peers_fini_is_an_error),
         cmocka_unit_test(im_153_end_of_file_before_fini_names_the_peer),
