@@ -18,6 +18,7 @@
 
 #define CONF_FD 3
 #define LISTEN_FD 4
+#define PATIENCE 5.0 /* s, for a link that is being made when we leave */
 
 static void on_listen(struct ev_loop *loop, ev_io *io, int revents)
 {
@@ -28,14 +29,39 @@ static void on_listen(struct ev_loop *loop, ev_io *io, int revents)
         impid_proc_accept(a, fd);
 }
 
-/* What is pending (ends of processes above all) is handled before. */
+static void leave(struct impid *a)
+{
+    a->stopping = true;
+    impid_link_stop(&a->link);
+    ev_break(a->loop, EVBREAK_ALL);
+}
+
+/* What is pending (ends of processes above all) is handled before.  A link
+ * that is just being made is waited for: without a goodbye the server would
+ * take us for lost. */
 static void on_stop(struct ev_loop *loop, ev_idle *w, int revents)
 {
     struct impid *a = ev_userdata(loop);
 
-    a->stopping = true;
-    impid_link_stop(&a->link);
-    ev_break(loop, EVBREAK_ALL);
+    ev_idle_stop(loop, w);
+    if (impid_link_pending(&a->link) && !a->leaving) {
+        a->leaving = true;
+        ev_timer_start(loop, &a->patience);
+        return;
+    }
+    if (!impid_link_pending(&a->link))
+        leave(a);
+}
+
+static void on_patience(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    leave(ev_userdata(loop));
+}
+
+void impid_link_settled(struct impid *a)
+{
+    if (a->leaving)
+        ev_idle_start(a->loop, &a->stop);
 }
 
 static void on_sigterm(struct ev_loop *loop, ev_signal *w, int revents)
@@ -69,6 +95,7 @@ static int start(struct impid *a, struct errbuf *err)
     ev_signal_start(a->loop, &a->sigterm);
     ev_idle_init(&a->stop, on_stop);
     ev_set_priority(&a->stop, EV_MINPRI);
+    ev_timer_init(&a->patience, on_patience, PATIENCE, 0);
     ev_io_init(&a->listen, on_listen, LISTEN_FD, EV_READ);
     ev_io_start(a->loop, &a->listen);
     impid_link_start(&a->link, a);

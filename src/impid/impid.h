@@ -91,6 +91,8 @@ struct impid {
     const struct pmix_host_api *pmix; /* NULL before the first Open MPI */
     ev_async pmix_wake;
     uint8_t host_addr[16]; /* processes listen here */
+    ev_timer patience;     /* with a link that is being made */
+    bool leaving;          /* as soon as it is made */
     bool failed;           /* an abort was sent or a kill received */
     bool stopping;
 };
@@ -189,6 +191,8 @@ void impid_refuse_waiting(struct impid *a, const char *text);
 void impid_killed(struct impid *a, const char *text);
 
 /* impid.c */
+/* The link is up or down. */
+void impid_link_settled(struct impid *a);
 void impid_maybe_leave(struct impid *a);
 
 #endif

@@ -40,6 +40,7 @@ static void link_down(struct impid_link *l, const char *why)
         impid_killed(l->impid, why);
     else
         impid_refuse_waiting(l->impid, why); /* others need no server */
+    impid_link_settled(l->impid);
 }
 
 static struct impid_link_wait *find_wait(struct impid_link *l, const char *key)
@@ -147,6 +148,7 @@ static void link_up(struct impid_link *l)
                     bytebuf_len(&l->early));
     bytebuf_free(&l->early);
     impid_stream_send(&l->stream);
+    impid_link_settled(a);
 }
 
 static int opening_send(struct impid_link *l)

@@ -51,6 +51,11 @@ void impid_link_put(struct impid_link *link, const char *key, uint32_t index,
                     impid_got_f *got, void *arg);
 /* Drop the waits of an owner that goes away. */
 void impid_link_forget(struct impid_link *link, const void *arg);
+/* Neither up nor down yet. */
+static inline bool impid_link_pending(const struct impid_link *link)
+{
+    return link->state == LINK_CONNECTING || link->state == LINK_OPENING;
+}
 /* Say BYE, flush, close. */
 void impid_link_stop(struct impid_link *link);
 
