@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the tests of mpi/impi share.  Source after lib.sh.
+
+need_stage slurm/mpi_impi.so libexec/slurm-fabric/impid \
+    libexec/slurm-fabric/impi-server lib/slurm-fabric/libimpi.so
+
+# The programs, copied to where the job user can read them (after
+# cluster_up).
+impi_programs() {
+    local f
+    for f in mpich openmpi; do
+        [ -x "$SF_TOP_BUILDDIR/tests/cluster/impi_rank_$f" ] ||
+            skip_all "impi_rank_$f is not built"
+        install -m 755 "$SF_TOP_BUILDDIR/tests/cluster/impi_rank_$f" \
+            "$WORK/$f"
+    done
+    M=$WORK/mpich O=$WORK/openmpi
+}
+
+# One world of $1 ranks: each said so once, with the right sum.
+assert_world() {
+    local n=$1 sum=$(($1 * ($1 + 1) / 2)) r
+    for ((r = 0; r < n; r++)); do
+        assert_output "^rank $r of $n sum $sum on " 1
+    done
+}
+
+# Whatever an impi step may leave behind: processes of the user in the
+# cluster, impid or impi-server anywhere in it, step directories.
+impi_leftovers() {
+    local pid dir
+    user_pids
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        case $(cat "/proc/$pid/comm" 2>/dev/null) in
+        impid | impi-server) echo "$pid impid or impi-server" ;;
+        esac
+    done
+    for dir in "$CLUSTER"/run.*/impi/*; do
+        [ ! -e "$dir" ] || echo "$dir"
+    done
+    return 0
+}
+
+impi_nothing_left() {
+    [ -z "$(impi_leftovers)" ]
+}
+
+# After each case: steps are over and nothing of them is left.
+assert_nothing_left() {
+    wait_for 30 no_job_left
+    wait_for 15 impi_nothing_left || impi_leftovers | sed 's/^/#   left: /'
+}
+
+# The pid of impid for a step on a node whose command line is known by its
+# parent: any impid in the cluster on that node (one step at a time).
+impi_pid_of() { # impid|impi-server
+    local pid
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && echo "$pid"
+    done
+    return 0
+}
+
+# start_as_user left its command behind: wait for "ready N" N times.
+ready() {
+    [ "$(grep -c '^ready' "$case_tmp/bg.out")" = "$1" ]
+}
+
+# Wait for the command of start_as_user ($!): fills code, out, err.
+finish() {
+    wait "$1"
+    code=$?
+    out=$(cat "$case_tmp/bg.out") err=$(cat "$case_tmp/bg.err")
+}

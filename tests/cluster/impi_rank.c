@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A rank of an MPI program that ends as it is told, for tests of mpi/impi:
+ *
+ *   impi_rank                       Allreduce, a line of output, Finalize
+ *   impi_rank abort RANK CODE       MPI_Abort
+ *   impi_rank exit RANK CODE        exit() without MPI_Finalize
+ *   impi_rank _exit RANK CODE       the same past all handlers
+ *   impi_rank kill RANK SIGNAL      raise
+ *   impi_rank hang                  "ready", then wait for somebody to kill
+ *   impi_rank loop SECONDS          Allreduce for so long, then as without
+ */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void say(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING], host[64] = "";
+    int rank, size, len, one, sum = 0;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Get_library_version(version, &len);
+    gethostname(host, sizeof(host) - 1);
+    one = rank + 1;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("rank %d of %d sum %d on %s by %s\n", rank, size, sum, host,
+           strstr(version, "Open MPI") ? "openmpi" : "mpich");
+    fflush(stdout);
+}
+
+static void hang(void)
+{
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    printf("ready %d\n", rank);
+    fflush(stdout);
+    if (rank == 0)
+        for (;;)
+            pause();
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void loop(double seconds)
+{
+    double begin = MPI_Wtime();
+    int go = 1, rank, any;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    printf("ready %d\n", rank);
+    fflush(stdout);
+    while (go) {
+        struct timespec pause_ms = {0, 10000000};
+
+        go = rank != 0 || MPI_Wtime() - begin < seconds;
+        MPI_Allreduce(&go, &any, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        go = any;
+        nanosleep(&pause_ms, NULL);
+    }
+}
+
+static void end(const char *how, int number)
+{
+    if (strcmp(how, "abort") == 0)
+        MPI_Abort(MPI_COMM_WORLD, number);
+    if (strcmp(how, "exit") == 0)
+        exit(number);
+    if (strcmp(how, "_exit") == 0)
+        _exit(number);
+    if (strcmp(how, "kill") == 0)
+        raise(number);
+}
+
+int main(int argc, char **argv)
+{
+    int rank;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (argc == 2 && strcmp(argv[1], "hang") == 0)
+        hang();
+    if (argc == 3 && strcmp(argv[1], "loop") == 0)
+        loop(atof(argv[2]));
+    if (argc == 4 && atoi(argv[2]) == rank)
+        end(argv[1], atoi(argv[3]));
+    say();
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# mpi/impi with switch/elan: which tasks make one world.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/impi.sh"
+cluster_up --nodes 4 --switch elan
+impi_programs
+
+case_sl_16_list_shows_impi() {
+    run_as_user srun --mpi=list
+    grep -qw impi <<<"$out$err" || fail "impi is not listed"
+}
+
+case_one_component_of_mpich_on_two_nodes() {
+    run_as_user srun --mpi=impi -N2 -n4 "$M"
+    assert_code 0
+    assert_world 4
+    assert_output 'by mpich$' 4
+    assert_nothing_left
+}
+
+case_one_component_of_openmpi_on_two_nodes() {
+    run_as_user srun --mpi=impi -N2 -n4 "$O"
+    assert_code 0
+    assert_world 4
+    assert_output 'by openmpi$' 4
+    assert_nothing_left
+}
+
+case_sl_19_hetjob_of_both_libraries() {
+    run_as_user srun --mpi=impi -n2 "$M" : -n2 "$O"
+    assert_code 0
+    assert_world 4
+    assert_output '^rank [01] .* by mpich$' 2
+    assert_output '^rank [23] .* by openmpi$' 2
+    assert_nothing_left
+}
+
+case_sl_19_three_components_and_two_nodes_per_client() {
+    run_as_user srun --mpi=impi -N2 -n3 "$O" : -N1 -n2 "$M" : -N1 -n1 "$M"
+    assert_code 0
+    assert_world 6
+    assert_nothing_left
+}
+
+case_sl_19_hetstep() {
+    run_as_user salloc -N2 --ntasks-per-node=2 \
+        srun --mpi=impi -N1 -n2 "$M" : -N1 -n2 "$O"
+    assert_code 0
+    assert_world 4
+    assert_nothing_left
+}
+
+case_sl_19_one_group_of_a_hetjob() {
+    run_as_user salloc -N1 -n2 : -N1 -n2 \
+        sh -c "srun --mpi=impi --het-group=1 $M && srun --mpi=impi \
+            --het-group=0,1 $O"
+    assert_code 0
+    assert_output '^rank [01] of 2 sum 3 .* by mpich$' 2
+    assert_output '^rank [0-3] of 4 sum 10 .* by openmpi$' 4
+    assert_nothing_left
+}
+
+case_sl_19_multi_prog_on_one_node() {
+    printf '0,2 %s\n1,3 %s\n' "$O" "$M" >"$WORK/prog.conf"
+    run_as_user srun --mpi=impi -N1 -n4 --multi-prog "$WORK/prog.conf"
+    assert_code 0
+    assert_world 4
+    assert_output '^rank [02] .* by openmpi$' 2
+    assert_nothing_left
+}
+
+case_sl_19_each_node_a_client() {
+    run_as_user env SLURM_IMPI_CLIENTS=node srun --mpi=impi -N3 -n5 "$M"
+    assert_code 0
+    assert_world 5
+    run_as_user env SLURM_IMPI_CLIENTS=moon srun --mpi=impi -n1 "$M"
+    assert_code_not 0
+    assert_error "SLURM_IMPI_CLIENTS=moon: must be 'node' or 'library'"
+    assert_nothing_left
+}
+
+case_cyclic_distribution() {
+    run_as_user srun --mpi=impi -N2 -n5 -m cyclic "$M" : -N2 -n3 -m cyclic "$O"
+    assert_code 0
+    assert_world 8
+    assert_nothing_left
+}
+
+case_several_programs_in_turn() {
+    run_as_user srun --mpi=impi -n2 sh -c "$M; $O; $M" : -n2 \
+        sh -c "$O; $O; $M"
+    assert_code 0
+    assert_output '^rank [0-3] of 4 sum 10 ' 12
+    assert_nothing_left
+}
+
+case_wrapper_script_and_foreign_variables() {
+    run_as_user env PMI_RANK=7 PMI_SIZE=9 PMI_FD=3 PMIX_NAMESPACE=x \
+        PMIX_RANK=5 srun --mpi=impi -n2 sh -c "exec $M" : -n2 sh -c "exec $O"
+    assert_code 0
+    assert_world 4
+    run_as_user srun --mpi=impi -n1 env
+    assert_output '^SLURM_IMPI_AGENT=/' 1
+    assert_output '^LD_PRELOAD=.*/libimpi.so$' 1
+    assert_output '^SLURM_IMPI_SECRET=' 0
+    assert_nothing_left
+}
+
+case_batch_script_with_several_steps() {
+    printf '#!/bin/sh\nfor i in 1 2 3; do srun --mpi=impi -n2 %s : -n2 %s
+done\n' "$M" "$O" >"$WORK/batch.sh"
+    run_as_user sbatch -W -N2 --ntasks-per-node=2 -o "$WORK/batch.out" \
+        "$WORK/batch.sh"
+    assert_code 0
+    out=$(cat "$WORK/batch.out")
+    assert_output '^rank [0-3] of 4 sum 10 ' 12
+    assert_nothing_left
+}
+
+case_programs_without_mpi() {
+    run_as_user srun --mpi=impi -N4 -n4 hostname
+    assert_code 0
+    assert_output '^n[0-3]$' 4
+    run_as_user srun --mpi=impi -n2 sh -c 'exit 5'
+    assert_code 5
+    assert_nothing_left
+}
+
+case_sl_18_ports_and_network_of_impi_conf() {
+    printf 'PortRange=23000-23999\nNetwork=127.0.0.0/8\n' \
+        >"$CLUSTER/etc.fabric/impi.conf"
+    run_as_user srun --mpi=impi -n1 sh -c 'echo $SLURM_IMPI_SERVER'
+    assert_code 0
+    assert_output '^127\.0\.0\.[0-9]+:23[0-9][0-9][0-9]$'
+    run_as_user srun --mpi=impi -n2 "$M" : -n2 "$O"
+    assert_world 4
+    echo 'Network=203.0.113.0/24' >"$CLUSTER/etc.fabric/impi.conf"
+    run_as_user srun --mpi=impi -n1 true
+    assert_code_not 0
+    assert_error 'no interface has an address in 203.0.113.0/24'
+    echo 'Colour=red' >"$CLUSTER/etc.fabric/impi.conf"
+    run_as_user srun --mpi=impi -n1 true
+    assert_code_not 0
+    assert_error 'impi.conf:1: Colour: no such key'
+    rm "$CLUSTER/etc.fabric/impi.conf"
+    assert_nothing_left
+}
+
+case_suspend_and_resume() {
+    local srun
+    start_as_user srun --mpi=impi -J susp -n2 "$M" loop 3 : -n2 "$O" loop 3
+    srun=$!
+    wait_for 30 ready 4
+    suspend_all suspend
+    wait_for 20 all_in S
+    sleep 2 # how long does not matter, that time passes does
+    suspend_all resume
+    finish $srun
+    assert_code 0
+    assert_world 4
+    assert_nothing_left
+}
+
+suspend_all() {
+    local job
+    for job in $(squeue -h -n susp -o %A | sort -n | head -n 1); do
+        scontrol "$1" "$job"
+    done
+}
+
+all_in() {
+    [ "$(squeue -h -n susp -o %t | sort -u)" = "$1" ]
+}
+run_cases

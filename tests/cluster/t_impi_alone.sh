@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# mpi/impi as MpiDefault and without switch/elan, under proctrack/linuxproc:
+# impid watches its tasks itself and leaves with the last.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/impi.sh"
+cluster_up --nodes 2 --switch none --proctrack linuxproc --mpi-default impi
+impi_programs
+LIMIT=40
+
+case_sl_16_world_without_switch_elan() {
+    run_as_user srun -n2 "$M" : -n2 "$O"
+    assert_code 0
+    assert_world 4
+    assert_nothing_left
+}
+
+case_sl_16_mpi_default_runs_anything() {
+    run_as_user srun -N2 -n4 hostname
+    assert_code 0
+    assert_output '^n[01]$' 4
+    assert_nothing_left
+}
+
+case_abort_without_switch_elan() {
+    run_as_user srun -n2 "$M" abort 3 44 : -n2 "$O" abort 3 44
+    assert_code 44
+    assert_error 'rank 3 on node n1'
+    assert_nothing_left
+}
+
+case_dead_rank_without_switch_elan() {
+    run_as_user srun -n2 "$M" kill 1 9 : -n2 "$O" kill 1 9
+    assert_code 137
+    assert_error 'rank 1 on node n0'
+    assert_nothing_left
+}
+
+case_agent_leaves_with_its_last_task() {
+    local i
+    for i in 1 2 3; do
+        run_as_user srun -N2 -n2 true
+        assert_code 0
+    done
+    assert_nothing_left
+}
+run_cases

@@ -1,0 +1,190 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# mpi/impi: how a job ends when something goes wrong.  Run under
+# proctrack/cgroup; t_impi_alone.sh has linuxproc.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/impi.sh"
+cluster_up --nodes 3 --switch elan --proctrack "${PROCTRACK:-cgroup}"
+impi_programs
+LIMIT=40
+
+# One line from us, and it names rank, node and client.
+assert_cause() {
+    assert_error "mpi/impi: $1"
+    assert_equal 1 "$(grep -c 'mpi/impi: .*the job ends' <<<"$err")" "causes"
+}
+
+case_abort_in_mpich() {
+    run_as_user srun --mpi=impi -n2 "$M" abort 1 42 : -n2 "$O" abort 1 42
+    assert_code 42
+    assert_cause 'rank 1 on node n0 .*MPI_Abort.*42.*client 0'
+    assert_nothing_left
+}
+
+case_abort_in_openmpi() {
+    run_as_user srun --mpi=impi -n2 "$M" abort 2 43 : -n2 "$O" abort 2 43
+    assert_code 43
+    assert_cause 'rank 2 on node n1 .*MPI_Abort.*43.*client 1'
+    assert_nothing_left
+}
+
+case_exit_without_finalize() {
+    run_as_user srun --mpi=impi -n2 "$M" exit 0 7 : -n2 "$O" exit 0 7
+    assert_code 7
+    assert_cause 'rank 0 on node n0 .* exited with code 7'
+    assert_nothing_left
+    run_as_user srun --mpi=impi -n2 "$M" _exit 3 9 : -n2 "$O" _exit 3 9
+    assert_code 9
+    assert_cause 'rank 3 on node n1 .* exited with code 9'
+    assert_nothing_left
+}
+
+case_rank_killed() {
+    run_as_user srun --mpi=impi -n2 "$M" kill 1 9 : -n2 "$O" kill 1 9
+    assert_code 137
+    assert_cause 'rank 1 on node n0 .* killed by signal 9'
+    run_as_user srun --mpi=impi -n2 "$M" kill 2 11 : -n2 "$O" kill 2 11
+    assert_code 139
+    assert_cause 'rank 2 on node n1 .* killed by signal 11'
+    assert_nothing_left
+}
+
+case_native_worlds_too() {
+    run_as_user srun --mpi=impi -N2 -n4 "$M" exit 3 5
+    assert_code 5
+    run_as_user srun --mpi=impi -N2 -n4 "$O" exit 3 6
+    assert_code 6
+    assert_nothing_left
+}
+
+case_second_program_fails() {
+    run_as_user srun --mpi=impi -n2 sh -c "$M; $M exit 1 4; $M" : -n2 \
+        sh -c "$O; $O exit 1 4; $O"
+    assert_code 4
+    assert_cause 'rank 1 on node n0'
+    assert_output '^rank [0-3] of 4 sum 10 ' 4
+    assert_nothing_left
+}
+
+case_task_without_mpi_in_a_world_that_waits() {
+    run_as_user srun --mpi=impi -n2 "$M" : -n2 hostname
+    assert_code 1
+    assert_cause 'rank [23] on node n1 ended without calling MPI_Init'
+    run_as_user srun --mpi=impi -N1 -n2 sh -c \
+        "[ \$SLURM_PROCID = 0 ] && exec $O"
+    assert_code 1
+    assert_cause 'rank 1 on node n0 ended without calling MPI_Init'
+    run_as_user srun --mpi=impi -n2 sh -c "$M; [ \$SLURM_PROCID = 0 ] && $M"
+    assert_code 1
+    assert_cause 'rank 1 on node n0 .* MPI program 2 of the step'
+    assert_nothing_left
+}
+
+case_program_without_our_front() {
+    run_as_user srun --mpi=impi -n2 "$M" : -n2 env -u LD_PRELOAD "$M"
+    assert_code 1
+    assert_cause 'rank [23] on node n1 ended without calling MPI_Init'
+    assert_nothing_left
+}
+
+hang() {
+    start_as_user srun --mpi=impi -n2 "$M" hang : -n2 "$O" hang
+    srun_pid=$!
+    wait_for 30 ready 4
+}
+
+case_impid_killed() {
+    hang
+    kill -9 "$(impi_pid_of impid | head -n 1)"
+    finish $srun_pid
+    assert_code_not 0
+    assert_cause '.*lost the agent on node n[01]'
+    assert_nothing_left
+}
+
+case_sl_17_server_killed() {
+    hang
+    kill -9 "$(impi_pid_of impi-server)"
+    finish $srun_pid
+    assert_code_not 0
+    assert_cause 'lost impi-server'
+    assert_nothing_left
+}
+
+srun_pids() {
+    local pid
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = srun ] && echo "$pid"
+    done
+    return 0
+}
+
+case_sl_17_srun_killed() {
+    hang
+    # shellcheck disable=SC2046
+    kill -9 $(srun_pids)
+    finish $srun_pid
+    wait_for 15 impi_nothing_left || impi_leftovers | sed 's/^/#   left: /'
+    # The allocation stays: that is Slurm's way with a srun that is gone.
+    # shellcheck disable=SC2046
+    run_as_user scancel $(squeue -h -o %A)
+    assert_nothing_left
+}
+
+case_sl_20_slurmstepd_killed() {
+    hang
+    kill -9 "$(awk '$1 == "PPid:" {print $2}' \
+        "/proc/$(impi_pid_of impid | head -n 1)/status")"
+    finish $srun_pid
+    assert_code_not 0
+    wait_for 60 no_job_left
+    # What it left is swept by the next step on that node.
+    run_as_user srun --mpi=impi -N3 true
+    assert_nothing_left
+}
+
+case_scancel() {
+    hang
+    # shellcheck disable=SC2046
+    run_as_user scancel $(squeue -h -o %A)
+    finish $srun_pid
+    assert_code_not 0
+    assert_nothing_left
+}
+
+case_sl_20_agent_is_clean() {
+    local pid fds
+    hang
+    for pid in $(impi_pid_of impid); do
+        assert_equal 0000000000000000 \
+            "$(awk '$1 == "SigBlk:" {print $2}' "/proc/$pid/status")" "mask"
+        assert_equal 0 "$(cat "/proc/$pid/oom_score_adj")" "oom_score_adj"
+        assert_equal "$JOB_USER" "$(stat -c %U "/proc/$pid")" "user"
+        assert_empty "$(tr '\0' '\n' <"/proc/$pid/environ" |
+            grep -v '^\(PATH\|LANG\)=')" "environment"
+        assert_equal impid "$(tr '\0' ' ' <"/proc/$pid/cmdline" | xargs)" \
+            "arguments"
+        fds=$(find "/proc/$pid/fd" -lname '*slurm*' -printf '%l\n')
+        assert_empty "$fds" "descriptors"
+    done
+    # shellcheck disable=SC2046
+    run_as_user scancel $(squeue -h -o %A)
+    finish $srun_pid
+    assert_nothing_left
+}
+
+# A user plants links in the step directory; root does not follow them.
+case_el_root_follows_no_link_of_the_user() {
+    run_as_root n0 sh -c 'mkdir -p /run/slurm-fabric/bait &&
+        touch /run/slurm-fabric/bait/file'
+    run_as_user srun --mpi=impi -N1 -w n0 -n1 sh -c '
+        dir=$(dirname "$SLURM_IMPI_AGENT")
+        ln -s /run/slurm-fabric/bait "$dir/link" &&
+        mkdir "$dir/sub" && ln -s ../../../bait "$dir/sub/link" &&
+        rm -f "$dir/sock" && ln -s /run/slurm-fabric/bait/file "$dir/sock"'
+    assert_code 0
+    assert_nothing_left
+    run_as_root n0 test -e /run/slurm-fabric/bait/file
+    assert_code 0
+}
+run_cases
