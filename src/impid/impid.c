@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Start, event loop and orderly end.  Descriptors given by the plugin:
- * 3 configuration, 4 the listening unix socket of the step directory.
+ * 3 configuration, 4 the listening unix socket of the step directory, 5 a
+ * pipe whose other end is slurmstepd's.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,6 +19,7 @@
 
 #define CONF_FD 3
 #define LISTEN_FD 4
+#define ALIVE_FD 5
 #define PATIENCE 5.0 /* s, for a link that is being made when we leave */
 
 static void on_listen(struct ev_loop *loop, ev_io *io, int revents)
@@ -71,6 +73,19 @@ static void on_sigterm(struct ev_loop *loop, ev_signal *w, int revents)
     ev_idle_start(loop, &a->stop);
 }
 
+/* slurmstepd is gone: as usual after the last task, or killed. */
+static void on_alive(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid *a = ev_userdata(loop);
+
+    ev_io_stop(loop, io);
+    if (impid_task_any_running(a)) {
+        impid_fail(a, 1, NULL, "slurmstepd on node %s is gone", a->node_name);
+        impid_task_kill_all(a);
+    }
+    ev_idle_start(loop, &a->stop);
+}
+
 void impid_maybe_leave(struct impid *a)
 {
     if (a->conf.watch && a->nended == a->ntasks)
@@ -98,6 +113,9 @@ static int start(struct impid *a, struct errbuf *err)
     ev_timer_init(&a->patience, on_patience, PATIENCE, 0);
     ev_io_init(&a->listen, on_listen, LISTEN_FD, EV_READ);
     ev_io_start(a->loop, &a->listen);
+    ev_io_init(&a->alive, on_alive, ALIVE_FD, EV_READ);
+    if (fcntl(ALIVE_FD, F_GETFD) >= 0)
+        ev_io_start(a->loop, &a->alive);
     impid_link_start(&a->link, a);
     return 0;
 }

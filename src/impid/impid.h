@@ -80,6 +80,7 @@ struct impid {
     struct impid_conf conf;
     char node_name[SF_AGENT_NODE_MAX];
     ev_io listen;
+    ev_io alive; /* slurmstepd's pipe */
     ev_signal sigterm;
     ev_idle stop; /* orderly end once nothing else is to be done */
     struct impid_link link;
@@ -102,6 +103,7 @@ int impid_task_start(struct impid *a, struct errbuf *err);
 struct impid_task *impid_task_find(struct impid *a, uint32_t rank);
 /* The task before exec, known by the peer of its connection. */
 void impid_task_register(struct impid *a, uint32_t rank, int fd);
+bool impid_task_any_running(const struct impid *a);
 void impid_task_kill_all(struct impid *a);
 /* A pidfd and pid of the peer of a unix socket; -1: gone. */
 int impid_peer_pidfd(int fd, pid_t *pid);

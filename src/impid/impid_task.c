@@ -140,6 +140,14 @@ void impid_task_register(struct impid *a, uint32_t rank, int fd)
     log_debug("task %u is process %d", rank, (int)t->pid);
 }
 
+bool impid_task_any_running(const struct impid *a)
+{
+    for (uint32_t i = 0; i < a->ntasks; i++)
+        if (a->tasks[i].registered && !a->tasks[i].ended)
+            return true;
+    return false;
+}
+
 static void signal_pidfd(int pidfd, int sig)
 {
     if (pidfd >= 0)

@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "plugins/mpi_impi/agent.h"
@@ -70,10 +72,16 @@ static void record_munge(FILE *f)
         fprintf(f, "munge=%.*s%c", (int)strcspn(p + 7, ","), p + 7, '\0');
 }
 
-static void record_all(FILE *f, const struct slurmabi_stepd *step, char **env)
+/* switch/elan's job_fini will stop impid. */
+static bool stopped_by_switch(void)
 {
     const char *type = slurm_conf.switch_type;
 
+    return type && strcmp(type, "switch/elan") == 0;
+}
+
+static void record_all(FILE *f, const struct slurmabi_stepd *step, char **env)
+{
     record(f, "server", slurm_getenvp(env, ENV_SERVER));
     record(f, "secret", slurm_getenvp(env, ENV_SECRET));
     record(f, "tasks", slurm_getenvp(env, ENV_TASKS));
@@ -91,7 +99,7 @@ static void record_all(FILE *f, const struct slurmabi_stepd *step, char **env)
                   or_zero(slurmabi_stepd_het_job_task_offset(step)));
     record_number(f, "ntasks", slurmabi_stepd_ntasks(step));
     record_number(f, "nodeid", slurmabi_stepd_nodeid(step));
-    record_number(f, "watch", !type || strcmp(type, "switch/elan") != 0);
+    record_number(f, "watch", !stopped_by_switch());
 }
 
 /* In memory: never blocks, is nobody else's, and is gone with the reader. */
@@ -124,19 +132,21 @@ static void clean_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void clean_descriptors(int conf, int sock)
+static void clean_descriptors(int conf, int sock, int alive)
 {
     int null = open("/dev/null", O_RDWR);
 
     /* Out of the way of what they become. */
     conf = fcntl(conf, F_DUPFD, 10);
     sock = fcntl(sock, F_DUPFD, 10);
+    alive = fcntl(alive, F_DUPFD, 10);
     dup2(null, 0);
     dup2(null, 1);
     dup2(null, 2);
     dup2(conf, 3);
     dup2(sock, 4);
-    close_range(5, ~0U, 0);
+    dup2(alive, 5);
+    close_range(6, ~0U, 0);
 }
 
 static void reset_oom(void)
@@ -151,45 +161,86 @@ static void reset_oom(void)
     close(fd);
 }
 
-static void become_impid(int conf, int sock, pid_t parent)
+struct descriptors {
+    int conf, sock, alive;
+};
+
+static void become_impid(const struct descriptors *d, pid_t parent)
 {
     char *const argv[] = {"impid", NULL};
     char *const env[] = {"PATH=/usr/bin:/bin", "LANG=C", NULL};
 
     clean_signals();
-    clean_descriptors(conf, sock);
+    clean_descriptors(d->conf, d->sock, d->alive);
     reset_oom();
     setsid();
     if (setgroups(1, &agent.gid) < 0 || setgid(agent.gid) < 0 ||
         setuid(agent.uid) < 0 || chdir("/") < 0)
         _exit(126);
     umask(077);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of ids */
-    if (getppid() != parent)
-        _exit(126);
+    if (parent) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of ids */
+        if (getppid() != parent)
+            _exit(126);
+    }
     execve(PATH_IMPID, argv, env);
     _exit(127);
 }
 
 /* ---- start ---------------------------------------------------------------*/
 
-static int spawn(const struct slurmabi_stepd *step, int conf, int sock)
+/* With switch/elan: a child inside the step's container, so that it never
+ * outlives the step; job_fini stops and reaps it before the container is
+ * killed. */
+static int spawn_inside(const struct slurmabi_stepd *step,
+                        const struct descriptors *d)
 {
     pid_t parent = getpid();
     char text[16];
     pid_t pid = fork();
 
     if (pid == 0)
-        become_impid(conf, sock, parent);
+        become_impid(d, parent);
     if (pid < 0)
         return -1;
-    /* Into the step's container, so that it never outlives the step. */
     if (proctrack_g_add)
         proctrack_g_add((struct slurmabi_stepd *)step, pid);
     snprintf(text, sizeof(text), "%d", (int)pid);
     setenv(ENV_IMPID_PID, text, 1);
     slurm_debug("mpi/impi: impid is process %d", (int)pid);
     return 0;
+}
+
+/* Without: nobody stops it in time, and in the container it would be killed
+ * before it can say goodbye, or hold up the step's end.  So it stands beside
+ * the step, leaves with the last task, and with slurmstepd at the latest,
+ * whose end of the pipe closes then. */
+static int spawn_beside(const struct descriptors *d)
+{
+    pid_t pid = fork();
+    int status = -1;
+
+    if (pid == 0) {
+        pid = fork();
+        if (pid == 0)
+            become_impid(d, 0);
+        _exit(pid < 0);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status == 0 ? 0 : -1;
+}
+
+static int spawn(const struct slurmabi_stepd *step, struct descriptors *d)
+{
+    int pair[2], rc;
+
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return -1;
+    d->alive = pair[0];
+    rc = stopped_by_switch() ? spawn_inside(step, d) : spawn_beside(d);
+    close(pair[0]);
+    return rc; /* pair[1] stays open as long as slurmstepd lives */
 }
 
 static int open_stepdir(const struct slurmabi_stepd *step, struct errbuf *err)
@@ -227,22 +278,23 @@ static int check_start(const struct slurmabi_stepd *step, char **env,
 
 int impi_agent_start(const struct slurmabi_stepd *step, char **env)
 {
+    struct descriptors d = {-1, -1, -1};
     struct errbuf err = {""};
-    int sock = -1, conf = -1, rc = -1;
+    int rc = -1;
 
     if (check_start(step, env, &err) == 0)
-        sock = open_stepdir(step, &err);
-    if (sock >= 0) {
-        conf = make_records(step, env);
-        rc = conf < 0 ? -1 : spawn(step, conf, sock);
+        d.sock = open_stepdir(step, &err);
+    if (d.sock >= 0) {
+        d.conf = make_records(step, env);
+        rc = d.conf < 0 ? -1 : spawn(step, &d);
         if (rc < 0)
             errprintf(&err, "impid: %s", strerror(errno));
     }
     if (rc < 0)
         slurm_error("mpi/impi: %s [SF-E302]", err.text);
-    if (conf >= 0)
-        close(conf);
-    if (sock >= 0)
-        close(sock);
+    if (d.conf >= 0)
+        close(d.conf);
+    if (d.sock >= 0)
+        close(d.sock);
     return rc;
 }
