@@ -151,6 +151,8 @@ struct server {
     TAILQ_HEAD(, agent) agents;
     uint32_t nopening;
     struct agent **by_index; /* start.agents entries */
+    bool *reported;          /* the same: has ever been here */
+    unsigned ticks;
     uint32_t nbye;
     struct rendezvous *rendezvous;
     LIST_HEAD(, world) worlds;

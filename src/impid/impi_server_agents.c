@@ -17,6 +17,7 @@
 
 #define READ_SIZE (64 * 1024)
 #define OPENING_SECONDS 60
+#define MISSING_SECONDS 30
 
 static void agent_close(struct agent *a)
 {
@@ -125,6 +126,7 @@ static void opened(struct agent *a)
 
     a->index = a->open.id.from;
     a->state = AGENT_SILENT;
+    s->reported[a->index] = true;
     s->nopening--;
     s->by_index[a->index] = a;
     impi_chan_open_wipe(&a->open);
@@ -326,8 +328,9 @@ int server_agents_start(struct server *s, struct errbuf *err)
 {
     TAILQ_INIT(&s->agents);
     s->by_index = calloc(s->start.agents, sizeof(struct agent *));
+    s->reported = calloc(s->start.agents, sizeof(bool));
     s->rendezvous = rendezvous_create();
-    if (!s->by_index || !s->rendezvous)
+    if (!s->by_index || !s->reported || !s->rendezvous)
         return errprintf(err, "out of memory");
     s->fd = server_net_listen(&s->start, &s->port, err);
     if (s->fd < 0)
@@ -340,6 +343,26 @@ int server_agents_start(struct server *s, struct errbuf *err)
     return 0;
 }
 
+/* An agent that never reports makes the others wait without a word. */
+static void name_missing(struct server *s)
+{
+    struct errbuf text;
+    uint32_t missing = 0, first = 0;
+
+    for (uint32_t i = s->start.agents; i-- > 0;)
+        if (!s->reported[i]) {
+            missing++;
+            first = i;
+        }
+    if (missing == 0)
+        return;
+    errprintf(&text,
+              "SF-E225: %u of %u agents have not reported yet (the first is "
+              "number %u, nodes counted from 0)",
+              missing, s->start.agents, first);
+    server_note(s, text.text);
+}
+
 /* Once a second.  A second counts only when some agent moved in it: a step
  * that is suspended as a whole loses nobody. */
 void server_agents_tick(struct server *s)
@@ -347,6 +370,8 @@ void server_agents_tick(struct server *s)
     struct agent *a;
 
     ev_io_start(s->loop, &s->accept);
+    if (++s->ticks == MISSING_SECONDS)
+        name_missing(s);
     if (!s->moved)
         return;
     s->moved = false;
@@ -370,5 +395,6 @@ void server_agents_stop(struct server *s)
         agent_free(a);
     }
     free(s->by_index);
+    free(s->reported);
     rendezvous_destroy(s->rendezvous);
 }
