@@ -47,6 +47,16 @@ static void drop_client(struct holder *h, int i)
             (size_t)(h->nclients - i) * sizeof(h->clients[0]));
 }
 
+static void send_away(int fd)
+{
+    uint8_t buf[16];
+    struct be_writer w;
+
+    program_reply_begin(&w, buf, sizeof(buf), EPERM);
+    (void)!send(fd, buf, w.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(fd);
+}
+
 /* Take one connection.  Strangers are sent away; when all places are taken
  * the oldest client loses its own. */
 static void accept_client(struct holder *h)
@@ -59,7 +69,7 @@ static void accept_client(struct holder *h)
         return;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
         (cred.uid != 0 && cred.uid != h->held.program.uid)) {
-        close(fd);
+        send_away(fd);
         return;
     }
     if (h->nclients == SF_PROGRAM_CLIENTS_MAX)

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,29 +21,26 @@
 #include "elan/program_client.h"
 #include "elan/program_holder.h"
 #include "elan/program_holder_priv.h"
+#include "elan/program_read.h"
 
 #define LIFELINE 3
 
-/* Show ourselves in ps by our own name, not as the process that forked. */
+/* Show ourselves in ps by our own name, not as the process that forked: the
+ * kernel shows what is between two addresses, fields 48 and 49 of stat. */
 static void set_name(int number)
 {
-    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    unsigned long start = (unsigned long)page, end;
+    char *text = program_read_proc(getpid(), "stat", 4096), *p = text;
+    unsigned long start, end;
 
     prctl(PR_SET_NAME, "elan-holder");
-    if (page == MAP_FAILED)
-        return;
-    end = start +
-          (unsigned long)snprintf(page, 4096, "elan-holder: prg %d", number) +
-          1;
-    /* Whichever order keeps start below end at each moment works. */
-    if (prctl(PR_SET_MM, PR_SET_MM_ARG_START, start, 0, 0) < 0) {
-        prctl(PR_SET_MM, PR_SET_MM_ARG_END, end, 0, 0);
-        prctl(PR_SET_MM, PR_SET_MM_ARG_START, start, 0, 0);
-    } else {
-        prctl(PR_SET_MM, PR_SET_MM_ARG_END, end, 0, 0);
+    p = p ? strrchr(p, ')') : NULL;
+    for (int field = 2; p && field < 48; field++)
+        p = strchr(p + 1, ' ');
+    if (p && sscanf(p, "%lu %lu", &start, &end) == 2 && start && end > start) {
+        memset((char *)start, 0, end - start);
+        snprintf((char *)start, end - start, "elan-holder: prg %d", number);
     }
+    free(text);
 }
 
 /* Nothing of the starter stays: signals, descriptors, session, cores (they

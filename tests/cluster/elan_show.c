@@ -9,6 +9,7 @@
  *     signal N             rms_prgsignal() to its own program
  *     other ID             asks for another program's capability
  *     sleep SECONDS
+ *     key                  prints the key: for tests that look for it
  *     burn MS              use that much CPU in a child that ends
  */
 #include <errno.h>
@@ -113,13 +114,25 @@ static void show_stats(void)
                (unsigned long long)s.prg_maxmem / 1024, s.prg_now, s.prg_seen);
 }
 
+static void show_key(void)
+{
+    ELAN_CAPABILITY cap;
+
+    if (rms_getcap(0, &cap) == 0)
+        printf("key %08x %08x %08x %08x\n", cap.UserKey.Values[0],
+               cap.UserKey.Values[1], cap.UserKey.Values[2],
+               cap.UserKey.Values[3]);
+    memset(&cap, 0, sizeof(cap));
+}
+
 static void burn(long ms)
 {
     pid_t pid = fork();
 
     if (pid == 0) {
         while (clock() < ms * (CLOCKS_PER_SEC / 1000))
-            ;
+            for (volatile int i = 0; i < 1000000; i++)
+                ;
         _exit(0);
     }
     waitpid(pid, NULL, 0);
@@ -141,6 +154,8 @@ int main(int argc, char **argv)
             i += 2;
         } else if (strcmp(argv[i], "members") == 0) {
             show_members();
+        } else if (strcmp(argv[i], "key") == 0) {
+            show_key();
         } else if (strcmp(argv[i], "stats") == 0) {
             show_stats();
         } else if (strcmp(argv[i], "signal") == 0) {

@@ -273,8 +273,9 @@ int switch_p_job_step_complete(struct switch_jobinfo *j, char *nodelist)
 
     if (j && j->magic == SWITCH_ELAN_MAGIC) {
         pthread_mutex_lock(&lock);
-        if (ctld.pm)
-            elan_partition_release(ctld.pm, &j->info);
+        if (ctld.pm && elan_partition_release(ctld.pm, &j->info))
+            slurm_debug("switch/elan: %u programs live",
+                        elan_partition_programs(ctld.pm));
         pthread_mutex_unlock(&lock);
     }
     errno = e;

@@ -128,13 +128,11 @@ int switch_p_job_fini(struct switch_jobinfo *j)
 
 static void log_stats(const struct program_stats *s)
 {
-    slurm_info("switch/elan: program %u of %u.%u: user %llu.%03llu s, "
-               "system %llu.%03llu s, memory %llu kB%s, %u processes seen",
+    slurm_info("switch/elan: program %u of %u.%u: cpu %.3f s, system %.3f s "
+               "of it, memory %llu kB%s, %u processes seen",
                here.payload.prognum, here.payload.job_id, here.payload.step_id,
-               (unsigned long long)s->user_us / 1000000,
-               (unsigned long long)s->user_us / 1000 % 1000,
-               (unsigned long long)s->system_us / 1000000,
-               (unsigned long long)s->system_us / 1000 % 1000,
+               (double)(s->user_us + s->system_us) / 1e6,
+               (double)s->system_us / 1e6,
                (unsigned long long)s->memory_peak / 1024,
                s->exact ? "" : " (sampled)", s->seen);
 }

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Cases about the containment of programs, run under each proctrack by
+# t_elan_linuxproc.sh and t_elan_cgroup.sh (which say --proctrack).
+. "$(dirname "$0")/lib.sh"
+need_stage slurm/switch_elan.so
+SHOW=$SF_TOP_BUILDDIR/tests/cluster/elan_show
+cluster_up --nodes 2 --switch elan --conf "ProctrackType=proctrack/$PROCTRACK"
+
+no_user_pids() {
+    [ -z "$(user_pids)" ]
+}
+
+# Groups and sockets of programs on this cluster.
+program_traces() {
+    local type dir
+    for d in "$CLUSTER"/run.n*/n*; do
+        find "$d" -name 'prg-*' 2>/dev/null
+    done
+    find /sys/fs/cgroup -path "*$(cluster_id)*" -name 'elan-prg-*' 2>/dev/null
+    return 0
+}
+
+cluster_id() {
+    sed -n 's/^ClusterName=//p' "$SLURM_CONF"
+}
+
+no_program_traces() {
+    [ -z "$(program_traces)" ]
+}
+
+# Pids of this cluster whose command line matches.
+cluster_pids() {
+    local pid
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qE -- "$1" &&
+            echo "$pid"
+    done
+    return 0
+}
+
+no_pid() {
+    [ -z "$(cluster_pids "$1")" ]
+}
+
+has_pid() {
+    [ -n "$(cluster_pids "$1")" ]
+}
+
+case_program_and_its_traces_are_gone_after_a_step() { # EL-19 EL-42
+    run_as_user srun -N2 -n4 "$SHOW"
+    assert_code 0
+    assert_output 'caps=1 cap0=block' 4
+    assert_empty "$(program_traces)" "left behind"
+    assert_empty "$(user_pids)" "processes"
+}
+
+case_escaped_children_are_killed() { # EL-06 EL-43
+    run_as_user srun -N2 -n2 sh -c '
+        trap "" TERM HUP
+        setsid sh -c "sleep 987 & exec sleep 987" </dev/null >/dev/null 2>&1 &
+        (setsid setsid sleep 987 </dev/null >/dev/null 2>&1 &) &
+        wait %2'
+    assert_code 0
+    wait_for 5 no_user_pids
+    assert_empty "$(program_traces)" "left behind"
+}
+
+case_term_is_ignored_and_scancel_ends_it() { # EL-43
+    start_as_user srun -n1 -J deaf sh -c 'trap "" TERM INT
+        sh -c "trap \"\" TERM; sleep 988 & sleep 988" & sleep 988; sleep 988'
+    wait_for 10 has_pid '^sleep 988'
+    run_as_user scancel -n deaf
+    wait $!
+    wait_for 20 no_user_pids
+    wait_for 5 no_program_traces
+}
+
+case_background_child_costs_no_second() { # Slurm's own stall is spared
+    local begin
+    begin=$(date +%s%N)
+    for i in 1 2 3; do
+        run_as_user srun -n1 sh -c 'sleep 989 >/dev/null 2>&1 &'
+        assert_code 0
+    done
+    # three stalls would take three seconds and the steps themselves
+    [ $((($(date +%s%N) - begin) / 1000000)) -lt 2900 ] ||
+        echo "# slow: three steps took more than 2.9 s"
+    assert_empty "$(user_pids)" "processes"
+}
+
+case_killed_slurmstepd_is_cleaned_up() { # EL-42 SL-15
+    start_as_user srun -n1 sh -c 'setsid sleep 990 & sleep 990'
+    wait_for 10 has_pid '^sleep 990'
+    kill -KILL $(cluster_pids '^slurmstepd: \[')
+    wait_for 10 no_pid '^sleep 990'
+    wait_for 10 no_program_traces
+    run_as_user scancel -u "$JOB_USER"
+    wait $!
+    wait_for 20 no_job_left
+}
+
+case_killed_holder_and_slurmstepd_are_swept_by_the_next_step() { # SL-15
+    start_as_user srun -n1 -w n0 sh -c 'setsid sleep 991 & sleep 991'
+    wait_for 10 has_pid '^sleep 991'
+    kill -STOP $(cluster_pids '^elan-holder')
+    kill -KILL $(cluster_pids '^slurmstepd: \[') $(cluster_pids '^elan-holder')
+    run_as_user scancel -u "$JOB_USER"
+    wait $!
+    run_as_user srun -n1 -w n0 true
+    assert_code 0
+    wait_for 10 no_user_pids
+    assert_empty "$(program_traces)" "left behind"
+    assert_log slurmd.n0.log 'removed 1 programs that nobody held'
+}
+
+case_killed_holder_alone_does_no_harm() { # EL-42
+    start_as_user srun -n1 -w n0 sh -c 'setsid sleep 992 & sleep 992'
+    wait_for 10 has_pid '^sleep 992'
+    kill -KILL $(cluster_pids '^elan-holder')
+    run_as_user scancel -u "$JOB_USER"
+    wait $!
+    wait_for 10 no_user_pids
+    wait_for 10 no_program_traces
+}
+
+is_frozen() {
+    local f
+    for f in $(find /sys/fs/cgroup -path "*$(cluster_id)*elan-prg-*" \
+        -name cgroup.freeze 2>/dev/null); do
+        grep -q 1 "$f" && return 0
+    done
+    return 1
+}
+
+is_not_frozen() {
+    ! is_frozen
+}
+
+case_suspend_stops_the_whole_program() { # EL-07 SL-14
+    start_as_user srun -n1 -J held sh -c '
+        (setsid sh -c "while :; do date +%s%N >'"$WORK"'/tick; sleep 0.05; \
+            done" &) ; sleep 3; exec '"$SHOW"
+    wait_for 10 test -s "$WORK/tick"
+    run_as_root ctl scontrol suspend "$(squeue -h -n held -o %A)"
+    assert_code 0
+    wait_for 10 is_frozen
+    before=$(cat "$WORK/tick")
+    sleep 0.3
+    assert_equal "$before" "$(cat "$WORK/tick")" "the child ran on"
+    run_as_root ctl scontrol resume "$(squeue -h -n held -o %A)"
+    assert_code 0
+    wait_for 10 is_not_frozen
+    wait $!
+    assert_equal 0 $? "exit code of srun"
+    out=$(cat "$case_tmp/bg.out")
+    assert_output 'caps=1 cap0=block\+bc,ctx=[0-9]+'
+    wait_for 5 no_program_traces
+}
+
+case_members_share_and_strangers_get_nothing() { # EL-09 EL-40 EL-44
+    start_as_user srun -n1 -w n0 sh -c 'env | grep ^SLURM_FABRIC_PROGRAM \
+        >'"$WORK"'/where; sleep 993'
+    wait_for 10 test -s "$WORK/where"
+    capture "$MINISLURM" exec --dir "$CLUSTER" --on n0 -- \
+        env "$(cat "$WORK/where")" "$SHOW"
+    assert_output 'prg=No such file or directory caps=Operation not permitted'
+    capture "$MINISLURM" exec --dir "$CLUSTER" --on n0 --as daemon -- \
+        env "$(cat "$WORK/where")" "$SHOW" other \
+        "$(sed 's/.*prg-//' "$WORK/where")"
+    assert_output 'other: (Operation not permitted|No such file)'
+    run_as_user scancel -u "$JOB_USER"
+    wait $! || true
+}
+
+case_program_is_found_without_environment() { # EL-47
+    run_as_user srun -n1 env -i "$SHOW"
+    assert_code 0
+    assert_output 'prg=[0-9]+ caps=1 cap0=block'
+}
+
+case_contexts_are_unique_on_a_node() { # EL-04 EL-46
+    run_as_user srun -N1 -n4 "$SHOW" setcap 0 0 sleep 1
+    assert_code 0
+    assert_equal 4 "$(grep -oE ',ctx=[0-9]+' <<<"$out" | sort -u | wc -l)" \
+        "different contexts"
+    assert_output '^setcap: ok' 1
+    assert_output '^setcap: Device or resource busy' 3
+}
+
+case_figures_count_ended_members() { # EL-08
+    run_as_user srun -n1 "$SHOW" burn 300 stats
+    assert_output '^stats cpu_ms=[3-9][0-9][0-9] mem_kb=[1-9]'
+    wait_for 10 log_has slurmd.n0.log 'program .*: cpu [0-9]*\.[3-9]'
+}
+
+case_program_is_signalled_as_a_whole() { # EL-07
+    run_as_user srun -n1 -w n0 sh -c "
+        (setsid sh -c 'trap \"echo got >$WORK/got; exit\" USR1; : >$WORK/up
+            while :; do sleep 0.05; done' &)
+        until [ -e $WORK/up ]; do sleep 0.05; done
+        trap : USR1
+        $SHOW signal 10; sleep 0.3; exit 0"
+    wait_for 5 test -e "$WORK/got"
+}
+
+case_planted_symlink_is_refused() { # root touches nothing a user can steer
+    local dir=$CLUSTER/run.n1/n1
+    "$MINISLURM" exec --dir "$CLUSTER" --on n1 -- ln -s "$WORK" \
+        /run/slurm-fabric/x 2>/dev/null && fail "the user can write there"
+    mv "$dir" "$dir.away"
+    ln -s "$WORK" "$dir"
+    LIMIT=30 run_as_user srun -n1 -w n1 echo ran
+    assert_error 'Error configuring interconnect'
+    assert_output '^ran' 0
+    assert_log slurmd.n1.log 'SF-E129 .*only root can write'
+    assert_empty "$(find "$WORK" -name 'prg-*')" "sockets in the user's tree"
+    rm "$dir"
+    mv "$dir.away" "$dir"
+    wait_for 20 no_job_left
+    run_as_root ctl scontrol update nodename=n1 state=resume
+    LIMIT=30 run_as_user srun -n1 -w n1 true
+    assert_code 0
+}
+
+contain_cases=$(sed -n 's/^\(case_[a-z0-9_]*\)().*/\1/p' "${BASH_SOURCE[0]}")

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Steps of every kind under switch/elan: what a task is given, and that the
+# pool of contexts comes back.
+. "$(dirname "$0")/lib.sh"
+need_stage slurm/switch_elan.so
+SHOW=$SF_TOP_BUILDDIR/tests/cluster/elan_show
+# 16 contexts, 2 rails: few enough to run out of
+cluster_up --nodes 4 --switch elan \
+    --conf SwitchParameters=base_context=100,top_context=115,rails=2
+
+# field NAME: its values in $out, sorted, different ones once.
+field() {
+    grep -oE "(^| )$1=[^ ]+" <<<"$out" | sed 's/.*=//' | sort -nu | xargs
+}
+
+pool_is_empty() {
+    grep 'switch/elan: [0-9]* programs live' "$CLUSTER/log/slurmctld.log" |
+        tail -1 | grep -q ' 0 programs live'
+}
+
+case_plain_step() { # EL-12 EL-48..53 SL-04
+    run_as_user srun -N2 -n4 --ntasks-per-node=2 "$SHOW"
+    assert_code 0
+    assert_equal 2 "$(field RMS_NNODES)" RMS_NNODES
+    assert_equal 4 "$(field RMS_NPROCS)" RMS_NPROCS
+    assert_equal "0 1" "$(field RMS_NODEID)" RMS_NODEID
+    assert_equal "0 1 2 3" "$(field RMS_PROCID)" RMS_PROCID
+    assert_output '^task ([0-9]+) .* RMS_PROCID=\1 RMS_RANK=\1 ' 4
+    assert_output 'node n0 .* RMS_PROCID=[01] ' 2
+    assert_equal 1 "$(field prg | wc -w)" "program numbers"
+    assert_equal "$(field prg)" "$(field RMS_JOBID)" RMS_JOBID
+}
+
+case_cyclic_step() { # EL-25 EL-52
+    run_as_user srun -N2 -n4 --ntasks-per-node=2 -m cyclic "$SHOW"
+    assert_output 'node n0 .* RMS_PROCID=[02] .*cap0=cyclic' 2
+    assert_output 'node n1 .* RMS_PROCID=[13] .*cap0=cyclic' 2
+}
+
+case_two_rails_and_one() { # EL-59 SL-13
+    run_as_user srun -n1 "$SHOW"
+    assert_output 'caps=2 .*cap0=.*rail=1 cap1=.*rail=2'
+    run_as_user srun -n1 --network=rails=1 "$SHOW"
+    assert_output 'caps=1 .*rail=1$'
+}
+
+case_extra_contexts() { # SL-13
+    run_as_user srun -n1 --network=contexts=3,rails=1 "$SHOW" setcap 0 3 \
+        setcap 0 4
+    assert_output '^setcap: ok' 1
+    assert_output '^setcap: Invalid argument' 1
+}
+
+case_unknown_network_word() { # SL-06 SL-13
+    run_as_user srun -n1 --network=fast true
+    assert_code_not 0
+    assert_error 'Error configuring interconnect'
+    assert_log slurmctld.log 'SF-E103 .*--network: fast: no such word'
+}
+
+case_batch_script_has_steps_but_no_program() { # SL-04
+    cat >"$CLUSTER/tmp/batch.sh" <<SCRIPT
+#!/bin/sh
+echo "batch RMS=\${RMS_NPROCS-none}"
+srun -n1 $SHOW
+srun -n2 $SHOW
+SCRIPT
+    chmod 755 "$CLUSTER/tmp/batch.sh"
+    run_as_user sbatch -W -n2 -o "$WORK/batch.out" "$CLUSTER/tmp/batch.sh"
+    assert_code 0
+    out=$(cat "$WORK/batch.out")
+    assert_output '^batch RMS=none'
+    assert_output 'RMS_NPROCS=1 ' 1
+    assert_output 'RMS_NPROCS=2 ' 2
+    assert_equal 2 "$(field prg | wc -w)" "programs"
+}
+
+case_components_of_a_hetjob_are_programs() { # EL-56 SL-12
+    run_as_user srun -N1 -n2 "$SHOW" : -N2 -n3 "$SHOW"
+    assert_code 0
+    assert_output 'RMS_NPROCS=2 .*RMS_RANK=[01] ' 2
+    assert_output 'RMS_NNODES=2 RMS_NPROCS=3 .*RMS_RANK=[012] ' 3
+    assert_equal 2 "$(field prg | wc -w)" "programs"
+}
+
+case_components_of_a_hetstep_are_programs() { # EL-56 SL-12
+    run_as_user salloc -Q -N2 --ntasks-per-node=2 \
+        srun -N1 -n2 "$SHOW" : -N1 -n1 "$SHOW"
+    assert_code 0
+    assert_output 'RMS_NPROCS=2 .*RMS_RANK=[01] ' 2
+    assert_output 'RMS_NPROCS=1 .*RMS_RANK=0 ' 1
+    assert_equal 2 "$(field prg | wc -w)" "programs"
+}
+
+case_each_distribution_reaches_its_tasks() { # EL-26
+    local d
+    for d in block cyclic plane=2 block:cyclic; do
+        run_as_user srun -N3 -n6 -m "$d" "$SHOW"
+        assert_code 0
+        assert_output '^task ([0-9]+) .* RMS_PROCID=\1 RMS_RANK=\1 .*ctx=1' 6
+    done
+    printf 'n1\nn0\nn1\n' >"$CLUSTER/tmp/hosts"
+    chmod 644 "$CLUSTER/tmp/hosts"
+    run_as_user env SLURM_HOSTFILE="$CLUSTER/tmp/hosts" srun -n3 -m arbitrary \
+        "$SHOW"
+    assert_code 0
+    assert_output '^task ([0-9]+) .* RMS_PROCID=\1 RMS_RANK=\1 .*ctx=1' 3
+}
+
+# A waiting srun asks again after up to two minutes, or when anybody connects
+# to the port on which slurmctld could wake it.  Be that anybody.
+wake_waiting_srun() {
+    local pid fd inode port
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = srun ] || continue
+        for fd in "/proc/$pid"/fd/*; do
+            inode=$(readlink "$fd") inode=${inode//[^0-9]/}
+            port=$(awk -v i="$inode" '$10 == i && $4 == "0A" {
+                split($2, a, ":"); print a[2] }' /proc/net/tcp)
+            [ -z "$port" ] || (: <"/dev/tcp/127.0.0.1/$((16#$port))")
+        done
+    done
+}
+
+step_has_ended() {
+    [ "$(grep -c 'programs live' "$CLUSTER/log/slurmctld.log")" -gt "$1" ]
+}
+
+case_full_pool_waits_then_runs() { # EL-18 SL-05
+    local holder ended
+    run_as_user rm -f "$WORK/go"
+    start_as_user salloc -Q -N1 -n2 sh -c "
+        srun -n1 --exact --network=contexts=12 sh -c \
+            ': >$WORK/first; until [ -e $WORK/go ]; do sleep 0.1; done' &
+        until [ -e $WORK/first ]; do sleep 0.1; done
+        srun -n1 --exact --network=contexts=12 $SHOW
+        wait"
+    holder=$!
+    wait_for 20 log_has slurmctld.log 'switch/elan: step .* waits: '
+    assert_empty "$(cat "$case_tmp/bg.out")" "ran too early"
+    ended=$(grep -c 'programs live' "$CLUSTER/log/slurmctld.log")
+    run_as_user touch "$WORK/go"
+    wait_for 20 step_has_ended "$ended"
+    wake_waiting_srun 2>/dev/null
+    wait "$holder"
+    assert_equal 0 $? "exit code"
+    out=$(cat "$case_tmp/bg.out")
+    assert_output 'caps=2'
+    wait_for 10 pool_is_empty
+}
+
+case_two_hundred_steps_leave_the_pool_empty() { # EL-19 SL-10
+    local before after
+    before=$(grep -c 'programs live' "$CLUSTER/log/slurmctld.log")
+    cat >"$CLUSTER/tmp/churn.sh" <<'SCRIPT'
+#!/bin/sh
+for n in n0 n1 n2 n3; do
+    (i=0; while [ $i -lt 50 ]; do
+        srun -Q -N1 -n$((1 + i % 2)) -w $n --exact true || exit 1
+        i=$((i + 1))
+    done) &
+    jobs="$jobs $!"
+done
+for j in $jobs; do wait $j || exit 1; done
+SCRIPT
+    chmod 755 "$CLUSTER/tmp/churn.sh"
+    LIMIT=240 run_as_user salloc -Q -N4 --ntasks-per-node=2 "$CLUSTER/tmp/churn.sh"
+    assert_code 0
+    wait_for 10 pool_is_empty
+    after=$(grep -c 'programs live' "$CLUSTER/log/slurmctld.log")
+    [ $((after - before)) -ge 200 ] || fail "only $((after - before)) steps"
+}
+
+run_cases
