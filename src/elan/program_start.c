@@ -27,7 +27,7 @@
 
 /* Show ourselves in ps by our own name, not as the process that forked: the
  * kernel shows what is between two addresses, fields 48 and 49 of stat. */
-static void set_name(int number)
+static void set_name(void)
 {
     char *text = program_read_proc(getpid(), "stat", 4096), *p = text;
     unsigned long start, end;
@@ -38,14 +38,14 @@ static void set_name(int number)
         p = strchr(p + 1, ' ');
     if (p && sscanf(p, "%lu %lu", &start, &end) == 2 && start && end > start) {
         memset((char *)start, 0, end - start);
-        snprintf((char *)start, end - start, "elan-holder: prg %d", number);
+        strncpy((char *)start, "elan-holder", end - start - 1);
     }
     free(text);
 }
 
 /* Nothing of the starter stays: signals, descriptors, session, cores (they
  * would hold the key). */
-static void become_daemon(int lifeline, int number)
+static void become_daemon(int lifeline)
 {
     sigset_t none;
     int null;
@@ -64,7 +64,7 @@ static void become_daemon(int lifeline, int number)
     fcntl(LIFELINE, F_SETFD, FD_CLOEXEC);
     umask(022);
     (void)!chdir("/");
-    set_name(number);
+    set_name();
 }
 
 /* Fork twice; the grandchild never returns.  0 or -1. */
@@ -82,7 +82,7 @@ static int fork_holder(int lifeline, const struct program_spec *spec)
     }
     setsid();
     if (fork() == 0) {
-        become_daemon(lifeline, spec->number);
+        become_daemon(lifeline);
         program_holder_run(LIFELINE, spec, starter);
     }
     _exit(0);
