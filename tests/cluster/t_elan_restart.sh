@@ -85,39 +85,6 @@ case_killed_slurmctld_finds_its_programs() { # SL-11
     end_live_step
 }
 
-# Slurm then does not know the job: it may give its number to another one, and
-# kills what runs under it.
-case_killed_before_the_record_was_written() { # SL-11 EL-11
-    mkdir "$case_tmp/ctld"
-    cp -a "$CLUSTER/state/ctld/." "$case_tmp/ctld"
-    start_live_step
-    daemon kill slurmctld
-    for f in job_state job_state.old node_state node_state.old; do
-        rm -f "$CLUSTER/state/ctld/$f"
-        [ ! -e "$case_tmp/ctld/$f" ] ||
-            cp -a "$case_tmp/ctld/$f" "$CLUSTER/state/ctld/$f"
-    done
-    daemon start slurmctld
-    wait_for 20 scontrol ping
-    wait_for 40 no_live_step
-    wait "$live" && fail "the lost step ended well"
-    wait_for 20 no_job_left
-    wait_for 20 node_is_idle
-    run_as_user srun -n1 -w n0 "$SHOW"
-    assert_code 0
-    [ "$(number "$out")" -gt "$(number "$old")" ] ||
-        fail "number $(number "$out") is not above $(number "$old")"
-    wait_for 10 pool_is_empty
-}
-
-no_live_step() {
-    [ ! -d "/proc/$live" ] || [ -z "$(ls "/proc/$live/fd" 2>/dev/null)" ]
-}
-
-node_is_idle() {
-    [ "$(sinfo -h -n n0 -o %T)" = idle ]
-}
-
 case_lost_state_starts_numbers_anew() { # EL-11
     daemon stop slurmctld
     echo broken >"$CLUSTER/state/ctld/switch_elan_state"
@@ -156,6 +123,33 @@ case_elanhosts_gives_ids() { # EL-33 EL-51
     assert_output 'cap0=[a-z]+\+bc' 0
     rm "$CLUSTER/etc.fabric/elanhosts"
     run_as_root ctl scontrol reconfigure
+}
+
+no_live_step() {
+    [ ! -d "/proc/$live" ] || [ -z "$(ls "/proc/$live/fd" 2>/dev/null)" ]
+}
+
+node_is_idle() {
+    [ "$(sinfo -h -n n0 -o %T)" = idle ]
+}
+
+# Slurm then does not know the job, and kills what runs under it.
+case_killed_before_the_record_was_written() { # SL-11 EL-11
+    start_live_step
+    daemon kill slurmctld
+    rm -f "$CLUSTER"/state/ctld/job_state*
+    # or the lost job's number would be given out again
+    echo FirstJobId=5000 >>"$SLURM_CONF"
+    daemon start slurmctld
+    wait_for 20 scontrol ping
+    wait_for 40 no_live_step
+    wait "$live" && fail "the lost step ended well"
+    wait_for 20 node_is_idle
+    run_as_user srun -n1 -w n0 "$SHOW"
+    assert_code 0
+    [ "$(number "$out")" -gt "$(number "$old")" ] ||
+        fail "number $(number "$out") is not above $(number "$old")"
+    wait_for 10 pool_is_empty
 }
 
 run_cases
