@@ -53,9 +53,11 @@ static int set_number(const struct word *word, const char *value, void *into,
 static int set_path(const struct word *word, const char *value, void *into,
                     struct errbuf *err, const struct list *list)
 {
-    if (*value != '/' || strlen(value) >= SF_ELAN_PATH_MAX)
+    size_t len = strlen(value);
+
+    if (*value != '/' || len >= SF_ELAN_PATH_MAX)
         return bad(err, list, "not an absolute path", word->name);
-    strcpy((char *)into + word->offset, value);
+    memcpy((char *)into + word->offset, value, len + 1);
     return 0;
 }
 
@@ -68,7 +70,8 @@ static int set_word(struct list *list, char *text, void *into,
     for (size_t i = 0; i < list->nwords; i++) {
         const struct word *word = &list->words[i];
 
-        if (strlen(word->name) != len || strncasecmp(word->name, text, len))
+        if (strlen(word->name) != len ||
+            strncasecmp(word->name, text, len) != 0)
             continue;
         if (!value)
             return bad(err, list, "wants a value", word->name);

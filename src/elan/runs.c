@@ -82,11 +82,13 @@ int elan_runs_get(struct be_reader *r, uint32_t **values, size_t *n, size_t max)
         errno = EPROTO;
         return -1;
     }
-    if (*n > 0) {
-        *values = malloc(*n * sizeof(**values));
-        if (!*values)
-            return -1;
+    if (*n == 0) {
+        be_get_bytes(r, (size_t)nruns * RUN_SIZE);
+        return 0;
     }
+    *values = malloc(*n * sizeof(**values));
+    if (!*values)
+        return -1;
     expand(r, nruns, *values);
     return 0;
 }
