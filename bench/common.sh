@@ -26,7 +26,7 @@ cluster_up() {
     why=$("$minislurm" why-not)
     [ -z "$why" ] || { note "no cluster here: $why"; return 1; }
     cluster=$(mktemp -d /tmp/minislurm.XXXXXX)
-    SF_TOP_BUILDDIR=$build "$minislurm" up --dir "$cluster" --owner $BASHPID \
+    SF_TOP_BUILDDIR=$build "${rt[@]}" "$minislurm" up --dir "$cluster" --owner $BASHPID \
         --stage "$stage" "$@" >"$tmp/up" 2>&1 || {
         note "$(cat "$tmp/up")"
         return 1
@@ -42,7 +42,7 @@ cluster_down() {
     [ -z "${cluster-}" ] || "$minislurm" down --dir "$cluster" >&2
     cluster=
 }
-in_cluster() { "$minislurm" exec --dir "$cluster" -- "$@"; }
+in_cluster() { "${rt[@]}" "$minislurm" exec --dir "$cluster" -- "$@"; }
 
 # From lines of "KEY VALUE": the value of the first with that key.
 value_of() { awk -v k="$1" '$1 == k { print $2; exit }'; }
