@@ -26,23 +26,36 @@ cluster_up() {
     why=$("$minislurm" why-not)
     [ -z "$why" ] || { note "no cluster here: $why"; return 1; }
     cluster=$(mktemp -d /tmp/minislurm.XXXXXX)
-    SF_TOP_BUILDDIR=$build "${rt[@]}" "$minislurm" up --dir "$cluster" --owner $BASHPID \
+    SF_TOP_BUILDDIR=$build "$minislurm" up --dir "$cluster" --owner $BASHPID \
         --stage "$stage" "$@" >"$tmp/up" 2>&1 || {
         note "$(cat "$tmp/up")"
         return 1
     }
     trap 'cluster_down' EXIT
+    [ ${#rt[@]} = 0 ] || cluster_first
     # The job user must reach the programs.
     cp "$bench_dir"/*.mpich "$bench_dir"/*.openmpi "$bench_dir"/raw_tcp \
         "$cluster/work/" 2>/dev/null
     chmod 755 "$cluster"/work/*
     bin=$cluster/work
 }
+# Processes with a real-time priority cannot enter a cpu group: the cluster's
+# groups get most of the processors instead.
+cluster_first() {
+    local id f
+    id=$(. "$cluster/state.sh" && echo "$id")
+    for f in /sys/fs/cgroup/cpu*/"minislurm-$id"/cpu.shares; do
+        [ ! -e "$f" ] || echo 262144 >"$f"
+    done
+    for f in /sys/fs/cgroup/{,unified/}"minislurm-$id"/cpu.weight; do
+        [ ! -e "$f" ] || echo 10000 >"$f"
+    done
+}
 cluster_down() {
     [ -z "${cluster-}" ] || "$minislurm" down --dir "$cluster" >&2
     cluster=
 }
-in_cluster() { "${rt[@]}" "$minislurm" exec --dir "$cluster" -- "$@"; }
+in_cluster() { "$minislurm" exec --dir "$cluster" -- "$@"; }
 
 # From lines of "KEY VALUE": the value of the first with that key.
 value_of() { awk -v k="$1" '$1 == k { print $2; exit }'; }
