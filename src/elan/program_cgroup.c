@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,6 +46,38 @@ int program_cgroup_open_procs(const struct program_cgroup *g,
     if (fd < 0)
         errprintf(err, "%s/cgroup.procs: %s", g->path, strerror(errno));
     return fd;
+}
+
+/* Move the calling process to the cgroup2 group that it is in. */
+static void move_nowhere(int tree)
+{
+    char *text = program_read_proc(getpid(), "cgroup", 1 << 16);
+    char here[4096], procs[4096 + 16];
+    int fd;
+
+    if (!text || proc_parse_cgroup2(text, here, sizeof(here)) < 0)
+        return;
+    snprintf(procs, sizeof(procs), ".%s/cgroup.procs", here);
+    fd = openat(tree, procs, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0)
+        (void)!write(fd, "0", 1);
+}
+
+void program_cgroup_expect_join(const struct program_cgroup *g)
+{
+    pid_t pid;
+
+    if (!g->own)
+        return;
+    pid = fork();
+    if (pid == 0) {
+        /* Twice, so that nobody has to wait for it. */
+        if (fork() == 0)
+            move_nowhere(g->tree);
+        _exit(0);
+    }
+    if (pid > 0)
+        waitpid(pid, NULL, 0);
 }
 
 /* Write word into a file of the group. */

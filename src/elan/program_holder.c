@@ -238,6 +238,8 @@ void program_holder_run(int lifeline, const struct program_spec *spec,
     else
         errprintf(&err, "%s: path too long", spec->rundir);
     program_cgroup_leave_job();
+    if (error == 0)
+        program_cgroup_expect_join(&h->held.group);
     report(lifeline, error, &h->held, &err);
     if (error != 0)
         return;
