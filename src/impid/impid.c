@@ -80,7 +80,8 @@ static void on_alive(struct ev_loop *loop, ev_io *io, int revents)
 
     ev_io_stop(loop, io);
     if (impid_task_any_running(a)) {
-        impid_fail(a, 1, NULL, "slurmstepd on node %s is gone", a->node_name);
+        impid_fail(a, 316, 1, NULL, "slurmstepd on node %s is gone",
+                   a->node_name);
         impid_task_kill_all(a);
     }
     ev_idle_start(loop, &a->stop);

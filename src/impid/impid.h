@@ -184,8 +184,10 @@ void impid_join_world_at(struct impid *a, const struct agent_world_at *at);
 void impid_join_free(struct impid_client *c);
 
 /* impid_fail.c */
-__attribute__((format(printf, 4, 5))) void
-impid_fail(struct impid *a, int32_t code, const struct impid_proc *p,
+/* The job must end: tell impi-server the first cause, SF-E<id> and text (doc/
+ * errors.md); code is srun's exit code, p whose fault it is, or NULL. */
+__attribute__((format(printf, 5, 6))) void
+impid_fail(struct impid *a, int id, int32_t code, const struct impid_proc *p,
            const char *fmt, ...);
 /* Processes that still wait for their environment are told why. */
 void impid_refuse_waiting(struct impid *a, const char *text);

@@ -31,6 +31,7 @@ static const struct key keys[] = {
     KEY("pmix_module", TEXT, pmix_module, true),
     KEY("conf", TEXT, conf, true),
     KEY("auth_key", TEXT, auth_key, false),
+    KEY("reorder", TEXT, reorder, false),
     KEY("clients", TEXT, clients, false),
     KEY("log", TEXT, log, false),
     KEY("component", NUMBER, component, true),

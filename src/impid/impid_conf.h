@@ -27,6 +27,7 @@ struct impid_conf {
     char *pmix_module; /* path of impid_pmix.so */
     char *conf;        /* path of impi.conf */
     char *auth_key;    /* IMPI_AUTH_KEY of the user, or NULL */
+    char *reorder;     /* SLURM_IMPI_REORDER */
     char *clients;     /* SLURM_IMPI_CLIENTS */
     char *log;         /* directory to log to, or NULL */
     struct impi_site site;

@@ -8,16 +8,19 @@
 #include "base/log.h"
 #include "impid/impid.h"
 
-static void describe(char *text, size_t size, const struct impid_proc *p)
+static void describe(char *text, size_t size, int id,
+                     const struct impid_proc *p)
 {
-    if (!p || !p->task)
-        return;
-    snprintf(text, size, "rank %u on node %s (%s) ", p->task->rank,
-             p->impid->node_name, task_family_name(p->family));
+    int n = snprintf(text, size, "SF-E%d: ", id);
+
+    if (p && p->task)
+        snprintf(text + n, size - (size_t)n, "rank %u on node %s (%s) ",
+                 p->task->rank, p->impid->node_name,
+                 task_family_name(p->family));
 }
 
-void impid_fail(struct impid *a, int32_t code, const struct impid_proc *p,
-                const char *fmt, ...)
+void impid_fail(struct impid *a, int id, int32_t code,
+                const struct impid_proc *p, const char *fmt, ...)
 {
     struct agent_msg msg = {.type = AGENT_ABORT};
     size_t len;
@@ -29,7 +32,7 @@ void impid_fail(struct impid *a, int32_t code, const struct impid_proc *p,
     msg.abort.code = code;
     msg.abort.rank = p && p->task ? (int32_t)p->task->rank : -1;
     msg.abort.client = p && p->client ? (int32_t)p->client->number : -1;
-    describe(msg.abort.text, sizeof(msg.abort.text), p);
+    describe(msg.abort.text, sizeof(msg.abort.text), id, p);
     len = strlen(msg.abort.text);
     va_start(ap, fmt);
     vsnprintf(msg.abort.text + len, sizeof(msg.abort.text) - len, fmt, ap);

@@ -78,7 +78,7 @@ static void spread_world(struct impid_join *j, struct errbuf *err)
     j->spread = true;
     impi_join_take_world(j->engine, &world);
     if (impi_world_encode(&world, &buf, &len) < 0) {
-        impid_fail(agent(c), 1, NULL, "world: %s", strerror(errno));
+        impid_fail(agent(c), 315, 1, NULL, "world: %s", strerror(errno));
     } else if (c->nhosts == 1) {
         blob = (struct agent_blob){buf, (uint32_t)len};
         on_world(c, &blob, 1);
@@ -93,7 +93,7 @@ static void spread_world(struct impid_join *j, struct errbuf *err)
 
 static void join_failed(struct impid_join *j, const char *text)
 {
-    impid_fail(agent(j->client), 1, NULL, "joining client %u: %s",
+    impid_fail(agent(j->client), 315, 1, NULL, "joining client %u: %s",
                j->client->number, text);
 }
 
@@ -251,6 +251,7 @@ static int start_engine(struct impid_join *j, struct errbuf *err)
     o.nclients = c->round->clients.nclients;
     o.methods = j->methods;
     o.extensions = true;
+    o.reorder = conf->reorder && strcmp(conf->reorder, "1") == 0;
     o.hosts = j->hosts;
     o.nhosts = c->nhosts;
     o.procs = j->procs;
@@ -315,7 +316,7 @@ static void speaker_start(struct impid_client *c,
 
     c->join = calloc(1, sizeof(*c->join));
     if (!c->join) {
-        impid_fail(agent(c), 1, NULL, "%s", strerror(errno));
+        impid_fail(agent(c), 315, 1, NULL, "%s", strerror(errno));
         return;
     }
     c->join->client = c;

@@ -89,7 +89,7 @@ static void on_msg(struct impid_link *l, const struct agent_msg *msg)
         impid_killed(l->impid, msg->abort.text);
         break;
     case AGENT_ERROR:
-        impid_fail(l->impid, 1, NULL, "impi-server: %s", msg->text);
+        impid_fail(l->impid, 318, 1, NULL, "impi-server: %s", msg->text);
         break;
     default:
         link_down(l, "impi-server sent an unexpected frame");
@@ -120,7 +120,7 @@ static void on_closed(struct impid_stream *s, void *arg, int error)
 {
     char text[256];
 
-    snprintf(text, sizeof(text), "lost impi-server: %s",
+    snprintf(text, sizeof(text), "SF-E321: lost impi-server: %s",
              error ? strerror(error) : "it closed the connection");
     link_down(arg, text);
 }
@@ -217,7 +217,7 @@ static void connect_failed(struct impid_link *l, int error)
 {
     char text[256];
 
-    snprintf(text, sizeof(text), "cannot reach impi-server: %s",
+    snprintf(text, sizeof(text), "SF-E320: cannot reach impi-server: %s",
              strerror(error));
     link_down(l, text);
 }
@@ -281,7 +281,7 @@ void impid_link_put(struct impid_link *l, const char *key, uint32_t index,
 
     if (!w || len > SF_AGENT_BLOB_MAX) {
         free(w);
-        impid_fail(l->impid, 1, NULL, "exchange of %s: %s", key,
+        impid_fail(l->impid, 319, 1, NULL, "exchange of %s: %s", key,
                    w ? "too large" : strerror(ENOMEM));
         return;
     }

@@ -36,7 +36,7 @@ static void barrier_done(struct impid_client *c, const struct agent_blob *blobs,
     for (uint32_t i = 0; parts && i < n; i++)
         parts[i] = (struct pmi1_blob){blobs[i].data, blobs[i].len};
     if (!parts || pmi1_barrier_done(c->pmi1, parts, n, &err) < 0)
-        impid_fail(c->round->impid, 1, NULL, "%s", err.text);
+        impid_fail(c->round->impid, 313, 1, NULL, "%s", err.text);
     free(parts);
 }
 
@@ -69,7 +69,7 @@ static void on_abort(void *arg, uint32_t local, int code)
 {
     struct impid_client *c = arg;
 
-    impid_fail(c->round->impid, code, c->procs[local],
+    impid_fail(c->round->impid, 310, code, c->procs[local],
                "called MPI_Abort (code %d)", code);
 }
 
@@ -93,7 +93,7 @@ static int on_pmi_input(struct impid_stream *s, void *arg)
     p->out_of_pmi = pmi1_finalized(c->pmi1, p->local);
     if (rc < 0) {
         impid_stream_close(s);
-        impid_fail(p->impid, 1, p, "%s", err.text);
+        impid_fail(p->impid, 313, 1, p, "%s", err.text);
         return -1;
     }
     return 0;
@@ -247,7 +247,7 @@ static void pmix_finalized(void *arg, const char *nspace, uint32_t rank)
 static void pmix_abort(void *arg, const char *nspace, uint32_t rank, int code,
                        const char *text)
 {
-    impid_fail(arg, code, find_proc(arg, nspace, rank),
+    impid_fail(arg, 310, code, find_proc(arg, nspace, rank),
                "called MPI_Abort (code %d)", code);
 }
 

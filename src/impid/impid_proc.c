@@ -73,7 +73,7 @@ static int refuse(struct impid_proc *p, const char *text)
     impid_proc_error(p, text);
     log_warn("process %d: %s", (int)p->pid, text);
     if (p->task)
-        impid_fail(p->impid, 1, p, "%s", text);
+        impid_fail(p->impid, 313, 1, p, "%s", text);
     impid_proc_free(p);
     return -1;
 }
@@ -125,8 +125,8 @@ static int take_abort(struct impid_proc *p, const struct task_frame *f)
 
     if (!p->task || task_abort_decode(&abort, f->payload, f->len) < 0)
         return refuse(p, "unexpected ABORT");
-    impid_fail(p->impid, abort.code, p, "called MPI_Abort(%d)%s%s", abort.code,
-               abort.text[0] ? ": " : "", abort.text);
+    impid_fail(p->impid, 310, abort.code, p, "called MPI_Abort(%d)%s%s",
+               abort.code, abort.text[0] ? ": " : "", abort.text);
     return 0;
 }
 
@@ -207,15 +207,15 @@ static void report_death(struct impid_proc *p, bool ended)
     if (status < 0 && p->said_exiting)
         status = W_EXITCODE(p->exiting & 0xff, 0);
     if (status >= 0 && WIFSIGNALED(status))
-        impid_fail(p->impid, 128 + WTERMSIG(status), p,
+        impid_fail(p->impid, 311, 128 + WTERMSIG(status), p,
                    "was killed by signal %d (%s)", WTERMSIG(status),
                    strsignal(WTERMSIG(status)));
     else if (status > 0)
-        impid_fail(p->impid, WEXITSTATUS(status), p,
+        impid_fail(p->impid, 311, WEXITSTATUS(status), p,
                    "exited with code %d before MPI_Finalize",
                    WEXITSTATUS(status));
     else
-        impid_fail(p->impid, 1, p, "%s before MPI_Finalize",
+        impid_fail(p->impid, 311, 1, p, "%s before MPI_Finalize",
                    ended ? "ended" : "closed its connection");
 }
 

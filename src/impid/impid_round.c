@@ -85,7 +85,7 @@ static void put_families(struct impid_round *r)
 static void missing(struct impid *a, uint32_t rank, const char *node,
                     uint32_t generation, uint32_t waiting)
 {
-    impid_fail(a, 1, NULL,
+    impid_fail(a, 312, 1, NULL,
                "rank %u on node %s ended without calling MPI_Init in MPI "
                "program %u of the step, for which %u other rank%s wait%s (is "
                "it an MPI program, and not statically linked?)",
@@ -337,9 +337,9 @@ static void on_families(void *arg, const struct agent_blob *blobs, uint32_t n)
         return;
     x.nworld = a->conf.map.ntasks;
     if (parse_all(&x, blobs, n, &err) < 0)
-        impid_fail(a, 1, NULL, "%s", err.text);
+        impid_fail(a, 314, 1, NULL, "%s", err.text);
     else if (all_there(&x) == 1 && form(&x, &err) < 0)
-        impid_fail(a, 1, NULL, "%s", err.text);
+        impid_fail(a, 314, 1, NULL, "%s", err.text);
     free(x.members);
 }
 

@@ -88,6 +88,7 @@ static void record_all(FILE *f, const struct slurmabi_stepd *step, char **env)
     record(f, "nodes", slurm_getenvp(env, ENV_NODES));
     record(f, "step", slurm_getenvp(env, ENV_STEP));
     record(f, "clients", slurm_getenvp(env, ENV_CLIENTS));
+    record(f, "reorder", slurm_getenvp(env, ENV_REORDER));
     record(f, "auth_key", slurm_getenvp(env, ENV_AUTH_KEY));
     record(f, "log", slurm_getenvp(env, ENV_LOG));
     record(f, "dir", agent.dir);
@@ -291,7 +292,7 @@ int impi_agent_start(const struct slurmabi_stepd *step, char **env)
             errprintf(&err, "impid: %s", strerror(errno));
     }
     if (rc < 0)
-        slurm_error("mpi/impi: %s [SF-E302]", err.text);
+        slurm_error("mpi/impi: SF-E302: %s", err.text);
     if (d.conf >= 0)
         close(d.conf);
     if (d.sock >= 0)

@@ -71,10 +71,10 @@ static void kill_steps(void)
 static void on_abort(const struct server_line *line)
 {
     if (line->client >= 0)
-        slurm_error("mpi/impi: %s, client %d: the job ends [SF-E303]",
-                    line->text, line->client);
+        slurm_error("mpi/impi: %s, client %d: the job ends", line->text,
+                    line->client);
     else
-        slurm_error("mpi/impi: %s: the job ends [SF-E303]", line->text);
+        slurm_error("mpi/impi: %s: the job ends", line->text);
     pthread_mutex_lock(&launch.lock);
     launch.aborted = true;
     launch.code = line->code & 0xff ? line->code & 0xff : 1;
@@ -128,8 +128,10 @@ static void *reader(void *arg)
     }
     free(line);
     if (!launch.aborted && !launch.ended)
-        on_abort(&(struct server_line){
-            .code = 1, .rank = -1, .client = -1, .text = "lost impi-server"});
+        on_abort(&(struct server_line){.code = 1,
+                                       .rank = -1,
+                                       .client = -1,
+                                       .text = "SF-E303: lost impi-server"});
     on_end();
     return NULL;
 }
@@ -352,7 +354,7 @@ void *impi_client_launch(const struct slurmabi_mpi_client *client, char ***env)
     struct errbuf err = {""};
 
     if (ensure_started(client, &err) < 0) {
-        slurm_error("mpi/impi: %s [SF-E304]", err.text);
+        slurm_error("mpi/impi: SF-E304: %s", err.text);
         return NULL;
     }
     slurm_setenvpf(env, ENV_SERVER, "%s", launch.address);

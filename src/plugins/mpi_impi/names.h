@@ -14,6 +14,7 @@
 /* From the user. */
 #define ENV_CLIENTS "SLURM_IMPI_CLIENTS" /* "node" */
 #define ENV_AUTH_KEY "IMPI_AUTH_KEY"     /* 64-bit number */
+#define ENV_REORDER "SLURM_IMPI_REORDER" /* 1 */
 #define ENV_LOG "SLURM_IMPI_LOG" /* directory: agents and server log there */
 /* To the tasks. */
 #define ENV_AGENT "SLURM_IMPI_AGENT" /* path of impid's socket */

@@ -26,7 +26,7 @@ static int register_task(const char *path, uint32_t rank, uint32_t local)
         send(fd, frame, (size_t)len, MSG_NOSIGNAL) == len)
         rc = 0;
     if (rc < 0)
-        slurm_error("mpi/impi: task %u: impid: %m [SF-E301]", rank);
+        slurm_error("mpi/impi: SF-E301: task %u: impid: %m", rank);
     if (fd >= 0)
         close(fd);
     return rc;
@@ -70,7 +70,7 @@ int impi_task_prepare(const struct slurmabi_mpi_task *task, char ***env)
     const char *path = impi_agent_socket();
 
     if (!path) {
-        slurm_error("mpi/impi: no impid for this step [SF-E301]");
+        slurm_error("mpi/impi: SF-E301: no impid for this step");
         return -1;
     }
     if (register_task(path, task->gtaskid, (uint32_t)task->ltaskid) < 0)
