@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Parts of impid and of its plugin that need no Slurm: what impid is told,
+ * impi.conf, what impi-server says to srun, addresses, step directories.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/netaddr.h"
+#include "impi/derive.h"
+#include "impi/site.h"
+#include "impid/impid_conf.h"
+#include "plugins/mpi_impi/server.h"
+#include "plugins/mpi_impi/stepdir.h"
+
+/* ---- impid's configuration ----------------------------------------------*/
+
+#define SECRET                                                                 \
+    "000102030405060708090a0b0c0d0e0f"                                         \
+    "101112131415161718191a1b1c1d1e1f"
+#define RECORDS                                                                \
+    "server=127.0.0.1:4000\0secret=" SECRET "\0tasks=0-1;2,4;3\0"              \
+    "nodes=n0,n1,n2\0step=17.3\0dir=/tmp\0pmix_module=/x.so\0"                 \
+    "conf=/nonexistent\0component=1\0offset=2\0ntasks=3\0nodeid=1\0"
+
+static int parse(struct impid_conf *conf, const char *text, size_t len,
+                 struct errbuf *err)
+{
+    return impid_conf_parse(conf, text, len, err);
+}
+
+static void impid_finds_itself_in_the_task_map(void **state)
+{
+    static const char text[] = RECORDS "clients=node";
+    struct impid_conf conf;
+    char name[32];
+
+    assert_int_equal(parse(&conf, text, sizeof(text), NULL), 0);
+    assert_int_equal(conf.server.sin_port, htons(4000));
+    assert_int_equal(conf.secret[31], 0x1f);
+    assert_int_equal(conf.job, 17);
+    assert_int_equal(conf.stepid, 3);
+    assert_int_equal(conf.node, 2); /* the component's second node */
+    assert_true(conf.by_node);
+    assert_false(conf.watch);
+    impid_conf_node_name(&conf, 2, name, sizeof(name));
+    assert_string_equal(name, "n2");
+    impid_conf_node_name(&conf, 3, name, sizeof(name));
+    assert_string_equal(name, "node3");
+    impid_conf_free(&conf);
+}
+
+static void refused(const char *text, size_t len, const char *why)
+{
+    struct impid_conf conf;
+    struct errbuf err = {""};
+
+    assert_int_equal(parse(&conf, text, len, &err), -1);
+    assert_non_null(strstr(err.text, why));
+}
+
+static void impid_names_what_is_wrong_in_its_configuration(void **state)
+{
+#define REFUSED(text, why) refused(text, sizeof(text), why)
+    REFUSED("colour=red", "unknown key 'colour'");
+    REFUSED("nonsense", "not a record");
+    REFUSED("server=127.0.0.1", "bad value of server");
+    REFUSED("server=here:1", "bad value of server");
+    REFUSED("server=127.0.0.1:65536", "bad value of server");
+    REFUSED("secret=0011", "bad value of secret");
+    REFUSED("tasks=1", "a rank is missing");
+    REFUSED("ntasks=-1", "bad value of ntasks");
+    REFUSED("step=1.0", "(missing)");
+    refused("step=1.0", 8, "does not end");
+    {
+        static const char other[] = RECORDS "nodeid=2";
+
+        refused(other, sizeof(other), "not in the task map");
+    }
+#undef REFUSED
+}
+
+/* ---- impi.conf -----------------------------------------------------------*/
+
+static int read_site(struct impi_site *site, const char *text,
+                     struct errbuf *err)
+{
+    char path[] = "/tmp/test_impid.XXXXXX";
+    int fd = mkstemp(path), rc;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    rc = impi_site_read(site, path, err);
+    unlink(path);
+    return rc;
+}
+
+static void sl_18_impi_conf_is_read(void **state)
+{
+    struct impi_site site;
+
+    assert_int_equal(impi_site_read(&site, "/nonexistent/impi.conf", NULL), 0);
+    assert_int_equal(site.port_lo, 0);
+    impi_site_free(&site);
+    assert_int_equal(read_site(&site,
+                               "# ports\nPortRange=4000-4100\n"
+                               "Network=10.0.0.0/8\nAdvertise=10.1.2.3\n",
+                               NULL),
+                     0);
+    assert_int_equal(site.port_lo, 4000);
+    assert_int_equal(site.port_hi, 4100);
+    assert_string_equal(site.network, "10.0.0.0/8");
+    assert_string_equal(site.advertise, "10.1.2.3");
+    impi_site_free(&site);
+}
+
+static void sl_18_impi_conf_errors_name_the_key(void **state)
+{
+    struct impi_site site;
+    struct errbuf err;
+
+    assert_int_equal(read_site(&site, "PortRange=9-8\n", &err), -1);
+    assert_non_null(strstr(err.text, "PortRange"));
+    assert_int_equal(read_site(&site, "\nColour=red\n", &err), -1);
+    assert_non_null(strstr(err.text, ":2: Colour: no such key"));
+}
+
+static void port_ranges(void **state)
+{
+    const char *bad[] = {"",     "-",    "4000",    "4000-",          "-1",
+                         "0-10", "10-9", "1-65536", "1-100000000000", "a-b",
+                         "1-2-3"};
+    uint16_t lo, hi;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(impi_port_range_parse(&lo, &hi, bad[i], NULL), -1);
+    assert_int_equal(impi_port_range_parse(&lo, &hi, "1-65535", NULL), 0);
+    assert_int_equal(hi, 65535);
+}
+
+/* ---- addresses -----------------------------------------------------------*/
+
+static void sl_18_networks(void **state)
+{
+    const char *bad[] = {
+        "",           "10.0.0",      "10.0.0.0/", "10.0.0.0/33",
+        "10.0.0.0/x", "10.0.0.0/-1", "host"};
+    struct in_addr net, mask, addr;
+    struct errbuf err;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(netaddr_parse_network(&net, &mask, bad[i], NULL), -1);
+    assert_int_equal(netaddr_parse_network(&net, &mask, "10.1.0.0/16", NULL),
+                     0);
+    assert_int_equal(ntohl(mask.s_addr), 0xffff0000);
+    assert_int_equal(netaddr_parse_network(&net, &mask, "0.0.0.0/0", NULL), 0);
+    assert_int_equal(mask.s_addr, 0);
+    assert_int_equal(netaddr_in_network(&addr, "127.0.0.0/8", &err), 0);
+    assert_int_equal(ntohl(addr.s_addr) >> 24, 127);
+    assert_int_equal(netaddr_in_network(&addr, "203.0.113.0/24", &err), -1);
+    assert_int_equal(errno, ENODEV);
+}
+
+static void sl_18_own_address_towards_a_peer(void **state)
+{
+    struct in_addr peer = {htonl(INADDR_LOOPBACK)}, own;
+
+    assert_int_equal(netaddr_towards(&own, peer, NULL), 0);
+    assert_int_equal(own.s_addr, htonl(INADDR_LOOPBACK));
+}
+
+/* ---- keys ----------------------------------------------------------------*/
+
+static void processes_get_another_key_in_each_generation(void **state)
+{
+    uint8_t secret[IMPI_SECRET_SIZE] = {1, 2, 3};
+    uint8_t a[IMPI_SECRET_SIZE], b[IMPI_SECRET_SIZE];
+
+    assert_int_equal(impi_derive_channel(a, secret, 0), 0);
+    assert_int_equal(impi_derive_channel(b, secret, 1), 0);
+    assert_memory_not_equal(a, b, sizeof(a));
+    assert_memory_not_equal(a, secret, sizeof(a));
+    assert_int_equal(impi_derive_channel(b, secret, 0), 0);
+    assert_memory_equal(a, b, sizeof(a));
+}
+
+/* ---- what impi-server says -----------------------------------------------*/
+
+static struct server_line line_of(const char *text, char *buf)
+{
+    struct server_line line;
+
+    strcpy(buf, text);
+    server_line_parse(&line, buf);
+    return line;
+}
+
+static void lines_of_the_server(void **state)
+{
+    char buf[256];
+    struct server_line l = line_of(
+        "abort code=42 rank=3 node=n1 client=1 text=rank 3 text=x", buf);
+
+    assert_int_equal(l.kind, SERVER_LINE_ABORT);
+    assert_int_equal(l.code, 42);
+    assert_int_equal(l.rank, 3);
+    assert_string_equal(l.node, "n1");
+    assert_int_equal(l.client, 1);
+    assert_string_equal(l.text, "rank 3 text=x");
+    l = line_of("note two words", buf);
+    assert_int_equal(l.kind, SERVER_LINE_NOTE);
+    assert_string_equal(l.text, "two words");
+    l = line_of("end code=7", buf);
+    assert_int_equal(l.kind, SERVER_LINE_END);
+    assert_int_equal(l.code, 7);
+    assert_int_equal(line_of("hello", buf).kind, SERVER_LINE_UNKNOWN);
+    assert_int_equal(line_of("", buf).kind, SERVER_LINE_UNKNOWN);
+    l = line_of("abort text=", buf);
+    assert_int_equal(l.rank, -1);
+    assert_string_equal(l.text, "");
+}
+
+/* ---- step directories ----------------------------------------------------*/
+
+static char parent[64];
+
+static int make_parent(void **state)
+{
+    strcpy(parent, "/tmp/test_stepdir.XXXXXX");
+    return mkdtemp(parent) && chmod(parent, 0755) == 0 ? 0 : -1;
+}
+
+static int remove_parent(void **state)
+{
+    return rmdir(parent); /* fails if a test left something */
+}
+
+static int make(char *path, const char *name, struct errbuf *err)
+{
+    return stepdir_make(path, parent, name, getuid(), getgid(), err);
+}
+
+static void step_directory_is_made_and_removed_with_all_in_it(void **state)
+{
+    char path[STEPDIR_PATH_MAX], bait[STEPDIR_PATH_MAX], deep[256], link[256];
+    struct stat st;
+    int fd = make(path, "1.0.0-1", NULL);
+
+    assert_true(fd >= 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    close(fd);
+    snprintf(bait, sizeof(bait), "%s/bait", parent);
+    assert_int_equal(mkdir(bait, 0700), 0);
+    snprintf(deep, sizeof(deep), "%s/a", path);
+    assert_int_equal(mkdir(deep, 0700), 0);
+    snprintf(link, sizeof(link), "%s/a/link", path);
+    assert_int_equal(symlink(bait, link), 0);
+    stepdir_remove(path, getuid(), getgid());
+    assert_int_equal(stat(path, &st), -1);
+    assert_int_equal(rmdir(bait), 0); /* not followed */
+}
+
+static void step_directory_in_a_foreign_parent_is_refused(void **state)
+{
+    char path[STEPDIR_PATH_MAX];
+    struct errbuf err;
+
+    assert_int_equal(chmod(parent, 0777), 0);
+    assert_int_equal(make(path, "1.0.0-1", &err), -1);
+    assert_non_null(strstr(err.text, "not a directory of root's own"));
+    assert_int_equal(chmod(parent, 0755), 0);
+}
+
+static void step_directory_with_too_long_a_path_is_refused(void **state)
+{
+    char path[STEPDIR_PATH_MAX], name[STEPDIR_PATH_MAX];
+    struct errbuf err;
+
+    memset(name, '1', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    assert_int_equal(make(path, name, &err), -1);
+    assert_non_null(strstr(err.text, "too long"));
+}
+
+static void sweep_takes_only_what_dead_processes_left(void **state)
+{
+    char dead[STEPDIR_PATH_MAX], live[STEPDIR_PATH_MAX], name[64];
+    struct stat st;
+    int a, b;
+
+    a = make(dead, "1.0.0-999999999", NULL);
+    snprintf(name, sizeof(name), "2.0.0-%d", (int)getpid());
+    b = make(live, name, NULL);
+    assert_true(a >= 0 && b >= 0);
+    close(a);
+    close(b);
+    stepdir_sweep(parent);
+    assert_int_equal(stat(dead, &st), -1);
+    assert_int_equal(stat(live, &st), 0);
+    stepdir_remove(live, getuid(), getgid());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(impid_finds_itself_in_the_task_map),
+        cmocka_unit_test(impid_names_what_is_wrong_in_its_configuration),
+        cmocka_unit_test(sl_18_impi_conf_is_read),
+        cmocka_unit_test(sl_18_impi_conf_errors_name_the_key),
+        cmocka_unit_test(port_ranges),
+        cmocka_unit_test(sl_18_networks),
+        cmocka_unit_test(sl_18_own_address_towards_a_peer),
+        cmocka_unit_test(processes_get_another_key_in_each_generation),
+        cmocka_unit_test(lines_of_the_server),
+        cmocka_unit_test(step_directory_is_made_and_removed_with_all_in_it),
+        cmocka_unit_test(step_directory_in_a_foreign_parent_is_refused),
+        cmocka_unit_test(step_directory_with_too_long_a_path_is_refused),
+        cmocka_unit_test(sweep_takes_only_what_dead_processes_left),
+    };
+
+    return cmocka_run_group_tests_name("impid", tests, make_parent,
+                                       remove_parent);
+}
