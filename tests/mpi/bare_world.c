@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -226,6 +227,32 @@ static void read_proc(struct proc *p)
 
 /* ---- start ---- */
 
+/* Open MPI's launchers of one user share a session directory, which they make
+ * and remove without caring for each other. */
+static void session_dir(uint32_t c, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%u", b.dir, c);
+}
+
+static void own_session_dir(uint32_t c)
+{
+    char path[256];
+
+    session_dir(c, path, sizeof(path));
+    if (mkdir(path, 0700) == 0)
+        setenv("OMPI_MCA_orte_tmpdir_base", path, 1);
+}
+
+static void remove_session_dirs(void)
+{
+    char path[256];
+
+    for (uint32_t c = 0; c < b.nclients; c++) {
+        session_dir(c, path, sizeof(path));
+        rmdir(path);
+    }
+}
+
 static void launch(uint32_t c, char **program)
 {
     bool mpich = strcmp(b.family[c], "mpich") == 0;
@@ -264,6 +291,7 @@ static void launch(uint32_t c, char **program)
 
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        own_session_dir(c);
         execvp(argv[0], argv);
         _exit(127);
     }
@@ -419,6 +447,7 @@ int main(int argc, char **argv)
         launch(c, program);
     run();
     unlink(b.path);
+    remove_session_dirs();
     rmdir(b.dir);
     return b.code;
 }
