@@ -38,6 +38,15 @@ case_cyclic_step() { # EL-25 EL-52
     assert_output 'node n1 .* RMS_PROCID=[13] .*cap0=cyclic' 2
 }
 
+case_contiguous_nodes_may_broadcast() { # EL-20 EL-21 EL-27
+    run_as_user srun -N3 "$SHOW"
+    assert_output 'cap0=block[+]bc,' 3
+    run_as_user srun -N2 -w n0,n2 "$SHOW"
+    assert_output 'cap0=block,' 2
+    run_as_user srun -N2 --contiguous "$SHOW"
+    assert_output 'cap0=block[+]bc,' 2
+}
+
 case_two_rails_and_one() { # EL-59 SL-13
     run_as_user srun -n1 "$SHOW"
     assert_output 'caps=2 .*cap0=.*rail=1 cap1=.*rail=2'
