@@ -11,6 +11,17 @@
 /* Count, rank, tag and type.  Returns an MPI error class. */
 int check_message(const struct message *m, bool recv);
 
+/* The rank in the library's communicator of a peer in the own client, when the
+ * call may go straight to the library: peer and tag are valid (the library
+ * checks the rest itself).  -1 otherwise, which says nothing else. */
+static inline int straight_rank(const struct impi_comm *c, int peer, int tag)
+{
+    if ((unsigned)peer >= (unsigned)c->size ||
+        (unsigned)tag > (unsigned)impi_be.tagub)
+        return -1;
+    return c->native[peer];
+}
+
 /* Wait for one request of either kind; the error handler is not called when
  * `quiet`. */
 int wait_one(MPI_Request *request, MPI_Status *status, bool quiet);

@@ -80,13 +80,22 @@ recv_slow(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     return span_recv(&m, status);
 }
 
+/* The library fills the status in as the program shall see it. */
+static inline bool status_is_right(const MPI_Status *status,
+                                   const struct impi_comm *c)
+{
+    return c->same || status == MPI_STATUS_IGNORE;
+}
+
 int impi_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
               MPI_Comm comm, MPI_Status *status)
 {
     struct impi_comm *c = impi_span_find(comm);
+    int native = c ? straight_rank(c, source, tag) : source;
 
-    if (likely(!c && !cross_pending()))
-        return impi_real.Recv(buf, count, datatype, source, tag, comm, status);
+    if (likely((!c || (native >= 0 && status_is_right(status, c))) &&
+               !cross_pending()))
+        return impi_real.Recv(buf, count, datatype, native, tag, comm, status);
     return recv_slow(buf, count, datatype, source, tag, comm, status, c);
 }
 
@@ -116,10 +125,12 @@ int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                MPI_Comm comm, MPI_Request *request)
 {
     struct impi_comm *c = impi_span_find(comm);
-    int rc;
+    int rc, native = source;
 
-    if (likely(!c) || source == MPI_PROC_NULL)
-        return impi_real.Irecv(buf, count, datatype, source, tag, comm,
+    if (c && source != MPI_PROC_NULL)
+        native = c->same ? straight_rank(c, source, tag) : -1;
+    if (likely(!c || native >= 0) || source == MPI_PROC_NULL)
+        return impi_real.Irecv(buf, count, datatype, native, tag, comm,
                                request);
     MESSAGE(m, c);
     rc = check_message(&m, true);

@@ -194,9 +194,10 @@ static __attribute__((noinline)) int send_slow(enum mode mode, const void *buf,
                     int dest, int tag, MPI_Comm comm)                          \
     {                                                                          \
         struct impi_comm *c = impi_span_find(comm);                            \
+        int native = c ? straight_rank(c, dest, tag) : dest;                   \
                                                                                \
-        if (likely(!c && !cross_pending()))                                    \
-            return impi_real.name(buf, count, datatype, dest, tag, comm);      \
+        if (likely((!c || native >= 0) && !cross_pending()))                   \
+            return impi_real.name(buf, count, datatype, native, tag, comm);    \
         return send_slow(mode, buf, count, datatype, dest, tag, comm, c);      \
     }
 
@@ -262,9 +263,10 @@ static int span_isend(enum mode mode, struct message *m, MPI_Request *request)
                     int dest, int tag, MPI_Comm comm, MPI_Request *request)    \
     {                                                                          \
         struct impi_comm *c = impi_span_find(comm);                            \
+        int native = c ? straight_rank(c, dest, tag) : dest;                   \
                                                                                \
-        if (likely(!c))                                                        \
-            return impi_real.name(buf, count, datatype, dest, tag, comm,       \
+        if (likely(!c || native >= 0))                                         \
+            return impi_real.name(buf, count, datatype, native, tag, comm,     \
                                   request);                                    \
         MESSAGE(m, c);                                                         \
         return span_isend(mode, &m, request);                                  \
