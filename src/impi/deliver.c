@@ -168,6 +168,16 @@ static int cancel(struct impi_pair *pair, uint64_t srqid, struct errbuf *err)
     return pair_answer(pair, answer, srqid, 0) < 0 ? no_memory(err) : 0;
 }
 
+static int cancel_reply(struct impi_pair *pair, const struct impi_packet *pk,
+                        struct errbuf *err)
+{
+    const char *wrong;
+
+    pair_received(pair);
+    wrong = send_cancel_reply(pair, pk->srqid, pk->type == IMPI_PK_CANCELYES);
+    return wrong ? broken(err, wrong) : 0;
+}
+
 static int syncack(struct impi_pair *pair, const struct impi_packet *pk,
                    struct errbuf *err)
 {
@@ -203,7 +213,7 @@ static int counted(struct impi_channel *channel, struct impi_pair *pair,
     case IMPI_PK_CANCEL:
         return cancel(pair, pk->srqid, err);
     default:
-        return broken(err, "answers a cancel request that was never made");
+        return cancel_reply(pair, pk, err);
     }
 }
 

@@ -133,6 +133,7 @@ static void recv_init(struct impi_request *req, const struct impi_recv *args)
     req->status = (struct impi_status){.source = args->rank, .tag = args->tag};
     req->is_send = false;
     req->sync = false;
+    req->cancelling = false;
     req->shared = args->shared;
     req->state = IMPI_REQ_POSTED;
     req->unwritten = 0;

@@ -145,9 +145,10 @@ void request_complete(struct impi_p2p *p2p, struct impi_request *req,
 {
     if (from)
         TAILQ_REMOVE(from, req, link);
-    if (req->id && !(req->id & SHORT_SEND_ID))
+    if (req->id && !(req->id & SHORT_SEND_ID)) {
         impi_slots_remove(&p2p->slots, req->id);
-    req->id = 0;
+        req->id = 0;
+    }
     if (error)
         req->status.error = error;
     req->state = IMPI_REQ_DONE;

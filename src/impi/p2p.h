@@ -123,6 +123,12 @@ void impi_p2p_irecv(struct impi_p2p *p2p, struct impi_request *req,
 bool impi_p2p_cancel_recv(struct impi_p2p *p2p, struct impi_request *req,
                           bool silent);
 
+/* Try to take a send back (3.7.4), before the caller gave the request up; once
+ * for each.  What can be decided here is; else the receiver is asked: the
+ * request, even if it was done, is not until the reply is here.  Then
+ * status.cancelled tells. */
+void impi_p2p_cancel_send(struct impi_p2p *p2p, struct impi_request *req);
+
 /* Is there a message that a receive with these values would take and whose
  * first packet is wholly here?  Fills *status. buf and shared are not used. */
 bool impi_p2p_iprobe(struct impi_p2p *p2p, const struct impi_recv *args,

@@ -164,8 +164,15 @@ bool pair_can_send(const struct impi_pair *pair);
 bool pair_is_quiet(const struct impi_pair *pair);
 /* One packet of the send is wholly written. */
 void send_written(struct impi_p2p *p2p, struct impi_request *req);
+/* Complete it when all is written and answered. */
+void send_check_drained(struct impi_p2p *p2p, struct impi_request *req);
 /* A SYNCACK came for srqid; -1: for nothing. */
 int send_matched(struct impi_pair *pair, uint64_t srqid, uint64_t drqid);
+
+/* ---- cancel.c ---- */
+
+/* A reply to a CANCEL; NULL, or what is wrong with it. */
+const char *send_cancel_reply(struct impi_pair *pair, uint64_t srqid, bool yes);
 
 /* ---- match.c ---- */
 

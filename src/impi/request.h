@@ -68,8 +68,9 @@ struct impi_request {
 
     /* The engine's own. */
     bool is_send;
-    bool sync;   /* completes only after the match */
-    bool shared; /* recv: ask claim() before taking it */
+    bool sync;       /* completes only after the match */
+    bool shared;     /* recv: ask claim() before taking it */
+    bool cancelling; /* send: a CANCEL is out, its reply is awaited */
     uint8_t state;
     uint8_t unwritten; /* send: packets handed out, not yet written */
     int32_t rank;      /* recv: source asked for; send: own rank */

@@ -20,6 +20,7 @@ static void send_init(struct impi_request *req, const struct impi_send *args)
     req->is_send = true;
     req->sync = args->sync;
     req->shared = false;
+    req->cancelling = false;
     req->state = IMPI_REQ_QUEUED;
     req->unwritten = 0;
     req->rank = args->rank;
@@ -215,16 +216,17 @@ bool pair_next_packet(struct impi_pair *pair, struct tx_item *item)
     return true;
 }
 
-static void check_drained(struct impi_p2p *p2p, struct impi_request *req)
+void send_check_drained(struct impi_p2p *p2p, struct impi_request *req)
 {
-    if (req->state == IMPI_REQ_DRAINING && req->unwritten == 0)
+    if (req->state == IMPI_REQ_DRAINING && req->unwritten == 0 &&
+        !req->cancelling)
         request_complete(p2p, req, &req->pair->waiting, IMPI_OK);
 }
 
 void send_written(struct impi_p2p *p2p, struct impi_request *req)
 {
     req->unwritten--;
-    check_drained(p2p, req);
+    send_check_drained(p2p, req);
 }
 
 int send_matched(struct impi_pair *pair, uint64_t srqid, uint64_t drqid)
@@ -242,7 +244,7 @@ int send_matched(struct impi_pair *pair, uint64_t srqid, uint64_t drqid)
         req->status.error = IMPI_ERR_PEER;
     if (late || req->moved == req->msglen) {
         req->state = IMPI_REQ_DRAINING;
-        check_drained(p2p, req);
+        send_check_drained(p2p, req);
         return 0;
     }
     req->state = IMPI_REQ_SENDING;

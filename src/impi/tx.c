@@ -22,23 +22,31 @@ bool impi_channel_tx_ready(const struct impi_channel *channel)
            (channel->fini_wanted && !channel->fini_sent);
 }
 
+static void retire_pair(struct impi_channel *channel, struct impi_pair *pair)
+{
+    TAILQ_REMOVE(&channel->active, pair, link);
+    pair->active = false;
+    channel->p2p->unsent--;
+}
+
 /* Put the next packet of the next pair into *item. */
 static bool next_packet(struct impi_channel *channel, struct tx_item *item)
 {
-    struct impi_pair *pair = TAILQ_FIRST(&channel->active);
+    struct impi_pair *pair;
 
-    if (!pair || !pair_next_packet(pair, item))
-        return false;
-    if (channel->npairs == 1 && pair_can_send(pair))
-        return true;
-    TAILQ_REMOVE(&channel->active, pair, link);
-    if (pair_can_send(pair)) {
-        TAILQ_INSERT_TAIL(&channel->active, pair, link);
-    } else {
-        pair->active = false;
-        channel->p2p->unsent--;
+    while ((pair = TAILQ_FIRST(&channel->active))) {
+        bool got = pair_next_packet(pair, item);
+
+        if (!got || !pair_can_send(pair)) {
+            retire_pair(channel, pair);
+        } else if (channel->npairs > 1) {
+            TAILQ_REMOVE(&channel->active, pair, link);
+            TAILQ_INSERT_TAIL(&channel->active, pair, link);
+        }
+        if (got)
+            return true;
     }
-    return true;
+    return false;
 }
 
 static bool all_quiet(const struct impi_channel *channel)

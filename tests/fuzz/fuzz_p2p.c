@@ -163,7 +163,7 @@ static void drain(struct fuzz *f, size_t n)
             impi_packet_decode(&pk, iov[i].iov_base);
             if (pk.type == IMPI_PK_SYNCACK)
                 f->drqid = pk.drqid;
-            if (pk.type == IMPI_PK_DATASYNC)
+            if (pk.type == IMPI_PK_DATASYNC || pk.type == IMPI_PK_CANCEL)
                 f->srqid = pk.srqid;
         }
         moved += take;
@@ -196,7 +196,11 @@ static void cancel(struct fuzz *f, uint8_t how)
 {
     unsigned i = how % REQUESTS;
 
-    if (!f->used[i] || f->reqs[i].done || f->reqs[i].is_send)
+    if (!f->used[i])
+        return;
+    if (f->reqs[i].is_send)
+        impi_p2p_cancel_send(f->p2p, &f->reqs[i]);
+    if (f->reqs[i].done || f->reqs[i].is_send)
         return;
     if (impi_p2p_cancel_recv(f->p2p, &f->reqs[i], how & 128))
         f->used[i] = 0;

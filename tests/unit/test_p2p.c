@@ -216,12 +216,84 @@ static void messages_arrive_whole_and_in_order_in_random_programs(void **state)
         random_program(seed);
 }
 
+/* Sends are cancelled at random moments while receives are posted: each
+ * message is received as a whole or cancelled, never both, never neither. */
+static void random_cancels(uint64_t seed, int outcomes[2])
+{
+    struct net_options o = small;
+    struct post *posts = calloc(MESSAGES, sizeof(*posts));
+    struct net *net;
+
+    o.seed = seed;
+    o.nprocs = 3;
+    o.maxdatalen = 1 + (uint32_t)(seed * 7919 % 60);
+    o.hiwater = 1 + seed % 9;
+    o.ackmark = 1 + seed / 3 % o.hiwater;
+    o.capacity = 130 + seed * 97 % 2000;
+    o.piece = 1 + seed * 31 % 400;
+    net = net_create(&o);
+    for (int i = 0; i < MESSAGES; i++) {
+        struct post *p = &posts[i];
+
+        p->from = net_random(net, 3);
+        p->to = (p->from + 1 + net_random(net, 2)) % 3;
+        p->len = random_len(net, o.maxdatalen);
+        p->out = malloc(p->len + 1);
+        p->in = malloc(p->len + 1);
+        paint(p->out, p->len, (uint32_t)i);
+        net_isend(net, p->from, p->to, i, p->out, p->len,
+                  net_random(net, 3) == 0, &p->send);
+    }
+    for (int n = 0; n < 2 * MESSAGES; n++) {
+        struct post *p = &posts[n / 2];
+
+        if (n % 2 == 0)
+            impi_p2p_cancel_send(net->p2p[p->from], &p->send);
+        p = &posts[(n / 2 + MESSAGES / 4) % MESSAGES];
+        if (n % 2 == 1)
+            net_irecv(net, p->to, p->from, (int32_t)(p - posts), p->in, p->len,
+                      &p->recv);
+        for (uint32_t steps = net_random(net, 4); steps > 0; steps--)
+            net_step(net);
+    }
+    net_settle(net);
+    for (int i = 0; i < MESSAGES; i++) {
+        struct post *p = &posts[i];
+
+        assert_true(p->send.done);
+        assert_int_equal(p->recv.done, !p->send.status.cancelled);
+        outcomes[p->send.status.cancelled]++;
+        if (p->recv.done)
+            check_paint(p->in, p->len, (uint32_t)i);
+        else
+            impi_p2p_cancel_recv(net->p2p[p->to], &p->recv, false);
+        free(p->in);
+        free(p->out);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_false(impi_p2p_busy(net->p2p[i]));
+        assert_int_equal(impi_p2p_stats(net->p2p[i])->unexpected_bytes, 0);
+    }
+    net_destroy(net);
+    free(posts);
+}
+
+static void im_147_never_both_received_and_cancelled(void **state)
+{
+    int outcomes[2] = {0};
+
+    for (uint64_t seed = 1; seed <= 300; seed++)
+        random_cancels(seed, outcomes);
+    assert_true(outcomes[0] > 1000 && outcomes[1] > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(im_123_im_137_every_length_around_maxdatalen),
         cmocka_unit_test(im_130_im_131_ackmark_and_hiwater_of_one),
         cmocka_unit_test(large_message_of_4_mb),
+        cmocka_unit_test(im_147_never_both_received_and_cancelled),
         cmocka_unit_test(messages_arrive_whole_and_in_order_in_random_programs),
     };
 

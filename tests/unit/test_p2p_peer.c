@@ -590,6 +590,135 @@ static void im_149_the_newest_of_one_id_is_cancelled(void **state)
     net_destroy(net);
 }
 
+/* ---- cancelled sends, the sender's side ---- */
+
+static int reply(struct net *net, uint32_t type, uint64_t srqid)
+{
+    struct impi_packet pk = {.type = type, .srqid = srqid};
+
+    return say(net, pk, NULL);
+}
+
+static void check_cancelled(const struct impi_request *req, bool cancelled)
+{
+    assert_true(req->done);
+    assert_int_equal(req->status.error, IMPI_OK);
+    assert_int_equal(req->status.cancelled, cancelled);
+}
+
+/* A short send, written and done; a synchronous and a long one that wait. */
+static void im_145_cancel_asks_in_three_cases(void **state)
+{
+    for (int how = 0; how < 3; how++) {
+        for (int yes = 0; yes < 2; yes++) {
+            struct net *net = open_net();
+            uint8_t data[25] = {0};
+            struct impi_packet pk;
+            struct impi_request req;
+            uint64_t srqid;
+
+            net_isend(net, 0, 1, 1, data, how == 2 ? 25 : 5, how == 1, &req);
+            srqid = hear(net, how ? IMPI_PK_DATASYNC : IMPI_PK_DATA).srqid;
+            assert_int_equal(req.done, how == 0);
+            impi_p2p_cancel_send(net->p2p[0], &req);
+            impi_p2p_cancel_send(net->p2p[0], &req); /* asks once */
+            assert_false(req.done);
+            assert_true(hear(net, IMPI_PK_CANCEL).srqid == srqid);
+            silent(net);
+            assert_int_equal(
+                reply(net, yes ? IMPI_PK_CANCELYES : IMPI_PK_CANCELNO, srqid),
+                0);
+            if (how > 0 && !yes) { /* then it was matched */
+                assert_false(req.done);
+                pk = (struct impi_packet){.type = IMPI_PK_SYNCACK,
+                                          .srqid = srqid};
+                assert_int_equal(say(net, pk, NULL), 0);
+            }
+            while (net_take_packet(net, 0, 1, &pk))
+                assert_int_equal(yes && pk.type == IMPI_PK_DATA, 0);
+            check_cancelled(&req, yes);
+            assert_false(impi_p2p_busy(net->p2p[0]));
+            net_destroy(net);
+        }
+    }
+}
+
+static void im_145_cancel_is_local_otherwise(void **state)
+{
+    struct net *net = open_net();
+    struct impi_packet pk = {.type = IMPI_PK_SYNCACK};
+    struct impi_request req, sync, lots[6];
+    uint8_t data[45] = {0};
+
+    net_isend(net, 0, 1, 1, data, 5, false, &req); /* nothing sent yet */
+    impi_p2p_cancel_send(net->p2p[0], &req);
+    check_cancelled(&req, true);
+    silent(net);
+    net_isend(net, 0, 1, 1, data, 5, true, &sync); /* done */
+    pk.srqid = hear(net, IMPI_PK_DATASYNC).srqid;
+    assert_int_equal(say(net, pk, NULL), 0);
+    impi_p2p_cancel_send(net->p2p[0], &sync);
+    check_cancelled(&sync, false);
+    net_isend(net, 0, 1, 1, data, 45, false, &req); /* the rest goes out */
+    pk.srqid = hear(net, IMPI_PK_DATASYNC).srqid;
+    assert_int_equal(say(net, pk, NULL), 0);
+    hear(net, IMPI_PK_DATA);
+    impi_p2p_cancel_send(net->p2p[0], &req);
+    for (int i = 0; i < 3; i++)
+        hear(net, IMPI_PK_DATA);
+    check_cancelled(&req, false);
+    silent(net);
+    ack(net);
+    ack(net);
+    for (int i = 0; i < 6; i++) /* the last one stays behind hiwater */
+        net_isend(net, 0, 1, 1, data, 5, false, &lots[i]);
+    for (int i = 0; i < 4; i++)
+        hear(net, IMPI_PK_DATA);
+    impi_p2p_cancel_send(net->p2p[0], &lots[5]);
+    check_cancelled(&lots[5], true);
+    impi_channel_rx_done(net->channel[0][1], 0);
+    impi_p2p_cancel_send(net->p2p[0], &lots[0]); /* the peer is lost */
+    check_cancelled(&lots[0], false);
+    net_destroy(net);
+}
+
+static void im_146_crossing_syncack_and_cancel(void **state)
+{
+    struct net *net = open_net();
+    struct impi_packet pk = {.type = IMPI_PK_SYNCACK, .drqid = 3};
+    struct impi_request req;
+    uint8_t data[25] = {0};
+
+    net_isend(net, 0, 1, 1, data, 25, false, &req);
+    pk.srqid = hear(net, IMPI_PK_DATASYNC).srqid;
+    impi_p2p_cancel_send(net->p2p[0], &req);
+    assert_int_equal(say(net, pk, NULL), 0); /* on its way already */
+    hear(net, IMPI_PK_CANCEL);
+    hear(net, IMPI_PK_DATA);
+    hear(net, IMPI_PK_DATA);
+    assert_false(req.done); /* the one reply is still to come */
+    assert_int_equal(reply(net, IMPI_PK_CANCELNO, pk.srqid), 0);
+    check_cancelled(&req, false);
+    pk = (struct impi_packet){.type = IMPI_PK_CANCELNO, .srqid = pk.srqid};
+    check_caught(net, pk, NULL, "answers a cancel request that was never made");
+}
+
+static void peer_gives_back_what_it_has_received(void **state)
+{
+    struct net *net = open_net();
+    struct impi_packet pk = {.type = IMPI_PK_SYNCACK, .drqid = 3};
+    struct impi_request req;
+    uint8_t data[25] = {0};
+
+    net_isend(net, 0, 1, 1, data, 25, false, &req);
+    pk.srqid = hear(net, IMPI_PK_DATASYNC).srqid;
+    impi_p2p_cancel_send(net->p2p[0], &req);
+    assert_int_equal(say(net, pk, NULL), 0);
+    pk.type = IMPI_PK_CANCELYES;
+    check_caught(net, pk, NULL, "gives a message back that it has received");
+    assert_true(req.done);
+}
+
 /* ---- the end ---- */
 
 static void im_150_im_194_fini_both_ways_ends_a_channel(void **state)
@@ -814,6 +943,10 @@ int main(void)
         cmocka_unit_test(im_146_im_147_cancel_of_buffered_and_of_received),
         cmocka_unit_test(im_148_cancel_of_a_half_received_long_message),
         cmocka_unit_test(im_149_the_newest_of_one_id_is_cancelled),
+        cmocka_unit_test(im_145_cancel_asks_in_three_cases),
+        cmocka_unit_test(im_145_cancel_is_local_otherwise),
+        cmocka_unit_test(im_146_crossing_syncack_and_cancel),
+        cmocka_unit_test(peer_gives_back_what_it_has_received),
         cmocka_unit_test(im_150_im_194_fini_both_ways_ends_a_channel),
         cmocka_unit_test(fini_waits_for_what_is_queued),
         cmocka_unit_test(syncack_after_the_own_fini_ends_the_send),
