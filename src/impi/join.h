@@ -70,6 +70,11 @@ struct impi_join_options {
 /* Sensible values for everything but the numbers and arrays. */
 void impi_join_defaults(struct impi_join_options *o);
 
+/* The user's choice of a collective threshold: a number 0..2^31-1; NULL or
+ * empty leaves *value.  name is for the message.  0, or -1 EINVAL. */
+int impi_join_threshold(int32_t *value, const char *name, const char *text,
+                        struct errbuf *err);
+
 /* Descriptor of this build's representation of basic types; equal
  * descriptors mean that no conversion is needed. */
 void impi_repr_own(uint8_t repr[IMPI_REPR_SIZE]);

@@ -21,6 +21,25 @@ void impi_join_defaults(struct impi_join_options *o)
     impi_repr_own(o->repr);
 }
 
+int impi_join_threshold(int32_t *value, const char *name, const char *text,
+                        struct errbuf *err)
+{
+    char *end;
+    unsigned long v;
+
+    if (!text || !*text)
+        return 0;
+    errno = 0;
+    v = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || v > INT32_MAX) {
+        errno = EINVAL;
+        return errprintf(err, "SF-E219: %s is not a number 0..2147483647: %s",
+                         name, text);
+    }
+    *value = (int32_t)v;
+    return 0;
+}
+
 static int copy_arrays(struct impi_join *j, const struct impi_join_options *o)
 {
     struct impi_join_host *hosts = calloc(o->nhosts, sizeof(*hosts));

@@ -32,6 +32,8 @@ static const struct key keys[] = {
     KEY("conf", TEXT, conf, true),
     KEY("auth_key", TEXT, auth_key, false),
     KEY("reorder", TEXT, reorder, false),
+    KEY("coll_xsize", TEXT, coll_xsize, false),
+    KEY("coll_maxlinear", TEXT, coll_maxlinear, false),
     KEY("clients", TEXT, clients, false),
     KEY("log", TEXT, log, false),
     KEY("component", NUMBER, component, true),

@@ -26,10 +26,11 @@ struct impid_conf {
     char *munge;       /* munged's socket, empty: the default */
     char *pmix_module; /* path of impid_pmix.so */
     char *conf;        /* path of impi.conf */
-    char *auth_key;    /* IMPI_AUTH_KEY of the user, or NULL */
-    char *reorder;     /* SLURM_IMPI_REORDER */
-    char *clients;     /* SLURM_IMPI_CLIENTS */
-    char *log;         /* directory to log to, or NULL */
+    char *coll_xsize, *coll_maxlinear; /* IMPI_COLL_* of the user, or NULL */
+    char *auth_key;                    /* IMPI_AUTH_KEY of the user, or NULL */
+    char *reorder;                     /* SLURM_IMPI_REORDER */
+    char *clients;                     /* SLURM_IMPI_CLIENTS */
+    char *log;                         /* directory to log to, or NULL */
     struct impi_site site;
     uint32_t job, stepid; /* the numbers of step */
     uint32_t component;   /* number of this component */

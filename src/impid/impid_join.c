@@ -257,7 +257,11 @@ static int start_engine(struct impid_join *j, struct errbuf *err)
     o.procs = j->procs;
     o.nprocs = j->nprocs;
     impi_repr_own(o.repr);
-    if (choose_methods(j, &o.nmethods, err) < 0)
+    if (impi_join_threshold(&o.coll_xsize, "IMPI_COLL_XSIZE", conf->coll_xsize,
+                            err) < 0 ||
+        impi_join_threshold(&o.coll_maxlinear, "IMPI_COLL_MAXLINEAR",
+                            conf->coll_maxlinear, err) < 0 ||
+        choose_methods(j, &o.nmethods, err) < 0)
         return -1;
     if (impi_derive_channel(o.secret, conf->secret, c->round->generation) < 0)
         return errprintf(err, "%s", strerror(errno));

@@ -396,6 +396,25 @@ static void im_84_thresholds_can_be_chosen(void **state)
     end_world();
 }
 
+static void im_84_im_85_the_user_chooses_thresholds(void **state)
+{
+    static const char *const bad[] = {
+        "-1", "x", "1x", " 1", "2147483648", "99999999999999999999"};
+    struct errbuf err;
+    int32_t v = -1;
+
+    assert_int_equal(impi_join_threshold(&v, "N", NULL, &err), 0);
+    assert_int_equal(impi_join_threshold(&v, "N", "", &err), 0);
+    assert_int_equal(v, -1);
+    assert_int_equal(impi_join_threshold(&v, "N", "0", &err), 0);
+    assert_int_equal(v, 0);
+    assert_int_equal(impi_join_threshold(&v, "N", "2147483647", &err), 0);
+    assert_int_equal(v, INT32_MAX);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(impi_join_threshold(&v, "N", bad[i], &err), -1);
+    assert_int_equal(v, INT32_MAX);
+}
+
 static void im_89_flow_control_takes_minima_over_hosts(void **state)
 {
     three();
@@ -850,6 +869,7 @@ int main(void)
         cmocka_unit_test(im_83_smallest_tagub_rules),
         cmocka_unit_test(im_86_collective_thresholds_must_agree),
         cmocka_unit_test(im_84_thresholds_can_be_chosen),
+        cmocka_unit_test(im_84_im_85_the_user_chooses_thresholds),
         cmocka_unit_test(im_89_flow_control_takes_minima_over_hosts),
         cmocka_unit_test(im_91_proc_address_may_differ_from_the_hosts),
         cmocka_unit_test(im_92_identities_are_unique_over_all_clients),

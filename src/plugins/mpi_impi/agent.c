@@ -90,6 +90,8 @@ static void record_all(FILE *f, const struct slurmabi_stepd *step, char **env)
     record(f, "clients", slurm_getenvp(env, ENV_CLIENTS));
     record(f, "reorder", slurm_getenvp(env, ENV_REORDER));
     record(f, "auth_key", slurm_getenvp(env, ENV_AUTH_KEY));
+    record(f, "coll_xsize", slurm_getenvp(env, ENV_XSIZE));
+    record(f, "coll_maxlinear", slurm_getenvp(env, ENV_MAXLINEAR));
     record(f, "log", slurm_getenvp(env, ENV_LOG));
     record(f, "dir", agent.dir);
     record(f, "pmix_module", PATH_PMIX);

@@ -12,9 +12,11 @@
 #define ENV_NODES "SLURM_IMPI_NODES"   /* names of its nodes; not in tasks */
 #define ENV_STEP "SLURM_IMPI_STEP"     /* JOB.STEP of the whole launch */
 /* From the user. */
-#define ENV_CLIENTS "SLURM_IMPI_CLIENTS" /* "node" */
-#define ENV_AUTH_KEY "IMPI_AUTH_KEY"     /* 64-bit number */
-#define ENV_REORDER "SLURM_IMPI_REORDER" /* 1 */
+#define ENV_CLIENTS "SLURM_IMPI_CLIENTS"    /* "node" */
+#define ENV_AUTH_KEY "IMPI_AUTH_KEY"        /* 64-bit number */
+#define ENV_REORDER "SLURM_IMPI_REORDER"    /* 1 */
+#define ENV_XSIZE "IMPI_COLL_XSIZE"         /* bytes */
+#define ENV_MAXLINEAR "IMPI_COLL_MAXLINEAR" /* clients */
 #define ENV_LOG "SLURM_IMPI_LOG" /* directory: agents and server log there */
 /* To the tasks. */
 #define ENV_AGENT "SLURM_IMPI_AGENT" /* path of impid's socket */
