@@ -46,6 +46,8 @@ static void on_stop(struct ev_loop *loop, ev_idle *w, int revents)
     struct impid *a = ev_userdata(loop);
 
     ev_idle_stop(loop, w);
+    if (a->told && impid_task_any_running(a))
+        return; /* a signal for the tasks: impid_maybe_leave() follows */
     if (impid_link_pending(&a->link) && !a->leaving) {
         a->leaving = true;
         ev_timer_start(loop, &a->patience);
@@ -66,10 +68,13 @@ void impid_link_settled(struct impid *a)
         ev_idle_start(a->loop, &a->stop);
 }
 
+/* From job_fini when the tasks are over; but a signal that Slurm sends to the
+ * step's container comes here, too, and its tasks may go on after it. */
 static void on_sigterm(struct ev_loop *loop, ev_signal *w, int revents)
 {
     struct impid *a = ev_userdata(loop);
 
+    a->told = true;
     ev_idle_start(loop, &a->stop);
 }
 
@@ -89,7 +94,8 @@ static void on_alive(struct ev_loop *loop, ev_io *io, int revents)
 
 void impid_maybe_leave(struct impid *a)
 {
-    if (a->conf.watch && a->nended == a->ntasks)
+    if ((a->conf.watch && a->nended == a->ntasks) ||
+        (a->told && !impid_task_any_running(a)))
         ev_idle_start(a->loop, &a->stop);
 }
 
@@ -139,6 +145,19 @@ static void finish(struct impid *a)
     ev_loop_destroy(a->loop);
 }
 
+/* Everything that is sent to the step is for its tasks. */
+static void ignore_signals(void)
+{
+    static const int signals[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1, SIGUSR2,
+                                  SIGPIPE, SIGALRM,   SIGTSTP, SIGTTIN, SIGTTOU,
+                                  SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR};
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        signal(signals[i], SIG_IGN);
+    for (int sig = SIGRTMIN; sig <= SIGRTMAX; sig++)
+        signal(sig, SIG_IGN);
+}
+
 /* To the file that the user asked for (as the user), else to syslog. */
 static void open_log(const struct impid_conf *conf, struct log_options *log)
 {
@@ -168,7 +187,7 @@ int main(void)
         .program = "impid", .level = LOG_LEVEL_INFO, .to_syslog = true};
     struct errbuf err = {""};
 
-    signal(SIGPIPE, SIG_IGN);
+    ignore_signals();
     log_open(&log);
     if (impid_conf_read(&agent.conf, CONF_FD, &err) < 0) {
         log_error("configuration: %s", err.text);

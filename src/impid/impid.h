@@ -93,6 +93,7 @@ struct impid {
     ev_async pmix_wake;
     uint8_t host_addr[16]; /* processes listen here */
     ev_timer patience;     /* with a link that is being made */
+    bool told;             /* SIGTERM came */
     bool leaving;          /* as soon as it is made */
     bool failed;           /* an abort was sent or a kill received */
     bool stopping;
@@ -181,6 +182,8 @@ void impid_pmi_free_env(char **env);
 void impid_join_add(struct impid_proc *p, const struct task_join *join);
 void impid_join_finished(struct impid_client *c);
 void impid_join_world_at(struct impid *a, const struct agent_world_at *at);
+/* The speaker's connection is still open. */
+bool impid_join_active(const struct impid_client *c);
 void impid_join_free(struct impid_client *c);
 
 /* impid_fail.c */

@@ -401,6 +401,12 @@ void impid_join_finished(struct impid_client *c)
         client_put(c, "fini", NULL, 0, on_all_finished);
 }
 
+bool impid_join_active(const struct impid_client *c)
+{
+    return c->join && (c->join->fd >= 0 || !c->join->finished ||
+                       (c->join->stream.loop && c->join->stream.fd >= 0));
+}
+
 void impid_join_free(struct impid_client *c)
 {
     struct impid_join *j = c->join;

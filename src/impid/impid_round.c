@@ -36,6 +36,56 @@ static struct impid_round *round_new(struct impid *a, uint32_t generation)
     return r;
 }
 
+static void client_clear(struct impid_client *c)
+{
+    impid_join_free(c);
+    impid_pmi_stop(c);
+    impid_link_forget(&c->round->impid->link, c);
+    free(c->procs);
+    free(c->joins);
+    c->procs = NULL;
+    c->joins = NULL;
+    c->nlocal = 0;
+}
+
+static void round_free(struct impid_round *r)
+{
+    impid_link_forget(&r->impid->link, r);
+    for (uint32_t i = 0; i < r->nlocal; i++)
+        client_clear(&r->local[i]);
+    for (uint32_t i = 0; i < r->nnodes && r->node_names; i++)
+        free(r->node_names[i]);
+    free(r->node_names);
+    if (r->formed)
+        impi_clients_free(&r->clients);
+    free(r->local);
+    free(r->procs);
+    free(r);
+}
+
+/* Every local process has come and gone, and the speaker's part is done. */
+static bool round_is_over(const struct impid_round *r)
+{
+    for (uint32_t i = 0; i < r->nlocal; i++)
+        if (r->local[i].ngone < r->local[i].nlocal ||
+            impid_join_active(&r->local[i]))
+            return false;
+    return r->formed && r->nlocal > 0;
+}
+
+static void drop_old_rounds(struct impid *a)
+{
+    struct impid_round *r = SLIST_FIRST(&a->rounds), *next;
+
+    for (; r; r = next) {
+        next = SLIST_NEXT(r, link);
+        if (!round_is_over(r))
+            continue;
+        SLIST_REMOVE(&a->rounds, r, impid_round, link);
+        round_free(r);
+    }
+}
+
 struct impid_round *impid_round_get(struct impid *a, uint32_t generation)
 {
     struct impid_round *r;
@@ -43,6 +93,7 @@ struct impid_round *impid_round_get(struct impid *a, uint32_t generation)
     SLIST_FOREACH(r, &a->rounds, link)
     if (r->generation == generation)
         return r;
+    drop_old_rounds(a);
     return round_new(a, generation);
 }
 
@@ -349,33 +400,6 @@ void impid_round_finished(struct impid_round *r, struct impid_proc *p)
 {
     if (++p->client->nfinished == p->client->nlocal)
         impid_join_finished(p->client);
-}
-
-static void client_clear(struct impid_client *c)
-{
-    impid_join_free(c);
-    impid_pmi_stop(c);
-    impid_link_forget(&c->round->impid->link, c);
-    free(c->procs);
-    free(c->joins);
-    c->procs = NULL;
-    c->joins = NULL;
-    c->nlocal = 0;
-}
-
-static void round_free(struct impid_round *r)
-{
-    impid_link_forget(&r->impid->link, r);
-    for (uint32_t i = 0; i < r->nlocal; i++)
-        client_clear(&r->local[i]);
-    for (uint32_t i = 0; i < r->nnodes && r->node_names; i++)
-        free(r->node_names[i]);
-    free(r->node_names);
-    if (r->formed)
-        impi_clients_free(&r->clients);
-    free(r->local);
-    free(r->procs);
-    free(r);
 }
 
 /* The process management of a client is not needed when its last local

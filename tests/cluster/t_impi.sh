@@ -3,7 +3,7 @@
 # mpi/impi with switch/elan: which tasks make one world.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/impi.sh"
-cluster_up --nodes 4 --switch elan
+cluster_up --nodes 4 --switch elan --proctrack "${PROCTRACK:-linuxproc}"
 impi_programs
 
 case_sl_16_list_shows_impi() {
@@ -144,6 +144,25 @@ case_sl_18_ports_and_network_of_impi_conf() {
     assert_code_not 0
     assert_error 'impi.conf:1: Colour: no such key'
     rm "$CLUSTER/etc.fabric/impi.conf"
+    assert_nothing_left
+}
+
+# Slurm signals the whole container, impid in it included.
+case_signals_are_for_the_tasks() {
+    local srun signal job
+    start_as_user srun --mpi=impi -n2 \
+        sh -c "trap '' USR1 TERM HUP; exec $M loop 3" : -n2 \
+        sh -c "trap '' USR1 TERM HUP; exec $O loop 3"
+    srun=$!
+    wait_for 30 ready 4
+    for signal in USR1 HUP TERM; do
+        for job in $(squeue -h -o %A); do
+            run_as_user scancel -s "$signal" "$job"
+        done
+    done
+    finish $srun
+    assert_code 0
+    assert_world 4
     assert_nothing_left
 }
 
