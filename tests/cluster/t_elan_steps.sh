@@ -159,6 +159,33 @@ case_full_pool_waits_then_runs() { # EL-18 SL-05
     wait_for 10 pool_is_empty
 }
 
+case_immediate_bounds_the_wait() { # EL-18 SL-07
+    start_as_user srun -n1 -w n0 --network=contexts=15 sh -c \
+        "echo in; until [ -e $WORK/full ]; do sleep 0.1; done"
+    wait_for 20 grep -q in "$case_tmp/bg.out"
+    LIMIT=30 run_as_user srun --immediate=2 -n1 -w n0 true
+    assert_code 1
+    assert_error 'Unable to create step .*Switch resources currently not'
+    LIMIT=30 run_as_user srun --immediate=2 -n1 -w n1 true : -n1 -w n0 true
+    assert_code 1
+    run_as_user touch "$WORK/full"
+    wait_for 20 no_job_left
+    run_as_user rm -f "$WORK/full"
+}
+
+# Each holds what the other's second component wants.
+case_crossing_launches_do_not_hang() { # SL-07
+    local all='-n1 --network=contexts=15'
+    # shellcheck disable=SC2086
+    start_as_user srun --immediate=3 $all -w n0 true : $all -w n1 true
+    # shellcheck disable=SC2086
+    LIMIT=40 run_as_user srun --immediate=3 $all -w n1 true : $all -w n0 true
+    assert_code_not 124
+    wait_for 40 no_job_left
+    wait_for 10 pool_is_empty
+    wait
+}
+
 case_two_hundred_steps_leave_the_pool_empty() { # EL-19 SL-10
     local before after
     before=$(grep -c 'programs live' "$CLUSTER/log/slurmctld.log")
