@@ -11,6 +11,7 @@
 
 #include "impi/constants.h"
 #include "impi/schedule.h"
+#include "libimpi/assist.h"
 #include "libimpi/coll.h"
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
@@ -219,7 +220,7 @@ int impi_Barrier(MPI_Comm comm)
 {
     struct impi_comm *c = impi_span_find(comm);
 
-    return c ? coll_barrier(c) : impi_real.Barrier(comm);
+    return c ? coll_barrier(c) : ASSISTED(impi_real.Barrier(comm));
 }
 
 int impi_Bcast(void *buffer, int count, MPI_Datatype datatype, int root,
@@ -231,7 +232,7 @@ int impi_Bcast(void *buffer, int count, MPI_Datatype datatype, int root,
     int rc;
 
     if (!c)
-        return impi_real.Bcast(buffer, count, datatype, root, comm);
+        return ASSISTED(impi_real.Bcast(buffer, count, datatype, root, comm));
     rc = check(c, count, datatype, root);
     if (rc != MPI_SUCCESS)
         return be_raise(comm, rc);
@@ -274,8 +275,8 @@ int impi_Reduce(const void *sendbuf, void *recvbuf, int count,
     struct coll x = {.c = c, .count = count, .type = datatype, .op = op};
 
     if (!c)
-        return impi_real.Reduce(sendbuf, recvbuf, count, datatype, op, root,
-                                comm);
+        return ASSISTED(impi_real.Reduce(sendbuf, recvbuf, count, datatype, op,
+                                         root, comm));
     if (c->rank == root)
         x.buf[IMPI_BUF_ACC] = recvbuf;
     x.buf[IMPI_BUF_OWN] =
@@ -299,7 +300,8 @@ int impi_Allreduce(const void *sendbuf, void *recvbuf, int count,
     struct impi_comm *c = impi_span_find(comm);
 
     if (!c)
-        return impi_real.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+        return ASSISTED(
+            impi_real.Allreduce(sendbuf, recvbuf, count, datatype, op, comm));
     return coll_allreduce(c, sendbuf, recvbuf, count, datatype, op);
 }
 

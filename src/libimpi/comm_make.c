@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "impi/constants.h"
+#include "libimpi/assist.h"
 #include "libimpi/coll.h"
 #include "libimpi/state.h"
 
@@ -81,7 +82,7 @@ int impi_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
     int rc;
 
     if (!c)
-        return impi_real.Comm_dup(comm, newcomm);
+        return ASSISTED(impi_real.Comm_dup(comm, newcomm));
     rc = next_cid(c, &cid);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -95,7 +96,7 @@ int impi_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
     int rc;
 
     if (!c)
-        return impi_real.Comm_dup_with_info(comm, info, newcomm);
+        return ASSISTED(impi_real.Comm_dup_with_info(comm, info, newcomm));
     rc = next_cid(c, &cid);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -159,7 +160,7 @@ int impi_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
     int *world, rc;
 
     if (!c)
-        return impi_real.Comm_split(comm, color, key, newcomm);
+        return ASSISTED(impi_real.Comm_split(comm, color, key, newcomm));
     all = calloc((size_t)c->size, sizeof(*all));
     world = calloc((size_t)c->size, sizeof(*world));
     rc = split(c, color, key, all, world, newcomm);
@@ -172,7 +173,8 @@ int impi_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 int impi_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
                          MPI_Comm *newcomm)
 {
-    return impi_real.Comm_split_type(comm, split_type, key, info, newcomm);
+    return ASSISTED(
+        impi_real.Comm_split_type(comm, split_type, key, info, newcomm));
 }
 
 /* ---- the rest of a communicator's life ---- */
@@ -184,7 +186,7 @@ int impi_Comm_free(MPI_Comm *comm)
     int rc;
 
     if (!c || *comm == MPI_COMM_WORLD)
-        return impi_real.Comm_free(comm);
+        return ASSISTED(impi_real.Comm_free(comm));
     rc = coll_barrier(c);
     if (rc != MPI_SUCCESS)
         return rc;

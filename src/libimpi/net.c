@@ -587,6 +587,27 @@ bool net_progress(void)
     return moved;
 }
 
+bool net_progress_out(void)
+{
+    bool moved = false;
+
+    for (size_t i = 0; i < net.nlinks; i++) {
+        struct link *l = net.links[i];
+
+        moved |= l->state == LINK_OPEN ? pump_out(l) : drive(l);
+    }
+    return moved | look_for_guests();
+}
+
+unsigned net_fds(struct pollfd *fds, unsigned max)
+{
+    nfds_t n = fill_fds();
+
+    n = n < max ? n : max;
+    memcpy(fds, net.fds, n * sizeof(fds[0]));
+    return (unsigned)n;
+}
+
 void net_wait(int ms)
 {
     nfds_t n = fill_fds();

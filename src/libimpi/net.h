@@ -25,6 +25,13 @@ void net_connect(void *arg, uint32_t peer);
 /* Move what can be moved without waiting.  True when anything moved. */
 bool net_progress(void);
 
+/* The same, but read nothing. */
+bool net_progress_out(void);
+
+/* What to poll() for.  Fills at most max, returns how many. */
+struct pollfd;
+unsigned net_fds(struct pollfd *fds, unsigned max);
+
 /* Give the lock up and wait until something can be moved, at most ms. */
 void net_wait(int ms);
 

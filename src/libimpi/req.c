@@ -206,8 +206,10 @@ static int start_recv(struct req *r, const struct message *m)
     if (rc != MPI_SUCCESS || m->peer != MPI_ANY_SOURCE || !waits_in_core(r))
         return rc;
     rc = post_native(r, m, MPI_ANY_SOURCE);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS) {
+        impi_be.any_open++;
         return rc;
+    }
     impi_p2p_cancel_recv(impi_be.p2p, &r->core, true);
     r->in_core = false;
     data_drop(&r->data);
@@ -258,6 +260,7 @@ bool req_claim(void *arg, struct impi_request *core)
 
     if (r->native == MPI_REQUEST_NULL)
         return true;
+    impi_be.any_open--;
     impi_real.Cancel(&r->native);
     rc = impi_real.Wait(&r->native, &st);
     impi_real.Test_cancelled(&st, &cancelled);
@@ -304,6 +307,16 @@ static void take_core(struct req *r)
         r->error = rc;
 }
 
+/* Of both posts only the native one stays. */
+static void leave_core(struct req *r)
+{
+    if (!r->in_core)
+        return;
+    impi_p2p_cancel_recv(impi_be.p2p, &r->core, true);
+    r->in_core = false;
+    impi_be.any_open--;
+}
+
 static void poll_native(struct req *r)
 {
     MPI_Status st;
@@ -311,9 +324,7 @@ static void poll_native(struct req *r)
 
     if (rc == MPI_SUCCESS && !flag)
         return;
-    if (r->in_core)
-        impi_p2p_cancel_recv(impi_be.p2p, &r->core, true);
-    r->in_core = false;
+    leave_core(r);
     take_native(r, rc, &st);
 }
 
@@ -343,9 +354,7 @@ void req_cancel(struct req *r)
     if (!r->recv || r->done)
         return; /* a send goes its way: allowed */
     if (r->native != MPI_REQUEST_NULL) {
-        if (r->in_core)
-            impi_p2p_cancel_recv(impi_be.p2p, &r->core, true);
-        r->in_core = false;
+        leave_core(r);
         impi_real.Cancel(&r->native);
     } else if (r->in_core) {
         impi_p2p_cancel_recv(impi_be.p2p, &r->core, false);

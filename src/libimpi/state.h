@@ -20,7 +20,7 @@ struct backend {
     /* Fixed by MPI_Init. */
     bool started;  /* impid has answered: we are part of an IMPI step */
     bool spanning; /* more than one client: MPI_COMM_WORLD is ours */
-    bool threads;  /* MPI_THREAD_MULTIPLE */
+    bool multiple; /* MPI_THREAD_MULTIPLE */
     bool native;   /* user data travel as they are in memory */
     pid_t pid;     /* a child after fork is none of us */
     int rank;      /* in MPI_COMM_WORLD */
@@ -37,6 +37,8 @@ struct backend {
      * block.  Written under the lock, read without. */
     bool pending;
 
+    bool threads; /* the lock is wanted */
+    int any_open; /* receives from anybody that wait natively as well */
     pthread_mutex_t lock;
     struct impi_p2p *p2p;
 };

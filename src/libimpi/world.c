@@ -196,7 +196,8 @@ static int finish_start(int rc, struct task_env *env)
 
     if (rc == MPI_SUCCESS && env->nclients > 1) {
         impi_real.Query_thread(&level);
-        impi_be.threads = level == MPI_THREAD_MULTIPLE;
+        impi_be.multiple = level == MPI_THREAD_MULTIPLE;
+        impi_be.threads = impi_be.multiple;
         span_world(env);
     } else if (rc == MPI_SUCCESS) {
         impi_calls_go_native();

@@ -168,6 +168,41 @@ static void dependent_receive(void)
     free(big);
 }
 
+/* The same with a barrier of the own library in place of the receive. */
+static void dependent_barrier(void)
+{
+    size_t len = 8 << 20;
+    unsigned char *big = malloc(len);
+    MPI_Request r;
+    MPI_Comm near;
+    int x = 0, last = size - 1, n;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank,
+                        MPI_INFO_NULL, &near);
+    MPI_Comm_size(near, &n);
+    MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (n == 2 && size > 2 && rank == 0) {
+        fill(big, len, 0, 1);
+        MPI_Isend(big, (int)len, MPI_BYTE, last, 0, MPI_COMM_WORLD, &r);
+        MPI_Barrier(near);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    } else if (n == 2 && size > 2 && rank == last) {
+        MPI_Recv(big, (int)len, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+        CHECK(same(big, len, 0, 1));
+        for (int p = 1; p < last; p++)
+            MPI_Send(&x, 1, MPI_INT, p, 1, MPI_COMM_WORLD);
+    } else if (n == 2 && size > 2) {
+        MPI_Recv(&x, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank > 0)
+        MPI_Barrier(near);
+    else if (n != 2 || size <= 2)
+        MPI_Barrier(near);
+    MPI_Comm_free(&near);
+    free(big);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -178,6 +213,7 @@ int main(int argc, char **argv)
     rounds(200000);
     freed();
     dependent_receive();
+    dependent_barrier();
     free(req);
     free(in);
     free(out);

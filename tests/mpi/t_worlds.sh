@@ -60,6 +60,9 @@ for prog in ring order sizes probe mixes coll comms types errors; do
     case_run $prog mpich:2 openmpi:2
     case_run $prog -i mpich:2 openmpi:1 mpich:2
 done
+title=threads_may_all_call_at_once
+case_run threads mpich:1 openmpi:1
+case_run threads mpich:2 openmpi:1
 title=im_003_two_clients_of_one_library
 for prog in ring coll; do
     case_run $prog mpich:1 mpich:1

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A thread that serves the connections during a native collective.
+ */
+#include "libimpi/assist.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "libimpi/net.h"
+
+#define FDS_MAX 64
+#define LOOK_MS 5
+
+static struct {
+    pthread_mutex_t one; /* one thread of the program at a time */
+    pthread_t thread;
+    bool running;
+    bool stop;
+    bool threads; /* as it was before */
+    int wake;
+} assist = {.one = PTHREAD_MUTEX_INITIALIZER, .wake = -1};
+
+static bool move(void)
+{
+    if (impi_be.any_open > 0 && !impi_be.multiple)
+        return net_progress_out();
+    return net_progress();
+}
+
+static void *serve(void *arg)
+{
+    struct pollfd fds[FDS_MAX];
+
+    while (!__atomic_load_n(&assist.stop, __ATOMIC_ACQUIRE)) {
+        bool moved;
+        unsigned n;
+
+        pthread_mutex_lock(&impi_be.lock);
+        moved = move();
+        n = net_fds(fds + 1, FDS_MAX - 1);
+        pthread_mutex_unlock(&impi_be.lock);
+        fds[0] = (struct pollfd){.fd = assist.wake, .events = POLLIN};
+        if (!moved)
+            poll(fds, n + 1, LOOK_MS);
+    }
+    return NULL;
+}
+
+/* Signals are for the program's own threads. */
+static bool start_thread(void)
+{
+    sigset_t all, old;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    rc = pthread_create(&assist.thread, NULL, serve, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return rc == 0;
+}
+
+/* Without the thread the call goes on as it would have without us. */
+void assist_begin(void)
+{
+    pthread_mutex_lock(&assist.one);
+    assist.threads = impi_be.threads;
+    assist.stop = false;
+    assist.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    impi_be.threads = true; /* callbacks of the program take the lock */
+    assist.running = assist.wake >= 0 && start_thread();
+}
+
+void assist_end(void)
+{
+    uint64_t one = 1;
+
+    if (assist.running) {
+        __atomic_store_n(&assist.stop, true, __ATOMIC_RELEASE);
+        if (write(assist.wake, &one, sizeof(one)) < 0)
+            errno = 0; /* it looks again soon anyway */
+        pthread_join(assist.thread, NULL);
+    }
+    if (assist.wake >= 0)
+        close(assist.wake);
+    impi_be.threads = assist.threads;
+    pthread_mutex_unlock(&assist.one);
+    be_lock();
+    be_unlock(); /* notes whether anything is still pending */
+}

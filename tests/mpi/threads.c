@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * MPI_THREAD_MULTIPLE: several threads of each rank talk to all ranks at
+ * once, each with tags of its own, by blocking and nonblocking calls. */
+#include <pthread.h>
+#include "check.h"
+
+#define THREADS 4
+#define ROUNDS 40
+
+static void exchange(int me, int peer, size_t len, int round)
+{
+    unsigned char *out = malloc(len), *in = malloc(len);
+    int tag = me * 1000 + round % 7;
+    MPI_Request req[2];
+    MPI_Status st[2];
+
+    fill(out, len, rank, me);
+    if (round % 3 == 0) {
+        MPI_Sendrecv(out, (int)len, MPI_BYTE, peer, tag, in, (int)len, MPI_BYTE,
+                     peer, tag, MPI_COMM_WORLD, &st[0]);
+    } else {
+        MPI_Irecv(in, (int)len, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &req[0]);
+        MPI_Isend(out, (int)len, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &req[1]);
+        if (round % 3 == 1) {
+            MPI_Waitall(2, req, st);
+        } else {
+            int flag = 0;
+
+            while (!flag)
+                MPI_Testall(2, req, &flag, st);
+        }
+    }
+    CHECK(st[0].MPI_SOURCE == peer && same(in, len, peer, me));
+    free(out);
+    free(in);
+}
+
+static void *work(void *arg)
+{
+    int me = *(int *)arg;
+
+    for (int i = 0; i < ROUNDS; i++)
+        for (int p = 0; p < size; p++)
+            exchange(me, p, i % 10 == 9 ? 400000 : 100 + (size_t)i, i);
+    return NULL;
+}
+
+/* All receive from anybody, with a tag for each thread. */
+static void *work_any(void *arg)
+{
+    int me = *(int *)arg, got = 0;
+
+    for (int p = 0; p < size; p++) {
+        MPI_Request r;
+
+        MPI_Isend(&rank, 1, MPI_INT, p, 9000 + me, MPI_COMM_WORLD, &r);
+        MPI_Request_free(&r);
+    }
+    for (int p = 0; p < size; p++) {
+        MPI_Status st;
+        int v;
+
+        MPI_Recv(&v, 1, MPI_INT, MPI_ANY_SOURCE, 9000 + me, MPI_COMM_WORLD,
+                 &st);
+        CHECK(v == st.MPI_SOURCE);
+        got += v;
+    }
+    CHECK(got == size * (size - 1) / 2);
+    return NULL;
+}
+
+static void all(void *(*what)(void *))
+{
+    pthread_t t[THREADS];
+    int id[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        id[i] = i;
+        pthread_create(&t[i], NULL, what, &id[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(t[i], NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    int level;
+
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (level == MPI_THREAD_MULTIPLE) {
+        all(work);
+        all(work_any);
+    }
+    return end("threads");
+}
