@@ -90,8 +90,8 @@ struct tx_item {
 
 #define TX_ITEMS (IMPI_TX_IOV / 2)
 #define TX_BYTES (256u * 1024 + IMPI_PACKET_SIZE) /* of one write */
-#define SCRATCH_SIZE (64u * 1024)
-#define STAGE_SIZE (64u * 1024)
+#define SCRATCH_SIZE (256u * 1024)
+#define STAGE_SIZE (32u * 1024)
 
 struct impi_channel {
     struct impi_p2p *p2p;
