@@ -145,8 +145,10 @@ static int load(void **state)
 
 static int unload(void **state)
 {
+    int (*fini)(void) = (int (*)(void))(uintptr_t)sym("fini");
     char path[256];
 
+    fini();
     snprintf(path, sizeof(path), "%s/switch_elan_state", state_dir);
     unlink(path);
     rmdir(state_dir);
@@ -354,6 +356,19 @@ static struct slurmabi_step *fill_records(struct records *r)
     return (struct slurmabi_step *)r->step;
 }
 
+static void sl_02_hooks_after_fini_do_no_harm(void **state)
+{
+    int (*fini)(void) = (int (*)(void))(uintptr_t)sym("fini");
+    struct switch_jobinfo *j;
+
+    assert_int_equal(HOOK(switch_p_alloc_jobinfo)(&j, 42, 7), 0);
+    assert_int_equal(fini(), SLURM_SUCCESS);
+    assert_int_equal(fini(), SLURM_SUCCESS);
+    assert_int_equal(HOOK(switch_p_job_step_complete)(j, "n0"), 0);
+    assert_int_equal(HOOK(switch_p_libstate_save)(state_dir), 0);
+    HOOK(switch_p_free_jobinfo)(j);
+}
+
 /* munged is not there: the step is refused for good, and nothing is kept. */
 static void sl_10_failed_seal_keeps_nothing(void **state)
 {
@@ -394,6 +409,7 @@ int main(void)
         cmocka_unit_test(sl_08_pack_and_unpack_null_and_never_built),
         cmocka_unit_test(sl_10_never_built_job_info_in_every_order),
         cmocka_unit_test(sl_02_reconfig_and_state_any_number_of_times),
+        cmocka_unit_test(sl_02_hooks_after_fini_do_no_harm),
         cmocka_unit_test(sl_10_failed_seal_keeps_nothing),
     };
 

@@ -300,3 +300,13 @@ int switch_p_job_step_allocated(struct switch_jobinfo *j, char *nodelist)
 void switch_p_job_complete(uint32_t job_id)
 {
 }
+
+void switch_elan_ctld_fini(void)
+{
+    pthread_mutex_lock(&lock);
+    elan_partition_destroy(ctld.pm);
+    ctld.pm = NULL;
+    site_free(&ctld.site);
+    ctld.good = ctld.seen = false;
+    pthread_mutex_unlock(&lock);
+}

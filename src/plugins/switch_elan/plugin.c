@@ -30,6 +30,7 @@ int init(void)
 
 int fini(void)
 {
+    switch_elan_ctld_fini();
     return SLURM_SUCCESS;
 }
 
