@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# impi-server under srun: what users choose, and who else comes to its port.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/impi.sh"
+cluster_up --nodes 3 --switch elan
+impi_programs
+
+case_im_84_im_85_thresholds_reach_the_world() {
+    run_as_user env IMPI_COLL_XSIZE=0 IMPI_COLL_MAXLINEAR=1 \
+        srun --mpi=impi -n2 "$M" : -n1 "$O" : -n2 "$M"
+    assert_code 0
+    assert_world 5
+    assert_nothing_left
+}
+
+case_im_86_clients_that_disagree_do_not_start() {
+    run_as_user srun --mpi=impi \
+        --export=ALL,IMPI_COLL_XSIZE=512 -n1 "$M" : \
+        --export=ALL,IMPI_COLL_XSIZE=2048 -n1 "$O"
+    assert_code_not 0
+    assert_error 'SF-E215: clients disagree: IMPI_C_COLL_XSIZE is 512 .* 2048'
+    assert_nothing_left
+}
+
+case_threshold_that_is_no_number_is_named() {
+    run_as_user env IMPI_COLL_MAXLINEAR=few srun --mpi=impi \
+        -n1 "$M" : -n1 "$O"
+    assert_code_not 0
+    assert_error 'SF-E219: IMPI_COLL_MAXLINEAR is not a number .*: few'
+    assert_nothing_left
+}
+
+# Listening ports of a process of the cluster.
+ports_of() { # PID
+    local inode
+    for inode in $(find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' |
+        tr -dc '0-9\n'); do
+        awk -v i="$inode" '$4 == "0A" && $10 == i { split($2, a, ":");
+            print a[2] }' "/proc/$1/net/tcp"
+    done | while read -r hex; do echo $((16#$hex)); done
+}
+
+# Strangers say nothing, or nonsense, at every port of the server while a
+# job runs; it neither stops nor fails.
+case_im_05_im_58_strangers_harm_nobody() {
+    local pid port srun said=0
+    start_as_user srun --mpi=impi -n1 "$M" loop 2 : -n1 "$O" loop 2
+    srun=$!
+    wait_for 30 ready 2
+    pid=$(impi_pid_of impi-server)
+    for port in $(ports_of "$pid"); do
+        for _ in 1 2 3 4 5; do
+            (
+                exec 4<>"/dev/tcp/127.0.0.1/$port" || exit 1
+                head -c 500 /dev/urandom >&4 2>/dev/null
+                exit 0
+            ) 2>/dev/null && said=$((said + 1))
+        done
+    done
+    finish $srun
+    assert_code 0
+    assert_world 2
+    [ $said -gt 0 ] || fail "no port of impi-server was reached"
+    assert_nothing_left
+}
+
+# The world ended well; what a task does afterwards is still the job's result.
+case_im_99_exit_code_after_finalize() {
+    run_as_user srun --mpi=impi -n1 sh -c "$M; exit 3" : -n1 "$O"
+    assert_code 3
+    assert_world 2
+    assert_nothing_left
+}
+
+run_cases
