@@ -16,12 +16,9 @@ program_traces() {
     for d in "$CLUSTER"/run.n*/n*; do
         find "$d" -name 'prg-*' 2>/dev/null
     done
-    find /sys/fs/cgroup -path "*$(cluster_id)*" -name 'elan-prg-*' 2>/dev/null
+    find /sys/fs/cgroup -path "*/minislurm-$(cluster_id)/*" \
+        -name 'elan-prg-*' 2>/dev/null
     return 0
-}
-
-cluster_id() {
-    sed -n 's/^ClusterName=//p' "$SLURM_CONF"
 }
 
 no_program_traces() {
@@ -125,7 +122,7 @@ case_killed_holder_alone_does_no_harm() { # EL-42
 
 is_frozen() {
     local f
-    for f in $(find /sys/fs/cgroup -path "*$(cluster_id)*elan-prg-*" \
+    for f in $(find /sys/fs/cgroup -path "*/minislurm-$(cluster_id)/*elan-prg-*" \
         -name cgroup.freeze 2>/dev/null); do
         grep -q 1 "$f" && return 0
     done

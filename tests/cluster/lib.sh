@@ -143,6 +143,15 @@ log_has() {
     grep -qE -- "$2" "$CLUSTER/log/$1"
 }
 
+# cluster_id: the word in the names of the cluster's control groups,
+# <hierarchy>/minislurm-ID/PLACE.
+cluster_id() {
+    (
+        . "$CLUSTER/state.sh"
+        echo "$id"
+    )
+}
+
 # no_job_left: every job has left the queue.
 no_job_left() {
     [ -z "$(squeue -h 2>&1)" ]
