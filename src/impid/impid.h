@@ -10,8 +10,10 @@
  *   impid_proc.c    connections of MPI processes (task_wire)
  *   impid_link.c    the connection to impi-server (agent_wire)
  *   impid_round.c   one generation: who is in it, clients, environments
- *   impid_pmi.c     PMI-1 and PMIx of a round's clients on this node
+ *   impid_pmi.c     the native process management: impid_pmi1.c for MPICH,
+ *                   impid_pmix.c for Open MPI
  *   impid_join.c    the way from native worlds to the one world
+ *   impid_speaker.c the connection that joins a client
  *   impid_fail.c    what goes wrong: report, kill
  *
  * A *task* is what Slurm started; a *process* is one MPI program that a task
@@ -152,7 +154,7 @@ struct impid_client {
     char nspace[128];
     bool nspace_known;
     struct impid_fence_count *fences;
-    struct impid_join *join; /* speaker only */
+    struct impid_speaker *speaker; /* of its first host only */
 };
 
 struct impid_round {
@@ -181,10 +183,18 @@ void impid_pmi_free_env(char **env);
 /* impid_join.c */
 void impid_join_add(struct impid_proc *p, const struct task_join *join);
 void impid_join_finished(struct impid_client *c);
-void impid_join_world_at(struct impid *a, const struct agent_world_at *at);
-/* The speaker's connection is still open. */
-bool impid_join_active(const struct impid_client *c);
-void impid_join_free(struct impid_client *c);
+void impid_join_spread(struct impid_client *c, const void *world, size_t len);
+
+/* impid_speaker.c */
+/* The records of all hosts of the client are here: join. */
+void impid_speaker_start(struct impid_client *c, const struct agent_blob *blobs,
+                         uint32_t n);
+void impid_speaker_world_at(struct impid *a, const struct agent_world_at *at);
+/* All processes of the client have finished. */
+void impid_speaker_fini(struct impid_client *c);
+/* Its connection is still open. */
+bool impid_speaker_active(const struct impid_client *c);
+void impid_speaker_free(struct impid_client *c);
 
 /* impid_fail.c */
 /* The job must end: tell impi-server the first cause, SF-E<id> and text (doc/

@@ -1,44 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * From native worlds to the one world.  When all local processes of a client
- * listen, their records go to the client's speaker (its first host); it joins
- * the clients through the generation's IMPI server and spreads the world.
+ * listen, their records go to the client's first host, the speaker, which
+ * joins the clients (impid_speaker.c) and spreads the world.
  *
  * Key "join.G.C", by host: per process u32 rank, u32 pid, 16 bytes address,
  * u16 port.  Key "world.G.C": the world from the speaker, nothing from others.
  * Key "fini.G.C": all local processes of a host have finished.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/be.h"
-#include "base/log.h"
-#include "base/seal.h"
-#include "impi/derive.h"
-#include "impi/join.h"
 #include "impid/impid.h"
-
-#define RECORD_SIZE 26
-
-/* The speaker's part. */
-struct impid_join {
-    struct impid_client *client;
-    struct impi_join_host *hosts;
-    struct impi_join_proc *procs;
-    uint32_t nprocs;
-    struct impi_auth_munge_arg munge;
-    struct impi_auth_method methods[2];
-    struct impi_join *engine;
-    int fd; /* while it connects */
-    ev_io connecting;
-    struct impid_stream stream;
-    bool spread;   /* the world is out */
-    bool finished; /* FINI is said */
-};
 
 static struct impid *agent(const struct impid_client *c)
 {
@@ -55,8 +27,6 @@ static void client_put(struct impid_client *c, const char *what,
     impid_link_put(&agent(c)->link, key, c->host, c->nhosts, blob, len, got, c);
 }
 
-/* ---- the world to the processes ------------------------------------------*/
-
 static void on_world(void *arg, const struct agent_blob *blobs, uint32_t n)
 {
     struct impid_client *c = arg;
@@ -67,272 +37,14 @@ static void on_world(void *arg, const struct agent_blob *blobs, uint32_t n)
                             blobs[0].len);
 }
 
-static void spread_world(struct impid_join *j, struct errbuf *err)
+void impid_join_spread(struct impid_client *c, const void *world, size_t len)
 {
-    struct impid_client *c = j->client;
-    struct impi_world world;
-    struct agent_blob blob;
-    uint8_t *buf = NULL;
-    size_t len = 0;
+    struct agent_blob blob = {world, (uint32_t)len};
 
-    j->spread = true;
-    impi_join_take_world(j->engine, &world);
-    if (impi_world_encode(&world, &buf, &len) < 0) {
-        impid_fail(agent(c), 315, 1, NULL, "world: %s", strerror(errno));
-    } else if (c->nhosts == 1) {
-        blob = (struct agent_blob){buf, (uint32_t)len};
+    if (c->nhosts == 1)
         on_world(c, &blob, 1);
-    } else {
-        client_put(c, "world", buf, len, on_world);
-    }
-    free(buf);
-    impi_world_free(&world);
-}
-
-/* ---- the speaker's connection --------------------------------------------*/
-
-static void join_failed(struct impid_join *j, const char *text)
-{
-    impid_fail(agent(j->client), 315, 1, NULL, "joining client %u: %s",
-               j->client->number, text);
-}
-
-static void push(struct impid_join *j)
-{
-    const uint8_t *data;
-    size_t len;
-
-    while ((len = impi_join_output(j->engine, &data)) > 0) {
-        bytebuf_add(&j->stream.out, data, len);
-        impi_join_sent(j->engine, len);
-    }
-    impid_stream_send(&j->stream);
-}
-
-static int on_input(struct impid_stream *s, void *arg)
-{
-    struct impid_join *j = arg;
-    struct errbuf err = {""};
-    int rc = impi_join_input(j->engine, bytebuf_data(&s->in),
-                             bytebuf_len(&s->in), &err);
-
-    bytebuf_consume(&s->in, bytebuf_len(&s->in));
-    if (rc < 0) {
-        impid_stream_close(s);
-        join_failed(j, err.text);
-        return -1;
-    }
-    push(j);
-    if (impi_join_done(j->engine) && !j->spread)
-        spread_world(j, &err);
-    return 0;
-}
-
-static void on_closed(struct impid_stream *s, void *arg, int error)
-{
-    struct impid_join *j = arg;
-    struct errbuf err = {""};
-
-    impid_stream_close(s);
-    if (impi_join_eof(j->engine, &err) < 0 && !agent(j->client)->stopping)
-        join_failed(j, err.text);
-}
-
-static const struct impid_stream_ops stream_ops = {on_input, on_closed};
-
-static void connected(struct impid_join *j)
-{
-    int one = 1;
-
-    setsockopt(j->fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof(one));
-    impid_stream_open(&j->stream, agent(j->client)->loop, j->fd,
-                      SF_AGENT_FRAME_MAX, &stream_ops, j);
-    j->fd = -1;
-    push(j);
-}
-
-static void on_connect(struct ev_loop *loop, ev_io *io, int revents)
-{
-    struct impid_join *j = io->data;
-    socklen_t len = sizeof(int);
-    int error = 0;
-
-    ev_io_stop(loop, io);
-    if (getsockopt(j->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
-        error = errno;
-    if (error)
-        join_failed(j, strerror(error));
     else
-        connected(j);
-}
-
-static void join_connect(struct impid_join *j, uint16_t port)
-{
-    struct sockaddr_in addr = agent(j->client)->conf.server;
-
-    addr.sin_port = htons(port);
-    j->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (j->fd < 0) {
-        join_failed(j, strerror(errno));
-        return;
-    }
-    ev_io_init(&j->connecting, on_connect, j->fd, EV_WRITE);
-    j->connecting.data = j;
-    if (connect(j->fd, (const void *)&addr, sizeof(addr)) == 0)
-        connected(j);
-    else if (errno == EINPROGRESS)
-        ev_io_start(agent(j->client)->loop, &j->connecting);
-    else
-        join_failed(j, strerror(errno));
-}
-
-void impid_join_world_at(struct impid *a, const struct agent_world_at *at)
-{
-    struct impid_round *r;
-
-    SLIST_FOREACH(r, &a->rounds, link)
-    {
-        if (r->generation != at->generation)
-            continue;
-        for (uint32_t i = 0; i < r->nlocal; i++) {
-            struct impid_join *j = r->local[i].join;
-
-            if (j && j->fd < 0 && !j->stream.loop)
-                join_connect(j, at->port);
-        }
-    }
-}
-
-/* ---- the speaker's start -------------------------------------------------*/
-
-/* Only the user's own processes can open it: the server runs as the user. */
-static int munge_seal(void *arg, const void *payload, size_t len,
-                      struct bytebuf *cred, struct errbuf *err)
-{
-    const struct impid_conf *conf = arg;
-    char *text;
-
-    if (seal_make(&text, payload, len, getuid(), 0,
-                  conf->munge && conf->munge[0] ? conf->munge : NULL, err) < 0)
-        return -1;
-    bytebuf_add(cred, text, strlen(text));
-    free(text);
-    return 0;
-}
-
-/* MUNGE, and KEY where the user has set IMPI_AUTH_KEY. */
-static int choose_methods(struct impid_join *j, size_t *n, struct errbuf *err)
-{
-    const struct impid_conf *conf = &agent(j->client)->conf;
-    uint64_t key;
-
-    *n = 0;
-    j->munge.binding = (struct impi_auth_binding){
-        conf->job, conf->stepid, conf->component, j->client->round->generation};
-    j->munge.seal = munge_seal;
-    j->munge.arg = (void *)conf;
-    if (conf->auth_key && conf->auth_key[0]) {
-        if (impi_auth_key_parse(&key, conf->auth_key, err) < 0)
-            return -1;
-        j->methods[(*n)++] = impi_auth_key(key);
-    }
-    j->methods[(*n)++] = impi_auth_munge(&j->munge);
-    return 0;
-}
-
-static int start_engine(struct impid_join *j, struct errbuf *err)
-{
-    const struct impid_client *c = j->client;
-    const struct impid_conf *conf = &agent(c)->conf;
-    struct impi_join_options o;
-
-    impi_join_defaults(&o);
-    o.client = c->number;
-    o.nclients = c->round->clients.nclients;
-    o.methods = j->methods;
-    o.extensions = true;
-    o.reorder = conf->reorder && strcmp(conf->reorder, "1") == 0;
-    o.hosts = j->hosts;
-    o.nhosts = c->nhosts;
-    o.procs = j->procs;
-    o.nprocs = j->nprocs;
-    impi_repr_own(o.repr);
-    if (impi_join_threshold(&o.coll_xsize, "IMPI_COLL_XSIZE", conf->coll_xsize,
-                            err) < 0 ||
-        impi_join_threshold(&o.coll_maxlinear, "IMPI_COLL_MAXLINEAR",
-                            conf->coll_maxlinear, err) < 0 ||
-        choose_methods(j, &o.nmethods, err) < 0)
-        return -1;
-    if (impi_derive_channel(o.secret, conf->secret, c->round->generation) < 0)
-        return errprintf(err, "%s", strerror(errno));
-    j->engine = impi_join_create(&o, err);
-    explicit_bzero(o.secret, sizeof(o.secret));
-    return j->engine ? 0 : -1;
-}
-
-static int parse_host(struct impid_join *j, uint32_t host,
-                      const struct agent_blob *blob)
-{
-    const struct impi_clients *all = &j->client->round->clients;
-    const struct impi_client_host *h =
-        &all->hosts[all->clients[j->client->number].first_host + host];
-    struct be_reader r;
-
-    if (blob->len != (size_t)h->nprocs * RECORD_SIZE)
-        return -1;
-    be_reader_init(&r, blob->data, blob->len);
-    for (uint32_t i = 0; i < h->nprocs; i++) {
-        struct impi_join_proc *p = &j->procs[j->nprocs++];
-
-        p->rank = be_get32(&r);
-        p->pid = be_get32(&r);
-        be_copy_bytes(&r, p->addr, sizeof(p->addr));
-        p->port = be_get16(&r);
-        memcpy(p->hostid, p->addr, sizeof(p->hostid));
-        if (i == 0)
-            memcpy(j->hosts[host].addr, p->addr, sizeof(p->addr));
-    }
-    j->hosts[host].nprocs = h->nprocs;
-    return 0;
-}
-
-static int parse_records(struct impid_join *j, const struct agent_blob *blobs,
-                         uint32_t n, struct errbuf *err)
-{
-    const struct impid_client *c = j->client;
-
-    j->hosts = calloc(c->nhosts, sizeof(*j->hosts));
-    j->procs =
-        calloc(c->round->clients.clients[c->number].nprocs, sizeof(*j->procs));
-    if (!j->hosts || !j->procs || n != c->nhosts)
-        return errprintf(err, "%s", strerror(ENOMEM));
-    for (uint32_t i = 0; i < n; i++)
-        if (parse_host(j, i, &blobs[i]) < 0)
-            return errprintf(err, "records of host %u are malformed", i);
-    return 0;
-}
-
-static void speaker_start(struct impid_client *c,
-                          const struct agent_blob *blobs, uint32_t n)
-{
-    struct agent_msg msg = {.type = AGENT_WORLD};
-    struct errbuf err = {""};
-
-    c->join = calloc(1, sizeof(*c->join));
-    if (!c->join) {
-        impid_fail(agent(c), 315, 1, NULL, "%s", strerror(errno));
-        return;
-    }
-    c->join->client = c;
-    c->join->fd = -1;
-    if (parse_records(c->join, blobs, n, &err) < 0 ||
-        start_engine(c->join, &err) < 0) {
-        join_failed(c->join, err.text);
-        return;
-    }
-    msg.world.generation = c->round->generation;
-    msg.world.nclients = c->round->clients.nclients;
-    impid_link_send(&agent(c)->link, &msg);
+        client_put(c, "world", world, len, on_world);
 }
 
 static void on_records(void *arg, const struct agent_blob *blobs, uint32_t n)
@@ -340,7 +52,7 @@ static void on_records(void *arg, const struct agent_blob *blobs, uint32_t n)
     struct impid_client *c = arg;
 
     if (c->host == 0)
-        speaker_start(c, blobs, n);
+        impid_speaker_start(c, blobs, n);
     else
         client_put(c, "world", NULL, 0, on_world);
 }
@@ -377,18 +89,12 @@ void impid_join_add(struct impid_proc *p, const struct task_join *join)
         put_records(c);
 }
 
-/* ---- the end -------------------------------------------------------------*/
-
 static void on_all_finished(void *arg, const struct agent_blob *blobs,
                             uint32_t n)
 {
     struct impid_client *c = arg;
 
-    if (!c->join || !c->join->engine || !c->join->spread)
-        return;
-    c->join->finished = true;
-    impi_join_fini(c->join->engine);
-    push(c->join);
+    impid_speaker_fini(c);
 }
 
 void impid_join_finished(struct impid_client *c)
@@ -399,28 +105,4 @@ void impid_join_finished(struct impid_client *c)
         on_all_finished(c, NULL, 0);
     else
         client_put(c, "fini", NULL, 0, on_all_finished);
-}
-
-bool impid_join_active(const struct impid_client *c)
-{
-    return c->join && (c->join->fd >= 0 || !c->join->finished ||
-                       (c->join->stream.loop && c->join->stream.fd >= 0));
-}
-
-void impid_join_free(struct impid_client *c)
-{
-    struct impid_join *j = c->join;
-
-    if (!j)
-        return;
-    c->join = NULL;
-    ev_io_stop(agent(c)->loop, &j->connecting);
-    if (j->fd >= 0)
-        close(j->fd);
-    if (j->stream.loop)
-        impid_stream_close(&j->stream);
-    impi_join_destroy(j->engine);
-    free(j->hosts);
-    free(j->procs);
-    free(j);
 }

@@ -83,7 +83,7 @@ static void on_msg(struct impid_link *l, const struct agent_msg *msg)
         on_got(l, &msg->got);
         break;
     case AGENT_WORLD_AT:
-        impid_join_world_at(l->impid, &msg->world_at);
+        impid_speaker_world_at(l->impid, &msg->world_at);
         break;
     case AGENT_KILL:
         impid_killed(l->impid, msg->abort.text);

@@ -38,7 +38,7 @@ static struct impid_round *round_new(struct impid *a, uint32_t generation)
 
 static void client_clear(struct impid_client *c)
 {
-    impid_join_free(c);
+    impid_speaker_free(c);
     impid_pmi_stop(c);
     impid_link_forget(&c->round->impid->link, c);
     free(c->procs);
@@ -68,7 +68,7 @@ static bool round_is_over(const struct impid_round *r)
 {
     for (uint32_t i = 0; i < r->nlocal; i++)
         if (r->local[i].ngone < r->local[i].nlocal ||
-            impid_join_active(&r->local[i]))
+            impid_speaker_active(&r->local[i]))
             return false;
     return r->formed && r->nlocal > 0;
 }
