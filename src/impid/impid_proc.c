@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "impid/impid.h"
 
-#define LINGER 1.0 /* s from a lost connection to the end of its process */
+#define LINGER 5.0 /* s from a lost connection to the end of its process */
 
 void impid_proc_send(struct impid_proc *p, uint32_t type, const void *payload,
                      size_t len)
@@ -236,8 +236,9 @@ static void on_linger(struct ev_loop *loop, ev_timer *timer, int revents)
     conclude(timer->data, false);
 }
 
-/* The connection is gone: wait for the end of the process, which is at hand,
- * because its exit code belongs into the message. */
+/* The connection is gone: wait for the end of the process.  After FINISH it
+ * may still be in the native MPI_Finalize, however long; before, its end is at
+ * hand, and its exit code belongs into the message. */
 static void on_closed(struct impid_stream *s, void *arg, int error)
 {
     struct impid_proc *p = arg;
@@ -254,7 +255,8 @@ static void on_closed(struct impid_stream *s, void *arg, int error)
     ev_io_start(loop, &p->ended);
     ev_timer_init(&p->linger, on_linger, LINGER, 0);
     p->linger.data = p;
-    ev_timer_start(loop, &p->linger);
+    if (!p->finished)
+        ev_timer_start(loop, &p->linger);
 }
 
 static const struct impid_stream_ops stream_ops = {on_input, on_closed};
