@@ -111,6 +111,22 @@ static void mac_matches_rfc4231(void **state)
     assert_false(mac_equal(got, want, MAC_SIZE));
 }
 
+static void mac_hashes_a_long_key_first(void **state)
+{
+    static const uint8_t want[MAC_SIZE] = {
+        0x60, 0xe4, 0x31, 0x59, 0x1e, 0xe0, 0xb6, 0x7f, 0x0d, 0x8a, 0x26,
+        0xaa, 0xcb, 0xf5, 0xb7, 0x7f, 0x8e, 0x0b, 0xc6, 0x21, 0x37, 0x28,
+        0xc5, 0x14, 0x05, 0x46, 0x04, 0x0f, 0x0e, 0xe3, 0x7f, 0x54};
+    static const char text[] =
+        "Test Using Larger Than Block-Size Key - Hash Key First";
+    const struct mac_part part = {text, sizeof(text) - 1};
+    uint8_t key[131], got[MAC_SIZE];
+
+    memset(key, 0xaa, sizeof(key));
+    assert_int_equal(mac_sign(got, key, sizeof(key), &part, 1), 0);
+    assert_memory_equal(got, want, MAC_SIZE);
+}
+
 struct site {
     bool on;
     long rails;
@@ -192,6 +208,7 @@ int main(void)
         cmocka_unit_test(be_writer_never_passes_its_end),
         cmocka_unit_test(be_string_too_long_or_with_nul_is_bad),
         cmocka_unit_test(mac_matches_rfc4231),
+        cmocka_unit_test(mac_hashes_a_long_key_first),
         cmocka_unit_test(conf_reads_each_type),
         cmocka_unit_test(conf_names_file_line_and_key_of_all_errors),
         cmocka_unit_test(conf_missing_file_is_named),
