@@ -349,10 +349,23 @@ int req_result(struct req *r, MPI_Status *status, bool quiet)
     return r->error;
 }
 
+/* The receiver may have to be asked: then the request is open again. */
+static void cancel_send(struct req *r)
+{
+    if (r->asked)
+        return;
+    r->asked = true;
+    impi_p2p_cancel_send(impi_be.p2p, &r->core);
+    r->in_core = true;
+    r->done = false;
+}
+
 void req_cancel(struct req *r)
 {
+    if (!r->recv)
+        cancel_send(r);
     if (!r->recv || r->done)
-        return; /* a send goes its way: allowed */
+        return;
     if (r->native != MPI_REQUEST_NULL) {
         leave_core(r);
         impi_real.Cancel(&r->native);

@@ -22,6 +22,7 @@ struct req {
     uint32_t index;         /* in the table */
     bool recv;
     bool in_core; /* the engine has it */
+    bool asked;   /* a send that was to be cancelled */
     bool cancelled;
     bool done;     /* what follows is valid */
     bool raised;   /* the error handler has had the error already */

@@ -65,6 +65,28 @@ static void cancel(int source)
     CHECK(flag && x == -1);
 }
 
+/* A cancelled send is never seen; one that could not be cancelled is. */
+static void im_145_cancelled_sends(int to, int from)
+{
+    MPI_Request req;
+    MPI_Status st;
+    int x = 7, gone, his_gone, seen;
+
+    MPI_Isend(&x, 1, MPI_INT, to, 55, MPI_COMM_WORLD, &req);
+    MPI_Cancel(&req);
+    MPI_Wait(&req, &st);
+    MPI_Test_cancelled(&st, &gone);
+    MPI_Sendrecv(&gone, 1, MPI_INT, to, 56, &his_gone, 1, MPI_INT, from, 56,
+                 MPI_COMM_WORLD, &st);
+    MPI_Iprobe(from, 55, MPI_COMM_WORLD, &seen, &st);
+    CHECK(!seen || !his_gone);
+    if (!his_gone)
+        MPI_Recv(&x, 1, MPI_INT, from, 55, MPI_COMM_WORLD, &st);
+    CHECK(x == 7);
+    if (getenv("BARE_TAGUB") && size == 2)
+        CHECK(gone);
+}
+
 int main(int argc, char **argv)
 {
     int x = 0;
@@ -77,6 +99,9 @@ int main(int argc, char **argv)
         send_all();
     cancel(MPI_ANY_SOURCE);
     cancel((rank + 1) % size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int d = 1; d < size; d++)
+        im_145_cancelled_sends((rank + d) % size, (rank + size - d) % size);
     MPI_Barrier(MPI_COMM_WORLD);
     if (size > 1 && rank == 0)
         MPI_Send(&x, 1, MPI_INT, size - 1, 99, MPI_COMM_WORLD);

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The plain MPI programs of tests/mpi, unmodified, as hetjobs of both
+# libraries under srun.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/impi.sh"
+cluster_up --nodes 3 --switch elan
+
+for f in ring order sizes probe mixes coll comms types errors threads ends; do
+    for l in mpich openmpi; do
+        [ -x "$SF_TOP_BUILDDIR/tests/mpi/$f.$l" ] ||
+            skip_all "$f.$l is not built"
+        install -m 755 "$SF_TOP_BUILDDIR/tests/mpi/$f.$l" "$WORK/$f.$l"
+    done
+done
+
+# two NAME: two ranks of each library on a node each.
+two() {
+    run_as_user srun --mpi=impi -N1 -n2 "$WORK/$1.mpich" : \
+        -N1 -n2 "$WORK/$1.openmpi"
+    assert_code 0
+    assert_output "^PASS $1\$" 1
+}
+
+# three NAME: three clients, one of them on two nodes.
+three() {
+    run_as_user env SLURM_IMPI_CLIENTS=node srun --mpi=impi -N1 -n1 \
+        "$WORK/$1.openmpi" : -N2 -n3 "$WORK/$1.mpich"
+    assert_code 0
+    assert_output "^PASS $1\$" 1
+}
+
+case_im_001_point_to_point_of_both_libraries() {
+    two ring
+    two order
+    two sizes
+    two probe
+    two mixes
+    two types
+    assert_nothing_left
+}
+
+case_im_001_collectives_and_communicators() {
+    two coll
+    two comms
+    three coll
+    three comms
+    assert_nothing_left
+}
+
+case_im_001_errors_threads_and_ends() {
+    two errors
+    two threads
+    two ends
+    assert_nothing_left
+}
+
+case_im_019_external32_by_request() {
+    export SLURM_IMPI_DATA=external32
+    two types
+    two coll
+    unset SLURM_IMPI_DATA
+    assert_nothing_left
+}
+
+run_cases
