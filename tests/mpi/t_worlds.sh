@@ -95,6 +95,8 @@ done
 title=im_157_one_client_is_native
 case_run ring mpich:3
 case_run ring openmpi:3
+case_end im_105_finalize_waits_for_the_last 0 "PASS late" \
+    mpich:2 openmpi:2 -- "$dir/late" "$TMPDIR/late"
 case_end abort_ends_all_with_its_code 42 "rank 3 called MPI_Abort(42)" \
     mpich:2 openmpi:2 -- "$dir/abort" 42
 case_end abort_ends_all_with_its_code_mpich 7 "rank 3 called MPI_Abort(7)" \
