@@ -105,10 +105,12 @@ run_as_user() {
     capture "$MINISLURM" exec --dir "$CLUSTER" -- "$@"
 }
 
-# The same without waiting; the pid of the command is in $!.  Output goes to
-# $case_tmp/bg.out and bg.err.
+# The same without waiting; $! is a process that passes signals on to the
+# command, and kills it after $LIMIT seconds.  Output goes to $case_tmp/bg.out
+# and bg.err.
 start_as_user() {
-    "$MINISLURM" exec --dir "$CLUSTER" -- "$@" >"$case_tmp/bg.out" \
+    timeout -k 5 "${LIMIT:-120}" \
+        "$MINISLURM" exec --dir "$CLUSTER" -- "$@" >"$case_tmp/bg.out" \
         2>"$case_tmp/bg.err" </dev/null &
 }
 
