@@ -47,11 +47,16 @@ static void drop_client(struct holder *h, int i)
             (size_t)(h->nclients - i) * sizeof(h->clients[0]));
 }
 
+/* A reset, which destroys our answer, follows when something unread is left:
+ * so first make sure that nothing more can come, and take what has come. */
 static void send_away(int fd)
 {
     uint8_t buf[16];
     struct be_writer w;
 
+    shutdown(fd, SHUT_RD);
+    while (recv(fd, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+        ;
     program_reply_begin(&w, buf, sizeof(buf), EPERM);
     (void)!send(fd, buf, w.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     close(fd);

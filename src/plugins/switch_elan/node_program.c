@@ -177,6 +177,10 @@ int node_program_enter(struct node_program *p, int slot, struct errbuf *err)
     }
     if (enter_group(p, err) < 0)
         return -1;
+    /* The holder watches slurmstepd's end alone. */
+    if (p->handle.lifeline >= 0)
+        close(p->handle.lifeline);
+    p->handle.lifeline = -1;
     for (int i = 0; i < p->ncaps; i++)
         if (p->rms->setcap(&p->handle, i, slot) < 0)
             return errprintf(err, "rms_setcap(%d, %d): %s", i, slot,

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The order of the calls on a node, with a stand-in for the calls.
+ */
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "elan_util.h"
+
+#include "plugins/switch_elan/node_program.h"
+#include "plugins/switch_elan/state_file.h"
+
+static char calls[512];
+static int fail_create, fail_addcap, fail_setcap;
+
+static int note(const char *call, int error)
+{
+    strncat(calls, call, sizeof(calls) - strlen(calls) - 1);
+    if (error == 0)
+        return 0;
+    errno = error;
+    return -1;
+}
+
+static int sham_create(struct program_handle *h,
+                       const struct program_spec *spec, struct errbuf *err)
+{
+    *h = (struct program_handle){.lifeline = -1, .group = PROGRAM_CGROUP_NONE};
+    return note("create ", fail_create);
+}
+
+static int sham_addcap(const struct program_handle *h, int index,
+                       const struct elan_capability *cap)
+{
+    return note(index == 0 ? "addcap0 " : "addcap1 ",
+                index == 1 ? fail_addcap : 0);
+}
+
+static int sham_empty(struct program_handle *h, struct errbuf *err)
+{
+    return note("empty ", 0);
+}
+
+static int sham_destroy(struct program_handle *h, struct program_stats *stats,
+                        struct errbuf *err)
+{
+    return note("destroy ", 0);
+}
+
+static int sham_suspend(const struct program_handle *h, bool stop)
+{
+    return note(stop ? "suspend " : "resume ", 0);
+}
+
+static int sham_setcap(const struct program_handle *h, int index, int ctx)
+{
+    return note(index == 0 ? "setcap0 " : "setcap1 ", fail_setcap);
+}
+
+static const struct node_rms sham = {
+    sham_create,  sham_addcap,  sham_empty,
+    sham_destroy, sham_suspend, sham_setcap,
+};
+
+static const struct program_spec spec = {.number = 9, .uid = 1000};
+
+static void make_payload(struct elan_payload *p, struct elan_capability caps[2])
+{
+    memset(caps, 0x55, 2 * sizeof(*caps));
+    *p = (struct elan_payload){.prognum = 9, .ncaps = 2, .caps = caps};
+}
+
+static bool keys_are_wiped(const struct elan_capability caps[2])
+{
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < ELAN_USERKEY_ENTRIES; j++)
+            if (caps[i].UserKey.Values[j] != 0)
+                return false;
+    return true;
+}
+
+static int setup(void **state)
+{
+    calls[0] = '\0';
+    fail_create = fail_addcap = fail_setcap = 0;
+    return 0;
+}
+
+static void el_41_program_then_capabilities_then_members(void **state)
+{
+    struct elan_capability caps[2];
+    struct elan_payload payload;
+    struct node_program p;
+    struct program_stats stats;
+
+    make_payload(&payload, caps);
+    assert_int_equal(node_program_begin(&p, &sham, &spec, &payload, NULL), 0);
+    assert_true(keys_are_wiped(caps));
+    assert_int_equal(node_program_enter(&p, 3, NULL), 0);
+    assert_int_equal(node_program_empty(&p, NULL), 0);
+    assert_int_equal(node_program_end(&p, &stats, NULL), 0);
+    assert_string_equal(
+        calls, "create addcap0 addcap1 setcap0 setcap1 empty destroy ");
+}
+
+static void el_42_destroyed_once(void **state)
+{
+    struct elan_capability caps[2];
+    struct elan_payload payload;
+    struct node_program p = {.procs = -1};
+    struct program_stats stats;
+
+    assert_int_equal(node_program_end(&p, &stats, NULL), 0); /* never begun */
+    assert_int_equal(node_program_empty(&p, NULL), 0);
+    make_payload(&payload, caps);
+    node_program_begin(&p, &sham, &spec, &payload, NULL);
+    node_program_end(&p, &stats, NULL);
+    node_program_end(&p, &stats, NULL);
+    node_program_empty(&p, NULL);
+    node_program_suspend(&p, true, NULL);
+    assert_string_equal(calls, "create addcap0 addcap1 destroy ");
+    assert_int_equal(node_program_enter(&p, 0, NULL), -1);
+}
+
+static void el_45_each_failure_names_call_and_errno(void **state)
+{
+    static const int errors[] = {EPERM, ENOMEM, EEXIST, EAGAIN, EINVAL, ENODEV};
+    struct elan_capability caps[2];
+    struct elan_payload payload;
+    struct node_program p;
+    struct errbuf err;
+
+    for (uint32_t i = 0; i < N_OF(errors); i++) {
+        setup(state);
+        fail_create = errors[i];
+        make_payload(&payload, caps);
+        assert_int_equal(node_program_begin(&p, &sham, &spec, &payload, &err),
+                         -1);
+        assert_int_equal(errno, errors[i]);
+        assert_non_null(strstr(err.text, "rms_prgcreate(9): "));
+        assert_non_null(strstr(err.text, strerror(errors[i])));
+        assert_true(keys_are_wiped(caps));
+        assert_string_equal(calls, "create ");
+
+        setup(state);
+        fail_addcap = errors[i];
+        make_payload(&payload, caps);
+        assert_int_equal(node_program_begin(&p, &sham, &spec, &payload, &err),
+                         -1);
+        assert_int_equal(errno, errors[i]);
+        assert_non_null(strstr(err.text, "rms_prgaddcap(9, 1): "));
+        assert_non_null(strstr(err.text, strerror(errors[i])));
+        assert_true(keys_are_wiped(caps));
+        assert_string_equal(calls, "create addcap0 addcap1 destroy ");
+    }
+}
+
+static void failing_setcap_is_named(void **state)
+{
+    struct elan_capability caps[2];
+    struct elan_payload payload;
+    struct node_program p;
+    struct errbuf err;
+
+    make_payload(&payload, caps);
+    node_program_begin(&p, &sham, &spec, &payload, NULL);
+    fail_setcap = EBUSY;
+    assert_int_equal(node_program_enter(&p, 2, &err), -1);
+    assert_non_null(strstr(err.text, "rms_setcap(0, 2): "));
+}
+
+/* A child that ends on SIGTERM, or does not. */
+static pid_t make_child(bool deaf)
+{
+    int ready[2];
+    char c;
+    pid_t pid;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (deaf)
+            signal(SIGTERM, SIG_IGN);
+        (void)!write(ready[1], "x", 1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+static void agent_is_asked_then_killed_and_reaped(void **state)
+{
+    pid_t child = make_child(false);
+
+    assert_int_equal(node_stop_agent(child, 5000), 0);
+    assert_int_equal(waitpid(child, NULL, 0), -1); /* reaped already */
+    child = make_child(true);
+    assert_int_equal(node_stop_agent(child, 20), -1);
+    assert_int_equal(errno, ETIME);
+    assert_int_equal(waitpid(child, NULL, 0), -1);
+}
+
+static void a_pid_that_is_no_child_is_left_alone(void **state)
+{
+    assert_int_equal(node_stop_agent(getppid(), 20), 0);
+    assert_int_equal(node_stop_agent(1, 20), 0);
+    assert_int_equal(node_stop_agent(0, 20), 0);
+    assert_int_equal(node_stop_agent(-1, 20), 0);
+}
+
+static void state_file_is_private_and_replaced_whole(void **state)
+{
+    char dir[] = "/tmp/sf-state-XXXXXX", path[128], *text;
+    struct errbuf err;
+    struct stat st;
+
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(state_file_read(dir, &text, &err), 0);
+    assert_null(text);
+    assert_int_equal(state_file_write(dir, "one\n", &err), 0);
+    assert_int_equal(state_file_write(dir, "two\n", &err), 0);
+    assert_int_equal(state_file_read(dir, &text, &err), 0);
+    assert_string_equal(text, "two\n");
+    free(text);
+    snprintf(path, sizeof(path), "%s/" STATE_FILE_NAME, dir);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    unlink(path);
+    assert_int_equal(symlink("/dev/null", path), 0);
+    assert_int_equal(state_file_read(dir, &text, &err), -1);
+    unlink(path);
+    rmdir(dir);
+    assert_int_equal(state_file_write(dir, "x", &err), -1);
+    assert_non_null(strstr(err.text, dir));
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(el_41_program_then_capabilities_then_members),
+        TEST(el_42_destroyed_once),
+        TEST(el_45_each_failure_names_call_and_errno),
+        TEST(failing_setcap_is_named),
+        TEST(agent_is_asked_then_killed_and_reaped),
+        TEST(a_pid_that_is_no_child_is_left_alone),
+        TEST(state_file_is_private_and_replaced_whole),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
