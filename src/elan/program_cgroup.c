@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,19 +64,13 @@ static void move_nowhere(int tree)
 
 void program_cgroup_expect_join(const struct program_cgroup *g)
 {
-    pid_t pid;
-
     if (!g->own)
         return;
-    pid = fork();
-    if (pid == 0) {
-        /* Twice, so that nobody has to wait for it. */
-        if (fork() == 0)
-            move_nowhere(g->tree);
+    signal(SIGCHLD, SIG_IGN);
+    if (fork() == 0) {
+        move_nowhere(g->tree);
         _exit(0);
     }
-    if (pid > 0)
-        waitpid(pid, NULL, 0);
 }
 
 /* Write word into a file of the group. */

@@ -61,7 +61,7 @@ int program_cgroup_open_procs(const struct program_cgroup *g,
  * between cgroups after a while waits for a grace period of the kernel, 5 to
  * 10 ms; those that follow soon take microseconds.  So a child of the caller
  * moves itself to where it is already, while the tasks are still being made.
- * Best effort; does not wait for it. */
+ * Best effort; does not wait for it, and ignores SIGCHLD from then on. */
 void program_cgroup_expect_join(const struct program_cgroup *g);
 
 /* The members: distinct pids of the group and those below it, without the
