@@ -21,12 +21,15 @@ static void on_trap(int signal)
     steps++;
 }
 
-#define TRACE_ON()                                                             \
-    __asm__ volatile("pushfq\n orq $0x100, (%%rsp)\n popfq" ::: "memory", "c"  \
-                                                                          "c")
-#define TRACE_OFF()                                                            \
-    __asm__ volatile("pushfq\n andq $~0x100, (%%rsp)\n popfq" ::               \
-                         : "memory", "cc")
+static inline __attribute__((always_inline)) void trace_on(void)
+{
+    __asm__ volatile("pushfq\n orq $0x100, (%rsp)\n popfq");
+}
+
+static inline __attribute__((always_inline)) void trace_off(void)
+{
+    __asm__ volatile("pushfq\n andq $~0x100, (%rsp)\n popfq");
+}
 
 static char byte;
 
@@ -62,9 +65,9 @@ static void count(const char *name, void (*call)(MPI_Comm), MPI_Comm comm,
         call(comm);
     for (int i = 0; i < 20; i++) {
         steps = 0;
-        TRACE_ON();
+        trace_on();
         call(comm);
-        TRACE_OFF();
+        trace_off();
         if (least < 0 || steps < least)
             least = steps;
     }
