@@ -33,6 +33,8 @@ enum session_item {
     ITEM_ANSWER_LEN,
 };
 
+struct session_command; /* of session.c */
+
 struct session {
     bool used;
     enum session_state state;
@@ -44,7 +46,8 @@ struct session {
     uint8_t nonce[IMPI_AUTH_NONCE_SIZE];
     enum session_item item;
     struct impi_cmd cmd;
-    size_t want; /* bytes of the item still to come */
+    const struct session_command *command; /* that cmd names */
+    size_t want;                           /* bytes of the item still to come */
     struct bytebuf in, out;
 };
 

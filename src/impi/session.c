@@ -154,7 +154,7 @@ static void got_fini(struct impi_server *s, int conn, const uint8_t *p,
     server_fini(s, conn);
 }
 
-static const struct command {
+static const struct session_command {
     int32_t cmd;
     enum session_state state; /* the only one in which it may come */
     uint32_t min, max, unit;  /* of its payload */
@@ -168,7 +168,7 @@ static const struct command {
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static const struct command *find_command(int32_t cmd)
+static const struct session_command *find_command(int32_t cmd)
 {
     for (size_t i = 0; i < N_COMMANDS; i++)
         if (commands[i].cmd == cmd)
@@ -189,12 +189,12 @@ static void run_command(struct impi_server *s, int conn, const uint8_t *p,
     struct session *c = &s->sessions[conn];
 
     expect(c, ITEM_HEADER, IMPI_CMD_SIZE);
-    find_command(c->cmd.cmd)->run(s, conn, p, len);
+    c->command->run(s, conn, p, len);
 }
 
 /* A header of a command that may come now, with a length that it may have. */
 static void known_header(struct impi_server *s, int conn,
-                         const struct command *k)
+                         const struct session_command *k)
 {
     struct session *c = &s->sessions[conn];
     uint32_t len = (uint32_t)c->cmd.len;
@@ -210,6 +210,7 @@ static void known_header(struct impi_server *s, int conn,
                      impi_cmd_name(c->cmd.cmd, name), c->cmd.len);
         return;
     }
+    c->command = k;
     if (len)
         expect(c, ITEM_PAYLOAD, len);
     else
@@ -220,7 +221,7 @@ static void got_header(struct impi_server *s, int conn, const uint8_t *p,
                        size_t len)
 {
     struct session *c = &s->sessions[conn];
-    const struct command *k;
+    const struct session_command *k;
     char name[24];
 
     c->cmd = impi_cmd_decode(p);

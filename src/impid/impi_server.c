@@ -113,7 +113,9 @@ int main(int argc, char **argv)
     }
     log_open(&log);
     signal(SIGPIPE, SIG_IGN);
+#ifndef __SANITIZE_ADDRESS__
     prctl(PR_SET_DUMPABLE, 0); /* the secret is in memory */
+#endif
     raise_limits();
     if (start(&s, &err) < 0) {
         dprintf(SERVER_CONTROL_FD, "error %s\n", err.text);
