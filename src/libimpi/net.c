@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,8 +26,12 @@
 #include "libimpi/state.h"
 #include "libimpi/sockaddr.h"
 
-/* Most connections that strangers may hold half open. */
-#define GUESTS_MAX 64
+/* Connections that strangers may hold half open, beyond one for each rank. */
+#ifndef GUESTS_EXTRA
+#define GUESTS_EXTRA 64
+#endif
+/* How often an attempt is made again that the peer dropped half way. */
+#define TRIES_MAX 8
 /* Above this many, ask the kernel which are ready instead of trying each. */
 #define TRY_EACH_MAX 4
 /* Look for new connections at every n-th round without any other reason. */
@@ -47,6 +52,7 @@ struct link {
     int fd;
     enum link_state state;
     bool blocked; /* the socket takes no more for now */
+    unsigned tries;
     struct impi_chan_open open;
     struct impi_channel *channel;
 };
@@ -56,9 +62,10 @@ static struct net {
     struct link **by_peer; /* [nprocs] */
     struct link **links;   /* all that is not a guest, dense */
     size_t nlinks;
-    size_t nopening; /* of them: not open yet */
-    struct link *guest[GUESTS_MAX];
+    size_t nopening;     /* of them: not open yet */
+    struct link **guest; /* oldest first */
     size_t nguests;
+    size_t guests_max;
     struct pollfd *fds; /* listener, guests, links */
     unsigned round;
     bool finishing;
@@ -114,14 +121,29 @@ int net_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
     return sockaddr_port(&ss);
 }
 
+/* A descriptor for each peer, if the site's hard limit has so many. */
+static void want_descriptors(rlim_t n)
+{
+    struct rlimit r;
+
+    n += 256; /* the program's own */
+    if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_cur >= n)
+        return;
+    r.rlim_cur = n < r.rlim_max ? n : r.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &r);
+}
+
 int net_start(struct errbuf *err)
 {
     size_t n = impi_be.world.nprocs;
 
+    want_descriptors(n);
+    net.guests_max = n + GUESTS_EXTRA;
+    net.guest = calloc(net.guests_max, sizeof(struct link *));
     net.by_peer = calloc(n, sizeof(struct link *));
     net.links = calloc(n, sizeof(struct link *));
-    net.fds = calloc(n + GUESTS_MAX + 1, sizeof(struct pollfd));
-    if (!net.by_peer || !net.links || !net.fds)
+    net.fds = calloc(n + net.guests_max + 1, sizeof(struct pollfd));
+    if (!net.by_peer || !net.links || !net.fds || !net.guest)
         return errprintf(err, "no memory");
     return 0;
 }
@@ -212,28 +234,34 @@ static void begin_opening(struct link *l)
     l->state = LINK_OPENING;
 }
 
-void net_connect(void *arg, uint32_t peer)
+static void start_connect(struct link *l)
 {
-    const struct impi_proc *p = &impi_be.world.procs[peer];
+    const struct impi_proc *p = &impi_be.world.procs[l->peer];
     struct sockaddr_storage ss;
-    struct link *l;
-    socklen_t len;
-    int fd;
+    socklen_t len = sockaddr_set(&ss, p->addr, p->port);
 
-    if (net.by_peer[peer])
-        return;
-    len = sockaddr_set(&ss, p->addr, p->port);
-    fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        be_die(1, "SF-E403: no socket for rank %u: %s", peer, strerror(errno));
-    set_up_socket(fd);
-    l = link_create(fd, LINK_CONNECTING);
-    link_add(l, peer);
-    net.nopening++;
-    if (connect(fd, (struct sockaddr *)&ss, len) == 0)
+    l->state = LINK_CONNECTING;
+    l->fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (l->fd < 0)
+        be_die(1, "SF-E403: no socket for rank %u: %s", l->peer,
+               strerror(errno));
+    set_up_socket(l->fd);
+    if (connect(l->fd, (struct sockaddr *)&ss, len) == 0)
         begin_opening(l);
     else if (errno != EINPROGRESS)
         link_fail(l, strerror(errno));
+}
+
+void net_connect(void *arg, uint32_t peer)
+{
+    struct link *l;
+
+    if (net.by_peer[peer])
+        return;
+    l = link_create(-1, LINK_CONNECTING);
+    link_add(l, peer);
+    net.nopening++;
+    start_connect(l);
 }
 
 /* Asked when the initiator of a guest connection is proved. */
@@ -327,6 +355,19 @@ static void await_peer(struct link *l)
     l->state = LINK_AWAITED;
 }
 
+/* The peer hung up half way: it had too many guests, or it is gone, which the
+ * next attempt shows. */
+static void try_again(struct link *l, const char *why)
+{
+    if (++l->tries == TRIES_MAX) {
+        link_fail(l, why);
+        return;
+    }
+    link_close_fd(l);
+    impi_chan_open_wipe(&l->open);
+    start_connect(l);
+}
+
 static bool drive_opening(struct link *l)
 {
     struct errbuf err;
@@ -350,17 +391,16 @@ static bool drive_opening(struct link *l)
         link_opened(l);
     else if (rc < 0 && refused_twice(l))
         await_peer(l);
-    else if (rc < 0 && l->peer < (uint32_t)impi_be.rank)
-        /* It may have dropped ours for its own. */
-        await_peer(l);
     else if (rc < 0)
-        link_fail(l, err.text);
+        try_again(l, err.text);
     return rc != 0;
 }
 
 static void drop_guest(size_t i)
 {
-    net.guest[i] = net.guest[--net.nguests];
+    net.nguests--;
+    memmove(&net.guest[i], &net.guest[i + 1],
+            (net.nguests - i) * sizeof(net.guest[0]));
 }
 
 /* Strangers, and those that stall, are dropped without a word: a real peer
@@ -398,7 +438,7 @@ static bool accept_guests(void)
             return any;
         any = true;
         set_up_socket(fd);
-        if (net.nguests == GUESTS_MAX) { /* the oldest has had its time */
+        if (net.nguests == net.guests_max) { /* the oldest has had its time */
             link_close_fd(net.guest[0]);
             free(net.guest[0]);
             drop_guest(0);
@@ -653,6 +693,7 @@ static void free_all(void)
     free(net.by_peer);
     free(net.links);
     free(net.fds);
+    free(net.guest);
     memset(&net, 0, sizeof(net));
     net.listener = -1;
 }
