@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -291,6 +292,7 @@ static void launch(uint32_t c, char **program)
 
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
         own_session_dir(c);
         execvp(argv[0], argv);
         _exit(127);
@@ -374,9 +376,12 @@ static bool reap(void)
     return left;
 }
 
+static volatile sig_atomic_t told_to_end;
+
 static void on_signal(int sig)
 {
-    (void)sig; /* only to end poll() */
+    if (sig != SIGCHLD)
+        told_to_end = sig;
 }
 
 static void run(void)
@@ -386,10 +391,14 @@ static void run(void)
 
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
+    sigaddset(&chld, SIGTERM);
+    sigaddset(&chld, SIGINT);
     sigprocmask(SIG_BLOCK, &chld, &old);
     while (reap()) {
         uint32_t n = b.nconn;
 
+        if (told_to_end)
+            kill_all(128 + told_to_end, "told to");
         fds[0] = (struct pollfd){.fd = b.listener, .events = POLLIN};
         for (uint32_t i = 0; i < n; i++)
             fds[i + 1] = (struct pollfd){.fd = b.proc[i].fd, .events = POLLIN};
@@ -440,6 +449,8 @@ int main(int argc, char **argv)
         return 99;
     }
     sigaction(SIGCHLD, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+    sigaction(SIGINT, &sa, NULL);
     deal_ranks(interleave);
     make_world(maxdatalen, flags);
     listen_here();

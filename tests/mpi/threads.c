@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include "check.h"
 
-#define THREADS 4
-#define ROUNDS 40
+#define THREADS 3
+#define ROUNDS 20
 
 static void exchange(int me, int peer, size_t len, int round)
 {
