@@ -215,13 +215,17 @@ int program_cgroup_freeze(const struct program_cgroup *g, bool stop,
     return 0;
 }
 
-static bool is_populated(const struct program_cgroup *g)
+/* Reading is also what lets poll() wait for the next change.  A group that is
+ * gone is empty. */
+static bool is_populated(int events)
 {
-    char *text = program_read_at(g->dir, "cgroup.events", 4096);
-    bool populated = text && proc_parse_flat(text, "populated") != 0;
+    char text[256];
+    ssize_t n = events < 0 ? -1 : pread(events, text, sizeof(text) - 1, 0);
 
-    free(text);
-    return populated;
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    return proc_parse_flat(text, "populated") != 0;
 }
 
 static int64_t now_ms(void)
@@ -238,18 +242,19 @@ int program_cgroup_empty(const struct program_cgroup *g, int timeout_ms,
     int64_t end = now_ms() + timeout_ms;
     int fd = openat(g->dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
     struct pollfd p = {.fd = fd, .events = POLLPRI};
+    bool alive;
 
-    for (int wait = 1; is_populated(g) && now_ms() < end; wait *= 2) {
+    if (fd < 0 && errno != ENOENT && errno != ENODEV)
+        return errprintf(err, "%s/cgroup.events: %s", g->path, strerror(errno));
+    while ((alive = is_populated(fd)) && now_ms() < end) {
         /* cgroup.kill since Linux 5.14 */
         if (put_word(g, "cgroup.kill", "1") < 0)
             signal_once(g, SIGKILL, NULL, NULL, NULL);
-        if (!is_populated(g))
-            break;
-        poll(&p, 1, wait < 100 ? wait : 100);
+        poll(&p, 1, 100);
     }
     if (fd >= 0)
         close(fd);
-    if (!is_populated(g))
+    if (!alive)
         return 0;
     errno = ETIME;
     return errprintf(err, "%s: still has processes after %d ms", g->path,
