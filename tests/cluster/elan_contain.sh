@@ -148,9 +148,11 @@ is_not_frozen() {
 }
 
 case_suspend_stops_the_whole_program() { # EL-07 SL-14
+    run_as_user rm -f "$WORK/tick" "$WORK/resumed"
     start_as_user srun -n1 -J held sh -c '
         (setsid sh -c "while :; do date +%s%N >'"$WORK"'/tick; sleep 0.05; \
-            done" &) ; sleep 3; exec '"$SHOW"
+            done" &)
+        until [ -e '"$WORK"'/resumed ]; do sleep 0.1; done; exec '"$SHOW"
     wait_for 60 test -s "$WORK/tick"
     run_as_root ctl scontrol suspend "$(squeue -h -n held -o %A)"
     assert_code 0
@@ -161,6 +163,7 @@ case_suspend_stops_the_whole_program() { # EL-07 SL-14
     run_as_root ctl scontrol resume "$(squeue -h -n held -o %A)"
     assert_code 0
     ! own_groups || wait_for 60 is_not_frozen
+    run_as_user touch "$WORK/resumed"
     wait $!
     assert_equal 0 $? "exit code of srun"
     out=$(cat "$case_tmp/bg.out")
