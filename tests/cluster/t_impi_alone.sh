@@ -22,6 +22,31 @@ case_sl_16_mpi_default_runs_anything() {
     assert_nothing_left
 }
 
+case_batch_scripts_and_shells_need_no_agent() {
+    printf '#!/bin/sh\necho batch\nsrun hostname\nsrun -n2 %s\n' "$M" \
+        >"$WORK/batch.sh"
+    run_as_user sbatch -W -N1 -n2 -o "$WORK/batch.out" "$WORK/batch.sh"
+    assert_code 0
+    out=$(cat "$WORK/batch.out")
+    assert_output '^batch$' 1
+    assert_output '^n[01]$' 2
+    assert_world 2
+    run_as_user salloc -n1 sh -c 'srun -n1 hostname && echo shell'
+    assert_code 0
+    assert_output '^shell$' 1
+    assert_nothing_left
+}
+
+case_log_directory_of_the_user() {
+    run_as_user sh -c "mkdir -p $WORK/log &&
+        SLURM_IMPI_LOG=$WORK/log srun -N2 -n2 $M"
+    assert_code 0
+    assert_equal 3 "$(find "$WORK/log" -type f | wc -l)" "log files"
+    run_as_user env SLURM_IMPI_LOG=/nonexistent srun -n1 "$M"
+    assert_code 0
+    assert_nothing_left
+}
+
 case_abort_without_switch_elan() {
     run_as_user srun -n2 "$M" abort 3 44 : -n2 "$O" abort 3 44
     assert_code 44

@@ -77,7 +77,7 @@ static int file_actions(posix_spawn_file_actions_t *fa, int fd,
 {
     char log[4096] = "/dev/null";
 
-    if (o->log)
+    if (o->log && access(o->log, W_OK | X_OK) == 0)
         snprintf(log, sizeof(log), "%s/impi-server.%u.%u", o->log, o->job,
                  o->step);
     return posix_spawn_file_actions_adddup2(fa, fd, 3) ||
