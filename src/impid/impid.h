@@ -9,7 +9,8 @@
  *   impid_task.c    the tasks of this node, and how they end
  *   impid_proc.c    connections of MPI processes (task_wire)
  *   impid_link.c    the connection to impi-server (agent_wire)
- *   impid_round.c   one generation: who is in it, clients, environments
+ *   impid_family.c  who is in a generation, with which library
+ *   impid_round.c   one generation: clients, environments
  *   impid_pmi.c     the native process management: impid_pmi1.c for MPICH,
  *                   impid_pmix.c for Open MPI
  *   impid_join.c    the way from native worlds to the one world
@@ -124,9 +125,9 @@ void impid_proc_free(struct impid_proc *p);
 
 /* impid_round.c */
 struct impid_round *impid_round_get(struct impid *a, uint32_t generation);
-void impid_round_hello(struct impid_round *r, struct impid_proc *p);
-/* A task ended and so will not be in its next round. */
-void impid_round_task_gone(struct impid *a, struct impid_task *t);
+/* Everybody is there: members by world rank. */
+int impid_round_form(struct impid_round *r, const struct impi_member *members,
+                     uint32_t nworld, struct errbuf *err);
 void impid_round_finished(struct impid_round *r, struct impid_proc *p);
 void impid_round_proc_gone(struct impid_round *r, struct impid_proc *p);
 void impid_rounds_free(struct impid *a);
@@ -137,6 +138,11 @@ struct impid_fence_count {
     uint64_t hash;
     uint32_t count;
 };
+
+/* impid_family.c */
+void impid_family_hello(struct impid_round *r, struct impid_proc *p);
+/* A task ended and so will not be in its next round. */
+void impid_family_task_gone(struct impid *a, struct impid_task *t);
 
 /* One client of a round on this node. */
 struct impid_client {

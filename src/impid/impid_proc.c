@@ -104,7 +104,7 @@ static int take_hello(struct impid_proc *p, const struct task_frame *f)
     p->round = impid_round_get(a, t->generation);
     if (!p->round)
         return refuse(p, "out of memory");
-    impid_round_hello(p->round, p);
+    impid_family_hello(p->round, p);
     return 0;
 }
 
@@ -297,7 +297,7 @@ void impid_proc_free(struct impid_proc *p)
         p->task->proc = NULL;
         p->task->generation++;
         if (p->task->ended)
-            impid_round_task_gone(p->impid, p->task);
+            impid_family_task_gone(p->impid, p->task);
     }
     ev_io_stop(loop, &p->ended);
     ev_timer_stop(loop, &p->linger);

@@ -108,7 +108,7 @@ static void task_ended(struct impid *a, struct impid_task *t)
     a->nended++;
     log_debug("task %u ended", t->rank);
     if (!t->proc) /* else its process reports */
-        impid_round_task_gone(a, t);
+        impid_family_task_gone(a, t);
     impid_maybe_leave(a);
 }
 
