@@ -90,7 +90,7 @@ case_program_without_our_front() {
 hang() {
     start_as_user srun --mpi=impi -n2 "$M" hang : -n2 "$O" hang
     srun_pid=$!
-    wait_for 30 ready 4
+    wait_for 60 ready 4 || { sed 's/^/# /' "$case_tmp/bg.err"; sinfo -Nl; }
 }
 
 case_impid_killed() {
