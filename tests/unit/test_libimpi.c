@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The parts of the back ends that know nothing of MPI: the process's end of
+ * its connection to impid, and socket addresses.  The answers lie ready in
+ * the socket before they are asked for, so nothing here waits.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "libimpi/agent.h"
+#include "libimpi/sockaddr.h"
+
+/* ---- a socket with an impid behind it ---- */
+
+struct fixture {
+    char dir[64];
+    char path[96];
+    int listener;
+    int peer;
+    struct agent agent;
+};
+
+static void set_up(struct fixture *f)
+{
+    struct sockaddr_un sun = {.sun_family = AF_UNIX};
+    struct errbuf err;
+
+    strcpy(f->dir, "/tmp/test_libimpi.XXXXXX");
+    assert_non_null(mkdtemp(f->dir));
+    snprintf(f->path, sizeof(f->path), "%s/agent", f->dir);
+    strcpy(sun.sun_path, f->path);
+    f->listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(f->listener, (struct sockaddr *)&sun, sizeof(sun)),
+                     0);
+    assert_int_equal(listen(f->listener, 1), 0);
+    assert_int_equal(agent_connect(&f->agent, f->path, &err), 0);
+    f->peer = accept(f->listener, NULL, NULL);
+    assert_true(f->peer >= 0);
+}
+
+static void tear_down(struct fixture *f)
+{
+    agent_close(&f->agent);
+    close(f->peer);
+    close(f->listener);
+    unlink(f->path);
+    rmdir(f->dir);
+}
+
+static void answer(struct fixture *f, const void *buf, ssize_t len)
+{
+    assert_true(len > 0);
+    assert_int_equal(write(f->peer, buf, (size_t)len), len);
+}
+
+static void send_env_with_fd(struct fixture *f, int fd)
+{
+    char *vars[] = {"A=1", "B=two words", NULL};
+    struct task_env e = {.nclients = 3,
+                         .client = 1,
+                         .native_size = 2,
+                         .world_size = 5,
+                         .nenv = 2,
+                         .env = vars};
+    uint8_t buf[1024];
+    ssize_t len = task_env_encode(buf, sizeof(buf), &e);
+    struct iovec iov = {buf, (size_t)len};
+    union {
+        char space[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.space,
+                         .msg_controllen = sizeof(control.space)};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+    memset(&control, 0, sizeof(control));
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+    assert_int_equal(sendmsg(f->peer, &msg, 0), len);
+}
+
+static const struct task_hello hello = {
+    .version = TASK_WIRE_VERSION, .family = TASK_FAMILY_MPICH, .rank = 4};
+
+static void hello_gets_environment_and_descriptor(void **state)
+{
+    struct fixture f;
+    struct task_env env;
+    struct task_hello seen;
+    struct task_frame frame;
+    struct errbuf err;
+    uint8_t buf[2048];
+    int pipefd[2], fd = -1;
+    ssize_t n;
+
+    set_up(&f);
+    assert_int_equal(pipe(pipefd), 0);
+    send_env_with_fd(&f, pipefd[1]);
+    assert_int_equal(agent_hello(&f.agent, &hello, &env, &fd, &err), 0);
+    assert_int_equal(env.nclients, 3);
+    assert_string_equal(env.env[1], "B=two words");
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "x", 1), 1);
+    assert_int_equal(read(pipefd[0], buf, 1), 1);
+    n = read(f.peer, buf, sizeof(buf));
+    assert_int_equal(
+        task_frame_parse(&frame, buf, (size_t)n, SF_TASK_REQUEST_MAX), n);
+    assert_int_equal(task_hello_decode(&seen, frame.payload, frame.len), 0);
+    assert_int_equal(seen.rank, 4);
+    task_env_clear(&env);
+    close(fd);
+    close(pipefd[0]);
+    close(pipefd[1]);
+    tear_down(&f);
+}
+
+static int try_hello(struct fixture *f, struct errbuf *err)
+{
+    struct task_env env;
+    int fd;
+
+    return agent_hello(&f->agent, &hello, &env, &fd, err);
+}
+
+static void refusal_is_passed_on_in_impids_words(void **state)
+{
+    struct fixture f;
+    struct errbuf err;
+    uint8_t buf[256];
+
+    set_up(&f);
+    answer(&f, buf, task_error_encode(buf, sizeof(buf), "too many clients"));
+    assert_int_equal(try_hello(&f, &err), -1);
+    assert_string_equal(err.text, "too many clients");
+    tear_down(&f);
+}
+
+static void wrong_or_broken_answers_are_errors(void **state)
+{
+    static const uint8_t huge[8] = {0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff};
+    static const uint8_t cut[12] = {0, 0, 0, 2, 0, 0, 0, 4, 1, 2, 3, 4};
+    struct fixture f;
+    struct errbuf err;
+    uint8_t buf[64];
+
+    set_up(&f);
+    answer(&f, buf,
+           task_frame_encode(buf, sizeof(buf), TASK_FINISHED, NULL, 0));
+    assert_int_equal(try_hello(&f, &err), -1);
+    tear_down(&f);
+    set_up(&f);
+    answer(&f, huge, sizeof(huge));
+    assert_int_equal(try_hello(&f, &err), -1);
+    assert_string_equal(err.text, "impid sent nonsense");
+    tear_down(&f);
+    set_up(&f);
+    answer(&f, cut, sizeof(cut));
+    assert_int_equal(try_hello(&f, &err), -1);
+    tear_down(&f);
+}
+
+static void lost_impid_is_an_error_not_a_wait(void **state)
+{
+    struct fixture f;
+    struct errbuf err;
+    struct agent a;
+
+    set_up(&f);
+    shutdown(f.peer, SHUT_WR);
+    assert_int_equal(try_hello(&f, &err), -1);
+    assert_string_equal(err.text, "impid closed the connection");
+    tear_down(&f);
+    assert_int_equal(agent_connect(&a, "/nonexistent/agent", &err), -1);
+    assert_int_equal(a.fd, -1);
+    agent_abort(&a, 1, "nobody hears it");
+}
+
+static void finish_waits_for_its_answer(void **state)
+{
+    struct fixture f;
+    struct errbuf err;
+    uint8_t buf[64];
+
+    set_up(&f);
+    answer(&f, buf,
+           task_frame_encode(buf, sizeof(buf), TASK_FINISHED, NULL, 0));
+    assert_int_equal(agent_finish(&f.agent, &err), 0);
+    tear_down(&f);
+}
+
+/* ---- addresses ---- */
+
+static void im_155_addresses_are_of_the_internet(void **state)
+{
+    static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff, 10, 1, 2, 3};
+    static const uint8_t compatible[16] = {[12] = 10, 1, 2, 3};
+    static const uint8_t six[16] = {0xfe, 0x80, [15] = 1};
+    struct sockaddr_storage ss;
+    char text[64];
+
+    assert_int_equal(sockaddr_family(mapped), AF_INET);
+    assert_int_equal(sockaddr_family(compatible), AF_INET);
+    assert_int_equal(sockaddr_family(six), AF_INET6);
+    sockaddr_set(&ss, compatible, 4711);
+    assert_int_equal(sockaddr_port(&ss), 4711);
+    sockaddr_set(&ss, six, 65535);
+    assert_int_equal(sockaddr_port(&ss), 65535);
+    sockaddr_print(text, sizeof(text), mapped);
+    assert_string_equal(text, "10.1.2.3");
+    sockaddr_print(text, sizeof(text), six);
+    assert_string_equal(text, "fe80::1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hello_gets_environment_and_descriptor),
+        cmocka_unit_test(refusal_is_passed_on_in_impids_words),
+        cmocka_unit_test(wrong_or_broken_answers_are_errors),
+        cmocka_unit_test(lost_impid_is_an_error_not_a_wait),
+        cmocka_unit_test(finish_waits_for_its_answer),
+        cmocka_unit_test(im_155_addresses_are_of_the_internet),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
