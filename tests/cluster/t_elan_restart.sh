@@ -22,6 +22,7 @@ pool_is_empty() {
 # A step that lives until $WORK/go exists.
 start_live_step() {
     run_as_user rm -f "$WORK/go"
+    rm -f "$case_tmp/bg.out"
     start_as_user srun -n1 -w n0 --overlap sh -c \
         "$SHOW; until [ -e $WORK/go ]; do sleep 0.1; done; $SHOW"
     live=$!
