@@ -49,6 +49,24 @@ case_end()
     report $? "$title"
 }
 
+# Channels are Internet-domain sockets, and no socket lingers for no time: a
+# FINI that waits to be sent would be thrown away.
+case_im_154_im_155_sockets_of_channels()
+{
+    local title=im_154_im_155_sockets_of_channels log=$TMPDIR/calls
+    if ! strace -o "$log" true 2>/dev/null; then
+        n=$((n + 1))
+        echo "ok $n - $title # SKIP no strace"
+        return
+    fi
+    timeout 120 strace -f -o "$log" -e trace=connect,setsockopt,shutdown \
+        "$dir/bare_world" mpich:1 openmpi:1 -- "$dir/ring" \
+        >"$TMPDIR/out" 2>&1 && grep -q "^PASS ring" "$TMPDIR/out" &&
+        grep -q 'connect(.*AF_INET.*EINPROGRESS' "$log" &&
+        grep -q 'TCP_NODELAY, \[1\]' "$log" && ! grep -q SO_LINGER "$log"
+    report $? "$title"
+}
+
 if [ ! -x "$dir/ring.mpich" ] || [ ! -x "$dir/ring.openmpi" ]; then
     echo "1..0 # SKIP both MPI libraries and no sanitizer are needed"
     exit 0
@@ -97,6 +115,7 @@ case_run ring mpich:3
 case_run ring openmpi:3
 case_end im_105_finalize_waits_for_the_last 0 "PASS late" \
     mpich:2 openmpi:2 -- "$dir/late" "$TMPDIR/late"
+case_im_154_im_155_sockets_of_channels
 case_end abort_ends_all_with_its_code 42 "rank 3 called MPI_Abort(42)" \
     mpich:2 openmpi:2 -- "$dir/abort" 42
 case_end abort_ends_all_with_its_code_mpich 7 "rank 3 called MPI_Abort(7)" \

@@ -131,6 +131,34 @@ static void requests_end_whatever_allocation_fails(void **state)
     assert_in_range(n, 4, 100);
 }
 
+/* Once the pools are warm, messages need no more memory. */
+static void steady_state_allocates_nothing(void **state)
+{
+    struct net *net = net_create(&two);
+    uint8_t out[5000] = {0}, in[4][5000];
+
+    for (int round = 0; round < 50; round++) {
+        struct impi_request s[4], r[4], *all[8];
+        static const size_t len[] = {5, 900, 5000, 5};
+
+        if (round == 2)
+            left = 0;
+        for (int i = 0; i < 4; i++) {
+            net_isend(net, 0, 1, i, out, len[i], i == 3, &s[i]);
+            if (i == 1)
+                net_settle(net); /* unexpected */
+            net_irecv(net, 1, 0, i, in[i], 5000, &r[i]);
+            all[i] = &s[i];
+            all[4 + i] = &r[i];
+        }
+        net_wait(net, all, 8);
+        for (int i = 0; i < 8; i++)
+            assert_int_equal(all[i]->status.error, IMPI_OK);
+    }
+    left = -1;
+    net_destroy(net);
+}
+
 static void engine_is_made_or_not(void **state)
 {
     static const struct impi_p2p_ops ops;
@@ -184,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_end_whatever_allocation_fails),
+        cmocka_unit_test(steady_state_allocates_nothing),
         cmocka_unit_test(engine_is_made_or_not),
         cmocka_unit_test(groups_and_schedules_are_made_or_not),
     };
