@@ -3,7 +3,9 @@
 # directory.  Refuses a version whose plugin ABI this tree does not know.
 AC_DEFUN([SF_SLURM], [
     AS_IF([test "$with_slurm" != /usr],
-        [SLURM_CPPFLAGS="-I$with_slurm/include"
+        [test -r "$with_slurm/include/slurm/slurm_version.h" ||
+            AC_MSG_ERROR([no slurm/slurm_version.h in $with_slurm/include])
+         SLURM_CPPFLAGS="-I$with_slurm/include"
          SLURM_LDFLAGS="-L$with_slurm/lib"])
     sf_save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CPPFLAGS $SLURM_CPPFLAGS"

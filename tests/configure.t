@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# configure names the version of Slurm it finds, takes those whose plugin
+# interface this tree knows, and refuses all others.  The "Slurm" here is a
+# directory with a version header; what configure found out about this
+# machine's compiler when it made the build is not asked again.
+set -u
+top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
+build=${SF_TOP_BUILDDIR:-.}
+[ -r "$build/config.log" ] || { echo "1..0 # SKIP no config.log"; exit 0; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+grep -E '^(ac|am|lt|sf)_cv_[a-z0-9_]+=' "$build/config.log" |
+    grep -v '^ac_cv_\(env_\|header_slurm\)' >"$tmp/cache"
+
+fake_slurm() { # MAJOR MINOR MICRO
+    mkdir -p "$tmp/slurm/include/slurm"
+    touch "$tmp/slurm/include/slurm/slurm.h" "$tmp/slurm/include/slurm/spank.h"
+    printf '#define SLURM_VERSION_NUMBER (%d << 16 | %d << 8 | %d)\n' \
+        "$@" >"$tmp/slurm/include/slurm/slurm_version.h"
+}
+
+# configure ARGUMENTS..: its output into $tmp/out; it must fail.
+configure_fails() {
+    local code
+    rm -rf "$tmp/build"
+    mkdir "$tmp/build"
+    cp "$tmp/cache" "$tmp/build/cache"
+    (cd "$tmp/build" && "$top/configure" --cache-file=cache "$@") \
+        >"$tmp/out" 2>&1
+    code=$?
+    [ $code = 1 ] || echo "# exit code $code"
+    [ $code = 1 ]
+}
+
+said() { # TEXT
+    grep -qF -- "$1" "$tmp/out" && return 0
+    tail -n 5 "$tmp/out" | sed 's/^/# /'
+    return 1
+}
+
+n=0 failed=0
+report() { # CODE TEXT
+    n=$((n + 1))
+    [ "$1" = 0 ] || failed=1
+    [ "$1" = 0 ] || printf 'not '
+    echo "ok $n - $2"
+}
+
+for v in "20 11 9" "21 8 8" "23 2 7" "24 5 0"; do
+    read -r major minor micro <<<"$v"
+    text=$(printf '%d.%02d.%d' "$major" "$minor" "$micro")
+    fake_slurm "$major" "$minor" "$micro"
+    configure_fails --with-slurm="$tmp/slurm" &&
+        said "Slurm $text is not supported" && said "22.05 only"
+    report $? "Slurm $text is refused by its number"
+done
+
+fake_slurm 22 5 9
+configure_fails --with-slurm="$tmp/slurm" &&
+    said "version of Slurm... 22.05.9" && said "--with-slurm-plugindir=DIR"
+report $? "22.05.9 is taken; its plugin directory has to be said"
+
+rm "$tmp/slurm/include/slurm/slurm_version.h"
+configure_fails --with-slurm="$tmp/slurm" &&
+    said "no slurm/slurm_version.h in $tmp/slurm/include"
+report $? "a prefix without Slurm's headers is named"
+
+echo "ac_cv_header_slurm_slurm_h=no" >>"$tmp/cache"
+configure_fails && said "install libslurm-dev"
+report $? "missing headers are told with their package"
+echo "1..$n"
+exit $failed
