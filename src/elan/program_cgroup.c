@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -164,6 +165,21 @@ int program_cgroup_pids(const struct program_cgroup *g, pid_t *pids, int max,
     return list.n;
 }
 
+/* Through a pidfd: the pid may be another process' by the time of the signal,
+ * and we are root. */
+static bool signal_member(const struct program_cgroup *g, pid_t pid, int signo)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    bool sent;
+
+    if (fd < 0)
+        return false;
+    sent = program_cgroup_has(g, pid) == 1 &&
+           syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) == 0;
+    close(fd);
+    return sent;
+}
+
 /* Signal everybody once. */
 static int signal_once(const struct program_cgroup *g, int signo,
                        program_skip_f *skip, void *arg, struct errbuf *err)
@@ -175,10 +191,18 @@ static int signal_once(const struct program_cgroup *g, int signo,
         return errprintf(err, "out of memory");
     n = program_cgroup_pids(g, pids, SF_PROGRAM_PIDS_MAX, skip, arg, err);
     for (int i = 0; i < n && i < SF_PROGRAM_PIDS_MAX; i++)
-        if (program_cgroup_has(g, pids[i]) == 1 && kill(pids[i], signo) == 0)
-            sent++;
+        sent += signal_member(g, pids[i], signo);
     free(pids);
     return n < 0 ? -1 : sent;
+}
+
+static bool is_frozen(const struct program_cgroup *g)
+{
+    char *text = program_read_at(g->dir, "cgroup.freeze", 16);
+    bool frozen = text && text[0] == '1';
+
+    free(text);
+    return frozen;
 }
 
 int program_cgroup_signal(const struct program_cgroup *g, int signo,
@@ -186,8 +210,9 @@ int program_cgroup_signal(const struct program_cgroup *g, int signo,
 {
     int frozen = 0, sent;
 
-    /* Nobody forks away between the list and the signal. */
-    if (g->own && signo != SIGKILL)
+    /* Nobody forks away between the list and the signal.  A suspended program
+     * stays so: its signal waits. */
+    if (g->own && signo != SIGKILL && !is_frozen(g))
         frozen = put_word(g, "cgroup.freeze", "1") == 0;
     sent = signal_once(g, signo, skip, arg, err);
     if (frozen)

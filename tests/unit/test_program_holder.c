@@ -311,6 +311,33 @@ static void el_07_suspend_and_resume(void **state)
     }
 }
 
+static int read_freeze(const struct fixture *f)
+{
+    char path[64], text[8] = "";
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d/cgroup.freeze",
+             f->h.group.dir);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof(text), file));
+    fclose(file);
+    return atoi(text);
+}
+
+static void a_signal_does_not_resume_a_suspended_program(void **state)
+{
+    struct fixture *f = *state;
+
+    NEED(f);
+    assert_int_equal(in_child(f, true, escape_code), 0);
+    assert_int_equal(program_tell(f->h.socket, PROGRAM_SIGNAL, SIGCONT, 0), 0);
+    assert_int_equal(read_freeze(f), 0);
+    assert_int_equal(program_tell(f->h.socket, PROGRAM_SUSPEND, 0, 0), 0);
+    assert_int_equal(program_tell(f->h.socket, PROGRAM_SIGNAL, SIGCONT, 0), 0);
+    assert_int_equal(read_freeze(f), 1);
+}
+
 static void destroy_answers_and_removes(void **state)
 {
     struct fixture *f = *state;
@@ -408,6 +435,7 @@ int main(void)
         TEST(el_42_lifeline_ends_the_program),
         TEST(el_08_figures_count_ended_members),
         TEST(el_07_suspend_and_resume),
+        TEST(a_signal_does_not_resume_a_suspended_program),
         TEST(destroy_answers_and_removes),
         TEST(a_live_number_is_not_created_twice),
         TEST(sweep_spares_the_living),
