@@ -98,6 +98,17 @@ size_t impi_chan_open_want(const struct impi_chan_open *o)
     return size ? size - o->in_len : 0;
 }
 
+/* We prove ourselves to those only who look for us.  Otherwise a stranger at
+ * the address of another process could have us prove its part. */
+static bool is_for_us(struct impi_chan_open *o)
+{
+    uint32_t code = o->check ? o->check(o->check_arg, &o->id) : 0;
+
+    o->verdict = code;
+    return code != IMPI_CHAN_REFUSE_ROLE &&
+           code != IMPI_CHAN_REFUSE_GENERATION && code != IMPI_CHAN_REFUSE_TO;
+}
+
 static int take_hello(struct impi_chan_open *o, struct errbuf *err)
 {
     uint8_t reply[IMPI_CHAN_REPLY_SIZE];
@@ -113,6 +124,8 @@ static int take_hello(struct impi_chan_open *o, struct errbuf *err)
     o->id.generation = be_get32(&r);
     o->id.from = be_get32(&r);
     o->id.to = be_get32(&r);
+    if (!is_for_us(o))
+        return fail(o, EACCES, err, impi_chan_code_text(o->verdict));
     memcpy(o->hello, o->in, sizeof(o->hello));
     memcpy(reply, o->nonce, IMPI_CHAN_NONCE_SIZE);
     if (sign(o, "acceptor", reply + IMPI_CHAN_NONCE_SIZE) < 0)

@@ -14,7 +14,8 @@
  *   acceptor   CODE    4  u32, 0 = accepted, else why not
  *
  * mac = HMAC-SHA256(secret, label[8] HELLO REPLY.nonce) with the label
- * "acceptor" or "initiate".  The secret itself is never sent.
+ * "acceptor" or "initiate".  The secret itself is never sent.  A HELLO whose
+ * role, generation or to is not the acceptor's gets no REPLY.
  *
  * Use, on either side:
  *
@@ -66,7 +67,8 @@ struct impi_chan_id {
     uint32_t to;
 };
 
-/* Acceptor: asked once the initiator has proved that it knows the secret.
+/* Acceptor: asked at the HELLO, when nothing is proved yet, and again once
+ * the initiator has proved that it knows the secret.  Changes nothing.
  * Returns an enum impi_chan_code. */
 typedef uint32_t impi_chan_check_f(void *arg, const struct impi_chan_id *id);
 

@@ -198,11 +198,30 @@ static void chan_open_refusal_reaches_the_initiator(void **state)
 
     begin(&p, refuse_rank_3, &asked);
     run(&p, 1000);
-    assert_int_equal(asked, 1);
+    assert_int_equal(asked, 2);
     assert_int_equal(p.b_errno, EACCES);
     assert_int_equal(p.a_errno, EACCES);
     assert_string_equal(p.a_err.text,
                         "refused: that peer is connected already");
+}
+
+static uint32_t only_rank_3(void *arg, const struct impi_chan_id *id)
+{
+    return id->to == 3 ? IMPI_CHAN_ACCEPT : IMPI_CHAN_REFUSE_TO;
+}
+
+/* Rank 3 looks for rank 5, meets a stranger at its address, and the stranger
+ * passes on all bytes to a process that knows the secret: rank 3 itself. */
+static void chan_open_nobody_proves_the_part_of_another(void **state)
+{
+    struct pair p;
+
+    begin(&p, only_rank_3, NULL);
+    run(&p, 1000);
+    assert_int_equal(p.b_len, 0);
+    assert_int_equal(p.b_errno, EACCES);
+    assert_string_equal(p.b_err.text, "refused: meant for somebody else");
+    assert_false(impi_chan_open_done(&p.a));
 }
 
 static void chan_open_strangers_are_dropped_at_the_hello(void **state)
@@ -244,6 +263,7 @@ int main(void)
         cmocka_unit_test(chan_open_without_the_secret_is_refused),
         cmocka_unit_test(chan_open_reflected_mac_is_refused),
         cmocka_unit_test(chan_open_refusal_reaches_the_initiator),
+        cmocka_unit_test(chan_open_nobody_proves_the_part_of_another),
         cmocka_unit_test(chan_open_strangers_are_dropped_at_the_hello),
         cmocka_unit_test(chan_open_wipe_clears_the_secret),
     };
