@@ -2,14 +2,18 @@
  * Parts of impid and of its plugin that need no Slurm: what impid is told,
  * impi.conf, what impi-server says to srun, addresses, step directories.
  */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -312,6 +316,30 @@ static void sweep_takes_only_what_dead_processes_left(void **state)
     stepdir_remove(live, getuid(), getgid());
 }
 
+/* A mount of the user's own that never answers. */
+static void sweep_does_not_wait_for_ever(void **state)
+{
+    char path[STEPDIR_PATH_MAX], dead[256], options[64];
+    int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
+
+    if (fuse < 0 || unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        skip();
+    fd = make(path, "1.0.0-999999999", NULL);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(dead, sizeof(dead), "%s/dead", path);
+    assert_int_equal(mkdir(dead, 0700), 0);
+    snprintf(options, sizeof(options),
+             "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
+    assert_int_equal(mount("dead", dead, "fuse", 0, options), 0);
+    stepdir_sweep(parent);
+    assert_int_equal(umount2(dead, MNT_DETACH), 0);
+    close(fuse);
+    stepdir_sweep(parent);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +356,7 @@ int main(void)
         cmocka_unit_test(step_directory_in_a_foreign_parent_is_refused),
         cmocka_unit_test(step_directory_with_too_long_a_path_is_refused),
         cmocka_unit_test(sweep_takes_only_what_dead_processes_left),
+        cmocka_unit_test(sweep_does_not_wait_for_ever),
     };
 
     return cmocka_run_group_tests_name("impid", tests, make_parent,

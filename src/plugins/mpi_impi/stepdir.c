@@ -4,19 +4,29 @@
 #include <errno.h>
 #include <ftw.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "plugins/mpi_impi/stepdir.h"
 
 #define BACKLOG 1024
+
+/* What emptying one directory, and all that others left, may take; how long a
+ * killed child is waited for. */
+#define REMOVE_MS 10000
+#define SWEEP_MS 2000
+#define KILL_MS 1000
 
 /* mkdir -p for a path of ours; every part must be root's. */
 static int make_parents(const char *path, struct errbuf *err)
@@ -96,21 +106,52 @@ static void empty_as_user(const char *path, uid_t uid, gid_t gid)
     _exit(0);
 }
 
-void stepdir_remove(const char *path, uid_t uid, gid_t gid)
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Not for ever: the tree is the user's, who may have mounted there what never
+ * answers, or made more than can be deleted soon. */
+static void await_child(pid_t pid, int64_t end)
+{
+    struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0),
+                       .events = POLLIN};
+    int64_t left = end - now_ms();
+
+    while (p.fd >= 0 && left > 0 && poll(&p, 1, (int)left) < 0)
+        left = end - now_ms();
+    kill(pid, SIGKILL);
+    if (p.fd >= 0) {
+        poll(&p, 1, KILL_MS);
+        close(p.fd);
+    }
+    waitpid(pid, NULL, WNOHANG);
+}
+
+static void remove_until(const char *path, uid_t uid, gid_t gid, int64_t end)
 {
     pid_t pid;
 
-    if (rmdir(path) == 0)
+    if (rmdir(path) == 0 || now_ms() >= end)
         return;
     pid = fork();
     if (pid == 0)
         empty_as_user(path, uid, gid);
-    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    if (pid > 0)
+        await_child(pid, end);
     rmdir(path);
 }
 
-static void sweep_one(const char *parent, const char *name)
+void stepdir_remove(const char *path, uid_t uid, gid_t gid)
+{
+    remove_until(path, uid, gid, now_ms() + REMOVE_MS);
+}
+
+static void sweep_one(const char *parent, const char *name, int64_t end)
 {
     const char *dash = strrchr(name, '-');
     long pid = dash ? strtol(dash + 1, NULL, 10) : 0;
@@ -122,11 +163,12 @@ static void sweep_one(const char *parent, const char *name)
         return;
     n = snprintf(path, sizeof(path), "%s/%s", parent, name);
     if (n < (int)sizeof(path) && lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        stepdir_remove(path, st.st_uid, st.st_gid);
+        remove_until(path, st.st_uid, st.st_gid, end);
 }
 
 void stepdir_sweep(const char *parent)
 {
+    int64_t end = now_ms() + SWEEP_MS;
     DIR *dir = opendir(parent);
     struct dirent *entry;
 
@@ -134,6 +176,6 @@ void stepdir_sweep(const char *parent)
         return;
     while ((entry = readdir(dir)))
         if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
-            sweep_one(parent, entry->d_name);
+            sweep_one(parent, entry->d_name, end);
     closedir(dir);
 }

@@ -19,10 +19,11 @@
 int stepdir_make(char path[STEPDIR_PATH_MAX], const char *parent,
                  const char *name, uid_t uid, gid_t gid, struct errbuf *err);
 
-/* Remove path and all in it. */
+/* Remove path and all in it.  Gives up after ten seconds. */
 void stepdir_remove(const char *path, uid_t uid, gid_t gid);
 
-/* Remove what slurmstepds that are gone have left in parent. */
+/* Remove what slurmstepds that are gone have left in parent.  Gives up after
+ * two seconds; the next sweep goes on. */
 void stepdir_sweep(const char *parent);
 
 #endif
