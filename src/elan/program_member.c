@@ -25,6 +25,8 @@ static int peer_pidfd(int fd, pid_t pid)
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0)
         return pidfd;
+    if (errno == ESRCH || errno == EINVAL)
+        return -1; /* it has ended: its pid may be another's */
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 

@@ -50,6 +50,8 @@ int impid_peer_pidfd(int fd, pid_t *pid)
     len = sizeof(pidfd);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0)
         return pidfd;
+    if (errno == ESRCH || errno == EINVAL)
+        return -1; /* it has ended: its pid may be another's */
     return pidfd_open_pid(cred.pid);
 }
 
