@@ -90,3 +90,48 @@ int netaddr_towards(struct in_addr *out, struct in_addr peer,
         close(fd);
     return rc;
 }
+
+uint16_t netaddr_port(int fd)
+{
+    struct sockaddr_in sa;
+    socklen_t len = sizeof(sa);
+
+    if (getsockname(fd, (void *)&sa, &len) < 0 || sa.sin_family != AF_INET)
+        return 0;
+    return ntohs(sa.sin_port);
+}
+
+static int listen_at(struct in_addr addr, uint16_t port)
+{
+    struct sockaddr_in sa = {
+        .sin_family = AF_INET, .sin_addr = addr, .sin_port = htons(port)};
+    int one = 1, saved_errno;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(fd, (void *)&sa, sizeof(sa)) == 0 && listen(fd, SOMAXCONN) == 0)
+        return fd;
+    saved_errno = errno;
+    close(fd);
+    errno = saved_errno;
+    return -1;
+}
+
+int netaddr_listen(struct in_addr addr, uint16_t lo, uint16_t hi,
+                   uint16_t *port)
+{
+    unsigned n = hi - lo + 1u;
+    unsigned first = lo ? (unsigned)getpid() % n : 0;
+    int fd = -1;
+
+    for (unsigned i = 0; i < n; i++) {
+        fd = listen_at(addr, (uint16_t)(lo + (first + i) % n));
+        if (fd >= 0 || errno != EADDRINUSE)
+            break;
+    }
+    if (fd >= 0)
+        *port = netaddr_port(fd);
+    return fd;
+}

@@ -23,4 +23,14 @@ int netaddr_in_network(struct in_addr *out, const char *network,
 int netaddr_towards(struct in_addr *out, struct in_addr peer,
                     struct errbuf *err);
 
+/* A nonblocking, close-on-exec listening TCP socket at addr, at a free port of
+ * lo..hi (0, 0: any); *port is the one it got.  The search starts anywhere in
+ * the range, so that those who search at once do not meet at each port.
+ * Returns the descriptor; or -1 with errno, EADDRINUSE when all are taken. */
+int netaddr_listen(struct in_addr addr, uint16_t lo, uint16_t hi,
+                   uint16_t *port);
+
+/* The port of a bound IPv4 socket; 0 when it is none. */
+uint16_t netaddr_port(int fd);
+
 #endif

@@ -45,7 +45,12 @@ struct server_start {
     struct in_addr advertise;    /* INADDR_ANY: automatic */
     uint16_t port_lo, port_hi;   /* 0, 0: any */
     char munge[SERVER_PATH_MAX]; /* empty: munged's default */
+    bool listener;               /* fd 4 is the agents' listener */
 };
+
+/* Where srun leaves the listener that it has made, so that it knows the
+ * address before we run. */
+#define SERVER_LISTENER_FD 4
 
 /* Parse "start key=value ...", without its newline.  Unknown keys are an
  * error, so that srun and server can not misunderstand each other. */
@@ -60,6 +65,9 @@ struct in_addr server_net_choose(const struct server_start *start);
  * the one it got.  -1 with text. */
 int server_net_listen(const struct server_start *start, uint16_t *port,
                       struct errbuf *err);
+/* The agents' listener: the one that srun has made, or a new one. */
+int server_net_adopt(const struct server_start *start, uint16_t *port,
+                     struct errbuf *err);
 /* Accept one connection, nonblocking, without delay.  -1 with errno; peer is
  * "address:port". */
 int server_net_accept(int fd, char *peer, size_t size);

@@ -332,7 +332,7 @@ int server_agents_start(struct server *s, struct errbuf *err)
     s->rendezvous = rendezvous_create();
     if (!s->by_index || !s->reported || !s->rendezvous)
         return errprintf(err, "out of memory");
-    s->fd = server_net_listen(&s->start, &s->port, err);
+    s->fd = server_net_adopt(&s->start, &s->port, err);
     if (s->fd < 0)
         return -1;
     ev_io_init(&s->accept, accept_agents, s->fd, EV_READ);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* accept4 */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,56 +26,30 @@ struct in_addr server_net_choose(const struct server_start *start)
     return a;
 }
 
-static int listen_at(struct in_addr addr, uint16_t port)
-{
-    struct sockaddr_in sa = {
-        .sin_family = AF_INET, .sin_addr = addr, .sin_port = htons(port)};
-    int one = 1;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 &&
-        listen(fd, SOMAXCONN) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-/* Start somewhere in the range, so that servers of several steps do not all
- * try the same ports first. */
-static int listen_in_range(const struct server_start *start)
-{
-    unsigned n = start->port_hi - start->port_lo + 1u;
-    unsigned first = start->port_lo ? (unsigned)getpid() % n : 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        int fd = listen_at(start->bind,
-                           (uint16_t)(start->port_lo + (first + i) % n));
-
-        if (fd >= 0 || errno != EADDRINUSE)
-            return fd;
-    }
-    return -1;
-}
-
 int server_net_listen(const struct server_start *start, uint16_t *port,
                       struct errbuf *err)
 {
-    struct sockaddr_in sa;
-    socklen_t len = sizeof(sa);
     char addr[INET_ADDRSTRLEN];
-    int fd = listen_in_range(start);
+    int fd = netaddr_listen(start->bind, start->port_lo, start->port_hi, port);
 
-    if (fd < 0) {
-        inet_ntop(AF_INET, &start->bind, addr, sizeof(addr));
-        return errprintf(err, "SF-E220: cannot listen at %s, ports %u-%u: %m",
-                         addr, start->port_lo, start->port_hi);
-    }
-    getsockname(fd, (struct sockaddr *)&sa, &len);
-    *port = ntohs(sa.sin_port);
-    return fd;
+    if (fd >= 0)
+        return fd;
+    inet_ntop(AF_INET, &start->bind, addr, sizeof(addr));
+    return errprintf(err, "SF-E220: cannot listen at %s, ports %u-%u: %m", addr,
+                     start->port_lo, start->port_hi);
+}
+
+int server_net_adopt(const struct server_start *start, uint16_t *port,
+                     struct errbuf *err)
+{
+    if (!start->listener)
+        return server_net_listen(start, port, err);
+    *port = netaddr_port(SERVER_LISTENER_FD);
+    if (*port == 0)
+        return errprintf(err, "no listening socket on fd %d",
+                         SERVER_LISTENER_FD);
+    fcntl(SERVER_LISTENER_FD, F_SETFD, FD_CLOEXEC);
+    return SERVER_LISTENER_FD;
 }
 
 /* A node that lost power is noticed after three minutes.  A process that is

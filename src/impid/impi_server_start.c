@@ -108,6 +108,12 @@ static int set_munge(struct server_start *s, const char *v)
     return 0;
 }
 
+static int set_listener(struct server_start *s, const char *v)
+{
+    s->listener = strcmp(v, "4") == 0;
+    return s->listener ? 0 : -1;
+}
+
 static const struct key {
     const char *name;
     bool needed;
@@ -122,6 +128,7 @@ static const struct key {
     {"advertise", false, set_advertise},
     {"ports", false, set_ports},
     {"munge", false, set_munge},
+    {"listener", false, set_listener},
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 

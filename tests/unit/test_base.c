@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <unistd.h>
+
 #include <cmocka.h>
 
 #include "base/be.h"
 #include "base/conf.h"
 #include "base/errbuf.h"
 #include "base/mac.h"
+#include "base/netaddr.h"
 
 static void errprintf_fills_and_keeps_errno(void **state)
 {
@@ -199,6 +202,25 @@ static void conf_missing_file_is_named(void **state)
     assert_string_equal(c.text[0], "/nonexistent/f: No such file or directory");
 }
 
+static void netaddr_listens_inside_its_range(void **state)
+{
+    const struct in_addr loopback = {htonl(INADDR_LOOPBACK)};
+    uint16_t any = 0, port = 0;
+    int first = netaddr_listen(loopback, 0, 0, &any), second;
+
+    assert_true(first >= 0);
+    assert_int_equal(netaddr_port(first), any);
+    /* a range of the one port that is taken */
+    assert_int_equal(netaddr_listen(loopback, any, any, &port), -1);
+    assert_int_equal(errno, EADDRINUSE);
+    close(first);
+    second = netaddr_listen(loopback, any, any, &port);
+    assert_true(second >= 0);
+    assert_int_equal(port, any);
+    close(second);
+    assert_int_equal(netaddr_port(-1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +234,7 @@ int main(void)
         cmocka_unit_test(conf_reads_each_type),
         cmocka_unit_test(conf_names_file_line_and_key_of_all_errors),
         cmocka_unit_test(conf_missing_file_is_named),
+        cmocka_unit_test(netaddr_listens_inside_its_range),
     };
 
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

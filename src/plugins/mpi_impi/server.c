@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/netaddr.h"
 #include "plugins/mpi_impi/server.h"
 
 /* ---- lines ---------------------------------------------------------------*/
@@ -60,6 +62,10 @@ void server_line_parse(struct server_line *out, char *line)
     *rest++ = '\0';
     if (strcmp(line, "abort") == 0) {
         parse_abort(out, rest);
+    } else if (strcmp(line, "error") == 0) {
+        out->kind = SERVER_LINE_ABORT;
+        out->code = 1;
+        out->text = rest;
     } else if (strcmp(line, "note") == 0) {
         out->kind = SERVER_LINE_NOTE;
         out->text = rest;
@@ -71,21 +77,23 @@ void server_line_parse(struct server_line *out, char *line)
 
 /* ---- start ---------------------------------------------------------------*/
 
-/* 3: the control socket; 2: the log or nothing; all else closed. */
-static int file_actions(posix_spawn_file_actions_t *fa, int fd,
-                        const struct server_options *o)
+/* 3: the control socket; 4: the listener; 2: the log or nothing; all else
+ * closed. */
+static int file_actions(posix_spawn_file_actions_t *fa, int control,
+                        int listener, const struct server_options *o)
 {
     char log[4096] = "/dev/null";
 
     if (o->log && access(o->log, W_OK | X_OK) == 0)
         snprintf(log, sizeof(log), "%s/impi-server.%u.%u", o->log, o->job,
                  o->step);
-    return posix_spawn_file_actions_adddup2(fa, fd, 3) ||
+    return posix_spawn_file_actions_adddup2(fa, control, 3) ||
+           posix_spawn_file_actions_adddup2(fa, listener, 4) ||
            posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0) ||
            posix_spawn_file_actions_addopen(fa, 1, "/dev/null", O_RDWR, 0) ||
            posix_spawn_file_actions_addopen(
                fa, 2, log, O_WRONLY | O_CREAT | O_APPEND, 0600) ||
-           posix_spawn_file_actions_addclosefrom_np(fa, 4);
+           posix_spawn_file_actions_addclosefrom_np(fa, 5);
 }
 
 /* A session of its own: Ctrl-C is for srun. */
@@ -102,7 +110,7 @@ static int attributes(posix_spawnattr_t *attr)
            posix_spawnattr_setsigdefault(attr, &all);
 }
 
-static int spawn(int fd, const struct server_options *o)
+static int spawn(int control, int listener, const struct server_options *o)
 {
     char *const argv[] = {"impi-server", NULL};
     posix_spawn_file_actions_t fa;
@@ -112,7 +120,8 @@ static int spawn(int fd, const struct server_options *o)
 
     posix_spawn_file_actions_init(&fa);
     posix_spawnattr_init(&attr);
-    rc = file_actions(&fa, fd, o) || attributes(&attr) ? ENOMEM : 0;
+    rc = file_actions(&fa, control, listener, o) || attributes(&attr) ? ENOMEM
+                                                                      : 0;
     if (rc == 0)
         rc = posix_spawn(&pid, o->path, &fa, &attr, argv, environ);
     posix_spawnattr_destroy(&attr);
@@ -127,7 +136,7 @@ static int say_start(int fd, const struct server_options *o)
     ssize_t n, len = asprintf(
                    &line,
                    "start secret=%s job=%u step=%u agents=%u tasks=%u bind=%s "
-                   "advertise=%s ports=%u-%u munge=%s\n",
+                   "advertise=%s ports=%u-%u munge=%s listener=4\n",
                    o->secret, o->job, o->step, o->agents, o->tasks, o->bind,
                    o->advertise, o->port_lo, o->port_hi, o->munge);
 
@@ -139,62 +148,63 @@ static int say_start(int fd, const struct server_options *o)
     return n == len ? 0 : -1;
 }
 
-/* Byte by byte: what follows belongs to the reader. */
-static int read_line(int fd, char *buf, size_t size)
+/* A descriptor that neither 3 nor 4 will overwrite. */
+static int out_of_the_way(int fd)
 {
-    size_t len = 0;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
 
-    for (;;) {
-        char c;
-        ssize_t n = read(fd, &c, 1);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        if (c == '\n')
-            break;
-        if (len + 1 < size)
-            buf[len++] = c;
-    }
-    buf[len] = '\0';
-    return 0;
+    close(fd);
+    return high;
 }
 
-static int await_ready(int fd, char address[SERVER_ADDRESS_MAX],
-                       struct errbuf *err)
+/* We listen ourselves: the address is known at once, and the server starts
+ * while Slurm launches the step. */
+static int make_listener(const struct server_options *o,
+                         char address[SERVER_ADDRESS_MAX], struct errbuf *err)
 {
-    char line[512];
+    struct in_addr at = {INADDR_ANY};
+    uint16_t port;
+    int fd;
 
-    if (read_line(fd, line, sizeof(line)) < 0)
-        return errprintf(err, "impi-server ended at its start");
-    if (strncmp(line, "error ", 6) == 0)
-        return errprintf(err, "impi-server: %s", line + 6);
-    if (strncmp(line, "ready ", 6) != 0 ||
-        strlen(line + 6) >= SERVER_ADDRESS_MAX)
-        return errprintf(err, "impi-server: unexpected '%s'", line);
-    strcpy(address, line + 6);
-    return 0;
+    if (strcmp(o->bind, "any") != 0 && inet_pton(AF_INET, o->bind, &at) != 1)
+        return errprintf(err, "%s is not an IPv4 address", o->bind);
+    fd = netaddr_listen(at, o->port_lo, o->port_hi, &port);
+    if (fd < 0)
+        return errprintf(err, "SF-E220: cannot listen at %s, ports %u-%u: %s",
+                         o->bind, o->port_lo, o->port_hi, strerror(errno));
+    snprintf(address, SERVER_ADDRESS_MAX, "%s:%u", o->advertise, port);
+    return out_of_the_way(fd);
+}
+
+static int start_control(int listener, const struct server_options *o,
+                         struct errbuf *err)
+{
+    int pair[2], theirs, rc = -1;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return errprintf(err, "socketpair: %s", strerror(errno));
+    theirs = out_of_the_way(pair[1]);
+    if (theirs < 0 || spawn(theirs, listener, o) < 0)
+        errprintf(err, "%s: %s", o->path, strerror(errno));
+    else if (say_start(pair[0], o) < 0)
+        errprintf(err, "impi-server: %s", strerror(errno));
+    else
+        rc = pair[0];
+    if (theirs >= 0)
+        close(theirs);
+    if (rc < 0)
+        close(pair[0]);
+    return rc;
 }
 
 int server_start(const struct server_options *o,
                  char address[SERVER_ADDRESS_MAX], struct errbuf *err)
 {
-    int pair[2], rc = -1;
+    int listener = make_listener(o, address, err), control;
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return errprintf(err, "socketpair: %s", strerror(errno));
-    if (spawn(pair[1], o) < 0)
-        errprintf(err, "%s: %s", o->path, strerror(errno));
-    else if (say_start(pair[0], o) < 0)
-        errprintf(err, "impi-server: %s", strerror(errno));
-    else
-        rc = 0;
-    close(pair[1]);
-    if (rc == 0)
-        rc = await_ready(pair[0], address, err);
-    if (rc == 0)
-        return pair[0];
-    close(pair[0]);
-    return -1;
+    if (listener < 0)
+        return -1;
+    control = start_control(listener, o, err);
+    close(listener);
+    return control;
 }

@@ -23,9 +23,10 @@ struct server_options {
 
 #define SERVER_ADDRESS_MAX 64
 
-/* Start the server and wait until it listens.  address gets "ADDR:PORT".
- * Returns the control socket, or -1 with text.  The server is nobody's
- * concern after that: it ends when the socket does. */
+/* Start the server.  It is not waited for: we listen in its place and hand the
+ * socket over.  address gets "ADDR:PORT".  Returns the control socket, or -1
+ * with text.  The server is nobody's concern after that: it ends when the
+ * socket does; what goes wrong at its start is an "error" line there. */
 int server_start(const struct server_options *o,
                  char address[SERVER_ADDRESS_MAX], struct errbuf *err);
 
