@@ -114,14 +114,6 @@ void be_put_bytes(struct be_writer *w, const void *src, size_t len)
         memcpy(p, src, len);
 }
 
-void be_put_zero(struct be_writer *w, size_t len)
-{
-    uint8_t *p = put_room(w, len);
-
-    if (p && len > 0)
-        memset(p, 0, len);
-}
-
 void be_put8(struct be_writer *w, uint8_t v)
 {
     be_put_bytes(w, &v, sizeof(v));

@@ -46,7 +46,6 @@ void be_put16(struct be_writer *w, uint16_t v);
 void be_put32(struct be_writer *w, uint32_t v);
 void be_put64(struct be_writer *w, uint64_t v);
 void be_put_bytes(struct be_writer *w, const void *src, size_t len);
-void be_put_zero(struct be_writer *w, size_t len);
 /* 16-bit length, then the bytes of s without its NUL. */
 void be_put_str(struct be_writer *w, const char *s);
 

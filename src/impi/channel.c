@@ -118,21 +118,6 @@ bool impi_channel_peer_fini(const struct impi_channel *channel)
     return channel->fini_received;
 }
 
-uint32_t impi_channel_peer(const struct impi_channel *channel)
-{
-    return channel->pairs[0]->peer;
-}
-
-void impi_channel_set_user(struct impi_channel *channel, void *user)
-{
-    channel->user = user;
-}
-
-void *impi_channel_user(const struct impi_channel *channel)
-{
-    return channel->user;
-}
-
 /* ---- rx ---- */
 
 /* Memory that takes the next payload bytes without a copy; NULL: none. */

@@ -50,11 +50,6 @@ bool impi_channel_peer_fini(const struct impi_channel *channel);
 /* FINI sent and received, nothing left to write: close the connection. */
 bool impi_channel_finished(const struct impi_channel *channel);
 
-/* The peer of an unshared channel, or the first one. */
-uint32_t impi_channel_peer(const struct impi_channel *channel);
-/* Free for the back end (its descriptor and so on). */
-void impi_channel_set_user(struct impi_channel *channel, void *user);
-void *impi_channel_user(const struct impi_channel *channel);
 /* Forget a finished or failed channel. */
 void impi_channel_destroy(struct impi_channel *channel);
 

@@ -98,7 +98,6 @@ struct impi_channel {
     struct impi_pair **pairs;
     uint32_t npairs;
     struct impi_pair *last_pair; /* whose packet came last */
-    void *user;
     bool failed;
     bool fini_wanted, fini_sent, fini_received;
     struct errbuf error;

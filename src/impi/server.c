@@ -317,11 +317,6 @@ void impi_server_close(struct impi_server *s, int conn)
     explicit_bzero(c, sizeof(*c));
 }
 
-int impi_server_nconns(const struct impi_server *s)
-{
-    return s->nsessions;
-}
-
 bool impi_server_started(const struct impi_server *s)
 {
     return s->started;

@@ -88,9 +88,6 @@ bool impi_server_open(const struct impi_server *s, int conn);
 /* The connection is closed: by us, or because the peer did. */
 void impi_server_close(struct impi_server *s, int conn);
 
-/* Numbers of connections are below this. */
-int impi_server_nconns(const struct impi_server *s);
-
 /* Tell the time, every second or so. */
 void impi_server_tick(struct impi_server *s, uint64_t now_ms);
 
