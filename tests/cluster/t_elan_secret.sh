@@ -23,9 +23,9 @@ forge() {
         FORGE="$what" FORGE_FILE="$WORK/sealed" "$@"
 }
 
-# (Slurm 22.05's srun exits with 0 when slurmstepd refuses a launch.)
 refused() {
-    assert_error 'launch failed: Error configuring interconnect'
+    assert_code 1
+    assert_error "SF-E120 .*job info refused: $1"
     assert_empty "$(grep '^task' <<<"$out")" "a task ran"
     assert_log slurmd.n0.log "SF-E120 .*job info refused: $1"
     wait_for 30 no_job_left

@@ -20,24 +20,32 @@
 #define AGENT_GRACE_MS 3000
 
 static struct {
-    bool open; /* payload is good */
+    bool open;             /* payload is good */
+    struct errbuf refused; /* else why, with its code */
     struct elan_payload payload;
     struct node_program program;
 } here = {.program = {.procs = -1}};
+
+/* The step gets no program here, and so none of its tasks gets past
+ * job_attach, which ends it with this text on its stderr and code 1.  (When a
+ * hook before the tasks fails, srun of Slurm 22.05 shows no reason, exits with
+ * 0, and a batch script goes on as if all were well.) */
+static int refuse(const char *code, const char *what, const char *why)
+{
+    errprintf(&here.refused, "%s switch/elan: %s%s", code, what, why);
+    slurm_error("%s", here.refused.text);
+    return SLURM_SUCCESS;
+}
 
 int switch_p_job_preinit(struct slurmabi_stepd *step)
 {
     struct errbuf err;
 
     switch_elan_sweep();
-    if (slurmabi_stepd_check(step, &err) < 0) {
-        slurm_error("SF-E108 switch/elan: %s", err.text);
-        return SLURM_ERROR;
-    }
-    if (node_open(&here.payload, step, &err) < 0) {
-        slurm_error("SF-E120 switch/elan: job info refused: %s", err.text);
-        return SLURM_ERROR;
-    }
+    if (slurmabi_stepd_check(step, &err) < 0)
+        return refuse("SF-E108", "", err.text);
+    if (node_open(&here.payload, step, &err) < 0)
+        return refuse("SF-E120", "job info refused: ", err.text);
     here.open = true;
     return SLURM_SUCCESS;
 }
@@ -49,19 +57,16 @@ int switch_p_job_init(struct slurmabi_stepd *step)
     char dir[128];
 
     if (!here.open)
-        return SLURM_ERROR;
-    if (switch_elan_rundir(dir, sizeof(dir), &err) < 0) {
-        slurm_error("SF-E129 switch/elan: %s", err.text);
-        return SLURM_ERROR;
-    }
+        return SLURM_SUCCESS; /* refused already */
+    if (switch_elan_rundir(dir, sizeof(dir), &err) < 0)
+        return refuse("SF-E129", "", err.text);
     spec.number = (int)here.payload.prognum;
     spec.uid = here.payload.uid;
     spec.rundir = dir;
     if (node_program_begin(&here.program, &node_rms_soft, &spec, &here.payload,
-                           &err) == 0)
-        return SLURM_SUCCESS;
-    slurm_error("SF-E122 switch/elan: %s", err.text);
-    return SLURM_ERROR;
+                           &err) < 0)
+        return refuse("SF-E122", "", err.text);
+    return SLURM_SUCCESS;
 }
 
 /* The variables of one task. */
@@ -91,8 +96,10 @@ int switch_p_job_attach(struct switch_jobinfo *j, char ***env, uint32_t nodeid,
 {
     struct errbuf err;
 
-    if (!here.open) {
-        slurm_error("SF-E124 switch/elan: the step has no program");
+    if (!here.open || !here.program.live) {
+        slurm_error("%s", here.refused.text[0] ? here.refused.text
+                                               : "SF-E124 switch/elan: the "
+                                                 "step has no program");
         return SLURM_ERROR;
     }
     if (node_program_enter(&here.program, (int)procid, &err) < 0 ||
