@@ -57,6 +57,13 @@ static void on_records(void *arg, const struct agent_blob *blobs, uint32_t n)
         client_put(c, "world", NULL, 0, on_world);
 }
 
+/* The pid as this node counts: processes of different namespaces may all call
+ * themselves 1.  (What the kernel cannot see from here it calls 0.) */
+static uint32_t pid_here(const struct impid_proc *p, const struct task_join *j)
+{
+    return p && p->pid > 0 ? (uint32_t)p->pid : j->pid;
+}
+
 static void put_records(struct impid_client *c)
 {
     struct bytebuf blob;
@@ -67,7 +74,7 @@ static void put_records(struct impid_client *c)
         const struct task_join *j = &c->joins[i];
 
         bytebuf_add32(&blob, c->procs[i] ? c->procs[i]->task->rank : 0);
-        bytebuf_add32(&blob, j->pid);
+        bytebuf_add32(&blob, pid_here(c->procs[i], j));
         bytebuf_add(&blob, j->addr, sizeof(j->addr));
         bytebuf_add16(&blob, j->port);
     }

@@ -107,6 +107,38 @@ case_wrapper_script_and_foreign_variables() {
     assert_nothing_left
 }
 
+# SLURM_IMPI_* are not the user's environment: they reach the tasks anyway.
+case_export_none_for_srun_and_batch() {
+    run_as_user srun --mpi=impi --export=NONE -n2 "$M" : \
+        --export=NONE -n2 "$O"
+    assert_code 0
+    assert_world 4
+    run_as_user env FOREIGN=1 srun --mpi=impi --export=NONE -n1 /usr/bin/env
+    assert_output '^FOREIGN=' 0
+    assert_output '^SLURM_IMPI_AGENT=/' 1
+    printf '#!/bin/sh\nsrun --mpi=impi -n2 %s : -n2 %s\n' "$M" "$O" \
+        >"$WORK/none.sh"
+    run_as_user sbatch -W --export=NONE -N2 --ntasks-per-node=2 \
+        -o "$WORK/none.out" "$WORK/none.sh"
+    assert_code 0
+    out=$(cat "$WORK/none.out")
+    assert_world 4
+    assert_nothing_left
+}
+
+# What a container is to us: other namespaces, the same two directories.  The
+# libraries' own shared memory does not get across.
+case_tasks_in_namespaces() {
+    local new="unshare --map-current-user --mount --ipc --pid --fork"
+    run_as_user $new true
+    [ "$code" = 0 ] || skip "users may not make namespaces"
+    run_as_user env UCX_TLS=tcp,self OMPI_MCA_btl=tcp,self \
+        OMPI_MCA_pml=ob1 srun --mpi=impi -n2 $new "$M" : -n2 $new "$O"
+    assert_code 0
+    assert_world 4
+    assert_nothing_left
+}
+
 case_batch_script_with_several_steps() {
     printf '#!/bin/sh\nfor i in 1 2 3; do srun --mpi=impi -n2 %s : -n2 %s
 done\n' "$M" "$O" >"$WORK/batch.sh"
