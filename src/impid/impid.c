@@ -180,13 +180,17 @@ static void open_log(const struct impid_conf *conf, struct log_options *log)
     log_open(log);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static struct impid agent;
     struct log_options log = {
         .program = "impid", .level = LOG_LEVEL_INFO, .to_syslog = true};
     struct errbuf err = {""};
 
+    if (argc > 1) {
+        fprintf(stderr, "impid is started by slurmstepd for srun --mpi=impi\n");
+        return 2;
+    }
     ignore_signals();
     log_open(&log);
     if (impid_conf_read(&agent.conf, CONF_FD, &err) < 0) {
