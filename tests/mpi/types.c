@@ -135,6 +135,36 @@ static void structs(void)
     MPI_Type_free(&t);
 }
 
+/* Absolute addresses, from MPI_BOTTOM on. */
+static void bottom(void)
+{
+    int out[2] = {rank, 17}, in[2] = {-1, -1}, len[2] = {1, 1};
+    MPI_Aint from[2], to[2];
+    MPI_Datatype tout, tin;
+    MPI_Status st;
+    int n;
+
+    for (int i = 0; i < 2; i++) {
+        MPI_Get_address(&out[1 - i], &from[i]);
+        MPI_Get_address(&in[1 - i], &to[i]);
+    }
+    MPI_Type_create_hindexed(2, len, from, MPI_INT, &tout);
+    MPI_Type_create_hindexed(2, len, to, MPI_INT, &tin);
+    MPI_Type_commit(&tout);
+    MPI_Type_commit(&tin);
+    MPI_Sendrecv(MPI_BOTTOM, 1, tout, peer, 6, MPI_BOTTOM, 1, tin, peer, 6,
+                 MPI_COMM_WORLD, &st);
+    CHECK(in[0] == peer && in[1] == 17);
+    /* Half of an element. */
+    in[0] = in[1] = -1;
+    MPI_Sendrecv(out, 1, MPI_INT, peer, 7, MPI_BOTTOM, 1, tin, peer, 7,
+                 MPI_COMM_WORLD, &st);
+    MPI_Get_count(&st, MPI_INT, &n);
+    CHECK(n == 1 && in[0] == -1 && in[1] == peer);
+    MPI_Type_free(&tout);
+    MPI_Type_free(&tin);
+}
+
 /* 7 ints sent, 5 pairs of (int, gap, int) asked for: three and a half. */
 static void partial(void)
 {
@@ -174,6 +204,7 @@ int main(int argc, char **argv)
         vectors();
         structs();
         partial();
+        bottom();
     }
     return end("types");
 }
