@@ -64,9 +64,31 @@ void be_die(int code, const char *fmt, ...)
     _exit(code);
 }
 
+static bool errors_are_fatal(MPI_Comm comm)
+{
+    MPI_Errhandler handler;
+    bool fatal;
+
+    if (impi_real.Comm_get_errhandler(comm, &handler) != MPI_SUCCESS)
+        return false;
+    fatal = handler == MPI_ERRORS_ARE_FATAL;
+    impi_real.Errhandler_free(&handler);
+    return fatal;
+}
+
+/* The native library would end only its own client, and its message is lost
+ * when the job ends for a rank that vanished. */
 int be_raise(MPI_Comm comm, int code)
 {
-    if (code != MPI_SUCCESS)
-        impi_real.Comm_call_errhandler(comm, code);
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int len;
+
+    if (code == MPI_SUCCESS)
+        return code;
+    if (impi_be.spanning && errors_are_fatal(comm)) {
+        impi_real.Error_string(code, text, &len);
+        be_die(1, "%s", text);
+    }
+    impi_real.Comm_call_errhandler(comm, code);
     return code;
 }

@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include "libimpi/calls.h"
+#include "libimpi/state.h"
 
 static int own_class;
 static int codes[IMPI_NCALLS];
@@ -43,10 +43,7 @@ static int code_of(int call)
 
 int impi_unsupported(MPI_Comm comm, int call)
 {
-    int code = code_of(call);
-
-    impi_real.Comm_call_errhandler(comm, code);
-    return code;
+    return be_raise(comm, code_of(call));
 }
 
 int impi_unsupported_file(int call)

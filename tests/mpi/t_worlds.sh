@@ -120,6 +120,8 @@ case_end abort_ends_all_with_its_code 42 "rank 3 called MPI_Abort(42)" \
     mpich:2 openmpi:2 -- "$dir/abort" 42
 case_end abort_ends_all_with_its_code_mpich 7 "rank 3 called MPI_Abort(7)" \
     openmpi:2 mpich:2 -- "$dir/abort" 7
+case_end fatal_error_names_its_cause 1 "SF-E510: MPI_Win_create" \
+    mpich:1 openmpi:1 -- "$dir/abort" 1 window
 case_end killed_rank_ends_all 1 "rank 1 vanished" \
     mpich:1 openmpi:1 -- "$dir/abort" 1 die
 echo "1..$n"
