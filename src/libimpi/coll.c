@@ -268,20 +268,26 @@ static int reduce(struct coll *x, int root)
     return run(x, made);
 }
 
+int coll_reduce(struct impi_comm *c, const void *in, void *out, int count,
+                MPI_Datatype type, MPI_Op op, int root)
+{
+    struct coll x = {.c = c, .count = count, .type = type, .op = op};
+
+    if (c->rank == root)
+        x.buf[IMPI_BUF_ACC] = out;
+    x.buf[IMPI_BUF_OWN] = in == MPI_IN_PLACE ? out : (void *)(uintptr_t)in;
+    return reduce(&x, root);
+}
+
 int impi_Reduce(const void *sendbuf, void *recvbuf, int count,
                 MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
     struct impi_comm *c = impi_span_find(comm);
-    struct coll x = {.c = c, .count = count, .type = datatype, .op = op};
 
     if (!c)
         return ASSISTED(impi_real.Reduce(sendbuf, recvbuf, count, datatype, op,
                                          root, comm));
-    if (c->rank == root)
-        x.buf[IMPI_BUF_ACC] = recvbuf;
-    x.buf[IMPI_BUF_OWN] =
-        sendbuf == MPI_IN_PLACE ? recvbuf : (void *)(uintptr_t)sendbuf;
-    return reduce(&x, root);
+    return coll_reduce(c, sendbuf, recvbuf, count, datatype, op, root);
 }
 
 int coll_allreduce(struct impi_comm *c, const void *in, void *out, int count,

@@ -9,6 +9,8 @@
 
 /* MPI error code, given to the error handler already. */
 int coll_barrier(struct impi_comm *c);
+int coll_reduce(struct impi_comm *c, const void *in, void *out, int count,
+                MPI_Datatype type, MPI_Op op, int root);
 int coll_allreduce(struct impi_comm *c, const void *in, void *out, int count,
                    MPI_Datatype type, MPI_Op op);
 

@@ -73,7 +73,7 @@ if [ ! -x "$dir/ring.mpich" ] || [ ! -x "$dir/ring.openmpi" ]; then
 fi
 
 title=im_001_im_117_unmodified_programs_in_one_world
-for prog in ring order sizes probe mixes coll comms types errors ends; do
+for prog in ring order sizes probe mixes coll collv comms types errors ends; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
     case_run $prog -i mpich:2 openmpi:1 mpich:2
@@ -96,7 +96,7 @@ for prog in ring coll; do
 done
 title=im_019_im_020_all_types_as_external32
 export SLURM_IMPI_DATA=external32
-for prog in types coll sizes errors; do
+for prog in types coll collv sizes errors; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
 done
