@@ -179,6 +179,16 @@ int impi_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
 
 /* ---- the rest of a communicator's life ---- */
 
+/* IMPI ends a communicator with a barrier.  Among our own it is left out:
+ * context ids are never used again, and programs count on both libraries'
+ * not waiting there. */
+static int last_barrier(struct impi_comm *c)
+{
+    if (impi_be.world.flags & IMPI_WORLD_EXTENDED)
+        return MPI_SUCCESS;
+    return coll_barrier(c);
+}
+
 int impi_Comm_free(MPI_Comm *comm)
 {
     struct impi_comm *c = impi_span_find(*comm);
@@ -187,12 +197,13 @@ int impi_Comm_free(MPI_Comm *comm)
 
     if (!c || *comm == MPI_COMM_WORLD)
         return ASSISTED(impi_real.Comm_free(comm));
-    rc = coll_barrier(c);
+    rc = last_barrier(c);
     if (rc != MPI_SUCCESS)
         return rc;
     hidden = c->hidden;
     be_lock();
     impi_span_remove(*comm);
+    c->comm = MPI_COMM_WORLD; /* for errors of requests still open */
     comm_release(c);
     be_unlock();
     impi_real.Comm_free(&hidden);

@@ -134,6 +134,28 @@ static void freed_while_open(void)
     CHECK(v == prev && st.MPI_SOURCE == prev);
 }
 
+/* MPI_Comm_free does not wait for the others. */
+static void freed_early(void)
+{
+    int v = -1;
+    MPI_Request req;
+    MPI_Comm c;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    if (rank == size - 1) {
+        MPI_Irecv(&v, 1, MPI_INT, 0, 5, c, &req);
+        MPI_Comm_free(&c);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Wait(&req, MPI_STATUS_IGNORE);
+        CHECK(v == 0);
+        return;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Ssend(&rank, 1, MPI_INT, size - 1, 5, c);
+    MPI_Comm_free(&c);
+}
+
 static void many(void)
 {
     for (int i = 0; i < 50; i++) {
@@ -153,6 +175,8 @@ int main(int argc, char **argv)
     im_173_undefined_color_gets_none();
     small_parts();
     freed_while_open();
+    if (size > 1)
+        freed_early();
     many();
     return end("comms");
 }
