@@ -165,6 +165,42 @@ static void bottom(void)
     MPI_Type_free(&tin);
 }
 
+/* What one library has packed the other unpacks. */
+static void packed(void)
+{
+    const char *data = getenv("SLURM_IMPI_DATA");
+    double a[4] = {1.5, rank, -2, 8}, b[2] = {0, 0};
+    int n = 0, room, more, out = rank, in = -1, pos = 0, code, class;
+    char buf[200], got[200];
+    MPI_Datatype t;
+    MPI_Status st;
+
+    if (data && strcmp(data, "external32") == 0) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        code = MPI_Pack_size(1, MPI_INT, MPI_COMM_WORLD, &room);
+        MPI_Error_class(code, &class);
+        CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+        return;
+    }
+    MPI_Type_vector(2, 1, 2, MPI_DOUBLE, &t);
+    MPI_Type_commit(&t);
+    MPI_Pack_size(1, t, MPI_COMM_WORLD, &room);
+    MPI_Pack_size(1, MPI_INT, MPI_COMM_WORLD, &more);
+    CHECK(room + more >= 20 && room + more <= (int)sizeof(buf));
+    MPI_Pack(&out, 1, MPI_INT, buf, room + more, &pos, MPI_COMM_WORLD);
+    MPI_Pack(a, 1, t, buf, room + more, &pos, MPI_COMM_WORLD);
+    MPI_Sendrecv(buf, pos, MPI_PACKED, peer, 8, got, sizeof(got), MPI_PACKED,
+                 peer, 8, MPI_COMM_WORLD, &st);
+    MPI_Get_count(&st, MPI_PACKED, &n);
+    CHECK(n == pos);
+    pos = 0;
+    MPI_Unpack(got, n, &pos, &in, 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Unpack(got, n, &pos, b, 2, MPI_DOUBLE, MPI_COMM_WORLD);
+    CHECK(in == peer && b[0] == 1.5 && b[1] == -2 && pos == n);
+    MPI_Type_free(&t);
+}
+
 /* 7 ints sent, 5 pairs of (int, gap, int) asked for: three and a half. */
 static void partial(void)
 {
@@ -205,6 +241,7 @@ int main(int argc, char **argv)
         structs();
         partial();
         bottom();
+        packed();
     }
     return end("types");
 }
