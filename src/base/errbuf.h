@@ -17,7 +17,8 @@ struct errbuf {
     char text[SF_ERRBUF_SIZE];
 };
 
-/* Replace the text.  Cuts at SF_ERRBUF_SIZE.  Keeps errno.  Returns -1. */
+/* Replace the text.  Cuts at SF_ERRBUF_SIZE; control characters become '?'.
+ * Keeps errno.  Returns -1. */
 int errprintf(struct errbuf *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 int verrprintf(struct errbuf *err, const char *fmt, va_list ap)

@@ -18,6 +18,14 @@
 #include "base/mac.h"
 #include "base/netaddr.h"
 
+static void errprintf_keeps_a_line_one_line(void **state)
+{
+    struct errbuf err;
+
+    errprintf(&err, "no such word: %s", "x\n[now] error: y\033[2J");
+    assert_string_equal(err.text, "no such word: x?[now] error: y?[2J");
+}
+
 static void errprintf_fills_and_keeps_errno(void **state)
 {
     struct errbuf err;
@@ -225,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errprintf_fills_and_keeps_errno),
+        cmocka_unit_test(errprintf_keeps_a_line_one_line),
         cmocka_unit_test(be_round_trip_every_width),
         cmocka_unit_test(be_reader_is_sticky_past_the_end),
         cmocka_unit_test(be_writer_never_passes_its_end),
