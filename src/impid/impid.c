@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -192,6 +193,9 @@ int main(int argc, char **argv)
         return 2;
     }
     ignore_signals();
+#ifndef __SANITIZE_ADDRESS__
+    prctl(PR_SET_DUMPABLE, 0); /* the secret is in memory */
+#endif
     log_open(&log);
     if (impid_conf_read(&agent.conf, CONF_FD, &err) < 0) {
         log_error("configuration: %s", err.text);
