@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mac.h"
@@ -30,6 +31,9 @@
 #ifndef GUESTS_EXTRA
 #define GUESTS_EXTRA 64
 #endif
+/* How long a half open connection counts as something that is under way, s:
+ * a stranger who only holds one shall not slow the program down for ever. */
+#define GUEST_NEWS 10
 /* How often an attempt is made again that the peer dropped half way. */
 #define TRIES_MAX 8
 /* Above this many, ask the kernel which are ready instead of trying each. */
@@ -53,6 +57,7 @@ struct link {
     enum link_state state;
     bool blocked; /* the socket takes no more for now */
     unsigned tries;
+    time_t since; /* a guest: when it came */
     struct impi_chan_open open;
     struct impi_channel *channel;
 };
@@ -148,9 +153,19 @@ int net_start(struct errbuf *err)
     return 0;
 }
 
+static time_t now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return t.tv_sec;
+}
+
 bool net_opening(void)
 {
-    return net.nopening > 0 || net.nguests > 0;
+    if (net.nopening > 0 || net.nguests == 0)
+        return net.nopening > 0;
+    return now_s() - net.guest[net.nguests - 1]->since < GUEST_NEWS;
 }
 
 /* ---- life of a link ---- */
@@ -440,10 +455,12 @@ static bool accept_guests(void)
         set_up_socket(fd);
         if (net.nguests == net.guests_max) { /* the oldest has had its time */
             link_close_fd(net.guest[0]);
+            impi_chan_open_wipe(&net.guest[0]->open);
             free(net.guest[0]);
             drop_guest(0);
         }
         g = link_create(fd, LINK_OPENING);
+        g->since = now_s();
         fresh_nonce(nonce);
         impi_chan_open_accept(&g->open, impi_be.world.secret, nonce,
                               check_guest, NULL);
@@ -622,7 +639,7 @@ bool net_progress(void)
         for (size_t i = 0; i < net.nlinks; i++)
             moved |= drive(net.links[i]);
     }
-    if (net.nguests > 0 || net.nopening > 0 || net.round++ % LOOK_EVERY == 0)
+    if (net_opening() || net.round++ % LOOK_EVERY == 0)
         moved |= look_for_guests();
     return moved;
 }
