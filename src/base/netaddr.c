@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -134,4 +135,14 @@ int netaddr_listen(struct in_addr addr, uint16_t lo, uint16_t hi,
     if (fd >= 0)
         *port = netaddr_port(fd);
     return fd;
+}
+
+void netaddr_keep_alive(int fd)
+{
+    const int on = 1, idle = 60, interval = 15, count = 8;
+
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }

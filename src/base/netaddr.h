@@ -33,4 +33,9 @@ int netaddr_listen(struct in_addr addr, uint16_t lo, uint16_t hi,
 /* The port of a bound IPv4 socket; 0 when it is none. */
 uint16_t netaddr_port(int fd);
 
+/* Notice after three minutes that the other side of this TCP connection lost
+ * power.  A process that is suspended is not taken for lost: its kernel
+ * answers. */
+void netaddr_keep_alive(int fd);
+
 #endif

@@ -52,18 +52,6 @@ int server_net_adopt(const struct server_start *start, uint16_t *port,
     return SERVER_LISTENER_FD;
 }
 
-/* A node that lost power is noticed after three minutes.  A process that is
- * suspended is not: its kernel answers. */
-static void keep_alive(int fd)
-{
-    const int on = 1, idle = 60, interval = 15, count = 8;
-
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
-}
-
 int server_net_accept(int fd, char *peer, size_t size)
 {
     struct sockaddr_in sa;
@@ -76,7 +64,7 @@ int server_net_accept(int fd, char *peer, size_t size)
     if (got < 0)
         return -1;
     setsockopt(got, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    keep_alive(got);
+    netaddr_keep_alive(got);
     inet_ntop(AF_INET, &sa.sin_addr, addr, sizeof(addr));
     snprintf(peer, size, "%s:%u", addr, ntohs(sa.sin_port));
     return got;

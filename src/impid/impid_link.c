@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mac.h"
+#include "base/netaddr.h"
 #include "impid/impid.h"
 
 struct impid_link_wait {
@@ -252,6 +253,7 @@ void impid_link_start(struct impid_link *l, struct impid *impid)
     ev_io_init(&l->io, on_io, l->fd, EV_WRITE);
     l->io.data = l;
     setsockopt(l->fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof(one));
+    netaddr_keep_alive(l->fd);
     if (connect(l->fd, (const void *)addr, sizeof(*addr)) == 0)
         connected(l);
     else if (errno == EINPROGRESS)
