@@ -213,7 +213,9 @@ case_program_is_signalled_as_a_whole() { # EL-07
             while :; do sleep 0.05; done' &)
         until [ -e $WORK/up ]; do sleep 0.05; done
         trap : USR1
-        $SHOW signal 10; sleep 0.3; exit 0"
+        $SHOW signal 10
+        until [ -e $WORK/got ]; do sleep 0.05; done"
+    assert_code 0
     wait_for 60 test -e "$WORK/got"
 }
 
