@@ -127,10 +127,11 @@ own_groups() {
         [ "$(stat -fc %T /sys/fs/cgroup)" != cgroup2fs ]
 }
 
+# The child writes twenty times a second, emulated still once, when it runs.
 is_stopped() {
     local a
     a=$(cat "$WORK/tick")
-    sleep 0.5
+    sleep 2
     [ "$a" = "$(cat "$WORK/tick")" ]
 }
 
@@ -156,10 +157,8 @@ case_suspend_stops_the_whole_program() { # EL-07 SL-14
     wait_for 60 test -s "$WORK/tick"
     run_as_root ctl scontrol suspend "$(squeue -h -n held -o %A)"
     assert_code 0
-    if own_groups; then wait_for 60 is_frozen; else wait_for 60 is_stopped; fi
-    before=$(cat "$WORK/tick")
-    sleep 0.3
-    assert_equal "$before" "$(cat "$WORK/tick")" "the child ran on"
+    ! own_groups || wait_for 60 is_frozen
+    wait_for 60 is_stopped
     run_as_root ctl scontrol resume "$(squeue -h -n held -o %A)"
     assert_code 0
     ! own_groups || wait_for 60 is_not_frozen
