@@ -128,14 +128,16 @@ case_export_none_for_srun_and_batch() {
 
 # What a container is to us: other namespaces, the same two directories.  The
 # libraries' own shared memory does not get across.
+# One task of MPICH only: two of it, each in namespaces of its own, once did not
+# get out of MPICH's MPI_Finalize (doc/impi.md).
 case_tasks_in_namespaces() {
     local new="unshare --map-current-user --mount --ipc --pid --fork"
     run_as_user $new true
     [ "$code" = 0 ] || skip "users may not make namespaces"
     run_as_user env UCX_TLS=tcp,self OMPI_MCA_btl=tcp,self \
-        OMPI_MCA_pml=ob1 srun --mpi=impi -n2 $new "$M" : -n2 $new "$O"
+        OMPI_MCA_pml=ob1 srun --mpi=impi -n1 $new "$M" : -n2 $new "$O"
     assert_code 0
-    assert_world 4
+    assert_world 3
     assert_nothing_left
 }
 
