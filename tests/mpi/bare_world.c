@@ -258,7 +258,6 @@ static void launch(uint32_t c, char **program)
 {
     bool mpich = strcmp(b.family[c], "mpich") == 0;
     char ranks[512], script[4096], n[16];
-    const char *front = getenv("BARE_FRONT");
     char *argv[64];
     int i = 0;
 
@@ -270,7 +269,7 @@ static void launch(uint32_t c, char **program)
              "BARE_TAGUB=%d; "
              "prog=$1; shift; exec $prog.%s \"$@\"",
              mpich ? "PMI_RANK" : "OMPI_COMM_WORLD_RANK", ranks, b.path,
-             front ? front : "", TAGUB, b.family[c]);
+             getenv("BARE_FRONT"), TAGUB, b.family[c]);
     argv[i++] = (char *)(mpich ? "mpiexec.hydra" : "mpirun.openmpi");
     if (!mpich) {
         argv[i++] = (char *)"--allow-run-as-root";
@@ -446,6 +445,11 @@ int main(int argc, char **argv)
     if (!program || !*program) {
         fprintf(stderr, "usage: bare_world [-i] [-m bytes] FAMILY:N ... -- "
                         "PROGRAM [ARG ...]\n");
+        return 99;
+    }
+    if (!getenv("BARE_FRONT")) {
+        fprintf(stderr, "bare_world: BARE_FRONT is not set: the programs would "
+                        "run in native worlds of their own\n");
         return 99;
     }
     sigaction(SIGCHLD, &sa, NULL);
