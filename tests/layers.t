@@ -14,14 +14,25 @@ declare -A below=(
     [elan]="base"
     [impi]="base"
     [pmi]="base"
+    [net]="base"
+    [health]="base"
     [libimpi]="base impi"
+    [swfab]="base net"
+    [hsn]="base elan net health"
+    [mapper]="base net"
     [impid]="base impi pmi"
-    [plugins/switch_elan]="base slurmabi elan"
+    [hsnd]="base elan net health hsn"
+    [swfabd]="base net swfab"
+    [mapperd]="base net health hsn mapper swfab"
+    [switchmgrd]="base slurmabi elan net health"
+    [sfabric]="base slurmabi elan net health hsn mapper"
+    [plugins/switch_elan]="base slurmabi elan health"
     [plugins/mpi_impi]="base slurmabi impi"
 )
-engines="elan impi pmi"
+engines="elan impi pmi net health swfab hsn mapper"
 # The named glue files that may do I/O inside an engine folder.
 glue='elan/program_|elan/holder|elan/libelan|elan/member|pmi/pmix_host'
+glue+='|hsn/nic_|hsn/libhsn|health/sender'
 impure='sys/socket\.h|pthread\.h|<time\.h>|ev\.h|slurm/|poll\.h|syslog\.h'
 
 n=0
