@@ -112,4 +112,11 @@
 /* impid: what it is told at its start (the task map may be long). */
 #define SF_IMPID_CONF_MAX (1024 * 1024)
 
+/* Fabric: hosts and crossbars of one net (65 536 hosts and what joins them);
+ * ports of one crossbar (source routes reach 64, InfiniBand's switches are
+ * read too); a node's name, NUL included. */
+#define SF_NET_NODES_MAX (256u * 1024)
+#define SF_NET_XBAR_PORTS_MAX 255u
+#define SF_NET_NAME_MAX 256
+
 #endif
