@@ -10,6 +10,20 @@
 /* Longest text for people that travels in an error buffer, NUL included. */
 #define SF_ERRBUF_SIZE 512
 
+/* JSON from others: depth of nesting. */
+#define SF_JSON_DEPTH_MAX 16
+
+/* Control sockets (base/ctl.h): bytes of a request and of an answer;
+ * connections in all and of one ordinary user; seconds that a client may sit
+ * idle, and seconds that it may take none of its answer. */
+#define SF_CTL_REQUEST_MAX (1024 * 1024)
+#define SF_CTL_REPLY_MAX (64 * 1024 * 1024)
+#define SF_CTL_CLIENTS_MAX 128
+#define SF_CTL_USER_CLIENTS_MAX 16
+#define SF_CTL_GROUPS_MAX 1024
+#define SF_CTL_IDLE_SECONDS 60
+#define SF_CTL_STALL_SECONDS 10
+
 /* Configuration files: bytes in one line, NUL included (inih's default). */
 #define SF_CONF_LINE_MAX 200
 
