@@ -133,4 +133,10 @@
 #define SF_NET_XBAR_PORTS_MAX 255u
 #define SF_NET_NAME_MAX 256
 
+/* Rings in shared memory: bytes of a ring, of one record; rings of the bell
+ * that are taken at a time. */
+#define SF_RING_SIZE_MAX (256u * 1024 * 1024)
+#define SF_RING_RECORD_MAX (1024u * 1024)
+#define SF_RING_BELLS 16
+
 #endif
