@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
+#include <fts.h>
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>
@@ -87,12 +87,20 @@ int stepdir_make(char path[STEPDIR_PATH_MAX], const char *parent,
     return fd;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag,
-                      struct FTW *ftw)
+/* No directory of another device is entered, which is what the user has
+ * mounted there.  (nftw() with FTW_MOUNT skips files of another device, too,
+ * and on an overlay that is every file.) */
+static void empty(const char *path)
 {
-    if (ftw->level > 0)
-        remove(path);
-    return 0;
+    char *const roots[] = {(char *)path, NULL};
+    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_XDEV, NULL);
+    FTSENT *e;
+
+    while (fts && (e = fts_read(fts)))
+        if (e->fts_level > FTS_ROOTLEVEL && e->fts_info != FTS_D)
+            remove(e->fts_accpath);
+    if (fts)
+        fts_close(fts);
 }
 
 /* In a child of its own: from here on with the user's ids only. */
@@ -102,7 +110,7 @@ static void empty_as_user(const char *path, uid_t uid, gid_t gid)
         _exit(1);
     if (setgid(gid) < 0 || setuid(uid) < 0)
         _exit(1);
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    empty(path);
     _exit(0);
 }
 
