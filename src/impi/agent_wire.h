@@ -71,8 +71,11 @@ struct agent_world_at {
     uint16_t port; /* at the server's own address */
 };
 
+/* In the place of an exit code: let the one stand that Slurm knows. */
+#define AGENT_CODE_UNKNOWN INT32_MIN
+
 struct agent_abort {
-    int32_t code;   /* exit code of the job */
+    int32_t code;   /* exit code of the job, or AGENT_CODE_UNKNOWN */
     int32_t rank;   /* world rank that caused it, or -1 */
     int32_t client; /* its client, or -1 */
     char text[SF_AGENT_TEXT_MAX];

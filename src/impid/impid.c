@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Start, event loop and orderly end.  Descriptors given by the plugin:
  * 3 configuration, 4 the listening unix socket of the step directory, 5 a
- * pipe whose other end is slurmstepd's.
+ * socket whose other end is slurmstepd's.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,10 +17,10 @@
 #include "base/log.h"
 #include "impid/impid.h"
 #include "impid/impid_addr.h"
+#include "impid/impid_status.h"
 
 #define CONF_FD 3
 #define LISTEN_FD 4
-#define ALIVE_FD 5
 #define PATIENCE 5.0 /* s, for a link that is being made when we leave */
 
 static void on_listen(struct ev_loop *loop, ev_io *io, int revents)
@@ -47,6 +47,8 @@ static void on_stop(struct ev_loop *loop, ev_idle *w, int revents)
     struct impid *a = ev_userdata(loop);
 
     ev_idle_stop(loop, w);
+    if (a->nasked > 0)
+        return; /* impid_maybe_leave() follows the last answer */
     if (a->told && impid_task_any_running(a))
         return; /* a signal for the tasks: impid_maybe_leave() follows */
     if (impid_link_pending(&a->link) && !a->leaving) {
@@ -80,22 +82,33 @@ static void on_sigterm(struct ev_loop *loop, ev_signal *w, int revents)
 }
 
 /* slurmstepd is gone: as usual after the last task, or killed. */
-static void on_alive(struct ev_loop *loop, ev_io *io, int revents)
+static void stepd_gone(struct impid *a)
 {
-    struct impid *a = ev_userdata(loop);
-
-    ev_io_stop(loop, io);
+    ev_io_stop(a->loop, &a->alive);
+    a->orphan = true;
     if (impid_task_any_running(a)) {
         impid_fail(a, 316, 1, NULL, "slurmstepd on node %s is gone",
                    a->node_name);
         impid_task_kill_all(a);
     }
-    ev_idle_start(loop, &a->stop);
+    ev_idle_start(a->loop, &a->stop);
+}
+
+static void on_alive(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid *a = ev_userdata(loop);
+    struct impi_status_reply r;
+    int rc = impid_status_take(&r);
+
+    if (rc < 0)
+        stepd_gone(a);
+    else if (rc > 0)
+        impid_proc_status(a, r.pid, r.status);
 }
 
 void impid_maybe_leave(struct impid *a)
 {
-    if ((a->conf.watch && a->nended == a->ntasks) ||
+    if (a->orphan || (a->conf.watch && a->nended == a->ntasks) ||
         (a->told && !impid_task_any_running(a)))
         ev_idle_start(a->loop, &a->stop);
 }
@@ -121,8 +134,8 @@ static int start(struct impid *a, struct errbuf *err)
     ev_timer_init(&a->patience, on_patience, PATIENCE, 0);
     ev_io_init(&a->listen, on_listen, LISTEN_FD, EV_READ);
     ev_io_start(a->loop, &a->listen);
-    ev_io_init(&a->alive, on_alive, ALIVE_FD, EV_READ);
-    if (fcntl(ALIVE_FD, F_GETFD) >= 0)
+    ev_io_init(&a->alive, on_alive, IMPID_STATUS_FD, EV_READ);
+    if (fcntl(IMPID_STATUS_FD, F_GETFD) >= 0)
         ev_io_start(a->loop, &a->alive);
     impid_link_start(&a->link, a);
     return 0;

@@ -7,6 +7,7 @@
  *
  *   impid.c         main(), start and end
  *   impid_task.c    the tasks of this node, and how they end
+ *   impid_status.c  how a process ended
  *   impid_proc.c    connections of MPI processes (task_wire)
  *   impid_link.c    the connection to impi-server (agent_wire)
  *   impid_family.c  who is in a generation, with which library
@@ -64,6 +65,7 @@ struct impid_proc {
     bool lost;       /* connection is gone */
     int32_t exiting; /* argument of exit(), if it said so */
     bool said_exiting;
+    bool asked; /* slurmstepd, how it ended */
 };
 
 /* One task of this node. */
@@ -83,7 +85,7 @@ struct impid {
     struct impid_conf conf;
     char node_name[SF_AGENT_NODE_MAX];
     ev_io listen;
-    ev_io alive; /* slurmstepd's pipe */
+    ev_io alive; /* slurmstepd's socket */
     ev_signal sigterm;
     ev_idle stop; /* orderly end once nothing else is to be done */
     struct impid_link link;
@@ -100,6 +102,8 @@ struct impid {
     bool leaving;          /* as soon as it is made */
     bool failed;           /* an abort was sent or a kill received */
     bool stopping;
+    bool orphan;     /* slurmstepd is gone */
+    uint32_t nasked; /* processes whose status slurmstepd will tell */
 };
 
 /* impid_task.c */
@@ -111,8 +115,6 @@ bool impid_task_any_running(const struct impid *a);
 void impid_task_kill_all(struct impid *a);
 /* A pidfd and pid of the peer of a unix socket; -1: gone. */
 int impid_peer_pidfd(int fd, pid_t *pid);
-/* Wait status of an ended process, or -1: not known. */
-int impid_wait_status(int pidfd, pid_t pid);
 
 /* impid_proc.c */
 void impid_proc_accept(struct impid *a, int fd);
@@ -122,6 +124,8 @@ void impid_proc_send(struct impid_proc *p, uint32_t type, const void *payload,
                      size_t len);
 void impid_proc_error(struct impid_proc *p, const char *text);
 void impid_proc_free(struct impid_proc *p);
+/* slurmstepd says how a process ended. */
+void impid_proc_status(struct impid *a, pid_t pid, int status);
 
 /* impid_round.c */
 struct impid_round *impid_round_get(struct impid *a, uint32_t generation);

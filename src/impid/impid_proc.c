@@ -13,8 +13,12 @@
 #include "base/be.h"
 #include "base/log.h"
 #include "impid/impid.h"
+#include "impid/impid_status.h"
 
 #define LINGER 5.0 /* s from a lost connection to the end of its process */
+#define ANSWER                                                                 \
+    1.5 /* s for slurmstepd to tell its status: less than job_fini             \
+           leaves us */
 
 void impid_proc_send(struct impid_proc *p, uint32_t type, const void *payload,
                      size_t len)
@@ -200,10 +204,9 @@ static bool left_in_order(const struct impid_proc *p)
     return p->finished && (!p->in_pmi || p->out_of_pmi);
 }
 
-static void report_death(struct impid_proc *p, bool ended)
+/* Without a status the job's code is the one that Slurm gets to know. */
+static void report_death(struct impid_proc *p, bool ended, int status)
 {
-    int status = ended ? impid_wait_status(p->pidfd, p->pid) : -1;
-
     if (status < 0 && p->said_exiting)
         status = W_EXITCODE(p->exiting & 0xff, 0);
     if (status >= 0 && WIFSIGNALED(status))
@@ -214,26 +217,64 @@ static void report_death(struct impid_proc *p, bool ended)
         impid_fail(p->impid, 311, WEXITSTATUS(status), p,
                    "exited with code %d before MPI_Finalize",
                    WEXITSTATUS(status));
-    else
+    else if (status == 0 || !ended)
         impid_fail(p->impid, 311, 1, p, "%s before MPI_Finalize",
                    ended ? "ended" : "closed its connection");
+    else
+        impid_fail(p->impid, 311, AGENT_CODE_UNKNOWN, p,
+                   "ended before MPI_Finalize");
 }
 
-static void conclude(struct impid_proc *p, bool ended)
+static void conclude(struct impid_proc *p, bool ended, int status)
 {
     if (!left_in_order(p))
-        report_death(p, ended);
+        report_death(p, ended, status);
     impid_proc_free(p);
 }
 
-static void on_ended(struct ev_loop *loop, ev_io *io, int revents)
+static void conclude_by_kernel(struct impid_proc *p)
 {
-    conclude(io->data, true);
+    conclude(p, true, impid_status_of_kernel(p->pidfd, p->pid));
 }
 
 static void on_linger(struct ev_loop *loop, ev_timer *timer, int revents)
 {
-    conclude(timer->data, false);
+    struct impid_proc *p = timer->data;
+
+    if (p->asked)
+        conclude_by_kernel(p);
+    else
+        conclude(p, false, -1);
+}
+
+static void on_ended(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid_proc *p = io->data;
+
+    ev_io_stop(loop, io);
+    ev_timer_stop(loop, &p->linger);
+    if (left_in_order(p) || p->impid->failed || !impid_status_ask(p)) {
+        conclude_by_kernel(p);
+        return;
+    }
+    p->asked = true;
+    p->impid->nasked++;
+    ev_timer_set(&p->linger, ANSWER, 0);
+    ev_timer_start(loop, &p->linger);
+}
+
+void impid_proc_status(struct impid *a, pid_t pid, int status)
+{
+    struct impid_proc *p;
+
+    LIST_FOREACH(p, &a->procs, link)
+    if (p->asked && p->pid == pid) {
+        if (status < 0)
+            conclude_by_kernel(p);
+        else
+            conclude(p, true, status);
+        return;
+    }
 }
 
 /* The connection is gone: wait for the end of the process.  After FINISH it
@@ -247,7 +288,7 @@ static void on_closed(struct impid_stream *s, void *arg, int error)
     impid_stream_close(s);
     p->lost = true;
     if (!p->task || left_in_order(p) || p->pidfd < 0) {
-        conclude(p, p->pidfd < 0);
+        conclude(p, p->pidfd < 0, -1);
         return;
     }
     ev_io_init(&p->ended, on_ended, p->pidfd, EV_READ);
@@ -299,6 +340,8 @@ void impid_proc_free(struct impid_proc *p)
         if (p->task->ended)
             impid_family_task_gone(p->impid, p->task);
     }
+    if (p->asked && --p->impid->nasked == 0)
+        impid_maybe_leave(p->impid);
     ev_io_stop(loop, &p->ended);
     ev_timer_stop(loop, &p->linger);
     impid_stream_close(&p->stream);

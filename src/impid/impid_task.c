@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The tasks of this node.  Each registers before exec; from then on a pidfd
- * tells when it ends.  Slurm reaps them, so their status comes from /proc
- * while they are zombies or from the pidfd itself where the kernel keeps it.
+ * tells when it ends.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,17 +16,6 @@
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
 #endif
-
-/* Linux 6.13 and (exit code) 6.15; not in the headers we build with. */
-struct kernel_pidfd_info {
-    uint64_t mask;
-    uint64_t cgroupid;
-    uint32_t pid, tgid, ppid;
-    uint32_t ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
-    int32_t exit_code;
-};
-#define KERNEL_PIDFD_GET_INFO _IOWR(0xFF, 11, struct kernel_pidfd_info)
-#define KERNEL_PIDFD_INFO_EXIT (1u << 3)
 
 static int pidfd_open_pid(pid_t pid)
 {
@@ -53,45 +37,6 @@ int impid_peer_pidfd(int fd, pid_t *pid)
     if (errno == ESRCH || errno == EINVAL)
         return -1; /* it has ended: its pid may be another's */
     return pidfd_open_pid(cred.pid);
-}
-
-/* Field 52 of /proc/PID/stat, of a zombie only. */
-static int zombie_status(pid_t pid)
-{
-    char path[64], text[2048], state;
-    const char *p;
-    int fd, field = 3, status = -1;
-    ssize_t n;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    n = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (n <= 0)
-        return -1;
-    text[n] = '\0';
-    p = strrchr(text, ')'); /* the name may hold anything */
-    if (!p || sscanf(p + 1, " %c", &state) != 1 || state != 'Z')
-        return -1;
-    for (p += 2; *p && field < 52; p++)
-        if (*p == ' ')
-            field++;
-    return sscanf(p, "%d", &status) == 1 ? status : -1;
-}
-
-int impid_wait_status(int pidfd, pid_t pid)
-{
-    struct kernel_pidfd_info info = {.mask = KERNEL_PIDFD_INFO_EXIT};
-    int status = zombie_status(pid);
-
-    if (status >= 0)
-        return status;
-    if (ioctl(pidfd, KERNEL_PIDFD_GET_INFO, &info) == 0 &&
-        (info.mask & KERNEL_PIDFD_INFO_EXIT))
-        return info.exit_code;
-    return -1;
 }
 
 struct impid_task *impid_task_find(struct impid *a, uint32_t rank)

@@ -16,8 +16,13 @@ struct slurmabi_layout {
         uint16_t het_job_id, het_job_offset, het_job_step_cnt,
             het_job_task_offset;
         uint16_t env, switch_job, uid, gid;
+        uint16_t tasks; /* of the array of pointers to: */
         uint16_t size;
     } stepd;
+    struct {
+        uint16_t id, pid, status;
+        uint16_t size;
+    } task;
     struct {
         uint32_t magic;
         uint16_t job_ptr, network, step_id;

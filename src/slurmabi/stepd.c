@@ -97,6 +97,40 @@ slurmabi_stepd_switch_job(const struct slurmabi_stepd *step)
     return wrapped ? wrapped->data : NULL;
 }
 
+/* NULL: the records of tasks are not where the layout says. */
+static const char *task_record(const struct slurmabi_stepd *step, uint32_t i)
+{
+    const char *const *tasks;
+    int32_t id;
+
+    get(&tasks, step, slurmabi_layout()->stepd.tasks, sizeof(tasks));
+    if (!tasks || !tasks[i])
+        return NULL;
+    memcpy(&id, tasks[i] + slurmabi_layout()->task.id, sizeof(id));
+    return id == (int32_t)i ? tasks[i] : NULL;
+}
+
+/* Slurm writes the status once, in place of -1. */
+int slurmabi_stepd_task_status(const struct slurmabi_stepd *step, pid_t pid)
+{
+    const struct slurmabi_layout *l = slurmabi_layout();
+    uint32_t n = slurmabi_stepd_node_tasks(step);
+
+    for (uint32_t i = 0; i < n; i++) {
+        const char *record = task_record(step, i);
+        pid_t of;
+
+        if (!record)
+            return -1;
+        memcpy(&of, record + l->task.pid, sizeof(of));
+        if (of == pid)
+            return __atomic_load_n(
+                (const int *)(const void *)(record + l->task.status),
+                __ATOMIC_RELAXED);
+    }
+    return -1;
+}
+
 static int contradiction(struct errbuf *err, const char *member, uint32_t v)
 {
     errprintf(err,

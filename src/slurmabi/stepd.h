@@ -45,6 +45,10 @@ char **slurmabi_stepd_env(const struct slurmabi_stepd *step);
 struct switch_jobinfo *
 slurmabi_stepd_switch_job(const struct slurmabi_stepd *step);
 
+/* Wait status of the task that is, or was, process pid.  -1: slurmstepd has
+ * not reaped it, or has no such task.  Any thread may ask. */
+int slurmabi_stepd_task_status(const struct slurmabi_stepd *step, pid_t pid);
+
 /* The NodeName that this slurmd or slurmstepd serves, by its own
  * configuration and not by anything srun said.  Borrowed; NULL elsewhere. */
 const char *slurmabi_node_name(void);

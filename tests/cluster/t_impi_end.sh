@@ -49,6 +49,25 @@ case_rank_killed() {
     assert_nothing_left
 }
 
+# The kernel may have forgotten it: so the answer must be slurmstepd's.
+case_stepd_tells_the_status_of_a_task() {
+    run_as_user env SLURM_IMPI_LOG="$WORK" srun --mpi=impi -N1 -n2 "$M" kill 1 9
+    assert_code 137
+    assert_cause 'rank 1 on node n0 .* killed by signal 9'
+    assert_equal 1 "$(cat "$WORK"/impid.*.n0 |
+        grep -c 'ended with status 9, says slurmstepd')" "answers"
+    assert_nothing_left
+}
+
+# Of what a task forks Slurm knows nothing; its own code stands then.
+case_child_of_a_task_killed() {
+    run_as_user srun --mpi=impi -n2 sh -c "$M kill 1 9; exit 3" : -n2 "$O" \
+        kill 1 9
+    assert_code 137
+    assert_cause 'rank 1 on node n0 .*(killed by signal 9|ended before)'
+    assert_nothing_left
+}
+
 case_native_worlds_too() {
     run_as_user srun --mpi=impi -N2 -n4 "$M" exit 3 5
     assert_code 5

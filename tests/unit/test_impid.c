@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +25,9 @@
 #include "impi/derive.h"
 #include "impi/site.h"
 #include "impid/impid_conf.h"
+#include "impi/status_wire.h"
 #include "plugins/mpi_impi/server.h"
+#include "plugins/mpi_impi/status.h"
 #include "plugins/mpi_impi/stepdir.h"
 
 /* ---- impid's configuration ----------------------------------------------*/
@@ -235,6 +238,57 @@ static void lines_of_the_server(void **state)
     assert_string_equal(l.text, "");
 }
 
+/* ---- how a task ended ----------------------------------------------------*/
+
+/* Slurm's record in the place of slurmabi's: 400 is never reaped. */
+int slurmabi_stepd_task_status(const struct slurmabi_stepd *step, pid_t pid)
+{
+    static int looks;
+
+    if (pid == 400)
+        return -1;
+    return looks++ < 3 ? -1 : SIGKILL; /* it takes Slurm a while */
+}
+
+static int reply_for(int fd, pid_t pid)
+{
+    struct impi_status_request q = {pid};
+    struct impi_status_reply r;
+
+    assert_int_equal(send(fd, &q, sizeof(q), 0), sizeof(q));
+    assert_int_equal(recv(fd, &r, sizeof(r), 0), sizeof(r));
+    assert_int_equal(r.pid, pid);
+    return r.status;
+}
+
+static void stepd_tells_how_a_task_ended(void **state)
+{
+    int pair[2];
+    char c;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    impi_status_serve(NULL, pair[1]);
+    assert_int_equal(send(pair[0], "junk that is longer", 19, 0), 19);
+    assert_int_equal(reply_for(pair[0], 300), SIGKILL);
+    assert_int_equal(reply_for(pair[0], 400), -1);
+    impi_status_stop();
+    assert_int_equal(recv(pair[0], &c, 1, 0), 0);
+    close(pair[0]);
+}
+
+static void stepd_that_ends_waits_for_no_task(void **state)
+{
+    struct impi_status_request q = {400};
+    int pair[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    impi_status_serve(NULL, pair[1]);
+    assert_int_equal(send(pair[0], &q, sizeof(q), 0), sizeof(q));
+    impi_status_stop();
+    impi_status_stop();
+    close(pair[0]);
+}
+
 /* ---- step directories ----------------------------------------------------*/
 
 static char parent[64];
@@ -340,6 +394,43 @@ static void sweep_does_not_wait_for_ever(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+/* On an overlay (a container's root) files and directories are of different
+ * devices. */
+static void step_directory_on_an_overlay_is_removed(void **state)
+{
+    char dir[256], options[1024], sub[STEPDIR_PATH_MAX + 8];
+    char path[STEPDIR_PATH_MAX];
+    struct errbuf err;
+    int fd;
+
+    if (unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("layers", parent, "tmpfs", 0, NULL) < 0)
+        skip();
+    for (const char *name = "low\0up\0work\0"; *name;
+         name += strlen(name) + 1) {
+        snprintf(dir, sizeof(dir), "%s/%s", parent, name);
+        assert_int_equal(mkdir(dir, 0755), 0);
+    }
+    snprintf(options, sizeof(options),
+             "lowerdir=/usr/lib,upperdir=%s/up,workdir=%s/work", parent,
+             parent);
+    snprintf(dir, sizeof(dir), "%s/low", parent);
+    if (mount("overlay", dir, "overlay", 0, options) < 0) {
+        umount2(parent, MNT_DETACH);
+        skip();
+    }
+    fd = stepdir_make(path, dir, "1.0.0-1", getuid(), getgid(), &err);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(sub, sizeof(sub), "%s/sub", path);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    stepdir_remove(path, getuid(), getgid());
+    assert_int_equal(access(path, F_OK), -1);
+    umount2(dir, MNT_DETACH);
+    umount2(parent, MNT_DETACH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,11 +443,14 @@ int main(void)
         cmocka_unit_test(sl_18_own_address_towards_a_peer),
         cmocka_unit_test(processes_get_another_key_in_each_generation),
         cmocka_unit_test(lines_of_the_server),
+        cmocka_unit_test(stepd_tells_how_a_task_ended),
+        cmocka_unit_test(stepd_that_ends_waits_for_no_task),
         cmocka_unit_test(step_directory_is_made_and_removed_with_all_in_it),
         cmocka_unit_test(step_directory_in_a_foreign_parent_is_refused),
         cmocka_unit_test(step_directory_with_too_long_a_path_is_refused),
         cmocka_unit_test(sweep_takes_only_what_dead_processes_left),
         cmocka_unit_test(sweep_does_not_wait_for_ever),
+        cmocka_unit_test(step_directory_on_an_overlay_is_removed),
     };
 
     return cmocka_run_group_tests_name("impid", tests, make_parent,

@@ -20,6 +20,8 @@ struct fakes {
     char stepd[1024], step[1024], job[2048];
     dynamic_plugin_data_t wrapped;
     char *env[2];
+    char task[3][256];
+    char *tasks[3];
 };
 
 static struct slurmabi_stepd *stepd_of(struct fakes *f)
@@ -60,6 +62,13 @@ static void fill_stepd(struct fakes *f, const struct slurmabi_layout *l)
     put_pointer(f->stepd, l->stepd.env, f->env);
     f->wrapped.data = f;
     put_pointer(f->stepd, l->stepd.switch_job, &f->wrapped);
+    for (uint32_t i = 0; i < 3; i++) {
+        f->tasks[i] = f->task[i];
+        put32(f->task[i], l->task.id, i);
+        put32(f->task[i], l->task.pid, 500 + i);
+        put32(f->task[i], l->task.status, (uint32_t)-1);
+    }
+    put_pointer(f->stepd, l->stepd.tasks, f->tasks);
 }
 
 static void fill_step(struct fakes *f, const struct slurmabi_layout *l)
@@ -121,6 +130,23 @@ static void stepd_members_come_from_their_places(void **state)
     assert_int_equal(slurmabi_stepd_het_job_task_offset(s), 5);
     assert_ptr_equal(slurmabi_stepd_env(s), f->env);
     assert_ptr_equal(slurmabi_stepd_switch_job(s), f);
+}
+
+static void stepd_knows_how_a_task_ended(void **state)
+{
+    const struct slurmabi_layout *l = slurmabi_layout();
+    struct fakes *f = *state;
+    struct slurmabi_stepd *s = stepd_of(f);
+
+    assert_int_equal(slurmabi_stepd_task_status(s, 501), -1);
+    put32(f->task[1], l->task.status, 9);
+    assert_int_equal(slurmabi_stepd_task_status(s, 501), 9);
+    assert_int_equal(slurmabi_stepd_task_status(s, 502), -1);
+    assert_int_equal(slurmabi_stepd_task_status(s, 503), -1);
+    put32(f->task[1], l->task.id, 7); /* another layout than ours */
+    assert_int_equal(slurmabi_stepd_task_status(s, 501), -1);
+    put_pointer(f->stepd, l->stepd.tasks, NULL);
+    assert_int_equal(slurmabi_stepd_task_status(s, 500), -1);
 }
 
 static void refuse_stepd(struct fakes *f, uint16_t offset, uint32_t v,
@@ -221,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(sl_28_versions_without_a_layout_are_refused),
         TEST(stepd_members_come_from_their_places),
+        TEST(stepd_knows_how_a_task_ended),
         TEST(stepd_record_that_contradicts_the_layout_is_refused),
         TEST(stepd_without_switch_info_gives_null),
         TEST(step_members_come_from_their_places),

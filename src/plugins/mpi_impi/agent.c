@@ -16,6 +16,7 @@
 
 #include "plugins/mpi_impi/agent.h"
 #include "plugins/mpi_impi/names.h"
+#include "plugins/mpi_impi/status.h"
 #include "plugins/mpi_impi/stepdir.h"
 #include "slurmabi/stepd.h"
 
@@ -39,6 +40,7 @@ void impi_agent_cleanup(void)
 {
     if (agent.owner == 0 || agent.owner != getpid())
         return;
+    impi_status_stop();
     stepdir_remove(agent.dir, agent.uid, agent.gid);
     agent.owner = 0;
 }
@@ -217,7 +219,7 @@ static int spawn_inside(const struct slurmabi_stepd *step,
 /* Without: nobody stops it in time, and in the container it would be killed
  * before it can say goodbye, or hold up the step's end.  So it stands beside
  * the step, leaves with the last task, and with slurmstepd at the latest,
- * whose end of the pipe closes then. */
+ * whose end of the socket closes then. */
 static int spawn_beside(const struct descriptors *d)
 {
     pid_t pid = fork();
@@ -238,12 +240,13 @@ static int spawn(const struct slurmabi_stepd *step, struct descriptors *d)
 {
     int pair[2], rc;
 
-    if (pipe2(pair, O_CLOEXEC) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
     d->alive = pair[0];
     rc = stopped_by_switch() ? spawn_inside(step, d) : spawn_beside(d);
     close(pair[0]);
-    return rc; /* pair[1] stays open as long as slurmstepd lives */
+    impi_status_serve(step, pair[1]);
+    return rc;
 }
 
 static int open_stepdir(const struct slurmabi_stepd *step, struct errbuf *err)

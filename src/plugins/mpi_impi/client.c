@@ -13,6 +13,7 @@
 
 #include "base/mac.h"
 #include "base/netaddr.h"
+#include "impi/agent_wire.h"
 #include "impi/site.h"
 #include "impi/taskmap.h"
 #include "plugins/mpi_impi/client.h"
@@ -68,6 +69,14 @@ static void kill_steps(void)
         slurm_kill_job_step(steps[i].job, steps[i].step, SIGKILL);
 }
 
+/* 0 leaves it to srun, which takes the highest code of a task. */
+static int exit_code(int32_t code)
+{
+    if (code == AGENT_CODE_UNKNOWN)
+        return 0;
+    return code & 0xff ? code & 0xff : 1;
+}
+
 static void on_abort(const struct server_line *line)
 {
     if (line->client >= 0)
@@ -77,7 +86,7 @@ static void on_abort(const struct server_line *line)
         slurm_error("mpi/impi: %s: the job ends", line->text);
     pthread_mutex_lock(&launch.lock);
     launch.aborted = true;
-    launch.code = line->code & 0xff ? line->code & 0xff : 1;
+    launch.code = exit_code(line->code);
     pthread_cond_broadcast(&launch.changed);
     pthread_mutex_unlock(&launch.lock);
     if (line->rank < 0 && strstr(line->text, "lost"))
