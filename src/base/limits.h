@@ -139,4 +139,19 @@
 #define SF_RING_RECORD_MAX (1024u * 1024)
 #define SF_RING_BELLS 16
 
+/* Health reports: a name (node, crossbar, end of a link) and an evidence, NUL
+ * included; what one report holds (2048 records are at most 500 KB, which MUNGE
+ * takes); parts of one map; a credential on the wire; reports that a sender
+ * keeps while switchmgrd is away.  The port is where switchmgrd listens. */
+#define SF_REPORT_NAME_MAX 64
+#define SF_REPORT_WHY_MAX 64
+#define SF_REPORT_COUNTER_NAME_MAX 40
+#define SF_REPORT_RECORDS_MAX 2048
+#define SF_REPORT_COUNTERS_MAX 256
+#define SF_REPORT_PEERS_MAX 1024
+#define SF_REPORT_PARTS_MAX 64
+#define SF_REPORT_CREDENTIAL_MAX (1024 * 1024)
+#define SF_SENDER_QUEUE_MAX 256
+#define SF_REPORT_PORT 6830
+
 #endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Health reports: what hsnd, mapperd and sources of link status tell
+ * switchmgrd.  One report is one JSON object, version REPORT_VERSION
+ * (doc/health-report.md); how it travels is health/sender.h.
+ *
+ * A report says what was seen, not what follows from it: judging is
+ * health/model.h's.  What a map or a NIC consists of is told in records; a
+ * map that is too long for one report comes in parts 1..parts of the same
+ * version; a report without records says that all is as told before.
+ */
+#ifndef SF_HEALTH_REPORT_H
+#define SF_HEALTH_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/errbuf.h"
+#include "base/limits.h"
+
+#define REPORT_VERSION 1
+
+enum report_from { REPORT_HSND, REPORT_MAPPERD, REPORT_LINKS };
+enum report_kind { REPORT_HOST, REPORT_LINK, REPORT_XBAR };
+enum report_seen { SEEN_UNKNOWN, SEEN_UP, SEEN_DEGRADED, SEEN_DOWN };
+#define REPORT_FROMS 3
+#define REPORT_KINDS 3
+
+struct report_record {
+    enum report_kind kind;
+    enum report_seen seen;
+    uint8_t rail;
+    uint64_t board; /* host: board address or port GUID, 0: not known;
+                       xbar: its id, 0: none */
+    uint64_t count; /* how often since the reporter began */
+    char name[SF_REPORT_NAME_MAX]; /* host: NodeName, may be "" when the board
+                                      is given; xbar: a stable name; link: one
+                                      end, "x12:3" or "n4:0" */
+    char peer[SF_REPORT_NAME_MAX]; /* link: the other end; host: the end of
+                                      the crossbar that it hangs on, or "" */
+    char why[SF_REPORT_WHY_MAX];   /* evidence: "mute", "no light",
+                                      "echo loss 12 %" */
+};
+
+/* What a NIC counts; becomes slurm_fabric_nic_NAME_total. */
+struct report_counter {
+    uint8_t rail;
+    char name[SF_REPORT_COUNTER_NAME_MAX]; /* letters, digits, _ */
+    uint64_t value;
+};
+
+/* Echoes to a peer since the last report. */
+struct report_peer {
+    uint8_t rail;
+    uint64_t board;
+    uint32_t sent, lost;
+};
+
+struct report_map {
+    bool present;    /* this report is about a map (mapperd) */
+    bool leader;     /* the sender is the leading mapper */
+    bool configured; /* "network fully configured" */
+    uint64_t version;
+    uint32_t part, parts; /* 1, 1: all in this one; 0, 0: no records */
+    uint32_t verify_us;   /* time of the last whole verification */
+    char leader_node[SF_REPORT_NAME_MAX];
+};
+
+struct report {
+    enum report_from from;
+    char node[SF_REPORT_NAME_MAX]; /* NodeName of the sender */
+    uint64_t instance;             /* random, new at each start of the sender */
+    uint64_t seq;                  /* rises by one with each report */
+    struct report_map map;
+    struct report_record *records;
+    struct report_counter *counters;
+    struct report_peer *peers;
+    size_t nrecords, ncounters, npeers;
+};
+
+/* One JSON line without newline; free() it.  NULL with errno ENOMEM, or
+ * EINVAL (text): beyond the limits. */
+char *report_encode(const struct report *report, struct errbuf *err);
+
+/* Read a report; release it with report_free() (it is empty after failure).
+ * 0, or -1 with errno and text: EBADMSG malformed, EPROTO another version,
+ * ENOMEM. */
+int report_decode(struct report *report, const char *text, size_t len,
+                  struct errbuf *err);
+void report_free(struct report *report);
+
+const char *report_from_name(enum report_from from);
+const char *report_kind_name(enum report_kind kind);
+const char *report_seen_name(enum report_seen seen);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The codec of health reports, and the sender against a listener in the same
+ * process.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <ev.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/be.h"
+#include "base/seal.h"
+#include "health/report.h"
+#include "health/sender.h"
+
+static struct report_record records[] = {
+    {.kind = REPORT_HOST,
+     .seen = SEEN_DOWN,
+     .rail = 1,
+     .board = 0x60dd470010,
+     .name = "n1",
+     .peer = "x3:4",
+     .count = 7,
+     .why = "mute"},
+    {.kind = REPORT_LINK, .seen = SEEN_UP, .name = "x1:3", .peer = "x2:0"},
+    {.kind = REPORT_XBAR, .seen = SEEN_DEGRADED, .name = "x1"},
+};
+static struct report_counter counters[] = {{0, "crc_errors", 12}};
+static struct report_peer peers[] = {{1, 0x60dd470011, 100, 5}};
+
+static struct report sample(void)
+{
+    return (struct report){
+        .from = REPORT_MAPPERD,
+        .node = "n0",
+        .instance = 99,
+        .seq = 4,
+        .map = {true, true, true, 17, 1, 2, 1234, "n0"},
+        .records = records,
+        .counters = counters,
+        .peers = peers,
+        .nrecords = 3,
+        .ncounters = 1,
+        .npeers = 1,
+    };
+}
+
+static void a_report_comes_back_as_it_went(void **state)
+{
+    struct report in = sample(), out;
+    struct errbuf err;
+    char *text = report_encode(&in, &err), *again;
+
+    assert_non_null(text);
+    assert_int_equal(report_decode(&out, text, strlen(text), &err), 0);
+    assert_int_equal(out.nrecords, 3);
+    assert_int_equal(out.records[0].board, 0x60dd470010);
+    assert_string_equal(out.records[0].peer, "x3:4");
+    assert_int_equal(out.map.version, 17);
+    assert_int_equal(out.map.parts, 2);
+    assert_int_equal(out.peers[0].lost, 5);
+    again = report_encode(&out, &err);
+    assert_string_equal(text, again);
+    free(text);
+    free(again);
+    report_free(&out);
+}
+
+static void refused(const char *text, int code)
+{
+    struct report r;
+    struct errbuf err;
+
+    assert_int_equal(report_decode(&r, text, strlen(text), &err), -1);
+    assert_int_equal(errno, code);
+    assert_null(r.records);
+}
+
+#define HEAD "{\"v\":1,\"from\":\"hsnd\",\"node\":\"n0\""
+
+static void malformed_reports_are_refused(void **state)
+{
+    refused("", EBADMSG);
+    refused("{}", EBADMSG);
+    refused("{\"v\":2}", EPROTO);
+    refused("{\"v\":1,\"from\":\"me\",\"node\":\"n0\"}", EBADMSG);
+    refused("{\"v\":1,\"from\":\"hsnd\"}", EBADMSG);
+    refused("{\"v\":1,\"from\":\"hsnd\",\"node\":\"\"}", EBADMSG);
+    refused("{\"v\":1,\"from\":\"hsnd\",\"node\":\"n 0\"}", EBADMSG);
+    refused("{\"v\":1,\"from\":\"hsnd\",\"node\":\"n0;rm\"}", EBADMSG);
+    refused(HEAD ",\"seq\":-1}", EBADMSG);
+    refused(HEAD ",\"seq\":\"1\"}", EBADMSG);
+    refused(HEAD ",\"records\":{}}", EBADMSG);
+    refused(HEAD ",\"records\":[1]}", EBADMSG);
+    refused(HEAD ",\"records\":[{\"kind\":\"host\",\"seen\":\"up\"}]}",
+            EBADMSG);
+    refused(HEAD ",\"records\":[{\"kind\":\"host\",\"seen\":\"up\","
+                 "\"name\":\"n1\",\"rail\":8}]}",
+            EBADMSG);
+    refused(HEAD ",\"records\":[{\"kind\":\"link\",\"seen\":\"up\","
+                 "\"name\":\"n1\"}]}",
+            EBADMSG);
+    refused(HEAD ",\"records\":[{\"kind\":\"xbar\",\"seen\":\"up\","
+                 "\"name\":\"x1\",\"why\":\"a\\\"b\"}]}",
+            EBADMSG);
+    refused(HEAD ",\"counters\":[{\"name\":\"a-b\",\"value\":1}]}", EBADMSG);
+    refused(HEAD ",\"peers\":[{\"board\":\"12\",\"sent\":1,\"lost\":2}]}",
+            EBADMSG);
+    refused(HEAD ",\"map\":{\"leader\":true}} trailing", EBADMSG);
+    refused(HEAD ",\"map\":{\"leader\":true,\"configured\":true,"
+                 "\"parts\":2,\"part\":3}}",
+            EBADMSG);
+    refused(HEAD ",\"map\":{\"leader\":true,\"configured\":true,"
+                 "\"parts\":2}}",
+            EBADMSG);
+}
+
+static void the_least_report_is_understood(void **state)
+{
+    struct report r;
+    struct errbuf err;
+
+    assert_int_equal(
+        report_decode(&r, HEAD ",\"later\":1}", strlen(HEAD) + 11, &err), 0);
+    assert_string_equal(r.node, "n0");
+    assert_false(r.map.present);
+    report_free(&r);
+}
+
+static void too_many_records_are_refused_before_memory(void **state)
+{
+    size_t n = SF_REPORT_RECORDS_MAX + 1, at;
+    char *text = malloc(n * 3 + 200);
+    struct report r = sample();
+    struct errbuf err;
+
+    at = (size_t)sprintf(text, HEAD ",\"records\":[{}");
+    for (size_t i = 1; i < n; i++)
+        at += (size_t)sprintf(text + at, ",{}");
+    strcpy(text + at, "]}");
+    refused(text, EBADMSG);
+    free(text);
+    r.nrecords = n;
+    assert_null(report_encode(&r, &err));
+    assert_int_equal(errno, EINVAL);
+}
+
+/* A munged of this test's own. */
+static struct {
+    char dir[64], socket[96];
+    pid_t pid;
+} munge;
+
+static void run_munged(void)
+{
+    char key[96], pid[96], seed[96], log[96];
+    FILE *f;
+
+    snprintf(key, sizeof(key), "%s/key", munge.dir);
+    snprintf(pid, sizeof(pid), "%s/pid", munge.dir);
+    snprintf(seed, sizeof(seed), "%s/seed", munge.dir);
+    snprintf(log, sizeof(log), "%s/log", munge.dir);
+    f = fopen(key, "w");
+    fputs("0123456789012345678901234567890123456789", f);
+    fclose(f);
+    chmod(key, 0400);
+    freopen("/dev/null", "w", stderr);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    execlp("munged", "munged", "-F", "--force", "-S", munge.socket,
+           "--key-file", key, "--pid-file", pid, "--seed-file", seed,
+           "--log-file", log, "--num-threads", "1", NULL);
+    _exit(127);
+}
+
+static int munge_up(void **state)
+{
+    struct timespec pause = {0, 10000000};
+    struct errbuf err;
+    char *cred;
+
+    strcpy(munge.dir, "/tmp/reportXXXXXX");
+    assert_non_null(mkdtemp(munge.dir));
+    chmod(munge.dir, 0755);
+    snprintf(munge.socket, sizeof(munge.socket), "%s/socket", munge.dir);
+    munge.pid = fork();
+    if (munge.pid == 0)
+        run_munged();
+    for (int i = 0; i < 1000; i++, nanosleep(&pause, NULL)) {
+        if (access(munge.socket, F_OK) == 0 &&
+            seal_make(&cred, "x", 1, SEAL_ANY_UID, 0, munge.socket, &err) ==
+                0) {
+            free(cred);
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static int munge_down(void **state)
+{
+    static const char *const files[] = {"key",    "pid", "seed",
+                                        "socket", "log", "socket.lock"};
+    char path[128];
+
+    kill(munge.pid, SIGTERM);
+    waitpid(munge.pid, NULL, 0);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", munge.dir, files[i]);
+        unlink(path);
+    }
+    return rmdir(munge.dir);
+}
+
+struct listener {
+    char path[64];
+    int fd;
+    struct ev_loop *loop;
+};
+
+static int open_listener(void **state)
+{
+    struct listener *l = calloc(1, sizeof(*l));
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+
+    strcpy(l->path, "/tmp/reportXXXXXX");
+    close(mkstemp(l->path));
+    unlink(l->path);
+    strcpy(sa.sun_path, l->path);
+    l->fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(l->fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+    assert_int_equal(listen(l->fd, 4), 0);
+    l->loop = ev_loop_new(0);
+    *state = l;
+    return 0;
+}
+
+static int close_listener(void **state)
+{
+    struct listener *l = *state;
+
+    close(l->fd);
+    unlink(l->path);
+    ev_loop_destroy(l->loop);
+    free(l);
+    return 0;
+}
+
+static struct sender *make_sender(struct listener *l)
+{
+    struct sender_options o = {
+        .to = l->path, .munge_socket = munge.socket, .reader = SEAL_ANY_UID};
+    struct errbuf err;
+    struct sender *s = sender_new(l->loop, &o, &err);
+
+    assert_non_null(s);
+    return s;
+}
+
+static void sender_drops_the_oldest_and_never_waits(void **state)
+{
+    struct listener *l = *state;
+    struct report r = sample();
+    struct sender_stats st;
+    struct errbuf err;
+    struct sender *s;
+
+    close(l->fd);
+    unlink(l->path); /* nobody listens */
+    s = make_sender(l);
+    for (int i = 0; i < SF_SENDER_QUEUE_MAX + 9; i++)
+        assert_int_equal(sender_put(s, &r, &err), 0);
+    sender_stats(s, &st);
+    assert_int_equal(st.dropped, 9);
+    assert_int_equal(st.queued, SF_SENDER_QUEUE_MAX);
+    sender_free(s);
+}
+
+static void sender_says_when_munge_is_gone(void **state)
+{
+    struct listener *l = *state;
+    struct sender_options o = {
+        .to = l->path, .munge_socket = "/nonexistent/m", .reader = 0};
+    struct report r = sample();
+    struct errbuf err = {""};
+    struct sender *s = sender_new(l->loop, &o, &err);
+
+    assert_non_null(s);
+    assert_int_equal(sender_put(s, &r, &err), -1);
+    assert_true(err.text[0] != '\0');
+    sender_free(s);
+}
+
+static void sender_refuses_what_is_no_address(void **state)
+{
+    struct sender_options o = {.to = ":12"};
+    struct errbuf err;
+
+    assert_null(sender_new(NULL, &o, &err));
+    assert_non_null(strstr(err.text, ":12"));
+}
+
+static void sender_brings_a_credential_through(void **state)
+{
+    struct listener *l = *state;
+    struct report r = sample();
+    struct sender_stats st;
+    struct errbuf err;
+    struct seal_info info;
+    struct sender *s;
+    uint8_t head[4];
+    char *cred;
+    void *text;
+    size_t len;
+    int fd;
+
+    s = make_sender(l);
+    assert_int_equal(sender_put(s, &r, &err), 0);
+    ev_run(l->loop, EVRUN_ONCE);
+    fd = accept(l->fd, NULL, NULL);
+    assert_int_equal(recv(fd, head, 4, MSG_WAITALL), 4);
+    len = be_load32(head);
+    cred = calloc(1, len + 1);
+    assert_int_equal(recv(fd, cred, len, MSG_WAITALL), len);
+    assert_int_equal(seal_open(&text, &len, &info, cred, munge.socket, &err),
+                     0);
+    assert_int_equal(info.uid, getuid());
+    assert_int_equal(report_decode(&r, text, len, &err), 0);
+    assert_string_equal(r.node, "n0");
+    report_free(&r);
+    assert_int_equal(send(fd, "A", 1, 0), 1);
+    ev_run(l->loop, EVRUN_ONCE);
+    sender_stats(s, &st);
+    assert_int_equal(st.accepted, 1);
+    free(cred);
+    free(text);
+    close(fd);
+    sender_free(s);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, open_listener, close_listener)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_report_comes_back_as_it_went),
+        cmocka_unit_test(malformed_reports_are_refused),
+        cmocka_unit_test(the_least_report_is_understood),
+        cmocka_unit_test(too_many_records_are_refused_before_memory),
+        T(sender_drops_the_oldest_and_never_waits),
+        T(sender_says_when_munge_is_gone),
+        T(sender_refuses_what_is_no_address),
+        T(sender_brings_a_credential_through),
+    };
+
+    return cmocka_run_group_tests(tests, munge_up, munge_down);
+}
