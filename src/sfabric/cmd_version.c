@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sfabric version: of this suite, and of the Slurm that it was built for.
+ */
+#include "config.h"
+
+#include "sfabric/sfabric.h"
+
+static int run(int argc, char **argv, const struct sfabric_options *o)
+{
+    if (argc != 1)
+        return sfabric_usage(&cmd_version);
+    printf("%s %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+    return SFABRIC_OK;
+}
+
+const struct sfabric_cmd cmd_version = {
+    .name = "version",
+    .args = "",
+    .help = "the version of slurm-fabric",
+    .run = run,
+};
