@@ -138,6 +138,12 @@
 #define SF_RING_SIZE_MAX (256u * 1024 * 1024)
 #define SF_RING_RECORD_MAX (1024u * 1024)
 #define SF_RING_BELLS 16
+/* Mapping (src/mapper/gm*): hosts, crossbars and pieces of one GM-2 map;
+ * members of one cloud. */
+#define SF_GM_HOSTS_MAX 131072
+#define SF_GM_XBARS_MAX 65536
+#define SF_GM_PIECES_MAX 16384
+#define SF_GM_CLOUD_MAX 65535
 
 /* Health reports: a name (node, crossbar, end of a link) and an evidence, NUL
  * included; what one report holds (2048 records are at most 500 KB, which MUNGE
