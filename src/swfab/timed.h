@@ -50,8 +50,11 @@ void swfab_timed_free(struct swfab_timed *timed);
 int swfab_timed_send(struct swfab_timed *timed, uint64_t t, uint32_t host,
                      const void *packet, size_t len);
 
-/* Give an event back at time t. */
+/* Give an event back at time t.  0, or -1 ENOMEM.  The caller knows what the
+ * numbers mean; the second is for faults, so that they can be told apart. */
 int swfab_timed_timer(struct swfab_timed *timed, uint64_t t, uint32_t node,
+                      uint64_t cookie);
+int swfab_timed_fault(struct swfab_timed *timed, uint64_t t, uint32_t node,
                       uint64_t cookie);
 
 /* The next thing that happens, if it happens not after `until`; time moves
