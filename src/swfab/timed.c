@@ -2,8 +2,9 @@
  *
  * A packet moves link by link.  It takes a link when its head enters it and
  * lets go when its tail has left it, which is `duration` of movement later;
- * a head that stands still holds all links that its body lies on.  Links are
- * given to those who wait in the order they came.
+ * a head that stands still holds all links that its body lies on.  A body that
+ * is no longer than a hop fits the slack buffer of the port where it waits and
+ * holds none.  Links are given to those who wait in the order they came.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -151,8 +152,8 @@ static uint64_t tail_leaves(const struct swfab_timed *t, const struct flight *f,
     return when > soonest ? when : soonest;
 }
 
-/* Give back what the tail leaves before the head, which enters link `taken`
- * at `start`, is at that link's end. */
+/* Give back what the tail has left when the head, which enters the link taken
+ * last at `start`, is at that link's end: no crossbar can stop it before. */
 static void pull_tail(struct swfab_timed *t, struct flight *f, uint64_t start)
 {
     for (; f->let_go < f->taken; f->let_go++) {
@@ -161,7 +162,7 @@ static void pull_tail(struct swfab_timed *t, struct flight *f, uint64_t start)
         if (n * t->timing.hop_ns < f->duration)
             return;
         give_back(t, f->held[f->let_go],
-                  tail_leaves(t, f, f->let_go, n, start));
+                  tail_leaves(t, f, f->let_go, n - 1, start));
     }
 }
 
@@ -180,8 +181,8 @@ static void take(struct swfab_timed *t, struct flight *f, uint64_t start)
 
     link->holder = f;
     link->since = start;
-    pull_tail(t, f, start);
     f->held[f->taken++] = f->out;
+    pull_tail(t, f, start);
     schedule(t, f, start + t->timing.hop_ns, WHAT_HEAD);
 }
 
