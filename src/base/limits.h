@@ -112,6 +112,9 @@
  * SF_SEAL_PAYLOAD_MAX is 700 KB of text. */
 #define SF_ELAN_JOBINFO_MAX (1024 * 1024)
 
+/* switch/elan in slurmctld: launches that wait for contexts. */
+#define SF_WAITERS_MAX 256
+
 /* Program descriptions (src/elan/program*): capabilities of one program (one
  * per rail), processes between a member and its task that are looked at for
  * the context it took, pids in one answer, connections that a holder serves at

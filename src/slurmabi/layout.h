@@ -25,7 +25,7 @@ struct slurmabi_layout {
     } task;
     struct {
         uint32_t magic;
-        uint16_t job_ptr, network, step_id;
+        uint16_t host, job_ptr, network, port, step_id;
         uint16_t size;
     } step;
     struct {

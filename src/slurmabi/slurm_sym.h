@@ -60,6 +60,9 @@ int slurm_get_errno(void);
 int proctrack_g_add(struct slurmabi_stepd *step, pid_t pid)
     __attribute__((weak));
 
+/* NodeAddr of a node, in Slurm's memory; srun and the daemons have it. */
+char *slurm_conf_get_nodeaddr(const char *name) __attribute__((weak));
+
 /* Memory of Slurm's allocator.  Zeroed; NULL without memory. */
 #define slurmabi_calloc(count, size)                                           \
     slurm_xcalloc((count), (size), true, true, __FILE__, __LINE__, __func__)

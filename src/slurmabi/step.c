@@ -40,6 +40,19 @@ const char *slurmabi_step_network(const struct slurmabi_step *step)
     return get_pointer(step, slurmabi_layout()->step.network);
 }
 
+const char *slurmabi_step_host(const struct slurmabi_step *step)
+{
+    return get_pointer(step, slurmabi_layout()->step.host);
+}
+
+uint16_t slurmabi_step_port(const struct slurmabi_step *step)
+{
+    uint16_t v;
+
+    memcpy(&v, (const char *)step + slurmabi_layout()->step.port, sizeof(v));
+    return v;
+}
+
 uid_t slurmabi_step_uid(const struct slurmabi_step *step)
 {
     return get32(job_of(step), slurmabi_layout()->job.user_id);

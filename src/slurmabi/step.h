@@ -21,6 +21,9 @@ int slurmabi_step_check(const struct slurmabi_step *step, uint32_t job_id,
 slurm_step_id_t slurmabi_step_step_id(const struct slurmabi_step *step);
 /* What the user said with --network; borrowed; NULL when nothing. */
 const char *slurmabi_step_network(const struct slurmabi_step *step);
+/* Where its srun listens; host borrowed and NULL, port 0: nowhere. */
+const char *slurmabi_step_host(const struct slurmabi_step *step);
+uint16_t slurmabi_step_port(const struct slurmabi_step *step);
 /* Owner of the step's job. */
 uid_t slurmabi_step_uid(const struct slurmabi_step *step);
 /* Leader of the hetjob, 0 outside hetjobs; this job's place in it. */

@@ -117,27 +117,18 @@ case_each_distribution_reaches_its_tasks() { # EL-26
     assert_output '^task ([0-9]+) .* RMS_PROCID=\1 RMS_RANK=\1 .*ctx=1' 3
 }
 
-# A waiting srun asks again after up to two minutes, or when anybody connects
-# to the port on which slurmctld could wake it.  Be that anybody.
-wake_waiting_srun() {
-    local pid fd inode port
-    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
-        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = srun ] || continue
-        for fd in "/proc/$pid"/fd/*; do
-            inode=$(readlink "$fd") inode=${inode//[^0-9]/}
-            port=$(awk -v i="$inode" '$10 == i && $4 == "0A" {
-                split($2, a, ":"); print a[2] }' /proc/net/tcp)
-            [ -z "$port" ] || (: <"/dev/tcp/127.0.0.1/$((16#$port))")
-        done
-    done
+# A waiting srun asks again when slurmctld connects, or by itself after a
+# minute or two.
+times_told() {
+    grep -c 'waiting launches are told' "$CLUSTER/log/slurmctld.log"
 }
 
-step_has_ended() {
-    [ "$(grep -c 'programs live' "$CLUSTER/log/slurmctld.log")" -gt "$1" ]
+times_waited() {
+    grep -c 'switch/elan: step .* waits: ' "$CLUSTER/log/slurmctld.log"
 }
 
 case_full_pool_waits_then_runs() { # EL-18 SL-05
-    local holder ended
+    local holder told
     run_as_user rm -f "$WORK/go"
     start_as_user salloc -Q -N1 -n2 sh -c "
         srun -n1 --exact --network=contexts=12 sh -c \
@@ -148,15 +139,39 @@ case_full_pool_waits_then_runs() { # EL-18 SL-05
     holder=$!
     wait_for 20 log_has slurmctld.log 'switch/elan: step .* waits: '
     assert_empty "$(cat "$case_tmp/bg.out")" "ran too early"
-    ended=$(grep -c 'programs live' "$CLUSTER/log/slurmctld.log")
+    told=$(times_told)
     run_as_user touch "$WORK/go"
-    wait_for 20 step_has_ended "$ended"
-    wake_waiting_srun 2>/dev/null
     wait "$holder"
     assert_equal 0 $? "exit code"
     out=$(cat "$case_tmp/bg.out")
     assert_output 'caps=2'
+    assert_equal $((told + 1)) "$(times_told)" "told"
     wait_for 10 pool_is_empty
+}
+
+one_more_waits() { # than $1
+    [ "$(times_waited)" = $(($1 + 1)) ]
+}
+
+# Slurm itself wakes only what waits for the same job's nodes.
+case_step_of_another_job_is_woken() { # EL-18
+    local told waits holder
+    told=$(times_told) waits=$(times_waited)
+    run_as_user rm -f "$WORK/go" "$WORK/first"
+    start_as_user srun -n1 -w n0 --network=contexts=15 sh -c \
+        ": >$WORK/first; until [ -e $WORK/go ]; do sleep 0.1; done"
+    holder=$!
+    wait_for 20 test -e "$WORK/first"
+    "$MINISLURM" exec --dir "$CLUSTER" -- srun -n1 -w n0 "$SHOW" \
+        >"$case_tmp/other" 2>&1 &
+    wait_for 20 one_more_waits "$waits"
+    run_as_user touch "$WORK/go"
+    wait $! || fail "the waiting launch failed"
+    wait $holder
+    out=$(cat "$case_tmp/other")
+    assert_output '^task 0 '
+    assert_equal $((told + 1)) "$(times_told)" "told"
+    wait_for 20 no_job_left
 }
 
 case_immediate_bounds_the_wait() { # EL-18 SL-07

@@ -79,6 +79,8 @@ static void fill_step(struct fakes *f, const struct slurmabi_layout *l)
     memcpy(f->step + l->step.step_id, &id, sizeof(id));
     put_pointer(f->step, l->step.job_ptr, f->job);
     put_pointer(f->step, l->step.network, "rails=2");
+    put_pointer(f->step, l->step.host, "login");
+    memcpy(f->step + l->step.port, &(uint16_t){4711}, sizeof(uint16_t));
     put32(f->job, 0, l->job.magic);
     put32(f->job, l->job.job_id, 77);
     put32(f->job, l->job.het_job_id, 76);
@@ -189,6 +191,8 @@ static void step_members_come_from_their_places(void **state)
     assert_int_equal(slurmabi_step_check(s, 77, 3, NULL), 0);
     assert_int_equal(slurmabi_step_step_id(s).step_het_comp, 1);
     assert_string_equal(slurmabi_step_network(s), "rails=2");
+    assert_string_equal(slurmabi_step_host(s), "login");
+    assert_int_equal(slurmabi_step_port(s), 4711);
     assert_int_equal(slurmabi_step_uid(s), 1000);
     assert_int_equal(slurmabi_step_het_job_id(s), 76);
     assert_int_equal(slurmabi_step_het_job_offset(s), 1);

@@ -26,9 +26,6 @@
 #define NODES_MAX (96 * 1024) /* a longer list stays out of the environment */
 #define NODES_ASKED 16        /* looked at to find our own address */
 
-/* NodeAddr of a node, in Slurm's memory; srun has it in its tables. */
-char *slurm_conf_get_nodeaddr(const char *name) __attribute__((weak));
-
 struct step {
     uint32_t job, step;
 };

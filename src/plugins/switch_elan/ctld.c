@@ -17,11 +17,13 @@
 #include "plugins/switch_elan/jobinfo.h"
 #include "plugins/switch_elan/site.h"
 #include "plugins/switch_elan/state_file.h"
+#include "plugins/switch_elan/waiters.h"
 #include "slurmabi/step.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     struct elan_partition *pm;
+    struct waiters *waiters; /* launches that were told to wait */
     struct site site;
     bool good; /* site was read without errors: steps can be built */
     bool seen; /* an attempt to read it was made */
@@ -209,6 +211,27 @@ static int allocate(struct build *b, struct errbuf *err)
     return -1;
 }
 
+static void enter_waiter(const struct slurmabi_step *record)
+{
+    const char *host = slurmabi_step_host(record);
+    char *addr = NULL;
+
+    if (!ctld.waiters && !(ctld.waiters = waiters_create()))
+        return;
+    if (host && slurm_conf_get_nodeaddr)
+        addr = slurm_conf_get_nodeaddr(host);
+    waiters_add(ctld.waiters, addr ? addr : host, slurmabi_step_port(record));
+    slurmabi_free(addr);
+}
+
+static void wake_waiters(void)
+{
+    unsigned n = ctld.waiters ? waiters_wake(ctld.waiters) : 0;
+
+    if (n > 0)
+        slurm_debug("switch/elan: %u waiting launches are told", n);
+}
+
 /* 0, or the code that Slurm understands. */
 static int build(struct build *b)
 {
@@ -227,6 +250,7 @@ static int build(struct build *b)
     if (errno == EBUSY) {
         slurm_debug("switch/elan: step %u.%u waits: %s", b->info->job_id,
                     b->info->step_id, err.text);
+        enter_waiter(b->record);
         return ESLURM_INTERCONNECT_BUSY;
     }
     slurm_error("SF-E103 switch/elan: step %u.%u refused: %s", b->info->job_id,
@@ -273,9 +297,11 @@ int switch_p_job_step_complete(struct switch_jobinfo *j, char *nodelist)
 
     if (j && j->magic == SWITCH_ELAN_MAGIC) {
         pthread_mutex_lock(&lock);
-        if (ctld.pm && elan_partition_release(ctld.pm, &j->info))
+        if (ctld.pm && elan_partition_release(ctld.pm, &j->info)) {
             slurm_debug("switch/elan: %u programs live",
                         elan_partition_programs(ctld.pm));
+            wake_waiters();
+        }
         pthread_mutex_unlock(&lock);
     }
     errno = e;
@@ -306,6 +332,8 @@ void switch_elan_ctld_fini(void)
     pthread_mutex_lock(&lock);
     elan_partition_destroy(ctld.pm);
     ctld.pm = NULL;
+    waiters_destroy(ctld.waiters);
+    ctld.waiters = NULL;
     site_free(&ctld.site);
     ctld.good = ctld.seen = false;
     pthread_mutex_unlock(&lock);
