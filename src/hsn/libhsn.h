@@ -59,7 +59,7 @@ extern "C" {
 /* Types of raw packets: the first bit is 0.  Mappers speak 0x000f; the
  * datagrams themselves travel as HSN_TYPE, which nobody else can open. */
 #define HSN_TYPE_MAPPER 0x000f
-#define HSN_TYPE 0x4853
+#define HSN_TYPE 0x0701
 
 /* Modules of datagrams.  The numbers below HSN_MODULE_FREE are for root and
  * DatagramGroup, those from there on for everybody. */
@@ -127,7 +127,7 @@ struct hsn_raw {
 };
 
 /* EAGAIN: ring full, try later.  EMSGSIZE: len or route_len too long.
- * EINVAL: a route byte without its top bit. */
+ * EINVAL: a route byte that is none (top bits 10). */
 int hsn_raw_send(struct hsn *h, const struct hsn_raw *packet);
 /* EAGAIN: nothing there.  The payload stays valid until the next receive. */
 int hsn_raw_recv(struct hsn *h, struct hsn_raw *packet);
@@ -201,8 +201,8 @@ struct hsn_peer {
 /* Replace all routes by these, at once or (on failure) not at all.  A peer
  * with the own address is allowed and ignored.  `configured`: the map is
  * complete ("network fully configured").
- * EPERM: neither root nor RawGroup.  EINVAL: a route byte without its top
- * bit, an address twice or of more than 48 bits.  E2BIG: too many peers.
+ * EPERM: neither root nor RawGroup.  EINVAL: a route byte that is none (top
+ * bits 10), an address twice or of more than 48 bits.  E2BIG: too many peers.
  * EAGAIN: somebody else is loading. */
 int hsn_load_routes(struct hsn *h, uint32_t map_version, uint32_t host_type,
                     bool configured, const struct hsn_peer *peers, size_t n);

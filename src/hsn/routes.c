@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hsn/frame.h"
+#include "hsn/routes.h"
+#include "net/packet.h"
+
+bool hsn_route_valid(const uint8_t *route, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!net_route_byte_valid(route[i]))
+            return false;
+    return true;
+}
+
+static uint32_t hash(uint64_t address)
+{
+    address *= 0x9e3779b97f4a7c15ULL;
+    return (uint32_t)(address >> 32);
+}
+
+/* Slot of an address, or the free one where it would be. */
+static uint32_t *slot_of(const struct hsn_routes *r, uint64_t address)
+{
+    uint32_t i = hash(address) & r->mask;
+
+    while (r->slots[i] && r->peers[r->slots[i] - 1].address != address)
+        i = (i + 1) & r->mask;
+    return &r->slots[i];
+}
+
+struct hsn_routed *hsn_routes_find(const struct hsn_routes *r, uint64_t address)
+{
+    uint32_t slot = r->slots ? *slot_of(r, address) : 0;
+
+    return slot ? &r->peers[slot - 1] : NULL;
+}
+
+const struct hsn_route_bytes *hsn_routes_pick(const struct hsn_routes *r,
+                                              const struct hsn_routed *peer,
+                                              uint32_t n)
+{
+    return &r->routes[peer->first + n % peer->nroutes];
+}
+
+static bool peer_valid(const struct hsn_peer *p, struct errbuf *err)
+{
+    bool ok = p->address > 0 && p->address <= HSN_BOARD_MAX;
+
+    if (!ok) {
+        errprintf(err, "board %" PRIx64 ": an address has 48 bits", p->address);
+        return false;
+    }
+    ok = p->nroutes > 0 && p->nroutes <= HSN_ROUTES_MAX;
+    for (int i = 0; ok && i < p->nroutes; i++)
+        ok = p->route[i].len <= HSN_ROUTE_MAX &&
+             hsn_route_valid(p->route[i].byte, p->route[i].len);
+    if (!ok)
+        errprintf(err, "board %012" PRIx64 ": routes are not well formed",
+                  p->address);
+    return ok;
+}
+
+static int allocate(struct hsn_routes *r, const struct hsn_peer *peers,
+                    size_t n)
+{
+    size_t routes = 0, slots = 4;
+
+    for (size_t i = 0; i < n; i++)
+        routes += peers[i].nroutes;
+    while (slots < 2 * n)
+        slots *= 2;
+    r->peers = calloc(n + 1, sizeof(*r->peers));
+    r->routes = calloc(routes + 1, sizeof(*r->routes));
+    r->slots = calloc(slots, sizeof(*r->slots));
+    r->mask = (uint32_t)slots - 1;
+    return r->peers && r->routes && r->slots ? 0 : -1;
+}
+
+static void add(struct hsn_routes *r, const struct hsn_peer *p,
+                const struct hsn_routes *old)
+{
+    const struct hsn_routed *before =
+        old ? hsn_routes_find(old, p->address) : NULL;
+    struct hsn_routed *peer = &r->peers[r->npeers];
+
+    peer->address = p->address;
+    peer->host_type = p->host_type;
+    peer->neighbour = p->neighbour;
+    peer->nroutes = p->nroutes;
+    peer->first = (uint32_t)r->nroutes;
+    if (before)
+        peer->state = before->state;
+    for (int i = 0; i < p->nroutes; i++) {
+        struct hsn_route_bytes *route = &r->routes[r->nroutes++];
+
+        route->len = p->route[i].len;
+        memcpy(route->byte, p->route[i].byte, p->route[i].len);
+    }
+    *slot_of(r, p->address) = (uint32_t)++r->npeers;
+}
+
+int hsn_routes_make(struct hsn_routes *r, const struct hsn_peer *peers,
+                    size_t n, const struct hsn_routes *old, struct errbuf *err)
+{
+    int e = EINVAL;
+
+    *r = (struct hsn_routes){0};
+    if (n > HSN_PEERS_MAX) {
+        errno = E2BIG;
+        return errprintf(err, "more than %d peers", HSN_PEERS_MAX);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!peer_valid(&peers[i], err))
+            goto error;
+    e = ENOMEM;
+    if (allocate(r, peers, n) < 0) {
+        errprintf(err, "no memory for %zu peers", n);
+        goto error;
+    }
+    e = EINVAL;
+    for (size_t i = 0; i < n; i++) {
+        if (hsn_routes_find(r, peers[i].address)) {
+            errprintf(err, "board %012" PRIx64 " twice", peers[i].address);
+            goto error;
+        }
+        add(r, &peers[i], old);
+    }
+    return 0;
+error:
+    hsn_routes_free(r);
+    errno = e;
+    return -1;
+}
+
+void hsn_routes_free(struct hsn_routes *r)
+{
+    free(r->peers);
+    free(r->routes);
+    free(r->slots);
+    *r = (struct hsn_routes){0};
+}
+
+void hsn_routes_export(const struct hsn_routes *r,
+                       const struct hsn_routed *peer, struct hsn_peer *out)
+{
+    *out = (struct hsn_peer){.address = peer->address,
+                             .host_type = peer->host_type,
+                             .neighbour = peer->neighbour,
+                             .nroutes = peer->nroutes};
+    for (int i = 0; i < peer->nroutes; i++) {
+        const struct hsn_route_bytes *b = &r->routes[peer->first + i];
+
+        out->route[i].len = b->len;
+        memcpy(out->route[i].byte, b->byte, b->len);
+    }
+}
