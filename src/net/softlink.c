@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The state of one end.  It has at most two sessions: the one that is up, and
+ * on the called side one that was offered and not yet used by the caller.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/be.h"
+#include "base/fastmac.h"
+#include "base/replay.h"
+#include "net/softlink_wire.h"
+
+struct session {
+    uint64_t mine, theirs; /* 0: no session */
+    struct fastmac *out, *in;
+    uint64_t sent;
+    struct replay window;
+    struct softlink_hello peer;
+};
+
+struct softlink {
+    enum softlink_role role;
+    struct softlink_ops ops;
+    uint16_t slot;
+    struct softlink_hello me; /* caller: as in its HELLO */
+    struct session up, offered;
+    bool asked; /* caller: a HELLO is out */
+    uint64_t next_hello, last_heard, last_sent;
+    size_t out_len;
+    uint8_t out[SOFTLINK_CONTROL_MAX];
+    struct softlink_counters counters;
+};
+
+static struct softlink *link_new(enum softlink_role role, uint16_t slot,
+                                 const struct softlink_ops *ops)
+{
+    struct softlink *link = calloc(1, sizeof(*link));
+
+    if (!link)
+        return NULL;
+    link->role = role;
+    link->slot = slot;
+    link->ops = *ops;
+    return link;
+}
+
+struct softlink *softlink_new_caller(const char *name, uint64_t address,
+                                     enum softlink_carrier carrier,
+                                     uint16_t slot,
+                                     const struct softlink_ops *ops)
+{
+    struct softlink *link = link_new(SOFTLINK_CALLER, slot, ops);
+
+    if (!link)
+        return NULL;
+    strncpy(link->me.name, name, sizeof(link->me.name) - 1);
+    link->me.address = address;
+    link->me.carrier = carrier;
+    return link;
+}
+
+struct softlink *softlink_new_called(uint16_t slot,
+                                     const struct softlink_ops *ops)
+{
+    return link_new(SOFTLINK_CALLED, slot, ops);
+}
+
+static void session_end(struct session *s)
+{
+    fastmac_free(s->out);
+    fastmac_free(s->in);
+    explicit_bzero(s, sizeof(*s));
+}
+
+void softlink_free(struct softlink *link)
+{
+    if (!link)
+        return;
+    session_end(&link->up);
+    session_end(&link->offered);
+    explicit_bzero(link, sizeof(*link));
+    free(link);
+}
+
+bool softlink_is_up(const struct softlink *link)
+{
+    return link->up.mine != 0;
+}
+
+const struct softlink_hello *softlink_peer(const struct softlink *link)
+{
+    return link->up.mine ? &link->up.peer : &link->offered.peer;
+}
+
+const struct softlink_counters *softlink_counters(const struct softlink *link)
+{
+    return &link->counters;
+}
+
+/* A session number of our own and half of a key. */
+static int draw(struct softlink *link, uint64_t *session,
+                uint8_t key[SOFTLINK_KEY_HALF])
+{
+    uint64_t number;
+
+    if (link->ops.random(link->ops.arg, &number, sizeof(number)) < 0 ||
+        link->ops.random(link->ops.arg, key, SOFTLINK_KEY_HALF) < 0)
+        return -1;
+    *session = (number | 1) << 16 | link->slot; /* never 0 */
+    return 0;
+}
+
+static struct fastmac *direction(const uint8_t key[MAC_SIZE], const char *who)
+{
+    const struct mac_part part = {who, strlen(who)};
+    uint8_t sub[MAC_SIZE];
+    struct fastmac *mac = NULL;
+
+    if (mac_sign(sub, key, MAC_SIZE, &part, 1) == 0)
+        mac = fastmac_new(sub);
+    explicit_bzero(sub, sizeof(sub));
+    return mac;
+}
+
+/* Keys of a session between a caller's and a called side's HELLO. */
+static int derive(struct session *s, enum softlink_role role,
+                  const struct softlink_hello *caller,
+                  const struct softlink_hello *called)
+{
+    uint8_t halves[2 * SOFTLINK_KEY_HALF], sessions[16], key[MAC_SIZE];
+    const struct mac_part parts[] = {{"softlink", 8},
+                                     {sessions, sizeof(sessions)},
+                                     {caller->name, strlen(caller->name)}};
+    bool calls = role == SOFTLINK_CALLER;
+    int rc;
+
+    memcpy(halves, caller->key, SOFTLINK_KEY_HALF);
+    memcpy(halves + SOFTLINK_KEY_HALF, called->key, SOFTLINK_KEY_HALF);
+    be_store64(sessions, caller->session);
+    be_store64(sessions + 8, called->session);
+    rc = mac_sign(key, halves, sizeof(halves), parts, 3);
+    if (rc == 0) {
+        s->out = direction(key, calls ? "caller" : "called");
+        s->in = direction(key, calls ? "called" : "caller");
+        s->mine = calls ? caller->session : called->session;
+        s->theirs = calls ? called->session : caller->session;
+        s->peer = calls ? *called : *caller;
+    }
+    explicit_bzero(s->peer.key, sizeof(s->peer.key));
+    explicit_bzero(halves, sizeof(halves));
+    explicit_bzero(key, sizeof(key));
+    if (rc == 0 && s->out && s->in)
+        return 0;
+    session_end(s);
+    errno = ENOMEM;
+    return -1;
+}
+
+/* ---- sending ---- */
+
+static int sign(struct session *s, enum softlink_type type,
+                uint8_t head[SOFTLINK_HEAD], const void *packet, size_t len)
+{
+    const struct mac_part parts[] = {{head, SOFTLINK_SIGNED}, {packet, len}};
+
+    softlink_put_id(head, type, s->theirs);
+    be_store64(head + SOFTLINK_ID, ++s->sent);
+    return fastmac_sign(s->out, head + SOFTLINK_SIGNED, s->sent, parts, 2);
+}
+
+int softlink_wrap(struct softlink *link, uint64_t now,
+                  uint8_t head[SOFTLINK_HEAD], const void *packet, size_t len)
+{
+    if (!link->up.mine || len > NET_PACKET_MAX) {
+        errno = link->up.mine ? EMSGSIZE : ENOTCONN;
+        return -1;
+    }
+    link->last_sent = now;
+    return sign(&link->up, SOFTLINK_DATA, head, packet, len);
+}
+
+static void queue_signed(struct softlink *link, uint64_t now,
+                         enum softlink_type type)
+{
+    link->last_sent = now;
+    if (sign(&link->up, type, link->out, NULL, 0) == 0)
+        link->out_len = SOFTLINK_HEAD;
+}
+
+size_t softlink_output(struct softlink *link, void *buf, size_t size)
+{
+    size_t len = link->out_len;
+
+    link->out_len = 0;
+    if (len > size)
+        return 0;
+    memcpy(buf, link->out, len);
+    return len;
+}
+
+void softlink_close(struct softlink *link)
+{
+    link->out_len = 0;
+    if (link->up.mine)
+        queue_signed(link, link->last_sent, SOFTLINK_BYE);
+    session_end(&link->up);
+    session_end(&link->offered);
+    link->asked = false;
+}
+
+/* ---- opening ---- */
+
+static void call(struct softlink *link, uint64_t now, struct errbuf *err)
+{
+    struct softlink_pledge pledge = {.role = SOFTLINK_CALLER};
+
+    link->next_hello = now + SOFTLINK_HELLO_NS;
+    if (draw(link, &link->me.session, link->me.key) < 0) {
+        errprintf(err, "no randomness for a link");
+        return;
+    }
+    pledge.hello = link->me;
+    link->out_len =
+        softlink_make_pledge(link->out, sizeof(link->out), SOFTLINK_HELLO,
+                             link->me.session, &pledge, &link->ops, err);
+    link->asked = link->out_len > 0;
+    explicit_bzero(&pledge, sizeof(pledge));
+}
+
+int softlink_answer(struct softlink *link, uint64_t now,
+                    const struct softlink_hello *hello, struct errbuf *err)
+{
+    struct softlink_pledge pledge = {
+        .role = SOFTLINK_CALLED, .peer = hello->session, .hello = *hello};
+    int rc;
+
+    session_end(&link->offered);
+    pledge.hello.address = 0;
+    rc = draw(link, &pledge.hello.session, pledge.hello.key);
+    if (rc == 0)
+        rc = derive(&link->offered, SOFTLINK_CALLED, hello, &pledge.hello);
+    if (rc == 0) {
+        link->out_len =
+            softlink_make_pledge(link->out, sizeof(link->out), SOFTLINK_WELCOME,
+                                 hello->session, &pledge, &link->ops, err);
+        rc = link->out_len ? 0 : -1;
+    }
+    explicit_bzero(&pledge, sizeof(pledge));
+    return rc;
+}
+
+static enum softlink_event on_welcome(struct softlink *link, uint64_t now,
+                                      const void *buf, size_t len,
+                                      struct errbuf *err)
+{
+    struct softlink_pledge pledge = {0};
+    enum softlink_event event = SOFTLINK_NOTHING;
+    struct session fresh = {0};
+
+    if (softlink_open_pledge(&pledge, SOFTLINK_CALLED, &link->ops, buf, len,
+                             err) < 0 ||
+        pledge.peer != link->me.session ||
+        strcmp(pledge.hello.name, link->me.name) != 0 ||
+        pledge.hello.carrier != link->me.carrier) {
+        link->counters.malformed++;
+    } else if (derive(&fresh, SOFTLINK_CALLER, &link->me, &pledge.hello) == 0) {
+        session_end(&link->up);
+        link->up = fresh;
+        link->asked = false;
+        link->last_heard = now;
+        explicit_bzero(link->me.key, sizeof(link->me.key));
+        if (link->me.carrier == SOFTLINK_DATAGRAMS)
+            queue_signed(link, now, SOFTLINK_KEEP);
+        event = SOFTLINK_WENT_UP;
+    }
+    explicit_bzero(&pledge, sizeof(pledge));
+    return event;
+}
+
+static enum softlink_event on_refused(const void *buf, size_t len,
+                                      struct errbuf *err)
+{
+    size_t n = len - SOFTLINK_ID;
+
+    n = n < SOFTLINK_WHY_MAX ? n : SOFTLINK_WHY_MAX;
+    errprintf(err, "refused: %.*s", (int)n, (const char *)buf + SOFTLINK_ID);
+    return SOFTLINK_WAS_REFUSED;
+}
+
+/* ---- tagged messages ---- */
+
+/* Is this new and made by who has the key? */
+static bool is_genuine(struct softlink *link, struct session *s,
+                       const uint8_t *buf, size_t len)
+{
+    const struct mac_part parts[] = {
+        {buf, SOFTLINK_SIGNED}, {buf + SOFTLINK_HEAD, len - SOFTLINK_HEAD}};
+    uint64_t counter = be_load64(buf + SOFTLINK_ID);
+
+    if (!replay_is_new(&s->window, counter)) {
+        link->counters.replayed++;
+        return false;
+    }
+    if (!fastmac_check(s->in, buf + SOFTLINK_SIGNED, counter, parts, 2)) {
+        link->counters.bad_tag++;
+        return false;
+    }
+    replay_mark(&s->window, counter);
+    return true;
+}
+
+/* The caller uses the offered session: it is the one now. */
+static void accept_offer(struct softlink *link)
+{
+    session_end(&link->up);
+    link->up = link->offered;
+    memset(&link->offered, 0, sizeof(link->offered));
+}
+
+static struct session *session_of(struct softlink *link, uint64_t number)
+{
+    if (number && number == link->up.mine)
+        return &link->up;
+    if (number && number == link->offered.mine)
+        return &link->offered;
+    return NULL;
+}
+
+static enum softlink_event go_down(struct softlink *link, uint64_t now)
+{
+    session_end(&link->up);
+    link->next_hello = now;
+    link->out_len = 0;
+    return SOFTLINK_WENT_DOWN;
+}
+
+static enum softlink_event on_tagged(struct softlink *link, uint64_t now,
+                                     enum softlink_type type, uint64_t number,
+                                     const uint8_t *buf, size_t len,
+                                     const uint8_t **packet, size_t *packet_len)
+{
+    struct session *s = session_of(link, number);
+    bool offered = s == &link->offered;
+
+    if (!s || len < SOFTLINK_HEAD || len > SOFTLINK_DATAGRAM_MAX) {
+        if (s)
+            link->counters.malformed++;
+        else
+            link->counters.foreign++;
+        return SOFTLINK_NOTHING;
+    }
+    if (!is_genuine(link, s, buf, len))
+        return SOFTLINK_NOTHING;
+    link->last_heard = now;
+    if (type == SOFTLINK_BYE) {
+        if (offered)
+            session_end(s);
+        return offered ? SOFTLINK_NOTHING : go_down(link, now);
+    }
+    if (offered)
+        accept_offer(link);
+    if (type == SOFTLINK_DATA) {
+        *packet = buf + SOFTLINK_HEAD;
+        *packet_len = len - SOFTLINK_HEAD;
+    }
+    if (offered)
+        return SOFTLINK_WENT_UP;
+    return *packet ? SOFTLINK_PACKET : SOFTLINK_NOTHING;
+}
+
+enum softlink_event softlink_input(struct softlink *link, uint64_t now,
+                                   const void *buf, size_t len,
+                                   const uint8_t **packet, size_t *packet_len,
+                                   struct errbuf *err)
+{
+    uint64_t number;
+    enum softlink_type type = softlink_look(buf, len, &number);
+
+    *packet = NULL;
+    *packet_len = 0;
+    switch (type) {
+    case SOFTLINK_DATA:
+    case SOFTLINK_KEEP:
+    case SOFTLINK_BYE:
+        return on_tagged(link, now, type, number, buf, len, packet, packet_len);
+    case SOFTLINK_WELCOME:
+        if (link->asked && number == link->me.session)
+            return on_welcome(link, now, buf, len, err);
+        link->counters.foreign++;
+        return SOFTLINK_NOTHING;
+    case SOFTLINK_REFUSED:
+        if (link->asked && number == link->me.session)
+            return on_refused(buf, len, err);
+        link->counters.foreign++;
+        return SOFTLINK_NOTHING;
+    case SOFTLINK_HELLO:
+    default:
+        link->counters.malformed++;
+        return SOFTLINK_NOTHING;
+    }
+}
+
+enum softlink_event softlink_tick(struct softlink *link, uint64_t now,
+                                  struct errbuf *err)
+{
+    enum softlink_event event = SOFTLINK_NOTHING;
+
+    if (link->up.mine && now >= link->last_heard + SOFTLINK_SILENCE_NS)
+        event = go_down(link, now);
+    if (link->up.mine) {
+        if (now >= link->last_sent + SOFTLINK_KEEP_NS && !link->out_len)
+            queue_signed(link, now, SOFTLINK_KEEP);
+    } else if (link->role == SOFTLINK_CALLER && now >= link->next_hello) {
+        call(link, now, err);
+    }
+    return event;
+}
+
+uint64_t softlink_next(const struct softlink *link)
+{
+    uint64_t silent = link->last_heard + SOFTLINK_SILENCE_NS;
+    uint64_t keep = link->last_sent + SOFTLINK_KEEP_NS;
+
+    if (link->up.mine)
+        return keep < silent ? keep : silent;
+    return link->role == SOFTLINK_CALLER ? link->next_hello : UINT64_MAX;
+}
