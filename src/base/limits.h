@@ -171,5 +171,7 @@
  * ours into (features, Extra). */
 #define SF_HEALTH_TABLE_MAX (16 * 1024 * 1024)
 #define SF_PLAN_TEXT_MAX 1024
+/* Software fabric: faults of one script (a flapping cable is many). */
+#define SF_SWFAB_FAULTS_MAX 100000
 
 #endif
