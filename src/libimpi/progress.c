@@ -6,7 +6,6 @@
 
 #include <sched.h>
 
-#include "libimpi/coll_run.h"
 #include "libimpi/net.h"
 #include "libimpi/req.h"
 
@@ -21,8 +20,6 @@ bool progress_once(void)
     bool moved = net_progress();
 
     req_reap();
-    if (coll_any())
-        coll_progress();
     return moved;
 }
 

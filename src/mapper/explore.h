@@ -55,10 +55,12 @@ struct explore_stats {
     uint64_t by_kind[PROBE_TAGGED + 1];
     uint32_t crossbars, hosts, links; /* found */
     uint32_t merges;                  /* crossbars met twice, made one */
-    uint32_t window;                  /* now */
-    uint32_t longest;                 /* route bytes of the longest probe */
-    uint64_t wait;                    /* learnt, ns */
-    uint64_t bytes;                   /* memory in use, about */
+    uint32_t restarts; /* the fabric changed, or an address is shared */
+    uint32_t rounds;   /* in which silent ports were asked again */
+    uint32_t window;   /* now */
+    uint32_t longest;  /* route bytes of the longest probe */
+    uint64_t wait;     /* learnt, ns */
+    uint64_t bytes;    /* memory in use, about */
 };
 void explore_stats(const struct explore *x, struct explore_stats *stats);
 

@@ -25,6 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "net/packet.h"
+
 /* Longest route of one probe, there and back. */
 #define PROBE_ROUTE_MAX 128
 #define PROBE_NAME_MAX 64
@@ -114,10 +116,10 @@ struct prober_limits {
 };
 
 /* 10 ms and 5 ms, 3 tries, learnt; 64 in flight, 4096 at most; 32 ports;
- * routes as long as a probe can hold. */
+ * routes as long as a packet can carry. */
 #define PROBER_LIMITS_DEFAULT                                                  \
     {                                                                          \
-        .max_route = PROBE_ROUTE_MAX, .max_hops = 63,                          \
+        .max_route = NET_WIRE_ROUTE_MAX, .max_hops = 63,                       \
         .max_ports = PROBE_PORTS_MAX, .window = 64, .window_max = 4096,        \
         .tries = 3, .scout_wait = 10000000, .loop_wait = 5000000,              \
         .min_wait = 100000                                                     \

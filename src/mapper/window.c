@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See window.h.
+ */
+#include "mapper/window.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+#define PATIENCE_MAX 64.0
+
+static void put_last(struct window *w, unsigned which, uint32_t i)
+{
+    struct flight_list *list = &w->lists[which];
+    struct flight *f = &w->flights[i];
+
+    f->list = (uint8_t)which;
+    f->next = NONE;
+    f->prev = list->tail;
+    if (list->tail == NONE)
+        list->head = i;
+    else
+        w->flights[list->tail].next = i;
+    list->tail = i;
+}
+
+static void take(struct window *w, uint32_t i)
+{
+    struct flight *f = &w->flights[i];
+    struct flight_list *list = &w->lists[f->list];
+
+    if (f->prev == NONE)
+        list->head = f->next;
+    else
+        w->flights[f->prev].next = f->next;
+    if (f->next == NONE)
+        list->tail = f->prev;
+    else
+        w->flights[f->next].prev = f->prev;
+}
+
+bool window_init(struct window *w, const struct prober_limits *limits)
+{
+    memset(w, 0, sizeof(*w));
+    w->limits = *limits;
+    if (w->limits.window_max == 0)
+        w->limits.window_max = 1;
+    if (w->limits.tries == 0)
+        w->limits.tries = 1;
+    for (int i = 0; i < FLIGHT_LISTS; i++)
+        w->lists[i] = (struct flight_list){NONE, NONE};
+    w->size = limits->window ? limits->window : 1;
+    if (w->size > w->limits.window_max)
+        w->size = w->limits.window_max;
+    w->patience = 1;
+    w->flights = calloc(w->limits.window_max, sizeof(*w->flights));
+    return w->flights != NULL;
+}
+
+void window_clear(struct window *w)
+{
+    free(w->flights);
+    w->flights = NULL;
+}
+
+size_t window_bytes(const struct window *w)
+{
+    return w->nflights * sizeof(*w->flights);
+}
+
+bool window_open(const struct window *w)
+{
+    return w->inflight < w->size && w->inflight < w->limits.window_max &&
+           (w->lists[FLIGHT_SPARE].head != NONE ||
+            w->nflights < w->limits.window_max);
+}
+
+uint64_t window_wait(const struct window *w, enum probe_kind kind)
+{
+    uint64_t cap =
+        kind == PROBE_SCOUT ? w->limits.scout_wait : w->limits.loop_wait;
+    double wait = (w->mean + 4 * w->deviation) * w->patience;
+
+    if (w->limits.fixed_timers || w->mean == 0 || wait > (double)cap)
+        return cap;
+    if (wait < (double)w->limits.min_wait)
+        return w->limits.min_wait < cap ? w->limits.min_wait : cap;
+    return (uint64_t)wait;
+}
+
+static void launch(struct window *w, uint64_t now, uint32_t i)
+{
+    struct flight *f = &w->flights[i];
+
+    f->sent = now;
+    f->deadline = now + window_wait(w, f->probe.kind);
+    f->sends++;
+    w->sent++;
+    w->by_kind[f->probe.kind]++;
+    put_last(w, f->probe.kind == PROBE_SCOUT ? FLIGHT_SCOUTS : FLIGHT_LOOPS, i);
+}
+
+void window_send(struct window *w, uint64_t now, struct probe *probe,
+                 uint32_t owner)
+{
+    uint32_t i = w->lists[FLIGHT_SPARE].head;
+    struct flight *f;
+
+    if (i == NONE)
+        i = w->nflights++;
+    else
+        take(w, i);
+    f = &w->flights[i];
+    f->phase++;
+    probe->tag = (uint64_t)f->phase << 32 | i;
+    probe->again = false;
+    f->probe = *probe;
+    f->owner = owner;
+    f->sends = 0;
+    f->flying = true;
+    w->inflight++;
+    if (probe->nroute > w->longest)
+        w->longest = probe->nroute;
+    launch(w, now, i);
+}
+
+bool window_again(struct window *w, uint64_t now, struct probe *probe)
+{
+    uint32_t i = w->lists[FLIGHT_AGAIN].head;
+
+    if (i == NONE)
+        return false;
+    take(w, i);
+    w->flights[i].probe.again = true;
+    *probe = w->flights[i].probe;
+    w->resent++;
+    launch(w, now, i);
+    return true;
+}
+
+/* Out of the air; its place is free. */
+static void land(struct window *w, uint32_t i)
+{
+    take(w, i);
+    w->flights[i].flying = false;
+    w->inflight--;
+    put_last(w, FLIGHT_SPARE, i);
+}
+
+static void learn(struct window *w, double trip)
+{
+    if (w->mean == 0) {
+        w->mean = trip;
+        w->deviation = trip / 2;
+        return;
+    }
+    w->deviation += (fabs(trip - w->mean) - w->deviation) / 4;
+    w->mean += (trip - w->mean) / 8;
+}
+
+bool window_answer(struct window *w, uint64_t now, uint64_t tag,
+                   uint32_t *owner)
+{
+    uint32_t i = (uint32_t)tag;
+    struct flight *f;
+
+    if (i >= w->nflights)
+        return false;
+    f = &w->flights[i];
+    if (!f->flying || f->phase != (uint32_t)(tag >> 32)) {
+        /* Too late: we did not wait long enough. */
+        if (w->patience < PATIENCE_MAX)
+            w->patience *= 2;
+        window_lost(w);
+        return false;
+    }
+    if (f->sends == 1)
+        learn(w, (double)(now - f->sent));
+    w->size += 1 / w->size;
+    if (w->size > w->limits.window_max)
+        w->size = w->limits.window_max;
+    *owner = f->owner;
+    land(w, i);
+    return true;
+}
+
+void window_lost(struct window *w)
+{
+    w->size /= 2;
+    if (w->size < 1)
+        w->size = 1;
+}
+
+void window_abandon(struct window *w)
+{
+    for (uint32_t i = 0; i < w->nflights; i++)
+        if (w->flights[i].flying)
+            land(w, i);
+}
+
+static bool expired_in(struct window *w, uint64_t now, unsigned which,
+                       uint32_t *owner)
+{
+    for (;;) {
+        uint32_t i = w->lists[which].head;
+        struct flight *f = &w->flights[i == NONE ? 0 : i];
+
+        if (i == NONE || f->deadline > now)
+            return false;
+        if (w->limits.fixed_timers && f->sends < w->limits.tries) {
+            take(w, i);
+            put_last(w, FLIGHT_AGAIN, i);
+            continue;
+        }
+        w->unanswered++;
+        *owner = f->owner;
+        land(w, i);
+        return true;
+    }
+}
+
+bool window_expired(struct window *w, uint64_t now, uint32_t *owner)
+{
+    return expired_in(w, now, FLIGHT_SCOUTS, owner) ||
+           expired_in(w, now, FLIGHT_LOOPS, owner);
+}
+
+uint64_t window_deadline(const struct window *w)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (unsigned which = FLIGHT_SCOUTS; which <= FLIGHT_LOOPS; which++) {
+        uint32_t i = w->lists[which].head;
+
+        if (i != NONE && w->flights[i].deadline < first)
+            first = w->flights[i].deadline;
+    }
+    return first;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Probes in flight (internal to explorers): their tags, timers, and how many
+ * there may be.  The window opens by one per windowful of answers and closes
+ * by half when a probe turns out to have been lost (AIMD).  The wait is
+ * learnt from round trips (mean + 4 deviations, never over the limits'
+ * caps), or fixed by option; with fixed timers a probe is sent again
+ * at once when its timer ends, until its tries are used up.
+ */
+#ifndef SF_MAPPER_WINDOW_H
+#define SF_MAPPER_WINDOW_H
+
+#include <stddef.h>
+
+#include "mapper/prober.h"
+
+struct flight {
+    struct probe probe;
+    uint64_t sent, deadline;
+    uint32_t owner; /* the engine's own number */
+    uint32_t phase;
+    uint32_t next, prev; /* in its list */
+    uint8_t list;
+    uint8_t sends;
+    bool flying;
+};
+
+enum { FLIGHT_SPARE, FLIGHT_SCOUTS, FLIGHT_LOOPS, FLIGHT_AGAIN, FLIGHT_LISTS };
+
+struct flight_list {
+    uint32_t head, tail; /* UINT32_MAX: empty */
+};
+
+struct window {
+    struct prober_limits limits;
+    struct flight *flights; /* window_max of them */
+    uint32_t nflights;      /* used so far */
+    struct flight_list lists[FLIGHT_LISTS];
+    uint32_t inflight;
+    double size;
+    double mean, deviation; /* of round trips, ns; 0: none measured */
+    double patience;        /* grows when answers come late */
+    uint64_t sent, resent, unanswered, by_kind[PROBE_TAGGED + 1];
+    uint32_t longest;
+};
+
+bool window_init(struct window *w, const struct prober_limits *limits);
+void window_clear(struct window *w);
+size_t window_bytes(const struct window *w);
+
+/* Is there room for one more probe? */
+bool window_open(const struct window *w);
+/* Send: fills probe->tag and keeps a copy.  Needs window_open(). */
+void window_send(struct window *w, uint64_t now, struct probe *probe,
+                 uint32_t owner);
+/* A probe that is to go out again; false: none. */
+bool window_again(struct window *w, uint64_t now, struct probe *probe);
+/* The owner of the probe that was answered; false: not in flight. */
+bool window_answer(struct window *w, uint64_t now, uint64_t tag,
+                   uint32_t *owner);
+/* A probe whose last timer has ended: call until false. */
+bool window_expired(struct window *w, uint64_t now, uint32_t *owner);
+/* All probes in flight are forgotten. */
+void window_abandon(struct window *w);
+uint64_t window_deadline(const struct window *w);
+/* A packet is known to have been lost. */
+void window_lost(struct window *w);
+/* How long the next probe of a kind will wait, ns. */
+uint64_t window_wait(const struct window *w, enum probe_kind kind);
+
+#endif
