@@ -163,4 +163,15 @@
 #define SF_SENDER_QUEUE_MAX 256
 #define SF_REPORT_PORT 6830
 
+/* Health model: hosts, links and crossbars together; reporters. */
+#define SF_HEALTH_ITEMS_MAX (512 * 1024)
+#define SF_HEALTH_REPORTERS_MAX (256 * 1024)
+
+/* Health table: bytes of the file.  A text of a node of Slurm that we merge
+ * ours into (features, Extra). */
+#define SF_HEALTH_TABLE_MAX (16 * 1024 * 1024)
+#define SF_PLAN_TEXT_MAX 1024
+/* Software fabric: faults of one script (a flapping cable is many). */
+#define SF_SWFAB_FAULTS_MAX 100000
+
 #endif

@@ -7,7 +7,9 @@
  * context of the communicator, ranks are ranks in it.
  *
  * The caller executes the steps in order, each complete before the next
- * begins (a send: its buffer may be reused).
+ * begins (a send: its buffer may be reused), but for those marked `more`: the
+ * next one begins at once, and all of such a row are complete before what
+ * follows it begins.
  */
 #ifndef SF_IMPI_SCHEDULE_H
 #define SF_IMPI_SCHEDULE_H
@@ -34,7 +36,9 @@ enum impi_step_kind {
     IMPI_STEP_LOCAL_FANIN,
     IMPI_STEP_LOCAL_FANOUT,
     IMPI_STEP_LOCAL_REDUCE,
-    IMPI_STEP_LOCAL_BCAST
+    IMPI_STEP_LOCAL_BCAST,
+    /* What the caller has to do among them. */
+    IMPI_STEP_LOCAL_OTHER
 };
 
 enum impi_step_buf {
@@ -42,15 +46,20 @@ enum impi_step_buf {
     IMPI_BUF_DATA, /* the buffer of a broadcast */
     IMPI_BUF_OWN,  /* this process's contribution to a reduction */
     IMPI_BUF_ACC,  /* partial result; the result in the end */
-    IMPI_BUF_TMP   /* a partial result received */
+    IMPI_BUF_TMP,  /* a partial result received */
+    IMPI_BUF_OUT,  /* block `block` of what this process hands out */
+    IMPI_BUF_IN    /* block `block` of what it gets */
 };
+#define IMPI_NBUFS 7
 
 struct impi_step {
     uint8_t kind; /* enum impi_step_kind */
     uint8_t buf;  /* enum impi_step_buf */
     bool local;
+    bool more; /* the next step does not wait for this one */
     int32_t tag;
     uint32_t rank;
+    uint32_t block;
 };
 
 struct impi_schedule {
@@ -83,6 +92,96 @@ int impi_schedule_reduce(struct impi_schedule *s, const struct impi_group *g,
 int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
                             const struct impi_coll_rules *rules, uint32_t rank,
                             bool commutes);
+
+/* ---- blocks: each straight from the process that has it to the one that
+ * wants it, all at once.  `self`: with the own block, which otherwise is in
+ * place already. ---- */
+
+/* From everybody's only OUT to the root's IN blocks. */
+int impi_schedule_gather(struct impi_schedule *s, const struct impi_group *g,
+                         uint32_t rank, uint32_t root, bool self);
+/* From the masters' only OUT to IN blocks, by master number, of rank 0. */
+int impi_schedule_gather_masters(struct impi_schedule *s,
+                                 const struct impi_group *g, uint32_t rank);
+/* From the root's OUT blocks to everybody's only IN. */
+int impi_schedule_scatter(struct impi_schedule *s, const struct impi_group *g,
+                          uint32_t rank, uint32_t root, bool self);
+/* From everybody's OUT blocks (or its only one) to everybody's IN blocks. */
+int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
+                           uint32_t rank, bool self);
+
+/* A message of a neighbourhood: block `block` to or from `rank`. */
+struct impi_neighbour {
+    uint32_t rank;
+    uint32_t block;
+    int32_t tag; /* tells messages between the same two apart */
+};
+int impi_schedule_neighbours(struct impi_schedule *s,
+                             const struct impi_group *g, uint32_t rank,
+                             const struct impi_neighbour *from, size_t nfrom,
+                             const struct impi_neighbour *to, size_t nto);
+
+/* ---- from rank to rank ---- */
+
+/* acc = own folded with all lower ranks' own.  With `copy`, acc is own's copy
+ * first; else the caller has put it there. */
+int impi_schedule_scan(struct impi_schedule *s, const struct impi_group *g,
+                       uint32_t rank, bool copy);
+/* data = all lower ranks' own folded, rank 0's stays; acc: a copy of own. */
+int impi_schedule_exscan(struct impi_schedule *s, const struct impi_group *g,
+                         uint32_t rank);
+/* Reduce to rank 0, whose OUT blocks are its acc's; everybody's only IN. */
+int impi_schedule_reduce_scatter(struct impi_schedule *s,
+                                 const struct impi_group *g,
+                                 const struct impi_coll_rules *rules,
+                                 uint32_t rank, bool commutes);
+
+/* ---- between the two groups of an intercommunicator ----
+ * Both are numbered as one: [first, first + size) is the own group, [peer,
+ * peer + npeers) the other one. */
+struct impi_sides {
+    uint32_t first, size;
+    uint32_t peer, npeers;
+};
+enum impi_role {
+    IMPI_ROLE_ROOT, /* MPI_ROOT */
+    IMPI_ROLE_IDLE, /* in its group, MPI_PROC_NULL */
+    IMPI_ROLE_OTHER /* in the group that does not have the root */
+};
+int impi_schedule_inter_bcast(struct impi_schedule *s,
+                              const struct impi_group *g, uint32_t rank,
+                              const struct impi_sides *sides,
+                              enum impi_role role, uint32_t root);
+int impi_schedule_inter_reduce(struct impi_schedule *s,
+                               const struct impi_group *g, uint32_t rank,
+                               const struct impi_sides *sides,
+                               enum impi_role role, uint32_t root,
+                               bool commutes);
+/* tmp = the other group's own, folded. */
+int impi_schedule_inter_allreduce(struct impi_schedule *s,
+                                  const struct impi_group *g, uint32_t rank,
+                                  const struct impi_sides *sides,
+                                  bool commutes);
+/* The same, at the leader only, whose OUT blocks lie in tmp; only IN. */
+int impi_schedule_inter_reduce_scatter(struct impi_schedule *s,
+                                       const struct impi_group *g,
+                                       uint32_t rank,
+                                       const struct impi_sides *sides,
+                                       bool commutes);
+int impi_schedule_inter_gather(struct impi_schedule *s,
+                               const struct impi_group *g, uint32_t rank,
+                               const struct impi_sides *sides,
+                               enum impi_role role, uint32_t root);
+int impi_schedule_inter_scatter(struct impi_schedule *s,
+                                const struct impi_group *g, uint32_t rank,
+                                const struct impi_sides *sides,
+                                enum impi_role role, uint32_t root);
+int impi_schedule_inter_alltoall(struct impi_schedule *s,
+                                 const struct impi_group *g, uint32_t rank,
+                                 const struct impi_sides *sides);
+
+/* One IMPI_STEP_LOCAL_OTHER in front. */
+int impi_schedule_add_other(struct impi_schedule *s);
 void impi_schedule_free(struct impi_schedule *s);
 
 /* True when a collective goes linear. */

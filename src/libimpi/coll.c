@@ -1,148 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Barrier, Bcast, Reduce and Allreduce on spanning communicators: does the
- * steps that impi/schedule.h prescribes.  Local phases are the native
- * library's, on a hidden duplicate of the communicator, and always in the
- * nonblocking form: a process with something pending must not block, and the
- * two forms do not match each other.
+ * Barrier, Bcast, Reduce and Allreduce on spanning communicators, blocking
+ * and not: the steps that impi/schedule.h prescribes.
  */
+#include "libimpi/coll.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "impi/constants.h"
-#include "impi/schedule.h"
-#include "libimpi/assist.h"
-#include "libimpi/coll.h"
-#include "libimpi/p2p_calls.h"
+#include "libimpi/data.h"
 #include "libimpi/progress.h"
 
-/* One collective call of this process. */
-struct coll {
-    struct impi_comm *c;
-    void *buf[5]; /* by enum impi_step_buf */
-    void *free_acc, *free_tmp, *free_own;
-    int count;
-    MPI_Datatype type;
-    MPI_Op op;
-    struct impi_schedule steps;
-};
-
-static struct impi_coll_rules rules(void)
+struct impi_coll_rules coll_rules(void)
 {
     int32_t n = impi_be.world.coll_maxlinear;
 
     return (struct impi_coll_rules){.maxlinear = n > 0 ? (uint32_t)n : 0};
 }
 
-/* ---- messages ---- */
-
-static int cross_move(const struct message *m, bool recv)
+struct impi_sides coll_sides(const struct impi_comm *c)
 {
-    struct waiter w = {.native = false};
-    struct req r;
-    int rc;
-
-    req_init(&r);
-    be_lock();
-    rc = recv ? req_recv(&r, m) : req_send(&r, m, false);
-    while (rc == MPI_SUCCESS && !req_poll(&r))
-        progress_wait(&w);
-    if (rc == MPI_SUCCESS)
-        rc = req_result(&r, MPI_STATUS_IGNORE, true);
-    be_unlock();
-    return rc;
+    return (struct impi_sides){.first = (uint32_t)c->first,
+                               .size = (uint32_t)c->local,
+                               .peer = (uint32_t)c->peer,
+                               .npeers = (uint32_t)c->peers};
 }
 
-static int finish_native(int rc, MPI_Request *request)
+int coll_role(const struct impi_comm *c, int root, enum impi_role *role,
+              uint32_t *rank)
 {
-    if (rc != MPI_SUCCESS)
-        return rc;
-    return progress_native_wait(request, MPI_STATUS_IGNORE);
-}
-
-static int native_move(const struct message *m, bool recv)
-{
-    MPI_Request r;
-    MPI_Comm comm = m->comm->hidden;
-    int peer = m->comm->native[m->peer], rc;
-
-    if (recv)
-        rc = impi_real.Irecv(m->buf, m->count, m->type, peer, m->tag, comm, &r);
-    else
-        rc = impi_real.Isend(m->buf, m->count, m->type, peer, m->tag, comm, &r);
-    return finish_native(rc, &r);
-}
-
-static int do_move(const struct coll *x, const struct impi_step *s)
-{
-    bool recv = s->kind == IMPI_STEP_RECV, empty = s->buf == IMPI_BUF_NONE;
-    struct message m = {.buf = x->buf[s->buf],
-                        .count = empty ? 0 : x->count,
-                        .type = empty ? MPI_BYTE : x->type,
-                        .peer = (int)s->rank,
-                        .tag = s->tag,
-                        .comm = x->c,
-                        .cid = x->c->cid + 1};
-
-    return s->local ? native_move(&m, recv) : cross_move(&m, recv);
-}
-
-/* ---- local phases ---- */
-
-static int local_barrier(const struct coll *x)
-{
-    MPI_Request r;
-
-    return finish_native(impi_real.Ibarrier(x->c->hidden, &r), &r);
-}
-
-static int local_bcast(const struct coll *x, const struct impi_step *s)
-{
-    MPI_Request r;
-    int rc = impi_real.Ibcast(x->buf[s->buf], x->count, x->type,
-                              x->c->native[s->rank], x->c->hidden, &r);
-
-    return finish_native(rc, &r);
-}
-
-static int local_reduce(const struct coll *x, const struct impi_step *s)
-{
-    const void *own = x->buf[IMPI_BUF_OWN];
-    void *acc = x->buf[IMPI_BUF_ACC];
-    MPI_Request r;
-    int rc;
-
-    if (own == acc && (int)s->rank == x->c->rank)
-        own = MPI_IN_PLACE;
-    rc = impi_real.Ireduce(own, acc, x->count, x->type, x->op,
-                           x->c->native[s->rank], x->c->hidden, &r);
-    return finish_native(rc, &r);
-}
-
-static int do_step(const struct coll *x, const struct impi_step *s)
-{
-    switch ((enum impi_step_kind)s->kind) {
-    case IMPI_STEP_SEND:
-    case IMPI_STEP_RECV:
-        return do_move(x, s);
-    case IMPI_STEP_COMBINE:
-        return impi_real.Reduce_local(x->buf[s->buf], x->buf[IMPI_BUF_ACC],
-                                      x->count, x->type, x->op);
-    case IMPI_STEP_COPY:
-        return data_copy(x->buf[IMPI_BUF_ACC], x->buf[IMPI_BUF_OWN], x->count,
-                         x->type);
-    case IMPI_STEP_LOCAL_FANIN:
-    case IMPI_STEP_LOCAL_FANOUT:
-        return local_barrier(x);
-    case IMPI_STEP_LOCAL_REDUCE:
-        return local_reduce(x, s);
-    case IMPI_STEP_LOCAL_BCAST:
-        return local_bcast(x, s);
+    *rank = 0;
+    *role = IMPI_ROLE_IDLE;
+    if (c->inter && (root == MPI_ROOT || root == MPI_PROC_NULL)) {
+        *role = root == MPI_ROOT ? IMPI_ROLE_ROOT : IMPI_ROLE_IDLE;
+        return MPI_SUCCESS;
     }
-    return MPI_ERR_INTERN;
+    if (root < 0 || root >= c->peers)
+        return MPI_ERR_ROOT;
+    *rank = (uint32_t)(root + c->peer);
+    *role = !c->inter && root == c->rank ? IMPI_ROLE_ROOT : IMPI_ROLE_OTHER;
+    return MPI_SUCCESS;
 }
 
-/* ---- the whole ---- */
+/* ---- buffers of reductions ---- */
 
 static bool uses(const struct coll *x, enum impi_step_buf buf)
 {
@@ -159,61 +60,55 @@ static bool uses(const struct coll *x, enum impi_step_buf buf)
     return false;
 }
 
-/* Buffers that the steps want and the user has not given. */
-static int add_buffers(struct coll *x, bool commutes)
+static int add_buffer(struct coll *x, enum impi_step_buf buf, const void *from)
 {
-    void **buf = x->buf;
+    void *p = data_like(from, x->count, x->type, &x->buf[buf]);
 
-    if (!buf[IMPI_BUF_ACC] && uses(x, IMPI_BUF_ACC)) {
-        x->free_acc = data_like(NULL, x->count, x->type, &buf[IMPI_BUF_ACC]);
-        if (!x->free_acc)
-            return MPI_ERR_NO_MEM;
-    }
-    if (uses(x, IMPI_BUF_TMP)) {
-        x->free_tmp = data_like(NULL, x->count, x->type, &buf[IMPI_BUF_TMP]);
-        if (!x->free_tmp)
-            return MPI_ERR_NO_MEM;
-    }
-    if (!commutes && buf[IMPI_BUF_OWN] == buf[IMPI_BUF_ACC]) {
-        x->free_own =
-            data_like(buf[IMPI_BUF_OWN], x->count, x->type, &buf[IMPI_BUF_OWN]);
-        if (!x->free_own)
-            return MPI_ERR_NO_MEM;
-    }
+    if (!p)
+        return MPI_ERR_NO_MEM;
+    coll_keep(x, p);
     return MPI_SUCCESS;
 }
 
-/* Do the steps; made: what making them returned.  Frees everything. */
-static int run(struct coll *x, int made)
+int coll_add_buffers(struct coll *x, bool commutes)
 {
-    int rc = made < 0 ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    void **buf = x->buf;
+    int rc = MPI_SUCCESS;
 
-    for (size_t i = 0; i < x->steps.count && rc == MPI_SUCCESS; i++)
-        rc = do_step(x, &x->steps.steps[i]);
-    impi_schedule_free(&x->steps);
-    free(x->free_acc);
-    free(x->free_tmp);
-    free(x->free_own);
-    return be_raise(x->c->comm, rc);
+    if (!buf[IMPI_BUF_ACC] && uses(x, IMPI_BUF_ACC))
+        rc = add_buffer(x, IMPI_BUF_ACC, NULL);
+    if (rc == MPI_SUCCESS && !buf[IMPI_BUF_TMP] && uses(x, IMPI_BUF_TMP))
+        rc = add_buffer(x, IMPI_BUF_TMP, NULL);
+    if (rc == MPI_SUCCESS && !commutes && buf[IMPI_BUF_OWN] &&
+        buf[IMPI_BUF_OWN] == buf[IMPI_BUF_ACC])
+        rc = add_buffer(x, IMPI_BUF_OWN, buf[IMPI_BUF_OWN]);
+    return rc;
 }
 
-static int check(const struct impi_comm *c, int count, MPI_Datatype type,
-                 int root)
+int coll_check_reduction(int count, MPI_Datatype type, MPI_Op op)
 {
-    if (root < 0 || root >= c->size)
-        return MPI_ERR_ROOT;
     if (count < 0)
         return MPI_ERR_COUNT;
-    return type == MPI_DATATYPE_NULL ? MPI_ERR_TYPE : MPI_SUCCESS;
+    if (type == MPI_DATATYPE_NULL)
+        return MPI_ERR_TYPE;
+    return op == MPI_OP_NULL ? MPI_ERR_OP : MPI_SUCCESS;
+}
+
+/* ---- Barrier ---- */
+
+static int make_barrier(struct coll *x)
+{
+    struct impi_coll_rules r = coll_rules();
+
+    return coll_made(impi_schedule_barrier(&x->steps, &x->c->group, &r,
+                                           (uint32_t)x->c->rank));
 }
 
 int coll_barrier(struct impi_comm *c)
 {
-    struct coll x = {.c = c, .type = MPI_BYTE};
-    struct impi_coll_rules r = rules();
+    struct coll *x = coll_new(c);
 
-    return run(
-        &x, impi_schedule_barrier(&x.steps, &c->group, &r, (uint32_t)c->rank));
+    return coll_run(x, make_barrier(x), NULL);
 }
 
 int impi_Barrier(MPI_Comm comm)
@@ -223,163 +118,268 @@ int impi_Barrier(MPI_Comm comm)
     return c ? coll_barrier(c) : ASSISTED(impi_real.Barrier(comm));
 }
 
-int impi_Bcast(void *buffer, int count, MPI_Datatype datatype, int root,
-               MPI_Comm comm)
+int impi_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
     struct impi_comm *c = impi_span_find(comm);
-    struct coll x = {.c = c, .count = count, .type = datatype};
-    struct impi_coll_rules r = rules();
-    int rc;
+    struct coll *x;
 
     if (!c)
-        return ASSISTED(impi_real.Bcast(buffer, count, datatype, root, comm));
-    rc = check(c, count, datatype, root);
-    if (rc != MPI_SUCCESS)
-        return be_raise(comm, rc);
-    x.buf[IMPI_BUF_DATA] = buffer;
-    return run(&x, impi_schedule_bcast(&x.steps, &c->group, &r,
-                                       (uint32_t)c->rank, (uint32_t)root));
+        return impi_real.Ibarrier(comm, request);
+    x = coll_new(c);
+    return coll_run(x, make_barrier(x), request);
 }
 
-/* root < 0: everybody gets the result. */
-static int reduce(struct coll *x, int root)
-{
-    struct impi_coll_rules r = rules();
-    uint32_t me = (uint32_t)x->c->rank;
-    int commutes = 0, made;
-    int rc = x->op == MPI_OP_NULL
-                 ? MPI_ERR_OP
-                 : check(x->c, x->count, x->type, root < 0 ? 0 : root);
+/* ---- Bcast ---- */
 
+static int make_bcast(struct coll *x, void *buf, int count, MPI_Datatype type,
+                      uint32_t root)
+{
+    struct impi_coll_rules r = coll_rules();
+
+    x->buf[IMPI_BUF_DATA] = buf;
+    x->count = count;
+    x->type = type;
+    return coll_made(impi_schedule_bcast(&x->steps, &x->c->group, &r,
+                                         (uint32_t)x->c->rank, root));
+}
+
+int coll_bcast(struct impi_comm *c, void *buf, int count, MPI_Datatype type,
+               int root)
+{
+    struct coll *x = coll_new(c);
+
+    return coll_run(x, make_bcast(x, buf, count, type, (uint32_t)root), NULL);
+}
+
+static int user_bcast(struct impi_comm *c, void *buf, int count,
+                      MPI_Datatype type, int root, MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+    struct impi_sides sides = coll_sides(c);
+    enum impi_role role;
+    uint32_t rank;
+    int rc = coll_role(c, root, &role, &rank);
+
+    if (rc == MPI_SUCCESS && count < 0)
+        rc = MPI_ERR_COUNT;
+    if (rc == MPI_SUCCESS && type == MPI_DATATYPE_NULL)
+        rc = MPI_ERR_TYPE;
     if (rc == MPI_SUCCESS)
-        rc = impi_real.Op_commutative(x->op, &commutes);
-    if (rc != MPI_SUCCESS)
-        return be_raise(x->c->comm, rc);
-    if (root < 0)
-        made =
-            impi_schedule_allreduce(&x->steps, &x->c->group, &r, me, commutes);
-    else
-        made = impi_schedule_reduce(&x->steps, &x->c->group, &r, me,
-                                    (uint32_t)root, commutes);
-    if (made == 0 && add_buffers(x, commutes) != MPI_SUCCESS)
-        made = -1;
-    if (made < 0)
-        x->steps.count = 0;
-    return run(x, made);
+        rc = make_bcast(x, buf, count, type, c->inter ? 0 : rank);
+    if (rc == MPI_SUCCESS && c->inter)
+        rc = coll_made(impi_schedule_inter_bcast(
+            &x->steps, &c->group, (uint32_t)c->rank, &sides, role, rank));
+    return coll_run(x, rc, request);
 }
 
-int coll_reduce(struct impi_comm *c, const void *in, void *out, int count,
-                MPI_Datatype type, MPI_Op op, int root)
-{
-    struct coll x = {.c = c, .count = count, .type = type, .op = op};
+COLL_BOTH(Bcast, Ibcast,
+          LIST(void *buffer, int count, MPI_Datatype datatype, int root),
+          LIST(buffer, count, datatype, root),
+          user_bcast(c, buffer, count, datatype, root, request))
 
-    if (c->rank == root)
-        x.buf[IMPI_BUF_ACC] = out;
-    x.buf[IMPI_BUF_OWN] = in == MPI_IN_PLACE ? out : (void *)(uintptr_t)in;
-    return reduce(&x, root);
+/* ---- Reduce, Allreduce ---- */
+
+static void reduce_args(struct coll *x, const void *in, int count,
+                        MPI_Datatype type, MPI_Op op)
+{
+    x->buf[IMPI_BUF_OWN] = (void *)(uintptr_t)in;
+    x->count = count;
+    x->type = type;
+    x->op = op;
 }
 
-int impi_Reduce(const void *sendbuf, void *recvbuf, int count,
-                MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+static int check_reduction(const struct coll *x, int *commutes)
 {
-    struct impi_comm *c = impi_span_find(comm);
+    int rc = coll_check_reduction(x->count, x->type, x->op);
 
-    if (!c)
-        return ASSISTED(impi_real.Reduce(sendbuf, recvbuf, count, datatype, op,
-                                         root, comm));
-    return coll_reduce(c, sendbuf, recvbuf, count, datatype, op, root);
+    return rc == MPI_SUCCESS ? impi_real.Op_commutative(x->op, commutes) : rc;
+}
+
+static int schedule_reduce(struct coll *x, enum impi_role role, uint32_t root,
+                           bool commutes)
+{
+    const struct impi_group *g = &x->c->group;
+    struct impi_coll_rules r = coll_rules();
+    struct impi_sides sides = coll_sides(x->c);
+    uint32_t me = (uint32_t)x->c->rank;
+
+    if (x->c->inter)
+        return impi_schedule_inter_reduce(&x->steps, g, me, &sides, role, root,
+                                          commutes);
+    return impi_schedule_reduce(&x->steps, g, &r, me, root, commutes);
+}
+
+static int make_reduce(struct coll *x, const void *in, void *out, int count,
+                       MPI_Datatype type, MPI_Op op, int root)
+{
+    enum impi_role role;
+    uint32_t rank;
+    int commutes = 0, rc = coll_role(x->c, root, &role, &rank);
+
+    reduce_args(x, in == MPI_IN_PLACE ? out : in, count, type, op);
+    if (role == IMPI_ROLE_ROOT)
+        x->buf[x->c->inter ? IMPI_BUF_DATA : IMPI_BUF_ACC] = out;
+    if (rc == MPI_SUCCESS)
+        rc = check_reduction(x, &commutes);
+    if (rc == MPI_SUCCESS)
+        rc = coll_made(schedule_reduce(x, role, rank, commutes));
+    return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
+}
+
+static int reduce(struct impi_comm *c, const void *in, void *out, int count,
+                  MPI_Datatype type, MPI_Op op, int root, MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+
+    return coll_run(x, make_reduce(x, in, out, count, type, op, root), request);
+}
+
+COLL_BOTH(Reduce, Ireduce,
+          LIST(const void *sendbuf, void *recvbuf, int count,
+               MPI_Datatype datatype, MPI_Op op, int root),
+          LIST(sendbuf, recvbuf, count, datatype, op, root),
+          reduce(c, sendbuf, recvbuf, count, datatype, op, root, request))
+
+int coll_make_allreduce(struct coll *x, const void *in, void *out, int count,
+                        MPI_Datatype type, MPI_Op op)
+{
+    struct impi_coll_rules r = coll_rules();
+    int commutes = 0, rc;
+
+    reduce_args(x, in == MPI_IN_PLACE ? out : in, count, type, op);
+    x->buf[IMPI_BUF_ACC] = out;
+    rc = check_reduction(x, &commutes);
+    if (rc == MPI_SUCCESS)
+        rc = coll_made(impi_schedule_allreduce(&x->steps, &x->c->group, &r,
+                                               (uint32_t)x->c->rank, commutes));
+    return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
+}
+
+/* The other group's result. */
+static int make_inter_allreduce(struct coll *x, const void *in, void *out,
+                                int count, MPI_Datatype type, MPI_Op op)
+{
+    struct impi_sides sides = coll_sides(x->c);
+    int commutes = 0, rc;
+
+    reduce_args(x, in, count, type, op);
+    x->buf[IMPI_BUF_TMP] = out;
+    rc = check_reduction(x, &commutes);
+    if (rc == MPI_SUCCESS)
+        rc = coll_made(impi_schedule_inter_allreduce(
+            &x->steps, &x->c->group, (uint32_t)x->c->rank, &sides, commutes));
+    return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
+}
+
+static int user_allreduce(struct impi_comm *c, const void *in, void *out,
+                          int count, MPI_Datatype type, MPI_Op op,
+                          MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+
+    return coll_run(x,
+                    c->inter ? make_inter_allreduce(x, in, out, count, type, op)
+                             : coll_make_allreduce(x, in, out, count, type, op),
+                    request);
 }
 
 int coll_allreduce(struct impi_comm *c, const void *in, void *out, int count,
                    MPI_Datatype type, MPI_Op op)
 {
-    struct coll x = {.c = c, .count = count, .type = type, .op = op};
+    struct coll *x = coll_new(c);
 
-    x.buf[IMPI_BUF_ACC] = out;
-    x.buf[IMPI_BUF_OWN] = in == MPI_IN_PLACE ? out : (void *)(uintptr_t)in;
-    return reduce(&x, -1);
+    return coll_run(x, coll_make_allreduce(x, in, out, count, type, op), NULL);
 }
 
-int impi_Allreduce(const void *sendbuf, void *recvbuf, int count,
-                   MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    struct impi_comm *c = impi_span_find(comm);
-
-    if (!c)
-        return ASSISTED(
-            impi_real.Allreduce(sendbuf, recvbuf, count, datatype, op, comm));
-    return coll_allreduce(c, sendbuf, recvbuf, count, datatype, op);
-}
+COLL_BOTH(Allreduce, Iallreduce,
+          LIST(const void *sendbuf, void *recvbuf, int count,
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, count, datatype, op),
+          user_allreduce(c, sendbuf, recvbuf, count, datatype, op, request))
 
 /* ---- a small gather, for making communicators ---- */
 
-static int move_ints(struct impi_comm *c, int peer, int *buf, int n, bool recv)
+static uint32_t locals(const struct impi_comm *c, uint32_t master)
 {
-    struct message m = {.buf = buf,
-                        .count = n,
-                        .type = MPI_INT,
-                        .peer = peer,
-                        .tag = IMPI_GATHER_TAG,
-                        .comm = c,
-                        .cid = c->cid + 1};
-
-    return cross_move(&m, recv);
+    return impi_group_num_local_to_master(&c->group, master);
 }
 
 /* A client's block to its places in rank order. */
-static void place_block(const struct impi_group *g, uint32_t master,
+static void place_block(const struct impi_comm *c, uint32_t master,
                         const int *block, int n, int *all)
 {
-    const uint32_t *local = impi_group_locals_to_master(g, master);
-    uint32_t count = impi_group_num_local_to_master(g, master);
+    const uint32_t *local = impi_group_locals_to_master(&c->group, master);
 
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < locals(c, master); i++)
         memcpy(all + (size_t)local[i] * (size_t)n, block + i * (size_t)n,
                (size_t)n * sizeof(int));
 }
 
-/* Masters send their client's block to rank 0. */
-static int gather_blocks(struct impi_comm *c, int *block, int n, int *all)
+/* Masters send their client's block to rank 0, which has one place behind the
+ * other for them in `blocks`. */
+static int gather_blocks(struct impi_comm *c, int *block, int n, int *blocks)
 {
-    const struct impi_group *g = &c->group;
-    uint32_t me = (uint32_t)c->rank;
-    int rc = MPI_SUCCESS;
+    struct coll *x = coll_new(c);
+    uint32_t nmasters = c->group.nmasters, rank = (uint32_t)c->rank;
+    int *counts = coll_keep(x, calloc(2 * nmasters, sizeof(int)));
 
-    if (me != 0)
-        return move_ints(c, 0, block, n * c->native_size, false);
-    place_block(g, 0, block, n, all);
-    for (uint32_t m = 1; m < g->nmasters && rc == MPI_SUCCESS; m++) {
-        int count = n * (int)impi_group_num_local_to_master(g, m);
-        int *in = malloc((size_t)count * sizeof(int));
-
-        if (!in)
-            return MPI_ERR_NO_MEM;
-        rc = move_ints(c, (int)impi_group_master_rank(g, m), in, count, true);
-        place_block(g, m, in, n, all);
-        free(in);
+    if (!counts) {
+        return coll_run_quiet(x, MPI_ERR_NO_MEM);
     }
-    return rc;
+    for (uint32_t m = 0; m < nmasters; m++) {
+        counts[m] = n * (int)locals(c, m);
+        if (m + 1 < nmasters)
+            counts[nmasters + m + 1] = counts[nmasters + m] + counts[m];
+    }
+    x->in = (struct blocks){.base = (char *)blocks,
+                            .counts = counts,
+                            .displs = counts + nmasters,
+                            .type = MPI_INT,
+                            .extent = sizeof(int)};
+    x->out = (struct blocks){.base = (char *)block,
+                             .count = n * c->native_size,
+                             .type = MPI_INT,
+                             .single = true};
+    return coll_run_quiet(
+        x, coll_made(impi_schedule_gather_masters(&x->steps, &c->group, rank)));
+}
+
+/* Rank 0: what came, in rank order. */
+static void place_all(const struct impi_comm *c, const int *own,
+                      const int *blocks, int n, int *all)
+{
+    place_block(c, 0, own, n, all);
+    blocks += (size_t)n * locals(c, 0);
+    for (uint32_t m = 1; m < c->group.nmasters; m++) {
+        place_block(c, m, blocks, n, all);
+        blocks += (size_t)n * locals(c, m);
+    }
+}
+
+static int local_ints(struct impi_comm *c, const int *own, int n, int *block)
+{
+    MPI_Request req;
+    int rc = impi_real.Iallgather(own, n, MPI_INT, block, n, MPI_INT, c->hidden,
+                                  &req);
+
+    return rc == MPI_SUCCESS ? progress_native_wait(&req, MPI_STATUS_IGNORE)
+                             : rc;
 }
 
 int coll_allgather_ints(struct impi_comm *c, const int *own, int n, int *all)
 {
-    struct coll x = {.c = c, .count = n * c->size, .type = MPI_INT};
-    struct impi_coll_rules r = rules();
-    int *block = malloc((size_t)c->native_size * (size_t)n * sizeof(int));
-    MPI_Request req;
+    size_t local = (size_t)c->native_size * (size_t)n, sum = c->size;
+    int *block = malloc((local + sum * (size_t)n) * sizeof(int));
     int rc = MPI_ERR_NO_MEM;
 
-    if (block) {
-        rc = impi_real.Iallgather(own, n, MPI_INT, block, n, MPI_INT, c->hidden,
-                                  &req);
-        rc = finish_native(rc, &req);
-    }
-    if (rc == MPI_SUCCESS && impi_group_is_master(&c->group, (uint32_t)c->rank))
-        rc = gather_blocks(c, block, n, all);
+    if (block)
+        rc = local_ints(c, own, n, block);
+    if (rc == MPI_SUCCESS)
+        rc = gather_blocks(c, block, n, block + local);
+    if (rc == MPI_SUCCESS && c->rank == 0)
+        place_all(c, block, block + local, n, all);
     free(block);
     if (rc != MPI_SUCCESS)
         return be_raise(c->comm, rc);
-    x.buf[IMPI_BUF_DATA] = all;
-    return run(
-        &x, impi_schedule_bcast(&x.steps, &c->group, &r, (uint32_t)c->rank, 0));
+    return coll_bcast(c, all, n * c->size, MPI_INT, 0);
 }

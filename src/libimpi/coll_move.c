@@ -1,385 +1,274 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Gather, Scatter, Allgather, Alltoall and their v and w forms on spanning
- * communicators: each block goes straight from the process that has it to the
- * one that wants it, all at once.
+ * communicators, blocking and not: each block goes straight from the process
+ * that has it to the one that wants it, all at once.
  */
 #include <stdlib.h>
 
-#include "libimpi/assist.h"
-#include "libimpi/exchange.h"
+#include "libimpi/coll.h"
+#include "libimpi/data.h"
 
-/* The blocks of one side: block i is counts[i] (or count) elements of
- * types[i] (or type); it begins displs[i] (or i * count) extents, with `bytes`
- * displs[i] bytes, after base. */
-struct blocks {
-    char *base;
-    int count;
-    const int *counts, *displs;
-    MPI_Datatype type;
-    const MPI_Datatype *types;
-    bool bytes;
-    MPI_Aint extent;
-};
+/* ---- how the calls name their blocks ---- */
 
-static int blocks_check(struct blocks *b, int n)
+static struct blocks one(const void *buf, int count, MPI_Datatype type)
 {
-    MPI_Aint lb;
-
-    b->extent = 1;
-    if (b->types)
-        return MPI_SUCCESS;
-    if (b->type == MPI_DATATYPE_NULL)
-        return MPI_ERR_TYPE;
-    if (!b->counts && b->count < 0)
-        return MPI_ERR_COUNT;
-    for (int i = 0; b->counts && i < n; i++) {
-        if (b->counts[i] < 0)
-            return MPI_ERR_COUNT;
-    }
-    return impi_real.Type_get_extent(b->type, &lb, &b->extent);
+    return (struct blocks){.base = (char *)(uintptr_t)buf,
+                           .count = count,
+                           .type = type,
+                           .single = true};
 }
 
-static int block_count(const struct blocks *b, int i)
+static struct blocks even(const void *buf, int count, MPI_Datatype type)
 {
-    return b->counts ? b->counts[i] : b->count;
+    return (struct blocks){
+        .base = (char *)(uintptr_t)buf, .count = count, .type = type};
 }
 
-static MPI_Datatype block_type(const struct blocks *b, int i)
+static struct blocks uneven(const void *buf, const int counts[],
+                            const int displs[], MPI_Datatype type)
 {
-    return b->types ? b->types[i] : b->type;
+    return (struct blocks){.base = (char *)(uintptr_t)buf,
+                           .counts = counts,
+                           .displs = displs,
+                           .type = type};
 }
 
-static void *block_at(const struct blocks *b, int i)
+static struct blocks typed(const void *buf, const int counts[],
+                           const int displs[], const MPI_Datatype types[])
 {
-    MPI_Aint at = b->displs ? b->displs[i] : (MPI_Aint)i * (MPI_Aint)b->count;
-
-    return b->base + at * (b->bytes ? 1 : b->extent);
+    return (struct blocks){.base = (char *)(uintptr_t)buf,
+                           .counts = counts,
+                           .displs = displs,
+                           .types = types,
+                           .bytes = true};
 }
 
-static void recv_block(struct exchange *x, const struct blocks *b, int i)
+/* ---- Gather and Scatter: the same with the arrows turned ---- */
+
+enum direction { TO_ROOT, FROM_ROOT };
+
+static int schedule_rooted(struct coll *x, enum direction way,
+                           enum impi_role role, uint32_t root, bool self)
 {
-    exchange_recv(x, block_at(b, i), block_count(b, i), block_type(b, i), i);
+    const struct impi_group *g = &x->c->group;
+    struct impi_sides sides = coll_sides(x->c);
+    uint32_t me = (uint32_t)x->c->rank;
+
+    if (x->c->inter && way == TO_ROOT)
+        return impi_schedule_inter_gather(&x->steps, g, me, &sides, role, root);
+    if (x->c->inter)
+        return impi_schedule_inter_scatter(&x->steps, g, me, &sides, role,
+                                           root);
+    if (way == TO_ROOT)
+        return impi_schedule_gather(&x->steps, g, me, root, self);
+    return impi_schedule_scatter(&x->steps, g, me, root, self);
 }
 
-static void send_block(struct exchange *x, const struct blocks *b, int i)
+/* all: the root's blocks; own: everybody's one, at the root of a group its
+ * own unless in place. */
+static int make_rooted(struct coll *x, enum direction way, struct blocks all,
+                       struct blocks own, int root)
 {
-    exchange_send(x, block_at(b, i), block_count(b, i), block_type(b, i), i);
-}
+    bool self = own.base != MPI_IN_PLACE, at_root;
+    enum impi_role role;
+    uint32_t rank;
+    int rc = coll_role(x->c, root, &role, &rank);
 
-static bool root_wrong(const struct impi_comm *c, int root)
-{
-    return root < 0 || root >= c->size;
-}
-
-/* ---- Gather ---- */
-
-static int gather_root(struct impi_comm *c, const void *own, int count,
-                       MPI_Datatype type, struct blocks *in)
-{
-    struct exchange x;
-    int rc = blocks_check(in, c->size);
-
+    at_root = role == IMPI_ROLE_ROOT;
+    if (rc == MPI_SUCCESS && at_root)
+        rc = blocks_check(&all, x->c->peers);
+    if (rc == MPI_SUCCESS &&
+        (x->c->inter ? role == IMPI_ROLE_OTHER : !at_root || self))
+        rc = blocks_check(&own, 1);
+    x->in = way == TO_ROOT ? all : own;
+    x->out = way == TO_ROOT ? own : all;
     if (rc != MPI_SUCCESS)
         return rc;
-    exchange_begin(&x, c, c->size + 1);
-    for (int i = 0; i < c->size; i++) {
-        if (i != c->rank || own != MPI_IN_PLACE)
-            recv_block(&x, in, i);
-    }
-    if (own != MPI_IN_PLACE)
-        exchange_send(&x, own, count, type, c->rank);
-    return exchange_end(&x);
+    return coll_made(schedule_rooted(x, way, role, rank, self));
 }
 
-static int gather(struct impi_comm *c, const void *own, int count,
-                  MPI_Datatype type, struct blocks *in, int root)
+static int rooted(struct impi_comm *c, enum direction way, struct blocks all,
+                  struct blocks own, int root, MPI_Request *request)
 {
-    struct exchange x;
+    struct coll *x = coll_new(c);
 
-    if (root_wrong(c, root))
-        return MPI_ERR_ROOT;
-    if (c->rank == root)
-        return gather_root(c, own, count, type, in);
-    exchange_begin(&x, c, 1);
-    exchange_send(&x, own, count, type, root);
-    return exchange_end(&x);
+    return coll_run(x, make_rooted(x, way, all, own, root), request);
 }
 
-int impi_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
-                MPI_Comm comm)
-{
-    struct impi_comm *c = impi_span_find(comm);
-    struct blocks in = {.base = recvbuf, .count = recvcount, .type = recvtype};
+/* ---- Allgather and Alltoall ---- */
 
-    if (!c)
-        return ASSISTED(impi_real.Gather(sendbuf, sendcount, sendtype, recvbuf,
-                                         recvcount, recvtype, root, comm));
-    return be_raise(comm, gather(c, sendbuf, sendcount, sendtype, &in, root));
+static int schedule_all(struct coll *x, bool self)
+{
+    struct impi_sides sides = coll_sides(x->c);
+    uint32_t me = (uint32_t)x->c->rank;
+
+    if (x->c->inter)
+        return coll_made(
+            impi_schedule_inter_alltoall(&x->steps, &x->c->group, me, &sides));
+    return coll_made(impi_schedule_alltoall(&x->steps, &x->c->group, me, self));
 }
 
-int impi_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                 void *recvbuf, const int recvcounts[], const int displs[],
-                 MPI_Datatype recvtype, int root, MPI_Comm comm)
+static int make_allgather(struct coll *x, struct blocks own, struct blocks in)
 {
-    struct impi_comm *c = impi_span_find(comm);
-    struct blocks in = {.base = recvbuf,
-                        .counts = recvcounts,
-                        .displs = displs,
-                        .type = recvtype};
+    bool self = own.base != MPI_IN_PLACE;
+    int rc = blocks_check(&in, x->c->peers), me = x->c->rank;
 
-    if (!c)
-        return ASSISTED(impi_real.Gatherv(sendbuf, sendcount, sendtype, recvbuf,
-                                          recvcounts, displs, recvtype, root,
-                                          comm));
-    return be_raise(comm, gather(c, sendbuf, sendcount, sendtype, &in, root));
-}
-
-/* ---- Scatter ---- */
-
-static int scatter_root(struct impi_comm *c, struct blocks *out, void *own,
-                        int count, MPI_Datatype type)
-{
-    struct exchange x;
-    int rc = blocks_check(out, c->size);
-
-    if (rc != MPI_SUCCESS)
-        return rc;
-    exchange_begin(&x, c, c->size + 1);
-    if (own != MPI_IN_PLACE)
-        exchange_recv(&x, own, count, type, c->rank);
-    for (int i = 0; i < c->size; i++) {
-        if (i != c->rank || own != MPI_IN_PLACE)
-            send_block(&x, out, i);
-    }
-    return exchange_end(&x);
-}
-
-static int scatter(struct impi_comm *c, struct blocks *out, void *own,
-                   int count, MPI_Datatype type, int root)
-{
-    struct exchange x;
-
-    if (root_wrong(c, root))
-        return MPI_ERR_ROOT;
-    if (c->rank == root)
-        return scatter_root(c, out, own, count, type);
-    exchange_begin(&x, c, 1);
-    exchange_recv(&x, own, count, type, root);
-    return exchange_end(&x);
-}
-
-int impi_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                 void *recvbuf, int recvcount, MPI_Datatype recvtype, int root,
-                 MPI_Comm comm)
-{
-    struct impi_comm *c = impi_span_find(comm);
-    struct blocks out = {.base = (char *)(uintptr_t)sendbuf,
-                         .count = sendcount,
-                         .type = sendtype};
-
-    if (!c)
-        return ASSISTED(impi_real.Scatter(sendbuf, sendcount, sendtype, recvbuf,
-                                          recvcount, recvtype, root, comm));
-    return be_raise(comm, scatter(c, &out, recvbuf, recvcount, recvtype, root));
-}
-
-int impi_Scatterv(const void *sendbuf, const int sendcounts[],
-                  const int displs[], MPI_Datatype sendtype, void *recvbuf,
-                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    struct impi_comm *c = impi_span_find(comm);
-    struct blocks out = {.base = (char *)(uintptr_t)sendbuf,
-                         .counts = sendcounts,
-                         .displs = displs,
-                         .type = sendtype};
-
-    if (!c)
-        return ASSISTED(impi_real.Scatterv(sendbuf, sendcounts, displs,
-                                           sendtype, recvbuf, recvcount,
-                                           recvtype, root, comm));
-    return be_raise(comm, scatter(c, &out, recvbuf, recvcount, recvtype, root));
-}
-
-/* ---- Allgather ---- */
-
-static int allgather(struct impi_comm *c, const void *own, int count,
-                     MPI_Datatype type, struct blocks *in)
-{
-    bool in_place = own == MPI_IN_PLACE;
-    struct exchange x;
-    int rc = blocks_check(in, c->size);
-
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if (in_place) {
-        own = block_at(in, c->rank);
-        count = block_count(in, c->rank);
-        type = in->type;
-    }
-    exchange_begin(&x, c, 2 * c->size);
-    for (int i = 0; i < c->size; i++) {
-        if (i != c->rank || !in_place)
-            recv_block(&x, in, i);
-    }
-    for (int k = 0; k < c->size; k++) {
-        int i = (c->rank + k) % c->size;
-
-        if (i != c->rank || !in_place)
-            exchange_send(&x, own, count, type, i);
-    }
-    return exchange_end(&x);
-}
-
-int impi_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                   void *recvbuf, int recvcount, MPI_Datatype recvtype,
-                   MPI_Comm comm)
-{
-    struct impi_comm *c = impi_span_find(comm);
-    struct blocks in = {.base = recvbuf, .count = recvcount, .type = recvtype};
-
-    if (!c)
-        return ASSISTED(impi_real.Allgather(
-            sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
-    return be_raise(comm, allgather(c, sendbuf, sendcount, sendtype, &in));
-}
-
-int impi_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                    void *recvbuf, const int recvcounts[], const int displs[],
-                    MPI_Datatype recvtype, MPI_Comm comm)
-{
-    struct impi_comm *c = impi_span_find(comm);
-    struct blocks in = {.base = recvbuf,
-                        .counts = recvcounts,
-                        .displs = displs,
-                        .type = recvtype};
-
-    if (!c)
-        return ASSISTED(impi_real.Allgatherv(sendbuf, sendcount, sendtype,
-                                             recvbuf, recvcounts, displs,
-                                             recvtype, comm));
-    return be_raise(comm, allgather(c, sendbuf, sendcount, sendtype, &in));
-}
-
-/* ---- Alltoall ---- */
-
-static int alltoall(struct impi_comm *c, struct blocks *out, struct blocks *in)
-{
-    struct exchange x;
-    int rc = blocks_check(in, c->size);
-
+    if (rc == MPI_SUCCESS && !self)
+        own = one(block_at(&in, me), block_count(&in, me), in.type);
     if (rc == MPI_SUCCESS)
-        rc = blocks_check(out, c->size);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    exchange_begin(&x, c, 2 * c->size);
-    for (int i = 0; i < c->size; i++)
-        recv_block(&x, in, i);
-    for (int k = 0; k < c->size; k++)
-        send_block(&x, out, (c->rank + k) % c->size);
-    return exchange_end(&x);
+        rc = blocks_check(&own, 1);
+    x->in = in;
+    x->out = own;
+    return rc == MPI_SUCCESS ? schedule_all(x, self) : rc;
 }
 
-static void free_copies(void **copies, int n)
+static int allgather(struct impi_comm *c, struct blocks own, struct blocks in,
+                     MPI_Request *request)
 {
-    for (int i = 0; copies && i < n; i++)
+    struct coll *x = coll_new(c);
+
+    return coll_run(x, make_allgather(x, own, in), request);
+}
+
+/* MPI_IN_PLACE: what goes out is copied before anything comes in.  The copies
+ * hang on a list of pointers that is freed with them. */
+static void free_copies(struct coll *x)
+{
+    void **copies = x->arg;
+
+    for (int i = 0; i < x->c->peers; i++)
         free(copies[i]);
     free(copies);
 }
 
-/* MPI_IN_PLACE: what goes out is copied before anything comes in. */
-static int alltoall_in_place(struct impi_comm *c, struct blocks *in)
+static int finish_copies(struct coll *x, int rc)
 {
-    void **copies = calloc((size_t)c->size, sizeof(*copies)), *from;
-    struct exchange x;
-    int rc = copies ? blocks_check(in, c->size) : MPI_ERR_NO_MEM;
-
-    exchange_begin(&x, c, 2 * c->size);
-    if (x.rc == MPI_SUCCESS)
-        x.rc = rc;
-    for (int i = 0; i < c->size && x.rc == MPI_SUCCESS; i++) {
-        copies[i] = data_like(block_at(in, i), block_count(in, i),
-                              block_type(in, i), &from);
-        if (!copies[i]) {
-            x.rc = MPI_ERR_NO_MEM;
-            break;
-        }
-        recv_block(&x, in, i);
-        exchange_send(&x, from, block_count(in, i), block_type(in, i), i);
-    }
-    rc = exchange_end(&x);
-    free_copies(copies, c->size);
+    free_copies(x);
     return rc;
 }
 
-static int alltoall_any(struct impi_comm *c, const void *sendbuf,
-                        struct blocks *out, struct blocks *in)
+static int copy_blocks(struct coll *x, const struct blocks *in)
 {
-    int rc = sendbuf == MPI_IN_PLACE ? alltoall_in_place(c, in)
-                                     : alltoall(c, out, in);
+    size_t n = (size_t)x->c->peers;
+    void **copies = calloc(n, sizeof(*copies));
+    void **at = coll_keep(x, calloc(n, sizeof(*at)));
 
-    return be_raise(c->comm, rc);
+    x->arg = copies;
+    for (int i = 0; copies && at && i < x->c->peers; i++) {
+        copies[i] = data_like(block_at(in, i), block_count(in, i),
+                              block_type(in, i), &at[i]);
+        if (!copies[i]) {
+            free_copies(x);
+            return MPI_ERR_NO_MEM;
+        }
+    }
+    if (!copies || !at) {
+        free(copies);
+        return MPI_ERR_NO_MEM;
+    }
+    x->out = *in;
+    x->out.at = at;
+    x->finish = finish_copies;
+    return MPI_SUCCESS;
 }
 
-int impi_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                  void *recvbuf, int recvcount, MPI_Datatype recvtype,
-                  MPI_Comm comm)
+static int make_alltoall(struct coll *x, struct blocks out, struct blocks in)
 {
-    struct impi_comm *c = impi_span_find(comm);
-    struct blocks out = {.base = (char *)(uintptr_t)sendbuf,
-                         .count = sendcount,
-                         .type = sendtype};
-    struct blocks in = {.base = recvbuf, .count = recvcount, .type = recvtype};
+    bool in_place = out.base == MPI_IN_PLACE;
+    int rc = blocks_check(&in, x->c->peers);
 
-    if (!c)
-        return ASSISTED(impi_real.Alltoall(sendbuf, sendcount, sendtype,
-                                           recvbuf, recvcount, recvtype, comm));
-    return alltoall_any(c, sendbuf, &out, &in);
+    if (rc == MPI_SUCCESS && !in_place)
+        rc = blocks_check(&out, x->c->peers);
+    x->in = in;
+    x->out = out;
+    if (rc == MPI_SUCCESS && in_place)
+        rc = copy_blocks(x, &in);
+    return rc == MPI_SUCCESS ? schedule_all(x, !in_place) : rc;
 }
 
-int impi_Alltoallv(const void *sendbuf, const int sendcounts[],
-                   const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
-                   const int recvcounts[], const int rdispls[],
-                   MPI_Datatype recvtype, MPI_Comm comm)
+static int alltoall(struct impi_comm *c, struct blocks out, struct blocks in,
+                    MPI_Request *request)
 {
-    struct impi_comm *c = impi_span_find(comm);
-    struct blocks out = {.base = (char *)(uintptr_t)sendbuf,
-                         .counts = sendcounts,
-                         .displs = sdispls,
-                         .type = sendtype};
-    struct blocks in = {.base = recvbuf,
-                        .counts = recvcounts,
-                        .displs = rdispls,
-                        .type = recvtype};
+    struct coll *x = coll_new(c);
 
-    if (!c)
-        return ASSISTED(impi_real.Alltoallv(sendbuf, sendcounts, sdispls,
-                                            sendtype, recvbuf, recvcounts,
-                                            rdispls, recvtype, comm));
-    return alltoall_any(c, sendbuf, &out, &in);
+    return coll_run(x, make_alltoall(x, out, in), request);
 }
 
-int impi_Alltoallw(const void *sendbuf, const int sendcounts[],
-                   const int sdispls[], const MPI_Datatype sendtypes[],
-                   void *recvbuf, const int recvcounts[], const int rdispls[],
-                   const MPI_Datatype recvtypes[], MPI_Comm comm)
-{
-    struct impi_comm *c = impi_span_find(comm);
-    struct blocks out = {.base = (char *)(uintptr_t)sendbuf,
-                         .counts = sendcounts,
-                         .displs = sdispls,
-                         .types = sendtypes,
-                         .bytes = true};
-    struct blocks in = {.base = recvbuf,
-                        .counts = recvcounts,
-                        .displs = rdispls,
-                        .types = recvtypes,
-                        .bytes = true};
+/* ---- the calls ---- */
 
-    if (!c)
-        return ASSISTED(impi_real.Alltoallw(sendbuf, sendcounts, sdispls,
-                                            sendtypes, recvbuf, recvcounts,
-                                            rdispls, recvtypes, comm));
-    return alltoall_any(c, sendbuf, &out, &in);
-}
+COLL_BOTH(Gather, Igather,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, int recvcount, MPI_Datatype recvtype, int root),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+               root),
+          rooted(c, TO_ROOT, even(recvbuf, recvcount, recvtype),
+                 one(sendbuf, sendcount, sendtype), root, request))
+
+COLL_BOTH(Gatherv, Igatherv,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, const int recvcounts[], const int displs[],
+               MPI_Datatype recvtype, int root),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+               recvtype, root),
+          rooted(c, TO_ROOT, uneven(recvbuf, recvcounts, displs, recvtype),
+                 one(sendbuf, sendcount, sendtype), root, request))
+
+COLL_BOTH(Scatter, Iscatter,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, int recvcount, MPI_Datatype recvtype, int root),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+               root),
+          rooted(c, FROM_ROOT, even(sendbuf, sendcount, sendtype),
+                 one(recvbuf, recvcount, recvtype), root, request))
+
+COLL_BOTH(Scatterv, Iscatterv,
+          LIST(const void *sendbuf, const int sendcounts[], const int displs[],
+               MPI_Datatype sendtype, void *recvbuf, int recvcount,
+               MPI_Datatype recvtype, int root),
+          LIST(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+               recvtype, root),
+          rooted(c, FROM_ROOT, uneven(sendbuf, sendcounts, displs, sendtype),
+                 one(recvbuf, recvcount, recvtype), root, request))
+
+COLL_BOTH(Allgather, Iallgather,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, int recvcount, MPI_Datatype recvtype),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
+          allgather(c, one(sendbuf, sendcount, sendtype),
+                    even(recvbuf, recvcount, recvtype), request))
+
+COLL_BOTH(Allgatherv, Iallgatherv,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, const int recvcounts[], const int displs[],
+               MPI_Datatype recvtype),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+               recvtype),
+          allgather(c, one(sendbuf, sendcount, sendtype),
+                    uneven(recvbuf, recvcounts, displs, recvtype), request))
+
+COLL_BOTH(Alltoall, Ialltoall,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, int recvcount, MPI_Datatype recvtype),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
+          alltoall(c, even(sendbuf, sendcount, sendtype),
+                   even(recvbuf, recvcount, recvtype), request))
+
+COLL_BOTH(Alltoallv, Ialltoallv,
+          LIST(const void *sendbuf, const int sendcounts[], const int sdispls[],
+               MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+               const int rdispls[], MPI_Datatype recvtype),
+          LIST(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+               rdispls, recvtype),
+          alltoall(c, uneven(sendbuf, sendcounts, sdispls, sendtype),
+                   uneven(recvbuf, recvcounts, rdispls, recvtype), request))
+
+COLL_BOTH(Alltoallw, Ialltoallw,
+          LIST(const void *sendbuf, const int sendcounts[], const int sdispls[],
+               const MPI_Datatype sendtypes[], void *recvbuf,
+               const int recvcounts[], const int rdispls[],
+               const MPI_Datatype recvtypes[]),
+          LIST(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+               rdispls, recvtypes),
+          alltoall(c, typed(sendbuf, sendcounts, sdispls, sendtypes),
+                   typed(recvbuf, recvcounts, rdispls, recvtypes), request))

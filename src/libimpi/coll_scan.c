@@ -1,170 +1,87 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Scan, Exscan, Reduce_scatter and Reduce_scatter_block on spanning
- * communicators.  A scan goes from rank to rank; the others reduce to rank 0,
- * which hands out the blocks.
+ * communicators, blocking and not.  A scan goes from rank to rank; the others
+ * reduce to one process, which hands out the blocks.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "libimpi/assist.h"
 #include "libimpi/coll.h"
-#include "libimpi/exchange.h"
+#include "libimpi/data.h"
 
-/* ---- one message, or none ---- */
-
-static int send_to(struct impi_comm *c, const void *buf, int count,
-                   MPI_Datatype type, int to)
+static void args(struct coll *x, int count, MPI_Datatype type, MPI_Op op)
 {
-    struct exchange x;
-
-    if (to >= c->size)
-        return MPI_SUCCESS;
-    exchange_begin(&x, c, 1);
-    exchange_send(&x, buf, count, type, to);
-    return exchange_end(&x);
-}
-
-static int recv_from(struct impi_comm *c, void *buf, int count,
-                     MPI_Datatype type, int from)
-{
-    struct exchange x;
-
-    if (from < 0)
-        return MPI_SUCCESS;
-    exchange_begin(&x, c, 1);
-    exchange_recv(&x, buf, count, type, from);
-    return exchange_end(&x);
-}
-
-/* What the type covers, and nothing between. */
-static int copy_to_self(struct impi_comm *c, const void *from, void *to,
-                        int count, MPI_Datatype type)
-{
-    struct exchange x;
-
-    exchange_begin(&x, c, 2);
-    exchange_recv(&x, to, count, type, c->rank);
-    exchange_send(&x, from, count, type, c->rank);
-    return exchange_end(&x);
-}
-
-static int check(int count, MPI_Datatype type, MPI_Op op)
-{
-    if (count < 0)
-        return MPI_ERR_COUNT;
-    if (type == MPI_DATATYPE_NULL)
-        return MPI_ERR_TYPE;
-    return op == MPI_OP_NULL ? MPI_ERR_OP : MPI_SUCCESS;
+    x->count = count;
+    x->type = type;
+    x->op = op;
 }
 
 /* ---- Scan, Exscan ---- */
 
-/* acc: own data at first, then what rank + 1 is to get; before: what came
- * from rank - 1. */
-static int chain(struct impi_comm *c, void *before, void *acc, int count,
-                 MPI_Datatype type, MPI_Op op)
+static int make_scan(struct coll *x, const void *own, void *result)
 {
-    int rc = recv_from(c, before, count, type, c->rank - 1);
+    int rc = x->c->inter ? MPI_ERR_COMM
+                         : coll_check_reduction(x->count, x->type, x->op);
+    bool copy = own != MPI_IN_PLACE;
 
-    if (rc == MPI_SUCCESS && c->rank > 0)
-        rc = impi_real.Reduce_local(before, acc, count, type, op);
+    x->buf[IMPI_BUF_OWN] = (void *)(uintptr_t)own;
+    x->buf[IMPI_BUF_ACC] = result;
     if (rc == MPI_SUCCESS)
-        rc = send_to(c, acc, count, type, c->rank + 1);
-    return rc;
+        rc = coll_made(impi_schedule_scan(&x->steps, &x->c->group,
+                                          (uint32_t)x->c->rank, copy));
+    return rc == MPI_SUCCESS ? coll_add_buffers(x, true) : rc;
 }
 
-static int scan(struct impi_comm *c, const void *own, void *result, int count,
-                MPI_Datatype type, MPI_Op op)
+/* What came from below lands in the result; rank 0's is not touched. */
+static int make_exscan(struct coll *x, const void *own, void *result)
 {
-    void *before, *copy;
-    int rc = check(count, type, op);
+    int rc = x->c->inter ? MPI_ERR_COMM
+                         : coll_check_reduction(x->count, x->type, x->op);
+    void *copy;
 
-    if (rc == MPI_SUCCESS && own != MPI_IN_PLACE)
-        rc = copy_to_self(c, own, result, count, type);
     if (rc != MPI_SUCCESS)
         return rc;
-    copy = data_like(NULL, count, type, &before);
+    copy = data_like(own == MPI_IN_PLACE ? result : own, x->count, x->type,
+                     &x->buf[IMPI_BUF_ACC]);
     if (!copy)
         return MPI_ERR_NO_MEM;
-    rc = chain(c, before, result, count, type, op);
-    free(copy);
-    return rc;
+    coll_keep(x, copy);
+    x->buf[IMPI_BUF_DATA] = result;
+    return coll_made(
+        impi_schedule_exscan(&x->steps, &x->c->group, (uint32_t)x->c->rank));
 }
 
-int impi_Scan(const void *sendbuf, void *recvbuf, int count,
-              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+typedef int make_f(struct coll *x, const void *own, void *result);
+
+static int chain(struct impi_comm *c, make_f *make, const void *in, void *out,
+                 int count, MPI_Datatype type, MPI_Op op, MPI_Request *request)
 {
-    struct impi_comm *c = impi_span_find(comm);
+    struct coll *x = coll_new(c);
 
-    if (!c)
-        return ASSISTED(
-            impi_real.Scan(sendbuf, recvbuf, count, datatype, op, comm));
-    return be_raise(comm, scan(c, sendbuf, recvbuf, count, datatype, op));
+    args(x, count, type, op);
+    return coll_run(x, make(x, in, out), request);
 }
 
-/* The result of rank 0 is not touched. */
-static int exscan(struct impi_comm *c, const void *own, void *result, int count,
-                  MPI_Datatype type, MPI_Op op)
-{
-    void *before, *acc, *copy1, *copy2;
-    int rc = check(count, type, op);
+COLL_BOTH(Scan, Iscan,
+          LIST(const void *sendbuf, void *recvbuf, int count,
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, count, datatype, op),
+          chain(c, make_scan, sendbuf, recvbuf, count, datatype, op, request))
 
-    if (rc != MPI_SUCCESS)
-        return rc;
-    copy1 = data_like(own == MPI_IN_PLACE ? result : own, count, type, &acc);
-    copy2 = data_like(NULL, count, type, &before);
-    rc = copy1 && copy2 ? chain(c, before, acc, count, type, op)
-                        : MPI_ERR_NO_MEM;
-    if (rc == MPI_SUCCESS && c->rank > 0)
-        rc = copy_to_self(c, before, result, count, type);
-    free(copy1);
-    free(copy2);
-    return rc;
-}
-
-int impi_Exscan(const void *sendbuf, void *recvbuf, int count,
-                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    struct impi_comm *c = impi_span_find(comm);
-
-    if (!c)
-        return ASSISTED(
-            impi_real.Exscan(sendbuf, recvbuf, count, datatype, op, comm));
-    return be_raise(comm, exscan(c, sendbuf, recvbuf, count, datatype, op));
-}
+COLL_BOTH(Exscan, Iexscan,
+          LIST(const void *sendbuf, void *recvbuf, int count,
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, count, datatype, op),
+          chain(c, make_exscan, sendbuf, recvbuf, count, datatype, op, request))
 
 /* ---- Reduce_scatter ---- */
-
-/* counts NULL: `count` for everybody.  From rank 0's `all`. */
-static int hand_out(struct impi_comm *c, const int *counts, int count,
-                    const char *all, void *own, MPI_Datatype type)
-{
-    struct exchange x;
-    MPI_Aint lb, extent = 0;
-    int rc = MPI_SUCCESS;
-
-    exchange_begin(&x, c, c->size + 1);
-    exchange_recv(&x, own, counts ? counts[c->rank] : count, type, 0);
-    if (c->rank == 0)
-        rc = impi_real.Type_get_extent(type, &lb, &extent);
-    for (int i = 0; c->rank == 0 && i < c->size; i++) {
-        int n = counts ? counts[i] : count;
-
-        exchange_send(&x, all, n, type, i);
-        all += n * extent;
-    }
-    if (rc == MPI_SUCCESS)
-        return exchange_end(&x);
-    exchange_end(&x);
-    return rc;
-}
 
 static int total(const struct impi_comm *c, const int *counts, int count)
 {
     int sum = 0;
 
-    for (int i = 0; i < c->size; i++) {
+    for (int i = 0; i < c->local; i++) {
         int n = counts ? counts[i] : count;
 
         if (n < 0 || sum > INT32_MAX - n)
@@ -174,47 +91,85 @@ static int total(const struct impi_comm *c, const int *counts, int count)
     return sum;
 }
 
-/* Errors are given to the handler. */
-static int reduce_scatter(struct impi_comm *c, const void *in, void *out,
-                          const int *counts, int count, MPI_Datatype type,
-                          MPI_Op op)
+/* counts[i] (counts NULL: count) elements for each of the own group; in is
+ * what this process adds, of an intercommunicator to the others' result. */
+static int schedule(struct coll *x, bool commutes)
 {
-    int sum = total(c, counts, count), rc = check(sum, type, op);
-    void *all = NULL, *copy = NULL;
+    const struct impi_group *g = &x->c->group;
+    struct impi_coll_rules r = coll_rules();
+    struct impi_sides sides = coll_sides(x->c);
+    uint32_t me = (uint32_t)x->c->rank;
 
-    if (rc != MPI_SUCCESS)
-        return be_raise(c->comm, rc);
-    if (c->rank == 0) {
-        copy = data_like(NULL, sum, type, &all);
-        if (!copy)
-            return be_raise(c->comm, MPI_ERR_NO_MEM);
+    if (x->c->inter)
+        return impi_schedule_inter_reduce_scatter(&x->steps, g, me, &sides,
+                                                  commutes);
+    return impi_schedule_reduce_scatter(&x->steps, g, &r, me, commutes);
+}
+
+/* Where each one's block begins in the sum. */
+static int set_blocks(struct coll *x, const int *counts, int count, char *base)
+{
+    int n = x->c->local, at = 0;
+    int *displs = coll_keep(x, calloc((size_t)n, sizeof(int)));
+
+    if (!displs)
+        return MPI_ERR_NO_MEM;
+    for (int i = 0; i < n; i++) {
+        displs[i] = at;
+        at += counts ? counts[i] : count;
     }
-    rc = coll_reduce(c, in == MPI_IN_PLACE ? out : in, all, sum, type, op, 0);
+    x->out = (struct blocks){.base = base,
+                             .count = count,
+                             .counts = counts,
+                             .displs = displs,
+                             .type = x->type};
+    return blocks_check(&x->out, n);
+}
+
+static int make_reduce_scatter(struct coll *x, const void *own, void *result,
+                               const int *counts, int count)
+{
+    int me = x->c->rank - x->c->first, commutes = 0;
+    int rc = coll_check_reduction(x->count, x->type, x->op);
+
+    x->buf[IMPI_BUF_OWN] =
+        own == MPI_IN_PLACE ? result : (void *)(uintptr_t)own;
+    x->in = (struct blocks){.base = result,
+                            .count = counts ? counts[me] : count,
+                            .type = x->type,
+                            .single = true};
     if (rc == MPI_SUCCESS)
-        rc = be_raise(c->comm, hand_out(c, counts, count, all, out, type));
-    free(copy);
+        rc = impi_real.Op_commutative(x->op, &commutes);
+    if (rc == MPI_SUCCESS)
+        rc = coll_made(schedule(x, commutes));
+    if (rc == MPI_SUCCESS)
+        rc = coll_add_buffers(x, commutes);
+    if (rc == MPI_SUCCESS && me == 0)
+        rc = set_blocks(x, counts, count,
+                        x->buf[x->c->inter ? IMPI_BUF_TMP : IMPI_BUF_ACC]);
     return rc;
 }
 
-int impi_Reduce_scatter(const void *sendbuf, void *recvbuf,
-                        const int recvcounts[], MPI_Datatype datatype,
-                        MPI_Op op, MPI_Comm comm)
+static int reduce_scatter(struct impi_comm *c, const void *in, void *out,
+                          const int *counts, int count, MPI_Datatype type,
+                          MPI_Op op, MPI_Request *request)
 {
-    struct impi_comm *c = impi_span_find(comm);
+    struct coll *x = coll_new(c);
 
-    if (!c)
-        return ASSISTED(impi_real.Reduce_scatter(sendbuf, recvbuf, recvcounts,
-                                                 datatype, op, comm));
-    return reduce_scatter(c, sendbuf, recvbuf, recvcounts, 0, datatype, op);
+    args(x, total(c, counts, count), type, op);
+    return coll_run(x, make_reduce_scatter(x, in, out, counts, count), request);
 }
 
-int impi_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
-                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
-{
-    struct impi_comm *c = impi_span_find(comm);
+COLL_BOTH(Reduce_scatter, Ireduce_scatter,
+          LIST(const void *sendbuf, void *recvbuf, const int recvcounts[],
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, recvcounts, datatype, op),
+          reduce_scatter(c, sendbuf, recvbuf, recvcounts, 0, datatype, op,
+                         request))
 
-    if (!c)
-        return ASSISTED(impi_real.Reduce_scatter_block(
-            sendbuf, recvbuf, recvcount, datatype, op, comm));
-    return reduce_scatter(c, sendbuf, recvbuf, NULL, recvcount, datatype, op);
-}
+COLL_BOTH(Reduce_scatter_block, Ireduce_scatter_block,
+          LIST(const void *sendbuf, void *recvbuf, int recvcount,
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, recvcount, datatype, op),
+          reduce_scatter(c, sendbuf, recvbuf, NULL, recvcount, datatype, op,
+                         request))

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libimpi/topo.h"
+
 /* Native ranks follow the order of ranks: both sides of the table. */
 static void fill_native(struct impi_comm *c, const uint32_t *client_of, int own)
 {
@@ -46,30 +48,50 @@ static void destroy(struct impi_comm *c)
     free(c->world);
     free(c->native);
     free(c->members);
+    topo_free(c->topo);
     free(c);
 }
 
-struct impi_comm *comm_create(MPI_Comm comm, MPI_Comm hidden, uint64_t cid,
-                              const int *world, int size, int own_world,
+/* Which ranks are whose. */
+static void fill_sides(struct impi_comm *c, int low)
+{
+    c->inter = low > 0;
+    c->local = c->peers = c->size;
+    c->straight = c->size;
+    if (!c->inter)
+        return;
+    c->straight = 0;
+    c->same = false;
+    c->first = c->rank < low ? 0 : low;
+    c->peer = c->rank < low ? low : 0;
+    c->local = c->rank < low ? low : c->size - low;
+    c->peers = c->size - c->local;
+}
+
+struct impi_comm *comm_create(const struct comm_parts *parts, int own,
                               const uint32_t *client_of)
 {
     struct impi_comm *c = calloc(1, sizeof(*c));
-    size_t bytes = (size_t)size * sizeof(int);
+    size_t bytes = (size_t)parts->size * sizeof(int);
 
     if (!c)
         return NULL;
     c->refs = 1;
-    c->comm = comm;
-    c->hidden = hidden;
-    c->cid = cid;
-    c->size = size;
+    c->late = MPI_COMM_NULL;
+    c->comm = parts->comm;
+    c->p2p = parts->p2p;
+    c->hidden = parts->hidden;
+    c->cid = parts->cid;
+    c->size = parts->size;
     c->rank = -1;
+    c->queue_end = &c->queue;
     c->world = malloc(bytes);
     c->native = malloc(bytes);
     c->members = malloc(bytes);
     if (c->world && c->native && c->members) {
-        memcpy(c->world, world, bytes);
-        fill_native(c, client_of, own_world);
+        memcpy(c->world, parts->world, bytes);
+        fill_native(c, client_of, own);
+        fill_sides(c, parts->low);
         if (fill_group(c, client_of) == 0)
             return c;
     }
@@ -84,6 +106,12 @@ void comm_hold(struct impi_comm *c)
 
 void comm_release(struct impi_comm *c)
 {
-    if (--c->refs == 0)
-        destroy(c);
+    if (--c->refs > 0)
+        return;
+    impi_real.Comm_free(&c->hidden);
+    if (c->late != MPI_COMM_NULL)
+        impi_real.Comm_free(&c->late);
+    if (c->inter)
+        impi_real.Comm_free(&c->p2p);
+    destroy(c);
 }

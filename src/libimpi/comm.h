@@ -14,29 +14,54 @@
 #include "libimpi/calls.h"
 #include "libimpi/span.h"
 
+struct coll;
+struct topo;
+
+/* An intercommunicator is one over both groups, the one with the lower first
+ * world rank first; the program sees two parts of it.  For all others the
+ * own group and the peers are everybody. */
 struct impi_comm {
-    unsigned refs;   /* the program's handle and open requests */
+    unsigned refs;   /* the program's handle and what is under way */
     MPI_Comm comm;   /* the program's handle */
-    MPI_Comm hidden; /* a duplicate of it, for local phases */
+    MPI_Comm p2p;    /* for the program's messages: comm, or if inter one of
+                        both groups */
+    MPI_Comm hidden; /* a duplicate of p2p, for local phases */
     uint64_t cid;    /* even; collective traffic has cid + 1 */
     int rank;        /* own rank */
     int size;
-    int native_rank; /* own rank in comm */
+    int native_rank; /* own rank in p2p */
     int native_size;
     int *world;              /* [size] rank in MPI_COMM_WORLD */
-    int *native;             /* [size] rank in comm, -1: in another client */
-    int *members;            /* [native_size] rank here of each rank in comm */
+    int *native;             /* [size] rank in p2p, -1: in another client */
+    int *members;            /* [native_size] rank here of each rank in p2p */
     struct impi_group group; /* which rank is in which client */
-    bool same; /* native rank == rank here for every native rank */
+    bool same; /* native rank == rank here for every native rank, not inter */
+    bool inter;
+    MPI_Comm late;             /* the handle given back while wanted, or null */
+    int straight;      /* peers that may be handed to the library as they are */
+    int first, local;  /* own group: rank of its first, size */
+    int peer, peers;   /* whom ranks in messages mean */
+    int32_t tag_base;  /* added to the tags of collective traffic */
+    struct topo *topo; /* or NULL; owned */
+    struct coll *queue, **queue_end; /* collective calls, the first runs */
 };
 
-/* Make the tables of one communicator.  world[size] is copied; client_of[] is
- * indexed by world rank.  comm and hidden are kept as they are.
- * Returns NULL when out of memory. */
-struct impi_comm *comm_create(MPI_Comm comm, MPI_Comm hidden, uint64_t cid,
-                              const int *world, int size, int own_world,
+/* What a communicator is made from. */
+struct comm_parts {
+    MPI_Comm comm, p2p, hidden;
+    uint64_t cid;
+    const int *world; /* [size] copied */
+    int size;
+    int low; /* members of the first group of an intercommunicator, or 0 */
+};
+
+/* Make the tables of one communicator.  client_of[] is indexed by world rank,
+ * own: this process's.  The handles are its own from now on.  Returns NULL
+ * when out of memory. */
+struct impi_comm *comm_create(const struct comm_parts *parts, int own,
                               const uint32_t *client_of);
-/* Another holder; one less, the last one frees it.  Under the lock. */
+/* Another holder; one less, the last one frees it, with the native handles
+ * that the program does not know.  Under the lock. */
 void comm_hold(struct impi_comm *c);
 void comm_release(struct impi_comm *c);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Our own request handles (ours.h says how they are told from the
- * library's) are made from an index into our table of requests.  With this
+ * Our own handles (ours.h says how they are told from the library's) are made
+ * from an index into a table.  With this
  * header and ours.h ends what differs between the families of MPI libraries.
  */
 #ifndef LIBIMPI_FAMILY_H
@@ -15,30 +15,36 @@
 /* Two ints of Fortran hold it as well: c2f below. */
 #define HANDLE_INDEX_MAX 0x3fffffffu
 
-static inline MPI_Request handle_from_index(uint32_t index)
-{
-    return (MPI_Request)(((uintptr_t)index << 1) | 1);
-}
-
-static inline uint32_t handle_to_index(MPI_Request request)
-{
-    return (uint32_t)((uintptr_t)request >> 1);
-}
+#define OURS(name, type)                                                       \
+    static inline type name##_from_index(uint32_t index)                       \
+    {                                                                          \
+        return (type)(((uintptr_t)index << 1) | 1);                            \
+    }                                                                          \
+    static inline uint32_t name##_to_index(type handle)                        \
+    {                                                                          \
+        return (uint32_t)((uintptr_t)handle >> 1);                             \
+    }
+OURS(handle, MPI_Request)
+OURS(group, MPI_Group)
+OURS(message, MPI_Message)
 
 #else
 
 #define IMPI_FAMILY_NAME "MPICH"
 #define HANDLE_INDEX_MAX 0x00ffffffu
 
-static inline MPI_Request handle_from_index(uint32_t index)
-{
-    return (MPI_Request)(IMPI_REQUEST_TAG | index);
-}
-
-static inline uint32_t handle_to_index(MPI_Request request)
-{
-    return (uint32_t)request & HANDLE_INDEX_MAX;
-}
+#define OURS(name, type, tag)                                                  \
+    static inline type name##_from_index(uint32_t index)                       \
+    {                                                                          \
+        return (type)(tag | index);                                            \
+    }                                                                          \
+    static inline uint32_t name##_to_index(type handle)                        \
+    {                                                                          \
+        return (uint32_t)handle & HANDLE_INDEX_MAX;                            \
+    }
+OURS(handle, MPI_Request, IMPI_REQUEST_TAG)
+OURS(group, MPI_Group, IMPI_GROUP_TAG)
+OURS(message, MPI_Message, IMPI_MESSAGE_TAG)
 
 #endif
 

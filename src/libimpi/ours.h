@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Handles that a back end makes up: requests and messages.  Their values are
- * ones that no handle of the library has: MPICH's are integers whose top byte
- * names the kind, Open MPI's are aligned pointers.
+ * Handles that a back end makes up: requests, messages and groups.  Their
+ * values are ones that no handle of the library has: MPICH's are integers whose
+ * top byte names the kind, Open MPI's are aligned pointers.
  */
 #ifndef SF_LIBIMPI_OURS_H
 #define SF_LIBIMPI_OURS_H
@@ -23,9 +23,16 @@ static inline bool impi_message_ours(MPI_Message message)
     return (uintptr_t)message & 1;
 }
 
+static inline bool impi_group_ours(MPI_Group group)
+{
+    return (uintptr_t)group & 1;
+}
+
 #else
 
 #define IMPI_REQUEST_TAG 0x3a000000U
+#define IMPI_GROUP_TAG 0x3b000000U
+#define IMPI_MESSAGE_TAG 0x3c000000U
 
 static inline bool impi_request_ours(MPI_Request request)
 {
@@ -34,7 +41,12 @@ static inline bool impi_request_ours(MPI_Request request)
 
 static inline bool impi_message_ours(MPI_Message message)
 {
-    return ((uint32_t)message & 0xff000000U) == IMPI_REQUEST_TAG;
+    return ((uint32_t)message & 0xff000000U) == IMPI_MESSAGE_TAG;
+}
+
+static inline bool impi_group_ours(MPI_Group group)
+{
+    return ((uint32_t)group & 0xff000000U) == IMPI_GROUP_TAG;
 }
 
 #endif

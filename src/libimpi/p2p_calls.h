@@ -8,15 +8,16 @@
 #include "libimpi/req.h"
 #include "libimpi/state.h"
 
-/* Count, rank, tag and type.  Returns an MPI error class. */
-int check_message(const struct message *m, bool recv);
+/* Count, rank, tag and type; the peer becomes a rank over both groups of an
+ * intercommunicator.  Returns an MPI error class. */
+int check_message(struct message *m, bool recv);
 
 /* The rank in the library's communicator of a peer in the own client, when the
  * call may go straight to the library: peer and tag are valid (the library
  * checks the rest itself).  -1 otherwise, which says nothing else. */
 static inline int straight_rank(const struct impi_comm *c, int peer, int tag)
 {
-    if ((unsigned)peer >= (unsigned)c->size ||
+    if ((unsigned)peer >= (unsigned)c->straight ||
         (unsigned)tag > (unsigned)impi_be.tagub)
         return -1;
     return c->native[peer];

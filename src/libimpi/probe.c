@@ -11,7 +11,7 @@ static bool look_in_core(const struct message *m, MPI_Status *status)
     bool any = m->peer == MPI_ANY_SOURCE;
     struct impi_recv args = {
         .peer = any ? IMPI_ANY_PEER : (uint32_t)m->comm->world[m->peer],
-        .rank = any ? IMPI_ANY_SOURCE : m->peer,
+        .rank = any ? IMPI_ANY_SOURCE : m->peer - m->comm->peer,
         .tag = m->tag == MPI_ANY_TAG ? IMPI_ANY_TAG : m->tag,
         .cid = m->cid};
     struct impi_status st;
@@ -35,7 +35,7 @@ static int look(const struct message *m, int *flag, MPI_Status *status)
     }
     if (!any && native < 0)
         return MPI_SUCCESS;
-    rc = impi_real.Iprobe(native, m->tag, m->comm->comm, flag, status);
+    rc = impi_real.Iprobe(native, m->tag, m->comm->p2p, flag, status);
     if (rc == MPI_SUCCESS && *flag)
         status_translate(status, m->comm);
     return rc;

@@ -6,6 +6,7 @@
 
 #include <sched.h>
 
+#include "libimpi/coll_run.h"
 #include "libimpi/net.h"
 #include "libimpi/req.h"
 
@@ -20,6 +21,8 @@ bool progress_once(void)
     bool moved = net_progress();
 
     req_reap();
+    if (coll_any())
+        coll_progress();
     return moved;
 }
 

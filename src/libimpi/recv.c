@@ -46,7 +46,7 @@ static int cross_recv(const struct message *m, MPI_Status *status)
     return rc;
 }
 
-static int span_recv(const struct message *m, MPI_Status *status)
+static int span_recv(struct message *m, MPI_Status *status)
 {
     struct impi_comm *c = m->comm;
     int rc = check_message(m, true);
@@ -55,7 +55,7 @@ static int span_recv(const struct message *m, MPI_Status *status)
         return be_raise(c->comm, rc);
     if (m->peer == MPI_ANY_SOURCE || c->native[m->peer] < 0)
         return cross_recv(m, status);
-    rc = native_recv(m, c->native[m->peer], c->comm, status);
+    rc = native_recv(m, c->native[m->peer], c->p2p, status);
     status_translate(status, c);
     return rc;
 }

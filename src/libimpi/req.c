@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libimpi/coll_run.h"
 #include "libimpi/state.h"
 
 /* ---- table: chunks that never move ---- */
@@ -109,7 +110,7 @@ void status_translate(MPI_Status *status, const struct impi_comm *c)
     if (status == MPI_STATUS_IGNORE || c->same)
         return;
     if (status->MPI_SOURCE >= 0 && status->MPI_SOURCE < c->native_size)
-        status->MPI_SOURCE = c->members[status->MPI_SOURCE];
+        status->MPI_SOURCE = c->members[status->MPI_SOURCE] - c->peer;
 }
 
 void status_empty(MPI_Status *status)
@@ -145,7 +146,7 @@ static int32_t core_tag(int tag)
 int req_send(struct req *r, const struct message *m, bool sync)
 {
     struct impi_send args = {.peer = (uint32_t)m->comm->world[m->peer],
-                             .rank = m->comm->rank,
+                             .rank = m->comm->rank - m->comm->first,
                              .tag = m->tag,
                              .cid = m->cid,
                              .sync = sync,
@@ -165,7 +166,7 @@ int req_send(struct req *r, const struct message *m, bool sync)
 static int post_native(struct req *r, const struct message *m, int peer)
 {
     int rc = impi_real.Irecv(m->buf, m->count, m->type, peer, m->tag,
-                             m->comm->comm, &r->native);
+                             m->comm->p2p, &r->native);
 
     r->raised = rc != MPI_SUCCESS;
     return rc;
@@ -174,12 +175,12 @@ static int post_native(struct req *r, const struct message *m, int peer)
 static int post_core(struct req *r, const struct message *m)
 {
     bool any = m->peer == MPI_ANY_SOURCE;
-    struct impi_recv args = {.peer = any ? IMPI_ANY_PEER
-                                         : (uint32_t)m->comm->world[m->peer],
-                             .rank = any ? IMPI_ANY_SOURCE : m->peer,
-                             .tag = core_tag(m->tag),
-                             .cid = m->cid,
-                             .shared = any};
+    struct impi_recv args = {
+        .peer = any ? IMPI_ANY_PEER : (uint32_t)m->comm->world[m->peer],
+        .rank = any ? IMPI_ANY_SOURCE : m->peer - m->comm->peer,
+        .tag = core_tag(m->tag),
+        .cid = m->cid,
+        .shared = any};
     int rc = data_for_recv(&r->data, m->buf, m->count, m->type);
 
     if (rc != MPI_SUCCESS)
@@ -226,6 +227,12 @@ int req_recv(struct req *r, const struct message *m)
     if (rc != MPI_SUCCESS)
         drop_comm(r);
     return rc;
+}
+
+void req_coll(struct req *r, struct coll *x)
+{
+    hold_comm(r, x->c);
+    r->coll = x;
 }
 
 /* ---- end ---- */
@@ -328,10 +335,31 @@ static void poll_native(struct req *r)
     take_native(r, rc, &st);
 }
 
+static void take_coll(struct req *r)
+{
+    r->error = coll_end(r->coll);
+    r->coll = NULL;
+    r->source = MPI_ANY_SOURCE;
+    r->tag = MPI_ANY_TAG;
+    r->done = true;
+}
+
+bool req_waits_native(const struct req *r)
+{
+    if (r->coll)
+        return coll_waits_native(r->coll);
+    return r->native != MPI_REQUEST_NULL;
+}
+
 bool req_poll(struct req *r)
 {
     if (r->done)
         return true;
+    if (r->coll) {
+        if (r->coll->done)
+            take_coll(r);
+        return r->done;
+    }
     if (r->in_core && r->core.done)
         take_core(r);
     else if (r->native != MPI_REQUEST_NULL)
@@ -362,6 +390,8 @@ static void cancel_send(struct req *r)
 
 void req_cancel(struct req *r)
 {
+    if (r->coll)
+        return; /* cannot be */
     if (!r->recv)
         cancel_send(r);
     if (!r->recv || r->done)

@@ -18,6 +18,7 @@ struct req {
     struct impi_request core; /* the engine's; .user is this struct */
     struct data data;
     MPI_Request native;     /* the half in the native library, or null */
+    struct coll *coll;      /* a collective call, and nothing else */
     struct impi_comm *comm; /* for ranks and errors; held while open */
     uint32_t index;         /* in the table */
     bool recv;
@@ -59,6 +60,12 @@ int req_send(struct req *r, const struct message *m, bool sync);
 /* Start a receive from another client, from a native rank, or from anybody.
  */
 int req_recv(struct req *r, const struct message *m);
+
+/* The request of a collective call. */
+void req_coll(struct req *r, struct coll *x);
+
+/* Does it wait for the native library, too? */
+bool req_waits_native(const struct req *r);
 
 /* Is it done?  Asks the native library where that has a part of it. */
 bool req_poll(struct req *r);

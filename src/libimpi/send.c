@@ -19,20 +19,22 @@
 
 enum mode { STANDARD, BUFFERED, SYNCHRONOUS, READY };
 
-int check_message(const struct message *m, bool recv)
+int check_message(struct message *m, bool recv)
 {
     const struct impi_comm *c = m->comm;
+    bool any = recv && m->peer == MPI_ANY_SOURCE;
 
     if (m->count < 0)
         return MPI_ERR_COUNT;
-    if ((m->peer < 0 || m->peer >= c->size) &&
-        !(recv && m->peer == MPI_ANY_SOURCE))
+    if ((m->peer < 0 || m->peer >= c->peers) && !any)
         return MPI_ERR_RANK;
     if ((m->tag < 0 || m->tag > impi_be.tagub) &&
         !(recv && m->tag == MPI_ANY_TAG))
         return MPI_ERR_TAG;
     if (m->type == MPI_DATATYPE_NULL)
         return MPI_ERR_TYPE;
+    if (!any)
+        m->peer += c->peer;
     return MPI_SUCCESS;
 }
 
@@ -166,7 +168,7 @@ static int span_send(enum mode mode, struct message *m)
     if (rc != MPI_SUCCESS)
         return be_raise(m->comm->comm, rc);
     if (m->comm->native[m->peer] >= 0)
-        return native_send(mode, m, m->comm->native[m->peer], m->comm->comm);
+        return native_send(mode, m, m->comm->native[m->peer], m->comm->p2p);
     return cross_send(mode, m);
 }
 
@@ -252,7 +254,7 @@ static int span_isend(enum mode mode, struct message *m, MPI_Request *request)
         native = m->comm->native[m->peer];
     }
     if (m->peer == MPI_PROC_NULL || native >= 0)
-        return native_isend(mode, m, native, m->comm->comm, request);
+        return native_isend(mode, m, native, m->comm->p2p, request);
     if (mode == BUFFERED)
         return cross_ibsend(m, request);
     return cross_isend(mode, m, request);

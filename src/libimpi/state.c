@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libimpi/coll_run.h"
 #include "libimpi/net.h"
 
 /* When a peer is lost, impid most likely knows why and is about to end this
@@ -27,7 +28,8 @@ struct backend impi_be = {
 void be_unlock(void)
 {
     if (impi_be.p2p) {
-        bool pending = impi_p2p_busy(impi_be.p2p) || net_opening();
+        bool pending =
+            impi_p2p_busy(impi_be.p2p) || net_opening() || coll_any();
 
         if (pending != impi_be.pending)
             __atomic_store_n(&impi_be.pending, pending, __ATOMIC_RELAXED);

@@ -24,7 +24,7 @@ static int wait_own(MPI_Request *request, MPI_Status *status, bool quiet)
 
     be_lock();
     while (!req_poll(r)) {
-        w.native = r->native != MPI_REQUEST_NULL;
+        w.native = req_waits_native(r);
         progress_wait(&w);
     }
     rc = retire(request, r, status, quiet);

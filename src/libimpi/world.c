@@ -11,6 +11,7 @@
 
 #include "impi/constants.h"
 #include "libimpi/coll.h"
+#include "libimpi/group.h"
 #include "libimpi/net.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
@@ -150,9 +151,15 @@ static struct impi_comm *make_world_comm(void)
             impi_be.client_of[i] = w->procs[i].client;
             world[i] = (int)i;
         }
+        struct comm_parts parts = {.comm = MPI_COMM_WORLD,
+                                   .p2p = MPI_COMM_WORLD,
+                                   .hidden = hidden,
+                                   .cid = IMPI_WORLD_CID,
+                                   .world = world,
+                                   .size = (int)w->nprocs};
+
         impi_real.Comm_set_errhandler(hidden, MPI_ERRORS_RETURN);
-        c = comm_create(MPI_COMM_WORLD, hidden, IMPI_WORLD_CID, world,
-                        (int)w->nprocs, impi_be.rank, impi_be.client_of);
+        c = comm_create(&parts, impi_be.rank, impi_be.client_of);
     }
     free(world);
     return c;
@@ -252,7 +259,7 @@ static void leave_world(void)
     impi_be.pending = false;
     be_unlock();
     impi_span_remove(MPI_COMM_WORLD);
-    impi_real.Comm_free(&impi_be.world_comm->hidden);
+    group_end();
     comm_release(impi_be.world_comm);
     free(impi_be.client_of);
     impi_be.client_of = NULL;

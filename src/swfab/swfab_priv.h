@@ -37,7 +37,8 @@ struct swfab_node {
     uint32_t first;
     uint8_t nports;
     bool is_host, has_id;
-    bool off; /* crossbar: dead; host: mute */
+    bool is_trunk; /* host: a cable to another fabric */
+    bool off;      /* crossbar: dead; host: mute */
 };
 
 struct swfab {
@@ -122,7 +123,8 @@ static inline enum swfab_fate swfab_turn(struct swfab *fab,
 }
 
 /* What a host makes of what arrives at its port. */
-enum swfab_fate swfab_arrive(const struct swfab_place *at,
+enum swfab_fate swfab_arrive(const struct swfab *fab,
+                             const struct swfab_place *at,
                              struct swfab_walk *w);
 
 /* The first step: what a host's interface does with a packet. */

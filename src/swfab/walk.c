@@ -26,11 +26,14 @@ enum swfab_fate swfab_leave(const struct swfab *fab, uint32_t host,
     return node->off ? SWFAB_HOST_MUTE : SWFAB_DELIVERED;
 }
 
-enum swfab_fate swfab_arrive(const struct swfab_place *at, struct swfab_walk *w)
+enum swfab_fate swfab_arrive(const struct swfab *fab,
+                             const struct swfab_place *at, struct swfab_walk *w)
 {
     size_t left = w->len - w->stripped;
 
     w->port = at->port;
+    if (fab->nodes[fab->node_of[at->port]].is_trunk)
+        return SWFAB_DELIVERED;
     if (net_byte_is_route(w->head[w->stripped]))
         return SWFAB_ROUTE_LEFT;
     if (left < NET_TYPE_SIZE + NET_CRC_SIZE || left > NET_BODY_MAX)
@@ -53,7 +56,13 @@ static enum swfab_fate follow(struct swfab *fab, uint32_t host,
         if (fate == SWFAB_DELIVERED)
             fate = swfab_cross(fab, out, w, &at);
     }
-    return fate == SWFAB_DELIVERED ? swfab_arrive(&at, w) : fate;
+    return fate == SWFAB_DELIVERED ? swfab_arrive(fab, &at, w) : fate;
+}
+
+enum swfab_fate swfab_follow(struct swfab *fab, uint32_t host,
+                             struct swfab_walk *w)
+{
+    return w->fate = follow(fab, host, w);
 }
 
 enum swfab_fate swfab_walk(struct swfab *fab, uint32_t host,
@@ -64,11 +73,25 @@ enum swfab_fate swfab_walk(struct swfab *fab, uint32_t host,
     return w->fate;
 }
 
+bool swfab_set_trunk(struct swfab *fab, uint32_t host)
+{
+    if (host >= fab->nnodes || !fab->nodes[host].is_host)
+        return false;
+    fab->nodes[host].is_trunk = true;
+    return true;
+}
+
 static unsigned tags_of(const struct swfab_walk *w)
 {
-    const uint8_t *type = w->head + w->stripped;
+    size_t at = w->stripped; /* of the type: on a trunk behind more route */
+    size_t known = w->len < SWFAB_HEAD_MAX ? w->len : SWFAB_HEAD_MAX;
 
-    if (!w->nturns || !net_type_is(type, NET_TYPE_MAPPING, NET_SUBTYPE_TAGGED))
+    if (!w->nturns)
+        return 0;
+    while (at + NET_TYPE_SIZE < known && net_byte_is_route(w->head[at]))
+        at++;
+    if (at + NET_TYPE_SIZE > known ||
+        !net_type_is(w->head + at, NET_TYPE_MAPPING, NET_SUBTYPE_TAGGED))
         return 0;
     return w->nturns;
 }

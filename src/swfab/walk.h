@@ -30,9 +30,16 @@ struct swfab_walk {
     } flip[SWFAB_FLIPS_MAX];
 };
 
-/* Follow a packet from a host to its end and count it. */
+/* Follow a packet from a host to its end and count it; or do not count it,
+ * for who still has to see whether somebody takes it there. */
 enum swfab_fate swfab_walk(struct swfab *fab, uint32_t host,
                            struct swfab_walk *w);
+enum swfab_fate swfab_follow(struct swfab *fab, uint32_t host,
+                             struct swfab_walk *w);
+
+/* A host that is the end of a cable into another fabric: packets get there
+ * with what is left of their route, and come from there.  False: no host. */
+bool swfab_set_trunk(struct swfab *fab, uint32_t host);
 
 /* Bytes of a delivered packet as it arrives. */
 size_t swfab_walk_size(const struct swfab *fab, const struct swfab_walk *w);

@@ -93,9 +93,9 @@ static void all_wrappers_refuse(MPI_Comm comm)
     void *room = bytes;
     MPI_Request bad_requests[4] __attribute__((unused));
     MPI_Message bad_message __attribute__((unused));
-    uintptr_t bad = 0x3a000001u;
+    uintptr_t bad = 0x3a000001u, bad_too = 0x3c000001u;
 
-    memcpy(&bad_message, &bad, sizeof(bad_message));
+    memcpy(&bad_message, &bad_too, sizeof(bad_message));
     for (int i = 0; i < 4; i++)
         memcpy(&bad_requests[i], &bad, sizeof(bad_requests[i]));
 #define PROBE(X, ...)                                                          \

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The health model: what is known of each host (one NIC of a node on one
+ * rail), link and crossbar, and how it is judged.
+ *
+ * Evidence comes as reports (health/report.h) and is kept per source: hsnd,
+ * the leading mapper, sources of link status.  The worst fresh evidence
+ * counts; a source that once spoke about an item and then falls silent makes
+ * it "unknown" (unless another says worse), never "healthy".
+ *
+ * The published state lags behind the evidence on purpose (hysteresis):
+ *
+ *   down      at once (DownAfter)
+ *   healthy   after UpAfter of good evidence, when it was not healthy before
+ *   degraded  after DegradeAfter
+ *   flapping  when it went down FlapCount times within FlapWindow; then down
+ *             again only after FlapHold of evidence, and healthy only after
+ *             FlapQuiet without a fault
+ *
+ * Times are milliseconds since the epoch, from the caller, never running
+ * backwards.  No item is judged but by model_input() and model_tick().
+ */
+#ifndef SF_HEALTH_MODEL_H
+#define SF_HEALTH_MODEL_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/errbuf.h"
+#include "health/report.h"
+#include "health/state.h"
+
+struct model_conf {
+    int64_t stale[REPORT_FROMS]; /* silence after which a source is stale */
+    int64_t down_after, degrade_after, up_after;
+    int64_t flap_window, flap_hold, flap_quiet;
+    int64_t forget_after; /* an item that only stale evidence knows */
+    int64_t leader_lease; /* silence after which another mapper may lead */
+    uint32_t flap_count;
+    uint32_t echo_loss;      /* percent from which a peer counts as lossy */
+    uint32_t echo_reporters; /* hosts that must find the same peer lossy */
+    uint32_t uplink_percent; /* crossbar with fewer links up: degraded */
+};
+void model_conf_defaults(struct model_conf *conf);
+
+#define MODEL_FLAPS_MAX 16
+
+struct health_evidence {
+    bool known; /* this source has spoken about the item */
+    enum report_seen seen;
+    int64_t at; /* last told */
+    char why[SF_REPORT_WHY_MAX];
+};
+
+struct health_item {
+    enum report_kind kind;
+    uint8_t rail;
+    uint64_t board;
+    char name[SF_REPORT_NAME_MAX];
+    char peer[SF_REPORT_NAME_MAX];
+    enum health_state state; /* as published */
+    int64_t since;           /* when it became so */
+    uint32_t count;          /* how often it went down */
+    int source;              /* whose evidence decided: enum report_from, or -1:
+                                derived from the uplinks or from echo losses */
+    char why[SF_REPORT_WHY_MAX];
+    struct health_evidence evidence[REPORT_FROMS];
+};
+
+/* A reporter, for metrics and `sfabric`. */
+struct health_reporter {
+    enum report_from from;
+    char node[SF_REPORT_NAME_MAX];
+    uint64_t instance, seq;
+    int64_t at;
+    uint64_t accepted, refused;
+    struct report_counter *counters;
+    size_t ncounters;
+};
+
+struct health_map {
+    bool known, configured;
+    uint64_t version;
+    int64_t since; /* of this version */
+    int64_t at;    /* last word of the leader */
+    uint32_t verify_us;
+    char leader[SF_REPORT_NAME_MAX];
+};
+
+struct model_ops {
+    /* NodeName that has this board on a rail (*rail is set), or NULL. */
+    const char *(*resolve)(uint64_t board, uint8_t *rail, void *arg);
+    /* A published state changed; `was` is the one before. */
+    void (*changed)(const struct health_item *item, enum health_state was,
+                    int64_t now, void *arg);
+    /* Something a person should look at; never acted upon. */
+    void (*alarm)(const char *text, int64_t now, void *arg);
+    void *arg;
+};
+
+struct model;
+
+/* conf is copied, ops' functions may be NULL. */
+struct model *model_new(const struct model_conf *conf,
+                        const struct model_ops *ops);
+void model_free(struct model *model);
+void model_set_conf(struct model *model, const struct model_conf *conf);
+
+/* A report whose sender is known to be report->node.  0: taken; -1 with text
+ * and errno: EPERM not this sender's to tell (a host of another node, a mapper
+ * that does not lead), EALREADY older than what it told last, ENOSPC too many
+ * items, ENOMEM.  A refused report changes nothing. */
+int model_input(struct model *model, const struct report *report, int64_t now,
+                struct errbuf *err);
+
+/* Let time pass: stale evidence, hysteresis.  Every second or so. */
+void model_tick(struct model *model, int64_t now);
+
+/* All items of a kind; begin with NULL.  Valid until the next input or tick. */
+const struct health_item *model_next(const struct model *model,
+                                     enum report_kind kind,
+                                     const struct health_item *item);
+const struct health_item *model_host(const struct model *model,
+                                     const char *node, uint8_t rail);
+const struct health_item *model_find(const struct model *model,
+                                     enum report_kind kind, const char *name);
+size_t model_count(const struct model *model, enum report_kind kind,
+                   enum health_state state);
+
+/* How a node is, over its rails. */
+struct health_node {
+    enum health_state state;
+    uint8_t rails; /* a bit for each rail known */
+    enum health_state rail_state[SF_ELAN_RAILS_MAX];
+    int64_t since;
+    uint32_t count;
+    const struct health_item *worst;
+};
+/* False: nothing is known of the node. */
+bool model_node(const struct model *model, const char *node,
+                struct health_node *out);
+
+const struct health_map *model_map(const struct model *model);
+/* Reporters; begin with NULL. */
+const struct health_reporter *
+model_next_reporter(const struct model *model,
+                    const struct health_reporter *reporter);
+
+/* The whole model as JSON (put it), for the state file. */
+struct json_object *model_save(const struct model *model, int64_t now);
+/* Take items from a saved model.  Evidence not older than its source's limit
+ * when it was saved is as fresh now: time that nobody watched does not count;
+ * more than `gap_max` of it makes all evidence stale.  0, or -1 EBADMSG with
+ * text (what was read so far stays out). */
+int model_load(struct model *model, struct json_object *saved, int64_t now,
+               int64_t gap_max, struct errbuf *err);
+
+#endif

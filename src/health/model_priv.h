@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside of the model: items with what is not shown of them.
+ */
+#ifndef SF_HEALTH_MODEL_PRIV_H
+#define SF_HEALTH_MODEL_PRIV_H
+
+#include <uthash.h>
+
+#include "health/model.h"
+
+#define MODEL_KEY_MAX (2 * SF_REPORT_NAME_MAX + 8)
+#define MODEL_ECHOES_MAX 8
+
+/* A host that lately lost echoes to this one. */
+struct model_echo {
+    uint32_t reporter; /* hash of its name */
+    int64_t at;
+};
+
+struct model_item {
+    struct health_item pub; /* first: shown as a pointer to it */
+    char key[MODEL_KEY_MAX];
+    enum report_seen raw; /* what the evidence says now */
+    int64_t raw_since;
+    bool judged;     /* raw is valid */
+    bool bad_before; /* the last definite state was not healthy */
+    uint64_t epoch;  /* of the map that it was last part of */
+    int64_t downs[MODEL_FLAPS_MAX];
+    uint32_t ndowns; /* in all; downs[] is a ring */
+    struct model_echo echoes[MODEL_ECHOES_MAX];
+    uint32_t links, links_up; /* crossbar: to other crossbars */
+    struct model_item *leaf;  /* host: crossbar it hangs on (per tick) */
+    UT_hash_handle hh;
+};
+
+struct model_reporter {
+    struct health_reporter pub;
+    char key[SF_REPORT_NAME_MAX + 4];
+    bool seen; /* instance and seq are valid */
+    UT_hash_handle hh;
+};
+
+struct model {
+    struct model_conf conf;
+    struct model_ops ops;
+    struct model_item *items;
+    struct model_reporter *reporters;
+    struct health_map map;
+    int64_t source_at[REPORT_FROMS]; /* last word of a source as a whole */
+    uint64_t epoch;                  /* of the snapshot being taken in */
+    uint64_t snapshot_version;
+    uint64_t snapshot_parts; /* a bit for each part that has come */
+    size_t counts[REPORT_KINDS][HEALTH_STATES];
+};
+
+struct model_item *model_item_get(struct model *m, enum report_kind kind,
+                                  uint8_t rail, const char *name,
+                                  const char *peer);
+/* Made when it is not there; NULL with errno ENOMEM or ENOSPC. */
+struct model_item *model_item_make(struct model *m, enum report_kind kind,
+                                   uint8_t rail, const char *name,
+                                   const char *peer, int64_t now);
+void model_item_drop(struct model *m, struct model_item *it);
+
+/* Judge an item anew. */
+void model_judge(struct model *m, struct model_item *it, int64_t now);
+void model_alarm(struct model *m, int64_t now, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+struct model_reporter *
+model_reporter_get(struct model *m, enum report_from from, const char *node);
+
+#endif

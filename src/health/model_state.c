@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The model in a file: what is published, and the evidence with its age.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/jsonx.h"
+#include "health/model_priv.h"
+
+#define STATE_VERSION 1
+
+static struct json_object *put_evidence(const struct health_evidence *e,
+                                        enum report_from from, int64_t at)
+{
+    struct json_object *o = json_object_new_object();
+
+    if (!o)
+        return NULL;
+    jsonx_add_str(o, "from", report_from_name(from));
+    jsonx_add_str(o, "seen", report_seen_name(e->seen));
+    jsonx_add_str(o, "why", e->why);
+    jsonx_add_int(o, "at", at);
+    return o;
+}
+
+static struct json_object *put_item(const struct model *m,
+                                    const struct model_item *it)
+{
+    struct json_object *o = json_object_new_object();
+    struct json_object *evidence = json_object_new_array();
+    struct json_object *downs = json_object_new_array();
+
+    jsonx_add_str(o, "kind", report_kind_name(it->pub.kind));
+    jsonx_add_int(o, "rail", it->pub.rail);
+    jsonx_add_str(o, "name", it->pub.name);
+    jsonx_add_str(o, "peer", it->pub.peer);
+    jsonx_add_hex(o, "board", it->pub.board);
+    jsonx_add_str(o, "state", health_state_name(it->pub.state));
+    jsonx_add_int(o, "since", it->pub.since);
+    jsonx_add_int(o, "count", it->pub.count);
+    jsonx_add_bool(o, "bad", it->bad_before);
+    jsonx_add_int(o, "raw_since", it->raw_since);
+    jsonx_add_str(o, "raw", report_seen_name(it->raw));
+    jsonx_add_bool(o, "mapped", it->epoch == m->epoch && m->epoch > 0);
+    for (int from = 0; from < REPORT_FROMS; from++) {
+        const struct health_evidence *e = &it->pub.evidence[from];
+        int64_t at = e->at;
+
+        if (from != REPORT_HSND && m->source_at[from] > at)
+            at = m->source_at[from];
+        if (e->known)
+            json_object_array_add(evidence,
+                                  put_evidence(e, (enum report_from)from, at));
+    }
+    json_object_object_add(o, "evidence", evidence);
+    for (uint32_t i = 0; i < it->ndowns && i < MODEL_FLAPS_MAX; i++)
+        json_object_array_add(downs, json_object_new_int64(it->downs[i]));
+    json_object_object_add(o, "downs", downs);
+    return o;
+}
+
+struct json_object *model_save(const struct model *m, int64_t now)
+{
+    struct json_object *o = json_object_new_object();
+    struct json_object *items = json_object_new_array();
+    struct model_item *it, *next;
+
+    if (!o || !items) {
+        json_object_put(o);
+        json_object_put(items);
+        return NULL;
+    }
+    jsonx_add_int(o, "v", STATE_VERSION);
+    jsonx_add_int(o, "saved", now);
+    HASH_ITER(hh, m->items, it, next)
+    json_object_array_add(items, put_item(m, it));
+    json_object_object_add(o, "items", items);
+    return o;
+}
+
+/* What is known of how the times of the file become today's. */
+struct shift {
+    int64_t by; /* added to the age of evidence */
+    int64_t now;
+};
+
+static int word(struct json_object *o, const char *key, int n,
+                const char *(*name)(int))
+{
+    const char *s = jsonx_str(o, key, 32);
+
+    for (int i = 0; s && i < n; i++) {
+        if (strcmp(name(i), s) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static const char *kind_of(int i)
+{
+    return report_kind_name((enum report_kind)i);
+}
+
+static const char *from_of(int i)
+{
+    return report_from_name((enum report_from)i);
+}
+
+static const char *seen_of(int i)
+{
+    return report_seen_name((enum report_seen)i);
+}
+
+static bool get_evidence(struct json_object *o, struct model_item *it,
+                         const struct shift *shift)
+{
+    int from = word(o, "from", REPORT_FROMS, from_of);
+    int seen = word(o, "seen", 4, seen_of);
+    const char *why = jsonx_str(o, "why", SF_REPORT_WHY_MAX);
+    struct health_evidence *e;
+
+    if (from < 0 || seen < 0 || !why)
+        return false;
+    e = &it->pub.evidence[from];
+    if (!jsonx_int(o, "at", 0, shift->now, &e->at))
+        return false;
+    e->at += shift->by;
+    e->known = true;
+    e->seen = (enum report_seen)seen;
+    strcpy(e->why, why);
+    return true;
+}
+
+static bool get_times(struct json_object *o, struct model_item *it,
+                      const struct shift *shift)
+{
+    size_t n;
+    struct json_object *a = jsonx_array(o, "downs", &n);
+
+    if (!a || n > MODEL_FLAPS_MAX ||
+        !jsonx_int(o, "since", 0, shift->now, &it->pub.since) ||
+        !jsonx_int(o, "raw_since", 0, shift->now, &it->raw_since))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        it->downs[i] = json_object_get_int64(json_object_array_get_idx(a, i));
+    it->ndowns = (uint32_t)n;
+    return true;
+}
+
+static bool get_judgement(struct model *m, struct json_object *o,
+                          struct model_item *it)
+{
+    int state = health_state_parse(jsonx_str(o, "state", 32));
+    int raw = word(o, "raw", 4, seen_of);
+    bool mapped = false;
+    int64_t count;
+
+    if (state < 0 || raw < 0 || !jsonx_int(o, "count", 0, UINT32_MAX, &count) ||
+        !jsonx_bool(o, "bad", &it->bad_before) ||
+        !jsonx_hex(o, "board", &it->pub.board) ||
+        !jsonx_bool(o, "mapped", &mapped))
+        return false;
+    m->counts[it->pub.kind][it->pub.state]--;
+    m->counts[it->pub.kind][state]++;
+    it->pub.state = (enum health_state)state;
+    it->raw = (enum report_seen)raw;
+    it->judged = true;
+    it->pub.count = (uint32_t)count;
+    it->epoch = mapped ? m->epoch : 0;
+    return true;
+}
+
+static bool get_item(struct model *m, struct json_object *o,
+                     const struct shift *shift)
+{
+    int kind = word(o, "kind", REPORT_KINDS, kind_of);
+    const char *name = jsonx_str(o, "name", SF_REPORT_NAME_MAX);
+    const char *peer = jsonx_str(o, "peer", SF_REPORT_NAME_MAX);
+    struct model_item *it;
+    struct json_object *a;
+    int64_t rail;
+    size_t n;
+
+    if (kind < 0 || !name || !peer ||
+        !jsonx_int(o, "rail", 0, SF_ELAN_RAILS_MAX - 1, &rail))
+        return false;
+    it = model_item_make(m, (enum report_kind)kind, (uint8_t)rail, name,
+                         kind == REPORT_LINK ? peer : "", shift->now);
+    a = jsonx_array(o, "evidence", &n);
+    if (!it || !a || n > REPORT_FROMS)
+        return false;
+    strcpy(it->pub.peer, peer);
+    for (size_t i = 0; i < n; i++) {
+        if (!get_evidence(json_object_array_get_idx(a, i), it, shift))
+            return false;
+    }
+    return get_times(o, it, shift) && get_judgement(m, o, it);
+}
+
+static void drop_all(struct model *m)
+{
+    struct model_item *it, *next;
+
+    HASH_ITER(hh, m->items, it, next)
+    model_item_drop(m, it);
+}
+
+int model_load(struct model *m, struct json_object *saved, int64_t now,
+               int64_t gap_max, struct errbuf *err)
+{
+    size_t n;
+    struct json_object *items = jsonx_array(saved, "items", &n);
+    struct shift shift = {.now = now};
+    int64_t v, at;
+
+    errno = EBADMSG;
+    if (!items || n > SF_HEALTH_ITEMS_MAX || m->items ||
+        !jsonx_int(saved, "v", STATE_VERSION, STATE_VERSION, &v) ||
+        !jsonx_int(saved, "saved", 0, now, &at))
+        return errprintf(err, "not a saved model of this version");
+    if (now - at <= gap_max)
+        shift.by = now - at;
+    m->epoch = 1;
+    for (size_t i = 0; i < n; i++) {
+        if (get_item(m, json_object_array_get_idx(items, i), &shift))
+            continue;
+        drop_all(m);
+        errno = EBADMSG;
+        return errprintf(err, "item %zu of the saved model is malformed", i);
+    }
+    return 0;
+}

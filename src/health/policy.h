@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From health to what is wanted of Slurm, and the caps on it.
+ *
+ * switchmgrd's network side decides what it wants for each node; its updater,
+ * which alone has power over Slurm, decides with health/plan.h what of it is
+ * done, within the caps.
+ */
+#ifndef SF_HEALTH_POLICY_H
+#define SF_HEALTH_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/limits.h"
+#include "health/state.h"
+
+struct policy_conf {
+    bool drain;           /* Drain: drain nodes at all */
+    bool drain_flapping;  /* DrainFlapping */
+    bool drain_degraded;  /* DrainDegraded */
+    bool refuse_flapping; /* RefuseFlapping: no steps on them */
+    bool any_rail;        /* DrainRails=any: one rail is enough (else all) */
+    int64_t drain_after;  /* ms of continuous evidence */
+    int64_t resume_after; /* ms of health */
+    int64_t start_grace;  /* ms after the start without a drain */
+};
+void policy_conf_defaults(struct policy_conf *conf);
+
+/* A node as the model has it (model_node()). */
+struct policy_node {
+    enum health_state state; /* worst rail */
+    uint8_t rails;           /* a bit for each rail known */
+    enum health_state rail_state[SF_ELAN_RAILS_MAX];
+    int64_t rail_since[SF_ELAN_RAILS_MAX];
+    bool maintenance;
+};
+
+struct policy_want {
+    bool drain;     /* should not get jobs */
+    bool resume;    /* healthy long enough to get jobs again */
+    uint8_t refuse; /* rails that no step may use */
+};
+
+/* started: when switchmgrd began; ms. */
+struct policy_want policy_decide(const struct policy_conf *conf,
+                                 const struct policy_node *node, int64_t now,
+                                 int64_t started);
+
+/* At most `max` drains within `interval`, and never more than max_percent of
+ * the nodes (at least one node) drained by us at a time. */
+struct caps_conf {
+    uint32_t max;
+    int64_t interval;
+    uint32_t max_percent;
+};
+void caps_conf_defaults(struct caps_conf *conf);
+
+#define CAPS_MAX 4096
+struct caps {
+    int64_t at[CAPS_MAX]; /* of the last drains, a ring */
+    uint32_t n;           /* in all */
+};
+
+/* May one more node of `nodes` be drained while `drained` are?  Takes one of
+ * the interval's when it may. */
+bool caps_take(struct caps *caps, const struct caps_conf *conf, int64_t now,
+               uint32_t nodes, uint32_t drained);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One side of a collective call as the user gives it: many blocks, or one.
+ */
+#ifndef LIBIMPI_BLOCKS_H
+#define LIBIMPI_BLOCKS_H
+
+#include "libimpi/calls.h"
+
+/* Block i is counts[i] (or count) elements of types[i] (or type).  It begins
+ * displs[i] (or i * count) extents, with `bytes` displs[i] (adispls[i]) bytes,
+ * after base; with `single` at base, whatever i; with `at` at at[i]. */
+struct blocks {
+    char *base;
+    int count;
+    const int *counts, *displs;
+    const MPI_Aint *adispls;
+    MPI_Datatype type;
+    const MPI_Datatype *types;
+    bool bytes;
+    bool single;
+    void **at;
+    MPI_Aint extent; /* blocks_check() sets it */
+};
+
+/* Look at the first n.  An MPI error class. */
+int blocks_check(struct blocks *b, int n);
+
+int block_count(const struct blocks *b, int i);
+MPI_Datatype block_type(const struct blocks *b, int i);
+void *block_at(const struct blocks *b, int i);
+
+#endif

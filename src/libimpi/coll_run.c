@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collective calls under way.
+ */
+#include "libimpi/coll_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libimpi/progress.h"
+#include "libimpi/req.h"
+
+static struct coll *running; /* the first of each queue */
+static struct coll *unused;  /* with their arrays */
+
+/* ---- life ---- */
+
+struct coll *coll_new(struct impi_comm *c)
+{
+    struct coll *x, old = {0};
+
+    be_lock();
+    x = unused;
+    if (x)
+        unused = x->link;
+    be_unlock();
+    if (x)
+        old = *x;
+    else if (!(x = malloc(sizeof(*x))))
+        be_die(1, "SF-E403: no memory for a collective call");
+    *x = (struct coll){.c = c,
+                       .type = MPI_BYTE,
+                       .steps = old.steps,
+                       .native = old.native,
+                       .native_room = old.native_room,
+                       .cross = old.cross,
+                       .cross_room = old.cross_room};
+    x->steps.count = 0;
+    return x;
+}
+
+void *coll_keep(struct coll *x, void *p)
+{
+    x->memory[x->nmemory++] = p;
+    return p;
+}
+
+static void put_away(struct coll *x)
+{
+    while (x->nmemory > 0)
+        free(x->memory[--x->nmemory]);
+    be_lock();
+    x->link = unused;
+    unused = x;
+    be_unlock();
+}
+
+int coll_end(struct coll *x)
+{
+    int rc = x->rc;
+
+    comm_release(x->c);
+    put_away(x);
+    return rc;
+}
+
+/* ---- steps ---- */
+
+static void *more_room(void *p, int used, int *room, size_t size)
+{
+    if (used < *room)
+        return p;
+    *room = *room ? 2 * *room : 8;
+    p = realloc(p, (size_t)*room * size);
+    if (!p)
+        be_die(1, "SF-E403: no memory for a collective call");
+    return p;
+}
+
+MPI_Request *coll_native(struct coll *x)
+{
+    x->native =
+        more_room(x->native, x->nnative, &x->native_room, sizeof(MPI_Request));
+    return &x->native[x->nnative++];
+}
+
+/* A native request that did not come to be is none. */
+static int started(struct coll *x, int rc)
+{
+    if (rc != MPI_SUCCESS)
+        x->nnative--;
+    return rc;
+}
+
+static int move_native(struct coll *x, const struct message *m, bool recv)
+{
+    MPI_Comm comm = x->c->hidden;
+    MPI_Request *r = coll_native(x);
+    int peer = x->c->native[m->peer];
+
+    if (recv)
+        return started(x, impi_real.Irecv(m->buf, m->count, m->type, peer,
+                                          m->tag, comm, r));
+    return started(
+        x, impi_real.Isend(m->buf, m->count, m->type, peer, m->tag, comm, r));
+}
+
+static int move_cross(struct coll *x, const struct message *m, bool recv)
+{
+    struct req *r = req_alloc();
+    int rc;
+
+    if (!r)
+        return MPI_ERR_NO_MEM;
+    rc = recv ? req_recv(r, m) : req_send(r, m, false);
+    if (rc != MPI_SUCCESS) {
+        req_free(r);
+        return rc;
+    }
+    x->cross =
+        more_room(x->cross, x->ncross, &x->cross_room, sizeof(struct req *));
+    x->cross[x->ncross++] = r;
+    return MPI_SUCCESS;
+}
+
+static void message_of(const struct coll *x, const struct impi_step *s,
+                       struct message *m)
+{
+    const struct blocks *b = s->buf == IMPI_BUF_OUT ? &x->out : &x->in;
+
+    *m = (struct message){.buf = x->buf[s->buf],
+                          .count = x->count,
+                          .type = x->type,
+                          .peer = (int)s->rank,
+                          .tag = s->tag + (s->local ? 0 : x->c->tag_base),
+                          .comm = x->c,
+                          .cid = x->c->cid + 1};
+    if (s->buf == IMPI_BUF_NONE) {
+        m->count = 0;
+        m->type = MPI_BYTE;
+    } else if (s->buf == IMPI_BUF_OUT || s->buf == IMPI_BUF_IN) {
+        m->buf = block_at(b, (int)s->block);
+        m->count = block_count(b, (int)s->block);
+        m->type = block_type(b, (int)s->block);
+    }
+}
+
+static int do_move(struct coll *x, const struct impi_step *s)
+{
+    bool recv = s->kind == IMPI_STEP_RECV;
+    struct message m;
+
+    message_of(x, s, &m);
+    if (m.type == MPI_DATATYPE_NULL)
+        return MPI_ERR_TYPE;
+    return s->local ? move_native(x, &m, recv) : move_cross(x, &m, recv);
+}
+
+static int local_barrier(struct coll *x)
+{
+    if (x->c->native_size == 1)
+        return MPI_SUCCESS;
+    return started(x, impi_real.Ibarrier(x->c->hidden, coll_native(x)));
+}
+
+static int local_bcast(struct coll *x, const struct impi_step *s)
+{
+    if (x->c->native_size == 1)
+        return MPI_SUCCESS;
+    return started(x, impi_real.Ibcast(x->buf[s->buf], x->count, x->type,
+                                       x->c->native[s->rank], x->c->hidden,
+                                       coll_native(x)));
+}
+
+static int local_reduce(struct coll *x, const struct impi_step *s)
+{
+    const void *own = x->buf[IMPI_BUF_OWN];
+    void *acc = x->buf[IMPI_BUF_ACC];
+
+    if (own == acc && (int)s->rank == x->c->rank)
+        own = MPI_IN_PLACE;
+    return started(x, impi_real.Ireduce(own, acc, x->count, x->type, x->op,
+                                        x->c->native[s->rank], x->c->hidden,
+                                        coll_native(x)));
+}
+
+static int do_step(struct coll *x, const struct impi_step *s)
+{
+    switch ((enum impi_step_kind)s->kind) {
+    case IMPI_STEP_SEND:
+    case IMPI_STEP_RECV:
+        return do_move(x, s);
+    case IMPI_STEP_COMBINE:
+        return impi_real.Reduce_local(x->buf[s->buf], x->buf[IMPI_BUF_ACC],
+                                      x->count, x->type, x->op);
+    case IMPI_STEP_COPY:
+        return data_copy(x->buf[IMPI_BUF_ACC], x->buf[IMPI_BUF_OWN], x->count,
+                         x->type);
+    case IMPI_STEP_LOCAL_FANIN:
+    case IMPI_STEP_LOCAL_FANOUT:
+        return local_barrier(x);
+    case IMPI_STEP_LOCAL_REDUCE:
+        return local_reduce(x, s);
+    case IMPI_STEP_LOCAL_BCAST:
+        return local_bcast(x, s);
+    case IMPI_STEP_LOCAL_OTHER:
+        return x->local(x);
+    }
+    return MPI_ERR_INTERN;
+}
+
+/* ---- the row under way ---- */
+
+static void note(struct coll *x, int rc)
+{
+    if (x->rc == MPI_SUCCESS)
+        x->rc = rc;
+}
+
+/* One after the other, so that each error has its code. */
+static bool native_done(struct coll *x)
+{
+    while (x->nnative > 0) {
+        int i, flag = 0;
+        int rc = impi_real.Testany(x->nnative, x->native, &i, &flag,
+                                   MPI_STATUS_IGNORE);
+
+        note(x, rc);
+        if (rc == MPI_SUCCESS && !flag)
+            return false;
+        if (i == MPI_UNDEFINED)
+            x->nnative = 0;
+        else
+            x->native[i] = x->native[--x->nnative];
+    }
+    return true;
+}
+
+static bool cross_done(struct coll *x)
+{
+    for (int i = x->ncross - 1; i >= 0; i--) {
+        struct req *r = x->cross[i];
+
+        if (!req_poll(r))
+            continue;
+        note(x, req_result(r, MPI_STATUS_IGNORE, true));
+        req_free(r);
+        x->cross[i] = x->cross[--x->ncross];
+    }
+    return x->ncross == 0;
+}
+
+static void start_row(struct coll *x)
+{
+    bool more = true;
+
+    while (more && x->next < x->steps.count && x->rc == MPI_SUCCESS) {
+        const struct impi_step *s = &x->steps.steps[x->next++];
+
+        more = s->more;
+        note(x, do_step(x, s));
+    }
+}
+
+/* True when it is through. */
+static bool advance(struct coll *x)
+{
+    for (;;) {
+        bool here = cross_done(x);
+
+        if (!native_done(x) || !here)
+            return false;
+        if (x->rc != MPI_SUCCESS || x->next == x->steps.count)
+            break;
+        start_row(x);
+    }
+    if (x->finish)
+        note(x, x->finish(x, x->rc));
+    x->done = true;
+    return true;
+}
+
+/* ---- queues ---- */
+
+/* The first of its queue, linked at *p, is through: the next one takes its
+ * place. */
+static void dequeue(struct coll *x, struct coll **p)
+{
+    struct coll *next = x->queue;
+
+    x->c->queue = next;
+    if (next) {
+        next->link = x->link;
+        *p = next;
+    } else {
+        x->c->queue_end = &x->c->queue;
+        *p = x->link;
+    }
+}
+
+void coll_progress(void)
+{
+    static bool busy; /* a callback of the program may lead here again */
+    struct coll **p = &running;
+
+    if (busy)
+        return;
+    busy = true;
+    while (*p) {
+        struct coll *x = *p;
+
+        if (advance(x))
+            dequeue(x, p);
+        else
+            p = &x->link;
+    }
+    busy = false;
+}
+
+bool coll_any(void)
+{
+    return running != NULL;
+}
+
+bool coll_waits_native(const struct coll *x)
+{
+    return x->nnative > 0 || x->c->queue != x;
+}
+
+static void enqueue(struct coll *x)
+{
+    struct impi_comm *c = x->c;
+    bool first = c->queue == NULL;
+
+    comm_hold(c);
+    *c->queue_end = x;
+    c->queue_end = &x->queue;
+    if (!first)
+        return;
+    if (advance(x)) {
+        c->queue = NULL;
+        c->queue_end = &c->queue;
+        return;
+    }
+    x->link = running;
+    running = x;
+}
+
+/* ---- both ways to run it ---- */
+
+int coll_run_quiet(struct coll *x, int rc)
+{
+    struct waiter w = {.native = false};
+
+    if (rc != MPI_SUCCESS) {
+        put_away(x);
+        return rc;
+    }
+    be_lock();
+    enqueue(x);
+    while (!x->done) {
+        w.native = coll_waits_native(x);
+        progress_wait(&w);
+    }
+    rc = coll_end(x);
+    be_unlock();
+    return rc;
+}
+
+static int start(struct coll *x, MPI_Request *request)
+{
+    struct req *r;
+
+    be_lock();
+    r = req_alloc();
+    if (r) {
+        req_coll(r, x);
+        enqueue(x);
+        progress_once();
+        *request = req_handle(r);
+    }
+    be_unlock();
+    if (!r)
+        put_away(x);
+    return r ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+int coll_run(struct coll *x, int rc, MPI_Request *request)
+{
+    MPI_Comm comm = x->c->comm;
+
+    if (rc == MPI_SUCCESS && request)
+        rc = start(x, request);
+    else
+        rc = coll_run_quiet(x, rc);
+    return be_raise(comm, rc);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collective calls under way.  One is made by coll_new(), filled with the
+ * steps of impi/schedule.h and the buffers that they name, and handed to
+ * coll_run(), which waits for it (a blocking call) or gives a request (a
+ * nonblocking one).  Calls on one communicator run one after the other, in
+ * the order in which they were made: their messages could not be told apart
+ * otherwise.  Local steps are the native library's, on the hidden duplicate
+ * and nonblocking: a process with something pending must not block.
+ */
+#ifndef LIBIMPI_COLL_RUN_H
+#define LIBIMPI_COLL_RUN_H
+
+#include "impi/schedule.h"
+#include "libimpi/blocks.h"
+#include "libimpi/comm.h"
+
+struct req;
+
+#define COLL_MEMORY 4
+
+struct coll {
+    struct impi_comm *c;
+    struct impi_schedule steps;
+    void *buf[IMPI_NBUFS]; /* all but out and in: count elements of type */
+    int count;
+    MPI_Datatype type;
+    MPI_Op op;
+    struct blocks out, in;
+    void *memory[COLL_MEMORY]; /* freed at the end */
+    unsigned nmemory;
+    /* What IMPI_STEP_LOCAL_OTHER does. */
+    int (*local)(struct coll *x);
+    /* When all steps are done, under the lock: an MPI error code.  Also takes
+     * apart what arg points to when rc says that it failed. */
+    int (*finish)(struct coll *x, int rc);
+    void *arg;
+
+    /* coll_run.c's own. */
+    size_t next; /* step */
+    MPI_Request *native;
+    int nnative, native_room;
+    struct req **cross;
+    int ncross, cross_room;
+    int rc;
+    bool done;
+    struct coll *queue; /* the next one on this communicator */
+    struct coll *link;  /* running, or free */
+};
+
+struct coll *coll_new(struct impi_comm *c);
+/* Memory that lives as long as the call: freed with it.  Returns p. */
+void *coll_keep(struct coll *x, void *p);
+
+/* rc: how making it went; an error frees it.  request NULL: wait.  Returns an
+ * MPI error code that the error handler has had. */
+int coll_run(struct coll *x, int rc, MPI_Request *request);
+/* The same, waiting, without the error handler. */
+int coll_run_quiet(struct coll *x, int rc);
+
+/* Another native request that the step under way waits for. */
+MPI_Request *coll_native(struct coll *x);
+
+/* It is done: its error code; frees it.  Under the lock, as what follows. */
+int coll_end(struct coll *x);
+bool coll_waits_native(const struct coll *x);
+/* One round over all that run. */
+void coll_progress(void);
+bool coll_any(void);
+
+#endif

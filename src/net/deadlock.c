@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * See deadlock.h.
+ */
+#include "net/deadlock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/route_impl.h"
+
+/* A channel is a cable in one direction, named by the global port that sends.
+ * What a channel waits for leaves the node it arrives at, so one bit per port
+ * of that node says it all. */
+struct net_cdg {
+    const struct net *net;
+    unsigned words; /* of 64 bits per channel */
+    uint64_t *bits;
+};
+
+struct net_cdg *net_cdg_new(const struct net *net)
+{
+    struct net_cdg *cdg = calloc(1, sizeof(*cdg));
+    unsigned most = 1;
+
+    if (!cdg)
+        return NULL;
+    for (uint32_t n = 0; n < net->nnodes; n++)
+        if (net->nodes[n].nports > most)
+            most = net->nodes[n].nports;
+    cdg->net = net;
+    cdg->words = (most + 63) / 64;
+    cdg->bits =
+        calloc((size_t)net->nports * cdg->words + 1, sizeof(*cdg->bits));
+    if (!cdg->bits) {
+        free(cdg);
+        return NULL;
+    }
+    return cdg;
+}
+
+void net_cdg_free(struct net_cdg *cdg)
+{
+    if (!cdg)
+        return;
+    free(cdg->bits);
+    free(cdg);
+}
+
+static void depend(struct net_cdg *cdg, uint32_t channel, unsigned out)
+{
+    cdg->bits[(size_t)channel * cdg->words + out / 64] |= 1ULL << out % 64;
+}
+
+void net_cdg_add_path(struct net_cdg *cdg, const struct net_path *path)
+{
+    for (unsigned i = 0; i < path->hops; i++)
+        depend(cdg, path->port[i],
+               net_port_number(cdg->net, path->port[i + 1]));
+}
+
+/* From each crossbar the first two cables of its way: together they are all
+ * pairs that any route along the tree has.  Cables of hosts cannot be part
+ * of a cycle. */
+static void add_phase(struct net_cdg *cdg, const struct net_routes *r,
+                      uint8_t *const next[2], unsigned phase)
+{
+    for (uint32_t x = 0; x < r->nx; x++) {
+        const struct net_edge *e, *f;
+        unsigned then;
+
+        if (next[phase][x] == NET_NO_EDGE)
+            continue;
+        e = net_edge_at(r, x, next[phase][x]);
+        then = next[e->up ? phase : NET_DOWN][e->to];
+        if (then == NET_NO_EDGE)
+            continue;
+        f = net_edge_at(r, e->to, then);
+        depend(cdg, net_edge_port(r, x, e), f->port);
+    }
+}
+
+static void add_gm2(struct net_cdg *cdg, const struct net_routes *r)
+{
+    struct net_path paths[NET_ALTERNATIVES_MAX];
+    const struct net *net = r->net;
+
+    for (uint32_t s = 0; s < net->nnodes; s++)
+        for (uint32_t d = 0; d < net->nnodes && net_is_host(net, s); d++) {
+            unsigned n =
+                !net_is_host(net, d)
+                    ? 0
+                    : net_routes_paths(r, s, d, paths, NET_ALTERNATIVES_MAX);
+
+            while (n > 0)
+                net_cdg_add_path(cdg, &paths[--n]);
+        }
+}
+
+void net_cdg_add_routes(struct net_cdg *cdg, const struct net_routes *r)
+{
+    if (r->engine == NET_GM2) {
+        add_gm2(cdg, r);
+        return;
+    }
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        for (unsigned c = 0; c < r->columns; c++) {
+            uint8_t *next[2] = {net_tree(r, l, c, NET_ANY),
+                                net_tree(r, l, c, NET_DOWN)};
+
+            add_phase(cdg, r, next, NET_ANY);
+            if (r->phases == 2)
+                add_phase(cdg, r, next, NET_DOWN);
+        }
+}
+
+/* ---- the search --------------------------------------------------------- */
+
+/* Depth first, without recursion.  It ends at the first cycle, so every
+ * strongly connected component closed before is a single channel, and what
+ * Tarjan's algorithm keeps on its stack is just the way of the search. */
+struct visit {
+    bool seen, on_way;
+    uint8_t at; /* next port to look at of the node it arrives at */
+};
+
+struct search {
+    const struct net_cdg *cdg;
+    struct visit *v;
+    uint32_t *way;
+    uint32_t n;
+};
+
+static void enter(struct search *s, uint32_t channel)
+{
+    s->v[channel] = (struct visit){.seen = true, .on_way = true};
+    s->way[s->n++] = channel;
+}
+
+/* The next channel that this one waits for, or NET_NONE. */
+static uint32_t next_of(struct search *s, uint32_t channel)
+{
+    const struct net *net = s->cdg->net;
+    uint32_t peer = net->ports[channel].peer;
+    const struct net_node *node;
+    const uint64_t *bits = s->cdg->bits + (size_t)channel * s->cdg->words;
+    struct visit *v = &s->v[channel];
+
+    if (peer == NET_NONE)
+        return NET_NONE;
+    node = &net->nodes[net->ports[peer].node];
+    while (v->at < node->nports) {
+        unsigned p = v->at++;
+
+        if (bits[p / 64] >> p % 64 & 1)
+            return node->first + p;
+    }
+    return NET_NONE;
+}
+
+static int name_cycle(const struct search *s, uint32_t from, struct errbuf *err)
+{
+    const struct net *net = s->cdg->net;
+    char text[300] = "";
+    size_t len = 0;
+    uint32_t i = s->n - 1;
+
+    while (s->way[i] != from)
+        i--;
+    for (uint32_t k = i; k < s->n && len < sizeof(text) - 80; k++) {
+        uint32_t p = s->way[k];
+
+        len += (size_t)snprintf(text + len, sizeof(text) - len, " %.40s:%u",
+                                net->nodes[net->ports[p].node].name,
+                                net_port_number(net, p));
+    }
+    errprintf(err, "routes can deadlock: a cycle of %u cables:%s", s->n - i,
+              text);
+    return 1;
+}
+
+/* Everything that hangs on one channel.  1: a cycle. */
+static int explore(struct search *s, uint32_t root, struct errbuf *err)
+{
+    enter(s, root);
+    while (s->n) {
+        uint32_t at = s->way[s->n - 1], to = next_of(s, at);
+
+        if (to == NET_NONE) {
+            s->v[at].on_way = false;
+            s->n--;
+        } else if (!s->v[to].seen) {
+            enter(s, to);
+        } else if (s->v[to].on_way) {
+            return name_cycle(s, to, err);
+        }
+    }
+    return 0;
+}
+
+int net_cdg_check(const struct net_cdg *cdg, struct errbuf *err)
+{
+    uint32_t n = cdg->net->nports;
+    struct search s = {.cdg = cdg};
+    int rc = 0;
+
+    s.v = calloc(n + 1, sizeof(*s.v));
+    s.way = malloc((n + 1) * sizeof(*s.way));
+    if (!s.v || !s.way)
+        rc = errprintf(err, "out of memory for the deadlock check");
+    for (uint32_t p = 0; p < n && rc == 0; p++)
+        if (!s.v[p].seen)
+            rc = explore(&s, p, err);
+    free(s.v);
+    free(s.way);
+    return rc;
+}
+
+int net_routes_deadlock(const struct net_routes *r, struct errbuf *err)
+{
+    struct net_cdg *cdg = net_cdg_new(r->net);
+    int rc;
+
+    if (!cdg)
+        return errprintf(err, "out of memory for the deadlock check");
+    net_cdg_add_routes(cdg, r);
+    rc = net_cdg_check(cdg, err);
+    net_cdg_free(cdg);
+    return rc;
+}

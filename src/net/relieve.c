@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Taking load off the worst cables.  Trees are laid out one after the other,
+ * so what comes late finds its best ways taken; and where a cable is gone its
+ * neighbour may be the only place left to go on that spot, while others
+ * further back could have gone elsewhere.  Here the most loaded cable is
+ * taken, and of the trees over it one place after the other is turned to
+ * another shortest way, whenever all cables of that way stay below the load
+ * that the worst one had.  So the worst never grows, and the sorted list of
+ * loads falls with every step.
+ *
+ * Where no such step is left and the worst is still clearly above the bound,
+ * a step that makes another cable the worst instead may open the way to a
+ * better one: a few of those are tried.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/route_impl.h"
+
+/* Steps aside, and from which share above the bound they are tried. */
+#define ASIDE_MAX 64
+#define ASIDE_ABOVE 1.05
+
+struct relief {
+    struct net_routes *r;
+    uint32_t target;  /* no cable at or below this is looked at */
+    uint32_t fair;    /* no step aside at or below this */
+    unsigned aside;   /* steps aside so far */
+    bool step_aside;  /* the next may be one */
+    uint64_t budget;  /* places that may still be looked at */
+    uint8_t *stuck;   /* per global port: no way was found */
+    uint8_t *over[2]; /* per x: its way goes over the cable */
+    uint32_t leaf;    /* whose distances are there */
+    uint32_t cable;   /* global port that is to be relieved */
+    uint32_t x;       /* where it begins */
+    unsigned ordinal;
+};
+
+/* Most loaded cable from (x, phase) on. */
+static uint32_t worst_on(const struct net_routes *r, uint8_t *const next[2],
+                         uint32_t x, unsigned phase)
+{
+    uint32_t worst = 0;
+
+    while (next[phase][x] != NET_NO_EDGE) {
+        const struct net_edge *e = net_edge_at(r, x, next[phase][x]);
+        uint32_t load = r->load[net_edge_port(r, x, e)];
+
+        if (load > worst)
+            worst = load;
+        phase = e->up ? phase : NET_DOWN;
+        x = e->to;
+    }
+    return worst;
+}
+
+static void add_on(struct net_routes *r, uint8_t *const next[2], uint32_t x,
+                   unsigned phase, uint32_t hosts)
+{
+    while (next[phase][x] != NET_NO_EDGE) {
+        const struct net_edge *e = net_edge_at(r, x, next[phase][x]);
+
+        r->load[net_edge_port(r, x, e)] += hosts;
+        phase = e->up ? phase : NET_DOWN;
+        x = e->to;
+    }
+}
+
+static void mark(struct relief *f, uint8_t *const next[2], uint32_t x,
+                 unsigned phase)
+{
+    const struct net_edge *e;
+    bool over = false;
+
+    if (next[phase][x] != NET_NO_EDGE) {
+        e = net_edge_at(f->r, x, next[phase][x]);
+        over = (x == f->x && next[phase][x] == f->ordinal) ||
+               f->over[e->up ? phase : NET_DOWN][e->to];
+    }
+    f->over[phase][x] = over;
+}
+
+static void mark_all(struct relief *f, uint8_t *const next[2])
+{
+    const struct net_routes *r = f->r;
+
+    for (uint32_t i = 0; i < r->nx; i++)
+        mark(f, next, r->order[i], NET_DOWN);
+    for (uint32_t i = r->nx; i-- > 0;)
+        mark(f, next, r->order[i], NET_ANY);
+}
+
+/* The least loaded other way from (x, phase), with what goes there now taken
+ * off its old one. */
+static unsigned other_way(const struct relief *f, uint8_t *const next[2],
+                          uint32_t x, unsigned phase, uint32_t *worst)
+{
+    const struct net_routes *r = f->r;
+    unsigned n = r->first[x + 1] - r->first[x], best = NET_NO_EDGE;
+
+    for (unsigned k = 0; k < n; k++) {
+        unsigned i = (k + x + f->aside) % n;
+        const struct net_edge *e = net_edge_at(r, x, i);
+        unsigned then = e->up ? phase : NET_DOWN;
+        uint32_t load, on;
+
+        if (i == next[phase][x] || !net_edge_shortest(r, x, phase, e) ||
+            f->over[then][e->to])
+            continue;
+        load = r->load[net_edge_port(r, x, e)];
+        if (load >= *worst)
+            continue;
+        on = worst_on(r, next, e->to, then);
+        if (on > load)
+            load = on;
+        if (load < *worst) {
+            *worst = load;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Turn one place if that helps.  True if it did. */
+static bool turn(struct relief *f, uint8_t *const next[2], uint32_t x,
+                 unsigned phase)
+{
+    struct net_routes *r = f->r;
+    uint32_t hosts = phase == NET_ANY ? r->sub_any[x] : r->sub_down[x];
+    uint32_t load = r->load[f->cable], worst;
+    unsigned way;
+
+    if (!hosts || !f->over[phase][x] || hosts > load)
+        return false;
+    add_on(r, next, x, phase, -hosts);
+    worst = load - hosts + f->step_aside; /* others must stay below that */
+    way = other_way(f, next, x, phase, &worst);
+    if (way != NET_NO_EDGE)
+        next[phase][x] = (uint8_t)way;
+    add_on(r, next, x, phase, hosts);
+    return way != NET_NO_EDGE;
+}
+
+static bool turn_one(struct relief *f, uint8_t *const next[2])
+{
+    const struct net_routes *r = f->r;
+
+    for (uint32_t i = 0; i < r->nx; i++) {
+        uint32_t x = r->order[(i + f->aside) % r->nx];
+
+        if (turn(f, next, x, NET_ANY) ||
+            (r->phases == 2 && turn(f, next, x, NET_DOWN)))
+            return true;
+    }
+    return false;
+}
+
+/* One tree over the cable.  False: out of memory. */
+static bool relieve_tree(struct relief *f, uint32_t leaf, unsigned column)
+{
+    struct net_routes *r = f->r;
+    uint8_t *next[2] = {net_tree(r, leaf, column, NET_ANY),
+                        net_tree(r, leaf, column, NET_DOWN)};
+
+    if (!net_tree_save(r, leaf, column))
+        return false;
+    if (f->leaf != leaf)
+        net_distances(r, leaf);
+    f->leaf = leaf;
+    do {
+        if (f->budget < r->nx) {
+            f->budget = 0;
+            return true;
+        }
+        f->budget -= r->nx;
+        net_tree_flow(r, leaf, column);
+        mark_all(f, next);
+    } while (r->load[f->cable] > f->target && turn_one(f, next) &&
+             !f->step_aside);
+    return true;
+}
+
+static bool relieve_cable(struct relief *f)
+{
+    struct net_routes *r = f->r;
+
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        for (unsigned c = 0; c < r->columns; c++) {
+            if (!r->ncolumn[(size_t)l * r->columns + c] ||
+                (net_tree(r, l, c, NET_ANY)[f->x] != f->ordinal &&
+                 net_tree(r, l, c, NET_DOWN)[f->x] != f->ordinal))
+                continue;
+            if (r->load[f->cable] <= f->target || !f->budget)
+                return true;
+            if (!relieve_tree(f, l, c))
+                return false;
+        }
+    return true;
+}
+
+/* The most loaded cable that is not stuck.  False: none above the target. */
+static bool find_worst(struct relief *f)
+{
+    const struct net_routes *r = f->r;
+    uint32_t worst = f->target;
+
+    f->cable = NET_NONE;
+    for (uint32_t x = 0; x < r->nx; x++)
+        for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
+            uint32_t port = net_edge_port(r, x, &r->edges[e]);
+
+            if (r->load[port] <= worst || f->stuck[port])
+                continue;
+            worst = r->load[port];
+            f->cable = port;
+            f->x = x;
+            f->ordinal = e - r->first[x];
+        }
+    return f->cable != NET_NONE;
+}
+
+/* No better step is left: one aside from the worst cable, then on. */
+static bool go_aside(struct relief *f)
+{
+    struct net_routes *r = f->r;
+    uint32_t before;
+    bool ok;
+
+    memset(f->stuck, 0, r->net->nports);
+    if (f->aside++ == ASIDE_MAX || !find_worst(f) ||
+        r->load[f->cable] <= f->fair)
+        return false;
+    before = r->load[f->cable];
+    f->step_aside = true;
+    ok = relieve_cable(f);
+    f->step_aside = false;
+    return ok && r->load[f->cable] < before;
+}
+
+static bool run(struct relief *f)
+{
+    do {
+        while (f->budget && find_worst(f)) {
+            uint32_t before = f->r->load[f->cable];
+
+            f->budget -= f->budget < f->r->nx ? f->budget : f->r->nx;
+            if (!relieve_cable(f))
+                return false;
+            if (f->r->load[f->cable] == before)
+                f->stuck[f->cable] = 1;
+        }
+    } while (f->budget && go_aside(f));
+    return true;
+}
+
+/* Loads are made of whole leaves: multiples of what all leaves have in
+ * common. */
+static uint32_t grain(const struct net_routes *r)
+{
+    uint32_t g = 0;
+
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        for (uint32_t a = r->weight[l], b; a; a = b) {
+            b = g % a;
+            g = a;
+        }
+    return g ? g : 1;
+}
+
+bool net_relieve(struct net_routes *r)
+{
+    struct relief f = {.r = r, .leaf = NET_NONE};
+    double ideal = net_ideal_load(r->net);
+    uint32_t g = grain(r);
+    bool ok;
+
+    f.target = ((uint32_t)ideal + g - 1) / g * g;
+    f.fair = (uint32_t)(ideal * ASIDE_ABOVE);
+    f.budget = 4 * (uint64_t)r->nleaves * r->columns * r->nx + 100000;
+    f.stuck = calloc(r->net->nports + 1, 1);
+    f.over[0] = calloc(r->nx + 1, 1);
+    f.over[1] = calloc(r->nx + 1, 1);
+    ok = f.stuck && f.over[0] && f.over[1] && run(&f);
+    free(f.stuck);
+    free(f.over[0]);
+    free(f.over[1]);
+    return ok;
+}

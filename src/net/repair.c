@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Routes after cables are gone: see route.h, net_routes_repair().
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/route_impl.h"
+
+struct repair {
+    struct net_routes *r;
+    uint32_t leaf;     /* whose distances are there; NET_NONE: nobody's */
+    uint8_t *tree;     /* per tree: used a lost cable */
+    uint8_t *leaf_hit; /* per leaf: a route from it changed */
+    uint8_t *changed[2];
+    struct net_repair what;
+};
+
+/* ---- a host that is gone ------------------------------------------------ */
+
+/* Take its share of the loads away; nobody else's route changes. */
+static void forget_host(struct repair *rep, uint32_t host)
+{
+    struct net_routes *r = rep->r;
+    uint32_t leaf = r->leaf_of[host], ports[NET_ROUTE_MAX];
+    unsigned own = r->column[host];
+
+    if (leaf == NET_NONE)
+        return;
+    net_tree_load(r, leaf, own, -1);
+    r->ncolumn[(size_t)leaf * r->columns + own]--;
+    net_tree_load(r, leaf, own, 1);
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        for (unsigned c = 0; c < r->columns; c++) {
+            int n = net_tree_walk(r, leaf, l, c, ports, NET_ROUTE_MAX);
+
+            for (int i = 0; i < n; i++)
+                r->load[ports[i]] -= r->ncolumn[(size_t)l * r->columns + c];
+        }
+    r->weight[leaf]--;
+    r->leaf_of[host] = NET_NONE;
+    rep->what.hosts++;
+}
+
+/* ---- a cable between crossbars ------------------------------------------ */
+
+/* Mark the edge at one end dead, and the trees that go over it. */
+static void kill_edge(struct repair *rep, uint32_t port)
+{
+    struct net_routes *r = rep->r;
+    uint32_t x = r->xindex[r->net->ports[port].node], e;
+    unsigned number = net_port_number(r->net, port);
+    size_t trees = (size_t)r->nleaves * r->columns;
+
+    for (e = r->first[x]; e < r->first[x + 1]; e++)
+        if (r->edges[e].port == number)
+            break;
+    if (e == r->first[x + 1] || r->edges[e].dead)
+        return;
+    r->edges[e].dead = 1;
+    for (size_t t = 0; t < trees * r->phases; t++)
+        if (r->next[t * r->nx + x] == e - r->first[x])
+            rep->tree[t / r->phases] = 1;
+}
+
+static void lose_cable(struct repair *rep, uint32_t a, uint32_t b)
+{
+    const struct net *net = rep->r->net;
+    uint32_t na = net->ports[a].node, nb = net->ports[b].node;
+
+    if (net_is_host(net, na))
+        forget_host(rep, na);
+    if (net_is_host(net, nb))
+        forget_host(rep, nb);
+    if (!net_is_host(net, na) && !net_is_host(net, nb)) {
+        kill_edge(rep, a);
+        kill_edge(rep, b);
+    }
+}
+
+/* ---- trees -------------------------------------------------------------- */
+
+/* Is the way from (x, phase) another than in the old tree?  Known of the
+ * crossbars it leads to. */
+static bool differs(const struct repair *rep, const uint8_t *now,
+                    const uint8_t *old, uint32_t x)
+{
+    const struct net_edge *e;
+
+    if (now[x] != old[x])
+        return true;
+    if (now[x] == NET_NO_EDGE)
+        return false;
+    e = net_edge_at(rep->r, x, now[x]);
+    return rep->changed[e->up ? NET_ANY : NET_DOWN][e->to];
+}
+
+static void compare(struct repair *rep, uint32_t leaf, unsigned column)
+{
+    struct net_routes *r = rep->r;
+    const uint8_t *down = net_tree(r, leaf, column, NET_DOWN);
+    const uint8_t *any = net_tree(r, leaf, column, NET_ANY);
+    const uint8_t *old = r->saved[(size_t)leaf * r->columns + column];
+    const uint8_t *old_down = r->phases == 2 ? old + r->nx : old;
+    unsigned hosts = r->ncolumn[(size_t)leaf * r->columns + column];
+
+    for (uint32_t i = 0; i < r->nx; i++) {
+        uint32_t x = r->order[i];
+
+        rep->changed[NET_DOWN][x] = differs(rep, down, old_down, x);
+    }
+    for (uint32_t i = r->nx; i-- > 0;) {
+        uint32_t x = r->order[i], l = r->leaf_of[r->xnode[x]];
+
+        rep->changed[NET_ANY][x] = differs(rep, any, old, x);
+        if (l != NET_NONE && hosts && rep->changed[NET_ANY][x]) {
+            rep->leaf_hit[l] = 1;
+            rep->what.routes += hosts;
+        }
+    }
+}
+
+static int mend(struct repair *rep, uint32_t leaf, unsigned column,
+                struct errbuf *err)
+{
+    struct net_routes *r = rep->r;
+
+    if (rep->leaf != leaf) {
+        int rc;
+
+        net_distances(r, leaf);
+        rep->leaf = leaf;
+        rc = net_check_leaf(r, leaf, err);
+        if (rc > 0)
+            return errprintf(err, "the net is no folded Clos any more");
+        if (rc < 0)
+            return -1;
+    }
+    if (!net_tree_save(r, leaf, column))
+        return errprintf(err, "out of memory for the repair");
+    net_tree_load(r, leaf, column, -1);
+    net_tree_open(r, leaf, column);
+    net_tree_fill(r, leaf, column);
+    return 0;
+}
+
+static void report(struct repair *rep)
+{
+    struct net_routes *r = rep->r;
+
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        for (unsigned c = 0; c < r->columns; c++)
+            if (r->saved[(size_t)l * r->columns + c]) {
+                rep->what.trees++;
+                compare(rep, l, c);
+            }
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        if (rep->leaf_hit[l])
+            rep->what.hosts += r->weight[l];
+}
+
+static int mend_all(struct repair *rep, struct errbuf *err)
+{
+    struct net_routes *r = rep->r;
+
+    if (!memchr(rep->tree, 1, (size_t)r->nleaves * r->columns))
+        return 0; /* only hosts went */
+    net_find_parts(r, r->sub_any);
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        for (unsigned c = 0; c < r->columns; c++)
+            if (rep->tree[(size_t)l * r->columns + c] &&
+                mend(rep, l, c, err) < 0)
+                return -1;
+    if (!net_relieve(r))
+        return errprintf(err, "out of memory for the repair");
+    report(rep);
+    return 0;
+}
+
+static bool begin(struct repair *rep)
+{
+    struct net_routes *r = rep->r;
+    size_t trees = (size_t)r->nleaves * r->columns + 1;
+
+    r->saved = calloc(trees, sizeof(*r->saved));
+    rep->tree = calloc(trees, 1);
+    rep->leaf_hit = calloc(r->nleaves + 1, 1);
+    rep->changed[0] = calloc(r->nx + 1, 1);
+    rep->changed[1] = calloc(r->nx + 1, 1);
+    return r->saved && rep->tree && rep->leaf_hit && rep->changed[0] &&
+           rep->changed[1];
+}
+
+static void end(struct repair *rep)
+{
+    struct net_routes *r = rep->r;
+    size_t trees = (size_t)r->nleaves * r->columns;
+
+    for (size_t t = 0; r->saved && t < trees; t++)
+        free(r->saved[t]);
+    free(r->saved);
+    r->saved = NULL;
+    free(rep->tree);
+    free(rep->leaf_hit);
+    free(rep->changed[0]);
+    free(rep->changed[1]);
+}
+
+int net_routes_repair(struct net_routes *r, const uint32_t *ports,
+                      const uint32_t *peers, unsigned n,
+                      struct net_repair *what, struct errbuf *err)
+{
+    struct repair rep = {.r = r, .leaf = NET_NONE};
+    int rc = -1;
+
+    if (r->engine == NET_GM2)
+        return errprintf(err, "engine gm2 computes new routes each time");
+    if (begin(&rep)) {
+        for (unsigned i = 0; i < n; i++)
+            lose_cable(&rep, ports[i], peers[i]);
+        rc = mend_all(&rep, err);
+    } else {
+        errprintf(err, "out of memory for the repair");
+    }
+    if (what)
+        *what = rep.what;
+    end(&rep);
+    return rc;
+}

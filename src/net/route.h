@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Routes from every host to every other.
+ *
+ * Nothing of the size hosts x hosts is ever kept.  A leaf is a crossbar with
+ * hosts; the n-th host of a leaf (by address) has column n; and for each leaf
+ * and column there is one tree that leads to it from every crossbar: a route
+ * is the way along the tree, plus one byte for the last hop.  A host's other
+ * routes go along the trees of its leaf's other columns.
+ *
+ * Every tree goes up, then down, along one orientation of the crossbars, so
+ * that no set of routes can deadlock (net/deadlock.h proves it each time):
+ *
+ *   NET_DMODK   on a folded Clos, also with holes: levels are the distance to
+ *               the hosts, the cable upwards is chosen by the destination's
+ *               digits, which gives each cable its equal share.  What would
+ *               use a cable that is not there goes where least goes so far.
+ *   NET_UPDOWN  on any net: up is towards the centre (ties by address); of the
+ *               shortest ways the one whose most loaded cable has least load,
+ *               found tree by tree and improved in several passes.
+ *   NET_GM2     the GM-2 document's own: each host for itself, repeated
+ *               shortest-path searches in random port order over cables whose
+ *               cost rises with each route, within the same orientation.
+ *   NET_AUTO    NET_DMODK where that can be, else NET_UPDOWN.
+ *
+ * The result depends on the graph and the parameters, never on the order in
+ * which the nodes lie in it, nor on a machine.  One exception: crossbars that
+ * neither tell an id nor carry hosts are told apart by their place in the
+ * net, so hosts agree because the map is the same map.
+ */
+#ifndef SF_NET_ROUTE_H
+#define SF_NET_ROUTE_H
+
+#include "base/errbuf.h"
+#include "net/graph.h"
+
+/* Route bytes of one route at most; a hop limit cannot be set above it. */
+#define NET_ROUTE_MAX 64
+#define NET_HOPS_DEFAULT 11 /* GM-2: no room for more */
+#define NET_ALTERNATIVES_DEFAULT 8
+#define NET_ALTERNATIVES_MAX 32
+
+/* Route bytes as on the wire: one per crossbar, 0x80 | 6-bit delta. */
+struct net_route {
+    uint8_t hops;
+    uint8_t byte[NET_ROUTE_MAX];
+};
+
+/* The same route as the global ports it leaves each node by: port[0] is the
+ * host's own, port[i] that of the i-th crossbar. */
+struct net_path {
+    uint8_t hops;
+    uint32_t port[NET_ROUTE_MAX + 1];
+};
+
+enum net_engine { NET_AUTO, NET_DMODK, NET_UPDOWN, NET_GM2 };
+
+struct net_route_params {
+    enum net_engine engine;
+    unsigned alternatives; /* K; 0: NET_ALTERNATIVES_DEFAULT */
+    unsigned hop_limit;    /* 0: NET_HOPS_DEFAULT */
+    unsigned passes;       /* NET_UPDOWN: improvements; 0: 2 */
+    uint64_t seed;         /* NET_GM2 */
+};
+
+struct net_routes;
+
+/* Compute.  Borrows the net, which must outlive the routes; a cable that is
+ * taken out of it is told to net_routes_repair(), any other change asks for
+ * new routes.  NULL and *err: a route would take more hops than the limit
+ * (the text names both), engine asked for does not fit the net, out of
+ * memory.  Hosts that no cables join simply have no route. */
+struct net_routes *net_routes_new(const struct net *net,
+                                  const struct net_route_params *params,
+                                  struct errbuf *err);
+void net_routes_free(struct net_routes *r);
+
+/* What it became: never NET_AUTO. */
+enum net_engine net_routes_engine(const struct net_routes *r);
+const char *net_engine_name(enum net_engine engine);
+bool net_engine_parse(const char *name, enum net_engine *engine);
+
+/* The first of a host's routes to another, as ports.  False: none. */
+bool net_routes_path(const struct net_routes *r, uint32_t src, uint32_t dst,
+                     struct net_path *path);
+
+/* Up to `max` different routes, the first as above.  Each shares no cable
+ * between crossbars with those before it as long as such a route is left,
+ * then differs at least.  How many. */
+unsigned net_routes_paths(const struct net_routes *r, uint32_t src,
+                          uint32_t dst, struct net_path *paths, unsigned max);
+
+/* The same as bytes.  Those that cannot be said in bytes (a crossbar with
+ * more than 32 ports) are left out. */
+unsigned net_routes_get(const struct net_routes *r, uint32_t src, uint32_t dst,
+                        struct net_route *routes, unsigned max);
+
+/* Bytes of a path.  False: a delta beyond -32 .. 31. */
+bool net_path_bytes(const struct net *net, const struct net_path *path,
+                    struct net_route *route);
+
+/* Where a packet with this route, sent by a host, ends: the ports it leaves
+ * by go into *path (which may be NULL).  NET_NONE: it is lost on the way. */
+uint32_t net_route_follow(const struct net *net, uint32_t src,
+                          const struct net_route *route, struct net_path *path);
+
+/* The way back: the deltas negated, in reverse order. */
+void net_route_reverse(const struct net_route *route, struct net_route *back);
+
+/* What a repair touched. */
+struct net_repair {
+    uint32_t trees;  /* looked at */
+    uint64_t routes; /* first routes, leaf to host, that are different now */
+    uint32_t hosts;  /* hosts that have such a route, or lost their own cable */
+};
+
+/* Cables were taken out of the net (net_disconnect() first): cable i joined
+ * the global ports ports[i] and peers[i].  Only trees that used one of them
+ * are touched, and in these only the places where the way is gone or got
+ * longer.  *what may be NULL.  -1 and *err: these routes are unusable,
+ * compute new ones (out of memory, too many hops, no Clos any more). */
+int net_routes_repair(struct net_routes *r, const uint32_t *ports,
+                      const uint32_t *peers, unsigned n,
+                      struct net_repair *what, struct errbuf *err);
+
+/* How evenly the first routes of all host pairs lie on the cables between
+ * crossbars (each direction by itself). */
+struct net_balance {
+    uint64_t pairs;   /* ordered host pairs with a route */
+    uint64_t cut_off; /* ordered host pairs without */
+    uint64_t worst;   /* most routes over one cable in one direction */
+    uint32_t worst_port;
+    double ideal; /* no set of routes can have a smaller worst (lower bound) */
+    double ratio; /* worst over ideal; 1 if no cable is used */
+    unsigned longest; /* hops */
+};
+
+/* -1: out of memory.  For NET_GM2 this computes every host's routes. */
+int net_routes_balance(const struct net_routes *r, struct net_balance *b);
+
+/* Lower bound of the worst load of any routes: what each leaf must send and
+ * receive over the cables it has. */
+double net_ideal_load(const struct net *net);
+
+/* Routes over each global port, for pictures and lists; NULL for NET_GM2. */
+const uint32_t *net_routes_loads(const struct net_routes *r);
+
+#endif

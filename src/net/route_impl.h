@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside the routing engines (src/net only): see route.h for the idea.
+ *
+ * Crossbars are numbered 0 .. nx-1 in node order ("x" below), leaves in an
+ * order of their own ("leaf"); an edge is one end of a cable between two
+ * crossbars, with an ordinal within its crossbar.  Every crossbar has a rank;
+ * an edge is up when it leads to a higher rank.  Ranks are distinct, so up
+ * edges can make no cycle.
+ */
+#ifndef SF_NET_ROUTE_IMPL_H
+#define SF_NET_ROUTE_IMPL_H
+
+#include "net/route.h"
+
+#define NET_FAR UINT16_MAX /* distance: no way */
+#define NET_NO_EDGE 255    /* ordinal: none */
+#define NET_COLUMNS_MAX 32
+#define NET_LEVELS_MAX 8
+#define NET_SLOTS_MAX 255 /* cables upwards of one crossbar */
+
+struct net_edge {
+    uint32_t to;  /* x at the other end */
+    uint8_t port; /* leaves by */
+    uint8_t peer; /* enters by */
+    uint8_t up;
+    uint8_t dead; /* taken out since */
+};
+
+/* What a folded Clos adds: see clos.c. */
+struct net_clos_shape {
+    unsigned levels;
+    unsigned digits[NET_LEVELS_MAX + 1];   /* cables upwards at a level */
+    unsigned parallel[NET_LEVELS_MAX + 1]; /* of them to one crossbar */
+    uint8_t *level;                        /* per x, 1 is a leaf */
+    uint32_t *slots; /* per x: where its part of `slot` begins */
+    uint8_t *slot;   /* digit -> edge ordinal or NET_NO_EDGE */
+};
+
+struct net_routes {
+    const struct net *net;
+    enum net_engine engine;
+    unsigned alternatives, hop_limit, passes;
+    uint64_t seed;
+
+    uint32_t nx, nleaves, nedges;
+    unsigned columns; /* per leaf */
+    unsigned phases;  /* 1: a crossbar reached downwards goes on as any other */
+
+    uint32_t *xnode;  /* x -> node */
+    uint32_t *xindex; /* node -> x (crossbar) or NET_NONE */
+    uint64_t *key;    /* per x: what ties are broken by */
+    uint32_t *order;  /* x by ascending rank */
+    uint32_t *rank;   /* per x */
+    uint32_t *first;  /* per x and one more: its edges */
+    struct net_edge *edges;
+    uint32_t *leaf_x;  /* leaf -> x */
+    uint32_t *leaf_of; /* node -> leaf (hosts and leaves) or NET_NONE */
+    uint8_t *column;   /* per node: a host's */
+    uint32_t *weight;  /* per leaf: hosts */
+    uint16_t *ncolumn; /* per leaf and column: hosts */
+    struct net_clos_shape clos;
+
+    struct net_gm2 *gm2; /* engine NET_GM2 only; has no trees */
+
+    uint8_t *next;  /* [tree][phase][x] edge ordinal; tree = leaf, column */
+    uint32_t *load; /* per global port: host pairs that leave by it */
+
+    /* Scratch for one destination leaf: shortest ways from each x, only
+     * down, and up then down; the most loaded cable on the tree's way. */
+    uint16_t *down, *any;
+    uint32_t *bdown, *bany;
+    uint32_t *sub_down, *sub_any; /* hosts whose way passes each x */
+    uint8_t **saved; /* per tree: as it was; only while a repair runs */
+    uint32_t *queue;
+    uint32_t *part; /* per x: which connected part of the net */
+};
+
+/* Phases of a way. */
+enum { NET_ANY = 0, NET_DOWN = 1 };
+
+static inline uint8_t *net_tree(const struct net_routes *r, uint32_t leaf,
+                                unsigned column, unsigned phase)
+{
+    size_t tree = (size_t)leaf * r->columns + column;
+
+    return r->next + (tree * r->phases + phase % r->phases) * r->nx;
+}
+
+static inline const struct net_edge *net_edge_at(const struct net_routes *r,
+                                                 uint32_t x, unsigned ordinal)
+{
+    return &r->edges[r->first[x] + ordinal];
+}
+
+static inline uint32_t net_edge_port(const struct net_routes *r, uint32_t x,
+                                     const struct net_edge *e)
+{
+    return r->net->nodes[r->xnode[x]].first + e->port;
+}
+
+/* orient.c: crossbars, leaves, columns, edges; ranks from the centre. */
+bool net_survey(struct net_routes *r);
+bool net_orient_tree(struct net_routes *r);
+/* Fills part[]; dist is scratch, one per x.  Needs the edges. */
+void net_find_parts(struct net_routes *r, uint32_t *dist);
+bool net_index_edges(struct net_routes *r);
+
+/* clos.c: ranks from levels, and the slots.  *fits: it is a Clos.  False:
+ * out of memory. */
+bool net_orient_clos(struct net_routes *r, bool *fits);
+/* The digit that a tree has at a level. */
+unsigned net_clos_digit(const struct net_routes *r, uint32_t leaf,
+                        unsigned column, unsigned level);
+
+/* tree.c.  Distances to one leaf into down[] and any[]. */
+void net_distances(struct net_routes *r, uint32_t leaf);
+
+/* The rest with the distances of the leaf that they are told.
+ * Lay a tree out as the digits say; true if that gave every crossbar its
+ * way, else some places are left open. */
+bool net_tree_digits(struct net_routes *r, uint32_t leaf, unsigned column);
+/* Leave every place of a tree open. */
+void net_tree_clear(struct net_routes *r, uint32_t leaf, unsigned column);
+/* Leave those open whose way is gone or no longer a shortest. */
+void net_tree_open(struct net_routes *r, uint32_t leaf, unsigned column);
+/* Choose an edge for each open place, the least loaded way at that moment;
+ * adds the whole tree's load. */
+void net_tree_fill(struct net_routes *r, uint32_t leaf, unsigned column);
+/* Remember the tree as it is, if a repair wants to know and has not yet. */
+bool net_tree_save(struct net_routes *r, uint32_t leaf, unsigned column);
+/* How many hosts' ways pass each crossbar into sub_any[] and sub_down[]. */
+void net_tree_flow(struct net_routes *r, uint32_t leaf, unsigned column);
+/* Does this edge begin a shortest way from x in this phase? */
+bool net_edge_shortest(const struct net_routes *r, uint32_t x, unsigned phase,
+                       const struct net_edge *e);
+/* Add (sign 1) or take away (-1) the load of a tree. */
+void net_tree_load(struct net_routes *r, uint32_t leaf, unsigned column,
+                   int sign);
+
+/* relieve.c.  Move ways off the most loaded cables while that makes the worst
+ * better. */
+bool net_relieve(struct net_routes *r);
+
+/* routes.c.  Is the longest way to the leaf within the limit, and does every
+ * leaf of its part have one?  -1 and *err: too long; 1: a leaf has none. */
+int net_check_leaf(const struct net_routes *r, uint32_t leaf,
+                   struct errbuf *err);
+
+/* walk.c.  Along a tree from leaf to leaf: edges as global ports.  Hops - 1,
+ * or -1 if there is no way. */
+int net_tree_walk(const struct net_routes *r, uint32_t from, uint32_t leaf,
+                  unsigned column, uint32_t *ports, unsigned max);
+
+/* Are they the same route? */
+bool net_path_same(const struct net_path *a, const struct net_path *b);
+
+/* more.c: after the n given, further routes that share no cable with any. */
+unsigned net_more_paths(const struct net_routes *r, uint32_t src, uint32_t dst,
+                        struct net_path *paths, unsigned n, unsigned max);
+
+/* gm2.c.  One source host's routes at a time are remembered. */
+struct net_gm2;
+struct net_gm2 *net_gm2_new(const struct net_routes *r);
+void net_gm2_free(struct net_gm2 *gm2);
+/* Up to max ways from leaf to leaf for one source and one destination
+ * host; as net_routes_paths(). */
+unsigned net_gm2_paths(const struct net_routes *r, uint32_t src, uint32_t dst,
+                       struct net_path *paths, unsigned max);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Making routes: which engine, in which order.  See route.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/route_impl.h"
+
+/* Trees of one fabric, in bytes: beyond that the answer is an error, not a
+ * machine without memory. */
+#define TREES_MAX (2ULL << 30)
+
+static const char *const engine_names[] = {"auto", "dmodk", "updown", "gm2"};
+
+const char *net_engine_name(enum net_engine engine)
+{
+    return engine_names[engine];
+}
+
+bool net_engine_parse(const char *name, enum net_engine *engine)
+{
+    for (unsigned i = 0; i < sizeof(engine_names) / sizeof(char *); i++)
+        if (strcmp(name, engine_names[i]) == 0) {
+            *engine = (enum net_engine)i;
+            return true;
+        }
+    return false;
+}
+
+enum net_engine net_routes_engine(const struct net_routes *r)
+{
+    return r->engine;
+}
+
+static void free_survey(struct net_routes *r)
+{
+    void *all[] = {r->xnode,  r->xindex,  r->key,      r->order,   r->rank,
+                   r->first,  r->edges,   r->leaf_x,   r->leaf_of, r->column,
+                   r->weight, r->ncolumn, r->load,     r->down,    r->any,
+                   r->bdown,  r->bany,    r->sub_down, r->sub_any, r->queue,
+                   r->part};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        free(all[i]);
+}
+
+void net_routes_free(struct net_routes *r)
+{
+    int saved = errno;
+
+    if (!r)
+        return;
+    free_survey(r);
+    free(r->clos.level);
+    free(r->clos.slots);
+    free(r->clos.slot);
+    free(r->next);
+    net_gm2_free(r->gm2);
+    free(r);
+    errno = saved;
+}
+
+/* ---- too long? ---------------------------------------------------------- */
+
+/* Any host of a leaf, for the text. */
+static const char *host_of(const struct net_routes *r, uint32_t leaf)
+{
+    const struct net *net = r->net;
+
+    for (uint32_t n = 0; n < net->nnodes; n++)
+        if (r->leaf_of[n] == leaf && net_is_host(net, n))
+            return net->nodes[n].name;
+    return "?";
+}
+
+int net_check_leaf(const struct net_routes *r, uint32_t leaf,
+                   struct errbuf *err)
+{
+    uint32_t part = r->part[r->leaf_x[leaf]];
+    int answer = 0;
+
+    for (uint32_t s = 0; s < r->nleaves; s++) {
+        uint32_t x = r->leaf_x[s];
+
+        if (r->any[x] == NET_FAR && r->part[x] == part)
+            answer = 1;
+        if (r->any[x] != NET_FAR && r->any[x] + 1u > r->hop_limit)
+            return errprintf(err,
+                             "the route from %s to %s takes %u hops, the "
+                             "limit is %u",
+                             host_of(r, s), host_of(r, leaf), r->any[x] + 1u,
+                             r->hop_limit);
+    }
+    return answer;
+}
+
+/* ---- engines ------------------------------------------------------------ */
+
+static int no_memory(struct errbuf *err)
+{
+    return errprintf(err, "out of memory for the routes");
+}
+
+static int allocate_trees(struct net_routes *r, struct errbuf *err)
+{
+    uint64_t bytes = (uint64_t)r->nleaves * r->columns * r->phases * r->nx + 1;
+
+    if (bytes > TREES_MAX)
+        return errprintf(err,
+                         "the routes of %u crossbars and %u hosts would "
+                         "take %llu bytes, the limit is %llu",
+                         r->nx, r->net->nhosts, (unsigned long long)bytes,
+                         TREES_MAX);
+    r->next = malloc(bytes);
+    if (!r->next)
+        return no_memory(err);
+    memset(r->next, NET_NO_EDGE, bytes);
+    return 0;
+}
+
+/* Trees that the digits leave open wait until the others have their load. */
+static int route_digits(struct net_routes *r, struct errbuf *err)
+{
+    uint8_t *open = calloc((size_t)r->nleaves * r->columns + 1, 1);
+    int rc = open ? 0 : no_memory(err);
+
+    for (uint32_t l = 0; l < r->nleaves && rc == 0; l++) {
+        net_distances(r, l);
+        rc = net_check_leaf(r, l, err);
+        for (unsigned c = 0; c < r->columns && rc == 0; c++) {
+            if (net_tree_digits(r, l, c))
+                net_tree_load(r, l, c, 1);
+            else
+                open[(size_t)l * r->columns + c] = 1;
+        }
+    }
+    for (uint32_t l = 0; l < r->nleaves && rc == 0; l++) {
+        if (!memchr(open + (size_t)l * r->columns, 1, r->columns))
+            continue;
+        net_distances(r, l);
+        for (unsigned c = 0; c < r->columns; c++)
+            if (open[(size_t)l * r->columns + c])
+                net_tree_fill(r, l, c);
+    }
+    if (rc == 0 && memchr(open, 1, (size_t)r->nleaves * r->columns) &&
+        !net_relieve(r))
+        rc = no_memory(err);
+    free(open);
+    return rc;
+}
+
+static uint32_t worst_load(const struct net_routes *r)
+{
+    uint32_t worst = 0;
+
+    for (uint32_t p = 0; p < r->net->nports; p++)
+        if (r->load[p] > worst)
+            worst = r->load[p];
+    return worst;
+}
+
+static int route_updown(struct net_routes *r, struct errbuf *err)
+{
+    uint32_t worst = UINT32_MAX;
+
+    for (unsigned pass = 0; pass <= r->passes; pass++) {
+        for (uint32_t l = 0; l < r->nleaves; l++) {
+            net_distances(r, l);
+            if (pass == 0 && net_check_leaf(r, l, err) < 0)
+                return -1;
+            for (unsigned c = 0; c < r->columns; c++) {
+                if (pass)
+                    net_tree_load(r, l, c, -1);
+                net_tree_clear(r, l, c);
+                net_tree_fill(r, l, c);
+            }
+        }
+        if (worst_load(r) >= worst)
+            break;
+        worst = worst_load(r);
+    }
+    return net_relieve(r) ? 0 : no_memory(err);
+}
+
+/* A host's own routes are computed when they are asked for; whether one
+ * could be too long is known now. */
+static int route_gm2(struct net_routes *r, struct errbuf *err)
+{
+    for (uint32_t l = 0; l < r->nleaves; l++) {
+        int rc;
+
+        net_distances(r, l);
+        rc = net_check_leaf(r, l, err);
+        if (rc)
+            return rc;
+    }
+    r->gm2 = net_gm2_new(r);
+    return r->gm2 ? 0 : no_memory(err);
+}
+
+static int find_parts(struct net_routes *r, struct errbuf *err)
+{
+    uint32_t *dist = malloc((r->nx + 1) * sizeof(*dist));
+
+    if (!dist)
+        return no_memory(err);
+    net_find_parts(r, dist);
+    free(dist);
+    return 0;
+}
+
+/* 1: as a Clos it does not work. */
+static int try_clos(struct net_routes *r, struct errbuf *err)
+{
+    bool fits;
+
+    if (!net_orient_clos(r, &fits))
+        return no_memory(err);
+    if (!fits)
+        return 1;
+    if (find_parts(r, err) < 0)
+        return -1;
+    if (r->engine == NET_GM2)
+        return route_gm2(r, err);
+    r->engine = NET_DMODK;
+    return allocate_trees(r, err) < 0 ? -1 : route_digits(r, err);
+}
+
+static int use_tree(struct net_routes *r, struct errbuf *err)
+{
+    free(r->next);
+    r->next = NULL;
+    memset(r->load, 0, r->net->nports * sizeof(*r->load));
+    if (!net_orient_tree(r))
+        return no_memory(err);
+    if (find_parts(r, err) < 0)
+        return -1;
+    if (r->engine == NET_GM2)
+        return route_gm2(r, err);
+    r->engine = NET_UPDOWN;
+    return allocate_trees(r, err) < 0 ? -1 : route_updown(r, err);
+}
+
+static int compute(struct net_routes *r, struct errbuf *err)
+{
+    enum net_engine wanted = r->engine;
+    int rc = 1;
+
+    if (!net_survey(r))
+        return no_memory(err);
+    if (wanted != NET_UPDOWN)
+        rc = try_clos(r, err);
+    if (rc <= 0)
+        return rc;
+    if (wanted == NET_DMODK)
+        return errprintf(err, "engine dmodk: the net is no folded Clos");
+    r->engine = wanted;
+    return use_tree(r, err);
+}
+
+struct net_routes *net_routes_new(const struct net *net,
+                                  const struct net_route_params *params,
+                                  struct errbuf *err)
+{
+    struct net_routes *r = calloc(1, sizeof(*r));
+
+    if (!r) {
+        no_memory(err);
+        return NULL;
+    }
+    r->net = net;
+    r->engine = params->engine;
+    r->alternatives =
+        params->alternatives ? params->alternatives : NET_ALTERNATIVES_DEFAULT;
+    r->hop_limit = params->hop_limit ? params->hop_limit : NET_HOPS_DEFAULT;
+    r->passes = params->passes ? params->passes : 2;
+    r->seed = params->seed;
+    if (r->hop_limit > NET_ROUTE_MAX ||
+        r->alternatives > NET_ALTERNATIVES_MAX) {
+        errprintf(err,
+                  "at most %d hops and %d routes per host can be asked "
+                  "for",
+                  NET_ROUTE_MAX, NET_ALTERNATIVES_MAX);
+        net_routes_free(r);
+        return NULL;
+    }
+    if (compute(r, err) < 0) {
+        net_routes_free(r);
+        return NULL;
+    }
+    return r;
+}
+
+const uint32_t *net_routes_loads(const struct net_routes *r)
+{
+    return r->engine == NET_GM2 ? NULL : r->load;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Trees: the way from every crossbar to one leaf.  See route_impl.h.
+ *
+ * A tree has two phases where the way from a crossbar may depend on how it
+ * was reached: NET_DOWN (reached downwards: only down from here) and NET_ANY.
+ * On a Clos both are one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/route_impl.h"
+
+/* ---- distances --------------------------------------------------------- */
+
+/* What reaches the leaf going only down, is found going only up from it. */
+static void distances_down(struct net_routes *r, uint32_t root)
+{
+    uint32_t n = 0, got = 0;
+
+    memset(r->down, 0xff, r->nx * sizeof(*r->down));
+    r->queue[got++] = root;
+    r->down[root] = 0;
+    while (n < got) {
+        uint32_t x = r->queue[n++];
+
+        if (r->down[x] == NET_FAR - 1)
+            continue;
+        for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
+            const struct net_edge *edge = &r->edges[e];
+
+            if (!edge->up)
+                break; /* up edges come first */
+            if (edge->dead || r->down[edge->to] != NET_FAR)
+                continue;
+            r->down[edge->to] = r->down[x] + 1;
+            r->queue[got++] = edge->to;
+        }
+    }
+}
+
+void net_distances(struct net_routes *r, uint32_t leaf)
+{
+    distances_down(r, r->leaf_x[leaf]);
+    memcpy(r->any, r->down, r->nx * sizeof(*r->any));
+    for (uint32_t i = r->nx; i-- > 0;) {
+        uint32_t x = r->order[i];
+        unsigned best = r->any[x];
+
+        if (r->phases == 1 && best != NET_FAR)
+            continue;
+        for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
+            const struct net_edge *edge = &r->edges[e];
+
+            if (!edge->up)
+                break;
+            if (!edge->dead && r->any[edge->to] + 1u < best)
+                best = r->any[edge->to] + 1u;
+        }
+        r->any[x] = best;
+    }
+}
+
+/* ---- one place of a tree ----------------------------------------------- */
+
+bool net_edge_shortest(const struct net_routes *r, uint32_t x, unsigned phase,
+                       const struct net_edge *e)
+{
+    if (e->dead)
+        return false;
+    if (phase == NET_DOWN)
+        return !e->up && r->down[e->to] + 1u == r->down[x];
+    return e->up ? r->any[e->to] + 1u == r->any[x]
+                 : r->down[e->to] + 1u == r->any[x];
+}
+
+/* Most loaded cable from (x, phase) on, as the tree stands. */
+static uint32_t bottleneck(const struct net_routes *r, uint8_t *const next[2],
+                           uint32_t x, unsigned phase)
+{
+    uint32_t worst = 0;
+
+    while (next[phase][x] != NET_NO_EDGE) {
+        const struct net_edge *e = net_edge_at(r, x, next[phase][x]);
+        uint32_t load = r->load[net_edge_port(r, x, e)];
+
+        if (load > worst)
+            worst = load;
+        if (!e->up)
+            phase = NET_DOWN;
+        x = e->to;
+    }
+    return worst;
+}
+
+struct choice {
+    unsigned ordinal;
+    uint32_t worst, own;
+};
+
+static void consider(const struct net_routes *r, uint8_t *const next[2],
+                     uint32_t x, unsigned ordinal, bool live,
+                     struct choice *best)
+{
+    const struct net_edge *e = net_edge_at(r, x, ordinal);
+    uint32_t own = r->load[net_edge_port(r, x, e)], worst;
+
+    if (best->ordinal != NET_NO_EDGE && own > best->worst)
+        return;
+    if (live)
+        worst = bottleneck(r, next, e->to, e->up ? NET_ANY : NET_DOWN);
+    else
+        worst = e->up ? r->bany[e->to] : r->bdown[e->to];
+    if (own > worst)
+        worst = own;
+    if (best->ordinal == NET_NO_EDGE || worst < best->worst ||
+        (worst == best->worst && own < best->own))
+        *best = (struct choice){ordinal, worst, own};
+}
+
+/* The shortest way from x whose most loaded cable has least load; which of
+ * equal ones is first in turn goes round with the trees. */
+static struct choice choose(const struct net_routes *r, uint8_t *const next[2],
+                            uint32_t x, unsigned phase, unsigned turn,
+                            bool live)
+{
+    unsigned n = r->first[x + 1] - r->first[x];
+    struct choice best = {NET_NO_EDGE, 0, 0};
+
+    for (unsigned i = 0; i < n; i++) {
+        unsigned ordinal = (i + turn) % n;
+
+        if (net_edge_shortest(r, x, phase, net_edge_at(r, x, ordinal)))
+            consider(r, next, x, ordinal, live, &best);
+    }
+    return best;
+}
+
+/* ---- whole trees ------------------------------------------------------- */
+
+static void phases_of(const struct net_routes *r, uint32_t leaf,
+                      unsigned column, uint8_t *next[2])
+{
+    next[NET_ANY] = net_tree(r, leaf, column, NET_ANY);
+    next[NET_DOWN] = net_tree(r, leaf, column, NET_DOWN);
+}
+
+void net_tree_clear(struct net_routes *r, uint32_t leaf, unsigned column)
+{
+    memset(net_tree(r, leaf, column, 0), NET_NO_EDGE,
+           (size_t)r->phases * r->nx);
+}
+
+/* Downwards there is one crossbar to go to, by one of several cables. */
+static uint8_t digit_down(const struct net_routes *r, uint32_t x,
+                          unsigned digit)
+{
+    unsigned level = r->clos.level[x] - 1u, n = r->first[x + 1] - r->first[x];
+    unsigned skip = digit % r->clos.parallel[level];
+    uint8_t got = NET_NO_EDGE;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct net_edge *e = net_edge_at(r, x, i);
+
+        if (!net_edge_shortest(r, x, NET_DOWN, e))
+            continue;
+        got = (uint8_t)i;
+        if (skip-- == 0)
+            return got;
+    }
+    return NET_NO_EDGE;
+}
+
+bool net_tree_digits(struct net_routes *r, uint32_t leaf, unsigned column)
+{
+    uint8_t *next = net_tree(r, leaf, column, NET_ANY);
+    unsigned digit[NET_LEVELS_MAX + 1];
+    bool whole = true;
+
+    for (unsigned l = 1; l < r->clos.levels; l++)
+        digit[l] = net_clos_digit(r, leaf, column, l);
+    memset(next, NET_NO_EDGE, r->nx);
+    for (uint32_t x = 0; x < r->nx; x++) {
+        unsigned level = r->clos.level[x];
+
+        if (r->any[x] == NET_FAR || r->any[x] == 0)
+            continue;
+        if (r->down[x] != NET_FAR)
+            next[x] = digit_down(r, x, digit[level - 1]);
+        else
+            next[x] = r->clos.slot[r->clos.slots[x] + digit[level]];
+        if (next[x] == NET_NO_EDGE ||
+            !net_edge_shortest(r, x, NET_ANY, net_edge_at(r, x, next[x]))) {
+            next[x] = NET_NO_EDGE;
+            whole = false;
+        }
+    }
+    return whole;
+}
+
+static void open_phase(struct net_routes *r, uint8_t *next, unsigned phase)
+{
+    for (uint32_t x = 0; x < r->nx; x++)
+        if (next[x] != NET_NO_EDGE &&
+            !net_edge_shortest(r, x, phase, net_edge_at(r, x, next[x])))
+            next[x] = NET_NO_EDGE;
+}
+
+void net_tree_open(struct net_routes *r, uint32_t leaf, unsigned column)
+{
+    open_phase(r, net_tree(r, leaf, column, NET_ANY), NET_ANY);
+    if (r->phases == 2)
+        open_phase(r, net_tree(r, leaf, column, NET_DOWN), NET_DOWN);
+}
+
+/* Put the hosts of one leaf on their way. */
+static void add_way(struct net_routes *r, uint8_t *const next[2], uint32_t x,
+                    uint32_t hosts)
+{
+    unsigned phase = NET_ANY;
+
+    while (next[phase][x] != NET_NO_EDGE) {
+        const struct net_edge *e = net_edge_at(r, x, next[phase][x]);
+
+        r->load[net_edge_port(r, x, e)] += hosts;
+        if (!e->up)
+            phase = NET_DOWN;
+        x = e->to;
+    }
+}
+
+/* The load from x on, remembered for those that come by x. */
+static void remember(struct net_routes *r, uint32_t x, unsigned phase,
+                     unsigned ordinal)
+{
+    const struct net_edge *e;
+    uint32_t *b = phase == NET_ANY ? r->bany : r->bdown;
+
+    b[x] = 0;
+    if (ordinal == NET_NO_EDGE)
+        return;
+    e = net_edge_at(r, x, ordinal);
+    b[x] = e->up ? r->bany[e->to] : r->bdown[e->to];
+    if (r->load[net_edge_port(r, x, e)] > b[x])
+        b[x] = r->load[net_edge_port(r, x, e)];
+}
+
+static void fill_down(struct net_routes *r, uint8_t *const next[2],
+                      unsigned turn)
+{
+    for (uint32_t i = 0; i < r->nx; i++) {
+        uint32_t x = r->order[i];
+
+        if (r->down[x] == NET_FAR)
+            continue;
+        if (next[NET_DOWN][x] == NET_NO_EDGE && r->down[x])
+            next[NET_DOWN][x] =
+                (uint8_t)choose(r, next, x, NET_DOWN, turn + x, false).ordinal;
+        remember(r, x, NET_DOWN, next[NET_DOWN][x]);
+    }
+}
+
+void net_tree_fill(struct net_routes *r, uint32_t leaf, unsigned column)
+{
+    unsigned hosts = r->ncolumn[(size_t)leaf * r->columns + column];
+    unsigned turn = leaf + column;
+    uint8_t *next[2];
+
+    phases_of(r, leaf, column, next);
+    fill_down(r, next, turn);
+    for (uint32_t i = r->nx; i-- > 0;) {
+        uint32_t x = r->order[i], at = r->leaf_of[r->xnode[x]];
+        bool source = at != NET_NONE && hosts;
+
+        if (r->any[x] == NET_FAR)
+            continue;
+        if (next[NET_ANY][x] == NET_NO_EDGE && r->any[x])
+            next[NET_ANY][x] =
+                (uint8_t)choose(r, next, x, NET_ANY, turn + x, source).ordinal;
+        remember(r, x, NET_ANY, next[NET_ANY][x]);
+        if (source)
+            add_way(r, next, x, hosts * r->weight[at]);
+    }
+}
+
+/* ---- loads of a whole tree at once -------------------------------------- */
+
+static void pass_on(struct net_routes *r, uint32_t x, unsigned ordinal,
+                    uint32_t hosts)
+{
+    const struct net_edge *e = net_edge_at(r, x, ordinal);
+
+    if (e->up)
+        r->sub_any[e->to] += hosts;
+    else
+        r->sub_down[e->to] += hosts;
+}
+
+/* Upwards the hosts gather in the order of the ranks, downwards against it. */
+void net_tree_flow(struct net_routes *r, uint32_t leaf, unsigned column)
+{
+    unsigned hosts = r->ncolumn[(size_t)leaf * r->columns + column];
+    uint8_t *next[2];
+
+    phases_of(r, leaf, column, next);
+    memset(r->sub_any, 0, r->nx * sizeof(*r->sub_any));
+    memset(r->sub_down, 0, r->nx * sizeof(*r->sub_down));
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        r->sub_any[r->leaf_x[l]] = r->weight[l] * hosts;
+    for (uint32_t i = 0; i < r->nx; i++) {
+        uint32_t x = r->order[i];
+
+        if (r->sub_any[x] && next[NET_ANY][x] != NET_NO_EDGE)
+            pass_on(r, x, next[NET_ANY][x], r->sub_any[x]);
+    }
+    for (uint32_t i = r->nx; i-- > 0;) {
+        uint32_t x = r->order[i];
+
+        if (r->sub_down[x] && next[NET_DOWN][x] != NET_NO_EDGE)
+            pass_on(r, x, next[NET_DOWN][x], r->sub_down[x]);
+    }
+}
+
+void net_tree_load(struct net_routes *r, uint32_t leaf, unsigned column,
+                   int sign)
+{
+    uint8_t *next[2];
+
+    if (!r->ncolumn[(size_t)leaf * r->columns + column])
+        return;
+    phases_of(r, leaf, column, next);
+    net_tree_flow(r, leaf, column);
+    for (uint32_t x = 0; x < r->nx; x++)
+        for (unsigned phase = NET_ANY; phase <= NET_DOWN; phase++) {
+            uint32_t hosts = phase == NET_ANY ? r->sub_any[x] : r->sub_down[x];
+
+            if (hosts && next[phase][x] != NET_NO_EDGE)
+                r->load[net_edge_port(r, x,
+                                      net_edge_at(r, x, next[phase][x]))] +=
+                    (uint32_t)sign * hosts;
+        }
+}
+
+bool net_tree_save(struct net_routes *r, uint32_t leaf, unsigned column)
+{
+    size_t t = (size_t)leaf * r->columns + column, size;
+
+    if (!r->saved || r->saved[t])
+        return true;
+    size = (size_t)r->phases * r->nx;
+    r->saved[t] = malloc(size + 1);
+    if (r->saved[t])
+        memcpy(r->saved[t], net_tree(r, leaf, column, 0), size);
+    return r->saved[t] != NULL;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Routes after cables are gone.
+ */
+#include "net/deadlock.h"
+#include "net/route.h"
+#include "net_check.h"
+
+static struct net_routes *routes(const struct net *net)
+{
+    struct net_route_params p = {.hop_limit = 30};
+    struct errbuf err;
+    struct net_routes *r = net_routes_new(net, &p, &err);
+
+    if (!r)
+        fail_msg("%s", err.text);
+    return r;
+}
+
+/* Take out a cable by chance; its ends. */
+static bool cut_one(struct net *net, struct net_rng *rng, bool hosts,
+                    uint32_t *port, uint32_t *peer)
+{
+    for (int i = 0; i < 10000; i++) {
+        uint32_t p = net_rng_below(rng, net->nports), q = net->ports[p].peer;
+
+        if (q == NET_NONE || (!hosts && (net_is_host(net, net->ports[p].node) ||
+                                         net_is_host(net, net->ports[q].node))))
+            continue;
+        net_disconnect(net, net->ports[p].node, net_port_number(net, p));
+        *port = p;
+        *peer = q;
+        return true;
+    }
+    return false;
+}
+
+/* Loads as the routes really are. */
+static void loads_are_true(const struct net *net, const struct net_routes *r)
+{
+    uint32_t *load = calloc(net->nports, sizeof(*load));
+    struct net_path p;
+
+    for (uint32_t s = 0; s < net->nnodes; s++)
+        for (uint32_t d = 0; d < net->nnodes; d++)
+            if (net_routes_path(r, s, d, &p))
+                for (unsigned i = 1; i < p.hops; i++)
+                    load[p.port[i]]++;
+    for (uint32_t q = 0; q < net->nports; q++) {
+        uint32_t peer = net->ports[q].peer;
+
+        if (peer != NET_NONE && !net_is_host(net, net->ports[q].node) &&
+            !net_is_host(net, net->ports[peer].node))
+            assert_int_equal(load[q], net_routes_loads(r)[q]);
+    }
+    free(load);
+}
+
+/* As many pairs as fresh routes would serve, no dead cable, no deadlock. */
+static void as_good_as_new(const struct net *net, const struct net_routes *r)
+{
+    struct net_routes *fresh = routes(net);
+    struct net_balance a, b;
+    struct errbuf err;
+    struct net_path p;
+
+    net_routes_balance(r, &a);
+    net_routes_balance(fresh, &b);
+    assert_int_equal(a.pairs, b.pairs);
+    assert_int_equal(net_routes_deadlock(r, &err), 0);
+    for (uint32_t s = 0; s < net->nnodes; s++)
+        for (uint32_t d = 0; d < net->nnodes; d += 1 + net->nnodes / 100) {
+            if (!net_routes_path(r, s, d, &p))
+                continue;
+            for (unsigned i = 0; i < p.hops; i++)
+                assert_int_equal(net->ports[net->ports[p.port[i]].peer].node,
+                                 net->ports[p.port[i + 1]].node);
+        }
+    net_routes_free(fresh);
+}
+
+static void repeated(const char *name, unsigned rounds, bool hosts,
+                     uint64_t seed)
+{
+    struct net *net = named(name);
+    struct net_routes *r = routes(net);
+    struct net_rng rng = {seed};
+    struct errbuf err;
+
+    for (unsigned i = 0; i < rounds; i++) {
+        uint32_t port, peer;
+
+        if (!cut_one(net, &rng, hosts, &port, &peer))
+            break;
+        if (net_routes_repair(r, &port, &peer, 1, NULL, &err) < 0) {
+            net_routes_free(r); /* allowed: then all is computed anew */
+            r = routes(net);
+        }
+        as_good_as_new(net, r);
+        loads_are_true(net, r);
+    }
+    net_routes_free(r);
+    net_free(net);
+}
+
+static void repaired_routes_are_as_good_as_new(void **state)
+{
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        repeated("C64", 12, false, seed);
+        repeated("C64+cut=10", 10, true, seed);
+        repeated("torus:4x4:1:2", 10, true, seed);
+        repeated("random:20:40:3", 10, true, seed);
+        repeated("ring:6", 3, true, seed);
+    }
+    repeated("C512", 2, false, 1);
+}
+
+/* One uplink of a leaf: only routes that went over it change, and the few
+ * that make room. */
+static void repair_touches_what_used_the_cable(void **state)
+{
+    struct net *net = named("C512"), *before = net_copy(net);
+    struct net_routes *old = routes(before), *r = routes(net);
+    uint32_t port = net->nodes[net_find_name(net, "s1.5")].first + 9;
+    uint32_t peer = net->ports[port].peer;
+    struct net_repair what;
+    struct errbuf err;
+    uint64_t used = 0, changed = 0;
+
+    net_disconnect(net, net->ports[port].node, 9);
+    assert_int_equal(net_routes_repair(r, &port, &peer, 1, &what, &err), 0);
+    for (uint32_t s = 0; s < 512; s++)
+        for (uint32_t d = 0; d < 512; d++) {
+            struct net_path a, b;
+            bool over = false;
+
+            if (s == d || !net_routes_path(old, s, d, &a))
+                continue;
+            assert_true(net_routes_path(r, s, d, &b));
+            for (unsigned i = 0; i <= a.hops; i++)
+                over = over || a.port[i] == port || a.port[i] == peer;
+            used += over;
+            changed += memcmp(a.port, b.port, (a.hops + 1u) * 4) != 0;
+        }
+    assert_int_equal(used, 2 * 504);
+    assert_in_range(changed, used, used + used / 10);
+    assert_int_equal(what.routes, changed / 8); /* leaf to host */
+    assert_in_range(what.hosts, 8, 512);
+    net_routes_free(old);
+    net_routes_free(r);
+    net_free(before);
+    net_free(net);
+}
+
+static void one_lost_cable_leaves_the_load_nearly_even(void **state)
+{
+    static const char *const names[] = {"C64", "C512", "C2048"};
+
+    for (size_t i = 0; i < 3; i++)
+        for (uint64_t seed = 0; seed < (i == 2 ? 2 : 10); seed++) {
+            struct net *net = named(names[i]);
+            struct net_routes *r = routes(net);
+            struct net_rng rng = {seed};
+            uint32_t port, peer;
+            struct net_balance b;
+            struct errbuf err;
+
+            assert_true(cut_one(net, &rng, false, &port, &peer));
+            assert_int_equal(net_routes_repair(r, &port, &peer, 1, NULL, &err),
+                             0);
+            net_routes_balance(r, &b);
+            assert_int_equal(b.cut_off, 0);
+            if (b.ratio > 1.10)
+                fail_msg("%s seed %d: %.3f", names[i], (int)seed, b.ratio);
+            net_routes_free(r);
+            net_free(net);
+        }
+}
+
+static void lost_host_changes_nobodys_route(void **state)
+{
+    struct net *net = named("C64");
+    struct net_routes *r = routes(net);
+    uint32_t port = 13, peer = net->ports[port].peer; /* host 13's only one */
+    struct net_repair what;
+    struct net_balance b;
+    struct net_path p;
+
+    net_disconnect(net, 13, 0);
+    assert_int_equal(net_routes_repair(r, &port, &peer, 1, &what, NULL), 0);
+    assert_int_equal(what.routes, 0);
+    assert_int_equal(what.trees, 0);
+    assert_int_equal(what.hosts, 1);
+    assert_false(net_routes_path(r, 13, 0, &p));
+    assert_false(net_routes_path(r, 0, 13, &p));
+    net_routes_balance(r, &b);
+    assert_int_equal(b.pairs, 63 * 62);
+    loads_are_true(net, r);
+    net_routes_free(r);
+    net_free(net);
+}
+
+static void repair_beyond_the_hop_limit_is_an_error(void **state)
+{
+    struct net *net = named("ring:8:1");
+    struct net_route_params p = {.hop_limit = 7};
+    struct errbuf err;
+    struct net_routes *r = net_routes_new(net, &p, &err);
+    uint32_t port, peer;
+    struct net_rng rng = {1};
+    int rc = 0;
+
+    assert_non_null(r);
+    cut_one(net, &rng, false, &port, &peer);
+    rc = net_routes_repair(r, &port, &peer, 1, NULL, &err);
+    assert_int_equal(rc, -1);
+    assert_non_null(strstr(err.text, "takes 8 hops, the limit is 7"));
+    net_routes_free(r);
+    net_free(net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repaired_routes_are_as_good_as_new),
+        cmocka_unit_test(repair_touches_what_used_the_cable),
+        cmocka_unit_test(one_lost_cable_leaves_the_load_nearly_even),
+        cmocka_unit_test(lost_host_changes_nobodys_route),
+        cmocka_unit_test(repair_beyond_the_hop_limit_is_an_error),
+    };
+
+    return cmocka_run_group_tests_name("net repair", tests, NULL, NULL);
+}
