@@ -161,6 +161,7 @@ static int make_payload(struct elan_payload *payload,
         .step_id = info->step_id,
         .het_comp = info->het_comp,
         .uid = step->uid,
+        .run = step->run,
         .prognum = info->prognum,
         .issued = step->now,
     };

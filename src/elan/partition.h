@@ -69,6 +69,7 @@ void elan_partition_saved(struct elan_partition *pm);
 
 struct elan_step {
     uint32_t uid; /* owner of the job */
+    uint32_t run; /* of the job: how often it was requeued */
     uint64_t now; /* seconds since the epoch */
     struct elan_options options;
     const struct elan_userkey *keys; /* [options.rails], random; borrowed */

@@ -7,8 +7,8 @@
 #include "elan/payload.h"
 
 #define PAYLOAD_MAGIC 0x53464550 /* "SFEP" */
-#define PAYLOAD_VERSION 1
-#define FIXED_SIZE (4 + 2 + 5 * 4 + 8 + 1)
+#define PAYLOAD_VERSION 2
+#define FIXED_SIZE (4 + 2 + 6 * 4 + 8 + 1)
 
 void elan_payload_free(struct elan_payload *p)
 {
@@ -39,6 +39,7 @@ static void put(struct be_writer *w, const struct elan_payload *p)
     be_put32(w, p->step_id);
     be_put32(w, p->het_comp);
     be_put32(w, p->uid);
+    be_put32(w, p->run);
     be_put32(w, p->prognum);
     be_put64(w, p->issued);
     elan_layout_put(w, &p->layout);
@@ -90,6 +91,7 @@ static int get_head(struct be_reader *r, struct elan_payload *p,
     p->step_id = be_get32(r);
     p->het_comp = be_get32(r);
     p->uid = be_get32(r);
+    p->run = be_get32(r);
     p->prognum = be_get32(r);
     p->issued = be_get64(r);
     if (r->bad || p->prognum == 0 || p->prognum > INT32_MAX)

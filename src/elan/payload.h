@@ -30,6 +30,7 @@ struct elan_payload {
     uint32_t step_id;
     uint32_t het_comp; /* Slurm's step_het_comp */
     uint32_t uid;      /* owner of the job */
+    uint32_t run;      /* of the job: how often it was requeued */
     uint32_t prognum;
     uint64_t issued; /* seconds since the epoch, controller's clock */
     struct elan_layout layout;
@@ -55,6 +56,7 @@ struct elan_check {
     uint32_t step_id;
     uint32_t het_comp;
     uint32_t uid;     /* owner of the job, by slurmstepd's word */
+    uint32_t run;     /* of the job, by slurmctld's signed word */
     uint32_t node_id; /* own Elan id on rail 0 */
     uint32_t nodeid;  /* own index in the step */
     uint64_t now;     /* seconds since the epoch */
@@ -63,7 +65,7 @@ struct elan_check {
 
 /* Decode the opened payload buf[0..len) into *p (elan_payload_free() it;
  * cleared on failure), then check, each step by itself and in this order:
- * decode, magic, encoder uid, job, step, component, uid, node set, age.
+ * decode, magic, encoder uid, job, step, component, uid, run, node set, age.
  * Returns 0, or -1 with errno and a text that begins with the name of the
  * failed check ("job: ..."): EPROTO decode or magic, EPROTONOSUPPORT version,
  * EPERM any of the others, ENOMEM. */

@@ -55,6 +55,17 @@ static int check_uid(const struct elan_payload *p, const struct elan_check *c,
                      c->uid);
 }
 
+/* A requeued job has its job and step ids again, and old job infos of its
+ * owner's fit in all else as long as they are young. */
+static int check_run(const struct elan_payload *p, const struct elan_check *c,
+                     struct errbuf *err)
+{
+    if (p->run == c->run)
+        return 0;
+    return errprintf(err, "run: made for run %u of the job, this is run %u",
+                     p->run, c->run);
+}
+
 static int check_node(const struct elan_payload *p, const struct elan_check *c,
                       struct errbuf *err)
 {
@@ -86,8 +97,8 @@ int elan_payload_check(const struct elan_payload *p,
                        const struct elan_check *check, struct errbuf *err)
 {
     static check_f *const ladder[] = {
-        check_encoder, check_job,  check_step, check_component,
-        check_uid,     check_node, check_age,
+        check_encoder, check_job, check_step, check_component,
+        check_uid,     check_run, check_node, check_age,
     };
 
     for (size_t i = 0; i < sizeof(ladder) / sizeof(ladder[0]); i++) {

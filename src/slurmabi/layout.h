@@ -16,9 +16,18 @@ struct slurmabi_layout {
         uint16_t het_job_id, het_job_offset, het_job_step_cnt,
             het_job_task_offset;
         uint16_t env, switch_job, uid, gid;
-        uint16_t tasks; /* of the array of pointers to: */
+        uint16_t tasks; /* of the array of pointers to task */
+        uint16_t msg;   /* of a pointer to launch */
         uint16_t size;
     } stepd;
+    struct {
+        uint16_t cred;
+        uint16_t size;
+    } launch; /* srun's launch message */
+    struct {
+        uint16_t step_id, uid, restarts;
+        uint16_t size;
+    } cred; /* what slurmctld has signed for it */
     struct {
         uint16_t id, pid, status;
         uint16_t size;
@@ -30,7 +39,7 @@ struct slurmabi_layout {
     } step;
     struct {
         uint32_t magic;
-        uint16_t het_job_id, het_job_offset, job_id, user_id;
+        uint16_t het_job_id, het_job_offset, job_id, restarts, user_id;
         uint16_t size;
     } job;
     uint16_t conf_node_name; /* in slurmd's and slurmstepd's *conf */

@@ -21,6 +21,7 @@
 #include <slurm/spank.h> /* slurm_info(), slurm_error(), slurm_debug() ... */
 
 struct slurmabi_buf;   /* Slurm: buf_t */
+struct slurmabi_cred;  /* Slurm: slurm_cred_t */
 struct slurmabi_stepd; /* Slurm: stepd_step_rec_t, see slurmabi/stepd.h */
 struct slurmabi_step;  /* Slurm: step_record_t, see slurmabi/step.h */
 struct switch_jobinfo; /* ours: src/plugins/switch_elan */
@@ -62,6 +63,10 @@ int proctrack_g_add(struct slurmabi_stepd *step, pid_t pid)
 
 /* NodeAddr of a node, in Slurm's memory; srun and the daemons have it. */
 char *slurm_conf_get_nodeaddr(const char *name) __attribute__((weak));
+
+/* What slurmctld signed: Slurm's slurm_cred_arg_t, locked until unlocked. */
+void *slurm_cred_get_args(struct slurmabi_cred *cred);
+void slurm_cred_unlock_args(struct slurmabi_cred *cred);
 
 /* Memory of Slurm's allocator.  Zeroed; NULL without memory. */
 #define slurmabi_calloc(count, size)                                           \

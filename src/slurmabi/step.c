@@ -58,6 +58,15 @@ uid_t slurmabi_step_uid(const struct slurmabi_step *step)
     return get32(job_of(step), slurmabi_layout()->job.user_id);
 }
 
+uint16_t slurmabi_step_job_restarts(const struct slurmabi_step *step)
+{
+    uint16_t v;
+
+    memcpy(&v, (const char *)job_of(step) + slurmabi_layout()->job.restarts,
+           sizeof(v));
+    return v;
+}
+
 uint32_t slurmabi_step_het_job_id(const struct slurmabi_step *step)
 {
     return get32(job_of(step), slurmabi_layout()->job.het_job_id);

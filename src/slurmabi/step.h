@@ -26,6 +26,8 @@ const char *slurmabi_step_host(const struct slurmabi_step *step);
 uint16_t slurmabi_step_port(const struct slurmabi_step *step);
 /* Owner of the step's job. */
 uid_t slurmabi_step_uid(const struct slurmabi_step *step);
+/* How often the step's job was requeued and started again. */
+uint16_t slurmabi_step_job_restarts(const struct slurmabi_step *step);
 /* Leader of the hetjob, 0 outside hetjobs; this job's place in it. */
 uint32_t slurmabi_step_het_job_id(const struct slurmabi_step *step);
 uint32_t slurmabi_step_het_job_offset(const struct slurmabi_step *step);

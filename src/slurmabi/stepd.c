@@ -169,6 +169,45 @@ int slurmabi_stepd_check(const struct slurmabi_stepd *step, struct errbuf *err)
     return 0;
 }
 
+/* Is it this step's? */
+static int check_cred(const char *args, const struct slurmabi_stepd *step,
+                      struct errbuf *err)
+{
+    const struct slurmabi_layout *l = slurmabi_layout();
+    slurm_step_id_t id;
+    uid_t uid;
+
+    memcpy(&id, args + l->cred.step_id, sizeof(id));
+    memcpy(&uid, args + l->cred.uid, sizeof(uid));
+    if (id.step_id != slurmabi_stepd_step_id(step).step_id)
+        return contradiction(err, "step of the credential", id.step_id);
+    if (uid != slurmabi_stepd_uid(step))
+        return contradiction(err, "uid of the credential", uid);
+    return 0;
+}
+
+int slurmabi_stepd_job_restarts(const struct slurmabi_stepd *step,
+                                uint16_t *restarts, struct errbuf *err)
+{
+    const struct slurmabi_layout *l = slurmabi_layout();
+    const char *msg, *args = NULL;
+    struct slurmabi_cred *cred = NULL;
+    int rc;
+
+    get(&msg, step, l->stepd.msg, sizeof(msg));
+    if (msg)
+        memcpy(&cred, msg + l->launch.cred, sizeof(cred));
+    if (cred)
+        args = slurm_cred_get_args(cred);
+    if (!args)
+        return contradiction(err, "credential", 0);
+    rc = check_cred(args, step, err);
+    if (rc == 0)
+        memcpy(restarts, args + l->cred.restarts, sizeof(*restarts));
+    slurm_cred_unlock_args(cred);
+    return rc;
+}
+
 const char *slurmabi_node_name(void)
 {
     const char *name;

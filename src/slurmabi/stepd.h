@@ -45,6 +45,13 @@ char **slurmabi_stepd_env(const struct slurmabi_stepd *step);
 struct switch_jobinfo *
 slurmabi_stepd_switch_job(const struct slurmabi_stepd *step);
 
+/* How often the job was requeued and started again, by slurmctld's word: it is
+ * in the credential that slurmctld signed for this launch and slurmd checked.
+ * Returns 0, or -1 with EINVAL when the credential is not where the layout
+ * says. */
+int slurmabi_stepd_job_restarts(const struct slurmabi_stepd *step,
+                                uint16_t *restarts, struct errbuf *err);
+
 /* Wait status of the task that is, or was, process pid.  -1: slurmstepd has
  * not reaped it, or has no such task.  Any thread may ask. */
 int slurmabi_stepd_task_status(const struct slurmabi_stepd *step, pid_t pid);

@@ -52,6 +52,34 @@ case_replay_for_another_job_is_refused() { # SL-09
     refused 'job: made for job [0-9]+, this is job'
 }
 
+# It has job and step ids of its first run again.
+case_replay_for_a_requeued_job_is_refused() { # SL-09
+    local job
+    forge save sbatch --parsable --requeue -N1 -w n0 -o "$WORK/requeued" \
+        --open-mode=append --wrap "
+        export SLURM_CONF=$CLUSTER/evil/slurm.conf # slurmd has put its own
+        [ -z \"\$SLURM_RESTART_COUNT\" ] || export FORGE=replay
+        srun -n1 $SHOW
+        [ -n \"\$SLURM_RESTART_COUNT\" ] || scontrol requeue \$SLURM_JOB_ID
+        sleep 30"
+    assert_code 0
+    job=$out
+    wait_for 60 runs_again "$job"
+    wait_for 60 grep -q 'SF-E120' "$WORK/requeued"
+    run_as_user scancel "$job"
+    wait_for 30 no_job_left
+    out=$(cat "$WORK/requeued")
+    assert_output '^task 0 ' 1
+    assert_output 'refused: run: made for run 0 of the job, this is run 1' 1
+}
+
+# Slurm would let some minutes pass first.
+runs_again() {
+    run_as_user scontrol update "JobId=$1" StartTime=now
+    run_as_user scontrol show job "$1"
+    grep -q 'JobState=RUNNING' <<<"$out" && grep -q 'Restarts=1' <<<"$out"
+}
+
 case_cut_job_info_is_refused() { # SL-09
     forge cut srun -n1 -w n0 "$SHOW"
     refused 'decode: munge: '

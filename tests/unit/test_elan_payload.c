@@ -12,6 +12,7 @@ static const struct elan_check good_check = {
     .het_comp = 1,
     .uid = 1000,
     .node_id = 11,
+    .run = 2,
     .nodeid = 1,
     .now = 5000,
     .max_age = 3600,
@@ -23,6 +24,7 @@ static struct elan_payload sample(bool cyclic)
                              .step_id = 7,
                              .het_comp = 1,
                              .uid = 1000,
+                             .run = 2,
                              .prognum = 17,
                              .issued = 4990};
     struct elan_capability_spec spec = {.layout = &p.layout,
@@ -54,6 +56,7 @@ static void payload_round_trip(void **state)
     assert_int_equal(elan_payload_open(&got, buf, len, &good_check, NULL), 0);
     assert_int_equal(got.prognum, 17);
     assert_int_equal(got.uid, 1000);
+    assert_int_equal(got.run, 2);
     assert_int_equal(got.issued, 4990);
     assert_same_layout(&got.layout, &p.layout);
     assert_int_equal(got.ncaps, 1);
@@ -137,6 +140,10 @@ static void sl_09_each_check_names_itself(void **state)
     expect_refused(buf, len, &c, EPERM,
                    "uid: made for uid 1000, the job's is 1001");
     c = good_check;
+    c.run = 3;
+    expect_refused(buf, len, &c, EPERM,
+                   "run: made for run 2 of the job, this is run 3");
+    c = good_check;
     c.node_id = 13;
     expect_refused(buf, len, &c, EPERM, "node set: Elan id 13 is not in it");
     c = good_check;
@@ -181,10 +188,10 @@ static void sl_09_checks_come_in_their_order(void **state)
 {
     struct elan_payload p = sample(false);
     struct elan_check c = {.encoder_uid = 1, .expired = true};
-    static const char *const names[] = {"encoder uid:", "job:", "step:",
-                                        "component:",   "uid:", "node set",
-                                        "age:"};
-    struct elan_check fix[] = {c, c, c, c, c, c, c};
+    static const char *const names[] = {
+        "encoder uid:", "job:", "step:",    "component:",
+        "uid:",         "run:", "node set", "age:"};
+    struct elan_check fix[] = {c, c, c, c, c, c, c, c};
     struct errbuf err;
 
     for (uint32_t i = 1; i < N_OF(fix); i++) {
@@ -200,6 +207,8 @@ static void sl_09_checks_come_in_their_order(void **state)
         if (i == 5)
             fix[i].uid = 1000;
         if (i == 6)
+            fix[i].run = 2;
+        if (i == 7)
             fix[i].node_id = 10;
     }
     for (uint32_t i = 0; i < N_OF(fix); i++) {
@@ -227,7 +236,7 @@ static void sl_09_cut_or_foreign_payload_is_refused(void **state)
                    "decode: bytes after the payload");
     buf[5] = 9;
     expect_refused(buf, len, &good_check, EPROTONOSUPPORT,
-                   "decode: payload version 9, this is 1");
+                   "decode: payload version 9, this is 2");
     buf[1] = 'x';
     expect_refused(buf, len, &good_check, EPROTO,
                    "magic: 0x53784550 is no payload of ours");

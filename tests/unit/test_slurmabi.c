@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,19 @@
 #include "slurmabi/step.h"
 #include "slurmabi/stepd.h"
 
+static int cred_locks;
+
+void *slurm_cred_get_args(struct slurmabi_cred *cred)
+{
+    cred_locks++;
+    return cred; /* a fake is its own */
+}
+
+void slurm_cred_unlock_args(struct slurmabi_cred *cred)
+{
+    cred_locks--;
+}
+
 const char *conf; /* as slurmstepd has it */
 
 struct fakes {
@@ -22,6 +36,7 @@ struct fakes {
     char *env[2];
     char task[3][256];
     char *tasks[3];
+    char launch[1024], cred[512];
 };
 
 static struct slurmabi_stepd *stepd_of(struct fakes *f)
@@ -69,6 +84,11 @@ static void fill_stepd(struct fakes *f, const struct slurmabi_layout *l)
         put32(f->task[i], l->task.status, (uint32_t)-1);
     }
     put_pointer(f->stepd, l->stepd.tasks, f->tasks);
+    memcpy(f->cred + l->cred.step_id, &id, sizeof(id));
+    put32(f->cred, l->cred.uid, 1000);
+    memcpy(f->cred + l->cred.restarts, &(uint16_t){5}, sizeof(uint16_t));
+    put_pointer(f->launch, l->launch.cred, f->cred);
+    put_pointer(f->stepd, l->stepd.msg, f->launch);
 }
 
 static void fill_step(struct fakes *f, const struct slurmabi_layout *l)
@@ -86,6 +106,7 @@ static void fill_step(struct fakes *f, const struct slurmabi_layout *l)
     put32(f->job, l->job.het_job_id, 76);
     put32(f->job, l->job.het_job_offset, 1);
     put32(f->job, l->job.user_id, 1000);
+    memcpy(f->job + l->job.restarts, &(uint16_t){6}, sizeof(uint16_t));
 }
 
 static int setup(void **state)
@@ -151,6 +172,36 @@ static void stepd_knows_how_a_task_ended(void **state)
     assert_int_equal(slurmabi_stepd_task_status(s, 500), -1);
 }
 
+static void refuse_cred(struct fakes *f, const char *word)
+{
+    struct errbuf err;
+    uint16_t n;
+
+    assert_int_equal(slurmabi_stepd_job_restarts(stepd_of(f), &n, &err), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_non_null(strstr(err.text, word));
+    assert_int_equal(cred_locks, 0);
+}
+
+static void stepd_credential_knows_the_run_of_the_job(void **state)
+{
+    const struct slurmabi_layout *l = slurmabi_layout();
+    struct fakes *f = *state;
+    uint16_t n = 0;
+
+    assert_int_equal(slurmabi_stepd_job_restarts(stepd_of(f), &n, NULL), 0);
+    assert_int_equal(n, 5);
+    assert_int_equal(cred_locks, 0);
+    put32(f->cred, l->cred.uid, 1001);
+    refuse_cred(f, "uid of the credential");
+    put32(f->cred, l->cred.step_id + offsetof(slurm_step_id_t, step_id), 4);
+    refuse_cred(f, "step of the credential");
+    put_pointer(f->launch, l->launch.cred, NULL);
+    refuse_cred(f, "credential");
+    put_pointer(f->stepd, l->stepd.msg, NULL);
+    refuse_cred(f, "credential");
+}
+
 static void refuse_stepd(struct fakes *f, uint16_t offset, uint32_t v,
                          const char *word)
 {
@@ -194,6 +245,7 @@ static void step_members_come_from_their_places(void **state)
     assert_string_equal(slurmabi_step_host(s), "login");
     assert_int_equal(slurmabi_step_port(s), 4711);
     assert_int_equal(slurmabi_step_uid(s), 1000);
+    assert_int_equal(slurmabi_step_job_restarts(s), 6);
     assert_int_equal(slurmabi_step_het_job_id(s), 76);
     assert_int_equal(slurmabi_step_het_job_offset(s), 1);
 }
@@ -252,6 +304,7 @@ int main(void)
         TEST(sl_28_versions_without_a_layout_are_refused),
         TEST(stepd_members_come_from_their_places),
         TEST(stepd_knows_how_a_task_ended),
+        TEST(stepd_credential_knows_the_run_of_the_job),
         TEST(stepd_record_that_contradicts_the_layout_is_refused),
         TEST(stepd_without_switch_info_gives_null),
         TEST(step_members_come_from_their_places),

@@ -152,6 +152,7 @@ static int look_at_record(struct build *b, struct errbuf *err)
         return -1;
     b->info->het_comp = slurmabi_step_step_id(b->record).step_het_comp;
     b->step.uid = slurmabi_step_uid(b->record);
+    b->step.run = slurmabi_step_job_restarts(b->record);
     b->step.now = (uint64_t)time(NULL);
     return elan_options_parse(&b->step.options,
                               slurmabi_step_network(b->record),

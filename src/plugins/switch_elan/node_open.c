@@ -17,6 +17,7 @@ static int know(struct elan_check *check, const struct slurmabi_stepd *step,
     const char *name = slurmabi_node_name();
     struct site site;
     uint32_t ids[SF_ELAN_RAILS_MAX];
+    uint16_t run;
     int rc;
 
     *check = (struct elan_check){
@@ -30,8 +31,10 @@ static int know(struct elan_check *check, const struct slurmabi_stepd *step,
     };
     if (!name)
         return errprintf(err, "the name of this node is not known");
-    if (site_read(&site, err) < 0)
+    if (slurmabi_stepd_job_restarts(step, &run, err) < 0 ||
+        site_read(&site, err) < 0)
         return -1;
+    check->run = run;
     check->max_age = site.options.max_age;
     rc = elanhosts_ids(site.hosts, name, 1, ids, err);
     check->node_id = ids[0];
