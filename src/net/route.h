@@ -33,14 +33,14 @@
 
 #include "base/errbuf.h"
 #include "net/graph.h"
+#include "net/packet.h"
 
-/* Route bytes of one route at most; a hop limit cannot be set above it. */
-#define NET_ROUTE_MAX 64
 #define NET_HOPS_DEFAULT 11 /* GM-2: no room for more */
 #define NET_ALTERNATIVES_DEFAULT 8
 #define NET_ALTERNATIVES_MAX 32
 
-/* Route bytes as on the wire: one per crossbar, 0x80 | 6-bit delta. */
+/* Route bytes as on the wire (net/packet.h), one per crossbar.  No hop limit
+ * can be set above NET_ROUTE_MAX. */
 struct net_route {
     uint8_t hops;
     uint8_t byte[NET_ROUTE_MAX];
@@ -95,7 +95,7 @@ unsigned net_routes_paths(const struct net_routes *r, uint32_t src,
 unsigned net_routes_get(const struct net_routes *r, uint32_t src, uint32_t dst,
                         struct net_route *routes, unsigned max);
 
-/* Bytes of a path.  False: a delta beyond -32 .. 31. */
+/* Bytes of a path.  False: a delta beyond NET_DELTA_MIN .. MAX. */
 bool net_path_bytes(const struct net *net, const struct net_path *path,
                     struct net_route *route);
 
@@ -103,9 +103,6 @@ bool net_path_bytes(const struct net *net, const struct net_path *path,
  * by go into *path (which may be NULL).  NET_NONE: it is lost on the way. */
 uint32_t net_route_follow(const struct net *net, uint32_t src,
                           const struct net_route *route, struct net_path *path);
-
-/* The way back: the deltas negated, in reverse order. */
-void net_route_reverse(const struct net_route *route, struct net_route *back);
 
 /* What a repair touched. */
 struct net_repair {

@@ -185,18 +185,11 @@ bool net_path_bytes(const struct net *net, const struct net_path *path,
         uint32_t in = net->ports[path->port[i]].peer;
         int delta = (int)path->port[i + 1] - (int)in;
 
-        if (delta < -32 || delta > 31)
+        if (delta < NET_DELTA_MIN || delta > NET_DELTA_MAX)
             return false;
-        route->byte[i] = 0x80 | (uint8_t)(delta & 0x3f);
+        route->byte[i] = net_route_byte(delta);
     }
     return true;
-}
-
-static int delta_of(uint8_t byte)
-{
-    int v = byte & 0x3f;
-
-    return v >= 32 ? v - 64 : v;
 }
 
 uint32_t net_route_follow(const struct net *net, uint32_t src,
@@ -216,7 +209,7 @@ uint32_t net_route_follow(const struct net *net, uint32_t src,
         if (in == NET_NONE || net_is_host(net, net->ports[in].node))
             return NET_NONE;
         n = net->ports[in].node;
-        out = (int)net_port_number(net, in) + delta_of(route->byte[i]);
+        out = (int)net_port_number(net, in) + net_route_delta(route->byte[i]);
         if (out < 0 || out >= net->nodes[n].nports)
             return NET_NONE;
         port = net->nodes[n].first + (uint32_t)out;
@@ -226,13 +219,4 @@ uint32_t net_route_follow(const struct net *net, uint32_t src,
     if (port == NET_NONE || !net_is_host(net, net->ports[port].node))
         return NET_NONE;
     return net->ports[port].node;
-}
-
-void net_route_reverse(const struct net_route *route, struct net_route *back)
-{
-    back->hops = route->hops;
-    for (unsigned i = 0; i < route->hops; i++)
-        back->byte[i] =
-            0x80 |
-            (uint8_t)(-delta_of(route->byte[route->hops - 1 - i]) & 0x3f);
 }
