@@ -14,6 +14,7 @@
 #include "base/mac.h"
 #include "base/seal.h"
 #include "elan/partition.h"
+#include "plugins/switch_elan/gate.h"
 #include "plugins/switch_elan/jobinfo.h"
 #include "plugins/switch_elan/site.h"
 #include "plugins/switch_elan/state_file.h"
@@ -25,9 +26,33 @@ static struct {
     struct elan_partition *pm;
     struct waiters *waiters; /* launches that were told to wait */
     struct site site;
+    struct gate gate;
+    struct mgrconf mgr;
     bool good; /* site was read without errors: steps can be built */
     bool seen; /* an attempt to read it was made */
 } ctld;
+
+static void report_mgr(const char *text, void *arg)
+{
+    slurm_error("SF-E111 switch/elan: %s", text);
+}
+
+/* What switchmgr.conf says about steps.  A wrong file leaves what was. */
+static void configure_gate(void)
+{
+    struct mgrconf mgr;
+
+    if (mgrconf_read(&mgr, MGRCONF_PATH, true, report_mgr, NULL) < 0) {
+        slurm_error("SF-E111 switch/elan: %s is wrong, %s", MGRCONF_PATH,
+                    ctld.mgr.stale_after ? "the old one stays"
+                                         : "defaults are used");
+        if (ctld.mgr.stale_after ||
+            mgrconf_parse(&mgr, "defaults", "", NULL, NULL) < 0)
+            return;
+    }
+    mgrconf_free(&ctld.mgr);
+    ctld.mgr = mgr;
+}
 
 /* Read the configuration; a wrong one is told and refuses steps (or, when an
  * earlier one was good, keeps that). */
@@ -37,6 +62,8 @@ static void configure(void)
     struct errbuf err;
 
     ctld.seen = true;
+    gate_forget_hosts(&ctld.gate);
+    configure_gate();
     if (site_read(&site, &err) < 0) {
         slurm_error("SF-E101 switch/elan: %s; %s", err.text,
                     ctld.good ? "the old configuration stays"
@@ -175,6 +202,35 @@ static int make_layout(struct build *b, struct errbuf *err)
                             b->step.options.rails, err);
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Ask the switch manager's table. */
+static int look_at_health(struct build *b, struct errbuf *err)
+{
+    const char *path = ctld.mgr.health_table;
+    int64_t now = now_ms();
+    struct errbuf news;
+    bool error;
+
+    if (path && !*path) /* HealthTable= : not asked */
+        return 0;
+    if (gate_look(&ctld.gate, path ? path : SF_RUNSTATEDIR "/health",
+                  ctld.site.hosts, now, &news, &error)) {
+        if (error)
+            slurm_error("SF-E112 switch/elan: %s", news.text);
+        else
+            slurm_info("switch/elan: %s", news.text);
+    }
+    return gate_check(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
+                      b->step.options.rails, now, &b->step.no_broadcast, err);
+}
+
 static int make_keys(struct build *b, struct errbuf *err)
 {
     b->step.keys = b->keys;
@@ -243,6 +299,7 @@ static int build(struct build *b)
         rc = errprintf(&err, "the configuration is wrong, see SF-E101");
     else if ((rc = look_at_record(b, &err)) == 0 &&
              (rc = make_layout(b, &err)) == 0 &&
+             (rc = look_at_health(b, &err)) == 0 &&
              (rc = make_keys(b, &err)) == 0 && (rc = allocate(b, &err)) == 0 &&
              elan_partition_wants_save(ctld.pm))
         save_state(false);
@@ -335,6 +392,9 @@ void switch_elan_ctld_fini(void)
     ctld.pm = NULL;
     waiters_destroy(ctld.waiters);
     ctld.waiters = NULL;
+    gate_free(&ctld.gate);
+    mgrconf_free(&ctld.mgr);
+    memset(&ctld.mgr, 0, sizeof(ctld.mgr));
     site_free(&ctld.site);
     ctld.good = ctld.seen = false;
     pthread_mutex_unlock(&lock);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "health/mgrconf.h"
+
+#define AT(member) offsetof(struct mgrconf, member)
+#define TEXT(key, member)                                                      \
+    {                                                                          \
+        key, CONF_STRING, AT(member), 0, 0                                     \
+    }
+#define FLAG(key, member)                                                      \
+    {                                                                          \
+        key, CONF_BOOL, AT(member), 0, 0                                       \
+    }
+#define NUMBER(key, member, lo, hi)                                            \
+    {                                                                          \
+        key, CONF_INT, AT(member), lo, hi                                      \
+    }
+#define DAY 86400L
+
+static const struct conf_key keys[] = {
+    TEXT("Listen", listen),
+    TEXT("ReportSocket", report_socket),
+    TEXT("User", user),
+    TEXT("ServiceUser", service_user),
+    TEXT("MungeSocket", munge_socket),
+    TEXT("Reporters", reporters),
+    TEXT("MapperNodes", mapper_nodes),
+    TEXT("LinkNodes", link_nodes),
+    TEXT("ControlSocket", control_socket),
+    TEXT("ControlGroup", control_group),
+    TEXT("MetricsListen", metrics_listen),
+    TEXT("MetricsPath", metrics_path),
+    TEXT("StateDir", state_dir),
+    TEXT("HealthTable", health_table),
+    TEXT("Elanhosts", elanhosts),
+    TEXT("SlurmConf", slurm_conf),
+    NUMBER("TableInterval", table_interval, 1, 3600),
+    NUMBER("StateInterval", state_interval, 1, 3600),
+    NUMBER("HsndStale", hsnd_stale, 1, DAY),
+    NUMBER("MapperStale", mapper_stale, 1, DAY),
+    NUMBER("LinksStale", links_stale, 1, DAY),
+    NUMBER("DownAfter", down_after, 0, DAY),
+    NUMBER("DegradeAfter", degrade_after, 0, DAY),
+    NUMBER("UpAfter", up_after, 0, DAY),
+    NUMBER("FlapCount", flap_count, 0, 16),
+    NUMBER("FlapWindow", flap_window, 1, DAY),
+    NUMBER("FlapHold", flap_hold, 0, DAY),
+    NUMBER("FlapQuiet", flap_quiet, 1, DAY),
+    NUMBER("ForgetAfter", forget_after, 60, 366 * DAY),
+    NUMBER("LeaderLease", leader_lease, 0, DAY),
+    NUMBER("EchoLoss", echo_loss, 1, 100),
+    NUMBER("EchoReporters", echo_reporters, 1, 8),
+    NUMBER("UplinkPercent", uplink_percent, 0, 100),
+    FLAG("Drain", drain),
+    FLAG("DrainFlapping", drain_flapping),
+    FLAG("DrainDegraded", drain_degraded),
+    FLAG("RefuseFlapping", refuse_flapping),
+    FLAG("DryRun", dry_run),
+    FLAG("Features", features),
+    FLAG("Extra", extra),
+    FLAG("Comment", comment),
+    TEXT("DrainRails", drain_rails),
+    TEXT("Maintenance", maintenance),
+    NUMBER("DrainAfter", drain_after, 0, DAY),
+    NUMBER("ResumeAfter", resume_after, 0, DAY),
+    NUMBER("StartGrace", start_grace, 0, DAY),
+    NUMBER("DrainMax", drain_max, 0, CAPS_MAX),
+    NUMBER("DrainInterval", drain_interval, 1, DAY),
+    NUMBER("DrainPercent", drain_percent, 0, 100),
+    NUMBER("SlurmPoll", slurm_poll, 1, 3600),
+    NUMBER("SlurmRate", slurm_rate, 1, 1000),
+    TEXT("StalePolicy", stale_policy),
+    TEXT("DownPolicy", down_policy),
+    NUMBER("BusyGrace", busy_grace, 0, DAY),
+    NUMBER("StaleAfter", stale_after, 1, DAY),
+    TEXT("LinkStatus", link_status),
+    NUMBER("LinkInterval", link_interval, 1, DAY),
+    TEXT("TopologyConf", topology_conf),
+    TEXT("TopologyMap", topology_map),
+    NUMBER("TopologyInterval", topology_interval, 1, DAY),
+    FLAG("TopologyReconfigure", topology_reconfigure),
+};
+#define NKEYS (sizeof(keys) / sizeof(keys[0]))
+
+static void defaults(struct mgrconf *c)
+{
+    *c = (struct mgrconf){
+        .table_interval = 5,
+        .state_interval = 30,
+        .hsnd_stale = 15,
+        .mapper_stale = 15,
+        .links_stale = 60,
+        .degrade_after = 2,
+        .up_after = 10,
+        .flap_count = 4,
+        .flap_window = 300,
+        .flap_hold = 10,
+        .flap_quiet = 300,
+        .forget_after = DAY,
+        .leader_lease = 3,
+        .echo_loss = 20,
+        .echo_reporters = 3,
+        .uplink_percent = 50,
+        .drain = true,
+        .drain_flapping = true,
+        .features = true,
+        .extra = true,
+        .comment = true,
+        .drain_after = 10,
+        .resume_after = 60,
+        .start_grace = 60,
+        .drain_max = 8,
+        .drain_interval = 600,
+        .drain_percent = 10,
+        .slurm_poll = 5,
+        .slurm_rate = 20,
+        .busy_grace = 30,
+        .stale_after = 30,
+        .link_interval = 10,
+        .topology_interval = 60,
+        .topology_reconfigure = true,
+    };
+}
+
+struct checker {
+    const char *name;
+    conf_error_f *report;
+    void *arg;
+    int errors;
+};
+
+static void complain(struct checker *k, const char *key, const char *what)
+{
+    struct errbuf err;
+
+    k->errors++;
+    errprintf(&err, "%s: %s: %s", k->name, key, what);
+    if (k->report)
+        k->report(err.text, k->arg);
+}
+
+static int one_of(struct checker *k, const char *key, const char *value,
+                  const char *const *words, const char *what)
+{
+    for (int i = 0; value && words[i]; i++) {
+        if (strcasecmp(value, words[i]) == 0)
+            return i;
+    }
+    if (value)
+        complain(k, key, what);
+    return 0;
+}
+
+static void absolute(struct checker *k, const char *key, const char *value)
+{
+    if (value && *value && *value != '/')
+        complain(k, key, "not an absolute path");
+}
+
+/* What one key alone does not show. */
+static void check(struct mgrconf *c, struct checker *k)
+{
+    static const char *const stale[] = {"allow", "refuse", NULL};
+    static const char *const down[] = {"refuse", "nobroadcast", "ignore", NULL};
+    static const char *const rails[] = {"any", "all", NULL};
+
+    c->on_stale = (enum mgr_stale)one_of(k, "StalePolicy", c->stale_policy,
+                                         stale, "not allow or refuse");
+    c->on_down = (enum mgr_down)one_of(k, "DownPolicy", c->down_policy, down,
+                                       "not refuse, nobroadcast or ignore");
+    one_of(k, "DrainRails", c->drain_rails, rails, "not any or all");
+    absolute(k, "HealthTable", c->health_table);
+    absolute(k, "ReportSocket", c->report_socket);
+    absolute(k, "ControlSocket", c->control_socket);
+    absolute(k, "StateDir", c->state_dir);
+    absolute(k, "TopologyConf", c->topology_conf);
+    absolute(k, "Elanhosts", c->elanhosts);
+    if (c->stale_after <= c->table_interval)
+        complain(k, "StaleAfter", "not more than TableInterval");
+    if (c->link_status && strncmp(c->link_status, "dir:/", 5) != 0)
+        complain(k, "LinkStatus", "not dir:/PATH");
+}
+
+static int finish(struct mgrconf *c, const char *name, int rc,
+                  conf_error_f *report, void *arg)
+{
+    struct checker k = {name, report, arg, 0};
+    int e = errno;
+
+    if (rc == 0) {
+        check(c, &k);
+        e = EINVAL;
+    }
+    if (rc == 0 && k.errors == 0)
+        return 0;
+    mgrconf_free(c);
+    errno = e;
+    return -1;
+}
+
+static void ignore(const char *text, void *arg)
+{
+}
+
+int mgrconf_read(struct mgrconf *c, const char *path, bool may_be_absent,
+                 conf_error_f *report, void *arg)
+{
+    FILE *f = fopen(path, "re");
+    bool absent = !f && errno == ENOENT;
+
+    if (f)
+        fclose(f);
+    defaults(c);
+    if (absent && may_be_absent)
+        return finish(c, path, 0, ignore, NULL);
+    return finish(c, path, conf_read(path, keys, NKEYS, c, report, arg), report,
+                  arg);
+}
+
+int mgrconf_parse(struct mgrconf *c, const char *name, const char *text,
+                  conf_error_f *report, void *arg)
+{
+    defaults(c);
+    return finish(c, name, conf_parse(name, text, keys, NKEYS, c, report, arg),
+                  report, arg);
+}
+
+void mgrconf_free(struct mgrconf *c)
+{
+    conf_free(keys, NKEYS, c);
+}
+
+void mgrconf_policy(const struct mgrconf *c, struct policy_conf *out)
+{
+    *out = (struct policy_conf){
+        .drain = c->drain && !c->dry_run,
+        .drain_flapping = c->drain_flapping,
+        .drain_degraded = c->drain_degraded,
+        .refuse_flapping = c->refuse_flapping,
+        .any_rail = !c->drain_rails || strcasecmp(c->drain_rails, "all") != 0,
+        .drain_after = c->drain_after * 1000,
+        .resume_after = c->resume_after * 1000,
+        .start_grace = c->start_grace * 1000,
+    };
+}
+
+void mgrconf_caps(const struct mgrconf *c, struct caps_conf *out)
+{
+    *out = (struct caps_conf){.max = (uint32_t)c->drain_max,
+                              .interval = c->drain_interval * 1000,
+                              .max_percent = (uint32_t)c->drain_percent};
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "plugins/switch_elan/gate.h"
+
+static bool is_listed(const struct gate *g, uint32_t id)
+{
+    return id <= SF_ELAN_NODE_ID_MAX && (g->listed[id / 64] >> id % 64 & 1);
+}
+
+/* From names to Elan ids, once per table. */
+static void list_nodes(struct gate *g, const struct elanhosts *hosts)
+{
+    const struct health_table *t = &g->reader.table;
+    uint32_t id;
+
+    memset(g->listed, 0, sizeof(g->listed));
+    g->any = false;
+    g->hosts = hosts;
+    for (size_t i = 0; i < t->n; i++) {
+        if (!t->list[i].refuse ||
+            elanhosts_ids(hosts, t->list[i].name, 1, &id, NULL) < 0)
+            continue;
+        g->listed[id / 64] |= 1ull << id % 64;
+        g->any = true;
+    }
+}
+
+bool gate_look(struct gate *g, const char *path, const struct elanhosts *hosts,
+               int64_t now, struct errbuf *news, bool *error)
+{
+    enum health_table_news what = health_table_look(&g->reader, path, news);
+    bool changed;
+
+    if (what == HEALTH_TABLE_NEW || g->hosts != hosts)
+        list_nodes(g, hosts);
+    if (what == HEALTH_TABLE_SAME)
+        return false;
+    changed = what != g->last;
+    g->last = what;
+    if (what == HEALTH_TABLE_NEW) {
+        changed = g->absent_since != 0;
+        g->absent_since = 0;
+        errprintf(news, "the health table is there again");
+    } else if (g->absent_since == 0) {
+        g->absent_since = now;
+    }
+    *error = what == HEALTH_TABLE_BAD;
+    return changed;
+}
+
+void gate_forget_hosts(struct gate *g)
+{
+    g->hosts = NULL;
+}
+
+void gate_free(struct gate *g)
+{
+    health_table_reader_free(&g->reader);
+    memset(g, 0, sizeof(*g));
+}
+
+/* How long there has been no word that can be relied on, ms; 0: there is. */
+static int64_t silence(const struct gate *g, const struct mgrconf *conf,
+                       int64_t now)
+{
+    int64_t limit = (int64_t)conf->stale_after * 1000;
+
+    if (!g->reader.known)
+        return now - g->absent_since + 1;
+    if (now - g->reader.table.written <= limit)
+        return 0;
+    return now - g->reader.table.written - limit;
+}
+
+static int refuse(int64_t age, const struct mgrconf *conf)
+{
+    errno = age < (int64_t)conf->busy_grace * 1000 ? EBUSY : EHOSTDOWN;
+    return -1;
+}
+
+/* The table's word on the node with this id.  NULL: fine for these rails. */
+static const struct health_table_node *fault_of(const struct gate *g,
+                                                uint32_t id, uint32_t rails)
+{
+    const struct health_table *t = &g->reader.table;
+    uint32_t its;
+
+    for (size_t i = 0; i < t->n; i++) {
+        if ((t->list[i].refuse & ((1u << rails) - 1)) &&
+            elanhosts_ids(g->hosts, t->list[i].name, 1, &its, NULL) == 0 &&
+            its == id)
+            return &t->list[i];
+    }
+    return NULL;
+}
+
+static int refuse_node(const struct health_table_node *n,
+                       const struct mgrconf *conf, int64_t now,
+                       struct errbuf *err)
+{
+    errprintf(err, "the fabric of node %s is %s since %lld s (%s)", n->name,
+              health_state_name(n->state), (long long)(now - n->since) / 1000,
+              n->why);
+    return refuse(now - n->since, conf);
+}
+
+int gate_check(struct gate *g, const struct mgrconf *conf, const uint32_t *ids,
+               uint32_t n, uint32_t rails, int64_t now, bool *no_broadcast,
+               struct errbuf *err)
+{
+    int64_t silent = silence(g, conf, now);
+    const struct health_table_node *fault;
+
+    if (silent > 0) {
+        if (conf->on_stale == MGR_STALE_ALLOW)
+            return 0;
+        errprintf(err, "no health table that is newer than %ld s",
+                  conf->stale_after);
+        return refuse(silent, conf);
+    }
+    if (!g->any || conf->on_down == MGR_DOWN_IGNORE)
+        return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_listed(g, ids[i]) || !(fault = fault_of(g, ids[i], rails)))
+            continue;
+        if (conf->on_down == MGR_DOWN_REFUSE)
+            return refuse_node(fault, conf, now, err);
+        *no_broadcast = true;
+    }
+    return 0;
+}

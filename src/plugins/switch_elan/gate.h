@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The gate before a step: may it be built on these nodes, by the health table
+ * that switchmgrd writes?  When nothing changed a look costs one stat(2), and
+ * a node of the step one bit.  Knows no Slurm.  The caller holds a lock.
+ */
+#ifndef SF_SWITCH_ELAN_GATE_H
+#define SF_SWITCH_ELAN_GATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/errbuf.h"
+#include "elan/elanhosts.h"
+#include "health/mgrconf.h"
+#include "health/table.h"
+
+#define GATE_WORDS (SF_ELAN_NODE_ID_MAX / 64 + 1)
+
+struct gate {
+    struct health_table_reader reader;
+    uint64_t listed[GATE_WORDS]; /* Elan ids (rail 0) of the table's nodes that
+                                    steps are refused on */
+    bool any;                    /* one of the bits is set */
+    const struct elanhosts *hosts; /* that the bits were made by; borrowed */
+    int64_t absent_since;          /* there has been no good table; 0: is */
+    enum health_table_news last;   /* for the log: what was told last */
+    bool stale_told;
+};
+
+/* Look at the file; true when there is something new for the log: text and
+ * *error (else it is just worth knowing). */
+bool gate_look(struct gate *gate, const char *path,
+               const struct elanhosts *hosts, int64_t now, struct errbuf *news,
+               bool *error);
+/* The hosts are about to change or go. */
+void gate_forget_hosts(struct gate *gate);
+void gate_free(struct gate *gate);
+
+/* May a step be built on the nodes with ids[0..n) (rail 0) that uses `rails`
+ * rails?  0; or -1 with text and errno: EBUSY the fault is younger than
+ * BusyGrace, the step should wait; EHOSTDOWN it may not.  *no_broadcast is set
+ * when it may be built, but not as a target of broadcasts. */
+int gate_check(struct gate *gate, const struct mgrconf *conf,
+               const uint32_t *ids, uint32_t n, uint32_t rails, int64_t now,
+               bool *no_broadcast, struct errbuf *err);
+
+#endif

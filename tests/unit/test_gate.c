@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The gate before a step, and switchmgr.conf.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugins/switch_elan/gate.h"
+
+#define NOW 1700000000000
+#define SEC 1000
+
+struct world {
+    char dir[64], path[96];
+    struct gate gate;
+    struct mgrconf conf;
+    struct elanhosts *hosts;
+};
+
+static int up(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+
+    strcpy(w->dir, "/tmp/gateXXXXXX");
+    assert_non_null(mkdtemp(w->dir));
+    snprintf(w->path, sizeof(w->path), "%s/health", w->dir);
+    assert_int_equal(mgrconf_parse(&w->conf, "conf", "", NULL, NULL), 0);
+    w->hosts = elanhosts_natural();
+    *state = w;
+    return 0;
+}
+
+static int down(void **state)
+{
+    struct world *w = *state;
+
+    unlink(w->path);
+    rmdir(w->dir);
+    gate_free(&w->gate);
+    mgrconf_free(&w->conf);
+    elanhosts_destroy(w->hosts);
+    free(w);
+    return 0;
+}
+
+/* A table with n3 down since `age` ms, refused on these rails. */
+static void write_table(struct world *w, int64_t written, int64_t age,
+                        uint8_t refuse)
+{
+    struct health_table_node n = {"n3", HEALTH_DOWN, NOW - age, 2,
+                                  1,    refuse,      "mute"};
+    struct health_table t = {written, 8, 7, &n, 1};
+    struct errbuf err;
+
+    assert_int_equal(health_table_write(w->path, &t, &err), 0);
+}
+
+static int check(struct world *w, const uint32_t *ids, uint32_t n,
+                 uint32_t rails, bool *no_broadcast, struct errbuf *err)
+{
+    struct errbuf news;
+    bool error, none = false;
+
+    gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error);
+    return gate_check(&w->gate, &w->conf, ids, n, rails, NOW,
+                      no_broadcast ? no_broadcast : &none, err);
+}
+
+static const uint32_t with3[] = {1, 2, 3}, without3[] = {1, 2, 4};
+
+static void el_57_step_on_a_down_node_is_refused(void **state)
+{
+    struct world *w = *state;
+    struct errbuf err;
+
+    write_table(w, NOW - SEC, 40 * SEC, 1);
+    assert_int_equal(check(w, without3, 3, 1, NULL, &err), 0);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+    assert_int_equal(errno, EHOSTDOWN);
+    assert_string_equal(err.text,
+                        "the fabric of node n3 is down since 40 s (mute)");
+}
+
+static void sl_26_busy_only_within_busy_grace(void **state)
+{
+    struct world *w = *state;
+    struct errbuf err;
+
+    write_table(w, NOW, 29 * SEC, 1);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+    assert_int_equal(errno, EBUSY);
+    write_table(w, NOW, 30 * SEC, 1);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+    assert_int_equal(errno, EHOSTDOWN);
+}
+
+static void only_the_rails_of_the_step_count(void **state)
+{
+    struct world *w = *state;
+    struct errbuf err;
+
+    write_table(w, NOW, 40 * SEC, 2);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), 0);
+    assert_int_equal(check(w, with3, 3, 2, NULL, &err), -1);
+}
+
+static void el_22_policy_may_clear_broadcast_instead(void **state)
+{
+    struct world *w = *state;
+    struct errbuf err;
+    bool none = false;
+
+    w->conf.on_down = MGR_DOWN_NOBROADCAST;
+    write_table(w, NOW, 40 * SEC, 1);
+    assert_int_equal(check(w, without3, 3, 1, &none, &err), 0);
+    assert_false(none);
+    assert_int_equal(check(w, with3, 3, 1, &none, &err), 0);
+    assert_true(none);
+}
+
+static void sl_26_stale_table_is_treated_by_policy(void **state)
+{
+    struct world *w = *state;
+    struct errbuf err;
+
+    write_table(w, NOW - 31 * SEC, 40 * SEC, 1);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), 0);
+    w->conf.on_stale = MGR_STALE_REFUSE;
+    assert_int_equal(check(w, without3, 3, 1, NULL, &err), -1);
+    assert_int_equal(errno, EBUSY); /* it may come back soon */
+    write_table(w, NOW - 62 * SEC, 40 * SEC, 1);
+    assert_int_equal(check(w, without3, 3, 1, NULL, &err), -1);
+    assert_int_equal(errno, EHOSTDOWN);
+    assert_string_equal(err.text, "no health table that is newer than 30 s");
+}
+
+static void sl_26_absent_table_is_treated_by_policy(void **state)
+{
+    struct world *w = *state;
+    struct errbuf err, news;
+    bool error;
+
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), 0);
+    w->conf.on_stale = MGR_STALE_REFUSE;
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+    /* Told once, not for each step. */
+    assert_false(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
+}
+
+static void sl_26_torn_table_keeps_the_last_word(void **state)
+{
+    struct world *w = *state;
+    struct errbuf err, news;
+    bool error = false;
+    FILE *f;
+
+    write_table(w, NOW, 40 * SEC, 1);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+    f = fopen(w->path, "w");
+    fputs("SFHEALTH 1 00", f);
+    fclose(f);
+    assert_true(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
+    assert_true(error);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+    assert_int_equal(errno, EHOSTDOWN);
+    assert_int_equal(check(w, without3, 3, 1, NULL, &err), 0);
+}
+
+static void names_go_through_elanhosts(void **state)
+{
+    static const char text[] = "NodeName=n[0-3] ElanId=10-13\n";
+    static const uint32_t thirteen = 13, three = 3;
+    struct world *w = *state;
+    struct errbuf err;
+
+    write_table(w, NOW, 40 * SEC, 1);
+    assert_int_equal(check(w, &three, 1, 1, NULL, &err), -1);
+    gate_forget_hosts(&w->gate);
+    elanhosts_destroy(w->hosts);
+    w->hosts = elanhosts_parse("hosts", text, strlen(text), NULL, NULL);
+    assert_non_null(w->hosts);
+    assert_int_equal(check(w, &three, 1, 1, NULL, &err), 0);
+    assert_int_equal(check(w, &thirteen, 1, 1, NULL, &err), -1);
+}
+
+struct told {
+    int n;
+    char last[256];
+};
+
+static void tell(const char *text, void *arg)
+{
+    struct told *t = arg;
+
+    t->n++;
+    snprintf(t->last, sizeof(t->last), "%s", text);
+}
+
+static void wrong_configuration_is_told_all_at_once(void **state)
+{
+    struct mgrconf c;
+    struct told told = {0};
+
+    assert_int_equal(mgrconf_parse(&c, "switchmgr.conf",
+                                   "DrainAfter=-1\nNoSuch=1\nDrain=maybe\n",
+                                   tell, &told),
+                     -1);
+    assert_int_equal(told.n, 3);
+    told.n = 0;
+    assert_int_equal(mgrconf_parse(&c, "switchmgr.conf",
+                                   "StalePolicy=perhaps\nStaleAfter=5\n"
+                                   "HealthTable=run/x\nDrainRails=some\n",
+                                   tell, &told),
+                     -1);
+    assert_int_equal(told.n, 4);
+    assert_int_equal(mgrconf_parse(&c, "switchmgr.conf",
+                                   "StalePolicy=Refuse\nDrainRails=all\n"
+                                   "DryRun=yes\n",
+                                   tell, &told),
+                     0);
+    assert_int_equal(c.on_stale, MGR_STALE_REFUSE);
+    assert_int_equal(c.drain_after, 10);
+    mgrconf_free(&c);
+    assert_int_equal(mgrconf_read(&c, "/nonexistent", false, NULL, NULL), -1);
+    assert_int_equal(mgrconf_read(&c, "/nonexistent", true, NULL, NULL), 0);
+    mgrconf_free(&c);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, up, down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(el_57_step_on_a_down_node_is_refused),
+        T(sl_26_busy_only_within_busy_grace),
+        T(only_the_rails_of_the_step_count),
+        T(el_22_policy_may_clear_broadcast_instead),
+        T(sl_26_stale_table_is_treated_by_policy),
+        T(sl_26_absent_table_is_treated_by_policy),
+        T(sl_26_torn_table_keeps_the_last_word),
+        T(names_go_through_elanhosts),
+        cmocka_unit_test(wrong_configuration_is_told_all_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
