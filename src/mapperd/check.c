@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See check.h.
+ */
+#include "mapperd/check.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "mapperd/simfab.h"
+#include "net/build.h"
+#include "net/deadlock.h"
+#include "net/route.h"
+#include "net/same.h"
+
+#define VIRTUAL_MOST 3600000000000ULL /* an hour */
+
+struct run {
+    const struct mapperd_check *check;
+    FILE *out;
+    struct errbuf why;
+    struct net *truth;
+    uint32_t host;
+    struct net *map;
+    int status;
+};
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static struct net *check_read_net(const char *name, struct errbuf *err)
+{
+    return net_build_named(name, err);
+}
+
+static int pick_host(struct run *r)
+{
+    const struct net *net = r->truth;
+
+    if (r->check->host) {
+        r->host = net_find_name(net, r->check->host);
+        if (r->host == NET_NONE || !net_is_host(net, r->host))
+            return errprintf(&r->why, "no host is called %s", r->check->host);
+        return 0;
+    }
+    for (r->host = 0; r->host < net->nnodes; r->host++)
+        if (net_is_host(net, r->host) &&
+            net_peer_node(net, r->host, 0) != NET_NONE)
+            return 0;
+    return errprintf(&r->why, "no host has a cable");
+}
+
+static void tell_probes(struct run *r, const struct explore *x, uint64_t took,
+                        double cpu)
+{
+    struct explore_stats s;
+
+    explore_stats(x, &s);
+    fprintf(r->out, "found        %u hosts, %u crossbars, %u cables\n",
+            s.hosts ? s.hosts : 1, s.crossbars, s.links);
+    fprintf(r->out, "probes       %" PRIu64 ", %" PRIu64 " unanswered, ",
+            s.probes, s.unanswered);
+    fprintf(r->out, "%.1f per cable, longest route %u\n",
+            (double)s.probes / (s.links ? s.links : 1), s.longest);
+    fprintf(r->out, "time         %.3f s virtual, %.3f s CPU, %.1f MB\n",
+            (double)took / 1e9, cpu, (double)s.bytes / 1e6);
+}
+
+static void compare(struct run *r, const struct explore *x)
+{
+    uint32_t there;
+    struct net *reach = net_reachable(r->truth, r->host, &there);
+    const char *doubt;
+
+    if (reach && net_same(reach, r->map, &r->why)) {
+        fprintf(r->out, "map          exact\n");
+    } else {
+        fprintf(r->out, "map          NOT exact: %s\n",
+                reach ? r->why.text : "no memory");
+        r->status = 1;
+    }
+    if (reach && reach->nhosts < r->truth->nhosts)
+        fprintf(r->out, "out of reach %u hosts\n",
+                r->truth->nhosts - reach->nhosts);
+    for (uint32_t i = 0; (doubt = explore_doubt(x, i)); i++)
+        fprintf(r->out, "not told     %s\n", doubt);
+    net_free(reach);
+}
+
+static int explore_it(struct run *r)
+{
+    struct simfab *sim = simfab_new(r->truth, r->host);
+    struct probe_host me;
+    struct explore *x;
+    double cpu = cpu_seconds();
+    int rc = -1;
+
+    simfab_host_info(r->truth, r->host, &me);
+    x = explore_new(&r->check->limits, &me);
+    if (!sim || !x) {
+        errprintf(&r->why, "no memory");
+    } else {
+        swfab_seed(simfab_fabric(sim), r->check->seed);
+        if (r->check->loss > 0)
+            swfab_set_loss_all(simfab_fabric(sim), r->check->loss);
+        if (!simfab_run(sim, simfab_explorer(x), VIRTUAL_MOST))
+            errprintf(&r->why, "the mapper did not end in an hour");
+        else if (!explore_failed(x, &r->why) && (r->map = explore_map(x)))
+            rc = 0;
+    }
+    if (rc == 0) {
+        tell_probes(r, x, simfab_now(sim), cpu_seconds() - cpu);
+        compare(r, x);
+    }
+    explore_free(x);
+    simfab_free(sim);
+    return rc;
+}
+
+static void tell_routes(struct run *r, struct net_routes *routes, double cpu)
+{
+    struct net_balance b;
+    int loop = net_routes_deadlock(routes, &r->why);
+
+    fprintf(r->out, "routes       by %s, %.3f s CPU\n",
+            net_engine_name(net_routes_engine(routes)), cpu);
+    if (net_routes_balance(routes, &b) == 0) {
+        fprintf(r->out,
+                "balance      %.2f (worst cable %" PRIu64
+                " routes, ideal %.1f), longest %u hops\n",
+                b.ratio, b.worst, b.ideal, b.longest);
+        if (b.cut_off > 0) {
+            fprintf(r->out, "cut off      %" PRIu64 " host pairs\n", b.cut_off);
+            r->status = 1;
+        }
+    }
+    fprintf(r->out, "deadlock     %s%s\n",
+            loop == 0  ? "none possible"
+            : loop > 0 ? "POSSIBLE: "
+                       : "cannot be told: ",
+            loop ? r->why.text : "");
+    if (loop)
+        r->status = 1;
+}
+
+static int route_it(struct run *r)
+{
+    struct net_route_params params = {.hop_limit = r->check->hop_limit};
+    struct net_routes *routes;
+    double cpu = cpu_seconds();
+
+    if (r->check->engine && !net_engine_parse(r->check->engine, &params.engine))
+        return errprintf(&r->why, "no engine is called %s", r->check->engine);
+    routes = net_routes_new(r->map, &params, &r->why);
+    if (!routes)
+        return -1;
+    tell_routes(r, routes, cpu_seconds() - cpu);
+    net_routes_free(routes);
+    return 0;
+}
+
+int mapperd_check(const struct mapperd_check *check, FILE *out, FILE *err)
+{
+    struct run r = {.check = check, .out = out};
+    int rc;
+
+    r.truth = check_read_net(check->net, &r.why);
+    rc = r.truth ? pick_host(&r) : -1;
+    if (rc == 0) {
+        fprintf(out, "net          %s, from %s\n", check->net,
+                r.truth->nodes[r.host].name);
+        rc = explore_it(&r);
+    }
+    if (rc == 0)
+        rc = route_it(&r);
+    if (rc < 0) {
+        fprintf(err, "mapperd: %s: %s\n", check->net, r.why.text);
+        r.status = 2;
+    }
+    net_free(r.map);
+    net_free(r.truth);
+    return r.status;
+}
