@@ -174,4 +174,17 @@
 /* Software fabric: faults of one script (a flapping cable is many). */
 #define SF_SWFAB_FAULTS_MAX 100000
 
+/* swfabd: bytes of a line of its files, of a file; parts of one fabric;
+ * smallest ring of a host; connections that have not said who they are, and
+ * the seconds they have for it; HELLOs that are looked at per second, and at
+ * once. */
+#define SF_SWFABD_LINE_MAX 4096
+#define SF_SWFABD_PARTS_SIZE_MAX (4 * 1024 * 1024)
+#define SF_SWFABD_PARTS_MAX 1024
+#define SF_SWFABD_RING_MIN (64 * 1024)
+#define SF_SWFABD_COMERS_MAX 64
+#define SF_SWFABD_COMER_SECONDS 5
+#define SF_SWFABD_HELLO_RATE 100
+#define SF_SWFABD_HELLO_BURST 200
+
 #endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The unix socket.  Who connects has a few seconds to say HELLO; then it sits
+ * in its seat, with the socket as its packets' way or as the bell of two
+ * rings.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "swfabd/swfabd.h"
+
+/* A connection without a seat yet. */
+struct comer {
+    struct swfabd *d;
+    int fd;
+    uid_t uid;
+    ev_io io;
+    ev_timer patience;
+};
+
+bool swfabd_may_hello(struct swfabd *d)
+{
+    double now = (double)swfabd_now() / 1e9;
+    struct swfabd_bucket *b = &d->bucket;
+
+    b->level += (now - b->at) * SF_SWFABD_HELLO_RATE;
+    b->at = now;
+    if (b->level > SF_SWFABD_HELLO_BURST)
+        b->level = SF_SWFABD_HELLO_BURST;
+    if (b->level < 1)
+        return false;
+    b->level -= 1;
+    return true;
+}
+
+/* ---- seats at the socket itself ---- */
+
+static void on_packet(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct swfabd_seat *seat = w->data;
+    uint8_t buf[NET_PACKET_MAX + 1];
+
+    for (int i = 0; i < SWFABD_BATCH; i++) {
+        ssize_t n = recv(seat->fd, buf, sizeof(buf), MSG_DONTWAIT);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            break;
+        if (n <= 0) {
+            swfabd_seat_clear(seat, "it is gone");
+            break;
+        }
+        swfabd_forward(seat, buf, (size_t)n);
+        if (seat->carrier != SOFTLINK_SEQPACKET)
+            break;
+    }
+    swfabd_rings_ring(seat->d);
+    swfabd_wire_flush(seat->d);
+}
+
+static void sit_at_socket(struct swfabd_seat *seat)
+{
+    ev_io_init(&seat->io, on_packet, seat->fd, EV_READ);
+    seat->io.data = seat;
+    ev_io_start(seat->d->loop, &seat->io);
+}
+
+/* ---- the way to a seat ---- */
+
+static void comer_free(struct comer *c)
+{
+    ev_io_stop(c->d->loop, &c->io);
+    ev_timer_stop(c->d->loop, &c->patience);
+    if (c->fd >= 0)
+        close(c->fd);
+    c->d->ncomers--;
+    free(c);
+}
+
+static void refuse(struct comer *c, uint64_t session, const char *why)
+{
+    uint8_t buf[256];
+    size_t len = softlink_make_refusal(buf, sizeof(buf), session, why);
+
+    c->d->refused++;
+    log_warn("attach refused (uid %u): %s", (unsigned)c->uid, why);
+    (void)!send(c->fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* Two rings and their fds: [0] from the host, [1] to it. */
+static int make_rings(struct swfabd_seat *seat, int fd[2], struct errbuf *err)
+{
+    size_t size = (size_t)seat->d->conf.ring_size;
+
+    fd[0] = ring_create(size, err);
+    fd[1] = ring_create(size, err);
+    if (fd[0] >= 0 && fd[1] >= 0 &&
+        ring_attach(&seat->from, fd[0], RING_CONSUMER, NET_PACKET_MAX, err) ==
+            0 &&
+        ring_attach(&seat->to, fd[1], RING_PRODUCER, NET_PACKET_MAX, err) == 0)
+        return 0;
+    ring_detach(&seat->from);
+    ring_detach(&seat->to);
+    for (int i = 0; i < 2; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+    return -1;
+}
+
+static int send_welcome(int sock, const void *buf, size_t len, const int *fd,
+                        size_t nfds)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+    } control;
+    struct iovec iov = {(void *)buf, len};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+    if (nfds) {
+        memset(&control, 0, sizeof(control));
+        msg.msg_control = control.bytes;
+        msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+        CMSG_FIRSTHDR(&msg)->cmsg_level = SOL_SOCKET;
+        CMSG_FIRSTHDR(&msg)->cmsg_type = SCM_RIGHTS;
+        CMSG_FIRSTHDR(&msg)->cmsg_len = CMSG_LEN(nfds * sizeof(int));
+        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&msg)), fd, nfds * sizeof(int));
+    }
+    return sendmsg(sock, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+/* The WELCOME for a HELLO over a socket; its session is not used further. */
+static size_t make_welcome(struct swfabd_seat *seat,
+                           const struct softlink_hello *hello, uint8_t *buf,
+                           size_t size, struct errbuf *err)
+{
+    struct softlink *link = softlink_new_called(seat->slot, &seat->d->ops);
+    size_t len = 0;
+
+    if (link && softlink_answer(link, swfabd_now(), hello, err) == 0)
+        len = softlink_output(link, buf, size);
+    else if (!link)
+        errprintf(err, "out of memory");
+    softlink_free(link);
+    return len;
+}
+
+/* 0, or -1 with text and nobody in the seat. */
+static int take_seat(struct comer *c, struct swfabd_seat *seat,
+                     const struct softlink_hello *hello, struct errbuf *err)
+{
+    bool rings = hello->carrier == SOFTLINK_RING;
+    uint8_t buf[SOFTLINK_CONTROL_MAX];
+    size_t len = make_welcome(seat, hello, buf, sizeof(buf), err);
+    int fd[2], rc;
+
+    if (!len)
+        return -1;
+    swfabd_seat_clear(seat, "another takes its place");
+    if (rings && make_rings(seat, fd, err) < 0)
+        return -1;
+    rc = send_welcome(c->fd, buf, len, fd, rings ? 2 : 0);
+    if (rc < 0)
+        errprintf(err, "cannot answer: %s", strerror(errno));
+    for (int i = 0; rings && i < 2; i++)
+        close(fd[i]);
+    if (rc < 0) {
+        ring_detach(&seat->from);
+        ring_detach(&seat->to);
+        return -1;
+    }
+    seat->carrier = hello->carrier;
+    seat->since_ns = swfabd_now();
+    seat->fd = c->fd;
+    c->fd = -1;
+    return 0;
+}
+
+static void sit_down(struct swfabd_seat *seat, const struct comer *c)
+{
+    log_info("%s attached by a process of uid %u, %s", swfabd_seat_name(seat),
+             (unsigned)c->uid,
+             seat->carrier == SOFTLINK_RING ? "rings" : "packets");
+    if (seat->carrier == SOFTLINK_RING)
+        swfabd_rings_add(seat);
+    else
+        sit_at_socket(seat);
+}
+
+/* Does this HELLO give its sender a seat? */
+static struct swfabd_seat *admit(struct comer *c, const uint8_t *buf,
+                                 size_t len, struct softlink_hello *hello,
+                                 struct errbuf *err)
+{
+    if (!swfabd_may_hello(c->d)) {
+        errprintf(err, "too many attach at once, try again");
+        return NULL;
+    }
+    if (softlink_read_hello(hello, &c->d->ops, buf, len, err) < 0)
+        return NULL;
+    if (hello->uid != c->uid) {
+        errprintf(err, "credential of uid %u", (unsigned)hello->uid);
+        return NULL;
+    }
+    if (hello->carrier == SOFTLINK_DATAGRAMS) {
+        errprintf(err, "datagrams do not go over a unix socket");
+        return NULL;
+    }
+    return swfabd_seat_for(c->d, hello, err);
+}
+
+static void on_hello(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct comer *c = w->data;
+    struct softlink_hello hello = {0};
+    struct swfabd_seat *seat;
+    uint8_t buf[SOFTLINK_CONTROL_MAX];
+    uint64_t session = 0;
+    struct errbuf err = {""};
+    ssize_t n = recv(c->fd, buf, sizeof(buf), MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0) {
+        softlink_look(buf, (size_t)n, &session);
+        seat = admit(c, buf, (size_t)n, &hello, &err);
+        if (seat && take_seat(c, seat, &hello, &err) == 0)
+            sit_down(seat, c);
+        else
+            refuse(c, session, err.text);
+    }
+    explicit_bzero(&hello, sizeof(hello));
+    comer_free(c);
+}
+
+static void on_patience(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    comer_free(w->data);
+}
+
+/* ---- listening ---- */
+
+static void welcome_comer(struct swfabd *d, int fd, uid_t uid)
+{
+    struct comer *c = calloc(1, sizeof(*c));
+
+    if (!c) {
+        close(fd);
+        return;
+    }
+    c->d = d;
+    c->fd = fd;
+    c->uid = uid;
+    d->ncomers++;
+    ev_io_init(&c->io, on_hello, fd, EV_READ);
+    c->io.data = c;
+    ev_io_start(d->loop, &c->io);
+    ev_timer_init(&c->patience, on_patience, SF_SWFABD_COMER_SECONDS, 0);
+    c->patience.data = c;
+    ev_timer_start(d->loop, &c->patience);
+}
+
+static void on_connect(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct swfabd *d = w->data;
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+    int fd = accept4(d->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd < 0)
+        return;
+    if (d->ncomers < SF_SWFABD_COMERS_MAX &&
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+        (peer.uid == 0 || peer.uid == d->ops.service))
+        welcome_comer(d, fd, peer.uid);
+    else
+        close(fd);
+}
+
+int swfabd_attach_open(struct swfabd *d, struct errbuf *err)
+{
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    const char *path = d->conf.socket;
+
+    d->listen_fd = -1;
+    if (!path[0])
+        return 0;
+    if (strlen(path) >= sizeof(sa.sun_path))
+        return errprintf(err, "Socket=%s: too long for a socket", path);
+    strcpy(sa.sun_path, path);
+    d->listen_fd =
+        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    unlink(path);
+    if (d->listen_fd < 0 ||
+        bind(d->listen_fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
+        chmod(path, 0666) < 0 || /* who may is asked at accept */
+        listen(d->listen_fd, 64) < 0)
+        return errprintf(err, "Socket=%s: %s", path, strerror(errno));
+    ev_io_init(&d->listen_io, on_connect, d->listen_fd, EV_READ);
+    d->listen_io.data = d;
+    ev_io_start(d->loop, &d->listen_io);
+    return 0;
+}
+
+void swfabd_attach_close(struct swfabd *d)
+{
+    if (d->listen_fd < 0)
+        return;
+    ev_io_stop(d->loop, &d->listen_io);
+    close(d->listen_fd);
+    unlink(d->conf.socket);
+    d->listen_fd = -1;
+}

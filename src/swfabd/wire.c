@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * UDP and Ethernet.  What comes names a session, whose low 16 bits are the
+ * seat; a HELLO names a host or a cable.  Nothing of a datagram is believed
+ * before its tag was checked.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/be.h"
+#include "base/log.h"
+#include "swfabd/swfabd.h"
+
+enum { ETHERTYPE_EXPERIMENT = 0x88b5, SOCKET_BUFFER = 4 * 1024 * 1024 };
+
+/* ---- sending ---- */
+
+static socklen_t address_size(const struct swfabd_wire *wire)
+{
+    return wire->ether ? sizeof(struct sockaddr_ll)
+                       : sizeof(struct sockaddr_in);
+}
+
+static void count(struct swfabd_wire *wire, unsigned i, enum swfab_fate fate)
+{
+    if (wire->out[i].port != NET_NONE)
+        swfab_count_up(wire->d->fab, wire->out[i].port, fate);
+}
+
+static void flush(struct swfabd_wire *wire)
+{
+    struct mmsghdr msg[SWFABD_BATCH];
+    struct iovec iov[SWFABD_BATCH];
+    unsigned done = 0;
+
+    for (unsigned i = 0; i < wire->n; i++) {
+        iov[i] = (struct iovec){wire->out[i].bytes, wire->out[i].len};
+        msg[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &wire->out[i].to,
+                                              .msg_namelen = address_size(wire),
+                                              .msg_iov = &iov[i],
+                                              .msg_iovlen = 1}};
+    }
+    while (done < wire->n) {
+        int n = sendmmsg(wire->fd, msg + done, wire->n - done, MSG_DONTWAIT);
+
+        for (int i = 0; i < n; i++)
+            count(wire, done + (unsigned)i, SWFAB_DELIVERED);
+        if (n <= 0) /* full, too long for this wire, nobody there */
+            count(wire, done, SWFAB_FULL);
+        done += n > 0 ? (unsigned)n : 1;
+    }
+    wire->n = 0;
+}
+
+void swfabd_wire_flush(struct swfabd *d)
+{
+    if (d->udp.n)
+        flush(&d->udp);
+    if (d->ether.n)
+        flush(&d->ether);
+}
+
+/* Room for a message of len bytes; NULL: longer than any. */
+static uint8_t *queue(struct swfabd_wire *wire, size_t len,
+                      const union swfabd_address *to, uint32_t port)
+{
+    size_t prefix = wire->ether ? 2 : 0;
+    uint8_t *at;
+
+    if (len > SOFTLINK_DATAGRAM_MAX || wire->fd < 0)
+        return NULL;
+    if (wire->n == SWFABD_BATCH)
+        flush(wire);
+    wire->out[wire->n].len = prefix + len;
+    wire->out[wire->n].to = *to;
+    wire->out[wire->n].port = port;
+    at = wire->out[wire->n++].bytes;
+    if (prefix) {
+        at[0] = (uint8_t)(len >> 8);
+        at[1] = (uint8_t)len;
+    }
+    return at + prefix;
+}
+
+void swfabd_wire_packet(struct swfabd_seat *seat, const struct swfab_walk *w,
+                        const uint8_t *packet)
+{
+    struct swfab *fab = seat->d->fab;
+    size_t size = swfab_walk_size(fab, w);
+    uint8_t *at =
+        queue(seat->wire, SOFTLINK_HEAD + size, &seat->address, w->port);
+
+    if (!at) {
+        swfab_count_up(fab, w->port, SWFAB_BAD_SIZE);
+        return;
+    }
+    swfab_walk_write(fab, w, at + SOFTLINK_HEAD, packet);
+    if (softlink_wrap(seat->link, swfabd_now(), at, at + SOFTLINK_HEAD, size) <
+        0) {
+        seat->wire->n--;
+        swfab_count_up(fab, w->port, SWFAB_NO_HOST);
+    }
+}
+
+/* Send what the link itself has to say. */
+static void send_output(struct swfabd_wire *wire, struct softlink *link,
+                        const union swfabd_address *to)
+{
+    uint8_t buf[SOFTLINK_CONTROL_MAX];
+    size_t len = softlink_output(link, buf, sizeof(buf));
+    uint8_t *at = len ? queue(wire, len, to, NET_NONE) : NULL;
+
+    if (at)
+        memcpy(at, buf, len);
+}
+
+/* ---- receiving ---- */
+
+static void refuse(struct swfabd_wire *wire, uint64_t session,
+                   const union swfabd_address *to, const char *why)
+{
+    uint8_t buf[256], *at;
+    size_t len = softlink_make_refusal(buf, sizeof(buf), session, why);
+
+    wire->d->refused++;
+    log_warn("link refused: %s", why);
+    at = queue(wire, len, to, NET_NONE);
+    if (at)
+        memcpy(at, buf, len);
+}
+
+static void on_hello(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
+                     uint64_t session, const union swfabd_address *from)
+{
+    struct swfabd *d = wire->d;
+    struct softlink_hello hello = {0};
+    struct swfabd_seat *seat = NULL;
+    struct errbuf err = {""};
+
+    if (!swfabd_may_hello(d))
+        return;
+    if (softlink_read_hello(&hello, &d->ops, buf, len, &err) == 0) {
+        if (hello.carrier == SOFTLINK_DATAGRAMS)
+            seat = swfabd_seat_for(d, &hello, &err);
+        else
+            errprintf(&err, "only datagrams come this way");
+    }
+    if (seat && !seat->link)
+        seat->link = softlink_new_called(seat->slot, &d->ops);
+    if (seat && seat->link &&
+        softlink_answer(seat->link, swfabd_now(), &hello, &err) == 0)
+        send_output(wire, seat->link, from);
+    else
+        refuse(wire, session, from, err.text);
+    explicit_bzero(&hello, sizeof(hello));
+}
+
+static void went_up(struct swfabd_seat *seat, struct swfabd_wire *wire)
+{
+    if (seat->carrier)
+        swfabd_seat_clear(seat, seat->carrier == SOFTLINK_DATAGRAMS
+                                    ? NULL
+                                    : "another takes its place");
+    seat->carrier = SOFTLINK_DATAGRAMS;
+    seat->wire = wire;
+    seat->since_ns = swfabd_now();
+    log_info("%s attached over %s", swfabd_seat_name(seat),
+             wire->ether ? "Ethernet" : "UDP");
+}
+
+static void on_event(struct swfabd_seat *seat, enum softlink_event event,
+                     const struct errbuf *err)
+{
+    if (event == SOFTLINK_WAS_REFUSED)
+        log_warn("%s: %s", swfabd_seat_name(seat), err->text);
+    if (event == SOFTLINK_WENT_DOWN && seat->carrier == SOFTLINK_DATAGRAMS)
+        swfabd_seat_clear(seat, "its link is down");
+}
+
+void swfabd_wire_input(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
+                       const union swfabd_address *from)
+{
+    struct swfabd *d = wire->d;
+    uint64_t session;
+    enum softlink_type type = softlink_look(buf, len, &session);
+    struct swfabd_seat *seat;
+    enum softlink_event event;
+    const uint8_t *packet;
+    size_t packet_len;
+    struct errbuf err = {""};
+
+    if (type == SOFTLINK_HELLO) {
+        on_hello(wire, buf, len, session, from);
+        return;
+    }
+    if (!type || (session & 0xffff) >= d->nseats)
+        return;
+    seat = &d->seats[session & 0xffff];
+    if (!seat->link)
+        return;
+    event = softlink_input(seat->link, swfabd_now(), buf, len, &packet,
+                           &packet_len, &err);
+    if (event == SOFTLINK_WENT_UP)
+        went_up(seat, wire);
+    if (event == SOFTLINK_WENT_UP || event == SOFTLINK_PACKET)
+        seat->address = *from;
+    on_event(seat, event, &err);
+    send_output(wire, seat->link, from);
+    if (packet && seat->carrier == SOFTLINK_DATAGRAMS)
+        swfabd_forward(seat, packet, packet_len);
+}
+
+/* Ethernet pads short frames: the first two bytes are the length. */
+static void input_frame(struct swfabd_wire *wire, const uint8_t *buf,
+                        size_t len, const union swfabd_address *from)
+{
+    size_t said = len >= 2 ? (size_t)buf[0] << 8 | buf[1] : 0;
+
+    if (!wire->ether)
+        swfabd_wire_input(wire, buf, len, from);
+    else if (len >= 2 && said <= len - 2 &&
+             from->ether.sll_pkttype != PACKET_OUTGOING)
+        swfabd_wire_input(wire, buf + 2, said, from);
+}
+
+static void on_datagrams(struct ev_loop *loop, ev_io *w, int revents)
+{
+    static uint8_t buf[SWFABD_BATCH][2 + SOFTLINK_DATAGRAM_MAX + 1];
+    struct swfabd_wire *wire = w->data;
+    union swfabd_address from[SWFABD_BATCH] = {0};
+    struct mmsghdr msg[SWFABD_BATCH];
+    struct iovec iov[SWFABD_BATCH];
+    int n;
+
+    for (unsigned i = 0; i < SWFABD_BATCH; i++) {
+        iov[i] = (struct iovec){buf[i], sizeof(buf[i])};
+        msg[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &from[i],
+                                              .msg_namelen = sizeof(from[i]),
+                                              .msg_iov = &iov[i],
+                                              .msg_iovlen = 1}};
+    }
+    n = recvmmsg(wire->fd, msg, SWFABD_BATCH, MSG_DONTWAIT, NULL);
+    for (int i = 0; i < n; i++)
+        input_frame(wire, buf[i], msg[i].msg_len, &from[i]);
+    swfabd_rings_ring(wire->d);
+    swfabd_wire_flush(wire->d);
+}
+
+/* ---- time ---- */
+
+static struct swfabd_wire *wire_of(struct swfabd_seat *seat)
+{
+    return seat->wire && seat->wire->fd >= 0 ? seat->wire : NULL;
+}
+
+void swfabd_wire_tick(struct swfabd *d)
+{
+    uint64_t now = swfabd_now();
+    struct errbuf err;
+
+    for (uint32_t i = 0; i < d->nseats; i++) {
+        struct swfabd_seat *seat = &d->seats[i];
+
+        if (!seat->link || !wire_of(seat) || now < softlink_next(seat->link))
+            continue;
+        err.text[0] = '\0';
+        on_event(seat, softlink_tick(seat->link, now, &err), &err);
+        if (err.text[0])
+            log_warn("%s: %s", swfabd_seat_name(seat), err.text);
+        send_output(seat->wire, seat->link, &seat->address);
+    }
+    swfabd_wire_flush(d);
+}
+
+/* ---- opening ---- */
+
+static int wire_start(struct swfabd_wire *wire, struct swfabd *d,
+                      const char *what, struct errbuf *err)
+{
+    int size = SOCKET_BUFFER;
+
+    if (wire->fd < 0)
+        return errprintf(err, "%s: %s", what, strerror(errno));
+    setsockopt(wire->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+    setsockopt(wire->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    ev_io_init(&wire->io, on_datagrams, wire->fd, EV_READ);
+    wire->io.data = wire;
+    ev_io_start(d->loop, &wire->io);
+    return 0;
+}
+
+static int open_udp(struct swfabd *d, struct errbuf *err)
+{
+    struct part at = {0};
+    char text[64];
+
+    snprintf(text, sizeof(text), "udp:%s", d->conf.udp);
+    if (!parts_read_address(&at, text))
+        return errprintf(err, "Udp=%s: not A.B.C.D:PORT", d->conf.udp);
+    d->udp.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (d->udp.fd >= 0 &&
+        bind(d->udp.fd, (struct sockaddr *)&at.udp, sizeof(at.udp)) < 0)
+        return errprintf(err, "Udp=%s: %s", d->conf.udp, strerror(errno));
+    return wire_start(&d->udp, d, "Udp", err);
+}
+
+static int open_ether(struct swfabd *d, struct errbuf *err)
+{
+    struct sockaddr_ll at = {.sll_family = AF_PACKET,
+                             .sll_protocol = htons(ETHERTYPE_EXPERIMENT)};
+
+    d->ether.ifindex = (int)if_nametoindex(d->conf.ethernet);
+    at.sll_ifindex = d->ether.ifindex;
+    if (!at.sll_ifindex)
+        return errprintf(err, "Ethernet=%s: %s", d->conf.ethernet,
+                         strerror(errno));
+    d->ether.fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                         htons(ETHERTYPE_EXPERIMENT));
+    if (d->ether.fd >= 0 &&
+        bind(d->ether.fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+        return errprintf(err, "Ethernet=%s: %s", d->conf.ethernet,
+                         strerror(errno));
+    return wire_start(&d->ether, d, "Ethernet", err);
+}
+
+/* The ends of cables that call. */
+static int open_calls(struct swfabd *d, struct errbuf *err)
+{
+    for (uint32_t i = 0; i < d->nseats; i++) {
+        struct swfabd_seat *seat = &d->seats[i];
+
+        if (!seat->calls)
+            continue;
+        if (!wire_of(seat))
+            return errprintf(err, "cable to %s needs %s", seat->peer_name,
+                             seat->wire->ether ? "Ethernet=" : "Udp=");
+        if (seat->wire->ether) {
+            seat->address.ether.sll_ifindex = d->ether.ifindex;
+            seat->address.ether.sll_protocol = htons(ETHERTYPE_EXPERIMENT);
+        }
+        seat->link = softlink_new_caller(seat->peer_name, 0, SOFTLINK_DATAGRAMS,
+                                         seat->slot, &d->ops);
+        if (!seat->link)
+            return errprintf(err, "out of memory");
+    }
+    return 0;
+}
+
+int swfabd_wire_open(struct swfabd *d, struct errbuf *err)
+{
+    d->udp.d = d->ether.d = d;
+    d->ether.ether = true;
+    if (d->conf.udp && d->conf.udp[0] && open_udp(d, err) < 0)
+        return -1;
+    if (d->conf.ethernet && d->conf.ethernet[0] && open_ether(d, err) < 0)
+        return -1;
+    return open_calls(d, err);
+}
+
+static void wire_close(struct swfabd_wire *wire)
+{
+    if (wire->fd < 0)
+        return;
+    ev_io_stop(wire->d->loop, &wire->io);
+    close(wire->fd);
+    wire->fd = -1;
+}
+
+/* Say goodbye, so that nobody waits for our silence. */
+void swfabd_wire_close(struct swfabd *d)
+{
+    for (uint32_t i = 0; i < d->nseats; i++) {
+        struct swfabd_seat *seat = &d->seats[i];
+
+        if (!seat->link || !wire_of(seat) || !softlink_is_up(seat->link))
+            continue;
+        softlink_close(seat->link);
+        send_output(seat->wire, seat->link, &seat->address);
+    }
+    swfabd_wire_flush(d);
+    wire_close(&d->udp);
+    wire_close(&d->ether);
+}
