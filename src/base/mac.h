@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Keyed hash (HMAC-SHA256 by OpenSSL) and random bytes (getrandom).
+ * Keyed hash (HMAC-SHA256 by nettle) and random bytes (getrandom).
  */
 #ifndef SF_BASE_MAC_H
 #define SF_BASE_MAC_H
@@ -19,7 +19,7 @@ struct mac_part {
 
 /* HMAC-SHA256 under key over the parts in order.  The caller frames parts of
  * variable length itself (a length in front), so that no two texts collide.
- * Returns 0, or -1 with errno ENOMEM (OpenSSL's only failure here). */
+ * Returns 0. */
 int mac_sign(uint8_t out[MAC_SIZE], const void *key, size_t key_len,
              const struct mac_part *parts, size_t nparts);
 
