@@ -135,6 +135,10 @@
 #define SF_NET_NODES_MAX (256u * 1024)
 #define SF_NET_XBAR_PORTS_MAX 255u
 #define SF_NET_NAME_MAX 256
+/* Its files: bytes (65 536 hosts take 10 MB), bytes of one line (a line of
+ * topology.conf may list many nodes). */
+#define SF_NET_FILE_MAX (64u * 1024 * 1024)
+#define SF_NET_LINE_MAX (256 * 1024)
 
 /* Rings in shared memory: bytes of a ring, of one record; rings of the bell
  * that are taken at a time. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Nets as text.  Two formats are read and written (doc/net.md):
+ *
+ *   ours           hosts, crossbars and cables, a line each: swfab.net(5)
+ *   InfiniBand's   what ibnetdiscover prints and ibsim reads; port p there is
+ *                  our p - 1, each cabled port of an adapter is a host of its
+ *                  own, every switch tells its id
+ *
+ * JSON is only written; pictures are net/draw.h.  Writers append to a
+ * bytebuf whose `bad` says that something did not fit.
+ */
+#ifndef SF_NET_FORMAT_H
+#define SF_NET_FORMAT_H
+
+#include "base/bytebuf.h"
+#include "base/errbuf.h"
+#include "net/graph.h"
+
+/* Parse text[0..len) as ours, as InfiniBand's, or as what it looks like.
+ * NULL with *err "FILE:LINE: what is wrong" (`file` is used for that only);
+ * errno EINVAL, EMSGSIZE (longer than SF_NET_FILE_MAX) or ENOMEM. */
+struct net *net_parse_text(const char *file, const char *text, size_t len,
+                           struct errbuf *err);
+struct net *net_parse_ib(const char *file, const char *text, size_t len,
+                         struct errbuf *err);
+struct net *net_parse(const char *file, const char *text, size_t len,
+                      struct errbuf *err);
+
+void net_write_text(const struct net *net, struct bytebuf *out);
+void net_write_ib(const struct net *net, struct bytebuf *out);
+void net_write_json(const struct net *net, struct bytebuf *out);
+
+/* printf into a bytebuf, at most 1023 bytes a time. */
+void net_printf(struct bytebuf *out, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
