@@ -81,6 +81,15 @@ bool slurm_running_in_slurmd(void)
     return false;
 }
 
+void *slurm_cred_get_args(struct slurmabi_cred *cred)
+{
+    return NULL;
+}
+
+void slurm_cred_unlock_args(struct slurmabi_cred *cred)
+{
+}
+
 void slurm_seterrno(int errnum)
 {
     host.code = errnum;
