@@ -27,9 +27,9 @@ enum verify_what {
 struct verify_change {
     enum verify_what what;
     uint32_t node; /* of the map */
-    uint8_t port;
+    int16_t port;  /* may lie outside of what the map has of the crossbar */
     uint32_t peer; /* link: the other crossbar; moved: the host's node */
-    uint8_t peer_port;
+    int16_t peer_port;
     uint64_t address; /* of the host that answered */
 };
 

@@ -299,3 +299,15 @@ struct simfab_engine simfab_explorer(struct explore *x)
                                   explore_tick_v,
                                   explore_done_v};
 }
+
+ENGINE(struct verify, verify)
+
+struct simfab_engine simfab_verifier(struct verify *v)
+{
+    return (struct simfab_engine){v,
+                                  verify_next_v,
+                                  verify_answer_v,
+                                  verify_deadline_v,
+                                  verify_tick_v,
+                                  verify_done_v};
+}
