@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Slurm's topology files: what is written keeps the rules, what breaks one
+ * is found.
+ */
+#include "net/format.h"
+#include "net/hostlist.h"
+#include "net/topo.h"
+#include "net_check.h"
+
+/* ---- lists of names -------------------------------------------------------
+ */
+
+static bool collect(void *arg, const char *name)
+{
+    strcat(arg, name);
+    strcat(arg, " ");
+    return true;
+}
+
+static void expands(const char *text, const char *names)
+{
+    char got[1000] = "";
+    struct errbuf err;
+
+    assert_int_equal(net_hostlist_expand(text, collect, got, &err), 0);
+    assert_string_equal(got, names);
+}
+
+static void lists_expand(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "a,",
+                                        "n[",
+                                        "n[1",
+                                        "n]",
+                                        "n[]",
+                                        "n[a]",
+                                        "n[2-1]",
+                                        "n[1-]",
+                                        "n[-1]",
+                                        "n[1,]",
+                                        "n[1-2",
+                                        "n[1]]",
+                                        "n[0-999999999]",
+                                        "n[1234567890]",
+                                        "a\001"};
+    char got[100] = "";
+    struct errbuf err;
+
+    expands("n1", "n1 ");
+    expands("n[0-2,8],login", "n0 n1 n2 n8 login ");
+    expands("r[1-2]n[08-10]", "r1n08 r1n09 r1n10 r2n08 r2n09 r2n10 ");
+    for (size_t i = 1; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        char big[100] = "";
+
+        if (strstr(wrong[i], "999999999"))
+            continue;
+        if (net_hostlist_expand(wrong[i], collect, big, &err) != -1)
+            fail_msg("%s", wrong[i]);
+    }
+    assert_int_equal(net_hostlist_expand("", collect, got, &err), -1);
+}
+
+static bool count(void *arg, const char *name)
+{
+    ++*(uint32_t *)arg;
+    return true;
+}
+
+static void endless_lists_end(void **state)
+{
+    struct errbuf err;
+    uint32_t n = 0;
+
+    assert_int_equal(net_hostlist_expand("n[0-999999999]", count, &n, &err),
+                     -1);
+    assert_int_equal(n, SF_NET_NODES_MAX);
+    assert_int_equal(
+        net_hostlist_expand("n[0-9999]m[0-9999]k[0-9999]", count, &n, &err),
+        -1);
+}
+
+static void lists_compress(void **state)
+{
+    const char *names[] = {"n10",  "n9", "n1",   "login", "n2", "n3", "m007",
+                           "m008", "m6", "a-p1", "a-p2",  "x",  "7",  "8"};
+    struct bytebuf b;
+
+    bytebuf_init(&b, 1000);
+    assert_true(net_hostlist_compress(names, 14, &b));
+    bytebuf_add(&b, "", 1);
+    assert_string_equal((const char *)bytebuf_data(&b),
+                        "[7-8],a-p[1-2],login,m6,m[007-008],n[1-3,9-10],x");
+    bytebuf_free(&b);
+}
+
+static void compressed_lists_expand_to_the_same(void **state)
+{
+    struct net_rng rng = {5};
+
+    for (int round = 0; round < 200; round++) {
+        char text[40][16], got[2000] = "", want[2000] = "";
+        const char *names[40];
+        unsigned n = 1 + net_rng_below(&rng, 39);
+        struct bytebuf b;
+        struct errbuf err;
+
+        for (unsigned i = 0; i < n; i++) {
+            switch (net_rng_below(&rng, 3)) {
+            case 0:
+                snprintf(text[i], sizeof(text[i]), "n%u", i);
+                break;
+            case 1:
+                snprintf(text[i], sizeof(text[i]), "n%03u", i);
+                break;
+            default:
+                snprintf(text[i], sizeof(text[i]), "a%ub%u", i, i * 7 % 5);
+            }
+            names[i] = text[i];
+        }
+        bytebuf_init(&b, 2000);
+        assert_true(net_hostlist_compress(names, n, &b));
+        bytebuf_add(&b, "", 1);
+        for (unsigned i = 0; i < n; i++)
+            collect(want, names[i]);
+        if (net_hostlist_expand((const char *)bytebuf_data(&b), collect, got,
+                                &err) < 0)
+            fail_msg("%s", err.text);
+        assert_string_equal(got, want);
+        bytebuf_free(&b);
+    }
+}
+
+/* ---- the writer -----------------------------------------------------------
+ */
+
+static char *conf_of(const struct net *net, unsigned plane)
+{
+    struct net_topo *t = net_topo_new(net, plane);
+    struct bytebuf b;
+    char *text;
+
+    assert_non_null(t);
+    bytebuf_init(&b, SF_NET_FILE_MAX);
+    net_topo_write_conf(t, &b);
+    bytebuf_add(&b, "", 1);
+    assert_false(b.bad);
+    text = strdup((const char *)bytebuf_data(&b));
+    bytebuf_free(&b);
+    net_topo_free(t);
+    return text;
+}
+
+static unsigned lines_of(const char *text)
+{
+    unsigned n = 0;
+
+    for (; (text = strstr(text, "SwitchName=")); text++)
+        n++;
+    return n;
+}
+
+static void no_word(void *arg, bool fatal, unsigned line, const char *text)
+{
+    fail_msg("line %u: %s", line, text);
+}
+
+static void small_tree_in_full(void **state)
+{
+    struct net *net = named("clos:2x2x2:1x2x2:1x1x1");
+    char *text = conf_of(net, 0);
+
+    assert_string_equal(
+        text,
+        "# Written from the map of the fabric: changes made here are lost.\n"
+        "SwitchName=s3_0060dd000001 "
+        "Switches=s2_0060dd000001,s2_0060dd000005\n"
+        "SwitchName=s2_0060dd000001 "
+        "Switches=s1_0060dd000001,s1_0060dd000003\n"
+        "SwitchName=s2_0060dd000005 "
+        "Switches=s1_0060dd000005,s1_0060dd000007\n"
+        "SwitchName=s1_0060dd000001 Nodes=h[0-1]\n"
+        "SwitchName=s1_0060dd000003 Nodes=h[2-3]\n"
+        "SwitchName=s1_0060dd000005 Nodes=h[4-5]\n"
+        "SwitchName=s1_0060dd000007 Nodes=h[6-7]\n");
+    free(text);
+    net_free(net);
+}
+
+static void every_net_gives_a_file_that_keeps_the_rules(void **state)
+{
+    static const struct {
+        const char *name;
+        unsigned lines;
+    } nets[] = {{"C64", 9},
+                {"C512", 64 + 8 + 1},
+                {"C2048", 128 + 8 + 1},
+                {"C8192", 512 + 32 + 1},
+                {"ring:9", 10},
+                {"torus:4x4", 17},
+                {"random:20:60:1", 0},
+                {"hostless-ring", 3},
+                {"line:1:4", 1},
+                {"C512+cutx=10:3+shuffle", 73}};
+
+    for (size_t i = 0; i < sizeof(nets) / sizeof(*nets); i++) {
+        struct net *net = named(nets[i].name);
+        char *text = conf_of(net, 0);
+
+        assert_int_equal(
+            net_topo_check(text, strlen(text), no_word, NULL, NULL), 0);
+        if (nets[i].lines)
+            assert_int_equal(lines_of(text), nets[i].lines);
+        free(text);
+        net_free(net);
+    }
+}
+
+static void nothing_changed_nothing_differs(void **state)
+{
+    struct net *a = named("C512"), *b = named("C512+shuffle=8"), *c;
+    char *ta = conf_of(a, 0), *tb = conf_of(b, 0), *tc;
+
+    assert_string_equal(ta, tb); /* other ports, same file */
+    free(tb);
+    net_cut_cables(b, 0.05, 1, false); /* a pod stays a pod with fewer */
+    tb = conf_of(b, 0);
+    assert_string_equal(ta, tb);
+    c = named("C512");
+    net_disconnect(c, 17, 0); /* one host gone: one line differs */
+    tc = conf_of(c, 0);
+    assert_int_equal(lines_of(tc), lines_of(ta));
+    assert_non_null(strstr(tc, "Nodes=h[16,18-23]\n"));
+    free(ta);
+    free(tb);
+    free(tc);
+    net_free(a);
+    net_free(b);
+    net_free(c);
+}
+
+static void planes_give_a_file_each(void **state)
+{
+    struct net *net = named("two-planes");
+    char *a = conf_of(net, 0), *b = conf_of(net, 1), *none = conf_of(net, 2);
+
+    assert_int_equal(lines_of(a), 9);
+    assert_int_equal(lines_of(b), 9);
+    assert_int_equal(lines_of(none), 0);
+    assert_null(strstr(a, "-p1"));
+    assert_non_null(strstr(b, "h0-p1"));
+    free(a);
+    free(b);
+    free(none);
+    net_free(net);
+}
+
+static void every_crossbar_has_its_switch(void **state)
+{
+    struct net *net = named("C512");
+    struct net_topo *t = net_topo_new(net, 0);
+
+    for (uint32_t n = 0; n < net->nnodes; n++) {
+        unsigned level =
+            net_is_host(net, n) ? 1 : (unsigned)(net->nodes[n].name[1] - '0');
+
+        assert_int_not_equal(t->of[n], NET_NONE);
+        assert_int_equal(t->sw[t->of[n]].level, level);
+    }
+    net_topo_free(t);
+    net_free(net);
+}
+
+static void yaml_has_the_same_tree(void **state)
+{
+    struct net *net = named("clos:2x2:1x2:1x1");
+    struct net_topo *t = net_topo_new(net, 0);
+    struct bytebuf b;
+
+    bytebuf_init(&b, 10000);
+    net_topo_write_yaml(t, &b);
+    bytebuf_add(&b, "", 1);
+    assert_string_equal(
+        (const char *)bytebuf_data(&b),
+        "# Written from the map of the fabric: changes made here are lost.\n"
+        "---\n- topology: fabric\n  cluster_default: true\n  tree:\n"
+        "    switches:\n"
+        "      - switch: s2_0060dd000001\n"
+        "        children: \"s1_0060dd000001,s1_0060dd000003\"\n"
+        "      - switch: s1_0060dd000001\n        nodes: \"h[0-1]\"\n"
+        "      - switch: s1_0060dd000003\n        nodes: \"h[2-3]\"\n");
+    bytebuf_free(&b);
+    net_topo_free(t);
+    net_free(net);
+}
+
+/* ---- the checker ----------------------------------------------------------
+ */
+
+struct told {
+    unsigned fatal, logged;
+    char text[2000];
+};
+
+static void note(void *arg, bool fatal, unsigned line, const char *text)
+{
+    struct told *t = arg;
+    size_t n = strlen(t->text);
+
+    fatal ? t->fatal++ : t->logged++;
+    snprintf(t->text + n, sizeof(t->text) - n, "%u: %s\n", line, text);
+}
+
+static bool not_x(void *arg, const char *node)
+{
+    return node[0] != 'x';
+}
+
+static void judged(const char *text, int rc, const char *words)
+{
+    struct told t = {0};
+
+    assert_int_equal(net_topo_check(text, strlen(text), note, not_x, &t), rc);
+    assert_string_equal(t.text, words);
+    assert_int_equal(t.fatal > 0, rc < 0);
+}
+
+static void what_ends_slurmctld_is_fatal(void **state)
+{
+    judged("SwitchName=a Nodes=n1 Switches=b\n", -1,
+           "1: a has both Nodes and Switches\n");
+    judged("SwitchName=a LinkSpeed=3\n", -1,
+           "1: a has neither Nodes and Switches\n");
+    judged("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", -1,
+           "2: a is there already\n");
+    judged("SwitchName=a Nodes=n1\nSwitchName=b Switches=c\n", -1,
+           "2: no line has the switch c\n");
+    judged("SwitchName=a Nodes=n1\nSwitchName=b Switches=b\n", -1,
+           "2: b is its own child\n");
+    judged("SwitchName=a Nodes=n[1\n", -1, "1: a [ without ]\n");
+    judged("SwitchName=a Nodes=n1\nSwitchName=b Switches=c\n"
+           "SwitchName=c Switches=b\n",
+           -1, "2: switch b: a cycle, or deeper than 20 levels\n");
+    judged("SwitchName=a Nodes=xx\n", -1,
+           "1: node xx is not in slurm.conf\n0: no leaf has a node\n");
+    judged("Nodes=n1\n", -1, "1: a line needs a SwitchName\n");
+    judged("SwitchName=a Nodes=n1 Colour=red\n", -1, "1: what is Colour?\n");
+    judged("SwitchName=a Nodes=n1 red\n", -1, "1: what is red?\n");
+    judged("SwitchName=a Nodes=n1 LinkSpeed=fast\n", -1,
+           "1: LinkSpeed=fast is no number\n");
+    judged("Include other.conf\n", -1, "1: Include is not followed here\n");
+}
+
+static void what_slurmctld_only_logs_is_not(void **state)
+{
+    judged("", 0, "0: no switches\n");
+    judged("# nothing\n\n", 0, "0: no switches\n");
+    judged("SwitchName=a Nodes=n1,xx\n", 0,
+           "1: node xx is not in slurm.conf\n");
+    judged("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1,n2\n"
+           "SwitchName=c Switches=a,b\n",
+           0, "2: node n1 is on more than one leaf\n");
+    judged("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n", 0,
+           "0: no switch reaches all nodes\n");
+    judged("SwitchName=a Nodes=n1\nSwitchName=b Switches=a\n"
+           "SwitchName=c Switches=a\n",
+           0, "3: switch a has more than one parent\n");
+}
+
+static void writing_is_free_in_slurms_ways(void **state)
+{
+    judged("switchname=\"a\" NODES=n[1-4] linkspeed=UNLIMITED # leaf\r\n"
+           "SwitchName=b \\\n  Nodes=n5\n"
+           "SwitchName=top Switches=a,b LinkSpeed=100",
+           0, "");
+    judged("SwitchName=s1 Nodes=n1\nSwitchName=s2 Nodes=n2\n"
+           "SwitchName=top Switches=s[1-2]\n",
+           0, "");
+}
+
+static void twenty_levels_are_enough(void **state)
+{
+    char text[4000] = "SwitchName=s0 Nodes=n1\n";
+
+    for (int i = 1; i <= 19; i++)
+        sprintf(text + strlen(text), "SwitchName=s%d Switches=s%d\n", i, i - 1);
+    judged(text, 0, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_expand),
+        cmocka_unit_test(endless_lists_end),
+        cmocka_unit_test(lists_compress),
+        cmocka_unit_test(compressed_lists_expand_to_the_same),
+        cmocka_unit_test(small_tree_in_full),
+        cmocka_unit_test(every_net_gives_a_file_that_keeps_the_rules),
+        cmocka_unit_test(nothing_changed_nothing_differs),
+        cmocka_unit_test(planes_give_a_file_each),
+        cmocka_unit_test(every_crossbar_has_its_switch),
+        cmocka_unit_test(yaml_has_the_same_tree),
+        cmocka_unit_test(what_ends_slurmctld_is_fatal),
+        cmocka_unit_test(what_slurmctld_only_logs_is_not),
+        cmocka_unit_test(writing_is_free_in_slurms_ways),
+        cmocka_unit_test(twenty_levels_are_enough),
+    };
+
+    return cmocka_run_group_tests_name("net topo", tests, NULL, NULL);
+}
