@@ -27,7 +27,7 @@ declare -A below=(
     [switchmgrd]="base slurmabi elan net health"
     [sfabric]="base slurmabi elan net health hsn mapper"
     [plugins/switch_elan]="base slurmabi elan health"
-    [plugins/mpi_impi]="base slurmabi impi"
+    [plugins/mpi_impi]="base slurmabi impi impid"
 )
 engines="elan impi pmi net health swfab hsn mapper"
 # The named glue files that may do I/O inside an engine folder.

@@ -68,6 +68,9 @@
 /* impi-server: bytes that wait for one agent; generations at once. */
 #define SF_AGENT_OUT_MAX (512u * 1024 * 1024)
 #define SF_IMPI_GENERATIONS_MAX 64
+/* impid as a relay: bytes that wait for one host or process.  Flow control
+ * (hiwater packets for each pair) keeps honest senders far below. */
+#define SF_IMPI_RELAY_QUEUE_MAX (512u * 1024 * 1024)
 
 /* Rendezvous: contributions to one key; bytes that wait in all keys. */
 #define SF_RENDEZVOUS_PARTS_MAX 262144

@@ -8,6 +8,8 @@
  *     HELLO   -------------------------->
  *             <--------------------------   ENV (+ one fd for MPICH) or ERROR
  *     JOIN    -------------------------->         only when nclients > 1
+ *             <--------------------------   RELAY + one fd, when only hosts
+ *                                           are connected
  *             <--------------------------   WORLD (impi/world.h) or ERROR
  *     ABORT   -------------------------->         MPI_Abort
  *     FINISH  -------------------------->         MPI_Finalize
@@ -44,6 +46,7 @@ enum task_frame_type {
     TASK_ABORT = 8,    /* struct task_abort */
     TASK_REGISTER = 9, /* struct task_register */
     TASK_EXITING = 10, /* struct task_exiting */
+    TASK_RELAY = 11,   /* empty, and one fd: packets go that way */
 };
 
 /* The MPI library families; an IMPI client has one. */

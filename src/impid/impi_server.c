@@ -43,7 +43,8 @@ static void tick(struct ev_loop *loop, ev_timer *w, int revents)
 {
     struct server *s = w->data;
 
-    server_agents_tick(s);
+    if (!s->start.world)
+        server_agents_tick(s);
     server_worlds_tick(s);
 }
 
@@ -73,19 +74,24 @@ static int start(struct server *s, struct errbuf *err)
     if (!s->loop)
         return errprintf(err, "no event loop");
     s->address = server_net_choose(&s->start);
-    return server_agents_start(s, err);
+    LIST_INIT(&s->worlds);
+    TAILQ_INIT(&s->agents);
+    server_control_start(s);
+    if (!s->start.world)
+        return server_agents_start(s, err);
+    return server_world_get(s, 0, s->start.world, err) ? 0 : -1;
 }
 
 static void run(struct server *s)
 {
     char addr[INET_ADDRSTRLEN];
 
-    LIST_INIT(&s->worlds);
-    server_control_start(s);
     ev_timer_init(&s->tick, tick, 1., 1.);
     s->tick.data = s;
     ev_timer_start(s->loop, &s->tick);
     inet_ntop(AF_INET, &s->address, addr, sizeof(addr));
+    if (s->start.world)
+        s->port = LIST_FIRST(&s->worlds)->port;
     server_control_line(s, "ready %s:%u", addr, s->port);
     ev_run(s->loop, 0);
 }
@@ -93,7 +99,8 @@ static void run(struct server *s)
 static void stop(struct server *s)
 {
     server_worlds_stop(s);
-    server_agents_stop(s);
+    if (!s->start.world)
+        server_agents_stop(s);
     chunk_release(s->kill);
     bytebuf_free(&s->control_out);
     explicit_bzero(&s->start, sizeof(s->start));

@@ -7,7 +7,7 @@
  *   impi_server_start.c    the line that says what to do
  *   impi_server_net.c      which address, which port
  *   impi_server_control.c  lines to srun; the first cause of an abort
- *   impi_server_out.c      output queues with shared frames
+ *   out_queue.c            output queues with shared frames
  *   impi_server_agents.c   agent connections: opening, reading, writing
  *   impi_server_frames.c   what each frame of an agent does
  *   impi_server_worlds.c   an IMPI server for each generation
@@ -32,10 +32,13 @@
 #include "impi/chan_open.h"
 #include "impi/rendezvous.h"
 #include "impi/server.h"
+#include "impid/out_queue.h"
 
 /* ---- the start line ---- */
 
 #define SERVER_PATH_MAX 108 /* of a unix socket, NUL included */
+
+#define SERVER_AUTH_MAX 128 /* a preference list of methods */
 
 struct server_start {
     uint8_t secret[IMPI_CHAN_SECRET_SIZE];
@@ -45,7 +48,11 @@ struct server_start {
     struct in_addr advertise;    /* INADDR_ANY: automatic */
     uint16_t port_lo, port_hi;   /* 0, 0: any */
     char munge[SERVER_PATH_MAX]; /* empty: munged's default */
-    bool listener;               /* fd 4 is the agents' listener */
+    bool listener;               /* fd 4 is the listener */
+    /* Not for the agents of a step: one IMPI server for so many clients, as
+     * impirun starts it. */
+    uint32_t world;
+    char auth[SERVER_AUTH_MAX]; /* preference list, empty: strongest first */
 };
 
 /* Where srun leaves the listener that it has made, so that it knows the
@@ -71,32 +78,6 @@ int server_net_adopt(const struct server_start *start, uint16_t *port,
 /* Accept one connection, nonblocking, without delay.  -1 with errno; peer is
  * "address:port". */
 int server_net_accept(int fd, char *peer, size_t size);
-
-/* ---- output ---- */
-
-struct chunk; /* bytes shared by several queues */
-
-struct chunk *chunk_new(const void *data, size_t len);
-void chunk_release(struct chunk *c);
-
-struct out_item {
-    struct chunk *chunk;
-    STAILQ_ENTRY(out_item) next;
-};
-
-struct out_queue {
-    STAILQ_HEAD(, out_item) items;
-    size_t sent;  /* of the first item */
-    size_t bytes; /* waiting in all */
-};
-
-void out_init(struct out_queue *q);
-void out_free(struct out_queue *q);
-/* Takes a reference of its own.  -1 ENOMEM, or ENOBUFS: more would wait than
- * SF_AGENT_OUT_MAX. */
-int out_add(struct out_queue *q, struct chunk *c);
-/* Write what the socket takes.  0, or -1 with errno (not EAGAIN). */
-int out_flush(struct out_queue *q, int fd);
 
 /* ---- the server ---- */
 

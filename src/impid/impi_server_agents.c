@@ -272,7 +272,7 @@ static void agent_new(struct server *s, int fd, const char *peer)
     snprintf(a->peer, sizeof(a->peer), "%s", peer);
     impi_chan_open_accept(&a->open, s->start.secret, nonce, check_opening, a);
     bytebuf_init(&a->in, SF_AGENT_FRAME_MAX + AGENT_HEADER_SIZE + READ_SIZE);
-    out_init(&a->out);
+    out_init(&a->out, SF_AGENT_OUT_MAX);
     ev_io_init(&a->read, agent_readable, fd, EV_READ);
     ev_io_init(&a->write, agent_writable, fd, EV_WRITE);
     a->read.data = a->write.data = a;

@@ -3,6 +3,7 @@
  * How the clients of a generation prove themselves.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/seal.h"
@@ -30,10 +31,19 @@ static int open_credential(void *arg, const char *cred, struct bytebuf *payload,
     return 0;
 }
 
-/* MUNGE always; what the standard has when the user asked srun for it. */
+/* For a step MUNGE always, and what the standard has when the user asked srun
+ * for it.  Started by hand: the user's choice, MUNGE when there is none. */
 size_t server_world_methods(struct world *w, struct errbuf *err)
 {
+    const struct server_start *start = &w->server->start;
+    struct impi_auth_list list;
+    struct impi_auth_method *user = w->methods + 1;
+    struct errbuf text;
+    size_t left;
     int n;
+
+    if (start->auth[0] && impi_auth_list_parse(&list, start->auth, err) < 0)
+        return 0;
 
     w->munge.binding = (struct impi_auth_binding){
         .job = w->server->start.job,
@@ -43,9 +53,19 @@ size_t server_world_methods(struct world *w, struct errbuf *err)
     w->munge.open = open_credential;
     w->munge.arg = w->server;
     w->methods[0] = impi_auth_munge(&w->munge);
-    n = impi_auth_from_env(w->methods + 1, getenv("IMPI_AUTH_NONE"),
+    n = impi_auth_from_env(user, getenv("IMPI_AUTH_NONE"),
                            getenv("IMPI_AUTH_KEY"), err);
     if (n < 0)
         return 0;
-    return impi_auth_order(w->methods, (size_t)n + 1, NULL);
+    if (start->world && n > 0)
+        memmove(w->methods, user, (size_t)n * sizeof(*user));
+    else
+        n++;
+    left =
+        impi_auth_order(w->methods, (size_t)n, start->auth[0] ? &list : NULL);
+    if (left == 0)
+        errprintf(err, IMPI_AUTH_NOTHING);
+    else if (impi_auth_warning(w->methods, left, &text))
+        server_note(w->server, text.text);
+    return left;
 }

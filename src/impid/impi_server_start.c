@@ -114,6 +114,19 @@ static int set_listener(struct server_start *s, const char *v)
     return s->listener ? 0 : -1;
 }
 
+static int set_world(struct server_start *s, const char *v)
+{
+    return parse_u32(&s->world, v);
+}
+
+static int set_auth(struct server_start *s, const char *v)
+{
+    if (strlen(v) >= sizeof(s->auth))
+        return -1;
+    strcpy(s->auth, v);
+    return 0;
+}
+
 static const struct key {
     const char *name;
     bool needed;
@@ -129,6 +142,8 @@ static const struct key {
     {"ports", false, set_ports},
     {"munge", false, set_munge},
     {"listener", false, set_listener},
+    {"world", false, set_world},
+    {"auth", false, set_auth},
 };
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 

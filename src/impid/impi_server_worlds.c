@@ -71,6 +71,10 @@ static void on_event(void *arg, const struct impi_server_event *event)
     case IMPI_SERVER_LOST:
         on_lost(w, event);
         break;
+    case IMPI_SERVER_FINISHED:
+        if (w->server->start.world)
+            server_control_line(w->server, "end code=0");
+        break;
     default:
         break;
     }
@@ -257,7 +261,9 @@ static int world_open(struct world *w, struct errbuf *err)
     w->engine = impi_server_create(&o, err);
     if (!w->engine)
         return -1;
-    w->fd = server_net_listen(&w->server->start, &w->port, err);
+    w->fd = w->server->start.world
+                ? server_net_adopt(&w->server->start, &w->port, err)
+                : server_net_listen(&w->server->start, &w->port, err);
     if (w->fd < 0)
         return -1;
     ev_io_init(&w->accept, accept_clients, w->fd, EV_READ);

@@ -16,6 +16,7 @@
  *                   impid_pmix.c for Open MPI
  *   impid_join.c    the way from native worlds to the one world
  *   impid_speaker.c the connection that joins a client
+ *   impid_relay.c   packets between hosts, when only these are connected
  *   impid_fail.c    what goes wrong: report, kill
  *
  * A *task* is what Slurm started; a *process* is one MPI program that a task
@@ -122,6 +123,8 @@ void impid_proc_send_env(struct impid_proc *p, const struct task_env *env,
                          int pass_fd);
 void impid_proc_send(struct impid_proc *p, uint32_t type, const void *payload,
                      size_t len);
+/* The socket of its packets, when only hosts are connected. */
+void impid_proc_send_relay(struct impid_proc *p, int fd);
 void impid_proc_error(struct impid_proc *p, const char *text);
 void impid_proc_free(struct impid_proc *p);
 /* slurmstepd says how a process ended. */
@@ -165,6 +168,7 @@ struct impid_client {
     bool nspace_known;
     struct impid_fence_count *fences;
     struct impid_speaker *speaker; /* of its first host only */
+    struct impid_relay *relay;     /* where only hosts are connected */
 };
 
 struct impid_round {
@@ -189,6 +193,9 @@ void impid_pmi_stop(struct impid_client *c);
  * -1; the caller closes it).  free with impid_pmi_free_env(). */
 char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err);
 void impid_pmi_free_env(char **env);
+
+/* Its rank among all clients of the job. */
+uint32_t impid_client_number(const struct impid_client *c);
 
 /* impid_join.c */
 void impid_join_add(struct impid_proc *p, const struct task_join *join);

@@ -31,11 +31,13 @@ static const struct key keys[] = {
     KEY("pmix_module", TEXT, pmix_module, true),
     KEY("conf", TEXT, conf, true),
     KEY("auth_key", TEXT, auth_key, false),
+    KEY("auth_none", TEXT, auth_none, false),
     KEY("reorder", TEXT, reorder, false),
     KEY("coll_xsize", TEXT, coll_xsize, false),
     KEY("coll_maxlinear", TEXT, coll_maxlinear, false),
     KEY("clients", TEXT, clients, false),
     KEY("log", TEXT, log, false),
+    KEY("client", NUMBER, client, false),
     KEY("component", NUMBER, component, true),
     KEY("offset", NUMBER, offset, true),
     KEY("ntasks", NUMBER, ntasks, true),
@@ -81,22 +83,22 @@ static int set_text(char **dst, const char *value)
     return 0;
 }
 
-static int set_server(struct impid_conf *conf, const char *value,
-                      struct errbuf *err)
+static int set_address(struct sockaddr_in *out, const char *name,
+                       const char *value, struct errbuf *err)
 {
     char host[INET_ADDRSTRLEN];
     const char *colon = strrchr(value, ':');
     uint16_t port;
 
     if (!colon || (size_t)(colon - value) >= sizeof(host) ||
-        set_number(&port, PORT, "server", colon + 1, err) < 0)
-        return bad(err, "server", value);
+        set_number(&port, PORT, name, colon + 1, err) < 0)
+        return bad(err, name, value);
     memcpy(host, value, (size_t)(colon - value));
     host[colon - value] = '\0';
-    conf->server.sin_family = AF_INET;
-    conf->server.sin_port = htons(port);
-    if (inet_pton(AF_INET, host, &conf->server.sin_addr) != 1)
-        return bad(err, "server", value);
+    out->sin_family = AF_INET;
+    out->sin_port = htons(port);
+    if (inet_pton(AF_INET, host, &out->sin_addr) != 1)
+        return bad(err, name, value);
     return 0;
 }
 
@@ -137,7 +139,9 @@ static int set(struct impid_conf *conf, const char *name, const char *value,
                struct errbuf *err)
 {
     if (strcmp(name, "server") == 0)
-        return set_server(conf, value, err);
+        return set_address(&conf->server, name, value, err);
+    if (strcmp(name, "foreign") == 0)
+        return set_address(&conf->foreign, name, value, err);
     if (strcmp(name, "secret") == 0)
         return set_secret(conf, value, err);
     if (strcmp(name, "tasks") == 0) {
@@ -190,6 +194,8 @@ static int complete(struct impid_conf *conf, struct errbuf *err)
     conf->node = (uint32_t)node;
     conf->job = (uint32_t)strtoul(conf->step, NULL, 10);
     conf->stepid = dot ? (uint32_t)strtoul(dot + 1, NULL, 10) : 0;
+    if (conf->foreign.sin_port != 0 && conf->client >= SF_IMPI_CLIENTS_MAX)
+        return bad(err, "client", "(at most 31)");
     conf->by_node = conf->clients && strcmp(conf->clients, "node") == 0;
     return impi_site_read(&conf->site, conf->conf, err);
 }

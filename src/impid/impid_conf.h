@@ -18,6 +18,9 @@
 
 struct impid_conf {
     struct sockaddr_in server;
+    struct sockaddr_in foreign; /* port 0: none; else the IMPI server that
+                                 * joins us with clients started elsewhere, */
+    uint32_t client;            /* where this component is that client */
     uint8_t secret[IMPI_CHAN_SECRET_SIZE];
     struct taskmap map;
     char *nodes;       /* names of the map's nodes, "n0,n1", or empty */
@@ -28,6 +31,7 @@ struct impid_conf {
     char *conf;        /* path of impi.conf */
     char *coll_xsize, *coll_maxlinear; /* IMPI_COLL_* of the user, or NULL */
     char *auth_key;                    /* IMPI_AUTH_KEY of the user, or NULL */
+    char *auth_none;                   /* IMPI_AUTH_NONE likewise */
     char *reorder;                     /* SLURM_IMPI_REORDER */
     char *clients;                     /* SLURM_IMPI_CLIENTS */
     char *log;                         /* directory to log to, or NULL */

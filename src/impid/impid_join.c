@@ -3,14 +3,18 @@
  * listen, their records go to the client's first host, the speaker, which
  * joins the clients (impid_speaker.c) and spreads the world.
  *
- * Key "join.G.C", by host: per process u32 rank, u32 pid, 16 bytes address,
- * u16 port.  Key "world.G.C": the world from the speaker, nothing from others.
- * Key "fini.G.C": all local processes of a host have finished.
+ * Key "join.G.C", by host: u16 port for other hosts, or 0; then per process
+ * u32 rank, u32 pid, 16 bytes address, u16 port.  Key "world.G.C": the world
+ * from the speaker, nothing from others. Key "fini.G.C": all local processes of
+ * a host have finished.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "impid/impid.h"
+#include "impid/impid_relay.h"
 
 static struct impid *agent(const struct impid_client *c)
 {
@@ -27,10 +31,35 @@ static void client_put(struct impid_client *c, const char *what,
     impid_link_put(&agent(c)->link, key, c->host, c->nhosts, blob, len, got, c);
 }
 
+/* Each process gets a socket to us in place of ways to all others. */
+static int start_relay(struct impid_client *c, const struct agent_blob *world)
+{
+    struct errbuf err = {""};
+    int *fds = calloc(c->nlocal, sizeof(*fds)), rc = -1;
+
+    for (uint32_t i = 0; fds && i < c->nlocal; i++)
+        fds[i] = -1;
+    if (fds)
+        rc = impid_relay_start(c, world->data, world->len, fds, &err);
+    if (rc < 0)
+        impid_fail(agent(c), 322, 1, NULL, "%s",
+                   fds ? err.text : strerror(errno));
+    for (uint32_t i = 0; fds && i < c->nlocal; i++) {
+        if (rc == 0 && c->procs[i])
+            impid_proc_send_relay(c->procs[i], fds[i]);
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+    free(fds);
+    return rc;
+}
+
 static void on_world(void *arg, const struct agent_blob *blobs, uint32_t n)
 {
     struct impid_client *c = arg;
 
+    if (n > 0 && c->relay && start_relay(c, &blobs[0]) < 0)
+        return;
     for (uint32_t i = 0; n > 0 && i < c->nlocal; i++)
         if (c->procs[i])
             impid_proc_send(c->procs[i], TASK_WORLD, blobs[0].data,
@@ -66,10 +95,18 @@ static uint32_t pid_here(const struct impid_proc *p, const struct task_join *j)
 
 static void put_records(struct impid_client *c)
 {
+    struct errbuf err = {""};
     struct bytebuf blob;
     struct agent_blob own;
+    uint16_t port = 0;
 
+    if (agent(c)->conf.foreign.sin_port &&
+        impid_relay_listen(c, &port, &err) < 0) {
+        impid_fail(agent(c), 322, 1, NULL, "%s", err.text);
+        return;
+    }
     bytebuf_init(&blob, SF_AGENT_BLOB_MAX);
+    bytebuf_add16(&blob, port);
     for (uint32_t i = 0; i < c->nlocal; i++) {
         const struct task_join *j = &c->joins[i];
 
@@ -106,7 +143,7 @@ static void on_all_finished(void *arg, const struct agent_blob *blobs,
 
 void impid_join_finished(struct impid_client *c)
 {
-    if (c->round->clients.nclients == 1)
+    if (c->round->clients.nclients == 1 && !c->relay)
         return;
     if (c->nhosts == 1)
         on_all_finished(c, NULL, 0);

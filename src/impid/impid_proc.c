@@ -43,12 +43,11 @@ void impid_proc_error(struct impid_proc *p, const char *text)
         impid_stream_write(&p->stream, buf, (size_t)n);
 }
 
-/* ENV is the first thing that is sent, so it fits into the socket. */
-void impid_proc_send_env(struct impid_proc *p, const struct task_env *env,
-                         int pass_fd)
+/* Whole or not at all: what waits in front of it would lose the descriptor,
+ * so only for what finds the socket empty. */
+static int send_with_fd(struct impid_proc *p, void *buf, size_t size,
+                        int pass_fd)
 {
-    size_t size = task_env_size(env);
-    uint8_t *buf = malloc(size);
     union {
         struct cmsghdr head;
         char space[CMSG_SPACE(sizeof(int))];
@@ -64,11 +63,32 @@ void impid_proc_send_env(struct impid_proc *p, const struct task_env *env,
         control.head.cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(&control.head), &pass_fd, sizeof(int));
     }
+    return sendmsg(p->stream.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+                   (ssize_t)size
+               ? 0
+               : -1;
+}
+
+/* ENV is the first thing that is sent, so it fits into the socket. */
+void impid_proc_send_env(struct impid_proc *p, const struct task_env *env,
+                         int pass_fd)
+{
+    size_t size = task_env_size(env);
+    uint8_t *buf = malloc(size);
+
     if (!buf || task_env_encode(buf, size, env) < 0 ||
-        sendmsg(p->stream.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-            (ssize_t)size)
+        send_with_fd(p, buf, size, pass_fd) < 0)
         log_error("environment of rank %u: %s", p->task->rank, strerror(errno));
     free(buf);
+}
+
+void impid_proc_send_relay(struct impid_proc *p, int fd)
+{
+    uint8_t frame[TASK_HEADER_SIZE];
+    ssize_t n = task_frame_encode(frame, sizeof(frame), TASK_RELAY, NULL, 0);
+
+    if (!p->lost && (n < 0 || send_with_fd(p, frame, (size_t)n, fd) < 0))
+        log_error("relay of rank %u: %s", p->task->rank, strerror(errno));
 }
 
 /* A process that breaks the rules inside a round ends the job. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "impid/impid.h"
+#include "impid/impid_relay.h"
 
 static struct impid_round *round_new(struct impid *a, uint32_t generation)
 {
@@ -29,8 +29,16 @@ static struct impid_round *round_new(struct impid *a, uint32_t generation)
     return r;
 }
 
+uint32_t impid_client_number(const struct impid_client *c)
+{
+    const struct impid_conf *conf = &c->round->impid->conf;
+
+    return conf->foreign.sin_port ? conf->client : c->number;
+}
+
 static void client_clear(struct impid_client *c)
 {
+    impid_relay_free(c);
     impid_speaker_free(c);
     impid_pmi_stop(c);
     impid_link_forget(&c->round->impid->link, c);
@@ -61,7 +69,8 @@ static bool round_is_over(const struct impid_round *r)
 {
     for (uint32_t i = 0; i < r->nlocal; i++)
         if (r->local[i].ngone < r->local[i].nlocal ||
-            impid_speaker_active(&r->local[i]))
+            impid_speaker_active(&r->local[i]) ||
+            impid_relay_active(&r->local[i]))
             return false;
     return r->formed && r->nlocal > 0;
 }
@@ -150,6 +159,13 @@ static uint32_t count_env(char **env)
     return n;
 }
 
+/* One: nothing to join.  How many there are elsewhere is not known yet. */
+static uint32_t count_clients(const struct impid_round *r)
+{
+    return r->impid->conf.foreign.sin_port ? SF_IMPI_CLIENTS_MAX
+                                           : r->clients.nclients;
+}
+
 static int send_env(struct impid_proc *p, struct errbuf *err)
 {
     const struct impid_round *r = p->round;
@@ -157,8 +173,8 @@ static int send_env(struct impid_proc *p, struct errbuf *err)
     const struct impi_client_info *info =
         &r->clients.clients[p->client->number];
     struct task_env env = {.generation = r->generation,
-                           .nclients = r->clients.nclients,
-                           .client = p->client->number,
+                           .nclients = count_clients(r),
+                           .client = impid_client_number(p->client),
                            .native_rank = r->clients.native[p->task->rank],
                            .native_size = info->nprocs,
                            .world_size = r->clients.nprocs,
@@ -195,6 +211,11 @@ int impid_round_form(struct impid_round *r, const struct impi_member *members,
                           err) < 0)
         return -1;
     r->formed = true;
+    if (r->impid->conf.foreign.sin_port && r->clients.nclients != 1)
+        return errprintf(err,
+                         "this is one client of a job with others, so all of "
+                         "its tasks have to use one MPI library, not %u",
+                         r->clients.nclients);
     if (form_local(r) < 0)
         return errprintf(err, "%s", strerror(errno));
     log_debug("program %u: %u clients", r->generation + 1, r->clients.nclients);

@@ -19,6 +19,7 @@
 #include "impid/impid.h"
 
 #define RECORD_SIZE 26 /* of impid_join.c */
+#define PORT_SIZE 2
 
 struct impid_speaker {
     struct impid_client *client;
@@ -26,7 +27,7 @@ struct impid_speaker {
     struct impi_join_proc *procs;
     uint32_t nprocs;
     struct impi_auth_munge_arg munge;
-    struct impi_auth_method methods[2];
+    struct impi_auth_method methods[3];
     struct impi_join *engine;
     int fd; /* while it connects */
     ev_io connecting;
@@ -38,6 +39,12 @@ struct impid_speaker {
 static struct impid *agent(const struct impid_client *c)
 {
     return c->round->impid;
+}
+
+/* The clients meet at a server that is not the step's own. */
+static bool is_foreign(const struct impid_client *c)
+{
+    return agent(c)->conf.foreign.sin_port != 0;
 }
 
 static void join_failed(struct impid_speaker *j, const char *text)
@@ -131,11 +138,8 @@ static void on_connect(struct ev_loop *loop, ev_io *io, int revents)
         connected(j);
 }
 
-static void join_connect(struct impid_speaker *j, uint16_t port)
+static void join_connect(struct impid_speaker *j, struct sockaddr_in addr)
 {
-    struct sockaddr_in addr = agent(j->client)->conf.server;
-
-    addr.sin_port = htons(port);
     j->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (j->fd < 0) {
         join_failed(j, strerror(errno));
@@ -162,8 +166,12 @@ void impid_speaker_world_at(struct impid *a, const struct agent_world_at *at)
         for (uint32_t i = 0; i < r->nlocal; i++) {
             struct impid_speaker *j = r->local[i].speaker;
 
-            if (j && j->fd < 0 && !j->stream.loop)
-                join_connect(j, at->port);
+            if (j && j->fd < 0 && !j->stream.loop) {
+                struct sockaddr_in addr = a->conf.server;
+
+                addr.sin_port = htons(at->port);
+                join_connect(j, addr);
+            }
         }
     }
 }
@@ -183,24 +191,35 @@ static int munge_seal(void *arg, const void *payload, size_t len,
     return 0;
 }
 
-/* MUNGE, and KEY where the user has set IMPI_AUTH_KEY. */
+/* A server that was started by hand belongs to no step. */
+static void bind_munge(struct impid_speaker *j)
+{
+    const struct impid_conf *conf = &agent(j->client)->conf;
+
+    if (!is_foreign(j->client))
+        j->munge.binding =
+            (struct impi_auth_binding){conf->job, conf->stepid, conf->component,
+                                       j->client->round->generation};
+    j->munge.seal = munge_seal;
+    j->munge.arg = (void *)conf;
+}
+
+/* MUNGE, and KEY where the user has set IMPI_AUTH_KEY.  With a foreign server
+ * the user's choice (NONE, KEY) stands alone when there is one: MUNGE may not
+ * reach that far. */
 static int choose_methods(struct impid_speaker *j, size_t *n,
                           struct errbuf *err)
 {
     const struct impid_conf *conf = &agent(j->client)->conf;
-    uint64_t key;
+    const char *none = is_foreign(j->client) ? conf->auth_none : NULL;
+    int found = impi_auth_from_env(j->methods, none, conf->auth_key, err);
 
-    *n = 0;
-    j->munge.binding = (struct impi_auth_binding){
-        conf->job, conf->stepid, conf->component, j->client->round->generation};
-    j->munge.seal = munge_seal;
-    j->munge.arg = (void *)conf;
-    if (conf->auth_key && conf->auth_key[0]) {
-        if (impi_auth_key_parse(&key, conf->auth_key, err) < 0)
-            return -1;
-        j->methods[(*n)++] = impi_auth_key(key);
-    }
-    j->methods[(*n)++] = impi_auth_munge(&j->munge);
+    if (found < 0)
+        return -1;
+    *n = (size_t)found;
+    bind_munge(j);
+    if (found == 0 || !is_foreign(j->client))
+        j->methods[(*n)++] = impi_auth_munge(&j->munge);
     return 0;
 }
 
@@ -211,11 +230,12 @@ static int start_engine(struct impid_speaker *j, struct errbuf *err)
     struct impi_join_options o;
 
     impi_join_defaults(&o);
-    o.client = c->number;
-    o.nclients = c->round->clients.nclients;
+    o.client = impid_client_number(c);
+    o.nclients = is_foreign(c) ? 0 : c->round->clients.nclients;
     o.methods = j->methods;
-    o.extensions = true;
-    o.reorder = conf->reorder && strcmp(conf->reorder, "1") == 0;
+    o.extensions = !is_foreign(c);
+    o.reorder =
+        is_foreign(c) || (conf->reorder && strcmp(conf->reorder, "1") == 0);
     o.hosts = j->hosts;
     o.nhosts = c->nhosts;
     o.procs = j->procs;
@@ -242,9 +262,10 @@ static int parse_host(struct impid_speaker *j, uint32_t host,
         &all->hosts[all->clients[j->client->number].first_host + host];
     struct be_reader r;
 
-    if (blob->len != (size_t)h->nprocs * RECORD_SIZE)
+    if (blob->len != PORT_SIZE + (size_t)h->nprocs * RECORD_SIZE)
         return -1;
     be_reader_init(&r, blob->data, blob->len);
+    j->hosts[host].port = be_get16(&r);
     for (uint32_t i = 0; i < h->nprocs; i++) {
         struct impi_join_proc *p = &j->procs[j->nprocs++];
 
@@ -257,6 +278,18 @@ static int parse_host(struct impid_speaker *j, uint32_t host,
             memcpy(j->hosts[host].addr, p->addr, sizeof(p->addr));
     }
     j->hosts[host].nprocs = h->nprocs;
+    return 0;
+}
+
+/* The standard numbers the processes host by host, a native library as Slurm
+ * has dealt them out. */
+static int check_rank_order(const struct impid_speaker *j, struct errbuf *err)
+{
+    for (uint32_t i = 1; i < j->nprocs; i++)
+        if (j->procs[i].rank < j->procs[i - 1].rank)
+            return errprintf(err, "with an IMPI server of others ranks have "
+                                  "to follow the nodes: use --distribution="
+                                  "block");
     return 0;
 }
 
@@ -274,7 +307,7 @@ static int parse_records(struct impid_speaker *j,
     for (uint32_t i = 0; i < n; i++)
         if (parse_host(j, i, &blobs[i]) < 0)
             return errprintf(err, "records of host %u are malformed", i);
-    return 0;
+    return is_foreign(c) ? check_rank_order(j, err) : 0;
 }
 
 void impid_speaker_start(struct impid_client *c, const struct agent_blob *blobs,
@@ -293,6 +326,10 @@ void impid_speaker_start(struct impid_client *c, const struct agent_blob *blobs,
     if (parse_records(c->speaker, blobs, n, &err) < 0 ||
         start_engine(c->speaker, &err) < 0) {
         join_failed(c->speaker, err.text);
+        return;
+    }
+    if (is_foreign(c)) {
+        join_connect(c->speaker, agent(c)->conf.foreign);
         return;
     }
     msg.world.generation = c->round->generation;

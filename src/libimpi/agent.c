@@ -180,8 +180,22 @@ int agent_hello(struct agent *a, const struct task_hello *hello,
     return -1;
 }
 
+/* WORLD, and before it perhaps the socket of a relay. */
+static int expect_world(struct agent *a, struct task_frame *frame, int *relay,
+                        struct errbuf *err)
+{
+    int n = next_frame(a, frame, relay, err);
+
+    if (n >= 0 && frame->type == TASK_RELAY && frame->len == 0) {
+        drop_frame(a, n);
+        if (*relay < 0)
+            return errprintf(err, "impid sent no socket for packets");
+    }
+    return n < 0 ? -1 : expect(a, TASK_WORLD, frame, relay, err);
+}
+
 int agent_join(struct agent *a, const struct task_join *join,
-               struct impi_world *world, struct errbuf *err)
+               struct impi_world *world, int *relay, struct errbuf *err)
 {
     uint8_t buf[128];
     struct task_frame frame;
@@ -189,7 +203,8 @@ int agent_join(struct agent *a, const struct task_join *join,
 
     if (send_frame(a, buf, task_join_encode(buf, sizeof(buf), join), err) < 0)
         return -1;
-    n = expect(a, TASK_WORLD, &frame, NULL, err);
+    *relay = -1;
+    n = expect_world(a, &frame, relay, err);
     if (n < 0 || impi_world_decode(world, frame.payload, frame.len, err) < 0)
         return -1;
     drop_frame(a, n);

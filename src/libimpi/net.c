@@ -11,6 +11,7 @@
 #include "libimpi/net.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -42,6 +43,8 @@
 #define LOOK_EVERY 32
 /* Bytes taken from one connection before the next one has its turn. */
 #define ROUND_BYTES (1u << 20)
+/* In place of a rank: everybody, behind impid. */
+#define PEER_RELAY UINT32_MAX
 
 enum link_state {
     LINK_CONNECTING, /* TCP under way */
@@ -198,10 +201,14 @@ static void link_add(struct link *l, uint32_t peer)
 static void lost(uint32_t peer, const char *why)
 {
     char where[64];
-    const struct impi_proc *p = &impi_be.world.procs[peer];
+    const struct impi_proc *p;
 
     if (net.finishing)
         return;
+    if (peer == PEER_RELAY)
+        be_die(1, "SF-E402: lost impid, which relays to other clients: %s",
+               why);
+    p = &impi_be.world.procs[peer];
     sockaddr_print(where, sizeof(where), p->addr);
     be_die(1, "SF-E402: lost rank %u (client %u, %s): %s", peer, p->client,
            where, why);
@@ -277,6 +284,34 @@ void net_connect(void *arg, uint32_t peer)
     link_add(l, peer);
     net.nopening++;
     start_connect(l);
+}
+
+int net_use_relay(int fd)
+{
+    const struct impi_world *w = &impi_be.world;
+    struct link *l = link_create(fd, LINK_OPEN);
+
+    if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
+        return -1;
+    l->peer = PEER_RELAY;
+    for (uint32_t i = 0; i < w->nprocs; i++) {
+        if (w->procs[i].client == impi_be.client)
+            continue;
+        net.by_peer[i] = l;
+        if (!l->channel)
+            l->channel = impi_p2p_attach(impi_be.p2p, i);
+        else if (impi_p2p_attach_more(impi_be.p2p, l->channel, i) < 0)
+            return -1;
+        if (!l->channel)
+            return -1;
+    }
+    close(net.listener); /* nobody else connects */
+    net.listener = -1;
+    if (l->channel)
+        net.links[net.nlinks++] = l;
+    else
+        free(l); /* no other client */
+    return 0;
 }
 
 /* Asked when the initiator of a guest connection is proved. */

@@ -19,6 +19,10 @@ int net_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
 /* From here on impi_be.world and .p2p are used.  0, or -1 no memory. */
 int net_start(struct errbuf *err);
 
+/* Only hosts are connected: all packets for other clients take this socket
+ * to impid.  0, or -1 no memory. */
+int net_use_relay(int fd);
+
 /* Open a channel to peer (struct impi_p2p_ops' connect). */
 void net_connect(void *arg, uint32_t peer);
 

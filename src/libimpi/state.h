@@ -25,6 +25,7 @@ struct backend {
     pid_t pid;     /* a child after fork is none of us */
     int rank;      /* in MPI_COMM_WORLD */
     int tagub;     /* negotiated */
+    int relay;     /* socket of all packets, or -1: straight to each peer */
     uint32_t generation;
     uint32_t client;
     struct impi_world world;

@@ -119,6 +119,17 @@ static void start(struct task_env *env)
 static const struct impi_p2p_ops p2p_ops = {.claim = req_claim,
                                             .connect = net_connect};
 
+/* Own place in the world: among those of the client as in the native world. */
+static int rank_in_world(const struct impi_world *w, const struct task_env *env)
+{
+    uint32_t seen = 0;
+
+    for (uint32_t i = 0; i < w->nprocs; i++)
+        if (w->procs[i].client == env->client && seen++ == env->native_rank)
+            return (int)i;
+    return -1;
+}
+
 static void join(const struct task_env *env)
 {
     struct task_join j = {.pid = (uint32_t)getpid()};
@@ -130,10 +141,13 @@ static void join(const struct task_env *env)
     if (port < 0)
         be_die(1, "SF-E401: %s", err.text);
     j.port = (uint16_t)port;
-    if (agent_join(&impi_be.agent, &j, &impi_be.world, &err) < 0)
+    if (agent_join(&impi_be.agent, &j, &impi_be.world, &impi_be.relay, &err) <
+        0)
         be_die(1, "SF-E401: cannot join the world: %s", err.text);
-    if ((uint32_t)impi_be.rank >= impi_be.world.nprocs)
-        be_die(1, "SF-E401: rank %d is not in the world", impi_be.rank);
+    impi_be.rank = rank_in_world(&impi_be.world, env);
+    if (impi_be.rank < 0)
+        be_die(1, "SF-E401: process %u of client %u is not in the world",
+               env->native_rank, env->client);
 }
 
 static struct impi_comm *make_world_comm(void)
@@ -193,6 +207,8 @@ static void span_world(const struct task_env *env)
     if (!impi_be.p2p || !impi_be.world_comm || net_start(&err) < 0 ||
         impi_span_add(MPI_COMM_WORLD, impi_be.world_comm) < 0)
         be_die(1, "SF-E403: cannot set up the world: %s", err.text);
+    if (impi_be.relay >= 0 && net_use_relay(impi_be.relay) < 0)
+        be_die(1, "SF-E403: cannot set up the relay");
     check_native_size(env, impi_be.world_comm);
     impi_be.spanning = true;
 }

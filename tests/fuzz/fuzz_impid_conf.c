@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 #include "impid/impid_conf.h"
-#include "plugins/mpi_impi/server.h"
+#include "impid/server_proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -134,7 +134,8 @@ static void freed_while_open(void)
     CHECK(v == prev && st.MPI_SOURCE == prev);
 }
 
-/* MPI_Comm_free does not wait for the others. */
+/* MPI_Comm_free does not wait for the others; but where another IMPI may be
+ * the peer, the standard has a barrier there. */
 static void freed_early(void)
 {
     int v = -1;
@@ -176,6 +177,7 @@ int main(int argc, char **argv)
     small_parts();
     freed_while_open();
     if (size > 1)
+        if (!getenv("STRICT_WORLD"))
         freed_early();
     many();
     return end("comms");

@@ -26,7 +26,7 @@
 #include "impi/site.h"
 #include "impid/impid_conf.h"
 #include "impi/status_wire.h"
-#include "plugins/mpi_impi/server.h"
+#include "impid/server_proc.h"
 #include "plugins/mpi_impi/status.h"
 #include "plugins/mpi_impi/stepdir.h"
 

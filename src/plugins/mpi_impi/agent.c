@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "impid/names.h"
 #include "plugins/mpi_impi/agent.h"
-#include "plugins/mpi_impi/names.h"
 #include "plugins/mpi_impi/status.h"
 #include "plugins/mpi_impi/stepdir.h"
 #include "slurmabi/stepd.h"
@@ -92,6 +92,9 @@ static void record_all(FILE *f, const struct slurmabi_stepd *step, char **env)
     record(f, "clients", slurm_getenvp(env, ENV_CLIENTS));
     record(f, "reorder", slurm_getenvp(env, ENV_REORDER));
     record(f, "auth_key", slurm_getenvp(env, ENV_AUTH_KEY));
+    record(f, "auth_none", slurm_getenvp(env, ENV_AUTH_NONE));
+    record(f, "foreign", slurm_getenvp(env, ENV_JOIN));
+    record(f, "client", slurm_getenvp(env, ENV_CLIENT));
     record(f, "coll_xsize", slurm_getenvp(env, ENV_XSIZE));
     record(f, "coll_maxlinear", slurm_getenvp(env, ENV_MAXLINEAR));
     record(f, "log", slurm_getenvp(env, ENV_LOG));

@@ -17,8 +17,8 @@
 #include "impi/site.h"
 #include "impi/taskmap.h"
 #include "plugins/mpi_impi/client.h"
-#include "plugins/mpi_impi/names.h"
-#include "plugins/mpi_impi/server.h"
+#include "impid/names.h"
+#include "impid/server_proc.h"
 
 #define COMPONENTS_MAX 128
 #define SECRET_BYTES 32
@@ -113,6 +113,7 @@ static void on_line(char *text)
     case SERVER_LINE_END:
         on_end();
         break;
+    case SERVER_LINE_READY:
     case SERVER_LINE_UNKNOWN:
         break;
     }
@@ -327,10 +328,37 @@ static int start(const struct slurmabi_mpi_client *client, struct errbuf *err)
     return rc;
 }
 
+/* A launch that is one client of a job with others. */
+static int check_join(struct errbuf *err)
+{
+    const char *join = getenv(ENV_JOIN), *client = getenv(ENV_CLIENT);
+    const char *colon = join ? strrchr(join, ':') : NULL;
+    char host[INET_ADDRSTRLEN], *end;
+    struct in_addr addr;
+    unsigned long n;
+
+    if (!join)
+        return 0;
+    if (!colon || (size_t)(colon - join) >= sizeof(host))
+        return errprintf(err, "%s=%s: expected ADDRESS:PORT", ENV_JOIN, join);
+    snprintf(host, sizeof(host), "%.*s", (int)(colon - join), join);
+    n = strtoul(colon + 1, &end, 10);
+    if (inet_pton(AF_INET, host, &addr) != 1 || *end || n < 1 || n > UINT16_MAX)
+        return errprintf(err, "%s=%s: expected ADDRESS:PORT", ENV_JOIN, join);
+    n = client ? strtoul(client, &end, 10) : SF_IMPI_CLIENTS_MAX;
+    if (!client || *client < '0' || *client > '9' || *end ||
+        n >= SF_IMPI_CLIENTS_MAX)
+        return errprintf(err, "%s wants %s, 0 to %u", ENV_JOIN, ENV_CLIENT,
+                         SF_IMPI_CLIENTS_MAX - 1);
+    return 0;
+}
+
 static int check_user(struct errbuf *err)
 {
     const char *clients = getenv(ENV_CLIENTS);
 
+    if (check_join(err) < 0)
+        return -1;
     if (!clients || !clients[0] || strcmp(clients, "node") == 0 ||
         strcmp(clients, "library") == 0)
         return 0;

@@ -7,7 +7,7 @@
 
 #include "impi/task_wire.h"
 #include "plugins/mpi_impi/agent.h"
-#include "plugins/mpi_impi/names.h"
+#include "impid/names.h"
 #include "plugins/mpi_impi/task.h"
 
 /* The listening socket is older than any task, so connect never waits; the

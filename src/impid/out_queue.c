@@ -1,15 +1,11 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * A frame that goes to many agents is in memory once; each agent's queue
- * holds references.
- */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "impid/out_queue.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include "impid/impi_server.h"
 
 #define IOVS 16
 
@@ -38,10 +34,11 @@ void chunk_release(struct chunk *c)
         free(c);
 }
 
-void out_init(struct out_queue *q)
+void out_init(struct out_queue *q, size_t max)
 {
     STAILQ_INIT(&q->items);
     q->sent = q->bytes = 0;
+    q->max = max;
 }
 
 static void drop_first(struct out_queue *q)
@@ -61,21 +58,49 @@ void out_free(struct out_queue *q)
     q->bytes = 0;
 }
 
-int out_add(struct out_queue *q, struct chunk *c)
+static struct out_item *new_item(struct out_queue *q, struct chunk *c)
 {
     struct out_item *i;
 
-    if (q->bytes + c->len > SF_AGENT_OUT_MAX) {
+    if (q->bytes + c->len > q->max) {
         errno = ENOBUFS;
-        return -1;
+        return NULL;
     }
-    i = malloc(sizeof(*i));
+    i = calloc(1, sizeof(*i));
     if (!i)
-        return -1;
+        return NULL;
     c->refs++;
     i->chunk = c;
-    STAILQ_INSERT_TAIL(&q->items, i, next);
     q->bytes += c->len;
+    return i;
+}
+
+int out_add(struct out_queue *q, struct chunk *c)
+{
+    struct out_item *i = new_item(q, c);
+
+    if (!i)
+        return -1;
+    STAILQ_INSERT_TAIL(&q->items, i, next);
+    return 0;
+}
+
+int out_add_urgent(struct out_queue *q, struct chunk *c)
+{
+    struct out_item *i = new_item(q, c), *after = NULL, *next;
+
+    if (!i)
+        return -1;
+    i->urgent = true;
+    next = STAILQ_FIRST(&q->items);
+    while (next && (next->urgent || (!after && q->sent > 0))) {
+        after = next;
+        next = STAILQ_NEXT(next, next);
+    }
+    if (after)
+        STAILQ_INSERT_AFTER(&q->items, after, i, next);
+    else
+        STAILQ_INSERT_HEAD(&q->items, i, next);
     return 0;
 }
 

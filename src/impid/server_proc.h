@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * In srun: the impi-server process and its control socket.
+ * The impi-server process, as srun and impirun start it, and what it says on
+ * its control socket.
  */
-#ifndef SF_MPI_IMPI_SERVER_H
-#define SF_MPI_IMPI_SERVER_H
+#ifndef SF_IMPID_SERVER_PROC_H
+#define SF_IMPID_SERVER_PROC_H
 
 #include <stdint.h>
 
@@ -19,6 +20,8 @@ struct server_options {
     uint16_t port_lo, port_hi;
     const char *munge; /* munged's socket, or "" */
     const char *log;   /* directory for its log, or NULL */
+    uint32_t world;    /* not for agents: an IMPI server for so many clients */
+    const char *auth;  /* preference list for these, or NULL */
 };
 
 #define SERVER_ADDRESS_MAX 64
@@ -33,6 +36,7 @@ int server_start(const struct server_options *o,
 /* One line that the server says, without newline; parsed in place. */
 enum server_line_kind {
     SERVER_LINE_UNKNOWN,
+    SERVER_LINE_READY,
     SERVER_LINE_ABORT,
     SERVER_LINE_NOTE,
     SERVER_LINE_END

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/netaddr.h"
-#include "plugins/mpi_impi/server.h"
+#include "impid/server_proc.h"
 
 /* ---- lines ---------------------------------------------------------------*/
 
@@ -62,6 +62,9 @@ void server_line_parse(struct server_line *out, char *line)
     *rest++ = '\0';
     if (strcmp(line, "abort") == 0) {
         parse_abort(out, rest);
+    } else if (strcmp(line, "ready") == 0) {
+        out->kind = SERVER_LINE_READY;
+        out->text = rest;
     } else if (strcmp(line, "error") == 0) {
         out->kind = SERVER_LINE_ABORT;
         out->code = 1;
@@ -136,9 +139,11 @@ static int say_start(int fd, const struct server_options *o)
     ssize_t n, len = asprintf(
                    &line,
                    "start secret=%s job=%u step=%u agents=%u tasks=%u bind=%s "
-                   "advertise=%s ports=%u-%u munge=%s listener=4\n",
+                   "advertise=%s ports=%u-%u munge=%s world=%u auth=%s "
+                   "listener=4\n",
                    o->secret, o->job, o->step, o->agents, o->tasks, o->bind,
-                   o->advertise, o->port_lo, o->port_hi, o->munge);
+                   o->advertise, o->port_lo, o->port_hi, o->munge, o->world,
+                   o->auth ? o->auth : "");
 
     if (len < 0)
         return -1;

@@ -2,8 +2,8 @@
  *
  * Environment variables and paths of an impi step (doc/impi.md).
  */
-#ifndef SF_MPI_IMPI_NAMES_H
-#define SF_MPI_IMPI_NAMES_H
+#ifndef SF_IMPID_NAMES_H
+#define SF_IMPID_NAMES_H
 
 /* From srun to slurmstepd, in the step's environment. */
 #define ENV_SERVER "SLURM_IMPI_SERVER" /* address:port */
@@ -14,10 +14,13 @@
 /* From the user. */
 #define ENV_CLIENTS "SLURM_IMPI_CLIENTS"    /* "node" */
 #define ENV_AUTH_KEY "IMPI_AUTH_KEY"        /* 64-bit number */
+#define ENV_AUTH_NONE "IMPI_AUTH_NONE"      /* set: anybody may join */
 #define ENV_REORDER "SLURM_IMPI_REORDER"    /* 1 */
 #define ENV_XSIZE "IMPI_COLL_XSIZE"         /* bytes */
 #define ENV_MAXLINEAR "IMPI_COLL_MAXLINEAR" /* clients */
 #define ENV_LOG "SLURM_IMPI_LOG" /* directory: agents and server log there */
+#define ENV_JOIN "SLURM_IMPI_JOIN"     /* ADDRESS:PORT of an IMPI server */
+#define ENV_CLIENT "SLURM_IMPI_CLIENT" /* which of its clients this is */
 /* To the tasks. */
 #define ENV_AGENT "SLURM_IMPI_AGENT" /* path of impid's socket */
 /* In slurmstepd's own process, for switch/elan's job_fini. */

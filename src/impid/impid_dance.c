@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Connections between IMPI hosts (section 2.3.8): of two hosts the one with
+ * the higher host rank connects, from the address that it has declared, and
+ * says its rank in four bytes; nothing is answered.  The one with the lower
+ * rank takes whoever says the rank of a host that is due, and drops the rest
+ * without a word: the standard has no more than that.
+ */
+#define _GNU_SOURCE /* accept4 */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/be.h"
+#include "base/log.h"
+#include "base/netaddr.h"
+#include "impid/impid_relay.h"
+
+/* Connections that strangers may hold without saying a rank. */
+#define GUESTS_MAX 64
+#define RANK_SIZE 4
+
+struct impid_guest {
+    struct impid_guest *next; /* newest first */
+    struct impid_relay *relay;
+    int fd;
+    ev_io io;
+    uint8_t said[RANK_SIZE];
+    size_t len;
+};
+
+/* A connection under way to a host. */
+struct attempt {
+    struct impid_relay *relay;
+    uint32_t host;
+    int fd;
+    ev_io io;
+};
+
+static struct ev_loop *loop_of(const struct impid_relay *r)
+{
+    return r->client->round->impid->loop;
+}
+
+static struct sockaddr_in address(const uint8_t id[IMPI_HOSTID_SIZE],
+                                  uint16_t port)
+{
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(port)};
+    uint8_t ipv4[4];
+
+    if (impi_hostid_get_ipv4(ipv4, id))
+        memcpy(&sa.sin_addr, ipv4, sizeof(ipv4));
+    return sa;
+}
+
+static void no_delay(int fd)
+{
+    int one = 1;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    netaddr_keep_alive(fd);
+}
+
+/* ---- those who come ---- */
+
+static void guest_remove(struct impid_guest *g)
+{
+    struct impid_guest **at = &g->relay->guests;
+
+    while (*at != g)
+        at = &(*at)->next;
+    *at = g->next;
+    g->relay->nguests--;
+    ev_io_stop(loop_of(g->relay), &g->io);
+    free(g);
+}
+
+static void guest_drop(struct impid_guest *g)
+{
+    close(g->fd);
+    guest_remove(g);
+}
+
+static void guest_seat(struct impid_guest *g)
+{
+    struct impid_relay *r = g->relay;
+    uint32_t host = be_load32(g->said);
+
+    if (!r->engine || !impi_relay_wants(r->engine, host) ||
+        impi_relay_connects(r->engine, host) || r->hosts[host].fd >= 0) {
+        log_warn("a stranger said it was host %u: dropped", host);
+        guest_drop(g);
+        return;
+    }
+    impid_port_open(&r->hosts[host], g->fd);
+    guest_remove(g);
+}
+
+static void on_guest(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid_guest *g = io->data;
+    ssize_t n = recv(g->fd, g->said + g->len, RANK_SIZE - g->len, 0);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        guest_drop(g);
+        return;
+    }
+    g->len += (size_t)n;
+    if (g->len < RANK_SIZE)
+        return;
+    if (g->relay->engine)
+        guest_seat(g);
+    else
+        ev_io_stop(loop, io); /* seated when we know the world, too */
+}
+
+static void drop_oldest(struct impid_relay *r)
+{
+    struct impid_guest *g = r->guests;
+
+    while (g->next)
+        g = g->next;
+    guest_drop(g);
+}
+
+static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid_relay *r = io->data;
+    int fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct impid_guest *g;
+
+    if (fd < 0)
+        return;
+    if (r->nguests == GUESTS_MAX)
+        drop_oldest(r);
+    g = calloc(1, sizeof(*g));
+    if (!g) {
+        close(fd);
+        return;
+    }
+    no_delay(fd);
+    g->relay = r;
+    g->fd = fd;
+    g->next = r->guests;
+    r->guests = g;
+    r->nguests++;
+    ev_io_init(&g->io, on_guest, fd, EV_READ);
+    g->io.data = g;
+    ev_io_start(loop, &g->io);
+}
+
+int impid_dance_listen(struct impid_relay *r, struct errbuf *err)
+{
+    const struct impid *a = r->client->round->impid;
+    struct sockaddr_in at = address(a->host_addr, 0);
+
+    r->listener = netaddr_listen(at.sin_addr, a->conf.site.port_lo,
+                                 a->conf.site.port_hi, &r->port);
+    if (r->listener < 0)
+        return errprintf(err, "cannot listen for other IMPI hosts: %s",
+                         strerror(errno));
+    ev_io_init(&r->accept, on_accept, r->listener, EV_READ);
+    r->accept.data = r;
+    ev_io_start(a->loop, &r->accept);
+    return 0;
+}
+
+/* ---- those we go to ---- */
+
+static void unreachable(struct impid_relay *r, uint32_t host, int error)
+{
+    const struct impi_host *h = &r->world.hosts[host];
+    struct sockaddr_in to = address(h->addr, h->port);
+    struct sockaddr_in from = address(r->world.hosts[r->host].addr, 0);
+    char a[INET_ADDRSTRLEN], b[INET_ADDRSTRLEN];
+
+    inet_ntop(AF_INET, &from.sin_addr, a, sizeof(a));
+    inet_ntop(AF_INET, &to.sin_addr, b, sizeof(b));
+    impid_relay_fail(r,
+                     "host %u at %s cannot reach host %u (client %u) at "
+                     "%s:%u: %s",
+                     r->host, a, host, h->client, b, h->port, strerror(error));
+}
+
+static void say_rank(struct attempt *t)
+{
+    uint8_t rank[RANK_SIZE];
+
+    be_store32(rank, t->relay->host);
+    /* The first bytes on a new connection always fit. */
+    if (send(t->fd, rank, sizeof(rank), MSG_NOSIGNAL) != sizeof(rank)) {
+        unreachable(t->relay, t->host, errno);
+        close(t->fd);
+        return;
+    }
+    impid_port_open(&t->relay->hosts[t->host], t->fd);
+}
+
+static void on_connect(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct attempt *t = io->data;
+    socklen_t len = sizeof(int);
+    int error = 0;
+
+    ev_io_stop(loop, io);
+    if (getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+        error = errno;
+    if (error) {
+        unreachable(t->relay, t->host, error);
+        close(t->fd);
+    } else {
+        say_rank(t);
+    }
+    t->relay->attempts[t->host] = NULL;
+    free(t);
+}
+
+/* A port that others refuse to be called from is no reason to give up: the
+ * rank says who we are. */
+static void bind_declared(const struct impid_relay *r, int fd)
+{
+    struct sockaddr_in own = address(r->world.hosts[r->host].addr, 0);
+    int one = 1;
+
+    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
+    if (bind(fd, (struct sockaddr *)&own, sizeof(own)) < 0)
+        log_warn("cannot bind to the declared address: %s", strerror(errno));
+}
+
+static int go_to(struct impid_relay *r, uint32_t host)
+{
+    const struct impi_host *h = &r->world.hosts[host];
+    struct sockaddr_in to = address(h->addr, h->port);
+    struct attempt *t = calloc(1, sizeof(*t));
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (!t || fd < 0) {
+        free(t);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    t->relay = r;
+    t->host = host;
+    t->fd = fd;
+    r->attempts[host] = t;
+    no_delay(fd);
+    bind_declared(r, fd);
+    ev_io_init(&t->io, on_connect, fd, EV_WRITE);
+    t->io.data = t;
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0 ||
+        errno == EINPROGRESS) {
+        ev_io_start(loop_of(r), &t->io);
+        return 0;
+    }
+    unreachable(r, host, errno);
+    close(fd);
+    r->attempts[host] = NULL;
+    free(t);
+    return 0;
+}
+
+int impid_dance_start(struct impid_relay *r, struct errbuf *err)
+{
+    struct impid_guest *g, *next;
+
+    r->attempts = calloc(r->world.nhosts, sizeof(struct attempt *));
+    if (!r->attempts)
+        return errprintf(err, "%s", strerror(errno));
+    for (uint32_t h = 0; h < r->world.nhosts; h++)
+        if (impi_relay_connects(r->engine, h) && go_to(r, h) < 0)
+            return errprintf(err, "no socket for host %u: %s", h,
+                             strerror(errno));
+    for (g = r->guests; g; g = next) { /* who came before we knew */
+        next = g->next;
+        if (g->len == RANK_SIZE)
+            guest_seat(g);
+    }
+    return 0;
+}
+
+void impid_dance_stop(struct impid_relay *r)
+{
+    while (r->guests)
+        guest_drop(r->guests);
+    for (uint32_t h = 0; r->attempts && h < r->world.nhosts; h++)
+        if (r->attempts[h]) {
+            ev_io_stop(loop_of(r), &r->attempts[h]->io);
+            close(r->attempts[h]->fd);
+            free(r->attempts[h]);
+        }
+    free(r->attempts);
+    r->attempts = NULL;
+    if (r->listener >= 0) {
+        ev_io_stop(loop_of(r), &r->accept);
+        close(r->listener);
+    }
+    r->listener = -1;
+}

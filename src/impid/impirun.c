@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Options and help.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "config.h"
+#include "impid/impirun.h"
+#include "impid/names.h"
+
+static const char help[] =
+    "usage: impirun -server N [-port P] [-auth LIST]\n"
+    "       impirun -client RANK HOST:PORT [-np N] COMMAND [ARG ...]\n"
+    "       impirun -server N -file APPFILE [-launcher COMMAND]\n"
+    "\n"
+    "Start a job whose MPI_COMM_WORLD spans several MPI libraries by hand.\n"
+    "\n"
+    "  -server N       be the IMPI server of N clients (1 to 32); prints\n"
+    "                  ADDRESS:PORT and stays until they have finished\n"
+    "  -port P         listen there or fail\n"
+    "  -auth LIST      authentication methods, best first: numbers and ranges\n"
+    "                  (0 none, 1 key, 30 MUNGE); others are refused\n"
+    "  -client RANK    be client RANK of that server: its ranks follow those\n"
+    "                  of the clients before it\n"
+    "  -np N           processes of this client, all on this machine "
+    "(default 1)\n"
+    "  -file APPFILE   start all clients: one line each,\n"
+    "                  MACHINE -client RANK $hostport [-np N] COMMAND ...\n"
+    "  -launcher CMD   how another machine of the file is reached "
+    "(default: ssh)\n"
+    "  --help, --version\n"
+    "\n"
+    "IMPI_AUTH_KEY=NUMBER on server and clients: only who knows it joins.\n"
+    "IMPI_AUTH_NONE=1: anybody may.  Neither: MUNGE, the same user.\n"
+    "EXIT STATUS: the worst of the processes; that of MPI_Abort; 1 the job\n"
+    "failed, 2 wrong usage.\n";
+
+const char *impirun_conf_path(void)
+{
+    return PATH_CONF;
+}
+
+static int usage(const char *what, const char *value)
+{
+    fprintf(stderr, "impirun: %s%s%s\nimpirun: see impirun --help\n", what,
+            value ? ": " : "", value ? value : "");
+    return IMPIRUN_USAGE;
+}
+
+static bool number(uint32_t *out, const char *text, uint32_t lo, uint32_t hi)
+{
+    char *end;
+    unsigned long v;
+
+    if (!text || *text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    v = strtoul(text, &end, 10);
+    if (*end || errno || v < lo || v > hi)
+        return false;
+    *out = (uint32_t)v;
+    return true;
+}
+
+static bool is_host_port(const char *text)
+{
+    const char *colon = text ? strrchr(text, ':') : NULL;
+    uint32_t port;
+
+    return colon && colon != text && strlen(text) < SERVER_ADDRESS_MAX &&
+           number(&port, colon + 1, 1, UINT16_MAX);
+}
+
+/* One option at argv[i]; returns how many words it took, 0: not one, -1: bad
+ * (told). */
+static int server_option(struct impirun *run, char **argv)
+{
+    uint32_t port;
+
+    if (strcmp(argv[0], "-port") == 0) {
+        if (!number(&port, argv[1], 1, UINT16_MAX))
+            return -usage("-port wants a port number", argv[1]);
+        run->port = (uint16_t)port;
+    } else if (strcmp(argv[0], "-auth") == 0) {
+        run->auth = argv[1];
+    } else if (strcmp(argv[0], "-file") == 0) {
+        run->file = argv[1];
+    } else if (strcmp(argv[0], "-launcher") == 0) {
+        run->launcher = argv[1];
+    } else {
+        return 0;
+    }
+    return argv[1] ? 2 : -usage("value missing", argv[0]);
+}
+
+static int parse_server(struct impirun *run, char **argv)
+{
+    if (!number(&run->nclients, argv[1], 1, SF_IMPI_CLIENTS_MAX))
+        return usage("-server wants the number of clients, 1 to 32", argv[1]);
+    for (argv += 2; *argv;) {
+        int n = server_option(run, argv);
+
+        if (n < 0)
+            return IMPIRUN_USAGE;
+        if (n == 0)
+            return usage("unknown option", *argv);
+        argv += n;
+    }
+    return 0;
+}
+
+static int parse_client(struct impirun *run, char **argv)
+{
+    run->is_client = true;
+    run->np = 1;
+    if (!number(&run->client, argv[1], 0, SF_IMPI_CLIENTS_MAX - 1))
+        return usage("-client wants a rank, 0 to 31", argv[1]);
+    if (!is_host_port(argv[2]))
+        return usage("-client RANK wants HOST:PORT", argv[2]);
+    run->where = argv[2];
+    argv += 3;
+    if (*argv && strcmp(*argv, "-np") == 0) {
+        if (!number(&run->np, argv[1], 1, SF_IMPI_PROCS_MAX))
+            return usage("-np wants a number of processes", argv[1]);
+        argv += 2;
+    }
+    if (!*argv)
+        return usage("no command", NULL);
+    if (**argv == '-')
+        return usage("unknown option", *argv);
+    run->command = argv;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct impirun run = {0};
+    int rc;
+
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        fputs(help, stdout);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        puts("impirun (" PACKAGE_NAME ") " PACKAGE_VERSION);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "-server") == 0)
+        rc = parse_server(&run, argv + 1);
+    else if (argc > 1 && strcmp(argv[1], "-client") == 0)
+        rc = parse_client(&run, argv + 1);
+    else
+        rc = usage("-server or -client comes first", NULL);
+    if (rc)
+        return rc;
+    return run.is_client ? impirun_client(&run) : impirun_server(&run);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * impirun: an IMPI job started by hand (section 2.2), without Slurm or over
+ * several clusters.
+ *
+ *   impirun.c         options, help
+ *   impirun_server.c  -server N: the IMPI server of a job
+ *   impirun_client.c  -client RANK HOST:PORT: one client on this machine
+ *   impirun_tasks.c   its processes
+ *   impirun_control.c what impi-server says
+ *   impirun_file.c    -server N -file APPFILE: all of it by one command
+ */
+#ifndef SF_IMPID_IMPIRUN_H
+#define SF_IMPID_IMPIRUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/bytebuf.h"
+#include "base/errbuf.h"
+#include "impid/server_proc.h"
+
+/* Exit codes beside those of the job. */
+#define IMPIRUN_FAILED 1
+#define IMPIRUN_USAGE 2
+
+struct impirun {
+    uint32_t nclients;    /* -server */
+    uint16_t port;        /* -port, 0: any */
+    const char *auth;     /* -auth, or NULL */
+    const char *file;     /* -file, or NULL */
+    const char *launcher; /* -launcher, or NULL: ssh */
+    bool is_client;
+    uint32_t client;   /* -client */
+    const char *where; /* HOST:PORT */
+    uint32_t np;
+    char **command;
+};
+
+/* Where the site's choices stand. */
+const char *impirun_conf_path(void);
+
+int impirun_server(const struct impirun *run);
+int impirun_client(const struct impirun *run);
+/* Run APPFILE against the server at `address`; returns the worst status. */
+int impirun_file(const struct impirun *run, const char *address);
+
+/* ---- the impi-server process ---- */
+
+struct impirun_control {
+    int fd;
+    struct bytebuf in;
+    size_t taken; /* bytes of the line that was given out last */
+};
+
+int impirun_control_open(struct impirun_control *c,
+                         const struct server_options *o,
+                         char address[SERVER_ADDRESS_MAX], struct errbuf *err);
+/* Read what is there.  False: impi-server is gone. */
+bool impirun_control_read(struct impirun_control *c);
+/* The next whole line that was read, good until the next call; false: none. */
+bool impirun_control_next(struct impirun_control *c, struct server_line *line);
+void impirun_control_close(struct impirun_control *c);
+/* 64 hexadecimal digits. */
+int impirun_secret(char secret[65]);
+
+/* ---- tasks ---- */
+
+struct impirun_tasks {
+    uint32_t n;
+    pid_t *pid; /* 0: ended */
+    uint32_t nleft;
+    int worst; /* exit code: highest, 128 + signal for a signal */
+};
+
+int impirun_tasks_start(struct impirun_tasks *t, const struct impirun *run,
+                        const char *agent, struct errbuf *err);
+/* Reap what ended. */
+void impirun_tasks_reap(struct impirun_tasks *t);
+void impirun_tasks_kill(struct impirun_tasks *t, int sig);
+void impirun_tasks_free(struct impirun_tasks *t);
+
+#endif

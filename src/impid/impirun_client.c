@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * One client of a job on this machine: impid as under Slurm, with an
+ * impi-server of its own for what stays inside the client, and the processes.
+ * impid joins the client to the others at the IMPI server that was named.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "impid/impirun.h"
+#include "impid/names.h"
+
+struct client {
+    const struct impirun *run;
+    char dir[64], sock[96], secret[65];
+    char local[SERVER_ADDRESS_MAX]; /* our own impi-server */
+    char foreign[SERVER_ADDRESS_MAX];
+    int alive[2]; /* impid sees its end when we end */
+    pid_t impid;
+    int signals;
+    struct impirun_control control;
+    struct impirun_tasks tasks;
+    int code; /* of the first cause, 0: none */
+    bool ended;
+};
+
+/* HOST:PORT as the user gave it, with an IPv4 address in place of a name. */
+static int resolve(char out[SERVER_ADDRESS_MAX], const char *where,
+                   struct errbuf *err)
+{
+    const char *colon = strrchr(where, ':');
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *info = NULL;
+    char host[256], addr[INET_ADDRSTRLEN];
+    int rc;
+
+    snprintf(host, sizeof(host), "%.*s", (int)(colon - where), where);
+    rc = getaddrinfo(host, colon + 1, &hints, &info);
+    if (rc != 0)
+        return errprintf(err, "%s: %s", where, gai_strerror(rc));
+    inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)info->ai_addr)->sin_addr,
+              addr, sizeof(addr));
+    snprintf(out, SERVER_ADDRESS_MAX, "%s:%s", addr, colon + 1);
+    freeaddrinfo(info);
+    return 0;
+}
+
+static int make_dir(struct client *c, struct errbuf *err)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    if (!tmp || strlen(tmp) > 32)
+        tmp = "/tmp";
+    snprintf(c->dir, sizeof(c->dir), "%s/impirun.XXXXXX", tmp);
+    if (!mkdtemp(c->dir)) {
+        c->dir[0] = '\0';
+        return errprintf(err, "%s: %s", tmp, strerror(errno));
+    }
+    snprintf(c->sock, sizeof(c->sock), "%s/sock", c->dir);
+    return 0;
+}
+
+static int listen_for_tasks(struct client *c, struct errbuf *err)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", c->sock);
+    if (fd >= 0 && bind(fd, (const void *)&addr, sizeof(addr)) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
+        return fd;
+    errprintf(err, "%s: %s", c->sock, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static void record(FILE *f, const char *key, const char *value)
+{
+    if (value)
+        fprintf(f, "%s=%s%c", key, value, '\0');
+}
+
+static void write_records(FILE *f, const struct client *c)
+{
+    char host[256] = "localhost";
+
+    gethostname(host, sizeof(host) - 1);
+    record(f, "server", c->local);
+    record(f, "secret", c->secret);
+    record(f, "foreign", c->foreign);
+    fprintf(f, "client=%u%c", c->run->client, '\0');
+    if (c->run->np == 1)
+        record(f, "tasks", "0");
+    else
+        fprintf(f, "tasks=0-%u%c", c->run->np - 1, '\0');
+    record(f, "nodes", host);
+    record(f, "step", "0.0");
+    record(f, "dir", c->dir);
+    record(f, "auth_key", getenv(ENV_AUTH_KEY));
+    record(f, "auth_none", getenv(ENV_AUTH_NONE));
+    record(f, "coll_xsize", getenv(ENV_XSIZE));
+    record(f, "coll_maxlinear", getenv(ENV_MAXLINEAR));
+    record(f, "log", getenv(ENV_LOG));
+    record(f, "pmix_module", PATH_PMIX);
+    record(f, "conf", impirun_conf_path());
+    fprintf(f, "component=0%coffset=0%cntasks=%u%cnodeid=0%cwatch=1%c", '\0',
+            '\0', c->run->np, '\0', '\0', '\0');
+}
+
+static int make_records(const struct client *c)
+{
+    int fd = memfd_create("impid", MFD_CLOEXEC);
+    FILE *f = fd >= 0 ? fdopen(dup(fd), "w") : NULL;
+
+    if (f) {
+        write_records(f, c);
+        if (fclose(f) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+            return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Descriptors as slurmstepd gives them; see impid.c. */
+static int spawn_impid(struct client *c, int conf, int sock, struct errbuf *err)
+{
+    char *const argv[] = {"impid", NULL};
+    char *const env[] = {"PATH=/usr/bin:/bin", "LANG=C", NULL};
+    posix_spawn_file_actions_t fa;
+    posix_spawnattr_t attr;
+    sigset_t none;
+    int rc;
+
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&fa);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setflags(&attr,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attr, &none);
+    /* Out of the way of what they become. */
+    conf = fcntl(conf, F_DUPFD_CLOEXEC, 10);
+    sock = fcntl(sock, F_DUPFD_CLOEXEC, 10);
+    posix_spawn_file_actions_adddup2(&fa, conf, 3);
+    posix_spawn_file_actions_adddup2(&fa, sock, 4);
+    posix_spawn_file_actions_adddup2(&fa, c->alive[0], 5);
+    posix_spawn_file_actions_addclosefrom_np(&fa, 6);
+    rc = posix_spawn(&c->impid, PATH_IMPID, &fa, &attr, argv, env);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&fa);
+    close(conf);
+    close(sock);
+    if (rc == 0)
+        return 0;
+    c->impid = 0;
+    return errprintf(err, "%s: %s", PATH_IMPID, strerror(rc));
+}
+
+static int start_impid(struct client *c, struct errbuf *err)
+{
+    int sock = listen_for_tasks(c, err), conf, pair[2], rc;
+
+    if (sock < 0)
+        return -1;
+    conf = make_records(c);
+    if (conf < 0 || pipe2(pair, O_CLOEXEC) < 0) {
+        close(sock);
+        return errprintf(err, "%s", strerror(errno));
+    }
+    c->alive[0] = fcntl(pair[0], F_DUPFD_CLOEXEC, 10);
+    c->alive[1] = pair[1];
+    close(pair[0]);
+    rc = spawn_impid(c, conf, sock, err);
+    close(conf);
+    close(sock);
+    close(c->alive[0]);
+    c->alive[0] = -1;
+    return rc;
+}
+
+static int start_server(struct client *c, struct errbuf *err)
+{
+    struct server_options o = {.path = PATH_SERVER,
+                               .secret = c->secret,
+                               .agents = 1,
+                               .tasks = c->run->np,
+                               .bind = "127.0.0.1",
+                               .advertise = "127.0.0.1",
+                               .munge = "",
+                               .log = getenv(ENV_LOG)};
+
+    if (impirun_secret(c->secret) < 0)
+        return errprintf(err, "%s", strerror(errno));
+    return impirun_control_open(&c->control, &o, c->local, err);
+}
+
+static int watch_signals(struct client *c, struct errbuf *err)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return c->signals < 0 ? errprintf(err, "signalfd: %s", strerror(errno)) : 0;
+}
+
+static int start(struct client *c, struct errbuf *err)
+{
+    return resolve(c->foreign, c->run->where, err) < 0 ||
+                   watch_signals(c, err) < 0 || make_dir(c, err) < 0 ||
+                   start_server(c, err) < 0 || start_impid(c, err) < 0 ||
+                   impirun_tasks_start(&c->tasks, c->run, c->sock, err) < 0
+               ? -1
+               : 0;
+}
+
+/* ---- while it runs ---- */
+
+static void on_signal(struct client *c)
+{
+    struct signalfd_siginfo info;
+
+    while (read(c->signals, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGCHLD)
+            continue;
+        c->code = c->code ? c->code : 128 + (int)info.ssi_signo;
+        impirun_tasks_kill(&c->tasks, SIGKILL);
+    }
+    impirun_tasks_reap(&c->tasks);
+}
+
+static void on_abort(struct client *c, const struct server_line *line)
+{
+    if (c->code)
+        return;
+    if (line->rank >= 0)
+        fprintf(stderr, "impirun: client %u, process %d: %s\n", c->run->client,
+                line->rank, line->text);
+    else
+        fprintf(stderr, "impirun: client %u: %s\n", c->run->client, line->text);
+    c->code = line->code & 0xff ? line->code & 0xff : IMPIRUN_FAILED;
+    impirun_tasks_kill(&c->tasks, SIGKILL);
+}
+
+static void on_control(struct client *c)
+{
+    bool alive = impirun_control_read(&c->control);
+    struct server_line line;
+
+    while (impirun_control_next(&c->control, &line)) {
+        if (line.kind == SERVER_LINE_ABORT)
+            on_abort(c, &line);
+        else if (line.kind == SERVER_LINE_NOTE)
+            fprintf(stderr, "impirun: %s\n", line.text);
+        else if (line.kind == SERVER_LINE_END)
+            c->ended = true;
+    }
+    if (alive)
+        return;
+    if (!c->ended)
+        on_abort(c, &(struct server_line){.rank = -1,
+                                          .code = IMPIRUN_FAILED,
+                                          .text = "SF-E303: lost impi-server"});
+    c->ended = true;
+}
+
+/* Until the processes have ended and impid has said goodbye. */
+static void wait_for_end(struct client *c)
+{
+    struct pollfd p[2] = {{.fd = c->signals, .events = POLLIN},
+                          {.fd = c->control.fd, .events = POLLIN}};
+
+    while (c->tasks.nleft > 0 || !c->ended) {
+        if (poll(p, c->ended ? 1 : 2, -1) < 0 && errno != EINTR)
+            break;
+        on_signal(c);
+        if (!c->ended)
+            on_control(c);
+    }
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *at)
+{
+    return remove(path) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+static void clean_up(struct client *c)
+{
+    impirun_tasks_kill(&c->tasks, SIGKILL);
+    impirun_control_close(&c->control);
+    if (c->alive[1] >= 0)
+        close(c->alive[1]);
+    if (c->impid > 0)
+        waitpid(c->impid, NULL, 0);
+    if (c->dir[0]) /* PMIx leaves files in it */
+        nftw(c->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    impirun_tasks_free(&c->tasks);
+    explicit_bzero(c->secret, sizeof(c->secret));
+}
+
+int impirun_client(const struct impirun *run)
+{
+    struct client c = {
+        .run = run, .alive = {-1, -1}, .signals = -1, .control = {.fd = -1}};
+    struct errbuf err = {""};
+
+    if (start(&c, &err) < 0) {
+        fprintf(stderr, "impirun: client %u: %s\n", run->client, err.text);
+        c.code = IMPIRUN_FAILED;
+    } else {
+        wait_for_end(&c);
+    }
+    clean_up(&c);
+    return c.code ? c.code : c.tasks.worst;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * A whole job by one command: APPFILE has a line for each client,
+ *
+ *   MACHINE ARGUMENTS OF impirun
+ *
+ * in which $hostport stands for the address of the server.  A line for this
+ * machine is run directly, others through the launcher.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "impid/impirun.h"
+
+#define HOSTPORT "$hostport"
+
+struct line {
+    char *machine;
+    char *command; /* arguments of impirun, $hostport replaced */
+    pid_t pid;
+};
+
+struct appfile {
+    struct line lines[SF_IMPI_CLIENTS_MAX];
+    unsigned n;
+};
+
+static char *replace(const char *text, const char *address)
+{
+    const char *at = strstr(text, HOSTPORT);
+    char *out = NULL;
+
+    if (!at)
+        return strdup(text);
+    return asprintf(&out, "%.*s%s%s", (int)(at - text), text, address,
+                    at + strlen(HOSTPORT)) < 0
+               ? NULL
+               : out;
+}
+
+static int add_line(struct appfile *app, const char *path, unsigned number,
+                    char *text, const char *address, struct errbuf *err)
+{
+    struct line *l = &app->lines[app->n];
+    size_t len;
+
+    text += strspn(text, " \t");
+    text[strcspn(text, "\r\n")] = '\0';
+    if (!*text || *text == '#')
+        return 0;
+    len = strcspn(text, " \t");
+    if (!text[len] || !strstr(text + len, "-client"))
+        return errprintf(err,
+                         "%s:%u: expected: MACHINE -client RANK "
+                         "$hostport COMMAND ...",
+                         path, number);
+    if (app->n == SF_IMPI_CLIENTS_MAX)
+        return errprintf(err, "%s:%u: more than %u clients", path, number,
+                         SF_IMPI_CLIENTS_MAX);
+    text[len++] = '\0';
+    len += strspn(text + len, " \t");
+    l->machine = strdup(text);
+    l->command = replace(text + len, address);
+    app->n++;
+    return l->machine && l->command ? 0 : errprintf(err, "out of memory");
+}
+
+static int read_file(struct appfile *app, const struct impirun *run,
+                     const char *address, struct errbuf *err)
+{
+    FILE *f = fopen(run->file, "re");
+    char *text = NULL;
+    size_t size = 0;
+    unsigned number = 0;
+    int rc = 0;
+
+    if (!f)
+        return errprintf(err, "%s: %s", run->file, strerror(errno));
+    while (rc == 0 && getline(&text, &size, f) > 0)
+        rc = add_line(app, run->file, ++number, text, address, err);
+    if (rc == 0 && app->n != run->nclients)
+        rc = errprintf(err, "%s: %u clients, and -server %u waits for %u",
+                       run->file, app->n, run->nclients, run->nclients);
+    free(text);
+    fclose(f);
+    return rc;
+}
+
+static bool is_this_machine(const char *name)
+{
+    char own[256] = "";
+
+    gethostname(own, sizeof(own) - 1);
+    return strcmp(name, own) == 0 || strcmp(name, "localhost") == 0 ||
+           strcmp(name, "127.0.0.1") == 0;
+}
+
+/* Our own path, so that no other impirun of the search path is run. */
+static const char *own_path(void)
+{
+    static char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    return n > 0 ? path : "impirun";
+}
+
+/* The shell takes the line apart, as it does on a remote machine. */
+static void run_line(const struct line *l, const struct impirun *run)
+{
+    char *here;
+
+    if (is_this_machine(l->machine)) {
+        if (asprintf(&here, "exec '%s' %s", own_path(), l->command) > 0)
+            execl("/bin/sh", "sh", "-c", here, (char *)NULL);
+    } else if (asprintf(&here, "exec %s '%s' impirun %s",
+                        run->launcher ? run->launcher : "ssh", l->machine,
+                        l->command) > 0) {
+        execl("/bin/sh", "sh", "-c", here, (char *)NULL);
+    }
+    fprintf(stderr, "impirun: %s: %s\n", l->machine, strerror(errno));
+    _exit(127);
+}
+
+static int start_lines(struct appfile *app, const struct impirun *run)
+{
+    for (unsigned i = 0; i < app->n; i++) {
+        app->lines[i].pid = fork();
+        if (app->lines[i].pid == 0)
+            run_line(&app->lines[i], run);
+        if (app->lines[i].pid < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void end_others(struct appfile *app, int sig)
+{
+    for (unsigned i = 0; i < app->n; i++)
+        if (app->lines[i].pid > 0)
+            kill(app->lines[i].pid, sig);
+}
+
+static struct line *line_of(struct appfile *app, pid_t pid)
+{
+    for (unsigned i = 0; i < app->n; i++)
+        if (app->lines[i].pid == pid)
+            return &app->lines[i];
+    return NULL; /* impi-server */
+}
+
+static int exit_code(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* One client that fails takes the others along; its code is the job's. */
+static int wait_lines(struct appfile *app)
+{
+    unsigned left = app->n;
+    int first = 0, status;
+
+    while (left > 0) {
+        pid_t pid = waitpid(-1, &status, 0);
+        struct line *l = pid > 0 ? line_of(app, pid) : NULL;
+
+        if (pid < 0 && errno != EINTR)
+            break;
+        if (!l)
+            continue;
+        l->pid = 0;
+        left--;
+        if (first == 0 && exit_code(status) != 0) {
+            first = exit_code(status);
+            end_others(app, SIGTERM);
+        }
+    }
+    return first;
+}
+
+int impirun_file(const struct impirun *run, const char *address)
+{
+    struct appfile app = {.n = 0};
+    struct errbuf err = {""};
+    int rc = IMPIRUN_FAILED;
+
+    if (read_file(&app, run, address, &err) < 0)
+        fprintf(stderr, "impirun: %s\n", err.text);
+    else if (start_lines(&app, run) < 0)
+        fprintf(stderr, "impirun: %s\n", strerror(errno));
+    else
+        rc = -1;
+    if (rc != -1)
+        end_others(&app, SIGTERM);
+    rc = rc == -1 ? wait_lines(&app) : rc;
+    for (unsigned i = 0; i < app.n; i++) {
+        free(app.lines[i].machine);
+        free(app.lines[i].command);
+    }
+    return rc;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The IMPI server of a job: one line on stdout, then it stays until every
+ * client has said FINI.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/netaddr.h"
+#include "impid/impirun.h"
+#include "impid/names.h"
+#include "impi/site.h"
+
+/* An address that others reach, never loopback by accident of a name. */
+static int choose_address(char out[INET_ADDRSTRLEN],
+                          const struct impi_site *site, struct errbuf *err)
+{
+    const struct in_addr far = {htonl(0xc0000201)}; /* 192.0.2.1, in no net */
+    struct in_addr a;
+
+    if (site->advertise) {
+        snprintf(out, INET_ADDRSTRLEN, "%s", site->advertise);
+        return 0;
+    }
+    if (site->network) {
+        if (netaddr_in_network(&a, site->network, err) < 0)
+            return -1;
+    } else if (netaddr_towards(&a, far, NULL) < 0) {
+        a.s_addr = htonl(INADDR_LOOPBACK);
+        fprintf(stderr, "impirun: this machine has no address that others "
+                        "reach; clients have to run here\n");
+    }
+    inet_ntop(AF_INET, &a, out, INET_ADDRSTRLEN);
+    return 0;
+}
+
+static int start(struct impirun_control *c, const struct impirun *run,
+                 char address[SERVER_ADDRESS_MAX], struct errbuf *err)
+{
+    char advertise[INET_ADDRSTRLEN], secret[65];
+    struct server_options o = {.path = PATH_SERVER,
+                               .secret = secret,
+                               .agents = 1,
+                               .tasks = 1,
+                               .bind = "any",
+                               .advertise = advertise,
+                               .port_lo = run->port,
+                               .port_hi = run->port,
+                               .munge = "",
+                               .log = getenv(ENV_LOG),
+                               .world = run->nclients,
+                               .auth = run->auth};
+    struct impi_site site;
+    int rc = -1;
+
+    if (impi_site_read(&site, impirun_conf_path(), err) < 0)
+        return -1;
+    if (run->port == 0) {
+        o.port_lo = site.port_lo;
+        o.port_hi = site.port_hi;
+    }
+    if (impirun_secret(secret) < 0)
+        errprintf(err, "%s", strerror(errno));
+    else if (choose_address(advertise, &site, err) == 0)
+        rc = impirun_control_open(c, &o, address, err);
+    impi_site_free(&site);
+    return rc;
+}
+
+/* impi-server has to live first: a list that leaves no method, say, ends it
+ * before an address is worth anything.  True: it said ready. */
+static bool wait_ready(struct impirun_control *c)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+    struct server_line line;
+
+    for (;;) {
+        while (impirun_control_next(c, &line)) {
+            if (line.kind == SERVER_LINE_READY)
+                return true;
+            if (line.kind == SERVER_LINE_ABORT) {
+                fprintf(stderr, "impirun: %s\n", line.text);
+                return false;
+            }
+            if (line.kind == SERVER_LINE_NOTE)
+                fprintf(stderr, "impirun: %s\n", line.text);
+        }
+        if (poll(&p, 1, -1) < 0 && errno != EINTR)
+            return false;
+        if (!impirun_control_read(c)) {
+            fprintf(stderr, "impirun: impi-server did not start\n");
+            return false;
+        }
+    }
+}
+
+/* Until all clients have left, or the job broke. */
+static int serve(struct impirun_control *c)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+    struct server_line line;
+
+    for (;;) {
+        while (impirun_control_next(c, &line)) {
+            if (line.kind == SERVER_LINE_END)
+                return line.code;
+            if (*line.text)
+                fprintf(stderr, "impirun: %s\n", line.text);
+            if (line.kind == SERVER_LINE_ABORT)
+                return line.code ? line.code : IMPIRUN_FAILED;
+        }
+        if (poll(&p, 1, -1) < 0 && errno != EINTR)
+            return IMPIRUN_FAILED;
+        if (!impirun_control_read(c)) {
+            fprintf(stderr, "impirun: SF-E303: lost impi-server\n");
+            return IMPIRUN_FAILED;
+        }
+    }
+}
+
+int impirun_server(const struct impirun *run)
+{
+    struct impirun_control c = {.fd = -1};
+    char address[SERVER_ADDRESS_MAX];
+    struct errbuf err = {""};
+    int rc = IMPIRUN_FAILED;
+
+    signal(SIGPIPE, SIG_IGN);
+    if (start(&c, run, address, &err) < 0) {
+        fprintf(stderr, "impirun: %s\n", err.text);
+    } else if (wait_ready(&c)) {
+        if (run->file) {
+            rc = impirun_file(run, address);
+        } else {
+            printf("%s\n", address);
+            fflush(stdout);
+            fclose(stdout);
+            rc = serve(&c);
+        }
+    }
+    impirun_control_close(&c);
+    return rc;
+}

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A strict IMPI 0.0 client with one host and one process that talks.
+
+    impi_host.py HOST:PORT CLIENT [--key N] [--strangers]
+
+It joins like impi_peer.py, dances with the other host (section 2.3.8), and
+plays the other rank of tests/mpi/strict.c over packets (chapter 3), written
+from the specification alone.  What it sees that the standard does not allow
+ends it with a message and code 1.  --strangers: it also plays those who
+connect to a host and say a rank that is not theirs.
+"""
+import socket
+import struct
+import sys
+
+import impi_peer as ip
+
+DATA, DATASYNC, PROTOACK, SYNCACK, FINI = 0, 1, 2, 3, 7
+HEADER = struct.Struct(">II24s24sQQQiiQQqQQ")
+BARRIER, WORLD_COLLECTIVE = 110, 1
+
+
+class Host(ip.Peer):
+    """One host, one process; the other client has the same."""
+
+    def __init__(self, address, client, key=None):
+        super().__init__(address, client, key=key)
+        self.listener = socket.create_server(
+            ("127.0.%d.1" % (client + 1), 0))
+        self.listener.settimeout(ip.PATIENCE)
+        self.received = 0
+        self.sequence = 0
+        self.waiting = []
+
+    def labels(self):
+        for label, data in super().labels():
+            if label == ip.H_PORT:
+                data = ip.u32(self.listener.getsockname()[1])
+            yield label, data
+
+    def other_address(self):
+        other = 1 - self.client
+        raw = self.got[ip.H_IPV6][16 * other:16 * other + 16]
+        port = struct.unpack_from(">I", self.got[ip.H_PORT], 4 * other)[0]
+        return socket.inet_ntoa(raw[12:]), port
+
+    def process(self, rank):
+        return (self.got[ip.P_IPV6][16 * rank:16 * rank + 16]
+                + self.got[ip.P_PID][8 * rank:8 * rank + 8])
+
+    # ---- the dance ----
+
+    def strangers(self):
+        """Nobody of these may be taken for us, or disturb."""
+        for said in (ip.u32(99), ip.u32(0), b"\0\0"):
+            sock = socket.create_connection(self.other_address(), ip.PATIENCE)
+            sock.sendall(said)
+            if len(said) == 4 and sock.recv(1):
+                raise ip.Strict("an answer to a stranger")
+            sock.close()
+
+    def dance(self):
+        own = "127.0.%d.1" % (self.client + 1)
+        if self.client == 1:
+            self.link = socket.create_connection(
+                self.other_address(), ip.PATIENCE, (own, 0))
+            self.link.sendall(ip.u32(1))
+            return
+        self.link, source = self.listener.accept()
+        self.link.settimeout(ip.PATIENCE)
+        if source[0] != self.other_address()[0]:
+            raise ip.Strict("host 1 comes from %s, declared is %s"
+                            % (source[0], self.other_address()[0]))
+        if self.take(4) != ip.u32(1):
+            raise ip.Strict("host 1 says another rank")
+
+    # ---- packets ----
+
+    def take(self, n):
+        data = b""
+        while len(data) < n:
+            piece = self.link.recv(n - len(data))
+            if not piece:
+                raise EOFError("the other host closed")
+            data += piece
+        return data
+
+    def send(self, kind, payload=b"", tag=-1, cid=0, srqid=0, drqid=0,
+             msglen=None):
+        if kind not in (PROTOACK, FINI):
+            self.sequence += 1
+        size = len(payload)
+        self.link.sendall(HEADER.pack(
+            kind, size, self.process(self.client),
+            self.process(1 - self.client), srqid, drqid,
+            size if msglen is None else msglen, self.client, tag, cid,
+            self.sequence, 0, 0, 0) + payload)
+
+    def packet(self):
+        """The next packet that is not an acknowledgement."""
+        while True:
+            (kind, size, src, dest, srqid, drqid, msglen, lsrank, tag, cid,
+             _seq, _count, _dtype, _reserved) = HEADER.unpack(self.take(128))
+            payload = self.take(size) if kind in (DATA, DATASYNC) else b""
+            if kind not in (PROTOACK, FINI):
+                if src != self.process(1 - self.client):
+                    raise ip.Strict("a packet from nobody")
+                if dest != self.process(self.client):
+                    raise ip.Strict("a packet for nobody")
+                if size > 65536 and kind in (DATA, DATASYNC):
+                    raise ip.Strict("a packet of %d bytes" % size)
+                self.received += 1
+                if self.received % 10 == 0:
+                    self.send(PROTOACK)
+            if kind != PROTOACK:
+                return kind, srqid, drqid, msglen, lsrank, tag, cid, payload
+
+    def message(self, want_tag, want_cid=0):
+        """A whole message; long ones are asked for."""
+        kind, srqid, _, msglen, lsrank, tag, cid, data = self.packet()
+        if (tag, cid, lsrank) != (want_tag, want_cid, 1 - self.client):
+            raise ip.Strict("tag %d, context %d from rank %d, expected %d, %d"
+                            % (tag, cid, lsrank, want_tag, want_cid))
+        if kind == DATASYNC and srqid == 0:
+            raise ip.Strict("DATASYNC without a request id")
+        if kind == DATASYNC:
+            self.send(SYNCACK, srqid=srqid, drqid=4711)
+        while len(data) < msglen:
+            kind, _, drqid, _, _, _, _, more = self.packet()
+            if kind != DATA or drqid != 4711:
+                raise ip.Strict("type %d for request %d" % (kind, drqid))
+            data += more
+        return data
+
+    # ---- the program ----
+
+    def talk(self):
+        value = struct.unpack(">i", self.message(5))[0]
+        self.send(DATA, struct.pack(">i", value + 1), 6)
+        data = self.message(7)
+        if len(data) != 100000:
+            raise ip.Strict("a long message of %d bytes" % len(data))
+        self.send(DATA, struct.pack(">i", sum(data)), 8)
+
+    def barrier(self):
+        """Two masters, linear: the first gathers, then it releases."""
+        if self.client == 1:
+            self.send(DATA, b"", BARRIER, WORLD_COLLECTIVE)
+        self.message(BARRIER, WORLD_COLLECTIVE)
+        if self.client == 0:
+            self.send(DATA, b"", BARRIER, WORLD_COLLECTIVE)
+
+    def leave(self):
+        self.send(FINI)
+        if self.packet()[0] != FINI:
+            raise ip.Strict("no FINI")
+        self.link.close()
+
+
+def main():
+    host, port = sys.argv[1].rsplit(":", 1)
+    args = sys.argv[3:]
+    key = int(args[args.index("--key") + 1]) if "--key" in args else None
+    peer = Host((host, int(port)), int(sys.argv[2]), key=key)
+    peer.start()
+    if "--strangers" in args:
+        peer.strangers()
+    peer.dance()
+    peer.talk()
+    peer.barrier()
+    peer.leave()
+    peer.finish()
+    print("PASS strict host %d" % peer.client)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (ip.Strict, EOFError) as e:
+        sys.exit("impi_host.py: %s" % e)

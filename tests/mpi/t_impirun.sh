@@ -1,0 +1,290 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Jobs started by hand with impirun: both libraries, clients that only their
+# hosts connect (relay), and a strict IMPI 0.0 peer.  Runs what is installed
+# below stage/.
+dir=${SF_TOP_BUILDDIR:?}/tests/mpi
+src=${SF_TOP_SRCDIR:?}/tests
+impirun=$SF_TOP_BUILDDIR/stage/bin/impirun
+unset IMPI_AUTH_NONE
+export IMPI_AUTH_KEY=4711
+
+export TMPDIR
+TMPDIR=$(mktemp -d) || exit 99
+trap 'rm -rf "$TMPDIR"' EXIT
+n=0
+
+report()
+{
+    n=$((n + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $n - $2"
+    else
+        echo "not ok $n - $2"
+        cat "$TMPDIR"/out.* 2>/dev/null | sed 's/^/# /'
+    fi
+    rm -f "$TMPDIR"/out.*
+}
+
+# The server of N clients in the background; its address in $hostport, its
+# end by `wait $server`.
+start_server()
+{
+    rm -f "$TMPDIR/hostport"
+    mkfifo "$TMPDIR/hostport"
+    timeout 100 "$impirun" -server "$@" >"$TMPDIR/hostport" \
+        2>"$TMPDIR/out.server" &
+    server=$!
+    hostport=
+    read -r hostport <"$TMPDIR/hostport"
+    [ -n "$hostport" ]
+}
+
+# client RANK NP PROGRAM: in the background; waited for by end_of.
+pids=
+client()
+{
+    timeout 100 "$impirun" -client "$1" "$hostport" -np "$2" \
+        "${@:3}" >"$TMPDIR/out.$1" 2>&1 &
+    pids+=" $!"
+}
+
+# Exit codes of server and clients, in order.
+codes_of_all()
+{
+    local pid codes=
+    for pid in $server $pids; do
+        wait "$pid"
+        codes+=" $?"
+    done
+    pids=
+    echo "${codes# }"
+}
+
+# case_world NAME NP:FAMILY...: program NAME says PASS, one client each.
+case_world()
+{
+    local name=$1 rank=0 spec codes
+    shift
+    start_server $#
+    for spec; do
+        client $rank "${spec%:*}" "$dir/$name.${spec#*:}"
+        rank=$((rank + 1))
+    done
+    codes_of_all >"$TMPDIR/codes"
+    codes=$(tr -d ' \n' <"$TMPDIR/codes")
+    [ -z "${codes//0/}" ] && grep -q "^PASS $name" "$TMPDIR"/out.*
+    report $? "im_006_relay: $name in $*"
+}
+
+# case_strict RANK FAMILY [ARGS]: our client RANK, the script is the other.
+case_strict()
+{
+    start_server 2
+    client "$1" 1 "$dir/strict.$2"
+    timeout 100 python3 "$src/impi_host.py" "$hostport" $((1 - $1)) \
+        --key "$IMPI_AUTH_KEY" "${@:3}" >"$TMPDIR/out.peer" 2>&1
+    local rc=$?
+    codes_of_all >"$TMPDIR/codes"
+    [ $rc = 0 ] && [ "$(cat "$TMPDIR/codes")" = "0 0" ] &&
+        grep -q "^PASS strict rank $1" "$TMPDIR/out.$1"
+    report $? "im_100_im_101_im_103_strict_peer: our client $1 is $2 ${*:3}"
+}
+
+# The world is as the standard orders it, whoever comes first.
+case_im_030_ranks_follow_the_clients()
+{
+    start_server 2
+    client 1 1 "$dir/ranks.openmpi"
+    client 0 2 "$dir/ranks.mpich"
+    codes_of_all >"$TMPDIR/codes"
+    [ "$(cat "$TMPDIR/codes")" = "0 0 0" ] &&
+        [ "$(sort "$TMPDIR/out.0")" = "$(printf 'rank 0 of 3\nrank 1 of 3')" ] &&
+        [ "$(cat "$TMPDIR/out.1")" = "rank 2 of 3" ]
+    report $? im_030_ranks_follow_the_clients
+}
+
+# One line, and a reader that goes away after it does no harm.
+case_im_025_im_026_one_line_on_stdout()
+{
+    local line
+    line=$(timeout 100 "$impirun" -server 1 2>"$TMPDIR/out.server" | {
+        read -r hostport
+        echo "$hostport"
+        exec >&- <&-
+        timeout 100 "$impirun" -client 0 "$hostport" "$dir/ranks.mpich" \
+            >"$TMPDIR/out.0" 2>&1
+    })
+    [[ $line =~ ^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+:[0-9]+$ ]] &&
+        grep -q '^rank 0 of 1$' "$TMPDIR/out.0"
+    report $? im_025_im_026_one_line_on_stdout
+}
+
+case_im_027_port_is_tried_and_nothing_else()
+{
+    local port rc other
+    start_server 1
+    port=${hostport##*:}
+    "$impirun" -server 1 -port "$port" >"$TMPDIR/out.1" 2>"$TMPDIR/out.2"
+    rc=$?
+    other=$(cat "$TMPDIR/out.1")
+    kill "$server"
+    wait "$server"
+    [ $rc = 1 ] && [ -z "$other" ] && grep -q SF-E220 "$TMPDIR/out.2"
+    report $? im_027_port_is_tried_and_nothing_else
+}
+
+case_im_029_wrong_usage()
+{
+    local rc=0 args
+    while read -r args; do
+        # shellcheck disable=SC2086
+        "$impirun" $args >"$TMPDIR/out.1" 2>>"$TMPDIR/out.2"
+        [ $? = 2 ] && [ ! -s "$TMPDIR/out.1" ] || rc=1
+    done <<'LINES'
+-server
+-server 0
+-server 33
+-server 2 -port 70000
+-server 2 -verbose
+-client
+-client x 127.0.0.1:1 true
+-client 32 127.0.0.1:1 true
+-client 0 127.0.0.1 true
+-client 0 127.0.0.1:0 true
+-client 0 127.0.0.1:1
+-client 0 127.0.0.1:1 -np 0 true
+-np 2 true
+LINES
+    report $rc im_029_wrong_usage
+}
+
+case_im_031_application_file()
+{
+    cat >"$TMPDIR/appfile" <<LINES
+# machine, arguments
+localhost -client 0 \$hostport -np 2 $dir/ring.mpich
+
+localhost -client 1 \$hostport $dir/ring.openmpi
+LINES
+    timeout 100 "$impirun" -server 2 -file "$TMPDIR/appfile" \
+        >"$TMPDIR/out.1" 2>&1
+    [ $? = 0 ] && grep -q '^PASS ring' "$TMPDIR/out.1"
+    report $? im_031_application_file
+}
+
+case_im_032_launcher_of_other_machines()
+{
+    cat >"$TMPDIR/launcher" <<'LAUNCHER'
+#!/bin/sh
+echo "to $1" >>"$TMPDIR/out.launcher"
+shift
+shift # "impirun" of the search path there
+exec "$IMPIRUN" "$@"
+LAUNCHER
+    chmod +x "$TMPDIR/launcher"
+    printf '%s\n' "elsewhere -client 0 \$hostport $dir/ranks.mpich" \
+        >"$TMPDIR/appfile"
+    IMPIRUN=$impirun timeout 100 "$impirun" -server 1 -file \
+        "$TMPDIR/appfile" -launcher "$TMPDIR/launcher" >"$TMPDIR/out.1" 2>&1
+    [ $? = 0 ] && grep -q '^to elsewhere$' "$TMPDIR/out.launcher" &&
+        grep -q '^rank 0 of 1$' "$TMPDIR/out.1"
+    report $? im_032_launcher_of_other_machines
+}
+
+case_application_file_of_another_number()
+{
+    echo "localhost -client 0 \$hostport true" >"$TMPDIR/appfile"
+    timeout 100 "$impirun" -server 2 -file "$TMPDIR/appfile" \
+        >"$TMPDIR/out.1" 2>&1
+    [ $? = 1 ] && grep -q 'waits for 2' "$TMPDIR/out.1"
+    report $? application_file_of_another_number
+}
+
+case_abort_ends_all_with_its_code()
+{
+    start_server 2
+    client 0 1 "$dir/abort.mpich"
+    client 1 1 "$dir/abort.openmpi"
+    codes_of_all >"$TMPDIR/codes"
+    grep -q '\b42\b' "$TMPDIR/codes" &&
+        grep -q 'called MPI_Abort(42)' "$TMPDIR"/out.*
+    report $? abort_ends_all_with_its_code
+}
+
+case_im_011_who_has_another_key_stays_out()
+{
+    start_server 1
+    IMPI_AUTH_KEY=4712 timeout 100 "$impirun" -client 0 "$hostport" \
+        "$dir/ranks.mpich" >"$TMPDIR/out.1" 2>&1
+    local rc=$?
+    client 0 1 "$dir/ranks.mpich"
+    codes_of_all >"$TMPDIR/codes"
+    [ $rc = 1 ] && [ "$(cat "$TMPDIR/codes")" = "0 0" ]
+    report $? im_011_who_has_another_key_stays_out
+}
+
+# A list forbids what it does not name, NONE included.
+case_im_011_list_of_methods()
+{
+    local rc
+    "$impirun" -server 1 -auth 5 >"$TMPDIR/out.1" 2>"$TMPDIR/out.2"
+    rc=$?
+    IMPI_AUTH_NONE=1 start_server 1 -auth 1
+    env -u IMPI_AUTH_KEY IMPI_AUTH_NONE=1 timeout 100 "$impirun" -client 0 \
+        "$hostport" "$dir/ranks.mpich" >"$TMPDIR/out.3" 2>&1
+    [ $? = 1 ] && [ $rc = 1 ]
+    rc=$?
+    client 0 1 "$dir/ranks.mpich"
+    codes_of_all >"$TMPDIR/codes"
+    [ $rc = 0 ] && [ "$(cat "$TMPDIR/codes")" = "0 0" ]
+    report $? im_011_list_of_methods
+}
+
+case_nobody_at_that_address()
+{
+    start_server 1
+    kill "$server"
+    wait "$server"
+    timeout 100 "$impirun" -client 0 "$hostport" "$dir/ranks.mpich" \
+        >"$TMPDIR/out.1" 2>&1
+    [ $? = 1 ] && grep -q SF-E315 "$TMPDIR/out.1"
+    report $? nobody_at_that_address
+}
+
+case_nothing_is_left()
+{
+    # shellcheck disable=SC2012
+    [ "$(ls -d "$TMPDIR"/impirun.* 2>/dev/null | wc -l)" = 0 ]
+    report $? nothing_is_left
+}
+
+if [ ! -x "$impirun" ] || [ ! -e "$dir/ring.mpich" ] ||
+    [ ! -e "$dir/ring.openmpi" ]; then
+    echo "1..0 # SKIP needs both MPI libraries and a stage"
+    exit 0
+fi
+case_im_029_wrong_usage
+case_im_027_port_is_tried_and_nothing_else
+case_im_025_im_026_one_line_on_stdout
+case_im_030_ranks_follow_the_clients
+case_im_031_application_file
+case_im_032_launcher_of_other_machines
+case_application_file_of_another_number
+case_im_011_who_has_another_key_stays_out
+case_im_011_list_of_methods
+case_nobody_at_that_address
+case_abort_ends_all_with_its_code
+case_strict 0 mpich
+case_strict 1 openmpi
+case_strict 0 openmpi --strangers
+case_strict 1 mpich
+for program in ring order mixes sizes probe coll collv comms threads; do
+    STRICT_WORLD=1 case_world $program 2:mpich 2:openmpi
+done
+case_world ring 2:mpich 1:openmpi 1:mpich
+case_world coll 1:openmpi 2:mpich 1:openmpi
+case_world order 1:mpich 3:openmpi
+case_nothing_is_left
+echo "1..$n"
