@@ -164,7 +164,7 @@ static size_t take(struct nic *nic, uint8_t *buf, size_t size, uint8_t **at,
 
     if (poll(&p, 1, timeout_ms) <= 0)
         return 0;
-    n = recvmsg(nic->fd, &msg, MSG_CMSG_CLOEXEC);
+    n = recvmsg(nic->fd, &msg, nic->to_len ? 0 : MSG_CMSG_CLOEXEC);
     c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
     if (fds && c && c->cmsg_len == CMSG_LEN(2 * sizeof(int)))
         memcpy(fds, CMSG_DATA(c), 2 * sizeof(int));
