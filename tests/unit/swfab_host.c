@@ -95,7 +95,7 @@ static int do_ping(struct nic *nic, char **arg)
         memcpy(payload + 1 + payload[0], &i, sizeof(i));
         if (!send_packet(nic, there, nthere, PING, payload, size))
             return 3;
-        if (!receive(nic, buf, &p, 2000))
+        if (!receive(nic, buf, &p, 1000))
             continue;
         if (p.subtype != PONG || p.len != size ||
             memcmp(p.payload, payload, size) != 0)

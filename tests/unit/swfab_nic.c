@@ -211,10 +211,8 @@ static bool attach(struct nic *nic, struct errbuf *err)
         softlink_tick(nic->link, now_ns(), err);
         flush_link(nic);
         n = take(nic, buf, sizeof(buf), &at, 500, fds);
-        if (n &&
-            softlink_input(nic->link, now_ns(), at, n, &packet, &n, err) ==
-                SOFTLINK_WAS_REFUSED &&
-            nic->carrier != SOFTLINK_DATAGRAMS)
+        if (n && softlink_input(nic->link, now_ns(), at, n, &packet, &n, err) ==
+                     SOFTLINK_WAS_REFUSED)
             return false;
     }
     if (!softlink_is_up(nic->link))
