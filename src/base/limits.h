@@ -153,7 +153,7 @@
 #define SF_GM_HOSTS_MAX 131072
 #define SF_GM_XBARS_MAX 65536
 #define SF_GM_PIECES_MAX 16384
-#define SF_GM_CLOUD_MAX 65535
+#define SF_GM_CLOUD_MAX 8192
 
 /* Health reports: a name (node, crossbar, end of a link) and an evidence, NUL
  * included; what one report holds (2048 records are at most 500 KB, which MUNGE

@@ -5,11 +5,15 @@
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
 
-/* Nothing to wait for. */
-static int inactive(MPI_Status *status)
+/* One of ours: its result, and the handle is gone. */
+static int retire(MPI_Request *request, struct req *r, MPI_Status *status,
+                  bool quiet)
 {
-    status_empty(status);
-    return MPI_SUCCESS;
+    int rc = req_result(r, status, quiet);
+
+    req_free(r);
+    *request = MPI_REQUEST_NULL;
+    return rc;
 }
 
 static int wait_own(MPI_Request *request, MPI_Status *status, bool quiet)
@@ -18,14 +22,12 @@ static int wait_own(MPI_Request *request, MPI_Status *status, bool quiet)
     struct waiter w = {.native = false};
     int rc;
 
-    if (!req_active(r))
-        return inactive(status);
     be_lock();
     while (!req_poll(r)) {
         w.native = req_waits_native(r);
         progress_wait(&w);
     }
-    rc = req_retire(request, status, quiet);
+    rc = retire(request, r, status, quiet);
     be_unlock();
     return rc;
 }
@@ -51,15 +53,12 @@ static int test_own(MPI_Request *request, int *flag, MPI_Status *status)
     struct req *r = req_of(*request);
     int rc = MPI_SUCCESS;
 
-    *flag = 1;
-    if (!req_active(r))
-        return inactive(status);
     be_lock();
     progress_once();
     progress_native();
     *flag = req_poll(r);
     if (*flag)
-        rc = req_retire(request, status, false);
+        rc = retire(request, r, status, false);
     be_unlock();
     return rc;
 }
@@ -83,9 +82,6 @@ int impi_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     if (!impi_request_ours(request))
         return impi_real.Request_get_status(request, flag, status);
     r = req_of(request);
-    *flag = 1;
-    if (!req_active(r))
-        return inactive(status);
     be_lock();
     progress_once();
     *flag = req_poll(r);
@@ -112,8 +108,7 @@ int impi_Cancel(MPI_Request *request)
     if (!impi_request_ours(*request))
         return impi_real.Cancel(request);
     be_lock();
-    if (req_active(req_of(*request)))
-        req_cancel(req_of(*request));
+    req_cancel(req_of(*request));
     be_unlock();
     return MPI_SUCCESS;
 }

@@ -40,6 +40,7 @@ enum {
     GM2_MAPPING = 0x0002,    /* it explores */
     GM2_CONFIGURED = 0x0004, /* it has loaded the routes of its map */
     GM2_NO_PIECE = 0x0008,   /* reply: the piece asked for is not there */
+    GM2_COMPLETE = 0x0010,   /* every mapper of the map has it */
 };
 
 #define GM2_PROBE_SIZE 20

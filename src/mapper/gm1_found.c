@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The end of a search: a map, or the word that the map still holds.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "mapper/gm1_priv.h"
+#include "mapper/gm_address.h"
+#include "net/same.h"
+
+/* The own host says of itself what it would tell a Scout. */
+static void hear_own(struct gm1 *g)
+{
+    const struct hostside_config *c = &g->config.host;
+    const struct gm1_route here = {.len = 0};
+    struct gm1_reply reply = {
+        .address = c->address, .level = c->level, .node_type = c->node_type};
+    struct hostside_state s;
+
+    hostside_state(g->host, &s);
+    reply.mapper = s.mapper;
+    reply.gmid = s.gmid;
+    reply.version = s.version;
+    if (c->name)
+        memcpy(reply.name, c->name, strnlen(c->name, GM1_NAME_SIZE - 1));
+    gm1_hear(g, &reply, &here);
+}
+
+static void place_hosts(struct gm1 *g)
+{
+    struct gm1_heard *host;
+
+    for (host = g->heard; host; host = host->hh.next)
+        host->node = net_find_host(g->net, host->address);
+}
+
+static void tell_doubts(struct gm1 *g)
+{
+    const char *text;
+
+    for (uint32_t i = 0; (text = explore_doubt(g->x, i)) != NULL; i++)
+        gm1_notice(g, "%s", text);
+}
+
+static struct net *take_map(struct gm1 *g)
+{
+    struct errbuf err = {""};
+
+    if (explore_failed(g->x, &err)) {
+        gm1_notice(g, "exploring failed: %s", err.text);
+        return NULL;
+    }
+    tell_doubts(g);
+    return explore_map(g->x);
+}
+
+/* Routes of the new net; it becomes ours.  False: no routes. */
+static bool use_net(struct gm1 *g, struct net *net)
+{
+    struct errbuf err = {""};
+    struct net_routes *routes = net_routes_new(net, &g->config.routes, &err);
+
+    if (!routes) {
+        if (errno != ENOMEM && g->ops.fatal)
+            g->ops.fatal(err.text, g->arg);
+        gm1_notice(g, "no routes: %s", err.text);
+        net_free(net);
+        return false;
+    }
+    if (!g->net || !net_same(g->net, net, NULL))
+        g->fresh = true;
+    net_routes_free(g->routes);
+    net_free(g->net);
+    g->net = net;
+    g->routes = routes;
+    return true;
+}
+
+void gm1_explored(struct gm1 *g)
+{
+    struct net *net = take_map(g);
+
+    if (!net || !use_net(g, net)) {
+        g->dirty = true;
+        gm1_fire(g, GM1_EVENT_FAILED);
+        return;
+    }
+    g->dirty = false;
+    hear_own(g);
+    place_hosts(g);
+    gm1_fire(g, GM1_EVENT_EXPLORED);
+}
+
+/* ---- verification -------------------------------------------------------- */
+
+static bool is_outdated(const struct gm1 *g, const struct gm1_heard *host)
+{
+    return host->node != NET_NONE &&
+           (host->reply.version != g->version ||
+            host->reply.mapper != g->config.host.address ||
+            host->reply.gmid != gm1_gmid(g, host->address));
+}
+
+static const char *what_changed(struct gm1 *g)
+{
+    const struct verify_change *c = verify_change(g->v, 0);
+    const struct gm1_heard *host;
+
+    if (c && c->what <= VERIFY_HOST_OTHER)
+        return "something is gone";
+    if (c)
+        return "something is new";
+    for (host = g->heard; host; host = host->hh.next)
+        if (host->reply.option == GM1_OPTION_CLOUD &&
+            host->reply.nhosts != host->nmembers)
+            return "a cloud has changed";
+    return NULL;
+}
+
+void gm1_verified(struct gm1 *g)
+{
+    const struct gm1_heard *host;
+    const char *change = what_changed(g);
+
+    if (verify_failed(g->v))
+        change = "verifying failed";
+    if (change) {
+        gm1_notice(g, "the network has changed: %s", change);
+        gm1_fire(g, GM1_EVENT_CHANGED);
+        return;
+    }
+    hear_own(g);
+    for (host = g->heard; host; host = host->hh.next) {
+        if (is_outdated(g, host)) {
+            gm1_fire(g, GM1_EVENT_OUTDATED);
+            return;
+        }
+    }
+    gm1_fire(g, GM1_EVENT_UNCHANGED);
+}

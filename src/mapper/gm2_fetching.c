@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Pulling a map from the parent: a few pieces are asked for at a time, each
+ * again until it comes.
+ */
+#include <errno.h>
+
+#include "mapper/gm2_priv.h"
+
+static bool asked(const struct gm2 *m, uint32_t piece)
+{
+    for (int i = 0; i < GM2_TALKS; i++)
+        if (m->talk[i].purpose == GM2_TALK_PIECE &&
+            m->talk[i].argument == piece)
+            return true;
+    return false;
+}
+
+static unsigned in_flight(const struct gm2 *m)
+{
+    unsigned n = 0;
+
+    for (int i = 0; i < GM2_TALKS; i++)
+        n += m->talk[i].purpose == GM2_TALK_PIECE;
+    return n;
+}
+
+static void ask_piece(struct gm2 *m, uint32_t piece)
+{
+    const struct gm2_talk talk = {
+        .purpose = GM2_TALK_PIECE,
+        .reason = GM2_LX_QUERYING_MAP_PIECE,
+        .address = m->parent.address,
+        .argument = piece,
+        .route = m->parent.route,
+        .wait = m->config.piece_wait,
+        .left = m->config.piece_tries,
+    };
+
+    gm2_ask(m, &talk);
+}
+
+/* Before the first piece nobody knows how many there are. */
+void gm2_fetch_more(struct gm2 *m)
+{
+    uint32_t piece = gm2_fetch_missing(m->fetch);
+
+    while (piece != UINT32_MAX && in_flight(m) < GM2_WINDOW) {
+        if (!asked(m, piece))
+            ask_piece(m, piece);
+        piece = gm2_fetch_next(m->fetch, piece + 1);
+    }
+}
+
+void gm2_fetch_start(struct gm2 *m)
+{
+    m->fetch = gm2_fetch_new(&m->want);
+    if (m->fetch)
+        gm2_fetch_more(m);
+    else
+        gm2_fire(m, GM2_EVENT_FETCH_FAILED);
+}
+
+static void finish(struct gm2 *m)
+{
+    struct errbuf err = {""};
+    struct gm2_map *map = gm2_fetch_finish(m->fetch, &err);
+
+    if (map && gm2_map_host(map, m->config.address) == NET_NONE) {
+        errprintf(&err, "the map of the parent does not have this host");
+        gm2_map_free(map);
+        map = NULL;
+    }
+    if (!map) {
+        gm2_notice(m, "%s", err.text[0] ? err.text : "no memory for the map");
+        gm2_fire(m, GM2_EVENT_FETCH_FAILED);
+        return;
+    }
+    map->version.level = m->want.level;
+    if (gm2_use_map(m, map))
+        gm2_fire(m, GM2_EVENT_FETCHED);
+    else if (m->state == GM2_STATE_FETCHING)
+        gm2_fire(m, GM2_EVENT_FETCH_FAILED);
+}
+
+void gm2_take_piece(struct gm2 *m, const struct gm2_message *msg)
+{
+    struct gm2_talk *talk = gm2_talk_of(m, msg);
+
+    if (!talk || talk->purpose != GM2_TALK_PIECE || !m->fetch ||
+        talk->argument != msg->piece.piece) {
+        m->counters.dropped_late++;
+        return;
+    }
+    talk->purpose = GM2_TALK_FREE;
+    m->counters.pieces_received++;
+    if (gm2_fetch_add(m->fetch, msg) < 0) {
+        gm2_fire(m, GM2_EVENT_FETCH_FAILED);
+        return;
+    }
+    if (gm2_fetch_missing(m->fetch) == UINT32_MAX)
+        finish(m);
+    else
+        gm2_fetch_more(m);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The inside of the GM-2 mapper, shared by its gm2_*.c files only.
+ */
+#ifndef SF_MAPPER_GM2_PRIV_H
+#define SF_MAPPER_GM2_PRIV_H
+
+#include "mapper/explore.h"
+#include "mapper/gm2.h"
+#include "mapper/verify.h"
+#include "net/packet.h"
+#include "net/rng.h"
+
+#define GM2_NEVER UINT64_MAX
+#define GM2_WINDOW 4 /* pieces asked for at a time */
+#define GM2_TALKS 16
+#define GM2_FLIGHT 1024 /* scouts of a search whose route is remembered */
+#define GM2_TRIES_MAX 30
+#define GM2_PAUSE_MAX 60 /* seconds that a pause may ask for */
+/* Rounds that a child may stay behind before the map counts as changed. */
+#define GM2_ROUNDS_BEHIND 5
+
+/* An exchange: a scout that is repeated until it is answered. */
+enum gm2_purpose {
+    GM2_TALK_FREE,
+    GM2_TALK_PING,
+    GM2_TALK_TREE,
+    GM2_TALK_PIECE,
+    GM2_TALK_PARTNER, /* LX_VERIFYING to parent or child */
+};
+
+struct gm2_talk {
+    enum gm2_purpose purpose;
+    enum gm2_reason reason;
+    uint64_t tag;
+    uint64_t address; /* who is to answer */
+    uint32_t argument;
+    struct gm2_route route;
+    uint64_t wait, next;
+    uint16_t left;  /* sends that are left */
+    unsigned which; /* child 0, 1; 2 the parent */
+};
+
+struct gm2_partner {
+    uint64_t address; /* 0: there is none */
+    struct gm2_route route;
+    uint32_t done;   /* children: below and at it, with our version */
+    uint32_t behind; /* rounds that it has had another version */
+    bool same;       /* its last reply had our version, valid */
+};
+
+/* Where in a verify round. */
+enum gm2_phase {
+    GM2_PHASE_REST,     /* pause between rounds */
+    GM2_PHASE_PARTNERS, /* 1: parent and children */
+    GM2_PHASE_NEAR,     /* 2: own crossbar, its hosts and links */
+    GM2_PHASE_SHARE,    /* 3: own share of all links */
+    GM2_PHASE_FREE,     /* 3: own share of all free ports */
+};
+
+struct gm2_flight {
+    uint64_t tag;
+    struct gm2_route route;
+};
+
+struct gm2 {
+    struct gm2_config config;
+    struct gm2_ops ops;
+    void *arg;
+    struct net_rng rng;
+    uint64_t now;
+
+    enum gm2_state state;
+    uint64_t since;
+    uint64_t timer; /* what for depends on the state */
+
+    struct gm2_map *map;
+    struct net_routes *routes;
+    uint32_t me; /* node of the map */
+    bool valid, complete;
+    bool lingering;     /* --map-once: complete, about to end */
+    uint64_t map_since; /* when the map became valid */
+    uint32_t counter;   /* of the last map made here */
+    uint32_t done;
+    uint32_t reported; /* hosts told to ops->complete() */
+
+    struct gm2_partner parent;
+    struct gm2_partner child[2];
+
+    struct explore *x;
+    struct verify *v;
+    struct net *reduced; /* what v looks at, if not the map's net */
+    bool incremental;    /* v stands for an exploration */
+    bool full_next;      /* no incremental try this time */
+    uint8_t tries;       /* of exploring; grows when maps do not last */
+    uint32_t session;    /* of x or v */
+    struct gm2_flight *flight;
+    enum gm2_phase phase;
+    uint32_t round;
+    uint64_t round_start, round_time;
+
+    struct gm2_version want;
+    struct gm2_fetch *fetch;
+    uint32_t next_piece;
+
+    struct gm2_talk talk[GM2_TALKS];
+    uint32_t talk_session;
+    uint64_t talk_tag;
+    uint64_t pause_until;
+    struct gm2_counters counters;
+};
+
+/* gm2.c */
+bool gm2_fire(struct gm2 *m, enum gm2_event event);
+void gm2_notice(struct gm2 *m, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The map in use is not true any more. */
+void gm2_changed(struct gm2 *m, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+bool gm2_is_leader(const struct gm2 *m);
+void gm2_adopt(struct gm2 *m, uint64_t address, const struct gm2_route *route);
+void gm2_end(struct gm2 *m, const char *text);
+
+/* gm2_map_use.c: take a map into use.  False: GM2_EVENT_FATAL was fired or
+ * there is no memory.  Owns the map in any case. */
+bool gm2_use_map(struct gm2 *m, struct gm2_map *map);
+void gm2_tree_start(struct gm2 *m);
+void gm2_sum_done(struct gm2 *m);
+
+/* gm2_talk.c */
+void gm2_say(struct gm2 *m, struct gm2_message *msg,
+             const struct gm2_route *route);
+bool gm2_ask(struct gm2 *m, const struct gm2_talk *talk);
+void gm2_hush(struct gm2 *m, enum gm2_purpose purpose); /* FREE: all */
+bool gm2_talking(const struct gm2 *m, enum gm2_purpose purpose);
+struct gm2_talk *gm2_talk_of(struct gm2 *m, const struct gm2_message *msg);
+void gm2_talk_tick(struct gm2 *m);
+uint64_t gm2_talk_deadline(const struct gm2 *m);
+void gm2_answer_scout(struct gm2 *m, const struct gm2_message *scout);
+void gm2_ping(struct gm2 *m);
+
+/* gm2_meet.c: what messages of mappers mean. */
+void gm2_take_scout(struct gm2 *m, const struct gm2_message *msg);
+void gm2_take_reply(struct gm2 *m, const struct gm2_message *msg);
+void gm2_meet(struct gm2 *m, const struct gm2_message *msg,
+              const struct gm2_route *route);
+/* An exchange was given up. */
+void gm2_unanswered(struct gm2 *m, const struct gm2_talk *talk);
+
+/* gm2_fetching.c */
+void gm2_fetch_start(struct gm2 *m);
+void gm2_fetch_more(struct gm2 *m);
+void gm2_take_piece(struct gm2 *m, const struct gm2_message *msg);
+
+/* gm2_search.c: exploring and verifying by probes. */
+void gm2_search_start(struct gm2 *m);
+bool gm2_search_verify(struct gm2 *m, const struct verify_options *options,
+                       const struct net *net);
+void gm2_search_stop(struct gm2 *m);
+void gm2_search_back(struct gm2 *m, const struct gm2_message *msg,
+                     const struct probe_id *id);
+bool gm2_search_reply(struct gm2 *m, const struct gm2_message *msg);
+void gm2_search_own(struct gm2 *m, const struct gm2_message *msg);
+void gm2_search_run(struct gm2 *m, bool tick);
+uint64_t gm2_search_deadline(const struct gm2 *m);
+
+/* gm2_explored.c */
+void gm2_explored(struct gm2 *m);
+
+/* gm2_rounds.c */
+void gm2_round_begin(struct gm2 *m);
+void gm2_round_partners(struct gm2 *m); /* one more partner is through */
+void gm2_round_searched(struct gm2 *m);
+void gm2_look_out_answered(struct gm2 *m, const struct gm2_message *msg);
+void gm2_describe_change(const struct net *net, const struct verify_change *c,
+                         char *text, size_t size);
+
+/* gm2_reduce.c: copies of the map's net with fewer cables. */
+struct net *gm2_reduce_near(const struct net *net, uint32_t me);
+struct net *gm2_reduce_share(const struct net *net, uint32_t me);
+
+#endif

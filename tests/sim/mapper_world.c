@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mapper_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mapper/gm_address.h"
+#include "net/build.h"
+#include "net/packet.h"
+#include "net/same.h"
+
+static void die(const char *what)
+{
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+struct world *world_new(const char *name, uint64_t seed)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    struct errbuf err = {""};
+
+    if (!w)
+        die("no memory");
+    w->seed = seed;
+    w->rng.state = seed;
+    w->net = net_build_named(name, &err);
+    if (!w->net)
+        die(err.text);
+    w->fab = swfab_new(w->net);
+    w->timed = w->fab ? swfab_timed_new(w->fab, &swfab_timing_default) : NULL;
+    w->hosts = calloc(w->net->nnodes, sizeof(*w->hosts));
+    if (!w->timed || !w->hosts)
+        die("no memory");
+    swfab_seed(w->fab, seed);
+    for (uint32_t i = 0; i < w->net->nnodes; i++) {
+        w->hosts[i].world = w;
+        w->hosts[i].node = i;
+        w->hosts[i].armed = UINT64_MAX;
+    }
+    return w;
+}
+
+void world_kill(struct world *w, uint32_t node)
+{
+    struct world_host *h = &w->hosts[node];
+
+    gm2_free(h->gm2);
+    gm1_free(h->gm1);
+    hostside_free(h->side);
+    h->gm2 = NULL;
+    h->gm1 = NULL;
+    h->side = NULL;
+    h->kind = WORLD_NOBODY;
+}
+
+void world_free(struct world *w)
+{
+    for (uint32_t i = 0; i < w->net->nnodes; i++)
+        world_kill(w, i);
+    swfab_timed_free(w->timed);
+    swfab_free(w->fab);
+    net_free(w->net);
+    free(w->hosts);
+    free(w);
+}
+
+uint64_t world_now(const struct world *w)
+{
+    return swfab_timed_now(w->timed);
+}
+
+/* ---- what mappers do ----------------------------------------------------- */
+
+static void on_send(const uint8_t *route, size_t nroute, const void *body,
+                    size_t len, void *arg)
+{
+    struct world_host *h = arg;
+    struct world *w = h->world;
+    const uint8_t *b = body;
+    const struct net_packet p = {
+        .route = route,
+        .nroute = nroute,
+        .type = (uint16_t)(b[0] << 8 | b[1]),
+        .subtype = (uint16_t)(b[2] << 8 | b[3]),
+        .payload = b + NET_TYPE_SIZE,
+        .len = len - NET_TYPE_SIZE,
+    };
+    uint8_t bytes[NET_PACKET_MAX];
+    size_t n = net_packet_make(bytes, sizeof(bytes), &p);
+
+    if (n == 0)
+        die("a mapper made a packet that cannot be sent");
+    w->packets++;
+    w->bytes += n;
+    if (w->loss > 0 && net_rng_chance(&w->rng, w->loss))
+        return;
+    if (swfab_timed_send(w->timed, world_now(w), h->node, bytes, n) < 0)
+        die("no memory");
+}
+
+static void trace(const struct world_host *h, const char *what,
+                  const char *text)
+{
+    char who[GM_ADDRESS_TEXT];
+
+    if (!h->world->verbose)
+        return;
+    gm_address_text(h->world->net->nodes[h->node].id, who);
+    printf("# %10.6f %s %s %s\n", (double)world_now(h->world) / 1e9, who, what,
+           text);
+}
+
+static void on_gm2_moved(enum gm2_event event, enum gm2_state from,
+                         enum gm2_state to, void *arg)
+{
+    struct world_host *h = arg;
+    char text[100];
+
+    h->moves[event]++;
+    snprintf(text, sizeof(text), "%s->%s", gm2_state_name(from),
+             gm2_state_name(to));
+    trace(h, gm2_event_name(event), text);
+}
+
+static void on_configured(const struct gm2_map *map, uint32_t me,
+                          const struct net_routes *routes, void *arg)
+{
+    ((struct world_host *)arg)->nconfigured++;
+}
+
+static void on_complete(uint32_t nhosts, void *arg)
+{
+    trace(arg, "complete", "");
+    ((struct world_host *)arg)->ncomplete++;
+}
+
+static void on_notice(const char *text, void *arg)
+{
+    struct world_host *h = arg;
+
+    snprintf(h->last, sizeof(h->last), "%s", text);
+    trace(arg, "notice:", text);
+}
+
+static void on_ended(const char *text, void *arg)
+{
+    struct world_host *h = arg;
+
+    h->ended = true;
+    h->nfatal += text != NULL;
+    trace(arg, "ended:", text ? text : "");
+    if (text)
+        snprintf(h->last, sizeof(h->last), "%s", text);
+}
+
+static const struct gm2_ops gm2_ops = {
+    .send = on_send,
+    .configured = on_configured,
+    .complete = on_complete,
+    .moved = on_gm2_moved,
+    .notice = on_notice,
+    .ended = on_ended,
+};
+
+static void on_gm1_moved(enum gm1_event event, enum gm1_state from,
+                         enum gm1_state to, void *arg)
+{
+    struct world_host *h = arg;
+    char text[100];
+
+    h->moves[event]++;
+    snprintf(text, sizeof(text), "%s->%s", gm1_state_name(from),
+             gm1_state_name(to));
+    trace(h, gm1_event_name(event), text);
+}
+
+static void on_gm1_fatal(const char *text, void *arg)
+{
+    ((struct world_host *)arg)->nfatal++;
+    trace(arg, "fatal:", text);
+}
+
+static const struct gm1_ops gm1_ops = {
+    .send = on_send,
+    .moved = on_gm1_moved,
+    .notice = on_notice,
+    .fatal = on_gm1_fatal,
+};
+
+static void arm(struct world_host *h)
+{
+    uint64_t t = UINT64_MAX;
+
+    if (h->gm2)
+        t = gm2_deadline(h->gm2);
+    else if (h->gm1)
+        t = gm1_deadline(h->gm1);
+    if (t >= h->armed && h->armed > world_now(h->world))
+        return;
+    if (t == UINT64_MAX)
+        return;
+    h->armed = t;
+    if (swfab_timed_timer(h->world->timed, t, h->node, t) < 0)
+        die("no memory");
+}
+
+void world_gm2(struct world *w, uint32_t node, world_gm2_f *tune, void *arg)
+{
+    struct world_host *h = &w->hosts[node];
+    struct gm2_config config;
+
+    world_kill(w, node);
+    gm2_config_default(&config);
+    config.address = w->net->nodes[node].id;
+    config.seed = net_rng_next(&w->rng);
+    if (tune)
+        tune(&config, node, arg);
+    h->kind = WORLD_GM2;
+    h->ended = false;
+    h->gm2 = gm2_new(&config, &gm2_ops, h, world_now(w));
+    if (!h->gm2)
+        die("no memory");
+    h->armed = UINT64_MAX;
+    arm(h);
+}
+
+void world_gm1(struct world *w, uint32_t node, world_gm1_f *tune, void *arg)
+{
+    struct world_host *h = &w->hosts[node];
+    struct gm1_options config;
+
+    world_kill(w, node);
+    gm1_options_default(&config);
+    config.host.address = w->net->nodes[node].id;
+    config.host.name = w->net->nodes[node].name;
+    config.seed = net_rng_next(&w->rng);
+    if (tune)
+        tune(&config, node, arg);
+    h->kind = WORLD_GM1;
+    h->gm1 = gm1_new(&config, &gm1_ops, h, world_now(w));
+    if (!h->gm1)
+        die("no memory");
+    h->armed = UINT64_MAX;
+    arm(h);
+}
+
+void world_host(struct world *w, uint32_t node,
+                const struct hostside_config *config)
+{
+    static const struct hostside_ops ops = {.send = on_send};
+    struct hostside_config plain = {0};
+    struct world_host *h = &w->hosts[node];
+
+    world_kill(w, node);
+    if (config)
+        plain = *config;
+    plain.address = w->net->nodes[node].id;
+    plain.name = w->net->nodes[node].name;
+    h->kind = WORLD_HOST;
+    h->side = hostside_new(&plain, &ops, h);
+    if (!h->side)
+        die("no memory");
+}
+
+void world_gm2_all(struct world *w, world_gm2_f *tune, void *arg)
+{
+    for (uint32_t i = 0; i < w->net->nnodes; i++)
+        if (w->net->nodes[i].kind == NET_HOST)
+            world_gm2(w, i, tune, arg);
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+static void arrive(struct world_host *h, const struct swfab_event *e)
+{
+    struct net_packet p;
+    size_t len = e->len - NET_CRC_SIZE;
+
+    if (net_packet_parse(&p, e->packet, e->len) < 0 || !p.crc_ok)
+        return;
+    if (h->gm2)
+        gm2_input(h->gm2, e->time, e->packet, len);
+    else if (h->gm1)
+        gm1_input(h->gm1, e->time, e->packet, len);
+    else if (h->side)
+        hostside_input(h->side, e->packet, len);
+    arm(h);
+}
+
+static void ring(struct world_host *h, const struct swfab_event *e)
+{
+    if (e->cookie == h->armed)
+        h->armed = UINT64_MAX;
+    if (h->gm2 && gm2_deadline(h->gm2) <= e->time)
+        gm2_tick(h->gm2, e->time);
+    else if (h->gm1 && gm1_deadline(h->gm1) <= e->time)
+        gm1_tick(h->gm1, e->time);
+    arm(h);
+}
+
+void world_run(struct world *w, uint64_t until)
+{
+    struct swfab_event e;
+
+    while (swfab_timed_next(w->timed, until, &e)) {
+        if (e.kind == SWFAB_ARRIVAL)
+            arrive(&w->hosts[e.node], &e);
+        else if (e.kind == SWFAB_TIMER)
+            ring(&w->hosts[e.node], &e);
+    }
+}
+
+bool world_until(struct world *w, uint64_t until, bool (*test)(struct world *w))
+{
+    while (!test(w)) {
+        if (world_now(w) >= until)
+            return false;
+        world_run(w, world_now(w) + 50 * MS);
+    }
+    return true;
+}
+
+/* ---- faults -------------------------------------------------------------- */
+
+static void tell(const struct world *w, const char *what, uint32_t a,
+                 unsigned pa, uint32_t b, unsigned pb)
+{
+    if (w->verbose)
+        printf("# %10.6f %s %s port %u, %s port %u\n",
+               (double)world_now(w) / 1e9, what, w->net->nodes[a].name, pa,
+               w->net->nodes[b].name, pb);
+}
+
+void world_pull(struct world *w, uint32_t node, unsigned port)
+{
+    if (net_peer_node(w->net, node, port) == NET_NONE)
+        return;
+    tell(w, "pull", node, port, net_peer_node(w->net, node, port),
+         net_peer_port(w->net, node, port));
+    net_disconnect(w->net, node, port);
+    swfab_disconnect(w->fab, node, port);
+}
+
+void world_plug(struct world *w, uint32_t a, unsigned pa, uint32_t b,
+                unsigned pb)
+{
+    tell(w, "plug", a, pa, b, pb);
+    if (!net_connect(w->net, a, pa, b, pb) ||
+        !swfab_connect(w->fab, a, pa, b, pb))
+        die("cannot plug a cable there");
+}
+
+/* ---- the truth ----------------------------------------------------------- */
+
+static bool has_mapper(const struct world *w, uint32_t node)
+{
+    const struct world_host *h = &w->hosts[node];
+
+    return h->kind != WORLD_NOBODY && !h->ended;
+}
+
+struct net *world_visible(const struct world *w, uint32_t from)
+{
+    struct net *copy = net_copy(w->net), *part;
+    uint32_t there;
+
+    if (!copy)
+        die("no memory");
+    for (uint32_t i = 0; i < copy->nnodes; i++)
+        if (copy->nodes[i].kind == NET_HOST && !has_mapper(w, i))
+            net_disconnect_all(copy, i);
+    part = net_reachable(copy, from, &there);
+    net_free(copy);
+    if (!part)
+        die("no memory");
+    return part;
+}
+
+/* The highest mapper of the part of the fabric that a host is in. */
+static uint32_t should_lead(const struct world *w, const struct net *part)
+{
+    struct gm2_status best = {0}, s;
+    uint32_t node = NET_NONE;
+
+    for (uint32_t i = 0; i < part->nnodes; i++) {
+        uint32_t n;
+
+        if (part->nodes[i].kind != NET_HOST)
+            continue;
+        n = net_find_host(w->net, part->nodes[i].id);
+        if (!w->hosts[n].gm2)
+            continue;
+        gm2_status(w->hosts[n].gm2, &s);
+        if (s.level != 0 && (node == NET_NONE ||
+                             gm_outranks(s.level, w->net->nodes[n].id,
+                                         best.level, w->net->nodes[node].id))) {
+            node = n;
+            best = s;
+        }
+    }
+    return node;
+}
+
+static bool agree(struct world *w, const struct net *part, uint32_t leader,
+                  bool explain)
+{
+    struct gm2_status want, s;
+
+    gm2_status(w->hosts[leader].gm2, &want);
+    for (uint32_t i = 0; i < part->nnodes; i++) {
+        struct world_host *h;
+
+        if (part->nodes[i].kind != NET_HOST)
+            continue;
+        h = &w->hosts[net_find_host(w->net, part->nodes[i].id)];
+        gm2_status(h->gm2, &s);
+        if (s.valid && gm2_version_equal(&s.version, &want.version))
+            continue;
+        if (!explain)
+            return false;
+        printf("# host %012llx: %s, %u hosts %u crossbars %u cables, "
+               "map %012llx/%u %s; parent %012llx; %s\n",
+               (unsigned long long)part->nodes[i].id, gm2_state_name(s.state),
+               s.nhosts, s.nxbars, s.ncables,
+               (unsigned long long)s.version.leader, s.version.counter,
+               s.valid ? "valid" : "invalid", (unsigned long long)s.parent,
+               h->last);
+    }
+    return true;
+}
+
+static bool part_settled(struct world *w, uint32_t from, bool explain)
+{
+    struct net *part = world_visible(w, from);
+    uint32_t leader = should_lead(w, part);
+    struct errbuf why = {""};
+    struct gm2_status s;
+    bool ok = false;
+
+    if (leader != NET_NONE) {
+        gm2_status(w->hosts[leader].gm2, &s);
+        ok = s.leader && s.valid && agree(w, part, leader, explain);
+        if (ok) {
+            const struct gm2_map *map = gm2_current_map(w->hosts[leader].gm2);
+
+            ok = part->nnodes == 1 ? map->net->nhosts == 1
+                                   : net_same(part, map->net, &why);
+        }
+        if (explain)
+            printf("# leader should be %012llx (%s%s): %s\n",
+                   (unsigned long long)w->net->nodes[leader].id,
+                   gm2_state_name(s.state), s.leader ? ", leads" : "",
+                   why.text);
+    }
+    net_free(part);
+    return ok || leader == NET_NONE;
+}
+
+static bool all_valid(const struct world *w)
+{
+    struct gm2_status s;
+
+    for (uint32_t i = 0; i < w->net->nnodes; i++) {
+        if (!w->hosts[i].gm2 || w->hosts[i].ended)
+            continue;
+        gm2_status(w->hosts[i].gm2, &s);
+        if (!s.valid && s.level != 0)
+            return false;
+    }
+    return true;
+}
+
+bool world_gm2_settled(struct world *w)
+{
+    if (!all_valid(w))
+        return false;
+    for (uint32_t i = 0; i < w->net->nnodes; i++)
+        if (w->hosts[i].gm2 && !w->hosts[i].ended && !part_settled(w, i, false))
+            return false;
+    return true;
+}
+
+static void print_counters(const struct world *w)
+{
+    struct gm2_status s;
+
+    for (uint32_t i = 0; i < w->net->nnodes; i++) {
+        if (!w->hosts[i].gm2)
+            continue;
+        gm2_status(w->hosts[i].gm2, &s);
+        printf("# host %012llx: %s, map of %u hosts, %llu rounds, %llu "
+               "probes, last round %.3f s\n",
+               (unsigned long long)w->net->nodes[i].id, gm2_state_name(s.state),
+               s.nhosts, (unsigned long long)s.counters.rounds,
+               (unsigned long long)s.counters.probes,
+               (double)s.round_time / 1e9);
+    }
+}
+
+void world_gm2_explain(struct world *w)
+{
+    if (w->verbose)
+        print_counters(w);
+    for (uint32_t i = 0; i < w->net->nnodes; i++)
+        if (w->hosts[i].gm2 && !w->hosts[i].ended &&
+            !part_settled(w, i, false)) {
+            part_settled(w, i, true);
+            return;
+        }
+}

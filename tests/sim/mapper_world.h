@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A fabric in virtual time with a mapper (or a bare host side) on each host.
+ * One seed decides everything; the same seed gives the same run.
+ */
+#ifndef SF_TESTS_MAPPER_WORLD_H
+#define SF_TESTS_MAPPER_WORLD_H
+
+#include "mapper/gm1.h"
+#include "mapper/gm2.h"
+#include "net/rng.h"
+#include "swfab/timed.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+enum world_kind { WORLD_NOBODY, WORLD_GM2, WORLD_GM1, WORLD_HOST };
+
+struct world_host {
+    struct world *world;
+    uint32_t node;
+    enum world_kind kind;
+    struct gm2 *gm2;
+    struct gm1 *gm1;
+    struct hostside *side;
+    uint64_t armed;
+    bool ended;
+    uint32_t nconfigured, ncomplete;
+    uint64_t moves[GM2_NEVENTS];
+    uint32_t nfatal;
+    char last[200]; /* notice */
+};
+
+struct world {
+    uint64_t seed;
+    struct net *net; /* the truth; faults change it, too */
+    struct swfab *fab;
+    struct swfab_timed *timed;
+    struct net_rng rng;
+    struct world_host *hosts; /* by node */
+    double loss;              /* of packets, when they are sent */
+    uint64_t packets, bytes;
+    bool verbose;
+};
+
+/* NULL never: ends the program. */
+struct world *world_new(const char *net, uint64_t seed);
+void world_free(struct world *w);
+uint64_t world_now(const struct world *w);
+
+/* Put a mapper on a host, or take it away.  `tune` may change the
+ * configuration. */
+typedef void world_gm2_f(struct gm2_config *config, uint32_t node, void *arg);
+typedef void world_gm1_f(struct gm1_options *config, uint32_t node, void *arg);
+void world_gm2(struct world *w, uint32_t node, world_gm2_f *tune, void *arg);
+void world_gm1(struct world *w, uint32_t node, world_gm1_f *tune, void *arg);
+void world_host(struct world *w, uint32_t node,
+                const struct hostside_config *config);
+void world_kill(struct world *w, uint32_t node);
+/* The same for all hosts at once. */
+void world_gm2_all(struct world *w, world_gm2_f *tune, void *arg);
+
+void world_run(struct world *w, uint64_t until);
+/* Run until test() says true, looking every 50 ms.  False: not by then. */
+bool world_until(struct world *w, uint64_t until,
+                 bool (*test)(struct world *w));
+
+/* Faults, in the fabric and in the truth. */
+void world_pull(struct world *w, uint32_t node, unsigned port);
+void world_plug(struct world *w, uint32_t a, unsigned pa, uint32_t b,
+                unsigned pb);
+
+/* Is every connected part of the fabric led by its highest mapper, do all its
+ * mappers hold the same valid map, and is that map the truth? */
+bool world_gm2_settled(struct world *w);
+/* Why not, for people. */
+void world_gm2_explain(struct world *w);
+/* What a mapper on this host should find: hosts without one are not there. */
+struct net *world_visible(const struct world *w, uint32_t from);
+
+#endif
