@@ -22,6 +22,7 @@
 #include "elan/program_holder.h"
 #include "elan/program_holder_priv.h"
 #include "elan/program_read.h"
+#include "elan/program_register.h"
 #include "elan/program_serve.h"
 
 /* First interval between two looks at the program; doubles up to the last. */
@@ -33,7 +34,8 @@ struct holder {
     int lifeline, listener;
     int clients[SF_PROGRAM_CLIENTS_MAX];
     int nclients;
-    int look_ms;
+    int look_ms, waited_ms;
+    struct program_drivers drivers;
     char socket[108];
     uint8_t request[PROGRAM_REQUEST_MAX + 1];
     uint8_t reply[PROGRAM_REPLY_MAX];
@@ -87,7 +89,7 @@ static bool serve_client(struct holder *h, int fd)
 {
     struct program_peer peer;
     struct be_writer w;
-    int size = PROGRAM_REPLY_MAX;
+    int size = PROGRAM_REPLY_MAX, ncaps = h->held.program.ncaps;
     ssize_t n = recv(fd, h->request, sizeof(h->request), 0);
 
     if (n <= 0)
@@ -96,6 +98,8 @@ static bool serve_client(struct holder *h, int fd)
         return false;
     program_serve(&h->held, &peer, h->request, (size_t)n, &w, h->reply,
                   sizeof(h->reply));
+    if (h->held.program.ncaps != ncaps) /* before anybody can use it */
+        program_drivers_look(&h->drivers, &h->held);
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
     n = send(fd, h->reply, w.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     explicit_bzero(h->request, sizeof(h->request));
@@ -103,30 +107,57 @@ static bool serve_client(struct holder *h, int fd)
     return n > 0;
 }
 
-static void look(struct holder *h)
+/* Time has passed with nothing to do. */
+static void idle(struct holder *h, int ms)
 {
+    if (program_drivers_missing(&h->drivers, &h->held))
+        program_drivers_look(&h->drivers, &h->held);
+    h->waited_ms += ms;
+    if (h->waited_ms < h->look_ms)
+        return;
+    h->waited_ms = 0;
     program_account_look(&h->held.account, &h->held.group,
                          PROGRAM_SKIP(&h->held));
     if (h->look_ms < LOOK_LAST_MS)
         h->look_ms *= 2;
 }
 
+#define DRIVERS 2 /* first of them in what is polled */
+#define CLIENTS (DRIVERS + SF_PROGRAM_CAPS_MAX)
+
+/* Wait for something; the first CLIENTS of p[] are fixed. */
+static void wait_at(struct holder *h, struct pollfd *p)
+{
+    int ms = h->look_ms - h->waited_ms;
+
+    if (program_drivers_missing(&h->drivers, &h->held) &&
+        h->drivers.pause_ms < ms)
+        ms = h->drivers.pause_ms;
+    p[0] = (struct pollfd){.fd = h->lifeline, .events = POLLIN};
+    p[1] = (struct pollfd){.fd = h->listener, .events = POLLIN};
+    for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++)
+        p[DRIVERS + i] =
+            (struct pollfd){.fd = h->drivers.fd[i], .events = POLLIN};
+    for (int i = 0; i < h->nclients; i++)
+        p[CLIENTS + i] = (struct pollfd){.fd = h->clients[i], .events = POLLIN};
+    if (poll(p, CLIENTS + (nfds_t)h->nclients, ms) == 0)
+        idle(h, ms);
+    for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++)
+        if (p[DRIVERS + i].fd >= 0 && p[DRIVERS + i].revents)
+            program_drivers_lost(&h->drivers, p[DRIVERS + i].fd);
+}
+
 /* Serve until the program was destroyed or the lifeline closed. */
 static void loop(struct holder *h)
 {
-    struct pollfd p[SF_PROGRAM_CLIENTS_MAX + 2];
+    struct pollfd p[CLIENTS + SF_PROGRAM_CLIENTS_MAX] = {{0}};
 
     while (!h->held.done) {
         int n = h->nclients;
 
-        p[0] = (struct pollfd){.fd = h->lifeline, .events = POLLIN};
-        p[1] = (struct pollfd){.fd = h->listener, .events = POLLIN};
-        for (int i = 0; i < n; i++)
-            p[i + 2] = (struct pollfd){.fd = h->clients[i], .events = POLLIN};
-        if (poll(p, (nfds_t)n + 2, h->look_ms) == 0)
-            look(h);
+        wait_at(h, p);
         for (int i = n - 1; i >= 0 && !h->held.done; i--)
-            if (p[i + 2].revents && !serve_client(h, h->clients[i]))
+            if (p[CLIENTS + i].revents && !serve_client(h, h->clients[i]))
                 drop_client(h, i);
         if (p[1].revents)
             accept_client(h);
@@ -236,6 +267,7 @@ void program_holder_run(int lifeline, const struct program_spec *spec,
         return;
     h->lifeline = lifeline;
     h->look_ms = LOOK_FIRST_MS;
+    program_drivers_init(&h->drivers, spec->rundir);
     h->held.group = PROGRAM_CGROUP_NONE;
     if (program_socket_path(h->socket, sizeof(h->socket), spec->rundir,
                             spec->number) == 0)
@@ -249,6 +281,7 @@ void program_holder_run(int lifeline, const struct program_spec *spec,
     if (error != 0)
         return;
     loop(h);
+    program_drivers_close(&h->drivers);
     if (!h->held.done) {
         program_held_empty(&h->held);
         program_cgroup_remove(&h->held.group, NULL);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "elan/capability.h"
+#include "elan/program_register.h"
+
+#define ANSWER_MS 250
+/* Between two looks for a driver that is not there. */
+#define PAUSE_FIRST_MS 100
+#define PAUSE_LAST_MS 5000
+
+size_t program_register_put(void *buf, const struct program_registration *r)
+{
+    struct be_writer w;
+
+    be_writer_init(&w, buf, PROGRAM_REGISTER_MAX);
+    be_put32(&w, PROGRAM_REGISTER_MAGIC);
+    be_put32(&w, r->number);
+    be_put32(&w, r->uid);
+    be_put8(&w, r->own);
+    be_put_str(&w, r->path);
+    be_put64(&w, r->dev);
+    be_put64(&w, r->ino);
+    elan_capability_put(&w, &r->cap);
+    return w.bad ? 0 : w.len;
+}
+
+int program_register_get(struct program_registration *r, const void *buf,
+                         size_t len)
+{
+    struct be_reader in;
+
+    be_reader_init(&in, buf, len);
+    if (be_get32(&in) != PROGRAM_REGISTER_MAGIC)
+        return -1;
+    r->number = be_get32(&in);
+    r->uid = be_get32(&in);
+    r->own = be_get8(&in);
+    be_get_str(&in, r->path, sizeof(r->path));
+    r->dev = be_get64(&in);
+    r->ino = be_get64(&in);
+    if (in.bad || r->number == 0 || r->number > INT32_MAX || r->own > 1 ||
+        elan_capability_get(&in, &r->cap, NULL) < 0)
+        return -1;
+    return be_reader_done(&in) ? 0 : -1;
+}
+
+void program_drivers_init(struct program_drivers *d, const char *rundir)
+{
+    for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++)
+        d->fd[i] = -1;
+    d->pause_ms = PAUSE_FIRST_MS;
+    snprintf(d->rundir, sizeof(d->rundir), "%s", rundir);
+}
+
+void program_drivers_close(struct program_drivers *d)
+{
+    for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++)
+        if (d->fd[i] >= 0)
+            program_drivers_lost(d, d->fd[i]);
+}
+
+void program_drivers_lost(struct program_drivers *d, int fd)
+{
+    for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++)
+        if (d->fd[i] == fd) {
+            close(fd);
+            d->fd[i] = -1;
+            d->pause_ms = PAUSE_FIRST_MS;
+        }
+}
+
+static int connect_to(const char *dir, int rail)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    int n = snprintf(un.sun_path, sizeof(un.sun_path), "%s/hsnd-%d", dir, rail);
+    int fd;
+
+    if (n < 0 || (size_t)n >= sizeof(un.sun_path))
+        return -1;
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Say it and wait for a yes. */
+static int say(int fd, const void *buf, size_t len)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    uint8_t answer[8];
+
+    if (len == 0 || send(fd, buf, len, MSG_NOSIGNAL) < 0 ||
+        poll(&p, 1, ANSWER_MS) != 1 ||
+        recv(fd, answer, sizeof(answer), 0) != (ssize_t)sizeof(answer) ||
+        be_load32(answer) != PROGRAM_REGISTER_MAGIC || be_load32(answer + 4))
+        return -1;
+    return 0;
+}
+
+static int register_one(const struct program_drivers *d,
+                        const struct program_held *held,
+                        const struct elan_capability *cap)
+{
+    int rail = __builtin_ctz(cap->RailMask ? cap->RailMask : 1);
+    struct program_registration *r = calloc(1, sizeof(*r));
+    uint8_t *buf = malloc(PROGRAM_REGISTER_MAX);
+    int fd = connect_to(d->rundir, rail), ok = -1;
+
+    if (fd < 0)
+        fd = connect_to(SF_RUNSTATEDIR, rail);
+    if (fd >= 0 && r && buf) {
+        r->number = (uint32_t)held->program.number;
+        r->uid = held->program.uid;
+        r->own = held->group.own;
+        snprintf(r->path, sizeof(r->path), "%s", held->group.path);
+        r->dev = held->group.dev;
+        r->ino = held->group.ino;
+        r->cap = *cap;
+        ok = say(fd, buf, program_register_put(buf, r));
+        explicit_bzero(buf, PROGRAM_REGISTER_MAX);
+        explicit_bzero(r, sizeof(*r));
+    }
+    free(buf);
+    free(r);
+    if (fd >= 0 && ok < 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+void program_drivers_look(struct program_drivers *d,
+                          const struct program_held *held)
+{
+    for (int i = 0; i < held->program.ncaps; i++)
+        if (d->fd[i] < 0 && held->program.caps[i])
+            d->fd[i] = register_one(d, held, held->program.caps[i]);
+    if (d->pause_ms < PAUSE_LAST_MS)
+        d->pause_ms *= 2;
+}
+
+int program_drivers_missing(const struct program_drivers *d,
+                            const struct program_held *held)
+{
+    for (int i = 0; i < held->program.ncaps; i++)
+        if (d->fd[i] < 0 && held->program.caps[i])
+            return 1;
+    return 0;
+}
