@@ -181,6 +181,17 @@
 /* Software fabric: faults of one script (a flapping cable is many). */
 #define SF_SWFAB_FAULTS_MAX 100000
 
+/* hsnd: one request or answer on its socket, connections, programs that are
+ * registered, senders that one program remembers (every possible process),
+ * ring of an endpoint in bytes. */
+#define SF_HSN_REQUEST_MAX (60 * 1024)
+#define SF_HSN_PORTS_MAX 8192
+#define SF_HSN_PROGRAMS_MAX 4096
+#define SF_HSN_SOURCES_MAX 16384
+#define SF_HSN_RING_MIN (64 * 1024)
+#define SF_HSN_RING_MAX (64 * 1024 * 1024)
+#define SF_HSN_ROUTES_SIZE_MAX (64 * 1024 * 1024)
+
 /* swfabd: bytes of a line of its files, of a file; parts of one fabric;
  * smallest ring of a host; connections that have not said who they are, and
  * the seconds they have for it; HELLOs that are looked at per second, and at

@@ -66,6 +66,7 @@ struct hsn_engine {
     uint32_t free_slot;
     unsigned nbusy;
     bool output; /* hsn_output() is running */
+    bool hold;   /* no flush now */
     bool stopped;
 
     struct hsn_rx *rx;

@@ -115,6 +115,10 @@ int hsn_fd(const struct hsn *h);
  * timeout_ms (-1: none) passed, -1 with ECONNRESET or EINTR. */
 int hsn_wait(struct hsn *h, int timeout_ms);
 
+/* The same until there is room to send a message of any length; after EAGAIN
+ * of a send call. */
+int hsn_wait_send(struct hsn *h, int timeout_ms);
+
 /* ---- raw packets ------------------------------------------------------- */
 
 struct hsn_raw {

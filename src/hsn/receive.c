@@ -355,15 +355,19 @@ static void receive_packet(struct hsn_engine *e, struct hsn_rx *rx,
 
 unsigned hsn_receive(struct hsn_engine *e, uint64_t now)
 {
-    size_t n = e->ops->recv(e->nic, e->rx, e->o.batch);
+    size_t all = 0, n;
 
-    for (size_t i = 0; i < n; i++) {
-        receive_packet(e, &e->rx[i], now);
-        e->rx[i].borrowed = NULL;
-    }
-    if (n)
-        e->ops->release(e->nic);
-    return (unsigned)n;
+    do {
+        n = e->ops->recv(e->nic, e->rx, e->o.batch - all);
+        for (size_t i = 0; i < n; i++) {
+            receive_packet(e, &e->rx[i], now);
+            e->rx[i].borrowed = NULL;
+        }
+        if (n)
+            e->ops->release(e->nic);
+        all += n;
+    } while (n && all < e->o.batch);
+    return (unsigned)all;
 }
 
 void hsn_expire(struct hsn_engine *e, uint64_t now)

@@ -258,10 +258,18 @@ void hsn_output(struct hsn_engine *e, uint64_t now)
             if (e->first == HSN_NO_MESSAGE || !send_next(e, now))
                 break;
         }
-    e->ops->flush(e->nic);
+    if (!e->hold)
+        e->ops->flush(e->nic);
     reap(e);
     expire_busy(e, now);
     e->output = false;
+}
+
+void hsn_engine_hold(struct hsn_engine *e, bool hold, uint64_t now)
+{
+    e->hold = hold;
+    if (!hold)
+        hsn_output(e, now);
 }
 
 /* A new message at the end of the pending queue; NULL with errno. */

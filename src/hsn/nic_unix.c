@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Interfaces to swfabd on the same machine: rings, and a plain SEQPACKET
+ * socket.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/ring.h"
+#include "hsn/nic_priv.h"
+
+#define AGAIN_NS 200000000ULL   /* between two tries to connect */
+#define ANSWER_NS 5000000000ULL /* that swfabd may take to answer */
+
+struct unix_nic {
+    struct hsn_nic nic;
+    struct hsn_nic_options o;
+    struct hsn_nic_done done;
+    struct softlink_ops credentials;
+    enum softlink_carrier carrier;
+    struct softlink *link; /* while connecting and connected */
+    int fd;
+    uint64_t next; /* when to try again */
+    struct ring to, from;
+    bool lent, asleep;
+    uint8_t buf[NET_PACKET_MAX];
+};
+
+static void hang_up(struct unix_nic *u, const char *why)
+{
+    if (u->fd >= 0)
+        close(u->fd);
+    u->fd = -1;
+    softlink_free(u->link);
+    u->link = NULL;
+    ring_detach(&u->to);
+    ring_detach(&u->from);
+    memset(&u->to, 0, sizeof(u->to));
+    memset(&u->from, 0, sizeof(u->from));
+    u->lent = u->asleep = false;
+    hsn_nic_link(&u->nic, &u->o, false, why);
+}
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    strncpy(un.sun_path, path, sizeof(un.sun_path) - 1);
+    if (connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Send what the link itself has to say. */
+static void flush_link(struct unix_nic *u)
+{
+    uint8_t out[SOFTLINK_CONTROL_MAX];
+    size_t n;
+
+    while (u->link && (n = softlink_output(u->link, out, sizeof(out))) > 0)
+        if (send(u->fd, out, n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+            return;
+}
+
+static void call(struct unix_nic *u, uint64_t now)
+{
+    struct errbuf err = {""};
+
+    u->next = now + AGAIN_NS;
+    u->fd = connect_to(u->o.fabric);
+    if (u->fd < 0)
+        return;
+    u->link = softlink_new_caller(u->o.name, u->o.board, u->carrier, 0,
+                                  &u->credentials);
+    if (u->link)
+        softlink_tick(u->link, now, &err);
+    if (!u->link || err.text[0]) {
+        if (err.text[0] && u->o.say)
+            u->o.say(u->o.arg, true, err.text);
+        hang_up(u, "no credential");
+        u->next = now + ANSWER_NS;
+        return;
+    }
+    flush_link(u);
+    u->next = now + ANSWER_NS;
+}
+
+/* One message of the handshake, with the rings' descriptors if any. */
+static ssize_t take_message(struct unix_nic *u, int fds[2])
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(2 * sizeof(int))];
+    } control;
+    struct iovec iov = {u->buf, sizeof(u->buf)};
+    struct msghdr m = {.msg_iov = &iov,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = sizeof(control)};
+    ssize_t n = recvmsg(u->fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+    size_t len;
+
+    fds[0] = fds[1] = -1;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+        len = c->cmsg_len - CMSG_LEN(0);
+        memcpy(fds, CMSG_DATA(c), len < 8 ? len : 8);
+    }
+    return n;
+}
+
+static bool map_rings(struct unix_nic *u, int fds[2])
+{
+    bool ok = u->carrier != SOFTLINK_RING;
+
+    if (!ok && fds[0] >= 0 && fds[1] >= 0)
+        ok = ring_attach(&u->to, fds[0], RING_PRODUCER, NET_PACKET_MAX, NULL) ==
+                 0 &&
+             ring_attach(&u->from, fds[1], RING_CONSUMER, NET_PACKET_MAX,
+                         NULL) == 0;
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return ok;
+}
+
+/* Waiting for the answer to our call. */
+static void handshake(struct unix_nic *u, uint64_t now)
+{
+    struct errbuf err = {"the fabric hung up"};
+    const uint8_t *packet;
+    size_t packet_len;
+    int fds[2];
+    ssize_t n = take_message(u, fds);
+    enum softlink_event event = SOFTLINK_WAS_REFUSED;
+
+    if (n < 0 && errno == EAGAIN) {
+        if (now < u->next)
+            return;
+        errprintf(&err, "the fabric does not answer");
+    }
+    if (n > 0)
+        event = softlink_input(u->link, now, u->buf, (size_t)n, &packet,
+                               &packet_len, &err);
+    if (event == SOFTLINK_WENT_UP && map_rings(u, fds)) {
+        hsn_nic_link(&u->nic, &u->o, true, u->o.fabric);
+        u->next = UINT64_MAX;
+        return;
+    }
+    if (event == SOFTLINK_NOTHING)
+        return;
+    if (u->o.say)
+        u->o.say(u->o.arg, true, err.text);
+    hang_up(u, err.text);
+    u->next = now + ANSWER_NS;
+}
+
+/* Has the other end hung up? */
+static void look_at_bell(struct unix_nic *u)
+{
+    if (u->carrier == SOFTLINK_RING && ring_bell_clear(u->fd) < 0)
+        hang_up(u, "the fabric hung up");
+}
+
+static uint64_t unix_tick(void *self, uint64_t now)
+{
+    struct unix_nic *u = self;
+
+    if (u->fd < 0 && now >= u->next)
+        call(u, now);
+    if (u->fd >= 0 && !u->nic.up)
+        handshake(u, now);
+    else if (u->fd >= 0)
+        look_at_bell(u);
+    if (u->fd < 0 && u->next == UINT64_MAX)
+        u->next = now + AGAIN_NS;
+    return u->next;
+}
+
+static void bell(struct unix_nic *u)
+{
+    if (ring_must_wake(&u->to))
+        ring_bell(u->fd);
+}
+
+static int ring_send(struct unix_nic *u, const struct hsn_tx *tx, size_t len)
+{
+    uint8_t *at = ring_reserve(&u->to, len);
+
+    if (!at && errno == EAGAIN) {
+        bell(u);
+        return EAGAIN;
+    }
+    if (!at) {
+        hang_up(u, "broken ring");
+        return ENETDOWN;
+    }
+    hsn_nic_packet_put(at, tx);
+    ring_commit(&u->to, len);
+    return 0;
+}
+
+static int socket_send(struct unix_nic *u, const struct hsn_tx *tx, size_t len)
+{
+    hsn_nic_packet_put(u->buf, tx);
+    u->nic.counters.calls++;
+    if (send(u->fd, u->buf, len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+        return 0;
+    if (errno == EAGAIN || errno == ENOBUFS)
+        return EAGAIN;
+    hang_up(u, strerror(errno));
+    return ENETDOWN;
+}
+
+static int unix_send(void *self, const struct hsn_tx *tx)
+{
+    struct unix_nic *u = self;
+    size_t len = hsn_nic_packet_len(tx);
+    int error;
+
+    if (!u->nic.up) {
+        u->nic.counters.dropped_down++;
+        return ENETDOWN;
+    }
+    if (u->done.n == sizeof(u->done.slot) / sizeof(u->done.slot[0]))
+        return EAGAIN;
+    error = u->carrier == SOFTLINK_RING ? ring_send(u, tx, len)
+                                        : socket_send(u, tx, len);
+    if (error == 0)
+        u->done.slot[u->done.n++] = tx->slot;
+    return error;
+}
+
+static void unix_flush(void *self)
+{
+    struct unix_nic *u = self;
+
+    if (u->nic.up && u->carrier == SOFTLINK_RING)
+        bell(u);
+}
+
+static size_t unix_reap(void *self, struct hsn_sent *sent, size_t max)
+{
+    struct unix_nic *u = self;
+
+    return hsn_nic_reap(&u->done, sent, max);
+}
+
+static void unix_cancel(void *self, uint32_t slot)
+{
+    (void)self; /* packets are copied: none is held */
+    (void)slot;
+}
+
+static size_t ring_recv(struct unix_nic *u, struct hsn_rx *rx)
+{
+    const uint8_t *p;
+    size_t len;
+
+    while ((p = ring_peek(&u->from, &len))) {
+        if (hsn_nic_packet_get(&u->nic, rx, p, len)) {
+            u->lent = true;
+            return 1;
+        }
+        ring_consume(&u->from);
+    }
+    if (errno != EAGAIN)
+        hang_up(u, "broken ring");
+    return 0;
+}
+
+static size_t socket_recv(struct unix_nic *u, struct hsn_rx *rx)
+{
+    ssize_t n;
+
+    while ((n = recv(u->fd, u->buf, sizeof(u->buf), MSG_DONTWAIT)) > 0) {
+        u->nic.counters.calls++;
+        if (hsn_nic_packet_get(&u->nic, rx, u->buf, (size_t)n))
+            return 1;
+    }
+    if (n == 0 || (errno != EAGAIN && errno != EINTR))
+        hang_up(u, n == 0 ? "the fabric hung up" : strerror(errno));
+    return 0;
+}
+
+static size_t unix_recv(void *self, struct hsn_rx *rx, size_t n)
+{
+    struct unix_nic *u = self;
+
+    if (!u->nic.up || n == 0)
+        return 0;
+    return u->carrier == SOFTLINK_RING ? ring_recv(u, rx) : socket_recv(u, rx);
+}
+
+static void unix_release(void *self)
+{
+    struct unix_nic *u = self;
+
+    if (!u->lent)
+        return;
+    u->lent = false;
+    if (!u->from.shared)
+        return;
+    ring_consume(&u->from);
+    if (ring_must_wake_full(&u->from))
+        ring_bell(u->fd);
+}
+
+static int unix_fd(void *self)
+{
+    return ((struct unix_nic *)self)->fd;
+}
+
+static bool unix_sleep(void *self, bool room)
+{
+    struct unix_nic *u = self;
+
+    if (!u->nic.up || u->carrier != SOFTLINK_RING)
+        return true;
+    u->asleep = true;
+    return ring_sleep(&u->from) &&
+           (!room || ring_sleep_full(&u->to, NET_PACKET_MAX));
+}
+
+static void unix_awake(void *self)
+{
+    struct unix_nic *u = self;
+
+    if (!u->asleep || !u->nic.up)
+        return;
+    u->asleep = false;
+    ring_awake(&u->from);
+    ring_awake(&u->to);
+    look_at_bell(u);
+}
+
+static void unix_close(void *self)
+{
+    struct unix_nic *u = self;
+
+    hang_up(u, "closed");
+    hsn_nic_options_free(&u->o);
+    free(u);
+}
+
+static const struct hsn_nic_ops ops = {unix_send,   unix_flush, unix_reap,
+                                       unix_cancel, unix_recv,  unix_release};
+
+struct hsn_nic *hsn_nic_unix_open(const struct hsn_nic_options *o,
+                                  enum softlink_carrier carrier,
+                                  struct errbuf *err)
+{
+    struct unix_nic *u;
+
+    if (!o->fabric || o->fabric[0] != '/' ||
+        strlen(o->fabric) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
+        errno = EINVAL;
+        errprintf(err, "Fabric: the path of swfabd's socket is needed");
+        return NULL;
+    }
+    u = calloc(1, sizeof(*u));
+    if (!u || hsn_nic_options_copy(&u->o, o) < 0) {
+        free(u);
+        errprintf(err, "no memory");
+        return NULL;
+    }
+    u->fd = -1;
+    u->carrier = carrier;
+    u->credentials = hsn_nic_credentials(&u->o);
+    u->nic = (struct hsn_nic){.ops = &ops,
+                              .self = u,
+                              .kind = carrier == SOFTLINK_RING ? "ring"
+                                                               : "seqpacket",
+                              .fd = unix_fd,
+                              .sleep = unix_sleep,
+                              .awake = unix_awake,
+                              .tick = unix_tick,
+                              .close = unix_close};
+    return &u->nic;
+}

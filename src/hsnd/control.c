@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The control socket.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytebuf.h"
+#include "hsnd/hsnd.h"
+
+static void add_u64(struct json_object *o, const char *name, uint64_t v)
+{
+    json_object_object_add(o, name, json_object_new_uint64(v));
+}
+
+static void add_str(struct json_object *o, const char *name, const char *v)
+{
+    json_object_object_add(o, name, json_object_new_string(v));
+}
+
+static void add_bool(struct json_object *o, const char *name, bool v)
+{
+    json_object_object_add(o, name, json_object_new_boolean(v));
+}
+
+static void add_board(struct json_object *o, const char *name, uint64_t board)
+{
+    char text[20];
+
+    snprintf(text, sizeof(text), "%012" PRIx64, board);
+    add_str(o, name, text);
+}
+
+static int do_status(struct json_object *in, struct json_object *out,
+                     const struct ctl_peer *peer, void *arg, struct errbuf *err)
+{
+    struct hsnd *d = arg;
+    const struct hsn_routes *r = hsn_engine_routes(d->engine);
+    struct hsn_levels l;
+
+    (void)in;
+    (void)peer;
+    (void)err;
+    hsn_engine_levels(d->engine, &l);
+    add_str(out, "node", d->node);
+    add_board(out, "board", d->board);
+    if (d->has_elan)
+        add_u64(out, "elan_id", d->elan_id);
+    add_u64(out, "rail", (uint64_t)d->conf.rail);
+    add_str(out, "nic", d->nic->kind);
+    add_bool(out, "link", d->nic->up);
+    add_u64(out, "map_version", r->map_version);
+    add_bool(out, "configured", r->configured);
+    add_u64(out, "peers", r->npeers);
+    add_u64(out, "endpoints", d->nports);
+    add_u64(out, "programs", d->contexts.nprograms);
+    add_u64(out, "pending", l.pending);
+    add_u64(out, "busy", l.busy);
+    add_u64(out, "halves", l.halves);
+    add_u64(out, "rx_filled", l.rx_filled);
+    return 0;
+}
+
+/* name, where it is in struct hsnd: everything hsnd counts beside the engine */
+#define OWN(X)                                                                 \
+    X(attached, counts.attached)                                               \
+    X(detached, counts.detached)                                               \
+    X(refused_capability, counts.refused_capability)                           \
+    X(refused_user, counts.refused_user)                                       \
+    X(refused_member, counts.refused_member)                                   \
+    X(refused_range, counts.refused_range)                                     \
+    X(refused_busy, counts.refused_busy)                                       \
+    X(refused_port, counts.refused_port)                                       \
+    X(elan_sent, counts.elan_sent)                                             \
+    X(elan_received, counts.elan_received)                                     \
+    X(elan_malformed, counts.elan_malformed)                                   \
+    X(elan_stranger, counts.elan_stranger)                                     \
+    X(elan_tag, counts.elan_tag)                                               \
+    X(elan_replay, counts.elan_replay)                                         \
+    X(elan_spoofed, counts.elan_spoofed)                                       \
+    X(elan_no_context, counts.elan_no_context)                                 \
+    X(elan_unknown_node, counts.elan_unknown_node)                             \
+    X(port_full, counts.port_full)                                             \
+    X(port_malformed, counts.port_malformed)                                   \
+    X(bells, counts.bells)                                                     \
+    X(rounds, counts.rounds)                                                   \
+    X(sleeps, counts.sleeps)                                                   \
+    X(link_flaps, nic->counters.flaps)                                         \
+    X(link_down, nic->counters.dropped_down)                                   \
+    X(link_bad_packet, nic->counters.dropped_bad)                              \
+    X(link_route_left, nic->counters.dropped_route)                            \
+    X(link_not_taken, nic->counters.dropped_system)                            \
+    X(link_bad_tag, nic->counters.dropped_tag)                                 \
+    X(link_calls, nic->counters.calls)
+
+struct json_object *control_metrics(const struct hsnd *d)
+{
+    const struct hsn_counts *n = hsn_engine_counts(d->engine);
+    struct json_object *o = json_object_new_object();
+
+    for (int i = 0; o && i < HSN_COUNT_N; i++)
+        add_u64(o, hsn_count_name((enum hsn_count)i), n->n[i]);
+#define X(name, where) add_u64(o, #name, d->where);
+    if (o) {
+        OWN(X)
+    }
+#undef X
+    return o;
+}
+
+static int do_counters(struct json_object *in, struct json_object *out,
+                       const struct ctl_peer *peer, void *arg,
+                       struct errbuf *err)
+{
+    (void)in;
+    (void)peer;
+    (void)err;
+    json_object_object_add(out, "counters", control_metrics(arg));
+    return 0;
+}
+
+static int do_metrics(struct json_object *in, struct json_object *out,
+                      const struct ctl_peer *peer, void *arg,
+                      struct errbuf *err)
+{
+    struct bytebuf text;
+    int rc = -1;
+
+    (void)in;
+    (void)peer;
+    bytebuf_init(&text, 512 * 1024);
+    metrics_text(arg, &text);
+    bytebuf_add(&text, "", 1);
+    if (text.bad) {
+        errprintf(err, "no memory");
+    } else {
+        add_str(out, "text", (const char *)bytebuf_data(&text));
+        rc = 0;
+    }
+    bytebuf_free(&text);
+    return rc;
+}
+
+static struct json_object *peer_json(const struct hsn_routed *p)
+{
+    const struct hsn_peer_state *s = &p->state;
+    struct json_object *o = json_object_new_object();
+
+    add_board(o, "board", p->address);
+    add_bool(o, "neighbour", p->neighbour);
+    add_u64(o, "routes", p->nroutes);
+    add_u64(o, "sent", s->sent);
+    add_u64(o, "received", s->received);
+    add_u64(o, "failed", s->failed);
+    add_u64(o, "fragments_expired", s->expired);
+    add_u64(o, "echo_sent", s->echo_sent);
+    add_u64(o, "echo_back", s->echo_back);
+    add_u64(o, "rtt_ns", s->rtt_ns);
+    add_u64(o, "rtt_min_ns", s->rtt_min_ns);
+    return o;
+}
+
+#define PEERS_SHOWN 1000
+
+/* {"from": N}: a thousand peers from the Nth on. */
+static int do_peers(struct json_object *in, struct json_object *out,
+                    const struct ctl_peer *peer, void *arg, struct errbuf *err)
+{
+    struct hsnd *d = arg;
+    const struct hsn_routes *r = hsn_engine_routes(d->engine);
+    struct json_object *list = json_object_new_array(), *from;
+    int64_t at = 0;
+
+    (void)peer;
+    (void)err;
+    if (json_object_object_get_ex(in, "from", &from))
+        at = json_object_get_int64(from);
+    for (size_t i = at > 0 ? (size_t)at : 0;
+         i < r->npeers && json_object_array_length(list) < PEERS_SHOWN; i++)
+        json_object_array_add(list, peer_json(&r->peers[i]));
+    add_u64(out, "total", r->npeers);
+    json_object_object_add(out, "peers", list);
+    return 0;
+}
+
+static struct json_object *port_json(const struct port *p)
+{
+    static const char *const kinds[] = {"raw", "dgram", "elan"};
+    struct json_object *o = json_object_new_object();
+
+    add_str(o, "kind", kinds[p->kind]);
+    add_u64(o, "number", p->number);
+    add_u64(o, "pid", (uint64_t)p->pid);
+    add_u64(o, "uid", p->uid);
+    if (p->program)
+        add_u64(o, "program", (uint64_t)p->program->known->number);
+    add_u64(o, "sent", p->counts.sent);
+    add_u64(o, "received", p->counts.received);
+    add_u64(o, "full", p->counts.full);
+    add_u64(o, "malformed", p->counts.malformed);
+    return o;
+}
+
+static int do_endpoints(struct json_object *in, struct json_object *out,
+                        const struct ctl_peer *peer, void *arg,
+                        struct errbuf *err)
+{
+    struct hsnd *d = arg;
+    struct json_object *list = json_object_new_array();
+
+    (void)in;
+    (void)peer;
+    (void)err;
+    for (struct port *p = d->ports; p; p = p->next)
+        if (!p->dead && json_object_array_length(list) < PEERS_SHOWN)
+            json_object_array_add(list, port_json(p));
+    json_object_object_add(out, "endpoints", list);
+    return 0;
+}
+
+static int do_programs(struct json_object *in, struct json_object *out,
+                       const struct ctl_peer *peer, void *arg,
+                       struct errbuf *err)
+{
+    struct hsnd *d = arg;
+    struct json_object *list = json_object_new_array(), *o;
+
+    (void)in;
+    (void)peer;
+    (void)err;
+    for (struct client_program *p = d->programs; p; p = p->next) {
+        if (json_object_array_length(list) == PEERS_SHOWN)
+            break;
+        o = json_object_new_object();
+        add_u64(o, "number", (uint64_t)p->known->number);
+        add_u64(o, "uid", p->known->uid);
+        add_u64(o, "low_context", (uint64_t)p->known->cap.LowContext);
+        add_u64(o, "high_context", (uint64_t)p->known->cap.HighContext);
+        json_object_array_add(list, o);
+    }
+    json_object_object_add(out, "programs", list);
+    return 0;
+}
+
+static int do_load(struct json_object *in, struct json_object *out,
+                   const struct ctl_peer *peer, void *arg, struct errbuf *err)
+{
+    struct hsnd *d = arg;
+
+    (void)in;
+    (void)out;
+    (void)peer;
+    if (!d->conf.routes)
+        return errprintf(err, "hsn.conf names no file of routes");
+    return hsnd_routes_file(d, d->conf.routes, err);
+}
+
+static const struct ctl_verb verbs[] = {
+    {"status", CTL_READ, do_status, "board, link, routes, queues"},
+    {"counters", CTL_READ, do_counters, "everything that is counted"},
+    {"peers", CTL_READ, do_peers, "counters and echo of each peer"},
+    {"endpoints", CTL_READ, do_endpoints, "who has what open"},
+    {"programs", CTL_READ, do_programs, "programs that are registered"},
+    {"metrics", CTL_READ, do_metrics, "the counters as Prometheus text"},
+    {"load-routes", CTL_WRITE, do_load, "read the file of routes again"},
+};
+
+int control_open(struct hsnd *d, struct errbuf *err)
+{
+    struct ctl_options o = {.path = d->conf.control,
+                            .group = d->conf.control_group,
+                            .verbs = verbs,
+                            .nverbs = sizeof(verbs) / sizeof(verbs[0]),
+                            .arg = d};
+
+    d->ctl = ctl_server_new(d->loop, &o, err);
+    return d->ctl ? 0 : -1;
+}

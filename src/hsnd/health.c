@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Reports to switchmgrd: state of the link, counters, echo loss of peers.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mac.h"
+#include "hsnd/hsnd.h"
+
+#define EVERY 5.0 /* seconds */
+
+static size_t fill_counters(const struct hsnd *d, struct report_counter *c,
+                            size_t max)
+{
+    struct json_object *all = control_metrics(d);
+    size_t n = 0;
+
+    if (!all)
+        return 0;
+    json_object_object_foreach(all, name, value)
+    {
+        if (n == max)
+            break;
+        c[n].rail = (uint8_t)d->conf.rail;
+        snprintf(c[n].name, sizeof(c[n].name), "%s", name);
+        c[n++].value = json_object_get_uint64(value);
+    }
+    json_object_put(all);
+    return n;
+}
+
+/* Echoes since the last report. */
+static size_t fill_peers(struct hsnd *d, struct report_peer *p, size_t max)
+{
+    const struct hsn_routes *r = hsn_engine_routes(d->engine);
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->npeers && n < max; i++) {
+        struct hsn_peer_state *s = &r->peers[i].state;
+        uint64_t under_way = s->echo_at != 0;
+        uint64_t sent = s->echo_sent - under_way;
+
+        if (!r->peers[i].neighbour || sent <= s->reported_sent)
+            continue;
+        p[n].rail = (uint8_t)d->conf.rail;
+        p[n].board = r->peers[i].address;
+        p[n].sent = (uint32_t)(sent - s->reported_sent);
+        p[n].lost = (uint32_t)(p[n].sent - (s->echo_back - s->reported_back));
+        s->reported_sent = sent;
+        s->reported_back = s->echo_back;
+        n++;
+    }
+    return n;
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
+{
+    struct hsnd *d = t->data;
+    struct report_record *me = calloc(1, sizeof(*me));
+    struct report_counter *counters =
+        calloc(SF_REPORT_COUNTERS_MAX, sizeof(*counters));
+    struct report_peer *peers = calloc(SF_REPORT_PEERS_MAX, sizeof(*peers));
+    struct report r = {.from = REPORT_HSND,
+                       .instance = d->instance,
+                       .seq = ++d->report_seq,
+                       .records = me,
+                       .counters = counters,
+                       .peers = peers,
+                       .nrecords = 1};
+    struct errbuf err;
+
+    (void)loop;
+    (void)events;
+    if (me && counters && peers) {
+        snprintf(r.node, sizeof(r.node), "%s", d->node);
+        me->kind = REPORT_HOST;
+        me->seen = d->nic->up ? SEEN_UP : SEEN_DOWN;
+        me->rail = (uint8_t)d->conf.rail;
+        me->board = d->board;
+        me->count = d->nic->counters.flaps;
+        snprintf(me->name, sizeof(me->name), "%s", d->node);
+        snprintf(me->why, sizeof(me->why), "%s",
+                 d->nic->up ? "link up" : "no link");
+        r.ncounters = fill_counters(d, counters, SF_REPORT_COUNTERS_MAX);
+        r.npeers = fill_peers(d, peers, SF_REPORT_PEERS_MAX);
+        if (sender_put(d->sender, &r, &err) < 0)
+            log_warn("SF-E803 report to switchmgrd: %s", err.text);
+    }
+    free(me);
+    free(counters);
+    free(peers);
+}
+
+int health_open(struct hsnd *d, struct errbuf *err)
+{
+    struct sender_options o = {.to = d->conf.health,
+                               .munge_socket = d->conf.munge,
+                               .reader = (uid_t)-1};
+
+    if (!d->conf.health)
+        return 0;
+    if (mac_random(&d->instance, sizeof(d->instance)) < 0)
+        return errprintf(err, "no randomness");
+    d->sender = sender_new(d->loop, &o, err);
+    if (!d->sender)
+        return -1;
+    ev_timer_init(&d->health_timer, on_timer, 0.5, EVERY);
+    d->health_timer.data = d;
+    ev_timer_start(d->loop, &d->health_timer);
+    return 0;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * hsnd: start and end.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mac.h"
+#include "hsnd/hsnd.h"
+
+#define EXIT_CONF 2
+
+static void usage(FILE *to)
+{
+    fputs("usage: hsnd [-c FILE] [-v] [--test-config] [--help] [--version]\n"
+          "Own the NIC of this node and serve endpoints; see hsnd(8).\n",
+          to);
+}
+
+static void on_signal(struct ev_loop *loop, ev_signal *s, int events)
+{
+    struct hsnd *d = s->data;
+
+    (void)loop;
+    (void)events;
+    if (s->signum != SIGHUP) {
+        d->stopping = true;
+        return;
+    }
+    if (d->conf.routes) {
+        struct errbuf err;
+
+        if (hsnd_routes_file(d, d->conf.routes, &err) < 0)
+            log_warn("SF-E801 routes are refused: %s", err.text);
+    }
+}
+
+static void watch_signal(struct hsnd *d, ev_signal *s, int signo)
+{
+    ev_signal_init(s, on_signal, signo);
+    s->data = d;
+    ev_signal_start(d->loop, s);
+}
+
+/* The NIC has something: the next round looks. */
+static void on_nic(struct ev_loop *loop, ev_io *io, int events)
+{
+    struct hsnd *d = io->data;
+
+    (void)loop;
+    (void)events;
+    d->nic->tick(d->nic->self, hsnd_clock());
+}
+
+static void on_due(struct ev_loop *loop, ev_timer *t, int events)
+{
+    (void)loop;
+    (void)t;
+    (void)events;
+}
+
+static void say_nic(void *arg, bool bad, const char *text)
+{
+    (void)arg;
+    if (bad)
+        log_warn("SF-E802 %s", text);
+    else
+        log_info("%s", text);
+}
+
+static int open_nic(struct hsnd *d, struct errbuf *err)
+{
+    struct hsn_nic_options o = {
+        .kind = d->conf.nic ? d->conf.nic : "none",
+        .fabric = d->conf.fabric,
+        .name = d->conf.link ? d->conf.link : d->node,
+        .interface = d->conf.interface,
+        .mac = d->conf.peer_mac,
+        .munge = d->conf.munge,
+        .board = d->board,
+        .trusted = d->conf.trusted,
+        .say = say_nic,
+    };
+    struct passwd *user;
+
+    if (d->conf.service_user) {
+        user = getpwnam(d->conf.service_user);
+        if (!user)
+            return errprintf(err, "ServiceUser: there is no user %s",
+                             d->conf.service_user);
+        o.service = user->pw_uid;
+    }
+    d->nic = hsn_nic_open(&o, err);
+    ev_io_init(&d->nic_io, on_nic, -1, EV_READ);
+    d->nic_io.data = d;
+    return d->nic ? 0 : -1;
+}
+
+static int open_engine(struct hsnd *d, struct errbuf *err)
+{
+    struct hsn_engine_options o = {
+        .board = d->board,
+        .page_size = (size_t)d->conf.page_size,
+        .batch = (unsigned)d->conf.batch,
+        .pending_max = 1024,
+        .send_slots = 128,
+        .halves_max = 1024,
+        .fragment_ns = (uint64_t)d->conf.fragment_ms * 1000000,
+        .send_ns = (uint64_t)d->conf.send_ms * 1000000,
+    };
+
+    if (mac_random(&o.incarnation, sizeof(o.incarnation)) < 0)
+        return errprintf(err, "no randomness");
+    d->engine = hsn_engine_new(&o, d->nic->ops, d->nic->self);
+    if (!d->engine)
+        return errprintf(err, "no memory");
+    hsn_engine_raw(d->engine, &port_raw_ops, d);
+    if (echo_open(d) < 0 || elan_open(d) < 0)
+        return errprintf(err, "no memory");
+    if (d->conf.routes && hsnd_routes_file(d, d->conf.routes, err) < 0)
+        return -1;
+    return 0;
+}
+
+/* systemd's notice that we are ready. */
+static void tell_ready(void)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    const char *path = getenv("NOTIFY_SOCKET");
+    int fd;
+
+    if (!path || strlen(path) >= sizeof(un.sun_path))
+        return;
+    strcpy(un.sun_path, path);
+    if (path[0] == '@')
+        un.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    (void)!sendto(
+        fd, "READY=1", 7, MSG_NOSIGNAL, (struct sockaddr *)&un,
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
+    close(fd);
+}
+
+static int start(struct hsnd *d, struct errbuf *err)
+{
+    d->loop = ev_default_loop(0);
+    d->now = hsnd_clock();
+    ev_timer_init(&d->timer, on_due, 0., 0.);
+    if (open_nic(d, err) < 0 || open_engine(d, err) < 0 ||
+        hsnd_listen(d, err) < 0 || control_open(d, err) < 0 ||
+        health_open(d, err) < 0)
+        return -1;
+    watch_signal(d, &d->sigterm, SIGTERM);
+    watch_signal(d, &d->sigint, SIGINT);
+    watch_signal(d, &d->sighup, SIGHUP);
+    signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_DUMPABLE, 0); /* capabilities are in our memory */
+    log_info("board %012llx of node %s, rail %ld, interface %s",
+             (unsigned long long)d->board, d->node, d->conf.rail, d->nic->kind);
+    tell_ready();
+    return 0;
+}
+
+static void stop(struct hsnd *d)
+{
+    sender_free(d->sender);
+    if (d->ctl)
+        ctl_server_free(d->ctl);
+    hsnd_listen_stop(d);
+    while (d->programs)
+        program_end(d->programs);
+    for (struct port *p = d->ports; p; p = p->next)
+        port_end(p);
+    hsn_engine_free(d->engine);
+    d->dirty = NULL;
+    for (struct port *p = d->ports; p; p = p->next)
+        p->dirty = p->underway = false;
+    port_sweep(d);
+    hsn_nic_close(d->nic);
+    elanhosts_destroy(d->hosts);
+    free(d->board_of);
+}
+
+static void report_error(const char *text, void *arg)
+{
+    (void)arg;
+    log_error("SF-E800 %s", text);
+}
+
+/* Where sockets are unless hsn.conf says otherwise. */
+static int default_paths(struct hsnd_conf *c)
+{
+    if (!c->socket &&
+        asprintf(&c->socket, "%s/hsnd-%ld", SF_RUNSTATEDIR, c->rail) < 0)
+        return -1;
+    if (!c->control &&
+        asprintf(&c->control, "%s/hsnd-%ld.ctl", SF_RUNSTATEDIR, c->rail) < 0)
+        return -1;
+    return 0;
+}
+
+static void open_log(const struct hsnd_conf *c, int verbose)
+{
+    static const char *const words[] = {"error", "warn", "info", "debug"};
+    struct log_options o = {
+        .program = "hsnd", .level = LOG_LEVEL_INFO, .to_syslog = c->syslog};
+
+    for (int i = 0; i < 4; i++)
+        if (c->log_level && strcmp(c->log_level, words[i]) == 0)
+            o.level = (enum log_level)i;
+    if (verbose)
+        o.level = LOG_LEVEL_DEBUG;
+    log_open(&o);
+}
+
+/* Everything that can be wrong before anything is opened. */
+static int prepare(struct hsnd *d, const char *path, bool must, int verbose)
+{
+    struct errbuf err;
+
+    hsnd_conf_default(&d->conf);
+    open_log(&d->conf, verbose);
+    if (hsnd_conf_read(&d->conf, path, must, report_error, NULL) < 0 ||
+        default_paths(&d->conf) < 0)
+        return -1;
+    open_log(&d->conf, verbose);
+    if (hsnd_identity(d, &err) == 0)
+        return 0;
+    log_error("SF-E800 %s", err.text);
+    return -1;
+}
+
+static int run(struct hsnd *d)
+{
+    struct errbuf err;
+    int rc = 1;
+
+    if (start(d, &err) == 0) {
+        hsnd_run(d);
+        log_info("ends");
+        rc = 0;
+    } else {
+        log_error("SF-E800 %s", err.text);
+    }
+    stop(d);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"config", required_argument, NULL, 'c'},
+        {"verbose", no_argument, NULL, 'v'},
+        {"test-config", no_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    const char *path = NULL;
+    struct hsnd *d;
+    bool test = false;
+    int c, verbose = 0, rc = EXIT_CONF;
+
+    while ((c = getopt_long(argc, argv, "c:vthV", options, NULL)) != -1) {
+        switch (c) {
+        case 'c':
+            path = optarg;
+            break;
+        case 'v':
+            verbose = 1;
+            break;
+        case 't':
+            test = true;
+            break;
+        case 'h':
+            usage(stdout);
+            return 0;
+        case 'V':
+            puts("hsnd " SF_VERSION);
+            return 0;
+        default:
+            usage(stderr);
+            return EXIT_CONF;
+        }
+    }
+    d = calloc(1, sizeof(*d));
+    if (!d || optind != argc) {
+        usage(stderr);
+        free(d);
+        return EXIT_CONF;
+    }
+    d->listener = d->nic_fd = -1;
+    if (prepare(d, path ? path : SF_SYSCONFDIR "/hsn.conf", path != NULL,
+                verbose) == 0)
+        rc = test ? 0 : run(d);
+    hsnd_conf_free(&d->conf);
+    free(d);
+    return rc;
+}

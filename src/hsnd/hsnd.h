@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * hsnd: owns the NIC of a node (one hsnd per NIC) and serves endpoints.
+ *
+ *   conf.c      hsn.conf
+ *   identity.c  who we are, and which board has which Elan id
+ *   listen.c    connections and their requests
+ *   port.c      endpoints: rings, delivery
+ *   pump.c      from the endpoints' rings to the engine; the loop
+ *   elan.c      contexts: attach, frames
+ *   program.c   programs that holders register
+ *   echo.c      echoes to the neighbours
+ *   control.c   control socket; metrics.c: its figures for Prometheus
+ *   health.c    reports to switchmgrd
+ */
+#ifndef SF_HSND_H
+#define SF_HSND_H
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/bytebuf.h"
+#include "base/ctl.h"
+#include "base/errbuf.h"
+#include "base/ring.h"
+#include "elan/elanhosts.h"
+#include "elan/program_cgroup.h"
+#include "elan/program_register.h"
+#include "health/sender.h"
+#include "hsn/attach.h"
+#include "hsn/engine.h"
+#include "hsn/libhsn.h"
+#include "hsn/nic_link.h"
+#include "hsn/port_record.h"
+#include "hsn/port_wire.h"
+
+struct hsnd_conf {
+    char *node, *board, *elanhosts;
+    char *socket, *control, *control_group, *raw_group, *dgram_group;
+    char *nic, *fabric, *link, *interface, *peer_mac, *service_user, *munge;
+    char *routes, *health, *log_level;
+    bool trusted, syslog;
+    long rail, page_size, fragment_ms, send_ms, batch, ring_kb, spin_us, echo_s;
+};
+
+enum port_kind { PORT_RAW, PORT_DGRAM, PORT_ELAN };
+
+/* Counted per endpoint and for all. */
+struct port_counts {
+    uint64_t sent, received;
+    uint64_t full;      /* for it, its ring being full */
+    uint64_t malformed; /* from it, records that are none */
+};
+
+struct hsnd;
+struct conn;
+struct client_program;
+
+/* An endpoint. */
+struct port {
+    struct hsnd *d;
+    enum port_kind kind;
+    int bell; /* the connection */
+    int pidfd;
+    pid_t pid;
+    uid_t uid;
+    ev_io bell_io, pid_io;
+    struct ring from, to;           /* from the process, to it */
+    uint16_t number;                /* type, module or context */
+    struct client_program *program; /* elan */
+    struct hsn_elan_sender sender;  /* elan */
+    uint8_t *scratch;               /* elan: headers of what is under way */
+    struct port_counts counts;
+    bool active;   /* its ring is looked at in each round */
+    unsigned at;   /* active: where in d->act */
+    bool dirty;    /* something was put into its ring: ring the bell */
+    bool underway; /* its oldest record is the engine's */
+    bool dead;     /* to be freed when nothing is under way */
+    struct port *next, *prev, *next_dirty;
+};
+
+/* A program of a holder. */
+struct client_program {
+    struct hsnd *d;
+    struct hsn_program *known;
+    struct program_cgroup group;
+    int fd;
+    ev_io io;
+    struct client_program *next;
+};
+
+/* Counted beside the engine's own. */
+struct hsnd_counts {
+    uint64_t attached, detached;
+    uint64_t refused_capability, refused_user, refused_member, refused_range,
+        refused_busy, refused_port;
+    uint64_t elan_sent, elan_received;
+    uint64_t elan_malformed, elan_stranger, elan_tag, elan_replay, elan_spoofed,
+        elan_no_context, elan_unknown_node;
+    uint64_t port_full, port_malformed;
+    uint64_t bells, rounds, sleeps;
+};
+
+/* An answer in the making. */
+struct answer {
+    struct be_writer w;
+    uint8_t buf[SF_HSN_REQUEST_MAX];
+    int fds[2];        /* -1: none */
+    struct port *port; /* opened */
+};
+
+/* A connection that is no endpoint (yet). */
+struct conn {
+    struct hsnd *d;
+    int fd;
+    ev_io io;
+    struct hsn_peer *peers; /* loading */
+    size_t npeers;
+    uint32_t map_version, host_type;
+    bool configured;
+    struct conn *next;
+};
+
+struct hsnd {
+    struct ev_loop *loop;
+    struct hsnd_conf conf;
+    uint64_t board;
+    char node[HSN_NODE_MAX];
+    struct elanhosts *hosts;
+    uint64_t *board_of; /* by Elan id, 0: by the rule */
+    bool has_elan;
+    uint32_t elan_id;
+    gid_t raw_gid, dgram_gid;
+    bool has_raw_gid, has_dgram_gid;
+
+    struct hsn_nic *nic;
+    struct hsn_engine *engine;
+    struct hsn_contexts contexts;
+    struct client_program *programs;
+    struct port *ports; /* all, active ones too */
+    struct port *dirty; /* whose bells are to be rung */
+    unsigned nports, nactive;
+    struct port *act[SF_HSN_PORTS_MAX];     /* the active ones */
+    struct port *dgram[65536], *raw[65536]; /* by module, by type */
+    struct hsnd_counts counts;
+
+    int listener;
+    ev_io listen_io, nic_io;
+    int nic_fd; /* that nic_io watches; -1 */
+    ev_timer timer, echo_timer, health_timer;
+    ev_signal sigterm, sigint, sighup;
+    struct conn *conns, *loader; /* who is loading routes */
+    unsigned nconns;
+    struct ctl_server *ctl;
+    struct sender *sender;
+    uint64_t instance, report_seq;
+    bool stopping;
+    uint8_t request[SF_HSN_REQUEST_MAX + 1];
+    struct answer answer;
+    uint64_t now, spin_ns;
+    uint64_t last_work;
+    uint64_t said[sizeof(struct hsnd_counts) / 8]; /* when last */
+    bool sweep;                                    /* endpoints have ended */
+};
+
+uint64_t hsnd_clock(void); /* monotonic, ns */
+
+/* conf.c */
+void hsnd_conf_default(struct hsnd_conf *c);
+/* Read it; 0, or -1 and all errors were reported. */
+int hsnd_conf_read(struct hsnd_conf *c, const char *path, bool must,
+                   conf_error_f *report, void *arg);
+void hsnd_conf_free(struct hsnd_conf *c);
+
+/* identity.c */
+int hsnd_identity(struct hsnd *d, struct errbuf *err);
+/* Board of an Elan id on our rail; 0: there is none. */
+uint64_t hsnd_board_of(const struct hsnd *d, uint32_t elan_id);
+
+/* listen.c */
+int hsnd_listen(struct hsnd *d, struct errbuf *err);
+void hsnd_listen_stop(struct hsnd *d);
+/* Is this peer root or in the group? */
+bool hsnd_privileged(int fd, uid_t uid, gid_t gid, bool has_gid);
+
+/* answer.c */
+void hsnd_answer(struct conn *c, const void *buf, size_t len, struct answer *a);
+void hsnd_load_forget(struct conn *c);
+int hsnd_routes_take(struct hsnd *d, const struct hsn_peer *peers, size_t n,
+                     uint32_t map_version, uint32_t host_type, bool configured,
+                     struct errbuf *err);
+int hsnd_routes_file(struct hsnd *d, const char *path, struct errbuf *err);
+
+/* port.c */
+/* A new endpoint for the process at the other end of c; NULL with errno.  The
+ * caller puts it into its table. */
+struct port *port_new(struct conn *c, enum port_kind kind, uint16_t number,
+                      int fds[2]);
+/* c's connection is the endpoint's from now on. */
+void port_start(struct port *p, int fd);
+/* End it at once; its memory goes when nothing is under way any more. */
+void port_end(struct port *p);
+void port_sweep(struct hsnd *d);
+/* Copy a message into its ring; counted and dropped when that is full. */
+void port_deliver(struct port *p, const struct hsn_record *r,
+                  const struct iovec *data, size_t ndata,
+                  const struct iovec *header);
+void port_ring_bells(struct hsnd *d);
+void port_activate(struct port *p);
+void port_deactivate(struct port *p);
+extern const struct hsn_module_ops port_dgram_ops;
+extern const struct hsn_raw_ops port_raw_ops;
+void port_complete(void *arg, uint64_t cookie, int error);
+
+/* pump.c */
+void hsnd_run(struct hsnd *d);
+
+/* elan.c */
+int elan_open(struct hsnd *d);
+/* An errno, or 0 and *port. */
+int elan_attach(struct conn *c, const struct hsn_request *r, struct port **port,
+                int fds[2]);
+void elan_detach(struct port *p);
+/* Send a record of an attached context.  As hsn_engine_send(). */
+int elan_send(struct port *p, const struct hsn_record *r,
+              const struct iovec *data, const struct iovec *header);
+
+/* program.c */
+/* The message of a holder; the connection is the program's when it returns
+ * true. */
+bool program_register(struct conn *c, const void *buf, size_t len);
+void program_end(struct client_program *p);
+
+/* echo.c */
+int echo_open(struct hsnd *d);
+
+/* control.c, metrics.c, health.c */
+int control_open(struct hsnd *d, struct errbuf *err);
+struct json_object *control_metrics(const struct hsnd *d);
+void metrics_text(const struct hsnd *d, struct bytebuf *out);
+int health_open(struct hsnd *d, struct errbuf *err);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Connections and their requests.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "hsnd/hsnd.h"
+
+bool hsnd_privileged(int fd, uid_t uid, gid_t gid, bool has_gid)
+{
+    gid_t groups[256];
+    socklen_t len = sizeof(groups);
+    struct ucred cred;
+    socklen_t cred_len = sizeof(cred);
+
+    if (uid == 0)
+        return true;
+    if (!has_gid)
+        return false;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &cred_len) == 0 &&
+        cred.gid == gid)
+        return true;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
+        return false;
+    for (size_t i = 0; i < len / sizeof(groups[0]); i++)
+        if (groups[i] == gid)
+            return true;
+    return false;
+}
+
+static void conn_free(struct conn *c, bool keep_fd)
+{
+    struct conn **at = &c->d->conns;
+
+    hsnd_load_forget(c);
+    ev_io_stop(c->d->loop, &c->io);
+    if (!keep_fd)
+        close(c->fd);
+    while (*at && *at != c)
+        at = &(*at)->next;
+    if (*at)
+        *at = c->next;
+    c->d->nconns--;
+    free(c);
+}
+
+/* Say the answer, with descriptors if it has some. */
+static int reply(int fd, struct answer *a)
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(2 * sizeof(int))];
+    } control = {.space = {0}};
+    struct iovec iov = {a->buf, a->w.len};
+    struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+
+    if (a->fds[0] >= 0) {
+        m.msg_control = &control;
+        m.msg_controllen = sizeof(control.space);
+        control.head.cmsg_level = SOL_SOCKET;
+        control.head.cmsg_type = SCM_RIGHTS;
+        control.head.cmsg_len = CMSG_LEN(sizeof(a->fds));
+        memcpy(CMSG_DATA(&control.head), a->fds, sizeof(a->fds));
+    }
+    return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+}
+
+/* A request.  False: the connection is no longer c's. */
+static bool serve(struct conn *c, const uint8_t *buf, size_t len,
+                  struct answer *a)
+{
+    int rc, fd = c->fd;
+
+    a->fds[0] = a->fds[1] = -1;
+    a->port = NULL;
+    hsnd_answer(c, buf, len, a);
+    rc = reply(fd, a);
+    for (int i = 0; i < 2; i++)
+        if (a->fds[i] >= 0)
+            close(a->fds[i]);
+    if (a->port && rc == 0) {
+        struct port *p = a->port;
+
+        conn_free(c, true);
+        port_start(p, fd);
+        return false;
+    }
+    if (a->port)
+        port_end(a->port);
+    if (rc == 0)
+        return true;
+    conn_free(c, false);
+    return false;
+}
+
+static void on_conn(struct ev_loop *loop, ev_io *io, int events)
+{
+    struct conn *c = io->data;
+    uint8_t *buf = c->d->request;
+    struct answer *answer = &c->d->answer;
+    ssize_t n = recv(c->fd, buf, sizeof(c->d->request), MSG_DONTWAIT);
+
+    (void)loop;
+    (void)events;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n >= 4 && be_load32(buf) == PROGRAM_REGISTER_MAGIC) {
+        bool kept = program_register(c, buf, (size_t)n);
+
+        explicit_bzero(buf, (size_t)n);
+        conn_free(c, kept);
+        return;
+    }
+    if (n <= 0)
+        conn_free(c, false);
+    else
+        serve(c, buf, (size_t)n, answer);
+    if (n > 0)
+        explicit_bzero(buf, (size_t)n < 4096 ? (size_t)n : 4096);
+}
+
+static void on_listen(struct ev_loop *loop, ev_io *io, int events)
+{
+    struct hsnd *d = io->data;
+    struct conn *c;
+    int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    (void)events;
+    if (fd < 0)
+        return;
+    c = d->nconns < SF_HSN_PORTS_MAX ? calloc(1, sizeof(*c)) : NULL;
+    if (!c) {
+        close(fd);
+        return;
+    }
+    *c = (struct conn){.d = d, .fd = fd, .next = d->conns};
+    d->conns = c;
+    d->nconns++;
+    ev_io_init(&c->io, on_conn, fd, EV_READ);
+    c->io.data = c;
+    ev_io_start(loop, &c->io);
+}
+
+/* Does somebody listen there? */
+static bool is_served(const struct sockaddr_un *un)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool yes = fd >= 0 &&
+               (connect(fd, (const struct sockaddr *)un, sizeof(*un)) == 0 ||
+                errno == EAGAIN);
+
+    if (fd >= 0)
+        close(fd);
+    return yes;
+}
+
+int hsnd_listen(struct hsnd *d, struct errbuf *err)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    const char *path = d->conf.socket;
+
+    if (strlen(path) >= sizeof(un.sun_path))
+        return errprintf(err, "%s: path too long", path);
+    strcpy(un.sun_path, path);
+    if (is_served(&un))
+        return errprintf(err, "%s: another hsnd is there", path);
+    unlink(path);
+    d->listener =
+        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (d->listener < 0 ||
+        bind(d->listener, (struct sockaddr *)&un, sizeof(un)) < 0 ||
+        chmod(path, 0666) < 0 || listen(d->listener, SOMAXCONN) < 0)
+        return errprintf(err, "%s: %s", path, strerror(errno));
+    ev_io_init(&d->listen_io, on_listen, d->listener, EV_READ);
+    d->listen_io.data = d;
+    ev_io_start(d->loop, &d->listen_io);
+    return 0;
+}
+
+void hsnd_listen_stop(struct hsnd *d)
+{
+    while (d->conns)
+        conn_free(d->conns, false);
+    if (d->listener < 0)
+        return;
+    ev_io_stop(d->loop, &d->listen_io);
+    close(d->listener);
+    unlink(d->conf.socket);
+    d->listener = -1;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * From the endpoints' rings to the engine; the loop.
+ *
+ * A round looks at the NIC and at every active endpoint. After rounds in which
+ * nothing happened the loop goes on looking for a while, then every ring is
+ * told to ring its bell, and the loop sleeps in libev.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "hsnd/hsnd.h"
+
+#define RECORDS 32    /* of one endpoint in a round */
+#define LOOK_EVERY 32 /* rounds with work between two looks at libev */
+#define PAUSES 16     /* of an idle round */
+
+uint64_t hsnd_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Hand one record to the engine.  As hsn_engine_send(). */
+static int send_record(struct port *p, const struct hsn_record *r,
+                       const uint8_t *body)
+{
+    struct hsnd *d = p->d;
+    const uint8_t *data = body + r->route_len;
+    struct iovec parts[2] = {
+        {(void *)(uintptr_t)data, r->data_len},
+        {(void *)(uintptr_t)(data + r->data_len), r->header_len}};
+
+    if (p->kind == PORT_RAW) {
+        struct hsn_send_raw s = {.route = body,
+                                 .route_len = r->route_len,
+                                 .type = p->number,
+                                 .subtype = r->subtype,
+                                 .payload = parts[0],
+                                 .cookie = (uintptr_t)p};
+
+        return hsn_engine_send_raw(d->engine, &s, d->now);
+    }
+    if (p->kind == PORT_DGRAM) {
+        struct hsn_send s = {
+            .board = r->board, .data = parts[0], .header = parts[1]};
+
+        return hsn_engine_send(d->engine, p->number, &s, d->now);
+    }
+    return elan_send(p, r, &parts[0], &parts[1]);
+}
+
+static void malformed(struct port *p)
+{
+    p->counts.malformed++;
+    p->d->counts.port_malformed++;
+    ring_consume(&p->from);
+}
+
+/* The oldest record of an endpoint.  False: there is none, or it must wait. */
+static bool pump_one(struct port *p)
+{
+    struct hsn_record r;
+    size_t len;
+    const uint8_t *at = ring_peek(&p->from, &len);
+
+    if (!at) {
+        if (errno != EAGAIN) {
+            log_info("pid %d broke its ring", (int)p->pid);
+            port_end(p);
+        }
+        return false;
+    }
+    if (len < sizeof(r)) {
+        malformed(p);
+        return true;
+    }
+    memcpy(&r, at, sizeof(r));
+    if (!hsn_record_valid(&r, len) ||
+        (p->kind == PORT_RAW ? r.header_len != 0 : r.route_len != 0)) {
+        malformed(p);
+        return true;
+    }
+    p->underway = true;
+    if (send_record(p, &r, at + sizeof(r)) == 0)
+        return !p->underway;
+    p->underway = false;
+    if (errno == EAGAIN)
+        return false;
+    ring_consume(&p->from);
+    return true;
+}
+
+static unsigned pump(struct port *p)
+{
+    unsigned n = 0;
+
+    while (n < RECORDS && !p->dead && !p->underway && pump_one(p))
+        n++;
+    if (n && !p->dead && ring_must_wake_full(&p->from))
+        ring_bell(p->bell);
+    return n;
+}
+
+static unsigned round_once(struct hsnd *d)
+{
+    unsigned work;
+
+    d->counts.rounds++;
+    work = hsn_engine_wake(d->engine, d->now);
+    if (d->nactive) {
+        hsn_engine_hold(d->engine, true, d->now);
+        for (unsigned i = d->nactive; i-- > 0;)
+            if (i < d->nactive)
+                work += pump(d->act[i]);
+        hsn_engine_hold(d->engine, false, d->now);
+    }
+    port_ring_bells(d);
+    return work;
+}
+
+/* Put all endpoints to sleep; false when one of them has something. */
+static bool ports_sleep(struct hsnd *d)
+{
+    bool quiet = true;
+
+    for (unsigned i = d->nactive; i-- > 0;) {
+        struct port *p = d->act[i];
+
+        if (p->underway)
+            continue;
+        if (ring_sleep(&p->from)) {
+            port_deactivate(p);
+        } else {
+            ring_awake(&p->from);
+            quiet = false;
+        }
+    }
+    return quiet;
+}
+
+/* The NIC's descriptor may be another one by now. */
+static void watch_nic(struct hsnd *d)
+{
+    int fd = d->nic->fd(d->nic->self);
+
+    if (fd == d->nic_fd)
+        return;
+    ev_io_stop(d->loop, &d->nic_io);
+    d->nic_fd = fd;
+    if (fd < 0)
+        return;
+    ev_io_set(&d->nic_io, fd, EV_READ);
+    ev_io_start(d->loop, &d->nic_io);
+}
+
+/* Sleep until something happens or the engine or the NIC is due. */
+static void sleep_once(struct hsnd *d)
+{
+    struct hsn_levels l;
+    uint64_t due = d->nic->tick(d->nic->self, d->now), engine;
+    bool pending;
+
+    watch_nic(d);
+    hsn_engine_levels(d->engine, &l);
+    pending = l.pending + l.busy > 0;
+    engine = hsn_engine_deadline(d->engine);
+    if (engine < due)
+        due = engine;
+    if (pending && due > d->now + 1000000)
+        due = d->now + 1000000; /* there may be room again */
+    if (!d->nic->sleep(d->nic->self, pending)) {
+        d->nic->awake(d->nic->self);
+        return;
+    }
+    d->counts.sleeps++;
+    ev_timer_stop(d->loop, &d->timer);
+    if (due != UINT64_MAX) {
+        double s = due > d->now ? (double)(due - d->now) / 1e9 : 0;
+
+        ev_timer_set(&d->timer, s > 60 ? 60 : s, 0.);
+        ev_timer_start(d->loop, &d->timer);
+    }
+    ev_run(d->loop, EVRUN_ONCE);
+    d->nic->awake(d->nic->self);
+    d->last_work = hsnd_clock();
+}
+
+static void rest(void)
+{
+    for (int i = 0; i < PAUSES; i++)
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#else
+        ;
+#endif
+    sched_yield();
+}
+
+/* Nothing happened: look again, or sleep.  The time of looking grows when it
+ * paid and shrinks when it did not. */
+static void idle(struct hsnd *d)
+{
+    uint64_t most = (uint64_t)d->conf.spin_us * 1000;
+
+    if (d->now - d->last_work < d->spin_ns) {
+        rest();
+        return;
+    }
+    d->spin_ns = d->spin_ns / 2 > most / 16 ? d->spin_ns / 2 : most / 16;
+    if (ports_sleep(d))
+        sleep_once(d);
+}
+
+static void busy(struct hsnd *d)
+{
+    uint64_t most = (uint64_t)d->conf.spin_us * 1000;
+
+    if (d->now - d->last_work > 1000 && d->spin_ns < most)
+        d->spin_ns = d->spin_ns * 2 < most ? d->spin_ns * 2 + 100 : most;
+    d->last_work = d->now;
+}
+
+void hsnd_run(struct hsnd *d)
+{
+    d->spin_ns = (uint64_t)d->conf.spin_us * 1000;
+    while (!d->stopping) {
+        d->now = hsnd_clock();
+        if (round_once(d))
+            busy(d);
+        else
+            idle(d);
+        if (d->counts.rounds % LOOK_EVERY == 0) {
+            d->nic->tick(d->nic->self, d->now);
+            watch_nic(d);
+            ev_run(d->loop, EVRUN_NOWAIT);
+        }
+        if (d->sweep)
+            port_sweep(d);
+    }
+}
