@@ -4,6 +4,44 @@
  */
 #include "libimpi/blocks.h"
 
+#include <stdint.h>
+
+struct blocks blocks_even(const void *buf, int count, MPI_Datatype type)
+{
+    return (struct blocks){
+        .base = (char *)(uintptr_t)buf, .count = count, .type = type};
+}
+
+struct blocks blocks_one(const void *buf, int count, MPI_Datatype type)
+{
+    struct blocks b = blocks_even(buf, count, type);
+
+    b.single = true;
+    return b;
+}
+
+struct blocks blocks_uneven(const void *buf, const int counts[],
+                            const int displs[], MPI_Datatype type)
+{
+    struct blocks b = blocks_even(buf, 0, type);
+
+    b.counts = counts;
+    b.displs = displs;
+    return b;
+}
+
+struct blocks blocks_typed(const void *buf, const int counts[],
+                           const int displs[], const MPI_Aint adispls[],
+                           const MPI_Datatype types[])
+{
+    struct blocks b = blocks_uneven(buf, counts, displs, MPI_BYTE);
+
+    b.adispls = adispls;
+    b.types = types;
+    b.bytes = true;
+    return b;
+}
+
 int blocks_check(struct blocks *b, int n)
 {
     MPI_Aint lb;

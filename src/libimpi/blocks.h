@@ -26,6 +26,15 @@ struct blocks {
 /* Look at the first n.  An MPI error class. */
 int blocks_check(struct blocks *b, int n);
 
+/* The four ways in which a call names its blocks. */
+struct blocks blocks_one(const void *buf, int count, MPI_Datatype type);
+struct blocks blocks_even(const void *buf, int count, MPI_Datatype type);
+struct blocks blocks_uneven(const void *buf, const int counts[],
+                            const int displs[], MPI_Datatype type);
+struct blocks blocks_typed(const void *buf, const int counts[],
+                           const int displs[], const MPI_Aint adispls[],
+                           const MPI_Datatype types[]);
+
 int block_count(const struct blocks *b, int i);
 MPI_Datatype block_type(const struct blocks *b, int i);
 void *block_at(const struct blocks *b, int i);

@@ -9,41 +9,6 @@
 #include "libimpi/coll.h"
 #include "libimpi/data.h"
 
-/* ---- how the calls name their blocks ---- */
-
-static struct blocks one(const void *buf, int count, MPI_Datatype type)
-{
-    return (struct blocks){.base = (char *)(uintptr_t)buf,
-                           .count = count,
-                           .type = type,
-                           .single = true};
-}
-
-static struct blocks even(const void *buf, int count, MPI_Datatype type)
-{
-    return (struct blocks){
-        .base = (char *)(uintptr_t)buf, .count = count, .type = type};
-}
-
-static struct blocks uneven(const void *buf, const int counts[],
-                            const int displs[], MPI_Datatype type)
-{
-    return (struct blocks){.base = (char *)(uintptr_t)buf,
-                           .counts = counts,
-                           .displs = displs,
-                           .type = type};
-}
-
-static struct blocks typed(const void *buf, const int counts[],
-                           const int displs[], const MPI_Datatype types[])
-{
-    return (struct blocks){.base = (char *)(uintptr_t)buf,
-                           .counts = counts,
-                           .displs = displs,
-                           .types = types,
-                           .bytes = true};
-}
-
 /* ---- Gather and Scatter: the same with the arrows turned ---- */
 
 enum direction { TO_ROOT, FROM_ROOT };
@@ -115,7 +80,7 @@ static int make_allgather(struct coll *x, struct blocks own, struct blocks in)
     int rc = blocks_check(&in, x->c->peers), me = x->c->rank;
 
     if (rc == MPI_SUCCESS && !self)
-        own = one(block_at(&in, me), block_count(&in, me), in.type);
+        own = blocks_one(block_at(&in, me), block_count(&in, me), in.type);
     if (rc == MPI_SUCCESS)
         rc = blocks_check(&own, 1);
     x->in = in;
@@ -202,8 +167,8 @@ COLL_BOTH(Gather, Igather,
                void *recvbuf, int recvcount, MPI_Datatype recvtype, int root),
           LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                root),
-          rooted(c, TO_ROOT, even(recvbuf, recvcount, recvtype),
-                 one(sendbuf, sendcount, sendtype), root, request))
+          rooted(c, TO_ROOT, blocks_even(recvbuf, recvcount, recvtype),
+                 blocks_one(sendbuf, sendcount, sendtype), root, request))
 
 COLL_BOTH(Gatherv, Igatherv,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
@@ -211,16 +176,17 @@ COLL_BOTH(Gatherv, Igatherv,
                MPI_Datatype recvtype, int root),
           LIST(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
                recvtype, root),
-          rooted(c, TO_ROOT, uneven(recvbuf, recvcounts, displs, recvtype),
-                 one(sendbuf, sendcount, sendtype), root, request))
+          rooted(c, TO_ROOT,
+                 blocks_uneven(recvbuf, recvcounts, displs, recvtype),
+                 blocks_one(sendbuf, sendcount, sendtype), root, request))
 
 COLL_BOTH(Scatter, Iscatter,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                void *recvbuf, int recvcount, MPI_Datatype recvtype, int root),
           LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                root),
-          rooted(c, FROM_ROOT, even(sendbuf, sendcount, sendtype),
-                 one(recvbuf, recvcount, recvtype), root, request))
+          rooted(c, FROM_ROOT, blocks_even(sendbuf, sendcount, sendtype),
+                 blocks_one(recvbuf, recvcount, recvtype), root, request))
 
 COLL_BOTH(Scatterv, Iscatterv,
           LIST(const void *sendbuf, const int sendcounts[], const int displs[],
@@ -228,15 +194,16 @@ COLL_BOTH(Scatterv, Iscatterv,
                MPI_Datatype recvtype, int root),
           LIST(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
                recvtype, root),
-          rooted(c, FROM_ROOT, uneven(sendbuf, sendcounts, displs, sendtype),
-                 one(recvbuf, recvcount, recvtype), root, request))
+          rooted(c, FROM_ROOT,
+                 blocks_uneven(sendbuf, sendcounts, displs, sendtype),
+                 blocks_one(recvbuf, recvcount, recvtype), root, request))
 
 COLL_BOTH(Allgather, Iallgather,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                void *recvbuf, int recvcount, MPI_Datatype recvtype),
           LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-          allgather(c, one(sendbuf, sendcount, sendtype),
-                    even(recvbuf, recvcount, recvtype), request))
+          allgather(c, blocks_one(sendbuf, sendcount, sendtype),
+                    blocks_even(recvbuf, recvcount, recvtype), request))
 
 COLL_BOTH(Allgatherv, Iallgatherv,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
@@ -244,15 +211,16 @@ COLL_BOTH(Allgatherv, Iallgatherv,
                MPI_Datatype recvtype),
           LIST(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
                recvtype),
-          allgather(c, one(sendbuf, sendcount, sendtype),
-                    uneven(recvbuf, recvcounts, displs, recvtype), request))
+          allgather(c, blocks_one(sendbuf, sendcount, sendtype),
+                    blocks_uneven(recvbuf, recvcounts, displs, recvtype),
+                    request))
 
 COLL_BOTH(Alltoall, Ialltoall,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                void *recvbuf, int recvcount, MPI_Datatype recvtype),
           LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-          alltoall(c, even(sendbuf, sendcount, sendtype),
-                   even(recvbuf, recvcount, recvtype), request))
+          alltoall(c, blocks_even(sendbuf, sendcount, sendtype),
+                   blocks_even(recvbuf, recvcount, recvtype), request))
 
 COLL_BOTH(Alltoallv, Ialltoallv,
           LIST(const void *sendbuf, const int sendcounts[], const int sdispls[],
@@ -260,8 +228,9 @@ COLL_BOTH(Alltoallv, Ialltoallv,
                const int rdispls[], MPI_Datatype recvtype),
           LIST(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
                rdispls, recvtype),
-          alltoall(c, uneven(sendbuf, sendcounts, sdispls, sendtype),
-                   uneven(recvbuf, recvcounts, rdispls, recvtype), request))
+          alltoall(c, blocks_uneven(sendbuf, sendcounts, sdispls, sendtype),
+                   blocks_uneven(recvbuf, recvcounts, rdispls, recvtype),
+                   request))
 
 COLL_BOTH(Alltoallw, Ialltoallw,
           LIST(const void *sendbuf, const int sendcounts[], const int sdispls[],
@@ -270,5 +239,7 @@ COLL_BOTH(Alltoallw, Ialltoallw,
                const MPI_Datatype recvtypes[]),
           LIST(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
                rdispls, recvtypes),
-          alltoall(c, typed(sendbuf, sendcounts, sdispls, sendtypes),
-                   typed(recvbuf, recvcounts, rdispls, recvtypes), request))
+          alltoall(c,
+                   blocks_typed(sendbuf, sendcounts, sdispls, NULL, sendtypes),
+                   blocks_typed(recvbuf, recvcounts, rdispls, NULL, recvtypes),
+                   request))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libimpi/late_free.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
 
@@ -315,6 +316,8 @@ void coll_progress(void)
             p = &x->link;
     }
     busy = false;
+    if (!running)
+        late_free_all();
 }
 
 bool coll_any(void)

@@ -37,7 +37,7 @@ struct impi_comm {
     struct impi_group group; /* which rank is in which client */
     bool same; /* native rank == rank here for every native rank, not inter */
     bool inter;
-    MPI_Comm late;             /* the handle given back while wanted, or null */
+    MPI_Comm late;     /* the handle given back while wanted, or null */
     int straight;      /* peers that may be handed to the library as they are */
     int first, local;  /* own group: rank of its first, size */
     int peer, peers;   /* whom ranks in messages mean */

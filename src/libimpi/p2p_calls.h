@@ -5,8 +5,12 @@
 #ifndef LIBIMPI_P2P_CALLS_H
 #define LIBIMPI_P2P_CALLS_H
 
+#include "libimpi/ours.h"
+#include "libimpi/progress.h"
 #include "libimpi/req.h"
 #include "libimpi/state.h"
+
+enum send_mode { SEND_STANDARD, SEND_BUFFERED, SEND_SYNCHRONOUS, SEND_READY };
 
 /* Count, rank, tag and type; the peer becomes a rank over both groups of an
  * intercommunicator.  Returns an MPI error class. */
@@ -22,6 +26,13 @@ static inline int straight_rank(const struct impi_comm *c, int peer, int tag)
         return -1;
     return c->native[peer];
 }
+
+/* Copy a message to another client, start it and leave it to itself.  Under
+ * the lock. */
+int send_copy(struct message *m);
+
+/* What a probe that was checked asks the engine for. */
+struct impi_recv probe_args(const struct message *m);
 
 /* Wait for one request of either kind; the error handler is not called when
  * `quiet`. */

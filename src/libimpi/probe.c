@@ -6,14 +6,20 @@
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
 
-static bool look_in_core(const struct message *m, MPI_Status *status)
+struct impi_recv probe_args(const struct message *m)
 {
     bool any = m->peer == MPI_ANY_SOURCE;
-    struct impi_recv args = {
+
+    return (struct impi_recv){
         .peer = any ? IMPI_ANY_PEER : (uint32_t)m->comm->world[m->peer],
         .rank = any ? IMPI_ANY_SOURCE : m->peer - m->comm->peer,
         .tag = m->tag == MPI_ANY_TAG ? IMPI_ANY_TAG : m->tag,
         .cid = m->cid};
+}
+
+static bool look_in_core(const struct message *m, MPI_Status *status)
+{
+    struct impi_recv args = probe_args(m);
     struct impi_status st;
 
     if (!impi_p2p_iprobe(impi_be.p2p, &args, &st))

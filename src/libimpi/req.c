@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libimpi/coll_run.h"
+#include "libimpi/persist.h"
 #include "libimpi/state.h"
 
 /* ---- table: chunks that never move ---- */
@@ -74,8 +75,25 @@ struct req *req_alloc(void)
 void req_free(struct req *r)
 {
     data_drop(&r->data);
+    persist_free(r->persist);
+    r->persist = NULL;
     r->next = table.free;
     table.free = r;
+}
+
+void req_again(struct req *r)
+{
+    struct persist *p = r->persist;
+    uint32_t index = r->index;
+
+    req_init(r);
+    r->index = index;
+    r->persist = p;
+}
+
+bool req_active(const struct req *r)
+{
+    return !r->persist || r->persist->active;
 }
 
 MPI_Request req_handle(const struct req *r)
@@ -229,6 +247,38 @@ int req_recv(struct req *r, const struct message *m)
     return rc;
 }
 
+int req_mrecv(struct req *r, const struct message *m, struct impi_comm *c,
+              struct impi_unexpected *own, MPI_Message *native)
+{
+    struct impi_buffer buf = {0};
+    int rc;
+
+    r->recv = true;
+    if (own) {
+        rc = data_for_recv(&r->data, m->buf, m->count, m->type);
+        if (rc != MPI_SUCCESS)
+            return rc;
+        buf.base = r->data.base;
+        buf.len = r->data.len;
+        r->in_core = true;
+        impi_p2p_imrecv(impi_be.p2p, &r->core, own, &buf);
+    } else {
+        rc = impi_real.Imrecv(m->buf, m->count, m->type, native, &r->native);
+        if (rc != MPI_SUCCESS)
+            return rc;
+    }
+    hold_comm(r, c);
+    return MPI_SUCCESS;
+}
+
+void req_complete(struct req *r, struct impi_comm *c)
+{
+    hold_comm(r, c);
+    r->source = MPI_ANY_SOURCE;
+    r->tag = MPI_ANY_TAG;
+    r->done = true;
+}
+
 void req_coll(struct req *r, struct coll *x)
 {
     hold_comm(r, x->c);
@@ -377,6 +427,20 @@ int req_result(struct req *r, MPI_Status *status, bool quiet)
     return r->error;
 }
 
+int req_retire(MPI_Request *request, MPI_Status *status, bool quiet)
+{
+    struct req *r = req_of(*request);
+    int rc = req_result(r, status, quiet);
+
+    if (r->persist) {
+        r->persist->active = false;
+    } else {
+        req_free(r);
+        *request = MPI_REQUEST_NULL;
+    }
+    return rc;
+}
+
 /* The receiver may have to be asked: then the request is open again. */
 static void cancel_send(struct req *r)
 {
@@ -420,7 +484,7 @@ void req_reap(void)
     while (*p) {
         struct req *r = *p;
 
-        if (!req_poll(r)) {
+        if (req_active(r) && !req_poll(r)) {
             p = &r->next;
             continue;
         }

@@ -17,10 +17,11 @@
 struct req {
     struct impi_request core; /* the engine's; .user is this struct */
     struct data data;
-    MPI_Request native;     /* the half in the native library, or null */
-    struct coll *coll;      /* a collective call, and nothing else */
-    struct impi_comm *comm; /* for ranks and errors; held while open */
-    uint32_t index;         /* in the table */
+    MPI_Request native;      /* the half in the native library, or null */
+    struct coll *coll;       /* a collective call, and nothing else */
+    struct persist *persist; /* what a persistent one is made of */
+    struct impi_comm *comm;  /* for ranks and errors; held while open */
+    uint32_t index;          /* in the table */
     bool recv;
     bool in_core; /* the engine has it */
     bool asked;   /* a send that was to be cancelled */
@@ -61,6 +62,16 @@ int req_send(struct req *r, const struct message *m, bool sync);
  */
 int req_recv(struct req *r, const struct message *m);
 
+/* Start the receive of a matched message: `own` in the engine, or *native. */
+int req_mrecv(struct req *r, const struct message *m, struct impi_comm *c,
+              struct impi_unexpected *own, MPI_Message *native);
+
+/* A persistent one: as it was before it was started; done at once. */
+void req_again(struct req *r);
+void req_complete(struct req *r, struct impi_comm *c);
+/* Not a persistent one that was not started. */
+bool req_active(const struct req *r);
+
 /* The request of a collective call. */
 void req_coll(struct req *r, struct coll *x);
 
@@ -69,6 +80,9 @@ bool req_waits_native(const struct req *r);
 
 /* Is it done?  Asks the native library where that has a part of it. */
 bool req_poll(struct req *r);
+
+/* Done: its result, and the handle is gone, or inactive. */
+int req_retire(MPI_Request *request, MPI_Status *status, bool quiet);
 
 /* Done: tell the result.  Returns its MPI error code, which has been given to
  * the error handler unless `quiet`. */

@@ -17,8 +17,6 @@
 /* The copy of a short message may wait for its connection to be opened. */
 #define EAGER_COPY_MAX (64 * 1024)
 
-enum mode { STANDARD, BUFFERED, SYNCHRONOUS, READY };
-
 int check_message(struct message *m, bool recv)
 {
     const struct impi_comm *c = m->comm;
@@ -40,7 +38,7 @@ int check_message(struct message *m, bool recv)
 
 /* ---- inside the client ---- */
 
-static int native_isend(enum mode mode, const struct message *m, int dest,
+static int native_isend(enum send_mode mode, const struct message *m, int dest,
                         MPI_Comm comm, MPI_Request *request)
 {
     impi_Isend_f *const start[] = {impi_real.Isend, impi_real.Ibsend,
@@ -49,7 +47,7 @@ static int native_isend(enum mode mode, const struct message *m, int dest,
     return start[mode](m->buf, m->count, m->type, dest, m->tag, comm, request);
 }
 
-static int native_send_pending(enum mode mode, const struct message *m,
+static int native_send_pending(enum send_mode mode, const struct message *m,
                                int dest, MPI_Comm comm)
 {
     MPI_Request request;
@@ -60,7 +58,7 @@ static int native_send_pending(enum mode mode, const struct message *m,
     return progress_native_wait(&request, MPI_STATUS_IGNORE);
 }
 
-static int native_send(enum mode mode, const struct message *m, int dest,
+static int native_send(enum send_mode mode, const struct message *m, int dest,
                        MPI_Comm comm)
 {
     impi_Send_f *const send[] = {impi_real.Send, impi_real.Bsend,
@@ -96,8 +94,7 @@ static int own_data(struct req *r, struct message *m, void **copy)
     return MPI_SUCCESS;
 }
 
-/* Copy, start, and leave it to itself.  Under the lock. */
-static int send_copy(struct message *m, bool sync)
+int send_copy(struct message *m)
 {
     struct req *r = req_alloc();
     void *copy;
@@ -107,7 +104,7 @@ static int send_copy(struct message *m, bool sync)
         return MPI_ERR_NO_MEM;
     rc = own_data(r, m, &copy);
     if (rc == MPI_SUCCESS)
-        rc = req_send(r, m, sync);
+        rc = req_send(r, m, false);
     if (rc != MPI_SUCCESS) {
         req_free(r);
         return rc;
@@ -121,20 +118,20 @@ static int send_copy(struct message *m, bool sync)
 /* A short message to somebody that we have no connection with yet is
  * copied: opening it wants the peer's help, and programs count on short sends
  * being done soon. */
-static bool wants_copy(enum mode mode, const struct message *m)
+static bool wants_copy(enum send_mode mode, const struct message *m)
 {
     struct type_info info;
     uint32_t peer = (uint32_t)m->comm->world[m->peer];
 
-    if (mode == BUFFERED)
+    if (mode == SEND_BUFFERED)
         return true;
-    if (mode == SYNCHRONOUS || impi_p2p_channel(impi_be.p2p, peer))
+    if (mode == SEND_SYNCHRONOUS || impi_p2p_channel(impi_be.p2p, peer))
         return false;
     return type_look_up(&info, m->type) == MPI_SUCCESS &&
            (uint64_t)m->count * info.wire <= EAGER_COPY_MAX;
 }
 
-static int cross_send(enum mode mode, struct message *m)
+static int cross_send(enum send_mode mode, struct message *m)
 {
     struct waiter w = {.native = false};
     struct req r;
@@ -142,12 +139,12 @@ static int cross_send(enum mode mode, struct message *m)
 
     be_lock();
     if (wants_copy(mode, m)) {
-        rc = send_copy(m, false);
+        rc = send_copy(m);
         be_unlock();
         return be_raise(m->comm->comm, rc);
     }
     req_init(&r);
-    rc = req_send(&r, m, mode == SYNCHRONOUS);
+    rc = req_send(&r, m, mode == SEND_SYNCHRONOUS);
     while (rc == MPI_SUCCESS && !req_poll(&r))
         progress_wait(&w);
     if (rc == MPI_SUCCESS)
@@ -158,7 +155,7 @@ static int cross_send(enum mode mode, struct message *m)
     return rc;
 }
 
-static int span_send(enum mode mode, struct message *m)
+static int span_send(enum send_mode mode, struct message *m)
 {
     int rc;
 
@@ -181,9 +178,10 @@ static int span_send(enum mode mode, struct message *m)
                            .comm = c,                                          \
                            .cid = c ? c->cid : 0}
 
-static __attribute__((noinline)) int send_slow(enum mode mode, const void *buf,
-                                               int count, MPI_Datatype datatype,
-                                               int dest, int tag, MPI_Comm comm,
+static __attribute__((noinline)) int send_slow(enum send_mode mode,
+                                               const void *buf, int count,
+                                               MPI_Datatype datatype, int dest,
+                                               int tag, MPI_Comm comm,
                                                struct impi_comm *c)
 {
     MESSAGE(m, c);
@@ -203,14 +201,15 @@ static __attribute__((noinline)) int send_slow(enum mode mode, const void *buf,
         return send_slow(mode, buf, count, datatype, dest, tag, comm, c);      \
     }
 
-BLOCKING(Send, STANDARD)
-BLOCKING(Bsend, BUFFERED)
-BLOCKING(Ssend, SYNCHRONOUS)
-BLOCKING(Rsend, READY)
+BLOCKING(Send, SEND_STANDARD)
+BLOCKING(Bsend, SEND_BUFFERED)
+BLOCKING(Ssend, SEND_SYNCHRONOUS)
+BLOCKING(Rsend, SEND_READY)
 
 /* ---- nonblocking ---- */
 
-static int cross_isend(enum mode mode, struct message *m, MPI_Request *request)
+static int cross_isend(enum send_mode mode, struct message *m,
+                       MPI_Request *request)
 {
     struct req *r;
     int rc = MPI_ERR_NO_MEM;
@@ -218,7 +217,7 @@ static int cross_isend(enum mode mode, struct message *m, MPI_Request *request)
     be_lock();
     r = req_alloc();
     if (r)
-        rc = req_send(r, m, mode == SYNCHRONOUS);
+        rc = req_send(r, m, mode == SEND_SYNCHRONOUS);
     if (rc == MPI_SUCCESS) {
         *request = req_handle(r);
         progress_once();
@@ -235,7 +234,7 @@ static int cross_ibsend(struct message *m, MPI_Request *request)
     int rc;
 
     be_lock();
-    rc = send_copy(m, false);
+    rc = send_copy(m);
     be_unlock();
     if (rc != MPI_SUCCESS)
         return be_raise(m->comm->comm, rc);
@@ -243,7 +242,8 @@ static int cross_ibsend(struct message *m, MPI_Request *request)
                            request);
 }
 
-static int span_isend(enum mode mode, struct message *m, MPI_Request *request)
+static int span_isend(enum send_mode mode, struct message *m,
+                      MPI_Request *request)
 {
     int rc, native = m->peer;
 
@@ -255,7 +255,7 @@ static int span_isend(enum mode mode, struct message *m, MPI_Request *request)
     }
     if (m->peer == MPI_PROC_NULL || native >= 0)
         return native_isend(mode, m, native, m->comm->p2p, request);
-    if (mode == BUFFERED)
+    if (mode == SEND_BUFFERED)
         return cross_ibsend(m, request);
     return cross_isend(mode, m, request);
 }
@@ -274,7 +274,7 @@ static int span_isend(enum mode mode, struct message *m, MPI_Request *request)
         return span_isend(mode, &m, request);                                  \
     }
 
-NONBLOCKING(Isend, STANDARD)
-NONBLOCKING(Ibsend, BUFFERED)
-NONBLOCKING(Issend, SYNCHRONOUS)
-NONBLOCKING(Irsend, READY)
+NONBLOCKING(Isend, SEND_STANDARD)
+NONBLOCKING(Ibsend, SEND_BUFFERED)
+NONBLOCKING(Issend, SEND_SYNCHRONOUS)
+NONBLOCKING(Irsend, SEND_READY)

@@ -5,15 +5,11 @@
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
 
-/* One of ours: its result, and the handle is gone. */
-static int retire(MPI_Request *request, struct req *r, MPI_Status *status,
-                  bool quiet)
+/* Nothing to wait for. */
+static int inactive(MPI_Status *status)
 {
-    int rc = req_result(r, status, quiet);
-
-    req_free(r);
-    *request = MPI_REQUEST_NULL;
-    return rc;
+    status_empty(status);
+    return MPI_SUCCESS;
 }
 
 static int wait_own(MPI_Request *request, MPI_Status *status, bool quiet)
@@ -22,12 +18,14 @@ static int wait_own(MPI_Request *request, MPI_Status *status, bool quiet)
     struct waiter w = {.native = false};
     int rc;
 
+    if (!req_active(r))
+        return inactive(status);
     be_lock();
     while (!req_poll(r)) {
         w.native = req_waits_native(r);
         progress_wait(&w);
     }
-    rc = retire(request, r, status, quiet);
+    rc = req_retire(request, status, quiet);
     be_unlock();
     return rc;
 }
@@ -53,12 +51,15 @@ static int test_own(MPI_Request *request, int *flag, MPI_Status *status)
     struct req *r = req_of(*request);
     int rc = MPI_SUCCESS;
 
+    *flag = 1;
+    if (!req_active(r))
+        return inactive(status);
     be_lock();
     progress_once();
     progress_native();
     *flag = req_poll(r);
     if (*flag)
-        rc = retire(request, r, status, false);
+        rc = req_retire(request, status, false);
     be_unlock();
     return rc;
 }
@@ -82,6 +83,9 @@ int impi_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     if (!impi_request_ours(request))
         return impi_real.Request_get_status(request, flag, status);
     r = req_of(request);
+    *flag = 1;
+    if (!req_active(r))
+        return inactive(status);
     be_lock();
     progress_once();
     *flag = req_poll(r);
@@ -108,7 +112,8 @@ int impi_Cancel(MPI_Request *request)
     if (!impi_request_ours(*request))
         return impi_real.Cancel(request);
     be_lock();
-    req_cancel(req_of(*request));
+    if (req_active(req_of(*request)))
+        req_cancel(req_of(*request));
     be_unlock();
     return MPI_SUCCESS;
 }

@@ -19,22 +19,10 @@ static MPI_Status *at(MPI_Status *statuses, int i)
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
-/* ---- all: one after the other is as good as at once ---- */
-
-int impi_Waitall(int count, MPI_Request requests[], MPI_Status *statuses)
+/* One of ours that something can come of. */
+static bool own_active(MPI_Request request)
 {
-    bool failed = false;
-
-    if (likely(plain(count, requests)))
-        return impi_real.Waitall(count, requests, statuses);
-    for (int i = 0; i < count; i++) {
-        int rc = wait_one(&requests[i], at(statuses, i), false);
-
-        if (statuses != MPI_STATUSES_IGNORE)
-            statuses[i].MPI_ERROR = rc;
-        failed |= rc != MPI_SUCCESS;
-    }
-    return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+    return impi_request_ours(request) && req_active(req_of(request));
 }
 
 /* ---- the native ones of an array, apart ---- */
@@ -87,7 +75,7 @@ static bool split_make(struct split *s, int count, const MPI_Request req[])
         return false;
     for (int i = 0; i < count; i++) {
         if (impi_request_ours(req[i])) {
-            s->own++;
+            s->own += own_active(req[i]);
         } else if (req[i] != MPI_REQUEST_NULL) {
             s->native[s->n] = req[i];
             s->place[s->n++] = i;
@@ -108,22 +96,13 @@ static int split_failed(void)
     return be_raise(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
 }
 
-static void take(MPI_Request requests[], int i, MPI_Status *status, int *rc)
-{
-    struct req *r = req_of(requests[i]);
-
-    *rc = req_result(r, status, false);
-    req_free(r);
-    requests[i] = MPI_REQUEST_NULL;
-}
-
 /* ---- any ---- */
 
 /* The next of ours that is done, or -1. */
 static int find_done(int count, const MPI_Request requests[])
 {
     for (int i = 0; i < count; i++) {
-        if (impi_request_ours(requests[i]) && req_poll(req_of(requests[i])))
+        if (own_active(requests[i]) && req_poll(req_of(requests[i])))
             return i;
     }
     return -1;
@@ -138,7 +117,7 @@ static bool look_any(struct split *s, int count, MPI_Request requests[],
     *rc = MPI_SUCCESS;
     if (i >= 0) {
         *index = i;
-        take(requests, i, status, rc);
+        *rc = req_retire(&requests[i], status, false);
         return true;
     }
     if (s->n > 0) {
@@ -159,44 +138,47 @@ static bool look_any(struct split *s, int count, MPI_Request requests[],
     return true;
 }
 
-int impi_Waitany(int count, MPI_Request requests[], int *index,
-                 MPI_Status *status)
+/* The first look, and if `wait` as many as it takes.  True: *index is set. */
+static int do_any(int count, MPI_Request requests[], int *index, int *flag,
+                  MPI_Status *status, bool wait)
 {
     struct waiter w = {.native = true};
     struct split s;
     int rc;
 
-    if (likely(plain(count, requests)))
-        return impi_real.Waitany(count, requests, index, status);
-    if (!split_make(&s, count, requests))
-        return split_failed();
-    be_lock();
-    while (!look_any(&s, count, requests, index, status, &rc))
-        progress_wait(&w);
-    be_unlock();
-    free(s.memory);
-    return rc;
-}
-
-int impi_Testany(int count, MPI_Request requests[], int *index, int *flag,
-                 MPI_Status *status)
-{
-    struct split s;
-    int rc;
-
-    if (likely(plain(count, requests)))
-        return impi_real.Testany(count, requests, index, flag, status);
     if (!split_make(&s, count, requests))
         return split_failed();
     be_lock();
     progress_once();
     if (s.n == 0)
         progress_native();
-    *flag = look_any(&s, count, requests, index, status, &rc);
-    if (!*flag)
-        *index = MPI_UNDEFINED;
+    while (!(*flag = look_any(&s, count, requests, index, status, &rc)) && wait)
+        progress_wait(&w);
     be_unlock();
     free(s.memory);
+    return rc;
+}
+
+int impi_Waitany(int count, MPI_Request requests[], int *index,
+                 MPI_Status *status)
+{
+    int flag;
+
+    if (likely(plain(count, requests)))
+        return impi_real.Waitany(count, requests, index, status);
+    return do_any(count, requests, index, &flag, status, true);
+}
+
+int impi_Testany(int count, MPI_Request requests[], int *index, int *flag,
+                 MPI_Status *status)
+{
+    int rc;
+
+    if (likely(plain(count, requests)))
+        return impi_real.Testany(count, requests, index, flag, status);
+    rc = do_any(count, requests, index, flag, status, false);
+    if (!*flag)
+        *index = MPI_UNDEFINED;
     return rc;
 }
 
@@ -242,9 +224,9 @@ static bool look_some(struct split *s, int count, MPI_Request requests[],
     for (int i = 0; s->own && i < count; i++) {
         int rc;
 
-        if (!impi_request_ours(requests[i]) || !req_poll(req_of(requests[i])))
+        if (!own_active(requests[i]) || !req_poll(req_of(requests[i])))
             continue;
-        take(requests, i, at(out->statuses, out->n), &rc);
+        rc = req_retire(&requests[i], at(out->statuses, out->n), false);
         add(out, i, rc);
     }
     if (s->n > 0)
@@ -291,73 +273,109 @@ int impi_Testsome(int count, MPI_Request requests[], int *outcount,
     return do_some(count, requests, outcount, indices, statuses, false);
 }
 
-/* ---- Testall: all or none ---- */
+/* ---- all ---- */
 
-static bool own_all_done(int count, const MPI_Request requests[])
+static bool own_waits_native(int count, const MPI_Request requests[])
 {
     for (int i = 0; i < count; i++) {
-        if (impi_request_ours(requests[i]) && !req_poll(req_of(requests[i])))
+        if (own_active(requests[i]) && req_waits_native(req_of(requests[i])))
+            return true;
+    }
+    return false;
+}
+
+/* Those before *from are done. */
+static bool own_all_done(int count, const MPI_Request requests[], int *from)
+{
+    for (; *from < count; ++*from) {
+        if (own_active(requests[*from]) && !req_poll(req_of(requests[*from])))
             return false;
     }
     return true;
 }
 
-static int finish_all(int count, MPI_Request requests[], MPI_Status *statuses)
+/* A status per place; requests is still as the caller gave it, the native
+ * answer stands in s. */
+static int finish_all(const struct split *s, int native_rc, int count,
+                      MPI_Request requests[], MPI_Status *statuses)
 {
-    bool failed = false;
+    bool failed = native_rc != MPI_SUCCESS;
+    int next = 0;
 
     for (int i = 0; i < count; i++) {
         int rc = MPI_SUCCESS;
 
-        if (impi_request_ours(requests[i])) {
-            take(requests, i, at(statuses, i), &rc);
-            if (statuses != MPI_STATUSES_IGNORE)
-                statuses[i].MPI_ERROR = rc;
-        } else if (requests[i] == MPI_REQUEST_NULL) {
-            status_empty(at(statuses, i));
+        if (next < s->n && s->place[next] == i) {
+            requests[i] = s->native[next];
+            if (statuses != MPI_STATUSES_IGNORE) {
+                statuses[i] = s->status[next];
+                if (native_rc == MPI_SUCCESS)
+                    statuses[i].MPI_ERROR = MPI_SUCCESS;
+            }
+            next++;
+            continue;
         }
+        if (own_active(requests[i]))
+            rc = req_retire(&requests[i], at(statuses, i), false);
+        else
+            status_empty(at(statuses, i));
+        if (statuses != MPI_STATUSES_IGNORE)
+            statuses[i].MPI_ERROR = rc;
         failed |= rc != MPI_SUCCESS;
     }
     return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
 }
 
-static int test_all(struct split *s, int count, MPI_Request requests[],
-                    int *flag, MPI_Status *statuses)
+/* One look at the native ones.  True: they are done, or one has failed and
+ * there is nothing to wait for any more. */
+static bool native_all_done(struct split *s, int *rc)
 {
-    int rc = MPI_SUCCESS, rc2;
+    int flag = 1;
 
-    *flag = 0;
-    if (!own_all_done(count, requests))
-        return rc;
-    if (s->n > 0) {
-        rc = impi_real.Testall(s->n, s->native, flag, s->status);
-        if (rc == MPI_SUCCESS && !*flag)
-            return rc;
-    }
-    *flag = 1;
-    rc2 = finish_all(count, requests, statuses);
-    split_back(s, requests);
-    for (int i = 0; statuses != MPI_STATUSES_IGNORE && i < s->n; i++)
-        statuses[s->place[i]] = s->status[i];
-    return rc != MPI_SUCCESS ? rc : rc2;
+    *rc = MPI_SUCCESS;
+    if (s->n > 0)
+        *rc = impi_real.Testall(s->n, s->native, &flag, s->status);
+    return flag || *rc != MPI_SUCCESS;
+}
+
+static int do_all(int count, MPI_Request requests[], int *flag,
+                  MPI_Status *statuses, bool wait)
+{
+    struct waiter w = {.native = false};
+    struct split s;
+    int rc = MPI_SUCCESS, from = 0;
+
+    if (!split_make(&s, count, requests))
+        return split_failed();
+    be_lock();
+    w.native = s.n > 0 || own_waits_native(count, requests);
+    progress_once();
+    if (s.n == 0)
+        progress_native();
+    while (!(*flag = own_all_done(count, requests, &from) &&
+                     native_all_done(&s, &rc)) &&
+           wait)
+        progress_wait(&w);
+    if (*flag)
+        rc = finish_all(&s, rc, count, requests, statuses);
+    be_unlock();
+    free(s.memory);
+    return rc;
+}
+
+int impi_Waitall(int count, MPI_Request requests[], MPI_Status *statuses)
+{
+    int flag;
+
+    if (likely(plain(count, requests)))
+        return impi_real.Waitall(count, requests, statuses);
+    return do_all(count, requests, &flag, statuses, true);
 }
 
 int impi_Testall(int count, MPI_Request requests[], int *flag,
                  MPI_Status *statuses)
 {
-    struct split s;
-    int rc;
-
     if (likely(plain(count, requests)))
         return impi_real.Testall(count, requests, flag, statuses);
-    if (!split_make(&s, count, requests))
-        return split_failed();
-    be_lock();
-    progress_once();
-    if (s.n == 0)
-        progress_native();
-    rc = test_all(&s, count, requests, flag, statuses);
-    be_unlock();
-    free(s.memory);
-    return rc;
+    return do_all(count, requests, flag, statuses, false);
 }

@@ -118,8 +118,14 @@ bool explore_facts(struct explore *x);
  * it and what that is told from. */
 struct likely {
     int what;
-    int silent, busy;
+    int silent, busy, unknown;
 };
+
+static inline int likely_gap(const struct likely *l)
+{
+    return l->silent + l->busy + l->unknown;
+}
+
 struct likely slot_likely(struct explore *x, struct atlas_ref at);
 
 /* explore_scan.c */

@@ -53,8 +53,10 @@ static int urgency(struct explore *x, struct atlas_ref at, int level)
     if (x->limits.absolute)
         return level == 1 ? 0 : -1;
     l = slot_likely(x, at);
+    if (l.unknown > 0)
+        return -1; /* nearer ones first */
     if (x->limits.tagged && rec->id)
-        return level == 1 && l.busy < 2 * AHEAD ? l.silent + l.busy : -1;
+        return level == 1 && l.busy < 2 * AHEAD ? likely_gap(&l) : -1;
     switch (level) {
     case 1:
         if (l.what != 0 || l.silent > SILENCE || l.busy >= AHEAD)
@@ -75,7 +77,7 @@ static int urgency(struct explore *x, struct atlas_ref at, int level)
             return -1;
         break;
     }
-    return l.silent + l.busy;
+    return likely_gap(&l);
 }
 
 /* The slot to ask about next; false: none now. */
@@ -126,6 +128,23 @@ static bool choose_unnamed(struct explore *x, uint32_t rec, int level,
     return false;
 }
 
+/* Is something being asked that tells how such crossbars look?  Guesses are
+ * the better for it. */
+static bool still_asking(struct explore *x, uint32_t rec)
+{
+    int first, last;
+
+    atlas_window(&x->atlas, &x->atlas.recs[rec], &first, &last);
+    for (int s = first; s <= last; s++) {
+        const struct atlas_slot *slot =
+            atlas_slot(&x->atlas, (struct atlas_ref){rec, s});
+
+        if (slot && slot->state == SLOT_UNKNOWN && (slot->flags & SLOT_BUSY))
+            return true;
+    }
+    return false;
+}
+
 static bool start(struct explore *x, struct atlas_ref at, int level, bool deep)
 {
     uint32_t c = case_new(x, at, level, deep);
@@ -162,8 +181,7 @@ static enum found scan_record(struct explore *x, uint32_t rec, int level)
     }
     if (level != 3)
         return NOTHING;
-    if (r->active > 0 && x->round == 0 &&
-        x->active[3] >= x->courage * DEEP_AT_ONCE)
+    if (r->active > 0 && still_asking(x, rec))
         return WAIT;
     if (choose_unnamed(x, rec, 3, &at)) {
         if (x->active[3] >= x->courage * DEEP_AT_ONCE)

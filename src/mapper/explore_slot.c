@@ -71,6 +71,8 @@ static struct likely look(struct explore *x, struct atlas_ref at, int step)
             l.busy++;
         else if (slot->state == SLOT_SILENT || (slot->flags & SLOT_NO_HOST))
             l.silent++;
+        else
+            l.unknown++;
     }
     return l;
 }
@@ -94,11 +96,14 @@ static struct likely look_in(struct explore *x, struct atlas_ref at, int step)
         else if (slot &&
                  (slot->state == SLOT_SILENT || (slot->flags & SLOT_NO_HOST)))
             l.silent++;
+        else
+            l.unknown++;
     }
     edge.slot -= step;
     rest = look(x, edge, step);
     rest.busy += l.busy;
     rest.silent += l.silent;
+    rest.unknown += l.unknown;
     return rest;
 }
 
@@ -110,8 +115,8 @@ struct likely slot_likely(struct explore *x, struct atlas_ref at)
         return down;
     if (down.what == -2)
         return up;
-    if (up.silent + up.busy != down.silent + down.busy)
-        return up.silent + up.busy < down.silent + down.busy ? up : down;
+    if (likely_gap(&up) != likely_gap(&down))
+        return likely_gap(&up) < likely_gap(&down) ? up : down;
     /* A host is worth asking for first. */
     return up.what == 0 ? up : down;
 }
@@ -540,11 +545,8 @@ void case_result(struct explore *x, uint32_t c,
         compared(x, c, answered);
         return;
     }
-    if (it->test == TEST_GUESS) {
+    if (it->test == TEST_GUESS)
         guess_note(&it->tried, &it->way);
-        guess_result(&x->guess, own_rank(x, atlas_at(&x->atlas, it->at.rec, 0)),
-                     &it->way, answered);
-    }
     if (answered && it->test != TEST_GUESS)
         count_answer(x, atlas_at(&x->atlas, it->at.rec, it->at.slot));
     if (answered ? !take_answer(x, it, answer)

@@ -18,7 +18,7 @@ bool guess_init(struct guess *g, int ports)
 
     memset(g, 0, sizeof(*g));
     g->ports = ports;
-    g->memory = calloc(tables * n, sizeof(uint32_t) + 2 * sizeof(uint16_t));
+    g->memory = calloc(tables * n, sizeof(uint32_t));
     if (!g->memory)
         return false;
     at = g->memory;
@@ -26,9 +26,7 @@ bool guess_init(struct guess *g, int ports)
         struct guess_table *t = &g->tables[0][0] + i;
 
         t->good = (uint32_t *)(void *)at;
-        t->hits = (uint16_t *)(void *)(at + n * sizeof(uint32_t));
-        t->misses = t->hits + n;
-        at += n * (sizeof(uint32_t) + 2 * sizeof(uint16_t));
+        at += n * sizeof(uint32_t);
     }
     return true;
 }
@@ -108,7 +106,7 @@ static double likely(const struct guess *g, const struct guess_table *t,
         p = 0.4 / (abs(delta) + (delta < 0 ? 0.5 : 0));
     if (p > 1)
         p = 1;
-    return p * (t->hits[i] + 2.0) / (t->hits[i] + t->misses[i] + 2.0);
+    return p;
 }
 
 struct choice {
@@ -211,22 +209,4 @@ double guess_best(const struct guess *g, int rank, int far,
         }
     }
     return best;
-}
-
-void guess_result(struct guess *g, int rank, const struct guess_way *way,
-                  bool hit)
-{
-    int from = rank;
-
-    for (int i = 0; i < way->n; i++) {
-        int k = way->n - i;
-        struct guess_table *t = &g->tables[side_of(from, k)][k];
-        int at = way->delta[i] + g->ports - 1;
-        uint16_t *count = hit ? &t->hits[at] : &t->misses[at];
-
-        /* A miss may be any delta's fault: the last one's most of all. */
-        if (*count < UINT16_MAX && (hit || i == way->n - 1 || i == 0))
-            ++*count;
-        from = k;
-    }
 }

@@ -22,8 +22,7 @@ enum guess_side { GUESS_BELOW, GUESS_BESIDE, GUESS_ABOVE, GUESS_SIDES };
 
 /* Of one rank and side. */
 struct guess_table {
-    uint32_t *good;          /* by delta: pairs of ports that are so */
-    uint16_t *hits, *misses; /* by delta: guesses tried */
+    uint32_t *good; /* by delta: pairs of ports that are so */
     uint32_t entries;
 };
 
@@ -58,9 +57,4 @@ void guess_learn(struct guess *g, struct atlas *a, struct atlas_ref at);
 double guess_best(const struct guess *g, int rank, int far,
                   const struct guess_tried *tried, struct guess_way *way);
 void guess_note(struct guess_tried *tried, const struct guess_way *way);
-/* The way was tried from a crossbar of that rank and led, or did not, to a
- * host. */
-void guess_result(struct guess *g, int rank, const struct guess_way *way,
-                  bool hit);
-
 #endif

@@ -12,44 +12,66 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytebuf.h"
 #include "base/log.h"
 #include "net/build.h"
+#include "net/format.h"
 #include "swfabd/swfabd.h"
 
+enum { READ_STEP = 64 * 1024 };
+
 /* A text file of limited length, NUL terminated. */
-static char *read_file(const char *path, size_t max, struct errbuf *err)
+static char *read_file(const char *path, size_t max, size_t *len,
+                       struct errbuf *err)
 {
     FILE *f = fopen(path, "re");
-    char *text = f ? malloc(max + 1) : NULL;
-    size_t n = text ? fread(text, 1, max + 1, f) : 0;
+    struct bytebuf b;
+    uint8_t *room;
+    size_t n = 1;
 
-    if (!f || !text || ferror(f) || n > max) {
-        errprintf(err, "%s: %s", path, n > max ? "too long" : strerror(errno));
-        free(text);
-        text = NULL;
-    } else {
-        text[n] = '\0';
+    bytebuf_init(&b, max + READ_STEP + 1);
+    while (f && n && (room = bytebuf_room(&b, READ_STEP))) {
+        n = fread(room, 1, READ_STEP, f);
+        bytebuf_grow(&b, n);
+    }
+    bytebuf_add(&b, "", 1);
+    if (!f || ferror(f) || b.bad || bytebuf_len(&b) > max + 1) {
+        errprintf(err, "%s: %s", path,
+                  f && !ferror(f) ? "too long" : strerror(errno));
+        bytebuf_free(&b);
     }
     if (f)
         fclose(f);
-    return text;
+    *len = b.mem ? bytebuf_len(&b) - 1 : 0;
+    return (char *)b.mem; /* nothing was consumed: it begins there */
 }
 
+/* Net=build:NAME is one made to order, else a file. */
 static struct net *read_net(const struct swfabd_conf *conf, struct errbuf *err)
 {
+    static const char made[] = "build:";
     struct errbuf why;
     struct net *net;
+    size_t len;
+    char *text;
 
-    net = net_build_named(conf->net + strlen("build:"), &why);
-    if (!net)
-        errprintf(err, "Net=%s: %s", conf->net, why.text);
+    if (strncmp(conf->net, made, strlen(made)) == 0) {
+        net = net_build_named(conf->net + strlen(made), &why);
+        if (!net)
+            errprintf(err, "Net=%s: %s", conf->net, why.text);
+        return net;
+    }
+    text = read_file(conf->net, SF_NET_FILE_MAX, &len, err);
+    net = text ? net_parse(conf->net, text, len, err) : NULL;
+    free(text);
     return net;
 }
 
 static int read_parts(struct swfabd *d, const struct net *net,
                       struct errbuf *err)
 {
-    char *text = read_file(d->conf.parts, SF_SWFABD_PARTS_SIZE_MAX, err);
+    size_t len;
+    char *text = read_file(d->conf.parts, SF_SWFABD_PARTS_SIZE_MAX, &len, err);
     int rc;
 
     if (!text)
@@ -67,11 +89,12 @@ static int read_parts(struct swfabd *d, const struct net *net,
 static int read_faults(struct swfabd *d, struct errbuf *err)
 {
     char *text;
+    size_t len;
     int rc;
 
     if (!d->conf.faults)
         return 0;
-    text = read_file(d->conf.faults, SF_SWFABD_PARTS_SIZE_MAX, err);
+    text = read_file(d->conf.faults, SF_SWFABD_PARTS_SIZE_MAX, &len, err);
     if (!text)
         return -1;
     rc = swfab_script_parse(&d->script, d->conf.faults, text, d->net, err);

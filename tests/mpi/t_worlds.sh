@@ -73,7 +73,7 @@ if [ ! -x "$dir/ring.mpich" ] || [ ! -x "$dir/ring.openmpi" ]; then
 fi
 
 title=im_001_im_117_unmodified_programs_in_one_world
-for prog in ring order sizes probe mixes coll collv comms groups types errors \
+for prog in ring order sizes probe mixes coll collv comms groups persist topo types errors \
     ends; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2

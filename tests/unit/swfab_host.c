@@ -4,11 +4,13 @@
  *
  *     swfab_host CARRIER TO NAME ADDRESS MUNGE echo
  *     swfab_host CARRIER TO NAME ADDRESS MUNGE ping COUNT SIZE THERE BACK
+ *     swfab_host CARRIER TO NAME ADDRESS MUNGE flood COUNT SIZE THERE BACK
  *     swfab_host CARRIER TO NAME ADDRESS MUNGE loop ROUTE
  *     swfab_host CARRIER TO NAME ADDRESS MUNGE sleep
  *
  * ADDRESS and routes are hexadecimal.  echo says "ready" and answers pings
- * until it is terminated; ping prints "received N of COUNT"; loop sends one
+ * until it is terminated; ping prints "received N of COUNT"; flood sends
+ * and does not listen; loop sends one
  * packet along ROUTE and tells how it came back; sleep attaches and takes
  * nothing.  EXIT STATUS: 0, 1 it could not attach, 2 wrong usage, 3 something
  * came back wrong.
@@ -93,7 +95,7 @@ static int do_ping(struct nic *nic, char **arg)
         memcpy(payload + 1 + payload[0], &i, sizeof(i));
         if (!send_packet(nic, there, nthere, PING, payload, size))
             return 3;
-        if (!receive(nic, buf, &p, 2000))
+        if (!receive(nic, buf, &p, 1000))
             continue;
         if (p.subtype != PONG || p.len != size ||
             memcmp(p.payload, payload, size) != 0)
@@ -101,6 +103,18 @@ static int do_ping(struct nic *nic, char **arg)
         got++;
     }
     printf("received %d of %d\n", got, count);
+    return 0;
+}
+
+static int do_flood(struct nic *nic, char **arg)
+{
+    static uint8_t payload[NET_PAYLOAD_MAX];
+    uint8_t there[NET_ROUTE_MAX];
+    size_t nthere = from_hex(there, sizeof(there), arg[2]);
+
+    for (int i = atoi(arg[0]); i > 0; i--)
+        if (!send_packet(nic, there, nthere, 7, payload, (size_t)atoi(arg[1])))
+            return 3;
     return 0;
 }
 
@@ -154,6 +168,8 @@ int main(int argc, char **argv)
         rc = do_echo(nic);
     else if (strcmp(argv[6], "ping") == 0 && argc == 11)
         rc = do_ping(nic, argv + 7);
+    else if (strcmp(argv[6], "flood") == 0 && argc == 11)
+        rc = do_flood(nic, argv + 7);
     else if (strcmp(argv[6], "loop") == 0 && argc == 8)
         rc = do_loop(nic, argv + 7);
     else if (strcmp(argv[6], "sleep") == 0)

@@ -164,7 +164,7 @@ static size_t take(struct nic *nic, uint8_t *buf, size_t size, uint8_t **at,
 
     if (poll(&p, 1, timeout_ms) <= 0)
         return 0;
-    n = recvmsg(nic->fd, &msg, MSG_CMSG_CLOEXEC);
+    n = recvmsg(nic->fd, &msg, nic->to_len ? 0 : MSG_CMSG_CLOEXEC);
     c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
     if (fds && c && c->cmsg_len == CMSG_LEN(2 * sizeof(int)))
         memcpy(fds, CMSG_DATA(c), 2 * sizeof(int));
@@ -211,10 +211,8 @@ static bool attach(struct nic *nic, struct errbuf *err)
         softlink_tick(nic->link, now_ns(), err);
         flush_link(nic);
         n = take(nic, buf, sizeof(buf), &at, 500, fds);
-        if (n &&
-            softlink_input(nic->link, now_ns(), at, n, &packet, &n, err) ==
-                SOFTLINK_WAS_REFUSED &&
-            nic->carrier != SOFTLINK_DATAGRAMS)
+        if (n && softlink_input(nic->link, now_ns(), at, n, &packet, &n, err) ==
+                     SOFTLINK_WAS_REFUSED)
             return false;
     }
     if (!softlink_is_up(nic->link))

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Matched probes and receives.  A message from another client, and one of the
+ * own client whose source the native library would name by another rank, has
+ * a handle of ours.
+ */
+#include <stdlib.h>
+
+#include "libimpi/handles.h"
+#include "libimpi/p2p_calls.h"
+#include "libimpi/progress.h"
+
+struct matched {
+    struct impi_comm *c;         /* held */
+    struct impi_unexpected *own; /* in the engine; NULL: native */
+    MPI_Message native;
+};
+
+static struct handles messages;
+
+/* ---- probing ---- */
+
+/* Under the lock, as all that follows. */
+static int wrap(struct impi_comm *c, struct impi_unexpected *own,
+                MPI_Message native, MPI_Message *message)
+{
+    struct matched *x = malloc(sizeof(*x));
+    uint32_t index = UINT32_MAX;
+
+    if (x) {
+        *x = (struct matched){c, own, native};
+        index = handles_add(&messages, x);
+    }
+    if (index == UINT32_MAX) /* the message is taken and cannot be given */
+        be_die(1, "SF-E403: no memory for a matched message");
+    comm_hold(c);
+    *message = message_from_index(index);
+    return MPI_SUCCESS;
+}
+
+static int look_in_core(const struct message *m, int *flag,
+                        MPI_Message *message, MPI_Status *status)
+{
+    struct impi_recv args = probe_args(m);
+    struct impi_status st;
+    struct impi_unexpected *u = impi_p2p_improbe(impi_be.p2p, &args, &st);
+
+    if (!u)
+        return MPI_SUCCESS;
+    *flag = 1;
+    status_from_core(status, &st);
+    return wrap(m->comm, u, MPI_MESSAGE_NULL, message);
+}
+
+static int look_natively(const struct message *m, int *flag,
+                         MPI_Message *message, MPI_Status *status)
+{
+    struct impi_comm *c = m->comm;
+    int peer = m->peer == MPI_ANY_SOURCE ? m->peer : c->native[m->peer], rc;
+
+    rc = impi_real.Improbe(peer, m->tag, c->p2p, flag, message, status);
+    if (rc != MPI_SUCCESS || !*flag || c->same)
+        return rc;
+    status_translate(status, c);
+    return wrap(c, NULL, *message, message);
+}
+
+static int look(const struct message *m, int *flag, MPI_Message *message,
+                MPI_Status *status)
+{
+    bool any = m->peer == MPI_ANY_SOURCE;
+    bool local = !any && m->comm->native[m->peer] >= 0;
+    int rc = MPI_SUCCESS;
+
+    *flag = 0;
+    if (!local)
+        rc = look_in_core(m, flag, message, status);
+    if (rc == MPI_SUCCESS && !*flag && (any || local))
+        rc = look_natively(m, flag, message, status);
+    return rc;
+}
+
+static int probe_span(struct message *m, int *flag, MPI_Message *message,
+                      MPI_Status *status, bool wait)
+{
+    struct waiter w = {.native = true};
+    int rc = check_message(m, true);
+
+    if (rc != MPI_SUCCESS)
+        return be_raise(m->comm->comm, rc);
+    w.native = m->peer == MPI_ANY_SOURCE || m->comm->native[m->peer] >= 0;
+    be_lock();
+    progress_once();
+    while ((rc = look(m, flag, message, status)) == MPI_SUCCESS && !*flag &&
+           wait)
+        progress_wait(&w);
+    if (!*flag && !w.native)
+        progress_native();
+    be_unlock();
+    return rc;
+}
+
+static int mprobe_native(int source, int tag, MPI_Comm comm,
+                         MPI_Message *message, MPI_Status *status)
+{
+    struct waiter w = {.native = true};
+    int rc, flag;
+
+    be_lock();
+    while ((rc = impi_real.Improbe(source, tag, comm, &flag, message,
+                                   status)) == MPI_SUCCESS &&
+           !flag)
+        progress_wait(&w);
+    be_unlock();
+    return rc;
+}
+
+int impi_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
+                MPI_Status *status)
+{
+    struct impi_comm *c = impi_span_find(comm);
+    struct message m = {
+        .peer = source, .tag = tag, .type = MPI_BYTE, .comm = c};
+    int flag;
+
+    if (!c || source == MPI_PROC_NULL)
+        return cross_pending() && source != MPI_PROC_NULL
+                   ? mprobe_native(source, tag, comm, message, status)
+                   : impi_real.Mprobe(source, tag, comm, message, status);
+    m.cid = c->cid;
+    return probe_span(&m, &flag, message, status, true);
+}
+
+int impi_Improbe(int source, int tag, MPI_Comm comm, int *flag,
+                 MPI_Message *message, MPI_Status *status)
+{
+    struct impi_comm *c = impi_span_find(comm);
+    struct message m = {
+        .peer = source, .tag = tag, .type = MPI_BYTE, .comm = c};
+
+    if (!c || source == MPI_PROC_NULL) {
+        if (cross_pending()) {
+            be_lock();
+            progress_once();
+            be_unlock();
+        }
+        return impi_real.Improbe(source, tag, comm, flag, message, status);
+    }
+    m.cid = c->cid;
+    return probe_span(&m, flag, message, status, false);
+}
+
+/* ---- receiving ---- */
+
+static struct matched *take(MPI_Message *message)
+{
+    uint32_t index = message_to_index(*message);
+    struct matched *x = handles_get(&messages, index);
+
+    handles_remove(&messages, index);
+    *message = MPI_MESSAGE_NULL;
+    return x;
+}
+
+static int start(struct req *r, MPI_Message *message, const struct message *m)
+{
+    struct matched *x = take(message);
+    int rc;
+
+    if (!x)
+        return MPI_ERR_REQUEST;
+    rc = m->count < 0 ? MPI_ERR_COUNT
+                      : req_mrecv(r, m, x->c, x->own, &x->native);
+    comm_release(x->c);
+    free(x);
+    return rc;
+}
+
+int impi_Imrecv(void *buf, int count, MPI_Datatype datatype,
+                MPI_Message *message, MPI_Request *request)
+{
+    struct message m = {.buf = buf, .count = count, .type = datatype};
+    struct req *r;
+    int rc = MPI_ERR_NO_MEM;
+
+    if (!impi_message_ours(*message))
+        return impi_real.Imrecv(buf, count, datatype, message, request);
+    be_lock();
+    r = req_alloc();
+    if (r)
+        rc = start(r, message, &m);
+    if (rc == MPI_SUCCESS)
+        *request = req_handle(r);
+    else if (r)
+        req_free(r);
+    be_unlock();
+    return be_raise(MPI_COMM_WORLD, rc);
+}
+
+int impi_Mrecv(void *buf, int count, MPI_Datatype datatype,
+               MPI_Message *message, MPI_Status *status)
+{
+    MPI_Request request;
+    int rc;
+
+    if (!impi_message_ours(*message) && !cross_pending())
+        return impi_real.Mrecv(buf, count, datatype, message, status);
+    rc = impi_Imrecv(buf, count, datatype, message, &request);
+    return rc == MPI_SUCCESS ? wait_one(&request, status, false) : rc;
+}
+
+/* ---- Fortran ---- */
+
+#ifdef IMPI_FAMILY_OPENMPI
+MPI_Fint impi_Message_c2f(MPI_Message message)
+{
+    if (!impi_message_ours(message))
+        return impi_real.Message_c2f(message);
+    return -1 - (MPI_Fint)message_to_index(message);
+}
+
+MPI_Message impi_Message_f2c(MPI_Fint message)
+{
+    if (message >= 0)
+        return impi_real.Message_f2c(message);
+    return message_from_index((uint32_t)(-1 - message));
+}
+#else
+MPI_Fint impi_Message_c2f(MPI_Message message)
+{
+    return message;
+}
+
+MPI_Message impi_Message_f2c(MPI_Fint message)
+{
+    return message;
+}
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Persistent requests of ours: a request in the table that keeps what it was
+ * made with and is started again and again.  Those whose message the native
+ * library can carry without us are the native library's own.  Under the lock.
+ */
+#ifndef LIBIMPI_PERSIST_H
+#define LIBIMPI_PERSIST_H
+
+#include "libimpi/p2p_calls.h"
+
+struct persist {
+    struct message m; /* holds its communicator, and a type of its own */
+    enum send_mode mode;
+    bool recv;
+    bool held; /* m.type is a duplicate */
+    bool active;
+};
+
+/* Let go of everything. */
+void persist_free(struct persist *p);
+
+#endif

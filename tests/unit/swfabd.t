@@ -1,0 +1,383 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# swfabd with real processes: eight hosts at two levels of crossbars, by every
+# kind of link; faults; several swfabd as one fabric; who may not in.  Runs in
+# a network namespace of its own with a munged of its own.
+set -u
+top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${SF_TOP_BUILDDIR:-$PWD}
+swfabd=$build/src/swfabd/swfabd
+host=$build/tests/unit/swfab_host
+route=$build/tests/unit/swfab_route
+
+skip_all() {
+    echo "1..0 # SKIP $*"
+    exit 0
+}
+for tool in munged unshare ip python3 nsenter; do
+    command -v "$tool" >/dev/null || skip_all "$tool is not installed"
+done
+if [ -z "${SWFABD_T_INSIDE-}" ]; then
+    [ "$(id -u)" = 0 ] || skip_all "needs root for a network namespace"
+    unshare -n true 2>/dev/null || skip_all "no network namespaces here"
+    SWFABD_T_INSIDE=1 exec unshare -n bash "$0"
+fi
+ip link set lo up
+
+tmp=$(mktemp -d /tmp/swfabd.XXXXXX)
+pids=()
+finish() {
+    local pid
+    for pid in "${pids[@]}"; do kill -9 "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    rm -rf "$tmp"
+}
+trap finish EXIT
+trap 'exit 1' HUP INT TERM
+
+# ---- tools ----
+
+# until SECONDS COMMAND..: until it succeeds
+until_ok() {
+    local tries=$(($1 * 20))
+    shift
+    while ! "$@" >/dev/null 2>&1; do
+        [ $((tries -= 1)) -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+start_munged() { # NAME
+    head -c 1024 /dev/urandom >"$tmp/$1.key"
+    chmod 400 "$tmp/$1.key"
+    munged -F --force --num-threads 2 -S "$tmp/$1.munge" \
+        --key-file "$tmp/$1.key" --pid-file "$tmp/$1.munge.pid" \
+        --seed-file "$tmp/$1.seed" --log-file "$tmp/$1.munge.log" \
+        >"$tmp/$1.munge.out" 2>&1 &
+    pids+=($!)
+    until_ok 10 munge -n -S "$tmp/$1.munge"
+}
+
+start_swfabd() { # NAME, configuration on standard input; sets $last
+    cat >"$tmp/$1.conf"
+    printf '%s\n' "Socket=$tmp/$1.sock" "ControlSocket=$tmp/$1.ctl" \
+        "MungeSocket=$tmp/good.munge" >>"$tmp/$1.conf"
+    "$swfabd" -f "$tmp/$1.conf" --verbose 2>>"$tmp/$1.log" &
+    last=$!
+    pids+=("$last")
+    until_ok 10 test -S "$tmp/$1.ctl" || {
+        sed 's/^/# /' "$tmp/$1.log"
+        echo "Bail out! swfabd does not start"
+        exit 1
+    }
+}
+
+stop() { # PID: by SIGTERM; $status is its exit status
+    kill -TERM "$1"
+    wait "$1"
+    status=$?
+}
+
+kill_host() { # PID: as if it crashed
+    kill -9 "$1" 2>/dev/null
+    wait "$1" 2>/dev/null
+}
+
+call() { # NAME REQUEST: the answer of its control socket
+    python3 - "$tmp/$1.ctl" "$2" <<'PY'
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(10)
+s.connect(sys.argv[1])
+s.sendall(sys.argv[2].encode() + b"\n")
+f = s.makefile()
+print(f.readline().strip())
+PY
+}
+
+get() { # NAME VERB KEY..: one value of the answer
+    local name=$1 verb=$2
+    shift 2
+    call "$name" "{\"verb\":\"$verb\"}" | python3 -c '
+import json, sys
+v = json.load(sys.stdin)
+for k in sys.argv[1:]:
+    v = v[int(k) if k.isdigit() else k]
+print(v)' "$@"
+}
+
+address() { printf '0060dd%06x' $(($1 + 1)); }
+
+# start_host CARRIER TO INDEX WORDS..: returns when it is attached
+start_host() {
+    local carrier=$1 to=$2 i=$3
+    shift 3
+    "$host" "$carrier" "$to" "h$i" "$(address "$i")" "$tmp/good.munge" "$@" \
+        >"$tmp/h$i.out" 2>"$tmp/h$i.err" &
+    last=$!
+    pids+=("$last")
+    until_ok 15 grep -q ready "$tmp/h$i.out"
+}
+
+# run_host CARRIER TO INDEX WORDS..: prints what it says
+run_host() {
+    local carrier=$1 to=$2 i=$3
+    shift 3
+    timeout 60 "$host" "$carrier" "$to" "h$i" "$(address "$i")" \
+        "$tmp/good.munge" "$@" 2>&1
+}
+
+ping_host() { # CARRIER TO FROM TARGET COUNT SIZE NET
+    # shellcheck disable=SC2046
+    run_host "$1" "$2" "$3" ping "$5" "$6" $("$route" "$7" "h$3" "h$4")
+}
+
+n=0
+ok() { # DESCRIPTION EXPECTED GOT
+    n=$((n + 1))
+    if [ "$2" = "$3" ]; then
+        echo "ok $n - $1"
+    else
+        echo "not ok $n - $1"
+        printf '# expected: %s\n# got: %s\n' "$2" "${3//$'\n'/$'\n'# }"
+    fi
+}
+
+start_munged good || skip_all "munged does not start"
+start_munged other || skip_all "munged does not start"
+
+# ---- configuration ----
+
+config_says() { # text of a configuration; prints messages and exit status
+    printf "%b" "$1" >"$tmp/bad.conf"
+    "$swfabd" -f "$tmp/bad.conf" --test-config 2>&1 | sed "s,$tmp/,,"
+    echo "${PIPESTATUS[0]}"
+}
+ok "configuration: unknown key is named with file and line" \
+    "swfabd: error: bad.conf:2: Sped: no such key
+78" "$(config_says 'Net=build:C64\nSped=3\n' | sed 's/unknown key/no such key/')"
+ok "configuration: Ethernet needs TrustedSegment" 1 \
+    "$(config_says 'Net=build:C64\nEthernet=eth0\n' |
+        grep -c 'Ethernet: needs TrustedSegment=yes')"
+ok "configuration: a net that is not there" 78 \
+    "$(config_says 'Net=build:nonsense\n' | tail -1)"
+ok "configuration: a good one" 0 "$(config_says 'Net=build:C64\n')"
+printf 'part a udp:127.0.0.1:7001 s1.*\npart b ether:2 s2.0\n' >"$tmp/bad.parts"
+ok "configuration: parts name file and line" 1 \
+    "$(config_says "Net=build:C64\nParts=$tmp/bad.parts\nPart=a\n" |
+        grep -c 'bad.parts:2: not udp:A.B.C.D:PORT nor ether:MAC: ether:2')"
+"$swfabd" --nonsense >/dev/null 2>&1
+ok "wrong usage is exit status 2" 2 $?
+
+# ---- eight hosts, two levels of crossbars ----
+
+net=clos:4x2:1x2:1x1
+start_swfabd a <<CONF
+Net=build:$net
+Udp=127.0.0.1:7001
+CONF
+a=$last
+carriers=(ring seqpacket udp ring seqpacket udp ring ring)
+to() { [ "$1" = udp ] && echo 127.0.0.1:7001 || echo "$tmp/a.sock"; }
+for i in 1 2 3 4 5 6 7; do
+    start_host "${carriers[i]}" "$(to "${carriers[i]}")" "$i" echo
+    echo_pid[i]=$last
+done
+ok "seven hosts are attached" 7 "$(get a status attached)"
+for carrier in ring seqpacket udp; do
+    for size in 60 8192; do
+        result=
+        for i in 1 2 3 4 5 6 7; do
+            result+=$(ping_host $carrier "$(to $carrier)" 0 $i 100 $size $net |
+                grep received)
+        done
+        want="received 100 of 100"
+        ok "$carrier: $size bytes to and from all seven" \
+            "$want$want$want$want$want$want$want" "$result"
+    done
+done
+ok "a probe into an empty port vanishes, and is counted" "nothing" \
+    "$(run_host ring "$tmp/a.sock" 0 loop 9f | tail -1)"
+ok "... as port-range" 1 "$(get a status packets port-range)"
+
+# ---- faults by the control socket ----
+
+leaf=$(call a '{"verb":"ports","node":"s1.0"}' | grep -c '"passed":[1-9]')
+ok "counters of a crossbar's ports" 1 "$leaf"
+ok "fault: host falls silent" '{"ok":true}' \
+    "$(call a '{"verb":"fault","do":"mute h7"}' | tr -d ' ')"
+ok "fault: nothing comes from it" "received 0 of 1" \
+    "$(ping_host ring "$tmp/a.sock" 0 7 1 60 $net | tail -1)"
+call a '{"verb":"fault","do":"unmute h7"}' >/dev/null
+call a '{"verb":"fault","do":"down h6"}' >/dev/null
+ok "fault: cable pulled" "received 0 of 1" \
+    "$(ping_host ring "$tmp/a.sock" 0 6 1 60 $net | tail -1)"
+call a '{"verb":"fault","do":"up h6"}' >/dev/null
+ok "fault: cable put back" "received 5 of 5" \
+    "$(ping_host ring "$tmp/a.sock" 0 6 5 60 $net | tail -1)"
+ok "fault: mistakes are explained" 1 \
+    "$(call a '{"verb":"fault","do":"down s1.0:77"}' |
+        grep -c 'no such port: s1.0:77')"
+ok "fault: others may look but not break" 1 \
+    "$(SWFAB_CTL=$tmp/a.ctl setpriv --reuid 65534 --regid 65534 --clear-groups \
+        python3 -c '
+import os, socket
+s = socket.socket(socket.AF_UNIX)
+s.connect(os.environ["SWFAB_CTL"])
+s.sendall(b"{\"verb\":\"fault\",\"do\":\"mute h1\"}\n")
+print(s.makefile().readline())' 2>&1 | grep -c '"ok": *false\|Permission denied')"
+
+# ---- hosts that behave badly ----
+
+call a '{"verb":"clear"}' >/dev/null
+kill_host "${echo_pid[7]}"
+until_ok 10 grep -q 'h7 leaves' "$tmp/a.log"
+ok "a killed host's seat is free" 6 "$(get a status attached)"
+ok "... and packets for it are counted" "received 0 of 1" \
+    "$(ping_host ring "$tmp/a.sock" 0 7 1 60 $net | tail -1)"
+ok "... as no-host" 1 "$(get a status packets no-host)"
+for carrier in ring seqpacket; do
+    call a '{"verb":"clear"}' >/dev/null
+    start_host $carrier "$tmp/a.sock" 7 sleep
+    sleeper=$last
+    # shellcheck disable=SC2046
+    run_host seqpacket "$tmp/a.sock" 0 flood 3000 8000 \
+        $("$route" $net h0 h7) >/dev/null
+    full=$(get a status packets full)
+    ok "$carrier: a host that takes nothing loses its packets" yes \
+        "$([ "$full" -gt 100 ] && echo yes || echo "$full")"
+    ok "$carrier: ... and nobody else any" "received 100 of 100" \
+        "$(ping_host ring "$tmp/a.sock" 0 1 100 60 $net | tail -1)"
+    kill_host $sleeper
+    until_ok 10 sh -c "[ \$(grep -c 'h7 leaves' '$tmp/a.log') -ge 2 ]"
+done
+start_host ring "$tmp/a.sock" 7 echo
+first=$last
+start_host ring "$tmp/a.sock" 7 echo
+ok "a restarted host takes its place" "received 10 of 10" \
+    "$(ping_host ring "$tmp/a.sock" 0 7 10 60 $net | tail -1)"
+kill_host "$first"
+
+# ---- who may not in ----
+
+refused() { # CARRIER TO NAME ADDRESS MUNGE
+    timeout 20 "$host" "$1" "$2" "$3" "$4" "$tmp/$5.munge" loop 80 2>&1
+}
+ok "wrong board address" 1 "$(refused ring "$tmp/a.sock" h0 0060dd000009 good |
+    grep -c 'h0 has board address 0060dd000001')"
+ok "no such host" 1 "$(refused ring "$tmp/a.sock" h99 0060dd000009 good |
+    grep -c 'no host or cable h99 here')"
+ok "another realm's credential, unix socket" 1 \
+    "$(refused ring "$tmp/a.sock" h0 0060dd000001 other | grep -c refused)"
+ok "another realm's credential, UDP" 1 \
+    "$(refused udp 127.0.0.1:7001 h0 0060dd000001 other | grep -c refused)"
+ok "another user" 1 "$(timeout 20 setpriv --reuid 65534 --regid 65534 \
+    --clear-groups "$host" ring "$tmp/a.sock" h0 0060dd000001 \
+    "$tmp/good.munge" loop 80 2>&1 | grep -c 'h0: \|sock: ')"
+ok "rubbish on UDP hurts nobody" "received 10 of 10" "$(python3 -c '
+import os, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(3000):
+    head = b"SF\1" + bytes([i % 8]) if i % 2 else b""
+    s.sendto(head + os.urandom(i % 300), ("127.0.0.1", 7001))'
+    ping_host udp 127.0.0.1:7001 0 5 10 60 $net | tail -1)"
+
+stop "$a"
+ok "SIGTERM ends it" 0 $status
+ok "... and takes its sockets along" "" "$(ls "$tmp"/a.sock "$tmp"/a.ctl 2>&- )"
+for i in 1 2 3 4 5 6; do kill_host "${echo_pid[i]}"; done
+
+# ---- three daemons are one fabric ----
+
+cat >"$tmp/parts" <<PARTS
+# leaves apart from each other, spines with the first
+part one   udp:127.0.0.1:7011 s1.0 s2.*
+part two   udp:127.0.0.1:7012 s1.1
+part three udp:127.0.0.1:7013 s1.2
+PARTS
+net=clos:3x3:1x2:1x1
+for part in one:7011 two:7012 three:7013; do
+    start_swfabd "${part%:*}" <<CONF
+Net=build:$net
+Parts=$tmp/parts
+Part=${part%:*}
+Udp=127.0.0.1:${part#*:}
+CONF
+    [ "${part%:*}" = two ] && two=$last
+done
+up() { [ "$(get "$1" status cables_up)" = "$2" ]; }
+ok "linked: all cables come up" yes \
+    "$(until_ok 20 up one 4 && until_ok 20 up two 2 && until_ok 20 up three 2 &&
+        echo yes)"
+start_host ring "$tmp/two.sock" 3 echo
+start_host udp 127.0.0.1:7013 8 echo
+start_host seqpacket "$tmp/one.sock" 1 echo
+for target in 1 3 8; do
+    ok "linked: from part one to h$target and back" "received 100 of 100" \
+        "$(ping_host ring "$tmp/one.sock" 0 $target 100 8000 $net | tail -1)"
+done
+ok "linked: between two leaf parts" "received 100 of 100" \
+    "$(ping_host ring "$tmp/two.sock" 4 8 100 60 $net | tail -1)"
+ok "linked: a host of another part has no seat here" 1 \
+    "$(refused ring "$tmp/one.sock" h3 0060dd000004 good |
+        grep -c 'no host or cable h3 here')"
+stop "$two"
+ok "linked: a part ends" 0 $status
+ok "linked: its cables go down at once" yes \
+    "$(until_ok 10 up one 2 && echo yes)"
+ok "linked: the others go on" "received 10 of 10" \
+    "$(ping_host ring "$tmp/one.sock" 0 8 10 60 $net | tail -1)"
+start_swfabd two <<CONF
+Net=build:$net
+Parts=$tmp/parts
+Part=two
+Udp=127.0.0.1:7012
+CONF
+ok "linked: it comes back" yes "$(until_ok 20 up one 4 && echo yes)"
+start_host ring "$tmp/two.sock" 3 echo
+ok "linked: and is reached again" "received 10 of 10" \
+    "$(ping_host ring "$tmp/one.sock" 0 3 10 60 $net | tail -1)"
+
+# ---- raw Ethernet: hosts in network namespaces, a bridge between them ----
+
+if ip link add name br0 type bridge 2>/dev/null; then
+    mac=02:00:00:00:00:01
+    ip link add name fab type veth peer name fabp
+    ip link set fab address $mac mtu 9200 up
+    ip link set fabp master br0 mtu 9200 up
+    for i in 0 1; do
+        unshare -n sleep 1000 &
+        ns[i]=$!
+        pids+=("$!")
+        other_ns() { [ "$(readlink /proc/"$1"/ns/net)" != \
+            "$(readlink /proc/self/ns/net)" ]; }
+        until_ok 5 other_ns "${ns[i]}"
+        ip link add name "v$i" type veth peer name "e$i"
+        ip link set "v$i" master br0 mtu 9200 up
+        ip link set "e$i" netns "${ns[i]}"
+        nsenter -n -t "${ns[i]}" ip link set "e$i" mtu 9200 up
+    done
+    ip link set br0 mtu 9200 up
+    net=clos:4x2:1x2:1x1
+    start_swfabd e <<CONF
+Net=build:$net
+Ethernet=fab
+TrustedSegment=yes
+CONF
+    nsenter -n -t "${ns[1]}" "$host" ether "e1/$mac" h5 "$(address 5)" \
+        "$tmp/good.munge" echo >"$tmp/h5.out" 2>&1 &
+    pids+=($!)
+    until_ok 15 grep -q ready "$tmp/h5.out"
+    for size in 40 8192; do
+        # shellcheck disable=SC2046
+        ok "Ethernet: $size bytes between two network namespaces" \
+            "received 50 of 50" \
+            "$(timeout 60 nsenter -n -t "${ns[0]}" "$host" ether "e0/$mac" h0 \
+                "$(address 0)" "$tmp/good.munge" ping 50 $size \
+                $("$route" $net h0 h5) 2>&1 | tail -1)"
+    done
+else
+    n=$((n + 1))
+    echo "ok $n - Ethernet # SKIP no bridges here"
+fi
+echo "1..$n"
