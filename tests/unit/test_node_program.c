@@ -2,6 +2,7 @@
  * The order of the calls on a node, with a stand-in for the calls.
  */
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -204,6 +205,21 @@ static void agent_is_asked_then_killed_and_reaped(void **state)
     assert_int_equal(waitpid(child, NULL, 0), -1);
 }
 
+/* The wait has an end without a pidfd, too. */
+static void agent_is_killed_when_no_descriptor_is_left(void **state)
+{
+    pid_t child = make_child(true);
+    struct rlimit old, none;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(node_stop_agent(child, 20), -1);
+    assert_int_equal(errno, ETIME);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(waitpid(child, NULL, 0), -1);
+}
+
 static void a_pid_that_is_no_child_is_left_alone(void **state)
 {
     assert_int_equal(node_stop_agent(getppid(), 20), 0);
@@ -248,6 +264,7 @@ int main(void)
         TEST(el_45_each_failure_names_call_and_errno),
         TEST(failing_setcap_is_named),
         TEST(agent_is_asked_then_killed_and_reaped),
+        TEST(agent_is_killed_when_no_descriptor_is_left),
         TEST(a_pid_that_is_no_child_is_left_alone),
         TEST(state_file_is_private_and_replaced_whole),
     };

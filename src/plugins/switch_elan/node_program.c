@@ -11,6 +11,8 @@
 #include "elan/program_client.h"
 #include "plugins/switch_elan/node_program.h"
 
+#define LOOK_MS 10
+
 /* ---- the software's own calls ------------------------------------------- */
 
 static int soft_addcap(const struct program_handle *h, int index,
@@ -218,15 +220,20 @@ int node_program_suspend(struct node_program *p, bool stop, struct errbuf *err)
                      strerror(errno));
 }
 
-/* Wait for a child through its pidfd; true when it was reaped. */
+/* Wait for a child through its pidfd; true when it was reaped.  Without a
+ * pidfd (no descriptor was left) look every so often. */
 static bool reap(pid_t pid, int pidfd, int timeout_ms)
 {
     struct pollfd p = {.fd = pidfd, .events = POLLIN};
+    int step = pidfd >= 0 ? timeout_ms : LOOK_MS;
     int status;
 
-    if (pidfd >= 0)
-        poll(&p, 1, timeout_ms);
-    return waitpid(pid, &status, pidfd >= 0 ? WNOHANG : 0) != 0;
+    for (int left = timeout_ms; left > 0; left -= step) {
+        if (waitpid(pid, &status, WNOHANG) != 0)
+            return true;
+        poll(&p, pidfd >= 0, step);
+    }
+    return waitpid(pid, &status, WNOHANG) != 0;
 }
 
 int node_stop_agent(pid_t pid, int grace_ms)
