@@ -17,11 +17,12 @@ static void report(const char *text, void *arg)
         slurm_error("SF-E102 switch/elan: %s", text);
 }
 
-/* The file's bytes; NULL with errno.  One byte more than allowed is read, so
- * that the parser sees a file that is too long. */
+/* The file's bytes; NULL with errno.  What is no file is refused and not
+ * waited for: slurmctld's locks are held.  One byte more than allowed is read,
+ * so that the parser sees a file that is too long. */
 static char *read_file(const char *path, size_t *len)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     size_t max = (size_t)SF_ELAN_HOSTS_SIZE_MAX + 1, want;
     struct stat st;
     char *buf = NULL;
