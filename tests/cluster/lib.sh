@@ -89,10 +89,15 @@ harness_end() {
     rm -rf "$case_tmp"
 }
 
+# On an emulated machine all seconds that a case may take are SF_SLOW.
+patience() {
+    echo $(($1 * ${SF_SLOW:-1}))
+}
+
 # capture COMMAND..: run it; stdout in $out, stderr in $err, status in $code.
 # Killed after $LIMIT seconds (120): a hang is a failure, not a stop.
 capture() {
-    timeout -k 5 "${LIMIT:-120}" "$@" >"$case_tmp/out" 2>"$case_tmp/err" \
+    timeout -k 5 "$(patience "${LIMIT:-120}")" "$@" >"$case_tmp/out" 2>"$case_tmp/err" \
         </dev/null
     code=$?
     out=$(cat "$case_tmp/out") err=$(cat "$case_tmp/err")
@@ -109,7 +114,7 @@ run_as_user() {
 # command, and kills it after $LIMIT seconds.  Output goes to $case_tmp/bg.out
 # and bg.err.
 start_as_user() {
-    timeout -k 5 "${LIMIT:-120}" \
+    timeout -k 5 "$(patience "${LIMIT:-120}")" \
         "$MINISLURM" exec --dir "$CLUSTER" -- "$@" >"$case_tmp/bg.out" \
         2>"$case_tmp/bg.err" </dev/null &
 }
@@ -128,7 +133,7 @@ daemon() {
 
 # wait_for SECONDS COMMAND..: ask until it succeeds; a failed assertion else.
 wait_for() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $(patience "$1")))
     shift
     until "$@" >/dev/null 2>&1; do
         if [ $SECONDS -ge $end ]; then
