@@ -21,6 +21,7 @@
 
 #define CONF_FD 3
 #define LISTEN_FD 4
+#define RELISTEN 0.2 /* s, when there are no descriptors left */
 #define PATIENCE 5.0 /* s, for a link that is being made when we leave */
 
 static void on_listen(struct ev_loop *loop, ev_io *io, int revents)
@@ -28,8 +29,21 @@ static void on_listen(struct ev_loop *loop, ev_io *io, int revents)
     struct impid *a = ev_userdata(loop);
     int fd = accept4(LISTEN_FD, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-    if (fd >= 0)
+    if (fd >= 0) {
         impid_proc_accept(a, fd);
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
+        /* It stays readable: do not spin. */
+        ev_io_stop(loop, io);
+        ev_timer_set(&a->relisten, RELISTEN, 0);
+        ev_timer_start(loop, &a->relisten);
+    }
+}
+
+static void on_relisten(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct impid *a = ev_userdata(loop);
+
+    ev_io_start(loop, &a->listen);
 }
 
 static void leave(struct impid *a)
@@ -132,6 +146,7 @@ static int start(struct impid *a, struct errbuf *err)
     ev_idle_init(&a->stop, on_stop);
     ev_set_priority(&a->stop, EV_MINPRI);
     ev_timer_init(&a->patience, on_patience, PATIENCE, 0);
+    ev_timer_init(&a->relisten, on_relisten, RELISTEN, 0);
     ev_io_init(&a->listen, on_listen, LISTEN_FD, EV_READ);
     ev_io_start(a->loop, &a->listen);
     ev_io_init(&a->alive, on_alive, IMPID_STATUS_FD, EV_READ);
@@ -182,7 +197,10 @@ static void open_log(const struct impid_conf *conf, struct log_options *log)
         impid_conf_node_name(conf, conf->node, node, sizeof(node));
         snprintf(path, sizeof(path), "%s/impid.%s.%s", conf->log, conf->step,
                  node);
-        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        fd = open(path,
+                  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
+                      O_NONBLOCK,
+                  0600);
     }
     if (fd >= 0)
         dup2(fd, STDERR_FILENO);

@@ -86,6 +86,7 @@ struct impid {
     struct impid_conf conf;
     char node_name[SF_AGENT_NODE_MAX];
     ev_io listen;
+    ev_timer relisten;
     ev_io alive; /* slurmstepd's socket */
     ev_signal sigterm;
     ev_idle stop; /* orderly end once nothing else is to be done */

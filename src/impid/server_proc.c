@@ -95,7 +95,8 @@ static int file_actions(posix_spawn_file_actions_t *fa, int control,
            posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0) ||
            posix_spawn_file_actions_addopen(fa, 1, "/dev/null", O_RDWR, 0) ||
            posix_spawn_file_actions_addopen(
-               fa, 2, log, O_WRONLY | O_CREAT | O_APPEND, 0600) ||
+               fa, 2, log,
+               O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0600) ||
            posix_spawn_file_actions_addclosefrom_np(fa, 5);
 }
 
