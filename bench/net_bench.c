@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The routing engines for the benchmarks of bench/net.am:
+ *
+ *     net_bench write NET SEED FILE   the net for ibsim; SEED: one cable
+ *                                     between crossbars is taken out ("-": no)
+ *     net_bench uplink NET            a leaf's uplink as ibsim names it
+ *     net_bench host NET              a host as ibsim names it
+ *     net_bench balance NET SEED ENGINE   worst load, ideal load; with SEED
+ *                                     after a repair of that one lost cable
+ *     net_bench lft FILE DUMP         the same of OpenSM's tables
+ *     net_bench routes NET ENGINE     CPU seconds for all routes
+ *     net_bench repair NET            CPU seconds, hosts to be told, routes
+ *                                     changed when that uplink is lost
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "net/build.h"
+#include "net/deadlock.h"
+#include "net/format.h"
+#include "net/rng.h"
+#include "net/route.h"
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "net_bench: %s: %s\n", what, why);
+    exit(1);
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static struct net *build(const char *name)
+{
+    struct errbuf err;
+    struct net *net = net_build_named(name, &err);
+
+    if (!net)
+        die(name, err.text);
+    return net;
+}
+
+/* A cable between crossbars; its two ends. */
+static void lose_cable(struct net *net, uint64_t seed, uint32_t *port,
+                       uint32_t *peer)
+{
+    struct net_rng rng = {seed};
+
+    do {
+        *port = net_rng_below(&rng, net->nports);
+        *peer = net->ports[*port].peer;
+    } while (*peer == NET_NONE || net_is_host(net, net->ports[*port].node) ||
+             net_is_host(net, net->ports[*peer].node));
+    net_disconnect(net, net->ports[*port].node, net_port_number(net, *port));
+}
+
+/* The last cable upwards of the middle leaf. */
+static uint32_t uplink(const struct net *net)
+{
+    uint32_t leaf = net_peer_node(net, net->nhosts / 2, 0);
+
+    for (unsigned p = net->nodes[leaf].nports; p-- > 0;) {
+        uint32_t to = net_peer_node(net, leaf, p);
+
+        if (to != NET_NONE && !net_is_host(net, to))
+            return net->nodes[leaf].first + p;
+    }
+    die("uplink", "there is none");
+    return 0;
+}
+
+static struct net_routes *route(const struct net *net, const char *engine)
+{
+    struct net_route_params p = {.hop_limit = NET_ROUTE_MAX};
+    struct net_routes *r;
+    struct errbuf err;
+
+    if (!net_engine_parse(engine, &p.engine))
+        die(engine, "no such engine");
+    r = net_routes_new(net, &p, &err);
+    if (!r)
+        die(engine, err.text);
+    return r;
+}
+
+static int cmd_write(char **argv)
+{
+    struct net *net = build(argv[0]);
+    uint32_t port, peer;
+    struct bytebuf b;
+    FILE *f = fopen(argv[2], "w");
+
+    if (strcmp(argv[1], "-") != 0)
+        lose_cable(net, strtoull(argv[1], NULL, 10), &port, &peer);
+    bytebuf_init(&b, SF_NET_FILE_MAX);
+    net_write_ib(net, &b);
+    if (!f || b.bad ||
+        fwrite(bytebuf_data(&b), 1, bytebuf_len(&b), f) != bytebuf_len(&b) ||
+        fclose(f) != 0)
+        die(argv[2], "not written");
+    return 0;
+}
+
+static int cmd_uplink(char **argv)
+{
+    struct net *net = build(argv[0]);
+    uint32_t p = uplink(net);
+
+    printf("\"S-%016" PRIx64 "\"[%u]\n", net->nodes[net->ports[p].node].id,
+           net_port_number(net, p) + 1);
+    return 0;
+}
+
+static int cmd_host(char **argv)
+{
+    printf("H-%016" PRIx64 "\n", build(argv[0])->nodes[0].id);
+    return 0;
+}
+
+static int cmd_balance(char **argv)
+{
+    struct net *net = build(argv[0]);
+    struct net_routes *r = route(net, argv[2]);
+    struct net_balance b;
+    struct errbuf err;
+    uint32_t port, peer;
+
+    if (strcmp(argv[1], "-") != 0) {
+        lose_cable(net, strtoull(argv[1], NULL, 10), &port, &peer);
+        if (net_routes_repair(r, &port, &peer, 1, NULL, &err) < 0)
+            die("repair", err.text);
+    }
+    if (net_routes_balance(r, &b) < 0 || net_routes_deadlock(r, &err) != 0)
+        die("check", "routes are not deadlock free");
+    printf("%" PRIu64 " %.6g\n", b.worst, b.ideal);
+    return 0;
+}
+
+static int cmd_routes(char **argv)
+{
+    struct net *net = build(argv[0]);
+    double t = cpu_seconds();
+
+    route(net, argv[1]);
+    printf("%.6f\n", cpu_seconds() - t);
+    return 0;
+}
+
+static int cmd_repair(char **argv)
+{
+    struct net *net = build(argv[0]);
+    struct net_routes *r = route(net, "auto");
+    uint32_t port = uplink(net), peer = net->ports[port].peer;
+    struct net_repair what;
+    struct errbuf err;
+    double t;
+
+    net_disconnect(net, net->ports[port].node, net_port_number(net, port));
+    t = cpu_seconds();
+    if (net_routes_repair(r, &port, &peer, 1, &what, &err) < 0)
+        die("repair", err.text);
+    printf("%.6f %u %" PRIu64 "\n", cpu_seconds() - t, what.hosts, what.routes);
+    return 0;
+}
+
+/* ---- OpenSM's tables ------------------------------------------------------
+ */
+
+/* Tables: port (from 1) per crossbar and destination host, 0: none. */
+struct tables {
+    const struct net *net;
+    uint8_t *out;   /* [xbar][host], both by node */
+    uint32_t *load; /* per global port */
+};
+
+static void read_dump(struct tables *t, FILE *f)
+{
+    char line[1024];
+    uint32_t x = NET_NONE;
+
+    while (fgets(line, sizeof(line), f)) {
+        unsigned lid, out;
+        unsigned long long guid;
+        uint32_t h;
+
+        if (sscanf(line, "Unicast lids [%*[^]]] of switch Lid %*u guid %llx",
+                   &guid) == 1) {
+            x = net_find_xbar(t->net, guid);
+            continue;
+        }
+        if (x == NET_NONE ||
+            sscanf(line, "0x%x %u # Channel Adapter portguid %llx", &lid, &out,
+                   &guid) != 3)
+            continue;
+        h = net_find_host(t->net, guid - 1); /* a port's is the node's + 1 */
+        if (h != NET_NONE)
+            t->out[(size_t)x * t->net->nnodes + h] = (uint8_t)out;
+    }
+}
+
+/* Everybody's way to one host, by counting what passes each crossbar. */
+static void add_ways(struct tables *t, uint32_t dst)
+{
+    const struct net *net = t->net;
+
+    for (uint32_t s = 0; s < net->nnodes; s++) {
+        uint32_t at = net_is_host(net, s) && s != dst ? net_peer_node(net, s, 0)
+                                                      : NET_NONE;
+
+        for (int hops = 0; at != NET_NONE && !net_is_host(net, at); hops++) {
+            unsigned out = t->out[(size_t)at * net->nnodes + dst];
+
+            if (out == 0 || hops > 64)
+                die("tables", "a route does not arrive");
+            t->load[net->nodes[at].first + out - 1]++;
+            at = net_peer_node(net, at, out - 1);
+        }
+    }
+}
+
+static struct net *read_net(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *text = malloc(SF_NET_FILE_MAX);
+    struct errbuf err = {"not readable"};
+    size_t n = f && text ? fread(text, 1, SF_NET_FILE_MAX, f) : 0;
+    struct net *net = net_parse_ib(path, text, n, &err);
+
+    if (!net || n == 0)
+        die(path, err.text);
+    return net;
+}
+
+static int cmd_lft(char **argv)
+{
+    struct net *net = read_net(argv[0]);
+    struct tables t = {.net = net};
+    FILE *f = fopen(argv[1], "r");
+    uint32_t worst = 0;
+
+    t.out = calloc((size_t)net->nnodes, net->nnodes);
+    t.load = calloc(net->nports, sizeof(*t.load));
+    if (!f || !t.out || !t.load)
+        die(argv[1], "not readable");
+    read_dump(&t, f);
+    for (uint32_t d = 0; d < net->nnodes; d++)
+        if (net_is_host(net, d))
+            add_ways(&t, d);
+    for (uint32_t p = 0; p < net->nports; p++) {
+        uint32_t to = net->ports[p].peer;
+
+        if (to != NET_NONE && !net_is_host(net, net->ports[to].node) &&
+            t.load[p] > worst)
+            worst = t.load[p];
+    }
+    printf("%u %.6g\n", worst, net_ideal_load(net));
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int args;
+        int (*run)(char **argv);
+    } verbs[] = {{"write", 3, cmd_write},  {"uplink", 1, cmd_uplink},
+                 {"host", 1, cmd_host},    {"balance", 3, cmd_balance},
+                 {"lft", 2, cmd_lft},      {"routes", 2, cmd_routes},
+                 {"repair", 1, cmd_repair}};
+
+    for (size_t i = 0; argc > 1 && i < sizeof(verbs) / sizeof(*verbs); i++)
+        if (strcmp(argv[1], verbs[i].name) == 0 && argc == verbs[i].args + 2)
+            return verbs[i].run(argv + 2);
+    fprintf(stderr, "usage: see the head of bench/net_bench.c\n");
+    return 2;
+}
