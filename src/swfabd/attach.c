@@ -40,6 +40,19 @@ bool swfabd_may_hello(struct swfabd *d)
     return true;
 }
 
+/* Anybody can be refused as often as he likes; the log need not grow by it. */
+void swfabd_log_refusal(struct swfabd *d, const char *why)
+{
+    uint64_t now = swfabd_now();
+
+    d->refused++;
+    if (d->refused > 1 && now - d->refusal_logged_ns < 1000000000)
+        return;
+    log_warn("link refused (%llu so far): %s", (unsigned long long)d->refused,
+             why);
+    d->refusal_logged_ns = now;
+}
+
 /* ---- seats at the socket itself ---- */
 
 static void on_packet(struct ev_loop *loop, ev_io *w, int revents)
@@ -88,8 +101,7 @@ static void refuse(struct comer *c, uint64_t session, const char *why)
     uint8_t buf[256];
     size_t len = softlink_make_refusal(buf, sizeof(buf), session, why);
 
-    c->d->refused++;
-    log_warn("attach refused (uid %u): %s", (unsigned)c->uid, why);
+    swfabd_log_refusal(c->d, why);
     (void)!send(c->fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

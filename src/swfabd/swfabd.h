@@ -131,6 +131,7 @@ struct swfabd {
     ev_timer fault_timer;
     uint64_t started_ns;
     uint64_t refused; /* HELLOs */
+    uint64_t refusal_logged_ns;
 };
 
 uint64_t swfabd_now(void); /* ns of the steady clock */
@@ -161,6 +162,7 @@ void swfabd_seat_clear(struct swfabd_seat *seat, const char *why);
 int swfabd_attach_open(struct swfabd *d, struct errbuf *err);
 void swfabd_attach_close(struct swfabd *d);
 bool swfabd_may_hello(struct swfabd *d); /* within the rate */
+void swfabd_log_refusal(struct swfabd *d, const char *why);
 
 /* rings.c */
 void swfabd_rings_open(struct swfabd *d);

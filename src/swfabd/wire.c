@@ -128,8 +128,7 @@ static void refuse(struct swfabd_wire *wire, uint64_t session,
     uint8_t buf[256], *at;
     size_t len = softlink_make_refusal(buf, sizeof(buf), session, why);
 
-    wire->d->refused++;
-    log_warn("link refused: %s", why);
+    swfabd_log_refusal(wire->d, why);
     at = queue(wire, len, to, NET_NONE);
     if (at)
         memcpy(at, buf, len);
