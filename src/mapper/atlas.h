@@ -41,6 +41,7 @@ enum slot_state {
 #define SLOT_FAR 0x10     /* out of reach of the longest probe */
 #define SLOT_GUESSED 0x20 /* guessed at on level 2 already */
 #define SLOT_AGAIN 0x40   /* was silent, is asked once more */
+#define SLOT_SURE 0x80    /* the driver knows that nothing is there */
 
 struct atlas_slot {
     uint32_t far;
@@ -129,6 +130,8 @@ bool atlas_set_host(struct atlas *a, struct atlas_ref at, uint32_t host);
 bool atlas_set_link(struct atlas *a, struct atlas_ref at, struct atlas_ref to);
 bool atlas_set_xbar(struct atlas *a, struct atlas_ref at);
 bool atlas_set_id(struct atlas *a, uint32_t rec, const struct probe_id *id);
+/* What a crossbar is called; the first name stays. */
+void atlas_name(struct atlas *a, uint32_t rec, const char *name);
 /* Slot x is the same port as slot y. */
 bool atlas_same(struct atlas *a, struct atlas_ref x, struct atlas_ref y);
 

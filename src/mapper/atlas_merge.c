@@ -252,6 +252,13 @@ static uint32_t keep_name(struct atlas *a, const char *name)
     return (uint32_t)at;
 }
 
+void atlas_name(struct atlas *a, uint32_t rec, const char *name)
+{
+    rec = atlas_at(a, rec, 0).rec;
+    if (!a->recs[rec].name)
+        a->recs[rec].name = keep_name(a, name);
+}
+
 bool atlas_set_id(struct atlas *a, uint32_t rec, const struct probe_id *id)
 {
     struct atlas_ref at = atlas_at(a, rec, 0);

@@ -241,7 +241,8 @@ bool scan_again(struct explore *x)
             struct atlas_slot *slot =
                 atlas_slot(&x->atlas, (struct atlas_ref){rec, s});
 
-            if (!slot || slot->state != SLOT_SILENT || (slot->flags & SLOT_FAR))
+            if (!slot || slot->state != SLOT_SILENT ||
+                (slot->flags & (SLOT_FAR | SLOT_SURE)))
                 continue;
             slot->state = SLOT_UNKNOWN;
             slot->flags &= (uint8_t) ~(SLOT_NO_HOST | SLOT_NO_XBAR);

@@ -438,6 +438,7 @@ static bool learn_id(struct explore *x, struct xcase *c,
     if (known != IDMAP_NONE) {
         struct atlas_ref there = atlas_at(a, known, 0);
 
+        atlas_name(a, known, id->name);
         there.slot = id->entry - a->recs[there.rec].entry;
         return atlas_set_link(a, c->at, there);
     }
@@ -503,7 +504,7 @@ static void weigh(struct explore *x, const struct xcase *c, bool answered)
     }
 }
 
-static void mark_unanswered(struct explore *x, struct xcase *c)
+static void mark_unanswered(struct explore *x, struct xcase *c, bool sure)
 {
     struct atlas_slot *slot;
 
@@ -511,6 +512,8 @@ static void mark_unanswered(struct explore *x, struct xcase *c)
     slot = atlas_slot(&x->atlas, c->at);
     if (!slot || slot->state >= SLOT_XBAR)
         return;
+    if (sure && x->limits.absolute)
+        slot->flags |= SLOT_SURE;
     if (c->test == TEST_LOOP)
         slot->flags |= SLOT_NO_XBAR;
     else if (c->test == TEST_SCOUT)
@@ -550,7 +553,7 @@ void case_result(struct explore *x, uint32_t c,
     if (answered && it->test != TEST_GUESS)
         count_answer(x, atlas_at(&x->atlas, it->at.rec, it->at.slot));
     if (answered ? !take_answer(x, it, answer)
-                 : (mark_unanswered(x, it), false)) {
+                 : (mark_unanswered(x, it, answer != NULL), false)) {
         explore_fail(x, "no memory");
         return;
     }

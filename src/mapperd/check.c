@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "mapperd/netfile.h"
 #include "mapperd/simfab.h"
 #include "net/build.h"
 #include "net/deadlock.h"
@@ -32,11 +33,6 @@ static double cpu_seconds(void)
 
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static struct net *check_read_net(const char *name, struct errbuf *err)
-{
-    return net_build_named(name, err);
 }
 
 static int pick_host(struct run *r)
@@ -170,7 +166,7 @@ int mapperd_check(const struct mapperd_check *check, FILE *out, FILE *err)
     struct run r = {.check = check, .out = out};
     int rc;
 
-    r.truth = check_read_net(check->net, &r.why);
+    r.truth = netfile_read(check->net, &r.why);
     rc = r.truth ? pick_host(&r) : -1;
     if (rc == 0) {
         fprintf(out, "net          %s, from %s\n", check->net,

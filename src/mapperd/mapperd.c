@@ -3,11 +3,14 @@
  * mapperd: options, and what they lead to.
  */
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mapperd/check.h"
+#include "mapperd/map_ib.h"
 
 enum {
     OPT_CHECK = 256,
@@ -17,7 +20,13 @@ enum {
     OPT_SEED,
     OPT_IDS,
     OPT_PORTS,
-    OPT_HOPS
+    OPT_HOPS,
+    OPT_PROBER,
+    OPT_MAP_ONCE,
+    OPT_MAP_FILE,
+    OPT_CA,
+    OPT_PORT,
+    OPT_WINDOW
 };
 
 static const struct option options[] = {
@@ -30,6 +39,12 @@ static const struct option options[] = {
     {"ids", no_argument, NULL, OPT_IDS},
     {"max-ports", required_argument, NULL, OPT_PORTS},
     {"max-hops", required_argument, NULL, OPT_HOPS},
+    {"prober", required_argument, NULL, OPT_PROBER},
+    {"map-once", no_argument, NULL, OPT_MAP_ONCE},
+    {"map-file", required_argument, NULL, OPT_MAP_FILE},
+    {"ca", required_argument, NULL, OPT_CA},
+    {"port", required_argument, NULL, OPT_PORT},
+    {"window", required_argument, NULL, OPT_WINDOW},
     {NULL, 0, NULL, 0},
 };
 
@@ -46,11 +61,25 @@ static void help(FILE *out)
           "  --ids             ask crossbars for their ids\n"
           "  --max-ports=N     ports of the widest crossbar (32)\n"
           "  --max-hops=N      longest route allowed (11)\n"
+          "\n"
+          "       mapperd --prober=ib --map-once [OPTION..]\n\n"
+          "  --map-file=PATH   write the map there (.json, .ibnet, else "
+          "swfab.net)\n"
+          "  --ca=NAME         the channel adapter (the first)\n"
+          "  --port=N          its port (the first active one)\n"
+          "  --window=N        questions in flight (8)\n"
           "  --help\n",
           out);
 }
 
-static int take(struct mapperd_check *check, int opt)
+struct settings {
+    struct mapperd_check check;
+    struct map_ib ib;
+    const char *prober;
+    bool once;
+};
+
+static int take_check(struct mapperd_check *check, int opt)
 {
     switch (opt) {
     case OPT_CHECK:
@@ -82,9 +111,43 @@ static int take(struct mapperd_check *check, int opt)
     }
 }
 
+static int take(struct settings *s, int opt)
+{
+    switch (opt) {
+    case OPT_PROBER:
+        s->prober = optarg;
+        return 0;
+    case OPT_MAP_ONCE:
+        s->once = true;
+        return 0;
+    case OPT_MAP_FILE:
+        s->ib.map_file = optarg;
+        return 0;
+    case OPT_CA:
+        s->ib.ca = optarg;
+        return 0;
+    case OPT_PORT:
+        s->ib.port = (int)strtol(optarg, NULL, 0);
+        return 0;
+    case OPT_WINDOW:
+        s->ib.window = (unsigned)strtoul(optarg, NULL, 0);
+        return 0;
+    default:
+        return take_check(&s->check, opt);
+    }
+}
+
+/* umad2sim's teardown frees twice when the adapter was used: leave without
+ * exit handlers. */
+static void leave(int status)
+{
+    fflush(NULL);
+    _exit(status);
+}
+
 int main(int argc, char **argv)
 {
-    struct mapperd_check check = {.seed = 1, .limits = PROBER_LIMITS_DEFAULT};
+    struct settings s = {.check = {.seed = 1, .limits = PROBER_LIMITS_DEFAULT}};
     int opt;
 
     while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -92,14 +155,15 @@ int main(int argc, char **argv)
             help(stdout);
             return 0;
         }
-        if (take(&check, opt) < 0) {
+        if (take(&s, opt) < 0) {
             help(stderr);
             return 2;
         }
     }
-    if (!check.net || optind < argc) {
-        help(stderr);
-        return 2;
-    }
-    return mapperd_check(&check, stdout, stderr);
+    if (optind == argc && s.check.net)
+        return mapperd_check(&s.check, stdout, stderr);
+    if (optind == argc && s.once && s.prober && strcmp(s.prober, "ib") == 0)
+        leave(map_ib_once(&s.ib, stdout, stderr));
+    help(stderr);
+    return 2;
 }

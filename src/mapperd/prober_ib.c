@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See prober_ib.h.  A probe of the explorer becomes up to three questions:
+ * is that port up (asked at this end, so that nothing is sent into a cable
+ * that is not there), what stands at its other end, and, where that was not
+ * met before, how it is called.
+ */
+#include "mapperd/prober_ib.h"
+
+#include <errno.h>
+#include <infiniband/umad.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "mapper/explore.h"
+#include "mapper/idmap.h"
+#include "mapperd/smp.h"
+
+#define WINDOW_DEFAULT 8 /* ibsim's socket takes 10 */
+#define WINDOW_MOST 128
+#define OPS (4 * WINDOW_MOST)
+#define WAIT_NS 500000000ULL
+#define MIN_WAIT_NS 100000000ULL
+#define PORTS_MAX 254
+#define OWN_TRIES 3
+
+/* A probe being worked at. */
+struct op {
+    struct probe probe;
+    struct probe_answer answer;
+    uint64_t since;
+    uint32_t seq;
+    bool busy;
+};
+
+struct ib_run {
+    int port_id, agent;
+    int own_port;
+    void *umad;
+    struct explore *x;
+    struct op ops[OPS];
+    uint32_t next_op, seq;
+    struct idmap named; /* node GUIDs whose names are known */
+    struct prober_ib_stats stats;
+    struct errbuf *err;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static uint32_t tid_of(const struct ib_run *r, const struct op *op)
+{
+    return op->seq << 10 | (uint32_t)(op - r->ops);
+}
+
+static void send_get(struct ib_run *r, const struct smp_get *get)
+{
+    umad_set_addr(r->umad, 0xffff, 0, 0, 0);
+    smp_make(umad_get_mad(r->umad), get);
+    r->stats.mads++;
+    /* A failed send is a lost packet: the explorer asks again. */
+    umad_send(r->port_id, r->agent, r->umad, SMP_SIZE, 0, 0);
+}
+
+/* Ask at the end of the probe's route, or one hop before it. */
+static void ask(struct ib_run *r, struct op *op, enum smp_attr attr)
+{
+    struct smp_get get = {.attr = attr};
+    unsigned n = op->probe.nroute;
+
+    op->seq = ++r->seq & 0x3fffff;
+    get.tid = tid_of(r, op);
+    get.path[get.hops++] = (uint8_t)r->own_port;
+    if (attr == SMP_PORT_INFO) {
+        n--;
+        get.mod = op->probe.route[n] + 1u;
+    }
+    for (unsigned i = 0; i < n; i++)
+        get.path[get.hops++] = (uint8_t)(op->probe.route[i] + 1);
+    send_get(r, &get);
+}
+
+static void start_op(struct ib_run *r, const struct probe *probe, uint64_t now)
+{
+    struct op *op = NULL;
+
+    for (int i = 0; i < OPS; i++) {
+        op = &r->ops[r->next_op++ % OPS];
+        if (!op->busy || now - op->since > 2 * WAIT_NS)
+            break;
+    }
+    op->probe = *probe;
+    op->since = now;
+    op->busy = true;
+    ask(r, op, probe->nroute ? SMP_PORT_INFO : SMP_NODE_INFO);
+}
+
+static void finish(struct ib_run *r, struct op *op, enum probe_outcome outcome)
+{
+    op->busy = false;
+    op->answer.tag = op->probe.tag;
+    op->answer.outcome = outcome;
+    explore_answer(r->x, now_ns(), &op->answer);
+}
+
+static void fill(struct op *op, const struct smp_node_info *info)
+{
+    memset(&op->answer, 0, sizeof(op->answer));
+    if (info->type == SMP_SWITCH) {
+        op->answer.outcome = PROBE_ID;
+        op->answer.id.id = info->node_guid;
+        op->answer.id.entry = (uint8_t)(info->entry - 1);
+        op->answer.id.nports = info->ports;
+    } else {
+        op->answer.outcome = PROBE_HOST;
+        op->answer.host.address = info->port_guid;
+        op->answer.host.port = (uint8_t)(info->entry - 1);
+    }
+}
+
+static void take_node(struct ib_run *r, struct op *op, const uint8_t *mad)
+{
+    struct smp_node_info info;
+
+    if (!smp_node_info(mad, &info) || info.entry == 0) {
+        finish(r, op, PROBE_NOTHING);
+        return;
+    }
+    fill(op, &info);
+    if (info.type == SMP_SWITCH &&
+        idmap_get(&r->named, info.node_guid) != IDMAP_NONE) {
+        finish(r, op, op->answer.outcome);
+        return;
+    }
+    if (info.type == SMP_SWITCH)
+        idmap_put(&r->named, info.node_guid, 0);
+    ask(r, op, SMP_NODE_DESC);
+}
+
+/* A host is its adapter's first word; a switch what it is called, if that is
+ * one word. */
+static void take_name(struct ib_run *r, struct op *op, const uint8_t *mad)
+{
+    char desc[SMP_DESC_SIZE + 1];
+    size_t word;
+
+    smp_node_desc(mad, desc);
+    word = strcspn(desc, " ");
+    if (op->answer.outcome == PROBE_HOST)
+        snprintf(op->answer.host.name, PROBE_NAME_MAX, "%.*s",
+                 (int)(word < PROBE_NAME_MAX ? word : PROBE_NAME_MAX - 1),
+                 desc);
+    else if (word > 0 && desc[word] == '\0' && word < PROBE_NAME_MAX)
+        snprintf(op->answer.id.name, PROBE_NAME_MAX, "%.*s", (int)word, desc);
+    else
+        snprintf(op->answer.id.name, PROBE_NAME_MAX, "S-%016llx",
+                 (unsigned long long)op->answer.id.id);
+    finish(r, op, op->answer.outcome);
+}
+
+static void take(struct ib_run *r, const uint8_t *mad)
+{
+    enum smp_attr attr = SMP_NODE_INFO;
+    uint32_t tid = 0;
+    bool good = smp_parse(mad, &attr, &tid);
+    struct op *op = &r->ops[tid & (OPS - 1)];
+
+    if (!op->busy || tid != tid_of(r, op))
+        return; /* late, or not ours */
+    if (!good)
+        finish(r, op, PROBE_NOTHING);
+    else if (attr == SMP_PORT_INFO && smp_port_is_up(mad))
+        ask(r, op, SMP_NODE_INFO);
+    else if (attr == SMP_PORT_INFO)
+        finish(r, op, PROBE_NOTHING);
+    else if (attr == SMP_NODE_INFO)
+        take_node(r, op, mad);
+    else if (attr == SMP_NODE_DESC)
+        take_name(r, op, mad);
+}
+
+/* One packet, or none within the time. */
+static bool receive(struct ib_run *r, int ms)
+{
+    int len = SMP_SIZE;
+
+    if (umad_recv(r->port_id, r->umad, &len, ms) < 0)
+        return false;
+    return len >= SMP_SIZE && umad_status(r->umad) == 0;
+}
+
+/* Who we are: asked of our own adapter, over no hop at all. */
+static int ask_self(struct ib_run *r, struct probe_host *me)
+{
+    struct smp_get get = {.attr = SMP_NODE_INFO};
+    struct smp_node_info info;
+    enum smp_attr attr;
+    uint32_t tid;
+
+    for (int i = 0; i < 2 * OWN_TRIES; i++) {
+        char desc[SMP_DESC_SIZE + 1];
+
+        get.tid = ++r->seq;
+        send_get(r, &get);
+        if (!receive(r, (int)(WAIT_NS / 1000000)) ||
+            !smp_parse(umad_get_mad(r->umad), &attr, &tid) || tid != get.tid ||
+            attr != get.attr)
+            continue;
+        if (attr == SMP_NODE_DESC) {
+            smp_node_desc(umad_get_mad(r->umad), desc);
+            snprintf(me->name, sizeof(me->name), "%.*s",
+                     (int)strcspn(desc, " "), desc);
+            return 0;
+        }
+        if (!smp_node_info(umad_get_mad(r->umad), &info))
+            continue;
+        me->address = info.port_guid;
+        r->own_port = info.entry ? info.entry : r->own_port;
+        get.attr = SMP_NODE_DESC;
+    }
+    return errprintf(r->err, "our own adapter does not answer");
+}
+
+static int wait_ms(const struct explore *x)
+{
+    uint64_t deadline = explore_deadline(x), now = now_ns();
+
+    if (deadline == UINT64_MAX)
+        return 1000;
+    return deadline <= now ? 0 : (int)((deadline - now) / 1000000) + 1;
+}
+
+static void explore_all(struct ib_run *r)
+{
+    struct probe probe;
+
+    while (!explore_done(r->x)) {
+        uint64_t now = now_ns();
+
+        while (explore_next(r->x, now, &probe))
+            start_op(r, &probe, now);
+        if (explore_done(r->x))
+            break;
+        if (receive(r, wait_ms(r->x)))
+            take(r, umad_get_mad(r->umad));
+        explore_tick(r->x, now_ns());
+    }
+}
+
+static int open_port(struct ib_run *r, const struct prober_ib *ib)
+{
+    umad_port_t port;
+
+    if (umad_init() < 0)
+        return errprintf(r->err, "no InfiniBand on this host");
+    if (umad_get_port(ib->ca, ib->port, &port) < 0)
+        return errprintf(r->err, "no such adapter or port: %s port %d",
+                         ib->ca ? ib->ca : "any", ib->port);
+    r->own_port = port.portnum;
+    umad_release_port(&port);
+    r->port_id = umad_open_port(ib->ca, ib->port);
+    if (r->port_id < 0)
+        return errprintf(r->err, "cannot open the adapter: %s",
+                         strerror(-r->port_id));
+    r->agent = umad_register(r->port_id, 0x81, 1, 0, NULL);
+    if (r->agent < 0)
+        return errprintf(r->err, "cannot ask directed-route questions: %s",
+                         strerror(-r->agent));
+    r->umad = umad_alloc(1, umad_size() + SMP_SIZE);
+    return r->umad ? 0 : errprintf(r->err, "no memory");
+}
+
+static struct net *run(struct ib_run *r, const struct prober_ib *ib)
+{
+    struct prober_limits limits = PROBER_LIMITS_DEFAULT;
+    struct probe_host me = {.level = 1};
+    struct net *map = NULL;
+    struct explore_stats stats;
+
+    limits.absolute = limits.tagged = true;
+    limits.max_ports = PORTS_MAX;
+    limits.max_route = SMP_HOPS_MAX - 1;
+    limits.max_hops = SMP_HOPS_MAX - 1;
+    limits.window = ib->window ? ib->window : WINDOW_DEFAULT;
+    if (limits.window > WINDOW_MOST)
+        limits.window = WINDOW_MOST;
+    limits.window_max = limits.window;
+    limits.scout_wait = limits.loop_wait = WAIT_NS;
+    limits.min_wait = MIN_WAIT_NS;
+    if (ask_self(r, &me) < 0)
+        return NULL;
+    r->x = explore_new(&limits, &me);
+    if (!r->x) {
+        errprintf(r->err, "no memory");
+        return NULL;
+    }
+    explore_all(r);
+    explore_stats(r->x, &stats);
+    r->stats.unanswered = stats.unanswered;
+    if (!explore_failed(r->x, r->err) && !(map = explore_map(r->x)))
+        errprintf(r->err, "no memory");
+    explore_free(r->x);
+    return map;
+}
+
+struct net *prober_ib_map(const struct prober_ib *ib,
+                          struct prober_ib_stats *stats, struct errbuf *err)
+{
+    struct ib_run *r = calloc(1, sizeof(*r));
+    uint64_t since = now_ns();
+    double cpu = cpu_seconds();
+    struct net *map = NULL;
+
+    if (!r) {
+        errprintf(err, "no memory");
+        return NULL;
+    }
+    r->err = err;
+    if (open_port(r, ib) == 0)
+        map = run(r, ib);
+    r->stats.seconds = (double)(now_ns() - since) / 1e9;
+    r->stats.cpu = cpu_seconds() - cpu;
+    if (stats)
+        *stats = r->stats;
+    if (r->umad)
+        umad_free(r->umad);
+    idmap_clear(&r->named);
+    free(r);
+    return map;
+}

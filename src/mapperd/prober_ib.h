@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A mapper for InfiniBand, read-only: it asks with directed-route packets
+ * (smp.h) through libibumad and changes nothing, beside any subnet manager.
+ * Switches tell their GUID, so the map is exact by itself; hosts are the
+ * ports of channel adapters, by port GUID; names are those of the node
+ * descriptions.
+ */
+#ifndef SF_MAPPERD_PROBER_IB_H
+#define SF_MAPPERD_PROBER_IB_H
+
+#include "base/errbuf.h"
+#include "net/graph.h"
+
+struct prober_ib {
+    const char *ca;  /* NULL: the first */
+    int port;        /* 0: its first active port */
+    unsigned window; /* questions in flight; 0: 8 */
+};
+
+struct prober_ib_stats {
+    uint64_t mads, unanswered;
+    double seconds, cpu;
+};
+
+/* Map the fabric once.  NULL and *err: no adapter, no permission, nothing
+ * answers.  stats may be NULL. */
+struct net *prober_ib_map(const struct prober_ib *ib,
+                          struct prober_ib_stats *stats, struct errbuf *err);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See smp.h.
+ */
+#include "mapperd/smp.h"
+
+#include <string.h>
+
+#define CLASS_DIRECTED 0x81
+#define METHOD_GET 0x01
+#define METHOD_GET_RESP 0x81
+#define PERMISSIVE_LID 0xffff
+#define STATUS_DIRECTION 0x8000
+
+/* Offsets. */
+#define AT_STATUS 4
+#define AT_HOP_POINTER 6
+#define AT_HOP_COUNT 7
+#define AT_TID 8
+#define AT_ATTR 16
+#define AT_MOD 20
+#define AT_SLID 32
+#define AT_DLID 34
+#define AT_DATA 64
+#define AT_PATH 128
+
+static void put(uint8_t *at, uint64_t v, int bytes)
+{
+    for (int i = bytes - 1; i >= 0; i--, v >>= 8)
+        at[i] = (uint8_t)v;
+}
+
+static uint64_t get(const uint8_t *at, int bytes)
+{
+    uint64_t v = 0;
+
+    for (int i = 0; i < bytes; i++)
+        v = v << 8 | at[i];
+    return v;
+}
+
+void smp_make(uint8_t mad[SMP_SIZE], const struct smp_get *g)
+{
+    memset(mad, 0, SMP_SIZE);
+    mad[0] = 1;
+    mad[1] = CLASS_DIRECTED;
+    mad[2] = 1;
+    mad[3] = METHOD_GET;
+    mad[AT_HOP_COUNT] = g->hops;
+    put(mad + AT_TID, g->tid, 8);
+    put(mad + AT_ATTR, (uint64_t)g->attr, 2);
+    put(mad + AT_MOD, g->mod, 4);
+    put(mad + AT_SLID, PERMISSIVE_LID, 2);
+    put(mad + AT_DLID, PERMISSIVE_LID, 2);
+    memcpy(mad + AT_PATH + 1, g->path, g->hops);
+}
+
+bool smp_parse(const uint8_t mad[SMP_SIZE], enum smp_attr *attr, uint32_t *tid)
+{
+    uint64_t status = get(mad + AT_STATUS, 2);
+
+    if (mad[1] != CLASS_DIRECTED || mad[3] != METHOD_GET_RESP)
+        return false;
+    *attr = (enum smp_attr)get(mad + AT_ATTR, 2);
+    *tid = (uint32_t)get(mad + AT_TID + 4, 4);
+    return (status & ~(uint64_t)STATUS_DIRECTION) == 0;
+}
+
+bool smp_node_info(const uint8_t mad[SMP_SIZE], struct smp_node_info *info)
+{
+    const uint8_t *d = mad + AT_DATA;
+
+    info->type = d[2];
+    info->ports = d[3];
+    info->node_guid = get(d + 12, 8);
+    info->port_guid = get(d + 20, 8);
+    info->entry = d[36];
+    if (info->type < SMP_CA || info->type > SMP_ROUTER || info->ports == 0 ||
+        info->node_guid == 0 || info->entry > info->ports)
+        return false;
+    return info->type == SMP_SWITCH || info->port_guid != 0;
+}
+
+void smp_node_desc(const uint8_t mad[SMP_SIZE], char desc[SMP_DESC_SIZE + 1])
+{
+    memcpy(desc, mad + AT_DATA, SMP_DESC_SIZE);
+    desc[SMP_DESC_SIZE] = '\0';
+    for (char *c = desc; *c; c++)
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+            *c = '?';
+}
+
+bool smp_port_is_up(const uint8_t mad[SMP_SIZE])
+{
+    unsigned state = mad[AT_DATA + 32] & 0x0f;
+
+    return state >= 2 && state <= 4; /* Init, Armed, Active */
+}
