@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The InfiniBand prober against ibsim: the map is the net file, port by port,
+# and the one that ibnetdiscover draws; nothing but questions is sent.
+set -u
+build=${SF_TOP_BUILDDIR:-$PWD}
+mapperd=$build/src/mapperd/mapperd
+same=$build/tests/unit/same_net
+sim2=$(echo /usr/lib/*/umad2sim/libumad2sim.so)
+tmp=$(mktemp -d)
+sim=
+trap 'stop; rm -rf "$tmp"' EXIT
+
+skip() { echo "1..0 # SKIP $*"; exit 0; }
+command -v ibsim >/dev/null || skip "ibsim is not installed"
+[ -e "$sim2" ] || skip "umad2sim is not installed"
+"$mapperd" --prober=ib --map-once 2>&1 | grep -q 'built without' &&
+    skip "built without libibumad"
+
+# start NET: ibsim with it, ready to be asked.
+start() {
+    local line
+    "$same" --write "$1" "$tmp/net.ibnet" || return 1
+    export IBSIM_SOCKNAME=mapib.$$.$((++runs))
+    # An ibsim whose input ends spins; this one's never does.
+    mkfifo "$tmp/in.$runs" "$tmp/out.$runs"
+    exec 7<>"$tmp/in.$runs" 8<>"$tmp/out.$runs"
+    ibsim -s -N 4096 -S 1024 -P 65536 "$tmp/net.ibnet" \
+        <&7 >&8 2>"$tmp/sim.err" 7>&- 8>&- &
+    sim=$!
+    while read -r -t 30 line <&8; do
+        case $line in *MaxMcastCap*) break ;; esac
+    done
+    SIM_HOST=$(sed -n 's/^Ca.*"\(H-[^"]*\)".*#.*/\1/p' "$tmp/net.ibnet" |
+        head -1)
+    export SIM_HOST
+}
+stop() {
+    [ -z "$sim" ] || { kill "$sim" && wait "$sim"; } 2>/dev/null
+    sim=
+}
+inside() { env LD_PRELOAD="$sim2" "$@"; }
+# What libtool's wrapper would run.
+program=$build/src/mapperd/mapperd
+[ ! -x "$build/src/mapperd/.libs/mapperd" ] ||
+    program=$build/src/mapperd/.libs/mapperd
+
+n=0 runs=0
+ok() { # DESCRIPTION COMMAND...
+    n=$((n + 1))
+    if "${@:2}" >"$tmp/said" 2>&1; then
+        echo "ok $n - $1"
+    else
+        echo "not ok $n - $1"
+        sed 's/^/# /' "$tmp/said" | head -20
+    fi
+}
+map() { inside "$program" --prober=ib --map-once --map-file="$tmp/found" "$@"; }
+names_are_there() {
+    grep -q '^host h1 ' "$tmp/found" && ! grep -q '^xbar x[0-9]' "$tmp/found"
+}
+as_ibnetdiscover() {
+    command -v ibnetdiscover >/dev/null || return 0
+    inside ibnetdiscover >"$tmp/diags" && "$same" "$tmp/diags" "$tmp/found"
+}
+
+for net in C64 C64+cut=10:3 torus:4x4:2:2 random:20:30:5; do
+    start "$net"
+    case $net in
+    *cut*) # what the cut left over is not to be found
+        ok "$net: mapped" map
+        ok "$net: as ibnetdiscover sees it" as_ibnetdiscover ;;
+    *)
+        ok "$net: mapped" map
+        ok "$net: the map is the net file, port by port" \
+            "$same" --ibsim "$tmp/net.ibnet" "$tmp/found"
+        ok "$net: as ibnetdiscover sees it" as_ibnetdiscover
+        [ "$net" != C64 ] || # others call their crossbars x0, x1 ...
+            ok "$net: with the names that nodes give themselves" \
+                names_are_there
+        ok "$net: one question at a time gives the same" map --window=1
+        ok "$net: the map is the net file again" \
+            "$same" --ibsim "$tmp/net.ibnet" "$tmp/found" ;;
+    esac
+    stop
+done
+
+no_adapter() {
+    local rc
+    "$mapperd" --prober=ib --map-once --ca=none0 --port=1 2>"$tmp/word"; rc=$?
+    [ $rc = 2 ] && grep -q none0 "$tmp/word"
+}
+ok "no such adapter: status 2 and a word that names it" no_adapter
+echo "1..$n"
