@@ -104,10 +104,13 @@ int elan_attach(struct conn *c, const struct hsn_request *r, struct port **port,
     struct elan_capability cap;
     struct be_reader more = r->more;
     struct client_program *program = NULL;
-    int error = EPROTO;
+    int error = ENOSYS;
 
-    if (elan_capability_get(&more, &cap, NULL) == 0 && be_reader_done(&more))
-        error = c->d->has_elan ? allowed(c, &cap, r->a, &program) : ENOSYS;
+    if (elan_capability_get(&more, &cap, NULL) < 0 || !be_reader_done(&more))
+        error = refused(c, &c->d->counts.refused_capability,
+                        "a capability that is none", EACCES);
+    else if (c->d->has_elan)
+        error = allowed(c, &cap, r->a, &program);
     explicit_bzero(&cap, sizeof(cap));
     if (error)
         return error;
