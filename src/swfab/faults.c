@@ -56,7 +56,7 @@ bool swfab_link_is_up(const struct swfab *fab, uint32_t node, unsigned port)
     const struct swfab_node *at = &fab->nodes[node];
 
     return p != NET_NONE && (at->is_host || !at->off) &&
-           !(fab->cells[p].state & ~CELL_LOSSY);
+           !(fab->cells[p].state & ~(CELL_LOSSY | CELL_USUAL));
 }
 
 void swfab_seed(struct swfab *fab, uint64_t seed)

@@ -29,7 +29,8 @@ static void set_peer(struct swfab *fab, uint32_t port, uint32_t peer)
     const struct swfab_node *node;
 
     cell->peer = peer;
-    cell->state &= (uint8_t) ~(CELL_NO_CABLE | CELL_DOWN | CELL_PEER_DEAD);
+    cell->state &=
+        (uint8_t) ~(CELL_NO_CABLE | CELL_DOWN | CELL_PEER_DEAD | CELL_USUAL);
     if (peer == NET_NONE) {
         cell->state |= CELL_NO_CABLE;
         return;
@@ -37,9 +38,24 @@ static void set_peer(struct swfab *fab, uint32_t port, uint32_t peer)
     node = &fab->nodes[fab->node_of[peer]];
     cell->peer_number = (uint8_t)(peer - node->first);
     cell->peer_nports = node->nports;
-    cell->peer_is_host = node->is_host;
-    if (node->off && !node->is_host)
+    if (node->is_host)
+        cell->state |= node->is_trunk ? CELL_USUAL : CELL_TO_HOST;
+    else if (node->off)
         cell->state |= CELL_PEER_DEAD;
+}
+
+bool swfab_set_trunk(struct swfab *fab, uint32_t host)
+{
+    struct swfab_node *node = &fab->nodes[host];
+    uint32_t peer;
+
+    if (host >= fab->nnodes || !node->is_host)
+        return false;
+    node->is_trunk = true;
+    peer = fab->cells[node->first].peer;
+    if (peer != NET_NONE)
+        fab->cells[peer].state |= CELL_TO_TRUNK;
+    return true;
 }
 
 static bool allocate(struct swfab *fab, const struct net *net)

@@ -12,12 +12,16 @@
 #include "swfab/swfab.h"
 #include "swfab/walk.h"
 
-/* Bits of swfab_cell.state; 0 is the ordinary case. */
+/* Bits of swfab_cell.state; 0 is the ordinary case: a live cable to another
+ * crossbar. */
 enum {
     CELL_NO_CABLE = 1,
     CELL_DOWN = 2,
     CELL_PEER_DEAD = 4,
-    CELL_LOSSY = 8, /* loss or corruption */
+    CELL_LOSSY = 8,     /* loss or corruption */
+    CELL_TO_HOST = 16,  /* no crossbar at the other end */
+    CELL_TO_TRUNK = 32, /* and not even a host */
+    CELL_USUAL = CELL_TO_HOST | CELL_TO_TRUNK,
 };
 
 /* A port, as seen by what leaves by it. */
@@ -26,7 +30,7 @@ struct swfab_cell {
     uint8_t peer_number; /* that port's number on its node */
     uint8_t peer_nports; /* ports of that node */
     uint8_t state;
-    uint8_t peer_is_host;
+    uint8_t unused;
     uint64_t passed; /* packets */
 };
 
@@ -57,11 +61,11 @@ struct swfab {
 struct swfab_place {
     uint32_t port;
     uint8_t number, nports;
-    bool at_host;
+    bool at_host, at_trunk;
 };
 
 /* What keeps a packet from crossing the cable of a port whose state is not
- * 0, or SWFAB_DELIVERED; counts nothing. */
+ * ordinary, or SWFAB_DELIVERED; counts nothing. */
 enum swfab_fate swfab_cross_special(struct swfab *fab, uint32_t port,
                                     struct swfab_walk *w);
 
@@ -78,7 +82,7 @@ static inline enum swfab_fate swfab_cross(struct swfab *fab, uint32_t port,
 {
     struct swfab_cell *cell = &fab->cells[port];
 
-    if (__builtin_expect(cell->state, 0)) {
+    if (__builtin_expect(cell->state & ~CELL_USUAL, 0)) {
         enum swfab_fate fate = swfab_cross_special(fab, port, w);
 
         if (fate != SWFAB_DELIVERED) {
@@ -90,7 +94,8 @@ static inline enum swfab_fate swfab_cross(struct swfab *fab, uint32_t port,
     at->port = cell->peer;
     at->number = cell->peer_number;
     at->nports = cell->peer_nports;
-    at->at_host = cell->peer_is_host;
+    at->at_host = cell->state & CELL_TO_HOST;
+    at->at_trunk = cell->state & CELL_TO_TRUNK;
     return SWFAB_DELIVERED;
 }
 
@@ -123,8 +128,7 @@ static inline enum swfab_fate swfab_turn(struct swfab *fab,
 }
 
 /* What a host makes of what arrives at its port. */
-enum swfab_fate swfab_arrive(const struct swfab *fab,
-                             const struct swfab_place *at,
+enum swfab_fate swfab_arrive(const struct swfab_place *at,
                              struct swfab_walk *w);
 
 /* The first step: what a host's interface does with a packet. */

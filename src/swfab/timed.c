@@ -259,7 +259,7 @@ static void on_start(struct swfab_timed *t, struct flight *f)
 
 static void on_host(struct swfab_timed *t, struct flight *f)
 {
-    enum swfab_fate fate = swfab_arrive(t->fab, &f->at, &f->walk);
+    enum swfab_fate fate = swfab_arrive(&f->at, &f->walk);
 
     if (fate != SWFAB_DELIVERED) {
         drop(t, f, fate);

@@ -26,19 +26,42 @@ enum swfab_fate swfab_leave(const struct swfab *fab, uint32_t host,
     return node->off ? SWFAB_HOST_MUTE : SWFAB_DELIVERED;
 }
 
-enum swfab_fate swfab_arrive(const struct swfab *fab,
-                             const struct swfab_place *at, struct swfab_walk *w)
+enum swfab_fate swfab_arrive(const struct swfab_place *at, struct swfab_walk *w)
 {
     size_t left = w->len - w->stripped;
 
     w->port = at->port;
-    if (fab->nodes[fab->node_of[at->port]].is_trunk)
+    if (at->at_trunk)
         return SWFAB_DELIVERED;
     if (net_byte_is_route(w->head[w->stripped]))
         return SWFAB_ROUTE_LEFT;
     if (left < NET_TYPE_SIZE + NET_CRC_SIZE || left > NET_BODY_MAX)
         return SWFAB_BAD_SIZE;
     return SWFAB_DELIVERED;
+}
+
+/* Go on from `out`, the port to leave by, as long as all is ordinary: a live
+ * cable to a crossbar, and there a route byte that leads on.  Returns the port
+ * to leave by where it is not. */
+static uint32_t glide(struct swfab *fab, uint32_t out, struct swfab_walk *w)
+{
+    size_t i = w->stripped, end = w->len - 1;
+    struct swfab_cell *cell = &fab->cells[out];
+
+    end = end < NET_WIRE_ROUTE_MAX ? end : NET_WIRE_ROUTE_MAX;
+    while (!cell->state && i < end) {
+        uint8_t byte = w->head[i];
+        int delta = net_route_delta(byte);
+
+        if (!net_route_byte_valid(byte) || delta == 0 ||
+            (unsigned)(cell->peer_number + delta) >= cell->peer_nports)
+            break;
+        cell->passed++;
+        i++;
+        cell = &fab->cells[cell->peer + (uint32_t)delta];
+    }
+    w->stripped = i;
+    return (uint32_t)(cell - fab->cells);
 }
 
 static enum swfab_fate follow(struct swfab *fab, uint32_t host,
@@ -48,15 +71,16 @@ static enum swfab_fate follow(struct swfab *fab, uint32_t host,
     uint32_t out = fab->nodes[host].first;
     enum swfab_fate fate = swfab_leave(fab, host, w);
 
-    if (fate == SWFAB_DELIVERED)
+    while (fate == SWFAB_DELIVERED) {
+        out = glide(fab, out, w);
         fate = swfab_cross(fab, out, w, &at);
-    while (fate == SWFAB_DELIVERED && !at.at_host) {
-        fate = w->stripped + 1 < w->len ? swfab_turn(fab, &at, w, &out)
-                                        : SWFAB_NO_ROUTE;
+        if (fate == SWFAB_DELIVERED && at.at_host)
+            return swfab_arrive(&at, w);
         if (fate == SWFAB_DELIVERED)
-            fate = swfab_cross(fab, out, w, &at);
+            fate = w->stripped + 1 < w->len ? swfab_turn(fab, &at, w, &out)
+                                            : SWFAB_NO_ROUTE;
     }
-    return fate == SWFAB_DELIVERED ? swfab_arrive(fab, &at, w) : fate;
+    return fate;
 }
 
 enum swfab_fate swfab_follow(struct swfab *fab, uint32_t host,
@@ -71,14 +95,6 @@ enum swfab_fate swfab_walk(struct swfab *fab, uint32_t host,
     w->fate = follow(fab, host, w);
     swfab_count_up(fab, w->port, w->fate);
     return w->fate;
-}
-
-bool swfab_set_trunk(struct swfab *fab, uint32_t host)
-{
-    if (host >= fab->nnodes || !fab->nodes[host].is_host)
-        return false;
-    fab->nodes[host].is_trunk = true;
-    return true;
 }
 
 static unsigned tags_of(const struct swfab_walk *w)
