@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A picture of a fabric, as a graph for graphviz's dot.
+ *
+ * Up to a few hundred hosts everything is drawn: crossbars by their distance
+ * from the hosts, one line for all cables between two of them.  Above that
+ * the virtual switches of net/topo.h are drawn instead, each with the hosts
+ * or the number of crossbars in it, so that 2048 hosts fit a page.
+ */
+#ifndef SF_NET_DRAW_H
+#define SF_NET_DRAW_H
+
+#include "base/bytebuf.h"
+#include "net/graph.h"
+
+/* More hosts than this: collapsed, unless asked otherwise. */
+#define NET_DRAW_ALL_MAX 256
+
+/* The worse of two stands later. */
+enum net_paint { NET_FINE, NET_UNSURE, NET_HURT, NET_DEAD };
+
+struct net_drawing {
+    enum { NET_DRAW_AUTO, NET_DRAW_ALL, NET_DRAW_COLLAPSED } what;
+    /* How a node is (port NET_NONE), or the cable in a port; NULL: fine. */
+    enum net_paint (*paint)(void *arg, const struct net *net, uint32_t node,
+                            uint32_t port);
+    void *arg;
+};
+
+/* False: out of memory; see also out->bad. */
+bool net_write_dot(const struct net *net, const struct net_drawing *drawing,
+                   struct bytebuf *out);
+
+#endif

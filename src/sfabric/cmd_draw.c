@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sfabric draw [--all|--collapsed] [--dot] [FILE]: the fabric as a picture,
+ * SVG (graphviz's dot draws it) or the graph for dot, on standard output.
+ * Without a net file the map comes from mapperd.  Health is painted on when
+ * switchmgrd answers.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/jsonx.h"
+#include "net/draw.h"
+#include "net/format.h"
+#include "sfabric/sfabric.h"
+
+struct wishes {
+    struct net_drawing how;
+    bool dot;
+    const char *file;
+};
+
+/* Colour per node; cables are painted by their ends. */
+struct health {
+    const struct net *net;
+    uint8_t *node;
+    uint8_t *port;
+};
+
+/* ---- the net ----------------------------------------------------------------
+ */
+
+static char *read_file(const char *path, size_t *len)
+{
+    FILE *f = fopen(path, "r");
+    char *text = f ? malloc(SF_NET_FILE_MAX + 1UL) : NULL;
+
+    if (!text)
+        sfabric_fail("%s: %s", path, strerror(errno));
+    else
+        *len = fread(text, 1, SF_NET_FILE_MAX + 1UL, f);
+    if (f)
+        fclose(f);
+    return text;
+}
+
+static struct net *net_of_file(const char *path)
+{
+    struct errbuf err;
+    size_t len = 0;
+    char *text = read_file(path, &len);
+    struct net *net = text ? net_parse(path, text, len, &err) : NULL;
+
+    if (text && !net)
+        sfabric_fail("%s", err.text);
+    free(text);
+    return net;
+}
+
+static struct net *net_of_mapper(const struct sfabric_options *o)
+{
+    struct json_object *reply = sfabric_ask(o, "mapperd", "map", NULL), *map;
+    struct net *net = NULL;
+    struct errbuf err = {"mapperd gave no map"};
+
+    if (!reply)
+        return NULL;
+    if (json_object_object_get_ex(reply, "map", &map))
+        net = net_parse("map", json_object_get_string(map),
+                        (size_t)json_object_get_string_len(map), &err);
+    if (!net)
+        sfabric_fail("%s", err.text);
+    json_object_put(reply);
+    return net;
+}
+
+/* ---- health -----------------------------------------------------------------
+ */
+
+static enum net_paint paint_of(const char *state)
+{
+    if (!state || strcmp(state, "unknown") == 0)
+        return NET_UNSURE;
+    if (strcmp(state, "healthy") == 0)
+        return NET_FINE;
+    return strcmp(state, "down") == 0 ? NET_DEAD : NET_HURT;
+}
+
+/* "NAME" or "NAME:PORT" of an item. */
+static void put_paint(struct health *h, const char *name, enum net_paint p)
+{
+    char node[SF_NET_NAME_MAX];
+    size_t n = strcspn(name, ":");
+    uint32_t at;
+
+    if (n == 0 || n >= sizeof(node))
+        return;
+    memcpy(node, name, n);
+    node[n] = '\0';
+    at = net_find_name(h->net, node);
+    if (at == NET_NONE)
+        return;
+    if (!name[n])
+        h->node[at] = p;
+    else if (strtoul(name + n + 1, NULL, 10) < h->net->nodes[at].nports)
+        h->port[h->net->nodes[at].first + strtoul(name + n + 1, NULL, 10)] = p;
+}
+
+static void put_list(struct health *h, struct json_object *reply,
+                     const char *key)
+{
+    size_t n = 0;
+    struct json_object *list = jsonx_array(reply, key, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *o = json_object_array_get_idx(list, i);
+        const char *name = jsonx_str(o, "name", SF_NET_NAME_MAX);
+
+        if (name)
+            put_paint(h, name, paint_of(jsonx_str(o, "state", 32)));
+    }
+}
+
+static enum net_paint painted(void *arg, const struct net *net, uint32_t node,
+                              uint32_t port)
+{
+    const struct health *h = arg;
+
+    return port == NET_NONE ? h->node[node]
+                            : h->port[net->nodes[node].first + port];
+}
+
+/* What switchmgrd says, if it is there; a fabric without one is drawn too. */
+static void ask_health(struct health *h, const struct sfabric_options *o)
+{
+    static const char *const kinds[] = {"host", "link", "xbar"};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        struct json_object *request = json_object_new_object(), *reply;
+
+        jsonx_add_str(request, "kind", kinds[i]);
+        reply = sfabric_ask(o, "switchmgrd", "items", request);
+        if (!reply)
+            return;
+        put_list(h, reply, "items");
+        json_object_put(reply);
+    }
+}
+
+/* ---- the picture ------------------------------------------------------------
+ */
+
+static int run_dot(const struct bytebuf *graph)
+{
+    const char *at = (const char *)bytebuf_data(graph);
+    FILE *dot = popen("dot -Tsvg", "w");
+    size_t n = bytebuf_len(graph);
+
+    if (!dot)
+        return sfabric_fail("dot: %s", strerror(errno));
+    if (fwrite(at, 1, n, dot) != n) {
+        pclose(dot);
+        return sfabric_fail("dot did not take the graph");
+    }
+    return pclose(dot) == 0
+               ? SFABRIC_OK
+               : sfabric_fail("dot failed (is graphviz installed?); --dot "
+                              "prints the graph");
+}
+
+static int draw(const struct net *net, struct wishes *w)
+{
+    struct bytebuf out;
+    int rc = SFABRIC_OK;
+
+    bytebuf_init(&out, 4UL * SF_NET_FILE_MAX);
+    if (!net_write_dot(net, &w->how, &out) || out.bad)
+        rc = sfabric_fail("out of memory");
+    else if (!w->dot)
+        rc = run_dot(&out);
+    else
+        fwrite(bytebuf_data(&out), 1, bytebuf_len(&out), stdout);
+    bytebuf_free(&out);
+    return rc;
+}
+
+static int parse(int argc, char **argv, struct wishes *w)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--all") == 0)
+            w->how.what = NET_DRAW_ALL;
+        else if (strcmp(argv[i], "--collapsed") == 0)
+            w->how.what = NET_DRAW_COLLAPSED;
+        else if (strcmp(argv[i], "--dot") == 0)
+            w->dot = true;
+        else if (argv[i][0] == '-' || w->file)
+            return -1;
+        else
+            w->file = argv[i];
+    }
+    return 0;
+}
+
+static int run(int argc, char **argv, const struct sfabric_options *o)
+{
+    struct wishes w = {.how = {.what = NET_DRAW_AUTO}};
+    struct health h = {0};
+    struct net *net;
+    int rc;
+
+    if (parse(argc, argv, &w) < 0)
+        return sfabric_usage(&cmd_draw);
+    net = w.file ? net_of_file(w.file) : net_of_mapper(o);
+    if (!net)
+        return SFABRIC_UNKNOWN;
+    h.net = net;
+    h.node = calloc(net->nnodes + 1, 1);
+    h.port = calloc(net->nports + 1, 1);
+    if (h.node && h.port && !w.file) {
+        ask_health(&h, o);
+        w.how.paint = painted;
+        w.how.arg = &h;
+    }
+    rc = draw(net, &w);
+    free(h.node);
+    free(h.port);
+    net_free(net);
+    return rc;
+}
+
+const struct sfabric_cmd cmd_draw = {
+    .name = "draw",
+    .args = "[--all|--collapsed] [--dot] [FILE]",
+    .help = "a picture of the fabric or of a net file, as SVG",
+    .run = run,
+};
