@@ -143,8 +143,10 @@ static int data(struct impi_channel *channel, struct impi_pair *pair,
     if (pk->len > pk->msglen)
         return broken(err, "sends a packet longer than its message");
     channel->left = pk->len;
+    pair->stats.bytes_in += pk->len;
     if (pk->type == IMPI_PK_DATA && pk->len < pk->msglen)
         return rest_data(channel, pair, pk, err);
+    pair->stats.messages_in++;
     return first_data(channel, pair, pk, err);
 }
 

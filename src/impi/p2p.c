@@ -240,3 +240,14 @@ const struct impi_p2p_stats *impi_p2p_stats(const struct impi_p2p *p2p)
 {
     return &p2p->stats;
 }
+
+bool impi_p2p_peer_stats(const struct impi_p2p *p2p, uint32_t peer,
+                         struct impi_peer_stats *stats)
+{
+    const struct impi_pair *pair = p2p->pairs[peer];
+
+    if (!pair)
+        return false;
+    *stats = pair->stats;
+    return stats->messages_out > 0 || stats->messages_in > 0;
+}

@@ -157,4 +157,15 @@ struct impi_p2p_stats {
 };
 const struct impi_p2p_stats *impi_p2p_stats(const struct impi_p2p *p2p);
 
+/* With one peer: messages begun, bytes of their data on the wire, and how
+ * often a packet had to wait for an acknowledgement of earlier ones. */
+struct impi_peer_stats {
+    uint64_t messages_out, bytes_out;
+    uint64_t messages_in, bytes_in;
+    uint64_t waits;
+};
+/* False: nothing was ever exchanged. */
+bool impi_p2p_peer_stats(const struct impi_p2p *p2p, uint32_t peer,
+                         struct impi_peer_stats *stats);
+
 #endif

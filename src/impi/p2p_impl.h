@@ -56,6 +56,8 @@ struct impi_pair {
     uint32_t received;     /* of these received, less than ackmark */
     uint32_t acks_due;     /* PROTOACKs to send */
     uint32_t ncontrols;    /* length of controls */
+    struct impi_peer_stats stats;
+    bool stalled;          /* counted in stats.waits already */
     size_t unexpected_mem; /* bytes that its unexpected messages take */
     TAILQ_HEAD(, control) controls;
     struct impi_request_list first;   /* sends whose first packet is due */

@@ -141,6 +141,7 @@ static void data_packet(struct impi_pair *pair, struct tx_item *item,
     item->data = req->buf.base;
     if (item->data)
         item->data += req->moved;
+    pair->stats.bytes_out += len;
     req->moved += len;
     req->unwritten++;
 }
@@ -171,6 +172,7 @@ static void first_packet(struct impi_pair *pair, struct tx_item *item)
     uint32_t max = first_length(pair, req);
     bool waits = send_waits(req);
 
+    pair->stats.messages_out++;
     TAILQ_REMOVE(&pair->first, req, link);
     TAILQ_INSERT_TAIL(&pair->waiting, req, link);
     data_packet(pair, item, req, waits ? IMPI_PK_DATASYNC : IMPI_PK_DATA, max);
@@ -200,8 +202,12 @@ bool pair_next_packet(struct impi_pair *pair, struct tx_item *item)
         protoack_packet(pair, item);
         return true;
     }
-    if (pair->sent >= pair->p2p->hiwater)
+    if (pair->sent >= pair->p2p->hiwater) {
+        pair->stats.waits += !pair->stalled;
+        pair->stalled = true;
         return false;
+    }
+    pair->stalled = false;
     if (!TAILQ_EMPTY(&pair->controls))
         control_packet(pair, item);
     else if (first && (!rest || pair->turn))

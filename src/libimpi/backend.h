@@ -27,4 +27,8 @@ typedef int impi_backend_open_f(const struct impi_front *front, void *mpi,
                                 char *err, size_t errsize);
 typedef void *impi_backend_symbol_f(const char *name);
 
+/* Also exported: an attribute of Fortran's communicator comm, if it is one that
+ * the library does not know: its MPI error code; else -1. */
+typedef int impi_fortran_attr_f(int comm, int keyval, int *value, int *flag);
+
 #endif

@@ -30,7 +30,7 @@ function add(check, proto,    open, head, name) {
     ret[name] = substr(head, 1, RSTART - 2)
     args[name] = substr(proto, open + 1, length(proto) - open - 1)
     new4[name] = sub(/\[4\]$/, "", check)
-    if (check !~ /^(-|comm|file|req|msg|step)$/)
+    if (check !~ /^(-|comm|file|req|msg|group|step)$/)
         die("no such check: " check)
     checks[name] = check
     order[++norder] = name
@@ -90,6 +90,8 @@ function condition(name,    n, i, a, arg, out, sep) {
                 out = out sep "impi_requests_ours(count, " arg ")"
             else if (a[i] ~ /^MPI_Request /)
                 out = out sep "impi_request_ours(" arg ")"
+        } else if (checks[name] == "group" && a[i] ~ /^MPI_Group [a-z]/) {
+            out = out sep "impi_group_ours(" arg ")"
         } else if (checks[name] == "msg" && arg !~ /^new/ &&
                    a[i] ~ /^MPI_Message \*/)
             out = out sep "impi_message_ours(*" arg ")"
@@ -196,7 +198,11 @@ function print_check(    i, f) {
 
 # An argument to try a wrapper with: a handle that must be refused, else
 # something harmless.
-function dummy(arg) {
+function dummy(arg, check) {
+    if (check == "group" && arg ~ /^MPI_Group /)
+        return "bad_group"
+    if (arg ~ /^MPI_Win /)
+        return "MPI_WIN_NULL"
     if (arg ~ /MPI_Request/ && argname(arg) !~ /^new/)
         return arg ~ /[*[]/ ? "bad_requests" : "bad_requests[0]"
     if (arg ~ /^MPI_Message \*/ && argname(arg) !~ /^new/)
@@ -226,7 +232,7 @@ function print_probe(    i, j, f, n, a, list) {
         list = ""
         n = split(args[f], a, /, */)
         for (j = 1; j <= n; j++)
-            list = list (j > 1 ? ", " : "") dummy(a[j])
+            list = list (j > 1 ? ", " : "") dummy(a[j], checks[f])
         guard(f, 1)
         printf "PROBE(%s, %s)\n", bare(f), list
         guard(f, 0)

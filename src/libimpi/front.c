@@ -26,6 +26,7 @@ static const char *const names[FRONT_NCALLS] = {
 
 static struct front_mpi mpi;
 static impi_backend_symbol_f *backend_symbol;
+static impi_fortran_attr_f *fortran_attr;
 static pthread_mutex_t bind_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool bound;
 
@@ -125,6 +126,7 @@ static void open_backend(const char *path)
         give_up("SF-E502: cannot load the back end: %s", dlerror());
     *(void **)&open_f = dlsym(handle, "impi_backend_open");
     *(void **)&backend_symbol = dlsym(handle, "impi_backend_symbol");
+    *(void **)&fortran_attr = dlsym(handle, "impi_fortran_attr");
     if (!open_f || !backend_symbol ||
         open_f(&front, mpi.handle, err, sizeof(err)) < 0)
         give_up("SF-E503: back end %s refuses: %s", path, err);
@@ -147,6 +149,11 @@ static void bind_all(void)
         open_backend(path);
     }
     fill_slots();
+}
+
+impi_fortran_attr_f *front_fortran_attr(void)
+{
+    return fortran_attr;
 }
 
 void *front_resolve(unsigned long slot)

@@ -10,7 +10,10 @@
 #ifndef SF_LIBIMPI_FRONT_H
 #define SF_LIBIMPI_FRONT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "libimpi/backend.h"
 
 /* How many functions there are (an asm text needs it too): front_count.h. */
 #include "libimpi/front_count.h"
@@ -22,6 +25,10 @@ extern void *front_slots[2 * FRONT_NCALLS]
 /* Called by the trampolines through a slot that is not filled: what to call.
  * Does not return when there is nothing to call. */
 void *front_resolve(unsigned long slot) __attribute__((visibility("hidden")));
+
+/* The back end's, NULL without one. */
+impi_fortran_attr_f *front_fortran_attr(void)
+    __attribute__((visibility("hidden")));
 
 /* An MPI library found in this process. */
 struct front_mpi {

@@ -23,7 +23,8 @@ static int make_code(int call)
     if (impi_real.Add_error_code(own_class, &code) != MPI_SUCCESS)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     snprintf(text, sizeof(text),
-             "SF-E510: %s is not supported across IMPI clients",
+             "SF-E510: %s is not supported across IMPI clients (a communicator "
+             "split by the attribute IMPI_CLIENT_COLOR has it)",
              impi_calls[call].name);
     impi_real.Add_error_string(code, text);
     return code;

@@ -16,6 +16,7 @@
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
 #include "libimpi/state.h"
+#include "libimpi/stats.h"
 
 /* ---- before the native MPI_Init ---- */
 
@@ -269,6 +270,7 @@ static void leave_world(void)
     coll_barrier(impi_be.world_comm);
     flush_detached();
     be_lock();
+    stats_print();
     net_finish();
     impi_p2p_destroy(impi_be.p2p);
     impi_be.p2p = NULL;

@@ -93,8 +93,10 @@ static void all_wrappers_refuse(MPI_Comm comm)
     void *room = bytes;
     MPI_Request bad_requests[4] __attribute__((unused));
     MPI_Message bad_message __attribute__((unused));
-    uintptr_t bad = 0x3a000001u, bad_too = 0x3c000001u;
+    MPI_Group bad_group __attribute__((unused));
+    uintptr_t bad = 0x3a000001u, bad_too = 0x3c000001u, third = 0x3b000001u;
 
+    memcpy(&bad_group, &third, sizeof(bad_group));
     memcpy(&bad_message, &bad_too, sizeof(bad_message));
     for (int i = 0; i < 4; i++)
         memcpy(&bad_requests[i], &bad, sizeof(bad_requests[i]));

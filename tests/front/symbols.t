@@ -28,9 +28,9 @@ for f in $(families); do
     comm -12 "$tmp/$f.mpi" "$tmp/list" >"$tmp/$f.have"
     is "$f: the back end has no open reference to an MPI function" \
         "$(nm -D "$lib/libimpi-$f.so" | grep -E ' U P?MPIX?_[A-Z][a-z]')" ""
-    is "$f: the back end exports its two functions only" \
+    is "$f: the back end exports its three functions only" \
         "$(functions "$lib/libimpi-$f.so" | tr '\n' ' ')" \
-        "impi_backend_open impi_backend_symbol "
+        "impi_backend_open impi_backend_symbol impi_fortran_attr "
 
     {
         echo '#include <mpi.h>'

@@ -73,7 +73,7 @@ if [ ! -x "$dir/ring.mpich" ] || [ ! -x "$dir/ring.openmpi" ]; then
 fi
 
 title=im_001_im_117_unmodified_programs_in_one_world
-for prog in ring order sizes probe mixes coll collv comms groups persist topo types errors \
+for prog in ring order sizes probe mixes coll collv comms groups persist topo types errors attrs \
     ends; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
@@ -103,7 +103,7 @@ for prog in types coll collv sizes errors; do
 done
 unset SLURM_IMPI_DATA
 title=im_001_fortran_by_mpif_h_mpi_and_mpi_f08
-for prog in fold fring f08; do
+for prog in fold fring f08 fattr; do
     if [ -x "$dir/$prog.mpich" ] && [ -x "$dir/$prog.openmpi" ]; then
         case_run $prog mpich:2 openmpi:2
     else

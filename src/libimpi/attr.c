@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Attributes that no library has: IMPI's four (impi.h) on every communicator,
+ * and the tag bound that all clients have agreed on.  Neither library's
+ * Fortran binding asks its own C function, so the front has those of Fortran
+ * and asks impi_fortran_attr().
+ */
+#include <stdlib.h>
+
+#include "libimpi/backend.h"
+#include "libimpi/group.h"
+#include "libimpi/impi.h"
+#include "libimpi/state.h"
+
+static bool is_impi(int keyval)
+{
+    return keyval >= IMPI_CLIENT_SIZE && keyval <= IMPI_HOST_COLOR;
+}
+
+/* ---- who is in a communicator ---- */
+
+/* Both groups of an intercommunicator. */
+static int add_group(MPI_Comm comm, bool remote, struct members *all)
+{
+    struct members m = {0};
+    MPI_Group group;
+    int *more, rc = remote ? impi_real.Comm_remote_group(comm, &group)
+                           : impi_real.Comm_group(comm, &group);
+
+    if (rc == MPI_SUCCESS) {
+        rc = members_of(group, &m);
+        group_drop(group);
+    }
+    if (rc != MPI_SUCCESS)
+        return rc;
+    more = realloc(all->world, ((size_t)all->n + (size_t)m.n) * sizeof(int));
+    if (more)
+        all->world = more;
+    for (int i = 0; more && i < m.n; i++)
+        more[all->n++] = m.world[i];
+    free(m.world);
+    return more ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int native_members(MPI_Comm comm, struct members *all)
+{
+    int inter = 0, rc = impi_real.Comm_test_inter(comm, &inter);
+
+    if (rc == MPI_SUCCESS)
+        rc = add_group(comm, false, all);
+    if (rc == MPI_SUCCESS && inter)
+        rc = add_group(comm, true, all);
+    return rc;
+}
+
+/* ---- counting ---- */
+
+static uint32_t place_of(int world, bool host)
+{
+    const struct impi_proc *p = &impi_be.world.procs[world];
+
+    return host ? p->host : p->client;
+}
+
+/* Different places of n processes, and which of them is the own: hosts and
+ * clients are numbered as they stand in MPI_COMM_WORLD. */
+static int count(const int *world, int n, bool host, bool color)
+{
+    uint32_t max = host ? impi_be.world.nhosts : impi_be.world.nclients;
+    uint32_t own = place_of(impi_be.rank, host);
+    bool *seen = calloc(max + 1, sizeof(bool));
+    int sum = 0;
+
+    if (!seen)
+        return -1;
+    for (int i = 0; i < n; i++) {
+        uint32_t place = world[i] >= 0 ? place_of(world[i], host) : own;
+
+        if (place >= max || seen[place])
+            continue;
+        seen[place] = true;
+        sum += !color || place < own;
+    }
+    free(seen);
+    return sum;
+}
+
+static int value_of(MPI_Comm comm, int keyval, int *value)
+{
+    const struct impi_comm *c = impi_span_find(comm);
+    bool host = keyval >= IMPI_HOST_SIZE;
+    bool color = keyval == IMPI_CLIENT_COLOR || keyval == IMPI_HOST_COLOR;
+    struct members m = {0};
+    int rc = MPI_SUCCESS;
+
+    if (!c)
+        rc = native_members(comm, &m);
+    if (rc == MPI_SUCCESS)
+        *value = c ? count(c->world, c->size, host, color)
+                   : count(m.world, m.n, host, color);
+    free(m.world);
+    return rc == MPI_SUCCESS && *value < 0 ? MPI_ERR_NO_MEM : rc;
+}
+
+/* ---- the calls ---- */
+
+/* A world of one client is not known any closer. */
+static bool alone(int keyval, int *value)
+{
+    *value = keyval == IMPI_CLIENT_SIZE;
+    return keyval < IMPI_HOST_SIZE && impi_be.started;
+}
+
+static int get_impi(MPI_Comm comm, int keyval, int **value, int *flag)
+{
+    static __thread int values[4];
+    int *v = &values[keyval - IMPI_CLIENT_SIZE], rc;
+
+    *value = v;
+    if (!impi_be.spanning) {
+        *flag = alone(keyval, v);
+        return MPI_SUCCESS;
+    }
+    rc = comm == MPI_COMM_NULL ? MPI_ERR_COMM : value_of(comm, keyval, v);
+    *flag = rc == MPI_SUCCESS;
+    return rc == MPI_SUCCESS
+               ? rc
+               : be_raise(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, rc);
+}
+
+int impi_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val,
+                       int *flag)
+{
+    if (is_impi(comm_keyval))
+        return get_impi(comm, comm_keyval, attribute_val, flag);
+    if (comm_keyval != MPI_TAG_UB || !impi_be.spanning || !impi_span_find(comm))
+        return impi_real.Comm_get_attr(comm, comm_keyval, attribute_val, flag);
+    *(int **)attribute_val = &impi_be.tagub;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+int impi_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag)
+{
+    return impi_Comm_get_attr(comm, keyval, attribute_val, flag);
+}
+
+__attribute__((visibility("default"))) impi_fortran_attr_f impi_fortran_attr;
+
+int impi_fortran_attr(int comm, int keyval, int *value, int *flag)
+{
+#ifdef IMPI_FAMILY_OPENMPI
+    MPI_Comm c = impi_real.Comm_f2c(comm);
+#else
+    MPI_Comm c = comm;
+#endif
+    int *p, rc;
+
+    if (!is_impi(keyval) && (keyval != MPI_TAG_UB || !impi_comm_spans(c)))
+        return -1;
+    rc = impi_Comm_get_attr(c, keyval, &p, flag);
+    if (rc == MPI_SUCCESS && *flag)
+        *value = *p;
+    return rc;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The attributes of impi.h on every kind of communicator; what does not span
+ * works on the parts of a split by IMPI_CLIENT_COLOR. */
+#include "check.h"
+
+#include "../../src/libimpi/impi.h"
+
+static int attr(MPI_Comm comm, int keyval)
+{
+    int *v, flag;
+
+    MPI_Comm_get_attr(comm, keyval, &v, &flag);
+    CHECK(flag);
+    return *v;
+}
+
+/* Colors are 0 to size - 1, everybody sees the same size. */
+static void fits(MPI_Comm comm, int size_key, int color_key)
+{
+    int n = attr(comm, size_key), color = attr(comm, color_key), r, m;
+    int own[2] = {n, color}, all[64][2], seen[64] = {0};
+
+    MPI_Comm_rank(comm, &r);
+    MPI_Comm_size(comm, &m);
+    MPI_Allgather(own, 2, MPI_INT, all, 2, MPI_INT, comm);
+    for (int i = 0; i < m; i++) {
+        CHECK(all[i][0] == n && all[i][1] >= 0 && all[i][1] < n);
+        seen[all[i][1]] = 1;
+    }
+    for (int i = 0; i < n; i++)
+        CHECK(seen[i]);
+}
+
+static void im_108_im_109_on_every_communicator(void)
+{
+    MPI_Comm c, ic;
+    int inter, world = attr(MPI_COMM_WORLD, IMPI_CLIENT_SIZE);
+
+    fits(MPI_COMM_WORLD, IMPI_CLIENT_SIZE, IMPI_CLIENT_COLOR);
+    fits(MPI_COMM_WORLD, IMPI_HOST_SIZE, IMPI_HOST_COLOR);
+    fits(MPI_COMM_SELF, IMPI_CLIENT_SIZE, IMPI_CLIENT_COLOR);
+    CHECK(attr(MPI_COMM_SELF, IMPI_CLIENT_SIZE) == 1);
+    CHECK(attr(MPI_COMM_SELF, IMPI_HOST_COLOR) == 0);
+    MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    CHECK(attr(c, IMPI_CLIENT_SIZE) == world);
+    MPI_Comm_free(&c);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &c);
+    fits(c, IMPI_CLIENT_SIZE, IMPI_CLIENT_COLOR);
+    fits(c, IMPI_HOST_SIZE, IMPI_HOST_COLOR);
+    MPI_Intercomm_create(c, 0, MPI_COMM_WORLD, !(rank % 2), 0, &ic);
+    MPI_Comm_test_inter(ic, &inter);
+    CHECK(inter && attr(ic, IMPI_CLIENT_SIZE) == world);
+    MPI_Comm_free(&ic);
+    MPI_Comm_free(&c);
+}
+
+static void im_110_split_by_host_color(void)
+{
+    MPI_Comm c;
+
+    MPI_Comm_split(MPI_COMM_WORLD, attr(MPI_COMM_WORLD, IMPI_HOST_COLOR), 0,
+                   &c);
+    CHECK(attr(c, IMPI_HOST_SIZE) == 1 && attr(c, IMPI_CLIENT_SIZE) == 1);
+    MPI_Comm_free(&c);
+}
+
+static void windows_on_the_parts(void)
+{
+    MPI_Comm part;
+    MPI_Win win;
+    int v = -1, *base, n, r, next, class;
+    char text[MPI_MAX_ERROR_STRING];
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    n = MPI_Win_create(&v, sizeof(v), sizeof(v), MPI_INFO_NULL, MPI_COMM_WORLD,
+                       &win);
+    MPI_Error_class(n, &class);
+    CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION);
+    MPI_Error_string(n, text, &r);
+    CHECK(strstr(text, "MPI_Win_create") && strstr(text, "IMPI_CLIENT_COLOR"));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_split(MPI_COMM_WORLD, attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR), 0,
+                   &part);
+    MPI_Comm_rank(part, &r);
+    MPI_Comm_size(part, &n);
+    next = (r + 1) % n;
+    MPI_Win_allocate(sizeof(*base), sizeof(*base), MPI_INFO_NULL, part, &base,
+                     &win);
+    MPI_Win_fence(0, win);
+    MPI_Put(&r, 1, MPI_INT, next, 0, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    CHECK(*base == (r + n - 1) % n);
+    MPI_Win_free(&win);
+    MPI_Comm_free(&part);
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    if (size > 1)
+        im_108_im_109_on_every_communicator();
+    im_110_split_by_host_color();
+    windows_on_the_parts();
+    return end("attrs");
+}
