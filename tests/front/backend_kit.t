@@ -12,9 +12,9 @@ for f in $(families); do
     is "$f: built" "$?" 0
     soname=$(basename "$(readlink -f "$out")")
     like "$f: named after the library's SONAME" "$soname" "backend-libmpi"
-    is "$f: the same two functions as the one built with the package" \
+    is "$f: the same functions as the one built with the package" \
         "$(nm -D --defined-only "$out" | awk '{ print $3 }' | tr '\n' ' ')" \
-        "impi_backend_open impi_backend_symbol "
+        "impi_backend_open impi_backend_symbol impi_fortran_attr "
     is "$f: no open reference into other parts" \
         "$(ldd -r "$out" 2>&1 | grep 'undefined symbol')" ""
 done
