@@ -37,7 +37,8 @@ struct impi_auth_method {
     size_t answer_fixed; /* bytes of the client's answer, or */
     size_t answer_max;   /* longest length-prefixed answer; both 0: none */
     size_t challenge;    /* 0, or IMPI_AUTH_NONCE_SIZE: the server's nonce */
-    /* Server: is the answer right?  0; or -1 with the reason in err. */
+    /* Server: is the answer right?  0; -1 with the reason in err; or 1: that
+     * is not known yet, ask again after impi_server_retry(). */
     int (*verify)(const struct impi_auth_method *m, const uint8_t *challenge,
                   const uint8_t *answer, size_t len, struct errbuf *err);
     /* Client: append the answer, without length prefix.  0 or -1. */
@@ -75,7 +76,8 @@ struct impi_auth_binding {
 
 /* Make a credential (seal_make) that only `the server's` uid opens; append
  * its text.  Open one: append its payload; refuse whoever is not the job's
- * user.  Both 0, or -1 with the reason. */
+ * user.  Both 0, or -1 with the reason; opening may take time (munged's): 1,
+ * it is being opened. */
 typedef int impi_auth_seal_f(void *arg, const void *payload, size_t len,
                              struct bytebuf *cred, struct errbuf *err);
 typedef int impi_auth_open_f(void *arg, const char *cred,

@@ -205,10 +205,8 @@ void impi_server_destroy(struct impi_server *s)
 {
     if (!s)
         return;
-    for (int i = 0; i < s->nsessions; i++) {
-        bytebuf_free(&s->sessions[i].in);
-        bytebuf_free(&s->sessions[i].out);
-    }
+    for (int i = 0; i < s->nsessions; i++)
+        session_end(&s->sessions[i]);
     impi_collect_free(&s->collect);
     free(s->sessions);
     free(s);
@@ -312,9 +310,20 @@ void impi_server_close(struct impi_server *s, int conn)
         server_break(s, conn, "SF-E205", "its connection was lost before FINI");
     else if (c->state != SESSION_CLOSED)
         server_break(s, conn, "SF-E206", "it left without joining");
-    bytebuf_free(&c->in);
-    bytebuf_free(&c->out);
-    explicit_bzero(c, sizeof(*c));
+    session_end(c);
+}
+
+bool impi_server_waits(const struct impi_server *s, int conn)
+{
+    const struct session *c = get(s, conn);
+
+    return c && c->state == SESSION_VERIFY;
+}
+
+void impi_server_retry(struct impi_server *s, int conn)
+{
+    if (get(s, conn))
+        session_retry(s, conn);
 }
 
 bool impi_server_started(const struct impi_server *s)

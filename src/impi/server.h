@@ -77,6 +77,11 @@ int impi_server_connect(struct impi_server *s, const char *peer,
 void impi_server_input(struct impi_server *s, int conn, const void *data,
                        size_t len);
 
+/* An answer is being verified: read no more from it until then. */
+bool impi_server_waits(const struct impi_server *s, int conn);
+/* A method that could not tell may know more by now. */
+void impi_server_retry(struct impi_server *s, int conn);
+
 /* Bytes to send, borrowed until the next call; and that n were sent. */
 size_t impi_server_output(const struct impi_server *s, int conn,
                           const uint8_t **data);

@@ -17,6 +17,7 @@
 enum session_state {
     SESSION_AUTH,   /* nothing but AUTH may come */
     SESSION_ANSWER, /* the method's answer is awaited */
+    SESSION_VERIFY, /* it is here, and being verified */
     SESSION_IMPI,   /* authenticated, has no rank yet */
     SESSION_COLL,   /* has a rank, sends labels */
     SESSION_DONE,   /* said DONE */
@@ -49,6 +50,7 @@ struct session {
     const struct session_command *command; /* that cmd names */
     size_t want;                           /* bytes of the item still to come */
     struct bytebuf in, out;
+    struct bytebuf held; /* what came while it was verified */
 };
 
 struct impi_server {
@@ -70,6 +72,8 @@ struct impi_server {
 /* session.c */
 void session_begin(struct session *c, const char *peer, const uint8_t *nonce,
                    uint64_t since);
+void session_end(struct session *c);
+void session_retry(struct impi_server *s, int conn);
 void session_input(struct impi_server *s, int conn, const uint8_t *data,
                    size_t len);
 

@@ -15,6 +15,10 @@
      (SF_IMPI_CLIENT_BYTES_MAX +                                               \
       SF_IMPI_CLIENT_LABELS_MAX * (IMPI_CMD_SIZE + IMPI_CHDR_SIZE)))
 
+/* What may come behind an answer before it is verified: the caller stops
+ * reading, so it is one read's. */
+#define HELD_MAX (128 * 1024)
+
 static void expect(struct session *c, enum session_item item, size_t want)
 {
     c->item = item;
@@ -32,7 +36,16 @@ void session_begin(struct session *c, const char *peer, const uint8_t *nonce,
     memcpy(c->nonce, nonce, sizeof(c->nonce));
     bytebuf_init(&c->in, SF_IMPI_CMD_MAX);
     bytebuf_init(&c->out, OUT_MAX);
+    bytebuf_init(&c->held, HELD_MAX);
     expect(c, ITEM_HEADER, IMPI_CMD_SIZE);
+}
+
+void session_end(struct session *c)
+{
+    bytebuf_free(&c->in);
+    bytebuf_free(&c->out);
+    bytebuf_free(&c->held);
+    explicit_bzero(c, sizeof(*c));
 }
 
 /* ---- AUTH ---- */
@@ -105,11 +118,16 @@ static void got_answer(struct impi_server *s, int conn, const uint8_t *p,
 {
     struct session *c = &s->sessions[conn];
     struct errbuf err;
+    int rc = c->method->verify(c->method, c->nonce, p, len, &err);
 
-    if (c->method->verify(c->method, c->nonce, p, len, &err) < 0)
+    if (rc < 0) {
         server_break(s, conn, "SF-E203", "%s: %s", c->method->name, err.text);
-    else
+    } else if (rc == 0) {
         authenticated(s, conn);
+    } else {
+        c->state = SESSION_VERIFY;
+        bytebuf_add(&c->in, p, len); /* for the next time */
+    }
 }
 
 /* ---- commands ---- */
@@ -177,10 +195,10 @@ static const struct session_command *find_command(int32_t cmd)
 }
 
 static const char *const state_names[] = {
-    [SESSION_AUTH] = "before AUTH",     [SESSION_ANSWER] = "during AUTH",
-    [SESSION_IMPI] = "before IMPI",     [SESSION_COLL] = "before DONE",
-    [SESSION_DONE] = "after DONE",      [SESSION_FINI] = "after FINI",
-    [SESSION_CLOSED] = "after the end",
+    [SESSION_AUTH] = "before AUTH",   [SESSION_ANSWER] = "during AUTH",
+    [SESSION_VERIFY] = "during AUTH", [SESSION_IMPI] = "before IMPI",
+    [SESSION_COLL] = "before DONE",   [SESSION_DONE] = "after DONE",
+    [SESSION_FINI] = "after FINI",    [SESSION_CLOSED] = "after the end",
 };
 
 static void run_command(struct impi_server *s, int conn, const uint8_t *p,
@@ -265,12 +283,26 @@ static void finish_item(struct impi_server *s, int conn)
     bytebuf_free(&item);
 }
 
+static void hold(struct impi_server *s, int conn, const uint8_t *data,
+                 size_t len)
+{
+    struct session *c = &s->sessions[conn];
+
+    bytebuf_add(&c->held, data, len);
+    if (c->held.bad)
+        server_break(s, conn, "SF-E204", "too much before it was verified");
+}
+
 void session_input(struct impi_server *s, int conn, const uint8_t *data,
                    size_t len)
 {
     struct session *c = &s->sessions[conn];
 
     while (len && c->state < SESSION_FINI) {
+        if (c->state == SESSION_VERIFY) {
+            hold(s, conn, data, len);
+            return;
+        }
         size_t n = len < c->want ? len : c->want;
 
         if (c->item != ITEM_SKIP)
@@ -285,4 +317,21 @@ void session_input(struct impi_server *s, int conn, const uint8_t *data,
         if (c->want == 0)
             finish_item(s, conn);
     }
+}
+
+void session_retry(struct impi_server *s, int conn)
+{
+    struct session *c = &s->sessions[conn];
+    struct bytebuf held;
+
+    if (c->state != SESSION_VERIFY)
+        return;
+    c->state = SESSION_ANSWER;
+    finish_item(s, conn);
+    if (c->state == SESSION_VERIFY)
+        return;
+    held = c->held;
+    bytebuf_init(&c->held, HELD_MAX);
+    session_input(s, conn, bytebuf_data(&held), bytebuf_len(&held));
+    bytebuf_free(&held);
 }

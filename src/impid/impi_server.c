@@ -99,6 +99,7 @@ static void run(struct server *s)
 static void stop(struct server *s)
 {
     server_worlds_stop(s);
+    server_credential_stop(s);
     if (!s->start.world)
         server_agents_stop(s);
     chunk_release(s->kill);

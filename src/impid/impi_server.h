@@ -12,6 +12,7 @@
  *   impi_server_frames.c   what each frame of an agent does
  *   impi_server_worlds.c   an IMPI server for each generation
  *   impi_server_auth.c     how its clients authenticate
+ *   impi_server_credential.c  opening what MUNGE has sealed, beside the loop
  *
  * It runs as the job's user and trusts srun.  Agents are believed after they
  * have proved that they know the step's secret; a stranger costs a slot.
@@ -107,6 +108,7 @@ struct agent {
 };
 
 struct world_conn;
+struct opener;
 
 struct world {
     struct server *server;
@@ -145,6 +147,7 @@ struct server {
     uint32_t nbye;
     struct rendezvous *rendezvous;
     LIST_HEAD(, world) worlds;
+    struct opener *opener; /* of credentials; NULL before the first */
     /* control */
     ev_io control_read, control_write;
     struct bytebuf control_out;
@@ -191,6 +194,13 @@ struct world *server_world_get(struct server *s, uint32_t generation,
 /* Fill w->methods, best first; 0: none, the text says why. */
 size_t server_world_methods(struct world *w, struct errbuf *err);
 void server_worlds_tick(struct server *s);
+/* A credential was opened: all who wait look whether it is theirs. */
+void server_worlds_retry(struct server *s);
 void server_worlds_stop(struct server *s);
+
+/* credentials: an impi_auth_open_f, arg is the server */
+int server_credential(void *arg, const char *cred, struct bytebuf *payload,
+                      struct errbuf *err);
+void server_credential_stop(struct server *s);
 
 #endif

@@ -4,32 +4,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/seal.h"
 #include "impid/impi_server.h"
-
-/* The credential must be of the user whose job this is. */
-static int open_credential(void *arg, const char *cred, struct bytebuf *payload,
-                           struct errbuf *err)
-{
-    const struct server *s = arg;
-    struct seal_info info;
-    void *data;
-    size_t len;
-
-    if (seal_open(&data, &len, &info, cred,
-                  s->start.munge[0] ? s->start.munge : NULL, err) < 0)
-        return -1;
-    bytebuf_add(payload, data, len);
-    free(data);
-    if (info.uid != getuid())
-        return errprintf(err, "credential: made by uid %u, not by the job's",
-                         (unsigned)info.uid);
-    if (info.expired)
-        return errprintf(err, "credential: expired (clocks of the nodes?)");
-    return 0;
-}
 
 /* For a step MUNGE always, and what the standard has when the user asked srun
  * for it.  Started by hand: the user's choice, MUNGE when there is none. */
@@ -50,7 +26,7 @@ size_t server_world_methods(struct world *w, struct errbuf *err)
         .step = w->server->start.step,
         .generation = w->generation,
     };
-    w->munge.open = open_credential;
+    w->munge.open = server_credential;
     w->munge.arg = w->server;
     w->methods[0] = impi_auth_munge(&w->munge);
     n = impi_auth_from_env(user, getenv("IMPI_AUTH_NONE"),

@@ -124,6 +124,8 @@ static void conn_flush(struct world_conn *c)
     }
     if (!impi_server_open(engine, c->conn))
         conn_close(c);
+    else if (impi_server_waits(engine, c->conn))
+        ev_io_stop(c->world->server->loop, &c->io);
     else
         watch(c, EV_READ);
 }
@@ -345,6 +347,21 @@ void server_worlds_tick(struct server *s)
         flush_all(w);
         if (w->fd >= 0)
             ev_io_start(s->loop, &w->accept);
+    }
+}
+
+void server_worlds_retry(struct server *s)
+{
+    struct world *w;
+
+    LIST_FOREACH(w, &s->worlds, next)
+    {
+        for (int i = 0; i < w->nconns; i++)
+            if (w->conns[i]->fd >= 0)
+                impi_server_retry(w->engine, w->conns[i]->conn);
+        flush_all(w);
+        if (impi_server_started(w->engine))
+            stop_listening(w);
     }
 }
 

@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -35,7 +36,7 @@ def read_exactly(sock, n):
 class Server:
     """impi-server, its srun, and agent 0 of 1."""
 
-    def __init__(self, **env):
+    def __init__(self, munge="", **env):
         ours, theirs = socket.socketpair()
         ours.settimeout(ip.PATIENCE)
         fd = theirs.fileno()
@@ -47,7 +48,8 @@ class Server:
         self.srun = ours.makefile("rw", newline="\n")
         self.srun_socket = ours
         self.srun.write("start secret=%s job=1 step=0 agents=1 tasks=1 "
-                        "bind=127.0.0.1 ports=0-0\n" % SECRET.hex())
+                        "bind=127.0.0.1 ports=0-0 munge=%s\n"
+                        % (SECRET.hex(), munge))
         self.srun.flush()
         word, address = self.srun.readline().split()
         assert word == "ready", address
@@ -151,6 +153,31 @@ def im_55_key_right_and_wrong():
     s.stop()
 
 
+def silent_munged_stops_nobody():
+    with tempfile.TemporaryDirectory() as place:
+        munged = socket.socket(socket.AF_UNIX)
+        munged.settimeout(ip.PATIENCE)
+        munged.bind(place + "/munged")
+        munged.listen(8)
+        server = Server(munge=place + "/munged", IMPI_AUTH_NONE="")
+        at = server.world(0, 2)
+        slow = socket.create_connection(at, ip.PATIENCE)
+        slow.sendall(b"AUTH" + ip.u32(4, 1 << 30))
+        assert read_exactly(slow, 8) == ip.u32(30, 32)
+        read_exactly(slow, 32)
+        slow.sendall(ip.u32(4) + b"junk" + b"IMPI" + ip.u32(4, 0))
+        asked, _ = munged.accept()  # and gets no answer
+        quick = socket.create_connection(at, ip.PATIENCE)
+        quick.sendall(b"AUTH" + ip.u32(4, 1))
+        assert read_exactly(quick, 8) == ip.u32(0, 0)
+        munged.close()
+        asked.close()
+        assert slow.recv(1) == b""
+        slow.close()
+        quick.close()
+        server.stop()
+
+
 def im_97_a_peer_that_dies_ends_the_job():
     s = Server(IMPI_AUTH_KEY="1")
     at = s.world(0, 2)
@@ -166,6 +193,7 @@ def main():
     cases = (im_23_strict_peers_start_and_leave,
              im_51_none_is_not_offered_unless_asked_for,
              im_55_key_right_and_wrong,
+             silent_munged_stops_nobody,
              im_97_a_peer_that_dies_ends_the_job)
     print("1..%d" % len(cases))
     for n, case in enumerate(cases, 1):

@@ -277,6 +277,82 @@ static void im_11_a_method_can_be_added(void **state)
     stop(&b);
 }
 
+/* What the method thinks of an answer: 1, not yet. */
+static int slow_opinion;
+
+static int slow_verify(const struct impi_auth_method *m,
+                       const uint8_t *challenge, const uint8_t *answer,
+                       size_t len, struct errbuf *err)
+{
+    assert_int_equal(len, 3);
+    assert_memory_equal(answer, "abc", 3);
+    return slow_opinion < 0 ? errprintf(err, "no") : slow_opinion;
+}
+
+/* Starts with a client whose answer is not verified yet. */
+static int start_slow(struct bench *b)
+{
+    int c;
+
+    b->methods[0] = (struct impi_auth_method){
+        .number = 2, .name = "SLOW", .answer_max = 16, .verify = slow_verify};
+    b->methods[1] = impi_auth_none();
+    start_with(b, (struct impi_server_options){
+                      .nclients = 1, .methods = b->methods, .nmethods = 2});
+    slow_opinion = 1;
+    c = dial(b);
+    SAY(b, c, "AUTH\0\0\0\4\0\0\0\4");
+    HEAR(b, c, "\0\0\0\2\0\0\0\0");
+    SAY(b, c, "\0\0\0\3");
+    assert_false(impi_server_waits(b->s, c));
+    SAY(b, c, "abc");
+    assert_true(impi_server_waits(b->s, c));
+    return c;
+}
+
+static void others_go_on_while_an_answer_is_verified(void **state)
+{
+    struct bench b;
+    int c = start_slow(&b), other = dial(&b);
+
+    SAY(&b, other, "AUTH\0\0\0\4\0\0\0\1");
+    HEAR(&b, other, "\0\0\0\0\0\0\0\0");
+    say_impi(&b, c, 0); /* is kept */
+    impi_server_retry(b.s, c);
+    assert_true(impi_server_waits(b.s, c));
+    HEAR(&b, c, "");
+    slow_opinion = 0;
+    impi_server_retry(b.s, c);
+    assert_false(impi_server_waits(b.s, c));
+    HEAR(&b, c, "IMPI\0\0\0\4\0\0\0\1");
+    impi_server_retry(b.s, c); /* once is enough */
+    assert_true(impi_server_open(b.s, c));
+    stop(&b);
+}
+
+static void answer_may_be_refused_late(void **state)
+{
+    static const uint8_t much[200 * 1024];
+    struct bench b;
+    int c = start_slow(&b);
+
+    slow_opinion = -1;
+    impi_server_retry(b.s, c);
+    assert_false(impi_server_open(b.s, c));
+    assert_string_equal(last(&b, IMPI_SERVER_REFUSED),
+                        "SF-E203: connection from 12.34.56.78:9000: SLOW: no");
+    stop(&b);
+    c = start_slow(&b);
+    say(&b, c, much, sizeof(much));
+    assert_false(impi_server_open(b.s, c));
+    impi_server_retry(b.s, c);
+    stop(&b);
+    c = start_slow(&b);
+    impi_server_close(b.s, c);
+    impi_server_retry(b.s, c);
+    stop(&b);
+}
+
 static void answer_of_absurd_length_is_refused(void **state)
 {
     static const struct impi_auth_munge_arg arg;
@@ -886,6 +962,8 @@ int main(void)
         cmocka_unit_test(im_55_key_dialogues_of_the_specification),
         cmocka_unit_test(im_44_best_common_method_is_taken),
         cmocka_unit_test(im_11_a_method_can_be_added),
+        cmocka_unit_test(others_go_on_while_an_answer_is_verified),
+        cmocka_unit_test(answer_may_be_refused_late),
         cmocka_unit_test(answer_of_absurd_length_is_refused),
         cmocka_unit_test(im_39_auth_must_come_first),
         cmocka_unit_test(im_43_server_without_methods_does_not_start),
