@@ -82,6 +82,8 @@ static int do_echo(struct nic *nic)
 static int do_ping(struct nic *nic, char **arg)
 {
     int count = atoi(arg[0]), got = 0;
+    /* one ping is sent to see that none comes back */
+    int patience = count > 1 ? 20000 : 1000;
     size_t size = (size_t)atoi(arg[1]), nthere;
     uint8_t there[NET_ROUTE_MAX], payload[NET_PAYLOAD_MAX] = {0},
                                   buf[NET_PACKET_MAX];
@@ -95,7 +97,7 @@ static int do_ping(struct nic *nic, char **arg)
         memcpy(payload + 1 + payload[0], &i, sizeof(i));
         if (!send_packet(nic, there, nthere, PING, payload, size))
             return 3;
-        if (!receive(nic, buf, &p, 1000))
+        if (!receive(nic, buf, &p, patience))
             continue;
         if (p.subtype != PONG || p.len != size ||
             memcmp(p.payload, payload, size) != 0)

@@ -28,10 +28,10 @@ tmp=$(mktemp -d /tmp/swfabd.XXXXXX)
 pids=()
 finish() {
     local pid
-    for pid in "${pids[@]}"; do kill -9 "$pid" 2>/dev/null; done
-    wait 2>/dev/null
+    for pid in "${pids[@]}"; do kill -9 "$pid"; done 2>/dev/null
+    wait
     rm -rf "$tmp"
-}
+} 2>/dev/null
 trap finish EXIT
 trap 'exit 1' HUP INT TERM
 
@@ -112,6 +112,7 @@ address() { printf '0060dd%06x' $(($1 + 1)); }
 start_host() {
     local carrier=$1 to=$2 i=$3
     shift 3
+    rm -f "$tmp/h$i.out"
     "$host" "$carrier" "$to" "h$i" "$(address "$i")" "$tmp/good.munge" "$@" \
         >"$tmp/h$i.out" 2>"$tmp/h$i.err" &
     last=$!
@@ -364,6 +365,7 @@ Net=build:$net
 Ethernet=fab
 TrustedSegment=yes
 CONF
+    rm -f "$tmp/h5.out"
     nsenter -n -t "${ns[1]}" "$host" ether "e1/$mac" h5 "$(address 5)" \
         "$tmp/good.munge" echo >"$tmp/h5.out" 2>&1 &
     pids+=($!)
