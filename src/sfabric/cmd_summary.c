@@ -1,26 +1,188 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sfabric summary: how the fabric is, by state.
+ * sfabric summary: how the fabric is, in the manner of sinfo.
+ *
+ *   (nothing)  nodes by state
+ *   -l         with rails, since when, and evidence
+ *   -N         a line for each node
+ *   -R         what is not healthy, with its evidence
  */
+#include <string.h>
+
+#include "base/jsonx.h"
+#include "sfabric/format.h"
 #include "sfabric/sfabric.h"
+
+struct wishes {
+    bool each, more, reasons;
+};
+
+static bool is_bad(struct json_object *node)
+{
+    const char *state = jsonx_str(node, "state", 32);
+
+    return !state || strcmp(state, "healthy") != 0;
+}
+
+static const char *format_of(const struct wishes *w,
+                             const struct sfabric_options *o)
+{
+    if (o->format)
+        return o->format;
+    if (w->reasons)
+        return "%30R %8T %19S %N";
+    if (w->each && w->more)
+        return "%14N %8T %24r %.5C %7d %19S %R";
+    if (w->each)
+        return "%14N %8T %R";
+    if (w->more)
+        return "%8T %.5D %24r %7d %30R %N";
+    return "%8T %.5D %N";
+}
+
+static int parse(int argc, char **argv, struct wishes *w)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+
+        if (a[0] != '-' || strspn(a + 1, "NlR") != strlen(a + 1) || !a[1])
+            return -1;
+        w->each |= strchr(a, 'N') != NULL;
+        w->more |= strchr(a, 'l') != NULL;
+        w->reasons |= strchr(a, 'R') != NULL;
+    }
+    return 0;
+}
+
+static int64_t count_of(struct json_object *summary, const char *what,
+                        const char *state)
+{
+    int64_t n = 0;
+
+    jsonx_int(jsonx_object(summary, what), state, 0, INT64_MAX, &n);
+    return n;
+}
+
+/* The worst of the hosts; a lost link or crossbar alone is "degraded". */
+static int status_of(struct json_object *s)
+{
+    static const char *const states[] = {"healthy", "degraded", "flapping",
+                                         "down", "unknown"};
+    int rc = SFABRIC_OK;
+    int64_t hosts = 0;
+
+    for (int i = 0; i < 5; i++) {
+        if (count_of(s, "hosts", states[i]))
+            rc = sfabric_worse(rc, sfabric_status(states[i]));
+        hosts += count_of(s, "hosts", states[i]);
+        if (i > 0 && i < 4 &&
+            count_of(s, "links", states[i]) + count_of(s, "xbars", states[i]))
+            rc = sfabric_worse(rc, SFABRIC_DEGRADED);
+    }
+    return hosts ? rc : SFABRIC_UNKNOWN;
+}
+
+static void print_map(struct json_object *s)
+{
+    struct json_object *map = jsonx_object(s, "map");
+    int64_t version = 0, verify = 0, at = 0, now = 0;
+    const char *leader = jsonx_str(map, "leader", 256);
+    bool whole = false;
+
+    if (!jsonx_int(map, "version", 0, INT64_MAX, &version))
+        return;
+    jsonx_int(map, "verify_us", 0, INT64_MAX, &verify);
+    jsonx_int(map, "at", 0, INT64_MAX, &at);
+    jsonx_int(s, "now", 0, INT64_MAX, &now);
+    jsonx_bool(map, "configured", &whole);
+    printf("map %lld by %s, %s, verified in %.1f ms, heard of %.1f s ago\n",
+           (long long)version, leader ? leader : "?",
+           whole ? "network fully configured" : "not yet distributed to all",
+           (double)verify / 1000.0, (double)(now - at) / 1000.0);
+}
+
+static void print_parts(struct json_object *s, const char *what)
+{
+    static const char *const states[] = {"healthy", "degraded", "flapping",
+                                         "down", "unknown"};
+    bool any = false;
+
+    for (int i = 0; i < 5; i++) {
+        int64_t n = count_of(s, what, states[i]);
+
+        if (!n)
+            continue;
+        if (!any)
+            printf("%s: ", what);
+        printf("%s%lld %s", any ? ", " : "", (long long)n, states[i]);
+        if (!any)
+            any = true;
+    }
+    if (any)
+        putchar('\n');
+}
+
+static void print_slurm(struct json_object *s)
+{
+    struct json_object *u = jsonx_object(s, "slurm");
+    const char *error = jsonx_str(u, "error", 256);
+    bool reachable = false, dry = false;
+
+    jsonx_bool(u, "reachable", &reachable);
+    jsonx_bool(s, "dry_run", &dry);
+    if (!reachable)
+        printf("slurmctld does not answer%s%s\n", error && *error ? ": " : "",
+               error ? error : "");
+    if (dry)
+        puts("dry run: Slurm is told nothing");
+}
+
+static int show(struct json_object *s, struct json_object *nodes,
+                const struct wishes *w, const struct sfabric_options *o)
+{
+    size_t n;
+    struct json_object *list = jsonx_array(nodes, "nodes", &n);
+
+    if (!list || format_nodes(format_of(w, o), list, w->each,
+                              w->reasons ? is_bad : NULL, o) < 0)
+        return SFABRIC_UNKNOWN;
+    if (!w->each && !w->reasons && !o->format && !o->noheader) {
+        print_parts(s, "xbars");
+        print_parts(s, "links");
+        print_map(s);
+        print_slurm(s);
+    }
+    return status_of(s);
+}
 
 static int run(int argc, char **argv, const struct sfabric_options *o)
 {
-    struct json_object *reply;
+    struct wishes w = {false, false, false};
+    struct json_object *s, *nodes, *list = NULL;
+    int rc = SFABRIC_UNKNOWN;
 
-    if (argc != 1)
+    if (parse(argc, argv, &w) < 0)
         return sfabric_usage(&cmd_summary);
-    reply = sfabric_ask(o, "switchmgrd", "summary", NULL);
-    if (!reply)
+    s = sfabric_ask(o, "switchmgrd", "summary", NULL);
+    if (!s)
         return SFABRIC_UNKNOWN;
-    sfabric_print_json(reply);
-    json_object_put(reply);
-    return SFABRIC_OK;
+    nodes = sfabric_ask(o, "switchmgrd", "nodes", NULL);
+    if (nodes && o->json) {
+        json_object_object_get_ex(nodes, "nodes", &list);
+        json_object_object_add(s, "nodes", json_object_get(list));
+        sfabric_print_json(s);
+        rc = status_of(s);
+    } else if (nodes) {
+        rc = show(s, nodes, &w, o);
+    }
+    json_object_put(nodes);
+    json_object_put(s);
+    return rc;
 }
 
 const struct sfabric_cmd cmd_summary = {
     .name = "summary",
-    .args = "",
+    .args = "[-N] [-l] [-R]",
     .help = "how the fabric is (what sfabric alone shows)",
     .run = run,
 };

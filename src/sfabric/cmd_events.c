@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sfabric events: what happened, the newest last; -f goes on with what comes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/jsonx.h"
+#include "sfabric/format.h"
+#include "sfabric/sfabric.h"
+
+/* Print and return the last id; -1: no answer. */
+static int64_t print_since(const struct sfabric_options *o, int64_t since,
+                           int64_t max)
+{
+    struct json_object *in = json_object_new_object(), *reply, *list;
+    size_t n;
+
+    jsonx_add_int(in, "since", since);
+    jsonx_add_int(in, "max", max);
+    reply = sfabric_ask(o, "switchmgrd", "events", in);
+    if (!reply)
+        return -1;
+    list = jsonx_array(reply, "events", &n);
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *e = json_object_array_get_idx(list, i);
+        const char *text = jsonx_str(e, "text", 512);
+        int64_t at = 0;
+        char when[32];
+
+        jsonx_int(e, "id", 0, INT64_MAX, &since);
+        jsonx_int(e, "at", 0, INT64_MAX, &at);
+        format_time(when, at);
+        if (!o->json)
+            printf("%s.%03d %s\n", when, (int)(at % 1000), text ? text : "?");
+    }
+    if (o->json)
+        sfabric_print_json(reply);
+    json_object_put(reply);
+    return since;
+}
+
+static int run(int argc, char **argv, const struct sfabric_options *o)
+{
+    bool follow = false;
+    int64_t id = 0, max = 50;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-f") == 0)
+            follow = true;
+        else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
+            max = strtoll(argv[++i], NULL, 10);
+        else
+            return sfabric_usage(&cmd_events);
+    }
+    id = print_since(o, 0, max > 0 ? max : 1);
+    while (follow && id >= 0) {
+        fflush(stdout);
+        if (ferror(stdout))
+            break;
+        usleep(500000);
+        id = print_since(o, id, 4096);
+    }
+    return id < 0 ? SFABRIC_UNKNOWN : SFABRIC_OK;
+}
+
+const struct sfabric_cmd cmd_events = {
+    .name = "events",
+    .args = "[-n NUMBER] [-f]",
+    .help = "what happened",
+    .run = run,
+};

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sfabric why NODE: a node's state, explained from its evidence.
+ */
+#include <string.h>
+
+#include "base/jsonx.h"
+#include "sfabric/format.h"
+#include "sfabric/sfabric.h"
+
+static const char *text(struct json_object *o, const char *key)
+{
+    const char *s = jsonx_str(o, key, 512);
+
+    return s ? s : "?";
+}
+
+static int64_t number(struct json_object *o, const char *key)
+{
+    int64_t v = 0;
+
+    jsonx_int(o, key, 0, INT64_MAX, &v);
+    return v;
+}
+
+static bool flag(struct json_object *o, const char *key)
+{
+    bool b = false;
+
+    return jsonx_bool(o, key, &b) && b;
+}
+
+static void print_evidence(struct json_object *rail, int64_t now)
+{
+    size_t n;
+    struct json_object *list = jsonx_array(rail, "evidence", &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *e = json_object_array_get_idx(list, i);
+        const char *why = text(e, "why");
+
+        printf("    %-8s says %s%s%s%s, %.1f s ago\n", text(e, "from"),
+               text(e, "seen"), *why ? " (" : "", why, *why ? ")" : "",
+               (double)(now - number(e, "at")) / 1000.0);
+    }
+}
+
+static void print_rail(struct json_object *rail, int64_t now)
+{
+    char since[32];
+    const char *why = text(rail, "why");
+    const char *peer = jsonx_str(rail, "peer", 256);
+
+    format_time(since, number(rail, "since"));
+    printf("  rail %lld is %s since %s, went down %lld times%s%s\n",
+           (long long)number(rail, "rail"), text(rail, "state"), since,
+           (long long)number(rail, "count"), peer ? ", plugged into " : "",
+           peer ? peer : "");
+    if (strcmp(text(rail, "state"), "healthy") != 0 || *why)
+        printf("    decided by %s%s%s\n", text(rail, "source"),
+               *why ? ": " : "", why);
+    print_evidence(rail, now);
+}
+
+/* What each state means for jobs. */
+static void print_meaning(struct json_object *node)
+{
+    const char *state = text(node, "state");
+
+    if (flag(node, "drained_by_us"))
+        puts("  drained by switchmgrd; resumed when it has been healthy for "
+             "ResumeAfter");
+    else if (flag(node, "drained"))
+        puts("  drained by somebody else: left alone");
+    if (flag(node, "maintenance"))
+        puts("  in maintenance: not drained");
+    if (!flag(node, "in_slurm"))
+        puts("  Slurm has no such node (or has not been heard of yet)");
+    if (strcmp(state, "down") == 0)
+        puts("  steps that need it are refused");
+    else if (strcmp(state, "unknown") == 0)
+        puts("  unknown: who reported it is silent; is hsnd or mapperd "
+             "running there?");
+    else if (strcmp(state, "flapping") == 0)
+        puts("  flapping: went down FlapCount times within FlapWindow; quiet "
+             "for FlapQuiet makes it healthy");
+}
+
+static void print_around(struct json_object *reply)
+{
+    size_t n;
+    struct json_object *list = jsonx_array(reply, "around", &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *x = json_object_array_get_idx(list, i);
+        const char *peer = jsonx_str(x, "peer", 256);
+
+        if (strcmp(text(x, "state"), "healthy") == 0)
+            continue;
+        printf("  %s %s%s%s is %s (%s)\n", text(x, "kind"), text(x, "name"),
+               peer ? " - " : "", peer ? peer : "", text(x, "state"),
+               text(x, "why"));
+    }
+}
+
+static int run(int argc, char **argv, const struct sfabric_options *o)
+{
+    struct json_object *in, *reply, *node, *rails;
+    size_t n;
+    int rc;
+
+    if (argc != 2)
+        return sfabric_usage(&cmd_why);
+    in = json_object_new_object();
+    jsonx_add_str(in, "node", argv[1]);
+    reply = sfabric_ask(o, "switchmgrd", "node", in);
+    if (!reply)
+        return SFABRIC_UNKNOWN;
+    node = jsonx_object(reply, "node");
+    rc = sfabric_status(text(node, "state"));
+    if (o->json) {
+        sfabric_print_json(reply);
+    } else {
+        printf("%s: %s\n", text(node, "name"), text(node, "state"));
+        rails = jsonx_array(node, "rails", &n);
+        for (size_t i = 0; i < n; i++)
+            print_rail(json_object_array_get_idx(rails, i),
+                       number(reply, "now"));
+        print_around(reply);
+        print_meaning(node);
+    }
+    json_object_put(reply);
+    return rc;
+}
+
+const struct sfabric_cmd cmd_why = {
+    .name = "why",
+    .args = "NODE",
+    .help = "why a node is in its state: the evidence",
+    .run = run,
+};
