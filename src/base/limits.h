@@ -204,5 +204,14 @@
 #define SF_SWFABD_COMER_SECONDS 5
 #define SF_SWFABD_HELLO_RATE 100
 #define SF_SWFABD_HELLO_BURST 200
+/* switchmgrd: nodes of Slurm; connections of reporters; seconds that one may
+ * take for a report it has begun; events kept for `sfabric events`; ports of a
+ * crossbar and crossbars in a tree of link status. */
+#define SF_SWITCHMGR_NODES_MAX (256 * 1024)
+#define SF_SWITCHMGR_CONNS_MAX 16384
+#define SF_SWITCHMGR_STALL_SECONDS 10
+#define SF_SWITCHMGR_EVENTS_MAX 4096
+#define SF_LINKSRC_PORTS_MAX 256
+#define SF_LINKSRC_XBARS_MAX 4096
 
 #endif

@@ -12,6 +12,10 @@
 #include "health/policy.h"
 
 #define MGRCONF_PATH SF_SYSCONFDIR "/switchmgr.conf"
+/* Written by switchmgrd's unprivileged side: a directory of its own. */
+#define MGRCONF_RUN_DIR SF_RUNSTATEDIR "/switchmgrd"
+#define MGRCONF_TABLE MGRCONF_RUN_DIR "/health"
+#define MGRCONF_REPORTS MGRCONF_RUN_DIR "/reports.sock"
 
 enum mgr_stale { MGR_STALE_ALLOW, MGR_STALE_REFUSE };
 enum mgr_down { MGR_DOWN_REFUSE, MGR_DOWN_NOBROADCAST, MGR_DOWN_IGNORE };
@@ -38,7 +42,7 @@ struct mgrconf {
     long slurm_poll, slurm_rate;
     /* steps */
     char *stale_policy, *down_policy;
-    long busy_grace, stale_after;
+    long busy_grace, stale_after, refuse_percent;
     /* link status and topology.conf */
     char *link_status, *topology_conf, *topology_map;
     long link_interval, topology_interval;

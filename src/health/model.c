@@ -113,6 +113,8 @@ struct model_item *model_item_make(struct model *m, enum report_kind kind,
     snprintf(it->pub.peer, sizeof(it->pub.peer), "%s", peer);
     HASH_ADD_STR(m->items, key, it);
     m->counts[kind][HEALTH_UNKNOWN]++;
+    if (kind == REPORT_HOST && rail >= m->nrails)
+        m->nrails = (uint8_t)(rail + 1);
     return it;
 }
 
@@ -202,7 +204,7 @@ bool model_node(const struct model *m, const char *node,
                 struct health_node *out)
 {
     *out = (struct health_node){.rails = 0};
-    for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+    for (uint8_t rail = 0; rail < m->nrails; rail++) {
         const struct health_item *i = model_host(m, node, rail);
 
         if (!i)

@@ -47,6 +47,7 @@ struct model {
     struct model_item *items;
     struct model_reporter *reporters;
     struct health_map map;
+    uint8_t nrails;                  /* rails that a host was ever seen on */
     int64_t source_at[REPORT_FROMS]; /* last word of a source as a whole */
     uint64_t epoch;                  /* of the snapshot being taken in */
     uint64_t snapshot_version;

@@ -220,7 +220,7 @@ static int look_at_health(struct build *b, struct errbuf *err)
 
     if (path && !*path) /* HealthTable= : not asked */
         return 0;
-    if (gate_look(&ctld.gate, path ? path : SF_RUNSTATEDIR "/health",
+    if (gate_look(&ctld.gate, path ? path : MGRCONF_TABLE,
                   ctld.site.hosts, now, &news, &error)) {
         if (error)
             slurm_error("SF-E112 switch/elan: %s", news.text);

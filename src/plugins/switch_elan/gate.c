@@ -17,8 +17,10 @@ static void list_nodes(struct gate *g, const struct elanhosts *hosts)
 
     memset(g->listed, 0, sizeof(g->listed));
     g->any = false;
+    g->refused = 0;
     g->hosts = hosts;
     for (size_t i = 0; i < t->n; i++) {
+        g->refused += t->list[i].refuse != 0;
         if (!t->list[i].refuse ||
             elanhosts_ids(hosts, t->list[i].name, 1, &id, NULL) < 0)
             continue;
@@ -106,6 +108,15 @@ static int refuse_node(const struct health_table_node *n,
     return refuse(now - n->since, conf);
 }
 
+/* A switch manager that finds most of the cluster down is not believed: one
+ * mistake must not stop everything. */
+static bool too_many(const struct health_table *t, uint32_t refused,
+                     const struct mgrconf *conf)
+{
+    return refused > 1 &&
+           (uint64_t)refused * 100 > (uint64_t)t->nodes * conf->refuse_percent;
+}
+
 int gate_check(struct gate *g, const struct mgrconf *conf, const uint32_t *ids,
                uint32_t n, uint32_t rails, int64_t now, bool *no_broadcast,
                struct errbuf *err)
@@ -121,6 +132,8 @@ int gate_check(struct gate *g, const struct mgrconf *conf, const uint32_t *ids,
         return refuse(silent, conf);
     }
     if (!g->any || conf->on_down == MGR_DOWN_IGNORE)
+        return 0;
+    if (too_many(&g->reader.table, g->refused, conf))
         return 0;
     for (uint32_t i = 0; i < n; i++) {
         if (!is_listed(g, ids[i]) || !(fault = fault_of(g, ids[i], rails)))

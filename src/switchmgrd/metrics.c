@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Prometheus text over HTTP, on a local address.  A scrape reads what is in
+ * memory and asks nobody.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "switchmgrd/net.h"
+
+#if MHD_VERSION < 0x00097002
+#define MHD_Result int
+#else
+#define MHD_Result enum MHD_Result
+#endif
+
+struct metrics {
+    struct net *net;
+    struct MHD_Daemon *daemon;
+    ev_io io;
+    ev_timer timer; /* its timeouts */
+};
+
+static void put_states(FILE *f, const struct net *n, const char *name,
+                       enum report_kind kind)
+{
+    fprintf(f, "# TYPE slurm_fabric_%s gauge\n", name);
+    for (int s = 0; s < HEALTH_STATES; s++)
+        fprintf(f, "slurm_fabric_%s{state=\"%s\"} %zu\n", name,
+                health_state_name((enum health_state)s),
+                model_count(n->model, kind, (enum health_state)s));
+}
+
+/* Only those that are not healthy: a series for each of thousands of healthy
+ * ones says nothing. */
+static void put_hosts(FILE *f, const struct net *n)
+{
+    const struct health_item *i;
+
+    fputs("# TYPE slurm_fabric_host_state gauge\n", f);
+    for (i = model_next(n->model, REPORT_HOST, NULL); i;
+         i = model_next(n->model, REPORT_HOST, i)) {
+        if (i->state != HEALTH_HEALTHY)
+            fprintf(f,
+                    "slurm_fabric_host_state{node=\"%s\",rail=\"%u\","
+                    "state=\"%s\"} 1\n",
+                    i->name, i->rail, health_state_name(i->state));
+    }
+}
+
+static void put_map(FILE *f, const struct net *n)
+{
+    const struct health_map *m = model_map(n->model);
+
+    if (!m->known)
+        return;
+    fprintf(f,
+            "# TYPE slurm_fabric_map_version gauge\n"
+            "slurm_fabric_map_version %llu\n"
+            "# TYPE slurm_fabric_map_configured gauge\n"
+            "slurm_fabric_map_configured %d\n"
+            "# TYPE slurm_fabric_map_report_age_seconds gauge\n"
+            "slurm_fabric_map_report_age_seconds %.3f\n"
+            "# TYPE slurm_fabric_map_verify_seconds gauge\n"
+            "slurm_fabric_map_verify_seconds %.6f\n",
+            (unsigned long long)m->version, m->configured,
+            (double)(net_now() - m->at) / 1000.0, (double)m->verify_us / 1e6);
+}
+
+static void put_reports(FILE *f, const struct net *n)
+{
+    const struct {
+        const char *result;
+        uint64_t value;
+    } rows[] = {{"accepted", n->count.accepted},
+                {"refused_munge", n->count.refused_munge},
+                {"refused_uid", n->count.refused_uid},
+                {"refused_host", n->count.refused_host},
+                {"refused_content", n->count.refused_model},
+                {"malformed", n->count.malformed}};
+
+    fputs("# TYPE slurm_fabric_reports_total counter\n", f);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        fprintf(f, "slurm_fabric_reports_total{result=\"%s\"} %llu\n",
+                rows[i].result, (unsigned long long)rows[i].value);
+}
+
+static void put_updater(FILE *f, const struct net *n)
+{
+    const struct rec_status *u = &n->updater;
+
+    fprintf(f,
+            "# TYPE slurm_fabric_slurmctld_reachable gauge\n"
+            "slurm_fabric_slurmctld_reachable %u\n"
+            "# TYPE slurm_fabric_drained_nodes gauge\n"
+            "slurm_fabric_drained_nodes %u\n"
+            "# TYPE slurm_fabric_waiting_nodes gauge\n"
+            "slurm_fabric_waiting_nodes %u\n",
+            u->reachable, u->own_drains, u->waiting);
+    fprintf(f,
+            "# TYPE slurm_fabric_slurm_updates_total counter\n"
+            "slurm_fabric_slurm_updates_total %llu\n"
+            "# TYPE slurm_fabric_slurm_failures_total counter\n"
+            "slurm_fabric_slurm_failures_total %llu\n"
+            "# TYPE slurm_fabric_drains_total counter\n"
+            "slurm_fabric_drains_total %llu\n"
+            "# TYPE slurm_fabric_resumes_total counter\n"
+            "slurm_fabric_resumes_total %llu\n"
+            "# TYPE slurm_fabric_drains_capped_total counter\n"
+            "slurm_fabric_drains_capped_total %llu\n",
+            (unsigned long long)u->updates, (unsigned long long)u->failures,
+            (unsigned long long)u->drains, (unsigned long long)u->resumes,
+            (unsigned long long)u->capped);
+}
+
+static void put_counters(FILE *f, const struct net *n)
+{
+    const struct health_reporter *r;
+
+    for (r = model_next_reporter(n->model, NULL); r;
+         r = model_next_reporter(n->model, r)) {
+        for (size_t i = 0; i < r->ncounters; i++)
+            fprintf(f,
+                    "slurm_fabric_nic_%s_total{node=\"%s\",rail=\"%u\"} "
+                    "%llu\n",
+                    r->counters[i].name, r->node, r->counters[i].rail,
+                    (unsigned long long)r->counters[i].value);
+    }
+}
+
+static char *write_all(const struct net *n, size_t *len)
+{
+    char *text = NULL;
+    FILE *f = open_memstream(&text, len);
+
+    if (!f)
+        return NULL;
+    put_states(f, n, "hosts", REPORT_HOST);
+    put_states(f, n, "links", REPORT_LINK);
+    put_states(f, n, "xbars", REPORT_XBAR);
+    put_hosts(f, n);
+    put_map(f, n);
+    put_reports(f, n);
+    put_updater(f, n);
+    put_counters(f, n);
+    fclose(f);
+    return text;
+}
+
+static MHD_Result answer(struct MHD_Connection *c, unsigned status,
+                         const char *type, char *text, size_t len)
+{
+    struct MHD_Response *r =
+        MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
+    MHD_Result rc;
+
+    if (!r) {
+        free(text);
+        return MHD_NO;
+    }
+    MHD_add_response_header(r, "Content-Type", type);
+    rc = MHD_queue_response(c, status, r);
+    MHD_destroy_response(r);
+    return rc;
+}
+
+static MHD_Result on_request(void *arg, struct MHD_Connection *c,
+                             const char *url, const char *method,
+                             const char *version, const char *data,
+                             size_t *size, void **state)
+{
+    const struct metrics *m = arg;
+    const char *path =
+        m->net->conf.metrics_path ? m->net->conf.metrics_path : "/metrics";
+    size_t len = 0;
+    char *text;
+
+    if (strcmp(method, "GET") != 0 || *size)
+        return MHD_NO;
+    if (strcmp(url, path) != 0)
+        return answer(c, MHD_HTTP_NOT_FOUND, "text/plain", strdup("not here\n"),
+                      9);
+    text = write_all(m->net, &len);
+    if (!text)
+        return MHD_NO;
+    return answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4", text, len);
+}
+
+static void run(struct metrics *m)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+
+    MHD_run(m->daemon);
+    ev_timer_stop(m->net->loop, &m->timer);
+    if (MHD_get_timeout(m->daemon, &ms) != MHD_YES)
+        return;
+    ev_timer_set(&m->timer, (double)ms / 1000.0 + 0.001, 0.);
+    ev_timer_start(m->net->loop, &m->timer);
+}
+
+static void on_io(struct ev_loop *loop, ev_io *w, int events)
+{
+    run(w->data);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
+{
+    run(w->data);
+}
+
+static int parse(const char *text, struct sockaddr_in *sa)
+{
+    char host[64];
+    unsigned port;
+
+    *sa = (struct sockaddr_in){.sin_family = AF_INET};
+    if (sscanf(text, "%63[0-9.]:%5u", host, &port) != 2 || port > 65535 ||
+        inet_pton(AF_INET, host, &sa->sin_addr) != 1)
+        return -1;
+    sa->sin_port = htons((uint16_t)port);
+    return 0;
+}
+
+struct metrics *metrics_open(struct net *n, struct errbuf *err)
+{
+    struct metrics *m = calloc(1, sizeof(*m));
+    const union MHD_DaemonInfo *info;
+    struct sockaddr_in sa;
+
+    if (!m || parse(n->conf.metrics_listen, &sa) < 0) {
+        errprintf(err, "MetricsListen: not ADDRESS:PORT: %s",
+                  n->conf.metrics_listen);
+        free(m);
+        return NULL;
+    }
+    m->net = n;
+    m->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL, 0, NULL, NULL, on_request, m, MHD_OPTION_SOCK_ADDR, &sa,
+        MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, 16u, MHD_OPTION_END);
+    info = m->daemon ? MHD_get_daemon_info(m->daemon, MHD_DAEMON_INFO_EPOLL_FD)
+                     : NULL;
+    if (!info) {
+        errprintf(err, "MetricsListen: %s: %s", n->conf.metrics_listen,
+                  strerror(errno));
+        metrics_close(m);
+        return NULL;
+    }
+    ev_io_init(&m->io, on_io, info->epoll_fd, EV_READ);
+    ev_init(&m->timer, on_timer);
+    m->io.data = m->timer.data = m;
+    ev_io_start(n->loop, &m->io);
+    return m;
+}
+
+void metrics_close(struct metrics *m)
+{
+    if (!m)
+        return;
+    if (m->daemon)
+        MHD_stop_daemon(m->daemon);
+    free(m);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "switchmgrd/linksrc.h"
+#include "switchmgrd/net.h"
+
+#define TICK 0.5  /* seconds between looks at the time */
+#define SOON 0.02 /* changes that come together are judged together */
+
+/* The wall clock when we began, carried on by the steady one: a clock that is
+ * set must not age evidence. */
+int64_t net_now(void)
+{
+    static int64_t offset;
+    struct timespec wall, steady;
+    int64_t s;
+
+    clock_gettime(CLOCK_MONOTONIC, &steady);
+    s = (int64_t)steady.tv_sec * 1000 + steady.tv_nsec / 1000000;
+    if (!offset) {
+        clock_gettime(CLOCK_REALTIME, &wall);
+        offset = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000 - s;
+    }
+    return s + offset;
+}
+
+static const char *resolve(uint64_t board, uint8_t *rail, void *arg)
+{
+    struct net *n = arg;
+    uint32_t r;
+    const struct elan_host *h =
+        n->hosts ? elanhosts_find_board(n->hosts, board, &r) : NULL;
+
+    if (!h)
+        return NULL;
+    *rail = (uint8_t)r;
+    return h->name;
+}
+
+static void report_line(const char *text, void *arg)
+{
+    log_error("SF-E700: %s", text);
+}
+
+/* The identity table; without a file boards have no names. */
+static int read_hosts(struct net *n, struct errbuf *err)
+{
+    const char *path =
+        n->conf.elanhosts ? n->conf.elanhosts : SF_SYSCONFDIR "/elanhosts";
+    FILE *f = fopen(path, "re");
+    struct elanhosts *hosts;
+    struct stat st;
+    char *text;
+    size_t len;
+
+    if (!f)
+        return errno == ENOENT ? 0 : errprintf(err, "%s: %m", path);
+    if (fstat(fileno(f), &st) < 0 || st.st_size > SF_ELAN_HOSTS_SIZE_MAX ||
+        !(text = malloc((size_t)st.st_size + 1))) {
+        fclose(f);
+        return errprintf(err, "%s: not readable", path);
+    }
+    len = fread(text, 1, (size_t)st.st_size, f);
+    fclose(f);
+    hosts = elanhosts_parse(path, text, len, report_line, NULL);
+    free(text);
+    if (!hosts)
+        return errprintf(err, "%s: it has errors", path);
+    if (n->hosts)
+        elanhosts_destroy(n->hosts);
+    n->hosts = hosts;
+    return 0;
+}
+
+int net_reload(struct net *n, struct errbuf *err)
+{
+    struct mgrconf fresh;
+    struct model_conf mc;
+
+    if (mgrconf_read(&fresh, n->conf_path, true, report_line, NULL) < 0)
+        return errprintf(err, "%s is wrong; all stays as it was", n->conf_path);
+    mgrconf_free(&n->conf);
+    n->conf = fresh;
+    mgrconf_model(&n->conf, &mc);
+    model_set_conf(n->model, &mc);
+    mgrconf_policy(&n->conf, &n->policy);
+    if (read_hosts(n, err) < 0)
+        return -1;
+    return net_peers_configure(n, err);
+}
+
+static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
+{
+    struct net *n = w->data;
+
+    model_tick(n->model, net_now());
+    net_peers_judge(n);
+}
+
+/* The table is written at once, so that no step is built meanwhile. */
+static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
+{
+    struct net *n = w->data;
+
+    ev_timer_stop(loop, w);
+    net_peers_judge(n);
+    net_peers_table(n);
+}
+
+static void on_table(struct ev_loop *loop, ev_timer *w, int events)
+{
+    net_peers_table(w->data);
+}
+
+static void on_state(struct ev_loop *loop, ev_timer *w, int events)
+{
+    net_state_save(w->data);
+}
+
+static void on_links(struct ev_loop *loop, ev_timer *w, int events)
+{
+    struct net *n = w->data;
+    struct report r;
+    struct errbuf err = {"no memory"};
+
+    if (linksrc_report(n->links, &r, &err) < 0) {
+        net_events_alarm(err.text, net_now(), n);
+        return;
+    }
+    snprintf(r.node, sizeof(r.node), "switchmgrd");
+    r.seq = ++n->link_seq;
+    r.instance = (uint64_t)n->started;
+    if (model_input(n->model, &r, net_now(), &err) < 0)
+        net_events_alarm(err.text, net_now(), n);
+    report_free(&r);
+}
+
+static void on_end(struct ev_loop *loop, ev_signal *w, int events)
+{
+    ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_hup(struct ev_loop *loop, ev_signal *w, int events)
+{
+    struct net *n = w->data;
+    struct errbuf err = {""};
+
+    if (net_reload(n, &err) < 0)
+        log_error("SF-E700: %s", err.text);
+    else
+        log_info("switchmgr.conf read again");
+}
+
+static void start_timer(struct net *n, ev_timer *t,
+                        void (*call)(struct ev_loop *, ev_timer *, int),
+                        double first, double interval)
+{
+    ev_timer_init(t, call, first, interval);
+    t->data = n;
+    ev_timer_start(n->loop, t);
+}
+
+static void start_signal(struct net *n, ev_signal *s, int number,
+                         void (*call)(struct ev_loop *, ev_signal *, int))
+{
+    ev_signal_init(s, call, number);
+    s->data = n;
+    ev_signal_start(n->loop, s);
+}
+
+static void start(struct net *n)
+{
+    ev_init(&n->soon, on_soon);
+    n->soon.data = n;
+    n->soon.repeat = SOON;
+    start_timer(n, &n->tick, on_tick, TICK, TICK);
+    start_timer(n, &n->table_timer, on_table, 0.1,
+                (double)n->conf.table_interval);
+    start_timer(n, &n->state_timer, on_state, (double)n->conf.state_interval,
+                (double)n->conf.state_interval);
+    if (n->links)
+        start_timer(n, &n->link_timer, on_links, 0.01,
+                    (double)n->conf.link_interval);
+    start_signal(n, &n->sigterm, SIGTERM, on_end);
+    start_signal(n, &n->sigint, SIGINT, on_end);
+    start_signal(n, &n->sighup, SIGHUP, on_hup);
+    net_peers_start(n);
+}
+
+static int find_service_user(struct net *n, struct errbuf *err)
+{
+    const char *name =
+        n->conf.service_user ? n->conf.service_user : n->conf.user;
+    struct passwd *pw;
+
+    n->service_uid = 0;
+    if (!name || !*name)
+        return 0;
+    pw = getpwnam(name);
+    if (!pw) {
+        errno = EINVAL;
+        return errprintf(err, "there is no user %s", name);
+    }
+    n->service_uid = pw->pw_uid;
+    return 0;
+}
+
+/* All that a root's hand may be needed for. */
+static int open_all(struct net *n, struct errbuf *err)
+{
+    struct ctl_options o = {
+        .path = n->conf.control_socket ? n->conf.control_socket
+                                       : SF_RUNSTATEDIR "/switchmgrd.sock",
+        .group = n->conf.control_group,
+        .verbs = net_verbs,
+        .nverbs = net_nverbs,
+        .arg = n,
+    };
+
+    if (find_service_user(n, err) < 0 || net_reports_open(n, err) < 0)
+        return -1;
+    n->ctl = ctl_server_new(n->loop, &o, err);
+    if (!n->ctl)
+        return -1;
+    if (n->conf.link_status &&
+        !(n->links = linksrc_open(n->conf.link_status, err)))
+        return -1;
+    if (n->conf.metrics_listen && *n->conf.metrics_listen &&
+        !(n->metrics = metrics_open(n, err)))
+        return -1;
+    return 0;
+}
+
+/* From here on this process is nobody in particular. */
+static int become_user(const struct net *n, struct errbuf *err)
+{
+    const char *name = n->conf.user;
+    struct passwd *pw;
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (geteuid() != 0 || !name || !*name)
+        return 0;
+    pw = getpwnam(name);
+    if (!pw)
+        return errprintf(err, "User: there is no user %s", name);
+    if (setgroups(0, NULL) < 0 || setgid(pw->pw_gid) < 0 ||
+        setuid(pw->pw_uid) < 0)
+        return errprintf(err, "User: %s: %m", name);
+    return 0;
+}
+
+static int make(struct net *n, struct errbuf *err)
+{
+    struct model_ops ops = {resolve, net_events_changed, net_events_alarm, n};
+    struct model_conf mc;
+
+    n->loop = ev_loop_new(EVFLAG_AUTO);
+    n->events = calloc(SF_SWITCHMGR_EVENTS_MAX, sizeof(*n->events));
+    mgrconf_model(&n->conf, &mc);
+    mgrconf_policy(&n->conf, &n->policy);
+    n->model = model_new(&mc, &ops);
+    n->started = net_now();
+    if (!n->loop || !n->events || !n->model)
+        return errprintf(err, "out of memory");
+    if (read_hosts(n, err) < 0 || net_peers_configure(n, err) < 0 ||
+        open_all(n, err) < 0)
+        return -1;
+    return become_user(n, err);
+}
+
+int net_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
+{
+    struct net *n = calloc(1, sizeof(*n));
+    struct errbuf err = {"out of memory"};
+
+    if (!n)
+        return 1;
+    n->conf = *conf;
+    n->conf_path = conf_path;
+    n->updater_fd = updater_fd;
+    if (make(n, &err) < 0) {
+        log_error("SF-E700: %s", err.text);
+        return 2;
+    }
+    net_state_load(n);
+    start(n);
+    log_info("ready");
+    ev_run(n->loop, 0);
+    net_state_save(n);
+    metrics_close(n->metrics);
+    ctl_server_free(n->ctl);
+    linksrc_close(n->links);
+    return n->exit_code; /* the rest goes with the process */
+}

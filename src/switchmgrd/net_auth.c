@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Who may report: a credential made by root or the service user on the node
+ * that the report is about.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/seal.h"
+#include "elan/hostlist.h"
+#include "switchmgrd/net.h"
+
+static bool refuse(struct net *n, uint64_t *counter, const char *who,
+                   const char *why)
+{
+    char text[192];
+
+    (*counter)++;
+    snprintf(text, sizeof(text), "report of %.60s refused: %.80s", who, why);
+    net_events_alarm(text, net_now(), n);
+    return false;
+}
+
+static bool listed(const char *list, const char *name)
+{
+    struct elan_names names;
+    bool found = false;
+
+    if (!list || !*list)
+        return true; /* no list: any */
+    if (elan_hostlist_expand(&names, list, NULL) < 0)
+        return false;
+    for (uint32_t i = 0; i < names.n && !found; i++)
+        found = strcmp(names.name[i], name) == 0;
+    elan_names_free(&names);
+    return found;
+}
+
+static bool check_role(struct net *n, const struct report *r)
+{
+    switch (r->from) {
+    case REPORT_MAPPERD:
+        return listed(n->conf.mapper_nodes, r->node);
+    case REPORT_LINKS:
+        return n->conf.link_nodes && listed(n->conf.link_nodes, r->node);
+    case REPORT_HSND:
+        break;
+    }
+    return true;
+}
+
+static bool take(struct net *n, const struct report *r,
+                 const struct seal_info *info)
+{
+    struct net_peer *p = net_peer_find(n, r->node);
+    struct errbuf err;
+
+    if (info->uid != 0 && info->uid != n->service_uid)
+        return refuse(n, &n->count.refused_uid, r->node,
+                      "made by an ordinary user");
+    if (!p || p->addr.s_addr == 0)
+        return refuse(n, &n->count.refused_host, r->node,
+                      "its address is not known");
+    if (info->addr_be != p->addr.s_addr)
+        return refuse(n, &n->count.refused_host, r->node,
+                      "made on another host");
+    if (!check_role(n, r))
+        return refuse(n, &n->count.refused_model, r->node,
+                      "it may not report this");
+    if (model_input(n->model, r, net_now(), &err) < 0)
+        return refuse(n, &n->count.refused_model, r->node, err.text);
+    n->count.accepted++;
+    return true;
+}
+
+bool net_auth_take(struct net *n, const char *cred)
+{
+    struct seal_info info;
+    struct report r;
+    struct errbuf err;
+    void *text;
+    size_t len;
+    bool ok = false;
+
+    if (seal_open(&text, &len, &info, cred, n->conf.munge_socket, &err) < 0)
+        return refuse(n, &n->count.refused_munge, "somebody", err.text);
+    if (info.replayed || info.expired)
+        refuse(n, &n->count.refused_munge, "somebody",
+               info.replayed ? "a credential seen before" : "too old");
+    else if (report_decode(&r, text, len, &err) < 0)
+        refuse(n, &n->count.malformed, "somebody", err.text);
+    else {
+        ok = take(n, &r, &info);
+        report_free(&r);
+    }
+    free(text);
+    return ok;
+}

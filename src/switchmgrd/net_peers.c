@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The nodes: what is wanted of each, sent to the updater when it changes, and
+ * the health table.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "elan/hostlist.h"
+#include "switchmgrd/net.h"
+
+struct net_peer *net_peer_find(struct net *n, const char *name)
+{
+    struct net_peer *p;
+
+    HASH_FIND_STR(n->peers, name, p);
+    return p;
+}
+
+struct net_peer *net_peer_make(struct net *n, const char *name)
+{
+    struct net_peer *p = net_peer_find(n, name);
+
+    if (p || strlen(name) >= sizeof(p->name) ||
+        HASH_COUNT(n->peers) >= SF_SWITCHMGR_NODES_MAX)
+        return p;
+    p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    strcpy(p->name, name);
+    HASH_ADD_STR(n->peers, name, p);
+    return p;
+}
+
+/* Reporters=NAME=ADDRESS,...: hosts that are no nodes of Slurm, or whose
+ * munged uses another address. */
+static int take_reporters(struct net *n, struct errbuf *err)
+{
+    char *copy = strdup(n->conf.reporters), *rest = copy, *word;
+    int rc = copy ? 0 : -1;
+
+    while (rc == 0 && (word = strsep(&rest, ","))) {
+        char *eq = strchr(word, '=');
+        struct in_addr addr;
+        struct net_peer *p;
+
+        if (*word == '\0')
+            continue;
+        if (!eq || inet_pton(AF_INET, eq + 1, &addr) != 1) {
+            errno = EINVAL;
+            rc = errprintf(err, "Reporters: not NAME=ADDRESS: %.100s", word);
+            break;
+        }
+        *eq = '\0';
+        p = net_peer_make(n, word);
+        if (p) {
+            p->addr = addr;
+            p->configured = true;
+        }
+    }
+    free(copy);
+    return rc;
+}
+
+int net_peers_configure(struct net *n, struct errbuf *err)
+{
+    struct elan_names names = {NULL, 0, 0};
+    struct net_peer *p, *next;
+
+    HASH_ITER(hh, n->peers, p, next)
+    p->maintenance = false;
+    if (n->conf.reporters && take_reporters(n, err) < 0)
+        return -1;
+    if (!n->conf.maintenance || !*n->conf.maintenance)
+        return 0;
+    if (elan_hostlist_expand(&names, n->conf.maintenance, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < names.n; i++) {
+        if ((p = net_peer_make(n, names.name[i])))
+            p->maintenance = true;
+    }
+    elan_names_free(&names);
+    return 0;
+}
+
+static void fill_policy_node(const struct net *n, const struct net_peer *p,
+                             const struct health_node *h,
+                             struct policy_node *out)
+{
+    *out = (struct policy_node){
+        .state = h->state, .rails = h->rails, .maintenance = p->maintenance};
+    for (uint8_t r = 0; r < SF_ELAN_RAILS_MAX; r++) {
+        const struct health_item *i =
+            h->rails & 1u << r ? model_host(n->model, p->name, r) : NULL;
+
+        if (!i)
+            continue;
+        out->rail_state[r] = i->state;
+        out->rail_since[r] = i->since;
+    }
+}
+
+/* What is wanted of a node now; false: nothing is known of it. */
+static bool want_of(const struct net *n, const struct net_peer *p, int64_t now,
+                    struct plan_want *w, uint8_t *refuse)
+{
+    struct policy_node pn;
+    struct policy_want pw;
+    struct health_node h;
+
+    if (!model_node(n->model, p->name, &h))
+        return false;
+    fill_policy_node(n, p, &h, &pn);
+    pw = policy_decide(&n->policy, &pn, now, n->started);
+    memset(w, 0, sizeof(*w));
+    memcpy(w->node, p->name, sizeof(w->node));
+    w->state = (uint8_t)h.state;
+    w->rails = h.rails;
+    for (int r = 0; r < SF_ELAN_RAILS_MAX; r++)
+        w->rail_state[r] = (uint8_t)h.rail_state[r];
+    w->drain = pw.drain;
+    w->resume = pw.resume;
+    w->since = h.since;
+    w->count = h.count;
+    memcpy(w->why, h.worst->why, sizeof(w->why));
+    *refuse = pw.refuse;
+    return true;
+}
+
+/* The evidence of a state may be worded anew all the time: not worth an
+ * update of Slurm while the state stays. */
+static bool same_want(const struct plan_want *a, const struct plan_want *b)
+{
+    struct plan_want x = *a;
+
+    memcpy(x.why, b->why, sizeof(x.why));
+    return memcmp(&x, b, sizeof(x)) == 0;
+}
+
+void net_peers_judge(struct net *n)
+{
+    int64_t now = net_now();
+    struct net_peer *p, *next;
+    struct plan_want w;
+    uint8_t refuse;
+
+    HASH_ITER(hh, n->peers, p, next)
+    {
+        if (!p->in_slurm || !want_of(n, p, now, &w, &refuse))
+            continue;
+        if (p->has_sent && same_want(&w, &p->sent))
+            continue;
+        p->sent = w;
+        p->has_sent = p->dirty = true;
+    }
+    net_peers_send(n);
+}
+
+void net_peers_send(struct net *n)
+{
+    struct net_peer *p, *next;
+
+    if (n->updater_full)
+        return;
+    HASH_ITER(hh, n->peers, p, next)
+    {
+        struct rec_want rec;
+
+        if (!p->dirty)
+            continue;
+        memset(&rec, 0, sizeof(rec));
+        rec.type = REC_WANT;
+        rec.want = p->sent;
+        if (send(n->updater_fd, &rec, sizeof(rec),
+                 MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+            n->updater_full = true; /* on_writable goes on */
+            ev_io_start(n->loop, &n->updater_out);
+            return;
+        }
+        p->dirty = false;
+    }
+}
+
+static void take_node(struct net *n, const struct rec_node *rec)
+{
+    struct net_peer *p = net_peer_make(n, rec->name);
+
+    if (!p)
+        return;
+    if (!p->configured && rec->addr.s_addr)
+        p->addr = rec->addr;
+    if (!p->in_slurm)
+        p->has_sent = false;
+    p->in_slurm = true;
+    if ((rec->flags ^ p->flags) & REC_NODE_OWN_DRAIN)
+        net_event(n, net_now(), "node %s: %s", p->name,
+                  rec->flags & REC_NODE_OWN_DRAIN ? "drained by us"
+                                                  : "no longer drained by us");
+    p->flags = rec->flags;
+}
+
+static void on_updater(struct ev_loop *loop, ev_io *w, int events)
+{
+    struct net *n = w->data;
+    union {
+        uint32_t type;
+        struct rec_node node;
+        struct rec_status status;
+    } rec;
+
+    for (int i = 0; i < 1000; i++) {
+        ssize_t len = recv(n->updater_fd, &rec, sizeof(rec), MSG_DONTWAIT);
+
+        if (len < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (len <= 0) {
+            log_error("SF-E705: the updater has gone");
+            n->exit_code = 1;
+            ev_break(loop, EVBREAK_ALL);
+            return;
+        }
+        if (len == sizeof(rec.node) && rec.type == REC_NODE) {
+            rec.node.name[sizeof(rec.node.name) - 1] = '\0';
+            take_node(n, &rec.node);
+        } else if (len == sizeof(rec.status) && rec.type == REC_STATUS) {
+            n->updater = rec.status;
+        }
+    }
+}
+
+static void on_updater_free(struct ev_loop *loop, ev_io *w, int events)
+{
+    struct net *n = w->data;
+
+    ev_io_stop(loop, w);
+    n->updater_full = false;
+    net_peers_send(n);
+}
+
+void net_peers_start(struct net *n)
+{
+    ev_io_init(&n->updater_in, on_updater, n->updater_fd, EV_READ);
+    ev_io_init(&n->updater_out, on_updater_free, n->updater_fd, EV_WRITE);
+    n->updater_in.data = n->updater_out.data = n;
+    ev_io_start(n->loop, &n->updater_in);
+}
+
+static void list_peer(struct net *n, const struct net_peer *p, int64_t now,
+                      struct health_table *t)
+{
+    struct health_table_node *e = &t->list[t->n];
+    struct plan_want w;
+    uint8_t refuse;
+
+    if (!want_of(n, p, now, &w, &refuse))
+        return;
+    t->nodes++;
+    if (w.state == HEALTH_HEALTHY) {
+        t->healthy++;
+        return;
+    }
+    *e = (struct health_table_node){.state = (enum health_state)w.state,
+                                    .since = w.since,
+                                    .count = w.count,
+                                    .refuse = refuse};
+    for (int r = 0; r < SF_ELAN_RAILS_MAX; r++) {
+        if (w.rails & 1u << r && w.rail_state[r] != HEALTH_HEALTHY)
+            e->rails |= (uint8_t)(1u << r);
+    }
+    memcpy(e->name, p->name, sizeof(e->name));
+    memcpy(e->why, w.why, sizeof(e->why));
+    t->n++;
+}
+
+void net_peers_table(struct net *n)
+{
+    const char *path =
+        n->conf.health_table ? n->conf.health_table : MGRCONF_TABLE;
+    struct health_table t = {.written = net_now()};
+    struct net_peer *p, *next;
+    struct errbuf err;
+
+    if (!*path)
+        return;
+    t.list = calloc(HASH_COUNT(n->peers) + 1, sizeof(*t.list));
+    if (!t.list)
+        return;
+    HASH_ITER(hh, n->peers, p, next)
+    list_peer(n, p, t.written, &t);
+    if (health_table_write(path, &t, &err) < 0)
+        net_events_alarm(err.text, t.written, n);
+    free(t.list);
+}

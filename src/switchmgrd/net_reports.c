@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Listeners for reports and their connections: a 32-bit length and a
+ * credential in, one byte out.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/be.h"
+#include "base/bytebuf.h"
+#include "base/netaddr.h"
+#include "switchmgrd/net.h"
+
+struct conn {
+    struct net *net;
+    ev_io io;
+    ev_timer timer; /* runs while a report is half here */
+    struct bytebuf rx;
+    int fd;
+};
+
+static void conn_free(struct conn *c)
+{
+    ev_io_stop(c->net->loop, &c->io);
+    ev_timer_stop(c->net->loop, &c->timer);
+    c->net->nconns--;
+    close(c->fd);
+    bytebuf_free(&c->rx);
+    free(c);
+}
+
+static void on_stall(struct ev_loop *loop, ev_timer *w, int events)
+{
+    conn_free(w->data);
+}
+
+/* The credential at the front of rx, of len bytes. */
+static bool take_one(struct conn *c, size_t len)
+{
+    char *cred = strndup((const char *)bytebuf_data(&c->rx) + 4, len);
+    char answer = 'R';
+
+    if (cred && net_auth_take(c->net, cred))
+        answer = 'A';
+    free(cred);
+    bytebuf_consume(&c->rx, 4 + len);
+    /* Who does not read its answers loses the connection. */
+    return send(c->fd, &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+}
+
+static bool take_all(struct conn *c)
+{
+    while (bytebuf_len(&c->rx) >= 4) {
+        size_t len = be_load32(bytebuf_data(&c->rx));
+
+        if (len == 0 || len > SF_REPORT_CREDENTIAL_MAX)
+            return false;
+        if (bytebuf_len(&c->rx) < 4 + len)
+            break;
+        if (!take_one(c, len))
+            return false;
+    }
+    if (bytebuf_len(&c->rx) == 0) {
+        bytebuf_free(&c->rx); /* thousands of idle ones cost nothing */
+        ev_timer_stop(c->net->loop, &c->timer);
+    } else {
+        ev_timer_again(c->net->loop, &c->timer);
+    }
+    return true;
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int events)
+{
+    struct conn *c = w->data;
+    uint8_t *room = bytebuf_room(&c->rx, 16384);
+    ssize_t n = room ? recv(c->fd, room, 16384, 0) : 0;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        conn_free(c);
+        return;
+    }
+    bytebuf_grow(&c->rx, (size_t)n);
+    if (!take_all(c))
+        conn_free(c);
+}
+
+static void on_connect(struct ev_loop *loop, ev_io *w, int events)
+{
+    struct net *n = w->data;
+    int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct conn *c;
+
+    if (fd < 0)
+        return;
+    c = n->nconns < SF_SWITCHMGR_CONNS_MAX ? calloc(1, sizeof(*c)) : NULL;
+    if (!c) {
+        close(fd);
+        return;
+    }
+    if (w == &n->tcp.io)
+        netaddr_keep_alive(fd);
+    c->net = n;
+    c->fd = fd;
+    bytebuf_init(&c->rx, SF_REPORT_CREDENTIAL_MAX + 4 + 16384);
+    ev_io_init(&c->io, on_readable, fd, EV_READ);
+    ev_init(&c->timer, on_stall);
+    c->timer.repeat = SF_SWITCHMGR_STALL_SECONDS;
+    c->io.data = c->timer.data = c;
+    n->nconns++;
+    n->count.connections++;
+    ev_io_start(n->loop, &c->io);
+}
+
+static void start(struct net *n, struct net_listener *l, int fd)
+{
+    l->fd = fd;
+    ev_io_init(&l->io, on_connect, fd, EV_READ);
+    l->io.data = n;
+    ev_io_start(n->loop, &l->io);
+}
+
+/* "A.B.C.D:port", ":port" or "A.B.C.D". */
+static int parse(const char *text, struct sockaddr_in *sa)
+{
+    const char *colon = strchr(text, ':');
+    size_t len = colon ? (size_t)(colon - text) : strlen(text);
+    char host[64];
+    long port = colon ? strtol(colon + 1, NULL, 10) : SF_REPORT_PORT;
+
+    if (len >= sizeof(host) || port < 0 || port > 65535)
+        return -1;
+    memcpy(host, text, len);
+    host[len] = '\0';
+    *sa = (struct sockaddr_in){.sin_family = AF_INET,
+                               .sin_port = htons((uint16_t)port)};
+    return len == 0 || inet_pton(AF_INET, host, &sa->sin_addr) == 1 ? 0 : -1;
+}
+
+static int open_tcp(struct net *n, const char *text, struct errbuf *err)
+{
+    struct sockaddr_in sa;
+    int one = 1, fd;
+
+    if (parse(text, &sa) < 0) {
+        errno = EINVAL;
+        return errprintf(err, "Listen: not ADDRESS:PORT: %s", text);
+    }
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return errprintf(err, "Listen: %m");
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
+        listen(fd, 4096) < 0) {
+        errprintf(err, "Listen: %s: %m", text);
+        close(fd);
+        return -1;
+    }
+    start(n, &n->tcp, fd);
+    return 0;
+}
+
+static int open_unix(struct net *n, const char *path, struct errbuf *err)
+{
+    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    int fd;
+
+    if (strlen(path) >= sizeof(sa.sun_path)) {
+        errno = ENAMETOOLONG;
+        return errprintf(err, "ReportSocket: %m");
+    }
+    strcpy(sa.sun_path, path);
+    unlink(path);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
+        chmod(path, 0666) < 0 || listen(fd, 4096) < 0) {
+        errprintf(err, "ReportSocket: %s: %m", path);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    start(n, &n->unix_, fd);
+    return 0;
+}
+
+int net_reports_open(struct net *n, struct errbuf *err)
+{
+    const char *tcp = n->conf.listen, *local = n->conf.report_socket;
+    char any[16];
+
+    snprintf(any, sizeof(any), ":%d", SF_REPORT_PORT);
+    if ((!tcp || *tcp) && open_tcp(n, tcp ? tcp : any, err) < 0)
+        return -1;
+    if (local && !*local)
+        return 0;
+    return open_unix(n, local ? local : MGRCONF_REPORTS, err);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the network side must not forget over a restart: the model, and where
+ * the nodes' reports come from (slurmctld may be away when we start).
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "switchmgrd/net.h"
+
+#define GAP_MAX 600000 /* ms that nobody watched and evidence still counts */
+
+static void path_of(const struct net *n, char *path, size_t size)
+{
+    snprintf(path, size, "%s/switchmgrd/model.json",
+             n->conf.state_dir ? n->conf.state_dir : SF_STATEDIR);
+}
+
+static struct json_object *save_peers(const struct net *n)
+{
+    struct json_object *o = json_object_new_object();
+    const struct net_peer *p;
+    char addr[INET_ADDRSTRLEN];
+
+    for (p = n->peers; o && p; p = p->hh.next) {
+        if (!p->in_slurm || p->addr.s_addr == 0)
+            continue;
+        inet_ntop(AF_INET, &p->addr, addr, sizeof(addr));
+        jsonx_add_str(o, p->name, addr);
+    }
+    return o;
+}
+
+static int write_file(const char *path, const char *text, size_t len)
+{
+    char beside[SF_ELAN_PATH_MAX + 8];
+    int fd;
+    ssize_t n;
+
+    snprintf(beside, sizeof(beside), "%s.new", path);
+    fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    while (len > 0 && (n = write(fd, text, len)) > 0) {
+        text += n;
+        len -= (size_t)n;
+    }
+    if (close(fd) < 0 || len > 0)
+        return -1;
+    return rename(beside, path);
+}
+
+void net_state_save(struct net *n)
+{
+    char path[SF_ELAN_PATH_MAX];
+    struct json_object *o = model_save(n->model, net_now());
+    const char *text;
+    size_t len;
+
+    if (!o)
+        return;
+    path_of(n, path, sizeof(path));
+    json_object_object_add(o, "peers", save_peers(n));
+    text = jsonx_text(o, &len);
+    if (!text || write_file(path, text, len) < 0) {
+        char why[300];
+
+        snprintf(why, sizeof(why), "%.200s: %s", path, strerror(errno));
+        net_events_alarm(why, net_now(), n);
+    }
+    json_object_put(o);
+}
+
+static void load_peers(struct net *n, struct json_object *o)
+{
+    json_object_object_foreach(o, name, value)
+    {
+        struct net_peer *p = net_peer_make(n, name);
+        const char *addr = json_object_get_string(value);
+
+        if (p && !p->configured && addr)
+            inet_pton(AF_INET, addr, &p->addr);
+    }
+}
+
+static char *read_file(const char *path, size_t *len)
+{
+    FILE *f = fopen(path, "re");
+    struct stat st;
+    char *text = NULL;
+
+    if (!f)
+        return NULL;
+    if (fstat(fileno(f), &st) == 0 && st.st_size < 1024L * 1024 * 1024 &&
+        (text = malloc((size_t)st.st_size + 1)))
+        *len = fread(text, 1, (size_t)st.st_size, f);
+    fclose(f);
+    return text;
+}
+
+void net_state_load(struct net *n)
+{
+    char path[SF_ELAN_PATH_MAX];
+    struct errbuf err;
+    struct json_object *o, *peers;
+    size_t len = 0;
+    char *text;
+
+    path_of(n, path, sizeof(path));
+    text = read_file(path, &len);
+    if (!text)
+        return;
+    o = jsonx_parse(text, len, &err);
+    free(text);
+    if (!o || model_load(n->model, o, net_now(), GAP_MAX, &err) < 0)
+        log_warn("SF-E706: %s: %s; health begins anew", path, err.text);
+    peers = o ? jsonx_object(o, "peers") : NULL;
+    if (peers)
+        load_peers(n, peers);
+    json_object_put(o);
+}

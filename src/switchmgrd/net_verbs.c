@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Verbs of switchmgrd's control socket.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/jsonx.h"
+#include "elan/hostlist.h"
+#include "switchmgrd/net.h"
+
+static struct json_object *counts(const struct net *n, enum report_kind kind)
+{
+    struct json_object *o = json_object_new_object();
+
+    for (int s = 0; s < HEALTH_STATES; s++)
+        jsonx_add_int(
+            o, health_state_name((enum health_state)s),
+            (int64_t)model_count(n->model, kind, (enum health_state)s));
+    return o;
+}
+
+static struct json_object *map_of(const struct net *n)
+{
+    const struct health_map *m = model_map(n->model);
+    struct json_object *o = json_object_new_object();
+
+    jsonx_add_bool(o, "known", m->known);
+    if (!m->known)
+        return o;
+    jsonx_add_int(o, "version", (int64_t)m->version);
+    jsonx_add_str(o, "leader", m->leader);
+    jsonx_add_bool(o, "configured", m->configured);
+    jsonx_add_int(o, "since", m->since);
+    jsonx_add_int(o, "at", m->at);
+    jsonx_add_int(o, "verify_us", m->verify_us);
+    return o;
+}
+
+static struct json_object *updater_of(const struct net *n)
+{
+    const struct rec_status *u = &n->updater;
+    struct json_object *o = json_object_new_object();
+
+    jsonx_add_bool(o, "reachable", u->reachable);
+    jsonx_add_int(o, "nodes", u->nodes);
+    jsonx_add_int(o, "own_drains", u->own_drains);
+    jsonx_add_int(o, "waiting", u->waiting);
+    jsonx_add_int(o, "updates", (int64_t)u->updates);
+    jsonx_add_int(o, "failures", (int64_t)u->failures);
+    jsonx_add_int(o, "drains", (int64_t)u->drains);
+    jsonx_add_int(o, "resumes", (int64_t)u->resumes);
+    jsonx_add_int(o, "capped", (int64_t)u->capped);
+    jsonx_add_int(o, "max_ms", (int64_t)u->max_ms);
+    jsonx_add_str(o, "error", u->error);
+    return o;
+}
+
+static struct json_object *put_item(const struct health_item *i, int64_t now)
+{
+    struct json_object *o = json_object_new_object();
+
+    jsonx_add_str(o, "kind", report_kind_name(i->kind));
+    jsonx_add_str(o, "name", i->name);
+    if (i->peer[0])
+        jsonx_add_str(o, "peer", i->peer);
+    jsonx_add_int(o, "rail", i->rail);
+    if (i->board)
+        jsonx_add_hex(o, "board", i->board);
+    jsonx_add_str(o, "state", health_state_name(i->state));
+    jsonx_add_int(o, "since", i->since);
+    jsonx_add_int(o, "count", i->count);
+    jsonx_add_str(o, "why", i->why);
+    jsonx_add_str(o, "source",
+                  i->source >= 0 ? report_from_name((enum report_from)i->source)
+                                 : "derived");
+    return o;
+}
+
+static struct json_object *put_evidence(const struct health_item *i,
+                                        int64_t now)
+{
+    struct json_object *list = json_object_new_array();
+
+    for (int from = 0; from < REPORT_FROMS; from++) {
+        const struct health_evidence *e = &i->evidence[from];
+        struct json_object *o;
+
+        if (!e->known)
+            continue;
+        o = json_object_new_object();
+        jsonx_add_str(o, "from", report_from_name((enum report_from)from));
+        jsonx_add_str(o, "seen", report_seen_name(e->seen));
+        jsonx_add_str(o, "why", e->why);
+        jsonx_add_int(o, "at", e->at);
+        json_object_array_add(list, o);
+    }
+    return list;
+}
+
+static int verb_summary(struct json_object *in, struct json_object *out,
+                        const struct ctl_peer *peer, void *arg,
+                        struct errbuf *err)
+{
+    const struct net *n = arg;
+
+    jsonx_add_int(out, "now", net_now());
+    jsonx_add_int(out, "started", n->started);
+    json_object_object_add(out, "hosts", counts(n, REPORT_HOST));
+    json_object_object_add(out, "links", counts(n, REPORT_LINK));
+    json_object_object_add(out, "xbars", counts(n, REPORT_XBAR));
+    json_object_object_add(out, "map", map_of(n));
+    json_object_object_add(out, "slurm", updater_of(n));
+    jsonx_add_bool(out, "dry_run", n->conf.dry_run);
+    return 0;
+}
+
+/* One node: its rails and, when all is asked for, the evidence. */
+static struct json_object *put_node(struct net *n, const char *name,
+                                    const struct health_node *h, bool all)
+{
+    const struct net_peer *p = net_peer_find(n, name);
+    struct json_object *o = json_object_new_object();
+    struct json_object *rails = json_object_new_array();
+    int64_t now = net_now();
+
+    jsonx_add_str(o, "name", name);
+    jsonx_add_str(o, "state", health_state_name(h->state));
+    jsonx_add_int(o, "since", h->since);
+    jsonx_add_int(o, "count", h->count);
+    jsonx_add_str(o, "why", h->worst->why);
+    jsonx_add_int(o, "rail", h->worst->rail);
+    jsonx_add_bool(o, "in_slurm", p && p->in_slurm);
+    jsonx_add_bool(o, "drained", p && p->flags & REC_NODE_DRAIN);
+    jsonx_add_bool(o, "drained_by_us", p && p->flags & REC_NODE_OWN_DRAIN);
+    jsonx_add_bool(o, "maintenance", p && p->maintenance);
+    for (uint8_t r = 0; r < SF_ELAN_RAILS_MAX; r++) {
+        const struct health_item *i =
+            h->rails & 1u << r ? model_host(n->model, name, r) : NULL;
+        struct json_object *rail;
+
+        if (!i)
+            continue;
+        rail = put_item(i, now);
+        if (all)
+            json_object_object_add(rail, "evidence", put_evidence(i, now));
+        json_object_array_add(rails, rail);
+    }
+    json_object_object_add(o, "rails", rails);
+    return o;
+}
+
+static int verb_nodes(struct json_object *in, struct json_object *out,
+                      const struct ctl_peer *peer, void *arg,
+                      struct errbuf *err)
+{
+    struct net *n = arg;
+    struct json_object *list = json_object_new_array();
+    const struct health_item *i;
+    struct health_node h;
+
+    for (i = model_next(n->model, REPORT_HOST, NULL); i;
+         i = model_next(n->model, REPORT_HOST, i)) {
+        if (!model_node(n->model, i->name, &h))
+            continue;
+        /* A node with several rails comes once, with its first. */
+        if (i->rail != (uint8_t)__builtin_ctz(h.rails))
+            continue;
+        json_object_array_add(list, put_node(n, i->name, &h, false));
+    }
+    jsonx_add_int(out, "now", net_now());
+    json_object_object_add(out, "nodes", list);
+    return 0;
+}
+
+/* What is known of the crossbar that a host hangs on, and of its links. */
+static struct json_object *around(struct net *n, const struct health_node *h)
+{
+    struct json_object *list = json_object_new_array();
+    char xbar[SF_REPORT_NAME_MAX];
+    const struct health_item *i;
+    size_t len = strcspn(h->worst->peer, ":");
+
+    memcpy(xbar, h->worst->peer, len);
+    xbar[len] = '\0';
+    if (len == 0)
+        return list;
+    for (i = model_next(n->model, REPORT_XBAR, NULL); i;
+         i = model_next(n->model, REPORT_XBAR, i)) {
+        if (strcmp(i->name, xbar) == 0)
+            json_object_array_add(list, put_item(i, net_now()));
+    }
+    for (i = model_next(n->model, REPORT_LINK, NULL); i;
+         i = model_next(n->model, REPORT_LINK, i)) {
+        if ((strncmp(i->name, xbar, len) == 0 && i->name[len] == ':') ||
+            (strncmp(i->peer, xbar, len) == 0 && i->peer[len] == ':'))
+            json_object_array_add(list, put_item(i, net_now()));
+    }
+    return list;
+}
+
+static int verb_node(struct json_object *in, struct json_object *out,
+                     const struct ctl_peer *peer, void *arg, struct errbuf *err)
+{
+    struct net *n = arg;
+    const char *name = jsonx_str(in, "node", SF_REPORT_NAME_MAX);
+    struct health_node h;
+
+    if (!name)
+        return errprintf(err, "\"node\" is missing");
+    if (!model_node(n->model, name, &h))
+        return errprintf(err,
+                         "nothing is known of %s: nobody has reported "
+                         "about it",
+                         name);
+    jsonx_add_int(out, "now", net_now());
+    json_object_object_add(out, "node", put_node(n, name, &h, true));
+    json_object_object_add(out, "around", around(n, &h));
+    return 0;
+}
+
+static int verb_items(struct json_object *in, struct json_object *out,
+                      const struct ctl_peer *peer, void *arg,
+                      struct errbuf *err)
+{
+    static const char *const kinds[] = {"host", "link", "xbar"};
+    struct net *n = arg;
+    const char *kind = jsonx_str(in, "kind", 8);
+    struct json_object *list;
+    const struct health_item *i;
+    int k = 0;
+
+    while (k < REPORT_KINDS && (!kind || strcmp(kind, kinds[k]) != 0))
+        k++;
+    if (k == REPORT_KINDS)
+        return errprintf(err, "\"kind\" must be host, link or xbar");
+    list = json_object_new_array();
+    for (i = model_next(n->model, (enum report_kind)k, NULL); i;
+         i = model_next(n->model, (enum report_kind)k, i))
+        json_object_array_add(list, put_item(i, net_now()));
+    jsonx_add_int(out, "now", net_now());
+    json_object_object_add(out, "items", list);
+    return 0;
+}
+
+static int verb_events(struct json_object *in, struct json_object *out,
+                       const struct ctl_peer *peer, void *arg,
+                       struct errbuf *err)
+{
+    int64_t since = 0, max = 200;
+
+    jsonx_int(in, "since", 0, INT64_MAX, &since);
+    jsonx_int(in, "max", 1, SF_SWITCHMGR_EVENTS_MAX, &max);
+    jsonx_add_int(out, "now", net_now());
+    json_object_object_add(out, "events",
+                           net_events_since(arg, (uint64_t)since, (size_t)max));
+    return 0;
+}
+
+static int verb_reporters(struct json_object *in, struct json_object *out,
+                          const struct ctl_peer *peer, void *arg,
+                          struct errbuf *err)
+{
+    const struct net *n = arg;
+    struct json_object *list = json_object_new_array();
+    const struct health_reporter *r;
+
+    for (r = model_next_reporter(n->model, NULL); r;
+         r = model_next_reporter(n->model, r)) {
+        struct json_object *o = json_object_new_object();
+
+        jsonx_add_str(o, "from", report_from_name(r->from));
+        jsonx_add_str(o, "node", r->node);
+        jsonx_add_int(o, "at", r->at);
+        jsonx_add_int(o, "accepted", (int64_t)r->accepted);
+        jsonx_add_int(o, "refused", (int64_t)r->refused);
+        json_object_array_add(list, o);
+    }
+    jsonx_add_int(out, "now", net_now());
+    json_object_object_add(out, "reporters", list);
+    return 0;
+}
+
+static int verb_reload(struct json_object *in, struct json_object *out,
+                       const struct ctl_peer *peer, void *arg,
+                       struct errbuf *err)
+{
+    return net_reload(arg, err);
+}
+
+/* {"nodes":"n[0-3]","on":true}: until the next reload. */
+static int verb_maintenance(struct json_object *in, struct json_object *out,
+                            const struct ctl_peer *peer, void *arg,
+                            struct errbuf *err)
+{
+    struct net *n = arg;
+    const char *list = jsonx_str(in, "nodes", 4096);
+    struct elan_names names;
+    bool on;
+
+    if (!list || !jsonx_bool(in, "on", &on))
+        return errprintf(err, "\"nodes\" and \"on\" are needed");
+    if (elan_hostlist_expand(&names, list, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < names.n; i++) {
+        struct net_peer *p = on ? net_peer_make(n, names.name[i])
+                                : net_peer_find(n, names.name[i]);
+
+        if (p)
+            p->maintenance = on;
+    }
+    elan_names_free(&names);
+    net_event(n, net_now(), "maintenance of %.100s: %s by uid %u", list,
+              on ? "begun" : "ended", (unsigned)peer->uid);
+    return 0;
+}
+
+const struct ctl_verb net_verbs[] = {
+    {"summary", CTL_READ, verb_summary, "how many are in which state"},
+    {"nodes", CTL_READ, verb_nodes, "all nodes"},
+    {"node", CTL_READ, verb_node, "one node, with its evidence"},
+    {"items", CTL_READ, verb_items, "all hosts, links or xbars"},
+    {"events", CTL_READ, verb_events, "what happened since an event"},
+    {"reporters", CTL_READ, verb_reporters, "who reports"},
+    {"reload", CTL_WRITE, verb_reload, "read switchmgr.conf again"},
+    {"maintenance", CTL_WRITE, verb_maintenance, "nodes that are not drained"},
+};
+const size_t net_nverbs = sizeof(net_verbs) / sizeof(net_verbs[0]);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Records of fixed form between the two processes of switchmgrd, over a
+ * SOCK_SEQPACKET pair, one per packet.
+ *
+ *   network side -> updater   struct rec_want: how a node should be
+ *   updater -> network side   struct rec_node: a node that Slurm has
+ *                             struct rec_status: how the updater fares
+ *
+ * A want replaces the one before of the same node, so that nothing queues up:
+ * the network side sends what changed as fast as the updater reads.
+ */
+#ifndef SF_SWITCHMGRD_RECORD_H
+#define SF_SWITCHMGRD_RECORD_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+
+#include "health/plan.h"
+
+enum rec_type { REC_WANT = 1, REC_NODE, REC_STATUS };
+
+struct rec_want {
+    uint32_t type;
+    struct plan_want want;
+};
+
+enum { REC_NODE_OWN_DRAIN = 1, REC_NODE_DRAIN = 2, REC_NODE_GONE = 4 };
+
+struct rec_node {
+    uint32_t type;
+    uint32_t flags;
+    struct in_addr addr; /* 0: not known */
+    char name[SF_REPORT_NAME_MAX];
+};
+
+struct rec_status {
+    uint32_t type;
+    uint32_t reachable;  /* slurmctld answered last time */
+    uint32_t nodes;      /* that Slurm has */
+    uint32_t own_drains; /* now */
+    uint32_t waiting;    /* nodes whose update is not done yet */
+    uint64_t updates;    /* RPCs that changed something */
+    uint64_t failures;   /* RPCs that failed */
+    uint64_t drains, resumes;
+    uint64_t capped; /* drains that the caps prevented */
+    uint64_t max_ms; /* longest time from a want to its update */
+    char error[128];
+};
+
+#endif

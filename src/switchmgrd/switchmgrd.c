@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * switchmgrd: fabric health to Slurm.  Two processes: this one becomes the
+ * updater (updater.h), which has power over Slurm and no network; its child is
+ * the network side (net.h), which has the network and no power.  When one ends
+ * the other does.
+ */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <signal.h>
+#include <slurm/slurm.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "switchmgrd/net.h"
+#include "switchmgrd/updater.h"
+
+#define EXIT_CONFIG 2 /* do not restart: the configuration is wrong */
+
+static volatile int stop;
+static pid_t child;
+
+static void on_signal(int number)
+{
+    if (number == SIGHUP)
+        kill(child, SIGHUP);
+    else
+        stop = 1;
+}
+
+static int usage(FILE *to)
+{
+    fputs("usage: switchmgrd [OPTION..]\n"
+          "  -f, --conf FILE    " MGRCONF_PATH "\n"
+          "  -t, --test-config  say what is wrong with it, and end\n"
+          "  -v, --verbose      more of the log\n"
+          "      --version\n"
+          "EXIT STATUS: 0 ended in order, 1 failed, 2 wrong configuration\n",
+          to);
+    return to == stdout ? 0 : EXIT_CONFIG;
+}
+
+static void report_line(const char *text, void *arg)
+{
+    fprintf(stderr, "switchmgrd: %s\n", text);
+}
+
+/* A directory that belongs to the network side's user. */
+static int own_directory(const char *path, const char *user, mode_t mode)
+{
+    struct passwd *pw = user && *user ? getpwnam(user) : NULL;
+
+    if (mkdir(path, mode) < 0 && errno != EEXIST) {
+        log_error("SF-E700: %s: %m", path);
+        return -1;
+    }
+    if (pw && geteuid() == 0 && chown(path, pw->pw_uid, pw->pw_gid) < 0) {
+        log_error("SF-E700: %s: %m", path);
+        return -1;
+    }
+    return 0;
+}
+
+static int make_directories(const struct mgrconf *conf, char *state,
+                            size_t size)
+{
+    const char *base = conf->state_dir ? conf->state_dir : SF_STATEDIR;
+    char path[SF_ELAN_PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/switchmgrd", base);
+    snprintf(state, size, "%s/switchmgrd.updater", base);
+    if ((mkdir(SF_RUNSTATEDIR, 0755) < 0 && errno != EEXIST) ||
+        (mkdir(base, 0755) < 0 && errno != EEXIST)) {
+        log_error("SF-E700: %s or %s: %m", SF_RUNSTATEDIR, base);
+        return -1;
+    }
+    if (own_directory(path, conf->user, 0700) < 0)
+        return -1;
+    return own_directory(MGRCONF_RUN_DIR, conf->user, 0755);
+}
+
+static int end_child(void)
+{
+    int status = 0;
+
+    kill(child, SIGTERM);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static int run_updater(const struct mgrconf *conf, int fd, const char *state)
+{
+    struct sigaction sa = {.sa_handler = on_signal};
+    int rc, of_child;
+
+    sigaction(SIGTERM, &sa, NULL);
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGHUP, &sa, NULL);
+    if (conf->slurm_conf)
+        setenv("SLURM_CONF", conf->slurm_conf, 1);
+    slurm_init(conf->slurm_conf);
+    rc = updater_run(conf, fd, state, &stop);
+    close(fd);
+    of_child = end_child();
+    return of_child ? of_child : rc;
+}
+
+static int run(struct mgrconf *conf, const char *conf_path)
+{
+    char state[SF_ELAN_PATH_MAX];
+    int pair[2];
+
+    if (make_directories(conf, state, sizeof(state)) < 0)
+        return EXIT_CONFIG;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
+        (child = fork()) < 0) {
+        log_error("SF-E700: %m");
+        return 1;
+    }
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        close(pair[0]);
+        return net_run(conf, conf_path, pair[1]);
+    }
+    close(pair[1]);
+    return run_updater(conf, pair[0], state);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"conf", required_argument, NULL, 'f'},
+        {"test-config", no_argument, NULL, 't'},
+        {"verbose", no_argument, NULL, 'v'},
+        {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
+    struct log_options log = {"switchmgrd", LOG_LEVEL_INFO, false};
+    const char *path = MGRCONF_PATH;
+    bool test = false;
+    struct mgrconf conf;
+    int c;
+
+    while ((c = getopt_long(argc, argv, "f:tvh", options, NULL)) != -1) {
+        switch (c) {
+        case 'f':
+            path = optarg;
+            break;
+        case 't':
+            test = true;
+            break;
+        case 'v':
+            log.level = LOG_LEVEL_DEBUG;
+            break;
+        case 'V':
+            puts(PACKAGE_NAME " " PACKAGE_VERSION);
+            return 0;
+        default:
+            return usage(c == 'h' ? stdout : stderr);
+        }
+    }
+    log_open(&log);
+    if (mgrconf_read(&conf, path, strcmp(path, MGRCONF_PATH) == 0, report_line,
+                     NULL) < 0)
+        return EXIT_CONFIG;
+    if (test) {
+        puts("the configuration is good");
+        return 0;
+    }
+    return run(&conf, path);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "switchmgrd/updater.h"
+#include "switchmgrd/updater_apply.h"
+
+int64_t upd_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+struct upd_node *upd_node_make(struct updater *u, const char *name)
+{
+    struct upd_node *n;
+
+    if (strlen(name) >= sizeof(n->name))
+        return NULL;
+    HASH_FIND_STR(u->nodes, name, n);
+    if (n)
+        return n;
+    if (HASH_COUNT(u->nodes) >= SF_SWITCHMGR_NODES_MAX)
+        return NULL;
+    n = calloc(1, sizeof(*n));
+    if (!n)
+        return NULL;
+    strcpy(n->name, name);
+    HASH_ADD_STR(u->nodes, name, n);
+    return n;
+}
+
+/* A want of a node that Slurm does not have is dropped: the network side
+ * sends it again when it hears of the node. */
+static void take_want(struct updater *u, const struct plan_want *want)
+{
+    struct upd_node *n;
+
+    if (!plan_want_valid(want)) {
+        log_error("SF-E703: the network side sent a want that is none");
+        return;
+    }
+    HASH_FIND_STR(u->nodes, want->node, n);
+    if (!n)
+        return;
+    if (!n->wanted || memcmp(&n->want, want, sizeof(*want)) != 0) {
+        n->want = *want;
+        n->wanted_at = upd_now();
+        n->wanted = n->dirty = true;
+    }
+}
+
+/* All records that are there.  -1: the network side has gone. */
+static int read_records(struct updater *u)
+{
+    struct rec_want rec;
+
+    for (;;) {
+        ssize_t n = recv(u->fd, &rec, sizeof(rec), MSG_DONTWAIT | MSG_TRUNC);
+
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+            return -1;
+        if (n < 0)
+            return 0;
+        if (n == (ssize_t)sizeof(rec) && rec.type == REC_WANT)
+            take_want(u, &rec.want);
+        else
+            log_error("SF-E703: the network side sent no record");
+    }
+}
+
+/* Tell the network side what it does not know; what does not fit now is told
+ * the next time. */
+static void tell(struct updater *u)
+{
+    struct upd_node *n, *next;
+
+    u->status.type = REC_STATUS;
+    u->status.nodes = u->status.own_drains = u->status.waiting = 0;
+    HASH_ITER(hh, u->nodes, n, next)
+    {
+        struct rec_node rec = {.type = REC_NODE, .addr = n->addr};
+
+        u->status.nodes++;
+        u->status.own_drains += n->own;
+        u->status.waiting += n->wanted && n->dirty;
+        if (n->told)
+            continue;
+        rec.flags = (n->own ? REC_NODE_OWN_DRAIN : 0u) |
+                    (n->drain ? REC_NODE_DRAIN : 0u);
+        memcpy(rec.name, n->name, sizeof(rec.name));
+        if (send(u->fd, &rec, sizeof(rec), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+            continue;
+        n->told = true;
+    }
+    send(u->fd, &u->status, sizeof(u->status), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static bool all_told(const struct updater *u)
+{
+    for (const struct upd_node *n = u->nodes; n; n = n->hh.next) {
+        if (!n->told)
+            return false;
+    }
+    return true;
+}
+
+/* Look at Slurm when it is time.  Errors come at growing distances. */
+static void poll_slurm(struct updater *u, int64_t *distance)
+{
+    int64_t now = upd_now();
+    uint32_t was = u->status.reachable;
+
+    if (now < u->next_poll)
+        return;
+    if (upd_slurm_load(u) < 0) {
+        if (was || *distance == 0)
+            log_warn("SF-E702: slurmctld does not answer: %s", u->status.error);
+        *distance = *distance ? *distance * 2 : 500;
+        if (*distance > u->conf->slurm_poll * 2000)
+            *distance = u->conf->slurm_poll * 2000;
+    } else {
+        if (!was)
+            log_info("slurmctld answers, %u nodes", HASH_COUNT(u->nodes));
+        *distance = u->conf->slurm_poll * 1000;
+    }
+    u->next_poll = upd_now() + *distance;
+}
+
+static int time_to_wait(const struct updater *u, bool more)
+{
+    int64_t now = upd_now(), until = u->next_poll;
+
+    if (more && u->next_rpc < until)
+        until = u->next_rpc;
+    if (!all_told(u) && now + 100 < until)
+        until = now + 100;
+    if (until <= now)
+        return 0;
+    return until - now > 1000 ? 1000 : (int)(until - now);
+}
+
+int updater_run(const struct mgrconf *conf, int fd, const char *state_path,
+                volatile int *stop)
+{
+    struct updater *u = calloc(1, sizeof(*u));
+    int64_t distance = 0;
+    bool more = false;
+
+    if (!u)
+        return 1;
+    u->conf = conf;
+    u->fd = fd;
+    u->state_path = state_path;
+    mgrconf_caps(conf, &u->caps_conf);
+    upd_state_load(u);
+    while (!*stop) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+
+        if (poll(&p, 1, time_to_wait(u, more)) < 0 && errno != EINTR)
+            break;
+        if (read_records(u) < 0)
+            break;
+        poll_slurm(u, &distance);
+        more = upd_apply(u);
+        tell(u);
+    }
+    free(u); /* its nodes go with the process */
+    return *stop ? 0 : 1;
+}

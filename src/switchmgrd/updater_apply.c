@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <slurm/slurm.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "switchmgrd/updater_apply.h"
+
+/* A node with its plan; those with equal texts are sent together. */
+struct job {
+    struct upd_node *node;
+    struct plan plan;
+};
+
+static struct plan_node as_plan_node(const struct upd_node *n)
+{
+    return (struct plan_node){
+        .features = n->features,
+        .features_act = n->features_act,
+        .extra = n->extra,
+        .comment = n->comment,
+        .reason = n->reason,
+        .drain = n->drain,
+        .unusable = n->unusable,
+        .undone = n->undone,
+    };
+}
+
+static void make_plan(const struct updater *u, const struct upd_node *n,
+                      struct plan *p)
+{
+    struct plan_node is = as_plan_node(n);
+
+    if (!plan_make(&n->want, &is, p))
+        memset(p, 0, sizeof(*p));
+    p->set_features &= u->conf->features;
+    p->set_extra &= u->conf->extra;
+    p->set_comment &= u->conf->comment;
+}
+
+static bool has_texts(const struct plan *p)
+{
+    return p->set_features || p->set_extra || p->set_comment;
+}
+
+static int compare_text(bool a_set, const char *a, bool b_set, const char *b)
+{
+    if (a_set != b_set)
+        return a_set ? 1 : -1;
+    return a_set ? strcmp(a, b) : 0;
+}
+
+static int by_texts(const void *x, const void *y)
+{
+    const struct plan *a = &((const struct job *)x)->plan;
+    const struct plan *b = &((const struct job *)y)->plan;
+    int c = compare_text(a->set_features, a->features_act, b->set_features,
+                         b->features_act);
+
+    if (c == 0)
+        c = compare_text(a->set_extra, a->extra, b->set_extra, b->extra);
+    if (c == 0)
+        c = compare_text(a->set_comment, a->comment, b->set_comment,
+                         b->comment);
+    return c;
+}
+
+/* At most SlurmRate RPCs a second.  True: one may go now. */
+static bool may_send(struct updater *u)
+{
+    int64_t now = upd_now();
+
+    if (now < u->next_rpc)
+        return false;
+    u->next_rpc = now + 1000 / u->conf->slurm_rate;
+    return true;
+}
+
+static char *names_of(const struct job *jobs, size_t n)
+{
+    hostlist_t hl = slurm_hostlist_create(NULL);
+    char *text;
+
+    for (size_t i = 0; i < n; i++)
+        slurm_hostlist_push_host(hl, jobs[i].node->name);
+    text = slurm_hostlist_ranged_string_malloc(hl);
+    slurm_hostlist_destroy(hl);
+    return text;
+}
+
+static void done(struct updater *u, struct upd_node *n)
+{
+    int64_t took = upd_now() - n->wanted_at;
+
+    n->dirty = false;
+    if (took > 0 && (uint64_t)took > u->status.max_ms)
+        u->status.max_ms = (uint64_t)took;
+}
+
+static void send_texts(struct updater *u, struct job *jobs, size_t n)
+{
+    const struct plan *p = &jobs[0].plan;
+    char *names = names_of(jobs, n);
+
+    if (!names)
+        return;
+    if (u->conf->dry_run)
+        log_info("dry run: %s: features %s extra %s", names,
+                 p->set_features ? p->features_act : "as they are",
+                 p->set_extra ? p->extra : "as it is");
+    else if (upd_slurm_set(u, names, p->set_features ? p->features_act : NULL,
+                           p->set_extra ? p->extra : NULL,
+                           p->set_comment ? p->comment : NULL) < 0)
+        log_warn("SF-E702: %s: %s", names, u->status.error);
+    else
+        log_debug("%s: %s", names, p->extra);
+    free(names);
+    /* A failed one is seen by the next load, which makes all dirty. */
+    for (size_t i = 0; i < n; i++) {
+        if (jobs[i].plan.state == PLAN_LEAVE)
+            done(u, jobs[i].node);
+    }
+    u->last_update = 0;
+}
+
+static void drain(struct updater *u, struct upd_node *n, struct plan *p)
+{
+    struct upd_node *i, *next;
+    uint32_t own = 0, all = 0;
+
+    HASH_ITER(hh, u->nodes, i, next)
+    {
+        own += i->own;
+        all++;
+    }
+    if (!caps_take(&u->caps, &u->caps_conf, upd_now(), all, own)) {
+        u->status.capped++;
+        log_error("SF-E701: %s is not drained: that would be more than "
+                  "DrainMax or DrainPercent allow (%u of %u are); %s",
+                  n->name, own, all, p->reason);
+        done(u, n);
+        return;
+    }
+    n->drained_since = n->want.since;
+    n->undone = 0;
+    upd_state_save(u);
+    if (upd_slurm_drain(u, n->name, p->reason) == 0) {
+        log_warn("%s drained: %s", n->name, p->reason);
+        u->status.drains++;
+        n->own = n->drain = true;
+        n->told = false;
+    } else {
+        log_warn("SF-E702: %s: %s", n->name, u->status.error);
+        n->drained_since = 0;
+    }
+    u->last_update = 0;
+}
+
+static void resume(struct updater *u, struct upd_node *n)
+{
+    int64_t since = n->drained_since;
+
+    n->drained_since = 0;
+    if (upd_slurm_resume(u, n->name) == 0) {
+        log_info("%s resumed: its fabric is healthy", n->name);
+        u->status.resumes++;
+        n->own = n->drain = n->told = false;
+        upd_state_save(u);
+    } else {
+        n->drained_since = since;
+        log_warn("SF-E702: %s: %s", n->name, u->status.error);
+    }
+    u->last_update = 0;
+}
+
+/* Drain or resume: by what Slurm says just now, not by what it said when the
+ * nodes were loaded. */
+static void change_state(struct updater *u, struct upd_node *n)
+{
+    struct plan p;
+
+    if (upd_slurm_load_one(u, n) < 0)
+        return;
+    make_plan(u, n, &p);
+    if (p.state == PLAN_LEAVE) {
+        n->dirty = has_texts(&p);
+        return;
+    }
+    if (u->conf->dry_run)
+        log_info("dry run: %s would be %s", n->name,
+                 p.state == PLAN_DRAIN ? "drained" : "resumed");
+    else if (p.state == PLAN_DRAIN)
+        drain(u, n, &p);
+    else
+        resume(u, n);
+    done(u, n);
+}
+
+/* Every node that is wanted otherwise than it is. */
+static size_t collect(struct updater *u, struct job *jobs, size_t max)
+{
+    struct upd_node *n, *next;
+    size_t have = 0;
+
+    HASH_ITER(hh, u->nodes, n, next)
+    {
+        if (!n->wanted || !n->dirty || have == max)
+            continue;
+        make_plan(u, n, &jobs[have].plan);
+        jobs[have].node = n;
+        if (!has_texts(&jobs[have].plan) && jobs[have].plan.state == PLAN_LEAVE)
+            done(u, n);
+        else
+            have++;
+    }
+    return have;
+}
+
+/* How many from the first on have its texts. */
+static size_t run_length(const struct job *jobs, size_t n)
+{
+    size_t len = 1;
+
+    while (len < n && by_texts(&jobs[0], &jobs[len]) == 0)
+        len++;
+    return len;
+}
+
+static bool any_dirty(const struct updater *u)
+{
+    for (const struct upd_node *n = u->nodes; n; n = n->hh.next) {
+        if (n->wanted && n->dirty)
+            return true;
+    }
+    return false;
+}
+
+/* Texts first, they say the most to the most; then states. */
+static bool apply(struct updater *u, struct job *jobs, size_t n)
+{
+    size_t len;
+
+    for (size_t i = 0; i < n; i += len) {
+        len = run_length(jobs + i, n - i);
+        if (!has_texts(&jobs[i].plan))
+            continue;
+        if (!may_send(u))
+            return true;
+        send_texts(u, jobs + i, len);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (jobs[i].plan.state == PLAN_LEAVE)
+            continue;
+        if (!may_send(u))
+            return true;
+        change_state(u, jobs[i].node);
+    }
+    return false;
+}
+
+bool upd_apply(struct updater *u)
+{
+    struct job *jobs;
+    size_t n;
+    bool more;
+
+    if (!u->status.reachable || !any_dirty(u) || upd_now() < u->next_rpc)
+        return any_dirty(u);
+    /* Merge into what is there now, not into what was there at the last look:
+     * one small RPC when nothing changed. */
+    if (upd_slurm_load(u) < 0)
+        return true;
+    jobs = calloc(HASH_COUNT(u->nodes) + 1, sizeof(*jobs));
+    if (!jobs)
+        return true;
+    n = collect(u, jobs, HASH_COUNT(u->nodes));
+    qsort(jobs, n, sizeof(*jobs), by_texts);
+    more = apply(u, jobs, n);
+    free(jobs);
+    return more;
+}
