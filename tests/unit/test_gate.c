@@ -175,6 +175,23 @@ static void sl_26_torn_table_keeps_the_last_word(void **state)
     assert_int_equal(check(w, without3, 3, 1, NULL, &err), 0);
 }
 
+static void most_of_the_cluster_down_is_not_believed(void **state)
+{
+    struct health_table_node n[] = {{"n3", HEALTH_DOWN, 0, 1, 1, 1, "mute"},
+                                    {"n4", HEALTH_DOWN, 0, 1, 1, 1, "mute"}};
+    struct health_table t = {NOW, 4, 2, n, 2};
+    struct world *w = *state;
+    struct errbuf err;
+
+    assert_int_equal(health_table_write(w->path, &t, &err), 0);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1); /* half: yes */
+    t.nodes = 3;
+    assert_int_equal(health_table_write(w->path, &t, &err), 0);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), 0);
+    w->conf.refuse_percent = 100;
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+}
+
 static void names_go_through_elanhosts(void **state)
 {
     static const char text[] = "NodeName=n[0-3] ElanId=10-13\n";
@@ -247,6 +264,7 @@ int main(void)
         T(sl_26_stale_table_is_treated_by_policy),
         T(sl_26_absent_table_is_treated_by_policy),
         T(sl_26_torn_table_keeps_the_last_word),
+        T(most_of_the_cluster_down_is_not_believed),
         T(names_go_through_elanhosts),
         cmocka_unit_test(wrong_configuration_is_told_all_at_once),
     };

@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Fabric health in Slurm: from reports to sinfo and back, by a scripted
+# reporter on each node.
+. "$(dirname "$0")/lib.sh"
+need_stage slurm/switch_elan.so libexec/slurm-fabric/switchmgrd bin/sfabric
+. "$SF_TOP_SRCDIR/tests/cluster/health.sh"
+cluster_up --nodes 4 --switch elan \
+    --node-conf "Features=gpu,$FEATURES"
+switchmgr_conf
+run_as_root ctl scontrol reconfigure # slurmctld reads switchmgr.conf
+switchmgr_start
+for node in n0 n1 n2 n3; do reporter $node; done
+
+case_all_nodes_are_up() { # SL-24
+    local node
+    for node in n0 n1 n2 n3; do
+        wait_for 20 active_features_are $node gpu,fabric_up
+        wait_for 10 extra_has $node fabric=up:rail0=up
+    done
+    run_as_user srun -N4 -C fabric_up true
+    assert_code 0
+    fabric
+    assert_code 0
+}
+
+case_fault_reaches_sinfo_and_goes_again() { # SL-24
+    say n2 hsnd down no carrier
+    wait_for 10 extra_has n2 fabric=down:rail0=down
+    wait_for 10 active_features_are n2 gpu,fabric_down
+    wait_for 10 is_drained n2
+    capture sinfo -h -n n2 -o %E
+    assert_output '^switchmgrd: fabric rail 0 down \(no carrier\) since [0-9]+, 1 times'
+    capture sinfo -h -O NodeList,StateLong,Features:60,Extra:60
+    assert_output 'n2 .*drained.*fabric=down'
+    fabric
+    assert_code 2
+    fabric why n2
+    assert_output 'no carrier'
+    say n2 hsnd up
+    wait_for 20 is_idle n2
+    wait_for 10 active_features_are n2 gpu,fabric_up
+    fabric
+    assert_code 0
+}
+
+# The table is read before each step; the job may be there already.
+case_step_on_a_down_node_is_refused() { # EL-57 SL-26
+    say n1 hsnd down gone
+    wait_for 10 extra_has n1 fabric=down
+    wait_for 10 is_drained n1
+    # An allocation that stands since before.
+    run_as_user srun -N1 -w n3 true
+    assert_code 0
+    scontrol update nodename=n1 state=resume
+    wait_for 10 is_idle n1
+    run_as_user srun -N1 -w n1 true
+    assert_code_not 0
+    assert_log slurmctld.log 'refused: the fabric of node n1 is down since'
+    # an admin's resume is respected: not drained again for this fault
+    assert_equal idle "$(sinfo -h -n n1 -o %T)" "state of n1"
+    say n1 hsnd up
+    wait_for 20 extra_has n1 fabric=up
+    wait_for 20 runs_on n1
+}
+
+runs_on() {
+    run_as_user srun -N1 -w "$1" true
+    [ "$code" = 0 ]
+}
+
+case_admins_drain_is_untouched() { # SL-25
+    scontrol update nodename=n0 state=drain reason="bad memory"
+    say n0 hsnd down gone
+    wait_for 10 extra_has n0 fabric=down
+    say n0 hsnd up
+    wait_for 20 extra_has n0 fabric=up
+    assert_equal "bad memory" "$(reason_of n0)" "reason of n0"
+    wait_for 10 is_drained n0
+    scontrol update nodename=n0 state=resume
+    wait_for 10 is_idle n0
+}
+
+case_others_features_and_texts_stay() {
+    scontrol update nodename=n3 extra="rack=7" comment="ours"
+    wait_for 10 extra_has n3 rack=7
+    say n3 hsnd degraded errors
+    wait_for 10 active_features_are n3 gpu,fabric_degraded
+    capture scontrol show node n3
+    assert_output 'Extra=rack=7 fabric=degraded'
+    assert_output 'Comment=ours'
+    say n3 hsnd up
+    wait_for 10 active_features_are n3 gpu,fabric_up
+}
+
+case_slurmctld_restarted_in_the_middle() { # SL-24
+    daemon stop slurmctld
+    say n2 hsnd down pulled
+    wait_for 10 sfabric_says n2 down
+    daemon start slurmctld
+    wait_for 20 scontrol ping
+    wait_for 20 extra_has n2 fabric=down
+    wait_for 20 active_features_are n2 gpu,fabric_down
+    wait_for 20 active_features_are n1 gpu,fabric_up
+    wait_for 20 is_drained n2
+    say n2 hsnd up
+    wait_for 20 is_idle n2
+}
+
+sfabric_says() {
+    sfabric why "$1" | grep -q "$2"
+}
+
+case_reconfigure_does_not_lose_features() { # SL-24
+    run_as_root ctl scontrol reconfigure
+    wait_for 20 active_features_are n1 gpu,fabric_up
+    wait_for 20 active_features_are n2 gpu,fabric_up
+}
+
+case_switchmgrd_killed_and_restarted() { # SL-24
+    local pids
+    say n2 hsnd down pulled
+    wait_for 10 is_drained n2
+    sleep 1 # a state file may be a second old
+    pids=$(switchmgr_pids)
+    switchmgr_stop KILL
+    switchmgr_start
+    wait_for 15 sfabric_says n2 down
+    assert_equal drained "$(sinfo -h -n n2 -o %T)" "state of n2"
+    say n2 hsnd up
+    wait_for 20 is_idle n2
+}
+
+case_one_dies_the_other_ends() {
+    local first
+    first=$(switchmgr_pids | tail -1)
+    kill -KILL "$first"
+    wait_for 15 no_switchmgrd
+    switchmgr_start
+}
+
+case_lying_reporters_are_refused() { # SL-23
+    # n1's root speaks for n2
+    lie n1 root 'as n2 down'
+    assert_output '^refused'
+    # an ordinary user of n1 speaks for n1
+    lie n1 daemon 'hsnd down'
+    assert_output '^refused'
+    # n1 is allowed to
+    lie n1 root 'hsnd up'
+    assert_output '^accepted'
+    fabric events
+    assert_output 'alarm: report of n2 refused: made on another host'
+    assert_output 'alarm: report of n1 refused: made by an ordinary user'
+    extra_has n2 fabric=up || fail "n2 is not up"
+}
+
+lie() { # NODE USER LINE
+    timeout 20 "$MINISLURM" exec --dir "$CLUSTER" --on "$1" --as "$2" -- \
+        "$REPORT" "$CLUSTER/reports.sock" "$1" \
+        "$CLUSTER/munge.$1/munge.socket" >"$case_tmp/lie" 2>&1 <<<"$3"
+    out=$(cat "$case_tmp/lie") err=
+}
+
+case_silence_is_unknown() { # SL-23
+    silence n3
+    wait_for 20 extra_has n3 fabric=unknown
+    wait_for 10 active_features_are n3 gpu
+    assert_equal idle "$(sinfo -h -n n3 -o %T)" "state of n3"
+    reporter n3
+    wait_for 20 active_features_are n3 gpu,fabric_up
+}
+
+case_the_network_side_is_nobody() { # SL-23
+    local pid users
+    users=$(for pid in $(switchmgr_pids); do
+        stat -c %U "/proc/$pid"
+    done | sort | xargs)
+    assert_equal "nobody root" "$users" "users of the two processes"
+}
+
+case_control_socket_is_for_root() {
+    run_as_user "$SFABRIC"
+    assert_code 0
+}
+
+case_too_many_are_not_drained() { # SL-25
+    all_say hsnd down storm
+    wait_for 10 extra_has n3 fabric=down
+    wait_for 10 capped
+    sleep 2
+    [ "$(sinfo -h -t drain -o %n | grep -c .)" -le 2 ] ||
+        fail "more than half of the nodes drained: $(sinfo -R)"
+    all_say hsnd up
+    wait_for 30 all_idle
+}
+
+capped() {
+    grep -q SF-E701 "$CLUSTER/log/switchmgrd.log"
+}
+
+all_idle() {
+    [ "$(sinfo -h -t idle -o %D)" = 4 ]
+}
+
+# Four nodes of an empty cluster: neighbours, so broadcasts are possible.
+case_four_nodes_may_broadcast() { # EL-20 EL-27
+    run_as_user srun -N4 "$SF_TOP_BUILDDIR/tests/cluster/elan_show"
+    assert_code 0
+    assert_output 'cap0=[a-z]+\+bc' 4
+}
+
+run_cases
