@@ -48,15 +48,21 @@ static void write_quoted(const char *text, struct bytebuf *out)
     }
 }
 
-/* Several cables between the same two: a thicker line and their number. */
+/* Several cables between the same two: a thicker line and their number,
+ * beside it where there is room, else for the mouse. */
 static void write_line(struct drawer *d, const char *kind, uint32_t a,
                        uint32_t b, unsigned cables, enum net_paint how)
 {
     net_printf(d->out, "  %s%u -- %s%u [color=\"%s\"", kind, a, kind, b,
                colours[how]);
+    if (*kind == 'n')
+        net_printf(d->out, ",tailport=s,headport=n,tooltip=\"%u cable%s\"",
+                   cables, cables == 1 ? "" : "s");
     if (cables > 1)
-        net_printf(d->out, ",penwidth=%.1f,label=\"%u\"",
-                   1 + 0.2 * (cables < 16 ? cables : 16), cables);
+        net_printf(d->out, ",penwidth=%.1f",
+                   1 + 0.2 * (cables < 16 ? cables : 16));
+    if (cables > 1 && *kind == 'v')
+        net_printf(d->out, ",label=\"%u\"", cables);
     net_printf(d->out, how == NET_DEAD ? ",style=dashed];\n" : "];\n");
 }
 
@@ -69,24 +75,76 @@ static void begin(struct drawer *d, bool circle)
                "fillcolor=\"#ffffff\"];\n"
                "  edge [fontname=\"Helvetica\",fontsize=8];\n",
                circle ? "layout=twopi,ranksep=3,overlap=false"
-                      : "rankdir=TB,ranksep=1.2,nodesep=0.15");
+                      : "rankdir=TB,ranksep=1.2,nodesep=0.3");
+}
+
+static unsigned level_of(const struct drawer *d, uint32_t n)
+{
+    uint32_t sw = d->topo->of[n];
+
+    return sw == NET_NONE ? 0 : d->topo->sw[sw].level;
 }
 
 /* ---- everything ------------------------------------------------------------
  */
 
+static void write_html(const char *text, struct bytebuf *out)
+{
+    for (; *text; text++) {
+        if (*text == '<' || *text == '>' || *text == '&' || *text == '"')
+            net_printf(out, "&#%d;", *text);
+        else
+            bytebuf_add(out, (unsigned char)*text < ' ' ? "?" : text, 1);
+    }
+}
+
+static void write_row(struct drawer *d, uint32_t n, enum net_paint how,
+                      const char *format)
+{
+    net_printf(d->out, "<TR><TD BGCOLOR=\"%s\" COLOR=\"%s\">", fills[how],
+               colours[how]);
+    bytebuf_add(d->out, format, strlen(format));
+    write_html(d->net->nodes[n].name, d->out);
+    bytebuf_add(d->out, "</B>", *format ? 4 : 0);
+    net_printf(d->out, "</TD></TR>");
+}
+
+/* A crossbar is a column: its name, then the hosts on it. */
+static void draw_xbar(struct drawer *d, uint32_t n)
+{
+    net_printf(d->out,
+               "  n%u [shape=plain,label=<<TABLE BORDER=\"0\" "
+               "CELLBORDER=\"1\" CELLSPACING=\"0\">",
+               n);
+    write_row(d, n, paint(d, n, NET_NONE), "<B>");
+    for (unsigned p = 0; p < d->net->nodes[n].nports; p++) {
+        uint32_t h = net_peer_node(d->net, n, p);
+
+        if (h != NET_NONE && net_is_host(d->net, h))
+            write_row(d, h,
+                      worse(paint(d, h, NET_NONE),
+                            worse(paint(d, n, p), paint(d, h, 0))),
+                      "");
+    }
+    net_printf(d->out, "</TABLE>>];\n");
+}
+
+/* Hosts stand in their crossbar; one without stands alone. */
 static void draw_node(struct drawer *d, uint32_t n)
 {
+    uint32_t at = net_peer_node(d->net, n, 0);
     enum net_paint how = paint(d, n, NET_NONE);
-    bool host = net_is_host(d->net, n);
 
-    net_printf(d->out,
-               "  n%u [shape=%s,color=\"%s\",fillcolor=\"%s\"%s,"
-               "label=\"",
-               n, host ? "ellipse" : "box", colours[how], fills[how],
-               host ? ",width=0.3,height=0.2,margin=0.02" : "");
-    write_quoted(d->net->nodes[n].name, d->out);
-    net_printf(d->out, "\"];\n");
+    if (!net_is_host(d->net, n)) {
+        draw_xbar(d, n);
+    } else if (at == NET_NONE || net_is_host(d->net, at)) {
+        net_printf(d->out,
+                   "  n%u [shape=ellipse,color=\"%s\",fillcolor=\"%s\","
+                   "label=\"",
+                   n, colours[how], fills[how]);
+        write_quoted(d->net->nodes[n].name, d->out);
+        net_printf(d->out, "\"];\n");
+    }
 }
 
 /* Cables from n's ports on to the node behind port p, if p is the first of
@@ -97,7 +155,8 @@ static void draw_cables(struct drawer *d, uint32_t n, unsigned p)
     enum net_paint how = NET_FINE;
     unsigned cables = 0;
 
-    if (to == NET_NONE || to < n)
+    if (to == NET_NONE || to < n ||
+        net_is_host(d->net, n) != net_is_host(d->net, to))
         return;
     for (unsigned k = 0; k < d->net->nodes[n].nports; k++) {
         if (net_peer_node(d->net, n, k) != to)
@@ -108,9 +167,25 @@ static void draw_cables(struct drawer *d, uint32_t n, unsigned p)
         how = worse(how, paint(d, to, net_peer_port(d->net, n, k)));
         cables++;
     }
-    /* The crossbar first: dot draws it above. */
-    write_line(d, "n", net_is_host(d->net, n) ? to : n,
-               net_is_host(d->net, n) ? n : to, cables, how);
+    /* dot draws the first of the two above. */
+    if (level_of(d, to) > level_of(d, n))
+        write_line(d, "n", to, n, cables, how);
+    else
+        write_line(d, "n", n, to, cables, how);
+}
+
+/* One row, in the order of the net. */
+static void draw_rank(struct drawer *d, unsigned level)
+{
+    const char *link = "";
+
+    net_printf(d->out, "  { rank=same;");
+    for (uint32_t n = 0; n < d->net->nnodes; n++)
+        if (!net_is_host(d->net, n) && level_of(d, n) == level) {
+            net_printf(d->out, "%s n%u", link, n);
+            link = " --";
+        }
+    net_printf(d->out, " [style=invis]; }\n");
 }
 
 static void draw_ranks(struct drawer *d)
@@ -120,14 +195,8 @@ static void draw_ranks(struct drawer *d)
     for (uint32_t i = 0; i < d->topo->nsw; i++)
         if (d->topo->sw[i].level > top)
             top = d->topo->sw[i].level;
-    for (unsigned level = top; level > 0; level--) {
-        net_printf(d->out, "  { rank=same;");
-        for (uint32_t n = 0; n < d->net->nnodes; n++)
-            if (!net_is_host(d->net, n) && d->topo->of[n] != NET_NONE &&
-                d->topo->sw[d->topo->of[n]].level == level)
-                net_printf(d->out, " n%u;", n);
-        net_printf(d->out, " }\n");
-    }
+    for (unsigned level = top; level > 0; level--)
+        draw_rank(d, level);
 }
 
 /* Higher crossbars have higher levels, and dot wants them first. */

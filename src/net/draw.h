@@ -3,7 +3,8 @@
  * A picture of a fabric, as a graph for graphviz's dot.
  *
  * Up to a few hundred hosts everything is drawn: crossbars by their distance
- * from the hosts, one line for all cables between two of them.  Above that
+ * from the hosts and with the hosts on them, one line for all cables between
+ * two of them.  Above that
  * the virtual switches of net/topo.h are drawn instead, each with the hosts
  * or the number of crossbars in it, so that 2048 hosts fit a page.
  */
