@@ -43,10 +43,11 @@ bool atlas_room_z(struct atlas *a, void **array, size_t size, size_t used,
     return true;
 }
 
-bool atlas_init(struct atlas *a, int ports)
+bool atlas_init(struct atlas *a, int ports, bool wary)
 {
     memset(a, 0, sizeof(*a));
     a->ports = ports;
+    a->wary = wary;
     a->nslots = 2 * ports - 1;
     return true;
 }

@@ -78,7 +78,6 @@ struct atlas_host {
     struct probe_host info;
     uint32_t rec; /* ATLAS_NONE: not placed */
     int16_t slot;
-    bool shared; /* its address is met in several places: names nothing */
 };
 
 struct atlas_ref {
@@ -103,15 +102,15 @@ struct atlas {
     void *slabs, *spare; /* memory of slots */
     uint32_t merges;
     size_t bytes;
+    bool wary; /* a host's address alone does not make two records one */
     bool torn;
-    uint64_t torn_by; /* the host whose fact contradicted, 0: none */
 };
 
 struct atlas_pair {
     struct atlas_ref a, b;
 };
 
-bool atlas_init(struct atlas *a, int ports);
+bool atlas_init(struct atlas *a, int ports, bool wary);
 void atlas_clear(struct atlas *a);
 
 /* A new record behind a slot of another one (ATLAS_NONE: the mapper's own

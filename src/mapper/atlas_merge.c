@@ -208,7 +208,6 @@ bool atlas_set_host(struct atlas *a, struct atlas_ref at, uint32_t host)
 {
     struct atlas_host *h = &a->hosts[host];
     struct atlas_slot *slot;
-    bool ok;
 
     at = atlas_at(a, at.rec, at.slot);
     slot = atlas_slot(a, at);
@@ -224,12 +223,7 @@ bool atlas_set_host(struct atlas *a, struct atlas_ref at, uint32_t host)
         h->slot = (int16_t)at.slot;
         return true;
     }
-    if (h->shared)
-        return true;
-    ok = atlas_same(a, at, (struct atlas_ref){h->rec, h->slot});
-    if (a->torn && !a->torn_by)
-        a->torn_by = h->info.address;
-    return ok;
+    return a->wary || atlas_same(a, at, (struct atlas_ref){h->rec, h->slot});
 }
 
 static uint32_t keep_name(struct atlas *a, const char *name)

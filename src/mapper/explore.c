@@ -87,7 +87,7 @@ static void forget(struct explore *x)
     free(x->unknown.items);
 }
 
-/* Ready to explore from nothing; the shared addresses are kept. */
+/* Ready to explore from nothing. */
 static bool begin(struct explore *x)
 {
     x->cases = NULL;
@@ -109,7 +109,8 @@ static bool begin(struct explore *x)
     x->retry_found = false;
     x->root_test = TEST_NONE;
     x->root_tries = 0;
-    return atlas_init(&x->atlas, x->limits.max_ports) &&
+    x->check = (struct xcheck){.open = false};
+    return atlas_init(&x->atlas, x->limits.max_ports, x->wary) &&
            guess_init(&x->guess, x->limits.max_ports);
 }
 
@@ -144,30 +145,20 @@ void explore_free(struct explore *x)
     for (uint32_t i = 0; i < x->ndoubts; i++)
         free(x->doubts[i]);
     free(x->doubts);
-    free(x->shared);
     free(x);
 }
 
-/* Two facts contradict each other: the fabric changed meanwhile, or the host
- * whose answer made it so shares its address with another one. */
+/* Two facts contradict each other, or the map does not hold: the fabric
+ * changed meanwhile, or two hosts share an address.  The second time hosts'
+ * addresses are no longer trusted. */
 static bool start_over(struct explore *x)
 {
-    uint64_t by = x->atlas.torn_by;
-    uint64_t *more;
-
     if (++x->restarts > RESTARTS_MAX) {
         explore_fail(x, "the fabric changes while it is explored");
         return false;
     }
-    if (by && by != x->me.address) {
-        more = realloc(x->shared, (x->nshared + 1) * sizeof(*more));
-        if (!more) {
-            explore_fail(x, "no memory");
-            return false;
-        }
-        x->shared = more;
-        x->shared[x->nshared++] = by;
-    }
+    if (x->restarts > 1)
+        x->wary = true;
     window_abandon(&x->window);
     forget(x);
     if (!begin(x))
@@ -201,7 +192,8 @@ static void take_news(struct explore *x, struct atlas_ref at)
     struct atlas_rec *rec = &a->recs[at.rec];
 
     if (slot && slot->state == SLOT_HOST) {
-        rec->flags &= (uint8_t)~REC_NEW;
+        if (!x->wary)
+            rec->flags &= (uint8_t)~REC_NEW;
         nearer(x, at.rec, 1);
     }
     if (slot && slot->state == SLOT_LINK) {
@@ -336,11 +328,22 @@ static void round_ends(struct explore *x)
     x->retry_found = false;
     if (x->limits.fixed_timers || x->quiet >= quiet || x->round >= ROUNDS_MAX ||
         !scan_again(x)) {
-        x->done = true;
-        explore_doubts(x);
+        x->check.open = !x->limits.no_check && !x->limits.absolute;
+        x->check.begun = true;
     } else {
         x->round++;
     }
+}
+
+static void ends(struct explore *x)
+{
+    if (x->check.failed) {
+        x->restarts = x->restarts ? x->restarts : 1;
+        start_over(x);
+        return;
+    }
+    x->done = true;
+    explore_doubts(x);
 }
 
 bool explore_next(struct explore *x, uint64_t now, struct probe *probe)
@@ -363,7 +366,10 @@ bool explore_next(struct explore *x, uint64_t now, struct probe *probe)
         } else if (!scan_more(x) && !new_more(x)) {
             if (x->active_all > 0)
                 return false;
-            round_ends(x);
+            if (!x->check.begun)
+                round_ends(x);
+            else if (!check_more(x))
+                ends(x);
         }
     }
     return false;

@@ -55,8 +55,11 @@ static bool draw_cable(struct drawing *d, uint32_t rec, int s)
 
     if (slot->state == SLOT_HOST) {
         const struct atlas_host *host = &a->hosts[slot->far];
+        struct atlas_ref own = atlas_at(a, 0, 0);
 
-        node = slot->far == 0 ? 0 : draw_host(d->net, &host->info);
+        node = slot->far == 0 && rec == own.rec && s == own.slot
+                   ? 0
+                   : draw_host(d->net, &host->info);
         return node != NET_NONE &&
                net_connect(d->net, node, 0, d->node_of[rec], port);
     }
@@ -160,13 +163,34 @@ static void doubt_record(struct explore *x, uint32_t rec, unsigned number)
                           number, r->depth, far);
 }
 
+/* Hosts whose address answers in more than one place. */
+static void doubt_addresses(struct explore *x)
+{
+    for (uint32_t rec = 0; x->wary && rec < x->atlas.nrecs; rec++) {
+        const struct atlas_rec *r = &x->atlas.recs[rec];
+
+        for (int s = r->lo; r->up == rec && s <= r->hi; s++) {
+            struct atlas_ref at = {rec, s}, first;
+            const struct atlas_slot *slot = atlas_slot(&x->atlas, at);
+            const struct atlas_host *host;
+
+            if (slot->state != SLOT_HOST)
+                continue;
+            host = &x->atlas.hosts[slot->far];
+            first = atlas_at(&x->atlas, host->rec, host->slot);
+            if (first.rec != rec || first.slot != s)
+                explore_add_doubt(
+                    x, "address %012" PRIx64 " answers in several places",
+                    host->info.address);
+        }
+    }
+}
+
 void explore_doubts(struct explore *x)
 {
     unsigned number = 0;
 
-    for (uint32_t i = 0; i < x->nshared; i++)
-        explore_add_doubt(x, "address %012" PRIx64 " answers in several places",
-                          x->shared[i]);
+    doubt_addresses(x);
     for (uint32_t rec = 0; rec < x->atlas.nrecs; rec++)
         if (atlas_lives(&x->atlas, rec))
             doubt_record(x, rec, number++);

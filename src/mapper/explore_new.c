@@ -17,7 +17,7 @@ static bool still_new(const struct explore *x, uint32_t rec)
     const struct atlas_rec *r = &x->atlas.recs[rec];
 
     return atlas_lives(&x->atlas, rec) && (r->flags & REC_NEW) &&
-           r->nhosts == 0;
+           (r->nhosts == 0 || x->wary);
 }
 
 /* Could y be the record o, its slots shifted? */
@@ -31,7 +31,11 @@ static bool alike(struct explore *x, uint32_t y, uint32_t o, int shift)
         struct atlas_slot *other =
             atlas_slot(a, (struct atlas_ref){o, s + shift});
         bool wired = mine && slot_wired(mine);
+        bool host = wired && mine->state == SLOT_HOST;
 
+        if (host && other && other->state == SLOT_HOST &&
+            other->far != mine->far)
+            return false;
         if (wired != (other && slot_wired(other)) &&
             ++differences > (x->lossy ? DIFFERENCES : 0))
             return false;
@@ -78,7 +82,7 @@ static bool next_candidate(struct explore *x)
         const struct atlas_rec *o = &a->recs[cmp->other];
 
         if (!atlas_lives(a, cmp->other) || cmp->other == cmp->rec ||
-            o->nhosts > 0 || o->id)
+            (o->nhosts > 0 && !x->wary) || o->id)
             continue;
         while (++cmp->shift < a->ports)
             if (candidate(x, cmp->rec, cmp->other, cmp->shift))

@@ -32,6 +32,7 @@ enum test {
     TEST_SCOUT,   /* is there a host? */
     TEST_GUESS,   /* a host beyond? */
     TEST_COMPARE, /* is this crossbar that one? */
+    TEST_CHECK,   /* is this link there, port by port? */
 };
 
 /* One question being worked at. */
@@ -61,6 +62,13 @@ struct xcompare {
     bool open; /* not all candidates asked */
 };
 
+/* The end check: links that no way home uses, one by one. */
+struct xcheck {
+    uint32_t rec;
+    int slot;
+    bool begun, open, failed;
+};
+
 struct explore {
     struct prober_limits limits;
     struct probe_host me;
@@ -87,10 +95,10 @@ struct explore {
     bool retry_found; /* this round found something */
     bool lossy;
     uint64_t prompt, late; /* slots that answered at once, in later rounds */
+    struct xcheck check;
+    bool wary; /* hosts' addresses are not trusted */
     bool done, failed;
     uint32_t restarts;
-    uint64_t *shared; /* addresses that name nothing */
-    uint32_t nshared;
     uint8_t kinds[256][2]; /* by absolute port: hosts, crossbars met */
     struct errbuf why;
     char **doubts;
@@ -136,6 +144,11 @@ bool scan_again(struct explore *x);
 
 /* explore_new.c */
 bool new_more(struct explore *x);
+/* explore_check.c */
+bool check_more(struct explore *x);
+void check_result(struct explore *x, const struct xcase *c, bool good);
+
+/* explore_new.c */
 void new_compared(struct explore *x, const struct xcase *c, bool same);
 
 #endif

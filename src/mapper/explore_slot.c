@@ -13,6 +13,7 @@
 #define SURE 0.45      /* likely enough to guess before looping */
 #define CREDIT_STEP 16 /* known things met before courage doubles */
 #define COURAGE_MAX 256
+#define LOSSY_TRIES 20
 
 uint32_t case_new(struct explore *x, struct atlas_ref at, int level, bool deep)
 {
@@ -190,8 +191,8 @@ static enum test ask_unknown(struct explore *x, struct xcase *c,
     l = slot_likely(x, c->at);
     if (l.what == 0)
         return TEST_SCOUT;
-    if (c->tests == 0 && c->level >= 2 && c->level <= 3 && l.what >= 1 &&
-        !x->limits.tagged && best_guess(x, c, l.what) >= SURE)
+    if (!x->wary && c->tests == 0 && c->level >= 2 && c->level <= 3 &&
+        l.what >= 1 && !x->limits.tagged && best_guess(x, c, l.what) >= SURE)
         return TEST_GUESS;
     return TEST_LOOP;
 }
@@ -208,7 +209,7 @@ static enum test next_test(struct explore *x, struct xcase *c)
         return ask_unknown(x, c, slot);
     if (!c->deep || (slot->flags & SLOT_STUCK))
         return TEST_NONE;
-    if (c->tried.n < (c->level == 2 ? GUESSES_2 : GUESSES_3) &&
+    if (!x->wary && c->tried.n < (c->level == 2 ? GUESSES_2 : GUESSES_3) &&
         best_guess(x, c, slot_likely(x, c->at).what) > 0)
         return TEST_GUESS;
     if (c->level >= 3) {
@@ -292,7 +293,8 @@ static bool fill_route(struct explore *x, struct xcase *c, struct probe *probe)
 }
 
 /* There by the one way, over to the other's port of entry, back by the
- * other's way: comes back only if both are one crossbar. */
+ * other's way: comes back only if both are one crossbar (a check: only if the
+ * link leads from `at` to `other`). */
 static bool fill_compare(struct explore *x, struct xcase *c,
                          struct probe *probe)
 {
@@ -300,18 +302,26 @@ static bool fill_compare(struct explore *x, struct xcase *c,
     unsigned n, m;
     struct atlas_ref a = atlas_at(&x->atlas, c->at.rec, c->at.slot);
     struct atlas_ref b = atlas_at(&x->atlas, c->other.rec, c->other.slot);
+    int over;
 
-    /* Entered at a's 0; b's 0 is a's slot a.slot - b.slot. */
     if (!atlas_way(&x->atlas, a.rec, there, PROBE_ROUTE_MAX / 2, &n) ||
-        !atlas_way(&x->atlas, b.rec, back, PROBE_ROUTE_MAX / 2, &m) ||
-        n + 1 + m > x->limits.max_route || a.slot - b.slot <= -x->atlas.ports ||
-        a.slot - b.slot >= x->atlas.ports)
+        !atlas_way(&x->atlas, b.rec, back, PROBE_ROUTE_MAX / 2, &m))
+        return false;
+    /* Entered at a's 0, and b's 0 is a's slot a.slot - b.slot; or entered
+     * at b's slot over the link. */
+    over = a.slot - b.slot;
+    if (c->test == TEST_CHECK) {
+        there[n++] = (int16_t)a.slot;
+        over = -b.slot;
+    }
+    if (n + 1 + m > x->limits.max_route || over <= -x->atlas.ports ||
+        over >= x->atlas.ports)
         return false;
     probe->kind = PROBE_COMPARE;
     probe->nroute = (uint8_t)(n + 1 + m);
     for (unsigned i = 0; i < n; i++)
         probe->route[i] = route_byte(there[i]);
-    probe->route[n] = route_byte(a.slot - b.slot);
+    probe->route[n] = route_byte(over);
     for (unsigned i = 0; i < m; i++)
         probe->route[n + 1 + i] = route_byte(-back[m - 1 - i]);
     return true;
@@ -352,17 +362,20 @@ static void compared(struct explore *x, uint32_t c, bool same)
     struct xcase it = x->cases[c];
 
     case_free(x, c);
-    new_compared(x, &it, same);
+    if (it.test == TEST_CHECK)
+        check_result(x, &it, same);
+    else
+        new_compared(x, &it, same);
 }
 
 bool case_send(struct explore *x, uint32_t c, struct probe *probe)
 {
     struct xcase *it = &x->cases[c];
 
-    if (it->test == TEST_COMPARE) {
+    if (it->test >= TEST_COMPARE) {
         if (fill_compare(x, it, probe))
             return true;
-        compared(x, c, false);
+        compared(x, c, it->test == TEST_CHECK); /* too far: not checked */
         return false;
     }
     for (;;) {
@@ -398,7 +411,7 @@ static bool host_beyond(struct explore *x, struct xcase *c, uint32_t host)
     uint32_t rec;
 
     /* From the known host up: `chain` is where the packet entered. */
-    if (h->rec != ATLAS_NONE && !h->shared) {
+    if (h->rec != ATLAS_NONE) {
         chain = atlas_at(a, h->rec, h->slot);
         for (;;) {
             struct atlas_slot *slot;
@@ -533,14 +546,25 @@ static void count_answer(struct explore *x, struct atlas_ref at)
     }
 }
 
+/* A comparison that fails makes a new crossbar, which the end may correct; a
+ * check that fails throws the map away. */
+static int compare_tries(const struct explore *x, const struct xcase *c)
+{
+    if (x->limits.fixed_timers)
+        return 1;
+    if (c->test == TEST_CHECK)
+        return x->lossy ? LOSSY_TRIES : x->limits.tries;
+    return x->lossy ? x->limits.tries + 2 : 1;
+}
+
 void case_result(struct explore *x, uint32_t c,
                  const struct probe_answer *answer)
 {
     struct xcase *it = &x->cases[c];
     bool answered = answer && answer->outcome != PROBE_NOTHING;
 
-    if (it->test == TEST_COMPARE) {
-        if (!answered && x->lossy && ++it->tries < x->limits.tries + 2) {
+    if (it->test >= TEST_COMPARE) {
+        if (!answered && ++it->tries < compare_tries(x, it)) {
             if (!xring_push(&x->ready, (struct atlas_ref){c, 0}, false))
                 explore_fail(x, "no memory");
             return;

@@ -106,6 +106,7 @@ struct prober_limits {
     uint8_t max_ports; /* widest crossbar; 2..PROBE_PORTS_MAX, absolute 255 */
     bool tagged;       /* ask crossbars for ids */
     bool absolute;     /* routes of absolute ports, PROBE_TAGGED only */
+    bool no_check;     /* do not confirm the links at the end */
     uint32_t window;   /* probes in flight at first */
     uint32_t window_max;
     uint8_t tries;       /* sends of one probe, the first one counted */
