@@ -6,51 +6,7 @@
 #include "elan/hostlist.h"
 #include "elan/partition.h"
 #include "elan_util.h"
-
-static long left = -1; /* allocations that still work; -1: all */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-char *__real_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-
-static bool fails(void)
-{
-    if (left < 0)
-        return false;
-    if (left > 0) {
-        left--;
-        return false;
-    }
-    errno = ENOMEM;
-    return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-    return fails() ? NULL : __real_realloc(p, size);
-}
-
-char *__wrap_strdup(const char *s)
-{
-    return fails() ? NULL : __real_strdup(s);
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-    return fails() ? NULL : __real_strndup(s, n);
-}
+#include "nomem.h"
 
 /* Call `attempt` with the first, the second ... allocation failing until it
  * succeeds; it returns 0 or -1. */
