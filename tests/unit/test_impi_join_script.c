@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The joining client against a scripted server, which may lie, and a client
+ * that says what it wants.
+ */
+#define _GNU_SOURCE /* memmem */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "impi_job.h"
+
+static struct job job;
+
+/* One joining client (0 of 2) that has sent its rank. */
+struct script {
+    struct impi_auth_method none;
+    struct job_client k;
+    struct errbuf err;
+};
+
+static void script_begin(struct script *s, bool extensions)
+{
+    static const uint32_t one[] = {1, 1};
+
+    job_init(&job, 2, one, one);
+    s->none = impi_auth_none();
+    s->k = job.clients[0];
+    s->k.o.methods = &s->none;
+    s->k.o.nmethods = 1;
+    s->k.o.hosts = s->k.hosts;
+    s->k.o.procs = s->k.procs;
+    s->k.o.extensions = extensions;
+    s->k.join = impi_join_create(&s->k.o, NULL);
+    assert_non_null(s->k.join);
+}
+
+static int tell(struct script *s, const void *bytes, size_t len)
+{
+    return impi_join_input(s->k.join, bytes, len, &s->err);
+}
+
+#define TELL(s, literal) tell(s, literal, sizeof(literal) - 1)
+
+static void said(struct script *s, const void *want, size_t len)
+{
+    const uint8_t *data;
+    size_t have = impi_join_output(s->k.join, &data);
+
+    assert_int_equal(have, len);
+    if (len)
+        assert_memory_equal(data, want, len);
+    impi_join_sent(s->k.join, have);
+}
+
+#define SAID(s, literal) said(s, literal, sizeof(literal) - 1)
+
+static void script_joined(struct script *s, bool extensions)
+{
+    script_begin(s, extensions);
+    SAID(s, "AUTH\0\0\0\4\0\0\0\1");
+    assert_int_equal(TELL(s, "\0\0\0\0\0\0\0\0"), 0);
+    SAID(s, "IMPI\0\0\0\4\0\0\0\0");
+    /* a server that answers at once (IM-062) */
+    assert_int_equal(TELL(s, "IMPI\0\0\0\4\0\0\0\2"), 0);
+    SAID(s, "COLL\0\0\0\14\0\0\x10\0\0\0\0\0\0\0\0\0");
+}
+
+#define VERSIONS                                                               \
+    "COLL\0\0\0\x18\0\0\x10\0\0\0\0\3"                                         \
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+
+/* All that follows VERSION; 127.0.1.1 and 127.0.2.1, one process each. */
+static const char standard_labels[] =
+    "COLL\0\0\0\x10\0\0\x11\0\0\0\0\3\0\0\0\1\0\0\0\1"
+    "COLL\0\0\0\x10\0\0\x12\0\0\0\0\3\0\0\0\1\0\0\0\1"
+    "COLL\0\0\0\x10\0\0\x13\0\0\0\0\3\0\1\0\0\0\0\x0f\xa0"
+    "COLL\0\0\0\x10\0\0\x14\0\0\0\0\3\x7f\xff\xff\xff\0\0\x7f\xff"
+    "COLL\0\0\0\x10\0\0\x15\0\0\0\0\3\xff\xff\xff\xff\xff\xff\xff\xff"
+    "COLL\0\0\0\x10\0\0\x16\0\0\0\0\3\xff\xff\xff\xff\xff\xff\xff\xff"
+    "COLL\0\0\0\x28\0\0\x20\0\0\0\0\3"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\2\1"
+    "COLL\0\0\0\x10\0\0\x21\0\0\0\0\3\0\0\x13\x89\0\0\x17\x71"
+    "COLL\0\0\0\x10\0\0\x22\0\0\0\0\3\0\0\0\1\0\0\0\1"
+    "COLL\0\0\0\x10\0\0\x23\0\0\0\0\3\0\0\0\12\0\0\0\12"
+    "COLL\0\0\0\x10\0\0\x24\0\0\0\0\3\0\0\0\24\0\0\0\24"
+    "COLL\0\0\0\x28\0\0\x30\0\0\0\0\3"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\2\1"
+    "COLL\0\0\0\x18\0\0\x31\0\0\0\0\3\0\0\0\0\0\0\0\x64\0\0\0\0\0\0\0\x64";
+
+static void im_70_strict_client_sends_its_14_labels_in_order(void **state)
+{
+    struct impi_world w;
+    struct script s;
+
+    script_joined(&s, false);
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    SAID(&s, "COLL\0\0\0\10\0\0\x11\0\0\0\0\1"
+             "COLL\0\0\0\10\0\0\x12\0\0\0\0\1"
+             "COLL\0\0\0\10\0\0\x13\0\0\1\0\0"
+             "COLL\0\0\0\10\0\0\x14\0\x7f\xff\xff\xff"
+             "COLL\0\0\0\10\0\0\x15\0\xff\xff\xff\xff"
+             "COLL\0\0\0\10\0\0\x16\0\xff\xff\xff\xff"
+             "COLL\0\0\0\24\0\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1"
+             "COLL\0\0\0\10\0\0\x21\0\0\0\x13\x89"
+             "COLL\0\0\0\10\0\0\x22\0\0\0\0\1"
+             "COLL\0\0\0\10\0\0\x23\0\0\0\0\12"
+             "COLL\0\0\0\10\0\0\x24\0\0\0\0\24"
+             "COLL\0\0\0\24\0\0\x30\0\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1"
+             "COLL\0\0\0\14\0\0\x31\0\0\0\0\0\0\0\0\x64"
+             "DONE\0\0\0\0");
+    assert_int_equal(tell(&s, standard_labels, sizeof(standard_labels) - 1), 0);
+    assert_false(impi_join_done(s.k.join));
+    assert_int_equal(TELL(&s, "DONE\0\0\0\0"), 0);
+    assert_true(impi_join_done(s.k.join));
+    impi_join_take_world(s.k.join, &w);
+    assert_int_equal(w.maxdatalen, 4000);
+    assert_int_equal(w.tagub, 32767);
+    assert_int_equal(w.nprocs, 2);
+    assert_int_equal(w.flags, 0);
+    impi_world_free(&w);
+    impi_join_fini(s.k.join);
+    SAID(&s, "FINI\0\0\0\0");
+    assert_int_equal(impi_join_eof(s.k.join, &s.err), 0);
+    impi_join_destroy(s.k.join);
+}
+
+static void im_79_nothing_is_sent_before_the_version_is_known(void **state)
+{
+    struct script s;
+
+    script_joined(&s, true);
+    assert_int_equal(tell(&s, VERSIONS, 20), 0);
+    SAID(&s, "");
+    impi_join_destroy(s.k.join);
+}
+
+static void im_62_answer_to_impi_may_come_early(void **state)
+{
+    struct script s;
+
+    script_joined(&s, false); /* the other client has not been heard of */
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    impi_join_destroy(s.k.join);
+}
+
+static void im_74_unknown_labels_and_commands_are_ignored(void **state)
+{
+    struct script s;
+
+    script_joined(&s, false);
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    assert_int_equal(TELL(&s, "COLL\0\0\0\14\0\0\x10\x90\0\0\0\2what"), 0);
+    assert_int_equal(TELL(&s, "WHAT\0\0\0\6DONE\0\0"), 0);
+    assert_int_equal(TELL(&s, "WHAT\0\0\0\0"), 0);
+    assert_int_equal(tell(&s, standard_labels, sizeof(standard_labels) - 1), 0);
+    assert_int_equal(TELL(&s, "COLL\0\0\0\10\0\0\x77\x77\0\0\0\2"), 0);
+    assert_int_equal(TELL(&s, "DONE\0\0\0\0"), 0);
+    assert_true(impi_join_done(s.k.join));
+    impi_join_destroy(s.k.join);
+}
+
+/* A server that swallows what it does not know: X_EXT never comes back. */
+static void im_75_swallowed_extensions_mean_standard(void **state)
+{
+    struct impi_world w;
+    struct script s;
+
+    script_joined(&s, true);
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    assert_int_equal(tell(&s, standard_labels, sizeof(standard_labels) - 1), 0);
+    assert_int_equal(TELL(&s, "DONE\0\0\0\0"), 0);
+    impi_join_take_world(s.k.join, &w);
+    assert_int_equal(w.flags, 0);
+    impi_world_free(&w);
+    impi_join_destroy(s.k.join);
+}
+
+/* Tell the standard labels, one of them changed. */
+static void tell_changed(struct script *s, const char *find, size_t len,
+                         const char *put)
+{
+    char copy[sizeof(standard_labels)];
+    char *at;
+
+    memcpy(copy, standard_labels, sizeof(copy));
+    at = memmem(copy, sizeof(copy), find, len);
+    assert_non_null(at);
+    memcpy(at, put, len);
+    script_joined(s, false);
+    assert_int_equal(TELL(s, VERSIONS), 0);
+    if (tell(s, copy, sizeof(copy) - 1) == 0)
+        assert_int_equal(TELL(s, "DONE\0\0\0\0"), -1);
+    impi_join_destroy(s->k.join);
+}
+
+#define CHANGED(s, find, put) tell_changed(s, find, sizeof(find) - 1, put)
+
+static void im_76_missing_label_names_client_and_label(void **state)
+{
+    struct script s;
+
+    CHANGED(&s, "COLL\0\0\0\x10\0\0\x14\0\0\0\0\3",
+            "COLL\0\0\0\x10\0\0\x14\0\0\0\0\1");
+    assert_string_equal(s.err.text,
+                        "SF-E211: client 1 did not send IMPI_C_TAGUB");
+    /* the label never comes at all */
+    CHANGED(&s, "COLL\0\0\0\x10\0\0\x24\0", "WHAT\0\0\0\x10\0\0\x24\0");
+    assert_string_equal(s.err.text,
+                        "SF-E211: client 0 did not send IMPI_H_HIWATER");
+}
+
+static void im_81_counts_must_be_positive_and_add_up(void **state)
+{
+    struct script s;
+
+    CHANGED(&s, "\0\0\x11\0\0\0\0\3\0\0\0\1\0\0\0\1",
+            "\0\0\x11\0\0\0\0\3\0\0\0\1\0\0\0\0");
+    assert_string_equal(s.err.text, "SF-E213: client 1: IMPI_C_NHOSTS is 0");
+    CHANGED(&s, "\0\0\x12\0\0\0\0\3\0\0\0\1\0\0\0\1",
+            "\0\0\x12\0\0\0\0\3\0\0\0\1\xff\xff\xff\xff");
+    assert_string_equal(s.err.text,
+                        "SF-E218: client 1: IMPI_C_NPROCS is 4294967295");
+    CHANGED(&s, "\0\0\x22\0\0\0\0\3\0\0\0\1\0\0\0\1",
+            "\0\0\x22\0\0\0\0\3\0\0\0\1\0\0\0\2");
+    assert_string_equal(s.err.text,
+                        "SF-E213: client 1: IMPI_H_NPROCS add up to 2, "
+                        "IMPI_C_NPROCS is 1");
+    CHANGED(&s, "\0\0\x22\0\0\0\0\3\0\0\0\1\0\0\0\1",
+            "\0\0\x22\0\0\0\0\3\0\0\0\1\0\0\0\0");
+    assert_string_equal(s.err.text, "SF-E213: client 1: IMPI_H_NPROCS is 0");
+    CHANGED(&s, "\0\0\x13\x89\0\0\x17\x71", "\0\0\x13\x89\0\1\x17\x71");
+    assert_string_equal(s.err.text, "SF-E213: client 1: IMPI_H_PORT is 71537");
+}
+
+/* Each label one element short and one too long: an error that names the
+ * other client and the label, and (under ASan) no byte read past the end. */
+static void im_93_wrong_length_names_client_and_label(void **state)
+{
+    for (int i = 0; i < IMPI_N_LABELS; i++) {
+        const struct impi_label_info *l = &impi_labels[i];
+
+        if (!l->mandatory || l->label == IMPI_C_VERSION)
+            continue;
+        for (int delta = -1; delta <= 1; delta += 2) {
+            const char *p = standard_labels;
+            struct script s;
+            int rc = 0;
+
+            script_joined(&s, false);
+            assert_int_equal(TELL(&s, VERSIONS), 0);
+            while (p < standard_labels + sizeof(standard_labels) - 1) {
+                struct impi_cmd c = impi_cmd_decode((const uint8_t *)p);
+                uint8_t copy[128] = {0};
+                uint32_t label, len = (uint32_t)c.len;
+
+                memcpy(copy, p, IMPI_CMD_SIZE + len);
+                p += IMPI_CMD_SIZE + len;
+                label = (uint32_t)copy[10] << 8 | copy[11];
+                if ((int32_t)label == l->label) {
+                    len = (uint32_t)((int)len + delta * (int)l->size);
+                    copy[7] = (uint8_t)len;
+                }
+                rc |= tell(&s, copy, IMPI_CMD_SIZE + len);
+            }
+            assert_int_equal(rc, 0);
+            assert_int_equal(TELL(&s, "DONE\0\0\0\0"), -1);
+            assert_non_null(strstr(s.err.text, "SF-E212: client 1: "));
+            assert_non_null(strstr(s.err.text, l->name));
+            impi_join_destroy(s.k.join);
+        }
+    }
+}
+
+static void im_43_client_without_methods_does_not_start(void **state)
+{
+    struct script s;
+    struct errbuf err;
+
+    script_begin(&s, true);
+    impi_join_destroy(s.k.join);
+    s.k.o.nmethods = 0;
+    assert_null(impi_join_create(&s.k.o, &err));
+    assert_string_equal(err.text, "SF-E201: No authentication methods "
+                                  "available for negotiation");
+}
+
+static void im_56_hang_up_after_the_key_is_explained(void **state)
+{
+    struct script s;
+
+    script_begin(&s, true);
+    impi_join_destroy(s.k.join);
+    s.none = impi_auth_key(1234);
+    s.k.join = impi_join_create(&s.k.o, NULL);
+    SAID(&s, "AUTH\0\0\0\4\0\0\0\2");
+    assert_int_equal(TELL(&s, "\0\0\0\1\0\0\0\0"), 0);
+    SAID(&s, "\0\0\0\0\0\0\x04\xd2"
+             "IMPI\0\0\0\4\0\0\0\0");
+    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
+    assert_string_equal(s.err.text, "SF-E210: Server disconnected (wrong "
+                                    "authentication key?)");
+    impi_join_destroy(s.k.join);
+}
+
+static void im_45_follow_on_bytes_are_read_by_their_length(void **state)
+{
+    struct script s;
+
+    script_begin(&s, true);
+    SAID(&s, "AUTH\0\0\0\4\0\0\0\1");
+    assert_int_equal(TELL(&s, "\0\0\0\0\0\0\0\14"), 0);
+    SAID(&s, "");
+    assert_int_equal(TELL(&s, "twelve bytes"), 0);
+    SAID(&s, "IMPI\0\0\0\4\0\0\0\0");
+    impi_join_destroy(s.k.join);
+    script_begin(&s, true);
+    assert_int_equal(TELL(&s, "\0\0\0\0\x7f\xff\xff\xff"), -1);
+    impi_join_destroy(s.k.join);
+}
+
+static void im_59_strict_mask_3_never_meets_munge(void **state)
+{
+    struct script s;
+
+    script_begin(&s, true);
+    assert_int_equal(TELL(&s, "\0\0\0\x1e\0\0\0\x20"), -1);
+    assert_string_equal(s.err.text,
+                        "SF-E210: the server chose authentication method 30, "
+                        "which was not offered");
+    impi_join_destroy(s.k.join);
+}
+
+static void servers_that_lie_are_refused(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *want;
+    } lies[] = {
+        {"DONE\0\0\0\0", 8, "DONE of 0 bytes out of turn"},
+        {"IMPI\0\0\0\4\0\0\0\2", 12, "IMPI of 4 bytes out of turn"},
+        {"COLL\0\0\0\7", 8, "COLL of 7 bytes out of turn"},
+        {"COLL\xff\0\0\0", 8, "out of turn"},
+        {"WHAT\xff\xff\xff\xff", 8, "of -1 bytes"},
+        {"COLL\0\0\0\14\0\0\x10\0\0\0\0\7", 16, "client mask 0x7, but 2"},
+        {"COLL\x7f\0\0\0\0\0\x10\0\0\0\0\3", 16, "IMPI_C_VERSION of"},
+        {VERSIONS VERSIONS, 64, "sent IMPI_C_VERSION twice"},
+    };
+
+    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+        struct script s;
+
+        script_joined(&s, false);
+        assert_int_equal(tell(&s, lies[i].bytes, lies[i].len), -1);
+        if (!strstr(s.err.text, lies[i].want))
+            print_error("%s\n", s.err.text);
+        assert_non_null(strstr(s.err.text, lies[i].want));
+        impi_join_destroy(s.k.join);
+    }
+}
+
+static void wrong_number_of_clients_is_refused(void **state)
+{
+    static const char *const sizes[] = {"\0\0\0\0", "\0\0\0\x21", "\0\0\0\3",
+                                        "\xff\xff\xff\xff"};
+
+    for (int i = 0; i < 4; i++) {
+        struct script s;
+
+        script_begin(&s, true);
+        assert_int_equal(TELL(&s, "\0\0\0\0\0\0\0\0IMPI\0\0\0\4"), 0);
+        assert_int_equal(tell(&s, sizes[i], 4), -1);
+        assert_non_null(strstr(s.err.text, "we are client 0 of 2"));
+        impi_join_destroy(s.k.join);
+    }
+}
+
+static void a_method_that_fails_ends_the_join(void **state)
+{
+    struct script s;
+
+    script_joined(&s, true);
+    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
+    assert_string_equal(s.err.text,
+                        "SF-E210: the IMPI server hung up during start-up");
+    impi_join_destroy(s.k.join);
+    script_begin(&s, true);
+    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
+    assert_non_null(strstr(s.err.text, "no common authentication method"));
+    impi_join_destroy(s.k.join);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(im_70_strict_client_sends_its_14_labels_in_order),
+        cmocka_unit_test(im_79_nothing_is_sent_before_the_version_is_known),
+        cmocka_unit_test(im_62_answer_to_impi_may_come_early),
+        cmocka_unit_test(im_74_unknown_labels_and_commands_are_ignored),
+        cmocka_unit_test(im_75_swallowed_extensions_mean_standard),
+        cmocka_unit_test(im_76_missing_label_names_client_and_label),
+        cmocka_unit_test(im_81_counts_must_be_positive_and_add_up),
+        cmocka_unit_test(im_93_wrong_length_names_client_and_label),
+        cmocka_unit_test(im_43_client_without_methods_does_not_start),
+        cmocka_unit_test(im_56_hang_up_after_the_key_is_explained),
+        cmocka_unit_test(im_45_follow_on_bytes_are_read_by_their_length),
+        cmocka_unit_test(im_59_strict_mask_3_never_meets_munge),
+        cmocka_unit_test(servers_that_lie_are_refused),
+        cmocka_unit_test(wrong_number_of_clients_is_refused),
+        cmocka_unit_test(a_method_that_fails_ends_the_join),
+    };
+
+    return cmocka_run_group_tests_name("impi_join_script", tests, NULL, NULL);
+}
