@@ -240,6 +240,26 @@ static void json_is_json(void **state)
     net_free(net);
 }
 
+static void example_file_is_whole(void **state)
+{
+    char path[1000], text[4000];
+    const char *top = getenv("SF_TOP_SRCDIR");
+    struct net *net;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/etc/swfab.net.example", top ? top : ".");
+    f = fopen(path, "r");
+    if (!f)
+        skip();
+    text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+    fclose(f);
+    net = parsed(text);
+    assert_int_equal(net->nhosts, 4);
+    assert_int_equal(net->nxbars, 3);
+    assert_int_equal(net->ncables, 8);
+    net_free(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +272,7 @@ int main(void)
         cmocka_unit_test(errors_in_ib_files_are_named_too),
         cmocka_unit_test(other_bytes_are_refused),
         cmocka_unit_test(json_is_json),
+        cmocka_unit_test(example_file_is_whole),
     };
 
     return cmocka_run_group_tests_name("net format", tests, NULL, NULL);
