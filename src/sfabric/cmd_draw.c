@@ -15,7 +15,7 @@
 #include "base/jsonx.h"
 #include "net/draw.h"
 #include "net/format.h"
-#include "sfabric/sfabric.h"
+#include "sfabric/netsource.h"
 
 struct wishes {
     struct net_drawing how;
@@ -29,53 +29,6 @@ struct health {
     uint8_t *node;
     uint8_t *port;
 };
-
-/* ---- the net ----------------------------------------------------------------
- */
-
-static char *read_file(const char *path, size_t *len)
-{
-    FILE *f = fopen(path, "r");
-    char *text = f ? malloc(SF_NET_FILE_MAX + 1UL) : NULL;
-
-    if (!text)
-        sfabric_fail("%s: %s", path, strerror(errno));
-    else
-        *len = fread(text, 1, SF_NET_FILE_MAX + 1UL, f);
-    if (f)
-        fclose(f);
-    return text;
-}
-
-static struct net *net_of_file(const char *path)
-{
-    struct errbuf err;
-    size_t len = 0;
-    char *text = read_file(path, &len);
-    struct net *net = text ? net_parse(path, text, len, &err) : NULL;
-
-    if (text && !net)
-        sfabric_fail("%s", err.text);
-    free(text);
-    return net;
-}
-
-static struct net *net_of_mapper(const struct sfabric_options *o)
-{
-    struct json_object *reply = sfabric_ask(o, "mapperd", "map", NULL), *map;
-    struct net *net = NULL;
-    struct errbuf err = {"mapperd gave no map"};
-
-    if (!reply)
-        return NULL;
-    if (json_object_object_get_ex(reply, "map", &map))
-        net = net_parse("map", json_object_get_string(map),
-                        (size_t)json_object_get_string_len(map), &err);
-    if (!net)
-        sfabric_fail("%s", err.text);
-    json_object_put(reply);
-    return net;
-}
 
 /* ---- health -----------------------------------------------------------------
  */
@@ -213,7 +166,7 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
 
     if (parse(argc, argv, &w) < 0)
         return sfabric_usage(&cmd_draw);
-    net = w.file ? net_of_file(w.file) : net_of_mapper(o);
+    net = sfabric_net(o, w.file);
     if (!net)
         return SFABRIC_UNKNOWN;
     h.net = net;

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What sfabric says about net files: hosts, links, routes, longest, diff,
+# conflicts.  And what mapperd --check says, with its exit status.
+set -u
+build=${SF_TOP_BUILDDIR:-$PWD}
+same=$build/tests/unit/same_net
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+sfabric() { "$build/src/sfabric/sfabric" "$@"; }
+mapperd() { "$build/src/mapperd/mapperd" "$@"; }
+n=0
+ok() { # DESCRIPTION COMMAND...
+    n=$((n + 1))
+    if "${@:2}" >"$tmp/said" 2>&1; then
+        echo "ok $n - $1"
+    else
+        echo "not ok $n - $1"
+        sed 's/^/# /' "$tmp/said" | head -20
+    fi
+}
+# The command's output has this many lines, and its status is STATUS.
+lines() { # STATUS COUNT COMMAND...
+    local rc
+    "${@:3}" >"$tmp/out" 2>&1
+    rc=$?
+    cat "$tmp/out"
+    [ $rc = "$1" ] && [ "$(wc -l <"$tmp/out")" = "$2" ]
+}
+says() { # STATUS PATTERN COMMAND...
+    local rc
+    "${@:3}" >"$tmp/out" 2>&1
+    rc=$?
+    cat "$tmp/out"
+    [ $rc = "$1" ] && grep -q -- "$2" "$tmp/out"
+}
+"$same" --write C64 "$tmp/c64.net"
+"$same" --write C64+cut=3 "$tmp/cut.net"
+"$same" --write C64 "$tmp/c64.ibnet"
+c64=$tmp/c64.net
+
+ok "hosts: one line each" lines 0 64 sfabric hosts -h "$c64"
+ok "hosts: where each hangs" says 0 '^h9 *0060dd00000a *s1.1 *1' \
+    sfabric hosts "$c64"
+ok "hosts: as JSON" says 0 '"address": "0060dd00000a"' \
+    sfabric hosts --json "$c64"
+ok "hosts: of a net in InfiniBand's form" lines 0 64 sfabric hosts -h \
+    "$tmp/c64.ibnet"
+ok "links: each once" lines 0 64 sfabric links -h "$c64"
+ok "links --all: hosts' cables, too" lines 0 128 sfabric links -h --all "$c64"
+ok "routes: all alternatives of a pair" lines 0 8 \
+    sfabric routes -h h0 h63 "$c64"
+ok "routes: bytes and ports" says 0 '^h63 *3 *8f8eb8 *s1.0:15 s2.3:15 s1.7:7' \
+    sfabric routes h0 h63 "$c64"
+ok "routes: one to each host" lines 0 63 sfabric routes -h h0 "$c64"
+ok "routes: unknown host" says 3 'no host is called' sfabric routes nn "$c64"
+ok "longest: 448 of one hop, 3584 of three" says 0 '^3 *3584' \
+    sfabric longest "$c64"
+ok "diff: nothing" lines 0 0 sfabric diff "$c64" "$c64"
+ok "diff: cables missing" says 1 'cable missing: s1.0 port 10 to s2.1' \
+    sfabric diff "$c64" "$tmp/cut.net"
+ok "conflicts: none" lines 0 0 sfabric conflicts "$c64"
+sed '/^host h5 /s/0060dd000006/0060dd000007/' "$c64" >"$tmp/twice.net"
+ok "conflicts: a net file with an address twice is refused" \
+    says 3 'twice.net:' sfabric conflicts "$tmp/twice.net"
+ok "no file and no mapperd: status 3" says 3 mapperd sfabric hosts \
+    --socket "$tmp/none"
+
+ok "check: an exact map and sound routes" says 0 'map *exact' \
+    mapperd --check="$c64"
+ok "check: no deadlock" says 0 'deadlock *none possible' \
+    mapperd --check=torus:4x4
+ok "check: perfect balance on a Clos" says 0 'balance *1.00' \
+    mapperd --check=C512
+ok "check: packets lost" says 0 'map *exact' mapperd --check=C64 --loss=0.03
+ok "check: crossbars with ids" says 0 'map *exact' \
+    mapperd --check=C64+ids --ids
+ok "check: routes that are too long" says 2 'hops' mapperd --check=line:15
+ok "check: the limit can be lifted" says 0 'deadlock *none' \
+    mapperd --check=line:15 --max-hops=20
+ok "check: no such net" says 2 nonesuch mapperd --check=nonesuch
+ok "check: no such host" says 2 'h99' mapperd --check=C64 --host=h99
+ok "mapperd: help" says 0 "--check" mapperd --help
+ok "mapperd: unknown option" says 2 usage mapperd --nonsense
+echo "1..$n"
