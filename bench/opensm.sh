@@ -8,6 +8,8 @@ opensm_needs() {
     for p in opensm ibsim; do need_program $p || return 1; done
     umad2sim=$(find /usr/lib* -name libumad2sim.so 2>/dev/null | head -1)
     [ -n "$umad2sim" ] || { note "libumad2sim.so is not there"; return 1; }
+    osm='' osm_pid='' osm_sim_pid=''
+    trap opensm_down EXIT
 }
 
 # opensm_up NETFILE HOST ENGINE [dump|phases]: until the subnet is up.  Sets
@@ -83,8 +85,11 @@ opensm_sent() {
 }
 
 opensm_down() {
-    kill -9 "$osm_pid" "$osm_sim_pid" 2>/dev/null
+    [ -n "$osm" ] || return 0
+    [ -z "$osm_pid" ] || kill -9 "$osm_pid" 2>/dev/null
+    [ -z "$osm_sim_pid" ] || kill -9 "$osm_sim_pid" 2>/dev/null
     wait "$osm_pid" "$osm_sim_pid" 2>/dev/null
     exec {osm_in}>&- {osm_sim}>&-
     rm -rf "$osm"
+    osm='' osm_pid='' osm_sim_pid=''
 }
