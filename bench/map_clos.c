@@ -1,81 +1,112 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a map costs: explores a software fabric once, in virtual time, and
+ * prints a line of "NAME VALUE" for each figure.  CPU time is that of the
+ * explorer and of the software crossbars together.
+ *
+ *     map_clos [--ids] [--ports=N] NET
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "mapperd/simfab.h"
 #include "net/build.h"
 #include "net/same.h"
 
+#define MOST 3600000000000ULL
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static uint32_t first_host(const struct net *net)
+{
+    uint32_t n = 0;
+
+    while (n < net->nnodes &&
+           (!net_is_host(net, n) || net_peer_node(net, n, 0) == NET_NONE))
+        n++;
+    return n;
+}
+
+static int tell(const struct net *truth, uint32_t host, struct explore *x)
+{
+    struct explore_stats s;
+    struct errbuf err = {{0}};
+    struct rusage usage;
+    uint32_t there;
+    struct net *map = explore_map(x);
+    struct net *reach = net_reachable(truth, host, &there);
+    bool same = map && reach && net_same(reach, map, &err);
+
+    explore_stats(x, &s);
+    getrusage(RUSAGE_SELF, &usage);
+    printf("exact %d\nprobes %llu\nunanswered %llu\ncables %u\n"
+           "per_cable %.3f\nengine_mb %.2f\nrss_mb %.1f\nlongest %u\n",
+           same, (unsigned long long)s.probes, (unsigned long long)s.unanswered,
+           s.links, (double)s.probes / s.links, (double)s.bytes / 1e6,
+           (double)usage.ru_maxrss / 1e3, s.longest);
+    if (!same)
+        fprintf(stderr, "map_clos: %s\n", err.text);
+    net_free(map);
+    net_free(reach);
+    return same ? 0 : 1;
+}
+
+static int run(const char *name, const struct prober_limits *limits)
+{
+    struct errbuf err;
+    struct net *truth = net_build_named(name, &err);
+    uint32_t host = truth ? first_host(truth) : 0;
+    struct probe_host me;
+    struct simfab *sim;
+    struct explore *x;
+    double cpu;
+    int rc = 2;
+
+    if (!truth || host == truth->nnodes) {
+        fprintf(stderr, "map_clos: %s: %s\n", name,
+                truth ? "no host" : err.text);
+        return 2;
+    }
+    simfab_host_info(truth, host, &me);
+    sim = simfab_new(truth, host);
+    x = explore_new(limits, &me);
+    cpu = cpu_seconds();
+    if (sim && x && simfab_run(sim, simfab_explorer(x), MOST)) {
+        printf("cpu_s %.4f\nvirtual_s %.4f\n", cpu_seconds() - cpu,
+               (double)simfab_now(sim) / 1e9);
+        rc = tell(truth, host, x);
+    }
+    explore_free(x);
+    simfab_free(sim);
+    net_free(truth);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct prober_limits limits = PROBER_LIMITS_DEFAULT;
-    struct errbuf err = {{0}};
+    int i = 1;
 
-    for (int i = 1; i < argc; i++) {
-        struct net *truth, *map, *reach;
-        struct probe_host me;
-        struct simfab *sim;
-        struct explore *x;
-        struct explore_stats st;
-        struct timespec a, b;
-        struct rusage ru;
-        uint32_t there;
-        bool same;
-
-        if (strncmp(argv[i], "ports=", 6) == 0) {
-            limits.max_ports = (uint8_t)atoi(argv[i] + 6);
-            continue;
-        }
-        if (strcmp(argv[i], "tagged") == 0) {
+    for (; i < argc - 1; i++) {
+        if (strcmp(argv[i], "--ids") == 0)
             limits.tagged = true;
-            continue;
-        }
-        truth = net_build_named(argv[i], &err);
-        if (!truth) {
-            printf("%s: %s\n", argv[i], err.text);
-            continue;
-        }
-        uint32_t host = 0;
-        for (uint32_t n = 0; n < truth->nnodes; n++)
-            if (net_is_host(truth, n) &&
-                net_peer_node(truth, n, 0) != NET_NONE) {
-                host = n;
-                break;
-            }
-        simfab_host_info(truth, host, &me);
-        sim = simfab_new(truth, host);
-        x = explore_new(&limits, &me);
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
-        bool ran = simfab_run(sim, simfab_explorer(x), 1000000000000ULL);
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
-        map = explore_map(x);
-        reach = net_reachable(truth, host, &there);
-        err.text[0] = 0;
-        explore_failed(x, &err);
-        same = map && net_same(reach, map, &err);
-        explore_stats(x, &st);
-        getrusage(RUSAGE_SELF, &ru);
-        printf("%-24s ran %d same %d probes %lu unans %lu (loop %lu cmp %lu "
-               "scout %lu tag %lu) xbars %u/%u hosts %u/%u links %u/%u merges "
-               "%u restarts %u rounds %u virt %.1f ms cpu %.3f s bytes %.1f MB "
-               "rss %.1f MB longest %u %s\n",
-               argv[i], ran, same, st.probes, st.unanswered, st.by_kind[0],
-               st.by_kind[1], st.by_kind[3], st.by_kind[4], st.crossbars,
-               reach->nxbars, st.hosts, reach->nhosts, st.links, reach->ncables,
-               st.merges, st.restarts, st.rounds, simfab_now(sim) / 1e6,
-               (double)(b.tv_sec - a.tv_sec) + (b.tv_nsec - a.tv_nsec) / 1e9,
-               st.bytes / 1e6, ru.ru_maxrss / 1e3, st.longest,
-               same ? "" : err.text);
-        for (uint32_t d = 0; explore_doubt(x, d) && d < 3; d++)
-            printf("   %s\n", explore_doubt(x, d));
-        net_free(map);
-        net_free(reach);
-        explore_free(x);
-        simfab_free(sim);
-        net_free(truth);
+        else if (strncmp(argv[i], "--ports=", 8) == 0)
+            limits.max_ports = (uint8_t)strtoul(argv[i] + 8, NULL, 10);
+        else
+            break;
     }
-    return 0;
+    if (i != argc - 1) {
+        fprintf(stderr, "usage: map_clos [--ids] [--ports=N] NET\n");
+        return 2;
+    }
+    return run(argv[i], &limits);
 }
