@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Connections to the processes of other clients: their descriptors and lives.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "libimpi/net_priv.h"
+#include "libimpi/sockaddr.h"
+
+struct net net = {.listener = -1};
+
+/* ---- descriptors ---- */
+
+void link_set_up_socket(int fd)
+{
+    int one = 1;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+static int bind_in_range(int fd, const uint8_t addr[16], unsigned lo,
+                         unsigned hi)
+{
+    struct sockaddr_storage ss;
+    /* Processes of one node start at different places of the range. */
+    unsigned n = hi - lo + 1, first = n > 1 ? (unsigned)getpid() % n : 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        unsigned port = lo + (first + i) % n;
+        socklen_t len = sockaddr_set(&ss, addr, (uint16_t)port);
+
+        if (bind(fd, (struct sockaddr *)&ss, len) == 0 &&
+            listen(fd, SOMAXCONN) == 0)
+            return 0;
+        if (errno != EADDRINUSE)
+            return -1;
+    }
+    return -1;
+}
+
+int net_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
+               struct errbuf *err)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+    int fd = socket(sockaddr_family(addr),
+                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return errprintf(err, "socket: %s", strerror(errno));
+    if (bind_in_range(fd, addr, lo, hi) < 0 ||
+        getsockname(fd, (struct sockaddr *)&ss, &len) < 0) {
+        errprintf(err, "cannot listen for other clients in ports %u-%u: %s", lo,
+                  hi, strerror(errno));
+        close(fd);
+        return -1;
+    }
+    net.listener = fd;
+    return sockaddr_port(&ss);
+}
+
+/* A descriptor for each peer, if the site's hard limit has so many. */
+static void want_descriptors(rlim_t n)
+{
+    struct rlimit r;
+
+    n += 256; /* the program's own */
+    if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_cur >= n)
+        return;
+    r.rlim_cur = n < r.rlim_max ? n : r.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &r);
+}
+
+int net_start(struct errbuf *err)
+{
+    size_t n = impi_be.world.nprocs;
+
+    want_descriptors(n);
+    net.guests_max = n + GUESTS_EXTRA;
+    net.guest = calloc(net.guests_max, sizeof(struct link *));
+    net.by_peer = calloc(n, sizeof(struct link *));
+    net.links = calloc(n, sizeof(struct link *));
+    net.fds = calloc(n + net.guests_max + 1, sizeof(struct pollfd));
+    if (!net.by_peer || !net.links || !net.fds || !net.guest)
+        return errprintf(err, "no memory");
+    return 0;
+}
+
+time_t net_now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return t.tv_sec;
+}
+
+bool net_opening(void)
+{
+    if (net.nopening > 0 || net.nguests == 0)
+        return net.nopening > 0;
+    return net_now_s() - net.guest[net.nguests - 1]->since < GUEST_NEWS;
+}
+
+/* ---- life of a link ---- */
+
+struct link *link_create(int fd, enum link_state state)
+{
+    struct link *l = calloc(1, sizeof(*l));
+
+    if (!l)
+        be_die(1, "SF-E403: no memory for a connection");
+    l->fd = fd;
+    l->state = state;
+    return l;
+}
+
+void link_close_fd(struct link *l)
+{
+    if (l->fd >= 0)
+        close(l->fd);
+    l->fd = -1;
+}
+
+void link_add(struct link *l, uint32_t peer)
+{
+    l->peer = peer;
+    net.by_peer[peer] = l;
+    net.links[net.nlinks++] = l;
+}
+
+static void lost(uint32_t peer, const char *why)
+{
+    char where[64];
+    const struct impi_proc *p;
+
+    if (net.finishing)
+        return;
+    if (peer == PEER_RELAY)
+        be_die(1, "SF-E402: lost impid, which relays to other clients: %s",
+               why);
+    p = &impi_be.world.procs[peer];
+    sockaddr_print(where, sizeof(where), p->addr);
+    be_die(1, "SF-E402: lost rank %u (client %u, %s): %s", peer, p->client,
+           where, why);
+}
+
+void link_fail(struct link *l, const char *why)
+{
+    link_close_fd(l);
+    if (l->state != LINK_OPEN && l->state != LINK_CLOSED)
+        net.nopening--;
+    l->state = LINK_CLOSED;
+    lost(l->peer, why);
+}
+
+/* The opening is through: hand over to the engine. */
+void link_opened(struct link *l)
+{
+    impi_chan_open_wipe(&l->open);
+    l->channel = impi_p2p_attach(impi_be.p2p, l->peer);
+    if (!l->channel)
+        be_die(1, "SF-E403: no channel to rank %u: %s", l->peer,
+               strerror(errno));
+    l->state = LINK_OPEN;
+    net.nopening--;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside of the connections: what net.c (rounds and the end), net_link.c (life
+ * of a link), net_open.c (opening) and net_pump.c (data) share.  Not for
+ * others.
+ */
+#ifndef LIBIMPI_NET_PRIV_H
+#define LIBIMPI_NET_PRIV_H
+
+#include <stddef.h>
+#include <time.h>
+
+#include "impi/chan_open.h"
+#include "impi/channel.h"
+#include "libimpi/net.h"
+#include "libimpi/state.h"
+
+struct pollfd;
+
+/* Connections that strangers may hold half open, beyond one for each rank. */
+#ifndef GUESTS_EXTRA
+#define GUESTS_EXTRA 64
+#endif
+/* How long a half open connection counts as something that is under way, s:
+ * a stranger who only holds one shall not slow the program down for ever. */
+#define GUEST_NEWS 10
+/* How often an attempt is made again that the peer dropped half way. */
+#define TRIES_MAX 8
+/* Above this many, ask the kernel which are ready instead of trying each. */
+#define TRY_EACH_MAX 4
+/* Look for new connections at every n-th round without any other reason. */
+#define LOOK_EVERY 32
+/* Bytes taken from one connection before the next one has its turn. */
+#define ROUND_BYTES (1u << 20)
+/* In place of a rank: everybody, behind impid. */
+#define PEER_RELAY UINT32_MAX
+
+enum link_state {
+    LINK_CONNECTING, /* TCP under way */
+    LINK_OPENING,    /* proving each other */
+    LINK_AWAITED,    /* refused: the peer's own connection is on its way */
+    LINK_OPEN,
+    LINK_CLOSED
+};
+
+struct link {
+    uint32_t peer; /* a guest: not known */
+    int fd;
+    enum link_state state;
+    bool blocked; /* the socket takes no more for now */
+    unsigned tries;
+    time_t since; /* a guest: when it came */
+    struct impi_chan_open open;
+    struct impi_channel *channel;
+};
+
+struct net {
+    int listener;
+    struct link **by_peer; /* [nprocs] */
+    struct link **links;   /* all that is not a guest, dense */
+    size_t nlinks;
+    size_t nopening;     /* of them: not open yet */
+    struct link **guest; /* oldest first */
+    size_t nguests;
+    size_t guests_max;
+    struct pollfd *fds; /* listener, guests, links */
+    unsigned round;
+    bool finishing;
+};
+extern struct net net;
+
+/* ---- net_link.c ---- */
+
+void link_set_up_socket(int fd);
+struct link *link_create(int fd, enum link_state state);
+void link_close_fd(struct link *l);
+/* It is the one to this peer. */
+void link_add(struct link *l, uint32_t peer);
+void link_fail(struct link *l, const char *why);
+/* The opening is through: hand over to the engine. */
+void link_opened(struct link *l);
+time_t net_now_s(void);
+
+/* ---- net_open.c ---- */
+
+bool link_drive_opening(struct link *l);
+bool net_look_for_guests(void);
+
+/* ---- net_pump.c ---- */
+
+bool link_pump_out(struct link *l);
+/* Whatever its state wants.  True when something moved. */
+bool link_drive(struct link *l);
+
+#endif

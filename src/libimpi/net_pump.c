@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Moving bytes between the channels of the message engine and their sockets.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "libimpi/net_priv.h"
+
+bool link_pump_out(struct link *l)
+{
+    struct iovec iov[IMPI_TX_IOV];
+    bool moved = false;
+
+    l->blocked = false;
+    while (impi_channel_tx_ready(l->channel)) {
+        int n = impi_channel_tx(l->channel, iov, IMPI_TX_IOV);
+        struct msghdr msg = {.msg_iov = iov, .msg_iovlen = (size_t)n};
+        ssize_t done;
+
+        if (n == 0)
+            break;
+        done = sendmsg(l->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (done < 0 && (errno == EAGAIN || errno == EINTR)) {
+            l->blocked = true;
+            break;
+        }
+        if (done < 0) {
+            /* What it sent before is still to be read: the reading side
+             * finds the end. */
+            break;
+        }
+        impi_channel_tx_done(l->channel, (size_t)done);
+        moved = true;
+    }
+    return moved;
+}
+
+static size_t iov_total(const struct iovec *iov, int n)
+{
+    size_t sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += iov[i].iov_len;
+    return sum;
+}
+
+static void pump_failed(struct link *l)
+{
+    char why[SF_ERRBUF_SIZE];
+
+    strncpy(why, impi_channel_error(l->channel), sizeof(why) - 1);
+    why[sizeof(why) - 1] = '\0';
+    link_fail(l, why);
+}
+
+static bool pump_in(struct link *l)
+{
+    struct iovec iov[IMPI_RX_IOV];
+    size_t got = 0;
+
+    while (got < ROUND_BYTES) {
+        int n = impi_channel_rx(l->channel, iov, IMPI_RX_IOV);
+        struct msghdr msg = {.msg_iov = iov, .msg_iovlen = (size_t)n};
+        size_t want = iov_total(iov, n);
+        ssize_t done = recvmsg(l->fd, &msg, MSG_DONTWAIT);
+
+        if (done < 0 && (errno == EAGAIN || errno == EINTR))
+            break;
+        if (done < 0)
+            done = 0;
+        got += (size_t)done;
+        if (impi_channel_rx_done(l->channel, (size_t)done) < 0) {
+            pump_failed(l);
+            return true;
+        }
+        if (done == 0 || (size_t)done < want)
+            break;
+    }
+    return got > 0;
+}
+
+static bool pump(struct link *l)
+{
+    bool moved = link_pump_out(l);
+
+    moved |= pump_in(l);
+    /* What came in may have released something to send. */
+    if (l->state == LINK_OPEN && moved && impi_channel_tx_ready(l->channel))
+        link_pump_out(l);
+    if (l->state == LINK_OPEN && impi_channel_finished(l->channel)) {
+        link_close_fd(l);
+        l->state = LINK_CLOSED;
+    }
+    return moved;
+}
+
+bool link_drive(struct link *l)
+{
+    switch (l->state) {
+    case LINK_OPEN:
+        return pump(l);
+    case LINK_CONNECTING:
+    case LINK_OPENING:
+        return link_drive_opening(l);
+    default:
+        return false;
+    }
+}
