@@ -97,18 +97,19 @@ int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
  * wants it, all at once.  `self`: with the own block, which otherwise is in
  * place already. ---- */
 
-/* From everybody's only OUT to the root's IN blocks. */
+/* From everybody's only OUT to the root's IN blocks.  tag: that of the
+ * operation, which has others for its v form. */
 int impi_schedule_gather(struct impi_schedule *s, const struct impi_group *g,
-                         uint32_t rank, uint32_t root, bool self);
+                         uint32_t rank, uint32_t root, bool self, int32_t tag);
 /* From the masters' only OUT to IN blocks, by master number, of rank 0. */
 int impi_schedule_gather_masters(struct impi_schedule *s,
                                  const struct impi_group *g, uint32_t rank);
 /* From the root's OUT blocks to everybody's only IN. */
 int impi_schedule_scatter(struct impi_schedule *s, const struct impi_group *g,
-                          uint32_t rank, uint32_t root, bool self);
+                          uint32_t rank, uint32_t root, bool self, int32_t tag);
 /* From everybody's OUT blocks (or its only one) to everybody's IN blocks. */
 int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
-                           uint32_t rank, bool self);
+                           uint32_t rank, bool self, int32_t tag);
 
 /* A message of a neighbourhood: block `block` to or from `rank`. */
 struct impi_neighbour {

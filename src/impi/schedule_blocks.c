@@ -11,9 +11,9 @@
     s->count = 0
 
 int impi_schedule_gather(struct impi_schedule *s, const struct impi_group *g,
-                         uint32_t rank, uint32_t root, bool self)
+                         uint32_t rank, uint32_t root, bool self, int32_t tag)
 {
-    PLAN(p, .tag = IMPI_GATHER_TAG);
+    PLAN(p, .tag = tag);
 
     for (uint32_t i = 0; rank == root && i < g->size; i++) {
         if (i != rank || self)
@@ -39,9 +39,9 @@ int impi_schedule_gather_masters(struct impi_schedule *s,
 }
 
 int impi_schedule_scatter(struct impi_schedule *s, const struct impi_group *g,
-                          uint32_t rank, uint32_t root, bool self)
+                          uint32_t rank, uint32_t root, bool self, int32_t tag)
 {
-    PLAN(p, .tag = IMPI_SCATTER_TAG);
+    PLAN(p, .tag = tag);
 
     if (rank != root || self)
         plan_recv_block(&p, root, root);
@@ -55,9 +55,9 @@ int impi_schedule_scatter(struct impi_schedule *s, const struct impi_group *g,
 
 /* Each begins with its own successor, so that nobody is everybody's first. */
 int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
-                           uint32_t rank, bool self)
+                           uint32_t rank, bool self, int32_t tag)
 {
-    PLAN(p, .tag = IMPI_ALLTOALL_TAG);
+    PLAN(p, .tag = tag);
 
     for (uint32_t i = 0; i < g->size; i++) {
         if (i != rank || self)

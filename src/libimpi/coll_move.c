@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "impi/constants.h"
 #include "libimpi/coll.h"
 #include "libimpi/data.h"
 
@@ -13,6 +14,7 @@
 
 enum direction { TO_ROOT, FROM_ROOT };
 
+/* x->tag: the operation's own, where it has one. */
 static int schedule_rooted(struct coll *x, enum direction way,
                            enum impi_role role, uint32_t root, bool self)
 {
@@ -26,8 +28,8 @@ static int schedule_rooted(struct coll *x, enum direction way,
         return impi_schedule_inter_scatter(&x->steps, g, me, &sides, role,
                                            root);
     if (way == TO_ROOT)
-        return impi_schedule_gather(&x->steps, g, me, root, self);
-    return impi_schedule_scatter(&x->steps, g, me, root, self);
+        return impi_schedule_gather(&x->steps, g, me, root, self, x->tag);
+    return impi_schedule_scatter(&x->steps, g, me, root, self, x->tag);
 }
 
 /* all: the root's blocks; own: everybody's one, at the root of a group its
@@ -54,10 +56,12 @@ static int make_rooted(struct coll *x, enum direction way, struct blocks all,
 }
 
 static int rooted(struct impi_comm *c, enum direction way, struct blocks all,
-                  struct blocks own, int root, MPI_Request *request)
+                  struct blocks own, int root, int32_t tag,
+                  MPI_Request *request)
 {
     struct coll *x = coll_new(c);
 
+    x->tag = tag;
     return coll_run(x, make_rooted(x, way, all, own, root), request);
 }
 
@@ -71,7 +75,8 @@ static int schedule_all(struct coll *x, bool self)
     if (x->c->inter)
         return coll_made(
             impi_schedule_inter_alltoall(&x->steps, &x->c->group, me, &sides));
-    return coll_made(impi_schedule_alltoall(&x->steps, &x->c->group, me, self));
+    return coll_made(
+        impi_schedule_alltoall(&x->steps, &x->c->group, me, self, x->tag));
 }
 
 static int make_allgather(struct coll *x, struct blocks own, struct blocks in)
@@ -89,10 +94,11 @@ static int make_allgather(struct coll *x, struct blocks own, struct blocks in)
 }
 
 static int allgather(struct impi_comm *c, struct blocks own, struct blocks in,
-                     MPI_Request *request)
+                     int32_t tag, MPI_Request *request)
 {
     struct coll *x = coll_new(c);
 
+    x->tag = tag;
     return coll_run(x, make_allgather(x, own, in), request);
 }
 
@@ -153,10 +159,11 @@ static int make_alltoall(struct coll *x, struct blocks out, struct blocks in)
 }
 
 static int alltoall(struct impi_comm *c, struct blocks out, struct blocks in,
-                    MPI_Request *request)
+                    int32_t tag, MPI_Request *request)
 {
     struct coll *x = coll_new(c);
 
+    x->tag = tag;
     return coll_run(x, make_alltoall(x, out, in), request);
 }
 
@@ -168,7 +175,8 @@ COLL_BOTH(Gather, Igather,
           LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                root),
           rooted(c, TO_ROOT, blocks_even(recvbuf, recvcount, recvtype),
-                 blocks_one(sendbuf, sendcount, sendtype), root, request))
+                 blocks_one(sendbuf, sendcount, sendtype), root,
+                 IMPI_GATHER_TAG, request))
 
 COLL_BOTH(Gatherv, Igatherv,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
@@ -178,7 +186,8 @@ COLL_BOTH(Gatherv, Igatherv,
                recvtype, root),
           rooted(c, TO_ROOT,
                  blocks_uneven(recvbuf, recvcounts, displs, recvtype),
-                 blocks_one(sendbuf, sendcount, sendtype), root, request))
+                 blocks_one(sendbuf, sendcount, sendtype), root,
+                 IMPI_GATHERV_TAG, request))
 
 COLL_BOTH(Scatter, Iscatter,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
@@ -186,7 +195,8 @@ COLL_BOTH(Scatter, Iscatter,
           LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                root),
           rooted(c, FROM_ROOT, blocks_even(sendbuf, sendcount, sendtype),
-                 blocks_one(recvbuf, recvcount, recvtype), root, request))
+                 blocks_one(recvbuf, recvcount, recvtype), root,
+                 IMPI_SCATTER_TAG, request))
 
 COLL_BOTH(Scatterv, Iscatterv,
           LIST(const void *sendbuf, const int sendcounts[], const int displs[],
@@ -196,14 +206,16 @@ COLL_BOTH(Scatterv, Iscatterv,
                recvtype, root),
           rooted(c, FROM_ROOT,
                  blocks_uneven(sendbuf, sendcounts, displs, sendtype),
-                 blocks_one(recvbuf, recvcount, recvtype), root, request))
+                 blocks_one(recvbuf, recvcount, recvtype), root,
+                 IMPI_SCATTERV_TAG, request))
 
 COLL_BOTH(Allgather, Iallgather,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                void *recvbuf, int recvcount, MPI_Datatype recvtype),
           LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
           allgather(c, blocks_one(sendbuf, sendcount, sendtype),
-                    blocks_even(recvbuf, recvcount, recvtype), request))
+                    blocks_even(recvbuf, recvcount, recvtype), IMPI_GATHER_TAG,
+                    request))
 
 COLL_BOTH(Allgatherv, Iallgatherv,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
@@ -213,14 +225,15 @@ COLL_BOTH(Allgatherv, Iallgatherv,
                recvtype),
           allgather(c, blocks_one(sendbuf, sendcount, sendtype),
                     blocks_uneven(recvbuf, recvcounts, displs, recvtype),
-                    request))
+                    IMPI_GATHERV_TAG, request))
 
 COLL_BOTH(Alltoall, Ialltoall,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                void *recvbuf, int recvcount, MPI_Datatype recvtype),
           LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
           alltoall(c, blocks_even(sendbuf, sendcount, sendtype),
-                   blocks_even(recvbuf, recvcount, recvtype), request))
+                   blocks_even(recvbuf, recvcount, recvtype), IMPI_ALLTOALL_TAG,
+                   request))
 
 COLL_BOTH(Alltoallv, Ialltoallv,
           LIST(const void *sendbuf, const int sendcounts[], const int sdispls[],
@@ -230,7 +243,7 @@ COLL_BOTH(Alltoallv, Ialltoallv,
                rdispls, recvtype),
           alltoall(c, blocks_uneven(sendbuf, sendcounts, sdispls, sendtype),
                    blocks_uneven(recvbuf, recvcounts, rdispls, recvtype),
-                   request))
+                   IMPI_ALLTOALLV_TAG, request))
 
 COLL_BOTH(Alltoallw, Ialltoallw,
           LIST(const void *sendbuf, const int sendcounts[], const int sdispls[],
@@ -242,4 +255,4 @@ COLL_BOTH(Alltoallw, Ialltoallw,
           alltoall(c,
                    blocks_typed(sendbuf, sendcounts, sdispls, NULL, sendtypes),
                    blocks_typed(recvbuf, recvcounts, rdispls, NULL, recvtypes),
-                   request))
+                   IMPI_ALLTOALLV_TAG, request))

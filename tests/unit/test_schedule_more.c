@@ -202,8 +202,9 @@ static void blocks_go_straight_to_and_from_any_root(void **state)
         begin(size, nclients);
         for (uint32_t r = 0; r < size; r++) {
             sim.p[r].single_out = true;
-            assert_int_equal(
-                impi_schedule_gather(&sim.p[r].s, &sim.g, r, root, true), 0);
+            assert_int_equal(impi_schedule_gather(&sim.p[r].s, &sim.g, r, root,
+                                                  true, IMPI_GATHER_TAG),
+                             0);
         }
         run();
         assert_int_equal(sim.messages, size);
@@ -212,8 +213,9 @@ static void blocks_go_straight_to_and_from_any_root(void **state)
         begin(size, nclients);
         for (uint32_t r = 0; r < size; r++) {
             sim.p[r].single_in = true;
-            assert_int_equal(
-                impi_schedule_scatter(&sim.p[r].s, &sim.g, r, root, r % 2), 0);
+            assert_int_equal(impi_schedule_scatter(&sim.p[r].s, &sim.g, r, root,
+                                                   r % 2, IMPI_SCATTERV_TAG),
+                             0);
         }
         run();
         for (uint32_t r = 0; r < size; r++) {
@@ -229,8 +231,9 @@ static void im_193_every_block_of_an_alltoall_arrives(void **state)
     {
         begin(size, nclients);
         for (uint32_t r = 0; r < size; r++)
-            assert_int_equal(
-                impi_schedule_alltoall(&sim.p[r].s, &sim.g, r, true), 0);
+            assert_int_equal(impi_schedule_alltoall(&sim.p[r].s, &sim.g, r,
+                                                    true, IMPI_ALLTOALL_TAG),
+                             0);
         run();
         for (uint32_t r = 0; r < size; r++)
             for (uint32_t k = 0; k < size; k++)
