@@ -183,6 +183,26 @@ static void crossbars_without_ids_beside_some_with(void **state)
     close_world(&w);
 }
 
+static void g2_22_the_end_check_can_be_left_out(void **state)
+{
+    struct world w;
+    uint64_t with, without;
+
+    (void)state;
+    open_world(&w, "C512");
+    explore(&w);
+    with = w.stats.by_kind[PROBE_COMPARE];
+    close_world(&w);
+    open_world(&w, "C512");
+    w.limits.no_check = true;
+    explore(&w);
+    must_be_exact(&w, "C512, no check");
+    without = w.stats.by_kind[PROBE_COMPARE];
+    close_world(&w);
+    /* 1 024 links, 159 of them ways to crossbars. */
+    assert_int_equal(with - without, 1024 - 159);
+}
+
 /* G1-79: two boards with one address are reported, never made one. */
 static void g1_79_a_shared_address_is_reported_and_not_merged(void **state)
 {
@@ -397,6 +417,7 @@ int main(void)
         cmocka_unit_test(regions_without_hosts_are_mapped_exactly),
         cmocka_unit_test(only_its_own_plane_is_in_the_map),
         cmocka_unit_test(crossbars_without_ids_beside_some_with),
+        cmocka_unit_test(g2_22_the_end_check_can_be_left_out),
         cmocka_unit_test(g1_79_a_shared_address_is_reported_and_not_merged),
         cmocka_unit_test(g1_26_fixed_timers_send_three_times_at_their_interval),
         cmocka_unit_test(learnt_waits_are_shorter_and_never_longer_than_fixed),
