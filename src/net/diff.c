@@ -44,21 +44,6 @@ static void say(struct diff *d, enum net_difference kind, const char *fmt, ...)
         d->tell(d->arg, kind, text);
 }
 
-/* A name for people, also where there is none. */
-static const char *name_of(const struct net *net, uint32_t n, char buf[40])
-{
-    const struct net_node *node = &net->nodes[n];
-
-    if (node->name[0])
-        return node->name;
-    if (node->id)
-        snprintf(buf, 40, "%012" PRIx64, node->id);
-    else
-        snprintf(buf, 40, "%s #%u", node->kind == NET_HOST ? "host" : "xbar",
-                 n);
-    return buf;
-}
-
 /* ---- pairing --------------------------------------------------------------
  */
 
@@ -168,13 +153,13 @@ static void tell_nodes(struct diff *d)
             say(d,
                 net_is_host(d->want, w) ? NET_DIFF_HOST_MISSING
                                         : NET_DIFF_XBAR_MISSING,
-                "%s", name_of(d->want, w, buf));
+                "%s", net_name_of(d->want, w, buf));
     for (uint32_t g = 0; g < d->got->nnodes; g++)
         if (has_cable(d->got, g) && d->back[g] == NET_NONE)
             say(d,
                 net_is_host(d->got, g) ? NET_DIFF_HOST_UNKNOWN
                                        : NET_DIFF_XBAR_UNKNOWN,
-                "%s", name_of(d->got, g, buf));
+                "%s", net_name_of(d->got, g, buf));
 }
 
 /* The found port where a wanted one should be; NET_NONE: node not there. */
@@ -194,8 +179,8 @@ static void tell_cable(struct diff *d, enum net_difference kind,
     char a[40], b[40];
 
     say(d, kind, "%s port %u to %s port %u",
-        name_of(net, net->ports[p].node, a), net_port_number(net, p),
-        name_of(net, net->ports[q].node, b), net_port_number(net, q));
+        net_name_of(net, net->ports[p].node, a), net_port_number(net, p),
+        net_name_of(net, net->ports[q].node, b), net_port_number(net, q));
 }
 
 /* A host whose one cable is somewhere else. */
@@ -210,10 +195,11 @@ static bool host_moved(struct diff *d, uint32_t port, uint32_t peer)
     if (at == NET_NONE)
         return false;
     say(d, NET_DIFF_HOST_MOVED, "%s from %s port %u to %s port %u",
-        name_of(d->want, w, a), name_of(d->want, d->want->ports[peer].node, b),
+        net_name_of(d->want, w, a),
+        net_name_of(d->want, d->want->ports[peer].node, b),
         net_port_number(d->want, peer),
-        d->back[at] == NET_NONE ? name_of(d->got, at, c)
-                                : name_of(d->want, d->back[at], c),
+        d->back[at] == NET_NONE ? net_name_of(d->got, at, c)
+                                : net_name_of(d->want, d->back[at], c),
         (unsigned)((int)net_peer_port(d->got, g, 0) -
                    (d->back[at] == NET_NONE ? 0 : d->shift[d->back[at]])));
     return true;
@@ -297,77 +283,4 @@ int net_diff(const struct net *expected, const struct net *found,
     free(d.back);
     free(d.shift);
     return d.count;
-}
-
-/* ---- conflicts ------------------------------------------------------------
- */
-
-struct clash {
-    uint64_t id;
-    const char *name;
-    uint32_t n;
-    enum net_kind kind;
-};
-
-static int by_id(const void *va, const void *vb)
-{
-    const struct clash *a = va, *b = vb;
-
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    return a->n < b->n ? -1 : 1;
-}
-
-static int by_name(const void *va, const void *vb)
-{
-    const struct clash *a = va, *b = vb;
-    int d = strcmp(a->name, b->name);
-
-    return d ? d : a->n < b->n ? -1 : 1;
-}
-
-static void tell_clash(net_conflict_f *tell, void *arg, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void tell_clash(net_conflict_f *tell, void *arg, const char *fmt, ...)
-{
-    char text[4 * SF_NET_NAME_MAX];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    if (tell)
-        tell(arg, text);
-}
-
-int net_conflicts(const struct net *net, net_conflict_f *tell, void *arg)
-{
-    struct clash *c = malloc((net->nnodes + 1) * sizeof(*c));
-    int count = 0;
-    char a[40], b[40];
-
-    if (!c)
-        return -1;
-    for (uint32_t n = 0; n < net->nnodes; n++)
-        c[n] = (struct clash){net->nodes[n].id, net->nodes[n].name, n,
-                              net->nodes[n].kind};
-    qsort(c, net->nnodes, sizeof(*c), by_id);
-    for (uint32_t i = 1; i < net->nnodes; i++)
-        if (c[i].id && c[i].id == c[i - 1].id && c[i].kind == c[i - 1].kind) {
-            tell_clash(tell, arg, "%s and %s have the same %s %012" PRIx64,
-                       name_of(net, c[i - 1].n, a), name_of(net, c[i].n, b),
-                       c[i].kind == NET_HOST ? "address" : "id", c[i].id);
-            count++;
-        }
-    qsort(c, net->nnodes, sizeof(*c), by_name);
-    for (uint32_t i = 1; i < net->nnodes; i++)
-        if (c[i].name[0] && strcmp(c[i].name, c[i - 1].name) == 0) {
-            tell_clash(tell, arg, "two nodes are called %s", c[i].name);
-            count++;
-        }
-    free(c);
-    return count;
 }

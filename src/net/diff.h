@@ -39,4 +39,8 @@ int net_diff(const struct net *expected, const struct net *found,
 typedef void net_conflict_f(void *arg, const char *text);
 int net_conflicts(const struct net *net, net_conflict_f *tell, void *arg);
 
+/* A node's name, or its address or number where it has none; `buf` may be
+ * used for that. */
+const char *net_name_of(const struct net *net, uint32_t n, char buf[40]);
+
 #endif

@@ -230,6 +230,35 @@ static void g2_57_dmodk_with_holes_is_nearly_even(void **state)
     }
 }
 
+/* A tenth of all cables out, hosts' too; a net of every kind per seed. */
+static void any_seed_of_broken_nets_is_routed(void **state)
+{
+    static const char *const kinds[] = {"C64",
+                                        "clos:4x4x4:1x2x4:1x2x1",
+                                        "torus:4x4:2:2",
+                                        "random:24:70:%u",
+                                        "hostless-ring:9",
+                                        "ring:8"};
+
+    for (unsigned seed = 1; seed <= 60; seed++) {
+        char name[100];
+        struct net *net;
+        struct net_routes *r;
+
+        snprintf(name, sizeof(name), "%s+cut=10:%u+shuffle=%u", kinds[seed % 6],
+                 seed, seed);
+        if (strstr(name, "%u"))
+            snprintf(name, sizeof(name), "random:24:70:%u+cut=10:%u", seed,
+                     seed);
+        net = named(name);
+        r = routes(net, NET_AUTO, 32);
+        check_arrival(net, r);
+        no_deadlock(r);
+        net_routes_free(r);
+        net_free(net);
+    }
+}
+
 static void dmodk_is_refused_where_it_cannot_be(void **state)
 {
     struct net *net = named("ring:5");
@@ -536,6 +565,7 @@ int main(void)
         cmocka_unit_test(g2_59_a_cycle_is_found),
         cmocka_unit_test(g2_57_dmodk_is_exactly_even_on_every_clos),
         cmocka_unit_test(g2_57_dmodk_with_holes_is_nearly_even),
+        cmocka_unit_test(any_seed_of_broken_nets_is_routed),
         cmocka_unit_test(dmodk_is_refused_where_it_cannot_be),
         cmocka_unit_test(g2_61_a_route_of_12_hops_is_fatal_and_named),
         cmocka_unit_test(g2_62_the_limit_can_be_set_for_simulated_nets),

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What the routing engines know of a net before they route it.
+ * See route_impl.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/route_impl.h"
+
+static bool allocate(struct net_routes *r)
+{
+    size_t n = r->net->nnodes + 1, x = r->net->nxbars + 1;
+
+    r->nx = r->net->nxbars;
+    return (r->xnode = calloc(x, sizeof(*r->xnode))) &&
+           (r->xindex = malloc(n * sizeof(*r->xindex))) &&
+           (r->key = calloc(x, sizeof(*r->key))) &&
+           (r->order = calloc(x, sizeof(*r->order))) &&
+           (r->rank = calloc(x, sizeof(*r->rank))) &&
+           (r->first = calloc(x + 1, sizeof(*r->first))) &&
+           (r->leaf_x = calloc(x, sizeof(*r->leaf_x))) &&
+           (r->leaf_of = malloc(n * sizeof(*r->leaf_of))) &&
+           (r->column = calloc(n, sizeof(*r->column))) &&
+           (r->weight = calloc(x, sizeof(*r->weight))) &&
+           (r->down = malloc(x * sizeof(*r->down))) &&
+           (r->any = malloc(x * sizeof(*r->any))) &&
+           (r->part = calloc(x, sizeof(*r->part))) &&
+           (r->bdown = calloc(x, sizeof(*r->bdown))) &&
+           (r->bany = calloc(x, sizeof(*r->bany))) &&
+           (r->sub_down = calloc(x, sizeof(*r->sub_down))) &&
+           (r->sub_any = calloc(x, sizeof(*r->sub_any))) &&
+           (r->queue = calloc(x, sizeof(*r->queue))) &&
+           (r->load = calloc(r->net->nports + 1, sizeof(*r->load)));
+}
+
+struct keyed {
+    uint64_t key;
+    uint32_t n;
+};
+
+static int by_key(const void *va, const void *vb)
+{
+    const struct keyed *a = va, *b = vb;
+
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->n < b->n ? -1 : a->n > b->n;
+}
+
+/* A leaf's key is its lowest host address; else the id, else nothing. */
+static uint64_t key_of(const struct net *net, uint32_t n)
+{
+    const struct net_node *node = &net->nodes[n];
+    uint64_t key = node->has_id ? node->id | 1ULL << 63 : UINT64_MAX;
+
+    for (unsigned p = 0; p < node->nports; p++) {
+        uint32_t q = net->ports[node->first + p].peer, at;
+
+        at = q == NET_NONE ? NET_NONE : net->ports[q].node;
+        if (at != NET_NONE && net_is_host(net, at) && net->nodes[at].id < key)
+            key = net->nodes[at].id;
+    }
+    return key;
+}
+
+static uint32_t count_hosts(const struct net *net, uint32_t n)
+{
+    uint32_t hosts = 0;
+
+    for (unsigned p = 0; p < net->nodes[n].nports; p++) {
+        uint32_t at = net_peer_node(net, n, p);
+
+        hosts += at != NET_NONE && net_is_host(net, at);
+    }
+    return hosts;
+}
+
+/* Number the crossbars by their keys. */
+static bool number_xbars(struct net_routes *r)
+{
+    const struct net *net = r->net;
+    struct keyed *k = malloc((r->nx + 1) * sizeof(*k));
+    uint32_t got = 0;
+
+    if (!k)
+        return false;
+    for (uint32_t n = 0; n < net->nnodes; n++) {
+        r->xindex[n] = r->leaf_of[n] = NET_NONE;
+        if (!net_is_host(net, n))
+            k[got++] = (struct keyed){key_of(net, n), n};
+    }
+    qsort(k, got, sizeof(*k), by_key);
+    for (uint32_t x = 0; x < got; x++) {
+        r->xnode[x] = k[x].n;
+        r->xindex[k[x].n] = x;
+        r->key[x] = k[x].key;
+        r->weight[x] = count_hosts(net, k[x].n); /* see number_leaves() */
+    }
+    free(k);
+    return true;
+}
+
+/* The crossbars with hosts, in their order. */
+static void number_leaves(struct net_routes *r)
+{
+    for (uint32_t x = 0; x < r->nx; x++) {
+        if (!r->weight[x])
+            continue;
+        r->leaf_x[r->nleaves] = x;
+        r->leaf_of[r->xnode[x]] = r->nleaves;
+        if (r->weight[x] > r->columns)
+            r->columns = r->weight[x];
+        r->weight[r->nleaves++] = r->weight[x];
+    }
+    if (r->columns > NET_COLUMNS_MAX)
+        r->columns = NET_COLUMNS_MAX;
+}
+
+/* Hosts of one leaf get their columns by address. */
+static void number_hosts(struct net_routes *r, uint32_t leaf)
+{
+    const struct net *net = r->net;
+    const struct net_node *node = &net->nodes[r->xnode[r->leaf_x[leaf]]];
+    struct keyed k[SF_NET_XBAR_PORTS_MAX];
+    unsigned n = 0;
+
+    for (unsigned p = 0; p < node->nports; p++) {
+        uint32_t q = net->ports[node->first + p].peer;
+
+        if (q != NET_NONE && net_is_host(net, net->ports[q].node))
+            k[n++] = (struct keyed){net->nodes[net->ports[q].node].id,
+                                    net->ports[q].node};
+    }
+    qsort(k, n, sizeof(*k), by_key);
+    for (unsigned i = 0; i < n; i++) {
+        r->leaf_of[k[i].n] = leaf;
+        r->column[k[i].n] = i % r->columns;
+        r->ncolumn[leaf * r->columns + i % r->columns]++;
+    }
+}
+
+bool net_survey(struct net_routes *r)
+{
+    if (!allocate(r) || !number_xbars(r))
+        return false;
+    r->columns = 1;
+    number_leaves(r);
+    r->ncolumn =
+        calloc((size_t)r->nleaves * r->columns + 1, sizeof(*r->ncolumn));
+    if (!r->ncolumn)
+        return false;
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        number_hosts(r, l);
+    return true;
+}
+
+/* ---- edges ------------------------------------------------------------- */
+
+static int by_direction(const void *va, const void *vb)
+{
+    const struct net_edge *a = va, *b = vb;
+
+    if (a->up != b->up)
+        return a->up ? -1 : 1;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    return a->port < b->port ? -1 : 1;
+}
+
+/* The edges of x, from its ports. */
+static unsigned edges_of(const struct net_routes *r, uint32_t x,
+                         struct net_edge *e)
+{
+    const struct net *net = r->net;
+    const struct net_node *node = &net->nodes[r->xnode[x]];
+    unsigned n = 0;
+
+    for (unsigned p = 0; p < node->nports; p++) {
+        uint32_t q = net->ports[node->first + p].peer, to;
+
+        if (q == NET_NONE)
+            continue;
+        to = r->xindex[net->ports[q].node];
+        if (to == NET_NONE || to == x)
+            continue;
+        e[n++] = (struct net_edge){.to = to,
+                                   .port = p,
+                                   .peer = net_port_number(net, q),
+                                   .up = r->rank[to] > r->rank[x]};
+    }
+    return n;
+}
+
+bool net_index_edges(struct net_routes *r)
+{
+    uint32_t n = 0;
+
+    free(r->edges);
+    r->edges = malloc((r->net->nports + 1) * sizeof(*r->edges));
+    if (!r->edges)
+        return false;
+    for (uint32_t x = 0; x < r->nx; x++) {
+        unsigned k = edges_of(r, x, r->edges + n);
+
+        r->first[x] = n;
+        qsort(r->edges + n, k, sizeof(*r->edges), by_direction);
+        n += k;
+    }
+    r->first[r->nx] = r->nedges = n;
+    return true;
+}
