@@ -7,18 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/be.h"
-#include "base/fastmac.h"
-#include "base/replay.h"
-#include "net/softlink_wire.h"
-
-struct session {
-    uint64_t mine, theirs; /* 0: no session */
-    struct fastmac *out, *in;
-    uint64_t sent;
-    struct replay window;
-    struct softlink_hello peer;
-};
+#include "net/softlink_session.h"
 
 struct softlink {
     enum softlink_role role;
@@ -67,19 +56,12 @@ struct softlink *softlink_new_called(uint16_t slot,
     return link_new(SOFTLINK_CALLED, slot, ops);
 }
 
-static void session_end(struct session *s)
-{
-    fastmac_free(s->out);
-    fastmac_free(s->in);
-    explicit_bzero(s, sizeof(*s));
-}
-
 void softlink_free(struct softlink *link)
 {
     if (!link)
         return;
-    session_end(&link->up);
-    session_end(&link->offered);
+    softlink_session_end(&link->up);
+    softlink_session_end(&link->offered);
     explicit_bzero(link, sizeof(*link));
     free(link);
 }
@@ -112,63 +94,7 @@ static int draw(struct softlink *link, uint64_t *session,
     return 0;
 }
 
-static struct fastmac *direction(const uint8_t key[MAC_SIZE], const char *who)
-{
-    const struct mac_part part = {who, strlen(who)};
-    uint8_t sub[MAC_SIZE];
-    struct fastmac *mac = NULL;
-
-    if (mac_sign(sub, key, MAC_SIZE, &part, 1) == 0)
-        mac = fastmac_new(sub);
-    explicit_bzero(sub, sizeof(sub));
-    return mac;
-}
-
-/* Keys of a session between a caller's and a called side's HELLO. */
-static int derive(struct session *s, enum softlink_role role,
-                  const struct softlink_hello *caller,
-                  const struct softlink_hello *called)
-{
-    uint8_t halves[2 * SOFTLINK_KEY_HALF], sessions[16], key[MAC_SIZE];
-    const struct mac_part parts[] = {{"softlink", 8},
-                                     {sessions, sizeof(sessions)},
-                                     {caller->name, strlen(caller->name)}};
-    bool calls = role == SOFTLINK_CALLER;
-    int rc;
-
-    memcpy(halves, caller->key, SOFTLINK_KEY_HALF);
-    memcpy(halves + SOFTLINK_KEY_HALF, called->key, SOFTLINK_KEY_HALF);
-    be_store64(sessions, caller->session);
-    be_store64(sessions + 8, called->session);
-    rc = mac_sign(key, halves, sizeof(halves), parts, 3);
-    if (rc == 0) {
-        s->out = direction(key, calls ? "caller" : "called");
-        s->in = direction(key, calls ? "called" : "caller");
-        s->mine = calls ? caller->session : called->session;
-        s->theirs = calls ? called->session : caller->session;
-        s->peer = calls ? *called : *caller;
-    }
-    explicit_bzero(s->peer.key, sizeof(s->peer.key));
-    explicit_bzero(halves, sizeof(halves));
-    explicit_bzero(key, sizeof(key));
-    if (rc == 0 && s->out && s->in)
-        return 0;
-    session_end(s);
-    errno = ENOMEM;
-    return -1;
-}
-
 /* ---- sending ---- */
-
-static int sign(struct session *s, enum softlink_type type,
-                uint8_t head[SOFTLINK_HEAD], const void *packet, size_t len)
-{
-    const struct mac_part parts[] = {{head, SOFTLINK_SIGNED}, {packet, len}};
-
-    softlink_put_id(head, type, s->theirs);
-    be_store64(head + SOFTLINK_ID, ++s->sent);
-    return fastmac_sign(s->out, head + SOFTLINK_SIGNED, s->sent, parts, 2);
-}
 
 int softlink_wrap(struct softlink *link, uint64_t now,
                   uint8_t head[SOFTLINK_HEAD], const void *packet, size_t len)
@@ -178,14 +104,14 @@ int softlink_wrap(struct softlink *link, uint64_t now,
         return -1;
     }
     link->last_sent = now;
-    return sign(&link->up, SOFTLINK_DATA, head, packet, len);
+    return softlink_session_sign(&link->up, SOFTLINK_DATA, head, packet, len);
 }
 
 static void queue_signed(struct softlink *link, uint64_t now,
                          enum softlink_type type)
 {
     link->last_sent = now;
-    if (sign(&link->up, type, link->out, NULL, 0) == 0)
+    if (softlink_session_sign(&link->up, type, link->out, NULL, 0) == 0)
         link->out_len = SOFTLINK_HEAD;
 }
 
@@ -205,8 +131,8 @@ void softlink_close(struct softlink *link)
     link->out_len = 0;
     if (link->up.mine)
         queue_signed(link, link->last_sent, SOFTLINK_BYE);
-    session_end(&link->up);
-    session_end(&link->offered);
+    softlink_session_end(&link->up);
+    softlink_session_end(&link->offered);
     link->asked = false;
 }
 
@@ -236,11 +162,12 @@ int softlink_answer(struct softlink *link, uint64_t now,
         .role = SOFTLINK_CALLED, .peer = hello->session, .hello = *hello};
     int rc;
 
-    session_end(&link->offered);
+    softlink_session_end(&link->offered);
     pledge.hello.address = 0;
     rc = draw(link, &pledge.hello.session, pledge.hello.key);
     if (rc == 0)
-        rc = derive(&link->offered, SOFTLINK_CALLED, hello, &pledge.hello);
+        rc = softlink_session_derive(&link->offered, SOFTLINK_CALLED, hello,
+                                     &pledge.hello);
     if (rc == 0) {
         link->out_len =
             softlink_make_pledge(link->out, sizeof(link->out), SOFTLINK_WELCOME,
@@ -265,8 +192,9 @@ static enum softlink_event on_welcome(struct softlink *link, uint64_t now,
         strcmp(pledge.hello.name, link->me.name) != 0 ||
         pledge.hello.carrier != link->me.carrier) {
         link->counters.malformed++;
-    } else if (derive(&fresh, SOFTLINK_CALLER, &link->me, &pledge.hello) == 0) {
-        session_end(&link->up);
+    } else if (softlink_session_derive(&fresh, SOFTLINK_CALLER, &link->me,
+                                       &pledge.hello) == 0) {
+        softlink_session_end(&link->up);
         link->up = fresh;
         link->asked = false;
         link->last_heard = now;
@@ -295,26 +223,23 @@ static enum softlink_event on_refused(const void *buf, size_t len,
 static bool is_genuine(struct softlink *link, struct session *s,
                        const uint8_t *buf, size_t len)
 {
-    const struct mac_part parts[] = {
-        {buf, SOFTLINK_SIGNED}, {buf + SOFTLINK_HEAD, len - SOFTLINK_HEAD}};
-    uint64_t counter = be_load64(buf + SOFTLINK_ID);
-
-    if (!replay_is_new(&s->window, counter)) {
+    switch (softlink_session_check(s, buf, len)) {
+    case SOFTLINK_OLD:
         link->counters.replayed++;
         return false;
-    }
-    if (!fastmac_check(s->in, buf + SOFTLINK_SIGNED, counter, parts, 2)) {
+    case SOFTLINK_FORGED:
         link->counters.bad_tag++;
         return false;
+    case SOFTLINK_GENUINE:
+        break;
     }
-    replay_mark(&s->window, counter);
     return true;
 }
 
 /* The caller uses the offered session: it is the one now. */
 static void accept_offer(struct softlink *link)
 {
-    session_end(&link->up);
+    softlink_session_end(&link->up);
     link->up = link->offered;
     memset(&link->offered, 0, sizeof(link->offered));
 }
@@ -330,7 +255,7 @@ static struct session *session_of(struct softlink *link, uint64_t number)
 
 static enum softlink_event go_down(struct softlink *link, uint64_t now)
 {
-    session_end(&link->up);
+    softlink_session_end(&link->up);
     link->next_hello = now;
     link->out_len = 0;
     return SOFTLINK_WENT_DOWN;
@@ -356,7 +281,7 @@ static enum softlink_event on_tagged(struct softlink *link, uint64_t now,
     link->last_heard = now;
     if (type == SOFTLINK_BYE) {
         if (offered)
-            session_end(s);
+            softlink_session_end(s);
         return offered ? SOFTLINK_NOTHING : go_down(link, now);
     }
     if (offered)

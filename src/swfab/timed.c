@@ -1,55 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A packet moves link by link.  It takes a link when its head enters it and
- * lets go when its tail has left it, which is `duration` of movement later;
- * a head that stands still holds all links that its body lies on.  A body that
- * is no longer than a hop fits the slack buffer of the port where it waits and
- * holds none.  Links are given to those who wait in the order they came.
+ * The queue of the timed mode, and what becomes of packets in it; links are in
+ * timed_links.c.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "swfab/heap.h"
-#include "swfab/swfab_priv.h"
-#include "swfab/timed.h"
-
-enum { EVENTS_OF_PACKET = 2 }; /* a move and a deadline */
-
-struct flight {
-    struct swfab_walk walk;
-    struct swfab_place at;
-    struct flight *next; /* who waits for the same link */
-    uint64_t duration;   /* of its bytes on a link */
-    uint64_t waits_since;
-    uint32_t host;    /* sender */
-    uint32_t out;     /* link (port) that it takes, wants or took last */
-    uint16_t taken;   /* links taken so far */
-    uint16_t let_go;  /* of these, given back */
-    uint8_t pending;  /* events that point here */
-    bool waits, over; /* for a link; nothing more happens to it */
-    bool watched;     /* a deadline is among the events */
-    uint32_t held[NET_WIRE_ROUTE_MAX + 1]; /* links in the order taken */
-    uint8_t packet[];
-};
-
-struct link {
-    struct flight *holder;
-    uint64_t since;              /* when the holder took it */
-    uint64_t free_at;            /* when there is no holder */
-    struct flight *first, *last; /* who waits */
-};
-
-struct swfab_timed {
-    struct swfab *fab;
-    struct swfab_timing timing;
-    struct swfab_heap heap;
-    struct link *links; /* by port that a packet leaves by */
-    uint64_t now;
-    size_t nflights; /* packets that events point to */
-    size_t nmoving;  /* of these, not over */
-    size_t ntimers;
-    uint8_t arrived[NET_PACKET_MAX + NET_TAGS_MAX * NET_TAG_SIZE];
-};
+#include "swfab/timed_priv.h"
 
 const struct swfab_timing swfab_timing_default = {
     .hop_ns = 300, .byte_ps = 4000, .blocked_ns = 50 * 1000 * 1000};
@@ -106,131 +63,6 @@ void swfab_timed_free(struct swfab_timed *t)
     free(t);
 }
 
-static void schedule(struct swfab_timed *t, struct flight *f, uint64_t time,
-                     enum swfab_what what)
-{
-    f->pending++;
-    swfab_heap_push(
-        &t->heap, (struct swfab_item){.time = time, .flight = f, .what = what});
-}
-
-/* ---- links ---- */
-
-/* The link is given back at `when`; the first who waits is to take it then.
- * One whose time is over by then waits for its deadline only. */
-static void give_back(struct swfab_timed *t, uint32_t port, uint64_t when)
-{
-    struct link *link = &t->links[port];
-    struct flight *f;
-
-    link->holder = NULL;
-    link->free_at = when > t->now ? when : t->now;
-    while (!link->holder && (f = link->first)) {
-        link->first = f->next;
-        if (!link->first)
-            link->last = NULL;
-        if (f->taken && link->free_at - f->waits_since > t->timing.blocked_ns) {
-            f->out = NET_NONE;
-            continue;
-        }
-        f->waits = false;
-        link->holder = f;
-        schedule(t, f, link->free_at, WHAT_TAKE);
-    }
-}
-
-/* When the tail has left the i-th link that was taken, if the head is the
- * length of n links beyond its beginning at `time`. */
-static uint64_t tail_leaves(const struct swfab_timed *t, const struct flight *f,
-                            unsigned i, unsigned n, uint64_t time)
-{
-    uint64_t soonest = t->links[f->held[i]].since + f->duration;
-    uint64_t moved = n * t->timing.hop_ns;
-    uint64_t when = time + f->duration;
-
-    when = when > moved ? when - moved : 0;
-    return when > soonest ? when : soonest;
-}
-
-/* Give back what the tail has left when the head, which enters the link taken
- * last at `start`, is at that link's end: no crossbar can stop it before. */
-static void pull_tail(struct swfab_timed *t, struct flight *f, uint64_t start)
-{
-    for (; f->let_go < f->taken; f->let_go++) {
-        unsigned n = (unsigned)(f->taken - f->let_go);
-
-        if (n * t->timing.hop_ns < f->duration)
-            return;
-        give_back(t, f->held[f->let_go],
-                  tail_leaves(t, f, f->let_go, n - 1, start));
-    }
-}
-
-/* The end of the way: the rest of the body follows and is gone. */
-static void pull_all(struct swfab_timed *t, struct flight *f)
-{
-    for (; f->let_go < f->taken; f->let_go++)
-        give_back(t, f->held[f->let_go],
-                  tail_leaves(t, f, f->let_go, (unsigned)(f->taken - f->let_go),
-                              t->now));
-}
-
-static void take(struct swfab_timed *t, struct flight *f, uint64_t start)
-{
-    struct link *link = &t->links[f->out];
-
-    link->holder = f;
-    link->since = start;
-    f->held[f->taken++] = f->out;
-    pull_tail(t, f, start);
-    schedule(t, f, start + t->timing.hop_ns, WHAT_HEAD);
-}
-
-static void wait_for(struct swfab_timed *t, struct flight *f)
-{
-    struct link *link = &t->links[f->out];
-
-    f->waits = true;
-    f->waits_since = t->now;
-    f->walk.port = f->out;
-    f->next = NULL;
-    if (link->last)
-        link->last->next = f;
-    else
-        link->first = f;
-    link->last = f;
-    if (f->taken && !f->watched) {
-        f->watched = true;
-        schedule(t, f, t->now + t->timing.blocked_ns, WHAT_DEADLINE);
-    }
-}
-
-static void want(struct swfab_timed *t, struct flight *f)
-{
-    struct link *link = &t->links[f->out];
-
-    if (link->holder || link->first)
-        wait_for(t, f);
-    else
-        take(t, f, link->free_at > t->now ? link->free_at : t->now);
-}
-
-static void stop_waiting(struct swfab_timed *t, struct flight *f)
-{
-    struct link *link = &t->links[f->out];
-    struct flight **at = &link->first, *before = NULL;
-
-    while (*at != f) {
-        before = *at;
-        at = &(*at)->next;
-    }
-    *at = f->next;
-    if (link->last == f)
-        link->last = before;
-}
-
-/* ---- what happens to a packet ---- */
-
 static void end_of(struct swfab_timed *t, struct flight *f,
                    enum swfab_fate fate)
 {
@@ -243,7 +75,7 @@ static void end_of(struct swfab_timed *t, struct flight *f,
 static void drop(struct swfab_timed *t, struct flight *f, enum swfab_fate fate)
 {
     end_of(t, f, fate);
-    pull_all(t, f);
+    swfab_flight_pull_all(t, f);
 }
 
 static void on_start(struct swfab_timed *t, struct flight *f)
@@ -254,7 +86,7 @@ static void on_start(struct swfab_timed *t, struct flight *f)
     if (fate != SWFAB_DELIVERED)
         drop(t, f, fate);
     else
-        want(t, f);
+        swfab_flight_want(t, f);
 }
 
 static void on_host(struct swfab_timed *t, struct flight *f)
@@ -265,8 +97,8 @@ static void on_host(struct swfab_timed *t, struct flight *f)
         drop(t, f, fate);
         return;
     }
-    pull_all(t, f);
-    schedule(t, f, t->now + f->duration, WHAT_ARRIVE);
+    swfab_flight_pull_all(t, f);
+    swfab_flight_schedule(t, f, t->now + f->duration, WHAT_ARRIVE);
 }
 
 static void on_head(struct swfab_timed *t, struct flight *f)
@@ -284,18 +116,14 @@ static void on_head(struct swfab_timed *t, struct flight *f)
     if (fate != SWFAB_DELIVERED)
         drop(t, f, fate);
     else
-        want(t, f);
+        swfab_flight_want(t, f);
 }
 
-/* Too long in one place: the packet is discarded, and its links are free. */
+/* Too long in one place. */
 static void reset_path(struct swfab_timed *t, struct flight *f)
 {
-    if (f->out != NET_NONE)
-        stop_waiting(t, f);
-    f->waits = false;
     end_of(t, f, SWFAB_BLOCKED);
-    for (; f->let_go < f->taken; f->let_go++)
-        give_back(t, f->held[f->let_go], t->now);
+    swfab_flight_reset(t, f);
 }
 
 static void on_deadline(struct swfab_timed *t, struct flight *f)
@@ -308,7 +136,8 @@ static void on_deadline(struct swfab_timed *t, struct flight *f)
         return;
     }
     f->watched = true;
-    schedule(t, f, f->waits_since + t->timing.blocked_ns, WHAT_DEADLINE);
+    swfab_flight_schedule(t, f, f->waits_since + t->timing.blocked_ns,
+                          WHAT_DEADLINE);
 }
 
 static void on_arrive(struct swfab_timed *t, struct flight *f,
@@ -355,7 +184,7 @@ int swfab_timed_send(struct swfab_timed *t, uint64_t time, uint32_t host,
     f->duration = kept * t->timing.byte_ps / 1000;
     t->nflights++;
     t->nmoving++;
-    schedule(t, f, time > t->now ? time : t->now, WHAT_START);
+    swfab_flight_schedule(t, f, time > t->now ? time : t->now, WHAT_START);
     return 0;
 }
 
@@ -396,7 +225,7 @@ static bool happen(struct swfab_timed *t, const struct swfab_item *item,
         on_start(t, f);
         break;
     case WHAT_TAKE:
-        take(t, f, t->now);
+        swfab_flight_take(t, f, t->now);
         break;
     case WHAT_HEAD:
         on_head(t, f);

@@ -170,7 +170,7 @@ void swfabd_rings_add(struct swfabd_seat *seat);
 void swfabd_rings_remove(struct swfabd_seat *seat);
 void swfabd_rings_ring(struct swfabd *d); /* bells of what was put in */
 
-/* wire.c */
+/* wire.c, wire_open.c */
 int swfabd_wire_open(struct swfabd *d, struct errbuf *err);
 void swfabd_wire_close(struct swfabd *d);
 void swfabd_wire_tick(struct swfabd *d);

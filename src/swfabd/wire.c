@@ -5,19 +5,12 @@
  * before its tag was checked.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/be.h"
 #include "base/log.h"
-#include "swfabd/swfabd.h"
-
-enum { ETHERTYPE_EXPERIMENT = 0x88b5, SOCKET_BUFFER = 4 * 1024 * 1024 };
+#include "swfabd/wire.h"
 
 /* ---- sending ---- */
 
@@ -109,7 +102,7 @@ void swfabd_wire_packet(struct swfabd_seat *seat, const struct swfab_walk *w,
 }
 
 /* Send what the link itself has to say. */
-static void send_output(struct swfabd_wire *wire, struct softlink *link,
+void swfabd_wire_output(struct swfabd_wire *wire, struct softlink *link,
                         const union swfabd_address *to)
 {
     uint8_t buf[SOFTLINK_CONTROL_MAX];
@@ -154,7 +147,7 @@ static void on_hello(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
         seat->link = softlink_new_called(seat->slot, &d->ops);
     if (seat && seat->link &&
         softlink_answer(seat->link, swfabd_now(), &hello, &err) == 0)
-        send_output(wire, seat->link, from);
+        swfabd_wire_output(wire, seat->link, from);
     else
         refuse(wire, session, from, err.text);
     explicit_bzero(&hello, sizeof(hello));
@@ -210,7 +203,7 @@ void swfabd_wire_input(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
     if (event == SOFTLINK_WENT_UP || event == SOFTLINK_PACKET)
         seat->address = *from;
     on_event(seat, event, &err);
-    send_output(wire, seat->link, from);
+    swfabd_wire_output(wire, seat->link, from);
     if (packet && seat->carrier == SOFTLINK_DATAGRAMS)
         swfabd_forward(seat, packet, packet_len);
 }
@@ -228,7 +221,7 @@ static void input_frame(struct swfabd_wire *wire, const uint8_t *buf,
         swfabd_wire_input(wire, buf + 2, said, from);
 }
 
-static void on_datagrams(struct ev_loop *loop, ev_io *w, int revents)
+void swfabd_wire_on_io(struct ev_loop *loop, ev_io *w, int revents)
 {
     static uint8_t buf[SWFABD_BATCH][2 + SOFTLINK_DATAGRAM_MAX + 1];
     struct swfabd_wire *wire = w->data;
@@ -253,11 +246,6 @@ static void on_datagrams(struct ev_loop *loop, ev_io *w, int revents)
 
 /* ---- time ---- */
 
-static struct swfabd_wire *wire_of(struct swfabd_seat *seat)
-{
-    return seat->wire && seat->wire->fd >= 0 ? seat->wire : NULL;
-}
-
 void swfabd_wire_tick(struct swfabd *d)
 {
     uint64_t now = swfabd_now();
@@ -266,123 +254,14 @@ void swfabd_wire_tick(struct swfabd *d)
     for (uint32_t i = 0; i < d->nseats; i++) {
         struct swfabd_seat *seat = &d->seats[i];
 
-        if (!seat->link || !wire_of(seat) || now < softlink_next(seat->link))
+        if (!seat->link || !swfabd_wire_of(seat) ||
+            now < softlink_next(seat->link))
             continue;
         err.text[0] = '\0';
         on_event(seat, softlink_tick(seat->link, now, &err), &err);
         if (err.text[0])
             log_warn("%s: %s", swfabd_seat_name(seat), err.text);
-        send_output(seat->wire, seat->link, &seat->address);
+        swfabd_wire_output(seat->wire, seat->link, &seat->address);
     }
     swfabd_wire_flush(d);
-}
-
-/* ---- opening ---- */
-
-static int wire_start(struct swfabd_wire *wire, struct swfabd *d,
-                      const char *what, struct errbuf *err)
-{
-    int size = SOCKET_BUFFER;
-
-    if (wire->fd < 0)
-        return errprintf(err, "%s: %s", what, strerror(errno));
-    setsockopt(wire->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-    setsockopt(wire->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-    ev_io_init(&wire->io, on_datagrams, wire->fd, EV_READ);
-    wire->io.data = wire;
-    ev_io_start(d->loop, &wire->io);
-    return 0;
-}
-
-static int open_udp(struct swfabd *d, struct errbuf *err)
-{
-    struct part at = {0};
-    char text[64];
-
-    snprintf(text, sizeof(text), "udp:%s", d->conf.udp);
-    if (!parts_read_address(&at, text))
-        return errprintf(err, "Udp=%s: not A.B.C.D:PORT", d->conf.udp);
-    d->udp.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (d->udp.fd >= 0 &&
-        bind(d->udp.fd, (struct sockaddr *)&at.udp, sizeof(at.udp)) < 0)
-        return errprintf(err, "Udp=%s: %s", d->conf.udp, strerror(errno));
-    return wire_start(&d->udp, d, "Udp", err);
-}
-
-static int open_ether(struct swfabd *d, struct errbuf *err)
-{
-    struct sockaddr_ll at = {.sll_family = AF_PACKET,
-                             .sll_protocol = htons(ETHERTYPE_EXPERIMENT)};
-
-    d->ether.ifindex = (int)if_nametoindex(d->conf.ethernet);
-    at.sll_ifindex = d->ether.ifindex;
-    if (!at.sll_ifindex)
-        return errprintf(err, "Ethernet=%s: %s", d->conf.ethernet,
-                         strerror(errno));
-    d->ether.fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                         htons(ETHERTYPE_EXPERIMENT));
-    if (d->ether.fd >= 0 &&
-        bind(d->ether.fd, (struct sockaddr *)&at, sizeof(at)) < 0)
-        return errprintf(err, "Ethernet=%s: %s", d->conf.ethernet,
-                         strerror(errno));
-    return wire_start(&d->ether, d, "Ethernet", err);
-}
-
-/* The ends of cables that call. */
-static int open_calls(struct swfabd *d, struct errbuf *err)
-{
-    for (uint32_t i = 0; i < d->nseats; i++) {
-        struct swfabd_seat *seat = &d->seats[i];
-
-        if (!seat->calls)
-            continue;
-        if (!wire_of(seat))
-            return errprintf(err, "cable to %s needs %s", seat->peer_name,
-                             seat->wire->ether ? "Ethernet=" : "Udp=");
-        if (seat->wire->ether) {
-            seat->address.ether.sll_ifindex = d->ether.ifindex;
-            seat->address.ether.sll_protocol = htons(ETHERTYPE_EXPERIMENT);
-        }
-        seat->link = softlink_new_caller(seat->peer_name, 0, SOFTLINK_DATAGRAMS,
-                                         seat->slot, &d->ops);
-        if (!seat->link)
-            return errprintf(err, "out of memory");
-    }
-    return 0;
-}
-
-int swfabd_wire_open(struct swfabd *d, struct errbuf *err)
-{
-    d->udp.d = d->ether.d = d;
-    d->ether.ether = true;
-    if (d->conf.udp && d->conf.udp[0] && open_udp(d, err) < 0)
-        return -1;
-    if (d->conf.ethernet && d->conf.ethernet[0] && open_ether(d, err) < 0)
-        return -1;
-    return open_calls(d, err);
-}
-
-static void wire_close(struct swfabd_wire *wire)
-{
-    if (wire->fd < 0)
-        return;
-    ev_io_stop(wire->d->loop, &wire->io);
-    close(wire->fd);
-    wire->fd = -1;
-}
-
-/* Say goodbye, so that nobody waits for our silence. */
-void swfabd_wire_close(struct swfabd *d)
-{
-    for (uint32_t i = 0; i < d->nseats; i++) {
-        struct swfabd_seat *seat = &d->seats[i];
-
-        if (!seat->link || !wire_of(seat) || !softlink_is_up(seat->link))
-            continue;
-        softlink_close(seat->link);
-        send_output(seat->wire, seat->link, &seat->address);
-    }
-    swfabd_wire_flush(d);
-    wire_close(&d->udp);
-    wire_close(&d->ether);
 }
