@@ -4,9 +4,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/bytebuf.h"
 #include "base/jsonx.h"
+#include "net/hostlist.h"
 #include "sfabric/format.h"
-#include "sfabric/names.h"
 
 #define FIELDS_MAX 16
 #define CELL_MAX 128
@@ -209,26 +210,36 @@ static void print_titles(const struct format *f)
     putchar('\n');
 }
 
+/* "n[0-3],login"; sorts the names. */
+static void compress(const char **names, size_t n, struct bytebuf *out)
+{
+    bytebuf_consume(out, bytebuf_len(out));
+    if (!net_hostlist_compress(names, n, out))
+        bytebuf_add(out, "?", 1);
+    bytebuf_add(out, "", 1);
+}
+
 static void print_rows(const struct format *f, const struct row *rows, size_t n,
                        bool each, bool color)
 {
     const char **names = calloc(n ? n : 1, sizeof(*names));
+    struct bytebuf list;
     size_t len;
 
+    bytebuf_init(&list, 64 * 1024 * 1024);
     for (size_t i = 0; names && i < n; i += len) {
-        char *list;
-
         for (len = 0; i + len < n; len++) {
             if (len && (each || memcmp(rows[i].cells, rows[i + len].cells,
-                                       sizeof(rows[i].cells))))
+                                       sizeof(rows[i].cells)) != 0))
                 break;
             names[len] = rows[i + len].name;
         }
-        list = names_compress(names, len);
-        print_line(f, (char(*)[CELL_MAX])rows[i].cells, list ? list : "?", len,
+        compress(names, len, &list);
+        print_line(f, (char(*)[CELL_MAX])rows[i].cells,
+                   list.bad ? "?" : (const char *)bytebuf_data(&list), len,
                    color);
-        free(list);
     }
+    bytebuf_free(&list);
     free(names);
 }
 

@@ -175,6 +175,8 @@ int main(int argc, char **argv)
     if (mgrconf_read(&conf, path, strcmp(path, MGRCONF_PATH) == 0, report_line,
                      NULL) < 0)
         return EXIT_CONFIG;
+    if (!conf.user)
+        conf.user = strdup("slurm-fabric");
     if (test) {
         puts("the configuration is good");
         return 0;
