@@ -140,28 +140,34 @@ static bool compare_start(struct explore *x)
     return false;
 }
 
-/* Records for some slots whose crossbar nobody could name. */
+/* A record for a slot whose crossbar nobody could name. */
+static bool look_at(struct explore *x, struct atlas_ref at)
+{
+    struct atlas *a = &x->atlas;
+    uint32_t rec = atlas_add(a, at);
+
+    if (rec == ATLAS_NONE)
+        return false;
+    a->recs[rec].flags |= REC_NEW;
+    return atlas_set_link(a, at, (struct atlas_ref){rec, 0}) &&
+           xring_push(&x->unknown, (struct atlas_ref){rec, 0}, false) &&
+           scan_queue(x, rec, 4, false);
+}
+
 static bool look_at_stuck(struct explore *x)
 {
     uint32_t most = x->courage < LOOKED_MAX ? x->courage : LOOKED_MAX;
-    struct atlas *a = &x->atlas;
     struct atlas_ref at;
     uint32_t n = 0;
 
     while (n < most && xring_pop(&x->stuck, &at)) {
-        uint32_t rec;
-
-        at = atlas_at(a, at.rec, at.slot);
-        if (atlas_slot(a, at)->state != SLOT_XBAR)
+        at = atlas_at(&x->atlas, at.rec, at.slot);
+        if (atlas_slot(&x->atlas, at)->state != SLOT_XBAR)
             continue;
-        rec = atlas_add(a, at);
-        if (rec == ATLAS_NONE)
-            break;
-        a->recs[rec].flags |= REC_NEW;
-        if (!atlas_set_link(a, at, (struct atlas_ref){rec, 0}) ||
-            !xring_push(&x->unknown, (struct atlas_ref){rec, 0}, false))
-            break;
-        scan_queue(x, rec, 4, false);
+        if (!look_at(x, at)) {
+            explore_fail(x, "no memory");
+            return false;
+        }
         n++;
     }
     if (n > 0 && !explore_facts(x))
