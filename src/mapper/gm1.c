@@ -99,6 +99,8 @@ struct gm1 *gm1_new(const struct gm1_options *config, const struct gm1_ops *ops,
     if (!g)
         return NULL;
     g->config = *config;
+    if (g->config.limits.window_max > GM1_FLIGHT)
+        g->config.limits.window_max = GM1_FLIGHT;
     g->ops = *ops;
     g->arg = arg;
     g->host = hostside_new(&config->host, &host_ops, g);

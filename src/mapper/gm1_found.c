@@ -27,12 +27,33 @@ static void hear_own(struct gm1 *g)
     gm1_hear(g, &reply, &here);
 }
 
+/* Does this way lead to the host in the map, too? */
+static bool leads_there(const struct gm1 *g, const struct gm1_heard *host,
+                        const struct gm1_route *way)
+{
+    uint32_t me = net_find_host(g->net, g->config.host.address);
+    struct net_route route = {.hops = (uint8_t)way->len};
+
+    memcpy(route.byte, way->byte, way->len);
+    return net_route_follow(g->net, me, &route, NULL) == host->node;
+}
+
+/* One that answers where the map does not have it is two: the explorer takes
+ * one board id for one host. */
 static void place_hosts(struct gm1 *g)
 {
+    char who[GM_ADDRESS_TEXT];
     struct gm1_heard *host;
 
-    for (host = g->heard; host; host = host->hh.next)
+    for (host = g->heard; host; host = host->hh.next) {
         host->node = net_find_host(g->net, host->address);
+        if (host->node == NET_NONE || host->address == g->config.host.address ||
+            (leads_there(g, host, &host->route) &&
+             leads_there(g, host, &host->route2)))
+            continue;
+        gm1_notice(g, "board id %s answers in two places",
+                   gm_address_text(host->address, who));
+    }
 }
 
 static void tell_doubts(struct gm1 *g)

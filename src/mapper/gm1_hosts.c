@@ -44,6 +44,7 @@ struct gm1_heard *gm1_hear(struct gm1 *g, const struct gm1_reply *reply,
                        reply->option);
     }
     host->reply = *reply;
+    host->route2 = *route;
     return host;
 }
 

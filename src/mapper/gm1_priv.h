@@ -30,9 +30,10 @@ struct gm1_known {
 struct gm1_heard {
     uint64_t address;
     struct gm1_reply reply;
-    struct gm1_route route; /* that it was met by */
-    uint32_t node;          /* of the map; NET_NONE: not in it */
-    bool reset;             /* its gmID belongs to somebody else */
+    struct gm1_route route;  /* that it was met by */
+    struct gm1_route route2; /* and the last one that it answered along */
+    uint32_t node;           /* of the map; NET_NONE: not in it */
+    bool reset;              /* its gmID belongs to somebody else */
     bool outdated;
     bool failed; /* left alone until the next mapping */
     uint32_t next_message, acked, nmessages;

@@ -66,9 +66,10 @@ void gm1_search_verify(struct gm1 *g)
 
 /* ---- out ----------------------------------------------------------------- */
 
+/* The low half of a tag numbers the probes in flight. */
 static struct gm1_flight *flight_of(struct gm1 *g, uint64_t tag)
 {
-    return &g->flight[(tag ^ tag >> 32) % GM1_FLIGHT];
+    return &g->flight[(uint32_t)tag % GM1_FLIGHT];
 }
 
 static bool make_scout(struct gm1 *g, const struct probe *probe,

@@ -45,6 +45,8 @@ struct gm2 *gm2_new(const struct gm2_config *config, const struct gm2_ops *ops,
         return NULL;
     }
     m->config = *config;
+    if (m->config.limits.window_max > GM2_FLIGHT)
+        m->config.limits.window_max = GM2_FLIGHT;
     m->ops = *ops;
     m->arg = arg;
     m->rng.state = config->seed ^ config->address;

@@ -79,9 +79,10 @@ void gm2_search_start(struct gm2 *m)
 
 /* ---- out ----------------------------------------------------------------- */
 
+/* The low half of a tag numbers the probes in flight. */
 static struct gm2_flight *flight_of(struct gm2 *m, uint64_t tag)
 {
-    return &m->flight[(tag ^ tag >> 32) % GM2_FLIGHT];
+    return &m->flight[(uint32_t)tag % GM2_FLIGHT];
 }
 
 static void send_scout(struct gm2 *m, const struct probe *probe,
