@@ -25,4 +25,7 @@ struct mapperd_check {
  * not exact, routes can deadlock or hosts are cut off; 2 cannot be checked. */
 int mapperd_check(const struct mapperd_check *check, FILE *out, FILE *err);
 
+/* With the options of the command line. */
+int mapperd_check_main(int argc, char **argv);
+
 #endif

@@ -1,169 +1,82 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * mapperd: options, and what they lead to.
+ * mapperd: what it is told, and what that leads to.
  */
-#include <getopt.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/log.h"
 #include "mapperd/check.h"
-#include "mapperd/map_ib.h"
+#include "mapperd/mapperd.h"
 
-enum {
-    OPT_CHECK = 256,
-    OPT_HOST,
-    OPT_ENGINE,
-    OPT_LOSS,
-    OPT_SEED,
-    OPT_IDS,
-    OPT_PORTS,
-    OPT_HOPS,
-    OPT_PROBER,
-    OPT_MAP_ONCE,
-    OPT_MAP_FILE,
-    OPT_CA,
-    OPT_PORT,
-    OPT_WINDOW
-};
+#define EXIT_USAGE 2
 
-static const struct option options[] = {
-    {"help", no_argument, NULL, 'h'},
-    {"check", required_argument, NULL, OPT_CHECK},
-    {"host", required_argument, NULL, OPT_HOST},
-    {"engine", required_argument, NULL, OPT_ENGINE},
-    {"loss", required_argument, NULL, OPT_LOSS},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"ids", no_argument, NULL, OPT_IDS},
-    {"max-ports", required_argument, NULL, OPT_PORTS},
-    {"max-hops", required_argument, NULL, OPT_HOPS},
-    {"prober", required_argument, NULL, OPT_PROBER},
-    {"map-once", no_argument, NULL, OPT_MAP_ONCE},
-    {"map-file", required_argument, NULL, OPT_MAP_FILE},
-    {"ca", required_argument, NULL, OPT_CA},
-    {"port", required_argument, NULL, OPT_PORT},
-    {"window", required_argument, NULL, OPT_WINDOW},
-    {NULL, 0, NULL, 0},
-};
-
-static void help(FILE *out)
+static void report(const char *text, void *arg)
 {
-    fputs("usage: mapperd --check=NET [OPTION..]\n\n"
-          "  --check=NET       explore, route and check a net offline: a file "
-          "or a name\n"
-          "                    (C64, torus:4x4, random:20:40 ...)\n"
-          "  --host=NAME       the host that maps (the first)\n"
-          "  --engine=NAME     of routes: auto, dmodk, updown, gm2\n"
-          "  --loss=SHARE      of packets on each cable (0)\n"
-          "  --seed=N          of what is lost\n"
-          "  --ids             ask crossbars for their ids\n"
-          "  --max-ports=N     ports of the widest crossbar (32)\n"
-          "  --max-hops=N      longest route allowed (11)\n"
-          "\n"
-          "       mapperd --prober=ib --map-once [OPTION..]\n\n"
-          "  --map-file=PATH   write the map there (.json, .ibnet, else "
-          "swfab.net)\n"
-          "  --ca=NAME         the channel adapter (the first)\n"
-          "  --port=N          its port (the first active one)\n"
-          "  --window=N        questions in flight (8)\n"
-          "  --help\n",
-          out);
+    log_error("SF-E850 %s", text);
 }
 
-struct settings {
-    struct mapperd_check check;
-    struct map_ib ib;
-    const char *prober;
-    bool once;
-};
-
-static int take_check(struct mapperd_check *check, int opt)
+static int wrong(const char *text)
 {
-    switch (opt) {
-    case OPT_CHECK:
-        check->net = optarg;
-        return 0;
-    case OPT_HOST:
-        check->host = optarg;
-        return 0;
-    case OPT_ENGINE:
-        check->engine = optarg;
-        return 0;
-    case OPT_LOSS:
-        check->loss = strtod(optarg, NULL);
-        return 0;
-    case OPT_SEED:
-        check->seed = strtoull(optarg, NULL, 0);
-        return 0;
-    case OPT_IDS:
-        check->limits.tagged = true;
-        return 0;
-    case OPT_PORTS:
-        check->limits.max_ports = (uint8_t)strtoul(optarg, NULL, 0);
-        return 0;
-    case OPT_HOPS:
-        check->hop_limit = (unsigned)strtoul(optarg, NULL, 0);
-        return 0;
-    default:
+    fprintf(stderr, "mapperd: %s\n\n%s", text, settings_usage);
+    return EXIT_USAGE;
+}
+
+static int open_log(const struct settings *s, struct errbuf *err)
+{
+    static const char *const words[] = {"error", "warn", "info", "debug"};
+    struct log_options o = {
+        .program = "mapperd", .level = LOG_LEVEL_INFO, .to_syslog = s->syslog};
+
+    for (int i = 0; i < 4; i++)
+        if (s->log_level && strcmp(s->log_level, words[i]) == 0)
+            o.level = (enum log_level)i;
+    if (s->verbose)
+        o.level = LOG_LEVEL_DEBUG;
+    if (s->verbose_file && !freopen(s->verbose_file, "a", stderr))
+        return errprintf(err, "cannot write %s", s->verbose_file);
+    setvbuf(stderr, NULL, _IOLBF, 0);
+    log_open(&o);
+    return 0;
+}
+
+/* The file first, then the command line over it. */
+static int read_settings(struct settings *s, int argc, char **argv,
+                         struct errbuf *err)
+{
+    struct settings first;
+    char *conf = NULL;
+    int rc;
+
+    settings_default(&first);
+    rc = settings_options(&first, argc, argv, &conf, err);
+    settings_free(&first);
+    if (rc != 0)
+        return rc;
+    settings_default(s);
+    if (settings_read(s, conf ? conf : SF_SYSCONFDIR "/mapper.conf",
+                      conf != NULL, report, NULL) < 0)
+        return errprintf(err, "mapper.conf is wrong");
+    if (settings_options(s, argc, argv, &conf, err) < 0 ||
+        settings_finish(s, err) < 0)
         return -1;
-    }
-}
-
-static int take(struct settings *s, int opt)
-{
-    switch (opt) {
-    case OPT_PROBER:
-        s->prober = optarg;
-        return 0;
-    case OPT_MAP_ONCE:
-        s->once = true;
-        return 0;
-    case OPT_MAP_FILE:
-        s->ib.map_file = optarg;
-        return 0;
-    case OPT_CA:
-        s->ib.ca = optarg;
-        return 0;
-    case OPT_PORT:
-        s->ib.port = (int)strtol(optarg, NULL, 0);
-        return 0;
-    case OPT_WINDOW:
-        s->ib.window = (unsigned)strtoul(optarg, NULL, 0);
-        return 0;
-    default:
-        return take_check(&s->check, opt);
-    }
-}
-
-/* umad2sim's teardown frees twice when the adapter was used: leave without
- * exit handlers. */
-static void leave(int status)
-{
-    fflush(NULL);
-    _exit(status);
+    return open_log(s, err);
 }
 
 int main(int argc, char **argv)
 {
-    struct settings s = {.check = {.seed = 1, .limits = PROBER_LIMITS_DEFAULT}};
-    int opt;
+    struct mapperd d = {0};
+    struct errbuf err = {""};
+    int rc = read_settings(&d.settings, argc, argv, &err);
 
-    while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (opt == 'h') {
-            help(stdout);
-            return 0;
-        }
-        if (take(&s, opt) < 0) {
-            help(stderr);
-            return 2;
-        }
+    if (rc == 2)
+        return mapperd_check_main(argc, argv);
+    if (rc == 1) {
+        fputs(settings_usage, stdout);
+        return 0;
     }
-    if (optind == argc && s.check.net)
-        return mapperd_check(&s.check, stdout, stderr);
-    if (optind == argc && s.once && s.prober && strcmp(s.prober, "ib") == 0)
-        leave(map_ib_once(&s.ib, stdout, stderr));
-    help(stderr);
-    return 2;
+    rc = rc < 0 ? wrong(err.text) : mapperd_run(&d);
+    settings_free(&d.settings);
+    return rc;
 }

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The control socket: status, map, routes.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytebuf.h"
+#include "mapper/gm_address.h"
+#include "mapperd/mapperd.h"
+#include "net/format.h"
+
+static void put_text(struct json_object *out, const char *key, const char *s)
+{
+    json_object_object_add(out, key, json_object_new_string(s));
+}
+
+static int verb_status(struct json_object *in, struct json_object *out,
+                       const struct ctl_peer *peer, void *arg,
+                       struct errbuf *err)
+{
+    struct mapperd *d = arg;
+    char text[GM_ADDRESS_TEXT];
+
+    put_text(out, "protocol", d->engine->name);
+    put_text(out, "node", d->node);
+    put_text(out, "board", gm_address_text(d->address, text));
+    json_object_object_add(out, "unit",
+                           json_object_new_int64(d->settings.unit));
+    json_object_object_add(out, "hsnd",
+                           json_object_new_boolean(d->raw != NULL));
+    json_object_object_add(out, "configured",
+                           json_object_new_boolean(d->loaded && d->configured));
+    json_object_object_add(out, "peers",
+                           json_object_new_int64((int64_t)d->npeers));
+    put_text(out, "last_notice", d->last_notice);
+    json_object_object_add(out, "notices",
+                           json_object_new_int64((int64_t)d->nnotices));
+    json_object_object_add(out, "send_full",
+                           json_object_new_int64((int64_t)d->send_full));
+    d->engine->status(d, out);
+    return 0;
+}
+
+/* {"format":"text"|"ib"|"json"}: the map as a file of that format. */
+static int verb_map(struct json_object *in, struct json_object *out,
+                    const struct ctl_peer *peer, void *arg, struct errbuf *err)
+{
+    struct mapperd *d = arg;
+    const struct net *net = d->engine->map(d);
+    struct json_object *format = NULL;
+    const char *name = "text";
+    struct bytebuf text;
+    struct net *named;
+
+    if (!net)
+        return errprintf(err, "there is no map yet");
+    if (json_object_object_get_ex(in, "format", &format))
+        name = json_object_get_string(format);
+    named = mapperd_named(net);
+    if (!named)
+        return errprintf(err, "no memory");
+    bytebuf_init(&text, SF_NET_FILE_MAX);
+    if (strcmp(name, "ib") == 0)
+        net_write_ib(named, &text);
+    else if (strcmp(name, "json") == 0)
+        net_write_json(named, &text);
+    else
+        net_write_text(named, &text);
+    bytebuf_add(&text, "", 1);
+    net_free(named);
+    if (!text.bad)
+        put_text(out, "map", (const char *)bytebuf_data(&text));
+    bytebuf_free(&text);
+    return text.bad ? errprintf(err, "the map is too long") : 0;
+}
+
+static struct json_object *peer_object(const struct hsn_peer *peer)
+{
+    struct json_object *o = json_object_new_object();
+    struct json_object *routes = json_object_new_array();
+    char text[2 * HSN_ROUTE_MAX + 1];
+    char who[GM_ADDRESS_TEXT];
+
+    put_text(o, "board", gm_address_text(peer->address, who));
+    json_object_object_add(o, "host_type",
+                           json_object_new_int64(peer->host_type));
+    for (unsigned i = 0; i < peer->nroutes; i++) {
+        text[0] = '\0';
+        for (unsigned k = 0; k < peer->route[i].len; k++)
+            snprintf(text + 2 * k, 3, "%02x", peer->route[i].byte[k]);
+        json_object_array_add(routes, json_object_new_string(text));
+    }
+    json_object_object_add(o, "routes", routes);
+    return o;
+}
+
+static int verb_routes(struct json_object *in, struct json_object *out,
+                       const struct ctl_peer *peer, void *arg,
+                       struct errbuf *err)
+{
+    struct json_object *list = json_object_new_array();
+    struct mapperd *d = arg;
+
+    for (size_t i = 0; i < d->npeers; i++)
+        json_object_array_add(list, peer_object(&d->peers[i]));
+    json_object_object_add(out, "hosts", list);
+    json_object_object_add(out, "version",
+                           json_object_new_int64(d->loaded_version));
+    return 0;
+}
+
+static const struct ctl_verb verbs[] = {
+    {"status", CTL_READ, verb_status, "state, map version, counters"},
+    {"map", CTL_READ, verb_map, "the map; format: text, ib, json"},
+    {"routes", CTL_READ, verb_routes, "this host's routes"},
+};
+
+int mapperd_control(struct mapperd *d, struct errbuf *err)
+{
+    const struct ctl_options options = {
+        .path = d->settings.control,
+        .group = d->settings.control_group,
+        .verbs = verbs,
+        .nverbs = sizeof(verbs) / sizeof(verbs[0]),
+        .arg = d,
+    };
+
+    d->ctl = ctl_server_new(d->loop, &options, err);
+    return d->ctl ? 0 : -1;
+}

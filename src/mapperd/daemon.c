@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The event loop: packets of hsnd's raw port and time into the engine, its
+ * packets out.  When hsnd ends, the mapper waits for it to come again.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/mac.h"
+#include "mapperd/mapperd.h"
+#include "net/packet.h"
+
+#define REOPEN_SECONDS 1.0
+/* Packets taken before timers get their turn. */
+#define BATCH 256
+
+uint64_t mapperd_clock(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* The timer stands at the engine's next deadline. */
+static void set_timer(struct mapperd *d)
+{
+    uint64_t now = mapperd_clock(), t = d->engine->deadline(d);
+
+    if (t == UINT64_MAX) {
+        ev_timer_stop(d->loop, &d->timer);
+        return;
+    }
+    ev_now_update(d->loop);
+    d->timer.repeat = t > now ? (double)(t - now) / 1e9 : 1e-6;
+    ev_timer_again(d->loop, &d->timer);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
+{
+    struct mapperd *d = t->data;
+
+    d->engine->tick(d, mapperd_clock());
+    set_timer(d);
+}
+
+/* ---- hsnd ---------------------------------------------------------------- */
+
+static void close_hsnd(struct mapperd *d)
+{
+    if (ev_is_active(&d->raw_io))
+        ev_io_stop(d->loop, &d->raw_io);
+    hsn_close(d->raw);
+    hsn_close(d->board);
+    d->raw = d->board = NULL;
+}
+
+static int open_hsnd(struct mapperd *d, struct errbuf *err)
+{
+    const char *path = d->settings.hsnd;
+    struct hsn_board_info info;
+
+    d->raw = hsn_raw_open(path, HSN_TYPE_MAPPER);
+    if (!d->raw)
+        return errprintf(err, "no board %ld: hsnd at %s: %s%s",
+                         d->settings.unit, path, strerror(errno),
+                         errno == EBUSY ? " (another mapper has the board)"
+                                        : "");
+    d->board = hsn_open(path);
+    if (!d->board || hsn_board(d->board, &info) < 0) {
+        errprintf(err, "hsnd at %s: %s", path, strerror(errno));
+        close_hsnd(d);
+        return -1;
+    }
+    if (d->address != 0 && d->address != info.address)
+        log_warn("SF-E851 the board is another one now");
+    d->address = info.address;
+    memcpy(d->node, info.node, sizeof(d->node));
+    ev_io_set(&d->raw_io, hsn_fd(d->raw), EV_READ);
+    ev_io_start(d->loop, &d->raw_io);
+    /* Who has not found it empty is not woken. */
+    ev_feed_event(d->loop, &d->raw_io, EV_READ);
+    return 0;
+}
+
+static void lost_hsnd(struct mapperd *d)
+{
+    log_warn("SF-E851 hsnd is gone; waiting for it");
+    close_hsnd(d);
+    ev_timer_again(d->loop, &d->reopen);
+}
+
+static void on_reopen(struct ev_loop *loop, ev_timer *t, int events)
+{
+    struct mapperd *d = t->data;
+    struct errbuf err;
+
+    if (open_hsnd(d, &err) < 0)
+        return;
+    ev_timer_stop(loop, t);
+    log_info("hsnd is there again");
+    mapperd_load_again(d);
+}
+
+static void on_reload(struct ev_loop *loop, ev_timer *t, int events)
+{
+    ev_timer_stop(loop, t);
+    mapperd_load_again(t->data);
+}
+
+/* ---- packets ------------------------------------------------------------- */
+
+void mapperd_send(struct mapperd *d, const uint8_t *route, size_t nroute,
+                  const void *body, size_t len)
+{
+    const uint8_t *b = body;
+    const struct hsn_raw packet = {
+        .route = route,
+        .route_len = nroute,
+        .subtype = (uint16_t)(b[2] << 8 | b[3]),
+        .payload = b + NET_TYPE_SIZE,
+        .len = len - NET_TYPE_SIZE,
+    };
+
+    if (!d->raw || hsn_raw_send(d->raw, &packet) < 0)
+        d->send_full++;
+}
+
+static void print_text(const struct hsn_raw *p)
+{
+    char text[256];
+    size_t n = p->len < sizeof(text) - 1 ? p->len : sizeof(text) - 1;
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = ((const unsigned char *)p->payload)[i];
+
+        text[i] = c >= ' ' && c < 127 ? (char)c : '?';
+    }
+    text[n] = '\0';
+    log_info("network printf: %s", text);
+}
+
+static void take(struct mapperd *d, const struct hsn_raw *p)
+{
+    uint8_t body[NET_TYPE_SIZE + HSN_MTU];
+
+    if (p->len > HSN_MTU)
+        return;
+    if (p->subtype == MAPPERD_PRINTF) {
+        if (d->settings.printeur)
+            print_text(p);
+        return;
+    }
+    net_type_put(body, p->type, p->subtype);
+    memcpy(body + NET_TYPE_SIZE, p->payload, p->len);
+    d->engine->input(d, mapperd_clock(), body, NET_TYPE_SIZE + p->len);
+}
+
+static void on_raw(struct ev_loop *loop, ev_io *io, int events)
+{
+    struct mapperd *d = io->data;
+    struct hsn_raw packet;
+    int n = 0;
+
+    while (d->raw && hsn_raw_recv(d->raw, &packet) == 0) {
+        take(d, &packet);
+        if (++n == BATCH) {
+            ev_feed_fd_event(loop, io->fd, EV_READ);
+            break;
+        }
+    }
+    if (d->raw && n < BATCH && errno != EAGAIN)
+        lost_hsnd(d);
+    set_timer(d);
+}
+
+/* ---- start and end ------------------------------------------------------- */
+
+void mapperd_notice(struct mapperd *d, const char *text)
+{
+    log_info("%s", text);
+    snprintf(d->last_notice, sizeof(d->last_notice), "%s", text);
+    d->nnotices++;
+}
+
+void mapperd_end(struct mapperd *d, const char *text)
+{
+    if (text) {
+        log_error("SF-E852 %s", text);
+        d->exit_code = 1;
+    }
+    ev_break(d->loop, EVBREAK_ALL);
+}
+
+static void on_signal(struct ev_loop *loop, ev_signal *s, int events)
+{
+    ev_break(loop, EVBREAK_ALL);
+}
+
+static void watch_signal(struct mapperd *d, ev_signal *s, int signo)
+{
+    ev_signal_init(s, on_signal, signo);
+    s->data = d;
+    ev_signal_start(d->loop, s);
+}
+
+static void choose_engine(struct mapperd *d)
+{
+    const char *protocol = d->settings.protocol;
+
+    d->engine = &engine_gm2;
+    if (protocol && strcmp(protocol, "gm1") == 0)
+        d->engine = &engine_gm1;
+    if (d->settings.respond_only)
+        d->engine = &engine_host;
+}
+
+static void init_watchers(struct mapperd *d)
+{
+    ev_timer_init(&d->timer, on_timer, 0., 0.);
+    ev_timer_init(&d->reopen, on_reopen, 0., REOPEN_SECONDS);
+    ev_timer_init(&d->reload, on_reload, 0., 0.1);
+    ev_io_init(&d->raw_io, on_raw, -1, EV_READ);
+    d->timer.data = d->reopen.data = d->reload.data = d->raw_io.data = d;
+    watch_signal(d, &d->sigterm, SIGTERM);
+    watch_signal(d, &d->sigint, SIGINT);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static int start(struct mapperd *d, struct errbuf *err)
+{
+    choose_engine(d);
+    d->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    if (!d->loop || mac_random(&d->instance, sizeof(d->instance)) < 0)
+        return errprintf(err, "no event loop or no randomness");
+    init_watchers(d);
+    if (open_hsnd(d, err) < 0 || mapperd_control(d, err) < 0 ||
+        mapperd_reports(d, err) < 0 || d->engine->start(d, err) < 0)
+        return -1;
+    log_info("board %012" PRIx64 " of node %s: %s", d->address, d->node,
+             d->engine->name);
+    set_timer(d);
+    return 0;
+}
+
+static void stop(struct mapperd *d)
+{
+    d->engine->stop(d);
+    ctl_server_free(d->ctl);
+    sender_free(d->sender);
+    if (d->loop) {
+        close_hsnd(d);
+        ev_loop_destroy(d->loop);
+    }
+    mapperd_pid_remove(d);
+    free(d->peers);
+}
+
+int mapperd_run(struct mapperd *d)
+{
+    struct errbuf err = {""};
+
+    choose_engine(d);
+    if (mapperd_pid_file(d, &err) == 0 && start(d, &err) == 0) {
+        ev_run(d->loop, 0);
+    } else {
+        log_error("SF-E850 %s", err.text);
+        d->exit_code = 1;
+    }
+    stop(d);
+    return d->exit_code;
+}

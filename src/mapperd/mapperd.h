@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The mapper daemon of one board: an engine (GM-2, GM-1, or GM-1's host side
+ * alone) between hsnd's raw port, a timer and a control socket.
+ */
+#ifndef SF_MAPPERD_MAPPERD_H
+#define SF_MAPPERD_MAPPERD_H
+
+#include <ev.h>
+
+#include "base/ctl.h"
+#include "health/sender.h"
+#include "hsn/libhsn.h"
+#include "mapperd/settings.h"
+
+/* Subtype of a network printf (--printeur): its payload is text. */
+#define MAPPERD_PRINTF 0x01f0
+
+struct mapperd;
+
+/* What differs between the protocols. */
+struct engine {
+    const char *name;
+    int (*start)(struct mapperd *d, struct errbuf *err);
+    void (*stop)(struct mapperd *d);
+    void (*input)(struct mapperd *d, uint64_t now, const void *body,
+                  size_t len);
+    void (*tick)(struct mapperd *d, uint64_t now);
+    uint64_t (*deadline)(const struct mapperd *d);
+    /* Members of the answer to "status". */
+    void (*status)(const struct mapperd *d, struct json_object *out);
+    /* The map, NULL before the first (or ever, for the host side). */
+    const struct net *(*map)(const struct mapperd *d);
+};
+
+extern const struct engine engine_gm2, engine_gm1, engine_host;
+
+struct mapperd {
+    struct settings settings;
+    struct ev_loop *loop;
+    const struct engine *engine;
+
+    struct hsn *raw;   /* packets; NULL while hsnd is away */
+    struct hsn *board; /* questions and routes */
+    uint64_t address;
+    char node[HSN_NODE_MAX];
+    ev_io raw_io;
+    ev_timer timer, reopen, reload;
+    ev_signal sigterm, sigint;
+    uint64_t send_full; /* packets lost because hsnd's ring was full */
+
+    struct gm2 *gm2;
+    struct gm1 *gm1;
+    struct hostside *host;
+
+    /* What is loaded, kept for when hsnd comes again. */
+    struct hsn_peer *peers;
+    size_t npeers;
+    uint32_t loaded_version, loaded_type;
+    bool loaded, configured;
+
+    struct ctl_server *ctl;
+    struct sender *sender;
+    ev_timer report;
+    uint64_t instance, seq, reported_version;
+    char last_notice[200];
+    uint64_t nnotices;
+    char *pid_path;
+    int exit_code;
+};
+
+/* daemon.c */
+int mapperd_run(struct mapperd *d); /* the exit status */
+uint64_t mapperd_clock(void);
+/* Along a route, from the first type byte on. */
+void mapperd_send(struct mapperd *d, const uint8_t *route, size_t nroute,
+                  const void *body, size_t len);
+void mapperd_notice(struct mapperd *d, const char *text);
+/* End the daemon; NULL: all is done, else what is wrong. */
+void mapperd_end(struct mapperd *d, const char *text);
+
+/* load.c: routes into hsnd.  Takes the array. */
+void mapperd_load(struct mapperd *d, struct hsn_peer *peers, size_t n,
+                  uint32_t version, bool configured);
+void mapperd_load_again(struct mapperd *d);
+
+/* The map into its file, if there is to be one. */
+void mapperd_write_map(struct mapperd *d, const struct net *net);
+/* A copy in which every node has a name; NULL: no memory. */
+struct net *mapperd_named(const struct net *net);
+
+/* pidfile.c */
+int mapperd_pid_file(struct mapperd *d, struct errbuf *err);
+void mapperd_pid_remove(struct mapperd *d);
+
+/* control.c */
+int mapperd_control(struct mapperd *d, struct errbuf *err);
+
+/* reports.c */
+int mapperd_reports(struct mapperd *d, struct errbuf *err);
+void mapperd_report_now(struct mapperd *d);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reports to switchmgrd: every few seconds, and when a map comes or goes.
+ * Only the leader tells what the map consists of, once per version.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mapper/gm_address.h"
+#include "mapperd/mapperd.h"
+
+#define REPORT_SECONDS 5.0
+/* Records of one part. */
+#define PART 1024
+
+static void name_node(const struct net *net, uint32_t node, char *name,
+                      size_t size)
+{
+    const struct net_node *n = &net->nodes[node];
+    char who[GM_ADDRESS_TEXT];
+
+    if (n->kind == NET_HOST)
+        snprintf(name, size, "%s", gm_address_text(n->id, who));
+    else if (n->id != 0)
+        snprintf(name, size, "x%016llx", (unsigned long long)n->id);
+    else
+        snprintf(name, size, "x%u", node - net->nhosts);
+}
+
+static void name_end(const struct net *net, uint32_t port, char *name,
+                     size_t size)
+{
+    size_t len;
+
+    name_node(net, net->ports[port].node, name, size);
+    len = strlen(name);
+    snprintf(name + len, size - len, ":%u", net_port_number(net, port));
+}
+
+static void add_node(const struct net *net, uint32_t node,
+                     struct report_record *r)
+{
+    const struct net_node *n = &net->nodes[node];
+    uint32_t peer;
+
+    r->kind = n->kind == NET_HOST ? REPORT_HOST : REPORT_XBAR;
+    r->seen = SEEN_UP;
+    r->board = n->id;
+    if (n->kind == NET_XBAR) {
+        name_node(net, node, r->name, sizeof(r->name));
+        return;
+    }
+    peer = net->ports[n->first].peer;
+    if (peer != NET_NONE)
+        name_end(net, peer, r->peer, sizeof(r->peer));
+}
+
+static size_t fill(const struct net *net, struct report_record *records,
+                   long rail)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < net->nnodes; i++)
+        add_node(net, i, &records[n++]);
+    for (uint32_t p = 0; p < net->nports; p++) {
+        uint32_t q = net->ports[p].peer;
+
+        if (q == NET_NONE || q < p ||
+            net->nodes[net->ports[p].node].kind == NET_HOST ||
+            net->nodes[net->ports[q].node].kind == NET_HOST)
+            continue;
+        records[n].kind = REPORT_LINK;
+        records[n].seen = SEEN_UP;
+        name_end(net, p, records[n].name, sizeof(records[n].name));
+        name_end(net, q, records[n].peer, sizeof(records[n].peer));
+        n++;
+    }
+    for (size_t i = 0; i < n; i++)
+        records[i].rail = (uint8_t)rail;
+    return n;
+}
+
+static void put(struct mapperd *d, struct report *report)
+{
+    struct errbuf err;
+
+    report->seq = ++d->seq;
+    if (sender_put(d->sender, report, &err) < 0)
+        log_warn("SF-E855 a report is lost: %s", err.text);
+}
+
+static void put_parts(struct mapperd *d, struct report *report,
+                      const struct net *net)
+{
+    size_t room = (size_t)net->nnodes + net->ncables + 1, n;
+    struct report_record *records = calloc(room, sizeof(*records));
+
+    if (!records)
+        return;
+    n = fill(net, records, d->settings.unit);
+    report->map.parts = (uint32_t)((n + PART - 1) / PART);
+    for (uint32_t i = 0; i < report->map.parts; i++) {
+        report->map.part = i + 1;
+        report->records = records + (size_t)i * PART;
+        report->nrecords =
+            n - (size_t)i * PART < PART ? n - (size_t)i * PART : PART;
+        put(d, report);
+    }
+    free(records);
+}
+
+static void describe(struct mapperd *d, struct report *report)
+{
+    struct json_object *s = json_object_new_object(), *o;
+
+    d->engine->status(d, s);
+    report->map.present = true;
+    if (json_object_object_get_ex(s, "leader", &o))
+        report->map.leader = json_object_get_boolean(o);
+    if (json_object_object_get_ex(s, "map_version", &o))
+        report->map.version = (uint64_t)json_object_get_int64(o);
+    if (json_object_object_get_ex(s, "round_us", &o))
+        report->map.verify_us = (uint32_t)json_object_get_int64(o);
+    report->map.configured = d->loaded && d->configured;
+    if (report->map.leader)
+        snprintf(report->map.leader_node, sizeof(report->map.leader_node), "%s",
+                 d->node);
+    json_object_put(s);
+}
+
+void mapperd_report_now(struct mapperd *d)
+{
+    struct report report = {.from = REPORT_MAPPERD, .instance = d->instance};
+    const struct net *net;
+
+    if (!d->sender)
+        return;
+    snprintf(report.node, sizeof(report.node), "%s", d->node);
+    describe(d, &report);
+    net = d->engine->map(d);
+    if (!report.map.leader || !net ||
+        report.map.version == d->reported_version) {
+        put(d, &report);
+        return;
+    }
+    d->reported_version = report.map.version;
+    put_parts(d, &report, net);
+}
+
+static void on_report(struct ev_loop *loop, ev_timer *t, int events)
+{
+    mapperd_report_now(t->data);
+}
+
+int mapperd_reports(struct mapperd *d, struct errbuf *err)
+{
+    const struct sender_options options = {.to = d->settings.health,
+                                           .munge_socket = d->settings.munge,
+                                           .reader = (uid_t)-1};
+
+    if (!d->settings.health)
+        return 0;
+    d->sender = sender_new(d->loop, &options, err);
+    if (!d->sender)
+        return -1;
+    ev_timer_init(&d->report, on_report, REPORT_SECONDS, REPORT_SECONDS);
+    d->report.data = d;
+    ev_timer_start(d->loop, &d->report);
+    return 0;
+}

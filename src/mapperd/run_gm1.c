@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * GM-1 in the daemon: the mapper, or its host side alone (--respond-only).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mac.h"
+#include "mapper/gm_address.h"
+#include "mapperd/mapperd.h"
+
+static void on_send(const uint8_t *route, size_t nroute, const void *body,
+                    size_t len, void *arg)
+{
+    mapperd_send(arg, route, nroute, body, len);
+}
+
+static const struct hostside *side(const struct mapperd *d)
+{
+    return d->gm1 ? gm1_host_side(d->gm1) : d->host;
+}
+
+/* ---- what was configured ------------------------------------------------- */
+
+struct table {
+    struct hsn_peer *peers;
+    size_t n, size;
+    uint64_t own;
+};
+
+static void add_entry(const struct gm1_entry *entry, void *arg)
+{
+    struct table *t = arg;
+    struct hsn_peer *peer = &t->peers[t->n];
+
+    if (t->n == t->size || entry->address == t->own)
+        return;
+    peer->address = entry->address;
+    peer->host_type = entry->node_type;
+    peer->nroutes = 1;
+    peer->route[0].len = (uint8_t)entry->route.len;
+    memcpy(peer->route[0].byte, entry->route.byte, entry->route.len);
+    t->n++;
+}
+
+static void on_complete(uint32_t version, void *arg)
+{
+    struct mapperd *d = arg;
+    struct hostside_state s;
+    struct table t = {.own = d->address};
+
+    hostside_state(side(d), &s);
+    t.peers = calloc(s.nentries + 1, sizeof(*t.peers));
+    t.size = s.nentries;
+    if (!t.peers) {
+        mapperd_notice(d, "no memory for the routes");
+        return;
+    }
+    hostside_entries(side(d), add_entry, &t);
+    mapperd_load(d, t.peers, t.n, version, true);
+    mapperd_report_now(d);
+}
+
+static void on_cleared(void *arg)
+{
+    struct mapperd *d = arg;
+    struct hsn_peer *none = calloc(1, sizeof(*none));
+
+    if (none && d->board)
+        mapperd_load(d, none, 0, 0, false);
+    else
+        free(none);
+}
+
+/* ---- the mapper ---------------------------------------------------------- */
+
+static void on_moved(enum gm1_event event, enum gm1_state from,
+                     enum gm1_state to, void *arg)
+{
+    log_info("%s: %s->%s", gm1_event_name(event), gm1_state_name(from),
+             gm1_state_name(to));
+    if (to == GM1_STATE_CONFIGURING)
+        mapperd_write_map(arg, gm1_map(((struct mapperd *)arg)->gm1));
+}
+
+static void on_notice(const char *text, void *arg)
+{
+    mapperd_notice(arg, text);
+}
+
+static void on_fatal(const char *text, void *arg)
+{
+    log_error("SF-E852 %s", text);
+}
+
+static int start_gm1(struct mapperd *d, struct errbuf *err)
+{
+    static const struct gm1_ops ops = {
+        .send = on_send,
+        .cleared = on_cleared,
+        .configured = on_complete,
+        .moved = on_moved,
+        .notice = on_notice,
+        .fatal = on_fatal,
+    };
+    struct gm1_options config;
+
+    settings_gm1(&d->settings, &config);
+    config.host.address = d->address;
+    config.host.name = d->node;
+    if (mac_random(&config.seed, sizeof(config.seed)) == 0)
+        d->gm1 = gm1_new(&config, &ops, d, mapperd_clock());
+    return d->gm1 ? 0 : errprintf(err, "no memory");
+}
+
+static void stop_gm1(struct mapperd *d)
+{
+    gm1_free(d->gm1);
+    d->gm1 = NULL;
+}
+
+static void input_gm1(struct mapperd *d, uint64_t now, const void *body,
+                      size_t len)
+{
+    gm1_input(d->gm1, now, body, len);
+}
+
+static void tick_gm1(struct mapperd *d, uint64_t now)
+{
+    gm1_tick(d->gm1, now);
+}
+
+static uint64_t deadline_gm1(const struct mapperd *d)
+{
+    return gm1_deadline(d->gm1);
+}
+
+static void put_number(struct json_object *out, const char *key, uint64_t n)
+{
+    json_object_object_add(out, key, json_object_new_int64((int64_t)n));
+}
+
+static void put_address(struct json_object *out, const char *key,
+                        uint64_t address)
+{
+    char text[GM_ADDRESS_TEXT];
+
+    json_object_object_add(
+        out, key,
+        address ? json_object_new_string(gm_address_text(address, text))
+                : NULL);
+}
+
+static void status_host(const struct mapperd *d, struct json_object *out)
+{
+    const struct hostside_counters *c = hostside_counters(side(d));
+    struct hostside_state s;
+
+    hostside_state(side(d), &s);
+    put_address(out, "map_leader", s.mapper);
+    put_number(out, "map_version", s.version);
+    put_number(out, "gmid", s.gmid);
+    put_number(out, "entries", s.nentries);
+    json_object_object_add(out, "valid", json_object_new_boolean(s.complete));
+    put_number(out, "scouts", c->scouts);
+    put_number(out, "configs", c->configs);
+    put_number(out, "dropped_foreign", c->dropped_foreign);
+    put_number(out, "dropped_broken", c->dropped_broken);
+}
+
+static void status_gm1(const struct mapperd *d, struct json_object *out)
+{
+    struct gm1_status s;
+
+    gm1_status(d->gm1, &s);
+    status_host(d, out);
+    json_object_object_add(out, "state",
+                           json_object_new_string(gm1_state_name(s.state)));
+    json_object_object_add(
+        out, "leader", json_object_new_boolean(s.state != GM1_STATE_DORMANT));
+    put_address(out, "active", s.active);
+    put_number(out, "hosts", s.nhosts);
+    put_number(out, "members", s.nmembers);
+    put_number(out, "unconfigured", s.unconfigured);
+    put_number(out, "explorations", s.counters.explorations);
+    put_number(out, "verifications", s.counters.verifications);
+    put_number(out, "versions", s.counters.versions);
+}
+
+static const struct net *map_gm1(const struct mapperd *d)
+{
+    return gm1_map(d->gm1);
+}
+
+const struct engine engine_gm1 = {"GM-1",   start_gm1,    stop_gm1,   input_gm1,
+                                  tick_gm1, deadline_gm1, status_gm1, map_gm1};
+
+/* ---- the host side alone ------------------------------------------------- */
+
+static int start_host(struct mapperd *d, struct errbuf *err)
+{
+    static const struct hostside_ops ops = {
+        .send = on_send, .cleared = on_cleared, .complete = on_complete};
+    const struct hostside_config config = {
+        .address = d->address,
+        .name = d->node,
+        .node_type = (uint16_t)d->settings.host_type,
+        .minimal = d->settings.minimal,
+    };
+
+    d->host = hostside_new(&config, &ops, d);
+    return d->host ? 0 : errprintf(err, "no memory");
+}
+
+static void stop_host(struct mapperd *d)
+{
+    hostside_free(d->host);
+    d->host = NULL;
+}
+
+static void input_host(struct mapperd *d, uint64_t now, const void *body,
+                       size_t len)
+{
+    hostside_input(d->host, body, len);
+}
+
+static void tick_host(struct mapperd *d, uint64_t now)
+{
+}
+
+static uint64_t deadline_host(const struct mapperd *d)
+{
+    return UINT64_MAX;
+}
+
+static const struct net *map_host(const struct mapperd *d)
+{
+    return NULL;
+}
+
+const struct engine engine_host = {
+    "host side of GM-1", start_host,    stop_host,   input_host,
+    tick_host,           deadline_host, status_host, map_host};

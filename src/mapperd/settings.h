@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What mapperd is told: mapper.conf(5), then the command line, which wins.
+ * Strings are allocated; settings_free() frees them.
+ */
+#ifndef SF_MAPPERD_SETTINGS_H
+#define SF_MAPPERD_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "base/conf.h"
+#include "base/errbuf.h"
+#include "mapper/gm1.h"
+#include "mapper/gm2.h"
+
+struct settings {
+    char *protocol; /* gm2, gm1 */
+    bool respond_only;
+    long unit;
+    char *hsnd;    /* hsnd's socket */
+    char *control; /* our control socket */
+    char *control_group;
+    char *pid_file; /* --daemon-pid-file: be a daemon */
+    char *pid_dir;  /* without it: pid.UNIT there */
+    char *map_file;
+    char *verbose_file;
+    char *log_level;
+    char *engine; /* of routes */
+    char *health; /* where reports go */
+    char *munge;
+    bool syslog, verbose;
+
+    /* both protocols; times in ms */
+    long level, num_passes, max_hops, max_ports;
+    long scout_wait, scout_retries, switch_wait, window;
+    long start_delay, host_type;
+    bool fixed_timers, learnt_timers, non_clos;
+
+    /* GM-2 */
+    long ping_interval, verify_pause, parent_tries, tree_tries;
+    long piece_wait, piece_tries, verify_tries, pause_time, extra_hosts;
+    bool thrash, map_once, map_incrementally, no_xbar_check, pause, printeur;
+
+    /* GM-1 */
+    long active_sleep, dormant_wake, configs;
+    bool no_verify, in_order, minimal;
+};
+
+void settings_default(struct settings *s);
+void settings_free(struct settings *s);
+
+/* Read mapper.conf.  `must`: it has to be there.  -1: told through report. */
+int settings_read(struct settings *s, const char *path, bool must,
+                  conf_error_f *report, void *arg);
+
+/* Take the command line.  Returns 0; 1: --help was asked for; 2: --check or --prober
+ * was given, which is not ours; -1: told through *err. */
+int settings_options(struct settings *s, int argc, char **argv,
+                     char **conf_path, struct errbuf *err);
+
+/* What all that means together, after reading; fills paths that were not
+ * given.  -1 with text. */
+int settings_finish(struct settings *s, struct errbuf *err);
+
+/* For the engines; address, seed and name are the caller's. */
+void settings_gm2(const struct settings *s, struct gm2_config *config);
+void settings_gm1(const struct settings *s, struct gm1_options *config);
+
+extern const char settings_usage[];
+
+#endif

@@ -1,0 +1,330 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# mapperd with real processes: sixteen hosts, each with its hsnd and mapperd,
+# on one swfabd.  A cable is pulled and put back, the leader is killed; all
+# come to the same map version each time and reach each other along the
+# computed routes.  Then the same fabric under GM-1, with one mapper and bare
+# host sides.  Runs in a network namespace of its own with a munged of its own.
+set -u
+top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${SF_TOP_BUILDDIR:-$PWD}
+mapperd=$build/src/mapperd/mapperd
+
+skip_all() {
+    echo "1..0 # SKIP $*"
+    exit 0
+}
+for tool in munged unshare ip python3; do
+    command -v "$tool" >/dev/null || skip_all "$tool is not installed"
+done
+if [ -z "${MAPPERD_T_INSIDE-}" ]; then
+    [ "$(id -u)" = 0 ] || skip_all "needs root for a network namespace"
+    unshare -n true 2>/dev/null || skip_all "no network namespaces here"
+    MAPPERD_T_INSIDE=1 exec unshare -n bash "$0"
+fi
+ip link set lo up
+
+hosts=16
+net=clos:4x4:1x2:1x2
+tmp=$(mktemp -d /tmp/mapperd.XXXXXX)
+chmod 755 "$tmp"
+pids=()
+finish() {
+    local pid
+    for pid in "${pids[@]}"; do kill -9 "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    if [ -n "${MAPPERD_T_KEEP-}" ]; then echo "# kept $tmp"; else
+        rm -rf "$tmp"; fi
+}
+trap finish EXIT
+trap 'exit 1' HUP INT TERM
+
+# ---- tools ----
+
+until_ok() { # SECONDS COMMAND..: until it succeeds
+    local end=$((SECONDS + $1))
+    shift
+    while ! "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.1
+    done
+}
+
+n=0
+ok() { # DESCRIPTION EXPECTED GOT
+    n=$((n + 1))
+    if [ "$2" = "$3" ]; then
+        echo "ok $n - $1"
+    else
+        echo "not ok $n - $1"
+        printf '# expected: %s\n# got: %s\n' "$2" "${3//$'\n'/$'\n'# }"
+    fi
+}
+
+call() { # SOCKET REQUEST: one answer
+    python3 - "$1" "$2" <<'PY'
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(10)
+s.connect(sys.argv[1])
+s.sendall(sys.argv[2].encode() + b"\n")
+print(s.makefile().readline().strip())
+PY
+}
+
+# Ask all mappers given by number; prints "VERSION LEADERS HOSTS" when all are
+# valid with one version, configured, and nothing else; fails otherwise.
+agreed() { # HOST..
+    python3 - "$tmp" "$@" <<'PY'
+import json, socket, sys
+tmp, nodes = sys.argv[1], sys.argv[2:]
+seen, leaders, hosts = set(), 0, set()
+for i in nodes:
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(10)
+    s.connect(f"{tmp}/m{i}.ctl")
+    s.sendall(b'{"verb":"status"}\n')
+    r = json.loads(s.makefile().readline())
+    if not r["valid"] or not r["configured"]:
+        sys.exit(1)
+    seen.add((r["map_leader"], r["map_version"]))
+    leaders += r.get("leader", False)
+    hosts.add(r["peers"])
+if len(seen) != 1 or len(hosts) != 1:
+    sys.exit(1)
+print(seen.pop()[1], leaders, hosts.pop() + 1)
+PY
+}
+
+settled() { # HOSTS-IN-THE-MAP HOST..
+    local want=$1 words
+    shift
+    words=$(agreed "$@") && [ "${words##* }" = "$want" ]
+}
+another() { # OLD-VERSION HOSTS-IN-THE-MAP HOST..
+    local old=$1 want=$2 words
+    shift 2
+    words=$(agreed "$@") && [ "${words##* }" = "$want" ] &&
+        [ "${words%% *}" != "$old" ]
+}
+version() {
+    local words
+    words=$(agreed "$@") && echo "${words%% *}"
+}
+
+start_hsnd() { # NUMBER
+    local i=$1
+    cat >"$tmp/hsn$i.conf" <<CONF
+NodeName=n$i
+Board=$(printf '0060dd%06x' $((i + 1)))
+Socket=$tmp/hsnd$i
+ControlSocket=$tmp/hsnd$i.ctl
+Nic=seqpacket
+Fabric=$tmp/swfabd.sock
+Link=h$i
+MungeSocket=$tmp/munge
+LogLevel=warn
+SpinTime=0
+EchoInterval=0
+CONF
+    "$build/src/hsnd/hsnd" -c "$tmp/hsn$i.conf" 2>>"$tmp/hsnd$i.log" &
+    pids+=($!)
+}
+
+start_mapperd() { # NUMBER OPTION..
+    local i=$1
+    shift
+    # A loaded machine answers late: waits are longer than on real hardware.
+    cat >"$tmp/mapper$i.conf" <<CONF
+ControlSocket=$tmp/m$i.ctl
+Hsnd=$tmp/hsnd$i
+PidDir=$tmp/pid$i
+ScoutTimeout=50
+SwitchTimeout=50
+PieceTimeout=100
+VerifyPause=500
+MaxPorts=8
+CONF
+    mkdir -p "$tmp/pid$i"
+    "$mapperd" -c "$tmp/mapper$i.conf" "$@" 2>>"$tmp/m$i.log" &
+    mapper[i]=$!
+    pids+=($!)
+}
+
+fault() { call "$tmp/swfabd.ctl" "{\"verb\":\"fault\",\"do\":\"$1\"}" >/dev/null; }
+stop_mapper() { # SIGNAL NUMBER
+    kill "-$1" "${mapper[$2]}"
+    wait "${mapper[$2]}" 2>/dev/null
+}
+show() { # why it failed
+    local i
+    for i in $(seq 0 $((hosts - 1))); do
+        echo "# host $i: $(call "$tmp/m$i.ctl" '{"verb":"status"}' 2>/dev/null | cut -c1-400)"
+        tail -3 "$tmp/m$i.log" | sed 's/^/#   /'
+    done
+}
+
+# ---- options ----
+
+ok "--help is exit status 0" 0 "$("$mapperd" --help >"$tmp/help"; echo $?)"
+missing=
+for o in daemon-pid-file help level num-passes map-file printeur thrash \
+    extra-hosts pause map-once map-incrementally unit non-clos no-xbar-check \
+    verbose verbose-file; do
+    grep -q -- "--$o" "$tmp/help" || missing+=" $o"
+done
+ok "every option of the document is in the usage text" "" "$missing"
+ok "an unknown option is usage and exit status 2" "2 1" \
+    "$("$mapperd" --nonsense 2>"$tmp/err"; echo $? "$(grep -c '^usage' "$tmp/err")")"
+for spelling in "-B 1" "-b 1" "--unit=1"; do
+    # shellcheck disable=SC2086
+    ok "$spelling: a missing board is a clear error" "1 1" \
+        "$("$mapperd" $spelling --control="$tmp/x.ctl" 2>"$tmp/err"
+        echo $? "$(grep -c 'no board 1: hsnd at .*hsnd-1' "$tmp/err")")"
+done
+printf 'Level=1\nLevle=2\n' >"$tmp/bad.conf"
+ok "mapper.conf: file, line and key of what is wrong" 1 \
+    "$("$mapperd" -c "$tmp/bad.conf" 2>&1 | grep -c 'bad.conf:2: Levle')"
+
+# ---- sixteen hosts ----
+
+head -c 1024 /dev/urandom >"$tmp/munge.key"
+chmod 400 "$tmp/munge.key"
+munged -F --force --num-threads 2 -S "$tmp/munge" --key-file "$tmp/munge.key" \
+    --pid-file "$tmp/munge.pid" --seed-file "$tmp/munge.seed" \
+    --log-file "$tmp/munge.log" >"$tmp/munge.out" 2>&1 &
+pids+=($!)
+until_ok 10 munge -n -S "$tmp/munge" || skip_all "munged does not start"
+cat >"$tmp/swfabd.conf" <<CONF
+Net=build:$net
+Socket=$tmp/swfabd.sock
+ControlSocket=$tmp/swfabd.ctl
+MungeSocket=$tmp/munge
+CONF
+"$build/src/swfabd/swfabd" -f "$tmp/swfabd.conf" 2>>"$tmp/swfabd.log" &
+pids+=($!)
+until_ok 10 test -S "$tmp/swfabd.ctl"
+
+mapper=()
+all=$(seq 0 $((hosts - 1)))
+sockets=()
+for i in $all; do
+    start_hsnd "$i"
+    sockets+=("$tmp/hsnd$i")
+done
+for i in $all; do until_ok 20 test -S "$tmp/hsnd$i.ctl"; done
+seats() {
+    [ "$(call "$tmp/swfabd.ctl" '{"verb":"status"}' |
+        grep -c "\"attached\":$hosts")" = 1 ]
+}
+until_ok 30 seats
+ok "sixteen hosts are attached" 0 $?
+
+for i in $all; do start_mapperd "$i" --map-file="$tmp/map$i"; done
+# shellcheck disable=SC2086
+until_ok 30 settled 16 $all || show
+ok "all mappers have one map of sixteen hosts, one leads" "1 16" \
+    "$(agreed $all | cut -d' ' -f2-)"
+ok "all reach each other along the computed routes" "all 240 pairs" \
+    "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
+ok "the map file holds the net: 16 hosts, 12 crossbars or fewer" "16" \
+    "$(grep -c '^host' "$tmp/map0")"
+ok "the map file is one that mapperd --check reads" 0 \
+    "$("$mapperd" --check="$tmp/map0" >"$tmp/check" 2>&1; echo $?)"
+ok "the pid file holds the living pid" "${mapper[3]}" "$(cat "$tmp/pid3/pid.0")"
+
+# ---- a cable is pulled and put back ----
+
+old=$(version $all)
+cable=$(python3 - "$tmp" <<'PY'
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1] + "/swfabd.ctl")
+f = s.makefile()
+s.sendall(b'{"verb":"ports","node":"s1.0"}\n')
+r = json.loads(f.readline())
+print(f"s1.0:{len(r['ports']) - 1}" if "ports" in r else "s1.0:7")
+PY
+)
+fault "down $cable"
+# shellcheck disable=SC2086
+until_ok 30 another "$old" 16 $all || show
+ok "a cable pulled ($cable): all have another version" 0 $?
+ok "all reach each other without it" "all 240 pairs" \
+    "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
+old=$(version $all)
+fault "up $cable"
+# shellcheck disable=SC2086
+until_ok 30 another "$old" 16 $all || show
+ok "the cable put back: all have another version" 0 $?
+
+# ---- the leader is killed ----
+
+old=$(version $all)
+stop_mapper KILL 15
+rest=$(seq 0 14)
+# shellcheck disable=SC2086
+until_ok 40 another "$old" 15 $rest || show
+ok "the leader killed: the others have a map of fifteen" "1 15" \
+    "$(agreed $rest | cut -d' ' -f2-)"
+ok "and reach each other" "all 210 pairs" \
+    "$("$build/tests/unit/gm_ping" "${sockets[@]:0:15}" 2>&1)"
+old=$(version $rest)
+start_mapperd 15
+until_ok 5 test -S "$tmp/m15.ctl"
+# shellcheck disable=SC2086
+until_ok 40 another "$old" 16 $all || show
+ok "the leader back: all sixteen" "1 16" "$(agreed $all | cut -d' ' -f2-)"
+
+# ---- hsnd starts anew ----
+
+routes=$(call "$tmp/m3.ctl" '{"verb":"routes"}' | grep -o '"board"' | wc -l)
+ok "routes to fifteen others are shown" 15 "$routes"
+
+# ---- the end ----
+
+for i in $all; do kill -TERM "${mapper[i]}"; done
+codes=
+for i in $all; do
+    wait "${mapper[i]}"
+    codes+=$?
+done
+ok "all end on SIGTERM" 0000000000000000 "$codes"
+ok "nothing of theirs is left" "" \
+    "$(ls "$tmp"/m*.ctl "$tmp"/pid*/pid.* 2>/dev/null)"
+
+# ---- GM-1 ----
+
+for i in $rest; do start_mapperd "$i" --respond-only; done
+start_mapperd 15 --protocol=gm1 --learnt-timers
+# shellcheck disable=SC2086
+until_ok 40 settled 16 $all || show
+ok "GM-1: one mapper configures sixteen hosts" "1 1 16" "$(agreed $all)"
+ok "GM-1: all reach each other" "all 240 pairs" \
+    "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
+for i in $all; do stop_mapper TERM "$i"; done
+
+# ---- map once, as a daemon ----
+
+for i in $all; do start_mapperd "$i" --map-once; done
+codes=
+for i in $all; do
+    wait "${mapper[i]}"
+    codes+=$?
+done
+ok "--map-once: all end by themselves, mapped" 0000000000000000 "$codes"
+start_mapperd 0 --daemon-pid-file="$tmp/daemon.pid" --verbose-file="$tmp/verbose"
+wait "${mapper[0]}"
+ok "--daemon-pid-file: its starter ends with 0" 0 $?
+until_ok 10 test -s "$tmp/daemon.pid"
+pids+=("$(cat "$tmp/daemon.pid")")
+until_ok 10 test -S "$tmp/m0.ctl"
+pid=$(cat "$tmp/daemon.pid")
+ok "--daemon-pid-file: the pid of the daemon" mapperd \
+    "$(tr '\0' ' ' <"/proc/$pid/cmdline" | sed 's, .*,,; s,.*/,,; s,^lt-,,')"
+ok "--verbose-file: output there" 1 \
+    "$(until_ok 10 test -s "$tmp/verbose"; [ -s "$tmp/verbose" ]; echo $((1 - $?)))"
+kill -TERM "$pid"
+until_ok 10 test ! -e "$tmp/daemon.pid"
+ok "--daemon-pid-file: the file is gone with it" 0 $?
+echo "1..$n"
