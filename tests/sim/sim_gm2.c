@@ -305,21 +305,55 @@ static void run_family(const struct family *f)
     assert_int_equal(failed, 0);
 }
 
-#define FAMILY(number, test)                                                   \
-    static void test(void **state)                                             \
-    {                                                                          \
-        run_family(&families[number]);                                         \
-    }
-FAMILY(0, g2_35_g2_42_all_mappers_at_once)
-FAMILY(1, g2_69_leader_killed)
-FAMILY(2, g2_26_g2_68_mapper_killed)
-FAMILY(3, g2_49_mapper_restarted)
-FAMILY(4, g2_67_link_lost)
-FAMILY(5, g2_72_partition_and_heal)
-FAMILY(6, g2_67_host_moved)
-FAMILY(7, g2_67_cables_swapped)
-FAMILY(8, g2_04_flapping_link)
-FAMILY(9, g2_34_loss_of_30_percent)
+static void g2_35_g2_42_all_mappers_at_once(void **state)
+{
+    run_family(&families[0]);
+}
+
+static void g2_69_leader_killed(void **state)
+{
+    run_family(&families[1]);
+}
+
+static void g2_26_g2_68_mapper_killed(void **state)
+{
+    run_family(&families[2]);
+}
+
+static void g2_49_mapper_restarted(void **state)
+{
+    run_family(&families[3]);
+}
+
+static void g2_67_link_lost(void **state)
+{
+    run_family(&families[4]);
+}
+
+static void g2_72_partition_and_heal(void **state)
+{
+    run_family(&families[5]);
+}
+
+static void g2_67_host_moved(void **state)
+{
+    run_family(&families[6]);
+}
+
+static void g2_67_cables_swapped(void **state)
+{
+    run_family(&families[7]);
+}
+
+static void g2_04_flapping_link(void **state)
+{
+    run_family(&families[8]);
+}
+
+static void g2_34_loss_of_30_percent(void **state)
+{
+    run_family(&families[9]);
+}
 
 static int replay(const char *family, const char *seed)
 {

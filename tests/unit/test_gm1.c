@@ -133,7 +133,7 @@ static void g1_08_g1_41_g1_66_one_mapper_configures_all(void **state)
         unsigned last = w->net->nhosts - 1;
         bool seen[70] = {false};
 
-        assert_true(world_until(w, 8 * SECOND, all_configured));
+        assert_true(world_until(w, 60 * SECOND, all_configured));
         assert_true(
             net_same(w->net, gm1_map(w->hosts[host(w, last)].gm1), NULL));
         for (unsigned i = 0; i <= last; i++) {
