@@ -21,6 +21,7 @@ declare -A below=(
     [hsn]="base elan net health"
     [mapper]="base net"
     [impid]="base impi pmi"
+    [conform]=""
     [hsnd]="base elan net health hsn"
     [swfabd]="base net swfab"
     [mapperd]="base net health hsn mapper swfab"

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Point-to-point operations.
+ *
+ *   send   to tag type count seed mode comm [req] [persistent=1]
+ *   recv   from tag type count seed comm [req] [got source realtag error]
+ *   sendrecv to from tag type count seed rseed comm
+ *   probe  from tag type comm got [source realtag] [matched=1 seed]
+ *   nothing from tag comm            no message is there
+ *   wait   req | waitall first last | test req | waitany first last
+ *   start  req | cancel req [took=yes|no] [tell=RANK] | free req
+ *   maybe  ... as recv                if the sender's cancel told that it
+ * failed buffer bytes                     for buffered sends; bytes=0 detaches
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "conform.h"
+
+#define TELL_TAG 32000
+
+static int rank_of(const struct line *l, const char *key, int otherwise)
+{
+    int n = number(l, key, otherwise);
+
+    if (n == ANY)
+        return MPI_ANY_SOURCE;
+    return n == NULL_PROC ? MPI_PROC_NULL : n;
+}
+
+static int tag_of(const struct line *l)
+{
+    int n = number(l, "tag", 0);
+
+    return n == ANY ? MPI_ANY_TAG : n;
+}
+
+static struct pending *slot(const struct line *l, const char *key)
+{
+    int n = number(l, key, -1);
+
+    if (n < 0 || n >= MAX_REQUESTS)
+        bad_script(l, key);
+    return &st.pending[n];
+}
+
+/* The words of a line that is finished later live on with the request. */
+static void keep_line(struct pending *p, const struct line *l)
+{
+    size_t len = strlen(l->op) + 1;
+    char *at;
+
+    for (int i = 0; i < l->nwords; i++)
+        len += strlen(l->key[i]) + strlen(l->value[i]) + 2;
+    p->text = at = malloc(len);
+    if (!at)
+        MPI_Abort(MPI_COMM_WORLD, 99);
+    p->expect = *l;
+    p->expect.op = strcpy(at, l->op);
+    at += strlen(at) + 1;
+    for (int i = 0; i < l->nwords; i++) {
+        p->expect.key[i] = strcpy(at, l->key[i]);
+        at += strlen(at) + 1;
+        p->expect.value[i] = strcpy(at, l->value[i]);
+        at += strlen(at) + 1;
+    }
+}
+
+static void check_status(const struct line *l, const struct kind *k,
+                         const MPI_Status *status, int count)
+{
+    int got, source = rank_of(l, "source", rank_of(l, "from", 0));
+    int tag = number(l, "realtag", tag_of(l));
+
+    if (word(l, "error", NULL))
+        return;
+    MPI_Get_count(status, k->type, &got);
+    if (got != number(l, "got", count))
+        fail(l, "%d elements, expected %d", got, number(l, "got", count));
+    if (source != MPI_ANY_SOURCE && status->MPI_SOURCE != source)
+        fail(l, "source %d, expected %d", status->MPI_SOURCE, source);
+    if (tag != MPI_ANY_TAG && status->MPI_TAG != tag && source != MPI_PROC_NULL)
+        fail(l, "tag %d, expected %d", status->MPI_TAG, tag);
+}
+
+/* seed=any: whatever comes is right, it was counted elsewhere. */
+static void check_received(const struct line *l, const struct kind *k,
+                           const void *buffer, const MPI_Status *status)
+{
+    int count = number(l, "count", 1), got = number(l, "got", count);
+
+    check_status(l, k, status, count);
+    if (rank_of(l, "from", 0) == MPI_PROC_NULL || word(l, "error", NULL))
+        return;
+    if (number(l, "seed", 0) != ANY)
+        data_check(l, k, buffer, got, number(l, "seed", 0));
+}
+
+/* ---- sending ---- */
+
+static int start_send(const struct line *l, void *b, int n, MPI_Datatype t,
+                      MPI_Request *r)
+{
+    const char *mode = word(l, "mode", "standard");
+    int to = rank_of(l, "to", 0), tag = tag_of(l);
+    MPI_Comm c = comm_of(l);
+    int kept = number(l, "persistent", 0);
+
+    if (strcmp(mode, "sync") == 0)
+        return kept ? MPI_Ssend_init(b, n, t, to, tag, c, r)
+                    : MPI_Issend(b, n, t, to, tag, c, r);
+    if (strcmp(mode, "buffered") == 0)
+        return kept ? MPI_Bsend_init(b, n, t, to, tag, c, r)
+                    : MPI_Ibsend(b, n, t, to, tag, c, r);
+    if (strcmp(mode, "ready") == 0)
+        return kept ? MPI_Rsend_init(b, n, t, to, tag, c, r)
+                    : MPI_Irsend(b, n, t, to, tag, c, r);
+    return kept ? MPI_Send_init(b, n, t, to, tag, c, r)
+                : MPI_Isend(b, n, t, to, tag, c, r);
+}
+
+static int blocking_send(const struct line *l, void *b, int n, MPI_Datatype t)
+{
+    const char *mode = word(l, "mode", "standard");
+    int to = rank_of(l, "to", 0), tag = tag_of(l);
+    MPI_Comm c = comm_of(l);
+
+    if (strcmp(mode, "sync") == 0)
+        return MPI_Ssend(b, n, t, to, tag, c);
+    if (strcmp(mode, "buffered") == 0)
+        return MPI_Bsend(b, n, t, to, tag, c);
+    if (strcmp(mode, "ready") == 0)
+        return MPI_Rsend(b, n, t, to, tag, c);
+    if (strcmp(mode, "standard") != 0)
+        bad_script(l, "mode");
+    return MPI_Send(b, n, t, to, tag, c);
+}
+
+static void do_send(const struct line *l)
+{
+    const struct kind *k = kind_of(l);
+    int n = number(l, "count", 1);
+    void *b = data_alloc(k, n);
+    struct pending *p;
+
+    data_fill(k, b, n, number(l, "seed", 0));
+    if (number(l, "req", -1) < 0) {
+        check_code(l, blocking_send(l, b, n, k->type));
+        free(b);
+        return;
+    }
+    p = slot(l, "req");
+    *p = (struct pending){.active = 1, .buffer = b, .kind = k};
+    keep_line(p, l);
+    check_code(l, start_send(l, b, n, k->type, &p->request));
+}
+
+/* ---- receiving ---- */
+
+static void do_recv(const struct line *l)
+{
+    const struct kind *k = kind_of(l);
+    int n = number(l, "count", 1), from = rank_of(l, "from", 0);
+    void *b = data_alloc(k, n);
+    MPI_Status status;
+    struct pending *p;
+    int rc;
+
+    if (number(l, "req", -1) < 0) {
+        rc = MPI_Recv(b, n, k->type, from, tag_of(l), comm_of(l), &status);
+        if (check_code(l, rc) == 0)
+            check_received(l, k, b, &status);
+        free(b);
+        return;
+    }
+    p = slot(l, "req");
+    *p = (struct pending){.active = 1, .is_recv = 1, .buffer = b, .kind = k};
+    keep_line(p, l);
+    rc = number(l, "persistent", 0)
+             ? MPI_Recv_init(b, n, k->type, from, tag_of(l), comm_of(l),
+                             &p->request)
+             : MPI_Irecv(b, n, k->type, from, tag_of(l), comm_of(l),
+                         &p->request);
+    if (rc != MPI_SUCCESS)
+        fail(l, "error %d", rc);
+}
+
+static void do_sendrecv(const struct line *l)
+{
+    const struct kind *k = kind_of(l);
+    int n = number(l, "count", 1), to = rank_of(l, "to", 0);
+    int from = rank_of(l, "from", 0), tag = tag_of(l), rc;
+    void *out = data_alloc(k, n), *in = data_alloc(k, n);
+    MPI_Status status;
+
+    data_fill(k, out, n, number(l, "seed", 0));
+    if (number(l, "replace", 0)) {
+        rc = MPI_Sendrecv_replace(out, n, k->type, to, tag, from, tag,
+                                  comm_of(l), &status);
+        memcpy(in, out, (size_t)n * (size_t)k->size);
+    } else {
+        rc = MPI_Sendrecv(out, n, k->type, to, tag, in, n, k->type, from, tag,
+                          comm_of(l), &status);
+    }
+    if (check_code(l, rc) == 0)
+        data_check(l, k, in, n, number(l, "rseed", 0));
+    free(out);
+    free(in);
+}
+
+/* ---- probing ---- */
+
+static void matched(const struct line *l, const struct kind *k, int count)
+{
+    void *b = data_alloc(k, count);
+    MPI_Message message;
+    MPI_Status status;
+
+    check_code(l, MPI_Mprobe(rank_of(l, "from", 0), tag_of(l), comm_of(l),
+                             &message, &status));
+    check_status(l, k, &status, count);
+    check_code(l, MPI_Mrecv(b, count, k->type, &message, &status));
+    check_status(l, k, &status, count);
+    data_check(l, k, b, count, number(l, "seed", 0));
+    free(b);
+}
+
+static void do_probe(const struct line *l)
+{
+    const struct kind *k = kind_of(l);
+    int count = number(l, "got", 1);
+    MPI_Status status;
+
+    if (number(l, "matched", 0)) {
+        matched(l, k, count);
+        return;
+    }
+    check_code(
+        l, MPI_Probe(rank_of(l, "from", 0), tag_of(l), comm_of(l), &status));
+    check_status(l, k, &status, count);
+}
+
+static void do_nothing(const struct line *l)
+{
+    int flag = 0;
+
+    check_code(l, MPI_Iprobe(rank_of(l, "from", ANY), tag_of(l), comm_of(l),
+                             &flag, MPI_STATUS_IGNORE));
+    if (flag)
+        fail(l, "a message is there");
+}
+
+/* ---- completing ---- */
+
+static void drop(struct pending *p)
+{
+    if (p->request != MPI_REQUEST_NULL)
+        MPI_Request_free(&p->request);
+    free(p->buffer);
+    free(p->text);
+    memset(p, 0, sizeof(*p));
+}
+
+static void completed(struct pending *p, int rc, const MPI_Status *status)
+{
+    if (check_code(&p->expect, rc) == 0 && p->is_recv)
+        check_received(&p->expect, p->kind, p->buffer, status);
+    if (p->request == MPI_REQUEST_NULL)
+        drop(p);
+}
+
+static void do_wait(const struct line *l)
+{
+    struct pending *p = slot(l, "req");
+    MPI_Status status;
+    int rc, flag = 0;
+
+    if (strcmp(l->op, "test") != 0) {
+        rc = MPI_Wait(&p->request, &status);
+    } else {
+        do
+            rc = MPI_Test(&p->request, &flag, &status);
+        while (rc == MPI_SUCCESS && !flag);
+    }
+    completed(p, rc, &status);
+}
+
+static int gather_requests(const struct line *l, MPI_Request *all)
+{
+    int first = number(l, "first", 0), last = number(l, "last", 0);
+
+    if (first < 0 || last >= MAX_REQUESTS || last < first)
+        bad_script(l, "first, last");
+    for (int i = first; i <= last; i++)
+        all[i - first] = st.pending[i].request;
+    return last - first + 1;
+}
+
+static void do_waitall(const struct line *l)
+{
+    MPI_Request all[MAX_REQUESTS];
+    MPI_Status status[MAX_REQUESTS];
+    int n = gather_requests(l, all), first = number(l, "first", 0);
+    int rc = MPI_Waitall(n, all, status);
+
+    for (int i = 0; i < n; i++) {
+        st.pending[first + i].request = all[i];
+        completed(&st.pending[first + i],
+                  rc == MPI_SUCCESS ? MPI_SUCCESS : status[i].MPI_ERROR,
+                  &status[i]);
+    }
+}
+
+/* Each once, in whatever order. */
+static void do_waitany(const struct line *l)
+{
+    MPI_Request all[MAX_REQUESTS];
+    int n = gather_requests(l, all), first = number(l, "first", 0);
+
+    for (int i = 0; i < n; i++) {
+        MPI_Status status;
+        int index, rc = MPI_Waitany(n, all, &index, &status);
+
+        if (index < 0 || index >= n) {
+            fail(l, "index %d", index);
+            return;
+        }
+        st.pending[first + index].request = all[index];
+        completed(&st.pending[first + index], rc, &status);
+    }
+}
+
+static void do_cancel(const struct line *l)
+{
+    struct pending *p = slot(l, "req");
+    const char *took = word(l, "took", NULL);
+    MPI_Status status;
+    int flag = 0;
+
+    check_code(l, MPI_Cancel(&p->request));
+    check_code(l, MPI_Wait(&p->request, &status));
+    MPI_Test_cancelled(&status, &flag);
+    if (took && flag != (strcmp(took, "yes") == 0))
+        fail(l, flag ? "was cancelled" : "was not cancelled");
+    if (!flag && p->is_recv)
+        check_received(&p->expect, p->kind, p->buffer, &status);
+    if (number(l, "tell", -1) >= 0)
+        check_code(l, MPI_Send(&flag, 1, MPI_INT, number(l, "tell", 0),
+                               TELL_TAG, MPI_COMM_WORLD));
+    drop(p);
+}
+
+/* The other half of cancel tell=: the message is there unless it was
+ * cancelled. */
+static void do_maybe(const struct line *l)
+{
+    int cancelled = 0;
+
+    check_code(l, MPI_Recv(&cancelled, 1, MPI_INT, rank_of(l, "from", 0),
+                           TELL_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (!cancelled)
+        do_recv(l);
+}
+
+static void do_start(const struct line *l)
+{
+    struct pending *p = slot(l, "req");
+
+    if (p->is_recv)
+        memset(p->buffer, 0,
+               (size_t)number(&p->expect, "count", 1) * (size_t)p->kind->size);
+    check_code(l, MPI_Start(&p->request));
+}
+
+static void do_free(const struct line *l)
+{
+    drop(slot(l, "req"));
+}
+
+static void do_buffer(const struct line *l)
+{
+    int n = number(l, "bytes", 0), old;
+    void *b;
+
+    if (n == 0) {
+        check_code(l, MPI_Buffer_detach(&b, &old));
+        free(b);
+        return;
+    }
+    b = malloc((size_t)n);
+    if (!b)
+        MPI_Abort(MPI_COMM_WORLD, 99);
+    check_code(l, MPI_Buffer_attach(b, n));
+}
+
+int run_p2p(const struct line *l)
+{
+    static const struct {
+        const char *op;
+        void (*run)(const struct line *l);
+    } table[] = {
+        {"send", do_send},         {"recv", do_recv},
+        {"sendrecv", do_sendrecv}, {"probe", do_probe},
+        {"nothing", do_nothing},   {"wait", do_wait},
+        {"test", do_wait},         {"waitall", do_waitall},
+        {"waitany", do_waitany},   {"cancel", do_cancel},
+        {"start", do_start},       {"free", do_free},
+        {"buffer", do_buffer},     {"maybe", do_maybe},
+    };
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (strcmp(table[i].op, l->op) == 0) {
+            table[i].run(l);
+            return 1;
+        }
+    return 0;
+}
