@@ -44,17 +44,17 @@ struct swfab_timed *swfab_timed_new(struct swfab *fab,
                                     const struct swfab_timing *timing);
 void swfab_timed_free(struct swfab_timed *timed);
 
-/* Hand a packet to a host's interface at time t (not before now; an earlier
- * t means now).  The packet is copied; packets of one host leave in the order
+/* Hand a packet to a host's interface at a time (not before now; an earlier
+ * one means now).  The packet is copied; packets of one host leave in the order
  * of their times.  0, or -1 ENOMEM.  What is lost is only counted. */
-int swfab_timed_send(struct swfab_timed *timed, uint64_t t, uint32_t host,
+int swfab_timed_send(struct swfab_timed *timed, uint64_t time, uint32_t host,
                      const void *packet, size_t len);
 
-/* Give an event back at time t.  0, or -1 ENOMEM.  The caller knows what the
+/* Give an event back at a time.  0, or -1 ENOMEM.  The caller knows what the
  * numbers mean; the second is for faults, so that they can be told apart. */
-int swfab_timed_timer(struct swfab_timed *timed, uint64_t t, uint32_t node,
+int swfab_timed_timer(struct swfab_timed *timed, uint64_t time, uint32_t node,
                       uint64_t cookie);
-int swfab_timed_fault(struct swfab_timed *timed, uint64_t t, uint32_t node,
+int swfab_timed_fault(struct swfab_timed *timed, uint64_t time, uint32_t node,
                       uint64_t cookie);
 
 /* The next thing that happens, if it happens not after `until`; time moves

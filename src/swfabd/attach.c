@@ -295,6 +295,19 @@ static void on_connect(struct ev_loop *loop, ev_io *w, int revents)
         close(fd);
 }
 
+/* A name of a daemon that lives is not to be taken; that of a dead one is. */
+static bool somebody_listens(const struct sockaddr_un *sa)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool lives = fd >= 0 &&
+                 (connect(fd, (const struct sockaddr *)sa, sizeof(*sa)) == 0 ||
+                  errno == EAGAIN);
+
+    if (fd >= 0)
+        close(fd);
+    return lives;
+}
+
 int swfabd_attach_open(struct swfabd *d, struct errbuf *err)
 {
     struct sockaddr_un sa = {.sun_family = AF_UNIX};
@@ -306,6 +319,8 @@ int swfabd_attach_open(struct swfabd *d, struct errbuf *err)
     if (strlen(path) >= sizeof(sa.sun_path))
         return errprintf(err, "Socket=%s: too long for a socket", path);
     strcpy(sa.sun_path, path);
+    if (somebody_listens(&sa))
+        return errprintf(err, "Socket=%s: another swfabd listens there", path);
     d->listen_fd =
         socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     unlink(path);

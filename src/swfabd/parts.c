@@ -74,6 +74,14 @@ bool parts_read_address(struct part *part, const char *text)
     return part->ether && read_mac(part->mac, text + 6);
 }
 
+static bool same_address(const struct part *a, const struct part *b)
+{
+    return a->ether == b->ether &&
+           a->udp.sin_addr.s_addr == b->udp.sin_addr.s_addr &&
+           a->udp.sin_port == b->udp.sin_port &&
+           memcmp(a->mac, b->mac, sizeof(a->mac)) == 0;
+}
+
 /* The part of this name, made when it is new. */
 static int get_part(struct parser *p, const char *name, const char *address,
                     uint32_t *index)
@@ -88,7 +96,7 @@ static int get_part(struct parser *p, const char *name, const char *address,
         return fail(p, "not udp:A.B.C.D:PORT nor ether:MAC", address);
     *index = parts_find(p->parts, name);
     if (*index != PARTS_NONE) {
-        if (memcmp(&part, &p->parts->part[*index], sizeof(part)) != 0)
+        if (!same_address(&part, &p->parts->part[*index]))
             return fail(p, "part has another address above", name);
         return 0;
     }

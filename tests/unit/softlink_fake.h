@@ -34,6 +34,8 @@ static inline int fake_seal(void *arg, char **cred, const void *payload,
         return errprintf(err, "munge: gone");
     }
     at = *cred = malloc(2 * len + 17);
+    if (!at)
+        return errprintf(err, "out of memory");
     at += sprintf(at, "%08x%08x", (unsigned)m->uid, ++m->serial);
     for (size_t i = 0; i < len; i++)
         at += sprintf(at, "%02x", p[i]);
@@ -45,8 +47,8 @@ static inline bool fake_was_opened(struct fake_munge *m, const char *cred)
     for (unsigned i = 0; i < m->nopened && i < 64; i++)
         if (strcmp(m->opened[i], cred) == 0)
             return true;
-    if (m->nopened < 64)
-        m->opened[m->nopened++] = strdup(cred);
+    if (m->nopened < 64 && (m->opened[m->nopened] = strdup(cred)))
+        m->nopened++;
     return false;
 }
 
@@ -63,6 +65,8 @@ static inline int fake_open(void *arg, void **payload, size_t *len,
     if (n < 16 || n % 2 || sscanf(cred, "%8x%8x", &uid, &serial) != 2)
         return errprintf(err, "not a credential");
     p = malloc(n / 2);
+    if (!p)
+        return errprintf(err, "out of memory");
     *len = n / 2 - 8;
     for (size_t i = 0; i < *len; i++) {
         if (sscanf(cred + 16 + 2 * i, "%2x", &byte) != 1) {

@@ -100,12 +100,14 @@ static bool open_udp(struct nic *nic, const char *to)
 static bool open_ether(struct nic *nic, const char *to)
 {
     struct sockaddr_ll *ll = &nic->to.ether;
-    uint8_t *m = ll->sll_addr;
     char ifname[IFNAMSIZ];
+    unsigned b[6];
 
-    if (sscanf(to, "%15[^/]/%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", ifname, m, m + 1,
-               m + 2, m + 3, m + 4, m + 5) != 7)
+    if (sscanf(to, "%15[^/]/%2x:%2x:%2x:%2x:%2x:%2x", ifname, &b[0], &b[1],
+               &b[2], &b[3], &b[4], &b[5]) != 7)
         return false;
+    for (int i = 0; i < 6; i++)
+        ll->sll_addr[i] = (uint8_t)b[i];
     ll->sll_family = AF_PACKET;
     ll->sll_protocol = htons(ETHERTYPE);
     ll->sll_ifindex = (int)if_nametoindex(ifname);

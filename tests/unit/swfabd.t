@@ -4,7 +4,6 @@
 # kind of link; faults; several swfabd as one fabric; who may not in.  Runs in
 # a network namespace of its own with a munged of its own.
 set -u
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${SF_TOP_BUILDDIR:-$PWD}
 swfabd=$build/src/swfabd/swfabd
 host=$build/tests/unit/swfab_host
@@ -184,6 +183,11 @@ for i in 1 2 3 4 5 6 7; do
     start_host "${carriers[i]}" "$(to "${carriers[i]}")" "$i" echo
     echo_pid[i]=$last
 done
+ok "a second swfabd leaves the first alone" \
+    "swfabd: error: Socket=$tmp/a.sock: another swfabd listens there
+1" "$(grep -v Udp "$tmp/a.conf" >"$tmp/a2.conf"
+    "$swfabd" -f "$tmp/a2.conf" 2>&1
+    echo $?)"
 ok "seven hosts are attached" 7 "$(get a status attached)"
 for carrier in ring seqpacket udp; do
     for size in 60 8192; do

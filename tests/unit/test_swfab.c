@@ -382,6 +382,39 @@ static void records_stop_at_their_limit(void **state)
     assert_true(net_tags_get(tag, NET_TAGS_MAX, p.payload, p.len, &body));
 }
 
+/* ---- the end of a cable to another fabric ---- */
+
+static void trunk_takes_packets_with_the_rest_of_their_route(void **state)
+{
+    struct bed *b = *state;
+    uint8_t buf[64];
+    struct swfab_arrival a;
+    struct net_packet p;
+    size_t len;
+
+    assert_true(swfab_set_trunk(b->fab, b->bob));
+    assert_false(swfab_set_trunk(b->fab, b->left));
+    a = send_route(b, b->alice, "\x83\x85\x81\x82", 4);
+    assert_int_equal(a.fate, SWFAB_DELIVERED);
+    assert_int_equal(a.node, b->bob);
+    assert_int_equal(net_packet_parse(&p, a.packet, a.len), 0);
+    assert_true(p.crc_ok);
+    assert_int_equal(p.nroute, 2);
+    /* and a record that was made on this side goes along */
+    len = make(buf, "\x83\x80\x80\x85\x81", 5, NET_SUBTYPE_TAGGED, "", 0);
+    assert_true(swfab_send(b->fab, b->alice, buf, len, &a));
+    assert_int_equal(net_packet_parse(&p, a.packet, a.len), 0);
+    assert_true(p.crc_ok && p.nroute == 1 && p.len == NET_TAG_SIZE);
+    /* it comes back as from a host */
+    a = send_route(b, b->bob, "\xbb\xbd", 2);
+    assert_delivered(&a, b->alice);
+    /* plugged elsewhere it stays a trunk */
+    assert_true(swfab_disconnect(b->fab, b->bob, 0));
+    assert_true(swfab_connect(b->fab, b->left, 7, b->bob, 0));
+    a = send_route(b, b->alice, "\x85\x81", 2);
+    assert_int_equal(a.fate, SWFAB_DELIVERED);
+}
+
 /* ---- corruption ---- */
 
 static void an_error_stays_an_error(void **state)
@@ -570,6 +603,7 @@ int main(void)
         BED_TEST(tagged_probe_brings_id_and_entry_port),
         BED_TEST(crossbar_without_id_marks_nothing),
         BED_TEST(records_stop_at_their_limit),
+        BED_TEST(trunk_takes_packets_with_the_rest_of_their_route),
         BED_TEST(an_error_stays_an_error),
         BED_TEST(corruption_on_the_way_is_seen_at_the_end),
         BED_TEST(single_corruption_never_passes_as_right),
