@@ -25,6 +25,7 @@ static void list_nodes(struct gate *g, const struct elanhosts *hosts)
             elanhosts_ids(hosts, t->list[i].name, 1, &id, NULL) < 0)
             continue;
         g->listed[id / 64] |= 1ull << id % 64;
+        g->entry[id] = (uint32_t)i;
         g->any = true;
     }
 }
@@ -82,20 +83,13 @@ static int refuse(int64_t age, const struct mgrconf *conf)
     return -1;
 }
 
-/* The table's word on the node with this id.  NULL: fine for these rails. */
+/* The table's word on a listed node.  NULL: fine for these rails. */
 static const struct health_table_node *fault_of(const struct gate *g,
                                                 uint32_t id, uint32_t rails)
 {
-    const struct health_table *t = &g->reader.table;
-    uint32_t its;
+    const struct health_table_node *n = &g->reader.table.list[g->entry[id]];
 
-    for (size_t i = 0; i < t->n; i++) {
-        if ((t->list[i].refuse & ((1u << rails) - 1)) &&
-            elanhosts_ids(g->hosts, t->list[i].name, 1, &its, NULL) == 0 &&
-            its == id)
-            return &t->list[i];
-    }
-    return NULL;
+    return n->refuse & ((1u << rails) - 1) ? n : NULL;
 }
 
 static int refuse_node(const struct health_table_node *n,

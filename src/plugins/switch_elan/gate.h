@@ -21,8 +21,9 @@ struct gate {
     struct health_table_reader reader;
     uint64_t listed[GATE_WORDS]; /* Elan ids (rail 0) of the table's nodes that
                                     steps are refused on */
-    uint32_t refused;            /* nodes of the table, with or without an id */
-    bool any;                    /* one of the bits is set */
+    uint32_t entry[SF_ELAN_NODE_ID_MAX + 1]; /* where a listed id is in it */
+    uint32_t refused; /* nodes of the table, with or without an id */
+    bool any;         /* one of the bits is set */
     const struct elanhosts *hosts; /* that the bits were made by; borrowed */
     int64_t absent_since;          /* there has been no good table; 0: is */
     enum health_table_news last;   /* for the log: what was told last */
