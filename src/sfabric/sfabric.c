@@ -27,6 +27,7 @@ static int help(void)
          "  -o, --format FORMAT  what to print, see sfabric(1)\n"
          "      --json           everything, for programs\n"
          "      --color=WHEN     auto (on a terminal), always, never\n"
+         "      --local          this host's board: sfabric local\n"
          "  -s, --socket PATH    the daemon's control socket\n"
          "  -t, --timeout SEC    how long to wait for it (5)\n"
          "      --help\n\n"
@@ -127,6 +128,8 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
 
     if (argc > 0 && strcmp(argv[0], "--help") == 0)
         return help();
+    if (argc > 0 && strcmp(argv[0], "--local") == 0)
+        return cmd_local.run(argc, argv, o);
     if (argc > 0 && argv[0][0] != '-') {
         cmd = find(argv[0]);
         if (!cmd)

@@ -220,6 +220,19 @@ seats() {
 until_ok 30 seats
 ok "sixteen hosts are attached" 0 $?
 
+sfabric=$build/src/sfabric/sfabric
+local_of() { # NUMBER: the last line of sfabric --local, and its exit status
+    "$sfabric" --local -s "$tmp/m$1.ctl" >"$tmp/local" 2>/dev/null
+    set -- $?
+    echo "$(tail -1 "$tmp/local") $1"
+}
+ok "sfabric --local without a mapper" " 3" "$(local_of 0)"
+start_mapperd 0 --level=0
+until_ok 10 test -S "$tmp/m0.ctl"
+ok "sfabric --local before there is a map" "Network is not configured. 1" \
+    "$(local_of 0)"
+stop_mapper TERM 0
+
 for i in $all; do start_mapperd "$i" --map-file="$tmp/map$i"; done
 # shellcheck disable=SC2086
 until_ok 30 settled 16 $all || show
@@ -227,6 +240,9 @@ ok "all mappers have one map of sixteen hosts, one leads" "1 16" \
     "$(agreed $all | cut -d' ' -f2-)"
 ok "all reach each other along the computed routes" "all 240 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
+ok "sfabric --local when all is there" "Network is fully configured. 0" \
+    "$(local_of 3)"
+ok "and its routes" 15 "$(grep -c '^00:60:dd:' "$tmp/local")"
 ok "the map file holds the net: 16 hosts, 12 crossbars or fewer" "16" \
     "$(grep -c '^host' "$tmp/map0")"
 ok "the map file is one that mapperd --check reads" 0 \
