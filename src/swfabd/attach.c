@@ -48,8 +48,8 @@ void swfabd_log_refusal(struct swfabd *d, const char *why)
     d->refused++;
     if (d->refused > 1 && now - d->refusal_logged_ns < 1000000000)
         return;
-    log_warn("link refused (%llu so far): %s", (unsigned long long)d->refused,
-             why);
+    log_warn("SF-E602 link refused (%llu so far): %s",
+             (unsigned long long)d->refused, why);
     d->refusal_logged_ns = now;
 }
 

@@ -104,7 +104,7 @@ static void on_fault(struct ev_loop *loop, ev_timer *w, int revents)
     struct swfabd *d = w->data;
 
     if (!swfab_fault_apply(d->fab, &d->script.faults[d->next_fault++]))
-        log_warn("%s: fault %zu has nothing to strike", d->conf.faults,
+        log_warn("SF-E605 %s: fault %zu has nothing to strike", d->conf.faults,
                  d->next_fault);
     plan_fault(d);
 }
@@ -161,7 +161,7 @@ static void finish(struct swfabd *d)
 
 static void report(const char *text, void *arg)
 {
-    log_error("%s", text);
+    log_error("SF-E600 %s", text);
 }
 
 /* Everything that configuration can get wrong. */
@@ -173,7 +173,7 @@ static int configure(struct swfabd *d, const char *path)
     if (swfabd_conf_read(&d->conf, path, report, NULL) < 0)
         return -1;
     if (find_user(d, &err) < 0 || swfabd_fabric_open(d, &err) < 0) {
-        log_error("%s", err.text);
+        report(err.text, NULL);
         return -1;
     }
     return 0;
@@ -231,7 +231,7 @@ static int run(struct swfabd *d, const struct arguments *a)
             ev_run(d->loop, 0);
             log_info("ends");
         } else {
-            log_error("%s", err.text);
+            log_error("SF-E601 %s", err.text);
             rc = EXIT_FAILURE;
         }
     }

@@ -170,7 +170,7 @@ static void on_event(struct swfabd_seat *seat, enum softlink_event event,
                      const struct errbuf *err)
 {
     if (event == SOFTLINK_WAS_REFUSED)
-        log_warn("%s: %s", swfabd_seat_name(seat), err->text);
+        log_warn("SF-E603 %s: %s", swfabd_seat_name(seat), err->text);
     if (event == SOFTLINK_WENT_DOWN && seat->carrier == SOFTLINK_DATAGRAMS)
         swfabd_seat_clear(seat, "its link is down");
 }
@@ -260,7 +260,7 @@ void swfabd_wire_tick(struct swfabd *d)
         err.text[0] = '\0';
         on_event(seat, softlink_tick(seat->link, now, &err), &err);
         if (err.text[0])
-            log_warn("%s: %s", swfabd_seat_name(seat), err.text);
+            log_warn("SF-E604 %s: %s", swfabd_seat_name(seat), err.text);
         swfabd_wire_output(seat->wire, seat->link, &seat->address);
     }
     swfabd_wire_flush(d);

@@ -154,7 +154,7 @@ config_says() { # text of a configuration; prints messages and exit status
     echo "${PIPESTATUS[0]}"
 }
 ok "configuration: unknown key is named with file and line" \
-    "swfabd: error: bad.conf:2: Sped: no such key
+    "swfabd: error: SF-E600 bad.conf:2: Sped: no such key
 78" "$(config_says 'Net=build:C64\nSped=3\n' | sed 's/unknown key/no such key/')"
 ok "configuration: Ethernet needs TrustedSegment" 1 \
     "$(config_says 'Net=build:C64\nEthernet=eth0\n' |
@@ -184,7 +184,7 @@ for i in 1 2 3 4 5 6 7; do
     echo_pid[i]=$last
 done
 ok "a second swfabd leaves the first alone" \
-    "swfabd: error: Socket=$tmp/a.sock: another swfabd listens there
+    "swfabd: error: SF-E601 Socket=$tmp/a.sock: another swfabd listens there
 1" "$(grep -v Udp "$tmp/a.conf" >"$tmp/a2.conf"
     "$swfabd" -f "$tmp/a2.conf" 2>&1
     echo $?)"
