@@ -18,7 +18,7 @@
     X(raw_delivered, 0, "raw packets delivered")                               \
     X(copied_data, 0, "bytes of data that the driver copied")                  \
     X(copied_header, 0, "bytes of module headers that the driver copied")      \
-    X(refused_full, 0, "sends put off: pending queue full")                     \
+    X(refused_full, 0, "sends put off: pending queue full")                    \
     X(refused_size, 1, "sends refused: more than two packets")                 \
     X(no_route, 1, "messages without a route to their receiver")               \
     X(send_expired, 1, "messages that waited too long for the interface")      \

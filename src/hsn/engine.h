@@ -98,6 +98,7 @@ void hsn_engine_raw(struct hsn_engine *e, const struct hsn_raw_ops *ops,
 
 struct hsn_send {
     uint64_t board;
+    uint16_t to; /* module there; 0: the one with our own number */
     struct iovec data, header; /* of the caller, until completion */
     uint64_t cookie;
 };

@@ -26,7 +26,7 @@ struct hsn_pending {
     uint64_t deadline;
     uint32_t sequence;
     int error;
-    uint16_t module, type, subtype;
+    uint16_t module, to, type, subtype;
     uint8_t nfragments, next; /* packets in all; next one to go */
     uint8_t busy;             /* packets at the interface */
     bool raw, gone;           /* gone: no packet of it leaves any more */

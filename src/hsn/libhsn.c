@@ -7,14 +7,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "elan/capability.h"
 #include "hsn/libhsn_priv.h"
 #include "hsn/port_record.h"
 
+/* Looks before sleeping; a look and a pause take some 50 ns.  Looking that
+ * does not pay is given up soon, and tried again now and then. */
+#define LOOKS 512
+#define TRY_EVERY 64
+
 /* A spinning receiver looks this seldom whether hsnd still lives. */
 #define EMPTY_LOOKS 4096
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
 
 static int default_path(char *path, size_t size)
 {
@@ -98,6 +112,7 @@ static struct hsn *open_endpoint(struct hsn *h, enum hsn_kind kind,
     }
     h->kind = kind;
     h->bell = h->call;
+    h->limit_ms = -2; /* not known */
     h->call = -1;
     return h;
 }
@@ -209,6 +224,7 @@ int hsn_send(struct hsn *h, const struct hsn_message *m)
     *r = (struct hsn_record){.board = m->board,
                              .node = m->node,
                              .context = m->context,
+                             .module = m->module,
                              .data_len = (uint16_t)m->data_len,
                              .header_len = (uint16_t)m->header_len};
     at = append((uint8_t *)(r + 1), m->data, m->data_len);
@@ -346,18 +362,83 @@ int hsn_raw_recv(struct hsn *h, struct hsn_raw *p)
     return 0;
 }
 
+/* The longest that a recv() on the bell lasts; one call only when it
+ * changes. */
+static void limit_recv(struct hsn *h, int timeout_ms)
+{
+    struct timeval t = {.tv_sec = timeout_ms / 1000,
+                        .tv_usec = timeout_ms % 1000 * 1000};
+
+    if (h->limit_ms == timeout_ms)
+        return;
+    h->limit_ms = timeout_ms;
+    if (timeout_ms < 0)
+        t = (struct timeval){0}; /* for ever */
+    setsockopt(h->bell, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+}
+
+/* Sleep until the bell rings.  1, 0 when time is over, -1 with errno. */
+static int sleep_at_bell(struct hsn *h, int timeout_ms)
+{
+    char rings[64];
+    ssize_t n;
+
+    limit_recv(h, timeout_ms);
+    n = recv(h->bell, rings, sizeof(rings), timeout_ms ? 0 : MSG_DONTWAIT);
+    if (n > 0)
+        return 1;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return errno == EAGAIN ? 0 : -1;
+    h->gone = true;
+    return 1; /* what is still in the ring comes first */
+}
+
+static bool has_one(struct hsn *h)
+{
+    size_t len;
+
+    if (ring_peek(&h->from, &len))
+        return true;
+    if (errno != EAGAIN)
+        h->gone = true;
+    return false;
+}
+
+static bool look_for_one(struct hsn *h)
+{
+    unsigned looks = h->waits++ % TRY_EVERY ? h->looks : LOOKS;
+
+    for (unsigned i = 0; i < looks; i++) {
+        if (has_one(h)) {
+            h->looks = i ? LOOKS : h->looks;
+            return true;
+        }
+        relax();
+    }
+    h->looks /= 4;
+    return false;
+}
+
 int hsn_wait(struct hsn *h, int timeout_ms)
 {
-    int n;
+    int n = 1;
 
     if (h->bell < 0)
         return fail(EOPNOTSUPP);
     let_go(h);
     disarm(h);
-    n = ring_wait(&h->from, h->bell, timeout_ms, &h->spin);
-    if (n < 0 && errno != EINTR)
-        h->gone = true;
-    return n < 0 && errno != EINTR ? fail(ECONNRESET) : n;
+    if (look_for_one(h))
+        return 1;
+    while (!has_one(h)) {
+        if (h->gone)
+            return fail(ECONNRESET);
+        if (n <= 0)
+            return n;
+        if (ring_sleep(&h->from))
+            n = sleep_at_bell(h, timeout_ms);
+        ring_awake(&h->from);
+    }
+    return 1;
 }
 
 int hsn_wait_send(struct hsn *h, int timeout_ms)

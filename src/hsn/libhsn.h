@@ -144,7 +144,7 @@ struct hsn_message {
     uint64_t board;   /* dgram: receiver; sender of a received one */
     uint32_t node;    /* elan: Elan id of receiver; sender of a received one */
     uint32_t context; /* elan: context of the same */
-    uint16_t module;  /* received: which */
+    uint16_t module;  /* dgram: there, 0: the own number; received: own */
     const void *data;
     size_t data_len; /* at most HSN_DATA_MAX */
     const void *header;

@@ -19,8 +19,9 @@ struct hsn {
     int bell; /* the endpoint's connection; -1: none */
     int call; /* for questions; -1: not connected */
     struct ring to, from;
-    struct ring_spin spin;
-    bool armed;     /* hsnd was asked to ring */
+    unsigned looks, waits; /* of hsn_wait() */
+    int limit_ms;          /* of recv() on the bell, as set */
+    bool armed;            /* hsnd was asked to ring */
     bool holding;   /* the record of the last receive is still in the ring */
     bool gone;      /* hsnd is */
     unsigned empty; /* receives in a row that found nothing */

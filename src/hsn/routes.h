@@ -22,7 +22,7 @@ struct hsn_peer_state {
     uint64_t echo_sent, echo_back;
     uint64_t echo_at; /* when the last one left, 0: none is on its way */
     uint32_t echo_number;
-    uint64_t rtt_ns, rtt_min_ns; /* last, best; 0: none yet */
+    uint64_t rtt_ns, rtt_min_ns;           /* last, best; 0: none yet */
     uint64_t reported_sent, reported_back; /* echoes in reports so far */
 };
 

@@ -145,7 +145,7 @@ static void build(struct hsn_engine *e, const struct hsn_pending *m,
         .to = m->board,
         .incarnation = e->o.incarnation,
         .sequence = m->sequence,
-        .module = m->module,
+        .module = m->to,
         .data_len = (uint16_t)m->data.iov_len,
         .header_len = (uint16_t)m->header.iov_len,
         .fragment = m->next,
@@ -215,7 +215,7 @@ static bool send_next(struct hsn_engine *e, uint64_t now)
     int error;
 
     if (!m->raw && m->board == e->o.board) {
-        hsn_loop_back(e, m->module, &m->data, &m->header);
+        hsn_loop_back(e, m->to, &m->data, &m->header);
         drop_first(e, 0);
         return true;
     }
@@ -327,6 +327,7 @@ int hsn_engine_send(struct hsn_engine *e, uint16_t module,
     m->header = s->header;
     m->cookie = s->cookie;
     m->module = module;
+    m->to = s->to ? s->to : module;
     m->nfragments = (uint8_t)n;
     m->sequence = e->sequence++;
     hsn_output(e, now);

@@ -160,7 +160,8 @@ struct hsnd {
     uint8_t request[SF_HSN_REQUEST_MAX + 1];
     struct answer answer;
     uint64_t now, spin_ns;
-    uint64_t last_work;
+    uint64_t last_work, crowded; /* crowded: until then no looking */
+    bool rested, looked;         /* this round, the one before: nothing */
     uint64_t said[sizeof(struct hsnd_counts) / 8]; /* when last */
     bool sweep;                                    /* endpoints have ended */
 };

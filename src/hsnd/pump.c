@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -47,12 +46,24 @@ static int send_record(struct port *p, const struct hsn_record *r,
         return hsn_engine_send_raw(d->engine, &s, d->now);
     }
     if (p->kind == PORT_DGRAM) {
-        struct hsn_send s = {
-            .board = r->board, .data = parts[0], .header = parts[1]};
+        struct hsn_send s = {.board = r->board,
+                             .to = r->module,
+                             .data = parts[0],
+                             .header = parts[1]};
 
         return hsn_engine_send(d->engine, p->number, &s, d->now);
     }
     return elan_send(p, r, &parts[0], &parts[1]);
+}
+
+/* May the endpoint send to that module?  Those for everybody reach no others,
+ * and hsnd's own are nobody's. */
+static bool may_reach(const struct port *p, uint16_t module)
+{
+    if (module == 0 || p->kind != PORT_DGRAM)
+        return true;
+    return module != HSN_MODULE_ELAN &&
+           (module >= HSN_MODULE_FREE || p->number < HSN_MODULE_FREE);
 }
 
 static void malformed(struct port *p)
@@ -81,7 +92,7 @@ static bool pump_one(struct port *p)
         return true;
     }
     memcpy(&r, at, sizeof(r));
-    if (!hsn_record_valid(&r, len) ||
+    if (!hsn_record_valid(&r, len) || !may_reach(p, r.module) ||
         (p->kind == PORT_RAW ? r.header_len != 0 : r.route_len != 0)) {
         malformed(p);
         return true;
@@ -199,38 +210,54 @@ static void rest(void)
 #else
         ;
 #endif
-    sched_yield();
 }
 
-/* Nothing happened: look again, or sleep.  The time of looking grows when it
- * paid and shrinks when it did not. */
+/* Nothing happened: look again for a while, or sleep.  Looking that did not
+ * pay is given up soon, and tried again now and then. */
+#define TRY_EVERY 64
+
 static void idle(struct hsnd *d)
 {
     uint64_t most = (uint64_t)d->conf.spin_us * 1000;
+    uint64_t spin = d->counts.sleeps % TRY_EVERY ? d->spin_ns : most;
 
-    if (d->now - d->last_work < d->spin_ns) {
+    if (d->now - d->last_work < spin && d->now > d->crowded) {
+        d->rested = true;
         rest();
         return;
     }
-    d->spin_ns = d->spin_ns / 2 > most / 16 ? d->spin_ns / 2 : most / 16;
+    d->spin_ns /= 4;
     if (ports_sleep(d))
         sleep_once(d);
 }
 
 static void busy(struct hsnd *d)
 {
-    uint64_t most = (uint64_t)d->conf.spin_us * 1000;
-
-    if (d->now - d->last_work > 1000 && d->spin_ns < most)
-        d->spin_ns = d->spin_ns * 2 < most ? d->spin_ns * 2 + 100 : most;
+    if (d->looked)
+        d->spin_ns = (uint64_t)d->conf.spin_us * 1000;
     d->last_work = d->now;
+}
+
+/* Who was not let go on for so long while it only looked shares the processor
+ * with others: better to sleep, which gives a right to be woken. */
+#define PREEMPTED_NS 30000
+#define CROWDED_NS 100000000
+
+static void look_at_clock(struct hsnd *d)
+{
+    uint64_t now = hsnd_clock();
+
+    if (d->rested && now - d->now > PREEMPTED_NS)
+        d->crowded = now + CROWDED_NS;
+    d->looked = d->rested;
+    d->rested = false;
+    d->now = now;
 }
 
 void hsnd_run(struct hsnd *d)
 {
-    d->spin_ns = (uint64_t)d->conf.spin_us * 1000;
     while (!d->stopping) {
-        d->now = hsnd_clock();
+        look_at_clock(d);
         if (round_once(d))
             busy(d);
         else

@@ -30,6 +30,20 @@ static uint64_t own_board(struct hsn *h)
     return info.address;
 }
 
+static uint64_t counter(struct hsnd_process *d, const char *name)
+{
+    struct json_object *reply, *counters, *value;
+    struct errbuf err;
+    uint64_t n;
+
+    assert_int_equal(ctl_ask(d->control, "counters", &reply, 5000, &err), 0);
+    assert_true(json_object_object_get_ex(reply, "counters", &counters));
+    assert_true(json_object_object_get_ex(counters, name, &value));
+    n = json_object_get_uint64(value);
+    json_object_put(reply);
+    return n;
+}
+
 static void datagrams_go_through_hsnd(void **state)
 {
     struct hsnd_process *d = hsnd_new("");
@@ -91,6 +105,36 @@ static void many_messages_none_lost_while_there_is_room(void **state)
         got++;
     }
     hsn_close(a);
+    hsnd_free(d);
+}
+
+static void client_and_server_reach_each_other(void **state)
+{
+    struct hsnd_process *d = hsnd_new("");
+    struct hsn *client = hsn_dgram_open(d->socket, A);
+    struct hsn *server = hsn_dgram_open(d->socket, B);
+    struct hsn_message out = {.board = 0x0200000000a1,
+                              .module = B,
+                              .header = "page-in",
+                              .header_len = 7},
+                       m;
+
+    assert_int_equal(hsn_send(client, &out), 0);
+    receive(server, &m);
+    assert_int_equal(m.module, B);
+    assert_memory_equal(m.header, "page-in", 7);
+    out.module = A;
+    assert_int_equal(hsn_send(server, &out), 0);
+    receive(client, &m);
+    assert_int_equal(m.module, A);
+    out.module = HSN_MODULE_SERVER; /* not for everybody */
+    assert_int_equal(hsn_send(client, &out), 0);
+    out.module = HSN_MODULE_ELAN; /* for nobody */
+    assert_int_equal(hsn_send(client, &out), 0);
+    for (int i = 0; counter(d, "port_malformed") != 2; i++)
+        assert_true(i < 1000);
+    hsn_close(client);
+    hsn_close(server);
     hsnd_free(d);
 }
 
@@ -243,20 +287,6 @@ static void clients_notice_that_hsnd_ends_and_come_back(void **state)
     hsnd_free(d);
 }
 
-static uint64_t counter(struct hsnd_process *d, const char *name)
-{
-    struct json_object *reply, *counters, *value;
-    struct errbuf err;
-    uint64_t n;
-
-    assert_int_equal(ctl_ask(d->control, "counters", &reply, 5000, &err), 0);
-    assert_true(json_object_object_get_ex(reply, "counters", &counters));
-    assert_true(json_object_object_get_ex(counters, name, &value));
-    n = json_object_get_uint64(value);
-    json_object_put(reply);
-    return n;
-}
-
 static void losses_are_counted_by_cause(void **state)
 {
     struct hsnd_process *d = hsnd_new("RingSize=64\n");
@@ -301,6 +331,7 @@ int main(void)
         cmocka_unit_test(datagrams_go_through_hsnd),
         cmocka_unit_test(fd_becomes_readable_after_eagain),
         cmocka_unit_test(many_messages_none_lost_while_there_is_room),
+        cmocka_unit_test(client_and_server_reach_each_other),
         cmocka_unit_test(raw_types_and_low_modules_need_privilege),
         cmocka_unit_test(an_endpoint_is_one_process_only_until_it_closes),
         cmocka_unit_test(wrong_calls_say_so),
