@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Two hsnd joined by a swfabd, by every kind of link, in a network namespace
+# with a munged of its own: messages of one packet and of two go there and
+# back, the link comes back when swfabd does, strangers get no link.
+set -u
+build=${SF_TOP_BUILDDIR:-$PWD}
+hsnd=$build/src/hsnd/hsnd
+swfabd=$build/src/swfabd/swfabd
+bench=$build/bench/hsn_bench
+
+skip_all() {
+    echo "1..0 # SKIP $*"
+    exit 0
+}
+for tool in munged munge unshare ip python3; do
+    command -v "$tool" >/dev/null || skip_all "$tool is not installed"
+done
+if [ -z "${HSND_T_INSIDE-}" ]; then
+    [ "$(id -u)" = 0 ] || skip_all "needs root for a network namespace"
+    unshare -n true 2>/dev/null || skip_all "no network namespaces here"
+    HSND_T_INSIDE=1 exec unshare -n bash "$0"
+fi
+ip link set lo up
+
+tmp=$(mktemp -d /tmp/hsnd.XXXXXX)
+chmod 755 "$tmp"
+pids=()
+finish() {
+    local p
+    for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null; done
+    wait 2>/dev/null
+    rm -rf "$tmp"
+}
+trap finish EXIT
+trap 'exit 1' HUP INT TERM
+
+n=0
+ok() { # DESCRIPTION COMMAND..
+    n=$((n + 1))
+    local what=$1
+    shift
+    if "$@" >"$tmp/last" 2>&1; then
+        echo "ok $n - $what"
+    else
+        echo "not ok $n - $what"
+        sed 's/^/# /' "$tmp/last" "$tmp"/*.log | tail -40
+    fi
+}
+
+until_ok() {
+    local tries=300
+    while ! "$@" >/dev/null 2>&1; do
+        [ $((tries -= 1)) -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+start_munged() { # NAME
+    head -c 1024 /dev/urandom >"$tmp/$1.key"
+    chmod 400 "$tmp/$1.key"
+    munged -F --force --num-threads 2 -S "$tmp/$1.munge" \
+        --key-file "$tmp/$1.key" --pid-file "$tmp/$1.pid" \
+        --seed-file "$tmp/$1.seed" --log-file "$tmp/$1.mlog" \
+        >"$tmp/$1.out" 2>&1 &
+    pids+=($!)
+    until_ok munge -n -S "$tmp/$1.munge"
+}
+
+start_swfabd() {
+    rm -f "$tmp/fabric"
+    "$swfabd" -f "$tmp/swfabd.conf" 2>>"$tmp/swfabd.log" &
+    swfabd_pid=$!
+    pids+=("$swfabd_pid")
+    until_ok test -S "$tmp/fabric"
+}
+
+start_hsnd() { # NAME BOARD LINES..
+    local name=$1 board=$2
+    shift 2
+    printf '%s\n' "NodeName=$name" "Board=$board" "Socket=$tmp/$name" \
+        "ControlSocket=$tmp/$name.ctl" "EchoInterval=1" \
+        "Routes=$tmp/routes.$name" "$@" >"$tmp/$name.conf"
+    "$hsnd" -c "$tmp/$name.conf" 2>>"$tmp/$name.log" &
+    last=$!
+    pids+=("$last")
+    until_ok test -S "$tmp/$name"
+}
+
+ask() { # NAME VERB KEY..
+    python3 -c '
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(20)
+s.connect(sys.argv[1])
+s.sendall(json.dumps({"verb": sys.argv[2]}).encode() + b"\n")
+v = json.loads(s.makefile().readline())
+for k in sys.argv[3:]:
+    v = v[int(k) if isinstance(v, list) else k]
+print(v)' "$tmp/$1.ctl" "${@:2}"
+}
+is() { [ "$(ask "${@:1:$#-1}")" = "${*: -1}" ]; }
+above() { [ "$(ask "${@:2}")" -gt "$1" ]; }
+has_line() { grep -qE "$1" "$2"; }
+
+both() { # SIZE: there and back a hundred times, then a few thousand one way
+    timeout 60 "$bench" hsn "$tmp/h1" 020000000001 "$tmp/h2" 020000000002 \
+        "$1" 2000 100
+}
+
+stop() {
+    kill "$1" 2>/dev/null
+    wait "$1" 2>/dev/null
+}
+
+port=$(python3 -c 'import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+start_munged good
+start_munged other
+ip link add v0 type veth peer name v1 2>/dev/null && veth=yes || veth=
+if [ "$veth" ]; then
+    ip link set v0 mtu 9200 up
+    ip link set v1 mtu 9200 up
+fi
+printf '%s\n' "xbar a 4" "xbar b 4" "host h1 020000000001" \
+    "host h2 020000000002" "cable h1 a:0" "cable a:3 b:3" "cable h2 b:1" \
+    >"$tmp/net"
+printf '%s\n' "Net=$tmp/net" "Socket=$tmp/fabric" \
+    "ControlSocket=$tmp/fabric.ctl" "MungeSocket=$tmp/good.munge" \
+    "Udp=127.0.0.1:$port" ${veth:+"Ethernet=v0" "TrustedSegment=yes"} \
+    >"$tmp/swfabd.conf"
+echo "020000000002 neighbour 3,-2" >"$tmp/routes.h1"
+echo "020000000001 neighbour 2,-3" >"$tmp/routes.h2"
+start_swfabd
+
+good="MungeSocket=$tmp/good.munge"
+links=(ring seqpacket udp)
+[ -z "$veth" ] || links+=(ethernet)
+for kind in "${links[@]}"; do
+    case $kind in
+    udp) to=("Fabric=127.0.0.1:$port") ;;
+    ethernet) to=("Interface=v1" "TrustedSegment=yes") ;;
+    *) to=("Fabric=$tmp/fabric") ;;
+    esac
+    start_hsnd h1 020000000001 "Nic=$kind" "${to[@]}" "$good"
+    one=$last
+    start_hsnd h2 020000000002 "Nic=ring" "Fabric=$tmp/fabric" "$good"
+    two=$last
+    ok "$kind: the link comes up" until_ok is h1 status link True
+    until_ok is h2 status link True
+    ok "$kind: 64 bytes there and back" both 64
+    ok "$kind: 8 KB in two packets" both 8192
+    ok "$kind: echoes come back" until_ok above 0 h1 peers peers 0 echo_back
+    if [ $kind != ring ]; then
+        stop "$one"
+        stop "$two"
+    fi
+    [ $kind = ring ] || continue
+    kill -9 "$swfabd_pid"
+    wait "$swfabd_pid" 2>/dev/null
+    ok "the link is down without swfabd" until_ok is h1 status link False
+    start_swfabd
+    ok "and comes back with it" until_ok is h1 status link True
+    until_ok is h2 status link True
+    ok "messages go again" both 64
+    stop "$one"
+    stop "$two"
+done
+
+for kind in ring udp; do
+    to=$tmp/fabric
+    [ $kind = ring ] || to=127.0.0.1:$port
+    : >"$tmp/h1.log"
+    start_hsnd h1 020000000001 "Nic=$kind" "Fabric=$to" \
+        "MungeSocket=$tmp/other.munge"
+    ok "$kind: a credential of strangers is refused" \
+        until_ok has_line SF-E802 "$tmp/h1.log"
+    ok "$kind: there is no link" is h1 status link False
+    stop "$last"
+done
+ok "ethernet needs a trusted segment" sh -c \
+    "printf 'Nic=ethernet\nInterface=lo\nBoard=1\n' >$tmp/bad.conf;
+     ! $hsnd --test-config -c $tmp/bad.conf"
+ok "a good configuration passes" "$hsnd" --test-config -c "$tmp/h1.conf"
+echo "1..$n"
