@@ -263,6 +263,8 @@ static void let_go(struct hsn *h)
         return;
     ring_consume(&h->from);
     h->holding = false;
+    if (ring_must_wake_full(&h->from))
+        ring_bell(h->bell);
 }
 
 static void disarm(struct hsn *h)

@@ -77,7 +77,10 @@ struct port {
     unsigned at;   /* active: where in d->act */
     bool dirty;    /* something was put into its ring: ring the bell */
     bool underway; /* its oldest record is the engine's */
-    bool dead;     /* to be freed when nothing is under way */
+    bool held;     /* its oldest record waits for room at its receiver */
+    bool slow;     /* as a receiver: it made no room in time */
+    uint64_t held_since;
+    bool dead; /* to be freed when nothing is under way */
     struct port *next, *prev, *next_dirty;
 };
 
@@ -156,7 +159,7 @@ struct hsnd {
     struct ctl_server *ctl;
     struct sender *sender;
     uint64_t instance, report_seq;
-    bool stopping;
+    bool stopping, holding; /* holding: somebody is held back */
     uint8_t request[SF_HSN_REQUEST_MAX + 1];
     struct answer answer;
     uint64_t now, spin_ns;

@@ -73,6 +73,48 @@ static void malformed(struct port *p)
     ring_consume(&p->from);
 }
 
+/* The endpoint of this node that a record is for; NULL: none, or itself. */
+static struct port *receiver_here(const struct port *p,
+                                  const struct hsn_record *r)
+{
+    struct hsnd *d = p->d;
+    struct port *to = NULL;
+
+    if (p->kind == PORT_DGRAM && r->board == d->board)
+        to = d->dgram[r->module ? r->module : p->number];
+    else if (p->kind == PORT_ELAN && r->node == d->elan_id &&
+             r->context < ELAN_MAX_CONTEXTS)
+        to = d->contexts.user[r->context];
+    return to == p ? NULL : to;
+}
+
+/* Within a node a full receiver first slows the sender down, for HOLD_NS at
+ * most; one that makes no room by then loses messages until it does. */
+#define HOLD_NS 2000000
+
+static bool hold_back(struct port *p, const struct hsn_record *r, size_t len)
+{
+    struct port *to = receiver_here(p, r);
+
+    p->held = false;
+    if (!to || to->dead)
+        return false;
+    ring_awake(&to->to);
+    if (ring_reserve(&to->to, len) || errno != EAGAIN) {
+        to->slow = false;
+        p->held_since = 0;
+        return false;
+    }
+    if (!p->held_since)
+        p->held_since = p->d->now;
+    to->slow |= p->d->now - p->held_since >= HOLD_NS;
+    if (to->slow || !ring_sleep_full(&to->to, len)) {
+        p->held_since = 0;
+        return false;
+    }
+    return p->held = p->d->holding = true;
+}
+
 /* The oldest record of an endpoint.  False: there is none, or it must wait. */
 static bool pump_one(struct port *p)
 {
@@ -97,6 +139,8 @@ static bool pump_one(struct port *p)
         malformed(p);
         return true;
     }
+    if (hold_back(p, &r, len))
+        return false;
     p->underway = true;
     if (send_record(p, &r, at + sizeof(r)) == 0)
         return !p->underway;
@@ -124,6 +168,7 @@ static unsigned round_once(struct hsnd *d)
 
     d->counts.rounds++;
     work = hsn_engine_wake(d->engine, d->now);
+    d->holding = false;
     if (d->nactive) {
         hsn_engine_hold(d->engine, true, d->now);
         for (unsigned i = d->nactive; i-- > 0;)
@@ -143,7 +188,7 @@ static bool ports_sleep(struct hsnd *d)
     for (unsigned i = d->nactive; i-- > 0;) {
         struct port *p = d->act[i];
 
-        if (p->underway)
+        if (p->underway || p->held)
             continue;
         if (ring_sleep(&p->from)) {
             port_deactivate(p);
@@ -183,6 +228,8 @@ static void sleep_once(struct hsnd *d)
     engine = hsn_engine_deadline(d->engine);
     if (engine < due)
         due = engine;
+    if (d->holding && due > d->now + HOLD_NS)
+        due = d->now + HOLD_NS;
     if (pending && due > d->now + 1000000)
         due = d->now + 1000000; /* there may be room again */
     if (!d->nic->sleep(d->nic->self, pending)) {
