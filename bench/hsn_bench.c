@@ -7,7 +7,8 @@
  *     hsn_bench hsn SOCKET BOARD SOCKET BOARD SIZE COUNT ROUNDS
  *                          endpoints of one hsnd, or of two
  * print "RATE HALF": messages received per second while the other side sends
- * as fast as it can, and the median half round trip in microseconds.
+ * as fast as it can with at most 1024 (8 KB: 24) under way, and the median half
+ * round trip in microseconds.
  *
  *     hsn_bench tag SIZE        ns of the tag of a frame: made, checked
  *     hsn_bench memory SOCKET PID N   bytes that hsnd takes per endpoint
@@ -15,6 +16,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +166,7 @@ static int hsn_end_recv(struct end *e)
 struct shared {
     volatile int ready, stop;
     volatile double rate;
+    volatile long got; /* messages counted so far */
 };
 
 static int compare(const void *a, const void *b)
@@ -218,11 +221,36 @@ static void answer(struct end *e, struct shared *s, size_t size, int count,
         if (rc < 0)
             die("receive");
         n += rc == 0;
+        s->got = n;
     }
     s->rate = count / (now() - begin);
     s->stop = 1;
     while (e->fd >= 0 && e->recv(e) == 0) /* until the sender stops */
         ;
+}
+
+/* Send as fast as the receiver takes them: a window of messages may be under
+ * way.  What is lost is noticed by nothing moving for a while. */
+static void stream(struct end *a, struct shared *s, size_t size, pid_t pid)
+{
+    long sent = 0, window = size > 1024 ? 24 : 1024, seen = 0;
+    double moved = now();
+
+    while (!s->stop && waitpid(pid, NULL, WNOHANG) <= 0) {
+        for (int i = 0; i < 64 && sent - s->got < window; i++, sent++)
+            if (a->send(a, size) < 0 && !s->stop)
+                die("send");
+        if (sent - s->got < window)
+            continue;
+        sched_yield();
+        if (s->got != seen) {
+            seen = s->got;
+            moved = now();
+        } else if (now() - moved > 0.005) {
+            sent = s->got;
+            moved = now();
+        }
+    }
 }
 
 static void run(struct end *a, struct end *b, size_t size, int count,
@@ -243,13 +271,7 @@ static void run(struct end *a, struct end *b, size_t size, int count,
     if (b->fd >= 0)
         close(b->fd);
     half = half_round_trip(a, size, rounds);
-    while (!s->stop) {
-        for (int i = 0; i < 64 && !s->stop; i++)
-            if (a->send(a, size) < 0 && !s->stop)
-                die("send");
-        if (waitpid(pid, NULL, WNOHANG) > 0)
-            break;
-    }
+    stream(a, s, size, pid);
     if (s->rate == 0)
         exit(1);
     printf("%.0f %.3f\n", s->rate, half);
