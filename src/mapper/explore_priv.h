@@ -3,7 +3,9 @@
  * The explorer's inside.
  *
  * explore.c       the calls of explore.h, rounds, the end
- * explore_slot.c  one port: which question next, what the answer means
+ * explore_slot.c  one port: which question next
+ * explore_likely.c, explore_probe.c, explore_answer.c
+ *                 what to expect of it, the probe, what the answer says
  * explore_scan.c  which port next, on four levels (below)
  * explore_new.c   crossbars that no guess could name: looked at port by
  *                 port and compared with those known
@@ -135,6 +137,24 @@ static inline int likely_gap(const struct likely *l)
 }
 
 struct likely slot_likely(struct explore *x, struct atlas_ref at);
+
+/* explore_likely.c: the best guess not tried yet goes into c->way; how likely
+ * it is (0: none left). */
+double case_best_guess(struct explore *x, struct xcase *c, int likely_rank);
+
+/* explore_probe.c; false: out of reach. */
+bool case_fill_route(struct explore *x, struct xcase *c, struct probe *probe);
+/* There by the one way, over to the other's port of entry, back by the
+ * other's way: comes back only if both are one crossbar (a check: only if the
+ * link leads from `at` to `other`). */
+bool case_fill_compare(struct explore *x, struct xcase *c, struct probe *probe);
+
+/* explore_answer.c; false: no memory. */
+bool case_take_answer(struct explore *x, struct xcase *c,
+                      const struct probe_answer *answer);
+void case_mark_unanswered(struct explore *x, struct xcase *c, bool sure);
+/* Did it answer the first time it was asked? */
+void case_count_answer(struct explore *x, struct atlas_ref at);
 
 /* explore_scan.c */
 bool scan_more(struct explore *x);

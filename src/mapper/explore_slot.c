@@ -48,127 +48,6 @@ static void case_free(struct explore *x, uint32_t c)
     x->spare_case = c;
 }
 
-/* Nearest slot in a direction whose state tells something. */
-static struct likely look(struct explore *x, struct atlas_ref at, int step)
-{
-    struct likely l = {.what = -2};
-    const struct atlas_rec *rec = &x->atlas.recs[at.rec];
-
-    for (int s = at.slot + step; s >= rec->lo && s <= rec->hi; s += step) {
-        const struct atlas_slot *slot =
-            atlas_slot(&x->atlas, (struct atlas_ref){at.rec, s});
-
-        if (slot_wired(slot)) {
-            l.what = slot->state == SLOT_HOST ? 0 : -1;
-            if (slot->state == SLOT_LINK) {
-                uint32_t far = atlas_at(&x->atlas, slot->far, 0).rec;
-
-                if (x->atlas.recs[far].rank <= GUESS_RANKS)
-                    l.what = x->atlas.recs[far].rank;
-            }
-            return l;
-        }
-        if (slot->flags & SLOT_BUSY)
-            l.busy++;
-        else if (slot->state == SLOT_SILENT || (slot->flags & SLOT_NO_HOST))
-            l.silent++;
-        else
-            l.unknown++;
-    }
-    return l;
-}
-
-/* As look(), for slots outside lo..hi too. */
-static struct likely look_in(struct explore *x, struct atlas_ref at, int step)
-{
-    const struct atlas_rec *rec = &x->atlas.recs[at.rec];
-    struct atlas_ref edge = at;
-    struct likely l = {.what = -2}, rest;
-
-    if ((step > 0 && at.slot >= rec->hi) || (step < 0 && at.slot <= rec->lo))
-        return l;
-    for (edge.slot += step;
-         step > 0 ? edge.slot < rec->lo : edge.slot > rec->hi;
-         edge.slot += step) {
-        const struct atlas_slot *slot = atlas_slot(&x->atlas, edge);
-
-        if (slot && (slot->flags & SLOT_BUSY))
-            l.busy++;
-        else if (slot &&
-                 (slot->state == SLOT_SILENT || (slot->flags & SLOT_NO_HOST)))
-            l.silent++;
-        else
-            l.unknown++;
-    }
-    edge.slot -= step;
-    rest = look(x, edge, step);
-    rest.busy += l.busy;
-    rest.silent += l.silent;
-    rest.unknown += l.unknown;
-    return rest;
-}
-
-struct likely slot_likely(struct explore *x, struct atlas_ref at)
-{
-    struct likely up = look_in(x, at, 1), down = look_in(x, at, -1);
-
-    if (up.what == -2)
-        return down;
-    if (down.what == -2)
-        return up;
-    if (likely_gap(&up) != likely_gap(&down))
-        return likely_gap(&up) < likely_gap(&down) ? up : down;
-    /* A host is worth asking for first. */
-    return up.what == 0 ? up : down;
-}
-
-static int own_rank(struct explore *x, struct atlas_ref at)
-{
-    int rank = x->atlas.recs[at.rec].rank;
-
-    return rank > GUESS_RANKS ? GUESS_RANKS : rank;
-}
-
-/* How much a rank behind a slot is to be expected: as its neighbours have it,
- * or as such crossbars have met it; less with each guess that failed. */
-static double rank_weight(const struct explore *x, const struct xcase *c,
-                          int rank, int far, int likely_rank)
-{
-    const uint32_t *met = x->guess.far[rank];
-    double all = 1, weight;
-
-    for (int k = 1; k <= GUESS_RANKS; k++)
-        all += met[k];
-    weight = far == likely_rank ? 1 : 0.1 + 0.9 * met[far] / all;
-    if (far == rank + 1 && weight < 0.3)
-        weight = 0.3;
-    for (int i = 0; i < c->tried.by_rank[far]; i++)
-        weight *= 0.6;
-    return weight;
-}
-
-/* The best guess for what lies behind a slot. */
-static double best_guess(struct explore *x, struct xcase *c, int likely_rank)
-{
-    int rank = own_rank(x, c->at);
-    double best = 0, p = 0;
-
-    for (int far = 1; far <= rank + 1 && far <= GUESS_RANKS; far++) {
-        double weight = rank_weight(x, c, rank, far, likely_rank), q;
-        struct guess_way way;
-
-        if (weight <= best)
-            continue;
-        q = guess_best(&x->guess, rank, far, &c->tried, &way);
-        if (q * weight > best) {
-            best = q * weight;
-            p = q;
-            c->way = way;
-        }
-    }
-    return p;
-}
-
 /* What to ask of a slot that nothing is known of. */
 static enum test ask_unknown(struct explore *x, struct xcase *c,
                              const struct atlas_slot *slot)
@@ -192,7 +71,8 @@ static enum test ask_unknown(struct explore *x, struct xcase *c,
     if (l.what == 0)
         return TEST_SCOUT;
     if (!x->wary && c->tests == 0 && c->level >= 2 && c->level <= 3 &&
-        l.what >= 1 && !x->limits.tagged && best_guess(x, c, l.what) >= SURE)
+        l.what >= 1 && !x->limits.tagged &&
+        case_best_guess(x, c, l.what) >= SURE)
         return TEST_GUESS;
     return TEST_LOOP;
 }
@@ -210,7 +90,7 @@ static enum test next_test(struct explore *x, struct xcase *c)
     if (!c->deep || (slot->flags & SLOT_STUCK))
         return TEST_NONE;
     if (!x->wary && c->tried.n < (c->level == 2 ? GUESSES_2 : GUESSES_3) &&
-        best_guess(x, c, slot_likely(x, c->at).what) > 0)
+        case_best_guess(x, c, slot_likely(x, c->at).what) > 0)
         return TEST_GUESS;
     if (c->level >= 3) {
         slot->flags |= SLOT_STUCK;
@@ -218,113 +98,6 @@ static enum test next_test(struct explore *x, struct xcase *c)
             explore_fail(x, "no memory");
     }
     return TEST_NONE;
-}
-
-/* Deltas to a slot and beyond it, as route bytes; number of them or -1. */
-static int route_to(struct explore *x, struct atlas_ref at,
-                    const struct guess_way *way, int16_t *deltas)
-{
-    unsigned n;
-
-    if (!atlas_way(&x->atlas, at.rec, deltas, PROBE_ROUTE_MAX / 2, &n))
-        return -1;
-    if (n + 1u + (way ? way->n : 0u) > PROBE_ROUTE_MAX / 2)
-        return -1;
-    deltas[n++] = (int16_t)at.slot;
-    for (int i = 0; way && i < way->n; i++)
-        deltas[n++] = way->delta[i];
-    return (int)n;
-}
-
-static uint8_t route_byte(int delta)
-{
-    return (uint8_t)(0x80 | (delta & 0x3f));
-}
-
-/* Absolute fabrics: a delta becomes the port to leave by. */
-static bool make_absolute(struct explore *x, struct atlas_ref at,
-                          struct probe *probe, int n)
-{
-    uint32_t rec = at.rec;
-
-    for (int i = n - 1; i >= 0; i--) {
-        const struct atlas_rec *r = &x->atlas.recs[rec];
-        struct atlas_ref before;
-
-        probe->route[i] = (uint8_t)(r->entry + at.slot);
-        if (r->from == ATLAS_NONE)
-            return i == 0;
-        before = atlas_at(&x->atlas, r->from, r->from_slot);
-        at = before;
-        rec = before.rec;
-    }
-    return false;
-}
-
-static bool fill_route(struct explore *x, struct xcase *c, struct probe *probe)
-{
-    int16_t deltas[PROBE_ROUTE_MAX];
-    const struct guess_way *way = c->test == TEST_GUESS ? &c->way : NULL;
-    int n = route_to(x, c->at, way, deltas);
-    int all;
-
-    if (n < 0 || n > x->limits.max_hops + (c->test != TEST_LOOP ? 0 : 1))
-        return false;
-    if (x->limits.absolute) {
-        probe->kind = PROBE_TAGGED;
-        probe->nroute = (uint8_t)n;
-        return n <= x->limits.max_route && make_absolute(x, c->at, probe, n);
-    }
-    all = c->test == TEST_LOOP ? 2 * n + 1 : n;
-    if (all > x->limits.max_route)
-        return false;
-    for (int i = 0; i < n; i++)
-        probe->route[i] = route_byte(deltas[i]);
-    if (c->test == TEST_LOOP) {
-        probe->kind = x->limits.tagged ? PROBE_TAGGED : PROBE_LOOP;
-        probe->route[n] = route_byte(0);
-        for (int i = 0; i < n; i++)
-            probe->route[n + 1 + i] = route_byte(-deltas[n - 1 - i]);
-    } else {
-        probe->kind = PROBE_SCOUT;
-    }
-    probe->nroute = (uint8_t)all;
-    return true;
-}
-
-/* There by the one way, over to the other's port of entry, back by the
- * other's way: comes back only if both are one crossbar (a check: only if the
- * link leads from `at` to `other`). */
-static bool fill_compare(struct explore *x, struct xcase *c,
-                         struct probe *probe)
-{
-    int16_t there[PROBE_ROUTE_MAX], back[PROBE_ROUTE_MAX];
-    unsigned n, m;
-    struct atlas_ref a = atlas_at(&x->atlas, c->at.rec, c->at.slot);
-    struct atlas_ref b = atlas_at(&x->atlas, c->other.rec, c->other.slot);
-    int over;
-
-    if (!atlas_way(&x->atlas, a.rec, there, PROBE_ROUTE_MAX / 2, &n) ||
-        !atlas_way(&x->atlas, b.rec, back, PROBE_ROUTE_MAX / 2, &m))
-        return false;
-    /* Entered at a's 0, and b's 0 is a's slot a.slot - b.slot; or entered
-     * at b's slot over the link. */
-    over = a.slot - b.slot;
-    if (c->test == TEST_CHECK) {
-        there[n++] = (int16_t)a.slot;
-        over = -b.slot;
-    }
-    if (n + 1 + m > x->limits.max_route || over <= -x->atlas.ports ||
-        over >= x->atlas.ports)
-        return false;
-    probe->kind = PROBE_COMPARE;
-    probe->nroute = (uint8_t)(n + 1 + m);
-    for (unsigned i = 0; i < n; i++)
-        probe->route[i] = route_byte(there[i]);
-    probe->route[n] = route_byte(over);
-    for (unsigned i = 0; i < m; i++)
-        probe->route[n + 1 + i] = route_byte(-back[m - 1 - i]);
-    return true;
 }
 
 static void case_end(struct explore *x, uint32_t c)
@@ -373,7 +146,7 @@ bool case_send(struct explore *x, uint32_t c, struct probe *probe)
     struct xcase *it = &x->cases[c];
 
     if (it->test >= TEST_COMPARE) {
-        if (fill_compare(x, it, probe))
+        if (case_fill_compare(x, it, probe))
             return true;
         compared(x, c, it->test == TEST_CHECK); /* too far: not checked */
         return false;
@@ -388,7 +161,7 @@ bool case_send(struct explore *x, uint32_t c, struct probe *probe)
             return false;
         }
         it->tests++;
-        if (fill_route(x, it, probe))
+        if (case_fill_route(x, it, probe))
             return true;
         slot = atlas_slot(&x->atlas, it->at);
         if (it->test == TEST_GUESS) {
@@ -398,107 +171,6 @@ bool case_send(struct explore *x, uint32_t c, struct probe *probe)
             slot->flags |= it->test == TEST_LOOP ? SLOT_NO_XBAR : SLOT_NO_HOST;
         }
     }
-}
-
-/* A scout sent down a way was answered: every crossbar on it follows from
- * the last one backwards; what is still unknown gets a record. */
-static bool host_beyond(struct explore *x, struct xcase *c, uint32_t host)
-{
-    struct atlas *a = &x->atlas;
-    const struct atlas_host *h = &a->hosts[host];
-    struct atlas_ref at = c->at, chain;
-    int i = c->way.n;
-    uint32_t rec;
-
-    /* From the known host up: `chain` is where the packet entered. */
-    if (h->rec != ATLAS_NONE) {
-        chain = atlas_at(a, h->rec, h->slot);
-        for (;;) {
-            struct atlas_slot *slot;
-
-            chain.slot -= c->way.delta[--i];
-            slot = atlas_slot(a, chain);
-            if (i == 0)
-                return atlas_set_link(a, at, chain);
-            if (!slot || slot->state != SLOT_LINK)
-                break;
-            chain = atlas_at(a, slot->far, slot->far_slot);
-        }
-    } else {
-        chain.rec = ATLAS_NONE;
-    }
-    for (int j = 0; j < c->way.n; j++) {
-        struct atlas_ref next;
-
-        if (chain.rec != ATLAS_NONE && j == i)
-            return atlas_set_link(a, at, chain);
-        rec = atlas_add(a, atlas_at(a, at.rec, at.slot));
-        next = (struct atlas_ref){rec, 0};
-        if (rec == ATLAS_NONE || !atlas_set_link(a, at, next))
-            return false;
-        at = (struct atlas_ref){rec, c->way.delta[j]};
-    }
-    return atlas_set_host(a, at, host);
-}
-
-static bool learn_id(struct explore *x, struct xcase *c,
-                     const struct probe_id *id)
-{
-    struct atlas *a = &x->atlas;
-    uint32_t known = idmap_get(&a->by_id, id->id);
-    uint32_t rec;
-
-    if (known != IDMAP_NONE) {
-        struct atlas_ref there = atlas_at(a, known, 0);
-
-        atlas_name(a, known, id->name);
-        there.slot = id->entry - a->recs[there.rec].entry;
-        return atlas_set_link(a, c->at, there);
-    }
-    rec = atlas_add(a, c->at);
-    return rec != ATLAS_NONE && atlas_set_id(a, rec, id) &&
-           atlas_set_link(a, c->at, (struct atlas_ref){rec, 0});
-}
-
-static void count_kind(struct explore *x, struct atlas_ref at, int kind)
-{
-    const struct atlas_rec *rec = &x->atlas.recs[at.rec];
-
-    if (rec->entry >= 0) {
-        uint8_t *n = &x->kinds[(rec->entry + at.slot) & 255][kind];
-
-        if (++*n == 255) {
-            n[kind ? -1 : 1] /= 2;
-            *n /= 2;
-        }
-    }
-}
-
-static bool take_answer(struct explore *x, struct xcase *c,
-                        const struct probe_answer *answer)
-{
-    uint32_t host;
-
-    c->at = atlas_at(&x->atlas, c->at.rec, c->at.slot);
-    switch (answer->outcome) {
-    case PROBE_HOST:
-        host = atlas_host(&x->atlas, &answer->host);
-        if (host == ATLAS_NONE)
-            return false;
-        count_kind(x, c->at, 0);
-        if (c->test == TEST_GUESS)
-            return host_beyond(x, c, host);
-        return atlas_set_host(&x->atlas, c->at, host);
-    case PROBE_ID:
-        count_kind(x, c->at, 1);
-        return learn_id(x, c, &answer->id);
-    case PROBE_BACK:
-        count_kind(x, c->at, 1);
-        return atlas_set_xbar(&x->atlas, c->at);
-    case PROBE_NOTHING:
-        break;
-    }
-    return true;
 }
 
 /* Courage: how many unknown crossbars may be worked at side by side.  Where
@@ -514,35 +186,6 @@ static void weigh(struct explore *x, const struct xcase *c, bool answered)
         x->credit = 0;
         if (x->courage < COURAGE_MAX)
             x->courage *= 2;
-    }
-}
-
-static void mark_unanswered(struct explore *x, struct xcase *c, bool sure)
-{
-    struct atlas_slot *slot;
-
-    c->at = atlas_at(&x->atlas, c->at.rec, c->at.slot);
-    slot = atlas_slot(&x->atlas, c->at);
-    if (!slot || slot->state >= SLOT_XBAR)
-        return;
-    if (sure && x->limits.absolute)
-        slot->flags |= SLOT_SURE;
-    if (c->test == TEST_LOOP)
-        slot->flags |= SLOT_NO_XBAR;
-    else if (c->test == TEST_SCOUT)
-        slot->flags |= SLOT_NO_HOST;
-}
-
-/* Did it answer the first time it was asked? */
-static void count_answer(struct explore *x, struct atlas_ref at)
-{
-    const struct atlas_slot *slot = atlas_slot(&x->atlas, at);
-
-    if (slot && (slot->flags & SLOT_AGAIN)) {
-        x->retry_found = true;
-        x->late++;
-    } else {
-        x->prompt++;
     }
 }
 
@@ -575,9 +218,9 @@ void case_result(struct explore *x, uint32_t c,
     if (it->test == TEST_GUESS)
         guess_note(&it->tried, &it->way);
     if (answered && it->test != TEST_GUESS)
-        count_answer(x, atlas_at(&x->atlas, it->at.rec, it->at.slot));
-    if (answered ? !take_answer(x, it, answer)
-                 : (mark_unanswered(x, it, answer != NULL), false)) {
+        case_count_answer(x, atlas_at(&x->atlas, it->at.rec, it->at.slot));
+    if (answered ? !case_take_answer(x, it, answer)
+                 : (case_mark_unanswered(x, it, answer != NULL), false)) {
         explore_fail(x, "no memory");
         return;
     }
