@@ -10,20 +10,20 @@
 #define TOUR_MOST 100 /* links of a first tour; the route is the real limit */
 #define BISECT_MOST 32
 
-static void fail(struct verify *v)
+void verify_fail(struct verify *v)
 {
     v->failed = true;
     v->stage = VERIFY_END;
 }
 
-static void add_change(struct verify *v, const struct verify_change *change)
+void verify_add_change(struct verify *v, const struct verify_change *change)
 {
     if (v->nchanges == v->cap_changes) {
         uint32_t cap = v->cap_changes ? v->cap_changes * 2 : 16;
         struct verify_change *more = realloc(v->changes, cap * sizeof(*more));
 
         if (!more) {
-            fail(v);
+            verify_fail(v);
             return;
         }
         v->changes = more;
@@ -156,7 +156,7 @@ static uint32_t job_new(struct verify *v)
             struct vjob *more = realloc(v->jobs, cap * sizeof(*more));
 
             if (!more) {
-                fail(v);
+                verify_fail(v);
                 return NET_NONE;
             }
             v->jobs = more;
@@ -169,162 +169,15 @@ static uint32_t job_new(struct verify *v)
     return j;
 }
 
-static void job_free(struct verify *v, uint32_t j)
+void verify_job_free(struct verify *v, uint32_t j)
 {
     v->jobs[j].next = v->spare_job;
     v->spare_job = j;
 }
 
-static void host_lost(struct verify *v, uint32_t host)
-{
-    struct verify_change change = {.what = VERIFY_HOST_LOST,
-                                   .node = host,
-                                   .peer = net_peer_node(v->map, host, 0)};
-
-    if (change.peer != NET_NONE)
-        change.peer_port = (int16_t)net_peer_port(v->map, host, 0);
-    add_change(v, &change);
-}
-
-/* The next host to ask. */
-static bool make_host(struct verify *v, struct vjob *job)
-{
-    const struct net *net = v->map;
-
-    for (; v->at_node < net->nnodes; v->at_node++) {
-        uint32_t host = v->at_node, at;
-
-        if (!net_is_host(net, host) || host == v->me)
-            continue;
-        at = net_peer_node(net, host, 0);
-        if (at == NET_NONE)
-            continue;
-        job->node = host;
-        job->probe.kind = v->limits.absolute ? PROBE_TAGGED : PROBE_SCOUT;
-        if (at == v->me ||
-            (!net_is_host(net, at) &&
-             tour_to_port(v, at, (int)net_peer_port(net, host, 0), false,
-                          &job->probe))) {
-            v->at_node++;
-            return true;
-        }
-        host_lost(v, host);
-    }
-    return false;
-}
-
-/* Ports that a crossbar may have, by what the map shows of it. */
-static void port_range(const struct verify *v, const struct net_node *node,
-                       int *first, int *last)
-{
-    int lo = node->nports, hi = -1;
-
-    *first = 0;
-    *last = node->nports - 1;
-    if (node->has_id || v->limits.absolute)
-        return;
-    for (int p = 0; p < node->nports; p++) {
-        if (v->map->ports[node->first + (uint32_t)p].peer == NET_NONE)
-            continue;
-        lo = p < lo ? p : lo;
-        hi = p;
-    }
-    if (hi < 0)
-        return;
-    *first = hi - (v->limits.max_ports - 1);
-    *last = lo + (v->limits.max_ports - 1);
-}
-
-static bool is_free(const struct verify *v, const struct net_node *node,
-                    int port)
-{
-    return port < 0 || port >= node->nports ||
-           v->map->ports[node->first + (uint32_t)port].peer == NET_NONE;
-}
-
-/* The next free port to look at. */
-static bool make_empty(struct verify *v, struct vjob *job)
-{
-    unsigned share = v->options.empty_share ? v->options.empty_share : 1;
-
-    for (; v->at_node < v->map->nnodes; v->at_node++, v->at_port = INT16_MIN) {
-        const struct net_node *node = &v->map->nodes[v->at_node];
-        int first, last;
-
-        if (node->kind != NET_XBAR || v->parent[v->at_node] == NET_NONE)
-            continue;
-        port_range(v, node, &first, &last);
-        if (v->at_port < first)
-            v->at_port = first;
-        for (; v->at_port <= last; v->at_port++) {
-            if (!is_free(v, node, v->at_port) ||
-                ((unsigned)(v->at_port - first) + v->at_node) % share !=
-                    v->options.round % share)
-                continue;
-            job->node = v->at_node;
-            job->port = v->at_port;
-            job->scout = !v->limits.absolute;
-            job->probe.kind = job->scout ? PROBE_SCOUT : PROBE_TAGGED;
-            if (!tour_to_port(v, job->node, job->port, false, &job->probe))
-                break;
-            v->at_port++;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Absolute fabrics: one probe asks who is at the far end of one link. */
-static bool make_absolute(struct verify *v, struct vjob *job)
-{
-    for (; v->at_link < v->nlinks; v->at_link++) {
-        const struct vlink *l = &v->links[v->at_link];
-        uint32_t from = l->a, node = v->map->ports[from].node;
-        uint32_t other = v->map->ports[l->b].node;
-
-        if (l->state != VLINK_UNKNOWN)
-            continue;
-        if (v->parent[node] == NET_NONE ||
-            (v->parent[other] != NET_NONE && v->dist[other] < v->dist[node])) {
-            from = l->b;
-            node = other;
-        }
-        if (v->parent[node] == NET_NONE)
-            continue;
-        job->node = from;
-        job->probe.kind = PROBE_TAGGED;
-        job->nlinks = 1;
-        job->links[0] = v->at_link;
-        if (!tour_to_port(v, node, (int)net_port_number(v->map, from), false,
-                          &job->probe))
-            continue;
-        v->links[v->at_link++].out = true;
-        return true;
-    }
-    return false;
-}
-
-static bool make_job(struct verify *v, struct vjob *job)
-{
-    switch (v->stage) {
-    case VERIFY_TOURS:
-    case VERIFY_BISECT:
-        if (v->limits.absolute)
-            return make_absolute(v, job);
-        return tour_make(v, job, v->stage == VERIFY_BISECT);
-    case VERIFY_HOSTS:
-        return make_host(v, job);
-    case VERIFY_EMPTY:
-        return make_empty(v, job);
-    case VERIFY_END:
-        break;
-    }
-    return false;
-}
-
 /* ---- stages ---- */
 
-static void lose_link(struct verify *v, uint32_t l)
+void verify_lose_link(struct verify *v, uint32_t l)
 {
     const struct net *net = v->map;
     struct vlink *link = &v->links[l];
@@ -338,7 +191,7 @@ static void lose_link(struct verify *v, uint32_t l)
     if (link->state == VLINK_LOST)
         return;
     link->state = VLINK_LOST;
-    add_change(v, &change);
+    verify_add_change(v, &change);
 }
 
 /* After a pass of tours: shorter ones, or all is told. */
@@ -366,7 +219,7 @@ static void next_pass(struct verify *v)
     /* What no sound link leads to is as good as lost. */
     for (uint32_t l = 0; l < v->nlinks; l++)
         if (v->links[l].state == VLINK_UNKNOWN)
-            lose_link(v, l);
+            verify_lose_link(v, l);
     tour_plan(v, true);
     v->at_node = 0;
     v->stage = VERIFY_HOSTS;
@@ -390,162 +243,6 @@ static void next_stage(struct verify *v)
         v->stage = VERIFY_END;
         break;
     }
-}
-
-/* ---- what came, or did not ---- */
-
-static void keep_answer(struct verify *v, uint32_t node,
-                        const struct probe_host *host)
-{
-    if (v->nanswers == v->cap_answers) {
-        uint32_t cap = v->cap_answers ? v->cap_answers * 2 : 64;
-        struct probe_host *more = realloc(v->answers, cap * sizeof(*more));
-
-        if (!more) {
-            fail(v);
-            return;
-        }
-        v->answers = more;
-        v->cap_answers = cap;
-    }
-    v->answer_of[node] = v->nanswers;
-    v->answers[v->nanswers++] = *host;
-}
-
-static void host_answered(struct verify *v, const struct vjob *job,
-                          const struct probe_host *host)
-{
-    uint32_t known = net_find_host(v->map, host->address);
-    struct verify_change change = {.what = VERIFY_HOST_OTHER,
-                                   .node = job->node,
-                                   .peer = known,
-                                   .address = host->address};
-
-    if (host->address == v->map->nodes[job->node].id) {
-        keep_answer(v, job->node, host);
-        return;
-    }
-    add_change(v, &change);
-}
-
-static void empty_answered(struct verify *v, const struct vjob *job,
-                           const struct probe_answer *answer)
-{
-    struct verify_change change = {.what = VERIFY_LINK_NEW,
-                                   .node = job->node,
-                                   .port = (int16_t)job->port,
-                                   .peer = NET_NONE};
-
-    if (answer->outcome == PROBE_HOST) {
-        change.address = answer->host.address;
-        change.peer = net_find_host(v->map, change.address);
-        change.what = change.peer == NET_NONE ? VERIFY_HOST_NEW : VERIFY_MOVED;
-    }
-    add_change(v, &change);
-}
-
-/* The crossbar that the map has there? */
-static bool right_far_end(const struct verify *v, const struct vjob *job,
-                          const struct probe_answer *answer)
-{
-    uint32_t far;
-
-    if (!v->limits.absolute)
-        return answer->outcome == PROBE_BACK || answer->outcome == PROBE_ID;
-    far = v->map->ports[job->node].peer;
-    return answer->outcome == PROBE_ID &&
-           answer->id.id == v->map->nodes[v->map->ports[far].node].id &&
-           answer->id.entry == net_port_number(v->map, far);
-}
-
-static void links_sound(struct verify *v, const struct vjob *job)
-{
-    for (int i = 0; i < job->nlinks; i++)
-        if (v->links[job->links[i]].state == VLINK_UNKNOWN)
-            v->links[job->links[i]].state = VLINK_SOUND;
-}
-
-/* The only link that a silent tour puts in question; NET_NONE: several. */
-static uint32_t only_link(const struct verify *v, const struct vjob *job)
-{
-    uint32_t only = NET_NONE;
-
-    for (int i = 0; i < job->nlinks; i++) {
-        uint32_t l = job->links[i];
-
-        if (v->links[l].state != VLINK_UNKNOWN || l == only)
-            continue;
-        if (only != NET_NONE)
-            return NET_NONE;
-        only = l;
-    }
-    return only;
-}
-
-static void ready(struct verify *v, uint32_t j)
-{
-    v->jobs[j].next = v->ready_job;
-    v->ready_job = j;
-}
-
-static void job_silent(struct verify *v, uint32_t j)
-{
-    struct vjob *job = &v->jobs[j];
-    int tries = v->limits.fixed_timers ? 1 : v->limits.tries;
-    uint32_t only = NET_NONE;
-
-    if (job->stage == VERIFY_EMPTY)
-        tries = 1;
-    if (job->stage <= VERIFY_BISECT) {
-        only = only_link(v, job);
-        /* A long tour that was merely unlucky is halved all the same. */
-        if (job->stage == VERIFY_TOURS || only == NET_NONE)
-            tries = 1;
-    }
-    if (++job->tries < tries) {
-        ready(v, j);
-        return;
-    }
-    if (job->stage == VERIFY_HOSTS)
-        host_lost(v, job->node);
-    if (job->stage == VERIFY_BISECT && only != NET_NONE)
-        lose_link(v, only);
-    if (job->stage == VERIFY_EMPTY && job->scout) {
-        job->scout = false;
-        job->tries = 0;
-        job->probe.kind = PROBE_LOOP;
-        if (tour_to_port(v, job->node, job->port, true, &job->probe)) {
-            ready(v, j);
-            return;
-        }
-    }
-    job_free(v, j);
-}
-
-static void job_answered(struct verify *v, uint32_t j,
-                         const struct probe_answer *answer)
-{
-    struct vjob *job = &v->jobs[j];
-
-    switch (job->stage) {
-    case VERIFY_TOURS:
-    case VERIFY_BISECT:
-        if (right_far_end(v, job, answer))
-            links_sound(v, job);
-        else if (job->nlinks == 1)
-            lose_link(v, job->links[0]);
-        break;
-    case VERIFY_HOSTS:
-        if (answer->outcome == PROBE_HOST)
-            host_answered(v, job, &answer->host);
-        else
-            host_lost(v, job->node);
-        break;
-    default:
-        empty_answered(v, job, answer);
-        break;
-    }
-    job_free(v, j);
 }
 
 /* ---- calls ---- */
@@ -575,9 +272,9 @@ bool verify_next(struct verify *v, uint64_t now, struct probe *probe)
         j = job_new(v);
         if (j == NET_NONE)
             return false;
-        if (make_job(v, &v->jobs[j]))
+        if (verify_make_job(v, &v->jobs[j]))
             return send_job(v, now, j, probe);
-        job_free(v, j);
+        verify_job_free(v, j);
         if (v->window.inflight > 0)
             return false;
         next_stage(v);
@@ -594,9 +291,9 @@ void verify_answer(struct verify *v, uint64_t now,
         !window_answer(&v->window, now, answer->tag, &j))
         return;
     if (answer->outcome == PROBE_NOTHING)
-        job_silent(v, j);
+        verify_job_silent(v, j);
     else
-        job_answered(v, j, answer);
+        verify_job_answered(v, j, answer);
 }
 
 uint64_t verify_deadline(const struct verify *v)
@@ -609,7 +306,7 @@ void verify_tick(struct verify *v, uint64_t now)
     uint32_t j;
 
     while (v->stage != VERIFY_END && window_expired(&v->window, now, &j))
-        job_silent(v, j);
+        verify_job_silent(v, j);
 }
 
 bool verify_done(const struct verify *v)

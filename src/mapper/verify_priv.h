@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The verifier's inside: verify.c has the calls and the stages,
+ * verify_jobs.c the questions, verify_answer.c what answers mean,
  * verify_tour.c the routes of its probes.
  *
  * A link (of two crossbars) is unknown, sound or lost in this round.  First
@@ -70,7 +71,23 @@ struct verify {
     bool failed;
 };
 
-/* The tree of ways home over links that are not lost (sure: sound ones). */
+/* verify.c */
+void verify_fail(struct verify *v);
+void verify_add_change(struct verify *v, const struct verify_change *change);
+void verify_lose_link(struct verify *v, uint32_t l);
+void verify_job_free(struct verify *v, uint32_t j);
+
+/* verify_jobs.c: the stage's next question; false: none left. */
+bool verify_make_job(struct verify *v, struct vjob *job);
+
+/* verify_answer.c */
+void verify_host_lost(struct verify *v, uint32_t host);
+void verify_job_silent(struct verify *v, uint32_t j);
+void verify_job_answered(struct verify *v, uint32_t j,
+                         const struct probe_answer *answer);
+
+/* verify_tour.c: the tree of ways home over links that are not lost (sure:
+ * sound ones). */
 void tour_plan(struct verify *v, bool sure);
 /* A tour of up to v->most links that need one, from links[at_link] on; false:
  * none can be reached. */
