@@ -174,6 +174,7 @@ static int take_seat(struct comer *c, struct swfabd_seat *seat,
 
     if (!len)
         return -1;
+    swfabd_wire_goodbye(seat);
     swfabd_seat_clear(seat, "another takes its place");
     if (rings && make_rings(seat, fd, err) < 0)
         return -1;

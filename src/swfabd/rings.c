@@ -10,7 +10,11 @@
 #include "base/log.h"
 #include "swfabd/swfabd.h"
 
-enum { SPIN_MIN = 4, SPIN_MAX = 2000 };
+enum {
+    SPIN_MIN = 4,
+    SPIN_MAX = 2000,
+    TURNS = 16, /* rounds with packets, until sockets have their turn */
+};
 
 /* Forward what is in one ring, not all if there is much: the others' turn. */
 static unsigned drain(struct swfabd_seat *seat)
@@ -80,14 +84,18 @@ static void awake(struct swfabd *d)
 static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
 {
     struct swfabd *d = w->data;
-    unsigned found = 0;
+    unsigned quiet = 0, turns = 0;
 
-    for (unsigned i = 0; i < d->spin && !found; i++) {
-        found = drain_all(d);
-        if (!found)
+    while (quiet < d->spin && turns < TURNS) {
+        if (drain_all(d)) {
+            turns++;
+            quiet = 0;
+        } else {
+            quiet++;
             pause_a_moment();
+        }
     }
-    if (found) {
+    if (turns) {
         d->spin = d->spin * 2 < SPIN_MAX ? d->spin * 2 : SPIN_MAX;
     } else {
         d->spin = d->spin / 2 > SPIN_MIN ? d->spin / 2 : SPIN_MIN;

@@ -173,6 +173,8 @@ void swfabd_rings_ring(struct swfabd *d); /* bells of what was put in */
 /* wire.c, wire_open.c */
 int swfabd_wire_open(struct swfabd *d, struct errbuf *err);
 void swfabd_wire_close(struct swfabd *d);
+/* End the link of a seat, so that nobody waits for our silence. */
+void swfabd_wire_goodbye(struct swfabd_seat *seat);
 void swfabd_wire_tick(struct swfabd *d);
 void swfabd_wire_flush(struct swfabd *d);
 /* A datagram came: what a fuzzer feeds. */

@@ -107,17 +107,18 @@ static void wire_close(struct swfabd_wire *wire)
     wire->fd = -1;
 }
 
-/* Say goodbye, so that nobody waits for our silence. */
+void swfabd_wire_goodbye(struct swfabd_seat *seat)
+{
+    if (!seat->link || !swfabd_wire_of(seat) || !softlink_is_up(seat->link))
+        return;
+    softlink_close(seat->link);
+    swfabd_wire_output(seat->wire, seat->link, &seat->address);
+}
+
 void swfabd_wire_close(struct swfabd *d)
 {
-    for (uint32_t i = 0; i < d->nseats; i++) {
-        struct swfabd_seat *seat = &d->seats[i];
-
-        if (!seat->link || !swfabd_wire_of(seat) || !softlink_is_up(seat->link))
-            continue;
-        softlink_close(seat->link);
-        swfabd_wire_output(seat->wire, seat->link, &seat->address);
-    }
+    for (uint32_t i = 0; i < d->nseats; i++)
+        swfabd_wire_goodbye(&d->seats[i]);
     swfabd_wire_flush(d);
     wire_close(&d->udp);
     wire_close(&d->ether);

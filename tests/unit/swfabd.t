@@ -241,6 +241,8 @@ ok "a killed host's seat is free" 6 "$(get a status attached)"
 ok "... and packets for it are counted" "received 0 of 1" \
     "$(ping_host ring "$tmp/a.sock" 0 7 1 60 $net | tail -1)"
 ok "... as no-host" 1 "$(get a status packets no-host)"
+ok "... at its port" 1 \
+    "$(call a '{"verb":"ports","node":"h7"}' | grep -c '"no-host":1')"
 for carrier in ring seqpacket; do
     call a '{"verb":"clear"}' >/dev/null
     start_host $carrier "$tmp/a.sock" 7 sleep
@@ -251,6 +253,8 @@ for carrier in ring seqpacket; do
     full=$(get a status packets full)
     ok "$carrier: a host that takes nothing loses its packets" yes \
         "$([ "$full" -gt 100 ] && echo yes || echo "$full")"
+    ok "$carrier: ... counted at its port" 1 \
+        "$(call a '{"verb":"ports","node":"h7"}' | grep -c "\"full\":$full")"
     ok "$carrier: ... and nobody else any" "received 100 of 100" \
         "$(ping_host ring "$tmp/a.sock" 0 1 100 60 $net | tail -1)"
     kill_host $sleeper
@@ -260,6 +264,13 @@ start_host ring "$tmp/a.sock" 7 echo
 first=$last
 start_host ring "$tmp/a.sock" 7 echo
 ok "a restarted host takes its place" "received 10 of 10" \
+    "$(ping_host ring "$tmp/a.sock" 0 7 10 60 $net | tail -1)"
+kill_host "$first"
+
+start_host udp 127.0.0.1:7001 7 echo
+first=$last
+start_host ring "$tmp/a.sock" 7 echo
+ok "... also one that came by UDP before" "received 10 of 10" \
     "$(ping_host ring "$tmp/a.sock" 0 7 10 60 $net | tail -1)"
 kill_host "$first"
 
