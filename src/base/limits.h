@@ -214,4 +214,7 @@
 #define SF_LINKSRC_PORTS_MAX 256
 #define SF_LINKSRC_XBARS_MAX 4096
 
+/* A topology.conf that switchmgrd installs, bytes. */
+#define SF_TOPOLOGY_SIZE_MAX (32 * 1024 * 1024)
+
 #endif

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "switchmgrd/linksrc.h"
 #include "switchmgrd/net.h"
+#include "switchmgrd/topology.h"
 
 #define TICK 0.5  /* seconds between looks at the time */
 #define SOON 0.02 /* changes that come together are judged together */
@@ -130,6 +131,11 @@ static void on_state(struct ev_loop *loop, ev_timer *w, int events)
     net_state_save(w->data);
 }
 
+static void on_topology(struct ev_loop *loop, ev_timer *w, int events)
+{
+    net_topology_look(w->data);
+}
+
 static void on_links(struct ev_loop *loop, ev_timer *w, int events)
 {
     struct net *n = w->data;
@@ -191,6 +197,9 @@ static void start(struct net *n)
                 (double)n->conf.table_interval);
     start_timer(n, &n->state_timer, on_state, (double)n->conf.state_interval,
                 (double)n->conf.state_interval);
+    if (n->conf.topology_conf && *n->conf.topology_conf)
+        start_timer(n, &n->topology_timer, on_topology, 2.0,
+                    (double)n->conf.topology_interval);
     if (n->links)
         start_timer(n, &n->link_timer, on_links, 0.01,
                     (double)n->conf.link_interval);

@@ -28,6 +28,7 @@ struct net_peer {
     bool maintenance;
     bool dirty; /* the updater does not have its want yet */
     bool has_sent;
+    bool in_map;           /* seen while a topology.conf is made */
     uint32_t flags;        /* of rec_node */
     struct plan_want sent; /* what the updater has */
     UT_hash_handle hh;
@@ -67,7 +68,7 @@ struct net {
     int updater_fd;
     bool updater_full; /* wait until its socket takes more */
     ev_io updater_in, updater_out;
-    ev_timer tick, state_timer, table_timer, link_timer;
+    ev_timer tick, state_timer, table_timer, link_timer, topology_timer;
     ev_timer soon; /* a state changed: judge the wants in a moment */
     ev_signal sigterm, sigint, sighup;
     struct ctl_server *ctl;

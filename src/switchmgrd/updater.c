@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "switchmgrd/topology.h"
 #include "switchmgrd/updater.h"
 #include "switchmgrd/updater_apply.h"
 
@@ -136,6 +137,36 @@ static void poll_slurm(struct updater *u, int64_t *distance)
     u->next_poll = upd_now() + *distance;
 }
 
+/* A new topology.conf: in place, then known to slurmctld; not done until both
+ * are. */
+static void look_at_topology(struct updater *u)
+{
+    int64_t now = upd_now();
+    struct errbuf err;
+    int rc;
+
+    if (!u->conf->topology_conf || !*u->conf->topology_conf ||
+        u->conf->dry_run || now < u->next_topology)
+        return;
+    u->next_topology = now + (u->reconfigure ? 5000 : 1000);
+    if (!u->reconfigure) {
+        rc = topology_install(TOPOLOGY_CANDIDATE, u->conf->topology_conf, &err);
+        if (rc < 0)
+            log_error("SF-E707: %s; the old file stays", err.text);
+        if (rc != 0)
+            u->next_topology = now + u->conf->topology_interval * 1000;
+        if (rc <= 0)
+            return;
+        log_info("%s is new", u->conf->topology_conf);
+        u->reconfigure = u->conf->topology_reconfigure;
+    }
+    if (u->reconfigure && u->status.reachable &&
+        upd_slurm_reconfigure(u) == 0) {
+        u->reconfigure = false;
+        u->next_topology = now + u->conf->topology_interval * 1000;
+    }
+}
+
 static int time_to_wait(const struct updater *u, bool more)
 {
     int64_t now = upd_now(), until = u->next_poll;
@@ -171,6 +202,7 @@ int updater_run(const struct mgrconf *conf, int fd, const char *state_path,
         if (read_records(u) < 0)
             break;
         poll_slurm(u, &distance);
+        look_at_topology(u);
         more = upd_apply(u);
         tell(u);
     }

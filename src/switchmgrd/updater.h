@@ -41,7 +41,8 @@ struct updater {
     struct rec_status status;
     int64_t last_update; /* of slurm_load_node(), seconds */
     int64_t next_poll, next_rpc;
-    bool reconfigure; /* topology.conf has changed */
+    int64_t next_topology; /* when a candidate is looked at again */
+    bool reconfigure;      /* topology.conf has changed */
     int fd;
 };
 
@@ -60,6 +61,7 @@ int upd_slurm_set(struct updater *u, const char *nodes, const char *features,
                   const char *extra, const char *comment);
 int upd_slurm_drain(struct updater *u, const char *node, const char *reason);
 int upd_slurm_resume(struct updater *u, const char *node);
+int upd_slurm_reconfigure(struct updater *u);
 
 /* ---- updater_state.c: what must not be forgotten ---- */
 void upd_state_load(struct updater *u);

@@ -199,3 +199,10 @@ int upd_slurm_resume(struct updater *u, const char *node)
     msg.node_state = NODE_STATE_UNDRAIN;
     return send_update(u, &msg);
 }
+
+int upd_slurm_reconfigure(struct updater *u)
+{
+    if (slurm_reconfigure() != SLURM_SUCCESS)
+        return failed(u, "slurm_reconfigure");
+    return 0;
+}

@@ -1,104 +1,82 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A real slurmctld loads the topology.conf of every bench net; what our
-# checker calls fatal ends it, what it calls logged does not.
+# topology.conf from the map, into a real slurmctld.
 . "$(dirname "$0")/lib.sh"
-need_stage
-TOPO=$SF_TOP_BUILDDIR/tests/cluster/topo_conf
-[ -x "$TOPO" ] || skip_all "topo_conf is not built"
-cluster_up --nodes 1 --switch none
+need_stage slurm/switch_elan.so libexec/slurm-fabric/switchmgrd bin/sfabric
+. "$SF_TOP_SRCDIR/tests/cluster/health.sh"
+cluster_up --nodes 4 --switch elan
+TOPOLOGY=$CLUSTER/etc/topology.conf
+MAP=$CLUSTER/map.net
 
-# Hosts of the nets, that no slurmd stands behind.
-conf=$CLUSTER/etc/slurm.conf
-topology=$CLUSTER/etc/topology.conf
-echo "NodeName=h[0-8191] State=FUTURE" >>"$conf"
-sed -i '/^TopologyPlugin=/d' "$conf"
-echo "TopologyPlugin=topology/tree" >>"$conf"
+# slurmctld wants the file when it starts.
+echo 'SwitchName=flat Nodes=n[0-3]' >"$TOPOLOGY"
+echo 'TopologyPlugin=topology/tree' >>"$SLURM_CONF"
+daemon stop slurmctld
+daemon start slurmctld
+wait_for 20 scontrol ping
+switchmgr_conf "TopologyConf=$TOPOLOGY" "TopologyMap=$MAP" TopologyInterval=1
+switchmgr_start
 
-# with_topology: slurmctld anew, with what stands on stdin (n0 added).
-with_topology() {
-    cat >"$topology"
-    daemon stop slurmctld >/dev/null 2>&1 || daemon kill slurmctld >/dev/null 2>&1
-    : >"$CLUSTER/log/slurmctld.log"
-    daemon start slurmctld >/dev/null 2>&1
+switches() {
+    scontrol show topology | grep -c '^SwitchName='
 }
 
-is_up() { timeout 5 scontrol ping | grep -q 'is UP'; }
+switches_are() {
+    [ "$(switches)" = "$1" ]
+}
 
-loads() { # NET LINES
-    "$TOPO" write "$1" >"$case_tmp/conf"
-    capture "$TOPO" check "$case_tmp/conf"
-    assert_code 0
-    with_topology <"$case_tmp/conf"
-    wait_for 60 is_up
+case_the_map_becomes_slurms_topology() { # SL-27
+    assert_equal 1 "$(switches)" "switches at first"
+    cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
+    wait_for 20 switches_are 3
     capture scontrol show topology
-    assert_output '^SwitchName=' "$2"
-    capture scontrol show topology h17
-    assert_output '^SwitchName=s1_.* Nodes=h\['
-    capture scontrol reconfigure
+    assert_output 'Level=0 .*Nodes=n\[0-1\]'
+    assert_output 'Level=0 .*Nodes=n\[2-3\]'
+    run_as_user srun -N4 --switches=2 true
     assert_code 0
-    wait_for 60 is_up
-    # It misses the hosts that this net has not; no other complaint.
-    capture grep -E 'error: .*([Tt]opolog|[Ss]witch)' \
-        "$CLUSTER/log/slurmctld.log"
-    assert_output 'switches lack access to' "$(grep -c . <<<"$out")"
-    return 0
 }
 
-case_c64_loads() { loads C64 9; }
-case_c512_loads() { loads C512 73; }
-case_c2048_loads() { loads C2048 137; }
-case_c8192_loads() { loads C8192 545; }
-case_torus_loads() { loads torus:5x4 21; }
-
-# ends TEXT: our checker refuses it, and slurmctld indeed ends.
-ends() {
-    printf '%b' "$1" >"$case_tmp/conf"
-    capture "$TOPO" check "$case_tmp/conf"
-    assert_code 1
-    assert_output '^fatal'
-    with_topology <"$case_tmp/conf"
-    wait_for 20 log_has slurmctld.log 'fatal: '
+case_what_does_not_change_is_not_installed() { # SL-27
+    local inode
+    inode=$(stat -c %i "$TOPOLOGY")
+    # Another spine port: nothing that placement should know.
+    sed 's/leaf0:6 spine:0/leaf0:6 spine:5/' "$MAP" >"$MAP.new"
+    mv "$MAP.new" "$MAP"
+    sleep 3 # three looks
+    assert_equal "$inode" "$(stat -c %i "$TOPOLOGY")" "inode of topology.conf"
 }
 
-case_both_nodes_and_switches() {
-    ends 'SwitchName=a Nodes=h1\nSwitchName=b Nodes=h2 Switches=a\n'
+case_a_map_that_lacks_a_node_changes_nothing() { # SL-27
+    grep -v n3 "$SF_TOP_SRCDIR/etc/swfab.net.example" >"$MAP.new"
+    mv "$MAP.new" "$MAP"
+    wait_for 10 event_says 'topology.conf stays: the map has no n3'
+    assert_equal 3 "$(switches)" switches
 }
-case_neither_nodes_nor_switches() {
-    ends 'SwitchName=a Nodes=h1\nSwitchName=b LinkSpeed=3\n'
-}
-case_one_name_twice() {
-    ends 'SwitchName=a Nodes=h1\nSwitchName=a Nodes=h2\n'
-}
-case_child_without_a_line() {
-    ends 'SwitchName=a Nodes=h1\nSwitchName=b Switches=c\n'
-}
-case_its_own_child() {
-    ends 'SwitchName=a Nodes=h1\nSwitchName=b Switches=b\n'
-}
-case_a_cycle() {
-    ends 'SwitchName=a Nodes=h1\nSwitchName=b Switches=c\nSwitchName=c Switches=b\n'
-}
-case_unknown_key() { ends 'SwitchName=a Nodes=h1 Colour=red\n'; }
 
-# lives TEXT: our checker lets it pass, slurmctld starts.
-lives() {
-    printf '%b' "$1" >"$case_tmp/conf"
-    capture "$TOPO" check "$case_tmp/conf"
-    assert_code 0
-    with_topology <"$case_tmp/conf"
-    wait_for 20 is_up
+event_says() {
+    sfabric events | grep -q "$1"
 }
-case_node_on_two_leaves_is_only_logged() {
-    lives 'SwitchName=a Nodes=h1,n0\nSwitchName=b Nodes=h1\nSwitchName=c Switches=a,b\n'
+
+case_a_broken_one_is_refused_before_slurm_sees_it() { # SL-27
+    local candidate=$CLUSTER/run.ctl/switchmgrd/topology.conf
+    rm "$MAP"
+    sleep 2 # no more candidates from the map
+    echo 'SwitchName=a Nodes=n0 Switches=b' >"$candidate"
+    wait_for 10 grep -q 'SF-E707: line 1' "$CLUSTER/log/switchmgrd.log"
+    printf 'SwitchName=a Nodes=n0\nSwitchName=a Nodes=n1\n' >"$candidate"
+    wait_for 10 grep -q 'SF-E707: line 2' "$CLUSTER/log/switchmgrd.log"
+    scontrol ping >/dev/null || fail "slurmctld does not answer"
+    assert_equal 3 "$(switches)" switches
 }
-case_two_roots_are_only_logged() {
-    lives 'SwitchName=a Nodes=h1,n0\nSwitchName=b Nodes=h2\n'
+
+case_another_cabling_is_taken_over() { # SL-27
+    sed 's/cable n1 leaf0:1/cable n1 leaf1:2/' \
+        "$SF_TOP_SRCDIR/etc/swfab.net.example" >"$MAP"
+    wait_for 20 shows 'Nodes=n\[1-3\]'
 }
-case_two_parents_are_only_logged() {
-    lives 'SwitchName=a Nodes=h1,n0\nSwitchName=b Switches=a\nSwitchName=c Switches=a\n'
+
+shows() {
+    scontrol show topology | grep -q "$1"
 }
-case_slurms_own_spelling() {
-    lives 'switchname=a NODES=h[1-3],n0 \\\n linkspeed=4 # leaf\n'
-}
+
 run_cases

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/jsonx.h"
+#include "switchmgrd/net.h"
+#include "switchmgrd/topology.h"
+
+#define ASK_MS 1000 /* how long mapperd may take */
+
+static const char *resolve(uint64_t board, void *arg)
+{
+    const struct net *n = arg;
+    uint32_t rail;
+    const struct elan_host *h =
+        n->hosts ? elanhosts_find_board(n->hosts, board, &rail) : NULL;
+
+    return h ? h->name : NULL;
+}
+
+static bool take_host(const char *name, void *arg)
+{
+    struct net_peer *p = net_peer_find(arg, name);
+
+    if (!p || !p->in_slurm)
+        return false;
+    p->in_map = true;
+    return true;
+}
+
+/* The first node of Slurm that the map lacks, or NULL. */
+static const char *missing(struct net *n)
+{
+    struct net_peer *p, *next;
+
+    HASH_ITER(hh, n->peers, p, next)
+    {
+        if (p->in_slurm && !p->in_map)
+            return p->name;
+    }
+    return NULL;
+}
+
+static void write_candidate(struct net *n, const struct bytebuf *text)
+{
+    const char *beside = TOPOLOGY_CANDIDATE ".new";
+    size_t len = bytebuf_len(text);
+    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    bool good = fd >= 0 && write(fd, bytebuf_data(text), len) == (ssize_t)len;
+    char why[256];
+
+    if (fd >= 0)
+        good = close(fd) == 0 && good;
+    if (good && rename(beside, TOPOLOGY_CANDIDATE) == 0)
+        return;
+    snprintf(why, sizeof(why), "%s: %s", TOPOLOGY_CANDIDATE, strerror(errno));
+    net_events_alarm(why, net_now(), n);
+}
+
+static void take_map(struct net *n, const char *name, const char *text,
+                     size_t len)
+{
+    struct topology_ops ops = {resolve, take_host, n};
+    struct net_peer *p, *next;
+    struct bytebuf out;
+    struct errbuf err;
+    char why[256];
+
+    HASH_ITER(hh, n->peers, p, next)
+    p->in_map = false;
+    bytebuf_init(&out, SF_TOPOLOGY_SIZE_MAX);
+    if (topology_text(name, text, len, &ops, &out, &err) < 0) {
+        net_events_alarm(err.text, net_now(), n);
+    } else if (missing(n)) {
+        snprintf(why, sizeof(why), "topology.conf stays: the map has no %.64s",
+                 missing(n));
+        net_events_alarm(why, net_now(), n);
+    } else {
+        write_candidate(n, &out);
+    }
+    bytebuf_free(&out);
+}
+
+static void look_at_file(struct net *n, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    char *text = NULL;
+    ssize_t got = 0;
+
+    if (fd < 0)
+        return; /* not written yet */
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size <= SF_NET_FILE_MAX &&
+        (text = malloc((size_t)st.st_size + 1)))
+        got = read(fd, text, (size_t)st.st_size);
+    close(fd);
+    if (text && got == st.st_size)
+        take_map(n, path, text, (size_t)got);
+    free(text);
+}
+
+static void ask_mapper(struct net *n)
+{
+    struct json_object *reply, *map;
+    struct errbuf err;
+
+    if (ctl_ask(SF_RUNSTATEDIR "/mapperd.sock", "map", &reply, ASK_MS, &err) <
+        0)
+        return; /* no mapper here, or none that leads */
+    if (json_object_object_get_ex(reply, "map", &map) &&
+        json_object_is_type(map, json_type_string))
+        take_map(n, "map", json_object_get_string(map),
+                 (size_t)json_object_get_string_len(map));
+    json_object_put(reply);
+}
+
+void net_topology_look(struct net *n)
+{
+    if (n->conf.topology_map && *n->conf.topology_map)
+        look_at_file(n, n->conf.topology_map);
+    else
+        ask_mapper(n);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "net/format.h"
+#include "net/topo.h"
+#include "switchmgrd/topology.h"
+
+/* Hosts get Slurm's names; those that Slurm does not have lose their cable,
+ * so that the tree is made without them. */
+static int name_hosts(struct net *net, const struct topology_ops *ops,
+                      struct errbuf *err)
+{
+    for (uint32_t i = 0; i < net->nnodes; i++) {
+        const char *name;
+
+        if (!net_is_host(net, i))
+            continue;
+        name =
+            net->nodes[i].id ? ops->resolve(net->nodes[i].id, ops->arg) : NULL;
+        if (name && !net_set_name(net, i, name))
+            return errprintf(err, "out of memory");
+        if (net_peer_node(net, i, 0) != NET_NONE &&
+            !ops->host(net->nodes[i].name, ops->arg))
+            net_disconnect_all(net, i);
+    }
+    return 0;
+}
+
+int topology_text(const char *name, const char *text, size_t len,
+                  const struct topology_ops *ops, struct bytebuf *out,
+                  struct errbuf *err)
+{
+    struct net *net = net_parse(name, text, len, err);
+    struct net_topo *topo = NULL;
+    int rc = -1;
+
+    if (net && name_hosts(net, ops, err) == 0) {
+        topo = net_topo_new(net, 0);
+        if (!topo)
+            errprintf(err, "out of memory");
+    }
+    if (topo) {
+        net_topo_write_conf(topo, out);
+        rc = out->bad ? errprintf(err, "topology.conf gets too long") : 0;
+    }
+    net_topo_free(topo);
+    net_free(net);
+    return rc;
+}
+
+static char *read_whole(const char *path, int flags, size_t *len)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+    struct stat st;
+    char *text = NULL;
+    ssize_t n;
+
+    *len = 0;
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size <= SF_TOPOLOGY_SIZE_MAX &&
+        (text = malloc((size_t)st.st_size + 1))) {
+        while (*len < (size_t)st.st_size &&
+               (n = read(fd, text + *len, (size_t)st.st_size - *len)) > 0)
+            *len += (size_t)n;
+    }
+    close(fd);
+    return text;
+}
+
+static void note_fatal(void *arg, bool fatal, unsigned line, const char *text)
+{
+    struct errbuf *err = arg;
+
+    if (fatal && !err->text[0])
+        errprintf(err, "line %u of the new topology.conf: %s", line, text);
+}
+
+static int put_into_place(const char *path, const char *text, size_t len,
+                          struct errbuf *err)
+{
+    char beside[SF_ELAN_PATH_MAX + 8];
+    bool good;
+    int fd;
+
+    snprintf(beside, sizeof(beside), "%s.new", path);
+    unlink(beside);
+    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return errprintf(err, "%s: %m", beside);
+    good = write(fd, text, len) == (ssize_t)len && fchmod(fd, 0644) == 0 &&
+           fsync(fd) == 0;
+    good = close(fd) == 0 && good;
+    if (good && rename(beside, path) == 0)
+        return 0;
+    errprintf(err, "%s: %m", path);
+    unlink(beside);
+    return -1;
+}
+
+int topology_install(const char *candidate, const char *path,
+                     struct errbuf *err)
+{
+    size_t len, old_len;
+    char *text = read_whole(candidate, O_NOFOLLOW, &len), *old;
+    int rc = 0;
+
+    err->text[0] = '\0';
+    if (!text)
+        return 0; /* none yet */
+    old = read_whole(path, 0, &old_len);
+    if (old && old_len == len && memcmp(old, text, len) == 0)
+        rc = 0;
+    else if (net_topo_check(text, len, note_fatal, NULL, err) < 0)
+        rc = -1;
+    else
+        rc = put_into_place(path, text, len, err) < 0 ? -1 : 1;
+    free(old);
+    free(text);
+    return rc;
+}
