@@ -319,6 +319,51 @@ static void same_seed_same_history_and_nothing_disappears(void **state)
     assert_true(first > 100);
 }
 
+/* A packet that is alone meets the same end as in the functional mode. */
+static void lone_packets_fare_as_without_a_clock(void **state)
+{
+    struct bed *b = *state;
+    struct swfab *other = swfab_new(b->net);
+    struct net_rng rng = {11};
+    unsigned arrived = 0;
+
+    swfab_set_link(b->fab, b->xbar[1], 2, false);
+    swfab_set_link(other, b->xbar[1], 2, false);
+    swfab_set_xbar_dead(b->fab, b->xbar[3], true);
+    swfab_set_xbar_dead(other, b->xbar[3], true);
+    for (uint64_t i = 0; i < 4000; i++) {
+        uint8_t buf[80];
+        struct net_packet p = {.route = buf + 64,
+                               .nroute = net_rng_below(&rng, 6),
+                               .type = NET_TYPE_MAPPING,
+                               .subtype = NET_SUBTYPE_TAGGED};
+        uint32_t host = b->host[net_rng_below(&rng, 8)];
+        struct swfab_arrival a;
+        struct swfab_event e;
+        size_t len;
+
+        for (size_t k = 0; k < p.nroute; k++)
+            buf[64 + k] = net_route_byte((int)net_rng_below(&rng, 7) - 3);
+        len = net_packet_make(buf, 64, &p);
+        swfab_send(other, host, buf, len, &a);
+        swfab_timed_send(b->timed, i * 1000000, host, buf, len);
+        assert_int_equal(swfab_timed_next(b->timed, i * 1000000 + 999999, &e),
+                         a.fate == SWFAB_DELIVERED);
+        if (a.fate == SWFAB_DELIVERED) {
+            assert_int_equal(e.node, a.node);
+            assert_int_equal(e.len, a.len);
+            assert_memory_equal(e.packet, a.packet, a.len);
+            arrived++;
+        }
+    }
+    for (uint32_t port = 0; port < swfab_nports(other); port++)
+        for (unsigned c = 0; c < SWFAB_NCOUNTERS; c++)
+            assert_int_equal(swfab_count(b->fab, port, c),
+                             swfab_count(other, port, c));
+    assert_in_range(arrived, 100, 4000);
+    swfab_free(other);
+}
+
 #define BED_TEST(f) cmocka_unit_test_setup_teardown(f, open_bed, close_bed)
 
 int main(void)
@@ -334,6 +379,7 @@ int main(void)
         BED_TEST(timers_faults_and_packets_come_in_order_of_time),
         BED_TEST(faults_strike_at_their_time),
         BED_TEST(freeing_in_the_middle_leaks_nothing),
+        BED_TEST(lone_packets_fare_as_without_a_clock),
         cmocka_unit_test(same_seed_same_history_and_nothing_disappears),
     };
 
