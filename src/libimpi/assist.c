@@ -17,7 +17,8 @@
 #define LOOK_MS 5
 
 static struct {
-    pthread_mutex_t one; /* one thread of the program at a time */
+    pthread_mutex_t one;
+    unsigned users; /* threads of the program in such a call */
     pthread_t thread;
     bool running;
     bool stop;
@@ -65,9 +66,8 @@ static bool start_thread(void)
 }
 
 /* Without the thread the call goes on as it would have without us. */
-void assist_begin(void)
+static void begin(void)
 {
-    pthread_mutex_lock(&assist.one);
     assist.threads = impi_be.threads;
     assist.stop = false;
     assist.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -75,7 +75,7 @@ void assist_begin(void)
     assist.running = assist.wake >= 0 && start_thread();
 }
 
-void assist_end(void)
+static void end(void)
 {
     uint64_t one = 1;
 
@@ -88,6 +88,23 @@ void assist_end(void)
     if (assist.wake >= 0)
         close(assist.wake);
     impi_be.threads = assist.threads;
+}
+
+/* Threads of the program never wait for each other here: two processes could
+ * have them wait in different orders. */
+void assist_begin(void)
+{
+    pthread_mutex_lock(&assist.one);
+    if (assist.users++ == 0)
+        begin();
+    pthread_mutex_unlock(&assist.one);
+}
+
+void assist_end(void)
+{
+    pthread_mutex_lock(&assist.one);
+    if (--assist.users == 0)
+        end();
     pthread_mutex_unlock(&assist.one);
     be_lock();
     be_unlock(); /* notes whether anything is still pending */

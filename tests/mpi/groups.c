@@ -253,6 +253,38 @@ static void many_idups_at_once(void)
     }
 }
 
+static void add_ints(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *n; i++)
+        ((int *)inout)[2 * i] += ((int *)in)[2 * i];
+}
+
+/* Types and operations may be freed as soon as the calls are started. */
+static void freed_while_under_way(void)
+{
+    MPI_Datatype every_second;
+    MPI_Request req[4];
+    MPI_Op op;
+    int a[8], b[9] = {0}, c[4] = {0};
+
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &every_second);
+    MPI_Type_commit(&every_second);
+    MPI_Op_create(add_ints, 1, &op);
+    for (int i = 0; i < 8; i++)
+        a[i] = rank + i;
+    MPI_Ibarrier(MPI_COMM_WORLD, &req[0]);
+    MPI_Iallreduce(a, b, 4, every_second, op, MPI_COMM_WORLD, &req[1]);
+    MPI_Ibcast(c, 4, MPI_INT, 0, MPI_COMM_WORLD, &req[2]);
+    MPI_Ireduce(a, b + 1, 1, every_second, op, 0, MPI_COMM_WORLD, &req[3]);
+    MPI_Type_free(&every_second);
+    MPI_Op_free(&op);
+    CHECK(every_second == MPI_DATATYPE_NULL && op == MPI_OP_NULL);
+    MPI_Waitall(4, req, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 8; i += 2)
+        CHECK(b[i] == size * (size - 1) / 2 + i * size);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -261,5 +293,6 @@ int main(int argc, char **argv)
     if (size > 1)
         im_174_im_176_intercommunicators();
     many_idups_at_once();
+    freed_while_under_way();
     return end("groups");
 }

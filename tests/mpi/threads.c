@@ -73,6 +73,32 @@ static void *work_any(void *arg)
     return NULL;
 }
 
+static MPI_Comm own[THREADS]; /* one for each thread */
+
+/* Communicators made by all threads at once, and collective calls on them. */
+static void *work_collective(void *arg)
+{
+    int me = *(int *)arg, one = 1 << me, sum[2], v;
+    MPI_Comm c[2];
+    MPI_Request req[3];
+
+    for (int i = 0; i < 6; i++) {
+        MPI_Comm_dup(own[me], &c[0]);
+        MPI_Comm_idup(own[me], &c[1], &req[0]);
+        MPI_Iallreduce(&one, &sum[0], 1, MPI_INT, MPI_SUM, c[0], &req[1]);
+        MPI_Ibarrier(own[me], &req[2]);
+        MPI_Waitall(3, req, MPI_STATUSES_IGNORE);
+        MPI_Allreduce(&one, &sum[1], 1, MPI_INT, MPI_SUM, c[1]);
+        CHECK(sum[0] == size << me && sum[1] == size << me);
+        v = rank == i % size ? 100 * me + i : -1;
+        MPI_Bcast(&v, 1, MPI_INT, i % size, c[1]);
+        CHECK(v == 100 * me + i);
+        MPI_Comm_free(&c[0]);
+        MPI_Comm_free(&c[1]);
+    }
+    return NULL;
+}
+
 static void all(void *(*what)(void *))
 {
     pthread_t t[THREADS];
@@ -97,6 +123,9 @@ int main(int argc, char **argv)
     if (level == MPI_THREAD_MULTIPLE) {
         all(work);
         all(work_any);
+        for (int i = 0; i < THREADS; i++)
+            MPI_Comm_dup(MPI_COMM_WORLD, &own[i]);
+        all(work_collective);
     }
     return end("threads");
 }
