@@ -3,37 +3,99 @@
  * MPI_Pack, MPI_Unpack and MPI_Pack_size for a spanning communicator.  Where
  * all clients have one representation, packed data are what the library's own
  * MPI_Pack writes: the data of the type map in order, the same in both
- * families (data.c relies on it, too).  With external32 they do not work yet.
+ * families (data.c relies on it, too).  Else they are external32, without
+ * header or trailer.
  */
+#include <string.h>
+
+#include "libimpi/data.h"
 #include "libimpi/state.h"
 
-/* The handle is that of a native communicator. */
-static bool refused(MPI_Comm comm)
+/* Is it ours to convert?  The handle is that of a native communicator. */
+static bool external(MPI_Comm comm)
 {
-    return impi_span_find(comm) && !impi_be.native;
+    return !impi_be.native && impi_comm_spans(comm);
+}
+
+static int check(int count, int size, const int *position)
+{
+    if (count < 0)
+        return MPI_ERR_COUNT;
+    return size < 0 || *position < 0 || *position > size ? MPI_ERR_ARG
+                                                         : MPI_SUCCESS;
+}
+
+static int pack(const void *in, int count, MPI_Datatype type, void *out,
+                int size, int *position)
+{
+    struct data d;
+    int rc = check(count, size, position);
+
+    if (rc == MPI_SUCCESS)
+        rc = data_for_send(&d, in, count, type);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (d.len > (uint64_t)(size - *position)) {
+        rc = MPI_ERR_TRUNCATE;
+    } else {
+        memcpy((char *)out + *position, d.base, d.len);
+        *position += (int)d.len;
+    }
+    data_drop(&d);
+    return rc;
+}
+
+static int unpack(const void *in, int size, int *position, void *out, int count,
+                  MPI_Datatype type)
+{
+    uint64_t bytes;
+    struct data d;
+    int rc = check(count, size, position);
+
+    if (rc == MPI_SUCCESS)
+        rc = data_for_recv(&d, out, count, type);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (d.len > (uint64_t)(size - *position)) {
+        data_drop(&d);
+        return MPI_ERR_TRUNCATE;
+    }
+    memcpy(d.base, (const char *)in + *position, d.len);
+    *position += (int)d.len;
+    return data_received(&d, d.len, &bytes);
 }
 
 int impi_Pack(const void *inbuf, int incount, MPI_Datatype datatype,
               void *outbuf, int outsize, int *position, MPI_Comm comm)
 {
-    if (refused(comm))
-        return impi_unsupported(comm, CALL_Pack);
-    return impi_real.Pack(inbuf, incount, datatype, outbuf, outsize, position,
-                          comm);
+    if (!external(comm))
+        return impi_real.Pack(inbuf, incount, datatype, outbuf, outsize,
+                              position, comm);
+    return be_raise(comm,
+                    pack(inbuf, incount, datatype, outbuf, outsize, position));
 }
 
 int impi_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
                 int outcount, MPI_Datatype datatype, MPI_Comm comm)
 {
-    if (refused(comm))
-        return impi_unsupported(comm, CALL_Unpack);
-    return impi_real.Unpack(inbuf, insize, position, outbuf, outcount, datatype,
-                            comm);
+    if (!external(comm))
+        return impi_real.Unpack(inbuf, insize, position, outbuf, outcount,
+                                datatype, comm);
+    return be_raise(
+        comm, unpack(inbuf, insize, position, outbuf, outcount, datatype));
 }
 
 int impi_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
 {
-    if (refused(comm))
-        return impi_unsupported(comm, CALL_Pack_size);
-    return impi_real.Pack_size(incount, datatype, comm, size);
+    struct type_info info;
+    int rc;
+
+    if (!external(comm))
+        return impi_real.Pack_size(incount, datatype, comm, size);
+    rc = incount < 0 ? MPI_ERR_COUNT : type_look_up(&info, datatype);
+    if (rc == MPI_SUCCESS && info.wire * (uint64_t)incount > INT32_MAX)
+        rc = MPI_ERR_COUNT;
+    if (rc == MPI_SUCCESS)
+        *size = (int)(info.wire * (uint64_t)incount);
+    return be_raise(comm, rc);
 }

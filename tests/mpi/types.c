@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Every basic type and some derived ones across libraries; messages shorter
  * than what was asked for, also in the middle of an element. */
+#include <stdbool.h>
+
 #include "check.h"
 
 static int peer;
@@ -165,24 +167,18 @@ static void bottom(void)
     MPI_Type_free(&tin);
 }
 
-/* What one library has packed the other unpacks. */
-static void packed(void)
+/* What one library has packed the other unpacks; as external32 there is
+ * nothing but the values, and the size is exact. */
+static void im_160_packed(void)
 {
     const char *data = getenv("SLURM_IMPI_DATA");
+    bool external = data && strcmp(data, "external32") == 0;
     double a[4] = {1.5, rank, -2, 8}, b[2] = {0, 0};
-    int n = 0, room, more, out = rank, in = -1, pos = 0, code, class;
+    int n = 0, room, more, out = rank, in = -1, pos = 0;
     char buf[200], got[200];
     MPI_Datatype t;
     MPI_Status st;
 
-    if (data && strcmp(data, "external32") == 0) {
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        code = MPI_Pack_size(1, MPI_INT, MPI_COMM_WORLD, &room);
-        MPI_Error_class(code, &class);
-        CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION);
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-        return;
-    }
     MPI_Type_vector(2, 1, 2, MPI_DOUBLE, &t);
     MPI_Type_commit(&t);
     MPI_Pack_size(1, t, MPI_COMM_WORLD, &room);
@@ -190,6 +186,9 @@ static void packed(void)
     CHECK(room + more >= 20 && room + more <= (int)sizeof(buf));
     MPI_Pack(&out, 1, MPI_INT, buf, room + more, &pos, MPI_COMM_WORLD);
     MPI_Pack(a, 1, t, buf, room + more, &pos, MPI_COMM_WORLD);
+    if (external)
+        CHECK(room == 16 && more == 4 && pos == 20 && buf[3] == (char)rank &&
+              memcmp(buf + 4, "\x3f\xf8\0\0\0\0\0\0", 8) == 0);
     MPI_Sendrecv(buf, pos, MPI_PACKED, peer, 8, got, sizeof(got), MPI_PACKED,
                  peer, 8, MPI_COMM_WORLD, &st);
     MPI_Get_count(&st, MPI_PACKED, &n);
@@ -241,7 +240,7 @@ int main(int argc, char **argv)
         structs();
         partial();
         bottom();
-        packed();
+        im_160_packed();
     }
     return end("types");
 }
