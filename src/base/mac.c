@@ -13,7 +13,7 @@
 #include "base/mac.h"
 
 int mac_sign(uint8_t out[MAC_SIZE], const void *key, size_t key_len,
-              const struct mac_part *parts, size_t nparts)
+             const struct mac_part *parts, size_t nparts)
 {
     struct hmac_sha256_ctx ctx;
 

@@ -51,11 +51,11 @@ struct impi_pair {
     uint8_t proc[IMPI_PROC_SIZE];
     uint64_t seqnum;
     /* Flow control. */
-    uint32_t sent;         /* packets sent and not acknowledged */
-    uint32_t arrived;      /* packets that came, not yet acknowledged */
-    uint32_t received;     /* of these received, less than ackmark */
-    uint32_t acks_due;     /* PROTOACKs to send */
-    uint32_t ncontrols;    /* length of controls */
+    uint32_t sent;      /* packets sent and not acknowledged */
+    uint32_t arrived;   /* packets that came, not yet acknowledged */
+    uint32_t received;  /* of these received, less than ackmark */
+    uint32_t acks_due;  /* PROTOACKs to send */
+    uint32_t ncontrols; /* length of controls */
     struct impi_peer_stats stats;
     bool stalled;          /* counted in stats.waits already */
     size_t unexpected_mem; /* bytes that its unexpected messages take */
