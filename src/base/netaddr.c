@@ -52,7 +52,7 @@ static bool fits(const struct ifaddrs *i, struct in_addr net,
 int netaddr_in_network(struct in_addr *out, const char *network,
                        struct errbuf *err)
 {
-    struct in_addr net, mask;
+    struct in_addr net = {0}, mask = {0};
     struct ifaddrs *list, *i;
 
     if (netaddr_parse_network(&net, &mask, network, err) < 0)
@@ -94,7 +94,7 @@ int netaddr_towards(struct in_addr *out, struct in_addr peer,
 
 uint16_t netaddr_port(int fd)
 {
-    struct sockaddr_in sa;
+    struct sockaddr_in sa = {0};
     socklen_t len = sizeof(sa);
 
     if (getsockname(fd, (void *)&sa, &len) < 0 || sa.sin_family != AF_INET)
