@@ -128,8 +128,8 @@ case_export_none_for_srun_and_batch() {
 
 # What a container is to us: other namespaces, the same two directories.  The
 # libraries' own shared memory does not get across.
-# One task of MPICH only: two of it, each in namespaces of its own, once did not
-# get out of MPICH's MPI_Finalize (doc/impi.md).
+# One task of MPICH only: two of it may stay in MPICH's own MPI_Finalize with
+# UCX_TLS=tcp,self (doc/impi.md, Limits).
 case_tasks_in_namespaces() {
     local new="unshare --map-current-user --mount --ipc --pid --fork"
     run_as_user $new true
