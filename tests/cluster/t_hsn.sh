@@ -25,8 +25,10 @@ host n0 020000000000
 host n1 020000000001
 host n2 020000000002
 host n3 020000000003
+host x0 0200000000ee
 cable n0 leaf0:0
 cable n1 leaf0:1
+cable x0 leaf0:2
 cable n2 leaf1:0
 cable n3 leaf1:1
 cable leaf0:4 spine:0
@@ -164,6 +166,31 @@ case_rogues_are_refused() { # EL-40
     wait
     out=$(cat "$case_tmp/bg.out")
     assert_output '^attach: ok'
+}
+
+counted() { [ "$(ask n0 counters counters "$1")" -ge "$2" ]; }
+
+# Somebody on the fabric itself sends frames that he should not.
+case_forged_frames_are_dropped() { # EL-40
+    local cap=$WORK/forged before
+    before=$(ask n0 counters counters elan_received)
+    start_as_user srun -N2 -n2 -w n0,n1 "$PING" hold "$cap"
+    wait_for 30 test -e "$cap"
+    wait_for 30 is n0 status endpoints 1
+    capture "$SF_TOP_BUILDDIR/tests/cluster/elan_forge" "$CLUSTER/fabric.sock" \
+        "$CLUSTER/munge.ctl/munge.socket" "$cap"
+    assert_output '^sent'
+    wait_for 20 counted elan_tag 1
+    wait_for 20 counted elan_spoofed 1
+    wait_for 20 counted elan_stranger 1
+    wait_for 20 counted elan_replay 1
+    assert_equal $((before + 1)) "$(ask n0 counters counters elan_received)" \
+        "frames received"
+    assert_log hsnd.n0.log 'SF-E810 frame of node 1, .*tag is wrong'
+    assert_log hsnd.n0.log 'SF-E810 frame of node 1, .*sent by another board'
+    assert_log hsnd.n0.log 'SF-E810 frame of node 1, .*replayed'
+    run_as_user touch "$cap.end"
+    wait
 }
 
 case_users_open_nothing_privileged() {
