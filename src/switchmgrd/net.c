@@ -18,8 +18,9 @@
 #include "switchmgrd/net.h"
 #include "switchmgrd/topology.h"
 
-#define TICK 0.5  /* seconds between looks at the time */
-#define SOON 0.02 /* changes that come together are judged together */
+#define SAVE_MS 2000 /* between two writes of the state file */
+#define TICK 0.5     /* seconds between looks at the time */
+#define SOON 0.02    /* changes that come together are judged together */
 
 /* The wall clock when we began, carried on by the steady one: a clock that is
  * set must not age evidence. */
@@ -109,6 +110,9 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
 
     model_tick(n->model, net_now());
     net_peers_judge(n);
+    /* Who is killed must not come back with yesterday's faults. */
+    if (n->unsaved && net_now() - n->saved >= SAVE_MS)
+        net_state_save(n);
 }
 
 /* The table is written at once, so that no step is built meanwhile. */
@@ -117,6 +121,7 @@ static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
     struct net *n = w->data;
 
     ev_timer_stop(loop, w);
+    n->unsaved = true;
     net_peers_judge(n);
     net_peers_table(n);
 }

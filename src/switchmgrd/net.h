@@ -59,6 +59,8 @@ struct net {
     struct net_event *events; /* ring of SF_SWITCHMGR_EVENTS_MAX */
     uint64_t nevents;
     int64_t started;
+    int64_t saved; /* when the state file was written */
+    bool unsaved;  /* a state has changed since */
     struct {
         uint64_t accepted, refused_munge, refused_uid, refused_host,
             refused_model, malformed, connections;

@@ -65,6 +65,8 @@ void net_state_save(struct net *n)
     const char *text;
     size_t len;
 
+    n->saved = net_now();
+    n->unsaved = false;
     if (!o)
         return;
     path_of(n, path, sizeof(path));

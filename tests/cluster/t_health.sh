@@ -121,7 +121,7 @@ case_switchmgrd_killed_and_restarted() { # SL-24
     local pids
     say n2 hsnd down pulled
     wait_for 10 is_drained n2
-    sleep 1 # a state file may be a second old
+    sleep 3 # the state file may be two seconds old
     pids=$(switchmgr_pids)
     switchmgr_stop KILL
     switchmgr_start
@@ -140,6 +140,7 @@ case_one_dies_the_other_ends() {
 }
 
 case_lying_reporters_are_refused() { # SL-23
+    wait_for 20 extra_has n2 fabric=up
     # n1's root speaks for n2
     lie n1 root 'as n2 down'
     assert_output '^refused'
