@@ -39,7 +39,9 @@ stop() {
     [ -z "$sim" ] || { kill "$sim" && wait "$sim"; } 2>/dev/null
     sim=
 }
-inside() { env LD_PRELOAD="$sim2" "$@"; }
+inside() {
+    env LD_LIBRARY_PATH="$build/src/hsn/.libs" LD_PRELOAD="$sim2" "$@"
+}
 # What libtool's wrapper would run.
 program=$build/src/mapperd/mapperd
 [ ! -x "$build/src/mapperd/.libs/mapperd" ] ||
