@@ -355,6 +355,60 @@ static void g2_34_loss_of_30_percent(void **state)
     run_family(&families[9]);
 }
 
+/* ---- hundreds of mappers --------------------------------------------------
+ */
+
+static void all_but_the_highest_sleep(struct gm2_config *c, uint32_t node,
+                                      void *arg)
+{
+    if (c->address != *(uint64_t *)arg)
+        c->start_delay = 3600 * SECOND;
+}
+
+static bool everybody_is_valid(struct world *w)
+{
+    struct gm2_status s;
+
+    for (uint32_t i = 0; i < w->net->nnodes; i++) {
+        if (!w->hosts[i].gm2)
+            continue;
+        gm2_status(w->hosts[i].gm2, &s);
+        if (!s.valid)
+            return false;
+    }
+    return true;
+}
+
+/* One explores, then the map goes down the tree.  SF_SIM_LARGE names a larger
+ * net (C2048 takes 2 GB: every mapper holds the map). */
+static void g2_03_g2_47_the_map_goes_down_the_tree(void **state)
+{
+    const char *name = getenv("SF_SIM_LARGE");
+    struct world *w = world_new(name ? name : "C512", 1);
+    struct gm2_status s;
+    uint64_t highest = 0;
+
+    for (uint32_t i = 0; i < w->net->nnodes; i++)
+        if (w->net->nodes[i].kind == NET_HOST && w->net->nodes[i].id > highest)
+            highest = w->net->nodes[i].id;
+    world_gm2_all(w, all_but_the_highest_sleep, &highest);
+    assert_true(world_until(w, 60 * SECOND, everybody_is_valid));
+    for (uint32_t i = 0; i < w->net->nnodes; i++) {
+        if (!w->hosts[i].gm2)
+            continue;
+        gm2_status(w->hosts[i].gm2, &s);
+        assert_int_equal(s.version.leader, highest);
+        assert_int_equal(s.nhosts, w->net->nhosts);
+        /* nobody has fed more than two children */
+        assert_in_range(s.counters.pieces_sent, 0,
+                        3 * gm2_map_pieces(gm2_current_map(w->hosts[i].gm2)));
+    }
+    printf("# %u mappers have the map after %.2f s; %llu packets, %llu MB\n",
+           w->net->nhosts, (double)world_now(w) / 1e9,
+           (unsigned long long)w->packets, (unsigned long long)w->bytes >> 20);
+    world_free(w);
+}
+
 static int replay(const char *family, const char *seed)
 {
     for (unsigned i = 0; i < NFAMILIES; i++)
@@ -378,6 +432,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(g2_67_cables_swapped),
         cmocka_unit_test(g2_04_flapping_link),
         cmocka_unit_test(g2_34_loss_of_30_percent),
+        cmocka_unit_test(g2_03_g2_47_the_map_goes_down_the_tree),
     };
 
     if (argc == 3)
