@@ -346,6 +346,7 @@ static void unix_close(void *self)
 {
     struct unix_nic *u = self;
 
+    u->o.say = NULL; /* on purpose */
     hang_up(u, "closed");
     hsn_nic_options_free(&u->o);
     free(u);

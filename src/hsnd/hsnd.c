@@ -189,8 +189,6 @@ static void stop(struct hsnd *d)
         p->dirty = p->underway = false;
     port_sweep(d);
     hsn_nic_close(d->nic);
-    elanhosts_destroy(d->hosts);
-    free(d->board_of);
 }
 
 static void report_error(const char *text, void *arg)
@@ -305,6 +303,9 @@ int main(int argc, char **argv)
     if (prepare(d, path ? path : SF_SYSCONFDIR "/hsn.conf", path != NULL,
                 verbose) == 0)
         rc = test ? 0 : run(d);
+    if (d->hosts)
+        elanhosts_destroy(d->hosts);
+    free(d->board_of);
     hsnd_conf_free(&d->conf);
     free(d);
     return rc;
