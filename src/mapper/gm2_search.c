@@ -74,6 +74,7 @@ void gm2_search_start(struct gm2 *m)
         return;
     m->full_next = false;
     limits.tries = m->tries;
+    limits.no_check = m->config.no_xbar_check;
     own_host(m, &me);
     new_session(m);
     m->x = explore_new(&limits, &me);
