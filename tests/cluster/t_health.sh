@@ -163,6 +163,31 @@ lie() { # NODE USER LINE
     out=$(cat "$case_tmp/lie") err=
 }
 
+case_sfabric_in_sinfos_manner() {
+    wait_for 20 extra_has n2 fabric=up
+    fabric -h
+    assert_code 0
+    assert_output '^healthy +4 n\[0-3\]$'
+    fabric -N -h
+    assert_output '^n[0-3] +healthy' 4
+    fabric -o '%.3D|%T|%N'
+    assert_output '^NOD\|STATE\|NODELIST$'
+    assert_output '^  4\|healthy\|n\[0-3\]$'
+    fabric -R -h
+    assert_empty "$out" "what is not healthy"
+    fabric --json
+    assert_output '"healthy": *4'
+    fabric -o '%Q'
+    assert_code 3
+    fabric nonsense
+    assert_code 3
+    fabric why n99
+    assert_code 3
+    fabric verify
+    assert_output '^ok +switch_elan.so'
+    assert_output '^ok +SwitchType +switch/elan'
+}
+
 case_silence_is_unknown() { # SL-23
     silence n3
     wait_for 20 extra_has n3 fabric=unknown

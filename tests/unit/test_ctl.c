@@ -32,6 +32,8 @@
 struct fixture {
     char dir[64], path[96];
     pid_t child;
+    struct ev_loop *loop; /* runs in the child */
+    struct ctl_server *server;
 };
 
 static int say_status(struct json_object *in, struct json_object *out,
@@ -92,7 +94,9 @@ static int up(void **state)
     assert_non_null(mkdtemp(f->dir));
     assert_int_equal(chmod(f->dir, 0755), 0);
     snprintf(f->path, sizeof(f->path), "%s/sock", f->dir);
-    assert_non_null(ctl_server_new(loop, &o, &err));
+    f->loop = loop;
+    f->server = ctl_server_new(loop, &o, &err);
+    assert_non_null(f->server);
     f->child = fork();
     if (f->child == 0)
         serve(loop);
@@ -106,6 +110,8 @@ static int down(void **state)
 
     kill(f->child, SIGKILL);
     waitpid(f->child, NULL, 0);
+    ctl_server_free(f->server);
+    ev_loop_destroy(f->loop);
     unlink(f->path);
     rmdir(f->dir);
     free(f);
