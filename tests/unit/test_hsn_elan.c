@@ -65,8 +65,8 @@ static struct hsn_elan_sender sender(uint32_t key, uint32_t node,
     struct elan_capability c = capability(key);
     struct hsn_elan_sender s;
 
-    assert_int_equal(
-        hsn_elan_sender_init(&s, &c.UserKey, node, context, epoch), 0);
+    assert_int_equal(hsn_elan_sender_init(&s, &c.UserKey, node, context, epoch),
+                     0);
     return s;
 }
 
@@ -123,8 +123,8 @@ static void el_40_spoofed_sources_are_dropped(void **state)
     static const struct {
         uint32_t node;
         uint16_t context;
-    } strangers[] = {{4, 0x400}, {2, 0x400}, {6, 0x400}, {3, 0x402},
-                     {3, 0x3ff}};
+    } strangers[] = {
+        {4, 0x400}, {2, 0x400}, {6, 0x400}, {3, 0x402}, {3, 0x3ff}};
     struct elan_capability c = capability(1);
     struct hsn_elan_sources *s = hsn_elan_sources_new(&c);
 
