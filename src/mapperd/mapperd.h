@@ -63,6 +63,7 @@ struct mapperd {
     struct sender *sender;
     ev_timer report;
     uint64_t instance, seq, reported_version;
+    uint64_t mishaps; /* of the sender, when the map was last sent */
     char last_notice[200];
     uint64_t nnotices;
     char *pid_path;

@@ -130,6 +130,21 @@ static void describe(struct mapperd *d, struct report *report)
     json_object_put(s);
 }
 
+/* switchmgrd has been away or refused something since we looked: it may not
+ * have the map, which a heartbeat alone does not bring. */
+static bool lost_any(struct mapperd *d)
+{
+    struct sender_stats s;
+    uint64_t now;
+
+    sender_stats(d->sender, &s);
+    now = s.connects + s.refused + s.dropped;
+    if (now == d->mishaps)
+        return false;
+    d->mishaps = now;
+    return true;
+}
+
 void mapperd_report_now(struct mapperd *d)
 {
     struct report report = {.from = REPORT_MAPPERD, .instance = d->instance};
@@ -140,6 +155,8 @@ void mapperd_report_now(struct mapperd *d)
     snprintf(report.node, sizeof(report.node), "%s", d->node);
     describe(d, &report);
     net = d->engine->map(d);
+    if (lost_any(d))
+        d->reported_version = UINT64_MAX;
     if (!report.map.leader || !net ||
         report.map.version == d->reported_version) {
         put(d, &report);

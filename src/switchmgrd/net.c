@@ -18,9 +18,11 @@
 #include "switchmgrd/net.h"
 #include "switchmgrd/topology.h"
 
-#define SAVE_MS 2000 /* between two writes of the state file */
-#define TICK 0.5     /* seconds between looks at the time */
-#define SOON 0.02    /* changes that come together are judged together */
+#define PATIENCE_MS 5000 /* how long reports wait for slurmctld's first word   \
+                          */
+#define SAVE_MS 2000     /* between two writes of the state file */
+#define TICK 0.5         /* seconds between looks at the time */
+#define SOON 0.02        /* changes that come together are judged together */
 
 /* The wall clock when we began, carried on by the steady one: a clock that is
  * set must not age evidence. */
@@ -110,6 +112,8 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
 
     model_tick(n->model, net_now());
     net_peers_judge(n);
+    if (net_now() - n->started >= PATIENCE_MS)
+        net_reports_start(n);
     /* Who is killed must not come back with yesterday's faults. */
     if (n->unsaved && net_now() - n->saved >= SAVE_MS)
         net_state_save(n);

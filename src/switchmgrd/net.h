@@ -107,6 +107,8 @@ struct json_object *net_events_since(const struct net *n, uint64_t id,
 
 /* net_reports.c: listeners.  -1 with text. */
 int net_reports_open(struct net *n, struct errbuf *err);
+/* Begin to take them; more than once is fine. */
+void net_reports_start(struct net *n);
 
 /* net_auth.c: one credential.  True: accepted. */
 bool net_auth_take(struct net *n, const char *cred);

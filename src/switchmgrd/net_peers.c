@@ -231,6 +231,8 @@ static void on_updater(struct ev_loop *loop, ev_io *w, int events)
             take_node(n, &rec.node);
         } else if (len == sizeof(rec.status) && rec.type == REC_STATUS) {
             n->updater = rec.status;
+            if (rec.status.nodes > 0)
+                net_reports_start(n);
         }
     }
 }

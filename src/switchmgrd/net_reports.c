@@ -127,7 +127,16 @@ static void start(struct net *n, struct net_listener *l, int fd)
     l->fd = fd;
     ev_io_init(&l->io, on_connect, fd, EV_READ);
     l->io.data = n;
-    ev_io_start(n->loop, &l->io);
+}
+
+/* Until the nodes' addresses are known every report would be refused: those
+ * who come early wait in the kernel's queue. */
+void net_reports_start(struct net *n)
+{
+    if (n->tcp.fd > 0 && !ev_is_active(&n->tcp.io))
+        ev_io_start(n->loop, &n->tcp.io);
+    if (n->unix_.fd > 0 && !ev_is_active(&n->unix_.io))
+        ev_io_start(n->loop, &n->unix_.io);
 }
 
 /* "A.B.C.D:port", ":port" or "A.B.C.D". */
