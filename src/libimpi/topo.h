@@ -49,6 +49,12 @@ void topo_neighbours(const struct topo *t, int rank,
                      struct impi_neighbour *from, size_t *nfrom,
                      struct impi_neighbour *to, size_t *nto);
 
+/* A communicator of the first n processes of c, with t if it spans; else
+ * *native: it is theirs and the native library shall make its own of it.  Takes
+ * t.  The error handler has had the error. */
+int topo_make(struct impi_comm *c, int n, struct topo *t, MPI_Comm *newcomm,
+              bool *native);
+
 /* Is c's topology of that kind?  MPI_ERR_TOPOLOGY if not. */
 int topo_check(const struct impi_comm *c, int kind);
 
