@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# The whole software fabric on an embedded cluster of four nodes: swfabd and
+# switchmgrd on the controller, hsnd and mapperd on each node.  Needs
+# $MINISLURM, $CLUSTER (its directory) and $STAGE.
+#
+#     n0 n1     n2 n3
+#      leaf0     leaf1        each leaf has a cable to each spine
+#         spine0  spine1
+FABRIC_NODES='n0 n1 n2 n3'
+FABRIC_FEATURES=fabric_up,fabric_degraded,fabric_down
+
+fabric_write_net() {
+    cat >"$CLUSTER/etc.fabric/swfab.net" <<'NET'
+xbar leaf0 8
+xbar leaf1 8
+xbar spine0 4
+xbar spine1 4
+host n0 020000000000
+host n1 020000000001
+host n2 020000000002
+host n3 020000000003
+cable n0 leaf0:0
+cable n1 leaf0:1
+cable n2 leaf1:0
+cable n3 leaf1:1
+cable leaf0:4 spine0:0
+cable leaf1:4 spine0:1
+cable leaf0:5 spine1:0
+cable leaf1:5 spine1:1
+NET
+}
+
+fabric_write_confs() {
+    local k
+    printf '%s\n' "Net=$CLUSTER/etc.fabric/swfab.net" \
+        "Socket=$CLUSTER/fabric.sock" "ControlSocket=$CLUSTER/fabric.ctl" \
+        "MungeSocket=$CLUSTER/munge.ctl/munge.socket" \
+        >"$CLUSTER/etc.fabric/swfabd.conf"
+    for k in $FABRIC_NODES; do
+        printf '%s\n' "NodeName=$k" Nic=ring "Fabric=$CLUSTER/fabric.sock" \
+            "MungeSocket=$CLUSTER/munge.$k/munge.socket" EchoInterval=1 \
+            "Health=$CLUSTER/reports.sock" >"$CLUSTER/etc.fabric/hsn.$k"
+        printf '%s\n' "MungeSocket=$CLUSTER/munge.$k/munge.socket" \
+            "Health=$CLUSTER/reports.sock" "MapFile=$CLUSTER/map.$k" \
+            >"$CLUSTER/etc.fabric/mapper.$k"
+    done
+    printf '%s\n' Listen= User=nobody \
+        "MungeSocket=$CLUSTER/munge.ctl/munge.socket" \
+        "SlurmConf=$CLUSTER/etc/slurm.conf" \
+        "StateDir=$CLUSTER/switchmgr.state" \
+        "ReportSocket=$CLUSTER/reports.sock" \
+        SlurmPoll=1 TableInterval=1 UpAfter=1 DegradeAfter=0 FlapCount=0 \
+        HsndStale=5 StartGrace=0 DrainAfter=1 ResumeAfter=1 DrainPercent=50 \
+        BusyGrace=0 >"$CLUSTER/etc.fabric/switchmgr.conf"
+}
+
+# fabric_daemon PLACE LOG COMMAND..: in the background, as root, on that node.
+fabric_daemon() {
+    local place=$1 log=$2
+    shift 2
+    "$MINISLURM" exec --dir "$CLUSTER" --on "$place" --as root -- "$@" \
+        >>"$CLUSTER/log/$log" 2>&1 </dev/null &
+}
+
+fabric_up() {
+    local libexec=$STAGE/libexec/slurm-fabric k
+    fabric_write_net
+    fabric_write_confs
+    mkdir -p "$CLUSTER/switchmgr.state"
+    fabric_on ctl scontrol reconfigure # slurmctld reads switchmgr.conf
+    fabric_daemon ctl swfabd.log "$libexec/swfabd" \
+        -f "$CLUSTER/etc.fabric/swfabd.conf"
+    fabric_daemon ctl switchmgrd.log "$libexec/switchmgrd"
+    for k in $FABRIC_NODES; do
+        fabric_daemon "$k" "hsnd.$k.log" "$libexec/hsnd" \
+            -c "$CLUSTER/etc.fabric/hsn.$k"
+    done
+    for k in $FABRIC_NODES; do
+        fabric_hsnd_is_there "$k" # a mapper wants its board
+        fabric_daemon "$k" "mapperd.$k.log" "$libexec/mapperd" \
+            -c "$CLUSTER/etc.fabric/mapper.$k"
+    done
+}
+
+fabric_hsnd_is_there() {
+    local tries
+    for ((tries = 0; tries < 100; tries++)); do
+        fabric_on "$1" test -S /run/slurm-fabric/hsnd-0 && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# fabric_on PLACE COMMAND..
+fabric_on() {
+    local place=$1
+    shift
+    "$MINISLURM" exec --dir "$CLUSTER" --on "$place" --as root -- "$@"
+}
+
+# fabric_fault TEXT: break or mend something, see swfabd(8).
+fabric_fault() {
+    fabric_on ctl python3 -c '
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(20)
+s.connect(sys.argv[1])
+s.sendall(json.dumps({"verb": "fault", "do": sys.argv[2]}).encode() + b"\n")
+answer = s.makefile().readline()
+sys.exit(0 if "error" not in json.loads(answer) else answer)' \
+        "$CLUSTER/fabric.ctl" "$1"
+}
+
+# fabric_is NODE up|degraded|down: what sinfo says.
+fabric_is() {
+    fabric_on ctl scontrol show node "$1" | grep -q "Extra=.*fabric=$2"
+}
+
+fabric_is_all_up() {
+    local k
+    for k in $FABRIC_NODES; do fabric_is "$k" up || return 1; done
+}
+
+# Every board has routes to every other.
+fabric_is_configured() {
+    local k
+    for k in $FABRIC_NODES; do
+        fabric_on "$k" "$STAGE/bin/sfabric" local >/dev/null 2>&1 || return 1
+    done
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Everything together: software crossbars, hsnd and mapperd on each node, the
+# switch manager, Slurm.  Faults are made in the fabric and seen in sinfo.
+. "$(dirname "$0")/lib.sh"
+need_stage slurm/switch_elan.so libexec/slurm-fabric/hsnd \
+    libexec/slurm-fabric/swfabd libexec/slurm-fabric/mapperd \
+    libexec/slurm-fabric/switchmgrd bin/sfabric
+. "$SF_TOP_SRCDIR/tests/cluster/fabric.sh"
+cluster_up --nodes 4 --switch elan --node-conf "Features=$FABRIC_FEATURES"
+PING=$SF_TOP_BUILDDIR/tests/cluster/elan_ping
+LIMIT=120
+fabric_up
+
+drained() {
+    case $(sinfo -h -n "$1" -o %T) in drain*) return 0 ;; esac
+    return 1
+}
+idle() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
+
+case_the_mappers_agree_and_sinfo_shows_it() {
+    wait_for 60 fabric_is_configured
+    wait_for 60 fabric_is_all_up
+    run_as_root ctl "$STAGE/bin/sfabric"
+    assert_code 0
+    run_as_user srun -N4 -C fabric_up true
+    assert_code 0
+}
+
+case_programs_talk_along_computed_routes() {
+    run_as_user srun -N4 -n8 --ntasks-per-node=2 "$PING" ping 64
+    assert_code 0
+    assert_output '^process [0-7]: all 7 answered, 0 wrong, 0 missing$' 8
+}
+
+case_a_pulled_cable_drains_its_node_and_only_it() {
+    fabric_fault "down n2:0"
+    wait_for 60 fabric_is n2 down
+    wait_for 60 drained n2
+    capture sinfo -h -n n2 -o %E
+    assert_output '^switchmgrd: '
+    idle n0 || fail "n0 is not idle"
+    run_as_user srun -N3 -w n0,n1,n3 "$PING" ping 64
+    assert_code 0
+    fabric_fault "up n2:0"
+    wait_for 90 fabric_is_all_up
+    wait_for 60 idle n2
+}
+
+case_a_dead_spine_costs_no_node() {
+    fabric_fault "kill spine0"
+    wait_for 60 spine_is_gone
+    wait_for 60 fabric_is_configured
+    run_as_user srun -N4 -n4 "$PING" ping 64
+    assert_code 0
+    assert_output 'all 3 answered, 0 wrong, 0 missing$' 4
+    fabric_fault "revive spine0"
+    wait_for 90 spine_is_back
+}
+spines() { grep -c '^xbar' "$CLUSTER/map.n3"; }
+spine_is_gone() { [ "$(spines)" = 3 ]; }
+spine_is_back() { [ "$(spines)" = 4 ]; }
+
+run_cases
