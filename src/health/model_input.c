@@ -149,7 +149,15 @@ static int take_record(struct model *m, enum report_from from,
     return 0;
 }
 
-/* What the mapper once knew and what is not in its new map is not there. */
+static bool is_of_one_map(const struct model_item *it)
+{
+    return it->pub.kind != REPORT_HOST &&
+           (strncmp(it->pub.name, REPORT_ANON, strlen(REPORT_ANON)) == 0 ||
+            strncmp(it->pub.peer, REPORT_ANON, strlen(REPORT_ANON)) == 0);
+}
+
+/* What the mapper once knew and what is not in its new map is not there; but
+ * what had a name for one map only is forgotten with it. */
 static void end_snapshot(struct model *m, int64_t now)
 {
     struct model_item *it, *next;
@@ -158,6 +166,10 @@ static void end_snapshot(struct model *m, int64_t now)
     {
         if (!it->pub.evidence[REPORT_MAPPERD].known || it->epoch == m->epoch)
             continue;
+        if (is_of_one_map(it)) {
+            model_item_drop(m, it);
+            continue;
+        }
         if (strcmp(it->pub.evidence[REPORT_MAPPERD].why, "not in the map"))
             note(m, it, REPORT_MAPPERD, SEEN_DOWN, "not in the map", now);
         model_judge(m, it, now);

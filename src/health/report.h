@@ -27,6 +27,10 @@ enum report_seen { SEEN_UNKNOWN, SEEN_UP, SEEN_DEGRADED, SEEN_DOWN };
 #define REPORT_FROMS 3
 #define REPORT_KINDS 3
 
+/* Begins the name of a crossbar without an id, which is good only within its
+ * map: the next one may call another crossbar so. */
+#define REPORT_ANON "anon"
+
 struct report_record {
     enum report_kind kind;
     enum report_seen seen;
@@ -35,7 +39,8 @@ struct report_record {
                        xbar: its id, 0: none */
     uint64_t count; /* how often since the reporter began */
     char name[SF_REPORT_NAME_MAX]; /* host: NodeName, may be "" when the board
-                                      is given; xbar: a stable name; link: one
+                                      is given; xbar: a stable name, or
+                                      REPORT_ANON and a number; link: one
                                       end, "x12:3" or "n4:0" */
     char peer[SF_REPORT_NAME_MAX]; /* link: the other end; host: the end of
                                       the crossbar that it hangs on, or "" */

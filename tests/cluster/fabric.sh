@@ -33,6 +33,9 @@ NET
 
 fabric_write_confs() {
     local k
+    for k in 0 1 2 3; do
+        echo "NodeName=n$k ElanId=$k Board=02000000000$k"
+    done >"$CLUSTER/etc.fabric/elanhosts"
     printf '%s\n' "Net=$CLUSTER/etc.fabric/swfab.net" \
         "Socket=$CLUSTER/fabric.sock" "ControlSocket=$CLUSTER/fabric.ctl" \
         "MungeSocket=$CLUSTER/munge.ctl/munge.socket" \

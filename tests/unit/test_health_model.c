@@ -303,6 +303,30 @@ static void what_is_not_in_the_new_map_is_down(void **state)
     assert_string_equal(model_host(w->m, "n2", 0)->why, "not in the map");
 }
 
+/* The next map may call another crossbar so: nothing is down by that. */
+static void names_of_one_map_are_forgotten_with_it(void **state)
+{
+    struct world *w = *state;
+    struct report_record first[] = {
+        host(1, SEEN_UP, ""),
+        {.kind = REPORT_XBAR, .seen = SEEN_UP, .name = "anon0"},
+        {.kind = REPORT_XBAR, .seen = SEEN_UP, .name = "x00000000000000aa"},
+        {.kind = REPORT_LINK,
+         .seen = SEEN_UP,
+         .name = "x00000000000000aa:1",
+         .peer = "anon0:3"}};
+
+    mapper(w, "n0", 1, first, 4);
+    assert_non_null(model_find(w->m, REPORT_XBAR, 0, "anon0", ""));
+    mapper(w, "n0", 2, first, 1);
+    assert_null(model_find(w->m, REPORT_XBAR, 0, "anon0", ""));
+    assert_null(model_find(w->m, REPORT_LINK, 0, "x00000000000000aa:1",
+                           "anon0:3"));
+    assert_int_equal(
+        model_find(w->m, REPORT_XBAR, 0, "x00000000000000aa", "")->state,
+        HEALTH_DOWN);
+}
+
 static void a_map_in_parts_is_whole_only_with_the_last(void **state)
 {
     struct world *w = *state;
@@ -627,6 +651,7 @@ int main(void)
         T(sl_23_only_the_leading_mapper_is_heard),
         T(old_reports_are_refused),
         T(what_is_not_in_the_new_map_is_down),
+(names_of_one_map_are_forgotten_with_it),
         T(a_map_in_parts_is_whole_only_with_the_last),
         T(flapping_is_damped),
         T(flapping_that_ends_down_is_down),
