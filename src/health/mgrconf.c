@@ -103,7 +103,7 @@ static void defaults(struct mgrconf *c)
         .flap_hold = 10,
         .flap_quiet = 300,
         .forget_after = DAY,
-        .leader_lease = 3,
+        .leader_lease = 5,
         .echo_loss = 20,
         .echo_reporters = 3,
         .uplink_percent = 50,

@@ -42,6 +42,53 @@ static int check_hsnd(const struct report *rep, struct errbuf *err)
     return 0;
 }
 
+/* Hosts of a report that is a whole map; SIZE_MAX: it is none, or so large
+ * that it came in parts. */
+static size_t hosts_told(const struct report *rep)
+{
+    size_t n = 0;
+
+    if (rep->map.parts != 1)
+        return SIZE_MAX;
+    for (size_t i = 0; i < rep->nrecords; i++)
+        n += rep->records[i].kind == REPORT_HOST;
+    return n;
+}
+
+static size_t hosts_on_the_map(const struct model *m)
+{
+    const struct model_item *it, *next;
+    size_t n = 0;
+
+    HASH_ITER(hh, m->items, it, next)
+    {
+        const struct health_evidence *e = &it->pub.evidence[REPORT_MAPPERD];
+
+        n += it->pub.kind == REPORT_HOST && e->known && e->seen == SEEN_UP;
+    }
+    return n;
+}
+
+/* A mapper that is cut off from the rest leads itself, and its map would have
+ * all others down: while a map is fresh, one of less than half of its hosts is
+ * not believed, whoever tells it. */
+static int check_size(struct model *m, const struct report *rep, int64_t now,
+                      struct errbuf *err)
+{
+    const struct health_map *map = &m->map;
+    size_t told = hosts_told(rep), known;
+
+    if (!map->known || now - map->at > m->conf.stale[REPORT_MAPPERD] ||
+        told == SIZE_MAX)
+        return 0;
+    known = hosts_on_the_map(m);
+    if (told * 2 >= known)
+        return 0;
+    model_alarm(m, now, "map of %s has %zu hosts, there were %zu: not believed",
+                rep->node, told, known);
+    return refuse(err, EPERM, "less than half of the hosts", rep->node);
+}
+
 /* The mapper must lead, and no other may have led within the lease. */
 static int check_mapper(struct model *m, const struct report *rep, int64_t now,
                         struct errbuf *err)
@@ -60,7 +107,9 @@ static int check_mapper(struct model *m, const struct report *rep, int64_t now,
                     rep->node);
         return refuse(err, EPERM, "another mapper leads", rep->node);
     }
-    return 0;
+    if (map->known && rep->map.parts == 0 && map->version != rep->map.version)
+        return refuse(err, EAGAIN, "the map itself comes first", rep->node);
+    return check_size(m, rep, now, err);
 }
 
 static int check(struct model *m, const struct model_reporter *r,

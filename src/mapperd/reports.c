@@ -11,7 +11,7 @@
 #include "mapper/gm_address.h"
 #include "mapperd/mapperd.h"
 
-#define REPORT_SECONDS 5.0
+#define REPORT_SECONDS 1.0
 /* Records of one part. */
 #define PART 1024
 

@@ -39,12 +39,26 @@ case_a_pulled_cable_drains_its_node_and_only_it() {
     wait_for 60 drained n2
     capture sinfo -h -n n2 -o %E
     assert_output '^switchmgrd: '
-    idle n0 || fail "n0 is not idle"
+    wait_for 20 idle n0
     run_as_user srun -N3 -w n0,n1,n3 "$PING" ping 64
     assert_code 0
     fabric_fault "up n2:0"
     wait_for 90 fabric_is_all_up
     wait_for 60 idle n2
+}
+
+# Whose board is the highest leads; alone it would have all others down.
+case_a_leader_that_is_cut_off_drains_only_itself() {
+    local k
+    fabric_fault "down n3:0"
+    wait_for 60 drained n3
+    for k in n0 n1 n2; do
+        fabric_is $k up || fail "$k is not up"
+        idle $k || fail "$k is not idle"
+    done
+    fabric_fault "up n3:0"
+    wait_for 90 fabric_is_all_up
+    wait_for 60 idle n3
 }
 
 case_a_dead_spine_costs_no_node() {

@@ -303,6 +303,23 @@ static void what_is_not_in_the_new_map_is_down(void **state)
     assert_string_equal(model_host(w->m, "n2", 0)->why, "not in the map");
 }
 
+/* Whoever is cut off leads itself and would have all others down. */
+static void sl_25_a_map_of_less_than_half_is_not_believed(void **state)
+{
+    struct world *w = *state;
+    struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, ""),
+                                  host(3, SEEN_UP, "")};
+
+    mapper(w, "n0", 1, all, 3);
+    assert_int_equal(mapper(w, "n0", 2, &all[2], 1), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    assert_int_equal(model_map(w->m)->version, 1);
+    assert_int_equal(mapper(w, "n0", 3, all, 2), 0);
+    assert_int_equal(state_of(w, 3), HEALTH_DOWN);
+    assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
+}
+
 /* The next map may call another crossbar so: nothing is down by that. */
 static void names_of_one_map_are_forgotten_with_it(void **state)
 {
@@ -317,14 +334,12 @@ static void names_of_one_map_are_forgotten_with_it(void **state)
          .peer = "anon0:3"}};
 
     mapper(w, "n0", 1, first, 4);
-    assert_non_null(model_find(w->m, REPORT_XBAR, 0, "anon0", ""));
+    assert_non_null(model_find(w->m, REPORT_XBAR, "anon0"));
     mapper(w, "n0", 2, first, 1);
-    assert_null(model_find(w->m, REPORT_XBAR, 0, "anon0", ""));
-    assert_null(model_find(w->m, REPORT_LINK, 0, "x00000000000000aa:1",
-                           "anon0:3"));
-    assert_int_equal(
-        model_find(w->m, REPORT_XBAR, 0, "x00000000000000aa", "")->state,
-        HEALTH_DOWN);
+    assert_null(model_find(w->m, REPORT_XBAR, "anon0"));
+    assert_null(model_find(w->m, REPORT_LINK, "x00000000000000aa:1"));
+    assert_int_equal(model_find(w->m, REPORT_XBAR, "x00000000000000aa")->state,
+                     HEALTH_DOWN);
 }
 
 static void a_map_in_parts_is_whole_only_with_the_last(void **state)
@@ -651,7 +666,8 @@ int main(void)
         T(sl_23_only_the_leading_mapper_is_heard),
         T(old_reports_are_refused),
         T(what_is_not_in_the_new_map_is_down),
-(names_of_one_map_are_forgotten_with_it),
+        T(names_of_one_map_are_forgotten_with_it),
+        T(sl_25_a_map_of_less_than_half_is_not_believed),
         T(a_map_in_parts_is_whole_only_with_the_last),
         T(flapping_is_damped),
         T(flapping_that_ends_down_is_down),
