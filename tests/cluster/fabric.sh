@@ -62,8 +62,8 @@ fabric_write_confs() {
 fabric_daemon() {
     local place=$1 log=$2
     shift 2
-    "$MINISLURM" exec --dir "$CLUSTER" --on "$place" --as root -- "$@" \
-        >>"$CLUSTER/log/$log" 2>&1 </dev/null &
+    ( "$MINISLURM" exec --dir "$CLUSTER" --on "$place" --as root -- "$@" \
+        >>"$CLUSTER/log/$log" 2>&1 </dev/null & )
 }
 
 fabric_up() {
@@ -123,6 +123,11 @@ fabric_is() {
 fabric_is_all_up() {
     local k
     for k in $FABRIC_NODES; do fabric_is "$k" up || return 1; done
+}
+
+# So many crossbars are on the map of the leader.
+fabric_has_xbars() {
+    [ "$(grep -c '^xbar' "$CLUSTER/map.n3")" = "$1" ]
 }
 
 # Every board has routes to every other.

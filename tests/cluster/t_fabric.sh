@@ -63,16 +63,13 @@ case_a_leader_that_is_cut_off_drains_only_itself() {
 
 case_a_dead_spine_costs_no_node() {
     fabric_fault "kill spine0"
-    wait_for 60 spine_is_gone
+    wait_for 60 fabric_has_xbars 3
     wait_for 60 fabric_is_configured
     run_as_user srun -N4 -n4 "$PING" ping 64
     assert_code 0
     assert_output 'all 3 answered, 0 wrong, 0 missing$' 4
     fabric_fault "revive spine0"
-    wait_for 90 spine_is_back
+    wait_for 90 fabric_has_xbars 4
 }
-spines() { grep -c '^xbar' "$CLUSTER/map.n3"; }
-spine_is_gone() { [ "$(spines)" = 3 ]; }
-spine_is_back() { [ "$(spines)" = 4 ]; }
 
 run_cases
