@@ -156,7 +156,8 @@ case_sl_20_slurmstepd_killed() {
         "/proc/$(impi_pid_of impid | head -n 1)/status")"
     finish $srun_pid
     assert_code_not 0
-    wait_for 60 no_job_left
+    # Slurm asks a node about a job that should have ended only now and then.
+    wait_for 240 no_job_left
     # What it left is swept by the next step on that node.
     run_as_user srun --mpi=impi -N3 true
     assert_nothing_left
