@@ -171,7 +171,8 @@ static int time_to_wait(const struct updater *u, bool more)
 {
     int64_t now = upd_now(), until = u->next_poll;
 
-    if (more && u->next_rpc < until)
+    /* While slurmctld is away nothing can be done before the next look. */
+    if (more && u->status.reachable && u->next_rpc < until)
         until = u->next_rpc;
     if (!all_told(u) && now + 100 < until)
         until = now + 100;
