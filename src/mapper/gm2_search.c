@@ -44,9 +44,8 @@ bool gm2_search_verify(struct gm2 *m, const struct verify_options *options,
 
     /* A free port that is still free answers nothing: what is missed now is
      * found in the next round. */
-    limits.tries = options->hosts || options->links
-                       ? (uint8_t)m->config.verify_tries
-                       : 2;
+    limits.tries =
+        options->hosts || options->links ? (uint8_t)m->config.verify_tries : 2;
     new_session(m);
     m->v = verify_new(&limits, options, net, m->me);
     return m->v != NULL;

@@ -18,11 +18,12 @@
 #include "switchmgrd/net.h"
 #include "switchmgrd/topology.h"
 
-#define PATIENCE_MS 5000 /* how long reports wait for slurmctld's first word   \
-                          */
-#define SAVE_MS 2000     /* between two writes of the state file */
-#define TICK 0.5         /* seconds between looks at the time */
-#define SOON 0.02        /* changes that come together are judged together */
+#define PATIENCE_MS                                                            \
+    5000             /* how long reports wait for slurmctld's first word       \
+                      */
+#define SAVE_MS 2000 /* between two writes of the state file */
+#define TICK 0.5     /* seconds between looks at the time */
+#define SOON 0.02    /* changes that come together are judged together */
 
 /* The wall clock when we began, carried on by the steady one: a clock that is
  * set must not age evidence. */

@@ -178,7 +178,7 @@ int main(int argc, char **argv)
     freed_while_open();
     if (size > 1)
         if (!getenv("STRICT_WORLD"))
-        freed_early();
+            freed_early();
     many();
     return end("comms");
 }

@@ -26,8 +26,7 @@ int main(int argc, char **argv)
     MPI_Recv(&answer, 1, MPI_INT, 1 - rank, 6, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     MPI_Send(buf, LONG_BYTES, MPI_BYTE, 1 - rank, 7, MPI_COMM_WORLD);
-    MPI_Recv(&got, 1, MPI_INT, 1 - rank, 8, MPI_COMM_WORLD,
-             MPI_STATUS_IGNORE);
+    MPI_Recv(&got, 1, MPI_INT, 1 - rank, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (size == 2 && answer == v + 1 && got == sum)
         printf("PASS strict rank %d\n", rank);
     fflush(stdout);

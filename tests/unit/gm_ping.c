@@ -34,8 +34,8 @@ static int ping(const struct end *a, const struct end *b, int number)
             return -1;
         while (hsn_wait(b->h, 100) == 1)
             while (hsn_recv(b->h, &in) == 0)
-                if (in.board == a->board && in.data_len == sizeof(text)
-                    && memcmp(in.data, text, sizeof(text)) == 0)
+                if (in.board == a->board && in.data_len == sizeof(text) &&
+                    memcmp(in.data, text, sizeof(text)) == 0)
                     return 0;
     }
     return -1;

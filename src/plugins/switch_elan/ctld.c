@@ -220,8 +220,8 @@ static int look_at_health(struct build *b, struct errbuf *err)
 
     if (path && !*path) /* HealthTable= : not asked */
         return 0;
-    if (gate_look(&ctld.gate, path ? path : MGRCONF_TABLE,
-                  ctld.site.hosts, now, &news, &error)) {
+    if (gate_look(&ctld.gate, path ? path : MGRCONF_TABLE, ctld.site.hosts, now,
+                  &news, &error)) {
         if (error)
             slurm_error("SF-E112 switch/elan: %s", news.text);
         else
