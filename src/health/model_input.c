@@ -42,14 +42,11 @@ static int check_hsnd(const struct report *rep, struct errbuf *err)
     return 0;
 }
 
-/* Hosts of a report that is a whole map; SIZE_MAX: it is none, or so large
- * that it came in parts. */
+/* Hosts of a report that is a map or a part of one. */
 static size_t hosts_told(const struct report *rep)
 {
     size_t n = 0;
 
-    if (rep->map.parts != 1)
-        return SIZE_MAX;
     for (size_t i = 0; i < rep->nrecords; i++)
         n += rep->records[i].kind == REPORT_HOST;
     return n;
@@ -79,7 +76,7 @@ static int check_size(struct model *m, const struct report *rep, int64_t now,
     size_t told = hosts_told(rep), known;
 
     if (!map->known || now - map->at > m->conf.stale[REPORT_MAPPERD] ||
-        told == SIZE_MAX)
+        rep->map.parts != 1)
         return 0;
     known = hosts_on_the_map(m);
     if (told * 2 >= known)
@@ -89,7 +86,8 @@ static int check_size(struct model *m, const struct report *rep, int64_t now,
     return refuse(err, EPERM, "less than half of the hosts", rep->node);
 }
 
-/* The mapper must lead, and no other may have led within the lease. */
+/* The mapper must lead, and no other may have led within the lease, unless it
+ * knew fewer hosts. */
 static int check_mapper(struct model *m, const struct report *rep, int64_t now,
                         struct errbuf *err)
 {
@@ -102,7 +100,8 @@ static int check_mapper(struct model *m, const struct report *rep, int64_t now,
                    ? refuse(err, EPERM, "this mapper does not lead", rep->node)
                    : 0;
     if (map->known && strcmp(map->leader, rep->node) != 0 &&
-        now - map->at <= m->conf.leader_lease) {
+        now - map->at <= m->conf.leader_lease &&
+        (rep->map.parts == 0 || hosts_told(rep) <= hosts_on_the_map(m))) {
         model_alarm(m, now, "two mappers say they lead: %s and %s", map->leader,
                     rep->node);
         return refuse(err, EPERM, "another mapper leads", rep->node);

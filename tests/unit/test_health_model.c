@@ -320,6 +320,20 @@ static void sl_25_a_map_of_less_than_half_is_not_believed(void **state)
     assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
 }
 
+/* It may have spoken first. */
+static void sl_25_who_knows_more_hosts_leads_at_once(void **state)
+{
+    struct world *w = *state;
+    struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, ""),
+                                  host(3, SEEN_UP, "")};
+
+    assert_int_equal(mapper(w, "n2", 7, &all[1], 1), 0);
+    assert_int_equal(mapper(w, "n3", 8, all, 3), 0);
+    assert_string_equal(model_map(w->m)->leader, "n3");
+    assert_int_equal(mapper(w, "n2", 7, &all[1], 1), -1);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
 /* The next map may call another crossbar so: nothing is down by that. */
 static void names_of_one_map_are_forgotten_with_it(void **state)
 {
@@ -668,6 +682,7 @@ int main(void)
         T(what_is_not_in_the_new_map_is_down),
         T(names_of_one_map_are_forgotten_with_it),
         T(sl_25_a_map_of_less_than_half_is_not_believed),
+        T(sl_25_who_knows_more_hosts_leads_at_once),
         T(a_map_in_parts_is_whole_only_with_the_last),
         T(flapping_is_damped),
         T(flapping_that_ends_down_is_down),
