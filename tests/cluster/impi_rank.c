@@ -88,8 +88,12 @@ int main(int argc, char **argv)
         hang();
     if (argc == 3 && strcmp(argv[1], "loop") == 0)
         loop(atof(argv[2]));
-    if (argc == 4 && atoi(argv[2]) == rank)
-        end(argv[1], atoi(argv[3]));
+    if (argc == 4) {
+        /* Who ends must not be missed in the MPI_Init of another. */
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (atoi(argv[2]) == rank)
+            end(argv[1], atoi(argv[3]));
+    }
     say();
     MPI_Finalize();
     return 0;
