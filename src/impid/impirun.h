@@ -62,8 +62,6 @@ bool impirun_control_read(struct impirun_control *c);
 /* The next whole line that was read, good until the next call; false: none. */
 bool impirun_control_next(struct impirun_control *c, struct server_line *line);
 void impirun_control_close(struct impirun_control *c);
-/* 64 hexadecimal digits. */
-int impirun_secret(char secret[65]);
 
 /* ---- tasks ---- */
 

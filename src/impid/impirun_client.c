@@ -28,7 +28,7 @@
 
 struct client {
     const struct impirun *run;
-    char dir[64], sock[96], secret[65];
+    char dir[64], sock[96], secret[SERVER_SECRET_SIZE];
     char local[SERVER_ADDRESS_MAX]; /* our own impi-server */
     char foreign[SERVER_ADDRESS_MAX];
     int alive[2]; /* impid sees its end when we end */
@@ -206,7 +206,7 @@ static int start_server(struct client *c, struct errbuf *err)
                                .munge = "",
                                .log = getenv(ENV_LOG)};
 
-    if (impirun_secret(c->secret) < 0)
+    if (server_secret(c->secret) < 0)
         return errprintf(err, "%s", strerror(errno));
     return impirun_control_open(&c->control, &o, c->local, err);
 }

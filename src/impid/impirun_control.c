@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/mac.h"
 #include "impid/impirun.h"
 
 #define LINES_MAX (256 * 1024)
 #define READ_SIZE 4096
-
-int impirun_secret(char secret[65])
-{
-    uint8_t bytes[32];
-
-    if (mac_random(bytes, sizeof(bytes)) < 0)
-        return -1;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
-    explicit_bzero(bytes, sizeof(bytes));
-    return 0;
-}
 
 int impirun_control_open(struct impirun_control *c,
                          const struct server_options *o,

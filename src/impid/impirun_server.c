@@ -41,7 +41,7 @@ static int choose_address(char out[INET_ADDRSTRLEN],
 static int start(struct impirun_control *c, const struct impirun *run,
                  char address[SERVER_ADDRESS_MAX], struct errbuf *err)
 {
-    char advertise[INET_ADDRSTRLEN], secret[65];
+    char advertise[INET_ADDRSTRLEN], secret[SERVER_SECRET_SIZE];
     struct server_options o = {.path = PATH_SERVER,
                                .secret = secret,
                                .agents = 1,
@@ -63,7 +63,7 @@ static int start(struct impirun_control *c, const struct impirun *run,
         o.port_lo = site.port_lo;
         o.port_hi = site.port_hi;
     }
-    if (impirun_secret(secret) < 0)
+    if (server_secret(secret) < 0)
         errprintf(err, "%s", strerror(errno));
     else if (choose_address(advertise, &site, err) == 0)
         rc = impirun_control_open(c, &o, address, err);

@@ -6,61 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "impi/task_wire.h"
 #include "impid/impirun.h"
 #include "impid/names.h"
-
-/* As a task of a Slurm step does: known to impid before it is the program. */
-static int register_task(const char *path, uint32_t rank)
-{
-    struct task_register r = {rank, rank};
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    uint8_t frame[64];
-    ssize_t len = task_register_encode(frame, sizeof(frame), &r);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = -1;
-
-    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
-    if (fd >= 0 && connect(fd, (const void *)&addr, sizeof(addr)) == 0 &&
-        send(fd, frame, (size_t)len, MSG_NOSIGNAL) == len)
-        rc = 0;
-    if (fd >= 0)
-        close(fd);
-    return rc;
-}
-
-/* What a launcher around us left behind would mislead the native MPI. */
-static void drop_foreign(void)
-{
-    static const char *const prefix[] = {"PMI_", "PMIX_", "PMI2_"};
-
-    for (size_t i = 0; environ && environ[i];) {
-        size_t len = strcspn(environ[i], "="), k;
-        char name[256];
-
-        for (k = 0; k < 3; k++)
-            if (strncmp(environ[i], prefix[k], strlen(prefix[k])) == 0)
-                break;
-        if (k == 3 || len >= sizeof(name)) {
-            i++;
-            continue;
-        }
-        memcpy(name, environ[i], len);
-        name[len] = '\0';
-        unsetenv(name);
-    }
-}
+#include "impid/task_proc.h"
 
 static void set_environment(const char *agent, uint32_t rank, uint32_t n)
 {
     const char *old = getenv("LD_PRELOAD");
-    char text[4096], number[16];
+    char text[4096], number[16], name[256];
 
-    drop_foreign();
+    while (task_proc_foreign(environ, name, sizeof(name)))
+        unsetenv(name);
     snprintf(number, sizeof(number), "%u", rank);
     setenv("SLURM_PROCID", number, 1); /* what back ends read */
     setenv(ENV_AGENT, agent, 1);
@@ -83,7 +42,7 @@ static void become_task(const struct impirun *run, const char *agent,
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
-    if (register_task(agent, rank) < 0) {
+    if (task_proc_register(agent, rank, rank) < 0) {
         fprintf(stderr, "impirun: SF-E301: process %u: impid: %s\n", rank,
                 strerror(errno));
         _exit(IMPIRUN_FAILED);

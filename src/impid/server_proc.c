@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/mac.h"
 #include "base/netaddr.h"
 #include "impid/server_proc.h"
 
@@ -201,6 +202,18 @@ static int start_control(int listener, const struct server_options *o,
     if (rc < 0)
         close(pair[0]);
     return rc;
+}
+
+int server_secret(char secret[SERVER_SECRET_SIZE])
+{
+    uint8_t bytes[(SERVER_SECRET_SIZE - 1) / 2];
+
+    if (mac_random(bytes, sizeof(bytes)) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
+    explicit_bzero(bytes, sizeof(bytes));
+    return 0;
 }
 
 int server_start(const struct server_options *o,

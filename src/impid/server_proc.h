@@ -25,6 +25,10 @@ struct server_options {
 };
 
 #define SERVER_ADDRESS_MAX 64
+#define SERVER_SECRET_SIZE 65
+
+/* Make the secret of a job: 64 hexadecimal digits.  0, or -1 with errno. */
+int server_secret(char secret[SERVER_SECRET_SIZE]);
 
 /* Start the server.  It is not waited for: we listen in its place and hand the
  * socket over.  address gets "ADDR:PORT".  Returns the control socket, or -1

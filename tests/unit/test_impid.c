@@ -27,6 +27,7 @@
 #include "impid/impid_conf.h"
 #include "impi/status_wire.h"
 #include "impid/server_proc.h"
+#include "impid/task_proc.h"
 #include "plugins/mpi_impi/status.h"
 #include "plugins/mpi_impi/stepdir.h"
 
@@ -431,6 +432,32 @@ static void step_directory_on_an_overlay_is_removed(void **state)
     umount2(parent, MNT_DETACH);
 }
 
+static void variables_of_another_launcher_are_found(void **state)
+{
+    char *const env[] = {"PMIX",      "PMI_",  "PMIX_NO_VALUE",
+                         "XPMI_FD=4", "A=B",   "PMI_FD=3",
+                         "PMI2_X=",   "PMIX_", NULL};
+    char name[8] = "";
+
+    assert_true(task_proc_foreign(env, name, sizeof(name)));
+    assert_string_equal(name, "PMI_FD");
+    assert_true(task_proc_foreign(env + 6, name, sizeof(name)));
+    assert_string_equal(name, "PMI2_X");
+    assert_false(task_proc_foreign(env + 7, name, sizeof(name)));
+    assert_false(task_proc_foreign(env, name, 6)); /* no room: left alone */
+    assert_false(task_proc_foreign(NULL, name, sizeof(name)));
+}
+
+static void secret_is_another_each_time(void **state)
+{
+    char a[SERVER_SECRET_SIZE], b[SERVER_SECRET_SIZE];
+
+    assert_int_equal(server_secret(a), 0);
+    assert_int_equal(server_secret(b), 0);
+    assert_int_equal(strspn(a, "0123456789abcdef"), 64);
+    assert_string_not_equal(a, b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +470,8 @@ int main(void)
         cmocka_unit_test(sl_18_own_address_towards_a_peer),
         cmocka_unit_test(processes_get_another_key_in_each_generation),
         cmocka_unit_test(lines_of_the_server),
+        cmocka_unit_test(variables_of_another_launcher_are_found),
+        cmocka_unit_test(secret_is_another_each_time),
         cmocka_unit_test(stepd_tells_how_a_task_ended),
         cmocka_unit_test(stepd_that_ends_waits_for_no_task),
         cmocka_unit_test(step_directory_is_made_and_removed_with_all_in_it),

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/mac.h"
 #include "base/netaddr.h"
 #include "impi/agent_wire.h"
 #include "impi/site.h"
@@ -21,7 +20,6 @@
 #include "impid/server_proc.h"
 
 #define COMPONENTS_MAX 128
-#define SECRET_BYTES 32
 #define END_WAIT 5            /* s, for the server's last word */
 #define NODES_MAX (96 * 1024) /* a longer list stays out of the environment */
 #define NODES_ASKED 16        /* looked at to find our own address */
@@ -37,7 +35,7 @@ static struct {
     bool started;
     int fd;
     char address[SERVER_ADDRESS_MAX];
-    char secret[2 * SECRET_BYTES + 1];
+    char secret[SERVER_SECRET_SIZE];
     char step[32];
     char *tasks;
     char *nodes;
@@ -239,18 +237,6 @@ static int server_address(char bind[INET_ADDRSTRLEN],
 
 /* ---- start ---------------------------------------------------------------*/
 
-static int make_secret(void)
-{
-    uint8_t bytes[SECRET_BYTES];
-
-    if (mac_random(bytes, sizeof(bytes)) < 0)
-        return -1;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(launch.secret + 2 * i, 3, "%02x", bytes[i]);
-    explicit_bzero(bytes, sizeof(bytes));
-    return 0;
-}
-
 /* "n0,n1": agents know no host lists. */
 static char *expand_nodes(const char *node_list)
 {
@@ -320,7 +306,7 @@ static int start(const struct slurmabi_mpi_client *client, struct errbuf *err)
     launch.tasks =
         taskmap_format(layout->node_cnt, layout->tasks, layout->tids);
     launch.nodes = expand_nodes(layout->node_list);
-    if (!launch.tasks || !launch.nodes || make_secret() < 0)
+    if (!launch.tasks || !launch.nodes || server_secret(launch.secret) < 0)
         errprintf(err, "%s", strerror(errno));
     else
         rc = start_server(client, &site, err);
