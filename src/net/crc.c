@@ -2,13 +2,14 @@
  *
  * The CRC-8 of packets.  Its polynomial is (x + 1) times a primitive one of
  * degree 7, so x^127 = 1: the CRC of a long packet is that of its blocks of
- * 127 bytes, counted from the end, laid over each other by XOR.
+ * 127 bytes, counted from the end, laid over each other by XOR; and what 16
+ * bytes (x^128) do to what stands before them is what one bit does.
  */
 #include <string.h>
 
 #include "net/packet.h"
 
-enum { PERIOD = 127 };
+enum { PERIOD = 127, LANES = 16 };
 
 /* CRC of one byte; it is linear, so eight of the 256 say all. */
 #define BIT(n, i, crc) (((n) >> (i)) & 1 ? (crc) : 0)
@@ -63,19 +64,82 @@ static uint8_t crc_shift(uint8_t crc, size_t n)
     return crc_multiply(crc, shift_by[n % PERIOD]);
 }
 
+/* One residue for each of 16 bytes that stand side by side. */
+typedef uint8_t lanes __attribute__((vector_size(LANES)));
+typedef int8_t signed_lanes __attribute__((vector_size(LANES)));
+
+static lanes lanes_load(const uint8_t *p)
+{
+    lanes v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+/* Each lane times x. */
+static lanes lanes_shift(lanes v)
+{
+    lanes seven = (lanes)((signed_lanes)v < 0) & 7;
+
+    return (v + v) ^ seven;
+}
+
+/* The CRC, from 0, of rows of 16 bytes behind what `v` stands for. */
+static uint8_t crc_rows(lanes v, const uint8_t *p, size_t rows)
+{
+    uint8_t sum[LANES];
+
+    for (; rows > 0; rows--, p += LANES)
+        v = lanes_shift(v) ^ lanes_load(p);
+    memcpy(sum, &v, sizeof(sum));
+    return crc_bytes(0, sum, LANES);
+}
+
+/* Lay n blocks of 127 bytes over folded[1..127].  All but the last read one
+ * byte of the next one, which is left out in the end. */
+static void crc_fold(uint8_t folded[PERIOD + 1], const uint8_t *p, size_t n)
+{
+    lanes a = {0}, b = a, c = a, d = a, e = a, f = a, g = a, h = a;
+    uint8_t sum[PERIOD + 1];
+
+    for (; n > 1; n--, p += PERIOD) {
+        a ^= lanes_load(p);
+        b ^= lanes_load(p + LANES);
+        c ^= lanes_load(p + 2 * LANES);
+        d ^= lanes_load(p + 3 * LANES);
+        e ^= lanes_load(p + 4 * LANES);
+        f ^= lanes_load(p + 5 * LANES);
+        g ^= lanes_load(p + 6 * LANES);
+        h ^= lanes_load(p + 7 * LANES);
+    }
+    memcpy(sum, (const lanes[]){a, b, c, d, e, f, g, h}, sizeof(sum));
+    for (size_t i = 0; i < PERIOD; i++)
+        folded[i + 1] ^= sum[i] ^ p[i];
+}
+
+static uint8_t crc_long(const uint8_t *p, size_t len)
+{
+    uint8_t folded[PERIOD + 1] = {0};
+    size_t first = len % PERIOD;
+
+    memcpy(folded + PERIOD + 1 - first, p, first);
+    crc_fold(folded, p + first, len / PERIOD);
+    return crc_rows((lanes){0}, folded, (PERIOD + 1) / LANES);
+}
+
 uint8_t net_crc(uint8_t crc, const void *data, size_t len)
 {
     const uint8_t *p = data;
-    uint8_t folded[PERIOD] = {0};
-    size_t first = len % PERIOD;
+    uint8_t head[LANES] = {0};
+    size_t first = len % LANES, rows = len / LANES;
 
-    if (len <= 2 * PERIOD)
+    if (len < 2 * LANES)
         return crc_bytes(crc, p, len);
-    memcpy(folded + PERIOD - first, p, first);
-    for (size_t at = first; at < len; at += PERIOD)
-        for (size_t i = 0; i < PERIOD; i++)
-            folded[i] ^= p[at + i];
-    return crc_shift(crc, len) ^ crc_bytes(0, folded, PERIOD);
+    crc = crc ? crc_shift(crc, len) : 0;
+    if (len > 3 * PERIOD)
+        return crc ^ crc_long(p, len);
+    memcpy(head + LANES - first, p, first);
+    return crc ^ crc_rows(lanes_load(head), p + first, rows);
 }
 
 uint8_t net_crc_strip(uint8_t trailer, const uint8_t *gone, size_t n,
