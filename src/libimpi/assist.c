@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "libimpi/background.h"
 #include "libimpi/net.h"
 
 #define FDS_MAX 64
@@ -26,13 +27,6 @@ static struct {
     int wake;
 } assist = {.one = PTHREAD_MUTEX_INITIALIZER, .wake = -1};
 
-static bool move(void)
-{
-    if (impi_be.any_open > 0 && !impi_be.multiple)
-        return net_progress_out();
-    return net_progress();
-}
-
 static void *serve(void *arg)
 {
     struct pollfd fds[FDS_MAX];
@@ -42,7 +36,7 @@ static void *serve(void *arg)
         unsigned n;
 
         pthread_mutex_lock(&impi_be.lock);
-        moved = move();
+        moved = background_round();
         n = net_fds(fds + 1, FDS_MAX - 1);
         pthread_mutex_unlock(&impi_be.lock);
         fds[0] = (struct pollfd){.fd = assist.wake, .events = POLLIN};

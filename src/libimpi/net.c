@@ -59,17 +59,24 @@ static bool drive_ready(void)
     return moved;
 }
 
+unsigned net_rounds(void)
+{
+    return __atomic_load_n(&net.round, __ATOMIC_RELAXED);
+}
+
 bool net_progress(void)
 {
+    unsigned round = net.round;
     bool moved = false;
 
+    __atomic_store_n(&net.round, round + 1, __ATOMIC_RELAXED);
     if (net.nlinks > TRY_EACH_MAX) {
         moved = drive_ready();
     } else {
         for (size_t i = 0; i < net.nlinks; i++)
             moved |= link_drive(net.links[i]);
     }
-    if (net_opening() || net.round++ % LOOK_EVERY == 0)
+    if (net_opening() || round % LOOK_EVERY == 0)
         moved |= net_look_for_guests();
     return moved;
 }

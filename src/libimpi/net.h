@@ -32,6 +32,9 @@ bool net_progress(void);
 /* The same, but read nothing. */
 bool net_progress_out(void);
 
+/* How often net_progress() ran.  Without the lock. */
+unsigned net_rounds(void);
+
 /* What to poll() for.  Fills at most max, returns how many. */
 struct pollfd;
 unsigned net_fds(struct pollfd *fds, unsigned max);

@@ -25,17 +25,22 @@ struct backend impi_be = {
     .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
 };
 
+void be_note_pending(void)
+{
+    bool pending = impi_p2p_busy(impi_be.p2p) || net_opening() || coll_any();
+
+    if (pending != impi_be.pending)
+        __atomic_store_n(&impi_be.pending, pending, __ATOMIC_RELAXED);
+}
+
 void be_unlock(void)
 {
-    if (impi_be.p2p) {
-        bool pending =
-            impi_p2p_busy(impi_be.p2p) || net_opening() || coll_any();
-
-        if (pending != impi_be.pending)
-            __atomic_store_n(&impi_be.pending, pending, __ATOMIC_RELAXED);
-    }
+    if (impi_be.p2p)
+        be_note_pending();
     if (impi_be.threads)
         pthread_mutex_unlock(&impi_be.lock);
+    else
+        __atomic_store_n(&impi_be.inside, impi_be.inside - 1, __ATOMIC_RELEASE);
 }
 
 void be_say(const char *fmt, ...)

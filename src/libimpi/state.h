@@ -2,7 +2,8 @@
  *
  * The state of a back end.  MPI is a property of the process, so there is
  * one of it.  Everything below `lock` belongs to whoever holds it; with less
- * than MPI_THREAD_MULTIPLE nobody needs to, and nobody takes it.
+ * than MPI_THREAD_MULTIPLE only the thread in the background (background.h)
+ * takes it, and the program says in `inside` that it must not.
  */
 #ifndef LIBIMPI_STATE_H
 #define LIBIMPI_STATE_H
@@ -39,6 +40,8 @@ struct backend {
     bool pending;
 
     bool threads; /* the lock is wanted */
+    int inside;   /* without it: how often be_lock() was called */
+    bool away;    /* the thread in the background is inside, or wants to be */
     int any_open; /* receives from anybody that wait natively as well */
     pthread_mutex_t lock;
     struct impi_p2p *p2p;
@@ -51,14 +54,24 @@ static inline bool cross_pending(void)
     return unlikely(__atomic_load_n(&impi_be.pending, __ATOMIC_RELAXED));
 }
 
+/* The thread in the background was in our place: wait until it is out. */
+void be_lock_slow(void);
+
 static inline void be_lock(void)
 {
-    if (impi_be.threads)
+    if (impi_be.threads) {
         pthread_mutex_lock(&impi_be.lock);
+        return;
+    }
+    impi_be.inside++;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (unlikely(__atomic_load_n(&impi_be.away, __ATOMIC_ACQUIRE)))
+        be_lock_slow();
 }
 
 /* Also notes whether anything is pending. */
 void be_unlock(void);
+void be_note_pending(void); /* and nothing else; under the lock */
 
 /* Tell the user (stderr): "slurm-fabric: CODE: rank N: text". */
 void be_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

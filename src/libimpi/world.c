@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "impi/constants.h"
+#include "libimpi/background.h"
 #include "libimpi/coll.h"
 #include "libimpi/group.h"
 #include "libimpi/net.h"
@@ -212,6 +213,7 @@ static void span_world(const struct task_env *env)
         be_die(1, "SF-E403: cannot set up the relay");
     check_native_size(env, impi_be.world_comm);
     impi_be.spanning = true;
+    background_start();
 }
 
 static int finish_start(int rc, struct task_env *env)
@@ -269,6 +271,7 @@ static void leave_world(void)
     flush_detached();
     coll_barrier(impi_be.world_comm);
     flush_detached();
+    background_stop();
     be_lock();
     stats_print();
     net_finish();

@@ -38,6 +38,16 @@ case_run()
     report $? "$title: $name in $where"
 }
 
+# Answers of a process that does not call MPI.
+case_away()
+{
+    rm -f "$TMPDIR/fifo"
+    mkfifo "$TMPDIR/fifo"
+    world "$@" -- "$dir/away" "$TMPDIR/fifo" &&
+        grep -q "^PASS away" "$TMPDIR/out"
+    report $? "im_145_im_146_answered_while_away: $*"
+}
+
 # Exit code and message.
 case_end()
 {
@@ -114,6 +124,9 @@ done
 title=im_157_one_client_is_native
 case_run ring mpich:3
 case_run ring openmpi:3
+for prog in "mpich:1 openmpi:2" "openmpi:1 mpich:2"; do
+    case_away $prog
+done
 case_end im_105_finalize_waits_for_the_last 0 "PASS late" \
     mpich:2 openmpi:2 -- "$dir/late" "$TMPDIR/late"
 case_im_154_im_155_sockets_of_channels

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Without MPI_THREAD_MULTIPLE the program takes the lock with two plain
+ * instructions and no fence: `inside` counts up, then it looks at `away`.
+ * The thread does it the other way round, `away` first, with a fence in every
+ * thread of the process between the two (membarrier), which is dear, but rare.
+ * So at least one of them sees the other, and the thread is the one who gives
+ * way.
+ */
+#define _GNU_SOURCE /* pthread_setname_np */
+#include "libimpi/background.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libimpi/net.h"
+#include "libimpi/state.h"
+
+#define LOOK_MS 100   /* between looks while the program serves itself */
+#define SERVE_MS 10   /* in its place: between rounds without news */
+#define SERVE_EMPTY 5 /* such rounds until it only looks again */
+#define FDS_MAX 64    /* of the connections; news of others waits a bit */
+#define STACK_SIZE (256 * 1024)
+
+static struct {
+    pthread_t thread;
+    bool running;
+    bool stop;
+    int wake;
+    unsigned seen; /* net_rounds() at the last look */
+} background = {.wake = -1};
+
+static int fence_all(int command)
+{
+    return (int)syscall(SYS_membarrier, command, 0, 0);
+}
+
+bool background_round(void)
+{
+    bool moved = false;
+
+    if (impi_be.any_open == 0 || impi_be.multiple)
+        moved = net_progress();
+    return net_progress_out() || moved;
+}
+
+/* ---- the lock, for a thread that is not the program's ---- */
+
+static void let_go(void)
+{
+    __atomic_store_n(&impi_be.away, false, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&impi_be.lock);
+}
+
+static bool take_lock(void)
+{
+    if (__atomic_load_n(&impi_be.inside, __ATOMIC_RELAXED) > 0)
+        return false;
+    pthread_mutex_lock(&impi_be.lock);
+    __atomic_store_n(&impi_be.away, true, __ATOMIC_RELAXED);
+    if (fence_all(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0 &&
+        __atomic_load_n(&impi_be.inside, __ATOMIC_ACQUIRE) == 0)
+        return true;
+    let_go();
+    return false;
+}
+
+void be_lock_slow(void)
+{
+    if (impi_be.inside > 1)
+        return; /* it saw the outer one */
+    do {
+        __atomic_store_n(&impi_be.inside, 0, __ATOMIC_RELEASE);
+        pthread_mutex_lock(&impi_be.lock);
+        pthread_mutex_unlock(&impi_be.lock);
+        impi_be.inside = 1;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    } while (__atomic_load_n(&impi_be.away, __ATOMIC_ACQUIRE));
+}
+
+/* ---- the thread ---- */
+
+static bool stopping(void)
+{
+    return __atomic_load_n(&background.stop, __ATOMIC_ACQUIRE);
+}
+
+/* Has the program served the connections since we looked? */
+static bool program_is_there(void)
+{
+    unsigned now = net_rounds();
+    bool there = now != background.seen;
+
+    background.seen = now;
+    return there;
+}
+
+/* One round in the program's place: 1 something moved, 0 nothing, -1 it is
+ * back.  *n: how many of fds to wait for. */
+static int serve_once(struct pollfd *fds, unsigned *n)
+{
+    bool moved;
+
+    if (program_is_there() || !take_lock())
+        return -1;
+    moved = background_round();
+    be_note_pending();
+    *n = net_fds(fds, FDS_MAX);
+    background.seen = net_rounds();
+    let_go();
+    return moved;
+}
+
+static void serve(void)
+{
+    struct pollfd fds[FDS_MAX + 1];
+    int empty = 0, moved;
+    unsigned n;
+
+    while (empty < SERVE_EMPTY && !stopping() &&
+           (moved = serve_once(fds + 1, &n)) >= 0) {
+        empty = moved ? 0 : empty + 1;
+        fds[0] = (struct pollfd){.fd = background.wake, .events = POLLIN};
+        if (!moved)
+            poll(fds, n + 1, SERVE_MS);
+    }
+}
+
+static void *look(void *arg)
+{
+    struct pollfd wake = {.fd = background.wake, .events = POLLIN};
+
+    while (!stopping()) {
+        poll(&wake, 1, LOOK_MS);
+        if (!stopping() && !program_is_there())
+            serve();
+    }
+    return NULL;
+}
+
+/* Signals are for the program's own threads. */
+static int start_thread(void)
+{
+    pthread_attr_t attr;
+    sigset_t all, old;
+    int rc;
+
+    sigfillset(&all);
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_SIZE);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    rc = pthread_create(&background.thread, &attr, look, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+    if (rc == 0)
+        pthread_setname_np(background.thread, "impi");
+    return rc;
+}
+
+static bool is_wanted(void)
+{
+    const char *text = getenv("SLURM_IMPI_THREAD");
+
+    return !text || strcmp(text, "no") != 0;
+}
+
+void background_start(void)
+{
+    if (!is_wanted() ||
+        fence_all(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) < 0)
+        return;
+    background.stop = false;
+    background.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    background.running = background.wake >= 0 && start_thread() == 0;
+}
+
+void background_stop(void)
+{
+    uint64_t one = 1;
+
+    if (background.running) {
+        __atomic_store_n(&background.stop, true, __ATOMIC_RELEASE);
+        if (write(background.wake, &one, sizeof(one)) < 0)
+            errno = 0; /* it looks again soon anyway */
+        pthread_join(background.thread, NULL);
+        background.running = false;
+    }
+    if (background.wake >= 0)
+        close(background.wake);
+    background.wake = -1;
+}
