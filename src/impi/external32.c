@@ -7,6 +7,7 @@
 
 #include "impi/external32.h"
 #include "impi/ldouble.h"
+#include "impi/swap.h"
 
 static const struct {
     size_t wire, native;
@@ -31,61 +32,18 @@ size_t impi_x32_native_size(enum impi_x32 kind)
     return sizes[kind].native;
 }
 
-/* Eight bytes at a time, whatever the alignment: as fast as memory without
- * asking for vector instructions that a machine may not have. */
-static uint64_t swap_each16(uint64_t v)
-{
-    const uint64_t low = UINT64_C(0x00ff00ff00ff00ff);
-
-    return (v & low) << 8 | (v >> 8 & low);
-}
-
-static uint64_t swap_each32(uint64_t v)
-{
-    v = __builtin_bswap64(v);
-    return v << 32 | v >> 32;
-}
-
-#define SWAP_LOOP(name, type, swap, swap_word)                                 \
-    static void name(uint8_t *restrict to, const uint8_t *restrict from,       \
-                     size_t count)                                             \
-    {                                                                          \
-        size_t len = count * sizeof(type), i = 0;                              \
-        uint64_t word;                                                         \
-        type v;                                                                \
-                                                                               \
-        for (; i + 8 <= len; i += 8) {                                         \
-            memcpy(&word, from + i, 8);                                        \
-            word = swap_word(word);                                            \
-            memcpy(to + i, &word, 8);                                          \
-        }                                                                      \
-        for (; i < len; i += sizeof(v)) {                                      \
-            memcpy(&v, from + i, sizeof(v));                                   \
-            v = swap(v);                                                       \
-            memcpy(to + i, &v, sizeof(v));                                     \
-        }                                                                      \
-    }
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-SWAP_LOOP(swap16, uint16_t, htobe16, swap_each16)
-SWAP_LOOP(swap32, uint32_t, htobe32, swap_each32)
-SWAP_LOOP(swap64, uint64_t, htobe64, __builtin_bswap64)
-#else
-#error "only little-endian machines are known"
-#endif
-
 /* The kinds that only change their byte order; the same both ways. */
 static void swap(enum impi_x32 kind, void *to, const void *from, size_t count)
 {
     switch (kind) {
     case IMPI_X32_INT16:
-        swap16(to, from, count);
+        impi_swap16(to, from, count);
         break;
     case IMPI_X32_INT32:
-        swap32(to, from, count);
+        impi_swap32(to, from, count);
         break;
     case IMPI_X32_INT64:
-        swap64(to, from, count);
+        impi_swap64(to, from, count);
         break;
     default:
         if (count > 0)

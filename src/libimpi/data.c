@@ -166,43 +166,6 @@ static int begin(struct data *d, void *buf, int count, MPI_Datatype type)
     return MPI_SUCCESS;
 }
 
-/* The data without gaps, then to external32. */
-static int encode(struct data *d, const void *buf)
-{
-    char *packed;
-    int rc;
-
-    if (d->info.contiguous)
-        return external_encode(d->info.type, d->staging, buf, d->count);
-    packed = malloc((size_t)d->count * d->info.size + 1);
-    if (!packed)
-        return MPI_ERR_NO_MEM;
-    rc = pack(&d->info, buf, d->count, packed);
-    if (rc == MPI_SUCCESS)
-        rc = external_encode(d->info.type, d->staging, packed, d->count);
-    free(packed);
-    return rc;
-}
-
-static int decode(struct data *d, uint64_t wire, uint64_t *bytes)
-{
-    char *packed;
-    int rc;
-
-    if (d->info.contiguous)
-        return external_decode(d->info.type, d->user, d->staging, wire,
-                               d->count, bytes);
-    packed = malloc((size_t)d->count * d->info.size + 1);
-    if (!packed)
-        return MPI_ERR_NO_MEM;
-    rc = external_decode(d->info.type, packed, d->staging, wire, d->count,
-                         bytes);
-    if (rc == MPI_SUCCESS)
-        rc = unpack(&d->info, d->user, packed, *bytes);
-    free(packed);
-    return rc;
-}
-
 static bool straight(const struct data *d)
 {
     return d->info.contiguous &&
@@ -221,7 +184,7 @@ int data_for_send(struct data *d, const void *buf, int count, MPI_Datatype type)
     if (impi_be.native)
         rc = pack(&d->info, buf, count, d->staging);
     else
-        rc = encode(d, buf);
+        rc = external_encode(type, d->staging, buf, count);
     if (rc != MPI_SUCCESS)
         data_drop(d);
     return rc;
@@ -265,7 +228,8 @@ int data_received(struct data *d, uint64_t wire, uint64_t *bytes)
     if (d->staging && impi_be.native)
         rc = unpack(&d->info, d->user, d->staging, wire);
     else if (d->staging)
-        rc = decode(d, wire, bytes);
+        rc = external_decode(d->info.type, d->user, d->staging, wire, d->count,
+                             bytes);
     data_drop(d);
     return rc;
 }

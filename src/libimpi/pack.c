@@ -6,9 +6,8 @@
  * families (data.c relies on it, too).  Else they are external32, without
  * header or trailer.
  */
-#include <string.h>
-
 #include "libimpi/data.h"
+#include "libimpi/external.h"
 #include "libimpi/state.h"
 
 /* Is it ours to convert?  The handle is that of a native communicator. */
@@ -25,44 +24,47 @@ static int check(int count, int size, const int *position)
                                                          : MPI_SUCCESS;
 }
 
-static int pack(const void *in, int count, MPI_Datatype type, void *out,
-                int size, int *position)
+/* Bytes of the packed form, which must fit behind position. */
+static int look_up(struct type_info *info, MPI_Datatype type, int count,
+                   int size, const int *position, uint64_t *len)
 {
-    struct data d;
     int rc = check(count, size, position);
 
     if (rc == MPI_SUCCESS)
-        rc = data_for_send(&d, in, count, type);
+        rc = type_look_up(info, type);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (d.len > (uint64_t)(size - *position)) {
-        rc = MPI_ERR_TRUNCATE;
-    } else {
-        memcpy((char *)out + *position, d.base, d.len);
-        *position += (int)d.len;
-    }
-    data_drop(&d);
+    *len = (uint64_t)count * info->wire;
+    return *len > (uint64_t)(size - *position) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
+
+static int pack(const void *in, int count, MPI_Datatype type, void *out,
+                int size, int *position)
+{
+    struct type_info info;
+    uint64_t len;
+    int rc = look_up(&info, type, count, size, position, &len);
+
+    if (rc == MPI_SUCCESS)
+        rc = external_encode(type, (char *)out + *position, in, count);
+    if (rc == MPI_SUCCESS)
+        *position += (int)len;
     return rc;
 }
 
 static int unpack(const void *in, int size, int *position, void *out, int count,
                   MPI_Datatype type)
 {
-    uint64_t bytes;
-    struct data d;
-    int rc = check(count, size, position);
+    struct type_info info;
+    uint64_t len, bytes;
+    int rc = look_up(&info, type, count, size, position, &len);
 
     if (rc == MPI_SUCCESS)
-        rc = data_for_recv(&d, out, count, type);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if (d.len > (uint64_t)(size - *position)) {
-        data_drop(&d);
-        return MPI_ERR_TRUNCATE;
-    }
-    memcpy(d.base, (const char *)in + *position, d.len);
-    *position += (int)d.len;
-    return data_received(&d, d.len, &bytes);
+        rc = external_decode(type, out, (const char *)in + *position, len,
+                             count, &bytes);
+    if (rc == MPI_SUCCESS)
+        *position += (int)len;
+    return rc;
 }
 
 int impi_Pack(const void *inbuf, int incount, MPI_Datatype datatype,

@@ -111,6 +111,7 @@ for prog in types coll collv sizes errors; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
 done
+case_run derived mpich:1 openmpi:1
 unset SLURM_IMPI_DATA
 title=im_001_fortran_by_mpif_h_mpi_and_mpi_f08
 for prog in fold fring f08 fattr; do
