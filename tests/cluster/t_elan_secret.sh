@@ -64,7 +64,11 @@ case_replay_for_a_requeued_job_is_refused() { # SL-09
         sleep 30"
     assert_code 0
     job=$out
-    wait_for 60 runs_again "$job"
+    # Slurm would let some minutes pass first; slurmd refuses a run of the
+    # second in which the one before was killed.
+    wait_for 60 job_is "$job" PENDING
+    run_as_user scontrol update "JobId=$job" StartTime=now+2
+    wait_for 60 job_is "$job" RUNNING
     wait_for 60 grep -q 'SF-E120' "$WORK/requeued"
     run_as_user scancel "$job"
     wait_for 30 no_job_left
@@ -73,11 +77,10 @@ case_replay_for_a_requeued_job_is_refused() { # SL-09
     assert_output 'refused: run: made for run 0 of the job, this is run 1' 1
 }
 
-# Slurm would let some minutes pass first.
-runs_again() {
-    run_as_user scontrol update "JobId=$1" StartTime=now
+# Runs for the second time, or waits to.
+job_is() {
     run_as_user scontrol show job "$1"
-    grep -q 'JobState=RUNNING' <<<"$out" && grep -q 'Restarts=1' <<<"$out"
+    grep -q "JobState=$2" <<<"$out" && grep -q 'Restarts=1' <<<"$out"
 }
 
 case_cut_job_info_is_refused() { # SL-09
