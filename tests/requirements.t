@@ -3,7 +3,8 @@
 # doc/requirements.md names the tests that show each requirement.  Every name
 # in backquotes in its third column must be a test that exists: a test
 # function of a unit test or of an MPI program, a case of a cluster test
-# (case_NAME), a titled world of t_worlds.sh, or a file.
+# (case_NAME), a titled world of t_worlds.sh, or a file.  No number of a group
+# may be left out.
 set -u
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 doc=$top/doc/requirements.md
@@ -29,6 +30,7 @@ word='[a-z][a-z0-9_]{3,}'
 } | sort -u >"$words"
 [ -r "$doc" ] || { echo "1..0 # SKIP no doc/requirements.md"; exit 0; }
 
+declare -A group_last
 n=0
 while IFS='|' read -r _ id _ tests _; do
     id=${id// /}
@@ -40,11 +42,16 @@ while IFS='|' read -r _ id _ tests _; do
         *) grep -qxF "$name" "$words" || missing+=" $name" ;;
         esac
     done
+    group=${id%-*} number=$((10#${id#*-}))
+    last=${group_last[$group]:-0}
+    [ "$number" = $((last + 1)) ] ||
+        missing+=" $group-$((last + 1)) (no such row)"
+    group_last[$group]=$number
     n=$((n + 1))
     if [ -z "$missing" ]; then
         echo "ok $n - $id"
     else
-        echo "not ok $n - $id names tests that do not exist:$missing"
+        echo "not ok $n - $id: missing:$missing"
     fi
 done <"$doc"
 if [ "$n" = 0 ]; then echo "1..0 # SKIP empty"; else echo "1..$n"; fi

@@ -6,6 +6,8 @@
 
 #include "libimpi/assist.h"
 #include "libimpi/coll.h"
+#include "libimpi/comm_criss.h"
+#include "libimpi/comm_make.h"
 #include "libimpi/state.h"
 
 int impi_Comm_rank(MPI_Comm comm, int *rank)
@@ -102,9 +104,9 @@ int impi_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
  * not waiting there. */
 static int last_barrier(struct impi_comm *c)
 {
-    if (impi_be.world.flags & IMPI_WORLD_EXTENDED)
+    if (!comm_strict())
         return MPI_SUCCESS;
-    return coll_barrier(c);
+    return c->inter ? criss_barrier(c) : coll_barrier(c);
 }
 
 static int let_go(struct impi_comm *c, MPI_Comm *comm)

@@ -10,6 +10,7 @@
  */
 #include "impi/constants.h"
 #include "libimpi/coll.h"
+#include "libimpi/comm_criss.h"
 #include "libimpi/comm_make.h"
 #include "libimpi/state.h"
 
@@ -24,17 +25,24 @@ uint64_t cid_propose_own(void)
     return OWN_ID | (uint64_t)impi_be.rank << OWN_RANK_SHIFT | n << 1;
 }
 
+bool comm_strict(void)
+{
+    return !(impi_be.world.flags & IMPI_WORLD_EXTENDED);
+}
+
 uint64_t cid_propose(void)
 {
-    if (impi_be.multiple && (impi_be.world.flags & IMPI_WORLD_EXTENDED))
+    if (impi_be.multiple && !comm_strict())
         return cid_propose_own();
     return impi_be.max_cid | 1;
 }
 
 int cid_take(uint64_t max, uint64_t *cid)
 {
-    if (max >= IMPI_MAX_CID - 1)
+    if (max >= IMPI_MAX_CID - 1) {
+        be_say("SF-E518: no context id is left for another communicator");
         return MPI_ERR_INTERN;
+    }
     if (max & OWN_ID) {
         *cid = max;
         return MPI_SUCCESS;
@@ -53,5 +61,16 @@ int cid_agree(struct impi_comm *c, uint64_t *cid)
     uint64_t own = cid_propose(), max;
     int rc = coll_allreduce(c, &own, &max, 1, MPI_UINT64_T, MPI_MAX);
 
+    return rc == MPI_SUCCESS ? be_raise(c->comm, cid_take(max, cid)) : rc;
+}
+
+int cid_agree_dup(struct impi_comm *c, uint64_t *cid)
+{
+    uint64_t max = cid_propose();
+    int rc;
+
+    if (!c->inter || !comm_strict())
+        return cid_agree(c, cid);
+    rc = criss_dup(c, &max);
     return rc == MPI_SUCCESS ? be_raise(c->comm, cid_take(max, cid)) : rc;
 }

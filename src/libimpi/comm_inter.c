@@ -10,7 +10,6 @@
 
 #include "impi/constants.h"
 #include "libimpi/assist.h"
-#include "libimpi/coll.h"
 #include "libimpi/comm_make.h"
 #include "libimpi/group.h"
 #include "libimpi/state.h"
@@ -37,15 +36,6 @@ static int pick(const struct impi_comm *c, const struct place *all, int first,
     return n;
 }
 
-static int find(const int *world, int n, int rank)
-{
-    for (int i = 0; i < n; i++) {
-        if (world[i] == rank)
-            return i;
-    }
-    return MPI_UNDEFINED;
-}
-
 /* world[]: both new groups, the one of c's lower group first. */
 static int split_parts(struct impi_comm *c, const struct place *own,
                        const int *world, int low, int size, uint64_t cid,
@@ -61,7 +51,7 @@ static int split_parts(struct impi_comm *c, const struct place *own,
 
     if (rc == MPI_SUCCESS)
         rc = ASSISTED(impi_real.Comm_split(
-            c->p2p, color, none ? 0 : find(world, size, impi_be.rank),
+            c->p2p, color, none ? 0 : comm_place(world, size, impi_be.rank),
             &parts.p2p));
     *newcomm = MPI_COMM_NULL;
     if (rc != MPI_SUCCESS || none)
@@ -84,59 +74,6 @@ int inter_split(struct impi_comm *c, const struct place *own, struct place *all,
                   : split_parts(c, own, world, low, low + high, cid, newcomm);
     free(world);
     return rc;
-}
-
-/* ---- MPI_Intercomm_merge ---- */
-
-static int merge_parts(struct impi_comm *c, bool turned, uint64_t cid,
-                       int *world, MPI_Comm *newcomm)
-{
-    int low = c->first + c->peer, high = c->size - low;
-    struct comm_parts parts = {.cid = cid, .world = world, .size = c->size};
-    size_t one = sizeof(int);
-    int rc;
-
-    memcpy(world + (turned ? high : 0), c->world, (size_t)low * one);
-    memcpy(world + (turned ? 0 : low), c->world + low, (size_t)high * one);
-    rc = ASSISTED(impi_real.Comm_split(
-        c->p2p, 0, find(world, c->size, impi_be.rank), newcomm));
-    if (rc != MPI_SUCCESS)
-        return rc;
-    parts.comm = parts.p2p = *newcomm;
-    return comm_span(&parts, newcomm);
-}
-
-/* What `high` the two groups have given, the lower one's first. */
-static int merge_order(struct impi_comm *c, int high, bool *turned)
-{
-    int own[2] = {0, 0}, both[2], rc;
-
-    own[c->first > 0] = high != 0;
-    rc = coll_allreduce(c, own, both, 2, MPI_INT, MPI_MAX);
-    *turned = both[0] > both[1];
-    return rc;
-}
-
-int impi_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newcomm)
-{
-    struct impi_comm *c = impi_span_find(intercomm);
-    uint64_t cid;
-    bool turned;
-    int rc, *world;
-
-    if (!c)
-        return ASSISTED(impi_real.Intercomm_merge(intercomm, high, newcomm));
-    if (!c->inter)
-        return be_raise(intercomm, MPI_ERR_COMM);
-    rc = cid_agree(c, &cid);
-    if (rc == MPI_SUCCESS)
-        rc = merge_order(c, high, &turned);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    world = malloc((size_t)c->size * sizeof(int));
-    rc = world ? merge_parts(c, turned, cid, world, newcomm) : MPI_ERR_NO_MEM;
-    free(world);
-    return be_raise(intercomm, rc);
 }
 
 /* ---- MPI_Intercomm_create ---- */

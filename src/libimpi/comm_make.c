@@ -25,6 +25,15 @@ bool comm_in_one_client(const int *world, int size)
     return true;
 }
 
+int comm_place(const int *world, int size, int rank)
+{
+    for (int i = 0; i < size; i++) {
+        if (world[i] == rank)
+            return i;
+    }
+    return MPI_UNDEFINED;
+}
+
 struct impi_comm *comm_add(const struct comm_parts *parts)
 {
     struct impi_comm *c = comm_create(parts, impi_be.rank, impi_be.client_of);
@@ -101,7 +110,7 @@ static int dup_comm(struct impi_comm *c, MPI_Info info, bool with_info,
 {
     MPI_Comm comm;
     uint64_t cid;
-    int rc = cid_agree(c, &cid);
+    int rc = cid_agree_dup(c, &cid);
 
     if (rc != MPI_SUCCESS)
         return rc;

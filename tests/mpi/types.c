@@ -200,6 +200,23 @@ static void im_160_packed(void)
     MPI_Type_free(&t);
 }
 
+/* Where one library is alone its own form stands: a long keeps its bytes. */
+static void im_161_packed_inside_one_client(void)
+{
+    long out = 0x0102030405060708L, in = 0;
+    int room, pos = 0;
+    char buf[64];
+
+    MPI_Pack_size(1, MPI_LONG, MPI_COMM_SELF, &room);
+    CHECK(room >= (int)sizeof(out) && room <= (int)sizeof(buf));
+    MPI_Pack(&out, 1, MPI_LONG, buf, sizeof(buf), &pos, MPI_COMM_SELF);
+    CHECK(pos >= (int)sizeof(out) &&
+          memcmp(buf + pos - sizeof(out), &out, sizeof(out)) == 0);
+    pos = 0;
+    MPI_Unpack(buf, sizeof(buf), &pos, &in, 1, MPI_LONG, MPI_COMM_SELF);
+    CHECK(in == out);
+}
+
 /* 7 ints sent, 5 pairs of (int, gap, int) asked for: three and a half. */
 static void partial(void)
 {
@@ -241,6 +258,7 @@ int main(int argc, char **argv)
         partial();
         bottom();
         im_160_packed();
+        im_161_packed_inside_one_client();
     }
     return end("types");
 }
