@@ -10,7 +10,7 @@
 
 static unsigned char *buf;
 static const char *fifo;
-static int last;
+static int last, tag = 10; /* another one for each message */
 
 /* Rank 0 is through: let the last rank come back. */
 static void call_back(int outside)
@@ -50,9 +50,9 @@ static void send_and_cancel(int len, int sync)
     int gone;
 
     if (sync)
-        MPI_Issend(buf, len, MPI_BYTE, last, 5, MPI_COMM_WORLD, &req);
+        MPI_Issend(buf, len, MPI_BYTE, last, tag, MPI_COMM_WORLD, &req);
     else
-        MPI_Isend(buf, len, MPI_BYTE, last, 5, MPI_COMM_WORLD, &req);
+        MPI_Isend(buf, len, MPI_BYTE, last, tag, MPI_COMM_WORLD, &req);
     MPI_Cancel(&req);
     MPI_Wait(&req, &st);
     MPI_Test_cancelled(&st, &gone);
@@ -64,6 +64,7 @@ static void cancelled(int len, int sync, int outside)
 {
     int seen;
 
+    tag++;
     if (rank == 0) {
         send_and_cancel(len, sync);
         call_back(outside);
@@ -74,7 +75,7 @@ static void cancelled(int len, int sync, int outside)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == last) {
-        MPI_Iprobe(0, 5, MPI_COMM_WORLD, &seen, MPI_STATUS_IGNORE);
+        MPI_Iprobe(0, tag, MPI_COMM_WORLD, &seen, MPI_STATUS_IGNORE);
         CHECK(!seen);
     }
 }
@@ -85,12 +86,13 @@ static void matched(int len, int outside)
     MPI_Request req;
     MPI_Status st;
 
+    tag++;
     if (rank == 0) {
         fill(buf, (size_t)len, 0, len);
-        MPI_Ssend(buf, len, MPI_BYTE, last, 6, MPI_COMM_WORLD);
+        MPI_Ssend(buf, len, MPI_BYTE, last, tag, MPI_COMM_WORLD);
         call_back(outside);
     } else if (rank == last) {
-        MPI_Irecv(buf, len, MPI_BYTE, 0, 6, MPI_COMM_WORLD, &req);
+        MPI_Irecv(buf, len, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &req);
         be_away(outside);
         MPI_Wait(&req, &st);
         CHECK(same(buf, (size_t)len, 0, len) && st.MPI_SOURCE == 0);

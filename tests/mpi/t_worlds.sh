@@ -39,13 +39,14 @@ case_run()
 }
 
 # Answers of a process that does not call MPI.
-case_away()
+case_im_145_im_146_answered_while_away()
 {
+    local title=im_145_im_146_answered_while_away
     rm -f "$TMPDIR/fifo"
     mkfifo "$TMPDIR/fifo"
     world "$@" -- "$dir/away" "$TMPDIR/fifo" &&
         grep -q "^PASS away" "$TMPDIR/out"
-    report $? "im_145_im_146_answered_while_away: $*"
+    report $? "$title: away in $*"
 }
 
 # Exit code and message.
@@ -126,7 +127,7 @@ title=im_157_one_client_is_native
 case_run ring mpich:3
 case_run ring openmpi:3
 for prog in "mpich:1 openmpi:2" "openmpi:1 mpich:2"; do
-    case_away $prog
+    case_im_145_im_146_answered_while_away $prog
 done
 case_end im_105_finalize_waits_for_the_last 0 "PASS late" \
     mpich:2 openmpi:2 -- "$dir/late" "$TMPDIR/late"
