@@ -2,6 +2,7 @@
  *
  * Waiting.
  */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "libimpi/progress.h"
 
 #include <sched.h>
@@ -12,6 +13,7 @@
 
 #define SPIN_QUIET 200  /* empty rounds before the processor is offered */
 #define SPIN_MAX 2000   /* empty rounds before the process sleeps */
+#define CROWD_MAX 200   /* likewise where others want the processor */
 #define NATIVE_EVERY 32 /* rounds between looks at the native library */
 #define SLEEP_MS 1      /* while the native library may have news */
 #define SLEEP_LONG_MS 100
@@ -36,18 +38,22 @@ void progress_native(void)
 
 static void rest(const struct waiter *w)
 {
-    bool alone = impi_be.world_comm->native_size == 1;
+    bool alone = impi_be.world_comm->native_size == 1, yield;
 
-    if (w->idle < SPIN_QUIET)
+    if (impi_be.crowded)
+        yield = w->idle < CROWD_MAX;
+    else if (w->idle < SPIN_QUIET)
         return;
-    if (w->native || w->idle < SPIN_MAX) {
+    else
+        yield = w->native || w->idle < SPIN_MAX;
+    if (yield) {
         be_unlock();
         sched_yield();
         be_lock();
         return;
     }
-    net_wait(alone ? SLEEP_LONG_MS : SLEEP_MS);
-    if (!alone)
+    net_wait(alone && !w->native ? SLEEP_LONG_MS : SLEEP_MS);
+    if (!alone && !w->native)
         progress_native();
 }
 
@@ -66,6 +72,14 @@ void progress_wait(struct waiter *w)
         be_lock();
     }
     rest(w);
+}
+
+bool progress_is_crowded(uint32_t nprocs)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0 &&
+           nprocs > (uint32_t)CPU_COUNT(&set);
 }
 
 int progress_native_wait(MPI_Request *request, MPI_Status *status)

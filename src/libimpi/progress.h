@@ -10,7 +10,7 @@
  *     be_unlock();
  *
  * It polls for a while (a wake-up costs ten times a message), then gives the
- * processor away.
+ * processor away; at once where there are more processes than processors.
  */
 #ifndef LIBIMPI_PROGRESS_H
 #define LIBIMPI_PROGRESS_H
@@ -31,6 +31,9 @@ bool progress_once(void);
 
 /* Let the native library move what it has under way. */
 void progress_native(void);
+
+/* So many processes want the processors that this one may use. */
+bool progress_is_crowded(uint32_t nprocs);
 
 /* Wait for a native request while everything of ours goes on.  Returns what
  * MPI_Test returned.  Without the lock. */

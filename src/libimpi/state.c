@@ -27,7 +27,8 @@ struct backend impi_be = {
 
 void be_note_pending(void)
 {
-    bool pending = impi_p2p_busy(impi_be.p2p) || net_opening() || coll_any();
+    bool pending = impi_be.crowded || impi_p2p_busy(impi_be.p2p) ||
+                   net_opening() || coll_any();
 
     if (pending != impi_be.pending)
         __atomic_store_n(&impi_be.pending, pending, __ATOMIC_RELAXED);

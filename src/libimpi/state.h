@@ -23,6 +23,7 @@ struct backend {
     bool spanning; /* more than one client: MPI_COMM_WORLD is ours */
     bool multiple; /* MPI_THREAD_MULTIPLE */
     bool native;   /* user data travel as they are in memory */
+    bool crowded;  /* more processes than processors: never spin */
     pid_t pid;     /* a child after fork is none of us */
     int rank;      /* in MPI_COMM_WORLD */
     int tagub;     /* negotiated */
@@ -35,8 +36,9 @@ struct backend {
     struct impi_comm *world_comm;
     struct agent agent;
 
-    /* Something crosses between clients right now: native calls must not
-     * block.  Written under the lock, read without. */
+    /* Native calls must not block: something crosses between clients right
+     * now, or others want the processor, which a native library keeps while
+     * it waits.  Written under the lock, read without. */
     bool pending;
 
     bool threads; /* the lock is wanted */

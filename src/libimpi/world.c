@@ -4,6 +4,7 @@
  * gets the environment of its native MPI, starts that, and joins the world.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,35 @@ static void join(const struct task_env *env)
                env->native_rank, env->client);
 }
 
+/* Processes of this machine, whatever their client. */
+static uint32_t count_neighbours(void)
+{
+    const struct impi_world *w = &impi_be.world;
+    const uint8_t *own = w->procs[impi_be.rank].hostid;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < w->nprocs; i++)
+        n += impi_hostid_equal(w->procs[i].hostid, own);
+    return n;
+}
+
+/* As MPI_Comm_dup, but it leaves the processor to those it waits for. */
+static int dup_world(MPI_Comm *out)
+{
+    MPI_Request request;
+    int flag = 0, rc;
+
+    if (!impi_be.crowded)
+        return impi_real.Comm_dup(MPI_COMM_WORLD, out);
+    rc = impi_real.Comm_idup(MPI_COMM_WORLD, out, &request);
+    while (rc == MPI_SUCCESS &&
+           (rc = impi_real.Test(&request, &flag, MPI_STATUS_IGNORE)) ==
+               MPI_SUCCESS &&
+           !flag)
+        sched_yield();
+    return rc;
+}
+
 static struct impi_comm *make_world_comm(void)
 {
     const struct impi_world *w = &impi_be.world;
@@ -161,8 +191,7 @@ static struct impi_comm *make_world_comm(void)
 
     impi_be.client_of = malloc(w->nprocs * sizeof(uint32_t));
     impi_be.max_cid = IMPI_WORLD_CID + 1;
-    if (impi_be.client_of && world &&
-        impi_real.Comm_dup(MPI_COMM_WORLD, &hidden) == MPI_SUCCESS) {
+    if (impi_be.client_of && world && dup_world(&hidden) == MPI_SUCCESS) {
         for (uint32_t i = 0; i < w->nprocs; i++) {
             impi_be.client_of[i] = w->procs[i].client;
             world[i] = (int)i;
@@ -200,6 +229,7 @@ static void span_world(const struct task_env *env)
     struct errbuf err = {""};
 
     join(env);
+    impi_be.crowded = progress_is_crowded(count_neighbours());
     impi_be.native =
         (impi_be.world.flags & IMPI_WORLD_NATIVE) && !is_external32_forced();
     impi_be.tagub = impi_be.world.tagub;
@@ -212,6 +242,7 @@ static void span_world(const struct task_env *env)
     if (impi_be.relay >= 0 && net_use_relay(impi_be.relay) < 0)
         be_die(1, "SF-E403: cannot set up the relay");
     check_native_size(env, impi_be.world_comm);
+    impi_be.pending = impi_be.crowded;
     impi_be.spanning = true;
     background_start();
 }
@@ -277,7 +308,7 @@ static void leave_world(void)
     net_finish();
     impi_p2p_destroy(impi_be.p2p);
     impi_be.p2p = NULL;
-    impi_be.pending = false;
+    impi_be.pending = impi_be.crowded = false;
     be_unlock();
     impi_span_remove(MPI_COMM_WORLD);
     group_end();
