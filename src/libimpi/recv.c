@@ -15,7 +15,7 @@ static int native_recv(const struct message *m, int source, MPI_Comm comm,
     MPI_Request request;
     int rc;
 
-    if (!cross_pending())
+    if (!cross_pending() || source == MPI_PROC_NULL)
         return impi_real.Recv(m->buf, m->count, m->type, source, m->tag, comm,
                               status);
     rc = impi_real.Irecv(m->buf, m->count, m->type, source, m->tag, comm,
@@ -164,6 +164,9 @@ static int both(const struct message *out, const struct message *in,
     }
     rc = wait_one(&rout, MPI_STATUS_IGNORE, false);
     rc2 = wait_one(&rin, status, false);
+    /* MPICH's wait says another source here. */
+    if (rc2 == MPI_SUCCESS && in->peer == MPI_PROC_NULL)
+        status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
     return rc != MPI_SUCCESS ? rc : rc2;
 }
 

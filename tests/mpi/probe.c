@@ -43,6 +43,11 @@ static void proc_null(void)
     MPI_Recv(&x, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &st);
     MPI_Get_count(&st, MPI_INT, &count);
     CHECK(x == 5 && st.MPI_SOURCE == MPI_PROC_NULL && count == 0);
+    MPI_Sendrecv(&size, 1, MPI_INT, MPI_PROC_NULL, 0, &x, 1, MPI_INT,
+                 MPI_PROC_NULL, 0, MPI_COMM_WORLD, &st);
+    MPI_Get_count(&st, MPI_INT, &count);
+    CHECK(x == 5 && st.MPI_SOURCE == MPI_PROC_NULL && count == 0);
+    CHECK(st.MPI_TAG == MPI_ANY_TAG);
     MPI_Probe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &st);
     CHECK(st.MPI_SOURCE == MPI_PROC_NULL && st.MPI_TAG == MPI_ANY_TAG);
 }
