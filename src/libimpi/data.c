@@ -184,7 +184,7 @@ int data_for_send(struct data *d, const void *buf, int count, MPI_Datatype type)
     if (impi_be.native)
         rc = pack(&d->info, buf, count, d->staging);
     else
-        rc = external_encode(type, d->staging, buf, count);
+        rc = external_encode(&d->info, d->staging, buf, count);
     if (rc != MPI_SUCCESS)
         data_drop(d);
     return rc;
@@ -228,7 +228,7 @@ int data_received(struct data *d, uint64_t wire, uint64_t *bytes)
     if (d->staging && impi_be.native)
         rc = unpack(&d->info, d->user, d->staging, wire);
     else if (d->staging)
-        rc = external_decode(d->info.type, d->user, d->staging, wire, d->count,
+        rc = external_decode(&d->info, d->user, d->staging, wire, d->count,
                              bytes);
     data_drop(d);
     return rc;

@@ -20,6 +20,9 @@ struct type_info {
     size_t size;        /* bytes of data in one */
     size_t wire;        /* the same on the wire */
     bool contiguous;    /* elements follow each other without gaps */
+    /* Where external32 is wanted, of a predefined type that is known: kept. */
+    const struct impi_layout *layout;
+    MPI_Aint extent;
 };
 
 struct data {

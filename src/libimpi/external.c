@@ -175,17 +175,23 @@ int layout_of_f90(struct impi_layout **l, MPI_Datatype type, int combiner)
 /* ---- conversion ---- */
 
 struct types {
-    struct impi_layout *l;
+    const struct impi_layout *l;
+    struct impi_layout *own; /* free it */
     MPI_Aint extent;
 };
 
-static int open_type(struct types *t, MPI_Datatype type)
+static int open_type(struct types *t, const struct type_info *info)
 {
     MPI_Aint lb;
-    int rc = impi_real.Type_get_extent(type, &lb, &t->extent);
+    int rc;
 
+    *t = (struct types){.l = info->layout, .extent = info->extent};
+    if (t->l)
+        return MPI_SUCCESS;
+    rc = impi_real.Type_get_extent(info->type, &lb, &t->extent);
     if (rc == MPI_SUCCESS)
-        rc = layout_make(&t->l, type);
+        rc = layout_make(&t->own, info->type);
+    t->l = t->own;
     return rc;
 }
 
@@ -201,30 +207,31 @@ int external_size(MPI_Datatype type, size_t *wire)
     return MPI_SUCCESS;
 }
 
-int external_encode(MPI_Datatype type, void *wire, const void *buf, int count)
+int external_encode(const struct type_info *info, void *wire, const void *buf,
+                    int count)
 {
     struct types t;
-    int rc = open_type(&t, type);
+    int rc = open_type(&t, info);
 
     if (rc != MPI_SUCCESS)
         return rc;
     if (impi_layout_pack(t.l, wire, (intptr_t)buf, t.extent, (uint64_t)count) <
         0)
         rc = MPI_ERR_CONVERSION;
-    impi_layout_free(t.l);
+    impi_layout_free(t.own);
     return rc;
 }
 
-int external_decode(MPI_Datatype type, void *buf, const void *wire,
+int external_decode(const struct type_info *info, void *buf, const void *wire,
                     uint64_t len, int count, uint64_t *bytes)
 {
     struct types t;
-    int rc = open_type(&t, type);
+    int rc = open_type(&t, info);
 
     if (rc != MPI_SUCCESS)
         return rc;
     *bytes = impi_layout_unpack(t.l, (intptr_t)buf, wire, len, t.extent,
                                 (uint64_t)count);
-    impi_layout_free(t.l);
+    impi_layout_free(t.own);
     return MPI_SUCCESS;
 }

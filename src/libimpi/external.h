@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libimpi/calls.h"
+#include "libimpi/data.h"
 
 /* Bytes on the wire of one element of type. */
 int external_size(MPI_Datatype type, size_t *wire);
@@ -21,11 +21,12 @@ bool external_is_plain(MPI_Datatype basic);
 
 /* count elements of type, as they lie in the user's buffer, to the wire.
  * MPI_ERR_CONVERSION: a value does not fit. */
-int external_encode(MPI_Datatype type, void *wire, const void *buf, int count);
+int external_encode(const struct type_info *info, void *wire, const void *buf,
+                    int count);
 
 /* The other way: len bytes, which may end before count elements do.
  * *bytes: how many have been written to memory. */
-int external_decode(MPI_Datatype type, void *buf, const void *wire,
+int external_decode(const struct type_info *info, void *buf, const void *wire,
                     uint64_t len, int count, uint64_t *bytes);
 
 #endif

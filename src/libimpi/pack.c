@@ -46,7 +46,7 @@ static int pack(const void *in, int count, MPI_Datatype type, void *out,
     int rc = look_up(&info, type, count, size, position, &len);
 
     if (rc == MPI_SUCCESS)
-        rc = external_encode(type, (char *)out + *position, in, count);
+        rc = external_encode(&info, (char *)out + *position, in, count);
     if (rc == MPI_SUCCESS)
         *position += (int)len;
     return rc;
@@ -60,7 +60,7 @@ static int unpack(const void *in, int size, int *position, void *out, int count,
     int rc = look_up(&info, type, count, size, position, &len);
 
     if (rc == MPI_SUCCESS)
-        rc = external_decode(type, out, (const char *)in + *position, len,
+        rc = external_decode(&info, out, (const char *)in + *position, len,
                              count, &bytes);
     if (rc == MPI_SUCCESS)
         *position += (int)len;

@@ -8,6 +8,7 @@
 
 #include "libimpi/data.h"
 #include "libimpi/external.h"
+#include "libimpi/layouts.h"
 #include "libimpi/state.h"
 
 #define CACHE_SLOTS 256 /* more than there are predefined types */
@@ -21,6 +22,22 @@ static struct type_info **slot_of(MPI_Datatype type)
     return &cache[k >> 56];
 }
 
+/* With its layout, when data are converted. */
+static struct type_info *copy_of(const struct type_info *info)
+{
+    struct type_info *copy = malloc(sizeof(*copy));
+    struct impi_layout *layout = NULL;
+    MPI_Aint lb;
+
+    if (!copy)
+        return NULL;
+    *copy = *info;
+    if (!impi_be.native && layout_make(&layout, info->type) == MPI_SUCCESS)
+        impi_real.Type_get_extent(info->type, &lb, &copy->extent);
+    copy->layout = layout;
+    return copy;
+}
+
 /* A slot is written once; a collision leaves the second type uncached. */
 static void remember(const struct type_info *info)
 {
@@ -28,13 +45,13 @@ static void remember(const struct type_info *info)
 
     if (__atomic_load_n(slot, __ATOMIC_ACQUIRE))
         return;
-    copy = malloc(sizeof(*copy));
-    if (!copy)
+    copy = copy_of(info);
+    if (!copy ||
+        __atomic_compare_exchange_n(slot, &old, copy, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED))
         return;
-    *copy = *info;
-    if (!__atomic_compare_exchange_n(slot, &old, copy, false, __ATOMIC_RELEASE,
-                                     __ATOMIC_RELAXED))
-        free(copy);
+    impi_layout_free((struct impi_layout *)(uintptr_t)copy->layout);
+    free(copy);
 }
 
 static int look_at_named(struct type_info *info)
@@ -108,7 +125,7 @@ int type_look_up(struct type_info *info, MPI_Datatype type)
     }
     if (type == MPI_DATATYPE_NULL)
         return MPI_ERR_TYPE;
-    info->type = type;
+    *info = (struct type_info){.type = type};
     rc = impi_real.Type_get_envelope(type, &n, &n, &n, &combiner);
     if (rc != MPI_SUCCESS)
         return rc;
