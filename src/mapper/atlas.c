@@ -147,13 +147,6 @@ struct atlas_ref atlas_at(struct atlas *a, uint32_t rec, int slot)
     return (struct atlas_ref){root, slot + shift};
 }
 
-struct atlas_slot *atlas_slot(struct atlas *a, struct atlas_ref at)
-{
-    if (at.slot <= -a->ports || at.slot >= a->ports)
-        return NULL;
-    return &a->recs[at.rec].slots[at.slot + a->ports - 1];
-}
-
 uint32_t atlas_host(struct atlas *a, const struct probe_host *info)
 {
     uint32_t index = idmap_get(&a->by_address, info->address);

@@ -120,7 +120,13 @@ uint32_t atlas_add(struct atlas *a, struct atlas_ref from);
 /* The living record and slot that a reference means now. */
 struct atlas_ref atlas_at(struct atlas *a, uint32_t rec, int slot);
 /* NULL when no crossbar is that wide. */
-struct atlas_slot *atlas_slot(struct atlas *a, struct atlas_ref at);
+static inline struct atlas_slot *atlas_slot(struct atlas *a,
+                                            struct atlas_ref at)
+{
+    if (at.slot <= -a->ports || at.slot >= a->ports)
+        return NULL;
+    return &a->recs[at.rec].slots[at.slot + a->ports - 1];
+}
 
 /* The index of a host, added if need be; ATLAS_NONE: no memory. */
 uint32_t atlas_host(struct atlas *a, const struct probe_host *info);

@@ -4,78 +4,90 @@
  */
 #include "mapper/explore_priv.h"
 
-/* Nearest slot in a direction whose state tells something. */
-static struct likely look(struct explore *x, struct atlas_ref at, int step)
+static int what_is(struct explore *x, const struct atlas_slot *slot)
 {
-    struct likely l = {.what = -2};
-    const struct atlas_rec *rec = &x->atlas.recs[at.rec];
+    uint32_t far;
 
-    for (int s = at.slot + step; s >= rec->lo && s <= rec->hi; s += step) {
-        const struct atlas_slot *slot =
-            atlas_slot(&x->atlas, (struct atlas_ref){at.rec, s});
-
-        if (slot_wired(slot)) {
-            l.what = slot->state == SLOT_HOST ? 0 : -1;
-            if (slot->state == SLOT_LINK) {
-                uint32_t far = atlas_at(&x->atlas, slot->far, 0).rec;
-
-                if (x->atlas.recs[far].rank <= GUESS_RANKS)
-                    l.what = x->atlas.recs[far].rank;
-            }
-            return l;
-        }
-        if (slot->flags & SLOT_BUSY)
-            l.busy++;
-        else if (slot->state == SLOT_SILENT || (slot->flags & SLOT_NO_HOST))
-            l.silent++;
-        else
-            l.unknown++;
-    }
-    return l;
+    if (slot->state == SLOT_HOST)
+        return 0;
+    if (slot->state != SLOT_LINK)
+        return -1;
+    far = atlas_at(&x->atlas, slot->far, 0).rec;
+    return x->atlas.recs[far].rank <= GUESS_RANKS ? x->atlas.recs[far].rank
+                                                  : -1;
 }
 
-/* As look(), for slots outside lo..hi too. */
-static struct likely look_in(struct explore *x, struct atlas_ref at, int step)
+/* What a slot is to one beside it that looks over it for more; a wired one
+ * ends the look. */
+static void look_over(struct explore *x, struct atlas_ref at, struct likely *l)
 {
     const struct atlas_rec *rec = &x->atlas.recs[at.rec];
-    struct atlas_ref edge = at;
-    struct likely l = {.what = -2}, rest;
+    const struct atlas_slot *slot = atlas_slot(&x->atlas, at);
 
-    if ((step > 0 && at.slot >= rec->hi) || (step < 0 && at.slot <= rec->lo))
-        return l;
-    for (edge.slot += step;
-         step > 0 ? edge.slot < rec->lo : edge.slot > rec->hi;
-         edge.slot += step) {
-        const struct atlas_slot *slot = atlas_slot(&x->atlas, edge);
-
-        if (slot && (slot->flags & SLOT_BUSY))
-            l.busy++;
-        else if (slot &&
-                 (slot->state == SLOT_SILENT || (slot->flags & SLOT_NO_HOST)))
-            l.silent++;
-        else
-            l.unknown++;
+    if (slot && at.slot >= rec->lo && at.slot <= rec->hi && slot_wired(slot)) {
+        *l = (struct likely){.what = what_is(x, slot)};
+        return;
     }
-    edge.slot -= step;
-    rest = look(x, edge, step);
-    rest.busy += l.busy;
-    rest.silent += l.silent;
-    rest.unknown += l.unknown;
-    return rest;
+    if (slot && (slot->flags & SLOT_BUSY))
+        l->busy++;
+    else if (slot &&
+             (slot->state == SLOT_SILENT || (slot->flags & SLOT_NO_HOST)))
+        l->silent++;
+    else
+        l->unknown++;
+}
+
+static struct likely better(const struct likely *up, const struct likely *down)
+{
+    if (up->what == -2)
+        return *down;
+    if (down->what == -2)
+        return *up;
+    if (likely_gap(up) != likely_gap(down))
+        return likely_gap(up) < likely_gap(down) ? *up : *down;
+    /* A host is worth asking for first. */
+    return up->what == 0 ? *up : *down;
+}
+
+/* In one direction, from beyond the last slot in use inwards. */
+static struct likely look(struct explore *x, struct atlas_ref at, int step)
+{
+    const struct atlas_rec *rec = &x->atlas.recs[at.rec];
+    struct atlas_ref from = {at.rec, step > 0 ? rec->hi : rec->lo};
+    struct likely l = {.what = -2};
+
+    for (; step > 0 ? from.slot > at.slot : from.slot < at.slot;
+         from.slot -= step)
+        look_over(x, from, &l);
+    return l;
 }
 
 struct likely slot_likely(struct explore *x, struct atlas_ref at)
 {
-    struct likely up = look_in(x, at, 1), down = look_in(x, at, -1);
+    struct likely up = look(x, at, 1), down = look(x, at, -1);
 
-    if (up.what == -2)
-        return down;
-    if (down.what == -2)
-        return up;
-    if (likely_gap(&up) != likely_gap(&down))
-        return likely_gap(&up) < likely_gap(&down) ? up : down;
-    /* A host is worth asking for first. */
-    return up.what == 0 ? up : down;
+    return better(&up, &down);
+}
+
+void slots_likely(struct explore *x, uint32_t rec, int first, int last,
+                  struct likely *likely)
+{
+    const struct atlas_rec *r = &x->atlas.recs[rec];
+    struct likely l = {.what = -2};
+
+    for (int s = r->hi > last ? r->hi : last; s >= first; s--) {
+        if (s <= last)
+            likely[s - first] = l;
+        if (s <= r->hi)
+            look_over(x, (struct atlas_ref){rec, s}, &l);
+    }
+    l = (struct likely){.what = -2};
+    for (int s = r->lo < first ? r->lo : first; s <= last; s++) {
+        if (s >= first)
+            likely[s - first] = better(&likely[s - first], &l);
+        if (s >= r->lo)
+            look_over(x, (struct atlas_ref){rec, s}, &l);
+    }
 }
 
 static int own_rank(struct explore *x, struct atlas_ref at)

@@ -137,6 +137,9 @@ static inline int likely_gap(const struct likely *l)
 }
 
 struct likely slot_likely(struct explore *x, struct atlas_ref at);
+/* The same of all slots of a record from first to last, in one go. */
+void slots_likely(struct explore *x, uint32_t rec, int first, int last,
+                  struct likely *likely);
 
 /* explore_likely.c: the best guess not tried yet goes into c->way; how likely
  * it is (0: none left). */

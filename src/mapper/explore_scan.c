@@ -43,16 +43,11 @@ void scan_queue_all(struct explore *x, uint32_t rec, bool front)
 
 /* Worth asking on this level, by what its neighbours are?  Smaller is
  * sooner; -1: not now. */
-static int urgency(struct explore *x, struct atlas_ref at, int level)
+static int urgency(const struct explore *x, const struct atlas_rec *rec,
+                   const struct likely *likely, int level)
 {
-    const struct atlas_rec *rec = &x->atlas.recs[at.rec];
-    struct likely l;
+    struct likely l = *likely;
 
-    if (atlas_slot(&x->atlas, at)->flags & SLOT_AGAIN)
-        return level == 3 ? 0 : -1;
-    if (x->limits.absolute)
-        return level == 1 ? 0 : -1;
-    l = slot_likely(x, at);
     if (l.unknown > 0)
         return -1; /* nearer ones first */
     if (x->limits.tagged && rec->id)
@@ -84,6 +79,8 @@ static int urgency(struct explore *x, struct atlas_ref at, int level)
 static bool choose_unknown(struct explore *x, uint32_t rec, int level,
                            struct atlas_ref *best)
 {
+    struct likely likely[2 * PROBE_PORTS_MAX];
+    bool looked = false;
     int first, last, least = -1;
 
     atlas_window(&x->atlas, &x->atlas.recs[rec], &first, &last);
@@ -94,7 +91,16 @@ static bool choose_unknown(struct explore *x, uint32_t rec, int level,
 
         if (!slot || slot->state != SLOT_UNKNOWN || (slot->flags & SLOT_BUSY))
             continue;
-        u = urgency(x, at, level);
+        if (slot->flags & SLOT_AGAIN) {
+            u = level == 3 ? 0 : -1;
+        } else if (x->limits.absolute) {
+            u = level == 1 ? 0 : -1;
+        } else {
+            if (!looked)
+                slots_likely(x, rec, first, last, likely);
+            looked = true;
+            u = urgency(x, &x->atlas.recs[rec], &likely[s - first], level);
+        }
         if (u >= 0 && (least < 0 || u < least)) {
             least = u;
             *best = at;
