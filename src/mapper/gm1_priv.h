@@ -16,6 +16,7 @@
 #define GM1_NEVER UINT64_MAX
 #define GM1_TALKS 32
 #define GM1_FLIGHT 1024
+#define GM1_RINGS 512 /* links closed to rings by one verification */
 /* Room between the phases of two searches: an explorer's own phases. */
 #define GM1_PHASES 0x10000
 

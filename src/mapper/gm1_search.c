@@ -54,7 +54,12 @@ void gm1_search_explore(struct gm1 *g)
 void gm1_search_verify(struct gm1 *g)
 {
     const struct verify_options all = {
-        .hosts = true, .links = true, .empty = true};
+        .hosts = true,
+        .links = true,
+        .empty = true,
+        .rings = GM1_RINGS,
+        .round = (uint32_t)g->counters.verifications,
+    };
     uint32_t me = net_find_host(g->net, g->config.host.address);
 
     g->counters.verifications++;

@@ -55,7 +55,11 @@ bool gm2_search_verify(struct gm2 *m, const struct verify_options *options,
 static bool start_incremental(struct gm2 *m)
 {
     const struct verify_options all = {
-        .hosts = true, .links = true, .empty = true};
+        .hosts = true,
+        .links = true,
+        .empty = true,
+        .rings = VERIFY_RINGS_ALL,
+    };
 
     if (!m->config.map_incrementally || !gm2_is_leader(m) || m->full_next)
         return false;

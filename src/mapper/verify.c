@@ -225,6 +225,13 @@ static void next_pass(struct verify *v)
     v->stage = VERIFY_HOSTS;
 }
 
+/* A change is known already, or every link was asked who it leads to. */
+static bool rings_wanted(const struct verify *v)
+{
+    return v->options.links && v->options.rings > 0 && v->nchanges == 0 &&
+           v->nlinks > 0 && !v->limits.absolute;
+}
+
 static void next_stage(struct verify *v)
 {
     switch (v->stage) {
@@ -235,6 +242,12 @@ static void next_stage(struct verify *v)
             next_stage(v);
         break;
     case VERIFY_HOSTS:
+        v->at_link = 0;
+        v->stage = VERIFY_RINGS;
+        if (!rings_wanted(v))
+            next_stage(v);
+        break;
+    case VERIFY_RINGS:
         v->at_node = 0;
         v->at_port = INT16_MIN;
         v->stage = v->options.empty ? VERIFY_EMPTY : VERIFY_END;

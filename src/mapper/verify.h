@@ -15,6 +15,8 @@
 
 struct verify;
 
+#define VERIFY_RINGS_ALL UINT32_MAX
+
 enum verify_what {
     VERIFY_LINK_LOST,  /* between two crossbars: node, port, peer, peer_port */
     VERIFY_HOST_LOST,  /* no answer where the host was: node = the host */
@@ -39,6 +41,9 @@ struct verify_options {
     bool empty;          /* look at free ports for what was added */
     uint8_t empty_share; /* look at 1/share of the free ports (0, 1: all) */
     uint32_t round;      /* which share: counts up from round to round */
+    /* Close so many links per round to rings, one by one (VERIFY_RINGS_ALL:
+     * all): a map whose links all were in a ring is the fabric. */
+    uint32_t rings;
 };
 
 /* map is borrowed and must not change meanwhile; me is a host of it. */

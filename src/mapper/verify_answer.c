@@ -133,6 +133,8 @@ void verify_job_silent(struct verify *v, uint32_t j)
     }
     if (job->stage == VERIFY_HOSTS)
         verify_host_lost(v, job->node);
+    if (job->stage == VERIFY_RINGS)
+        verify_lose_link(v, job->node);
     if (job->stage == VERIFY_BISECT && only != NET_NONE)
         verify_lose_link(v, only);
     if (job->stage == VERIFY_EMPTY && job->scout) {
@@ -159,6 +161,8 @@ void verify_job_answered(struct verify *v, uint32_t j,
             links_sound(v, job);
         else if (job->nlinks == 1)
             verify_lose_link(v, job->links[0]);
+        break;
+    case VERIFY_RINGS:
         break;
     case VERIFY_HOSTS:
         if (answer->outcome == PROBE_HOST)

@@ -31,6 +31,21 @@ static bool make_host(struct verify *v, struct vjob *job)
     return false;
 }
 
+/* The next link of this round's share to be closed to a ring. */
+static bool make_ring(struct verify *v, struct vjob *job)
+{
+    uint32_t share = (v->nlinks - 1) / v->options.rings + 1;
+
+    for (; v->at_link < v->nlinks; v->at_link++) {
+        if (v->at_link % share != v->options.round % share ||
+            !tour_make_ring(v, job, v->at_link))
+            continue;
+        job->node = v->at_link++;
+        return true;
+    }
+    return false;
+}
+
 /* Ports that a crossbar may have, by what the map shows of it. */
 static void port_range(const struct verify *v, const struct net_node *node,
                        int *first, int *last)
@@ -132,6 +147,8 @@ bool verify_make_job(struct verify *v, struct vjob *job)
         return tour_make(v, job, v->stage == VERIFY_BISECT);
     case VERIFY_HOSTS:
         return make_host(v, job);
+    case VERIFY_RINGS:
+        return make_ring(v, job);
     case VERIFY_EMPTY:
         return make_empty(v, job);
     case VERIFY_END:

@@ -21,6 +21,7 @@ enum vstage {
     VERIFY_TOURS,
     VERIFY_BISECT,
     VERIFY_HOSTS,
+    VERIFY_RINGS,
     VERIFY_EMPTY,
     VERIFY_END
 };
@@ -37,7 +38,7 @@ struct vjob {
     uint8_t tries;
     uint8_t nlinks;
     bool scout;    /* empty ports: scout, then loop */
-    uint32_t node; /* host asked; crossbar with the empty port */
+    uint32_t node; /* host asked; link in the ring; crossbar with empty port */
     int port;
     uint32_t next; /* spare, or ready */
     uint32_t links[PROBE_ROUTE_MAX];
@@ -92,6 +93,10 @@ void tour_plan(struct verify *v, bool sure);
 /* A tour of up to v->most links that need one, from links[at_link] on; false:
  * none can be reached. */
 bool tour_make(struct verify *v, struct vjob *job, bool sure);
+/* There by the one end's way, over the link, home by the other's: comes back
+ * only if the link leads from the one to the other.  False: a link of the
+ * tree itself, or too far. */
+bool tour_make_ring(struct verify *v, struct vjob *job, uint32_t l);
 /* The way to a port of a crossbar: route bytes there (loop: and back).
  * False: not to be reached, or too far. */
 bool tour_to_port(const struct verify *v, uint32_t node, int port, bool loop,

@@ -273,6 +273,31 @@ bool tour_make(struct verify *v, struct vjob *job, bool sure)
     return true;
 }
 
+static bool in_tree(const struct verify *v, const struct vlink *link)
+{
+    return v->parent[v->map->ports[link->a].node] == link->a ||
+           v->parent[v->map->ports[link->b].node] == link->b;
+}
+
+bool tour_make_ring(struct verify *v, struct vjob *job, uint32_t l)
+{
+    const struct vlink *link = &v->links[l];
+    uint32_t a = v->map->ports[link->a].node, b = v->map->ports[link->b].node;
+    struct walk w = {.v = v, .job = job, .node = v->root};
+
+    if (link->state != VLINK_SOUND || v->parent[a] == NET_NONE ||
+        v->parent[b] == NET_NONE || in_tree(v, link) ||
+        v->dist[a] + v->dist[b] + 2u > v->limits.max_route)
+        return false;
+    w.in = v->map->ports[v->map->nodes[v->me].first].peer;
+    job->probe.kind = PROBE_TOUR;
+    walk_to(&w, a);
+    step(&w, link->a);
+    go_home(&w);
+    job->probe.nroute = (uint8_t)w.bytes;
+    return true;
+}
+
 bool tour_to_port(const struct verify *v, uint32_t node, int port, bool loop,
                   struct probe *probe)
 {

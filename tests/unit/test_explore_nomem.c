@@ -108,7 +108,8 @@ static void each_allocation_of_the_explorer_fails(void **state)
 
 static bool verify(const struct net *net, long n)
 {
-    static const struct verify_options all = {true, true, true, 0, 0};
+    static const struct verify_options all = {
+        .hosts = true, .links = true, .empty = true};
     struct prober_limits limits = PROBER_LIMITS_DEFAULT;
     uint32_t host = net_find_name(net, "h0");
     struct simfab *sim = simfab_new(net, host);

@@ -28,7 +28,8 @@ static void open_world(struct world *w, const char *name)
     w->net = net_build_named(name, &err);
     assert_non_null(w->net);
     w->me = net_find_name(w->net, "h0");
-    w->options = (struct verify_options){true, true, true, 0, 0};
+    w->options =
+        (struct verify_options){.hosts = true, .links = true, .empty = true};
     w->sim = simfab_new(w->net, w->me);
     w->v = NULL;
 }
@@ -70,7 +71,8 @@ static void an_unchanged_fabric_shows_no_change(void **state)
         w.net = net_reachable(whole, net_find_name(whole, "h0"), &me);
         net_free(whole);
         w.me = me;
-        w.options = (struct verify_options){true, true, true, 0, 0};
+        w.options = (struct verify_options){
+            .hosts = true, .links = true, .empty = true};
         w.sim = simfab_new(w.net, w.me);
         w.v = NULL;
         run(&w);
