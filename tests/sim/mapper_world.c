@@ -8,9 +8,8 @@
 #include "mapper/gm_address.h"
 #include "net/build.h"
 #include "net/packet.h"
-#include "net/same.h"
 
-static void die(const char *what)
+void world_die(const char *what)
 {
     fprintf(stderr, "%s\n", what);
     abort();
@@ -22,17 +21,17 @@ struct world *world_new(const char *name, uint64_t seed)
     struct errbuf err = {""};
 
     if (!w)
-        die("no memory");
+        world_die("no memory");
     w->seed = seed;
     w->rng.state = seed;
     w->net = net_build_named(name, &err);
     if (!w->net)
-        die(err.text);
+        world_die(err.text);
     w->fab = swfab_new(w->net);
     w->timed = w->fab ? swfab_timed_new(w->fab, &swfab_timing_default) : NULL;
     w->hosts = calloc(w->net->nnodes, sizeof(*w->hosts));
     if (!w->timed || !w->hosts)
-        die("no memory");
+        world_die("no memory");
     swfab_seed(w->fab, seed);
     for (uint32_t i = 0; i < w->net->nnodes; i++) {
         w->hosts[i].world = w;
@@ -91,13 +90,13 @@ static void on_send(const uint8_t *route, size_t nroute, const void *body,
     size_t n = net_packet_make(bytes, sizeof(bytes), &p);
 
     if (n == 0)
-        die("a mapper made a packet that cannot be sent");
+        world_die("a mapper made a packet that cannot be sent");
     w->packets++;
     w->bytes += n;
     if (w->loss > 0 && net_rng_chance(&w->rng, w->loss))
         return;
     if (swfab_timed_send(w->timed, world_now(w), h->node, bytes, n) < 0)
-        die("no memory");
+        world_die("no memory");
 }
 
 static void trace(const struct world_host *h, const char *what,
@@ -203,7 +202,7 @@ static void arm(struct world_host *h)
         return;
     h->armed = t;
     if (swfab_timed_timer(h->world->timed, t, h->node, t) < 0)
-        die("no memory");
+        world_die("no memory");
 }
 
 void world_gm2(struct world *w, uint32_t node, world_gm2_f *tune, void *arg)
@@ -221,7 +220,7 @@ void world_gm2(struct world *w, uint32_t node, world_gm2_f *tune, void *arg)
     h->ended = false;
     h->gm2 = gm2_new(&config, &gm2_ops, h, world_now(w));
     if (!h->gm2)
-        die("no memory");
+        world_die("no memory");
     h->armed = UINT64_MAX;
     arm(h);
 }
@@ -239,9 +238,10 @@ void world_gm1(struct world *w, uint32_t node, world_gm1_f *tune, void *arg)
     if (tune)
         tune(&config, node, arg);
     h->kind = WORLD_GM1;
+    h->level = config.host.level;
     h->gm1 = gm1_new(&config, &gm1_ops, h, world_now(w));
     if (!h->gm1)
-        die("no memory");
+        world_die("no memory");
     h->armed = UINT64_MAX;
     arm(h);
 }
@@ -261,7 +261,7 @@ void world_host(struct world *w, uint32_t node,
     h->kind = WORLD_HOST;
     h->side = hostside_new(&plain, &ops, h);
     if (!h->side)
-        die("no memory");
+        world_die("no memory");
 }
 
 void world_gm2_all(struct world *w, world_gm2_f *tune, void *arg)
@@ -349,12 +349,12 @@ void world_plug(struct world *w, uint32_t a, unsigned pa, uint32_t b,
     tell(w, "plug", a, pa, b, pb);
     if (!net_connect(w->net, a, pa, b, pb) ||
         !swfab_connect(w->fab, a, pa, b, pb))
-        die("cannot plug a cable there");
+        world_die("cannot plug a cable there");
 }
 
 /* ---- the truth ----------------------------------------------------------- */
 
-static bool has_mapper(const struct world *w, uint32_t node)
+bool world_has_host(const struct world *w, uint32_t node)
 {
     const struct world_host *h = &w->hosts[node];
 
@@ -367,146 +367,13 @@ struct net *world_visible(const struct world *w, uint32_t from)
     uint32_t there;
 
     if (!copy)
-        die("no memory");
+        world_die("no memory");
     for (uint32_t i = 0; i < copy->nnodes; i++)
-        if (copy->nodes[i].kind == NET_HOST && !has_mapper(w, i))
+        if (copy->nodes[i].kind == NET_HOST && !world_has_host(w, i))
             net_disconnect_all(copy, i);
     part = net_reachable(copy, from, &there);
     net_free(copy);
     if (!part)
-        die("no memory");
+        world_die("no memory");
     return part;
-}
-
-/* The highest mapper of the part of the fabric that a host is in. */
-static uint32_t should_lead(const struct world *w, const struct net *part)
-{
-    struct gm2_status best = {0}, s;
-    uint32_t node = NET_NONE;
-
-    for (uint32_t i = 0; i < part->nnodes; i++) {
-        uint32_t n;
-
-        if (part->nodes[i].kind != NET_HOST)
-            continue;
-        n = net_find_host(w->net, part->nodes[i].id);
-        if (!w->hosts[n].gm2)
-            continue;
-        gm2_status(w->hosts[n].gm2, &s);
-        if (s.level != 0 && (node == NET_NONE ||
-                             gm_outranks(s.level, w->net->nodes[n].id,
-                                         best.level, w->net->nodes[node].id))) {
-            node = n;
-            best = s;
-        }
-    }
-    return node;
-}
-
-static bool agree(struct world *w, const struct net *part, uint32_t leader,
-                  bool explain)
-{
-    struct gm2_status want, s;
-
-    gm2_status(w->hosts[leader].gm2, &want);
-    for (uint32_t i = 0; i < part->nnodes; i++) {
-        struct world_host *h;
-
-        if (part->nodes[i].kind != NET_HOST)
-            continue;
-        h = &w->hosts[net_find_host(w->net, part->nodes[i].id)];
-        gm2_status(h->gm2, &s);
-        if (s.valid && gm2_version_equal(&s.version, &want.version))
-            continue;
-        if (!explain)
-            return false;
-        printf("# host %012llx: %s, %u hosts %u crossbars %u cables, "
-               "map %012llx/%u %s; parent %012llx; %s\n",
-               (unsigned long long)part->nodes[i].id, gm2_state_name(s.state),
-               s.nhosts, s.nxbars, s.ncables,
-               (unsigned long long)s.version.leader, s.version.counter,
-               s.valid ? "valid" : "invalid", (unsigned long long)s.parent,
-               h->last);
-    }
-    return true;
-}
-
-static bool part_settled(struct world *w, uint32_t from, bool explain)
-{
-    struct net *part = world_visible(w, from);
-    uint32_t leader = should_lead(w, part);
-    struct errbuf why = {""};
-    struct gm2_status s;
-    bool ok = false;
-
-    if (leader != NET_NONE) {
-        gm2_status(w->hosts[leader].gm2, &s);
-        ok = s.leader && s.valid && agree(w, part, leader, explain);
-        if (ok) {
-            const struct gm2_map *map = gm2_current_map(w->hosts[leader].gm2);
-
-            ok = part->nnodes == 1 ? map->net->nhosts == 1
-                                   : net_same(part, map->net, &why);
-        }
-        if (explain)
-            printf("# leader should be %012llx (%s%s): %s\n",
-                   (unsigned long long)w->net->nodes[leader].id,
-                   gm2_state_name(s.state), s.leader ? ", leads" : "",
-                   why.text);
-    }
-    net_free(part);
-    return ok || leader == NET_NONE;
-}
-
-static bool all_valid(const struct world *w)
-{
-    struct gm2_status s;
-
-    for (uint32_t i = 0; i < w->net->nnodes; i++) {
-        if (!w->hosts[i].gm2 || w->hosts[i].ended)
-            continue;
-        gm2_status(w->hosts[i].gm2, &s);
-        if (!s.valid && s.level != 0)
-            return false;
-    }
-    return true;
-}
-
-bool world_gm2_settled(struct world *w)
-{
-    if (!all_valid(w))
-        return false;
-    for (uint32_t i = 0; i < w->net->nnodes; i++)
-        if (w->hosts[i].gm2 && !w->hosts[i].ended && !part_settled(w, i, false))
-            return false;
-    return true;
-}
-
-static void print_counters(const struct world *w)
-{
-    struct gm2_status s;
-
-    for (uint32_t i = 0; i < w->net->nnodes; i++) {
-        if (!w->hosts[i].gm2)
-            continue;
-        gm2_status(w->hosts[i].gm2, &s);
-        printf("# host %012llx: %s, map of %u hosts, %llu rounds, %llu "
-               "probes, last round %.3f s\n",
-               (unsigned long long)w->net->nodes[i].id, gm2_state_name(s.state),
-               s.nhosts, (unsigned long long)s.counters.rounds,
-               (unsigned long long)s.counters.probes,
-               (double)s.round_time / 1e9);
-    }
-}
-
-void world_gm2_explain(struct world *w)
-{
-    if (w->verbose)
-        print_counters(w);
-    for (uint32_t i = 0; i < w->net->nnodes; i++)
-        if (w->hosts[i].gm2 && !w->hosts[i].ended &&
-            !part_settled(w, i, false)) {
-            part_settled(w, i, true);
-            return;
-        }
 }

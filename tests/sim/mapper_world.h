@@ -20,6 +20,7 @@ struct world_host {
     struct world *world;
     uint32_t node;
     enum world_kind kind;
+    uint32_t level; /* of a GM-1 mapper */
     struct gm2 *gm2;
     struct gm1 *gm1;
     struct hostside *side;
@@ -42,6 +43,9 @@ struct world {
     uint64_t packets, bytes;
     bool verbose;
 };
+
+/* Ends the program. */
+_Noreturn void world_die(const char *what);
 
 /* NULL never: ends the program. */
 struct world *world_new(const char *net, uint64_t seed);
@@ -75,6 +79,13 @@ void world_plug(struct world *w, uint32_t a, unsigned pa, uint32_t b,
 bool world_gm2_settled(struct world *w);
 /* Why not, for people. */
 void world_gm2_explain(struct world *w);
+/* The same of GM-1: the highest mapper is the only one that is awake, its map
+ * is the truth and all hosts have its configuration. */
+bool world_gm1_settled(struct world *w);
+void world_gm1_explain(struct world *w);
+/* Do the routes that hosts have lead where they say? */
+bool world_gm1_routes_lead(struct world *w, struct errbuf *why);
+bool world_has_host(const struct world *w, uint32_t node);
 /* What a mapper on this host should find: hosts without one are not there. */
 struct net *world_visible(const struct world *w, uint32_t from);
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * GM-1 mappers by the dozen in virtual time, with faults by seed.
+ *
+ * By seed all hosts have mappers of one level, or of three levels, or a third
+ * of the hosts none.  Timers are the document's: an active mapper sleeps 10 s,
+ * a dormant one 5 s.  Where a third of all packets is lost the mappers send
+ * more often than three times, as a site would set it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "mapper_seeds.h"
+
+#define LOSSY_TRIES 30
+
+static void tune(struct gm1_options *config, uint32_t node, void *arg)
+{
+    const struct world *w = arg;
+
+    config->host.level = w->seed % 3 == 1 ? 1 + node % 3 : 1;
+    if (w->loss > 0) {
+        config->limits.fixed_timers = false;
+        config->limits.tries = LOSSY_TRIES;
+    }
+}
+
+static void put(struct world *w, uint32_t node)
+{
+    if (w->seed % 3 == 2 && node % 3 == 0)
+        world_host(w, node, NULL);
+    else
+        world_gm1(w, node, tune, w);
+}
+
+static void start(struct world *w)
+{
+    for (uint32_t i = 0; i < w->net->nnodes; i++)
+        if (w->net->nodes[i].kind == NET_HOST)
+            put(w, i);
+}
+
+static bool leads(const struct world *w, uint32_t node)
+{
+    struct gm1_status s;
+
+    if (!w->hosts[node].gm1)
+        return false;
+    gm1_status(w->hosts[node].gm1, &s);
+    return s.state != GM1_STATE_DORMANT;
+}
+
+static const struct seeds seeds = {
+    .program = "sim_gm1",
+    .start = start,
+    .sound = world_gm1_routes_lead,
+    .explain = world_gm1_explain,
+    .hands = {put, leads, world_gm1_settled, 240 * SECOND},
+    .start_limit = 240 * SECOND,
+    .heal_limit = 240 * SECOND,
+};
+
+static void g1_19_g1_20_all_mappers_at_once(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[0]));
+}
+
+static void g1_66_leader_killed(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[1]));
+}
+
+static void g1_13_mapper_killed(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[2]));
+}
+
+static void g1_66_mapper_restarted(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[3]));
+}
+
+static void g1_13_link_lost(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[4]));
+}
+
+static void g1_19_g1_67_partition_and_heal(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[5]));
+}
+
+static void g1_13_host_moved(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[6]));
+}
+
+static void g1_13_cables_swapped(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[7]));
+}
+
+static void g1_13_crossbar_replaced(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[8]));
+}
+
+static void g1_13_flapping_link(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[9]));
+}
+
+static void g1_26_loss_of_30_percent(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[10]));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(g1_19_g1_20_all_mappers_at_once),
+        cmocka_unit_test(g1_66_leader_killed),
+        cmocka_unit_test(g1_13_mapper_killed),
+        cmocka_unit_test(g1_66_mapper_restarted),
+        cmocka_unit_test(g1_13_link_lost),
+        cmocka_unit_test(g1_19_g1_67_partition_and_heal),
+        cmocka_unit_test(g1_13_host_moved),
+        cmocka_unit_test(g1_13_cables_swapped),
+        cmocka_unit_test(g1_13_crossbar_replaced),
+        cmocka_unit_test(g1_13_flapping_link),
+        cmocka_unit_test(g1_26_loss_of_30_percent),
+    };
+    int status = seeds_main(&seeds, argc, argv);
+
+    return status >= 0 ? status : cmocka_run_group_tests(tests, NULL, NULL);
+}
