@@ -148,6 +148,8 @@
 #define SF_RING_SIZE_MAX (256u * 1024 * 1024)
 #define SF_RING_RECORD_MAX (1024u * 1024)
 #define SF_RING_BELLS 16
+/* Channels of IMPI in shared memory: bytes of the ring each way. */
+#define SF_SHARE_RING (256u * 1024)
 /* Mapping (src/mapper/gm*): hosts, crossbars and pieces of one GM-2 map;
  * members of one cloud. */
 #define SF_GM_HOSTS_MAX 131072

@@ -138,7 +138,7 @@ static int advance(struct impi_join *j, int32_t label, struct errbuf *err)
         j->phase = JOIN_LABELS;
     }
     if (j->phase == JOIN_LABELS && (!j->o.extensions || label >= IMPI_X_EXT)) {
-        j->extended = j->o.extensions && join_agree_extended(j);
+        j->extended = j->o.extensions && join_agree_extended(j, IMPI_EXT_FIRST);
         if (j->extended)
             join_send_extended(j);
         impi_cmd_encode(&j->out, IMPI_CMD_DONE, 0);

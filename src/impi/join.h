@@ -25,8 +25,11 @@
 #include "impi/wire.h"
 #include "impi/world.h"
 
-/* Version of the channels between processes that X_EXT offers. */
-#define IMPI_EXT_VERSION 1
+/* Version of the channels between processes that X_EXT offers; what the
+ * first had, and what came with the second (chan_share.h). */
+#define IMPI_EXT_VERSION 2
+#define IMPI_EXT_FIRST 1
+#define IMPI_EXT_SHARE 2
 #define IMPI_REPR_SIZE 16
 
 struct impi_join_host {

@@ -85,7 +85,7 @@ int join_bad_value(struct errbuf *err, uint32_t client, int32_t label,
 int join_need(const struct impi_join *j, int32_t label, struct errbuf *err);
 int join_pick_version(struct impi_join *j, struct errbuf *err);
 /* Whether every client offers extensions that we know. */
-bool join_agree_extended(const struct impi_join *j);
+bool join_agree_extended(const struct impi_join *j, uint32_t version);
 
 /* join_procs.c */
 int join_take_procs(const struct impi_join *j, const struct join_shape *s,

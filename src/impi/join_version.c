@@ -142,14 +142,14 @@ int join_pick_version(struct impi_join *j, struct errbuf *err)
     return join_fail();
 }
 
-bool join_agree_extended(const struct impi_join *j)
+bool join_agree_extended(const struct impi_join *j, uint32_t version)
 {
     const struct join_label *l = join_label(j, IMPI_X_EXT);
 
     if (join_need(j, IMPI_X_EXT, NULL) < 0 || l->len != j->nclients * 4)
         return false;
     for (uint32_t c = 0; c < j->nclients; c++)
-        if (join_get32(j, IMPI_X_EXT, c) < IMPI_EXT_VERSION)
+        if (join_get32(j, IMPI_X_EXT, c) < version)
             return false;
     return true;
 }

@@ -235,6 +235,8 @@ static int take_numbers(struct impi_join *j, const struct join_shape *s,
     memcpy(w->secret, j->o.secret, sizeof(w->secret));
     if (j->extended)
         w->flags |= IMPI_WORLD_EXTENDED;
+    if (j->extended && join_agree_extended(j, IMPI_EXT_SHARE))
+        w->flags |= IMPI_WORLD_SHARE;
     if (j->extended && same_representation(j))
         w->flags |= IMPI_WORLD_NATIVE;
     return 0;

@@ -13,6 +13,8 @@ static const struct conf_key keys[] = {
     {"Network", CONF_STRING, offsetof(struct impi_site, network), 0, 0},
     {"Advertise", CONF_STRING, offsetof(struct impi_site, advertise), 0, 0},
     {"Debug", CONF_BOOL, offsetof(struct impi_site, debug), 0, 0},
+    {"SharedMemory", CONF_BOOL, offsetof(struct impi_site, shared_memory), 0,
+     0},
 };
 #define NKEYS (sizeof(keys) / sizeof(keys[0]))
 
@@ -64,6 +66,7 @@ int impi_site_read(struct impi_site *site, const char *path, struct errbuf *err)
     struct errbuf why;
 
     memset(site, 0, sizeof(*site));
+    site->shared_memory = true;
     if (conf_read(path, keys, NKEYS, site, keep_first, &first) < 0 &&
         errno != ENOENT)
         goto error;

@@ -28,6 +28,9 @@ enum impi_world_flag {
     /* All clients have the same data representation: user data travel as
      * they are in memory.  Else external32. */
     IMPI_WORLD_NATIVE = 1u << 1,
+    /* All clients speak version 2 of the extensions: channels between
+     * processes begin with an offer of shared memory. */
+    IMPI_WORLD_SHARE = 1u << 2,
 };
 
 struct impi_host {

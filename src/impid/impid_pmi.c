@@ -88,9 +88,35 @@ void impid_pmi_stop(struct impid_client *c)
     }
 }
 
+/* What the site wants of the process itself.  Takes env, also when it fails:
+ * NULL. */
+static char **add_site(char **env, const struct impi_site *site,
+                       struct errbuf *err)
+{
+    size_t n = 0;
+    char **more;
+
+    if (!env || site->shared_memory)
+        return env;
+    while (env[n])
+        n++;
+    more = realloc(env, (n + 2) * sizeof(char *));
+    if (more) {
+        env = more;
+        env[n + 1] = NULL;
+        if (impid_pmi_env_add(env, "IMPI_SHM=0") >= 0)
+            return env;
+    }
+    errprintf(err, "%s", strerror(ENOMEM));
+    impid_pmi_free_env(env);
+    return NULL;
+}
+
 char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err)
 {
-    if (p->family == TASK_FAMILY_MPICH)
-        return impid_pmi1_env(p, pass_fd, err);
-    return impid_pmix_env(p, err);
+    char **env = p->family == TASK_FAMILY_MPICH
+                     ? impid_pmi1_env(p, pass_fd, err)
+                     : impid_pmix_env(p, err);
+
+    return add_site(env, &p->round->impid->conf.site, err);
 }

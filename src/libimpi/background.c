@@ -45,11 +45,14 @@ static int fence_all(int command)
 
 bool background_round(void)
 {
-    bool moved = false;
+    bool reads = impi_be.any_open == 0 || impi_be.multiple;
+    bool moved = reads && net_progress();
 
-    if (impi_be.any_open == 0 || impi_be.multiple)
-        moved = net_progress();
-    return net_progress_out() || moved;
+    moved |= net_progress_out();
+    /* From here on shared memory rings its bell. */
+    if (!net_sleep() && reads)
+        moved = true;
+    return moved;
 }
 
 /* ---- the lock, for a thread that is not the program's ---- */

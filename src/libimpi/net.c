@@ -18,9 +18,10 @@ static short link_events(const struct link *l)
     case LINK_CONNECTING:
         return POLLOUT;
     case LINK_OPENING:
+    case LINK_SHARING:
         return POLLIN;
     case LINK_OPEN:
-        return l->blocked ? POLLIN | POLLOUT : POLLIN;
+        return l->blocked && !l->share ? POLLIN | POLLOUT : POLLIN;
     default:
         return 0;
     }
@@ -41,7 +42,12 @@ static nfds_t fill_fds(void)
     return n;
 }
 
-/* Many links: only those that the kernel names, or that have news. */
+static bool has_output(const struct link *l)
+{
+    return l->state == LINK_OPEN && impi_channel_tx_ready(l->channel);
+}
+
+/* Many sockets: only those that the kernel names, or that have news. */
 static bool drive_ready(void)
 {
     size_t first = 1 + net.nguests, nlinks = net.nlinks;
@@ -52,8 +58,21 @@ static bool drive_ready(void)
     for (size_t i = 0; i < nlinks; i++) {
         struct link *l = net.links[i];
 
-        if (net.fds[first + i].revents ||
-            (l->state == LINK_OPEN && impi_channel_tx_ready(l->channel)))
+        if (l->share || net.fds[first + i].revents || has_output(l))
+            moved |= link_drive(l);
+    }
+    return moved;
+}
+
+/* All links, or those only that want no system call. */
+static bool drive_each(bool sockets)
+{
+    bool moved = false;
+
+    for (size_t i = 0; i < net.nlinks; i++) {
+        struct link *l = net.links[i];
+
+        if (sockets || l->share || has_output(l))
             moved |= link_drive(l);
     }
     return moved;
@@ -67,16 +86,17 @@ unsigned net_rounds(void)
 bool net_progress(void)
 {
     unsigned round = net.round;
-    bool moved = false;
+    bool shared = net.nshared > 0, moved;
+    bool sockets = !shared || net_opening() || round % SOCKETS_EVERY == 0;
 
     __atomic_store_n(&net.round, round + 1, __ATOMIC_RELAXED);
-    if (net.nlinks > TRY_EACH_MAX) {
+    if (net.asleep || (shared && round % LOOK_EVERY_SHARED == 0))
+        net_share_awake();
+    if (sockets && net.nlinks - net.nshared > TRY_EACH_MAX)
         moved = drive_ready();
-    } else {
-        for (size_t i = 0; i < net.nlinks; i++)
-            moved |= link_drive(net.links[i]);
-    }
-    if (net_opening() || round % LOOK_EVERY == 0)
+    else
+        moved = drive_each(sockets);
+    if (net_opening() || round % (shared ? LOOK_EVERY_SHARED : LOOK_EVERY) == 0)
         moved |= net_look_for_guests();
     return moved;
 }
@@ -93,6 +113,16 @@ bool net_progress_out(void)
     return moved | net_look_for_guests();
 }
 
+bool net_is_quick(void)
+{
+    return net.nshared > 0 && net.nshared == net.nlinks;
+}
+
+bool net_sleep(void)
+{
+    return net_share_sleep();
+}
+
 unsigned net_fds(struct pollfd *fds, unsigned max)
 {
     nfds_t n = fill_fds();
@@ -107,6 +137,8 @@ void net_wait(int ms)
     nfds_t n = fill_fds();
     struct pollfd *fds = net.fds;
 
+    if (!net_sleep())
+        return;
     /* With threads the list may change meanwhile: wait on a copy, shortly. */
     if (impi_be.threads) {
         struct pollfd copy[32];

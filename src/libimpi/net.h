@@ -35,6 +35,13 @@ bool net_progress_out(void);
 /* How often net_progress() ran.  Without the lock. */
 unsigned net_rounds(void);
 
+/* No system call is needed to look for data. */
+bool net_is_quick(void);
+
+/* About to poll() for net_fds(): false when there is something to do by now.
+ * Before net_fds(), and under the same hold of the lock. */
+bool net_sleep(void);
+
 /* What to poll() for.  Fills at most max, returns how many. */
 struct pollfd;
 unsigned net_fds(struct pollfd *fds, unsigned max);

@@ -84,6 +84,7 @@ int net_start(struct errbuf *err)
     size_t n = impi_be.world.nprocs;
 
     want_descriptors(n);
+    net.sharing_off = share_is_off();
     net.guests_max = n + GUESTS_EXTRA;
     net.guest = calloc(net.guests_max, sizeof(struct link *));
     net.by_peer = calloc(n, sizeof(struct link *));
@@ -124,6 +125,10 @@ struct link *link_create(int fd, enum link_state state)
 
 void link_close_fd(struct link *l)
 {
+    if (l->share)
+        net.nshared--;
+    share_free(l->share);
+    l->share = NULL;
     if (l->fd >= 0)
         close(l->fd);
     l->fd = -1;
@@ -164,7 +169,6 @@ void link_fail(struct link *l, const char *why)
 /* The opening is through: hand over to the engine. */
 void link_opened(struct link *l)
 {
-    impi_chan_open_wipe(&l->open);
     l->channel = impi_p2p_attach(impi_be.p2p, l->peer);
     if (!l->channel)
         be_die(1, "SF-E403: no channel to rank %u: %s", l->peer,

@@ -113,7 +113,8 @@ static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
         return IMPI_CHAN_REFUSE_FROM;
     own = net.by_peer[id->from];
     if (own &&
-        (own->state == LINK_OPEN || own->state == LINK_CLOSED ||
+        (own->state == LINK_SHARING || own->state == LINK_OPEN ||
+         own->state == LINK_CLOSED ||
          (own->state != LINK_AWAITED && (uint32_t)impi_be.rank < id->from)))
         return IMPI_CHAN_REFUSE_TWICE;
     return IMPI_CHAN_ACCEPT;
@@ -128,14 +129,14 @@ static void seat_guest(struct link *g)
     if (!own) {
         link_add(g, g->open.id.from);
         net.nopening++;
-        link_opened(g);
+        link_proved(g, false);
         return;
     }
     link_close_fd(own);
     own->fd = g->fd;
     impi_chan_open_wipe(&g->open);
     free(g);
-    link_opened(own);
+    link_proved(own, false);
 }
 
 static bool refused_twice(const struct link *l)
@@ -221,7 +222,7 @@ bool link_drive_opening(struct link *l)
     }
     rc = run_opening(l, &err);
     if (rc > 0)
-        link_opened(l);
+        link_proved(l, true);
     else if (rc < 0 && refused_twice(l))
         await_peer(l);
     else if (rc < 0)

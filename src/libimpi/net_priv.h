@@ -11,8 +11,10 @@
 #include <time.h>
 
 #include "impi/chan_open.h"
+#include "impi/chan_share.h"
 #include "impi/channel.h"
 #include "libimpi/net.h"
+#include "libimpi/share.h"
 #include "libimpi/state.h"
 
 struct pollfd;
@@ -30,6 +32,11 @@ struct pollfd;
 #define TRY_EACH_MAX 4
 /* Look for new connections at every n-th round without any other reason. */
 #define LOOK_EVERY 32
+/* The same where looking for data takes no system call, and how often the
+ * bells are looked at then, which also tell of a dead peer. */
+#define LOOK_EVERY_SHARED 1024
+/* Where some links have shared memory: look at sockets every n-th round. */
+#define SOCKETS_EVERY 8
 /* Bytes taken from one connection before the next one has its turn. */
 #define ROUND_BYTES (1u << 20)
 /* In place of a rank: everybody, behind impid. */
@@ -38,6 +45,7 @@ struct pollfd;
 enum link_state {
     LINK_CONNECTING, /* TCP under way */
     LINK_OPENING,    /* proving each other */
+    LINK_SHARING,    /* proved; agreeing on shared memory */
     LINK_AWAITED,    /* refused: the peer's own connection is on its way */
     LINK_OPEN,
     LINK_CLOSED
@@ -45,12 +53,15 @@ enum link_state {
 
 struct link {
     uint32_t peer; /* a guest: not known */
-    int fd;
+    int fd;        /* its data, or only its bell: see share */
     enum link_state state;
     bool blocked; /* the socket takes no more for now */
     unsigned tries;
     time_t since; /* a guest: when it came */
     struct impi_chan_open open;
+    struct impi_chan_share sharing;
+    struct share *share; /* NULL: its data take the socket */
+    bool gone;           /* with share: the socket is at its end */
     struct impi_channel *channel;
 };
 
@@ -60,6 +71,9 @@ struct net {
     struct link **links;   /* all that is not a guest, dense */
     size_t nlinks;
     size_t nopening;     /* of them: not open yet */
+    size_t nshared;      /* of them: with shared memory */
+    bool sharing_off;    /* the user or the site wants none */
+    bool asleep;         /* those with shared memory may ring their bells */
     struct link **guest; /* oldest first */
     size_t nguests;
     size_t guests_max;
@@ -86,9 +100,24 @@ time_t net_now_s(void);
 bool link_drive_opening(struct link *l);
 bool net_look_for_guests(void);
 
+/* ---- net_share.c ---- */
+
+/* The peer is proved: open the link, or agree on shared memory first. */
+void link_proved(struct link *l, bool initiator);
+bool link_drive_sharing(struct link *l);
+/* As link_pump_out() and the reading half of link_drive(), by the rings. */
+bool link_share_out(struct link *l);
+bool link_share_in(struct link *l);
+/* About to sleep: false when a ring has news. */
+bool net_share_sleep(void);
+/* Awake again, or only to see whether peers are still there. */
+void net_share_awake(void);
+
 /* ---- net_pump.c ---- */
 
 bool link_pump_out(struct link *l);
+/* Its channel has failed, and says why. */
+void link_pump_failed(struct link *l);
 /* Whatever its state wants.  True when something moved. */
 bool link_drive(struct link *l);
 

@@ -9,7 +9,7 @@
 
 #include "libimpi/net_priv.h"
 
-bool link_pump_out(struct link *l)
+static bool socket_out(struct link *l)
 {
     struct iovec iov[IMPI_TX_IOV];
     bool moved = false;
@@ -47,7 +47,7 @@ static size_t iov_total(const struct iovec *iov, int n)
     return sum;
 }
 
-static void pump_failed(struct link *l)
+void link_pump_failed(struct link *l)
 {
     char why[SF_ERRBUF_SIZE];
 
@@ -56,7 +56,7 @@ static void pump_failed(struct link *l)
     link_fail(l, why);
 }
 
-static bool pump_in(struct link *l)
+static bool socket_in(struct link *l)
 {
     struct iovec iov[IMPI_RX_IOV];
     size_t got = 0;
@@ -73,7 +73,7 @@ static bool pump_in(struct link *l)
             done = 0;
         got += (size_t)done;
         if (impi_channel_rx_done(l->channel, (size_t)done) < 0) {
-            pump_failed(l);
+            link_pump_failed(l);
             return true;
         }
         if (done == 0 || (size_t)done < want)
@@ -82,11 +82,16 @@ static bool pump_in(struct link *l)
     return got > 0;
 }
 
+bool link_pump_out(struct link *l)
+{
+    return l->share ? link_share_out(l) : socket_out(l);
+}
+
 static bool pump(struct link *l)
 {
     bool moved = link_pump_out(l);
 
-    moved |= pump_in(l);
+    moved |= l->share ? link_share_in(l) : socket_in(l);
     /* What came in may have released something to send. */
     if (l->state == LINK_OPEN && moved && impi_channel_tx_ready(l->channel))
         link_pump_out(l);
@@ -105,6 +110,8 @@ bool link_drive(struct link *l)
     case LINK_CONNECTING:
     case LINK_OPENING:
         return link_drive_opening(l);
+    case LINK_SHARING:
+        return link_drive_sharing(l);
     default:
         return false;
     }

@@ -437,7 +437,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
 int main(int argc, char **argv)
 {
     uint32_t maxdatalen = 256 * 1024;
-    uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE;
+    uint32_t flags =
+        IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE | IMPI_WORLD_SHARE;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};

@@ -120,6 +120,10 @@ static void sl_18_impi_conf_is_read(void **state)
 
     assert_int_equal(impi_site_read(&site, "/nonexistent/impi.conf", NULL), 0);
     assert_int_equal(site.port_lo, 0);
+    assert_true(site.shared_memory);
+    impi_site_free(&site);
+    assert_int_equal(read_site(&site, "SharedMemory=no\n", NULL), 0);
+    assert_false(site.shared_memory);
     impi_site_free(&site);
     assert_int_equal(read_site(&site,
                                "# ports\nPortRange=4000-4100\n"

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Shared memory of two processes.
+ */
+#define _GNU_SOURCE
+#include "libimpi/share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/mac.h"
+
+/* What /proc/PID/fd/N shows for a ring of base/ring.h.  Nothing else is
+ * opened: that could be a device, or a file that never answers. */
+#define RING_NAME "/memfd:slurm-fabric-ring (deleted)"
+
+bool share_is_off(void)
+{
+    const char *text = getenv("IMPI_SHM");
+
+    return !text || strcmp(text, "1") != 0;
+}
+
+static bool same_address(const struct sockaddr_storage *a,
+                         const struct sockaddr_storage *b)
+{
+    const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+    const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+
+    if (a->ss_family != b->ss_family)
+        return false;
+    if (a->ss_family == AF_INET)
+        return a4->sin_addr.s_addr == b4->sin_addr.s_addr ||
+               (ntohl(b4->sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
+    return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
+}
+
+bool share_is_near(int socket)
+{
+    struct sockaddr_storage own, peer;
+    socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
+
+    memset(&own, 0, sizeof(own));
+    memset(&peer, 0, sizeof(peer));
+    return getsockname(socket, (struct sockaddr *)&own, &own_len) == 0 &&
+           getpeername(socket, (struct sockaddr *)&peer, &peer_len) == 0 &&
+           same_address(&own, &peer);
+}
+
+/* ---- both ---- */
+
+static struct share *new_share(void)
+{
+    struct share *s = calloc(1, sizeof(*s));
+
+    if (s)
+        s->fd_out = s->fd_in = -1;
+    return s;
+}
+
+static void close_fds(struct share *s)
+{
+    if (s->fd_out >= 0)
+        close(s->fd_out);
+    if (s->fd_in >= 0)
+        close(s->fd_in);
+    s->fd_out = s->fd_in = -1;
+}
+
+void share_free(struct share *s)
+{
+    int saved = errno;
+
+    if (!s)
+        return;
+    close_fds(s);
+    ring_detach(&s->stream.out);
+    ring_detach(&s->stream.in);
+    free(s);
+    errno = saved;
+}
+
+static int attach(struct share *s)
+{
+    struct errbuf err;
+
+    if (ring_attach(&s->stream.out, s->fd_out, RING_PRODUCER, RING_STREAM_PIECE,
+                    &err) < 0)
+        return -1;
+    return ring_attach(&s->stream.in, s->fd_in, RING_CONSUMER,
+                       RING_STREAM_PIECE, &err);
+}
+
+/* The token is the first record of each ring. */
+static int put_token(struct share *s)
+{
+    void *at = ring_reserve(&s->stream.out, sizeof(s->token));
+
+    if (!at)
+        return -1;
+    memcpy(at, s->token, sizeof(s->token));
+    ring_commit(&s->stream.out, sizeof(s->token));
+    return 0;
+}
+
+static bool take_token(struct share *s)
+{
+    size_t len;
+    const void *at = ring_peek(&s->stream.in, &len);
+
+    if (!at || len != sizeof(s->token) || !mac_equal(at, s->token, len))
+        return false;
+    ring_consume(&s->stream.in);
+    return true;
+}
+
+/* ---- the maker ---- */
+
+/* Growing a file beyond the limit would end the program. */
+static bool may_grow(void)
+{
+    struct rlimit r;
+
+    return getrlimit(RLIMIT_FSIZE, &r) == 0 &&
+           (r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= 2 * SF_SHARE_RING);
+}
+
+static int make(struct share *s)
+{
+    struct errbuf err;
+
+    if (mac_random(s->token, sizeof(s->token)) < 0)
+        return -1;
+    s->fd_out = ring_create(SF_SHARE_RING, &err);
+    s->fd_in = ring_create(SF_SHARE_RING, &err);
+    if (s->fd_out < 0 || s->fd_in < 0 || attach(s) < 0)
+        return -1;
+    return put_token(s);
+}
+
+struct share *share_create(struct impi_chan_offer *offer)
+{
+    struct share *s = may_grow() ? new_share() : NULL;
+
+    if (!s || make(s) < 0) {
+        share_free(s);
+        return NULL;
+    }
+    offer->pid = (uint32_t)getpid();
+    offer->fd_out = (uint32_t)s->fd_out;
+    offer->fd_in = (uint32_t)s->fd_in;
+    memcpy(offer->token, s->token, sizeof(offer->token));
+    return s;
+}
+
+bool share_confirm(struct share *s)
+{
+    close_fds(s);
+    return take_token(s);
+}
+
+/* ---- the other one ---- */
+
+static int open_ring(uint32_t pid, uint32_t fd)
+{
+    char path[64], name[sizeof(RING_NAME)];
+    struct stat st;
+    ssize_t n;
+    int own;
+
+    snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, fd);
+    n = readlink(path, name, sizeof(name));
+    if (n != (ssize_t)strlen(RING_NAME) ||
+        memcmp(name, RING_NAME, (size_t)n) != 0)
+        return -1;
+    own = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (own >= 0 && fstat(own, &st) == 0 && st.st_uid == geteuid())
+        return own;
+    if (own >= 0)
+        close(own);
+    return -1;
+}
+
+static bool as_agreed(const struct share *s)
+{
+    return s->stream.out.size == SF_SHARE_RING &&
+           s->stream.in.size == SF_SHARE_RING;
+}
+
+struct share *share_open(const struct impi_chan_offer *offer)
+{
+    struct share *s = new_share();
+
+    if (!s)
+        return NULL;
+    memcpy(s->token, offer->token, sizeof(s->token));
+    s->fd_in = open_ring(offer->pid, offer->fd_out);
+    s->fd_out = open_ring(offer->pid, offer->fd_in);
+    if (s->fd_in >= 0 && s->fd_out >= 0 && attach(s) == 0 && as_agreed(s) &&
+        take_token(s) && put_token(s) == 0) {
+        close_fds(s);
+        return s;
+    }
+    share_free(s);
+    return NULL;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Shared memory between processes of one machine: how it is agreed upon, how
+ * it is found and proved, and the byte stream in it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "impi/chan_share.h"
+#include "libimpi/share.h"
+
+/* ---- agreeing ---- */
+
+static struct errbuf err;
+
+/* What one side has to say, in pieces, to the other. */
+static void move(struct impi_chan_share *from, struct impi_chan_share *to,
+                 size_t piece)
+{
+    const uint8_t *out;
+    size_t n;
+
+    while ((n = impi_chan_share_output(from, &out)) > 0) {
+        n = n < piece ? n : piece;
+        assert_true(n <= impi_chan_share_want(to));
+        assert_int_equal(impi_chan_share_input(to, out, n, &err), 0);
+        impi_chan_share_sent(from, n);
+    }
+}
+
+static const struct impi_chan_offer some_offer = {
+    .pid = 77, .fd_out = 5, .fd_in = 6, .token = "0123456789abcdef"};
+
+static void offer_is_judged_and_answered(void **state)
+{
+    for (int yes = 0; yes < 2; yes++) {
+        struct impi_chan_share a, b;
+
+        impi_chan_share_offer(&a, &some_offer);
+        impi_chan_share_await(&b);
+        move(&a, &b, 7);
+        assert_true(impi_chan_share_asked(&b));
+        assert_int_equal(impi_chan_share_want(&b), 0);
+        assert_int_equal(b.offer.pid, 77);
+        assert_int_equal(b.offer.fd_out, 5);
+        assert_int_equal(b.offer.fd_in, 6);
+        assert_memory_equal(b.offer.token, some_offer.token, 32);
+        impi_chan_share_answer(&b, yes);
+        assert_false(impi_chan_share_done(&b)); /* not yet said */
+        move(&b, &a, 1);
+        assert_true(impi_chan_share_done(&a) && impi_chan_share_done(&b));
+        assert_int_equal(a.agreed, yes);
+        assert_int_equal(b.agreed, yes);
+    }
+}
+
+/* Data follow at once: to another machine this costs no round trip. */
+static void no_offer_waits_for_no_answer(void **state)
+{
+    struct impi_chan_share a, b;
+
+    impi_chan_share_offer(&a, NULL);
+    impi_chan_share_await(&b);
+    move(&a, &b, 48);
+    assert_true(impi_chan_share_done(&a) && impi_chan_share_done(&b));
+    assert_false(a.agreed || b.agreed);
+    assert_int_equal(impi_chan_share_want(&a), 0);
+    assert_int_equal(impi_chan_share_want(&b), 0);
+}
+
+static void nonsense_is_no_offer_and_no_answer(void **state)
+{
+    uint8_t junk[IMPI_SHARE_OFFER_SIZE];
+    struct impi_chan_share a, b;
+
+    memset(junk, 0xee, sizeof(junk));
+    impi_chan_share_await(&b);
+    assert_int_equal(impi_chan_share_input(&b, junk, sizeof(junk), &err), -1);
+    assert_int_equal(errno, EPROTO);
+    assert_int_equal(impi_chan_share_want(&b), 0);
+    assert_false(impi_chan_share_done(&b));
+    impi_chan_share_offer(&a, &some_offer);
+    assert_int_equal(impi_chan_share_input(&a, junk, 1, &err), -1); /* early */
+    impi_chan_share_offer(&a, &some_offer);
+    impi_chan_share_sent(&a, IMPI_SHARE_OFFER_SIZE);
+    assert_int_equal(impi_chan_share_input(&a, junk, 4, &err), -1);
+    assert_false(a.agreed);
+}
+
+/* ---- finding and proving ---- */
+
+static void put(struct share *s, const void *data, size_t len)
+{
+    struct iovec iov = {(void *)(uintptr_t)data, len};
+    bool ring;
+
+    assert_int_equal(ring_stream_write(&s->stream, &iov, 1, &ring), len);
+}
+
+static void expect(struct share *s, const void *data, size_t len)
+{
+    uint8_t got[64];
+    struct iovec iov = {got, sizeof(got)};
+    bool ring;
+
+    assert_int_equal(ring_stream_read(&s->stream, &iov, 1, &ring), len);
+    assert_memory_equal(got, data, len);
+}
+
+static void memory_is_found_by_its_offer_and_proved_both_ways(void **state)
+{
+    struct impi_chan_offer offer;
+    struct share *a = share_create(&offer), *b;
+
+    assert_non_null(a);
+    b = share_open(&offer);
+    assert_non_null(b);
+    assert_true(share_confirm(a));
+    put(a, "to b", 4);
+    put(b, "to a", 4);
+    expect(b, "to b", 4);
+    expect(a, "to a", 4);
+    share_free(a);
+    expect(b, "", 0);
+    share_free(b);
+    share_free(NULL);
+}
+
+static void offers_of_anything_else_are_refused(void **state)
+{
+    struct impi_chan_offer good, bad;
+    struct share *a = share_create(&good);
+    int file = open("/dev/null", O_RDWR), wrong;
+
+    assert_non_null(a);
+    bad = good;
+    bad.token[31] ^= 1; /* another memory in that place */
+    assert_null(share_open(&bad));
+    bad = good;
+    bad.pid = 0x7fffffff; /* another pid namespace, or gone */
+    assert_null(share_open(&bad));
+    bad = good;
+    bad.fd_out = (uint32_t)file;
+    assert_null(share_open(&bad));
+    wrong = ring_create(2 * SF_SHARE_RING, &err); /* of another size */
+    bad = good;
+    bad.fd_in = (uint32_t)wrong;
+    assert_null(share_open(&bad));
+    close(wrong);
+    close(file);
+    assert_false(share_confirm(a)); /* nobody has proved itself */
+    share_free(a);
+}
+
+/* Or SIGXFSZ would end the program. */
+static void limit_of_file_size_is_kept(void **state)
+{
+    struct impi_chan_offer offer;
+    struct rlimit old, r;
+
+    getrlimit(RLIMIT_FSIZE, &old);
+    r = old;
+    r.rlim_cur = 4096;
+    setrlimit(RLIMIT_FSIZE, &r);
+    assert_null(share_create(&offer));
+    setrlimit(RLIMIT_FSIZE, &old);
+}
+
+static void one_machine_is_told_by_addresses(void **state)
+{
+    struct sockaddr_in sin = {.sin_family = AF_INET};
+    socklen_t len = sizeof(sin);
+    int a = socket(AF_INET, SOCK_STREAM, 0),
+        b = socket(AF_INET, SOCK_STREAM, 0);
+
+    sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(a, (struct sockaddr *)&sin, sizeof(sin)), 0);
+    assert_int_equal(listen(a, 1), 0);
+    getsockname(a, (struct sockaddr *)&sin, &len);
+    assert_false(share_is_near(b));
+    assert_int_equal(connect(b, (struct sockaddr *)&sin, sizeof(sin)), 0);
+    assert_true(share_is_near(b));
+    close(a);
+    close(b);
+}
+
+static void setting_switches_it_off(void **state)
+{
+    setenv("IMPI_SHM", "0", 1);
+    assert_true(share_is_off());
+    setenv("IMPI_SHM", "1", 1);
+    assert_false(share_is_off());
+    unsetenv("IMPI_SHM");
+    assert_true(share_is_off());
+}
+
+/* ---- the stream ---- */
+
+enum { TOTAL = 3 * 1024 * 1024 };
+
+static uint8_t byte_at(size_t i)
+{
+    return (uint8_t)(i * 7 + i / 251);
+}
+
+static unsigned next_number(unsigned *seed)
+{
+    *seed = *seed * 1103515245u + 12345u;
+    return *seed >> 8;
+}
+
+static size_t write_some(struct ring_stream *s, size_t from, unsigned *seed)
+{
+    static uint8_t bytes[70000];
+    size_t n = next_number(seed) % 9 ? 1 + next_number(seed) % 300
+                                     : 1 + next_number(seed) % sizeof(bytes);
+    size_t cut = next_number(seed) % (n + 1);
+    struct iovec iov[3] = {{bytes, cut}, {bytes, 0}, {bytes + cut, n - cut}};
+    bool ring;
+
+    if (n > TOTAL - from) {
+        n = TOTAL - from;
+        iov[0].iov_len = n;
+        iov[2].iov_len = 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = byte_at(from + i);
+    return ring_stream_write(s, iov, 3, &ring);
+}
+
+static size_t read_some(struct ring_stream *s, size_t from, unsigned *seed)
+{
+    static uint8_t bytes[50000];
+    size_t n = 1 + next_number(seed) % sizeof(bytes), cut = n / 3;
+    struct iovec iov[2] = {{bytes, cut}, {bytes + cut, n - cut}};
+    bool ring;
+    ssize_t got = ring_stream_read(s, iov, 2, &ring);
+
+    assert_true(got >= 0);
+    for (size_t i = 0; i < (size_t)got; i++)
+        assert_int_equal(bytes[i], byte_at(from + i));
+    return (size_t)got;
+}
+
+static void stream_keeps_every_byte_in_any_pieces(void **state)
+{
+    struct impi_chan_offer offer;
+    struct share *a = share_create(&offer), *b = share_open(&offer);
+    size_t sent = 0, got = 0;
+    unsigned seed = 3;
+
+    while (got < TOTAL) {
+        while (sent < TOTAL && next_number(&seed) % 4)
+            sent += write_some(&a->stream, sent, &seed);
+        got += read_some(&b->stream, got, &seed);
+    }
+    assert_int_equal(sent, TOTAL);
+    share_free(a);
+    share_free(b);
+}
+
+static void *writer(void *arg)
+{
+    struct share *s = arg;
+    unsigned seed = 9;
+
+    for (size_t sent = 0; sent < TOTAL;) {
+        size_t n = write_some(&s->stream, sent, &seed);
+
+        if (n == 0)
+            sched_yield();
+        sent += n;
+    }
+    return NULL;
+}
+
+static void two_threads_stream_at_once(void **state)
+{
+    struct impi_chan_offer offer;
+    struct share *a = share_create(&offer), *b = share_open(&offer);
+    unsigned seed = 4;
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, writer, a), 0);
+    for (size_t got = 0; got < TOTAL;) {
+        size_t n = read_some(&b->stream, got, &seed);
+
+        if (n == 0)
+            sched_yield();
+        got += n;
+    }
+    pthread_join(thread, NULL);
+    share_free(a);
+    share_free(b);
+}
+
+static void who_sleeps_is_rung_for_data_and_for_room(void **state)
+{
+    static uint8_t bytes[SF_SHARE_RING];
+    struct impi_chan_offer offer;
+    struct share *a = share_create(&offer), *b = share_open(&offer);
+    struct iovec all = {bytes, sizeof(bytes)}, one = {bytes, 1};
+    bool ring;
+
+    assert_true(share_confirm(a));
+    assert_true(ring_stream_sleep(&b->stream, false));
+    assert_int_equal(ring_stream_write(&a->stream, &one, 1, &ring), 1);
+    assert_true(ring);
+    assert_int_equal(ring_stream_write(&a->stream, &one, 1, &ring), 1);
+    assert_false(ring);                                 /* once is enough */
+    assert_false(ring_stream_sleep(&b->stream, false)); /* news */
+    ring_stream_awake(&b->stream);
+    assert_true(ring_stream_write(&a->stream, &all, 1, &ring) < all.iov_len);
+    assert_true(ring_stream_sleep(&a->stream, true));
+    assert_true(ring_stream_read(&b->stream, &all, 1, &ring) > 0);
+    assert_true(ring);
+    assert_false(ring_stream_sleep(&a->stream, true)); /* room */
+    share_free(a);
+    share_free(b);
+}
+
+static void peer_that_lies_breaks_its_stream(void **state)
+{
+    struct impi_chan_offer offer;
+    struct share *a = share_create(&offer), *b = share_open(&offer);
+    uint8_t bytes[16];
+    struct iovec iov = {bytes, sizeof(bytes)};
+    bool ring;
+
+    /* an empty record: nobody of ours writes one, and it must not hide what
+     * stands behind it for ever */
+    assert_non_null(ring_reserve(&a->stream.out, 0));
+    ring_commit(&a->stream.out, 0);
+    assert_int_equal(ring_stream_read(&b->stream, &iov, 1, &ring), -1);
+    assert_int_equal(errno, EPROTO);
+    assert_int_equal(ring_stream_ready(&b->stream, &ring), 0);
+    assert_false(ring_stream_sleep(&b->stream, false));
+    /* an index that cannot be, in the ring that it reads */
+    ((uint64_t *)(void *)a->stream.out.shared)[8] = 1 << 30;
+    for (int i = 0; i < 100000 && !a->stream.out.broken; i++)
+        ring_stream_write(&a->stream, &iov, 1, &ring);
+    assert_true(a->stream.out.broken);
+    assert_int_equal(ring_stream_write(&a->stream, &iov, 1, &ring), 0);
+    share_free(a);
+    share_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(offer_is_judged_and_answered),
+        cmocka_unit_test(no_offer_waits_for_no_answer),
+        cmocka_unit_test(nonsense_is_no_offer_and_no_answer),
+        cmocka_unit_test(memory_is_found_by_its_offer_and_proved_both_ways),
+        cmocka_unit_test(offers_of_anything_else_are_refused),
+        cmocka_unit_test(limit_of_file_size_is_kept),
+        cmocka_unit_test(one_machine_is_told_by_addresses),
+        cmocka_unit_test(setting_switches_it_off),
+        cmocka_unit_test(stream_keeps_every_byte_in_any_pieces),
+        cmocka_unit_test(two_threads_stream_at_once),
+        cmocka_unit_test(who_sleeps_is_rung_for_data_and_for_room),
+        cmocka_unit_test(peer_that_lies_breaks_its_stream),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
