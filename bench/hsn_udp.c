@@ -157,7 +157,7 @@ static size_t segment(struct msghdr *m, size_t len)
 
 static void receive(struct receiver *r)
 {
-    uint8_t *in = malloc((size_t)BATCH * IN_SIZE);
+    uint8_t *in = calloc(BATCH, IN_SIZE);
 
     for (;;) {
         int n;

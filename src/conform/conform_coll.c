@@ -257,10 +257,11 @@ static void do_alltoallv(struct call *c)
 {
     int mine = c->counts[c->rank];
     int *counts = calloc((size_t)c->size * 2, sizeof(int));
-    int *at = counts + c->size;
+    int *at;
 
     if (!counts)
         MPI_Abort(MPI_COMM_WORLD, 99);
+    at = counts + c->size;
     for (int r = 0; r < c->size; r++) {
         counts[r] = mine;
         at[r] = r * mine;

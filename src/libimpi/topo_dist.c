@@ -146,12 +146,15 @@ static struct topo *own_edges(const struct impi_comm *c, const struct edge *e,
                               int n, bool weighted)
 {
     int *list = malloc(4 * ((size_t)n + 1) * sizeof(int));
-    int *in = list, *out = in + n, *in_w = out + n, *out_w = in_w + n;
+    int *in = list, *out, *in_w, *out_w;
     int nin = 0, nout = 0;
     struct topo *t;
 
     if (!list)
         return NULL;
+    out = in + n;
+    in_w = out + n;
+    out_w = in_w + n;
     for (int i = 0; i < n; i++) {
         if (e[i].to == c->rank) {
             in_w[nin] = e[i].weight;

@@ -52,12 +52,17 @@ bool atlas_init(struct atlas *a, int ports, bool wary)
     return true;
 }
 
+struct atlas_slab {
+    struct atlas_slab *next;
+    char blocks[];
+};
+
 void atlas_clear(struct atlas *a)
 {
-    void *slab = a->slabs;
+    struct atlas_slab *slab = a->slabs;
 
     while (slab) {
-        void *next = *(void **)slab;
+        struct atlas_slab *next = slab->next;
 
         free(slab);
         slab = next;
@@ -75,15 +80,15 @@ void atlas_clear(struct atlas *a)
 static bool more_slots(struct atlas *a)
 {
     size_t block = (size_t)a->nslots * sizeof(struct atlas_slot);
-    char *slab = malloc(sizeof(void *) + block * SLAB_BLOCKS);
+    struct atlas_slab *slab = malloc(sizeof(*slab) + block * SLAB_BLOCKS);
 
     if (!slab)
         return false;
     a->bytes += block * SLAB_BLOCKS;
-    *(void **)slab = a->slabs;
+    slab->next = a->slabs;
     a->slabs = slab;
     for (int i = 0; i < SLAB_BLOCKS; i++)
-        atlas_drop_slots(a, slab + sizeof(void *) + (size_t)i * block);
+        atlas_drop_slots(a, slab->blocks + (size_t)i * block);
     return true;
 }
 

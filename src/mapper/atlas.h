@@ -85,6 +85,8 @@ struct atlas_ref {
     int slot;
 };
 
+struct atlas_slab;
+
 struct atlas {
     int ports; /* P: of the widest crossbar */
     int nslots;
@@ -99,7 +101,8 @@ struct atlas {
     size_t nnews, cap_news;
     char *names;
     size_t names_len, cap_names;
-    void *slabs, *spare; /* memory of slots */
+    struct atlas_slab *slabs; /* memory of slots */
+    void *spare;
     uint32_t merges;
     size_t bytes;
     bool wary; /* a host's address alone does not make two records one */

@@ -174,8 +174,8 @@ void gm2_describe_change(const struct net *net, const struct verify_change *c,
     switch (c->what) {
     case VERIFY_LINK_LOST:
         snprintf(text, size, "link lost: crossbar %u port %u to %u port %u",
-                 c->node - net->nhosts, c->port, c->peer - net->nhosts,
-                 c->peer_port);
+                 c->node - net->nhosts, (unsigned)c->port,
+                 c->peer - net->nhosts, (unsigned)c->peer_port);
         break;
     case VERIFY_HOST_LOST:
         snprintf(text, size, "host lost: %s", old);
@@ -185,15 +185,15 @@ void gm2_describe_change(const struct net *net, const struct verify_change *c,
         break;
     case VERIFY_HOST_NEW:
         snprintf(text, size, "host new: %s at crossbar %u port %u", who,
-                 c->node - net->nhosts, c->port);
+                 c->node - net->nhosts, (unsigned)c->port);
         break;
     case VERIFY_LINK_NEW:
         snprintf(text, size, "link new: crossbar %u port %u",
-                 c->node - net->nhosts, c->port);
+                 c->node - net->nhosts, (unsigned)c->port);
         break;
     case VERIFY_MOVED:
         snprintf(text, size, "host moved: %s to crossbar %u port %u", who,
-                 c->node - net->nhosts, c->port);
+                 c->node - net->nhosts, (unsigned)c->port);
         break;
     }
 }

@@ -20,7 +20,7 @@ static struct net *xbars_with_hosts(unsigned n, unsigned ports, unsigned hosts)
         snprintf(name, sizeof(name), "x%u", i);
         ok = net_add_xbar(net, name, ports, NET_BUILD_XBAR_ID + i) != NET_NONE;
     }
-    for (unsigned i = 0; ok && i < n * hosts; i++) {
+    for (unsigned i = 0; ok && hosts > 0 && i < n * hosts; i++) {
         uint32_t h;
 
         snprintf(name, sizeof(name), "h%u", i);

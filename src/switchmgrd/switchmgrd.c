@@ -179,6 +179,7 @@ int main(int argc, char **argv)
         conf.user = strdup("slurm-fabric");
     if (test) {
         puts("the configuration is good");
+        mgrconf_free(&conf);
         return 0;
     }
     return run(&conf, path);

@@ -37,19 +37,20 @@ static uint64_t clock_ns(clockid_t which)
 
 static void put(uint64_t host, const uint8_t *head)
 {
-    static uint32_t sequence;
+    static uint32_t sequence = 1;
     static const uint8_t route[] = {0xbe}; /* two ports down */
     uint8_t headers[HSN_ELAN_HEADER + HSN_TRAILER];
     struct hsn_frame f = {.host = host,
                           .to = VICTIM,
                           .incarnation = 0xbad,
-                          .sequence = ++sequence,
+                          .sequence = sequence,
                           .module = HSN_MODULE_ELAN,
                           .header_len = HSN_ELAN_HEADER,
                           .last = true};
     struct hsn_tx tx = {.route = route, .route_len = 1, .type = HSN_TYPE};
     struct hsn_sent sent[4];
 
+    sequence++;
     memcpy(headers, head, HSN_ELAN_HEADER);
     tx.part[1] = (struct iovec){headers, HSN_ELAN_HEADER};
     hsn_frame_put(&f, tx.part, 2, headers + HSN_ELAN_HEADER);

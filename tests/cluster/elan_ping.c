@@ -171,6 +171,7 @@ static int ping(size_t size)
     t->size = size;
     if (!t->h || t->n > PROCS_MAX) {
         printf("attach: %s\n", name_of(errno));
+        free(t);
         return 1;
     }
     while (now_ms() < end && (missing(t, t->answered) || missing(t, t->done) ||
