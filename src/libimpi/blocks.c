@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "libimpi/buffer.h"
+
 struct blocks blocks_even(const void *buf, int count, MPI_Datatype type)
 {
     return (struct blocks){
@@ -42,9 +44,22 @@ struct blocks blocks_typed(const void *buf, const int counts[],
     return b;
 }
 
+/* Of each block, because there may be none that has data. */
+static int look_at_buffers(const struct blocks *b, int n)
+{
+    int rc = MPI_SUCCESS;
+
+    if (likely(!buffer_devices()))
+        return MPI_SUCCESS;
+    for (int i = 0; rc == MPI_SUCCESS && i < (b->single ? 1 : n); i++)
+        rc = buffer_check(block_at(b, i), block_count(b, i), block_type(b, i));
+    return rc;
+}
+
 int blocks_check(struct blocks *b, int n)
 {
     MPI_Aint lb;
+    int rc;
 
     b->extent = 1;
     for (int i = 0; b->counts && i < n; i++) {
@@ -52,12 +67,13 @@ int blocks_check(struct blocks *b, int n)
             return MPI_ERR_COUNT;
     }
     if (b->types)
-        return MPI_SUCCESS;
+        return look_at_buffers(b, n);
     if (b->type == MPI_DATATYPE_NULL)
         return MPI_ERR_TYPE;
     if (!b->counts && b->count < 0)
         return MPI_ERR_COUNT;
-    return impi_real.Type_get_extent(b->type, &lb, &b->extent);
+    rc = impi_real.Type_get_extent(b->type, &lb, &b->extent);
+    return rc == MPI_SUCCESS ? look_at_buffers(b, n) : rc;
 }
 
 int block_count(const struct blocks *b, int i)

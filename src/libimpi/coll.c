@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "impi/constants.h"
+#include "libimpi/buffer.h"
 #include "libimpi/data.h"
 #include "libimpi/progress.h"
 
@@ -70,12 +71,24 @@ static int add_buffer(struct coll *x, enum impi_step_buf buf, const void *from)
     return MPI_SUCCESS;
 }
 
+/* Those that the program gave. */
+static int look_at_buffers(const struct coll *x)
+{
+    int rc = MPI_SUCCESS;
+
+    for (int i = 0; rc == MPI_SUCCESS && i < IMPI_NBUFS; i++) {
+        if (x->buf[i])
+            rc = buffer_check(x->buf[i], x->count, x->type);
+    }
+    return rc;
+}
+
 int coll_add_buffers(struct coll *x, bool commutes)
 {
     void **buf = x->buf;
-    int rc = MPI_SUCCESS;
+    int rc = look_at_buffers(x);
 
-    if (!buf[IMPI_BUF_ACC] && uses(x, IMPI_BUF_ACC))
+    if (rc == MPI_SUCCESS && !buf[IMPI_BUF_ACC] && uses(x, IMPI_BUF_ACC))
         rc = add_buffer(x, IMPI_BUF_ACC, NULL);
     if (rc == MPI_SUCCESS && !buf[IMPI_BUF_TMP] && uses(x, IMPI_BUF_TMP))
         rc = add_buffer(x, IMPI_BUF_TMP, NULL);
@@ -164,6 +177,8 @@ static int user_bcast(struct impi_comm *c, void *buf, int count,
         rc = MPI_ERR_COUNT;
     if (rc == MPI_SUCCESS && type == MPI_DATATYPE_NULL)
         rc = MPI_ERR_TYPE;
+    if (rc == MPI_SUCCESS)
+        rc = buffer_check(buf, count, type);
     if (rc == MPI_SUCCESS)
         rc = make_bcast(x, buf, count, type, c->inter ? 0 : rank);
     if (rc == MPI_SUCCESS && c->inter)

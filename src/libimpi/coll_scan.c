@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "libimpi/buffer.h"
 #include "libimpi/coll.h"
 #include "libimpi/data.h"
 
@@ -40,6 +41,10 @@ static int make_exscan(struct coll *x, const void *own, void *result)
                          : coll_check_reduction(x->count, x->type, x->op);
     void *copy;
 
+    if (rc == MPI_SUCCESS)
+        rc = buffer_check(own, x->count, x->type);
+    if (rc == MPI_SUCCESS)
+        rc = buffer_check(result, x->count, x->type);
     if (rc != MPI_SUCCESS)
         return rc;
     copy = data_like(own == MPI_IN_PLACE ? result : own, x->count, x->type,
@@ -138,6 +143,8 @@ static int make_reduce_scatter(struct coll *x, const void *own, void *result,
                             .count = counts ? counts[me] : count,
                             .type = x->type,
                             .single = true};
+    if (rc == MPI_SUCCESS)
+        rc = buffer_check(result, x->in.count, x->type);
     if (rc == MPI_SUCCESS)
         rc = impi_real.Op_commutative(x->op, &commutes);
     if (rc == MPI_SUCCESS)

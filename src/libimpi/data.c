@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libimpi/buffer.h"
 #include "libimpi/external.h"
 #include "libimpi/state.h"
 
@@ -159,6 +160,8 @@ static int begin(struct data *d, void *buf, int count, MPI_Datatype type)
     d->user = buf;
     d->count = count;
     rc = type_look_up(&d->info, type);
+    if (rc == MPI_SUCCESS)
+        rc = buffer_check(buf, count, type);
     if (rc != MPI_SUCCESS)
         return rc;
     d->len = (uint64_t)count * d->info.wire;

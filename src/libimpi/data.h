@@ -4,7 +4,8 @@
  * basic type in the common representation are moved straight from and into
  * the user's buffer; all else passes a buffer of ours.
  *
- * Functions return an MPI error code (MPI_SUCCESS or a class).
+ * Functions return an MPI error code (MPI_SUCCESS or a class).  A buffer that
+ * this process cannot read is refused at the start (buffer.h).
  */
 #ifndef LIBIMPI_DATA_H
 #define LIBIMPI_DATA_H

@@ -9,6 +9,16 @@
 
 #include "libimpi/net_priv.h"
 
+/* Without a driver of an accelerator nobody looks at buffers before. */
+static void check_fault(const struct link *l, const char *which)
+{
+    if (errno == EFAULT)
+        be_die(1,
+               "SF-E405: a message %s rank %u has a buffer that is not memory "
+               "of this process",
+               which, l->peer);
+}
+
 static bool socket_out(struct link *l)
 {
     struct iovec iov[IMPI_TX_IOV];
@@ -28,6 +38,7 @@ static bool socket_out(struct link *l)
             break;
         }
         if (done < 0) {
+            check_fault(l, "to");
             /* What it sent before is still to be read: the reading side
              * finds the end. */
             break;
@@ -69,8 +80,10 @@ static bool socket_in(struct link *l)
 
         if (done < 0 && (errno == EAGAIN || errno == EINTR))
             break;
-        if (done < 0)
+        if (done < 0) {
+            check_fault(l, "from");
             done = 0;
+        }
         got += (size_t)done;
         if (impi_channel_rx_done(l->channel, (size_t)done) < 0) {
             link_pump_failed(l);

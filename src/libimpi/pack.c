@@ -6,6 +6,7 @@
  * families (data.c relies on it, too).  Else they are external32, without
  * header or trailer.
  */
+#include "libimpi/buffer.h"
 #include "libimpi/data.h"
 #include "libimpi/external.h"
 #include "libimpi/state.h"
@@ -46,6 +47,8 @@ static int pack(const void *in, int count, MPI_Datatype type, void *out,
     int rc = look_up(&info, type, count, size, position, &len);
 
     if (rc == MPI_SUCCESS)
+        rc = buffer_check(in, count, type);
+    if (rc == MPI_SUCCESS)
         rc = external_encode(&info, (char *)out + *position, in, count);
     if (rc == MPI_SUCCESS)
         *position += (int)len;
@@ -59,6 +62,8 @@ static int unpack(const void *in, int size, int *position, void *out, int count,
     uint64_t len, bytes;
     int rc = look_up(&info, type, count, size, position, &len);
 
+    if (rc == MPI_SUCCESS)
+        rc = buffer_check(out, count, type);
     if (rc == MPI_SUCCESS)
         rc = external_decode(&info, out, (const char *)in + *position, len,
                              count, &bytes);

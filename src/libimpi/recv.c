@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "libimpi/buffer.h"
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
 
@@ -207,6 +208,9 @@ int impi_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
                                           source, recvtag, comm, status);
     if (datatype == MPI_DATATYPE_NULL)
         return be_raise(comm, MPI_ERR_TYPE);
+    rc = buffer_check(buf, count, datatype);
+    if (rc != MPI_SUCCESS)
+        return be_raise(comm, rc);
     copy = data_like(buf, count, datatype, &out.buf);
     if (!copy)
         return be_raise(comm, MPI_ERR_NO_MEM);

@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 
+#include "libimpi/buffer.h"
 #include "libimpi/state.h"
 
 static int own_class;
@@ -61,5 +62,7 @@ int impi_Error_class(int errorcode, int *errorclass)
 
     if (rc == MPI_SUCCESS && own_class && *errorclass == own_class)
         *errorclass = MPI_ERR_UNSUPPORTED_OPERATION;
+    if (rc == MPI_SUCCESS)
+        *errorclass = buffer_error_class(*errorclass);
     return rc;
 }

@@ -49,6 +49,17 @@ case_im_145_im_146_answered_while_away()
     report $? "$title: away in $*"
 }
 
+# A library of that name, and memory that nobody can read, for want of an
+# accelerator.
+case_device_pointers_are_refused()
+{
+    local title=device_pointers_are_refused lib=$TMPDIR/libcuda.so.1
+    gcc -shared -o "$lib" -x c /dev/null &&
+        world "$@" -- "$dir/device" "$lib" &&
+        grep -q "^PASS device" "$TMPDIR/out"
+    report $? "$title: device in $*"
+}
+
 # Exit code and message.
 case_end()
 {
@@ -126,6 +137,7 @@ done
 title=im_157_one_client_is_native
 case_run ring mpich:3
 case_run ring openmpi:3
+case_device_pointers_are_refused mpich:1 openmpi:1
 for prog in "mpich:1 openmpi:2" "openmpi:1 mpich:2"; do
     case_im_145_im_146_answered_while_away $prog
 done

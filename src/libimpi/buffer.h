@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Buffers that this process cannot read: memory of an accelerator, most
+ * likely.  A native library may take such a pointer; what crosses between
+ * clients is read and written by the processor, and would crash.
+ *
+ * Looked at only in a process that has a driver library of an accelerator
+ * loaded.  That is asked again when BUFFER_LOOK_TICKS of the processor's
+ * counter have passed, some milliseconds: to start such a driver takes much
+ * longer.
+ */
+#ifndef LIBIMPI_BUFFER_H
+#define LIBIMPI_BUFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libimpi/calls.h"
+
+#define BUFFER_LOOK_TICKS (UINT64_C(1) << 24)
+
+/* May any pointer be one of these? */
+bool buffer_devices(void);
+
+/* The same, when that is so.  Only the first and the last byte are tried. */
+int buffer_look(const void *buf, int count, MPI_Datatype type);
+
+/* MPI_SUCCESS, or an error code of class MPI_ERR_BUFFER.  MPI_IN_PLACE, and
+ * anything for no data, is right. */
+static inline int buffer_check(const void *buf, int count, MPI_Datatype type)
+{
+    return unlikely(buffer_devices()) ? buffer_look(buf, count, type)
+                                      : MPI_SUCCESS;
+}
+
+/* The standard's class for a class of ours, others as they are. */
+int buffer_error_class(int class);
+
+#endif
