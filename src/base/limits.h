@@ -154,6 +154,7 @@
  * members of one cloud. */
 #define SF_GM_HOSTS_MAX 131072
 #define SF_GM_XBARS_MAX 65536
+#define SF_GM_TWINS_MAX 64 /* hosts of a map whose board id is there before */
 #define SF_GM_PIECES_MAX 16384
 #define SF_GM_CLOUD_MAX 8192
 

@@ -203,6 +203,8 @@ static void wake_dormant(struct gm1 *g)
 static void timer_rings(struct gm1 *g)
 {
     g->timer = GM1_NEVER;
+    if (g->retired)
+        return;
     if (g->state == GM1_STATE_DORMANT)
         wake_dormant(g);
     else if (g->state == GM1_STATE_SLEEPING)

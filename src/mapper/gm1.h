@@ -12,8 +12,8 @@
  *    since it last woke asks that mapper's host, and goes active when no
  *    mapper of that rank answers there;
  *  - members of clouds have gmIDs of their own;
- *  - who is found under one board id in two places is reported, and the map
- *    has him once.
+ *  - one board id in two places is told, and the map has both; an active
+ *    mapper that finds its own there is one no more.
  */
 #ifndef SF_MAPPER_GM1_H
 #define SF_MAPPER_GM1_H
@@ -82,7 +82,7 @@ struct gm1_ops {
                   void *arg);
     void (*notice)(const char *text, void *arg);
     /* A user error: the net is too deep ...  The mapper sleeps and tries
-     * again. */
+     * again; when another board has the id of this one, it never does. */
     void (*fatal)(const char *text, void *arg);
 };
 

@@ -3,6 +3,7 @@
  * The end of a search: a map, or the word that the map still holds.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "mapper/gm1_priv.h"
@@ -98,10 +99,42 @@ static bool use_net(struct gm1 *g, struct net *net)
     return true;
 }
 
+/* Two boards of one id cannot both be active: nobody could tell whose
+ * configuration he has. */
+static bool has_twin(const struct gm1 *g, const struct net *net)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < net->nnodes; i++)
+        n += net->nodes[i].kind == NET_HOST &&
+             net->nodes[i].id == g->config.host.address;
+    return n > 1;
+}
+
+/* From now on a host without a mapper: the next lower one takes over. */
+static void retire(struct gm1 *g)
+{
+    char text[100], who[GM_ADDRESS_TEXT];
+
+    snprintf(text, sizeof(text),
+             "another board has the id of this one, %s: it cannot be active",
+             gm_address_text(g->config.host.address, who));
+    g->retired = true;
+    hostside_set_level(g->host, 0);
+    if (g->ops.fatal)
+        g->ops.fatal(text, g->arg);
+    gm1_fire(g, GM1_EVENT_FAILED);
+}
+
 void gm1_explored(struct gm1 *g)
 {
     struct net *net = take_map(g);
 
+    if (net && has_twin(g, net)) {
+        net_free(net);
+        retire(g);
+        return;
+    }
     if (!net || !use_net(g, net)) {
         g->dirty = true;
         gm1_fire(g, GM1_EVENT_FAILED);

@@ -90,6 +90,7 @@ struct gm1 {
     uint32_t higher_level;
     struct gm1_route to_higher;
     bool heard_higher; /* since the last wake-up */
+    bool retired;      /* another board has our id: never active again */
 
     struct explore *x;
     struct verify *v;

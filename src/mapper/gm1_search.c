@@ -147,13 +147,12 @@ bool gm1_search_own(struct gm1 *g, const struct gm1_message *msg)
 {
     struct probe_answer a = {.outcome = PROBE_HOST};
 
-    if (msg->scout.mapper != g->config.host.address)
+    if (msg->scout.mapper != g->config.host.address ||
+        !tag_of(g, msg, &a.tag))
         return false;
-    if (tag_of(g, msg, &a.tag)) {
-        own_host(g, &a.host);
-        answer(g, &a);
-        gm1_search_run(g, false);
-    }
+    own_host(g, &a.host);
+    answer(g, &a);
+    gm1_search_run(g, false);
     return true;
 }
 

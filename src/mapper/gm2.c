@@ -112,6 +112,15 @@ static void enter_mapping(struct gm2 *m, enum gm2_event event)
         gm2_search_start(m);
 }
 
+/* A map that could not be had is not asked for again without a breath. */
+static void enter_fetching(struct gm2 *m)
+{
+    if (m->now < m->fetch_again && gm2_version_equal(&m->want, &m->unfetched))
+        m->timer = m->fetch_again;
+    else
+        gm2_fetch_start(m);
+}
+
 static void enter_verifying(struct gm2 *m)
 {
     m->valid = true;
@@ -133,7 +142,7 @@ static void enter(struct gm2 *m, enum gm2_event event)
         gm2_ping(m);
         break;
     case GM2_STATE_FETCHING:
-        gm2_fetch_start(m);
+        enter_fetching(m);
         break;
     case GM2_STATE_VERIFYING:
         enter_verifying(m);
@@ -154,6 +163,10 @@ bool gm2_fire(struct gm2 *m, enum gm2_event event)
 
     if (to == GM2_NSTATES)
         return false;
+    if (event == GM2_EVENT_FETCH_FAILED) {
+        m->unfetched = m->want;
+        m->fetch_again = m->now + m->config.verify_pause / 2;
+    }
     gm2_hush(m, GM2_TALK_FREE);
     gm2_search_stop(m);
     gm2_fetch_free(m->fetch);
@@ -234,6 +247,9 @@ static void timer_rings(struct gm2 *m)
         break;
     case GM2_STATE_PASSIVE:
         gm2_ping(m);
+        break;
+    case GM2_STATE_FETCHING:
+        gm2_fetch_start(m);
         break;
     case GM2_STATE_VERIFYING:
         rest_is_over(m);

@@ -2,7 +2,10 @@
  *
  * The end of an exploration: what was found becomes a map with a version.
  */
+#include <stdio.h>
+
 #include "mapper/gm2_priv.h"
+#include "mapper/gm_address.h"
 #include "net/build.h"
 
 /* Board ids of --extra-hosts: locally administered ones. */
@@ -91,13 +94,39 @@ static struct gm2_map *make_map(struct gm2 *m, const struct net *net)
     return NULL;
 }
 
+/* Two boards of one id cannot both lead, and nobody could tell their maps
+ * apart. */
+static bool has_twin(const struct gm2 *m, const struct net *net)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < net->nnodes; i++)
+        n += net->nodes[i].kind == NET_HOST &&
+             net->nodes[i].id == m->config.address;
+    return n > 1;
+}
+
+static void end_as_twin(struct gm2 *m)
+{
+    char text[100], who[GM_ADDRESS_TEXT];
+
+    snprintf(text, sizeof(text),
+             "another board has the id of this one, %s: it cannot lead",
+             gm_address_text(m->config.address, who));
+    gm2_end(m, text);
+}
+
 void gm2_explored(struct gm2 *m)
 {
     struct net *net = found(m);
-    struct gm2_map *map = net ? make_map(m, net) : NULL;
-    bool was_incremental = m->incremental;
+    bool was_incremental = m->incremental, twin = net && has_twin(m, net);
+    struct gm2_map *map = net && !twin ? make_map(m, net) : NULL;
 
     net_free(net);
+    if (twin) {
+        end_as_twin(m);
+        return;
+    }
     gm2_search_stop(m);
     if (!map && was_incremental) {
         m->full_next = true;

@@ -111,6 +111,7 @@ struct ends {
     uint32_t *peer;
     uint8_t *port;
     uint32_t n, size;
+    uint32_t twins; /* hosts with the board id of one before them */
 };
 
 static bool push_end(struct ends *ends, struct be_reader *r)
@@ -142,7 +143,8 @@ static bool read_host(struct gm2_map *map, struct ends *ends,
     uint8_t type = be_get8(r);
     uint32_t node;
 
-    if (r->bad || net_find_host(map->net, address) != NET_NONE)
+    if (r->bad || (net_find_host(map->net, address) != NET_NONE &&
+                   ++ends->twins > SF_GM_TWINS_MAX))
         return refuse(EPROTO) == 0;
     node = net_add_host(map->net, "", address);
     if (node == NET_NONE || !push_end(ends, r))

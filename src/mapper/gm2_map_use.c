@@ -47,6 +47,37 @@ static void find_partners(struct gm2 *m)
     }
 }
 
+/* Does the way that is known to the parent lead to it from this host? */
+static bool leads_to_parent(const struct gm2 *m, const struct net *net,
+                            uint32_t host)
+{
+    struct net_route route = {.hops = m->parent.route.len};
+    uint32_t end;
+
+    memcpy(route.byte, m->parent.route.byte, route.hops);
+    end = net_route_follow(net, host, &route, NULL);
+    return end != NET_NONE && net->nodes[end].id == m->parent.address;
+}
+
+/* Which host of the map is this one?  Of several with its board id the one
+ * from which the way to the parent leads there: only one does, for the way
+ * back from there ends in one place. */
+static uint32_t own_node(struct gm2 *m, const struct net *net)
+{
+    uint32_t me = net_find_host(net, m->config.address);
+    bool twin = false;
+
+    for (uint32_t i = 0; i < net->nhosts; i++)
+        twin |= i != me && net->nodes[i].id == m->config.address;
+    if (!twin)
+        return me;
+    gm2_notice(m, "another board has the id of this one");
+    for (uint32_t i = 0; i < net->nhosts; i++)
+        if (net->nodes[i].id == m->config.address && leads_to_parent(m, net, i))
+            return i;
+    return me;
+}
+
 bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
 {
     struct errbuf err = {""};
@@ -66,7 +97,7 @@ bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
     gm2_map_free(m->map);
     m->map = map;
     m->routes = routes;
-    m->me = gm2_map_host(map, m->config.address);
+    m->me = own_node(m, map->net);
     m->complete = false;
     m->reported = 0;
     find_partners(m);

@@ -126,10 +126,8 @@ static void take_pause(struct gm2 *m, const struct gm2_message *msg)
 
 void gm2_take_scout(struct gm2 *m, const struct gm2_message *msg)
 {
-    if (msg->sender == m->config.address) {
-        gm2_search_own(m, msg);
+    if (msg->sender == m->config.address && gm2_search_own(m, msg))
         return;
-    }
     gm2_answer_scout(m, msg);
     switch (msg->reason) {
     case GM2_LX_MAPPING:

@@ -101,6 +101,8 @@ struct gm2 {
 
     struct gm2_version want;
     struct gm2_fetch *fetch;
+    struct gm2_version unfetched; /* could not be had ... */
+    uint64_t fetch_again;         /* ... before this time */
     uint32_t next_piece;
 
     struct gm2_talk talk[GM2_TALKS];
@@ -160,7 +162,8 @@ void gm2_search_stop(struct gm2 *m);
 void gm2_search_back(struct gm2 *m, const struct gm2_message *msg,
                      const struct probe_id *id);
 bool gm2_search_reply(struct gm2 *m, const struct gm2_message *msg);
-void gm2_search_own(struct gm2 *m, const struct gm2_message *msg);
+/* False: not of this search, so perhaps of another board with our id. */
+bool gm2_search_own(struct gm2 *m, const struct gm2_message *msg);
 void gm2_search_run(struct gm2 *m, bool tick);
 uint64_t gm2_search_deadline(const struct gm2 *m);
 

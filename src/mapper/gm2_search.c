@@ -172,14 +172,15 @@ void gm2_search_back(struct gm2 *m, const struct gm2_message *msg,
 }
 
 /* A scout of ours came back to us: our own port lies at the route's end. */
-void gm2_search_own(struct gm2 *m, const struct gm2_message *msg)
+bool gm2_search_own(struct gm2 *m, const struct gm2_message *msg)
 {
     struct probe_answer a = {.tag = msg->tag, .outcome = PROBE_HOST};
 
     if (msg->session != m->session)
-        return;
+        return false;
     own_host(m, &a.host);
     answer(m, &a);
+    return true;
 }
 
 static void say_pause(struct gm2 *m, const struct gm2_route *route)

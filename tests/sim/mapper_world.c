@@ -126,7 +126,10 @@ static void on_gm2_moved(enum gm2_event event, enum gm2_state from,
 static void on_configured(const struct gm2_map *map, uint32_t me,
                           const struct net_routes *routes, void *arg)
 {
-    ((struct world_host *)arg)->nconfigured++;
+    struct world_host *h = arg;
+
+    h->nconfigured++;
+    h->me = me;
 }
 
 static void on_complete(uint32_t nhosts, void *arg)

@@ -26,6 +26,7 @@ struct world_host {
     struct hostside *side;
     uint64_t armed;
     bool ended;
+    uint32_t me; /* of GM-2: its own node of the map */
     uint32_t nconfigured, ncomplete;
     uint64_t moves[GM2_NEVENTS];
     uint32_t nfatal;
