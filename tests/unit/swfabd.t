@@ -349,7 +349,8 @@ Parts=$tmp/parts
 Part=two
 Udp=127.0.0.1:7012
 CONF
-ok "linked: it comes back" yes "$(until_ok 20 up one 4 && echo yes)"
+ok "linked: it comes back" yes "$(until_ok 20 up one 4 &&
+    until_ok 20 up two 2 && echo yes)"
 start_host ring "$tmp/two.sock" 3 echo
 ok "linked: and is reached again" "received 10 of 10" \
     "$(ping_host ring "$tmp/one.sock" 0 3 10 60 $net | tail -1)"
