@@ -227,10 +227,20 @@ const void *ring_peek(struct ring *r, size_t *len)
     return at + RECORD_HEAD;
 }
 
-void ring_consume(struct ring *r)
+void ring_skip(struct ring *r)
 {
     r->own = r->next;
+}
+
+void ring_release(struct ring *r)
+{
     atomic_store_explicit(&r->shared->head, r->own, memory_order_release);
+}
+
+void ring_consume(struct ring *r)
+{
+    ring_skip(r);
+    ring_release(r);
 }
 
 bool ring_sleep(struct ring *r)

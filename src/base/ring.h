@@ -93,6 +93,11 @@ bool ring_sleep_full(struct ring *r, size_t len);
  * empty, EPROTO: broken. */
 const void *ring_peek(struct ring *r, size_t *len);
 void ring_consume(struct ring *r);
+/* The same in two steps, for who looks at several records at once: the next
+ * ring_peek() gives the next one, and all of them stay until
+ * ring_release(). */
+void ring_skip(struct ring *r);
+void ring_release(struct ring *r);
 
 /* After one ring_consume() or several: must the bell be rung? */
 bool ring_must_wake_full(struct ring *r);

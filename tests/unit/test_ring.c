@@ -113,6 +113,32 @@ static void records_come_out_in_order_and_whole(void **state)
     assert_int_equal(errno, EAGAIN);
 }
 
+/* Skipped records are looked at together and keep their room till the end. */
+static void skipped_records_stay_until_they_are_released(void **state)
+{
+    struct pair *p = *state;
+    const uint8_t *at[3];
+    size_t len;
+
+    for (uint32_t i = 0; i < 3; i++)
+        assert_true(put(&p->in, i, MAX));
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_non_null(at[i] = ring_peek(&p->out, &len));
+        assert_int_equal(len, MAX);
+        ring_skip(&p->out);
+    }
+    assert_null(ring_peek(&p->out, &len));
+    assert_int_equal(errno, EAGAIN);
+    assert_true(put(&p->in, 3, MAX));
+    assert_null(ring_reserve(&p->in, MAX));
+    for (uint32_t i = 0; i < 3; i++)
+        assert_memory_equal(at[i], &i, sizeof(i));
+    ring_release(&p->out);
+    assert_non_null(ring_reserve(&p->in, MAX));
+    assert_non_null(ring_peek(&p->out, &len));
+    assert_true(len == MAX);
+}
+
 static void empty_records_and_short_commits_are_fine(void **state)
 {
     struct pair *p = *state;
@@ -402,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RING_TEST(records_come_out_in_order_and_whole),
+        RING_TEST(skipped_records_stay_until_they_are_released),
         RING_TEST(empty_records_and_short_commits_are_fine),
         RING_TEST(consumer_reads_in_place),
         RING_TEST(ring_of_foreign_make_is_refused),
