@@ -27,21 +27,26 @@ size_t hsn_nic_packet_len(const struct hsn_tx *tx)
            tx->part[1].iov_len + NET_CRC_SIZE;
 }
 
+/* The CRC is that of the parts where they come from: they are in the cache,
+ * while what was just written to a ring is on its way there. */
 void hsn_nic_packet_put(uint8_t *at, const struct hsn_tx *tx)
 {
-    uint8_t *start = at;
+    uint8_t *start = at, crc;
 
     if (tx->route_len)
         memcpy(at, tx->route, tx->route_len);
     at += tx->route_len;
     net_type_put(at, tx->type, tx->subtype);
     at += NET_TYPE_SIZE;
+    crc = net_crc(0, start, (size_t)(at - start));
     for (int i = 0; i < 2; i++) {
-        if (tx->part[i].iov_len)
-            memcpy(at, tx->part[i].iov_base, tx->part[i].iov_len);
+        if (tx->part[i].iov_len == 0)
+            continue;
+        crc = net_crc(crc, tx->part[i].iov_base, tx->part[i].iov_len);
+        memcpy(at, tx->part[i].iov_base, tx->part[i].iov_len);
         at += tx->part[i].iov_len;
     }
-    *at = net_crc(0, start, (size_t)(at - start));
+    *at = crc;
 }
 
 bool hsn_nic_packet_get(struct hsn_nic *nic, struct hsn_rx *rx,

@@ -15,6 +15,7 @@
 
 #define AGAIN_NS 200000000ULL   /* between two tries to connect */
 #define ANSWER_NS 5000000000ULL /* that swfabd may take to answer */
+#define LENT_MAX 16             /* packets that lie in the ring meanwhile */
 
 struct unix_nic {
     struct hsn_nic nic;
@@ -26,6 +27,7 @@ struct unix_nic {
     int fd;
     uint64_t next; /* when to try again */
     struct ring to, from;
+    struct ring lent_from; /* hung up while packets of it are lent */
     bool lent, asleep;
     uint8_t buf[NET_PACKET_MAX];
 };
@@ -38,10 +40,12 @@ static void hang_up(struct unix_nic *u, const char *why)
     softlink_free(u->link);
     u->link = NULL;
     ring_detach(&u->to);
-    ring_detach(&u->from);
-    memset(&u->to, 0, sizeof(u->to));
+    if (u->lent && u->from.shared)
+        u->lent_from = u->from; /* somebody may look at its packets still */
+    else
+        ring_detach(&u->from);
     memset(&u->from, 0, sizeof(u->from));
-    u->lent = u->asleep = false;
+    u->asleep = false;
     hsn_nic_link(&u->nic, &u->o, false, why);
 }
 
@@ -260,21 +264,37 @@ static void unix_cancel(void *self, uint32_t slot)
     (void)slot;
 }
 
-static size_t ring_recv(struct unix_nic *u, struct hsn_rx *rx)
+static void unix_release(void *self)
 {
-    const uint8_t *p;
-    size_t len;
+    struct unix_nic *u = self;
 
-    while ((p = ring_peek(&u->from, &len))) {
-        if (hsn_nic_packet_get(&u->nic, rx, p, len)) {
-            u->lent = true;
-            return 1;
-        }
-        ring_consume(&u->from);
+    if (!u->lent)
+        return;
+    u->lent = false;
+    ring_detach(&u->lent_from);
+    if (!u->from.shared)
+        return;
+    ring_release(&u->from);
+    if (ring_must_wake_full(&u->from))
+        ring_bell(u->fd);
+}
+
+static size_t ring_recv(struct unix_nic *u, struct hsn_rx *rx, size_t max)
+{
+    const uint8_t *p = NULL;
+    size_t len, n = 0, seen = 0;
+
+    max = max < LENT_MAX ? max : LENT_MAX;
+    for (; seen < max && (p = ring_peek(&u->from, &len)); seen++) {
+        n += hsn_nic_packet_get(&u->nic, &rx[n], p, len);
+        ring_skip(&u->from);
     }
-    if (errno != EAGAIN)
+    u->lent = seen > 0;
+    if (!p && seen < max && errno != EAGAIN)
         hang_up(u, "broken ring");
-    return 0;
+    if (u->lent && n == 0)
+        unix_release(u);
+    return n;
 }
 
 static size_t socket_recv(struct unix_nic *u, struct hsn_rx *rx)
@@ -297,21 +317,8 @@ static size_t unix_recv(void *self, struct hsn_rx *rx, size_t n)
 
     if (!u->nic.up || n == 0)
         return 0;
-    return u->carrier == SOFTLINK_RING ? ring_recv(u, rx) : socket_recv(u, rx);
-}
-
-static void unix_release(void *self)
-{
-    struct unix_nic *u = self;
-
-    if (!u->lent)
-        return;
-    u->lent = false;
-    if (!u->from.shared)
-        return;
-    ring_consume(&u->from);
-    if (ring_must_wake_full(&u->from))
-        ring_bell(u->fd);
+    return u->carrier == SOFTLINK_RING ? ring_recv(u, rx, n)
+                                       : socket_recv(u, rx);
 }
 
 static int unix_fd(void *self)
@@ -348,6 +355,7 @@ static void unix_close(void *self)
 
     u->o.say = NULL; /* on purpose */
     hang_up(u, "closed");
+    ring_detach(&u->lent_from);
     hsn_nic_options_free(&u->o);
     free(u);
 }
