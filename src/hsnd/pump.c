@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,7 +16,7 @@
 
 #define RECORDS 32    /* of one endpoint in a round */
 #define LOOK_EVERY 32 /* rounds with work between two looks at libev */
-#define PAUSES 16     /* of an idle round */
+#define PAUSES 8      /* of an idle round */
 
 uint64_t hsnd_clock(void)
 {
@@ -257,6 +258,7 @@ static void rest(void)
 #else
         ;
 #endif
+    sched_yield();
 }
 
 /* Nothing happened: look again for a while, or sleep.  Looking that did not

@@ -6,13 +6,15 @@
  * when it pays and shorter when it does not.
  */
 #include <errno.h>
+#include <sched.h>
 
 #include "base/log.h"
 #include "swfabd/swfabd.h"
 
 enum {
     SPIN_MIN = 4,
-    SPIN_MAX = 2000,
+    SPIN_MAX = 400,
+    YIELD_EVERY = 8, /* looks */
     TURNS = 16, /* rounds with packets, until sockets have their turn */
 };
 
@@ -64,11 +66,15 @@ static unsigned drain_all(struct swfabd *d)
     return n;
 }
 
-static inline void pause_a_moment(void)
+/* Let others have the processor: who looks for packets keeps the very
+ * processes from it that are to make them. */
+static void rest(unsigned quiet)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
+    if (quiet % YIELD_EVERY == 0)
+        sched_yield();
 }
 
 static void awake(struct swfabd *d)
@@ -92,7 +98,7 @@ static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
             quiet = 0;
         } else {
             quiet++;
-            pause_a_moment();
+            rest(quiet);
         }
     }
     if (turns) {
