@@ -7,7 +7,7 @@
  *     hsn_bench hsn SOCKET BOARD SOCKET BOARD SIZE COUNT ROUNDS
  *                          endpoints of one hsnd, or of two
  * print "RATE HALF": messages received per second while the other side sends
- * as fast as it can with at most 1024 (8 KB: 24) under way, and the median half
+ * as fast as it can with at most 1024 (8 KB: 96) under way, and the median half
  * round trip in microseconds.
  *
  *     hsn_bench tag SIZE        ns of the tag of a frame: made, checked
@@ -15,15 +15,17 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -166,8 +168,15 @@ static int hsn_end_recv(struct end *e)
 struct shared {
     volatile int ready, stop;
     volatile double rate;
-    volatile long got; /* messages counted so far */
+    _Atomic uint32_t got;  /* messages counted so far */
+    _Atomic uint32_t goal; /* the sender sleeps until so many; 0: awake */
 };
+
+static long futex(_Atomic uint32_t *word, int op, uint32_t value,
+                  const struct timespec *limit)
+{
+    return syscall(SYS_futex, word, op, value, limit, NULL, 0);
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -199,6 +208,17 @@ static double half_round_trip(struct end *e, size_t size, int rounds)
     return median;
 }
 
+/* One more message came: let the sender go on when it waits for that. */
+static void count_one(struct shared *s, int n)
+{
+    uint32_t goal;
+
+    atomic_store(&s->got, (uint32_t)n);
+    goal = atomic_load(&s->goal);
+    if (goal && (uint32_t)n >= goal && atomic_exchange(&s->goal, 0))
+        futex(&s->goal, FUTEX_WAKE, 1, NULL);
+}
+
 /* The other side: answers, then counts. */
 static void answer(struct end *e, struct shared *s, size_t size, int count,
                    int rounds)
@@ -221,35 +241,42 @@ static void answer(struct end *e, struct shared *s, size_t size, int count,
         if (rc < 0)
             die("receive");
         n += rc == 0;
-        s->got = n;
+        count_one(s, n);
     }
     s->rate = count / (now() - begin);
     s->stop = 1;
+    count_one(s, INT32_MAX);
     while (e->fd >= 0 && e->recv(e) == 0) /* until the sender stops */
         ;
+}
+
+/* The window is full: sleep until half of it has arrived.  False: nothing
+ * moves. */
+static bool window_wait(struct shared *s, uint32_t goal)
+{
+    const struct timespec limit = {.tv_nsec = 5000000};
+    uint32_t seen = atomic_load(&s->got);
+
+    goal = goal ? goal : 1;
+    atomic_store(&s->goal, goal);
+    if (atomic_load(&s->got) < goal)
+        futex(&s->goal, FUTEX_WAIT, goal, &limit);
+    atomic_store(&s->goal, 0);
+    return atomic_load(&s->got) != seen;
 }
 
 /* Send as fast as the receiver takes them: a window of messages may be under
  * way.  What is lost is noticed by nothing moving for a while. */
 static void stream(struct end *a, struct shared *s, size_t size, pid_t pid)
 {
-    long sent = 0, window = size > 1024 ? 24 : 1024, seen = 0;
-    double moved = now();
+    uint32_t sent = 0, window = size > 1024 ? 96 : 1024;
 
     while (!s->stop && waitpid(pid, NULL, WNOHANG) <= 0) {
-        for (int i = 0; i < 64 && sent - s->got < window; i++, sent++)
+        for (; sent - atomic_load(&s->got) < window; sent++)
             if (a->send(a, size) < 0 && !s->stop)
                 die("send");
-        if (sent - s->got < window)
-            continue;
-        sched_yield();
-        if (s->got != seen) {
-            seen = s->got;
-            moved = now();
-        } else if (now() - moved > 0.005) {
-            sent = s->got;
-            moved = now();
-        }
+        if (!window_wait(s, sent - window / 2) && !s->stop)
+            sent = atomic_load(&s->got);
     }
 }
 
