@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mac.h"
+#include "base/notify.h"
 #include "hsnd/hsnd.h"
 
 #define EXIT_CONF 2
@@ -132,27 +132,6 @@ static int open_engine(struct hsnd *d, struct errbuf *err)
     return 0;
 }
 
-/* systemd's notice that we are ready. */
-static void tell_ready(void)
-{
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    const char *path = getenv("NOTIFY_SOCKET");
-    int fd;
-
-    if (!path || strlen(path) >= sizeof(un.sun_path))
-        return;
-    strcpy(un.sun_path, path);
-    if (path[0] == '@')
-        un.sun_path[0] = '\0';
-    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return;
-    (void)!sendto(
-        fd, "READY=1", 7, MSG_NOSIGNAL, (struct sockaddr *)&un,
-        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
-    close(fd);
-}
-
 static int start(struct hsnd *d, struct errbuf *err)
 {
     d->loop = ev_default_loop(0);
@@ -169,7 +148,6 @@ static int start(struct hsnd *d, struct errbuf *err)
     prctl(PR_SET_DUMPABLE, 0); /* capabilities are in our memory */
     log_info("board %012llx of node %s, rail %ld, interface %s",
              (unsigned long long)d->board, d->node, d->conf.rail, d->nic->kind);
-    tell_ready();
     return 0;
 }
 
@@ -246,7 +224,9 @@ static int run(struct hsnd *d)
     int rc = 1;
 
     if (start(d, &err) == 0) {
+        notify_manager(NOTIFY_READY);
         hsnd_run(d);
+        notify_manager(NOTIFY_STOPPING);
         log_info("ends");
         rc = 0;
     } else {

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/mac.h"
+#include "base/notify.h"
 #include "mapperd/mapperd.h"
 #include "net/packet.h"
 
@@ -268,7 +269,9 @@ int mapperd_run(struct mapperd *d)
 
     choose_engine(d);
     if (mapperd_pid_file(d, &err) == 0 && start(d, &err) == 0) {
+        notify_manager(NOTIFY_READY);
         ev_run(d->loop, 0);
+        notify_manager(NOTIFY_STOPPING);
     } else {
         log_error("SF-E850 %s", err.text);
         d->exit_code = 1;

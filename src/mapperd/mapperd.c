@@ -2,6 +2,8 @@
  *
  * mapperd: what it is told, and what that leads to.
  */
+#include "config.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +76,10 @@ int main(int argc, char **argv)
         return mapperd_check_main(argc, argv);
     if (rc == 1) {
         fputs(settings_usage, stdout);
+        return 0;
+    }
+    if (rc == 3) {
+        puts("mapperd (" PACKAGE_NAME ") " PACKAGE_VERSION);
         return 0;
     }
     rc = rc < 0 ? wrong(err.text) : mapperd_run(&d);

@@ -17,6 +17,7 @@ const char settings_usage[] =
     "--help)\n\n"
     "  --daemon-pid-file=PATH  run as a daemon, its pid at PATH\n"
     "  --help                  this text\n"
+    "  --version\n"
     "  --level=LEVEL           mapper level (default 1, 0: never map)\n"
     "  --num-passes=N          routes to each host (default 8)\n"
     "  --map-file=PATH         store the map there\n"
@@ -73,6 +74,7 @@ enum {
 static const struct option options[] = {
     {"daemon-pid-file", required_argument, NULL, OPT_PID},
     {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
     {"level", required_argument, NULL, OPT_LEVEL},
     {"num-passes", required_argument, NULL, OPT_PASSES},
     {"map-file", required_argument, NULL, OPT_MAP},
@@ -192,8 +194,8 @@ int settings_options(struct settings *s, int argc, char **argv,
     optind = 1;
     opterr = 0;
     while ((opt = getopt_long(argc, argv, SHORT, options, NULL)) != -1) {
-        if (opt == 'h')
-            return 1;
+        if (opt == 'h' || opt == 'V')
+            return opt == 'h' ? 1 : 3;
         if (opt == OPT_CHECK || opt == OPT_PROBER)
             return 2;
         if (opt == '?')

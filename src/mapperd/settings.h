@@ -53,7 +53,8 @@ void settings_free(struct settings *s);
 int settings_read(struct settings *s, const char *path, bool must,
                   conf_error_f *report, void *arg);
 
-/* Take the command line.  Returns 0; 1: --help was asked for; 2: --check or
+/* Take the command line.  Returns 0; 1: --help was asked for; 3:
+ * --version; 2: --check or
  * --prober was given, which is not ours; -1: told through *err. */
 int settings_options(struct settings *s, int argc, char **argv,
                      char **conf_path, struct errbuf *err);

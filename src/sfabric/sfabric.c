@@ -130,6 +130,8 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
         return help();
     if (argc > 0 && strcmp(argv[0], "--local") == 0)
         return cmd_local.run(argc, argv, o);
+    if (argc > 0 && strcmp(argv[0], "--version") == 0)
+        return cmd_version.run(argc, argv, o);
     if (argc > 0 && argv[0][0] != '-') {
         cmd = find(argv[0]);
         if (!cmd)

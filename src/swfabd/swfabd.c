@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/mac.h"
+#include "base/notify.h"
 #include "base/seal.h"
 #include "swfabd/swfabd.h"
 
@@ -228,7 +229,9 @@ static int run(struct swfabd *d, const struct arguments *a)
         rc = EXIT_BAD_CONFIG;
     } else if (!a->test) {
         if (start(d, &err) == 0) {
+            notify_manager(NOTIFY_READY);
             ev_run(d->loop, 0);
+            notify_manager(NOTIFY_STOPPING);
             log_info("ends");
         } else {
             log_error("SF-E601 %s", err.text);

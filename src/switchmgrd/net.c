@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/notify.h"
 #include "switchmgrd/linksrc.h"
 #include "switchmgrd/net.h"
 #include "switchmgrd/topology.h"
@@ -317,7 +318,9 @@ int net_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
     net_state_load(n);
     start(n);
     log_info("ready");
+    notify_manager(NOTIFY_READY);
     ev_run(n->loop, 0);
+    notify_manager(NOTIFY_STOPPING);
     net_state_save(n);
     metrics_close(n->metrics);
     ctl_server_free(n->ctl);

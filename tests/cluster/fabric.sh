@@ -62,8 +62,32 @@ fabric_write_confs() {
 fabric_daemon() {
     local place=$1 log=$2
     shift 2
-    ( "$MINISLURM" exec --dir "$CLUSTER" --on "$place" --as root -- "$@" \
+    ( "$MINISLURM" exec --dir "$CLUSTER" --on "$place" --as root -- \
+        env NOTIFY_SOCKET="${FABRIC_NOTIFY-}" "$@" \
         >>"$CLUSTER/log/$log" 2>&1 </dev/null & )
+}
+
+# A service manager that writes down what the daemons tell it, "NAME WORDS".
+fabric_manager() {
+    local tries
+    fabric_daemon ctl notify.log python3 -c '
+import os, socket, struct, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+s.bind(sys.argv[1] + ".new")
+os.chmod(sys.argv[1] + ".new", 0o666)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+while True:
+    words, more, _, _ = s.recvmsg(256, 64)
+    pid = struct.unpack("iii", more[0][2])[0]
+    print(open(f"/proc/{pid}/comm").read().strip(), words.decode(), flush=True)
+' "$CLUSTER/notify"
+    FABRIC_NOTIFY=$CLUSTER/notify
+    for ((tries = 0; tries < 200; tries++)); do
+        [ ! -S "$FABRIC_NOTIFY" ] || return 0
+        sleep 0.1
+    done
+    return 1
 }
 
 fabric_up() {

@@ -10,6 +10,7 @@ need_stage slurm/switch_elan.so libexec/slurm-fabric/hsnd \
 cluster_up --nodes 4 --switch elan --node-conf "Features=$FABRIC_FEATURES"
 PING=$SF_TOP_BUILDDIR/tests/cluster/elan_ping
 LIMIT=120
+fabric_manager
 fabric_up
 
 drained() {
@@ -26,6 +27,15 @@ case_the_mappers_agree_and_sinfo_shows_it() {
     run_as_user srun -N4 -C fabric_up true
     assert_code 0
 }
+
+# What Type=notify of the units waits for.
+case_every_daemon_says_when_it_serves() {
+    wait_for 20 ready_are hsnd 4
+    wait_for 20 ready_are mapperd 4
+    wait_for 20 ready_are swfabd 1
+    wait_for 20 ready_are switchmgrd 1
+}
+ready_are() { [ "$(grep -cx "$1 READY=1" "$CLUSTER/log/notify.log")" = "$2" ]; }
 
 case_programs_talk_along_computed_routes() {
     run_as_user srun -N4 -n8 --ntasks-per-node=2 "$PING" ping 64
