@@ -191,6 +191,42 @@ int impi_schedule_reduce(struct impi_schedule *s, const struct impi_group *g,
     return plan_finish(&p);
 }
 
+/* Recursive doubling: after step k groups of 2^k masters have the same acc.
+ * Both of a pair put the higher one's partial result first, so that they have
+ * the same bits. */
+static void exchange(struct plan *p)
+{
+    uint32_t me = p->g->num_of[p->rank];
+
+    for (uint32_t bit = 1; bit < p->g->nmasters; bit <<= 1) {
+        uint32_t peer = p->g->masters[me ^ bit];
+
+        plan_recv(p, peer, IMPI_BUF_TMP);
+        plan_with_next(p);
+        plan_send(p, peer, IMPI_BUF_ACC);
+        if (me & bit)
+            plan_combine_under(p, IMPI_BUF_TMP);
+        else
+            plan_combine(p, IMPI_BUF_TMP);
+    }
+}
+
+static void allreduce_by_exchange(struct plan *p)
+{
+    uint32_t master = impi_group_local_master_rank(p->g, p->rank);
+
+    p->tag = IMPI_REDUCE_TAG;
+    plan_local(p, IMPI_STEP_LOCAL_REDUCE, master, IMPI_BUF_OWN);
+    if (p->rank == master)
+        exchange(p);
+    plan_local(p, IMPI_STEP_LOCAL_BCAST, master, IMPI_BUF_ACC);
+}
+
+static bool is_power_of_two(uint32_t n)
+{
+    return (n & (n - 1)) == 0;
+}
+
 int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
                             const struct impi_coll_rules *rules, uint32_t rank,
                             bool commutes)
@@ -198,6 +234,10 @@ int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
     struct plan p = {.s = s, .g = g, .rank = rank, .root = 0};
 
     s->count = 0;
+    if (rules->exchange && commutes && is_power_of_two(g->nmasters)) {
+        allreduce_by_exchange(&p);
+        return plan_finish(&p);
+    }
     plan_reduce(&p, rules, commutes);
     plan_bcast(&p, rules, IMPI_BUF_ACC);
     return plan_finish(&p);

@@ -61,11 +61,22 @@ void plan_combine(struct plan *p, enum impi_step_buf buf)
     plan_add(p, (struct impi_step){.kind = IMPI_STEP_COMBINE, .buf = buf});
 }
 
+void plan_combine_under(struct plan *p, enum impi_step_buf buf)
+{
+    plan_add(p,
+             (struct impi_step){.kind = IMPI_STEP_COMBINE_UNDER, .buf = buf});
+}
+
+void plan_with_next(struct plan *p)
+{
+    if (p->s->count > 0)
+        p->s->steps[p->s->count - 1].more = true;
+}
+
 void plan_copy_own(struct plan *p)
 {
     plan_recv(p, p->rank, IMPI_BUF_ACC);
-    if (p->s->count > 0)
-        p->s->steps[p->s->count - 1].more = true;
+    plan_with_next(p);
     plan_send(p, p->rank, IMPI_BUF_OWN);
 }
 

@@ -22,6 +22,9 @@ void plan_recv(struct plan *p, uint32_t from, enum impi_step_buf buf);
 void plan_local(struct plan *p, enum impi_step_kind kind, uint32_t rank,
                 enum impi_step_buf buf);
 void plan_combine(struct plan *p, enum impi_step_buf buf);
+void plan_combine_under(struct plan *p, enum impi_step_buf buf);
+/* The step added last does not keep the next one waiting. */
+void plan_with_next(struct plan *p);
 /* acc = own by a message to oneself: what the type covers, nothing between. */
 void plan_copy_own(struct plan *p);
 /* Receive into tmp, combine. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "impi/constants.h"
+#include "libimpi/comm_make.h"
 #include "libimpi/buffer.h"
 #include "libimpi/data.h"
 #include "libimpi/progress.h"
@@ -17,7 +18,8 @@ struct impi_coll_rules coll_rules(void)
 {
     int32_t n = impi_be.world.coll_maxlinear;
 
-    return (struct impi_coll_rules){.maxlinear = n > 0 ? (uint32_t)n : 0};
+    return (struct impi_coll_rules){.maxlinear = n > 0 ? (uint32_t)n : 0,
+                                    .exchange = !comm_strict()};
 }
 
 struct impi_sides coll_sides(const struct impi_comm *c)
@@ -54,7 +56,8 @@ static bool uses(const struct coll *x, enum impi_step_buf buf)
         if (s->buf == (uint8_t)buf)
             return true;
         if (buf == IMPI_BUF_ACC &&
-            (s->kind == IMPI_STEP_COMBINE || s->kind == IMPI_STEP_COPY ||
+            (s->kind == IMPI_STEP_COMBINE ||
+             s->kind == IMPI_STEP_COMBINE_UNDER || s->kind == IMPI_STEP_COPY ||
              (s->kind == IMPI_STEP_LOCAL_REDUCE && (int)s->rank == x->c->rank)))
             return true;
     }

@@ -178,11 +178,22 @@ static int local_reduce(struct coll *x, const struct impi_step *s)
     const void *own = x->buf[IMPI_BUF_OWN];
     void *acc = x->buf[IMPI_BUF_ACC];
 
+    if (x->c->native_size == 1)
+        return own == acc ? MPI_SUCCESS
+                          : data_assign(acc, own, x->count, x->type);
     if (own == acc && (int)s->rank == x->c->rank)
         own = MPI_IN_PLACE;
     return started(x, impi_real.Ireduce(own, acc, x->count, x->type, x->op,
                                         x->c->native[s->rank], x->c->hidden,
                                         coll_native(x)));
+}
+
+static int combine_under(struct coll *x, const struct impi_step *s)
+{
+    void *acc = x->buf[IMPI_BUF_ACC], *buf = x->buf[s->buf];
+    int rc = impi_real.Reduce_local(acc, buf, x->count, x->type, x->op);
+
+    return rc == MPI_SUCCESS ? data_assign(acc, buf, x->count, x->type) : rc;
 }
 
 static int do_step(struct coll *x, const struct impi_step *s)
@@ -194,6 +205,8 @@ static int do_step(struct coll *x, const struct impi_step *s)
     case IMPI_STEP_COMBINE:
         return impi_real.Reduce_local(x->buf[s->buf], x->buf[IMPI_BUF_ACC],
                                       x->count, x->type, x->op);
+    case IMPI_STEP_COMBINE_UNDER:
+        return combine_under(x, s);
     case IMPI_STEP_COPY:
         return data_copy(x->buf[IMPI_BUF_ACC], x->buf[IMPI_BUF_OWN], x->count,
                          x->type);

@@ -286,3 +286,21 @@ int data_copy(void *to, const void *from, int count, MPI_Datatype type)
         memmove((char *)to + first, (const char *)from + first, len);
     return MPI_SUCCESS;
 }
+
+int data_assign(void *to, const void *from, int count, MPI_Datatype type)
+{
+    struct type_info info;
+    char *packed;
+    int rc = type_look_up(&info, type);
+
+    if (rc != MPI_SUCCESS || info.contiguous)
+        return rc == MPI_SUCCESS ? data_copy(to, from, count, type) : rc;
+    packed = malloc((size_t)count * info.size + 1);
+    if (!packed)
+        return MPI_ERR_NO_MEM;
+    rc = pack(&info, from, count, packed);
+    if (rc == MPI_SUCCESS)
+        rc = unpack(&info, to, packed, (size_t)count * info.size);
+    free(packed);
+    return rc;
+}

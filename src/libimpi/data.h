@@ -52,6 +52,9 @@ void data_drop(struct data *d);
  * `from` (gaps included) unless that is NULL.  NULL: no memory. */
 void *data_like(const void *from, int count, MPI_Datatype type, void **origin);
 
+/* Copy count elements and nothing of the gaps between them. */
+int data_assign(void *to, const void *from, int count, MPI_Datatype type);
+
 /* Copy count elements, gaps included, between two buffers. */
 int data_copy(void *to, const void *from, int count, MPI_Datatype type);
 

@@ -13,10 +13,13 @@
 
 #define SPIN_QUIET 200  /* empty rounds before the processor is offered */
 #define SPIN_MAX 2000   /* empty rounds before the process sleeps */
-#define CROWD_MAX 200   /* likewise where others want the processor */
+#define CROWD_LEAST 200 /* likewise where others want the processor */
 #define NATIVE_EVERY 32 /* rounds between looks at the native library */
 #define SLEEP_MS 1      /* while the native library may have news */
 #define SLEEP_LONG_MS 100
+/* A few that crowd a machine are through with theirs sooner than one wakes up
+ * again: rounds before sleeping, divided among them. */
+#define CROWD_ROUNDS 32000
 
 bool progress_once(void)
 {
@@ -41,7 +44,7 @@ static void rest(const struct waiter *w)
     bool alone = impi_be.world_comm->native_size == 1, yield;
 
     if (impi_be.crowded)
-        yield = w->idle < CROWD_MAX;
+        yield = w->idle < impi_be.crowd_rounds;
     else if (w->idle < SPIN_QUIET)
         return;
     else
@@ -78,6 +81,9 @@ bool progress_is_crowded(uint32_t nprocs)
 {
     cpu_set_t set;
 
+    impi_be.crowd_rounds = nprocs ? CROWD_ROUNDS / nprocs : 0;
+    if (impi_be.crowd_rounds < CROWD_LEAST)
+        impi_be.crowd_rounds = CROWD_LEAST;
     return sched_getaffinity(0, sizeof(set), &set) == 0 &&
            nprocs > (uint32_t)CPU_COUNT(&set);
 }

@@ -19,15 +19,16 @@
 
 struct backend {
     /* Fixed by MPI_Init. */
-    bool started;  /* impid has answered: we are part of an IMPI step */
-    bool spanning; /* more than one client: MPI_COMM_WORLD is ours */
-    bool multiple; /* MPI_THREAD_MULTIPLE */
-    bool native;   /* user data travel as they are in memory */
-    bool crowded;  /* more processes than processors: never spin */
-    pid_t pid;     /* a child after fork is none of us */
-    int rank;      /* in MPI_COMM_WORLD */
-    int tagub;     /* negotiated */
-    int relay;     /* socket of all packets, or -1: straight to each peer */
+    bool started;          /* impid has answered: we are part of an IMPI step */
+    bool spanning;         /* more than one client: MPI_COMM_WORLD is ours */
+    bool multiple;         /* MPI_THREAD_MULTIPLE */
+    bool native;           /* user data travel as they are in memory */
+    bool crowded;          /* more processes than processors: never spin */
+    unsigned crowd_rounds; /* then: looks before sleeping */
+    pid_t pid;             /* a child after fork is none of us */
+    int rank;              /* in MPI_COMM_WORLD */
+    int tagub;             /* negotiated */
+    int relay; /* socket of all packets, or -1: straight to each peer */
     uint32_t generation;
     uint32_t client;
     struct impi_world world;

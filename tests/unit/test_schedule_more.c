@@ -47,7 +47,7 @@ static struct sim {
 
 static void begin(uint32_t size, uint32_t nclients)
 {
-    uint32_t client[RANKS];
+    uint32_t client[RANKS] = {0};
 
     memset(&sim, 0, sizeof(sim));
     sim.size = size;
@@ -98,8 +98,14 @@ static void compute(struct process *p, const struct impi_step *s)
 {
     struct text t = *text_of(p, s);
 
-    if (s->kind == IMPI_STEP_COMBINE)
+    if (s->kind == IMPI_STEP_LOCAL_BCAST)
+        return; /* clients of one process, as below */
+    if (s->kind == IMPI_STEP_LOCAL_REDUCE)
+        t = p->buf[IMPI_BUF_OWN];
+    else if (s->kind == IMPI_STEP_COMBINE)
         strcat(t.s, p->buf[IMPI_BUF_ACC].s);
+    else if (s->kind == IMPI_STEP_COMBINE_UNDER)
+        strcat(strcpy(t.s, p->buf[IMPI_BUF_ACC].s), text_of(p, s)->s);
     else
         assert_int_equal(s->kind, IMPI_STEP_COPY);
     p->buf[IMPI_BUF_ACC] = t;
@@ -238,6 +244,30 @@ static void im_193_every_block_of_an_alltoall_arrives(void **state)
         for (uint32_t r = 0; r < size; r++)
             for (uint32_t k = 0; k < size; k++)
                 is_block(&sim.p[r].in[k], k, r);
+    }
+}
+
+/* Among our own, where the masters are a power of two: each sends as often as
+ * that has bits, and all have the same bits. */
+static void allreduce_by_exchange(void **state)
+{
+    struct impi_coll_rules rules = {.maxlinear = 4, .exchange = true};
+
+    for (uint32_t n = 1, steps = 0; n <= 8; n *= 2, steps++) {
+        begin(n, n);
+        for (uint32_t r = 0; r < n; r++) {
+            sprintf(sim.p[r].buf[IMPI_BUF_OWN].s, "%c", 'a' + r);
+            assert_int_equal(
+                impi_schedule_allreduce(&sim.p[r].s, &sim.g, &rules, r, true),
+                0);
+        }
+        run();
+        assert_int_equal(sim.messages, n * steps);
+        for (uint32_t r = 0; r < n; r++) {
+            is_letters(sim.p[r].buf[IMPI_BUF_ACC].s, 0, n, false);
+            assert_string_equal(sim.p[r].buf[IMPI_BUF_ACC].s,
+                                sim.p[0].buf[IMPI_BUF_ACC].s);
+        }
     }
 }
 
@@ -402,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_go_straight_to_and_from_any_root),
         cmocka_unit_test(im_193_every_block_of_an_alltoall_arrives),
+        cmocka_unit_test(allreduce_by_exchange),
         cmocka_unit_test(im_190_scan_goes_from_rank_to_rank),
         cmocka_unit_test(neighbours_that_are_one_process),
         cmocka_unit_test(rooted_between_two_groups),
