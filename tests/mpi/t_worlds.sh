@@ -138,9 +138,8 @@ title=im_157_one_client_is_native
 case_run ring mpich:3
 case_run ring openmpi:3
 case_device_pointers_are_refused mpich:1 openmpi:1
-for prog in "mpich:1 openmpi:2" "openmpi:1 mpich:2"; do
-    case_im_145_im_146_answered_while_away $prog
-done
+case_im_145_im_146_answered_while_away mpich:1 openmpi:2
+case_im_145_im_146_answered_while_away openmpi:1 mpich:2
 case_end im_105_finalize_waits_for_the_last 0 "PASS late" \
     mpich:2 openmpi:2 -- "$dir/late" "$TMPDIR/late"
 case_im_154_im_155_sockets_of_channels
