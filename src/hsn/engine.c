@@ -164,6 +164,11 @@ const struct hsn_routes *hsn_engine_routes(const struct hsn_engine *e)
     return &e->routes;
 }
 
+struct hsn_routes *hsn_engine_routes_of(struct hsn_engine *e)
+{
+    return &e->routes;
+}
+
 void hsn_engine_page_free(struct hsn_engine *e, void *page)
 {
     hsn_page_put(&e->pages, page);

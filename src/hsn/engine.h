@@ -101,6 +101,8 @@ struct hsn_send {
     uint16_t to; /* module there; 0: the one with our own number */
     struct iovec data, header; /* of the caller, until completion */
     uint64_t cookie;
+    uint32_t flow; /* messages of one take one route; 0: both modules say */
+    uint8_t by;    /* n: the nth alternative route; 0: by the flow */
 };
 /* Queue a message of an open module and start sending.  0; or -1 with errno
  * (it is not accepted, there will be no completion): EAGAIN the pending queue
@@ -134,6 +136,8 @@ uint64_t hsn_engine_deadline(const struct hsn_engine *e);
  * hsn_engine_routes()); the old one is freed. */
 void hsn_engine_set_routes(struct hsn_engine *e, struct hsn_routes *take);
 const struct hsn_routes *hsn_engine_routes(const struct hsn_engine *e);
+/* To change what is known of peers and routes. */
+struct hsn_routes *hsn_engine_routes_of(struct hsn_engine *e);
 
 /* A page that was delivered comes back. */
 void hsn_engine_page_free(struct hsn_engine *e, void *page);

@@ -24,11 +24,12 @@ struct hsn_pending {
     struct iovec data, header;
     uint64_t cookie;
     uint64_t deadline;
-    uint32_t sequence;
+    uint32_t sequence, flow;
     int error;
     uint16_t module, to, type, subtype;
     uint8_t nfragments, next; /* packets in all; next one to go */
     uint8_t busy;             /* packets at the interface */
+    uint8_t by;               /* route + 1 that it must take; 0: any */
     bool raw, gone;           /* gone: no packet of it leaves any more */
     uint8_t route_len;
     uint8_t route[HSN_ROUTE_MAX]; /* raw only */

@@ -39,11 +39,42 @@ struct hsn_routed *hsn_routes_find(const struct hsn_routes *r, uint64_t address)
     return slot ? &r->peers[slot - 1] : NULL;
 }
 
-const struct hsn_route_bytes *hsn_routes_pick(const struct hsn_routes *r,
-                                              const struct hsn_routed *peer,
-                                              uint32_t n)
+size_t hsn_routes_pick(const struct hsn_routed *peer, uint32_t flow)
 {
-    return &r->routes[peer->first + n % peer->nroutes];
+    return peer->first + peer->use[(flow * 0x9e3779b1u >> 16) % peer->nuse];
+}
+
+/* The shortest of those that live, or of all. */
+static void choose(const struct hsn_routes *r, struct hsn_routed *peer)
+{
+    uint8_t shortest[2] = {UINT8_MAX, UINT8_MAX}, want;
+    bool any;
+
+    for (unsigned i = 0; i < peer->nroutes; i++) {
+        bool dead = r->states[peer->first + i].dead;
+
+        if (r->routes[peer->first + i].len < shortest[dead])
+            shortest[dead] = r->routes[peer->first + i].len;
+    }
+    any = shortest[false] != UINT8_MAX;
+    want = shortest[!any];
+    peer->nuse = 0;
+    for (unsigned i = 0; i < peer->nroutes; i++)
+        if (r->routes[peer->first + i].len == want &&
+            r->states[peer->first + i].dead == !any)
+            peer->use[peer->nuse++] = (uint8_t)i;
+}
+
+bool hsn_routes_mark(struct hsn_routes *r, struct hsn_routed *peer,
+                     unsigned route, bool dead)
+{
+    struct hsn_route_state *s = &r->states[peer->first + route];
+
+    if (s->dead == dead)
+        return false;
+    s->dead = dead;
+    choose(r, peer);
+    return true;
 }
 
 static bool peer_valid(const struct hsn_peer *p, struct errbuf *err)
@@ -75,9 +106,30 @@ static int allocate(struct hsn_routes *r, const struct hsn_peer *peers,
         slots *= 2;
     r->peers = calloc(n + 1, sizeof(*r->peers));
     r->routes = calloc(routes + 1, sizeof(*r->routes));
+    r->states = calloc(routes + 1, sizeof(*r->states));
     r->slots = calloc(slots, sizeof(*r->slots));
     r->mask = (uint32_t)slots - 1;
-    return r->peers && r->routes && r->slots ? 0 : -1;
+    return r->peers && r->routes && r->states && r->slots ? 0 : -1;
+}
+
+/* An echo that is on its way asks by routes of the old table: forget it. */
+static void keep_peer(struct hsn_peer_state *s,
+                      const struct hsn_peer_state *before)
+{
+    *s = *before;
+    s->echo_sent -= s->asked && !s->answered;
+    s->asked = s->answered = 0;
+    s->echo_at = 0;
+}
+
+static void keep_route(const struct hsn_routes *r, const struct hsn_routes *old,
+                       const struct hsn_routed *before, size_t at)
+{
+    for (size_t i = before->first; i < before->first + before->nroutes; i++)
+        if (old->routes[i].len == r->routes[at].len &&
+            memcmp(old->routes[i].byte, r->routes[at].byte,
+                   r->routes[at].len) == 0)
+            r->states[at] = old->states[i];
 }
 
 static void add(struct hsn_routes *r, const struct hsn_peer *p,
@@ -93,13 +145,16 @@ static void add(struct hsn_routes *r, const struct hsn_peer *p,
     peer->nroutes = p->nroutes;
     peer->first = (uint32_t)r->nroutes;
     if (before)
-        peer->state = before->state;
+        keep_peer(&peer->state, &before->state);
     for (int i = 0; i < p->nroutes; i++) {
         struct hsn_route_bytes *route = &r->routes[r->nroutes++];
 
         route->len = p->route[i].len;
         memcpy(route->byte, p->route[i].byte, p->route[i].len);
+        if (before)
+            keep_route(r, old, before, r->nroutes - 1);
     }
+    choose(r, peer);
     *slot_of(r, p->address) = (uint32_t)++r->npeers;
 }
 
@@ -140,6 +195,7 @@ void hsn_routes_free(struct hsn_routes *r)
 {
     free(r->peers);
     free(r->routes);
+    free(r->states);
     free(r->slots);
     *r = (struct hsn_routes){0};
 }

@@ -22,8 +22,18 @@ struct hsn_peer_state {
     uint64_t echo_sent, echo_back;
     uint64_t echo_at; /* when the last one left, 0: none is on its way */
     uint32_t echo_number;
-    uint64_t rtt_ns, rtt_min_ns;           /* last, best; 0: none yet */
+    uint8_t asked, answered;     /* routes of that echo, a bit each */
+    bool silent;                 /* no answer came to the last echo */
+    bool in_use;                 /* messages went to it since the last one */
+    uint64_t rtt_ns, rtt_min_ns; /* last, best; 0: none yet */
     uint64_t reported_sent, reported_back; /* echoes in reports so far */
+};
+
+/* What is known of a route; kept when the same is loaded anew. */
+struct hsn_route_state {
+    uint64_t sent; /* packets */
+    uint64_t echo_sent, echo_back;
+    bool dead; /* no echo came back, while one did by another route */
 };
 
 struct hsn_routed {
@@ -31,7 +41,9 @@ struct hsn_routed {
     uint32_t host_type;
     bool neighbour;
     uint8_t nroutes;
-    uint32_t first; /* of its routes */
+    uint32_t first;              /* of its routes */
+    uint8_t use[HSN_ROUTES_MAX]; /* those that are in use */
+    uint8_t nuse;
     struct hsn_peer_state state;
 };
 
@@ -41,6 +53,7 @@ struct hsn_routes {
     struct hsn_routed *peers; /* in the order of loading */
     size_t npeers;
     struct hsn_route_bytes *routes;
+    struct hsn_route_state *states; /* of each of them */
     size_t nroutes;
     uint32_t *slots; /* hash: index + 1 of a peer; 0 free */
     uint32_t mask;
@@ -60,10 +73,13 @@ void hsn_routes_free(struct hsn_routes *r);
 
 struct hsn_routed *hsn_routes_find(const struct hsn_routes *r,
                                    uint64_t address);
-/* Alternative n (modulo their number) to a peer; it has at least one. */
-const struct hsn_route_bytes *hsn_routes_pick(const struct hsn_routes *r,
-                                              const struct hsn_routed *peer,
-                                              uint32_t n);
+/* The route that a flow of messages takes: one of the shortest that live, the
+ * same one as long as they do.  Its index in routes and states. */
+size_t hsn_routes_pick(const struct hsn_routed *peer, uint32_t flow);
+/* Alternative `route` of a peer, counted from 0, is dead or lives: flows go
+ * elsewhere, or come back.  When none lives all are used.  True: a change. */
+bool hsn_routes_mark(struct hsn_routes *r, struct hsn_routed *peer,
+                     unsigned route, bool dead);
 /* As they were loaded. */
 void hsn_routes_export(const struct hsn_routes *r,
                        const struct hsn_routed *peer, struct hsn_peer *out);

@@ -167,10 +167,9 @@ static void build(struct hsn_engine *e, const struct hsn_pending *m,
 
 /* Where the message goes.  False: nowhere any more. */
 static bool find_route(struct hsn_engine *e, const struct hsn_pending *m,
-                       struct hsn_tx *tx, struct hsn_routed **peer)
+                       struct hsn_tx *tx, struct hsn_routed **peer,
+                       size_t *route)
 {
-    const struct hsn_route_bytes *route;
-
     *peer = NULL;
     if (m->raw) {
         tx->route = m->route;
@@ -183,9 +182,11 @@ static bool find_route(struct hsn_engine *e, const struct hsn_pending *m,
     *peer = hsn_routes_find(&e->routes, m->board);
     if (!*peer)
         return false;
-    route = hsn_routes_pick(&e->routes, *peer, 0);
-    tx->route = route->byte;
-    tx->route_len = route->len;
+    *route = m->by && m->by <= (*peer)->nroutes
+                 ? (*peer)->first + m->by - 1u
+                 : hsn_routes_pick(*peer, m->flow ^ (uint32_t)e->o.board);
+    tx->route = e->routes.routes[*route].byte;
+    tx->route_len = e->routes.routes[*route].len;
     return true;
 }
 
@@ -212,6 +213,7 @@ static bool send_next(struct hsn_engine *e, uint64_t now)
     struct hsn_pending *m = &e->messages[index];
     struct hsn_tx tx = {.slot = e->free_slot};
     struct hsn_routed *peer;
+    size_t route = 0;
     int error;
 
     if (!m->raw && m->board == e->o.board) {
@@ -221,7 +223,7 @@ static bool send_next(struct hsn_engine *e, uint64_t now)
     }
     if (e->free_slot >= e->o.send_slots)
         return false;
-    if (!find_route(e, m, &tx, &peer)) {
+    if (!find_route(e, m, &tx, &peer, &route)) {
         HSN_ADD(&e->counts, no_route, 1);
         drop_first(e, ENETUNREACH);
         return true;
@@ -238,8 +240,11 @@ static bool send_next(struct hsn_engine *e, uint64_t now)
     }
     HSN_ADD(&e->counts, sent, 1);
     HSN_ADD(&e->counts, sent_bytes, hsn_parts_len(tx.part, 2));
-    if (peer)
+    if (peer) {
         peer->state.sent++;
+        peer->state.in_use |= m->module != HSN_MODULE_ECHO;
+        e->routes.states[route].sent++;
+    }
     mark_busy(e, index, now);
     return true;
 }
@@ -328,6 +333,8 @@ int hsn_engine_send(struct hsn_engine *e, uint16_t module,
     m->cookie = s->cookie;
     m->module = module;
     m->to = s->to ? s->to : module;
+    m->flow = s->flow ? s->flow : (uint32_t)m->module << 16 | m->to;
+    m->by = s->by;
     m->nfragments = (uint8_t)n;
     m->sequence = e->sequence++;
     hsn_output(e, now);

@@ -83,6 +83,8 @@ static int do_status(struct json_object *in, struct json_object *out,
     X(elan_unknown_node, counts.elan_unknown_node)                             \
     X(port_full, counts.port_full)                                             \
     X(port_malformed, counts.port_malformed)                                   \
+    X(routes_died, echo.died)                                                  \
+    X(routes_revived, echo.revived)                                            \
     X(bells, counts.bells)                                                     \
     X(rounds, counts.rounds)                                                   \
     X(sleeps, counts.sleeps)                                                   \
@@ -142,8 +144,21 @@ static int do_metrics(struct json_object *in, struct json_object *out,
     return rc;
 }
 
-static struct json_object *peer_json(const struct hsn_routed *p)
+static struct json_object *route_json(const struct hsn_route_state *s)
 {
+    struct json_object *o = json_object_new_object();
+
+    add_bool(o, "dead", s->dead);
+    add_u64(o, "sent", s->sent);
+    add_u64(o, "echo_sent", s->echo_sent);
+    add_u64(o, "echo_back", s->echo_back);
+    return o;
+}
+
+static struct json_object *peer_json(const struct hsn_routes *r,
+                                     const struct hsn_routed *p)
+{
+    struct json_object *ways = json_object_new_array();
     const struct hsn_peer_state *s = &p->state;
     struct json_object *o = json_object_new_object();
 
@@ -158,6 +173,10 @@ static struct json_object *peer_json(const struct hsn_routed *p)
     add_u64(o, "echo_back", s->echo_back);
     add_u64(o, "rtt_ns", s->rtt_ns);
     add_u64(o, "rtt_min_ns", s->rtt_min_ns);
+    add_bool(o, "silent", s->silent);
+    for (size_t i = p->first; i < p->first + p->nroutes; i++)
+        json_object_array_add(ways, route_json(&r->states[i]));
+    json_object_object_add(o, "by_route", ways);
     return o;
 }
 
@@ -178,7 +197,7 @@ static int do_peers(struct json_object *in, struct json_object *out,
         at = json_object_get_int64(from);
     for (size_t i = at > 0 ? (size_t)at : 0;
          i < r->npeers && json_object_array_length(list) < PEERS_SHOWN; i++)
-        json_object_array_add(list, peer_json(&r->peers[i]));
+        json_object_array_add(list, peer_json(r, &r->peers[i]));
     add_u64(out, "total", r->npeers);
     json_object_object_add(out, "peers", list);
     return 0;

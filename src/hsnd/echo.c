@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Echoes: module 0 answers them, and asks the neighbours from time to time.
+ * Echoes: module 0 answers them, by all routes, and asks neighbours and who is
+ * sent to from time to time, by all routes.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "hsnd/hsnd.h"
 
 #define ECHO_MAGIC 0x6563686f /* "echo" */
 #define ECHO_ASK 1
 #define ECHO_ANSWER 2
 #define ECHO_SIZE 16
+#define ECHO_WAIT_NS 1000000000ULL /* for answers, at most */
 
 /* A message whose memory is freed when it is done. */
-static void say(struct hsnd *d, uint64_t board, uint32_t what, uint64_t number)
+static void say(struct hsnd *d, uint64_t board, uint8_t by, uint32_t what,
+                uint64_t number)
 {
     uint8_t *header = malloc(ECHO_SIZE);
     struct hsn_send s = {.board = board,
                          .header = {header, ECHO_SIZE},
-                         .cookie = (uintptr_t)header};
+                         .cookie = (uintptr_t)header,
+                         .by = by};
 
     if (!header)
         return;
@@ -28,6 +33,20 @@ static void say(struct hsnd *d, uint64_t board, uint32_t what, uint64_t number)
         free(header);
 }
 
+static void ask(void *arg, uint64_t board, uint8_t by, uint64_t number)
+{
+    say(arg, board, by, ECHO_ASK, number);
+}
+
+static void answer(struct hsnd *d, uint64_t board, uint64_t number)
+{
+    const struct hsn_routed *peer =
+        hsn_routes_find(hsn_engine_routes(d->engine), board);
+
+    for (uint8_t i = 1; peer && i <= peer->nroutes; i++)
+        say(d, board, i, ECHO_ANSWER, number);
+}
+
 static void done(void *arg, uint64_t cookie, int error)
 {
     (void)arg;
@@ -35,20 +54,13 @@ static void done(void *arg, uint64_t cookie, int error)
     free((void *)(uintptr_t)cookie);
 }
 
-/* The answer of a neighbour. */
-static void came_back(struct hsnd *d, uint64_t board, uint64_t number)
+/* Routes died or live again, or a peer did: switchmgrd wants to know. */
+static void changed(struct hsnd *d)
 {
-    struct hsn_routed *peer =
-        hsn_routes_find(hsn_engine_routes(d->engine), board);
-    struct hsn_peer_state *s = peer ? &peer->state : NULL;
-
-    if (!s || !s->echo_at || number != s->echo_number)
-        return;
-    s->rtt_ns = hsnd_clock() - s->echo_at;
-    if (s->rtt_min_ns == 0 || s->rtt_ns < s->rtt_min_ns)
-        s->rtt_min_ns = s->rtt_ns;
-    s->echo_back++;
-    s->echo_at = 0;
+    log_info("echoes: %llu routes have died so far, %llu live again",
+             (unsigned long long)d->echo.died,
+             (unsigned long long)d->echo.revived);
+    health_soon(d);
 }
 
 static void receive(void *arg, const struct hsn_delivery *m)
@@ -59,40 +71,53 @@ static void receive(void *arg, const struct hsn_delivery *m)
     if (m->header.iov_len != ECHO_SIZE || be_load32(header) != ECHO_MAGIC)
         return;
     if (be_load32(header + 4) == ECHO_ASK)
-        say(d, m->from, ECHO_ANSWER, be_load64(header + 8));
-    else
-        came_back(d, m->from, be_load64(header + 8));
+        answer(d, m->from, be_load64(header + 8));
+    else if (hsn_echo_answer(&d->echo, hsn_engine_routes_of(d->engine), m->from,
+                             be_load64(header + 8), hsnd_clock()))
+        changed(d);
+}
+
+/* The answers of a round have had their time. */
+static void on_due(struct ev_loop *loop, ev_timer *t, int events)
+{
+    struct hsnd *d = t->data;
+
+    (void)loop;
+    (void)events;
+    if (hsn_echo_judge(&d->echo, hsn_engine_routes_of(d->engine)))
+        changed(d);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
 {
     struct hsnd *d = t->data;
-    const struct hsn_routes *routes = hsn_engine_routes(d->engine);
 
-    (void)loop;
     (void)events;
-    for (size_t i = 0; i < routes->npeers; i++) {
-        struct hsn_routed *peer = &routes->peers[i];
-
-        if (!peer->neighbour || peer->address == d->board)
-            continue;
-        peer->state.echo_sent++;
-        peer->state.echo_number++;
-        peer->state.echo_at = hsnd_clock();
-        say(d, peer->address, ECHO_ASK, peer->state.echo_number);
-    }
+    if (hsn_echo_begin(&d->echo, hsn_engine_routes_of(d->engine), hsnd_clock(),
+                       ask, d))
+        changed(d);
+    ev_timer_stop(loop, &d->echo_due);
+    if (!d->echo.due)
+        return;
+    ev_timer_set(&d->echo_due, (double)d->echo.wait_ns / 1e9, 0.);
+    ev_timer_start(loop, &d->echo_due);
 }
 
 int echo_open(struct hsnd *d)
 {
     static const struct hsn_module_ops ops = {receive, done, true};
+    uint64_t every = (uint64_t)d->conf.echo_s * 1000000000;
 
     if (hsn_engine_open(d->engine, HSN_MODULE_ECHO, &ops, d) < 0)
         return -1;
-    if (d->conf.echo_s) {
-        ev_timer_init(&d->echo_timer, on_timer, 0.1, (double)d->conf.echo_s);
-        d->echo_timer.data = d;
-        ev_timer_start(d->loop, &d->echo_timer);
-    }
+    if (!d->conf.echo_s)
+        return 0;
+    d->echo.board = d->board;
+    d->echo.wait_ns =
+        every / 10 * 9 < ECHO_WAIT_NS ? every / 10 * 9 : ECHO_WAIT_NS;
+    ev_timer_init(&d->echo_timer, on_timer, 0.1, (double)d->conf.echo_s);
+    ev_timer_init(&d->echo_due, on_due, 0., 0.);
+    d->echo_timer.data = d->echo_due.data = d;
+    ev_timer_start(d->loop, &d->echo_timer);
     return 0;
 }

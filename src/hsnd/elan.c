@@ -187,6 +187,7 @@ int elan_send(struct port *p, const struct hsn_record *r,
                       p->scratch) < 0)
         return -1;
     s.header = (struct iovec){p->scratch, HSN_ELAN_HEADER + header->iov_len};
+    s.flow = (uint32_t)p->number << 16 | r->context | 1u << 31;
     d->counts.elan_sent++;
     return hsn_engine_send(d->engine, HSN_MODULE_ELAN, &s, d->now);
 }

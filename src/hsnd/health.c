@@ -9,7 +9,9 @@
 #include "base/mac.h"
 #include "hsnd/hsnd.h"
 
-#define EVERY 5.0 /* seconds */
+#define EVERY_NS 5000000000ULL
+#define LEAST_NS 1000000000ULL
+#define FIRST_NS 500000000ULL /* after the start */
 
 static size_t fill_counters(const struct hsnd *d, struct report_counter *c,
                             size_t max)
@@ -39,7 +41,7 @@ static size_t fill_peers(struct hsnd *d, struct report_peer *p, size_t max)
 
     for (size_t i = 0; i < r->npeers && n < max; i++) {
         struct hsn_peer_state *s = &r->peers[i].state;
-        uint64_t under_way = s->echo_at != 0;
+        uint64_t under_way = s->asked && !s->answered;
         uint64_t sent = s->echo_sent - under_way;
 
         if (!r->peers[i].neighbour || sent <= s->reported_sent)
@@ -55,9 +57,27 @@ static size_t fill_peers(struct hsnd *d, struct report_peer *p, size_t max)
     return n;
 }
 
-static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
+/* Set the timer to when the next report is due. */
+static void plan(struct hsnd *d)
 {
-    struct hsnd *d = t->data;
+    uint64_t now = hsnd_clock(), due = pace_due(&d->report_pace);
+
+    ev_timer_stop(d->loop, &d->health_timer);
+    ev_timer_set(&d->health_timer, due > now ? (double)(due - now) / 1e9 : 0.,
+                 0.);
+    ev_timer_start(d->loop, &d->health_timer);
+}
+
+void health_soon(struct hsnd *d)
+{
+    if (!d->sender || d->report_pace.wanted)
+        return;
+    d->report_pace.wanted = true;
+    plan(d);
+}
+
+static void report(struct hsnd *d)
+{
     struct report_record *me = calloc(1, sizeof(*me));
     struct report_counter *counters =
         calloc(SF_REPORT_COUNTERS_MAX, sizeof(*counters));
@@ -71,8 +91,6 @@ static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
                        .nrecords = 1};
     struct errbuf err;
 
-    (void)loop;
-    (void)events;
     if (me && counters && peers) {
         snprintf(r.node, sizeof(r.node), "%s", d->node);
         me->kind = REPORT_HOST;
@@ -93,11 +111,23 @@ static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
     free(peers);
 }
 
+static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
+{
+    struct hsnd *d = t->data;
+
+    (void)loop;
+    (void)events;
+    report(d);
+    pace_done(&d->report_pace, hsnd_clock());
+    plan(d);
+}
+
 int health_open(struct hsnd *d, struct errbuf *err)
 {
     struct sender_options o = {.to = d->conf.health,
                                .munge_socket = d->conf.munge,
                                .reader = (uid_t)-1};
+    uint64_t now = hsnd_clock();
 
     if (!d->conf.health)
         return 0;
@@ -106,8 +136,13 @@ int health_open(struct hsnd *d, struct errbuf *err)
     d->sender = sender_new(d->loop, &o, err);
     if (!d->sender)
         return -1;
-    ev_timer_init(&d->health_timer, on_timer, 0.5, EVERY);
+    d->report_pace = (struct pace){
+        .every = EVERY_NS,
+        .least = LEAST_NS,
+        .last = now > EVERY_NS ? now - EVERY_NS + FIRST_NS : 1,
+    };
+    ev_init(&d->health_timer, on_timer);
     d->health_timer.data = d;
-    ev_timer_start(d->loop, &d->health_timer);
+    plan(d);
     return 0;
 }

@@ -28,8 +28,10 @@
 #include "elan/elanhosts.h"
 #include "elan/program_cgroup.h"
 #include "elan/program_register.h"
+#include "health/pace.h"
 #include "health/sender.h"
 #include "hsn/attach.h"
+#include "hsn/echo_round.h"
 #include "hsn/engine.h"
 #include "hsn/libhsn.h"
 #include "hsn/nic_link.h"
@@ -152,12 +154,15 @@ struct hsnd {
     int listener;
     ev_io listen_io, nic_io;
     int nic_fd; /* that nic_io watches; -1 */
-    ev_timer timer, echo_timer, health_timer;
+    ev_timer timer, echo_timer, echo_due, health_timer;
+    struct hsn_echo echo;
     ev_signal sigterm, sigint, sighup;
     struct conn *conns, *loader; /* who is loading routes */
     unsigned nconns;
     struct ctl_server *ctl;
     struct sender *sender;
+    struct pace report_pace;
+    bool link_seen; /* up, as last reported */
     uint64_t instance, report_seq;
     bool stopping, holding; /* holding: somebody is held back */
     uint8_t request[SF_HSN_REQUEST_MAX + 1];
@@ -245,5 +250,8 @@ int control_open(struct hsnd *d, struct errbuf *err);
 struct json_object *control_metrics(const struct hsnd *d);
 void metrics_text(const struct hsnd *d, struct bytebuf *out);
 int health_open(struct hsnd *d, struct errbuf *err);
+/* Something has changed that switchmgrd is to hear of: the next turn of the
+ * loop reports, once a second at most. */
+void health_soon(struct hsnd *d);
 
 #endif

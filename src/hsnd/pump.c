@@ -316,6 +316,10 @@ void hsnd_run(struct hsnd *d)
             watch_nic(d);
             ev_run(d->loop, EVRUN_NOWAIT);
         }
+        if (d->nic->up != d->link_seen) {
+            d->link_seen = d->nic->up;
+            health_soon(d);
+        }
         if (d->sweep)
             port_sweep(d);
     }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Two hsnd joined by a swfabd, by every kind of link, in a network namespace
 # with a munged of its own: messages of one packet and of two go there and
-# back, the link comes back when swfabd does, strangers get no link.
+# back, the link comes back when swfabd does, messages take another route when
+# a cable is pulled, strangers get no link.
 set -u
 build=${SF_TOP_BUILDDIR:-$PWD}
 hsnd=$build/src/hsnd/hsnd
@@ -167,6 +168,41 @@ for kind in "${links[@]}"; do
     stop "$one"
     stop "$two"
 done
+
+# ---- two cables between the crossbars, one is pulled ----
+
+stop "$swfabd_pid"
+echo "cable a:2 b:2" >>"$tmp/net"
+echo "020000000002 neighbour 3,-2 2,-1" >"$tmp/routes.h1"
+echo "020000000001 neighbour 2,-3 1,-2" >"$tmp/routes.h2"
+start_swfabd
+start_hsnd h1 020000000001 "Nic=ring" "Fabric=$tmp/fabric" "$good"
+one=$last
+start_hsnd h2 020000000002 "Nic=ring" "Fabric=$tmp/fabric" "$good"
+two=$last
+route() { is h1 peers peers 0 by_route "$@"; }
+echoes() { above "$2" h1 peers peers 0 by_route "$1" echo_back; }
+until_ok echoes 0 0
+ok "echoes come back by both routes" until_ok echoes 1 0
+pull() { # FAULT..
+    python3 -c '
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(json.dumps({"verb": "fault",
+                      "do": " ".join(sys.argv[2:])}).encode() + b"\n")
+sys.exit(not json.loads(s.makefile().readline()).get("ok"))' \
+        "$tmp/fabric.ctl" "$@"
+}
+ok "a cable is pulled" pull down a:3
+ok "its route is dead" until_ok route 0 dead True
+until_ok is h2 peers peers 0 by_route 0 dead True
+ok "the other one lives" route 1 dead False
+ok "messages go on without a new map" both 8192
+ok "the cable is back" pull up a:3
+ok "its route lives again" until_ok route 0 dead False
+stop "$one"
+stop "$two"
 
 for kind in ring udp; do
     to=$tmp/fabric
