@@ -15,7 +15,7 @@ enum {
     SPIN_MIN = 4,
     SPIN_MAX = 400,
     YIELD_EVERY = 8, /* looks */
-    TURNS = 16, /* rounds with packets, until sockets have their turn */
+    TURNS = 16,      /* rounds with packets, until sockets have their turn */
 };
 
 /* Forward what is in one ring, not all if there is much: the others' turn. */

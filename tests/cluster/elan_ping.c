@@ -235,8 +235,13 @@ static int hold(const char *path)
     write_cap(part);
     rename(part, path);
     for (int i = 0; h && i < 1200 && access(end, F_OK) < 0; i++) {
-        if (hsn_wait(h, 50) >= 0)
+        struct hsn_message m;
+
+        if (hsn_wait(h, 50) >= 0) {
+            while (hsn_try_recv(h, &m) == 0)
+                ; /* else waiting would wait no more */
             continue;
+        }
         printf("lost hsnd: %s\n", strerror(errno));
         hsn_close(h);
         h = attach_patiently();
