@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds the Debian packages and the RPMs and looks into them; the Debian ones
+# are installed with dpkg, in a root directory that is a copy on write of this
+# machine's and goes with the test.  Takes minutes: `make check-packages`.
+# With SF_PACKAGES=DIR what `make deb rpm` left there is looked at.
+set -u
+top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
+build=${SF_TOP_BUILDDIR:-.}
+version=$(sed -n 's/^AC_INIT(\[slurm-fabric\], \[\(.*\)\])$/\1/p' \
+    "$top/configure.ac")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+out=${SF_PACKAGES:-$tmp}
+n=0 failed=0
+slurm=$(sed -n 's/^SLURM_VERSION = //p' "$build/Makefile")
+
+check() { # TEXT COMMAND..
+    local text=$1
+    shift
+    n=$((n + 1))
+    if "$@" >"$tmp/said" 2>&1; then
+        echo "ok $n - $text"
+    else
+        echo "not ok $n - $text"
+        tail -n 20 "$tmp/said" | sed 's/^/# /'
+        failed=1
+    fi
+}
+skip() {
+    n=$((n + 1))
+    echo "ok $n - $1 # SKIP $2"
+}
+
+# ---- Debian ----------------------------------------------------------------
+debs() { ls "$out"/deb/*_*.deb | grep -v dbgsym; }
+listed() { # PACKAGE PATTERN..: each is in it
+    local p deb
+    deb=$(debs | grep "/$1_")
+    shift
+    dpkg-deb -c "$deb" >"$tmp/list" || return 1
+    for p; do
+        grep -qE -- "$p" "$tmp/list" || { echo "no $p"; return 1; }
+    done
+}
+depends_on_this_slurm() {
+    local d
+    d=$(dpkg-deb -f "$(debs | grep /slurm-fabric_)" Depends)
+    echo "$d"
+    grep -qF "slurm-wlm-basic-plugins (>= $slurm)" <<<"$d" &&
+        grep -qF "slurm-wlm-basic-plugins (<< $slurm+~)" <<<"$d"
+}
+clean_of_errors() {
+    lintian --fail-on error "$out"/deb/*.changes
+}
+# In a mount namespace of its own: all packages, by dpkg, then the programs,
+# then gone again.
+installed_in_a_copy() {
+    mkdir -p "$tmp/root"
+    unshare -m --propagation private bash -euc '
+        tmp=$1 out=$2
+        mount -t tmpfs none "$tmp/root"
+        mkdir "$tmp/root"/{up,work,all}
+        mount -t overlay none "$tmp/root/all" \
+            -o "lowerdir=/,upperdir=$tmp/root/up,workdir=$tmp/root/work"
+        mkdir "$tmp/root/all/debs"
+        cp "$out"/deb/*.deb "$tmp/root/all/debs"
+        rm -f "$tmp/root/all"/debs/*dbgsym*
+        mount -t proc none "$tmp/root/all/proc"
+        mount --bind /dev "$tmp/root/all/dev"
+        printf "#!/bin/sh\nexit 101\n" >"$tmp/root/all/usr/sbin/policy-rc.d"
+        chmod 755 "$tmp/root/all/usr/sbin/policy-rc.d"
+        chroot "$tmp/root/all" sh -euxc "
+            dpkg -i /debs/*.deb
+            sfabric --version
+            for d in hsnd mapperd swfabd switchmgrd; do
+                /usr/libexec/slurm-fabric/\$d --version
+                systemctl --root=/ is-enabled \$d.service && exit 1
+            done
+            getent passwd slurm-fabric
+            impirun --version
+            sfabric verify | grep \"^ok *switch_elan.so\"
+            sfabric verify | grep \"^ok *mpi_impi.so\"
+            ldd /usr/lib/*/slurm-fabric/impid_pmix.so | grep -v \"not found\"
+            MPICH=\$(command -v mpicc.mpich) && \
+                impi-backend --mpicc \$MPICH --output /tmp
+            dpkg -P slurm-fabric-daemons slurm-fabric slurm-fabric-dev \
+                slurm-fabric-doc libhsn0 libelan0
+            test ! -e /usr/libexec/slurm-fabric
+            test ! -e /usr/bin/sfabric"
+    ' - "$tmp" "$out"
+}
+check_deb() {
+    check "the changelog has the version" \
+        grep -q "^slurm-fabric ($version-" "$top/dist/debian/changelog"
+    check "the plugins, the agent and the front are in slurm-fabric" \
+        listed slurm-fabric slurm-wlm/switch_elan.so slurm-wlm/mpi_impi.so \
+        slurm-fabric/impid$ slurm-fabric/impi-server$ slurm-fabric/libimpi.so \
+        backend-libmpich.so backend-libmpi.so backend/sources bin/impirun \
+        bin/sfabric man1/sfabric.1.gz
+    check "the daemons and units are in slurm-fabric-daemons" \
+        listed slurm-fabric-daemons slurm-fabric/hsnd slurm-fabric/mapperd \
+        slurm-fabric/swfabd slurm-fabric/switchmgrd system/hsnd.service \
+        system/switchmgrd.service sysusers.d/slurm-fabric.conf \
+        man5/hsn.conf.5.gz
+    check "headers are in slurm-fabric-dev" listed slurm-fabric-dev \
+        elan/rmscall.h hsn/libhsn.h include/impi.h libhsn.so
+    check "it asks for exactly this Slurm" depends_on_this_slurm
+    if command -v lintian >/dev/null; then
+        check "lintian finds no error" clean_of_errors
+    else
+        skip "lintian finds no error" "no lintian"
+    fi
+    if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+        check "dpkg installs them, they run, dpkg removes them" \
+            installed_in_a_copy
+    else
+        skip "dpkg installs them" "not root"
+    fi
+}
+
+# ---- RPM -------------------------------------------------------------------
+rpms() { find "$out/rpm/RPMS" -name "slurm-fabric$1-[0-9]*.rpm"; }
+rpm_has() { # SUFFIX PATTERN..
+    local p file
+    file=$(rpms "$1")
+    shift
+    rpm -qpl "$file" >"$tmp/list" || return 1
+    for p; do
+        grep -qE -- "$p" "$tmp/list" || { echo "no $p"; return 1; }
+    done
+}
+rpm_wants_this_slurm() { rpm -qp --requires "$(rpms "")" | grep -qx "slurm = $slurm"; }
+rpm_runs() {
+    mkdir -p "$tmp/x"
+    local f
+    for f in "" -daemons -libs; do
+        (cd "$tmp/x" && rpm2cpio "$(rpms "$f")" | cpio -idm --quiet) || return 1
+    done
+    f=$(find "$tmp/x" -name switchmgrd -type f)
+    "$f" --version | grep -q "slurm-fabric $version" &&
+        "$tmp/x/usr/bin/sfabric" --version | grep -q "slurm-fabric $version"
+}
+check_rpm() {
+    check "the spec has the version" \
+        grep -q "^Version: *$version$" "$top/dist/slurm-fabric.spec"
+    check "plugins, agent and front are in the RPM" rpm_has "" \
+        switch_elan.so mpi_impi.so slurm-fabric/impid$ slurm-fabric/libimpi.so
+    check "daemons and units are in the RPM of daemons" rpm_has -daemons \
+        slurm-fabric/hsnd slurm-fabric/switchmgrd hsnd.service sysusers
+    check "the RPM asks for exactly this Slurm" rpm_wants_this_slurm
+    if command -v cpio >/dev/null; then
+        check "what is in the RPMs runs" rpm_runs
+    else
+        skip "what is in the RPMs runs" "no cpio"
+    fi
+}
+
+for kind in deb rpm; do
+    if [ -z "${SF_PACKAGES-}" ]; then
+        [ $kind = rpm ] || make -s -C "$build" dist >"$tmp/dist.log" 2>&1
+        "$top/tools/package" $kind "$build/slurm-fabric-$version.tar.xz" \
+            "$out" >"$tmp/$kind.log" 2>&1
+        code=$?
+        [ $code != 77 ] || { skip "$kind" "its tools are not installed"; continue; }
+        check "a $kind is built" test $code = 0
+        [ $code = 0 ] || { tail -n 30 "$tmp/$kind.log" | sed 's/^/# /'; continue; }
+    fi
+    check_$kind
+done
+echo "1..$n"
+exit $failed
