@@ -62,21 +62,28 @@ static void close_hsnd(struct mapperd *d)
     d->raw = d->board = NULL;
 }
 
+/* 0, or -1 with text and errno. */
 static int open_hsnd(struct mapperd *d, struct errbuf *err)
 {
     const char *path = d->settings.hsnd;
     struct hsn_board_info info;
+    int e;
 
     d->raw = hsn_raw_open(path, HSN_TYPE_MAPPER);
-    if (!d->raw)
-        return errprintf(err, "no board %ld: hsnd at %s: %s%s",
-                         d->settings.unit, path, strerror(errno),
-                         errno == EBUSY ? " (another mapper has the board)"
-                                        : "");
+    if (!d->raw) {
+        e = errno;
+        errprintf(err, "no board %ld: hsnd at %s: %s%s", d->settings.unit, path,
+                  strerror(e),
+                  e == EBUSY ? " (another mapper has the board)" : "");
+        errno = e;
+        return -1;
+    }
     d->board = hsn_open(path);
     if (!d->board || hsn_board(d->board, &info) < 0) {
-        errprintf(err, "hsnd at %s: %s", path, strerror(errno));
+        e = errno;
+        errprintf(err, "hsnd at %s: %s", path, strerror(e));
         close_hsnd(d);
+        errno = e;
         return -1;
     }
     if (d->address != 0 && d->address != info.address)
@@ -201,6 +208,9 @@ void mapperd_end(struct mapperd *d, const char *text)
 
 static void on_signal(struct ev_loop *loop, ev_signal *s, int events)
 {
+    struct mapperd *d = s->data;
+
+    d->stopping = true;
     ev_break(loop, EVBREAK_ALL);
 }
 
@@ -234,6 +244,41 @@ static void init_watchers(struct mapperd *d)
     signal(SIGPIPE, SIG_IGN);
 }
 
+static void tell_ready(struct mapperd *d)
+{
+    if (!d->ready)
+        notify_manager(NOTIFY_READY);
+    d->ready = true;
+}
+
+static void on_patience(struct ev_loop *loop, ev_timer *t, int events)
+{
+}
+
+/* The first time hsnd may not be there yet: it comes, unless somebody waits
+ * for our exit status. */
+static int await_hsnd(struct mapperd *d, struct errbuf *err)
+{
+    ev_timer patience;
+    bool told = false;
+
+    while (open_hsnd(d, err) < 0) {
+        if ((errno != ENOENT && errno != ECONNREFUSED) || d->settings.map_once)
+            return -1;
+        if (!told)
+            log_warn("SF-E850 %s; waiting for it", err->text);
+        told = true;
+        tell_ready(d);
+        ev_timer_init(&patience, on_patience, REOPEN_SECONDS, 0.);
+        ev_timer_start(d->loop, &patience);
+        ev_run(d->loop, EVRUN_ONCE);
+        ev_timer_stop(d->loop, &patience);
+        if (d->stopping)
+            return 0;
+    }
+    return 0;
+}
+
 static int start(struct mapperd *d, struct errbuf *err)
 {
     choose_engine(d);
@@ -241,8 +286,12 @@ static int start(struct mapperd *d, struct errbuf *err)
     if (!d->loop || mac_random(&d->instance, sizeof(d->instance)) < 0)
         return errprintf(err, "no event loop or no randomness");
     init_watchers(d);
-    if (open_hsnd(d, err) < 0 || mapperd_control(d, err) < 0 ||
-        mapperd_reports(d, err) < 0 || d->engine->start(d, err) < 0)
+    if (await_hsnd(d, err) < 0)
+        return -1;
+    if (d->stopping)
+        return 0;
+    if (mapperd_control(d, err) < 0 || mapperd_reports(d, err) < 0 ||
+        d->engine->start(d, err) < 0)
         return -1;
     log_info("board %012" PRIx64 " of node %s: %s", d->address, d->node,
              d->engine->name);
@@ -269,8 +318,9 @@ int mapperd_run(struct mapperd *d)
 
     choose_engine(d);
     if (mapperd_pid_file(d, &err) == 0 && start(d, &err) == 0) {
-        notify_manager(NOTIFY_READY);
-        ev_run(d->loop, 0);
+        tell_ready(d);
+        if (!d->stopping)
+            ev_run(d->loop, 0);
         notify_manager(NOTIFY_STOPPING);
     } else {
         log_error("SF-E850 %s", err.text);

@@ -66,6 +66,7 @@ struct mapperd {
     uint64_t mishaps; /* of the sender, when the map was last sent */
     char last_notice[200];
     uint64_t nnotices;
+    bool ready, stopping; /* told systemd; a signal says so */
     char *pid_path;
     int exit_code;
 };

@@ -179,7 +179,7 @@ ok "an unknown option is usage and exit status 2" "2 1" \
 for spelling in "-B 1" "-b 1" "--unit=1"; do
     # shellcheck disable=SC2086
     ok "$spelling: a missing board is a clear error" "1 1" \
-        "$("$mapperd" $spelling --control="$tmp/x.ctl" 2>"$tmp/err"
+        "$("$mapperd" $spelling --map-once --control="$tmp/x.ctl" 2>"$tmp/err"
         echo $? "$(grep -c 'no board 1: hsnd at .*hsnd-1' "$tmp/err")")"
 done
 printf 'Level=1\nLevle=2\n' >"$tmp/bad.conf"
@@ -206,6 +206,10 @@ pids+=($!)
 until_ok 10 test -S "$tmp/swfabd.ctl"
 
 mapper=()
+start_mapperd 0 --level=0
+waits() { grep -q 'SF-E850 no board 0: hsnd at .*; waiting for it' "$tmp/m0.log"; }
+until_ok 10 waits
+ok "mapperd waits for hsnd" 0 $?
 all=$(seq 0 $((hosts - 1)))
 sockets=()
 for i in $all; do
@@ -221,6 +225,9 @@ until_ok 30 seats
 ok "sixteen hosts are attached" 0 $?
 
 sfabric=$build/src/sfabric/sfabric
+until_ok 20 test -S "$tmp/m0.ctl"
+ok "and goes on when hsnd is there" "0 1" "$? $(grep -c SF-E850 "$tmp/m0.log")"
+stop_mapper TERM 0
 local_of() { # NUMBER: the last line of sfabric --local, and its exit status
     "$sfabric" --local -s "$tmp/m$1.ctl" >"$tmp/local" 2>/dev/null
     set -- $?
