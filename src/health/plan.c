@@ -249,3 +249,8 @@ bool plan_make(const struct plan_want *w, const struct plan_node *n,
         make_reason(w, p->reason);
     return true;
 }
+
+bool plan_drain_was_lost(int64_t seen, int64_t boot)
+{
+    return seen > 0 && boot > 0 && boot + 999 >= seen;
+}

@@ -67,6 +67,11 @@ struct plan {
 bool plan_make(const struct plan_want *want, const struct plan_node *node,
                struct plan *plan);
 
+/* Slurm had our drain at `seen` (ms; 0: this process never saw it) and has it
+ * no more.  Lost by a slurmctld that was started since (`boot`, ms, of whole
+ * seconds; 0: not known), or taken back by somebody? */
+bool plan_drain_was_lost(int64_t seen, int64_t boot);
+
 /* Is this drain ours? */
 bool plan_is_own(const char *reason);
 

@@ -27,6 +27,8 @@ struct upd_node {
     char *addr_text;
     int64_t drained_since; /* fault that we drained it for; 0: none */
     int64_t undone;        /* ... and somebody took that back */
+    int64_t own_seen;      /* when Slurm last had that drain; 0: not seen */
+    int64_t lost;          /* fault whose drain slurmctld forgot, or 0 */
     bool told;             /* the network side has it as it is */
     bool seen;             /* during a load: still there */
     UT_hash_handle hh;
@@ -40,6 +42,7 @@ struct updater {
     struct caps_conf caps_conf;
     struct rec_status status;
     int64_t last_update; /* of slurm_load_node(), seconds */
+    int64_t boot_time;   /* of slurmctld, ms; -1: to be asked */
     int64_t next_poll, next_rpc;
     int64_t next_topology; /* when a candidate is looked at again */
     bool reconfigure;      /* topology.conf has changed */

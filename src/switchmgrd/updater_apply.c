@@ -133,7 +133,9 @@ static void drain(struct updater *u, struct upd_node *n, struct plan *p)
         own += i->own;
         all++;
     }
-    if (!caps_take(&u->caps, &u->caps_conf, upd_now(), all, own)) {
+    /* One that slurmctld lost has been counted before. */
+    if (n->lost != n->want.since &&
+        !caps_take(&u->caps, &u->caps_conf, upd_now(), all, own)) {
         u->status.capped++;
         log_error("SF-E701: %s is not drained: that would be more than "
                   "DrainMax or DrainPercent allow (%u of %u are); %s",
@@ -142,12 +144,13 @@ static void drain(struct updater *u, struct upd_node *n, struct plan *p)
         return;
     }
     n->drained_since = n->want.since;
-    n->undone = 0;
+    n->undone = n->lost = 0;
     upd_state_save(u);
     if (upd_slurm_drain(u, n->name, p->reason) == 0) {
         log_warn("%s drained: %s", n->name, p->reason);
         u->status.drains++;
         n->own = n->drain = true;
+        n->own_seen = upd_now();
         n->told = false;
     } else {
         log_warn("SF-E702: %s: %s", n->name, u->status.error);

@@ -52,7 +52,38 @@ static bool is_unusable(uint32_t state)
                      NODE_STATE_POWERING_DOWN | NODE_STATE_POWER_DOWN));
 }
 
-/* Take over what Slurm says; a drain that has gone without us was undone. */
+/* When slurmctld was started; 0 if it does not say.  Asked at most once per
+ * load, and only when a drain is missed. */
+static int64_t boot_time(struct updater *u)
+{
+    slurm_conf_t *conf = NULL;
+
+    if (u->boot_time >= 0)
+        return u->boot_time;
+    u->boot_time = 0;
+    if (slurm_load_ctl_conf(0, &conf) == SLURM_SUCCESS) {
+        u->boot_time = (int64_t)conf->boot_time * 1000;
+        slurm_free_ctl_conf(conf);
+    }
+    return u->boot_time;
+}
+
+/* A drain of ours has gone.  A slurmctld that was killed forgets what it had
+ * not saved: that drain is made again.  Else somebody took it back. */
+static void miss_drain(struct updater *u, struct upd_node *n)
+{
+    if (plan_drain_was_lost(n->own_seen, boot_time(u))) {
+        log_info("%s: slurmctld was restarted and has lost our drain", n->name);
+        n->lost = n->drained_since;
+    } else {
+        log_info("%s: our drain was taken back; not again for this fault",
+                 n->name);
+        n->undone = n->drained_since;
+    }
+    n->drained_since = 0;
+}
+
+/* Take over what Slurm says. */
 static void take_node(struct updater *u, const node_info_t *in)
 {
     struct upd_node *n = in->name ? upd_node_make(u, in->name) : NULL;
@@ -75,12 +106,10 @@ static void take_node(struct updater *u, const node_info_t *in)
         n->told = false;
     n->drain = n->state & NODE_STATE_DRAIN;
     n->own = own;
-    if (n->drained_since && !own) {
-        log_info("%s: our drain was taken back; not again for this fault",
-                 n->name);
-        n->undone = n->drained_since;
-        n->drained_since = 0;
-    }
+    if (own)
+        n->own_seen = upd_now();
+    else if (n->drained_since)
+        miss_drain(u, n);
     n->dirty = n->seen = true;
 }
 
@@ -120,6 +149,7 @@ int upd_slurm_load(struct updater *u)
     node_info_msg_t *msg = NULL;
     struct upd_node *n, *next;
 
+    u->boot_time = -1;
     if (slurm_load_node((time_t)u->last_update, &msg, SHOW_ALL) !=
         SLURM_SUCCESS) {
         if (slurm_get_errno() == SLURM_NO_CHANGE_IN_DATA) {
@@ -146,6 +176,7 @@ int upd_slurm_load_one(struct updater *u, struct upd_node *n)
     node_info_msg_t *msg = NULL;
     int rc = -1;
 
+    u->boot_time = -1;
     if (slurm_load_node_single(&msg, n->name, SHOW_ALL) != SLURM_SUCCESS)
         return failed(u, "slurm_load_node_single");
     if (msg->record_count == 1 && msg->node_array[0].name &&

@@ -94,21 +94,54 @@ case_others_features_and_texts_stay() {
 }
 
 case_slurmctld_restarted_in_the_middle() { # SL-24
-    daemon stop slurmctld
+    stop_and_keep_state
     say n2 hsnd down pulled
     wait_for 10 sfabric_says n2 down
+    the_updater_rests
     daemon start slurmctld
     wait_for 20 scontrol ping
     wait_for 20 extra_has n2 fabric=down
     wait_for 20 active_features_are n2 gpu,fabric_down
     wait_for 20 active_features_are n1 gpu,fabric_up
     wait_for 20 is_drained n2
+    a_killed_slurmctld_hears_of_our_drain_again
     say n2 hsnd up
     wait_for 20 is_idle n2
 }
 
 sfabric_says() {
     sfabric why "$1" | grep -q "$2"
+}
+
+# The nodes as slurmctld saves them when it ends in order.
+stop_and_keep_state() {
+    wait_for 20 is_idle n2
+    daemon stop slurmctld
+    mkdir -p "$CLUSTER/before"
+    cp "$CLUSTER"/state/ctld/node_state* "$CLUSTER/before"
+}
+
+# With work to do and nobody to do it for, it must not spin.
+the_updater_rests() {
+    local updater before
+    updater=$(switchmgr_pids | head -1)
+    before=$(cpu_ticks "$updater")
+    sleep 2 # how much of two seconds
+    [ $(($(cpu_ticks "$updater") - before)) -lt 50 ] ||
+        fail "the updater spins while slurmctld is away"
+}
+cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+
+# Killed before it saved its nodes: as if with the state of before the drain.
+a_killed_slurmctld_hears_of_our_drain_again() {
+    daemon kill slurmctld
+    rm -f "$CLUSTER"/state/ctld/node_state*
+    cp "$CLUSTER"/before/* "$CLUSTER/state/ctld"
+    daemon start slurmctld
+    wait_for 20 log_has switchmgrd.log 'n2: .* has lost our drain'
+    wait_for 20 is_drained n2
+    capture sinfo -h -n n2 -o %E
+    assert_output '^switchmgrd: fabric'
 }
 
 case_reconfigure_does_not_lose_features() { # SL-24

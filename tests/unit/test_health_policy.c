@@ -303,6 +303,20 @@ static void records_of_the_network_side_are_checked(void **state)
     assert_false(plan_want_valid(&w));
 }
 
+static void
+sl_25_a_drain_that_slurmctld_forgot_is_no_admins_resume(void **state)
+{
+    /* started long before the drain was seen: somebody took it back */
+    assert_false(plan_drain_was_lost(50000, 10000));
+    assert_true(plan_drain_was_lost(50000, 60000));
+    /* within the second that slurmctld tells */
+    assert_true(plan_drain_was_lost(50900, 50000));
+    assert_false(plan_drain_was_lost(51000, 50000));
+    /* what is not known speaks for the admin */
+    assert_false(plan_drain_was_lost(0, 60000));
+    assert_false(plan_drain_was_lost(50000, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +334,8 @@ int main(void)
         cmocka_unit_test(sl_25_drain_says_what_where_since_and_how_often),
         cmocka_unit_test(sl_25_an_admins_drain_is_untouched),
         cmocka_unit_test(sl_25_an_admins_resume_is_respected),
+        cmocka_unit_test(
+            sl_25_a_drain_that_slurmctld_forgot_is_no_admins_resume),
         cmocka_unit_test(nodes_that_are_down_are_left_alone),
         cmocka_unit_test(texts_too_long_to_merge_are_left),
         cmocka_unit_test(records_of_the_network_side_are_checked),
