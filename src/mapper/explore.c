@@ -354,6 +354,8 @@ bool explore_next(struct explore *x, uint64_t now, struct probe *probe)
     while (!x->done) {
         if (window_again(&x->window, now, probe))
             return true;
+        if (window_sound(&x->window, now, probe))
+            return true;
         if (!window_open(&x->window))
             return false;
         if (x->atlas.nrecs == 0)

@@ -200,6 +200,12 @@ static void wake_dormant(struct gm1 *g)
         gm1_ask(g, GM1_TALK_PING, NULL, 0);
 }
 
+/* A map without a cable has nothing to verify, and its cable may be back. */
+static bool must_explore(const struct gm1 *g)
+{
+    return g->dirty || g->config.no_verify || !g->net || g->net->ncables == 0;
+}
+
 static void timer_rings(struct gm1 *g)
 {
     g->timer = GM1_NEVER;
@@ -208,9 +214,7 @@ static void timer_rings(struct gm1 *g)
     if (g->state == GM1_STATE_DORMANT)
         wake_dormant(g);
     else if (g->state == GM1_STATE_SLEEPING)
-        gm1_fire(g, g->dirty || g->config.no_verify || !g->net
-                        ? GM1_EVENT_EXPLORE
-                        : GM1_EVENT_VERIFY);
+        gm1_fire(g, must_explore(g) ? GM1_EVENT_EXPLORE : GM1_EVENT_VERIFY);
 }
 
 void gm1_tick(struct gm1 *g, uint64_t now)

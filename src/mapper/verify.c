@@ -275,6 +275,8 @@ bool verify_next(struct verify *v, uint64_t now, struct probe *probe)
 
         if (window_again(&v->window, now, probe))
             return true;
+        if (window_sound(&v->window, now, probe))
+            return true;
         if (!window_open(&v->window))
             return false;
         if (v->ready_job != NET_NONE) {

@@ -9,7 +9,10 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
+#define SOUNDING (UINT32_MAX - 1) /* owner; engines have none so high */
 #define PATIENCE_MAX 64.0
+#define SILENCE 1024 /* probes that nobody answers, until waits double */
+#define SILENT_MAX 10
 
 static void put_last(struct window *w, unsigned which, uint32_t i)
 {
@@ -81,7 +84,9 @@ uint64_t window_wait(const struct window *w, enum probe_kind kind)
 {
     uint64_t cap =
         kind == PROBE_SCOUT ? w->limits.scout_wait : w->limits.loop_wait;
-    double wait = (w->mean + 4 * w->deviation) * w->patience;
+    unsigned silent = w->silence / (SILENCE + 2 * (unsigned)w->size);
+    double wait = (w->mean + 4 * w->deviation) * w->patience *
+                  (double)(1 << (silent < SILENT_MAX ? silent : SILENT_MAX));
 
     if (w->limits.fixed_timers || w->mean == 0 || wait > (double)cap)
         return cap;
@@ -140,6 +145,26 @@ bool window_again(struct window *w, uint64_t now, struct probe *probe)
     return true;
 }
 
+static bool is_sounding(const struct window *w, uint32_t i)
+{
+    return w->flights[i].owner == SOUNDING;
+}
+
+bool window_sound(struct window *w, uint64_t now, struct probe *probe)
+{
+    if (w->limits.fixed_timers || w->sure.nroute == 0 ||
+        w->silence < (w->asked + 1) * SILENCE || !window_open(w))
+        return false;
+    if (w->asked > 0 && is_sounding(w, w->sure_flight) &&
+        w->flights[w->sure_flight].flying)
+        return false;
+    *probe = w->sure;
+    w->asked++;
+    window_send(w, now, probe, SOUNDING);
+    w->sure_flight = (uint32_t)probe->tag;
+    return true;
+}
+
 /* Out of the air; its place is free. */
 static void land(struct window *w, uint32_t i)
 {
@@ -169,6 +194,7 @@ bool window_answer(struct window *w, uint64_t now, uint64_t tag,
     if (i >= w->nflights)
         return false;
     f = &w->flights[i];
+    w->silence = w->asked = 0;
     if (!f->flying || f->phase != (uint32_t)(tag >> 32)) {
         /* Too late: we did not wait long enough. */
         if (w->patience < PATIENCE_MAX)
@@ -183,6 +209,10 @@ bool window_answer(struct window *w, uint64_t now, uint64_t tag,
         w->size = w->limits.window_max;
     *owner = f->owner;
     land(w, i);
+    if (is_sounding(w, i))
+        return false;
+    if (w->sure.nroute == 0)
+        w->sure = f->probe;
     return true;
 }
 
@@ -215,9 +245,11 @@ static bool expired_in(struct window *w, uint64_t now, unsigned which,
             continue;
         }
         w->unanswered++;
+        w->silence++;
         *owner = f->owner;
         land(w, i);
-        return true;
+        if (!is_sounding(w, i))
+            return true;
     }
 }
 

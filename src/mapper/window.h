@@ -4,8 +4,9 @@
  * there may be.  The window opens by one per windowful of answers and closes
  * by half when a probe turns out to have been lost (AIMD).  The wait is
  * learnt from round trips (mean + 4 deviations, never over the limits'
- * caps), or fixed by option; with fixed timers a probe is sent again
- * at once when its timer ends, until its tries are used up.
+ * caps; doubled while everything is silent, lest a fabric that is stuck be
+ * filled faster than it empties), or fixed by option; with fixed timers a probe
+ * is sent again at once when its timer ends, until its tries are used up.
  */
 #ifndef SF_MAPPER_WINDOW_H
 #define SF_MAPPER_WINDOW_H
@@ -40,6 +41,10 @@ struct window {
     double size;
     double mean, deviation; /* of round trips, ns; 0: none measured */
     double patience;        /* grows when answers come late */
+    uint32_t silence;       /* probes in a row that nobody answered */
+    uint32_t asked;         /* how often in this silence after `sure` */
+    uint32_t sure_flight;   /* its flight */
+    struct probe sure;      /* was answered; nroute 0: none was */
     uint64_t sent, resent, unanswered, by_kind[PROBE_TAGGED + 1];
     uint32_t longest;
 };
@@ -53,6 +58,10 @@ bool window_open(const struct window *w);
 /* Send: fills probe->tag and keeps a copy.  Needs window_open(). */
 void window_send(struct window *w, uint64_t now, struct probe *probe,
                  uint32_t owner);
+/* Where nothing is, nothing answers; but where nothing answers any more, the
+ * fabric may be stuck.  After a long silence: a probe that was answered
+ * before, to see which it is.  False: none now. */
+bool window_sound(struct window *w, uint64_t now, struct probe *probe);
 /* A probe that is to go out again; false: none. */
 bool window_again(struct window *w, uint64_t now, struct probe *probe);
 /* The owner of the probe that was answered; false: not in flight. */

@@ -274,3 +274,8 @@ size_t swfab_timed_in_flight(const struct swfab_timed *t)
 {
     return t->nmoving;
 }
+
+uint32_t swfab_timed_queued(const struct swfab_timed *t, uint32_t host)
+{
+    return t->links[t->fab->nodes[host].first].nwaiting;
+}

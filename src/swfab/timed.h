@@ -63,6 +63,8 @@ bool swfab_timed_next(struct swfab_timed *timed, uint64_t until,
                       struct swfab_event *event);
 
 uint64_t swfab_timed_now(const struct swfab_timed *timed);
+/* Packets that wait in a host's interface for its cable. */
+uint32_t swfab_timed_queued(const struct swfab_timed *timed, uint32_t host);
 /* Packets on their way. */
 size_t swfab_timed_in_flight(const struct swfab_timed *timed);
 

@@ -27,6 +27,7 @@ static void give_back(struct swfab_timed *t, uint32_t port, uint64_t when)
     link->free_at = when > t->now ? when : t->now;
     while (!link->holder && (f = link->first)) {
         link->first = f->next;
+        link->nwaiting--;
         if (!link->first)
             link->last = NULL;
         if (f->taken && link->free_at - f->waits_since > t->timing.blocked_ns) {
@@ -99,6 +100,7 @@ static void wait_for(struct swfab_timed *t, struct flight *f)
     else
         link->first = f;
     link->last = f;
+    link->nwaiting++;
     if (f->taken && !f->watched) {
         f->watched = true;
         swfab_flight_schedule(t, f, t->now + t->timing.blocked_ns,
@@ -127,6 +129,7 @@ static void stop_waiting(struct swfab_timed *t, struct flight *f)
         at = &(*at)->next;
     }
     *at = f->next;
+    link->nwaiting--;
     if (link->last == f)
         link->last = before;
 }

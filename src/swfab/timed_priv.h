@@ -33,6 +33,7 @@ struct link {
     uint64_t since;              /* when the holder took it */
     uint64_t free_at;            /* when there is no holder */
     struct flight *first, *last; /* who waits */
+    uint32_t nwaiting;
 };
 
 struct swfab_timed {

@@ -153,12 +153,25 @@ bool seeds_run_family(const struct seeds *s, const struct harm *harm)
            0;
 }
 
-static int replay(const struct seeds *s, const char *family, const char *seed)
+static const struct harm *harm_named(const char *family)
 {
     for (unsigned i = 0; i < HARMS; i++)
         if (strcmp(harms[i].name, family) == 0)
-            return play(s, &harms[i], strtoull(seed, NULL, 10), true, NULL) ? 0
-                                                                            : 1;
+            return &harms[i];
+    return NULL;
+}
+
+bool seeds_run_one(const struct seeds *s, const char *family, uint64_t seed)
+{
+    return play(s, harm_named(family), seed, false, NULL);
+}
+
+static int replay(const struct seeds *s, const char *family, const char *seed)
+{
+    const struct harm *harm = harm_named(family);
+
+    if (harm)
+        return play(s, harm, strtoull(seed, NULL, 10), true, NULL) ? 0 : 1;
     fprintf(stderr, "no family %s\n", family);
     return 2;
 }

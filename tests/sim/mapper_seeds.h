@@ -29,6 +29,8 @@ struct seeds {
 
 /* All seeds of `make check` of this family; false: some failed. */
 bool seeds_run_family(const struct seeds *s, const struct harm *harm);
+/* One seed, for what it once brought to light. */
+bool seeds_run_one(const struct seeds *s, const char *family, uint64_t seed);
 /* With arguments: what they say, and the exit status.  -1: without. */
 int seeds_main(const struct seeds *s, int argc, char **argv);
 

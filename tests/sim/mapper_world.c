@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "mapper/gm_address.h"
+#include "mapper_edges.h"
 #include "net/build.h"
 #include "net/packet.h"
+
+#define QUEUED_MAX 1024 /* packets in an interface */
 
 void world_die(const char *what)
 {
@@ -95,6 +98,8 @@ static void on_send(const uint8_t *route, size_t nroute, const void *body,
     w->bytes += n;
     if (w->loss > 0 && net_rng_chance(&w->rng, w->loss))
         return;
+    if (swfab_timed_queued(w->timed, h->node) > QUEUED_MAX)
+        return; /* no room in the interface */
     if (swfab_timed_send(w->timed, world_now(w), h->node, bytes, n) < 0)
         world_die("no memory");
 }
@@ -117,6 +122,7 @@ static void on_gm2_moved(enum gm2_event event, enum gm2_state from,
     struct world_host *h = arg;
     char text[100];
 
+    edges_gm2(from, event, to);
     h->moves[event]++;
     snprintf(text, sizeof(text), "%s->%s", gm2_state_name(from),
              gm2_state_name(to));
@@ -172,6 +178,7 @@ static void on_gm1_moved(enum gm1_event event, enum gm1_state from,
     struct world_host *h = arg;
     char text[100];
 
+    edges_gm1(from, event, to);
     h->moves[event]++;
     snprintf(text, sizeof(text), "%s->%s", gm1_state_name(from),
              gm1_state_name(to));

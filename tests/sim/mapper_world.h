@@ -45,6 +45,11 @@ struct world {
     bool verbose;
 };
 
+/* Which ways of the tables of states were gone, by any mapper of any world:
+ * the words of those that were not, NULL when all were. */
+const char *world_gm1_untaken(void);
+const char *world_gm2_untaken(void);
+
 /* Ends the program. */
 _Noreturn void world_die(const char *what);
 

@@ -118,6 +118,13 @@ static void g1_26_loss_of_30_percent(void **state)
     assert_true(seeds_run_family(&seeds, &harms[10]));
 }
 
+/* Probes had locked each other in; the mapper sent more than the fabric could
+ * get rid of, for ever. */
+static void g1_26_a_stuck_fabric_is_left_alone(void **state)
+{
+    assert_true(seeds_run_one(&seeds, "loss-30-percent", 420));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +139,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(g1_13_crossbar_replaced),
         cmocka_unit_test(g1_13_flapping_link),
         cmocka_unit_test(g1_26_loss_of_30_percent),
+        cmocka_unit_test(g1_26_a_stuck_fabric_is_left_alone),
     };
     int status = seeds_main(&seeds, argc, argv);
 

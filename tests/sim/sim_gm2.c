@@ -148,6 +148,13 @@ static void g2_03_g2_47_the_map_goes_down_the_tree(void **state)
     world_free(w);
 }
 
+/* Probes had locked each other in; the mapper sent more than the fabric could
+ * get rid of, for ever. */
+static void a_stuck_fabric_is_not_filled_faster_than_it_empties(void **state)
+{
+    assert_true(seeds_run_one(&seeds, "flapping-link", 290));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +170,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(g2_04_flapping_link),
         cmocka_unit_test(g2_34_loss_of_30_percent),
         cmocka_unit_test(g2_03_g2_47_the_map_goes_down_the_tree),
+        cmocka_unit_test(a_stuck_fabric_is_not_filled_faster_than_it_empties),
     };
     int status = seeds_main(&seeds, argc, argv);
 

@@ -353,6 +353,24 @@ static void g1_05_g1_12_g1_66_a_dormant_mapper_takes_over(void **state)
     world_free(w);
 }
 
+static void g1_13_a_cable_that_comes_back_is_noticed(void **state)
+{
+    struct world *w = many_mappers("line:2:3", level_1);
+    uint32_t h = host(w, 5), x = net_peer_node(w->net, h, 0);
+    unsigned port = net_peer_port(w->net, h, 0);
+
+    world_run(w, 10 * SECOND);
+    world_pull(w, h, 0);
+    world_run(w, world_now(w) + 20 * SECOND);
+    assert_int_equal(gm1_map(w->hosts[h].gm1)->nhosts, 1);
+    assert_int_equal(gm1_map(w->hosts[host(w, 4)].gm1)->nhosts, 5);
+    world_plug(w, h, 0, x, port);
+    world_run(w, world_now(w) + 20 * SECOND);
+    assert_int_equal(gm1_map(w->hosts[h].gm1)->nhosts, 6);
+    assert_true(all_configured(w));
+    world_free(w);
+}
+
 static void g1_17_dormant_mappers_wake_every_5_seconds(void **state)
 {
     struct gm1_options defaults;
@@ -654,6 +672,7 @@ int main(void)
         cmocka_unit_test(g1_11_g1_14_g1_16_an_unchanged_net_is_left_alone),
         cmocka_unit_test(g1_15_verification_can_be_switched_off),
         cmocka_unit_test(g1_13_changes_lead_back_to_exploration),
+        cmocka_unit_test(g1_13_a_cable_that_comes_back_is_noticed),
         cmocka_unit_test(g1_10_versions_rise_and_are_never_0),
         cmocka_unit_test(g1_19_g1_20_g1_28_highest_level_then_highest_id),
         cmocka_unit_test(g1_05_g1_12_g1_66_a_dormant_mapper_takes_over),
