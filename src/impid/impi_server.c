@@ -45,6 +45,7 @@ static void tick(struct ev_loop *loop, ev_timer *w, int revents)
 
     if (!s->start.world)
         server_agents_tick(s);
+    server_presence_tick(s);
     server_worlds_tick(s);
 }
 
@@ -76,7 +77,10 @@ static int start(struct server *s, struct errbuf *err)
     s->address = server_net_choose(&s->start);
     LIST_INIT(&s->worlds);
     TAILQ_INIT(&s->agents);
+    TAILQ_INIT(&s->presences);
     server_control_start(s);
+    if (server_presence_start(s, err) < 0)
+        return -1;
     if (!s->start.world)
         return server_agents_start(s, err);
     return server_world_get(s, 0, s->start.world, err) ? 0 : -1;
@@ -100,6 +104,7 @@ static void stop(struct server *s)
 {
     server_worlds_stop(s);
     server_credential_stop(s);
+    server_presence_stop(s);
     if (!s->start.world)
         server_agents_stop(s);
     chunk_release(s->kill);

@@ -10,6 +10,7 @@
  *   out_queue.c            output queues with shared frames
  *   impi_server_agents.c   agent connections: opening, reading, writing
  *   impi_server_frames.c   what each frame of an agent does
+ *   impi_server_presence.c nodes whose agent has not started
  *   impi_server_worlds.c   an IMPI server for each generation
  *   impi_server_auth.c     how its clients authenticate
  *   impi_server_credential.c  opening what MUNGE has sealed, beside the loop
@@ -50,6 +51,7 @@ struct server_start {
     uint16_t port_lo, port_hi;   /* 0, 0: any */
     char munge[SERVER_PATH_MAX]; /* empty: munged's default */
     bool listener;               /* fd 4 is the listener */
+    bool presence;               /* fd 5 is that of nodes without an agent */
     /* Not for the agents of a step: one IMPI server for so many clients, as
      * impirun starts it. */
     uint32_t world;
@@ -59,6 +61,7 @@ struct server_start {
 /* Where srun leaves the listener that it has made, so that it knows the
  * address before we run. */
 #define SERVER_LISTENER_FD 4
+#define SERVER_PRESENCE_FD 5
 
 /* Parse "start key=value ...", without its newline.  Unknown keys are an
  * error, so that srun and server can not misunderstand each other. */
@@ -109,6 +112,7 @@ struct agent {
 
 struct world_conn;
 struct opener;
+struct presence;
 
 struct world {
     struct server *server;
@@ -144,7 +148,11 @@ struct server {
     struct agent **by_index; /* start.agents entries */
     bool *reported;          /* the same: has ever been here */
     unsigned ticks;
+    uint32_t nlive; /* agents that proved it and are connected */
     uint32_t nbye;
+    ev_io presence_accept;
+    TAILQ_HEAD(presence_list, presence) presences;
+    uint32_t npresences;
     struct rendezvous *rendezvous;
     LIST_HEAD(, world) worlds;
     struct opener *opener; /* of credentials; NULL before the first */
@@ -152,6 +160,7 @@ struct server {
     ev_io control_read, control_write;
     struct bytebuf control_out;
     bool aborted, ended, leaving;
+    bool asked;         /* srun expects nothing more */
     int code;           /* of the step, so far */
     struct chunk *kill; /* the KILL frame, once aborted */
     ev_timer leave_timer;
@@ -183,6 +192,11 @@ void server_agent_lost(struct agent *a, const char *why);
 void server_agent_drop(struct agent *a);
 /* Every connected agent has no output left. */
 bool server_agents_flushed(const struct server *s);
+
+/* presence: wake who is there, and miss who goes without an agent. */
+int server_presence_start(struct server *s, struct errbuf *err);
+void server_presence_tick(struct server *s);
+void server_presence_stop(struct server *s);
 
 /* frames: 0, or -1 with the rule that was broken */
 int server_frame(struct agent *a, const struct agent_msg *msg,

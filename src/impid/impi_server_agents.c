@@ -31,8 +31,10 @@ static void agent_close(struct agent *a)
     close(a->fd);
     if (a->state == AGENT_OPENING)
         s->nopening--;
-    else if (s->by_index[a->index] == a)
+    else if (s->by_index[a->index] == a) {
         s->by_index[a->index] = NULL;
+        s->nlive--;
+    }
 }
 
 void server_agent_drop(struct agent *a)
@@ -129,6 +131,7 @@ static void opened(struct agent *a)
     s->reported[a->index] = true;
     s->nopening--;
     s->by_index[a->index] = a;
+    s->nlive++;
     impi_chan_open_wipe(&a->open);
 }
 

@@ -44,6 +44,17 @@ static void control_writable(struct ev_loop *loop, ev_io *w, int revents)
     control_flush(w->data);
 }
 
+/* All have said goodbye; or some were never here, and the step is over. */
+static void end_maybe(struct server *s)
+{
+    bool over = s->nbye >= s->start.agents || (s->asked && s->nlive == 0);
+
+    if (!over || s->ended)
+        return;
+    s->ended = true;
+    server_control_line(s, "end code=%d", s->code);
+}
+
 static void control_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct server *s = w->data;
@@ -53,6 +64,9 @@ static void control_readable(struct ev_loop *loop, ev_io *w, int revents)
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
         ev_io_stop(loop, w);
         server_leave(s);
+    } else if (n > 0) {
+        s->asked = true;
+        end_maybe(s);
     }
 }
 
@@ -143,10 +157,8 @@ void server_abort(struct server *s, int code, int rank, const char *node,
 
 void server_bye(struct server *s)
 {
-    if (++s->nbye < s->start.agents || s->ended)
-        return;
-    s->ended = true;
-    server_control_line(s, "end code=%d", s->code);
+    s->nbye++;
+    end_maybe(s);
 }
 
 /* ---- the end of the server ---- */

@@ -114,6 +114,12 @@ static int set_listener(struct server_start *s, const char *v)
     return s->listener ? 0 : -1;
 }
 
+static int set_presence(struct server_start *s, const char *v)
+{
+    s->presence = strcmp(v, "5") == 0;
+    return s->presence ? 0 : -1;
+}
+
 static int set_world(struct server_start *s, const char *v)
 {
     return parse_u32(&s->world, v);
@@ -142,6 +148,7 @@ static const struct key {
     {"ports", false, set_ports},
     {"munge", false, set_munge},
     {"listener", false, set_listener},
+    {"presence", false, set_presence},
     {"world", false, set_world},
     {"auth", false, set_auth},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Start, event loop and orderly end.  Descriptors given by the plugin:
  * 3 configuration, 4 the listening unix socket of the step directory, 5 a
- * socket whose other end is slurmstepd's.
+ * socket whose other end is slurmstepd's, 6 where its tasks register.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -164,8 +164,10 @@ static void finish(struct impid *a)
     while ((p = LIST_FIRST(&a->procs)))
         impid_proc_free(p);
     impid_rounds_free(a);
+    log_debug("goodbye is said");
     if (a->pmix)
         a->pmix->stop();
+    log_debug("leaving");
     for (uint32_t i = 0; i < a->ntasks; i++)
         if (a->tasks[i].pidfd >= 0)
             close(a->tasks[i].pidfd);

@@ -87,7 +87,8 @@ struct impid {
     char node_name[SF_AGENT_NODE_MAX];
     ev_io listen;
     ev_timer relisten;
-    ev_io alive; /* slurmstepd's socket */
+    ev_io alive;   /* slurmstepd's socket */
+    ev_io records; /* of tasks that register */
     ev_signal sigterm;
     ev_idle stop; /* orderly end once nothing else is to be done */
     struct impid_link link;
@@ -111,6 +112,10 @@ struct impid {
 /* impid_task.c */
 int impid_task_start(struct impid *a, struct errbuf *err);
 struct impid_task *impid_task_find(struct impid *a, uint32_t rank);
+/* Where slurmstepd's tasks register, if that is open. */
+#define IMPID_TASKS_FD 6
+/* Take what they have sent. */
+void impid_task_records(struct impid *a);
 /* The task before exec, known by the peer of its connection. */
 void impid_task_register(struct impid *a, uint32_t rank, int fd);
 bool impid_task_any_running(const struct impid *a);

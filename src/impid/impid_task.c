@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The tasks of this node.  Each registers before exec; from then on a pidfd
- * tells when it ends.
+ * The tasks of this node.  Each registers before exec, by a record that waits
+ * for us (Slurm) or by a connection (impirun); a pidfd tells when it ends.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -67,16 +69,20 @@ static void on_pidfd(struct ev_loop *loop, ev_io *io, int revents)
     task_ended(a, io->data);
 }
 
-void impid_task_register(struct impid *a, uint32_t rank, int fd)
+/* Takes pidfd, -1: the task has ended. */
+static void registered(struct impid *a, uint32_t rank, pid_t pid, int pidfd)
 {
     struct impid_task *t = impid_task_find(a, rank);
 
     if (!t || t->registered) {
         log_warn("task %u registered %s", rank, t ? "twice" : "elsewhere");
+        if (pidfd >= 0)
+            close(pidfd);
         return;
     }
     t->registered = true;
-    t->pidfd = impid_peer_pidfd(fd, &t->pid);
+    t->pid = pid;
+    t->pidfd = pidfd;
     if (t->pidfd < 0) {
         task_ended(a, t);
         return;
@@ -85,6 +91,83 @@ void impid_task_register(struct impid *a, uint32_t rank, int fd)
     t->watch.data = t;
     ev_io_start(a->loop, &t->watch);
     log_debug("task %u is process %d", rank, (int)t->pid);
+}
+
+void impid_task_register(struct impid *a, uint32_t rank, int fd)
+{
+    pid_t pid = 0;
+    int pidfd = impid_peer_pidfd(fd, &pid);
+
+    registered(a, rank, pid, pidfd);
+}
+
+/* ---- from slurmstepd's tasks: a record each ---- */
+
+/* What came along with a record. */
+struct sender {
+    pid_t pid;
+    int pidfd;
+};
+
+static void take_sender(struct sender *s, struct msghdr *msg)
+{
+    struct ucred cred;
+
+    *s = (struct sender){.pidfd = -1};
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+        if (c->cmsg_level != SOL_SOCKET)
+            continue;
+        if (c->cmsg_type == SCM_RIGHTS && s->pidfd < 0)
+            memcpy(&s->pidfd, CMSG_DATA(c), sizeof(int));
+        if (c->cmsg_type == SCM_CREDENTIALS) {
+            memcpy(&cred, CMSG_DATA(c), sizeof(cred));
+            s->pid = cred.pid;
+        }
+    }
+    if (s->pidfd < 0) /* it could not send its own */
+        s->pidfd = pidfd_open_pid(s->pid);
+}
+
+/* False: nothing more for now. */
+static bool take_record(struct impid *a)
+{
+    char space[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+    uint8_t buf[64];
+    struct iovec iov = {buf, sizeof(buf)};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = space,
+                         .msg_controllen = sizeof(space)};
+    ssize_t n = recvmsg(IMPID_TASKS_FD, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct task_frame f;
+    struct task_register r;
+    struct sender sender;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        ev_io_stop(a->loop, &a->records);
+        return false;
+    }
+    take_sender(&sender, &msg);
+    if (task_frame_parse(&f, buf, (size_t)n, sizeof(buf)) == n &&
+        f.type == TASK_REGISTER &&
+        task_register_decode(&r, f.payload, f.len) == 0)
+        registered(a, r.rank, sender.pid, sender.pidfd);
+    else if (sender.pidfd >= 0)
+        close(sender.pidfd);
+    return true;
+}
+
+void impid_task_records(struct impid *a)
+{
+    while (take_record(a))
+        ;
+}
+
+static void on_record(struct ev_loop *loop, ev_io *io, int revents)
+{
+    impid_task_records(ev_userdata(loop));
 }
 
 bool impid_task_any_running(const struct impid *a)
@@ -122,5 +205,9 @@ int impid_task_start(struct impid *a, struct errbuf *err)
     for (uint32_t r = 0; r < map->ntasks; r++)
         if (map->node[r] == a->conf.node)
             a->tasks[a->ntasks++] = (struct impid_task){.rank = r, .pidfd = -1};
+    ev_io_init(&a->records, on_record, IMPID_TASKS_FD, EV_READ);
+    ev_set_priority(&a->records, EV_MAXPRI); /* before what these tasks say */
+    if (fcntl(IMPID_TASKS_FD, F_GETFD) >= 0)
+        ev_io_start(a->loop, &a->records);
     return 0;
 }

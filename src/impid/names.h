@@ -11,6 +11,10 @@
 #define ENV_TASKS "SLURM_IMPI_TASKS"   /* impi/taskmap.h; not in tasks */
 #define ENV_NODES "SLURM_IMPI_NODES"   /* names of its nodes; not in tasks */
 #define ENV_STEP "SLURM_IMPI_STEP"     /* JOB.STEP of the whole launch */
+/* Set when agents start with the first MPI call only: address:port of the line
+ * on which nodes wait for that (impi/presence.h), "none" for a single node;
+ * not in tasks. */
+#define ENV_PRESENCE "SLURM_IMPI_PRESENCE"
 /* From the user. */
 #define ENV_CLIENTS "SLURM_IMPI_CLIENTS"    /* "node" */
 #define ENV_AUTH_KEY "IMPI_AUTH_KEY"        /* 64-bit number */
@@ -23,8 +27,9 @@
 #define ENV_CLIENT "SLURM_IMPI_CLIENT" /* which of its clients this is */
 /* To the tasks. */
 #define ENV_AGENT "SLURM_IMPI_AGENT" /* path of impid's socket */
-/* In slurmstepd's own process, for switch/elan's job_fini. */
-#define ENV_IMPID_PID "SLURM_FABRIC_IMPID_PID"
+/* In slurmstepd's own process, for switch/elan's job_fini: the descriptor by
+ * which mpi/impi is told to end impid. */
+#define ENV_IMPID_STOP "SLURM_FABRIC_IMPID_STOP"
 
 #define PATH_IMPID SF_LIBEXECDIR "/impid"
 #define PATH_SERVER SF_LIBEXECDIR "/impi-server"

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,24 +82,32 @@ void server_line_parse(struct server_line *out, char *line)
 
 /* ---- start ---------------------------------------------------------------*/
 
-/* 3: the control socket; 4: the listener; 2: the log or nothing; all else
- * closed. */
-static int file_actions(posix_spawn_file_actions_t *fa, int control,
-                        int listener, const struct server_options *o)
+/* What the server inherits: 3, 4 and 5 (-1: none).  All are above 9. */
+struct inherited {
+    int control, listener, presence;
+};
+
+/* 2: the log or nothing; all else closed. */
+static int file_actions(posix_spawn_file_actions_t *fa,
+                        const struct inherited *fd,
+                        const struct server_options *o)
 {
     char log[4096] = "/dev/null";
 
     if (o->log && access(o->log, W_OK | X_OK) == 0)
         snprintf(log, sizeof(log), "%s/impi-server.%u.%u", o->log, o->job,
                  o->step);
-    return posix_spawn_file_actions_adddup2(fa, control, 3) ||
-           posix_spawn_file_actions_adddup2(fa, listener, 4) ||
+    return posix_spawn_file_actions_adddup2(fa, fd->control, 3) ||
+           posix_spawn_file_actions_adddup2(fa, fd->listener, 4) ||
+           (fd->presence >= 0 &&
+            posix_spawn_file_actions_adddup2(fa, fd->presence, 5)) ||
            posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0) ||
            posix_spawn_file_actions_addopen(fa, 1, "/dev/null", O_RDWR, 0) ||
            posix_spawn_file_actions_addopen(
                fa, 2, log,
                O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0600) ||
-           posix_spawn_file_actions_addclosefrom_np(fa, 5);
+           posix_spawn_file_actions_addclosefrom_np(fa,
+                                                    fd->presence >= 0 ? 6 : 5);
 }
 
 /* A session of its own: Ctrl-C is for srun. */
@@ -115,7 +124,7 @@ static int attributes(posix_spawnattr_t *attr)
            posix_spawnattr_setsigdefault(attr, &all);
 }
 
-static int spawn(int control, int listener, const struct server_options *o)
+static int spawn(const struct inherited *fd, const struct server_options *o)
 {
     char *const argv[] = {"impi-server", NULL};
     posix_spawn_file_actions_t fa;
@@ -125,27 +134,27 @@ static int spawn(int control, int listener, const struct server_options *o)
 
     posix_spawn_file_actions_init(&fa);
     posix_spawnattr_init(&attr);
-    rc = file_actions(&fa, control, listener, o) || attributes(&attr) ? ENOMEM
-                                                                      : 0;
+    rc = file_actions(&fa, fd, o) || attributes(&attr) ? ENOMEM : 0;
     if (rc == 0)
-        rc = posix_spawn(&pid, o->path, &fa, &attr, argv, environ);
+        rc = posix_spawn(&pid, o->path, &fa, &attr, argv,
+                         o->env ? o->env : environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&fa);
     errno = rc;
     return rc ? -1 : 0;
 }
 
-static int say_start(int fd, const struct server_options *o)
+static int say_start(int fd, const struct server_options *o, bool presence)
 {
     char *line;
     ssize_t n, len = asprintf(
                    &line,
                    "start secret=%s job=%u step=%u agents=%u tasks=%u bind=%s "
                    "advertise=%s ports=%u-%u munge=%s world=%u auth=%s "
-                   "listener=4\n",
+                   "listener=4%s\n",
                    o->secret, o->job, o->step, o->agents, o->tasks, o->bind,
                    o->advertise, o->port_lo, o->port_hi, o->munge, o->world,
-                   o->auth ? o->auth : "");
+                   o->auth ? o->auth : "", presence ? " presence=5" : "");
 
     if (len < 0)
         return -1;
@@ -164,10 +173,9 @@ static int out_of_the_way(int fd)
     return high;
 }
 
-/* We listen ourselves: the address is known at once, and the server starts
- * while Slurm launches the step. */
-static int make_listener(const struct server_options *o,
-                         char address[SERVER_ADDRESS_MAX], struct errbuf *err)
+/* We listen ourselves: the address is known at once. */
+int server_listen(const struct server_options *o,
+                  char address[SERVER_ADDRESS_MAX], struct errbuf *err)
 {
     struct in_addr at = {INADDR_ANY};
     uint16_t port;
@@ -183,22 +191,23 @@ static int make_listener(const struct server_options *o,
     return out_of_the_way(fd);
 }
 
-static int start_control(int listener, const struct server_options *o,
-                         struct errbuf *err)
+int server_spawn(const struct server_options *o, int listener, int presence,
+                 struct errbuf *err)
 {
-    int pair[2], theirs, rc = -1;
+    struct inherited fd = {.listener = listener, .presence = presence};
+    int pair[2], rc = -1;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return errprintf(err, "socketpair: %s", strerror(errno));
-    theirs = out_of_the_way(pair[1]);
-    if (theirs < 0 || spawn(theirs, listener, o) < 0)
+    fd.control = out_of_the_way(pair[1]);
+    if (fd.control < 0 || spawn(&fd, o) < 0)
         errprintf(err, "%s: %s", o->path, strerror(errno));
-    else if (say_start(pair[0], o) < 0)
+    else if (say_start(pair[0], o, presence >= 0) < 0)
         errprintf(err, "impi-server: %s", strerror(errno));
     else
         rc = pair[0];
-    if (theirs >= 0)
-        close(theirs);
+    if (fd.control >= 0)
+        close(fd.control);
     if (rc < 0)
         close(pair[0]);
     return rc;
@@ -219,11 +228,11 @@ int server_secret(char secret[SERVER_SECRET_SIZE])
 int server_start(const struct server_options *o,
                  char address[SERVER_ADDRESS_MAX], struct errbuf *err)
 {
-    int listener = make_listener(o, address, err), control;
+    int listener = server_listen(o, address, err), control;
 
     if (listener < 0)
         return -1;
-    control = start_control(listener, o, err);
+    control = server_spawn(o, listener, -1, err);
     close(listener);
     return control;
 }

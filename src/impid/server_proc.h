@@ -22,6 +22,7 @@ struct server_options {
     const char *log;   /* directory for its log, or NULL */
     uint32_t world;    /* not for agents: an IMPI server for so many clients */
     const char *auth;  /* preference list for these, or NULL */
+    char *const *env;  /* its environment; NULL: ours */
 };
 
 #define SERVER_ADDRESS_MAX 64
@@ -33,9 +34,20 @@ int server_secret(char secret[SERVER_SECRET_SIZE]);
 /* Start the server.  It is not waited for: we listen in its place and hand the
  * socket over.  address gets "ADDR:PORT".  Returns the control socket, or -1
  * with text.  The server is nobody's concern after that: it ends when the
- * socket does; what goes wrong at its start is an "error" line there. */
+ * socket does; what goes wrong at its start is an "error" line there.  Whoever
+ * expects nothing more writes a byte: "end" follows as soon as no agent is
+ * connected. */
 int server_start(const struct server_options *o,
                  char address[SERVER_ADDRESS_MAX], struct errbuf *err);
+
+/* The same in two steps, for a server that may never be needed: who connects
+ * to the listener waits until the server has it.  Both descriptors are above 9;
+ * server_spawn() leaves them open.  presence: another listener for it, or -1
+ * (impi/presence.h). */
+int server_listen(const struct server_options *o,
+                  char address[SERVER_ADDRESS_MAX], struct errbuf *err);
+int server_spawn(const struct server_options *o, int listener, int presence,
+                 struct errbuf *err);
 
 /* One line that the server says, without newline; parsed in place. */
 enum server_line_kind {

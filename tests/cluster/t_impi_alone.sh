@@ -22,6 +22,28 @@ case_sl_16_mpi_default_runs_anything() {
     assert_nothing_left
 }
 
+# Without a call of MPI nothing of ours runs in the step.
+agents_seen() { # a task waits, and this looks what there is
+    start_as_user srun -N2 -n2 "$@"
+    srun_pid=$!
+    wait_for 30 ready 2
+    impi_pid_of impid >"$case_tmp/seen"
+    impi_pid_of impi-server >>"$case_tmp/seen"
+    touch "$WORK/go"
+    finish $srun_pid
+    rm "$WORK/go"
+    assert_code 0
+}
+case_step_without_mpi_has_no_agent_and_no_server() {
+    agents_seen sh -c \
+        "echo ready; until [ -e $WORK/go ]; do sleep 0.05; done"
+    assert_empty "$(cat "$case_tmp/seen")" "agents"
+    agents_seen sh -c \
+        "$M; echo ready; until [ -e $WORK/go ]; do sleep 0.05; done"
+    assert_equal 3 "$(wc -l <"$case_tmp/seen")" "agents and server"
+    assert_nothing_left
+}
+
 case_batch_scripts_and_shells_need_no_agent() {
     printf '#!/bin/sh\necho batch\nsrun hostname\nsrun -n2 %s\n' "$M" \
         >"$WORK/batch.sh"
@@ -64,7 +86,7 @@ case_dead_rank_without_switch_elan() {
 case_agent_leaves_with_its_last_task() {
     local i
     for i in 1 2 3; do
-        run_as_user srun -N2 -n2 true
+        run_as_user srun -N2 -n2 "$M"
         assert_code 0
     done
     assert_nothing_left

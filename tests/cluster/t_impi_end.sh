@@ -99,6 +99,22 @@ case_task_without_mpi_in_a_world_that_waits() {
     assert_nothing_left
 }
 
+# Agents start with the first call of MPI, then on all nodes: also one whose
+# tasks have not called it yet, and may never, is missed as soon as it ends.
+both_agents() { [ "$(impi_pid_of impid | wc -l)" = 2 ]; }
+case_task_without_mpi_that_runs_on_is_missed_at_its_end() {
+    start_as_user srun --mpi=impi -n1 "$M" : -n1 \
+        sh -c "until [ -e $WORK/go ]; do sleep 0.05; done"
+    srun_pid=$!
+    wait_for 30 both_agents
+    touch "$WORK/go"
+    finish $srun_pid
+    rm "$WORK/go"
+    assert_code 1
+    assert_cause 'rank 1 on node n1 ended without calling MPI_Init'
+    assert_nothing_left
+}
+
 case_program_without_our_front() {
     run_as_user srun --mpi=impi -n2 "$M" : -n2 env -u LD_PRELOAD "$M"
     assert_code 1

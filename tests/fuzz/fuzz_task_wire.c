@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuzz.h"
+#include "impi/presence.h"
 #include "impi/task_wire.h"
 
 static void decode(const struct task_frame *f)
@@ -26,9 +27,13 @@ static void decode(const struct task_frame *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static const uint8_t secret[IMPI_PRESENCE_SECRET];
+    struct impi_presence presence;
     struct task_frame f;
     ssize_t n;
 
+    if (size >= IMPI_PRESENCE_SIZE)
+        impi_presence_decode(&presence, data, secret);
     while ((n = task_frame_parse(&f, data, size, SF_TASK_REQUEST_MAX)) > 0) {
         decode(&f);
         data += n;

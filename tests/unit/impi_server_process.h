@@ -37,6 +37,9 @@ struct program {
     uint8_t secret[32];
 };
 
+/* The next server's fd 5, itself above 5; -1: none. */
+static int presence_listener = -1;
+
 struct player {
     int fd;
     struct bytebuf in;
@@ -88,6 +91,8 @@ static inline void spawn(struct program *s, const char *env)
             dup2(pair[1], 3);
             close(pair[1]);
         }
+        if (presence_listener >= 0)
+            dup2(presence_listener, 5);
         execve(path, argv, envp);
         _exit(127);
     }

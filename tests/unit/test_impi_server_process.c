@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The program impi-server: its start and end, agents and their frames.
  */
+#include <fcntl.h>
+
 #include "impi_server_process.h"
+
+#include "base/netaddr.h"
+#include "impi/presence.h"
 
 static void server_ends_when_srun_goes(void **state)
 {
@@ -310,6 +315,137 @@ static void agent_that_does_not_read_blocks_nobody(void **state)
     stop(&s);
 }
 
+/* ---- nodes whose agent has not started ---- */
+
+static uint16_t start_with_presence(struct program *s, unsigned agents)
+{
+    uint16_t port;
+    int fd =
+        netaddr_listen((struct in_addr){htonl(INADDR_LOOPBACK)}, 0, 0, &port);
+
+    presence_listener = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+    assert_true(presence_listener >= 10);
+    close(fd);
+    start_with(s, agents, "A=", "ports=0-0 presence=5");
+    close(presence_listener);
+    presence_listener = -1;
+    return port;
+}
+
+/* As the first task of a node does. */
+static int be_present(const struct program *s, uint16_t port, uint32_t agent)
+{
+    struct impi_presence who = {.agent = agent, .rank = 2 * agent};
+    uint8_t text[IMPI_PRESENCE_SIZE];
+    int fd = dial(port);
+
+    snprintf(who.node, sizeof(who.node), "node%u", agent);
+    impi_presence_encode(text, &who, s->secret);
+    assert_int_equal(send(fd, text, sizeof(text), 0), sizeof(text));
+    return fd;
+}
+
+static void hear_wake(int fd)
+{
+    char c;
+
+    wait_readable(fd);
+    assert_int_equal(recv(fd, &c, 1, 0), 1);
+}
+
+static void idle_nodes_are_woken_and_not_missed_when_their_agent_came(void **st)
+{
+    struct player a[2];
+    struct program s;
+    char line[512];
+    uint16_t port = start_with_presence(&s, 2);
+    int fd = be_present(&s, port, 1);
+
+    hear_wake(fd);
+    for (uint32_t i = 0; i < 2; i++)
+        join(&s, &a[i], i, 2);
+    bye(&a[1]);
+    close(fd);
+    bye(&a[0]);
+    read_line(&s, line, sizeof(line));
+    assert_string_equal(line, "end code=0");
+    stop(&s);
+}
+
+static void node_that_goes_without_an_agent_is_missed(void **state)
+{
+    struct player a;
+    struct program s;
+    char line[512];
+    uint16_t port = start_with_presence(&s, 2);
+    int first = be_present(&s, port, 1), again;
+
+    join(&s, &a, 0, 2);
+    hear_wake(first);
+    again = be_present(&s, port, 1); /* who copied what it said */
+    hear_wake(again);
+    close(again);
+    close(first);
+    read_line(&s, line, sizeof(line));
+    assert_non_null(strstr(line, "SF-E312: rank 2 on node node1 ended"));
+    expect_kill(&a, 1);
+    bye(&a);
+    read_line(&s, line, sizeof(line));
+    assert_string_equal(line, "end code=1");
+    stop(&s);
+}
+
+static void strangers_on_the_line_of_idle_nodes_are_nobody(void **state)
+{
+    struct program s;
+    struct player a;
+    char line[512], c;
+    uint16_t port = start_with_presence(&s, 2);
+    int fd;
+
+    s.secret[0] ^= 1;
+    fd = be_present(&s, port, 1);
+    hear_wake(fd);
+    wait_readable(fd);
+    assert_true(recv(fd, &c, 1, 0) <= 0);
+    close(fd);
+    s.secret[0] ^= 1;
+    close(dial(port));
+    fd = be_present(&s, port, 7); /* there is no such node */
+    hear_wake(fd);
+    wait_readable(fd);
+    assert_true(recv(fd, &c, 1, 0) <= 0);
+    close(fd);
+    for (uint32_t i = 0; i < 2; i++) {
+        join(&s, &a, i, 2);
+        bye(&a);
+    }
+    read_line(&s, line, sizeof(line));
+    assert_string_equal(line, "end code=0");
+    stop(&s);
+}
+
+/* A stranger had it started, and the step is over. */
+static void server_that_nobody_needed_says_so_when_asked(void **state)
+{
+    struct program s;
+    struct player a;
+    char line[512];
+
+    start(&s, 2);
+    assert_int_equal(write(s.fd, "", 1), 1);
+    read_line(&s, line, sizeof(line));
+    assert_string_equal(line, "end code=0");
+    stop(&s);
+    start(&s, 2); /* one node came, one never will */
+    join(&s, &a, 0, 2);
+    assert_int_equal(write(s.fd, "", 1), 1);
+    bye(&a);
+    read_line(&s, line, sizeof(line));
+    assert_string_equal(line, "end code=0");
+    stop(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +461,11 @@ int main(void)
         cmocka_unit_test(protocol_errors_abort_and_name_the_node),
         cmocka_unit_test(frames_before_job_are_refused),
         cmocka_unit_test(agent_that_does_not_read_blocks_nobody),
+        cmocka_unit_test(
+            idle_nodes_are_woken_and_not_missed_when_their_agent_came),
+        cmocka_unit_test(node_that_goes_without_an_agent_is_missed),
+        cmocka_unit_test(strangers_on_the_line_of_idle_nodes_are_nobody),
+        cmocka_unit_test(server_that_nobody_needed_says_so_when_asked),
     };
 
     return cmocka_run_group_tests_name("impi_server_process", tests, NULL,

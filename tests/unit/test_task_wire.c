@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "impi/presence.h"
 #include "impi/task_wire.h"
 
 static uint8_t buf[8192];
@@ -190,6 +191,27 @@ static void encoder_without_room_fails(void **state)
     assert_int_equal(task_join_encode(buf, 8 + 22, &j), 8 + 22);
 }
 
+static void presence_is_believed_with_the_secret_only(void **state)
+{
+    struct impi_presence p = {.agent = 3, .rank = 17, .node = "n3"}, got;
+    uint8_t text[IMPI_PRESENCE_SIZE], secret[IMPI_PRESENCE_SECRET] = {1};
+
+    memset(p.node, 'x', IMPI_PRESENCE_NODE); /* the longest */
+    impi_presence_encode(text, &p, secret);
+    assert_int_equal(impi_presence_decode(&got, text, secret), 0);
+    assert_int_equal(got.agent, 3);
+    assert_int_equal(got.rank, 17);
+    assert_string_equal(got.node, p.node);
+    for (size_t i = 0; i < sizeof(text); i++) {
+        text[i] ^= 0x20;
+        assert_int_equal(impi_presence_decode(&got, text, secret), -1);
+        assert_int_equal(errno, i < 4 ? EPROTO : EACCES);
+        text[i] ^= 0x20;
+    }
+    secret[31] = 1;
+    assert_int_equal(impi_presence_decode(&got, text, secret), -1);
+}
+
 static void families_have_names(void **state)
 {
     assert_string_equal(task_family_name(TASK_FAMILY_MPICH), "MPICH");
@@ -209,6 +231,7 @@ int main(void)
         cmocka_unit_test(every_truncation_and_excess_is_refused),
         cmocka_unit_test(frame_longer_than_the_limit_is_refused_by_its_header),
         cmocka_unit_test(encoder_without_room_fails),
+        cmocka_unit_test(presence_is_believed_with_the_secret_only),
         cmocka_unit_test(families_have_names),
     };
 

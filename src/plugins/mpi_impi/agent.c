@@ -16,31 +16,68 @@
 
 #include "impid/names.h"
 #include "plugins/mpi_impi/agent.h"
-#include "plugins/mpi_impi/status.h"
+#include "plugins/mpi_impi/keeper.h"
 #include "plugins/mpi_impi/stepdir.h"
 #include "slurmabi/stepd.h"
 
 #define STEPDIR_PARENT SF_RUNSTATEDIR "/impi"
 
-/* One step per slurmstepd. */
+/* For impid to say goodbye: a link that is being made (5 s), a status that it
+ * waits for (1.5 s), what it still has to send (2 s). */
+#define GRACE_MS 9000
+#define TASK_BYTES 4096 /* of kernel memory, for what one task registers */
+
+/* One step per slurmstepd.  Descriptors: -1, none. */
 static struct {
     pid_t owner; /* the slurmstepd that made it */
+    const struct slurmabi_stepd *step;
+    int conf;     /* what impid is told */
+    int tasks[2]; /* where tasks register: impid's end and theirs */
+    int presence; /* task 0 connects it */
+    int sock_fd;  /* the step's listener; the keeper's from its start on */
     uid_t uid;
     gid_t gid;
     char dir[STEPDIR_PATH_MAX];
     char sock[STEPDIR_PATH_MAX + 8];
-} agent;
+} agent = {.conf = -1, .tasks = {-1, -1}, .presence = -1, .sock_fd = -1};
 
 const char *impi_agent_socket(void)
 {
     return agent.sock[0] ? agent.sock : NULL;
 }
 
+int impi_agent_tasks(void)
+{
+    return agent.tasks[1];
+}
+
+int impi_agent_presence(void)
+{
+    return agent.presence;
+}
+
+static void shut(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void shut_all(void)
+{
+    shut(&agent.conf);
+    shut(&agent.tasks[0]);
+    shut(&agent.tasks[1]);
+    shut(&agent.presence);
+}
+
 void impi_agent_cleanup(void)
 {
     if (agent.owner == 0 || agent.owner != getpid())
         return;
-    impi_status_stop();
+    impi_keeper_end();
+    unsetenv(ENV_IMPID_STOP);
+    shut_all();
     stepdir_remove(agent.dir, agent.uid, agent.gid);
     agent.owner = 0;
 }
@@ -140,21 +177,19 @@ static void clean_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void clean_descriptors(int conf, int sock, int alive)
+/* 3 to 6, as impid.c knows them. */
+static void clean_descriptors(int alive)
 {
+    int from[] = {agent.conf, agent.sock_fd, alive, agent.tasks[0]};
     int null = open("/dev/null", O_RDWR);
 
-    /* Out of the way of what they become. */
-    conf = fcntl(conf, F_DUPFD, 10);
-    sock = fcntl(sock, F_DUPFD, 10);
-    alive = fcntl(alive, F_DUPFD, 10);
-    dup2(null, 0);
-    dup2(null, 1);
-    dup2(null, 2);
-    dup2(conf, 3);
-    dup2(sock, 4);
-    dup2(alive, 5);
-    close_range(6, ~0U, 0);
+    for (int i = 0; i < 4; i++) /* out of the way of what they become */
+        from[i] = fcntl(from[i], F_DUPFD, 10);
+    for (int i = 0; i < 3; i++)
+        dup2(null, i);
+    for (int i = 0; i < 4; i++)
+        dup2(from[i], 3 + i);
+    close_range(7, ~0U, 0);
 }
 
 static void reset_oom(void)
@@ -169,17 +204,13 @@ static void reset_oom(void)
     close(fd);
 }
 
-struct descriptors {
-    int conf, sock, alive;
-};
-
-static void become_impid(const struct descriptors *d, pid_t parent)
+static void become_impid(int alive, pid_t parent)
 {
     char *const argv[] = {"impid", NULL};
     char *const env[] = {"PATH=/usr/bin:/bin", "LANG=C", NULL};
 
     clean_signals();
-    clean_descriptors(d->conf, d->sock, d->alive);
+    clean_descriptors(alive);
     reset_oom();
     setsid();
     if (setgroups(1, &agent.gid) < 0 || setgid(agent.gid) < 0 ||
@@ -198,58 +229,96 @@ static void become_impid(const struct descriptors *d, pid_t parent)
 /* ---- start ---------------------------------------------------------------*/
 
 /* With switch/elan: a child inside the step's container, so that it never
- * outlives the step; job_fini stops and reaps it before the container is
- * killed. */
-static int spawn_inside(const struct slurmabi_stepd *step,
-                        const struct descriptors *d)
+ * outlives the step; job_fini has it stopped and reaped before the container
+ * is killed. */
+static pid_t spawn_inside(int alive)
 {
     pid_t parent = getpid();
-    char text[16];
     pid_t pid = fork();
 
     if (pid == 0)
-        become_impid(d, parent);
-    if (pid < 0)
-        return -1;
-    if (proctrack_g_add)
-        proctrack_g_add((struct slurmabi_stepd *)step, pid);
-    snprintf(text, sizeof(text), "%d", (int)pid);
-    setenv(ENV_IMPID_PID, text, 1);
-    slurm_debug("mpi/impi: impid is process %d", (int)pid);
-    return 0;
+        become_impid(alive, parent);
+    if (pid > 0 && proctrack_g_add)
+        proctrack_g_add((struct slurmabi_stepd *)agent.step, pid);
+    return pid;
 }
 
 /* Without: nobody stops it in time, and in the container it would be killed
  * before it can say goodbye, or hold up the step's end.  So it stands beside
  * the step, leaves with the last task, and with slurmstepd at the latest,
- * whose end of the socket closes then. */
-static int spawn_beside(const struct descriptors *d)
+ * whose end of the socket closes then.  Returns 0 or -1.  (Slurm, which waits
+ * for any child, may reap the one between.) */
+static pid_t spawn_beside(int alive)
 {
     pid_t pid = fork();
-    int status = -1;
+    int status = 0;
 
     if (pid == 0) {
         pid = fork();
         if (pid == 0)
-            become_impid(d, 0);
+            become_impid(alive, 0);
         _exit(pid < 0);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    return status == 0 ? 0 : -1;
+    return pid > 0 && status == 0 ? 0 : -1;
 }
 
-static int spawn(const struct slurmabi_stepd *step, struct descriptors *d)
+/* In the keeper's thread, or before there is one. */
+static int spawn(void *arg, int *status, pid_t *pid)
 {
-    int pair[2], rc;
+    int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
-    d->alive = pair[0];
-    rc = stopped_by_switch() ? spawn_inside(step, d) : spawn_beside(d);
+    *pid = stopped_by_switch() ? spawn_inside(pair[0]) : spawn_beside(pair[0]);
     close(pair[0]);
-    impi_status_serve(step, pair[1]);
-    return rc;
+    if (*pid < 0) {
+        slurm_error("mpi/impi: SF-E302: impid: %m");
+        close(pair[1]);
+        return -1;
+    }
+    *status = pair[1];
+    slurm_debug("mpi/impi: impid started");
+    return 0;
+}
+
+/* Tasks say who they are by a record that nobody may read for long. */
+static int open_tasks(uint32_t ntasks, struct errbuf *err)
+{
+    int room = (int)(ntasks < 65536 ? ntasks : 65536) * TASK_BYTES, one = 1;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, agent.tasks) < 0)
+        return errprintf(err, "socketpair: %s", strerror(errno));
+    fcntl(agent.tasks[0], F_SETFL, O_NONBLOCK);
+    setsockopt(agent.tasks[0], SOL_SOCKET, SO_PASSCRED, &one, sizeof(one));
+    setsockopt(agent.tasks[1], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
+    return 0;
+}
+
+/* impid starts with the first call of MPI; where srun has no way to tell of
+ * one on another node, now. */
+static void keep(char **env)
+{
+    const char *presence = slurm_getenvp(env, ENV_PRESENCE);
+    struct impi_keeper_options o = {.step = agent.step,
+                                    .start = spawn,
+                                    .now = !presence,
+                                    .grace_ms = GRACE_MS,
+                                    .listener = agent.sock_fd,
+                                    .presence = -1};
+    char text[16];
+    int stop;
+
+    if (presence)
+        agent.presence =
+            socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    o.presence = agent.presence;
+    stop = impi_keeper_begin(&o);
+    if (stop < 0 || !stopped_by_switch())
+        return;
+    snprintf(text, sizeof(text), "%d", stop);
+    setenv(ENV_IMPID_STOP, text, 1);
 }
 
 static int open_stepdir(const struct slurmabi_stepd *step, struct errbuf *err)
@@ -287,23 +356,25 @@ static int check_start(const struct slurmabi_stepd *step, char **env,
 
 int impi_agent_start(const struct slurmabi_stepd *step, char **env)
 {
-    struct descriptors d = {-1, -1, -1};
     struct errbuf err = {""};
-    int rc = -1;
 
-    if (check_start(step, env, &err) == 0)
-        d.sock = open_stepdir(step, &err);
-    if (d.sock >= 0) {
-        d.conf = make_records(step, env);
-        rc = d.conf < 0 ? -1 : spawn(step, &d);
-        if (rc < 0)
-            errprintf(&err, "impid: %s", strerror(errno));
+    agent.step = step;
+    if (check_start(step, env, &err) < 0)
+        goto error;
+    agent.sock_fd = open_stepdir(step, &err);
+    if (agent.sock_fd < 0 ||
+        open_tasks(slurmabi_stepd_node_tasks(step), &err) < 0)
+        goto error;
+    agent.conf = make_records(step, env); /* it names the step's directory */
+    if (agent.conf < 0) {
+        errprintf(&err, "impid: %s", strerror(errno));
+        goto error;
     }
-    if (rc < 0)
-        slurm_error("mpi/impi: SF-E302: %s", err.text);
-    if (d.conf >= 0)
-        close(d.conf);
-    if (d.sock >= 0)
-        close(d.sock);
-    return rc;
+    keep(env);
+    return 0;
+error:
+    shut(&agent.sock_fd);
+    shut_all();
+    slurm_error("mpi/impi: SF-E302: %s", err.text);
+    return -1;
 }

@@ -2,50 +2,61 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/netaddr.h"
 #include "impi/agent_wire.h"
 #include "impi/site.h"
 #include "impi/taskmap.h"
+#include "plugins/mpi_impi/address.h"
 #include "plugins/mpi_impi/client.h"
 #include "impid/names.h"
 #include "impid/server_proc.h"
 
 #define COMPONENTS_MAX 128
 #define END_WAIT 5            /* s, for the server's last word */
+#define LAZY_NODES_MAX 2048   /* what waits in a listener: see net.core */
 #define NODES_MAX (96 * 1024) /* a longer list stays out of the environment */
-#define NODES_ASKED 16        /* looked at to find our own address */
 
 struct step {
     uint32_t job, step;
 };
 
-/* The launch of this srun.  All but `ended` is set once. */
+/* The launch of this srun.  The server is started when somebody connects: a
+ * step whose tasks never call MPI needs none.  All is set before the thread
+ * runs, but what is below `lock`. */
 static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
     bool started;
-    int fd;
+    struct server_options server;
+    char bind[INET_ADDRSTRLEN], advertise[INET_ADDRSTRLEN], munge[256];
+    int listener;
+    int presence; /* -1: all nodes start their agents at once */
+    bool lazy;
     char address[SERVER_ADDRESS_MAX];
+    char presence_address[SERVER_ADDRESS_MAX];
     char secret[SERVER_SECRET_SIZE];
     char step[32];
     char *tasks;
     char *nodes;
     struct step steps[COMPONENTS_MAX];
     uint32_t nsteps;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int fd;     /* the server's control socket; -1: not yet started */
     bool ended; /* the server has said all it will */
     bool aborted;
     int code;
 } launch = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .changed = PTHREAD_COND_INITIALIZER,
+            .listener = -1,
+            .presence = -1,
             .fd = -1};
 
 /* ---- what the server says ------------------------------------------------*/
@@ -117,11 +128,42 @@ static void on_line(char *text)
     }
 }
 
+/* The server has its own of these now, or never will. */
+static void close_listeners(void)
+{
+    close(launch.listener);
+    if (launch.presence >= 0)
+        close(launch.presence);
+}
+
+/* Wait for the first agent; agents wait in the listener meanwhile. */
+static int serve(void)
+{
+    struct pollfd p = {.fd = launch.listener, .events = POLLIN};
+    struct errbuf err = {""}, text;
+    int fd;
+
+    while (launch.lazy && poll(&p, 1, -1) < 0)
+        ;
+    pthread_mutex_lock(&launch.lock);
+    fd = server_spawn(&launch.server, launch.listener, launch.presence, &err);
+    launch.fd = fd;
+    close_listeners();
+    pthread_mutex_unlock(&launch.lock);
+    if (fd < 0) {
+        errprintf(&text, "SF-E304: %.400s", err.text);
+        on_abort(&(struct server_line){
+            .code = 1, .rank = -1, .client = -1, .text = text.text});
+    }
+    return fd;
+}
+
 /* A server that is gone without a word takes the job along: its agents have
  * lost it and kill their tasks. */
 static void *reader(void *arg)
 {
-    FILE *f = fdopen(launch.fd, "r");
+    int fd = serve();
+    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
     char *line = NULL;
     size_t size = 0;
     ssize_t n;
@@ -158,83 +200,6 @@ static int start_reader(struct errbuf *err)
     return 0;
 }
 
-/* ---- the address that the nodes reach ------------------------------------*/
-
-/* Our own address towards a node; false: not known. */
-static bool towards_node(struct in_addr *out, const char *name)
-{
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-    char *addr = slurm_conf_get_nodeaddr ? slurm_conf_get_nodeaddr(name) : NULL;
-    struct addrinfo *info = NULL;
-    bool found = false;
-
-    if (getaddrinfo(addr ? addr : name, NULL, &hints, &info) == 0 && info)
-        found =
-            netaddr_towards(
-                out, ((struct sockaddr_in *)(void *)info->ai_addr)->sin_addr,
-                NULL) == 0;
-    if (info)
-        freeaddrinfo(info);
-    slurmabi_free(addr);
-    return found;
-}
-
-/* Towards the first node that is not this machine; else loopback, which is
- * right when all of them are. */
-static int choose_address(struct in_addr *out, const char *node_list)
-{
-    hostlist_t nodes = slurm_hostlist_create(node_list);
-    bool found = false;
-    char *name;
-
-    for (int i = 0; i < NODES_ASKED && (name = slurm_hostlist_shift(nodes));
-         i++) {
-        struct in_addr addr;
-
-        if (towards_node(&addr, name)) {
-            bool local = (ntohl(addr.s_addr) >> 24) == 127;
-
-            if (!found || !local)
-                *out = addr;
-            found = true;
-            if (!local)
-                i = NODES_ASKED;
-        }
-        free(name);
-    }
-    slurm_hostlist_destroy(nodes);
-    return found ? 0 : -1;
-}
-
-static int server_address(char bind[INET_ADDRSTRLEN],
-                          char advertise[INET_ADDRSTRLEN],
-                          const struct impi_site *site, const char *node_list,
-                          struct errbuf *err)
-{
-    struct in_addr addr;
-
-    if (site->advertise) {
-        snprintf(advertise, INET_ADDRSTRLEN, "%s", site->advertise);
-        snprintf(bind, INET_ADDRSTRLEN, "any");
-        if (inet_pton(AF_INET, advertise, &addr) == 1)
-            return 0;
-        return errprintf(err, "Advertise=%s is not an IPv4 address",
-                         site->advertise);
-    }
-    if (site->network) {
-        if (netaddr_in_network(&addr, site->network, err) < 0)
-            return -1;
-    } else if (choose_address(&addr, node_list) < 0) {
-        return errprintf(err,
-                         "no address of this host is known to reach the "
-                         "nodes: set Network or Advertise in %s",
-                         PATH_CONF);
-    }
-    inet_ntop(AF_INET, &addr, advertise, INET_ADDRSTRLEN);
-    strcpy(bind, advertise);
-    return 0;
-}
-
 /* ---- start ---------------------------------------------------------------*/
 
 /* "n0,n1": agents know no host lists. */
@@ -266,30 +231,73 @@ static void munge_socket(char *out, size_t size)
              p ? p + 7 : "");
 }
 
+/* The variables as they are now: the thread may not look at them later. */
+static char **copy_env(void)
+{
+    size_t n = 0;
+    char **copy;
+
+    while (environ[n])
+        n++;
+    copy = calloc(n + 1, sizeof(*copy));
+    for (size_t i = 0; copy && i < n; i++)
+        if (!(copy[i] = strdup(environ[i])))
+            return NULL; /* srun has no memory and will end */
+    return copy;
+}
+
+static void set_options(const struct slurmabi_mpi_client *client,
+                        const struct impi_site *site)
+{
+    const slurm_step_layout_t *layout = client->step_layout;
+    const char *log = getenv(ENV_LOG);
+
+    launch.server = (struct server_options){.path = PATH_SERVER,
+                                            .secret = launch.secret,
+                                            .job = client->step_id.job_id,
+                                            .step = client->step_id.step_id,
+                                            .agents = layout->node_cnt,
+                                            .tasks = layout->task_cnt,
+                                            .bind = launch.bind,
+                                            .advertise = launch.advertise,
+                                            .port_lo = site->port_lo,
+                                            .port_hi = site->port_hi,
+                                            .munge = launch.munge,
+                                            .log = log ? strdup(log) : NULL,
+                                            .env = copy_env()};
+}
+
+/* The nodes start their agents when a task calls MPI; if they are several and
+ * one does, the others must be told, by a line of their own.  Where that
+ * cannot be had all agents and the server start with the step. */
+static void choose_laziness(uint32_t nodes)
+{
+    struct errbuf err;
+
+    launch.lazy = nodes == 1;
+    snprintf(launch.presence_address, sizeof(launch.presence_address), "none");
+    if (launch.lazy || nodes > LAZY_NODES_MAX)
+        return;
+    launch.presence =
+        server_listen(&launch.server, launch.presence_address, &err);
+    launch.lazy = launch.presence >= 0;
+}
+
 static int start_server(const struct slurmabi_mpi_client *client,
                         const struct impi_site *site, struct errbuf *err)
 {
     const slurm_step_layout_t *layout = client->step_layout;
-    char bind[INET_ADDRSTRLEN], advertise[INET_ADDRSTRLEN], munge[256];
-    const char *log = getenv(ENV_LOG);
-    struct server_options o = {.path = PATH_SERVER,
-                               .secret = launch.secret,
-                               .job = client->step_id.job_id,
-                               .step = client->step_id.step_id,
-                               .agents = layout->node_cnt,
-                               .tasks = layout->task_cnt,
-                               .bind = bind,
-                               .advertise = advertise,
-                               .port_lo = site->port_lo,
-                               .port_hi = site->port_hi,
-                               .munge = munge,
-                               .log = log};
 
-    munge_socket(munge, sizeof(munge));
-    if (server_address(bind, advertise, site, layout->node_list, err) < 0)
+    munge_socket(launch.munge, sizeof(launch.munge));
+    if (impi_server_address(launch.bind, launch.advertise, site,
+                            layout->node_list, err) < 0)
         return -1;
-    launch.fd = server_start(&o, launch.address, err);
-    return launch.fd < 0 ? -1 : start_reader(err);
+    set_options(client, site);
+    launch.listener = server_listen(&launch.server, launch.address, err);
+    if (launch.listener < 0)
+        return -1;
+    choose_laziness(layout->node_cnt);
+    return start_reader(err);
 }
 
 /* Called once, under the lock. */
@@ -382,10 +390,25 @@ void *impi_client_launch(const struct slurmabi_mpi_client *client, char ***env)
     slurm_setenvpf(env, ENV_TASKS, "%s", launch.tasks);
     slurm_setenvpf(env, ENV_NODES, "%s", launch.nodes);
     slurm_setenvpf(env, ENV_STEP, "%s", launch.step);
+    if (launch.lazy)
+        slurm_setenvpf(env, ENV_PRESENCE, "%s", launch.presence_address);
     return &launch;
 }
 
 /* ---- end -----------------------------------------------------------------*/
+
+/* Under the lock: is there a server that has something to say?  An agent
+ * may have come just now. */
+static bool somebody_came(void)
+{
+    struct pollfd p = {.fd = launch.listener, .events = POLLIN};
+
+    if (launch.fd < 0 && !launch.ended)
+        return poll(&p, 1, 0) > 0;
+    if (launch.fd >= 0)
+        send(launch.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return true;
+}
 
 /* The tasks are gone; what an agent had to say about it is on its way. */
 int impi_client_end(void *handle)
@@ -396,7 +419,7 @@ int impi_client_end(void *handle)
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += END_WAIT;
     pthread_mutex_lock(&launch.lock);
-    while (!launch.ended && !launch.aborted &&
+    while (somebody_came() && !launch.ended && !launch.aborted &&
            pthread_cond_timedwait(&launch.changed, &launch.lock, &until) == 0)
         ;
     code = launch.aborted ? launch.code : 0;

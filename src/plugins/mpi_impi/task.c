@@ -1,10 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "impi/task_wire.h"
 #include "impid/names.h"
 #include "impid/task_proc.h"
 #include "plugins/mpi_impi/agent.h"
+#include "plugins/mpi_impi/presence.h"
 #include "plugins/mpi_impi/task.h"
+
+/* A record and our pidfd, for whoever will be impid; the kernel keeps both.
+ * By the pidfd it knows us however late it comes, and whoever has our pid
+ * then. */
+static ssize_t send_register(int fd, void *frame, size_t len, int pidfd)
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {.space = {0}};
+    struct iovec iov = {frame, len};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+    if (pidfd >= 0) {
+        msg.msg_control = &control;
+        msg.msg_controllen = sizeof(control);
+        control.head.cmsg_level = SOL_SOCKET;
+        control.head.cmsg_type = SCM_RIGHTS;
+        control.head.cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(&control.head), &pidfd, sizeof(int));
+    }
+    return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int register_task(uint32_t rank, uint32_t local)
+{
+    struct task_register r = {rank, local};
+    int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    uint8_t frame[64];
+    ssize_t len = task_register_encode(frame, sizeof(frame), &r);
+    ssize_t n = send_register(impi_agent_tasks(), frame, (size_t)len, pidfd);
+
+    if (n < 0 && errno == ETOOMANYREFS) /* too many wait as it is */
+        n = send_register(impi_agent_tasks(), frame, (size_t)len, -1);
+    if (n < 0)
+        slurm_error("mpi/impi: SF-E301: task %u: impid: %m", rank);
+    if (pidfd >= 0)
+        close(pidfd);
+    return n < 0 ? -1 : 0;
+}
 
 /* What another launcher around us left behind. */
 static void drop_foreign(char **env)
@@ -45,14 +92,15 @@ int impi_task_prepare(const struct slurmabi_mpi_task *task, char ***env)
         slurm_error("mpi/impi: SF-E301: no impid for this step");
         return -1;
     }
-    if (task_proc_register(path, task->gtaskid, (uint32_t)task->ltaskid) < 0) {
-        slurm_error("mpi/impi: SF-E301: task %u: impid: %m", task->gtaskid);
+    if (register_task(task->gtaskid, (uint32_t)task->ltaskid) < 0)
         return -1;
-    }
+    if (task->ltaskid == 0)
+        impi_presence_connect(impi_agent_presence(), *env, task->gtaskid);
     drop_foreign(*env);
     slurm_unsetenvp(*env, ENV_SECRET);
     slurm_unsetenvp(*env, ENV_TASKS);
     slurm_unsetenvp(*env, ENV_NODES);
+    slurm_unsetenvp(*env, ENV_PRESENCE);
     slurm_setenvpf(env, ENV_AGENT, "%s", path);
     yield_when_crowded(task, env);
     preload_front(env);

@@ -7,8 +7,9 @@
 
 #include "slurmabi/slurm_sym.h"
 
-/* Make the task known to impid (one connect and one send, no answer is
- * waited for) and set its environment.  0, or -1 with a line in the log. */
+/* Make the task known to impid (one send, no answer is waited for; the first
+ * task also opens its node's line to the launch) and set its environment.  0,
+ * or -1 with a line in the log. */
 int impi_task_prepare(const struct slurmabi_mpi_task *task, char ***env);
 
 #endif

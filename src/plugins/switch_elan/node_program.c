@@ -2,16 +2,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "elan/program_client.h"
 #include "plugins/switch_elan/node_program.h"
-
-#define LOOK_MS 10
 
 /* ---- the software's own calls ------------------------------------------- */
 
@@ -220,39 +216,16 @@ int node_program_suspend(struct node_program *p, bool stop, struct errbuf *err)
                      strerror(errno));
 }
 
-/* Wait for a child through its pidfd; true when it was reaped.  Without a
- * pidfd (no descriptor was left) look every so often. */
-static bool reap(pid_t pid, int pidfd, int timeout_ms)
+int node_stop_agent(int fd, int wait_ms)
 {
-    struct pollfd p = {.fd = pidfd, .events = POLLIN};
-    int step = pidfd >= 0 ? timeout_ms : LOOK_MS;
-    int status;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    char said = '0';
 
-    for (int left = timeout_ms; left > 0; left -= step) {
-        if (waitpid(pid, &status, WNOHANG) != 0)
-            return true;
-        poll(&p, pidfd >= 0, step);
-    }
-    return waitpid(pid, &status, WNOHANG) != 0;
-}
-
-int node_stop_agent(pid_t pid, int grace_ms)
-{
-    int pidfd, status, rc = 0;
-
-    if (pid <= 1 || waitpid(pid, &status, WNOHANG) != 0)
-        return 0; /* not a child of ours, or just reaped */
-    pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    kill(pid, SIGTERM);
-    kill(pid, SIGCONT);
-    if (!reap(pid, pidfd, grace_ms)) {
-        kill(pid, SIGKILL);
-        reap(pid, pidfd, 2000);
-        rc = -1;
-    }
-    if (pidfd >= 0)
-        close(pidfd);
-    if (rc < 0)
-        errno = ETIME;
-    return rc;
+    if (send(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return 0; /* nobody keeps an agent */
+    if (poll(&p, 1, wait_ms) == 1 &&
+        (recv(fd, &said, 1, MSG_DONTWAIT) <= 0 || said == '0'))
+        return 0;
+    errno = ETIME;
+    return -1;
 }

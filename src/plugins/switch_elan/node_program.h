@@ -59,9 +59,9 @@ int node_program_end(struct node_program *p, struct program_stats *stats,
 
 int node_program_suspend(struct node_program *p, bool stop, struct errbuf *err);
 
-/* Ask the step's agent to end and reap it: SIGTERM, after grace_ms SIGKILL.
- * It must be a child of ours that nobody reaped (else nothing happens).
- * Returns 0, or -1 (ETIME) when it had to be killed. */
-int node_stop_agent(pid_t pid, int grace_ms);
+/* Have the step's agent ended by who keeps it at the other end of fd (mpi/impi:
+ * a byte there, one back when it is gone, '0' if it went by itself).
+ * Returns 0, or -1 (ETIME) when it had to be killed or no answer came. */
+int node_stop_agent(int fd, int wait_ms);
 
 #endif

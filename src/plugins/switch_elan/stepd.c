@@ -16,8 +16,8 @@
 #include "plugins/switch_elan/node_program.h"
 #include "plugins/switch_elan/sweep.h"
 
-/* How long impid may take to end after SIGTERM. */
-#define AGENT_GRACE_MS 3000
+/* How long ending impid may take: it has 9 s before it is killed. */
+#define AGENT_WAIT_MS 15000
 
 static struct {
     bool open;             /* payload is good */
@@ -110,16 +110,17 @@ int switch_p_job_attach(struct switch_jobinfo *j, char ***env, uint32_t nodeid,
     return SLURM_SUCCESS;
 }
 
-/* mpi/impi leaves the pid of the step's agent in our environment. */
+/* mpi/impi leaves in our environment by which descriptor its agent is ended. */
 static void stop_agent(void)
 {
-    const char *text = getenv("SLURM_FABRIC_IMPID_PID");
+    const char *text = getenv("SLURM_FABRIC_IMPID_STOP");
 
     if (!text)
         return;
-    if (node_stop_agent((pid_t)atoi(text), AGENT_GRACE_MS) < 0)
-        slurm_error("SF-E130 switch/elan: impid did not end by itself");
-    unsetenv("SLURM_FABRIC_IMPID_PID");
+    if (node_stop_agent(atoi(text), AGENT_WAIT_MS) < 0)
+        slurm_error("SF-E130 switch/elan: impid did not end when told, and was "
+                    "killed: cut off from srun's host, or stopped?");
+    unsetenv("SLURM_FABRIC_IMPID_STOP");
 }
 
 int switch_p_job_fini(struct switch_jobinfo *j)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The line by which a node whose tasks have not called MPI yet is in touch
+ * with the launch: a TCP connection that slurmstepd holds while the step
+ * runs.  The node says once who it is; the server says one byte, of any
+ * value, when it is there, and then the node's agent starts.  A line that
+ * ends with no agent seen is a node that ended without MPI.
+ *
+ * PRESENCE, 140 bytes, all integers big-endian:
+ *   magic "SFPR", u32 agent index, u32 lowest world rank on the node,
+ *   node name[96] with zeros behind, mac[32]
+ *
+ * mac = HMAC-SHA256(secret, "presence" and all before it).  It may be
+ * replayed: it would only say the same again.
+ */
+#ifndef SF_IMPI_PRESENCE_H
+#define SF_IMPI_PRESENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mac.h"
+
+#define IMPI_PRESENCE_SECRET 32
+#define IMPI_PRESENCE_NODE 96 /* longer names are cut */
+#define IMPI_PRESENCE_SIZE (12 + IMPI_PRESENCE_NODE + MAC_SIZE)
+
+struct impi_presence {
+    uint32_t agent; /* index of the node in the step */
+    uint32_t rank;  /* the lowest of its tasks */
+    char node[IMPI_PRESENCE_NODE + 1];
+};
+
+void impi_presence_encode(uint8_t out[IMPI_PRESENCE_SIZE],
+                          const struct impi_presence *p,
+                          const uint8_t secret[IMPI_PRESENCE_SECRET]);
+
+/* 0; or -1 with errno EPROTO (not one), EACCES (made without the secret). */
+int impi_presence_decode(struct impi_presence *p,
+                         const uint8_t in[IMPI_PRESENCE_SIZE],
+                         const uint8_t secret[IMPI_PRESENCE_SECRET]);
+
+#endif

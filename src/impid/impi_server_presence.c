@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Nodes whose agent has not started (impi/presence.h).  That we run means that
+ * some task has called MPI: so every node that is in touch is woken, and one
+ * that goes without its agent having been here is missed by those who wait.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/netaddr.h"
+#include "impi/presence.h"
+#include "impid/impi_server.h"
+
+struct presence {
+    struct server *server;
+    int fd;
+    ev_io read;
+    uint8_t in[IMPI_PRESENCE_SIZE];
+    size_t len; /* all of it: who is believed */
+    struct impi_presence who;
+    TAILQ_ENTRY(presence) next; /* oldest first */
+};
+
+static bool proved(const struct presence *p)
+{
+    return p->len == sizeof(p->in);
+}
+
+static void drop(struct presence *p)
+{
+    struct server *s = p->server;
+
+    ev_io_stop(s->loop, &p->read);
+    close(p->fd);
+    TAILQ_REMOVE(&s->presences, p, next);
+    s->npresences--;
+    free(p);
+}
+
+static bool still_there(const struct server *s, uint32_t agent)
+{
+    const struct presence *p;
+
+    TAILQ_FOREACH(p, &s->presences, next)
+    if (proved(p) && p->who.agent == agent)
+        return true;
+    return false;
+}
+
+static void gone(struct presence *p)
+{
+    struct server *s = p->server;
+    struct impi_presence who = p->who;
+    bool known = proved(p);
+    struct errbuf text;
+
+    drop(p);
+    if (!known || s->reported[who.agent] || still_there(s, who.agent))
+        return;
+    s->reported[who.agent] = true;
+    errprintf(&text,
+              "SF-E312: rank %u on node %s ended without calling MPI_Init, for "
+              "which other ranks wait (is it an MPI program, and not "
+              "statically linked?)",
+              who.rank, who.node);
+    server_abort(s, 1, -1, who.node, -1, text.text);
+    server_bye(s);
+}
+
+static void readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct presence *p = w->data;
+    struct server *s = p->server;
+    uint8_t more;
+    ssize_t n;
+
+    if (proved(p))
+        n = recv(p->fd, &more, 1, 0);
+    else
+        n = recv(p->fd, p->in + p->len, sizeof(p->in) - p->len, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0 || proved(p)) {
+        gone(p);
+        return;
+    }
+    p->len += (size_t)n;
+    if (proved(p) && (impi_presence_decode(&p->who, p->in, s->start.secret) ||
+                      p->who.agent >= s->start.agents))
+        drop(p);
+}
+
+/* As with agents: all may come at once, and strangers get some slots more. */
+static void evict(struct server *s)
+{
+    struct presence *p;
+
+    if (s->npresences <= 2 * s->start.agents + SF_IMPI_PENDING_MAX)
+        return;
+    TAILQ_FOREACH(p, &s->presences, next)
+    if (!proved(p)) {
+        drop(p);
+        return;
+    }
+    drop(TAILQ_LAST(&s->presences, presence_list));
+}
+
+static void presence_new(struct server *s, int fd)
+{
+    struct presence *p = calloc(1, sizeof(*p));
+
+    if (!p || send(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+        free(p);
+        close(fd);
+        return;
+    }
+    p->server = s;
+    p->fd = fd;
+    ev_io_init(&p->read, readable, fd, EV_READ);
+    p->read.data = p;
+    ev_io_start(s->loop, &p->read);
+    TAILQ_INSERT_TAIL(&s->presences, p, next);
+    s->npresences++;
+    evict(s);
+}
+
+static void accept_presences(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct server *s = w->data;
+    char peer[64];
+
+    for (;;) {
+        int fd = server_net_accept(SERVER_PRESENCE_FD, peer, sizeof(peer));
+
+        if (fd >= 0) {
+            presence_new(s, fd);
+            continue;
+        }
+        /* out of descriptors: the next tick tries again */
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+            ev_io_stop(loop, w);
+        if (errno != ECONNABORTED && errno != EINTR)
+            return;
+    }
+}
+
+int server_presence_start(struct server *s, struct errbuf *err)
+{
+    if (!s->start.presence)
+        return 0;
+    if (netaddr_port(SERVER_PRESENCE_FD) == 0)
+        return errprintf(err, "no listening socket on fd %d",
+                         SERVER_PRESENCE_FD);
+    fcntl(SERVER_PRESENCE_FD, F_SETFD, FD_CLOEXEC);
+    ev_io_init(&s->presence_accept, accept_presences, SERVER_PRESENCE_FD,
+               EV_READ);
+    s->presence_accept.data = s;
+    ev_io_start(s->loop, &s->presence_accept);
+    return 0;
+}
+
+void server_presence_tick(struct server *s)
+{
+    if (s->start.presence)
+        ev_io_start(s->loop, &s->presence_accept);
+}
+
+void server_presence_stop(struct server *s)
+{
+    struct presence *p;
+
+    if (!s->start.presence)
+        return;
+    ev_io_stop(s->loop, &s->presence_accept);
+    close(SERVER_PRESENCE_FD);
+    while ((p = TAILQ_FIRST(&s->presences)))
+        drop(p);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "impi/status_wire.h"
+#include "plugins/mpi_impi/keeper.h"
+#include "slurmabi/stepd.h"
+
+#define REAP_MS 1000 /* from the end of a task until Slurm has reaped it */
+#define KILL_MS 2000 /* from SIGKILL on */
+
+enum phase { KEEPING, ENDING, KILLING, ENDED };
+
+/* One step per slurmstepd.  The thread's, but for `thread` and stop[0]. */
+static struct keeper {
+    struct impi_keeper_options o;
+    pthread_t thread;
+    bool running;
+    int stop[2];
+    int wake;   /* epoll of the presence; -1: not looked at */
+    int status; /* our end of impid's socket */
+    int pidfd;
+    pid_t pid;
+    enum phase phase;
+    bool asked; /* somebody waits for the answer */
+    int64_t deadline;
+} keeper = {.stop = {-1, -1}, .wake = -1, .status = -1, .pidfd = -1};
+
+static void shut(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- start ---------------------------------------------------------------*/
+
+/* With nobody to hear them, processes that connected learn it. */
+static void stop_waiting(struct keeper *k)
+{
+    shut(&k->o.listener);
+    shut(&k->wake);
+}
+
+static void start(struct keeper *k)
+{
+    if (k->o.start(k->o.arg, &k->status, &k->pid) < 0) {
+        k->status = -1;
+        k->pid = 0;
+    }
+    if (k->pid > 0)
+        k->pidfd = (int)syscall(SYS_pidfd_open, k->pid, 0);
+    stop_waiting(k);
+}
+
+/* Edge-triggered: a socket that is not connected would always be ready.  That
+ * it is so now is the first event. */
+static void watch_presence(struct keeper *k)
+{
+    struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET};
+
+    if (k->o.presence < 0)
+        return;
+    k->wake = epoll_create1(EPOLL_CLOEXEC);
+    if (k->wake >= 0 &&
+        epoll_ctl(k->wake, EPOLL_CTL_ADD, k->o.presence, &ev) < 0)
+        shut(&k->wake);
+    if (k->wake >= 0)
+        epoll_wait(k->wake, &ev, 1, 0);
+}
+
+static bool woken(struct keeper *k)
+{
+    struct epoll_event ev;
+    char byte;
+
+    if (epoll_wait(k->wake, &ev, 1, 0) <= 0)
+        return false;
+    return recv(k->o.presence, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
+           (errno != EAGAIN && errno != EINTR);
+}
+
+/* ---- how a task ended ----------------------------------------------------*/
+
+/* Slurm signals nobody when it has reaped, so look once a millisecond; the
+ * end of impid, or of the step, ends it at once. */
+static int await_status(struct keeper *k, pid_t pid)
+{
+    struct pollfd p[2] = {
+        {.fd = k->status, .events = POLLRDHUP},
+        {.fd = k->stop[1], .events = k->phase == KEEPING ? POLLIN : POLLRDHUP}};
+    int status = slurmabi_stepd_task_status(k->o.step, pid);
+
+    for (int i = 0; status < 0 && i < REAP_MS && poll(p, 2, 1) == 0; i++)
+        status = slurmabi_stepd_task_status(k->o.step, pid);
+    return status < 0 ? slurmabi_stepd_task_status(k->o.step, pid) : status;
+}
+
+/* ---- end -----------------------------------------------------------------*/
+
+/* Not ours any more when Slurm, which waits for any child, has reaped it. */
+static bool is_child(const struct keeper *k)
+{
+    return k->pid > 0 && waitpid(k->pid, NULL, WNOHANG) == 0;
+}
+
+static void signal_agent(const struct keeper *k, int sig)
+{
+    if (k->pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, k->pidfd, sig, NULL, 0);
+    else if (is_child(k)) /* there was no descriptor left */
+        kill(k->pid, sig);
+}
+
+static void ended(struct keeper *k, char answer)
+{
+    if (k->pid > 0)
+        waitpid(k->pid, NULL, WNOHANG);
+    shut(&k->pidfd);
+    if (k->asked)
+        send(k->stop[1], &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    k->asked = false;
+    k->phase = ENDED;
+}
+
+static char gone_how(const struct keeper *k)
+{
+    return k->phase == KILLING ? IMPI_KEEPER_KILLED : IMPI_KEEPER_GONE;
+}
+
+static void begin_end(struct keeper *k)
+{
+    if (k->phase == ENDED)
+        ended(k, IMPI_KEEPER_GONE);
+    if (k->phase != KEEPING)
+        return;
+    stop_waiting(k);
+    k->phase = ENDING;
+    k->deadline = now_ms() + k->o.grace_ms;
+    signal_agent(k, SIGTERM);
+    signal_agent(k, SIGCONT);
+    if (k->pidfd < 0 && !is_child(k))
+        ended(k, IMPI_KEEPER_GONE);
+}
+
+static void late(struct keeper *k)
+{
+    if (k->phase == KILLING) {
+        ended(k, IMPI_KEEPER_KILLED);
+        return;
+    }
+    k->phase = KILLING;
+    k->deadline = now_ms() + KILL_MS;
+    signal_agent(k, SIGKILL);
+}
+
+/* Returns false at the end of the step. */
+static bool heard(struct keeper *k)
+{
+    char byte;
+    ssize_t n = recv(k->stop[1], &byte, 1, MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+    k->asked = n > 0;
+    begin_end(k);
+    return n > 0;
+}
+
+/* It has closed its socket; by its pidfd we see the rest. */
+static void agent_gone(struct keeper *k)
+{
+    shut(&k->status);
+    if (k->pidfd >= 0 || k->phase == KEEPING || k->phase == ENDED)
+        return;
+    if (k->pid > 0)
+        waitpid(k->pid, NULL, 0);
+    ended(k, gone_how(k));
+}
+
+/* A record of another length is not impid's: skip it. */
+static void answer(struct keeper *k)
+{
+    struct impi_status_request q;
+    struct impi_status_reply r = {.status = -1};
+    ssize_t n = recv(k->status, &q, sizeof(q), MSG_TRUNC | MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        agent_gone(k);
+        return;
+    }
+    if (n != (ssize_t)sizeof(q))
+        return;
+    r.pid = q.pid;
+    r.status = await_status(k, q.pid);
+    send(k->status, &r, sizeof(r), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Milliseconds until something must be done; -1: nothing. */
+static int patience(const struct keeper *k)
+{
+    int64_t left = k->deadline - now_ms();
+
+    if (k->phase != ENDING && k->phase != KILLING)
+        return -1;
+    return left > 0 ? (int)left : 0;
+}
+
+/* Until the end of the step was seen and impid is gone. */
+static void *keep(void *arg)
+{
+    struct keeper *k = arg;
+    bool step = true;
+
+    while (step || k->phase != ENDED) {
+        struct pollfd p[] = {{.fd = step ? k->stop[1] : -1, .events = POLLIN},
+                             {.fd = k->o.listener, .events = POLLIN},
+                             {.fd = k->wake, .events = POLLIN},
+                             {.fd = k->status, .events = POLLIN},
+                             {.fd = k->pidfd, .events = POLLIN}};
+        int n = poll(p, 5, patience(k));
+
+        if (p[0].revents)
+            step = heard(k);
+        else if (n == 0)
+            late(k);
+        if (p[3].revents && k->status >= 0)
+            answer(k);
+        if (p[4].revents && k->pidfd >= 0 && k->phase == KEEPING)
+            shut(&k->pidfd); /* it went before its time */
+        else if (p[4].revents && k->pidfd >= 0)
+            ended(k, gone_how(k));
+        if (k->phase == KEEPING &&
+            (p[1].revents || (p[2].revents && woken(k))) && k->o.listener >= 0)
+            start(k);
+    }
+    return NULL;
+}
+
+/* ---- from slurmstepd's own thread ----------------------------------------*/
+
+static bool start_thread(struct keeper *k)
+{
+    sigset_t all, old;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, k->stop) < 0)
+        return false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    k->running = pthread_create(&k->thread, NULL, keep, k) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return k->running;
+}
+
+int impi_keeper_begin(const struct impi_keeper_options *options)
+{
+    struct keeper *k = &keeper;
+
+    k->o = *options;
+    k->phase = KEEPING;
+    if (k->o.now)
+        start(k);
+    else
+        watch_presence(k);
+    if (start_thread(k))
+        return k->stop[0];
+    if (!k->o.now)
+        start(k);
+    return -1;
+}
+
+void impi_keeper_end(void)
+{
+    struct keeper *k = &keeper;
+
+    shutdown(k->stop[0], SHUT_WR); /* also where a fork has a copy */
+    if (k->running)
+        pthread_join(k->thread, NULL);
+    k->running = false;
+    shut(&k->stop[0]);
+    shut(&k->stop[1]);
+    stop_waiting(k);
+    shut(&k->status);
+    shut(&k->pidfd);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * In slurmstepd: a thread that keeps the step's agent.  It starts impid when
+ * the first process of the step calls MPI (its connection waits in the step's
+ * socket, unread), or when another node of the step says that one did; tells
+ * it how a task ended, which Slurm keeps in its record of the step when the
+ * kernel may have forgotten it; and ends it when it is told to.
+ */
+#ifndef SF_MPI_IMPI_KEEPER_H
+#define SF_MPI_IMPI_KEEPER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "slurmabi/slurm_sym.h"
+
+/* Start impid, once, in the thread that keeps it.  *status gets our end of
+ * its socket, its only sign that we live; *pid the child, or 0 when it is
+ * nobody's to end.  0, or -1 with a line in the log. */
+typedef int impi_keeper_start_f(void *arg, int *status, pid_t *pid);
+
+struct impi_keeper_options {
+    const struct slurmabi_stepd *step;
+    impi_keeper_start_f *start;
+    void *arg;
+    bool now;     /* do not wait for a call of MPI */
+    int grace_ms; /* from SIGTERM to SIGKILL */
+    int listener; /* taken: closed when impid has it, or never will */
+    int presence; /* a socket that a task will connect; anything that comes on
+                     it, its end too, starts impid.  -1: none; borrowed */
+};
+
+/* Returns the descriptor by which impid is told to end (impi_keeper_stop),
+ * valid until impi_keeper_end(); -1: there is no thread, impid has been
+ * started if that went. */
+int impi_keeper_begin(const struct impi_keeper_options *options);
+
+/* Before Slurm's record of the step goes, and our code with it. */
+void impi_keeper_end(void);
+
+/* The other side of that descriptor's dialogue: one byte there, one byte
+ * back when impid is gone. */
+#define IMPI_KEEPER_GONE '0'
+#define IMPI_KEEPER_KILLED '1' /* it did not go by itself */
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * In the first task of a node, as the job's user, before exec: opens the line
+ * on which slurmstepd waits for other nodes to call MPI (impi/presence.h).
+ * Here because what it needs to know is the user's, which root does not read.
+ */
+#ifndef SF_MPI_IMPI_PRESENCE_H
+#define SF_MPI_IMPI_PRESENCE_H
+
+#include <stdint.h>
+
+/* Connect fd, a nonblocking socket, to where env says; it is not waited for.
+ * What fails shows on fd, which starts the agent.  Nothing to do for -1, and
+ * in a step of one node. */
+void impi_presence_connect(int fd, char **env, uint32_t rank);
+
+#endif
