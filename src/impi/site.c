@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "base/conf.h"
+#include "base/limits.h"
 
 static const struct conf_key keys[] = {
     {"PortRange", CONF_STRING, offsetof(struct impi_site, port_range), 0, 0},
     {"Network", CONF_STRING, offsetof(struct impi_site, network), 0, 0},
     {"Advertise", CONF_STRING, offsetof(struct impi_site, advertise), 0, 0},
+    {"DirectMax", CONF_INT, offsetof(struct impi_site, direct_max), 0,
+     SF_IMPI_PROCS_MAX},
     {"Debug", CONF_BOOL, offsetof(struct impi_site, debug), 0, 0},
     {"SharedMemory", CONF_BOOL, offsetof(struct impi_site, shared_memory), 0,
      0},
@@ -66,6 +69,7 @@ int impi_site_read(struct impi_site *site, const char *path, struct errbuf *err)
     struct errbuf why;
 
     memset(site, 0, sizeof(*site));
+    site->direct_max = -1;
     site->shared_memory = true;
     if (conf_read(path, keys, NKEYS, site, keep_first, &first) < 0 &&
         errno != ENOENT)

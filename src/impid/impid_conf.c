@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -36,6 +37,7 @@ static const struct key keys[] = {
     KEY("coll_xsize", TEXT, coll_xsize, false),
     KEY("coll_maxlinear", TEXT, coll_maxlinear, false),
     KEY("clients", TEXT, clients, false),
+    KEY("direct", TEXT, direct, false),
     KEY("log", TEXT, log, false),
     KEY("client", NUMBER, client, false),
     KEY("component", NUMBER, component, true),
@@ -170,6 +172,28 @@ static int parse_record(struct impid_conf *conf, const char *record,
     return set(conf, name, eq + 1, err);
 }
 
+/* Descriptors that a process needs for other things. */
+#define DESCRIPTORS_OTHER 256
+
+/* Connections to other processes that each process may have. */
+static int choose_direct(struct impid_conf *conf, struct errbuf *err)
+{
+    struct rlimit r;
+
+    if (conf->direct && conf->direct[0])
+        return set_number(&conf->direct_max, NUMBER, "SLURM_IMPI_DIRECT",
+                          conf->direct, err);
+    conf->direct_max = (uint32_t)conf->site.direct_max;
+    if (conf->site.direct_max >= 0)
+        return 0;
+    conf->direct_max = UINT32_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_max < UINT32_MAX)
+        conf->direct_max = r.rlim_max > 2 * DESCRIPTORS_OTHER
+                               ? (uint32_t)r.rlim_max - DESCRIPTORS_OTHER
+                               : (uint32_t)r.rlim_max / 2;
+    return 0;
+}
+
 /* All that must be there is; then find ourselves in the map. */
 static int complete(struct impid_conf *conf, struct errbuf *err)
 {
@@ -197,7 +221,9 @@ static int complete(struct impid_conf *conf, struct errbuf *err)
     if (conf->foreign.sin_port != 0 && conf->client >= SF_IMPI_CLIENTS_MAX)
         return bad(err, "client", "(at most 31)");
     conf->by_node = conf->clients && strcmp(conf->clients, "node") == 0;
-    return impi_site_read(&conf->site, conf->conf, err);
+    if (impi_site_read(&conf->site, conf->conf, err) < 0)
+        return -1;
+    return choose_direct(conf, err);
 }
 
 int impid_conf_parse(struct impid_conf *conf, const char *text, size_t len,

@@ -34,6 +34,7 @@ struct impid_conf {
     char *auth_none;                   /* IMPI_AUTH_NONE likewise */
     char *reorder;                     /* SLURM_IMPI_REORDER */
     char *clients;                     /* SLURM_IMPI_CLIENTS */
+    char *direct;                      /* SLURM_IMPI_DIRECT */
     char *log;                         /* directory to log to, or NULL */
     struct impi_site site;
     uint32_t job, stepid; /* the numbers of step */
@@ -42,6 +43,8 @@ struct impid_conf {
     uint32_t ntasks;      /* its number of ranks, */
     uint32_t nodeid;      /* this node's number in it */
     uint32_t node;        /* this agent: the map's number of the node */
+    uint32_t direct_max;  /* of the user, else the site's, else what the limit
+                           * of descriptors allows */
     bool by_node;         /* SLURM_IMPI_CLIENTS=node */
     bool watch;           /* leave with the last task, nobody will stop us */
 };

@@ -5,6 +5,9 @@
  * says its rank in four bytes; nothing is answered.  The one with the lower
  * rank takes whoever says the rank of a host that is due, and drops the rest
  * without a word: the standard has no more than that.
+ *
+ * Where all hosts are ours, the opening of impi/chan_open.h stands in place of
+ * the four bytes: both sides prove the job's secret.
  */
 #define _GNU_SOURCE /* accept4 */
 #include <arpa/inet.h>
@@ -17,11 +20,12 @@
 
 #include "base/be.h"
 #include "base/log.h"
+#include "base/mac.h"
 #include "base/netaddr.h"
 #include "impid/impid_relay.h"
 
 /* Connections that strangers may hold without saying a rank. */
-#define GUESTS_MAX 64
+#define GUESTS_EXTRA 64
 #define RANK_SIZE 4
 
 struct impid_guest {
@@ -31,6 +35,7 @@ struct impid_guest {
     ev_io io;
     uint8_t said[RANK_SIZE];
     size_t len;
+    struct impi_chan_open open; /* or this */
 };
 
 /* A connection under way to a host. */
@@ -39,6 +44,8 @@ struct attempt {
     uint32_t host;
     int fd;
     ev_io io;
+    bool opening;
+    struct impi_chan_open open;
 };
 
 static struct ev_loop *loop_of(const struct impid_relay *r)
@@ -75,6 +82,7 @@ static void guest_remove(struct impid_guest *g)
         at = &(*at)->next;
     *at = g->next;
     g->relay->nguests--;
+    impi_chan_open_wipe(&g->open);
     ev_io_stop(loop_of(g->relay), &g->io);
     free(g);
 }
@@ -85,19 +93,67 @@ static void guest_drop(struct impid_guest *g)
     guest_remove(g);
 }
 
-static void guest_seat(struct impid_guest *g)
+/* One that is to call us, and has not. */
+static bool is_due(const struct impid_relay *r, uint32_t host)
+{
+    return r->engine && impi_relay_wants(r->engine, host) &&
+           !impi_relay_connects(r->engine, host) && r->hosts[host].fd < 0;
+}
+
+static void guest_seat(struct impid_guest *g, uint32_t host)
 {
     struct impid_relay *r = g->relay;
-    uint32_t host = be_load32(g->said);
 
-    if (!r->engine || !impi_relay_wants(r->engine, host) ||
-        impi_relay_connects(r->engine, host) || r->hosts[host].fd >= 0) {
+    if (!is_due(r, host)) {
         log_warn("a stranger said it was host %u: dropped", host);
         guest_drop(g);
         return;
     }
     impid_port_open(&r->hosts[host], g->fd);
     guest_remove(g);
+}
+
+static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
+{
+    const struct impid_relay *r = arg;
+
+    if (id->role != IMPI_CHAN_HOST_HOST)
+        return IMPI_CHAN_REFUSE_ROLE;
+    if (id->generation != r->client->round->generation)
+        return IMPI_CHAN_REFUSE_GENERATION;
+    if (id->to != r->host)
+        return IMPI_CHAN_REFUSE_TO;
+    return is_due(r, id->from) ? IMPI_CHAN_ACCEPT : IMPI_CHAN_REFUSE_FROM;
+}
+
+static void on_proof(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid_guest *g = io->data;
+    struct errbuf err;
+    int rc = impid_opening_run(g->fd, &g->open, &err);
+
+    if (rc > 0) {
+        guest_seat(g, g->open.id.from);
+    } else if (rc < 0) {
+        log_warn("dropped a stranger: %s", err.text);
+        guest_drop(g);
+    }
+}
+
+/* Only now do we know whom it may call. */
+static void guest_greet(struct impid_guest *g)
+{
+    uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
+
+    if (mac_random(nonce, sizeof(nonce)) < 0) {
+        guest_drop(g);
+        return;
+    }
+    impi_chan_open_accept(&g->open, g->relay->world.secret, nonce, check_guest,
+                          g->relay);
+    ev_io_init(&g->io, on_proof, g->fd, EV_READ);
+    g->io.data = g;
+    ev_io_start(loop_of(g->relay), &g->io);
 }
 
 static void on_guest(struct ev_loop *loop, ev_io *io, int revents)
@@ -115,7 +171,7 @@ static void on_guest(struct ev_loop *loop, ev_io *io, int revents)
     if (g->len < RANK_SIZE)
         return;
     if (g->relay->engine)
-        guest_seat(g);
+        guest_seat(g, be_load32(g->said));
     else
         ev_io_stop(loop, io); /* seated when we know the world, too */
 }
@@ -137,7 +193,7 @@ static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
 
     if (fd < 0)
         return;
-    if (r->nguests == GUESTS_MAX)
+    if (r->nguests == r->guests_max)
         drop_oldest(r);
     g = calloc(1, sizeof(*g));
     if (!g) {
@@ -152,7 +208,10 @@ static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
     r->nguests++;
     ev_io_init(&g->io, on_guest, fd, EV_READ);
     g->io.data = g;
-    ev_io_start(loop, &g->io);
+    if (r->proved && r->engine)
+        guest_greet(g);
+    else if (!r->proved)
+        ev_io_start(loop, &g->io);
 }
 
 int impid_dance_listen(struct impid_relay *r, struct errbuf *err)
@@ -160,6 +219,7 @@ int impid_dance_listen(struct impid_relay *r, struct errbuf *err)
     const struct impid *a = r->client->round->impid;
     struct sockaddr_in at = address(a->host_addr, 0);
 
+    r->guests_max = GUESTS_EXTRA + r->client->round->clients.nhosts;
     r->listener = netaddr_listen(at.sin_addr, a->conf.site.port_lo,
                                  a->conf.site.port_hi, &r->port);
     if (r->listener < 0)
@@ -173,7 +233,7 @@ int impid_dance_listen(struct impid_relay *r, struct errbuf *err)
 
 /* ---- those we go to ---- */
 
-static void unreachable(struct impid_relay *r, uint32_t host, int error)
+static void unreachable(struct impid_relay *r, uint32_t host, const char *why)
 {
     const struct impi_host *h = &r->world.hosts[host];
     struct sockaddr_in to = address(h->addr, h->port);
@@ -185,39 +245,71 @@ static void unreachable(struct impid_relay *r, uint32_t host, int error)
     impid_relay_fail(r,
                      "host %u at %s cannot reach host %u (client %u) at "
                      "%s:%u: %s",
-                     r->host, a, host, h->client, b, h->port, strerror(error));
+                     r->host, a, host, h->client, b, h->port, why);
 }
 
-static void say_rank(struct attempt *t)
+static int say_rank(struct attempt *t, struct errbuf *err)
 {
     uint8_t rank[RANK_SIZE];
 
     be_store32(rank, t->relay->host);
     /* The first bytes on a new connection always fit. */
-    if (send(t->fd, rank, sizeof(rank), MSG_NOSIGNAL) != sizeof(rank)) {
-        unreachable(t->relay, t->host, errno);
-        close(t->fd);
-        return;
-    }
-    impid_port_open(&t->relay->hosts[t->host], t->fd);
+    if (send(t->fd, rank, sizeof(rank), MSG_NOSIGNAL) != sizeof(rank))
+        return errprintf(err, "%s", strerror(errno));
+    return 1;
 }
 
-static void on_connect(struct ev_loop *loop, ev_io *io, int revents)
+static int begin_opening(struct attempt *t, struct errbuf *err)
 {
-    struct attempt *t = io->data;
+    const struct impid_relay *r = t->relay;
+    struct impi_chan_id id = {.role = IMPI_CHAN_HOST_HOST,
+                              .generation = r->client->round->generation,
+                              .from = r->host,
+                              .to = t->host};
+    uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
+
+    if (mac_random(nonce, sizeof(nonce)) < 0)
+        return errprintf(err, "%s", strerror(errno));
+    impi_chan_open_connect(&t->open, &id, r->world.secret, nonce);
+    t->opening = true;
+    ev_io_stop(loop_of(r), &t->io);
+    ev_io_set(&t->io, t->fd, EV_READ);
+    ev_io_start(loop_of(r), &t->io);
+    return impid_opening_run(t->fd, &t->open, err);
+}
+
+/* 1 it is a connection between hosts, 0 not yet, -1 failed. */
+static int attempt_go_on(struct attempt *t, struct errbuf *err)
+{
     socklen_t len = sizeof(int);
     int error = 0;
 
-    ev_io_stop(loop, io);
+    if (t->opening)
+        return impid_opening_run(t->fd, &t->open, err);
     if (getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
         error = errno;
-    if (error) {
-        unreachable(t->relay, t->host, error);
-        close(t->fd);
-    } else {
-        say_rank(t);
-    }
+    if (error)
+        return errprintf(err, "%s", strerror(error));
+    return t->relay->proved ? begin_opening(t, err) : say_rank(t, err);
+}
+
+static void on_attempt(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct attempt *t = io->data;
+    struct errbuf err = {""};
+    int rc = attempt_go_on(t, &err);
+
+    if (rc == 0)
+        return;
+    ev_io_stop(loop, io);
+    impi_chan_open_wipe(&t->open);
     t->relay->attempts[t->host] = NULL;
+    if (rc > 0) {
+        impid_port_open(&t->relay->hosts[t->host], t->fd);
+    } else {
+        unreachable(t->relay, t->host, err.text);
+        close(t->fd);
+    }
     free(t);
 }
 
@@ -252,14 +344,14 @@ static int go_to(struct impid_relay *r, uint32_t host)
     r->attempts[host] = t;
     no_delay(fd);
     bind_declared(r, fd);
-    ev_io_init(&t->io, on_connect, fd, EV_WRITE);
+    ev_io_init(&t->io, on_attempt, fd, EV_WRITE);
     t->io.data = t;
     if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0 ||
         errno == EINPROGRESS) {
         ev_io_start(loop_of(r), &t->io);
         return 0;
     }
-    unreachable(r, host, errno);
+    unreachable(r, host, strerror(errno));
     close(fd);
     r->attempts[host] = NULL;
     free(t);
@@ -279,8 +371,10 @@ int impid_dance_start(struct impid_relay *r, struct errbuf *err)
                              strerror(errno));
     for (g = r->guests; g; g = next) { /* who came before we knew */
         next = g->next;
-        if (g->len == RANK_SIZE)
-            guest_seat(g);
+        if (r->proved)
+            guest_greet(g);
+        else if (g->len == RANK_SIZE)
+            guest_seat(g, be_load32(g->said));
     }
     return 0;
 }

@@ -31,6 +31,28 @@ static void client_put(struct impid_client *c, const char *what,
     impid_link_put(&agent(c)->link, key, c->host, c->nhosts, blob, len, got, c);
 }
 
+/* Most processes of other clients that any process may talk to. */
+static uint32_t count_peers(const struct impi_clients *all)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < all->nclients; i++)
+        if (all->nprocs - all->clients[i].nprocs > most)
+            most = all->nprocs - all->clients[i].nprocs;
+    return most;
+}
+
+/* Only hosts are connected: with an IMPI of others always, else where there
+ * are more processes than each may have connections.  All hosts come to the
+ * same; if their limits differ, the world tells (impid_relay_start). */
+static bool wants_relay(const struct impid_client *c)
+{
+    const struct impid_conf *conf = &agent(c)->conf;
+
+    return conf->foreign.sin_port != 0 ||
+           count_peers(&c->round->clients) > conf->direct_max;
+}
+
 /* Each process gets a socket to us in place of ways to all others. */
 static int start_relay(struct impid_client *c, const struct agent_blob *world)
 {
@@ -100,8 +122,7 @@ static void put_records(struct impid_client *c)
     struct agent_blob own;
     uint16_t port = 0;
 
-    if (agent(c)->conf.foreign.sin_port &&
-        impid_relay_listen(c, &port, &err) < 0) {
+    if (wants_relay(c) && impid_relay_listen(c, &port, &err) < 0) {
         impid_fail(agent(c), 322, 1, NULL, "%s", err.text);
         return;
     }

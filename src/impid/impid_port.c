@@ -60,11 +60,21 @@ static int take_packets(struct impid_port *p)
     return 0;
 }
 
+void impid_port_pause(struct impid_port *p, bool pause)
+{
+    if (p->fd < 0)
+        return;
+    if (pause)
+        ev_io_stop(loop_of(p), &p->read);
+    else
+        ev_io_start(loop_of(p), &p->read);
+}
+
 static void on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
     struct impid_port *p = io->data;
 
-    for (int i = 0; i < ROUND_READS; i++) {
+    for (int i = 0; i < ROUND_READS && ev_is_active(io); i++) {
         uint8_t *room = bytebuf_room(&p->in, READ_SIZE);
         ssize_t n = room ? recv(p->fd, room, READ_SIZE, 0) : 0;
 
@@ -80,15 +90,17 @@ static void on_readable(struct ev_loop *loop, ev_io *io, int revents)
     }
 }
 
-/* 0, or -1 when the connection is broken: the reading side says why. */
+/* When the connection is broken the reading side says why. */
 static void flush(struct impid_port *p)
 {
-    if (p->fd < 0)
-        return;
-    if (out_flush(&p->out, p->fd) < 0 || p->out.bytes == 0)
-        ev_io_stop(loop_of(p), &p->write);
-    else
-        ev_io_start(loop_of(p), &p->write);
+    if (p->fd >= 0) {
+        if (out_flush(&p->out, p->fd) < 0 || p->out.bytes == 0)
+            ev_io_stop(loop_of(p), &p->write);
+        else
+            ev_io_start(loop_of(p), &p->write);
+    }
+    if (p->is_host)
+        impid_relay_balance(p);
 }
 
 static void on_writable(struct ev_loop *loop, ev_io *io, int revents)

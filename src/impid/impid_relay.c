@@ -89,6 +89,37 @@ void impid_relay_gone(struct impid_port *p, int error)
                          error ? strerror(error) : "closed without FINI");
 }
 
+/* ---- when much waits ---- */
+
+static void pause_procs(struct impid_relay *r, bool pause)
+{
+    r->paused = pause;
+    for (uint32_t i = 0; i < impi_relay_nprocs(r->engine); i++)
+        impid_port_pause(&r->procs[i], pause);
+}
+
+static bool all_below(const struct impid_relay *r, size_t mark)
+{
+    for (uint32_t h = 0; h < r->world.nhosts; h++)
+        if (r->hosts[h].out.bytes > mark)
+            return false;
+    return true;
+}
+
+/* A host of others may wait for us to go on: there flow control has to do. */
+void impid_relay_balance(struct impid_port *p)
+{
+    struct impid_relay *r = p->relay;
+
+    if (!r->proved)
+        return;
+    if (!r->paused && p->out.bytes > RELAY_PAUSE)
+        pause_procs(r, true);
+    else if (r->paused && p->out.bytes <= RELAY_RESUME &&
+             all_below(r, RELAY_RESUME))
+        pause_procs(r, false);
+}
+
 /* ---- the end ---- */
 
 static void send_fini(struct impid_port *ports, uint32_t n,
@@ -140,7 +171,12 @@ int impid_relay_listen(struct impid_client *c, uint16_t *port,
         return errprintf(err, "%s", strerror(errno));
     r->client = c;
     r->listener = -1;
+    r->proved = agent(r)->conf.foreign.sin_port == 0;
     c->relay = r;
+    if (r->proved)
+        log_info("more processes of other clients than connections (%u): "
+                 "hosts pass packets on",
+                 agent(r)->conf.direct_max);
     if (impid_dance_listen(r, err) < 0)
         return -1;
     *port = r->port;
@@ -200,13 +236,27 @@ static int open_procs(struct impid_relay *r, int *fds)
     return 0;
 }
 
+/* A host that takes no calls stands for processes that do. */
+static bool is_direct(const struct impi_world *w)
+{
+    for (uint32_t h = 0; h < w->nhosts; h++)
+        if ((w->flags & IMPI_WORLD_EXTENDED) && w->hosts[h].port == 0)
+            return true;
+    return false;
+}
+
 int impid_relay_start(struct impid_client *c, const void *world, size_t len,
                       int *fds, struct errbuf *err)
 {
     struct impid_relay *r = c->relay;
 
-    if (impi_world_decode(&r->world, world, len, err) < 0 ||
-        find_host(r, err) < 0)
+    if (impi_world_decode(&r->world, world, len, err) < 0)
+        return -1;
+    if (is_direct(&r->world)) {
+        impid_relay_free(c);
+        return 1;
+    }
+    if (find_host(r, err) < 0)
         return -1;
     r->engine = impi_relay_create(&r->world, r->host);
     if (!r->engine || impi_relay_nprocs(r->engine) != c->nlocal ||

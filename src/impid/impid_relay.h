@@ -7,14 +7,17 @@
  *
  *   impid_relay.c  one client's relay: start, packets, the end
  *   impid_dance.c  who connects to whom (section 2.3.8)
+ *   impid_opening.c  where all are ours: the proof of the job's secret
  *   impid_port.c   one connection that carries packets
  *
- * What waits in memory is bounded by flow control: a sender that keeps to
- * hiwater never fills a queue, so nothing is ever left unread.
+ * What waits in memory for a process is bounded by flow control (hiwater
+ * packets for each pair); what waits for a host of ours by not reading the own
+ * processes for a while.
  */
 #ifndef SF_IMPID_IMPID_RELAY_H
 #define SF_IMPID_IMPID_RELAY_H
 
+#include "impi/chan_open.h"
 #include "impi/relay.h"
 #include "impid/impid.h"
 #include "impid/out_queue.h"
@@ -33,8 +36,16 @@ struct impid_port {
 struct impid_guest;
 struct attempt; /* one that is being made */
 
+/* Own processes are not read while more than this waits for one host, until
+ * all is below the second mark.  Hosts are always read: so what waits goes
+ * out, whoever floods whom. */
+#define RELAY_PAUSE (4u * 1024 * 1024)
+#define RELAY_RESUME (1u * 1024 * 1024)
+
 struct impid_relay {
     struct impid_client *client;
+    bool proved; /* all hosts are ours: they prove the job's secret */
+    bool paused; /* own processes are not read */
     struct impi_world world;
     struct impi_relay *engine; /* NULL before the world is joined */
     uint32_t host;             /* own host rank */
@@ -44,7 +55,7 @@ struct impid_relay {
     ev_prepare flush;          /* FINIs that fell due */
     struct attempt **attempts; /* [world.nhosts] */
     struct impid_guest *guests;
-    uint32_t nguests;
+    uint32_t nguests, guests_max;
     struct impid_port *hosts; /* [world.nhosts]; only others' are used */
     struct impid_port *procs; /* [own processes] */
     bool told_hosts, told_procs;
@@ -56,7 +67,8 @@ struct impid_relay {
 int impid_relay_listen(struct impid_client *c, uint16_t *port,
                        struct errbuf *err);
 /* The world is joined: connect.  fds gets one socket for each own process,
- * the caller's to pass on and close. */
+ * the caller's to pass on and close.  Returns 0; 1 the world does without,
+ * the relay is gone; or -1. */
 int impid_relay_start(struct impid_client *c, const void *world, size_t len,
                       int *fds, struct errbuf *err);
 /* Something waits to be sent to another host. */
@@ -71,11 +83,18 @@ int impid_relay_packet(struct impid_port *p, const struct impi_packet *pk,
                        const uint8_t *data, size_t len);
 /* The other side closed, or errno. */
 void impid_relay_gone(struct impid_port *p, int error);
+/* The queue of a host has changed. */
+void impid_relay_balance(struct impid_port *p);
 
 /* impid_dance.c */
 int impid_dance_listen(struct impid_relay *r, struct errbuf *err);
 int impid_dance_start(struct impid_relay *r, struct errbuf *err);
 void impid_dance_stop(struct impid_relay *r);
+
+/* impid_opening.c */
+/* Send and receive for the opening of a channel.  Returns 1 it is done, 0 not
+ * yet, -1 it failed (text). */
+int impid_opening_run(int fd, struct impi_chan_open *o, struct errbuf *err);
 
 /* impid_port.c */
 void impid_port_init(struct impid_port *p, struct impid_relay *r, bool is_host,
@@ -85,6 +104,8 @@ void impid_port_open(struct impid_port *p, int fd);
 /* Queue one packet and write what goes; before the port is open it waits. */
 int impid_port_send(struct impid_port *p, const void *data, size_t len,
                     bool urgent);
+/* Read what comes, or not for a while. */
+void impid_port_pause(struct impid_port *p, bool pause);
 void impid_port_close(struct impid_port *p);
 
 #endif

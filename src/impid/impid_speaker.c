@@ -20,6 +20,7 @@
 
 #define RECORD_SIZE 26 /* of impid_join.c */
 #define PORT_SIZE 2
+#define RELAY_DATALEN_MIN 512
 
 struct impid_speaker {
     struct impid_client *client;
@@ -223,6 +224,20 @@ static int choose_methods(struct impid_speaker *j, size_t *n,
     return 0;
 }
 
+/* A host in between keeps what a process does not read: at most half of what
+ * it has room for, when all others send it all that they may. */
+static void choose_flow(struct impi_join_options *o,
+                        const struct impid_speaker *j)
+{
+    uint64_t room = SF_IMPI_RELAY_QUEUE_MAX / 2;
+    uint64_t each = room / j->client->round->clients.nprocs / o->hiwater;
+
+    if (!j->client->relay || is_foreign(j->client) || each >= o->maxdatalen)
+        return;
+    o->maxdatalen =
+        each > RELAY_DATALEN_MIN ? (uint32_t)each : RELAY_DATALEN_MIN;
+}
+
 static int start_engine(struct impid_speaker *j, struct errbuf *err)
 {
     const struct impid_client *c = j->client;
@@ -241,6 +256,7 @@ static int start_engine(struct impid_speaker *j, struct errbuf *err)
     o.procs = j->procs;
     o.nprocs = j->nprocs;
     impi_repr_own(o.repr);
+    choose_flow(&o, j);
     if (impi_join_threshold(&o.coll_xsize, "IMPI_COLL_XSIZE", conf->coll_xsize,
                             err) < 0 ||
         impi_join_threshold(&o.coll_maxlinear, "IMPI_COLL_MAXLINEAR",

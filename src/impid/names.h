@@ -19,6 +19,7 @@
 #define ENV_CLIENTS "SLURM_IMPI_CLIENTS"    /* "node" */
 #define ENV_AUTH_KEY "IMPI_AUTH_KEY"        /* 64-bit number */
 #define ENV_AUTH_NONE "IMPI_AUTH_NONE"      /* set: anybody may join */
+#define ENV_DIRECT "SLURM_IMPI_DIRECT"      /* connections of a process */
 #define ENV_REORDER "SLURM_IMPI_REORDER"    /* 1 */
 #define ENV_XSIZE "IMPI_COLL_XSIZE"         /* bytes */
 #define ENV_MAXLINEAR "IMPI_COLL_MAXLINEAR" /* clients */

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/impi.sh"
 cluster_up --nodes 3 --switch elan
 
-for f in ring order sizes probe mixes coll comms types errors threads ends; do
+for f in flood ring order sizes probe mixes coll comms types errors threads ends; do
     for l in mpich openmpi; do
         [ -x "$SF_TOP_BUILDDIR/tests/mpi/$f.$l" ] ||
             skip_all "$f.$l is not built"
@@ -60,6 +60,21 @@ case_im_019_external32_by_request() {
     two types
     two coll
     unset SLURM_IMPI_DATA
+    assert_nothing_left
+}
+
+# Fewer connections are allowed than there are peers: impids pass on.
+case_im_006_relay_beyond_the_limit_of_connections() {
+    run_as_user mkdir -p "$WORK/log"
+    export SLURM_IMPI_DIRECT=1 SLURM_IMPI_LOG=$WORK/log
+    two flood
+    assert_equal 2 "$(cat "$WORK"/log/impid.* | grep -c 'pass packets on')"
+    three coll
+    export SLURM_IMPI_DIRECT=2
+    rm -f "$WORK"/log/impid.*
+    two ring
+    assert_equal 0 "$(cat "$WORK"/log/impid.* | grep -c 'pass packets on')"
+    unset SLURM_IMPI_DIRECT SLURM_IMPI_LOG
     assert_nothing_left
 }
 

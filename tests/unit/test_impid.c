@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -81,6 +82,41 @@ static void refused(const char *text, size_t len, const char *why)
     assert_non_null(strstr(err.text, why));
 }
 
+static uint32_t direct_max_of(const char *value)
+{
+    char text[sizeof(RECORDS) + 64];
+    struct impid_conf conf;
+    struct errbuf err;
+    uint32_t n;
+    size_t len;
+
+    memcpy(text, RECORDS, sizeof(RECORDS) - 1);
+    len = sizeof(RECORDS) - 1;
+    len += (size_t)snprintf(text + len, 64, "direct=%s", value) + 1;
+    assert_int_equal(impid_conf_parse(&conf, text, len, &err), 0);
+    n = conf.direct_max;
+    impid_conf_free(&conf);
+    return n;
+}
+
+static void connections_of_a_process_are_limited(void **state)
+{
+    struct rlimit old, low = {100, 1024};
+
+    assert_int_equal(direct_max_of("17"), 17);
+    assert_int_equal(direct_max_of("0"), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    if (old.rlim_max < 1024)
+        skip();
+    low.rlim_max = old.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    /* What a process may raise its limit to, less what else it needs. */
+    assert_int_equal(direct_max_of(""), low.rlim_max >= UINT32_MAX
+                                            ? UINT32_MAX
+                                            : low.rlim_max - 256);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
 static void impid_names_what_is_wrong_in_its_configuration(void **state)
 {
 #define REFUSED(text, why) refused(text, sizeof(text), why)
@@ -92,6 +128,11 @@ static void impid_names_what_is_wrong_in_its_configuration(void **state)
     REFUSED("secret=0011", "bad value of secret");
     REFUSED("tasks=1", "a rank is missing");
     REFUSED("ntasks=-1", "bad value of ntasks");
+    {
+        static const char many[] = RECORDS "direct=many";
+
+        refused(many, sizeof(many), "bad value of SLURM_IMPI_DIRECT");
+    }
     REFUSED("step=1.0", "(missing)");
     refused("step=1.0", 8, "does not end");
     {
@@ -124,10 +165,13 @@ static void sl_18_impi_conf_is_read(void **state)
 
     assert_int_equal(impi_site_read(&site, "/nonexistent/impi.conf", NULL), 0);
     assert_int_equal(site.port_lo, 0);
+    assert_int_equal(site.direct_max, -1);
     assert_true(site.shared_memory);
     impi_site_free(&site);
-    assert_int_equal(read_site(&site, "SharedMemory=no\n", NULL), 0);
+    assert_int_equal(read_site(&site, "SharedMemory=no\nDirectMax=64\n", NULL),
+                     0);
     assert_false(site.shared_memory);
+    assert_int_equal(site.direct_max, 64);
     impi_site_free(&site);
     assert_int_equal(read_site(&site,
                                "# ports\nPortRange=4000-4100\n"
@@ -665,6 +709,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(impid_finds_itself_in_the_task_map),
+        cmocka_unit_test(connections_of_a_process_are_limited),
         cmocka_unit_test(impid_names_what_is_wrong_in_its_configuration),
         cmocka_unit_test(sl_18_impi_conf_is_read),
         cmocka_unit_test(sl_18_impi_conf_errors_name_the_key),

@@ -347,11 +347,20 @@ static int check_join(struct errbuf *err)
     return 0;
 }
 
+static int check_direct(struct errbuf *err)
+{
+    const char *text = getenv(ENV_DIRECT);
+
+    if (!text || strspn(text, "0123456789") == strlen(text))
+        return 0;
+    return errprintf(err, "%s=%s: expected a number", ENV_DIRECT, text);
+}
+
 static int check_user(struct errbuf *err)
 {
     const char *clients = getenv(ENV_CLIENTS);
 
-    if (check_join(err) < 0)
+    if (check_join(err) < 0 || check_direct(err) < 0)
         return -1;
     if (!clients || !clients[0] || strcmp(clients, "node") == 0 ||
         strcmp(clients, "library") == 0)
