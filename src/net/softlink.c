@@ -178,6 +178,16 @@ int softlink_answer(struct softlink *link, uint64_t now,
     return rc;
 }
 
+void softlink_take_answer(struct softlink *link, struct softlink *from)
+{
+    softlink_session_end(&link->offered);
+    link->offered = from->offered;
+    memset(&from->offered, 0, sizeof(from->offered));
+    memcpy(link->out, from->out, from->out_len);
+    link->out_len = from->out_len;
+    from->out_len = 0;
+}
+
 static enum softlink_event on_welcome(struct softlink *link, uint64_t now,
                                       const void *buf, size_t len,
                                       struct errbuf *err)
@@ -337,8 +347,9 @@ enum softlink_event softlink_tick(struct softlink *link, uint64_t now,
     if (link->up.mine) {
         if (now >= link->last_sent + SOFTLINK_KEEP_NS && !link->out_len)
             queue_signed(link, now, SOFTLINK_KEEP);
-    } else if (link->role == SOFTLINK_CALLER && now >= link->next_hello) {
-        call(link, now, err);
+    } else if (event == SOFTLINK_NOTHING && link->role == SOFTLINK_CALLER &&
+               now >= link->next_hello) {
+        call(link, now, err); /* asks munged: never while it was up */
     }
     return event;
 }

@@ -139,6 +139,10 @@ const struct softlink_counters *softlink_counters(const struct softlink *link);
 int softlink_answer(struct softlink *link, uint64_t now,
                     const struct softlink_hello *hello, struct errbuf *err);
 
+/* Called end: take over the answer that another link of the same slot made.
+ * So that who may not wait for its credential has it made elsewhere. */
+void softlink_take_answer(struct softlink *link, struct softlink *from);
+
 /* A datagram came (not a HELLO).  *packet, *packet_len: what it carried,
  * inside buf, or NULL. */
 enum softlink_event softlink_input(struct softlink *link, uint64_t now,
@@ -146,8 +150,9 @@ enum softlink_event softlink_input(struct softlink *link, uint64_t now,
                                    const uint8_t **packet, size_t *packet_len,
                                    struct errbuf *err);
 
-/* Time passes: repeats, signs of life, silence.  Call it at the start and
- * when softlink_next() is reached. */
+/* Time passes: repeats, signs of life, silence.  Only a caller that is not up
+ * asks for a credential here; only a WELCOME has one opened above.  Call it at
+ * the start and when softlink_next() is reached. */
 enum softlink_event softlink_tick(struct softlink *link, uint64_t now,
                                   struct errbuf *err);
 uint64_t softlink_next(const struct softlink *link);

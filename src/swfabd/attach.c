@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "swfabd/swfabd.h"
+#include "swfabd/greet.h"
 
 /* A connection without a seat yet. */
 struct comer {
@@ -23,6 +23,7 @@ struct comer {
     uid_t uid;
     ev_io io;
     ev_timer patience;
+    struct greeting *greeting; /* munged is being asked */
 };
 
 bool swfabd_may_hello(struct swfabd *d)
@@ -90,6 +91,8 @@ static void comer_free(struct comer *c)
 {
     ev_io_stop(c->d->loop, &c->io);
     ev_timer_stop(c->d->loop, &c->patience);
+    if (c->greeting)
+        c->greeting->comer = NULL;
     if (c->fd >= 0)
         close(c->fd);
     c->d->ncomers--;
@@ -147,33 +150,15 @@ static int send_welcome(int sock, const void *buf, size_t len, const int *fd,
     return sendmsg(sock, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* The WELCOME for a HELLO over a socket; its session is not used further. */
-static size_t make_welcome(struct swfabd_seat *seat,
-                           const struct softlink_hello *hello, uint8_t *buf,
-                           size_t size, struct errbuf *err)
-{
-    struct softlink *link = softlink_new_called(seat->slot, &seat->d->ops);
-    size_t len = 0;
-
-    if (link && softlink_answer(link, swfabd_now(), hello, err) == 0)
-        len = softlink_output(link, buf, size);
-    else if (!link)
-        errprintf(err, "out of memory");
-    softlink_free(link);
-    return len;
-}
-
 /* 0, or -1 with text and nobody in the seat. */
-static int take_seat(struct comer *c, struct swfabd_seat *seat,
-                     const struct softlink_hello *hello, struct errbuf *err)
+static int take_seat(struct comer *c, struct greeting *g, struct errbuf *err)
 {
-    bool rings = hello->carrier == SOFTLINK_RING;
+    struct swfabd_seat *seat = g->seat;
+    bool rings = g->hello.carrier == SOFTLINK_RING;
     uint8_t buf[SOFTLINK_CONTROL_MAX];
-    size_t len = make_welcome(seat, hello, buf, sizeof(buf), err);
+    size_t len = softlink_output(g->link, buf, sizeof(buf));
     int fd[2], rc;
 
-    if (!len)
-        return -1;
     swfabd_wire_goodbye(seat);
     swfabd_seat_clear(seat, "another takes its place");
     if (rings && make_rings(seat, fd, err) < 0)
@@ -188,7 +173,7 @@ static int take_seat(struct comer *c, struct swfabd_seat *seat,
         ring_detach(&seat->to);
         return -1;
     }
-    seat->carrier = hello->carrier;
+    seat->carrier = g->hello.carrier;
     seat->since_ns = swfabd_now();
     seat->fd = c->fd;
     c->fd = -1;
@@ -207,32 +192,64 @@ static void sit_down(struct swfabd_seat *seat, const struct comer *c)
 }
 
 /* Does this HELLO give its sender a seat? */
-static struct swfabd_seat *admit(struct comer *c, const uint8_t *buf,
-                                 size_t len, struct softlink_hello *hello,
-                                 struct errbuf *err)
+static struct swfabd_seat *admit(struct greeting *g)
 {
-    if (!swfabd_may_hello(c->d)) {
-        errprintf(err, "too many attach at once, try again");
+    struct comer *c = g->comer;
+
+    if (!c) {
+        errprintf(&g->err, "it is gone");
         return NULL;
     }
-    if (softlink_read_hello(hello, &c->d->ops, buf, len, err) < 0)
-        return NULL;
-    if (hello->uid != c->uid) {
-        errprintf(err, "credential of uid %u", (unsigned)hello->uid);
+    if (g->hello.uid != c->uid) {
+        errprintf(&g->err, "credential of uid %u", (unsigned)g->hello.uid);
         return NULL;
     }
-    if (hello->carrier == SOFTLINK_DATAGRAMS) {
-        errprintf(err, "datagrams do not go over a unix socket");
+    if (g->hello.carrier == SOFTLINK_DATAGRAMS) {
+        errprintf(&g->err, "datagrams do not go over a unix socket");
         return NULL;
     }
-    return swfabd_seat_for(c->d, hello, err);
+    return swfabd_seat_for(g->d, &g->hello, &g->err);
+}
+
+static void answer(struct greeting *g)
+{
+    struct comer *c = g->comer;
+
+    if (!c)
+        return;
+    c->greeting = NULL;
+    if (g->seat && take_seat(c, g, &g->err) == 0)
+        sit_down(g->seat, c);
+    else
+        refuse(c, g->session, g->err.text);
+    comer_free(c);
+}
+
+static int greet(struct comer *c, const uint8_t *buf, size_t len,
+                 uint64_t session, struct errbuf *err)
+{
+    struct greeting *g;
+
+    if (!swfabd_may_hello(c->d))
+        return errprintf(err, "too many attach at once, try again");
+    g = swfabd_greet_new(c->d, buf, len, err);
+    if (!g)
+        return -1;
+    g->admit = admit;
+    g->answer = answer;
+    g->comer = c;
+    g->session = session;
+    c->greeting = g;
+    ev_io_stop(c->d->loop, &c->io);
+    if (swfabd_greet(g, err) == 0)
+        return 0;
+    c->greeting = NULL;
+    return -1;
 }
 
 static void on_hello(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct comer *c = w->data;
-    struct softlink_hello hello = {0};
-    struct swfabd_seat *seat;
     uint8_t buf[SOFTLINK_CONTROL_MAX];
     uint64_t session = 0;
     struct errbuf err = {""};
@@ -242,13 +259,10 @@ static void on_hello(struct ev_loop *loop, ev_io *w, int revents)
         return;
     if (n > 0) {
         softlink_look(buf, (size_t)n, &session);
-        seat = admit(c, buf, (size_t)n, &hello, &err);
-        if (seat && take_seat(c, seat, &hello, &err) == 0)
-            sit_down(seat, c);
-        else
-            refuse(c, session, err.text);
+        if (greet(c, buf, (size_t)n, session, &err) == 0)
+            return;
+        refuse(c, session, err.text);
     }
-    explicit_bzero(&hello, sizeof(hello));
     comer_free(c);
 }
 

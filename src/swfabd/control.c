@@ -51,6 +51,7 @@ static int verb_status(struct json_object *in, struct json_object *out,
     jsonx_add_int(out, "cables", trunks);
     jsonx_add_int(out, "cables_up", up);
     jsonx_add_int(out, "refused", (int64_t)d->refused);
+    jsonx_add_int(out, "asking", clerk_pending(d->clerk));
     jsonx_add_int(out, "uptime_s",
                   (int64_t)((swfabd_now() - d->started_ns) / 1000000000));
     json_object_object_add(out, "packets", totals(d->fab));
@@ -64,7 +65,7 @@ static struct json_object *seat_json(const struct swfabd_seat *seat)
     jsonx_add_str(o, "name", swfabd_seat_name(seat));
     jsonx_add_str(o, "by", carrier_name(seat));
     jsonx_add_bool(o, "mute", swfab_host_is_mute(seat->d->fab, seat->node));
-    if (seat->link) {
+    if (seat->link && !seat->lent) {
         const struct softlink_counters *c = softlink_counters(seat->link);
 
         jsonx_add_int(o, "bad_tag", (int64_t)c->bad_tag);

@@ -140,6 +140,9 @@ static int start(struct swfabd *d, struct errbuf *err)
     d->started_ns = swfabd_now();
     d->bucket.level = SF_SWFABD_HELLO_BURST;
     d->bucket.at = (double)d->started_ns / 1e9;
+    d->clerk = clerk_new(d->loop, SF_SWFABD_ASK_MAX);
+    if (!d->clerk)
+        return errprintf(err, "no thread to ask munged");
     swfabd_rings_open(d);
     if (swfabd_wire_open(d, err) < 0 || swfabd_attach_open(d, err) < 0 ||
         swfabd_control_open(d, err) < 0)
@@ -155,6 +158,8 @@ static void finish(struct swfabd *d)
         ctl_server_free(d->control);
         swfabd_attach_close(d);
         swfabd_wire_close(d);
+        if (!clerk_free(d->clerk))
+            return; /* munged has not answered: the process just ends */
     }
     swfabd_fabric_close(d);
     swfabd_conf_free(&d->conf);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The software crossbars as a daemon.  One event loop, one thread.
+ * The software crossbars as a daemon.  One event loop, and a
+ * thread that asks munged.
  *
  *   fabric.c   which crossbars are ours, and a seat for every host at them
  *              and every cable that leads to another daemon
  *   attach.c   the unix socket: hosts come, with rings or packets
  *   rings.c    hosts at rings; when to look, when to sleep
  *   wire.c     UDP and Ethernet: hosts and other daemons by soft links
+ *   greet.c    who says HELLO, while munged is asked beside the loop
  *   forward.c  a packet on its way
  *   control.c  verbs of the control socket
  *   conf.c     configuration
@@ -24,6 +26,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "base/clerk.h"
 #include "base/conf.h"
 #include "base/ctl.h"
 #include "base/errbuf.h"
@@ -72,6 +75,7 @@ struct swfabd_seat {
     uint32_t ring_index; /* in swfabd.rings */
     /* datagrams */
     struct softlink *link;
+    bool lent; /* the link, to the clerk: nobody else looks at it */
     struct swfabd_wire *wire;
     union swfabd_address address;
     char peer_name[SOFTLINK_NAME_MAX]; /* trunk: what the other side calls it */
@@ -109,6 +113,7 @@ struct swfabd {
     uint32_t nseats;
     uint32_t *seat_of; /* by node; NET_NONE */
     struct softlink_ops ops;
+    struct clerk *clerk; /* NULL: munged is asked in the loop */
     uid_t peer_uid;
     struct swfabd_bucket bucket;
     int listen_fd;

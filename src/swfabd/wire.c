@@ -6,10 +6,12 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/log.h"
+#include "swfabd/greet.h"
 #include "swfabd/wire.h"
 
 /* ---- sending ---- */
@@ -127,30 +129,49 @@ static void refuse(struct swfabd_wire *wire, uint64_t session,
         memcpy(at, buf, len);
 }
 
+static struct swfabd_seat *admit(struct greeting *g)
+{
+    if (g->hello.carrier == SOFTLINK_DATAGRAMS)
+        return swfabd_seat_for(g->d, &g->hello, &g->err);
+    errprintf(&g->err, "only datagrams come this way");
+    return NULL;
+}
+
+static void answer(struct greeting *g)
+{
+    struct swfabd_seat *seat = g->seat;
+
+    if (!seat) {
+        refuse(g->wire, g->session, &g->from, g->err.text);
+    } else if (seat->link) {
+        softlink_take_answer(seat->link, g->link);
+    } else {
+        seat->link = g->link;
+        g->link = NULL;
+    }
+    if (seat)
+        swfabd_wire_output(g->wire, seat->link, &g->from);
+    swfabd_wire_flush(g->d);
+}
+
 static void on_hello(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
                      uint64_t session, const union swfabd_address *from)
 {
     struct swfabd *d = wire->d;
-    struct softlink_hello hello = {0};
-    struct swfabd_seat *seat = NULL;
     struct errbuf err = {""};
+    struct greeting *g;
 
     if (!swfabd_may_hello(d))
         return;
-    if (softlink_read_hello(&hello, &d->ops, buf, len, &err) == 0) {
-        if (hello.carrier == SOFTLINK_DATAGRAMS)
-            seat = swfabd_seat_for(d, &hello, &err);
-        else
-            errprintf(&err, "only datagrams come this way");
-    }
-    if (seat && !seat->link)
-        seat->link = softlink_new_called(seat->slot, &d->ops);
-    if (seat && seat->link &&
-        softlink_answer(seat->link, swfabd_now(), &hello, &err) == 0)
-        swfabd_wire_output(wire, seat->link, from);
-    else
-        refuse(wire, session, from, err.text);
-    explicit_bzero(&hello, sizeof(hello));
+    g = swfabd_greet_new(d, buf, len, &err);
+    if (!g)
+        return;
+    g->admit = admit;
+    g->answer = answer;
+    g->wire = wire;
+    g->from = *from;
+    g->session = session;
+    swfabd_greet(g, &err); /* else it is dropped: its sender repeats */
 }
 
 static void went_up(struct swfabd_seat *seat, struct swfabd_wire *wire)
@@ -175,6 +196,76 @@ static void on_event(struct swfabd_seat *seat, enum softlink_event event,
         swfabd_seat_clear(seat, "its link is down");
 }
 
+/* ---- calling: the credentials of cables to other daemons ---- */
+
+/* The link of a seat is the clerk's meanwhile. */
+struct call {
+    struct clerk_job job;
+    struct swfabd_seat *seat;
+    struct swfabd_wire *wire;
+    union swfabd_address from;
+    enum softlink_event event;
+    struct errbuf err;
+    size_t len; /* of the WELCOME; 0: time passes */
+    uint8_t buf[SOFTLINK_CONTROL_MAX];
+};
+
+static void call_work(struct clerk_job *job)
+{
+    struct call *call = (struct call *)(void *)job;
+    struct softlink *link = call->seat->link;
+    const uint8_t *packet;
+    size_t len;
+
+    call->event = call->len
+                      ? softlink_input(link, swfabd_now(), call->buf, call->len,
+                                       &packet, &len, &call->err)
+                      : softlink_tick(link, swfabd_now(), &call->err);
+}
+
+static void call_done(struct clerk_job *job, bool cancelled)
+{
+    struct call *call = (struct call *)(void *)job;
+    struct swfabd_seat *seat = call->seat;
+
+    seat->lent = false;
+    if (!cancelled) {
+        if (call->event == SOFTLINK_WENT_UP) {
+            went_up(seat, call->wire);
+            seat->address = call->from;
+        }
+        on_event(seat, call->event, &call->err);
+        if (call->event == SOFTLINK_NOTHING && call->err.text[0])
+            log_warn("SF-E604 %s: %s", swfabd_seat_name(seat), call->err.text);
+        swfabd_wire_output(seat->wire, seat->link, &seat->address);
+        swfabd_wire_flush(seat->d);
+    }
+    free(call);
+}
+
+static void call_begin(struct swfabd_seat *seat, struct swfabd_wire *wire,
+                       const uint8_t *buf, size_t len,
+                       const union swfabd_address *from)
+{
+    struct call *call =
+        len <= SOFTLINK_CONTROL_MAX ? calloc(1, sizeof(*call)) : NULL;
+
+    if (!call)
+        return;
+    call->job = (struct clerk_job){call_work, call_done, NULL};
+    call->seat = seat;
+    call->wire = wire;
+    call->from = *from;
+    call->len = len;
+    if (len)
+        memcpy(call->buf, buf, len);
+    seat->lent = true;
+    if (clerk_give(seat->d->clerk, &call->job) == 0)
+        return;
+    seat->lent = false;
+    free(call);
+}
+
 void swfabd_wire_input(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
                        const union swfabd_address *from)
 {
@@ -194,8 +285,13 @@ void swfabd_wire_input(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
     if (!type || (session & 0xffff) >= d->nseats)
         return;
     seat = &d->seats[session & 0xffff];
-    if (!seat->link)
+    if (!seat->link || seat->lent)
         return;
+    if (type == SOFTLINK_WELCOME && seat->calls &&
+        !softlink_is_up(seat->link)) {
+        call_begin(seat, wire, buf, len, from);
+        return;
+    }
     event = softlink_input(seat->link, swfabd_now(), buf, len, &packet,
                            &packet_len, &err);
     if (event == SOFTLINK_WENT_UP)
@@ -254,9 +350,13 @@ void swfabd_wire_tick(struct swfabd *d)
     for (uint32_t i = 0; i < d->nseats; i++) {
         struct swfabd_seat *seat = &d->seats[i];
 
-        if (!seat->link || !swfabd_wire_of(seat) ||
+        if (!seat->link || seat->lent || !swfabd_wire_of(seat) ||
             now < softlink_next(seat->link))
             continue;
+        if (seat->calls && !softlink_is_up(seat->link)) {
+            call_begin(seat, seat->wire, NULL, 0, &seat->address);
+            continue;
+        }
         err.text[0] = '\0';
         on_event(seat, softlink_tick(seat->link, now, &err), &err);
         if (err.text[0])

@@ -109,7 +109,8 @@ static void wire_close(struct swfabd_wire *wire)
 
 void swfabd_wire_goodbye(struct swfabd_seat *seat)
 {
-    if (!seat->link || !swfabd_wire_of(seat) || !softlink_is_up(seat->link))
+    if (!seat->link || seat->lent || !swfabd_wire_of(seat) ||
+        !softlink_is_up(seat->link))
         return;
     softlink_close(seat->link);
     swfabd_wire_output(seat->wire, seat->link, &seat->address);

@@ -46,21 +46,23 @@ until_ok() {
     done
 }
 
-start_munged() { # NAME
-    head -c 1024 /dev/urandom >"$tmp/$1.key"
+start_munged() { # NAME [OF: whose key it has, too]; sets $last
+    if [ "${2-}" ]; then cp "$tmp/$2.key" "$tmp/$1.key"; else
+        head -c 1024 /dev/urandom >"$tmp/$1.key"; fi
     chmod 400 "$tmp/$1.key"
     munged -F --force --num-threads 2 -S "$tmp/$1.munge" \
         --key-file "$tmp/$1.key" --pid-file "$tmp/$1.munge.pid" \
         --seed-file "$tmp/$1.seed" --log-file "$tmp/$1.munge.log" \
         >"$tmp/$1.munge.out" 2>&1 &
-    pids+=($!)
+    last=$!
+    pids+=("$last")
     until_ok 10 munge -n -S "$tmp/$1.munge"
 }
 
-start_swfabd() { # NAME, configuration on standard input; sets $last
+start_swfabd() { # NAME [MUNGED], configuration on standard input; sets $last
     cat >"$tmp/$1.conf"
     printf '%s\n' "Socket=$tmp/$1.sock" "ControlSocket=$tmp/$1.ctl" \
-        "MungeSocket=$tmp/good.munge" >>"$tmp/$1.conf"
+        "MungeSocket=$tmp/${2-good}.munge" >>"$tmp/$1.conf"
     "$swfabd" -f "$tmp/$1.conf" --verbose 2>>"$tmp/$1.log" &
     last=$!
     pids+=("$last")
@@ -302,6 +304,29 @@ stop "$a"
 ok "SIGTERM ends it" 0 $status
 ok "... and takes its sockets along" "" "$(ls "$tmp"/a.sock "$tmp"/a.ctl 2>&- )"
 for i in 1 2 3 4 5 6; do kill_host "${echo_pid[i]}"; done
+
+# ---- a munged that hangs ----
+
+start_munged slow good
+slow=$last
+start_swfabd patient slow <<CONF
+Net=build:$net
+Udp=127.0.0.1:7021
+CONF
+patient=$last
+start_host ring "$tmp/patient.sock" 1 echo
+kill -STOP "$slow"
+"$host" udp 127.0.0.1:7021 h5 "$(address 5)" "$tmp/good.munge" echo \
+    >/dev/null 2>&1 &
+pids+=($!)
+asking() { [ "$(get patient status asking)" -gt 0 ]; }
+ok "a munged that hangs does not stop the daemon" yes \
+    "$(until_ok 20 asking && echo yes)"
+kill -CONT "$slow"
+ok "hosts attach when it is awake" "received 10 of 10" \
+    "$(ping_host ring "$tmp/patient.sock" 0 1 10 60 $net | tail -1)"
+stop "$patient"
+ok "... and the daemon ends" 0 $status
 
 # ---- three daemons are one fabric ----
 
