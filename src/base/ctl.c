@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/ctl.h"
 #include "base/ctl_priv.h"
 
@@ -63,7 +64,7 @@ static bool make_room(struct ctl_server *s, uid_t uid)
 static void on_connect(struct ev_loop *loop, ev_io *w, int events)
 {
     struct ctl_server *s = w->data;
-    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept_or_shed(s->fd, &s->spare);
     struct ucred cred;
     socklen_t len = sizeof(cred);
     struct ctl_peer peer;
@@ -172,6 +173,7 @@ void ctl_server_free(struct ctl_server *s)
         if (s->ino)
             ev_io_stop(s->loop, &s->listener);
         close(s->fd);
+        accept_spare_close(&s->spare);
     }
     free((char *)s->options.path);
     free(s);

@@ -38,6 +38,7 @@ struct ctl_server {
     uint32_t nconns;
     uint64_t dev, ino; /* of our socket's name */
     int fd;
+    int spare; /* base/accept.h */
 };
 
 /* Takes fd over.  NULL: no memory (fd is closed). */

@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/limits.h"
 #include "elan/program_client.h"
 #include "elan/program_holder.h"
@@ -32,6 +33,7 @@
 struct holder {
     struct program_held held;
     int lifeline, listener;
+    int spare; /* base/accept.h */
     int clients[SF_PROGRAM_CLIENTS_MAX];
     int nclients;
     int look_ms, waited_ms;
@@ -70,7 +72,7 @@ static void accept_client(struct holder *h)
 {
     struct ucred cred;
     socklen_t len = sizeof(cred);
-    int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept_or_shed(h->listener, &h->spare);
 
     if (fd < 0)
         return;

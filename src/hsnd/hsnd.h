@@ -152,6 +152,7 @@ struct hsnd {
     struct hsnd_counts counts;
 
     int listener;
+    int spare; /* base/accept.h */
     ev_io listen_io, nic_io;
     int nic_fd; /* that nic_io watches; -1 */
     ev_timer timer, echo_timer, echo_due, health_timer;

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/log.h"
 #include "hsnd/hsnd.h"
 
@@ -131,7 +132,7 @@ static void on_listen(struct ev_loop *loop, ev_io *io, int events)
 {
     struct hsnd *d = io->data;
     struct conn *c;
-    int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept_or_shed(d->listener, &d->spare);
 
     (void)events;
     if (fd < 0)

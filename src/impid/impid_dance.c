@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/be.h"
 #include "base/log.h"
 #include "base/mac.h"
@@ -188,7 +189,7 @@ static void drop_oldest(struct impid_relay *r)
 static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
 {
     struct impid_relay *r = io->data;
-    int fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept_or_shed(r->listener, &r->spare);
     struct impid_guest *g;
 
     if (fd < 0)

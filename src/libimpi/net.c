@@ -32,7 +32,7 @@ static nfds_t fill_fds(void)
 {
     nfds_t n = 0;
 
-    net.fds[n++] = (struct pollfd){.fd = net.listener, .events = POLLIN};
+    net.fds[n++] = (struct pollfd){.fd = net_listener(), .events = POLLIN};
     for (size_t i = 0; i < net.nguests; i++)
         net.fds[n++] =
             (struct pollfd){.fd = net.guest[i]->fd, .events = POLLIN};

@@ -103,6 +103,13 @@ time_t net_now_s(void)
     return t.tv_sec;
 }
 
+int net_listener(void)
+{
+    if (net.rest.until == 0)
+        return net.listener;
+    return accept_resting(&net.rest, net_now_s()) ? -1 : net.listener;
+}
+
 bool net_opening(void)
 {
     if (net.nopening > 0 || net.nguests == 0)

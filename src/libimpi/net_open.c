@@ -262,14 +262,18 @@ static bool accept_guests(void)
 {
     bool any = false;
 
+    if (net_listener() < 0)
+        return false;
     for (;;) {
         uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
         struct link *g;
         int fd =
             accept4(net.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-        if (fd < 0)
+        if (fd < 0) {
+            accept_rest_begin(&net.rest, errno, net_now_s());
             return any;
+        }
         any = true;
         link_set_up_socket(fd);
         if (net.nguests == net.guests_max) { /* the oldest has had its time */

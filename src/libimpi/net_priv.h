@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "base/accept.h"
 #include "impi/chan_open.h"
 #include "impi/chan_share.h"
 #include "impi/channel.h"
@@ -67,8 +68,9 @@ struct link {
 
 struct net {
     int listener;
-    struct link **by_peer; /* [nprocs] */
-    struct link **links;   /* all that is not a guest, dense */
+    struct accept_rest rest; /* of the listener */
+    struct link **by_peer;   /* [nprocs] */
+    struct link **links;     /* all that is not a guest, dense */
     size_t nlinks;
     size_t nopening;     /* of them: not open yet */
     size_t nshared;      /* of them: with shared memory */
@@ -94,6 +96,9 @@ void link_fail(struct link *l, const char *why);
 /* The opening is through: hand over to the engine. */
 void link_opened(struct link *l);
 time_t net_now_s(void);
+/* -1 while it rests, for there was no descriptor left.  Who sleeps on it looks
+ * again before long. */
+int net_listener(void);
 
 /* ---- net_open.c ---- */
 

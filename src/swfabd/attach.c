@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/log.h"
 #include "swfabd/greet.h"
 
@@ -298,7 +299,7 @@ static void on_connect(struct ev_loop *loop, ev_io *w, int revents)
     struct swfabd *d = w->data;
     struct ucred peer;
     socklen_t len = sizeof(peer);
-    int fd = accept4(d->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept_or_shed(d->listen_fd, &d->spare);
 
     if (fd < 0)
         return;

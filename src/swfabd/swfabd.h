@@ -117,6 +117,7 @@ struct swfabd {
     uid_t peer_uid;
     struct swfabd_bucket bucket;
     int listen_fd;
+    int spare; /* base/accept.h */
     ev_io listen_io;
     unsigned ncomers; /* connections without a HELLO yet */
     struct swfabd_wire udp, ether;

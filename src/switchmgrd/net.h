@@ -67,6 +67,7 @@ struct net {
     } count;
     uint32_t nconns;
     struct net_listener tcp, unix_;
+    int spare; /* base/accept.h */
     int updater_fd;
     bool updater_full; /* wait until its socket takes more */
     ev_io updater_in, updater_out;

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/be.h"
 #include "base/bytebuf.h"
 #include "base/netaddr.h"
@@ -98,7 +99,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
 static void on_connect(struct ev_loop *loop, ev_io *w, int events)
 {
     struct net *n = w->data;
-    int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd = accept_or_shed(w->fd, &n->spare);
     struct conn *c;
 
     if (fd < 0)
