@@ -34,7 +34,8 @@ int netaddr_parse_network(struct in_addr *net, struct in_addr *mask,
     if (inet_pton(AF_INET, host, net) != 1 ||
         (text[len] == '/' && !parse_bits(&bits, text + len + 1))) {
         errno = EINVAL;
-        return errprintf(err, "'%s' is not a network like 10.1.0.0/16", text);
+        return errprintf(err, "'%s' is not an IPv4 network like 10.1.0.0/16",
+                         text);
     }
     mask->s_addr = bits ? htonl(UINT32_MAX << (32 - bits)) : 0;
     return 0;

@@ -92,6 +92,11 @@ static int set_address(struct sockaddr_in *out, const char *name,
     const char *colon = strrchr(value, ':');
     uint16_t port;
 
+    if (colon && strchr(value, ':') != colon) {
+        errno = EAFNOSUPPORT;
+        return errprintf(err, "%s: '%s' is an IPv6 address, IPv4 is wanted",
+                         name, value);
+    }
     if (!colon || (size_t)(colon - value) >= sizeof(host) ||
         set_number(&port, PORT, name, colon + 1, err) < 0)
         return bad(err, name, value);

@@ -234,15 +234,33 @@ int impid_dance_listen(struct impid_relay *r, struct errbuf *err)
 
 /* ---- those we go to ---- */
 
+static void print_address(char out[INET6_ADDRSTRLEN],
+                          const uint8_t id[IMPI_HOSTID_SIZE])
+{
+    uint8_t ipv4[4];
+
+    if (impi_hostid_get_ipv4(ipv4, id))
+        inet_ntop(AF_INET, ipv4, out, INET6_ADDRSTRLEN);
+    else
+        inet_ntop(AF_INET6, id, out, INET6_ADDRSTRLEN);
+}
+
+/* Agents have IPv4 sockets only: to another client's that has none there is
+ * no way. */
+static bool has_ipv4(const struct impi_host *h)
+{
+    uint8_t ipv4[4];
+
+    return impi_hostid_get_ipv4(ipv4, h->addr);
+}
+
 static void unreachable(struct impid_relay *r, uint32_t host, const char *why)
 {
     const struct impi_host *h = &r->world.hosts[host];
-    struct sockaddr_in to = address(h->addr, h->port);
-    struct sockaddr_in from = address(r->world.hosts[r->host].addr, 0);
-    char a[INET_ADDRSTRLEN], b[INET_ADDRSTRLEN];
+    char a[INET6_ADDRSTRLEN], b[INET6_ADDRSTRLEN];
 
-    inet_ntop(AF_INET, &from.sin_addr, a, sizeof(a));
-    inet_ntop(AF_INET, &to.sin_addr, b, sizeof(b));
+    print_address(a, r->world.hosts[r->host].addr);
+    print_address(b, h->addr);
     impid_relay_fail(r,
                      "host %u at %s cannot reach host %u (client %u) at "
                      "%s:%u: %s",
@@ -330,8 +348,15 @@ static int go_to(struct impid_relay *r, uint32_t host)
 {
     const struct impi_host *h = &r->world.hosts[host];
     struct sockaddr_in to = address(h->addr, h->port);
-    struct attempt *t = calloc(1, sizeof(*t));
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct attempt *t;
+    int fd;
+
+    if (!has_ipv4(h)) {
+        unreachable(r, host, "agents talk IPv4 only");
+        return 0;
+    }
+    t = calloc(1, sizeof(*t));
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (!t || fd < 0) {
         free(t);

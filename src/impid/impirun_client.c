@@ -50,6 +50,11 @@ static int resolve(char out[SERVER_ADDRESS_MAX], const char *where,
     char host[256], addr[INET_ADDRSTRLEN];
     int rc;
 
+    if (strchr(where, ':') != colon)
+        return errprintf(err,
+                         "%s: agents and servers talk IPv4 only; give an IPv4 "
+                         "address or a name that has one",
+                         where);
     snprintf(host, sizeof(host), "%.*s", (int)(colon - where), where);
     rc = getaddrinfo(host, colon + 1, &hints, &info);
     if (rc != 0)

@@ -4,10 +4,11 @@
  * client is started by its own library's launcher; this program plays
  * impid's part towards the processes (impi/task_wire.h).
  *
- *   bare_world [-i] [-m maxdatalen] FAMILY:N ... -- PROGRAM [ARG ...]
+ *   bare_world [-i] [-6] [-m maxdatalen] FAMILY:N ... -- PROGRAM [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
  * ranks are dealt out to the clients in turn, instead of client by client.
+ * -6: processes meet at ::1 instead of 127.0.0.1.
  * BARE_FRONT names the library to preload.  Exit code: that of MPI_Abort; 1
  * when a process vanished; else the worst of the launchers'.
  */
@@ -60,6 +61,7 @@ static struct {
     char dir[64];
     char path[108];
     int listener;
+    bool ipv6;
 } b;
 
 static void die(const char *what)
@@ -125,7 +127,10 @@ static void send_env(struct proc *p)
                          .world_size = b.nprocs};
     static const uint8_t loopback[4] = {127, 0, 0, 1};
 
-    impi_hostid_set_ipv4(e.host_addr, loopback);
+    if (b.ipv6)
+        e.host_addr[sizeof(e.host_addr) - 1] = 1;
+    else
+        impi_hostid_set_ipv4(e.host_addr, loopback);
     send_all(p, buf, task_env_encode(buf, sizeof(buf), &e));
 }
 
@@ -418,6 +423,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
 
         if (strcmp(*argv, "-i") == 0) {
             *interleave = true;
+        } else if (strcmp(*argv, "-6") == 0) {
+            b.ipv6 = true;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
             *maxdatalen = (uint32_t)atoi(*++argv);
         } else if (colon && b.nclients < MAX_CLIENTS) {
@@ -437,15 +444,15 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
 int main(int argc, char **argv)
 {
     uint32_t maxdatalen = 256 * 1024;
-    uint32_t flags =
-        IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE | IMPI_WORLD_SHARE;
+    uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE | IMPI_WORLD_SHARE;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};
 
     if (!program || !*program) {
-        fprintf(stderr, "usage: bare_world [-i] [-m bytes] FAMILY:N ... -- "
-                        "PROGRAM [ARG ...]\n");
+        fprintf(stderr,
+                "usage: bare_world [-i] [-6] [-m bytes] FAMILY:N ... -- "
+                "PROGRAM [ARG ...]\n");
         return 99;
     }
     if (!getenv("BARE_FRONT")) {

@@ -249,7 +249,9 @@ case_nobody_at_that_address()
     wait "$server"
     timeout 100 "$impirun" -client 0 "$hostport" "$dir/ranks.mpich" \
         >"$TMPDIR/out.1" 2>&1
-    [ $? = 1 ] && grep -q SF-E315 "$TMPDIR/out.1"
+    [ $? = 1 ] && grep -q SF-E315 "$TMPDIR/out.1" &&
+        ! timeout 100 "$impirun" -client 0 '[::1]:9' true >"$TMPDIR/out.1" \
+            2>&1 && grep -q "IPv4 only" "$TMPDIR/out.1"
     report $? nobody_at_that_address
 }
 

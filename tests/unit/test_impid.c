@@ -143,6 +143,13 @@ static void impid_names_what_is_wrong_in_its_configuration(void **state)
 #undef REFUSED
 }
 
+static void im_021_agents_say_that_they_want_ipv4(void **state)
+{
+    static const char text[] = "foreign=[::1]:4000";
+
+    refused(text, sizeof(text), "'[::1]:4000' is an IPv6 address");
+}
+
 /* ---- impi.conf -----------------------------------------------------------*/
 
 static int read_site(struct impi_site *site, const char *text,
@@ -711,6 +718,7 @@ int main(void)
         cmocka_unit_test(impid_finds_itself_in_the_task_map),
         cmocka_unit_test(connections_of_a_process_are_limited),
         cmocka_unit_test(impid_names_what_is_wrong_in_its_configuration),
+        cmocka_unit_test(im_021_agents_say_that_they_want_ipv4),
         cmocka_unit_test(sl_18_impi_conf_is_read),
         cmocka_unit_test(sl_18_impi_conf_errors_name_the_key),
         cmocka_unit_test(port_ranges),
