@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # The whole software fabric on an embedded cluster of four nodes: swfabd and
 # switchmgrd on the controller, hsnd and mapperd on each node.  Needs
-# $MINISLURM, $CLUSTER (its directory) and $STAGE.
+# $MINISLURM, $CLUSTER (its directory) and $STAGE.  FABRIC_SWITCHMGR: more
+# lines of switchmgr.conf.
 #
 #     n0 n1     n2 n3
 #      leaf0     leaf1        each leaf has a cable to each spine
@@ -55,7 +56,7 @@ fabric_write_confs() {
         "ReportSocket=$CLUSTER/reports.sock" \
         SlurmPoll=1 TableInterval=1 UpAfter=1 DegradeAfter=0 FlapCount=0 \
         HsndStale=5 StartGrace=0 DrainAfter=1 ResumeAfter=1 DrainPercent=50 \
-        BusyGrace=0 >"$CLUSTER/etc.fabric/switchmgr.conf"
+        BusyGrace=0 ${FABRIC_SWITCHMGR-} >"$CLUSTER/etc.fabric/switchmgr.conf"
 }
 
 # fabric_daemon PLACE LOG COMMAND..: in the background, as root, on that node.
