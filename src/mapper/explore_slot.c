@@ -70,9 +70,12 @@ static enum test ask_unknown(struct explore *x, struct xcase *c,
     l = slot_likely(x, c->at);
     if (l.what == 0)
         return TEST_SCOUT;
-    if (!x->wary && c->tests == 0 && c->level >= 2 && c->level <= 3 &&
-        l.what >= 1 && !x->limits.tagged &&
-        case_best_guess(x, c, l.what) >= SURE)
+    /* A guess through a cable that leads back to its own crossbar can block
+     * itself, and for a while that cable: the loop comes first when it counts.
+     */
+    if (!x->wary && !x->limits.fixed_timers && !(slot->flags & SLOT_AGAIN) &&
+        c->tests == 0 && c->level >= 2 && c->level <= 3 && l.what >= 1 &&
+        !x->limits.tagged && case_best_guess(x, c, l.what) >= SURE)
         return TEST_GUESS;
     return TEST_LOOP;
 }
