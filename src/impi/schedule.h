@@ -117,6 +117,23 @@ int impi_schedule_scatter(struct impi_schedule *s, const struct impi_group *g,
 int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
                            uint32_t rank, bool self, int32_t tag);
 
+/* The short form of both: between clients all blocks of a client, or of a
+ * subtree of clients, go in one message.  Clients are vertices, counted from
+ * the root's (0); vertex v's bundle holds the blocks of `span` of them from
+ * its own on, by vertex and then by rank, and is block g->size + v.  Blocks of
+ * single processes are numbered by rank; the root's own is the caller's to
+ * copy.  up: Gather (OUT is sent, IN comes), else Scatter. */
+int impi_schedule_packed(struct impi_schedule *s, const struct impi_group *g,
+                         const struct impi_coll_rules *rules, uint32_t rank,
+                         uint32_t root, bool up);
+uint32_t impi_packed_vertex(const struct impi_group *g, uint32_t root,
+                            uint32_t rank);
+/* Master number of vertex v. */
+uint32_t impi_packed_client(const struct impi_group *g, uint32_t root,
+                            uint32_t v);
+uint32_t impi_packed_span(const struct impi_group *g,
+                          const struct impi_coll_rules *rules, uint32_t v);
+
 /* A message of a neighbourhood: block `block` to or from `rank`. */
 struct impi_neighbour {
     uint32_t rank;

@@ -2,12 +2,14 @@
  *
  * Gather, Scatter, Allgather, Alltoall and their v and w forms on spanning
  * communicators, blocking and not: each block goes straight from the process
- * that has it to the one that wants it, all at once.
+ * that has it to the one that wants it, all at once.  Short ones of Gather and
+ * Scatter go through the masters (coll_packed.h).
  */
 #include <stdlib.h>
 
 #include "impi/constants.h"
 #include "libimpi/coll.h"
+#include "libimpi/coll_packed.h"
 #include "libimpi/data.h"
 
 /* ---- Gather and Scatter: the same with the arrows turned ---- */
@@ -32,6 +34,12 @@ static int schedule_rooted(struct coll *x, enum direction way,
     return impi_schedule_scatter(&x->steps, g, me, root, self, x->tag);
 }
 
+/* All know how long the blocks are: not so in the v forms. */
+static bool is_even(const struct coll *x)
+{
+    return x->tag == IMPI_GATHER_TAG || x->tag == IMPI_SCATTER_TAG;
+}
+
 /* all: the root's blocks; own: everybody's one, at the root of a group its
  * own unless in place. */
 static int make_rooted(struct coll *x, enum direction way, struct blocks all,
@@ -40,6 +48,7 @@ static int make_rooted(struct coll *x, enum direction way, struct blocks all,
     bool self = own.base != MPI_IN_PLACE, at_root;
     enum impi_role role;
     uint32_t rank;
+    size_t len;
     int rc = coll_role(x->c, root, &role, &rank);
 
     at_root = role == IMPI_ROLE_ROOT;
@@ -52,6 +61,8 @@ static int make_rooted(struct coll *x, enum direction way, struct blocks all,
     x->out = way == TO_ROOT ? own : all;
     if (rc != MPI_SUCCESS)
         return rc;
+    if (is_even(x) && packed_is_short(x->c, at_root ? &all : &own, &len))
+        return packed_make(x, way == TO_ROOT, &all, &own, rank, self, len);
     return coll_made(schedule_rooted(x, way, role, rank, self));
 }
 

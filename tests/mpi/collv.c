@@ -309,6 +309,42 @@ static void wrong_root(void)
     CHECK(class == MPI_ERR_ROOT);
 }
 
+/* Short blocks of ints with gaps, one after the other and at once; the type
+ * is gone before they are done. */
+static void im_184_im_186_gaps(void)
+{
+    int *own = array(6), *all = array(6 * size), *back = array(6);
+    MPI_Datatype raw, t;
+    MPI_Request req[2];
+
+    MPI_Type_vector(2, 1, 2, MPI_INT, &raw);
+    MPI_Type_create_resized(raw, 0, 3 * (MPI_Aint)sizeof(int), &t);
+    MPI_Type_commit(&t);
+    for (int i = 0; i < 4; i++)
+        own[i / 2 * 3 + i % 2 * 2] = value(rank, 0, i);
+    MPI_Igather(own, 2, t, all, 2, t, size - 1, MPI_COMM_WORLD, &req[0]);
+    MPI_Type_free(&raw);
+    MPI_Type_free(&t);
+    MPI_Wait(&req[0], MPI_STATUS_IGNORE);
+    for (int i = 0; rank == size - 1 && i < 6 * size; i++) {
+        int at = i % 6 / 3 * 2 + i % 3 / 2;
+
+        CHECK(all[i] == (i % 3 == 1 ? -1 : value(i / 6, 0, at)));
+    }
+    /* Ints out, halves of them in two calls that are under way together. */
+    MPI_Iscatter(all, 3, MPI_INT, back, 3, MPI_INT, size - 1, MPI_COMM_WORLD,
+                 &req[0]);
+    MPI_Iscatter(all + 3, 3, MPI_INT, back + 3, 3, MPI_INT, size - 1,
+                 MPI_COMM_WORLD, &req[1]);
+    MPI_Waitall(2, req, MPI_STATUSES_IGNORE);
+    CHECK(back[1] == -1 && back[4] == -1);
+    CHECK(back[0] == value(rank / 2, 0, rank % 2 * 2));
+    CHECK(back[2] == value(rank / 2, 0, rank % 2 * 2 + 1));
+    free(own);
+    free(all);
+    free(back);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -325,6 +361,7 @@ int main(int argc, char **argv)
         free(ats);
     }
     derived();
+    im_184_im_186_gaps();
     wrong_root();
     return end("collv");
 }

@@ -42,7 +42,7 @@ static struct sim {
     struct process p[RANKS];
     struct wire wire[RANKS][RANKS];
     uint32_t size;
-    int messages;
+    int messages, cross; /* all; between clients */
 } sim;
 
 static void begin(uint32_t size, uint32_t nclients)
@@ -76,6 +76,7 @@ static void put(uint32_t from, uint32_t to, const struct text *t, int32_t tag)
     w->text[w->n] = *t;
     w->tag[w->n++] = tag;
     sim.messages++;
+    sim.cross += !impi_group_are_local(&sim.g, from, to);
 }
 
 static bool take(uint32_t from, uint32_t to, struct text *t, int32_t tag)
@@ -228,6 +229,71 @@ static void blocks_go_straight_to_and_from_any_root(void **state)
             if (r != root || r % 2)
                 is_block(&sim.p[r].in[0], root, r);
         }
+    }
+}
+
+/* What r has got of rank `from` under number `block`. */
+static void is_bundle(uint32_t r, uint32_t block, uint32_t from)
+{
+    const char *s = sim.p[r].in[block].s;
+
+    if (s[0] != '\0') {
+        assert_int_equal(s[0], 'a' + from);
+        assert_int_equal(s[1], '0' + block % 10);
+    }
+}
+
+/* Whoever sends what: between clients there are as few messages as can be,
+ * and bundles come from the master that they are named for (Gather), or go to
+ * it (Scatter). */
+static void try_packed(uint32_t size, uint32_t nclients, uint32_t root, bool up)
+{
+    struct impi_coll_rules rules = {.maxlinear = 3};
+
+    begin(size, nclients);
+    for (uint32_t r = 0; r < size; r++)
+        assert_int_equal(
+            impi_schedule_packed(&sim.p[r].s, &sim.g, &rules, r, root, up), 0);
+    run();
+    assert_int_equal(sim.cross, nclients - 1);
+    for (uint32_t r = 0; r < size; r++) {
+        /* Rank r is of client r % nclients, whose master has that rank. */
+        bool roots = r % nclients == root % nclients;
+        uint32_t top = roots ? root : r % nclients;
+
+        if (r != top)
+            is_block(&sim.p[up ? top : r].in[r], up ? r : top, r % 10);
+        for (uint32_t v = 1; up && v < nclients; v++)
+            is_bundle(r, size + v, (root % nclients + v) % nclients);
+    }
+}
+
+static void im_184_im_186_packed_through_masters(void **state)
+{
+    EACH_WORLD for (uint32_t root = 0; root < size; root++)
+    {
+        try_packed(size, nclients, root, true);
+        try_packed(size, nclients, root, false);
+    }
+}
+
+/* A subtree's bundle follows its own client's: the spans of all children and
+ * oneself add up. */
+static void im_184_bundles_add_up(void **state)
+{
+    struct impi_coll_rules rules = {.maxlinear = 1};
+
+    for (uint32_t n = 2; n <= RANKS; n++) {
+        begin(n, n);
+        for (uint32_t v = 0; v < n; v++) {
+            uint32_t sum = 1;
+
+            for (uint32_t bit = 1; bit < n && !(v & bit); bit <<= 1)
+                if ((v | bit) < n)
+                    sum += impi_packed_span(&sim.g, &rules, v | bit);
+            assert_int_equal(sum, impi_packed_span(&sim.g, &rules, v));
+        }
+        impi_group_free(&sim.g);
     }
 }
 
@@ -431,6 +497,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_go_straight_to_and_from_any_root),
+        cmocka_unit_test(im_184_im_186_packed_through_masters),
+        cmocka_unit_test(im_184_bundles_add_up),
         cmocka_unit_test(im_193_every_block_of_an_alltoall_arrives),
         cmocka_unit_test(allreduce_by_exchange),
         cmocka_unit_test(im_190_scan_goes_from_rank_to_rank),
