@@ -28,6 +28,8 @@ for family in mpich openmpi; do
     }
 done
 
+: "${CONFORM_CLIENTS:=2}"
+
 # The numbers go on from one run to the next.
 n=0
 renumber()
@@ -53,15 +55,25 @@ own_faults='!truncation_is_an_error,!persistent_buffered'
 for procs in ${CONFORM_PROCS:-1}; do
     tests='*'
     [ "$procs" = 1 ] || tests="*,$own_faults"
-    "$conform" --clients "${CONFORM_CLIENTS:-2}" --procs "$procs" \
+    "$conform" --clients "$CONFORM_CLIENTS" --procs "$procs" \
         --tests "$tests" --program "$TMPDIR/run.mpich" \
         --program "$TMPDIR/run.openmpi" >"$TMPDIR/tap" 2>&1
     renumber im_014_im_015_strict
 done
-for procs in ${CONFORM_PROCS:-2}; do
-    "$conform" --clients 2 --procs "$procs" --tests "*,$own_faults" \
-        --job "$dir/bare_world mpich:{np} openmpi:{np} --
-               $TMPDIR/run {script}" >"$TMPDIR/tap" 2>&1
-    renumber im_014_im_015_direct
+# world CLIENTS: so many clients of {np} processes, the libraries in turn.
+world()
+{
+    local families=(mpich openmpi) i
+    for ((i = 0; i < $1; i++)); do
+        printf '%s:{np} ' "${families[i % 2]}"
+    done
+}
+for clients in ${CONFORM_CLIENTS//,/ }; do
+    for procs in ${CONFORM_PROCS:-2}; do
+        "$conform" --clients "$clients" --procs "$procs" \
+            --tests "*,$own_faults" --job "$dir/bare_world $(world "$clients")
+                -- $TMPDIR/run {script}" >"$TMPDIR/tap" 2>&1
+        renumber im_014_im_015_direct
+    done
 done
 echo "1..$n"
