@@ -33,7 +33,7 @@ skip() {
 }
 
 # ---- Debian ----------------------------------------------------------------
-debs() { ls "$out"/deb/*_*.deb | grep -v dbgsym; }
+debs() { find "$out/deb" -name "*_*.deb" ! -name "*dbgsym*"; }
 listed() { # PACKAGE PATTERN..: each is in it
     local p deb
     deb=$(debs | grep "/$1_")
