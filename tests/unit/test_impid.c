@@ -559,9 +559,39 @@ static int remove_parent(void **state)
     return rmdir(parent); /* fails if a test left something */
 }
 
+static int step_dir; /* the last one's descriptor */
+
 static int make(char *path, const char *name, struct errbuf *err)
 {
-    return stepdir_make(path, parent, name, getuid(), getgid(), err);
+    return stepdir_make(path, parent, name, getuid(), getgid(), &step_dir, err);
+}
+
+/* A child with another's ids could not: there is none. */
+static void step_directory_with_its_socket_alone_needs_no_child(void **state)
+{
+    char path[STEPDIR_PATH_MAX];
+    int fd = make(path, "1.0.0-1", NULL);
+
+    assert_true(fd >= 0);
+    close(fd);
+    stepdir_remove(path, 65534, 65534, step_dir);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(fcntl(step_dir, F_GETFD), -1);
+}
+
+/* What has taken the name of the socket is left to the child. */
+static void directory_in_place_of_the_socket_is_removed(void **state)
+{
+    char path[STEPDIR_PATH_MAX], sub[STEPDIR_PATH_MAX + 16];
+    int fd = make(path, "1.0.0-1", NULL);
+
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(sub, sizeof(sub), "%s/sock", path);
+    assert_int_equal(unlink(sub), 0);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    stepdir_remove(path, getuid(), getgid(), step_dir);
+    assert_int_equal(access(path, F_OK), -1);
 }
 
 static void step_directory_is_made_and_removed_with_all_in_it(void **state)
@@ -580,7 +610,7 @@ static void step_directory_is_made_and_removed_with_all_in_it(void **state)
     assert_int_equal(mkdir(deep, 0700), 0);
     snprintf(link, sizeof(link), "%s/a/link", path);
     assert_int_equal(symlink(bait, link), 0);
-    stepdir_remove(path, getuid(), getgid());
+    stepdir_remove(path, getuid(), getgid(), step_dir);
     assert_int_equal(stat(path, &st), -1);
     assert_int_equal(rmdir(bait), 0); /* not followed */
 }
@@ -622,7 +652,7 @@ static void sweep_takes_only_what_dead_processes_left(void **state)
     stepdir_sweep(parent);
     assert_int_equal(stat(dead, &st), -1);
     assert_int_equal(stat(live, &st), 0);
-    stepdir_remove(live, getuid(), getgid());
+    stepdir_remove(live, getuid(), getgid(), -1);
 }
 
 /* A mount of the user's own that never answers. */
@@ -675,12 +705,13 @@ static void step_directory_on_an_overlay_is_removed(void **state)
         umount2(parent, MNT_DETACH);
         skip();
     }
-    fd = stepdir_make(path, dir, "1.0.0-1", getuid(), getgid(), &err);
+    fd =
+        stepdir_make(path, dir, "1.0.0-1", getuid(), getgid(), &step_dir, &err);
     assert_true(fd >= 0);
     close(fd);
     snprintf(sub, sizeof(sub), "%s/sub", path);
     assert_int_equal(mkdir(sub, 0700), 0);
-    stepdir_remove(path, getuid(), getgid());
+    stepdir_remove(path, getuid(), getgid(), step_dir);
     assert_int_equal(access(path, F_OK), -1);
     umount2(dir, MNT_DETACH);
     umount2(parent, MNT_DETACH);
@@ -735,6 +766,8 @@ int main(void)
         cmocka_unit_test(impid_that_does_not_start_leaves_nobody_waiting),
         cmocka_unit_test(what_comes_on_the_line_starts_impid),
         cmocka_unit_test(step_directory_is_made_and_removed_with_all_in_it),
+        cmocka_unit_test(step_directory_with_its_socket_alone_needs_no_child),
+        cmocka_unit_test(directory_in_place_of_the_socket_is_removed),
         cmocka_unit_test(step_directory_in_a_foreign_parent_is_refused),
         cmocka_unit_test(step_directory_with_too_long_a_path_is_refused),
         cmocka_unit_test(sweep_takes_only_what_dead_processes_left),

@@ -34,12 +34,14 @@ static struct {
     int conf;     /* what impid is told */
     int tasks[2]; /* where tasks register: impid's end and theirs */
     int presence; /* task 0 connects it */
+    int dir_fd;   /* the step's directory */
     int sock_fd;  /* the step's listener; the keeper's from its start on */
     uid_t uid;
     gid_t gid;
     char dir[STEPDIR_PATH_MAX];
     char sock[STEPDIR_PATH_MAX + 8];
-} agent = {.conf = -1, .tasks = {-1, -1}, .presence = -1, .sock_fd = -1};
+} agent = {
+    .conf = -1, .tasks = {-1, -1}, .presence = -1, .dir_fd = -1, .sock_fd = -1};
 
 const char *impi_agent_socket(void)
 {
@@ -78,7 +80,8 @@ void impi_agent_cleanup(void)
     impi_keeper_end();
     unsetenv(ENV_IMPID_STOP);
     shut_all();
-    stepdir_remove(agent.dir, agent.uid, agent.gid);
+    stepdir_remove(agent.dir, agent.uid, agent.gid, agent.dir_fd);
+    agent.dir_fd = -1;
     agent.owner = 0;
 }
 
@@ -334,7 +337,7 @@ static int open_stepdir(const struct slurmabi_stepd *step, struct errbuf *err)
     snprintf(name, sizeof(name), "%u.%u.%u-%d", id.job_id, id.step_id,
              or_zero(slurmabi_stepd_het_job_offset(step)), (int)getpid());
     fd = stepdir_make(agent.dir, STEPDIR_PARENT, name, agent.uid, agent.gid,
-                      err);
+                      &agent.dir_fd, err);
     if (fd < 0)
         return -1;
     agent.owner = getpid();

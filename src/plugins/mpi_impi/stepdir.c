@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fts.h>
 #include <grp.h>
 #include <poll.h>
@@ -70,9 +71,12 @@ static int listen_in(const char *path, uid_t uid, gid_t gid, struct errbuf *err)
 }
 
 int stepdir_make(char path[STEPDIR_PATH_MAX], const char *parent,
-                 const char *name, uid_t uid, gid_t gid, struct errbuf *err)
+                 const char *name, uid_t uid, gid_t gid, int *dir,
+                 struct errbuf *err)
 {
     int n, fd;
+
+    *dir = -1;
 
     if (make_parents(parent, err) < 0)
         return -1;
@@ -81,9 +85,12 @@ int stepdir_make(char path[STEPDIR_PATH_MAX], const char *parent,
         return errprintf(err, "%s: path too long for a socket", parent);
     if (mkdir(path, 0700) < 0)
         return errprintf(err, "%s: %s", path, strerror(errno));
+    *dir = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     fd = listen_in(path, uid, gid, err);
-    if (fd < 0)
-        stepdir_remove(path, geteuid(), getegid());
+    if (fd < 0) {
+        stepdir_remove(path, geteuid(), getegid(), *dir);
+        *dir = -1;
+    }
     return fd;
 }
 
@@ -154,8 +161,14 @@ static void remove_until(const char *path, uid_t uid, gid_t gid, int64_t end)
     rmdir(path);
 }
 
-void stepdir_remove(const char *path, uid_t uid, gid_t gid)
+/* Root deletes one name in a directory that it made, on a file system of its
+ * own choice, and follows nothing; a directory of that name stays. */
+void stepdir_remove(const char *path, uid_t uid, gid_t gid, int dir)
 {
+    if (dir >= 0) {
+        unlinkat(dir, "sock", 0);
+        close(dir);
+    }
     remove_until(path, uid, gid, now_ms() + REMOVE_MS);
 }
 

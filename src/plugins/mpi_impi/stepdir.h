@@ -15,12 +15,15 @@
 #define STEPDIR_PATH_MAX 96 /* leaves room for "/sock" in sun_path */
 
 /* Make PARENT (0755) and PARENT/name (0700, the user's) with a listening
- * socket "sock" in it.  Returns the socket, close-on-exec; or -1 with text. */
+ * socket "sock" in it.  Returns the socket, close-on-exec; or -1 with text.
+ * *dir gets the directory itself, whatever is put over it later. */
 int stepdir_make(char path[STEPDIR_PATH_MAX], const char *parent,
-                 const char *name, uid_t uid, gid_t gid, struct errbuf *err);
+                 const char *name, uid_t uid, gid_t gid, int *dir,
+                 struct errbuf *err);
 
-/* Remove path and all in it.  Gives up after ten seconds. */
-void stepdir_remove(const char *path, uid_t uid, gid_t gid);
+/* Remove path and all in it, and close dir (-1: there is none).  Where only
+ * the socket is left that costs no process.  Gives up after ten seconds. */
+void stepdir_remove(const char *path, uid_t uid, gid_t gid, int dir);
 
 /* Remove what slurmstepds that are gone have left in parent.  Gives up after
  * two seconds; the next sweep goes on. */
