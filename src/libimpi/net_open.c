@@ -258,6 +258,17 @@ static bool drive_guest(size_t i)
     return true;
 }
 
+/* Others wait for us: once, the user is told why. */
+static void accept_failed(int error)
+{
+    accept_rest_begin(&net.rest, error, net_now_s());
+    if ((error != EMFILE && error != ENFILE) || net.told_full)
+        return;
+    net.told_full = true;
+    be_say("SF-E403: processes of other clients wait for a connection: %s",
+           strerror(error));
+}
+
 static bool accept_guests(void)
 {
     bool any = false;
@@ -271,7 +282,7 @@ static bool accept_guests(void)
             accept4(net.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd < 0) {
-            accept_rest_begin(&net.rest, errno, net_now_s());
+            accept_failed(errno);
             return any;
         }
         any = true;

@@ -69,6 +69,7 @@ struct link {
 struct net {
     int listener;
     struct accept_rest rest; /* of the listener */
+    bool told_full;          /* no descriptors: said so */
     struct link **by_peer;   /* [nprocs] */
     struct link **links;     /* all that is not a guest, dense */
     size_t nlinks;
