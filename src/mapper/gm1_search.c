@@ -147,8 +147,7 @@ bool gm1_search_own(struct gm1 *g, const struct gm1_message *msg)
 {
     struct probe_answer a = {.outcome = PROBE_HOST};
 
-    if (msg->scout.mapper != g->config.host.address ||
-        !tag_of(g, msg, &a.tag))
+    if (msg->scout.mapper != g->config.host.address || !tag_of(g, msg, &a.tag))
         return false;
     own_host(g, &a.host);
     answer(g, &a);

@@ -310,6 +310,14 @@ static void ring(struct world_host *h, const struct swfab_event *e)
     arm(h);
 }
 
+void world_hear(struct world *w, uint32_t node, const void *body, size_t len)
+{
+    struct world_host *h = &w->hosts[node];
+
+    gm2_input(h->gm2, world_now(w), body, len);
+    arm(h);
+}
+
 void world_run(struct world *w, uint64_t until)
 {
     struct swfab_event e;
