@@ -65,7 +65,8 @@ static void begin(void)
     assist.threads = impi_be.threads;
     assist.stop = false;
     assist.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    impi_be.threads = true; /* callbacks of the program take the lock */
+    if (!assist.threads)
+        impi_be.threads = true; /* callbacks of the program take the lock */
     assist.running = assist.wake >= 0 && start_thread();
 }
 
@@ -81,7 +82,8 @@ static void end(void)
     }
     if (assist.wake >= 0)
         close(assist.wake);
-    impi_be.threads = assist.threads;
+    if (!assist.threads)
+        impi_be.threads = false;
 }
 
 /* Threads of the program never wait for each other here: two processes could
