@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Layout: one page of indexes and flags, each in a cache line of its own,
- * then `size` bytes of records.  A record is 16 bytes of head (length and
- * nothing) and its bytes, padded to 16.  Indexes only grow; index modulo size
- * is the place.  The records are mapped twice in a row, so none ever wraps.
+ * then `size` bytes of records.  A record is 16 bytes of head (stamp, length,
+ * note) and its bytes, padded to 16.  Indexes only grow; index modulo size is
+ * the place.  The records are mapped twice in a row, so none ever wraps.
+ *
+ * In a quickened ring records are padded to 64, and `tail` is not used: the
+ * stamp, a number made of salt and index, is stored last and says that the
+ * record is there.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +22,7 @@
 #include "base/limits.h"
 #include "base/ring.h"
 
-enum { HEAD_SIZE = 4096, ALIGN = 16, RECORD_HEAD = 16 };
+enum { HEAD_SIZE = 4096, ALIGN = 16, ALIGN_QUICK = 64, RECORD_HEAD = 16 };
 
 struct ring_shared {
     _Alignas(64) _Atomic uint64_t tail; /* written by the producer */
@@ -38,9 +42,31 @@ static bool size_is_sane(uint64_t size)
            (size & (size - 1)) == 0;
 }
 
-static uint64_t record_size(size_t len)
+static uint64_t padded(size_t len, uint64_t align)
 {
-    return RECORD_HEAD + (((uint64_t)len + ALIGN - 1) & ~(uint64_t)(ALIGN - 1));
+    return (RECORD_HEAD + (uint64_t)len + align - 1) & ~(align - 1);
+}
+
+static uint64_t record_size(const struct ring *r, size_t len)
+{
+    return padded(len, r->quick ? ALIGN_QUICK : ALIGN);
+}
+
+struct record_head {
+    _Atomic uint64_t stamp; /* of a quickened ring */
+    uint32_t len;
+    uint32_t note;
+};
+_Static_assert(sizeof(struct record_head) == RECORD_HEAD, "head of a record");
+
+static struct record_head *head_at(const struct ring *r, uint64_t index)
+{
+    return (struct record_head *)(void *)(r->data + (index & (r->size - 1)));
+}
+
+static uint64_t stamp_of(const struct ring *r, uint64_t index)
+{
+    return r->salt + index * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 int ring_create(size_t size, struct errbuf *err)
@@ -106,7 +132,7 @@ int ring_attach(struct ring *r, int fd, enum ring_side side, size_t max,
     uint8_t *at;
 
     memset(r, 0, sizeof(*r));
-    if (!size || max > SF_RING_RECORD_MAX || record_size(max) > size / 2) {
+    if (!size || max > SF_RING_RECORD_MAX || padded(max, ALIGN) > size / 2) {
         errno = EINVAL;
         return errprintf(err, "this is no ring for records of %zu bytes", max);
     }
@@ -129,7 +155,15 @@ void ring_attach_thread(struct ring *r, const struct ring *of,
                        .data = of->data,
                        .size = of->size,
                        .max = of->max,
+                       .quick = of->quick,
+                       .salt = of->salt,
                        .side = side};
+}
+
+void ring_quicken(struct ring *r, uint64_t salt)
+{
+    r->quick = true;
+    r->salt = salt | 1; /* fresh memory is all zero */
 }
 
 void ring_detach(struct ring *r)
@@ -168,7 +202,7 @@ void *ring_reserve(struct ring *r, size_t len)
         errno = r->broken ? EPROTO : EMSGSIZE;
         return NULL;
     }
-    if (!has_room(r, record_size(len))) {
+    if (!has_room(r, record_size(r, len))) {
         errno = r->broken ? EPROTO : EAGAIN;
         return NULL;
     }
@@ -176,14 +210,25 @@ void *ring_reserve(struct ring *r, size_t len)
     return r->data + (r->own & (r->size - 1)) + RECORD_HEAD;
 }
 
+void ring_commit_note(struct ring *r, size_t len, uint32_t note)
+{
+    struct record_head *head = head_at(r, r->own);
+    size_t used = len < r->reserved ? len : r->reserved;
+    uint64_t stamp = stamp_of(r, r->own);
+
+    head->len = (uint32_t)used;
+    head->note = note;
+    r->own += record_size(r, used);
+    r->reserved = 0;
+    if (r->quick)
+        atomic_store_explicit(&head->stamp, stamp, memory_order_release);
+    else
+        atomic_store_explicit(&r->shared->tail, r->own, memory_order_release);
+}
+
 void ring_commit(struct ring *r, size_t len)
 {
-    uint32_t used = len < r->reserved ? (uint32_t)len : (uint32_t)r->reserved;
-
-    memcpy(r->data + (r->own & (r->size - 1)), &used, sizeof(used));
-    r->own += record_size(used);
-    r->reserved = 0;
-    atomic_store_explicit(&r->shared->tail, r->own, memory_order_release);
+    ring_commit_note(r, len, 0);
 }
 
 /* An exchange on both sides: either the sleeper's comes first, and we see the
@@ -202,29 +247,44 @@ bool ring_must_wake_full(struct ring *r)
 
 static bool has_record(struct ring *r)
 {
+    if (r->quick)
+        return atomic_load_explicit(&head_at(r, r->own)->stamp,
+                                    memory_order_acquire) ==
+               stamp_of(r, r->own);
     if (r->own != r->peer)
         return true;
     return look_at_peer(r, &r->shared->tail) && r->own != r->peer;
 }
 
+bool ring_has_news(struct ring *r)
+{
+    return has_record(r) || r->broken;
+}
+
 const void *ring_peek(struct ring *r, size_t *len)
 {
-    const uint8_t *at = r->data + (r->own & (r->size - 1));
+    const struct record_head *head = head_at(r, r->own);
     uint32_t said;
 
     if (r->broken || !has_record(r)) {
         errno = r->broken ? EPROTO : EAGAIN;
         return NULL;
     }
-    said = *(const volatile uint32_t *)(const void *)at;
-    if (said > r->max || record_size(said) > r->peer - r->own) {
+    said = *(const volatile uint32_t *)&head->len;
+    if (said > r->max ||
+        (!r->quick && record_size(r, said) > r->peer - r->own)) {
         r->broken = true;
         errno = EPROTO;
         return NULL;
     }
-    r->next = r->own + record_size(said);
+    r->next = r->own + record_size(r, said);
     *len = said;
-    return at + RECORD_HEAD;
+    return head + 1;
+}
+
+uint32_t ring_note(const struct ring *r)
+{
+    return *(const volatile uint32_t *)&head_at(r, r->own)->note;
 }
 
 void ring_skip(struct ring *r)
@@ -261,7 +321,7 @@ bool ring_sleep_full(struct ring *r, size_t len)
         return false;
     atomic_exchange_explicit(&r->shared->producer_sleeps, 1,
                              memory_order_acq_rel);
-    if (!has_room(r, record_size(len)) && !r->broken)
+    if (!has_room(r, record_size(r, len)) && !r->broken)
         return true;
     ring_awake(r);
     return false;

@@ -53,6 +53,64 @@ static void gather(uint8_t *to, struct place *p, size_t len)
     }
 }
 
+int ring_stream_attach(struct ring_stream *s, int fd_out, int fd_in,
+                       uint64_t salt, struct errbuf *err)
+{
+    if (ring_attach(&s->out, fd_out, RING_PRODUCER, RING_STREAM_PIECE, err) <
+            0 ||
+        ring_attach(&s->in, fd_in, RING_CONSUMER, RING_STREAM_PIECE, err) < 0)
+        return -1;
+    ring_quicken(&s->out, salt);
+    ring_quicken(&s->in, salt);
+    return 0;
+}
+
+enum { HEAD = RING_STREAM_WORDS * 8, NOTE_HEAD = 1 << RING_STREAM_WORDS };
+
+/* The head of a short piece at `to`: the words that are not those of `last`,
+ * which becomes it.  Returns the bytes; *note: which words. */
+static size_t put_head(uint64_t *last, uint8_t *to, const uint8_t *head,
+                       uint32_t *note)
+{
+    uint8_t *end = to;
+
+    *note = NOTE_HEAD;
+    for (unsigned i = 0; i < RING_STREAM_WORDS; i++) {
+        uint64_t word;
+        uint32_t differs;
+
+        memcpy(&word, head + i * 8, 8);
+        differs = word != last[i];
+        memcpy(end, &word, 8);
+        last[i] = word;
+        *note |= differs << i;
+        end += (size_t)differs * 8;
+    }
+    return (size_t)(end - to);
+}
+
+/* One record of len bytes of the stream, into what ring_reserve() gave. */
+static void put_record(struct ring_stream *s, uint8_t *to, struct place *p,
+                       size_t len)
+{
+    uint8_t copy[HEAD], *head = NULL;
+    uint32_t note = 0;
+    size_t n = 0;
+
+    if (len >= HEAD && len <= RING_STREAM_SHORT) {
+        n = next_bytes(p, HEAD, &head);
+        if (n < HEAD) {
+            memcpy(copy, head, n);
+            gather(copy + n, p, HEAD - n);
+            head = copy;
+        }
+        n = put_head(s->head_out, to, head, &note);
+        len -= HEAD;
+    }
+    gather(to + n, p, len);
+    ring_commit_note(&s->out, n + len, note);
+}
+
 size_t ring_stream_write(struct ring_stream *s, const struct iovec *iov, int n,
                          bool *ring)
 {
@@ -66,45 +124,93 @@ size_t ring_stream_write(struct ring_stream *s, const struct iovec *iov, int n,
 
         if (!to)
             break;
-        gather(to, &p, len);
-        ring_commit(&s->out, len);
-        *ring |= ring_must_wake(&s->out);
+        put_record(s, to, &p, len);
         done += len;
         left -= len;
     }
+    if (done > 0)
+        *ring = ring_must_wake(&s->out);
     return done;
 }
 
-size_t ring_stream_ready(struct ring_stream *s, bool *ring)
+/* Take the changed words of a short piece's head from the record.  False: its
+ * note is not right. */
+static bool take_head(struct ring_stream *s, uint32_t note)
 {
-    if (s->left == 0) {
-        s->at = ring_peek(&s->in, &s->left);
-        if (!s->at)
-            s->left = 0;
-        else if (s->left == 0) /* nobody of ours writes such a record */
-            s->in.broken = true;
+    uint32_t changed = note & (NOTE_HEAD - 1);
+    size_t n = (size_t)__builtin_popcount(changed) * 8;
+
+    if (note >= 2 * NOTE_HEAD || n > s->left)
+        return false;
+    for (; changed; changed &= changed - 1) {
+        memcpy(&s->head_in[__builtin_ctz(changed)], s->at, 8);
+        s->at += 8;
     }
-    /* Told when there is nothing better to do; where much is freed at once,
-     * the reader says so itself. */
-    if (s->left == 0 && s->freed) {
-        s->freed = false;
-        *ring |= ring_must_wake_full(&s->in);
-    }
-    return s->left;
+    s->left -= n;
+    s->head_left = HEAD;
+    return true;
 }
 
-static void took(struct ring_stream *s, size_t n, bool *ring)
+static void next_record(struct ring_stream *s)
 {
-    s->at += n;
-    s->left -= n;
-    if (s->left > 0)
+    uint32_t note;
+
+    s->at = ring_peek(&s->in, &s->left);
+    if (!s->at) {
+        s->left = 0;
         return;
-    ring_consume(&s->in);
-    s->freed = true;
-    if (n >= RING_STREAM_PIECE / 2) {
-        s->freed = false;
-        *ring |= ring_must_wake_full(&s->in);
     }
+    s->reading = true;
+    s->size = s->left + 64; /* about what it takes */
+    note = ring_note(&s->in);
+    /* Nobody of ours writes an empty record. */
+    if (note ? !take_head(s, note) : s->left == 0) {
+        s->in.broken = true;
+        s->left = 0;
+    }
+}
+
+size_t ring_stream_ready(struct ring_stream *s)
+{
+    if (!s->reading && !s->in.broken)
+        next_record(s);
+    return s->head_left + s->left;
+}
+
+bool ring_stream_has_news(struct ring_stream *s)
+{
+    return s->reading || ring_has_news(&s->in);
+}
+
+/* A writer that sleeps has found the ring all but full: it is told several
+ * times while that is read. */
+static void made_room(struct ring_stream *s, size_t len, bool *ring)
+{
+    ring_consume(&s->in);
+    s->freed += len;
+    if (s->freed < s->in.size / 8)
+        return;
+    s->freed = 0;
+    *ring |= ring_must_wake_full(&s->in);
+}
+
+/* At most len bytes of the record to `to`. */
+static void take(struct ring_stream *s, uint8_t *to, size_t len, bool *ring)
+{
+    size_t head = len < s->head_left ? len : s->head_left;
+
+    if (head > 0)
+        memcpy(to, (uint8_t *)s->head_in + HEAD - s->head_left, head);
+    s->head_left -= head;
+    len -= head;
+    if (len > 0)
+        memcpy(to + head, s->at, len);
+    s->at += len;
+    s->left -= len;
+    if (s->head_left + s->left > 0)
+        return;
+    s->reading = false;
+    made_room(s, s->size, ring);
 }
 
 ssize_t ring_stream_read(struct ring_stream *s, const struct iovec *iov, int n,
@@ -113,15 +219,15 @@ ssize_t ring_stream_read(struct ring_stream *s, const struct iovec *iov, int n,
     struct place p = {iov, n, 0};
     ssize_t done = 0;
     uint8_t *to = NULL;
+    size_t ready;
 
     *ring = false;
-    while (ring_stream_ready(s, ring) > 0) {
-        size_t len = next_bytes(&p, s->left, &to);
+    while ((ready = ring_stream_ready(s)) > 0) {
+        size_t len = next_bytes(&p, ready, &to);
 
         if (len == 0)
             break;
-        memcpy(to, s->at, len);
-        took(s, len, ring);
+        take(s, to, len, ring);
         done += (ssize_t)len;
     }
     if (done == 0 && (s->in.broken || s->out.broken)) {
@@ -133,7 +239,7 @@ ssize_t ring_stream_read(struct ring_stream *s, const struct iovec *iov, int n,
 
 bool ring_stream_sleep(struct ring_stream *s, bool blocked)
 {
-    return s->left == 0 && ring_sleep(&s->in) &&
+    return !s->reading && ring_sleep(&s->in) &&
            (!blocked || ring_sleep_full(&s->out, RING_STREAM_PIECE));
 }
 

@@ -118,6 +118,12 @@ bool net_is_quick(void)
     return net.nshared > 0 && net.nshared == net.nlinks;
 }
 
+void net_look(void)
+{
+    for (unsigned i = 0; i < LOOKS && !net_share_has_news(); i++)
+        ;
+}
+
 bool net_sleep(void)
 {
     return net_share_sleep();

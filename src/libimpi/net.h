@@ -37,6 +37,8 @@ unsigned net_rounds(void);
 
 /* No system call is needed to look for data. */
 bool net_is_quick(void);
+/* Then: look many times, until something has come. */
+void net_look(void);
 
 /* About to poll() for net_fds(): false when there is something to do by now.
  * Before net_fds(), and under the same hold of the lock. */

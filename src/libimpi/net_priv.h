@@ -36,6 +36,8 @@ struct pollfd;
 /* The same where looking for data takes no system call, and how often the
  * bells are looked at then, which also tell of a dead peer. */
 #define LOOK_EVERY_SHARED 1024
+/* Looks into shared memory that make a round of net_look(). */
+#define LOOKS 16
 /* Where some links have shared memory: look at sockets every n-th round. */
 #define SOCKETS_EVERY 8
 /* Bytes taken from one connection before the next one has its turn. */
@@ -114,6 +116,8 @@ bool link_drive_sharing(struct link *l);
 /* As link_pump_out() and the reading half of link_drive(), by the rings. */
 bool link_share_out(struct link *l);
 bool link_share_in(struct link *l);
+/* Cheap: would link_share_in() find something on any link? */
+bool net_share_has_news(void);
 /* About to sleep: false when a ring has news. */
 bool net_share_sleep(void);
 /* Awake again, or only to see whether peers are still there. */

@@ -169,9 +169,7 @@ static int rx_places(struct link *l, struct iovec *iov, size_t ready)
  * the end is seen: so look once more behind that. */
 static bool at_end(struct link *l)
 {
-    bool ring = false;
-
-    return l->gone && ring_stream_ready(&l->share->stream, &ring) == 0;
+    return l->gone && ring_stream_ready(&l->share->stream) == 0;
 }
 
 bool link_share_in(struct link *l)
@@ -182,8 +180,7 @@ bool link_share_in(struct link *l)
     bool ring = false;
     int rc = 0;
 
-    while (got < ROUND_BYTES && rc == 0 &&
-           (ready = ring_stream_ready(s, &ring)) > 0) {
+    while (got < ROUND_BYTES && rc == 0 && (ready = ring_stream_ready(s)) > 0) {
         int n = rx_places(l, iov, ready);
         bool more = false;
         ssize_t done = ring_stream_read(s, iov, n, &more);
@@ -205,6 +202,17 @@ bool link_share_in(struct link *l)
     if (rc < 0)
         link_pump_failed(l);
     return got > 0 || rc < 0;
+}
+
+bool net_share_has_news(void)
+{
+    for (size_t i = 0; i < net.nlinks; i++) {
+        struct share *s = net.links[i]->share;
+
+        if (s && ring_stream_has_news(&s->stream))
+            return true;
+    }
+    return false;
 }
 
 /* ---- sleeping ---- */

@@ -12,7 +12,8 @@
 #include "libimpi/req.h"
 
 #define SPIN_QUIET 200  /* empty rounds before the processor is offered */
-#define SPIN_MAX 2000   /* empty rounds before the process sleeps */
+#define SPIN_QUICK 500  /* likewise where a round takes no system call */
+#define SPIN_MAX 1800   /* such offers before the process sleeps */
 #define CROWD_LEAST 200 /* likewise where others want the processor */
 #define NATIVE_EVERY 32 /* rounds between looks at the native library */
 #define SLEEP_MS 1      /* while the native library may have news */
@@ -42,13 +43,14 @@ void progress_native(void)
 static void rest(const struct waiter *w)
 {
     bool alone = impi_be.world_comm->native_size == 1, yield;
+    unsigned quiet = net_is_quick() ? SPIN_QUICK : SPIN_QUIET;
 
     if (impi_be.crowded)
         yield = w->idle < impi_be.crowd_rounds;
-    else if (w->idle < SPIN_QUIET)
+    else if (w->idle < quiet)
         return;
     else
-        yield = w->native || w->idle < SPIN_MAX;
+        yield = w->native || w->idle < quiet + SPIN_MAX;
     if (yield) {
         be_unlock();
         sched_yield();
@@ -67,6 +69,8 @@ void progress_wait(struct waiter *w)
         return;
     }
     w->idle++;
+    if (net_is_quick() && !impi_be.crowded && !w->native)
+        net_look();
     if (!w->native && w->idle % NATIVE_EVERY == 0 &&
         impi_be.world_comm->native_size > 1)
         progress_native();

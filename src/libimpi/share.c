@@ -91,12 +91,10 @@ void share_free(struct share *s)
 static int attach(struct share *s)
 {
     struct errbuf err;
+    uint64_t salt;
 
-    if (ring_attach(&s->stream.out, s->fd_out, RING_PRODUCER, RING_STREAM_PIECE,
-                    &err) < 0)
-        return -1;
-    return ring_attach(&s->stream.in, s->fd_in, RING_CONSUMER,
-                       RING_STREAM_PIECE, &err);
+    memcpy(&salt, s->token, sizeof(salt));
+    return ring_stream_attach(&s->stream, s->fd_out, s->fd_in, salt, &err);
 }
 
 /* The token is the first record of each ring. */

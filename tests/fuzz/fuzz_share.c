@@ -64,9 +64,7 @@ static void memory(const uint8_t *data, size_t size)
     int fd = ring_create(SIZE, &err);
 
     memset(&s, 0, sizeof(s));
-    if (fd < 0 ||
-        ring_attach(&s.out, fd, RING_PRODUCER, RING_STREAM_PIECE, &err) < 0 ||
-        ring_attach(&s.in, fd, RING_CONSUMER, RING_STREAM_PIECE, &err) < 0)
+    if (fd < 0 || ring_stream_attach(&s, fd, fd, 0, &err) < 0)
         abort();
     close(fd);
     for (; size >= 6; data += 6, size -= 6) {
