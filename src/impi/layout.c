@@ -11,8 +11,9 @@
 
 #include "impi/swap.h"
 
-#define BLOCK_BYTES 8192 /* of the wire, done member by member: in the cache   \
-                          */
+#define BLOCK_BYTES                                                            \
+    8192 /* of the wire, done member by member: in the cache                   \
+          */
 
 struct run {
     ptrdiff_t disp;

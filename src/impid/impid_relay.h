@@ -50,7 +50,7 @@ struct impid_relay {
     struct impi_relay *engine; /* NULL before the world is joined */
     uint32_t host;             /* own host rank */
     int listener;
-    int spare; /* base/accept.h */
+    int spare;     /* base/accept.h */
     uint16_t port; /* it listens there */
     ev_io accept;
     ev_prepare flush;          /* FINIs that fell due */

@@ -9,6 +9,7 @@
  *   impi_rank kill RANK SIGNAL      raise
  *   impi_rank hang                  "ready", then wait for somebody to kill
  *   impi_rank loop SECONDS          Allreduce for so long, then as without
+ *   impi_rank until FILE            the same until FILE is there
  */
 #include <mpi.h>
 #include <signal.h>
@@ -48,7 +49,8 @@ static void hang(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void loop(double seconds)
+/* seconds: or 0, until file is there. */
+static void loop(double seconds, const char *file)
 {
     double begin = MPI_Wtime();
     int go = 1, rank, any;
@@ -59,7 +61,9 @@ static void loop(double seconds)
     while (go) {
         struct timespec pause_ms = {0, 10000000};
 
-        go = rank != 0 || MPI_Wtime() - begin < seconds;
+        if (rank == 0)
+            go = seconds > 0 ? MPI_Wtime() - begin < seconds
+                             : access(file, F_OK) != 0;
         MPI_Allreduce(&go, &any, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         go = any;
         nanosleep(&pause_ms, NULL);
@@ -87,7 +91,9 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "hang") == 0)
         hang();
     if (argc == 3 && strcmp(argv[1], "loop") == 0)
-        loop(atof(argv[2]));
+        loop(atof(argv[2]), NULL);
+    if (argc == 3 && strcmp(argv[1], "until") == 0)
+        loop(0, argv[2]);
     if (argc == 4) {
         /* Who ends must not be missed in the MPI_Init of another. */
         MPI_Barrier(MPI_COMM_WORLD);

@@ -201,14 +201,16 @@ case_signals_are_for_the_tasks() {
 }
 
 case_suspend_and_resume() {
-    local srun
-    start_as_user srun --mpi=impi -J susp -n2 "$M" loop 3 : -n2 "$O" loop 3
+    local srun end=$WORK/resumed
+    start_as_user srun --mpi=impi -J susp -n2 "$M" until "$end" : \
+        -n2 "$O" until "$end"
     srun=$!
     wait_for 30 ready 4
     suspend_all suspend
     wait_for 20 all_in S
     sleep 2 # how long does not matter, that time passes does
     suspend_all resume
+    touch "$end"
     finish $srun
     assert_code 0
     assert_world 4

@@ -179,7 +179,8 @@ static void run_munged(void)
     fputs("0123456789012345678901234567890123456789", f);
     fclose(f);
     chmod(key, 0400);
-    freopen("/dev/null", "w", stderr);
+    if (!freopen("/dev/null", "w", stderr))
+        _exit(127);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     execlp("munged", "munged", "-F", "--force", "-S", munge.socket,
            "--key-file", key, "--pid-file", pid, "--seed-file", seed,
