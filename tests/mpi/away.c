@@ -99,6 +99,7 @@ static void matched(int len, int outside)
     } else if (rank == 1) {
         pass_on(outside);
     }
+    MPI_Barrier(MPI_COMM_WORLD); /* the FIFO is closed at both ends */
 }
 
 int main(int argc, char **argv)

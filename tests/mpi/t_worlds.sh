@@ -44,7 +44,7 @@ case_im_145_im_146_answered_while_away()
     local title=im_145_im_146_answered_while_away
     rm -f "$TMPDIR/fifo"
     mkfifo "$TMPDIR/fifo"
-    IMPI_SHM=0 world "$@" -- "$dir/away" "$TMPDIR/fifo" &&
+    world "$@" -- "$dir/away" "$TMPDIR/fifo" &&
         grep -q "^PASS away" "$TMPDIR/out"
     report $? "$title: away in $*"
 }
