@@ -2,10 +2,12 @@
  *
  * Waiting.
  */
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE /* sched_getaffinity, struct ucred */
 #include "libimpi/progress.h"
 
 #include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "libimpi/coll_run.h"
 #include "libimpi/net.h"
@@ -81,15 +83,37 @@ void progress_wait(struct waiter *w)
     rest(w);
 }
 
-bool progress_is_crowded(uint32_t nprocs)
+static uint32_t cpus_of(pid_t pid)
 {
     cpu_set_t set;
 
+    return sched_getaffinity(pid, sizeof(set), &set) == 0
+               ? (uint32_t)CPU_COUNT(&set)
+               : 0;
+}
+
+/* This process may be bound to one of many; its agent is not. */
+static uint32_t processors(void)
+{
+    struct ucred agent = {.pid = 0};
+    socklen_t len = sizeof(agent);
+    uint32_t own = cpus_of(0), n = 0;
+
+    if (getsockopt(impi_be.agent.fd, SOL_SOCKET, SO_PEERCRED, &agent, &len) ==
+            0 &&
+        agent.pid > 0)
+        n = cpus_of(agent.pid);
+    if (n == 0)
+        n = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    return own > n ? own : n;
+}
+
+bool progress_is_crowded(uint32_t nprocs)
+{
     impi_be.crowd_rounds = nprocs ? CROWD_ROUNDS / nprocs : 0;
     if (impi_be.crowd_rounds < CROWD_LEAST)
         impi_be.crowd_rounds = CROWD_LEAST;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 &&
-           nprocs > (uint32_t)CPU_COUNT(&set);
+    return nprocs > processors();
 }
 
 int progress_native_wait(MPI_Request *request, MPI_Status *status)

@@ -32,7 +32,7 @@ bool progress_once(void);
 /* Let the native library move what it has under way. */
 void progress_native(void);
 
-/* So many processes want the processors that this one may use. */
+/* Do so many processes want more processors than they may use together? */
 bool progress_is_crowded(uint32_t nprocs);
 
 /* Wait for a native request while everything of ours goes on.  Returns what
