@@ -26,7 +26,7 @@ bool share_is_off(void)
 {
     const char *text = getenv("IMPI_SHM");
 
-    return !text || strcmp(text, "1") != 0;
+    return text && strcmp(text, "0") == 0;
 }
 
 static bool same_address(const struct sockaddr_storage *a,

@@ -17,7 +17,7 @@ struct share {
     int fd_out, fd_in; /* the maker's, until the peer has answered; or -1 */
 };
 
-/* IMPI_SHM=1 is not set. */
+/* IMPI_SHM=0 is set. */
 bool share_is_off(void);
 
 /* Are the two ends of this connection on one machine, as far as addresses

@@ -117,6 +117,12 @@ title=im_123_packets_of_seven_bytes
 for prog in ring coll; do
     case_run $prog -i -m 7 openmpi:2 mpich:2
 done
+title=im_155_by_tcp_as_between_machines
+export IMPI_SHM=0
+for prog in ring order sizes probe coll threads; do
+    case_run $prog mpich:2 openmpi:1
+done
+unset IMPI_SHM
 title=im_019_im_020_all_types_as_external32
 export SLURM_IMPI_DATA=external32
 for prog in types coll collv sizes errors; do

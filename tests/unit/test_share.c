@@ -205,7 +205,7 @@ static void setting_switches_it_off(void **state)
     setenv("IMPI_SHM", "1", 1);
     assert_false(share_is_off());
     unsetenv("IMPI_SHM");
-    assert_true(share_is_off());
+    assert_false(share_is_off());
 }
 
 /* ---- the stream ---- */
