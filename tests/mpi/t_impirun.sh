@@ -72,8 +72,8 @@ case_world()
         client $rank "${spec%:*}" "$dir/$name.${spec#*:}"
         rank=$((rank + 1))
     done
-    codes_of_all >"$TMPDIR/codes"
-    codes=$(tr -d ' \n' <"$TMPDIR/codes")
+    codes_of_all >"$TMPDIR/out.codes"
+    codes=$(tr -d ' \n' <"$TMPDIR/out.codes")
     [ -z "${codes//0/}" ] && grep -q "^PASS $name" "$TMPDIR"/out.*
     report $? "im_006_relay: $name in $*"
 }
@@ -86,8 +86,8 @@ case_strict()
     timeout 100 python3 "$src/impi_host.py" "$hostport" $((1 - $1)) \
         --key "$IMPI_AUTH_KEY" "${@:3}" >"$TMPDIR/out.peer" 2>&1
     local rc=$?
-    codes_of_all >"$TMPDIR/codes"
-    [ $rc = 0 ] && [ "$(cat "$TMPDIR/codes")" = "0 0" ] &&
+    codes_of_all >"$TMPDIR/out.codes"
+    [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
         grep -q "^PASS strict rank $1" "$TMPDIR/out.$1"
     report $? "im_100_im_101_im_103_strict_peer: our client $1 is $2 ${*:3}"
 }
@@ -98,8 +98,8 @@ case_im_030_ranks_follow_the_clients()
     start_server 2
     client 1 1 "$dir/ranks.openmpi"
     client 0 2 "$dir/ranks.mpich"
-    codes_of_all >"$TMPDIR/codes"
-    [ "$(cat "$TMPDIR/codes")" = "0 0 0" ] &&
+    codes_of_all >"$TMPDIR/out.codes"
+    [ "$(cat "$TMPDIR/out.codes")" = "0 0 0" ] &&
         [ "$(sort "$TMPDIR/out.0")" = "$(printf 'rank 0 of 3\nrank 1 of 3')" ] &&
         [ "$(cat "$TMPDIR/out.1")" = "rank 2 of 3" ]
     report $? im_030_ranks_follow_the_clients
@@ -207,8 +207,8 @@ case_abort_ends_all_with_its_code()
     start_server 2
     client 0 1 "$dir/abort.mpich"
     client 1 1 "$dir/abort.openmpi"
-    codes_of_all >"$TMPDIR/codes"
-    grep -q '\b42\b' "$TMPDIR/codes" &&
+    codes_of_all >"$TMPDIR/out.codes"
+    grep -q '\b42\b' "$TMPDIR/out.codes" &&
         grep -q 'called MPI_Abort(42)' "$TMPDIR"/out.*
     report $? abort_ends_all_with_its_code
 }
@@ -220,8 +220,8 @@ case_im_011_who_has_another_key_stays_out()
         "$dir/ranks.mpich" >"$TMPDIR/out.1" 2>&1
     local rc=$?
     client 0 1 "$dir/ranks.mpich"
-    codes_of_all >"$TMPDIR/codes"
-    [ $rc = 1 ] && [ "$(cat "$TMPDIR/codes")" = "0 0" ]
+    codes_of_all >"$TMPDIR/out.codes"
+    [ $rc = 1 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ]
     report $? im_011_who_has_another_key_stays_out
 }
 
@@ -237,8 +237,8 @@ case_im_011_list_of_methods()
     [ $? = 1 ] && [ $rc = 1 ]
     rc=$?
     client 0 1 "$dir/ranks.mpich"
-    codes_of_all >"$TMPDIR/codes"
-    [ $rc = 0 ] && [ "$(cat "$TMPDIR/codes")" = "0 0" ]
+    codes_of_all >"$TMPDIR/out.codes"
+    [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ]
     report $? im_011_list_of_methods
 }
 
