@@ -22,7 +22,7 @@ static void hear_own(struct gm1 *g)
     hostside_state(g->host, &s);
     reply.mapper = s.mapper;
     reply.gmid = s.gmid;
-    reply.version = s.version;
+    reply.version = hostside_whole_version(g->host);
     if (c->name)
         memcpy(reply.name, c->name, strnlen(c->name, GM1_NAME_SIZE - 1));
     gm1_hear(g, &reply, &here);

@@ -17,7 +17,7 @@ static void own_host(const struct gm1 *g, struct probe_host *host)
     *host = (struct probe_host){
         .address = g->config.host.address,
         .map_leader = s.mapper,
-        .map_version = s.version,
+        .map_version = hostside_whole_version(g->host),
         .level = g->config.host.level,
         .gm_id = s.gmid,
         .type = g->config.host.node_type,

@@ -99,9 +99,14 @@ static void send_message(struct hostside *host, const struct gm1_route *back,
     host->ops.send(back->byte, back->len, body, len, host->arg);
 }
 
+uint32_t hostside_whole_version(const struct hostside *host)
+{
+    return host->state.complete ? host->state.version : 0;
+}
+
 /* The Reply to a Scout or Config; a gateway's carries its first members. */
 static void reply(struct hostside *host, const struct gm1_message *to,
-                  const struct gm1_route *back)
+                  const struct gm1_route *back, uint32_t version)
 {
     uint8_t body[GM1_CLOUD_REPLY_SIZE + GM1_MEMBERS_MAX * GM1_MEMBER_SIZE];
     struct gm1_message msg = {
@@ -112,7 +117,7 @@ static void reply(struct hostside *host, const struct gm1_message *to,
     r->address = host->config.address;
     r->mapper = host->state.mapper;
     r->gmid = host->state.gmid;
-    r->version = host->state.version;
+    r->version = version;
     memcpy(r->name, host->name, sizeof(r->name));
     r->level = host->config.level;
     r->node_type = host->config.node_type;
@@ -146,7 +151,7 @@ static void take_scout(struct hostside *host, const struct gm1_message *msg)
     host->to_mapper = msg->scout.back;
     if (msg->scout.command == GM1_COMMAND_RESET)
         reset(host);
-    reply(host, msg, &msg->scout.back);
+    reply(host, msg, &msg->scout.back, hostside_whole_version(host));
     if (host->ops.scouted)
         host->ops.scouted(&msg->scout, host->arg);
 }
@@ -188,7 +193,8 @@ static void take_entries(struct hostside *host, const struct gm1_message *msg)
 static void begin_version(struct hostside *host,
                           const struct gm1_config *config)
 {
-    if (config->version != host->state.version)
+    if (config->version != host->state.version ||
+        config->mapper != host->state.mapper)
         clear_routes(host);
     host->state.version = config->version;
     host->state.mapper = config->mapper;
@@ -208,7 +214,7 @@ static void take_config(struct hostside *host, const struct gm1_message *msg)
     host->counters.configs++;
     if (config->version < host->state.version && config->version != 0) {
         host->counters.ignored_old++;
-        reply(host, msg, &config->back);
+        reply(host, msg, &config->back, host->state.version);
         return;
     }
     begin_version(host, config);
@@ -216,7 +222,7 @@ static void take_config(struct hostside *host, const struct gm1_message *msg)
         before = false;
     take_entries(host, msg);
     host->state.complete = host->state.nentries >= host->state.announced;
-    reply(host, msg, &config->back);
+    reply(host, msg, &config->back, host->state.version);
     if (host->state.complete && !before && host->ops.complete)
         host->ops.complete(host->state.version, host->arg);
 }

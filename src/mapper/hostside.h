@@ -9,6 +9,9 @@
  * Decisions where the document is silent:
  *  - a Config with an older version is not taken but acknowledged, with the
  *    Reply showing the host's own version, so that the mapper learns of it;
+ *  - a host that has only a part of its configuration answers Scouts with map
+ *    version 0, so that the mapper configures it again;
+ *  - the same version of another mapper is another version;
  *  - a Cloud Query carries no route: its answer goes where the last Scout's
  *    answer went;
  *  - a query partly past the end of the cloud's table gets the rows there are;
@@ -80,6 +83,8 @@ struct hostside_state {
     bool complete;
 };
 void hostside_state(const struct hostside *host, struct hostside_state *state);
+/* The map version that a Scout is answered with: 0 until all of it is here. */
+uint32_t hostside_whole_version(const struct hostside *host);
 const struct hostside_counters *hostside_counters(const struct hostside *host);
 /* Calls each() for all entries, in the order in which they came. */
 void hostside_entries(const struct hostside *host,

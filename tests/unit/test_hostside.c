@@ -80,9 +80,9 @@ static bool scout(struct world *w, uint16_t command)
 }
 
 /* A Config with entries for addresses first .. first + n - 1. */
-static void config_to(struct world *w, uint64_t address, uint32_t version,
-                      uint16_t total, uint64_t first, uint32_t n,
-                      uint32_t serial)
+static void config_from(struct world *w, uint64_t mapper, uint64_t address,
+                        uint32_t version, uint16_t total, uint64_t first,
+                        uint32_t n, uint32_t serial)
 {
     struct gm1_message msg = {.subtype = GM1_CONFIG, .port = 7, .phase = 8};
     struct gm1_entry entries[20] = {0};
@@ -90,7 +90,7 @@ static void config_to(struct world *w, uint64_t address, uint32_t version,
     size_t len;
 
     msg.config = (struct gm1_config){
-        serial, {2, {0x84, 0x85}}, address, MAPPER, 42, total, version};
+        serial, {2, {0x84, 0x85}}, address, mapper, 42, total, version};
     for (uint32_t i = 0; i < n; i++) {
         entries[i].address = first + i;
         entries[i].gmid = (uint16_t)(first + i);
@@ -101,6 +101,13 @@ static void config_to(struct world *w, uint64_t address, uint32_t version,
     len = gm1_encode_entries(body, sizeof(body), &msg, entries, n);
     assert_true(len > 0);
     assert_false(hostside_input(w->host, body, len));
+}
+
+static void config_to(struct world *w, uint64_t address, uint32_t version,
+                      uint16_t total, uint64_t first, uint32_t n,
+                      uint32_t serial)
+{
+    config_from(w, MAPPER, address, version, total, first, n, serial);
 }
 
 static void config(struct world *w, uint32_t version, uint16_t total,
@@ -309,6 +316,41 @@ static void count(const struct gm1_entry *entry, void *arg)
     ++*(int *)arg;
 }
 
+/* It had claimed the version from the first message on: when the rest was
+ * lost, every mapper took it for configured. */
+static void g1_35_half_a_configuration_claims_no_version(void **state)
+{
+    struct world w;
+
+    setup(&w, &plain);
+    config(&w, 7, 2, 100, 1);
+    assert_int_equal(w.last.reply.version, 7); /* acknowledged as what it is */
+    scout(&w, 0);
+    assert_int_equal(w.last.reply.version, 0);
+    config(&w, 6, 1, 300, 1);
+    assert_int_equal(w.last.reply.version, 7); /* still too old */
+    config(&w, 7, 2, 101, 1);
+    scout(&w, 0);
+    assert_int_equal(w.last.reply.version, 7);
+    hostside_free(w.host);
+}
+
+/* Two mappers chose one version: rows of both would make a whole. */
+static void g1_69_the_same_version_of_another_mapper_clears_too(void **state)
+{
+    struct hostside_state s;
+    struct world w;
+
+    setup(&w, &plain);
+    config(&w, 7, 2, 100, 1);
+    config_from(&w, MAPPER + 1, ME, 7, 2, 101, 1, 0);
+    hostside_state(w.host, &s);
+    assert_int_equal(s.nentries, 1);
+    assert_false(s.complete);
+    assert_null(hostside_find(w.host, 100));
+    hostside_free(w.host);
+}
+
 static void g1_70_entries_are_kept_as_they_came(void **state)
 {
     const struct gm1_entry *e;
@@ -460,6 +502,8 @@ int main(void)
         cmocka_unit_test(g1_64_config_of_another_host_is_dropped),
         cmocka_unit_test(g1_68_complete_exactly_at_the_announced_number),
         cmocka_unit_test(g1_69_another_version_clears_the_routes),
+        cmocka_unit_test(g1_35_half_a_configuration_claims_no_version),
+        cmocka_unit_test(g1_69_the_same_version_of_another_mapper_clears_too),
         cmocka_unit_test(g1_70_entries_are_kept_as_they_came),
         cmocka_unit_test(g1_38_g1_39_level_and_type_are_the_hosts_own),
         cmocka_unit_test(g1_76_g1_81_minimal_node_keeps_three_things),
