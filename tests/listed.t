@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Every test is in the list of `make check` once, and under a log of its own.
+# make takes x.log from x.sh or x.t, whichever it finds first: two such files
+# would be one result.
+set -u
+top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
+build=${SF_TOP_BUILDDIR:-.}
+cd "$top" || exit 99
+
+# $(TESTS) of this build, one a line; make may have to say other things.
+in_the_list() {
+    printf 'include Makefile\nprint-tests:\n\t@echo TESTS: $(TESTS)\n' |
+        env -u MAKEFLAGS -u MFLAGS make -s -C "$build" -f - print-tests |
+        sed -n 's/^TESTS: //p' | tr -s ' ' '\n'
+}
+
+# Scripts that are tests, by their names.
+scripts() {
+    find tests -name '*.t' -o -name 't_*.sh' | sort
+}
+
+n=0 failed=0
+check() { # TEXT OFFENDERS
+    n=$((n + 1))
+    if [ -z "$2" ]; then
+        echo "ok $n - $1"
+        return
+    fi
+    echo "not ok $n - $1"
+    sed 's/^/# /' <<<"$2"
+    failed=1
+}
+
+not_named() {
+    local words
+    words=$(find tests src dist -name '*.am' -exec sed 's/#.*//' {} + |
+        tr -s ' \t\\=' '\n' | sort -u)
+    scripts | grep -vxF "$words"
+}
+
+tests=$(in_the_list)
+check "the list can be read" "$([ -n "$tests" ] || echo "no \$(TESTS)")"
+check "every script that is a test is named in a Makemodule.am" \
+    "$(not_named)"
+check "no test is listed twice" "$(sort <<<"$tests" | uniq -d)"
+check "no two tests have one log" \
+    "$(sort -u <<<"$tests" | sed 's/\.\(sh\|t\)$//' | uniq -d)"
+check "no script has the name of a test but for its end" \
+    "$(find tests -name '*.sh' -o -name '*.t' | sed 's/\.\(sh\|t\)$//' |
+        sort | uniq -d)"
+echo "1..$n"
+exit $failed
