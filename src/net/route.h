@@ -67,9 +67,9 @@ struct net_routes;
 
 /* Compute.  Borrows the net, which must outlive the routes; a cable that is
  * taken out of it is told to net_routes_repair(), any other change asks for
- * new routes.  NULL and *err: a route would take more hops than the limit
- * (the text names both), engine asked for does not fit the net, out of
- * memory.  Hosts that no cables join simply have no route. */
+ * new routes.  NULL, *err and errno: EINVAL, a route would take more hops than
+ * the limit (the text names both) or the engine asked for does not fit the
+ * net; ENOMEM.  Hosts that no cables join simply have no route. */
 struct net_routes *net_routes_new(const struct net *net,
                                   const struct net_route_params *params,
                                   struct errbuf *err);

@@ -282,10 +282,14 @@ struct net_routes *net_routes_new(const struct net *net,
                   "at most %d hops and %d routes per host can be asked "
                   "for",
                   NET_ROUTE_MAX, NET_ALTERNATIVES_MAX);
+        errno = EINVAL;
         net_routes_free(r);
         return NULL;
     }
+    errno = 0;
     if (compute(r, err) < 0) {
+        if (errno != ENOMEM)
+            errno = EINVAL;
         net_routes_free(r);
         return NULL;
     }

@@ -3,6 +3,8 @@
  */
 #include "net/deadlock.h"
 #include "net/route.h"
+#include <errno.h>
+
 #include "net_check.h"
 
 #define K 8
@@ -296,6 +298,19 @@ static void g2_61_a_route_of_12_hops_is_fatal_and_named(void **state)
     net_free(net);
 }
 
+/* A mapper that had been short of memory took it for that again, for ever. */
+static void a_net_too_deep_is_no_lack_of_memory(void **state)
+{
+    const struct net_route_params p = {0};
+    struct net *net = named("line:12:1");
+    struct errbuf err;
+
+    errno = ENOMEM;
+    assert_null(net_routes_new(net, &p, &err));
+    assert_int_equal(errno, EINVAL);
+    net_free(net);
+}
+
 static void g2_62_the_limit_can_be_set_for_simulated_nets(void **state)
 {
     struct net_route_params p = {.hop_limit = 12};
@@ -568,6 +583,7 @@ int main(void)
         cmocka_unit_test(any_seed_of_broken_nets_is_routed),
         cmocka_unit_test(dmodk_is_refused_where_it_cannot_be),
         cmocka_unit_test(g2_61_a_route_of_12_hops_is_fatal_and_named),
+        cmocka_unit_test(a_net_too_deep_is_no_lack_of_memory),
         cmocka_unit_test(g2_62_the_limit_can_be_set_for_simulated_nets),
         cmocka_unit_test(g2_58_eight_routes_share_no_cable),
         cmocka_unit_test(g2_58_disjoint_where_they_exist_elsewhere),
