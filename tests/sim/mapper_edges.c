@@ -11,6 +11,7 @@
 
 static bool gone1[GM1_NSTATES][GM1_NEVENTS][GM1_NSTATES];
 static bool gone2[GM2_NSTATES][GM2_NEVENTS][GM2_NSTATES];
+static bool said2[GM2_NSTATES][GM2_NEVENTS][GM2_NSTATES];
 static char words[2000];
 
 void edges_gm1(enum gm1_state from, enum gm1_event event, enum gm1_state to)
@@ -50,15 +51,16 @@ static void look_at(enum gm2_state s, enum gm2_event e, bool may_map,
 {
     enum gm2_state to = gm2_next_state(s, e, may_map, leader);
 
-    if (to == GM2_NSTATES || gone2[s][e][to])
+    if (to == GM2_NSTATES || gone2[s][e][to] || said2[s][e][to])
         return;
     add(gm2_state_name(s), gm2_event_name(e), gm2_state_name(to));
-    gone2[s][e][to] = true; /* said once */
+    said2[s][e][to] = true;
 }
 
 const char *world_gm2_untaken(void)
 {
     words[0] = '\0';
+    memset(said2, 0, sizeof(said2));
     for (int s = 0; s < GM2_NSTATES; s++) {
         for (int e = 0; e < GM2_NEVENTS; e++) {
             look_at(s, e, true, false);

@@ -314,7 +314,10 @@ void world_hear(struct world *w, uint32_t node, const void *body, size_t len)
 {
     struct world_host *h = &w->hosts[node];
 
-    gm2_input(h->gm2, world_now(w), body, len);
+    if (h->gm2)
+        gm2_input(h->gm2, world_now(w), body, len);
+    else
+        gm1_input(h->gm1, world_now(w), body, len);
     arm(h);
 }
 

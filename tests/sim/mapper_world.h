@@ -70,7 +70,7 @@ void world_kill(struct world *w, uint32_t node);
 /* The same for all hosts at once. */
 void world_gm2_all(struct world *w, world_gm2_f *tune, void *arg);
 
-/* A message that nobody sent arrives at the GM-2 mapper of a host. */
+/* A message that nobody sent arrives at the mapper of a host. */
 void world_hear(struct world *w, uint32_t node, const void *body, size_t len);
 void world_run(struct world *w, uint64_t until);
 /* Run until test() says true, looking every 50 ms.  False: not by then. */

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What GM-1 hosts get: gmIDs, Configs, the members of clouds.
+ */
+#include "gm1_util.h"
+
+/* ---- gmIDs --------------------------------------------------------------- */
+
+static void g1_67_conflicts_of_gmids_are_reset(void **state)
+{
+    struct world *w = world_new("line:2:3", 1);
+    uint32_t a = net_peer_node(w->net, host(w, 0), 0), b;
+    unsigned port = 0, back;
+    bool seen[10] = {false};
+
+    for (unsigned i = 0; i < 6; i++)
+        world_gm1(w, host(w, i), level_1, NULL);
+    while (w->net->nodes[net_peer_node(w->net, a, port)].kind != NET_XBAR)
+        port++;
+    b = net_peer_node(w->net, a, port);
+    back = net_peer_port(w->net, a, port);
+    world_pull(w, a, port); /* two islands, each with gmIDs from 1 on */
+    world_run(w, 10 * SECOND);
+    assert_int_equal(active(w), 2);
+    assert_int_equal(
+        state_of(w, 0).gmid + state_of(w, 1).gmid + state_of(w, 2).gmid, 6);
+    world_plug(w, a, port, b, back);
+    world_run(w, world_now(w) + 20 * SECOND);
+    assert_int_equal(active(w), 1);
+    assert_int_equal(status(w, 5).counters.resets, 3);
+    for (unsigned i = 0; i < 6; i++) {
+        uint16_t gmid = state_of(w, i).gmid;
+
+        assert_in_range(gmid, 1, 6);
+        assert_false(seen[gmid]);
+        seen[gmid] = true;
+    }
+    assert_true(all_configured(w));
+    world_free(w);
+}
+
+/* ---- configuration ------------------------------------------------------- */
+
+static void g1_09_mute_hosts_are_left_until_the_next_mapping(void **state)
+{
+    struct world *w = one_mapper("line:2:3", fast);
+    bool others = true;
+
+    /* It answers scouts but its acknowledgements get lost: everything that
+     * it says is dropped once the exploration is over. */
+    while (status(w, 5).state != GM1_STATE_CONFIGURING &&
+           world_now(w) < 5 * SECOND)
+        world_run(w, world_now(w) + 500);
+    swfab_set_host_mute(w->fab, host(w, 2), true);
+    world_run(w, world_now(w) + SECOND);
+    for (unsigned i = 0; i < 6; i++)
+        if (i != 2)
+            others &= state_of(w, i).complete;
+    assert_true(others);
+    assert_int_equal(status(w, 5).unconfigured, 1);
+    swfab_set_host_mute(w->fab, host(w, 2), false);
+    world_run(w, world_now(w) + 8 * SECOND);
+    assert_true(all_configured(w));
+    assert_int_equal(status(w, 5).unconfigured, 0);
+    world_free(w);
+}
+
+static void in_order(struct gm1_options *c, uint32_t node, void *arg)
+{
+    learnt(c, node, arg);
+    c->in_order = true;
+}
+
+static void g1_60_configs_one_at_a_time(void **state)
+{
+    struct world *w = one_mapper("clos:8x8:1x4:1x2", in_order);
+
+    assert_true(world_until(w, 20 * SECOND, all_configured));
+    assert_int_equal(state_of(w, 0).nentries, 64);
+    world_free(w);
+}
+
+static void g1_76_g1_81_minimal_node_gets_one_config(void **state)
+{
+    const struct hostside_config minimal = {.minimal = true};
+    struct world *w = world_new("line:2:3", 1);
+
+    for (unsigned i = 0; i < 5; i++)
+        world_host(w, host(w, i), i == 1 ? &minimal : NULL);
+    world_gm1(w, host(w, 5), fast, NULL);
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    assert_int_equal(state_of(w, 1).nentries, 0);
+    assert_int_equal(hostside_counters(side(w, 1))->configs, 1);
+    world_run(w, 20 * SECOND); /* nothing more is wanted of it */
+    assert_int_equal(hostside_counters(side(w, 1))->configs, 1);
+    assert_int_equal(status(w, 5).counters.explorations, 1);
+    world_free(w);
+}
+
+/* ---- clouds -------------------------------------------------------------- */
+
+static void g1_46_g1_49_g1_50_members_reach_every_host(void **state)
+{
+    struct world *w = cloud_world(500);
+    struct gm1_status s;
+
+    world_gm1(w, host(w, 3), fast, NULL);
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    s = status(w, 3);
+    assert_int_equal(s.nmembers, 500);
+    assert_int_equal(s.counters.queries, 2);
+    for (unsigned i = 0; i < 4; i++) {
+        const struct gm1_entry *gate =
+            hostside_find(side(w, i), NET_BUILD_HOST_ID + 1);
+
+        assert_int_equal(state_of(w, i).nentries, 504);
+        for (uint32_t k = 0; k < 500; k += 7) {
+            const struct gm1_entry *e =
+                hostside_find(side(w, i), 0x020000000000 + k);
+
+            assert_non_null(e);
+            assert_int_equal(e->control, k);
+            assert_int_not_equal(e->gmid, 0);
+            assert_int_equal(e->route.len, gate->route.len);
+            assert_memory_equal(e->route.byte, gate->route.byte, e->route.len);
+        }
+    }
+    world_run(w, 20 * SECOND);
+    assert_int_equal(status(w, 3).counters.explorations, 1);
+    world_free(w);
+}
+
+/* The document's exchange: the second query is lost and sent again. */
+static void g1_51_g1_52_a_lost_query_is_sent_again(void **state)
+{
+    struct world *w = cloud_world(500);
+    struct gm1_status s;
+
+    world_gm1(w, host(w, 3), fast, NULL);
+    while (status(w, 3).state != GM1_STATE_QUERYING && world_now(w) < SECOND)
+        world_run(w, world_now(w) + 1000);
+    w->loss = 1; /* all that is said now, the answers */
+    world_run(w, world_now(w) + 2 * MS);
+    w->loss = 0;
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    s = status(w, 3);
+    assert_int_equal(s.nmembers, 500);
+    assert_in_range(s.counters.queries, 3, 4);
+    world_free(w);
+}
+
+static void g1_47_g1_48_the_table_may_shrink_or_shift(void **state)
+{
+    struct world *w = cloud_world(500);
+    struct gm1_member cloud[400];
+
+    world_gm1(w, host(w, 3), fast, NULL);
+    while (status(w, 3).state != GM1_STATE_QUERYING && world_now(w) < SECOND)
+        world_run(w, world_now(w) + 500);
+    fill_cloud(cloud, 400);
+    /* a hundred are gone, and the rest has moved: rows come twice */
+    hostside_set_members(w->hosts[host(w, 1)].side, cloud, 300);
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    assert_in_range(status(w, 3).nmembers, 300, 500);
+    world_run(w, 20 * SECOND); /* noticed, and mapped anew */
+    assert_int_equal(status(w, 3).nmembers, 300);
+    world_free(w);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(g1_67_conflicts_of_gmids_are_reset),
+    cmocka_unit_test(g1_09_mute_hosts_are_left_until_the_next_mapping),
+    cmocka_unit_test(g1_60_configs_one_at_a_time),
+    cmocka_unit_test(g1_76_g1_81_minimal_node_gets_one_config),
+    cmocka_unit_test(g1_46_g1_49_g1_50_members_reach_every_host),
+    cmocka_unit_test(g1_51_g1_52_a_lost_query_is_sent_again),
+    cmocka_unit_test(g1_47_g1_48_the_table_may_shrink_or_shift),
+};
+
+const struct suite gm1_hosts = SUITE(tests);

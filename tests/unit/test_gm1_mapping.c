@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * One GM-1 mapper maps, configures, and finds changes.
+ */
+#include "gm1_util.h"
+
+#include "net/same.h"
+
+static void g1_08_g1_41_g1_66_one_mapper_configures_all(void **state)
+{
+    static const char *const nets[] = {"line:1:4", "line:3:3", "ring:5:2",
+                                       "clos:4x4:1x2:1x2", "hostless-ring:4"};
+
+    for (unsigned n = 0; n < 5; n++) {
+        struct world *w = one_mapper(nets[n], n == 1 ? NULL : learnt);
+        unsigned last = w->net->nhosts - 1;
+        bool seen[70] = {false};
+
+        assert_true(world_until(w, 60 * SECOND, all_configured));
+        assert_true(
+            net_same(w->net, gm1_map(w->hosts[host(w, last)].gm1), NULL));
+        for (unsigned i = 0; i <= last; i++) {
+            struct hostside_state s = state_of(w, i);
+
+            assert_int_equal(s.mapper, NET_BUILD_HOST_ID + last);
+            assert_int_equal(s.nentries, last + 1);
+            assert_in_range(s.gmid, 1, last + 1);
+            assert_false(seen[s.gmid]);
+            seen[s.gmid] = true;
+        }
+        world_free(w);
+    }
+}
+
+static void g1_71_routes_lead_where_they_say(void **state)
+{
+    struct world *w = one_mapper("torus:3x3:1", learnt);
+
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    for (unsigned i = 0; i < 9; i++) {
+        for (unsigned k = 0; k < 9; k++) {
+            const struct gm1_entry *e =
+                hostside_find(side(w, i), NET_BUILD_HOST_ID + k);
+            struct net_route r;
+
+            assert_non_null(e);
+            if (i == k) {
+                assert_int_equal(e->route.len, 0);
+                continue;
+            }
+            r.hops = (uint8_t)e->route.len;
+            memcpy(r.byte, e->route.byte, e->route.len);
+            assert_int_equal(net_route_follow(w->net, host(w, i), &r, NULL),
+                             host(w, k));
+        }
+    }
+    world_free(w);
+}
+
+static void g1_11_g1_14_g1_16_an_unchanged_net_is_left_alone(void **state)
+{
+    struct world *w = one_mapper("line:3:3", learnt);
+    struct gm1_status first, last;
+
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    world_run(w, 9 * SECOND);
+    first = status(w, 8);
+    assert_int_equal(first.state, GM1_STATE_SLEEPING);
+    assert_int_equal(first.counters.verifications, 0);
+    world_run(w, 215 * SECOND);
+    last = status(w, 8);
+    assert_in_range(last.counters.verifications, 18, 21); /* each 10 s */
+    assert_int_equal(last.counters.explorations, 1);
+    assert_int_equal(last.counters.configs, first.counters.configs);
+    assert_int_equal(last.counters.versions, 1);
+    assert_true((last.counters.scouts + last.counters.switches -
+                 first.counters.scouts - first.counters.switches) /
+                    last.counters.verifications <
+                first.counters.scouts + first.counters.switches);
+    world_free(w);
+}
+
+static void never_verify(struct gm1_options *c, uint32_t node, void *arg)
+{
+    fast(c, node, arg);
+    c->no_verify = true;
+}
+
+static void g1_15_verification_can_be_switched_off(void **state)
+{
+    struct world *w = one_mapper("line:2:2", never_verify);
+
+    world_run(w, 31 * SECOND);
+    assert_int_equal(status(w, 3).counters.verifications, 0);
+    assert_in_range(status(w, 3).counters.explorations, 9, 11);
+    assert_int_equal(status(w, 3).counters.versions, 1);
+    world_free(w);
+}
+
+static void g1_13_changes_lead_back_to_exploration(void **state)
+{
+    struct world *w = one_mapper("ring:5:2", fast);
+    uint32_t x = net_peer_node(w->net, host(w, 0), 0), peer;
+    unsigned port = 0, back;
+
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    for (;; port++) {
+        peer = net_peer_node(w->net, x, port);
+        if (peer != NET_NONE && w->net->nodes[peer].kind == NET_XBAR)
+            break;
+    }
+    back = net_peer_port(w->net, x, port);
+    world_pull(w, x, port);
+    world_run(w, world_now(w) + 8 * SECOND);
+    assert_int_equal(status(w, 9).version, 2);
+    assert_true(all_configured(w));
+    world_plug(w, x, port, peer, back);
+    world_run(w, world_now(w) + 8 * SECOND);
+    assert_int_equal(status(w, 9).version, 3);
+    assert_true(all_configured(w));
+    world_kill(w, host(w, 2));
+    world_run(w, world_now(w) + 8 * SECOND);
+    assert_int_equal(gm1_map(w->hosts[host(w, 9)].gm1)->nhosts, 9);
+    world_host(w, host(w, 2), NULL);
+    world_run(w, world_now(w) + 8 * SECOND);
+    assert_int_equal(gm1_map(w->hosts[host(w, 9)].gm1)->nhosts, 10);
+    assert_true(all_configured(w));
+    world_free(w);
+}
+
+static void g1_10_versions_rise_and_are_never_0(void **state)
+{
+    struct world *w = one_mapper("line:2:2", fast);
+    uint32_t x = net_peer_node(w->net, host(w, 0), 0);
+    unsigned port = net_peer_port(w->net, host(w, 0), 0);
+    uint32_t before = 0;
+
+    for (int i = 0; i < 20; i++) {
+        world_run(w, world_now(w) + 5 * SECOND);
+        assert_true(status(w, 3).version > before);
+        before = status(w, 3).version;
+        if (i % 2)
+            world_plug(w, x, port, host(w, 0), 0);
+        else
+            world_pull(w, x, port);
+    }
+    world_free(w);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(g1_08_g1_41_g1_66_one_mapper_configures_all),
+    cmocka_unit_test(g1_71_routes_lead_where_they_say),
+    cmocka_unit_test(g1_11_g1_14_g1_16_an_unchanged_net_is_left_alone),
+    cmocka_unit_test(g1_15_verification_can_be_switched_off),
+    cmocka_unit_test(g1_13_changes_lead_back_to_exploration),
+    cmocka_unit_test(g1_10_versions_rise_and_are_never_0),
+};
+
+const struct suite gm1_mapping = SUITE(tests);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * GM-1: the ways of the table that a settled fabric does not go.
+ */
+#include "gm1_util.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "no_explorer.h"
+
+static void exploring_that_fails_ends_the_cycle(void **state)
+{
+    struct world *w = one_mapper("line:2:2", fast);
+
+    explorers_fail(1);
+    world_run(w, SECOND);
+    assert_int_equal(status(w, 3).state, GM1_STATE_SLEEPING);
+    assert_int_equal(explorers_fail(0), 0);
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    world_free(w);
+}
+
+static void run_to(struct world *w, unsigned i, enum gm1_state state)
+{
+    while (status(w, i).state != state && world_now(w) < 5 * SECOND)
+        world_run(w, world_now(w) + 500);
+    assert_int_equal(status(w, i).state, state);
+}
+
+/* A Scout of somebody higher. */
+static void scout_of_level_9(struct world *w, unsigned i)
+{
+    const struct gm1_message msg = {
+        .subtype = GM1_SCOUT,
+        .scout = {{2, {0x81, 0x82}}, NET_BUILD_HOST_ID + 100, 0, 9}};
+    uint8_t body[GM1_SCOUT_SIZE];
+
+    world_hear(w, host(w, i), body, gm1_encode(body, sizeof(body), &msg));
+}
+
+static void g1_28_a_higher_scout_stops_it_wherever_it_is(void **state)
+{
+    static const enum gm1_state states[] = {
+        GM1_STATE_EXPLORING, GM1_STATE_QUERYING, GM1_STATE_CONFIGURING,
+        GM1_STATE_SLEEPING, GM1_STATE_VERIFYING};
+
+    for (unsigned i = 0; i < sizeof(states) / sizeof(*states); i++) {
+        struct world *w = cloud_world(500);
+
+        world_gm1(w, host(w, 3), fast, NULL);
+        run_to(w, 3, states[i]);
+        scout_of_level_9(w, 3);
+        assert_int_equal(status(w, 3).state, GM1_STATE_DORMANT);
+        world_free(w);
+    }
+}
+
+/* Eight gateways of 8192 members each: numHosts of a Config has 16 bits. */
+static void g1_68_more_rows_than_a_config_can_count(void **state)
+{
+    const struct hostside_config gateway = {.gateway = true};
+    struct gm1_member *cloud = calloc(SF_GM_CLOUD_MAX, sizeof(*cloud));
+    struct world *w = world_new("line:1:9", 1);
+
+    for (unsigned i = 0; i < 8; i++) {
+        for (uint32_t k = 0; k < SF_GM_CLOUD_MAX; k++)
+            cloud[k].address = 0x020000000000 + i * SF_GM_CLOUD_MAX + k;
+        world_host(w, host(w, i), &gateway);
+        assert_int_equal(hostside_set_members(w->hosts[host(w, i)].side, cloud,
+                                              SF_GM_CLOUD_MAX),
+                         0);
+    }
+    world_gm1(w, host(w, 8), fast, NULL);
+    run_to(w, 8, GM1_STATE_SLEEPING);
+    assert_non_null(strstr(w->hosts[host(w, 8)].last, "too many"));
+    assert_int_equal(status(w, 8).counters.configs, 0);
+    world_free(w);
+    free(cloud);
+}
+
+/* A host that was restarted answers as before, but has nothing. */
+static void g1_11_a_host_that_forgot_is_configured_again(void **state)
+{
+    struct world *w = one_mapper("line:2:2", fast);
+
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    world_host(w, host(w, 0), NULL);
+    assert_false(all_configured(w));
+    world_run(w, world_now(w) + 8 * SECOND);
+    assert_true(all_configured(w));
+    assert_int_equal(status(w, 3).counters.explorations, 1);
+    world_free(w);
+}
+
+/* The program's last test: the others go most ways. */
+static void every_edge_of_gm1_is_taken(void **state)
+{
+    const char *left = world_gm1_untaken();
+
+    assert_string_equal(left ? left : "", "");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(exploring_that_fails_ends_the_cycle),
+    cmocka_unit_test(g1_28_a_higher_scout_stops_it_wherever_it_is),
+    cmocka_unit_test(g1_68_more_rows_than_a_config_can_count),
+    cmocka_unit_test(g1_11_a_host_that_forgot_is_configured_again),
+    cmocka_unit_test(every_edge_of_gm1_is_taken),
+};
+
+const struct suite gm1_ways = SUITE(tests);

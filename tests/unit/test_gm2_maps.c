@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * GM-2: versions of maps, options that change them, routes.
+ */
+#include "gm2_util.h"
+
+/* ---- versions and pieces ------------------------------------------------- */
+
+static void g2_49_counters_start_at_random(void **state)
+{
+    uint32_t first = 0;
+
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        struct world *w = world_new("line:1:2", seed);
+        uint32_t counter;
+
+        world_gm2_all(w, NULL, NULL);
+        assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+        counter = status(w, host(w, 1)).version.counter;
+        assert_int_not_equal(counter, 0);
+        assert_int_not_equal(counter, first);
+        first = counter;
+        world_free(w);
+    }
+}
+
+static void no_pause(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->thrash = true;
+    c->verify_pause = 100 * MS;
+}
+
+static void g2_15_thrash_raises_the_version_without_change(void **state)
+{
+    struct world *w = world_new("line:2:3", 1);
+    uint32_t before;
+
+    world_gm2_all(w, no_pause, NULL);
+    world_until(w, 5 * SECOND, world_gm2_settled);
+    before = status(w, host(w, 5)).version.counter;
+    world_run(w, world_now(w) + 10 * SECOND);
+    assert_in_range(status(w, host(w, 5)).version.counter - before, 3, 100);
+    world_free(w);
+}
+
+static void once(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->map_once = true;
+}
+
+static bool all_ended(struct world *w)
+{
+    for (uint32_t i = 0; i < w->net->nnodes; i++)
+        if (w->hosts[i].gm2 && !w->hosts[i].ended)
+            return false;
+    return true;
+}
+
+static void g2_18_map_once_ends_when_everybody_has_the_map(void **state)
+{
+    struct world *w = world_new("line:3:3", 1);
+    uint32_t counter;
+
+    world_gm2_all(w, once, NULL);
+    assert_true(world_until(w, 60 * SECOND, all_ended));
+    counter = status(w, host(w, 8)).version.counter;
+    for (unsigned i = 0; i < 9; i++) {
+        assert_int_equal(w->hosts[host(w, i)].nfatal, 0);
+        assert_int_equal(status(w, host(w, i)).version.counter, counter);
+    }
+    world_free(w);
+}
+
+static void inflate(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->extra_hosts = 100;
+}
+
+static void g2_16_extra_hosts_inflate_the_map(void **state)
+{
+    struct world *w = world_new("line:2:3", 1);
+
+    world_gm2_all(w, inflate, NULL);
+    assert_true(world_until(w, 20 * SECOND, everybody_is_valid));
+    world_run(w, world_now(w) + 10 * SECOND);
+    assert_true(everybody_is_valid(w));
+    assert_int_equal(status(w, host(w, 0)).nhosts, 106);
+    assert_int_equal(status(w, host(w, 5)).counters.maps, 1);
+    assert_true(status(w, host(w, 5)).complete);
+    world_free(w);
+}
+
+static void by_increment(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->map_incrementally = arg == NULL;
+}
+
+static uint64_t repair_cost(bool full)
+{
+    struct world *w = world_new("clos:4x4:1x2:1x2", 1);
+    uint32_t leader = host(w, 15), x;
+    uint64_t before;
+
+    world_gm2_all(w, by_increment, full ? w : NULL);
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    before = status(w, leader).counters.probes;
+    x = net_peer_node(w->net, leader, 0);
+    for (unsigned p = 0; p < w->net->nodes[x].nports; p++) {
+        uint32_t peer = net_peer_node(w->net, x, p);
+
+        if (peer != NET_NONE && w->net->nodes[peer].kind == NET_XBAR) {
+            world_pull(w, x, p);
+            break;
+        }
+    }
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    before = status(w, leader).counters.probes - before;
+    world_free(w);
+    return before;
+}
+
+static void g2_19_incremental_mapping_takes_fewer_probes(void **state)
+{
+    uint64_t full = repair_cost(true), patch = repair_cost(false);
+
+    print_message("# one link lost: %llu probes in full, %llu patched\n",
+                  (unsigned long long)full, (unsigned long long)patch);
+    assert_true(patch < full);
+}
+
+/* ---- routes -------------------------------------------------------------- */
+
+static void g2_61_eleven_hops_and_no_more(void **state)
+{
+    struct world *w = settled("line:11:1");
+    struct gm2_status s;
+
+    assert_true(status(w, host(w, 0)).valid);
+    world_free(w);
+    w = world_new("line:12:1", 1);
+    world_gm2_all(w, NULL, NULL);
+    world_run(w, 10 * SECOND);
+    s = status(w, host(w, 11));
+    assert_int_equal(s.state, GM2_STATE_ENDED);
+    assert_int_equal(w->hosts[host(w, 11)].nfatal, 1);
+    assert_non_null(strstr(w->hosts[host(w, 11)].last, "11"));
+    world_free(w);
+}
+
+static void deep(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->routes.hop_limit = 20;
+}
+
+static void g2_62_the_limit_can_be_raised(void **state)
+{
+    struct world *w = world_new("line:12:1", 1);
+
+    world_gm2_all(w, deep, NULL);
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    world_free(w);
+}
+
+static void non_clos(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->routes.engine = NET_UPDOWN;
+}
+
+static void gm2_engine(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->routes.engine = NET_GM2;
+}
+
+/* Every host's first route to every other leads there. */
+static void check_routes(struct world *w)
+{
+    for (uint32_t i = 0; i < w->net->nnodes; i++) {
+        const struct gm2_map *map;
+        uint32_t me;
+
+        if (!w->hosts[i].gm2)
+            continue;
+        map = gm2_current_map(w->hosts[i].gm2);
+        me = gm2_map_host(map, w->net->nodes[i].id);
+        for (uint32_t to = 0; to < map->net->nhosts; to++) {
+            struct net_route r[8];
+            unsigned n;
+
+            if (to == me)
+                continue;
+            n = net_routes_get(gm2_current_routes(w->hosts[i].gm2), me, to, r,
+                               8);
+            assert_in_range(n, 1, 8);
+            for (unsigned k = 0; k < n; k++)
+                assert_int_equal(net_route_follow(w->net, i, &r[k], NULL),
+                                 net_find_host(w->net, map->net->nodes[to].id));
+        }
+    }
+}
+
+static void g2_01_g2_55_g2_58_routes_lead_where_they_say(void **state)
+{
+    static world_gm2_f *const tunes[] = {NULL, non_clos, gm2_engine};
+
+    for (int i = 0; i < 3; i++) {
+        struct world *w = world_new("ring:5:2", 1);
+
+        world_gm2_all(w, tunes[i], NULL);
+        assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+        check_routes(w);
+        world_free(w);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(g2_49_counters_start_at_random),
+    cmocka_unit_test(g2_15_thrash_raises_the_version_without_change),
+    cmocka_unit_test(g2_18_map_once_ends_when_everybody_has_the_map),
+    cmocka_unit_test(g2_16_extra_hosts_inflate_the_map),
+    cmocka_unit_test(g2_19_incremental_mapping_takes_fewer_probes),
+    cmocka_unit_test(g2_61_eleven_hops_and_no_more),
+    cmocka_unit_test(g2_62_the_limit_can_be_raised),
+    cmocka_unit_test(g2_01_g2_55_g2_58_routes_lead_where_they_say),
+};
+
+const struct suite gm2_maps = SUITE(tests);

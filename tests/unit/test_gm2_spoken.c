@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * GM-2: one mapper, and all that it says is heard.
+ */
+#include "gm2_util.h"
+
+#include "../sim/mapper_edges.h"
+
+struct spoken {
+    struct gm2 *m;
+    uint64_t now;
+    uint64_t pings[200];
+    unsigned npings;
+    bool answer; /* the parent lives */
+    struct gm2_message last;
+    struct gm2_message reply; /* to be given */
+};
+
+static void hear(const uint8_t *route, size_t nroute, const void *body,
+                 size_t len, void *arg)
+{
+    struct spoken *s = arg;
+
+    if (gm2_decode(&s->last, body, len) < 0 || s->last.subtype != GM2_SCOUT ||
+        s->last.reason != GM2_LX_QUERYING_MAP_VERSION)
+        return;
+    assert_int_equal(nroute, 2);
+    assert_memory_equal(route, "\x81\x82", 2);
+    if (s->npings < 200)
+        s->pings[s->npings++] = s->now;
+    s->reply = (struct gm2_message){.subtype = GM2_REPLY,
+                                    .reason = s->last.reason,
+                                    .tag = s->last.tag,
+                                    .session = s->last.session,
+                                    .sender = PARENT,
+                                    .level = 1};
+}
+
+static void run_to(struct spoken *s, uint64_t until)
+{
+    uint8_t body[200];
+
+    while (gm2_deadline(s->m) <= until) {
+        unsigned before = s->npings;
+
+        s->now = gm2_deadline(s->m);
+        gm2_tick(s->m, s->now);
+        if (s->answer && s->npings != before)
+            gm2_input(s->m, s->now, body,
+                      gm2_encode(body, sizeof(body), &s->reply));
+    }
+    s->now = until;
+}
+
+static void move(enum gm2_event event, enum gm2_state from, enum gm2_state to,
+                 void *arg)
+{
+    (void)arg;
+    edges_gm2(from, event, to);
+}
+
+/* A mapper that has met a higher one. */
+static void make_passive(struct spoken *s)
+{
+    static const struct gm2_ops ops = {.send = hear, .moved = move};
+    struct gm2_message scout = {.subtype = GM2_SCOUT,
+                                .reason = GM2_LX_MAPPING,
+                                .flags = GM2_MAPPING,
+                                .sender = PARENT,
+                                .level = 1};
+    struct gm2_config config;
+    uint8_t body[200];
+
+    memset(s, 0, sizeof(*s));
+    s->answer = true;
+    gm2_config_default(&config);
+    config.address = NET_BUILD_HOST_ID;
+    s->m = gm2_new(&config, &ops, s, 0);
+    gm2_tick(s->m, 0);
+    scout.scout.back = (struct gm2_route){2, {0x81, 0x82}};
+    gm2_input(s->m, 0, body, gm2_encode(body, sizeof(body), &scout));
+    assert_int_equal(s->npings, 1);
+    gm2_input(s->m, 0, body, gm2_encode(body, sizeof(body), &s->reply));
+}
+
+static enum gm2_state state_of(struct spoken *s)
+{
+    struct gm2_status status_now;
+
+    gm2_status(s->m, &status_now);
+    return status_now.state;
+}
+
+static void g2_37_g2_38_g2_39_a_passive_mapper_pings_each_second(void **state)
+{
+    struct gm2_status st;
+    struct spoken s;
+
+    make_passive(&s);
+    gm2_status(s.m, &st);
+    assert_int_equal(st.state, GM2_STATE_PASSIVE);
+    assert_int_equal(st.parent, PARENT);
+    run_to(&s, 10 * SECOND + 500 * MS);
+    assert_int_equal(s.npings, 11);
+    for (unsigned i = 1; i < s.npings; i++)
+        assert_int_equal(s.pings[i] - s.pings[i - 1], SECOND);
+    assert_int_equal(state_of(&s), GM2_STATE_PASSIVE);
+    gm2_free(s.m);
+}
+
+static void g2_33_g2_40_g2_41_a_mute_parent_is_lost_after_30_tries(void **state)
+{
+    struct spoken s;
+    unsigned before;
+
+    make_passive(&s);
+    run_to(&s, 3 * SECOND + 500 * MS);
+    before = s.npings;
+    s.answer = false;
+    run_to(&s, 4 * SECOND + 290 * MS);
+    assert_int_equal(s.npings, before + 30);
+    assert_int_equal(s.pings[before + 1] - s.pings[before], 10 * MS);
+    assert_int_equal(state_of(&s), GM2_STATE_PASSIVE);
+    run_to(&s, 4 * SECOND + 300 * MS);
+    assert_int_equal(state_of(&s), GM2_STATE_MAPPING);
+    gm2_free(s.m);
+}
+
+/* What the parent must show for the child to fetch its map. */
+static void g2_50_when_a_parent_has_a_new_map(void **state)
+{
+    static const struct {
+        uint16_t flags;
+        struct gm2_version version;
+        bool fetches;
+    } cases[] = {
+        {GM2_VALID, {PARENT, 1, 7}, true},
+        {GM2_VALID, {PARENT, 1, 0}, false}, /* no valid map */
+        {0, {PARENT, 1, 7}, false},         /* not valid any more */
+        {GM2_VALID, {NET_BUILD_HOST_ID - 1, 1, 7}, false}, /* lower leader */
+        {GM2_VALID, {NET_BUILD_HOST_ID - 1, 2, 7}, true},  /* by its level */
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint8_t body[200];
+        struct spoken s;
+
+        make_passive(&s);
+        run_to(&s, SECOND - 1);
+        s.answer = false;
+        run_to(&s, SECOND);
+        s.reply.flags = cases[i].flags;
+        s.reply.version = cases[i].version;
+        gm2_input(s.m, SECOND, body, gm2_encode(body, sizeof(body), &s.reply));
+        assert_int_equal(state_of(&s) == GM2_STATE_FETCHING, cases[i].fetches);
+        gm2_free(s.m);
+    }
+}
+
+static void g2_52_a_fetch_that_fails_leads_back_to_mapping(void **state)
+{
+    uint8_t body[200];
+    struct spoken s;
+
+    make_passive(&s);
+    run_to(&s, SECOND - 1);
+    s.answer = false;
+    run_to(&s, SECOND);
+    s.reply.flags = GM2_VALID;
+    s.reply.version = (struct gm2_version){PARENT, 1, 7};
+    gm2_input(s.m, SECOND, body, gm2_encode(body, sizeof(body), &s.reply));
+    assert_int_equal(state_of(&s), GM2_STATE_FETCHING);
+    run_to(&s, SECOND + 30 * 20 * MS - 1); /* 30 tries of 20 ms */
+    assert_int_equal(state_of(&s), GM2_STATE_FETCHING);
+    run_to(&s, SECOND + 30 * 20 * MS);
+    assert_int_equal(state_of(&s), GM2_STATE_MAPPING);
+    gm2_free(s.m);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(g2_37_g2_38_g2_39_a_passive_mapper_pings_each_second),
+    cmocka_unit_test(g2_33_g2_40_g2_41_a_mute_parent_is_lost_after_30_tries),
+    cmocka_unit_test(g2_50_when_a_parent_has_a_new_map),
+    cmocka_unit_test(g2_52_a_fetch_that_fails_leads_back_to_mapping),
+};
+
+const struct suite gm2_spoken = SUITE(tests);
