@@ -31,6 +31,11 @@ JOB_USER=${JOB_USER:-nobody}
 CLUSTER='' WORK='' out='' err='' code=0
 case_tmp=$(mktemp -d)
 tap_failed=0
+# "${limited[@]}" SECONDS COMMAND..: 124 after so long, and stacks.
+limited=(env "STACKS_TO=$case_tmp/stacks"
+    "STACKS_FIND=[ -z \"\${MINISLURM_DIR-}\" ] ||
+        '$MINISLURM' pids --dir \"\$MINISLURM_DIR\""
+    "$SF_TOP_SRCDIR/tests/stacks.sh" limit)
 unset MINISLURM_DIR SLURM_CONF
 trap 'harness_end' EXIT
 trap 'exit 143' TERM
@@ -95,14 +100,22 @@ patience() {
 }
 
 # capture COMMAND..: run it; stdout in $out, stderr in $err, status in $code.
-# Killed after $LIMIT seconds (120): a hang is a failure, not a stop.
+# Ended after $LIMIT seconds (120), with the stacks of what runs in the
+# cluster: a hang is a failure, not a stop.
 capture() {
-    timeout -k 5 "$(patience "${LIMIT:-120}")" "$@" >"$case_tmp/out" 2>"$case_tmp/err" \
-        </dev/null
+    "${limited[@]}" "${LIMIT:-120}" "$@" >"$case_tmp/out" \
+        2>"$case_tmp/err" </dev/null
     code=$?
     out=$(cat "$case_tmp/out") err=$(cat "$case_tmp/err")
     [ $code != 124 ] || echo "# timed out: $*"
+    show_stacks
     return 0
+}
+
+show_stacks() {
+    [ -s "$case_tmp/stacks" ] || return 0
+    sed 's/^/# /' "$case_tmp/stacks"
+    rm -f "$case_tmp/stacks"
 }
 
 # run_as_user COMMAND..: on the host "ctl", as the job user.  See capture.
@@ -111,10 +124,10 @@ run_as_user() {
 }
 
 # The same without waiting; $! is a process that passes signals on to the
-# command, and kills it after $LIMIT seconds.  Output goes to $case_tmp/bg.out
+# command, and ends it after $LIMIT seconds.  Output goes to $case_tmp/bg.out
 # and bg.err.
 start_as_user() {
-    timeout -k 5 "$(patience "${LIMIT:-120}")" \
+    "${limited[@]}" "${LIMIT:-120}" \
         "$MINISLURM" exec --dir "$CLUSTER" -- "$@" >"$case_tmp/bg.out" \
         2>"$case_tmp/bg.err" </dev/null &
 }
@@ -256,6 +269,7 @@ run_cases() {
         begin=$SECONDS
         ( trap - EXIT; "$name" )
         status=$?
+        show_stacks
         if [ -e "$case_tmp/skip" ]; then
             echo "ok $n - $name # SKIP $(cat "$case_tmp/skip")"
         elif [ $status = 0 ] && [ ! -e "$case_tmp/failed" ]; then

@@ -3,39 +3,24 @@
 #
 # Programs and libraries that others wrote, unmodified, across MPICH and Open
 # MPI: mpi4py, ScaLAPACK, NetPIPE, each as the distribution ships it.
-dir=${SF_TOP_BUILDDIR:?}/tests/mpi
-src=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/mpi
-export BARE_FRONT=$SF_TOP_BUILDDIR/src/libimpi/.libs/libimpi.so
-export TMPDIR
-TMPDIR=$(mktemp -d) || exit 99
-trap 'rm -rf "$TMPDIR"' EXIT
-n=0
-
-skip()
-{
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
+. "$(dirname "$0")/lib.sh"
+src=$tests/mpi
+export BARE_FRONT=$front
 
 # run NAME PATTERN CLIENTS... -- PROGRAM [ARG...]
 run()
 {
     local name=$1 pattern=$2
     shift 2
-    n=$((n + 1))
-    if timeout 120 "$dir/bare_world" "$@" >"$TMPDIR/out" 2>&1 &&
-        grep -q "$pattern" "$TMPDIR/out"; then
-        echo "ok $n - $name: $*"
-    else
-        echo "not ok $n - $name: $*"
-        sed 's/^/# /' "$TMPDIR/out"
-    fi
+    "${limited[@]}" 120 "$dir/bare_world" "$@" >"$TMPDIR/out" 2>&1 &&
+        grep -q "$pattern" "$TMPDIR/out"
+    report $? "$name: $*"
 }
 
 case_mpi4py_beside_c()
 {
     if ! /usr/bin/python3 -c 'import mpi4py' 2>/dev/null; then
-        skip mpi4py_beside_c "no mpi4py"
+        report_skip mpi4py_beside_c "no mpi4py"
         return
     fi
     ln -s "$dir/snake.mpich" "$TMPDIR/snake.mpich"
@@ -51,7 +36,7 @@ case_scalapack_over_both()
     for f in mpich openmpi; do
         if ! "mpif90.$f" -O1 -o "$TMPDIR/linear.$f" "$src/linear.f90" \
             "-lscalapack-$f" 2>/dev/null; then
-            skip scalapack_over_both "no ScaLAPACK for $f"
+            report_skip scalapack_over_both "no ScaLAPACK for $f"
             return
         fi
     done
@@ -64,7 +49,7 @@ case_scalapack_over_both()
 case_netpipe_over_both()
 {
     if ! [ -x /usr/bin/NPmpich2 ] || ! [ -x /usr/bin/NPopenmpi ]; then
-        skip netpipe_over_both "no NetPIPE for both"
+        report_skip netpipe_over_both "no NetPIPE for both"
         return
     fi
     ln -s /usr/bin/NPmpich2 "$TMPDIR/np.mpich"
@@ -73,10 +58,7 @@ case_netpipe_over_both()
         "$TMPDIR/np" -u 40000 -n 3 -i -o "$TMPDIR/np.out"
 }
 
-if [ ! -x "$dir/snake.mpich" ] || [ ! -x "$dir/snake.openmpi" ]; then
-    echo "1..0 # SKIP both MPI libraries and no sanitizer are needed"
-    exit 0
-fi
+need_both snake
 case_mpi4py_beside_c
 case_scalapack_over_both
 case_netpipe_over_both

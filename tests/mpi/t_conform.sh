@@ -4,21 +4,14 @@
 # impi-conform on both libraries: clients that only their hosts connect
 # (strict, external32), and clients whose processes talk to each other.
 # CONFORM_CLIENTS and CONFORM_PROCS make it longer (make check-mpi).
-dir=${SF_TOP_BUILDDIR:?}/tests/mpi
-stage=$SF_TOP_BUILDDIR/stage
+. "$(dirname "$0")/lib.sh"
 conform=$stage/bin/impi-conform
-export BARE_FRONT=$SF_TOP_BUILDDIR/src/libimpi/.libs/libimpi.so
+export BARE_FRONT=$front
 export IMPI_AUTH_KEY=4711
 
-export TMPDIR
-TMPDIR=$(mktemp -d) || exit 99
-trap 'rm -rf "$TMPDIR"' EXIT
-
-if [ ! -x "$conform" ] || [ ! -e "$dir/ring.mpich" ] ||
-    [ ! -e "$dir/ring.openmpi" ] || ! command -v python3 >/dev/null; then
-    echo "1..0 # SKIP needs both MPI libraries, a stage and python3"
-    exit 0
-fi
+need_both ring
+need_stage impi-conform
+command -v python3 >/dev/null || skip_all "python3 is not installed"
 for family in mpich openmpi; do
     "$conform" --compile "mpicc.$family" -o "$TMPDIR/run.$family" \
         >"$TMPDIR/log" 2>&1 || {
@@ -31,7 +24,6 @@ done
 : "${CONFORM_CLIENTS:=2}"
 
 # The numbers go on from one run to the next.
-n=0
 renumber()
 {
     local line
@@ -53,10 +45,10 @@ renumber()
 own_faults='!truncation_is_an_error,!persistent_buffered'
 
 for procs in ${CONFORM_PROCS:-1}; do
-    tests='*'
-    [ "$procs" = 1 ] || tests="*,$own_faults"
+    chosen='*'
+    [ "$procs" = 1 ] || chosen="*,$own_faults"
     "$conform" --clients "$CONFORM_CLIENTS" --procs "$procs" \
-        --tests "$tests" --program "$TMPDIR/run.mpich" \
+        --tests "$chosen" --program "$TMPDIR/run.mpich" \
         --program "$TMPDIR/run.openmpi" >"$TMPDIR/tap" 2>&1
     renumber im_014_im_015_strict
 done

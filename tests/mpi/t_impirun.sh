@@ -4,28 +4,9 @@
 # Jobs started by hand with impirun: both libraries, clients that only their
 # hosts connect (relay), and a strict IMPI 0.0 peer.  Runs what is installed
 # below stage/.
-dir=${SF_TOP_BUILDDIR:?}/tests/mpi
-src=${SF_TOP_SRCDIR:?}/tests
-impirun=$SF_TOP_BUILDDIR/stage/bin/impirun
+. "$(dirname "$0")/lib.sh"
 unset IMPI_AUTH_NONE
 export IMPI_AUTH_KEY=4711
-
-export TMPDIR
-TMPDIR=$(mktemp -d) || exit 99
-trap 'rm -rf "$TMPDIR"' EXIT
-n=0
-
-report()
-{
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        cat "$TMPDIR"/out.* 2>/dev/null | sed 's/^/# /'
-    fi
-    rm -f "$TMPDIR"/out.*
-}
 
 # The server of N clients in the background; its address in $hostport, its
 # end by `wait $server`.
@@ -33,7 +14,7 @@ start_server()
 {
     rm -f "$TMPDIR/hostport"
     mkfifo "$TMPDIR/hostport"
-    timeout 100 "$impirun" -server "$@" >"$TMPDIR/hostport" \
+    "${limited[@]}" 100 "$impirun" -server "$@" >"$TMPDIR/hostport" \
         2>"$TMPDIR/out.server" &
     server=$!
     hostport=
@@ -45,7 +26,7 @@ start_server()
 pids=
 client()
 {
-    timeout 100 "$impirun" -client "$1" "$hostport" -np "$2" \
+    "${limited[@]}" 100 "$impirun" -client "$1" "$hostport" -np "$2" \
         "${@:3}" >"$TMPDIR/out.$1" 2>&1 &
     pids+=" $!"
 }
@@ -83,7 +64,7 @@ case_strict()
 {
     start_server 2
     client "$1" 1 "$dir/strict.$2"
-    timeout 100 python3 "$src/impi_host.py" "$hostport" $((1 - $1)) \
+    "${limited[@]}" 100 python3 "$tests/impi_host.py" "$hostport" $((1 - $1)) \
         --key "$IMPI_AUTH_KEY" "${@:3}" >"$TMPDIR/out.peer" 2>&1
     local rc=$?
     codes_of_all >"$TMPDIR/out.codes"
@@ -109,11 +90,11 @@ case_im_030_ranks_follow_the_clients()
 case_im_025_im_026_one_line_on_stdout()
 {
     local line
-    line=$(timeout 100 "$impirun" -server 1 2>"$TMPDIR/out.server" | {
+    line=$("${limited[@]}" 100 "$impirun" -server 1 2>"$TMPDIR/out.server" | {
         read -r hostport
         echo "$hostport"
         exec >&- <&-
-        timeout 100 "$impirun" -client 0 "$hostport" "$dir/ranks.mpich" \
+        "${limited[@]}" 100 "$impirun" -client 0 "$hostport" "$dir/ranks.mpich" \
             >"$TMPDIR/out.0" 2>&1
     })
     [[ $line =~ ^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+:[0-9]+$ ]] &&
@@ -168,7 +149,7 @@ localhost -client 0 \$hostport -np 2 $dir/ring.mpich
 
 localhost -client 1 \$hostport $dir/ring.openmpi
 LINES
-    timeout 100 "$impirun" -server 2 -file "$TMPDIR/appfile" \
+    "${limited[@]}" 100 "$impirun" -server 2 -file "$TMPDIR/appfile" \
         >"$TMPDIR/out.1" 2>&1
     [ $? = 0 ] && grep -q '^PASS ring' "$TMPDIR/out.1"
     report $? im_031_application_file
@@ -186,7 +167,7 @@ LAUNCHER
     chmod +x "$TMPDIR/launcher"
     printf '%s\n' "elsewhere -client 0 \$hostport $dir/ranks.mpich" \
         >"$TMPDIR/appfile"
-    IMPIRUN=$impirun timeout 100 "$impirun" -server 1 -file \
+    IMPIRUN=$impirun "${limited[@]}" 100 "$impirun" -server 1 -file \
         "$TMPDIR/appfile" -launcher "$TMPDIR/launcher" >"$TMPDIR/out.1" 2>&1
     [ $? = 0 ] && grep -q '^to elsewhere$' "$TMPDIR/out.launcher" &&
         grep -q '^rank 0 of 1$' "$TMPDIR/out.1"
@@ -196,7 +177,7 @@ LAUNCHER
 case_application_file_of_another_number()
 {
     echo "localhost -client 0 \$hostport true" >"$TMPDIR/appfile"
-    timeout 100 "$impirun" -server 2 -file "$TMPDIR/appfile" \
+    "${limited[@]}" 100 "$impirun" -server 2 -file "$TMPDIR/appfile" \
         >"$TMPDIR/out.1" 2>&1
     [ $? = 1 ] && grep -q 'waits for 2' "$TMPDIR/out.1"
     report $? application_file_of_another_number
@@ -216,7 +197,7 @@ case_abort_ends_all_with_its_code()
 case_im_011_who_has_another_key_stays_out()
 {
     start_server 1
-    IMPI_AUTH_KEY=4712 timeout 100 "$impirun" -client 0 "$hostport" \
+    IMPI_AUTH_KEY=4712 "${limited[@]}" 100 "$impirun" -client 0 "$hostport" \
         "$dir/ranks.mpich" >"$TMPDIR/out.1" 2>&1
     local rc=$?
     client 0 1 "$dir/ranks.mpich"
@@ -232,7 +213,7 @@ case_im_011_list_of_methods()
     "$impirun" -server 1 -auth 5 >"$TMPDIR/out.1" 2>"$TMPDIR/out.2"
     rc=$?
     IMPI_AUTH_NONE=1 start_server 1 -auth 1
-    env -u IMPI_AUTH_KEY IMPI_AUTH_NONE=1 timeout 100 "$impirun" -client 0 \
+    "${limited[@]}" 100 env -u IMPI_AUTH_KEY IMPI_AUTH_NONE=1 "$impirun" -client 0 \
         "$hostport" "$dir/ranks.mpich" >"$TMPDIR/out.3" 2>&1
     [ $? = 1 ] && [ $rc = 1 ]
     rc=$?
@@ -247,10 +228,10 @@ case_nobody_at_that_address()
     start_server 1
     kill "$server"
     wait "$server"
-    timeout 100 "$impirun" -client 0 "$hostport" "$dir/ranks.mpich" \
+    "${limited[@]}" 100 "$impirun" -client 0 "$hostport" "$dir/ranks.mpich" \
         >"$TMPDIR/out.1" 2>&1
     [ $? = 1 ] && grep -q SF-E315 "$TMPDIR/out.1" &&
-        ! timeout 100 "$impirun" -client 0 '[::1]:9' true >"$TMPDIR/out.1" \
+        ! "${limited[@]}" 100 "$impirun" -client 0 '[::1]:9' true >"$TMPDIR/out.1" \
             2>&1 && grep -q "IPv4 only" "$TMPDIR/out.1"
     report $? nobody_at_that_address
 }
@@ -262,11 +243,8 @@ case_nothing_is_left()
     report $? nothing_is_left
 }
 
-if [ ! -x "$impirun" ] || [ ! -e "$dir/ring.mpich" ] ||
-    [ ! -e "$dir/ring.openmpi" ]; then
-    echo "1..0 # SKIP needs both MPI libraries and a stage"
-    exit 0
-fi
+need_both ring
+need_stage impirun
 case_im_029_wrong_usage
 case_im_027_port_is_tried_and_nothing_else
 case_im_025_im_026_one_line_on_stdout

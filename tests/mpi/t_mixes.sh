@@ -4,20 +4,14 @@
 # Random mixes of calls (random_mix) in worlds whose connections work as badly
 # as they may (shaky.so), by seed.  MIXES_FIRST and MIXES_RUNS say which seeds,
 # MIXES_ROUNDS how long each is; `make soak-mpi` has many.
-dir=${SF_TOP_BUILDDIR:?}/tests/mpi
+. "$(dirname "$0")/lib.sh"
 first=${MIXES_FIRST:-1} runs=${MIXES_RUNS:-3} rounds=${MIXES_ROUNDS:-25}
-export BARE_FRONT=$SF_TOP_BUILDDIR/src/libimpi/.libs/libimpi.so:$dir/shaky.so
+export BARE_FRONT=$front:$dir/shaky.so
 worlds=("mpich:2 openmpi:2" "-i mpich:2 openmpi:1 mpich:1" "mpich:1 openmpi:1"
     "-i -m 1000 openmpi:2 mpich:2" "openmpi:2 mpich:1 openmpi:1")
 
-if [ ! -x "$dir/random_mix.mpich" ] || [ ! -x "$dir/random_mix.openmpi" ] ||
-    [ ! -e "$dir/shaky.so" ]; then
-    echo "1..0 # SKIP both MPI libraries and no sanitizer are needed"
-    exit 0
-fi
-export TMPDIR
-TMPDIR=$(mktemp -d) || exit 99
-trap 'rm -rf "$TMPDIR"' EXIT
+need_both random_mix
+[ -e "$dir/shaky.so" ] || skip_all "no shaky.so"
 
 # The world, and what else is different, come from the seed as well: every
 # fourth through shared memory, every fifth as external32.
@@ -28,21 +22,17 @@ case_by_seed()
     shm=$((seed % 4 == 0))
     [ $((seed / 5 % 5)) = 4 ] && data=external32
     # shellcheck disable=SC2086 # the world is several words
-    if SHAKY_SEED=$seed IMPI_SHM=$shm SLURM_IMPI_DATA=$data timeout 300 \
+    SHAKY_SEED=$seed IMPI_SHM=$shm SLURM_IMPI_DATA=$data "${limited[@]}" 300 \
         "$dir/bare_world" $world -- "$dir/random_mix" "$seed" "$rounds" \
-        >"$TMPDIR/out" 2>&1 && grep -q "^PASS random_mix" "$TMPDIR/out"; then
-        echo "ok $n - seed $seed in $world"
-        return
-    fi
-    echo "not ok $n - seed $seed in $world"
-    sed 's/^/# /' "$TMPDIR/out"
-    echo "# again: SF_TOP_BUILDDIR=$SF_TOP_BUILDDIR MIXES_FIRST=$seed" \
-        "MIXES_RUNS=1 MIXES_ROUNDS=$rounds $0"
+        >"$TMPDIR/out" 2>&1 && grep -q "^PASS random_mix" "$TMPDIR/out"
+    local code=$?
+    [ $code = 0 ] || echo "again: SF_TOP_BUILDDIR=$SF_TOP_BUILDDIR" \
+        "MIXES_FIRST=$seed MIXES_RUNS=1 MIXES_ROUNDS=$rounds $0" \
+        >"$TMPDIR/out.again"
+    report $code "seed $seed in $world"
 }
 
-n=0
 while [ $n -lt "$runs" ]; do
-    n=$((n + 1))
-    case_by_seed $((first + n - 1))
+    case_by_seed $((first + n))
 done
 echo "1..$n"

@@ -5,8 +5,7 @@
 # round, and end.  SCALE_CLIENTS clients (both libraries in turn) of SCALE_PROCS
 # processes each; `make check-mpi` runs 32 of 16.  Every process has a soft
 # limit of 256 descriptors, less than there are ranks.
-dir=${SF_TOP_BUILDDIR:?}/tests/mpi
-impirun=$SF_TOP_BUILDDIR/stage/bin/impirun
+. "$(dirname "$0")/lib.sh"
 clients=${SCALE_CLIENTS:-8}
 procs=${SCALE_PROCS:-4}
 limit=${SCALE_SECONDS:-100}
@@ -15,18 +14,13 @@ export IMPI_AUTH_KEY=4711
 # MPICH's start waits for processes of one node in a loop that never yields.
 export MPIR_CVAR_NOLOCAL=1
 
-if [ ! -x "$impirun" ] || [ ! -e "$dir/ring.mpich" ] ||
-    [ ! -e "$dir/ring.openmpi" ]; then
-    echo "1..0 # SKIP needs both MPI libraries and a stage"
-    exit 0
-fi
-export TMPDIR
-TMPDIR=$(mktemp -d) || exit 99
+need_both ring
+need_stage impirun
 trap 'kill $server $pids 2>/dev/null; wait; rm -rf "$TMPDIR"' EXIT
 ulimit -Sn 256
 
 mkfifo "$TMPDIR/hostport"
-timeout "$limit" "$impirun" -server "$clients" >"$TMPDIR/hostport" \
+"${limited[@]}" "$limit" "$impirun" -server "$clients" >"$TMPDIR/hostport" \
     2>"$TMPDIR/out.server" &
 server=$!
 read -r hostport <"$TMPDIR/hostport"
@@ -34,7 +28,7 @@ pids=
 for ((c = 0; c < clients; c++)); do
     family=mpich
     [ $((c % 2)) = 0 ] || family=openmpi
-    timeout "$limit" "$impirun" -client "$c" "$hostport" -np "$procs" \
+    "${limited[@]}" "$limit" "$impirun" -client "$c" "$hostport" -np "$procs" \
         "$dir/ring.$family" >"$TMPDIR/out.$c" 2>&1 &
     pids+=" $!"
 done
@@ -46,12 +40,12 @@ server='' pids=''
 
 ranks=$((clients * procs))
 title="im_066_many_clients: $ranks ranks in $clients clients"
-if [ $rc = 0 ] && [ "$(cat "$TMPDIR"/out.* | grep -c "^rank .* of $ranks:")" \
-    = $ranks ] && grep -q '^PASS ring' "$TMPDIR/out.0"; then
-    echo "ok 1 - $title"
-else
-    echo "not ok 1 - $title"
-    cat "$TMPDIR"/out.* | grep -v '^rank' | sort | uniq -c | head -40 |
-        sed 's/^/# /'
-fi
-echo 1..1
+[ $rc = 0 ] && [ "$(cat "$TMPDIR"/out.* | grep -c "^rank .* of $ranks:")" \
+    = $ranks ] && grep -q '^PASS ring' "$TMPDIR/out.0"
+rc=$?
+cat "$TMPDIR"/out.* | grep -v '^rank' | sort | uniq -c | head -40 \
+    >"$TMPDIR/all"
+rm "$TMPDIR"/out.*
+mv "$TMPDIR/all" "$TMPDIR/out"
+report $rc "$title"
+echo "1..$n"

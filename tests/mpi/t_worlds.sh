@@ -3,29 +3,12 @@
 #
 # Worlds of several IMPI clients on this machine, without Slurm: every program
 # of this folder in several worlds of both libraries.
-dir=${SF_TOP_BUILDDIR:?}/tests/mpi
-export BARE_FRONT=$SF_TOP_BUILDDIR/src/libimpi/.libs/libimpi.so
-
-# Open MPI looks for its own daemons' directory here.
-export TMPDIR
-TMPDIR=$(mktemp -d) || exit 99
-trap 'rm -rf "$TMPDIR"' EXIT
-n=0
-
-report()
-{
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        sed 's/^/# /' "$TMPDIR/out"
-    fi
-}
+. "$(dirname "$0")/lib.sh"
+export BARE_FRONT=$front
 
 world()
 {
-    timeout 120 "$dir/bare_world" "$@" >"$TMPDIR/out" 2>&1
+    "${limited[@]}" 120 "$dir/bare_world" "$@" >"$TMPDIR/out" 2>&1
 }
 
 # case_run NAME CLIENTS...: program NAME says PASS in that world.
@@ -77,11 +60,10 @@ case_im_154_im_155_sockets_of_channels()
 {
     local title=im_154_im_155_sockets_of_channels log=$TMPDIR/calls
     if ! strace -o "$log" true 2>/dev/null; then
-        n=$((n + 1))
-        echo "ok $n - $title # SKIP no strace"
+        report_skip "$title" "no strace"
         return
     fi
-    timeout 120 strace -f -o "$log" -e trace=connect,setsockopt,shutdown \
+    "${limited[@]}" 120 strace -f -o "$log" -e trace=connect,setsockopt,shutdown \
         "$dir/bare_world" mpich:1 openmpi:1 -- "$dir/ring" \
         >"$TMPDIR/out" 2>&1 && grep -q "^PASS ring" "$TMPDIR/out" &&
         grep -q 'connect(.*AF_INET.*EINPROGRESS' "$log" &&
@@ -89,10 +71,7 @@ case_im_154_im_155_sockets_of_channels()
     report $? "$title"
 }
 
-if [ ! -x "$dir/ring.mpich" ] || [ ! -x "$dir/ring.openmpi" ]; then
-    echo "1..0 # SKIP both MPI libraries and no sanitizer are needed"
-    exit 0
-fi
+need_both ring
 
 title=im_001_im_117_unmodified_programs_in_one_world
 for prog in ring order sizes probe mixes coll collv comms groups persist topo types errors attrs \
@@ -136,8 +115,7 @@ for prog in fold fring f08 fattr; do
     if [ -x "$dir/$prog.mpich" ] && [ -x "$dir/$prog.openmpi" ]; then
         case_run $prog mpich:2 openmpi:2
     else
-        n=$((n + 1))
-        echo "ok $n - $title: $prog # SKIP no Fortran compiler for both"
+        report_skip "$title: $prog" "no Fortran compiler for both"
     fi
 done
 title=im_021_processes_meet_by_ipv6
