@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # doc/requirements.md names the tests that show each requirement.  Every name
-# in backquotes in its third column must be a test that exists: a test
-# function of a unit test or of an MPI program, a case of a cluster test
-# (case_NAME), a titled world of t_worlds.sh, or a file.  No number of a group
-# may be left out.
+# in backquotes in its third column must be a test that is run: a function that
+# cmocka is given, a function of an MPI program or of a peer, a case of a shell
+# test, a titled world of t_worlds.sh, or a whole script of `make check`.
+# Documents may stand beside tests, never alone; where no test is possible the
+# column says "no test:" and why.  No number of a group may be left out.
 set -u
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
-doc=$top/doc/requirements.md
+doc=${SF_REQUIREMENTS:-$top/doc/requirements.md}
 words=$(mktemp)
 trap 'rm -f "$words"' EXIT
 
@@ -15,7 +16,12 @@ trap 'rm -f "$words"' EXIT
 matches() {
     find "$top/tests" -name "$2" -exec sed -nE "s/$1/\\1/p" {} +
 }
-word='[a-z][a-z0-9_]{3,}'
+word='[a-z][A-Za-z0-9_]{3,}'
+# Whatever is only defined is not run.
+used_words() {
+    find "$top/tests" \( -name '*.[ch]' -o -name '*.sh' -o -name '*.t' -o \
+        -name '*.py' \) -exec grep -ohwE "$word" {} + | sort | uniq -d
+}
 {
     # Of cmocka; its setups and teardowns are int.
     matches "^static void ($word)\(void \*\*.*" '*.c'
@@ -23,35 +29,77 @@ word='[a-z][a-z0-9_]{3,}'
     # Of MPI programs and of peers that are scripts.
     matches "^static void (im_[a-z0-9_]+)\(.*" '*.c'
     matches "^def (im_[a-z0-9_]+)\(.*" '*.py'
-    # Of shell scripts.
+    # Of shell scripts that name each case they run.
     matches "^(case_[A-Za-z0-9_]+)\(\).*" '*.sh'
+} | sort -u | comm -12 - <(used_words) >"$words"
+all_run='^run_cases|contain_cases'
+{
+    # Of shell scripts whose cases are all run.
+    find "$top/tests" -name '*.sh' -exec grep -lZE "$all_run" {} + |
+        xargs -0 sed -nE 's/^(case_[A-Za-z0-9_]+)\(\).*/\1/p'
     matches "^title=(im_[a-z0-9_]+)$" '*.sh'
     matches "^case_end (im_[a-z0-9_]+) .*" '*.sh'
-} | sort -u >"$words"
+} >>"$words"
 [ -r "$doc" ] || { echo "1..0 # SKIP no doc/requirements.md"; exit 0; }
 
-declare -A group_last
+# A script that `make check` runs.
+is_script() {
+    [[ $1 =~ ^tests/.*\.t$ || $1 =~ ^tests/.*/t_[a-z_]+\.sh$ ]] &&
+        [ -x "$top/$1" ]
+}
+
+# wrong COLUMN: what is wrong with it, one line each.
+wrong() {
+    local name shown='' rest=$1
+    while [[ $rest =~ \`([^\`]+)\`(.*) ]]; do
+        name=${BASH_REMATCH[1]} rest=${BASH_REMATCH[2]}
+        if [ -n "${run[$name]-}" ] || is_script "$name"; then
+            shown=1
+        elif [[ $name != doc/*.md || ! -e $top/$name ]]; then
+            echo "$name is no test"
+        fi
+    done
+    if [ -z "$shown" ] && [[ ! $1 =~ ^\ *no\ test:\ .{20,} ]] &&
+        [[ ! $1 =~ later: ]]; then
+        echo "names no test"
+    fi
+}
+
+declare -A run group_last
+while read -r name; do run[$name]=1; done <"$words"
 n=0
 while IFS='|' read -r _ id _ tests _; do
     id=${id// /}
     [[ $id =~ ^(EL|IM|G1|G2|HS|SL)-[0-9]+$ ]] || continue
-    missing=
-    for name in $(grep -oE '`[^`]+`' <<<"$tests" | tr -d '`'); do
-        case $name in
-        */*) [ -e "$top/$name" ] || missing+=" $name" ;;
-        *) grep -qxF "$name" "$words" || missing+=" $name" ;;
-        esac
-    done
+    missing=$(wrong "$tests")
+    missing=${missing//$'\n'/; }
     group=${id%-*} number=$((10#${id#*-}))
     last=${group_last[$group]:-0}
     [ "$number" = $((last + 1)) ] ||
-        missing+=" $group-$((last + 1)) (no such row)"
+        missing+=" there is no row $group-$((last + 1))"
     group_last[$group]=$number
     n=$((n + 1))
     if [ -z "$missing" ]; then
         echo "ok $n - $id"
     else
-        echo "not ok $n - $id: missing:$missing"
+        echo "not ok $n - $id: $missing"
     fi
 done <"$doc"
-if [ "$n" = 0 ]; then echo "1..0 # SKIP empty"; else echo "1..$n"; fi
+# This test itself: each row of such a document is refused.
+refuses_all() {
+    local rows=$words.rows bad
+    printf '| %s |\n' 'EL-01 | a | `no_such_test`' \
+        'EL-02 | a document alone | `doc/elan.md`' \
+        'EL-03 | a program, not a test | `tests/mpi/ring.c`' \
+        'EL-04 | nothing | -' 'EL-06 | a number is left out | `im_160_packed`' \
+        'EL-07 | too short a reason | no test: none' >"$rows"
+    bad=$(SF_REQUIREMENTS=$rows "$0" | grep -c '^not ok')
+    rm -f "$rows"
+    [ "$bad" = 6 ]
+}
+if [ -z "${SF_REQUIREMENTS-}" ]; then
+    n=$((n + 1))
+    refuses_all || printf 'not '
+    echo "ok $n - rows without a test are refused"
+fi
+echo "1..$n"

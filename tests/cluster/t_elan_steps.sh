@@ -32,6 +32,15 @@ case_plain_step() { # EL-12 EL-48..53 SL-04
     assert_equal "$(field prg)" "$(field RMS_JOBID)" RMS_JOBID
 }
 
+# No process stands between slurmstepd and the application: signals, exit codes
+# and debuggers find the application itself.
+case_the_task_is_what_slurmstepd_forked() { # EL-54 EL-60
+    run_as_user srun -n1 sh -c 'echo "parent $(cat /proc/$PPID/comm)"
+        scontrol listpids $SLURM_JOB_ID.$SLURM_STEP_ID | grep -w "$$"'
+    assert_output '^parent slurmstepd$' 1
+    assert_output "^[0-9]+ .* 0 +0 *$" 1
+}
+
 case_cyclic_step() { # EL-25 EL-52
     run_as_user srun -N2 -n4 --ntasks-per-node=2 -m cyclic "$SHOW"
     assert_output 'node n0 .* RMS_PROCID=[02] .*cap0=cyclic' 2

@@ -104,7 +104,7 @@ static void gathervs(void)
     free(own);
 }
 
-static void allgathers(int n)
+static void im_191_allgathers(int n)
 {
     int *own = array(n), *all = array(n * size), *v = array(total);
 
@@ -259,7 +259,7 @@ static void scans(MPI_Datatype pair, MPI_Op op)
         check_functions(own, 7, rank - 1, 0);
 }
 
-static void reduce_scatters(MPI_Datatype pair, MPI_Op op)
+static void im_189_reduce_scatters(MPI_Datatype pair, MPI_Op op)
 {
     int n = 0, mine = 0;
     long long(*own)[2], (*out)[2];
@@ -293,7 +293,7 @@ static void operations(void)
     MPI_Type_commit(&pair);
     MPI_Op_create(affine, 0, &op);
     scans(pair, op);
-    reduce_scatters(pair, op);
+    im_189_reduce_scatters(pair, op);
     MPI_Op_free(&op);
     MPI_Type_free(&pair);
 }
@@ -352,7 +352,7 @@ int main(int argc, char **argv)
         shape(unit);
         gathers(unit);
         gathervs();
-        allgathers(unit);
+        im_191_allgathers(unit);
         alltoalls(unit);
         alltoallvs();
         if (unit < 30000 / 150)
