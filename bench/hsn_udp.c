@@ -19,9 +19,9 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mac.h"
 #include "base/seal.h"
 #include "hsn/nic_link.h"
@@ -43,14 +43,6 @@ static void die(const char *what)
 {
     perror(what);
     exit(1);
-}
-
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static int bound_socket(uint16_t *port)

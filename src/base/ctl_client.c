@@ -9,16 +9,9 @@
 #include <unistd.h>
 
 #include "base/bytebuf.h"
+#include "base/clock.h"
 #include "base/ctl.h"
 #include "base/jsonx.h"
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static int fail(struct errbuf *err, int code, const char *path)
 {
@@ -32,7 +25,7 @@ static int await(int fd, short what, int64_t end)
     struct pollfd p = {.fd = fd, .events = what};
 
     for (;;) {
-        int64_t left = end - now_ms();
+        int64_t left = end - clock_ms();
         int n = left > 0 ? poll(&p, 1, (int)left) : 0;
 
         if (n > 0)
@@ -64,7 +57,7 @@ static int open_socket(const char *path, int64_t end)
         int e = errno;
 
         /* EAGAIN: its queue is full. */
-        if (e == EAGAIN && now_ms() < end) {
+        if (e == EAGAIN && clock_ms() < end) {
             nanosleep(&pause, NULL);
             continue;
         }
@@ -149,7 +142,7 @@ static int understand(const struct bytebuf *in, struct json_object **reply,
 int ctl_call(const char *path, struct json_object *request,
              struct json_object **reply, int timeout_ms, struct errbuf *err)
 {
-    int64_t end = now_ms() + timeout_ms;
+    int64_t end = clock_ms() + timeout_ms;
     struct bytebuf in;
     size_t len;
     const char *text = jsonx_text(request, &len);

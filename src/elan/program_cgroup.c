@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "elan/program_cgroup.h"
 #include "elan/program_proc.h"
@@ -253,25 +253,17 @@ static bool is_populated(int events)
     return proc_parse_flat(text, "populated") != 0;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 int program_cgroup_empty(const struct program_cgroup *g, int timeout_ms,
                          struct errbuf *err)
 {
-    int64_t end = now_ms() + timeout_ms;
+    int64_t end = clock_ms() + timeout_ms;
     int fd = openat(g->dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
     struct pollfd p = {.fd = fd, .events = POLLPRI};
     bool alive;
 
     if (fd < 0 && errno != ENOENT && errno != ENODEV)
         return errprintf(err, "%s/cgroup.events: %s", g->path, strerror(errno));
-    while ((alive = is_populated(fd)) && now_ms() < end) {
+    while ((alive = is_populated(fd)) && clock_ms() < end) {
         /* cgroup.kill since Linux 5.14 */
         if (put_word(g, "cgroup.kill", "1") < 0)
             signal_once(g, SIGKILL, NULL, NULL, NULL);

@@ -6,10 +6,10 @@
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/be.h"
+#include "base/clock.h"
 #include "hsn/nic_dgram.h"
 
 #ifndef UDP_SEGMENT
@@ -19,14 +19,6 @@
 #define UDP_GRO 104
 #endif
 #define GSO_BYTES 65000 /* of one send */
-
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static size_t prefix(const struct dgram_nic *d)
 {

@@ -73,7 +73,7 @@ static void receive(void *arg, const struct hsn_delivery *m)
     if (be_load32(header + 4) == ECHO_ASK)
         answer(d, m->from, be_load64(header + 8));
     else if (hsn_echo_answer(&d->echo, hsn_engine_routes_of(d->engine), m->from,
-                             be_load64(header + 8), hsnd_clock()))
+                             be_load64(header + 8), clock_ns()))
         changed(d);
 }
 
@@ -93,7 +93,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
     struct hsnd *d = t->data;
 
     (void)events;
-    if (hsn_echo_begin(&d->echo, hsn_engine_routes_of(d->engine), hsnd_clock(),
+    if (hsn_echo_begin(&d->echo, hsn_engine_routes_of(d->engine), clock_ns(),
                        ask, d))
         changed(d);
     ev_timer_stop(loop, &d->echo_due);

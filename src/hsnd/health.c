@@ -60,7 +60,7 @@ static size_t fill_peers(struct hsnd *d, struct report_peer *p, size_t max)
 /* Set the timer to when the next report is due. */
 static void plan(struct hsnd *d)
 {
-    uint64_t now = hsnd_clock(), due = pace_due(&d->report_pace);
+    uint64_t now = clock_ns(), due = pace_due(&d->report_pace);
 
     ev_timer_stop(d->loop, &d->health_timer);
     ev_timer_set(&d->health_timer, due > now ? (double)(due - now) / 1e9 : 0.,
@@ -118,7 +118,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
     (void)loop;
     (void)events;
     report(d);
-    pace_done(&d->report_pace, hsnd_clock());
+    pace_done(&d->report_pace, clock_ns());
     plan(d);
 }
 
@@ -127,7 +127,7 @@ int health_open(struct hsnd *d, struct errbuf *err)
     struct sender_options o = {.to = d->conf.health,
                                .munge_socket = d->conf.munge,
                                .reader = (uid_t)-1};
-    uint64_t now = hsnd_clock();
+    uint64_t now = clock_ns();
 
     if (!d->conf.health)
         return 0;

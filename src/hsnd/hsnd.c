@@ -59,7 +59,7 @@ static void on_nic(struct ev_loop *loop, ev_io *io, int events)
 
     (void)loop;
     (void)events;
-    d->nic->tick(d->nic->self, hsnd_clock());
+    d->nic->tick(d->nic->self, clock_ns());
 }
 
 static void on_due(struct ev_loop *loop, ev_timer *t, int events)
@@ -135,7 +135,7 @@ static int open_engine(struct hsnd *d, struct errbuf *err)
 static int start(struct hsnd *d, struct errbuf *err)
 {
     d->loop = ev_default_loop(0);
-    d->now = hsnd_clock();
+    d->now = clock_ns();
     ev_timer_init(&d->timer, on_due, 0., 0.);
     if (open_nic(d, err) < 0 || open_engine(d, err) < 0 ||
         hsnd_listen(d, err) < 0 || control_open(d, err) < 0 ||

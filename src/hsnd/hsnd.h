@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "base/bytebuf.h"
+#include "base/clock.h"
 #include "base/ctl.h"
 #include "base/errbuf.h"
 #include "base/ring.h"
@@ -174,8 +175,6 @@ struct hsnd {
     uint64_t said[sizeof(struct hsnd_counts) / 8]; /* when last */
     bool sweep;                                    /* endpoints have ended */
 };
-
-uint64_t hsnd_clock(void); /* monotonic, ns */
 
 /* conf.c */
 void hsnd_conf_default(struct hsnd_conf *c);

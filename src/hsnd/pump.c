@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "hsnd/hsnd.h"
@@ -17,14 +16,6 @@
 #define RECORDS 32    /* of one endpoint in a round */
 #define LOOK_EVERY 32 /* rounds with work between two looks at libev */
 #define PAUSES 8      /* of an idle round */
-
-uint64_t hsnd_clock(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* Hand one record to the engine.  As hsn_engine_send(). */
 static int send_record(struct port *p, const struct hsn_record *r,
@@ -247,7 +238,7 @@ static void sleep_once(struct hsnd *d)
     }
     ev_run(d->loop, EVRUN_ONCE);
     d->nic->awake(d->nic->self);
-    d->last_work = hsnd_clock();
+    d->last_work = clock_ns();
 }
 
 static void rest(void)
@@ -294,7 +285,7 @@ static void busy(struct hsnd *d)
 
 static void look_at_clock(struct hsnd *d)
 {
-    uint64_t now = hsnd_clock();
+    uint64_t now = clock_ns();
 
     if (d->rested && now - d->now > PREEMPTED_NS)
         d->crowded = now + CROWDED_NS;

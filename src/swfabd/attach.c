@@ -29,7 +29,7 @@ struct comer {
 
 bool swfabd_may_hello(struct swfabd *d)
 {
-    double now = (double)swfabd_now() / 1e9;
+    double now = (double)clock_ns() / 1e9;
     struct swfabd_bucket *b = &d->bucket;
 
     b->level += (now - b->at) * SF_SWFABD_HELLO_RATE;
@@ -45,7 +45,7 @@ bool swfabd_may_hello(struct swfabd *d)
 /* Anybody can be refused as often as he likes; the log need not grow by it. */
 void swfabd_log_refusal(struct swfabd *d, const char *why)
 {
-    uint64_t now = swfabd_now();
+    uint64_t now = clock_ns();
 
     d->refused++;
     if (d->refused > 1 && now - d->refusal_logged_ns < 1000000000)
@@ -175,7 +175,7 @@ static int take_seat(struct comer *c, struct greeting *g, struct errbuf *err)
         return -1;
     }
     seat->carrier = g->hello.carrier;
-    seat->since_ns = swfabd_now();
+    seat->since_ns = clock_ns();
     seat->fd = c->fd;
     c->fd = -1;
     return 0;

@@ -53,7 +53,7 @@ static int verb_status(struct json_object *in, struct json_object *out,
     jsonx_add_int(out, "refused", (int64_t)d->refused);
     jsonx_add_int(out, "asking", clerk_pending(d->clerk));
     jsonx_add_int(out, "uptime_s",
-                  (int64_t)((swfabd_now() - d->started_ns) / 1000000000));
+                  (int64_t)((clock_ns() - d->started_ns) / 1000000000));
     json_object_object_add(out, "packets", totals(d->fab));
     return 0;
 }

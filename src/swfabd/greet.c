@@ -20,7 +20,7 @@ static void make_answer(struct clerk_job *job)
 {
     struct greeting *g = of(job);
 
-    g->rc = softlink_answer(g->link, swfabd_now(), &g->hello, &g->err);
+    g->rc = softlink_answer(g->link, clock_ns(), &g->hello, &g->err);
 }
 
 static void finish(struct greeting *g)

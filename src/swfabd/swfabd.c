@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -25,14 +24,6 @@ enum { EXIT_USAGE = 2, EXIT_BAD_CONFIG = 78 };
 
 #define CREDENTIAL_SECONDS 60
 #define TICK 0.2 /* s, between looks at links */
-
-uint64_t swfabd_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
-}
 
 /* ---- credentials by MUNGE ---- */
 
@@ -95,7 +86,7 @@ static void plan_fault(struct swfabd *d)
     if (d->next_fault == d->script.n)
         return;
     at = (double)d->script.faults[d->next_fault].time / 1e9 -
-         (double)(swfabd_now() - d->started_ns) / 1e9;
+         (double)(clock_ns() - d->started_ns) / 1e9;
     ev_timer_set(&d->fault_timer, at > 0 ? at : 0, 0);
     ev_timer_start(d->loop, &d->fault_timer);
 }
@@ -137,7 +128,7 @@ static int start(struct swfabd *d, struct errbuf *err)
     d->loop = ev_default_loop(EVFLAG_AUTO);
     if (!d->loop)
         return errprintf(err, "no event loop");
-    d->started_ns = swfabd_now();
+    d->started_ns = clock_ns();
     d->bucket.level = SF_SWFABD_HELLO_BURST;
     d->bucket.at = (double)d->started_ns / 1e9;
     d->clerk = clerk_new(d->loop, SF_SWFABD_ASK_MAX);

@@ -27,6 +27,7 @@
 #include <sys/socket.h>
 
 #include "base/clerk.h"
+#include "base/clock.h"
 #include "base/conf.h"
 #include "base/ctl.h"
 #include "base/errbuf.h"
@@ -139,8 +140,6 @@ struct swfabd {
     uint64_t refused; /* HELLOs */
     uint64_t refusal_logged_ns;
 };
-
-uint64_t swfabd_now(void); /* ns of the steady clock */
 
 /* conf.c */
 void swfabd_conf_init(struct swfabd_conf *conf);

@@ -96,7 +96,7 @@ void swfabd_wire_packet(struct swfabd_seat *seat, const struct swfab_walk *w,
         return;
     }
     swfab_walk_write(fab, w, at + SOFTLINK_HEAD, packet);
-    if (softlink_wrap(seat->link, swfabd_now(), at, at + SOFTLINK_HEAD, size) <
+    if (softlink_wrap(seat->link, clock_ns(), at, at + SOFTLINK_HEAD, size) <
         0) {
         seat->wire->n--;
         swfab_count_up(fab, w->port, SWFAB_NO_HOST);
@@ -182,7 +182,7 @@ static void went_up(struct swfabd_seat *seat, struct swfabd_wire *wire)
                                     : "another takes its place");
     seat->carrier = SOFTLINK_DATAGRAMS;
     seat->wire = wire;
-    seat->since_ns = swfabd_now();
+    seat->since_ns = clock_ns();
     log_info("%s attached over %s", swfabd_seat_name(seat),
              wire->ether ? "Ethernet" : "UDP");
 }
@@ -218,9 +218,9 @@ static void call_work(struct clerk_job *job)
     size_t len;
 
     call->event = call->len
-                      ? softlink_input(link, swfabd_now(), call->buf, call->len,
+                      ? softlink_input(link, clock_ns(), call->buf, call->len,
                                        &packet, &len, &call->err)
-                      : softlink_tick(link, swfabd_now(), &call->err);
+                      : softlink_tick(link, clock_ns(), &call->err);
 }
 
 static void call_done(struct clerk_job *job, bool cancelled)
@@ -292,7 +292,7 @@ void swfabd_wire_input(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
         call_begin(seat, wire, buf, len, from);
         return;
     }
-    event = softlink_input(seat->link, swfabd_now(), buf, len, &packet,
+    event = softlink_input(seat->link, clock_ns(), buf, len, &packet,
                            &packet_len, &err);
     if (event == SOFTLINK_WENT_UP)
         went_up(seat, wire);
@@ -344,7 +344,7 @@ void swfabd_wire_on_io(struct ev_loop *loop, ev_io *w, int revents)
 
 void swfabd_wire_tick(struct swfabd *d)
 {
-    uint64_t now = swfabd_now();
+    uint64_t now = clock_ns();
     struct errbuf err;
 
     for (uint32_t i = 0; i < d->nseats; i++) {

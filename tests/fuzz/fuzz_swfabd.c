@@ -12,7 +12,7 @@
 #include "softlink_fake.h"
 #include "swfabd/swfabd.h"
 
-uint64_t swfabd_now(void)
+uint64_t clock_ns(void)
 {
     static uint64_t now;
 
