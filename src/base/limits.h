@@ -186,7 +186,7 @@
 
 /* hsnd: one request or answer on its socket, connections, programs that are
  * registered, senders that one program remembers (every possible process),
- * ring of an endpoint in bytes. */
+ * ring of an endpoint in bytes; reports and calls that wait for munged. */
 #define SF_HSN_REQUEST_MAX (60 * 1024)
 #define SF_HSN_PORTS_MAX 8192
 #define SF_HSN_PROGRAMS_MAX 4096
@@ -194,6 +194,7 @@
 #define SF_HSN_RING_MIN (64 * 1024)
 #define SF_HSN_RING_MAX (64 * 1024 * 1024)
 #define SF_HSN_ROUTES_SIZE_MAX (64 * 1024 * 1024)
+#define SF_HSN_ASK_MAX 32
 
 /* swfabd: bytes of a line of its files, of a file; parts of one fabric;
  * smallest ring of a host; connections that have not said who they are, and

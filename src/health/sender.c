@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/be.h"
+#include "base/clerk.h"
 #include "base/netaddr.h"
 #include "base/seal.h"
 #include "health/sender.h"
@@ -33,6 +34,8 @@ struct sender {
     socklen_t to_len;
     char *munge_socket;
     uid_t reader;
+    struct clerk *clerk;
+    void (*lost)(const char *why);
     STAILQ_HEAD(, item) queue;
     struct sender_stats stats;
     ev_io in, out;
@@ -197,27 +200,19 @@ static void limit_queue(struct sender *s)
     }
 }
 
-int sender_put_text(struct sender *s, const char *text, struct errbuf *err)
+static void queue_credential(struct sender *s, const char *cred)
 {
-    struct item *it;
-    char *cred;
-    size_t len;
+    size_t len = strlen(cred);
+    struct item *it = malloc(sizeof(*it) + 4 + len);
 
-    s->stats.put++;
-    if (seal_make(&cred, text, strlen(text), s->reader, 0, s->munge_socket,
-                  err) < 0)
-        return -1;
-    len = strlen(cred);
-    it = malloc(sizeof(*it) + 4 + len);
     if (!it) {
-        free(cred);
-        return errprintf(err, "out of memory");
+        s->stats.dropped++;
+        return;
     }
     it->len = 4 + len;
     it->sent = 0;
     be_store32(it->bytes, (uint32_t)len);
     memcpy(it->bytes + 4, cred, len);
-    free(cred);
     STAILQ_INSERT_TAIL(&s->queue, it, link);
     s->stats.queued++;
     limit_queue(s);
@@ -225,7 +220,73 @@ int sender_put_text(struct sender *s, const char *text, struct errbuf *err)
         flush(s);
     else
         dial(s);
-    return 0;
+}
+
+/* A report that is to be sealed. */
+struct sealing {
+    struct clerk_job job;
+    struct sender *s;
+    char *cred; /* NULL: err says why */
+    struct errbuf err;
+    char text[];
+};
+
+static void seal(struct clerk_job *job)
+{
+    struct sealing *g = (struct sealing *)(void *)job;
+
+    seal_make(&g->cred, g->text, strlen(g->text), g->s->reader, 0,
+              g->s->munge_socket, &g->err);
+}
+
+/* Queue it, and free the job. */
+static int finish(struct sealing *g, struct errbuf *err)
+{
+    int rc = 0;
+
+    if (g->cred)
+        queue_credential(g->s, g->cred);
+    else
+        rc = errprintf(err, "%s", g->err.text);
+    free(g->cred);
+    free(g);
+    return rc;
+}
+
+static void sealed(struct clerk_job *job, bool cancelled)
+{
+    struct sealing *g = (struct sealing *)(void *)job;
+    void (*lost)(const char *why) = g->s->lost;
+    struct errbuf err;
+
+    if (!cancelled) {
+        if (finish(g, &err) < 0)
+            lost(err.text);
+        return;
+    }
+    free(g->cred);
+    free(g);
+}
+
+int sender_put_text(struct sender *s, const char *text, struct errbuf *err)
+{
+    size_t len = strlen(text) + 1;
+    struct sealing *g = calloc(1, sizeof(*g) + len);
+
+    s->stats.put++;
+    if (!g)
+        return errprintf(err, "out of memory");
+    g->job = (struct clerk_job){seal, sealed, NULL};
+    g->s = s;
+    memcpy(g->text, text, len);
+    if (!s->clerk) {
+        seal(&g->job);
+        return finish(g, err);
+    }
+    if (clerk_give(s->clerk, &g->job) == 0)
+        return 0;
+    free(g);
+    return errprintf(err, "too many reports wait for munged");
 }
 
 int sender_put(struct sender *s, const struct report *report,
@@ -293,6 +354,8 @@ struct sender *sender_new(struct ev_loop *loop, const struct sender_options *o,
     }
     s->loop = loop;
     s->reader = o->reader;
+    s->clerk = o->clerk;
+    s->lost = o->lost;
     s->fd = -1;
     s->distance = RETRY_FIRST;
     STAILQ_INIT(&s->queue);

@@ -59,14 +59,59 @@ static void event(struct dgram_nic *d, enum softlink_event e,
         d->o.say(d->o.arg, true, err->text);
 }
 
+/* ---- what munged is asked for ---- */
+
+/* That munged does not answer is said once, not each second. */
+static void complain(struct dgram_nic *d, const char *why)
+{
+    if (why[0] && !d->complained && d->o.say)
+        d->o.say(d->o.arg, true, why);
+    d->complained = why[0];
+}
+
+static void asked(struct clerk_job *job, bool cancelled)
+{
+    struct dgram_nic *d = (struct dgram_nic *)(void *)job;
+
+    d->asking = false;
+    if (cancelled)
+        return;
+    event(d, d->ask.event, &d->ask.err);
+    if (d->ether && d->ask.event == SOFTLINK_WENT_UP)
+        memcpy(d->peer.sll_addr, d->from[d->in_msg].sll_addr, 6);
+    if (d->ask.event == SOFTLINK_NOTHING)
+        complain(d, d->ask.err.text);
+    flush_link(d);
+}
+
+/* Time passes for a link that calls, or it was answered: p[0..len). */
+static void ask(struct dgram_nic *d, const uint8_t *p, size_t len)
+{
+    if (!softlink_job_make(&d->ask, d->link, p, len, asked)) {
+        d->nic.counters.dropped_bad++; /* too long for a WELCOME */
+        return;
+    }
+    d->asking = true;
+    if (clerk_give(d->o.clerk, &d->ask.job) == 0)
+        return;
+    d->asking = false;
+    complain(d, "too many wait for munged");
+}
+
 static uint64_t dgram_tick(void *self, uint64_t now)
 {
     struct dgram_nic *d = self;
     struct errbuf err = {""};
 
     d->now = now;
-    if (now >= softlink_next(d->link))
-        event(d, softlink_tick(d->link, now, &err), &err);
+    if (!d->asking && now >= softlink_next(d->link)) {
+        if (softlink_is_up(d->link))
+            event(d, softlink_tick(d->link, now, &err), &err);
+        else
+            ask(d, NULL, 0);
+    }
+    if (d->asking)
+        return UINT64_MAX;
     flush_link(d);
     return softlink_next(d->link);
 }
@@ -281,16 +326,20 @@ static bool look_inside(struct dgram_nic *d, struct hsn_rx *rx,
     const uint8_t *packet = NULL;
     struct errbuf err = {""};
     size_t packet_len;
-    enum softlink_event e;
+    uint64_t session;
 
     if (!strip(d, &p, &len)) {
         d->nic.counters.dropped_bad++;
         return false;
     }
-    e = softlink_input(d->link, d->now, p, len, &packet, &packet_len, &err);
-    event(d, e, &err);
-    if (d->ether && e == SOFTLINK_WENT_UP)
-        memcpy(d->peer.sll_addr, d->from[d->in_msg].sll_addr, 6);
+    if (!softlink_is_up(d->link) &&
+        softlink_look(p, len, &session) == SOFTLINK_WELCOME) {
+        ask(d, p, len);
+        return false;
+    }
+    event(d,
+          softlink_input(d->link, d->now, p, len, &packet, &packet_len, &err),
+          &err);
     return packet && hsn_nic_packet_get(&d->nic, rx, packet, packet_len);
 }
 
@@ -301,10 +350,12 @@ static size_t dgram_recv(void *self, struct hsn_rx *rx, size_t n)
     const uint8_t *p;
     size_t k = 0, len;
 
-    if (d->in_msg == d->nin && !refill(d))
+    if (d->asking || (d->in_msg == d->nin && !refill(d)))
         return 0;
-    while (k < n && (p = next_datagram(d, &len)))
+    while (k < n && !d->asking && (p = next_datagram(d, &len)))
         k += look_inside(d, &rx[k], p, len);
+    if (d->asking)
+        return k;
     d->nic.counters.dropped_tag =
         c->malformed + c->bad_tag + c->replayed + c->foreign;
     return k;
@@ -317,7 +368,9 @@ static void dgram_release(void *self)
 
 static int dgram_fd(void *self)
 {
-    return ((struct dgram_nic *)self)->fd;
+    const struct dgram_nic *d = self;
+
+    return d->asking ? -1 : d->fd;
 }
 
 static bool dgram_sleep(void *self, bool room)
@@ -326,7 +379,7 @@ static bool dgram_sleep(void *self, bool room)
 
     (void)room;
     dgram_flush(d);
-    return d->in_msg == d->nin;
+    return d->asking || d->in_msg == d->nin;
 }
 
 static void dgram_awake(void *self)
@@ -338,6 +391,8 @@ static void dgram_close(void *self)
 {
     struct dgram_nic *d = self;
 
+    if (d->asking)
+        return;
     if (d->link && d->fd >= 0) {
         softlink_close(d->link);
         flush_link(d);

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "hsn/nic_priv.h"
+#include "net/softlink_job.h"
 
 #define DGRAM_OUT 64              /* packets collected */
 #define DGRAM_IN 8                /* datagrams received in one call */
@@ -20,6 +21,9 @@
 #define DGRAM_MAX (DGRAM_PREFIX + SOFTLINK_DATAGRAM_MAX)
 
 struct dgram_nic {
+    struct softlink_job ask; /* while `asking`: the clerk's, and the link */
+    bool asking;
+    bool complained; /* that asking failed */
     struct hsn_nic nic;
     struct hsn_nic_options o;
     struct hsn_nic_done done;

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/clerk.h"
 #include "base/errbuf.h"
 #include "hsn/nic.h"
 
@@ -32,8 +33,10 @@ struct hsn_nic_options {
     const char *mac;       /* ethernet: of the other end, aa:bb:.. */
     const char *munge;     /* munged's socket, NULL: the default */
     uint64_t board;
-    uid_t service; /* beside root, who may be at the other end */
-    bool trusted;  /* the segment is */
+    uid_t service;       /* beside root, who may be at the other end */
+    bool trusted;        /* the segment is */
+    struct clerk *clerk; /* asks munged beside the loop; NULL: in tick() and
+                          * recv().  Free it before the interface. */
     void (*say)(void *arg, bool bad, const char *text); /* for the log */
     void *arg;
 };
@@ -71,6 +74,7 @@ struct hsn_nic {
  * the link is down and tick() goes on trying. */
 struct hsn_nic *hsn_nic_open(const struct hsn_nic_options *o,
                              struct errbuf *err);
+/* While the clerk is in the middle of asking for it nothing is freed. */
 void hsn_nic_close(struct hsn_nic *nic);
 
 #endif

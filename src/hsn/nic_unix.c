@@ -10,14 +10,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/ring.h"
 #include "hsn/nic_priv.h"
+#include "net/softlink_job.h"
 
 #define AGAIN_NS 200000000ULL   /* between two tries to connect */
 #define ANSWER_NS 5000000000ULL /* that swfabd may take to answer */
 #define LENT_MAX 16             /* packets that lie in the ring meanwhile */
 
 struct unix_nic {
+    struct softlink_job ask; /* while `asking`: the clerk's, and the link */
+    bool asking;
+    int welcome[2]; /* the rings that came with what is asked about */
     struct hsn_nic nic;
     struct hsn_nic_options o;
     struct hsn_nic_done done;
@@ -74,10 +79,47 @@ static void flush_link(struct unix_nic *u)
             return;
 }
 
+/* No link this time: the next try later. */
+static void give_up(struct unix_nic *u, const char *why)
+{
+    if (u->o.say)
+        u->o.say(u->o.arg, true, why);
+    hang_up(u, why);
+    u->next = clock_ns() + ANSWER_NS;
+}
+
+/* Let the link ask munged; done() goes on. */
+static void ask(struct unix_nic *u, const void *buf, size_t len,
+                void (*done)(struct clerk_job *job, bool cancelled))
+{
+    if (!softlink_job_make(&u->ask, u->link, buf, len, done)) {
+        give_up(u, "the fabric's answer is too long");
+        return;
+    }
+    u->asking = true;
+    if (clerk_give(u->o.clerk, &u->ask.job) == 0)
+        return;
+    u->asking = false;
+    give_up(u, "too many wait for munged");
+}
+
+static void hello_made(struct clerk_job *job, bool cancelled)
+{
+    struct unix_nic *u = (struct unix_nic *)(void *)job;
+
+    u->asking = false;
+    if (cancelled)
+        return;
+    if (u->ask.err.text[0]) {
+        give_up(u, u->ask.err.text);
+        return;
+    }
+    flush_link(u);
+    u->next = clock_ns() + ANSWER_NS;
+}
+
 static void call(struct unix_nic *u, uint64_t now)
 {
-    struct errbuf err = {""};
-
     u->next = now + AGAIN_NS;
     u->fd = connect_to(u->o.fabric);
     if (u->fd < 0)
@@ -85,16 +127,9 @@ static void call(struct unix_nic *u, uint64_t now)
     u->link = softlink_new_caller(u->o.name, u->o.board, u->carrier, 0,
                                   &u->credentials);
     if (u->link)
-        softlink_tick(u->link, now, &err);
-    if (!u->link || err.text[0]) {
-        if (err.text[0] && u->o.say)
-            u->o.say(u->o.arg, true, err.text);
-        hang_up(u, "no credential");
-        u->next = now + ANSWER_NS;
-        return;
-    }
-    flush_link(u);
-    u->next = now + ANSWER_NS;
+        ask(u, NULL, 0, hello_made);
+    else
+        give_up(u, "no memory");
 }
 
 /* One message of the handshake, with the rings' descriptors if any. */
@@ -121,50 +156,54 @@ static ssize_t take_message(struct unix_nic *u, int fds[2])
     return n;
 }
 
-static bool map_rings(struct unix_nic *u, int fds[2])
+/* Map the rings that came, if they are wanted; closes their descriptors. */
+static bool map_rings(struct unix_nic *u, bool wanted)
 {
-    bool ok = u->carrier != SOFTLINK_RING;
+    int *fds = u->welcome;
+    bool ok = wanted && fds[0] >= 0 && fds[1] >= 0;
 
-    if (!ok && fds[0] >= 0 && fds[1] >= 0)
+    if (ok)
         ok = ring_attach(&u->to, fds[0], RING_PRODUCER, NET_PACKET_MAX, NULL) ==
                  0 &&
              ring_attach(&u->from, fds[1], RING_CONSUMER, NET_PACKET_MAX,
                          NULL) == 0;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         if (fds[i] >= 0)
             close(fds[i]);
+        fds[i] = -1;
+    }
     return ok;
+}
+
+/* What the fabric said was looked at. */
+static void answer_read(struct clerk_job *job, bool cancelled)
+{
+    struct unix_nic *u = (struct unix_nic *)(void *)job;
+    bool up = !cancelled && u->ask.event == SOFTLINK_WENT_UP;
+    bool rings = u->carrier == SOFTLINK_RING;
+    bool mapped = map_rings(u, up && rings);
+
+    u->asking = false;
+    if (up && (mapped || !rings)) {
+        hsn_nic_link(&u->nic, &u->o, true, u->o.fabric);
+        u->next = UINT64_MAX;
+    } else if (!cancelled && u->ask.event != SOFTLINK_NOTHING) {
+        give_up(u, up ? "no rings came with the fabric's answer"
+                      : u->ask.err.text);
+    }
 }
 
 /* Waiting for the answer to our call. */
 static void handshake(struct unix_nic *u, uint64_t now)
 {
-    struct errbuf err = {"the fabric hung up"};
-    const uint8_t *packet;
-    size_t packet_len;
-    int fds[2];
-    ssize_t n = take_message(u, fds);
-    enum softlink_event event = SOFTLINK_WAS_REFUSED;
+    ssize_t n = take_message(u, u->welcome);
 
-    if (n < 0 && errno == EAGAIN) {
-        if (now < u->next)
-            return;
-        errprintf(&err, "the fabric does not answer");
-    }
     if (n > 0)
-        event = softlink_input(u->link, now, u->buf, (size_t)n, &packet,
-                               &packet_len, &err);
-    if (event == SOFTLINK_WENT_UP && map_rings(u, fds)) {
-        hsn_nic_link(&u->nic, &u->o, true, u->o.fabric);
-        u->next = UINT64_MAX;
-        return;
-    }
-    if (event == SOFTLINK_NOTHING)
-        return;
-    if (u->o.say)
-        u->o.say(u->o.arg, true, err.text);
-    hang_up(u, err.text);
-    u->next = now + ANSWER_NS;
+        ask(u, u->buf, (size_t)n, answer_read);
+    else if (n == 0 || errno != EAGAIN)
+        give_up(u, "the fabric hung up");
+    else if (now >= u->next)
+        give_up(u, "the fabric does not answer");
 }
 
 /* Has the other end hung up? */
@@ -178,8 +217,10 @@ static uint64_t unix_tick(void *self, uint64_t now)
 {
     struct unix_nic *u = self;
 
-    if (u->fd < 0 && now >= u->next)
+    if (!u->asking && u->fd < 0 && now >= u->next)
         call(u, now);
+    if (u->asking)
+        return UINT64_MAX;
     if (u->fd >= 0 && !u->nic.up)
         handshake(u, now);
     else if (u->fd >= 0)
@@ -323,7 +364,9 @@ static size_t unix_recv(void *self, struct hsn_rx *rx, size_t n)
 
 static int unix_fd(void *self)
 {
-    return ((struct unix_nic *)self)->fd;
+    const struct unix_nic *u = self;
+
+    return u->asking ? -1 : u->fd;
 }
 
 static bool unix_sleep(void *self, bool room)
@@ -353,6 +396,8 @@ static void unix_close(void *self)
 {
     struct unix_nic *u = self;
 
+    if (u->asking)
+        return;
     u->o.say = NULL; /* on purpose */
     hang_up(u, "closed");
     ring_detach(&u->lent_from);
@@ -381,7 +426,7 @@ struct hsn_nic *hsn_nic_unix_open(const struct hsn_nic_options *o,
         errprintf(err, "no memory");
         return NULL;
     }
-    u->fd = -1;
+    u->fd = u->welcome[0] = u->welcome[1] = -1;
     u->carrier = carrier;
     u->credentials = hsn_nic_credentials(&u->o);
     u->nic = (struct hsn_nic){.ops = &ops,

@@ -59,6 +59,7 @@ static int do_status(struct json_object *in, struct json_object *out,
     add_u64(out, "busy", l.busy);
     add_u64(out, "halves", l.halves);
     add_u64(out, "rx_filled", l.rx_filled);
+    add_u64(out, "asking", clerk_pending(d->clerk));
     return 0;
 }
 

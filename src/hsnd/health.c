@@ -76,6 +76,11 @@ void health_soon(struct hsnd *d)
     plan(d);
 }
 
+static void lost(const char *why)
+{
+    log_warn("SF-E803 report to switchmgrd: %s", why);
+}
+
 static void report(struct hsnd *d)
 {
     struct report_record *me = calloc(1, sizeof(*me));
@@ -104,7 +109,7 @@ static void report(struct hsnd *d)
         r.ncounters = fill_counters(d, counters, SF_REPORT_COUNTERS_MAX);
         r.npeers = fill_peers(d, peers, SF_REPORT_PEERS_MAX);
         if (sender_put(d->sender, &r, &err) < 0)
-            log_warn("SF-E803 report to switchmgrd: %s", err.text);
+            lost(err.text);
     }
     free(me);
     free(counters);
@@ -126,7 +131,9 @@ int health_open(struct hsnd *d, struct errbuf *err)
 {
     struct sender_options o = {.to = d->conf.health,
                                .munge_socket = d->conf.munge,
-                               .reader = (uid_t)-1};
+                               .reader = (uid_t)-1,
+                               .clerk = d->clerk,
+                               .lost = lost};
     uint64_t now = clock_ns();
 
     if (!d->conf.health)

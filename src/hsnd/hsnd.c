@@ -89,6 +89,7 @@ static int open_nic(struct hsnd *d, struct errbuf *err)
         .munge = d->conf.munge,
         .board = d->board,
         .trusted = d->conf.trusted,
+        .clerk = d->clerk,
         .say = say_nic,
     };
     struct passwd *user;
@@ -135,6 +136,9 @@ static int open_engine(struct hsnd *d, struct errbuf *err)
 static int start(struct hsnd *d, struct errbuf *err)
 {
     d->loop = ev_default_loop(0);
+    d->clerk = clerk_new(d->loop, SF_HSN_ASK_MAX);
+    if (!d->clerk)
+        return errprintf(err, "no thread to ask munged");
     d->now = clock_ns();
     ev_timer_init(&d->timer, on_due, 0., 0.);
     if (open_nic(d, err) < 0 || open_engine(d, err) < 0 ||
@@ -153,7 +157,6 @@ static int start(struct hsnd *d, struct errbuf *err)
 
 static void stop(struct hsnd *d)
 {
-    sender_free(d->sender);
     if (d->ctl)
         ctl_server_free(d->ctl);
     hsnd_listen_stop(d);
@@ -166,6 +169,8 @@ static void stop(struct hsnd *d)
     for (struct port *p = d->ports; p; p = p->next)
         p->dirty = p->underway = false;
     port_sweep(d);
+    if (clerk_free(d->clerk)) /* else munged hangs: the process just ends */
+        sender_free(d->sender);
     hsn_nic_close(d->nic);
 }
 

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "base/bytebuf.h"
+#include "base/clerk.h"
 #include "base/clock.h"
 #include "base/ctl.h"
 #include "base/errbuf.h"
@@ -131,6 +132,7 @@ struct conn {
 
 struct hsnd {
     struct ev_loop *loop;
+    struct clerk *clerk; /* asks munged */
     struct hsnd_conf conf;
     uint64_t board;
     char node[HSN_NODE_MAX];

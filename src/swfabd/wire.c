@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
+#include "net/softlink_job.h"
 #include "swfabd/greet.h"
 #include "swfabd/wire.h"
 
@@ -200,28 +201,11 @@ static void on_event(struct swfabd_seat *seat, enum softlink_event event,
 
 /* The link of a seat is the clerk's meanwhile. */
 struct call {
-    struct clerk_job job;
+    struct softlink_job ask;
     struct swfabd_seat *seat;
     struct swfabd_wire *wire;
     union swfabd_address from;
-    enum softlink_event event;
-    struct errbuf err;
-    size_t len; /* of the WELCOME; 0: time passes */
-    uint8_t buf[SOFTLINK_CONTROL_MAX];
 };
-
-static void call_work(struct clerk_job *job)
-{
-    struct call *call = (struct call *)(void *)job;
-    struct softlink *link = call->seat->link;
-    const uint8_t *packet;
-    size_t len;
-
-    call->event = call->len
-                      ? softlink_input(link, clock_ns(), call->buf, call->len,
-                                       &packet, &len, &call->err)
-                      : softlink_tick(link, clock_ns(), &call->err);
-}
 
 static void call_done(struct clerk_job *job, bool cancelled)
 {
@@ -230,13 +214,14 @@ static void call_done(struct clerk_job *job, bool cancelled)
 
     seat->lent = false;
     if (!cancelled) {
-        if (call->event == SOFTLINK_WENT_UP) {
+        if (call->ask.event == SOFTLINK_WENT_UP) {
             went_up(seat, call->wire);
             seat->address = call->from;
         }
-        on_event(seat, call->event, &call->err);
-        if (call->event == SOFTLINK_NOTHING && call->err.text[0])
-            log_warn("SF-E604 %s: %s", swfabd_seat_name(seat), call->err.text);
+        on_event(seat, call->ask.event, &call->ask.err);
+        if (call->ask.event == SOFTLINK_NOTHING && call->ask.err.text[0])
+            log_warn("SF-E604 %s: %s", swfabd_seat_name(seat),
+                     call->ask.err.text);
         swfabd_wire_output(seat->wire, seat->link, &seat->address);
         swfabd_wire_flush(seat->d);
     }
@@ -247,20 +232,15 @@ static void call_begin(struct swfabd_seat *seat, struct swfabd_wire *wire,
                        const uint8_t *buf, size_t len,
                        const union swfabd_address *from)
 {
-    struct call *call =
-        len <= SOFTLINK_CONTROL_MAX ? calloc(1, sizeof(*call)) : NULL;
+    struct call *call = calloc(1, sizeof(*call));
 
     if (!call)
         return;
-    call->job = (struct clerk_job){call_work, call_done, NULL};
     call->seat = seat;
     call->wire = wire;
     call->from = *from;
-    call->len = len;
-    if (len)
-        memcpy(call->buf, buf, len);
-    seat->lent = true;
-    if (clerk_give(seat->d->clerk, &call->job) == 0)
+    seat->lent = softlink_job_make(&call->ask, seat->link, buf, len, call_done);
+    if (seat->lent && clerk_give(seat->d->clerk, &call->ask.job) == 0)
         return;
     seat->lent = false;
     free(call);

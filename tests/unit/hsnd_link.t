@@ -3,7 +3,7 @@
 # Two hsnd joined by a swfabd, by every kind of link, in a network namespace
 # with a munged of its own: messages of one packet and of two go there and
 # back, the link comes back when swfabd does, messages take another route when
-# a cable is pulled, strangers get no link.
+# a cable is pulled, strangers get no link, a munged that hangs stops nobody.
 set -u
 build=${SF_TOP_BUILDDIR:-$PWD}
 hsnd=$build/src/hsnd/hsnd
@@ -57,14 +57,16 @@ until_ok() {
     done
 }
 
-start_munged() { # NAME
-    head -c 1024 /dev/urandom >"$tmp/$1.key"
+start_munged() { # NAME [OF: whose key it has, too]; sets $last
+    [ $# = 1 ] || cp "$tmp/$2.key" "$tmp/$1.key"
+    [ $# = 2 ] || head -c 1024 /dev/urandom >"$tmp/$1.key"
     chmod 400 "$tmp/$1.key"
     munged -F --force --num-threads 2 -S "$tmp/$1.munge" \
         --key-file "$tmp/$1.key" --pid-file "$tmp/$1.pid" \
         --seed-file "$tmp/$1.seed" --log-file "$tmp/$1.mlog" \
         >"$tmp/$1.out" 2>&1 &
-    pids+=($!)
+    last=$!
+    pids+=("$last")
     until_ok munge -n -S "$tmp/$1.munge"
 }
 
@@ -215,6 +217,37 @@ for kind in ring udp; do
     ok "$kind: there is no link" is h1 status link False
     stop "$last"
 done
+# ---- a munged that hangs ----
+
+start_munged slow good
+slow=$last
+asks() { above 0 "$1" status asking; }
+for kind in ring udp; do
+    to=$tmp/fabric
+    [ $kind = ring ] || to=127.0.0.1:$port
+    start_hsnd h1 020000000001 "Nic=$kind" "Fabric=$to" \
+        "MungeSocket=$tmp/slow.munge" "Health=$tmp/nobody"
+    one=$last
+    until_ok is h1 status link True
+    kill -STOP "$slow"
+    stop "$swfabd_pid"
+    start_swfabd
+    ok "$kind: a new link is asked for" until_ok asks h1
+    until_ok is h1 status link False
+    ok "$kind: a munged that hangs stops no message" timeout 60 "$bench" \
+        hsn "$tmp/h1" 020000000001 "$tmp/h1" 020000000001 64 2000 100
+    kill -CONT "$slow"
+    ok "$kind: the link comes back when it is awake" \
+        until_ok is h1 status link True
+    kill -STOP "$slow"
+    stop "$swfabd_pid"
+    until_ok asks h1
+    stop "$one"
+    ok "$kind: hsnd ends while it hangs" test $? = 0
+    kill -CONT "$slow"
+    start_swfabd
+done
+
 ok "ethernet needs a trusted segment" sh -c \
     "printf 'Nic=ethernet\nInterface=lo\nBoard=1\n' >$tmp/bad.conf;
      ! $hsnd --test-config -c $tmp/bad.conf"

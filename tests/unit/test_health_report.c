@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/be.h"
+#include "base/clerk.h"
 #include "base/seal.h"
 #include "health/report.h"
 #include "health/sender.h"
@@ -306,6 +307,48 @@ static void sender_says_when_munge_is_gone(void **state)
     sender_free(s);
 }
 
+static unsigned nlost;
+
+static void count_lost(const char *why)
+{
+    nlost += why[0] != '\0';
+}
+
+/* With munged, and without: put() asks nobody itself. */
+static void sender_asks_munged_beside_the_loop(void **state)
+{
+    struct listener *l = *state;
+    struct clerk *clerk = clerk_new(l->loop, 4);
+    struct sender_options o = {.to = l->path,
+                               .munge_socket = munge.socket,
+                               .reader = SEAL_ANY_UID,
+                               .clerk = clerk,
+                               .lost = count_lost};
+    struct report r = sample();
+    struct sender_stats st;
+    struct errbuf err;
+    struct sender *with, *without;
+
+    nlost = 0;
+    with = sender_new(l->loop, &o, &err);
+    o.munge_socket = "/nonexistent/m";
+    without = sender_new(l->loop, &o, &err);
+    assert_int_equal(sender_put(with, &r, &err), 0);
+    assert_int_equal(sender_put(without, &r, &err), 0);
+    sender_stats(with, &st);
+    assert_int_equal(st.queued, 0);
+    do {
+        ev_run(l->loop, EVRUN_ONCE);
+        sender_stats(with, &st);
+    } while (nlost == 0 || st.sent == 0);
+    assert_int_equal(nlost, 1);
+    sender_stats(without, &st);
+    assert_int_equal(st.queued + st.sent, 0);
+    assert_true(clerk_free(clerk));
+    sender_free(with);
+    sender_free(without);
+}
+
 static void sender_refuses_what_is_no_address(void **state)
 {
     struct sender_options o = {.to = ":12"};
@@ -364,6 +407,7 @@ int main(void)
         cmocka_unit_test(too_many_records_are_refused_before_memory),
         T(sender_drops_the_oldest_and_never_waits),
         T(sender_says_when_munge_is_gone),
+        T(sender_asks_munged_beside_the_loop),
         T(sender_refuses_what_is_no_address),
         T(sender_brings_a_credential_through),
     };
