@@ -96,6 +96,7 @@ check_deb() {
     check "the plugins, the agent and the front are in slurm-fabric" \
         listed slurm-fabric slurm-wlm/switch_elan.so slurm-wlm/mpi_impi.so \
         slurm-fabric/impid$ slurm-fabric/impi-server$ slurm-fabric/libimpi.so \
+        slurm-fabric/elan-holder$ \
         backend-libmpich.so backend-libmpi.so backend/sources bin/impirun \
         bin/sfabric man1/sfabric.1.gz
     check "the daemons and units are in slurm-fabric-daemons" \

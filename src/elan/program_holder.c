@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The holder process: set up, loop, end.
+ * What elan-holder does: set up, loop, end.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -256,6 +254,13 @@ static void report(int fd, int error, const struct program_held *held,
 
     if (n > 0)
         (void)!send(fd, text, (size_t)n, MSG_NOSIGNAL);
+}
+
+void program_holder_refuse(int lifeline, int error, const struct errbuf *err)
+{
+    struct program_held none = {.group = PROGRAM_CGROUP_NONE};
+
+    report(lifeline, error, &none, err);
 }
 
 void program_holder_run(int lifeline, const struct program_spec *spec,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The holder: one process per program and node, started by a double fork
- * outside the step's container.  It creates the program, keeps its
- * capabilities in memory and answers on RUNDIR/prg-NUMBER.  When its lifeline
- * (the starter's end of a socket pair) closes without PROGRAM_DESTROY, it
- * kills, accounts and removes the program by itself.
+ * The holder: one process per program and node, elan-holder, which forks once
+ * so that it is outside the step's container.  It creates the program, keeps
+ * its capabilities in memory and answers on RUNDIR/prg-NUMBER.  When its
+ * lifeline (the starter's end of a socket pair) closes without PROGRAM_DESTROY,
+ * it kills, accounts and removes the program by itself.
  */
 #ifndef SF_ELAN_PROGRAM_HOLDER_H
 #define SF_ELAN_PROGRAM_HOLDER_H
@@ -20,6 +20,7 @@ struct program_spec {
     uid_t uid;
     const char *rundir; /* of root, exists: sockets go here */
     const char *agent;  /* executable of the step's agent, or NULL */
+    const char *holder; /* elan-holder's path; NULL: the installed one */
 };
 
 struct program_handle {

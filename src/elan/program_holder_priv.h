@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Between the two halves of the holder: program_start.c forks it,
- * program_holder.c is what it does.
+ * Between the parts of the holder: program_start.c starts elan-holder, which
+ * is program_holder_main.c (what it was told) and program_holder.c (what it
+ * does).
  */
 #ifndef SF_ELAN_PROGRAM_HOLDER_PRIV_H
 #define SF_ELAN_PROGRAM_HOLDER_PRIV_H
@@ -9,10 +10,13 @@
 #include "elan/program_holder.h"
 
 #define PROGRAM_GROUP_PREFIX "elan-prg-"
+#define PROGRAM_LIFELINE 3 /* elan-holder's descriptor */
 
 /* The holder's life, in its own process.  Returns when it is over. */
 void program_holder_run(int lifeline, const struct program_spec *spec,
                         pid_t starter);
+/* Tell the starter that there will be none. */
+void program_holder_refuse(int lifeline, int error, const struct errbuf *err);
 
 /* Is this a socket that nobody listens on? */
 bool program_socket_is_stale(const char *path);

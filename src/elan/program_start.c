@@ -4,16 +4,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,71 +17,87 @@
 #include "elan/program_client.h"
 #include "elan/program_holder.h"
 #include "elan/program_holder_priv.h"
-#include "elan/program_read.h"
 
-#define LIFELINE 3
+#define HOLDER SF_LIBEXECDIR "/elan-holder"
+#define ARGS_MAX 5
 
-/* Show ourselves in ps by our own name, not as the process that forked: the
- * kernel shows what is between two addresses, fields 48 and 49 of stat. */
-static void set_name(void)
+/* All descriptors but the lifeline stay here.  It goes first: it may be one of
+ * those that are opened then. */
+static int hand_over(posix_spawn_file_actions_t *fa, int lifeline)
 {
-    char *text = program_read_proc(getpid(), "stat", 4096), *p = text;
-    unsigned long start, end;
+    int rc = posix_spawn_file_actions_adddup2(fa, lifeline, PROGRAM_LIFELINE);
 
-    prctl(PR_SET_NAME, "elan-holder");
-    p = p ? strrchr(p, ')') : NULL;
-    for (int field = 2; p && field < 48; field++)
-        p = strchr(p + 1, ' ');
-    if (p && sscanf(p, "%lu %lu", &start, &end) == 2 && start && end > start) {
-        memset((char *)start, 0, end - start);
-        strncpy((char *)start, "elan-holder", end - start - 1);
-    }
-    free(text);
+    for (int fd = 0; fd < PROGRAM_LIFELINE && rc == 0; fd++)
+        rc = posix_spawn_file_actions_addopen(fa, fd, "/dev/null", O_RDWR, 0);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_addclosefrom_np(fa, PROGRAM_LIFELINE + 1);
+    return rc;
 }
 
-/* Nothing of the starter stays: signals, descriptors, session, cores (they
- * would hold the key). */
-static void become_daemon(int lifeline)
+/* Signals as a program finds them, and a session of its own. */
+static int set_attributes(posix_spawnattr_t *attr)
 {
-    sigset_t none;
-    int null;
+    sigset_t none, all;
+    int rc;
 
-    for (int s = 1; s < NSIG; s++)
-        signal(s, s == SIGPIPE || s == SIGHUP ? SIG_IGN : SIG_DFL);
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_DUMPABLE, 0);
-    prctl(PR_SET_PDEATHSIG, 0);
-    dup2(lifeline, LIFELINE);
-    null = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < 3; fd++)
-        dup2(null, fd);
-    syscall(SYS_close_range, LIFELINE + 1, ~0U, 0);
-    fcntl(LIFELINE, F_SETFD, FD_CLOEXEC);
-    umask(022);
-    (void)!chdir("/");
-    set_name();
+    sigfillset(&all);
+    rc = posix_spawnattr_setsigmask(attr, &none);
+    if (rc == 0)
+        rc = posix_spawnattr_setsigdefault(attr, &all);
+    if (rc == 0)
+        rc = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
+                                                POSIX_SPAWN_SETSIGDEF |
+                                                POSIX_SPAWN_SETSID);
+    return rc;
 }
 
-/* Fork twice; the grandchild never returns.  0 or -1. */
-static int fork_holder(int lifeline, const struct program_spec *spec)
+/* Start the program; no page of ours is copied, and none of our environment
+ * is seen.  An errno or 0. */
+static int spawn(pid_t *pid, int lifeline, const char *path, char *const *argv)
 {
-    pid_t starter = getpid(), middle = fork();
-    int status;
+    char *const env[] = {NULL};
+    posix_spawn_file_actions_t fa;
+    posix_spawnattr_t attr;
+    int rc = posix_spawn_file_actions_init(&fa);
 
-    if (middle < 0)
-        return -1;
-    if (middle > 0) {
-        while (waitpid(middle, &status, 0) < 0 && errno == EINTR)
-            ;
-        return 0;
+    if (rc != 0)
+        return rc;
+    rc = posix_spawnattr_init(&attr);
+    if (rc == 0) {
+        rc = hand_over(&fa, lifeline);
+        if (rc == 0)
+            rc = set_attributes(&attr);
+        if (rc == 0)
+            rc = posix_spawn(pid, path, &fa, &attr, argv, env);
+        posix_spawnattr_destroy(&attr);
     }
-    setsid();
-    if (fork() == 0) {
-        become_daemon(lifeline);
-        program_holder_run(LIFELINE, spec, starter);
+    posix_spawn_file_actions_destroy(&fa);
+    return rc;
+}
+
+/* It forks, and what we started ends at once.  0, or -1 with errno and
+ * text. */
+static int spawn_holder(int lifeline, const struct program_spec *spec,
+                        struct errbuf *err)
+{
+    const char *path = spec->holder ? spec->holder : HOLDER;
+    char number[16], uid[16];
+    char *argv[ARGS_MAX + 1] = {"elan-holder", number, uid,
+                                (char *)spec->rundir, (char *)spec->agent};
+    pid_t pid;
+    int rc;
+
+    snprintf(number, sizeof(number), "%d", spec->number);
+    snprintf(uid, sizeof(uid), "%u", (unsigned)spec->uid);
+    rc = spawn(&pid, lifeline, path, argv);
+    if (rc != 0) {
+        errno = rc;
+        return errprintf(err, "%s: %s", path, strerror(rc));
     }
-    _exit(0);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return 0;
 }
 
 /* Wait for the holder's line. */
@@ -127,9 +139,8 @@ int program_start(struct program_handle *h, const struct program_spec *spec,
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return errprintf(err, "socketpair: %s", strerror(errno));
     h->lifeline = pair[0];
-    if (fork_holder(pair[1], spec) < 0) {
+    if (spawn_holder(pair[1], spec, err) < 0) {
         e = errno;
-        errprintf(err, "fork: %s", strerror(e));
     } else {
         close(pair[1]);
         pair[1] = -1;

@@ -2,7 +2,7 @@
 # Cases about the containment of programs, run under each proctrack by
 # t_elan_linuxproc.sh and t_elan_cgroup.sh (which say --proctrack).
 . "$(dirname "$0")/lib.sh"
-need_stage slurm/switch_elan.so
+need_stage slurm/switch_elan.so libexec/slurm-fabric/elan-holder
 SHOW=$SF_TOP_BUILDDIR/tests/cluster/elan_show
 cluster_up --nodes 2 --switch elan --conf "ProctrackType=proctrack/$PROCTRACK"
 
@@ -119,6 +119,20 @@ case_killed_holder_alone_does_no_harm() { # EL-42
     wait $!
     wait_for 60 no_user_pids
     wait_for 60 no_program_traces
+}
+
+# Something that cannot be run lies over it, on one node alone.
+case_missing_holder_is_named_to_the_user() {
+    local holder=$STAGE/libexec/slurm-fabric/elan-holder
+    run_as_root n0 mount --bind /dev/null "$holder"
+    assert_code 0
+    run_as_user srun -n1 -w n0 echo started
+    assert_code 1
+    assert_output started 0
+    assert_error 'SF-E122 switch/elan: rms_prgcreate.*/elan-holder: Permission'
+    run_as_root n0 umount "$holder"
+    run_as_user srun -n1 -w n0 true
+    assert_code 0
 }
 
 # On a unified tree with proctrack/cgroup programs live in Slurm's own groups.

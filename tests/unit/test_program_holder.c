@@ -35,10 +35,22 @@ static int next_number(void)
     return (int)(getpid() & 0x7fff) * 1000 + ++n;
 }
 
+/* The one that was built, not one that is installed. */
+static const char *built_holder(void)
+{
+    static char path[4096];
+    const char *top = getenv("SF_TOP_BUILDDIR");
+
+    snprintf(path, sizeof(path), "%s/src/elan/elan-holder", top ? top : ".");
+    assert_int_equal(access(path, X_OK), 0);
+    return path;
+}
+
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    struct program_spec spec = {.number = next_number(), .uid = USER};
+    struct program_spec spec = {
+        .number = next_number(), .uid = USER, .holder = built_holder()};
     struct elan_layout l = even_layout(1, 3, 2, false);
     struct elan_capability_spec cs = {
         .layout = &l, .low_context = 50, .ncontexts = 2, .key = {{9, 8, 7, 6}}};
@@ -357,12 +369,94 @@ static void a_live_number_is_not_created_twice(void **state)
     struct fixture *f = *state;
     struct program_handle h;
     struct errbuf err;
-    struct program_spec spec = {.uid = USER, .rundir = f->dir};
+    struct program_spec spec = {
+        .uid = USER, .rundir = f->dir, .holder = built_holder()};
 
     NEED(f);
     spec.number = atoi(strrchr(f->h.socket, '-') + 1);
     assert_int_equal(program_start(&h, &spec, &err), -1);
     assert_int_equal(errno, EEXIST);
+}
+
+static void a_missing_holder_is_named(void **state)
+{
+    struct fixture *f = *state;
+    struct program_handle h;
+    struct errbuf err = {""};
+    struct program_spec spec = {.number = next_number(),
+                                .uid = USER,
+                                .rundir = f->dir,
+                                .holder = "/nonexistent/elan-holder"};
+
+    assert_int_equal(program_start(&h, &spec, &err), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_non_null(strstr(err.text, "/nonexistent/elan-holder: No such file"));
+    assert_int_equal(h.lifeline, -1);
+}
+
+/* One that answers nothing, or nonsense, is no holder. */
+static void another_program_is_no_holder(void **state)
+{
+    struct fixture *f = *state;
+    struct program_handle h;
+    struct errbuf err = {""};
+    struct program_spec spec = {.number = next_number(),
+                                .uid = USER,
+                                .rundir = f->dir,
+                                .holder = "/bin/true"};
+
+    assert_int_equal(program_start(&h, &spec, &err), -1);
+    assert_int_equal(errno, ECHILD);
+    assert_string_equal(err.text, "the holder did not come up");
+}
+
+/* Run it with what is not what the starter says; its line back. */
+static void run_holder(char *line, size_t size, bool lifeline, const char *dir,
+                       const char *number, const char *uid)
+{
+    int pair[2], status;
+    ssize_t n = 0;
+    pid_t pid;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (lifeline)
+            dup2(pair[1], 3);
+        else
+            close(3);
+        close(2);
+        execl(built_holder(), "elan-holder", number, uid, dir, NULL);
+        _exit(99);
+    }
+    close(pair[1]);
+    if (lifeline)
+        n = recv(pair[0], line, size - 1, 0);
+    line[n > 0 ? n : 0] = '\0';
+    close(pair[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 2);
+}
+
+static void holder_checks_what_it_is_told(void **state)
+{
+    struct fixture *f = *state;
+    char line[4096];
+
+    run_holder(line, sizeof(line), false, f->dir, "7", "1000");
+    run_holder(line, sizeof(line), true, f->dir, "0", "1000");
+    assert_non_null(strstr(line, "NUMBER '0': expected 1 to"));
+    run_holder(line, sizeof(line), true, f->dir, "7x", "1000");
+    assert_non_null(strstr(line, "NUMBER '7x'"));
+    run_holder(line, sizeof(line), true, f->dir, "99999999999", "1000");
+    assert_non_null(strstr(line, "NUMBER '99999999999'"));
+    run_holder(line, sizeof(line), true, f->dir, "7", "-1");
+    assert_non_null(strstr(line, "UID '-1'"));
+    run_holder(line, sizeof(line), true, "/tmp", "7", "1000");
+    assert_non_null(strstr(line, "/tmp: not a directory that only"));
+    run_holder(line, sizeof(line), true, "relative", "7", "1000");
+    assert_non_null(strstr(line, "relative: not a directory"));
 }
 
 static void sweep_spares_the_living(void **state)
@@ -438,6 +532,9 @@ int main(void)
         TEST(a_signal_does_not_resume_a_suspended_program),
         TEST(destroy_answers_and_removes),
         TEST(a_live_number_is_not_created_twice),
+        TEST(a_missing_holder_is_named),
+        TEST(another_program_is_no_holder),
+        TEST(holder_checks_what_it_is_told),
         TEST(sweep_spares_the_living),
         TEST(garbage_and_silence_hurt_only_the_client),
         cmocka_unit_test(rundir_that_others_write_is_refused),
