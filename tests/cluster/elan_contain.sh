@@ -88,7 +88,7 @@ case_background_child_costs_no_second() { # Slurm's own stall is spared
 case_killed_slurmstepd_is_cleaned_up() { # EL-42 SL-15
     start_as_user srun -n1 sh -c 'setsid sleep 990 & sleep 990'
     wait_for 60 has_pid '^sleep 990'
-    kill -KILL $(cluster_pids '^slurmstepd: \[')
+    pidkill KILL $(cluster_pids '^slurmstepd: \[')
     wait_for 60 no_pid '^sleep 990'
     wait_for 60 no_program_traces
     run_as_user scancel -u "$JOB_USER"
@@ -100,8 +100,9 @@ case_killed_holder_and_slurmstepd_are_swept_by_the_next_step() { # SL-15
     own_groups || skip "Slurm's own groups are Slurm's to sweep"
     start_as_user srun -n1 -w n0 sh -c 'setsid sleep 991 & sleep 991'
     wait_for 60 has_pid '^sleep 991'
-    kill -STOP $(cluster_pids '^elan-holder')
-    kill -KILL $(cluster_pids '^slurmstepd: \[') $(cluster_pids '^elan-holder')
+    pidkill STOP $(cluster_pids '^elan-holder')
+    pidkill KILL $(cluster_pids '^slurmstepd: \[') \
+        $(cluster_pids '^elan-holder')
     run_as_user scancel -u "$JOB_USER"
     wait $!
     run_as_user srun -n1 -w n0 true
@@ -114,7 +115,7 @@ case_killed_holder_and_slurmstepd_are_swept_by_the_next_step() { # SL-15
 case_killed_holder_alone_does_no_harm() { # EL-42
     start_as_user srun -n1 -w n0 sh -c 'setsid sleep 992 & sleep 992'
     wait_for 60 has_pid '^sleep 992'
-    kill -KILL $(cluster_pids '^elan-holder')
+    pidkill KILL $(cluster_pids '^elan-holder')
     run_as_user scancel -u "$JOB_USER"
     wait $!
     wait_for 60 no_user_pids

@@ -71,7 +71,7 @@ no_switchmgrd() {
 switchmgr_stop() {
     local pid
     for pid in $(switchmgr_pids); do
-        kill "-${1:-TERM}" "$pid" 2>/dev/null
+        pidkill "${1:-TERM}" "$pid"
     done
     wait_for 15 no_switchmgrd
 }

@@ -177,6 +177,24 @@ no_job_left() {
     [ -z "$(squeue -h 2>&1)" ]
 }
 
+# pidkill SIGNAL PID..: those that are processes of this cluster.  A pid that
+# was read a moment ago may be a stranger's by now.
+pidkill() {
+    local signal=$1
+    shift
+    "$SF_TOP_SRCDIR/tests/cluster/mini/pidkill" "$signal" \
+        "cgroup=/minislurm-$(cluster_id)/" "$@"
+}
+
+# started PID: when; for `mini/pidkill SIGNAL start=TIME PID`.
+started() {
+    local stat
+    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+    # shellcheck disable=SC2086
+    set -- ${stat##*) }
+    echo "${20}"
+}
+
 # user_pids: processes of the job user inside this cluster, "PID COMMAND".
 user_pids() {
     local pid

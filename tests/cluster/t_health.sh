@@ -167,7 +167,7 @@ case_switchmgrd_killed_and_restarted() { # SL-24
 case_one_dies_the_other_ends() {
     local first
     first=$(switchmgr_pids | tail -1)
-    kill -KILL "$first"
+    pidkill KILL "$first"
     wait_for 15 no_switchmgrd
     switchmgr_start
 }

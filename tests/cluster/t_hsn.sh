@@ -205,7 +205,7 @@ case_restarted_hsnd_learns_the_programs_again() { # D2
     local cap=$WORK/again
     start_as_user srun -N1 -n1 -w n2 "$PING" hold "$cap"
     wait_for 30 test -e "$cap"
-    kill -9 "${hsnd_pid[n2]}"
+    pidkill KILL "${hsnd_pid[n2]}"
     start_hsnd n2
     wait_for 30 has_line '^attached again: yes' "$case_tmp/bg.out"
     assert_equal 1 "$(ask n2 status programs)" programs

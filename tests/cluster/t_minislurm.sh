@@ -83,24 +83,40 @@ case_both_proctracks() {
     assert_empty "$(traces "$d")" "left behind"
 }
 
+case_pid_of_a_stranger_is_not_killed() {
+    local pid began pidkill=$SF_TOP_SRCDIR/tests/cluster/mini/pidkill
+    sleep 300 &
+    pid=$! began=$(started $!)
+    "$pidkill" KILL "start=$((began + 1))" "$pid"
+    assert_equal 0 $? "exit code"
+    "$pidkill" KILL "cgroup=/minislurm-of-nobody/" "$pid"
+    assert_equal 0 $? "exit code"
+    assert_equal "$began" "$(started "$pid")" "start time"
+    "$pidkill" TERM "start=$began" "$pid"
+    wait "$pid"
+    assert_equal 143 $? "exit code of who is meant"
+    "$pidkill" KILL "start=$began" "$pid" # nobody any more
+    assert_equal 0 $? "exit code"
+}
+
 case_interrupted_run_leaves_nothing() {
-    local d pid
+    local d pid began
     d=$(mktemp -d /tmp/minislurm.XXXXXX)
     run_two_nodes "$d" -- srun -N2 sleep 300 >/dev/null 2>&1 &
-    pid=$!
+    pid=$! began=$(started $!)
     wait_for 20 grep -q StepId=1.0 "$d/log/slurmd.n0.log"
-    kill -KILL "$pid"
+    "$SF_TOP_SRCDIR/tests/cluster/mini/pidkill" KILL "start=$began" "$pid"
     wait "$pid" 2>/dev/null
     wait_for 20 no_traces "$d"
 }
 
 case_terminated_run_leaves_nothing() {
-    local d pid
+    local d pid began
     d=$(mktemp -d /tmp/minislurm.XXXXXX)
     run_two_nodes "$d" -- srun -N2 sleep 300 >/dev/null 2>&1 &
-    pid=$!
+    pid=$! began=$(started $!)
     wait_for 20 grep -q StepId=1.0 "$d/log/slurmd.n0.log"
-    kill -TERM "$pid"
+    "$SF_TOP_SRCDIR/tests/cluster/mini/pidkill" TERM "start=$began" "$pid"
     wait "$pid" && fail "exit code 0"
     assert_empty "$(traces "$d")" "left behind"
 }

@@ -4,7 +4,8 @@
 # hierarchy of the machine:
 #     <hierarchy>/minislurm-ID/PLACE
 # All that the cluster starts lives there, so one look finds every process of
-# it, double-forked ones too, and killing is by membership, never by name.
+# it, double-forked ones too, and killing is by membership, never by name; by
+# pidkill, which makes sure that a pid has not become a stranger's.
 
 # Mount points of cgroup hierarchies, one "TYPE DIR" per line.
 cg_mounts() {
@@ -115,7 +116,8 @@ cg_kill() {
         done
         pids=$(cg_pids "$1")
         [ -z "$pids" ] && return 0
-        kill -KILL $pids 2>/dev/null
+        # shellcheck disable=SC2086
+        "$mini/pidkill" KILL "cgroup=/minislurm-$1/" $pids
         sleep 0.1
     done
     echo "minislurm: processes that do not die: $pids" >&2

@@ -78,10 +78,12 @@ daemon_pid() {
 }
 
 stop_daemon() {
-    local pid
+    local pid stamp
     pid=$(daemon_pid "$1") || return 0
-    kill "-$2" "$pid"
-    wait_until 20 test ! -d "/proc/$pid" || die "$1 ($pid) does not stop"
+    stamp=$(proc_stamp "$pid") || return 0
+    "$mini/pidkill" "$2" "cgroup=/minislurm-$id/" "$pid"
+    # shellcheck disable=SC2086
+    wait_until 20 proc_gone $stamp || die "$1 ($pid) does not stop"
 }
 
 nodes_ready() {

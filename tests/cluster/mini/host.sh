@@ -50,6 +50,10 @@ proc_alive() {
     [ -n "$2" ] && [ "$(proc_stamp "$1")" = "$1 $2" ]
 }
 
+proc_gone() {
+    ! proc_alive "$@"
+}
+
 # Print a run of COUNT free TCP ports below the ephemeral range that no other
 # cluster has reserved.
 ports_free() {
