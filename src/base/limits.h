@@ -42,6 +42,9 @@
 #define SF_IMPI_CLIENTS_MAX 32
 #define SF_IMPI_HOSTS_MAX 65536
 #define SF_IMPI_PROCS_MAX 262144
+/* Nodes of a step whose agents may start with the first call of MPI: their
+ * lines wait in one listener (net.core). */
+#define SF_IMPI_LINES_MAX 2048
 #define SF_IMPI_TAGUB_MIN 32767 /* section 3.9 */
 
 /* IMPI server, against its clients: words of an AUTH mask; text of a MUNGE

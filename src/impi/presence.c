@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/be.h"
@@ -28,6 +29,16 @@ void impi_presence_encode(uint8_t out[IMPI_PRESENCE_SIZE],
     be_store32(out + 8, p->rank);
     memcpy(out + 12, p->node, len);
     sign(out + SIGNED, out, secret);
+}
+
+int impi_presence_secret(uint8_t out[IMPI_PRESENCE_SECRET], const char *text)
+{
+    if (!text || strlen(text) != (size_t)2 * IMPI_PRESENCE_SECRET)
+        return -1;
+    for (size_t i = 0; i < IMPI_PRESENCE_SECRET; i++)
+        if (sscanf(text + 2 * i, "%2hhx", &out[i]) != 1)
+            return -1;
+    return 0;
 }
 
 int impi_presence_decode(struct impi_presence *p,

@@ -3,8 +3,10 @@
  * The line by which a node whose tasks have not called MPI yet is in touch
  * with the launch: a TCP connection that slurmstepd holds while the step
  * runs.  The node says once who it is; the server says one byte, of any
- * value, when it is there, and then the node's agent starts.  A line that
- * ends with no agent seen is a node that ended without MPI.
+ * value, when it is there, and then the node's agent starts.  At its orderly
+ * end slurmstepd writes one byte more.  A line that ends with no agent seen is
+ * a node that ended without MPI; without that byte, one whose slurmstepd was
+ * killed.
  *
  * PRESENCE, 140 bytes, all integers big-endian:
  *   magic "SFPR", u32 agent index, u32 lowest world rank on the node,
@@ -25,6 +27,12 @@
 #define IMPI_PRESENCE_NODE 96 /* longer names are cut */
 #define IMPI_PRESENCE_SIZE (12 + IMPI_PRESENCE_NODE + MAC_SIZE)
 
+/* What the user is told of a node whose slurmstepd was killed, whoever found
+ * it out. */
+#define IMPI_LOST_NODE                                                         \
+    "lost slurmstepd on node %s, and its tasks with it (was it killed? see "   \
+    "the log of slurmd there)"
+
 struct impi_presence {
     uint32_t agent; /* index of the node in the step */
     uint32_t rank;  /* the lowest of its tasks */
@@ -34,6 +42,9 @@ struct impi_presence {
 void impi_presence_encode(uint8_t out[IMPI_PRESENCE_SIZE],
                           const struct impi_presence *p,
                           const uint8_t secret[IMPI_PRESENCE_SECRET]);
+
+/* The secret of 64 hexadecimal digits.  0, or -1: it is none. */
+int impi_presence_secret(uint8_t out[IMPI_PRESENCE_SECRET], const char *text);
 
 /* 0; or -1 with errno EPROTO (not one), EACCES (made without the secret). */
 int impi_presence_decode(struct impi_presence *p,

@@ -52,6 +52,7 @@ struct server_start {
     char munge[SERVER_PATH_MAX]; /* empty: munged's default */
     bool listener;               /* fd 4 is the listener */
     bool presence;               /* fd 5 is that of nodes without an agent */
+    uint32_t lines;              /* of such nodes, from fd 6 on */
     /* Not for the agents of a step: one IMPI server for so many clients, as
      * impirun starts it. */
     uint32_t world;
@@ -62,6 +63,7 @@ struct server_start {
  * address before we run. */
 #define SERVER_LISTENER_FD 4
 #define SERVER_PRESENCE_FD 5
+#define SERVER_LINES_FD 6
 
 /* Parse "start key=value ...", without its newline.  Unknown keys are an
  * error, so that srun and server can not misunderstand each other. */

@@ -51,7 +51,8 @@ static bool still_there(const struct server *s, uint32_t agent)
     return false;
 }
 
-static void gone(struct presence *p)
+/* said: one byte more than who it is, so slurmstepd has ended in order. */
+static void gone(struct presence *p, bool said)
 {
     struct server *s = p->server;
     struct impi_presence who = p->who;
@@ -62,11 +63,14 @@ static void gone(struct presence *p)
     if (!known || s->reported[who.agent] || still_there(s, who.agent))
         return;
     s->reported[who.agent] = true;
-    errprintf(&text,
-              "SF-E312: rank %u on node %s ended without calling MPI_Init, for "
-              "which other ranks wait (is it an MPI program, and not "
-              "statically linked?)",
-              who.rank, who.node);
+    if (said)
+        errprintf(&text,
+                  "SF-E312: rank %u on node %s ended without calling MPI_Init, "
+                  "for which other ranks wait (is it an MPI program, and not "
+                  "statically linked?)",
+                  who.rank, who.node);
+    else
+        errprintf(&text, "SF-E316: " IMPI_LOST_NODE, who.node);
     server_abort(s, 1, -1, who.node, -1, text.text);
     server_bye(s);
 }
@@ -85,7 +89,7 @@ static void readable(struct ev_loop *loop, ev_io *w, int revents)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0 || proved(p)) {
-        gone(p);
+        gone(p, n > 0);
         return;
     }
     p->len += (size_t)n;
@@ -148,10 +152,25 @@ static void accept_presences(struct ev_loop *loop, ev_io *w, int revents)
     }
 }
 
+/* Those that srun has accepted before us. */
+static int inherit(struct server *s, struct errbuf *err)
+{
+    for (uint32_t i = 0; i < s->start.lines; i++) {
+        int fd = SERVER_LINES_FD + (int)i;
+
+        if (netaddr_port(fd) == 0)
+            return errprintf(err, "no socket on fd %d", fd);
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+        presence_new(s, fd);
+    }
+    return 0;
+}
+
 int server_presence_start(struct server *s, struct errbuf *err)
 {
     if (!s->start.presence)
-        return 0;
+        return s->start.lines ? errprintf(err, "lines without presence") : 0;
     if (netaddr_port(SERVER_PRESENCE_FD) == 0)
         return errprintf(err, "no listening socket on fd %d",
                          SERVER_PRESENCE_FD);
@@ -160,7 +179,7 @@ int server_presence_start(struct server *s, struct errbuf *err)
                EV_READ);
     s->presence_accept.data = s;
     ev_io_start(s->loop, &s->presence_accept);
-    return 0;
+    return inherit(s, err);
 }
 
 void server_presence_tick(struct server *s)

@@ -120,6 +120,12 @@ static int set_presence(struct server_start *s, const char *v)
     return s->presence ? 0 : -1;
 }
 
+static int set_lines(struct server_start *s, const char *v)
+{
+    return parse_u32(&s->lines, v) == 0 && s->lines <= SF_IMPI_LINES_MAX ? 0
+                                                                         : -1;
+}
+
 static int set_world(struct server_start *s, const char *v)
 {
     return parse_u32(&s->world, v);
@@ -149,6 +155,7 @@ static const struct key {
     {"munge", false, set_munge},
     {"listener", false, set_listener},
     {"presence", false, set_presence},
+    {"lines", false, set_lines},
     {"world", false, set_world},
     {"auth", false, set_auth},
 };

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "impi/presence.h"
 #include "impid/impid.h"
 #include "impid/impid_addr.h"
 #include "impid/impid_status.h"
@@ -101,8 +102,7 @@ static void stepd_gone(struct impid *a)
     ev_io_stop(a->loop, &a->alive);
     a->orphan = true;
     if (impid_task_any_running(a)) {
-        impid_fail(a, 316, 1, NULL, "slurmstepd on node %s is gone",
-                   a->node_name);
+        impid_fail(a, 316, 1, NULL, IMPI_LOST_NODE, a->node_name);
         impid_task_kill_all(a);
     }
     ev_idle_start(a->loop, &a->stop);

@@ -80,12 +80,32 @@ void server_line_parse(struct server_line *out, char *line)
     }
 }
 
+#define LINES_FIRST 6
+
 /* ---- start ---------------------------------------------------------------*/
 
-/* What the server inherits: 3, 4 and 5 (-1: none).  All are above 9. */
+/* What the server inherits: 3, 4 and 5 (-1: none), and the lines from 6 on.
+ * All are above 9. */
 struct inherited {
     int control, listener, presence;
+    const struct server_lines *lines;
 };
+
+static int nlines(const struct inherited *fd)
+{
+    return fd->lines ? (int)fd->lines->n : 0;
+}
+
+/* In the order of their numbers none is overwritten before its turn. */
+static int add_lines(posix_spawn_file_actions_t *fa, const struct inherited *fd)
+{
+    int rc = 0;
+
+    for (int i = 0; i < nlines(fd) && rc == 0; i++)
+        rc = posix_spawn_file_actions_adddup2(fa, fd->lines->fd[i],
+                                              LINES_FIRST + i);
+    return rc;
+}
 
 /* 2: the log or nothing; all else closed. */
 static int file_actions(posix_spawn_file_actions_t *fa,
@@ -106,8 +126,9 @@ static int file_actions(posix_spawn_file_actions_t *fa,
            posix_spawn_file_actions_addopen(
                fa, 2, log,
                O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0600) ||
-           posix_spawn_file_actions_addclosefrom_np(fa,
-                                                    fd->presence >= 0 ? 6 : 5);
+           add_lines(fa, fd) ||
+           posix_spawn_file_actions_addclosefrom_np(
+               fa, fd->presence >= 0 ? LINES_FIRST + nlines(fd) : 5);
 }
 
 /* A session of its own: Ctrl-C is for srun. */
@@ -144,17 +165,22 @@ static int spawn(const struct inherited *fd, const struct server_options *o)
     return rc ? -1 : 0;
 }
 
-static int say_start(int fd, const struct server_options *o, bool presence)
+static int say_start(int fd, const struct server_options *o,
+                     const struct inherited *has)
 {
-    char *line;
-    ssize_t n, len = asprintf(
-                   &line,
+    char presence[48] = "", *line;
+    ssize_t n, len;
+
+    if (has->presence >= 0)
+        snprintf(presence, sizeof(presence), " presence=5 lines=%d",
+                 nlines(has));
+    len = asprintf(&line,
                    "start secret=%s job=%u step=%u agents=%u tasks=%u bind=%s "
                    "advertise=%s ports=%u-%u munge=%s world=%u auth=%s "
                    "listener=4%s\n",
                    o->secret, o->job, o->step, o->agents, o->tasks, o->bind,
                    o->advertise, o->port_lo, o->port_hi, o->munge, o->world,
-                   o->auth ? o->auth : "", presence ? " presence=5" : "");
+                   o->auth ? o->auth : "", presence);
 
     if (len < 0)
         return -1;
@@ -192,9 +218,10 @@ int server_listen(const struct server_options *o,
 }
 
 int server_spawn(const struct server_options *o, int listener, int presence,
-                 struct errbuf *err)
+                 const struct server_lines *lines, struct errbuf *err)
 {
-    struct inherited fd = {.listener = listener, .presence = presence};
+    struct inherited fd = {
+        .listener = listener, .presence = presence, .lines = lines};
     int pair[2], rc = -1;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -202,7 +229,7 @@ int server_spawn(const struct server_options *o, int listener, int presence,
     fd.control = out_of_the_way(pair[1]);
     if (fd.control < 0 || spawn(&fd, o) < 0)
         errprintf(err, "%s: %s", o->path, strerror(errno));
-    else if (say_start(pair[0], o, presence >= 0) < 0)
+    else if (say_start(pair[0], o, &fd) < 0)
         errprintf(err, "impi-server: %s", strerror(errno));
     else
         rc = pair[0];
@@ -232,7 +259,7 @@ int server_start(const struct server_options *o,
 
     if (listener < 0)
         return -1;
-    control = server_spawn(o, listener, -1, err);
+    control = server_spawn(o, listener, -1, NULL, err);
     close(listener);
     return control;
 }

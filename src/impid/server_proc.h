@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/errbuf.h"
+#include "impid/server_lines.h"
 
 struct server_options {
     const char *path;   /* the program */
@@ -43,11 +44,11 @@ int server_start(const struct server_options *o,
 /* The same in two steps, for a server that may never be needed: who connects
  * to the listener waits until the server has it.  Both descriptors are above 9;
  * server_spawn() leaves them open.  presence: another listener for it, or -1
- * (impi/presence.h). */
+ * (impi/presence.h); lines: what has come there, or NULL. */
 int server_listen(const struct server_options *o,
                   char address[SERVER_ADDRESS_MAX], struct errbuf *err);
 int server_spawn(const struct server_options *o, int listener, int presence,
-                 struct errbuf *err);
+                 const struct server_lines *lines, struct errbuf *err);
 
 /* One line that the server says, without newline; parsed in place. */
 enum server_line_kind {

@@ -61,6 +61,22 @@ impi_pid_of() { # impid|impi-server
     return 0
 }
 
+# The slurmstepd of the one step that runs on a node.
+stepd_of() { # NODE
+    local pid words
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        words=$(tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline")
+        case $words in 'slurmstepd: '*extern* | 'slurmstepd: '*batch*) ;;
+        'slurmstepd: '*)
+            [ "$(place_of "$pid")" != "$1" ] || echo "$pid" ;;
+        esac
+    done
+    return 0
+}
+place_of() { # a place of the cluster by the name of its host
+    nsenter -t "$1" -u hostname 2>/dev/null
+}
+
 # start_as_user left its command behind: wait for "ready N" N times.
 ready() {
     [ "$(grep -c '^ready' "$case_tmp/bg.out")" = "$1" ]

@@ -84,6 +84,21 @@ case_dead_rank_without_switch_elan() {
     assert_nothing_left
 }
 
+# impid is not below slurmstepd here, and sees it go.
+case_killed_slurmstepd_ends_the_world_without_switch_elan() {
+    start_as_user srun -n1 "$M" hang : -n1 "$O" hang
+    srun_pid=$!
+    wait_for 60 ready 2
+    pidkill KILL "$(stepd_of n1)"
+    finish $srun_pid
+    assert_code 1
+    assert_error 'SF-E(316: lost slurmstepd|221: lost the agent) on node n1'
+    run_as_user scancel -u "$JOB_USER"
+    wait_for 240 no_job_left
+    run_as_user srun -N2 true # it sweeps what was left
+    assert_nothing_left
+}
+
 case_agent_leaves_with_its_last_task() {
     local i
     for i in 1 2 3; do

@@ -130,7 +130,7 @@ hang() {
 
 case_impid_killed() {
     hang
-    kill -9 "$(impi_pid_of impid | head -n 1)"
+    pidkill KILL "$(impi_pid_of impid | head -n 1)"
     finish $srun_pid
     assert_code_not 0
     assert_cause 'lost the agent on node n[01]'
@@ -139,7 +139,7 @@ case_impid_killed() {
 
 case_sl_17_server_killed() {
     hang
-    kill -9 "$(impi_pid_of impi-server)"
+    pidkill KILL "$(impi_pid_of impi-server)"
     finish $srun_pid
     assert_code_not 0
     assert_cause 'lost impi-server'
@@ -157,7 +157,7 @@ srun_pids() {
 case_sl_17_srun_killed() {
     hang
     # shellcheck disable=SC2046
-    kill -9 $(srun_pids)
+    pidkill KILL $(srun_pids)
     finish $srun_pid
     wait_for 15 impi_nothing_left || impi_leftovers | sed 's/^/#   left: /'
     # The allocation stays: that is Slurm's way with a srun that is gone.
@@ -168,15 +168,41 @@ case_sl_17_srun_killed() {
 
 case_sl_20_slurmstepd_killed() {
     hang
-    kill -9 "$(awk '$1 == "PPid:" {print $2}' \
+    pidkill KILL "$(awk '$1 == "PPid:" {print $2}' \
         "/proc/$(impi_pid_of impid | head -n 1)/status")"
     finish $srun_pid
-    assert_code_not 0
+    assert_code 1
+    assert_cause 'lost the agent on node n[01]'
     # Slurm asks a node about a job that should have ended only now and then.
     wait_for 240 no_job_left
     # What it left is swept by the next step on that node.
     run_as_user srun --mpi=impi -N3 true
     assert_nothing_left
+}
+
+# Slurm does not notice, and srun waited for the tasks of that node for ever.
+plain_step() { # SRUN-ARGS..: no task calls MPI
+    : >"$case_tmp/bg.out" # not the lines of the one before
+    start_as_user srun --mpi=impi "$@" sh -c 'echo ready; exec sleep 300'
+    srun_pid=$!
+    wait_for 60 ready "${1#-N}"
+}
+assert_ended_by_loss_of() { # NODE, its slurmstepd was killed
+    finish $srun_pid
+    assert_code 1
+    assert_cause "lost slurmstepd on node $1"
+    run_as_user scancel -u "$JOB_USER"
+    wait_for 240 no_job_left
+    run_as_user srun --mpi=impi -N3 true # it sweeps what was left
+    assert_nothing_left
+}
+case_srun_waited_for_ever_for_a_killed_slurmstepd() {
+    plain_step -N2 -n2
+    pidkill KILL "$(stepd_of n1)"
+    assert_ended_by_loss_of n1
+    plain_step -N1 -n1 -w n2
+    pidkill KILL "$(stepd_of n2)"
+    assert_ended_by_loss_of n2
 }
 
 case_scancel() {

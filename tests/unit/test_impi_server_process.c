@@ -7,6 +7,7 @@
 
 #include "base/netaddr.h"
 #include "impi/presence.h"
+#include "impid/server_proc.h"
 
 static void server_ends_when_srun_goes(void **state)
 {
@@ -50,6 +51,9 @@ static void bad_start_lines_are_answered_with_error(void **state)
         "start secret=" SECRET " job=1 step=0 agents=1 tasks=1 bind=host\n",
         "start secret=" SECRET " job=1 step=0 agents=1 tasks=1 colour=red\n",
         "start secret=" SECRET " job=1 job=1 step=0 agents=1 tasks=1\n",
+        "start secret=" SECRET " job=1 step=0 agents=1 tasks=1 lines=2\n",
+        "start secret=" SECRET " job=1 step=0 agents=1 tasks=1 presence=5 "
+        "lines=2049\n",
     };
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -384,7 +388,9 @@ static void node_that_goes_without_an_agent_is_missed(void **state)
     hear_wake(first);
     again = be_present(&s, port, 1); /* who copied what it said */
     hear_wake(again);
+    assert_int_equal(send(again, "", 1, 0), 1);
     close(again);
+    assert_int_equal(send(first, "", 1, 0), 1);
     close(first);
     read_line(&s, line, sizeof(line));
     assert_non_null(strstr(line, "SF-E312: rank 2 on node node1 ended"));
@@ -393,6 +399,77 @@ static void node_that_goes_without_an_agent_is_missed(void **state)
     read_line(&s, line, sizeof(line));
     assert_string_equal(line, "end code=1");
     stop(&s);
+}
+
+static void node_that_goes_without_a_goodbye_is_lost(void **state)
+{
+    struct player a;
+    struct program s;
+    char line[512];
+    uint16_t port = start_with_presence(&s, 2);
+    int fd = be_present(&s, port, 1);
+
+    join(&s, &a, 0, 2);
+    hear_wake(fd);
+    close(fd);
+    read_line(&s, line, sizeof(line));
+    assert_non_null(strstr(line, "SF-E316: lost slurmstepd on node node1"));
+    expect_kill(&a, 1);
+    bye(&a);
+    read_line(&s, line, sizeof(line));
+    assert_string_equal(line, "end code=1");
+    stop(&s);
+}
+
+/* As srun has accepted them. */
+static void lines_are_handed_over_as_they_are(void **state)
+{
+    const char *top = getenv("SF_TOP_BUILDDIR");
+    static struct server_lines lines;
+    char path[4096], address[SERVER_ADDRESS_MAX], line[512], secret[65];
+    struct server_options o = {.path = path,
+                               .secret = secret,
+                               .job = 7,
+                               .step = 1,
+                               .agents = 9,
+                               .tasks = 18,
+                               .bind = "127.0.0.1",
+                               .advertise = "127.0.0.1",
+                               .munge = ""};
+    struct program s = {.pid = -1};
+    int listener, presence, agent, node[9];
+    struct impi_presence lost;
+    struct errbuf err;
+
+    snprintf(path, sizeof(path), "%s/src/impid/impi-server", top ? top : ".");
+    for (int i = 0; i < 32; i++)
+        snprintf(secret + 2 * i, 3, "%02x", s.secret[i] = (uint8_t)i);
+    memcpy(lines.secret, s.secret, sizeof(lines.secret));
+    listener = server_listen(&o, address, &err);
+    lines.listener = presence = server_listen(&o, address, &err);
+    agent = dial(netaddr_port(listener));
+    for (uint32_t i = 0; i < 9; i++)
+        node[i] = be_present(&s, netaddr_port(presence), i);
+    for (int i = 0; i < 7; i++) /* two stay in the listener */
+        assert_true(server_lines_wait(&lines, listener, &lost));
+    assert_int_equal(lines.n, 7);
+    s.fd = server_spawn(&o, listener, presence, &lines, &err);
+    assert_true(s.fd >= 0);
+    server_lines_close(&lines);
+    close(listener);
+    close(presence);
+    read_line(&s, line, sizeof(line));
+    assert_int_equal(strncmp(line, "ready ", 6), 0);
+    for (int i = 0; i < 9; i++)
+        hear_wake(node[i]);
+    close(node[4]);
+    read_line(&s, line, sizeof(line));
+    assert_non_null(strstr(line, "SF-E316: lost slurmstepd on node node4"));
+    for (int i = 0; i < 9; i++)
+        if (i != 4)
+            close(node[i]);
+    close(agent);
+    close(s.fd);
 }
 
 static void strangers_on_the_line_of_idle_nodes_are_nobody(void **state)
@@ -464,6 +541,8 @@ int main(void)
         cmocka_unit_test(
             idle_nodes_are_woken_and_not_missed_when_their_agent_came),
         cmocka_unit_test(node_that_goes_without_an_agent_is_missed),
+        cmocka_unit_test(node_that_goes_without_a_goodbye_is_lost),
+        cmocka_unit_test(lines_are_handed_over_as_they_are),
         cmocka_unit_test(strangers_on_the_line_of_idle_nodes_are_nobody),
         cmocka_unit_test(server_that_nobody_needed_says_so_when_asked),
     };

@@ -79,6 +79,8 @@ void impi_agent_cleanup(void)
         return;
     impi_keeper_end();
     unsetenv(ENV_IMPID_STOP);
+    if (agent.presence >= 0) /* goodbye: we were not killed */
+        send(agent.presence, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     shut_all();
     stepdir_remove(agent.dir, agent.uid, agent.gid, agent.dir_fd);
     agent.dir_fd = -1;

@@ -22,7 +22,7 @@
 
 #define COMPONENTS_MAX 128
 #define END_WAIT 5            /* s, for the server's last word */
-#define LAZY_NODES_MAX 2048   /* what waits in a listener: see net.core */
+#define LINES_REST_MS 1000    /* how long a step may be that pays nothing */
 #define NODES_MAX (96 * 1024) /* a longer list stays out of the environment */
 
 struct step {
@@ -37,8 +37,9 @@ static struct {
     struct server_options server;
     char bind[INET_ADDRSTRLEN], advertise[INET_ADDRSTRLEN], munge[256];
     int listener;
-    int presence; /* -1: all nodes start their agents at once */
+    int presence; /* -1: none; several nodes start their agents at once */
     bool lazy;
+    struct server_lines lines; /* the thread's */
     char address[SERVER_ADDRESS_MAX];
     char presence_address[SERVER_ADDRESS_MAX];
     char secret[SERVER_SECRET_SIZE];
@@ -134,19 +135,33 @@ static void close_listeners(void)
     close(launch.listener);
     if (launch.presence >= 0)
         close(launch.presence);
+    server_lines_close(&launch.lines);
+}
+
+/* Slurm does not notice: srun would wait for that node's tasks for ever. */
+static void node_is_lost(const struct impi_presence *who)
+{
+    struct errbuf text;
+
+    errprintf(&text, "SF-E316: " IMPI_LOST_NODE, who->node);
+    if (!launch.aborted)
+        on_abort(&(struct server_line){
+            .code = 1, .rank = -1, .client = -1, .text = text.text});
 }
 
 /* Wait for the first agent; agents wait in the listener meanwhile. */
 static int serve(void)
 {
-    struct pollfd p = {.fd = launch.listener, .events = POLLIN};
     struct errbuf err = {""}, text;
+    struct impi_presence lost;
     int fd;
 
-    while (launch.lazy && poll(&p, 1, -1) < 0)
-        ;
+    while (launch.lazy &&
+           !server_lines_wait(&launch.lines, launch.listener, &lost))
+        node_is_lost(&lost);
     pthread_mutex_lock(&launch.lock);
-    fd = server_spawn(&launch.server, launch.listener, launch.presence, &err);
+    fd = server_spawn(&launch.server, launch.listener, launch.presence,
+                      &launch.lines, &err);
     launch.fd = fd;
     close_listeners();
     pthread_mutex_unlock(&launch.lock);
@@ -269,18 +284,20 @@ static void set_options(const struct slurmabi_mpi_client *client,
 
 /* The nodes start their agents when a task calls MPI; if they are several and
  * one does, the others must be told, by a line of their own.  Where that
- * cannot be had all agents and the server start with the step. */
+ * cannot be had all agents and the server start with the step.  By its line it
+ * is also seen that a node is lost. */
 static void choose_laziness(uint32_t nodes)
 {
     struct errbuf err;
 
-    launch.lazy = nodes == 1;
     snprintf(launch.presence_address, sizeof(launch.presence_address), "none");
-    if (launch.lazy || nodes > LAZY_NODES_MAX)
-        return;
-    launch.presence =
-        server_listen(&launch.server, launch.presence_address, &err);
-    launch.lazy = launch.presence >= 0;
+    if (nodes <= SF_IMPI_LINES_MAX)
+        launch.presence =
+            server_listen(&launch.server, launch.presence_address, &err);
+    launch.lazy = nodes == 1 || launch.presence >= 0;
+    launch.lines.listener = launch.presence;
+    launch.lines.rest_ms = LINES_REST_MS;
+    impi_presence_secret(launch.lines.secret, launch.secret);
 }
 
 static int start_server(const struct slurmabi_mpi_client *client,

@@ -27,16 +27,6 @@ static bool get_address(struct sockaddr_in *out, const char *text)
     return inet_pton(AF_INET, host, &out->sin_addr) == 1;
 }
 
-static bool get_secret(uint8_t out[IMPI_PRESENCE_SECRET], const char *text)
-{
-    if (!text || strlen(text) != (size_t)2 * IMPI_PRESENCE_SECRET)
-        return false;
-    for (size_t i = 0; i < IMPI_PRESENCE_SECRET; i++)
-        if (sscanf(text + 2 * i, "%2hhx", &out[i]) != 1)
-            return false;
-    return true;
-}
-
 /* Item `node` of "n0,n1,...". */
 static void get_name(char out[IMPI_PRESENCE_NODE + 1], const char *names,
                      uint32_t node)
@@ -61,8 +51,8 @@ static bool introduce(uint8_t out[IMPI_PRESENCE_SIZE], char **env,
     struct taskmap map;
     bool known;
 
-    if (!get_secret(secret, slurm_getenvp(env, ENV_SECRET)) || !tasks ||
-        taskmap_parse(&map, tasks, NULL) < 0)
+    if (impi_presence_secret(secret, slurm_getenvp(env, ENV_SECRET)) < 0 ||
+        !tasks || taskmap_parse(&map, tasks, NULL) < 0)
         return false;
     known = rank < map.ntasks;
     if (known) {

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "impid/server_lines.h"
+
+#define FD_LOWEST 10 /* what is handed over goes below */
+
+/* They stay in the order of their numbers: server_proc.c relies on it. */
+static void insert(struct server_lines *l, int fd)
+{
+    size_t i = l->n++;
+
+    for (; i > 0 && l->fd[i - 1] > fd; i--) {
+        l->fd[i] = l->fd[i - 1];
+        l->over[i] = l->over[i - 1];
+    }
+    l->fd[i] = fd;
+    l->over[i] = false;
+}
+
+static void drop(struct server_lines *l, size_t i)
+{
+    close(l->fd[i]);
+    l->n--;
+    memmove(&l->fd[i], &l->fd[i + 1], (l->n - i) * sizeof(l->fd[0]));
+    memmove(&l->over[i], &l->over[i + 1], (l->n - i) * sizeof(l->over[0]));
+}
+
+/* Those that we have no room or descriptor for wait for the server. */
+static void accept_line(struct server_lines *l)
+{
+    int fd = accept4(l->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FD_LOWEST);
+
+    if (fd >= 0)
+        close(fd);
+    if (high >= 0)
+        insert(l, high);
+    else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        l->listener = -1;
+}
+
+enum told { NOTHING, HELLO, GOODBYE };
+
+/* What a line has told so far; it stays there. */
+static enum told look(const struct server_lines *l, size_t i,
+                      struct impi_presence *who)
+{
+    uint8_t text[IMPI_PRESENCE_SIZE + 1];
+    ssize_t n = recv(l->fd[i], text, sizeof(text), MSG_PEEK | MSG_DONTWAIT);
+
+    if (n < IMPI_PRESENCE_SIZE ||
+        impi_presence_decode(who, text, l->secret) < 0)
+        return NOTHING;
+    return n == IMPI_PRESENCE_SIZE ? HELLO : GOODBYE;
+}
+
+/* Who has copied what a node said can end a line of his own, not the
+ * node's. */
+static bool stands(const struct server_lines *l, uint32_t agent)
+{
+    struct impi_presence who;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (!l->over[i] && look(l, i, &who) != NOTHING && who.agent == agent)
+            return true;
+    return false;
+}
+
+/* Line i has ended: was that node lost? */
+static bool is_lost(struct server_lines *l, size_t i, struct impi_presence *who)
+{
+    enum told told = look(l, i, who);
+
+    l->over[i] = true;
+    if (told == NOTHING)
+        drop(l, i);
+    return told == HELLO && !stands(l, who->agent);
+}
+
+/* Room for all lines and both listeners. */
+static struct pollfd *to_poll(const struct server_lines *l, int agents,
+                              nfds_t *n)
+{
+    struct pollfd *p = calloc(l->n + 2, sizeof(*p));
+
+    if (!p)
+        return NULL;
+    p[0] = (struct pollfd){.fd = agents, .events = POLLIN};
+    p[1] = (struct pollfd){.fd = l->n < SF_IMPI_LINES_MAX ? l->listener : -1,
+                           .events = POLLIN};
+    for (size_t i = 0; i < l->n; i++)
+        p[2 + i] = (struct pollfd){.fd = l->over[i] ? -1 : l->fd[i],
+                                   .events = POLLRDHUP};
+    *n = l->n + 2;
+    return p;
+}
+
+/* From the last to the first: dropping one moves those behind it. */
+static bool find_lost(struct server_lines *l, const struct pollfd *lines,
+                      size_t n, struct impi_presence *lost)
+{
+    for (size_t i = n; i-- > 0;)
+        if (lines[i].revents && is_lost(l, i, lost))
+            return true;
+    return false;
+}
+
+/* Only the agents' listener, for so long or for ever (-1). */
+static bool wait_for_agent(int agents, int ms)
+{
+    struct pollfd p = {.fd = agents, .events = POLLIN};
+
+    return poll(&p, 1, ms) == 1;
+}
+
+bool server_lines_wait(struct server_lines *l, int agents,
+                       struct impi_presence *lost)
+{
+    int rest = l->rest_ms;
+
+    l->rest_ms = 0;
+    if (rest > 0 && wait_for_agent(agents, rest))
+        return true;
+    for (;;) {
+        nfds_t n = 0;
+        struct pollfd *p = to_poll(l, agents, &n);
+        bool agent, gone;
+
+        if (!p || poll(p, n, -1) < 0) {
+            free(p);
+            if (p && errno == EINTR)
+                continue;
+            while (!wait_for_agent(agents, -1)) /* at least that */
+                ;
+            return true;
+        }
+        agent = p[0].revents != 0;
+        gone = find_lost(l, p + 2, n - 2, lost);
+        if (p[1].revents)
+            accept_line(l);
+        free(p);
+        if (gone || agent)
+            return !gone;
+    }
+}
+
+void server_lines_close(struct server_lines *l)
+{
+    while (l->n > 0)
+        drop(l, l->n - 1);
+}
