@@ -325,7 +325,7 @@ bool net_orient_clos(struct net_routes *r, bool *fits)
     *fits = ok && r->nleaves && find_levels(r);
     if (*fits)
         ok = rank_levels(r) && net_index_edges(r) && order_leaves(r, up) &&
-             number_slots(r, up, fits);
+             number_slots(r, up, fits) && net_clos_find_below(r);
     r->phases = 1;
     free(up);
     return ok;

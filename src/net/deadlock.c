@@ -80,6 +80,32 @@ static void add_phase(struct net_cdg *cdg, const struct net_routes *r,
     }
 }
 
+static void add_tree(struct net_cdg *cdg, const struct net_routes *r,
+                     uint32_t leaf, unsigned column)
+{
+    uint8_t *next[2] = {net_tree(r, leaf, column, NET_ANY),
+                        net_tree(r, leaf, column, NET_DOWN)};
+
+    add_phase(cdg, r, next, NET_ANY);
+    if (r->phases == 2)
+        add_phase(cdg, r, next, NET_DOWN);
+}
+
+/* All that trees without a row could do: go up after up, down after either,
+ * never up after down.  More than they do; if that has no cycle, neither have
+ * they. */
+static void add_turns(struct net_cdg *cdg, const struct net_routes *r)
+{
+    for (uint32_t x = 0; x < r->nx; x++)
+        for (uint32_t i = r->first[x]; i < r->first[x + 1]; i++) {
+            const struct net_edge *e = &r->edges[i];
+
+            for (uint32_t k = r->first[e->to]; k < r->first[e->to + 1]; k++)
+                if (e->up || !r->edges[k].up)
+                    depend(cdg, net_edge_port(r, x, e), r->edges[k].port);
+        }
+}
+
 static void add_gm2(struct net_cdg *cdg, const struct net_routes *r)
 {
     struct net_path paths[NET_ALTERNATIVES_MAX];
@@ -103,15 +129,12 @@ void net_cdg_add_routes(struct net_cdg *cdg, const struct net_routes *r)
         add_gm2(cdg, r);
         return;
     }
+    if (r->nrows < r->nleaves * r->columns && !r->block)
+        add_turns(cdg, r);
     for (uint32_t l = 0; l < r->nleaves; l++)
-        for (unsigned c = 0; c < r->columns; c++) {
-            uint8_t *next[2] = {net_tree(r, l, c, NET_ANY),
-                                net_tree(r, l, c, NET_DOWN)};
-
-            add_phase(cdg, r, next, NET_ANY);
-            if (r->phases == 2)
-                add_phase(cdg, r, next, NET_DOWN);
-        }
+        for (unsigned c = 0; c < r->columns; c++)
+            if (r->rows[(size_t)l * r->columns + c])
+                add_tree(cdg, r, l, c);
 }
 
 /* ---- the search --------------------------------------------------------- */

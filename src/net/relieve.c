@@ -21,9 +21,12 @@
 /* Steps aside, and from which share above the bound they are tried. */
 #define ASIDE_MAX 64
 #define ASIDE_ABOVE 1.05
+/* Places of trees that are looked at in one run: a second or two. */
+#define BUDGET_MAX 100000000
 
 struct relief {
     struct net_routes *r;
+    struct errbuf *err;
     uint32_t target;  /* no cable at or below this is looked at */
     uint32_t fair;    /* no step aside at or below this */
     unsigned aside;   /* steps aside so far */
@@ -160,11 +163,13 @@ static bool turn_one(struct relief *f, uint8_t *const next[2])
 static bool relieve_tree(struct relief *f, uint32_t leaf, unsigned column)
 {
     struct net_routes *r = f->r;
-    uint8_t *next[2] = {net_tree(r, leaf, column, NET_ANY),
-                        net_tree(r, leaf, column, NET_DOWN)};
+    uint8_t *next[2];
 
-    if (!net_tree_save(r, leaf, column))
+    if (net_tree_own(r, leaf, column, f->err) < 0 ||
+        !net_tree_save(r, leaf, column))
         return false;
+    next[NET_ANY] = net_tree(r, leaf, column, NET_ANY);
+    next[NET_DOWN] = net_tree(r, leaf, column, NET_DOWN);
     if (f->leaf != leaf)
         net_distances(r, leaf);
     f->leaf = leaf;
@@ -188,8 +193,7 @@ static bool relieve_cable(struct relief *f)
     for (uint32_t l = 0; l < r->nleaves; l++)
         for (unsigned c = 0; c < r->columns; c++) {
             if (!r->ncolumn[(size_t)l * r->columns + c] ||
-                (net_tree(r, l, c, NET_ANY)[f->x] != f->ordinal &&
-                 net_tree(r, l, c, NET_DOWN)[f->x] != f->ordinal))
+                !net_tree_uses(r, l, c, f->x, f->ordinal))
                 continue;
             if (r->load[f->cable] <= f->target || !f->budget)
                 return true;
@@ -268,9 +272,9 @@ static uint32_t grain(const struct net_routes *r)
     return g ? g : 1;
 }
 
-bool net_relieve(struct net_routes *r)
+int net_relieve(struct net_routes *r, struct errbuf *err)
 {
-    struct relief f = {.r = r, .leaf = NET_NONE};
+    struct relief f = {.r = r, .err = err, .leaf = NET_NONE};
     double ideal = net_ideal_load(r->net);
     uint32_t g = grain(r);
     bool ok;
@@ -278,6 +282,8 @@ bool net_relieve(struct net_routes *r)
     f.target = ((uint32_t)ideal + g - 1) / g * g;
     f.fair = (uint32_t)(ideal * ASIDE_ABOVE);
     f.budget = 4 * (uint64_t)r->nleaves * r->columns * r->nx + 100000;
+    if (f.budget > BUDGET_MAX)
+        f.budget = BUDGET_MAX;
     f.stuck = calloc(r->net->nports + 1, 1);
     f.over[0] = calloc(r->nx + 1, 1);
     f.over[1] = calloc(r->nx + 1, 1);
@@ -285,5 +291,5 @@ bool net_relieve(struct net_routes *r)
     free(f.stuck);
     free(f.over[0]);
     free(f.over[1]);
-    return ok;
+    return ok ? 0 : errprintf(err, "out of memory for the routes");
 }

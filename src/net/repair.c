@@ -18,14 +18,16 @@ struct repair {
 /* ---- a host that is gone ------------------------------------------------ */
 
 /* Take its share of the loads away; nobody else's route changes. */
-static void forget_host(struct repair *rep, uint32_t host)
+static int forget_host(struct repair *rep, uint32_t host, struct errbuf *err)
 {
     struct net_routes *r = rep->r;
     uint32_t leaf = r->leaf_of[host], ports[NET_ROUTE_MAX];
     unsigned own = r->column[host];
 
     if (leaf == NET_NONE)
-        return;
+        return 0;
+    if (net_tree_own(r, leaf, own, err) < 0)
+        return -1;
     net_tree_load(r, leaf, own, -1);
     r->ncolumn[(size_t)leaf * r->columns + own]--;
     net_tree_load(r, leaf, own, 1);
@@ -39,6 +41,7 @@ static void forget_host(struct repair *rep, uint32_t host)
     r->weight[leaf]--;
     r->leaf_of[host] = NET_NONE;
     rep->what.hosts++;
+    return 0;
 }
 
 /* ---- a cable between crossbars ------------------------------------------ */
@@ -48,8 +51,7 @@ static void kill_edge(struct repair *rep, uint32_t port)
 {
     struct net_routes *r = rep->r;
     uint32_t x = r->xindex[r->net->ports[port].node], e;
-    unsigned number = net_port_number(r->net, port);
-    size_t trees = (size_t)r->nleaves * r->columns;
+    unsigned number = net_port_number(r->net, port), ordinal;
 
     for (e = r->first[x]; e < r->first[x + 1]; e++)
         if (r->edges[e].port == number)
@@ -57,24 +59,29 @@ static void kill_edge(struct repair *rep, uint32_t port)
     if (e == r->first[x + 1] || r->edges[e].dead)
         return;
     r->edges[e].dead = 1;
-    for (size_t t = 0; t < trees * r->phases; t++)
-        if (r->next[t * r->nx + x] == e - r->first[x])
-            rep->tree[t / r->phases] = 1;
+    net_distances_forget(r);
+    ordinal = e - r->first[x];
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        for (unsigned c = 0; c < r->columns; c++)
+            if (net_tree_uses(r, l, c, x, ordinal))
+                rep->tree[(size_t)l * r->columns + c] = 1;
 }
 
-static void lose_cable(struct repair *rep, uint32_t a, uint32_t b)
+static int lose_cable(struct repair *rep, uint32_t a, uint32_t b,
+                      struct errbuf *err)
 {
     const struct net *net = rep->r->net;
     uint32_t na = net->ports[a].node, nb = net->ports[b].node;
 
-    if (net_is_host(net, na))
-        forget_host(rep, na);
-    if (net_is_host(net, nb))
-        forget_host(rep, nb);
+    if (net_is_host(net, na) && forget_host(rep, na, err) < 0)
+        return -1;
+    if (net_is_host(net, nb) && forget_host(rep, nb, err) < 0)
+        return -1;
     if (!net_is_host(net, na) && !net_is_host(net, nb)) {
         kill_edge(rep, a);
         kill_edge(rep, b);
     }
+    return 0;
 }
 
 /* ---- trees -------------------------------------------------------------- */
@@ -135,6 +142,8 @@ static int mend(struct repair *rep, uint32_t leaf, unsigned column,
         if (rc < 0)
             return -1;
     }
+    if (net_tree_own(r, leaf, column, err) < 0)
+        return -1;
     if (!net_tree_save(r, leaf, column))
         return errprintf(err, "out of memory for the repair");
     net_tree_load(r, leaf, column, -1);
@@ -170,8 +179,8 @@ static int mend_all(struct repair *rep, struct errbuf *err)
             if (rep->tree[(size_t)l * r->columns + c] &&
                 mend(rep, l, c, err) < 0)
                 return -1;
-    if (!net_relieve(r))
-        return errprintf(err, "out of memory for the repair");
+    if (net_relieve(r, err) < 0)
+        return -1;
     report(rep);
     return 0;
 }
@@ -215,9 +224,11 @@ int net_routes_repair(struct net_routes *r, const uint32_t *ports,
     if (r->engine == NET_GM2)
         return errprintf(err, "engine gm2 computes new routes each time");
     if (begin(&rep)) {
-        for (unsigned i = 0; i < n; i++)
-            lose_cable(&rep, ports[i], peers[i]);
-        rc = mend_all(&rep, err);
+        rc = 0;
+        for (unsigned i = 0; i < n && rc == 0; i++)
+            rc = lose_cable(&rep, ports[i], peers[i], err);
+        if (rc == 0)
+            rc = mend_all(&rep, err);
     } else {
         errprintf(err, "out of memory for the repair");
     }

@@ -35,6 +35,8 @@ struct net_clos_shape {
     uint8_t *level;                        /* per x, 1 is a leaf */
     uint32_t *slots; /* per x: where its part of `slot` begins */
     uint8_t *slot;   /* digit -> edge ordinal or NET_NO_EDGE */
+    uint64_t *below; /* per x: a bit for each leaf below it, or that it is */
+    unsigned words;  /* of below, per x */
 };
 
 struct net_routes {
@@ -63,12 +65,20 @@ struct net_routes {
 
     struct net_gm2 *gm2; /* engine NET_GM2 only; has no trees */
 
-    uint8_t *next;  /* [tree][phase][x] edge ordinal; tree = leaf, column */
+    uint8_t **rows; /* per tree (leaf, column): [phase][x] edge ordinal; NULL:
+                     * as the digits say (rows.c) */
+    uint8_t *block; /* memory of all rows; NULL: each has its own */
+    uint32_t nrows; /* with memory of their own */
     uint32_t *load; /* per global port: host pairs that leave by it */
 
     /* Scratch for one destination leaf: shortest ways from each x, only
      * down, and up then down; the most loaded cable on the tree's way. */
+    uint32_t there; /* whose distances these are; NET_NONE: nobody's */
     uint16_t *down, *any;
+    /* Edges that begin a shortest way, per phase and x: as many as `nways`,
+     * from first[x] on; good while `seen` says the present round. */
+    uint8_t *ways[2], *nways[2];
+    uint32_t *seen[2], round;
     uint32_t *bdown, *bany;
     uint32_t *sub_down, *sub_any; /* hosts whose way passes each x */
     uint8_t **saved; /* per tree: as it was; only while a repair runs */
@@ -79,12 +89,12 @@ struct net_routes {
 /* Phases of a way. */
 enum { NET_ANY = 0, NET_DOWN = 1 };
 
+/* The row of a tree that has one. */
 static inline uint8_t *net_tree(const struct net_routes *r, uint32_t leaf,
                                 unsigned column, unsigned phase)
 {
-    size_t tree = (size_t)leaf * r->columns + column;
-
-    return r->next + (tree * r->phases + phase % r->phases) * r->nx;
+    return r->rows[(size_t)leaf * r->columns + column] +
+           (size_t)(phase % r->phases) * r->nx;
 }
 
 static inline const struct net_edge *net_edge_at(const struct net_routes *r,
@@ -113,13 +123,61 @@ bool net_orient_clos(struct net_routes *r, bool *fits);
 unsigned net_clos_digit(const struct net_routes *r, uint32_t leaf,
                         unsigned column, unsigned level);
 
+static inline bool net_clos_below(const struct net_routes *r, uint32_t x,
+                                  uint32_t leaf)
+{
+    return r->clos.below[(size_t)x * r->clos.words + leaf / 64] >> leaf % 64 &
+           1;
+}
+
+/* rows.c.  Fills clos.below.  False: out of memory. */
+bool net_clos_find_below(struct net_routes *r);
+/* Where the digits lead from x. */
+uint8_t net_clos_step(const struct net_routes *r, uint32_t leaf,
+                      unsigned column, uint32_t x);
+/* Room for the trees; `all`: a row for each of them. */
+int net_rows_new(struct net_routes *r, bool all, struct errbuf *err);
+void net_rows_free(struct net_routes *r);
+/* A tree as the digits say. */
+void net_tree_write(const struct net_routes *r, uint32_t leaf, unsigned column,
+                    uint8_t *row);
+/* Give a tree a row if it has none: it is about to change. */
+int net_tree_own(struct net_routes *r, uint32_t leaf, unsigned column,
+                 struct errbuf *err);
+/* Where a tree leads from x. */
+static inline uint8_t net_tree_step(const struct net_routes *r, uint32_t leaf,
+                                    unsigned column, unsigned phase, uint32_t x)
+{
+    return r->rows[(size_t)leaf * r->columns + column]
+               ? net_tree(r, leaf, column, phase)[x]
+               : net_clos_step(r, leaf, column, x);
+}
+
+/* Does a tree leave x by this edge? */
+static inline bool net_tree_uses(const struct net_routes *r, uint32_t leaf,
+                                 unsigned column, uint32_t x, unsigned ordinal)
+{
+    return net_tree_step(r, leaf, column, NET_ANY, x) == ordinal ||
+           (r->phases == 2 &&
+            net_tree_step(r, leaf, column, NET_DOWN, x) == ordinal);
+}
+
+/* pour.c.  The loads of all trees that are not open.  False: out of memory. */
+bool net_clos_pour(struct net_routes *r, const uint8_t *open);
+
 /* tree.c.  Distances to one leaf into down[] and any[]. */
 void net_distances(struct net_routes *r, uint32_t leaf);
+/* A cable has gone: no distances are there. */
+void net_distances_forget(struct net_routes *r);
+/* Do the distances that are there tell those of this leaf, too, but for the
+ * two leaves themselves? */
+bool net_leaves_alike(const struct net_routes *r, uint32_t leaf);
 
-/* The rest with the distances of the leaf that they are told.
- * Lay a tree out as the digits say; true if that gave every crossbar its
- * way, else some places are left open. */
-bool net_tree_digits(struct net_routes *r, uint32_t leaf, unsigned column);
+/* The rest with the distances of the leaf that they are told, on trees that
+ * have a row.
+ * Which digits at which level leave places open?  bad[level][digit]. */
+void net_clos_find_bad(const struct net_routes *r,
+                       bool bad[NET_LEVELS_MAX + 1][NET_SLOTS_MAX]);
 /* Leave every place of a tree open. */
 void net_tree_clear(struct net_routes *r, uint32_t leaf, unsigned column);
 /* Leave those open whose way is gone or no longer a shortest. */
@@ -139,8 +197,8 @@ void net_tree_load(struct net_routes *r, uint32_t leaf, unsigned column,
                    int sign);
 
 /* relieve.c.  Move ways off the most loaded cables while that makes the worst
- * better. */
-bool net_relieve(struct net_routes *r);
+ * better.  -1: out of memory. */
+int net_relieve(struct net_routes *r, struct errbuf *err);
 
 /* routes.c.  Is the longest way to the leaf within the limit, and does every
  * leaf of its part have one?  -1 and *err: too long; 1: a leaf has none. */

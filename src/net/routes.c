@@ -7,10 +7,6 @@
 
 #include "net/route_impl.h"
 
-/* Trees of one fabric, in bytes: beyond that the answer is an error, not a
- * machine without memory. */
-#define TREES_MAX (2ULL << 30)
-
 static const char *const engine_names[] = {"auto", "dmodk", "updown", "gm2"};
 
 const char *net_engine_name(enum net_engine engine)
@@ -35,11 +31,13 @@ enum net_engine net_routes_engine(const struct net_routes *r)
 
 static void free_survey(struct net_routes *r)
 {
-    void *all[] = {r->xnode,  r->xindex,  r->key,      r->order,   r->rank,
-                   r->first,  r->edges,   r->leaf_x,   r->leaf_of, r->column,
-                   r->weight, r->ncolumn, r->load,     r->down,    r->any,
-                   r->bdown,  r->bany,    r->sub_down, r->sub_any, r->queue,
-                   r->part};
+    void *all[] = {r->xnode,    r->xindex,   r->key,     r->order,
+                   r->rank,     r->first,    r->edges,   r->leaf_x,
+                   r->leaf_of,  r->column,   r->weight,  r->ncolumn,
+                   r->load,     r->down,     r->any,     r->bdown,
+                   r->bany,     r->sub_down, r->sub_any, r->queue,
+                   r->part,     r->ways[0],  r->ways[1], r->nways[0],
+                   r->nways[1], r->seen[0],  r->seen[1]};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
@@ -55,7 +53,8 @@ void net_routes_free(struct net_routes *r)
     free(r->clos.level);
     free(r->clos.slots);
     free(r->clos.slot);
-    free(r->next);
+    free(r->clos.below);
+    net_rows_free(r);
     net_gm2_free(r->gm2);
     free(r);
     errno = saved;
@@ -102,50 +101,57 @@ static int no_memory(struct errbuf *err)
     return errprintf(err, "out of memory for the routes");
 }
 
-static int allocate_trees(struct net_routes *r, struct errbuf *err)
+/* Which trees do the digits not give whole?  Those get rows. */
+static int find_open(struct net_routes *r, uint8_t *open, struct errbuf *err)
 {
-    uint64_t bytes = (uint64_t)r->nleaves * r->columns * r->phases * r->nx + 1;
+    bool bad[NET_LEVELS_MAX + 1][NET_SLOTS_MAX];
+    int rc = 0;
 
-    if (bytes > TREES_MAX)
-        return errprintf(err,
-                         "the routes of %u crossbars and %u hosts would "
-                         "take %llu bytes, the limit is %llu",
-                         r->nx, r->net->nhosts, (unsigned long long)bytes,
-                         TREES_MAX);
-    r->next = malloc(bytes);
-    if (!r->next)
-        return no_memory(err);
-    memset(r->next, NET_NO_EDGE, bytes);
-    return 0;
+    for (uint32_t l = 0; l < r->nleaves && rc == 0; l++) {
+        bool alike = net_leaves_alike(r, l);
+
+        net_distances(r, l);
+        rc = net_check_leaf(r, l, err);
+        if (!alike)
+            net_clos_find_bad(r, bad);
+        for (unsigned c = 0; c < r->columns && rc == 0; c++)
+            for (unsigned level = 1; level < r->clos.levels; level++)
+                if (bad[level][net_clos_digit(r, l, c, level)])
+                    open[(size_t)l * r->columns + c] = 1;
+    }
+    return rc;
 }
 
 /* Trees that the digits leave open wait until the others have their load. */
-static int route_digits(struct net_routes *r, struct errbuf *err)
+static int fill_open(struct net_routes *r, const uint8_t *open,
+                     struct errbuf *err)
 {
-    uint8_t *open = calloc((size_t)r->nleaves * r->columns + 1, 1);
-    int rc = open ? 0 : no_memory(err);
-
-    for (uint32_t l = 0; l < r->nleaves && rc == 0; l++) {
-        net_distances(r, l);
-        rc = net_check_leaf(r, l, err);
-        for (unsigned c = 0; c < r->columns && rc == 0; c++) {
-            if (net_tree_digits(r, l, c))
-                net_tree_load(r, l, c, 1);
-            else
-                open[(size_t)l * r->columns + c] = 1;
-        }
-    }
-    for (uint32_t l = 0; l < r->nleaves && rc == 0; l++) {
+    for (uint32_t l = 0; l < r->nleaves; l++) {
         if (!memchr(open + (size_t)l * r->columns, 1, r->columns))
             continue;
         net_distances(r, l);
-        for (unsigned c = 0; c < r->columns; c++)
-            if (open[(size_t)l * r->columns + c])
-                net_tree_fill(r, l, c);
+        for (unsigned c = 0; c < r->columns; c++) {
+            if (!open[(size_t)l * r->columns + c])
+                continue;
+            if (net_tree_own(r, l, c, err) < 0)
+                return -1;
+            net_tree_open(r, l, c);
+            net_tree_fill(r, l, c);
+        }
     }
-    if (rc == 0 && memchr(open, 1, (size_t)r->nleaves * r->columns) &&
-        !net_relieve(r))
+    return 0;
+}
+
+static int route_digits(struct net_routes *r, struct errbuf *err)
+{
+    size_t trees = (size_t)r->nleaves * r->columns;
+    uint8_t *open = calloc(trees + 1, 1);
+    int rc = open ? find_open(r, open, err) : no_memory(err);
+
+    if (rc == 0 && !net_clos_pour(r, open))
         rc = no_memory(err);
+    if (rc == 0 && memchr(open, 1, trees))
+        rc = fill_open(r, open, err) < 0 ? -1 : net_relieve(r, err);
     free(open);
     return rc;
 }
@@ -180,7 +186,7 @@ static int route_updown(struct net_routes *r, struct errbuf *err)
             break;
         worst = worst_load(r);
     }
-    return net_relieve(r) ? 0 : no_memory(err);
+    return net_relieve(r, err);
 }
 
 /* A host's own routes are computed when they are asked for; whether one
@@ -224,13 +230,12 @@ static int try_clos(struct net_routes *r, struct errbuf *err)
     if (r->engine == NET_GM2)
         return route_gm2(r, err);
     r->engine = NET_DMODK;
-    return allocate_trees(r, err) < 0 ? -1 : route_digits(r, err);
+    return net_rows_new(r, false, err) < 0 ? -1 : route_digits(r, err);
 }
 
 static int use_tree(struct net_routes *r, struct errbuf *err)
 {
-    free(r->next);
-    r->next = NULL;
+    net_rows_free(r);
     memset(r->load, 0, r->net->nports * sizeof(*r->load));
     if (!net_orient_tree(r))
         return no_memory(err);
@@ -239,7 +244,7 @@ static int use_tree(struct net_routes *r, struct errbuf *err)
     if (r->engine == NET_GM2)
         return route_gm2(r, err);
     r->engine = NET_UPDOWN;
-    return allocate_trees(r, err) < 0 ? -1 : route_updown(r, err);
+    return net_rows_new(r, true, err) < 0 ? -1 : route_updown(r, err);
 }
 
 static int compute(struct net_routes *r, struct errbuf *err)

@@ -7,6 +7,15 @@
 
 #include "net/route_impl.h"
 
+static bool allocate_ways(struct net_routes *r, unsigned phase)
+{
+    size_t x = r->net->nxbars + 1;
+
+    return (r->ways[phase] = calloc(r->net->nports + 1, 1)) &&
+           (r->nways[phase] = calloc(x, 1)) &&
+           (r->seen[phase] = calloc(x, sizeof(*r->seen[phase])));
+}
+
 static bool allocate(struct net_routes *r)
 {
     size_t n = r->net->nnodes + 1, x = r->net->nxbars + 1;
@@ -29,7 +38,8 @@ static bool allocate(struct net_routes *r)
            (r->bany = calloc(x, sizeof(*r->bany))) &&
            (r->sub_down = calloc(x, sizeof(*r->sub_down))) &&
            (r->sub_any = calloc(x, sizeof(*r->sub_any))) &&
-           (r->queue = calloc(x, sizeof(*r->queue))) &&
+           (r->queue = calloc(x, sizeof(*r->queue))) && allocate_ways(r, 0) &&
+           allocate_ways(r, 1) &&
            (r->load = calloc(r->net->nports + 1, sizeof(*r->load)));
 }
 
@@ -207,5 +217,6 @@ bool net_index_edges(struct net_routes *r)
         n += k;
     }
     r->first[r->nx] = r->nedges = n;
+    net_distances_forget(r);
     return true;
 }

@@ -39,8 +39,55 @@ static void distances_down(struct net_routes *r, uint32_t root)
     }
 }
 
+/* Cables upwards only, to the same crossbars. */
+static bool same_parents(const struct net_routes *r, uint32_t a, uint32_t b)
+{
+    uint32_t n = r->first[a + 1] - r->first[a];
+
+    if (r->first[b + 1] - r->first[b] != n)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct net_edge *e = net_edge_at(r, a, i);
+        const struct net_edge *f = net_edge_at(r, b, i);
+
+        if (!e->up || !f->up || e->dead || f->dead || e->to != f->to)
+            return false;
+    }
+    return n > 0;
+}
+
+bool net_leaves_alike(const struct net_routes *r, uint32_t leaf)
+{
+    return r->there != NET_NONE &&
+           same_parents(r, r->leaf_x[r->there], r->leaf_x[leaf]);
+}
+
+static void swap(uint16_t *distance, uint32_t a, uint32_t b)
+{
+    uint16_t was = distance[a];
+
+    distance[a] = distance[b];
+    distance[b] = was;
+}
+
+void net_distances_forget(struct net_routes *r)
+{
+    r->there = NET_NONE;
+    r->round++;
+}
+
 void net_distances(struct net_routes *r, uint32_t leaf)
 {
+    bool alike = net_leaves_alike(r, leaf);
+
+    if (alike) {
+        swap(r->down, r->leaf_x[r->there], r->leaf_x[leaf]);
+        swap(r->any, r->leaf_x[r->there], r->leaf_x[leaf]);
+    }
+    r->there = leaf;
+    r->round++;
+    if (alike)
+        return;
     distances_down(r, r->leaf_x[leaf]);
     memcpy(r->any, r->down, r->nx * sizeof(*r->any));
     for (uint32_t i = r->nx; i-- > 0;) {
@@ -74,13 +121,14 @@ bool net_edge_shortest(const struct net_routes *r, uint32_t x, unsigned phase,
                  : r->down[e->to] + 1u == r->any[x];
 }
 
-/* Most loaded cable from (x, phase) on, as the tree stands. */
+/* Most loaded cable from (x, phase) on, as the tree stands; no need to look
+ * further once it is above the limit. */
 static uint32_t bottleneck(const struct net_routes *r, uint8_t *const next[2],
-                           uint32_t x, unsigned phase)
+                           uint32_t x, unsigned phase, uint32_t limit)
 {
     uint32_t worst = 0;
 
-    while (next[phase][x] != NET_NO_EDGE) {
+    while (next[phase][x] != NET_NO_EDGE && worst <= limit) {
         const struct net_edge *e = net_edge_at(r, x, next[phase][x]);
         uint32_t load = r->load[net_edge_port(r, x, e)];
 
@@ -108,7 +156,9 @@ static void consider(const struct net_routes *r, uint8_t *const next[2],
     if (best->ordinal != NET_NO_EDGE && own > best->worst)
         return;
     if (live)
-        worst = bottleneck(r, next, e->to, e->up ? NET_ANY : NET_DOWN);
+        worst =
+            bottleneck(r, next, e->to, e->up ? NET_ANY : NET_DOWN,
+                       best->ordinal == NET_NO_EDGE ? UINT32_MAX : best->worst);
     else
         worst = e->up ? r->bany[e->to] : r->bdown[e->to];
     if (own > worst)
@@ -118,21 +168,41 @@ static void consider(const struct net_routes *r, uint8_t *const next[2],
         *best = (struct choice){ordinal, worst, own};
 }
 
+/* The edges that begin a shortest way; looked for once for all trees of the
+ * leaf. */
+static unsigned ways_from(struct net_routes *r, uint32_t x, unsigned phase,
+                          const uint8_t **ways)
+{
+    uint8_t *list = r->ways[phase] + r->first[x];
+    unsigned edges = r->first[x + 1] - r->first[x], n = 0;
+
+    *ways = list;
+    if (r->seen[phase][x] == r->round)
+        return r->nways[phase][x];
+    for (unsigned i = 0; i < edges; i++)
+        if (net_edge_shortest(r, x, phase, net_edge_at(r, x, i)))
+            list[n++] = (uint8_t)i;
+    r->seen[phase][x] = r->round;
+    r->nways[phase][x] = (uint8_t)n;
+    return n;
+}
+
 /* The shortest way from x whose most loaded cable has least load; which of
  * equal ones is first in turn goes round with the trees. */
-static struct choice choose(const struct net_routes *r, uint8_t *const next[2],
+static struct choice choose(struct net_routes *r, uint8_t *const next[2],
                             uint32_t x, unsigned phase, unsigned turn,
                             bool live)
 {
-    unsigned n = r->first[x + 1] - r->first[x];
+    const uint8_t *ways;
+    unsigned n = ways_from(r, x, phase, &ways), from = 0;
     struct choice best = {NET_NO_EDGE, 0, 0};
 
-    for (unsigned i = 0; i < n; i++) {
-        unsigned ordinal = (i + turn) % n;
-
-        if (net_edge_shortest(r, x, phase, net_edge_at(r, x, ordinal)))
-            consider(r, next, x, ordinal, live, &best);
-    }
+    if (n > 1)
+        turn %= r->first[x + 1] - r->first[x];
+    while (from < n && ways[from] < turn)
+        from++;
+    for (unsigned i = 0; i < n; i++)
+        consider(r, next, x, ways[(from + i) % n], live, &best);
     return best;
 }
 
@@ -151,51 +221,21 @@ void net_tree_clear(struct net_routes *r, uint32_t leaf, unsigned column)
            (size_t)r->phases * r->nx);
 }
 
-/* Downwards there is one crossbar to go to, by one of several cables. */
-static uint8_t digit_down(const struct net_routes *r, uint32_t x,
-                          unsigned digit)
+void net_clos_find_bad(const struct net_routes *r,
+                       bool bad[NET_LEVELS_MAX + 1][NET_SLOTS_MAX])
 {
-    unsigned level = r->clos.level[x] - 1u, n = r->first[x + 1] - r->first[x];
-    unsigned skip = digit % r->clos.parallel[level];
-    uint8_t got = NET_NO_EDGE;
-
-    for (unsigned i = 0; i < n; i++) {
-        const struct net_edge *e = net_edge_at(r, x, i);
-
-        if (!net_edge_shortest(r, x, NET_DOWN, e))
-            continue;
-        got = (uint8_t)i;
-        if (skip-- == 0)
-            return got;
-    }
-    return NET_NO_EDGE;
-}
-
-bool net_tree_digits(struct net_routes *r, uint32_t leaf, unsigned column)
-{
-    uint8_t *next = net_tree(r, leaf, column, NET_ANY);
-    unsigned digit[NET_LEVELS_MAX + 1];
-    bool whole = true;
-
-    for (unsigned l = 1; l < r->clos.levels; l++)
-        digit[l] = net_clos_digit(r, leaf, column, l);
-    memset(next, NET_NO_EDGE, r->nx);
+    memset(bad, 0, (NET_LEVELS_MAX + 1) * sizeof(*bad));
     for (uint32_t x = 0; x < r->nx; x++) {
         unsigned level = r->clos.level[x];
+        const uint8_t *slot = r->clos.slot + r->clos.slots[x];
 
-        if (r->any[x] == NET_FAR || r->any[x] == 0)
+        if (r->any[x] == NET_FAR || r->down[x] != NET_FAR)
             continue;
-        if (r->down[x] != NET_FAR)
-            next[x] = digit_down(r, x, digit[level - 1]);
-        else
-            next[x] = r->clos.slot[r->clos.slots[x] + digit[level]];
-        if (next[x] == NET_NO_EDGE ||
-            !net_edge_shortest(r, x, NET_ANY, net_edge_at(r, x, next[x]))) {
-            next[x] = NET_NO_EDGE;
-            whole = false;
-        }
+        for (unsigned d = 0; d < r->clos.digits[level]; d++)
+            if (slot[d] == NET_NO_EDGE ||
+                !net_edge_shortest(r, x, NET_ANY, net_edge_at(r, x, slot[d])))
+                bad[level][d] = true;
     }
-    return whole;
 }
 
 static void open_phase(struct net_routes *r, uint8_t *next, unsigned phase)

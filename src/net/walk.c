@@ -13,7 +13,7 @@ int net_tree_walk(const struct net_routes *r, uint32_t from, uint32_t leaf,
     unsigned n = 0, phase = NET_ANY;
 
     while (x != end) {
-        unsigned ordinal = net_tree(r, leaf, column, phase)[x];
+        unsigned ordinal = net_tree_step(r, leaf, column, phase, x);
         const struct net_edge *e;
 
         if (ordinal == NET_NO_EDGE || n == max)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Routing engines: every route arrives, none can deadlock, loads are even.
  */
-#include "net/deadlock.h"
-#include "net/route.h"
 #include <errno.h>
 
+#include "net/deadlock.h"
+#include "net/route.h"
 #include "net_check.h"
 
 #define K 8
@@ -420,6 +420,52 @@ static void first_route_is_the_balanced_one(void **state)
     net_free(net);
 }
 
+static void check_loads(const struct net *net, const struct net_routes *r)
+{
+    uint32_t *load = calloc(net->nports, sizeof(*load));
+    struct net_path path;
+
+    for (uint32_t s = 0; s < net->nnodes && net_routes_loads(r); s++)
+        for (uint32_t d = 0; d < net->nnodes; d++)
+            if (net_is_host(net, s) && net_is_host(net, d) && s != d &&
+                net_routes_path(r, s, d, &path))
+                for (unsigned i = 1; i < path.hops; i++)
+                    load[path.port[i]]++;
+    for (uint32_t q = 0; q < net->nports && net_routes_loads(r); q++)
+        if (load[q])
+            assert_int_equal(load[q], net_routes_loads(r)[q]);
+    free(load);
+}
+
+/* Most trees of a Clos are not kept, nor their loads counted one by one. */
+static void loads_are_those_of_the_routes(void **state)
+{
+    every_engine_on_every_net(check_loads);
+}
+
+/* The trees of all its hosts would be 940 MB. */
+static void sixty_five_thousand_hosts_are_routed(void **state)
+{
+    struct net *net = named("C65536");
+    struct net_routes *r = routes(net, NET_AUTO, NET_HOPS_DEFAULT);
+    struct net_rng rng = {1};
+
+    assert_int_equal(net_routes_engine(r), NET_DMODK);
+    for (int i = 0; i < 1000; i++) {
+        uint32_t s = net_rng_below(&rng, 65536);
+        uint32_t d = net_rng_below(&rng, 65536);
+        struct net_route got[K];
+        unsigned n = s == d ? 0 : net_routes_get(r, s, d, got, K);
+
+        assert_int_equal(n == 0, s == d);
+        while (n > 0)
+            route_arrives(net, s, d, &got[--n]);
+    }
+    no_deadlock(r);
+    net_routes_free(r);
+    net_free(net);
+}
+
 /* The routes of a net whose nodes lie in another order are the same. */
 static void routes_do_not_depend_on_the_order_of_nodes(void **state)
 {
@@ -588,6 +634,8 @@ int main(void)
         cmocka_unit_test(g2_58_eight_routes_share_no_cable),
         cmocka_unit_test(g2_58_disjoint_where_they_exist_elsewhere),
         cmocka_unit_test(first_route_is_the_balanced_one),
+        cmocka_unit_test(loads_are_those_of_the_routes),
+        cmocka_unit_test(sixty_five_thousand_hosts_are_routed),
         cmocka_unit_test(routes_do_not_depend_on_the_order_of_nodes),
         cmocka_unit_test(g2_56_gm2_repeats_by_seed_and_spreads),
         cmocka_unit_test(g2_12_as_many_routes_as_asked),
