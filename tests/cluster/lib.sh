@@ -266,7 +266,7 @@ cases() {
 print_logs() {
     local f
     [ -n "$CLUSTER" ] || return 0
-    for f in "$CLUSTER"/log/slurmctld.log "$CLUSTER"/log/slurmd.*.log; do
+    for f in "$CLUSTER"/log/{slurmctld,slurmd.*,switchmgrd,mapperd.*,hsnd.*}.log; do
         [ -s "$f" ] || continue
         echo "# --- ${f##*/}"
         grep -v 'Running job scheduler' "$f" | tail -n "${LOG_LINES:-15}" |
