@@ -55,7 +55,9 @@ struct report_counter {
     uint64_t value;
 };
 
-/* Echoes to a peer since the last report. */
+/* Echoes to a peer since the last report that told of it.  Fewer than
+ * REPORT_ECHOES_LEAST say nothing about how many are lost. */
+#define REPORT_ECHOES_LEAST 4
 struct report_peer {
     uint8_t rail;
     uint64_t board;

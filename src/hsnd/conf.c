@@ -38,6 +38,7 @@ static const struct conf_key keys[] = {
     {"SpinTime", CONF_INT, AT(spin_us), 0, 1000000},
     {"EchoInterval", CONF_INT, AT(echo_s), 0, 3600},
     {"Health", CONF_STRING, AT(health), 0, 0},
+    {"HealthInterval", CONF_INT, AT(health_s), 1, 3600},
     {"LogLevel", CONF_STRING, AT(log_level), 0, 0},
     {"Syslog", CONF_BOOL, AT(syslog), 0, 0},
 };
@@ -53,6 +54,7 @@ void hsnd_conf_default(struct hsnd_conf *c)
         .ring_kb = 256,
         .spin_us = 50,
         .echo_s = 5,
+        .health_s = 5,
     };
 }
 

@@ -9,8 +9,8 @@
 #include "base/mac.h"
 #include "hsnd/hsnd.h"
 
-#define EVERY_NS 5000000000ULL
-#define LEAST_NS 1000000000ULL
+#define SECOND_NS 1000000000ULL
+#define LEAST_NS SECOND_NS
 #define FIRST_NS 500000000ULL /* after the start */
 
 static size_t fill_counters(const struct hsnd *d, struct report_counter *c,
@@ -33,7 +33,7 @@ static size_t fill_counters(const struct hsnd *d, struct report_counter *c,
     return n;
 }
 
-/* Echoes since the last report. */
+/* Echoes since the last report that told of them. */
 static size_t fill_peers(struct hsnd *d, struct report_peer *p, size_t max)
 {
     const struct hsn_routes *r = hsn_engine_routes(d->engine);
@@ -44,7 +44,8 @@ static size_t fill_peers(struct hsnd *d, struct report_peer *p, size_t max)
         uint64_t under_way = s->asked && !s->answered;
         uint64_t sent = s->echo_sent - under_way;
 
-        if (!r->peers[i].neighbour || sent <= s->reported_sent)
+        if (!r->peers[i].neighbour ||
+            sent < s->reported_sent + REPORT_ECHOES_LEAST)
             continue;
         p[n].rail = (uint8_t)d->conf.rail;
         p[n].board = r->peers[i].address;
@@ -134,7 +135,7 @@ int health_open(struct hsnd *d, struct errbuf *err)
                                .reader = (uid_t)-1,
                                .clerk = d->clerk,
                                .lost = lost};
-    uint64_t now = clock_ns();
+    uint64_t now = clock_ns(), every = (uint64_t)d->conf.health_s * SECOND_NS;
 
     if (!d->conf.health)
         return 0;
@@ -144,9 +145,9 @@ int health_open(struct hsnd *d, struct errbuf *err)
     if (!d->sender)
         return -1;
     d->report_pace = (struct pace){
-        .every = EVERY_NS,
+        .every = every,
         .least = LEAST_NS,
-        .last = now > EVERY_NS ? now - EVERY_NS + FIRST_NS : 1,
+        .last = now > every ? now - every + FIRST_NS : 1,
     };
     ev_init(&d->health_timer, on_timer);
     d->health_timer.data = d;

@@ -47,6 +47,7 @@ struct hsnd_conf {
     char *routes, *health, *log_level;
     bool trusted, syslog;
     long rail, page_size, fragment_ms, send_ms, batch, ring_kb, spin_us, echo_s;
+    long health_s;
 };
 
 enum port_kind { PORT_RAW, PORT_DGRAM, PORT_ELAN };

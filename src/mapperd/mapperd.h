@@ -63,7 +63,8 @@ struct mapperd {
     struct sender *sender;
     ev_timer report;
     uint64_t instance, seq, reported_version;
-    uint64_t mishaps; /* of the sender, when the map was last sent */
+    uint64_t intervals; /* that have passed */
+    uint64_t mishaps;   /* of the sender, when the map was last sent */
     char last_notice[200];
     uint64_t nnotices;
     bool ready, stopping; /* told systemd; a signal says so */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reports to switchmgrd: every few seconds, and when a map comes or goes.
- * Only the leader tells what the map consists of, once per version.
+ * Reports to switchmgrd: every HealthInterval, and when a map comes or goes.
+ * Only the leader tells what the map consists of, once per version; the others
+ * say from time to time that they are there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "mapper/gm_address.h"
 #include "mapperd/mapperd.h"
 
-#define REPORT_SECONDS 1.0
+#define QUIET_INTERVALS 15 /* between two words of one that does not lead */
 /* Records of one part. */
 #define PART 1024
 
@@ -166,9 +167,20 @@ void mapperd_report_now(struct mapperd *d)
     put_parts(d, &report, net);
 }
 
+static bool leads(struct mapperd *d)
+{
+    struct report report = {.from = REPORT_MAPPERD};
+
+    describe(d, &report);
+    return report.map.leader;
+}
+
 static void on_report(struct ev_loop *loop, ev_timer *t, int events)
 {
-    mapperd_report_now(t->data);
+    struct mapperd *d = t->data;
+
+    if (d->intervals++ % QUIET_INTERVALS == 0 || leads(d))
+        mapperd_report_now(d);
 }
 
 int mapperd_reports(struct mapperd *d, struct errbuf *err)
@@ -176,13 +188,14 @@ int mapperd_reports(struct mapperd *d, struct errbuf *err)
     const struct sender_options options = {.to = d->settings.health,
                                            .munge_socket = d->settings.munge,
                                            .reader = (uid_t)-1};
+    const double interval = (double)d->settings.health_interval;
 
     if (!d->settings.health)
         return 0;
     d->sender = sender_new(d->loop, &options, err);
     if (!d->sender)
         return -1;
-    ev_timer_init(&d->report, on_report, REPORT_SECONDS, REPORT_SECONDS);
+    ev_timer_init(&d->report, on_report, interval, interval);
     d->report.data = d;
     ev_timer_start(d->loop, &d->report);
     return 0;

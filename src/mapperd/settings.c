@@ -42,6 +42,7 @@ static const struct conf_key keys[] = {
     FLAG("Syslog", syslog),
     STRING("Routes", engine),
     STRING("Health", health),
+    NUMBER("HealthInterval", health_interval, 1, 3600),
     STRING("MungeSocket", munge),
     NUMBER("Level", level, 0, 1000000),
     NUMBER("HostType", host_type, 0, 255),
@@ -102,6 +103,7 @@ void settings_default(struct settings *s)
         .active_sleep = 10000,
         .dormant_wake = 5000,
         .configs = 16,
+        .health_interval = 1,
     };
 }
 

@@ -28,6 +28,7 @@ struct settings {
     char *engine; /* of routes */
     char *health; /* where reports go */
     char *munge;
+    long health_interval; /* seconds */
     bool syslog, verbose;
 
     /* both protocols; times in ms */

@@ -44,6 +44,7 @@ fabric_write_confs() {
     for k in $FABRIC_NODES; do
         printf '%s\n' "NodeName=$k" Nic=ring "Fabric=$CLUSTER/fabric.sock" \
             "MungeSocket=$CLUSTER/munge.$k/munge.socket" EchoInterval=1 \
+            HealthInterval=1 \
             "Health=$CLUSTER/reports.sock" >"$CLUSTER/etc.fabric/hsn.$k"
         printf '%s\n' "MungeSocket=$CLUSTER/munge.$k/munge.socket" \
             "Health=$CLUSTER/reports.sock" "MapFile=$CLUSTER/map.$k" \

@@ -297,6 +297,19 @@ static void change_is_reported_at_once_but_not_twice_a_second(void **state)
     assert_int_equal(pace_due(&p), now + SECOND + p.every);
 }
 
+static void change_does_not_wait_for_a_regular_report(void **state)
+{
+    struct pace p = {.every = 5ULL * SECOND, .least = SECOND};
+    uint64_t now = 100ULL * SECOND;
+
+    p.wanted = true;
+    pace_done(&p, now);
+    now += 5ULL * SECOND;
+    pace_done(&p, now); /* regular */
+    p.wanted = true;
+    assert_true(pace_due(&p) <= now);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +324,7 @@ int main(void)
         cmocka_unit_test(answers_of_nothing_asked_change_nothing),
         cmocka_unit_test(new_map_keeps_dead_routes_and_loses_no_echo),
         cmocka_unit_test(change_is_reported_at_once_but_not_twice_a_second),
+        cmocka_unit_test(change_does_not_wait_for_a_regular_report),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
