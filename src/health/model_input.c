@@ -52,38 +52,66 @@ static size_t hosts_told(const struct report *rep)
     return n;
 }
 
-static size_t hosts_on_the_map(const struct model *m)
+/* Hosts that this source saw up at `since` or later. */
+static size_t hosts_up(const struct model *m, enum report_from from,
+                       int64_t since)
 {
     const struct model_item *it, *next;
     size_t n = 0;
 
     HASH_ITER(hh, m->items, it, next)
     {
-        const struct health_evidence *e = &it->pub.evidence[REPORT_MAPPERD];
+        const struct health_evidence *e = &it->pub.evidence[from];
 
-        n += it->pub.kind == REPORT_HOST && e->known && e->seen == SEEN_UP;
+        n += it->pub.kind == REPORT_HOST && e->known && e->seen == SEEN_UP &&
+             e->at >= since;
     }
     return n;
 }
 
+static size_t hosts_on_the_map(const struct model *m)
+{
+    return hosts_up(m, REPORT_MAPPERD, INT64_MIN);
+}
+
 /* A mapper that is cut off from the rest leads itself, and its map would have
- * all others down: while a map is fresh, one of less than half of its hosts is
- * not believed, whoever tells it. */
+ * all others down: one of less than half of the hosts is not believed, whoever
+ * tells it.  How many there are the last map says while it is fresh, then the
+ * hosts' own hsnd. */
 static int check_size(struct model *m, const struct report *rep, int64_t now,
                       struct errbuf *err)
 {
     const struct health_map *map = &m->map;
     size_t told = hosts_told(rep), known;
 
-    if (!map->known || now - map->at > m->conf.stale[REPORT_MAPPERD] ||
-        rep->map.parts != 1)
+    if (!map->known || rep->map.parts != 1)
         return 0;
-    known = hosts_on_the_map(m);
+    known = now - map->at <= m->conf.stale[REPORT_MAPPERD]
+                ? hosts_on_the_map(m)
+                : hosts_up(m, REPORT_HSND, now - m->conf.stale[REPORT_HSND]);
     if (told * 2 >= known)
         return 0;
     model_alarm(m, now, "map of %s has %zu hosts, there were %zu: not believed",
                 rep->node, told, known);
     return refuse(err, EPERM, "less than half of the hosts", rep->node);
+}
+
+/* A mapper knows nothing of the others while its own board has no link. */
+static int check_own_link(struct model *m, const struct report *rep,
+                          int64_t now, struct errbuf *err)
+{
+    const struct model_item *it;
+    const struct health_evidence *e;
+
+    if (rep->nrecords == 0)
+        return 0;
+    it = model_item_get(m, REPORT_HOST, rep->records[0].rail, rep->node, "");
+    e = it ? &it->pub.evidence[REPORT_HSND] : NULL;
+    if (e && e->known && e->seen == SEEN_DOWN &&
+        now - e->at <= m->conf.stale[REPORT_HSND])
+        return refuse(err, EPERM, "a map of a mapper without a link",
+                      rep->node);
+    return 0;
 }
 
 /* The mapper must lead, and no other may have led within the lease, unless it
@@ -108,6 +136,8 @@ static int check_mapper(struct model *m, const struct report *rep, int64_t now,
     }
     if (map->known && rep->map.parts == 0 && map->version != rep->map.version)
         return refuse(err, EAGAIN, "the map itself comes first", rep->node);
+    if (check_own_link(m, rep, now, err) < 0)
+        return -1;
     return check_size(m, rep, now, err);
 }
 
@@ -278,12 +308,13 @@ static uint32_t hash_name(const char *s)
 
 static bool is_lossy(const struct model *m, const struct report_peer *p)
 {
-    return p->sent >= 4 &&
+    return p->sent >= REPORT_ECHOES_LEAST &&
            (uint64_t)p->lost * 100 >= (uint64_t)p->sent * m->conf.echo_loss;
 }
 
-/* Remember that `reporter` loses echoes to this host, over the oldest. */
-static void add_echo(struct model_item *it, uint32_t reporter, int64_t now)
+/* Remember when `reporter` lost echoes to this host (0: it loses none now),
+ * over the oldest. */
+static void note_echo(struct model_item *it, uint32_t reporter, int64_t at)
 {
     struct model_echo *slot = &it->echoes[0];
 
@@ -295,41 +326,49 @@ static void add_echo(struct model_item *it, uint32_t reporter, int64_t now)
         if (it->echoes[i].at < slot->at)
             slot = &it->echoes[i];
     }
-    *slot = (struct model_echo){reporter, now};
+    if (at || slot->reporter == reporter)
+        *slot = (struct model_echo){reporter, at};
 }
 
-/* Who loses echoes to half of all has a fault of its own; who loses them to
- * few points at these. */
+static struct model_item *host_of_peer(struct model *m,
+                                       const struct report_peer *p)
+{
+    uint8_t rail = p->rail;
+    const char *name =
+        m->ops.resolve ? m->ops.resolve(p->board, &rail, m->ops.arg) : NULL;
+
+    return name ? model_item_get(m, REPORT_HOST, rail, name, "") : NULL;
+}
+
+/* Who loses echoes to more than half has a fault of its own; who loses them to
+ * few points at these.  Peers that are known to be down tell nothing new. */
 static void take_peers(struct model *m, const struct report *rep, int64_t now)
 {
-    uint32_t me = hash_name(rep->node);
     size_t lossy = 0, told = 0;
+    struct model_item *it;
 
     for (size_t i = 0; i < rep->npeers; i++) {
-        told += rep->peers[i].sent >= 4;
+        it = host_of_peer(m, &rep->peers[i]);
+        if (rep->peers[i].sent < REPORT_ECHOES_LEAST ||
+            (it && it->pub.state == HEALTH_DOWN))
+            continue;
+        told++;
         lossy += is_lossy(m, &rep->peers[i]);
     }
-    if (lossy * 2 >= told && told > 1) {
-        struct model_item *it =
-            model_item_get(m, REPORT_HOST, rep->peers[0].rail, rep->node, "");
-
-        if (it && lossy && it->pub.evidence[REPORT_HSND].seen == SEEN_UP) {
-            note(m, it, REPORT_HSND, SEEN_DEGRADED, "echo losses to most hosts",
-                 now);
-            model_judge(m, it, now);
-        }
+    if (told == 0)
         return;
+    it = model_item_get(m, REPORT_HOST, rep->peers[0].rail, rep->node, "");
+    if (it && (told > 1 || lossy == 0)) {
+        it->deaf_at = lossy * 2 > told ? now : 0;
+        model_judge(m, it, now);
     }
+    if (told > 1 && lossy * 2 > told)
+        return;
     for (size_t i = 0; i < rep->npeers; i++) {
-        uint8_t rail = rep->peers[i].rail;
-        const char *name = m->ops.resolve ? m->ops.resolve(rep->peers[i].board,
-                                                           &rail, m->ops.arg)
-                                          : NULL;
-        struct model_item *it =
-            name ? model_item_get(m, REPORT_HOST, rail, name, "") : NULL;
-
-        if (it && is_lossy(m, &rep->peers[i]))
-            add_echo(it, me, now);
+        it = host_of_peer(m, &rep->peers[i]);
+        if (it && rep->peers[i].sent >= REPORT_ECHOES_LEAST)
+            note_echo(it, hash_name(rep->node),
+                      is_lossy(m, &rep->peers[i]) ? now : 0);
     }
 }
 

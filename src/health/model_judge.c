@@ -64,6 +64,20 @@ static void weigh_source(const struct model *m, const struct model_item *it,
     worsen(v, SEEN_UNKNOWN, (int)from, why);
 }
 
+/* hsnd tells of echoes only when there were enough, not in each report. */
+static int64_t echo_lasts(const struct model *m)
+{
+    return 2 * m->conf.stale[REPORT_HSND];
+}
+
+/* It loses echoes to most of those that it asks. */
+static void weigh_own_echoes(const struct model *m, const struct model_item *it,
+                             int64_t now, struct verdict *v)
+{
+    if (it->deaf_at && now - it->deaf_at <= echo_lasts(m))
+        worsen(v, SEEN_DEGRADED, REPORT_HSND, "echo losses to most hosts");
+}
+
 /* Several hosts lose echoes to this one. */
 static void weigh_echoes(const struct model *m, const struct model_item *it,
                          int64_t now, struct verdict *v)
@@ -74,7 +88,7 @@ static void weigh_echoes(const struct model *m, const struct model_item *it,
     for (int i = 0; i < MODEL_ECHOES_MAX; i++) {
         const struct model_echo *e = &it->echoes[i];
 
-        n += e->at && now - e->at <= m->conf.stale[REPORT_HSND];
+        n += e->at && now - e->at <= echo_lasts(m);
     }
     if (n == 0 || n < m->conf.echo_reporters)
         return;
@@ -109,6 +123,7 @@ static void weigh(const struct model *m, const struct model_item *it,
         weigh_source(m, it, (enum report_from)from, now, v);
     if (v->source == -2)
         worsen(v, SEEN_UNKNOWN, -1, "no report");
+    weigh_own_echoes(m, it, now, v);
     weigh_echoes(m, it, now, v);
     weigh_uplinks(m, it, v);
 }

@@ -29,6 +29,7 @@ struct model_item {
     int64_t downs[MODEL_FLAPS_MAX];
     uint32_t ndowns; /* in all; downs[] is a ring */
     struct model_echo echoes[MODEL_ECHOES_MAX];
+    int64_t deaf_at; /* when it told that it loses echoes to most; 0: not */
     uint32_t links, links_up; /* crossbar: to other crossbars */
     struct model_item *leaf;  /* host: crossbar it hangs on (per tick) */
     UT_hash_handle hh;

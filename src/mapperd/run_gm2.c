@@ -12,6 +12,10 @@
 #include "mapper/gm_address.h"
 #include "mapperd/mapperd.h"
 
+/* Hosts that each host sends echoes to.  Three, so that one that is dead is
+ * not most of them, and EchoReporters (3) can be reached. */
+#define NEIGHBOURS 3
+
 static void on_send(const uint8_t *route, size_t nroute, const void *body,
                     size_t len, void *arg)
 {
@@ -50,9 +54,9 @@ static void on_configured(const struct gm2_map *map, uint32_t me,
     for (uint32_t i = 0; i < map->net->nhosts; i++) {
         if (i == me || !fill_peer(&peers[n], map, me, i, routes))
             continue;
-        /* Echoes go round the list of hosts, two from each. */
-        peers[n].neighbour = i == (me + 1) % map->net->nhosts ||
-                             i == (me + 2) % map->net->nhosts;
+        /* Echoes go round the list of hosts, so many from each. */
+        peers[n].neighbour =
+            (i + map->net->nhosts - me) % map->net->nhosts <= NEIGHBOURS;
         n++;
     }
     mapperd_load(arg, peers, n, map->version.counter, true);

@@ -320,6 +320,43 @@ static void sl_25_a_map_of_less_than_half_is_not_believed(void **state)
     assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
 }
 
+/* Also when no map has come for so long that the last one is stale. */
+static void sl_25_nor_is_it_when_the_last_map_is_old(void **state)
+{
+    struct world *w = *state;
+    struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, ""),
+                                  host(3, SEEN_UP, "")};
+
+    mapper(w, "n3", 1, all, 3);
+    pass(w, w->conf.stale[REPORT_MAPPERD] + SEC);
+    for (int n = 1; n <= 3; n++)
+        hsnd(w, n, SEEN_UP, "link up");
+    assert_int_equal(mapper(w, "n3", 2, &all[2], 1), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(state_of(w, 1), HEALTH_UNKNOWN);
+    assert_int_equal(mapper(w, "n2", 3, all, 2), 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    /* Who is silent does not count. */
+    pass(w, w->conf.stale[REPORT_MAPPERD] + SEC);
+    assert_int_equal(mapper(w, "n2", 4, &all[1], 1), 0);
+    assert_int_equal(state_of(w, 1), HEALTH_DOWN);
+}
+
+static void sl_25_a_mapper_without_a_link_is_not_believed(void **state)
+{
+    struct world *w = *state;
+    struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, "")};
+
+    mapper(w, "n2", 1, all, 2);
+    hsnd(w, 2, SEEN_DOWN, "no link");
+    assert_int_equal(mapper(w, "n2", 2, &all[1], 1), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    assert_int_equal(state_of(w, 2), HEALTH_DOWN);
+    hsnd(w, 2, SEEN_UP, "link up");
+    assert_int_equal(mapper(w, "n2", 3, all, 2), 0);
+}
+
 /* It may have spoken first. */
 static void sl_25_who_knows_more_hosts_leads_at_once(void **state)
 {
@@ -482,6 +519,49 @@ static void several_hosts_that_lose_echoes_degrade_a_peer(void **state)
     assert_string_equal(model_host(w->m, "n9", 0)->why,
                         "echo losses seen by 3 hosts");
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY); /* 5 % is nothing */
+}
+
+/* The neighbour was dead, and who asked it was called degraded, for one of two
+ * is half of all. */
+static void one_dead_neighbour_of_two_is_no_fault_of_ones_own(void **state)
+{
+    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
+    static const uint32_t one[] = {100, 0, 0}, two[] = {100, 100, 0};
+    struct world *w = *state;
+
+    for (int n = 1; n <= 4; n++)
+        hsnd(w, n, SEEN_UP, "");
+    lose_echoes(w, 1, boards, one, 2);
+    pass(w, 3 * SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    lose_echoes(w, 1, boards, two, 3);
+    pass(w, 3 * SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    /* Those two are down: the third is fine. */
+    hsnd(w, 2, SEEN_DOWN, "no link");
+    hsnd(w, 3, SEEN_DOWN, "no link");
+    lose_echoes(w, 1, boards, two, 3);
+    pass_saying(w, (int)(w->conf.up_after / SEC) + 1, SEEN_UP);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+/* Each report says that the link is up; that is no reason to begin anew. */
+static void echo_losses_last_between_the_reports_of_them(void **state)
+{
+    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
+    static const uint32_t all[] = {80, 90, 100}, none[] = {0, 0, 0};
+    struct world *w = *state;
+
+    for (int n = 1; n <= 4; n++)
+        hsnd(w, n, SEEN_UP, "");
+    lose_echoes(w, 1, boards, all, 3);
+    pass_saying(w, 3, SEEN_UP);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    pass_saying(w, 20, SEEN_UP);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    lose_echoes(w, 1, boards, none, 3);
+    pass_saying(w, (int)(w->conf.up_after / SEC) + 1, SEEN_UP);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
 }
 
 static void who_loses_to_all_has_the_fault_itself(void **state)
@@ -682,12 +762,16 @@ int main(void)
         T(what_is_not_in_the_new_map_is_down),
         T(names_of_one_map_are_forgotten_with_it),
         T(sl_25_a_map_of_less_than_half_is_not_believed),
+        T(sl_25_nor_is_it_when_the_last_map_is_old),
+        T(sl_25_a_mapper_without_a_link_is_not_believed),
         T(sl_25_who_knows_more_hosts_leads_at_once),
         T(a_map_in_parts_is_whole_only_with_the_last),
         T(flapping_is_damped),
         T(flapping_that_ends_down_is_down),
         T(degraded_needs_a_moment),
         T(several_hosts_that_lose_echoes_degrade_a_peer),
+        T(one_dead_neighbour_of_two_is_no_fault_of_ones_own),
+        T(echo_losses_last_between_the_reports_of_them),
         T(who_loses_to_all_has_the_fault_itself),
         T(a_leaf_that_lost_its_uplinks_degrades_its_hosts),
         T(names_and_boards_that_disagree_are_an_alarm_no_fault),
