@@ -57,7 +57,7 @@ fabric_write_confs() {
         "ReportSocket=$CLUSTER/reports.sock" \
         SlurmPoll=1 TableInterval=1 UpAfter=1 DegradeAfter=0 FlapCount=0 \
         HsndStale=5 StartGrace=0 DrainAfter=1 ResumeAfter=1 DrainPercent=50 \
-        BusyGrace=0 ${FABRIC_SWITCHMGR-} >"$CLUSTER/etc.fabric/switchmgr.conf"
+        DrainMax=1000 BusyGrace=0 ${FABRIC_SWITCHMGR-} >"$CLUSTER/etc.fabric/switchmgr.conf"
 }
 
 # fabric_daemon PLACE LOG COMMAND..: in the background, as root, on that node.
