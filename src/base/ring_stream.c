@@ -138,15 +138,17 @@ size_t ring_stream_write(struct ring_stream *s, const struct iovec *iov, int n,
 static bool take_head(struct ring_stream *s, uint32_t note)
 {
     uint32_t changed = note & (NOTE_HEAD - 1);
-    size_t n = (size_t)__builtin_popcount(changed) * 8;
+    const uint8_t *at = s->at, *end = at + s->left;
 
-    if (note >= 2 * NOTE_HEAD || n > s->left)
+    if (note >= 2 * NOTE_HEAD)
         return false;
-    for (; changed; changed &= changed - 1) {
-        memcpy(&s->head_in[__builtin_ctz(changed)], s->at, 8);
-        s->at += 8;
+    for (; changed; changed &= changed - 1, at += 8) {
+        if (end - at < 8)
+            return false;
+        memcpy(&s->head_in[__builtin_ctz(changed)], at, 8);
     }
-    s->left -= n;
+    s->at = at;
+    s->left = (size_t)(end - at);
     s->head_left = HEAD;
     return true;
 }

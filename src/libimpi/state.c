@@ -86,13 +86,11 @@ static bool errors_are_fatal(MPI_Comm comm)
 
 /* The native library would end only its own client, and its message is lost
  * when the job ends for a rank that vanished. */
-int be_raise(MPI_Comm comm, int code)
+int be_raise_error(MPI_Comm comm, int code)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int len;
 
-    if (code == MPI_SUCCESS)
-        return code;
     if (impi_be.spanning && errors_are_fatal(comm)) {
         impi_real.Error_string(code, text, &len);
         be_die(1, "%s", text);

@@ -83,7 +83,12 @@ void be_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void be_die(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
-/* Let comm's error handler have the error.  Returns the code. */
-int be_raise(MPI_Comm comm, int code);
+/* Let comm's error handler have the error, if there is one.  Returns the
+ * code. */
+int be_raise_error(MPI_Comm comm, int code);
+static inline int be_raise(MPI_Comm comm, int code)
+{
+    return likely(code == MPI_SUCCESS) ? code : be_raise_error(comm, code);
+}
 
 #endif
