@@ -87,7 +87,8 @@ static bool acknowledge_early(const struct impi_pair *pair,
 /* Keep it, and let the sender go on while that takes little memory. */
 static int first_unexpected(struct impi_channel *channel,
                             struct impi_pair *pair,
-                            const struct impi_packet *pk, struct errbuf *err)
+                            const struct impi_packet *pk, bool later,
+                            struct errbuf *err)
 {
     struct impi_unexpected *u;
 
@@ -98,6 +99,8 @@ static int first_unexpected(struct impi_channel *channel,
     u = unexpected_add(pair, pk);
     if (!u)
         return no_memory(err);
+    if (later)
+        unexpected_later(u);
     channel->rx_unexpected = u;
     if (acknowledge_early(pair, pk)) {
         u->received = true;
@@ -109,10 +112,11 @@ static int first_unexpected(struct impi_channel *channel,
 static int first_data(struct impi_channel *channel, struct impi_pair *pair,
                       const struct impi_packet *pk, struct errbuf *err)
 {
-    struct impi_request *req = match_posted(pair, pk);
+    bool later = false;
+    struct impi_request *req = match_posted(pair, pk->cid, pk->tag, &later);
 
     if (!req)
-        return first_unexpected(channel, pair, pk, err);
+        return first_unexpected(channel, pair, pk, later, err);
     pair_received(pair);
     if (recv_begin(pair, req, pk->lsrank, pk->tag, pk->msglen, pk->srqid,
                    pk->type == IMPI_PK_DATASYNC) < 0)

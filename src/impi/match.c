@@ -26,16 +26,16 @@ static struct impi_request *find_posted(struct impi_request_list *list,
     return NULL;
 }
 
-struct impi_request *match_posted(struct impi_pair *pair,
-                                  const struct impi_packet *pk)
+struct impi_request *match_posted(struct impi_pair *pair, uint64_t cid,
+                                  int32_t tag, bool *later)
 {
     struct impi_p2p *p2p = pair->p2p;
 
     for (;;) {
         struct impi_request_list *list = &pair->posted;
-        struct impi_request *req = find_posted(list, pk->cid, pk->tag);
-        struct impi_request *any =
-            find_posted(&p2p->posted_any, pk->cid, pk->tag);
+        struct impi_request *req = find_posted(list, cid, tag);
+        struct impi_request *any = find_posted(&p2p->posted_any, cid, tag);
+        enum impi_claim claim = IMPI_CLAIM_OURS;
 
         if (any && (!req || any->order < req->order)) {
             list = &p2p->posted_any;
@@ -43,8 +43,15 @@ struct impi_request *match_posted(struct impi_pair *pair,
         }
         if (!req)
             return NULL;
+        if (p2p->nlater > 0 && later_fits(p2p, req))
+            claim = IMPI_CLAIM_LATER;
+        else if (req->shared)
+            claim = p2p->ops->claim(p2p->arg, req);
+        *later = claim == IMPI_CLAIM_LATER;
+        if (*later)
+            return NULL;
         TAILQ_REMOVE(list, req, link);
-        if (!req->shared || p2p->ops->claim(p2p->arg, req))
+        if (claim == IMPI_CLAIM_OURS)
             return req;
         req->state = IMPI_REQ_IDLE;
         p2p->pending--;
@@ -98,9 +105,8 @@ void recv_check_done(struct impi_p2p *p2p, struct impi_request *req)
         request_complete(p2p, req, &req->pair->matched, IMPI_OK);
 }
 
-/* The message is no more on the queues; what is still to come of its first
- * packet goes to the receive from here on. */
-static void take_unexpected(struct impi_request *req, struct impi_unexpected *u)
+/* Give a message that is on no queue any more to a receive. */
+static void give(struct impi_request *req, struct impi_unexpected *u)
 {
     struct impi_pair *pair = u->pair;
     struct impi_channel *channel = pair->channel;
@@ -125,6 +131,12 @@ static void take_unexpected(struct impi_request *req, struct impi_unexpected *u)
         request_complete(p2p, req, &pair->matched, IMPI_ERR_PEER);
     else
         recv_check_done(p2p, req);
+}
+
+void take_unexpected(struct impi_request *req, struct impi_unexpected *u)
+{
+    unexpected_unlink(u);
+    give(req, u);
 }
 
 static void recv_init(struct impi_request *req, const struct impi_recv *args)
@@ -177,7 +189,6 @@ void impi_p2p_irecv(struct impi_p2p *p2p, struct impi_request *req,
         recv_post(p2p, req);
         return;
     }
-    unexpected_unlink(u);
     take_unexpected(req, u);
 }
 
@@ -214,5 +225,5 @@ void impi_p2p_imrecv(struct impi_p2p *p2p, struct impi_request *req,
 
     recv_init(req, &args);
     p2p->pending++;
-    take_unexpected(req, message);
+    give(req, message);
 }

@@ -38,15 +38,23 @@
 struct impi_p2p;
 struct impi_channel;
 
+/* Whose is a receive that waits in the native library as well? */
+enum impi_claim {
+    IMPI_CLAIM_OURS,   /* the native one has been cancelled */
+    IMPI_CLAIM_NATIVE, /* the native library was faster */
+    IMPI_CLAIM_LATER,  /* who calls may not ask: see impi_p2p_settle() */
+};
+
 /* Called from inside the engine's functions; none may call back into it
  * except where said. */
 struct impi_p2p_ops {
     /* A receive posted with `shared` (MPI_ANY_SOURCE that is also posted to
      * the native library) is about to take a message; nothing is written yet.
-     * true: it is the engine's (the native receive has been cancelled).
-     * false: the native library has won; the engine unlinks the request and
-     * forgets it (not done, state IMPI_REQ_IDLE), and matching goes on. */
-    bool (*claim)(void *arg, struct impi_request *recv);
+     * OURS: it takes it.  NATIVE: the engine unlinks the request and forgets
+     * it (not done, state IMPI_REQ_IDLE), and matching goes on.  LATER: the
+     * message is kept, and what comes behind it on its way, until
+     * impi_p2p_settle(). */
+    enum impi_claim (*claim)(void *arg, struct impi_request *recv);
     /* There is something to send to this peer and it has no channel: open
      * one, then impi_p2p_attach().  Called once per peer; may attach at
      * once. */
@@ -117,6 +125,10 @@ void impi_p2p_isend(struct impi_p2p *p2p, struct impi_request *req,
  * shared receive need not be posted natively. */
 void impi_p2p_irecv(struct impi_p2p *p2p, struct impi_request *req,
                     const struct impi_recv *args);
+
+/* Match what was kept while claim() said LATER, in the order of its arrival.
+ * Starting a receive and probing do so by themselves where it matters. */
+void impi_p2p_settle(struct impi_p2p *p2p);
 
 /* Take a posted receive back.  true: it is done with status.cancelled (with
  * `silent`: unlinked and idle, as if never posted).  false: it has matched. */

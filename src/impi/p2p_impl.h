@@ -34,6 +34,7 @@ struct impi_unexpected {
     uint32_t len, have; /* bytes of the first packet, and those here */
     bool sync;          /* a SYNCACK is due at the match */
     bool received;      /* counts as received already */
+    bool later;         /* not matched yet: a receive could not be claimed */
     uint32_t size;      /* memory for its data */
     uint8_t data[];
 };
@@ -136,6 +137,7 @@ struct impi_p2p {
     TAILQ_HEAD(, impi_channel) channels;
     struct impi_request_list posted_any;
     struct unexpected_list unexpected;
+    size_t nlater;        /* of them: not matched yet */
     uint64_t order;       /* of posted receives */
     uint64_t send_number; /* of short sends, for their srqid */
     uint32_t pending;     /* requests not done */
@@ -177,9 +179,13 @@ const char *send_cancel_reply(struct impi_pair *pair, uint64_t srqid, bool yes);
 
 /* ---- match.c ---- */
 
-/* Find and unlink the posted receive that takes this first packet. */
-struct impi_request *match_posted(struct impi_pair *pair,
-                                  const struct impi_packet *pk);
+/* Find and unlink the posted receive that takes a message of the pair with
+ * these.  NULL: none, or (*later) it cannot be told now. */
+struct impi_request *match_posted(struct impi_pair *pair, uint64_t cid,
+                                  int32_t tag, bool *later);
+/* The message goes from the queues to the receive, with what is still to come
+ * of its first packet. */
+void take_unexpected(struct impi_request *req, struct impi_unexpected *u);
 /* A receive has a message: status, SYNCACK, id.  0 or -1 ENOMEM. */
 int recv_begin(struct impi_pair *pair, struct impi_request *req, int32_t rank,
                int32_t tag, uint64_t msglen, uint64_t srqid, bool sync);
@@ -198,6 +204,10 @@ struct impi_unexpected *unexpected_add(struct impi_pair *pair,
 struct impi_unexpected *find_unexpected(struct impi_p2p *p2p,
                                         const struct impi_recv *args);
 void unexpected_unlink(struct impi_unexpected *u);
+/* It is to be matched by impi_p2p_settle(). */
+void unexpected_later(struct impi_unexpected *u);
+/* Does one of those fit this posted receive? */
+bool later_fits(const struct impi_p2p *p2p, const struct impi_request *req);
 void unexpected_free(struct impi_unexpected *u);
 /* Both, and no more bytes for it. */
 void unexpected_drop(struct impi_unexpected *u);

@@ -63,6 +63,7 @@ struct impi_unexpected *unexpected_add(struct impi_pair *pair,
 
 void unexpected_unlink(struct impi_unexpected *u)
 {
+    u->pair->p2p->nlater -= u->later;
     TAILQ_REMOVE(&u->pair->p2p->unexpected, u, link);
     TAILQ_REMOVE(&u->pair->unexpected, u, of_pair);
 }
@@ -86,8 +87,8 @@ void unexpected_drop(struct impi_unexpected *u)
     unexpected_free(u);
 }
 
-struct impi_unexpected *find_unexpected(struct impi_p2p *p2p,
-                                        const struct impi_recv *args)
+static inline struct impi_unexpected *find(struct impi_p2p *p2p,
+                                           const struct impi_recv *args)
 {
     struct impi_unexpected *u;
 
@@ -107,6 +108,18 @@ struct impi_unexpected *find_unexpected(struct impi_p2p *p2p,
             return u;
     }
     return NULL;
+}
+
+/* One that was not matched yet may belong to an older receive. */
+struct impi_unexpected *find_unexpected(struct impi_p2p *p2p,
+                                        const struct impi_recv *args)
+{
+    struct impi_unexpected *u = find(p2p, args);
+
+    if (!u || !u->later)
+        return u;
+    impi_p2p_settle(p2p);
+    return find(p2p, args);
 }
 
 /* Available once the first packet is wholly read (3.7.3); a younger message

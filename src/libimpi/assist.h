@@ -4,9 +4,8 @@
  * operation of the native library.  Such a call cannot be replaced by its
  * nonblocking form, because the two do not match each other and the other
  * members may have nothing pending.  So for its time, and only when something
- * is pending, a thread moves what crosses between clients.  It makes no MPI
- * call: where matching a message could need one (a receive from anybody is
- * open, and the library allows one thread at a time) it only sends.
+ * is pending, a thread moves what crosses between clients, as the one of
+ * background.h does.
  */
 #ifndef LIBIMPI_ASSIST_H
 #define LIBIMPI_ASSIST_H

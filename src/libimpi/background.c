@@ -45,14 +45,13 @@ static int fence_all(int command)
 
 bool background_round(void)
 {
-    bool reads = impi_be.any_open == 0 || impi_be.multiple;
-    bool moved = reads && net_progress();
+    bool moved;
 
-    moved |= net_progress_out();
+    impi_be.mute = !impi_be.multiple;
+    moved = net_progress_whole();
+    impi_be.mute = false;
     /* From here on shared memory rings its bell. */
-    if (!net_sleep() && reads)
-        moved = true;
-    return moved;
+    return !net_sleep() || moved;
 }
 
 /* ---- the lock, for a thread that is not the program's ---- */
@@ -168,16 +167,21 @@ static int start_thread(void)
     return rc;
 }
 
-static bool is_wanted(void)
+static bool is_set_to(const char *value)
 {
     const char *text = getenv("SLURM_IMPI_THREAD");
 
-    return !text || strcmp(text, "no") != 0;
+    return text && strcmp(text, value) == 0;
+}
+
+bool background_may_call(void)
+{
+    return is_set_to("multiple");
 }
 
 void background_start(void)
 {
-    if (!is_wanted() ||
+    if (is_set_to("no") ||
         fence_all(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) < 0)
         return;
     background.stop = false;

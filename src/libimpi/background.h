@@ -8,8 +8,11 @@
  *
  * It looks every LOOK_MS whether the program has served the connections
  * itself since the last time, and only if not does so in its place, until it
- * comes back.  It makes no MPI call.  What it costs the program otherwise is
- * in be_lock() (state.h): calls of the native library cost nothing.
+ * comes back.  It makes no MPI call unless the program has
+ * MPI_THREAD_MULTIPLE: a message for a receive from anybody, which waits in
+ * the native library, too, stays unmatched until the program is back.  What it
+ * costs the program otherwise is in be_lock() (state.h): calls of the native
+ * library cost nothing.
  */
 #ifndef LIBIMPI_BACKGROUND_H
 #define LIBIMPI_BACKGROUND_H
@@ -23,8 +26,12 @@ void background_start(void);
 /* Before the connections end. */
 void background_stop(void);
 
-/* One round over the connections by a thread that may not call MPI.  Under
- * the lock.  True when something moved. */
+/* One round over the connections by a thread of ours.  Under the lock.  True
+ * when something moved. */
 bool background_round(void);
+
+/* Shall it be allowed to (SLURM_IMPI_THREAD=multiple): must the library be
+ * started with MPI_THREAD_MULTIPLE, whatever the program asks for? */
+bool background_may_call(void);
 
 #endif

@@ -65,10 +65,12 @@ static bool drive_ready(void)
 }
 
 /* All links, or those only that want no system call. */
-static bool drive_each(bool sockets)
+static inline bool drive_links(bool sockets)
 {
     bool moved = false;
 
+    if (sockets && net.nlinks - net.nshared > TRY_EACH_MAX)
+        return drive_ready();
     for (size_t i = 0; i < net.nlinks; i++) {
         struct link *l = net.links[i];
 
@@ -92,24 +94,19 @@ bool net_progress(void)
     __atomic_store_n(&net.round, round + 1, __ATOMIC_RELAXED);
     if (net.asleep || (shared && round % LOOK_EVERY_SHARED == 0))
         net_share_awake();
-    if (sockets && net.nlinks - net.nshared > TRY_EACH_MAX)
-        moved = drive_ready();
-    else
-        moved = drive_each(sockets);
+    moved = drive_links(sockets);
     if (net_opening() || round % (shared ? LOOK_EVERY_SHARED : LOOK_EVERY) == 0)
         moved |= net_look_for_guests();
     return moved;
 }
 
-bool net_progress_out(void)
+bool net_progress_whole(void)
 {
-    bool moved = false;
+    bool moved;
 
-    for (size_t i = 0; i < net.nlinks; i++) {
-        struct link *l = net.links[i];
-
-        moved |= l->state == LINK_OPEN ? link_pump_out(l) : link_drive(l);
-    }
+    if (net.nshared > 0)
+        net_share_awake();
+    moved = drive_links(true);
     return moved | net_look_for_guests();
 }
 

@@ -29,8 +29,9 @@ void net_connect(void *arg, uint32_t peer);
 /* Move what can be moved without waiting.  True when anything moved. */
 bool net_progress(void);
 
-/* The same, but read nothing. */
-bool net_progress_out(void);
+/* The same, for one who comes rarely: leaves out nothing for a later round,
+ * and counts as none. */
+bool net_progress_whole(void);
 
 /* How often net_progress() ran.  Without the lock. */
 unsigned net_rounds(void);

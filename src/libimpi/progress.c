@@ -28,6 +28,10 @@ bool progress_once(void)
 {
     bool moved = net_progress();
 
+    if (unlikely(impi_be.unsettled)) {
+        impi_be.unsettled = false;
+        impi_p2p_settle(impi_be.p2p);
+    }
     req_reap();
     if (coll_any())
         coll_progress();

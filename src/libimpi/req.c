@@ -194,10 +194,8 @@ static int start_recv(struct req *r, const struct message *m)
     if (rc != MPI_SUCCESS || m->peer != MPI_ANY_SOURCE || !waits_in_core(r))
         return rc;
     rc = post_native(r, m, MPI_ANY_SOURCE);
-    if (rc == MPI_SUCCESS) {
-        impi_be.any_open++;
+    if (rc == MPI_SUCCESS)
         return rc;
-    }
     impi_p2p_cancel_recv(impi_be.p2p, &r->core, true);
     r->in_core = false;
     data_drop(&r->data);
@@ -278,25 +276,28 @@ static void take_native(struct req *r, int rc, MPI_Status *st)
     data_drop(&r->data);
 }
 
-bool req_claim(void *arg, struct impi_request *core)
+enum impi_claim req_claim(void *arg, struct impi_request *core)
 {
     struct req *r = core->user;
     MPI_Status st;
     int rc, cancelled = 0;
 
     if (r->native == MPI_REQUEST_NULL)
-        return true;
-    impi_be.any_open--;
+        return IMPI_CLAIM_OURS;
+    if (impi_be.mute) {
+        impi_be.unsettled = true;
+        return IMPI_CLAIM_LATER;
+    }
     impi_real.Cancel(&r->native);
     rc = impi_real.Wait(&r->native, &st);
     impi_real.Test_cancelled(&st, &cancelled);
     if (cancelled) {
         r->native = MPI_REQUEST_NULL;
-        return true;
+        return IMPI_CLAIM_OURS;
     }
     r->in_core = false;
     take_native(r, rc, &st);
-    return false;
+    return IMPI_CLAIM_NATIVE;
 }
 
 static int error_of(const struct impi_status *st)
@@ -340,7 +341,6 @@ static void leave_core(struct req *r)
         return;
     impi_p2p_cancel_recv(impi_be.p2p, &r->core, true);
     r->in_core = false;
-    impi_be.any_open--;
 }
 
 static void poll_native(struct req *r)

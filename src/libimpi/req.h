@@ -97,7 +97,7 @@ void req_reap(void);
 bool req_detached_left(void);
 
 /* The engine's question (p2p.h). */
-bool req_claim(void *arg, struct impi_request *core);
+enum impi_claim req_claim(void *arg, struct impi_request *core);
 
 /* An MPI status from its parts.  status may be MPI_STATUS_IGNORE. */
 void status_set(MPI_Status *status, int source, int tag, uint64_t bytes,

@@ -42,10 +42,11 @@ struct backend {
      * it waits.  Written under the lock, read without. */
     bool pending;
 
-    bool threads; /* the lock is wanted */
-    int inside;   /* without it: how often be_lock() was called */
-    bool away;    /* the thread in the background is inside, or wants to be */
-    int any_open; /* receives from anybody that wait natively as well */
+    bool threads;   /* the lock is wanted */
+    int inside;     /* without it: how often be_lock() was called */
+    bool away;      /* the thread in the background is inside, or wants to be */
+    bool mute;      /* it is, and may not call MPI */
+    bool unsettled; /* then a message came whose match it could not tell */
     pthread_mutex_t lock;
     struct impi_p2p *p2p;
 };

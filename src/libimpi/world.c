@@ -263,6 +263,15 @@ static int finish_start(int rc, struct task_env *env)
     return rc;
 }
 
+static int native_init(int *argc, char ***argv, uint32_t nclients)
+{
+    int level;
+
+    if (nclients < 2 || !background_may_call())
+        return impi_real.Init(argc, argv);
+    return impi_real.Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
+}
+
 int impi_Init(int *argc, char ***argv)
 {
     struct task_env env;
@@ -270,7 +279,7 @@ int impi_Init(int *argc, char ***argv)
     if (impi_be.started) /* wrong, and the native library says how */
         return impi_real.Init(argc, argv);
     start(&env);
-    return finish_start(impi_real.Init(argc, argv), &env);
+    return finish_start(native_init(argc, argv, env.nclients), &env);
 }
 
 int impi_Init_thread(int *argc, char ***argv, int required, int *provided)
@@ -280,6 +289,8 @@ int impi_Init_thread(int *argc, char ***argv, int required, int *provided)
     if (impi_be.started)
         return impi_real.Init_thread(argc, argv, required, provided);
     start(&env);
+    if (background_may_call() && env.nclients > 1)
+        required = MPI_THREAD_MULTIPLE;
     return finish_start(impi_real.Init_thread(argc, argv, required, provided),
                         &env);
 }

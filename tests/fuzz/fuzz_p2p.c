@@ -29,7 +29,7 @@ struct fuzz {
     uint8_t used[REQUESTS]; /* started and perhaps not done */
     uint8_t memory[REQUESTS][300];
     uint64_t srqid, drqid; /* last heard from the engine */
-    bool deny;
+    unsigned answer;       /* of the last claim */
 };
 
 static uint8_t get8(struct input *in)
@@ -40,14 +40,14 @@ static uint8_t get8(struct input *in)
     return *in->data++;
 }
 
-static bool claim(void *arg, struct impi_request *recv)
+static enum impi_claim claim(void *arg, struct impi_request *recv)
 {
     struct fuzz *f = arg;
 
-    if (f->deny)
+    if (f->answer == IMPI_CLAIM_NATIVE)
         f->used[recv - f->reqs] = 0;
-    f->deny = !f->deny;
-    return f->deny;
+    f->answer = (f->answer + 1) % (IMPI_CLAIM_LATER + 1);
+    return (enum impi_claim)f->answer;
 }
 
 static void no_connect(void *arg, uint32_t peer)
@@ -188,6 +188,10 @@ static void probe(struct fuzz *f, uint8_t how)
     if (!req)
         return;
     message = impi_p2p_improbe(f->p2p, &want, &status);
+    if (!message) { /* an older receive had waited for it */
+        f->used[i] = 0;
+        return;
+    }
     buf = (struct impi_buffer){.base = f->memory[i], .len = how};
     impi_p2p_imrecv(f->p2p, req, message, &buf);
 }
@@ -244,6 +248,9 @@ static void operate(struct fuzz *f, struct input *in)
     case 8:
         if (get8(in) == 0)
             impi_channel_fini(f->channel);
+        break;
+    case 9:
+        impi_p2p_settle(f->p2p);
         break;
     default:
         inject_packet(f, in);

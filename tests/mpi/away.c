@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Rank 0 is answered while the last rank is away: in a blocking call of its
- * own library, with rank 1 of the same client as the one it waits for, or out
- * of MPI altogether (it opens the FIFO argv[1], which waits for rank 0). */
+ * own library, with rank 1 of the same client as the one it waits for, in a
+ * collective one with it, or out of MPI altogether (it opens the FIFO argv[1],
+ * which waits for rank 0).  argv[2] "multiple": our thread may call MPI. */
 #include <fcntl.h>
 #include <unistd.h>
 #include "check.h"
@@ -11,36 +12,44 @@
 static unsigned char *buf;
 static const char *fifo;
 static int last, tag = 10; /* another one for each message */
+static MPI_Comm client;    /* of the last rank and rank 1 */
+
+enum place { INSIDE, COLLECTIVE, OUTSIDE };
 
 /* Rank 0 is through: let the last rank come back. */
-static void call_back(int outside)
+static void call_back(enum place place)
 {
     int x = 0;
 
-    if (outside)
+    if (place == OUTSIDE)
         CHECK(close(open(fifo, O_WRONLY)) == 0);
     else
         MPI_Send(&x, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
 }
 
-static void be_away(int outside)
+static void be_away(enum place place)
 {
     int x;
 
-    if (outside)
+    if (place == OUTSIDE)
         CHECK(close(open(fifo, O_RDONLY)) == 0);
+    else if (place == COLLECTIVE)
+        MPI_Barrier(client);
     else
         MPI_Recv(&x, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void pass_on(int outside)
+static void pass_on(enum place place)
 {
     int x;
 
-    if (outside)
+    if (place == OUTSIDE)
         return;
     MPI_Recv(&x, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Send(&x, 1, MPI_INT, last, 3, MPI_COMM_WORLD);
+    if (place == COLLECTIVE)
+        MPI_Barrier(client);
+    else
+        MPI_Send(&x, 1, MPI_INT, last, 3, MPI_COMM_WORLD);
 }
 
 static void send_and_cancel(int len, int sync)
@@ -60,18 +69,18 @@ static void send_and_cancel(int len, int sync)
 }
 
 /* The receiver never sees what was cancelled. */
-static void cancelled(int len, int sync, int outside)
+static void cancelled(int len, int sync, enum place place)
 {
     int seen;
 
     tag++;
     if (rank == 0) {
         send_and_cancel(len, sync);
-        call_back(outside);
+        call_back(place);
     } else if (rank == last) {
-        be_away(outside);
+        be_away(place);
     } else if (rank == 1) {
-        pass_on(outside);
+        pass_on(place);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == last) {
@@ -81,7 +90,7 @@ static void cancelled(int len, int sync, int outside)
 }
 
 /* A synchronous send ends, a long one arrives, when the receive is posted. */
-static void matched(int len, int outside)
+static void matched(int len, enum place place)
 {
     MPI_Request req;
     MPI_Status st;
@@ -90,16 +99,79 @@ static void matched(int len, int outside)
     if (rank == 0) {
         fill(buf, (size_t)len, 0, len);
         MPI_Ssend(buf, len, MPI_BYTE, last, tag, MPI_COMM_WORLD);
-        call_back(outside);
+        call_back(place);
     } else if (rank == last) {
         MPI_Irecv(buf, len, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &req);
-        be_away(outside);
+        be_away(place);
         MPI_Wait(&req, &st);
         CHECK(same(buf, (size_t)len, 0, len) && st.MPI_SOURCE == 0);
     } else if (rank == 1) {
-        pass_on(outside);
+        pass_on(place);
     }
     MPI_Barrier(MPI_COMM_WORLD); /* the FIFO is closed at both ends */
+}
+
+/* The same while a receive from anybody waits as well, for the message that
+ * comes first. */
+static void matched_beside_any(int len, enum place place)
+{
+    MPI_Request req[2];
+    MPI_Status st[2];
+    int x = 0;
+
+    tag += 2;
+    if (rank == 0) {
+        fill(buf, (size_t)len, 0, len);
+        MPI_Isend(&tag, 1, MPI_INT, last, tag, MPI_COMM_WORLD, &req[0]);
+        MPI_Ssend(buf, len, MPI_BYTE, last, tag + 1, MPI_COMM_WORLD);
+        call_back(place);
+        MPI_Wait(&req[0], MPI_STATUS_IGNORE);
+    } else if (rank == last) {
+        MPI_Irecv(&x, 1, MPI_INT, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &req[0]);
+        MPI_Irecv(buf, len, MPI_BYTE, 0, tag + 1, MPI_COMM_WORLD, &req[1]);
+        be_away(place);
+        MPI_Waitall(2, req, st);
+        CHECK(x == tag && st[0].MPI_SOURCE == 0);
+        CHECK(same(buf, (size_t)len, 0, len) && st[1].MPI_SOURCE == 0);
+    } else if (rank == 1) {
+        pass_on(place);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The receive from anybody itself: only our thread can match it. */
+static void matched_by_any(int len, enum place place)
+{
+    MPI_Request req;
+    MPI_Status st;
+
+    tag++;
+    if (rank == 0) {
+        fill(buf, (size_t)len, 0, len);
+        MPI_Ssend(buf, len, MPI_BYTE, last, tag, MPI_COMM_WORLD);
+        call_back(place);
+    } else if (rank == last) {
+        MPI_Irecv(buf, len, MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD,
+                  &req);
+        be_away(place);
+        MPI_Wait(&req, &st);
+        CHECK(same(buf, (size_t)len, 0, len) && st.MPI_SOURCE == 0);
+    } else if (rank == 1) {
+        pass_on(place);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void with_multiple(void)
+{
+    int level;
+
+    MPI_Query_thread(&level);
+    CHECK(level == MPI_THREAD_MULTIPLE);
+    for (enum place place = INSIDE; place <= OUTSIDE; place++) {
+        matched_by_any(8, place);
+        matched_by_any(LONG, place);
+    }
 }
 
 int main(int argc, char **argv)
@@ -114,13 +186,19 @@ int main(int argc, char **argv)
         MPI_Ssend(&x, 1, MPI_INT, last, 1, MPI_COMM_WORLD);
     else if (rank == last)
         MPI_Recv(&x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    for (int outside = 0; outside < 2; outside++) {
-        cancelled(8, 0, outside);
-        cancelled(8, 1, outside);
-        cancelled(LONG, 0, outside);
-        matched(8, outside);
-        matched(LONG, outside);
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 0, 0, &client);
+    for (enum place place = INSIDE; place <= OUTSIDE; place++) {
+        cancelled(8, 0, place);
+        cancelled(8, 1, place);
+        cancelled(LONG, 0, place);
+        matched(8, place);
+        matched(LONG, place);
+        matched_beside_any(8, place);
+        matched_beside_any(LONG, place);
     }
+    if (argc > 2 && strcmp(argv[2], "multiple") == 0)
+        with_multiple();
+    MPI_Comm_free(&client);
     free(buf);
     return end("away");
 }

@@ -27,9 +27,9 @@ case_im_145_im_146_answered_while_away()
     local title=im_145_im_146_answered_while_away
     rm -f "$TMPDIR/fifo"
     mkfifo "$TMPDIR/fifo"
-    world "$@" -- "$dir/away" "$TMPDIR/fifo" &&
+    world "$@" -- "$dir/away" "$TMPDIR/fifo" "${SLURM_IMPI_THREAD-}" &&
         grep -q "^PASS away" "$TMPDIR/out"
-    report $? "$title: away in $*"
+    report $? "$title: away in $* ${SLURM_IMPI_THREAD-}"
 }
 
 # A library of that name, and memory that nobody can read, for want of an
@@ -128,6 +128,10 @@ case_run ring openmpi:3
 case_device_pointers_are_refused mpich:1 openmpi:1
 case_im_145_im_146_answered_while_away mpich:1 openmpi:2
 case_im_145_im_146_answered_while_away openmpi:1 mpich:2
+export SLURM_IMPI_THREAD=multiple
+case_im_145_im_146_answered_while_away mpich:1 openmpi:2
+case_im_145_im_146_answered_while_away openmpi:1 mpich:2
+unset SLURM_IMPI_THREAD
 case_end im_105_finalize_waits_for_the_last 0 "PASS late" \
     mpich:2 openmpi:2 -- "$dir/late" "$TMPDIR/late"
 case_im_154_im_155_sockets_of_channels

@@ -16,16 +16,18 @@ uint32_t net_random(struct net *net, uint32_t below)
     return (uint32_t)((net->random >> 32) * below >> 32);
 }
 
-static bool claim(void *arg, struct impi_request *recv)
+static enum impi_claim claim(void *arg, struct impi_request *recv)
 {
     struct net_proc *proc = arg;
 
     proc->claims++;
+    if (proc->later)
+        return IMPI_CLAIM_LATER;
     if (proc->deny == 0)
-        return true;
+        return IMPI_CLAIM_OURS;
     proc->deny--;
     proc->denied = recv;
-    return false;
+    return IMPI_CLAIM_NATIVE;
 }
 
 static void stream_open(struct net_stream *s, size_t size)

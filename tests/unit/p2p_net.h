@@ -41,6 +41,7 @@ struct net {
         uint32_t rank;
         int claims, deny; /* claim(): how often; the next `deny` say no */
         void *denied;
+        bool later; /* claim() cannot tell now */
     } procs[NET_PROCS];
     struct impi_channel *channel[NET_PROCS][NET_PROCS]; /* [a][b]: a's */
     struct net_stream stream[NET_PROCS][NET_PROCS];     /* a to b */

@@ -69,9 +69,9 @@ struct sim {
     uint8_t out[LENGTH], in[NPROCS][NEACH][NSENDS][LENGTH];
 };
 
-static bool claim(void *arg, struct impi_request *recv)
+static enum impi_claim claim(void *arg, struct impi_request *recv)
 {
-    return true;
+    return IMPI_CLAIM_OURS;
 }
 
 static void no_connect(void *arg, uint32_t peer)
