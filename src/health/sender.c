@@ -244,10 +244,12 @@ static int finish(struct sealing *g, struct errbuf *err)
 {
     int rc = 0;
 
-    if (g->cred)
+    if (g->cred) {
         queue_credential(g->s, g->cred);
-    else
+    } else {
+        g->s->stats.dropped++;
         rc = errprintf(err, "%s", g->err.text);
+    }
     free(g->cred);
     free(g);
     return rc;
@@ -286,6 +288,7 @@ int sender_put_text(struct sender *s, const char *text, struct errbuf *err)
     if (clerk_give(s->clerk, &g->job) == 0)
         return 0;
     free(g);
+    s->stats.dropped++;
     return errprintf(err, "too many reports wait for munged");
 }
 

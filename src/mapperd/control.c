@@ -40,6 +40,8 @@ static int verb_status(struct json_object *in, struct json_object *out,
                            json_object_new_int64((int64_t)d->nnotices));
     json_object_object_add(out, "send_full",
                            json_object_new_int64((int64_t)d->send_full));
+    json_object_object_add(out, "asking",
+                           json_object_new_int64(clerk_pending(d->clerk)));
     d->engine->status(d, out);
     return 0;
 }

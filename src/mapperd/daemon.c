@@ -303,13 +303,14 @@ static void stop(struct mapperd *d)
 {
     d->engine->stop(d);
     ctl_server_free(d->ctl);
-    sender_free(d->sender);
-    if (d->loop) {
-        close_hsnd(d);
-        ev_loop_destroy(d->loop);
-    }
+    close_hsnd(d);
     mapperd_pid_remove(d);
     free(d->peers);
+    if (!clerk_free(d->clerk))
+        return; /* munged has not answered: the process just ends */
+    sender_free(d->sender);
+    if (d->loop)
+        ev_loop_destroy(d->loop);
 }
 
 int mapperd_run(struct mapperd *d)

@@ -8,6 +8,7 @@
 
 #include <ev.h>
 
+#include "base/clerk.h"
 #include "base/ctl.h"
 #include "health/sender.h"
 #include "hsn/libhsn.h"
@@ -60,6 +61,7 @@ struct mapperd {
     bool loaded, configured;
 
     struct ctl_server *ctl;
+    struct clerk *clerk; /* asks munged; NULL: nobody is reported to */
     struct sender *sender;
     ev_timer report;
     uint64_t instance, seq, reported_version;

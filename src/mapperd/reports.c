@@ -2,7 +2,8 @@
  *
  * Reports to switchmgrd: every HealthInterval, and when a map comes or goes.
  * Only the leader tells what the map consists of, once per version; the others
- * say from time to time that they are there.
+ * say from time to time that they are there.  munged, which seals them, is
+ * asked beside the loop: while it hangs, mapping goes on.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,13 +84,18 @@ static size_t fill(const struct net *net, struct report_record *records,
     return n;
 }
 
+static void lost(const char *why)
+{
+    log_warn("SF-E855 a report is lost: %s", why);
+}
+
 static void put(struct mapperd *d, struct report *report)
 {
     struct errbuf err;
 
     report->seq = ++d->seq;
     if (sender_put(d->sender, report, &err) < 0)
-        log_warn("SF-E855 a report is lost: %s", err.text);
+        lost(err.text);
 }
 
 static void put_parts(struct mapperd *d, struct report *report,
@@ -131,8 +137,9 @@ static void describe(struct mapperd *d, struct report *report)
     json_object_put(s);
 }
 
-/* switchmgrd has been away or refused something since we looked: it may not
- * have the map, which a heartbeat alone does not bring. */
+/* switchmgrd has been away or refused something since we looked, or a report
+ * got lost before it was sent: it may not have the map, which a heartbeat alone
+ * does not bring. */
 static bool lost_any(struct mapperd *d)
 {
     struct sender_stats s;
@@ -185,13 +192,18 @@ static void on_report(struct ev_loop *loop, ev_timer *t, int events)
 
 int mapperd_reports(struct mapperd *d, struct errbuf *err)
 {
-    const struct sender_options options = {.to = d->settings.health,
-                                           .munge_socket = d->settings.munge,
-                                           .reader = (uid_t)-1};
+    struct sender_options options = {.to = d->settings.health,
+                                     .munge_socket = d->settings.munge,
+                                     .reader = (uid_t)-1,
+                                     .lost = lost};
     const double interval = (double)d->settings.health_interval;
 
     if (!d->settings.health)
         return 0;
+    d->clerk = clerk_new(d->loop, SF_SENDER_QUEUE_MAX);
+    if (!d->clerk)
+        return errprintf(err, "no thread to ask munged");
+    options.clerk = d->clerk;
     d->sender = sender_new(d->loop, &options, err);
     if (!d->sender)
         return -1;

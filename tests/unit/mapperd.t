@@ -144,6 +144,7 @@ SwitchTimeout=50
 PieceTimeout=100
 VerifyPause=500
 MaxPorts=8
+$(cat "$tmp/more" 2>/dev/null)
 CONF
     mkdir -p "$tmp/pid$i"
     "$mapperd" -c "$tmp/mapper$i.conf" "$@" 2>>"$tmp/m$i.log" &
@@ -190,11 +191,16 @@ ok "mapper.conf: file, line and key of what is wrong" 1 \
 
 head -c 1024 /dev/urandom >"$tmp/munge.key"
 chmod 400 "$tmp/munge.key"
-munged -F --force --num-threads 2 -S "$tmp/munge" --key-file "$tmp/munge.key" \
-    --pid-file "$tmp/munge.pid" --seed-file "$tmp/munge.seed" \
-    --log-file "$tmp/munge.log" >"$tmp/munge.out" 2>&1 &
-pids+=($!)
-until_ok 10 munge -n -S "$tmp/munge" || skip_all "munged does not start"
+start_munged() { # NAME: its socket's; sets $munged
+    local at=$tmp/$1
+    munged -F --force --num-threads 2 -S "$at" --key-file "$tmp/munge.key" \
+        --pid-file "$at.pid" --seed-file "$at.seed" --log-file "$at.log" \
+        >"$at.out" 2>&1 &
+    munged=$!
+    pids+=("$munged")
+    until_ok 10 munge -n -S "$at"
+}
+start_munged munge || skip_all "munged does not start"
 cat >"$tmp/swfabd.conf" <<CONF
 Net=build:$net
 Socket=$tmp/swfabd.sock
@@ -326,6 +332,25 @@ ok "GM-1: one mapper configures sixteen hosts" "1 1 16" "$(agreed $all)"
 ok "GM-1: all reach each other" "all 240 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
 for i in $all; do stop_mapper TERM "$i"; done
+
+# ---- a munged that hangs ----
+
+start_munged slow
+echo "Health=$tmp/nobody" >"$tmp/more"
+echo "MungeSocket=$tmp/slow" >>"$tmp/more"
+kill -STOP "$munged"
+start_mapperd 0
+asking() { # MORE-THAN
+    call "$tmp/m0.ctl" '{"verb":"status"}' >"$tmp/answer" &&
+        [ "$(sed 's/.*"asking":\([0-9]*\).*/\1/' "$tmp/answer")" -gt "$1" ]
+}
+until_ok 20 asking 1
+ok "a munged that hangs stops neither answers nor the loop" 0 $?
+kill -CONT "$munged"
+until_ok 20 eval '! asking 0'
+ok "what waited is sealed when it is awake" 0 $?
+stop_mapper TERM 0
+rm "$tmp/more"
 
 # ---- map once, as a daemon ----
 

@@ -300,10 +300,13 @@ static void sender_says_when_munge_is_gone(void **state)
     struct report r = sample();
     struct errbuf err = {""};
     struct sender *s = sender_new(l->loop, &o, &err);
+    struct sender_stats st;
 
     assert_non_null(s);
     assert_int_equal(sender_put(s, &r, &err), -1);
     assert_true(err.text[0] != '\0');
+    sender_stats(s, &st);
+    assert_int_equal(st.dropped, 1);
     sender_free(s);
 }
 
