@@ -3,12 +3,17 @@
 """A strict IMPI 0.0 client with one host and one process that talks.
 
     impi_host.py HOST:PORT CLIENT [--key N] [--strangers]
+    impi_host.py HOST:PORT CLIENT [--key N] --habits [HABIT...]
 
 It joins like impi_peer.py, dances with the other host (section 2.3.8), and
 plays the other rank of tests/mpi/strict.c over packets (chapter 3), written
 from the specification alone.  What it sees that the standard does not allow
 ends it with a message and code 1.  --strangers: it also plays those who
 connect to a host and say a rank that is not theirs.
+
+--habits: it plays the other rank of tests/mpi/habits.c, strictly but for the
+habits that real peers have (doc/impi-peers.md) and that are named: garbage,
+long8, native-order, reduce-p2p.
 """
 import socket
 import struct
@@ -18,7 +23,8 @@ import impi_peer as ip
 
 DATA, DATASYNC, PROTOACK, SYNCACK, FINI = 0, 1, 2, 3, 7
 HEADER = struct.Struct(">II24s24sQQQiiQQqQQ")
-BARRIER, WORLD_COLLECTIVE = 110, 1
+BARRIER, BCAST, REDUCE, WORLD_COLLECTIVE = 110, 120, 190, 1
+GARBAGE = 128  # what such a peer writes into both lengths
 
 
 class Host(ip.Peer):
@@ -91,11 +97,15 @@ class Host(ip.Peer):
         if kind not in (PROTOACK, FINI):
             self.sequence += 1
         size = len(payload)
-        self.link.sendall(HEADER.pack(
+        self.link.sendall(self.header(
+            kind, size, srqid, drqid, size if msglen is None else msglen,
+            tag, cid) + payload)
+
+    def header(self, kind, size, srqid, drqid, msglen, tag, cid):
+        return HEADER.pack(
             kind, size, self.process(self.client),
-            self.process(1 - self.client), srqid, drqid,
-            size if msglen is None else msglen, self.client, tag, cid,
-            self.sequence, 0, 0, 0) + payload)
+            self.process(1 - self.client), srqid, drqid, msglen, self.client,
+            tag, cid, self.sequence, 0, 0, 0)
 
     def packet(self):
         """The next packet that is not an acknowledgement."""
@@ -158,11 +168,70 @@ class Host(ip.Peer):
         self.link.close()
 
 
+class Habits(Host):
+    """One that differs from the standard as real peers do."""
+
+    def __init__(self, address, client, key, habits):
+        super().__init__(address, client, key=key)
+        self.garbage = "garbage" in habits
+        self.order = "<" if "native-order" in habits else ">"
+        self.long = "q" if habits & {"long8", "native-order"} else "i"
+        self.reduce_cid = 0 if "reduce-p2p" in habits else WORLD_COLLECTIVE
+        if habits - {"garbage", "long8", "native-order", "reduce-p2p"}:
+            raise ip.Strict("unknown habit")
+
+    def header(self, kind, size, srqid, drqid, msglen, tag, cid):
+        if not self.garbage or kind in (DATA, DATASYNC):
+            return super().header(kind, size, srqid, drqid, msglen, tag, cid)
+        src, dest = (bytes(16) + b"\xff" * 8,) * 2
+        if kind != FINI:
+            src = self.process(self.client)
+            dest = self.process(1 - self.client)
+        return HEADER.pack(
+            kind, GARBAGE, src, dest, srqid, drqid, GARBAGE, -1, -1,
+            0xdeadbeef01020304, self.sequence, -1, 0, 0)
+
+    def pack(self, kind, *values):
+        return struct.pack(self.order + kind * len(values), *values)
+
+    def unpack(self, kind, data):
+        size = struct.calcsize(self.order + kind)
+        if not data or len(data) % size:
+            raise ip.Strict("%d bytes for elements of %d" % (len(data), size))
+        return struct.unpack(self.order + kind * (len(data) // size), data)
+
+    def reduce(self, root, *own):
+        if self.client != root:
+            self.send(DATA, self.pack("i", *own), REDUCE, self.reduce_cid)
+            return None
+        return [a + b for a, b in zip(own, self.unpack(
+            "i", self.message(REDUCE, self.reduce_cid)))]
+
+    def talk(self):
+        value, = self.unpack(self.long, self.message(5))
+        self.send(DATA, self.pack(self.long, value + 1), 6)
+        for root in (0, 1):
+            if self.reduce(root, self.client + 1, 10) not in (None, [3, 20]):
+                raise ip.Strict("a wrong sum")
+        total = self.reduce(0, self.client + 1)
+        if self.client == 0:
+            self.send(DATA, self.pack("i", *total), BCAST, WORLD_COLLECTIVE)
+        elif self.unpack("i", self.message(BCAST, WORLD_COLLECTIVE)) != (3,):
+            raise ip.Strict("a wrong sum for all")
+        if self.unpack("i", self.message(7)) != (7,):
+            raise ip.Strict("a wrong synchronous message")
+
+
 def main():
     host, port = sys.argv[1].rsplit(":", 1)
     args = sys.argv[3:]
     key = int(args[args.index("--key") + 1]) if "--key" in args else None
-    peer = Host((host, int(port)), int(sys.argv[2]), key=key)
+    address, client = (host, int(port)), int(sys.argv[2])
+    if "--habits" in args:
+        habits = set(args[args.index("--habits") + 1:])
+        peer = Habits(address, client, key, habits)
+    else:
+        peer = Host(address, client, key=key)
     peer.start()
     if "--strangers" in args:
         peer.strangers()

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "impi/constants.h"
 #include "libimpi/late_free.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
@@ -124,6 +125,14 @@ static int move_cross(struct coll *x, const struct message *m, bool recv)
     return MPI_SUCCESS;
 }
 
+/* Of the pair of ids the second, unless a peer has it otherwise. */
+static uint64_t context_of(const struct coll *x, const struct impi_step *s)
+{
+    bool first = s->tag == IMPI_REDUCE_TAG && impi_be.tolerated.reduce_p2p;
+
+    return x->c->cid + !first;
+}
+
 static void message_of(const struct coll *x, const struct impi_step *s,
                        struct message *m)
 {
@@ -135,7 +144,7 @@ static void message_of(const struct coll *x, const struct impi_step *s,
                           .peer = (int)s->rank,
                           .tag = s->tag + (s->local ? 0 : x->c->tag_base),
                           .comm = x->c,
-                          .cid = x->c->cid + 1};
+                          .cid = context_of(x, s)};
     if (s->buf == IMPI_BUF_NONE) {
         m->count = 0;
         m->type = MPI_BYTE;

@@ -118,13 +118,21 @@ bool external_is_plain(MPI_Datatype basic)
 
 /* ---- their layouts ---- */
 
+static enum impi_x32 wire_kind(const struct named *t)
+{
+    bool is_long = t->kind == IMPI_X32_LONG || t->kind == IMPI_X32_ULONG;
+
+    if (is_long && sizeof(long) == 8 && impi_be.tolerated.long8)
+        return IMPI_X32_INT64;
+    return (enum impi_x32)t->kind;
+}
+
 static int make_pair(struct impi_layout **l, const struct named *t)
 {
     int rc = layout_made(*l = impi_layout_list(2));
 
     if (rc == MPI_SUCCESS)
-        rc = layout_add(*l, 0, 1, 0,
-                        impi_layout_leaf((enum impi_x32)t->kind, 1));
+        rc = layout_add(*l, 0, 1, 0, impi_layout_leaf(wire_kind(t), 1));
     if (rc == MPI_SUCCESS)
         rc = layout_add(*l, t->second, 1, 0,
                         impi_layout_leaf(IMPI_X32_INT32, 1));
@@ -142,7 +150,7 @@ int layout_of_named(struct impi_layout **l, MPI_Datatype type)
             continue;
         if (t->second >= 0)
             return make_pair(l, t);
-        *l = impi_layout_leaf((enum impi_x32)t->kind, (uint64_t)t->n);
+        *l = impi_layout_leaf(wire_kind(t), (uint64_t)t->n);
         return layout_made(*l);
     }
     return MPI_ERR_UNSUPPORTED_DATAREP;

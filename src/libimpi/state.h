@@ -16,18 +16,20 @@
 #include "libimpi/agent.h"
 #include "libimpi/comm.h"
 #include "libimpi/family.h"
+#include "libimpi/tolerate.h"
 
 struct backend {
     /* Fixed by MPI_Init. */
-    bool started;          /* impid has answered: we are part of an IMPI step */
-    bool spanning;         /* more than one client: MPI_COMM_WORLD is ours */
-    bool multiple;         /* MPI_THREAD_MULTIPLE */
-    bool native;           /* user data travel as they are in memory */
-    bool crowded;          /* more processes than processors: never spin */
-    unsigned crowd_rounds; /* then: looks before sleeping */
-    pid_t pid;             /* a child after fork is none of us */
-    int rank;              /* in MPI_COMM_WORLD */
-    int tagub;             /* negotiated */
+    bool started;  /* impid has answered: we are part of an IMPI step */
+    bool spanning; /* more than one client: MPI_COMM_WORLD is ours */
+    bool multiple; /* MPI_THREAD_MULTIPLE */
+    bool native;   /* user data travel as they are in memory */
+    struct tolerated tolerated; /* for the sake of a client not ours */
+    bool crowded;               /* more processes than processors: never spin */
+    unsigned crowd_rounds;      /* then: looks before sleeping */
+    pid_t pid;                  /* a child after fork is none of us */
+    int rank;                   /* in MPI_COMM_WORLD */
+    int tagub;                  /* negotiated */
     int relay; /* socket of all packets, or -1: straight to each peer */
     uint32_t generation;
     uint32_t client;

@@ -29,6 +29,20 @@ static bool is_external32_forced(void)
     return data && strcmp(data, "external32") == 0;
 }
 
+/* Among our own clients there is nothing to tolerate. */
+static void choose_data(void)
+{
+    const char *list = getenv("IMPI_TOLERATE");
+    struct errbuf err;
+
+    if (!(impi_be.world.flags & IMPI_WORLD_EXTENDED) &&
+        tolerate_parse(&impi_be.tolerated, list, &err) < 0)
+        be_die(1, "SF-E406: %s", err.text);
+    impi_be.native = ((impi_be.world.flags & IMPI_WORLD_NATIVE) ||
+                      impi_be.tolerated.native_order) &&
+                     !is_external32_forced();
+}
+
 static int own_rank(struct errbuf *err)
 {
     const char *text = getenv("SLURM_PROCID");
@@ -230,8 +244,7 @@ static void span_world(const struct task_env *env)
 
     join(env);
     impi_be.crowded = progress_is_crowded(count_neighbours());
-    impi_be.native =
-        (impi_be.world.flags & IMPI_WORLD_NATIVE) && !is_external32_forced();
+    choose_data();
     impi_be.tagub = impi_be.world.tagub;
     impi_be.p2p =
         impi_p2p_create(&impi_be.world, (uint32_t)impi_be.rank, &p2p_ops, NULL);

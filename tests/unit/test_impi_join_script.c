@@ -160,6 +160,7 @@ static void im_74_unknown_labels_and_commands_are_ignored(void **state)
     assert_int_equal(TELL(&s, "WHAT\0\0\0\0"), 0);
     assert_int_equal(tell(&s, standard_labels, sizeof(standard_labels) - 1), 0);
     assert_int_equal(TELL(&s, "COLL\0\0\0\10\0\0\x77\x77\0\0\0\2"), 0);
+    assert_int_equal(TELL(&s, "COLL\0\0\0\10\0\0\x77\x78\0\0\0\0"), 0);
     assert_int_equal(TELL(&s, "DONE\0\0\0\0"), 0);
     assert_true(impi_join_done(s.k.join));
     impi_join_destroy(s.k.join);

@@ -18,6 +18,7 @@
 
 #include "libimpi/agent.h"
 #include "libimpi/sockaddr.h"
+#include "libimpi/tolerate.h"
 
 /* ---- a socket with an impid behind it ---- */
 
@@ -224,6 +225,24 @@ static void im_155_addresses_are_of_the_internet(void **state)
     assert_string_equal(text, "fe80::1");
 }
 
+/* ---- habits of peers ---- */
+
+static void im_128_list_of_habits_to_tolerate(void **state)
+{
+    struct tolerated t;
+    struct errbuf err;
+
+    assert_int_equal(tolerate_parse(&t, NULL, &err), 0);
+    assert_false(t.long8 || t.native_order || t.reduce_p2p);
+    assert_int_equal(tolerate_parse(&t, " long8,, reduce-p2p ", &err), 0);
+    assert_true(t.long8 && t.reduce_p2p && !t.native_order);
+    assert_int_equal(tolerate_parse(&t, "native-order", &err), 0);
+    assert_true(t.native_order && !t.long8 && !t.reduce_p2p);
+    assert_int_equal(tolerate_parse(&t, "long8 long", &err), -1);
+    assert_non_null(strstr(err.text, "unknown word 'long';"));
+    assert_int_equal(tolerate_parse(&t, "long88", &err), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +252,7 @@ int main(void)
         cmocka_unit_test(lost_impid_is_an_error_not_a_wait),
         cmocka_unit_test(finish_waits_for_its_answer),
         cmocka_unit_test(im_155_addresses_are_of_the_internet),
+        cmocka_unit_test(im_128_list_of_habits_to_tolerate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
