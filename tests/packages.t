@@ -15,6 +15,9 @@ out=${SF_PACKAGES:-$tmp}
 n=0 failed=0
 slurm=$(sed -n 's/^SLURM_VERSION = //p' "$build/Makefile")
 
+# Who stands in what is built here.
+who='Test Site <admins@site.invalid>'
+
 check() { # TEXT COMMAND..
     local text=$1
     shift
@@ -49,6 +52,17 @@ depends_on_this_slurm() {
     echo "$d"
     grep -qF "slurm-wlm-basic-plugins (>= $slurm)" <<<"$d" &&
         grep -qF "slurm-wlm-basic-plugins (<< $slurm+~)" <<<"$d"
+}
+deb_has_packager() {
+    local d
+    d=$(dpkg-deb -f "$(debs | grep /slurm-fabric_)" Maintainer)
+    echo "$d"
+    [ "$d" = "$who" ] && grep -qxF "Maintainer: $who" "$out"/deb/*.changes &&
+        grep -qxF "Changed-By: $who" "$out"/deb/*.changes
+}
+nobody_is_refused() {
+    PACKAGER=nobody "$top/tools/package" deb "$0" "$tmp/nobody"
+    [ $? = 2 ]
 }
 clean_of_errors() {
     lintian --fail-on error "$out"/deb/*.changes
@@ -107,6 +121,9 @@ check_deb() {
     check "headers are in slurm-fabric-dev" listed slurm-fabric-dev \
         elan/rmscall.h hsn/libhsn.h include/impi.h libhsn.so
     check "it asks for exactly this Slurm" depends_on_this_slurm
+    [ -n "${SF_PACKAGES-}" ] ||
+        check "PACKAGER stands in them" deb_has_packager
+    check "a PACKAGER without an address is refused" nobody_is_refused
     if command -v lintian >/dev/null; then
         check "lintian finds no error" clean_of_errors
     else
@@ -131,6 +148,9 @@ rpm_has() { # SUFFIX PATTERN..
         grep -qE -- "$p" "$tmp/list" || { echo "no $p"; return 1; }
     done
 }
+rpm_has_packager() {
+    [ "$(rpm -qp --qf '%{PACKAGER}' "$(rpms "")")" = "$who" ]
+}
 rpm_wants_this_slurm() { rpm -qp --requires "$(rpms "")" | grep -qx "slurm = $slurm"; }
 rpm_runs() {
     mkdir -p "$tmp/x"
@@ -149,6 +169,8 @@ check_rpm() {
         switch_elan.so mpi_impi.so slurm-fabric/impid$ slurm-fabric/libimpi.so
     check "daemons and units are in the RPM of daemons" rpm_has -daemons \
         slurm-fabric/hsnd slurm-fabric/switchmgrd hsnd.service sysusers
+    [ -n "${SF_PACKAGES-}" ] ||
+        check "PACKAGER stands in the RPM" rpm_has_packager
     check "the RPM asks for exactly this Slurm" rpm_wants_this_slurm
     if command -v cpio >/dev/null; then
         check "what is in the RPMs runs" rpm_runs
@@ -160,7 +182,7 @@ check_rpm() {
 for kind in deb rpm; do
     if [ -z "${SF_PACKAGES-}" ]; then
         [ $kind = rpm ] || make -s -C "$build" dist >"$tmp/dist.log" 2>&1
-        "$top/tools/package" $kind "$build/slurm-fabric-$version.tar.xz" \
+        PACKAGER=$who "$top/tools/package" $kind "$build/slurm-fabric-$version.tar.xz" \
             "$out" >"$tmp/$kind.log" 2>&1
         code=$?
         [ $code != 77 ] || { skip "$kind" "its tools are not installed"; continue; }
