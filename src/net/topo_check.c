@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reading topology.conf as Slurm 22.05's topology/tree does: see topo.h.
- * Keys are not case-sensitive; a backslash at the end continues a line; an
- * Include cannot be followed here and is refused.
+ * The rules of Slurm's topology/tree: see topo.h and topo_check.h.
  */
+#include "net/topo_check.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "net/graph.h"
 #include "net/hostlist.h"
-#include "net/lines.h"
-#include "net/topo.h"
 
 /* slurmctld gives up after so many rounds of giving levels. */
 #define ROUNDS 20
@@ -27,7 +24,7 @@ struct line_switch {
     bool has_parent;
 };
 
-struct check {
+struct topo_check {
     net_topo_report_f *report;
     net_topo_known_f *known;
     void *arg;
@@ -39,11 +36,8 @@ struct check {
     uint32_t at; /* switch that is looked at */
 };
 
-static void tell(struct check *c, bool fatal, unsigned line, const char *fmt,
-                 ...) __attribute__((format(printf, 4, 5)));
-
-static void tell(struct check *c, bool fatal, unsigned line, const char *fmt,
-                 ...)
+void topo_check_tell(struct topo_check *c, bool fatal, unsigned line,
+                     const char *fmt, ...)
 {
     char text[SF_ERRBUF_SIZE];
     va_list ap;
@@ -56,55 +50,8 @@ static void tell(struct check *c, bool fatal, unsigned line, const char *fmt,
         c->report(c->arg, fatal, line, text);
 }
 
-/* ---- lines ----------------------------------------------------------------
- */
-
-struct words {
-    char *name, *nodes, *switches;
-};
-
-/* KEY=VALUE; false: told. */
-static bool take_word(struct check *c, unsigned line, char *word,
-                      struct words *w)
-{
-    char *value = strchr(word, '=');
-    uint64_t speed;
-    char **slot = NULL;
-
-    if (!value) {
-        tell(c, true, line, "what is %s?", word);
-        return false;
-    }
-    *value++ = '\0';
-    if (strcasecmp(word, "SwitchName") == 0)
-        slot = &w->name;
-    else if (strcasecmp(word, "Nodes") == 0)
-        slot = &w->nodes;
-    else if (strcasecmp(word, "Switches") == 0)
-        slot = &w->switches;
-    if (slot) {
-        size_t n = strlen(value);
-
-        if (n > 1 && value[0] == '"' && value[n - 1] == '"') {
-            value[n - 1] = '\0';
-            value++;
-        }
-        *slot = value;
-        return true;
-    }
-    if (strcasecmp(word, "LinkSpeed") != 0) {
-        tell(c, true, line, "what is %s?", word);
-        return false;
-    }
-    if (net_parse_number(value, 10, UINT32_MAX, &speed) ||
-        strcasecmp(value, "UNLIMITED") == 0 ||
-        strcasecmp(value, "INFINITE") == 0)
-        return true;
-    tell(c, true, line, "LinkSpeed=%s is no number", value);
-    return false;
-}
-
-static bool add_switch(struct check *c, unsigned line, const struct words *w)
+static bool add_switch(struct topo_check *c, unsigned line,
+                       const struct topo_words *w)
 {
     struct line_switch s = {.line = line};
 
@@ -124,69 +71,23 @@ static bool add_switch(struct check *c, unsigned line, const struct words *w)
            net_add_host(c->names, w->name, 0) != NET_NONE;
 }
 
-static void take_line(struct check *c, unsigned line, char *at)
+void topo_check_add(struct topo_check *c, unsigned line,
+                    const struct topo_words *w)
 {
-    struct words w = {0};
-    char *comment = strchr(at, '#'), *word;
-
-    if (comment)
-        *comment = '\0';
-    word = net_next_word(&at);
-    if (!word)
-        return;
-    if (strcasecmp(word, "Include") == 0) {
-        tell(c, true, line, "Include is not followed here");
-        return;
-    }
-    do {
-        if (!take_word(c, line, word, &w))
-            return;
-    } while ((word = net_next_word(&at)));
-    if (!w.name || !*w.name || strlen(w.name) >= SF_NET_NAME_MAX)
-        tell(c, true, line, "a line needs a SwitchName");
-    else if (!w.nodes == !w.switches)
-        tell(c, true, line, "%s has %s Nodes and Switches", w.name,
-             w.nodes ? "both" : "neither");
-    else if (net_find_name(c->names, w.name) != NET_NONE)
-        tell(c, true, line, "%s is there already", w.name);
-    else if (!add_switch(c, line, &w))
+    if (!w->name || !*w->name || strlen(w->name) >= SF_NET_NAME_MAX)
+        topo_check_tell(c, true, line, "a switch needs a name");
+    else if (!w->nodes == !w->switches)
+        topo_check_tell(c, true, line, "%s has %s switches", w->name,
+                        w->nodes ? "both nodes and" : "neither nodes nor");
+    else if (net_find_name(c->names, w->name) != NET_NONE)
+        topo_check_tell(c, true, line, "%s is there already", w->name);
+    else if (!add_switch(c, line, w))
         c->no_memory = true;
 }
 
-/* Lines that end in a backslash go on in the next. */
-static void take_text(struct check *c, const char *text, size_t len)
+void topo_check_no_memory(struct topo_check *c)
 {
-    struct errbuf err;
-    struct net_lines l;
-    char *whole = malloc(len + 1);
-    size_t have = 0;
-    unsigned first = 0;
-
-    if (!whole) {
-        c->no_memory = true;
-        return;
-    }
-    net_lines_init(&l, "topology.conf", text, len, &err);
-    while (net_lines_next(&l)) {
-        size_t n = strlen(l.line);
-        bool more = n > 0 && l.line[n - 1] == '\\';
-
-        if (!have)
-            first = l.number;
-        n -= more;
-        memcpy(whole + have, l.line, n);
-        have += n;
-        whole[have] = '\0';
-        if (more)
-            continue;
-        take_line(c, first, whole);
-        have = 0;
-    }
-    if (have)
-        take_line(c, first, whole);
-    if (l.bad)
-        tell(c, true, l.number, "%s", err.text);
-    free(whole);
+    c->no_memory = true;
 }
 
 /* ---- names ----------------------------------------------------------------
@@ -194,16 +95,17 @@ static void take_text(struct check *c, const char *text, size_t len)
 
 static bool take_node(void *arg, const char *name)
 {
-    struct check *c = arg;
+    struct topo_check *c = arg;
     unsigned line = c->sw[c->at].line;
     uint32_t n = net_find_name(c->nodes, name);
 
     if (c->known && !c->known(c->arg, name)) {
-        tell(c, false, line, "node %s is not in slurm.conf", name);
+        topo_check_tell(c, false, line, "node %s is not in slurm.conf", name);
         return true;
     }
     if (n != NET_NONE) {
-        tell(c, false, line, "node %s is on more than one leaf", name);
+        topo_check_tell(c, false, line, "node %s is on more than one leaf",
+                        name);
         return true;
     }
     c->no_memory = c->no_memory || net_add_host(c->nodes, name, 0) == NET_NONE;
@@ -212,19 +114,20 @@ static bool take_node(void *arg, const char *name)
 
 static bool take_child(void *arg, const char *name)
 {
-    struct check *c = arg;
+    struct topo_check *c = arg;
     struct line_switch *s = &c->sw[c->at];
     uint32_t n = net_find_name(c->names, name), *grown;
 
     if (n == NET_NONE || n == c->at) {
-        tell(c, true, s->line,
-             n == NET_NONE ? "no line has the switch %s"
-                           : "%s is its own child",
-             name);
+        topo_check_tell(c, true, s->line,
+                        n == NET_NONE ? "no line has the switch %s"
+                                      : "%s is its own child",
+                        name);
         return true;
     }
     if (c->sw[n].has_parent)
-        tell(c, false, s->line, "switch %s has more than one parent", name);
+        topo_check_tell(c, false, s->line, "switch %s has more than one parent",
+                        name);
     c->sw[n].has_parent = true;
     grown = realloc(s->child, (s->nchild + 1) * sizeof(*grown));
     if (!grown) {
@@ -236,7 +139,7 @@ static bool take_child(void *arg, const char *name)
     return true;
 }
 
-static void resolve(struct check *c)
+static void resolve(struct topo_check *c)
 {
     for (c->at = 0; c->at < c->nsw && !c->no_memory; c->at++) {
         struct line_switch *s = &c->sw[c->at];
@@ -246,14 +149,15 @@ static void resolve(struct check *c)
                      : net_hostlist_expand(s->switches, take_child, c, &err);
 
         if (rc < 0 && !c->no_memory)
-            tell(c, true, s->line, "%s", err.text);
+            topo_check_tell(c, true, s->line, "%s", err.text);
     }
 }
 
 /* ---- the tree -------------------------------------------------------------
  */
 
-static unsigned level_of(const struct check *c, const struct line_switch *s)
+static unsigned level_of(const struct topo_check *c,
+                         const struct line_switch *s)
 {
     unsigned level = 0;
 
@@ -270,7 +174,7 @@ static unsigned level_of(const struct check *c, const struct line_switch *s)
     return level + 1;
 }
 
-static void give_levels(struct check *c)
+static void give_levels(struct topo_check *c)
 {
     for (unsigned round = 0; round < ROUNDS; round++) {
         uint32_t open = 0;
@@ -285,15 +189,15 @@ static void give_levels(struct check *c)
     }
     for (uint32_t i = 0; i < c->nsw; i++)
         if (!c->sw[i].level) {
-            tell(c, true, c->sw[i].line,
-                 "switch %s: a cycle, or deeper than %d levels",
-                 c->names->nodes[i].name, ROUNDS);
+            topo_check_tell(c, true, c->sw[i].line,
+                            "switch %s: a cycle, or deeper than %d levels",
+                            c->names->nodes[i].name, ROUNDS);
             return;
         }
 }
 
 /* What one root reaches, without counting anything twice. */
-static uint32_t leaves_below(const struct check *c, uint32_t root,
+static uint32_t leaves_below(const struct topo_check *c, uint32_t root,
                              uint8_t *mark, uint32_t *stack)
 {
     uint32_t n = 0, leaves = 0;
@@ -314,7 +218,7 @@ static uint32_t leaves_below(const struct check *c, uint32_t root,
     return leaves;
 }
 
-static void reach(struct check *c)
+static void reach(struct topo_check *c)
 {
     uint8_t *mark = malloc(c->nsw + 1);
     uint32_t *stack = malloc((c->nsw + 1) * sizeof(*stack));
@@ -330,43 +234,44 @@ static void reach(struct check *c)
         }
     }
     if (!c->no_memory && best < leaves)
-        tell(c, false, 0, "no switch reaches all nodes");
+        topo_check_tell(c, false, 0, "no switch reaches all nodes");
     free(mark);
     free(stack);
 }
 
-static void check_tree(struct check *c)
+static void check_tree(struct topo_check *c)
 {
     resolve(c);
     if (c->bad || c->no_memory)
         return;
     if (c->nsw == 0) {
-        tell(c, false, 0, "no switches");
+        topo_check_tell(c, false, 0, "no switches");
         return;
     }
     if (c->nodes->nnodes == 0)
-        tell(c, true, 0, "no leaf has a node");
+        topo_check_tell(c, true, 0, "no leaf has a node");
     give_levels(c);
     if (!c->bad)
         reach(c);
 }
 
-int net_topo_check(const char *text, size_t len, net_topo_report_f *report,
-                   net_topo_known_f *known, void *arg)
+int topo_check_run(topo_read_f *read, const char *text, size_t len,
+                   net_topo_report_f *report, net_topo_known_f *known,
+                   void *arg)
 {
-    struct check c = {.report = report, .known = known, .arg = arg};
+    struct topo_check c = {.report = report, .known = known, .arg = arg};
 
     c.names = net_new();
     c.nodes = net_new();
     c.no_memory = !c.names || !c.nodes;
     if (len > SF_NET_FILE_MAX)
-        tell(&c, true, 0, "longer than %u bytes", SF_NET_FILE_MAX);
+        topo_check_tell(&c, true, 0, "longer than %u bytes", SF_NET_FILE_MAX);
     else if (!c.no_memory)
-        take_text(&c, text, len);
+        read(&c, text, len);
     if (!c.bad && !c.no_memory)
         check_tree(&c);
     if (c.no_memory)
-        tell(&c, true, 0, "out of memory");
+        topo_check_tell(&c, true, 0, "out of memory");
     for (uint32_t i = 0; i < c.nsw; i++) {
         free(c.sw[i].nodes);
         free(c.sw[i].switches);

@@ -74,7 +74,8 @@ static void take_map(struct net *n, const char *name, const char *text,
     HASH_ITER(hh, n->peers, p, next)
     p->in_map = false;
     bytebuf_init(&out, SF_TOPOLOGY_SIZE_MAX);
-    if (topology_text(name, text, len, &ops, &out, &err) < 0) {
+    if (topology_text(name, text, len, topology_is_yaml(n->conf.topology_conf),
+                      &ops, &out, &err) < 0) {
         net_events_alarm(err.text, net_now(), n);
     } else if (missing(n)) {
         snprintf(why, sizeof(why), "topology.conf stays: the map has no %.64s",

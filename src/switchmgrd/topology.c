@@ -33,7 +33,14 @@ static int name_hosts(struct net *net, const struct topology_ops *ops,
     return 0;
 }
 
-int topology_text(const char *name, const char *text, size_t len,
+bool topology_is_yaml(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot && strcmp(dot, ".yaml") == 0;
+}
+
+int topology_text(const char *name, const char *text, size_t len, bool yaml,
                   const struct topology_ops *ops, struct bytebuf *out,
                   struct errbuf *err)
 {
@@ -47,8 +54,11 @@ int topology_text(const char *name, const char *text, size_t len,
             errprintf(err, "out of memory");
     }
     if (topo) {
-        net_topo_write_conf(topo, out);
-        rc = out->bad ? errprintf(err, "topology.conf gets too long") : 0;
+        if (yaml)
+            net_topo_write_yaml(topo, out);
+        else
+            net_topo_write_conf(topo, out);
+        rc = out->bad ? errprintf(err, "the topology file gets too long") : 0;
     }
     net_topo_free(topo);
     net_free(net);
@@ -81,7 +91,7 @@ static void note_fatal(void *arg, bool fatal, unsigned line, const char *text)
     struct errbuf *err = arg;
 
     if (fatal && !err->text[0])
-        errprintf(err, "line %u of the new topology.conf: %s", line, text);
+        errprintf(err, "line %u of the new file: %s", line, text);
 }
 
 static int put_into_place(const char *path, const char *text, size_t len,
@@ -119,7 +129,8 @@ int topology_install(const char *candidate, const char *path,
     old = read_whole(path, 0, &old_len);
     if (old && old_len == len && memcmp(old, text, len) == 0)
         rc = 0;
-    else if (net_topo_check(text, len, note_fatal, NULL, err) < 0)
+    else if ((topology_is_yaml(path) ? net_topo_check_yaml : net_topo_check)(
+                 text, len, note_fatal, NULL, err) < 0)
         rc = -1;
     else
         rc = put_into_place(path, text, len, err) < 0 ? -1 : 1;

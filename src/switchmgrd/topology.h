@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * topology.conf from the map.  The network side makes a candidate file in its
+ * topology.conf, or topology.yaml for newer Slurm, from the map.  The network side makes a candidate file in its
  * own directory; the updater reads it, checks it by Slurm's own rules
  * (net/topo.h), and only when it passes and differs puts it into place by
  * rename and has slurmctld reconfigure, at most once per TopologyInterval.
@@ -29,9 +29,12 @@ struct topology_ops {
     void *arg;
 };
 
+/* Which of the two, by the name of the file that TopologyConf= gives. */
+bool topology_is_yaml(const char *path);
+
 /* A map's text (own or InfiniBand's format; `name` stands for the file) to
- * topology.conf's.  0, or -1 with errno and text. */
-int topology_text(const char *name, const char *text, size_t len,
+ * topology.conf's or topology.yaml's.  0, or -1 with errno and text. */
+int topology_text(const char *name, const char *text, size_t len, bool yaml,
                   const struct topology_ops *ops, struct bytebuf *out,
                   struct errbuf *err);
 

@@ -75,6 +75,23 @@ case_another_cabling_is_taken_over() { # SL-27
     wait_for 20 shows 'Nodes=n\[1-3\]'
 }
 
+# Slurm 22.05 reads topology.conf only: what is looked at is the file.
+case_a_name_in_yaml_gets_yaml() { # SL-27
+    local yaml=$CLUSTER/etc/topology.yaml
+    cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
+    switchmgr_stop
+    switchmgr_conf "TopologyConf=$yaml" "TopologyMap=$MAP" TopologyInterval=1
+    switchmgr_start
+    wait_for 20 test -e "$yaml"
+    assert_equal 1 "$(grep -c '^- topology: fabric$' "$yaml")" topologies
+    assert_equal 2 "$(grep -c 'nodes: "n\[[02]-[13]\]"$' "$yaml")" leaves
+    rm "$MAP"
+    sleep 2 # no more candidates from the map
+    echo '- topology: broken' >"$CLUSTER/run.ctl/switchmgrd/topology.conf"
+    wait_for 10 grep -q 'SF-E707: line 1 .*no tree' \
+        "$CLUSTER/log/switchmgrd.log"
+}
+
 shows() {
     scontrol show topology | grep -q "$1"
 }

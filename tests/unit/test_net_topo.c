@@ -328,9 +328,9 @@ static void judged(const char *text, int rc, const char *words)
 static void what_ends_slurmctld_is_fatal(void **state)
 {
     judged("SwitchName=a Nodes=n1 Switches=b\n", -1,
-           "1: a has both Nodes and Switches\n");
+           "1: a has both nodes and switches\n");
     judged("SwitchName=a LinkSpeed=3\n", -1,
-           "1: a has neither Nodes and Switches\n");
+           "1: a has neither nodes nor switches\n");
     judged("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", -1,
            "2: a is there already\n");
     judged("SwitchName=a Nodes=n1\nSwitchName=b Switches=c\n", -1,
@@ -343,7 +343,7 @@ static void what_ends_slurmctld_is_fatal(void **state)
            -1, "2: switch b: a cycle, or deeper than 20 levels\n");
     judged("SwitchName=a Nodes=xx\n", -1,
            "1: node xx is not in slurm.conf\n0: no leaf has a node\n");
-    judged("Nodes=n1\n", -1, "1: a line needs a SwitchName\n");
+    judged("Nodes=n1\n", -1, "1: a switch needs a name\n");
     judged("SwitchName=a Nodes=n1 Colour=red\n", -1, "1: what is Colour?\n");
     judged("SwitchName=a Nodes=n1 red\n", -1, "1: what is red?\n");
     judged("SwitchName=a Nodes=n1 LinkSpeed=fast\n", -1,
