@@ -8,14 +8,10 @@
 #include <string.h>
 
 #include "base/bytebuf.h"
+#include "base/jsonx.h"
 #include "mapper/gm_address.h"
 #include "mapperd/mapperd.h"
 #include "net/format.h"
-
-static void put_text(struct json_object *out, const char *key, const char *s)
-{
-    json_object_object_add(out, key, json_object_new_string(s));
-}
 
 static int verb_status(struct json_object *in, struct json_object *out,
                        const struct ctl_peer *peer, void *arg,
@@ -24,24 +20,17 @@ static int verb_status(struct json_object *in, struct json_object *out,
     struct mapperd *d = arg;
     char text[GM_ADDRESS_TEXT];
 
-    put_text(out, "protocol", d->engine->name);
-    put_text(out, "node", d->node);
-    put_text(out, "board", gm_address_text(d->address, text));
-    json_object_object_add(out, "unit",
-                           json_object_new_int64(d->settings.unit));
-    json_object_object_add(out, "hsnd",
-                           json_object_new_boolean(d->raw != NULL));
-    json_object_object_add(out, "configured",
-                           json_object_new_boolean(d->loaded && d->configured));
-    json_object_object_add(out, "peers",
-                           json_object_new_int64((int64_t)d->npeers));
-    put_text(out, "last_notice", d->last_notice);
-    json_object_object_add(out, "notices",
-                           json_object_new_int64((int64_t)d->nnotices));
-    json_object_object_add(out, "send_full",
-                           json_object_new_int64((int64_t)d->send_full));
-    json_object_object_add(out, "asking",
-                           json_object_new_int64(clerk_pending(d->clerk)));
+    jsonx_add_str(out, "protocol", d->engine->name);
+    jsonx_add_str(out, "node", d->node);
+    jsonx_add_str(out, "board", gm_address_text(d->address, text));
+    jsonx_add_int(out, "unit", d->settings.unit);
+    jsonx_add_bool(out, "hsnd", d->raw != NULL);
+    jsonx_add_bool(out, "configured", d->loaded && d->configured);
+    jsonx_add_int(out, "peers", d->npeers);
+    jsonx_add_str(out, "last_notice", d->last_notice);
+    jsonx_add_int(out, "notices", d->nnotices);
+    jsonx_add_int(out, "send_full", d->send_full);
+    jsonx_add_int(out, "asking", clerk_pending(d->clerk));
     d->engine->status(d, out);
     return 0;
 }
@@ -74,7 +63,7 @@ static int verb_map(struct json_object *in, struct json_object *out,
     bytebuf_add(&text, "", 1);
     net_free(named);
     if (!text.bad)
-        put_text(out, "map", (const char *)bytebuf_data(&text));
+        jsonx_add_str(out, "map", (const char *)bytebuf_data(&text));
     bytebuf_free(&text);
     return text.bad ? errprintf(err, "the map is too long") : 0;
 }
@@ -86,7 +75,7 @@ static struct json_object *peer_object(const struct hsn_peer *peer)
     char text[2 * HSN_ROUTE_MAX + 1];
     char who[GM_ADDRESS_TEXT];
 
-    put_text(o, "board", gm_address_text(peer->address, who));
+    jsonx_add_str(o, "board", gm_address_text(peer->address, who));
     json_object_object_add(o, "host_type",
                            json_object_new_int64(peer->host_type));
     for (unsigned i = 0; i < peer->nroutes; i++) {
@@ -109,8 +98,7 @@ static int verb_routes(struct json_object *in, struct json_object *out,
     for (size_t i = 0; i < d->npeers; i++)
         json_object_array_add(list, peer_object(&d->peers[i]));
     json_object_object_add(out, "hosts", list);
-    json_object_object_add(out, "version",
-                           json_object_new_int64(d->loaded_version));
+    jsonx_add_int(out, "version", d->loaded_version);
     return 0;
 }
 

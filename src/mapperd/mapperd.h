@@ -12,29 +12,11 @@
 #include "base/ctl.h"
 #include "health/sender.h"
 #include "hsn/libhsn.h"
+#include "mapperd/engine.h"
 #include "mapperd/settings.h"
 
 /* Subtype of a network printf (--printeur): its payload is text. */
 #define MAPPERD_PRINTF 0x01f0
-
-struct mapperd;
-
-/* What differs between the protocols. */
-struct engine {
-    const char *name;
-    int (*start)(struct mapperd *d, struct errbuf *err);
-    void (*stop)(struct mapperd *d);
-    void (*input)(struct mapperd *d, uint64_t now, const void *body,
-                  size_t len);
-    void (*tick)(struct mapperd *d, uint64_t now);
-    uint64_t (*deadline)(const struct mapperd *d);
-    /* Members of the answer to "status". */
-    void (*status)(const struct mapperd *d, struct json_object *out);
-    /* The map, NULL before the first (or ever, for the host side). */
-    const struct net *(*map)(const struct mapperd *d);
-};
-
-extern const struct engine engine_gm2, engine_gm1, engine_host;
 
 struct mapperd {
     struct settings settings;

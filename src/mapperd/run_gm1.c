@@ -6,16 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/jsonx.h"
 #include "base/log.h"
-#include "base/mac.h"
-#include "mapper/gm_address.h"
 #include "mapperd/mapperd.h"
-
-static void on_send(const uint8_t *route, size_t nroute, const void *body,
-                    size_t len, void *arg)
-{
-    mapperd_send(arg, route, nroute, body, len);
-}
 
 static const struct hostside *side(const struct mapperd *d)
 {
@@ -52,12 +45,10 @@ static void on_complete(uint32_t version, void *arg)
     struct table t = {.own = d->address};
 
     hostside_state(side(d), &s);
-    t.peers = calloc(s.nentries + 1, sizeof(*t.peers));
+    t.peers = engine_peers(d, s.nentries);
     t.size = s.nentries;
-    if (!t.peers) {
-        mapperd_notice(d, "no memory for the routes");
+    if (!t.peers)
         return;
-    }
     hostside_entries(side(d), add_entry, &t);
     mapperd_load(d, t.peers, t.n, version, true);
     mapperd_report_now(d);
@@ -66,12 +57,10 @@ static void on_complete(uint32_t version, void *arg)
 static void on_cleared(void *arg)
 {
     struct mapperd *d = arg;
-    struct hsn_peer *none = calloc(1, sizeof(*none));
+    struct hsn_peer *none = d->board ? engine_peers(d, 0) : NULL;
 
-    if (none && d->board)
+    if (none)
         mapperd_load(d, none, 0, 0, false);
-    else
-        free(none);
 }
 
 /* ---- the mapper ---------------------------------------------------------- */
@@ -85,11 +74,6 @@ static void on_moved(enum gm1_event event, enum gm1_state from,
         mapperd_write_map(arg, gm1_map(((struct mapperd *)arg)->gm1));
 }
 
-static void on_notice(const char *text, void *arg)
-{
-    mapperd_notice(arg, text);
-}
-
 static void on_fatal(const char *text, void *arg)
 {
     log_error("SF-E852 %s", text);
@@ -98,11 +82,11 @@ static void on_fatal(const char *text, void *arg)
 static int start_gm1(struct mapperd *d, struct errbuf *err)
 {
     static const struct gm1_ops ops = {
-        .send = on_send,
+        .send = engine_send,
         .cleared = on_cleared,
         .configured = on_complete,
         .moved = on_moved,
-        .notice = on_notice,
+        .notice = engine_notice,
         .fatal = on_fatal,
     };
     struct gm1_options config;
@@ -110,8 +94,9 @@ static int start_gm1(struct mapperd *d, struct errbuf *err)
     settings_gm1(&d->settings, &config);
     config.host.address = d->address;
     config.host.name = d->node;
-    if (mac_random(&config.seed, sizeof(config.seed)) == 0)
-        d->gm1 = gm1_new(&config, &ops, d, mapperd_clock());
+    if (engine_seed(&config.seed, err) < 0)
+        return -1;
+    d->gm1 = gm1_new(&config, &ops, d, mapperd_clock());
     return d->gm1 ? 0 : errprintf(err, "no memory");
 }
 
@@ -137,37 +122,21 @@ static uint64_t deadline_gm1(const struct mapperd *d)
     return gm1_deadline(d->gm1);
 }
 
-static void put_number(struct json_object *out, const char *key, uint64_t n)
-{
-    json_object_object_add(out, key, json_object_new_int64((int64_t)n));
-}
-
-static void put_address(struct json_object *out, const char *key,
-                        uint64_t address)
-{
-    char text[GM_ADDRESS_TEXT];
-
-    json_object_object_add(
-        out, key,
-        address ? json_object_new_string(gm_address_text(address, text))
-                : NULL);
-}
-
 static void status_host(const struct mapperd *d, struct json_object *out)
 {
     const struct hostside_counters *c = hostside_counters(side(d));
     struct hostside_state s;
 
     hostside_state(side(d), &s);
-    put_address(out, "map_leader", s.mapper);
-    put_number(out, "map_version", s.version);
-    put_number(out, "gmid", s.gmid);
-    put_number(out, "entries", s.nentries);
-    json_object_object_add(out, "valid", json_object_new_boolean(s.complete));
-    put_number(out, "scouts", c->scouts);
-    put_number(out, "configs", c->configs);
-    put_number(out, "dropped_foreign", c->dropped_foreign);
-    put_number(out, "dropped_broken", c->dropped_broken);
+    engine_put_address(out, "map_leader", s.mapper);
+    jsonx_add_int(out, "map_version", s.version);
+    jsonx_add_int(out, "gmid", s.gmid);
+    jsonx_add_int(out, "entries", s.nentries);
+    jsonx_add_bool(out, "valid", s.complete);
+    jsonx_add_int(out, "scouts", c->scouts);
+    jsonx_add_int(out, "configs", c->configs);
+    jsonx_add_int(out, "dropped_foreign", c->dropped_foreign);
+    jsonx_add_int(out, "dropped_broken", c->dropped_broken);
 }
 
 static void status_gm1(const struct mapperd *d, struct json_object *out)
@@ -176,17 +145,15 @@ static void status_gm1(const struct mapperd *d, struct json_object *out)
 
     gm1_status(d->gm1, &s);
     status_host(d, out);
-    json_object_object_add(out, "state",
-                           json_object_new_string(gm1_state_name(s.state)));
-    json_object_object_add(
-        out, "leader", json_object_new_boolean(s.state != GM1_STATE_DORMANT));
-    put_address(out, "active", s.active);
-    put_number(out, "hosts", s.nhosts);
-    put_number(out, "members", s.nmembers);
-    put_number(out, "unconfigured", s.unconfigured);
-    put_number(out, "explorations", s.counters.explorations);
-    put_number(out, "verifications", s.counters.verifications);
-    put_number(out, "versions", s.counters.versions);
+    jsonx_add_str(out, "state", gm1_state_name(s.state));
+    jsonx_add_bool(out, "leader", s.state != GM1_STATE_DORMANT);
+    engine_put_address(out, "active", s.active);
+    jsonx_add_int(out, "hosts", s.nhosts);
+    jsonx_add_int(out, "members", s.nmembers);
+    jsonx_add_int(out, "unconfigured", s.unconfigured);
+    jsonx_add_int(out, "explorations", s.counters.explorations);
+    jsonx_add_int(out, "verifications", s.counters.verifications);
+    jsonx_add_int(out, "versions", s.counters.versions);
 }
 
 static const struct net *map_gm1(const struct mapperd *d)
@@ -202,7 +169,7 @@ const struct engine engine_gm1 = {"GM-1",   start_gm1,    stop_gm1,   input_gm1,
 static int start_host(struct mapperd *d, struct errbuf *err)
 {
     static const struct hostside_ops ops = {
-        .send = on_send, .cleared = on_cleared, .complete = on_complete};
+        .send = engine_send, .cleared = on_cleared, .complete = on_complete};
     const struct hostside_config config = {
         .address = d->address,
         .name = d->node,

@@ -7,20 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/jsonx.h"
 #include "base/log.h"
-#include "base/mac.h"
-#include "mapper/gm_address.h"
 #include "mapperd/mapperd.h"
 
 /* Hosts that each host sends echoes to.  Three, so that one that is dead is
  * not most of them, and EchoReporters (3) can be reached. */
 #define NEIGHBOURS 3
-
-static void on_send(const uint8_t *route, size_t nroute, const void *body,
-                    size_t len, void *arg)
-{
-    mapperd_send(arg, route, nroute, body, len);
-}
 
 static bool fill_peer(struct hsn_peer *peer, const struct gm2_map *map,
                       uint32_t me, uint32_t host,
@@ -44,13 +37,11 @@ static bool fill_peer(struct hsn_peer *peer, const struct gm2_map *map,
 static void on_configured(const struct gm2_map *map, uint32_t me,
                           const struct net_routes *routes, void *arg)
 {
-    struct hsn_peer *peers = calloc(map->net->nhosts + 1, sizeof(*peers));
+    struct hsn_peer *peers = engine_peers(arg, map->net->nhosts);
     size_t n = 0;
 
-    if (!peers) {
-        mapperd_notice(arg, "no memory for the routes");
+    if (!peers)
         return;
-    }
     for (uint32_t i = 0; i < map->net->nhosts; i++) {
         if (i == me || !fill_peer(&peers[n], map, me, i, routes))
             continue;
@@ -82,11 +73,6 @@ static void on_moved(enum gm2_event event, enum gm2_state from,
              gm2_state_name(to));
 }
 
-static void on_notice(const char *text, void *arg)
-{
-    mapperd_notice(arg, text);
-}
-
 static void on_ended(const char *text, void *arg)
 {
     mapperd_end(arg, text);
@@ -95,20 +81,21 @@ static void on_ended(const char *text, void *arg)
 static int start(struct mapperd *d, struct errbuf *err)
 {
     static const struct gm2_ops ops = {
-        .send = on_send,
+        .send = engine_send,
         .configured = on_configured,
         .invalid = on_invalid,
         .complete = on_complete,
         .moved = on_moved,
-        .notice = on_notice,
+        .notice = engine_notice,
         .ended = on_ended,
     };
     struct gm2_config config;
 
     settings_gm2(&d->settings, &config);
     config.address = d->address;
-    if (mac_random(&config.seed, sizeof(config.seed)) == 0)
-        d->gm2 = gm2_new(&config, &ops, d, mapperd_clock());
+    if (engine_seed(&config.seed, err) < 0)
+        return -1;
+    d->gm2 = gm2_new(&config, &ops, d, mapperd_clock());
     return d->gm2 ? 0 : errprintf(err, "no memory");
 }
 
@@ -133,56 +120,37 @@ static uint64_t deadline(const struct mapperd *d)
     return gm2_deadline(d->gm2);
 }
 
-static void put_address(struct json_object *out, const char *key,
-                        uint64_t address)
-{
-    char text[GM_ADDRESS_TEXT];
-
-    json_object_object_add(
-        out, key,
-        address ? json_object_new_string(gm_address_text(address, text))
-                : NULL);
-}
-
-static void put_number(struct json_object *out, const char *key, uint64_t n)
-{
-    json_object_object_add(out, key, json_object_new_int64((int64_t)n));
-}
-
 static void status(const struct mapperd *d, struct json_object *out)
 {
     struct gm2_status s;
 
     gm2_status(d->gm2, &s);
-    json_object_object_add(out, "state",
-                           json_object_new_string(gm2_state_name(s.state)));
+    jsonx_add_str(out, "state", gm2_state_name(s.state));
     if (s.state == GM2_STATE_LISTENING)
-        json_object_object_add(
-            out, "note",
-            json_object_new_string("level 0: waits for a mapper that may map; "
-                                   "if all are at level 0, none may"));
-    json_object_object_add(out, "leader", json_object_new_boolean(s.leader));
-    json_object_object_add(out, "valid", json_object_new_boolean(s.valid));
-    json_object_object_add(out, "complete",
-                           json_object_new_boolean(s.complete));
-    put_address(out, "map_leader", s.version.leader);
-    put_number(out, "map_version", s.version.counter);
-    put_address(out, "parent", s.parent);
-    put_number(out, "level", s.level);
-    put_number(out, "hosts", s.nhosts);
-    put_number(out, "xbars", s.nxbars);
-    put_number(out, "cables", s.ncables);
-    put_number(out, "done", s.done);
-    put_number(out, "round_us", s.round_time / 1000);
-    put_number(out, "sent", s.counters.sent);
-    put_number(out, "received", s.counters.received);
-    put_number(out, "probes", s.counters.probes);
-    put_number(out, "rounds", s.counters.rounds);
-    put_number(out, "explorations", s.counters.explorations);
-    put_number(out, "maps", s.counters.maps);
-    put_number(out, "lost_parents", s.counters.lost_parents);
-    put_number(out, "dropped_foreign", s.counters.dropped_foreign);
-    put_number(out, "dropped_broken", s.counters.dropped_broken);
+        jsonx_add_str(out, "note",
+                      "level 0: waits for a mapper that may map; "
+                      "if all are at level 0, none may");
+    jsonx_add_bool(out, "leader", s.leader);
+    jsonx_add_bool(out, "valid", s.valid);
+    jsonx_add_bool(out, "complete", s.complete);
+    engine_put_address(out, "map_leader", s.version.leader);
+    jsonx_add_int(out, "map_version", s.version.counter);
+    engine_put_address(out, "parent", s.parent);
+    jsonx_add_int(out, "level", s.level);
+    jsonx_add_int(out, "hosts", s.nhosts);
+    jsonx_add_int(out, "xbars", s.nxbars);
+    jsonx_add_int(out, "cables", s.ncables);
+    jsonx_add_int(out, "done", s.done);
+    jsonx_add_int(out, "round_us", s.round_time / 1000);
+    jsonx_add_int(out, "sent", s.counters.sent);
+    jsonx_add_int(out, "received", s.counters.received);
+    jsonx_add_int(out, "probes", s.counters.probes);
+    jsonx_add_int(out, "rounds", s.counters.rounds);
+    jsonx_add_int(out, "explorations", s.counters.explorations);
+    jsonx_add_int(out, "maps", s.counters.maps);
+    jsonx_add_int(out, "lost_parents", s.counters.lost_parents);
+    jsonx_add_int(out, "dropped_foreign", s.counters.dropped_foreign);
+    jsonx_add_int(out, "dropped_broken", s.counters.dropped_broken);
 }
 
 static const struct net *map(const struct mapperd *d)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What differs between the protocols, and what their engines in the daemon
+ * have in common.
+ */
+#ifndef SF_MAPPERD_ENGINE_H
+#define SF_MAPPERD_ENGINE_H
+
+#include <json-c/json.h>
+
+#include "base/errbuf.h"
+#include "hsn/libhsn.h"
+#include "net/graph.h"
+
+struct mapperd;
+
+struct engine {
+    const char *name;
+    int (*start)(struct mapperd *d, struct errbuf *err);
+    void (*stop)(struct mapperd *d);
+    void (*input)(struct mapperd *d, uint64_t now, const void *body,
+                  size_t len);
+    void (*tick)(struct mapperd *d, uint64_t now);
+    uint64_t (*deadline)(const struct mapperd *d);
+    /* Members of the answer to "status". */
+    void (*status)(const struct mapperd *d, struct json_object *out);
+    /* The map, NULL before the first (or ever, for the host side). */
+    const struct net *(*map)(const struct mapperd *d);
+};
+
+extern const struct engine engine_gm2, engine_gm1, engine_host;
+
+/* Callbacks of all of them; arg is the mapperd. */
+void engine_send(const uint8_t *route, size_t nroute, const void *body,
+                 size_t len, void *arg);
+void engine_notice(const char *text, void *arg);
+/* A seed, for each start another.  -1 and *err. */
+int engine_seed(uint64_t *seed, struct errbuf *err);
+/* Room for n peers; NULL, and a notice, without memory. */
+struct hsn_peer *engine_peers(struct mapperd *d, size_t n);
+
+/* A member of an answer that is a board id; null: nobody's. */
+void engine_put_address(struct json_object *out, const char *key,
+                        uint64_t address);
+
+#endif
