@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,29 +50,31 @@ int program_cgroup_open_procs(const struct program_cgroup *g,
 }
 
 /* Move the calling process to the cgroup2 group that it is in. */
-static void move_nowhere(int tree)
+static void *move_nowhere(void *arg)
 {
+    int tree = *(const int *)arg, fd = -1;
     char *text = program_read_proc(getpid(), "cgroup", 1 << 16);
     char here[4096], procs[4096 + 16];
-    int fd;
 
-    if (!text || proc_parse_cgroup2(text, here, sizeof(here)) < 0)
-        return;
-    snprintf(procs, sizeof(procs), ".%s/cgroup.procs", here);
-    fd = openat(tree, procs, O_WRONLY | O_CLOEXEC);
-    if (fd >= 0)
+    if (text && proc_parse_cgroup2(text, here, sizeof(here)) == 0) {
+        snprintf(procs, sizeof(procs), ".%s/cgroup.procs", here);
+        fd = openat(tree, procs, O_WRONLY | O_CLOEXEC);
+    }
+    free(text);
+    if (fd >= 0) {
         (void)!write(fd, "0", 1);
+        close(fd);
+    }
+    return NULL;
 }
 
 void program_cgroup_expect_join(const struct program_cgroup *g)
 {
-    if (!g->own)
-        return;
-    signal(SIGCHLD, SIG_IGN);
-    if (fork() == 0) {
-        move_nowhere(g->tree);
-        _exit(0);
-    }
+    pthread_t thread;
+
+    if (g->own &&
+        pthread_create(&thread, NULL, move_nowhere, (void *)&g->tree) == 0)
+        pthread_detach(thread);
 }
 
 /* Write word into a file of the group. */
@@ -251,6 +254,16 @@ static bool is_populated(int events)
         return false;
     text[n] = '\0';
     return proc_parse_flat(text, "populated") != 0;
+}
+
+bool program_cgroup_lives(const struct program_cgroup *g)
+{
+    int fd = openat(g->dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
+    bool lives = fd < 0 ? errno != ENOENT && errno != ENODEV : is_populated(fd);
+
+    if (fd >= 0)
+        close(fd);
+    return lives;
 }
 
 int program_cgroup_empty(const struct program_cgroup *g, int timeout_ms,

@@ -59,9 +59,9 @@ int program_cgroup_open_procs(const struct program_cgroup *g,
                               struct errbuf *err);
 /* Tasks are about to enter (own arrangement).  The first move of a process
  * between cgroups after a while waits for a grace period of the kernel, 5 to
- * 10 ms; those that follow soon take microseconds.  So a child of the caller
- * moves itself to where it is already, while the tasks are still being made.
- * Best effort; does not wait for it, and ignores SIGCHLD from then on. */
+ * 10 ms; those that follow soon take microseconds.  So a thread moves the
+ * caller to where it is already, while the tasks are still being made.  Best
+ * effort; does not wait for it.  g stays as long as the process. */
 void program_cgroup_expect_join(const struct program_cgroup *g);
 
 /* The members: distinct pids of the group and those below it, without the
@@ -83,6 +83,10 @@ int program_cgroup_signal(const struct program_cgroup *g, int signo,
  * SIGSTOP and SIGCONT, so that the skipped go on. */
 int program_cgroup_freeze(const struct program_cgroup *g, bool stop,
                           program_skip_f *skip, void *arg, struct errbuf *err);
+
+/* Is there any process in it, skipped or not?  Yes when that cannot be
+ * known. */
+bool program_cgroup_lives(const struct program_cgroup *g);
 
 /* SIGKILL to all there is, skipped or not, and wait until the group is empty,
  * at most timeout_ms.  -1 with ETIME when something still lives. */

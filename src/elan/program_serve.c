@@ -138,13 +138,24 @@ static int do_addcap(struct call *c, struct be_writer *reply)
     return program_add_cap(&c->held->program, c->request.a, c->request.cap);
 }
 
+/* Slurm empties a program and then destroys it: the second time there is
+ * nobody to be looked at, and only the time of the last ones to end is new. */
 int program_held_empty(struct program_held *held)
 {
-    program_account_look(&held->account, &held->group, PROGRAM_SKIP(held));
+    struct program_stats *s = &held->account.stats;
+    bool lives = program_cgroup_lives(&held->group);
+
+    if (!lives && held->emptied) {
+        program_cgroup_cpu(&held->group, &s->user_us, &s->system_us);
+        return 0;
+    }
+    if (lives)
+        program_account_look(&held->account, &held->group, PROGRAM_SKIP(held));
     if (program_cgroup_empty(&held->group, SF_PROGRAM_KILL_SECONDS * 1000,
                              NULL) < 0)
         return errno;
     program_account_look(&held->account, &held->group, PROGRAM_SKIP(held));
+    held->emptied = true;
     return 0;
 }
 

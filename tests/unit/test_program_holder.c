@@ -222,12 +222,14 @@ static void another_user_is_sent_away(void **state)
 static int escape_code(struct fixture *f)
 {
     int ready[2];
+    pid_t middle;
     char c;
 
     signal(SIGTERM, SIG_IGN);
     if (pipe(ready) < 0)
         return 1;
-    if (fork() == 0) {
+    middle = fork();
+    if (middle == 0) {
         setsid();
         if (fork() == 0) {
             /* whatever goes wrong: hold nothing of the test, end some day */
@@ -240,7 +242,10 @@ static int escape_code(struct fixture *f)
         }
         _exit(0);
     }
-    return read(ready[0], &c, 1) == 1 ? 0 : 2;
+    /* it is a member, too, until it has ended */
+    return read(ready[0], &c, 1) == 1 && waitpid(middle, NULL, 0) == middle
+               ? 0
+               : 2;
 }
 
 static void el_06_escaped_processes_are_members_and_die(void **state)
