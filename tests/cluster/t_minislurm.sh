@@ -49,6 +49,9 @@ traces() {
     local d=$1
     grep -lF "$d" /proc/[0-9]*/cmdline 2>/dev/null
     ls -d "$d" 2>/dev/null
+    find /dev/shm -maxdepth 1 -name 'minislurm-*' | while read -r m; do
+        [ -e "/run/minislurm/${m#*/minislurm-}" ] || echo "$m"
+    done
     grep -lF "$d" /run/minislurm/*/dir 2>/dev/null
     return 0
 }

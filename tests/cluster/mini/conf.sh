@@ -24,6 +24,17 @@ make_plugin_dir() {
     return 0
 }
 
+# On real machines /run is in memory; so it shall be here where that can be had.
+runtime_dirs() {
+    local k
+    [ "$(stat -fc %T /dev/shm 2>/dev/null)" = tmpfs ] || return 0
+    mkdir -m 755 "$(memory_dir "$id")" || die "$(memory_dir "$id") exists"
+    for k in ctl $(node_names); do
+        mkdir "$(memory_dir "$id")/run.$k"
+        ln -s "$(memory_dir "$id")/run.$k" "$dir/run.$k"
+    done
+}
+
 make_tree() {
     local k
     mkdir -p "$dir"/{etc,etc.fabric,log,state/ctld,spool,hosts,ns,work,home,tmp}
@@ -32,6 +43,7 @@ make_tree() {
     chmod 1777 "$dir/tmp"
     chown slurm: "$dir/log" "$dir/state" "$dir/state/ctld"
     chown "$user": "$dir/work" "$dir/home"
+    runtime_dirs
     for k in ctl $(node_names); do
         mkdir -p "$dir/spool/$k" "$dir/munge.$k" "$dir/run.$k"
         chown munge: "$dir/munge.$k"

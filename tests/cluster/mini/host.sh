@@ -88,6 +88,11 @@ registry_add() {
     fi
 }
 
+# What of a cluster is in memory.
+memory_dir() {
+    echo "/dev/shm/minislurm-$1"
+}
+
 # registry_remove ID: the last one out removes the mount point if we made it.
 registry_remove() {
     rm -rf "${registry:?}/${1:?}"
@@ -116,5 +121,6 @@ cluster_erase() {
     cg_kill "$1"
     cg_remove "$1" || { sleep 0.2; cg_remove "$1"; }
     [ -f "$2/.minislurm" ] && [ ! -e "$2/.keep" ] && rm -rf "${2:?}"
+    rm -rf "$(memory_dir "${1:?}")"
     registry_remove "$1"
 }
