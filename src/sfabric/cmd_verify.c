@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <slurm/slurm_version.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,23 @@ static void check_plugin(struct findings *f, const char *name)
     version_text(SLURM_VERSION_NUMBER, ours);
     snprintf(text, sizeof(text), "%.300s, for Slurm %s", path, theirs);
     say(f, v == SLURM_VERSION_NUMBER ? SFABRIC_OK : SFABRIC_DOWN, name, text);
+}
+
+/* Started by the plugins.  A host that only runs srun can do without those of
+ * the nodes. */
+static void check_program(struct findings *f, const char *name,
+                          const char *without)
+{
+    char path[4096], text[4096 + 128];
+
+    snprintf(path, sizeof(path), "%s/%s", SF_LIBEXECDIR, name);
+    if (access(path, X_OK) == 0) {
+        say(f, SFABRIC_OK, name, path);
+        return;
+    }
+    snprintf(text, sizeof(text), "%s: %s; without it %s", path, strerror(errno),
+             without);
+    say(f, SFABRIC_DEGRADED, name, text);
 }
 
 /* The first line of a command that begins with `begin`; false: none. */
@@ -172,6 +190,9 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
     check_slurm(&f);
     check_plugin(&f, "switch_elan.so");
     check_plugin(&f, "mpi_impi.so");
+    check_program(&f, "elan-holder", "switch/elan refuses steps on this host");
+    check_program(&f, "impid", "no task runs with --mpi=impi on this host");
+    check_program(&f, "impi-server", "srun on this host has no --mpi=impi");
     check_slurm_conf(&f);
     check_conf(&f);
     for (size_t i = 0; i < sizeof(daemons) / sizeof(daemons[0]); i++)

@@ -19,6 +19,7 @@ case_install_puts_every_part_in_its_place() {
     got=$(installed "$case_tmp/root")
     for f in slurm/switch_elan.so slurm/mpi_impi.so \
         libexec/slurm-fabric/impid libexec/slurm-fabric/impi-server \
+        libexec/slurm-fabric/elan-holder \
         lib/slurm-fabric/libimpi.so lib/slurm-fabric/libimpi-mpich.so \
         lib/slurm-fabric/libimpi-openmpi.so lib/slurm-fabric/impid_pmix.so \
         lib/libelan.so bin/impi-backend include/elan/rmscall.h \
@@ -92,6 +93,28 @@ case_way_back_with_a_live_job() {
     grep ^RMS_RANK= "$WORK/job.out" && fail "second step has RMS_RANK"
     run_as_user srun -N2 true
     assert_code 0
+}
+
+# A node that was forgotten: what Slurm 22.05 says does not tell the reason.
+case_sl_21_verify_finds_a_node_without_the_plugin() {
+    local part
+    run_as_root n0 "$STAGE/bin/sfabric" verify
+    assert_output '^ok +mpi_impi.so '
+    assert_output '^ok +(elan-holder|impid|impi-server) ' 3
+    for part in slurm/mpi_impi.so libexec/slurm-fabric/impid; do
+        run_as_root n1 mount --bind /dev/null "$STAGE/$part"
+        assert_code 0
+    done
+    run_as_root n1 "$STAGE/bin/sfabric" verify
+    assert_code_not 0
+    assert_output '^wrong +mpi_impi.so '
+    assert_output '^warn +impid .*/impid: Permission denied; without it no task'
+    run_as_user srun --mpi=impi -N2 -n2 true
+    assert_error 'Task launch .*failed on node n1: Unspecified error'
+    run_as_root n1 umount "$STAGE/slurm/mpi_impi.so" \
+        "$STAGE/libexec/slurm-fabric/impid"
+    run_as_root n1 "$STAGE/bin/sfabric" verify
+    assert_output '^ok +mpi_impi.so '
 }
 
 run_cases
