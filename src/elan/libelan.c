@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "elan/program_client.h"
 #include "elan/program_holder.h"
@@ -247,11 +248,29 @@ int rms_prggetstats(int id, struct rms_prgstats *stats)
     return 0;
 }
 
+/* Become a member.  In Slurm's own group the caller is one already. */
+static int enter(const struct program_handle *h)
+{
+    int fd, rc, e;
+
+    if (!h->group.own)
+        return 0;
+    fd = program_cgroup_open_procs(&h->group, NULL);
+    if (fd < 0)
+        return -1;
+    rc = write(fd, "0", 1) == 1 ? 0 : -1;
+    e = errno;
+    close(fd);
+    errno = e;
+    return rc;
+}
+
 int rms_prgcreate(int id, uid_t uid, int cpus)
 {
     char dir[PATH_SIZE];
     struct program_spec spec = {.number = id, .uid = uid, .rundir = dir};
     struct program_handle handle;
+    int rc, e;
 
     (void)cpus;
     if (id <= 0) {
@@ -263,8 +282,13 @@ int rms_prgcreate(int id, uid_t uid, int cpus)
         program_start(&handle, &spec, NULL) < 0)
         return -1;
     /* The lifeline stays open, on purpose: it ends with the caller. */
+    rc = enter(&handle);
+    e = errno;
     program_cgroup_close(&handle.group);
-    return 0;
+    if (rc < 0) /* and with it the program */
+        program_release(&handle);
+    errno = e;
+    return rc;
 }
 
 int rms_prgaddcap(int id, int index, const ELAN_CAPABILITY *cap)

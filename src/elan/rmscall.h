@@ -64,9 +64,11 @@ int rms_prggetstats(int id, struct rms_prgstats *stats);
 
 /* ---- for root ---------------------------------------------------------- */
 
-/* Create program id (> 0) for uid.  A holder process is started; when the
- * caller ends without rms_prgdestroy(), the program is killed and removed.
- * cpus is not used.  EEXIST: a live program has this number. */
+/* Create program id (> 0) for uid.  The caller, and what it forks from then
+ * on, is a member: so another process, its parent, destroys the program.  A
+ * holder process is started; when the caller ends without rms_prgdestroy(),
+ * the program is killed and removed.  cpus is not used.  EEXIST: a live
+ * program has this number. */
 int rms_prgcreate(int id, uid_t uid, int cpus);
 /* Give the program capability index: 0, then 1 ... */
 int rms_prgaddcap(int id, int index, const ELAN_CAPABILITY *cap);

@@ -136,6 +136,38 @@ case_missing_holder_is_named_to_the_user() {
     assert_code 0
 }
 
+# No step, no slurmstepd: libelan and the holder alone.
+case_el_63_program_without_slurm() {
+    local uid run=$SF_TOP_BUILDDIR/examples/elan_run
+    uid=$(id -u "$JOB_USER")
+    run_as_root n0 "$run" -n 3 -u "$uid" -c 1100 "$SHOW"
+    assert_code 0
+    for i in 0 1 2; do
+        assert_output "RMS_NPROCS=3 .*RMS_RANK=$i .* prg=[0-9]+ caps=1 cap0=block\+bc,ctx=$((1100 + i)),of=1100-1102" 1
+    done
+    assert_empty "$(program_traces)" "left behind"
+    run_as_root n0 "$run" -n 2 -u "$uid" \
+        sh -c 'setsid sleep 996 >/dev/null 2>&1 & exit 5'
+    assert_code 5
+    assert_empty "$(cluster_pids '^sleep 996')" "escaped"
+    assert_empty "$(program_traces)" "left behind"
+    run_as_user "$run" -n 1 -u "$uid" true
+    assert_code 1
+    assert_error 'rms_prgcreate'
+}
+
+# EL-62: what is left of a task that crashes is Slurm's business and the
+# user's limits; its program ends as any other.
+case_el_62_crash_is_slurms_to_report() {
+    run_as_user sh -c 'ulimit -c 0; srun --propagate=CORE -n1 -w n0 sh -c "
+        ulimit -c; kill -SEGV \$\$"'
+    assert_code 139
+    assert_output '^0$'
+    assert_error 'task 0: Segmentation fault'
+    assert_empty "$(program_traces)" "left behind"
+    assert_empty "$(user_pids)" "processes"
+}
+
 # On a unified tree with proctrack/cgroup programs live in Slurm's own groups.
 own_groups() {
     [ "$PROCTRACK" != cgroup ] ||
