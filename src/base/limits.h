@@ -45,6 +45,9 @@
 /* Nodes of a step whose agents may start with the first call of MPI: their
  * lines wait in one listener (net.core). */
 #define SF_IMPI_LINES_MAX 2048
+/* Members of a communicator whose collective calls may go straight between
+ * all of them: each may need a connection to every other one. */
+#define SF_IMPI_FLAT_MAX 64
 #define SF_IMPI_TAGUB_MIN 32767 /* section 3.9 */
 
 /* IMPI server, against its clients: words of an AUTH mask; text of a MUNGE

@@ -25,11 +25,11 @@
 #include "impi/wire.h"
 #include "impi/world.h"
 
-/* Version of the channels between processes that X_EXT offers; what the
- * first had, and what came with the second (chan_share.h). */
-#define IMPI_EXT_VERSION 2
-#define IMPI_EXT_FIRST 1
+/* Version of the channels between processes that X_EXT offers; what came with
+ * the second (chan_share.h) and the third (X_CPUS: flat collective calls). */
+#define IMPI_EXT_VERSION 3
 #define IMPI_EXT_SHARE 2
+#define IMPI_EXT_FLAT 3
 #define IMPI_REPR_SIZE 16
 
 struct impi_join_host {
@@ -44,6 +44,7 @@ struct impi_join_proc {
     uint32_t rank;                  /* wanted rank in MPI_COMM_WORLD */
     uint8_t addr[IMPI_HOSTID_SIZE]; /* where it listens; extended only */
     uint16_t port;
+    uint16_t cpus; /* processors that it and its neighbours may use */
 };
 
 struct impi_join_options {

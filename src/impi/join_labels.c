@@ -148,6 +148,9 @@ static void put_proc(struct impi_join *j, int32_t label,
     case IMPI_X_PORT:
         bytebuf_add32(out, p->port);
         break;
+    case IMPI_X_CPUS:
+        bytebuf_add32(out, p->cpus);
+        break;
     }
 }
 
@@ -179,6 +182,7 @@ void join_send_standard(struct impi_join *j)
 void join_send_extended(struct impi_join *j)
 {
     for (int i = 0; i < IMPI_N_LABELS; i++)
-        if (impi_labels[i].label > IMPI_P_PID)
+        if (impi_labels[i].label > IMPI_P_PID &&
+            join_agree_extended(j, impi_labels[i].since))
             send_label(j, &impi_labels[i]);
 }

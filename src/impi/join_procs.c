@@ -22,6 +22,17 @@ static int rank_of(const struct impi_join *j, const struct join_shape *s,
     return join_fail();
 }
 
+static int take_cpus(const struct impi_join *j, struct impi_proc *p, uint32_t i,
+                     struct errbuf *err)
+{
+    uint32_t cpus = join_get32(j, IMPI_X_CPUS, i);
+
+    if (cpus > UINT16_MAX)
+        return join_bad_value(err, p->client, IMPI_X_CPUS, cpus);
+    p->cpus = (uint16_t)cpus;
+    return 0;
+}
+
 static int take_proc(const struct impi_join *j, const struct join_shape *s,
                      struct impi_world *w, uint32_t i, uint32_t host,
                      struct errbuf *err)
@@ -47,7 +58,7 @@ static int take_proc(const struct impi_join *j, const struct join_shape *s,
     memcpy(p->addr,
            join_label(j, IMPI_X_ADDR)->data + (size_t)i * IMPI_HOSTID_SIZE,
            IMPI_HOSTID_SIZE);
-    return 0;
+    return join_agree_extended(j, IMPI_EXT_FLAT) ? take_cpus(j, p, i, err) : 0;
 }
 
 int join_take_procs(const struct impi_join *j, const struct join_shape *s,

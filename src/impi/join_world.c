@@ -80,7 +80,8 @@ static bool used(const struct impi_join *j, const struct impi_label_info *info)
 {
     if (info->label == IMPI_C_VERSION || info->label == IMPI_X_EXT)
         return false; /* looked at before */
-    return info->mandatory || j->extended;
+    return info->mandatory ||
+           (j->extended && join_agree_extended(j, info->since));
 }
 
 static int check_lengths(const struct impi_join *j, const struct join_shape *s,
@@ -237,6 +238,8 @@ static int take_numbers(struct impi_join *j, const struct join_shape *s,
         w->flags |= IMPI_WORLD_EXTENDED;
     if (j->extended && join_agree_extended(j, IMPI_EXT_SHARE))
         w->flags |= IMPI_WORLD_SHARE;
+    if (j->extended && join_agree_extended(j, IMPI_EXT_FLAT))
+        w->flags |= IMPI_WORLD_FLAT;
     if (j->extended && same_representation(j))
         w->flags |= IMPI_WORLD_NATIVE;
     return 0;

@@ -227,6 +227,7 @@ ssize_t task_join_encode(void *buf, size_t size, const struct task_join *j)
     be_put32(&w, j->pid);
     be_put_bytes(&w, j->addr, sizeof(j->addr));
     be_put16(&w, j->port);
+    be_put16(&w, j->cpus);
     return frame_end(&w);
 }
 
@@ -238,6 +239,7 @@ int task_join_decode(struct task_join *j, const void *payload, size_t len)
     j->pid = be_get32(&r);
     be_copy_bytes(&r, j->addr, sizeof(j->addr));
     j->port = be_get16(&r);
+    j->cpus = be_get16(&r);
     return payload_end(&r);
 }
 

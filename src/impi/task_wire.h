@@ -32,7 +32,7 @@
 
 #include "base/limits.h"
 
-#define TASK_WIRE_VERSION 1
+#define TASK_WIRE_VERSION 2
 #define TASK_HEADER_SIZE 8
 
 enum task_frame_type {
@@ -85,6 +85,7 @@ struct task_join {
     uint32_t pid;
     uint8_t addr[16]; /* as host_addr */
     uint16_t port;
+    uint16_t cpus; /* processors that it and its neighbours may use */
 };
 
 struct task_abort {

@@ -42,6 +42,7 @@ enum impi_label {
     IMPI_X_ADDR = 0x4100,
     IMPI_X_PORT = 0x4200,
     IMPI_X_REPR = 0x4300,
+    IMPI_X_CPUS = 0x4400,
 };
 
 /* What a label's array has one element for. */
@@ -53,9 +54,11 @@ struct impi_label_info {
     enum impi_label_per per;
     uint32_t size;  /* bytes of one element; VERSION has one or more */
     bool mandatory; /* one of the 14 of version 0.0 */
+    uint32_t since; /* version of our extensions that all clients must have */
 };
 
-#define IMPI_N_LABELS 19 /* that we know, in ascending order */
+#define IMPI_EXT_FIRST 1 /* such a version: what all that say X_EXT have */
+#define IMPI_N_LABELS 20 /* that we know, in ascending order */
 extern const struct impi_label_info impi_labels[IMPI_N_LABELS];
 
 /* Index into impi_labels, or -1. */

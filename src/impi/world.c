@@ -10,10 +10,10 @@
 
 /* Encoded sizes.  The format never leaves one job, whose parts are all of
  * one build: the version word only catches a mixture. */
-#define WORLD_FORMAT 0x49570001 /* "IW", 1 */
+#define WORLD_FORMAT 0x49570002 /* "IW", 2 */
 #define FIXED_SIZE (13 * 4 + IMPI_SECRET_SIZE)
 #define HOST_SIZE (3 * 4 + IMPI_HOSTID_SIZE)
-#define PROC_SIZE (3 * 4 + 8 + 2 * IMPI_HOSTID_SIZE)
+#define PROC_SIZE (4 * 4 + 8 + 2 * IMPI_HOSTID_SIZE)
 
 int impi_world_alloc(struct impi_world *w, uint32_t nhosts, uint32_t nprocs)
 {
@@ -66,6 +66,7 @@ static void put_proc(struct be_writer *o, const struct impi_proc *p)
     be_put32(o, p->client);
     be_put32(o, p->host);
     be_put32(o, p->port);
+    be_put32(o, p->cpus);
     be_put64(o, p->pid);
     be_put_bytes(o, p->hostid, IMPI_HOSTID_SIZE);
     be_put_bytes(o, p->addr, IMPI_HOSTID_SIZE);
@@ -117,13 +118,16 @@ static void get_host(struct be_reader *r, struct impi_host *h)
 
 static void get_proc(struct be_reader *r, struct impi_proc *p)
 {
-    uint32_t port;
+    uint32_t port, cpus;
 
     p->client = be_get32(r);
     p->host = be_get32(r);
     port = be_get32(r);
     r->bad |= port > UINT16_MAX;
     p->port = (uint16_t)port;
+    cpus = be_get32(r);
+    r->bad |= cpus > UINT16_MAX;
+    p->cpus = (uint16_t)cpus;
     p->pid = be_get64(r);
     be_copy_bytes(r, p->hostid, IMPI_HOSTID_SIZE);
     be_copy_bytes(r, p->addr, IMPI_HOSTID_SIZE);

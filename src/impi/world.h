@@ -31,6 +31,9 @@ enum impi_world_flag {
     /* All clients speak version 2 of the extensions: channels between
      * processes begin with an offer of shared memory. */
     IMPI_WORLD_SHARE = 1u << 2,
+    /* All clients speak version 3: it is known of every process how many
+     * processors it has, and all may meet, those of one client, too. */
+    IMPI_WORLD_FLAT = 1u << 3,
 };
 
 struct impi_host {
@@ -47,6 +50,7 @@ struct impi_proc {
     uint64_t pid;
     uint8_t addr[IMPI_HOSTID_SIZE]; /* where the process itself listens; */
     uint16_t port;                  /* 0: it does not */
+    uint16_t cpus; /* processors of it and its neighbours; 0: not known */
 };
 
 struct impi_world {

@@ -4,9 +4,9 @@
  * joins the clients (impid_speaker.c) and spreads the world.
  *
  * Key "join.G.C", by host: u16 port for other hosts, or 0; then per process
- * u32 rank, u32 pid, 16 bytes address, u16 port.  Key "world.G.C": the world
- * from the speaker, nothing from others. Key "fini.G.C": all local processes of
- * a host have finished.
+ * u32 rank, u32 pid, 16 bytes address, u16 port, u16 processors.  Key
+ * "world.G.C": the world from the speaker, nothing from others. Key "fini.G.C":
+ * all local processes of a host have finished.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -135,6 +135,7 @@ static void put_records(struct impid_client *c)
         bytebuf_add32(&blob, pid_here(c->procs[i], j));
         bytebuf_add(&blob, j->addr, sizeof(j->addr));
         bytebuf_add16(&blob, j->port);
+        bytebuf_add16(&blob, j->cpus);
     }
     own =
         (struct agent_blob){bytebuf_data(&blob), (uint32_t)bytebuf_len(&blob)};

@@ -18,7 +18,7 @@
 #include "impi/join.h"
 #include "impid/impid.h"
 
-#define RECORD_SIZE 26 /* of impid_join.c */
+#define RECORD_SIZE 28 /* of impid_join.c */
 #define PORT_SIZE 2
 #define RELAY_DATALEN_MIN 512
 
@@ -289,6 +289,7 @@ static int parse_host(struct impid_speaker *j, uint32_t host,
         p->pid = be_get32(&r);
         be_copy_bytes(&r, p->addr, sizeof(p->addr));
         p->port = be_get16(&r);
+        p->cpus = be_get16(&r);
         memcpy(p->hostid, p->addr, sizeof(p->hostid));
         if (i == 0)
             memcpy(j->hosts[host].addr, p->addr, sizeof(p->addr));

@@ -167,6 +167,7 @@ static void take_join(struct proc *p, const struct task_frame *f)
     memcpy(w->hostid, j.addr, sizeof(w->hostid));
     memcpy(w->addr, j.addr, sizeof(w->addr));
     w->port = j.port;
+    w->cpus = j.cpus;
     if (++b.njoin == b.nprocs)
         to_all(send_world);
 }
@@ -444,7 +445,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
 int main(int argc, char **argv)
 {
     uint32_t maxdatalen = 256 * 1024;
-    uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE | IMPI_WORLD_SHARE;
+    uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE |
+                     IMPI_WORLD_SHARE | IMPI_WORLD_FLAT;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};

@@ -44,6 +44,7 @@ static void fill_client(struct job *job, uint32_t c, uint32_t nhosts,
             memcpy(k->procs[n].addr, k->procs[n].hostid, 16);
             k->procs[n].pid = 100 + n;
             k->procs[n].port = (uint16_t)(40000 + n);
+            k->procs[n].cpus = (uint16_t)(1 + c);
             k->procs[n].rank = first_rank + n;
         }
     }

@@ -59,7 +59,7 @@ static void im_34_three_clients_join_and_leave(void **state)
         assert_int_equal(w[0].nhosts, 7);
         assert_int_equal(w[0].nprocs, 20);
         assert_int_equal(w[0].flags, IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE |
-                                         IMPI_WORLD_SHARE);
+                                         IMPI_WORLD_SHARE | IMPI_WORLD_FLAT);
         assert_int_equal(w[0].maxdatalen, 65536);
         assert_int_equal(w[0].coll_xsize, 1024);
         assert_int_equal(w[0].coll_maxlinear, 4);
@@ -209,6 +209,7 @@ static void im_30_extensions_carry_a_permutation(void **state)
         assert_int_equal(world[2].procs[r].client, r % 3);
         assert_true(world[2].procs[r].pid == 100 + r / 3);
         assert_int_equal(world[2].procs[r].port, 40000 + r / 3);
+        assert_int_equal(world[2].procs[r].cpus, 1 + r % 3);
     }
     end_world();
 }
@@ -261,7 +262,8 @@ static void native_data_need_equal_representations(void **state)
     three();
     job.clients[2].o.repr[1] ^= 3; /* the other byte order */
     expect_world();
-    assert_int_equal(world[0].flags, IMPI_WORLD_EXTENDED | IMPI_WORLD_SHARE);
+    assert_int_equal(world[0].flags,
+                     IMPI_WORLD_EXTENDED | IMPI_WORLD_SHARE | IMPI_WORLD_FLAT);
     end_world();
 }
 

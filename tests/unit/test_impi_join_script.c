@@ -182,6 +182,91 @@ static void im_75_swallowed_extensions_mean_standard(void **state)
     impi_join_destroy(s.k.join);
 }
 
+/* Both clients say X_EXT, the other one that version; then X_RANK, X_ADDR,
+ * X_PORT and X_REPR. */
+static void script_extended(struct script *s, uint8_t version)
+{
+    uint8_t ext[] = "COLL\0\0\0\x10\0\0\x10\x80\0\0\0\3\0\0\0\3\0\0\0";
+
+    script_joined(s, true);
+    assert_int_equal(TELL(s, VERSIONS), 0);
+    ext[sizeof(ext) - 1] = version;
+    assert_int_equal(tell(s, ext, sizeof(ext)), 0);
+    assert_int_equal(tell(s, standard_labels, sizeof(standard_labels) - 1), 0);
+    assert_int_equal(TELL(s, "COLL\0\0\0\x10\0\0\x40\0\0\0\0\3"
+                             "\0\0\0\0\0\0\0\1"
+                             "COLL\0\0\0\x28\0\0\x41\0\0\0\0\3"
+                             "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1"
+                             "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\2\1"
+                             "COLL\0\0\0\x10\0\0\x42\0\0\0\0\3"
+                             "\0\0\0\7\0\0\0\7"
+                             "COLL\0\0\0\x28\0\0\x43\0\0\0\0\3"
+                             "0123456789abcdef0123456789abcdef"),
+                     0);
+}
+
+static bool said_cpus(struct script *s)
+{
+    static const char label[] = {0, 0, 0x44, 0};
+    const uint8_t *data;
+    size_t have = impi_join_output(s->k.join, &data);
+
+    return memmem(data, have, label, sizeof(label)) != NULL;
+}
+
+/* Nobody hears of X_CPUS before all know what it is. */
+static void third_version_of_the_extensions_needs_every_client(void **state)
+{
+    struct impi_world w;
+    struct script s;
+
+    script_extended(&s, 2);
+    assert_false(said_cpus(&s));
+    assert_int_equal(TELL(&s, "DONE\0\0\0\0"), 0);
+    impi_join_take_world(s.k.join, &w);
+    assert_int_equal(w.flags, IMPI_WORLD_EXTENDED | IMPI_WORLD_SHARE |
+                                  IMPI_WORLD_NATIVE);
+    assert_int_equal(w.procs[1].cpus, 0);
+    impi_world_free(&w);
+    impi_join_destroy(s.k.join);
+}
+
+static void third_version_tells_the_processors(void **state)
+{
+    struct impi_world w;
+    struct script s;
+
+    script_extended(&s, 3);
+    assert_true(said_cpus(&s));
+    assert_int_equal(TELL(&s, "COLL\0\0\0\x10\0\0\x44\0\0\0\0\3"
+                              "\0\0\0\2\0\0\xff\xff"
+                              "DONE\0\0\0\0"),
+                     0);
+    impi_join_take_world(s.k.join, &w);
+    assert_true(w.flags & IMPI_WORLD_FLAT);
+    assert_int_equal(w.procs[0].cpus, 2);
+    assert_int_equal(w.procs[1].cpus, 0xffff);
+    impi_world_free(&w);
+    impi_join_destroy(s.k.join);
+}
+
+static void third_version_wants_sane_processors_of_all(void **state)
+{
+    struct script s;
+
+    script_extended(&s, 3);
+    assert_int_equal(TELL(&s, "DONE\0\0\0\0"), -1);
+    assert_non_null(strstr(s.err.text, "X_CPUS"));
+    impi_join_destroy(s.k.join);
+    script_extended(&s, 3);
+    assert_int_equal(TELL(&s, "COLL\0\0\0\x10\0\0\x44\0\0\0\0\3"
+                              "\0\0\0\2\0\1\0\0"
+                              "DONE\0\0\0\0"),
+                     -1);
+    assert_string_equal(s.err.text, "SF-E213: client 1: X_CPUS is 65536");
+    impi_join_destroy(s.k.join);
+}
+
 /* Tell the standard labels, one of them changed. */
 static void tell_changed(struct script *s, const char *find, size_t len,
                          const char *put)
@@ -405,6 +490,9 @@ int main(void)
         cmocka_unit_test(im_62_answer_to_impi_may_come_early),
         cmocka_unit_test(im_74_unknown_labels_and_commands_are_ignored),
         cmocka_unit_test(im_75_swallowed_extensions_mean_standard),
+        cmocka_unit_test(third_version_of_the_extensions_needs_every_client),
+        cmocka_unit_test(third_version_tells_the_processors),
+        cmocka_unit_test(third_version_wants_sane_processors_of_all),
         cmocka_unit_test(im_76_missing_label_names_client_and_label),
         cmocka_unit_test(im_81_counts_must_be_positive_and_add_up),
         cmocka_unit_test(im_93_wrong_length_names_client_and_label),

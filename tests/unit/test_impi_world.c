@@ -40,6 +40,7 @@ static void make(struct impi_world *w)
         w->procs[i].client = client[host[i]];
         w->procs[i].pid = 0x1122334455667700ULL + (uint64_t)i;
         w->procs[i].port = (uint16_t)(5000 + i);
+        w->procs[i].cpus = (uint16_t)(60000 + i);
         w->procs[i].addr[0] = 0x20;
         w->procs[i].hostid[15] = (uint8_t)i;
     }
@@ -58,6 +59,7 @@ static void round_trip_keeps_every_field(void **state)
     assert_int_equal(len, len2);
     assert_memory_equal(buf, again, len);
     assert_int_equal(b.procs[4].host, 1);
+    assert_int_equal(b.procs[4].cpus, 60004);
     assert_int_equal(b.procs[4].port, 5004);
     assert_true(b.procs[3].pid == 0x1122334455667703ULL);
     assert_int_equal(b.hosts[2].port, 65532);

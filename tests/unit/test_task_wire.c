@@ -125,7 +125,11 @@ static void env_count_is_checked_before_it_allocates(void **state)
 
 static void small_frames_round_trip(void **state)
 {
-    struct task_join j = {.pid = 7, .addr = {1, 2}, .port = 0x1234}, gj;
+    struct task_join j = {.pid = 7,
+                          .addr = {1, 2},
+                          .port = 0x1234,
+                          .cpus = 0x5678},
+                     gj;
     struct task_abort a = {.code = -42, .text = "why"}, ga;
     struct task_register r = {.rank = 9, .local = 1}, gr;
     struct task_exiting x = {.code = 7}, gx;
@@ -137,6 +141,7 @@ static void small_frames_round_trip(void **state)
     assert_int_equal(gj.pid, 7);
     assert_memory_equal(gj.addr, j.addr, sizeof(j.addr));
     assert_int_equal(gj.port, 0x1234);
+    assert_int_equal(gj.cpus, 0x5678);
     f = parse(task_abort_encode(buf, sizeof(buf), &a), TASK_ABORT);
     assert_int_equal(task_abort_decode(&ga, f.payload, f.len), 0);
     assert_int_equal(ga.code, -42);
@@ -184,11 +189,11 @@ static void encoder_without_room_fails(void **state)
 {
     struct task_join j = {0};
 
-    for (size_t size = 0; size < 8 + 22; size++) {
+    for (size_t size = 0; size < 8 + 24; size++) {
         assert_int_equal(task_join_encode(buf, size, &j), -1);
         assert_int_equal(errno, EMSGSIZE);
     }
-    assert_int_equal(task_join_encode(buf, 8 + 22, &j), 8 + 22);
+    assert_int_equal(task_join_encode(buf, 8 + 24, &j), 8 + 24);
 }
 
 static void presence_is_believed_with_the_secret_only(void **state)

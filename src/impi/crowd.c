@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "impi/crowd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct place {
+    uint8_t machine[IMPI_HOSTID_SIZE];
+    uint32_t rank;
+};
+
+static int by_machine(const void *a, const void *b)
+{
+    return memcmp(((const struct place *)a)->machine,
+                  ((const struct place *)b)->machine, IMPI_HOSTID_SIZE);
+}
+
+/* Both ways to write an IPv4 address are one. */
+static void set_place(struct place *out, const struct impi_world *w,
+                      uint32_t rank)
+{
+    uint8_t ipv4[4];
+
+    out->rank = rank;
+    memcpy(out->machine, w->procs[rank].hostid, IMPI_HOSTID_SIZE);
+    if (impi_hostid_get_ipv4(ipv4, out->machine))
+        impi_hostid_set_ipv4(out->machine, ipv4);
+}
+
+/* Those of one machine, n of them. */
+static void judge(const struct impi_world *w, const struct place *all,
+                  uint32_t n, bool *crowded)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t cpus = w->procs[all[i].rank].cpus;
+
+        crowded[all[i].rank] = cpus > 0 && n > cpus;
+    }
+}
+
+int impi_crowd_find(const struct impi_world *w, bool *crowded)
+{
+    struct place *all = calloc(w->nprocs, sizeof(*all));
+    uint32_t first = 0;
+
+    if (!all)
+        return -1;
+    for (uint32_t r = 0; r < w->nprocs; r++)
+        set_place(&all[r], w, r);
+    qsort(all, w->nprocs, sizeof(*all), by_machine);
+    for (uint32_t i = 1; i <= w->nprocs; i++) {
+        if (i < w->nprocs && by_machine(&all[first], &all[i]) == 0)
+            continue;
+        judge(w, &all[first], i - first, crowded);
+        first = i;
+    }
+    free(all);
+    return 0;
+}
