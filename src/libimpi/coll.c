@@ -116,7 +116,7 @@ static int make_barrier(struct coll *x)
 {
     struct impi_coll_rules r = coll_rules();
 
-    return coll_made(impi_schedule_barrier(&x->steps, &x->c->group, &r,
+    return coll_made(impi_schedule_barrier(&x->steps, x->c->units, &r,
                                            (uint32_t)x->c->rank));
 }
 
@@ -155,7 +155,7 @@ static int make_bcast(struct coll *x, void *buf, int count, MPI_Datatype type,
     x->buf[IMPI_BUF_DATA] = buf;
     x->count = count;
     x->type = type;
-    return coll_made(impi_schedule_bcast(&x->steps, &x->c->group, &r,
+    return coll_made(impi_schedule_bcast(&x->steps, x->c->units, &r,
                                          (uint32_t)x->c->rank, root));
 }
 
@@ -186,7 +186,7 @@ static int user_bcast(struct impi_comm *c, void *buf, int count,
         rc = make_bcast(x, buf, count, type, c->inter ? 0 : rank);
     if (rc == MPI_SUCCESS && c->inter)
         rc = coll_made(impi_schedule_inter_bcast(
-            &x->steps, &c->group, (uint32_t)c->rank, &sides, role, rank));
+            &x->steps, c->units, (uint32_t)c->rank, &sides, role, rank));
     return coll_run(x, rc, request);
 }
 
@@ -216,7 +216,7 @@ static int check_reduction(const struct coll *x, int *commutes)
 static int schedule_reduce(struct coll *x, enum impi_role role, uint32_t root,
                            bool commutes)
 {
-    const struct impi_group *g = &x->c->group;
+    const struct impi_group *g = x->c->units;
     struct impi_coll_rules r = coll_rules();
     struct impi_sides sides = coll_sides(x->c);
     uint32_t me = (uint32_t)x->c->rank;
@@ -268,7 +268,7 @@ int coll_make_allreduce(struct coll *x, const void *in, void *out, int count,
     x->buf[IMPI_BUF_ACC] = out;
     rc = check_reduction(x, &commutes);
     if (rc == MPI_SUCCESS)
-        rc = coll_made(impi_schedule_allreduce(&x->steps, &x->c->group, &r,
+        rc = coll_made(impi_schedule_allreduce(&x->steps, x->c->units, &r,
                                                (uint32_t)x->c->rank, commutes));
     return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
 }
@@ -285,7 +285,7 @@ static int make_inter_allreduce(struct coll *x, const void *in, void *out,
     rc = check_reduction(x, &commutes);
     if (rc == MPI_SUCCESS)
         rc = coll_made(impi_schedule_inter_allreduce(
-            &x->steps, &x->c->group, (uint32_t)x->c->rank, &sides, commutes));
+            &x->steps, x->c->units, (uint32_t)x->c->rank, &sides, commutes));
     return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
 }
 

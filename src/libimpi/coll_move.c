@@ -20,7 +20,7 @@ enum direction { TO_ROOT, FROM_ROOT };
 static int schedule_rooted(struct coll *x, enum direction way,
                            enum impi_role role, uint32_t root, bool self)
 {
-    const struct impi_group *g = &x->c->group;
+    const struct impi_group *g = x->c->units;
     struct impi_sides sides = coll_sides(x->c);
     uint32_t me = (uint32_t)x->c->rank;
 
@@ -85,9 +85,9 @@ static int schedule_all(struct coll *x, bool self)
 
     if (x->c->inter)
         return coll_made(
-            impi_schedule_inter_alltoall(&x->steps, &x->c->group, me, &sides));
+            impi_schedule_inter_alltoall(&x->steps, x->c->units, me, &sides));
     return coll_made(
-        impi_schedule_alltoall(&x->steps, &x->c->group, me, self, x->tag));
+        impi_schedule_alltoall(&x->steps, x->c->units, me, self, x->tag));
 }
 
 static int make_allgather(struct coll *x, struct blocks own, struct blocks in)

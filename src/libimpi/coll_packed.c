@@ -59,7 +59,7 @@ static int unpack_block(const char *from, const struct blocks *b, int i)
 static uint32_t processes(const struct coll *x, const struct packed *k,
                           uint32_t v)
 {
-    const struct impi_group *g = &x->c->group;
+    const struct impi_group *g = x->c->units;
 
     return impi_group_num_local_to_master(g, impi_packed_client(g, k->root, v));
 }
@@ -85,7 +85,7 @@ typedef int block_f(struct packed *k, char *at, uint32_t rank);
 /* For each block in the buffer. */
 static int each_block(struct coll *x, struct packed *k, block_f *what)
 {
-    const struct impi_group *g = &x->c->group;
+    const struct impi_group *g = x->c->units;
     char *at = k->buffer;
     int rc = MPI_SUCCESS;
 
@@ -129,7 +129,7 @@ static void name_bytes(struct packed *k, size_t i, void *at, size_t n)
 static void name_bundles(struct coll *x, struct packed *k)
 {
     struct impi_coll_rules rules = coll_rules();
-    const struct impi_group *g = &x->c->group;
+    const struct impi_group *g = x->c->units;
 
     for (uint32_t v = k->first; v < k->end; v++) {
         uint32_t to = v + impi_packed_span(g, &rules, v);
@@ -199,7 +199,7 @@ static int finish(struct coll *x, int rc)
 static void set_range(struct coll *x, struct packed *k)
 {
     struct impi_coll_rules rules = coll_rules();
-    const struct impi_group *g = &x->c->group;
+    const struct impi_group *g = x->c->units;
     uint32_t me = (uint32_t)x->c->rank, v = k->vertex;
 
     k->first = k->end = v;
@@ -213,7 +213,7 @@ static void set_range(struct coll *x, struct packed *k)
 
 static int allocate(struct coll *x, struct packed *k)
 {
-    size_t n = (size_t)x->c->size + x->c->group.nmasters;
+    size_t n = (size_t)x->c->size + x->c->units->nmasters;
     size_t bytes = room(x, k, k->first, k->end);
 
     k->buffer = calloc(1, bytes > k->len ? bytes : k->len + 1);
@@ -262,7 +262,7 @@ static int make(struct coll *x, struct packed *k, bool self)
     if (rc == MPI_SUCCESS)
         rc = fill(x, k);
     if (rc == MPI_SUCCESS)
-        rc = coll_made(impi_schedule_packed(&x->steps, &x->c->group, &rules, me,
+        rc = coll_made(impi_schedule_packed(&x->steps, x->c->units, &rules, me,
                                             k->root, k->up));
     return rc;
 }
@@ -277,7 +277,7 @@ int packed_make(struct coll *x, bool up, const struct blocks *all,
         return MPI_ERR_NO_MEM;
     k->up = up;
     k->root = root;
-    k->vertex = impi_packed_vertex(&x->c->group, root, (uint32_t)x->c->rank);
+    k->vertex = impi_packed_vertex(x->c->units, root, (uint32_t)x->c->rank);
     k->len = len;
     k->all = *all;
     k->own = *own;

@@ -144,7 +144,8 @@ static void message_of(const struct coll *x, const struct impi_step *s,
                           .peer = (int)s->rank,
                           .tag = s->tag + (s->local ? 0 : x->c->tag_base),
                           .comm = x->c,
-                          .cid = context_of(x, s)};
+                          .cid = context_of(x, s),
+                          .straight = true};
     if (s->buf == IMPI_BUF_NONE) {
         m->count = 0;
         m->type = MPI_BYTE;
@@ -166,16 +167,22 @@ static int do_move(struct coll *x, const struct impi_step *s)
     return s->local ? move_native(x, &m, recv) : move_cross(x, &m, recv);
 }
 
+/* Local phases are its own business. */
+static bool is_alone(const struct coll *x)
+{
+    return impi_group_num_local_to_rank(x->c->units, (uint32_t)x->c->rank) == 1;
+}
+
 static int local_barrier(struct coll *x)
 {
-    if (x->c->native_size == 1)
+    if (is_alone(x))
         return MPI_SUCCESS;
     return started(x, impi_real.Ibarrier(x->c->hidden, coll_native(x)));
 }
 
 static int local_bcast(struct coll *x, const struct impi_step *s)
 {
-    if (x->c->native_size == 1)
+    if (is_alone(x))
         return MPI_SUCCESS;
     return started(x, impi_real.Ibcast(x->buf[s->buf], x->count, x->type,
                                        x->c->native[s->rank], x->c->hidden,
@@ -187,7 +194,7 @@ static int local_reduce(struct coll *x, const struct impi_step *s)
     const void *own = x->buf[IMPI_BUF_OWN];
     void *acc = x->buf[IMPI_BUF_ACC];
 
-    if (x->c->native_size == 1)
+    if (is_alone(x))
         return own == acc ? MPI_SUCCESS
                           : data_assign(acc, own, x->count, x->type);
     if (own == acc && (int)s->rank == x->c->rank)

@@ -29,7 +29,7 @@ static int make_scan(struct coll *x, const void *own, void *result)
     x->buf[IMPI_BUF_OWN] = (void *)(uintptr_t)own;
     x->buf[IMPI_BUF_ACC] = result;
     if (rc == MPI_SUCCESS)
-        rc = coll_made(impi_schedule_scan(&x->steps, &x->c->group,
+        rc = coll_made(impi_schedule_scan(&x->steps, x->c->units,
                                           (uint32_t)x->c->rank, copy));
     return rc == MPI_SUCCESS ? coll_add_buffers(x, true) : rc;
 }
@@ -54,7 +54,7 @@ static int make_exscan(struct coll *x, const void *own, void *result)
     coll_keep(x, copy);
     x->buf[IMPI_BUF_DATA] = result;
     return coll_made(
-        impi_schedule_exscan(&x->steps, &x->c->group, (uint32_t)x->c->rank));
+        impi_schedule_exscan(&x->steps, x->c->units, (uint32_t)x->c->rank));
 }
 
 typedef int make_f(struct coll *x, const void *own, void *result);
@@ -100,7 +100,7 @@ static int total(const struct impi_comm *c, const int *counts, int count)
  * what this process adds, of an intercommunicator to the others' result. */
 static int schedule(struct coll *x, bool commutes)
 {
-    const struct impi_group *g = &x->c->group;
+    const struct impi_group *g = x->c->units;
     struct impi_coll_rules r = coll_rules();
     struct impi_sides sides = coll_sides(x->c);
     uint32_t me = (uint32_t)x->c->rank;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "libimpi/topo.h"
 
 /* Native ranks follow the order of ranks: both sides of the table. */
@@ -42,9 +43,29 @@ static int fill_group(struct impi_comm *c, const uint32_t *client_of)
     return rc;
 }
 
+static bool is_flat(const struct impi_comm *c, const bool *crowded_of)
+{
+    bool flat = crowded_of && c->size <= SF_IMPI_FLAT_MAX;
+
+    for (int i = 0; flat && i < c->size; i++)
+        flat = crowded_of[c->world[i]];
+    return flat;
+}
+
+static int fill_units(struct impi_comm *c, const bool *crowded_of)
+{
+    c->units = &c->group;
+    if (!is_flat(c, crowded_of))
+        return 0;
+    c->units = &c->flat;
+    return impi_group_init(&c->flat, (const uint32_t *)c->world,
+                           (uint32_t)c->size);
+}
+
 static void destroy(struct impi_comm *c)
 {
     impi_group_free(&c->group);
+    impi_group_free(&c->flat);
     free(c->world);
     free(c->native);
     free(c->members);
@@ -69,7 +90,7 @@ static void fill_sides(struct impi_comm *c, int low)
 }
 
 struct impi_comm *comm_create(const struct comm_parts *parts, int own,
-                              const uint32_t *client_of)
+                              const uint32_t *client_of, const bool *crowded_of)
 {
     struct impi_comm *c = calloc(1, sizeof(*c));
     size_t bytes = (size_t)parts->size * sizeof(int);
@@ -92,7 +113,7 @@ struct impi_comm *comm_create(const struct comm_parts *parts, int own,
         memcpy(c->world, parts->world, bytes);
         fill_native(c, client_of, own);
         fill_sides(c, parts->low);
-        if (fill_group(c, client_of) == 0)
+        if (fill_group(c, client_of) == 0 && fill_units(c, crowded_of) == 0)
             return c;
     }
     destroy(c);

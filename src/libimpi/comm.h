@@ -35,6 +35,9 @@ struct impi_comm {
     int *native;             /* [size] rank in p2p, -1: in another client */
     int *members;            /* [native_size] rank here of each rank in p2p */
     struct impi_group group; /* which rank is in which client */
+    /* What collective calls take for clients: them, or each process. */
+    const struct impi_group *units;
+    struct impi_group flat; /* each process by itself, where that is wanted */
     bool same; /* native rank == rank here for every native rank, not inter */
     bool inter;
     MPI_Comm late;     /* the handle given back while wanted, or null */
@@ -56,10 +59,12 @@ struct comm_parts {
 };
 
 /* Make the tables of one communicator.  client_of[] is indexed by world rank,
- * own: this process's.  The handles are its own from now on.  Returns NULL
+ * own: this process's.  crowded_of[] likewise, or NULL: collective calls among
+ * few that are all crowded go straight between them ("flat").  The handles are its own from now on.  Returns NULL
  * when out of memory. */
 struct impi_comm *comm_create(const struct comm_parts *parts, int own,
-                              const uint32_t *client_of);
+                              const uint32_t *client_of,
+                              const bool *crowded_of);
 /* Another holder; one less, the last one frees it, with the native handles
  * that the program does not know.  Under the lock. */
 void comm_hold(struct impi_comm *c);

@@ -105,7 +105,7 @@ static int group_agree(struct comm_parts *parts, int tag)
         return rc;
     impi_real.Comm_set_errhandler(parts->hidden, MPI_ERRORS_RETURN);
     be_lock();
-    c = comm_create(parts, impi_be.rank, impi_be.client_of);
+    c = comm_create(parts, impi_be.rank, impi_be.client_of, impi_be.crowded_of);
     be_unlock();
     if (!c)
         return MPI_ERR_NO_MEM;

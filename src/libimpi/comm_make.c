@@ -36,7 +36,8 @@ int comm_place(const int *world, int size, int rank)
 
 struct impi_comm *comm_add(const struct comm_parts *parts)
 {
-    struct impi_comm *c = comm_create(parts, impi_be.rank, impi_be.client_of);
+    struct impi_comm *c =
+        comm_create(parts, impi_be.rank, impi_be.client_of, impi_be.crowded_of);
 
     if (!c)
         return NULL;

@@ -47,18 +47,20 @@ static bool has_output(const struct link *l)
     return l->state == LINK_OPEN && impi_channel_tx_ready(l->channel);
 }
 
-/* Many sockets: only those that the kernel names, or that have news. */
-static bool drive_ready(void)
+/* Only those that the kernel names within ms, or that have news, or are being
+ * opened: the kernel is not asked whether these may write. */
+static bool drive_ready(int ms)
 {
     size_t first = 1 + net.nguests, nlinks = net.nlinks;
     bool moved = false;
 
-    if (poll(net.fds, fill_fds(), 0) < 0)
+    if (poll(net.fds, fill_fds(), ms) < 0)
         return false;
     for (size_t i = 0; i < nlinks; i++) {
         struct link *l = net.links[i];
 
-        if (l->share || net.fds[first + i].revents || has_output(l))
+        if (l->state != LINK_OPEN || l->share || net.fds[first + i].revents ||
+            has_output(l))
             moved |= link_drive(l);
     }
     return moved;
@@ -70,7 +72,7 @@ static inline bool drive_links(bool sockets)
     bool moved = false;
 
     if (sockets && net.nlinks - net.nshared > TRY_EACH_MAX)
-        return drive_ready();
+        return drive_ready(0);
     for (size_t i = 0; i < net.nlinks; i++) {
         struct link *l = net.links[i];
 
@@ -98,6 +100,41 @@ bool net_progress(void)
     if (net_opening() || round % (shared ? LOOK_EVERY_SHARED : LOOK_EVERY) == 0)
         moved |= net_look_for_guests();
     return moved;
+}
+
+static bool write_ready(void)
+{
+    bool moved = false;
+
+    for (size_t i = 0; i < net.nlinks; i++) {
+        if (has_output(net.links[i]))
+            moved |= link_pump_out(net.links[i]);
+    }
+    return moved;
+}
+
+static bool guests_ready(void)
+{
+    for (size_t i = 0; i <= net.nguests; i++) {
+        if (net.fds[i].revents)
+            return true;
+    }
+    return false;
+}
+
+bool net_write_or_wait(int ms)
+{
+    bool moved;
+
+    __atomic_store_n(&net.round, net.round + 1, __ATOMIC_RELAXED);
+    if (write_ready())
+        return true;
+    if (!net_sleep())
+        ms = 0;
+    moved = drive_ready(ms);
+    if (net.asleep)
+        net_share_awake();
+    return (guests_ready() && net_look_for_guests()) || moved;
 }
 
 bool net_progress_whole(void)

@@ -49,6 +49,11 @@ bool net_sleep(void);
 struct pollfd;
 unsigned net_fds(struct pollfd *fds, unsigned max);
 
+/* Write what is to be written; if there is nothing, wait until something can be
+ * moved, at most ms, and move it.  One look of the kernel at all connections.
+ * True when anything moved. */
+bool net_write_or_wait(int ms);
+
 /* Give the lock up and wait until something can be moved, at most ms. */
 void net_wait(int ms);
 

@@ -97,6 +97,13 @@ int net_use_relay(int fd)
     return 0;
 }
 
+/* Processes of the own client only where flat collective calls want them. */
+static bool may_meet(uint32_t rank)
+{
+    return impi_be.world.procs[rank].client != impi_be.client ||
+           (impi_be.crowded_of && rank != (uint32_t)impi_be.rank);
+}
+
 /* Asked when the initiator of a guest connection is proved. */
 static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
 {
@@ -109,7 +116,7 @@ static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
         return IMPI_CHAN_REFUSE_GENERATION;
     if (id->to != (uint32_t)impi_be.rank)
         return IMPI_CHAN_REFUSE_TO;
-    if (id->from >= w->nprocs || w->procs[id->from].client == impi_be.client)
+    if (id->from >= w->nprocs || !may_meet(id->from))
         return IMPI_CHAN_REFUSE_FROM;
     own = net.by_peer[id->from];
     if (own &&

@@ -2,12 +2,9 @@
  *
  * Waiting.
  */
-#define _GNU_SOURCE /* sched_getaffinity, struct ucred */
 #include "libimpi/progress.h"
 
 #include <sched.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "libimpi/coll_run.h"
 #include "libimpi/net.h"
@@ -16,18 +13,13 @@
 #define SPIN_QUIET 200  /* empty rounds before the processor is offered */
 #define SPIN_QUICK 500  /* likewise where a round takes no system call */
 #define SPIN_MAX 1800   /* such offers before the process sleeps */
-#define CROWD_LEAST 200 /* likewise where others want the processor */
 #define NATIVE_EVERY 32 /* rounds between looks at the native library */
 #define SLEEP_MS 1      /* while the native library may have news */
 #define SLEEP_LONG_MS 100
-/* A few that crowd a machine are through with theirs sooner than one wakes up
- * again: rounds before sleeping, divided among them. */
-#define CROWD_ROUNDS 32000
 
-bool progress_once(void)
+/* What has been moved may have more behind it. */
+static void follow_up(void)
 {
-    bool moved = net_progress();
-
     if (unlikely(impi_be.unsettled)) {
         impi_be.unsettled = false;
         impi_p2p_settle(impi_be.p2p);
@@ -35,6 +27,13 @@ bool progress_once(void)
     req_reap();
     if (coll_any())
         coll_progress();
+}
+
+bool progress_once(void)
+{
+    bool moved = net_progress();
+
+    follow_up();
     return moved;
 }
 
@@ -44,6 +43,13 @@ void progress_native(void)
 
     impi_real.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, impi_be.world_comm->hidden,
                      &flag, MPI_STATUS_IGNORE);
+}
+
+static void offer_processor(void)
+{
+    be_unlock();
+    sched_yield();
+    be_lock();
 }
 
 static void rest(const struct waiter *w)
@@ -58,9 +64,7 @@ static void rest(const struct waiter *w)
     else
         yield = w->native || w->idle < quiet + SPIN_MAX;
     if (yield) {
-        be_unlock();
-        sched_yield();
-        be_lock();
+        offer_processor();
         return;
     }
     net_wait(alone && !w->native ? SLEEP_LONG_MS : SLEEP_MS);
@@ -68,8 +72,34 @@ static void rest(const struct waiter *w)
         progress_native();
 }
 
+/* Others want the processor, and nothing but a connection has news for us.
+ * Offered once it comes back when all the others have had a turn, and more
+ * news than one may be there; then there is nothing to do but sleep. */
+static bool sleeps_at_once(const struct waiter *w)
+{
+    return impi_be.crowded && !w->native && !impi_be.threads && !net_opening();
+}
+
+static void sleep_at_once(struct waiter *w)
+{
+    bool first = w->idle == 0, moved = net_write_or_wait(first ? 0 : SLEEP_MS);
+
+    w->idle = !moved;
+    follow_up();
+    if (moved)
+        return;
+    if (first)
+        offer_processor();
+    else if (impi_be.world_comm->native_size > 1)
+        progress_native();
+}
+
 void progress_wait(struct waiter *w)
 {
+    if (sleeps_at_once(w)) {
+        sleep_at_once(w);
+        return;
+    }
     if (progress_once()) {
         w->idle = 0;
         return;
@@ -85,39 +115,6 @@ void progress_wait(struct waiter *w)
         be_lock();
     }
     rest(w);
-}
-
-static uint32_t cpus_of(pid_t pid)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(pid, sizeof(set), &set) == 0
-               ? (uint32_t)CPU_COUNT(&set)
-               : 0;
-}
-
-/* This process may be bound to one of many; its agent is not. */
-static uint32_t processors(void)
-{
-    struct ucred agent = {.pid = 0};
-    socklen_t len = sizeof(agent);
-    uint32_t own = cpus_of(0), n = 0;
-
-    if (getsockopt(impi_be.agent.fd, SOL_SOCKET, SO_PEERCRED, &agent, &len) ==
-            0 &&
-        agent.pid > 0)
-        n = cpus_of(agent.pid);
-    if (n == 0)
-        n = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    return own > n ? own : n;
-}
-
-bool progress_is_crowded(uint32_t nprocs)
-{
-    impi_be.crowd_rounds = nprocs ? CROWD_ROUNDS / nprocs : 0;
-    if (impi_be.crowd_rounds < CROWD_LEAST)
-        impi_be.crowd_rounds = CROWD_LEAST;
-    return nprocs > processors();
 }
 
 int progress_native_wait(MPI_Request *request, MPI_Status *status)

@@ -32,9 +32,6 @@ bool progress_once(void);
 /* Let the native library move what it has under way. */
 void progress_native(void);
 
-/* Do so many processes want more processors than they may use together? */
-bool progress_is_crowded(uint32_t nprocs);
-
 /* Wait for a native request while everything of ours goes on.  Returns what
  * MPI_Test returned.  Without the lock. */
 int progress_native_wait(MPI_Request *request, MPI_Status *status);

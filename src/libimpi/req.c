@@ -188,7 +188,8 @@ static int start_recv(struct req *r, const struct message *m)
 {
     int rc;
 
-    if (m->peer != MPI_ANY_SOURCE && m->comm->native[m->peer] >= 0)
+    if (m->peer != MPI_ANY_SOURCE && m->comm->native[m->peer] >= 0 &&
+        !m->straight)
         return post_native(r, m, m->comm->native[m->peer]);
     rc = post_core(r, m);
     if (rc != MPI_SUCCESS || m->peer != MPI_ANY_SOURCE || !waits_in_core(r))

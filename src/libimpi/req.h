@@ -45,6 +45,7 @@ struct message {
     int tag;
     struct impi_comm *comm;
     uint64_t cid;
+    bool straight; /* by the engine, even inside the client */
 };
 
 /* From the table; NULL: no memory. */

@@ -35,6 +35,9 @@ struct backend {
     uint32_t client;
     struct impi_world world;
     uint32_t *client_of; /* [nprocs] by world rank */
+    /* [nprocs] who shares a machine with more than it has processors; NULL:
+     * not all know it of all, or they do not meet each other. */
+    bool *crowded_of;
     uint64_t max_cid;    /* highest context id in use */
     struct impi_comm *world_comm;
     struct agent agent;

@@ -17,7 +17,7 @@ static int schedule(struct coll *x, int in, int out)
     if (!from)
         return MPI_ERR_NO_MEM;
     topo_neighbours(x->c->topo, x->c->rank, from, &nfrom, from + in, &nto);
-    rc = impi_schedule_neighbours(&x->steps, &x->c->group, (uint32_t)x->c->rank,
+    rc = impi_schedule_neighbours(&x->steps, x->c->units, (uint32_t)x->c->rank,
                                   from, nfrom, from + in, nto);
     free(from);
     return coll_made(rc);

@@ -13,6 +13,7 @@
 #include "impi/constants.h"
 #include "libimpi/background.h"
 #include "libimpi/coll.h"
+#include "libimpi/crowd.h"
 #include "libimpi/group.h"
 #include "libimpi/net.h"
 #include "libimpi/progress.h"
@@ -158,6 +159,7 @@ static void join(const struct task_env *env)
     if (port < 0)
         be_die(1, "SF-E401: %s", err.text);
     j.port = (uint16_t)port;
+    j.cpus = crowd_cpus_to_tell();
     if (agent_join(&impi_be.agent, &j, &impi_be.world, &impi_be.relay, &err) <
         0)
         be_die(1, "SF-E401: cannot join the world: %s", err.text);
@@ -165,18 +167,6 @@ static void join(const struct task_env *env)
     if (impi_be.rank < 0)
         be_die(1, "SF-E401: process %u of client %u is not in the world",
                env->native_rank, env->client);
-}
-
-/* Processes of this machine, whatever their client. */
-static uint32_t count_neighbours(void)
-{
-    const struct impi_world *w = &impi_be.world;
-    const uint8_t *own = w->procs[impi_be.rank].hostid;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < w->nprocs; i++)
-        n += impi_hostid_equal(w->procs[i].hostid, own);
-    return n;
 }
 
 /* As MPI_Comm_dup, but it leaves the processor to those it waits for. */
@@ -218,7 +208,8 @@ static struct impi_comm *make_world_comm(void)
                                    .size = (int)w->nprocs};
 
         impi_real.Comm_set_errhandler(hidden, MPI_ERRORS_RETURN);
-        c = comm_create(&parts, impi_be.rank, impi_be.client_of);
+        c = comm_create(&parts, impi_be.rank, impi_be.client_of,
+                        impi_be.crowded_of);
     }
     free(world);
     return c;
@@ -243,7 +234,7 @@ static void span_world(const struct task_env *env)
     struct errbuf err = {""};
 
     join(env);
-    impi_be.crowded = progress_is_crowded(count_neighbours());
+    crowd_look();
     choose_data();
     impi_be.tagub = impi_be.world.tagub;
     impi_be.p2p =
@@ -338,7 +329,9 @@ static void leave_world(void)
     group_end();
     comm_release(impi_be.world_comm);
     free(impi_be.client_of);
+    free(impi_be.crowded_of);
     impi_be.client_of = NULL;
+    impi_be.crowded_of = NULL;
     impi_be.world_comm = NULL;
     impi_be.spanning = false;
     impi_world_free(&impi_be.world);

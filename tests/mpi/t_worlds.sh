@@ -83,6 +83,20 @@ done
 title=threads_may_all_call_at_once
 case_run threads mpich:1 openmpi:1
 case_run threads mpich:2 openmpi:1
+title=collective_calls_by_clients_in_spite_of_a_crowd
+export SLURM_IMPI_FLAT=no
+for prog in coll collv comms mixes topo; do
+    case_run $prog mpich:2 openmpi:2
+    case_run $prog -i mpich:2 openmpi:1 mpich:2
+done
+title=flat_collective_calls_wherever_two_share_a_machine
+export SLURM_IMPI_FLAT=yes
+for prog in coll collv comms mixes topo; do
+    case_run $prog mpich:1 openmpi:1
+    case_run $prog -i openmpi:3 mpich:2 openmpi:2
+done
+case_run threads mpich:2 openmpi:1
+unset SLURM_IMPI_FLAT
 title=im_003_two_clients_of_one_library
 for prog in ring coll; do
     case_run $prog mpich:1 mpich:1

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Are there more processes on this machine than processors?  Then nobody may
+ * spin, and collective calls are flat (doc/impi-extensions.md).
+ */
+#ifndef LIBIMPI_CROWD_H
+#define LIBIMPI_CROWD_H
+
+#include <stdint.h>
+
+/* Processors that this process and its neighbours may use, as the others are
+ * told.  After agent_connect(). */
+uint16_t crowd_cpus_to_tell(void);
+
+/* The world is known: set impi_be.crowded, crowd_rounds and crowded_of. */
+void crowd_look(void);
+
+#endif
