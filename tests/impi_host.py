@@ -5,7 +5,8 @@
     impi_host.py HOST:PORT CLIENT [--key N] [--strangers]
     impi_host.py HOST:PORT CLIENT [--key N] --habits [HABIT...]
 
-It joins like impi_peer.py, dances with the other host (section 2.3.8), and
+With an IPv6 address, [::1]:PORT, its host is at ::1.  It joins like
+impi_peer.py, dances with the other host (section 2.3.8), and
 plays the other rank of tests/mpi/strict.c over packets (chapter 3), written
 from the specification alone.  What it sees that the standard does not allow
 ends it with a message and code 1.  --strangers: it also plays those who
@@ -32,12 +33,20 @@ class Host(ip.Peer):
 
     def __init__(self, address, client, key=None):
         super().__init__(address, client, key=key)
+        self.ipv6 = ":" in address[0]
+        self.own = "::1" if self.ipv6 else "127.0.%d.1" % (client + 1)
         self.listener = socket.create_server(
-            ("127.0.%d.1" % (client + 1), 0))
+            (self.own, 0),
+            family=socket.AF_INET6 if self.ipv6 else socket.AF_INET)
         self.listener.settimeout(ip.PATIENCE)
         self.received = 0
         self.sequence = 0
         self.waiting = []
+
+    def addresses(self):
+        if not self.ipv6:
+            return super().addresses()
+        return [socket.inet_pton(socket.AF_INET6, self.own)]
 
     def labels(self):
         for label, data in super().labels():
@@ -49,6 +58,8 @@ class Host(ip.Peer):
         other = 1 - self.client
         raw = self.got[ip.H_IPV6][16 * other:16 * other + 16]
         port = struct.unpack_from(">I", self.got[ip.H_PORT], 4 * other)[0]
+        if self.ipv6:
+            return socket.inet_ntop(socket.AF_INET6, raw), port
         return socket.inet_ntoa(raw[12:]), port
 
     def process(self, rank):
@@ -67,10 +78,9 @@ class Host(ip.Peer):
             sock.close()
 
     def dance(self):
-        own = "127.0.%d.1" % (self.client + 1)
         if self.client == 1:
             self.link = socket.create_connection(
-                self.other_address(), ip.PATIENCE, (own, 0))
+                self.other_address(), ip.PATIENCE, (self.own, 0))
             self.link.sendall(ip.u32(1))
             return
         self.link, source = self.listener.accept()
@@ -226,7 +236,7 @@ def main():
     host, port = sys.argv[1].rsplit(":", 1)
     args = sys.argv[3:]
     key = int(args[args.index("--key") + 1]) if "--key" in args else None
-    address, client = (host, int(port)), int(sys.argv[2])
+    address, client = (host.strip("[]"), int(port)), int(sys.argv[2])
     if "--habits" in args:
         habits = set(args[args.index("--habits") + 1:])
         peer = Habits(address, client, key, habits)

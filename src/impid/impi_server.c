@@ -88,15 +88,17 @@ static int start(struct server *s, struct errbuf *err)
 
 static void run(struct server *s)
 {
-    char addr[INET_ADDRSTRLEN];
+    char text[NETADDR_TEXT_MAX];
+    struct netaddr at;
 
     ev_timer_init(&s->tick, tick, 1., 1.);
     s->tick.data = s;
     ev_timer_start(s->loop, &s->tick);
-    inet_ntop(AF_INET, &s->address, addr, sizeof(addr));
     if (s->start.world)
         s->port = LIST_FIRST(&s->worlds)->port;
-    server_control_line(s, "ready %s:%u", addr, s->port);
+    at = (struct netaddr){s->address, s->port};
+    netaddr_print(text, &at);
+    server_control_line(s, "ready %s", text);
     ev_run(s->loop, 0);
 }
 

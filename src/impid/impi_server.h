@@ -30,6 +30,7 @@
 
 #include "base/bytebuf.h"
 #include "base/errbuf.h"
+#include "base/netaddr.h"
 #include "impi/agent_wire.h"
 #include "impi/chan_open.h"
 #include "impi/rendezvous.h"
@@ -46,8 +47,8 @@ struct server_start {
     uint8_t secret[IMPI_CHAN_SECRET_SIZE];
     uint32_t job, step;
     uint32_t agents, tasks;
-    struct in_addr bind;         /* INADDR_ANY: any */
-    struct in_addr advertise;    /* INADDR_ANY: automatic */
+    struct in6_addr bind;        /* ::, any */
+    struct in6_addr advertise;   /* ::, automatic */
     uint16_t port_lo, port_hi;   /* 0, 0: any */
     char munge[SERVER_PATH_MAX]; /* empty: munged's default */
     bool listener;               /* fd 4 is the listener */
@@ -73,7 +74,7 @@ int server_start_parse(struct server_start *start, const char *line,
 /* ---- network ---- */
 
 /* The address that nodes are told (doc/rendezvous.md, "Address"). */
-struct in_addr server_net_choose(const struct server_start *start);
+struct in6_addr server_net_choose(const struct server_start *start);
 /* A listening, nonblocking socket at start->bind in the port range; *port is
  * the one it got.  -1 with text. */
 int server_net_listen(const struct server_start *start, uint16_t *port,
@@ -137,8 +138,8 @@ struct world {
 struct server {
     struct ev_loop *loop;
     struct server_start start;
-    struct in_addr address; /* as advertised */
-    int fd;                 /* agents' listener */
+    struct in6_addr address; /* as advertised */
+    int fd;                  /* agents' listener */
     uint16_t port;
     ev_io accept;
     ev_timer tick;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE /* accept4 */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -12,29 +11,27 @@
 #include "base/netaddr.h"
 #include "impid/impi_server.h"
 
-struct in_addr server_net_choose(const struct server_start *start)
+struct in6_addr server_net_choose(const struct server_start *start)
 {
-    const struct in_addr far = {htonl(0xc0000201)}; /* 192.0.2.1, in no net */
-    struct in_addr a;
+    struct in6_addr a;
 
-    if (start->advertise.s_addr != INADDR_ANY)
+    if (!IN6_IS_ADDR_UNSPECIFIED(&start->advertise))
         return start->advertise;
-    if (start->bind.s_addr != INADDR_ANY)
+    if (!IN6_IS_ADDR_UNSPECIFIED(&start->bind))
         return start->bind;
-    if (netaddr_towards(&a, far, NULL) < 0)
-        a.s_addr = htonl(INADDR_LOOPBACK);
+    netaddr_outside(&a);
     return a;
 }
 
 int server_net_listen(const struct server_start *start, uint16_t *port,
                       struct errbuf *err)
 {
-    char addr[INET_ADDRSTRLEN];
-    int fd = netaddr_listen(start->bind, start->port_lo, start->port_hi, port);
+    char addr[NETADDR_IP_MAX];
+    int fd = netaddr_listen(&start->bind, start->port_lo, start->port_hi, port);
 
     if (fd >= 0)
         return fd;
-    inet_ntop(AF_INET, &start->bind, addr, sizeof(addr));
+    netaddr_print_ip(addr, &start->bind);
     return errprintf(err, "SF-E220: cannot listen at %s, ports %u-%u: %m", addr,
                      start->port_lo, start->port_hi);
 }
@@ -54,18 +51,19 @@ int server_net_adopt(const struct server_start *start, uint16_t *port,
 
 int server_net_accept(int fd, char *peer, size_t size)
 {
-    struct sockaddr_in sa;
-    socklen_t len = sizeof(sa);
-    char addr[INET_ADDRSTRLEN];
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+    char text[NETADDR_TEXT_MAX];
+    struct netaddr from;
     int one = 1;
-    int got =
-        accept4(fd, (struct sockaddr *)&sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int got = accept4(fd, (void *)&ss, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (got < 0)
         return -1;
     setsockopt(got, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     netaddr_keep_alive(got);
-    inet_ntop(AF_INET, &sa.sin_addr, addr, sizeof(addr));
-    snprintf(peer, size, "%s:%u", addr, ntohs(sa.sin_port));
+    from = netaddr_from_socket((void *)&ss);
+    netaddr_print(text, &from);
+    snprintf(peer, size, "%s", text);
     return got;
 }

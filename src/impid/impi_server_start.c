@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/netaddr.h"
 #include "impid/impi_server.h"
 
 static int parse_u32(uint32_t *out, const char *text)
@@ -72,14 +72,14 @@ static int set_bind(struct server_start *s, const char *v)
 {
     if (strcmp(v, "any") == 0)
         return 0;
-    return inet_pton(AF_INET, v, &s->bind) == 1 ? 0 : -1;
+    return netaddr_parse_ip(&s->bind, v);
 }
 
 static int set_advertise(struct server_start *s, const char *v)
 {
     if (!*v)
         return 0;
-    return inet_pton(AF_INET, v, &s->advertise) == 1 ? 0 : -1;
+    return netaddr_parse_ip(&s->advertise, v);
 }
 
 static int set_ports(struct server_start *s, const char *v)

@@ -6,12 +6,17 @@
 #ifndef SF_IMPID_ADDR_H
 #define SF_IMPID_ADDR_H
 
+#include "base/netaddr.h"
+#include "impi/world.h"
 #include "impid/impid_conf.h"
 
 /* The interface address inside Network of impi.conf; without one
  * the address from which this node reaches impi-server.  Returns 0; or -1
  * with text: no such interface, malformed network. */
-int impid_addr_choose(uint8_t out[16], const struct impid_conf *conf,
-                      struct errbuf *err);
+int impid_addr_choose(uint8_t out[IMPI_HOSTID_SIZE],
+                      const struct impid_conf *conf, struct errbuf *err);
+
+/* What a declared address is to a socket. */
+struct netaddr impid_addr_of(const uint8_t id[IMPI_HOSTID_SIZE], uint16_t port);
 
 #endif

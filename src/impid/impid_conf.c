@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,28 +84,10 @@ static int set_text(char **dst, const char *value)
     return 0;
 }
 
-static int set_address(struct sockaddr_in *out, const char *name,
-                       const char *value, struct errbuf *err)
+static int set_address(struct netaddr *out, const char *name, const char *value,
+                       struct errbuf *err)
 {
-    char host[INET_ADDRSTRLEN];
-    const char *colon = strrchr(value, ':');
-    uint16_t port;
-
-    if (colon && strchr(value, ':') != colon) {
-        errno = EAFNOSUPPORT;
-        return errprintf(err, "%s: '%s' is an IPv6 address, IPv4 is wanted",
-                         name, value);
-    }
-    if (!colon || (size_t)(colon - value) >= sizeof(host) ||
-        set_number(&port, PORT, name, colon + 1, err) < 0)
-        return bad(err, name, value);
-    memcpy(host, value, (size_t)(colon - value));
-    host[colon - value] = '\0';
-    out->sin_family = AF_INET;
-    out->sin_port = htons(port);
-    if (inet_pton(AF_INET, host, &out->sin_addr) != 1)
-        return bad(err, name, value);
-    return 0;
+    return netaddr_parse(out, value) < 0 ? bad(err, name, value) : 0;
 }
 
 static int hex_digit(char c)
@@ -211,7 +192,7 @@ static int complete(struct impid_conf *conf, struct errbuf *err)
         if (keys[i].required && keys[i].kind == TEXT && !*text)
             return bad(err, keys[i].name, "(missing)");
     }
-    if (conf->server.sin_port == 0)
+    if (conf->server.port == 0)
         return bad(err, "server", "(missing)");
     if (conf->map.ntasks == 0)
         return bad(err, "tasks", "(missing)");
@@ -223,7 +204,7 @@ static int complete(struct impid_conf *conf, struct errbuf *err)
     conf->node = (uint32_t)node;
     conf->job = (uint32_t)strtoul(conf->step, NULL, 10);
     conf->stepid = dot ? (uint32_t)strtoul(dot + 1, NULL, 10) : 0;
-    if (conf->foreign.sin_port != 0 && conf->client >= SF_IMPI_CLIENTS_MAX)
+    if (conf->foreign.port != 0 && conf->client >= SF_IMPI_CLIENTS_MAX)
         return bad(err, "client", "(at most 31)");
     conf->by_node = conf->clients && strcmp(conf->clients, "node") == 0;
     if (impi_site_read(&conf->site, conf->conf, err) < 0)

@@ -6,21 +6,21 @@
 #ifndef SF_IMPID_CONF_H
 #define SF_IMPID_CONF_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/errbuf.h"
+#include "base/netaddr.h"
 #include "impi/chan_open.h"
 #include "impi/site.h"
 #include "impi/taskmap.h"
 
 struct impid_conf {
-    struct sockaddr_in server;
-    struct sockaddr_in foreign; /* port 0: none; else the IMPI server that
-                                 * joins us with clients started elsewhere, */
-    uint32_t client;            /* where this component is that client */
+    struct netaddr server;
+    struct netaddr foreign; /* port 0: none; else the IMPI server that
+                             * joins us with clients started elsewhere, */
+    uint32_t client;        /* where this component is that client */
     uint8_t secret[IMPI_CHAN_SECRET_SIZE];
     struct taskmap map;
     char *nodes;       /* names of the map's nodes, "n0,n1", or empty */

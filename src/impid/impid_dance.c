@@ -10,7 +10,6 @@
  * the four bytes: both sides prove the job's secret.
  */
 #define _GNU_SOURCE /* accept4 */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include "base/log.h"
 #include "base/mac.h"
 #include "base/netaddr.h"
+#include "impid/impid_addr.h"
 #include "impid/impid_relay.h"
 
 /* Connections that strangers may hold without saying a rank. */
@@ -52,17 +52,6 @@ struct attempt {
 static struct ev_loop *loop_of(const struct impid_relay *r)
 {
     return r->client->round->impid->loop;
-}
-
-static struct sockaddr_in address(const uint8_t id[IMPI_HOSTID_SIZE],
-                                  uint16_t port)
-{
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(port)};
-    uint8_t ipv4[4];
-
-    if (impi_hostid_get_ipv4(ipv4, id))
-        memcpy(&sa.sin_addr, ipv4, sizeof(ipv4));
-    return sa;
 }
 
 static void no_delay(int fd)
@@ -218,10 +207,10 @@ static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
 int impid_dance_listen(struct impid_relay *r, struct errbuf *err)
 {
     const struct impid *a = r->client->round->impid;
-    struct sockaddr_in at = address(a->host_addr, 0);
+    struct netaddr at = impid_addr_of(a->host_addr, 0);
 
     r->guests_max = GUESTS_EXTRA + r->client->round->clients.nhosts;
-    r->listener = netaddr_listen(at.sin_addr, a->conf.site.port_lo,
+    r->listener = netaddr_listen(&at.ip, a->conf.site.port_lo,
                                  a->conf.site.port_hi, &r->port);
     if (r->listener < 0)
         return errprintf(err, "cannot listen for other IMPI hosts: %s",
@@ -234,37 +223,19 @@ int impid_dance_listen(struct impid_relay *r, struct errbuf *err)
 
 /* ---- those we go to ---- */
 
-static void print_address(char out[INET6_ADDRSTRLEN],
-                          const uint8_t id[IMPI_HOSTID_SIZE])
-{
-    uint8_t ipv4[4];
-
-    if (impi_hostid_get_ipv4(ipv4, id))
-        inet_ntop(AF_INET, ipv4, out, INET6_ADDRSTRLEN);
-    else
-        inet_ntop(AF_INET6, id, out, INET6_ADDRSTRLEN);
-}
-
-/* Agents have IPv4 sockets only: to another client's that has none there is
- * no way. */
-static bool has_ipv4(const struct impi_host *h)
-{
-    uint8_t ipv4[4];
-
-    return impi_hostid_get_ipv4(ipv4, h->addr);
-}
-
 static void unreachable(struct impid_relay *r, uint32_t host, const char *why)
 {
     const struct impi_host *h = &r->world.hosts[host];
-    char a[INET6_ADDRSTRLEN], b[INET6_ADDRSTRLEN];
+    struct netaddr own = impid_addr_of(r->world.hosts[r->host].addr, 0);
+    struct netaddr to = impid_addr_of(h->addr, h->port);
+    char a[NETADDR_IP_MAX], b[NETADDR_TEXT_MAX];
 
-    print_address(a, r->world.hosts[r->host].addr);
-    print_address(b, h->addr);
+    netaddr_print_ip(a, &own.ip);
+    netaddr_print(b, &to);
     impid_relay_fail(r,
                      "host %u at %s cannot reach host %u (client %u) at "
-                     "%s:%u: %s",
-                     r->host, a, host, h->client, b, h->port, why);
+                     "%s: %s",
+                     r->host, a, host, h->client, b, why);
 }
 
 static int say_rank(struct attempt *t, struct errbuf *err)
@@ -332,32 +303,34 @@ static void on_attempt(struct ev_loop *loop, ev_io *io, int revents)
     free(t);
 }
 
-/* A port that others refuse to be called from is no reason to give up: the
- * rank says who we are. */
-static void bind_declared(const struct impid_relay *r, int fd)
+/* An address that others refuse to be called from is no reason to give up: the
+ * rank says who we are.  To a host of the other version of IP we go from
+ * whatever address we have there. */
+static void bind_declared(const struct impid_relay *r, int fd,
+                          const struct netaddr *to)
 {
-    struct sockaddr_in own = address(r->world.hosts[r->host].addr, 0);
+    struct netaddr own = impid_addr_of(r->world.hosts[r->host].addr, 0);
     int one = 1;
 
+    if (netaddr_is_ipv4(&own.ip) != netaddr_is_ipv4(&to->ip))
+        return;
     setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
-    if (bind(fd, (struct sockaddr *)&own, sizeof(own)) < 0)
+    if (netaddr_bind(fd, &own) < 0)
         log_warn("cannot bind to the declared address: %s", strerror(errno));
 }
 
 static int go_to(struct impid_relay *r, uint32_t host)
 {
     const struct impi_host *h = &r->world.hosts[host];
-    struct sockaddr_in to = address(h->addr, h->port);
+    struct netaddr to = impid_addr_of(h->addr, h->port);
     struct attempt *t;
-    int fd;
+    int fd = netaddr_open(&to.ip);
 
-    if (!has_ipv4(h)) {
-        unreachable(r, host, "agents talk IPv4 only");
+    if (fd < 0 && errno == EAFNOSUPPORT) {
+        unreachable(r, host, "no IPv6 here");
         return 0;
     }
     t = calloc(1, sizeof(*t));
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
     if (!t || fd < 0) {
         free(t);
         if (fd >= 0)
@@ -369,11 +342,10 @@ static int go_to(struct impid_relay *r, uint32_t host)
     t->fd = fd;
     r->attempts[host] = t;
     no_delay(fd);
-    bind_declared(r, fd);
+    bind_declared(r, fd, &to);
     ev_io_init(&t->io, on_attempt, fd, EV_WRITE);
     t->io.data = t;
-    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0 ||
-        errno == EINPROGRESS) {
+    if (netaddr_connect(fd, &to) == 0 || errno == EINPROGRESS) {
         ev_io_start(loop_of(r), &t->io);
         return 0;
     }

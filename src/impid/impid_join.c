@@ -49,7 +49,7 @@ static bool wants_relay(const struct impid_client *c)
 {
     const struct impid_conf *conf = &agent(c)->conf;
 
-    return conf->foreign.sin_port != 0 ||
+    return conf->foreign.port != 0 ||
            count_peers(&c->round->clients) > conf->direct_max;
 }
 

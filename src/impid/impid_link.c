@@ -243,18 +243,18 @@ static void on_io(struct ev_loop *loop, ev_io *io, int revents)
 
 void impid_link_start(struct impid_link *l, struct impid *impid)
 {
-    const struct sockaddr_in *addr = &impid->conf.server;
+    const struct netaddr *to = &impid->conf.server;
     int one = 1;
 
     l->impid = impid;
     bytebuf_init(&l->early, SF_AGENT_FRAME_MAX);
     l->state = LINK_CONNECTING;
-    l->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    l->fd = netaddr_open(&to->ip);
     ev_io_init(&l->io, on_io, l->fd, EV_WRITE);
     l->io.data = l;
     setsockopt(l->fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof(one));
     netaddr_keep_alive(l->fd);
-    if (connect(l->fd, (const void *)addr, sizeof(*addr)) == 0)
+    if (netaddr_connect(l->fd, to) == 0)
         connected(l);
     else if (errno == EINPROGRESS)
         ev_io_start(impid->loop, &l->io);

@@ -171,7 +171,7 @@ int impid_relay_listen(struct impid_client *c, uint16_t *port,
         return errprintf(err, "%s", strerror(errno));
     r->client = c;
     r->listener = -1;
-    r->proved = agent(r)->conf.foreign.sin_port == 0;
+    r->proved = agent(r)->conf.foreign.port == 0;
     c->relay = r;
     if (r->proved)
         log_info("more processes of other clients than connections (%u): "

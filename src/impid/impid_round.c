@@ -33,7 +33,7 @@ uint32_t impid_client_number(const struct impid_client *c)
 {
     const struct impid_conf *conf = &c->round->impid->conf;
 
-    return conf->foreign.sin_port ? conf->client : c->number;
+    return conf->foreign.port ? conf->client : c->number;
 }
 
 static void client_clear(struct impid_client *c)
@@ -162,8 +162,8 @@ static uint32_t count_env(char **env)
 /* One: nothing to join.  How many there are elsewhere is not known yet. */
 static uint32_t count_clients(const struct impid_round *r)
 {
-    return r->impid->conf.foreign.sin_port ? SF_IMPI_CLIENTS_MAX
-                                           : r->clients.nclients;
+    return r->impid->conf.foreign.port ? SF_IMPI_CLIENTS_MAX
+                                       : r->clients.nclients;
 }
 
 static int send_env(struct impid_proc *p, struct errbuf *err)
@@ -211,7 +211,7 @@ int impid_round_form(struct impid_round *r, const struct impi_member *members,
                           err) < 0)
         return -1;
     r->formed = true;
-    if (r->impid->conf.foreign.sin_port && r->clients.nclients != 1)
+    if (r->impid->conf.foreign.port && r->clients.nclients != 1)
         return errprintf(err,
                          "this is one client of a job with others, so all of "
                          "its tasks have to use one MPI library, not %u",

@@ -45,7 +45,7 @@ static struct impid *agent(const struct impid_client *c)
 /* The clients meet at a server that is not the step's own. */
 static bool is_foreign(const struct impid_client *c)
 {
-    return agent(c)->conf.foreign.sin_port != 0;
+    return agent(c)->conf.foreign.port != 0;
 }
 
 static void join_failed(struct impid_speaker *j, const char *text)
@@ -139,16 +139,16 @@ static void on_connect(struct ev_loop *loop, ev_io *io, int revents)
         connected(j);
 }
 
-static void join_connect(struct impid_speaker *j, struct sockaddr_in addr)
+static void join_connect(struct impid_speaker *j, const struct netaddr *to)
 {
-    j->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    j->fd = netaddr_open(&to->ip);
     if (j->fd < 0) {
         join_failed(j, strerror(errno));
         return;
     }
     ev_io_init(&j->connecting, on_connect, j->fd, EV_WRITE);
     j->connecting.data = j;
-    if (connect(j->fd, (const void *)&addr, sizeof(addr)) == 0)
+    if (netaddr_connect(j->fd, to) == 0)
         connected(j);
     else if (errno == EINPROGRESS)
         ev_io_start(agent(j->client)->loop, &j->connecting);
@@ -168,10 +168,9 @@ void impid_speaker_world_at(struct impid *a, const struct agent_world_at *at)
             struct impid_speaker *j = r->local[i].speaker;
 
             if (j && j->fd < 0 && !j->stream.loop) {
-                struct sockaddr_in addr = a->conf.server;
+                struct netaddr to = {a->conf.server.ip, at->port};
 
-                addr.sin_port = htons(at->port);
-                join_connect(j, addr);
+                join_connect(j, &to);
             }
         }
     }
@@ -346,7 +345,7 @@ void impid_speaker_start(struct impid_client *c, const struct agent_blob *blobs,
         return;
     }
     if (is_foreign(c)) {
-        join_connect(c->speaker, agent(c)->conf.foreign);
+        join_connect(c->speaker, &agent(c)->conf.foreign);
         return;
     }
     msg.world.generation = c->round->generation;

@@ -33,6 +33,7 @@ static const char help[] =
     "(default: ssh)\n"
     "  --help, --version\n"
     "\n"
+    "An address of IPv6 with a port is written [ADDRESS]:PORT.\n"
     "IMPI_AUTH_KEY=NUMBER on server and clients: only who knows it joins.\n"
     "IMPI_AUTH_NONE=1: anybody may.  Neither: MUNGE, the same user.\n"
     "EXIT STATUS: the worst of the processes; that of MPI_Abort; 1 the job\n"

@@ -4,7 +4,6 @@
  * impid joins the client to the others at the IMPI server that was named.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -23,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/netaddr.h"
 #include "impid/impirun.h"
 #include "impid/names.h"
 
@@ -40,28 +40,43 @@ struct client {
     bool ended;
 };
 
-/* HOST:PORT as the user gave it, with an IPv4 address in place of a name. */
+/* Of a name's addresses that of IPv4 is taken, which strict peers know, too. */
+static const struct addrinfo *best(const struct addrinfo *list)
+{
+    const struct addrinfo *i = list;
+
+    while (i && i->ai_family != AF_INET)
+        i = i->ai_next;
+    return i ? i : list;
+}
+
+/* HOST:PORT as the user gave it, with an address in place of a name. */
 static int resolve(char out[SERVER_ADDRESS_MAX], const char *where,
                    struct errbuf *err)
 {
     const char *colon = strrchr(where, ':');
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM};
     struct addrinfo *info = NULL;
-    char host[256], addr[INET_ADDRSTRLEN];
+    struct netaddr at;
+    char host[256];
     int rc;
 
+    if (netaddr_parse(&at, where) == 0) {
+        netaddr_print(out, &at);
+        return 0;
+    }
     if (strchr(where, ':') != colon)
         return errprintf(err,
-                         "%s: agents and servers talk IPv4 only; give an IPv4 "
-                         "address or a name that has one",
+                         "%s: an IPv6 address stands in brackets, "
+                         "[ADDRESS]:PORT",
                          where);
     snprintf(host, sizeof(host), "%.*s", (int)(colon - where), where);
     rc = getaddrinfo(host, colon + 1, &hints, &info);
     if (rc != 0)
         return errprintf(err, "%s: %s", where, gai_strerror(rc));
-    inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)info->ai_addr)->sin_addr,
-              addr, sizeof(addr));
-    snprintf(out, SERVER_ADDRESS_MAX, "%s:%s", addr, colon + 1);
+    at = netaddr_from_socket(best(info)->ai_addr);
+    netaddr_print(out, &at);
     freeaddrinfo(info);
     return 0;
 }

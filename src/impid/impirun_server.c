@@ -2,7 +2,6 @@
  * The IMPI server of a job: one line on stdout, then it stays until every
  * client has said FINI.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,32 +15,30 @@
 #include "impi/site.h"
 
 /* An address that others reach, never loopback by accident of a name. */
-static int choose_address(char out[INET_ADDRSTRLEN],
+static int choose_address(char out[NETADDR_IP_MAX],
                           const struct impi_site *site, struct errbuf *err)
 {
-    const struct in_addr far = {htonl(0xc0000201)}; /* 192.0.2.1, in no net */
-    struct in_addr a;
+    struct in6_addr a;
 
     if (site->advertise) {
-        snprintf(out, INET_ADDRSTRLEN, "%s", site->advertise);
-        return 0;
-    }
-    if (site->network) {
+        if (netaddr_parse_ip(&a, site->advertise) < 0)
+            return errprintf(err, "Advertise=%s is not an address",
+                             site->advertise);
+    } else if (site->network) {
         if (netaddr_in_network(&a, site->network, err) < 0)
             return -1;
-    } else if (netaddr_towards(&a, far, NULL) < 0) {
-        a.s_addr = htonl(INADDR_LOOPBACK);
+    } else if (netaddr_outside(&a) < 0) {
         fprintf(stderr, "impirun: this machine has no address that others "
                         "reach; clients have to run here\n");
     }
-    inet_ntop(AF_INET, &a, out, INET_ADDRSTRLEN);
+    netaddr_print_ip(out, &a);
     return 0;
 }
 
 static int start(struct impirun_control *c, const struct impirun *run,
                  char address[SERVER_ADDRESS_MAX], struct errbuf *err)
 {
-    char advertise[INET_ADDRSTRLEN], secret[SERVER_SECRET_SIZE];
+    char advertise[NETADDR_IP_MAX], secret[SERVER_SECRET_SIZE];
     struct server_options o = {.path = PATH_SERVER,
                                .secret = secret,
                                .agents = 1,

@@ -24,7 +24,7 @@
 #define ENV_XSIZE "IMPI_COLL_XSIZE"         /* bytes */
 #define ENV_MAXLINEAR "IMPI_COLL_MAXLINEAR" /* clients */
 #define ENV_LOG "SLURM_IMPI_LOG"   /* directory: agents and server log there */
-#define ENV_JOIN "SLURM_IMPI_JOIN" /* ADDRESS:PORT of an IMPI server */
+#define ENV_JOIN "SLURM_IMPI_JOIN" /* ADDRESS:PORT or [IPV6]:PORT of one */
 #define ENV_CLIENT "SLURM_IMPI_CLIENT" /* which of its clients this is */
 /* To the tasks. */
 #define ENV_AGENT "SLURM_IMPI_AGENT" /* path of impid's socket */

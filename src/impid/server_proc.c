@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -203,17 +202,19 @@ static int out_of_the_way(int fd)
 int server_listen(const struct server_options *o,
                   char address[SERVER_ADDRESS_MAX], struct errbuf *err)
 {
-    struct in_addr at = {INADDR_ANY};
-    uint16_t port;
+    struct in6_addr at = IN6ADDR_ANY_INIT;
+    struct netaddr told;
     int fd;
 
-    if (strcmp(o->bind, "any") != 0 && inet_pton(AF_INET, o->bind, &at) != 1)
-        return errprintf(err, "%s is not an IPv4 address", o->bind);
-    fd = netaddr_listen(at, o->port_lo, o->port_hi, &port);
+    if (strcmp(o->bind, "any") != 0 && netaddr_parse_ip(&at, o->bind) < 0)
+        return errprintf(err, "%s is not an address", o->bind);
+    if (netaddr_parse_ip(&told.ip, o->advertise) < 0)
+        return errprintf(err, "%s is not an address", o->advertise);
+    fd = netaddr_listen(&at, o->port_lo, o->port_hi, &told.port);
     if (fd < 0)
         return errprintf(err, "SF-E220: cannot listen at %s, ports %u-%u: %s",
                          o->bind, o->port_lo, o->port_hi, strerror(errno));
-    snprintf(address, SERVER_ADDRESS_MAX, "%s:%u", o->advertise, port);
+    netaddr_print(address, &told);
     return out_of_the_way(fd);
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/errbuf.h"
+#include "base/netaddr.h"
 #include "impid/server_lines.h"
 
 struct server_options {
@@ -16,8 +17,8 @@ struct server_options {
     const char *secret; /* 64 hexadecimal digits */
     uint32_t job, step;
     uint32_t agents, tasks;
-    const char *bind;      /* IPv4 address or "any" */
-    const char *advertise; /* IPv4 address */
+    const char *bind;      /* address or "any" */
+    const char *advertise; /* address */
     uint16_t port_lo, port_hi;
     const char *munge; /* munged's socket, or "" */
     const char *log;   /* directory for its log, or NULL */
@@ -26,14 +27,15 @@ struct server_options {
     char *const *env;  /* its environment; NULL: ours */
 };
 
-#define SERVER_ADDRESS_MAX 64
+#define SERVER_ADDRESS_MAX NETADDR_TEXT_MAX
 #define SERVER_SECRET_SIZE 65
 
 /* Make the secret of a job: 64 hexadecimal digits.  0, or -1 with errno. */
 int server_secret(char secret[SERVER_SECRET_SIZE]);
 
 /* Start the server.  It is not waited for: we listen in its place and hand the
- * socket over.  address gets "ADDR:PORT".  Returns the control socket, or -1
+ * socket over.  address gets "ADDR:PORT" or
+ * "[ADDR]:PORT".  Returns the control socket, or -1
  * with text.  The server is nobody's concern after that: it ends when the
  * socket does; what goes wrong at its start is an "error" line there.  Whoever
  * expects nothing more writes a byte: "end" follows as soon as no agent is

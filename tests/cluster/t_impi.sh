@@ -181,6 +181,26 @@ case_sl_18_ports_and_network_of_impi_conf() {
     assert_nothing_left
 }
 
+# Server, agents, the line between nodes and processes, all of IPv6.
+case_sl_18_im_021_network_of_ipv6() {
+    grep -q "^0*1 .* lo$" /proc/net/if_inet6 2>/dev/null || skip "no IPv6 here"
+    echo 'Network=::1' >"$CLUSTER/etc.fabric/impi.conf"
+    run_as_user srun --mpi=impi -n1 sh -c 'echo $SLURM_IMPI_SERVER'
+    assert_output '^\[::1\]:[0-9]+$'
+    run_as_user srun --mpi=impi -N2 -n2 "$M" : -N2 -n2 "$O"
+    assert_code 0
+    assert_world 4
+    echo 'Advertise=::1' >"$CLUSTER/etc.fabric/impi.conf"
+    run_as_user srun --mpi=impi -n1 "$M" : -n1 "$O"
+    assert_world 2
+    echo 'Advertise=ctl' >"$CLUSTER/etc.fabric/impi.conf"
+    run_as_user srun --mpi=impi -n1 true
+    assert_code_not 0
+    assert_error 'Advertise=ctl is not an address'
+    rm "$CLUSTER/etc.fabric/impi.conf"
+    assert_nothing_left
+}
+
 # Slurm signals the whole container, impid in it included.
 case_signals_are_for_the_tasks() {
     local srun signal job

@@ -30,6 +30,11 @@ need_both()
         skip_all "both MPI libraries and no sanitizer are needed"
 }
 
+have_ipv6()
+{
+    grep -q "^0*1 .* lo$" /proc/net/if_inet6 2>/dev/null
+}
+
 need_stage() # PROGRAM
 {
     [ -x "$stage/bin/$1" ] || skip_all "a stage is needed"

@@ -23,12 +23,18 @@ start_server()
 }
 
 # client RANK NP PROGRAM: in the background; waited for by end_of.
-pids=
+pids='' SERVER=''
 client()
 {
     "${limited[@]}" 100 "$impirun" -client "$1" "$hostport" -np "$2" \
         "${@:3}" >"$TMPDIR/out.$1" 2>&1 &
     pids+=" $!"
+}
+
+# start_server, whose address is then one of IPv6: it hears both versions.
+start_server6()
+{
+    start_server "$@" && hostport="[::1]:${hostport##*:}"
 }
 
 # Exit codes of server and clients, in order.
@@ -48,7 +54,7 @@ case_world()
 {
     local name=$1 rank=0 spec codes
     shift
-    start_server $#
+    ${SERVER:-start_server} $#
     for spec; do
         client $rank "${spec%:*}" "$dir/$name.${spec#*:}"
         rank=$((rank + 1))
@@ -56,13 +62,13 @@ case_world()
     codes_of_all >"$TMPDIR/out.codes"
     codes=$(tr -d ' \n' <"$TMPDIR/out.codes")
     [ -z "${codes//0/}" ] && grep -q "^PASS $name" "$TMPDIR"/out.*
-    report $? "im_006_relay: $name in $*"
+    report $? "im_006_relay: $name in $*${SERVER:+ by IPv6}"
 }
 
 # case_strict RANK FAMILY [ARGS]: our client RANK, the script is the other.
 case_strict()
 {
-    start_server 2
+    ${SERVER:-start_server} 2
     client "$1" 1 "$dir/strict.$2"
     "${limited[@]}" 100 python3 "$tests/impi_host.py" "$hostport" $((1 - $1)) \
         --key "$IMPI_AUTH_KEY" "${@:3}" >"$TMPDIR/out.peer" 2>&1
@@ -70,7 +76,7 @@ case_strict()
     codes_of_all >"$TMPDIR/out.codes"
     [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
         grep -q "^PASS strict rank $1" "$TMPDIR/out.$1"
-    report $? "im_100_im_101_im_103_strict_peer: our client $1 is $2 ${*:3}"
+    report $? "im_100_im_101_im_103_strict_peer: our client $1 is $2 ${*:3}${SERVER:+ by IPv6}"
 }
 
 # case_habits RANK FAMILY TOLERATE HABIT...: as case_strict, with a peer that
@@ -260,9 +266,55 @@ case_nobody_at_that_address()
     "${limited[@]}" 100 "$impirun" -client 0 "$hostport" "$dir/ranks.mpich" \
         >"$TMPDIR/out.1" 2>&1
     [ $? = 1 ] && grep -q SF-E315 "$TMPDIR/out.1" &&
-        ! "${limited[@]}" 100 "$impirun" -client 0 '[::1]:9' true >"$TMPDIR/out.1" \
-            2>&1 && grep -q "IPv4 only" "$TMPDIR/out.1"
+        ! "${limited[@]}" 100 "$impirun" -client 0 '::1:9' true >"$TMPDIR/out.1" \
+            2>&1 && grep -q "stands in brackets" "$TMPDIR/out.1"
     report $? nobody_at_that_address
+}
+
+# A machine that has no address of IPv4 but its own loopback.
+case_im_021_where_only_ipv6_leads_out()
+{
+    local line
+    if ! unshare -n true 2>/dev/null; then
+        report_skip im_021_where_only_ipv6_leads_out "no network namespaces"
+        return
+    fi
+    # shellcheck disable=SC2016
+    unshare -n bash -c 'ip link set lo up && ip addr add fd00::7/128 dev lo &&
+        ip -6 route add default dev lo src fd00::7 && exec "$@"' - \
+        "${limited[@]}" 100 bash -c '
+        "$1" -server 1 2>"$TMPDIR/out.server" | {
+            read -r hostport
+            echo "$hostport"
+            "$1" -client 0 "$hostport" "$2" >"$TMPDIR/out.0" 2>&1
+        }' - "$impirun" "$dir/ranks.mpich" >"$TMPDIR/out.1" 2>"$TMPDIR/out.2"
+    line=$(cat "$TMPDIR/out.1")
+    [[ $line =~ ^\[fd00::7\]:[0-9]+$ ]] &&
+        grep -q '^rank 0 of 1$' "$TMPDIR/out.0"
+    report $? im_021_where_only_ipv6_leads_out
+}
+
+case_nobody_at_an_address_of_ipv6()
+{
+    ! "${limited[@]}" 100 "$impirun" -client 0 '[::1]:9' "$dir/ranks.mpich" \
+        >"$TMPDIR/out.1" 2>&1 && grep -q 'SF-E315' "$TMPDIR/out.1"
+    report $? nobody_at_an_address_of_ipv6
+}
+
+cases_of_ipv6()
+{
+    if ! have_ipv6; then
+        report_skip im_021_agents_meet_by_ipv6 "no IPv6 here"
+        return
+    fi
+    SERVER=start_server6
+    case_strict 0 mpich
+    case_strict 1 openmpi
+    case_world ring 2:mpich 1:openmpi
+    case_world coll 1:openmpi 1:mpich 1:openmpi
+    SERVER=
+    case_nobody_at_an_address_of_ipv6
+    case_im_021_where_only_ipv6_leads_out
 }
 
 case_nothing_is_left()
@@ -305,5 +357,6 @@ done
 case_world ring 2:mpich 1:openmpi 1:mpich
 case_world coll 1:openmpi 2:mpich 1:openmpi
 case_world order 1:mpich 3:openmpi
+cases_of_ipv6
 case_nothing_is_left
 echo "1..$n"

@@ -323,10 +323,12 @@ static void agent_that_does_not_read_blocks_nobody(void **state)
 
 static uint16_t start_with_presence(struct program *s, unsigned agents)
 {
+    struct in6_addr loopback;
     uint16_t port;
-    int fd =
-        netaddr_listen((struct in_addr){htonl(INADDR_LOOPBACK)}, 0, 0, &port);
+    int fd;
 
+    netaddr_parse_ip(&loopback, "127.0.0.1");
+    fd = netaddr_listen(&loopback, 0, 0, &port);
     presence_listener = fcntl(fd, F_DUPFD_CLOEXEC, 10);
     assert_true(presence_listener >= 10);
     close(fd);

@@ -59,7 +59,7 @@ static void impid_finds_itself_in_the_task_map(void **state)
     char name[32];
 
     assert_int_equal(parse(&conf, text, sizeof(text), NULL), 0);
-    assert_int_equal(conf.server.sin_port, htons(4000));
+    assert_int_equal(conf.server.port, 4000);
     assert_int_equal(conf.secret[31], 0x1f);
     assert_int_equal(conf.job, 17);
     assert_int_equal(conf.stepid, 3);
@@ -143,11 +143,19 @@ static void impid_names_what_is_wrong_in_its_configuration(void **state)
 #undef REFUSED
 }
 
-static void im_021_agents_say_that_they_want_ipv4(void **state)
+static void im_021_agents_take_both_versions_of_ip(void **state)
 {
-    static const char text[] = "foreign=[::1]:4000";
+    static const char text[] = RECORDS "foreign=[::1]:4000";
+    static const char bare[] = "foreign=::1:4000";
+    struct impid_conf conf;
 
-    refused(text, sizeof(text), "'[::1]:4000' is an IPv6 address");
+    assert_int_equal(parse(&conf, text, sizeof(text), NULL), 0);
+    assert_int_equal(conf.foreign.port, 4000);
+    assert_true(netaddr_is_loopback(&conf.foreign.ip));
+    assert_false(netaddr_is_ipv4(&conf.foreign.ip));
+    assert_true(netaddr_is_ipv4(&conf.server.ip));
+    impid_conf_free(&conf);
+    refused(bare, sizeof(bare), "bad value of foreign");
 }
 
 /* ---- impi.conf -----------------------------------------------------------*/
@@ -220,31 +228,46 @@ static void port_ranges(void **state)
 
 static void sl_18_networks(void **state)
 {
-    const char *bad[] = {
-        "",           "10.0.0",      "10.0.0.0/", "10.0.0.0/33",
-        "10.0.0.0/x", "10.0.0.0/-1", "host"};
-    struct in_addr net, mask, addr;
+    const char *bad[] = {"",
+                         "10.0.0",
+                         "10.0.0.0/",
+                         "10.0.0.0/33",
+                         "10.0.0.0/x",
+                         "10.0.0.0/-1",
+                         "host",
+                         "fd00::/129",
+                         "fd00::1:2:3:4:5:6:7:8"};
+    struct in6_addr net, addr;
     struct errbuf err;
+    unsigned bits;
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(netaddr_parse_network(&net, &mask, bad[i], NULL), -1);
-    assert_int_equal(netaddr_parse_network(&net, &mask, "10.1.0.0/16", NULL),
+        assert_int_equal(netaddr_parse_network(&net, &bits, bad[i], NULL), -1);
+    assert_int_equal(netaddr_parse_network(&net, &bits, "10.1.0.0/16", NULL),
                      0);
-    assert_int_equal(ntohl(mask.s_addr), 0xffff0000);
-    assert_int_equal(netaddr_parse_network(&net, &mask, "0.0.0.0/0", NULL), 0);
-    assert_int_equal(mask.s_addr, 0);
+    assert_int_equal(bits, 96 + 16);
+    assert_int_equal(netaddr_parse_network(&net, &bits, "0.0.0.0/0", NULL), 0);
+    assert_int_equal(bits, 96);
+    assert_int_equal(netaddr_parse_network(&net, &bits, "fd00:1::/47", NULL),
+                     0);
+    assert_int_equal(bits, 47);
     assert_int_equal(netaddr_in_network(&addr, "127.0.0.0/8", &err), 0);
-    assert_int_equal(ntohl(addr.s_addr) >> 24, 127);
+    assert_true(netaddr_is_loopback(&addr));
+    assert_int_equal(netaddr_in_network(&addr, "126.0.0.0/7", &err), 0);
+    assert_true(netaddr_is_loopback(&addr));
     assert_int_equal(netaddr_in_network(&addr, "203.0.113.0/24", &err), -1);
+    assert_int_equal(errno, ENODEV);
+    assert_int_equal(netaddr_in_network(&addr, "2001:db8::/33", &err), -1);
     assert_int_equal(errno, ENODEV);
 }
 
 static void sl_18_own_address_towards_a_peer(void **state)
 {
-    struct in_addr peer = {htonl(INADDR_LOOPBACK)}, own;
+    struct in6_addr peer, own;
 
-    assert_int_equal(netaddr_towards(&own, peer, NULL), 0);
-    assert_int_equal(own.s_addr, htonl(INADDR_LOOPBACK));
+    netaddr_parse_ip(&peer, "127.0.0.1");
+    assert_int_equal(netaddr_towards(&own, &peer, NULL), 0);
+    assert_memory_equal(&own, &peer, sizeof(own));
 }
 
 /* ---- keys ----------------------------------------------------------------*/
@@ -749,7 +772,7 @@ int main(void)
         cmocka_unit_test(impid_finds_itself_in_the_task_map),
         cmocka_unit_test(connections_of_a_process_are_limited),
         cmocka_unit_test(impid_names_what_is_wrong_in_its_configuration),
-        cmocka_unit_test(im_021_agents_say_that_they_want_ipv4),
+        cmocka_unit_test(im_021_agents_take_both_versions_of_ip),
         cmocka_unit_test(sl_18_impi_conf_is_read),
         cmocka_unit_test(sl_18_impi_conf_errors_name_the_key),
         cmocka_unit_test(port_ranges),

@@ -22,8 +22,11 @@ static uint16_t port, agents_port;
 
 static int listen_here(uint16_t *at)
 {
-    int fd = netaddr_listen((struct in_addr){htonl(INADDR_LOOPBACK)}, 0, 0, at);
+    struct in6_addr loopback;
+    int fd;
 
+    netaddr_parse_ip(&loopback, "127.0.0.1");
+    fd = netaddr_listen(&loopback, 0, 0, at);
     assert_true(fd >= 0);
     return fd;
 }

@@ -14,18 +14,19 @@
 #define NODES_ASKED 16 /* looked at to find our own address */
 
 /* Our own address towards a node; false: not known. */
-static bool towards_node(struct in_addr *out, const char *name)
+static bool towards_node(struct in6_addr *out, const char *name)
 {
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     char *addr = slurm_conf_get_nodeaddr ? slurm_conf_get_nodeaddr(name) : NULL;
     struct addrinfo *info = NULL;
     bool found = false;
 
-    if (getaddrinfo(addr ? addr : name, NULL, &hints, &info) == 0 && info)
-        found =
-            netaddr_towards(
-                out, ((struct sockaddr_in *)(void *)info->ai_addr)->sin_addr,
-                NULL) == 0;
+    if (getaddrinfo(addr ? addr : name, NULL, &hints, &info) == 0)
+        for (struct addrinfo *i = info; i && !found; i = i->ai_next) {
+            struct netaddr to = netaddr_from_socket(i->ai_addr);
+
+            found = netaddr_towards(out, &to.ip, NULL) == 0;
+        }
     if (info)
         freeaddrinfo(info);
     slurmabi_free(addr);
@@ -34,7 +35,7 @@ static bool towards_node(struct in_addr *out, const char *name)
 
 /* Towards the first node that is not this machine; else loopback, which is
  * right when all of them are. */
-static int choose_address(struct in_addr *out, const char *node_list)
+static int choose_address(struct in6_addr *out, const char *node_list)
 {
     hostlist_t nodes = slurm_hostlist_create(node_list);
     bool found = false;
@@ -42,10 +43,10 @@ static int choose_address(struct in_addr *out, const char *node_list)
 
     for (int i = 0; i < NODES_ASKED && (name = slurm_hostlist_shift(nodes));
          i++) {
-        struct in_addr addr;
+        struct in6_addr addr;
 
         if (towards_node(&addr, name)) {
-            bool local = (ntohl(addr.s_addr) >> 24) == 127;
+            bool local = netaddr_is_loopback(&addr);
 
             if (!found || !local)
                 *out = addr;
@@ -59,20 +60,20 @@ static int choose_address(struct in_addr *out, const char *node_list)
     return found ? 0 : -1;
 }
 
-int impi_server_address(char bind[INET_ADDRSTRLEN],
-                        char advertise[INET_ADDRSTRLEN],
+int impi_server_address(char bind[NETADDR_IP_MAX],
+                        char advertise[NETADDR_IP_MAX],
                         const struct impi_site *site, const char *node_list,
                         struct errbuf *err)
 {
-    struct in_addr addr;
+    struct in6_addr addr;
 
     if (site->advertise) {
-        snprintf(advertise, INET_ADDRSTRLEN, "%s", site->advertise);
-        snprintf(bind, INET_ADDRSTRLEN, "any");
-        if (inet_pton(AF_INET, advertise, &addr) == 1)
-            return 0;
-        return errprintf(err, "Advertise=%s is not an IPv4 address",
-                         site->advertise);
+        if (netaddr_parse_ip(&addr, site->advertise) < 0)
+            return errprintf(err, "Advertise=%s is not an address",
+                             site->advertise);
+        netaddr_print_ip(advertise, &addr);
+        strcpy(bind, "any");
+        return 0;
     }
     if (site->network) {
         if (netaddr_in_network(&addr, site->network, err) < 0)
@@ -83,7 +84,7 @@ int impi_server_address(char bind[INET_ADDRSTRLEN],
                          "nodes: set Network or Advertise in %s",
                          PATH_CONF);
     }
-    inet_ntop(AF_INET, &addr, advertise, INET_ADDRSTRLEN);
+    netaddr_print_ip(advertise, &addr);
     strcpy(bind, advertise);
     return 0;
 }

@@ -316,9 +316,9 @@ static void keep(char **env)
     char text[16];
     int stop;
 
-    if (presence)
-        agent.presence =
-            socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (presence) /* of this variable root sees no more than the version */
+        agent.presence = socket(presence[0] == '[' ? AF_INET6 : AF_INET,
+                                SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     o.presence = agent.presence;
     stop = impi_keeper_begin(&o);
     if (stop < 0 || !stopped_by_switch())

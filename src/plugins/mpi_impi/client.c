@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -35,7 +34,7 @@ struct step {
 static struct {
     bool started;
     struct server_options server;
-    char bind[INET_ADDRSTRLEN], advertise[INET_ADDRSTRLEN], munge[256];
+    char bind[NETADDR_IP_MAX], advertise[NETADDR_IP_MAX], munge[256];
     int listener;
     int presence; /* -1: none; several nodes start their agents at once */
     bool lazy;
@@ -343,19 +342,15 @@ static int start(const struct slurmabi_mpi_client *client, struct errbuf *err)
 static int check_join(struct errbuf *err)
 {
     const char *join = getenv(ENV_JOIN), *client = getenv(ENV_CLIENT);
-    const char *colon = join ? strrchr(join, ':') : NULL;
-    char host[INET_ADDRSTRLEN], *end;
-    struct in_addr addr;
+    struct netaddr at;
     unsigned long n;
+    char *end;
 
     if (!join)
         return 0;
-    if (!colon || (size_t)(colon - join) >= sizeof(host))
-        return errprintf(err, "%s=%s: expected ADDRESS:PORT", ENV_JOIN, join);
-    snprintf(host, sizeof(host), "%.*s", (int)(colon - join), join);
-    n = strtoul(colon + 1, &end, 10);
-    if (inet_pton(AF_INET, host, &addr) != 1 || *end || n < 1 || n > UINT16_MAX)
-        return errprintf(err, "%s=%s: expected ADDRESS:PORT", ENV_JOIN, join);
+    if (netaddr_parse(&at, join) < 0)
+        return errprintf(err, "%s=%s: expected ADDRESS:PORT or [IPV6]:PORT",
+                         ENV_JOIN, join);
     n = client ? strtoul(client, &end, 10) : SF_IMPI_CLIENTS_MAX;
     if (!client || *client < '0' || *client > '9' || *end ||
         n >= SF_IMPI_CLIENTS_MAX)

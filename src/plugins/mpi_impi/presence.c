@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -7,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/netaddr.h"
 #include "impi/presence.h"
 #include "impi/taskmap.h"
 #include "impid/names.h"
@@ -14,18 +14,6 @@
 #include "slurmabi/slurm_sym.h"
 
 #define CONNECT_MS 1000 /* then it is as if it had failed */
-
-static bool get_address(struct sockaddr_in *out, const char *text)
-{
-    char host[INET_ADDRSTRLEN];
-    uint16_t port;
-
-    *out = (struct sockaddr_in){.sin_family = AF_INET};
-    if (!text || sscanf(text, "%15[0-9.]:%hu", host, &port) != 2)
-        return false;
-    out->sin_port = htons(port);
-    return inet_pton(AF_INET, host, &out->sin_addr) == 1;
-}
 
 /* Item `node` of "n0,n1,...". */
 static void get_name(char out[IMPI_PRESENCE_NODE + 1], const char *names,
@@ -65,11 +53,11 @@ static bool introduce(uint8_t out[IMPI_PRESENCE_SIZE], char **env,
     return known;
 }
 
-static bool open_line(int fd, const struct sockaddr_in *to)
+static bool open_line(int fd, const struct netaddr *to)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
 
-    if (connect(fd, (const void *)to, sizeof(*to)) < 0 &&
+    if (netaddr_connect(fd, to) < 0 &&
         (errno != EINPROGRESS || poll(&p, 1, CONNECT_MS) != 1))
         return false;
     return !(p.revents & (POLLERR | POLLHUP));
@@ -79,11 +67,11 @@ void impi_presence_connect(int fd, char **env, uint32_t rank)
 {
     const char *where = slurm_getenvp(env, ENV_PRESENCE);
     uint8_t hello[IMPI_PRESENCE_SIZE];
-    struct sockaddr_in to;
+    struct netaddr to;
 
     if (fd < 0 || !where || strcmp(where, "none") == 0)
         return;
-    if (!get_address(&to, where) || !introduce(hello, env, rank) ||
+    if (netaddr_parse(&to, where) < 0 || !introduce(hello, env, rank) ||
         !open_line(fd, &to) ||
         send(fd, hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
         shutdown(fd, SHUT_RDWR);
