@@ -345,19 +345,30 @@ void ring_bell(int bell)
     errno = saved;
 }
 
-int ring_bell_clear(int bell)
+/* 1: one, 0: none, -1: the peer is gone. */
+static int take_ring(int bell)
 {
     char rings[64];
+    ssize_t got = recv(bell, rings, sizeof(rings), MSG_DONTWAIT);
 
-    for (int i = 0; i < SF_RING_BELLS; i++) {
-        ssize_t got = recv(bell, rings, sizeof(rings), MSG_DONTWAIT);
+    if (got > 0)
+        return 1;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    errno = ECONNRESET;
+    return -1;
+}
 
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
-            return 0;
-        if (got <= 0) {
-            errno = ECONNRESET;
-            return -1;
-        }
-    }
-    return 0;
+int ring_bell_take(int bell)
+{
+    return take_ring(bell) < 0 ? -1 : 0;
+}
+
+int ring_bell_clear(int bell)
+{
+    int rc = 1;
+
+    for (int i = 0; i < SF_RING_BELLS && rc > 0; i++)
+        rc = take_ring(bell);
+    return rc < 0 ? -1 : 0;
 }

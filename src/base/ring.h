@@ -129,8 +129,10 @@ void ring_awake(struct ring *r);
 
 /* Ring the bell: never blocks, and a bell that is full of rings is enough. */
 void ring_bell(int bell);
-/* Take what rang, a bounded number at a time.  0, or -1 when the peer is gone
- * (ECONNRESET). */
+/* Take one ring, for who is told again when there are more.  0, or -1 when the
+ * peer is gone (ECONNRESET). */
+int ring_bell_take(int bell);
+/* The same for all rings, a bounded number at a time. */
 int ring_bell_clear(int bell);
 
 /* How long a waiting thread spins before it sleeps: longer while that pays,

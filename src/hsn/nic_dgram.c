@@ -382,7 +382,7 @@ static bool dgram_sleep(void *self, bool room)
     return d->asking || d->in_msg == d->nin;
 }
 
-static void dgram_awake(void *self)
+static void dgram_nothing(void *self)
 {
     (void)self;
 }
@@ -428,8 +428,9 @@ static struct hsn_nic *dgram_new(const struct hsn_nic_options *o, bool ether,
                               .self = d,
                               .kind = ether ? "ethernet" : "udp",
                               .fd = dgram_fd,
+                              .rung = dgram_nothing,
                               .sleep = dgram_sleep,
-                              .awake = dgram_awake,
+                              .awake = dgram_nothing,
                               .tick = dgram_tick,
                               .close = dgram_close};
     d->in = malloc((size_t)DGRAM_IN * DGRAM_IN_SIZE);

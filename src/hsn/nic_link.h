@@ -60,6 +60,8 @@ struct hsn_nic {
     /* The descriptor to poll for reading, -1: none now.  May change in
      * tick(). */
     int (*fd)(void *self);
+    /* fd is readable. */
+    void (*rung)(void *self);
     /* About to sleep at fd: false when there is work by now.  room: also
      * wake when there is room to send again. */
     bool (*sleep)(void *self, bool room);

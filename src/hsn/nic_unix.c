@@ -34,6 +34,7 @@ struct unix_nic {
     struct ring to, from;
     struct ring lent_from; /* hung up while packets of it are lent */
     bool lent, asleep;
+    bool put; /* something into `to`, since the bell was seen to */
     uint8_t buf[NET_PACKET_MAX];
 };
 
@@ -206,10 +207,12 @@ static void handshake(struct unix_nic *u, uint64_t now)
         give_up(u, "the fabric does not answer");
 }
 
-/* Has the other end hung up? */
-static void look_at_bell(struct unix_nic *u)
+/* A ring of the bell, or the other end has hung up. */
+static void unix_rung(void *self)
 {
-    if (u->carrier == SOFTLINK_RING && ring_bell_clear(u->fd) < 0)
+    struct unix_nic *u = self;
+
+    if (u->nic.up && u->carrier == SOFTLINK_RING && ring_bell_take(u->fd) < 0)
         hang_up(u, "the fabric hung up");
 }
 
@@ -223,17 +226,17 @@ static uint64_t unix_tick(void *self, uint64_t now)
         return UINT64_MAX;
     if (u->fd >= 0 && !u->nic.up)
         handshake(u, now);
-    else if (u->fd >= 0)
-        look_at_bell(u);
     if (u->fd < 0 && u->next == UINT64_MAX)
         u->next = now + AGAIN_NS;
     return u->next;
 }
 
+/* Wake swfabd, if there is something for it. */
 static void bell(struct unix_nic *u)
 {
-    if (ring_must_wake(&u->to))
+    if (u->put && ring_must_wake(&u->to))
         ring_bell(u->fd);
+    u->put = false;
 }
 
 static int ring_send(struct unix_nic *u, const struct hsn_tx *tx, size_t len)
@@ -250,6 +253,7 @@ static int ring_send(struct unix_nic *u, const struct hsn_tx *tx, size_t len)
     }
     hsn_nic_packet_put(at, tx);
     ring_commit(&u->to, len);
+    u->put = true;
     return 0;
 }
 
@@ -389,7 +393,6 @@ static void unix_awake(void *self)
     u->asleep = false;
     ring_awake(&u->from);
     ring_awake(&u->to);
-    look_at_bell(u);
 }
 
 static void unix_close(void *self)
@@ -434,6 +437,7 @@ struct hsn_nic *hsn_nic_unix_open(const struct hsn_nic_options *o,
                               .kind = carrier == SOFTLINK_RING ? "ring"
                                                                : "seqpacket",
                               .fd = unix_fd,
+                              .rung = unix_rung,
                               .sleep = unix_sleep,
                               .awake = unix_awake,
                               .tick = unix_tick,

@@ -52,13 +52,15 @@ static void watch_signal(struct hsnd *d, ev_signal *s, int signo)
     ev_signal_start(d->loop, s);
 }
 
-/* The NIC has something: the next round looks. */
+/* The NIC has something: the next round looks, tick() goes on with a link
+ * that is not up. */
 static void on_nic(struct ev_loop *loop, ev_io *io, int events)
 {
     struct hsnd *d = io->data;
 
     (void)loop;
     (void)events;
+    d->nic->rung(d->nic->self);
     d->nic->tick(d->nic->self, clock_ns());
 }
 

@@ -111,12 +111,10 @@ void port_deactivate(struct port *p)
 static void on_bell(struct ev_loop *loop, ev_io *io, int events)
 {
     struct port *p = io->data;
-    char rings[64];
-    ssize_t n = recv(p->bell, rings, sizeof(rings), MSG_DONTWAIT);
 
-    (void)loop; /* further rings bring us here again */
+    (void)loop;
     (void)events;
-    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+    if (ring_bell_take(p->bell) < 0)
         port_end(p);
     else
         port_activate(p);

@@ -111,6 +111,17 @@ both() { # SIZE: there and back a hundred times, then a few thousand one way
         "$1" 2000 100
 }
 
+woken() { awk '/^voluntary/ { print $2 }' "/proc/$swfabd_pid/status"; }
+# Its own clock wakes it five times a second.
+swfabd_sleeps() {
+    local before
+    before=$(woken)
+    timeout 60 "$bench" hsn "$tmp/h1" 020000000001 "$tmp/h1" 020000000001 \
+        64 10 3000 || return 1
+    echo "woken $(($(woken) - before)) times"
+    [ $(($(woken) - before)) -lt 600 ]
+}
+
 stop() {
     kill "$1" 2>/dev/null
     wait "$1" 2>/dev/null
@@ -160,6 +171,7 @@ for kind in "${links[@]}"; do
         stop "$two"
     fi
     [ $kind = ring ] || continue
+    ok "what swfabd has no part in does not wake it" swfabd_sleeps
     kill -9 "$swfabd_pid"
     wait "$swfabd_pid" 2>/dev/null
     ok "the link is down without swfabd" until_ok is h1 status link False
