@@ -11,24 +11,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "elan/capability.h"
 #include "hsn/libhsn_priv.h"
 #include "hsn/port_record.h"
 
-/* Looks before sleeping; a look and a pause take some 50 ns.  Looking that
- * does not pay is given up soon, and tried again now and then. */
-#define LOOKS 512
-#define TRY_EVERY 64
-
 /* A spinning receiver looks this seldom whether hsnd still lives. */
 #define EMPTY_LOOKS 4096
-
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
 
 static int default_path(char *path, size_t size)
 {
@@ -56,6 +45,7 @@ struct hsn *hsn_open(const char *path)
     if (!h)
         return NULL;
     h->bell = h->call = -1;
+    h->look.most = LOOK_MOST_NS;
     n = path ? snprintf(h->path, sizeof(h->path), "%s", path)
              : default_path(h->path, sizeof(h->path));
     if (n > 0 && (size_t)n < sizeof(h->path) && hsn_call_fd(h) >= 0)
@@ -408,17 +398,17 @@ static bool has_one(struct hsn *h)
 
 static bool look_for_one(struct hsn *h)
 {
-    unsigned looks = h->waits++ % TRY_EVERY ? h->looks : LOOKS;
+    for (;;) {
+        uint64_t now = clock_ns();
 
-    for (unsigned i = 0; i < looks; i++) {
         if (has_one(h)) {
-            h->looks = i ? LOOKS : h->looks;
+            look_found(&h->look, now);
             return true;
         }
-        relax();
+        if (!look_idle(&h->look, now))
+            return false;
+        look_rest();
     }
-    h->looks /= 4;
-    return false;
 }
 
 int hsn_wait(struct hsn *h, int timeout_ms)
@@ -429,7 +419,7 @@ int hsn_wait(struct hsn *h, int timeout_ms)
         return fail(EOPNOTSUPP);
     let_go(h);
     disarm(h);
-    if (look_for_one(h))
+    if (timeout_ms && look_for_one(h))
         return 1;
     while (!has_one(h)) {
         if (h->gone)
@@ -440,6 +430,7 @@ int hsn_wait(struct hsn *h, int timeout_ms)
             n = sleep_at_bell(h, timeout_ms);
         ring_awake(&h->from);
     }
+    look_found(&h->look, clock_ns());
     return 1;
 }
 

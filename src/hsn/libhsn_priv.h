@@ -7,6 +7,7 @@
 #define SF_HSN_LIBHSN_PRIV_H
 
 #include "base/be.h"
+#include "base/look.h"
 #include "base/ring.h"
 #include "hsn/libhsn.h"
 #include "hsn/port_wire.h"
@@ -19,12 +20,12 @@ struct hsn {
     int bell; /* the endpoint's connection; -1: none */
     int call; /* for questions; -1: not connected */
     struct ring to, from;
-    unsigned looks, waits; /* of hsn_wait() */
-    int limit_ms;          /* of recv() on the bell, as set */
-    bool armed;            /* hsnd was asked to ring */
-    bool holding;   /* the record of the last receive is still in the ring */
-    bool gone;      /* hsnd is */
-    unsigned empty; /* receives in a row that found nothing */
+    struct look look; /* of hsn_wait() */
+    int limit_ms;     /* of recv() on the bell, as set */
+    bool armed;       /* hsnd was asked to ring */
+    bool holding;     /* the record of the last receive is still in the ring */
+    bool gone;        /* hsnd is */
+    unsigned empty;   /* receives in a row that found nothing */
     uint8_t buf[SF_HSN_REQUEST_MAX];
 };
 

@@ -52,7 +52,7 @@ void hsnd_conf_default(struct hsnd_conf *c)
         .send_ms = 1000,
         .batch = 32,
         .ring_kb = 256,
-        .spin_us = 50,
+        .spin_us = LOOK_MOST_NS / 1000,
         .echo_s = 5,
         .health_s = 5,
     };

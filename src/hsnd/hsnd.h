@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/ctl.h"
 #include "base/errbuf.h"
+#include "base/look.h"
 #include "base/ring.h"
 #include "elan/elanhosts.h"
 #include "elan/program_cgroup.h"
@@ -172,9 +173,8 @@ struct hsnd {
     bool stopping, holding; /* holding: somebody is held back */
     uint8_t request[SF_HSN_REQUEST_MAX + 1];
     struct answer answer;
-    uint64_t now, spin_ns;
-    uint64_t last_work, crowded; /* crowded: until then no looking */
-    bool rested, looked;         /* this round, the one before: nothing */
+    uint64_t now;
+    struct look look;
     uint64_t said[sizeof(struct hsnd_counts) / 8]; /* when last */
     bool sweep;                                    /* endpoints have ended */
 };

@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -15,7 +14,6 @@
 
 #define RECORDS 32    /* of one endpoint in a round */
 #define LOOK_EVERY 32 /* rounds with work between two looks at libev */
-#define PAUSES 8      /* of an idle round */
 
 /* Hand one record to the engine.  As hsn_engine_send(). */
 static int send_record(struct port *p, const struct hsn_record *r,
@@ -238,68 +236,24 @@ static void sleep_once(struct hsnd *d)
     }
     ev_run(d->loop, EVRUN_ONCE);
     d->nic->awake(d->nic->self);
-    d->last_work = clock_ns();
 }
 
-static void rest(void)
-{
-    for (int i = 0; i < PAUSES; i++)
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#else
-        ;
-#endif
-    sched_yield();
-}
-
-/* Nothing happened: look again for a while, or sleep.  Looking that did not
- * pay is given up soon, and tried again now and then. */
-#define TRY_EVERY 64
-
+/* Nothing happened: look again for a while, or sleep. */
 static void idle(struct hsnd *d)
 {
-    uint64_t most = (uint64_t)d->conf.spin_us * 1000;
-    uint64_t spin = d->counts.sleeps % TRY_EVERY ? d->spin_ns : most;
-
-    if (d->now - d->last_work < spin && d->now > d->crowded) {
-        d->rested = true;
-        rest();
-        return;
-    }
-    d->spin_ns /= 4;
-    if (ports_sleep(d))
+    if (look_idle(&d->look, d->now))
+        look_rest();
+    else if (ports_sleep(d))
         sleep_once(d);
-}
-
-static void busy(struct hsnd *d)
-{
-    if (d->looked)
-        d->spin_ns = (uint64_t)d->conf.spin_us * 1000;
-    d->last_work = d->now;
-}
-
-/* Who was not let go on for so long while it only looked shares the processor
- * with others: better to sleep, which gives a right to be woken. */
-#define PREEMPTED_NS 30000
-#define CROWDED_NS 100000000
-
-static void look_at_clock(struct hsnd *d)
-{
-    uint64_t now = clock_ns();
-
-    if (d->rested && now - d->now > PREEMPTED_NS)
-        d->crowded = now + CROWDED_NS;
-    d->looked = d->rested;
-    d->rested = false;
-    d->now = now;
 }
 
 void hsnd_run(struct hsnd *d)
 {
+    d->look.most = (uint64_t)d->conf.spin_us * 1000;
     while (!d->stopping) {
-        look_at_clock(d);
+        d->now = clock_ns();
         if (round_once(d))
-            busy(d);
+            look_found(&d->look, d->now);
         else
             idle(d);
         if (d->counts.rounds % LOOK_EVERY == 0) {

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Seats at rings.  While there is traffic an idle watcher looks at all rings
- * again and again; after a while without any, the loop sleeps, and the first
- * who puts something into a ring wakes it by the bell.  The while gets longer
- * when it pays and shorter when it does not.
+ * Seats at rings.  While there is traffic all rings are looked at again and
+ * again, by an idle watcher when sockets have had their turn; after a while
+ * without any (base/look.h), the loop sleeps, and the first who puts something
+ * into a ring wakes it by the bell.
  */
 #include <errno.h>
-#include <sched.h>
 
 #include "base/log.h"
 #include "swfabd/swfabd.h"
 
 enum {
-    SPIN_MIN = 4,
-    SPIN_MAX = 400,
-    YIELD_EVERY = 8, /* looks */
-    TURNS = 16,      /* rounds with packets, until sockets have their turn */
+    TURNS = 16, /* rounds with packets, until sockets have their turn */
 };
 
 /* Forward what is in one ring, not all if there is much: the others' turn. */
@@ -66,17 +62,6 @@ static unsigned drain_all(struct swfabd *d)
     return n;
 }
 
-/* Let others have the processor: who looks for packets keeps the very
- * processes from it that are to make them. */
-static void rest(unsigned quiet)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-    if (quiet % YIELD_EVERY == 0)
-        sched_yield();
-}
-
 static void awake(struct swfabd *d)
 {
     if (!d->asleep)
@@ -86,27 +71,30 @@ static void awake(struct swfabd *d)
         ring_awake(&d->seats[d->rings[i]].from);
 }
 
-/* Nothing else is to be done: look until nothing comes for a while. */
-static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
+/* Forward, and look until nothing comes for a while.  False: sockets have
+ * their turn, then there is more. */
+static bool serve(struct swfabd *d)
 {
-    struct swfabd *d = w->data;
-    unsigned quiet = 0, turns = 0;
+    for (unsigned turns = 0; turns < TURNS;) {
+        uint64_t now = clock_ns();
 
-    while (quiet < d->spin && turns < TURNS) {
         if (drain_all(d)) {
             turns++;
-            quiet = 0;
+            look_found(&d->look, now);
+        } else if (look_idle(&d->look, now)) {
+            look_rest();
         } else {
-            quiet++;
-            rest(quiet);
+            return true;
         }
     }
-    if (turns) {
-        d->spin = d->spin * 2 < SPIN_MAX ? d->spin * 2 : SPIN_MAX;
-    } else {
-        d->spin = d->spin / 2 > SPIN_MIN ? d->spin / 2 : SPIN_MIN;
+    return false;
+}
+
+/* Nothing else is to be done. */
+static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
+{
+    if (serve(w->data))
         ev_idle_stop(loop, w);
-    }
 }
 
 /* Sockets may be busy enough that the idle watcher never gets its turn. */
@@ -143,13 +131,14 @@ static void on_bell(struct ev_loop *loop, ev_io *w, int revents)
     struct swfabd_seat *seat = w->data;
     struct swfabd *d = seat->d;
 
-    if (ring_bell_clear(seat->fd) < 0) {
+    if (ring_bell_take(seat->fd) < 0) {
         drain(seat); /* its last words */
         swfabd_seat_clear(seat, "it is gone");
         return;
     }
     awake(d);
-    ev_idle_start(loop, &d->idle);
+    if (!ev_is_active(&d->idle) && !serve(d))
+        ev_idle_start(loop, &d->idle);
 }
 
 void swfabd_rings_add(struct swfabd_seat *seat)
@@ -175,7 +164,7 @@ void swfabd_rings_remove(struct swfabd_seat *seat)
 
 void swfabd_rings_open(struct swfabd *d)
 {
-    d->spin = SPIN_MIN;
+    d->look.most = LOOK_MOST_NS;
     ev_idle_init(&d->idle, on_idle);
     d->idle.data = d;
     ev_prepare_init(&d->prepare, on_prepare);

@@ -32,6 +32,7 @@
 #include "base/ctl.h"
 #include "base/errbuf.h"
 #include "base/limits.h"
+#include "base/look.h"
 #include "base/ring.h"
 #include "net/graph.h"
 #include "net/softlink.h"
@@ -126,7 +127,7 @@ struct swfabd {
     uint32_t *rings;
     uint32_t nrings;
     bool asleep;
-    unsigned spin;
+    struct look look;
     ev_idle idle;
     ev_prepare prepare;
     ev_check check;

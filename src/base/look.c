@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched.h>
+
+#include "base/look.h"
+
+#define PAUSES 8
+/* Kept waiting for so long between two looks is too long; how long not to look
+ * again, twice as long each time. */
+#define KEPT_NS 30000u
+#define PAUSE_LEAST_NS 100000000u
+#define PAUSE_MOST_NS 1600000000u
+
+/* How long the rest after the last look took. */
+static void judge_rest(struct look *l, uint64_t now)
+{
+    if (!l->rested || now - l->rested <= KEPT_NS)
+        return;
+    l->pause = l->pause ? l->pause * 2 : PAUSE_LEAST_NS;
+    if (l->pause > PAUSE_MOST_NS)
+        l->pause = PAUSE_MOST_NS;
+    l->crowded = now + l->pause;
+}
+
+void look_found(struct look *l, uint64_t now)
+{
+    judge_rest(l, now);
+    if (l->rested && now >= l->crowded)
+        l->pause = 0; /* looking has paid */
+    if (l->idle)
+        l->pays = now - l->idle <= l->most;
+    l->idle = l->rested = 0;
+}
+
+bool look_idle(struct look *l, uint64_t now)
+{
+    judge_rest(l, now);
+    if (!l->idle)
+        l->idle = now;
+    l->rested =
+        l->pays && now >= l->crowded && now - l->idle < l->most ? now : 0;
+    return l->rested;
+}
+
+void look_rest(void)
+{
+    for (int i = 0; i < PAUSES; i++)
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ __volatile__("yield");
+#else
+        ;
+#endif
+    sched_yield();
+}
