@@ -26,6 +26,7 @@ SF_TOP_SRCDIR=${SF_TOP_SRCDIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." &&
 SF_TOP_BUILDDIR=${SF_TOP_BUILDDIR:-$PWD}
 test_script=$(readlink -f "$0")
 MINISLURM=$SF_TOP_SRCDIR/tests/cluster/minislurm
+. "$SF_TOP_SRCDIR/tests/cluster/mini/patience.sh"
 STAGE=$SF_TOP_BUILDDIR/stage
 JOB_USER=${JOB_USER:-nobody}
 CLUSTER='' WORK='' out='' err='' code=0
@@ -92,11 +93,6 @@ cluster_down() {
 harness_end() {
     cluster_down
     rm -rf "$case_tmp"
-}
-
-# On an emulated machine all seconds that a case may take are SF_SLOW.
-patience() {
-    echo $(($1 * ${SF_SLOW:-1}))
 }
 
 # capture COMMAND..: run it; stdout in $out, stderr in $err, status in $code.

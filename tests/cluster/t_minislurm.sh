@@ -142,6 +142,17 @@ case_two_clusters_at_once() {
     assert_code 0
 }
 
+case_all_waits_are_longer_on_a_slow_machine() {
+    (
+        . "$SF_TOP_SRCDIR/tests/cluster/mini/daemons.sh"
+        SF_SLOW=2 SECONDS=0
+        ! wait_until 1 false && [ $SECONDS -ge 2 ]
+    )
+    assert_equal 0 $? "wait_until 1 with SF_SLOW=2"
+    assert_empty "$(grep -nE 'timeout [0-9]|seq [0-9]+[);]' \
+        "$MINISLURM" "${MINISLURM%/*}"/mini/*.sh)" "limits of their own"
+}
+
 case_unready_cluster_leaves_nothing() {
     local d
     d=$(mktemp -d /tmp/minislurm.XXXXXX)

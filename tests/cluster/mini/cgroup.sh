@@ -106,10 +106,10 @@ cg_thaw() {
     return 0
 }
 
-# cg_kill ID: kill all members and wait until none is left (at most 20 s).
+# cg_kill ID: kill all members and wait until none is left (at most 20 s, patience.sh).
 cg_kill() {
     local type dir pids try
-    for try in $(seq 200); do
+    for try in $(seq "$(patience 200)"); do
         cg_thaw "$1"
         cg_dirs "$1" | while read -r type dir; do
             [ -f "$dir/cgroup.kill" ] && echo 1 >"$dir/cgroup.kill"

@@ -13,9 +13,10 @@ spawn() {
     )
 }
 
-# wait_until SECONDS COMMAND..: ask again every 50 ms until it says yes.
+# wait_until SECONDS COMMAND..: ask again every 50 ms until it says yes; on a
+# slow machine for longer (patience.sh).
 wait_until() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $(patience "$1")))
     shift
     until "$@" >/dev/null 2>&1; do
         [ $SECONDS -lt $end ] || return 1
@@ -88,7 +89,7 @@ stop_daemon() {
 
 nodes_ready() {
     local states
-    states=$(SLURM_CONF=$dir/etc/slurm.conf timeout 5 \
+    states=$(SLURM_CONF=$dir/etc/slurm.conf timeout "$(patience 5)" \
         sinfo -h -N -o %T 2>/dev/null) || return 1
     [ "$(grep -c . <<<"$states")" = "$nodes" ] &&
         ! grep -qvE '^(idle|mixed|allocated)$' <<<"$states"

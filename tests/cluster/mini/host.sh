@@ -119,7 +119,7 @@ registry_sweep() {
 cluster_erase() {
     [ -d "$registry/$1" ] || return 0
     cg_kill "$1"
-    cg_remove "$1" || { sleep 0.2; cg_remove "$1"; }
+    wait_until 5 cg_remove "$1"
     [ -f "$2/.minislurm" ] && [ ! -e "$2/.keep" ] && rm -rf "${2:?}"
     rm -rf "$(memory_dir "${1:?}")"
     registry_remove "$1"
