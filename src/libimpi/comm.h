@@ -60,8 +60,8 @@ struct comm_parts {
 
 /* Make the tables of one communicator.  client_of[] is indexed by world rank,
  * own: this process's.  crowded_of[] likewise, or NULL: collective calls among
- * few that are all crowded go straight between them ("flat").  The handles are its own from now on.  Returns NULL
- * when out of memory. */
+ * few that are all crowded go straight between them ("flat").  The handles are
+ * its own from now on.  Returns NULL when out of memory. */
 struct impi_comm *comm_create(const struct comm_parts *parts, int own,
                               const uint32_t *client_of,
                               const bool *crowded_of);

@@ -38,7 +38,7 @@ struct backend {
     /* [nprocs] who shares a machine with more than it has processors; NULL:
      * not all know it of all, or they do not meet each other. */
     bool *crowded_of;
-    uint64_t max_cid;    /* highest context id in use */
+    uint64_t max_cid; /* highest context id in use */
     struct impi_comm *world_comm;
     struct agent agent;
 

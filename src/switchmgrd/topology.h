@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * topology.conf, or topology.yaml for newer Slurm, from the map.  The network side makes a candidate file in its
- * own directory; the updater reads it, checks it by Slurm's own rules
- * (net/topo.h), and only when it passes and differs puts it into place by
- * rename and has slurmctld reconfigure, at most once per TopologyInterval.
+ * topology.conf, or topology.yaml for newer Slurm, from the map.  The network
+ * side makes a candidate file in its own directory; the updater reads it,
+ * checks it by Slurm's own rules (net/topo.h), and only when it passes and
+ * differs puts it into place by rename and has slurmctld reconfigure, at most
+ * once per TopologyInterval.
  *
  * A candidate is made only from a map that has every node that Slurm has: a
  * host that is unplugged keeps its place in the old file.

@@ -243,9 +243,8 @@ static int escape_code(struct fixture *f)
         _exit(0);
     }
     /* it is a member, too, until it has ended */
-    return read(ready[0], &c, 1) == 1 && waitpid(middle, NULL, 0) == middle
-               ? 0
-               : 2;
+    return read(ready[0], &c, 1) == 1 && waitpid(middle, NULL, 0) == middle ? 0
+                                                                            : 2;
 }
 
 static void el_06_escaped_processes_are_members_and_die(void **state)
