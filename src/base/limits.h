@@ -48,6 +48,9 @@
 /* Members of a communicator whose collective calls may go straight between
  * all of them: each may need a connection to every other one. */
 #define SF_IMPI_FLAT_MAX 64
+/* There: Alltoall of short blocks goes by way of others among so many. */
+#define SF_IMPI_ROUNDS_LEAST 5
+#define SF_IMPI_ROUNDS_BLOCK_MAX 2048
 #define SF_IMPI_TAGUB_MIN 32767 /* section 3.9 */
 
 /* IMPI server, against its clients: words of an AUTH mask; text of a MUNGE

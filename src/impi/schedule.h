@@ -117,6 +117,13 @@ int impi_schedule_scatter(struct impi_schedule *s, const struct impi_group *g,
 int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
                            uint32_t rank, bool self, int32_t tag);
 
+/* Blocks that go by way of others, in rounds: the one for the process d ranks
+ * ahead goes 2^k ahead in round k for each bit k of d.  OUT and IN block k are
+ * all that goes and comes in round k; before it, and after the last one, is
+ * an IMPI_STEP_LOCAL_OTHER. */
+int impi_schedule_rounds(struct impi_schedule *s, const struct impi_group *g,
+                         uint32_t rank, int32_t tag);
+
 /* The short form of both: between clients all blocks of a client, or of a
  * subtree of clients, go in one message.  Clients are vertices, counted from
  * the root's (0); vertex v's bundle holds the blocks of `span` of them from

@@ -73,6 +73,22 @@ int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
     return plan_finish(&p);
 }
 
+int impi_schedule_rounds(struct impi_schedule *s, const struct impi_group *g,
+                         uint32_t rank, int32_t tag)
+{
+    uint32_t n = g->size;
+    PLAN(p, .tag = tag);
+
+    for (uint32_t k = 0, step = 1; step < n; k++, step <<= 1) {
+        plan_local(&p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
+        plan_recv_block(&p, (rank + n - step) % n, k);
+        plan_send_block(&p, (rank + step) % n, k);
+        plan_end_row(&p);
+    }
+    plan_local(&p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
+    return plan_finish(&p);
+}
+
 int impi_schedule_neighbours(struct impi_schedule *s,
                              const struct impi_group *g, uint32_t rank,
                              const struct impi_neighbour *from, size_t nfrom,

@@ -5,8 +5,10 @@
 #include "libimpi/blocks.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "libimpi/buffer.h"
+#include "libimpi/data.h"
 
 struct blocks blocks_even(const void *buf, int count, MPI_Datatype type)
 {
@@ -99,4 +101,35 @@ void *block_at(const struct blocks *b, int i)
     else if (b->displs)
         at = b->displs[i];
     return b->base + at * (b->bytes ? 1 : b->extent);
+}
+
+int block_put(char *to, size_t len, const struct blocks *b, int i)
+{
+    struct data d;
+    int rc =
+        data_for_send(&d, block_at(b, i), block_count(b, i), block_type(b, i));
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (d.len <= len)
+        memcpy(to, d.base, d.len);
+    else
+        rc = MPI_ERR_TRUNCATE;
+    data_drop(&d);
+    return rc;
+}
+
+int block_take(const char *from, size_t len, const struct blocks *b, int i)
+{
+    struct data d;
+    uint64_t bytes;
+    int rc =
+        data_for_recv(&d, block_at(b, i), block_count(b, i), block_type(b, i));
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (len > d.len)
+        len = d.len;
+    memcpy(d.base, from, len);
+    return data_received(&d, len, &bytes);
 }

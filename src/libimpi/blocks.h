@@ -5,6 +5,8 @@
 #ifndef LIBIMPI_BLOCKS_H
 #define LIBIMPI_BLOCKS_H
 
+#include <stddef.h>
+
 #include "libimpi/calls.h"
 
 /* Block i is counts[i] (or count) elements of types[i] (or type).  It begins
@@ -38,5 +40,10 @@ struct blocks blocks_typed(const void *buf, const int counts[],
 int block_count(const struct blocks *b, int i);
 MPI_Datatype block_type(const struct blocks *b, int i);
 void *block_at(const struct blocks *b, int i);
+
+/* Block i to and from its form on the wire, of len bytes, which the caller
+ * expects.  MPI_ERR_TRUNCATE: it has more. */
+int block_put(char *to, size_t len, const struct blocks *b, int i);
+int block_take(const char *from, size_t len, const struct blocks *b, int i);
 
 #endif

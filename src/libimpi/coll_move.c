@@ -10,6 +10,7 @@
 #include "impi/constants.h"
 #include "libimpi/coll.h"
 #include "libimpi/coll_packed.h"
+#include "libimpi/coll_rounds.h"
 #include "libimpi/data.h"
 
 /* ---- Gather and Scatter: the same with the arrows turned ---- */
@@ -159,9 +160,13 @@ static int make_alltoall(struct coll *x, struct blocks out, struct blocks in)
 {
     bool in_place = out.base == MPI_IN_PLACE;
     int rc = blocks_check(&in, x->c->peers);
+    size_t len;
 
     if (rc == MPI_SUCCESS && !in_place)
         rc = blocks_check(&out, x->c->peers);
+    if (rc == MPI_SUCCESS && x->tag == IMPI_ALLTOALL_TAG &&
+        rounds_are_better(x->c, &in, &len))
+        return rounds_make(x, in_place ? &in : &out, &in, len);
     x->in = in;
     x->out = out;
     if (rc == MPI_SUCCESS && in_place)

@@ -26,34 +26,6 @@ struct packed {
     MPI_Datatype *types;
 };
 
-/* ---- blocks on the wire ---- */
-
-static int pack_block(char *to, const struct blocks *b, int i)
-{
-    struct data d;
-    int rc =
-        data_for_send(&d, block_at(b, i), block_count(b, i), block_type(b, i));
-
-    if (rc == MPI_SUCCESS) {
-        memcpy(to, d.base, d.len);
-        data_drop(&d);
-    }
-    return rc;
-}
-
-static int unpack_block(const char *from, const struct blocks *b, int i)
-{
-    struct data d;
-    uint64_t bytes;
-    int rc =
-        data_for_recv(&d, block_at(b, i), block_count(b, i), block_type(b, i));
-
-    if (rc != MPI_SUCCESS)
-        return rc;
-    memcpy(d.base, from, d.len);
-    return data_received(&d, d.len, &bytes);
-}
-
 /* ---- the buffer ---- */
 
 static uint32_t processes(const struct coll *x, const struct packed *k,
@@ -103,12 +75,12 @@ static int each_block(struct coll *x, struct packed *k, block_f *what)
 
 static int pack_one(struct packed *k, char *at, uint32_t rank)
 {
-    return pack_block(at, &k->all, (int)rank);
+    return block_put(at, k->len, &k->all, (int)rank);
 }
 
 static int unpack_one(struct packed *k, char *at, uint32_t rank)
 {
-    return unpack_block(at, &k->all, (int)rank);
+    return block_take(at, k->len, &k->all, (int)rank);
 }
 
 static int name_one(struct packed *k, char *at, uint32_t rank)
@@ -189,7 +161,7 @@ static int finish(struct coll *x, int rc)
     if (rc == MPI_SUCCESS && k->up && (uint32_t)x->c->rank == k->root)
         rc = each_block(x, k, unpack_one);
     if (rc == MPI_SUCCESS && !k->up && k->vertex > 0)
-        rc = unpack_block(own_at(x, k), &k->own, 0);
+        rc = block_take(own_at(x, k), k->len, &k->own, 0);
     packed_free(k);
     return rc;
 }
@@ -233,7 +205,7 @@ static int fill(struct coll *x, struct packed *k)
     if (k->vertex > 0 && !k->at[me])
         k->at[me] = k->buffer;
     if (k->up && k->vertex > 0)
-        return pack_block(own_at(x, k), &k->own, 0);
+        return block_put(own_at(x, k), k->len, &k->own, 0);
     if (!k->up && me == k->root)
         return each_block(x, k, pack_one);
     return MPI_SUCCESS;
@@ -244,9 +216,10 @@ static int copy_self(struct coll *x, struct packed *k)
 {
     const struct blocks *from = k->up ? &k->own : &k->all;
     const struct blocks *to = k->up ? &k->all : &k->own;
-    int rc = pack_block(k->buffer, from, x->c->rank);
+    int rc = block_put(k->buffer, k->len, from, x->c->rank);
 
-    return rc == MPI_SUCCESS ? unpack_block(k->buffer, to, x->c->rank) : rc;
+    return rc == MPI_SUCCESS ? block_take(k->buffer, k->len, to, x->c->rank)
+                             : rc;
 }
 
 static int make(struct coll *x, struct packed *k, bool self)

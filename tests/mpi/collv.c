@@ -155,6 +155,38 @@ static void alltoalls(int n)
     free(in);
 }
 
+/* Every second int of 2 n into n in a row, while another one is under way. */
+static void alltoall_of_a_vector(int n)
+{
+    int *out = array(2 * n * size), *in = array(n * size);
+    int *more = array(n * size), *first = array(n * size);
+    MPI_Datatype t, wide;
+    MPI_Request request;
+
+    MPI_Type_vector(n, 1, 2, MPI_INT, &t);
+    MPI_Type_create_resized(t, 0, 2 * n * (int)sizeof(int), &wide);
+    MPI_Type_commit(&wide);
+    for (int r = 0; r < size; r++) {
+        fill_block(first + r * n, n, rank, r);
+        for (int i = 0; i < n; i++)
+            out[2 * (r * n + i)] = first[r * n + i];
+    }
+    MPI_Ialltoall(first, n, MPI_INT, more, n, MPI_INT, MPI_COMM_WORLD,
+                  &request);
+    MPI_Alltoall(out, 1, wide, in, n, MPI_INT, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int r = 0; r < size; r++) {
+        CHECK(is_block(in + r * n, n, r, rank));
+        CHECK(is_block(more + r * n, n, r, rank));
+    }
+    MPI_Type_free(&t);
+    MPI_Type_free(&wide);
+    free(out);
+    free(in);
+    free(more);
+    free(first);
+}
+
 /* a sends lens[(a + b) % size] ints to b. */
 static void alltoallvs(void)
 {
@@ -354,6 +386,7 @@ int main(int argc, char **argv)
         gathervs();
         im_191_allgathers(unit);
         alltoalls(unit);
+        alltoall_of_a_vector(unit);
         alltoallvs();
         if (unit < 30000 / 150)
             operations();

@@ -313,6 +313,65 @@ static void im_193_every_block_of_an_alltoall_arrives(void **state)
     }
 }
 
+/* The only step of that kind with block k. */
+static const struct impi_step *step_of(uint32_t r, enum impi_step_kind kind,
+                                       uint32_t k)
+{
+    const struct impi_schedule *s = &sim.p[r].s;
+    const struct impi_step *found = NULL;
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->steps[i].kind != kind || s->steps[i].block != k)
+            continue;
+        assert_null(found);
+        found = &s->steps[i];
+    }
+    assert_non_null(found);
+    return found;
+}
+
+/* What is for the process d ahead is there after the rounds of d's bits; each
+ * round is work, then a row of one receive and one send. */
+static void alltoall_by_rounds_brings_every_block_home(void **state)
+{
+    for (uint32_t n = 1; n <= RANKS; n++) {
+        uint32_t rounds = 0;
+
+        begin(n, n);
+        while (1u << rounds < n)
+            rounds++;
+        for (uint32_t r = 0; r < n; r++) {
+            const struct impi_schedule *s = &sim.p[r].s;
+
+            assert_int_equal(impi_schedule_rounds(&sim.p[r].s, &sim.g, r,
+                                                  IMPI_ALLTOALL_TAG),
+                             0);
+            assert_int_equal(s->count, 3 * rounds + 1);
+            for (size_t i = 0; i < s->count; i++) {
+                assert_int_equal(s->steps[i].kind == IMPI_STEP_LOCAL_OTHER,
+                                 i % 3 == 0);
+                assert_int_equal(s->steps[i].more, i % 3 == 1);
+            }
+        }
+        for (uint32_t r = 0; r < n; r++)
+            for (uint32_t d = 0; d < n; d++) {
+                uint32_t at = r;
+
+                for (uint32_t k = 0; k < rounds; k++) {
+                    uint32_t to = step_of(at, IMPI_STEP_SEND, k)->rank;
+
+                    assert_int_equal(step_of(to, IMPI_STEP_RECV, k)->rank, at);
+                    if (d >> k & 1)
+                        at = to;
+                }
+                assert_int_equal(at, (r + d) % n);
+            }
+        for (uint32_t r = 0; r < n; r++)
+            impi_schedule_free(&sim.p[r].s);
+        impi_group_free(&sim.g);
+    }
+}
+
 /* Among our own, where the masters are a power of two: each sends as often as
  * that has bits, and all have the same bits. */
 static void allreduce_by_exchange(void **state)
@@ -500,6 +559,7 @@ int main(void)
         cmocka_unit_test(im_184_im_186_packed_through_masters),
         cmocka_unit_test(im_184_bundles_add_up),
         cmocka_unit_test(im_193_every_block_of_an_alltoall_arrives),
+        cmocka_unit_test(alltoall_by_rounds_brings_every_block_home),
         cmocka_unit_test(allreduce_by_exchange),
         cmocka_unit_test(im_190_scan_goes_from_rank_to_rank),
         cmocka_unit_test(neighbours_that_are_one_process),
