@@ -105,6 +105,8 @@ static void check(const struct hsnd_conf *c, struct errors *e)
         wrong(e, "Nic", "ethernet needs Interface");
     if (strcmp(nic, "none") != 0 && strcmp(nic, "ethernet") != 0 && !c->fabric)
         wrong(e, "Fabric", "is missing");
+    if (c->echo_s == 0 && c->health)
+        wrong(e, "EchoInterval", "Health reports need echoes: 1 or more");
 }
 
 int hsnd_conf_read(struct hsnd_conf *c, const char *path, bool must,

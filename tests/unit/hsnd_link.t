@@ -82,7 +82,7 @@ start_hsnd() { # NAME BOARD LINES..
     local name=$1 board=$2
     shift 2
     printf '%s\n' "NodeName=$name" "Board=$board" "Socket=$tmp/$name" \
-        "ControlSocket=$tmp/$name.ctl" "EchoInterval=1" \
+        "ControlSocket=$tmp/$name.ctl" "EchoInterval=${echo-1}" \
         "Routes=$tmp/routes.$name" "$@" >"$tmp/$name.conf"
     "$hsnd" -c "$tmp/$name.conf" 2>>"$tmp/$name.log" &
     last=$!
@@ -217,6 +217,24 @@ ok "the cable is back" pull up a:3
 ok "its route lives again" until_ok route 0 dead False
 stop "$one"
 stop "$two"
+
+# ---- without echoes of its own ----
+
+echo=0 start_hsnd h1 020000000001 "Nic=ring" "Fabric=$tmp/fabric" "$good"
+one=$last
+start_hsnd h2 020000000002 "Nic=ring" "Fabric=$tmp/fabric" "$good"
+two=$last
+ok "EchoInterval=0: others get their answers" \
+    until_ok above 0 h2 peers peers 0 echo_back
+ok "... and messages go" both 64
+ok "... but none is asked" is h1 peers peers 0 echo_sent 0
+ok "... and no route is dead" route 0 dead False
+stop "$one"
+stop "$two"
+ok "not together with Health" sh -c \
+    "printf 'Board=1\nEchoInterval=0\nHealth=/x\n' >$tmp/bad.conf;
+     ! $hsnd --test-config -c $tmp/bad.conf &&
+     $hsnd --test-config -c $tmp/bad.conf 2>&1 | grep -q EchoInterval"
 
 for kind in ring udp; do
     to=$tmp/fabric
