@@ -3,6 +3,7 @@
  */
 #include "net/deadlock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,8 +245,10 @@ int net_routes_deadlock(const struct net_routes *r, struct errbuf *err)
     struct net_cdg *cdg = net_cdg_new(r->net);
     int rc;
 
-    if (!cdg)
+    if (!cdg) {
+        errno = ENOMEM;
         return errprintf(err, "out of memory for the deadlock check");
+    }
     net_cdg_add_routes(cdg, r);
     rc = net_cdg_check(cdg, err);
     net_cdg_free(cdg);

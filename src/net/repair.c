@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/deadlock.h"
 #include "net/route_impl.h"
 
 struct repair {
@@ -229,6 +230,8 @@ int net_routes_repair(struct net_routes *r, const uint32_t *ports,
             rc = lose_cable(&rep, ports[i], peers[i], err);
         if (rc == 0)
             rc = mend_all(&rep, err);
+        if (rc == 0 && net_routes_deadlock(r, err) != 0)
+            rc = -1;
     } else {
         errprintf(err, "out of memory for the repair");
     }

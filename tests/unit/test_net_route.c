@@ -298,6 +298,38 @@ static void g2_61_a_route_of_12_hops_is_fatal_and_named(void **state)
     net_free(net);
 }
 
+/* Routes that the proof is not content with: the linker sends
+ * net_routes_deadlock() here. */
+static bool a_cycle;
+int __real_net_routes_deadlock(const struct net_routes *r, struct errbuf *err);
+int __wrap_net_routes_deadlock(const struct net_routes *r, struct errbuf *err);
+
+int __wrap_net_routes_deadlock(const struct net_routes *r, struct errbuf *err)
+{
+    if (!a_cycle)
+        return __real_net_routes_deadlock(r, err);
+    errprintf(err, "a cycle of cables");
+    return 1;
+}
+
+static void g2_59_every_set_of_routes_is_proved(void **state)
+{
+    static const enum net_engine engines[] = {NET_DMODK, NET_UPDOWN};
+    struct net *net = named("C64");
+    struct errbuf err;
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct net_route_params p = {.engine = engines[i]};
+
+        a_cycle = true;
+        assert_null(net_routes_new(net, &p, &err));
+        assert_int_equal(errno, EINVAL);
+        a_cycle = false;
+        assert_string_equal(err.text, "a cycle of cables");
+    }
+    net_free(net);
+}
+
 /* A mapper that had been short of memory took it for that again, for ever. */
 static void a_net_too_deep_is_no_lack_of_memory(void **state)
 {
@@ -629,6 +661,7 @@ int main(void)
         cmocka_unit_test(any_seed_of_broken_nets_is_routed),
         cmocka_unit_test(dmodk_is_refused_where_it_cannot_be),
         cmocka_unit_test(g2_61_a_route_of_12_hops_is_fatal_and_named),
+        cmocka_unit_test(g2_59_every_set_of_routes_is_proved),
         cmocka_unit_test(a_net_too_deep_is_no_lack_of_memory),
         cmocka_unit_test(g2_62_the_limit_can_be_set_for_simulated_nets),
         cmocka_unit_test(g2_58_eight_routes_share_no_cable),
