@@ -264,6 +264,8 @@ int coll_make_allreduce(struct coll *x, const void *in, void *out, int count,
     struct impi_coll_rules r = coll_rules();
     int commutes = 0, rc;
 
+    /* In a crowd the fewest messages win, not the fewest in a row. */
+    r.exchange = r.exchange && x->c->units == &x->c->group;
     reduce_args(x, in == MPI_IN_PLACE ? out : in, count, type, op);
     x->buf[IMPI_BUF_ACC] = out;
     rc = check_reduction(x, &commutes);
