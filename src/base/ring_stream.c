@@ -75,16 +75,20 @@ static size_t put_head(uint64_t *last, uint8_t *to, const uint8_t *head,
     uint8_t *end = to;
 
     *note = NOTE_HEAD;
-    for (unsigned i = 0; i < RING_STREAM_WORDS; i++) {
-        uint64_t word;
-        uint32_t differs;
+    for (unsigned i = 0; i < RING_STREAM_WORDS; i += 2) {
+        if (memcmp(head + i * 8, &last[i], 16) == 0)
+            continue;
+        for (unsigned k = i; k < i + 2; k++) {
+            uint64_t word;
+            uint32_t differs;
 
-        memcpy(&word, head + i * 8, 8);
-        differs = word != last[i];
-        memcpy(end, &word, 8);
-        last[i] = word;
-        *note |= differs << i;
-        end += (size_t)differs * 8;
+            memcpy(&word, head + k * 8, 8);
+            differs = word != last[k];
+            memcpy(end, &word, 8);
+            last[k] = word;
+            *note |= differs << k;
+            end += (size_t)differs * 8;
+        }
     }
     return (size_t)(end - to);
 }

@@ -72,7 +72,10 @@ struct impi_pair {
 
 /* A packet handed to the connection and not wholly written. */
 struct tx_item {
-    uint8_t head[IMPI_PACKET_SIZE];
+    union {
+        uint8_t head[IMPI_PACKET_SIZE];
+        struct impi_packet pk; /* in wire form */
+    };
     const uint8_t *data;
     uint32_t len;
     uint64_t off;             /* of the data in the message */

@@ -29,6 +29,11 @@ static inline void swap_fields(struct impi_packet *pk)
     pk->reserved = be64toh(pk->reserved);
 }
 
+void impi_packet_to_wire(struct impi_packet *pk)
+{
+    swap_fields(pk);
+}
+
 void impi_packet_encode(uint8_t out[IMPI_PACKET_SIZE],
                         const struct impi_packet *pk)
 {

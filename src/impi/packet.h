@@ -46,6 +46,8 @@ struct impi_packet {
 
 void impi_packet_encode(uint8_t out[IMPI_PACKET_SIZE],
                         const struct impi_packet *pk);
+/* The same in place: from values of this machine to wire form. */
+void impi_packet_to_wire(struct impi_packet *pk);
 /* Any 128 bytes decode; what they mean is the engine's to judge. */
 void impi_packet_decode(struct impi_packet *pk,
                         const uint8_t in[IMPI_PACKET_SIZE]);

@@ -82,39 +82,41 @@ bool pair_can_send(const struct impi_pair *pair)
     return pair->sent < pair->p2p->hiwater && !pair_is_quiet(pair);
 }
 
+/* What item->pk needs besides. */
 static void fill(struct impi_pair *pair, struct tx_item *item,
-                 struct impi_packet *pk, struct impi_request *req)
+                 struct impi_request *req)
 {
+    struct impi_packet *pk = &item->pk;
+
     memcpy(pk->src, pair->p2p->procs[pair->p2p->rank], IMPI_PROC_SIZE);
     memcpy(pk->dest, pair->proc, IMPI_PROC_SIZE);
     pk->seqnum = ++pair->seqnum;
-    impi_packet_encode(item->head, pk);
     item->req = req;
     item->len = impi_packet_payload(pk);
+    impi_packet_to_wire(pk);
 }
 
 static void protoack_packet(struct impi_pair *pair, struct tx_item *item)
 {
-    struct impi_packet pk = {.type = IMPI_PK_PROTOACK};
-
+    item->pk = (struct impi_packet){.type = IMPI_PK_PROTOACK};
     pair->acks_due--;
     pair->p2p->stats.protoacks_sent++;
-    fill(pair, item, &pk, NULL);
+    fill(pair, item, NULL);
 }
 
 static void control_packet(struct impi_pair *pair, struct tx_item *item)
 {
     struct control *control = TAILQ_FIRST(&pair->controls);
-    struct impi_packet pk = {
+
+    item->pk = (struct impi_packet){
         .type = control->type,
         .srqid = control->srqid,
         .drqid = control->drqid,
     };
-
     TAILQ_REMOVE(&pair->controls, control, link);
     pair->ncontrols--;
     impi_pool_put(&pair->p2p->control_pool, control);
-    fill(pair, item, &pk, NULL);
+    fill(pair, item, NULL);
 }
 
 /* The next packet of a message: its first, or the next of the rest. */
@@ -122,8 +124,12 @@ static void data_packet(struct impi_pair *pair, struct tx_item *item,
                         struct impi_request *req, uint32_t type, uint32_t max)
 {
     uint64_t len = req->msglen - req->moved;
-    struct impi_packet pk = {
+
+    if (len > max)
+        len = max;
+    item->pk = (struct impi_packet){
         .type = type,
+        .len = (uint32_t)len,
         .srqid = req->id,
         .drqid = req->peer_id,
         .msglen = req->msglen,
@@ -132,11 +138,7 @@ static void data_packet(struct impi_pair *pair, struct tx_item *item,
         .cid = req->cid,
         .count = (int64_t)req->order,
     };
-
-    if (len > max)
-        len = max;
-    pk.len = (uint32_t)len;
-    fill(pair, item, &pk, req);
+    fill(pair, item, req);
     item->off = req->moved;
     item->data = req->buf.base;
     if (item->data)
