@@ -5,36 +5,11 @@
 # back, the link comes back when swfabd does, messages take another route when
 # a cable is pulled, strangers get no link, a munged that hangs stops nobody.
 set -u
+. "$(dirname "$0")/netns.sh"
 build=${SF_TOP_BUILDDIR:-$PWD}
 hsnd=$build/src/hsnd/hsnd
 swfabd=$build/src/swfabd/swfabd
 bench=$build/bench/hsn_bench
-
-skip_all() {
-    echo "1..0 # SKIP $*"
-    exit 0
-}
-for tool in munged munge unshare ip python3; do
-    command -v "$tool" >/dev/null || skip_all "$tool is not installed"
-done
-if [ -z "${HSND_T_INSIDE-}" ]; then
-    [ "$(id -u)" = 0 ] || skip_all "needs root for a network namespace"
-    unshare -n true 2>/dev/null || skip_all "no network namespaces here"
-    HSND_T_INSIDE=1 exec unshare -n bash "$0"
-fi
-ip link set lo up
-
-tmp=$(mktemp -d /tmp/hsnd.XXXXXX)
-chmod 755 "$tmp"
-pids=()
-finish() {
-    local p
-    for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null; done
-    wait 2>/dev/null
-    rm -rf "$tmp"
-}
-trap finish EXIT
-trap 'exit 1' HUP INT TERM
 
 n=0
 ok() { # DESCRIPTION COMMAND..
@@ -49,33 +24,12 @@ ok() { # DESCRIPTION COMMAND..
     fi
 }
 
-until_ok() {
-    local tries=300
-    while ! "$@" >/dev/null 2>&1; do
-        [ $((tries -= 1)) -gt 0 ] || return 1
-        sleep 0.05
-    done
-}
-
-start_munged() { # NAME [OF: whose key it has, too]; sets $last
-    [ $# = 1 ] || cp "$tmp/$2.key" "$tmp/$1.key"
-    [ $# = 2 ] || head -c 1024 /dev/urandom >"$tmp/$1.key"
-    chmod 400 "$tmp/$1.key"
-    munged -F --force --num-threads 2 -S "$tmp/$1.munge" \
-        --key-file "$tmp/$1.key" --pid-file "$tmp/$1.pid" \
-        --seed-file "$tmp/$1.seed" --log-file "$tmp/$1.mlog" \
-        >"$tmp/$1.out" 2>&1 &
-    last=$!
-    pids+=("$last")
-    until_ok munge -n -S "$tmp/$1.munge"
-}
-
 start_swfabd() {
     rm -f "$tmp/fabric"
     "$swfabd" -f "$tmp/swfabd.conf" 2>>"$tmp/swfabd.log" &
     swfabd_pid=$!
     pids+=("$swfabd_pid")
-    until_ok test -S "$tmp/fabric"
+    until_ok 15 test -S "$tmp/fabric"
 }
 
 start_hsnd() { # NAME BOARD LINES..
@@ -87,7 +41,7 @@ start_hsnd() { # NAME BOARD LINES..
     "$hsnd" -c "$tmp/$name.conf" 2>>"$tmp/$name.log" &
     last=$!
     pids+=("$last")
-    until_ok test -S "$tmp/$name"
+    until_ok 15 test -S "$tmp/$name"
 }
 
 ask() { # NAME VERB KEY..
@@ -161,11 +115,11 @@ for kind in "${links[@]}"; do
     one=$last
     start_hsnd h2 020000000002 "Nic=ring" "Fabric=$tmp/fabric" "$good"
     two=$last
-    ok "$kind: the link comes up" until_ok is h1 status link True
-    until_ok is h2 status link True
+    ok "$kind: the link comes up" until_ok 15 is h1 status link True
+    until_ok 15 is h2 status link True
     ok "$kind: 64 bytes there and back" both 64
     ok "$kind: 8 KB in two packets" both 8192
-    ok "$kind: echoes come back" until_ok above 0 h1 peers peers 0 echo_back
+    ok "$kind: echoes come back" until_ok 15 above 0 h1 peers peers 0 echo_back
     if [ $kind != ring ]; then
         stop "$one"
         stop "$two"
@@ -174,10 +128,10 @@ for kind in "${links[@]}"; do
     ok "what swfabd has no part in does not wake it" swfabd_sleeps
     kill -9 "$swfabd_pid"
     wait "$swfabd_pid" 2>/dev/null
-    ok "the link is down without swfabd" until_ok is h1 status link False
+    ok "the link is down without swfabd" until_ok 15 is h1 status link False
     start_swfabd
-    ok "and comes back with it" until_ok is h1 status link True
-    until_ok is h2 status link True
+    ok "and comes back with it" until_ok 15 is h1 status link True
+    until_ok 15 is h2 status link True
     ok "messages go again" both 64
     stop "$one"
     stop "$two"
@@ -196,8 +150,8 @@ start_hsnd h2 020000000002 "Nic=ring" "Fabric=$tmp/fabric" "$good"
 two=$last
 route() { is h1 peers peers 0 by_route "$@"; }
 echoes() { above "$2" h1 peers peers 0 by_route "$1" echo_back; }
-until_ok echoes 0 0
-ok "echoes come back by both routes" until_ok echoes 1 0
+until_ok 15 echoes 0 0
+ok "echoes come back by both routes" until_ok 15 echoes 1 0
 pull() { # FAULT..
     python3 -c '
 import json, socket, sys
@@ -209,12 +163,12 @@ sys.exit(not json.loads(s.makefile().readline()).get("ok"))' \
         "$tmp/fabric.ctl" "$@"
 }
 ok "a cable is pulled" pull down a:3
-ok "its route is dead" until_ok route 0 dead True
-until_ok is h2 peers peers 0 by_route 0 dead True
+ok "its route is dead" until_ok 15 route 0 dead True
+until_ok 15 is h2 peers peers 0 by_route 0 dead True
 ok "the other one lives" route 1 dead False
 ok "messages go on without a new map" both 8192
 ok "the cable is back" pull up a:3
-ok "its route lives again" until_ok route 0 dead False
+ok "its route lives again" until_ok 15 route 0 dead False
 stop "$one"
 stop "$two"
 
@@ -237,13 +191,13 @@ ok "not together with Health" sh -c \
      $hsnd --test-config -c $tmp/bad.conf 2>&1 | grep -q EchoInterval"
 
 for kind in ring udp; do
-    to=$tmp/fabric
-    [ $kind = ring ] || to=127.0.0.1:$port
+    fabric=$tmp/fabric
+    [ $kind = ring ] || fabric=127.0.0.1:$port
     : >"$tmp/h1.log"
-    start_hsnd h1 020000000001 "Nic=$kind" "Fabric=$to" \
+    start_hsnd h1 020000000001 "Nic=$kind" "Fabric=$fabric" \
         "MungeSocket=$tmp/other.munge"
     ok "$kind: a credential of strangers is refused" \
-        until_ok has_line SF-E802 "$tmp/h1.log"
+        until_ok 15 has_line SF-E802 "$tmp/h1.log"
     ok "$kind: there is no link" is h1 status link False
     stop "$last"
 done
@@ -253,25 +207,25 @@ start_munged slow good
 slow=$last
 asks() { above 0 "$1" status asking; }
 for kind in ring udp; do
-    to=$tmp/fabric
-    [ $kind = ring ] || to=127.0.0.1:$port
-    start_hsnd h1 020000000001 "Nic=$kind" "Fabric=$to" \
+    fabric=$tmp/fabric
+    [ $kind = ring ] || fabric=127.0.0.1:$port
+    start_hsnd h1 020000000001 "Nic=$kind" "Fabric=$fabric" \
         "MungeSocket=$tmp/slow.munge" "Health=$tmp/nobody"
     one=$last
-    until_ok is h1 status link True
+    until_ok 15 is h1 status link True
     kill -STOP "$slow"
     stop "$swfabd_pid"
     start_swfabd
-    ok "$kind: a new link is asked for" until_ok asks h1
-    until_ok is h1 status link False
+    ok "$kind: a new link is asked for" until_ok 15 asks h1
+    until_ok 15 is h1 status link False
     ok "$kind: a munged that hangs stops no message" timeout 60 "$bench" \
         hsn "$tmp/h1" 020000000001 "$tmp/h1" 020000000001 64 2000 100
     kill -CONT "$slow"
     ok "$kind: the link comes back when it is awake" \
-        until_ok is h1 status link True
+        until_ok 15 is h1 status link True
     kill -STOP "$slow"
     stop "$swfabd_pid"
-    until_ok asks h1
+    until_ok 15 asks h1
     stop "$one"
     ok "$kind: hsnd ends while it hangs" test $? = 0
     kill -CONT "$slow"

@@ -6,49 +6,15 @@
 # computed routes.  Then the same fabric under GM-1, with one mapper and bare
 # host sides.  Runs in a network namespace of its own with a munged of its own.
 set -u
+. "$(dirname "$0")/netns.sh"
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${SF_TOP_BUILDDIR:-$PWD}
 mapperd=$build/src/mapperd/mapperd
 
-skip_all() {
-    echo "1..0 # SKIP $*"
-    exit 0
-}
-for tool in munged unshare ip python3; do
-    command -v "$tool" >/dev/null || skip_all "$tool is not installed"
-done
-if [ -z "${MAPPERD_T_INSIDE-}" ]; then
-    [ "$(id -u)" = 0 ] || skip_all "needs root for a network namespace"
-    unshare -n true 2>/dev/null || skip_all "no network namespaces here"
-    MAPPERD_T_INSIDE=1 exec unshare -n bash "$0"
-fi
-ip link set lo up
-
 hosts=16
 net=clos:4x4:1x2:1x2
-tmp=$(mktemp -d /tmp/mapperd.XXXXXX)
-chmod 755 "$tmp"
-pids=()
-finish() {
-    local pid
-    for pid in "${pids[@]}"; do kill -9 "$pid" 2>/dev/null; done
-    wait 2>/dev/null
-    if [ -n "${MAPPERD_T_KEEP-}" ]; then echo "# kept $tmp"; else
-        rm -rf "$tmp"; fi
-}
-trap finish EXIT
-trap 'exit 1' HUP INT TERM
 
 # ---- tools ----
-
-until_ok() { # SECONDS COMMAND..: until it succeeds
-    local end=$((SECONDS + $1))
-    shift
-    while ! "$@" >/dev/null 2>&1; do
-        [ $SECONDS -lt $end ] || return 1
-        sleep 0.1
-    done
-}
 
 n=0
 ok() { # DESCRIPTION EXPECTED GOT
@@ -122,7 +88,7 @@ ControlSocket=$tmp/hsnd$i.ctl
 Nic=seqpacket
 Fabric=$tmp/swfabd.sock
 Link=h$i
-MungeSocket=$tmp/munge
+MungeSocket=$tmp/good.munge
 LogLevel=warn
 SpinTime=0
 EchoInterval=0
@@ -189,23 +155,12 @@ ok "mapper.conf: file, line and key of what is wrong" 1 \
 
 # ---- sixteen hosts ----
 
-head -c 1024 /dev/urandom >"$tmp/munge.key"
-chmod 400 "$tmp/munge.key"
-start_munged() { # NAME: its socket's; sets $munged
-    local at=$tmp/$1
-    munged -F --force --num-threads 2 -S "$at" --key-file "$tmp/munge.key" \
-        --pid-file "$at.pid" --seed-file "$at.seed" --log-file "$at.log" \
-        >"$at.out" 2>&1 &
-    munged=$!
-    pids+=("$munged")
-    until_ok 10 munge -n -S "$at"
-}
-start_munged munge || skip_all "munged does not start"
+start_munged good
 cat >"$tmp/swfabd.conf" <<CONF
 Net=build:$net
 Socket=$tmp/swfabd.sock
 ControlSocket=$tmp/swfabd.ctl
-MungeSocket=$tmp/munge
+MungeSocket=$tmp/good.munge
 CONF
 "$build/src/swfabd/swfabd" -f "$tmp/swfabd.conf" 2>>"$tmp/swfabd.log" &
 pids+=($!)
@@ -335,9 +290,10 @@ for i in $all; do stop_mapper TERM "$i"; done
 
 # ---- a munged that hangs ----
 
-start_munged slow
+start_munged slow good
+munged=$last
 echo "Health=$tmp/nobody" >"$tmp/more"
-echo "MungeSocket=$tmp/slow" >>"$tmp/more"
+echo "MungeSocket=$tmp/slow.munge" >>"$tmp/more"
 kill -STOP "$munged"
 start_mapperd 0
 asking() { # MORE-THAN

@@ -4,60 +4,14 @@
 # kind of link; faults; several swfabd as one fabric; who may not in.  Runs in
 # a network namespace of its own with a munged of its own.
 set -u
+needs=nsenter
+. "$(dirname "$0")/netns.sh"
 build=${SF_TOP_BUILDDIR:-$PWD}
 swfabd=$build/src/swfabd/swfabd
 host=$build/tests/unit/swfab_host
 route=$build/tests/unit/swfab_route
 
-skip_all() {
-    echo "1..0 # SKIP $*"
-    exit 0
-}
-for tool in munged unshare ip python3 nsenter; do
-    command -v "$tool" >/dev/null || skip_all "$tool is not installed"
-done
-if [ -z "${SWFABD_T_INSIDE-}" ]; then
-    [ "$(id -u)" = 0 ] || skip_all "needs root for a network namespace"
-    unshare -n true 2>/dev/null || skip_all "no network namespaces here"
-    SWFABD_T_INSIDE=1 exec unshare -n bash "$0"
-fi
-ip link set lo up
-
-tmp=$(mktemp -d /tmp/swfabd.XXXXXX)
-pids=()
-finish() {
-    local pid
-    for pid in "${pids[@]}"; do kill -9 "$pid"; done 2>/dev/null
-    wait
-    rm -rf "$tmp"
-} 2>/dev/null
-trap finish EXIT
-trap 'exit 1' HUP INT TERM
-
 # ---- tools ----
-
-# until SECONDS COMMAND..: until it succeeds
-until_ok() {
-    local tries=$(($1 * 20))
-    shift
-    while ! "$@" >/dev/null 2>&1; do
-        [ $((tries -= 1)) -gt 0 ] || return 1
-        sleep 0.05
-    done
-}
-
-start_munged() { # NAME [OF: whose key it has, too]; sets $last
-    if [ "${2-}" ]; then cp "$tmp/$2.key" "$tmp/$1.key"; else
-        head -c 1024 /dev/urandom >"$tmp/$1.key"; fi
-    chmod 400 "$tmp/$1.key"
-    munged -F --force --num-threads 2 -S "$tmp/$1.munge" \
-        --key-file "$tmp/$1.key" --pid-file "$tmp/$1.munge.pid" \
-        --seed-file "$tmp/$1.seed" --log-file "$tmp/$1.munge.log" \
-        >"$tmp/$1.munge.out" 2>&1 &
-    last=$!
-    pids+=("$last")
-    until_ok 10 munge -n -S "$tmp/$1.munge"
-}
 
 start_swfabd() { # NAME [MUNGED], configuration on standard input; sets $last
     cat >"$tmp/$1.conf"
@@ -145,8 +99,8 @@ ok() { # DESCRIPTION EXPECTED GOT
     fi
 }
 
-start_munged good || skip_all "munged does not start"
-start_munged other || skip_all "munged does not start"
+start_munged good
+start_munged other
 
 # ---- configuration ----
 

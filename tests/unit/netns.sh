@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# For tests that run daemons on this machine: runs the test again in a network
+# namespace of its own, as root, with a directory $tmp; what is in ${pids[@]}
+# ends with it.  Sourced first; $needs names tools beside the usual ones.
+
+skip_all() { # REASON
+    echo "1..0 # SKIP $*"
+    exit 0
+}
+for tool in munged munge unshare ip python3 ${needs-}; do
+    command -v "$tool" >/dev/null || skip_all "$tool is not installed"
+done
+if [ "${SF_NETNS_OF-}" != "$0" ]; then
+    [ "$(id -u)" = 0 ] || skip_all "needs root for a network namespace"
+    unshare -n true 2>/dev/null || skip_all "no network namespaces here"
+    SF_NETNS_OF=$0 exec unshare -n bash "$0" "$@"
+fi
+ip link set lo up
+
+tmp=$(mktemp -d "/tmp/$(basename "$0" .t).XXXXXX")
+chmod 755 "$tmp"
+pids=()
+# SF_KEEP: the directory stays.
+netns_end() {
+    local pid
+    for pid in "${pids[@]}"; do kill -9 "$pid"; done
+    wait
+    if [ -n "${SF_KEEP-}" ]; then echo "# kept $tmp"; else rm -rf "$tmp"; fi
+} 2>/dev/null
+trap netns_end EXIT
+trap 'exit 1' HUP INT TERM
+
+# until_ok SECONDS COMMAND..: ask until it succeeds, twenty times a second; what
+# asking takes itself is not counted.
+until_ok() {
+    local tries=$(($1 * 20 * ${SF_SLOW:-1}))
+    shift
+    while ! "$@" >/dev/null 2>&1; do
+        [ $((tries -= 1)) -gt 0 ] || return 1
+        sleep 0.05
+    done
+}
+
+# start_munged NAME [OF]: at $tmp/NAME.munge, with a key of its own or that of
+# OF; $last is its pid.
+start_munged() {
+    if [ -n "${2-}" ]; then
+        cp "$tmp/$2.key" "$tmp/$1.key"
+    else
+        head -c 1024 /dev/urandom >"$tmp/$1.key"
+    fi
+    chmod 400 "$tmp/$1.key"
+    munged -F --force --num-threads 2 -S "$tmp/$1.munge" \
+        --key-file "$tmp/$1.key" --pid-file "$tmp/$1.munge.pid" \
+        --seed-file "$tmp/$1.seed" --log-file "$tmp/$1.munge.log" \
+        >"$tmp/$1.munge.out" 2>&1 &
+    last=$!
+    pids+=("$last")
+    until_ok 15 munge -n -S "$tmp/$1.munge" ||
+        skip_all "munged does not start"
+}
