@@ -216,6 +216,28 @@ int conf_read(const char *path, const struct conf_key *keys, size_t nkeys,
     return read_and_close(&r);
 }
 
+void conf_wrong(struct conf_check *k, const char *key, const char *what)
+{
+    struct errbuf err;
+
+    k->errors++;
+    errprintf(&err, "%s: %s: %s", k->name, key, what);
+    if (k->report)
+        k->report(err.text, k->arg);
+}
+
+int conf_one_of(struct conf_check *k, const char *key, const char *value,
+                const char *const *words, const char *what)
+{
+    for (int i = 0; value && words[i]; i++) {
+        if (strcasecmp(value, words[i]) == 0)
+            return i;
+    }
+    if (value)
+        conf_wrong(k, key, what);
+    return 0;
+}
+
 void conf_free(const struct conf_key *keys, size_t nkeys, void *config)
 {
     for (size_t i = 0; i < nkeys; i++) {

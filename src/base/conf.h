@@ -25,6 +25,20 @@ struct conf_key {
     long min, max; /* CONF_INT only */
 };
 
+/* A key of a member of struct `type`. */
+#define CONF_KEY_BOOL(type, key, member)                                       \
+    {                                                                          \
+        key, CONF_BOOL, offsetof(struct type, member), 0, 0                    \
+    }
+#define CONF_KEY_INT(type, key, member, lo, hi)                                \
+    {                                                                          \
+        key, CONF_INT, offsetof(struct type, member), lo, hi                   \
+    }
+#define CONF_KEY_STRING(type, key, member)                                     \
+    {                                                                          \
+        key, CONF_STRING, offsetof(struct type, member), 0, 0                  \
+    }
+
 /* Called once per error, with the complete text. */
 typedef void conf_error_f(const char *text, void *arg);
 
@@ -39,6 +53,21 @@ int conf_read(const char *path, const struct conf_key *keys, size_t nkeys,
 /* As conf_read(), from memory; `name` stands for the file in messages. */
 int conf_parse(const char *name, const char *text, const struct conf_key *keys,
                size_t nkeys, void *config, conf_error_f *report, void *arg);
+
+/* What one key alone does not show: the caller's checks after reading, which
+ * count what they find wrong. */
+struct conf_check {
+    const char *name; /* of the file */
+    conf_error_f *report;
+    void *arg;
+    int errors;
+};
+/* "FILE: KEY: WHAT" */
+void conf_wrong(struct conf_check *check, const char *key, const char *what);
+/* Which of the words (the last is NULL) the value is, without case; 0 when it
+ * is NULL, 0 and wrong when it is none. */
+int conf_one_of(struct conf_check *check, const char *key, const char *value,
+                const char *const *words, const char *what);
 
 /* Free the CONF_STRING members and set them to NULL. */
 void conf_free(const struct conf_key *keys, size_t nkeys, void *config);

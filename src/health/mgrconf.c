@@ -7,19 +7,9 @@
 
 #include "health/mgrconf.h"
 
-#define AT(member) offsetof(struct mgrconf, member)
-#define TEXT(key, member)                                                      \
-    {                                                                          \
-        key, CONF_STRING, AT(member), 0, 0                                     \
-    }
-#define FLAG(key, member)                                                      \
-    {                                                                          \
-        key, CONF_BOOL, AT(member), 0, 0                                       \
-    }
-#define NUMBER(key, member, lo, hi)                                            \
-    {                                                                          \
-        key, CONF_INT, AT(member), lo, hi                                      \
-    }
+#define TEXT(key, member) CONF_KEY_STRING(mgrconf, key, member)
+#define FLAG(key, member) CONF_KEY_BOOL(mgrconf, key, member)
+#define NUMBER(key, member, lo, hi) CONF_KEY_INT(mgrconf, key, member, lo, hi)
 #define DAY 86400L
 
 static const struct conf_key keys[] = {
@@ -129,53 +119,25 @@ static void defaults(struct mgrconf *c)
     };
 }
 
-struct checker {
-    const char *name;
-    conf_error_f *report;
-    void *arg;
-    int errors;
-};
-
-static void complain(struct checker *k, const char *key, const char *what)
-{
-    struct errbuf err;
-
-    k->errors++;
-    errprintf(&err, "%s: %s: %s", k->name, key, what);
-    if (k->report)
-        k->report(err.text, k->arg);
-}
-
-static int one_of(struct checker *k, const char *key, const char *value,
-                  const char *const *words, const char *what)
-{
-    for (int i = 0; value && words[i]; i++) {
-        if (strcasecmp(value, words[i]) == 0)
-            return i;
-    }
-    if (value)
-        complain(k, key, what);
-    return 0;
-}
-
-static void absolute(struct checker *k, const char *key, const char *value)
+static void absolute(struct conf_check *k, const char *key, const char *value)
 {
     if (value && *value && *value != '/')
-        complain(k, key, "not an absolute path");
+        conf_wrong(k, key, "not an absolute path");
 }
 
 /* What one key alone does not show. */
-static void check(struct mgrconf *c, struct checker *k)
+static void check(struct mgrconf *c, struct conf_check *k)
 {
     static const char *const stale[] = {"allow", "refuse", NULL};
     static const char *const down[] = {"refuse", "nobroadcast", "ignore", NULL};
     static const char *const rails[] = {"any", "all", NULL};
 
-    c->on_stale = (enum mgr_stale)one_of(k, "StalePolicy", c->stale_policy,
-                                         stale, "not allow or refuse");
-    c->on_down = (enum mgr_down)one_of(k, "DownPolicy", c->down_policy, down,
-                                       "not refuse, nobroadcast or ignore");
-    one_of(k, "DrainRails", c->drain_rails, rails, "not any or all");
+    c->on_stale = (enum mgr_stale)conf_one_of(k, "StalePolicy", c->stale_policy,
+                                              stale, "not allow or refuse");
+    c->on_down =
+        (enum mgr_down)conf_one_of(k, "DownPolicy", c->down_policy, down,
+                                   "not refuse, nobroadcast or ignore");
+    conf_one_of(k, "DrainRails", c->drain_rails, rails, "not any or all");
     absolute(k, "HealthTable", c->health_table);
     absolute(k, "ReportSocket", c->report_socket);
     absolute(k, "ControlSocket", c->control_socket);
@@ -183,15 +145,15 @@ static void check(struct mgrconf *c, struct checker *k)
     absolute(k, "TopologyConf", c->topology_conf);
     absolute(k, "Elanhosts", c->elanhosts);
     if (c->stale_after <= c->table_interval)
-        complain(k, "StaleAfter", "not more than TableInterval");
+        conf_wrong(k, "StaleAfter", "not more than TableInterval");
     if (c->link_status && strncmp(c->link_status, "dir:/", 5) != 0)
-        complain(k, "LinkStatus", "not dir:/PATH");
+        conf_wrong(k, "LinkStatus", "not dir:/PATH");
 }
 
 static int finish(struct mgrconf *c, const char *name, int rc,
                   conf_error_f *report, void *arg)
 {
-    struct checker k = {name, report, arg, 0};
+    struct conf_check k = {name, report, arg, 0};
     int e = errno;
 
     if (rc == 0) {

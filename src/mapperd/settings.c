@@ -12,18 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STRING(name, member)                                                   \
-    {                                                                          \
-        name, CONF_STRING, offsetof(struct settings, member), 0, 0             \
-    }
-#define FLAG(name, member)                                                     \
-    {                                                                          \
-        name, CONF_BOOL, offsetof(struct settings, member), 0, 0               \
-    }
-#define NUMBER(name, member, min, max)                                         \
-    {                                                                          \
-        name, CONF_INT, offsetof(struct settings, member), min, max            \
-    }
+#define STRING(key, member) CONF_KEY_STRING(settings, key, member)
+#define FLAG(key, member) CONF_KEY_BOOL(settings, key, member)
+#define NUMBER(key, member, lo, hi) CONF_KEY_INT(settings, key, member, lo, hi)
 #define HOUR 3600000
 
 static const struct conf_key keys[] = {
