@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The health model: echoes that get lost, crossbars that lose their links.
+ */
+#include "health_world.h"
+
+static void lose_echoes(struct world *w, int from, const uint64_t *boards,
+                        const uint32_t *lost, size_t n)
+{
+    struct report_peer peers[16];
+    struct report rep = {.from = REPORT_HSND,
+                         .instance = 1,
+                         .seq = ++w->seq,
+                         .peers = peers,
+                         .npeers = n};
+    struct errbuf err;
+
+    for (size_t i = 0; i < n; i++)
+        peers[i] = (struct report_peer){0, boards[i], 100, lost[i]};
+    snprintf(rep.node, sizeof(rep.node), "n%d", from);
+    assert_int_equal(model_input(w->m, &rep, w->now, &err), 0);
+}
+
+static void several_hosts_that_lose_echoes_degrade_a_peer(void **state)
+{
+    static const uint64_t boards[] = {0x1009, 0x1001, 0x1002, 0x1003, 0x1004};
+    static const uint32_t lost[] = {60, 5, 5, 5, 5};
+    struct world *w = *state;
+
+    for (int n = 1; n <= 9; n++)
+        hsnd(w, n, SEEN_UP, "");
+    for (int from = 1; from <= 2; from++)
+        lose_echoes(w, from, boards, lost, 5);
+    pass(w, SEC);
+    assert_int_equal(state_of(w, 9), HEALTH_HEALTHY); /* two may be wrong */
+    lose_echoes(w, 3, boards, lost, 5);
+    pass(w, SEC);
+    pass(w, 3 * SEC);
+    assert_int_equal(state_of(w, 9), HEALTH_DEGRADED);
+    assert_string_equal(model_host(w->m, "n9", 0)->why,
+                        "echo losses seen by 3 hosts");
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY); /* 5 % is nothing */
+}
+
+/* The neighbour was dead, and who asked it was called degraded, for one of two
+ * is half of all. */
+static void one_dead_neighbour_of_two_is_no_fault_of_ones_own(void **state)
+{
+    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
+    static const uint32_t one[] = {100, 0, 0}, two[] = {100, 100, 0};
+    struct world *w = *state;
+
+    for (int n = 1; n <= 4; n++)
+        hsnd(w, n, SEEN_UP, "");
+    lose_echoes(w, 1, boards, one, 2);
+    pass(w, 3 * SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    lose_echoes(w, 1, boards, two, 3);
+    pass(w, 3 * SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    /* Those two are down: the third is fine. */
+    hsnd(w, 2, SEEN_DOWN, "no link");
+    hsnd(w, 3, SEEN_DOWN, "no link");
+    lose_echoes(w, 1, boards, two, 3);
+    pass_saying(w, (int)(w->conf.up_after / SEC) + 1, SEEN_UP);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+/* Each report says that the link is up; that is no reason to begin anew. */
+static void echo_losses_last_between_the_reports_of_them(void **state)
+{
+    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
+    static const uint32_t all[] = {80, 90, 100}, none[] = {0, 0, 0};
+    struct world *w = *state;
+
+    for (int n = 1; n <= 4; n++)
+        hsnd(w, n, SEEN_UP, "");
+    lose_echoes(w, 1, boards, all, 3);
+    pass_saying(w, 3, SEEN_UP);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    pass_saying(w, 20, SEEN_UP);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    lose_echoes(w, 1, boards, none, 3);
+    pass_saying(w, (int)(w->conf.up_after / SEC) + 1, SEEN_UP);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+static void who_loses_to_all_has_the_fault_itself(void **state)
+{
+    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
+    static const uint32_t lost[] = {80, 90, 100};
+    struct world *w = *state;
+
+    for (int n = 1; n <= 4; n++)
+        hsnd(w, n, SEEN_UP, "");
+    lose_echoes(w, 1, boards, lost, 3);
+    pass(w, 3 * SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
+}
+
+static struct report_record item(enum report_kind kind, const char *name,
+                                 const char *peer, enum report_seen seen)
+{
+    struct report_record r = {.kind = kind, .seen = seen};
+
+    snprintf(r.name, sizeof(r.name), "%s", name);
+    snprintf(r.peer, sizeof(r.peer), "%s", peer);
+    return r;
+}
+
+static void a_leaf_that_lost_its_uplinks_degrades_its_hosts(void **state)
+{
+    struct world *w = *state;
+    struct report_record r[] = {
+        item(REPORT_XBAR, "leaf", "", SEEN_UP),
+        item(REPORT_XBAR, "top", "", SEEN_UP),
+        item(REPORT_HOST, "n1", "leaf:0", SEEN_UP),
+        item(REPORT_LINK, "leaf:4", "top:0", SEEN_UP),
+        item(REPORT_LINK, "leaf:5", "top:1", SEEN_UP),
+        item(REPORT_LINK, "top:2", "leaf:6", SEEN_DOWN),
+        item(REPORT_LINK, "leaf:0", "n1:0", SEEN_UP),
+    };
+
+    mapper(w, "n0", 1, r, 7);
+    pass(w, SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY); /* two of three */
+    r[4].seen = SEEN_DOWN;
+    mapper(w, "n0", 1, r, 7);
+    pass(w, SEC);
+    mapper(w, "n0", 1, NULL, 0);
+    pass(w, 3 * SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    assert_string_equal(model_host(w->m, "n1", 0)->why,
+                        "1 of 3 links of leaf up");
+    assert_int_equal(model_count(w->m, REPORT_LINK, HEALTH_DOWN), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HEALTH_TEST(several_hosts_that_lose_echoes_degrade_a_peer),
+        HEALTH_TEST(one_dead_neighbour_of_two_is_no_fault_of_ones_own),
+        HEALTH_TEST(echo_losses_last_between_the_reports_of_them),
+        HEALTH_TEST(who_loses_to_all_has_the_fault_itself),
+        HEALTH_TEST(a_leaf_that_lost_its_uplinks_degrades_its_hosts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The health model and the mapper: who is believed, what a map makes of hosts.
+ */
+#include "health_world.h"
+
+static void the_mapper_alone_is_enough(void **state)
+{
+    struct world *w = *state;
+    struct report_record r = host(1, SEEN_UP, "");
+
+    mapper(w, "n0", 1, &r, 1);
+    for (int i = 0; i < 100; i++) {
+        pass(w, SEC);
+        mapper(w, "n0", 1, NULL, 0);
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+static void sl_23_a_lying_hsnd_does_not_outvote_the_mapper(void **state)
+{
+    struct world *w = *state;
+    struct report_record r = host(1, SEEN_DOWN, "mute");
+
+    hsnd(w, 1, SEEN_UP, "");
+    mapper(w, "n0", 1, &r, 1);
+    hsnd(w, 1, SEEN_UP, "I am well");
+    assert_int_equal(state_of(w, 1), HEALTH_DOWN);
+    assert_int_equal(model_host(w->m, "n1", 0)->source, REPORT_MAPPERD);
+}
+
+static void sl_23_only_the_leading_mapper_is_heard(void **state)
+{
+    struct world *w = *state;
+    struct report_record r = host(1, SEEN_UP, "");
+    struct report rep = {.from = REPORT_MAPPERD,
+                         .node = "n5",
+                         .seq = 1,
+                         .map = {.present = true, .version = 9},
+                         .records = &r,
+                         .nrecords = 1};
+    struct errbuf err;
+
+    assert_int_equal(mapper(w, "n0", 1, &r, 1), 0);
+    assert_int_equal(model_input(w->m, &rep, w->now, &err), -1);
+    assert_int_equal(mapper(w, "n5", 9, &r, 1), -1);
+    assert_int_equal(errno, EPERM);
+    assert_string_equal(w->last_alarm, "two mappers say they lead: n0 and n5");
+    pass(w, 4 * SEC); /* the lease is over */
+    assert_int_equal(mapper(w, "n5", 9, &r, 1), 0);
+    assert_string_equal(model_map(w->m)->leader, "n5");
+    assert_int_equal(model_map(w->m)->version, 9);
+}
+
+static void what_is_not_in_the_new_map_is_down(void **state)
+{
+    struct world *w = *state;
+    struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, "")};
+
+    mapper(w, "n0", 1, all, 2);
+    assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
+    mapper(w, "n0", 2, all, 1);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    assert_int_equal(state_of(w, 2), HEALTH_DOWN);
+    assert_string_equal(model_host(w->m, "n2", 0)->why, "not in the map");
+}
+
+/* Whoever is cut off leads itself and would have all others down. */
+static void sl_25_a_map_of_less_than_half_is_not_believed(void **state)
+{
+    struct world *w = *state;
+    struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, ""),
+                                  host(3, SEEN_UP, "")};
+
+    mapper(w, "n0", 1, all, 3);
+    assert_int_equal(mapper(w, "n0", 2, &all[2], 1), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    assert_int_equal(model_map(w->m)->version, 1);
+    assert_int_equal(mapper(w, "n0", 3, all, 2), 0);
+    assert_int_equal(state_of(w, 3), HEALTH_DOWN);
+    assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
+}
+
+/* Also when no map has come for so long that the last one is stale. */
+static void sl_25_nor_is_it_when_the_last_map_is_old(void **state)
+{
+    struct world *w = *state;
+    struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, ""),
+                                  host(3, SEEN_UP, "")};
+
+    mapper(w, "n3", 1, all, 3);
+    pass(w, w->conf.stale[REPORT_MAPPERD] + SEC);
+    for (int n = 1; n <= 3; n++)
+        hsnd(w, n, SEEN_UP, "link up");
+    assert_int_equal(mapper(w, "n3", 2, &all[2], 1), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(state_of(w, 1), HEALTH_UNKNOWN);
+    assert_int_equal(mapper(w, "n2", 3, all, 2), 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    /* Who is silent does not count. */
+    pass(w, w->conf.stale[REPORT_MAPPERD] + SEC);
+    assert_int_equal(mapper(w, "n2", 4, &all[1], 1), 0);
+    assert_int_equal(state_of(w, 1), HEALTH_DOWN);
+}
+
+static void sl_25_a_mapper_without_a_link_is_not_believed(void **state)
+{
+    struct world *w = *state;
+    struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, "")};
+
+    mapper(w, "n2", 1, all, 2);
+    hsnd(w, 2, SEEN_DOWN, "no link");
+    assert_int_equal(mapper(w, "n2", 2, &all[1], 1), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    assert_int_equal(state_of(w, 2), HEALTH_DOWN);
+    hsnd(w, 2, SEEN_UP, "link up");
+    assert_int_equal(mapper(w, "n2", 3, all, 2), 0);
+}
+
+/* It may have spoken first. */
+static void sl_25_who_knows_more_hosts_leads_at_once(void **state)
+{
+    struct world *w = *state;
+    struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, ""),
+                                  host(3, SEEN_UP, "")};
+
+    assert_int_equal(mapper(w, "n2", 7, &all[1], 1), 0);
+    assert_int_equal(mapper(w, "n3", 8, all, 3), 0);
+    assert_string_equal(model_map(w->m)->leader, "n3");
+    assert_int_equal(mapper(w, "n2", 7, &all[1], 1), -1);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+/* The next map may call another crossbar so: nothing is down by that. */
+static void names_of_one_map_are_forgotten_with_it(void **state)
+{
+    struct world *w = *state;
+    struct report_record first[] = {
+        host(1, SEEN_UP, ""),
+        {.kind = REPORT_XBAR, .seen = SEEN_UP, .name = "anon0"},
+        {.kind = REPORT_XBAR, .seen = SEEN_UP, .name = "x00000000000000aa"},
+        {.kind = REPORT_LINK,
+         .seen = SEEN_UP,
+         .name = "x00000000000000aa:1",
+         .peer = "anon0:3"}};
+
+    mapper(w, "n0", 1, first, 4);
+    assert_non_null(model_find(w->m, REPORT_XBAR, "anon0"));
+    mapper(w, "n0", 2, first, 1);
+    assert_null(model_find(w->m, REPORT_XBAR, "anon0"));
+    assert_null(model_find(w->m, REPORT_LINK, "x00000000000000aa:1"));
+    assert_int_equal(model_find(w->m, REPORT_XBAR, "x00000000000000aa")->state,
+                     HEALTH_DOWN);
+}
+
+static void a_map_in_parts_is_whole_only_with_the_last(void **state)
+{
+    struct world *w = *state;
+    struct report_record r[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, "")};
+    struct report rep = {.from = REPORT_MAPPERD,
+                         .node = "n0",
+                         .map = {.present = true, .leader = true, .parts = 2}};
+    struct errbuf err;
+
+    mapper(w, "n0", 1, r, 2);
+    rep.map.version = 2;
+    rep.nrecords = 1;
+    for (int part = 1; part <= 2; part++) {
+        rep.seq = ++w->seq;
+        rep.map.part = (uint32_t)part;
+        rep.records = &r[part - 1];
+        assert_int_equal(model_input(w->m, &rep, w->now, &err), 0);
+        assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
+    }
+    /* A part of the old map and one of the new are no map. */
+    rep.map.version = 3;
+    rep.map.part = 1;
+    rep.records = &r[0];
+    rep.seq = ++w->seq;
+    model_input(w->m, &rep, w->now, &err);
+    rep.map.version = 4;
+    rep.map.part = 2;
+    rep.seq = ++w->seq;
+    model_input(w->m, &rep, w->now, &err);
+    assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HEALTH_TEST(the_mapper_alone_is_enough),
+        HEALTH_TEST(sl_23_a_lying_hsnd_does_not_outvote_the_mapper),
+        HEALTH_TEST(sl_23_only_the_leading_mapper_is_heard),
+        HEALTH_TEST(what_is_not_in_the_new_map_is_down),
+        HEALTH_TEST(names_of_one_map_are_forgotten_with_it),
+        HEALTH_TEST(sl_25_a_map_of_less_than_half_is_not_believed),
+        HEALTH_TEST(sl_25_nor_is_it_when_the_last_map_is_old),
+        HEALTH_TEST(sl_25_a_mapper_without_a_link_is_not_believed),
+        HEALTH_TEST(sl_25_who_knows_more_hosts_leads_at_once),
+        HEALTH_TEST(a_map_in_parts_is_whole_only_with_the_last),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
