@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <poll.h>
 #include <slurm/slurm.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "switchmgrd/updater_apply.h"
+
+/* How long what Slurm said last is built upon.  With thousands of nodes asking
+ * again is dearer than the update itself. */
+#define PASS_MS 500
 
 /* A node with its plan; those with equal texts are sent together. */
 struct job {
@@ -65,14 +70,17 @@ static int by_texts(const void *x, const void *y)
     return c;
 }
 
-/* At most SlurmRate RPCs a second.  True: one may go now. */
-static bool may_send(struct updater *u)
+/* At most SlurmRate RPCs a second.  True: one may go now.  Waits for its turn
+ * while what was loaded may be built upon. */
+static bool take_turn(struct updater *u, int64_t until)
 {
     int64_t now = upd_now();
 
-    if (now < u->next_rpc)
+    if (u->next_rpc > until)
         return false;
-    u->next_rpc = now + 1000 / u->conf->slurm_rate;
+    if (now < u->next_rpc)
+        poll(NULL, 0, (int)(u->next_rpc - now));
+    u->next_rpc = upd_now() + 1000 / u->conf->slurm_rate;
     return true;
 }
 
@@ -241,20 +249,21 @@ static bool any_dirty(const struct updater *u)
 /* Texts first, they say the most to the most; then states. */
 static bool apply(struct updater *u, struct job *jobs, size_t n)
 {
+    int64_t until = upd_now() + PASS_MS;
     size_t len;
 
     for (size_t i = 0; i < n; i += len) {
         len = run_length(jobs + i, n - i);
         if (!has_texts(&jobs[i].plan))
             continue;
-        if (!may_send(u))
+        if (!take_turn(u, until))
             return true;
         send_texts(u, jobs + i, len);
     }
     for (size_t i = 0; i < n; i++) {
         if (jobs[i].plan.state == PLAN_LEAVE)
             continue;
-        if (!may_send(u))
+        if (!take_turn(u, until))
             return true;
         change_state(u, jobs[i].node);
     }
