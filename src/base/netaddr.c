@@ -232,7 +232,7 @@ int netaddr_in_network(struct in6_addr *out, const char *network,
 {
     struct ifaddrs *list, *i;
     struct in6_addr net;
-    unsigned bits;
+    unsigned bits = 0;
 
     if (netaddr_parse_network(&net, &bits, network, err) < 0)
         return -1;
@@ -253,7 +253,7 @@ int netaddr_towards(struct in6_addr *out, const struct in6_addr *peer,
                     struct errbuf *err)
 {
     struct netaddr to = {.ip = *peer, .port = 9};
-    struct sockaddr_storage own;
+    struct sockaddr_storage own = {0};
     socklen_t len = sizeof(own);
     char text[NETADDR_IP_MAX];
     int fd = socket(netaddr_is_ipv4(peer) ? AF_INET : AF_INET6,
@@ -289,7 +289,7 @@ int netaddr_outside(struct in6_addr *out)
 
 uint16_t netaddr_port(int fd)
 {
-    struct sockaddr_storage ss;
+    struct sockaddr_storage ss = {0};
     socklen_t len = sizeof(ss);
 
     if (getsockname(fd, (void *)&ss, &len) < 0)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2046,SC2044 # pids and cgroups are words
 # Cases about the containment of programs, run under each proctrack by
 # t_elan_linuxproc.sh and t_elan_cgroup.sh (which say --proctrack).
 . "$(dirname "$0")/lib.sh"
