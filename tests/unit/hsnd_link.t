@@ -179,7 +179,7 @@ one=$last
 start_hsnd h2 020000000002 "Nic=ring" "Fabric=$tmp/fabric" "$good"
 two=$last
 ok "EchoInterval=0: others get their answers" \
-    until_ok above 0 h2 peers peers 0 echo_back
+    until_ok 15 above 0 h2 peers peers 0 echo_back
 ok "... and messages go" both 64
 ok "... but none is asked" is h1 peers peers 0 echo_sent 0
 ok "... and no route is dead" route 0 dead False
