@@ -10,7 +10,9 @@ struct known {
     const char *meaning;
 };
 
+/* A message with a code of ours is explained by that. */
 static const struct known known[] = {
+#include "sfabric/codes.h"
     {"Incompatible Slurm plugin",
      "the plugin was built for another Slurm; versions must be equal to the "
      "last number. Rebuild slurm-fabric for the Slurm that runs."},
@@ -59,7 +61,6 @@ static const struct known known[] = {
     {"Unable to layout tasks on given cpus",
      "task/affinity with more CPUs in slurm.conf than the node has; not "
      "ours."},
-    {"SF-E", "a message of slurm-fabric: its table is doc/errors.md."},
 };
 
 const char *explain(const char *message)
