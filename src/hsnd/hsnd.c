@@ -22,8 +22,12 @@
 
 static void usage(FILE *to)
 {
-    fputs("usage: hsnd [-c FILE] [-v] [--test-config] [--help] [--version]\n"
-          "Own the NIC of this node and serve endpoints; see hsnd(8).\n",
+    fputs("usage: hsnd [OPTION..]\n"
+          "Own a NIC of this node and serve endpoints; see hsnd(8).\n"
+          "  -c, --config FILE  instead of " SF_SYSCONFDIR "/hsn.conf\n"
+          "  -t, --test-config  read it, say what is wrong, and end\n"
+          "  -v, --verbose      log at level debug\n"
+          "      --version\n",
           to);
 }
 

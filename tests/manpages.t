@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What a manual page says exists, and what exists is in its manual page:
+# options of the programs (as --help and their own tables have them), commands
+# of sfabric, keys of the configuration files, error codes and messages that
+# README.md shows.
+set -u
+top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
+build=${SF_TOP_BUILDDIR:-$top}
+man=$top/doc/man
+export LC_ALL=C
+
+n=0 failed=0
+check() { # TEXT OFFENDERS
+    n=$((n + 1))
+    if [ -z "$2" ]; then
+        echo "ok $n - $1"
+        return
+    fi
+    echo "not ok $n - $1"
+    sed 's/^/# /' <<<"$2"
+    failed=1
+}
+
+# none_but A B: lines of A that B has not.
+none_but() {
+    comm -23 <(echo "$1") <(echo "$2")
+}
+
+# The options in a text, but for those that every program has.
+options() {
+    grep -oE '(^|[^[:alnum:]<>./_=-])--?[[:alpha:]][[:alnum:]-]*' |
+        grep -oE -- '-.*' | grep -vxE -- '-h|--help|-V|--version' | sort -u
+}
+
+# A manual page as text.
+plain() { # PAGE
+    sed -E 's/\\-/-/g; s/\\f(\([A-Z]{2}|.)//g; s/" "/ /g; s/"//g' "$man/$1"
+}
+
+# The lines that name what is explained below them, and the synopsis.
+tags() { # PAGE
+    plain "$1" | awk '/^\.SH/ { synopsis = /SYNOPSIS/ }
+        tag || synopsis { print }
+        { tag = /^\.T[PQ]/ }' | sed -E 's/^\.(TP|TQ|BR?I?|IB?R?|RB?I?) *//'
+}
+
+# The options that the sources of a program take.
+taken() { # SOURCE..
+    {
+        grep -hoE '\{"[a-z-]+", *(no|required)_argument' "$@" |
+            sed -E 's/^\{"([a-z-]+)".*/--\1/'
+        grep -hoE '(getopt_long\(argc, argv, |#define SHORT )"[^"]+"' "$@" |
+            grep -oE '"[^"]+"' | grep -oE '[a-zA-Z]' | sed 's/^/-/'
+        grep -hoE '"--?[a-z][a-z-]*"' "$@" | tr -d '"'
+    } | options
+}
+
+# program PAGE BINARY SOURCE..: --help, manual page and sources agree.
+program() {
+    local page=$1 binary=$build/src/$2 help pages name
+    shift 2
+    name=${page%.*}
+    if [ ! -x "$binary" ]; then
+        n=$((n + 1))
+        echo "ok $n - options of $name # SKIP $binary is not built"
+        return
+    fi
+    help=$(for words in "${helps[@]}"; do
+        # shellcheck disable=SC2086
+        "$binary" $words 2>&1
+    done | options)
+    pages=$(plain "$page" | options)
+    check "$page has every option of $name --help" \
+        "$(none_but "$help" "$pages")"
+    check "$name --help has every option of $page" \
+        "$(none_but "$(tags "$page" | options)" "$help")"
+    [ $# -gt 0 ] || return
+    cd "$top/src" || exit 99
+    check "$name takes what its --help has" \
+        "$(none_but "$help" "$(taken "$@")")"
+    check "$name --help has what it takes" \
+        "$(none_but "$(taken "$@")" "$help")"
+}
+
+helps=(--help)
+program hsnd.8 hsnd/hsnd hsnd/hsnd.c
+program swfabd.8 swfabd/swfabd swfabd/swfabd.c
+program switchmgrd.8 switchmgrd/switchmgrd switchmgrd/switchmgrd.c
+program impirun.1 impid/impirun impid/impirun.c
+program impi-backend.1 libimpi/impi-backend
+program impi-conform.1 conform/impi-conform
+program sfabric.1 sfabric/sfabric
+helps=(--help '--check= --help')
+program mapperd.8 mapperd/mapperd mapperd/options.c mapperd/check_options.c
+
+check "sfabric.1 has every command of sfabric" "$(none_but \
+    "$(sed -nE 's/^CMD\((.*)\)/\1/p' "$top/src/sfabric/cmds.def" | sort)" \
+    "$(tags sfabric.1 | grep -oE '^[a-z]+' | sort -u)")"
+
+# The keys that a table of struct conf_key has.
+keys_of() { # SOURCE..
+    grep -hoE '(TEXT|STRING|FLAG|NUMBER)\("[[:alpha:]]+"|\{"[[:alpha:]]+", CONF_' \
+        "$@" | grep -oE '"[[:alpha:]]+"' | tr -d '"' | sort -u
+}
+
+# Words as keys are written, and not PLACEHOLDERs.
+camels() {
+    grep -oE '\b[A-Z][a-z]+[A-Za-z]*\b' | sort -u
+}
+
+# configuration PAGE EXAMPLE SOURCE: its keys, the page and the example agree.
+configuration() {
+    local keys
+    keys=$(keys_of "$top/src/$3")
+    check "$3 has keys" "$([ -n "$keys" ] || echo none)"
+    check "$1 has every key of $3" "$(none_but "$keys" "$(tags "$1" | camels)")"
+    check "$3 has every key of etc/$2" "$(none_but \
+        "$(sed -nE 's/^#?([A-Z][[:alnum:]]*)=.*/\1/p' "$top/etc/$2" |
+            sort -u)" "$keys")"
+    [ "$1" = swfabd.8 ] ||
+        check "$3 has every key of $1" "$(none_but \
+            "$(tags "$1" | grep -vE '^[a-z]' | sed 's/=.*//' | camels)" \
+            "$keys")"
+}
+
+configuration hsn.conf.5 hsn.conf.example hsnd/conf.c
+configuration mapper.conf.5 mapper.conf.example mapperd/settings.c
+configuration switchmgr.conf.5 switchmgr.conf.example health/mgrconf.c
+configuration impi.conf.5 impi.conf.example impi/site.c
+configuration swfabd.8 swfabd.conf.example swfabd/conf.c
+
+echo "1..$n"
+exit $failed
