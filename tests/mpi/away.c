@@ -139,7 +139,8 @@ static void matched_beside_any(int len, enum place place)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* The receive from anybody itself: only our thread can match it. */
+/* The receive from anybody itself.  While the last rank calls no MPI, or is in
+ * a native collective call, only a thread that may call MPI can match it. */
 static void matched_by_any(int len, enum place place)
 {
     MPI_Request req;
@@ -158,6 +159,37 @@ static void matched_by_any(int len, enum place place)
         CHECK(same(buf, (size_t)len, 0, len) && st.MPI_SOURCE == 0);
     } else if (rank == 1) {
         pass_on(place);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The message for a receive from anybody comes while the last rank is out of
+ * MPI, and is kept; its first call of MPI matches it, whatever it is for. */
+static void kept_until_any_call(int len)
+{
+    MPI_Request req[2];
+    MPI_Status st[2];
+    int x = 0;
+
+    tag += 2;
+    if (rank == 0) {
+        fill(buf, (size_t)len, 0, len);
+        MPI_Issend(buf, len, MPI_BYTE, last, tag, MPI_COMM_WORLD, &req[0]);
+        MPI_Ssend(&tag, 1, MPI_INT, last, tag + 1, MPI_COMM_WORLD);
+        call_back(OUTSIDE);
+        MPI_Wait(&req[0], MPI_STATUS_IGNORE);
+        call_back(INSIDE);
+    } else if (rank == last) {
+        MPI_Irecv(buf, len, MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD,
+                  &req[0]);
+        MPI_Irecv(&x, 1, MPI_INT, 0, tag + 1, MPI_COMM_WORLD, &req[1]);
+        be_away(OUTSIDE);
+        be_away(INSIDE);
+        MPI_Waitall(2, req, st);
+        CHECK(x == tag && st[0].MPI_SOURCE == 0);
+        CHECK(same(buf, (size_t)len, 0, len));
+    } else if (rank == 1) {
+        pass_on(INSIDE);
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -196,6 +228,10 @@ int main(int argc, char **argv)
         matched_beside_any(8, place);
         matched_beside_any(LONG, place);
     }
+    matched_by_any(8, INSIDE);
+    matched_by_any(LONG, INSIDE);
+    kept_until_any_call(8);
+    kept_until_any_call(LONG);
     if (argc > 2 && strcmp(argv[2], "multiple") == 0)
         with_multiple();
     MPI_Comm_free(&client);
