@@ -292,10 +292,14 @@ static void el_30_key_is_taken_as_four_values(void **state)
 static void el_32_33_entries_and_node_bounds(void **state)
 {
     const uint32_t ids[] = {7, 3, 9};
+    const uint32_t downward[] = {9, 7, 3};
     const uint16_t tasks[] = {4, 1, 3};
     struct elan_capability cap = build_of(3, ids, tasks, false);
 
     assert_int_equal(cap.Entries, 8);
+    assert_int_equal(cap.LowNode, 3);
+    assert_int_equal(cap.HighNode, 9);
+    cap = build_of(3, downward, tasks, false);
     assert_int_equal(cap.LowNode, 3);
     assert_int_equal(cap.HighNode, 9);
 }
@@ -304,14 +308,14 @@ static void el_32_33_entries_and_node_bounds(void **state)
 static void el_34_bitmap_block_two_per_node(void **state)
 {
     const uint32_t ids[] = {10, 11, 12};
-    const uint16_t tasks[] = {2, 2, 1};
+    const uint16_t tasks[] = {2, 1, 2}; /* 3 is the one that is not there */
     struct elan_capability cap = build_of(3, ids, tasks, false);
 
-    for (uint32_t bit = 0; bit < 5; bit++)
-        assert_true(elan_capability_bit(&cap, bit));
+    for (uint32_t bit = 0; bit < 8; bit++)
+        assert_int_equal(elan_capability_bit(&cap, bit), bit < 6 && bit != 3);
     assert_int_equal(popcount(&cap), 5);
-    assert_true(elan_capability_has(&cap, 12, 0));
-    assert_false(elan_capability_has(&cap, 12, 1));
+    assert_true(elan_capability_has(&cap, 11, 0));
+    assert_false(elan_capability_has(&cap, 11, 1));
     assert_false(elan_capability_has(&cap, 13, 0));
 }
 
@@ -445,6 +449,38 @@ static void el_03_codec_keeps_every_member(void **state)
     assert_memory_equal(&got, &cap, sizeof(cap));
     got.UserKey.Values[3] ^= 1;
     assert_false(elan_capability_equal(&got, &cap));
+    cap.RailMask = 4; /* of the third rail */
+    cap.Type |= ELAN_CAP_TYPE_MAPPED;
+    len = encode(&cap, buf, sizeof(buf));
+    assert_int_equal(decode(&got, buf, len), 0);
+    assert_memory_equal(&got, &cap, sizeof(cap));
+}
+
+/* What one changed bit does not show, because another lie hides it. */
+static void el_03_bitmap_and_counts_belong_together(void **state)
+{
+    struct elan_layout l = even_layout(8, 4, 4, false); /* 32 slots */
+    struct elan_capability good = build(&l, 4), cap = good, got;
+    uint8_t buf[256];
+    size_t len;
+
+    memset(cap.Bitmap, 0, sizeof(cap.Bitmap));
+    cap.Entries = 0;
+    assert_int_equal(elan_capability_validate(&cap, NULL), -1);
+    cap = good; /* a process past the last word instead of the last one */
+    cap.Bitmap[0] &= ~(1u << 31);
+    cap.Bitmap[2] |= 1;
+    assert_int_equal(elan_capability_validate(&cap, NULL), -1);
+    cap = good; /* past the last slot within a word: 28 slots */
+    cap.HighNode--;
+    cap.Entries = 28;
+    cap.Bitmap[0] = 0x1ffffffe;
+    assert_int_equal(elan_capability_validate(&cap, NULL), -1);
+    len = encode(&good, buf, sizeof(buf)); /* one word too many, and clear */
+    memset(buf + len, 0, 4);
+    buf[len - 5]++;
+    assert_int_equal(decode(&got, buf, len + 4), -1);
+    elan_layout_free(&l);
 }
 
 static void capability_codec_refuses_cuts_and_lies(void **state)
@@ -536,6 +572,7 @@ int main(void)
         cmocka_unit_test(el_37_five_thousand_nodes),
         cmocka_unit_test(build_refuses_contexts_outside_the_adapter),
         cmocka_unit_test(el_03_codec_keeps_every_member),
+        cmocka_unit_test(el_03_bitmap_and_counts_belong_together),
         cmocka_unit_test(capability_codec_refuses_cuts_and_lies),
         cmocka_unit_test(validate_names_what_is_wrong),
     };

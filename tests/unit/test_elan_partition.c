@@ -97,7 +97,7 @@ static void program_has_number_contexts_and_capability(void **state)
 static void el_12_width_is_the_largest_number_of_tasks(void **state)
 {
     const uint32_t ids[] = {1, 2, 3};
-    const uint16_t tasks[] = {4, 1, 3};
+    const uint16_t tasks[] = {1, 4, 3};
     struct elan_partition *pm = manager(NULL);
     struct program p;
 
