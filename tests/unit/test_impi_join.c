@@ -298,25 +298,31 @@ static void im_78_highest_common_version(void **state)
     end_world();
 }
 
-static void im_80_version_can_be_capped(void **state)
+static void cap_version(const struct impi_version *cap)
 {
-    static const struct impi_version cap = {0, 0};
-
     three();
     for (int c = 0; c < 3; c++) {
         job.clients[c].o.versions = versions[c];
         job.clients[c].o.nversions = nversions[c];
     }
-    job.clients[1].o.version_cap = &cap;
+    job.clients[1].o.version_cap = cap;
     expect_world();
-    assert_int_equal(world[0].version_minor, 0);
+    assert_int_equal(world[0].version_minor, cap->minor);
     end_world();
+}
+
+static void im_80_version_can_be_capped(void **state)
+{
+    cap_version(&(const struct impi_version){0, 0});
+    cap_version(&(const struct impi_version){0, 1}); /* itself still goes */
 }
 
 static void im_77_version_arrays_are_checked(void **state)
 {
     static const struct impi_version no_zero[] = {{0, 1}, {0, 2}};
     static const struct impi_version falling[] = {{0, 0}, {2, 0}, {1, 0}};
+    static const struct impi_version twice[] = {{0, 0}, {1, 0}, {1, 0}};
+    static const struct impi_version zeros[] = {{0, 0}, {0, 0}};
 
     three();
     job.clients[0].o.versions = no_zero;
@@ -327,6 +333,15 @@ static void im_77_version_arrays_are_checked(void **state)
     job.clients[1].o.versions = falling;
     job.clients[1].o.nversions = 3;
     expect_error("SF-E214: client 1: IMPI_C_VERSION: 1.0 is out of order");
+    three();
+    job.clients[1].o.versions = twice;
+    job.clients[1].o.nversions = 3;
+    expect_error("SF-E214: client 1: IMPI_C_VERSION: 1.0 is out of order");
+    three();
+    job.clients[2].o.versions = zeros;
+    job.clients[2].o.nversions = 2;
+    expect_error("SF-E214: IMPI_C_VERSION: version 0.0 is not listed exactly "
+                 "once by each of 3 clients");
     three();
     job.clients[2].o.versions = no_zero;
     job.clients[2].o.nversions = 2;
@@ -458,6 +473,12 @@ static void im_92_identities_are_unique_over_all_clients(void **state)
     job.clients[2].procs[1].pid = 100;
     expect_error("SF-E216: ranks 0 (client 0) and 13 (client 2) have the same "
                  "IMPI_P_IPV6 and IMPI_P_PID");
+    /* pids differ in all their 64 bits */
+    three();
+    memcpy(job.clients[1].procs[0].hostid, job.clients[0].procs[0].hostid, 16);
+    job.clients[1].procs[0].pid = 100 + (UINT64_C(1) << 32);
+    expect_world();
+    end_world();
 }
 
 static void im_22_ipv4_is_sent_in_compatible_form(void **state)

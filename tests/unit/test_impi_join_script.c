@@ -324,6 +324,65 @@ static void im_81_counts_must_be_positive_and_add_up(void **state)
     assert_string_equal(s.err.text, "SF-E213: client 1: IMPI_H_PORT is 71537");
 }
 
+static void im_77_half_a_version_is_refused(void **state)
+{
+    struct script s;
+
+    script_joined(&s, false);
+    assert_int_equal(TELL(&s, "COLL\0\0\0\x1c\0\0\x10\0\0\0\0\3"
+                              "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1"),
+                     -1);
+    assert_string_equal(s.err.text, "SF-E212: IMPI_C_VERSION: 20 bytes in all");
+    impi_join_destroy(s.k.join);
+}
+
+/* A foreign client may say it in the other form of IPv4. */
+static void im_92_mapped_and_compatible_are_one_machine(void **state)
+{
+    static const char both[] =
+        "\0\0\x30\0\0\0\0\3"
+        "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\2\1";
+    char same[sizeof(both)];
+    struct script s;
+
+    memcpy(same, both, sizeof(both));
+    memcpy(same + 8 + 16 + 10, "\xff\xff\x7f\0\1\1", 6);
+    tell_changed(&s, both, sizeof(both) - 1, same);
+    assert_string_equal(s.err.text,
+                        "SF-E216: ranks 0 (client 0) and 1 (client 1) have the "
+                        "same IMPI_P_IPV6 and IMPI_P_PID");
+}
+
+/* Client 1 has two processes and one host, which has one. */
+static void im_81_too_few_processes_on_the_hosts(void **state)
+{
+    static const char nprocs[] = "\0\0\x12\0\0\0\0\3\0\0\0\1\0\0\0";
+    char copy[sizeof(standard_labels)], *at;
+    struct script s;
+
+    memcpy(copy, standard_labels, sizeof(copy));
+    at = memmem(copy, sizeof(copy), nprocs, sizeof(nprocs) - 1);
+    assert_non_null(at);
+    at[sizeof(nprocs) - 1] = 2;
+    at = memmem(copy, sizeof(copy), "COLL\0\0\0\x28\0\0\x30", 11);
+    assert_non_null(at);
+    script_joined(&s, false);
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    assert_int_equal(tell(&s, copy, (size_t)(at - copy)), 0);
+    assert_int_equal(TELL(&s, "COLL\0\0\0\x38\0\0\x30\0\0\0\0\3"
+                              "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1"
+                              "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\2\1"
+                              "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\2\1"
+                              "COLL\0\0\0\x20\0\0\x31\0\0\0\0\3\0\0\0\0\0\0\0\1"
+                              "\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\3"),
+                     0);
+    assert_int_equal(TELL(&s, "DONE\0\0\0\0"), -1);
+    assert_string_equal(s.err.text,
+                        "SF-E213: client 1: IMPI_H_NPROCS add up to 1, "
+                        "IMPI_C_NPROCS is 2");
+    impi_join_destroy(s.k.join);
+}
+
 /* Each label one element short and one too long: an error that names the
  * other client and the label, and (under ASan) no byte read past the end. */
 static void im_93_wrong_length_names_client_and_label(void **state)
@@ -391,6 +450,11 @@ static void im_56_hang_up_after_the_key_is_explained(void **state)
     assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
     assert_string_equal(s.err.text, "SF-E210: Server disconnected (wrong "
                                     "authentication key?)");
+    /* one that has answered is not to blame the key for what comes later */
+    assert_int_equal(TELL(&s, "IMPI\0\0\0\4\0\0\0\2"), 0);
+    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
+    assert_string_equal(s.err.text, "SF-E210: the IMPI server hung up during "
+                                    "start-up");
     impi_join_destroy(s.k.join);
 }
 
@@ -494,7 +558,10 @@ int main(void)
         cmocka_unit_test(third_version_tells_the_processors),
         cmocka_unit_test(third_version_wants_sane_processors_of_all),
         cmocka_unit_test(im_76_missing_label_names_client_and_label),
+        cmocka_unit_test(im_77_half_a_version_is_refused),
+        cmocka_unit_test(im_92_mapped_and_compatible_are_one_machine),
         cmocka_unit_test(im_81_counts_must_be_positive_and_add_up),
+        cmocka_unit_test(im_81_too_few_processes_on_the_hosts),
         cmocka_unit_test(im_93_wrong_length_names_client_and_label),
         cmocka_unit_test(im_43_client_without_methods_does_not_start),
         cmocka_unit_test(im_56_hang_up_after_the_key_is_explained),

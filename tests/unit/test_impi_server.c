@@ -156,6 +156,26 @@ static void im_73_missing_client_of_the_specification(void **state)
     stop(&b);
 }
 
+/* Each client is a label ahead of the other in turn. */
+static void im_67_only_payloads_of_one_label_are_joined(void **state)
+{
+    struct bench b;
+    int c[3];
+
+    join_all(&b, c, 3);
+    say_label(&b, c[0], 0x1300, "a", 1);
+    say_label(&b, c[1], 0x1200, "b", 1);
+    say_label(&b, c[1], 0x1400, "c", 1);
+    say_label(&b, c[2], 0x1300, "d", 1);
+    HEAR(&b, c[2],
+         "COLL\0\0\0\11\0\0\x12\0\0\0\0\2b"
+         "COLL\0\0\0\12\0\0\x13\0\0\0\0\5ad");
+    SAY(&b, c[0], "DONE\0\0\0\0");
+    SAY(&b, c[2], "DONE\0\0\0\0");
+    HEAR(&b, c[2], "COLL\0\0\0\11\0\0\x14\0\0\0\0\2c");
+    stop(&b);
+}
+
 static void im_72_done_passes_all_labels(void **state)
 {
     struct bench b;
@@ -364,6 +384,7 @@ int main(void)
         cmocka_unit_test(im_94_nhosts_exchange_of_the_specification),
         cmocka_unit_test(im_88_port_exchange_of_the_specification),
         cmocka_unit_test(im_73_missing_client_of_the_specification),
+        cmocka_unit_test(im_67_only_payloads_of_one_label_are_joined),
         cmocka_unit_test(im_72_done_passes_all_labels),
         cmocka_unit_test(im_10_unknown_labels_are_relayed_byte_for_byte),
         cmocka_unit_test(im_64_empty_payload_is_allowed),

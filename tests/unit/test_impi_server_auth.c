@@ -64,6 +64,23 @@ static void im_55_key_dialogues_of_the_specification(void **state)
     stop(&b);
 }
 
+static void im_11_all_64_bits_of_a_key_count(void **state)
+{
+    struct bench b;
+
+    start_keyed(&b, 2);
+    for (int bit = 0; bit < 64; bit++) {
+        uint8_t key[8] = {0, 0, 0, 0, 0, 0, 0x16, 0x2e}; /* 5678 */
+        int c = dial(&b);
+
+        SAY(&b, c, "AUTH\0\0\0\4\0\0\0\2");
+        key[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        say(&b, c, key, sizeof(key));
+        assert_false(impi_server_open(b.s, c));
+    }
+    stop(&b);
+}
+
 static void im_44_best_common_method_is_taken(void **state)
 {
     struct bench b;
@@ -264,6 +281,7 @@ int main(void)
         cmocka_unit_test(im_52_none_dialogue_of_the_specification),
         cmocka_unit_test(im_53_none_is_warned_of_with_the_address),
         cmocka_unit_test(im_55_key_dialogues_of_the_specification),
+        cmocka_unit_test(im_11_all_64_bits_of_a_key_count),
         cmocka_unit_test(im_44_best_common_method_is_taken),
         cmocka_unit_test(im_11_a_method_can_be_added),
         cmocka_unit_test(others_go_on_while_an_answer_is_verified),

@@ -161,6 +161,10 @@ static void im_41_methods_beyond_one_word(void **state)
     assert_int_equal(impi_auth_choose(m, 2, mask, 1), 1);
     mask[0] = 0;
     assert_int_equal(impi_auth_choose(m, 2, mask, 1), -1);
+    m[1].number = 96; /* bit 0 of the fourth word */
+    assert_int_equal(impi_auth_masks(mask, m, 2), 4);
+    assert_int_equal(mask[0], 0);
+    assert_int_equal(mask[3], 1);
 }
 
 static void check_list(const char *text, uint32_t n, const int *want)

@@ -255,6 +255,7 @@ static void im_144_probe_of_a_long_message_tells_its_length(void **state)
     net_settle(net);
     assert_true(impi_p2p_iprobe(net->p2p[2], &want, &status));
     assert_int_equal(status.msglen, 100);
+    assert_int_equal(status.bytes, 100);
     assert_int_equal(status.source, 1);
     net_irecv(net, 2, 1, 3, in, status.msglen, &r);
     net_wait(net, both, 2);

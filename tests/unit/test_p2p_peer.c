@@ -67,6 +67,33 @@ static void im_140_im_141_long_message_packet_by_packet(void **state)
     net_destroy(net);
 }
 
+/* Exactly that many data packets go. */
+static void hear_data_only(struct net *net, uint32_t n)
+{
+    struct impi_packet pk;
+
+    for (uint32_t i = 0; i < n; i++)
+        hear(net, IMPI_PK_DATA);
+    assert_false(net_take_packet(net, 0, 1, &pk));
+}
+
+static void
+im_130_im_131_hiwater_packets_go_and_ackmark_after_each_ack(void **state)
+{
+    struct net *net = open_net();
+    struct impi_request req[12];
+
+    for (int i = 0; i < 12; i++)
+        net_isend(net, 0, 1, 1, "x", 1, false, &req[i]);
+    hear_data_only(net, two.hiwater);
+    ack(net);
+    hear_data_only(net, two.ackmark);
+    ack(net);
+    ack(net);
+    hear_data_only(net, 2 * two.ackmark);
+    net_destroy(net);
+}
+
 /* Other messages go between the packets of a long one. */
 static void im_142_long_sends_do_not_hold_up_others(void **state)
 {
@@ -191,6 +218,22 @@ static void im_142_first_packet_of_any_length(void **state)
     }
 }
 
+/* What it says in the field of the receiver's id means nothing yet. */
+static void im_142_short_message_with_an_id_is_a_first_packet(void **state)
+{
+    struct net *net = open_net();
+    struct impi_packet pk = short_5;
+    struct impi_request req;
+    char in[5];
+
+    net_irecv(net, 0, 1, 3, in, 5, &req);
+    pk.drqid = 0x7fff1234;
+    assert_int_equal(say(net, pk, "hello"), 0);
+    assert_true(req.done);
+    assert_memory_equal(in, "hello", 5);
+    net_destroy(net);
+}
+
 static void
 im_143_truncated_messages_drain_and_the_channel_goes_on(void **state)
 {
@@ -300,10 +343,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(im_137_im_138_short_packets_by_kind_of_send),
         cmocka_unit_test(im_140_im_141_long_message_packet_by_packet),
+        cmocka_unit_test(
+            im_130_im_131_hiwater_packets_go_and_ackmark_after_each_ack),
         cmocka_unit_test(im_142_long_sends_do_not_hold_up_others),
         cmocka_unit_test(im_139_syncack_only_after_the_match),
         cmocka_unit_test(im_142_two_long_messages_interleaved_by_drqid),
         cmocka_unit_test(im_142_first_packet_of_any_length),
+        cmocka_unit_test(im_142_short_message_with_an_id_is_a_first_packet),
         cmocka_unit_test(
             im_143_truncated_messages_drain_and_the_channel_goes_on),
         cmocka_unit_test(im_121_messages_over_4_gib_announce_their_length),

@@ -163,6 +163,31 @@ static void im_145_cancel_is_local_otherwise(void **state)
     net_destroy(net);
 }
 
+/* ackmark is 2: two of each kind are worth one PROTOACK. */
+static void im_133_cancels_and_replies_are_acknowledged(void **state)
+{
+    struct net *net = open_net();
+    const struct impi_p2p_stats *stats = impi_p2p_stats(net->p2p[0]);
+    struct impi_request req[2];
+    uint64_t srqid;
+
+    cancel_and_expect(net, 100, IMPI_PK_CANCELNO);
+    assert_int_equal(stats->protoacks_sent, 0);
+    cancel_and_expect(net, 101, IMPI_PK_CANCELNO);
+    assert_int_equal(stats->protoacks_sent, 1);
+    for (int i = 0; i < 2; i++) {
+        net_isend(net, 0, 1, 1, "hello", 5, false, &req[i]);
+        srqid = hear(net, IMPI_PK_DATA).srqid;
+        impi_p2p_cancel_send(net->p2p[0], &req[i]);
+        hear(net, IMPI_PK_CANCEL);
+        ack(net); /* of these two */
+        assert_int_equal(reply(net, IMPI_PK_CANCELNO, srqid), 0);
+        silent(net);
+        assert_int_equal(stats->protoacks_sent, 1 + i);
+    }
+    net_destroy(net);
+}
+
 static void im_146_crossing_syncack_and_cancel(void **state)
 {
     struct net *net = open_net();
@@ -209,6 +234,7 @@ int main(void)
         cmocka_unit_test(im_145_cancel_asks_in_three_cases),
         cmocka_unit_test(im_145_cancel_is_local_otherwise),
         cmocka_unit_test(im_146_crossing_syncack_and_cancel),
+        cmocka_unit_test(im_133_cancels_and_replies_are_acknowledged),
         cmocka_unit_test(peer_gives_back_what_it_has_received),
     };
 

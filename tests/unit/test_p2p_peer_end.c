@@ -20,6 +20,21 @@ static void im_150_im_194_fini_both_ways_ends_a_channel(void **state)
     net_destroy(net);
 }
 
+static void im_150_the_peers_fini_alone_ends_nothing(void **state)
+{
+    struct net *net = open_net();
+    struct impi_channel *channel = net->channel[0][1];
+    struct impi_packet fini = {.type = IMPI_PK_FINI};
+
+    assert_int_equal(say(net, fini, NULL), 0);
+    assert_false(impi_channel_finished(channel));
+    impi_channel_fini(channel);
+    assert_false(impi_channel_finished(channel));
+    hear(net, IMPI_PK_FINI);
+    assert_true(impi_channel_finished(channel));
+    net_destroy(net);
+}
+
 static void fini_waits_for_what_is_queued(void **state)
 {
     struct net *net = open_net();
@@ -204,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(im_150_im_194_fini_both_ways_ends_a_channel),
+        cmocka_unit_test(im_150_the_peers_fini_alone_ends_nothing),
         cmocka_unit_test(fini_waits_for_what_is_queued),
         cmocka_unit_test(syncack_after_the_own_fini_ends_the_send),
         cmocka_unit_test(im_151_im_152_only_acknowledgements_after_fini),

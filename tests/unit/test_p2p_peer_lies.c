@@ -22,6 +22,22 @@ static void im_126_packet_longer_than_maxdatalen(void **state)
                  "sends a packet longer than its message");
 }
 
+static void im_126_packet_of_maxdatalen_is_taken(void **state)
+{
+    struct net *net = open_net();
+    struct impi_packet pk = short_5;
+    struct impi_request req;
+    char in[10];
+
+    assert_int_equal(two.maxdatalen, sizeof(in));
+    pk.len = pk.msglen = two.maxdatalen;
+    net_irecv(net, 0, 1, pk.tag, in, sizeof(in), &req);
+    assert_int_equal(say(net, pk, "0123456789"), 0);
+    assert_true(req.done);
+    assert_memory_equal(in, "0123456789", sizeof(in));
+    net_destroy(net);
+}
+
 static void peer_sends_for_requests_that_do_not_exist(void **state)
 {
     struct impi_packet pk = {.len = 5, .msglen = 10};
@@ -139,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(im_125_unknown_type_is_an_error_of_that_channel),
         cmocka_unit_test(im_126_packet_longer_than_maxdatalen),
+        cmocka_unit_test(im_126_packet_of_maxdatalen_is_taken),
         cmocka_unit_test(peer_sends_for_requests_that_do_not_exist),
         cmocka_unit_test(peer_sends_more_than_the_message_has),
         cmocka_unit_test(peer_uses_the_request_of_another_peer),

@@ -48,10 +48,10 @@ static void im_116_proc_is_hostid_and_pid(void **state)
     const uint8_t hostid[16] = {0, 0, 0, 0, 0,   0, 0, 0,
                                 0, 0, 0, 0, 127, 0, 0, 3};
     const uint8_t want[24] = {0,   0, 0, 0, 0, 0, 0, 0, 0,    0,    0,    0,
-                              127, 0, 0, 3, 0, 0, 0, 0, 0x12, 0x34, 0x56, 0x78};
+                              127, 0, 0, 3, 1, 2, 3, 4, 0x12, 0x34, 0x56, 0x78};
     uint8_t proc[IMPI_PROC_SIZE];
 
-    impi_proc_encode(proc, hostid, 0x12345678);
+    impi_proc_encode(proc, hostid, 0x0102030412345678);
     assert_memory_equal(proc, want, sizeof(want));
 }
 
