@@ -8,8 +8,8 @@
  *   impi_rank _exit RANK CODE       the same past all handlers
  *   impi_rank kill RANK SIGNAL      raise
  *   impi_rank hang                  "ready", then wait for somebody to kill
- *   impi_rank loop SECONDS          Allreduce for so long, then as without
- *   impi_rank until FILE            the same until FILE is there
+ *   impi_rank until FILE            Allreduce until FILE is there, then as
+ *                                   without
  */
 #include <mpi.h>
 #include <signal.h>
@@ -49,10 +49,8 @@ static void hang(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* seconds: or 0, until file is there. */
-static void loop(double seconds, const char *file)
+static void until(const char *file)
 {
-    double begin = MPI_Wtime();
     int go = 1, rank, any;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -62,8 +60,7 @@ static void loop(double seconds, const char *file)
         struct timespec pause_ms = {0, 10000000};
 
         if (rank == 0)
-            go = seconds > 0 ? MPI_Wtime() - begin < seconds
-                             : access(file, F_OK) != 0;
+            go = access(file, F_OK) != 0;
         MPI_Allreduce(&go, &any, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         go = any;
         nanosleep(&pause_ms, NULL);
@@ -90,10 +87,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc == 2 && strcmp(argv[1], "hang") == 0)
         hang();
-    if (argc == 3 && strcmp(argv[1], "loop") == 0)
-        loop(atof(argv[2]), NULL);
     if (argc == 3 && strcmp(argv[1], "until") == 0)
-        loop(0, argv[2]);
+        until(argv[2]);
     if (argc == 4) {
         /* Who ends must not be missed in the MPI_Init of another. */
         MPI_Barrier(MPI_COMM_WORLD);

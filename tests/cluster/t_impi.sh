@@ -203,10 +203,10 @@ case_sl_18_im_021_network_of_ipv6() {
 
 # Slurm signals the whole container, impid in it included.
 case_signals_are_for_the_tasks() {
-    local srun signal job
+    local srun signal job end=$WORK/signalled
     start_as_user srun --mpi=impi -n2 \
-        sh -c "trap '' USR1 TERM HUP; exec $M loop 3" : -n2 \
-        sh -c "trap '' USR1 TERM HUP; exec $O loop 3"
+        sh -c "trap '' USR1 TERM HUP; exec $M until $end" : -n2 \
+        sh -c "trap '' USR1 TERM HUP; exec $O until $end"
     srun=$!
     wait_for 30 ready 4
     for signal in USR1 HUP TERM; do
@@ -214,6 +214,7 @@ case_signals_are_for_the_tasks() {
             run_as_user scancel -s "$signal" "$job"
         done
     done
+    touch "$end"
     finish $srun
     assert_code 0
     assert_world 4

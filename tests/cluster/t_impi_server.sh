@@ -44,8 +44,9 @@ ports_of() { # PID
 # Strangers say nothing, or nonsense, at every port of the server while a
 # job runs; it neither stops nor fails.
 case_im_05_im_58_strangers_harm_nobody() {
-    local pid port srun said=0
-    start_as_user srun --mpi=impi -n1 "$M" loop 2 : -n1 "$O" loop 2
+    local pid port srun said=0 end=$WORK/said
+    start_as_user srun --mpi=impi -n1 "$M" until "$end" : \
+        -n1 "$O" until "$end"
     srun=$!
     wait_for 30 ready 2
     pid=$(impi_pid_of impi-server)
@@ -58,6 +59,7 @@ case_im_05_im_58_strangers_harm_nobody() {
             ) 2>/dev/null && said=$((said + 1))
         done
     done
+    touch "$end"
     finish $srun
     assert_code 0
     assert_world 2
