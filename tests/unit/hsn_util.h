@@ -44,6 +44,7 @@ struct fake_nic {
     int done_error[FAKE_MAX];
     size_t ndone, cancelled, flushes, releases;
     size_t recv_calls, recv_most;
+    size_t recv_limit; /* packets that one call yields; 0: all asked for */
 };
 
 static inline int fake_send(void *arg, const struct hsn_tx *tx)
@@ -102,6 +103,8 @@ static inline size_t fake_recv(void *arg, struct hsn_rx *rx, size_t max)
     struct fake_nic *n = arg;
     size_t k = 0;
 
+    if (n->recv_limit && max > n->recv_limit)
+        max = n->recv_limit;
     for (; k < max && n->next_in < n->nin; k++) {
         struct fake_packet *p = &n->in[n->next_in++];
         size_t at = 0;
@@ -171,7 +174,8 @@ struct node {
     uint64_t now;
     uint64_t pages_failing; /* allocations that will fail */
     bool fail_pages;
-    int64_t pages_out; /* allocated and not freed */
+    unsigned pages_left; /* that many work before they fail */
+    int64_t pages_out;   /* allocated and not freed */
 };
 
 static inline void inbox_deliver(void *arg, const struct hsn_delivery *d)
@@ -223,7 +227,9 @@ static inline void *test_page_alloc(void *arg, size_t size)
 {
     struct node *n = arg;
 
-    if (n->fail_pages) {
+    if (n->fail_pages && n->pages_left > 0) {
+        n->pages_left--;
+    } else if (n->fail_pages) {
         n->pages_failing++;
         return NULL;
     }

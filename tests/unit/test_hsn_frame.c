@@ -155,6 +155,7 @@ static void hs_23_43_fragment_and_last_flag(void **state)
     assert_int_equal(fault_of(1, true, 100), HSN_FRAME_LIES);
     assert_int_equal(fault_of(0, true, 8192), HSN_FRAME_LIES);
     assert_int_equal(fault_of(2, true, 8192), HSN_FRAME_LIES);
+    assert_int_equal(fault_of(2, false, 8192), HSN_FRAME_LIES);
 }
 
 static void frame_every_flipped_bit_is_noticed(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Receive queue, fragment queue, delivery, copies.
  */
+#include "hsn/pages.h"
 #include "hsn_util.h"
 
 static uint8_t page[8192];
@@ -121,6 +122,12 @@ static void hs_08_25_26_halves_become_one_message(void **state)
     free(d->page[1]);
     p.to->pages_out -= 2;
     p.to->server.pages_kept = 0;
+    p.to->server.keep_pages = false;
+    say(p.from, HSN_MODULE_SERVER, 8192, 0, 2);
+    pass(p.from, 2, p.to);
+    wake(p.to);
+    expect(&p.to->server, 1, 8192, 0, 2);
+    assert_null(p.to->server.got[1].d.page[1]); /* no header, no buffer */
     pair_free(&p);
 }
 
@@ -189,6 +196,15 @@ static void hs_17_page_out_of_4k_is_copied_to_the_second_half_only(void **state)
     fill(page, 4096, 1);
     assert_memory_equal(cache + 4096, page, 4096);
     hsn_engine_page_free(p.to->e, cache);
+    say(p.from, HSN_MODULE_SERVER, 4096, 0, 2); /* the second half first */
+    pass(p.from, 2, p.to);
+    wake(p.to);
+    cache =
+        hsn_engine_place(p.to->e, NULL, 1, p.to->server.got[2].d.page[0], 4096);
+    assert_int_equal(COUNT(p.to, copied_data), 2 * 4096);
+    fill(page, 4096, 2);
+    assert_memory_equal(cache + 4096, page, 4096);
+    hsn_engine_page_free(p.to->e, cache);
     p.to->server.pages_kept = 0;
     pair_free(&p);
 }
@@ -217,6 +233,7 @@ static void copying_modules_cost_no_copy(void **state)
 
     for (int i = 0; i < 2; i++) {
         struct pair p = pair(sizes[i], &copy_module);
+        size_t at;
 
         say(p.from, HSN_MODULE_CLIENT, 8192, sizeof(head), 1);
         say(p.from, HSN_MODULE_CLIENT, 8000, sizeof(head), 2);
@@ -226,8 +243,13 @@ static void copying_modules_cost_no_copy(void **state)
         expect(&p.to->client, 0, 8192, sizeof(head), 1);
         expect(&p.to->client, 1, 8000, sizeof(head), 2);
         expect(&p.to->client, 2, 100, sizeof(head), 3);
+        at = say(p.from, HSN_MODULE_CLIENT, 8192, sizeof(head), 4);
+        arrive(p.to, &p.from->nic.out[at + 1]); /* that with the header */
+        arrive(p.to, &p.from->nic.out[at]);
+        wake(p.to);
+        expect(&p.to->client, 3, 8192, sizeof(head), 4);
         assert_int_equal(COUNT(p.to, copied_data), 0);
-        pair_free(&p);
+        pair_free(&p); /* with all pages */
     }
 }
 
@@ -276,17 +298,16 @@ static void hs_19_45_halves_apart_and_in_either_order(void **state)
     pair_free(&p);
 }
 
-static void hs_07_29_36_receive_queue_is_always_filled(void **state)
+static void try_receive_queue(size_t size)
 {
-    struct pair p = pair(8192, &page_module);
+    struct pair p = pair(size, &page_module);
 
     assert_int_equal(levels(p.to).rx_filled, 64);
     p.to->client.keep_pages = true;
     for (unsigned i = 0; i < 300; i++) {
-        size_t at = say(p.from, HSN_MODULE_CLIENT, 8192, 9, i);
+        size_t at = say(p.from, HSN_MODULE_CLIENT, size, 9, i);
 
-        arrive(p.to, &p.from->nic.out[at]);
-        arrive(p.to, &p.from->nic.out[at + 1]);
+        pass(p.from, at, p.to);
         p.from->nic.nout = 0;
         wake(p.to);
         assert_int_equal(levels(p.to).rx_filled, levels(p.to).rx_slots);
@@ -297,6 +318,13 @@ static void hs_07_29_36_receive_queue_is_always_filled(void **state)
         p.to->client.ngot = p.to->client.pages_kept = 0;
     }
     pair_free(&p);
+}
+
+/* Each message takes two pages. */
+static void hs_07_29_36_receive_queue_is_always_filled(void **state)
+{
+    try_receive_queue(4096);
+    try_receive_queue(8192);
 }
 
 static void hs_29_burst_of_the_pool_size_loses_none(void **state)
@@ -326,9 +354,30 @@ static void hs_30_buffers_have_the_page_size(void **state)
         p.to->client.pages_kept = 0;
         pair_free(&p);
     }
-    assert_null(hsn_engine_new(&(struct hsn_engine_options){.page_size = 1000},
-                               &fake_ops, NULL));
-    assert_int_equal(errno, EINVAL);
+}
+
+static void hs_13_30_pages_are_4k_or_8k_and_aligned(void **state)
+{
+    static const size_t wrong[] = {0, 1000, 2048, 5000, 12288, 16384};
+    struct hsn_memory own = {NULL};
+    struct hsn_pages pages;
+    void *got[16];
+
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct hsn_engine_options o = {.page_size = wrong[i]};
+
+        assert_null(hsn_engine_new(&o, &fake_ops, NULL));
+        assert_int_equal(errno, EINVAL);
+    }
+    for (size_t size = 4096; size <= 8192; size *= 2) {
+        hsn_pages_init(&pages, size, &own); /* those of the driver itself */
+        for (int i = 0; i < 16; i++) {
+            got[i] = hsn_page_get(&pages);
+            assert_true(aligned(got[i], size));
+        }
+        for (int i = 0; i < 16; i++)
+            hsn_page_put(&pages, got[i]);
+    }
 }
 
 static void hs_31_32_33_pages_belong_to_the_module(void **state)
@@ -337,23 +386,24 @@ static void hs_31_32_33_pages_belong_to_the_module(void **state)
     struct hsn_levels l = levels(p.to);
     uint64_t pool = l.pages_allocated;
 
-    p.to->server.keep_pages = true; /* a cache that keeps all of them */
-    for (unsigned i = 0; i < 200; i++)
-        say(p.from, HSN_MODULE_SERVER, 4096, 9, i);
+    p.to->server.keep_pages = true;    /* a cache that keeps all of them */
+    for (unsigned i = 0; i < 200; i++) /* every second one in two pages */
+        say(p.from, HSN_MODULE_SERVER, i % 2 ? 8192 : 4096, 9, i);
     pass(p.from, 0, p.to);
     while (wake(p.to))
         ;
     l = levels(p.to);
     assert_int_equal(p.to->server.ngot, 200);
     assert_true(l.pages_allocated == pool + l.pages_delivered);
-    assert_int_equal(l.pages_delivered, 200);
+    assert_int_equal(l.pages_delivered, 300);
     assert_int_equal(l.rx_filled, 64);
     hsn_engine_stop(p.to->e); /* does not want them back */
-    assert_int_equal(p.to->pages_out, 200);
+    assert_int_equal(p.to->pages_out, 300);
     for (int i = 0; i < 200; i++) {
         fill(page, 4096, (unsigned)i);
         assert_memory_equal(p.to->server.got[i].d.page[0], page, 4096);
-        hsn_engine_page_free(p.to->e, p.to->server.got[i].d.page[0]);
+        for (int k = 0; k < 2; k++)
+            hsn_engine_page_free(p.to->e, p.to->server.got[i].d.page[k]);
     }
     p.to->server.pages_kept = 0;
     pair_free(&p);
@@ -379,6 +429,21 @@ static void hs_34_no_memory_drops_counts_and_tries_again(void **state)
     pair_free(&p);
 }
 
+static void hs_34_memory_for_one_page_of_two(void **state)
+{
+    struct pair p = pair(4096, &page_module);
+
+    p.to->fail_pages = true;
+    p.to->pages_left = 1;
+    say(p.from, HSN_MODULE_CLIENT, 4096, 9, 1);
+    pass(p.from, 0, p.to);
+    wake(p.to);
+    assert_int_equal(p.to->client.ngot, 0);
+    assert_int_equal(COUNT(p.to, no_memory), 1);
+    assert_int_equal(levels(p.to).rx_filled, 64);
+    pair_free(&p); /* with all pages */
+}
+
 static void hs_38_39_handler_takes_the_first_few(void **state)
 {
     struct pair p = pair(8192, &page_module);
@@ -394,6 +459,11 @@ static void hs_38_39_handler_takes_the_first_few(void **state)
     assert_int_equal(p.to->client.ngot, 1000);
     assert_int_equal(COUNT(p.to, received), 1000);
     assert_int_equal(p.to->nic.recv_most, 32);
+    p.to->nic.next_in = 0; /* once more, from an interface that gives few */
+    p.to->client.ngot = 0;
+    p.to->nic.recv_limit = 20;
+    assert_int_equal(wake(p.to), 32);
+    assert_int_equal(p.to->client.ngot, 32);
     pair_free(&p);
 }
 
@@ -437,6 +507,28 @@ static void hs_46_47_half_expires_by_its_own_timer(void **state)
     pair_free(&p);
 }
 
+static void hs_47_the_time_is_settable(void **state)
+{
+    struct pair p = pair(8192, &page_module);
+    struct hsn_engine_options o = {
+        .board = 2, .page_size = 8192, .fragment_ns = 5000};
+
+    hsn_engine_free(p.to->e);
+    p.to->e = hsn_engine_new(&o, &fake_ops, &p.to->nic);
+    assert_non_null(p.to->e);
+    hsn_engine_open(p.to->e, HSN_MODULE_CLIENT, &page_module, &p.to->client);
+    say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
+    arrive(p.to, &p.from->nic.out[0]);
+    wake(p.to);
+    p.to->now += 4999;
+    wake(p.to);
+    assert_int_equal(levels(p.to).halves, 1);
+    p.to->now++;
+    wake(p.to);
+    assert_int_equal(levels(p.to).halves, 0);
+    pair_free(&p);
+}
+
 static void hs_48_duplicate_half(void **state)
 {
     struct pair p = pair(8192, &page_module);
@@ -472,9 +564,18 @@ static void hs_48_same_sequence_of_two_hosts(void **state)
 {
     struct pair p = pair(8192, &page_module);
     struct node *other = node_new(3, 8192, &page_module);
+    struct hsn_engine_options o = {.board = 3,
+                                   .incarnation = 0x11220001, /* as board 1 */
+                                   .sequence = 7,
+                                   .page_size = 8192};
 
+    hsn_engine_free(other->e);
+    other->e = hsn_engine_new(&o, &fake_ops, &other->nic);
+    assert_non_null(other->e);
+    hsn_engine_open(other->e, HSN_MODULE_CLIENT, &page_module, &other->client);
+    node_routes(other);
     say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
-    say(other, HSN_MODULE_CLIENT, 8192, 9, 2); /* sequence 7, as well */
+    say(other, HSN_MODULE_CLIENT, 8192, 9, 2);
     arrive(p.to, &p.from->nic.out[0]);
     arrive(p.to, &other->nic.out[1]);
     wake(p.to);
@@ -487,20 +588,28 @@ static void hs_48_same_sequence_of_two_hosts(void **state)
 }
 
 /* Two halves that name the same message but were never one. */
-static void hs_48_halves_that_contradict_each_other(void **state)
+static void try_contradiction(uint16_t module, size_t data_len,
+                              size_t header_len)
 {
     struct pair p = pair(8192, &page_module);
     struct node *twin = node_new(1, 8192, &page_module);
 
     say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
-    say(twin, HSN_MODULE_CLIENT, 8192, 10, 2);
+    say(twin, module, data_len, header_len, 2);
     arrive(p.to, &p.from->nic.out[0]);
     arrive(p.to, &twin->nic.out[1]);
     wake(p.to);
-    assert_int_equal(p.to->client.ngot, 0);
+    assert_int_equal(p.to->client.ngot + p.to->server.ngot, 0);
     assert_int_equal(COUNT(p.to, fragment_mismatch), 1);
     node_free(twin);
     pair_free(&p);
+}
+
+static void hs_48_halves_that_contradict_each_other(void **state)
+{
+    try_contradiction(HSN_MODULE_CLIENT, 8192, 10);
+    try_contradiction(HSN_MODULE_CLIENT, 8191, 9);
+    try_contradiction(HSN_MODULE_SERVER, 8192, 9);
 }
 
 static void hs_09_full_fragment_queue_lets_the_oldest_go(void **state)
@@ -523,6 +632,34 @@ static void hs_09_full_fragment_queue_lets_the_oldest_go(void **state)
     assert_int_equal(p.to->client.ngot, 1);
     node_free(other);
     pair_free(&p);
+}
+
+/* Five hosts, none beyond its share, fill the queue. */
+static void hs_09_of_all_halves_the_oldest_go(void **state)
+{
+    struct node *to = node_new(2, 8192, &page_module), *from[5];
+
+    for (unsigned h = 0; h < 5; h++) {
+        from[h] = node_new(h + 3, 8192, &page_module);
+        for (unsigned i = 0; i < 60; i++) {
+            say(from[h], HSN_MODULE_CLIENT, 8192, 9, i);
+            arrive(to, &from[h]->nic.out[2 * i]);
+        }
+    }
+    while (wake(to))
+        ;
+    assert_int_equal(levels(to).halves, 256);
+    assert_int_equal(COUNT(to, fragment_evicted), 5 * 60 - 256);
+    arrive(to, &from[0]->nic.out[2 * 43 + 1]); /* the 44th */
+    wake(to);
+    assert_int_equal(to->client.ngot, 0);
+    arrive(to, &from[0]->nic.out[2 * 45 + 1]);
+    arrive(to, &from[4]->nic.out[2 * 59 + 1]);
+    wake(to);
+    assert_int_equal(to->client.ngot, 2);
+    for (unsigned h = 0; h < 5; h++)
+        node_free(from[h]);
+    node_free(to);
 }
 
 static void hs_01_broken_and_foreign_packets_are_counted(void **state)
@@ -595,6 +732,7 @@ int main(void)
         cmocka_unit_test(hs_07_29_36_receive_queue_is_always_filled),
         cmocka_unit_test(hs_08_25_26_halves_become_one_message),
         cmocka_unit_test(hs_09_full_fragment_queue_lets_the_oldest_go),
+        cmocka_unit_test(hs_09_of_all_halves_the_oldest_go),
         cmocka_unit_test(hs_11_modules_notice_nothing_of_fragments),
         cmocka_unit_test(hs_12_13_16_page_in_of_4k_is_not_copied),
         cmocka_unit_test(
@@ -603,11 +741,14 @@ int main(void)
         cmocka_unit_test(hs_25_27_page_of_8k_is_copied_by_half),
         cmocka_unit_test(hs_29_burst_of_the_pool_size_loses_none),
         cmocka_unit_test(hs_30_buffers_have_the_page_size),
+        cmocka_unit_test(hs_13_30_pages_are_4k_or_8k_and_aligned),
         cmocka_unit_test(hs_31_32_33_pages_belong_to_the_module),
         cmocka_unit_test(hs_34_no_memory_drops_counts_and_tries_again),
+        cmocka_unit_test(hs_34_memory_for_one_page_of_two),
         cmocka_unit_test(hs_38_39_handler_takes_the_first_few),
         cmocka_unit_test(hs_44_header_of_the_driver_is_gone),
         cmocka_unit_test(hs_46_47_half_expires_by_its_own_timer),
+        cmocka_unit_test(hs_47_the_time_is_settable),
         cmocka_unit_test(hs_48_duplicate_half),
         cmocka_unit_test(hs_48_partner_after_expiry),
         cmocka_unit_test(hs_48_same_sequence_of_two_hosts),

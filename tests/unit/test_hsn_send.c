@@ -83,7 +83,9 @@ static void hs_37_send_queue_begins_free(void **state)
 
         assert_int_equal(levels(n).busy, 0);
         n->nic.hold = true;
-        send_small(n, 0);
+        for (uint64_t k = 0; k < 64; k++)
+            send_small(n, k);
+        assert_int_equal(levels(n).busy, 64); /* all were free */
         node_free(n);
     }
 }
@@ -135,9 +137,12 @@ static void hs_42_messages_leave_in_order(void **state)
 
 static void send_again(struct inbox *box, uint64_t cookie, int error)
 {
+    size_t before = box->node->nic.nout;
+
     (void)error;
     if (cookie < 3)
         assert_int_equal(send_small(box->node, cookie + 1), 0);
+    assert_int_equal(box->node->nic.nout, before);
 }
 
 static void hs_49_output_from_a_completion_returns_at_once(void **state)
@@ -186,6 +191,7 @@ static void hs_52_completions_in_any_order_once_each(void **state)
         wake(n);
         assert_int_equal(n->client.ndone, i + 1);
         assert_true(n->client.done[i].cookie == order[i]);
+        assert_int_equal(levels(n).busy, 4 - i);
     }
     node_free(n);
 }
@@ -210,6 +216,23 @@ static void hs_53_data_is_the_drivers_until_completion(void **state)
     assert_memory_equal(m->client.got[0].data, mine, sizeof(mine));
     node_free(n);
     node_free(m);
+}
+
+static void hs_53_both_packets_of_a_message_first(void **state)
+{
+    for (size_t last = 0; last < 2; last++) {
+        struct node *n = sender();
+
+        n->nic.hold = true;
+        send_to(n, HSN_MODULE_CLIENT, 2, page, 8192, "h", 1, 5);
+        fake_done(&n->nic, !last, 0);
+        wake(n);
+        assert_int_equal(n->client.ndone, 0);
+        fake_done(&n->nic, last, 0);
+        wake(n);
+        assert_int_equal(n->client.ndone, 1);
+        node_free(n);
+    }
 }
 
 static void hs_54_completion_does_not_mean_received(void **state)
@@ -262,7 +285,8 @@ static void hs_55_dead_interface_completes_with_an_error(void **state)
     assert_int_equal(n->client.done[0].error, ETIMEDOUT);
     assert_int_equal(n->client.done[1].error, ETIMEDOUT);
     assert_int_equal(COUNT(n, send_expired), 2);
-    fake_done(&n->nic, 0, 0); /* too late: not completed again */
+    assert_int_equal(n->nic.cancelled, 1); /* the one it had */
+    fake_done(&n->nic, 0, 0);              /* too late: not completed again */
     wake(n);
     assert_int_equal(n->client.ndone, 2);
     node_free(n);
@@ -321,6 +345,28 @@ static void hs_56_burst_leaves_without_further_calls(void **state)
     wake(n);
     assert_int_equal(n->nic.nout, 100);
     assert_int_equal(levels(n).pending, 0);
+    node_free(n);
+}
+
+static void send_for_ever(struct inbox *box, uint64_t cookie, int error)
+{
+    (void)error;
+    if (box->ndone < 3000)
+        assert_int_equal(send_small(box->node, cookie + 1), 0);
+}
+
+/* A module that sends as soon as it is told of a failure. */
+static void hs_56_each_call_is_bounded(void **state)
+{
+    struct node *n = sender();
+
+    n->client.on_done = send_for_ever;
+    n->nic.fail = ENETDOWN;
+    send_small(n, 0);
+    assert_int_equal(n->client.ndone, 1024);
+    wake(n); /* goes on with it */
+    assert_int_equal(n->client.ndone, 2048);
+    n->client.on_done = NULL;
     node_free(n);
 }
 
@@ -427,12 +473,14 @@ int main(void)
         cmocka_unit_test(hs_50_two_gather_parts_data_first_uncopied),
         cmocka_unit_test(hs_52_completions_in_any_order_once_each),
         cmocka_unit_test(hs_53_data_is_the_drivers_until_completion),
+        cmocka_unit_test(hs_53_both_packets_of_a_message_first),
         cmocka_unit_test(hs_54_completion_does_not_mean_received),
         cmocka_unit_test(hs_55_everything_completes_at_the_end),
         cmocka_unit_test(hs_55_dead_interface_completes_with_an_error),
         cmocka_unit_test(hs_55_peer_that_left_the_map),
         cmocka_unit_test(hs_55_module_that_closes_gets_its_memory_back),
         cmocka_unit_test(hs_56_burst_leaves_without_further_calls),
+        cmocka_unit_test(hs_56_each_call_is_bounded),
         cmocka_unit_test(raw_packets_keep_route_type_and_bytes),
     };
 
