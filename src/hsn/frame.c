@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/be.h"
-#include "hsn/crc32c.h"
+#include "base/crc32c.h"
 #include "hsn/frame.h"
 
 #define FLAG_LAST 1

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/be.h"
+#include "base/crc32c.h"
 
 #define MAGIC 0x53464431u /* "SFD1" */
 
@@ -15,17 +16,16 @@
 
 static uint32_t mix(uint32_t crc, uint64_t v)
 {
-    for (int i = 0; i < 8; i++, v >>= 8) {
-        crc ^= v & 0xff;
-        for (int k = 0; k < 8; k++)
-            crc = crc >> 1 ^ (0x82f63b78u & -(crc & 1));
-    }
-    return crc;
+    uint8_t bytes[8];
+
+    for (int i = 0; i < 8; i++, v >>= 8)
+        bytes[i] = (uint8_t)v;
+    return crc32c(crc, bytes, sizeof(bytes));
 }
 
 uint32_t net_fingerprint(const struct net *net)
 {
-    uint32_t crc = ~0u;
+    uint32_t crc = 0;
 
     for (uint32_t n = 0; n < net->nnodes; n++) {
         const struct net_node *node = &net->nodes[n];
@@ -38,7 +38,7 @@ uint32_t net_fingerprint(const struct net *net)
     for (uint32_t p = 0; p < net->nports; p++)
         if (net->ports[p].peer != NET_NONE && net->ports[p].peer > p)
             crc = mix(crc, (uint64_t)p << 32 | net->ports[p].peer);
-    return ~crc;
+    return crc;
 }
 
 /* ---- making ---------------------------------------------------------------

@@ -8,7 +8,7 @@
 
 #include "base/be.h"
 #include "fuzz.h"
-#include "hsn/crc32c.h"
+#include "base/crc32c.h"
 #include "hsn/engine.h"
 
 struct wire {

@@ -3,7 +3,7 @@
  */
 #include "hsn_util.h"
 
-#include "hsn/crc32c.h"
+#include "base/crc32c.h"
 
 static const struct hsn_frame sample = {
     .host = 0x0060dd470001,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "hsn/crc32c.h"
+#include "base/crc32c.h"
 
 #define POLYNOMIAL 0x82f63b78u /* reflected 0x1edc6f41 */
 

@@ -4,8 +4,8 @@
  * instruction where there is one.  The link's CRC-8 lets one broken packet of
  * 256 through; this is what a datagram is believed by.
  */
-#ifndef SF_HSN_CRC32C_H
-#define SF_HSN_CRC32C_H
+#ifndef SF_BASE_CRC32C_H
+#define SF_BASE_CRC32C_H
 
 #include <stddef.h>
 #include <stdint.h>
