@@ -28,7 +28,7 @@ start_swfabd() {
     rm -f "$tmp/fabric"
     "$swfabd" -f "$tmp/swfabd.conf" 2>>"$tmp/swfabd.log" &
     swfabd_pid=$!
-    pids+=("$swfabd_pid")
+    mine "$swfabd_pid"
     until_ok 15 test -S "$tmp/fabric"
 }
 
@@ -40,7 +40,7 @@ start_hsnd() { # NAME BOARD LINES..
         "Routes=$tmp/routes.$name" "$@" >"$tmp/$name.conf"
     "$hsnd" -c "$tmp/$name.conf" 2>>"$tmp/$name.log" &
     last=$!
-    pids+=("$last")
+    mine "$last"
     until_ok 15 test -S "$tmp/$name"
 }
 
@@ -77,7 +77,7 @@ swfabd_sleeps() {
 }
 
 stop() {
-    kill "$1" 2>/dev/null
+    signal TERM "$1"
     wait "$1" 2>/dev/null
 }
 
@@ -126,7 +126,7 @@ for kind in "${links[@]}"; do
     fi
     [ $kind = ring ] || continue
     ok "what swfabd has no part in does not wake it" swfabd_sleeps
-    kill -9 "$swfabd_pid"
+    signal KILL "$swfabd_pid"
     wait "$swfabd_pid" 2>/dev/null
     ok "the link is down without swfabd" until_ok 15 is h1 status link False
     start_swfabd
@@ -213,22 +213,22 @@ for kind in ring udp; do
         "MungeSocket=$tmp/slow.munge" "Health=$tmp/nobody"
     one=$last
     until_ok 15 is h1 status link True
-    kill -STOP "$slow"
+    signal STOP "$slow"
     stop "$swfabd_pid"
     start_swfabd
     ok "$kind: a new link is asked for" until_ok 15 asks h1
     until_ok 15 is h1 status link False
     ok "$kind: a munged that hangs stops no message" timeout 60 "$bench" \
         hsn "$tmp/h1" 020000000001 "$tmp/h1" 020000000001 64 2000 100
-    kill -CONT "$slow"
+    signal CONT "$slow"
     ok "$kind: the link comes back when it is awake" \
         until_ok 15 is h1 status link True
-    kill -STOP "$slow"
+    signal STOP "$slow"
     stop "$swfabd_pid"
     until_ok 15 asks h1
     stop "$one"
     ok "$kind: hsnd ends while it hangs" test $? = 0
-    kill -CONT "$slow"
+    signal CONT "$slow"
     start_swfabd
 done
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 # For tests that run daemons on this machine: runs the test again in a network
-# namespace of its own, as root, with a directory $tmp; what is in ${pids[@]}
+# namespace of its own, as root, with a directory $tmp; what was told to mine()
 # ends with it.  Sourced first; $needs names tools beside the usual ones.
 
 skip_all() { # REASON
     echo "1..0 # SKIP $*"
     exit 0
 }
-for tool in munged munge unshare ip python3 ${needs-}; do
+for tool in munged munge unshare ip python3 perl ${needs-}; do
     command -v "$tool" >/dev/null || skip_all "$tool is not installed"
 done
 if [ "${SF_NETNS_OF-}" != "$0" ]; then
@@ -20,11 +20,26 @@ ip link set lo up
 
 tmp=$(mktemp -d "/tmp/$(basename "$0" .t).XXXXXX")
 chmod 755 "$tmp"
-pids=()
+# The shell reaps what has ended at any time, and the kernel uses pids again:
+# a signal goes only to who started when ours did.
+pidkill=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+pidkill+=/tests/cluster/mini/pidkill
+declare -A born=()
+started() { # PID: when
+    local stat
+    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+    # shellcheck disable=SC2086
+    set -- ${stat##*) }
+    echo "${20}"
+}
+mine() { born[$1]=$(started "$1"); } # PID
+signal() { # SIGNAL PID: one that was told to mine()
+    [ -z "${born[$2]-}" ] || "$pidkill" "$1" "start=${born[$2]}" "$2"
+}
 # SF_KEEP: the directory stays.
 netns_end() {
     local pid
-    for pid in "${pids[@]}"; do kill -9 "$pid"; done
+    for pid in "${!born[@]}"; do signal KILL "$pid"; done
     wait
     if [ -n "${SF_KEEP-}" ]; then echo "# kept $tmp"; else rm -rf "$tmp"; fi
 } 2>/dev/null
@@ -56,7 +71,7 @@ start_munged() {
         --seed-file "$tmp/$1.seed" --log-file "$tmp/$1.munge.log" \
         >"$tmp/$1.munge.out" 2>&1 &
     last=$!
-    pids+=("$last")
+    mine "$last"
     until_ok 15 munge -n -S "$tmp/$1.munge" ||
         skip_all "munged does not start"
 }

@@ -19,7 +19,7 @@ start_swfabd() { # NAME [MUNGED], configuration on standard input; sets $last
         "MungeSocket=$tmp/${2-good}.munge" >>"$tmp/$1.conf"
     "$swfabd" -f "$tmp/$1.conf" --verbose 2>>"$tmp/$1.log" &
     last=$!
-    pids+=("$last")
+    mine "$last"
     until_ok 10 test -S "$tmp/$1.ctl" || {
         sed 's/^/# /' "$tmp/$1.log"
         echo "Bail out! swfabd does not start"
@@ -28,13 +28,13 @@ start_swfabd() { # NAME [MUNGED], configuration on standard input; sets $last
 }
 
 stop() { # PID: by SIGTERM; $status is its exit status
-    kill -TERM "$1"
+    signal TERM "$1"
     wait "$1"
     status=$?
 }
 
 kill_host() { # PID: as if it crashed
-    kill -9 "$1" 2>/dev/null
+    signal KILL "$1"
     wait "$1" 2>/dev/null
 }
 
@@ -71,7 +71,7 @@ start_host() {
     "$host" "$carrier" "$to" "h$i" "$(address "$i")" "$tmp/good.munge" "$@" \
         >"$tmp/h$i.out" 2>"$tmp/h$i.err" &
     last=$!
-    pids+=("$last")
+    mine "$last"
     until_ok 15 grep -q ready "$tmp/h$i.out"
 }
 
@@ -269,14 +269,14 @@ Udp=127.0.0.1:7021
 CONF
 patient=$last
 start_host ring "$tmp/patient.sock" 1 echo
-kill -STOP "$slow"
+signal STOP "$slow"
 "$host" udp 127.0.0.1:7021 h5 "$(address 5)" "$tmp/good.munge" echo \
     >/dev/null 2>&1 &
-pids+=($!)
+mine $!
 asking() { [ "$(get patient status asking)" -gt 0 ]; }
 ok "a munged that hangs does not stop the daemon" yes \
     "$(until_ok 20 asking && echo yes)"
-kill -CONT "$slow"
+signal CONT "$slow"
 ok "hosts attach when it is awake" "received 10 of 10" \
     "$(ping_host ring "$tmp/patient.sock" 0 1 10 60 $net | tail -1)"
 stop "$patient"
@@ -344,7 +344,7 @@ if ip link add name br0 type bridge 2>/dev/null; then
     for i in 0 1; do
         unshare -n sleep 1000 &
         ns[i]=$!
-        pids+=("$!")
+        mine $!
         other_ns() { [ "$(readlink /proc/"$1"/ns/net)" != \
             "$(readlink /proc/self/ns/net)" ]; }
         until_ok 5 other_ns "${ns[i]}"
@@ -363,7 +363,7 @@ CONF
     rm -f "$tmp/h5.out"
     nsenter -n -t "${ns[1]}" "$host" ether "e1/$mac" h5 "$(address 5)" \
         "$tmp/good.munge" echo >"$tmp/h5.out" 2>&1 &
-    pids+=($!)
+    mine $!
     until_ok 15 grep -q ready "$tmp/h5.out"
     for size in 40 8192; do
         # shellcheck disable=SC2046
