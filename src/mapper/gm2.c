@@ -67,6 +67,7 @@ void gm2_free(struct gm2 *m)
     gm2_fetch_free(m->fetch);
     net_routes_free(m->routes);
     gm2_map_free(m->map);
+    gm2_map_free(m->supposed);
     free(m->flight);
     free(m);
 }

@@ -110,6 +110,10 @@ struct gm2 *gm2_new(const struct gm2_config *config, const struct gm2_ops *ops,
                     void *arg, uint64_t now);
 void gm2_free(struct gm2 *m);
 
+/* A map that was true when this mapper last ran (gm2_store.h; takes it): it is
+ * verified instead of exploring anew.  Before the first input or tick. */
+void gm2_suppose(struct gm2 *m, struct gm2_map *map);
+
 void gm2_input(struct gm2 *m, uint64_t now, const void *body, size_t len);
 void gm2_tick(struct gm2 *m, uint64_t now);
 uint64_t gm2_deadline(const struct gm2 *m);
@@ -124,6 +128,7 @@ struct gm2_counters {
     uint64_t dropped_late; /* answers that nobody waits for */
     uint64_t pieces_sent, pieces_received;
     uint64_t explorations, rounds; /* verify rounds finished */
+    uint64_t hypotheses;           /* old maps that were verified instead */
     uint64_t maps;                 /* made here */
     uint64_t lost_parents;
 };

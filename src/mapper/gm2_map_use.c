@@ -95,6 +95,7 @@ bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
     }
     net_routes_free(m->routes);
     gm2_map_free(m->map);
+    gm2_suppose(m, NULL);
     m->map = map;
     m->routes = routes;
     m->me = own_node(m, map->net);

@@ -58,6 +58,15 @@ enum gm2_phase {
     GM2_PHASE_FREE,     /* 3: own share of all free ports */
 };
 
+/* A hypothesis that is being verified. */
+struct gm2_guess {
+    struct net *net;
+    uint32_t me;
+    bool stored;   /* it is the supposed map, else the one in use */
+    bool greeting; /* only those above are asked so far */
+    uint8_t patches;
+};
+
 struct gm2_flight {
     uint64_t tag;
     struct gm2_route route;
@@ -89,11 +98,12 @@ struct gm2 {
 
     struct explore *x;
     struct verify *v;
-    struct net *reduced; /* what v looks at, if not the map's net */
-    bool incremental;    /* v stands for an exploration */
-    bool full_next;      /* no incremental try this time */
-    uint8_t tries;       /* of exploring; grows when maps do not last */
-    uint32_t session;    /* of x or v */
+    struct net *reduced;      /* what v looks at, if not the map's net */
+    struct gm2_map *supposed; /* from a disk, not yet looked at; or NULL */
+    struct gm2_guess guess;   /* what v stands for; no net: not for a map */
+    bool full_next;           /* no hypothesis this time */
+    uint8_t tries;            /* of exploring; grows when maps do not last */
+    uint32_t session;         /* of x or v */
     struct gm2_flight *flight;
     enum gm2_phase phase;
     uint32_t round;
@@ -157,7 +167,7 @@ void gm2_take_piece(struct gm2 *m, const struct gm2_message *msg);
 /* gm2_search.c: exploring and verifying by probes. */
 void gm2_search_start(struct gm2 *m);
 bool gm2_search_verify(struct gm2 *m, const struct verify_options *options,
-                       const struct net *net);
+                       const struct net *net, uint32_t me);
 void gm2_search_stop(struct gm2 *m);
 void gm2_search_back(struct gm2 *m, const struct gm2_message *msg,
                      const struct probe_id *id);
@@ -169,6 +179,14 @@ uint64_t gm2_search_deadline(const struct gm2 *m);
 
 /* gm2_explored.c */
 void gm2_explored(struct gm2 *m);
+/* A net that was found becomes the map; the caller's own.  False: it cannot,
+ * and the search goes on as it was. */
+bool gm2_take_net(struct gm2 *m, struct net *net);
+
+/* gm2_hypothesis.c: an old map in the place of an exploration. */
+bool gm2_hypothesis_start(struct gm2 *m); /* false: there is none */
+void gm2_hypothesis_done(struct gm2 *m);  /* v is */
+void gm2_hypothesis_stop(struct gm2 *m);
 
 /* gm2_rounds.c */
 void gm2_round_begin(struct gm2 *m);
@@ -181,5 +199,10 @@ void gm2_describe_change(const struct net *net, const struct verify_change *c,
 /* gm2_reduce.c: copies of the map's net with fewer cables. */
 struct net *gm2_reduce_near(const struct net *net, uint32_t me);
 struct net *gm2_reduce_share(const struct net *net, uint32_t me);
+struct net *gm2_reduce_above(const struct net *net, uint32_t me);
+/* Without the nodes that a host cannot reach, the others in their order; *there
+ * is the host. */
+struct net *gm2_reduce_reachable(const struct net *net, uint32_t me,
+                                 uint32_t *there);
 
 #endif

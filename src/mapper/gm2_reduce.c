@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "mapper/gm2_priv.h"
+#include "net/build.h"
 
 /* Take out of a copy all cables that are not marked at their lower end. */
 static struct net *keep_only(const struct net *net, const bool *keep)
@@ -110,4 +111,36 @@ struct net *gm2_reduce_share(const struct net *net, uint32_t me)
     free(up);
     free(keep);
     return copy;
+}
+
+struct net *gm2_reduce_above(const struct net *net, uint32_t me)
+{
+    struct net *copy = net_copy(net);
+
+    for (uint32_t i = me + 1; copy && i < copy->nhosts; i++)
+        net_disconnect(copy, i, 0);
+    return copy;
+}
+
+struct net *gm2_reduce_reachable(const struct net *net, uint32_t me,
+                                 uint32_t *there)
+{
+    uint32_t *up = calloc(net->nnodes + 1, sizeof(*up));
+    uint32_t *queue = calloc(net->nnodes + 1, sizeof(*queue));
+    bool *gone = calloc(net->nnodes + 1, sizeof(*gone));
+    struct net *left = NULL;
+
+    if (up && queue && gone) {
+        search(net, me, up, queue);
+        *there = me;
+        for (uint32_t i = 0; i < net->nnodes; i++) {
+            gone[i] = i != me && up[i] == NET_NONE;
+            *there -= i < me && gone[i];
+        }
+        left = net_without(net, gone, NULL);
+    }
+    free(gone);
+    free(queue);
+    free(up);
+    return left;
 }

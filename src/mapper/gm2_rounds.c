@@ -114,16 +114,16 @@ static bool start_phase(struct gm2 *m)
         o.hosts = true;
         o.links = !m->config.no_xbar_check;
         m->reduced = gm2_reduce_near(m->map->net, m->me);
-        return m->reduced && gm2_search_verify(m, &o, m->reduced);
+        return m->reduced && gm2_search_verify(m, &o, m->reduced, m->me);
     case GM2_PHASE_SHARE:
         o.links = true;
         m->reduced = gm2_reduce_share(m->map->net, m->me);
         return m->reduced && !m->config.no_xbar_check &&
-               gm2_search_verify(m, &o, m->reduced);
+               gm2_search_verify(m, &o, m->reduced, m->me);
     case GM2_PHASE_FREE:
         o.empty = true;
         o.empty_share = shares(m);
-        return gm2_search_verify(m, &o, m->map->net);
+        return gm2_search_verify(m, &o, m->map->net, m->me);
     default:
         return false;
     }

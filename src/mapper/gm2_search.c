@@ -25,10 +25,10 @@ void gm2_search_stop(struct gm2 *m)
     explore_free(m->x);
     verify_free(m->v);
     net_free(m->reduced);
+    gm2_hypothesis_stop(m);
     m->x = NULL;
     m->v = NULL;
     m->reduced = NULL;
-    m->incremental = false;
 }
 
 static void new_session(struct gm2 *m)
@@ -38,7 +38,7 @@ static void new_session(struct gm2 *m)
 }
 
 bool gm2_search_verify(struct gm2 *m, const struct verify_options *options,
-                       const struct net *net)
+                       const struct net *net, uint32_t me)
 {
     struct prober_limits limits = m->config.limits;
 
@@ -47,24 +47,9 @@ bool gm2_search_verify(struct gm2 *m, const struct verify_options *options,
     limits.tries =
         options->hosts || options->links ? (uint8_t)m->config.verify_tries : 2;
     new_session(m);
-    m->v = verify_new(&limits, options, net, m->me);
+    verify_free(m->v);
+    m->v = verify_new(&limits, options, net, me);
     return m->v != NULL;
-}
-
-/* The old map as hypothesis: only losses can be patched. */
-static bool start_incremental(struct gm2 *m)
-{
-    const struct verify_options all = {
-        .hosts = true,
-        .links = true,
-        .empty = true,
-        .rings = VERIFY_RINGS_ALL,
-    };
-
-    if (!m->config.map_incrementally || !gm2_is_leader(m) || m->full_next)
-        return false;
-    m->incremental = gm2_search_verify(m, &all, m->map->net);
-    return m->incremental;
 }
 
 void gm2_search_start(struct gm2 *m)
@@ -72,9 +57,9 @@ void gm2_search_start(struct gm2 *m)
     struct prober_limits limits = m->config.limits;
     struct probe_host me;
 
-    m->counters.explorations++;
-    if (start_incremental(m))
+    if (gm2_hypothesis_start(m))
         return;
+    m->counters.explorations++;
     m->full_next = false;
     limits.tries = m->tries;
     limits.no_check = m->config.no_xbar_check;
@@ -230,8 +215,10 @@ static bool search_done(struct gm2 *m)
     bool explored = m->x && explore_done(m->x);
     bool verified = m->v && verify_done(m->v);
 
-    if (explored || (verified && m->incremental))
+    if (explored)
         gm2_explored(m);
+    else if (verified && m->guess.net)
+        gm2_hypothesis_done(m);
     else if (verified)
         gm2_round_searched(m);
     return explored || verified;

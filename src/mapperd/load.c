@@ -2,16 +2,15 @@
  *
  * Routes into hsnd, and the map into its file.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bytebuf.h"
 #include "base/log.h"
 #include "mapperd/mapperd.h"
+#include "mapperd/netfile.h"
 #include "net/format.h"
 
 void mapperd_load_again(struct mapperd *d)
@@ -44,26 +43,6 @@ void mapperd_load(struct mapperd *d, struct hsn_peer *peers, size_t n,
     mapperd_load_again(d);
 }
 
-static int write_file(const char *path, const struct bytebuf *text)
-{
-    char *tmp = NULL;
-    FILE *f;
-    int rc = -1;
-
-    if (asprintf(&tmp, "%s.new", path) < 0)
-        return -1;
-    f = fopen(tmp, "we");
-    if (f) {
-        bool ok = fwrite(bytebuf_data(text), 1, bytebuf_len(text), f) ==
-                  bytebuf_len(text);
-
-        ok = fclose(f) == 0 && ok;
-        rc = ok ? rename(tmp, path) : -1;
-    }
-    free(tmp);
-    return rc;
-}
-
 /* Maps carry no names: a host goes by its board id, a crossbar by its place. */
 struct net *mapperd_named(const struct net *net)
 {
@@ -86,6 +65,7 @@ struct net *mapperd_named(const struct net *net)
 
 void mapperd_write_map(struct mapperd *d, const struct net *net)
 {
+    struct errbuf err = {"no memory"};
     struct net *named;
     struct bytebuf text;
 
@@ -97,8 +77,7 @@ void mapperd_write_map(struct mapperd *d, const struct net *net)
         return;
     net_write_text(named, &text);
     net_free(named);
-    if (text.bad || write_file(d->settings.map_file, &text) < 0)
-        log_warn("SF-E854 cannot write the map to %s: %s", d->settings.map_file,
-                 strerror(errno));
+    if (text.bad || netfile_put(d->settings.map_file, &text, 0666, &err) < 0)
+        log_warn("SF-E854 cannot write the map: %s", err.text);
     bytebuf_free(&text);
 }

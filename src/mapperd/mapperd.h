@@ -49,6 +49,7 @@ struct mapperd {
     uint64_t instance, seq, reported_version;
     uint64_t intervals; /* that have passed */
     uint64_t mishaps;   /* of the sender, when the map was last sent */
+    bool unstored; /* the map could not be stored: has been told */
     char last_notice[200];
     uint64_t nnotices;
     bool ready, stopping; /* told systemd; a signal says so */
@@ -70,6 +71,11 @@ void mapperd_end(struct mapperd *d, const char *text);
 void mapperd_load(struct mapperd *d, struct hsn_peer *peers, size_t n,
                   uint32_t version, bool configured);
 void mapperd_load_again(struct mapperd *d);
+
+/* store.c: the last map, on disk for the next start. */
+void mapperd_store_map(struct mapperd *d, const struct gm2_map *map);
+/* It; NULL: none, or none that is any good, which is logged. */
+struct gm2_map *mapperd_stored_map(struct mapperd *d);
 
 /* The map into its file, if there is to be one. */
 void mapperd_write_map(struct mapperd *d, const struct net *net);

@@ -5,6 +5,7 @@
 #include "mapperd/netfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,23 +61,36 @@ static bool ends_in(const char *path, const char *end)
     return n > m && strcmp(path + n - m, end) == 0;
 }
 
-static int put_file(const char *path, const struct bytebuf *text,
-                    struct errbuf *err)
+static int put_open(int fd, const struct bytebuf *bytes)
+{
+    const uint8_t *p = bytebuf_data(bytes);
+    size_t left = bytebuf_len(bytes);
+
+    while (left > 0) {
+        ssize_t n = write(fd, p, left);
+
+        if (n < 0 && errno != EINTR)
+            return -1;
+        p += n > 0 ? n : 0;
+        left -= n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+int netfile_put(const char *path, const struct bytebuf *bytes, int mode,
+                struct errbuf *err)
 {
     char tmp[4096];
-    FILE *f;
-    bool ok;
+    int fd, rc;
 
     if (snprintf(tmp, sizeof(tmp), "%s.new", path) >= (int)sizeof(tmp))
         return errprintf(err, "%s: name too long", path);
-    f = fopen(tmp, "we");
-    if (!f)
+    fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd < 0)
         return errprintf(err, "%s: %s", tmp, strerror(errno));
-    ok = fwrite(bytebuf_data(text), 1, bytebuf_len(text), f) ==
-         bytebuf_len(text);
-    ok = fflush(f) == 0 && ok;
-    ok = fclose(f) == 0 && ok;
-    if (ok && rename(tmp, path) == 0)
+    rc = put_open(fd, bytes);
+    rc = close(fd) == 0 ? rc : -1;
+    if (rc == 0 && rename(tmp, path) == 0)
         return 0;
     errprintf(err, "%s: %s", path, strerror(errno));
     unlink(tmp);
@@ -96,7 +110,7 @@ int netfile_write(const char *path, const struct net *net, struct errbuf *err)
     else
         net_write_text(net, &text);
     rc = text.bad ? errprintf(err, "%s: no memory, or too long", path)
-                  : put_file(path, &text, err);
+                  : netfile_put(path, &text, 0666, err);
     bytebuf_free(&text);
     return rc;
 }

@@ -5,6 +5,7 @@
 #ifndef SF_MAPPERD_NETFILE_H
 #define SF_MAPPERD_NETFILE_H
 
+#include "base/bytebuf.h"
 #include "base/errbuf.h"
 #include "net/graph.h"
 
@@ -12,7 +13,12 @@
  * has no '/', what net/build.h makes of it.  NULL and *err. */
 struct net *netfile_read(const char *name, struct errbuf *err);
 
-/* Write a map: to a file beside it first, then renamed.  A name that ends in
+/* Bytes into a file: to one beside it first (PATH.new), then renamed.  0 or -1
+ * and *err. */
+int netfile_put(const char *path, const struct bytebuf *bytes, int mode,
+                struct errbuf *err);
+
+/* Write a map, so.  A name that ends in
  * ".json" or ".ibnet" gets that format, others ours.  0 or -1 and *err. */
 int netfile_write(const char *path, const struct net *net, struct errbuf *err);
 

@@ -41,6 +41,8 @@ const char settings_usage[] =
     "  --fixed-timers          do not learn timers (GM-1's default)\n"
     "  --learnt-timers         learn them (GM-2's default)\n"
     "  --start-delay=MS        sleep before mapping\n"
+    "  --stored-map=PATH       where the last map is kept for the next start\n"
+    "  --no-stored-map         keep none: explore at each start\n"
     "  --hsnd=PATH             hsnd's socket\n"
     "  --control=PATH          own control socket\n";
 
@@ -67,6 +69,8 @@ enum {
     OPT_DELAY,
     OPT_HSND,
     OPT_CONTROL,
+    OPT_STORED,
+    OPT_NO_STORED,
     OPT_CHECK,
     OPT_PROBER,
 };
@@ -99,6 +103,8 @@ static const struct option options[] = {
     {"start-delay", required_argument, NULL, OPT_DELAY},
     {"hsnd", required_argument, NULL, OPT_HSND},
     {"control", required_argument, NULL, OPT_CONTROL},
+    {"stored-map", required_argument, NULL, OPT_STORED},
+    {"no-stored-map", no_argument, NULL, OPT_NO_STORED},
     {"check", required_argument, NULL, OPT_CHECK},
     {"prober", required_argument, NULL, OPT_PROBER},
     {NULL, 0, NULL, 0},
@@ -140,6 +146,7 @@ static int take_flag(struct settings *s, int opt)
         [OPT_RESPOND - OPT_PID] = &s->respond_only,
         [OPT_FIXED - OPT_PID] = &s->fixed_timers,
         [OPT_LEARNT - OPT_PID] = &s->learnt_timers,
+        [OPT_NO_STORED - OPT_PID] = &s->no_stored_map,
     };
 
     *flags[opt - OPT_PID] = true;
@@ -170,6 +177,8 @@ static int take(struct settings *s, int opt, struct errbuf *err)
         return set_number(&s->start_delay, 0, 3600000, "start-delay", err);
     case OPT_MAP:
         return set_string(&s->map_file, err);
+    case OPT_STORED:
+        return set_string(&s->stored_map, err);
     case OPT_VERBOSE_FILE:
         s->verbose = true;
         return set_string(&s->verbose_file, err);

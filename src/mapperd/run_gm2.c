@@ -52,6 +52,7 @@ static void on_configured(const struct gm2_map *map, uint32_t me,
     }
     mapperd_load(arg, peers, n, map->version.counter, true);
     mapperd_write_map(arg, map->net);
+    mapperd_store_map(arg, map);
     mapperd_report_now(arg);
 }
 
@@ -90,13 +91,19 @@ static int start(struct mapperd *d, struct errbuf *err)
         .ended = on_ended,
     };
     struct gm2_config config;
+    struct gm2_map *stored;
 
     settings_gm2(&d->settings, &config);
     config.address = d->address;
     if (engine_seed(&config.seed, err) < 0)
         return -1;
     d->gm2 = gm2_new(&config, &ops, d, mapperd_clock());
-    return d->gm2 ? 0 : errprintf(err, "no memory");
+    if (!d->gm2)
+        return errprintf(err, "no memory");
+    stored = mapperd_stored_map(d);
+    if (stored)
+        gm2_suppose(d->gm2, stored);
+    return 0;
 }
 
 static void stop(struct mapperd *d)
@@ -147,6 +154,7 @@ static void status(const struct mapperd *d, struct json_object *out)
     jsonx_add_int(out, "probes", s.counters.probes);
     jsonx_add_int(out, "rounds", s.counters.rounds);
     jsonx_add_int(out, "explorations", s.counters.explorations);
+    jsonx_add_int(out, "hypotheses", s.counters.hypotheses);
     jsonx_add_int(out, "maps", s.counters.maps);
     jsonx_add_int(out, "lost_parents", s.counters.lost_parents);
     jsonx_add_int(out, "dropped_foreign", s.counters.dropped_foreign);

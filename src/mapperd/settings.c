@@ -27,6 +27,8 @@ static const struct conf_key keys[] = {
     STRING("DaemonPidFile", pid_file),
     STRING("PidDir", pid_dir),
     STRING("MapFile", map_file),
+    STRING("StoredMap", stored_map),
+    FLAG("NoStoredMap", no_stored_map),
     STRING("VerboseFile", verbose_file),
     FLAG("Verbose", verbose),
     STRING("LogLevel", log_level),

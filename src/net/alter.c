@@ -141,7 +141,8 @@ static struct net *part(const struct net *net, const uint32_t *queue,
     for (uint32_t p = 0; to && p < net->nports; p++) {
         uint32_t q = net->ports[p].peer;
 
-        if (q != NET_NONE && p < q && mark[net->ports[p].node] != NET_NONE)
+        if (q != NET_NONE && p < q && mark[net->ports[p].node] != NET_NONE &&
+            mark[net->ports[q].node] != NET_NONE)
             net_connect(to, mark[net->ports[p].node], net_port_number(net, p),
                         mark[net->ports[q].node], net_port_number(net, q));
     }
@@ -162,4 +163,25 @@ struct net *net_reachable(const struct net *net, uint32_t from, uint32_t *there)
     free(queue);
     free(mark);
     return to;
+}
+
+struct net *net_without(const struct net *net, const bool *gone, uint32_t *to)
+{
+    uint32_t *queue = malloc((net->nnodes + 1) * sizeof(*queue));
+    uint32_t *mark = malloc((net->nnodes + 1) * sizeof(*mark));
+    struct net *left = NULL;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; queue && mark && i < net->nnodes; i++) {
+        mark[i] = gone[i] ? NET_NONE : n;
+        if (!gone[i])
+            queue[n++] = i;
+    }
+    if (queue && mark)
+        left = part(net, queue, n, mark);
+    if (left && to)
+        memcpy(to, mark, net->nnodes * sizeof(*to));
+    free(queue);
+    free(mark);
+    return left;
 }

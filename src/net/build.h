@@ -71,4 +71,9 @@ void net_tell_ids(struct net *net, bool tell);
 struct net *net_reachable(const struct net *net, uint32_t from,
                           uint32_t *there);
 
+/* A new net without some nodes (gone[n]), the others in their order; to[n] (may
+ * be NULL) becomes the node's index in it, or NET_NONE.  NULL: out of
+ * memory. */
+struct net *net_without(const struct net *net, const bool *gone, uint32_t *to);
+
 #endif

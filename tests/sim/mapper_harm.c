@@ -189,6 +189,39 @@ static void harm_replace(struct world *w, const struct harm_hands *hands)
     }
 }
 
+/* Bytes of a disk that are not what was written. */
+static void rot(struct world *w, struct bytebuf *stored)
+{
+    size_t len = bytebuf_len(stored);
+    uint8_t *bytes = (uint8_t *)(uintptr_t)bytebuf_data(stored);
+
+    if (len > 0 && net_rng_chance(&w->rng, 0.15))
+        bytes[net_rng_below(&w->rng, (uint32_t)len)] ^=
+            (uint8_t)(1 + net_rng_below(&w->rng, 255));
+}
+
+/* All are off while the fabric changes, then all come at once, with the maps
+ * of before where the world keeps maps. */
+static void harm_power(struct world *w, const struct harm_hands *hands)
+{
+    static void (*const changes[])(
+        struct world *, const struct harm_hands *) = {harm_nothing, harm_link,
+                                                      harm_move, harm_swap};
+
+    for (uint32_t i = 0; i < w->net->nnodes; i++)
+        if (w->net->nodes[i].kind == NET_HOST)
+            world_kill(w, i);
+    for (uint32_t n = net_rng_below(&w->rng, 4); n > 0; n--)
+        changes[net_rng_below(&w->rng, 4)](w, hands);
+    world_run(w, world_now(w) + 100 * MS);
+    for (uint32_t i = 0; i < w->net->nnodes; i++) {
+        if (w->net->nodes[i].kind != NET_HOST)
+            continue;
+        rot(w, &w->hosts[i].stored);
+        hands->put(w, i);
+    }
+}
+
 const struct harm harms[HARMS] = {
     {"all-at-once", harm_nothing, 0},
     {"leader-killed", harm_leader, 0},
@@ -201,4 +234,5 @@ const struct harm harms[HARMS] = {
     {"crossbar-replaced", harm_replace, 0},
     {"flapping-link", harm_flap, 0},
     {"loss-30-percent", harm_link, 0.3},
+    {"power-cut", harm_power, 0},
 };

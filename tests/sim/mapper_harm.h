@@ -22,7 +22,7 @@ struct harm {
     double loss; /* of packets, from the start */
 };
 
-#define HARMS 11
+#define HARMS 12
 extern const struct harm harms[HARMS];
 
 #endif

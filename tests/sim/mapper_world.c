@@ -40,6 +40,7 @@ struct world *world_new(const char *name, uint64_t seed)
         w->hosts[i].world = w;
         w->hosts[i].node = i;
         w->hosts[i].armed = UINT64_MAX;
+        bytebuf_init(&w->hosts[i].stored, SF_NET_FILE_MAX);
     }
     return w;
 }
@@ -61,6 +62,8 @@ void world_free(struct world *w)
 {
     for (uint32_t i = 0; i < w->net->nnodes; i++)
         world_kill(w, i);
+    for (uint32_t i = 0; i < w->net->nnodes; i++)
+        bytebuf_free(&w->hosts[i].stored);
     swfab_timed_free(w->timed);
     swfab_free(w->fab);
     net_free(w->net);
@@ -136,6 +139,11 @@ static void on_configured(const struct gm2_map *map, uint32_t me,
 
     h->nconfigured++;
     h->me = me;
+    if (!h->world->keeps)
+        return;
+    bytebuf_free(&h->stored);
+    if (!gm2_store_write(map, h->world->net->nodes[h->node].id, &h->stored))
+        world_die("a map cannot be stored");
 }
 
 static void on_complete(uint32_t nhosts, void *arg)
@@ -215,6 +223,20 @@ static void arm(struct world_host *h)
         world_die("no memory");
 }
 
+static void take_stored(struct world_host *h)
+{
+    struct errbuf err = {""};
+    struct gm2_map *map;
+
+    if (!h->world->keeps || bytebuf_len(&h->stored) == 0)
+        return;
+    map = gm2_store_read(bytebuf_data(&h->stored), bytebuf_len(&h->stored),
+                         h->world->net->nodes[h->node].id, &err);
+    trace(h, "stored map:", map ? "taken" : err.text);
+    if (map)
+        gm2_suppose(h->gm2, map);
+}
+
 void world_gm2(struct world *w, uint32_t node, world_gm2_f *tune, void *arg)
 {
     struct world_host *h = &w->hosts[node];
@@ -231,6 +253,7 @@ void world_gm2(struct world *w, uint32_t node, world_gm2_f *tune, void *arg)
     h->gm2 = gm2_new(&config, &gm2_ops, h, world_now(w));
     if (!h->gm2)
         world_die("no memory");
+    take_stored(h);
     h->armed = UINT64_MAX;
     arm(h);
 }

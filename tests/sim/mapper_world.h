@@ -8,6 +8,7 @@
 
 #include "mapper/gm1.h"
 #include "mapper/gm2.h"
+#include "mapper/gm2_store.h"
 #include "net/rng.h"
 #include "swfab/timed.h"
 
@@ -28,6 +29,7 @@ struct world_host {
     bool ended;
     uint32_t me; /* of GM-2: its own node of the map */
     uint32_t nconfigured, ncomplete;
+    struct bytebuf stored; /* its last map, when the world keeps maps */
     uint64_t moves[GM2_NEVENTS];
     uint32_t nfatal;
     char last[200]; /* notice */
@@ -42,6 +44,7 @@ struct world {
     struct world_host *hosts; /* by node */
     double loss;              /* of packets, when they are sent */
     uint64_t packets, bytes;
+    bool keeps; /* GM-2 mappers have disks: they begin with their last map */
     bool verbose;
 };
 

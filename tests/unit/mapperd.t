@@ -94,7 +94,7 @@ SpinTime=0
 EchoInterval=0
 CONF
     "$build/src/hsnd/hsnd" -c "$tmp/hsn$i.conf" 2>>"$tmp/hsnd$i.log" &
-    pids+=($!)
+    mine $!
 }
 
 start_mapperd() { # NUMBER OPTION..
@@ -105,6 +105,7 @@ start_mapperd() { # NUMBER OPTION..
 ControlSocket=$tmp/m$i.ctl
 Hsnd=$tmp/hsnd$i
 PidDir=$tmp/pid$i
+StoredMap=$tmp/stored$i
 ScoutTimeout=50
 SwitchTimeout=50
 PieceTimeout=100
@@ -115,14 +116,14 @@ CONF
     mkdir -p "$tmp/pid$i"
     "$mapperd" -c "$tmp/mapper$i.conf" "$@" 2>>"$tmp/m$i.log" &
     mapper[i]=$!
-    pids+=($!)
+    mine $!
 }
 
 fault() { call "$tmp/swfabd.ctl" "{\"verb\":\"fault\",\"do\":\"$1\"}" >/dev/null; }
 stop_mapper() { # SIGNAL NUMBER
-    kill "-$1" "${mapper[$2]}"
-    wait "${mapper[$2]}" 2>/dev/null
-}
+    signal "$1" "${mapper[$2]}"
+    wait "${mapper[$2]}"
+} 2>/dev/null
 show() { # why it failed
     local i
     for i in $(seq 0 $((hosts - 1))); do
@@ -163,7 +164,7 @@ ControlSocket=$tmp/swfabd.ctl
 MungeSocket=$tmp/good.munge
 CONF
 "$build/src/swfabd/swfabd" -f "$tmp/swfabd.conf" 2>>"$tmp/swfabd.log" &
-pids+=($!)
+mine $!
 until_ok 10 test -S "$tmp/swfabd.ctl"
 
 mapper=()
@@ -260,6 +261,46 @@ until_ok 5 test -S "$tmp/m15.ctl"
 until_ok 40 another "$old" 16 $all || show
 ok "the leader back: all sixteen" "1 16" "$(agreed $all | cut -d' ' -f2-)"
 
+# ---- the leader starts anew, with its old map ----
+
+of_mapper() { # NUMBER KEY: a number of its status
+    call "$tmp/m$1.ctl" '{"verb":"status"}' |
+        sed "s/.*\"$2\": *\([0-9]*\).*/\1/"
+}
+again() { # what the leader is made to begin with is there already
+    old=$(version $all)
+    stop_mapper KILL 15
+    "$@"
+    : >"$tmp/m15.log"
+    start_mapperd 15
+    until_ok 5 test -S "$tmp/m15.ctl"
+    # shellcheck disable=SC2086
+    until_ok 40 another "$old" 16 $all || show
+}
+again true
+ok "the leader starts again: verifies the map it had, explores nothing" \
+    "1 16, 1, 1 1" "$(agreed $all | cut -d' ' -f2-), $(
+        of_mapper 15 hypotheses), $(
+        grep -c 'the stored map .*, of 16 hosts, will be verified' \
+            "$tmp/m15.log") $(grep -c 'the stored map is true' "$tmp/m15.log")"
+ok "all reach each other along those routes" "all 240 pairs" \
+    "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
+ok "the stored map is root's alone" 600 "$(stat -c %a "$tmp/stored15")"
+damage() { printf 'X' | dd of="$tmp/stored15" bs=1 seek=100 conv=notrunc; }
+for what in "damaged:damage" \
+    "that of board:cp $tmp/stored3 $tmp/stored15" \
+    "no stored map:cp $tmp/mapper3.conf $tmp/stored15" \
+    "Too many levels:ln -sf $tmp/stored3 $tmp/stored15" \
+    "Invalid argument:eval rm $tmp/stored15; mkfifo $tmp/stored15"; do
+    # shellcheck disable=SC2086
+    again ${what#*:} 2>/dev/null
+    ok "a stored map with '${what%%:*}' is told once, and explored" \
+        "1 16, 0, 1" "$(agreed $all | cut -d' ' -f2-), $(
+            of_mapper 15 hypotheses), $(
+            grep -c "SF-E856 the stored map .* is not used: .*${what%%:*}" \
+                "$tmp/m15.log")"
+done
+
 # ---- hsnd starts anew ----
 
 routes=$(call "$tmp/m3.ctl" '{"verb":"routes"}' | grep -o '"board"' | wc -l)
@@ -267,7 +308,7 @@ ok "routes to fifteen others are shown" 15 "$routes"
 
 # ---- the end ----
 
-for i in $all; do kill -TERM "${mapper[i]}"; done
+for i in $all; do signal TERM "${mapper[i]}"; done
 codes=
 for i in $all; do
     wait "${mapper[i]}"
@@ -294,7 +335,7 @@ start_munged slow good
 munged=$last
 echo "Health=$tmp/nobody" >"$tmp/more"
 echo "MungeSocket=$tmp/slow.munge" >>"$tmp/more"
-kill -STOP "$munged"
+signal STOP "$munged"
 start_mapperd 0
 asking() { # MORE-THAN
     call "$tmp/m0.ctl" '{"verb":"status"}' >"$tmp/answer" &&
@@ -302,7 +343,7 @@ asking() { # MORE-THAN
 }
 until_ok 20 asking 1
 ok "a munged that hangs stops neither answers nor the loop" 0 $?
-kill -CONT "$munged"
+signal CONT "$munged"
 until_ok 20 eval '! asking 0'
 ok "what waited is sealed when it is awake" 0 $?
 stop_mapper TERM 0
@@ -321,14 +362,14 @@ start_mapperd 0 --daemon-pid-file="$tmp/daemon.pid" --verbose-file="$tmp/verbose
 wait "${mapper[0]}"
 ok "--daemon-pid-file: its starter ends with 0" 0 $?
 until_ok 10 test -s "$tmp/daemon.pid"
-pids+=("$(cat "$tmp/daemon.pid")")
+mine "$(cat "$tmp/daemon.pid")"
 until_ok 10 test -S "$tmp/m0.ctl"
 pid=$(cat "$tmp/daemon.pid")
 ok "--daemon-pid-file: the pid of the daemon" mapperd \
     "$(tr '\0' ' ' <"/proc/$pid/cmdline" | sed 's, .*,,; s,.*/,,; s,^lt-,,')"
 ok "--verbose-file: output there" 1 \
     "$(until_ok 10 test -s "$tmp/verbose"; [ -s "$tmp/verbose" ]; echo $((1 - $?)))"
-kill -TERM "$pid"
+signal TERM "$pid"
 until_ok 10 test ! -e "$tmp/daemon.pid"
 ok "--daemon-pid-file: the file is gone with it" 0 $?
 echo "1..$n"
