@@ -211,6 +211,14 @@ struct hsn_peer {
 int hsn_load_routes(struct hsn *h, uint32_t map_version, uint32_t host_type,
                     bool configured, const struct hsn_peer *peers, size_t n);
 
+/* Change the routes that this very `h` loaded last, under map version `from`:
+ * the peers given take the places of those with their addresses or are added,
+ * those with no routes are taken out, all others stay.  As above, and ESTALE:
+ * other routes are loaded; load them all. */
+int hsn_change_routes(struct hsn *h, uint32_t from, uint32_t map_version,
+                      uint32_t host_type, bool configured,
+                      const struct hsn_peer *peers, size_t n);
+
 /* The routes to one peer that hsnd has now.  EHOSTUNREACH: none. */
 int hsn_peer_routes(struct hsn *h, uint64_t address, struct hsn_peer *peer);
 

@@ -168,8 +168,9 @@ static int send_peers(struct hsn *h, const struct hsn_peer *peers, size_t n)
     return 0;
 }
 
-int hsn_load_routes(struct hsn *h, uint32_t map_version, uint32_t host_type,
-                    bool configured, const struct hsn_peer *peers, size_t n)
+/* Begin is said; what is to be loaded, and the end. */
+static int load(struct hsn *h, const struct be_writer *begin,
+                const struct hsn_peer *peers, size_t n)
 {
     struct be_writer w;
     struct be_reader answer;
@@ -178,11 +179,32 @@ int hsn_load_routes(struct hsn *h, uint32_t map_version, uint32_t host_type,
         errno = E2BIG;
         return -1;
     }
-    hsn_request_begin(&w, h->buf, sizeof(h->buf), HSN_ROUTES_BEGIN, map_version,
-                      host_type);
-    be_put8(&w, configured);
-    if (ask(h, &w, &answer) < 0 || send_peers(h, peers, n) < 0)
+    if (ask(h, begin, &answer) < 0 || send_peers(h, peers, n) < 0)
         return -1;
     hsn_request_begin(&w, h->buf, sizeof(h->buf), HSN_ROUTES_END, 0, 0);
     return ask(h, &w, &answer);
+}
+
+int hsn_load_routes(struct hsn *h, uint32_t map_version, uint32_t host_type,
+                    bool configured, const struct hsn_peer *peers, size_t n)
+{
+    struct be_writer w;
+
+    hsn_request_begin(&w, h->buf, sizeof(h->buf), HSN_ROUTES_BEGIN, map_version,
+                      host_type);
+    be_put8(&w, configured);
+    return load(h, &w, peers, n);
+}
+
+int hsn_change_routes(struct hsn *h, uint32_t from, uint32_t map_version,
+                      uint32_t host_type, bool configured,
+                      const struct hsn_peer *peers, size_t n)
+{
+    struct be_writer w;
+
+    hsn_request_begin(&w, h->buf, sizeof(h->buf), HSN_ROUTES_CHANGE,
+                      map_version, host_type);
+    be_put8(&w, configured);
+    be_put32(&w, from);
+    return load(h, &w, peers, n);
 }

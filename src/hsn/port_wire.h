@@ -22,14 +22,17 @@
 #define HSN_PORT_VERSION 1
 
 enum hsn_verb {
-    HSN_BOARD,        /* -> struct hsn_board_info */
-    HSN_OPEN_RAW,     /* a: type -> u64 ring size, rings */
-    HSN_OPEN_DGRAM,   /* a: module -> the same */
-    HSN_OPEN_ELAN,    /* a: context; capability -> the same */
-    HSN_ROUTES_BEGIN, /* a: map version, b: host type; u8 configured */
-    HSN_ROUTES_ADD,   /* peers, to the end of the message */
-    HSN_ROUTES_END,   /* take them over */
-    HSN_PEER,         /* u64 address -> one peer */
+    HSN_BOARD,         /* -> struct hsn_board_info */
+    HSN_OPEN_RAW,      /* a: type -> u64 ring size, rings */
+    HSN_OPEN_DGRAM,    /* a: module -> the same */
+    HSN_OPEN_ELAN,     /* a: context; capability -> the same */
+    HSN_ROUTES_BEGIN,  /* a: map version, b: host type; u8 configured */
+    HSN_ROUTES_ADD,    /* peers, to the end of the message */
+    HSN_ROUTES_END,    /* take them over */
+    HSN_PEER,          /* u64 address -> one peer */
+    HSN_ROUTES_CHANGE, /* a: map version, b: host type; u8 configured, u32
+                        * version that this client loaded: what is added then
+                        * takes the places of those peers; no routes: gone */
     HSN_VERBS
 };
 

@@ -126,13 +126,21 @@ static int do_open_elan(struct conn *c, struct hsn_request *r, struct answer *a)
     return error ? error : opened(c, p, a);
 }
 
-void hsnd_load_forget(struct conn *c)
+static void forget_load(struct conn *c)
 {
     free(c->peers);
     c->peers = NULL;
     c->npeers = 0;
+    c->changing = false;
     if (c->d->loader == c)
         c->d->loader = NULL;
+}
+
+void hsnd_load_gone(struct conn *c)
+{
+    forget_load(c);
+    if (c->d->loaded_by == c)
+        c->d->loaded_by = NULL;
 }
 
 static int do_routes_begin(struct conn *c, struct hsn_request *r,
@@ -143,11 +151,20 @@ static int do_routes_begin(struct conn *c, struct hsn_request *r,
         return refuse(c, "routes of map", r->a, EPERM);
     if (c->d->loader && c->d->loader != c)
         return EAGAIN;
-    hsnd_load_forget(c);
+    forget_load(c);
     c->d->loader = c;
     c->map_version = r->a;
     c->host_type = r->b;
     c->configured = be_get8(&r->more) != 0;
+    if (r->verb == HSN_ROUTES_CHANGE) {
+        uint32_t version = hsn_engine_routes(c->d->engine)->map_version;
+
+        c->changing = true;
+        if (c->d->loaded_by != c || be_get32(&r->more) != version) {
+            forget_load(c);
+            return ESTALE;
+        }
+    }
     return be_reader_done(&r->more) ? 0 : EPROTO;
 }
 
@@ -188,9 +205,51 @@ int hsnd_routes_take(struct hsnd *d, const struct hsn_peer *peers, size_t n,
     r.host_type = host_type;
     r.configured = configured;
     hsn_engine_set_routes(d->engine, &r);
+    d->loaded_by = NULL;
     log_info("routes of map %" PRIu32 " to %zu boards%s", map_version, n,
              configured ? ", complete" : "");
     return 0;
+}
+
+/* Those that are loaded with the changes in their places.  NULL: no memory. */
+static struct hsn_peer *changed(const struct conn *c, size_t *n)
+{
+    const struct hsn_routes *old = hsn_engine_routes(c->d->engine);
+    struct hsn_peer *all = calloc(old->npeers + c->npeers + 1, sizeof(*all));
+    bool *gone = calloc(old->npeers + 1, sizeof(*gone));
+
+    *n = 0;
+    for (size_t i = 0; all && gone && i < c->npeers; i++) {
+        const struct hsn_routed *was =
+            hsn_routes_find(old, c->peers[i].address);
+
+        if (was)
+            gone[was - old->peers] = true;
+        if (c->peers[i].nroutes > 0)
+            all[(*n)++] = c->peers[i];
+    }
+    for (size_t i = 0; all && gone && i < old->npeers; i++)
+        if (!gone[i])
+            hsn_routes_export(old, &old->peers[i], &all[(*n)++]);
+    if (!gone) {
+        free(all);
+        all = NULL;
+    }
+    free(gone);
+    return all;
+}
+
+static int take_changes(struct conn *c)
+{
+    size_t n;
+    struct hsn_peer *all = changed(c, &n);
+
+    if (!all)
+        return ENOMEM;
+    free(c->peers);
+    c->peers = all;
+    c->npeers = n;
+    return n > HSN_PEERS_MAX ? E2BIG : 0;
 }
 
 static int do_routes_end(struct conn *c, struct hsn_request *r,
@@ -203,12 +262,17 @@ static int do_routes_end(struct conn *c, struct hsn_request *r,
     (void)a;
     if (c->d->loader != c)
         return EPROTO;
-    if (hsnd_routes_take(c->d, c->peers, c->npeers, c->map_version,
+    if (c->changing)
+        error = take_changes(c);
+    if (error == 0 &&
+        hsnd_routes_take(c->d, c->peers, c->npeers, c->map_version,
                          c->host_type, c->configured, &err) < 0) {
         error = errno;
         log_warn("SF-E801 routes are refused: %s", err.text);
     }
-    hsnd_load_forget(c);
+    if (error == 0)
+        c->d->loaded_by = c;
+    forget_load(c);
     return error;
 }
 
@@ -236,6 +300,7 @@ static verb_f *const verbs[HSN_VERBS] = {
     [HSN_ROUTES_ADD] = do_routes_add,
     [HSN_ROUTES_END] = do_routes_end,
     [HSN_PEER] = do_peer,
+    [HSN_ROUTES_CHANGE] = do_routes_begin,
 };
 
 void hsnd_answer(struct conn *c, const void *buf, size_t len, struct answer *a)

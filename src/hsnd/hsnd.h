@@ -127,6 +127,7 @@ struct conn {
     ev_io io;
     struct hsn_peer *peers; /* loading */
     size_t npeers;
+    bool changing; /* ... in the places of those that are loaded */
     uint32_t map_version, host_type;
     bool configured;
     struct conn *next;
@@ -164,6 +165,7 @@ struct hsnd {
     struct hsn_echo echo;
     ev_signal sigterm, sigint, sighup;
     struct conn *conns, *loader; /* who is loading routes */
+    struct conn *loaded_by; /* whose routes there are; NULL: nobody's */
     unsigned nconns;
     struct ctl_server *ctl;
     struct sender *sender;
@@ -199,7 +201,7 @@ bool hsnd_privileged(int fd, uid_t uid, gid_t gid, bool has_gid);
 
 /* answer.c */
 void hsnd_answer(struct conn *c, const void *buf, size_t len, struct answer *a);
-void hsnd_load_forget(struct conn *c);
+void hsnd_load_gone(struct conn *c);
 int hsnd_routes_take(struct hsnd *d, const struct hsn_peer *peers, size_t n,
                      uint32_t map_version, uint32_t host_type, bool configured,
                      struct errbuf *err);

@@ -41,7 +41,7 @@ static void conn_free(struct conn *c, bool keep_fd)
 {
     struct conn **at = &c->d->conns;
 
-    hsnd_load_forget(c);
+    hsnd_load_gone(c);
     ev_io_stop(c->d->loop, &c->io);
     if (!keep_fd)
         close(c->fd);

@@ -27,6 +27,7 @@ static int verb_status(struct json_object *in, struct json_object *out,
     jsonx_add_bool(out, "hsnd", d->raw != NULL);
     jsonx_add_bool(out, "configured", d->loaded && d->configured);
     jsonx_add_int(out, "peers", d->npeers);
+    jsonx_add_int(out, "peers_said", d->peers_said);
     jsonx_add_str(out, "last_notice", d->last_notice);
     jsonx_add_int(out, "notices", d->nnotices);
     jsonx_add_int(out, "send_full", d->send_full);

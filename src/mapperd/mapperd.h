@@ -41,6 +41,7 @@ struct mapperd {
     size_t npeers;
     uint32_t loaded_version, loaded_type;
     bool loaded, configured;
+    uint64_t peers_said; /* to hsnd, so far: all of them, or what differs */
 
     struct ctl_server *ctl;
     struct clerk *clerk; /* asks munged; NULL: nobody is reported to */

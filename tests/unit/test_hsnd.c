@@ -264,6 +264,63 @@ static void routes_are_loaded_whole_or_not_at_all(void **state)
     hsnd_free(d);
 }
 
+static struct hsn_peer peer_by(uint64_t address, int first)
+{
+    struct hsn_peer p = {.address = address, .nroutes = 1};
+
+    p.route[0].len = 1;
+    p.route[0].byte[0] = (uint8_t)(0x80 + first);
+    return p;
+}
+
+static void routes_are_changed_where_they_are_said_to(void **state)
+{
+    struct hsnd_process *d = hsnd_new("");
+    struct hsn *h = hsn_open(d->socket), *other = hsn_open(d->socket);
+    struct hsn_peer all[100], some[3], one;
+    struct hsn_board_info info;
+
+    for (int i = 0; i < 100; i++)
+        all[i] = peer_by((uint64_t)i + 1, 1);
+    some[0] = peer_by(7, 2);    /* another route */
+    some[1] = peer_by(1000, 3); /* a new peer */
+    some[2] = peer_by(9, 1);    /* gone */
+    some[2].nroutes = 0;
+    /* there is nothing to change yet */
+    assert_int_equal(hsn_change_routes(h, 0, 5, 3, true, some, 3), -1);
+    assert_int_equal(errno, ESTALE);
+    assert_int_equal(hsn_load_routes(h, 77, 3, true, all, 100), 0);
+    /* of another version, of another client */
+    assert_int_equal(hsn_change_routes(h, 76, 78, 3, true, some, 3), -1);
+    assert_int_equal(errno, ESTALE);
+    assert_int_equal(hsn_change_routes(other, 77, 78, 3, true, some, 3), -1);
+    assert_int_equal(errno, ESTALE);
+    assert_int_equal(hsn_change_routes(h, 77, 78, 3, false, some, 3), 0);
+    assert_int_equal(hsn_board(h, &info), 0);
+    assert_int_equal(info.map_version, 78);
+    assert_int_equal(info.npeers, 100);
+    assert_false(info.configured);
+    assert_int_equal(hsn_peer_routes(h, 7, &one), 0);
+    assert_memory_equal(&one, &some[0], sizeof(one));
+    assert_int_equal(hsn_peer_routes(h, 1000, &one), 0);
+    assert_int_equal(hsn_peer_routes(h, 9, &one), -1);
+    assert_int_equal(hsn_peer_routes(h, 8, &one), 0);
+    assert_memory_equal(&one, &all[7], sizeof(one));
+    /* what is refused changes nothing */
+    some[1].address = 7;
+    assert_int_equal(hsn_change_routes(h, 78, 79, 3, true, some, 2), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(hsn_board(h, &info), 0);
+    assert_int_equal(info.map_version, 78);
+    /* somebody else's routes: all of them again */
+    assert_int_equal(hsn_load_routes(other, 80, 3, true, all, 10), 0);
+    assert_int_equal(hsn_change_routes(h, 80, 81, 3, true, some, 1), -1);
+    assert_int_equal(errno, ESTALE);
+    hsn_close(other);
+    hsn_close(h);
+    hsnd_free(d);
+}
+
 static void clients_notice_that_hsnd_ends_and_come_back(void **state)
 {
     struct hsnd_process *d = hsnd_new("");
@@ -336,6 +393,7 @@ int main(void)
         cmocka_unit_test(an_endpoint_is_one_process_only_until_it_closes),
         cmocka_unit_test(wrong_calls_say_so),
         cmocka_unit_test(routes_are_loaded_whole_or_not_at_all),
+        cmocka_unit_test(routes_are_changed_where_they_are_said_to),
         cmocka_unit_test(clients_notice_that_hsnd_ends_and_come_back),
         cmocka_unit_test(losses_are_counted_by_cause),
         cmocka_unit_test(metrics_are_prometheus_text),
