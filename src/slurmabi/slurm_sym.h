@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Slurm's unpublished functions, types and plugin interfaces, declared by
- * ourselves.  The plugins include this and <slurm/...>; nothing else in the
- * tree knows any of it.
+ * ourselves.  The plugins include this and <slurm/...>, and switchmgrd's
+ * updater, for slurmabi_free(); nothing else in the tree knows any of it.
  *
  * Rules: only the `slurm_` aliases of libslurmfull are used.  They are
  * undefined in our .so files and bound by the process that loads them.

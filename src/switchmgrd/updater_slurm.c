@@ -5,15 +5,15 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <malloc.h>
 #include <netdb.h>
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "slurmabi/slurm_sym.h"
 #include "switchmgrd/updater.h"
 
 static void set_text(char **dst, const char *src)
@@ -144,6 +144,19 @@ static void forget_gone(struct updater *u)
     }
 }
 
+/* Slurm before 24.05.5 leaves texts of a node behind: as often as we look,
+ * that would be all memory in the end.  What is freed here is NULL for the
+ * Slurm that frees it, too. */
+static void free_nodes(node_info_msg_t *msg)
+{
+    for (uint32_t i = 0; i < msg->record_count; i++) {
+        slurmabi_free(msg->node_array[i].bcast_address);
+        slurmabi_free(msg->node_array[i].comment);
+        slurmabi_free(msg->node_array[i].extra);
+    }
+    slurm_free_node_info_msg(msg);
+}
+
 int upd_slurm_load(struct updater *u)
 {
     node_info_msg_t *msg = NULL;
@@ -167,7 +180,8 @@ int upd_slurm_load(struct updater *u)
     u->last_update = msg->last_update;
     u->status.reachable = 1;
     u->status.error[0] = '\0';
-    slurm_free_node_info_msg(msg);
+    free_nodes(msg);
+    malloc_trim(0); /* thousands of nodes were there for a moment */
     return 1;
 }
 
@@ -184,7 +198,7 @@ int upd_slurm_load_one(struct updater *u, struct upd_node *n)
         take_node(u, &msg->node_array[0]);
         rc = 0;
     }
-    slurm_free_node_info_msg(msg);
+    free_nodes(msg);
     return rc;
 }
 
