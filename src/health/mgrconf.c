@@ -125,6 +125,17 @@ static void absolute(struct conf_check *k, const char *key, const char *value)
         conf_wrong(k, key, "not an absolute path");
 }
 
+/* Slurm looks for topology.yaml beside slurm.conf and for no other. */
+static void yaml_named(struct conf_check *k, const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *dot = slash ? strrchr(slash, '.') : NULL;
+
+    if (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0) &&
+        strcmp(slash, "/topology.yaml") != 0)
+        conf_wrong(k, "TopologyConf", "YAML, but not named topology.yaml");
+}
+
 /* What one key alone does not show. */
 static void check(struct mgrconf *c, struct conf_check *k)
 {
@@ -143,6 +154,7 @@ static void check(struct mgrconf *c, struct conf_check *k)
     absolute(k, "ControlSocket", c->control_socket);
     absolute(k, "StateDir", c->state_dir);
     absolute(k, "TopologyConf", c->topology_conf);
+    yaml_named(k, c->topology_conf);
     absolute(k, "Elanhosts", c->elanhosts);
     if (c->stale_after <= c->table_interval)
         conf_wrong(k, "StaleAfter", "not more than TableInterval");

@@ -63,8 +63,8 @@ typedef bool net_topo_known_f(void *arg, const char *node);
 int net_topo_check(const char *text, size_t len, net_topo_report_f *report,
                    net_topo_known_f *known, void *arg);
 
-/* The same for topology.yaml, by the description of Slurm 25.05: one topology,
- * a tree, as net_topo_write_yaml() writes it. */
+/* The same for topology.yaml, by the parser of Slurm 26.05: one topology, a
+ * tree, as net_topo_write_yaml() writes it. */
 int net_topo_check_yaml(const char *text, size_t len, net_topo_report_f *report,
                         net_topo_known_f *known, void *arg);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reading topology.yaml as topology.yaml(5) of Slurm 25.05 describes it: a
+ * Reading topology.yaml as the parser of Slurm 26.05 does (doc/topology.md): a
  * list of topologies, of which exactly one is expected here, a tree:
  *
  *     - topology: NAME
@@ -18,6 +18,8 @@
 #include <yaml.h>
 
 #include "net/topo_check.h"
+
+#define SWITCH_NAME_LONGEST 64 /* topology.yaml(5) */
 
 struct reading {
     struct topo_check *c;
@@ -103,6 +105,8 @@ static void take_switches(struct reading *r, yaml_node_t *list)
         topo_check_tell(r->c, true, line_of(list), "switches is no list");
         return;
     }
+    if (list->data.sequence.items.start == list->data.sequence.items.top)
+        topo_check_tell(r->c, true, line_of(list), "no switches");
     for (i = list->data.sequence.items.start; i < list->data.sequence.items.top;
          i++) {
         yaml_node_t *n = node(r, *i);
@@ -110,6 +114,10 @@ static void take_switches(struct reading *r, yaml_node_t *list)
 
         if (!each_key(r, n, take_switch_key, &w))
             return;
+        if (w.name && strlen(w.name) > SWITCH_NAME_LONGEST)
+            topo_check_tell(r->c, true, line_of(n),
+                            "the switch's name is longer than %d",
+                            SWITCH_NAME_LONGEST);
         topo_check_add(r->c, line_of(n), &w);
     }
 }

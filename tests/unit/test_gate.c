@@ -239,6 +239,17 @@ static void wrong_configuration_is_told_all_at_once(void **state)
                                    tell, &told),
                      -1);
     assert_int_equal(told.n, 4);
+    told.n = 0;
+    assert_int_equal(mgrconf_parse(&c, "switchmgr.conf",
+                                   "TopologyConf=/etc/slurm/tree.yaml\n", tell,
+                                   &told),
+                     -1);
+    assert_int_equal(told.n, 1);
+    assert_int_equal(mgrconf_parse(&c, "switchmgr.conf",
+                                   "TopologyConf=/etc/slurm/topology.yaml\n",
+                                   tell, &told),
+                     0);
+    mgrconf_free(&c);
     assert_int_equal(mgrconf_parse(&c, "switchmgr.conf",
                                    "StalePolicy=Refuse\nDrainRails=all\n"
                                    "DryRun=yes\n",

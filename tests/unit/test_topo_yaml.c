@@ -81,6 +81,18 @@ static void what_breaks_a_rule_of_the_tree_is_found(void **state)
            -1, "7: no line has the switch c\n");
     judged(HEAD "    - switch: a\n      nodes: n[1\n", -1,
            "5: a [ without ]\n");
+    judged("- topology: a\n  tree:\n    switches: []\n", -1,
+           "3: no switches\n");
+}
+
+#define LETTERS_32 "abcdefghijklmnopqrstuvwxyz012345"
+
+static void a_switchs_name_has_a_longest_form(void **state)
+{
+    judged(HEAD "    - switch: " LETTERS_32 LETTERS_32 "\n      nodes: n1\n", 0,
+           "");
+    judged(HEAD "    - switch: " LETTERS_32 LETTERS_32 "6\n      nodes: n1\n",
+           -1, "5: the switch's name is longer than 64\n");
 }
 
 static void what_is_no_tree_is_refused(void **state)
@@ -125,6 +137,7 @@ int main(void)
         cmocka_unit_test(what_is_written_keeps_the_rules),
         cmocka_unit_test(other_ways_to_write_it_are_read),
         cmocka_unit_test(what_breaks_a_rule_of_the_tree_is_found),
+        cmocka_unit_test(a_switchs_name_has_a_longest_form),
         cmocka_unit_test(what_is_no_tree_is_refused),
         cmocka_unit_test(what_is_no_yaml_is_refused),
     };
