@@ -60,6 +60,13 @@ static inline struct world *one_mapper(const char *net, world_gm1_f *tune)
     return w;
 }
 
+static inline void run_to(struct world *w, unsigned i, enum gm1_state to)
+{
+    while (status(w, i).state != to && world_now(w) < 5 * SECOND)
+        world_run(w, world_now(w) + 500);
+    assert_int_equal(status(w, i).state, to);
+}
+
 static inline bool all_configured(struct world *w)
 {
     uint32_t version = state_of(w, 0).version;

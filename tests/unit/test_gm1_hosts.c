@@ -70,12 +70,44 @@ static void in_order(struct gm1_options *c, uint32_t node, void *arg)
     c->in_order = true;
 }
 
+/* Whose acknowledgements get lost gets each Config, of two, four times; or,
+ * one at a time, the first four times and no other. */
+static void try_two_configs(world_gm1_f *tune, unsigned least, unsigned most)
+{
+    struct world *w = one_mapper("clos:8x8:1x4:1x2", tune);
+
+    run_to(w, 63, GM1_STATE_CONFIGURING);
+    swfab_set_host_mute(w->fab, host(w, 5), true);
+    world_run(w, world_now(w) + 5 * SECOND);
+    assert_int_equal(status(w, 63).unconfigured, 1);
+    assert_in_range(hostside_counters(side(w, 5))->configs, least, most);
+    assert_int_equal(state_of(w, 0).nentries, 64);
+    world_free(w);
+}
+
 static void g1_60_configs_one_at_a_time(void **state)
 {
-    struct world *w = one_mapper("clos:8x8:1x4:1x2", in_order);
+    try_two_configs(in_order, 4, 4);
+    try_two_configs(learnt, 5, 8);
+}
 
-    assert_true(world_until(w, 20 * SECOND, all_configured));
-    assert_int_equal(state_of(w, 0).nentries, 64);
+/* Virtual time: exactly then. */
+static void g1_59_configs_go_again_each_10_ms_three_times(void **state)
+{
+    struct world *w = one_mapper("line:1:2", learnt);
+    uint64_t start;
+
+    run_to(w, 1, GM1_STATE_CONFIGURING);
+    start = world_now(w);
+    swfab_set_host_mute(w->fab, host(w, 0), true);
+    for (unsigned i = 0; i < 4; i++) {
+        world_run(w, start + i * 10 * MS + MS);
+        assert_int_equal(hostside_counters(side(w, 0))->configs, i + 1);
+        world_run(w, start + i * 10 * MS + 9 * MS);
+        assert_int_equal(hostside_counters(side(w, 0))->configs, i + 1);
+    }
+    world_run(w, start + SECOND);
+    assert_int_equal(hostside_counters(side(w, 0))->configs, 4);
     world_free(w);
 }
 
@@ -93,6 +125,19 @@ static void g1_76_g1_81_minimal_node_gets_one_config(void **state)
     world_run(w, 20 * SECOND); /* nothing more is wanted of it */
     assert_int_equal(hostside_counters(side(w, 1))->configs, 1);
     assert_int_equal(status(w, 5).counters.explorations, 1);
+    world_free(w);
+}
+
+/* Where the others get two. */
+static void g1_76_a_minimal_node_of_many_gets_one_config(void **state)
+{
+    const struct hostside_config minimal = {.minimal = true};
+    struct world *w = one_mapper("clos:8x8:1x4:1x2", learnt);
+
+    world_host(w, host(w, 1), &minimal);
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    assert_int_equal(hostside_counters(side(w, 0))->configs, 2);
+    assert_int_equal(hostside_counters(side(w, 1))->configs, 1);
     world_free(w);
 }
 
@@ -120,12 +165,31 @@ static void g1_46_g1_49_g1_50_members_reach_every_host(void **state)
             assert_non_null(e);
             assert_int_equal(e->control, k);
             assert_int_not_equal(e->gmid, 0);
+            assert_string_equal(e->name, "");
             assert_int_equal(e->route.len, gate->route.len);
             assert_memory_equal(e->route.byte, gate->route.byte, e->route.len);
         }
     }
     world_run(w, 20 * SECOND);
     assert_int_equal(status(w, 3).counters.explorations, 1);
+    world_free(w);
+}
+
+/* One address in two rows. */
+static void g1_48_the_last_row_of_a_member_holds(void **state)
+{
+    const struct gm1_member twice[] = {{0x020000000000, 1},
+                                       {0x020000000000, 2}};
+    struct world *w = cloud_world(0);
+    const struct gm1_entry *e;
+
+    hostside_set_members(w->hosts[host(w, 1)].side, twice, 2);
+    world_gm1(w, host(w, 3), fast, NULL);
+    run_to(w, 3, GM1_STATE_SLEEPING);
+    assert_int_equal(status(w, 3).nmembers, 1);
+    e = hostside_find(side(w, 0), 0x020000000000);
+    assert_non_null(e);
+    assert_int_equal(e->control, 2);
     world_free(w);
 }
 
@@ -170,8 +234,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_67_conflicts_of_gmids_are_reset),
     cmocka_unit_test(g1_09_mute_hosts_are_left_until_the_next_mapping),
     cmocka_unit_test(g1_60_configs_one_at_a_time),
+    cmocka_unit_test(g1_59_configs_go_again_each_10_ms_three_times),
     cmocka_unit_test(g1_76_g1_81_minimal_node_gets_one_config),
+    cmocka_unit_test(g1_76_a_minimal_node_of_many_gets_one_config),
     cmocka_unit_test(g1_46_g1_49_g1_50_members_reach_every_host),
+    cmocka_unit_test(g1_48_the_last_row_of_a_member_holds),
     cmocka_unit_test(g1_51_g1_52_a_lost_query_is_sent_again),
     cmocka_unit_test(g1_47_g1_48_the_table_may_shrink_or_shift),
 };

@@ -113,6 +113,26 @@ static void g1_17_dormant_mappers_wake_every_5_seconds(void **state)
     world_free(w);
 }
 
+static void wake_each_second(struct gm1_options *c, uint32_t node, void *arg)
+{
+    learnt(c, node, arg);
+    c->dormant_wake = SECOND;
+}
+
+static void g1_17_the_time_of_dormant_mappers_is_settable(void **state)
+{
+    struct world *w = world_new("line:1:2", 1);
+
+    world_gm1(w, host(w, 0), wake_each_second, NULL);
+    world_gm1(w, host(w, 1), wake_each_second, NULL);
+    world_run(w, 2 * SECOND);
+    assert_int_equal(status(w, 0).state, GM1_STATE_DORMANT);
+    world_kill(w, host(w, 1));
+    world_run(w, 5 * SECOND); /* one wake-up finds it silent */
+    assert_int_not_equal(status(w, 0).state, GM1_STATE_DORMANT);
+    world_free(w);
+}
+
 static void loss_is_only_slower(void **state)
 {
     for (uint64_t seed = 1; seed < 20; seed++) {
@@ -136,6 +156,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_05_g1_12_g1_66_a_dormant_mapper_takes_over),
     cmocka_unit_test(g1_13_a_cable_that_comes_back_is_noticed),
     cmocka_unit_test(g1_17_dormant_mappers_wake_every_5_seconds),
+    cmocka_unit_test(g1_17_the_time_of_dormant_mappers_is_settable),
     cmocka_unit_test(loss_is_only_slower),
 };
 

@@ -20,13 +20,6 @@ static void exploring_that_fails_ends_the_cycle(void **state)
     world_free(w);
 }
 
-static void run_to(struct world *w, unsigned i, enum gm1_state state)
-{
-    while (status(w, i).state != state && world_now(w) < 5 * SECOND)
-        world_run(w, world_now(w) + 500);
-    assert_int_equal(status(w, i).state, state);
-}
-
 /* A Scout of somebody higher. */
 static void scout_of_level_9(struct world *w, unsigned i)
 {
@@ -82,13 +75,85 @@ static void g1_68_more_rows_than_a_config_can_count(void **state)
 static void g1_11_a_host_that_forgot_is_configured_again(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);
+    uint64_t before;
 
     assert_true(world_until(w, 8 * SECOND, all_configured));
+    before = status(w, 3).counters.configs;
     world_host(w, host(w, 0), NULL);
     assert_false(all_configured(w));
     world_run(w, world_now(w) + 8 * SECOND);
     assert_true(all_configured(w));
     assert_int_equal(status(w, 3).counters.explorations, 1);
+    assert_int_equal(status(w, 3).counters.configs, before + 1); /* only it */
+    world_free(w);
+}
+
+/* Host i gets a Config without rows from somewhere. */
+static void configure(struct world *w, unsigned i, uint64_t mapper,
+                      uint16_t gmid, uint32_t version)
+{
+    const struct gm1_message msg = {.subtype = GM1_CONFIG,
+                                    .config = {.back = {1, {0x81}},
+                                               .address = NET_BUILD_HOST_ID + i,
+                                               .mapper = mapper,
+                                               .gmid = gmid,
+                                               .version = version}};
+    uint8_t body[GM1_CONFIG_SIZE];
+
+    hostside_input(w->hosts[host(w, i)].side, body,
+                   gm1_encode(body, sizeof(body), &msg));
+    assert_int_equal(state_of(w, i).version, version);
+}
+
+static void g1_11_out_of_date_is_another_mapper_or_version(void **state)
+{
+    struct world *w = one_mapper("line:2:2", fast);
+    struct hostside_state s;
+    uint64_t before;
+
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    before = status(w, 3).counters.configs;
+    s = state_of(w, 0);
+    configure(w, 0, s.mapper - 1, s.gmid, s.version);
+    world_run(w, world_now(w) + 8 * SECOND);
+    assert_int_equal(state_of(w, 0).nentries, 4);
+    configure(w, 0, s.mapper, s.gmid, 0);
+    world_run(w, world_now(w) + 8 * SECOND);
+    assert_int_equal(state_of(w, 0).nentries, 4);
+    assert_true(all_configured(w));
+    assert_int_equal(status(w, 3).counters.configs, before + 2);
+    assert_int_equal(status(w, 3).version, s.version);
+    world_free(w);
+}
+
+static void g1_10_after_the_highest_version_all_begin_anew(void **state)
+{
+    struct world *w = one_mapper("line:2:2", fast);
+
+    configure(w, 0, NET_BUILD_HOST_ID + 77, 9, UINT32_MAX);
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    assert_int_equal(state_of(w, 0).version, 1);
+    assert_int_equal(status(w, 3).counters.resets, 4);
+    world_free(w);
+}
+
+/* Somebody answers with the right port, but of another time. */
+static void g1_55_replies_of_another_phase_are_dropped(void **state)
+{
+    struct world *w = cloud_world(500);
+    struct gm1_message msg = {.subtype = GM1_CLOUD_QUERY_REPLY};
+    uint8_t body[GM1_CLOUD_QUERY_REPLY_SIZE];
+    uint64_t dropped;
+
+    world_gm1(w, host(w, 3), fast, NULL);
+    run_to(w, 3, GM1_STATE_QUERYING);
+    dropped = status(w, 3).counters.dropped_late;
+    for (msg.port = 1; msg.port <= 20; msg.port++)
+        world_hear(w, host(w, 3), body, gm1_encode(body, sizeof(body), &msg));
+    assert_int_equal(status(w, 3).counters.dropped_late, dropped + 20);
+    assert_int_equal(status(w, 3).state, GM1_STATE_QUERYING);
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    assert_int_equal(status(w, 3).nmembers, 500);
     world_free(w);
 }
 
@@ -105,6 +170,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_28_a_higher_scout_stops_it_wherever_it_is),
     cmocka_unit_test(g1_68_more_rows_than_a_config_can_count),
     cmocka_unit_test(g1_11_a_host_that_forgot_is_configured_again),
+    cmocka_unit_test(g1_11_out_of_date_is_another_mapper_or_version),
+    cmocka_unit_test(g1_10_after_the_highest_version_all_begin_anew),
+    cmocka_unit_test(g1_55_replies_of_another_phase_are_dropped),
     cmocka_unit_test(every_edge_of_gm1_is_taken),
 };
 

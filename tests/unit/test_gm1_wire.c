@@ -167,6 +167,10 @@ static void g1_44_rows_are_those_present_not_those_announced(void **state)
     assert_int_equal(gm1_decode(&back, body, len - 1), 0);
     assert_int_equal(back.nrows, 2);
     assert_int_equal(gm1_decode(&back, body, 75), -1); /* no numHosts */
+    body[75] = 2; /* nor more than were announced */
+    body[74] = 0;
+    assert_int_equal(gm1_decode(&back, body, len), 0);
+    assert_int_equal(back.nrows, 2);
 }
 
 static void g1_53_cloud_query_golden_frame(void **state)
@@ -193,7 +197,7 @@ static void g1_54_cloud_query_reply_golden_frame(void **state)
                               .phase = PHASE},
                        back;
     struct gm1_member members[2];
-    uint8_t body[60];
+    uint8_t body[GM1_CLOUD_QUERY_REPLY_SIZE + 176 * GM1_MEMBER_SIZE] = {0};
 
     fill_members(members, 2);
     msg.query_reply.address = 0x0060dd040506;
@@ -205,6 +209,11 @@ static void g1_54_cloud_query_reply_golden_frame(void **state)
     assert_int_equal(gm1_decode(&back, body, 40), 0);
     assert_int_equal(back.nrows, 2);
     assert_int_equal(gm1_decode(&back, body, 39), -1);
+    assert_int_equal(errno, EPROTO);
+    body[23] = 175;
+    assert_int_equal(gm1_decode(&back, body, sizeof(body)), 0);
+    body[23] = 176; /* all there, but more than a message may have */
+    assert_int_equal(gm1_decode(&back, body, sizeof(body)), -1);
     assert_int_equal(errno, EPROTO);
 }
 
@@ -284,6 +293,9 @@ static void g1_22_entry_with_a_long_route_is_refused(void **state)
     uint8_t body[156];
 
     gm1_encode_entries(body, sizeof(body), &msg, &entry, 1);
+    assert_int_equal(gm1_decode(&back, body, 156), 0);
+    assert_int_equal(gm1_entry_at(&back, 0, &got), 0); /* 32 are not too many */
+    assert_int_equal(got.route.len, 32);
     body[87] = 33;
     assert_int_equal(gm1_decode(&back, body, 156), 0);
     assert_int_equal(gm1_entry_at(&back, 0, &got), -1);

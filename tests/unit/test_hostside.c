@@ -71,7 +71,7 @@ static bool scout(struct world *w, uint16_t command)
     const struct gm1_message msg = {
         .subtype = GM1_SCOUT,
         .port = 0xffffffff,
-        .phase = 0x12345678,
+        .phase = 0xfedcba98,
         .scout = {{3, {0x81, 0x82, 0x83}}, MAPPER, command, 1}};
     uint8_t body[60];
 
@@ -127,7 +127,7 @@ static void g1_25_g1_29_scout_is_answered_by_its_route(void **state)
     assert_memory_equal(w.route, "\x81\x82\x83", 3);
     assert_int_equal(w.last.subtype, GM1_REPLY);
     assert_int_equal(w.last.port, 0xffffffff);
-    assert_int_equal(w.last.phase, 0x12345678);
+    assert_int_equal(w.last.phase, 0xfedcba98);
     assert_int_equal(w.last.reply.address, ME);
     assert_string_equal(w.last.reply.name, "n1");
     assert_int_equal(w.nscouted, 1); /* G1-28: handed to a mapper here */
@@ -253,7 +253,8 @@ static void permute(struct world *w, int *order, int n)
     w->ncomplete = 0;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(w->ncomplete, 0);
-        config(w, 9, 20, 100 + 5 * (uint64_t)order[i], 5);
+        config_to(w, ME, 9, 20, 100 + 5 * (uint64_t)order[i], 5,
+                  (uint32_t)(3 * order[i])); /* no serial that fits */
     }
     assert_int_equal(w->ncomplete, 1);
     hostside_state(w->host, &s);
@@ -294,6 +295,9 @@ static void g1_68_complete_exactly_at_the_announced_number(void **state)
     assert_int_equal(w.ncomplete, 1);
     config(&w, 7, 4, 103, 1);
     assert_int_equal(w.ncomplete, 1);
+    config(&w, 7, 4, 104, 1); /* a fifth of four */
+    assert_null(hostside_find(w.host, 104));
+    assert_int_equal(hostside_counters(w.host)->dropped_broken, 1);
     hostside_free(w.host);
 }
 
@@ -367,6 +371,27 @@ static void g1_70_entries_are_kept_as_they_came(void **state)
     assert_int_equal(e->route.len, 1);
     hostside_entries(w.host, count, &n);
     assert_int_equal(n, 3);
+    hostside_free(w.host);
+}
+
+static void g1_70_what_came_last_of_an_address_holds(void **state)
+{
+    struct gm1_message msg = {.subtype = GM1_CONFIG,
+                              .config = {0, {1, {0x84}}, ME, MAPPER, 42, 3, 7}};
+    const struct gm1_entry again = {
+        .address = 101, .gmid = 9, .route = {2, {0x82, 0x83}}};
+    const struct gm1_entry *e;
+    uint8_t body[GM1_MESSAGE_MAX];
+    struct world w;
+
+    setup(&w, &plain);
+    config(&w, 7, 3, 100, 3);
+    hostside_input(w.host, body,
+                   gm1_encode_entries(body, sizeof(body), &msg, &again, 1));
+    e = hostside_find(w.host, 101);
+    assert_non_null(e);
+    assert_int_equal(e->gmid, 9);
+    assert_int_equal(e->route.len, 2);
     hostside_free(w.host);
 }
 
@@ -457,6 +482,9 @@ static void g1_45_g1_47_gateway_answers_with_its_cloud(void **state)
     assert_int_equal(w.last.nrows, 175);
     assert_int_equal(row(&w, 0), 175);
     assert_memory_equal(w.route, "\x81\x82\x83", 3);
+    query(&w, 9, 20, 10); /* no more than were asked for */
+    assert_int_equal(w.last.nrows, 10);
+    assert_int_equal(row(&w, 0), 20);
     query(&w, 2, 350, 150);
     assert_int_equal(w.last.nrows, 150);
     assert_int_equal(row(&w, 149), 499);
@@ -505,6 +533,7 @@ int main(void)
         cmocka_unit_test(g1_35_half_a_configuration_claims_no_version),
         cmocka_unit_test(g1_69_the_same_version_of_another_mapper_clears_too),
         cmocka_unit_test(g1_70_entries_are_kept_as_they_came),
+        cmocka_unit_test(g1_70_what_came_last_of_an_address_holds),
         cmocka_unit_test(g1_38_g1_39_level_and_type_are_the_hosts_own),
         cmocka_unit_test(g1_76_g1_81_minimal_node_keeps_three_things),
         cmocka_unit_test(g1_45_g1_47_gateway_answers_with_its_cloud),
