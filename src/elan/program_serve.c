@@ -138,31 +138,15 @@ static int do_addcap(struct call *c, struct be_writer *reply)
     return program_add_cap(&c->held->program, c->request.a, c->request.cap);
 }
 
-/* Slurm empties a program and then destroys it: the second time there is
- * nobody to be looked at, and only the time of the last ones to end is new. */
 int program_held_empty(struct program_held *held)
 {
-    struct program_stats *s = &held->account.stats;
-    bool lives = program_cgroup_lives(&held->group);
-
-    if (!lives && held->emptied) {
-        program_cgroup_cpu(&held->group, &s->user_us, &s->system_us);
-        return 0;
-    }
-    if (lives)
+    if (program_cgroup_lives(&held->group))
         program_account_look(&held->account, &held->group, PROGRAM_SKIP(held));
     if (program_cgroup_empty(&held->group, SF_PROGRAM_KILL_SECONDS * 1000,
                              NULL) < 0)
         return errno;
     program_account_look(&held->account, &held->group, PROGRAM_SKIP(held));
-    held->emptied = true;
     return 0;
-}
-
-static int do_empty(struct call *c, struct be_writer *reply)
-{
-    (void)reply;
-    return program_held_empty(c->held);
 }
 
 static int do_destroy(struct call *c, struct be_writer *reply)
@@ -179,12 +163,12 @@ static int do_destroy(struct call *c, struct be_writer *reply)
 }
 
 static verb_f *const verbs[PROGRAM_VERBS] = {
-    [PROGRAM_NCAPS] = do_ncaps,    [PROGRAM_GETCAP] = do_getcap,
-    [PROGRAM_SETCAP] = do_setcap,  [PROGRAM_PRGID] = do_prgid,
-    [PROGRAM_INFO] = do_info,      [PROGRAM_STATS] = do_stats,
-    [PROGRAM_SIGNAL] = do_signal,  [PROGRAM_SUSPEND] = do_suspend,
-    [PROGRAM_RESUME] = do_suspend, [PROGRAM_ADDCAP] = do_addcap,
-    [PROGRAM_EMPTY] = do_empty,    [PROGRAM_DESTROY] = do_destroy,
+    [PROGRAM_NCAPS] = do_ncaps,     [PROGRAM_GETCAP] = do_getcap,
+    [PROGRAM_SETCAP] = do_setcap,   [PROGRAM_PRGID] = do_prgid,
+    [PROGRAM_INFO] = do_info,       [PROGRAM_STATS] = do_stats,
+    [PROGRAM_SIGNAL] = do_signal,   [PROGRAM_SUSPEND] = do_suspend,
+    [PROGRAM_RESUME] = do_suspend,  [PROGRAM_ADDCAP] = do_addcap,
+    [PROGRAM_DESTROY] = do_destroy,
 };
 
 static bool allowed(const struct program_held *held,

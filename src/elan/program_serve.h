@@ -19,8 +19,7 @@ struct program_held {
     struct program_account account;
     struct program_agent agent;
     bool suspended;
-    bool emptied; /* once, and looked at after that */
-    bool done;    /* PROGRAM_DESTROY was answered */
+    bool done; /* PROGRAM_DESTROY was answered */
 };
 
 /* Answer one request, for a peer that was found out.  Never fails: errors go

@@ -27,8 +27,7 @@ enum program_verb {
     PROGRAM_SUSPEND, /* stop all members */
     PROGRAM_RESUME,
     PROGRAM_ADDCAP,  /* a: index; capability */
-    PROGRAM_EMPTY,   /* kill what lives, wait for it */
-    PROGRAM_DESTROY, /* the same, and end the program -> struct
+    PROGRAM_DESTROY, /* kill what lives, wait for it, end the program -> struct
                         program_stats */
     PROGRAM_VERBS
 };

@@ -52,11 +52,6 @@ static int in_addcap(const struct program_handle *h, int index,
     return called("addcap", "addcap(%d) ", index);
 }
 
-static int in_empty(struct program_handle *h, struct errbuf *err)
-{
-    return called("empty", "empty ");
-}
-
 static int in_destroy(struct program_handle *h, struct program_stats *stats,
                       struct errbuf *err)
 {
@@ -74,8 +69,8 @@ static int in_setcap(const struct program_handle *h, int index, int ctx)
     return called("setcap", "setcap(%d,%d) ", index, ctx);
 }
 
-static const struct node_rms rms = {in_create,  in_addcap,  in_empty,
-                                    in_destroy, in_suspend, in_setcap};
+static const struct node_rms rms = {in_create, in_addcap, in_destroy,
+                                    in_suspend, in_setcap};
 
 static const struct program_spec spec = {.number = 17, .uid = 1000};
 
@@ -125,12 +120,11 @@ static void el_41_program_and_capabilities_before_members(void **state)
     assert_int_equal(node_program_enter(&p, 1, NULL), 0);
     assert_int_equal(node_program_suspend(&p, true, NULL), 0);
     assert_int_equal(node_program_suspend(&p, false, NULL), 0);
-    assert_int_equal(node_program_empty(&p, NULL), 0);
     assert_int_equal(node_program_end(&p, &stats, NULL), 0);
     assert_int_equal(stats.seen, 3);
     assert_string_equal(standin.trace,
                         "create(17,1000) addcap(0) addcap(1) setcap(0,1) "
-                        "setcap(1,1) suspend resume empty destroy ");
+                        "setcap(1,1) suspend resume destroy ");
 }
 
 static void el_42_program_is_destroyed_once(void **state)
@@ -142,7 +136,6 @@ static void el_42_program_is_destroyed_once(void **state)
     assert_int_equal(node_program_end(&p, &stats, NULL), 0);
     standin.trace[0] = '\0';
     assert_int_equal(node_program_end(&p, &stats, NULL), 0);
-    assert_int_equal(node_program_empty(&p, NULL), 0);
     assert_int_equal(node_program_suspend(&p, true, NULL), 0);
     assert_int_equal(node_program_enter(&p, 0, NULL), -1);
     assert_int_equal(errno, ENOENT);

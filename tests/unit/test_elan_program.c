@@ -183,12 +183,10 @@ static void only_root_changes_a_program(void **state)
     struct program_peer root = {0, false, {{1, 1}}, 1};
     struct elan_capability cap = capability();
     struct program_request add = {PROGRAM_ADDCAP, 1, 0, &cap};
-    struct program_request empty = {.verb = PROGRAM_EMPTY};
     struct program_request destroy = {.verb = PROGRAM_DESTROY};
     struct be_reader r;
 
     assert_int_equal(ask(&h, &member, add, &r), EPERM);
-    assert_int_equal(ask(&h, &member, empty, &r), EPERM);
     assert_int_equal(ask(&h, &member, destroy, &r), EPERM);
     assert_false(h.done);
     assert_int_equal(ask(&h, &root, add, &r), 0);

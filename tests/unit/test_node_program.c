@@ -36,11 +36,6 @@ static int sham_addcap(const struct program_handle *h, int index,
                 index == 1 ? fail_addcap : 0);
 }
 
-static int sham_empty(struct program_handle *h, struct errbuf *err)
-{
-    return note("empty ", 0);
-}
-
 static int sham_destroy(struct program_handle *h, struct program_stats *stats,
                         struct errbuf *err)
 {
@@ -58,8 +53,7 @@ static int sham_setcap(const struct program_handle *h, int index, int ctx)
 }
 
 static const struct node_rms sham = {
-    sham_create,  sham_addcap,  sham_empty,
-    sham_destroy, sham_suspend, sham_setcap,
+    sham_create, sham_addcap, sham_destroy, sham_suspend, sham_setcap,
 };
 
 static const struct program_spec spec = {.number = 9, .uid = 1000};
@@ -97,10 +91,9 @@ static void el_41_program_then_capabilities_then_members(void **state)
     assert_int_equal(node_program_begin(&p, &sham, &spec, &payload, NULL), 0);
     assert_true(keys_are_wiped(caps));
     assert_int_equal(node_program_enter(&p, 3, NULL), 0);
-    assert_int_equal(node_program_empty(&p, NULL), 0);
     assert_int_equal(node_program_end(&p, &stats, NULL), 0);
-    assert_string_equal(
-        calls, "create addcap0 addcap1 setcap0 setcap1 empty destroy ");
+    assert_string_equal(calls,
+                        "create addcap0 addcap1 setcap0 setcap1 destroy ");
 }
 
 static void el_42_destroyed_once(void **state)
@@ -111,12 +104,10 @@ static void el_42_destroyed_once(void **state)
     struct program_stats stats;
 
     assert_int_equal(node_program_end(&p, &stats, NULL), 0); /* never begun */
-    assert_int_equal(node_program_empty(&p, NULL), 0);
     make_payload(&payload, caps);
     node_program_begin(&p, &sham, &spec, &payload, NULL);
     node_program_end(&p, &stats, NULL);
     node_program_end(&p, &stats, NULL);
-    node_program_empty(&p, NULL);
     node_program_suspend(&p, true, NULL);
     assert_string_equal(calls, "create addcap0 addcap1 destroy ");
     assert_int_equal(node_program_enter(&p, 0, NULL), -1);

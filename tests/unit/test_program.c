@@ -161,7 +161,6 @@ static void el_44_rights_are_for_members_owners_and_root(void **state)
     assert_int_equal(program_verb_right(PROGRAM_NCAPS), PROGRAM_MEMBER);
     assert_int_equal(program_verb_right(PROGRAM_SIGNAL), PROGRAM_OWNER);
     assert_int_equal(program_verb_right(PROGRAM_ADDCAP), PROGRAM_ROOT);
-    assert_int_equal(program_verb_right(PROGRAM_EMPTY), PROGRAM_ROOT);
     assert_int_equal(program_verb_right(PROGRAM_DESTROY), PROGRAM_ROOT);
     assert_int_equal(program_verb_right(PROGRAM_VERBS), PROGRAM_ROOT);
 }

@@ -181,7 +181,8 @@ static int stranger_code(struct fixture *f)
         return 3;
     if (program_call_addcap(f->h.socket, 1, &f->cap) != -1 || errno != EPERM)
         return 4;
-    if (program_tell(f->h.socket, PROGRAM_EMPTY, 0, 0) != -1 || errno != EPERM)
+    if (program_tell(f->h.socket, PROGRAM_DESTROY, 0, 0) != -1 ||
+        errno != EPERM)
         return 5;
     if (program_tell(f->h.socket, PROGRAM_STATS, 0, 0) < 0)
         return 6; /* the owner may look */
@@ -253,17 +254,17 @@ static void el_06_escaped_processes_are_members_and_die(void **state)
     pid_t pids[8];
 
     NEED(f);
+    assert_int_equal(program_tell(f->h.socket, PROGRAM_SIGNAL, SIGTERM, 0), -1);
+    assert_int_equal(errno, ESRCH);
     assert_int_equal(in_child(f, true, escape_code), 0);
     assert_int_equal(
         program_cgroup_pids(&f->h.group, pids, 8, NULL, NULL, NULL), 1);
     assert_int_equal(program_tell(f->h.socket, PROGRAM_SIGNAL, SIGTERM, 0), 0);
     assert_int_equal(
         program_cgroup_pids(&f->h.group, pids, 8, NULL, NULL, NULL), 1);
-    assert_int_equal(program_tell(f->h.socket, PROGRAM_EMPTY, 0, 0), 0);
+    assert_int_equal(program_tell(f->h.socket, PROGRAM_DESTROY, 0, 0), 0);
     assert_int_equal(
         program_cgroup_pids(&f->h.group, pids, 8, NULL, NULL, NULL), 0);
-    assert_int_equal(program_tell(f->h.socket, PROGRAM_SIGNAL, SIGTERM, 0), -1);
-    assert_int_equal(errno, ESRCH);
 }
 
 static void el_42_lifeline_ends_the_program(void **state)

@@ -24,16 +24,6 @@ static bool holder_is_gone(int error)
            error == EPIPE;
 }
 
-static int soft_empty(struct program_handle *h, struct errbuf *err)
-{
-    if (program_tell(h->socket, PROGRAM_EMPTY, 0, 0) == 0)
-        return 0;
-    if (holder_is_gone(errno))
-        return program_cgroup_empty(&h->group, SF_PROGRAM_KILL_SECONDS * 1000,
-                                    err);
-    return errprintf(err, "%s", strerror(errno));
-}
-
 static int soft_destroy(struct program_handle *h, struct program_stats *stats,
                         struct errbuf *err)
 {
@@ -64,7 +54,6 @@ static int soft_setcap(const struct program_handle *h, int index, int ctx)
 const struct node_rms node_rms_soft = {
     .prgcreate = program_start,
     .prgaddcap = soft_addcap,
-    .prgempty = soft_empty,
     .prgdestroy = soft_destroy,
     .prgsuspend = soft_suspend,
     .setcap = soft_setcap,
@@ -184,13 +173,6 @@ int node_program_enter(struct node_program *p, int slot, struct errbuf *err)
             return errprintf(err, "rms_setcap(%d, %d): %s", i, slot,
                              strerror(errno));
     return 0;
-}
-
-int node_program_empty(struct node_program *p, struct errbuf *err)
-{
-    if (!p->live)
-        return 0;
-    return p->rms->prgempty(&p->handle, err);
 }
 
 int node_program_end(struct node_program *p, struct program_stats *stats,

@@ -22,7 +22,6 @@ struct node_rms {
                      struct errbuf *err);
     int (*prgaddcap)(const struct program_handle *h, int index,
                      const struct elan_capability *cap);
-    int (*prgempty)(struct program_handle *h, struct errbuf *err);
     int (*prgdestroy)(struct program_handle *h, struct program_stats *stats,
                       struct errbuf *err);
     int (*prgsuspend)(const struct program_handle *h, bool stop);
@@ -50,10 +49,8 @@ int node_program_begin(struct node_program *p, const struct node_rms *rms,
 /* In a task, as the user: become a member and take context `slot`. */
 int node_program_enter(struct node_program *p, int slot, struct errbuf *err);
 
-/* Kill all members and wait for their end. */
-int node_program_empty(struct node_program *p, struct errbuf *err);
-
-/* Remove the program; *stats gets its last figures. */
+/* Kill all members, wait for their end, remove the program; *stats gets its
+ * last figures. */
 int node_program_end(struct node_program *p, struct program_stats *stats,
                      struct errbuf *err);
 

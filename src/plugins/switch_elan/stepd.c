@@ -123,17 +123,6 @@ static void stop_agent(void)
     unsetenv("SLURM_FABRIC_IMPID_STOP");
 }
 
-int switch_p_job_fini(struct switch_jobinfo *j)
-{
-    struct errbuf err;
-
-    stop_agent();
-    if (node_program_empty(&here.program, &err) < 0)
-        slurm_error("SF-E126 switch/elan: program %u: %s", here.payload.prognum,
-                    err.text);
-    return SLURM_SUCCESS;
-}
-
 static void log_stats(const struct program_stats *s)
 {
     slurm_info("switch/elan: program %u of %u.%u: cpu %.3f s, system %.3f s "
@@ -145,17 +134,32 @@ static void log_stats(const struct program_stats *s)
                s->exact ? "" : " (sampled)", s->seen);
 }
 
-int switch_p_job_postfini(struct slurmabi_stepd *step)
+static void end_program(void)
 {
     struct program_stats stats;
     struct errbuf err;
-    bool was_live = here.program.live;
 
+    if (!here.program.live)
+        return;
     if (node_program_end(&here.program, &stats, &err) < 0)
         slurm_error("SF-E127 switch/elan: program %u: %s", here.payload.prognum,
                     err.text);
-    else if (was_live)
+    else
         log_stats(&stats);
+}
+
+/* srun hears of the end of its tasks only after this and job_postfini. */
+int switch_p_job_fini(struct switch_jobinfo *j)
+{
+    stop_agent();
+    end_program();
+    return SLURM_SUCCESS;
+}
+
+/* Called alone when the step failed to start. */
+int switch_p_job_postfini(struct slurmabi_stepd *step)
+{
+    end_program();
     if (here.open)
         elan_payload_free(&here.payload);
     here.open = false;
