@@ -51,6 +51,9 @@ int program_cgroup_make(struct program_cgroup *g, const char *name,
 /* Another descriptor of the same group, for a process that inherited none. */
 int program_cgroup_reopen(struct program_cgroup *g, const char *path, bool own,
                           struct errbuf *err);
+/* The group whose descriptors are these, which become *g's, or are closed. */
+int program_cgroup_take(struct program_cgroup *g, int tree, int dir,
+                        const char *path, bool own, struct errbuf *err);
 void program_cgroup_close(struct program_cgroup *g);
 
 /* cgroup.procs opened for writing, close-on-exec; who inherits it enters the

@@ -60,20 +60,14 @@ static int open_below(int tree, const char *path)
                   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-int program_cgroup_reopen(struct program_cgroup *g, const char *path, bool own,
-                          struct errbuf *err)
+int program_cgroup_take(struct program_cgroup *g, int tree, int dir,
+                        const char *path, bool own, struct errbuf *err)
 {
     struct stat st;
-    int tree = program_cgroup_tree(err);
 
-    *g = PROGRAM_CGROUP_NONE;
-    if (tree < 0)
-        return -1;
-    g->tree = tree;
-    g->own = own;
+    *g = (struct program_cgroup){.tree = tree, .dir = dir, .own = own};
     snprintf(g->path, sizeof(g->path), "%s", path);
-    g->dir = open_below(tree, path);
-    if (g->dir < 0 || fstat(g->dir, &st) < 0) {
+    if (dir < 0 || fstat(dir, &st) < 0) {
         int e = errno;
 
         errprintf(err, "%s: %s", path, strerror(e));
@@ -84,6 +78,22 @@ int program_cgroup_reopen(struct program_cgroup *g, const char *path, bool own,
     g->dev = st.st_dev;
     g->ino = st.st_ino;
     return 0;
+}
+
+/* The group at path; tree is taken over. */
+static int open_at(struct program_cgroup *g, int tree, const char *path,
+                   bool own, struct errbuf *err)
+{
+    return program_cgroup_take(g, tree, open_below(tree, path), path, own, err);
+}
+
+int program_cgroup_reopen(struct program_cgroup *g, const char *path, bool own,
+                          struct errbuf *err)
+{
+    int tree = program_cgroup_tree(err);
+
+    *g = PROGRAM_CGROUP_NONE;
+    return tree < 0 ? -1 : open_at(g, tree, path, own, err);
 }
 
 /* Path of a process in the cgroup2 tree; -1 with errno. */
@@ -103,42 +113,41 @@ static int path_of(pid_t pid, char *path, size_t size)
     return rc;
 }
 
-/* Make "<own path>/<name>" and open it. */
-static int make_own(struct program_cgroup *g, const char *own, const char *name,
-                    struct errbuf *err)
+/* Make "<own path>/<name>" and open it.  tree is taken over. */
+static int make_own(struct program_cgroup *g, int tree, const char *own,
+                    const char *name, struct errbuf *err)
 {
     char path[4096];
-    int tree, made, e;
+    int e = ENAMETOOLONG;
 
     if ((size_t)snprintf(path, sizeof(path), "%s%s%s", own, own[1] ? "/" : "",
                          name) >= sizeof(path)) {
-        errno = ENAMETOOLONG;
-        return errprintf(err, "%s: path too long", own);
+        errprintf(err, "%s: path too long", own);
+    } else if (mkdirat(tree, path + 1, 0755) < 0) {
+        e = errno;
+        errprintf(err, "%s: %s", path, strerror(e));
+    } else {
+        return open_at(g, tree, path, true, err);
     }
-    tree = program_cgroup_tree(err);
-    if (tree < 0)
-        return -1;
-    made = mkdirat(tree, path + 1, 0755);
-    e = errno;
     close(tree);
-    if (made < 0) {
-        errno = e;
-        return errprintf(err, "%s: %s", path, strerror(e));
-    }
-    return program_cgroup_reopen(g, path, true, err);
+    errno = e;
+    return -1;
 }
 
 int program_cgroup_make(struct program_cgroup *g, const char *name,
                         struct errbuf *err)
 {
     char own[4096], user[4096];
+    int tree = program_cgroup_tree(err);
 
     *g = PROGRAM_CGROUP_NONE;
+    if (tree < 0)
+        return -1;
     if (path_of(getpid(), own, sizeof(own)) < 0)
         snprintf(own, sizeof(own), "/"); /* not mounted: we are at its root */
     if (proc_slurm_step_group(own, user, sizeof(user)))
-        return program_cgroup_reopen(g, user, false, err);
-    return make_own(g, own, name, err);
+        return open_at(g, tree, user, false, err);
+    return make_own(g, tree, own, name, err);
 }
 
 /* Is the directory at path, or one above it, the group's? */
@@ -195,15 +204,18 @@ static void enter_root(const char *mount)
 
 void program_cgroup_leave_job(void)
 {
-    char *mounts = program_read_at(AT_FDCWD, "/proc/self/mountinfo", 1 << 20);
+    char *mounts = NULL; /* read only when there is one to be left */
     char *text = program_read_proc(getpid(), "cgroup", 1 << 16);
     char controllers[128], path[4096], mount[4096];
     const char *rest = text;
 
-    while (mounts && rest &&
-           proc_next_cgroup(&rest, controllers, sizeof(controllers), path,
-                            sizeof(path))) {
-        if (proc_in_slurm_job(path) &&
+    while (rest && proc_next_cgroup(&rest, controllers, sizeof(controllers),
+                                    path, sizeof(path))) {
+        if (!proc_in_slurm_job(path))
+            continue;
+        if (!mounts)
+            mounts = program_read_at(AT_FDCWD, "/proc/self/mountinfo", 1 << 20);
+        if (mounts &&
             proc_find_cgroup_mount(mounts, controllers[0] ? controllers : NULL,
                                    mount, sizeof(mount)) == 0)
             enter_root(mount);

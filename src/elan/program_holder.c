@@ -31,6 +31,7 @@
 struct holder {
     struct program_held held;
     int lifeline, listener;
+    int procs; /* until it was handed over */
     int spare; /* base/accept.h */
     int clients[SF_PROGRAM_CLIENTS_MAX];
     int nclients;
@@ -244,23 +245,100 @@ static int set_up(struct holder *h, const struct program_spec *spec,
     return 0;
 }
 
-/* One line back to the starter: errno, arrangement, path or text. */
-static void report(int fd, int error, const struct program_held *held,
-                   const struct errbuf *err)
+/* What the starter gives, which it may do at its leisure.  An errno or 0. */
+static int take_caps(struct holder *h, int ncaps, struct errbuf *err)
 {
-    char text[4096 + 64];
-    int n = snprintf(text, sizeof(text), "%d %d %s", error, held->group.own,
-                     error ? err->text : held->group.path);
+    struct elan_capability cap;
+    struct program_request q = {.cap = &cap};
+    int error = 0;
 
-    if (n > 0)
-        (void)!send(fd, text, (size_t)n, MSG_NOSIGNAL);
+    for (int i = 0; i < ncaps && error == 0; i++) {
+        ssize_t n = recv(h->lifeline, h->request, sizeof(h->request), 0);
+
+        if (n <= 0)
+            error = ECHILD;
+        else if (program_request_get(&q, h->request, (size_t)n) < 0 ||
+                 q.verb != PROGRAM_ADDCAP)
+            error = EPROTO;
+        else
+            error = program_add_cap(&h->held.program, q.a, &cap);
+        if (error != 0)
+            errprintf(err, "capability %d: %s", i, strerror(error));
+    }
+    explicit_bzero(h->request, sizeof(h->request));
+    explicit_bzero(&cap, sizeof(cap));
+    if (error == 0 && ncaps > 0)
+        program_drivers_look(&h->drivers, &h->held);
+    return error;
+}
+
+/* Where tasks enter.  An errno or 0. */
+static int open_entry(struct holder *h, struct errbuf *err)
+{
+    if (!h->held.group.own)
+        return 0;
+    h->procs = program_cgroup_open_procs(&h->held.group, err);
+    return h->procs < 0 ? errno : 0;
+}
+
+/* The program is there, with its capabilities.  An errno or 0. */
+static int create(struct holder *h, const struct program_spec *spec,
+                  pid_t starter, struct errbuf *err)
+{
+    int error = set_up(h, spec, starter, err);
+
+    if (error != 0)
+        return error;
+    error = take_caps(h, spec->ncaps, err);
+    if (error == 0)
+        error = open_entry(h, err);
+    if (error != 0) {
+        program_cgroup_remove(&h->held.group, NULL);
+        unlink(h->socket);
+    }
+    return error;
+}
+
+/* One line back to the starter: errno, arrangement, path or text. */
+static void report(int lifeline, int error, bool own, const char *text,
+                   const int *fds, size_t nfds)
+{
+    char line[PROGRAM_REPORT_MAX];
+    int n = snprintf(line, sizeof(line), "%d %d %s", error, own, text);
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(PROGRAM_REPORT_FDS * sizeof(int))];
+    } control = {.space = {0}};
+    struct iovec iov = {line, (size_t)n};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+    if (nfds > 0) {
+        msg.msg_control = &control;
+        msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+        control.head.cmsg_level = SOL_SOCKET;
+        control.head.cmsg_type = SCM_RIGHTS;
+        control.head.cmsg_len = CMSG_LEN(nfds * sizeof(int));
+        memcpy(CMSG_DATA(&control.head), fds, nfds * sizeof(int));
+    }
+    (void)!sendmsg(lifeline, &msg, MSG_NOSIGNAL);
+}
+
+/* With the group's descriptors: only root can open them, which the starter
+ * may not be when it reads this. */
+static void report_created(struct holder *h)
+{
+    const struct program_cgroup *g = &h->held.group;
+    const int fds[PROGRAM_REPORT_FDS] = {g->tree, g->dir, h->procs};
+
+    report(h->lifeline, 0, g->own, g->path, fds, h->procs < 0 ? 2 : 3);
+    if (h->procs >= 0)
+        close(h->procs);
+    h->procs = -1;
 }
 
 void program_holder_refuse(int lifeline, int error, const struct errbuf *err)
 {
-    struct program_held none = {.group = PROGRAM_CGROUP_NONE};
-
-    report(lifeline, error, &none, err);
+    report(lifeline, error, false, err->text, NULL, 0);
 }
 
 void program_holder_run(int lifeline, const struct program_spec *spec,
@@ -273,20 +351,22 @@ void program_holder_run(int lifeline, const struct program_spec *spec,
     if (!h)
         return;
     h->lifeline = lifeline;
+    h->procs = -1;
     h->look_ms = LOOK_FIRST_MS;
     program_drivers_init(&h->drivers, spec->rundir);
     h->held.group = PROGRAM_CGROUP_NONE;
     if (program_socket_path(h->socket, sizeof(h->socket), spec->rundir,
                             spec->number) == 0)
-        error = set_up(h, spec, starter, &err);
+        error = create(h, spec, starter, &err);
     else
         errprintf(&err, "%s: path too long", spec->rundir);
     program_cgroup_leave_job();
-    if (error == 0)
-        program_cgroup_expect_join(&h->held.group);
-    report(lifeline, error, &h->held, &err);
-    if (error != 0)
+    if (error != 0) {
+        program_holder_refuse(lifeline, error, &err);
         return;
+    }
+    program_cgroup_expect_join(&h->held.group);
+    report_created(h);
     loop(h);
     program_drivers_close(&h->drivers);
     if (!h->held.done) {

@@ -13,11 +13,13 @@
 #include <sys/types.h>
 
 #include "base/errbuf.h"
+#include "elan/elanvp.h"
 #include "elan/program_cgroup.h"
 
 struct program_spec {
     int number;
     uid_t uid;
+    int ncaps;          /* how many program_give_cap() will give */
     const char *rundir; /* of root, exists: sockets go here */
     const char *agent;  /* executable of the step's agent, or NULL */
     const char *holder; /* elan-holder's path; NULL: the installed one */
@@ -25,14 +27,32 @@ struct program_spec {
 
 struct program_handle {
     int lifeline;
+    int procs;     /* from program_await() on, see program_cgroup_open_procs();
+                      -1 in Slurm's own group */
+    pid_t spawned; /* not yet waited for; 0: none */
     char socket[108];
     struct program_cgroup group;
 };
 
-/* Start a holder, which creates the program without capabilities.  Called as
- * root; the caller must not move to another cgroup before.
- * Returns 0, or -1 with errno and text: EEXIST a live program has the number,
- * ENOTSUP no cgroup2, others of the calls. */
+#define PROGRAM_HANDLE_NONE                                                    \
+    ((struct program_handle){                                                  \
+        .lifeline = -1, .procs = -1, .group = PROGRAM_CGROUP_NONE})
+
+/* Start a holder, which creates the program.  Called as root; does not wait
+ * for the holder, which goes on beside the caller.  0, or -1 with errno and
+ * text. */
+int program_begin(struct program_handle *h, const struct program_spec *spec,
+                  struct errbuf *err);
+/* Give it capability 0, 1, ...: exactly spec.ncaps of them, between begin and
+ * await.  0, or -1 with errno. */
+int program_give_cap(const struct program_handle *h, int index,
+                     const struct elan_capability *cap);
+/* Wait until the program is there with all its capabilities.  Needs no
+ * privilege: the caller may have put on another uid meanwhile.
+ * Returns 0, or -1 with errno and text, and *h released: EEXIST a live program
+ * has the number, ENOTSUP no cgroup2, others of the calls. */
+int program_await(struct program_handle *h, struct errbuf *err);
+/* program_begin() and program_await(), without capabilities. */
 int program_start(struct program_handle *h, const struct program_spec *spec,
                   struct errbuf *err);
 

@@ -3,7 +3,7 @@
  * elan-holder: the holder as a program of its own, so that starting one copies
  * nothing of slurmstepd.
  *
- *     elan-holder NUMBER UID RUNDIR [AGENT]      with the lifeline as fd 3
+ *     elan-holder NUMBER UID NCAPS RUNDIR [AGENT]    with the lifeline as fd 3
  *
  * It is installed for root's daemons, but anybody can run it, with anything:
  * so what it is told is checked here, and who started it is what the kernel
@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "elan/program_holder_priv.h"
 
 /* A decimal number up to max, and nothing else. */
@@ -53,23 +54,27 @@ static int check_rundir(const char *path, struct errbuf *err)
 static int parse(struct program_spec *spec, int argc, char **argv,
                  struct errbuf *err)
 {
-    unsigned long number, uid;
+    unsigned long number, uid, ncaps;
 
-    if (argc != 4 && argc != 5)
-        return errprintf(err, "expected NUMBER UID RUNDIR [AGENT]");
+    if (argc != 5 && argc != 6)
+        return errprintf(err, "expected NUMBER UID NCAPS RUNDIR [AGENT]");
     if (parse_number(argv[1], INT_MAX, &number) < 0 || number == 0)
         return errprintf(err, "NUMBER '%.32s': expected 1 to %d", argv[1],
                          INT_MAX);
     if (parse_number(argv[2], UINT_MAX - 1, &uid) < 0)
         return errprintf(err, "UID '%.32s': expected a number", argv[2]);
-    if (check_rundir(argv[3], err) < 0)
+    if (parse_number(argv[3], SF_PROGRAM_CAPS_MAX, &ncaps) < 0)
+        return errprintf(err, "NCAPS '%.32s': expected 0 to %d", argv[3],
+                         SF_PROGRAM_CAPS_MAX);
+    if (check_rundir(argv[4], err) < 0)
         return -1;
-    if (argc == 5 && argv[4][0] != '/')
-        return errprintf(err, "AGENT '%.64s': expected a path", argv[4]);
+    if (argc == 6 && argv[5][0] != '/')
+        return errprintf(err, "AGENT '%.64s': expected a path", argv[5]);
     *spec = (struct program_spec){.number = (int)number,
                                   .uid = (uid_t)uid,
-                                  .rundir = argv[3],
-                                  .agent = argc == 5 ? argv[4] : NULL};
+                                  .ncaps = (int)ncaps,
+                                  .rundir = argv[4],
+                                  .agent = argc == 6 ? argv[5] : NULL};
     return 0;
 }
 

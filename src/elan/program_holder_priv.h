@@ -11,6 +11,8 @@
 
 #define PROGRAM_GROUP_PREFIX "elan-prg-"
 #define PROGRAM_LIFELINE 3 /* elan-holder's descriptor */
+#define PROGRAM_REPORT_MAX (4096 + 64)
+#define PROGRAM_REPORT_FDS 3 /* tree, group, and where tasks enter: or two */
 
 /* The holder's life, in its own process.  Returns when it is over. */
 void program_holder_run(int lifeline, const struct program_spec *spec,

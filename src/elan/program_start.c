@@ -19,7 +19,8 @@
 #include "elan/program_holder_priv.h"
 
 #define HOLDER SF_LIBEXECDIR "/elan-holder"
-#define ARGS_MAX 5
+#define ARGS_MAX 6
+#define REPORT_MS 30000 /* until the holder has set up */
 
 /* All descriptors but the lifeline stay here.  It goes first: it may be one of
  * those that are opened then. */
@@ -76,44 +77,112 @@ static int spawn(pid_t *pid, int lifeline, const char *path, char *const *argv)
     return rc;
 }
 
-/* It forks, and what we started ends at once.  0, or -1 with errno and
- * text. */
-static int spawn_holder(int lifeline, const struct program_spec *spec,
-                        struct errbuf *err)
+/* 0, or -1 with errno and text. */
+static int spawn_holder(struct program_handle *h, int lifeline,
+                        const struct program_spec *spec, struct errbuf *err)
 {
     const char *path = spec->holder ? spec->holder : HOLDER;
-    char number[16], uid[16];
-    char *argv[ARGS_MAX + 1] = {"elan-holder", number, uid,
-                                (char *)spec->rundir, (char *)spec->agent};
-    pid_t pid;
+    char number[16], uid[16], ncaps[16];
+    char *argv[ARGS_MAX + 1] = {
+        "elan-holder",      number, uid, ncaps, (char *)spec->rundir,
+        (char *)spec->agent};
     int rc;
 
     snprintf(number, sizeof(number), "%d", spec->number);
     snprintf(uid, sizeof(uid), "%u", (unsigned)spec->uid);
-    rc = spawn(&pid, lifeline, path, argv);
-    if (rc != 0) {
-        errno = rc;
-        return errprintf(err, "%s: %s", path, strerror(rc));
-    }
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+    snprintf(ncaps, sizeof(ncaps), "%d", spec->ncaps);
+    rc = spawn(&h->spawned, lifeline, path, argv);
+    if (rc == 0)
+        return 0;
+    h->spawned = 0;
+    errno = rc;
+    return errprintf(err, "%s: %s", path, strerror(rc));
+}
+
+int program_begin(struct program_handle *h, const struct program_spec *spec,
+                  struct errbuf *err)
+{
+    int pair[2], rc, e;
+
+    *h = PROGRAM_HANDLE_NONE;
+    if (program_socket_path(h->socket, sizeof(h->socket), spec->rundir,
+                            spec->number) < 0)
+        return errprintf(err, "%s: path too long", spec->rundir);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return errprintf(err, "socketpair: %s", strerror(errno));
+    h->lifeline = pair[0];
+    rc = spawn_holder(h, pair[1], spec, err);
+    e = errno;
+    close(pair[1]);
+    if (rc == 0)
+        return 0;
+    program_release(h);
+    errno = e;
+    return -1;
+}
+
+int program_give_cap(const struct program_handle *h, int index,
+                     const struct elan_capability *cap)
+{
+    struct program_request request = {.verb = PROGRAM_ADDCAP,
+                                      .a = index,
+                                      .cap = (struct elan_capability *)cap};
+    uint8_t frame[PROGRAM_REQUEST_MAX];
+    size_t len = program_request_put(frame, &request);
+    ssize_t n = send(h->lifeline, frame, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    explicit_bzero(frame, sizeof(frame));
+    return n < 0 ? -1 : 0;
+}
+
+/* What we started forks and ends at once. */
+static void reap(struct program_handle *h)
+{
+    while (h->spawned > 0 && waitpid(h->spawned, NULL, 0) < 0 && errno == EINTR)
         ;
-    return 0;
+    h->spawned = 0;
+}
+
+/* The holder's line, and the descriptors with it: -1 where there are none. */
+static ssize_t receive_report(int lifeline, char text[PROGRAM_REPORT_MAX],
+                              int fds[PROGRAM_REPORT_FDS])
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(PROGRAM_REPORT_FDS * sizeof(int))];
+    } control;
+    struct iovec iov = {text, PROGRAM_REPORT_MAX - 1};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = &control,
+                         .msg_controllen = sizeof(control)};
+    struct pollfd p = {.fd = lifeline, .events = POLLIN};
+    struct cmsghdr *c;
+    ssize_t n = -1;
+
+    for (int i = 0; i < PROGRAM_REPORT_FDS; i++)
+        fds[i] = -1;
+    if (poll(&p, 1, REPORT_MS) == 1)
+        n = recvmsg(lifeline, &msg, MSG_CMSG_CLOEXEC);
+    c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+    if (n <= 0)
+        errno = n < 0 ? ETIMEDOUT : ECHILD;
+    return n;
 }
 
 /* Wait for the holder's line. */
 static int read_report(struct program_handle *h, struct errbuf *err)
 {
-    char text[4096 + 64];
-    struct pollfd p = {.fd = h->lifeline, .events = POLLIN};
+    char text[PROGRAM_REPORT_MAX];
+    int fds[PROGRAM_REPORT_FDS];
     int error, own, at = 0;
-    ssize_t n = -1;
+    ssize_t n = receive_report(h->lifeline, text, fds);
 
-    if (poll(&p, 1, 30000) == 1)
-        n = recv(h->lifeline, text, sizeof(text) - 1, 0);
-    if (n <= 0) {
-        errno = n < 0 ? ETIMEDOUT : ECHILD;
+    if (n <= 0)
         return errprintf(err, "the holder did not come up");
-    }
+    h->procs = fds[2];
     text[n] = '\0';
     if (sscanf(text, "%d %d %n", &error, &own, &at) != 2 || at == 0) {
         errno = EPROTO;
@@ -124,42 +193,41 @@ static int read_report(struct program_handle *h, struct errbuf *err)
         errno = error;
         return -1;
     }
-    return program_cgroup_reopen(&h->group, text + at, own != 0, err);
+    return program_cgroup_take(&h->group, fds[0], fds[1], text + at, own != 0,
+                               err);
 }
 
-int program_start(struct program_handle *h, const struct program_spec *spec,
-                  struct errbuf *err)
+int program_await(struct program_handle *h, struct errbuf *err)
 {
-    int pair[2], e;
+    int e;
 
-    *h = (struct program_handle){.lifeline = -1, .group = PROGRAM_CGROUP_NONE};
-    if (program_socket_path(h->socket, sizeof(h->socket), spec->rundir,
-                            spec->number) < 0)
-        return errprintf(err, "%s: path too long", spec->rundir);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return errprintf(err, "socketpair: %s", strerror(errno));
-    h->lifeline = pair[0];
-    if (spawn_holder(pair[1], spec, err) < 0) {
-        e = errno;
-    } else {
-        close(pair[1]);
-        pair[1] = -1;
-        if (read_report(h, err) == 0)
-            return 0;
-        e = errno;
-    }
-    if (pair[1] >= 0)
-        close(pair[1]);
+    reap(h);
+    if (read_report(h, err) == 0)
+        return 0;
+    e = errno;
     program_release(h);
     errno = e;
     return -1;
 }
 
+int program_start(struct program_handle *h, const struct program_spec *spec,
+                  struct errbuf *err)
+{
+    return program_begin(h, spec, err) < 0 ? -1 : program_await(h, err);
+}
+
+static void shut(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
 void program_release(struct program_handle *h)
 {
-    if (h->lifeline >= 0)
-        close(h->lifeline);
-    h->lifeline = -1;
+    shut(&h->lifeline);
+    shut(&h->procs);
+    reap(h);
     program_cgroup_close(&h->group);
 }
 

@@ -39,7 +39,7 @@ static int called(const char *name, const char *fmt, ...)
 static int in_create(struct program_handle *h, const struct program_spec *spec,
                      struct errbuf *err)
 {
-    *h = (struct program_handle){.lifeline = -1, .group = PROGRAM_CGROUP_NONE};
+    *h = PROGRAM_HANDLE_NONE;
     if (called("create", "create(%d,%u) ", spec->number, spec->uid) == 0)
         return 0;
     return errprintf(err, "stand-in");
@@ -50,6 +50,17 @@ static int in_addcap(const struct program_handle *h, int index,
 {
     standin.key_seen = cap->UserKey.Values[0] == 1;
     return called("addcap", "addcap(%d) ", index);
+}
+
+static int in_ready(struct program_handle *h, struct errbuf *err)
+{
+    errprintf(err, "stand-in");
+    return called("ready", "ready ");
+}
+
+static void in_release(struct program_handle *h)
+{
+    called("release", "release ");
 }
 
 static int in_destroy(struct program_handle *h, struct program_stats *stats,
@@ -69,8 +80,9 @@ static int in_setcap(const struct program_handle *h, int index, int ctx)
     return called("setcap", "setcap(%d,%d) ", index, ctx);
 }
 
-static const struct node_rms rms = {in_create, in_addcap, in_destroy,
-                                    in_suspend, in_setcap};
+static const struct node_rms rms = {in_create,  in_addcap,  in_ready,
+                                    in_release, in_destroy, in_suspend,
+                                    in_setcap};
 
 static const struct program_spec spec = {.number = 17, .uid = 1000};
 
@@ -117,13 +129,14 @@ static void el_41_program_and_capabilities_before_members(void **state)
 
     assert_int_equal(begin(&p, NULL, 0, NULL), 0);
     assert_true(standin.key_seen);
+    assert_int_equal(node_program_ready(&p, NULL), 0);
     assert_int_equal(node_program_enter(&p, 1, NULL), 0);
     assert_int_equal(node_program_suspend(&p, true, NULL), 0);
     assert_int_equal(node_program_suspend(&p, false, NULL), 0);
     assert_int_equal(node_program_end(&p, &stats, NULL), 0);
     assert_int_equal(stats.seen, 3);
     assert_string_equal(standin.trace,
-                        "create(17,1000) addcap(0) addcap(1) setcap(0,1) "
+                        "create(17,1000) addcap(0) addcap(1) ready setcap(0,1) "
                         "setcap(1,1) suspend resume destroy ");
 }
 
@@ -176,7 +189,7 @@ static void el_45_each_failure_of_prgaddcap_is_named(void **state)
         assert_string_equal(err.text, want);
         /* Nothing is left behind. */
         assert_string_equal(standin.trace,
-                            "create(17,1000) addcap(0) destroy ");
+                            "create(17,1000) addcap(0) release ");
         assert_false(p.live);
     }
 }
@@ -188,6 +201,7 @@ static void el_46_failing_setcap_is_named(void **state)
     struct errbuf err;
 
     assert_int_equal(begin(&p, "setcap", EBUSY, NULL), 0);
+    assert_int_equal(node_program_ready(&p, NULL), 0);
     assert_int_equal(node_program_enter(&p, 1, &err), -1);
     assert_string_equal(err.text, "rms_setcap(0, 1): Device or resource busy");
     assert_int_equal(node_program_end(&p, &stats, NULL), 0);

@@ -11,7 +11,7 @@
 #include "plugins/switch_elan/state_file.h"
 
 static char calls[512];
-static int fail_create, fail_addcap, fail_setcap;
+static int fail_create, fail_addcap, fail_ready, fail_setcap;
 
 static int note(const char *call, int error)
 {
@@ -25,7 +25,8 @@ static int note(const char *call, int error)
 static int sham_create(struct program_handle *h,
                        const struct program_spec *spec, struct errbuf *err)
 {
-    *h = (struct program_handle){.lifeline = -1, .group = PROGRAM_CGROUP_NONE};
+    *h = PROGRAM_HANDLE_NONE;
+    assert_int_equal(spec->ncaps, 2);
     return note("create ", fail_create);
 }
 
@@ -34,6 +35,17 @@ static int sham_addcap(const struct program_handle *h, int index,
 {
     return note(index == 0 ? "addcap0 " : "addcap1 ",
                 index == 1 ? fail_addcap : 0);
+}
+
+static int sham_ready(struct program_handle *h, struct errbuf *err)
+{
+    errprintf(err, "sham");
+    return note("ready ", fail_ready);
+}
+
+static void sham_release(struct program_handle *h)
+{
+    note("release ", 0);
 }
 
 static int sham_destroy(struct program_handle *h, struct program_stats *stats,
@@ -53,7 +65,8 @@ static int sham_setcap(const struct program_handle *h, int index, int ctx)
 }
 
 static const struct node_rms sham = {
-    sham_create, sham_addcap, sham_destroy, sham_suspend, sham_setcap,
+    sham_create,  sham_addcap,  sham_ready,  sham_release,
+    sham_destroy, sham_suspend, sham_setcap,
 };
 
 static const struct program_spec spec = {.number = 9, .uid = 1000};
@@ -76,7 +89,7 @@ static bool keys_are_wiped(const struct elan_capability caps[2])
 static int setup(void **state)
 {
     calls[0] = '\0';
-    fail_create = fail_addcap = fail_setcap = 0;
+    fail_create = fail_addcap = fail_ready = fail_setcap = 0;
     return 0;
 }
 
@@ -90,17 +103,19 @@ static void el_41_program_then_capabilities_then_members(void **state)
     make_payload(&payload, caps);
     assert_int_equal(node_program_begin(&p, &sham, &spec, &payload, NULL), 0);
     assert_true(keys_are_wiped(caps));
+    assert_int_equal(node_program_ready(&p, NULL), 0);
+    assert_int_equal(node_program_ready(&p, NULL), 0);
     assert_int_equal(node_program_enter(&p, 3, NULL), 0);
     assert_int_equal(node_program_end(&p, &stats, NULL), 0);
-    assert_string_equal(calls,
-                        "create addcap0 addcap1 setcap0 setcap1 destroy ");
+    assert_string_equal(
+        calls, "create addcap0 addcap1 ready setcap0 setcap1 destroy ");
 }
 
 static void el_42_destroyed_once(void **state)
 {
     struct elan_capability caps[2];
     struct elan_payload payload;
-    struct node_program p = {.procs = -1};
+    struct node_program p = {0};
     struct program_stats stats;
 
     assert_int_equal(node_program_end(&p, &stats, NULL), 0); /* never begun */
@@ -109,7 +124,7 @@ static void el_42_destroyed_once(void **state)
     node_program_end(&p, &stats, NULL);
     node_program_end(&p, &stats, NULL);
     node_program_suspend(&p, true, NULL);
-    assert_string_equal(calls, "create addcap0 addcap1 destroy ");
+    assert_string_equal(calls, "create addcap0 addcap1 ready destroy ");
     assert_int_equal(node_program_enter(&p, 0, NULL), -1);
 }
 
@@ -119,6 +134,7 @@ static void el_45_each_failure_names_call_and_errno(void **state)
     struct elan_capability caps[2];
     struct elan_payload payload;
     struct node_program p;
+    struct program_stats stats;
     struct errbuf err;
 
     for (uint32_t i = 0; i < N_OF(errors); i++) {
@@ -142,7 +158,19 @@ static void el_45_each_failure_names_call_and_errno(void **state)
         assert_non_null(strstr(err.text, "rms_prgaddcap(9, 1): "));
         assert_non_null(strstr(err.text, strerror(errors[i])));
         assert_true(keys_are_wiped(caps));
-        assert_string_equal(calls, "create addcap0 addcap1 destroy ");
+        assert_string_equal(calls, "create addcap0 addcap1 release ");
+
+        setup(state);
+        fail_ready = errors[i];
+        make_payload(&payload, caps);
+        assert_int_equal(node_program_begin(&p, &sham, &spec, &payload, &err),
+                         0);
+        assert_int_equal(node_program_ready(&p, &err), -1);
+        assert_int_equal(errno, errors[i]);
+        assert_non_null(strstr(err.text, "rms_prgcreate(9): "));
+        assert_non_null(strstr(err.text, strerror(errors[i])));
+        assert_int_equal(node_program_end(&p, &stats, &err), 0);
+        assert_string_equal(calls, "create addcap0 addcap1 ready ");
     }
 }
 
@@ -155,6 +183,9 @@ static void failing_setcap_is_named(void **state)
 
     make_payload(&payload, caps);
     node_program_begin(&p, &sham, &spec, &payload, NULL);
+    assert_int_equal(node_program_enter(&p, 2, &err), -1);
+    assert_int_equal(errno, ENOENT); /* not yet */
+    node_program_ready(&p, NULL);
     fail_setcap = EBUSY;
     assert_int_equal(node_program_enter(&p, 2, &err), -1);
     assert_non_null(strstr(err.text, "rms_setcap(0, 2): "));

@@ -415,9 +415,80 @@ static void another_program_is_no_holder(void **state)
     assert_string_equal(err.text, "the holder did not come up");
 }
 
+static struct program_spec spec_of(struct fixture *f)
+{
+    return (struct program_spec){.number = next_number(),
+                                 .uid = USER,
+                                 .ncaps = 1,
+                                 .rundir = f->dir,
+                                 .holder = built_holder()};
+}
+
+/* As slurmstepd does, which has put on the user's uid when it waits. */
+static void program_comes_with_its_capabilities(void **state)
+{
+    struct fixture *f = *state;
+    struct program_spec spec;
+    struct program_handle h;
+    struct program_stats stats;
+    struct errbuf err = {""};
+    int rc;
+
+    NEED(f);
+    spec = spec_of(f);
+    assert_int_equal(program_begin(&h, &spec, &err), 0);
+    assert_int_equal(program_give_cap(&h, 0, &f->cap), 0);
+    assert_int_equal(seteuid(USER), 0);
+    rc = program_await(&h, &err);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(rc, 0);
+    assert_int_equal(h.procs >= 0, h.group.own);
+    assert_int_equal(program_call_addcap(h.socket, 0, &f->cap), -1);
+    assert_int_equal(errno, EEXIST);
+    assert_int_equal(program_call_stats(h.socket, PROGRAM_DESTROY, &stats), 0);
+    program_release(&h);
+    wait_until_gone(h.socket);
+}
+
+static void a_capability_that_is_refused_is_named(void **state)
+{
+    struct fixture *f = *state;
+    struct program_spec spec;
+    struct program_handle h;
+    struct errbuf err = {""};
+
+    NEED(f);
+    spec = spec_of(f);
+    assert_int_equal(program_begin(&h, &spec, &err), 0);
+    assert_int_equal(program_give_cap(&h, 3, &f->cap), 0);
+    assert_int_equal(program_await(&h, &err), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_string_equal(err.text, "capability 0: Invalid argument");
+    assert_int_equal(h.lifeline, -1);
+    wait_until_gone(h.socket);
+}
+
+/* The starter failed between: nothing stays. */
+static void a_program_that_nobody_awaits_is_removed(void **state)
+{
+    struct fixture *f = *state;
+    struct program_spec spec;
+    struct program_handle h;
+    struct errbuf err = {""};
+
+    NEED(f);
+    spec = spec_of(f);
+    assert_int_equal(program_begin(&h, &spec, &err), 0);
+    for (int i = 0; i < 1000 && access(h.socket, F_OK) < 0; i++)
+        usleep(5000); /* it waits for the capability */
+    assert_int_equal(access(h.socket, F_OK), 0);
+    program_release(&h);
+    wait_until_gone(h.socket);
+}
+
 /* Run it with what is not what the starter says; its line back. */
 static void run_holder(char *line, size_t size, bool lifeline, const char *dir,
-                       const char *number, const char *uid)
+                       const char *number, const char *uid, const char *ncaps)
 {
     int pair[2], status;
     ssize_t n = 0;
@@ -431,7 +502,7 @@ static void run_holder(char *line, size_t size, bool lifeline, const char *dir,
         else
             close(3);
         close(2);
-        execl(built_holder(), "elan-holder", number, uid, dir, NULL);
+        execl(built_holder(), "elan-holder", number, uid, ncaps, dir, NULL);
         _exit(99);
     }
     close(pair[1]);
@@ -449,18 +520,20 @@ static void holder_checks_what_it_is_told(void **state)
     struct fixture *f = *state;
     char line[4096];
 
-    run_holder(line, sizeof(line), false, f->dir, "7", "1000");
-    run_holder(line, sizeof(line), true, f->dir, "0", "1000");
+    run_holder(line, sizeof(line), false, f->dir, "7", "1000", "0");
+    run_holder(line, sizeof(line), true, f->dir, "0", "1000", "0");
     assert_non_null(strstr(line, "NUMBER '0': expected 1 to"));
-    run_holder(line, sizeof(line), true, f->dir, "7x", "1000");
+    run_holder(line, sizeof(line), true, f->dir, "7x", "1000", "0");
     assert_non_null(strstr(line, "NUMBER '7x'"));
-    run_holder(line, sizeof(line), true, f->dir, "99999999999", "1000");
+    run_holder(line, sizeof(line), true, f->dir, "99999999999", "1000", "0");
     assert_non_null(strstr(line, "NUMBER '99999999999'"));
-    run_holder(line, sizeof(line), true, f->dir, "7", "-1");
+    run_holder(line, sizeof(line), true, f->dir, "7", "-1", "0");
     assert_non_null(strstr(line, "UID '-1'"));
-    run_holder(line, sizeof(line), true, "/tmp", "7", "1000");
+    run_holder(line, sizeof(line), true, f->dir, "7", "1000", "9999");
+    assert_non_null(strstr(line, "NCAPS '9999': expected 0 to"));
+    run_holder(line, sizeof(line), true, "/tmp", "7", "1000", "0");
     assert_non_null(strstr(line, "/tmp: not a directory that only"));
-    run_holder(line, sizeof(line), true, "relative", "7", "1000");
+    run_holder(line, sizeof(line), true, "relative", "7", "1000", "0");
     assert_non_null(strstr(line, "relative: not a directory"));
 }
 
@@ -537,6 +610,9 @@ int main(void)
         TEST(a_signal_does_not_resume_a_suspended_program),
         TEST(destroy_answers_and_removes),
         TEST(a_live_number_is_not_created_twice),
+        TEST(program_comes_with_its_capabilities),
+        TEST(a_capability_that_is_refused_is_named),
+        TEST(a_program_that_nobody_awaits_is_removed),
         TEST(a_missing_holder_is_named),
         TEST(another_program_is_no_holder),
         TEST(holder_checks_what_it_is_told),

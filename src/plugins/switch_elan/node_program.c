@@ -11,12 +11,6 @@
 
 /* ---- the software's own calls ------------------------------------------- */
 
-static int soft_addcap(const struct program_handle *h, int index,
-                       const struct elan_capability *cap)
-{
-    return program_call_addcap(h->socket, index, cap);
-}
-
 /* Has the holder been killed? */
 static bool holder_is_gone(int error)
 {
@@ -52,8 +46,10 @@ static int soft_setcap(const struct program_handle *h, int index, int ctx)
 }
 
 const struct node_rms node_rms_soft = {
-    .prgcreate = program_start,
-    .prgaddcap = soft_addcap,
+    .prgcreate = program_begin,
+    .prgaddcap = program_give_cap,
+    .prgready = program_await,
+    .prgrelease = program_release,
     .prgdestroy = soft_destroy,
     .prgsuspend = soft_suspend,
     .setcap = soft_setcap,
@@ -68,17 +64,13 @@ static void wipe_keys(struct elan_payload *payload)
                        sizeof(payload->caps[i].UserKey));
 }
 
-static int create(struct node_program *p, const struct program_spec *spec,
+/* Name the call that failed, with its errno and what it said; -1. */
+static int failed(const char *call, uint32_t number, const struct errbuf *why,
                   struct errbuf *err)
 {
-    struct errbuf why = {""};
-    int e;
+    int e = errno;
 
-    if (p->rms->prgcreate(&p->handle, spec, &why) == 0)
-        return 0;
-    e = errno;
-    errprintf(err, "rms_prgcreate(%d): %s (%.300s)", spec->number, strerror(e),
-              why.text);
+    errprintf(err, "%s(%u): %s (%.300s)", call, number, strerror(e), why->text);
     errno = e;
     return -1;
 }
@@ -92,6 +84,7 @@ static int add_caps(struct node_program *p, const struct elan_payload *payload,
 
             errprintf(err, "rms_prgaddcap(%u, %u): %s", payload->prognum, i,
                       strerror(e));
+            p->rms->prgrelease(&p->handle);
             errno = e;
             return -1;
         }
@@ -100,39 +93,40 @@ static int add_caps(struct node_program *p, const struct elan_payload *payload,
     return 0;
 }
 
-/* The descriptor by which tasks enter; none in Slurm's own group. */
-static int open_entry(struct node_program *p, struct errbuf *err)
-{
-    if (p->handle.group.dir < 0 || !p->handle.group.own)
-        return 0;
-    p->procs = program_cgroup_open_procs(&p->handle.group, err);
-    return p->procs < 0 ? -1 : 0;
-}
-
 int node_program_begin(struct node_program *p, const struct node_rms *rms,
                        const struct program_spec *spec,
                        struct elan_payload *payload, struct errbuf *err)
 {
-    struct program_stats stats;
-    int e;
+    struct program_spec with = *spec;
+    struct errbuf why = {""};
+    int rc, e;
 
-    *p = (struct node_program){.rms = rms, .procs = -1};
-    if (create(p, spec, err) < 0) {
-        e = errno;
-        wipe_keys(payload);
-        errno = e;
-        return -1;
-    }
-    p->live = true;
-    if (add_caps(p, payload, err) == 0 && open_entry(p, err) == 0) {
-        wipe_keys(payload);
-        return 0;
-    }
+    *p = (struct node_program){
+        .rms = rms, .number = payload->prognum, .handle = PROGRAM_HANDLE_NONE};
+    with.ncaps = (int)payload->ncaps;
+    rc = rms->prgcreate(&p->handle, &with, &why);
+    if (rc < 0)
+        failed("rms_prgcreate", p->number, &why, err);
+    else
+        rc = add_caps(p, payload, err);
     e = errno;
     wipe_keys(payload);
-    node_program_end(p, &stats, NULL);
     errno = e;
-    return -1;
+    p->coming = rc == 0;
+    return rc;
+}
+
+int node_program_ready(struct node_program *p, struct errbuf *err)
+{
+    struct errbuf why = {""};
+
+    if (!p->coming)
+        return 0;
+    p->coming = false;
+    if (p->rms->prgready(&p->handle, &why) < 0)
+        return failed("rms_prgcreate", p->number, &why, err);
+    p->live = true;
+    return 0;
 }
 
 /* Close at once: who has it could move any process into the program. */
@@ -141,12 +135,12 @@ static int enter_group(struct node_program *p, struct errbuf *err)
     ssize_t n;
     int e;
 
-    if (p->procs < 0)
+    if (p->handle.procs < 0)
         return 0;
-    n = write(p->procs, "0", 1);
+    n = write(p->handle.procs, "0", 1);
     e = errno;
-    close(p->procs);
-    p->procs = -1;
+    close(p->handle.procs);
+    p->handle.procs = -1;
     if (n == 1)
         return 0;
     errno = e;
@@ -179,12 +173,11 @@ int node_program_end(struct node_program *p, struct program_stats *stats,
                      struct errbuf *err)
 {
     memset(stats, 0, sizeof(*stats));
+    if (node_program_ready(p, err) < 0)
+        return -1;
     if (!p->live)
         return 0;
     p->live = false;
-    if (p->procs >= 0)
-        close(p->procs);
-    p->procs = -1;
     return p->rms->prgdestroy(&p->handle, stats, err);
 }
 

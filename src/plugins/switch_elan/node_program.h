@@ -22,6 +22,9 @@ struct node_rms {
                      struct errbuf *err);
     int (*prgaddcap)(const struct program_handle *h, int index,
                      const struct elan_capability *cap);
+    /* Wait until all that is done; *h is released when it fails. */
+    int (*prgready)(struct program_handle *h, struct errbuf *err);
+    void (*prgrelease)(struct program_handle *h);
     int (*prgdestroy)(struct program_handle *h, struct program_stats *stats,
                       struct errbuf *err);
     int (*prgsuspend)(const struct program_handle *h, bool stop);
@@ -34,17 +37,23 @@ extern const struct node_rms node_rms_soft;
 struct node_program {
     const struct node_rms *rms;
     struct program_handle handle;
-    bool live; /* created, not destroyed */
-    int procs; /* for tasks to enter by; -1: nothing to do */
+    uint32_t number;
+    bool coming; /* begun, not yet asked whether it is ready */
+    bool live;   /* created, not destroyed */
     int ncaps;
 };
 
-/* Create the program and give it its capabilities; the keys in *payload are
- * wiped in any case.  On failure nothing is left behind, and the text names
- * the call and its errno. */
+/* Create the program and give it its capabilities; does not wait for either.
+ * The keys in *payload are wiped in any case.  On failure nothing is left
+ * behind, and the text names the call and its errno. */
 int node_program_begin(struct node_program *p, const struct node_rms *rms,
                        const struct program_spec *spec,
                        struct elan_payload *payload, struct errbuf *err);
+
+/* Wait until the program is there, before a task is forked; may be called as
+ * any uid, and again.  On failure nothing is left behind, and the text names
+ * the call and its errno. */
+int node_program_ready(struct node_program *p, struct errbuf *err);
 
 /* In a task, as the user: become a member and take context `slot`. */
 int node_program_enter(struct node_program *p, int slot, struct errbuf *err);

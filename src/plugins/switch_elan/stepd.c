@@ -6,6 +6,8 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +26,9 @@ static struct {
     struct errbuf refused; /* else why, with its code */
     struct elan_payload payload;
     struct node_program program;
-} here = {.program = {.procs = -1}};
+    pthread_mutex_t lock;
+    atomic_bool coming; /* the holder was started and not yet waited for */
+} here = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The step gets no program here, and so none of its tasks gets past
  * job_attach, which ends it with this text on its stderr and code 1.  (When a
@@ -50,6 +54,36 @@ int switch_p_job_preinit(struct slurmabi_stepd *step)
     return SLURM_SUCCESS;
 }
 
+/* The program must be there before a task is, and what a task knows of it is
+ * what we know when it is forked. */
+static void await_program(void)
+{
+    struct errbuf err;
+
+    if (!atomic_load(&here.coming)) /* so no forked copy touches the lock */
+        return;
+    pthread_mutex_lock(&here.lock);
+    if (atomic_load(&here.coming) &&
+        node_program_ready(&here.program, &err) < 0)
+        refuse("SF-E122", "", err.text);
+    atomic_store(&here.coming, false);
+    pthread_mutex_unlock(&here.lock);
+}
+
+/* Slurm has no hook between the ones that it calls as root, and the first
+ * task's: in between it looks at this machine for longer than a holder takes
+ * to come up.  So we wait for the holder only when something is forked. */
+static void await_program_at_fork(void)
+{
+    static bool done;
+
+    atomic_store(&here.coming, true);
+    if (!done && pthread_atfork(await_program, NULL, NULL) != 0)
+        await_program();
+    else
+        done = true;
+}
+
 int switch_p_job_init(struct slurmabi_stepd *step)
 {
     struct program_spec spec = {.agent = SF_LIBEXECDIR "/impid"};
@@ -66,6 +100,7 @@ int switch_p_job_init(struct slurmabi_stepd *step)
     if (node_program_begin(&here.program, &node_rms_soft, &spec, &here.payload,
                            &err) < 0)
         return refuse("SF-E122", "", err.text);
+    await_program_at_fork();
     return SLURM_SUCCESS;
 }
 
@@ -139,6 +174,7 @@ static void end_program(void)
     struct program_stats stats;
     struct errbuf err;
 
+    await_program();
     if (!here.program.live)
         return;
     if (node_program_end(&here.program, &stats, &err) < 0)
@@ -170,6 +206,7 @@ static int suspend(bool stop)
 {
     struct errbuf err;
 
+    await_program();
     if (node_program_suspend(&here.program, stop, &err) < 0)
         slurm_error("SF-E128 switch/elan: program %u: %s", here.payload.prognum,
                     err.text);
