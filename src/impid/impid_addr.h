@@ -6,7 +6,7 @@
 #ifndef SF_IMPID_ADDR_H
 #define SF_IMPID_ADDR_H
 
-#include "base/netaddr.h"
+#include "base/errbuf.h"
 #include "impi/world.h"
 #include "impid/impid_conf.h"
 
@@ -15,8 +15,5 @@
  * with text: no such interface, malformed network. */
 int impid_addr_choose(uint8_t out[IMPI_HOSTID_SIZE],
                       const struct impid_conf *conf, struct errbuf *err);
-
-/* What a declared address is to a socket. */
-struct netaddr impid_addr_of(const uint8_t id[IMPI_HOSTID_SIZE], uint16_t port);
 
 #endif

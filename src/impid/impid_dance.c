@@ -21,8 +21,7 @@
 #include "base/be.h"
 #include "base/log.h"
 #include "base/mac.h"
-#include "base/netaddr.h"
-#include "impid/impid_addr.h"
+#include "impi/hostaddr.h"
 #include "impid/impid_relay.h"
 
 /* Connections that strangers may hold without saying a rank. */
@@ -207,7 +206,7 @@ static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
 int impid_dance_listen(struct impid_relay *r, struct errbuf *err)
 {
     const struct impid *a = r->client->round->impid;
-    struct netaddr at = impid_addr_of(a->host_addr, 0);
+    struct netaddr at = impi_hostaddr(a->host_addr, 0);
 
     r->guests_max = GUESTS_EXTRA + r->client->round->clients.nhosts;
     r->listener = netaddr_listen(&at.ip, a->conf.site.port_lo,
@@ -226,8 +225,8 @@ int impid_dance_listen(struct impid_relay *r, struct errbuf *err)
 static void unreachable(struct impid_relay *r, uint32_t host, const char *why)
 {
     const struct impi_host *h = &r->world.hosts[host];
-    struct netaddr own = impid_addr_of(r->world.hosts[r->host].addr, 0);
-    struct netaddr to = impid_addr_of(h->addr, h->port);
+    struct netaddr own = impi_hostaddr(r->world.hosts[r->host].addr, 0);
+    struct netaddr to = impi_hostaddr(h->addr, h->port);
     char a[NETADDR_IP_MAX], b[NETADDR_TEXT_MAX];
 
     netaddr_print_ip(a, &own.ip);
@@ -309,7 +308,7 @@ static void on_attempt(struct ev_loop *loop, ev_io *io, int revents)
 static void bind_declared(const struct impid_relay *r, int fd,
                           const struct netaddr *to)
 {
-    struct netaddr own = impid_addr_of(r->world.hosts[r->host].addr, 0);
+    struct netaddr own = impi_hostaddr(r->world.hosts[r->host].addr, 0);
     int one = 1;
 
     if (netaddr_is_ipv4(&own.ip) != netaddr_is_ipv4(&to->ip))
@@ -322,7 +321,7 @@ static void bind_declared(const struct impid_relay *r, int fd,
 static int go_to(struct impid_relay *r, uint32_t host)
 {
     const struct impi_host *h = &r->world.hosts[host];
-    struct netaddr to = impid_addr_of(h->addr, h->port);
+    struct netaddr to = impi_hostaddr(h->addr, h->port);
     struct attempt *t;
     int fd = netaddr_open(&to.ip);
 

@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "impi/hostaddr.h"
 #include "libimpi/net_priv.h"
-#include "libimpi/sockaddr.h"
 
 struct net net = {.listener = -1};
 
@@ -26,45 +26,19 @@ void link_set_up_socket(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
-static int bind_in_range(int fd, const uint8_t addr[16], unsigned lo,
-                         unsigned hi)
-{
-    struct sockaddr_storage ss;
-    /* Processes of one node start at different places of the range. */
-    unsigned n = hi - lo + 1, first = n > 1 ? (unsigned)getpid() % n : 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        unsigned port = lo + (first + i) % n;
-        socklen_t len = sockaddr_set(&ss, addr, (uint16_t)port);
-
-        if (bind(fd, (struct sockaddr *)&ss, len) == 0 &&
-            listen(fd, SOMAXCONN) == 0)
-            return 0;
-        if (errno != EADDRINUSE)
-            return -1;
-    }
-    return -1;
-}
-
 int net_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
                struct errbuf *err)
 {
-    struct sockaddr_storage ss;
-    socklen_t len = sizeof(ss);
-    int fd = socket(sockaddr_family(addr),
-                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct netaddr own = impi_hostaddr(addr, 0);
+    uint16_t port = 0;
+    int fd = netaddr_listen(&own.ip, (uint16_t)lo, (uint16_t)hi, &port);
 
     if (fd < 0)
-        return errprintf(err, "socket: %s", strerror(errno));
-    if (bind_in_range(fd, addr, lo, hi) < 0 ||
-        getsockname(fd, (struct sockaddr *)&ss, &len) < 0) {
-        errprintf(err, "cannot listen for other clients in ports %u-%u: %s", lo,
-                  hi, strerror(errno));
-        close(fd);
-        return -1;
-    }
+        return errprintf(err,
+                         "cannot listen for other clients in ports %u-%u: %s",
+                         lo, hi, strerror(errno));
     net.listener = fd;
-    return sockaddr_port(&ss);
+    return port;
 }
 
 /* A descriptor for each peer, if the site's hard limit has so many. */
@@ -150,8 +124,9 @@ void link_add(struct link *l, uint32_t peer)
 
 static void lost(uint32_t peer, const char *why)
 {
-    char where[64];
+    char where[NETADDR_TEXT_MAX];
     const struct impi_proc *p;
+    struct netaddr at;
 
     if (net.finishing)
         return;
@@ -159,7 +134,8 @@ static void lost(uint32_t peer, const char *why)
         be_die(1, "SF-E402: lost impid, which relays to other clients: %s",
                why);
     p = &impi_be.world.procs[peer];
-    sockaddr_print(where, sizeof(where), p->addr);
+    at = impi_hostaddr(p->addr, p->port);
+    netaddr_print(where, &at);
     be_die(1, "SF-E402: lost rank %u (client %u, %s): %s", peer, p->client,
            where, why);
 }

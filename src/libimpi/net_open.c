@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/mac.h"
+#include "impi/hostaddr.h"
 #include "libimpi/net_priv.h"
-#include "libimpi/sockaddr.h"
 
 static void fresh_nonce(uint8_t nonce[IMPI_CHAN_NONCE_SIZE])
 {
@@ -42,16 +42,15 @@ static void begin_opening(struct link *l)
 static void start_connect(struct link *l)
 {
     const struct impi_proc *p = &impi_be.world.procs[l->peer];
-    struct sockaddr_storage ss;
-    socklen_t len = sockaddr_set(&ss, p->addr, p->port);
+    struct netaddr to = impi_hostaddr(p->addr, p->port);
 
     l->state = LINK_CONNECTING;
-    l->fd = socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    l->fd = netaddr_open(&to.ip);
     if (l->fd < 0)
         be_die(1, "SF-E403: no socket for rank %u: %s", l->peer,
                strerror(errno));
     link_set_up_socket(l->fd);
-    if (connect(l->fd, (struct sockaddr *)&ss, len) == 0)
+    if (netaddr_connect(l->fd, &to) == 0)
         begin_opening(l);
     else if (errno != EINPROGRESS)
         link_fail(l, strerror(errno));

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 #include "base/limits.h"
 #include "base/mac.h"
+#include "base/netaddr.h"
 
 /* What /proc/PID/fd/N shows for a ring of base/ring.h.  Nothing else is
  * opened: that could be a device, or a file that never answers. */
@@ -29,18 +29,14 @@ bool share_is_off(void)
     return text && strcmp(text, "0") == 0;
 }
 
-static bool same_address(const struct sockaddr_storage *a,
-                         const struct sockaddr_storage *b)
+/* 127.0.0.1 may be talking to 127.0.0.2. */
+static bool same_machine(const struct sockaddr_storage *own,
+                         const struct sockaddr_storage *peer)
 {
-    const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
-    const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+    struct netaddr a = netaddr_from_socket((const void *)own);
+    struct netaddr b = netaddr_from_socket((const void *)peer);
 
-    if (a->ss_family != b->ss_family)
-        return false;
-    if (a->ss_family == AF_INET)
-        return a4->sin_addr.s_addr == b4->sin_addr.s_addr ||
-               (ntohl(b4->sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
-    return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
+    return IN6_ARE_ADDR_EQUAL(&a.ip, &b.ip) || netaddr_is_loopback(&b.ip);
 }
 
 bool share_is_near(int socket)
@@ -52,7 +48,7 @@ bool share_is_near(int socket)
     memset(&peer, 0, sizeof(peer));
     return getsockname(socket, (struct sockaddr *)&own, &own_len) == 0 &&
            getpeername(socket, (struct sockaddr *)&peer, &peer_len) == 0 &&
-           same_address(&own, &peer);
+           same_machine(&own, &peer);
 }
 
 /* ---- both ---- */

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "libimpi/agent.h"
-#include "libimpi/sockaddr.h"
+#include "impi/hostaddr.h"
 #include "libimpi/tolerate.h"
 
 /* ---- a socket with an impid behind it ---- */
@@ -209,20 +209,22 @@ static void im_155_addresses_are_of_the_internet(void **state)
     static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff, 10, 1, 2, 3};
     static const uint8_t compatible[16] = {[12] = 10, 1, 2, 3};
     static const uint8_t six[16] = {0xfe, 0x80, [15] = 1};
-    struct sockaddr_storage ss;
-    char text[64];
+    struct netaddr a = impi_hostaddr(mapped, 4711);
+    char text[NETADDR_TEXT_MAX];
+    uint8_t id[16];
 
-    assert_int_equal(sockaddr_family(mapped), AF_INET);
-    assert_int_equal(sockaddr_family(compatible), AF_INET);
-    assert_int_equal(sockaddr_family(six), AF_INET6);
-    sockaddr_set(&ss, compatible, 4711);
-    assert_int_equal(sockaddr_port(&ss), 4711);
-    sockaddr_set(&ss, six, 65535);
-    assert_int_equal(sockaddr_port(&ss), 65535);
-    sockaddr_print(text, sizeof(text), mapped);
-    assert_string_equal(text, "10.1.2.3");
-    sockaddr_print(text, sizeof(text), six);
-    assert_string_equal(text, "fe80::1");
+    netaddr_print(text, &a);
+    assert_string_equal(text, "10.1.2.3:4711");
+    impi_hostaddr_put(id, &a.ip);
+    assert_memory_equal(id, compatible, sizeof(id));
+    a = impi_hostaddr(compatible, 1);
+    netaddr_print(text, &a);
+    assert_string_equal(text, "10.1.2.3:1");
+    a = impi_hostaddr(six, 65535);
+    netaddr_print(text, &a);
+    assert_string_equal(text, "[fe80::1]:65535");
+    impi_hostaddr_put(id, &a.ip);
+    assert_memory_equal(id, six, sizeof(id));
 }
 
 /* ---- habits of peers ---- */
