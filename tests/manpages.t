@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What a manual page says exists, and what exists is in its manual page:
 # options of the programs (as --help and their own tables have them), commands
-# of sfabric, keys of the configuration files, error codes and messages that
-# README.md shows.
+# of sfabric, variables of the environment, keys of the configuration files.
 set -u
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${SF_TOP_BUILDDIR:-$top}
@@ -98,10 +97,28 @@ check "sfabric.1 has every command of sfabric" "$(none_but \
     "$(sed -nE 's/^CMD\((.*)\)/\1/p' "$top/src/sfabric/cmds.def" | sort)" \
     "$(tags sfabric.1 | grep -oE '^[a-z]+' | sort -u)")"
 
-# The keys that a table of struct conf_key has.
-keys_of() { # SOURCE..
-    grep -hoE '(TEXT|STRING|FLAG|NUMBER)\("[[:alpha:]]+"|\{"[[:alpha:]]+", CONF_' \
-        "$@" | grep -oE '"[[:alpha:]]+"' | tr -d '"' | sort -u
+# What users may set: what the sources read, but for what others set.
+variables() {
+    {
+        grep -rhoE 'getenv\("[A-Z_]+"' "$top/src" | grep -oE '[A-Z_]{3,}'
+        sed -nE '/From the user/,/To the tasks/ s/^#define ENV_[A-Z_]+ "([A-Z_]+)".*/\1/p' \
+            "$top/src/impid/names.h"
+    } | grep -vE '^(LD_PRELOAD|NOTIFY_SOCKET|TMPDIR|SLURM_PROCID)$' |
+        grep -vE '^(SLURM_FABRIC_.*|SLURM_IMPI_AGENT)$' | sort -u
+}
+
+check "the sources read variables" "$([ -n "$(variables)" ] || echo none)"
+check "slurm-fabric.7 has every variable that the sources read" "$(none_but \
+    "$(variables)" "$(tags slurm-fabric.7 | grep -oE '\b[A-Z_]{3,}\b' |
+        sort -u)")"
+check "the sources read every variable of slurm-fabric.7" "$(none_but \
+    "$(tags slurm-fabric.7 | grep -oE '\b(SLURM_|IMPI_|HSN_)[A-Z_]+' |
+        sort -u)" "$(variables)")"
+
+# The keys in a table of struct conf_key.
+keys_of() { # SOURCE
+    sed -n '/struct conf_key keys\[\]/,/^};/p' "$1" |
+        grep -oE '"[[:alpha:]]+"' | tr -d '"' | sort -u
 }
 
 # Words as keys are written, and not PLACEHOLDERs.
