@@ -23,7 +23,7 @@ NHOSTS, NPROCS, DATALEN, TAGUB, XSIZE, MAXLINEAR = (
 H_IPV6, H_PORT, H_NPROCS, H_ACKMARK, H_HIWATER = (
     0x2000, 0x2100, 0x2200, 0x2300, 0x2400)
 P_IPV6, P_PID = 0x3000, 0x3100
-PATIENCE = 20  # seconds; only a broken server makes us wait
+PATIENCE = 60  # seconds; only a broken server makes us wait
 
 
 class Strict(Exception):

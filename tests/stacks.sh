@@ -4,7 +4,7 @@
 # processes of the test are printed, then they are ended.
 #     tests/stacks.sh limit SECONDS COMMAND..   exit code of COMMAND, or 124
 #     tests/stacks.sh show PID..
-# On a slow machine SECONDS are $SF_SLOW each.  COMMAND has a process group of
+# On a slow machine SECONDS are longer (mini/patience.sh).  COMMAND has a process group of
 # its own and gets TERM, INT and HUP.
 # The processes of the test are the descendants of COMMAND, those that were
 # started with TMPDIR=$STACKS_DIR, and those that $STACKS_FIND prints (a shell
@@ -14,6 +14,7 @@
 # Needs gdb; without it /proc says what each waits for.
 set -u
 self=$(readlink -f "$0")
+. "${self%/*}/cluster/mini/patience.sh"
 # Seconds for all stacks, for one, and until whoever does not end is killed.
 all_limit=100 one_limit=30 grace=130
 
@@ -122,7 +123,7 @@ watch() {
 
 case ${1-} in
 limit)
-    seconds=$(($2 * ${SF_SLOW:-1}))
+    seconds=$(patience "$2")
     shift 2
     exec timeout --foreground -s USR1 -k $grace "$seconds" \
         "$self" watch "$@" ;;

@@ -5,6 +5,7 @@
 set -u
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${SF_TOP_BUILDDIR:-.}
+. "$top/tests/cluster/mini/patience.sh"
 command -v systemd-analyze >/dev/null || {
     echo "1..0 # SKIP no systemd-analyze"
     exit 0
@@ -24,7 +25,7 @@ echo "1..8"
 n=0 failed=0
 for u in $units; do
     n=$((n + 1))
-    if SYSTEMD_UNIT_PATH=$tmp: timeout 60 systemd-analyze verify --man=no \
+    if SYSTEMD_UNIT_PATH=$tmp: timeout "$(patience 60)" systemd-analyze verify --man=no \
         "$tmp/$u.service" >"$tmp/out" 2>&1 &&
         ! grep -q "^$tmp/$u.service\|^$u.service" "$tmp/out"; then
         echo "ok $n - $u.service"

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     o.fabric = argv[1];
     o.munge = argv[2];
     nic = hsn_nic_open(&o, &err);
-    for (int i = 0; nic && !nic->up && i < 1000; i++) {
+    for (int i = 0; nic && !nic->up && i < 6000; i++) {
         nic->tick(nic->self, clock_ns(CLOCK_MONOTONIC));
         poll(NULL, 0, 10);
     }

@@ -8,6 +8,7 @@
 #     n0 n1     n2 n3
 #      leaf0     leaf1        each leaf has a cable to each spine
 #         spine0  spine1
+. "$(dirname "${BASH_SOURCE[0]}")/mini/patience.sh"
 FABRIC_NODES='n0 n1 n2 n3'
 FABRIC_FEATURES=fabric_up,fabric_degraded,fabric_down
 
@@ -71,7 +72,6 @@ fabric_daemon() {
 
 # A service manager that writes down what the daemons tell it, "NAME WORDS".
 fabric_manager() {
-    local tries
     fabric_daemon ctl notify.log python3 -c '
 import os, socket, struct, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -85,11 +85,7 @@ while True:
     print(open(f"/proc/{pid}/comm").read().strip(), words.decode(), flush=True)
 ' "$CLUSTER/notify"
     FABRIC_NOTIFY=$CLUSTER/notify
-    for ((tries = 0; tries < 200; tries++)); do
-        [ ! -S "$FABRIC_NOTIFY" ] || return 0
-        sleep 0.1
-    done
-    return 1
+    wait_until 20 test -S "$FABRIC_NOTIFY"
 }
 
 fabric_up() {
@@ -113,12 +109,7 @@ fabric_up() {
 }
 
 fabric_hsnd_is_there() {
-    local tries
-    for ((tries = 0; tries < 100; tries++)); do
-        fabric_on "$1" test -S /run/slurm-fabric/hsnd-0 && return 0
-        sleep 0.1
-    done
-    return 1
+    wait_until 20 fabric_on "$1" test -S /run/slurm-fabric/hsnd-0
 }
 
 # fabric_on PLACE COMMAND..

@@ -142,15 +142,7 @@ daemon() {
 
 # wait_for SECONDS COMMAND..: ask until it succeeds; a failed assertion else.
 wait_for() {
-    local end=$((SECONDS + $(patience "$1")))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        if [ $SECONDS -ge $end ]; then
-            fail "waited in vain for: $*"
-            return 1
-        fi
-        sleep 0.1
-    done
+    wait_until "$@" || fail "waited in vain for: ${*:2}"
 }
 
 # log_has NAME PATTERN: does $CLUSTER/log/NAME hold it (slurmctld.log,

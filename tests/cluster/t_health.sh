@@ -190,7 +190,7 @@ case_lying_reporters_are_refused() { # SL-23
 }
 
 lie() { # NODE USER LINE
-    timeout 20 "$MINISLURM" exec --dir "$CLUSTER" --on "$1" --as "$2" -- \
+    timeout "$(patience 20)" "$MINISLURM" exec --dir "$CLUSTER" --on "$1" --as "$2" -- \
         "$REPORT" "$CLUSTER/reports.sock" "$1" \
         "$CLUSTER/munge.$1/munge.socket" >"$case_tmp/lie" 2>&1 <<<"$3"
     out=$(cat "$case_tmp/lie") err=

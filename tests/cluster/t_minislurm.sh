@@ -144,7 +144,7 @@ case_two_clusters_at_once() {
 
 case_all_waits_are_longer_on_a_slow_machine() {
     (
-        . "$SF_TOP_SRCDIR/tests/cluster/mini/daemons.sh"
+        . "$SF_TOP_SRCDIR/tests/cluster/mini/patience.sh"
         SF_SLOW=2 SECONDS=0
         ! wait_until 1 false && [ $SECONDS -ge 2 ]
     )

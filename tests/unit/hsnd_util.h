@@ -41,7 +41,7 @@ static inline void hsnd_start(struct hsnd_process *h)
               (char *)NULL);
         _exit(127);
     }
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 6000; i++) {
         probe = hsn_open(h->socket);
         if (probe) {
             hsn_close(probe);

@@ -4,6 +4,7 @@
 # and the one that ibnetdiscover draws; nothing but questions is sent.
 set -u
 build=${SF_TOP_BUILDDIR:-$PWD}
+. "$(dirname "$0")/../cluster/mini/patience.sh"
 mapperd=$build/src/mapperd/mapperd
 same=$build/tests/unit/same_net
 sim2=$(echo /usr/lib/*/umad2sim/libumad2sim.so)
@@ -28,7 +29,7 @@ start() {
     ibsim -s -N 4096 -S 1024 -P 65536 "$tmp/net.ibnet" \
         <&7 >&8 2>"$tmp/sim.err" 7>&- 8>&- &
     sim=$!
-    while read -r -t 30 line <&8; do
+    while read -r -t "$(patience 30)" line <&8; do
         case $line in *MaxMcastCap*) break ;; esac
     done
     SIM_HOST=$(sed -n 's/^Ca.*"\(H-[^"]*\)".*#.*/\1/p' "$tmp/net.ibnet" |

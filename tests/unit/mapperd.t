@@ -31,7 +31,7 @@ call() { # SOCKET REQUEST: one answer
     python3 - "$1" "$2" <<'PY'
 import socket, sys
 s = socket.socket(socket.AF_UNIX)
-s.settimeout(10)
+s.settimeout(60)
 s.connect(sys.argv[1])
 s.sendall(sys.argv[2].encode() + b"\n")
 print(s.makefile().readline().strip())
@@ -47,7 +47,7 @@ tmp, nodes = sys.argv[1], sys.argv[2:]
 seen, leaders, hosts = set(), 0, set()
 for i in nodes:
     s = socket.socket(socket.AF_UNIX)
-    s.settimeout(10)
+    s.settimeout(60)
     s.connect(f"{tmp}/m{i}.ctl")
     s.sendall(b'{"verb":"status"}\n')
     r = json.loads(s.makefile().readline())

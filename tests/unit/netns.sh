@@ -46,10 +46,19 @@ netns_end() {
 trap netns_end EXIT
 trap 'exit 1' HUP INT TERM
 
+. "$(dirname "${BASH_SOURCE[0]}")/../cluster/mini/patience.sh"
+
+# within SECONDS COMMAND..: 124 when it takes longer.
+within() {
+    local seconds=$1
+    shift
+    timeout "$(patience "$seconds")" "$@"
+}
+
 # until_ok SECONDS COMMAND..: ask until it succeeds, twenty times a second; what
 # asking takes itself is not counted.
 until_ok() {
-    local tries=$(($1 * 20 * ${SF_SLOW:-1}))
+    local tries=$((20 * $(patience "$1")))
     shift
     while ! "$@" >/dev/null 2>&1; do
         [ $((tries -= 1)) -gt 0 ] || return 1

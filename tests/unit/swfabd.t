@@ -42,7 +42,7 @@ call() { # NAME REQUEST: the answer of its control socket
     python3 - "$tmp/$1.ctl" "$2" <<'PY'
 import socket, sys
 s = socket.socket(socket.AF_UNIX)
-s.settimeout(10)
+s.settimeout(60)
 s.connect(sys.argv[1])
 s.sendall(sys.argv[2].encode() + b"\n")
 f = s.makefile()
@@ -79,7 +79,7 @@ start_host() {
 run_host() {
     local carrier=$1 to=$2 i=$3
     shift 3
-    timeout 60 "$host" "$carrier" "$to" "h$i" "$(address "$i")" \
+    within 60 "$host" "$carrier" "$to" "h$i" "$(address "$i")" \
         "$tmp/good.munge" "$@" 2>&1
 }
 
@@ -233,7 +233,7 @@ kill_host "$first"
 # ---- who may not in ----
 
 refused() { # CARRIER TO NAME ADDRESS MUNGE
-    timeout 20 "$host" "$1" "$2" "$3" "$4" "$tmp/$5.munge" loop 80 2>&1
+    within 20 "$host" "$1" "$2" "$3" "$4" "$tmp/$5.munge" loop 80 2>&1
 }
 ok "wrong board address" 1 "$(refused ring "$tmp/a.sock" h0 0060dd000009 good |
     grep -c 'h0 has board address 0060dd000001')"
@@ -243,7 +243,7 @@ ok "another realm's credential, unix socket" 1 \
     "$(refused ring "$tmp/a.sock" h0 0060dd000001 other | grep -c refused)"
 ok "another realm's credential, UDP" 1 \
     "$(refused udp 127.0.0.1:7001 h0 0060dd000001 other | grep -c refused)"
-ok "another user" 1 "$(timeout 20 setpriv --reuid 65534 --regid 65534 \
+ok "another user" 1 "$(within 20 setpriv --reuid 65534 --regid 65534 \
     --clear-groups "$host" ring "$tmp/a.sock" h0 0060dd000001 \
     "$tmp/good.munge" loop 80 2>&1 | grep -c 'h0: \|sock: ')"
 ok "rubbish on UDP hurts nobody" "received 10 of 10" "$(python3 -c '
@@ -369,7 +369,7 @@ CONF
         # shellcheck disable=SC2046
         ok "Ethernet: $size bytes between two network namespaces" \
             "received 50 of 50" \
-            "$(timeout 60 nsenter -n -t "${ns[0]}" "$host" ether "e0/$mac" h0 \
+            "$(within 60 nsenter -n -t "${ns[0]}" "$host" ether "e0/$mac" h0 \
                 "$(address 0)" "$tmp/good.munge" ping 50 $size \
                 $("$route" $net h0 h5) 2>&1 | tail -1)"
     done

@@ -202,7 +202,7 @@ static int munge_up(void **state)
     munge.pid = fork();
     if (munge.pid == 0)
         run_munged();
-    for (int i = 0; i < 1000; i++, nanosleep(&pause, NULL)) {
+    for (int i = 0; i < 6000; i++, nanosleep(&pause, NULL)) {
         if (access(munge.socket, F_OK) == 0 &&
             seal_make(&cred, "x", 1, SEAL_ANY_UID, 0, munge.socket, &err) ==
                 0) {

@@ -88,7 +88,7 @@ static bool is_empty_dir(const char *path)
 /* The holder ends by itself; give it time, in small pieces. */
 static void wait_until_gone(const char *path)
 {
-    for (int i = 0; i < 1000 && access(path, F_OK) == 0; i++)
+    for (int i = 0; i < 12000 && access(path, F_OK) == 0; i++)
         usleep(5000);
     assert_int_equal(access(path, F_OK), -1);
 }

@@ -13,17 +13,6 @@ spawn() {
     )
 }
 
-# wait_until SECONDS COMMAND..: ask again every 50 ms until it says yes; on a
-# slow machine for longer (patience.sh).
-wait_until() {
-    local end=$((SECONDS + $(patience "$1")))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        [ $SECONDS -lt $end ] || return 1
-        sleep 0.05
-    done
-}
-
 # The words that run a command inside a place.
 nsenter_words() {
     echo "nsenter -t $(cat "$dir/ns/$1") -r -u -m -C --"

@@ -1,5 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# On an emulated machine all seconds that something may take are SF_SLOW.
+# How long something may take before a test gives it up.  All such seconds are
+# SF_SLOW each; where nobody says it (an emulated machine does), as many as
+# there are processes to run for each processor, 10 at the most.
+patience_cpus=$(nproc)
+slowness() {
+    local load rest times=${SF_SLOW-}
+    if [ -z "$times" ]; then
+        read -r load rest </proc/loadavg
+        times=$((${load%.*} / patience_cpus))
+        [ $times -ge 1 ] || times=1
+        [ $times -le 10 ] || times=10
+    fi
+    echo "$times"
+}
 patience() { # SECONDS
-    echo $(($1 * ${SF_SLOW:-1}))
+    echo $(($1 * $(slowness)))
+}
+# wait_until SECONDS COMMAND..: ask again every 50 ms until it says yes.  The
+# load may rise meanwhile.
+wait_until() {
+    local seconds=$1 begin=$SECONDS
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $((SECONDS - begin)) -lt "$(patience "$seconds")" ] || return 1
+        sleep 0.05
+    done
 }
