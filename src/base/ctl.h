@@ -33,12 +33,16 @@ struct ctl_peer {
     pid_t pid;
 };
 
-/* A verb: `in` is the request (borrowed), `out` an empty object to add the
- * answer's members to ("ok" is added by the caller).  0, or -1 with text that
- * the client gets. */
-typedef int ctl_verb_f(struct json_object *in, struct json_object *out,
-                       const struct ctl_peer *peer, void *arg,
-                       struct errbuf *err);
+/* What a verb works on, all of it borrowed. */
+struct ctl_request {
+    struct json_object *in;  /* what the client said */
+    struct json_object *out; /* to add the answer's members to, "ok" is there */
+    const struct ctl_peer *peer;
+    void *arg; /* of the options */
+};
+
+/* A verb: 0, or -1 with text that the client gets. */
+typedef int ctl_verb_f(const struct ctl_request *q, struct errbuf *err);
 
 struct ctl_verb {
     const char *name;

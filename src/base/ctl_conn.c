@@ -69,7 +69,8 @@ static int dispatch(struct ctl_conn *c, struct json_object *in,
                          "uid %u",
                          name, (unsigned)c->peer.uid);
     }
-    return verb->call(in, out, &c->peer, c->server->options.arg, err);
+    return verb->call(
+        &(struct ctl_request){in, out, &c->peer, c->server->options.arg}, err);
 }
 
 /* One line of answer into tx. */

@@ -149,6 +149,11 @@ void jsonx_add_int(struct json_object *o, const char *key, int64_t value)
     add(o, key, json_object_new_int64(value));
 }
 
+void jsonx_add_uint(struct json_object *o, const char *key, uint64_t value)
+{
+    add(o, key, json_object_new_uint64(value));
+}
+
 void jsonx_add_bool(struct json_object *o, const char *key, bool value)
 {
     add(o, key, json_object_new_boolean(value));

@@ -40,6 +40,7 @@ struct json_object *jsonx_object(struct json_object *o, const char *key);
 /* Add members.  A lack of memory leaves them out. */
 void jsonx_add_str(struct json_object *o, const char *key, const char *value);
 void jsonx_add_int(struct json_object *o, const char *key, int64_t value);
+void jsonx_add_uint(struct json_object *o, const char *key, uint64_t value);
 void jsonx_add_bool(struct json_object *o, const char *key, bool value);
 void jsonx_add_hex(struct json_object *o, const char *key, uint64_t value);
 

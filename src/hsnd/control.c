@@ -2,64 +2,36 @@
  * The control socket.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bytebuf.h"
+#include "base/jsonx.h"
 #include "hsnd/hsnd.h"
 
-static void add_u64(struct json_object *o, const char *name, uint64_t v)
+static int do_status(const struct ctl_request *q, struct errbuf *err)
 {
-    json_object_object_add(o, name, json_object_new_uint64(v));
-}
-
-static void add_str(struct json_object *o, const char *name, const char *v)
-{
-    json_object_object_add(o, name, json_object_new_string(v));
-}
-
-static void add_bool(struct json_object *o, const char *name, bool v)
-{
-    json_object_object_add(o, name, json_object_new_boolean(v));
-}
-
-static void add_board(struct json_object *o, const char *name, uint64_t board)
-{
-    char text[20];
-
-    snprintf(text, sizeof(text), "%012" PRIx64, board);
-    add_str(o, name, text);
-}
-
-static int do_status(struct json_object *in, struct json_object *out,
-                     const struct ctl_peer *peer, void *arg, struct errbuf *err)
-{
-    struct hsnd *d = arg;
+    struct hsnd *d = q->arg;
     const struct hsn_routes *r = hsn_engine_routes(d->engine);
     struct hsn_levels l;
 
-    (void)in;
-    (void)peer;
-    (void)err;
     hsn_engine_levels(d->engine, &l);
-    add_str(out, "node", d->node);
-    add_board(out, "board", d->board);
+    jsonx_add_str(q->out, "node", d->node);
+    jsonx_add_hex(q->out, "board", d->board);
     if (d->has_elan)
-        add_u64(out, "elan_id", d->elan_id);
-    add_u64(out, "rail", (uint64_t)d->conf.rail);
-    add_str(out, "nic", d->nic->kind);
-    add_bool(out, "link", d->nic->up);
-    add_u64(out, "map_version", r->map_version);
-    add_bool(out, "configured", r->configured);
-    add_u64(out, "peers", r->npeers);
-    add_u64(out, "endpoints", d->nports);
-    add_u64(out, "programs", d->contexts.nprograms);
-    add_u64(out, "pending", l.pending);
-    add_u64(out, "busy", l.busy);
-    add_u64(out, "halves", l.halves);
-    add_u64(out, "rx_filled", l.rx_filled);
-    add_u64(out, "asking", clerk_pending(d->clerk));
+        jsonx_add_uint(q->out, "elan_id", d->elan_id);
+    jsonx_add_uint(q->out, "rail", (uint64_t)d->conf.rail);
+    jsonx_add_str(q->out, "nic", d->nic->kind);
+    jsonx_add_bool(q->out, "link", d->nic->up);
+    jsonx_add_uint(q->out, "map_version", r->map_version);
+    jsonx_add_bool(q->out, "configured", r->configured);
+    jsonx_add_uint(q->out, "peers", r->npeers);
+    jsonx_add_uint(q->out, "endpoints", d->nports);
+    jsonx_add_uint(q->out, "programs", d->contexts.nprograms);
+    jsonx_add_uint(q->out, "pending", l.pending);
+    jsonx_add_uint(q->out, "busy", l.busy);
+    jsonx_add_uint(q->out, "halves", l.halves);
+    jsonx_add_uint(q->out, "rx_filled", l.rx_filled);
+    jsonx_add_uint(q->out, "asking", clerk_pending(d->clerk));
     return 0;
 }
 
@@ -103,8 +75,8 @@ struct json_object *control_metrics(const struct hsnd *d)
     struct json_object *o = json_object_new_object();
 
     for (int i = 0; o && i < HSN_COUNT_N; i++)
-        add_u64(o, hsn_count_name((enum hsn_count)i), n->n[i]);
-#define X(name, where) add_u64(o, #name, d->where);
+        jsonx_add_uint(o, hsn_count_name((enum hsn_count)i), n->n[i]);
+#define X(name, where) jsonx_add_uint(o, #name, d->where);
     if (o) {
         OWN(X)
     }
@@ -112,33 +84,24 @@ struct json_object *control_metrics(const struct hsnd *d)
     return o;
 }
 
-static int do_counters(struct json_object *in, struct json_object *out,
-                       const struct ctl_peer *peer, void *arg,
-                       struct errbuf *err)
+static int do_counters(const struct ctl_request *q, struct errbuf *err)
 {
-    (void)in;
-    (void)peer;
-    (void)err;
-    json_object_object_add(out, "counters", control_metrics(arg));
+    json_object_object_add(q->out, "counters", control_metrics(q->arg));
     return 0;
 }
 
-static int do_metrics(struct json_object *in, struct json_object *out,
-                      const struct ctl_peer *peer, void *arg,
-                      struct errbuf *err)
+static int do_metrics(const struct ctl_request *q, struct errbuf *err)
 {
     struct bytebuf text;
     int rc = -1;
 
-    (void)in;
-    (void)peer;
     bytebuf_init(&text, 512 * 1024);
-    metrics_text(arg, &text);
+    metrics_text(q->arg, &text);
     bytebuf_add(&text, "", 1);
     if (text.bad) {
         errprintf(err, "no memory");
     } else {
-        add_str(out, "text", (const char *)bytebuf_data(&text));
+        jsonx_add_str(q->out, "text", (const char *)bytebuf_data(&text));
         rc = 0;
     }
     bytebuf_free(&text);
@@ -149,10 +112,10 @@ static struct json_object *route_json(const struct hsn_route_state *s)
 {
     struct json_object *o = json_object_new_object();
 
-    add_bool(o, "dead", s->dead);
-    add_u64(o, "sent", s->sent);
-    add_u64(o, "echo_sent", s->echo_sent);
-    add_u64(o, "echo_back", s->echo_back);
+    jsonx_add_bool(o, "dead", s->dead);
+    jsonx_add_uint(o, "sent", s->sent);
+    jsonx_add_uint(o, "echo_sent", s->echo_sent);
+    jsonx_add_uint(o, "echo_back", s->echo_back);
     return o;
 }
 
@@ -163,18 +126,18 @@ static struct json_object *peer_json(const struct hsn_routes *r,
     const struct hsn_peer_state *s = &p->state;
     struct json_object *o = json_object_new_object();
 
-    add_board(o, "board", p->address);
-    add_bool(o, "neighbour", p->neighbour);
-    add_u64(o, "routes", p->nroutes);
-    add_u64(o, "sent", s->sent);
-    add_u64(o, "received", s->received);
-    add_u64(o, "failed", s->failed);
-    add_u64(o, "fragments_expired", s->expired);
-    add_u64(o, "echo_sent", s->echo_sent);
-    add_u64(o, "echo_back", s->echo_back);
-    add_u64(o, "rtt_ns", s->rtt_ns);
-    add_u64(o, "rtt_min_ns", s->rtt_min_ns);
-    add_bool(o, "silent", s->silent);
+    jsonx_add_hex(o, "board", p->address);
+    jsonx_add_bool(o, "neighbour", p->neighbour);
+    jsonx_add_uint(o, "routes", p->nroutes);
+    jsonx_add_uint(o, "sent", s->sent);
+    jsonx_add_uint(o, "received", s->received);
+    jsonx_add_uint(o, "failed", s->failed);
+    jsonx_add_uint(o, "fragments_expired", s->expired);
+    jsonx_add_uint(o, "echo_sent", s->echo_sent);
+    jsonx_add_uint(o, "echo_back", s->echo_back);
+    jsonx_add_uint(o, "rtt_ns", s->rtt_ns);
+    jsonx_add_uint(o, "rtt_min_ns", s->rtt_min_ns);
+    jsonx_add_bool(o, "silent", s->silent);
     for (size_t i = p->first; i < p->first + p->nroutes; i++)
         json_object_array_add(ways, route_json(&r->states[i]));
     json_object_object_add(o, "by_route", ways);
@@ -184,23 +147,20 @@ static struct json_object *peer_json(const struct hsn_routes *r,
 #define PEERS_SHOWN 1000
 
 /* {"from": N}: a thousand peers from the Nth on. */
-static int do_peers(struct json_object *in, struct json_object *out,
-                    const struct ctl_peer *peer, void *arg, struct errbuf *err)
+static int do_peers(const struct ctl_request *q, struct errbuf *err)
 {
-    struct hsnd *d = arg;
+    struct hsnd *d = q->arg;
     const struct hsn_routes *r = hsn_engine_routes(d->engine);
     struct json_object *list = json_object_new_array(), *from;
     int64_t at = 0;
 
-    (void)peer;
-    (void)err;
-    if (json_object_object_get_ex(in, "from", &from))
+    if (json_object_object_get_ex(q->in, "from", &from))
         at = json_object_get_int64(from);
     for (size_t i = at > 0 ? (size_t)at : 0;
          i < r->npeers && json_object_array_length(list) < PEERS_SHOWN; i++)
         json_object_array_add(list, peer_json(r, &r->peers[i]));
-    add_u64(out, "total", r->npeers);
-    json_object_object_add(out, "peers", list);
+    jsonx_add_uint(q->out, "total", r->npeers);
+    json_object_object_add(q->out, "peers", list);
     return 0;
 }
 
@@ -209,68 +169,54 @@ static struct json_object *port_json(const struct port *p)
     static const char *const kinds[] = {"raw", "dgram", "elan"};
     struct json_object *o = json_object_new_object();
 
-    add_str(o, "kind", kinds[p->kind]);
-    add_u64(o, "number", p->number);
-    add_u64(o, "pid", (uint64_t)p->pid);
-    add_u64(o, "uid", p->uid);
+    jsonx_add_str(o, "kind", kinds[p->kind]);
+    jsonx_add_uint(o, "number", p->number);
+    jsonx_add_uint(o, "pid", (uint64_t)p->pid);
+    jsonx_add_uint(o, "uid", p->uid);
     if (p->program)
-        add_u64(o, "program", (uint64_t)p->program->known->number);
-    add_u64(o, "sent", p->counts.sent);
-    add_u64(o, "received", p->counts.received);
-    add_u64(o, "full", p->counts.full);
-    add_u64(o, "malformed", p->counts.malformed);
+        jsonx_add_uint(o, "program", (uint64_t)p->program->known->number);
+    jsonx_add_uint(o, "sent", p->counts.sent);
+    jsonx_add_uint(o, "received", p->counts.received);
+    jsonx_add_uint(o, "full", p->counts.full);
+    jsonx_add_uint(o, "malformed", p->counts.malformed);
     return o;
 }
 
-static int do_endpoints(struct json_object *in, struct json_object *out,
-                        const struct ctl_peer *peer, void *arg,
-                        struct errbuf *err)
+static int do_endpoints(const struct ctl_request *q, struct errbuf *err)
 {
-    struct hsnd *d = arg;
+    struct hsnd *d = q->arg;
     struct json_object *list = json_object_new_array();
 
-    (void)in;
-    (void)peer;
-    (void)err;
     for (struct port *p = d->ports; p; p = p->next)
         if (!p->dead && json_object_array_length(list) < PEERS_SHOWN)
             json_object_array_add(list, port_json(p));
-    json_object_object_add(out, "endpoints", list);
+    json_object_object_add(q->out, "endpoints", list);
     return 0;
 }
 
-static int do_programs(struct json_object *in, struct json_object *out,
-                       const struct ctl_peer *peer, void *arg,
-                       struct errbuf *err)
+static int do_programs(const struct ctl_request *q, struct errbuf *err)
 {
-    struct hsnd *d = arg;
+    struct hsnd *d = q->arg;
     struct json_object *list = json_object_new_array(), *o;
 
-    (void)in;
-    (void)peer;
-    (void)err;
     for (struct client_program *p = d->programs; p; p = p->next) {
         if (json_object_array_length(list) == PEERS_SHOWN)
             break;
         o = json_object_new_object();
-        add_u64(o, "number", (uint64_t)p->known->number);
-        add_u64(o, "uid", p->known->uid);
-        add_u64(o, "low_context", (uint64_t)p->known->cap.LowContext);
-        add_u64(o, "high_context", (uint64_t)p->known->cap.HighContext);
+        jsonx_add_uint(o, "number", (uint64_t)p->known->number);
+        jsonx_add_uint(o, "uid", p->known->uid);
+        jsonx_add_uint(o, "low_context", (uint64_t)p->known->cap.LowContext);
+        jsonx_add_uint(o, "high_context", (uint64_t)p->known->cap.HighContext);
         json_object_array_add(list, o);
     }
-    json_object_object_add(out, "programs", list);
+    json_object_object_add(q->out, "programs", list);
     return 0;
 }
 
-static int do_load(struct json_object *in, struct json_object *out,
-                   const struct ctl_peer *peer, void *arg, struct errbuf *err)
+static int do_load(const struct ctl_request *q, struct errbuf *err)
 {
-    struct hsnd *d = arg;
+    struct hsnd *d = q->arg;
 
-    (void)in;
-    (void)out;
-    (void)peer;
     if (!d->conf.routes)
         return errprintf(err, "hsn.conf names no file of routes");
     return hsnd_routes_file(d, d->conf.routes, err);

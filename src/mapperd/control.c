@@ -13,34 +13,31 @@
 #include "mapperd/mapperd.h"
 #include "net/format.h"
 
-static int verb_status(struct json_object *in, struct json_object *out,
-                       const struct ctl_peer *peer, void *arg,
-                       struct errbuf *err)
+static int verb_status(const struct ctl_request *q, struct errbuf *err)
 {
-    struct mapperd *d = arg;
+    struct mapperd *d = q->arg;
     char text[GM_ADDRESS_TEXT];
 
-    jsonx_add_str(out, "protocol", d->engine->name);
-    jsonx_add_str(out, "node", d->node);
-    jsonx_add_str(out, "board", gm_address_text(d->address, text));
-    jsonx_add_int(out, "unit", d->settings.unit);
-    jsonx_add_bool(out, "hsnd", d->raw != NULL);
-    jsonx_add_bool(out, "configured", d->loaded && d->configured);
-    jsonx_add_int(out, "peers", d->npeers);
-    jsonx_add_int(out, "peers_said", d->peers_said);
-    jsonx_add_str(out, "last_notice", d->last_notice);
-    jsonx_add_int(out, "notices", d->nnotices);
-    jsonx_add_int(out, "send_full", d->send_full);
-    jsonx_add_int(out, "asking", clerk_pending(d->clerk));
-    d->engine->status(d, out);
+    jsonx_add_str(q->out, "protocol", d->engine->name);
+    jsonx_add_str(q->out, "node", d->node);
+    jsonx_add_str(q->out, "board", gm_address_text(d->address, text));
+    jsonx_add_int(q->out, "unit", d->settings.unit);
+    jsonx_add_bool(q->out, "hsnd", d->raw != NULL);
+    jsonx_add_bool(q->out, "configured", d->loaded && d->configured);
+    jsonx_add_int(q->out, "peers", d->npeers);
+    jsonx_add_int(q->out, "peers_said", d->peers_said);
+    jsonx_add_str(q->out, "last_notice", d->last_notice);
+    jsonx_add_int(q->out, "notices", d->nnotices);
+    jsonx_add_int(q->out, "send_full", d->send_full);
+    jsonx_add_int(q->out, "asking", clerk_pending(d->clerk));
+    d->engine->status(d, q->out);
     return 0;
 }
 
 /* {"format":"text"|"ib"|"json"}: the map as a file of that format. */
-static int verb_map(struct json_object *in, struct json_object *out,
-                    const struct ctl_peer *peer, void *arg, struct errbuf *err)
+static int verb_map(const struct ctl_request *q, struct errbuf *err)
 {
-    struct mapperd *d = arg;
+    struct mapperd *d = q->arg;
     const struct net *net = d->engine->map(d);
     struct json_object *format = NULL;
     const char *name = "text";
@@ -49,7 +46,7 @@ static int verb_map(struct json_object *in, struct json_object *out,
 
     if (!net)
         return errprintf(err, "there is no map yet");
-    if (json_object_object_get_ex(in, "format", &format))
+    if (json_object_object_get_ex(q->in, "format", &format))
         name = json_object_get_string(format);
     named = mapperd_named(net);
     if (!named)
@@ -64,7 +61,7 @@ static int verb_map(struct json_object *in, struct json_object *out,
     bytebuf_add(&text, "", 1);
     net_free(named);
     if (!text.bad)
-        jsonx_add_str(out, "map", (const char *)bytebuf_data(&text));
+        jsonx_add_str(q->out, "map", (const char *)bytebuf_data(&text));
     bytebuf_free(&text);
     return text.bad ? errprintf(err, "the map is too long") : 0;
 }
@@ -89,17 +86,15 @@ static struct json_object *peer_object(const struct hsn_peer *peer)
     return o;
 }
 
-static int verb_routes(struct json_object *in, struct json_object *out,
-                       const struct ctl_peer *peer, void *arg,
-                       struct errbuf *err)
+static int verb_routes(const struct ctl_request *q, struct errbuf *err)
 {
     struct json_object *list = json_object_new_array();
-    struct mapperd *d = arg;
+    struct mapperd *d = q->arg;
 
     for (size_t i = 0; i < d->npeers; i++)
         json_object_array_add(list, peer_object(&d->peers[i]));
-    json_object_object_add(out, "hosts", list);
-    jsonx_add_int(out, "version", d->loaded_version);
+    json_object_object_add(q->out, "hosts", list);
+    jsonx_add_int(q->out, "version", d->loaded_version);
     return 0;
 }
 

@@ -25,16 +25,14 @@ static struct json_object *totals(const struct swfab *fab)
     struct json_object *o = json_object_new_object();
 
     for (unsigned c = 0; c < SWFAB_NCOUNTERS; c++)
-        jsonx_add_int(o, swfab_fate_name(c), (int64_t)swfab_total(fab, c));
+        jsonx_add_uint(o, swfab_fate_name(c), swfab_total(fab, c));
     return o;
 }
 
 /* {"verb":"status"} */
-static int verb_status(struct json_object *in, struct json_object *out,
-                       const struct ctl_peer *peer, void *arg,
-                       struct errbuf *err)
+static int verb_status(const struct ctl_request *q, struct errbuf *err)
 {
-    struct swfabd *d = arg;
+    struct swfabd *d = q->arg;
     unsigned attached = 0, trunks = 0, up = 0;
 
     for (uint32_t i = 0; i < d->nseats; i++) {
@@ -44,17 +42,17 @@ static int verb_status(struct json_object *in, struct json_object *out,
         up += d->seats[i].trunk && there;
         attached += !d->seats[i].trunk && there;
     }
-    jsonx_add_str(out, "net", d->conf.net);
-    jsonx_add_str(out, "part", d->conf.part ? d->conf.part : "");
-    jsonx_add_int(out, "hosts", d->nseats - trunks);
-    jsonx_add_int(out, "attached", attached);
-    jsonx_add_int(out, "cables", trunks);
-    jsonx_add_int(out, "cables_up", up);
-    jsonx_add_int(out, "refused", (int64_t)d->refused);
-    jsonx_add_int(out, "asking", clerk_pending(d->clerk));
-    jsonx_add_int(out, "uptime_s",
-                  (int64_t)((clock_ns() - d->started_ns) / 1000000000));
-    json_object_object_add(out, "packets", totals(d->fab));
+    jsonx_add_str(q->out, "net", d->conf.net);
+    jsonx_add_str(q->out, "part", d->conf.part ? d->conf.part : "");
+    jsonx_add_int(q->out, "hosts", d->nseats - trunks);
+    jsonx_add_int(q->out, "attached", attached);
+    jsonx_add_int(q->out, "cables", trunks);
+    jsonx_add_int(q->out, "cables_up", up);
+    jsonx_add_uint(q->out, "refused", d->refused);
+    jsonx_add_int(q->out, "asking", clerk_pending(d->clerk));
+    jsonx_add_uint(q->out, "uptime_s",
+                   ((clock_ns() - d->started_ns) / 1000000000));
+    json_object_object_add(q->out, "packets", totals(d->fab));
     return 0;
 }
 
@@ -68,25 +66,23 @@ static struct json_object *seat_json(const struct swfabd_seat *seat)
     if (seat->link && !seat->lent) {
         const struct softlink_counters *c = softlink_counters(seat->link);
 
-        jsonx_add_int(o, "bad_tag", (int64_t)c->bad_tag);
-        jsonx_add_int(o, "replayed", (int64_t)c->replayed);
-        jsonx_add_int(o, "foreign", (int64_t)c->foreign);
-        jsonx_add_int(o, "malformed", (int64_t)c->malformed);
+        jsonx_add_uint(o, "bad_tag", c->bad_tag);
+        jsonx_add_uint(o, "replayed", c->replayed);
+        jsonx_add_uint(o, "foreign", c->foreign);
+        jsonx_add_uint(o, "malformed", c->malformed);
     }
     return o;
 }
 
 /* {"verb":"seats"}: hosts and cables to other daemons */
-static int verb_seats(struct json_object *in, struct json_object *out,
-                      const struct ctl_peer *peer, void *arg,
-                      struct errbuf *err)
+static int verb_seats(const struct ctl_request *q, struct errbuf *err)
 {
-    struct swfabd *d = arg;
+    struct swfabd *d = q->arg;
     struct json_object *list = json_object_new_array();
 
     for (uint32_t i = 0; i < d->nseats; i++)
         json_object_array_add(list, seat_json(&d->seats[i]));
-    json_object_object_add(out, "seats", list);
+    json_object_object_add(q->out, "seats", list);
     return 0;
 }
 
@@ -99,21 +95,18 @@ static struct json_object *port_json(const struct swfabd *d, uint32_t node,
     jsonx_add_str(o, "node", d->net->nodes[node].name);
     jsonx_add_int(o, "port", port);
     jsonx_add_bool(o, "up", swfab_link_is_up(d->fab, node, port));
-    jsonx_add_int(o, "passed", (int64_t)swfab_passed(d->fab, p));
+    jsonx_add_uint(o, "passed", swfab_passed(d->fab, p));
     for (unsigned c = 0; c < SWFAB_NCOUNTERS; c++)
         if (swfab_count(d->fab, p, c))
-            jsonx_add_int(o, swfab_fate_name(c),
-                          (int64_t)swfab_count(d->fab, p, c));
+            jsonx_add_uint(o, swfab_fate_name(c), swfab_count(d->fab, p, c));
     return o;
 }
 
 /* {"verb":"ports","node":"leaf1"}: counters of one node's ports */
-static int verb_ports(struct json_object *in, struct json_object *out,
-                      const struct ctl_peer *peer, void *arg,
-                      struct errbuf *err)
+static int verb_ports(const struct ctl_request *q, struct errbuf *err)
 {
-    struct swfabd *d = arg;
-    const char *name = jsonx_str(in, "node", SOFTLINK_NAME_MAX + 8);
+    struct swfabd *d = q->arg;
+    const char *name = jsonx_str(q->in, "node", SOFTLINK_NAME_MAX + 8);
     uint32_t node = name ? net_find_name(d->net, name) : NET_NONE;
     struct json_object *list;
 
@@ -122,17 +115,15 @@ static int verb_ports(struct json_object *in, struct json_object *out,
     list = json_object_new_array();
     for (unsigned p = 0; p < d->net->nodes[node].nports; p++)
         json_object_array_add(list, port_json(d, node, p));
-    json_object_object_add(out, "ports", list);
+    json_object_object_add(q->out, "ports", list);
     return 0;
 }
 
 /* {"verb":"fault","do":"down leaf1:3"}: see swfab/script.h; at once */
-static int verb_fault(struct json_object *in, struct json_object *out,
-                      const struct ctl_peer *peer, void *arg,
-                      struct errbuf *err)
+static int verb_fault(const struct ctl_request *q, struct errbuf *err)
 {
-    struct swfabd *d = arg;
-    const char *text = jsonx_str(in, "do", 256);
+    struct swfabd *d = q->arg;
+    const char *text = jsonx_str(q->in, "do", 256);
     struct swfab_script script = {0};
     int rc = -1;
 
@@ -151,11 +142,9 @@ static int verb_fault(struct json_object *in, struct json_object *out,
 }
 
 /* {"verb":"clear"}: counters */
-static int verb_clear(struct json_object *in, struct json_object *out,
-                      const struct ctl_peer *peer, void *arg,
-                      struct errbuf *err)
+static int verb_clear(const struct ctl_request *q, struct errbuf *err)
 {
-    struct swfabd *d = arg;
+    struct swfabd *d = q->arg;
 
     swfab_clear_counters(d->fab);
     return 0;

@@ -28,7 +28,7 @@ static struct json_object *map_of(const struct net *n)
     jsonx_add_bool(o, "known", m->known);
     if (!m->known)
         return o;
-    jsonx_add_int(o, "version", (int64_t)m->version);
+    jsonx_add_uint(o, "version", m->version);
     jsonx_add_str(o, "leader", m->leader);
     jsonx_add_bool(o, "configured", m->configured);
     jsonx_add_int(o, "since", m->since);
@@ -46,12 +46,12 @@ static struct json_object *updater_of(const struct net *n)
     jsonx_add_int(o, "nodes", u->nodes);
     jsonx_add_int(o, "own_drains", u->own_drains);
     jsonx_add_int(o, "waiting", u->waiting);
-    jsonx_add_int(o, "updates", (int64_t)u->updates);
-    jsonx_add_int(o, "failures", (int64_t)u->failures);
-    jsonx_add_int(o, "drains", (int64_t)u->drains);
-    jsonx_add_int(o, "resumes", (int64_t)u->resumes);
-    jsonx_add_int(o, "capped", (int64_t)u->capped);
-    jsonx_add_int(o, "max_ms", (int64_t)u->max_ms);
+    jsonx_add_uint(o, "updates", u->updates);
+    jsonx_add_uint(o, "failures", u->failures);
+    jsonx_add_uint(o, "drains", u->drains);
+    jsonx_add_uint(o, "resumes", u->resumes);
+    jsonx_add_uint(o, "capped", u->capped);
+    jsonx_add_uint(o, "max_ms", u->max_ms);
     jsonx_add_str(o, "error", u->error);
     return o;
 }
@@ -98,20 +98,18 @@ static struct json_object *put_evidence(const struct health_item *i,
     return list;
 }
 
-static int verb_summary(struct json_object *in, struct json_object *out,
-                        const struct ctl_peer *peer, void *arg,
-                        struct errbuf *err)
+static int verb_summary(const struct ctl_request *q, struct errbuf *err)
 {
-    const struct net *n = arg;
+    const struct net *n = q->arg;
 
-    jsonx_add_int(out, "now", net_now());
-    jsonx_add_int(out, "started", n->started);
-    json_object_object_add(out, "hosts", counts(n, REPORT_HOST));
-    json_object_object_add(out, "links", counts(n, REPORT_LINK));
-    json_object_object_add(out, "xbars", counts(n, REPORT_XBAR));
-    json_object_object_add(out, "map", map_of(n));
-    json_object_object_add(out, "slurm", updater_of(n));
-    jsonx_add_bool(out, "dry_run", n->conf.dry_run);
+    jsonx_add_int(q->out, "now", net_now());
+    jsonx_add_int(q->out, "started", n->started);
+    json_object_object_add(q->out, "hosts", counts(n, REPORT_HOST));
+    json_object_object_add(q->out, "links", counts(n, REPORT_LINK));
+    json_object_object_add(q->out, "xbars", counts(n, REPORT_XBAR));
+    json_object_object_add(q->out, "map", map_of(n));
+    json_object_object_add(q->out, "slurm", updater_of(n));
+    jsonx_add_bool(q->out, "dry_run", n->conf.dry_run);
     return 0;
 }
 
@@ -150,11 +148,9 @@ static struct json_object *put_node(struct net *n, const char *name,
     return o;
 }
 
-static int verb_nodes(struct json_object *in, struct json_object *out,
-                      const struct ctl_peer *peer, void *arg,
-                      struct errbuf *err)
+static int verb_nodes(const struct ctl_request *q, struct errbuf *err)
 {
-    struct net *n = arg;
+    struct net *n = q->arg;
     struct json_object *list = json_object_new_array();
     const struct health_item *i;
     struct health_node h;
@@ -168,8 +164,8 @@ static int verb_nodes(struct json_object *in, struct json_object *out,
             continue;
         json_object_array_add(list, put_node(n, i->name, &h, false));
     }
-    jsonx_add_int(out, "now", net_now());
-    json_object_object_add(out, "nodes", list);
+    jsonx_add_int(q->out, "now", net_now());
+    json_object_object_add(q->out, "nodes", list);
     return 0;
 }
 
@@ -199,11 +195,10 @@ static struct json_object *around(struct net *n, const struct health_node *h)
     return list;
 }
 
-static int verb_node(struct json_object *in, struct json_object *out,
-                     const struct ctl_peer *peer, void *arg, struct errbuf *err)
+static int verb_node(const struct ctl_request *q, struct errbuf *err)
 {
-    struct net *n = arg;
-    const char *name = jsonx_str(in, "node", SF_REPORT_NAME_MAX);
+    struct net *n = q->arg;
+    const char *name = jsonx_str(q->in, "node", SF_REPORT_NAME_MAX);
     struct health_node h;
 
     if (!name)
@@ -213,19 +208,17 @@ static int verb_node(struct json_object *in, struct json_object *out,
                          "nothing is known of %s: nobody has reported "
                          "about it",
                          name);
-    jsonx_add_int(out, "now", net_now());
-    json_object_object_add(out, "node", put_node(n, name, &h, true));
-    json_object_object_add(out, "around", around(n, &h));
+    jsonx_add_int(q->out, "now", net_now());
+    json_object_object_add(q->out, "node", put_node(n, name, &h, true));
+    json_object_object_add(q->out, "around", around(n, &h));
     return 0;
 }
 
-static int verb_items(struct json_object *in, struct json_object *out,
-                      const struct ctl_peer *peer, void *arg,
-                      struct errbuf *err)
+static int verb_items(const struct ctl_request *q, struct errbuf *err)
 {
     static const char *const kinds[] = {"host", "link", "xbar"};
-    struct net *n = arg;
-    const char *kind = jsonx_str(in, "kind", 8);
+    struct net *n = q->arg;
+    const char *kind = jsonx_str(q->in, "kind", 8);
     struct json_object *list;
     const struct health_item *i;
     int k = 0;
@@ -238,30 +231,27 @@ static int verb_items(struct json_object *in, struct json_object *out,
     for (i = model_next(n->model, (enum report_kind)k, NULL); i;
          i = model_next(n->model, (enum report_kind)k, i))
         json_object_array_add(list, put_item(i, net_now()));
-    jsonx_add_int(out, "now", net_now());
-    json_object_object_add(out, "items", list);
+    jsonx_add_int(q->out, "now", net_now());
+    json_object_object_add(q->out, "items", list);
     return 0;
 }
 
-static int verb_events(struct json_object *in, struct json_object *out,
-                       const struct ctl_peer *peer, void *arg,
-                       struct errbuf *err)
+static int verb_events(const struct ctl_request *q, struct errbuf *err)
 {
     int64_t since = 0, max = 200;
 
-    jsonx_int(in, "since", 0, INT64_MAX, &since);
-    jsonx_int(in, "max", 1, SF_SWITCHMGR_EVENTS_MAX, &max);
-    jsonx_add_int(out, "now", net_now());
-    json_object_object_add(out, "events",
-                           net_events_since(arg, (uint64_t)since, (size_t)max));
+    jsonx_int(q->in, "since", 0, INT64_MAX, &since);
+    jsonx_int(q->in, "max", 1, SF_SWITCHMGR_EVENTS_MAX, &max);
+    jsonx_add_int(q->out, "now", net_now());
+    json_object_object_add(
+        q->out, "events",
+        net_events_since(q->arg, (uint64_t)since, (size_t)max));
     return 0;
 }
 
-static int verb_reporters(struct json_object *in, struct json_object *out,
-                          const struct ctl_peer *peer, void *arg,
-                          struct errbuf *err)
+static int verb_reporters(const struct ctl_request *q, struct errbuf *err)
 {
-    const struct net *n = arg;
+    const struct net *n = q->arg;
     struct json_object *list = json_object_new_array();
     const struct health_reporter *r;
 
@@ -272,33 +262,29 @@ static int verb_reporters(struct json_object *in, struct json_object *out,
         jsonx_add_str(o, "from", report_from_name(r->from));
         jsonx_add_str(o, "node", r->node);
         jsonx_add_int(o, "at", r->at);
-        jsonx_add_int(o, "accepted", (int64_t)r->accepted);
-        jsonx_add_int(o, "refused", (int64_t)r->refused);
+        jsonx_add_uint(o, "accepted", r->accepted);
+        jsonx_add_uint(o, "refused", r->refused);
         json_object_array_add(list, o);
     }
-    jsonx_add_int(out, "now", net_now());
-    json_object_object_add(out, "reporters", list);
+    jsonx_add_int(q->out, "now", net_now());
+    json_object_object_add(q->out, "reporters", list);
     return 0;
 }
 
-static int verb_reload(struct json_object *in, struct json_object *out,
-                       const struct ctl_peer *peer, void *arg,
-                       struct errbuf *err)
+static int verb_reload(const struct ctl_request *q, struct errbuf *err)
 {
-    return net_reload(arg, err);
+    return net_reload(q->arg, err);
 }
 
 /* {"nodes":"n[0-3]","on":true}: until the next reload. */
-static int verb_maintenance(struct json_object *in, struct json_object *out,
-                            const struct ctl_peer *peer, void *arg,
-                            struct errbuf *err)
+static int verb_maintenance(const struct ctl_request *q, struct errbuf *err)
 {
-    struct net *n = arg;
-    const char *list = jsonx_str(in, "nodes", 4096);
+    struct net *n = q->arg;
+    const char *list = jsonx_str(q->in, "nodes", 4096);
     struct elan_names names;
     bool on;
 
-    if (!list || !jsonx_bool(in, "on", &on))
+    if (!list || !jsonx_bool(q->in, "on", &on))
         return errprintf(err, "\"nodes\" and \"on\" are needed");
     if (elan_hostlist_expand(&names, list, err) < 0)
         return -1;
@@ -311,7 +297,7 @@ static int verb_maintenance(struct json_object *in, struct json_object *out,
     }
     elan_names_free(&names);
     net_event(n, net_now(), "maintenance of %.100s: %s by uid %u", list,
-              on ? "begun" : "ended", (unsigned)peer->uid);
+              on ? "begun" : "ended", (unsigned)q->peer->uid);
     return 0;
 }
 

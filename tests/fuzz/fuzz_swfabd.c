@@ -36,15 +36,16 @@ static void request(struct swfabd *d, const uint8_t *data, size_t size)
 {
     const struct ctl_peer peer = {0};
     struct errbuf err;
-    struct json_object *out, *in = jsonx_parse((const char *)data, size, &err);
+    struct json_object *in = jsonx_parse((const char *)data, size, &err);
+    struct ctl_request q = {.in = in, .peer = &peer, .arg = d};
     const char *verb = in ? jsonx_str(in, "verb", 32) : NULL;
 
     for (size_t i = 0; verb && i < swfabd_nverbs; i++) {
         if (strcmp(verb, swfabd_verbs[i].name) != 0)
             continue;
-        out = json_object_new_object();
-        swfabd_verbs[i].call(in, out, &peer, d, &err);
-        json_object_put(out);
+        q.out = json_object_new_object();
+        swfabd_verbs[i].call(&q, &err);
+        json_object_put(q.out);
     }
     json_object_put(in);
 }

@@ -36,34 +36,30 @@ struct fixture {
     struct ctl_server *server;
 };
 
-static int say_status(struct json_object *in, struct json_object *out,
-                      const struct ctl_peer *peer, void *arg,
-                      struct errbuf *err)
+static int say_status(const struct ctl_request *q, struct errbuf *err)
 {
-    jsonx_add_int(out, "uid", peer->uid);
-    jsonx_add_str(out, "state", arg);
+    jsonx_add_int(q->out, "uid", q->peer->uid);
+    jsonx_add_str(q->out, "state", q->arg);
     return 0;
 }
 
-static int do_change(struct json_object *in, struct json_object *out,
-                     const struct ctl_peer *peer, void *arg, struct errbuf *err)
+static int do_change(const struct ctl_request *q, struct errbuf *err)
 {
     int64_t to;
 
-    if (!jsonx_int(in, "to", 0, 9, &to))
+    if (!jsonx_int(q->in, "to", 0, 9, &to))
         return errprintf(err, "\"to\" must be 0 to 9");
-    jsonx_add_int(out, "changed", to);
+    jsonx_add_int(q->out, "changed", to);
     return 0;
 }
 
-static int say_much(struct json_object *in, struct json_object *out,
-                    const struct ctl_peer *peer, void *arg, struct errbuf *err)
+static int say_much(const struct ctl_request *q, struct errbuf *err)
 {
     char *text = malloc(8000001);
 
     memset(text, 'x', 8000000);
     text[8000000] = '\0';
-    jsonx_add_str(out, "text", text);
+    jsonx_add_str(q->out, "text", text);
     free(text);
     return 0;
 }
