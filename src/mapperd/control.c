@@ -34,27 +34,26 @@ static int verb_status(const struct ctl_request *q, struct errbuf *err)
     return 0;
 }
 
+enum { FORMAT_SIZE = 8 };
+
 /* {"format":"text"|"ib"|"json"}: the map as a file of that format. */
 static int verb_map(const struct ctl_request *q, struct errbuf *err)
 {
     struct mapperd *d = q->arg;
     const struct net *net = d->engine->map(d);
-    struct json_object *format = NULL;
-    const char *name = "text";
+    const char *name = jsonx_str(q->in, "format", FORMAT_SIZE);
     struct bytebuf text;
     struct net *named;
 
     if (!net)
         return errprintf(err, "there is no map yet");
-    if (json_object_object_get_ex(q->in, "format", &format))
-        name = json_object_get_string(format);
     named = mapperd_named(net);
     if (!named)
         return errprintf(err, "no memory");
     bytebuf_init(&text, SF_NET_FILE_MAX);
-    if (strcmp(name, "ib") == 0)
+    if (name && strcmp(name, "ib") == 0)
         net_write_ib(named, &text);
-    else if (strcmp(name, "json") == 0)
+    else if (name && strcmp(name, "json") == 0)
         net_write_json(named, &text);
     else
         net_write_text(named, &text);
