@@ -67,10 +67,10 @@ until_ok() {
 }
 
 # start_munged NAME [OF]: at $tmp/NAME.munge, with a key of its own or that of
-# OF; $last is its pid.
+# OF, which may be NAME itself that was there before; $last is its pid.
 start_munged() {
     if [ -n "${2-}" ]; then
-        cp "$tmp/$2.key" "$tmp/$1.key"
+        [ "$1" = "$2" ] || cp "$tmp/$2.key" "$tmp/$1.key"
     else
         head -c 1024 /dev/urandom >"$tmp/$1.key"
     fi
