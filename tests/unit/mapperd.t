@@ -305,6 +305,8 @@ done
 
 routes=$(call "$tmp/m3.ctl" '{"verb":"routes"}' | grep -o '"board"' | wc -l)
 ok "routes to fifteen others are shown" 15 "$routes"
+ok "mapperd_null_format: a format that is no text is none" 1 \
+    "$(call "$tmp/m3.ctl" '{"verb":"map","format":null}' | grep -c '"map":')"
 
 # ---- the end ----
 
