@@ -200,6 +200,12 @@ start_mapperd 0 --level=0
 until_ok 10 test -S "$tmp/m0.ctl"
 ok "sfabric --local before there is a map" "Network is not configured. 1" \
     "$(local_of 0)"
+says_why() { # in its status
+    call "$tmp/m0.ctl" '{"verb":"status"}' |
+        grep -q 'if all are at level 0, none may'
+}
+until_ok 10 says_why
+ok "and at level 0 it says that somebody else must map" 0 $?
 stop_mapper TERM 0
 
 for i in $all; do start_mapperd "$i" --map-file="$tmp/map$i"; done

@@ -55,6 +55,36 @@ static bool all_ended(struct world *w)
     return true;
 }
 
+/* The seed whose first number is 0xffffffff. */
+static void begin_at_the_end(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->seed = UINT64_C(0x25114ed53327345a) ^ c->address;
+}
+
+static void g2_49_the_counter_skips_0(void **state)
+{
+    struct world *w = world_new("line:1:2", 1);
+
+    world_gm2_all(w, begin_at_the_end, NULL);
+    assert_true(world_until(w, 20 * SECOND, everybody_is_valid));
+    assert_int_equal(status(w, host(w, 1)).version.counter, 1);
+    assert_int_equal(status(w, host(w, 1)).counters.maps, 1);
+    world_free(w);
+}
+
+static void g2_18_complete_is_when_the_last_has_it(void **state)
+{
+    struct world *w = world_new("line:1:2", 1);
+
+    world_gm2_all(w, NULL, NULL);
+    while (!status(w, host(w, 1)).complete && world_now(w) < 20 * SECOND)
+        world_run(w, world_now(w) + MS / 10);
+    assert_true(status(w, host(w, 1)).complete);
+    assert_int_equal(status(w, host(w, 1)).done, 2);
+    assert_true(everybody_is_valid(w));
+    world_free(w);
+}
+
 static void g2_18_map_once_ends_when_everybody_has_the_map(void **state)
 {
     struct world *w = world_new("line:3:3", 1);
@@ -214,6 +244,8 @@ static void g2_01_g2_55_g2_58_routes_lead_where_they_say(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_49_counters_start_at_random),
     cmocka_unit_test(g2_15_thrash_raises_the_version_without_change),
+    cmocka_unit_test(g2_49_the_counter_skips_0),
+    cmocka_unit_test(g2_18_complete_is_when_the_last_has_it),
     cmocka_unit_test(g2_18_map_once_ends_when_everybody_has_the_map),
     cmocka_unit_test(g2_16_extra_hosts_inflate_the_map),
     cmocka_unit_test(g2_19_incremental_mapping_takes_fewer_probes),

@@ -58,8 +58,9 @@ static void move(enum gm2_event event, enum gm2_state from, enum gm2_state to,
     edges_gm2(from, event, to);
 }
 
-/* A mapper that has met a higher one. */
-static void make_passive(struct spoken *s)
+/* A mapper that has met a higher one; tries: for its parent, 0: as many as
+ * without an option. */
+static void make_passive_with(struct spoken *s, unsigned tries)
 {
     static const struct gm2_ops ops = {.send = hear, .moved = move};
     struct gm2_message scout = {.subtype = GM2_SCOUT,
@@ -74,12 +75,19 @@ static void make_passive(struct spoken *s)
     s->answer = true;
     gm2_config_default(&config);
     config.address = NET_BUILD_HOST_ID;
+    if (tries > 0)
+        config.parent_tries = tries;
     s->m = gm2_new(&config, &ops, s, 0);
     gm2_tick(s->m, 0);
     scout.scout.back = (struct gm2_route){2, {0x81, 0x82}};
     gm2_input(s->m, 0, body, gm2_encode(body, sizeof(body), &scout));
     assert_int_equal(s->npings, 1);
     gm2_input(s->m, 0, body, gm2_encode(body, sizeof(body), &s->reply));
+}
+
+static void make_passive(struct spoken *s)
+{
+    make_passive_with(s, 0);
 }
 
 static enum gm2_state state_of(struct spoken *s)
@@ -122,6 +130,52 @@ static void g2_33_g2_40_g2_41_a_mute_parent_is_lost_after_30_tries(void **state)
     assert_int_equal(state_of(&s), GM2_STATE_PASSIVE);
     run_to(&s, 4 * SECOND + 300 * MS);
     assert_int_equal(state_of(&s), GM2_STATE_MAPPING);
+    gm2_free(s.m);
+}
+
+static void g2_33_g2_41_tries_for_a_parent_are_settable(void **state)
+{
+    struct spoken s;
+    unsigned before;
+
+    make_passive_with(&s, 3);
+    run_to(&s, 500 * MS);
+    before = s.npings;
+    s.answer = false;
+    run_to(&s, SECOND + 29 * MS);
+    assert_int_equal(s.npings, before + 3);
+    assert_int_equal(state_of(&s), GM2_STATE_PASSIVE);
+    run_to(&s, SECOND + 30 * MS);
+    assert_int_equal(state_of(&s), GM2_STATE_MAPPING);
+    gm2_free(s.m);
+}
+
+static void say_pause(struct spoken *s, uint64_t sender, uint32_t seconds)
+{
+    const struct gm2_message pause = {.subtype = GM2_SCOUT,
+                                      .reason = GM2_LX_PAUSE,
+                                      .sender = sender,
+                                      .level = 1,
+                                      .scout = {.argument = seconds}};
+    uint8_t body[200];
+
+    gm2_input(s->m, s->now, body, gm2_encode(body, sizeof(body), &pause));
+}
+
+static void g2_17_only_a_higher_one_pauses_and_not_for_ever(void **state)
+{
+    struct spoken s;
+
+    make_passive(&s);
+    run_to(&s, 500 * MS);
+    say_pause(&s, NET_BUILD_HOST_ID - 1, 5);
+    assert_int_equal(state_of(&s), GM2_STATE_PASSIVE);
+    say_pause(&s, PARENT, UINT32_MAX);
+    assert_int_equal(state_of(&s), GM2_STATE_PAUSED);
+    run_to(&s, 60 * SECOND);
+    assert_int_equal(state_of(&s), GM2_STATE_PAUSED);
+    run_to(&s, 61 * SECOND);
+    assert_int_not_equal(state_of(&s), GM2_STATE_PAUSED);
     gm2_free(s.m);
 }
 
@@ -179,6 +233,8 @@ static void g2_52_a_fetch_that_fails_leads_back_to_mapping(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_37_g2_38_g2_39_a_passive_mapper_pings_each_second),
     cmocka_unit_test(g2_33_g2_40_g2_41_a_mute_parent_is_lost_after_30_tries),
+    cmocka_unit_test(g2_33_g2_41_tries_for_a_parent_are_settable),
+    cmocka_unit_test(g2_17_only_a_higher_one_pauses_and_not_for_ever),
     cmocka_unit_test(g2_50_when_a_parent_has_a_new_map),
     cmocka_unit_test(g2_52_a_fetch_that_fails_leads_back_to_mapping),
 };

@@ -14,6 +14,46 @@ static void g2_66_rounds_have_a_pause_of_a_second(void **state)
     world_free(w);
 }
 
+static uint64_t end_of_round(struct world *w, uint32_t node)
+{
+    uint64_t rounds = status(w, node).counters.rounds;
+
+    while (status(w, node).counters.rounds == rounds &&
+           world_now(w) < 60 * SECOND)
+        world_run(w, world_now(w) + MS / 10);
+    return world_now(w);
+}
+
+/* From the map to the first round, and from round to round. */
+static void try_pause(world_gm2_f *tune, uint64_t pause)
+{
+    struct world *w = world_new("line:2:3", 1);
+    uint32_t node = host(w, 5);
+    uint64_t at, next;
+
+    world_gm2_all(w, tune, NULL);
+    next = end_of_round(w, node);
+    at = status(w, node).since;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_in_range(next - at - status(w, node).round_time, pause - MS / 10,
+                        pause + MS / 10);
+        at = next;
+        next = end_of_round(w, node);
+    }
+    world_free(w);
+}
+
+static void rest_three_seconds(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->verify_pause = 3 * SECOND;
+}
+
+static void g2_66_the_pause_is_a_second_and_settable(void **state)
+{
+    try_pause(NULL, SECOND);
+    try_pause(rest_three_seconds, 3 * SECOND);
+}
+
 static void g2_67_added_host_is_found(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
@@ -79,6 +119,7 @@ static void g2_17_pause_keeps_the_others_quiet(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_66_rounds_have_a_pause_of_a_second),
+    cmocka_unit_test(g2_66_the_pause_is_a_second_and_settable),
     cmocka_unit_test(g2_67_added_host_is_found),
     cmocka_unit_test(g2_67_added_and_lost_links_are_found),
     cmocka_unit_test(g2_44_a_dozen_children_do_not_upset_anybody),

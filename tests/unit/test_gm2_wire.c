@@ -200,6 +200,19 @@ static void g2_36_g2_46_hosts_stand_in_the_order_of_rank(void **state)
     net_free(net);
 }
 
+static void g2_50_versions_differ_in_leader_or_counter(void **state)
+{
+    const struct gm2_version one = {0x0060dd000009, 1, 7};
+    struct gm2_version other = one;
+
+    assert_true(gm2_version_equal(&one, &other));
+    other.leader++;
+    assert_false(gm2_version_equal(&one, &other));
+    other = one;
+    other.counter++;
+    assert_false(gm2_version_equal(&one, &other));
+}
+
 static void g2_46_numbers_in_the_tree(void **state)
 {
     static const uint32_t sizes[] = {1, 2, 3, 16, 1000, 8192};
@@ -391,6 +404,7 @@ int main(void)
         cmocka_unit_test(g2_06_gm2_drops_gm1_messages),
         cmocka_unit_test(g2_36_g2_46_hosts_stand_in_the_order_of_rank),
         cmocka_unit_test(g2_46_numbers_in_the_tree),
+        cmocka_unit_test(g2_50_versions_differ_in_leader_or_counter),
         cmocka_unit_test(g2_51_g2_54_map_travels_in_pieces),
         cmocka_unit_test(piece_golden_frame),
         cmocka_unit_test(g2_53_pieces_of_two_versions_never_mix),

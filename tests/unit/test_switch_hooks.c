@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "elan_util.h"
@@ -237,6 +238,30 @@ static void sl_03_init_is_silent(void **state)
     assert_int_equal(host.errors, 0);
 }
 
+/* As srun of any user loads it: it may not need more, and prints nothing. */
+static void sl_03_init_of_nobody_prints_nothing(void **state)
+{
+    int (*init)(void) = (int (*)(void))(uintptr_t)sym("init");
+    int out[2], status;
+    pid_t pid;
+    char c;
+
+    host.errors = 0;
+    assert_int_equal(pipe(out), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (dup2(out[1], 1) < 0 || dup2(out[1], 2) < 0 ||
+            (geteuid() == 0 && setuid(65534) < 0))
+            _exit(2);
+        _exit(init() == SLURM_SUCCESS && host.errors == 0 ? 0 : 1);
+    }
+    close(out[1]);
+    assert_int_equal(read(out[0], &c, 1), 0);
+    close(out[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 static void sl_02_no_hook_minds_null(void **state)
 {
     struct switch_jobinfo *j = (void *)1;
@@ -414,6 +439,7 @@ int main(void)
         cmocka_unit_test(sl_02_every_hook_is_there),
         cmocka_unit_test(sl_02_nothing_but_hooks_is_seen),
         cmocka_unit_test(sl_03_init_is_silent),
+        cmocka_unit_test(sl_03_init_of_nobody_prints_nothing),
         cmocka_unit_test(sl_02_no_hook_minds_null),
         cmocka_unit_test(sl_02_node_hooks_without_a_program),
         cmocka_unit_test(sl_08_pack_and_unpack_null_and_never_built),
