@@ -59,7 +59,7 @@ void model_free(struct model *m)
     HASH_ITER(hh, m->reporters, r, rnext)
     {
         HASH_DEL(m->reporters, r);
-        free(r->pub.counters);
+        model_counters_drop(m, r);
         free(r);
     }
     free(m);

@@ -69,6 +69,11 @@ struct health_item {
     struct health_evidence evidence[REPORT_FROMS];
 };
 
+struct health_counter {
+    uint8_t rail;
+    char name[SF_REPORT_COUNTER_NAME_MAX];
+};
+
 /* A reporter, for metrics and `sfabric`. */
 struct health_reporter {
     enum report_from from;
@@ -76,7 +81,8 @@ struct health_reporter {
     uint64_t instance, seq;
     int64_t at;
     uint64_t accepted, refused;
-    struct report_counter *counters;
+    const struct health_counter *counters; /* shared by all that count so */
+    uint64_t *values;
     size_t ncounters;
 };
 
@@ -148,8 +154,12 @@ const struct health_reporter *
 model_next_reporter(const struct model *model,
                     const struct health_reporter *reporter);
 
-/* The whole model as JSON (put it), for the state file. */
-struct json_object *model_save(const struct model *model, int64_t now);
+/* The model for the state file, as members of a JSON object, written piece by
+ * piece: of thousands of items no more than one is in memory at a time.  0, or
+ * -1 ENOMEM (what was written so far is of no use). */
+typedef void model_write_f(const char *text, size_t len, void *arg);
+int model_save(const struct model *model, int64_t now, model_write_f *write,
+               void *arg);
 /* Take items from a saved model.  Evidence not older than its source's limit
  * when it was saved is as fresh now: time that nobody watched does not count;
  * more than `gap_max` of it makes all evidence stale.  0, or -1 EBADMSG with

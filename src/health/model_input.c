@@ -372,20 +372,6 @@ static void take_peers(struct model *m, const struct report *rep, int64_t now)
     }
 }
 
-static void take_counters(struct model_reporter *r, const struct report *rep)
-{
-    struct report_counter *mem;
-
-    if (rep->ncounters == 0)
-        return;
-    mem = realloc(r->pub.counters, rep->ncounters * sizeof(*mem));
-    if (!mem)
-        return;
-    memcpy(mem, rep->counters, rep->ncounters * sizeof(*mem));
-    r->pub.counters = mem;
-    r->pub.ncounters = rep->ncounters;
-}
-
 /* hsnd's heartbeat: a report without records vouches for its own hosts. */
 static void vouch_again(struct model *m, const struct report *rep, int64_t now)
 {
@@ -434,7 +420,7 @@ int model_input(struct model *m, const struct report *rep, int64_t now,
     r->pub.seq = rep->seq;
     r->pub.at = now;
     r->pub.accepted++;
-    take_counters(r, rep);
+    model_counters_take(m, r, rep);
     if (take(m, rep, now) == 0)
         return 0;
     return refuse(err, errno, "no room for what it reports", rep->node);

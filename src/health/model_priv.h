@@ -38,7 +38,8 @@ struct model_item {
 struct model_reporter {
     struct health_reporter pub;
     char key[SF_REPORT_NAME_MAX + 4];
-    bool seen; /* instance and seq are valid */
+    bool seen;                 /* instance and seq are valid */
+    struct model_names *names; /* of its counters */
     UT_hash_handle hh;
 };
 
@@ -47,6 +48,7 @@ struct model {
     struct model_ops ops;
     struct model_item *items;
     struct model_reporter *reporters;
+    struct model_names *names; /* what they count, each list once */
     struct health_map map;
     uint8_t nrails;                  /* rails that a host was ever seen on */
     int64_t source_at[REPORT_FROMS]; /* last word of a source as a whole */
@@ -69,6 +71,11 @@ void model_item_drop(struct model *m, struct model_item *it);
 void model_judge(struct model *m, struct model_item *it, int64_t now);
 void model_alarm(struct model *m, int64_t now, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Take over what a reporter counted. */
+void model_counters_take(struct model *m, struct model_reporter *r,
+                         const struct report *rep);
+void model_counters_drop(struct model *m, struct model_reporter *r);
 
 struct model_reporter *
 model_reporter_get(struct model *m, enum report_from from, const char *node);

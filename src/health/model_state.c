@@ -3,6 +3,7 @@
  * The model in a file: what is published, and the evidence with its age.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,23 +63,35 @@ static struct json_object *put_item(const struct model *m,
     return o;
 }
 
-struct json_object *model_save(const struct model *m, int64_t now)
+int model_save(const struct model *m, int64_t now, model_write_f *write,
+               void *arg)
 {
-    struct json_object *o = json_object_new_object();
-    struct json_object *items = json_object_new_array();
     struct model_item *it, *next;
+    char head[64];
+    int n = snprintf(head, sizeof(head),
+                     "\"v\":%d,\"saved\":%" PRId64 ",\"items\":[",
+                     STATE_VERSION, now);
 
-    if (!o || !items) {
-        json_object_put(o);
-        json_object_put(items);
-        return NULL;
-    }
-    jsonx_add_int(o, "v", STATE_VERSION);
-    jsonx_add_int(o, "saved", now);
+    write(head, (size_t)n, arg);
     HASH_ITER(hh, m->items, it, next)
-    json_object_array_add(items, put_item(m, it));
-    json_object_object_add(o, "items", items);
-    return o;
+    {
+        struct json_object *o = put_item(m, it);
+        const char *text;
+        size_t len = 0;
+
+        text = o ? jsonx_text(o, &len) : NULL;
+        if (text && it != m->items)
+            write(",", 1, arg);
+        if (text)
+            write(text, len, arg);
+        json_object_put(o);
+        if (!text) {
+            errno = ENOMEM;
+            return -1;
+        }
+    }
+    write("]", 1, arg);
+    return 0;
 }
 
 /* What is known of how the times of the file become today's. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "switchmgrd/net.h"
 
 #if MHD_VERSION < 0x00097002
@@ -117,19 +118,86 @@ static void put_updater(FILE *f, const struct net *n)
             (unsigned long long)u->capped);
 }
 
-static void put_counters(FILE *f, const struct net *n)
+/* A family of NIC counters: the values of one name, all in one group. */
+struct family {
+    const char *name;
+    const struct health_counter *in; /* list that `at` is of */
+    size_t at[SF_ELAN_RAILS_MAX], n;
+};
+
+/* Where the name stands in a reporter's list; most have the same list. */
+static void look_up(struct family *y, const struct health_reporter *r)
 {
+    if (y->in == r->counters)
+        return;
+    y->in = r->counters;
+    y->n = 0;
+    for (size_t i = 0; i < r->ncounters && y->n < SF_ELAN_RAILS_MAX; i++) {
+        if (strcmp(r->counters[i].name, y->name) == 0)
+            y->at[y->n++] = i;
+    }
+}
+
+static void put_family(FILE *f, const struct net *n, const char *name)
+{
+    struct family y = {.name = name};
     const struct health_reporter *r;
 
+    fprintf(f, "# TYPE slurm_fabric_nic_%s_total counter\n", name);
     for (r = model_next_reporter(n->model, NULL); r;
          r = model_next_reporter(n->model, r)) {
-        for (size_t i = 0; i < r->ncounters; i++)
+        look_up(&y, r);
+        for (size_t i = 0; i < y.n; i++)
             fprintf(f,
                     "slurm_fabric_nic_%s_total{node=\"%s\",rail=\"%u\"} "
                     "%llu\n",
-                    r->counters[i].name, r->node, r->counters[i].rail,
-                    (unsigned long long)r->counters[i].value);
+                    name, r->node, r->counters[y.at[i]].rail,
+                    (unsigned long long)r->values[y.at[i]]);
     }
+}
+
+/* Names that have been put. */
+struct names {
+    const char **at;
+    size_t n, room;
+};
+
+static bool is_new(struct names *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (strcmp(s->at[i], name) == 0)
+            return false;
+    }
+    if (s->n == s->room) {
+        size_t room = s->room ? 2 * s->room : 64;
+        const char **grown = realloc(s->at, room * sizeof(*grown));
+
+        if (!grown)
+            return false;
+        s->at = grown;
+        s->room = room;
+    }
+    s->at[s->n++] = name;
+    return true;
+}
+
+static void put_counters(FILE *f, const struct net *n)
+{
+    const struct health_counter *last = NULL;
+    const struct health_reporter *r;
+    struct names done = {NULL, 0, 0};
+
+    for (r = model_next_reporter(n->model, NULL); r;
+         r = model_next_reporter(n->model, r)) {
+        if (r->counters == last)
+            continue;
+        last = r->counters;
+        for (size_t i = 0; i < r->ncounters; i++) {
+            if (is_new(&done, r->counters[i].name))
+                put_family(f, n, r->counters[i].name);
+        }
+    }
+    free(done.at);
 }
 
 static char *write_all(const struct net *n, size_t *len)
@@ -225,6 +293,17 @@ static int parse(const char *text, struct sockaddr_in *sa)
     return 0;
 }
 
+/* With port 0 the kernel chooses one. */
+static void tell_address(struct MHD_Daemon *daemon,
+                         const struct sockaddr_in *sa)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+
+    log_info("metrics at %s:%u", inet_ntoa(sa->sin_addr),
+             info ? info->port : ntohs(sa->sin_port));
+}
+
 struct metrics *metrics_open(struct net *n, struct errbuf *err)
 {
     struct metrics *m = calloc(1, sizeof(*m));
@@ -253,6 +332,7 @@ struct metrics *metrics_open(struct net *n, struct errbuf *err)
     ev_io_init(&m->io, on_io, info->epoll_fd, EV_READ);
     ev_init(&m->timer, on_timer);
     m->io.data = m->timer.data = m;
+    tell_address(m->daemon, &sa);
     ev_io_start(n->loop, &m->io);
     return m;
 }

@@ -24,61 +24,72 @@ static void path_of(const struct net *n, char *path, size_t size)
              n->conf.state_dir ? n->conf.state_dir : SF_STATEDIR);
 }
 
-static struct json_object *save_peers(const struct net *n)
+static void put_peers(const struct net *n, FILE *f)
 {
-    struct json_object *o = json_object_new_object();
-    const struct net_peer *p;
     char addr[INET_ADDRSTRLEN];
+    const char *comma = "";
 
-    for (p = n->peers; o && p; p = p->hh.next) {
+    for (const struct net_peer *p = n->peers; p; p = p->hh.next) {
+        struct json_object *name;
+
         if (!p->in_slurm || p->addr.s_addr == 0)
             continue;
+        name = json_object_new_string(p->name);
         inet_ntop(AF_INET, &p->addr, addr, sizeof(addr));
-        jsonx_add_str(o, p->name, addr);
+        fprintf(f, "%s%s:\"%s\"", comma, json_object_to_json_string(name),
+                addr);
+        json_object_put(name);
+        comma = ",";
     }
-    return o;
 }
 
-static int write_file(const char *path, const char *text, size_t len)
+static void put_text(const char *text, size_t len, void *arg)
+{
+    fwrite(text, 1, len, arg);
+}
+
+static FILE *create(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+    if (fd >= 0 && !f)
+        close(fd);
+    return f;
+}
+
+static int write_file(const struct net *n, const char *path)
 {
     char beside[SF_ELAN_PATH_MAX + 8];
-    int fd;
-    ssize_t n;
+    bool good;
+    FILE *f;
 
     snprintf(beside, sizeof(beside), "%s.new", path);
-    fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
+    f = create(beside);
+    if (!f)
         return -1;
-    while (len > 0 && (n = write(fd, text, len)) > 0) {
-        text += n;
-        len -= (size_t)n;
-    }
-    if (close(fd) < 0 || len > 0)
+    fputs("{", f);
+    good = model_save(n->model, net_now(), put_text, f) == 0;
+    fputs(",\"peers\":{", f);
+    put_peers(n, f);
+    fputs("}}\n", f);
+    good = fflush(f) == 0 && !ferror(f) && good;
+    if (fclose(f) < 0 || !good)
         return -1;
     return rename(beside, path);
 }
 
 void net_state_save(struct net *n)
 {
-    char path[SF_ELAN_PATH_MAX];
-    struct json_object *o = model_save(n->model, net_now());
-    const char *text;
-    size_t len;
+    char path[SF_ELAN_PATH_MAX], why[300];
 
     n->saved = net_now();
     n->unsaved = false;
-    if (!o)
-        return;
     path_of(n, path, sizeof(path));
-    json_object_object_add(o, "peers", save_peers(n));
-    text = jsonx_text(o, &len);
-    if (!text || write_file(path, text, len) < 0) {
-        char why[300];
-
-        snprintf(why, sizeof(why), "%.200s: %s", path, strerror(errno));
-        net_events_alarm(why, net_now(), n);
-    }
-    json_object_put(o);
+    if (write_file(n, path) == 0)
+        return;
+    snprintf(why, sizeof(why), "%.200s: %s", path, strerror(errno));
+    net_events_alarm(why, net_now(), n);
 }
 
 static void load_peers(struct net *n, struct json_object *o)

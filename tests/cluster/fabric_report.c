@@ -5,7 +5,7 @@
  *
  *     fabric_report SERVER NODE [MUNGE_SOCKET]
  *
- *     hsnd STATE [WHY]          of NODE's own host
+ *     hsnd STATE [WHY]          of NODE's own host, with two counters
  *     as OTHER STATE            hsnd of another node (a lie)
  *     mapper VERSION [NAME=STATE..]   a whole map of hosts, NODE leads
  *     beat VERSION              the map is as it was
@@ -23,6 +23,7 @@
 #include "health/sender.h"
 
 static struct report_record records[SF_REPORT_RECORDS_MAX];
+static struct report_counter counters[] = {{0, "sent", 1}, {0, "lost", 2}};
 
 static enum report_seen seen_of(const char *word)
 {
@@ -84,7 +85,10 @@ static bool read_line(struct report *r, char *line, const char *node)
     snprintf(r->node, sizeof(r->node), "%s", node);
     if (!verb)
         return false;
+    r->counters = counters;
+    r->ncounters = 0;
     if (strcmp(verb, "hsnd") == 0) {
+        r->ncounters = sizeof(counters) / sizeof(counters[0]);
         add_host(r, node, strtok(NULL, " \n"));
         if ((word = strtok(NULL, "\n")))
             snprintf(records[0].why, sizeof(records[0].why), "%s", word);

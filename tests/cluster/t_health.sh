@@ -7,7 +7,7 @@ need_stage slurm/switch_elan.so libexec/slurm-fabric/switchmgrd bin/sfabric
 . "$SF_TOP_SRCDIR/tests/cluster/health.sh"
 cluster_up --nodes 4 --switch elan \
     --node-conf "Features=gpu,$FEATURES"
-switchmgr_conf
+switchmgr_conf MetricsListen=127.0.0.1:0
 run_as_root ctl scontrol reconfigure # slurmctld reads switchmgr.conf
 switchmgr_start
 for node in n0 n1 n2 n3; do reporter $node; done
@@ -219,6 +219,27 @@ case_sfabric_in_sinfos_manner() {
     fabric verify
     assert_output '^ok +switch_elan.so'
     assert_output '^ok +SwitchType +switch/elan'
+}
+
+# Each family of metrics is told with its type, in one group.
+case_metrics_are_prometheus_text() {
+    local port
+    port=$(sed -n 's/.*metrics at 127.0.0.1:\([0-9]*\)$/\1/p' \
+        "$CLUSTER/log/switchmgrd.log" | tail -n 1)
+    run_as_root ctl python3 -c '
+import sys, urllib.request
+print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())' \
+        "http://127.0.0.1:$port/metrics"
+    assert_code 0
+    assert_output '^slurm_fabric_hosts.state="healthy". 4$'
+    assert_output '^slurm_fabric_slurmctld_reachable 1$'
+    assert_output '^slurm_fabric_reports_total.result="accepted". [1-9]'
+    assert_output '^slurm_fabric_nic_sent_total.node="n[0-3]",rail="0". 1$' 4
+    assert_output '^slurm_fabric_nic_lost_total.node="n[0-3]",rail="0". 2$' 4
+    assert_empty "$(awk '
+        $1 == "#" { family = $3; if (seen[family]++) print "again:", family }
+        $1 != "#" && NF && index($1, family "{") != 1 && $1 != family' \
+        <<<"$out")" "lines out of their group"
 }
 
 case_silence_is_unknown() { # SL-23

@@ -2,6 +2,7 @@
  *
  * The health model in virtual time: states, and what survives a restart.
  */
+#include "base/jsonx.h"
 #include "health_world.h"
 
 static void the_first_good_word_makes_healthy(void **state)
@@ -185,9 +186,89 @@ static void a_node_is_as_its_worst_rail(void **state)
     assert_false(model_node(w->m, "n7", &node));
 }
 
+static int counts(struct world *w, const char *node, const char *name,
+                  unsigned rails, uint64_t value)
+{
+    struct report_counter c[SF_ELAN_RAILS_MAX];
+    struct report r = {.from = REPORT_HSND,
+                       .instance = 1,
+                       .seq = ++w->seq,
+                       .counters = c,
+                       .ncounters = rails};
+    struct errbuf err;
+
+    snprintf(r.node, sizeof(r.node), "%s", node);
+    for (unsigned i = 0; i < rails; i++) {
+        c[i] = (struct report_counter){.rail = (uint8_t)i, .value = value + i};
+        snprintf(c[i].name, sizeof(c[i].name), "%s", name);
+    }
+    return model_input(w->m, &r, w->now, &err);
+}
+
+static const struct health_reporter *reporter(struct world *w, const char *node)
+{
+    const struct health_reporter *r = model_next_reporter(w->m, NULL);
+
+    while (r && strcmp(r->node, node) != 0)
+        r = model_next_reporter(w->m, r);
+    return r;
+}
+
+static void counters_are_kept_and_their_names_shared(void **state)
+{
+    struct world *w = *state;
+    const struct health_reporter *a, *b;
+
+    counts(w, "n1", "sent", 2, 10);
+    counts(w, "n2", "sent", 2, 20);
+    a = reporter(w, "n1");
+    b = reporter(w, "n2");
+    assert_int_equal(a->ncounters, 2);
+    assert_string_equal(a->counters[1].name, "sent");
+    assert_int_equal(a->counters[1].rail, 1);
+    assert_int_equal(a->values[1], 11);
+    assert_int_equal(b->values[1], 21);
+    assert_ptr_equal(a->counters, b->counters);
+    /* One that counts otherwise from now on changes nothing of the others. */
+    counts(w, "n1", "lost", 1, 3);
+    assert_int_equal(a->ncounters, 1);
+    assert_string_equal(a->counters[0].name, "lost");
+    assert_int_equal(a->values[0], 3);
+    assert_string_equal(b->counters[0].name, "sent");
+    assert_int_equal(b->values[1], 21);
+    /* The last one's list goes with it. */
+    counts(w, "n2", "lost", 1, 4);
+    assert_ptr_equal(a->counters, b->counters);
+    /* Without counters the last ones stand. */
+    hsnd(w, 2, SEEN_UP, "");
+    assert_int_equal(b->values[0], 4);
+}
+
+static void add_text(const char *text, size_t len, void *arg)
+{
+    fwrite(text, 1, len, arg);
+}
+
+static struct json_object *saved_of(struct world *w)
+{
+    struct json_object *o;
+    struct errbuf err;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+
+    fputc('{', f);
+    assert_int_equal(model_save(w->m, w->now, add_text, f), 0);
+    fputc('}', f);
+    fclose(f);
+    o = jsonx_parse(text, len, &err);
+    free(text);
+    return o;
+}
+
 static void restart(struct world *w, int64_t away)
 {
-    struct json_object *saved = model_save(w->m, w->now);
+    struct json_object *saved = saved_of(w);
     struct errbuf err;
 
     assert_non_null(saved);
@@ -244,7 +325,7 @@ static void a_spoiled_state_file_is_refused_whole(void **state)
 
     hsnd(w, 1, SEEN_UP, "");
     hsnd(w, 2, SEEN_UP, "");
-    saved = model_save(w->m, w->now);
+    saved = saved_of(w);
     items = json_object_object_get(saved, "items");
     json_object_object_del(json_object_array_get_idx(items, 1), "state");
     model_free(w->m);
@@ -297,6 +378,7 @@ int main(void)
         HEALTH_TEST(degraded_needs_a_moment),
         HEALTH_TEST(names_and_boards_that_disagree_are_an_alarm_no_fault),
         HEALTH_TEST(a_node_is_as_its_worst_rail),
+        HEALTH_TEST(counters_are_kept_and_their_names_shared),
         HEALTH_TEST(the_model_survives_a_restart),
         HEALTH_TEST(a_restart_after_long_trusts_nothing),
         HEALTH_TEST(a_spoiled_state_file_is_refused_whole),
