@@ -232,6 +232,8 @@ int net_routes_repair(struct net_routes *r, const uint32_t *ports,
             rc = mend_all(&rep, err);
         if (rc == 0 && net_routes_deadlock(r, err) != 0)
             rc = -1;
+        if (rc == 0 && !net_routes_agree(r))
+            rc = errprintf(err, "up and down are others in what is left");
     } else {
         errprintf(err, "out of memory for the repair");
     }

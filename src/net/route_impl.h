@@ -41,7 +41,7 @@ struct net_clos_shape {
 
 struct net_routes {
     const struct net *net;
-    enum net_engine engine;
+    enum net_engine engine, asked; /* asked: may be NET_AUTO */
     unsigned alternatives, hop_limit, passes;
     uint64_t seed;
 
@@ -204,6 +204,14 @@ int net_relieve(struct net_routes *r, struct errbuf *err);
  * leaf of its part have one?  -1 and *err: too long; 1: a leaf has none. */
 int net_check_leaf(const struct net_routes *r, uint32_t leaf,
                    struct errbuf *err);
+
+/* Of a net, with nothing in them.  NULL: no memory. */
+struct net_routes *net_routes_bare(const struct net *net);
+
+/* agree.c.  Would routes computed now, without the dead edges, have the same
+ * ups and downs?  Then these and those of hosts that compute anew are along one
+ * orientation and cannot deadlock together.  False also without memory. */
+bool net_routes_agree(const struct net_routes *r);
 
 /* walk.c.  Along a tree from leaf to leaf: edges as global ports.  Hops - 1,
  * or -1 if there is no way. */

@@ -271,18 +271,26 @@ static int prove(const struct net_routes *r, struct errbuf *err)
     return r->engine == NET_GM2 || net_routes_deadlock(r, err) == 0 ? 0 : -1;
 }
 
+struct net_routes *net_routes_bare(const struct net *net)
+{
+    struct net_routes *r = calloc(1, sizeof(*r));
+
+    if (r)
+        r->net = net;
+    return r;
+}
+
 struct net_routes *net_routes_new(const struct net *net,
                                   const struct net_route_params *params,
                                   struct errbuf *err)
 {
-    struct net_routes *r = calloc(1, sizeof(*r));
+    struct net_routes *r = net_routes_bare(net);
 
     if (!r) {
         no_memory(err);
         return NULL;
     }
-    r->net = net;
-    r->engine = params->engine;
+    r->engine = r->asked = params->engine;
     r->alternatives =
         params->alternatives ? params->alternatives : NET_ALTERNATIVES_DEFAULT;
     r->hop_limit = params->hop_limit ? params->hop_limit : NET_HOPS_DEFAULT;

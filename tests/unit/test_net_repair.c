@@ -218,6 +218,54 @@ static void repair_beyond_the_hop_limit_is_an_error(void **state)
     net_free(net);
 }
 
+/* One host repairs, another has just come and computes: a cable is taken out
+ * again and again until the repair is not kept.  How many were. */
+static unsigned repaired_beside_new(const char *name, uint64_t seed,
+                                    unsigned *refused)
+{
+    struct net *net = named(name);
+    struct net_routes *r = routes(net), *fresh;
+    struct net_rng rng = {seed};
+    struct errbuf err;
+    uint32_t port, peer;
+    unsigned kept = 0;
+
+    while (cut_one(net, &rng, false, &port, &peer)) {
+        struct net_cdg *cdg;
+
+        if (net_routes_repair(r, &port, &peer, 1, NULL, &err) < 0) {
+            *refused += strstr(err.text, "up and down") != NULL;
+            break;
+        }
+        kept++;
+        fresh = routes(net);
+        assert_int_equal(net_routes_engine(r), net_routes_engine(fresh));
+        cdg = net_cdg_new(net);
+        assert_non_null(cdg);
+        net_cdg_add_routes(cdg, r);
+        net_cdg_add_routes(cdg, fresh);
+        assert_int_equal(net_cdg_check(cdg, &err), 0);
+        net_cdg_free(cdg);
+        net_routes_free(fresh);
+    }
+    net_routes_free(r);
+    net_free(net);
+    return kept;
+}
+
+static void repaired_and_new_routes_cannot_deadlock_together(void **state)
+{
+    static const char *const nets[] = {"C64", "torus:4x4:1:2", "ring:6",
+                                       "random:20:40:3", "random:6:16:3"};
+    unsigned kept = 0, refused = 0;
+
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        for (unsigned i = 0; i < sizeof(nets) / sizeof(*nets); i++)
+            kept += repaired_beside_new(nets[i], seed, &refused);
+    assert_true(kept > 20);
+    assert_true(refused > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +274,7 @@ int main(void)
         cmocka_unit_test(one_lost_cable_leaves_the_load_nearly_even),
         cmocka_unit_test(lost_host_changes_nobodys_route),
         cmocka_unit_test(repair_beyond_the_hop_limit_is_an_error),
+        cmocka_unit_test(repaired_and_new_routes_cannot_deadlock_together),
     };
 
     return cmocka_run_group_tests_name("net repair", tests, NULL, NULL);
