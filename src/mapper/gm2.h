@@ -76,6 +76,7 @@ struct gm2_config {
     bool thrash;
     bool map_once;
     bool map_incrementally;
+    bool map_deltas;    /* ask for, and give, what is different in a map */
     bool no_xbar_check; /* do not verify links between crossbars */
     bool pause;
     uint32_t extra_hosts;
@@ -127,6 +128,9 @@ struct gm2_counters {
     uint64_t dropped_broken;
     uint64_t dropped_late; /* answers that nobody waits for */
     uint64_t pieces_sent, pieces_received;
+    uint64_t deltas_sent, deltas_received;
+    uint64_t pulled;  /* bytes of messages with pieces and deltas */
+    uint64_t repairs; /* maps for which the routes were repaired */
     uint64_t explorations, rounds; /* verify rounds finished */
     uint64_t hypotheses;           /* old maps that were verified instead */
     uint64_t maps;                 /* made here */

@@ -6,6 +6,7 @@
 
 #include "mapper/gm2_priv.h"
 #include "mapper/gm_address.h"
+#include "net/align.h"
 #include "net/build.h"
 
 /* Board ids of --extra-hosts: locally administered ones. */
@@ -99,6 +100,19 @@ static void end_as_twin(struct gm2 *m)
     gm2_end(m, text);
 }
 
+/* Crossbars where they stood in the map before, so that the two differ only
+ * where the fabric does. */
+static struct gm2_map *make_alike(struct gm2 *m, const struct net *net)
+{
+    const struct gm2_map *old = m->map ? m->map : m->supposed;
+    struct net *alike =
+        old && m->config.map_deltas ? net_align_copy(old->net, net) : NULL;
+    struct gm2_map *map = make_map(m, alike ? alike : net);
+
+    net_free(alike);
+    return map;
+}
+
 bool gm2_take_net(struct gm2 *m, struct net *net)
 {
     struct gm2_map *map;
@@ -108,7 +122,7 @@ bool gm2_take_net(struct gm2 *m, struct net *net)
         return true;
     }
     add_extra_hosts(m, net);
-    map = make_map(m, net);
+    map = make_alike(m, net);
     if (!map)
         return false;
     gm2_search_stop(m);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pulling a map from the parent: a few pieces are asked for at a time, each
- * again until it comes.
+ * Pulling a map from the parent: first what is different in it, if the parent
+ * gives that and a map is there that it could begin at; else, or when it does
+ * not fit, the whole: a few pieces are asked for at a time, each again until
+ * it comes.
  */
 #include <errno.h>
 
@@ -52,12 +54,50 @@ void gm2_fetch_more(struct gm2 *m)
     }
 }
 
+/* What a delta could begin at. */
+static const struct gm2_map *base(const struct gm2 *m)
+{
+    return m->map ? m->map : m->supposed;
+}
+
+static bool ask_delta(struct gm2 *m)
+{
+    struct gm2_talk talk = {
+        .purpose = GM2_TALK_DELTA,
+        .reason = GM2_LX_QUERYING_MAP_DELTA,
+        .address = m->parent.address,
+        .route = m->parent.route,
+        .wait = m->config.piece_wait,
+        .left = m->config.piece_tries,
+    };
+
+    if (!m->config.map_deltas || !m->offered || !base(m))
+        return false;
+    talk.argument = base(m)->version.counter;
+    return gm2_ask(m, &talk);
+}
+
 void gm2_fetch_start(struct gm2 *m)
+{
+    if (!ask_delta(m))
+        gm2_fetch_whole(m);
+}
+
+void gm2_fetch_whole(struct gm2 *m)
 {
     m->fetch = gm2_fetch_new(&m->want);
     if (m->fetch)
         gm2_fetch_more(m);
     else
+        gm2_fire(m, GM2_EVENT_FETCH_FAILED);
+}
+
+static void use(struct gm2 *m, struct gm2_map *map)
+{
+    map->version.level = m->want.level;
+    if (gm2_use_map(m, map))
+        gm2_fire(m, GM2_EVENT_FETCHED);
+    else if (m->state == GM2_STATE_FETCHING)
         gm2_fire(m, GM2_EVENT_FETCH_FAILED);
 }
 
@@ -76,11 +116,32 @@ static void finish(struct gm2 *m)
         gm2_fire(m, GM2_EVENT_FETCH_FAILED);
         return;
     }
-    map->version.level = m->want.level;
-    if (gm2_use_map(m, map))
-        gm2_fire(m, GM2_EVENT_FETCHED);
-    else if (m->state == GM2_STATE_FETCHING)
-        gm2_fire(m, GM2_EVENT_FETCH_FAILED);
+    use(m, map);
+}
+
+void gm2_take_delta(struct gm2 *m, const struct gm2_message *msg)
+{
+    struct gm2_talk *talk = gm2_talk_of(m, msg);
+    struct errbuf err = {""};
+    struct gm2_map *map;
+
+    if (!talk || talk->purpose != GM2_TALK_DELTA ||
+        !gm2_version_equal(&msg->version, &m->want)) {
+        m->counters.dropped_late++;
+        return;
+    }
+    talk->purpose = GM2_TALK_FREE;
+    m->counters.deltas_received++;
+    m->counters.pulled += GM2_HEADER_SIZE + msg->rows_len;
+    map = gm2_delta_apply(base(m), &m->want, msg->rows, msg->rows_len, &err);
+    if (map && gm2_map_host(map, m->config.address) != NET_NONE) {
+        use(m, map);
+        return;
+    }
+    gm2_map_free(map);
+    gm2_notice(m, "%s: fetching the whole map",
+               map ? "the new map does not have this host" : err.text);
+    gm2_fetch_whole(m);
 }
 
 void gm2_take_piece(struct gm2 *m, const struct gm2_message *msg)
@@ -94,6 +155,7 @@ void gm2_take_piece(struct gm2 *m, const struct gm2_message *msg)
     }
     talk->purpose = GM2_TALK_FREE;
     m->counters.pieces_received++;
+    m->counters.pulled += GM2_PIECE_SIZE + msg->rows_len;
     if (gm2_fetch_add(m->fetch, msg) < 0) {
         gm2_fire(m, GM2_EVENT_FETCH_FAILED);
         return;

@@ -62,7 +62,7 @@ static bool ask(struct gm2 *m)
 
 static const struct gm2_map *choose(const struct gm2 *m, uint32_t *me)
 {
-    if (m->supposed) {
+    if (m->supposed && !m->refuted) {
         *me = gm2_map_host(m->supposed, m->config.address);
         return *me == NET_NONE ? NULL : m->supposed;
     }
@@ -82,8 +82,8 @@ bool gm2_hypothesis_start(struct gm2 *m)
     m->guess = (struct gm2_guess){
         .net = net_copy(map->net),
         .me = me,
-        .stored = m->supposed != NULL,
-        .greeting = m->supposed != NULL && me > 0,
+        .stored = map == m->supposed,
+        .greeting = map == m->supposed && me > 0,
     };
     if (!m->guess.net)
         return false;
@@ -99,7 +99,7 @@ static void give_up(struct gm2 *m, const char *why)
     if (m->guess.stored)
         gm2_notice(m, "the stored map is not true any more (%s): exploring",
                    why);
-    gm2_suppose(m, NULL);
+    m->refuted = m->guess.stored; /* it still says what stood where */
     m->full_next = true;
     gm2_search_stop(m);
     gm2_search_start(m);

@@ -51,6 +51,9 @@ static void take(struct gm2 *m, const struct gm2_message *msg)
     case GM2_PIECE:
         gm2_take_piece(m, msg);
         break;
+    case GM2_DELTA:
+        gm2_take_delta(m, msg);
+        break;
     }
 }
 

@@ -78,7 +78,103 @@ static uint32_t own_node(struct gm2 *m, const struct net *net)
     return me;
 }
 
-bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
+/* ---- what is different --------------------------------------------------- */
+
+/* Kept for children that have the map before.  Whoever has none does without.
+ */
+static void make_delta(struct gm2 *m, const struct gm2_map *map)
+{
+    const struct gm2_map *old = m->map ? m->map : m->supposed;
+
+    bytebuf_free(&m->delta);
+    if (!m->config.map_deltas || !old ||
+        gm2_tree_child(gm2_map_host(map, m->config.address) + 1, 0,
+                       map->net->nhosts) == 0)
+        return;
+    m->delta_from = old->version;
+    if (!gm2_delta_make(old, map, &m->delta))
+        bytebuf_free(&m->delta);
+}
+
+/* ---- routes -------------------------------------------------------------- */
+
+/* More cables than these are no small loss. */
+#define LOST_MAX 64
+
+struct lost {
+    uint32_t ports[LOST_MAX], peers[LOST_MAX];
+    unsigned n;
+};
+
+static bool same_nodes(const struct gm2_map *a, const struct gm2_map *b)
+{
+    if (a->net->nnodes != b->net->nnodes || a->net->nports != b->net->nports)
+        return false;
+    for (uint32_t n = 0; n < a->net->nnodes; n++) {
+        const struct net_node *x = &a->net->nodes[n], *y = &b->net->nodes[n];
+
+        if (x->kind != y->kind || x->id != y->id || x->first != y->first ||
+            x->has_id != y->has_id || x->plane != y->plane)
+            return false;
+    }
+    for (uint32_t i = 0; i < a->net->nhosts; i++)
+        if (a->hosts[i].level != b->hosts[i].level ||
+            a->hosts[i].type != b->hosts[i].type)
+            return false;
+    return true;
+}
+
+/* Is the new map the old one less some cables between crossbars? */
+static bool lost_only(const struct gm2_map *old, const struct gm2_map *now,
+                      struct lost *lost)
+{
+    lost->n = 0;
+    if (!same_nodes(old, now))
+        return false;
+    for (uint32_t p = 0; p < old->net->nports; p++) {
+        uint32_t was = old->net->ports[p].peer, is = now->net->ports[p].peer;
+
+        if (was == is)
+            continue;
+        if (is != NET_NONE || lost->n == LOST_MAX ||
+            net_is_host(old->net, old->net->ports[p].node) ||
+            net_is_host(old->net, old->net->ports[was].node))
+            return false;
+        if (was < p)
+            continue;
+        lost->ports[lost->n] = p;
+        lost->peers[lost->n++] = was;
+    }
+    return true;
+}
+
+/* The old map becomes the new one, which is freed, and the routes with it.
+ * False: the old map and its routes are gone, if the repair was tried. */
+static bool repair(struct gm2 *m, struct gm2_map *map)
+{
+    struct lost lost;
+    struct net *net = m->map ? m->map->net : NULL;
+
+    if (!m->routes || !m->map || !lost_only(m->map, map, &lost))
+        return false;
+    for (unsigned i = 0; i < lost.n; i++)
+        net_disconnect(net, net->ports[lost.ports[i]].node,
+                       net_port_number(net, lost.ports[i]));
+    if (lost.n == 0 || net_routes_repair(m->routes, lost.ports, lost.peers,
+                                         lost.n, NULL, NULL) == 0) {
+        m->map->version = map->version;
+        gm2_map_free(map);
+        m->counters.repairs++;
+        return true;
+    }
+    net_routes_free(m->routes);
+    gm2_map_free(m->map);
+    m->routes = NULL;
+    m->map = NULL;
+    return false;
+}
+
+static bool route_anew(struct gm2 *m, struct gm2_map *map)
 {
     struct errbuf err = {""};
     struct net_routes *routes = compute(m, map, &err);
@@ -95,17 +191,27 @@ bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
     }
     net_routes_free(m->routes);
     gm2_map_free(m->map);
-    gm2_suppose(m, NULL);
     m->map = map;
     m->routes = routes;
-    m->me = own_node(m, map->net);
+    return true;
+}
+
+bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
+{
+    make_delta(m, map);
+    if (!repair(m, map) && !route_anew(m, map))
+        return false;
+    gm2_suppose(m, NULL);
+    m->me = own_node(m, m->map->net);
     m->complete = false;
     m->reported = 0;
     find_partners(m);
     if (m->ops.configured)
-        m->ops.configured(map, m->me, routes, m->arg);
+        m->ops.configured(m->map, m->me, m->routes, m->arg);
     return true;
 }
+
+/* ---- the tree ------------------------------------------------------------ */
 
 static void tell(struct gm2 *m, unsigned which)
 {

@@ -94,6 +94,7 @@ static void told_parent(struct gm2 *m, const struct gm2_message *msg)
         return;
     gm2_adopt(m, msg->sender, &msg->scout.back);
     m->want = *v;
+    m->offered = msg->flags & GM2_GIVES_DELTA;
     gm2_fire(m, GM2_EVENT_TOLD_PARENT);
 }
 
@@ -149,6 +150,7 @@ void gm2_take_scout(struct gm2 *m, const struct gm2_message *msg)
         stranger(m, msg);
         break;
     case GM2_LX_QUERYING_MAP_PIECE:
+    case GM2_LX_QUERYING_MAP_DELTA:
         break;
     }
 }
@@ -169,6 +171,7 @@ static bool new_map(struct gm2 *m, const struct gm2_message *msg)
     if (m->state == GM2_STATE_VERIFYING && !replaces(m, msg, &m->map->version))
         return false;
     m->want = *v;
+    m->offered = msg->flags & GM2_GIVES_DELTA;
     gm2_fire(m, GM2_EVENT_NEW_MAP);
     return true;
 }
@@ -233,6 +236,9 @@ void gm2_take_reply(struct gm2 *m, const struct gm2_message *msg)
     }
     talk->purpose = GM2_TALK_FREE;
     switch (was.purpose) {
+    case GM2_TALK_DELTA: /* it has none from our map */
+        gm2_fetch_whole(m);
+        break;
     case GM2_TALK_PING:
         new_map(m, msg);
         break;
@@ -257,6 +263,9 @@ void gm2_unanswered(struct gm2 *m, const struct gm2_talk *talk)
         gm2_notice(m, "parent %s does not give piece %u of its map", who,
                    talk->argument);
         gm2_fire(m, GM2_EVENT_FETCH_FAILED);
+        break;
+    case GM2_TALK_DELTA:
+        gm2_fetch_whole(m);
         break;
     case GM2_TALK_PING:
     case GM2_TALK_PARTNER:

@@ -7,6 +7,7 @@
 
 #include "mapper/explore.h"
 #include "mapper/gm2.h"
+#include "mapper/gm2_delta.h"
 #include "mapper/verify.h"
 #include "net/packet.h"
 #include "net/rng.h"
@@ -26,6 +27,7 @@ enum gm2_purpose {
     GM2_TALK_PING,
     GM2_TALK_TREE,
     GM2_TALK_PIECE,
+    GM2_TALK_DELTA,
     GM2_TALK_PARTNER, /* LX_VERIFYING to parent or child */
 };
 
@@ -99,7 +101,8 @@ struct gm2 {
     struct explore *x;
     struct verify *v;
     struct net *reduced;      /* what v looks at, if not the map's net */
-    struct gm2_map *supposed; /* from a disk, not yet looked at; or NULL */
+    struct gm2_map *supposed; /* from a disk; NULL once there is a map */
+    bool refuted;             /* it was looked at, and is not true */
     struct gm2_guess guess;   /* what v stands for; no net: not for a map */
     bool full_next;           /* no hypothesis this time */
     uint8_t tries;            /* of exploring; grows when maps do not last */
@@ -109,7 +112,11 @@ struct gm2 {
     uint32_t round;
     uint64_t round_start, round_time;
 
+    struct bytebuf delta; /* from the map before to this one; empty: none */
+    struct gm2_version delta_from;
+
     struct gm2_version want;
+    bool offered; /* who has it gives deltas */
     struct gm2_fetch *fetch;
     struct gm2_version unfetched; /* could not be had ... */
     uint64_t fetch_again;         /* ... before this time */
@@ -162,7 +169,9 @@ void gm2_unanswered(struct gm2 *m, const struct gm2_talk *talk);
 /* gm2_fetching.c */
 void gm2_fetch_start(struct gm2 *m);
 void gm2_fetch_more(struct gm2 *m);
+void gm2_fetch_whole(struct gm2 *m); /* no delta, or not yet */
 void gm2_take_piece(struct gm2 *m, const struct gm2_message *msg);
+void gm2_take_delta(struct gm2 *m, const struct gm2_message *msg);
 
 /* gm2_search.c: exploring and verifying by probes. */
 void gm2_search_start(struct gm2 *m);

@@ -18,6 +18,8 @@ static void put_sender(const struct gm2 *m, struct gm2_message *msg)
         msg->flags |= GM2_VALID | GM2_CONFIGURED;
     if (m->complete)
         msg->flags |= GM2_COMPLETE;
+    if (m->valid && bytebuf_len(&m->delta) > 0)
+        msg->flags |= GM2_GIVES_DELTA;
     if (m->state == GM2_STATE_MAPPING)
         msg->flags |= GM2_MAPPING;
 }
@@ -55,7 +57,7 @@ static void send_talk(struct gm2 *m, struct gm2_talk *talk)
     net_route_reverse(msg.scout.back.byte, talk->route.byte, talk->route.len);
     talk->left--;
     talk->next = m->now + talk->wait;
-    if (talk->purpose == GM2_TALK_PIECE) {
+    if (talk->purpose == GM2_TALK_PIECE || talk->purpose == GM2_TALK_DELTA) {
         uint8_t body[GM2_SCOUT_SIZE + GM2_ROUTE_MAX];
 
         put_sender(m, &msg);
@@ -181,12 +183,38 @@ static bool answer_piece(struct gm2 *m, const struct gm2_message *scout)
     return true;
 }
 
+static bool answer_delta(struct gm2 *m, const struct gm2_message *scout)
+{
+    struct gm2_message msg = {.subtype = GM2_DELTA,
+                              .reason = scout->reason,
+                              .tag = scout->tag,
+                              .session = scout->session};
+    uint8_t body[GM2_MESSAGE_MAX];
+    size_t len;
+
+    if (!m->valid || !gm2_version_equal(&scout->version, &m->map->version) ||
+        bytebuf_len(&m->delta) == 0 ||
+        scout->scout.argument != m->delta_from.counter)
+        return false;
+    put_sender(m, &msg);
+    len = gm2_encode(body, sizeof(body), &msg);
+    memcpy(body + len, bytebuf_data(&m->delta), bytebuf_len(&m->delta));
+    m->counters.deltas_sent++;
+    send_bytes(m, &scout->scout.back, body, len + bytebuf_len(&m->delta));
+    return true;
+}
+
 void gm2_answer_scout(struct gm2 *m, const struct gm2_message *scout)
 {
     struct gm2_message msg = {.subtype = GM2_REPLY, .reason = scout->reason};
 
     if (scout->reason == GM2_LX_QUERYING_MAP_PIECE) {
         if (answer_piece(m, scout))
+            return;
+        msg.flags |= GM2_NO_PIECE;
+    }
+    if (scout->reason == GM2_LX_QUERYING_MAP_DELTA) {
+        if (answer_delta(m, scout))
             return;
         msg.flags |= GM2_NO_PIECE;
     }

@@ -61,6 +61,13 @@ static void get_piece(struct be_reader *r, struct gm2_message *msg)
         r->bad = true;
 }
 
+static void get_delta(struct be_reader *r, struct gm2_message *msg)
+{
+    get_sender(r, msg);
+    msg->rows_len = r->left;
+    msg->rows = be_get_bytes(r, r->left);
+}
+
 static int get_body(struct be_reader *r, struct gm2_message *msg)
 {
     switch (msg->subtype) {
@@ -74,6 +81,9 @@ static int get_body(struct be_reader *r, struct gm2_message *msg)
         break;
     case GM2_PIECE:
         get_piece(r, msg);
+        break;
+    case GM2_DELTA:
+        get_delta(r, msg);
         break;
     default:
         errno = ENOMSG;
@@ -150,6 +160,7 @@ static void put_body(struct be_writer *w, const struct gm2_message *msg)
 {
     switch (msg->subtype) {
     case GM2_PROBE:
+    case GM2_DELTA:
         break;
     case GM2_SCOUT:
         put_scout(w, &msg->scout);
@@ -198,6 +209,7 @@ const char *gm2_reason_name(enum gm2_reason reason)
         [GM2_LX_QUERYING_MAP_PIECE] = "LX_QUERYING_MAP_PIECE",
         [GM2_LX_VERIFYING] = "LX_VERIFYING",
         [GM2_LX_PAUSE] = "LX_PAUSE",
+        [GM2_LX_QUERYING_MAP_DELTA] = "LX_QUERYING_MAP_DELTA",
     };
 
     if (reason < GM2_LX_MAPPING || reason > GM2_REASON_MAX)
@@ -207,7 +219,8 @@ const char *gm2_reason_name(enum gm2_reason reason)
 
 int gm2_describe(char *text, size_t size, const struct gm2_message *msg)
 {
-    static const char *const kinds[] = {"probe", "scout", "reply", "piece"};
+    static const char *const kinds[] = {"probe", "scout", "reply", "piece",
+                                        "delta"};
     unsigned kind = msg->subtype - GM2_PROBE;
     char who[GM_ADDRESS_TEXT], leader[GM_ADDRESS_TEXT];
 
@@ -217,6 +230,6 @@ int gm2_describe(char *text, size_t size, const struct gm2_message *msg)
     gm_address_text(msg->sender, who);
     gm_address_text(msg->version.leader, leader);
     return snprintf(text, size, "%s %s from %s level %u map %s/%u flags %x",
-                    kind < 4 ? kinds[kind] : "?", gm2_reason_name(msg->reason),
+                    kind < 5 ? kinds[kind] : "?", gm2_reason_name(msg->reason),
                     who, msg->level, leader, msg->version.counter, msg->flags);
 }

@@ -21,6 +21,7 @@ enum gm2_subtype {
     GM2_SCOUT = 0x0101, /* from mapper to mapper; the reason says what for */
     GM2_REPLY = 0x0102, /* to a scout */
     GM2_PIECE = 0x0103, /* of a map, to a scout that asked for it */
+    GM2_DELTA = 0x0104, /* from one map to the next, the same (gm2_delta.h) */
 };
 
 /* Why a scout was sent.  LX_QUERYING_MAP_VERSION and LX_TREE are the
@@ -32,15 +33,17 @@ enum gm2_reason {
     GM2_LX_QUERYING_MAP_PIECE = 4,
     GM2_LX_VERIFYING = 5,
     GM2_LX_PAUSE = 6,
+    GM2_LX_QUERYING_MAP_DELTA = 7,
 };
-#define GM2_REASON_MAX GM2_LX_PAUSE
+#define GM2_REASON_MAX GM2_LX_QUERYING_MAP_DELTA
 
 enum {
-    GM2_VALID = 0x0001,      /* the sender's map is valid */
-    GM2_MAPPING = 0x0002,    /* it explores */
-    GM2_CONFIGURED = 0x0004, /* it has loaded the routes of its map */
-    GM2_NO_PIECE = 0x0008,   /* reply: the piece asked for is not there */
-    GM2_COMPLETE = 0x0010,   /* every mapper of the map has it */
+    GM2_VALID = 0x0001,       /* the sender's map is valid */
+    GM2_MAPPING = 0x0002,     /* it explores */
+    GM2_CONFIGURED = 0x0004,  /* it has loaded the routes of its map */
+    GM2_NO_PIECE = 0x0008,    /* reply: the piece asked for is not there */
+    GM2_COMPLETE = 0x0010,    /* every mapper of the map has it */
+    GM2_GIVES_DELTA = 0x0020, /* from the map before the sender's */
 };
 
 #define GM2_PROBE_SIZE 20
@@ -71,7 +74,9 @@ struct gm2_route {
 };
 
 struct gm2_scout {
-    uint32_t argument; /* LX_TREE: number in the tree; ..PIECE: which one */
+    /* LX_TREE: number in the tree; ..PIECE: which one; ..DELTA: counter of
+     * the map it would begin at */
+    uint32_t argument;
     struct gm2_route back;
 };
 
@@ -110,7 +115,8 @@ struct gm2_message {
         struct gm2_reply reply;
         struct gm2_piece piece;
     };
-    const uint8_t *rows; /* borrowed: the bytes behind a piece's header */
+    const uint8_t *rows; /* borrowed: what stands behind a piece's header, or
+                          * a delta's */
     size_t rows_len;
 };
 
@@ -118,8 +124,8 @@ struct gm2_message {
  * version or an unknown reason (drop); EPROTO cut or out of range. */
 int gm2_decode(struct gm2_message *msg, const void *buf, size_t len);
 
-/* Encode; of a piece the header only, rows are appended by the map's owner
- * (gm2_map.h).  Returns the length, or 0 when it does not fit. */
+/* Encode; of a piece or delta the header only, rows are appended by the map's
+ * owner (gm2_map.h).  Returns the length, or 0 when it does not fit. */
 size_t gm2_encode(void *buf, size_t size, const struct gm2_message *msg);
 
 bool gm2_version_equal(const struct gm2_version *a,

@@ -43,6 +43,7 @@ const char settings_usage[] =
     "  --start-delay=MS        sleep before mapping\n"
     "  --stored-map=PATH       where the last map is kept for the next start\n"
     "  --no-stored-map         keep none: explore at each start\n"
+    "  --no-map-deltas         always pull whole maps\n"
     "  --hsnd=PATH             hsnd's socket\n"
     "  --control=PATH          own control socket\n";
 
@@ -71,6 +72,7 @@ enum {
     OPT_CONTROL,
     OPT_STORED,
     OPT_NO_STORED,
+    OPT_NO_DELTAS,
     OPT_CHECK,
     OPT_PROBER,
 };
@@ -105,6 +107,7 @@ static const struct option options[] = {
     {"control", required_argument, NULL, OPT_CONTROL},
     {"stored-map", required_argument, NULL, OPT_STORED},
     {"no-stored-map", no_argument, NULL, OPT_NO_STORED},
+    {"no-map-deltas", no_argument, NULL, OPT_NO_DELTAS},
     {"check", required_argument, NULL, OPT_CHECK},
     {"prober", required_argument, NULL, OPT_PROBER},
     {NULL, 0, NULL, 0},
@@ -147,6 +150,7 @@ static int take_flag(struct settings *s, int opt)
         [OPT_FIXED - OPT_PID] = &s->fixed_timers,
         [OPT_LEARNT - OPT_PID] = &s->learnt_timers,
         [OPT_NO_STORED - OPT_PID] = &s->no_stored_map,
+        [OPT_NO_DELTAS - OPT_PID] = &s->no_map_deltas,
     };
 
     *flags[opt - OPT_PID] = true;

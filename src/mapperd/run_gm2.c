@@ -156,6 +156,10 @@ static void status(const struct mapperd *d, struct json_object *out)
     jsonx_add_int(out, "explorations", s.counters.explorations);
     jsonx_add_int(out, "hypotheses", s.counters.hypotheses);
     jsonx_add_int(out, "maps", s.counters.maps);
+    jsonx_add_int(out, "pieces_received", s.counters.pieces_received);
+    jsonx_add_int(out, "deltas_received", s.counters.deltas_received);
+    jsonx_add_int(out, "pulled_bytes", s.counters.pulled);
+    jsonx_add_int(out, "repairs", s.counters.repairs);
     jsonx_add_int(out, "lost_parents", s.counters.lost_parents);
     jsonx_add_int(out, "dropped_foreign", s.counters.dropped_foreign);
     jsonx_add_int(out, "dropped_broken", s.counters.dropped_broken);

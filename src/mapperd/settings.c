@@ -62,6 +62,7 @@ static const struct conf_key keys[] = {
     FLAG("Thrash", thrash),
     FLAG("MapOnce", map_once),
     FLAG("MapIncrementally", map_incrementally),
+    FLAG("NoMapDeltas", no_map_deltas),
     FLAG("NoXbarCheck", no_xbar_check),
     FLAG("Pause", pause),
     FLAG("Printeur", printeur),
@@ -194,6 +195,7 @@ void settings_gm2(const struct settings *s, struct gm2_config *config)
     config->thrash = s->thrash;
     config->map_once = s->map_once;
     config->map_incrementally = s->map_incrementally;
+    config->map_deltas = !s->no_map_deltas;
     config->no_xbar_check = s->no_xbar_check;
     config->pause = s->pause;
     config->extra_hosts = (uint32_t)s->extra_hosts;

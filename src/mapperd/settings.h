@@ -43,6 +43,7 @@ struct settings {
     long ping_interval, verify_pause, parent_tries, tree_tries;
     long piece_wait, piece_tries, verify_tries, pause_time, extra_hosts;
     bool thrash, map_once, map_incrementally, no_xbar_check, pause, printeur;
+    bool no_map_deltas;
 
     /* GM-1 */
     long active_sleep, dormant_wake, configs;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "mapper/gm_address.h"
+#include "net/deadlock.h"
+#include "net/delta.h"
 #include "net/same.h"
 
 /* The highest mapper of the part of the fabric that a host is in. */
@@ -35,6 +37,21 @@ static uint32_t should_lead(const struct world *w, const struct net *part)
     return node;
 }
 
+/* Do both hold the same map, not only its version? */
+static bool same_map(const struct gm2 *a, const struct gm2 *b)
+{
+    const struct gm2_map *x = gm2_current_map(a), *y = gm2_current_map(b);
+
+    if (net_fingerprint(x->net) != net_fingerprint(y->net) ||
+        x->version.level != y->version.level)
+        return false;
+    for (uint32_t i = 0; i < x->net->nhosts; i++)
+        if (x->hosts[i].level != y->hosts[i].level ||
+            x->hosts[i].type != y->hosts[i].type)
+            return false;
+    return true;
+}
+
 static bool agree(struct world *w, const struct net *part, uint32_t leader,
                   bool explain)
 {
@@ -48,7 +65,8 @@ static bool agree(struct world *w, const struct net *part, uint32_t leader,
             continue;
         h = &w->hosts[net_find_host(w->net, part->nodes[i].id)];
         gm2_status(h->gm2, &s);
-        if (s.valid && gm2_version_equal(&s.version, &want.version))
+        if (s.valid && gm2_version_equal(&s.version, &want.version) &&
+            same_map(h->gm2, w->hosts[leader].gm2))
             continue;
         if (!explain)
             return false;
@@ -141,4 +159,59 @@ void world_gm2_explain(struct world *w)
             part_settled(w, i, true);
             return;
         }
+}
+
+/* ---- routes -------------------------------------------------------------- */
+
+static void add_routes(const struct world_host *h, struct net_cdg *cdg)
+{
+    const struct net_routes *routes = gm2_current_routes(h->gm2);
+    const struct net *net = gm2_current_map(h->gm2)->net;
+    struct net_path paths[NET_ALTERNATIVES_DEFAULT];
+
+    for (uint32_t dst = 0; dst < net->nhosts; dst++) {
+        unsigned n = net_routes_paths(routes, h->me, dst, paths,
+                                      NET_ALTERNATIVES_DEFAULT);
+
+        for (unsigned i = 0; i < n; i++)
+            net_cdg_add_path(cdg, &paths[i]);
+    }
+}
+
+/* All that the hosts of one map have loaded, together. */
+static int check_map(const struct world *w, const struct world_host *leader,
+                     struct errbuf *why)
+{
+    const struct gm2_map *map = gm2_current_map(leader->gm2);
+    struct net_cdg *cdg = net_cdg_new(map->net);
+    int rc;
+
+    if (!cdg)
+        world_die("no memory");
+    for (uint32_t i = 0; i < w->net->nnodes; i++) {
+        struct gm2_status s;
+
+        if (!w->hosts[i].gm2 || w->hosts[i].ended)
+            continue;
+        gm2_status(w->hosts[i].gm2, &s);
+        if (s.valid && gm2_version_equal(&s.version, &map->version))
+            add_routes(&w->hosts[i], cdg);
+    }
+    rc = net_cdg_check(cdg, why);
+    net_cdg_free(cdg);
+    return rc;
+}
+
+bool world_gm2_routes_are_safe(struct world *w, struct errbuf *why)
+{
+    struct gm2_status s;
+
+    for (uint32_t i = 0; i < w->net->nnodes; i++) {
+        if (!w->hosts[i].gm2 || w->hosts[i].ended)
+            continue;
+        gm2_status(w->hosts[i].gm2, &s);
+        if (s.leader && check_map(w, &w->hosts[i], why) != 0)
+            return false;
+    }
+    return true;
 }

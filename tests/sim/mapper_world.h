@@ -88,6 +88,9 @@ void world_plug(struct world *w, uint32_t a, unsigned pa, uint32_t b,
 /* Is every connected part of the fabric led by its highest mapper, do all its
  * mappers hold the same valid map, and is that map the truth? */
 bool world_gm2_settled(struct world *w);
+/* Could the routes of all hosts of a map, repaired here and computed there,
+ * deadlock together? */
+bool world_gm2_routes_are_safe(struct world *w, struct errbuf *why);
 /* Why not, for people. */
 void world_gm2_explain(struct world *w);
 /* The same of GM-1: the highest mapper is the only one that is awake, its map

@@ -11,15 +11,25 @@
 
 #include "mapper_seeds.h"
 
+/* Some fabrics have mappers that know nothing of deltas, some are full of
+ * them, some leaders verify instead of exploring. */
+static void tune(struct gm2_config *c, uint32_t node, void *arg)
+{
+    const struct world *w = arg;
+
+    c->map_deltas = w->seed % 5 != 1 && (w->seed % 5 != 2 || node % 3 != 0);
+    c->map_incrementally = w->seed % 3 == 1;
+}
+
 static void put(struct world *w, uint32_t node)
 {
-    world_gm2(w, node, NULL, NULL);
+    world_gm2(w, node, tune, w);
 }
 
 static void start(struct world *w)
 {
     w->keeps = w->seed % 4 != 0;
-    world_gm2_all(w, NULL, NULL);
+    world_gm2_all(w, tune, w);
 }
 
 static bool leads(const struct world *w, uint32_t node)
@@ -35,6 +45,7 @@ static bool leads(const struct world *w, uint32_t node)
 static const struct seeds seeds = {
     .program = "sim_gm2",
     .start = start,
+    .sound = world_gm2_routes_are_safe,
     .explain = world_gm2_explain,
     .hands = {put, leads, world_gm2_settled, 120 * SECOND},
     .start_limit = 60 * SECOND,

@@ -119,6 +119,11 @@ CONF
     mine $!
 }
 
+of_mapper() { # NUMBER KEY: a number of its status
+    call "$tmp/m$1.ctl" '{"verb":"status"}' |
+        sed "s/.*\"$2\": *\([0-9]*\).*/\1/"
+}
+more_than() { [ "$1" -gt "$2" ] && echo yes; }
 fault() { call "$tmp/swfabd.ctl" "{\"verb\":\"fault\",\"do\":\"$1\"}" >/dev/null; }
 stop_mapper() { # SIGNAL NUMBER
     signal "$1" "${mapper[$2]}"
@@ -237,10 +242,15 @@ r = json.loads(f.readline())
 print(f"s1.0:{len(r['ports']) - 1}" if "ports" in r else "s1.0:7")
 PY
 )
+deltas=$(of_mapper 3 deltas_received)
 fault "down $cable"
 # shellcheck disable=SC2086
 until_ok 30 another "$old" 16 $all || show
 ok "a cable pulled ($cable): all have another version" 0 $?
+ok "it came as a delta: one message" "yes" \
+    "$(more_than "$(of_mapper 3 deltas_received)" "$deltas")"
+ok "and hsnd was told what is different" 1 "$(grep 'hosts of map' "$tmp"/m*.log |
+    awk '$NF == "said" && $(NF - 1) < 15 { n = 1 } END { print n }')"
 ok "all reach each other without it" "all 240 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
 old=$(version $all)
@@ -269,10 +279,6 @@ ok "the leader back: all sixteen" "1 16" "$(agreed $all | cut -d' ' -f2-)"
 
 # ---- the leader starts anew, with its old map ----
 
-of_mapper() { # NUMBER KEY: a number of its status
-    call "$tmp/m$1.ctl" '{"verb":"status"}' |
-        sed "s/.*\"$2\": *\([0-9]*\).*/\1/"
-}
 again() { # what the leader is made to begin with is there already
     old=$(version $all)
     stop_mapper KILL 15
