@@ -43,6 +43,7 @@ static void sl_23_only_the_leading_mapper_is_heard(void **state)
 
     assert_int_equal(mapper(w, "n0", 1, &r, 1), 0);
     assert_int_equal(model_input(w->m, &rep, w->now, &err), -1);
+    assert_string_equal(err.text, "n5: this mapper does not lead");
     assert_int_equal(mapper(w, "n5", 9, &r, 1), -1);
     assert_int_equal(errno, EPERM);
     assert_string_equal(w->last_alarm, "two mappers say they lead: n0 and n5");

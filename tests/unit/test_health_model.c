@@ -83,6 +83,12 @@ static void sl_23_hsnd_speaks_for_its_own_node_only(void **state)
     r = (struct report_record){
         .kind = REPORT_XBAR, .seen = SEEN_DOWN, .name = "n1"};
     assert_int_equal(model_input(w->m, &rep, w->now, &err), -1);
+    r = host(1, SEEN_UP, "");
+    rep.map = (struct report_map){.present = true, .leader = true};
+    assert_int_equal(model_input(w->m, &rep, w->now, &err), -1);
+    assert_string_equal(err.text, "n1: hsnd has no map");
+    rep.map = (struct report_map){.present = false};
+    assert_int_equal(model_input(w->m, &rep, w->now, &err), 0);
 }
 
 static void old_reports_are_refused(void **state)

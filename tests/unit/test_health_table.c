@@ -67,6 +67,10 @@ static void sl_26_every_cut_is_noticed(void **state)
         assert_int_equal(errno, EBADMSG);
         assert_null(out.list);
     }
+    /* the NUL behind it is no part of it */
+    assert_int_equal(health_table_decode(&out, text, len + 1, &err), -1);
+    assert_string_equal(err.text, "health table: truncated, or longer than its "
+                                  "header says");
     free(text);
 }
 

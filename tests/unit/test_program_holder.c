@@ -115,16 +115,16 @@ static int teardown(void **state)
 
 typedef int child_f(struct fixture *f);
 
-/* Run code in a child that has the user's uid, inside the program or not;
- * returns its exit code. */
-static int in_child(struct fixture *f, bool member, child_f *code)
+/* Run code in a child of that uid, inside the program or not; returns its exit
+ * code. */
+static int in_child_of(struct fixture *f, uid_t uid, bool member, child_f *code)
 {
     int fd = program_cgroup_open_procs(&f->h.group, NULL), status;
     pid_t pid = fork();
 
     if (pid == 0) {
         close(f->h.lifeline); /* exec does it in a task */
-        if (setgid(USER) < 0 || setuid(USER) < 0)
+        if (setgid(uid) < 0 || setuid(uid) < 0)
             _exit(98);
         if (member && write(fd, "0", 1) != 1)
             _exit(99);
@@ -135,6 +135,12 @@ static int in_child(struct fixture *f, bool member, child_f *code)
     close(fd);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+/* Of the program's user. */
+static int in_child(struct fixture *f, bool member, child_f *code)
+{
+    return in_child_of(f, USER, member, code);
 }
 
 static int member_code(struct fixture *f)
@@ -195,6 +201,26 @@ static void el_44_same_uid_outside_gets_nothing(void **state)
 
     NEED(f);
     assert_int_equal(in_child(f, false, stranger_code), 0);
+}
+
+static int foreign_member_code(struct fixture *f)
+{
+    ELAN_CAPABILITY cap;
+    int n;
+
+    if (rms_ncaps(&n) != -1 || errno != EPERM)
+        return 1;
+    if (rms_getcap(0, &cap) != -1 || errno != EPERM)
+        return 2;
+    return rms_setcap(0, 0) != -1 || errno != EPERM ? 3 : 0;
+}
+
+static void el_44_member_of_another_uid_gets_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    NEED(f);
+    assert_int_equal(in_child_of(f, USER - 1, true, foreign_member_code), 0);
 }
 
 static int other_uid_code(struct fixture *f)
@@ -281,6 +307,37 @@ static void el_42_lifeline_ends_the_program(void **state)
     f->h.lifeline = -1;
     wait_until_gone(socket);
     assert_int_equal(access(group, F_OK), -1);
+}
+
+static int take_code(struct fixture *f)
+{
+    return rms_setcap(0, 0) < 0 ? errno : 0;
+}
+
+/* A process and a child of it, which may say the same again. */
+static int take_twice_code(struct fixture *f)
+{
+    int status;
+    pid_t pid;
+
+    if (rms_setcap(0, 0) < 0)
+        return 1;
+    pid = fork();
+    if (pid == 0)
+        _exit(rms_setcap(0, 0) < 0 ? 2 : 0);
+    if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+        return 3;
+    return WEXITSTATUS(status);
+}
+
+static void el_46_a_context_is_free_when_its_process_has_ended(void **state)
+{
+    struct fixture *f = *state;
+
+    NEED(f);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(in_child(f, true, take_code), 0);
+    assert_int_equal(in_child(f, true, take_twice_code), 0);
 }
 
 static int burn_code(struct fixture *f)
@@ -602,6 +659,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(el_09_members_get_the_capability),
         TEST(el_44_same_uid_outside_gets_nothing),
+        TEST(el_46_a_context_is_free_when_its_process_has_ended),
+        TEST(el_44_member_of_another_uid_gets_nothing),
         TEST(another_user_is_sent_away),
         TEST(el_06_escaped_processes_are_members_and_die),
         TEST(el_42_lifeline_ends_the_program),
