@@ -72,7 +72,7 @@ static inline void be_lock(void)
         pthread_mutex_lock(&impi_be.lock);
         return;
     }
-    impi_be.inside++;
+    __atomic_store_n(&impi_be.inside, impi_be.inside + 1, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (unlikely(__atomic_load_n(&impi_be.away, __ATOMIC_ACQUIRE)))
         be_lock_slow();
