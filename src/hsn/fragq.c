@@ -49,7 +49,8 @@ static uint32_t *bucket_of(const struct hsn_fragq *q, const struct hsn_frame *f)
     return &q->bucket[(h * 0x9e3779b97f4a7c15ULL >> 40) & q->mask];
 }
 
-static int same_message(const struct hsn_frame *a, const struct hsn_frame *b)
+bool hsn_fragq_same_message(const struct hsn_frame *a,
+                            const struct hsn_frame *b)
 {
     return a->host == b->host && a->incarnation == b->incarnation &&
            a->sequence == b->sequence;
@@ -59,7 +60,7 @@ uint32_t hsn_fragq_find(const struct hsn_fragq *q, const struct hsn_frame *f)
 {
     uint32_t i = *bucket_of(q, f);
 
-    while (i != NONE && !same_message(&q->half[i].frame, f))
+    while (i != NONE && !hsn_fragq_same_message(&q->half[i].frame, f))
         i = q->half[i].chain;
     return i;
 }

@@ -38,6 +38,9 @@ struct hsn_fragq {
 int hsn_fragq_init(struct hsn_fragq *q, uint32_t max);
 void hsn_fragq_free(struct hsn_fragq *q); /* of queues that are empty */
 
+bool hsn_fragq_same_message(const struct hsn_frame *a,
+                            const struct hsn_frame *b);
+
 /* The half of the same message that is there, or HSN_FRAGQ_NONE. */
 uint32_t hsn_fragq_find(const struct hsn_fragq *q, const struct hsn_frame *f);
 

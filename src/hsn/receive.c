@@ -269,26 +269,74 @@ static void combine(struct hsn_engine *e, struct hsn_module *m,
     hsn_page_put(&e->pages, half.page[1]);
 }
 
+/* Do two halves of one message contradict each other? */
+static bool differ(const struct hsn_frame *a, const struct hsn_frame *b)
+{
+    return a->module != b->module || a->data_len != b->data_len ||
+           a->header_len != b->header_len;
+}
+
+/* The lent half will be lent no longer: wait for its partner elsewhere. */
+static void keep_lent(struct hsn_engine *e, uint64_t now)
+{
+    if (e->lent)
+        keep_half(e, &e->lent_frame, e->lent, now);
+    e->lent = NULL;
+}
+
+/* Both halves are lent: nothing is copied.  False: they are no pair. */
+static bool combine_lent(struct hsn_engine *e, struct hsn_module *m,
+                         const struct hsn_frame *f, struct hsn_rx *rx)
+{
+    const struct hsn_frame *other = &e->lent_frame;
+    struct iovec parts[2][2];
+
+    if (!e->lent || !rx->borrowed || !hsn_fragq_same_message(other, f) ||
+        other->fragment == f->fragment || differ(other, f))
+        return false;
+    rx_parts(rx, parts[f->fragment]);
+    rx_parts(e->lent, parts[other->fragment]);
+    e->lent = NULL;
+    combine_in_place(e, m, f, parts);
+    return true;
+}
+
+/* The partner is not there yet. */
+static void first_half(struct hsn_engine *e, const struct hsn_module *m,
+                       const struct hsn_frame *f, struct hsn_rx *rx,
+                       uint64_t now)
+{
+    if (!m->ops.copies || !rx->borrowed) {
+        keep_half(e, f, rx, now);
+        return;
+    }
+    e->lent = rx;
+    e->lent_frame = *f;
+}
+
 static void receive_fragment(struct hsn_engine *e, struct hsn_module *m,
                              const struct hsn_frame *f, struct hsn_rx *rx,
                              uint64_t now)
 {
-    uint32_t index = hsn_fragq_find(&e->fragq, f);
     const struct hsn_frame *other;
+    uint32_t index;
 
     if (!m->ops.copies && f->data_len > e->pages.size) {
         HSN_ADD(&e->counts, page_size, 1);
         return;
     }
+    if (combine_lent(e, m, f, rx))
+        return;
+    keep_lent(e, now);
+    index = hsn_fragq_find(&e->fragq, f);
     if (index == HSN_FRAGQ_NONE) {
-        keep_half(e, f, rx, now);
+        first_half(e, m, f, rx, now);
         return;
     }
     other = &e->fragq.half[index].frame;
     if (other->fragment == f->fragment)
         HSN_ADD(&e->counts, fragment_duplicate, 1);
-    else if (other->module != f->module || other->data_len != f->data_len ||
-             other->header_len != f->header_len)
+    else if (differ(other, f))
         HSN_ADD(&e->counts, fragment_mismatch, 1);
     else
         combine(e, m, f, rx, index);
@@ -359,10 +407,11 @@ unsigned hsn_receive(struct hsn_engine *e, uint64_t now)
 
     do {
         n = e->ops->recv(e->nic, e->rx, e->o.batch - all);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++)
             receive_packet(e, &e->rx[i], now);
+        keep_lent(e, now);
+        for (size_t i = 0; i < n; i++)
             e->rx[i].borrowed = NULL;
-        }
         if (n)
             e->ops->release(e->nic);
         all += n;

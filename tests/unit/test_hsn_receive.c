@@ -699,10 +699,71 @@ static void lent_packets_reach_both_kinds_of_modules(void **state)
         wake(p.to);
         expect(&p.to->client, 0, 100, 9, 1);
         expect(&p.to->client, 1, 8192, 9, 2);
-        assert_int_equal(COUNT(p.to, copied_data), k ? 4096 : 100 + 12288);
+        assert_int_equal(COUNT(p.to, copied_data), k ? 0 : 100 + 12288);
         assert_int_equal(p.to->nic.releases, 1);
         pair_free(&p);
     }
+}
+
+/* Halves that are lent together go to a module that copies from where they
+ * lie; others wait in pages as ever. */
+static void hs_12_lent_halves_are_not_copied(void **state)
+{
+    static const struct {
+        const char *packets; /* of four messages; ' ': the handler runs */
+        const char *got;     /* messages in their order */
+        uint64_t copied;
+    } cases[] = {
+        {"Aa", "a", 0},       {"aA", "a", 0},        {"AaBbCc", "abc", 0},
+        {"AdaBb", "dab", 0},  {"A a", "a", 4096},    {"a A", "a", 4096},
+        {"ABab", "ab", 8192}, {"AB ab", "ab", 8192}, {"A Bba", "ba", 4096},
+        {"AAa", "a", 4096},   {"AaA a", "aa", 4096}, {"aaA", "a", 4096},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct pair p = pair(8192, &copy_module);
+        size_t at[4];
+
+        p.to->nic.lend = true;
+        for (unsigned k = 0; k < 4; k++)
+            at[k] = say(p.from, HSN_MODULE_CLIENT, k < 3 ? 8192 : 64, 9, k);
+        for (const char *c = cases[i].packets; *c; c++)
+            if (*c == ' ')
+                wake(p.to);
+            else
+                arrive(p.to, &p.from->nic.out[*c < 'a'   ? at[*c - 'A']
+                                              : *c < 'd' ? at[*c - 'a'] + 1
+                                                         : at[3]]);
+        wake(p.to);
+        assert_int_equal(p.to->client.ngot, strlen(cases[i].got));
+        for (unsigned k = 0; cases[i].got[k]; k++) {
+            unsigned which = (unsigned)(cases[i].got[k] - 'a');
+
+            expect(&p.to->client, k, which < 3 ? 8192 : 64, 9, which);
+        }
+        assert_int_equal(COUNT(p.to, copied_data), cases[i].copied);
+        pair_free(&p);
+    }
+}
+
+/* Two halves that are lent together but were never one message. */
+static void hs_48_lent_halves_that_contradict_each_other(void **state)
+{
+    struct pair p = pair(8192, &copy_module);
+    struct node *twin = node_new(1, 8192, &page_module);
+
+    p.to->nic.lend = true;
+    say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
+    say(twin, HSN_MODULE_CLIENT, 8192, 10, 2);
+    arrive(p.to, &p.from->nic.out[0]);
+    arrive(p.to, &twin->nic.out[1]);
+    arrive(p.to, &p.from->nic.out[1]);
+    wake(p.to);
+    assert_int_equal(COUNT(p.to, fragment_mismatch), 1);
+    assert_int_equal(p.to->client.ngot, 1);
+    expect(&p.to->client, 0, 8192, 9, 1);
+    node_free(twin);
+    pair_free(&p);
 }
 
 static void messages_to_the_own_board_loop_back(void **state)
@@ -757,6 +818,8 @@ int main(void)
         cmocka_unit_test(headers_across_two_buffers_come_in_one_piece),
         cmocka_unit_test(pages_larger_than_ours_are_counted),
         cmocka_unit_test(lent_packets_reach_both_kinds_of_modules),
+        cmocka_unit_test(hs_12_lent_halves_are_not_copied),
+        cmocka_unit_test(hs_48_lent_halves_that_contradict_each_other),
         cmocka_unit_test(messages_to_the_own_board_loop_back),
     };
 
