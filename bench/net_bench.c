@@ -11,7 +11,9 @@
  *     net_bench lft FILE DUMP         the same of OpenSM's tables
  *     net_bench routes NET ENGINE     CPU seconds for all routes
  *     net_bench repair NET            CPU seconds, hosts to be told, routes
- *                                     changed when that uplink is lost
+ *                                     changed when that uplink is lost; peers
+ *                                     that a host loads again, mean of some
+ *                                     hosts: repaired, computed anew; all
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -155,10 +157,48 @@ static int cmd_routes(char **argv)
     return 0;
 }
 
+/* ---- what hosts load again ------------------------------------------------
+ */
+
+#define LOADERS 16 /* hosts that are looked at, evenly spread */
+
+static uint32_t loader(const struct net *net, unsigned i)
+{
+    return (uint32_t)((uint64_t)net->nhosts * i / LOADERS);
+}
+
+/* All routes of those hosts. */
+static struct net_route *routes_of(const struct net_routes *r,
+                                   const struct net *net)
+{
+    size_t n = (size_t)LOADERS * net->nhosts * NET_ALTERNATIVES_DEFAULT;
+    struct net_route *all = calloc(n, sizeof(*all)), *at = all;
+
+    if (!all)
+        die("routes", "no memory");
+    for (unsigned i = 0; i < LOADERS; i++)
+        for (uint32_t d = 0; d < net->nhosts;
+             d++, at += NET_ALTERNATIVES_DEFAULT)
+            net_routes_get(r, loader(net, i), d, at, NET_ALTERNATIVES_DEFAULT);
+    return all;
+}
+
+static double peers_changed(const struct net *net, const struct net_route *was,
+                            const struct net_route *is)
+{
+    size_t one = NET_ALTERNATIVES_DEFAULT * sizeof(*was), changed = 0;
+
+    for (size_t i = 0; i < (size_t)LOADERS * net->nhosts; i++)
+        changed += memcmp(was + i * NET_ALTERNATIVES_DEFAULT,
+                          is + i * NET_ALTERNATIVES_DEFAULT, one) != 0;
+    return (double)changed / LOADERS;
+}
+
 static int cmd_repair(char **argv)
 {
     struct net *net = build(argv[0]);
     struct net_routes *r = route(net, "auto");
+    struct net_route *was = routes_of(r, net), *is;
     uint32_t port = uplink(net), peer = net->ports[port].peer;
     struct net_repair what;
     struct errbuf err;
@@ -168,7 +208,14 @@ static int cmd_repair(char **argv)
     t = cpu_seconds();
     if (net_routes_repair(r, &port, &peer, 1, &what, &err) < 0)
         die("repair", err.text);
-    printf("%.6f %u %" PRIu64 "\n", cpu_seconds() - t, what.hosts, what.routes);
+    printf("%.6f %u %" PRIu64, cpu_seconds() - t, what.hosts, what.routes);
+    is = routes_of(r, net);
+    printf(" %.6g", peers_changed(net, was, is));
+    free(is);
+    is = routes_of(route(net, "auto"), net);
+    printf(" %.6g %u\n", peers_changed(net, was, is), net->nhosts - 1);
+    free(is);
+    free(was);
     return 0;
 }
 
