@@ -67,6 +67,22 @@ int ring_stream_attach(struct ring_stream *s, int fd_out, int fd_in,
 
 enum { HEAD = RING_STREAM_WORDS * 8, NOTE_HEAD = 1 << RING_STREAM_WORDS };
 
+/* Returns what is behind the word, if it had to be put at `to`.  It mostly is
+ * the same words that differ, and a jump that is foreseen costs little. */
+static inline uint8_t *put_word(uint64_t *last, uint8_t *to,
+                                const uint8_t *head, unsigned i, uint32_t *note)
+{
+    uint64_t word;
+
+    memcpy(&word, head, 8);
+    if (word == *last)
+        return to;
+    memcpy(to, &word, 8);
+    *last = word;
+    *note |= 1u << i;
+    return to + 8;
+}
+
 /* The head of a short piece at `to`: the words that are not those of `last`,
  * which becomes it.  Returns the bytes; *note: which words. */
 static size_t put_head(uint64_t *last, uint8_t *to, const uint8_t *head,
@@ -75,20 +91,12 @@ static size_t put_head(uint64_t *last, uint8_t *to, const uint8_t *head,
     uint8_t *end = to;
 
     *note = NOTE_HEAD;
+#pragma GCC unroll 8
     for (unsigned i = 0; i < RING_STREAM_WORDS; i += 2) {
         if (memcmp(head + i * 8, &last[i], 16) == 0)
             continue;
-        for (unsigned k = i; k < i + 2; k++) {
-            uint64_t word;
-            uint32_t differs;
-
-            memcpy(&word, head + k * 8, 8);
-            differs = word != last[k];
-            memcpy(end, &word, 8);
-            last[k] = word;
-            *note |= differs << k;
-            end += (size_t)differs * 8;
-        }
+        end = put_word(&last[i], end, head + i * 8, i, note);
+        end = put_word(&last[i + 1], end, head + i * 8 + 8, i + 1, note);
     }
     return (size_t)(end - to);
 }
@@ -135,6 +143,23 @@ size_t ring_stream_write(struct ring_stream *s, const struct iovec *iov, int n,
     if (done > 0)
         *ring = ring_must_wake(&s->out);
     return done;
+}
+
+bool ring_stream_put(struct ring_stream *s, const void *head, const void *data,
+                     size_t len, bool *ring)
+{
+    uint8_t *to = ring_reserve(&s->out, HEAD + len);
+    uint32_t note;
+    size_t n;
+
+    *ring = false;
+    if (!to)
+        return false;
+    n = put_head(s->head_out, to, head, &note);
+    memcpy(to + n, data, len);
+    ring_commit_note(&s->out, n + len, note);
+    *ring = ring_must_wake(&s->out);
+    return true;
 }
 
 /* Take the changed words of a short piece's head from the record.  False: its
@@ -198,6 +223,25 @@ static void made_room(struct ring_stream *s, size_t len, bool *ring)
         return;
     s->freed = 0;
     *ring |= ring_must_wake_full(&s->in);
+}
+
+const uint8_t *ring_stream_look(struct ring_stream *s, const uint8_t **data,
+                                size_t *len)
+{
+    if (ring_stream_ready(s) == 0 || s->head_left != HEAD)
+        return NULL;
+    *data = s->at;
+    *len = s->left;
+    return (const uint8_t *)s->head_in;
+}
+
+void ring_stream_drop(struct ring_stream *s, bool *ring)
+{
+    *ring = false;
+    s->head_left = 0;
+    s->left = 0;
+    s->reading = false;
+    made_room(s, s->size, ring);
 }
 
 /* At most len bytes of the record to `to`. */

@@ -54,6 +54,19 @@ size_t ring_stream_write(struct ring_stream *s, const struct iovec *iov, int n,
 ssize_t ring_stream_read(struct ring_stream *s, const struct iovec *iov, int n,
                          bool *ring);
 
+/* The same for a head of 128 bytes and len bytes behind it, no longer than
+ * RING_STREAM_SHORT together: as one record, or (false) not at all. */
+bool ring_stream_put(struct ring_stream *s, const void *head, const void *data,
+                     size_t len, bool *ring);
+
+/* A record that ring_stream_put() could have made and of which nothing was
+ * read: its head (private memory, good for words of 8), and what is behind
+ * it, which the peer may still change.  NULL: none is here.  It stays for
+ * ring_stream_read() unless ring_stream_drop() is next, with *ring as there. */
+const uint8_t *ring_stream_look(struct ring_stream *s, const uint8_t **data,
+                                size_t *len);
+void ring_stream_drop(struct ring_stream *s, bool *ring);
+
 /* Bytes that the next read has at least; 0 when none are here. */
 size_t ring_stream_ready(struct ring_stream *s);
 

@@ -60,6 +60,8 @@ static void memory(const uint8_t *data, size_t size)
     struct iovec iov = {bytes, sizeof(bytes)};
     struct ring_stream s;
     struct errbuf err;
+    const uint8_t *behind;
+    size_t len;
     bool ring;
     int fd = ring_create(SIZE, &err);
 
@@ -70,6 +72,11 @@ static void memory(const uint8_t *data, size_t size)
     for (; size >= 6; data += 6, size -= 6) {
         ring_stream_write(&s, &iov, 1, &ring);
         scribble(&s, data);
+        if (ring_stream_look(&s, &behind, &len) && data[0] % 2) {
+            if (len > RING_STREAM_PIECE)
+                abort();
+            ring_stream_drop(&s, &ring);
+        }
         if (ring_stream_read(&s, &iov, 1, &ring) > (ssize_t)sizeof(bytes))
             abort();
         ring_stream_sleep(&s, true);

@@ -273,17 +273,24 @@ static void stream_keeps_every_byte_in_any_pieces(void **state)
     share_free(b);
 }
 
+static void pass_on_read(struct share *b, const uint8_t *said, size_t len)
+{
+    uint8_t got[2200] = {0};
+    struct iovec in = {got, sizeof(got)};
+    bool ring;
+
+    assert_int_equal(ring_stream_read(&b->stream, &in, 1, &ring), len);
+    assert_memory_equal(got, said, len);
+}
+
 static void pass_on(struct share *a, struct share *b, uint8_t *said, size_t cut,
                     size_t len)
 {
-    struct iovec out[2] = {{said, cut}, {said + cut, len - cut}}, in;
-    uint8_t got[2200] = {0};
+    struct iovec out[2] = {{said, cut}, {said + cut, len - cut}};
     bool ring;
 
-    in = (struct iovec){got, sizeof(got)};
     assert_int_equal(ring_stream_write(&a->stream, out, 2, &ring), len);
-    assert_int_equal(ring_stream_read(&b->stream, &in, 1, &ring), len);
-    assert_memory_equal(got, said, len);
+    pass_on_read(b, said, len);
 }
 
 static void heads_of_short_pieces_come_back_whole(void **state)
@@ -320,6 +327,77 @@ static void small_message_takes_one_cache_line(void **state)
         pass_on(a, b, said, 128, 129);
         assert_int_equal(a->stream.out.own - before, 64);
     }
+    share_free(a);
+    share_free(b);
+}
+
+/* Whole records from one end to the other, between pieces in the other form. */
+static void short_records_pass_without_pieces(void **state)
+{
+    struct impi_chan_offer offer;
+    struct share *a = share_create(&offer), *b = share_open(&offer);
+    uint8_t said[RING_STREAM_SHORT];
+    const uint8_t *head, *data;
+    size_t len;
+    bool ring;
+
+    for (size_t i = 0; i < sizeof(said); i++)
+        said[i] = byte_at(i);
+    assert_null(ring_stream_look(&b->stream, &data, &len));
+    for (unsigned i = 0; i < 2000; i++) {
+        size_t behind = i * 7 % (sizeof(said) - 128);
+
+        said[i * 5 % 128] ^= (uint8_t)i;
+        assert_true(
+            ring_stream_put(&a->stream, said, said + 128, behind, &ring));
+        assert_false(ring);
+        if (i % 3 == 0)
+            pass_on_read(b, said, 128 + behind);
+        else {
+            head = ring_stream_look(&b->stream, &data, &len);
+            assert_non_null(head);
+            assert_int_equal(len, behind);
+            assert_memory_equal(head, said, 128);
+            assert_memory_equal(data, said + 128, len);
+            assert_ptr_equal(ring_stream_look(&b->stream, &data, &len), head);
+            ring_stream_drop(&b->stream, &ring);
+            assert_null(ring_stream_look(&b->stream, &data, &len));
+        }
+        pass_on(a, b, said, i % 100, 100 + i % 1900);
+    }
+    share_free(a);
+    share_free(b);
+}
+
+/* Nothing but a short record that is whole. */
+static void other_records_are_not_looked_at(void **state)
+{
+    uint8_t bytes[2000] = {0};
+    struct impi_chan_offer offer;
+    struct share *a = share_create(&offer), *b = share_open(&offer);
+    unsigned n = 0;
+    struct iovec in = {bytes, 1}, out = {bytes, 100};
+    const uint8_t *data;
+    size_t len;
+    bool ring;
+
+    assert_true(ring_stream_put(&a->stream, bytes, bytes, 5, &ring));
+    assert_int_equal(ring_stream_read(&b->stream, &in, 1, &ring), 1);
+    assert_null(ring_stream_look(&b->stream, &data, &len)); /* begun */
+    in.iov_len = 132;
+    assert_int_equal(ring_stream_read(&b->stream, &in, 1, &ring), 132);
+    assert_int_equal(ring_stream_write(&a->stream, &out, 1, &ring), 100);
+    assert_null(ring_stream_look(&b->stream, &data, &len)); /* no header */
+    in.iov_len = 100;
+    assert_int_equal(ring_stream_read(&b->stream, &in, 1, &ring), 100);
+    while (ring_stream_put(&a->stream, bytes, bytes, 1900, &ring))
+        n++;
+    assert_in_range(n, 100, 200); /* full: nothing of the last was written */
+    for (; ring_stream_look(&b->stream, &data, &len); n--) {
+        assert_int_equal(len, 1900);
+        ring_stream_drop(&b->stream, &ring);
+    }
+    assert_int_equal(n, 0);
     share_free(a);
     share_free(b);
 }
@@ -424,6 +502,8 @@ int main(void)
         cmocka_unit_test(stream_keeps_every_byte_in_any_pieces),
         cmocka_unit_test(heads_of_short_pieces_come_back_whole),
         cmocka_unit_test(small_message_takes_one_cache_line),
+        cmocka_unit_test(short_records_pass_without_pieces),
+        cmocka_unit_test(other_records_are_not_looked_at),
         cmocka_unit_test(two_threads_stream_at_once),
         cmocka_unit_test(who_sleeps_is_rung_for_data_and_for_room),
         cmocka_unit_test(peer_that_lies_breaks_its_stream),
