@@ -105,6 +105,8 @@ static struct impi_pair *pair_create(struct impi_p2p *p2p, uint32_t peer)
     pair->p2p = p2p;
     pair->peer = peer;
     memcpy(pair->proc, p2p->procs[peer], IMPI_PROC_SIZE);
+    memcpy(pair->fast.src, p2p->procs[p2p->rank], IMPI_PROC_SIZE);
+    memcpy(pair->fast.dest, pair->proc, IMPI_PROC_SIZE);
     TAILQ_INIT(&pair->controls);
     TAILQ_INIT(&pair->first);
     TAILQ_INIT(&pair->rest);

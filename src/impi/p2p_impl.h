@@ -50,6 +50,7 @@ struct impi_pair {
     bool lost;
     char *error; /* why; NULL also when there was no memory for it */
     uint8_t proc[IMPI_PROC_SIZE];
+    struct impi_packet fast; /* header of a short message, in wire form */
     uint64_t seqnum;
     /* Flow control. */
     uint32_t sent;      /* packets sent and not acknowledged */
