@@ -169,17 +169,27 @@ static int begin(struct data *d, void *buf, int count, MPI_Datatype type)
     return MPI_SUCCESS;
 }
 
-static bool straight(const struct data *d)
+static bool straight(const struct type_info *info)
 {
-    return d->info.contiguous &&
-           (impi_be.native || external_is_plain(d->info.basic));
+    return info->contiguous &&
+           (impi_be.native || external_is_plain(info->basic));
+}
+
+bool data_is_plain(int count, MPI_Datatype type, uint64_t *len)
+{
+    const struct type_info *info = type_known(type);
+
+    if (!info || count < 0 || !straight(info))
+        return false;
+    *len = (uint64_t)count * info->wire;
+    return true;
 }
 
 int data_for_send(struct data *d, const void *buf, int count, MPI_Datatype type)
 {
     int rc = begin(d, (void *)(uintptr_t)buf, count, type);
 
-    if (rc != MPI_SUCCESS || straight(d))
+    if (rc != MPI_SUCCESS || straight(&d->info))
         return rc;
     rc = get_staging(d);
     if (rc != MPI_SUCCESS)
@@ -213,7 +223,7 @@ int data_for_recv(struct data *d, void *buf, int count, MPI_Datatype type)
 {
     int rc = begin(d, buf, count, type);
 
-    if (rc != MPI_SUCCESS || straight(d))
+    if (rc != MPI_SUCCESS || straight(&d->info))
         return rc;
     rc = hold_type(d);
     if (rc == MPI_SUCCESS)

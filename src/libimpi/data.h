@@ -40,6 +40,10 @@ int data_for_send(struct data *d, const void *buf, int count,
                   MPI_Datatype type);
 int data_for_recv(struct data *d, void *buf, int count, MPI_Datatype type);
 
+/* Predefined elements that are known by now and move as they lie in the
+ * buffer: *len is their bytes.  False says nothing. */
+bool data_is_plain(int count, MPI_Datatype type, uint64_t *len);
+
 /* A message of `wire` bytes is in place.  *bytes: its size in this process's
  * own representation. */
 int data_received(struct data *d, uint64_t wire, uint64_t *bytes);
@@ -57,6 +61,9 @@ int data_assign(void *to, const void *from, int count, MPI_Datatype type);
 
 /* Copy count elements, gaps included, between two buffers. */
 int data_copy(void *to, const void *from, int count, MPI_Datatype type);
+
+/* What was found out about a predefined type; NULL says nothing. */
+const struct type_info *type_known(MPI_Datatype type);
 
 /* What is known about a type.  MPI_ERR_TYPE for one that cannot be sent. */
 int type_look_up(struct type_info *info, MPI_Datatype type);

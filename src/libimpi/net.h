@@ -33,8 +33,29 @@ bool net_progress(void);
  * and counts as none. */
 bool net_progress_whole(void);
 
-/* How often net_progress() ran.  Without the lock. */
+/* How often net_progress() ran, or could be left out.  Without the lock. */
 unsigned net_rounds(void);
+
+/* ---- short messages, one by one (net_fast.c) ---- */
+
+/* Longest one. */
+#define NET_FAST_MAX 1920
+
+/* May a round be left out?  Not always, so that nobody starves. */
+bool net_skip_round(void);
+
+/* Write a message of at most NET_FAST_MAX bytes now.  NONE: not to be had so,
+ * and nothing has changed.  PART: *part bytes are written; the caller starts
+ * the same send with the engine and calls net_put_part(). */
+enum net_put { NET_PUT_NONE, NET_PUT_PART, NET_PUT_ALL };
+enum net_put net_put(const struct impi_send *args, size_t *part);
+void net_put_part(uint32_t peer, size_t part);
+
+/* Receive into want->buf, past all queues, what comes from want->peer next, or
+ * (IMPI_ANY_PEER) from anybody.  False: it is not here (when `wait`: for some
+ * microseconds), or not to be had so. */
+bool net_take(const struct impi_recv *want, bool wait,
+              struct impi_status *status);
 
 /* No system call is needed to look for data. */
 bool net_is_quick(void);

@@ -42,6 +42,8 @@ struct pollfd;
 #define SOCKETS_EVERY 8
 /* Bytes taken from one connection before the next one has its turn. */
 #define ROUND_BYTES (1u << 20)
+/* A round at least at every n-th short message that goes without one. */
+#define SKIP_MOST 32
 /* In place of a rank: everybody, behind impid. */
 #define PEER_RELAY UINT32_MAX
 

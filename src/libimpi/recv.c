@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "libimpi/buffer.h"
+#include "libimpi/fast.h"
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
 
@@ -74,8 +75,9 @@ static __attribute__((noinline)) int
 recv_slow(void *buf, int count, MPI_Datatype datatype, int source, int tag,
           MPI_Comm comm, MPI_Status *status, struct impi_comm *c)
 {
+    if (c && fast_recv(c, buf, count, datatype, source, tag, status))
+        return MPI_SUCCESS;
     MESSAGE(m, c);
-
     if (!c || source == MPI_PROC_NULL)
         return native_recv(&m, source, comm, status);
     return span_recv(&m, status);

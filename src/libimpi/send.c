@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libimpi/fast.h"
 #include "libimpi/progress.h"
 
 /* The copy of a short message may wait for its connection to be opened. */
@@ -94,7 +95,7 @@ static int own_data(struct req *r, struct message *m, void **copy)
     return MPI_SUCCESS;
 }
 
-int send_copy(struct message *m)
+int send_copy_later(struct message *m)
 {
     struct req *r = req_alloc();
     void *copy;
@@ -111,8 +112,16 @@ int send_copy(struct message *m)
     }
     r->data.staging = copy;
     req_detach(r);
-    progress_once();
     return MPI_SUCCESS;
+}
+
+int send_copy(struct message *m)
+{
+    int rc = send_copy_later(m);
+
+    if (rc == MPI_SUCCESS)
+        progress_once();
+    return rc;
 }
 
 /* A short message to somebody that we have no connection with yet is
@@ -184,8 +193,10 @@ static __attribute__((noinline)) int send_slow(enum send_mode mode,
                                                int tag, MPI_Comm comm,
                                                struct impi_comm *c)
 {
+    if (c && mode != SEND_SYNCHRONOUS &&
+        fast_send(c, buf, count, datatype, dest, tag))
+        return MPI_SUCCESS;
     MESSAGE(m, c);
-
     return c ? span_send(mode, &m) : native_send(mode, &m, dest, comm);
 }
 

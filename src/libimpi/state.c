@@ -38,10 +38,7 @@ void be_unlock(void)
 {
     if (impi_be.p2p)
         be_note_pending();
-    if (impi_be.threads)
-        pthread_mutex_unlock(&impi_be.lock);
-    else
-        __atomic_store_n(&impi_be.inside, impi_be.inside - 1, __ATOMIC_RELEASE);
+    be_unlock_same();
 }
 
 void be_say(const char *fmt, ...)

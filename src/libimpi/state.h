@@ -80,6 +80,15 @@ static inline void be_lock(void)
 
 /* Also notes whether anything is pending. */
 void be_unlock(void);
+
+/* The same where that has not changed. */
+static inline void be_unlock_same(void)
+{
+    if (impi_be.threads)
+        pthread_mutex_unlock(&impi_be.lock);
+    else
+        __atomic_store_n(&impi_be.inside, impi_be.inside - 1, __ATOMIC_RELEASE);
+}
 void be_note_pending(void); /* and nothing else; under the lock */
 
 /* Tell the user (stderr): "slurm-fabric: CODE: rank N: text". */

@@ -114,12 +114,19 @@ static int look_at_derived(struct type_info *info, int combiner)
     return external_size(info->type, &info->wire);
 }
 
-int type_look_up(struct type_info *info, MPI_Datatype type)
+const struct type_info *type_known(MPI_Datatype type)
 {
     struct type_info *known = __atomic_load_n(slot_of(type), __ATOMIC_ACQUIRE);
+
+    return likely(known && known->type == type) ? known : NULL;
+}
+
+int type_look_up(struct type_info *info, MPI_Datatype type)
+{
+    const struct type_info *known = type_known(type);
     int n, combiner, rc;
 
-    if (likely(known && known->type == type)) {
+    if (known) {
         *info = *known;
         return MPI_SUCCESS;
     }

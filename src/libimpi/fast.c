@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "libimpi/fast.h"
+
+#include "libimpi/buffer.h"
+#include "libimpi/coll_run.h"
+#include "libimpi/net.h"
+#include "libimpi/p2p_calls.h"
+
+/* Does the rank mean somebody in another client? */
+static inline bool is_abroad(const struct impi_comm *c, int peer)
+{
+    return (unsigned)peer < (unsigned)c->peers && c->native[c->peer + peer] < 0;
+}
+
+/* What is under way, and whoever has had no look for long, gets one. */
+static void leave(void)
+{
+    if (likely(net_skip_round() && !impi_p2p_busy(impi_be.p2p) &&
+               !coll_any())) {
+        be_unlock_same();
+        return;
+    }
+    progress_once();
+    be_unlock();
+}
+
+/* ---- out ---- */
+
+/* The connection took only a part. */
+static void send_rest(struct message *m, size_t part)
+{
+    uint32_t peer = (uint32_t)m->comm->world[m->peer];
+
+    if (send_copy_later(m) != MPI_SUCCESS)
+        be_die(1, "SF-E403: no memory for a message to rank %u", peer);
+    net_put_part(peer, part);
+}
+
+bool fast_send(struct impi_comm *c, const void *buf, int count,
+               MPI_Datatype type, int dest, int tag)
+{
+    struct impi_send args;
+    enum net_put put;
+    size_t part;
+
+    if (!is_abroad(c, dest) || (unsigned)tag > (unsigned)impi_be.tagub ||
+        !data_is_plain(count, type, &args.buf.len) ||
+        args.buf.len > NET_FAST_MAX || buffer_devices())
+        return false;
+    args.peer = (uint32_t)c->world[c->peer + dest];
+    args.rank = c->rank - c->first;
+    args.tag = tag;
+    args.cid = c->cid;
+    args.sync = false;
+    args.count = (uint64_t)count;
+    args.buf.base = (void *)(uintptr_t)buf;
+    be_lock();
+    put = net_put(&args, &part);
+    if (unlikely(put == NET_PUT_PART))
+        send_rest(&(struct message){.buf = args.buf.base,
+                                    .count = count,
+                                    .type = type,
+                                    .peer = c->peer + dest,
+                                    .tag = tag,
+                                    .comm = c,
+                                    .cid = c->cid},
+                  part);
+    leave();
+    return put != NET_PUT_NONE;
+}
+
+/* ---- in ---- */
+
+/* Nobody else wants the processor or the lock, nor has the library messages for
+ * this receive. */
+static bool may_wait(const struct impi_comm *c, int source)
+{
+    return !impi_be.crowded && !impi_be.threads &&
+           (source != MPI_ANY_SOURCE || c->native_size == 1);
+}
+
+bool fast_recv(struct impi_comm *c, void *buf, int count, MPI_Datatype type,
+               int source, int tag, MPI_Status *status)
+{
+    struct impi_recv want;
+    struct impi_status st;
+    bool any = source == MPI_ANY_SOURCE, done;
+
+    if (!(any || is_abroad(c, source)) ||
+        !((unsigned)tag <= (unsigned)impi_be.tagub || tag == MPI_ANY_TAG) ||
+        !data_is_plain(count, type, &want.buf.len) || buffer_devices())
+        return false;
+    want.peer = any ? IMPI_ANY_PEER : (uint32_t)c->world[c->peer + source];
+    want.rank = source;
+    want.tag = tag == MPI_ANY_TAG ? IMPI_ANY_TAG : tag;
+    want.cid = c->cid;
+    want.buf.base = buf;
+    be_lock();
+    done = net_take(&want, may_wait(c, source), &st);
+    leave();
+    if (done)
+        status_from_core(status, &st);
+    return done;
+}
