@@ -227,10 +227,9 @@ case_suspend_and_resume() {
         -n2 "$O" until "$end"
     srun=$!
     wait_for 30 ready 4
-    suspend_all suspend
-    wait_for 20 all_in S
+    suspend_all suspend S
     sleep 2 # how long does not matter, that time passes does
-    suspend_all resume
+    suspend_all resume R
     touch "$end"
     finish $srun
     assert_code 0
@@ -238,11 +237,12 @@ case_suspend_and_resume() {
     assert_nothing_left
 }
 
-suspend_all() {
+# By the first component's number, which means all of them.  A busy slurmctld
+# may still be at a change of before, and then refuses.
+suspend_all() { # VERB STATE-AFTER
     local job
-    for job in $(squeue -h -n susp -o %A | sort -n | head -n 1); do
-        scontrol "$1" "$job"
-    done
+    job=$(squeue -h -n susp -o %A | sort -n | head -n 1)
+    wait_for 60 scontrol "$1" "$job" && wait_for 60 all_in "$2"
 }
 
 all_in() {
