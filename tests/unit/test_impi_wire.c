@@ -363,6 +363,12 @@ static void munge_binds_nonce_job_step_and_generation(void **state)
     assert_string_equal(munge_dialogue(&server, &client, nonce, nonce), "");
     assert_string_equal(munge_dialogue(&server, &client, nonce, other),
                         "credential: not for this connection");
+    for (int i = 0; i < 32; i++) {
+        memcpy(other, nonce, sizeof(other));
+        other[i] ^= 0x80;
+        assert_string_equal(munge_dialogue(&server, &client, nonce, other),
+                            "credential: not for this connection");
+    }
     client.binding.job = 8;
     assert_string_equal(munge_dialogue(&server, &client, nonce, nonce),
                         "credential: of another job");

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "impi/slots.h"
 #include "p2p_net.h"
 
 static const struct net_options three = {
@@ -418,6 +419,23 @@ static void converted_data_pass_through_the_callback(void **state)
 }
 
 /* IM-120: ids of many requests stay apart. */
+/* So what a peer says of an old request finds no new one. */
+static void im_120_an_id_that_was_used_is_no_more(void **state)
+{
+    struct impi_slots slots = {0};
+    int object[2];
+    uint64_t old = impi_slots_add(&slots, &object[0]), new;
+
+    assert_ptr_equal(impi_slots_find(&slots, old), &object[0]);
+    impi_slots_remove(&slots, old);
+    assert_null(impi_slots_find(&slots, old));
+    new = impi_slots_add(&slots, &object[1]);
+    assert_true(new != old);
+    assert_null(impi_slots_find(&slots, old));
+    assert_ptr_equal(impi_slots_find(&slots, new), &object[1]);
+    impi_slots_free(&slots);
+}
+
 static void im_120_ten_thousand_outstanding_requests(void **state)
 {
     enum { N = 10000 };
@@ -463,6 +481,7 @@ int main(void)
         cmocka_unit_test(receive_posted_in_the_middle_of_the_message),
         cmocka_unit_test(converted_data_pass_through_the_callback),
         cmocka_unit_test(im_120_ten_thousand_outstanding_requests),
+        cmocka_unit_test(im_120_an_id_that_was_used_is_no_more),
     };
 
     return cmocka_run_group_tests_name("p2p_match", tests, NULL, NULL);
