@@ -141,7 +141,7 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int events)
         }
         s->connected = true;
         s->stats.connects++;
-        if (s->to.ss_family == AF_INET)
+        if (s->to.ss_family != AF_UNIX)
             netaddr_keep_alive(s->fd);
     }
     flush(s);
@@ -159,7 +159,7 @@ static void dial(struct sender *s)
         try_later(s);
         return;
     }
-    if (s->to.ss_family == AF_INET)
+    if (s->to.ss_family != AF_UNIX)
         setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     ev_io_set(&s->in, s->fd, EV_READ);
     ev_io_set(&s->out, s->fd, EV_WRITE);
