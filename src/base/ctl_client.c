@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/ctl.h"
 #include "base/jsonx.h"
+#include "base/local.h"
 
 static int fail(struct errbuf *err, int code, const char *path)
 {
@@ -41,31 +41,17 @@ static int await(int fd, short what, int64_t end)
 
 static int open_socket(const char *path, int64_t end)
 {
-    struct sockaddr_un sa = {.sun_family = AF_UNIX};
+    struct timespec pause = {0, 5000000};
     int fd;
 
-    if (strlen(path) >= sizeof(sa.sun_path)) {
-        errno = ENAMETOOLONG;
-        return -1;
+    for (;;) {
+        fd = local_connect(path, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        if (fd >= 0 || errno != EAGAIN) /* EAGAIN: its queue is full */
+            return fd;
+        if (clock_ms() >= end)
+            return errno = ETIMEDOUT, -1;
+        nanosleep(&pause, NULL);
     }
-    memcpy(sa.sun_path, path, strlen(path) + 1);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    while (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0) {
-        struct timespec pause = {0, 5000000};
-        int e = errno;
-
-        /* EAGAIN: its queue is full. */
-        if (e == EAGAIN && clock_ms() < end) {
-            nanosleep(&pause, NULL);
-            continue;
-        }
-        close(fd);
-        errno = e == EAGAIN ? ETIMEDOUT : e;
-        return -1;
-    }
-    return fd;
 }
 
 static int send_all(int fd, const char *text, size_t len, int64_t end)

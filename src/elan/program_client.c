@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/local.h"
 #include "elan/capability.h"
 #include "elan/program_client.h"
+
+#define PATIENCE (SF_PROGRAM_KILL_SECONDS + 20)
 
 int program_socket_path(char *path, size_t size, const char *rundir, int number)
 {
@@ -21,30 +23,6 @@ int program_socket_path(char *path, size_t size, const char *rundir, int number)
     if (n > 0 && (size_t)n < size && (size_t)n < sizeof(un.sun_path))
         return 0;
     errno = ENAMETOOLONG;
-    return -1;
-}
-
-static int connect_to(const char *path)
-{
-    struct timeval limit = {.tv_sec = SF_PROGRAM_KILL_SECONDS + 20};
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    int fd;
-
-    if (strlen(path) >= sizeof(un.sun_path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    memcpy(un.sun_path, path, strlen(path) + 1);
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    if (connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0)
-        return fd;
-    int e = errno;
-    close(fd);
-    errno = e;
     return -1;
 }
 
@@ -70,7 +48,7 @@ static ssize_t exchange(int fd, const void *request, size_t len, void *reply,
 static ssize_t call_once(const char *path, const void *request, size_t len,
                          void *reply)
 {
-    int fd = connect_to(path);
+    int fd = local_connect(path, SOCK_SEQPACKET, PATIENCE);
     ssize_t n;
     int e;
 

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "elan/capability.h"
 #include "elan/program_register.h"
 
@@ -80,18 +81,12 @@ void program_drivers_lost(struct program_drivers *d, int fd)
 
 static int connect_to(const char *dir, int rail)
 {
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    int n = snprintf(un.sun_path, sizeof(un.sun_path), "%s/hsnd-%d", dir, rail);
-    int fd;
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    int n = snprintf(path, sizeof(path), "%s/hsnd-%d", dir, rail);
 
-    if (n < 0 || (size_t)n >= sizeof(un.sun_path))
+    if (n < 0 || (size_t)n >= sizeof(path))
         return -1;
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    return local_connect(path, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
 }
 
 /* Say it and wait for a yes. */

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/local.h"
 #include "elan/program_holder.h"
 #include "elan/program_holder_priv.h"
 #include "elan/program_member.h"
@@ -87,19 +87,12 @@ static int sweep_groups(void)
 
 bool program_socket_is_stale(const char *path)
 {
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    int fd, rc, e;
+    int fd = local_connect(path, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
 
-    if (strlen(path) >= sizeof(un.sun_path))
-        return false;
-    memcpy(un.sun_path, path, strlen(path) + 1);
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return false;
-    rc = connect(fd, (struct sockaddr *)&un, sizeof(un));
-    e = errno;
+        return errno == ECONNREFUSED;
     close(fd);
-    return rc < 0 && e == ECONNREFUSED;
+    return false;
 }
 
 static void sweep_sockets(const char *rundir)

@@ -5,36 +5,16 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "hsn/libhsn_priv.h"
 
 #define PATIENCE 5 /* seconds */
 
 int hsn_connect(const char *path)
 {
-    struct timeval limit = {.tv_sec = PATIENCE};
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    int fd, e;
-
-    if (strlen(path) >= sizeof(un.sun_path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    memcpy(un.sun_path, path, strlen(path) + 1);
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    if (connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0)
-        return fd;
-    e = errno == EAGAIN ? ETIMEDOUT : errno;
-    close(fd);
-    errno = e;
-    return -1;
+    return local_connect(path, SOCK_SEQPACKET, PATIENCE);
 }
 
 int hsn_call_fd(struct hsn *h)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/local.h"
 #include "base/ring.h"
 #include "hsn/nic_priv.h"
 #include "net/softlink_job.h"
@@ -53,20 +54,6 @@ static void hang_up(struct unix_nic *u, const char *why)
     memset(&u->from, 0, sizeof(u->from));
     u->asleep = false;
     hsn_nic_link(&u->nic, &u->o, false, why);
-}
-
-static int connect_to(const char *path)
-{
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0)
-        return -1;
-    strncpy(un.sun_path, path, sizeof(un.sun_path) - 1);
-    if (connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0)
-        return fd;
-    close(fd);
-    return -1;
 }
 
 /* Send what the link itself has to say. */
@@ -122,7 +109,7 @@ static void hello_made(struct clerk_job *job, bool cancelled)
 static void call(struct unix_nic *u, uint64_t now)
 {
     u->next = now + AGAIN_NS;
-    u->fd = connect_to(u->o.fabric);
+    u->fd = local_connect(u->o.fabric, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
     if (u->fd < 0)
         return;
     u->link = softlink_new_caller(u->o.name, u->o.board, u->carrier, 0,

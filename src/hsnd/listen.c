@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/accept.h"
+#include "base/local.h"
 #include "base/log.h"
 #include "hsnd/hsnd.h"
 
@@ -150,35 +149,14 @@ static void on_listen(struct ev_loop *loop, ev_io *io, int events)
     ev_io_start(loop, &c->io);
 }
 
-/* Does somebody listen there? */
-static bool is_served(const struct sockaddr_un *un)
-{
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool yes = fd >= 0 &&
-               (connect(fd, (const struct sockaddr *)un, sizeof(*un)) == 0 ||
-                errno == EAGAIN);
-
-    if (fd >= 0)
-        close(fd);
-    return yes;
-}
-
 int hsnd_listen(struct hsnd *d, struct errbuf *err)
 {
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
     const char *path = d->conf.socket;
 
-    if (strlen(path) >= sizeof(un.sun_path))
-        return errprintf(err, "%s: path too long", path);
-    strcpy(un.sun_path, path);
-    if (is_served(&un))
+    d->listener = local_listen(path, SOCK_SEQPACKET);
+    if (d->listener < 0 && errno == EADDRINUSE)
         return errprintf(err, "%s: another hsnd is there", path);
-    unlink(path);
-    d->listener =
-        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (d->listener < 0 ||
-        bind(d->listener, (struct sockaddr *)&un, sizeof(un)) < 0 ||
-        chmod(path, 0666) < 0 || listen(d->listener, SOMAXCONN) < 0)
+    if (d->listener < 0)
         return errprintf(err, "%s: %s", path, strerror(errno));
     ev_io_init(&d->listen_io, on_listen, d->listener, EV_READ);
     d->listen_io.data = d;

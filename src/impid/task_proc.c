@@ -4,26 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "impi/task_wire.h"
 
 int task_proc_register(const char *path, uint32_t rank, uint32_t local)
 {
     struct task_register r = {rank, local};
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
     uint8_t frame[64];
     ssize_t len = task_register_encode(frame, sizeof(frame), &r);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int rc = -1;
+    int fd = local_connect(path, SOCK_STREAM, 0), rc = -1;
 
-    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
-    if (fd >= 0 && connect(fd, (const void *)&addr, sizeof(addr)) == 0 &&
-        send(fd, frame, (size_t)len, MSG_NOSIGNAL) == len)
+    if (fd < 0)
+        return -1;
+    if (send(fd, frame, (size_t)len, MSG_NOSIGNAL) == len)
         rc = 0;
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return rc;
 }
 

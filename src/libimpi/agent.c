@@ -8,30 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "base/local.h"
 
 int agent_connect(struct agent *a, const char *path, struct errbuf *err)
 {
-    struct sockaddr_un sun = {.sun_family = AF_UNIX};
-    int rc;
-
     memset(a, 0, sizeof(*a));
-    a->fd = -1;
-    if (strlen(path) >= sizeof(sun.sun_path))
-        return errprintf(err, "SLURM_IMPI_AGENT is too long: %s", path);
-    strcpy(sun.sun_path, path);
-    a->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (a->fd < 0)
-        return errprintf(err, "socket: %s", strerror(errno));
-    do
-        rc = connect(a->fd, (struct sockaddr *)&sun, sizeof(sun));
-    while (rc < 0 && errno == EINTR);
-    if (rc == 0)
+    a->fd = local_connect(path, SOCK_STREAM, 0);
+    if (a->fd >= 0)
         return 0;
-    errprintf(err, "cannot reach impid at %s: %s", path, strerror(errno));
-    agent_close(a);
-    return -1;
+    if (errno == ENAMETOOLONG)
+        return errprintf(err, "SLURM_IMPI_AGENT is too long: %s", path);
+    return errprintf(err, "cannot reach impid at %s: %s", path,
+                     strerror(errno));
 }
 
 void agent_close(struct agent *a)

@@ -9,11 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/accept.h"
+#include "base/local.h"
 #include "base/log.h"
 #include "swfabd/greet.h"
 
@@ -311,39 +310,17 @@ static void on_connect(struct ev_loop *loop, ev_io *w, int revents)
         close(fd);
 }
 
-/* A name of a daemon that lives is not to be taken; that of a dead one is. */
-static bool somebody_listens(const struct sockaddr_un *sa)
-{
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool lives = fd >= 0 &&
-                 (connect(fd, (const struct sockaddr *)sa, sizeof(*sa)) == 0 ||
-                  errno == EAGAIN);
-
-    if (fd >= 0)
-        close(fd);
-    return lives;
-}
-
 int swfabd_attach_open(struct swfabd *d, struct errbuf *err)
 {
-    struct sockaddr_un sa = {.sun_family = AF_UNIX};
     const char *path = d->conf.socket;
 
     d->listen_fd = -1;
     if (!path[0])
         return 0;
-    if (strlen(path) >= sizeof(sa.sun_path))
-        return errprintf(err, "Socket=%s: too long for a socket", path);
-    strcpy(sa.sun_path, path);
-    if (somebody_listens(&sa))
+    d->listen_fd = local_listen(path, SOCK_SEQPACKET);
+    if (d->listen_fd < 0 && errno == EADDRINUSE)
         return errprintf(err, "Socket=%s: another swfabd listens there", path);
-    d->listen_fd =
-        socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    unlink(path);
-    if (d->listen_fd < 0 ||
-        bind(d->listen_fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
-        chmod(path, 0666) < 0 || /* who may is asked at accept */
-        listen(d->listen_fd, 64) < 0)
+    if (d->listen_fd < 0)
         return errprintf(err, "Socket=%s: %s", path, strerror(errno));
     ev_io_init(&d->listen_io, on_connect, d->listen_fd, EV_READ);
     d->listen_io.data = d;

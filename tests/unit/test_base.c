@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -21,6 +22,7 @@
 #include "base/conf.h"
 #include "base/errbuf.h"
 #include "base/mac.h"
+#include "base/local.h"
 #include "base/netaddr.h"
 
 static void errprintf_keeps_a_line_one_line(void **state)
@@ -215,6 +217,39 @@ static void conf_missing_file_is_named(void **state)
     assert_string_equal(c.text[0], "/nonexistent/f: No such file or directory");
 }
 
+/* A path left behind is taken, that of somebody who listens is not. */
+static void a_local_path_belongs_to_who_listens(void **state)
+{
+    char dir[] = "/tmp/localXXXXXX", path[64], long_path[200];
+    int first, second, call;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/s", dir);
+    assert_int_equal(local_connect(path, SOCK_STREAM, 0), -1);
+    assert_int_equal(errno, ENOENT);
+    first = local_listen(path, SOCK_STREAM);
+    assert_true(first >= 0);
+    assert_int_equal(local_listen(path, SOCK_STREAM), -1);
+    assert_int_equal(errno, EADDRINUSE);
+    call = local_connect(path, SOCK_STREAM, 60);
+    assert_true(call >= 0);
+    close(call);
+    close(first);
+    assert_int_equal(local_connect(path, SOCK_STREAM, 0), -1);
+    assert_int_equal(errno, ECONNREFUSED);
+    second = local_listen(path, SOCK_STREAM);
+    assert_true(second >= 0);
+    close(second);
+    memset(long_path, 'x', sizeof(long_path) - 1);
+    long_path[sizeof(long_path) - 1] = '\0';
+    assert_int_equal(local_connect(long_path, SOCK_STREAM, 0), -1);
+    assert_int_equal(errno, ENAMETOOLONG);
+    assert_int_equal(local_listen(long_path, SOCK_STREAM), -1);
+    assert_int_equal(errno, ENAMETOOLONG);
+    unlink(path);
+    rmdir(dir);
+}
+
 static void netaddr_listens_inside_its_range(void **state)
 {
     uint16_t any = 0, port = 0;
@@ -395,6 +430,7 @@ int main(void)
         cmocka_unit_test(conf_reads_each_type),
         cmocka_unit_test(conf_names_file_line_and_key_of_all_errors),
         cmocka_unit_test(conf_missing_file_is_named),
+        cmocka_unit_test(a_local_path_belongs_to_who_listens),
         cmocka_unit_test(netaddr_listens_inside_its_range),
         cmocka_unit_test(netaddr_reads_both_versions),
         cmocka_unit_test(netaddr_any_hears_both_versions),

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sockets of this machine, which have paths.
+ */
+#ifndef SF_BASE_LOCAL_H
+#define SF_BASE_LOCAL_H
+
+/* A close-on-exec socket of that type (SOCK_STREAM or SOCK_SEQPACKET, with
+ * SOCK_NONBLOCK or without) that is connected to path.  seconds: the longest
+ * that connecting, and each call later, may take; 0: no limit.
+ * -1 with errno: ENAMETOOLONG, ECONNREFUSED nobody listens any more, EAGAIN
+ * its queue is full, ETIMEDOUT is so for all seconds, others of connect(2). */
+int local_connect(const char *path, int type, int seconds);
+
+/* A nonblocking, close-on-exec socket of that type that listens at path, for
+ * everybody: who may is asked at accept.  A path left behind is taken.
+ * -1 with errno: ENAMETOOLONG, EADDRINUSE somebody listens there. */
+int local_listen(const char *path, int type);
+
+#endif
