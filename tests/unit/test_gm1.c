@@ -97,6 +97,56 @@ static void g1_26_g1_27_g1_72_retransmissions_and_their_timers(void **state)
     assert_int_equal(s.at[1] - s.at[0], 70 * MS);
 }
 
+/* The first switch message that was sent. */
+struct first {
+    uint8_t body[GM1_SCOUT_SIZE];
+    size_t len;
+};
+
+static void keep_first(const uint8_t *route, size_t nroute, const void *body,
+                       size_t len, void *arg)
+{
+    struct first *f = arg;
+    struct gm1_message msg;
+
+    if (f->len > 0 || gm1_decode(&msg, body, len) < 0 ||
+        msg.subtype != GM1_PROBE)
+        return;
+    memcpy(f->body, body, len);
+    f->len = len;
+}
+
+/* Of two explorations in which nothing comes back the second one hears a
+ * message of the first: it would take it for a crossbar. */
+static void g1_75_what_returns_of_an_older_phase_is_ignored(void **state)
+{
+    static const struct gm1_ops ops = {.send = keep_first};
+    struct gm1_options options;
+    struct first f = {.len = 0};
+    struct gm1_status s;
+    uint64_t once, late;
+    struct gm1 *g;
+
+    gm1_options_default(&options);
+    options.host.address = NET_BUILD_HOST_ID;
+    options.active_sleep = SECOND;
+    g = gm1_new(&options, &ops, &f, 0);
+    while (gm1_deadline(g) < SECOND)
+        gm1_tick(g, gm1_deadline(g));
+    gm1_status(g, &s);
+    once = s.counters.switches;
+    assert_true(once > 0 && f.len > 0);
+    late = gm1_deadline(g); /* the second one begins */
+    gm1_tick(g, late);
+    gm1_input(g, late, f.body, f.len);
+    while (gm1_deadline(g) < late + SECOND)
+        gm1_tick(g, gm1_deadline(g));
+    gm1_status(g, &s);
+    assert_int_equal(s.counters.explorations, 2);
+    assert_int_equal(s.counters.switches, 2 * once);
+    gm1_free(g);
+}
+
 static void g1_03_g1_07_nobody_there_ends_the_cycle(void **state)
 {
     struct gm1_options options;
@@ -111,6 +161,7 @@ static void g1_03_g1_07_nobody_there_ends_the_cycle(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_04_states_form_the_cycle),
     cmocka_unit_test(g1_26_g1_27_g1_72_retransmissions_and_their_timers),
+    cmocka_unit_test(g1_75_what_returns_of_an_older_phase_is_ignored),
     cmocka_unit_test(g1_03_g1_07_nobody_there_ends_the_cycle),
 };
 

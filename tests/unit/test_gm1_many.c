@@ -113,6 +113,22 @@ static void g1_17_dormant_mappers_wake_every_5_seconds(void **state)
     world_free(w);
 }
 
+/* Its host still answers, but says that no mapper runs there. */
+static void g1_05_a_host_that_lost_its_mapper_is_not_followed(void **state)
+{
+    struct world *w = world_new("line:1:2", 1);
+
+    world_gm1(w, host(w, 0), level_1, NULL);
+    world_gm1(w, host(w, 1), level_1, NULL);
+    world_run(w, 4 * SECOND);
+    assert_int_equal(status(w, 0).state, GM1_STATE_DORMANT);
+    world_host(w, host(w, 1), NULL);
+    world_run(w, 12 * SECOND);
+    assert_int_not_equal(status(w, 0).state, GM1_STATE_DORMANT);
+    assert_true(all_configured(w));
+    world_free(w);
+}
+
 static void wake_each_second(struct gm1_options *c, uint32_t node, void *arg)
 {
     learnt(c, node, arg);
@@ -156,6 +172,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_05_g1_12_g1_66_a_dormant_mapper_takes_over),
     cmocka_unit_test(g1_13_a_cable_that_comes_back_is_noticed),
     cmocka_unit_test(g1_17_dormant_mappers_wake_every_5_seconds),
+    cmocka_unit_test(g1_05_a_host_that_lost_its_mapper_is_not_followed),
     cmocka_unit_test(g1_17_the_time_of_dormant_mappers_is_settable),
     cmocka_unit_test(loss_is_only_slower),
 };
