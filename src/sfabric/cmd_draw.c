@@ -166,6 +166,10 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
 
     if (parse(argc, argv, &w) < 0)
         return sfabric_usage(&cmd_draw);
+    if (o->format)
+        return sfabric_fail("-o is for lists; a picture goes to standard "
+                            "output: sfabric draw >%s",
+                            o->format);
     net = sfabric_net(o, w.file);
     if (!net)
         return SFABRIC_UNKNOWN;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct json_object *sfabric_ask(const struct sfabric_options *o,
     char path[108];
     struct json_object *reply;
     struct errbuf err;
+    bool absent;
     int rc;
 
     if (!request)
@@ -41,10 +43,14 @@ struct json_object *sfabric_ask(const struct sfabric_options *o,
         snprintf(path, sizeof(path), "%s/%s.sock", SF_RUNSTATEDIR, daemon);
     jsonx_add_str(request, "verb", verb);
     rc = ctl_call(path, request, &reply, o->timeout, &err);
-    json_object_put(request);
-    if (rc == 0)
+    if (rc == 0) {
+        json_object_put(request);
         return reply;
-    sfabric_fail("%s: %s", daemon, err.text);
+    }
+    absent = errno == ENOENT || errno == ECONNREFUSED;
+    sfabric_fail("%s: %s%s", daemon, err.text,
+                 absent ? "; does it run on this host?" : "");
+    json_object_put(request);
     return NULL;
 }
 

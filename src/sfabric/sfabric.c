@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "sfabric/sfabric.h"
 
 static const struct sfabric_cmd *const cmds[] = {
@@ -30,8 +31,15 @@ static int help(void)
          "      --local          this host's board: sfabric local\n"
          "  -s, --socket PATH    the daemon's control socket\n"
          "  -t, --timeout SEC    how long to wait for it (5)\n"
-         "      --help\n\n"
+         "      --help           this, or after a command what it does\n\n"
          "EXIT STATUS: 0 healthy, 1 degraded, 2 down, 3 cannot be told.");
+    return SFABRIC_OK;
+}
+
+static int help_of(const struct sfabric_cmd *cmd)
+{
+    printf("usage: sfabric %s %s\n%s; see sfabric(1)\n", cmd->name, cmd->args,
+           cmd->help);
     return SFABRIC_OK;
 }
 
@@ -69,6 +77,18 @@ static const char *value_of(char **argv, int left, const char *brief,
     return left > 1 ? argv[1] : NULL;
 }
 
+/* Seconds, with a fraction if need be. */
+static int set_timeout(struct sfabric_options *o, const char *text)
+{
+    char *end;
+    double s = strtod(text, &end);
+
+    if (end == text || *end || !(s > 0 && s <= SF_SFABRIC_TIMEOUT_MAX))
+        return -1;
+    o->timeout = (int)(s * 1000);
+    return 0;
+}
+
 /* Take one common option; how many arguments it was (0: none, -1 wrong). */
 static int take_option(char **argv, int left, struct sfabric_options *o)
 {
@@ -85,7 +105,7 @@ static int take_option(char **argv, int left, struct sfabric_options *o)
         set_text(&o->socket, v);
     else if (taken == 0 &&
              (v = value_of(argv, left, "-t", "--timeout", &taken)))
-        o->timeout = (int)(strtod(v, NULL) * 1000);
+        taken = set_timeout(o, v) < 0 ? -1 : taken;
     else if (taken == 0 && (v = value_of(argv, left, "", "--color", &taken)))
         taken = set_color(o, v) < 0 ? -1 : taken;
     else
@@ -101,8 +121,11 @@ static int take_options(int argc, char **argv, struct sfabric_options *o)
     for (int i = 1; i < argc;) {
         int n = take_option(argv + i, argc - i, o);
 
-        if (n < 0)
+        if (n < 0) {
+            sfabric_fail("%s lacks its value, or has a wrong one; see --help",
+                         argv[i]);
             return -1;
+        }
         if (n == 0)
             argv[kept++] = argv[i++];
         i += n;
@@ -134,8 +157,12 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
         return cmd_version.run(argc, argv, o);
     if (argc > 0 && argv[0][0] != '-') {
         cmd = find(argv[0]);
+        if (!cmd && strcmp(argv[0], "help") == 0)
+            return help();
         if (!cmd)
             return sfabric_fail("no command \"%s\"; see --help", argv[0]);
+        if (argc > 1 && strcmp(argv[1], "--help") == 0)
+            return help_of(cmd);
         return cmd->run(argc, argv, o);
     }
     if (argc > 62)
@@ -150,10 +177,7 @@ int main(int argc, char **argv)
                                 .color = isatty(STDOUT_FILENO)};
     int n = take_options(argc, argv, &o), rc;
 
-    if (n < 0)
-        rc = sfabric_fail("an option lacks its value, or has a wrong one");
-    else
-        rc = run(n, argv, &o);
+    rc = n < 0 ? SFABRIC_UNKNOWN : run(n, argv, &o);
     free(o.format);
     free(o.socket);
     if (fflush(stdout) != 0 || ferror(stdout))

@@ -67,6 +67,36 @@ ok "conflicts: a net file with an address twice is refused" \
 ok "no file and no mapperd: status 3" says 3 mapperd sfabric hosts \
     --socket "$tmp/none"
 
+ok "no daemon: it is asked whether it runs" says 3 'does it run' sfabric why n0 \
+    --socket "$tmp/none"
+ok "help of a command" says 0 'usage: sfabric why NODE' sfabric why --help
+ok "help is a command, too" says 0 'EXIT STATUS' sfabric help
+ok "a timeout is a number" says 3 '-t lacks' sfabric -t soon hosts "$c64"
+ok "a timeout is more than nothing" says 3 '--timeout=0 lacks' \
+    sfabric --timeout=0 hosts "$c64"
+ok "draw: -o is no file" says 3 'sfabric draw >x.svg' \
+    sfabric draw "$c64" -o x.svg
+
+# What completion offers for the last of the words.
+completes() { # "WORDS" WORD: one of those offered
+    PATH=$build/src/sfabric:$PATH bash -c '
+        . "$1"
+        COMP_WORDS=($2)
+        [ "${2% }" = "$2" ] || COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _sfabric
+        printf "%s\n" "${COMPREPLY[@]}"' - \
+        "${SF_TOP_SRCDIR:-$PWD}/dist/completions/sfabric" "$1" | grep -qxF -- "$2"
+}
+ok "completion: commands" completes 'sfabric ev' events
+ok "completion: files of nets behind their commands" \
+    completes "sfabric hosts $tmp/c64.n" "$c64"
+ok "completion: no commands there" \
+    eval "! completes 'sfabric --json hosts ' events"
+ok "completion: options of a command" completes 'sfabric draw --d' --dot
+ok "completion: an option's value is no command" \
+    completes "sfabric -s $tmp/none wh" why
+
 ok "check: an exact map and sound routes" says 0 'map *exact' \
     mapperd --check="$c64"
 ok "check: no deadlock" says 0 'deadlock *none possible' \
