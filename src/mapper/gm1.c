@@ -124,6 +124,7 @@ void gm1_free(struct gm1 *g)
     gm1_search_stop(g);
     gm1_free_hosts(g);
     net_routes_free(g->routes);
+    net_free(g->supposed);
     net_free(g->net);
     free(g->rows);
     hostside_free(g->host);

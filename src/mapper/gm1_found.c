@@ -126,10 +126,9 @@ static void retire(struct gm1 *g)
     gm1_fire(g, GM1_EVENT_FAILED);
 }
 
-void gm1_explored(struct gm1 *g)
+/* Takes the net; NULL: there is none. */
+static void take_net(struct gm1 *g, struct net *net)
 {
-    struct net *net = take_map(g);
-
     if (net && has_twin(g, net)) {
         net_free(net);
         retire(g);
@@ -144,6 +143,48 @@ void gm1_explored(struct gm1 *g)
     hear_own(g);
     place_hosts(g);
     gm1_fire(g, GM1_EVENT_EXPLORED);
+}
+
+void gm1_explored(struct gm1 *g)
+{
+    take_net(g, take_map(g));
+}
+
+/* ---- the net of before --------------------------------------------------- */
+
+void gm1_suppose(struct gm1 *g, struct net *net)
+{
+    net_free(g->supposed);
+    g->supposed = net;
+}
+
+/* Names are not stored: hosts have said theirs. */
+static void name_hosts(const struct gm1 *g, struct net *net)
+{
+    for (uint32_t n = 0; n < net->nnodes; n++) {
+        const struct probe_host *host =
+            net_is_host(net, n) ? verify_host(g->v, n) : NULL;
+
+        if (host && net_find_name(net, host->name) == NET_NONE)
+            net_set_name(net, n, host->name);
+    }
+}
+
+void gm1_supposed(struct gm1 *g)
+{
+    struct net *net = g->supposed;
+
+    g->supposed = NULL;
+    if (!verify_failed(g->v) && !verify_change(g->v, 0)) {
+        gm1_notice(g, "the stored map is true");
+        name_hosts(g, net);
+        take_net(g, net);
+        return;
+    }
+    gm1_notice(g, "the stored map is not true any more: exploring");
+    gm1_search_stop(g);
+    net_free(net);
+    gm1_search_explore(g);
 }
 
 /* ---- verification -------------------------------------------------------- */

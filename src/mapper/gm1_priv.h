@@ -94,7 +94,8 @@ struct gm1 {
 
     struct explore *x;
     struct verify *v;
-    uint32_t phase; /* base of the present search */
+    struct net *supposed; /* of before, not yet verified; or NULL */
+    uint32_t phase;       /* base of the present search */
     struct gm1_flight *flight;
 
     struct gm1_known *known;
@@ -137,6 +138,7 @@ uint64_t gm1_search_deadline(const struct gm1 *g);
 
 /* gm1_found.c: the end of a search. */
 void gm1_explored(struct gm1 *g);
+void gm1_supposed(struct gm1 *g); /* the net of before is verified */
 void gm1_verified(struct gm1 *g);
 
 /* gm1_hosts.c */

@@ -38,12 +38,36 @@ static void new_phase(struct gm1 *g)
     memset(g->flight, 0, GM1_FLIGHT * sizeof(*g->flight));
 }
 
+/* All of it, in the place of an exploration. */
+static bool start_supposed(struct gm1 *g)
+{
+    const struct verify_options whole = {
+        .hosts = true,
+        .links = true,
+        .empty = true,
+        .rings = VERIFY_RINGS_ALL,
+    };
+
+    if (!g->supposed)
+        return false;
+    new_phase(g);
+    g->v = verify_new(&g->config.limits, &whole, g->supposed,
+                      net_find_host(g->supposed, g->config.host.address));
+    if (g->v)
+        g->counters.hypotheses++;
+    else
+        gm1_suppose(g, NULL);
+    return g->v != NULL;
+}
+
 void gm1_search_explore(struct gm1 *g)
 {
     struct probe_host me;
 
-    g->counters.explorations++;
     gm1_forget(g);
+    if (start_supposed(g))
+        return;
+    g->counters.explorations++;
     own_host(g, &me);
     new_phase(g);
     g->x = explore_new(&g->config.limits, &me);
@@ -201,6 +225,8 @@ static bool search_done(struct gm1 *g)
 
     if (explored)
         gm1_explored(g);
+    else if (verified && g->supposed)
+        gm1_supposed(g);
     else if (verified)
         gm1_verified(g);
     return explored || verified;

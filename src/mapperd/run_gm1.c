@@ -65,13 +65,45 @@ static void on_cleared(void *arg)
 
 /* ---- the mapper ---------------------------------------------------------- */
 
+static void no_rank(uint64_t address, struct gm2_host *host, void *arg)
+{
+    *host = (struct gm2_host){0};
+}
+
+/* In the one format there is for both protocols. */
+static void store(struct mapperd *d)
+{
+    struct gm1_status s;
+    struct gm2_version version;
+    struct gm2_map *map;
+
+    gm1_status(d->gm1, &s);
+    version = (struct gm2_version){d->address, 0, s.version ? s.version : 1};
+    map = gm2_map_new(gm1_map(d->gm1), &version, no_rank, NULL);
+    if (map)
+        mapperd_store_map(d, map);
+    gm2_map_free(map);
+}
+
+static void suppose(struct mapperd *d)
+{
+    struct gm2_map *stored = mapperd_stored_map(d);
+    struct net *net = stored ? net_copy(stored->net) : NULL;
+
+    if (net)
+        gm1_suppose(d->gm1, net);
+    gm2_map_free(stored);
+}
+
 static void on_moved(enum gm1_event event, enum gm1_state from,
                      enum gm1_state to, void *arg)
 {
     log_info("%s: %s->%s", gm1_event_name(event), gm1_state_name(from),
              gm1_state_name(to));
-    if (to == GM1_STATE_CONFIGURING)
-        mapperd_write_map(arg, gm1_map(((struct mapperd *)arg)->gm1));
+    if (to != GM1_STATE_CONFIGURING)
+        return;
+    mapperd_write_map(arg, gm1_map(((struct mapperd *)arg)->gm1));
+    store(arg);
 }
 
 static void on_fatal(const char *text, void *arg)
@@ -97,7 +129,10 @@ static int start_gm1(struct mapperd *d, struct errbuf *err)
     if (engine_seed(&config.seed, err) < 0)
         return -1;
     d->gm1 = gm1_new(&config, &ops, d, mapperd_clock());
-    return d->gm1 ? 0 : errprintf(err, "no memory");
+    if (!d->gm1)
+        return errprintf(err, "no memory");
+    suppose(d);
+    return 0;
 }
 
 static void stop_gm1(struct mapperd *d)
@@ -152,6 +187,7 @@ static void status_gm1(const struct mapperd *d, struct json_object *out)
     jsonx_add_int(out, "members", s.nmembers);
     jsonx_add_int(out, "unconfigured", s.unconfigured);
     jsonx_add_int(out, "explorations", s.counters.explorations);
+    jsonx_add_int(out, "hypotheses", s.counters.hypotheses);
     jsonx_add_int(out, "verifications", s.counters.verifications);
     jsonx_add_int(out, "versions", s.counters.versions);
 }

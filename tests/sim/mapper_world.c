@@ -180,6 +180,23 @@ static const struct gm2_ops gm2_ops = {
     .ended = on_ended,
 };
 
+static void no_rank(uint64_t address, struct gm2_host *host, void *arg)
+{
+    *host = (struct gm2_host){0};
+}
+
+static void store_gm1(struct world_host *h)
+{
+    const uint64_t own = h->world->net->nodes[h->node].id;
+    const struct gm2_version version = {own, 0, 1};
+    struct gm2_map *map = gm2_map_new(gm1_map(h->gm1), &version, no_rank, NULL);
+
+    bytebuf_free(&h->stored);
+    if (!map || !gm2_store_write(map, own, &h->stored))
+        world_die("a map cannot be stored");
+    gm2_map_free(map);
+}
+
 static void on_gm1_moved(enum gm1_event event, enum gm1_state from,
                          enum gm1_state to, void *arg)
 {
@@ -191,6 +208,8 @@ static void on_gm1_moved(enum gm1_event event, enum gm1_state from,
     snprintf(text, sizeof(text), "%s->%s", gm1_state_name(from),
              gm1_state_name(to));
     trace(h, gm1_event_name(event), text);
+    if (h->world->keeps && to == GM1_STATE_CONFIGURING)
+        store_gm1(h);
 }
 
 static void on_gm1_fatal(const char *text, void *arg)
@@ -223,24 +242,24 @@ static void arm(struct world_host *h)
         world_die("no memory");
 }
 
-static void take_stored(struct world_host *h)
+static struct gm2_map *stored(struct world_host *h)
 {
     struct errbuf err = {""};
     struct gm2_map *map;
 
     if (!h->world->keeps || bytebuf_len(&h->stored) == 0)
-        return;
+        return NULL;
     map = gm2_store_read(bytebuf_data(&h->stored), bytebuf_len(&h->stored),
                          h->world->net->nodes[h->node].id, &err);
     trace(h, "stored map:", map ? "taken" : err.text);
-    if (map)
-        gm2_suppose(h->gm2, map);
+    return map;
 }
 
 void world_gm2(struct world *w, uint32_t node, world_gm2_f *tune, void *arg)
 {
     struct world_host *h = &w->hosts[node];
     struct gm2_config config;
+    struct gm2_map *map;
 
     world_kill(w, node);
     gm2_config_default(&config);
@@ -253,7 +272,9 @@ void world_gm2(struct world *w, uint32_t node, world_gm2_f *tune, void *arg)
     h->gm2 = gm2_new(&config, &gm2_ops, h, world_now(w));
     if (!h->gm2)
         world_die("no memory");
-    take_stored(h);
+    map = stored(h);
+    if (map)
+        gm2_suppose(h->gm2, map);
     h->armed = UINT64_MAX;
     arm(h);
 }
@@ -262,6 +283,7 @@ void world_gm1(struct world *w, uint32_t node, world_gm1_f *tune, void *arg)
 {
     struct world_host *h = &w->hosts[node];
     struct gm1_options config;
+    struct gm2_map *map;
 
     world_kill(w, node);
     gm1_options_default(&config);
@@ -275,6 +297,10 @@ void world_gm1(struct world *w, uint32_t node, world_gm1_f *tune, void *arg)
     h->gm1 = gm1_new(&config, &gm1_ops, h, world_now(w));
     if (!h->gm1)
         world_die("no memory");
+    map = stored(h);
+    if (map)
+        gm1_suppose(h->gm1, net_copy(map->net));
+    gm2_map_free(map);
     h->armed = UINT64_MAX;
     arm(h);
 }

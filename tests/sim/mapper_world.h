@@ -44,7 +44,7 @@ struct world {
     struct world_host *hosts; /* by node */
     double loss;              /* of packets, when they are sent */
     uint64_t packets, bytes;
-    bool keeps; /* GM-2 mappers have disks: they begin with their last map */
+    bool keeps; /* mappers have disks: they begin with their last map */
     bool verbose;
 };
 

@@ -38,6 +38,7 @@ static void put(struct world *w, uint32_t node)
 
 static void start(struct world *w)
 {
+    w->keeps = w->seed % 4 != 0;
     for (uint32_t i = 0; i < w->net->nnodes; i++)
         if (w->net->nodes[i].kind == NET_HOST)
             put(w, i);
@@ -140,6 +141,11 @@ static void g1_68_half_a_configuration_is_noticed(void **state)
     assert_true(seeds_run_one(&seeds, "loss-30-percent", 217));
 }
 
+static void mappers_begin_with_their_old_maps(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[11]));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +160,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(g1_13_crossbar_replaced),
         cmocka_unit_test(g1_13_flapping_link),
         cmocka_unit_test(g1_26_loss_of_30_percent),
+        cmocka_unit_test(mappers_begin_with_their_old_maps),
         cmocka_unit_test(g1_26_a_stuck_fabric_is_left_alone),
         cmocka_unit_test(g1_13_a_crossbar_cabled_to_itself),
         cmocka_unit_test(g1_68_half_a_configuration_is_noticed),

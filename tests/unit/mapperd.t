@@ -339,6 +339,8 @@ start_mapperd 15 --protocol=gm1 --learnt-timers
 # shellcheck disable=SC2086
 until_ok 40 settled 16 $all || show
 ok "GM-1: one mapper configures sixteen hosts" "1 1 16" "$(agreed $all)"
+ok "GM-1: it verified the map that the GM-2 mapper had kept" 1 \
+    "$(of_mapper 15 hypotheses)"
 ok "GM-1: all reach each other" "all 240 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
 for i in $all; do stop_mapper TERM "$i"; done

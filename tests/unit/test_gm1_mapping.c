@@ -56,6 +56,58 @@ static void g1_71_routes_lead_where_they_say(void **state)
     world_free(w);
 }
 
+/* The mapper of `net` starts again after a cable was pulled, or none. */
+static struct gm1_status started_again(const char *net, bool keeps, bool pull)
+{
+    struct world *w = world_new(net, 1);
+    unsigned last = w->net->nhosts - 1;
+    struct gm1_status s;
+
+    w->keeps = keeps;
+    for (unsigned i = 0; i < last; i++)
+        world_host(w, host(w, i), NULL);
+    world_gm1(w, host(w, last), learnt, NULL);
+    assert_true(world_until(w, 60 * SECOND, world_gm1_settled));
+    world_kill(w, host(w, last));
+    if (pull)
+        world_pull(w, host(w, 0), 0);
+    world_gm1(w, host(w, last), learnt, NULL);
+    assert_true(world_until(w, world_now(w) + 60 * SECOND, world_gm1_settled));
+    s = status(w, last);
+    world_free(w);
+    return s;
+}
+
+static void a_mapper_that_starts_again_verifies_its_old_map(void **state)
+{
+    static const char *const nets[] = {"C64", "line:3:3", "torus:3x3:1"};
+
+    for (unsigned n = 0; n < 3; n++) {
+        struct gm1_status with = started_again(nets[n], true, false);
+        struct gm1_status without = started_again(nets[n], false, false);
+
+        print_message(
+            "# %s: %llu probes, without a stored map %llu\n", nets[n],
+            (unsigned long long)(with.counters.scouts + with.counters.switches),
+            (unsigned long long)(without.counters.scouts +
+                                 without.counters.switches));
+        assert_int_equal(with.counters.explorations, 0);
+        assert_int_equal(with.counters.hypotheses, 1);
+        assert_int_equal(without.counters.explorations, 1);
+        assert_true(with.counters.scouts + with.counters.switches <
+                    without.counters.scouts + without.counters.switches);
+    }
+}
+
+static void an_old_map_that_is_not_true_is_explored(void **state)
+{
+    struct gm1_status s = started_again("line:3:3", true, true);
+
+    assert_int_equal(s.counters.hypotheses, 1);
+    assert_int_equal(s.counters.explorations, 1);
+    assert_int_equal(s.nhosts, 8);
+}
+
 static void g1_11_g1_14_g1_16_an_unchanged_net_is_left_alone(void **state)
 {
     struct world *w = one_mapper("line:3:3", learnt);
@@ -149,6 +201,8 @@ static void g1_10_versions_rise_and_are_never_0(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_08_g1_41_g1_66_one_mapper_configures_all),
     cmocka_unit_test(g1_71_routes_lead_where_they_say),
+    cmocka_unit_test(a_mapper_that_starts_again_verifies_its_old_map),
+    cmocka_unit_test(an_old_map_that_is_not_true_is_explored),
     cmocka_unit_test(g1_11_g1_14_g1_16_an_unchanged_net_is_left_alone),
     cmocka_unit_test(g1_15_verification_can_be_switched_off),
     cmocka_unit_test(g1_13_changes_lead_back_to_exploration),
