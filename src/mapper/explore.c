@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The explorer's calls: the first question (what hangs on our own cable),
- * the rounds, the end.
+ * The explorer's calls, and how it begins, begins again and ends.
  */
 #include "mapper/explore_priv.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOT UINT32_MAX /* owner of the first probes */
-#define ROUNDS_MAX 60
-#define MISSED 1e-7
-#define LOSS_MIN 0.005
 #define RESTARTS_MAX 8
 
 bool xring_push(struct xring *ring, struct atlas_ref item, bool front)
@@ -219,121 +213,6 @@ bool explore_facts(struct explore *x)
         take_news(x, atlas_at(a, a->news[i].rec, a->news[i].slot));
     a->nnews = 0;
     return !x->failed;
-}
-
-/* The first questions: a crossbar on our cable? a host? */
-static bool root_next(struct explore *x, uint64_t now, struct probe *probe)
-{
-    if (x->root_test == TEST_NONE)
-        x->root_test = TEST_LOOP;
-    else if (x->window.inflight > 0 || x->atlas.nrecs > 0)
-        return false;
-    memset(probe, 0, sizeof(*probe));
-    if (x->limits.absolute || x->root_test == TEST_SCOUT) {
-        probe->kind = x->limits.absolute ? PROBE_TAGGED : PROBE_SCOUT;
-    } else {
-        probe->kind = x->limits.tagged ? PROBE_TAGGED : PROBE_LOOP;
-        probe->nroute = 1;
-        probe->route[0] = 0x80;
-    }
-    window_send(&x->window, now, probe, ROOT);
-    return true;
-}
-
-static void root_silent(struct explore *x)
-{
-    /* All hangs on this one, and nothing is known of losses yet. */
-    int tries = x->limits.fixed_timers ? 1 : 2 * x->limits.tries + 1;
-
-    if (++x->root_tries < tries)
-        return;
-    x->root_tries = 0;
-    if (x->root_test == TEST_LOOP && !x->limits.absolute)
-        x->root_test = TEST_SCOUT;
-    else
-        x->done = true; /* nothing there: a map of one host */
-}
-
-static void root_answer(struct explore *x, const struct probe_answer *answer)
-{
-    struct atlas *a = &x->atlas;
-    struct atlas_ref at = {0, 0};
-    bool ok = true;
-
-    if (answer->outcome == PROBE_NOTHING) {
-        root_silent(x);
-        return;
-    }
-    if (answer->outcome == PROBE_HOST) {
-        x->opposite = answer->host;
-        x->has_opposite = answer->host.address != x->me.address;
-        x->done = true;
-        return;
-    }
-    ok = atlas_add(a, (struct atlas_ref){ATLAS_NONE, 0}) == 0 &&
-         atlas_host(a, &x->me) == 0 && atlas_set_host(a, at, 0);
-    if (ok && answer->outcome == PROBE_ID)
-        ok = atlas_set_id(a, 0, &answer->id);
-    if (!ok)
-        explore_fail(x, "no memory");
-    else
-        explore_facts(x);
-}
-
-/* Ports whose first answer was lost, by what was learnt otherwise later. */
-static uint64_t lost_answers(struct explore *x)
-{
-    uint64_t lost = x->late;
-
-    for (uint32_t rec = 0; rec < x->atlas.nrecs; rec++) {
-        const struct atlas_rec *r = &x->atlas.recs[rec];
-
-        for (int s = r->lo; r->up == rec && s <= r->hi; s++) {
-            const struct atlas_slot *slot =
-                atlas_slot(&x->atlas, (struct atlas_ref){rec, s});
-
-            lost += slot->state == SLOT_HOST && (slot->flags & SLOT_NO_HOST);
-            lost += slot_wired(slot) && slot->state != SLOT_HOST &&
-                    (slot->flags & SLOT_NO_XBAR);
-        }
-    }
-    return lost;
-}
-
-/* How many rounds that find nothing are enough: so many that a port with
- * something behind it stays silent in all of them with a probability of
- * MISSED only, by the losses seen. */
-static int quiet_rounds(struct explore *x)
-{
-    uint64_t lost = lost_answers(x);
-    double share = ((double)lost + 0.5) / (double)(x->prompt + lost + 1);
-    int rounds = x->limits.tries - 1;
-
-    x->lossy = lost > 0;
-    if (share < LOSS_MIN)
-        share = LOSS_MIN;
-    if (log(MISSED) / log(share) - 1 > rounds)
-        rounds = (int)ceil(log(MISSED) / log(share)) - 1;
-    return rounds;
-}
-
-/* All levels are idle: what was silent is asked again, together. */
-static void round_ends(struct explore *x)
-{
-    int quiet = quiet_rounds(x);
-
-    if (x->round > 0 && !x->retry_found)
-        x->quiet++;
-    if (x->retry_found)
-        x->quiet = 0;
-    x->retry_found = false;
-    if (x->limits.fixed_timers || x->quiet >= quiet || x->round >= ROUNDS_MAX ||
-        !scan_again(x)) {
-        x->check.open = !x->limits.no_check && !x->limits.absolute;
-        x->check.begun = true;
-    } else {
-        x->round++;
-    }
 }
 
 static void ends(struct explore *x)

@@ -159,6 +159,15 @@ void case_mark_unanswered(struct explore *x, struct xcase *c, bool sure);
 /* Did it answer the first time it was asked? */
 void case_count_answer(struct explore *x, struct atlas_ref at);
 
+/* explore_root.c: before there is a crossbar. */
+#define ROOT UINT32_MAX /* owner of these probes */
+bool root_next(struct explore *x, uint64_t now, struct probe *probe);
+void root_answer(struct explore *x, const struct probe_answer *answer);
+void root_silent(struct explore *x);
+
+/* explore_rounds.c: all levels are idle. */
+void round_ends(struct explore *x);
+
 /* explore_scan.c */
 bool scan_more(struct explore *x);
 bool scan_queue(struct explore *x, uint32_t rec, int level, bool front);

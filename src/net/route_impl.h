@@ -97,6 +97,14 @@ static inline uint8_t *net_tree(const struct net_routes *r, uint32_t leaf,
            (size_t)(phase % r->phases) * r->nx;
 }
 
+/* Both of them. */
+static inline void net_tree_phases(const struct net_routes *r, uint32_t leaf,
+                      unsigned column, uint8_t *next[2])
+{
+    next[NET_ANY] = net_tree(r, leaf, column, NET_ANY);
+    next[NET_DOWN] = net_tree(r, leaf, column, NET_DOWN);
+}
+
 static inline const struct net_edge *net_edge_at(const struct net_routes *r,
                                                  uint32_t x, unsigned ordinal)
 {
@@ -165,7 +173,7 @@ static inline bool net_tree_uses(const struct net_routes *r, uint32_t leaf,
 /* pour.c.  The loads of all trees that are not open.  False: out of memory. */
 bool net_clos_pour(struct net_routes *r, const uint8_t *open);
 
-/* tree.c.  Distances to one leaf into down[] and any[]. */
+/* distance.c.  Distances to one leaf into down[] and any[]. */
 void net_distances(struct net_routes *r, uint32_t leaf);
 /* A cable has gone: no distances are there. */
 void net_distances_forget(struct net_routes *r);
@@ -173,8 +181,8 @@ void net_distances_forget(struct net_routes *r);
  * two leaves themselves? */
 bool net_leaves_alike(const struct net_routes *r, uint32_t leaf);
 
-/* The rest with the distances of the leaf that they are told, on trees that
- * have a row.
+/* tree.c, and flow.c (loads, flows, what is saved): with the distances of the
+ * leaf that they are told, on trees that have a row.
  * Which digits at which level leave places open?  bad[level][digit]. */
 void net_clos_find_bad(const struct net_routes *r,
                        bool bad[NET_LEVELS_MAX + 1][NET_SLOTS_MAX]);

@@ -11,103 +11,6 @@
 
 #include "net/route_impl.h"
 
-/* ---- distances --------------------------------------------------------- */
-
-/* What reaches the leaf going only down, is found going only up from it. */
-static void distances_down(struct net_routes *r, uint32_t root)
-{
-    uint32_t n = 0, got = 0;
-
-    memset(r->down, 0xff, r->nx * sizeof(*r->down));
-    r->queue[got++] = root;
-    r->down[root] = 0;
-    while (n < got) {
-        uint32_t x = r->queue[n++];
-
-        if (r->down[x] == NET_FAR - 1)
-            continue;
-        for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
-            const struct net_edge *edge = &r->edges[e];
-
-            if (!edge->up)
-                break; /* up edges come first */
-            if (edge->dead || r->down[edge->to] != NET_FAR)
-                continue;
-            r->down[edge->to] = r->down[x] + 1;
-            r->queue[got++] = edge->to;
-        }
-    }
-}
-
-/* Cables upwards only, to the same crossbars. */
-static bool same_parents(const struct net_routes *r, uint32_t a, uint32_t b)
-{
-    uint32_t n = r->first[a + 1] - r->first[a];
-
-    if (r->first[b + 1] - r->first[b] != n)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct net_edge *e = net_edge_at(r, a, i);
-        const struct net_edge *f = net_edge_at(r, b, i);
-
-        if (!e->up || !f->up || e->dead || f->dead || e->to != f->to)
-            return false;
-    }
-    return n > 0;
-}
-
-bool net_leaves_alike(const struct net_routes *r, uint32_t leaf)
-{
-    return r->there != NET_NONE &&
-           same_parents(r, r->leaf_x[r->there], r->leaf_x[leaf]);
-}
-
-static void swap(uint16_t *distance, uint32_t a, uint32_t b)
-{
-    uint16_t was = distance[a];
-
-    distance[a] = distance[b];
-    distance[b] = was;
-}
-
-void net_distances_forget(struct net_routes *r)
-{
-    r->there = NET_NONE;
-    r->round++;
-}
-
-void net_distances(struct net_routes *r, uint32_t leaf)
-{
-    bool alike = net_leaves_alike(r, leaf);
-
-    if (alike) {
-        swap(r->down, r->leaf_x[r->there], r->leaf_x[leaf]);
-        swap(r->any, r->leaf_x[r->there], r->leaf_x[leaf]);
-    }
-    r->there = leaf;
-    r->round++;
-    if (alike)
-        return;
-    distances_down(r, r->leaf_x[leaf]);
-    memcpy(r->any, r->down, r->nx * sizeof(*r->any));
-    for (uint32_t i = r->nx; i-- > 0;) {
-        uint32_t x = r->order[i];
-        unsigned best = r->any[x];
-
-        if (r->phases == 1 && best != NET_FAR)
-            continue;
-        for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
-            const struct net_edge *edge = &r->edges[e];
-
-            if (!edge->up)
-                break;
-            if (!edge->dead && r->any[edge->to] + 1u < best)
-                best = r->any[edge->to] + 1u;
-        }
-        r->any[x] = best;
-    }
-}
-
 /* ---- one place of a tree ----------------------------------------------- */
 
 bool net_edge_shortest(const struct net_routes *r, uint32_t x, unsigned phase,
@@ -208,13 +111,6 @@ static struct choice choose(struct net_routes *r, uint8_t *const next[2],
 
 /* ---- whole trees ------------------------------------------------------- */
 
-static void phases_of(const struct net_routes *r, uint32_t leaf,
-                      unsigned column, uint8_t *next[2])
-{
-    next[NET_ANY] = net_tree(r, leaf, column, NET_ANY);
-    next[NET_DOWN] = net_tree(r, leaf, column, NET_DOWN);
-}
-
 void net_tree_clear(struct net_routes *r, uint32_t leaf, unsigned column)
 {
     memset(net_tree(r, leaf, column, 0), NET_NO_EDGE,
@@ -306,7 +202,7 @@ void net_tree_fill(struct net_routes *r, uint32_t leaf, unsigned column)
     unsigned turn = leaf + column;
     uint8_t *next[2];
 
-    phases_of(r, leaf, column, next);
+    net_tree_phases(r, leaf, column, next);
     fill_down(r, next, turn);
     for (uint32_t i = r->nx; i-- > 0;) {
         uint32_t x = r->order[i], at = r->leaf_of[r->xnode[x]];
@@ -321,75 +217,4 @@ void net_tree_fill(struct net_routes *r, uint32_t leaf, unsigned column)
         if (source)
             add_way(r, next, x, hosts * r->weight[at]);
     }
-}
-
-/* ---- loads of a whole tree at once -------------------------------------- */
-
-static void pass_on(struct net_routes *r, uint32_t x, unsigned ordinal,
-                    uint32_t hosts)
-{
-    const struct net_edge *e = net_edge_at(r, x, ordinal);
-
-    if (e->up)
-        r->sub_any[e->to] += hosts;
-    else
-        r->sub_down[e->to] += hosts;
-}
-
-/* Upwards the hosts gather in the order of the ranks, downwards against it. */
-void net_tree_flow(struct net_routes *r, uint32_t leaf, unsigned column)
-{
-    unsigned hosts = r->ncolumn[(size_t)leaf * r->columns + column];
-    uint8_t *next[2];
-
-    phases_of(r, leaf, column, next);
-    memset(r->sub_any, 0, r->nx * sizeof(*r->sub_any));
-    memset(r->sub_down, 0, r->nx * sizeof(*r->sub_down));
-    for (uint32_t l = 0; l < r->nleaves; l++)
-        r->sub_any[r->leaf_x[l]] = r->weight[l] * hosts;
-    for (uint32_t i = 0; i < r->nx; i++) {
-        uint32_t x = r->order[i];
-
-        if (r->sub_any[x] && next[NET_ANY][x] != NET_NO_EDGE)
-            pass_on(r, x, next[NET_ANY][x], r->sub_any[x]);
-    }
-    for (uint32_t i = r->nx; i-- > 0;) {
-        uint32_t x = r->order[i];
-
-        if (r->sub_down[x] && next[NET_DOWN][x] != NET_NO_EDGE)
-            pass_on(r, x, next[NET_DOWN][x], r->sub_down[x]);
-    }
-}
-
-void net_tree_load(struct net_routes *r, uint32_t leaf, unsigned column,
-                   int sign)
-{
-    uint8_t *next[2];
-
-    if (!r->ncolumn[(size_t)leaf * r->columns + column])
-        return;
-    phases_of(r, leaf, column, next);
-    net_tree_flow(r, leaf, column);
-    for (uint32_t x = 0; x < r->nx; x++)
-        for (unsigned phase = NET_ANY; phase <= NET_DOWN; phase++) {
-            uint32_t hosts = phase == NET_ANY ? r->sub_any[x] : r->sub_down[x];
-
-            if (hosts && next[phase][x] != NET_NO_EDGE)
-                r->load[net_edge_port(r, x,
-                                      net_edge_at(r, x, next[phase][x]))] +=
-                    (uint32_t)sign * hosts;
-        }
-}
-
-bool net_tree_save(struct net_routes *r, uint32_t leaf, unsigned column)
-{
-    size_t t = (size_t)leaf * r->columns + column, size;
-
-    if (!r->saved || r->saved[t])
-        return true;
-    size = (size_t)r->phases * r->nx;
-    r->saved[t] = malloc(size + 1);
-    if (r->saved[t])
-        memcpy(r->saved[t], net_tree(r, leaf, column, 0), size);
-    return r->saved[t] != NULL;
 }
