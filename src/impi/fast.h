@@ -29,6 +29,10 @@ const void *impi_fast_send(struct impi_channel *channel,
                            const struct impi_send *args);
 /* It was written, with len bytes of data. */
 void impi_fast_sent(struct impi_channel *channel, size_t len);
+/* Behind that, for who wants a request: make it what impi_p2p_isend() would
+ * have made of it by now, done, and to be cancelled as any other. */
+void impi_fast_request(struct impi_p2p *p2p, struct impi_request *req,
+                       const struct impi_send *args);
 
 /* May the channel's next packet go straight to `want`, which is not posted (its
  * peer is the channel's, or IMPI_ANY_PEER)?  Not when part of a packet is here,

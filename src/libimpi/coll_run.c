@@ -9,6 +9,7 @@
 
 #include "impi/constants.h"
 #include "libimpi/late_free.h"
+#include "libimpi/net.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
 
@@ -390,6 +391,8 @@ int coll_run_quiet(struct coll *x, int rc)
     }
     be_lock();
     enqueue(x);
+    if (x->done && !net_skip_round())
+        progress_once();
     while (!x->done) {
         w.native = coll_waits_native(x);
         progress_wait(&w);

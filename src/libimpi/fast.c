@@ -31,9 +31,8 @@ static void send_rest(struct message *m, size_t part)
 {
     uint32_t peer = (uint32_t)m->comm->world[m->peer];
 
-    if (send_copy_later(m) != MPI_SUCCESS)
+    if (send_copy_rest(m, part) != MPI_SUCCESS)
         be_die(1, "SF-E403: no memory for a message to rank %u", peer);
-    net_put_part(peer, part);
 }
 
 bool fast_send(struct impi_comm *c, const void *buf, int count,

@@ -67,6 +67,16 @@ void link_pump_failed(struct link *l)
     link_fail(l, why);
 }
 
+/* Into one place, as most often, it is a cheaper call. */
+static ssize_t receive(int fd, struct iovec *iov, int n)
+{
+    struct msghdr msg = {.msg_iov = iov, .msg_iovlen = (size_t)n};
+
+    if (n == 1)
+        return recv(fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT);
+    return recvmsg(fd, &msg, MSG_DONTWAIT);
+}
+
 static bool socket_in(struct link *l)
 {
     struct iovec iov[IMPI_RX_IOV];
@@ -74,9 +84,8 @@ static bool socket_in(struct link *l)
 
     while (got < ROUND_BYTES) {
         int n = impi_channel_rx(l->channel, iov, IMPI_RX_IOV);
-        struct msghdr msg = {.msg_iov = iov, .msg_iovlen = (size_t)n};
         size_t want = iov_total(iov, n);
-        ssize_t done = recvmsg(l->fd, &msg, MSG_DONTWAIT);
+        ssize_t done = receive(l->fd, iov, n);
 
         if (done < 0 && (errno == EAGAIN || errno == EINTR))
             break;

@@ -30,7 +30,8 @@ static inline int straight_rank(const struct impi_comm *c, int peer, int tag)
 /* Copy a message to another client, start it and leave it to itself.  Under
  * the lock. */
 int send_copy(struct message *m);
-int send_copy_later(struct message *m); /* without a round */
+/* The same for one of which net_put() has written a part, without a round. */
+int send_copy_rest(struct message *m, size_t part);
 
 /* What a probe that was checked asks the engine for. */
 struct impi_recv probe_args(const struct message *m);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "impi/fast.h"
 #include "libimpi/coll_run.h"
+#include "libimpi/net.h"
 #include "libimpi/persist.h"
 #include "libimpi/state.h"
 
@@ -130,23 +132,57 @@ static int32_t core_tag(int tag)
     return tag == MPI_ANY_TAG ? IMPI_ANY_TAG : tag;
 }
 
-int req_send(struct req *r, const struct message *m, bool sync)
+static int prepare_send(struct req *r, const struct message *m,
+                        struct impi_send *args)
 {
-    struct impi_send args = {.peer = (uint32_t)m->comm->world[m->peer],
-                             .rank = m->comm->rank - m->comm->first,
-                             .tag = m->tag,
-                             .cid = m->cid,
-                             .sync = sync,
-                             .count = (uint64_t)m->count};
     int rc = data_for_send(&r->data, m->buf, m->count, m->type);
 
     if (rc != MPI_SUCCESS)
         return rc;
+    *args = (struct impi_send){.peer = (uint32_t)m->comm->world[m->peer],
+                               .rank = m->comm->rank - m->comm->first,
+                               .tag = m->tag,
+                               .cid = m->cid,
+                               .count = (uint64_t)m->count};
+    args->buf.base = r->data.base;
+    args->buf.len = r->data.len;
     hold_comm(r, m->comm);
-    args.buf.base = r->data.base;
-    args.buf.len = r->data.len;
     r->in_core = true;
-    impi_p2p_isend(impi_be.p2p, &r->core, &args);
+    return MPI_SUCCESS;
+}
+
+/* The engine gets it, and ends what of it is written already. */
+static void queue_send(struct req *r, const struct impi_send *args, size_t part)
+{
+    impi_p2p_isend(impi_be.p2p, &r->core, args);
+    if (part > 0)
+        net_put_part(args->peer, part);
+}
+
+int req_send_rest(struct req *r, const struct message *m, size_t part)
+{
+    struct impi_send args;
+    int rc = prepare_send(r, m, &args);
+
+    if (rc == MPI_SUCCESS)
+        queue_send(r, &args, part);
+    return rc;
+}
+
+int req_send(struct req *r, const struct message *m, bool sync)
+{
+    struct impi_send args;
+    size_t part = 0;
+    int rc = prepare_send(r, m, &args);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    args.sync = sync;
+    if (!sync && args.buf.len <= NET_FAST_MAX &&
+        net_put(&args, &part) == NET_PUT_ALL)
+        impi_fast_request(impi_be.p2p, &r->core, &args);
+    else
+        queue_send(r, &args, part);
     return MPI_SUCCESS;
 }
 

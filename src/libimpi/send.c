@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "libimpi/fast.h"
+#include "libimpi/net.h"
 #include "libimpi/progress.h"
 
 /* The copy of a short message may wait for its connection to be opened. */
@@ -81,7 +82,10 @@ static int own_data(struct req *r, struct message *m, void **copy)
     if (rc != MPI_SUCCESS)
         return rc;
     *copy = d.staging;
-    if (!d.staging) {
+    if (d.staging) {
+        m->count = (int)d.len;
+        m->type = MPI_BYTE;
+    } else {
         *copy = malloc(d.len ? d.len : 1);
         if (!*copy)
             return MPI_ERR_NO_MEM;
@@ -90,12 +94,11 @@ static int own_data(struct req *r, struct message *m, void **copy)
     d.staging = NULL;
     data_drop(&d);
     m->buf = *copy;
-    m->count = (int)d.len;
-    m->type = MPI_BYTE;
     return MPI_SUCCESS;
 }
 
-int send_copy_later(struct message *m)
+/* part: so much of it is written already. */
+static int send_own(struct message *m, size_t part)
 {
     struct req *r = req_alloc();
     void *copy;
@@ -105,7 +108,7 @@ int send_copy_later(struct message *m)
         return MPI_ERR_NO_MEM;
     rc = own_data(r, m, &copy);
     if (rc == MPI_SUCCESS)
-        rc = req_send(r, m, false);
+        rc = part > 0 ? req_send_rest(r, m, part) : req_send(r, m, false);
     if (rc != MPI_SUCCESS) {
         req_free(r);
         return rc;
@@ -117,11 +120,16 @@ int send_copy_later(struct message *m)
 
 int send_copy(struct message *m)
 {
-    int rc = send_copy_later(m);
+    int rc = send_own(m, 0);
 
     if (rc == MPI_SUCCESS)
         progress_once();
     return rc;
+}
+
+int send_copy_rest(struct message *m, size_t part)
+{
+    return send_own(m, part);
 }
 
 /* A short message to somebody that we have no connection with yet is
@@ -231,7 +239,8 @@ static int cross_isend(enum send_mode mode, struct message *m,
         rc = req_send(r, m, mode == SEND_SYNCHRONOUS);
     if (rc == MPI_SUCCESS) {
         *request = req_handle(r);
-        progress_once();
+        if (!r->core.done || !net_skip_round())
+            progress_once();
     } else if (r) {
         req_free(r);
     }

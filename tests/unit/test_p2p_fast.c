@@ -129,6 +129,33 @@ static void header_is_the_engines(void **state)
     net_destroy(other);
 }
 
+/* Done, and to be cancelled like any other. */
+static void request_of_one_may_be_cancelled(void **state)
+{
+    for (int received = 0; received < 2; received++) {
+        struct net *net = start(4000, 1);
+        struct impi_send args = out(1, 9, "hello");
+        struct impi_request send, recv;
+        char room[MAXDATALEN];
+        struct impi_recv want = in(0, 9, room, sizeof(room));
+
+        assert_true(put(net, 0, &args));
+        impi_fast_request(net->p2p[0], &send, &args);
+        assert_true(send.done);
+        assert_int_equal(send.status.error, IMPI_OK);
+        if (received)
+            impi_p2p_irecv(net->p2p[1], &recv, &want);
+        net_settle(net);
+        impi_p2p_cancel_send(net->p2p[0], &send);
+        assert_false(send.done);
+        net_settle(net);
+        assert_true(send.done);
+        assert_int_equal(send.status.cancelled, !received);
+        assert_false(impi_p2p_busy(net->p2p[0]));
+        net_destroy(net);
+    }
+}
+
 static void message_goes_straight_from_end_to_end(void **state)
 {
     struct net *net = start(4000, 1);
@@ -564,6 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(header_is_the_engines),
+        cmocka_unit_test(request_of_one_may_be_cancelled),
         cmocka_unit_test(message_goes_straight_from_end_to_end),
         cmocka_unit_test(credit_comes_back),
         cmocka_unit_test(part_is_ended_by_the_engine),
