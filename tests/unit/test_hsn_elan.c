@@ -157,6 +157,56 @@ static void el_40_replay_from_an_earlier_attachment(void **state)
 }
 
 /* Same contexts, same nodes, another program: another key. */
+/* Its counter begins anew, however far the old one had come. */
+static void el_40_a_new_attachment_counts_anew(void **state)
+{
+    struct elan_capability c = capability(1);
+    struct hsn_elan_sources *s = hsn_elan_sources_new(&c);
+    struct hsn_elan_sender a = sender(1, 3, 0x400, 1000);
+    struct hsn_elan_sender again = sender(1, 3, 0x400, 1001);
+
+    for (int i = 0; i < 500; i++) {
+        struct frame f = seal(&a);
+
+        assert_int_equal(check(s, &f), HSN_ELAN_OK);
+    }
+    for (int i = 0; i < 3; i++) {
+        struct frame f = seal(&again);
+
+        assert_int_equal(check(s, &f), HSN_ELAN_OK);
+        assert_int_equal(check(s, &f), HSN_ELAN_REPLAYED);
+    }
+    hsn_elan_sender_clear(&a);
+    hsn_elan_sender_clear(&again);
+    hsn_elan_sources_free(s);
+}
+
+/* The same bytes, but some of the data as header. */
+static void el_40_where_the_header_begins_is_signed(void **state)
+{
+    struct elan_capability c = capability(1);
+    struct hsn_elan_sources *s = hsn_elan_sources_new(&c);
+    struct hsn_elan_sender a = sender(1, 3, 0x400, 1000);
+    struct frame f = seal(&a);
+    uint8_t bytes[sizeof(f.data) + sizeof(f.header)];
+    struct hsn_elan_head h;
+
+    memcpy(bytes, f.data, sizeof(f.data));
+    memcpy(bytes + sizeof(f.data), f.header, sizeof(f.header));
+    assert_int_equal(hsn_elan_head_get(&h, f.head, sizeof(f.head)), 0);
+    for (size_t at = 0; at <= sizeof(bytes); at++) {
+        struct iovec data = {bytes, at};
+        struct iovec header = {bytes + at, sizeof(bytes) - at};
+
+        if (at != sizeof(f.data))
+            assert_int_equal(hsn_elan_check(s, &h, f.head, &data, 1, &header),
+                             HSN_ELAN_TAG_WRONG);
+    }
+    assert_int_equal(check(s, &f), HSN_ELAN_OK);
+    hsn_elan_sender_clear(&a);
+    hsn_elan_sources_free(s);
+}
+
 static void el_40_replay_from_an_earlier_program(void **state)
 {
     struct elan_capability now = capability(2);
@@ -283,6 +333,8 @@ int main(void)
         cmocka_unit_test(el_40_spoofed_sources_are_dropped),
         cmocka_unit_test(el_40_replay_from_an_earlier_attachment),
         cmocka_unit_test(el_40_replay_from_an_earlier_program),
+        cmocka_unit_test(el_40_a_new_attachment_counts_anew),
+        cmocka_unit_test(el_40_where_the_header_begins_is_signed),
         cmocka_unit_test(forged_frames_do_not_spoil_the_true_sender),
         cmocka_unit_test(epochs_of_a_context_only_rise),
         cmocka_unit_test(requests_keep_every_member),
