@@ -165,7 +165,7 @@ struct hsnd {
     struct hsn_echo echo;
     ev_signal sigterm, sigint, sighup;
     struct conn *conns, *loader; /* who is loading routes */
-    struct conn *loaded_by; /* whose routes there are; NULL: nobody's */
+    struct conn *loaded_by;      /* whose routes there are; NULL: nobody's */
     unsigned nconns;
     struct ctl_server *ctl;
     struct sender *sender;

@@ -50,7 +50,7 @@ struct mapperd {
     uint64_t instance, seq, reported_version;
     uint64_t intervals; /* that have passed */
     uint64_t mishaps;   /* of the sender, when the map was last sent */
-    bool unstored; /* the map could not be stored: has been told */
+    bool unstored;      /* the map could not be stored: has been told */
     char last_notice[200];
     uint64_t nnotices;
     bool ready, stopping; /* told systemd; a signal says so */

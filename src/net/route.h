@@ -116,10 +116,10 @@ struct net_repair {
 /* Cables were taken out of the net (net_disconnect() first): cable i joined
  * the global ports ports[i] and peers[i].  Only trees that used one of them
  * are touched, and in these only the places where the way is gone or got
- * longer.  Repaired routes and those that another host computes anew for the net
- * that is left go up and down alike, so they cannot deadlock together.  *what
- * may be NULL.  -1 and *err: these routes are unusable, compute new ones (out
- * of memory, too many hops, no Clos any more, another centre). */
+ * longer.  Repaired routes and those that another host computes anew for the
+ * net that is left go up and down alike, so they cannot deadlock together.
+ * *what may be NULL.  -1 and *err: these routes are unusable, compute new ones
+ * (out of memory, too many hops, no Clos any more, another centre). */
 int net_routes_repair(struct net_routes *r, const uint32_t *ports,
                       const uint32_t *peers, unsigned n,
                       struct net_repair *what, struct errbuf *err);

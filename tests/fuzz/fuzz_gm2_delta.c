@@ -10,9 +10,10 @@
 #include "net/build.h"
 #include "net/delta.h"
 
-#define NET_HEAD 8 /* where the inner delta begins when no node goes or comes  \
-                    */
-#define PRINT 48   /* of the map before, in the inner delta */
+#define NET_HEAD                                                               \
+    8            /* where the inner delta begins when no node goes or comes    \
+                  */
+#define PRINT 48 /* of the map before, in the inner delta */
 
 static void level_one(uint64_t address, struct gm2_host *host, void *arg)
 {
