@@ -2,10 +2,10 @@
 #include "hsn/count.h"
 
 static const struct {
-    const char *name, *text;
+    const char *name;
     int loss;
 } counts[HSN_COUNT_N] = {
-#define X(name, loss, text) {#name, text, loss},
+#define X(name, loss, text) {#name, loss},
     HSN_COUNTS(X)
 #undef X
 };
@@ -13,16 +13,6 @@ static const struct {
 const char *hsn_count_name(enum hsn_count c)
 {
     return counts[c].name;
-}
-
-const char *hsn_count_text(enum hsn_count c)
-{
-    return counts[c].text;
-}
-
-int hsn_count_is_loss(enum hsn_count c)
-{
-    return counts[c].loss;
 }
 
 uint64_t hsn_counts_lost(const struct hsn_counts *c)

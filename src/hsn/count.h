@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* name, loss, what it says */
+/* name, is it a loss, what it counts */
 #define HSN_COUNTS(X)                                                          \
     X(sent, 0, "packets handed to the interface")                              \
     X(sent_bytes, 0, "bytes of them, without route, type and CRC")             \
@@ -53,9 +53,6 @@ struct hsn_counts {
 #define HSN_ADD(c, name, by) ((c)->n[HSN_COUNT_##name] += (uint64_t)(by))
 
 const char *hsn_count_name(enum hsn_count c);
-const char *hsn_count_text(enum hsn_count c);
-/* Is it a loss? */
-int hsn_count_is_loss(enum hsn_count c);
 /* All losses together. */
 uint64_t hsn_counts_lost(const struct hsn_counts *c);
 

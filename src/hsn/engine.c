@@ -208,8 +208,3 @@ struct hsn_counts *hsn_engine_counts(struct hsn_engine *e)
 {
     return &e->counts;
 }
-
-uint64_t hsn_engine_board(const struct hsn_engine *e)
-{
-    return e->o.board;
-}

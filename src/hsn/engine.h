@@ -153,6 +153,5 @@ struct hsn_levels {
 };
 void hsn_engine_levels(const struct hsn_engine *e, struct hsn_levels *l);
 struct hsn_counts *hsn_engine_counts(struct hsn_engine *e);
-uint64_t hsn_engine_board(const struct hsn_engine *e);
 
 #endif

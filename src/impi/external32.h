@@ -45,21 +45,4 @@ int impi_x32_pack(enum impi_x32 kind, void *wire, const void *native,
 void impi_x32_unpack(enum impi_x32 kind, void *native, const void *wire,
                      size_t count);
 
-/* An array of one kind as a stream of wire bytes, in ascending pieces of any
- * size: for struct impi_buffer's move (arg is the stream). */
-struct impi_x32_stream {
-    enum impi_x32 kind;
-    void *native;
-    uint64_t count; /* elements */
-    struct errbuf *err;
-    uint8_t part[16]; /* an element cut by the end of a piece */
-};
-
-/* err may be NULL. */
-void impi_x32_stream_init(struct impi_x32_stream *s, enum impi_x32 kind,
-                          const void *native, uint64_t count,
-                          struct errbuf *err);
-int impi_x32_send(void *stream, uint64_t off, void *wire, size_t n);
-int impi_x32_recv(void *stream, uint64_t off, void *wire, size_t n);
-
 #endif

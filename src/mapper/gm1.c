@@ -295,11 +295,6 @@ const struct hostside *gm1_host_side(const struct gm1 *g)
     return g->host;
 }
 
-struct hostside *gm1_host_side_mut(struct gm1 *g)
-{
-    return g->host;
-}
-
 const struct net *gm1_map(const struct gm1 *g)
 {
     return g->net;

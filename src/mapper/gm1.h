@@ -115,7 +115,6 @@ struct gm1_status {
 };
 void gm1_status(const struct gm1 *g, struct gm1_status *status);
 const struct hostside *gm1_host_side(const struct gm1 *g);
-struct hostside *gm1_host_side_mut(struct gm1 *g);
 /* The last map made here; NULL before the first. */
 const struct net *gm1_map(const struct gm1 *g);
 /* gmID of a host or member; 0 unknown. */

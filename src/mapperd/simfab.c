@@ -76,11 +76,6 @@ uint64_t simfab_now(const struct simfab *sim)
     return sim->now;
 }
 
-uint64_t simfab_packets(const struct simfab *sim)
-{
-    return sim->packets;
-}
-
 void simfab_host_info(const struct net *truth, uint32_t host,
                       struct probe_host *info)
 {

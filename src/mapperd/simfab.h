@@ -50,7 +50,5 @@ void simfab_host_info(const struct net *truth, uint32_t host,
  * nanoseconds have passed. */
 bool simfab_run(struct simfab *sim, struct simfab_engine e, uint64_t most);
 uint64_t simfab_now(const struct simfab *sim);
-/* Packets sent, replies counted. */
-uint64_t simfab_packets(const struct simfab *sim);
 
 #endif

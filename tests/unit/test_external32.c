@@ -207,71 +207,6 @@ static void external32_long_double_agrees_with_the_compiler(void **state)
 }
 #endif
 
-/* As a stream in random pieces: the same bytes as at once. */
-static void external32_stream_in_pieces_equals_one_piece(void **state)
-{
-    static uint8_t native[16 * 50], back[16 * 50], whole[800], wire[800];
-
-    for (int round = 0; round < 400; round++) {
-        enum impi_x32 kind = random64() % IMPI_X32_KINDS;
-        size_t count = random64() % 50;
-        size_t len = count * impi_x32_wire_size(kind);
-        struct impi_x32_stream out, in;
-
-        for (size_t i = 0; i < count; i++) {
-            long double ld = (long double)(int64_t)random64();
-            uint32_t v = random64() & 0x7fff;
-
-            memset(native + i * impi_x32_native_size(kind), 0,
-                   impi_x32_native_size(kind));
-            if (kind == IMPI_X32_LDOUBLE)
-                memcpy(native + i * 16, &ld, LDBL_MANT_DIG == 64 ? 10 : 16);
-            else
-                memcpy(native + i * impi_x32_native_size(kind), &v,
-                       kind == IMPI_X32_BYTE ? 1 : 2);
-        }
-        memset(back, 0, sizeof(back));
-        assert_int_equal(impi_x32_pack(kind, whole, native, count, 0, NULL), 0);
-        impi_x32_stream_init(&out, kind, native, count, NULL);
-        impi_x32_stream_init(&in, kind, back, count, NULL);
-        for (size_t off = 0; off < len;) {
-            size_t n = 1 + random64() % 40;
-
-            n = n < len - off ? n : len - off;
-            assert_int_equal(impi_x32_send(&out, off, wire + off, n), 0);
-            off += n;
-        }
-        if (len > 0)
-            assert_memory_equal(wire, whole, len);
-        for (size_t off = 0; off < len;) {
-            size_t n = 1 + random64() % 40;
-
-            n = n < len - off ? n : len - off;
-            assert_int_equal(impi_x32_recv(&in, off, wire + off, n), 0);
-            off += n;
-        }
-        for (size_t i = 0; i < count; i++)
-            assert_memory_equal(back + i * impi_x32_native_size(kind),
-                                native + i * impi_x32_native_size(kind),
-                                kind == IMPI_X32_LDOUBLE && LDBL_MANT_DIG == 64
-                                    ? 10
-                                    : impi_x32_native_size(kind));
-    }
-}
-
-static void external32_stream_reports_the_element(void **state)
-{
-    long l[3] = {1, 2, 1L << 40};
-    struct impi_x32_stream s;
-    struct errbuf err;
-    uint8_t wire[12];
-
-    impi_x32_stream_init(&s, IMPI_X32_LONG, l, 3, &err);
-    assert_int_equal(impi_x32_send(&s, 0, wire, 7), 0);
-    assert_int_equal(impi_x32_send(&s, 7, wire + 7, 5), -1);
-    assert_non_null(strstr(err.text, "element 2 = 1099511627776"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,8 +218,6 @@ int main(void)
 #ifdef __SIZEOF_FLOAT128__
         cmocka_unit_test(external32_long_double_agrees_with_the_compiler),
 #endif
-        cmocka_unit_test(external32_stream_in_pieces_equals_one_piece),
-        cmocka_unit_test(external32_stream_reports_the_element),
     };
 
     return cmocka_run_group_tests_name("external32", tests, NULL, NULL);
