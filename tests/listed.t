@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every test is in the list of `make check` once, and under a log of its own.
+# Every test is in the list of `make check` once, and under a log of its own;
+# every source file is in the tarball, of which packages are built.
 # make takes x.log from x.sh or x.t, whichever it finds first: two such files
 # would be one result.
 set -u
@@ -34,15 +35,17 @@ check() { # TEXT OFFENDERS
 
 not_named() {
     local words
-    words=$(find tests src dist -name '*.am' -exec sed 's/#.*//' {} + |
-        tr -s ' \t\\=' '\n' | sort -u)
-    scripts | grep -vxF "$words"
+    words=$(find tests src bench dist -name '*.am' -exec sed 's/#.*//' {} + |
+        tr -s ' \t\\=:' '\n' | sort -u)
+    grep -vxF "$words"
 }
 
 tests=$(in_the_list)
 check "the list can be read" "$([ -n "$tests" ] || echo "no \$(TESTS)")"
 check "every script that is a test is named in a Makemodule.am" \
-    "$(not_named)"
+    "$(scripts | not_named)"
+check "every source file is named, so that \`make dist\` takes it along" \
+    "$(find src bench -name '*.[ch]' | not_named)"
 check "no test is listed twice" "$(sort <<<"$tests" | uniq -d)"
 check "no two tests have one log" \
     "$(sort -u <<<"$tests" | sed 's/\.\(sh\|t\)$//' | uniq -d)"
