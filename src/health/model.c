@@ -65,26 +65,44 @@ void model_free(struct model *m)
     free(m);
 }
 
-/* The ends of a link have no order of their own. */
-static void make_key(char *key, enum report_kind kind, unsigned rail,
-                     const char *name, const char *peer)
+static char *put_name(char *at, const char *name)
+{
+    size_t len = strnlen(name, SF_REPORT_NAME_MAX - 1);
+
+    memcpy(at, name, len);
+    at[len] = '/';
+    return at + len + 1;
+}
+
+/* Returns its length.  The ends of a link have no order of their own.  Every
+ * node is looked up several times a second: no printf() here. */
+static size_t make_key(char *key, enum report_kind kind, uint8_t rail,
+                       const char *name, const char *peer)
 {
     bool link = kind == REPORT_LINK;
     bool swap = link && strcmp(name, peer) > 0;
+    char *at = key;
 
-    snprintf(key, MODEL_KEY_MAX, "%d/%u/%s/%s", (int)kind, rail,
-             swap ? peer : name, link ? (swap ? name : peer) : "");
+    *at++ = (char)('0' + (int)kind);
+    *at++ = (char)('A' + rail);
+    at = put_name(at, swap ? peer : name);
+    if (link)
+        at = put_name(at, swap ? name : peer);
+    *at = '\0';
+    return (size_t)(at - key);
 }
+
+_Static_assert(SF_ELAN_RAILS_MAX <= 'Z' - 'A', "a letter for each rail");
 
 struct model_item *model_item_get(struct model *m, enum report_kind kind,
                                   uint8_t rail, const char *name,
                                   const char *peer)
 {
     char key[MODEL_KEY_MAX];
+    size_t len = make_key(key, kind, rail, name, peer);
     struct model_item *it;
 
-    make_key(key, kind, rail, name, peer);
-    HASH_FIND_STR(m->items, key, it);
+    HASH_FIND(hh, m->items, key, len, it);
     return it;
 }
 
@@ -211,6 +229,7 @@ bool model_node(const struct model *m, const char *node,
             continue;
         out->rails |= (uint8_t)(1u << rail);
         out->rail_state[rail] = i->state;
+        out->rail_since[rail] = i->since;
         out->count += i->count;
         if (!out->worst || i->state > out->worst->state)
             out->worst = i;

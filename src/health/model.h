@@ -140,6 +140,7 @@ struct health_node {
     enum health_state state;
     uint8_t rails; /* a bit for each rail known */
     enum health_state rail_state[SF_ELAN_RAILS_MAX];
+    int64_t rail_since[SF_ELAN_RAILS_MAX];
     int64_t since;
     uint32_t count;
     const struct health_item *worst;

@@ -90,21 +90,14 @@ int net_peers_configure(struct net *n, struct errbuf *err)
     return 0;
 }
 
-static void fill_policy_node(const struct net *n, const struct net_peer *p,
+static void fill_policy_node(const struct net_peer *p,
                              const struct health_node *h,
                              struct policy_node *out)
 {
     *out = (struct policy_node){
         .state = h->state, .rails = h->rails, .maintenance = p->maintenance};
-    for (uint8_t r = 0; r < SF_ELAN_RAILS_MAX; r++) {
-        const struct health_item *i =
-            h->rails & 1u << r ? model_host(n->model, p->name, r) : NULL;
-
-        if (!i)
-            continue;
-        out->rail_state[r] = i->state;
-        out->rail_since[r] = i->since;
-    }
+    memcpy(out->rail_state, h->rail_state, sizeof(out->rail_state));
+    memcpy(out->rail_since, h->rail_since, sizeof(out->rail_since));
 }
 
 /* What is wanted of a node now; false: nothing is known of it. */
@@ -117,7 +110,7 @@ static bool want_of(const struct net *n, const struct net_peer *p, int64_t now,
 
     if (!model_node(n->model, p->name, &h))
         return false;
-    fill_policy_node(n, p, &h, &pn);
+    fill_policy_node(p, &h, &pn);
     pw = policy_decide(&n->policy, &pn, now, n->started);
     memset(w, 0, sizeof(*w));
     memcpy(w->node, p->name, sizeof(w->node));
