@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* accept4 */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -50,4 +51,17 @@ void accept_rest_begin(struct accept_rest *r, int error, time_t now)
     if (error == EMFILE || error == ENFILE || error == ENOBUFS ||
         error == ENOMEM)
         r->until = now + REST;
+}
+
+size_t accept_room(void)
+{
+    struct rlimit r;
+
+    if (getrlimit(RLIMIT_NOFILE, &r) < 0)
+        return 0;
+    if (r.rlim_cur < r.rlim_max) {
+        r.rlim_cur = r.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &r);
+    }
+    return r.rlim_max;
 }

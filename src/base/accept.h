@@ -9,6 +9,7 @@
 #define SF_BASE_ACCEPT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <time.h>
 
 /* accept4(2), nonblocking and close-on-exec.  *spare is the caller's, 0 at
@@ -16,6 +17,9 @@
  * no other (that caller finds its connection closed).  -1 with errno as
  * accept4 sets it. */
 int accept_or_shed(int listener, int *spare);
+
+/* Let this process have as many descriptors as it may; how many. */
+size_t accept_room(void);
 
 /* The spare one is not needed any more. */
 void accept_spare_close(int *spare);

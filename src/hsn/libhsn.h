@@ -77,6 +77,9 @@ struct hsn; /* one endpoint */
 
 /* ---- opening ----------------------------------------------------------- */
 
+/* All of them: ENOENT or ECONNREFUSED: there is no hsnd; ECONNRESET: it has
+ * ended, or this user has as many connections and endpoints as one may. */
+
 /* Packets of this type, in both directions.
  * EPERM: not root and not in RawGroup; EBUSY: another process has the type;
  * EINVAL: reserved type. */

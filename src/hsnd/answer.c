@@ -16,21 +16,11 @@
 /* Each verb: an errno, or 0 and has put its answer. */
 typedef int verb_f(struct conn *c, struct hsn_request *r, struct answer *a);
 
-static uid_t uid_of(int fd)
-{
-    struct ucred cred;
-    socklen_t len = sizeof(cred);
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
-        return (uid_t)-1;
-    return cred.uid;
-}
-
 static bool may_raw(struct conn *c)
 {
     struct hsnd *d = c->d;
 
-    return hsnd_privileged(c->fd, uid_of(c->fd), d->raw_gid, d->has_raw_gid);
+    return hsnd_privileged(c->fd, c->uid, d->raw_gid, d->has_raw_gid);
 }
 
 static int do_board(struct conn *c, struct hsn_request *r, struct answer *a)
@@ -73,8 +63,8 @@ static int opened(struct conn *c, struct port *p, struct answer *a)
 static int refuse(struct conn *c, const char *what, uint32_t number, int error)
 {
     c->d->counts.refused_port++;
-    log_info("uid %u may not open %s %#x: %s", (unsigned)uid_of(c->fd), what,
-             number, strerror(error));
+    log_info("uid %u may not open %s %#x: %s", (unsigned)c->uid, what, number,
+             strerror(error));
     return error;
 }
 
@@ -104,7 +94,7 @@ static int do_open_dgram(struct conn *c, struct hsn_request *r,
     if (r->a > UINT16_MAX || r->a == HSN_MODULE_ECHO || r->a == HSN_MODULE_ELAN)
         return EINVAL;
     if (r->a < HSN_MODULE_FREE &&
-        !hsnd_privileged(c->fd, uid_of(c->fd), d->dgram_gid, d->has_dgram_gid))
+        !hsnd_privileged(c->fd, c->uid, d->dgram_gid, d->has_dgram_gid))
         return refuse(c, "module", r->a, EPERM);
     if (d->dgram[r->a])
         return EBUSY;

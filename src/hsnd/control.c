@@ -45,6 +45,7 @@ static int do_status(const struct ctl_request *q, struct errbuf *err)
     X(refused_range, counts.refused_range)                                     \
     X(refused_busy, counts.refused_busy)                                       \
     X(refused_port, counts.refused_port)                                       \
+    X(refused_share, counts.refused_share)                                     \
     X(elan_sent, counts.elan_sent)                                             \
     X(elan_received, counts.elan_received)                                     \
     X(elan_malformed, counts.elan_malformed)                                   \

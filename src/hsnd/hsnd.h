@@ -104,7 +104,7 @@ struct client_program {
 struct hsnd_counts {
     uint64_t attached, detached;
     uint64_t refused_capability, refused_user, refused_member, refused_range,
-        refused_busy, refused_port;
+        refused_busy, refused_port, refused_share;
     uint64_t elan_sent, elan_received;
     uint64_t elan_malformed, elan_stranger, elan_tag, elan_replay, elan_spoofed,
         elan_no_context, elan_unknown_node;
@@ -124,6 +124,7 @@ struct answer {
 struct conn {
     struct hsnd *d;
     int fd;
+    uid_t uid; /* of who connected */
     ev_io io;
     struct hsn_peer *peers; /* loading */
     size_t npeers;
@@ -167,6 +168,7 @@ struct hsnd {
     struct conn *conns, *loader; /* who is loading routes */
     struct conn *loaded_by;      /* whose routes there are; NULL: nobody's */
     unsigned nconns;
+    size_t user_share; /* connections and endpoints of one user but root */
     struct ctl_server *ctl;
     struct sender *sender;
     struct pace report_pace;

@@ -127,6 +127,44 @@ static void on_conn(struct ev_loop *loop, ev_io *io, int events)
         explicit_bzero(buf, (size_t)n < 4096 ? (size_t)n : 4096);
 }
 
+/* Has the user as many connections and endpoints as one may have?  So nobody
+ * keeps others out. */
+static bool has_share(const struct hsnd *d, uid_t uid)
+{
+    size_t n = 0;
+
+    if (uid == 0)
+        return false;
+    for (const struct conn *c = d->conns; c; c = c->next)
+        n += c->uid == uid;
+    for (const struct port *p = d->ports; p; p = p->next)
+        n += p->uid == uid;
+    return n >= d->user_share;
+}
+
+/* A connection for whoever is at the other end; NULL: he gets none. */
+static struct conn *conn_new(struct hsnd *d, int fd)
+{
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+    struct conn *c;
+
+    if (d->nconns >= SF_HSN_PORTS_MAX ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+        return NULL;
+    if (has_share(d, peer.uid)) {
+        if (d->counts.refused_share++ == 0)
+            log_warn("SF-E813 uid %u has %zu connections and gets no more; "
+                     "refused_share counts such",
+                     (unsigned)peer.uid, d->user_share);
+        return NULL;
+    }
+    c = calloc(1, sizeof(*c));
+    if (c)
+        *c = (struct conn){.d = d, .fd = fd, .uid = peer.uid};
+    return c;
+}
+
 static void on_listen(struct ev_loop *loop, ev_io *io, int events)
 {
     struct hsnd *d = io->data;
@@ -136,12 +174,12 @@ static void on_listen(struct ev_loop *loop, ev_io *io, int events)
     (void)events;
     if (fd < 0)
         return;
-    c = d->nconns < SF_HSN_PORTS_MAX ? calloc(1, sizeof(*c)) : NULL;
+    c = conn_new(d, fd);
     if (!c) {
         close(fd);
         return;
     }
-    *c = (struct conn){.d = d, .fd = fd, .next = d->conns};
+    c->next = d->conns;
     d->conns = c;
     d->nconns++;
     ev_io_init(&c->io, on_conn, fd, EV_READ);
@@ -153,6 +191,10 @@ int hsnd_listen(struct hsnd *d, struct errbuf *err)
 {
     const char *path = d->conf.socket;
 
+    /* An endpoint takes two descriptors: half of them for one user. */
+    d->user_share = accept_room() / 4;
+    if (d->user_share > SF_HSN_USER_MAX)
+        d->user_share = SF_HSN_USER_MAX;
     d->listener = local_listen(path, SOCK_SEQPACKET);
     if (d->listener < 0 && errno == EADDRINUSE)
         return errprintf(err, "%s: another hsnd is there", path);

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/log.h"
 
 #define LINE_MAX_SIZE 4096
@@ -47,17 +47,6 @@ static void tick(struct ev_loop *loop, ev_timer *w, int revents)
         server_agents_tick(s);
     server_presence_tick(s);
     server_worlds_tick(s);
-}
-
-/* As many connections as we may. */
-static void raise_limits(void)
-{
-    struct rlimit rl;
-
-    if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
-        rl.rlim_cur = rl.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &rl);
-    }
 }
 
 static int start(struct server *s, struct errbuf *err)
@@ -131,7 +120,7 @@ int main(int argc, char **argv)
 #ifndef __SANITIZE_ADDRESS__
     prctl(PR_SET_DUMPABLE, 0); /* the secret is in memory */
 #endif
-    raise_limits();
+    accept_room();
     if (start(&s, &err) < 0) {
         dprintf(SERVER_CONTROL_FD, "error %s\n", err.text);
         return 1;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,9 @@
 #include <cmocka.h>
 
 #include "hsn/libhsn.h"
+
+/* Descriptors that the next hsnd may have; 0: as many as we. */
+static rlim_t hsnd_files __attribute__((unused));
 
 struct hsnd_process {
     char dir[64], socket[96], control[96], conf[96];
@@ -37,6 +41,10 @@ static inline void hsnd_start(struct hsnd_process *h)
     snprintf(exe, sizeof(exe), "%s/src/hsnd/hsnd", build ? build : ".");
     h->pid = fork();
     if (h->pid == 0) {
+        const struct rlimit few = {hsnd_files, hsnd_files};
+
+        if (hsnd_files && setrlimit(RLIMIT_NOFILE, &few) < 0)
+            _exit(126);
         execl(exe, "hsnd", "-c", h->conf, getenv("HSND_VERBOSE") ? "-v" : NULL,
               (char *)NULL);
         _exit(127);

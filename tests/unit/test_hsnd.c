@@ -3,6 +3,8 @@
  */
 #include "hsnd_util.h"
 
+#include <sys/prctl.h>
+
 #include "base/ctl.h"
 
 #define A 0x400
@@ -174,6 +176,63 @@ static void raw_types_and_low_modules_need_privilege(void **state)
     assert_int_equal(as_user(65534, try_high_module, d->socket), 0);
     assert_int_equal(as_user(1, try_raw, d->socket), 0); /* daemon */
     assert_int_equal(as_user(0, try_low_module, d->socket), 0);
+    hsnd_free(d);
+}
+
+static int try_board(void *socket)
+{
+    struct hsn *h = hsn_open(socket);
+    struct hsn_board_info info;
+
+    return h && hsn_board(h, &info) == 0 ? 0 : errno;
+}
+
+/* A process of that user that opens what it can, says how much to the pipe,
+ * and keeps it until somebody writes into the other one. */
+static pid_t greedy(uid_t uid, const char *socket, int say, int wait)
+{
+    pid_t pid = fork();
+    int n = 0;
+
+    if (pid != 0)
+        return pid;
+    if (setgid(uid) < 0 || setuid(uid) < 0 ||
+        prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+        _exit(1);
+    while (n < 1000 && try_board((void *)(uintptr_t)socket) == 0)
+        n++;
+    _exit(write(say, &n, sizeof(n)) < 0 || read(wait, &n, 1) < 0);
+}
+
+/* hsnd with 256 descriptors: 64 connections for each user. */
+static void one_user_can_not_keep_others_out(void **state)
+{
+    struct hsnd_process *d;
+    int say[2], wait[2], n, status;
+    pid_t pid;
+
+    if (getuid() != 0)
+        skip();
+    hsnd_files = 256;
+    d = hsnd_new("");
+    hsnd_files = 0;
+    assert_int_equal(pipe(say) | pipe(wait), 0);
+    pid = greedy(65534, d->socket, say[1], wait[0]);
+    assert_int_equal(read(say[0], &n, sizeof(n)), sizeof(n));
+    assert_int_equal(n, 64);
+    assert_int_equal(as_user(65534, try_high_module, d->socket), ECONNRESET);
+    assert_int_equal(as_user(65533, try_high_module, d->socket), 0);
+    assert_int_equal(as_user(0, try_raw, d->socket), 0);
+    assert_true(counter(d, "refused_share") >= 2);
+    assert_int_equal(write(wait[1], "", 1), 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    for (int i = 0; as_user(65534, try_high_module, d->socket) != 0; i++)
+        assert_true(i < 1000);
+    for (int i = 0; i < 2; i++) {
+        close(say[i]);
+        close(wait[i]);
+    }
     hsnd_free(d);
 }
 
@@ -390,6 +449,7 @@ int main(void)
         cmocka_unit_test(many_messages_none_lost_while_there_is_room),
         cmocka_unit_test(client_and_server_reach_each_other),
         cmocka_unit_test(raw_types_and_low_modules_need_privilege),
+        cmocka_unit_test(one_user_can_not_keep_others_out),
         cmocka_unit_test(an_endpoint_is_one_process_only_until_it_closes),
         cmocka_unit_test(wrong_calls_say_so),
         cmocka_unit_test(routes_are_loaded_whole_or_not_at_all),
