@@ -156,7 +156,8 @@ bool ring_stream_put(struct ring_stream *s, const void *head, const void *data,
     if (!to)
         return false;
     n = put_head(s->head_out, to, head, &note);
-    memcpy(to + n, data, len);
+    if (len > 0) /* data may be NULL */
+        memcpy(to + n, data, len);
     ring_commit_note(&s->out, n + len, note);
     *ring = ring_must_wake(&s->out);
     return true;
