@@ -75,7 +75,8 @@ static __attribute__((noinline)) int
 recv_slow(void *buf, int count, MPI_Datatype datatype, int source, int tag,
           MPI_Comm comm, MPI_Status *status, struct impi_comm *c)
 {
-    if (c && fast_recv(c, buf, count, datatype, source, tag, status))
+    if (c && source != MPI_PROC_NULL &&
+        fast_recv(c, buf, count, datatype, source, tag, status))
         return MPI_SUCCESS;
     MESSAGE(m, c);
     if (!c || source == MPI_PROC_NULL)

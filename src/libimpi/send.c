@@ -201,7 +201,7 @@ static __attribute__((noinline)) int send_slow(enum send_mode mode,
                                                int tag, MPI_Comm comm,
                                                struct impi_comm *c)
 {
-    if (c && mode != SEND_SYNCHRONOUS &&
+    if (c && dest >= 0 && mode != SEND_SYNCHRONOUS &&
         fast_send(c, buf, count, datatype, dest, tag))
         return MPI_SUCCESS;
     MESSAGE(m, c);
