@@ -49,6 +49,7 @@ fabric_write_confs() {
             "Health=$CLUSTER/reports.sock" >"$CLUSTER/etc.fabric/hsn.$k"
         printf '%s\n' "MungeSocket=$CLUSTER/munge.$k/munge.socket" \
             "Health=$CLUSTER/reports.sock" "MapFile=$CLUSTER/map.$k" \
+            "StoredMap=$CLUSTER/stored.$k" \
             >"$CLUSTER/etc.fabric/mapper.$k"
     done
     printf '%s\n' Listen= User=nobody \
