@@ -15,6 +15,7 @@
 
 struct fake_munge {
     uid_t uid;       /* whose credentials it makes */
+    bool late;       /* those that it opens are too old */
     unsigned serial; /* no two are alike */
     char *opened[64];
     unsigned nopened;
@@ -79,6 +80,7 @@ static inline int fake_open(void *arg, void **payload, size_t *len,
     *payload = p;
     origin->uid = uid;
     origin->replayed = fake_was_opened(m, cred);
+    origin->expired = m->late;
     return 0;
 }
 

@@ -230,6 +230,19 @@ static void credential_of_a_stranger_is_refused(void **state)
     answer(b);
 }
 
+static void credential_that_is_too_old_is_refused(void **state)
+{
+    struct bed *b = *state;
+
+    b->munge.late = true;
+    make_hello(b);
+    assert_hello_refused(b, EPERM);
+    b->munge.late = false;
+    b->now += SECOND;
+    make_hello(b);
+    answer(b);
+}
+
 static void welcome_of_a_stranger_is_refused(void **state)
 {
     struct bed *b = *state;
@@ -510,6 +523,7 @@ int main(void)
         BED_TEST(replayed_message_is_refused),
         BED_TEST(messages_may_overtake_within_the_window),
         BED_TEST(credential_of_a_stranger_is_refused),
+        BED_TEST(credential_that_is_too_old_is_refused),
         BED_TEST(welcome_of_a_stranger_is_refused),
         BED_TEST(recorded_hello_opens_and_closes_nothing),
         BED_TEST(welcome_for_another_call_is_refused),
