@@ -194,8 +194,9 @@
 #define SF_SWFAB_FAULTS_MAX 100000
 
 /* hsnd: one request or answer on its socket, connections, those of one user
- * but root (endpoints, too), programs that are registered, senders that one program remembers (every possible process),
- * ring of an endpoint in bytes; reports and calls that wait for munged. */
+ * but root (endpoints, too), programs that are registered, senders that one
+ * program remembers (every possible process), ring of an endpoint in bytes;
+ * reports and calls that wait for munged. */
 #define SF_HSN_REQUEST_MAX (60 * 1024)
 #define SF_HSN_PORTS_MAX 8192
 #define SF_HSN_USER_MAX 2048

@@ -102,7 +102,7 @@ struct gm1_counters {
     uint64_t received, dropped_late;
     uint64_t explorations, verifications, versions;
     uint64_t hypotheses; /* old maps that were verified instead */
-    uint64_t resets; /* command 1 sent */
+    uint64_t resets;     /* command 1 sent */
 };
 
 struct gm1_status {

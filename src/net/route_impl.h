@@ -99,7 +99,7 @@ static inline uint8_t *net_tree(const struct net_routes *r, uint32_t leaf,
 
 /* Both of them. */
 static inline void net_tree_phases(const struct net_routes *r, uint32_t leaf,
-                      unsigned column, uint8_t *next[2])
+                                   unsigned column, uint8_t *next[2])
 {
     next[NET_ANY] = net_tree(r, leaf, column, NET_ANY);
     next[NET_DOWN] = net_tree(r, leaf, column, NET_DOWN);
