@@ -122,13 +122,16 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
         net_state_save(n);
 }
 
-/* The table is written at once, so that no step is built meanwhile. */
+/* What follows from a change (hosts, from the links of their crossbar) does not
+ * wait for the next tick.  The table is written at once, so that no step is
+ * built meanwhile. */
 static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
 {
     struct net *n = w->data;
 
     ev_timer_stop(loop, w);
     n->unsaved = true;
+    model_tick(n->model, net_now());
     net_peers_judge(n);
     net_peers_table(n);
 }
