@@ -83,9 +83,9 @@ program() {
 }
 
 helps=(--help)
-program hsnd.8 hsnd/hsnd hsnd/hsnd.c
-program swfabd.8 swfabd/swfabd swfabd/swfabd.c
-program switchmgrd.8 switchmgrd/switchmgrd switchmgrd/switchmgrd.c
+program hsnd.8 hsnd/hsnd base/daemon_args.c
+program swfabd.8 swfabd/swfabd base/daemon_args.c
+program switchmgrd.8 switchmgrd/switchmgrd base/daemon_args.c
 program impirun.1 impid/impirun impid/impirun.c
 program impi-backend.1 libimpi/impi-backend
 program impi-conform.1 conform/impi-conform

@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,23 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/daemon_args.h"
 #include "base/log.h"
 #include "base/mac.h"
 #include "base/notify.h"
 #include "hsnd/hsnd.h"
-
-#define EXIT_CONF 2
-
-static void usage(FILE *to)
-{
-    fputs("usage: hsnd [OPTION..]\n"
-          "Own a NIC of this node and serve endpoints; see hsnd(8).\n"
-          "  -c, --config FILE  instead of " SF_SYSCONFDIR "/hsn.conf\n"
-          "  -t, --test-config  read it, say what is wrong, and end\n"
-          "  -v, --verbose      log at level debug\n"
-          "      --version\n",
-          to);
-}
 
 static void on_signal(struct ev_loop *loop, ev_signal *s, int events)
 {
@@ -198,31 +185,33 @@ static int default_paths(struct hsnd_conf *c)
     return 0;
 }
 
-static void open_log(const struct hsnd_conf *c, int verbose)
+static void open_log(const struct hsnd_conf *c, const struct daemon_args *args)
 {
     static const char *const words[] = {"error", "warn", "info", "debug"};
-    struct log_options o = {
-        .program = "hsnd", .level = LOG_LEVEL_INFO, .to_syslog = c->syslog};
+    struct log_options o = {.program = "hsnd",
+                            .level = LOG_LEVEL_INFO,
+                            .to_syslog = c->syslog || args->syslog};
 
     for (int i = 0; i < 4; i++)
         if (c->log_level && strcmp(c->log_level, words[i]) == 0)
             o.level = (enum log_level)i;
-    if (verbose)
+    if (args->verbose)
         o.level = LOG_LEVEL_DEBUG;
     log_open(&o);
 }
 
 /* Everything that can be wrong before anything is opened. */
-static int prepare(struct hsnd *d, const char *path, bool must, int verbose)
+static int prepare(struct hsnd *d, const struct daemon_args *args)
 {
     struct errbuf err;
 
     hsnd_conf_default(&d->conf);
-    open_log(&d->conf, verbose);
-    if (hsnd_conf_read(&d->conf, path, must, report_error, NULL) < 0 ||
+    open_log(&d->conf, args);
+    if (hsnd_conf_read(&d->conf, args->conf, args->conf_named, report_error,
+                       NULL) < 0 ||
         default_paths(&d->conf) < 0)
         return -1;
-    open_log(&d->conf, verbose);
+    open_log(&d->conf, args);
     if (hsnd_identity(d, &err) == 0)
         return 0;
     log_error("SF-E800 %s", err.text);
@@ -249,51 +238,24 @@ static int run(struct hsnd *d)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"verbose", no_argument, NULL, 'v'},
-        {"test-config", no_argument, NULL, 't'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {NULL, 0, NULL, 0},
-    };
-    const char *path = NULL;
+    static const struct daemon_program program = {
+        "hsnd", "Own a NIC of this node and serve endpoints.",
+        SF_SYSCONFDIR "/hsn.conf"};
+    struct daemon_args args;
     struct hsnd *d;
-    bool test = false;
-    int c, verbose = 0, rc = EXIT_CONF;
+    int rc;
 
-    while ((c = getopt_long(argc, argv, "c:vthV", options, NULL)) != -1) {
-        switch (c) {
-        case 'c':
-            path = optarg;
-            break;
-        case 'v':
-            verbose = 1;
-            break;
-        case 't':
-            test = true;
-            break;
-        case 'h':
-            usage(stdout);
-            return 0;
-        case 'V':
-            puts("hsnd " SF_VERSION);
-            return 0;
-        default:
-            usage(stderr);
-            return EXIT_CONF;
-        }
-    }
-    d = calloc(1, sizeof(*d));
-    if (!d || optind != argc) {
-        usage(stderr);
-        free(d);
-        return EXIT_CONF;
+    if (!daemon_args_read(&args, &program, argc, argv, &rc))
+        return rc;
+    if (!(d = calloc(1, sizeof(*d)))) {
+        log_error("SF-E800 no memory");
+        return 1;
     }
     d->listener = d->nic_fd = -1;
-    if (prepare(d, path ? path : SF_SYSCONFDIR "/hsn.conf", path != NULL,
-                verbose) == 0)
-        rc = test ? 0 : run(d);
+    if (prepare(d, &args) < 0)
+        rc = DAEMON_EXIT_CONF;
+    else if (!args.test)
+        rc = run(d);
     if (d->hosts)
         elanhosts_destroy(d->hosts);
     free(d->board_of);

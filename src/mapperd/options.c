@@ -33,7 +33,7 @@ const char settings_usage[] =
     "  -v, --verbose           verbose output\n"
     "  --verbose-file=PATH     verbose output to PATH\n"
     "\n"
-    "  -c, --conf=PATH         mapper.conf\n"
+    "  -f, --conf=PATH         mapper.conf\n"
     "  --protocol=gm1|gm2      which mapper (default gm2)\n"
     "  --respond-only          no mapper: answer one (GM-1's host side)\n"
     "  --routes=ENGINE         auto, dmodk, updown, gm2\n"
@@ -95,7 +95,7 @@ static const struct option options[] = {
     {"no-xbar-check", no_argument, NULL, OPT_NO_CHECK},
     {"verbose", no_argument, NULL, 'v'},
     {"verbose-file", required_argument, NULL, OPT_VERBOSE_FILE},
-    {"conf", required_argument, NULL, 'c'},
+    {"conf", required_argument, NULL, 'f'},
     {"protocol", required_argument, NULL, OPT_PROTOCOL},
     {"respond-only", no_argument, NULL, OPT_RESPOND},
     {"routes", required_argument, NULL, OPT_ROUTES},
@@ -112,7 +112,7 @@ static const struct option options[] = {
     {"prober", required_argument, NULL, OPT_PROBER},
     {NULL, 0, NULL, 0},
 };
-#define SHORT "b:B:c:vh"
+#define SHORT "b:B:f:vh"
 
 static int set_string(char **to, struct errbuf *err)
 {
@@ -214,7 +214,7 @@ int settings_options(struct settings *s, int argc, char **argv,
         if (opt == '?')
             return errprintf(err, "unknown or incomplete option: %s",
                              argv[optind - 1]);
-        if (opt == 'c') {
+        if (opt == 'f') {
             *conf_path = optarg;
             continue;
         }

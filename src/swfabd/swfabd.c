@@ -6,13 +6,13 @@
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/daemon_args.h"
 #include "base/log.h"
 #include "base/mac.h"
 #include "base/notify.h"
@@ -20,8 +20,6 @@
 #include "swfabd/swfabd.h"
 
 /* EX_CONFIG of sysexits: starting again does not help. */
-enum { EXIT_USAGE = 2, EXIT_BAD_CONFIG = 78 };
-
 #define CREDENTIAL_SECONDS 60
 #define TICK 0.2 /* s, between looks at links */
 
@@ -176,54 +174,15 @@ static int configure(struct swfabd *d, const char *path)
     return 0;
 }
 
-static void usage(FILE *to)
-{
-    fputs("usage: swfabd [-f FILE] [--test-config] [--verbose] [--syslog]\n"
-          "The software crossbars.  See swfabd(8).\n"
-          "  -f, --config FILE   instead of " SF_SYSCONFDIR "/swfabd.conf\n"
-          "      --test-config   only read the configuration\n"
-          "      --verbose       say who comes and goes\n"
-          "      --syslog        log there, not to standard error\n"
-          "      --version\n",
-          to);
-}
-
-struct arguments {
-    const char *config;
-    int test, verbose, syslog, version, help;
-};
-
-static int read_arguments(struct arguments *a, int argc, char **argv)
-{
-    const struct option options[] = {{"config", required_argument, NULL, 'f'},
-                                     {"test-config", no_argument, &a->test, 1},
-                                     {"verbose", no_argument, &a->verbose, 1},
-                                     {"syslog", no_argument, &a->syslog, 1},
-                                     {"version", no_argument, &a->version, 1},
-                                     {"help", no_argument, &a->help, 1},
-                                     {0}};
-    int c;
-
-    while ((c = getopt_long(argc, argv, "f:h", options, NULL)) >= 0) {
-        if (c == 'f')
-            a->config = optarg;
-        else if (c == 'h')
-            a->help = 1;
-        else if (c != 0)
-            return -1;
-    }
-    return optind == argc ? 0 : -1;
-}
-
-static int run(struct swfabd *d, const struct arguments *a)
+static int run(struct swfabd *d, const struct daemon_args *args)
 {
     struct errbuf err;
     int rc = EXIT_SUCCESS;
 
     d->udp.fd = d->ether.fd = d->listen_fd = -1;
-    if (configure(d, a->config) < 0) {
-        rc = EXIT_BAD_CONFIG;
-    } else if (!a->test) {
+    if (configure(d, args->conf) < 0) {
+        rc = DAEMON_EXIT_CONF;
+    } else if (!args->test) {
         if (start(d, &err) == 0) {
             notify_manager(NOTIFY_READY);
             ev_run(d->loop, 0);
@@ -240,23 +199,15 @@ static int run(struct swfabd *d, const struct arguments *a)
 
 int main(int argc, char **argv)
 {
+    static const struct daemon_program program = {
+        "swfabd", "The software crossbars.", SF_SYSCONFDIR "/swfabd.conf"};
     static struct swfabd daemon;
-    struct arguments a = {.config = SF_SYSCONFDIR "/swfabd.conf"};
-    struct log_options log = {.program = "swfabd", .level = LOG_LEVEL_WARN};
+    struct daemon_args args;
+    int status;
 
-    if (read_arguments(&a, argc, argv) < 0) {
-        usage(stderr);
-        return EXIT_USAGE;
-    }
-    if (a.help || a.version) {
-        if (a.help)
-            usage(stdout);
-        else
-            printf("swfabd (%s) %s\n", PACKAGE_NAME, PACKAGE_VERSION);
-        return EXIT_SUCCESS;
-    }
-    log.level = a.verbose ? LOG_LEVEL_INFO : LOG_LEVEL_WARN;
-    log.to_syslog = a.syslog;
-    log_open(&log);
-    return run(&daemon, &a);
+    if (!daemon_args_read(&args, &program, argc, argv, &status))
+        return status;
+    log_open(&(struct log_options){
+        "swfabd", args.verbose ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, args.syslog});
+    return run(&daemon, &args);
 }

@@ -9,7 +9,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <pwd.h>
 #include <signal.h>
 #include <slurm/slurm.h>
@@ -22,11 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/daemon_args.h"
 #include "base/log.h"
 #include "switchmgrd/net.h"
 #include "switchmgrd/updater.h"
-
-#define EXIT_CONFIG 2 /* do not restart: the configuration is wrong */
 
 static volatile int stop;
 static pid_t child;
@@ -37,18 +35,6 @@ static void on_signal(int number)
         kill(child, SIGHUP);
     else
         stop = 1;
-}
-
-static int usage(FILE *to)
-{
-    fputs("usage: switchmgrd [OPTION..]\n"
-          "  -f, --conf FILE    " MGRCONF_PATH "\n"
-          "  -t, --test-config  say what is wrong with it, and end\n"
-          "  -v, --verbose      more of the log\n"
-          "      --version\n"
-          "EXIT STATUS: 0 ended in order, 1 failed, 2 wrong configuration\n",
-          to);
-    return to == stdout ? 0 : EXIT_CONFIG;
 }
 
 static void report_line(const char *text, void *arg)
@@ -123,7 +109,7 @@ static int run(struct mgrconf *conf, const char *conf_path)
     int pair[2];
 
     if (make_directories(conf, state, sizeof(state)) < 0)
-        return EXIT_CONFIG;
+        return DAEMON_EXIT_CONF;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
         (child = fork()) < 0) {
         log_error("SF-E700: %m");
@@ -140,47 +126,26 @@ static int run(struct mgrconf *conf, const char *conf_path)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"conf", required_argument, NULL, 'f'},
-        {"test-config", no_argument, NULL, 't'},
-        {"verbose", no_argument, NULL, 'v'},
-        {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
-    struct log_options log = {"switchmgrd", LOG_LEVEL_INFO, false};
-    const char *path = MGRCONF_PATH;
-    bool test = false;
+    static const struct daemon_program program = {
+        "switchmgrd", "Judge the fabric's health and tell Slurm.",
+        MGRCONF_PATH};
+    struct daemon_args args;
     struct mgrconf conf;
-    int c;
+    int status;
 
-    while ((c = getopt_long(argc, argv, "f:tvh", options, NULL)) != -1) {
-        switch (c) {
-        case 'f':
-            path = optarg;
-            break;
-        case 't':
-            test = true;
-            break;
-        case 'v':
-            log.level = LOG_LEVEL_DEBUG;
-            break;
-        case 'V':
-            puts(PACKAGE_NAME " " PACKAGE_VERSION);
-            return 0;
-        default:
-            return usage(c == 'h' ? stdout : stderr);
-        }
-    }
-    log_open(&log);
-    if (mgrconf_read(&conf, path, strcmp(path, MGRCONF_PATH) == 0, report_line,
-                     NULL) < 0)
-        return EXIT_CONFIG;
+    if (!daemon_args_read(&args, &program, argc, argv, &status))
+        return status;
+    log_open(&(struct log_options){
+        "switchmgrd", args.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
+        args.syslog});
+    if (mgrconf_read(&conf, args.conf, !args.conf_named, report_line, NULL) < 0)
+        return DAEMON_EXIT_CONF;
     if (!conf.user)
         conf.user = strdup("slurm-fabric");
-    if (test) {
+    if (args.test) {
         puts("the configuration is good");
         mgrconf_free(&conf);
         return 0;
     }
-    return run(&conf, path);
+    return run(&conf, args.conf);
 }

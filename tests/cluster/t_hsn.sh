@@ -56,7 +56,7 @@ routes() {
 declare -A hsnd_pid
 start_hsnd() {
     in_background "$1" "hsnd.$1.log" \
-        "$STAGE/libexec/slurm-fabric/hsnd" -v -c "$CLUSTER/etc.fabric/hsn.$1"
+        "$STAGE/libexec/slurm-fabric/hsnd" -v -f "$CLUSTER/etc.fabric/hsn.$1"
     hsnd_pid[$1]=$!
 }
 

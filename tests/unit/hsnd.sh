@@ -33,7 +33,7 @@ start_hsnd() { # NAME BOARD LINES..; $last is its pid
     printf '%s\n' "NodeName=$name" "Board=$board" "Socket=$tmp/$name" \
         "ControlSocket=$tmp/$name.ctl" "EchoInterval=${echo-1}" \
         "Routes=$tmp/routes.$name" "$@" >"$tmp/$name.conf"
-    "$hsnd" -c "$tmp/$name.conf" 2>>"$tmp/$name.log" &
+    "$hsnd" -f "$tmp/$name.conf" 2>>"$tmp/$name.log" &
     last=$!
     mine "$last"
     until_ok 15 test -S "$tmp/$name"

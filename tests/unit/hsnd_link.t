@@ -139,8 +139,8 @@ stop "$one"
 stop "$two"
 ok "not together with Health" sh -c \
     "printf 'Board=1\nEchoInterval=0\nHealth=/x\n' >$tmp/bad.conf;
-     ! $hsnd --test-config -c $tmp/bad.conf &&
-     $hsnd --test-config -c $tmp/bad.conf 2>&1 | grep -q EchoInterval"
+     ! $hsnd --test-config -f $tmp/bad.conf &&
+     $hsnd --test-config -f $tmp/bad.conf 2>&1 | grep -q EchoInterval"
 
 for kind in ring udp; do
     fabric=$tmp/fabric
@@ -186,6 +186,6 @@ done
 
 ok "ethernet needs a trusted segment" sh -c \
     "printf 'Nic=ethernet\nInterface=lo\nBoard=1\n' >$tmp/bad.conf;
-     ! $hsnd --test-config -c $tmp/bad.conf"
-ok "a good configuration passes" "$hsnd" --test-config -c "$tmp/h1.conf"
+     ! $hsnd --test-config -f $tmp/bad.conf"
+ok "a good configuration passes" "$hsnd" --test-config -f "$tmp/h1.conf"
 echo "1..$n"

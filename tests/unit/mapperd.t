@@ -93,7 +93,7 @@ LogLevel=warn
 SpinTime=0
 EchoInterval=0
 CONF
-    "$build/src/hsnd/hsnd" -c "$tmp/hsn$i.conf" 2>>"$tmp/hsnd$i.log" &
+    "$build/src/hsnd/hsnd" -f "$tmp/hsn$i.conf" 2>>"$tmp/hsnd$i.log" &
     mine $!
 }
 
@@ -114,7 +114,7 @@ MaxPorts=8
 $(cat "$tmp/more" 2>/dev/null)
 CONF
     mkdir -p "$tmp/pid$i"
-    "$mapperd" -c "$tmp/mapper$i.conf" "$@" 2>>"$tmp/m$i.log" &
+    "$mapperd" -f "$tmp/mapper$i.conf" "$@" 2>>"$tmp/m$i.log" &
     mapper[i]=$!
     mine $!
 }
@@ -157,7 +157,7 @@ for spelling in "-B 1" "-b 1" "--unit=1"; do
 done
 printf 'Level=1\nLevle=2\n' >"$tmp/bad.conf"
 ok "mapper.conf: file, line and key of what is wrong" 1 \
-    "$("$mapperd" -c "$tmp/bad.conf" 2>&1 | grep -c 'bad.conf:2: Levle')"
+    "$("$mapperd" -f "$tmp/bad.conf" 2>&1 | grep -c 'bad.conf:2: Levle')"
 
 # ---- sixteen hosts ----
 
