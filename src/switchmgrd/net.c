@@ -29,21 +29,6 @@
 
 /* The wall clock when we began, carried on by the steady one: a clock that is
  * set must not age evidence. */
-int64_t net_now(void)
-{
-    static int64_t offset;
-    struct timespec wall, steady;
-    int64_t s;
-
-    clock_gettime(CLOCK_MONOTONIC, &steady);
-    s = (int64_t)steady.tv_sec * 1000 + steady.tv_nsec / 1000000;
-    if (!offset) {
-        clock_gettime(CLOCK_REALTIME, &wall);
-        offset = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000 - s;
-    }
-    return s + offset;
-}
-
 static const char *resolve(uint64_t board, uint8_t *rail, void *arg)
 {
     struct net *n = arg;
@@ -62,17 +47,19 @@ static void report_line(const char *text, void *arg)
     log_error("SF-E700: %s", text);
 }
 
-/* The identity table; without a file boards have no names. */
-static int read_hosts(struct net *n, struct errbuf *err)
+/* The identity table; without a file boards have no names.  -1: it is there
+ * and cannot be used. */
+static int read_hosts(const struct mgrconf *conf, struct elanhosts **hosts,
+                      struct errbuf *err)
 {
     const char *path =
-        n->conf.elanhosts ? n->conf.elanhosts : SF_SYSCONFDIR "/elanhosts";
+        conf->elanhosts ? conf->elanhosts : SF_SYSCONFDIR "/elanhosts";
     FILE *f = fopen(path, "re");
-    struct elanhosts *hosts;
     struct stat st;
     char *text;
     size_t len;
 
+    *hosts = NULL;
     if (!f)
         return errno == ENOENT ? 0 : errprintf(err, "%s: %m", path);
     if (fstat(fileno(f), &st) < 0 || st.st_size > SF_ELAN_HOSTS_SIZE_MAX ||
@@ -82,30 +69,39 @@ static int read_hosts(struct net *n, struct errbuf *err)
     }
     len = fread(text, 1, (size_t)st.st_size, f);
     fclose(f);
-    hosts = elanhosts_parse(path, text, len, report_line, NULL);
+    *hosts = elanhosts_parse(path, text, len, report_line, NULL);
     free(text);
-    if (!hosts)
-        return errprintf(err, "%s: it has errors", path);
+    return *hosts ? 0 : errprintf(err, "%s: it has errors", path);
+}
+
+static void take_hosts(struct net *n, struct elanhosts *hosts)
+{
+    if (!hosts) /* the file is gone: the names that are known stay */
+        return;
     if (n->hosts)
         elanhosts_destroy(n->hosts);
     n->hosts = hosts;
-    return 0;
 }
 
 int net_reload(struct net *n, struct errbuf *err)
 {
+    struct elanhosts *hosts;
     struct mgrconf fresh;
     struct model_conf mc;
 
     if (mgrconf_read(&fresh, n->conf_path, true, report_line, NULL) < 0)
         return errprintf(err, "%s is wrong; all stays as it was", n->conf_path);
+    if (net_peers_check(&fresh, err) < 0 ||
+        read_hosts(&fresh, &hosts, err) < 0) {
+        mgrconf_free(&fresh);
+        return -1;
+    }
     mgrconf_free(&n->conf);
     n->conf = fresh;
     mgrconf_model(&n->conf, &mc);
     model_set_conf(n->model, &mc);
     mgrconf_policy(&n->conf, &n->policy);
-    if (read_hosts(n, err) < 0)
-        return -1;
+    take_hosts(n, hosts);
     return net_peers_configure(n, err);
 }
 
@@ -301,8 +297,8 @@ static int make(struct net *n, struct errbuf *err)
     n->started = net_now();
     if (!n->loop || !n->events || !n->model)
         return errprintf(err, "out of memory");
-    if (read_hosts(n, err) < 0 || net_peers_configure(n, err) < 0 ||
-        open_all(n, err) < 0)
+    if (read_hosts(&n->conf, &n->hosts, err) < 0 ||
+        net_peers_configure(n, err) < 0 || open_all(n, err) < 0)
         return -1;
     return become_user(n, err);
 }

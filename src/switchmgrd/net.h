@@ -86,11 +86,18 @@ struct net {
  * exit code.  *conf is taken over. */
 int net_run(struct mgrconf *conf, const char *conf_path, int updater_fd);
 
+/* net_clock.c: ms since the epoch; what was an hour ago by net_now() was one,
+ * whoever set the clock meanwhile. */
 int64_t net_now(void);
+/* A time of net_now()'s as today's wall clock tells it, for who compares it
+ * with that; 0, never, stays 0. */
+int64_t net_wall(int64_t when);
 
 /* net_peers.c: nodes, wants */
 struct net_peer *net_peer_find(struct net *n, const char *name);
 struct net_peer *net_peer_make(struct net *n, const char *name);
+/* What cannot be taken of Reporters and Maintenance: -1. */
+int net_peers_check(const struct mgrconf *conf, struct errbuf *err);
 int net_peers_configure(struct net *n, struct errbuf *err);
 void net_peers_judge(struct net *n); /* all wants anew */
 void net_peers_send(struct net *n);  /* what is dirty */

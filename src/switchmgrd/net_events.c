@@ -73,7 +73,7 @@ struct json_object *net_events_since(const struct net *n, uint64_t id,
         struct json_object *o = json_object_new_object();
 
         jsonx_add_int(o, "id", (int64_t)e->id);
-        jsonx_add_int(o, "at", e->at);
+        jsonx_add_int(o, "at", net_wall(e->at));
         jsonx_add_str(o, "text", e->text);
         json_object_array_add(list, o);
     }

@@ -40,11 +40,11 @@ struct net_peer *net_peer_make(struct net *n, const char *name)
 }
 
 /* Reporters=NAME=ADDRESS,...: hosts that are no nodes of Slurm, or whose
- * munged uses another address. */
-static int take_reporters(struct net *n, struct errbuf *err)
+ * munged uses another address.  Without n only read. */
+static int take_reporters(struct net *n, const char *list, struct errbuf *err)
 {
-    char *copy = strdup(n->conf.reporters), *rest = copy, *word;
-    int rc = copy ? 0 : -1;
+    char *copy = strdup(list), *rest = copy, *word;
+    int rc = copy ? 0 : errprintf(err, "no memory");
 
     while (rc == 0 && (word = strsep(&rest, ","))) {
         char *eq = strchr(word, '=');
@@ -59,7 +59,7 @@ static int take_reporters(struct net *n, struct errbuf *err)
             break;
         }
         *eq = '\0';
-        p = net_peer_make(n, word);
+        p = n ? net_peer_make(n, word) : NULL;
         if (p) {
             p->addr = addr;
             p->configured = true;
@@ -69,25 +69,45 @@ static int take_reporters(struct net *n, struct errbuf *err)
     return rc;
 }
 
-int net_peers_configure(struct net *n, struct errbuf *err)
+/* Maintenance=HOSTLIST.  Without n only read. */
+static int take_maintenance(struct net *n, const char *list, struct errbuf *err)
 {
     struct elan_names names = {NULL, 0, 0};
-    struct net_peer *p, *next;
+    struct errbuf why;
+    struct net_peer *p;
 
-    HASH_ITER(hh, n->peers, p, next)
-    p->maintenance = false;
-    if (n->conf.reporters && take_reporters(n, err) < 0)
-        return -1;
-    if (!n->conf.maintenance || !*n->conf.maintenance)
-        return 0;
-    if (elan_hostlist_expand(&names, n->conf.maintenance, err) < 0)
-        return -1;
-    for (uint32_t i = 0; i < names.n; i++) {
+    if (elan_hostlist_expand(&names, list, &why) < 0)
+        return errprintf(err, "Maintenance: %s", why.text);
+    for (uint32_t i = 0; n && i < names.n; i++) {
         if ((p = net_peer_make(n, names.name[i])))
             p->maintenance = true;
     }
     elan_names_free(&names);
     return 0;
+}
+
+static int take_lists(struct net *n, const struct mgrconf *conf,
+                      struct errbuf *err)
+{
+    if (conf->reporters && take_reporters(n, conf->reporters, err) < 0)
+        return -1;
+    if (conf->maintenance && *conf->maintenance)
+        return take_maintenance(n, conf->maintenance, err);
+    return 0;
+}
+
+int net_peers_check(const struct mgrconf *conf, struct errbuf *err)
+{
+    return take_lists(NULL, conf, err);
+}
+
+int net_peers_configure(struct net *n, struct errbuf *err)
+{
+    struct net_peer *p, *next;
+
+    HASH_ITER(hh, n->peers, p, next)
+    p->maintenance = false;
+    return take_lists(n, &n->conf, err);
 }
 
 static void fill_policy_node(const struct net_peer *p,
@@ -262,7 +282,7 @@ static void list_peer(struct net *n, const struct net_peer *p, int64_t now,
         return;
     }
     *e = (struct health_table_node){.state = (enum health_state)w.state,
-                                    .since = w.since,
+                                    .since = net_wall(w.since),
                                     .count = w.count,
                                     .refuse = refuse};
     for (int r = 0; r < SF_ELAN_RAILS_MAX; r++) {
@@ -278,7 +298,8 @@ void net_peers_table(struct net *n)
 {
     const char *path =
         n->conf.health_table ? n->conf.health_table : MGRCONF_TABLE;
-    struct health_table t = {.written = net_now()};
+    int64_t now = net_now();
+    struct health_table t = {.written = net_wall(now)};
     struct net_peer *p, *next;
     struct errbuf err;
 
@@ -288,8 +309,8 @@ void net_peers_table(struct net *n)
     if (!t.list)
         return;
     HASH_ITER(hh, n->peers, p, next)
-    list_peer(n, p, t.written, &t);
+    list_peer(n, p, now, &t);
     if (health_table_write(path, &t, &err) < 0)
-        net_events_alarm(err.text, t.written, n);
+        net_events_alarm(err.text, now, n);
     free(t.list);
 }

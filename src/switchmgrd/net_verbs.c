@@ -31,8 +31,8 @@ static struct json_object *map_of(const struct net *n)
     jsonx_add_uint(o, "version", m->version);
     jsonx_add_str(o, "leader", m->leader);
     jsonx_add_bool(o, "configured", m->configured);
-    jsonx_add_int(o, "since", m->since);
-    jsonx_add_int(o, "at", m->at);
+    jsonx_add_int(o, "since", net_wall(m->since));
+    jsonx_add_int(o, "at", net_wall(m->at));
     jsonx_add_int(o, "verify_us", m->verify_us);
     return o;
 }
@@ -56,7 +56,7 @@ static struct json_object *updater_of(const struct net *n)
     return o;
 }
 
-static struct json_object *put_item(const struct health_item *i, int64_t now)
+static struct json_object *put_item(const struct health_item *i)
 {
     struct json_object *o = json_object_new_object();
 
@@ -68,7 +68,7 @@ static struct json_object *put_item(const struct health_item *i, int64_t now)
     if (i->board)
         jsonx_add_hex(o, "board", i->board);
     jsonx_add_str(o, "state", health_state_name(i->state));
-    jsonx_add_int(o, "since", i->since);
+    jsonx_add_int(o, "since", net_wall(i->since));
     jsonx_add_int(o, "count", i->count);
     jsonx_add_str(o, "why", i->why);
     jsonx_add_str(o, "source",
@@ -77,8 +77,7 @@ static struct json_object *put_item(const struct health_item *i, int64_t now)
     return o;
 }
 
-static struct json_object *put_evidence(const struct health_item *i,
-                                        int64_t now)
+static struct json_object *put_evidence(const struct health_item *i)
 {
     struct json_object *list = json_object_new_array();
 
@@ -92,7 +91,7 @@ static struct json_object *put_evidence(const struct health_item *i,
         jsonx_add_str(o, "from", report_from_name((enum report_from)from));
         jsonx_add_str(o, "seen", report_seen_name(e->seen));
         jsonx_add_str(o, "why", e->why);
-        jsonx_add_int(o, "at", e->at);
+        jsonx_add_int(o, "at", net_wall(e->at));
         json_object_array_add(list, o);
     }
     return list;
@@ -102,8 +101,8 @@ static int verb_summary(const struct ctl_request *q, struct errbuf *err)
 {
     const struct net *n = q->arg;
 
-    jsonx_add_int(q->out, "now", net_now());
-    jsonx_add_int(q->out, "started", n->started);
+    jsonx_add_int(q->out, "now", net_wall(net_now()));
+    jsonx_add_int(q->out, "started", net_wall(n->started));
     json_object_object_add(q->out, "hosts", counts(n, REPORT_HOST));
     json_object_object_add(q->out, "links", counts(n, REPORT_LINK));
     json_object_object_add(q->out, "xbars", counts(n, REPORT_XBAR));
@@ -120,11 +119,10 @@ static struct json_object *put_node(struct net *n, const char *name,
     const struct net_peer *p = net_peer_find(n, name);
     struct json_object *o = json_object_new_object();
     struct json_object *rails = json_object_new_array();
-    int64_t now = net_now();
 
     jsonx_add_str(o, "name", name);
     jsonx_add_str(o, "state", health_state_name(h->state));
-    jsonx_add_int(o, "since", h->since);
+    jsonx_add_int(o, "since", net_wall(h->since));
     jsonx_add_int(o, "count", h->count);
     jsonx_add_str(o, "why", h->worst->why);
     jsonx_add_int(o, "rail", h->worst->rail);
@@ -139,9 +137,9 @@ static struct json_object *put_node(struct net *n, const char *name,
 
         if (!i)
             continue;
-        rail = put_item(i, now);
+        rail = put_item(i);
         if (all)
-            json_object_object_add(rail, "evidence", put_evidence(i, now));
+            json_object_object_add(rail, "evidence", put_evidence(i));
         json_object_array_add(rails, rail);
     }
     json_object_object_add(o, "rails", rails);
@@ -164,7 +162,7 @@ static int verb_nodes(const struct ctl_request *q, struct errbuf *err)
             continue;
         json_object_array_add(list, put_node(n, i->name, &h, false));
     }
-    jsonx_add_int(q->out, "now", net_now());
+    jsonx_add_int(q->out, "now", net_wall(net_now()));
     json_object_object_add(q->out, "nodes", list);
     return 0;
 }
@@ -184,13 +182,13 @@ static struct json_object *around(struct net *n, const struct health_node *h)
     for (i = model_next(n->model, REPORT_XBAR, NULL); i;
          i = model_next(n->model, REPORT_XBAR, i)) {
         if (strcmp(i->name, xbar) == 0)
-            json_object_array_add(list, put_item(i, net_now()));
+            json_object_array_add(list, put_item(i));
     }
     for (i = model_next(n->model, REPORT_LINK, NULL); i;
          i = model_next(n->model, REPORT_LINK, i)) {
         if ((strncmp(i->name, xbar, len) == 0 && i->name[len] == ':') ||
             (strncmp(i->peer, xbar, len) == 0 && i->peer[len] == ':'))
-            json_object_array_add(list, put_item(i, net_now()));
+            json_object_array_add(list, put_item(i));
     }
     return list;
 }
@@ -208,7 +206,7 @@ static int verb_node(const struct ctl_request *q, struct errbuf *err)
                          "nothing is known of %s: nobody has reported "
                          "about it",
                          name);
-    jsonx_add_int(q->out, "now", net_now());
+    jsonx_add_int(q->out, "now", net_wall(net_now()));
     json_object_object_add(q->out, "node", put_node(n, name, &h, true));
     json_object_object_add(q->out, "around", around(n, &h));
     return 0;
@@ -230,8 +228,8 @@ static int verb_items(const struct ctl_request *q, struct errbuf *err)
     list = json_object_new_array();
     for (i = model_next(n->model, (enum report_kind)k, NULL); i;
          i = model_next(n->model, (enum report_kind)k, i))
-        json_object_array_add(list, put_item(i, net_now()));
-    jsonx_add_int(q->out, "now", net_now());
+        json_object_array_add(list, put_item(i));
+    jsonx_add_int(q->out, "now", net_wall(net_now()));
     json_object_object_add(q->out, "items", list);
     return 0;
 }
@@ -242,7 +240,7 @@ static int verb_events(const struct ctl_request *q, struct errbuf *err)
 
     jsonx_int(q->in, "since", 0, INT64_MAX, &since);
     jsonx_int(q->in, "max", 1, SF_SWITCHMGR_EVENTS_MAX, &max);
-    jsonx_add_int(q->out, "now", net_now());
+    jsonx_add_int(q->out, "now", net_wall(net_now()));
     json_object_object_add(
         q->out, "events",
         net_events_since(q->arg, (uint64_t)since, (size_t)max));
@@ -261,12 +259,12 @@ static int verb_reporters(const struct ctl_request *q, struct errbuf *err)
 
         jsonx_add_str(o, "from", report_from_name(r->from));
         jsonx_add_str(o, "node", r->node);
-        jsonx_add_int(o, "at", r->at);
+        jsonx_add_int(o, "at", net_wall(r->at));
         jsonx_add_uint(o, "accepted", r->accepted);
         jsonx_add_uint(o, "refused", r->refused);
         json_object_array_add(list, o);
     }
-    jsonx_add_int(q->out, "now", net_now());
+    jsonx_add_int(q->out, "now", net_wall(net_now()));
     json_object_object_add(q->out, "reporters", list);
     return 0;
 }

@@ -131,6 +131,7 @@ int main(int argc, char **argv)
         MGRCONF_PATH};
     struct daemon_args args;
     struct mgrconf conf;
+    struct errbuf err;
     int status;
 
     if (!daemon_args_read(&args, &program, argc, argv, &status))
@@ -140,6 +141,11 @@ int main(int argc, char **argv)
         args.syslog});
     if (mgrconf_read(&conf, args.conf, !args.conf_named, report_line, NULL) < 0)
         return DAEMON_EXIT_CONF;
+    if (net_peers_check(&conf, &err) < 0) {
+        fprintf(stderr, "switchmgrd: %s: %s\n", args.conf, err.text);
+        mgrconf_free(&conf);
+        return DAEMON_EXIT_CONF;
+    }
     if (!conf.user)
         conf.user = strdup("slurm-fabric");
     if (args.test) {

@@ -164,6 +164,43 @@ case_switchmgrd_killed_and_restarted() { # SL-24
     wait_for 20 is_idle n2
 }
 
+# A list, or another file that the configuration names, may be what is wrong.
+case_a_wrong_list_changes_nothing() {
+    local pid good=MetricsListen=127.0.0.1:0
+    pid=$(switchmgr_pids | head -1)
+    switchmgr_conf $good DryRun=yes Reporters=n0
+    capture "$SWITCHMGRD" --test-config \
+        -f "$CLUSTER/etc.fabric/switchmgr.conf"
+    assert_code 2
+    assert_error 'switchmgr.conf: Reporters: not NAME=ADDRESS: n0$'
+    pidkill HUP "$pid"
+    wait_for 10 log_of_switchmgrd_has 'Reporters: not NAME=ADDRESS: n0'
+    is_dry && fail "half of a wrong configuration was taken"
+    echo 'n0 two' >"$CLUSTER/etc.fabric/bad.hosts"
+    switchmgr_conf $good DryRun=yes "Elanhosts=$CLUSTER/etc.fabric/bad.hosts"
+    pidkill HUP "$pid"
+    wait_for 10 log_of_switchmgrd_has 'bad.hosts: it has errors'
+    is_dry && fail "half of a wrong configuration was taken"
+    switchmgr_conf $good DryRun=yes
+    pidkill HUP "$pid"
+    wait_for 10 is_dry
+    switchmgr_conf $good
+    pidkill HUP "$pid"
+    wait_for 10 is_not_dry
+}
+
+log_of_switchmgrd_has() {
+    switchmgr_log | grep -q "$1"
+}
+
+is_dry() {
+    sfabric | grep -q 'dry run'
+}
+
+is_not_dry() {
+    ! is_dry
+}
+
 case_one_dies_the_other_ends() {
     local first
     first=$(switchmgr_pids | tail -1)

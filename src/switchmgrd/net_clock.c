@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The network side's time.  A machine's clock may be set while switchmgrd runs,
+ * by hours when it came up before its time server; ages and grace periods must
+ * not notice.  So the model lives on the steady clock, put at the wall clock's
+ * place when the daemon started, and only what leaves the daemon is told by
+ * today's wall clock.
+ */
+#include <time.h>
+
+#include "base/clock.h"
+#include "switchmgrd/net.h"
+
+/* Less is how a time server slews a clock, and no reason that two looks at
+ * one time differ. */
+#define SET_MS 100
+
+static int64_t wall_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t net_now(void)
+{
+    static int64_t offset;
+    int64_t steady = clock_ms();
+
+    if (!offset)
+        offset = wall_ms() - steady;
+    return steady + offset;
+}
+
+int64_t net_wall(int64_t when)
+{
+    int64_t ahead = wall_ms() - net_now();
+
+    if (when == 0 || (ahead > -SET_MS && ahead < SET_MS))
+        return when;
+    return when + ahead;
+}

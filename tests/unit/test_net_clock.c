@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * switchmgrd's time when somebody sets the clock.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "switchmgrd/net.h"
+
+#define HOUR 3600000
+
+static int64_t wall = 1700000000000, steady = 5000;
+
+/* In the place of the C library's. */
+int clock_gettime(clockid_t which, struct timespec *t)
+{
+    int64_t ms = which == CLOCK_REALTIME ? wall : steady;
+
+    t->tv_sec = ms / 1000;
+    t->tv_nsec = ms % 1000 * 1000000;
+    return 0;
+}
+
+static void pass(int64_t ms)
+{
+    wall += ms;
+    steady += ms;
+}
+
+static void sl_26_ages_do_not_notice_a_set_clock(void **state)
+{
+    int64_t then = net_now();
+
+    (void)state;
+    assert_int_equal(then, wall);
+    pass(3000);
+    wall += HOUR;
+    assert_int_equal(net_now() - then, 3000);
+    wall -= 2 * HOUR;
+    pass(1000);
+    assert_int_equal(net_now() - then, 4000);
+    wall += HOUR;
+}
+
+/* What the table says must not be an hour old for slurmctld, nor sfabric tell
+ * of an event of an hour ago. */
+static void sl_26_what_leaves_is_of_the_wall_clock(void **state)
+{
+    int64_t then = net_now();
+
+    (void)state;
+    assert_int_equal(net_wall(then), wall);
+    wall += HOUR;
+    pass(2000);
+    assert_int_equal(net_wall(net_now()), wall);
+    assert_int_equal(net_wall(then), wall - 2000);
+    wall -= 3 * HOUR;
+    assert_int_equal(net_wall(net_now()), wall);
+    wall += 2 * HOUR;
+}
+
+static void slewing_changes_no_time(void **state)
+{
+    int64_t then = net_now();
+
+    (void)state;
+    wall += 99;
+    assert_int_equal(net_wall(then), then);
+    wall -= 198;
+    assert_int_equal(net_wall(then), then);
+    wall += 99;
+}
+
+static void never_stays_never(void **state)
+{
+    (void)state;
+    wall += HOUR;
+    assert_int_equal(net_wall(0), 0);
+    wall -= HOUR;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sl_26_ages_do_not_notice_a_set_clock),
+        cmocka_unit_test(sl_26_what_leaves_is_of_the_wall_clock),
+        cmocka_unit_test(slewing_changes_no_time),
+        cmocka_unit_test(never_stays_never),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
