@@ -100,12 +100,12 @@ fabric_up() {
     fabric_daemon ctl switchmgrd.log "$libexec/switchmgrd"
     for k in $FABRIC_NODES; do
         fabric_daemon "$k" "hsnd.$k.log" "$libexec/hsnd" \
-            -c "$CLUSTER/etc.fabric/hsn.$k"
+            -f "$CLUSTER/etc.fabric/hsn.$k"
     done
     for k in $FABRIC_NODES; do
         fabric_hsnd_is_there "$k" # a mapper wants its board
         fabric_daemon "$k" "mapperd.$k.log" "$libexec/mapperd" \
-            -c "$CLUSTER/etc.fabric/mapper.$k"
+            -f "$CLUSTER/etc.fabric/mapper.$k"
     done
 }
 

@@ -45,7 +45,7 @@ static inline void hsnd_start(struct hsnd_process *h)
 
         if (hsnd_files && setrlimit(RLIMIT_NOFILE, &few) < 0)
             _exit(126);
-        execl(exe, "hsnd", "-c", h->conf, getenv("HSND_VERBOSE") ? "-v" : NULL,
+        execl(exe, "hsnd", "-f", h->conf, getenv("HSND_VERBOSE") ? "-v" : NULL,
               (char *)NULL);
         _exit(127);
     }
