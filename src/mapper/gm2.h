@@ -70,7 +70,7 @@ struct gm2_config {
     uint16_t parent_tries;  /* LX_QUERYING_MAP_VERSION, LX_VERIFYING: 30 */
     uint16_t tree_tries;    /* LX_TREE: 10 */
     uint16_t piece_tries;   /* 30 */
-    uint16_t verify_tries;  /* probes of verify mode: 10 */
+    uint16_t verify_tries;  /* probes of verify mode: 15 */
     uint64_t pause_time;    /* what --pause asks for, renewed: 10 s */
 
     bool thrash;

@@ -78,12 +78,10 @@ uint64_t world_now(const struct world *w)
 
 /* ---- what mappers do ----------------------------------------------------- */
 
-static void on_send(const uint8_t *route, size_t nroute, const void *body,
-                    size_t len, void *arg)
+static void send_packet(struct world_host *h, const uint8_t *route,
+                        size_t nroute, const uint8_t *b, size_t len)
 {
-    struct world_host *h = arg;
     struct world *w = h->world;
-    const uint8_t *b = body;
     const struct net_packet p = {
         .route = route,
         .nroute = nroute,
@@ -105,6 +103,21 @@ static void on_send(const uint8_t *route, size_t nroute, const void *body,
         return; /* no room in the interface */
     if (swfab_timed_send(w->timed, world_now(w), h->node, bytes, n) < 0)
         world_die("no memory");
+}
+
+static void on_send(const uint8_t *route, size_t nroute, const void *body,
+                    size_t len, void *arg)
+{
+    struct world_host *h = arg;
+    struct world *w = h->world;
+    uint8_t copy[NET_PACKET_MAX];
+    const uint8_t *b = body;
+
+    if (w->tap && len <= sizeof(copy)) {
+        b = memcpy(copy, body, len);
+        w->tap(w, h->node, copy, len);
+    }
+    send_packet(h, route, nroute, b, len);
 }
 
 static void trace(const struct world_host *h, const char *what,

@@ -46,6 +46,9 @@ struct world {
     uint64_t packets, bytes;
     bool keeps; /* mappers have disks: they begin with their last map */
     bool verbose;
+    /* Hears what mappers and hosts send, and may change it; or NULL. */
+    void (*tap)(struct world *w, uint32_t node, void *body, size_t len);
+    void *tap_arg;
 };
 
 /* Which ways of the tables of states were gone, by any mapper of any world:

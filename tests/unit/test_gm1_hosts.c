@@ -141,6 +141,30 @@ static void g1_76_a_minimal_node_of_many_gets_one_config(void **state)
     world_free(w);
 }
 
+/* Its replies have option 3: both bits of options that are defined. */
+static void spoil_options(struct world *w, uint32_t node, void *body,
+                          size_t len)
+{
+    struct gm1_message msg;
+
+    if (node != host(w, 1) || gm1_decode(&msg, body, len) < 0 ||
+        msg.subtype != GM1_REPLY)
+        return;
+    msg.reply.option = 3;
+    assert_int_equal(gm1_encode(body, len, &msg), len);
+}
+
+static void g1_77_an_undefined_option_gets_all_configs(void **state)
+{
+    struct world *w = one_mapper("clos:8x8:1x4:1x2", learnt);
+
+    w->tap = spoil_options;
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    assert_int_equal(state_of(w, 1).nentries, 64);
+    assert_int_equal(hostside_counters(side(w, 1))->configs, 2);
+    world_free(w);
+}
+
 /* ---- clouds -------------------------------------------------------------- */
 
 static void g1_46_g1_49_g1_50_members_reach_every_host(void **state)
@@ -173,6 +197,54 @@ static void g1_46_g1_49_g1_50_members_reach_every_host(void **state)
     world_run(w, 20 * SECOND);
     assert_int_equal(status(w, 3).counters.explorations, 1);
     world_free(w);
+}
+
+struct asked {
+    uint32_t first[4], nhosts[4];
+    unsigned n;
+};
+
+static void hear_queries(struct world *w, uint32_t node, void *body, size_t len)
+{
+    struct asked *asked = w->tap_arg;
+    struct gm1_message msg;
+
+    if (gm1_decode(&msg, body, len) < 0 || msg.subtype != GM1_CLOUD_QUERY)
+        return;
+    assert_true(asked->n < 4);
+    asked->first[asked->n] = msg.query.first;
+    asked->nhosts[asked->n++] = msg.query.nhosts;
+}
+
+static struct asked queries_for(uint32_t members)
+{
+    struct world *w = cloud_world(members);
+    struct asked asked = {.n = 0};
+
+    w->tap = hear_queries;
+    w->tap_arg = &asked;
+    world_gm1(w, host(w, 3), fast, NULL);
+    run_to(w, 3, GM1_STATE_SLEEPING);
+    assert_int_equal(status(w, 3).nmembers, members);
+    world_free(w);
+    return asked;
+}
+
+/* The rows that the reply had no room for, each once. */
+static void g1_46_only_the_rest_is_asked_for(void **state)
+{
+    struct asked asked = queries_for(500);
+
+    assert_int_equal(asked.n, 2);
+    assert_int_equal(asked.first[0], 175);
+    assert_int_equal(asked.nhosts[0], 175);
+    assert_int_equal(asked.first[1], 350);
+    assert_int_equal(asked.nhosts[1], 150);
+    asked = queries_for(176);
+    assert_int_equal(asked.n, 1);
+    assert_int_equal(asked.first[0], 175);
+    assert_int_equal(asked.nhosts[0], 1);
+    assert_int_equal(queries_for(175).n, 0);
 }
 
 /* One address in two rows. */
@@ -237,7 +309,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_59_configs_go_again_each_10_ms_three_times),
     cmocka_unit_test(g1_76_g1_81_minimal_node_gets_one_config),
     cmocka_unit_test(g1_76_a_minimal_node_of_many_gets_one_config),
+    cmocka_unit_test(g1_77_an_undefined_option_gets_all_configs),
     cmocka_unit_test(g1_46_g1_49_g1_50_members_reach_every_host),
+    cmocka_unit_test(g1_46_only_the_rest_is_asked_for),
     cmocka_unit_test(g1_48_the_last_row_of_a_member_holds),
     cmocka_unit_test(g1_51_g1_52_a_lost_query_is_sent_again),
     cmocka_unit_test(g1_47_g1_48_the_table_may_shrink_or_shift),

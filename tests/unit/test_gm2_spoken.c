@@ -5,6 +5,8 @@
 
 #include "../sim/mapper_edges.h"
 
+#define OTHER_WAIT (13 * MS) /* for one answer */
+
 struct spoken {
     struct gm2 *m;
     uint64_t now;
@@ -58,8 +60,8 @@ static void move(enum gm2_event event, enum gm2_state from, enum gm2_state to,
     edges_gm2(from, event, to);
 }
 
-/* A mapper that has met a higher one; tries: for its parent, 0: as many as
- * without an option. */
+/* A mapper that has met a higher one; tries: for its parent, each with another
+ * wait, 0: as without options. */
 static void make_passive_with(struct spoken *s, unsigned tries)
 {
     static const struct gm2_ops ops = {.send = hear, .moved = move};
@@ -75,8 +77,10 @@ static void make_passive_with(struct spoken *s, unsigned tries)
     s->answer = true;
     gm2_config_default(&config);
     config.address = NET_BUILD_HOST_ID;
-    if (tries > 0)
+    if (tries > 0) {
         config.parent_tries = tries;
+        config.scout_wait = OTHER_WAIT;
+    }
     s->m = gm2_new(&config, &ops, s, 0);
     gm2_tick(s->m, 0);
     scout.scout.back = (struct gm2_route){2, {0x81, 0x82}};
@@ -142,10 +146,10 @@ static void g2_33_g2_41_tries_for_a_parent_are_settable(void **state)
     run_to(&s, 500 * MS);
     before = s.npings;
     s.answer = false;
-    run_to(&s, SECOND + 29 * MS);
+    run_to(&s, SECOND + 3 * OTHER_WAIT - 1);
     assert_int_equal(s.npings, before + 3);
     assert_int_equal(state_of(&s), GM2_STATE_PASSIVE);
-    run_to(&s, SECOND + 30 * MS);
+    run_to(&s, SECOND + 3 * OTHER_WAIT);
     assert_int_equal(state_of(&s), GM2_STATE_MAPPING);
     gm2_free(s.m);
 }
@@ -210,24 +214,100 @@ static void g2_50_when_a_parent_has_a_new_map(void **state)
     }
 }
 
-static void g2_52_a_fetch_that_fails_leads_back_to_mapping(void **state)
+/* A mapper that asks for the first piece of its parent's map. */
+static void make_fetching(struct spoken *s)
 {
     uint8_t body[200];
+
+    make_passive(s);
+    run_to(s, SECOND - 1);
+    s->answer = false;
+    run_to(s, SECOND);
+    s->reply.flags = GM2_VALID;
+    s->reply.version = (struct gm2_version){PARENT, 1, 7};
+    gm2_input(s->m, SECOND, body, gm2_encode(body, sizeof(body), &s->reply));
+    assert_int_equal(state_of(s), GM2_STATE_FETCHING);
+}
+
+static void g2_52_a_fetch_that_fails_leads_back_to_mapping(void **state)
+{
     struct spoken s;
 
-    make_passive(&s);
-    run_to(&s, SECOND - 1);
-    s.answer = false;
-    run_to(&s, SECOND);
-    s.reply.flags = GM2_VALID;
-    s.reply.version = (struct gm2_version){PARENT, 1, 7};
-    gm2_input(s.m, SECOND, body, gm2_encode(body, sizeof(body), &s.reply));
-    assert_int_equal(state_of(&s), GM2_STATE_FETCHING);
+    make_fetching(&s);
     run_to(&s, SECOND + 30 * 20 * MS - 1); /* 30 tries of 20 ms */
     assert_int_equal(state_of(&s), GM2_STATE_FETCHING);
     run_to(&s, SECOND + 30 * 20 * MS);
     assert_int_equal(state_of(&s), GM2_STATE_MAPPING);
     gm2_free(s.m);
+}
+
+static void no_rank(uint64_t address, struct gm2_host *host, void *arg)
+{
+    (void)address;
+    (void)arg;
+    *host = (struct gm2_host){0};
+}
+
+/* The map of a parent and n others, without the mapper that fetches it: one
+ * piece of hosts, one of crossbars. */
+static struct gm2_map *map_of_others(unsigned n)
+{
+    const struct gm2_version version = {PARENT, 1, 7};
+    struct net *net = net_new();
+    struct gm2_map *map;
+    uint32_t x;
+
+    assert_non_null(net);
+    for (unsigned i = 0; i <= n; i++)
+        assert_int_equal(net_add_host(net, "", PARENT - i), i);
+    x = net_add_xbar(net, "", 8, 0);
+    for (unsigned i = 0; i <= n; i++)
+        assert_true(net_connect(net, i, 0, x, i));
+    map = gm2_map_new(net, &version, no_rank, NULL);
+    net_free(net);
+    assert_non_null(map);
+    assert_int_equal(gm2_map_pieces(map), 2);
+    return map;
+}
+
+/* The piece that was asked for, of this map. */
+static void give_piece(struct spoken *s, const struct gm2_map *map)
+{
+    struct gm2_message msg = {.subtype = GM2_PIECE,
+                              .reason = s->last.reason,
+                              .tag = s->last.tag,
+                              .session = s->last.session,
+                              .sender = PARENT,
+                              .level = 1,
+                              .flags = GM2_VALID,
+                              .version = map->version};
+    uint8_t body[GM2_MESSAGE_MAX];
+
+    assert_int_equal(s->last.reason, GM2_LX_QUERYING_MAP_PIECE);
+    gm2_input(s->m, s->now, body,
+              gm2_map_encode_piece(map, s->last.scout.argument, &msg, body,
+                                   sizeof(body)));
+}
+
+/* Nobody asks for pieces of these again: the mapper must not wait for any. */
+static void g2_52_pieces_that_make_no_map_lead_back_to_mapping(void **state)
+{
+    struct gm2_map *map = map_of_others(2), *other = map_of_others(3);
+    struct spoken s;
+
+    make_fetching(&s);
+    give_piece(&s, map);
+    assert_int_equal(state_of(&s), GM2_STATE_FETCHING);
+    give_piece(&s, map); /* whole, but this mapper is not in it */
+    assert_int_equal(state_of(&s), GM2_STATE_MAPPING);
+    gm2_free(s.m);
+    make_fetching(&s);
+    give_piece(&s, map);
+    give_piece(&s, other); /* of the same version, and does not fit */
+    assert_int_equal(state_of(&s), GM2_STATE_MAPPING);
+    gm2_free(s.m);
+    gm2_map_free(map);
+    gm2_map_free(other);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -237,6 +317,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_17_only_a_higher_one_pauses_and_not_for_ever),
     cmocka_unit_test(g2_50_when_a_parent_has_a_new_map),
     cmocka_unit_test(g2_52_a_fetch_that_fails_leads_back_to_mapping),
+    cmocka_unit_test(g2_52_pieces_that_make_no_map_lead_back_to_mapping),
 };
 
 const struct suite gm2_spoken = SUITE(tests);
