@@ -151,6 +151,13 @@ log_has() {
     grep -qE -- "$2" "$CLUSTER/log/$1"
 }
 
+# programs_are N [LOG]: how many live, by the last word of a slurmctld on it?
+programs_are() {
+    grep -o 'switch/elan: [0-9]* programs live' \
+        "$CLUSTER/log/${2-slurmctld.log}" | tail -n 1 |
+        grep -q ": $1 programs"
+}
+
 # cluster_id: the word in the names of the cluster's control groups,
 # <hierarchy>/minislurm-ID/PLACE.
 cluster_id() {

@@ -14,11 +14,6 @@ contexts() {
     grep -oE 'of=[0-9]+-[0-9]+' <<<"$1" | head -1
 }
 
-pool_is_empty() {
-    grep 'switch/elan: [0-9]* programs live' "$CLUSTER/log/slurmctld.log" |
-        tail -1 | grep -q ' 0 programs live'
-}
-
 # A step that lives until $WORK/go exists.
 start_live_step() {
     run_as_user rm -f "$WORK/go"
@@ -37,10 +32,11 @@ end_live_step() {
     assert_equal "$(number "$old")" "$(number "$(tail -1 "$case_tmp/bg.out")")" \
         "the live step's program"
     wait_for 20 no_job_left
-    wait_for 10 pool_is_empty
+    wait_for 10 programs_are 0
 }
 
-# A new step gets another number and other contexts.
+# A new step gets another number and other contexts; when it has ended the old
+# one is still known.
 check_new_step() {
     wait_for 20 scontrol ping
     run_as_user srun -n1 -w n0 "$SHOW"
@@ -49,6 +45,7 @@ check_new_step() {
         fail "number $(number "$out") is not above $(number "$old")"
     [ "$(contexts "$out")" != "$(contexts "$old")" ] ||
         fail "$(contexts "$out") given twice"
+    wait_for 10 programs_are 1
 }
 
 case_orderly_restart_keeps_programs() { # SL-11
@@ -150,7 +147,7 @@ case_killed_before_the_record_was_written() { # SL-11 EL-11
     assert_code 0
     [ "$(number "$out")" -gt "$(number "$old")" ] ||
         fail "number $(number "$out") is not above $(number "$old")"
-    wait_for 10 pool_is_empty
+    wait_for 10 programs_are 0
 }
 
 run_cases

@@ -14,11 +14,6 @@ field() {
     grep -oE "(^| )$1=[^ ]+" <<<"$out" | sed 's/.*=//' | sort -nu | xargs
 }
 
-pool_is_empty() {
-    grep 'switch/elan: [0-9]* programs live' "$CLUSTER/log/slurmctld.log" |
-        tail -1 | grep -q ' 0 programs live'
-}
-
 case_plain_step() { # EL-12 EL-48..53 SL-04
     run_as_user srun -N2 -n4 --ntasks-per-node=2 "$SHOW"
     assert_code 0
@@ -155,7 +150,7 @@ case_full_pool_waits_then_runs() { # EL-18 SL-05
     out=$(cat "$case_tmp/bg.out")
     assert_output 'caps=2'
     assert_equal $((told + 1)) "$(times_told)" "told"
-    wait_for 10 pool_is_empty
+    wait_for 10 programs_are 0
 }
 
 one_more_waits() { # than $1
@@ -206,7 +201,7 @@ case_crossing_launches_do_not_hang() { # SL-07
     LIMIT=40 run_as_user srun --immediate=3 $all -w n1 true : $all -w n0 true
     assert_code_not 124
     wait_for 40 no_job_left
-    wait_for 10 pool_is_empty
+    wait_for 10 programs_are 0
     wait
 }
 
@@ -227,7 +222,7 @@ SCRIPT
     chmod 755 "$CLUSTER/tmp/churn.sh"
     LIMIT=240 run_as_user salloc -Q -N4 --ntasks-per-node=2 "$CLUSTER/tmp/churn.sh"
     assert_code 0
-    wait_for 10 pool_is_empty
+    wait_for 10 programs_are 0
     after=$(grep -c 'programs live' "$CLUSTER/log/slurmctld.log")
     [ $((after - before)) -ge 200 ] || fail "only $((after - before)) steps"
 }

@@ -45,13 +45,14 @@ contexts() {
     grep -oE 'of=[0-9]+-[0-9]+' <<<"$1" | head -1
 }
 
-new_step_differs() {
+new_step_differs() { # LOG of who is in charge
     run_as_user srun -n1 -w n0 "$SHOW"
     assert_code 0
     [ "$(number "$out")" -gt "$(number "$old")" ] ||
         fail "number $(number "$out") is not above $(number "$old")"
     [ "$(contexts "$out")" != "$(contexts "$old")" ] ||
         fail "$(contexts "$out") given twice"
+    wait_for 10 programs_are 1 "$1" # the old one is still known
 }
 
 case_backup_takes_over_with_a_live_program() { # SL-11
@@ -62,7 +63,7 @@ case_backup_takes_over_with_a_live_program() { # SL-11
     old=$(cat "$case_tmp/bg.out")
     run_as_root ctl scontrol takeover
     wait_for 40 terms backup.log 1
-    new_step_differs
+    new_step_differs backup.log
 }
 
 case_primary_comes_back_and_the_program_ends() { # SL-11
@@ -70,7 +71,7 @@ case_primary_comes_back_and_the_program_ends() { # SL-11
     daemon start slurmctld
     wait_for 40 terms slurmctld.log 2
     wait_for 40 standby 2
-    new_step_differs
+    new_step_differs slurmctld.log
     run_as_user touch "$WORK/go"
     wait_for 40 no_job_left
 }
