@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Messages of two packets: the fragment queue.
+ */
+#include "hsn_pair.h"
+
+static void hs_08_25_26_halves_become_one_message(void **state)
+{
+    struct pair p = pair(8192, &page_module);
+    const struct hsn_delivery *d;
+
+    p.to->server.keep_pages = true;
+    say(p.from, HSN_MODULE_SERVER, 8192, sizeof(head), 1);
+    arrive(p.to, &p.from->nic.out[0]);
+    wake(p.to);
+    assert_int_equal(levels(p.to).halves, 1);
+    assert_int_equal(p.to->server.ngot, 0);
+    arrive(p.to, &p.from->nic.out[1]);
+    wake(p.to);
+    assert_int_equal(levels(p.to).halves, 0);
+    expect(&p.to->server, 0, 8192, sizeof(head), 1);
+    d = &p.to->server.got[0].d;
+    assert_true(aligned(d->page[0], 4096));
+    assert_ptr_equal(d->data[0].iov_base, d->page[0]); /* contiguous */
+    assert_int_equal(d->ndata, 1);
+    assert_ptr_equal(d->header.iov_base, d->page[1]);
+    free(d->page[0]);
+    free(d->page[1]);
+    p.to->pages_out -= 2;
+    p.to->server.pages_kept = 0;
+    p.to->server.keep_pages = false;
+    say(p.from, HSN_MODULE_SERVER, 8192, 0, 2);
+    pass(p.from, 2, p.to);
+    wake(p.to);
+    expect(&p.to->server, 1, 8192, 0, 2);
+    assert_null(p.to->server.got[1].d.page[1]); /* no header, no buffer */
+    pair_free(&p);
+}
+
+static void hs_11_modules_notice_nothing_of_fragments(void **state)
+{
+    struct pair p = pair(8192, &page_module);
+    static const size_t size[][2] = {{8192, 0}, {8192, 16}, {8192, 21},
+                                     {8152, 0}, {8153, 0},  {8100, 21},
+                                     {0, 0},    {0, 21},    {4096, 21}};
+
+    for (unsigned i = 0; i < 9; i++)
+        say(p.from, HSN_MODULE_CLIENT, size[i][0], size[i][1], i);
+    pass(p.from, 0, p.to);
+    wake(p.to);
+    assert_int_equal(p.to->client.ngot, 9);
+    for (unsigned i = 0; i < 9; i++)
+        expect(&p.to->client, i, size[i][0], size[i][1], i);
+    pair_free(&p);
+}
+
+static void hs_19_45_halves_apart_and_in_either_order(void **state)
+{
+    struct pair p = pair(8192, &page_module);
+    size_t a = say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
+    size_t b = say(p.from, HSN_MODULE_CLIENT, 8192, 9, 2);
+    size_t c = say(p.from, HSN_MODULE_CLIENT, 100, 9, 3);
+
+    arrive(p.to, &p.from->nic.out[a + 1]); /* second half first */
+    arrive(p.to, &p.from->nic.out[b]);
+    arrive(p.to, &p.from->nic.out[c]);
+    arrive(p.to, &p.from->nic.out[b + 1]);
+    arrive(p.to, &p.from->nic.out[a]);
+    wake(p.to);
+    assert_int_equal(p.to->client.ngot, 3);
+    expect(&p.to->client, 0, 100, 9, 3);
+    expect(&p.to->client, 1, 8192, 9, 2);
+    expect(&p.to->client, 2, 8192, 9, 1);
+    pair_free(&p);
+}
+
+static void hs_46_47_half_expires_by_its_own_timer(void **state)
+{
+    struct pair p = pair(8192, &page_module);
+    int64_t pages = p.to->pages_out;
+
+    say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
+    say(p.from, HSN_MODULE_CLIENT, 8192, 9, 2);
+    arrive(p.to, &p.from->nic.out[0]);
+    wake(p.to);
+    p.to->now += 400000000;
+    arrive(p.to, &p.from->nic.out[3]);
+    wake(p.to);
+    assert_true(hsn_engine_deadline(p.to->e) == 1000 + 1000000000);
+    p.to->now = 1000 + 999999999;
+    wake(p.to);
+    assert_int_equal(levels(p.to).halves, 2); /* not before */
+    p.to->now++;
+    wake(p.to);
+    assert_int_equal(levels(p.to).halves, 1);
+    assert_int_equal(COUNT(p.to, fragment_expired), 1);
+    p.to->now += 400000000;
+    wake(p.to);
+    assert_int_equal(levels(p.to).halves, 0);
+    assert_int_equal(p.to->pages_out, pages);
+    assert_true(hsn_engine_deadline(p.to->e) == UINT64_MAX);
+    pair_free(&p);
+}
+
+static void hs_47_the_time_is_settable(void **state)
+{
+    struct pair p = pair(8192, &page_module);
+    struct hsn_engine_options o = {
+        .board = 2, .page_size = 8192, .fragment_ns = 5000};
+
+    hsn_engine_free(p.to->e);
+    p.to->e = hsn_engine_new(&o, &fake_ops, &p.to->nic);
+    assert_non_null(p.to->e);
+    hsn_engine_open(p.to->e, HSN_MODULE_CLIENT, &page_module, &p.to->client);
+    say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
+    arrive(p.to, &p.from->nic.out[0]);
+    wake(p.to);
+    p.to->now += 4999;
+    wake(p.to);
+    assert_int_equal(levels(p.to).halves, 1);
+    p.to->now++;
+    wake(p.to);
+    assert_int_equal(levels(p.to).halves, 0);
+    pair_free(&p);
+}
+
+static void hs_48_duplicate_half(void **state)
+{
+    struct pair p = pair(8192, &page_module);
+
+    say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
+    arrive(p.to, &p.from->nic.out[0]);
+    arrive(p.to, &p.from->nic.out[0]);
+    arrive(p.to, &p.from->nic.out[1]);
+    wake(p.to);
+    assert_int_equal(p.to->client.ngot, 1);
+    expect(&p.to->client, 0, 8192, 9, 1);
+    assert_int_equal(COUNT(p.to, fragment_duplicate), 1);
+    pair_free(&p);
+}
+
+static void hs_48_partner_after_expiry(void **state)
+{
+    struct pair p = pair(8192, &page_module);
+
+    say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
+    arrive(p.to, &p.from->nic.out[0]);
+    wake(p.to);
+    p.to->now += 1000000000;
+    wake(p.to);
+    arrive(p.to, &p.from->nic.out[1]);
+    wake(p.to);
+    assert_int_equal(p.to->client.ngot, 0);
+    assert_int_equal(levels(p.to).halves, 1);
+    pair_free(&p);
+}
+
+static void hs_48_same_sequence_of_two_hosts(void **state)
+{
+    struct pair p = pair(8192, &page_module);
+    struct node *other = node_new(3, 8192, &page_module);
+    struct hsn_engine_options o = {.board = 3,
+                                   .incarnation = 0x11220001, /* as board 1 */
+                                   .sequence = 7,
+                                   .page_size = 8192};
+
+    hsn_engine_free(other->e);
+    other->e = hsn_engine_new(&o, &fake_ops, &other->nic);
+    assert_non_null(other->e);
+    hsn_engine_open(other->e, HSN_MODULE_CLIENT, &page_module, &other->client);
+    node_routes(other);
+    say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
+    say(other, HSN_MODULE_CLIENT, 8192, 9, 2);
+    arrive(p.to, &p.from->nic.out[0]);
+    arrive(p.to, &other->nic.out[1]);
+    wake(p.to);
+    assert_int_equal(p.to->client.ngot, 0);
+    arrive(p.to, &p.from->nic.out[1]);
+    wake(p.to);
+    expect(&p.to->client, 0, 8192, 9, 1);
+    node_free(other);
+    pair_free(&p);
+}
+
+/* Two halves that name the same message but were never one. */
+static void try_contradiction(uint16_t module, size_t data_len,
+                              size_t header_len)
+{
+    struct pair p = pair(8192, &page_module);
+    struct node *twin = node_new(1, 8192, &page_module);
+
+    say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
+    say(twin, module, data_len, header_len, 2);
+    arrive(p.to, &p.from->nic.out[0]);
+    arrive(p.to, &twin->nic.out[1]);
+    wake(p.to);
+    assert_int_equal(p.to->client.ngot + p.to->server.ngot, 0);
+    assert_int_equal(COUNT(p.to, fragment_mismatch), 1);
+    node_free(twin);
+    pair_free(&p);
+}
+
+static void hs_48_halves_that_contradict_each_other(void **state)
+{
+    try_contradiction(HSN_MODULE_CLIENT, 8192, 10);
+    try_contradiction(HSN_MODULE_CLIENT, 8191, 9);
+    try_contradiction(HSN_MODULE_SERVER, 8192, 9);
+}
+
+/* Two halves that are lent together but were never one message. */
+static void hs_48_lent_halves_that_contradict_each_other(void **state)
+{
+    struct pair p = pair(8192, &copy_module);
+    struct node *twin = node_new(1, 8192, &page_module);
+
+    p.to->nic.lend = true;
+    say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
+    say(twin, HSN_MODULE_CLIENT, 8192, 10, 2);
+    arrive(p.to, &p.from->nic.out[0]);
+    arrive(p.to, &twin->nic.out[1]);
+    arrive(p.to, &p.from->nic.out[1]);
+    wake(p.to);
+    assert_int_equal(COUNT(p.to, fragment_mismatch), 1);
+    assert_int_equal(p.to->client.ngot, 1);
+    expect(&p.to->client, 0, 8192, 9, 1);
+    node_free(twin);
+    pair_free(&p);
+}
+
+static void hs_09_full_fragment_queue_lets_the_oldest_go(void **state)
+{
+    struct pair p = pair(8192, &page_module);
+    struct node *other = node_new(3, 8192, &page_module);
+
+    say(other, HSN_MODULE_CLIENT, 8192, 9, 500);
+    arrive(p.to, &other->nic.out[0]);
+    for (unsigned i = 0; i < 1000; i++) { /* one who sends halves only */
+        say(p.from, HSN_MODULE_CLIENT, 8192, 9, i);
+        arrive(p.to, &p.from->nic.out[2 * i]);
+    }
+    while (wake(p.to))
+        ;
+    assert_int_equal(levels(p.to).halves, 65); /* its share, and the other's */
+    assert_int_equal(COUNT(p.to, fragment_evicted), 1000 - 64);
+    arrive(p.to, &other->nic.out[1]);
+    wake(p.to);
+    assert_int_equal(p.to->client.ngot, 1);
+    node_free(other);
+    pair_free(&p);
+}
+
+/* Five hosts, none beyond its share, fill the queue. */
+static void hs_09_of_all_halves_the_oldest_go(void **state)
+{
+    struct node *to = node_new(2, 8192, &page_module), *from[5];
+
+    for (unsigned h = 0; h < 5; h++) {
+        from[h] = node_new(h + 3, 8192, &page_module);
+        for (unsigned i = 0; i < 60; i++) {
+            say(from[h], HSN_MODULE_CLIENT, 8192, 9, i);
+            arrive(to, &from[h]->nic.out[2 * i]);
+        }
+    }
+    while (wake(to))
+        ;
+    assert_int_equal(levels(to).halves, 256);
+    assert_int_equal(COUNT(to, fragment_evicted), 5 * 60 - 256);
+    arrive(to, &from[0]->nic.out[2 * 43 + 1]); /* the 44th */
+    wake(to);
+    assert_int_equal(to->client.ngot, 0);
+    arrive(to, &from[0]->nic.out[2 * 45 + 1]);
+    arrive(to, &from[4]->nic.out[2 * 59 + 1]);
+    wake(to);
+    assert_int_equal(to->client.ngot, 2);
+    for (unsigned h = 0; h < 5; h++)
+        node_free(from[h]);
+    node_free(to);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hs_08_25_26_halves_become_one_message),
+        cmocka_unit_test(hs_11_modules_notice_nothing_of_fragments),
+        cmocka_unit_test(hs_19_45_halves_apart_and_in_either_order),
+        cmocka_unit_test(hs_46_47_half_expires_by_its_own_timer),
+        cmocka_unit_test(hs_47_the_time_is_settable),
+        cmocka_unit_test(hs_48_duplicate_half),
+        cmocka_unit_test(hs_48_partner_after_expiry),
+        cmocka_unit_test(hs_48_same_sequence_of_two_hosts),
+        cmocka_unit_test(hs_48_halves_that_contradict_each_other),
+        cmocka_unit_test(hs_48_lent_halves_that_contradict_each_other),
+        cmocka_unit_test(hs_09_full_fragment_queue_lets_the_oldest_go),
+        cmocka_unit_test(hs_09_of_all_halves_the_oldest_go),
+    };
+
+    return cmocka_run_group_tests_name("hsn_halves", tests, NULL, NULL);
+}

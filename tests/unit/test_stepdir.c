@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The directory of a step and the socket in it.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "plugins/mpi_impi/stepdir.h"
+
+static char parent[64];
+
+static int make_parent(void **state)
+{
+    strcpy(parent, "/tmp/test_stepdir.XXXXXX");
+    return mkdtemp(parent) && chmod(parent, 0755) == 0 ? 0 : -1;
+}
+
+static int remove_parent(void **state)
+{
+    return rmdir(parent); /* fails if a test left something */
+}
+
+static int step_dir; /* the last one's descriptor */
+
+static int make(char *path, const char *name, struct errbuf *err)
+{
+    return stepdir_make(path, parent, name, getuid(), getgid(), &step_dir, err);
+}
+
+/* A child with another's ids could not: there is none. */
+static void step_directory_with_its_socket_alone_needs_no_child(void **state)
+{
+    char path[STEPDIR_PATH_MAX];
+    int fd = make(path, "1.0.0-1", NULL);
+
+    assert_true(fd >= 0);
+    close(fd);
+    stepdir_remove(path, 65534, 65534, step_dir);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(fcntl(step_dir, F_GETFD), -1);
+}
+
+/* What has taken the name of the socket is left to the child. */
+static void directory_in_place_of_the_socket_is_removed(void **state)
+{
+    char path[STEPDIR_PATH_MAX], sub[STEPDIR_PATH_MAX + 16];
+    int fd = make(path, "1.0.0-1", NULL);
+
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(sub, sizeof(sub), "%s/sock", path);
+    assert_int_equal(unlink(sub), 0);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    stepdir_remove(path, getuid(), getgid(), step_dir);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void step_directory_is_made_and_removed_with_all_in_it(void **state)
+{
+    char path[STEPDIR_PATH_MAX], bait[STEPDIR_PATH_MAX], deep[256], link[256];
+    struct stat st;
+    int fd = make(path, "1.0.0-1", NULL);
+
+    assert_true(fd >= 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    close(fd);
+    snprintf(bait, sizeof(bait), "%s/bait", parent);
+    assert_int_equal(mkdir(bait, 0700), 0);
+    snprintf(deep, sizeof(deep), "%s/a", path);
+    assert_int_equal(mkdir(deep, 0700), 0);
+    snprintf(link, sizeof(link), "%s/a/link", path);
+    assert_int_equal(symlink(bait, link), 0);
+    stepdir_remove(path, getuid(), getgid(), step_dir);
+    assert_int_equal(stat(path, &st), -1);
+    assert_int_equal(rmdir(bait), 0); /* not followed */
+}
+
+static void step_directory_in_a_foreign_parent_is_refused(void **state)
+{
+    char path[STEPDIR_PATH_MAX];
+    struct errbuf err;
+
+    assert_int_equal(chmod(parent, 0777), 0);
+    assert_int_equal(make(path, "1.0.0-1", &err), -1);
+    assert_non_null(strstr(err.text, "not a directory of root's own"));
+    assert_int_equal(chmod(parent, 0755), 0);
+}
+
+static void step_directory_with_too_long_a_path_is_refused(void **state)
+{
+    char path[STEPDIR_PATH_MAX], name[STEPDIR_PATH_MAX];
+    struct errbuf err;
+
+    memset(name, '1', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    assert_int_equal(make(path, name, &err), -1);
+    assert_non_null(strstr(err.text, "too long"));
+}
+
+static void sweep_takes_only_what_dead_processes_left(void **state)
+{
+    char dead[STEPDIR_PATH_MAX], live[STEPDIR_PATH_MAX], name[64];
+    struct stat st;
+    int a, b;
+
+    a = make(dead, "1.0.0-999999999", NULL);
+    snprintf(name, sizeof(name), "2.0.0-%d", (int)getpid());
+    b = make(live, name, NULL);
+    assert_true(a >= 0 && b >= 0);
+    close(a);
+    close(b);
+    stepdir_sweep(parent);
+    assert_int_equal(stat(dead, &st), -1);
+    assert_int_equal(stat(live, &st), 0);
+    stepdir_remove(live, getuid(), getgid(), -1);
+}
+
+/* A mount of the user's own that never answers. */
+static void sweep_does_not_wait_for_ever(void **state)
+{
+    char path[STEPDIR_PATH_MAX], dead[256], options[64];
+    int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
+
+    if (fuse < 0 || unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        skip();
+    fd = make(path, "1.0.0-999999999", NULL);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(dead, sizeof(dead), "%s/dead", path);
+    assert_int_equal(mkdir(dead, 0700), 0);
+    snprintf(options, sizeof(options),
+             "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
+    assert_int_equal(mount("dead", dead, "fuse", 0, options), 0);
+    stepdir_sweep(parent);
+    assert_int_equal(umount2(dead, MNT_DETACH), 0);
+    close(fuse);
+    stepdir_sweep(parent);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+/* On an overlay (a container's root) files and directories are of different
+ * devices. */
+static void step_directory_on_an_overlay_is_removed(void **state)
+{
+    char dir[256], options[1024], sub[STEPDIR_PATH_MAX + 8];
+    char path[STEPDIR_PATH_MAX];
+    struct errbuf err;
+    int fd;
+
+    if (unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("layers", parent, "tmpfs", 0, NULL) < 0)
+        skip();
+    for (const char *name = "low\0up\0work\0"; *name;
+         name += strlen(name) + 1) {
+        snprintf(dir, sizeof(dir), "%s/%s", parent, name);
+        assert_int_equal(mkdir(dir, 0755), 0);
+    }
+    snprintf(options, sizeof(options),
+             "lowerdir=/usr/lib,upperdir=%s/up,workdir=%s/work", parent,
+             parent);
+    snprintf(dir, sizeof(dir), "%s/low", parent);
+    if (mount("overlay", dir, "overlay", 0, options) < 0) {
+        umount2(parent, MNT_DETACH);
+        skip();
+    }
+    fd =
+        stepdir_make(path, dir, "1.0.0-1", getuid(), getgid(), &step_dir, &err);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(sub, sizeof(sub), "%s/sub", path);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    stepdir_remove(path, getuid(), getgid(), step_dir);
+    assert_int_equal(access(path, F_OK), -1);
+    umount2(dir, MNT_DETACH);
+    umount2(parent, MNT_DETACH);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(step_directory_with_its_socket_alone_needs_no_child),
+        cmocka_unit_test(directory_in_place_of_the_socket_is_removed),
+        cmocka_unit_test(step_directory_is_made_and_removed_with_all_in_it),
+        cmocka_unit_test(step_directory_in_a_foreign_parent_is_refused),
+        cmocka_unit_test(step_directory_with_too_long_a_path_is_refused),
+        cmocka_unit_test(sweep_takes_only_what_dead_processes_left),
+        cmocka_unit_test(sweep_does_not_wait_for_ever),
+        cmocka_unit_test(step_directory_on_an_overlay_is_removed),
+    };
+
+    return cmocka_run_group_tests_name("stepdir", tests, make_parent,
+                                       remove_parent);
+}
