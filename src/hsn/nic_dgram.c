@@ -145,10 +145,22 @@ static size_t run_length(const struct dgram_nic *d, size_t first)
 {
     size_t len = d->out_len[first], n = 1;
 
-    while (d->gso && first + n < d->nout && d->out_len[first + n] == len &&
-           (n + 1) * len <= GSO_BYTES)
+    while (len <= d->gso_most && first + n < d->nout &&
+           d->out_len[first + n] == len && (n + 1) * len <= GSO_BYTES)
         n++;
     return n;
+}
+
+/* The kernel did not take several packets as one: not so long ones over this
+ * device (EMSGSIZE, of older kernels EINVAL), or none at all (EIO).  False: it
+ * was one packet, or something else. */
+static bool do_not_merge(struct dgram_nic *d, const struct burst *b, int error)
+{
+    if (b->count[0] == 1 ||
+        (error != EMSGSIZE && error != EINVAL && error != EIO))
+        return false;
+    d->gso_most = error == EIO ? 0 : d->out_len[d->flushed] - 1;
+    return true;
 }
 
 static void collect(struct dgram_nic *d, struct burst *b)
@@ -189,10 +201,8 @@ static void dgram_flush(void *self)
         d->nic.counters.calls++;
         if (n < 0 && errno == EAGAIN)
             return;
-        if (n < 0 && d->gso && (errno == EINVAL || errno == EIO)) {
-            d->gso = false; /* not over this device */
+        if (n < 0 && do_not_merge(d, &b, errno))
             continue;
-        }
         if (n < 0) { /* nobody there, or too long for the device */
             d->nic.counters.dropped_system += b.count[0];
             n = 1;
@@ -440,7 +450,7 @@ static struct hsn_nic *dgram_new(const struct hsn_nic_options *o, bool ether,
     if (!d->in || !d->out || !d->link)
         errprintf(err, "no memory");
     else if ((ether ? dgram_open_ether(d, err) : dgram_open_udp(d, err)) == 0) {
-        d->gso = !ether;
+        d->gso_most = ether ? 0 : GSO_BYTES;
         if (!ether)
             setsockopt(d->fd, SOL_UDP, UDP_GRO, &one, sizeof(one));
         return &d->nic;

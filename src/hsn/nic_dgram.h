@@ -30,7 +30,8 @@ struct dgram_nic {
     struct softlink_ops credentials;
     struct softlink *link;
     int fd;
-    bool ether, gso;
+    bool ether;
+    size_t gso_most;         /* longest packets of which several leave as one */
     struct sockaddr_ll peer; /* ethernet */
     uint64_t now;
 

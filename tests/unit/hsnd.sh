@@ -27,13 +27,16 @@ start_swfabd() {
     until_ok 15 test -S "$tmp/fabric"
 }
 
-start_hsnd() { # NAME BOARD LINES..; $last is its pid
+# start_hsnd NAME BOARD LINES..: by the command `in_place`, if any; $last is its
+# pid.
+in_place=()
+start_hsnd() {
     local name=$1 board=$2
     shift 2
     printf '%s\n' "NodeName=$name" "Board=$board" "Socket=$tmp/$name" \
         "ControlSocket=$tmp/$name.ctl" "EchoInterval=${echo-1}" \
         "Routes=$tmp/routes.$name" "$@" >"$tmp/$name.conf"
-    "$hsnd" -f "$tmp/$name.conf" 2>>"$tmp/$name.log" &
+    "${in_place[@]}" "$hsnd" -f "$tmp/$name.conf" 2>>"$tmp/$name.log" &
     last=$!
     mine "$last"
     until_ok 15 test -S "$tmp/$name"
