@@ -57,6 +57,7 @@ static int do_status(const struct ctl_request *q, struct errbuf *err)
     X(elan_unknown_node, counts.elan_unknown_node)                             \
     X(port_full, counts.port_full)                                             \
     X(port_malformed, counts.port_malformed)                                   \
+    X(port_copied, counts.port_copied)                                         \
     X(routes_died, echo.died)                                                  \
     X(routes_revived, echo.revived)                                            \
     X(bells, counts.bells)                                                     \

@@ -109,6 +109,7 @@ struct hsnd_counts {
     uint64_t elan_malformed, elan_stranger, elan_tag, elan_replay, elan_spoofed,
         elan_no_context, elan_unknown_node;
     uint64_t port_full, port_malformed;
+    uint64_t port_copied; /* bytes of data put into rings of processes */
     uint64_t bells, rounds, sleeps;
 };
 

@@ -231,6 +231,7 @@ void port_deliver(struct port *p, const struct hsn_record *r,
         append(at, header);
     ring_commit(&p->to, len);
     p->counts.received++;
+    p->d->counts.port_copied += data_len;
     if (!p->dirty) {
         p->dirty = true;
         p->next_dirty = p->d->dirty;

@@ -70,6 +70,9 @@ for kind in "${links[@]}"; do
     ok "$kind: the link comes up" until_ok 15 is h1 status link True
     until_ok 15 is h2 status link True
     ok "$kind: 64 bytes there and back" both 64
+    ok "$kind: 4 KB in one packet" both 4096
+    ok "$kind: ... of which the driver copied nothing" \
+        is h2 counters counters copied_data 0
     ok "$kind: 8 KB in two packets" both 8192
     ok "$kind: echoes come back" until_ok 15 above 0 h1 peers peers 0 echo_back
     if [ $kind != ring ]; then

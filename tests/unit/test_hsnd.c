@@ -140,6 +140,72 @@ static void client_and_server_reach_each_other(void **state)
     hsnd_free(d);
 }
 
+/* Waits until hsnd has really stopped, or goes on. */
+static void hold_hsnd(struct hsnd_process *d, bool hold)
+{
+    int status;
+
+    assert_int_equal(kill(d->pid, hold ? SIGSTOP : SIGCONT), 0);
+    assert_int_equal(waitpid(d->pid, &status, hold ? WUNTRACED : WCONTINUED),
+                     d->pid);
+    assert_true(hold ? WIFSTOPPED(status) : WIFCONTINUED(status));
+}
+
+/* Two processes of one node, or two endpoints of one, share no memory but with
+ * hsnd: while it does nothing, nothing arrives. */
+static void hsnd_is_never_bypassed(void **state)
+{
+    struct hsnd_process *d = hsnd_new("");
+    struct hsn *a = hsn_dgram_open(d->socket, A);
+    struct hsn *b = hsn_dgram_open(d->socket, B);
+    struct hsn_message out = {.board = 0x0200000000a1,
+                              .module = B,
+                              .header = "by hsnd",
+                              .header_len = 7},
+                       m;
+
+    hold_hsnd(d, true);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(hsn_send(a, &out), 0);
+    assert_int_equal(hsn_wait(b, 20), 0);
+    assert_int_equal(hsn_try_recv(b, &m), -1);
+    assert_int_equal(errno, EAGAIN);
+    hold_hsnd(d, false);
+    for (int i = 0; i < 10; i++) {
+        receive(b, &m);
+        assert_memory_equal(m.header, "by hsnd", 7);
+    }
+    hsn_close(a);
+    hsn_close(b);
+    hsnd_free(d);
+}
+
+/* The driver itself copies nothing, and a page goes into the receiver's ring
+ * once, where the receiver looks at it. */
+static void page_is_copied_once_for_another_process(void **state)
+{
+    enum { PAGES = 20 };
+    struct hsnd_process *d = hsnd_new("");
+    struct hsn *a = hsn_dgram_open(d->socket, A);
+    struct hsn *b = hsn_dgram_open(d->socket, B);
+    struct hsn_message out = {.board = 0x0200000000a1,
+                              .module = B,
+                              .data = page,
+                              .data_len = sizeof(page)},
+                       m;
+
+    for (int i = 0; i < PAGES; i++) {
+        assert_int_equal(hsn_send(a, &out), 0);
+        receive(b, &m);
+        assert_int_equal(m.data_len, sizeof(page));
+    }
+    assert_int_equal(counter(d, "port_copied"), PAGES * sizeof(page));
+    assert_int_equal(counter(d, "copied_data"), 0);
+    hsn_close(a);
+    hsn_close(b);
+    hsnd_free(d);
+}
+
 static int try_raw(void *socket)
 {
     struct hsn *h = hsn_raw_open(socket, HSN_TYPE_MAPPER);
@@ -267,9 +333,17 @@ static void wrong_calls_say_so(void **state)
                              .payload = page,
                              .len = 10};
     struct hsn_message m = {.data = page, .data_len = HSN_DATA_MAX + 1};
+    uint8_t route[HSN_ROUTE_MAX + 1];
 
+    memset(route, 0x81, sizeof(route));
     assert_int_equal(hsn_raw_send(raw, &packet), -1);
     assert_int_equal(errno, EINVAL);
+    packet.route = route;
+    packet.route_len = sizeof(route);
+    assert_int_equal(hsn_raw_send(raw, &packet), -1);
+    assert_int_equal(errno, EMSGSIZE);
+    packet.route_len = HSN_ROUTE_MAX;
+    assert_int_equal(hsn_raw_send(raw, &packet), 0);
     packet.len = HSN_MTU + 1;
     assert_int_equal(hsn_raw_send(raw, &packet), -1);
     assert_int_equal(errno, EMSGSIZE);
@@ -451,6 +525,8 @@ int main(void)
         cmocka_unit_test(raw_types_and_low_modules_need_privilege),
         cmocka_unit_test(one_user_can_not_keep_others_out),
         cmocka_unit_test(an_endpoint_is_one_process_only_until_it_closes),
+        cmocka_unit_test(hsnd_is_never_bypassed),
+        cmocka_unit_test(page_is_copied_once_for_another_process),
         cmocka_unit_test(wrong_calls_say_so),
         cmocka_unit_test(routes_are_loaded_whole_or_not_at_all),
         cmocka_unit_test(routes_are_changed_where_they_are_said_to),
