@@ -322,6 +322,29 @@ static void requests_keep_every_member(void **state)
     assert_int_equal(hsn_answer_open(&answer, buf, 7), EPROTO);
 }
 
+static void routes_of_a_request_have_a_longest_length(void **state)
+{
+    uint8_t buf[256];
+    struct be_writer w;
+    struct be_reader r;
+    struct hsn_peer p = {.address = 1,
+                         .nroutes = 1,
+                         .route[0].len = HSN_ROUTE_MAX},
+                    q;
+
+    (void)state;
+    memset(p.route[0].byte, 0x81, HSN_ROUTE_MAX);
+    be_writer_init(&w, buf, sizeof(buf));
+    hsn_peer_put(&w, &p);
+    be_reader_init(&r, buf, w.len);
+    assert_int_equal(hsn_peer_get(&r, &q), 0);
+    assert_memory_equal(&p, &q, sizeof(p));
+    buf[w.len - HSN_ROUTE_MAX - 1]++; /* its length: as much is there */
+    buf[w.len++] = 0x81;
+    be_reader_init(&r, buf, w.len);
+    assert_int_equal(hsn_peer_get(&r, &q), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +361,7 @@ int main(void)
         cmocka_unit_test(forged_frames_do_not_spoil_the_true_sender),
         cmocka_unit_test(epochs_of_a_context_only_rise),
         cmocka_unit_test(requests_keep_every_member),
+        cmocka_unit_test(routes_of_a_request_have_a_longest_length),
     };
 
     return cmocka_run_group_tests_name("hsn_elan", tests, NULL, NULL);

@@ -4,6 +4,8 @@
 #include "hsn_util.h"
 
 #include "base/crc32c.h"
+#include "hsn/port_record.h"
+#include "net/packet.h"
 
 static const struct hsn_frame sample = {
     .host = 0x0060dd470001,
@@ -205,6 +207,56 @@ static void routes_file_is_read(void **state)
     free(peers);
 }
 
+static void routes_have_a_longest_length(void **state)
+{
+    struct hsn_peer peer = {
+        .address = 1, .nroutes = 1, .route[0].len = HSN_ROUTE_MAX};
+    char text[3 * NET_ROUTE_MAX + 8] = "1 1";
+    struct hsn_peer *peers;
+    struct hsn_routes r;
+    struct errbuf err;
+    size_t n;
+
+    memset(peer.route[0].byte, 0x81, HSN_ROUTE_MAX);
+    assert_int_equal(hsn_routes_make(&r, &peer, 1, NULL, &err), 0);
+    hsn_routes_free(&r);
+    peer.route[0].len++;
+    peer.route[1].len = 0x81; /* a good byte, but not its */
+    assert_int_equal(hsn_routes_make(&r, &peer, 1, NULL, &err), -1);
+    assert_string_equal(err.text,
+                        "board 000000000001: routes are not well formed");
+    for (int i = 1; i < NET_ROUTE_MAX; i++)
+        strcat(text, ",1");
+    assert_int_equal(
+        hsn_routes_parse("r", text, strlen(text), &peers, &n, &err), 0);
+    assert_int_equal(peers[0].route[0].len, NET_ROUTE_MAX);
+    free(peers);
+    strcat(text, ",1");
+    assert_int_equal(
+        hsn_routes_parse("r", text, strlen(text), &peers, &n, &err), -1);
+}
+
+/* What a process put into its ring is looked at before it is believed. */
+static void records_stay_within_their_limits(void **state)
+{
+    const struct hsn_record most = {.data_len = HSN_DATA_MAX,
+                                    .header_len = HSN_HEADER_MAX,
+                                    .route_len = HSN_ROUTE_MAX};
+    struct hsn_record r = most;
+
+    assert_true(hsn_record_valid(&r, HSN_RECORD_MAX));
+    assert_false(hsn_record_valid(&r, HSN_RECORD_MAX - 1));
+    assert_false(hsn_record_valid(&r, HSN_RECORD_MAX + 1));
+    r.route_len++;
+    assert_false(hsn_record_valid(&r, HSN_RECORD_MAX + 1));
+    r = most;
+    r.data_len++;
+    assert_false(hsn_record_valid(&r, HSN_RECORD_MAX + 1));
+    r = most;
+    r.header_len++;
+    assert_false(hsn_record_valid(&r, HSN_RECORD_MAX + 1));
+}
+
 static void routes_file_errors_name_the_line(void **state)
 {
     static const char *const bad[][2] = {
@@ -240,6 +292,8 @@ int main(void)
         cmocka_unit_test(frame_every_flipped_bit_is_noticed),
         cmocka_unit_test(routes_file_is_read),
         cmocka_unit_test(routes_file_errors_name_the_line),
+        cmocka_unit_test(routes_have_a_longest_length),
+        cmocka_unit_test(records_stay_within_their_limits),
     };
 
     return cmocka_run_group_tests_name("hsn_frame", tests, NULL, NULL);

@@ -457,6 +457,26 @@ static void raw_packets_keep_route_type_and_bytes(void **state)
     node_free(m);
 }
 
+static void raw_packets_have_a_longest_route(void **state)
+{
+    uint8_t route[HSN_ROUTE_MAX + 1];
+    struct node *n = sender();
+    struct hsn_send_raw s = {.route = route,
+                             .route_len = HSN_ROUTE_MAX,
+                             .type = HSN_TYPE_MAPPER,
+                             .payload = {page, 100}};
+
+    memset(route, 0x81, sizeof(route));
+    assert_int_equal(hsn_engine_send_raw(n->e, &s, n->now), 0);
+    assert_int_equal(n->nic.out[0].route_len, HSN_ROUTE_MAX);
+    assert_memory_equal(n->nic.out[0].route, route, HSN_ROUTE_MAX);
+    s.route_len++;
+    assert_int_equal(hsn_engine_send_raw(n->e, &s, n->now), -1);
+    assert_int_equal(errno, EMSGSIZE);
+    assert_int_equal(COUNT(n, refused_size), 1);
+    node_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,6 +502,7 @@ int main(void)
         cmocka_unit_test(hs_56_burst_leaves_without_further_calls),
         cmocka_unit_test(hs_56_each_call_is_bounded),
         cmocka_unit_test(raw_packets_keep_route_type_and_bytes),
+        cmocka_unit_test(raw_packets_have_a_longest_route),
     };
 
     return cmocka_run_group_tests_name("hsn_send", tests, NULL, NULL);

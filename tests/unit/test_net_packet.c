@@ -151,6 +151,24 @@ static void packet_refuses_what_does_not_fit(void **state)
     assert_int_equal(errno, EMSGSIZE);
 }
 
+static void longest_route_passes_and_no_longer_one(void **state)
+{
+    uint8_t route[NET_WIRE_ROUTE_MAX], wire[NET_WIRE_ROUTE_MAX + 16];
+    struct net_packet p = {
+        .route = route, .nroute = sizeof(route), .type = NET_TYPE_MAPPING};
+    struct net_packet q;
+    size_t len;
+
+    memset(route, 0x81, sizeof(route));
+    len = net_packet_make(wire + 1, sizeof(wire) - 1, &p);
+    assert_int_equal(len, sizeof(route) + NET_TYPE_SIZE + NET_CRC_SIZE);
+    assert_int_equal(net_packet_parse(&q, wire + 1, len), 0);
+    assert_int_equal(q.nroute, sizeof(route));
+    wire[0] = 0x81; /* one byte more, of which the rest takes no note */
+    assert_int_equal(net_packet_parse(&q, wire, len + 1), -1);
+    assert_int_equal(errno, EMSGSIZE);
+}
+
 static void crc_is_the_polynomial_of_the_manual(void **state)
 {
     static uint8_t p[NET_PACKET_MAX];
@@ -286,6 +304,7 @@ int main(void)
         cmocka_unit_test(loop_goes_there_turns_and_comes_back),
         cmocka_unit_test(packet_golden_bytes),
         cmocka_unit_test(packet_refuses_what_does_not_fit),
+        cmocka_unit_test(longest_route_passes_and_no_longer_one),
         cmocka_unit_test(crc_is_the_polynomial_of_the_manual),
         cmocka_unit_test(crc_finds_every_single_wrong_bit),
         cmocka_unit_test(crc_finds_two_wrong_bits_but_a_period_apart),

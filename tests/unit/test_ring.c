@@ -313,6 +313,86 @@ static void producer_that_lies_about_its_index_breaks_the_ring(void **state)
     assert_consumer_broken(p);
 }
 
+/* Each lie by itself: nothing else about the index is wrong. */
+static void producer_that_lies_a_little_breaks_the_ring(void **state)
+{
+    struct pair *p = *state;
+
+    put(&p->in, 1, 100);
+    *tail_of(p) += 1; /* not where a record ends */
+    assert_consumer_broken(p);
+    close_pair(state);
+    assert_int_equal(open_pair(state), 0);
+    put(&p->in, 1, 100);
+    put(&p->in, 2, 100);
+    assert_non_null(ring_peek(&p->out, &(size_t){0}));
+    ring_consume(&p->out);
+    *tail_of(p) = *head_of(p); /* back, to what it has passed before */
+    ring_peek(&p->out, &(size_t){0});
+    ring_consume(&p->out);
+    assert_consumer_broken(p);
+    close_pair(state);
+    assert_int_equal(open_pair(state), 0);
+    *tail_of(p) = SIZE; /* full: that may be */
+    assert_non_null(ring_peek(&p->out, &(size_t){0}));
+    close_pair(state);
+    assert_int_equal(open_pair(state), 0);
+    *tail_of(p) = SIZE + 16; /* more than fits */
+    assert_consumer_broken(p);
+}
+
+static void assert_producer_broken(struct pair *p)
+{
+    assert_null(ring_reserve(&p->in, 500));
+    assert_int_equal(errno, EPROTO);
+    assert_true(p->in.broken);
+}
+
+static void fill_ring(struct pair *p)
+{
+    while (put(&p->in, 1, 500))
+        ;
+    assert_int_equal(errno, EAGAIN);
+}
+
+static void consumer_that_lies_a_little_breaks_the_ring(void **state)
+{
+    struct pair *p = *state;
+    uint64_t sent;
+
+    fill_ring(p);
+    *head_of(p) = 1; /* not where a record ends */
+    assert_producer_broken(p);
+    close_pair(state);
+    assert_int_equal(open_pair(state), 0);
+    fill_ring(p);
+    *head_of(p) = *tail_of(p) + 16; /* past what was sent */
+    assert_producer_broken(p);
+    close_pair(state);
+    assert_int_equal(open_pair(state), 0);
+    fill_ring(p);
+    sent = *tail_of(p);
+    *head_of(p) = sent / 2 / 16 * 16;
+    fill_ring(p);
+    *head_of(p) -= 16; /* back, to what is not in the ring any more */
+    assert_producer_broken(p);
+}
+
+/* What was not reserved may be the consumer's still. */
+static void commit_of_more_than_was_reserved_is_cut(void **state)
+{
+    struct pair *p = *state;
+    size_t len;
+
+    assert_non_null(ring_reserve(&p->in, 10));
+    ring_commit(&p->in, MAX);
+    assert_non_null(ring_peek(&p->out, &len));
+    assert_int_equal(len, 10);
+    ring_consume(&p->out);
+    assert_true(put(&p->in, 7, length_of(7)));
+    check_record(ring_peek(&p->out, &len), length_of(7), 7);
+}
+
 static void consumer_that_lies_breaks_the_ring(void **state)
 {
     struct pair *p = *state;
@@ -505,7 +585,10 @@ int main(void)
         RING_TEST(ring_of_foreign_make_is_refused),
         RING_TEST(producer_that_lies_about_a_length_breaks_the_ring),
         RING_TEST(producer_that_lies_about_its_index_breaks_the_ring),
+        RING_TEST(producer_that_lies_a_little_breaks_the_ring),
+        RING_TEST(consumer_that_lies_a_little_breaks_the_ring),
         RING_TEST(consumer_that_lies_breaks_the_ring),
+        RING_TEST(commit_of_more_than_was_reserved_is_cut),
         RING_TEST(who_sleeps_is_woken_once),
         RING_TEST(bell_never_blocks_and_tells_when_the_peer_is_gone),
         RING_TEST(two_threads_pass_everything_in_order),
@@ -515,6 +598,7 @@ int main(void)
         QUICK_TEST(notes_come_with_their_records),
         QUICK_TEST(records_come_out_in_order_and_whole),
         QUICK_TEST(empty_records_and_short_commits_are_fine),
+        QUICK_TEST(commit_of_more_than_was_reserved_is_cut),
         QUICK_TEST(who_sleeps_is_woken_once),
         QUICK_TEST(two_threads_pass_everything_in_order),
         QUICK_TEST(two_processes_pass_everything_in_order),
