@@ -281,6 +281,9 @@ void gm1_status(const struct gm1 *g, struct gm1_status *status)
             g->state == GM1_STATE_DORMANT ? g->higher : g->config.host.address,
         .version = g->version,
         .unconfigured = g->unconfigured,
+        .engine =
+            g->routes ? net_routes_engine(g->routes) : g->config.routes.engine,
+        .unproved = g->unproved.text,
         .counters = g->counters,
     };
     if (!g->net)

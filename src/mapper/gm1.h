@@ -111,6 +111,9 @@ struct gm1_status {
     uint32_t version; /* of the map made here; 0 none */
     uint32_t nhosts, nmembers; /* of it */
     uint32_t unconfigured;     /* given up in the last configuration */
+    /* Of the routes: as in gm2_status. */
+    enum net_engine engine;
+    const char *unproved;
     struct gm1_counters counters;
 };
 void gm1_status(const struct gm1 *g, struct gm1_status *status);

@@ -8,6 +8,7 @@
 
 #include "mapper/gm1_priv.h"
 #include "mapper/gm_address.h"
+#include "net/deadlock.h"
 #include "net/same.h"
 
 /* The own host says of itself what it would tell a Scout. */
@@ -80,8 +81,9 @@ static struct net *take_map(struct gm1 *g)
 /* Routes of the new net; it becomes ours.  False: no routes. */
 static bool use_net(struct gm1 *g, struct net *net)
 {
-    struct errbuf err = {""};
-    struct net_routes *routes = net_routes_new(net, &g->config.routes, &err);
+    struct errbuf err = {""}, why;
+    struct net_routes *routes =
+        net_routes_proved(net, &g->config.routes, NET_NONE, &why, &err);
 
     if (!routes) {
         if (errno != ENOMEM && g->ops.fatal)
@@ -90,6 +92,10 @@ static bool use_net(struct gm1 *g, struct net *net)
         net_free(net);
         return false;
     }
+    if (why.text[0])
+        gm1_notice(g, "%s: routes of engine %s instead", why.text,
+                   net_engine_name(net_routes_engine(routes)));
+    g->unproved = why;
     if (!g->net || !net_same(g->net, net, NULL))
         g->fresh = true;
     net_routes_free(g->routes);

@@ -104,6 +104,7 @@ struct gm1 {
 
     struct net *net; /* the map; hosts' nodes are in `heard` */
     struct net_routes *routes;
+    struct errbuf unproved; /* why these are not those asked for; "" */
     uint32_t version, highest;
     struct gm1_row *rows; /* hosts and members, as they are distributed */
     uint32_t nrows;

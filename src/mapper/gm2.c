@@ -299,6 +299,9 @@ void gm2_status(const struct gm2 *m, struct gm2_status *status)
         .done = m->done,
         .since = m->since,
         .round_time = m->round_time,
+        .engine =
+            m->routes ? net_routes_engine(m->routes) : m->config.routes.engine,
+        .unproved = m->unproved.text,
         .counters = m->counters,
     };
     if (!m->map)

@@ -149,6 +149,10 @@ struct gm2_status {
     uint32_t done;       /* mappers at and below this one with this version */
     uint64_t since;      /* in this state */
     uint64_t round_time; /* of the last verify round */
+    /* What the routes in use are, and why they are not those asked for: a
+     * cycle that was found in these; "" when they are. */
+    enum net_engine engine;
+    const char *unproved;
     struct gm2_counters counters;
 };
 void gm2_status(const struct gm2 *m, struct gm2_status *status);

@@ -6,14 +6,20 @@
 #include <string.h>
 
 #include "mapper/gm2_priv.h"
+#include "net/deadlock.h"
 
 static struct net_routes *compute(struct gm2 *m, const struct gm2_map *map,
-                                  struct errbuf *err)
+                                  uint32_t me, struct errbuf *err)
 {
     struct net_route_params params = m->config.routes;
+    struct net_routes *routes;
 
     params.seed = m->config.seed ^ m->config.address;
-    return net_routes_new(map->net, &params, err);
+    routes = net_routes_proved(map->net, &params, me, &m->unproved, err);
+    if (routes && m->unproved.text[0])
+        gm2_notice(m, "%s: routes of engine %s instead", m->unproved.text,
+                   net_engine_name(net_routes_engine(routes)));
+    return routes;
 }
 
 /* A partner by its number in the tree.  Left alone when no route leads to it
@@ -148,20 +154,28 @@ static bool lost_only(const struct gm2_map *old, const struct gm2_map *now,
     return true;
 }
 
+/* And this host's routes are proved, its alternatives, too. */
+static bool repaired(struct gm2 *m, const struct lost *lost, uint32_t me)
+{
+    return net_routes_repair(m->routes, lost->ports, lost->peers, lost->n, NULL,
+                             NULL) == 0 &&
+           net_routes_host_deadlock(m->routes, me, NULL) == 0;
+}
+
 /* The old map becomes the new one, which is freed, and the routes with it.
  * False: the old map and its routes are gone, if the repair was tried. */
-static bool repair(struct gm2 *m, struct gm2_map *map)
+static bool repair(struct gm2 *m, struct gm2_map *map, uint32_t me)
 {
     struct lost lost;
     struct net *net = m->map ? m->map->net : NULL;
 
-    if (!m->routes || !m->map || !lost_only(m->map, map, &lost))
+    if (!m->routes || !m->map || m->unproved.text[0] ||
+        !lost_only(m->map, map, &lost))
         return false;
     for (unsigned i = 0; i < lost.n; i++)
         net_disconnect(net, net->ports[lost.ports[i]].node,
                        net_port_number(net, lost.ports[i]));
-    if (lost.n == 0 || net_routes_repair(m->routes, lost.ports, lost.peers,
-                                         lost.n, NULL, NULL) == 0) {
+    if (lost.n == 0 || repaired(m, &lost, me)) {
         m->map->version = map->version;
         gm2_map_free(map);
         m->counters.repairs++;
@@ -174,10 +188,10 @@ static bool repair(struct gm2 *m, struct gm2_map *map)
     return false;
 }
 
-static bool route_anew(struct gm2 *m, struct gm2_map *map)
+static bool route_anew(struct gm2 *m, struct gm2_map *map, uint32_t me)
 {
     struct errbuf err = {""};
-    struct net_routes *routes = compute(m, map, &err);
+    struct net_routes *routes = compute(m, map, me, &err);
 
     if (!routes) {
         bool memory = errno == ENOMEM;
@@ -198,11 +212,13 @@ static bool route_anew(struct gm2 *m, struct gm2_map *map)
 
 bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
 {
+    uint32_t me = own_node(m, map->net);
+
     make_delta(m, map);
-    if (!repair(m, map) && !route_anew(m, map))
+    if (!repair(m, map, me) && !route_anew(m, map, me))
         return false;
     gm2_suppose(m, NULL);
-    m->me = own_node(m, m->map->net);
+    m->me = me;
     m->complete = false;
     m->reported = 0;
     find_partners(m);

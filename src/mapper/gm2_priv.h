@@ -87,7 +87,8 @@ struct gm2 {
 
     struct gm2_map *map;
     struct net_routes *routes;
-    uint32_t me; /* node of the map */
+    struct errbuf unproved; /* why these are not those asked for; "" */
+    uint32_t me;            /* node of the map */
     bool valid, complete;
     bool lingering;     /* --map-once: complete, about to end */
     uint64_t map_since; /* when the map became valid */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/jsonx.h"
+#include "base/log.h"
 #include "base/mac.h"
 #include "mapper/gm_address.h"
 #include "mapperd/mapperd.h"
@@ -32,6 +33,23 @@ struct hsn_peer *engine_peers(struct mapperd *d, size_t n)
     if (!peers)
         mapperd_notice(d, "no memory for the routes");
     return peers;
+}
+
+void engine_alarm(const char *unproved)
+{
+    if (unproved[0])
+        log_error("SF-E857 routes could deadlock and are not used; %s",
+                  unproved);
+}
+
+void engine_put_routes(struct json_object *out, enum net_engine engine,
+                       const char *unproved)
+{
+    jsonx_add_str(out, "routes", net_engine_name(engine));
+    if (unproved[0])
+        jsonx_add_str(out, "deadlock", unproved);
+    else
+        json_object_object_add(out, "deadlock", NULL);
 }
 
 void engine_put_address(struct json_object *out, const char *key,

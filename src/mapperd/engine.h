@@ -11,6 +11,7 @@
 #include "base/errbuf.h"
 #include "hsn/libhsn.h"
 #include "net/graph.h"
+#include "net/route.h"
 
 struct mapperd;
 
@@ -38,6 +39,12 @@ void engine_notice(const char *text, void *arg);
 int engine_seed(uint64_t *seed, struct errbuf *err);
 /* Room for n peers; NULL, and a notice, without memory. */
 struct hsn_peer *engine_peers(struct mapperd *d, size_t n);
+
+/* Routes could deadlock and others are in use (text, "": none could): an
+ * alarm; members of an answer. */
+void engine_alarm(const char *unproved);
+void engine_put_routes(struct json_object *out, enum net_engine engine,
+                       const char *unproved);
 
 /* A member of an answer that is a board id; null: nobody's. */
 void engine_put_address(struct json_object *out, const char *key,

@@ -98,12 +98,17 @@ static void suppose(struct mapperd *d)
 static void on_moved(enum gm1_event event, enum gm1_state from,
                      enum gm1_state to, void *arg)
 {
+    struct mapperd *d = arg;
+    struct gm1_status s;
+
     log_info("%s: %s->%s", gm1_event_name(event), gm1_state_name(from),
              gm1_state_name(to));
     if (to != GM1_STATE_CONFIGURING)
         return;
-    mapperd_write_map(arg, gm1_map(((struct mapperd *)arg)->gm1));
-    store(arg);
+    gm1_status(d->gm1, &s);
+    engine_alarm(s.unproved);
+    mapperd_write_map(d, gm1_map(d->gm1));
+    store(d);
 }
 
 static void on_fatal(const char *text, void *arg)
@@ -186,6 +191,7 @@ static void status_gm1(const struct mapperd *d, struct json_object *out)
     jsonx_add_int(out, "hosts", s.nhosts);
     jsonx_add_int(out, "members", s.nmembers);
     jsonx_add_int(out, "unconfigured", s.unconfigured);
+    engine_put_routes(out, s.engine, s.unproved);
     jsonx_add_int(out, "explorations", s.counters.explorations);
     jsonx_add_int(out, "hypotheses", s.counters.hypotheses);
     jsonx_add_int(out, "verifications", s.counters.verifications);

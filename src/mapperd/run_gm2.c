@@ -38,8 +38,11 @@ static void on_configured(const struct gm2_map *map, uint32_t me,
                           const struct net_routes *routes, void *arg)
 {
     struct hsn_peer *peers = engine_peers(arg, map->net->nhosts);
+    struct gm2_status s;
     size_t n = 0;
 
+    gm2_status(((struct mapperd *)arg)->gm2, &s);
+    engine_alarm(s.unproved);
     if (!peers)
         return;
     for (uint32_t i = 0; i < map->net->nhosts; i++) {
@@ -148,6 +151,7 @@ static void status(const struct mapperd *d, struct json_object *out)
     jsonx_add_int(out, "xbars", s.nxbars);
     jsonx_add_int(out, "cables", s.ncables);
     jsonx_add_int(out, "done", s.done);
+    engine_put_routes(out, s.engine, s.unproved);
     jsonx_add_int(out, "round_us", s.round_time / 1000);
     jsonx_add_int(out, "sent", s.counters.sent);
     jsonx_add_int(out, "received", s.counters.received);

@@ -92,10 +92,22 @@ static void add_tree(struct net_cdg *cdg, const struct net_routes *r,
         add_phase(cdg, r, next, NET_DOWN);
 }
 
-/* All that trees without a row could do: go up after up, down after either,
- * never up after down.  More than they do; if that has no cycle, neither have
- * they. */
-static void add_turns(struct net_cdg *cdg, const struct net_routes *r)
+bool net_cdg_has_path(const struct net_cdg *cdg, const struct net_path *path)
+{
+    for (unsigned i = 1; i + 1 < path->hops; i++) {
+        unsigned out = net_port_number(cdg->net, path->port[i + 1]);
+
+        if (!(cdg->bits[(size_t)path->port[i] * cdg->words + out / 64] >>
+                  out % 64 &
+              1))
+            return false;
+    }
+    return true;
+}
+
+/* Go up after up, down after either, never up after down.  More than routes
+ * do; if that has no cycle, neither have they. */
+void net_cdg_add_turns(struct net_cdg *cdg, const struct net_routes *r)
 {
     for (uint32_t x = 0; x < r->nx; x++)
         for (uint32_t i = r->first[x]; i < r->first[x + 1]; i++) {
@@ -130,8 +142,9 @@ void net_cdg_add_routes(struct net_cdg *cdg, const struct net_routes *r)
         add_gm2(cdg, r);
         return;
     }
+    /* Trees without a row. */
     if (r->nrows < r->nleaves * r->columns && !r->block)
-        add_turns(cdg, r);
+        net_cdg_add_turns(cdg, r);
     for (uint32_t l = 0; l < r->nleaves; l++)
         for (unsigned c = 0; c < r->columns; c++)
             if (r->rows[(size_t)l * r->columns + c])
@@ -182,6 +195,19 @@ static uint32_t next_of(struct search *s, uint32_t channel)
     return NET_NONE;
 }
 
+/* Maps of mappers have no names: a crossbar goes by its place. */
+static size_t name_port(const struct net *net, uint32_t p, char *text,
+                        size_t size)
+{
+    const struct net_node *node = &net->nodes[net->ports[p].node];
+    unsigned port = net_port_number(net, p);
+
+    if (node->name[0] == '\0')
+        return (size_t)snprintf(text, size, " x%u:%u",
+                                net->ports[p].node - net->nhosts, port);
+    return (size_t)snprintf(text, size, " %.40s:%u", node->name, port);
+}
+
 static int name_cycle(const struct search *s, uint32_t from, struct errbuf *err)
 {
     const struct net *net = s->cdg->net;
@@ -191,13 +217,8 @@ static int name_cycle(const struct search *s, uint32_t from, struct errbuf *err)
 
     while (s->way[i] != from)
         i--;
-    for (uint32_t k = i; k < s->n && len < sizeof(text) - 80; k++) {
-        uint32_t p = s->way[k];
-
-        len += (size_t)snprintf(text + len, sizeof(text) - len, " %.40s:%u",
-                                net->nodes[net->ports[p].node].name,
-                                net_port_number(net, p));
-    }
+    for (uint32_t k = i; k < s->n && len < sizeof(text) - 80; k++)
+        len += name_port(net, s->way[k], text + len, sizeof(text) - len);
     errprintf(err, "routes can deadlock: a cycle of %u cables:%s", s->n - i,
               text);
     return 1;
@@ -240,7 +261,9 @@ int net_cdg_check(const struct net_cdg *cdg, struct errbuf *err)
     return rc;
 }
 
-int net_routes_deadlock(const struct net_routes *r, struct errbuf *err)
+static int check(const struct net_routes *r,
+                 void (*add)(struct net_cdg *cdg, const struct net_routes *r),
+                 struct errbuf *err)
 {
     struct net_cdg *cdg = net_cdg_new(r->net);
     int rc;
@@ -249,8 +272,18 @@ int net_routes_deadlock(const struct net_routes *r, struct errbuf *err)
         errno = ENOMEM;
         return errprintf(err, "out of memory for the deadlock check");
     }
-    net_cdg_add_routes(cdg, r);
+    add(cdg, r);
     rc = net_cdg_check(cdg, err);
     net_cdg_free(cdg);
     return rc;
+}
+
+int net_routes_deadlock(const struct net_routes *r, struct errbuf *err)
+{
+    return check(r, net_cdg_add_routes, err);
+}
+
+int net_turns_deadlock(const struct net_routes *r, struct errbuf *err)
+{
+    return check(r, net_cdg_add_turns, err);
 }

@@ -10,7 +10,8 @@
  *
  * Every tree goes up, then down, along one orientation of the crossbars, so
  * that no set of routes can deadlock (net/deadlock.h proves it of each that is
- * made or repaired, but for NET_GM2, where only a host knows its own):
+ * made or repaired; of NET_GM2, where only a host knows its own, it proves the
+ * orientation, and net_routes_proved() that host's routes):
  *
  *   NET_DMODK   on a folded Clos, also with holes: levels are the distance to
  *               the hosts, the cable upwards is chosen by the destination's
@@ -70,8 +71,8 @@ struct net_routes;
  * taken out of it is told to net_routes_repair(), any other change asks for
  * new routes.  NULL, *err and errno: EINVAL, a route would take more hops than
  * the limit (the text names both) or the engine asked for does not fit the
- * net, or the routes could deadlock; ENOMEM.  Hosts that no cables join simply
- * have no route. */
+ * net; EDEADLK, the routes could deadlock; ENOMEM.  Hosts that no cables join
+ * simply have no route. */
 struct net_routes *net_routes_new(const struct net *net,
                                   const struct net_route_params *params,
                                   struct errbuf *err);

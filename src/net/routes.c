@@ -265,10 +265,16 @@ static int compute(struct net_routes *r, struct errbuf *err)
     return use_tree(r, err);
 }
 
-/* Of NET_GM2 every host has routes of its own, which nobody else knows. */
+/* Of NET_GM2 every host has routes of its own, which nobody else knows: what is
+ * proved is that nothing which goes up, then down can deadlock. */
 static int prove(const struct net_routes *r, struct errbuf *err)
 {
-    return r->engine == NET_GM2 || net_routes_deadlock(r, err) == 0 ? 0 : -1;
+    int rc = r->engine == NET_GM2 ? net_turns_deadlock(r, err)
+                                  : net_routes_deadlock(r, err);
+
+    if (rc > 0)
+        errno = EDEADLK;
+    return rc == 0 ? 0 : -1;
 }
 
 struct net_routes *net_routes_bare(const struct net *net)
@@ -308,7 +314,7 @@ struct net_routes *net_routes_new(const struct net *net,
     }
     errno = 0;
     if (compute(r, err) < 0 || prove(r, err) < 0) {
-        if (errno != ENOMEM)
+        if (errno != ENOMEM && errno != EDEADLK)
             errno = EINVAL;
         net_routes_free(r);
         return NULL;

@@ -213,13 +213,20 @@ until_ok 10 says_why
 ok "and at level 0 it says that somebody else must map" 0 $?
 stop_mapper TERM 0
 
-for i in $all; do start_mapperd "$i" --map-file="$tmp/map$i"; done
+for i in $all; do
+    engine=auto
+    [ "$i" != 5 ] || engine=gm2
+    start_mapperd "$i" --map-file="$tmp/map$i" --routes="$engine"
+done
 # shellcheck disable=SC2086
 until_ok 30 settled 16 $all || show
 ok "all mappers have one map of sixteen hosts, one leads" "1 16" \
     "$(agreed $all | cut -d' ' -f2-)"
 ok "all reach each other along the computed routes" "all 240 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
+ok "engine gm2, too, is proved free of deadlock before it is used" 1 \
+    "$(call "$tmp/m5.ctl" '{"verb":"status"}' |
+        grep -c '"routes": *"gm2", *"deadlock": *null')"
 ok "sfabric --local when all is there" "Network is fully configured. 0" \
     "$(local_of 3)"
 ok "and its routes" 15 "$(grep -c '^00:60:dd:' "$tmp/local")"

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "no_explorer.h"
+#include "no_proof.h"
 
 static void exploring_that_fails_ends_the_cycle(void **state)
 {
@@ -157,6 +158,32 @@ static void g1_55_replies_of_another_phase_are_dropped(void **state)
     world_free(w);
 }
 
+static void by_gm2(struct gm1_options *o, uint32_t node, void *arg)
+{
+    fast(o, node, arg);
+    o->routes.engine = NET_GM2;
+}
+
+/* Engine gm2 of a GM-1 mapper: proved for all hosts, or not used. */
+static void g2_59_gm1_does_not_use_routes_that_could_deadlock(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct world *w;
+        struct gm1_status s;
+
+        no_proof = i == 1;
+        w = one_mapper("line:2:2", by_gm2);
+        assert_true(world_until(w, 8 * SECOND, all_configured));
+        no_proof = false;
+        s = status(w, 3);
+        assert_int_equal(s.engine == NET_GM2, i == 0);
+        assert_string_equal(
+            s.unproved,
+            i ? "engine gm2: a cycle of 3 cables: x0:1 x1:1 x2:1" : "");
+        world_free(w);
+    }
+}
+
 /* The program's last test: the others go most ways. */
 static void every_edge_of_gm1_is_taken(void **state)
 {
@@ -173,6 +200,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_11_out_of_date_is_another_mapper_or_version),
     cmocka_unit_test(g1_10_after_the_highest_version_all_begin_anew),
     cmocka_unit_test(g1_55_replies_of_another_phase_are_dropped),
+    cmocka_unit_test(g2_59_gm1_does_not_use_routes_that_could_deadlock),
     cmocka_unit_test(every_edge_of_gm1_is_taken),
 };
 

@@ -4,6 +4,7 @@
 #include "gm2_util.h"
 
 #include "no_explorer.h"
+#include "no_proof.h"
 
 /* A mapper alone, to whom somebody higher says this and that. */
 struct alone {
@@ -204,6 +205,37 @@ static void g2_50_a_child_that_was_not_told_asks(void **state)
     world_free(w);
 }
 
+static void by_gm2(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->routes.engine = NET_GM2;
+}
+
+/* Engine gm2 where a proof fails: all use others, say what was found, and come
+ * back to it with the next map that is proved. */
+static void g2_59_routes_that_could_deadlock_are_not_used(void **state)
+{
+    struct world *w = world_new("clos:4x4:1x2:1x2", 1);
+    struct gm2_status s;
+
+    no_proof = true;
+    world_gm2_all(w, by_gm2, NULL);
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    for (unsigned i = 0; i < 16; i++) {
+        s = status(w, host(w, i));
+        assert_int_equal(s.engine, NET_DMODK);
+        assert_string_equal(s.unproved,
+                            "engine gm2: a cycle of 3 cables: x0:1 x1:1 x2:1");
+    }
+    no_proof = false;
+    world_pull(w, host(w, 3), 0);
+    assert_true(world_until(w, world_now(w) + 20 * SECOND, world_gm2_settled));
+    s = status(w, host(w, 15));
+    assert_int_equal(s.nhosts, 15);
+    assert_int_equal(s.engine, NET_GM2);
+    assert_string_equal(s.unproved, "");
+    world_free(w);
+}
+
 /* The program's last test: the others go most ways. */
 static void every_edge_of_gm2_is_taken(void **state)
 {
@@ -221,6 +253,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(exploring_that_fails_is_begun_again),
     cmocka_unit_test(g2_61_a_map_too_deep_ends_who_fetches_it),
     cmocka_unit_test(g2_50_a_child_that_was_not_told_asks),
+    cmocka_unit_test(g2_59_routes_that_could_deadlock_are_not_used),
     cmocka_unit_test(every_edge_of_gm2_is_taken),
 };
 
