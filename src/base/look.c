@@ -4,8 +4,8 @@
 #include "base/look.h"
 
 #define PAUSES 8
-/* Kept waiting for so long between two looks is too long; how long not to look
- * again, twice as long each time. */
+/* What the owner does not say.  It is twice as long each time that it does not
+ * look again. */
 #define KEPT_NS 30000u
 #define PAUSE_LEAST_NS 100000000u
 #define PAUSE_MOST_NS 1600000000u
@@ -13,9 +13,12 @@
 /* How long the rest after the last look took. */
 static void judge_rest(struct look *l, uint64_t now)
 {
-    if (!l->rested || now - l->rested <= KEPT_NS)
+    if (!l->rested || now - l->rested <= (l->kept ? l->kept : KEPT_NS))
         return;
-    l->pause = l->pause ? l->pause * 2 : PAUSE_LEAST_NS;
+    if (l->pause)
+        l->pause *= 2;
+    else
+        l->pause = l->least ? l->least : PAUSE_LEAST_NS;
     if (l->pause > PAUSE_MOST_NS)
         l->pause = PAUSE_MOST_NS;
     l->crowded = now + l->pause;

@@ -20,7 +20,10 @@
 #define LOOK_MOST_NS 200000u
 
 struct look {
-    uint64_t most; /* that looking may last, set by the owner; 0: never */
+    /* Set by the owner. */
+    uint64_t most;  /* that looking may last; 0: never */
+    uint64_t kept;  /* a longer wait between two looks is too long; 0: 30 us */
+    uint64_t least; /* how long it does not look then, at first; 0: 100 ms */
     /* private, all zero to begin with */
     uint64_t idle;    /* since when nothing is found; 0: something was */
     uint64_t rested;  /* when look_idle() said to look again; 0: did not */

@@ -120,6 +120,16 @@ bool impi_channel_peer_fini(const struct impi_channel *channel)
 
 /* ---- rx ---- */
 
+bool impi_channel_awaited(const struct impi_channel *channel)
+{
+    const struct impi_pair *pair = channel->pairs[0];
+
+    return channel->npairs != 1 || channel->left > 0 ||
+           channel->stage_len > 0 || !TAILQ_EMPTY(&pair->posted) ||
+           !TAILQ_EMPTY(&pair->matched) || !TAILQ_EMPTY(&pair->waiting) ||
+           !TAILQ_EMPTY(&channel->p2p->posted_any) || !pair_is_quiet(pair);
+}
+
 /* Memory that takes the next payload bytes without a copy; NULL: none. */
 static uint8_t *direct_room(struct impi_channel *channel, size_t *room)
 {

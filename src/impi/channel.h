@@ -29,6 +29,10 @@ void impi_channel_tx_done(struct impi_channel *channel, size_t n);
 /* Cheap: would impi_channel_tx() give something? */
 bool impi_channel_tx_ready(const struct impi_channel *channel);
 
+/* Cheap: does this process wait for bytes of the channel: a receive, a long
+ * message, an answer to a send?  Others may come nevertheless. */
+bool impi_channel_awaited(const struct impi_channel *channel);
+
 /* Where the next bytes from the connection go; at least one entry.  No other
  * call of the engine may come between it and its rx_done. */
 int impi_channel_rx(struct impi_channel *channel, struct iovec *iov, int max);

@@ -113,6 +113,20 @@ static bool write_ready(void)
     return moved;
 }
 
+bool net_progress_awaited(void)
+{
+    bool moved = false;
+
+    __atomic_store_n(&net.round, net.round + 1, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < net.nlinks; i++) {
+        struct link *l = net.links[i];
+
+        if (l->state == LINK_OPEN && impi_channel_awaited(l->channel))
+            moved |= link_drive(l);
+    }
+    return moved;
+}
+
 static bool guests_ready(void)
 {
     for (size_t i = 0; i <= net.nguests; i++) {

@@ -70,6 +70,10 @@ bool net_sleep(void);
 struct pollfd;
 unsigned net_fds(struct pollfd *fds, unsigned max);
 
+/* Look only at connections that somebody waits for.  For a few rounds:
+ * new connections and dead peers are not seen.  True when anything moved. */
+bool net_progress_awaited(void);
+
 /* Write what is to be written; if there is nothing, wait until something can be
  * moved, at most ms, and move it.  One look of the kernel at all connections.
  * True when anything moved. */

@@ -6,6 +6,8 @@
 
 #include <sched.h>
 
+#include "base/clock.h"
+#include "base/look.h"
 #include "libimpi/coll_run.h"
 #include "libimpi/net.h"
 #include "libimpi/req.h"
@@ -16,6 +18,12 @@
 #define NATIVE_EVERY 32 /* rounds between looks at the native library */
 #define SLEEP_MS 1      /* while the native library may have news */
 #define SLEEP_LONG_MS 100
+#define WHOLE_EVERY 16 /* in a crowd: looks of which one is at everything */
+
+/* A turn of all who share a processor takes some 10 us, one of a process that
+ * computes milliseconds. */
+static struct look crowd = {
+    .most = LOOK_MOST_NS, .kept = 100000, .least = 10000000};
 
 /* What has been moved may have more behind it. */
 static void follow_up(void)
@@ -72,32 +80,48 @@ static void rest(const struct waiter *w)
         progress_native();
 }
 
-/* Others want the processor, and nothing but a connection has news for us.
- * Offered once it comes back when all the others have had a turn, and more
- * news than one may be there; then there is nothing to do but sleep. */
-static bool sleeps_at_once(const struct waiter *w)
+/* Others want the processor, and nothing but a connection has news for us. */
+static bool is_crowded(const struct waiter *w)
 {
     return impi_be.crowded && !w->native && !impi_be.threads && !net_opening();
 }
 
-static void sleep_at_once(struct waiter *w)
+/* Nothing is here.  Where the others give way, too, the processor is offered
+ * between looks (base/look.h says when that pays); else once, so that all of
+ * them have had a turn and more news than one may be there, and then there is
+ * nothing to do but sleep. */
+static bool rest_in_crowd(const struct waiter *w)
 {
-    bool first = w->idle == 0, moved = net_write_or_wait(first ? 0 : SLEEP_MS);
+    bool again = look_idle(&crowd, clock_ns());
 
-    w->idle = !moved;
-    follow_up();
-    if (moved)
-        return;
-    if (first)
+    if (again || w->idle == 0) {
         offer_processor();
-    else if (impi_be.world_comm->native_size > 1)
+        return false;
+    }
+    if (net_write_or_wait(SLEEP_MS))
+        return true;
+    if (impi_be.world_comm->native_size > 1)
         progress_native();
+    return false;
+}
+
+static void wait_in_crowd(struct waiter *w)
+{
+    bool moved = net_rounds() % WHOLE_EVERY == 0 ? net_write_or_wait(0)
+                                                 : net_progress_awaited();
+
+    if (!moved)
+        moved = rest_in_crowd(w);
+    if (moved)
+        look_found(&crowd, clock_ns());
+    w->idle = moved ? 0 : w->idle + 1;
+    follow_up();
 }
 
 void progress_wait(struct waiter *w)
 {
-    if (sleeps_at_once(w)) {
-        sleep_at_once(w);
+    if (is_crowded(w)) {
+        wait_in_crowd(w);
         return;
     }
     if (progress_once()) {

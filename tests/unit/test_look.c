@@ -114,6 +114,20 @@ static void the_while_grows_until_looking_pays(void **state)
     assert_int_equal(l.pause, 0);
 }
 
+static void the_owner_says_what_is_long(void **state)
+{
+    struct look l = {.most = MOST, .kept = 45000, .least = 10 * MS};
+    uint64_t now = MS;
+
+    wait_for(&l, &now, 10000);
+    assert_true(look_idle(&l, now));
+    now += 45000;
+    assert_true(look_idle(&l, now));
+    now += 45001;
+    assert_false(look_idle(&l, now));
+    assert_int_equal(l.crowded - now, 10 * MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +137,7 @@ int main(void)
         cmocka_unit_test(waking_up_in_vain_is_part_of_the_pause),
         cmocka_unit_test(who_is_kept_waiting_sleeps_for_a_while),
         cmocka_unit_test(the_while_grows_until_looking_pays),
+        cmocka_unit_test(the_owner_says_what_is_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -514,6 +514,41 @@ static void not_more_than_hiwater_nor_after_fini(void **state)
 #define TAGS 3
 #define AHEAD 5 /* else a queue builds up that nothing passes */
 
+/* ---- who is waited for ---- */
+
+static void awaited(const struct net *net, bool one, bool two)
+{
+    assert_int_equal(impi_channel_awaited(net->channel[0][1]), one);
+    assert_int_equal(impi_channel_awaited(net->channel[0][2]), two);
+}
+
+static void only_channels_with_something_to_come_are_awaited(void **state)
+{
+    struct net *net = start(4000, 1);
+    struct impi_packet pk = {.len = 5, .msglen = 5, .tag = 3};
+    struct impi_request recv, sync;
+    char room[8];
+
+    awaited(net, false, false);
+    net_irecv(net, 0, 1, 3, room, sizeof(room), &recv);
+    awaited(net, true, false);
+    assert_int_equal(net_inject_packet(net, 0, 1, pk, NULL), 0);
+    awaited(net, true, false); /* its data */
+    assert_int_equal(net_inject(net, 0, 1, "12345", 5), 0);
+    awaited(net, false, false);
+    net_irecv(net, 0, IMPI_ANY_PEER, 3, room, sizeof(room), &recv);
+    awaited(net, true, true);
+    impi_p2p_cancel_recv(net->p2p[0], &recv, true);
+    net_isend(net, 0, 2, 3, "x", 1, true, &sync);
+    net_settle(net);
+    awaited(net, false, true); /* its answer */
+    net_irecv(net, 2, 0, 3, room, sizeof(room), &recv);
+    net_settle(net);
+    assert_true(sync.done);
+    awaited(net, false, false);
+    net_destroy(net);
+}
+
 struct mix {
     struct net *net;
     struct impi_request send[MIX];
@@ -607,6 +642,7 @@ int main(void)
         cmocka_unit_test(not_in_the_middle_of_a_packet),
         cmocka_unit_test(only_the_very_packet),
         cmocka_unit_test(not_more_than_hiwater_nor_after_fini),
+        cmocka_unit_test(only_channels_with_something_to_come_are_awaited),
         cmocka_unit_test(order_stays_in_any_mix),
     };
 
