@@ -54,6 +54,30 @@ static void im_108_im_109_on_every_communicator(void)
     MPI_Comm_free(&c);
 }
 
+/* In a world where each process is a host: as many, and in the order of their
+ * ranks; clients are fewer. */
+static void im_112_hosts_are_not_clients(void)
+{
+    int n, color;
+    MPI_Comm c;
+
+    if (!getenv("ATTRS_OWN_HOSTS"))
+        return;
+    CHECK(attr(MPI_COMM_WORLD, IMPI_HOST_SIZE) == size);
+    CHECK(attr(MPI_COMM_WORLD, IMPI_HOST_COLOR) == rank);
+    CHECK(attr(MPI_COMM_WORLD, IMPI_CLIENT_SIZE) < size);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &c);
+    MPI_Comm_size(c, &n);
+    CHECK(attr(c, IMPI_HOST_SIZE) == n);
+    CHECK(attr(c, IMPI_HOST_COLOR) == rank / 2);
+    MPI_Comm_free(&c);
+    color = attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR);
+    MPI_Comm_split(MPI_COMM_WORLD, color, 0, &c); /* the library's own */
+    MPI_Comm_size(c, &n);
+    CHECK(attr(c, IMPI_HOST_SIZE) == n && attr(c, IMPI_CLIENT_SIZE) == 1);
+    MPI_Comm_free(&c);
+}
+
 static void im_110_split_by_host_color(void)
 {
     MPI_Comm c;
@@ -100,6 +124,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     if (size > 1)
         im_108_im_109_on_every_communicator();
+    im_112_hosts_are_not_clients();
     im_110_split_by_host_color();
     windows_on_the_parts();
     return end("attrs");

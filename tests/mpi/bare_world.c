@@ -4,11 +4,12 @@
  * client is started by its own library's launcher; this program plays
  * impid's part towards the processes (impi/task_wire.h).
  *
- *   bare_world [-i] [-6] [-m maxdatalen] FAMILY:N ... -- PROGRAM [ARG ...]
+ *   bare_world [-i] [-6] [-h] [-m maxdatalen] FAMILY:N ... -- PROGRAM [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
  * ranks are dealt out to the clients in turn, instead of client by client.
- * -6: processes meet at ::1 instead of 127.0.0.1.
+ * -6: processes meet at ::1 instead of 127.0.0.1.  -h: each process has an
+ * IMPI host of its own, instead of each client.
  * BARE_FRONT names the library to preload.  Exit code: that of MPI_Abort; 1
  * when a process vanished; else the worst of the launchers'.
  */
@@ -62,6 +63,7 @@ static struct {
     char path[108];
     int listener;
     bool ipv6;
+    bool own_hosts;
 } b;
 
 static void die(const char *what)
@@ -162,7 +164,7 @@ static void take_join(struct proc *p, const struct task_frame *f)
     if (task_join_decode(&j, f->payload, f->len) < 0)
         die("JOIN");
     w->client = b.client[p->rank];
-    w->host = w->client;
+    w->host = b.own_hosts ? p->rank : w->client;
     w->pid = j.pid;
     memcpy(w->hostid, j.addr, sizeof(w->hostid));
     memcpy(w->addr, j.addr, sizeof(w->addr));
@@ -308,7 +310,7 @@ static void make_world(uint32_t maxdatalen, uint32_t flags)
 {
     struct impi_world *w = &b.world;
 
-    if (impi_world_alloc(w, b.nclients, b.nprocs) < 0)
+    if (impi_world_alloc(w, b.own_hosts ? b.nprocs : b.nclients, b.nprocs) < 0)
         die("world");
     w->maxdatalen = maxdatalen;
     w->tagub = TAGUB;
@@ -318,9 +320,9 @@ static void make_world(uint32_t maxdatalen, uint32_t flags)
     w->hiwater = 256;
     w->flags = flags;
     w->nclients = b.nclients;
-    for (uint32_t i = 0; i < b.nclients; i++) {
-        w->hosts[i].client = i;
-        w->hosts[i].nprocs = b.size[i];
+    for (uint32_t i = 0; i < w->nhosts; i++) {
+        w->hosts[i].client = b.own_hosts ? b.client[i] : i;
+        w->hosts[i].nprocs = b.own_hosts ? 1 : b.size[i];
         w->hosts[i].addr[15] = (uint8_t)(i + 1);
         w->hosts[i].port = 1;
     }
@@ -426,6 +428,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             *interleave = true;
         } else if (strcmp(*argv, "-6") == 0) {
             b.ipv6 = true;
+        } else if (strcmp(*argv, "-h") == 0) {
+            b.own_hosts = true;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
             *maxdatalen = (uint32_t)atoi(*++argv);
         } else if (colon && b.nclients < MAX_CLIENTS) {
@@ -453,8 +457,8 @@ int main(int argc, char **argv)
 
     if (!program || !*program) {
         fprintf(stderr,
-                "usage: bare_world [-i] [-6] [-m bytes] FAMILY:N ... -- "
-                "PROGRAM [ARG ...]\n");
+                "usage: bare_world [-i] [-6] [-h] [-m bytes] FAMILY:N ... "
+                "-- PROGRAM [ARG ...]\n");
         return 99;
     }
     if (!getenv("BARE_FRONT")) {

@@ -80,6 +80,12 @@ for prog in ring order sizes probe mixes coll collv comms groups persist topo ty
     case_run $prog mpich:2 openmpi:2
     case_run $prog -i mpich:2 openmpi:1 mpich:2
 done
+title=im_109_im_112_each_process_a_host
+export ATTRS_OWN_HOSTS=1
+case_run attrs -h mpich:2 openmpi:2
+case_run attrs -h -i mpich:2 openmpi:1 mpich:2
+unset ATTRS_OWN_HOSTS
+case_run ring -h mpich:2 openmpi:2
 title=threads_may_all_call_at_once
 case_run threads mpich:1 openmpi:1
 case_run threads mpich:2 openmpi:1
