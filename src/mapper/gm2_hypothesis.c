@@ -46,6 +46,7 @@ static bool ask_all(struct gm2 *m)
         .hosts = true,
         .links = true,
         .empty = true,
+        .ids = m->config.limits.tagged,
         .rings = VERIFY_RINGS_ALL,
     };
 

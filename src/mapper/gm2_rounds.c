@@ -191,6 +191,10 @@ void gm2_describe_change(const struct net *net, const struct verify_change *c,
         snprintf(text, size, "link new: crossbar %u port %u",
                  c->node - net->nhosts, (unsigned)c->port);
         break;
+    case VERIFY_XBAR_OTHER:
+        snprintf(text, size, "crossbar %u is another one",
+                 c->node - net->nhosts);
+        break;
     case VERIFY_MOVED:
         snprintf(text, size, "host moved: %s to crossbar %u port %u", who,
                  c->node - net->nhosts, (unsigned)c->port);

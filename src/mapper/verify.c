@@ -249,6 +249,12 @@ static void next_stage(struct verify *v)
         break;
     case VERIFY_RINGS:
         v->at_node = 0;
+        v->stage = VERIFY_IDS;
+        if (!v->options.ids || v->limits.absolute)
+            next_stage(v);
+        break;
+    case VERIFY_IDS:
+        v->at_node = 0;
         v->at_port = INT16_MIN;
         v->stage = v->options.empty ? VERIFY_EMPTY : VERIFY_END;
         break;

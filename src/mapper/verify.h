@@ -24,6 +24,7 @@ enum verify_what {
     VERIFY_HOST_NEW,   /* at node, port a host that the map does not have */
     VERIFY_LINK_NEW,   /* at node, port a crossbar where nothing was */
     VERIFY_MOVED,      /* as HOST_NEW, but the map has that host elsewhere */
+    VERIFY_XBAR_OTHER, /* node, port by which it is entered: another one */
 };
 
 struct verify_change {
@@ -41,8 +42,12 @@ struct verify_options {
     bool empty;          /* look at free ports for what was added */
     uint8_t empty_share; /* look at 1/share of the free ports (0, 1: all) */
     uint32_t round;      /* which share: counts up from round to round */
+    /* Ask crossbars that the map has an id of who they are: a crossbar that
+     * tells one is looked at no further than it is wide. */
+    bool ids;
     /* Close so many links per round to rings, one by one (VERIFY_RINGS_ALL:
-     * all): a map whose links all were in a ring is the fabric. */
+     * all): a map whose links all were in a ring, and whose crossbars said
+     * their ids, is the fabric. */
     uint32_t rings;
 };
 

@@ -53,6 +53,26 @@ static void host_answered(struct verify *v, const struct vjob *job,
     verify_add_change(v, &change);
 }
 
+static void other_xbar(struct verify *v, const struct vjob *job)
+{
+    const struct verify_change change = {.what = VERIFY_XBAR_OTHER,
+                                         .node = job->node,
+                                         .port = (int16_t)job->port,
+                                         .peer = NET_NONE};
+
+    verify_add_change(v, &change);
+}
+
+static void id_answered(struct verify *v, const struct vjob *job,
+                        const struct probe_answer *answer)
+{
+    const struct net_node *node = &v->map->nodes[job->node];
+
+    if (answer->outcome != PROBE_ID || answer->id.id != node->id ||
+        answer->id.entry != job->port || answer->id.nports != node->nports)
+        other_xbar(v, job);
+}
+
 static void empty_answered(struct verify *v, const struct vjob *job,
                            const struct probe_answer *answer)
 {
@@ -135,6 +155,8 @@ void verify_job_silent(struct verify *v, uint32_t j)
         verify_host_lost(v, job->node);
     if (job->stage == VERIFY_RINGS)
         verify_lose_link(v, job->node);
+    if (job->stage == VERIFY_IDS)
+        other_xbar(v, job);
     if (job->stage == VERIFY_BISECT && only != NET_NONE)
         verify_lose_link(v, only);
     if (job->stage == VERIFY_EMPTY && job->scout) {
@@ -163,6 +185,9 @@ void verify_job_answered(struct verify *v, uint32_t j,
             verify_lose_link(v, job->links[0]);
         break;
     case VERIFY_RINGS:
+        break;
+    case VERIFY_IDS:
+        id_answered(v, job, answer);
         break;
     case VERIFY_HOSTS:
         if (answer->outcome == PROBE_HOST)

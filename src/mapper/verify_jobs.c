@@ -46,6 +46,39 @@ static bool make_ring(struct verify *v, struct vjob *job)
     return false;
 }
 
+/* A probe that turns round in a crossbar, which marks it. */
+static bool to_turn_in(const struct verify *v, uint32_t node,
+                       struct probe *probe)
+{
+    uint32_t before;
+
+    probe->kind = PROBE_TAGGED;
+    if (node == v->root) {
+        probe->nroute = 1;
+        probe->route[0] = net_route_byte(0);
+        return true;
+    }
+    before = v->map->ports[v->parent[node]].peer;
+    return tour_to_port(v, v->map->ports[before].node,
+                        (int)net_port_number(v->map, before), true, probe);
+}
+
+/* The next crossbar to be asked who it is. */
+static bool make_id(struct verify *v, struct vjob *job)
+{
+    while (v->at_node < v->map->nnodes) {
+        uint32_t node = v->at_node++;
+
+        if (!v->map->nodes[node].has_id || v->parent[node] == NET_NONE ||
+            !to_turn_in(v, node, &job->probe))
+            continue;
+        job->node = node;
+        job->port = (int)net_port_number(v->map, v->parent[node]);
+        return true;
+    }
+    return false;
+}
+
 /* Ports that a crossbar may have, by what the map shows of it. */
 static void port_range(const struct verify *v, const struct net_node *node,
                        int *first, int *last)
@@ -149,6 +182,8 @@ bool verify_make_job(struct verify *v, struct vjob *job)
         return make_host(v, job);
     case VERIFY_RINGS:
         return make_ring(v, job);
+    case VERIFY_IDS:
+        return make_id(v, job);
     case VERIFY_EMPTY:
         return make_empty(v, job);
     case VERIFY_END:

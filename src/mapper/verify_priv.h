@@ -22,6 +22,7 @@ enum vstage {
     VERIFY_BISECT,
     VERIFY_HOSTS,
     VERIFY_RINGS,
+    VERIFY_IDS,
     VERIFY_EMPTY,
     VERIFY_END
 };
@@ -38,7 +39,8 @@ struct vjob {
     uint8_t tries;
     uint8_t nlinks;
     bool scout;    /* empty ports: scout, then loop */
-    uint32_t node; /* host asked; link in the ring; crossbar with empty port */
+    uint32_t node; /* host or crossbar asked; link in the ring; crossbar with
+                    * empty port */
     int port;
     uint32_t next; /* spare, or ready */
     uint32_t links[PROBE_ROUTE_MAX];

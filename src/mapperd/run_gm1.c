@@ -9,6 +9,7 @@
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "mapperd/mapperd.h"
+#include "net/build.h"
 
 static const struct hostside *side(const struct mapperd *d)
 {
@@ -90,6 +91,9 @@ static void suppose(struct mapperd *d)
     struct gm2_map *stored = mapperd_stored_map(d);
     struct net *net = stored ? net_copy(stored->net) : NULL;
 
+    /* GM-1 asks no crossbar for an id, so it may not believe one. */
+    if (net)
+        net_tell_ids(net, false);
     if (net)
         gm1_suppose(d->gm1, net);
     gm2_map_free(stored);

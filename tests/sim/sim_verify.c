@@ -31,6 +31,7 @@ struct play {
     struct simfab *sim;
     uint32_t me;
     enum fault fault;
+    bool ids; /* crossbars tell them */
     const char *why;
 };
 
@@ -46,7 +47,11 @@ static const char *const shapes[] = {"C64",
                                      "C64+cut=15:7",
                                      "clos:4x4x4:1x2x2:1x1x1",
                                      "line:1:5",
-                                     "C64+shuffle=4"};
+                                     "C64+shuffle=4",
+                                     "C64+ids",
+                                     "clos:4x2:1x2:1x1+ids",
+                                     "ring:5:2+ids",
+                                     "hostless-ring:5+ids"};
 
 /* A random cabled port of a kind of node; NET_NONE: none was met. */
 static uint32_t pick_cable(struct play *p, int hosts)
@@ -184,6 +189,7 @@ static struct net *explore(struct play *p)
     struct net *map = NULL;
 
     limits.max_ports = 16;
+    limits.tagged = p->ids;
     simfab_host_info(p->truth, p->me, &me);
     x = explore_new(&limits, &me);
     if (x && simfab_run(p->sim, simfab_explorer(x), LONGEST))
@@ -205,8 +211,11 @@ static bool is_truth(struct play *p, const struct net *map)
 /* How many changes the verifier tells; -1: it does not end. */
 static int changes(struct play *p, const struct net *map)
 {
-    static const struct verify_options all = {
-        .hosts = true, .links = true, .empty = true, .rings = VERIFY_RINGS_ALL};
+    static const struct verify_options all = {.hosts = true,
+                                              .links = true,
+                                              .empty = true,
+                                              .ids = true,
+                                              .rings = VERIFY_RINGS_ALL};
     struct prober_limits limits = PROBER_LIMITS_DEFAULT;
     struct verify *v;
     int n = -1;
@@ -256,6 +265,7 @@ static bool play(uint64_t seed)
     struct net *map = NULL;
 
     p.fault = (enum fault)net_rng_below(&p.rng, FAULTS);
+    p.ids = strstr(shape, "+ids") != NULL;
     p.truth = net_build_named(shape, NULL);
     if (p.truth) {
         p.me = net_find_name(p.truth, "h0");

@@ -266,6 +266,26 @@ static void cables_swapped_and_one_lost_meanwhile(void **state)
     }
 }
 
+/* Two cables exchanged so that leaf and spine stand in each other's places of
+ * a ring: every tour and every ring comes home (soak: power-cut, seed 179). */
+static void crossbars_that_changed_places_are_told_by_their_ids(void **state)
+{
+    struct world *w = settled_with_disks("clos:4x2:1x2:1x1+ids", 1);
+    uint32_t leaf = net_find_name(w->net, "s1.0");
+    uint32_t other = net_find_name(w->net, "s1.1");
+    uint32_t top = net_find_name(w->net, "s2.0");
+    uint32_t far = net_find_name(w->net, "s2.1");
+
+    off(w);
+    world_pull(w, other, 4);
+    world_pull(w, leaf, 5);
+    world_plug(w, other, 4, leaf, 5);
+    world_plug(w, far, 0, top, 1);
+    on(w);
+    assert_int_equal(status(w, host(w, 7)).nhosts, 8);
+    world_free(w);
+}
+
 static void who_came_meanwhile_is_found_by_exploring(void **state)
 {
     struct world *w = settled_with_disks("line:3:3", 1);
@@ -331,6 +351,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_leader_that_starts_again_verifies_its_old_map),
     cmocka_unit_test(what_was_lost_meanwhile_is_taken_out),
     cmocka_unit_test(cables_swapped_and_one_lost_meanwhile),
+    cmocka_unit_test(crossbars_that_changed_places_are_told_by_their_ids),
     cmocka_unit_test(who_came_meanwhile_is_found_by_exploring),
     cmocka_unit_test(a_lower_mapper_that_starts_again_asks_those_above_first),
     cmocka_unit_test(the_next_in_rank_verifies_when_those_above_are_gone),
