@@ -7,6 +7,8 @@ set -u
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${SF_TOP_BUILDDIR:-$top}
 man=$top/doc/man
+version=$(sed -n 's/^AC_INIT(\[slurm-fabric\], \[\(.*\)\])$/\1/p' \
+    "$top/configure.ac")
 export LC_ALL=C
 
 n=0 failed=0
@@ -55,6 +57,14 @@ taken() { # SOURCE..
     } | options
 }
 
+# says TEXT COMMAND..: what it says if that is not TEXT.
+says() {
+    local text=$1 said
+    shift
+    said=$("$@" 2>&1) && [ "$said" = "$text" ] ||
+        echo "says '$said', wanted '$text'"
+}
+
 # program PAGE BINARY SOURCE..: --help, manual page and sources agree.
 program() {
     local page=$1 binary=$build/src/$2 help pages name
@@ -74,6 +84,8 @@ program() {
         "$(none_but "$help" "$pages")"
     check "$name --help has every option of $page" \
         "$(none_but "$(tags "$page" | options)" "$help")"
+    check "$name --version names it and the package's version" \
+        "$(says "$name (slurm-fabric) $version" "$binary" --version)"
     [ $# -gt 0 ] || return
     cd "$top/src" || exit 99
     check "$name takes what its --help has" \

@@ -159,8 +159,9 @@ rpm_runs() {
         (cd "$tmp/x" && rpm2cpio "$(rpms "$f")" | cpio -idm --quiet) || return 1
     done
     f=$(find "$tmp/x" -name switchmgrd -type f)
-    "$f" --version | grep -q "slurm-fabric $version" &&
-        "$tmp/x/usr/bin/sfabric" --version | grep -q "slurm-fabric $version"
+    [ "$("$f" --version)" = "switchmgrd (slurm-fabric) $version" ] &&
+        [ "$("$tmp/x/usr/bin/sfabric" --version)" = \
+            "sfabric (slurm-fabric) $version" ]
 }
 check_rpm() {
     check "the spec has the version" \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sfabric version: of this suite, and of the Slurm that it was built for.
+ * sfabric version: of this suite.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
 {
     if (argc != 1)
         return sfabric_usage(&cmd_version);
-    printf("%s %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+    puts("sfabric (" PACKAGE_NAME ") " PACKAGE_VERSION);
     return SFABRIC_OK;
 }
 

@@ -28,6 +28,13 @@ case_install_puts_every_part_in_its_place() {
         share/man/man8/impi-server.8 share/man/man1/impi-backend.1; do
         grep -qxF "$f" <<<"$got" || fail "not installed: $f"
     done
+    grep -E '^(slurm|lib/slurm-fabric)/.*\.la$' <<<"$got" &&
+        fail "libtool archives beside plugins"
+    make -s -C "$SF_TOP_BUILDDIR" uninstall DESTDIR="$case_tmp/root" \
+        >"$case_tmp/uninstall.log" 2>&1 ||
+        fail "$(tail "$case_tmp/uninstall.log")"
+    got=$(installed "$case_tmp/root")
+    [ -z "$got" ] || fail "left by make uninstall: $got"
     rm -rf "$case_tmp/root"
 }
 
