@@ -54,6 +54,22 @@ static void im_108_im_109_on_every_communicator(void)
     MPI_Comm_free(&c);
 }
 
+/* An intercommunicator of the library's own has the hosts of both groups. */
+static void both_sides_count(MPI_Comm part, int n)
+{
+    MPI_Comm side, ic;
+    int r;
+
+    if (n < 2)
+        return;
+    MPI_Comm_rank(part, &r);
+    MPI_Comm_split(part, r % 2, 0, &side);
+    MPI_Intercomm_create(side, 0, part, !(r % 2), 0, &ic);
+    CHECK(attr(ic, IMPI_HOST_SIZE) == n && attr(ic, IMPI_CLIENT_SIZE) == 1);
+    MPI_Comm_free(&ic);
+    MPI_Comm_free(&side);
+}
+
 /* In a world where each process is a host: as many, and in the order of their
  * ranks; clients are fewer. */
 static void im_112_hosts_are_not_clients(void)
@@ -75,6 +91,7 @@ static void im_112_hosts_are_not_clients(void)
     MPI_Comm_split(MPI_COMM_WORLD, color, 0, &c); /* the library's own */
     MPI_Comm_size(c, &n);
     CHECK(attr(c, IMPI_HOST_SIZE) == n && attr(c, IMPI_CLIENT_SIZE) == 1);
+    both_sides_count(c, n);
     MPI_Comm_free(&c);
 }
 
@@ -88,7 +105,7 @@ static void im_110_split_by_host_color(void)
     MPI_Comm_free(&c);
 }
 
-static void windows_on_the_parts(void)
+static void im_157_parts_of_one_client_are_native(void)
 {
     MPI_Comm part;
     MPI_Group group;
@@ -119,13 +136,28 @@ static void windows_on_the_parts(void)
     MPI_Comm_free(&part);
 }
 
+/* What no spanning communicator can do. */
+static void im_157_a_world_of_one_client_is_native(void)
+{
+    MPI_Win win;
+    int v = 0;
+
+    MPI_Win_create(&v, sizeof(v), sizeof(v), MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &win);
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
+    if (attr(MPI_COMM_WORLD, IMPI_CLIENT_SIZE) == 1) {
+        im_157_a_world_of_one_client_is_native();
+        return end("attrs");
+    }
     if (size > 1)
         im_108_im_109_on_every_communicator();
     im_112_hosts_are_not_clients();
     im_110_split_by_host_color();
-    windows_on_the_parts();
+    im_157_parts_of_one_client_are_native();
     return end("attrs");
 }

@@ -145,8 +145,10 @@ else
     report_skip "$title" "no IPv6 here"
 fi
 title=im_157_one_client_is_native
-case_run ring mpich:3
-case_run ring openmpi:3
+for prog in ring attrs; do
+    case_run $prog mpich:3
+    case_run $prog openmpi:3
+done
 case_device_pointers_are_refused mpich:1 openmpi:1
 case_im_145_im_146_answered_while_away mpich:1 openmpi:2
 case_im_145_im_146_answered_while_away openmpi:1 mpich:2
