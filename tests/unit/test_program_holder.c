@@ -293,6 +293,45 @@ static void el_06_escaped_processes_are_members_and_die(void **state)
         program_cgroup_pids(&f->h.group, pids, 8, NULL, NULL, NULL), 0);
 }
 
+/* Of the same user, and outside. */
+static pid_t start_stranger(struct fixture *f)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    close(f->h.lifeline);
+    alarm(60);
+    if (setgid(USER) == 0 && setuid(USER) == 0)
+        for (;;)
+            pause();
+    _exit(98);
+}
+
+static void el_07_a_signal_reaches_all_and_nobody_else(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pids[8], stranger;
+    int status;
+
+    NEED(f);
+    stranger = start_stranger(f);
+    assert_true(stranger > 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(in_child(f, true, escape_code), 0);
+    assert_int_equal(
+        program_cgroup_pids(&f->h.group, pids, 8, NULL, NULL, NULL), 3);
+    assert_int_equal(program_tell(f->h.socket, PROGRAM_SIGNAL, SIGUSR1, 0), 0);
+    for (int i = 0; i < 12000 && program_cgroup_lives(&f->h.group); i++)
+        usleep(5000);
+    assert_false(program_cgroup_lives(&f->h.group));
+    /* Of two signals the lower number would come first. */
+    assert_int_equal(kill(stranger, SIGTERM), 0);
+    assert_int_equal(waitpid(stranger, &status, 0), stranger);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
 static void el_42_lifeline_ends_the_program(void **state)
 {
     struct fixture *f = *state;
@@ -663,6 +702,7 @@ int main(void)
         TEST(el_44_member_of_another_uid_gets_nothing),
         TEST(another_user_is_sent_away),
         TEST(el_06_escaped_processes_are_members_and_die),
+        TEST(el_07_a_signal_reaches_all_and_nobody_else),
         TEST(el_42_lifeline_ends_the_program),
         TEST(el_08_figures_count_ended_members),
         TEST(el_07_suspend_and_resume),
