@@ -216,6 +216,33 @@ int conf_read(const char *path, const struct conf_key *keys, size_t nkeys,
     return read_and_close(&r);
 }
 
+struct finding {
+    struct reading reading; /* counts the lines */
+    const char *key;
+    int line;
+};
+
+static int look(void *user, const char *section, const char *name,
+                const char *value)
+{
+    struct finding *f = user;
+
+    if (strcasecmp(name, f->key) == 0)
+        f->line = f->reading.line;
+    return 1;
+}
+
+int conf_line(const char *path, const char *key)
+{
+    struct finding f = {.key = key, .reading = {.stream = fopen(path, "re")}};
+
+    if (!f.reading.stream)
+        return 0;
+    ini_parse_stream(next_line, &f.reading, look, &f);
+    fclose(f.reading.stream);
+    return f.line;
+}
+
 void conf_wrong(struct conf_check *k, const char *key, const char *what)
 {
     struct errbuf err;

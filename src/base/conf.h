@@ -54,6 +54,10 @@ int conf_read(const char *path, const struct conf_key *keys, size_t nkeys,
 int conf_parse(const char *name, const char *text, const struct conf_key *keys,
                size_t nkeys, void *config, conf_error_f *report, void *arg);
 
+/* The line of a file that gives this key, for what turns out to be wrong later;
+ * 0: none does, or the file cannot be read. */
+int conf_line(const char *path, const char *key);
+
 /* What one key alone does not show: the caller's checks after reading, which
  * count what they find wrong. */
 struct conf_check {

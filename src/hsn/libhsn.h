@@ -186,6 +186,8 @@ struct hsn_board_info {
     uint32_t npeers; /* that there are routes to */
     bool configured; /* the map was said to be complete */
     bool link;       /* the NIC has a link */
+    bool simulated;  /* its cable leads to software crossbars, which have said
+                      * so; not known of raw Ethernet */
     uint32_t page_size;
     struct hsn_counters counters;
 };

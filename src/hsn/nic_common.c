@@ -177,6 +177,11 @@ struct hsn_nic *hsn_nic_open(const struct hsn_nic_options *o,
     return NULL;
 }
 
+bool hsn_nic_simulated(const struct hsn_nic *nic)
+{
+    return strcmp(nic->kind, "ethernet") != 0;
+}
+
 void hsn_nic_close(struct hsn_nic *nic)
 {
     if (nic)

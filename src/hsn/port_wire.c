@@ -97,7 +97,7 @@ void hsn_board_put(struct be_writer *w, const struct hsn_board_info *b)
     be_put32(w, b->npeers);
     be_put32(w, b->page_size);
     be_put8(w, b->configured);
-    be_put8(w, b->link);
+    be_put8(w, (uint8_t)(b->link | b->simulated << 1));
     be_put64(w, b->counters.sent);
     be_put64(w, b->counters.received);
     be_put64(w, b->counters.sent_bytes);
@@ -108,6 +108,8 @@ void hsn_board_put(struct be_writer *w, const struct hsn_board_info *b)
 
 int hsn_board_get(struct be_reader *r, struct hsn_board_info *b)
 {
+    uint8_t flags;
+
     memset(b, 0, sizeof(*b));
     b->address = be_get64(r);
     be_get_str(r, b->node, sizeof(b->node));
@@ -116,7 +118,9 @@ int hsn_board_get(struct be_reader *r, struct hsn_board_info *b)
     b->npeers = be_get32(r);
     b->page_size = be_get32(r);
     b->configured = be_get8(r) != 0;
-    b->link = be_get8(r) != 0;
+    flags = be_get8(r);
+    b->link = flags & 1;
+    b->simulated = flags >> 1 & 1;
     b->counters.sent = be_get64(r);
     b->counters.received = be_get64(r);
     b->counters.sent_bytes = be_get64(r);

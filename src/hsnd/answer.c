@@ -35,6 +35,7 @@ static int do_board(struct conn *c, struct hsn_request *r, struct answer *a)
         .npeers = (uint32_t)routes->npeers,
         .configured = routes->configured,
         .link = d->nic->up,
+        .simulated = hsn_nic_simulated(d->nic),
         .page_size = (uint32_t)d->conf.page_size,
         .counters = {.sent = n->n[HSN_COUNT_sent],
                      .received = n->n[HSN_COUNT_received],

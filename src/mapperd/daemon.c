@@ -86,6 +86,12 @@ static int open_hsnd(struct mapperd *d, struct errbuf *err)
         errno = e;
         return -1;
     }
+    if (settings_hops(&d->settings, info.simulated, err) < 0) {
+        d->misled = true;
+        close_hsnd(d);
+        errno = EINVAL;
+        return -1;
+    }
     if (d->address != 0 && d->address != info.address)
         log_warn("SF-E851 the board is another one now");
     d->address = info.address;
@@ -104,13 +110,25 @@ static void lost_hsnd(struct mapperd *d)
     ev_timer_again(d->loop, &d->reopen);
 }
 
+/* Nor go on, with another board.  A wrong setting stays wrong: systemd is not
+ * to start us again (2). */
+static void cannot_start(struct mapperd *d, const struct errbuf *err)
+{
+    log_error("SF-E850 %s", err->text);
+    d->exit_code = d->misled ? 2 : 1;
+    ev_break(d->loop, EVBREAK_ALL);
+}
+
 static void on_reopen(struct ev_loop *loop, ev_timer *t, int events)
 {
     struct mapperd *d = t->data;
     struct errbuf err;
 
-    if (open_hsnd(d, &err) < 0)
+    if (open_hsnd(d, &err) < 0) {
+        if (d->misled)
+            cannot_start(d, &err);
         return;
+    }
     ev_timer_stop(loop, t);
     log_info("hsnd is there again");
     mapperd_load_again(d);
@@ -324,8 +342,7 @@ int mapperd_run(struct mapperd *d)
             ev_run(d->loop, 0);
         notify_manager(NOTIFY_STOPPING);
     } else {
-        log_error("SF-E850 %s", err.text);
-        d->exit_code = 1;
+        cannot_start(d, &err);
     }
     stop(d);
     return d->exit_code;

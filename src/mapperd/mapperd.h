@@ -54,6 +54,7 @@ struct mapperd {
     char last_notice[200];
     uint64_t nnotices;
     bool ready, stopping; /* told systemd; a signal says so */
+    bool misled;          /* a setting is not for this board */
     char *pid_path;
     int exit_code;
 };

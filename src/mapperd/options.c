@@ -37,7 +37,8 @@ const char settings_usage[] =
     "  --protocol=gm1|gm2      which mapper (default gm2)\n"
     "  --respond-only          no mapper: answer one (GM-1's host side)\n"
     "  --routes=ENGINE         auto, dmodk, updown, gm2\n"
-    "  --max-hops=N            longest route (default 11)\n"
+    "  --max-hops=N            longest route (default 11), on simulated\n"
+    "                          nets only\n"
     "  --fixed-timers          do not learn timers (GM-1's default)\n"
     "  --learnt-timers         learn them (GM-2's default)\n"
     "  --start-delay=MS        sleep before mapping\n"
@@ -176,6 +177,7 @@ static int take(struct settings *s, int opt, struct errbuf *err)
     case OPT_EXTRA:
         return set_number(&s->extra_hosts, 0, 100000, "extra-hosts", err);
     case OPT_HOPS:
+        s->max_hops_option = true;
         return set_number(&s->max_hops, 1, NET_ROUTE_MAX, "max-hops", err);
     case OPT_DELAY:
         return set_number(&s->start_delay, 0, 3600000, "start-delay", err);

@@ -103,6 +103,8 @@ void settings_default(struct settings *s)
 
 void settings_free(struct settings *s)
 {
+    free(s->conf);
+    s->conf = NULL;
     conf_free(keys, NKEYS, s);
 }
 
@@ -111,6 +113,7 @@ int settings_read(struct settings *s, const char *path, bool must,
 {
     if (!must && access(path, F_OK) < 0)
         return 0;
+    s->conf = strdup(path);
     return conf_read(path, keys, NKEYS, s, report, arg);
 }
 
@@ -145,6 +148,22 @@ int settings_finish(struct settings *s, struct errbuf *err)
     if (!s->pid_dir && !(s->pid_dir = strdup("/run/gm_mapper")))
         return errprintf(err, "no memory");
     return 0;
+}
+
+int settings_hops(const struct settings *s, bool simulated, struct errbuf *err)
+{
+    char where[300] = "--max-hops";
+
+    if (simulated || s->max_hops == NET_HOPS_DEFAULT)
+        return 0;
+    if (!s->max_hops_option && s->conf)
+        snprintf(where, sizeof(where), "%s:%d: MaxHops", s->conf,
+                 conf_line(s->conf, "MaxHops"));
+    return errprintf(err,
+                     "%s: %ld: it can be set for simulated nets only, and "
+                     "hsnd's cable leads to a real one: take it out, routes "
+                     "have at most %d hops",
+                     where, s->max_hops, NET_HOPS_DEFAULT);
 }
 
 static void set_limits(const struct settings *s, struct prober_limits *limits)

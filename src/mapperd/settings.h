@@ -35,6 +35,8 @@ struct settings {
 
     /* both protocols; times in ms */
     long level, num_passes, max_hops, max_ports;
+    char *conf;           /* the file that was read; NULL: none */
+    bool max_hops_option; /* --max-hops was given */
     long scout_wait, scout_retries, switch_wait, window;
     long start_delay, host_type;
     bool fixed_timers, learnt_timers, non_clos;
@@ -66,6 +68,11 @@ int settings_options(struct settings *s, int argc, char **argv,
 /* What all that means together, after reading; fills paths that were not
  * given.  -1 with text. */
 int settings_finish(struct settings *s, struct errbuf *err);
+
+/* The longest route can be set where crossbars are software: is this board's
+ * fabric?  -1 with text, which names file, line and key (or the option), when
+ * it was set and may not be. */
+int settings_hops(const struct settings *s, bool simulated, struct errbuf *err);
 
 /* For the engines; address, seed and name are the caller's. */
 void settings_gm2(const struct settings *s, struct gm2_config *config);

@@ -78,15 +78,16 @@ version() {
     words=$(agreed "$@") && echo "${words%% *}"
 }
 
-start_hsnd() { # NUMBER
+start_hsnd() { # NUMBER LINE..
     local i=$1
+    shift
+    [ $# -gt 0 ] || set -- Nic=seqpacket "Fabric=$tmp/swfabd.sock"
     cat >"$tmp/hsn$i.conf" <<CONF
 NodeName=n$i
 Board=$(printf '0060dd%06x' $((i + 1)))
 Socket=$tmp/hsnd$i
 ControlSocket=$tmp/hsnd$i.ctl
-Nic=seqpacket
-Fabric=$tmp/swfabd.sock
+$(printf '%s\n' "$@")
 Link=h$i
 MungeSocket=$tmp/good.munge
 LogLevel=warn
@@ -371,6 +372,31 @@ until_ok 20 eval '! asking 0'
 ok "what waited is sealed when it is awake" 0 $?
 stop_mapper TERM 0
 rm "$tmp/more"
+
+# ---- the longest route ----
+
+start_hsnd 16 Nic=ethernet Interface=lo TrustedSegment=yes
+until_ok 20 test -S "$tmp/hsnd16.ctl"
+echo MaxHops=20 >"$tmp/more"
+start_mapperd 16
+wait "${mapper[16]}"
+ok "MaxHops on a real fabric: the end, with file, line and key" "2 1" \
+    "$? $(grep -c "SF-E850 $tmp/mapper16.conf:10: MaxHops: 20: .* simulated" \
+        "$tmp/m16.log")"
+echo MaxHops=11 >"$tmp/more"
+start_mapperd 16
+until_ok 20 test -S "$tmp/m16.ctl"
+ok "the limit itself may be said there" 0 $?
+stop_mapper TERM 16
+rm "$tmp/more"
+start_mapperd 16 --max-hops=12
+wait "${mapper[16]}"
+ok "and --max-hops is refused as such" "2 1" \
+    "$? $(grep -c 'SF-E850 --max-hops: 12: .* simulated' "$tmp/m16.log")"
+start_mapperd 0 --max-hops=12
+until_ok 20 test -S "$tmp/m0.ctl"
+ok "a simulated net takes both" 0 $?
+stop_mapper TERM 0
 
 # ---- map once, as a daemon ----
 
