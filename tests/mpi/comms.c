@@ -2,6 +2,8 @@
  * Communicators made from a spanning one: duplicates keep messages apart,
  * parts have the right members in the right order, all of it again from
  * these; freed while a receive is open. */
+#include <stdbool.h>
+
 #include "check.h"
 
 static void use(MPI_Comm comm, int expected_size, int expected_rank)
@@ -98,6 +100,20 @@ static void im_173_undefined_color_gets_none(void)
     MPI_Comm_free(&c);
 }
 
+/* Processes of two clients have no part in it, and none of their own. */
+static void im_173_undefined_colors_make_no_part(void)
+{
+    bool without = rank == 0 || rank == size - 1;
+    MPI_Comm c;
+
+    MPI_Comm_split(MPI_COMM_WORLD, without ? MPI_UNDEFINED : 1, rank, &c);
+    CHECK((c == MPI_COMM_NULL) == without);
+    if (without)
+        return;
+    use(c, size - 2, rank - 1);
+    MPI_Comm_free(&c);
+}
+
 /* Each alone; each with its neighbour: native and spanning parts. */
 static void small_parts(void)
 {
@@ -174,6 +190,7 @@ int main(int argc, char **argv)
     im_170_dup_keeps_messages_apart();
     im_172_split_sorts_by_color_key_rank();
     im_173_undefined_color_gets_none();
+    im_173_undefined_colors_make_no_part();
     small_parts();
     freed_while_open();
     if (size > 1)
