@@ -36,14 +36,20 @@ case_the_map_becomes_slurms_topology() { # SL-27
     assert_code 0
 }
 
+times_reconfigured() {
+    grep -ciE 'reconfigur' "$CLUSTER/log/slurmctld.log"
+}
+
 case_what_does_not_change_is_not_installed() { # SL-27
-    local inode
-    inode=$(stat -c %i "$TOPOLOGY")
+    local inode times
+    inode=$(stat -c %i "$TOPOLOGY") times=$(times_reconfigured)
+    [ "$times" -gt 0 ] || fail "no word on the file that was installed"
     # Another spine port: nothing that placement should know.
     sed 's/leaf0:6 spine:0/leaf0:6 spine:5/' "$MAP" >"$MAP.new"
     mv "$MAP.new" "$MAP"
     sleep 3 # three looks
     assert_equal "$inode" "$(stat -c %i "$TOPOLOGY")" "inode of topology.conf"
+    assert_equal "$times" "$(times_reconfigured)" "words on reconfiguration"
 }
 
 case_a_map_that_lacks_a_node_changes_nothing() { # SL-27
