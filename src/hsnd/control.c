@@ -129,6 +129,7 @@ static struct json_object *peer_json(const struct hsn_routes *r,
     struct json_object *o = json_object_new_object();
 
     jsonx_add_hex(o, "board", p->address);
+    jsonx_add_uint(o, "host_type", p->host_type);
     jsonx_add_bool(o, "neighbour", p->neighbour);
     jsonx_add_uint(o, "routes", p->nroutes);
     jsonx_add_uint(o, "sent", s->sent);

@@ -106,6 +106,7 @@ start_mapperd() { # NUMBER OPTION..
 ControlSocket=$tmp/m$i.ctl
 Hsnd=$tmp/hsnd$i
 PidDir=$tmp/pid$i
+HostType=$i
 StoredMap=$tmp/stored$i
 ScoutTimeout=50
 SwitchTimeout=50
@@ -130,6 +131,15 @@ stop_mapper() { # SIGNAL NUMBER
     signal "$1" "${mapper[$2]}"
     wait "${mapper[$2]}"
 } 2>/dev/null
+# What hsnd of a host has: how many peers, and how many of them with a route
+# and the type of their own host.
+peers_of() { # NUMBER
+    call "$tmp/hsnd$1.ctl" '{"verb":"peers"}' | python3 -c '
+import json, sys
+peers = json.load(sys.stdin)["peers"]
+print(len(peers), sum(p["routes"] > 0 and
+    p["host_type"] == int(p["board"], 16) % 256 - 1 for p in peers))'
+}
 show() { # why it failed
     local i
     for i in $(seq 0 $((hosts - 1))); do
@@ -156,6 +166,14 @@ for spelling in "-B 1" "-b 1" "--unit=1"; do
         "$("$mapperd" $spelling --map-once --control="$tmp/x.ctl" 2>"$tmp/err"
         echo $? "$(grep -c 'no board 1: hsnd at .*hsnd-1' "$tmp/err")")"
 done
+refused=
+for o in --level=1 --num-passes=4 --map-file=/x --printeur --thrash \
+    --extra-hosts=2 --pause --map-incrementally --non-clos --no-xbar-check \
+    -v --verbose; do
+    "$mapperd" "$o" --unit=1 --map-once --control="$tmp/x.ctl" 2>"$tmp/err"
+    grep -q 'no board 1: hsnd at' "$tmp/err" || refused+=" $o"
+done
+ok "every option of the document is taken" "" "$refused"
 printf 'Level=1\nLevle=2\n' >"$tmp/bad.conf"
 ok "mapper.conf: file, line and key of what is wrong" 1 \
     "$("$mapperd" -f "$tmp/bad.conf" 2>&1 | grep -c 'bad.conf:2: Levle')"
@@ -228,6 +246,7 @@ ok "all reach each other along the computed routes" "all 240 pairs" \
 ok "engine gm2, too, is proved free of deadlock before it is used" 1 \
     "$(call "$tmp/m5.ctl" '{"verb":"status"}' |
         grep -c '"routes": *"gm2", *"deadlock": *null')"
+ok "hsnd has routes and type of each" "15 15" "$(peers_of 3)"
 ok "sfabric --local when all is there" "Network is fully configured. 0" \
     "$(local_of 3)"
 ok "and its routes" 15 "$(grep -c '^00:60:dd:' "$tmp/local")"
@@ -276,6 +295,7 @@ rest=$(seq 0 14)
 until_ok 40 another "$old" 15 $rest || show
 ok "the leader killed: the others have a map of fifteen" "1 15" \
     "$(agreed $rest | cut -d' ' -f2-)"
+ok "the host that is gone is none of hsnd's" "14 14" "$(peers_of 3)"
 ok "and reach each other" "all 210 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]:0:15}" 2>&1)"
 old=$(version $rest)
