@@ -202,8 +202,8 @@ int conf_parse(const char *name, const char *text, const struct conf_key *keys,
     return read_and_close(&r);
 }
 
-int conf_read(const char *path, const struct conf_key *keys, size_t nkeys,
-              void *config, conf_error_f *report, void *arg)
+int conf_read(const char *path, bool must, const struct conf_key *keys,
+              size_t nkeys, void *config, conf_error_f *report, void *arg)
 {
     struct reading r = {.file = path,
                         .keys = keys,
@@ -213,6 +213,8 @@ int conf_read(const char *path, const struct conf_key *keys, size_t nkeys,
                         .arg = arg};
 
     r.stream = fopen(path, "re");
+    if (!r.stream && errno == ENOENT && !must)
+        return 0;
     return read_and_close(&r);
 }
 

@@ -43,14 +43,15 @@ struct conf_key {
 typedef void conf_error_f(const char *text, void *arg);
 
 /* Read `path` into *config by the table keys[nkeys].  What the file does not
- * name keeps the value it has.  A key given twice is an error.
+ * name keeps the value it has.  A key given twice is an error.  A file that is
+ * not there is one that names nothing, unless it must be.
  * Returns 0; or -1 with errno: EINVAL at least one error was reported through
  * report (which may be NULL); ENOENT and others: the file could not be read
  * (reported as well). */
-int conf_read(const char *path, const struct conf_key *keys, size_t nkeys,
-              void *config, conf_error_f *report, void *arg);
+int conf_read(const char *path, bool must, const struct conf_key *keys,
+              size_t nkeys, void *config, conf_error_f *report, void *arg);
 
-/* As conf_read(), from memory; `name` stands for the file in messages. */
+/* The same from memory; `name` stands for the file in messages. */
 int conf_parse(const char *name, const char *text, const struct conf_key *keys,
                size_t nkeys, void *config, conf_error_f *report, void *arg);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -179,23 +178,14 @@ static int finish(struct mgrconf *c, const char *name, int rc,
     return -1;
 }
 
-static void ignore(const char *text, void *arg)
-{
-}
-
 int mgrconf_read(struct mgrconf *c, const char *path, bool may_be_absent,
                  conf_error_f *report, void *arg)
 {
-    FILE *f = fopen(path, "re");
-    bool absent = !f && errno == ENOENT;
+    bool must = !may_be_absent;
 
-    if (f)
-        fclose(f);
     defaults(c);
-    if (absent && may_be_absent)
-        return finish(c, path, 0, ignore, NULL);
-    return finish(c, path, conf_read(path, keys, NKEYS, c, report, arg), report,
-                  arg);
+    return finish(c, path, conf_read(path, must, keys, NKEYS, c, report, arg),
+                  report, arg);
 }
 
 int mgrconf_parse(struct mgrconf *c, const char *name, const char *text,

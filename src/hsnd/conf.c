@@ -99,7 +99,7 @@ int hsnd_conf_read(struct hsnd_conf *c, const char *path, bool must,
 {
     struct conf_check e = {path, report, arg, 0};
 
-    if (conf_read(path, keys, NKEYS, c, report, arg) < 0 && must)
+    if (conf_read(path, must, keys, NKEYS, c, report, arg) < 0)
         return -1;
     check(c, &e);
     return e.errors ? -1 : 0;

@@ -9,15 +9,17 @@
 #include "base/conf.h"
 #include "base/limits.h"
 
+#define TEXT(key, member) CONF_KEY_STRING(impi_site, key, member)
+#define FLAG(key, member) CONF_KEY_BOOL(impi_site, key, member)
+#define NUMBER(key, member, lo, hi) CONF_KEY_INT(impi_site, key, member, lo, hi)
+
 static const struct conf_key keys[] = {
-    {"PortRange", CONF_STRING, offsetof(struct impi_site, port_range), 0, 0},
-    {"Network", CONF_STRING, offsetof(struct impi_site, network), 0, 0},
-    {"Advertise", CONF_STRING, offsetof(struct impi_site, advertise), 0, 0},
-    {"DirectMax", CONF_INT, offsetof(struct impi_site, direct_max), 0,
-     SF_IMPI_PROCS_MAX},
-    {"Debug", CONF_BOOL, offsetof(struct impi_site, debug), 0, 0},
-    {"SharedMemory", CONF_BOOL, offsetof(struct impi_site, shared_memory), 0,
-     0},
+    TEXT("PortRange", port_range),
+    TEXT("Network", network),
+    TEXT("Advertise", advertise),
+    NUMBER("DirectMax", direct_max, 0, SF_IMPI_PROCS_MAX),
+    FLAG("Debug", debug),
+    FLAG("SharedMemory", shared_memory),
 };
 #define NKEYS (sizeof(keys) / sizeof(keys[0]))
 
@@ -71,8 +73,7 @@ int impi_site_read(struct impi_site *site, const char *path, struct errbuf *err)
     memset(site, 0, sizeof(*site));
     site->direct_max = -1;
     site->shared_memory = true;
-    if (conf_read(path, keys, NKEYS, site, keep_first, &first) < 0 &&
-        errno != ENOENT)
+    if (conf_read(path, false, keys, NKEYS, site, keep_first, &first) < 0)
         goto error;
     if (site->port_range &&
         impi_port_range_parse(&site->port_lo, &site->port_hi, site->port_range,

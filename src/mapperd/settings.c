@@ -114,7 +114,7 @@ int settings_read(struct settings *s, const char *path, bool must,
     if (!must && access(path, F_OK) < 0)
         return 0;
     s->conf = strdup(path);
-    return conf_read(path, keys, NKEYS, s, report, arg);
+    return conf_read(path, must, keys, NKEYS, s, report, arg);
 }
 
 /* DIR/hsnd-0, DIR/mapperd.sock, DIR/mapperd-1.sock ... */

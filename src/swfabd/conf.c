@@ -9,10 +9,10 @@
 #include "base/conf.h"
 #include "swfabd/swfabd.h"
 
-#define STRING(name, member)                                                   \
-    {                                                                          \
-        name, CONF_STRING, offsetof(struct swfabd_conf, member), 0, 0          \
-    }
+#define STRING(key, member) CONF_KEY_STRING(swfabd_conf, key, member)
+#define FLAG(key, member) CONF_KEY_BOOL(swfabd_conf, key, member)
+#define NUMBER(key, member, lo, hi)                                            \
+    CONF_KEY_INT(swfabd_conf, key, member, lo, hi)
 
 static const struct conf_key keys[] = {
     STRING("Net", net),
@@ -26,11 +26,9 @@ static const struct conf_key keys[] = {
     STRING("MungeSocket", munge),
     STRING("User", user),
     STRING("Faults", faults),
-    {"TrustedSegment", CONF_BOOL, offsetof(struct swfabd_conf, trusted_segment),
-     0, 0},
-    {"RingSize", CONF_INT, offsetof(struct swfabd_conf, ring_size),
-     SF_SWFABD_RING_MIN, SF_RING_SIZE_MAX},
-    {"Seed", CONF_INT, offsetof(struct swfabd_conf, seed), 0, 0x7fffffff},
+    FLAG("TrustedSegment", trusted_segment),
+    NUMBER("RingSize", ring_size, SF_SWFABD_RING_MIN, SF_RING_SIZE_MAX),
+    NUMBER("Seed", seed, 0, 0x7fffffff),
 };
 
 enum { NKEYS = sizeof(keys) / sizeof(keys[0]) };
@@ -76,7 +74,7 @@ int swfabd_conf_read(struct swfabd_conf *conf, const char *path,
     struct errbuf err;
     const char *wrong;
 
-    if (conf_read(path, keys, NKEYS, conf, report, arg) < 0)
+    if (conf_read(path, true, keys, NKEYS, conf, report, arg) < 0)
         return -1;
     wrong = contradiction(conf);
     if (wrong) {

@@ -210,9 +210,13 @@ static void conf_missing_file_is_named(void **state)
     struct site site = {0};
     struct complaints c = {0};
 
-    assert_int_equal(
-        conf_read("/nonexistent/f", site_keys, N_SITE_KEYS, &site, collect, &c),
-        -1);
+    assert_int_equal(conf_read("/nonexistent/f", false, site_keys, N_SITE_KEYS,
+                               &site, collect, &c),
+                     0);
+    assert_int_equal(c.n, 0);
+    assert_int_equal(conf_read("/nonexistent/f", true, site_keys, N_SITE_KEYS,
+                               &site, collect, &c),
+                     -1);
     assert_int_equal(errno, ENOENT);
     assert_string_equal(c.text[0], "/nonexistent/f: No such file or directory");
 }
