@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Layout: one page of indexes and flags, each in a cache line of its own,
- * then `size` bytes of records.  A record is 16 bytes of head (stamp, length,
- * note) and its bytes, padded to 16.  Indexes only grow; index modulo size is
- * the place.  The records are mapped twice in a row, so none ever wraps.
- *
- * In a quickened ring records are padded to 64, and `tail` is not used: the
- * stamp, a number made of salt and index, is stored last and says that the
- * record is there.
+ * Rings: their memory, and ring_priv.h's steps for everybody.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -20,19 +11,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "base/ring.h"
-
-enum { HEAD_SIZE = 4096, ALIGN = 16, ALIGN_QUICK = 64, RECORD_HEAD = 16 };
-
-struct ring_shared {
-    _Alignas(64) _Atomic uint64_t tail; /* written by the producer */
-    _Alignas(64) _Atomic uint64_t head; /* written by the consumer */
-    /* Set by who sleeps, cleared by who wakes it. */
-    _Alignas(64) _Atomic uint32_t consumer_sleeps;
-    _Alignas(64) _Atomic uint32_t producer_sleeps;
-};
-
-_Static_assert(sizeof(struct ring_shared) <= HEAD_SIZE, "one page of indexes");
+#include "base/ring_priv.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
@@ -40,33 +19,6 @@ static bool size_is_sane(uint64_t size)
 {
     return size >= HEAD_SIZE && size <= SF_RING_SIZE_MAX &&
            (size & (size - 1)) == 0;
-}
-
-static uint64_t padded(size_t len, uint64_t align)
-{
-    return (RECORD_HEAD + (uint64_t)len + align - 1) & ~(align - 1);
-}
-
-static uint64_t record_size(const struct ring *r, size_t len)
-{
-    return padded(len, r->quick ? ALIGN_QUICK : ALIGN);
-}
-
-struct record_head {
-    _Atomic uint64_t stamp; /* of a quickened ring */
-    uint32_t len;
-    uint32_t note;
-};
-_Static_assert(sizeof(struct record_head) == RECORD_HEAD, "head of a record");
-
-static struct record_head *head_at(const struct ring *r, uint64_t index)
-{
-    return (struct record_head *)(void *)(r->data + (index & (r->size - 1)));
-}
-
-static uint64_t stamp_of(const struct ring *r, uint64_t index)
-{
-    return r->salt + index * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 int ring_create(size_t size, struct errbuf *err)
@@ -173,9 +125,9 @@ void ring_detach(struct ring *r)
     memset(r, 0, sizeof(*r));
 }
 
-/* Read the other side's index, once.  False, and broken, when it goes back,
- * does not fit the ring or is not where a record ends. */
-static bool look_at_peer(struct ring *r, _Atomic uint64_t *index)
+/* ---- records ---- */
+
+bool ring_look_at_peer(struct ring *r, _Atomic uint64_t *index)
 {
     uint64_t now = atomic_load_explicit(index, memory_order_acquire);
     uint64_t used = r->side == RING_PRODUCER ? r->own - now : now - r->own;
@@ -188,72 +140,29 @@ static bool look_at_peer(struct ring *r, _Atomic uint64_t *index)
     return true;
 }
 
-static bool has_room(struct ring *r, uint64_t need)
-{
-    if (r->size - (r->own - r->peer) >= need)
-        return true;
-    return look_at_peer(r, &r->shared->head) &&
-           r->size - (r->own - r->peer) >= need;
-}
-
 void *ring_reserve(struct ring *r, size_t len)
 {
-    if (r->broken || len > r->max) {
-        errno = r->broken ? EPROTO : EMSGSIZE;
-        return NULL;
-    }
-    if (!has_room(r, record_size(r, len))) {
-        errno = r->broken ? EPROTO : EAGAIN;
-        return NULL;
-    }
-    r->reserved = len;
-    return r->data + (r->own & (r->size - 1)) + RECORD_HEAD;
+    return record_reserve(r, len);
 }
 
 void ring_commit_note(struct ring *r, size_t len, uint32_t note)
 {
-    struct record_head *head = head_at(r, r->own);
-    size_t used = len < r->reserved ? len : r->reserved;
-    uint64_t stamp = stamp_of(r, r->own);
-
-    head->len = (uint32_t)used;
-    head->note = note;
-    r->own += record_size(r, used);
-    r->reserved = 0;
-    if (r->quick)
-        atomic_store_explicit(&head->stamp, stamp, memory_order_release);
-    else
-        atomic_store_explicit(&r->shared->tail, r->own, memory_order_release);
+    record_commit(r, len, note);
 }
 
 void ring_commit(struct ring *r, size_t len)
 {
-    ring_commit_note(r, len, 0);
+    record_commit(r, len, 0);
 }
 
-/* An exchange on both sides: either the sleeper's comes first, and we see the
- * flag, or ours does, and the sleeper sees what we did before. */
 bool ring_must_wake(struct ring *r)
 {
-    return atomic_exchange_explicit(&r->shared->consumer_sleeps, 0,
-                                    memory_order_acq_rel) != 0;
+    return take_flag(&r->shared->consumer_sleeps);
 }
 
 bool ring_must_wake_full(struct ring *r)
 {
-    return atomic_exchange_explicit(&r->shared->producer_sleeps, 0,
-                                    memory_order_acq_rel) != 0;
-}
-
-static bool has_record(struct ring *r)
-{
-    if (r->quick)
-        return atomic_load_explicit(&head_at(r, r->own)->stamp,
-                                    memory_order_acquire) ==
-               stamp_of(r, r->own);
-    if (r->own != r->peer)
-        return true;
-    return look_at_peer(r, &r->shared->tail) && r->own != r->peer;
+    return take_flag(&r->shared->producer_sleeps);
 }
 
 bool ring_has_news(struct ring *r)
@@ -263,45 +172,31 @@ bool ring_has_news(struct ring *r)
 
 const void *ring_peek(struct ring *r, size_t *len)
 {
-    const struct record_head *head = head_at(r, r->own);
-    uint32_t said;
-
-    if (r->broken || !has_record(r)) {
-        errno = r->broken ? EPROTO : EAGAIN;
-        return NULL;
-    }
-    said = *(const volatile uint32_t *)&head->len;
-    if (said > r->max ||
-        (!r->quick && record_size(r, said) > r->peer - r->own)) {
-        r->broken = true;
-        errno = EPROTO;
-        return NULL;
-    }
-    r->next = r->own + record_size(r, said);
-    *len = said;
-    return head + 1;
+    return record_peek(r, len);
 }
 
 uint32_t ring_note(const struct ring *r)
 {
-    return *(const volatile uint32_t *)&head_at(r, r->own)->note;
+    return record_note(r);
 }
 
 void ring_skip(struct ring *r)
 {
-    r->own = r->next;
+    record_skip(r);
 }
 
 void ring_release(struct ring *r)
 {
-    atomic_store_explicit(&r->shared->head, r->own, memory_order_release);
+    record_release(r);
 }
 
 void ring_consume(struct ring *r)
 {
-    ring_skip(r);
-    ring_release(r);
+    record_skip(r);
+    record_release(r);
 }
+
+/* ---- sleeping ---- */
 
 bool ring_sleep(struct ring *r)
 {

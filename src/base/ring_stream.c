@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/ring_priv.h"
 #include "base/ring_stream.h"
 
 /* Bytes of iov[0..n), at most max. */
@@ -101,7 +102,7 @@ static size_t put_head(uint64_t *last, uint8_t *to, const uint8_t *head,
     return (size_t)(end - to);
 }
 
-/* One record of len bytes of the stream, into what ring_reserve() gave. */
+/* One record of len bytes of the stream, into what record_reserve() gave. */
 static void put_record(struct ring_stream *s, uint8_t *to, struct place *p,
                        size_t len)
 {
@@ -120,7 +121,7 @@ static void put_record(struct ring_stream *s, uint8_t *to, struct place *p,
         len -= HEAD;
     }
     gather(to + n, p, len);
-    ring_commit_note(&s->out, n + len, note);
+    record_commit(&s->out, n + len, note);
 }
 
 size_t ring_stream_write(struct ring_stream *s, const struct iovec *iov, int n,
@@ -132,7 +133,7 @@ size_t ring_stream_write(struct ring_stream *s, const struct iovec *iov, int n,
     *ring = false;
     while (left > 0) {
         size_t len = left < RING_STREAM_PIECE ? left : RING_STREAM_PIECE;
-        uint8_t *to = ring_reserve(&s->out, len);
+        uint8_t *to = record_reserve(&s->out, len);
 
         if (!to)
             break;
@@ -141,14 +142,14 @@ size_t ring_stream_write(struct ring_stream *s, const struct iovec *iov, int n,
         left -= len;
     }
     if (done > 0)
-        *ring = ring_must_wake(&s->out);
+        *ring = take_flag(&s->out.shared->consumer_sleeps);
     return done;
 }
 
 bool ring_stream_put(struct ring_stream *s, const void *head, const void *data,
                      size_t len, bool *ring)
 {
-    uint8_t *to = ring_reserve(&s->out, HEAD + len);
+    uint8_t *to = record_reserve(&s->out, HEAD + len);
     uint32_t note;
     size_t n;
 
@@ -158,8 +159,8 @@ bool ring_stream_put(struct ring_stream *s, const void *head, const void *data,
     n = put_head(s->head_out, to, head, &note);
     if (len > 0) /* data may be NULL */
         memcpy(to + n, data, len);
-    ring_commit_note(&s->out, n + len, note);
-    *ring = ring_must_wake(&s->out);
+    record_commit(&s->out, n + len, note);
+    *ring = take_flag(&s->out.shared->consumer_sleeps);
     return true;
 }
 
@@ -187,14 +188,14 @@ static void next_record(struct ring_stream *s)
 {
     uint32_t note;
 
-    s->at = ring_peek(&s->in, &s->left);
+    s->at = record_peek(&s->in, &s->left);
     if (!s->at) {
         s->left = 0;
         return;
     }
     s->reading = true;
     s->size = s->left + 64; /* about what it takes */
-    note = ring_note(&s->in);
+    note = record_note(&s->in);
     /* Nobody of ours writes an empty record. */
     if (note ? !take_head(s, note) : s->left == 0) {
         s->in.broken = true;
@@ -211,14 +212,15 @@ size_t ring_stream_ready(struct ring_stream *s)
 
 bool ring_stream_has_news(struct ring_stream *s)
 {
-    return s->reading || ring_has_news(&s->in);
+    return s->reading || has_record(&s->in) || s->in.broken;
 }
 
 /* A writer that sleeps has found the ring all but full: it is told several
  * times while that is read. */
 static void made_room(struct ring_stream *s, size_t len, bool *ring)
 {
-    ring_consume(&s->in);
+    record_skip(&s->in);
+    record_release(&s->in);
     s->freed += len;
     if (s->freed < s->in.size / 8)
         return;

@@ -21,10 +21,8 @@ static int no_memory(struct errbuf *err)
     return -1;
 }
 
-void pair_received(struct impi_pair *pair)
+void pair_acknowledge(struct impi_pair *pair)
 {
-    if (++pair->received < pair->p2p->ackmark)
-        return;
     pair->received = 0;
     pair->arrived -= pair->p2p->ackmark;
     if (pair->lost)

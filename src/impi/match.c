@@ -8,11 +8,6 @@
 
 #include "impi/p2p_impl.h"
 
-bool tag_fits(int32_t wanted, int32_t tag)
-{
-    return wanted == tag || wanted == IMPI_ANY_TAG;
-}
-
 static struct impi_request *find_posted(struct impi_request_list *list,
                                         uint64_t cid, int32_t tag)
 {

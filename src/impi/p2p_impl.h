@@ -168,7 +168,11 @@ bool pair_next_packet(struct impi_pair *pair, struct tx_item *item);
 /* True when pair_next_packet() would give one. */
 bool pair_can_send(const struct impi_pair *pair);
 /* Nothing is queued, sendable or not. */
-bool pair_is_quiet(const struct impi_pair *pair);
+static inline bool pair_is_quiet(const struct impi_pair *pair)
+{
+    return pair->acks_due == 0 && TAILQ_EMPTY(&pair->controls) &&
+           TAILQ_EMPTY(&pair->first) && TAILQ_EMPTY(&pair->rest);
+}
 /* One packet of the send is wholly written. */
 void send_written(struct impi_p2p *p2p, struct impi_request *req);
 /* Complete it when all is written and answered. */
@@ -197,7 +201,10 @@ int recv_begin(struct impi_pair *pair, struct impi_request *req, int32_t rank,
 void recv_bytes(struct impi_request *req, uint8_t *data, size_t n);
 /* After bytes or at once: complete it when all is here. */
 void recv_check_done(struct impi_p2p *p2p, struct impi_request *req);
-bool tag_fits(int32_t wanted, int32_t tag);
+static inline bool tag_fits(int32_t wanted, int32_t tag)
+{
+    return wanted == tag || wanted == IMPI_ANY_TAG;
+}
 
 /* ---- unexpected.c ---- */
 
@@ -224,8 +231,13 @@ int deliver_packet(struct impi_channel *channel, const struct impi_packet *pk,
                    struct errbuf *err);
 /* Its payload is here as a whole. */
 void deliver_payload_end(struct impi_channel *channel);
-/* One packet of the pair is received (3.6). */
-void pair_received(struct impi_pair *pair);
+/* One packet of the pair is received (3.6); every so many are acknowledged. */
+void pair_acknowledge(struct impi_pair *pair);
+static inline void pair_received(struct impi_pair *pair)
+{
+    if (++pair->received >= pair->p2p->ackmark)
+        pair_acknowledge(pair);
+}
 /* Queue an answer; -1 ENOMEM. */
 int pair_answer(struct impi_pair *pair, uint32_t type, uint64_t srqid,
                 uint64_t drqid);

@@ -81,12 +81,6 @@ void impi_fast_request(struct impi_p2p *p2p, struct impi_request *req,
     req->done = true;
 }
 
-bool pair_is_quiet(const struct impi_pair *pair)
-{
-    return pair->acks_due == 0 && TAILQ_EMPTY(&pair->controls) &&
-           TAILQ_EMPTY(&pair->first) && TAILQ_EMPTY(&pair->rest);
-}
-
 bool pair_can_send(const struct impi_pair *pair)
 {
     if (pair->acks_due > 0)

@@ -22,7 +22,37 @@
 /* May any pointer be one of these? */
 bool buffer_devices(void);
 
-/* The same, when that is so.  Only the first and the last byte are tried. */
+/* A page with a buffer that was right a moment ago, for those that take turns
+ * in few buffers: reading the counter takes longer than most of a message. */
+struct buffer_page {
+    uintptr_t at;
+};
+#define BUFFER_PAGE 4096
+
+/* May not any pointer be one of these, or does this lie on that page?  False
+ * says nothing. */
+static inline bool buffer_is_ours(struct buffer_page *page, const void *buf,
+                                  size_t len)
+{
+    uintptr_t at = __atomic_load_n(&page->at, __ATOMIC_RELAXED);
+    uintptr_t from = (uintptr_t)buf;
+
+    if (likely(((from ^ at) | ((from + len) ^ at)) < BUFFER_PAGE))
+        return true;
+    if (buffer_devices())
+        return false;
+    __atomic_store_n(&page->at, from & ~(uintptr_t)(BUFFER_PAGE - 1),
+                     __ATOMIC_RELAXED);
+    return true;
+}
+/* Before long: the program may map other memory there. */
+static inline void buffer_forget(struct buffer_page *page)
+{
+    __atomic_store_n(&page->at, 0, __ATOMIC_RELAXED);
+}
+
+/* Where buffer_devices() says so.  Only the first and the last byte are tried.
+ */
 int buffer_look(const void *buf, int count, MPI_Datatype type);
 
 /* MPI_SUCCESS, or an error code of class MPI_ERR_BUFFER.  MPI_IN_PLACE, and

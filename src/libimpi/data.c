@@ -175,12 +175,15 @@ static bool straight(const struct type_info *info)
            (impi_be.native || external_is_plain(info->basic));
 }
 
-bool data_is_plain(int count, MPI_Datatype type, uint64_t *len)
+const struct type_info *data_plain;
+
+bool data_look_plain(int count, MPI_Datatype type, uint64_t *len)
 {
     const struct type_info *info = type_known(type);
 
     if (!info || count < 0 || !straight(info))
         return false;
+    __atomic_store_n(&data_plain, info, __ATOMIC_RELEASE);
     *len = (uint64_t)count * info->wire;
     return true;
 }

@@ -42,7 +42,18 @@ int data_for_recv(struct data *d, void *buf, int count, MPI_Datatype type);
 
 /* Predefined elements that are known by now and move as they lie in the
  * buffer: *len is their bytes.  False says nothing. */
-bool data_is_plain(int count, MPI_Datatype type, uint64_t *len);
+bool data_look_plain(int count, MPI_Datatype type, uint64_t *len);
+extern const struct type_info *data_plain; /* what was said yes to last */
+static inline bool data_is_plain(int count, MPI_Datatype type, uint64_t *len)
+{
+    const struct type_info *info =
+        __atomic_load_n(&data_plain, __ATOMIC_ACQUIRE);
+
+    if (unlikely(!info || info->type != type))
+        return data_look_plain(count, type, len);
+    *len = (uint64_t)count * info->wire;
+    return count >= 0;
+}
 
 /* A message of `wire` bytes is in place.  *bytes: its size in this process's
  * own representation. */

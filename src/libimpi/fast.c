@@ -6,6 +6,8 @@
 #include "libimpi/net.h"
 #include "libimpi/p2p_calls.h"
 
+static struct buffer_page out_page, in_page;
+
 /* Does the rank mean somebody in another client? */
 static inline bool is_abroad(const struct impi_comm *c, int peer)
 {
@@ -20,6 +22,8 @@ static void leave(void)
         be_unlock_same();
         return;
     }
+    buffer_forget(&out_page);
+    buffer_forget(&in_page);
     progress_once();
     be_unlock();
 }
@@ -44,7 +48,8 @@ bool fast_send(struct impi_comm *c, const void *buf, int count,
 
     if (!is_abroad(c, dest) || (unsigned)tag > (unsigned)impi_be.tagub ||
         !data_is_plain(count, type, &args.buf.len) ||
-        args.buf.len > NET_FAST_MAX || buffer_devices())
+        args.buf.len > NET_FAST_MAX ||
+        !buffer_is_ours(&out_page, buf, args.buf.len))
         return false;
     args.peer = (uint32_t)c->world[c->peer + dest];
     args.rank = c->rank - c->first;
@@ -87,7 +92,8 @@ bool fast_recv(struct impi_comm *c, void *buf, int count, MPI_Datatype type,
 
     if (!(any || is_abroad(c, source)) ||
         !((unsigned)tag <= (unsigned)impi_be.tagub || tag == MPI_ANY_TAG) ||
-        !data_is_plain(count, type, &want.buf.len) || buffer_devices())
+        !data_is_plain(count, type, &want.buf.len) ||
+        !buffer_is_ours(&in_page, buf, want.buf.len))
         return false;
     want.peer = any ? IMPI_ANY_PEER : (uint32_t)c->world[c->peer + source];
     want.rank = source;

@@ -71,12 +71,15 @@ static int span_recv(struct message *m, MPI_Status *status)
                            .comm = c,                                          \
                            .cid = c ? c->cid : 0}
 
+/* With the arguments of MPI_Recv, so that a native one saves no registers for
+ * it. */
 static __attribute__((noinline)) int
 recv_slow(void *buf, int count, MPI_Datatype datatype, int source, int tag,
-          MPI_Comm comm, MPI_Status *status, struct impi_comm *c)
+          MPI_Comm comm, MPI_Status *status)
 {
-    if (c && source != MPI_PROC_NULL &&
-        fast_recv(c, buf, count, datatype, source, tag, status))
+    struct impi_comm *c = impi_span_find(comm);
+
+    if (c && fast_recv(c, buf, count, datatype, source, tag, status))
         return MPI_SUCCESS;
     MESSAGE(m, c);
     if (!c || source == MPI_PROC_NULL)
@@ -100,7 +103,7 @@ int impi_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     if (likely((!c || (native >= 0 && status_is_right(status, c))) &&
                !cross_pending()))
         return impi_real.Recv(buf, count, datatype, native, tag, comm, status);
-    return recv_slow(buf, count, datatype, source, tag, comm, status, c);
+    return recv_slow(buf, count, datatype, source, tag, comm, status);
 }
 
 /* ---- nonblocking ---- */

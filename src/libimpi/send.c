@@ -195,20 +195,22 @@ static int span_send(enum send_mode mode, struct message *m)
                            .comm = c,                                          \
                            .cid = c ? c->cid : 0}
 
-static __attribute__((noinline)) int send_slow(enum send_mode mode,
-                                               const void *buf, int count,
-                                               MPI_Datatype datatype, int dest,
-                                               int tag, MPI_Comm comm,
-                                               struct impi_comm *c)
-{
-    if (c && dest >= 0 && mode != SEND_SYNCHRONOUS &&
-        fast_send(c, buf, count, datatype, dest, tag))
-        return MPI_SUCCESS;
-    MESSAGE(m, c);
-    return c ? span_send(mode, &m) : native_send(mode, &m, dest, comm);
-}
-
+/* What does not go straight to the library has a function of its own with the
+ * same arguments, so that a native call saves no registers for it. */
 #define BLOCKING(name, mode)                                                   \
+    static __attribute__((noinline)) int name##_slow(                          \
+        const void *buf, int count, MPI_Datatype datatype, int dest, int tag,  \
+        MPI_Comm comm)                                                         \
+    {                                                                          \
+        struct impi_comm *c = impi_span_find(comm);                            \
+                                                                               \
+        if (c && mode != SEND_SYNCHRONOUS &&                                   \
+            fast_send(c, buf, count, datatype, dest, tag))                     \
+            return MPI_SUCCESS;                                                \
+        MESSAGE(m, c);                                                         \
+        return c ? span_send(mode, &m) : native_send(mode, &m, dest, comm);    \
+    }                                                                          \
+                                                                               \
     int impi_##name(const void *buf, int count, MPI_Datatype datatype,         \
                     int dest, int tag, MPI_Comm comm)                          \
     {                                                                          \
@@ -217,7 +219,7 @@ static __attribute__((noinline)) int send_slow(enum send_mode mode,
                                                                                \
         if (likely((!c || native >= 0) && !cross_pending()))                   \
             return impi_real.name(buf, count, datatype, native, tag, comm);    \
-        return send_slow(mode, buf, count, datatype, dest, tag, comm, c);      \
+        return name##_slow(buf, count, datatype, dest, tag, comm);             \
     }
 
 BLOCKING(Send, SEND_STANDARD)
