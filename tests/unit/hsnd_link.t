@@ -17,7 +17,10 @@ both() { # SIZE: there and back a hundred times, then a few thousand one way
         "$1" 2000 100
 }
 
-woken() { awk '/^voluntary/ { print $2 }' "/proc/$swfabd_pid/status"; }
+# woken [PID]: how often a process has slept so far; swfabd
+woken() {
+    awk '/^voluntary/ { print $2 }' "/proc/${1-$swfabd_pid}/status"
+}
 # Its own clock wakes it five times a second.
 swfabd_sleeps() {
     local before
@@ -26,6 +29,22 @@ swfabd_sleeps() {
         64 10 3000 || return 1
     echo "woken $(($(woken) - before)) times"
     [ $(($(woken) - before)) -lt 600 ]
+}
+
+# Of 3000 messages there and back each passes every daemon once; who is rung
+# for more than that, or rings for nothing, wakes the others in vain.  Less is
+# fine: who looks for what comes does not sleep.
+each_message_wakes_once() { # PID..
+    local pid messages=6000
+    local -A before=()
+    for pid; do before[$pid]=$(woken "$pid"); done
+    timeout 60 "$bench" hsn "$tmp/h1" 020000000001 "$tmp/h2" 020000000002 \
+        64 10 3000 || return 1
+    for pid; do
+        echo "$pid woken $(($(woken "$pid") - before[$pid])) times"
+        [ $(($(woken "$pid") - before[$pid])) -lt $((messages * 3 / 2)) ] ||
+            return 1
+    done
 }
 
 stop() {
@@ -81,6 +100,8 @@ for kind in "${links[@]}"; do
     fi
     [ $kind = ring ] || continue
     ok "what swfabd has no part in does not wake it" swfabd_sleeps
+    ok "a message wakes each daemon once" each_message_wakes_once \
+        "$swfabd_pid" "$one" "$two"
     signal KILL "$swfabd_pid"
     wait "$swfabd_pid" 2>/dev/null
     ok "the link is down without swfabd" until_ok 15 is h1 status link False
