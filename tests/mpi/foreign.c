@@ -13,10 +13,19 @@
 #define FREE_TAG 230
 #define LAST_ID UINT64_C(18446744073709551600)
 
-/* The highest that a peer proposes: what our side then uses lies above. */
+/* What a peer proposes lies above all that our side uses, and that of each
+ * process of it above those before. */
 #define PROPOSAL UINT64_C(100001)
 
 static int half, local, remote;
+
+/* The highest of them, which their own first process learns from our side. */
+static int is_highest(uint64_t got, uint64_t proposal)
+{
+    int others = size - half - 1;
+
+    return others == 0 ? got % 2 == 1 : got == proposal + 2 * (uint64_t)others;
+}
 
 static int calls_mpi(void)
 {
@@ -41,6 +50,7 @@ static void collect(MPI_Comm ic, int tag, int count)
 static void by_hand(MPI_Comm ic, int tag, int in, int out, const uint64_t *own,
                     uint64_t *theirs)
 {
+    uint64_t told[2] = {own[0], own[1]};
     MPI_Status status;
     int n;
 
@@ -48,8 +58,10 @@ static void by_hand(MPI_Comm ic, int tag, int in, int out, const uint64_t *own,
         collect(ic, tag, in);
         MPI_Sendrecv(own, out, MPI_UINT64_T, 0, tag, theirs, out, MPI_UINT64_T,
                      0, tag, ic, &status);
+        if (theirs[0] > told[0])
+            told[0] = theirs[0];
         for (int i = 1; i < remote; i++)
-            MPI_Send(own, out, MPI_UINT64_T, i, tag, ic);
+            MPI_Send(told, out, MPI_UINT64_T, i, tag, ic);
     } else {
         MPI_Send(own, in, MPI_UINT64_T, 0, tag, ic);
         MPI_Recv(theirs, out, MPI_UINT64_T, 0, tag, ic, &status);
@@ -60,7 +72,7 @@ static void by_hand(MPI_Comm ic, int tag, int in, int out, const uint64_t *own,
 
 static void im_171_dup_of_an_intercommunicator(MPI_Comm ic)
 {
-    uint64_t own[2] = {PROPOSAL, 0}, theirs[2] = {0, 0};
+    uint64_t own[2] = {PROPOSAL + 2 * (uint64_t)local, 0}, theirs[2] = {0, 0};
     MPI_Comm dup;
     int n;
 
@@ -71,13 +83,14 @@ static void im_171_dup_of_an_intercommunicator(MPI_Comm ic)
         return;
     }
     by_hand(ic, DUP_TAG, 1, 1, own, theirs);
-    CHECK(theirs[0] % 2 == 1 && theirs[0] <= PROPOSAL);
+    CHECK(is_highest(theirs[0], PROPOSAL));
 }
 
 /* high: this side's; the merged group begins with the side that says 0. */
 static void im_177_im_179_merge(MPI_Comm ic, int high, int first)
 {
-    uint64_t own[2] = {PROPOSAL + 10, !high}, theirs[2] = {0, 7};
+    uint64_t proposal = PROPOSAL + (first ? 1000 : 2000), theirs[2] = {0, 7};
+    uint64_t own[2] = {proposal + 2 * (uint64_t)local, !high};
     MPI_Comm one;
     int place, n;
 
@@ -89,7 +102,7 @@ static void im_177_im_179_merge(MPI_Comm ic, int high, int first)
         return;
     }
     by_hand(ic, MERGE_TAG, 1, 2, own, theirs);
-    CHECK(theirs[0] % 2 == 1 && theirs[1] == (uint64_t)high);
+    CHECK(is_highest(theirs[0], proposal) && theirs[1] == (uint64_t)high);
 }
 
 static void im_169_free_of_an_intercommunicator(MPI_Comm *ic)
