@@ -201,9 +201,9 @@ static void exchange(struct plan *p)
     for (uint32_t bit = 1; bit < p->g->nmasters; bit <<= 1) {
         uint32_t peer = p->g->masters[me ^ bit];
 
-        plan_recv(p, peer, IMPI_BUF_TMP);
-        plan_with_next(p);
         plan_send(p, peer, IMPI_BUF_ACC);
+        plan_with_next(p);
+        plan_recv(p, peer, IMPI_BUF_TMP);
         if (me & bit)
             plan_combine_under(p, IMPI_BUF_TMP);
         else

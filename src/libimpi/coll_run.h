@@ -20,8 +20,14 @@ struct req;
 #define COLL_MEMORY 4
 
 struct coll {
-    struct impi_comm *c;
+    /* Stay with it for the next call. */
     struct impi_schedule steps;
+    MPI_Request *native;
+    struct req **cross;
+    int native_room, cross_room;
+
+    /* All zero to begin with. */
+    struct impi_comm *c;
     void *buf[IMPI_NBUFS]; /* all but out and in: count elements of type */
     int count;
     MPI_Datatype type;
@@ -39,12 +45,10 @@ struct coll {
 
     /* coll_run.c's own. */
     size_t next; /* step */
-    MPI_Request *native;
-    int nnative, native_room;
-    struct req **cross;
-    int ncross, cross_room;
+    int nnative, ncross;
     int rc;
     bool done;
+    bool waits; /* its caller does, and so may a step for some microseconds */
     struct coll *queue; /* the next one on this communicator */
     struct coll *link;  /* running, or free */
 };
