@@ -3,17 +3,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/accept.h"
 #include "base/ctl.h"
 #include "base/ctl_priv.h"
+#include "base/local.h"
 
 bool ctl_may_write(uid_t uid, uid_t own, gid_t control, bool has_control,
                    const gid_t *groups, size_t n)
@@ -103,24 +104,18 @@ static int find_group(struct ctl_server *s, const char *name,
  * points at nothing and a socket left behind does no harm. */
 static int bind_path(struct ctl_server *s, struct errbuf *err)
 {
-    struct sockaddr_un sa = {.sun_family = AF_UNIX};
     const char *path = s->options.path;
+    char own[PATH_MAX];
     struct stat st;
-    int n = snprintf(sa.sun_path, sizeof(sa.sun_path), "%s.%d", path,
-                     (int)getpid());
 
-    if (n < 0 || (size_t)n >= sizeof(sa.sun_path)) {
-        errno = ENAMETOOLONG;
+    snprintf(own, sizeof(own), "%s.%d", path, (int)getpid());
+    unlink(own);
+    s->fd = local_listen_new(own, SOCK_STREAM);
+    if (s->fd < 0)
         return errprintf(err, "%s: %m", path);
-    }
-    unlink(sa.sun_path);
-    s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
-        return errprintf(err, "%s: %m", path);
-    if (chmod(sa.sun_path, 0666) < 0 || listen(s->fd, 64) < 0 ||
-        lstat(sa.sun_path, &st) < 0 || rename(sa.sun_path, path) < 0) {
+    if (chmod(own, 0666) < 0 || lstat(own, &st) < 0 || rename(own, path) < 0) {
         errprintf(err, "%s: %m", path);
-        unlink(sa.sun_path);
+        unlink(own);
         return -1;
     }
     s->dev = st.st_dev;

@@ -66,19 +66,27 @@ static bool somebody_listens(const char *path, int type)
     return true;
 }
 
-int local_listen(const char *path, int type)
+int local_listen_new(const char *path, int type)
 {
     struct sockaddr_un un;
     int fd;
 
     if (address_of(&un, path) < 0)
         return -1;
-    if (somebody_listens(path, type))
-        return errno = EADDRINUSE, -1;
     fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    unlink(path);
     if (fd < 0 || bind(fd, (struct sockaddr *)&un, sizeof(un)) < 0 ||
-        chmod(path, 0666) < 0 || listen(fd, SOMAXCONN) < 0)
+        listen(fd, SOMAXCONN) < 0)
         return fail(fd);
     return fd;
+}
+
+int local_listen(const char *path, int type)
+{
+    int fd;
+
+    if (somebody_listens(path, type))
+        return errno = EADDRINUSE, -1;
+    unlink(path);
+    fd = local_listen_new(path, type);
+    return fd < 0 || chmod(path, 0666) == 0 ? fd : fail(fd);
 }

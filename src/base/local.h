@@ -17,4 +17,8 @@ int local_connect(const char *path, int type, int seconds);
  * -1 with errno: ENAMETOOLONG, EADDRINUSE somebody listens there. */
 int local_listen(const char *path, int type);
 
+/* The same at a path where nothing is; who may connect is left to the caller
+ * and its umask.  -1 with errno: EADDRINUSE there is something. */
+int local_listen_new(const char *path, int type);
+
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,11 +13,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/accept.h"
 #include "base/limits.h"
+#include "base/local.h"
 #include "elan/program_client.h"
 #include "elan/program_holder.h"
 #include "elan/program_holder_priv.h"
@@ -171,31 +172,26 @@ static void loop(struct holder *h)
  * does not answer knows that it is left over. */
 static int listen_at(const char *path)
 {
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int rc = -1, e;
+    char own[PATH_MAX];
+    int fd, rc = -1, e;
 
+    snprintf(own, sizeof(own), "%.*s/new-%d", (int)(strrchr(path, '/') - path),
+             path, (int)getpid());
+    unlink(own);
+    fd = local_listen_new(own, SOCK_SEQPACKET);
     if (fd < 0)
         return -1;
-    snprintf(un.sun_path, sizeof(un.sun_path), "%.*s/new-%d",
-             (int)(strrchr(path, '/') - path), path, (int)getpid());
-    unlink(un.sun_path);
-    if (bind(fd, (struct sockaddr *)&un, sizeof(un)) == 0) {
-        if (chmod(un.sun_path, 0666) == 0 && listen(fd, SOMAXCONN) == 0)
-            rc = link(un.sun_path, path);
-        if (rc < 0 && errno == EEXIST && program_socket_is_stale(path) &&
-            unlink(path) == 0)
-            rc = link(un.sun_path, path);
-        e = errno;
-        unlink(un.sun_path);
-        errno = e;
-    }
-    if (rc == 0)
-        return fd;
+    if (chmod(own, 0666) == 0)
+        rc = link(own, path);
+    if (rc < 0 && errno == EEXIST && program_socket_is_stale(path) &&
+        unlink(path) == 0)
+        rc = link(own, path);
     e = errno;
-    close(fd);
+    unlink(own);
+    if (rc < 0)
+        close(fd);
     errno = e;
-    return -1;
+    return rc < 0 ? -1 : fd;
 }
 
 /* "number holder start starter start": read by the sweep. */

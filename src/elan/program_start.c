@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/limits.h"
 #include "elan/program_client.h"
 #include "elan/program_holder.h"
@@ -35,44 +35,18 @@ static int hand_over(posix_spawn_file_actions_t *fa, int lifeline)
     return rc;
 }
 
-/* Signals as a program finds them, and a session of its own. */
-static int set_attributes(posix_spawnattr_t *attr)
-{
-    sigset_t none, all;
-    int rc;
-
-    sigemptyset(&none);
-    sigfillset(&all);
-    rc = posix_spawnattr_setsigmask(attr, &none);
-    if (rc == 0)
-        rc = posix_spawnattr_setsigdefault(attr, &all);
-    if (rc == 0)
-        rc = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
-                                                POSIX_SPAWN_SETSIGDEF |
-                                                POSIX_SPAWN_SETSID);
-    return rc;
-}
-
-/* Start the program; no page of ours is copied, and none of our environment
- * is seen.  An errno or 0. */
+/* None of our environment is seen.  An errno or 0. */
 static int spawn(pid_t *pid, int lifeline, const char *path, char *const *argv)
 {
     char *const env[] = {NULL};
     posix_spawn_file_actions_t fa;
-    posix_spawnattr_t attr;
     int rc = posix_spawn_file_actions_init(&fa);
 
     if (rc != 0)
         return rc;
-    rc = posix_spawnattr_init(&attr);
-    if (rc == 0) {
-        rc = hand_over(&fa, lifeline);
-        if (rc == 0)
-            rc = set_attributes(&attr);
-        if (rc == 0)
-            rc = posix_spawn(pid, path, &fa, &attr, argv, env);
-        posix_spawnattr_destroy(&attr);
-    }
+    rc = hand_over(&fa, lifeline);
+    if (rc == 0)
+        rc = child_spawn(pid, path, &fa, argv, env);
     posix_spawn_file_actions_destroy(&fa);
     return rc;
 }

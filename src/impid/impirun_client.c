@@ -18,10 +18,11 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
+#include "base/local.h"
 #include "base/netaddr.h"
 #include "impid/impirun.h"
 #include "impid/names.h"
@@ -98,17 +99,9 @@ static int make_dir(struct client *c, struct errbuf *err)
 
 static int listen_for_tasks(struct client *c, struct errbuf *err)
 {
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = local_listen_new(c->sock, SOCK_STREAM);
 
-    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", c->sock);
-    if (fd >= 0 && bind(fd, (const void *)&addr, sizeof(addr)) == 0 &&
-        listen(fd, SOMAXCONN) == 0)
-        return fd;
-    errprintf(err, "%s: %s", c->sock, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    return fd < 0 ? errprintf(err, "%s: %m", c->sock) : fd;
 }
 
 static void record(FILE *f, const char *key, const char *value)
@@ -165,16 +158,9 @@ static int spawn_impid(struct client *c, int conf, int sock, struct errbuf *err)
     char *const argv[] = {"impid", NULL};
     char *const env[] = {"PATH=/usr/bin:/bin", "LANG=C", NULL};
     posix_spawn_file_actions_t fa;
-    posix_spawnattr_t attr;
-    sigset_t none;
     int rc;
 
-    sigemptyset(&none);
     posix_spawn_file_actions_init(&fa);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setflags(&attr,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigmask(&attr, &none);
     /* Out of the way of what they become. */
     conf = fcntl(conf, F_DUPFD_CLOEXEC, 10);
     sock = fcntl(sock, F_DUPFD_CLOEXEC, 10);
@@ -182,8 +168,7 @@ static int spawn_impid(struct client *c, int conf, int sock, struct errbuf *err)
     posix_spawn_file_actions_adddup2(&fa, sock, 4);
     posix_spawn_file_actions_adddup2(&fa, c->alive[0], 5);
     posix_spawn_file_actions_addclosefrom_np(&fa, 6);
-    rc = posix_spawn(&c->impid, PATH_IMPID, &fa, &attr, argv, env);
-    posix_spawnattr_destroy(&attr);
+    rc = child_spawn(&c->impid, PATH_IMPID, &fa, argv, env);
     posix_spawn_file_actions_destroy(&fa);
     close(conf);
     close(sock);

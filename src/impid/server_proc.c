@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/mac.h"
 #include "base/netaddr.h"
 #include "impid/server_proc.h"
@@ -130,35 +130,17 @@ static int file_actions(posix_spawn_file_actions_t *fa,
                fa, fd->presence >= 0 ? LINES_FIRST + nlines(fd) : 5);
 }
 
-/* A session of its own: Ctrl-C is for srun. */
-static int attributes(posix_spawnattr_t *attr)
-{
-    sigset_t none, all;
-
-    sigemptyset(&none);
-    sigfillset(&all);
-    return posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSID |
-                                              POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF) ||
-           posix_spawnattr_setsigmask(attr, &none) ||
-           posix_spawnattr_setsigdefault(attr, &all);
-}
-
 static int spawn(const struct inherited *fd, const struct server_options *o)
 {
     char *const argv[] = {"impi-server", NULL};
     posix_spawn_file_actions_t fa;
-    posix_spawnattr_t attr;
     pid_t pid;
     int rc;
 
     posix_spawn_file_actions_init(&fa);
-    posix_spawnattr_init(&attr);
-    rc = file_actions(&fa, fd, o) || attributes(&attr) ? ENOMEM : 0;
+    rc = file_actions(&fa, fd, o) ? ENOMEM : 0;
     if (rc == 0)
-        rc = posix_spawn(&pid, o->path, &fa, &attr, argv,
-                         o->env ? o->env : environ);
-    posix_spawnattr_destroy(&attr);
+        rc = child_spawn(&pid, o->path, &fa, argv, o->env ? o->env : environ);
     posix_spawn_file_actions_destroy(&fa);
     errno = rc;
     return rc ? -1 : 0;

@@ -12,12 +12,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/accept.h"
 #include "base/be.h"
 #include "base/bytebuf.h"
+#include "base/local.h"
 #include "base/netaddr.h"
 #include "switchmgrd/net.h"
 
@@ -182,23 +182,10 @@ static int open_tcp(struct net *n, const char *text, struct errbuf *err)
 
 static int open_unix(struct net *n, const char *path, struct errbuf *err)
 {
-    struct sockaddr_un sa = {.sun_family = AF_UNIX};
-    int fd;
+    int fd = local_listen(path, SOCK_STREAM);
 
-    if (strlen(path) >= sizeof(sa.sun_path)) {
-        errno = ENAMETOOLONG;
-        return errprintf(err, "ReportSocket: %m");
-    }
-    strcpy(sa.sun_path, path);
-    unlink(path);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
-        chmod(path, 0666) < 0 || listen(fd, 4096) < 0) {
-        errprintf(err, "ReportSocket: %s: %m", path);
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
+    if (fd < 0)
+        return errprintf(err, "ReportSocket: %s: %m", path);
     start(n, &n->unix_, fd);
     return 0;
 }

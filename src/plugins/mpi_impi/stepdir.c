@@ -14,14 +14,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "plugins/mpi_impi/stepdir.h"
-
-#define BACKLOG 1024
 
 /* What emptying one directory, and all that others left, may take; how long a
  * killed child is waited for. */
@@ -55,16 +53,15 @@ static int make_parents(const char *path, struct errbuf *err)
 /* The directory is still ours alone here, so nothing can be slipped in. */
 static int listen_in(const char *path, uid_t uid, gid_t gid, struct errbuf *err)
 {
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    char sock[STEPDIR_PATH_MAX + sizeof("/sock")];
+    int fd;
 
-    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/sock", path);
-    if (fd >= 0 && bind(fd, (const void *)&addr, sizeof(addr)) == 0 &&
-        chown(addr.sun_path, uid, gid) == 0 &&
-        chmod(addr.sun_path, 0600) == 0 && listen(fd, BACKLOG) == 0 &&
+    snprintf(sock, sizeof(sock), "%s/sock", path);
+    fd = local_listen_new(sock, SOCK_STREAM);
+    if (fd >= 0 && chown(sock, uid, gid) == 0 && chmod(sock, 0600) == 0 &&
         chown(path, uid, gid) == 0)
         return fd;
-    errprintf(err, "%s: %s", addr.sun_path, strerror(errno));
+    errprintf(err, "%s: %s", sock, strerror(errno));
     if (fd >= 0)
         close(fd);
     return -1;
