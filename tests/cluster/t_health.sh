@@ -91,6 +91,13 @@ case_others_features_and_texts_stay() {
     assert_output 'Comment=ours'
     say n3 hsnd up
     wait_for 10 active_features_are n3 gpu,fabric_up
+    # What the node has and an admin has made inactive stays so.
+    scontrol update nodename=n3 activefeatures=fabric_up
+    say n3 hsnd degraded errors
+    wait_for 10 active_features_are n3 fabric_degraded
+    scontrol update nodename=n3 activefeatures=gpu,fabric_degraded
+    say n3 hsnd up
+    wait_for 10 active_features_are n3 gpu,fabric_up
 }
 
 case_slurmctld_restarted_in_the_middle() { # SL-24
@@ -151,17 +158,38 @@ case_reconfigure_does_not_lose_features() { # SL-24
 }
 
 case_switchmgrd_killed_and_restarted() { # SL-24
-    local pids
+    local before
     say n2 hsnd down pulled
     wait_for 10 is_drained n2
     sleep 3 # the state file may be two seconds old
-    pids=$(switchmgr_pids)
+    before=$(since_and_times n2)
+    [ -n "$before" ] || fail "sfabric why n2 does not say since when"
     switchmgr_stop KILL
     switchmgr_start
     wait_for 15 sfabric_says n2 down
     assert_equal drained "$(sinfo -h -n n2 -o %T)" "state of n2"
+    assert_equal "$before" "$(since_and_times n2)" "what is known of n2"
     say n2 hsnd up
     wait_for 20 is_idle n2
+}
+
+since_and_times() {
+    sfabric why "$1" | grep -oE 'is down since .* went down [0-9]+ times'
+}
+
+case_a_resume_while_switchmgrd_is_away_is_respected() { # SL-25
+    say n2 hsnd down pulled
+    wait_for 10 is_drained n2
+    switchmgr_stop KILL
+    scontrol update nodename=n2 state=resume
+    wait_for 10 is_idle n2
+    switchmgr_start
+    wait_for 15 sfabric_says n2 down
+    wait_for 15 log_of_switchmgrd_has 'n2: our drain was taken back'
+    sleep 3 # longer than DrainAfter
+    assert_equal idle "$(sinfo -h -n n2 -o %T)" "state of n2"
+    say n2 hsnd up
+    wait_for 20 extra_has n2 fabric=up
 }
 
 # A list, or another file that the configuration names, may be what is wrong.
