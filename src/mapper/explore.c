@@ -153,6 +153,7 @@ static bool start_over(struct explore *x)
     }
     if (x->restarts > 1)
         x->wary = true;
+    x->supposed = false;
     window_abandon(&x->window);
     forget(x);
     if (!begin(x))
@@ -218,7 +219,9 @@ bool explore_facts(struct explore *x)
 static void ends(struct explore *x)
 {
     if (x->check.failed) {
-        x->restarts = x->restarts ? x->restarts : 1;
+        /* Nobody lied if it is the old map that does not hold. */
+        if (!x->supposed && x->restarts == 0)
+            x->restarts = 1;
         start_over(x);
         return;
     }

@@ -21,6 +21,15 @@ struct explore *explore_new(const struct prober_limits *limits,
                             const struct probe_host *me);
 void explore_free(struct explore *x);
 
+/* Before the first explore_next(): begin with what a verifier that has ended,
+ * and had been asked for all there is (hosts, links, empty, ids), found true of
+ * its map; only the rest is explored, from the same host.  Nothing of both is
+ * shared afterwards.  Where nothing can be taken over (no crossbar on the own
+ * cable, no end check) the explorer begins with nothing, as ever.  False: no
+ * memory, throw it away. */
+struct verify;
+bool explore_after(struct explore *x, const struct verify *v);
+
 /* The next probe to send now; false: none until an answer or a tick. */
 bool explore_next(struct explore *x, uint64_t now, struct probe *probe);
 /* An answer; unknown and late tags are ignored. */

@@ -9,6 +9,7 @@
  * explore_scan.c  which port next, on four levels (below)
  * explore_new.c   crossbars that no guess could name: looked at port by
  *                 port and compared with those known
+ * explore_after.c beginning with what is verified of an old map
  * explore_map.c   the finished map
  *
  * Levels: a level works only while those before it are idle.
@@ -98,7 +99,8 @@ struct explore {
     bool lossy;
     uint64_t prompt, late; /* slots that answered at once, in later rounds */
     struct xcheck check;
-    bool wary; /* hosts' addresses are not trusted */
+    bool wary;     /* hosts' addresses are not trusted */
+    bool supposed; /* began with what was verified (explore_after.c) */
     bool done, failed;
     uint32_t restarts;
     uint8_t kinds[256][2]; /* by absolute port: hosts, crossbars met */

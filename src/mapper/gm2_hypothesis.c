@@ -5,8 +5,9 @@
  *
  * It is verified link by link, host by host, port by port.  What is lost is
  * taken out, and the rest is verified again, until a whole verification finds
- * nothing: only then it is the map.  Anything else (somebody new, somebody
- * elsewhere) is explored anew.
+ * nothing: only then it is the map.  Where there is anything else (somebody
+ * new, somebody elsewhere) that is explored, with the rest as it was verified
+ * (explore_after.c).
  *
  * Whoever was not the highest in the stored map first asks those above it:
  * one of them that answers leads, and nothing needs to be verified here.
@@ -68,9 +69,7 @@ static const struct gm2_map *choose(const struct gm2 *m, uint32_t *me)
         return *me == NET_NONE ? NULL : m->supposed;
     }
     *me = m->me;
-    return m->config.map_incrementally && gm2_is_leader(m) && !m->full_next
-               ? m->map
-               : NULL;
+    return m->config.map_incrementally && gm2_is_leader(m) ? m->map : NULL;
 }
 
 bool gm2_hypothesis_start(struct gm2 *m)
@@ -94,35 +93,48 @@ bool gm2_hypothesis_start(struct gm2 *m)
 
 /* ---- what came of it ----------------------------------------------------- */
 
-/* Everything anew. */
-static void give_up(struct gm2 *m, const char *why)
+/* Everything anew; or, with what was verified, only the rest. */
+static void give_up(struct gm2 *m, const char *why, bool verified)
 {
+    struct explore *x = gm2_search_explorer(m);
+
+    if (verified && x && !explore_after(x, m->v)) {
+        explore_free(x);
+        x = NULL;
+    }
     if (m->guess.stored)
-        gm2_notice(m, "the stored map is not true any more (%s): exploring",
-                   why);
+        gm2_notice(m, "the stored map is not true any more (%s): exploring%s",
+                   why, verified ? " what is different" : "");
+    m->counters.regions += verified;
     m->refuted = m->guess.stored; /* it still says what stood where */
-    m->full_next = true;
     gm2_search_stop(m);
-    gm2_search_start(m);
+    gm2_search_explore(m, x);
 }
 
-/* Take out what is lost.  False, with the first change that is more than a
- * loss, or without memory. */
-static bool patch(struct gm2 *m, const struct verify_change **more)
+/* The first change that is more than a loss; NULL: there is none. */
+static const struct verify_change *more_than_lost(const struct gm2 *m)
 {
+    const struct verify_change *c;
+    uint32_t i = 0;
+
+    while ((c = verify_change(m->v, i)) != NULL &&
+           (c->what == VERIFY_LINK_LOST || c->what == VERIFY_HOST_LOST))
+        i++;
+    return c;
+}
+
+/* Take out what is lost.  False: no memory. */
+static bool patch(struct gm2 *m)
+{
+    const struct verify_change *c;
     struct net *left;
     uint32_t me;
 
-    for (uint32_t i = 0; (*more = verify_change(m->v, i)) != NULL; i++) {
-        const struct verify_change *c = *more;
-
+    for (uint32_t i = 0; (c = verify_change(m->v, i)) != NULL; i++)
         if (c->what == VERIFY_LINK_LOST)
             net_disconnect(m->guess.net, c->node, (unsigned)c->port);
-        else if (c->what == VERIFY_HOST_LOST)
-            net_disconnect_all(m->guess.net, c->node);
         else
-            return false;
-    }
+            net_disconnect_all(m->guess.net, c->node);
     left = gm2_reduce_reachable(m->guess.net, m->guess.me, &me);
     if (!left)
         return false;
@@ -142,7 +154,7 @@ static void accept(struct gm2 *m)
     taken = net && gm2_take_net(m, net);
     net_free(net);
     if (!taken)
-        give_up(m, "a higher mapper is there");
+        give_up(m, "a higher mapper is there", false);
     else if (stored)
         gm2_notice(m, "the stored map is true%s",
                    patched ? ", less what is lost" : "");
@@ -156,7 +168,7 @@ void gm2_hypothesis_done(struct gm2 *m)
     if (m->guess.greeting) {
         m->guess.greeting = false;
         if (!ask(m))
-            give_up(m, text);
+            give_up(m, text, false);
         return;
     }
     /* The map in use was doubted for a reason. */
@@ -164,12 +176,14 @@ void gm2_hypothesis_done(struct gm2 *m)
         accept(m);
         return;
     }
-    if (c && m->guess.patches < PATCHES_MAX) {
-        gm2_describe_change(m->guess.net, c, text, sizeof(text));
-        if (patch(m, &c) && ask(m))
-            return;
-        if (c)
-            gm2_describe_change(m->guess.net, c, text, sizeof(text));
+    if (c && !more_than_lost(m) && m->guess.patches < PATCHES_MAX) {
+        if (!patch(m) || !ask(m))
+            give_up(m, text, false);
+        return;
     }
-    give_up(m, text);
+    if (c)
+        gm2_describe_change(m->guess.net,
+                            more_than_lost(m) ? more_than_lost(m) : c, text,
+                            sizeof(text));
+    give_up(m, text, c != NULL);
 }

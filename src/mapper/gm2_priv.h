@@ -105,7 +105,6 @@ struct gm2 {
     struct gm2_map *supposed; /* from a disk; NULL once there is a map */
     bool refuted;             /* it was looked at, and is not true */
     struct gm2_guess guess;   /* what v stands for; no net: not for a map */
-    bool full_next;           /* no hypothesis this time */
     uint8_t tries;            /* of exploring; grows when maps do not last */
     uint32_t session;         /* of x or v */
     struct gm2_flight *flight;
@@ -176,6 +175,8 @@ void gm2_take_delta(struct gm2 *m, const struct gm2_message *msg);
 
 /* gm2_search.c: exploring and verifying by probes. */
 void gm2_search_start(struct gm2 *m);
+struct explore *gm2_search_explorer(struct gm2 *m);        /* NULL: no memory */
+void gm2_search_explore(struct gm2 *m, struct explore *x); /* takes it */
 bool gm2_search_verify(struct gm2 *m, const struct verify_options *options,
                        const struct net *net, uint32_t me);
 void gm2_search_stop(struct gm2 *m);

@@ -52,22 +52,30 @@ bool gm2_search_verify(struct gm2 *m, const struct verify_options *options,
     return m->v != NULL;
 }
 
-void gm2_search_start(struct gm2 *m)
+struct explore *gm2_search_explorer(struct gm2 *m)
 {
     struct prober_limits limits = m->config.limits;
     struct probe_host me;
 
-    if (gm2_hypothesis_start(m))
-        return;
-    m->counters.explorations++;
-    m->full_next = false;
     limits.tries = m->tries;
     limits.no_check = m->config.no_xbar_check;
     own_host(m, &me);
+    return explore_new(&limits, &me);
+}
+
+void gm2_search_explore(struct gm2 *m, struct explore *x)
+{
+    m->counters.explorations++;
     new_session(m);
-    m->x = explore_new(&limits, &me);
+    m->x = x;
     if (!m->x)
         gm2_fire(m, GM2_EVENT_EXPLORE_FAILED);
+}
+
+void gm2_search_start(struct gm2 *m)
+{
+    if (!gm2_hypothesis_start(m))
+        gm2_search_explore(m, gm2_search_explorer(m));
 }
 
 /* ---- out ----------------------------------------------------------------- */

@@ -159,6 +159,7 @@ static void status(const struct mapperd *d, struct json_object *out)
     jsonx_add_int(out, "rounds", s.counters.rounds);
     jsonx_add_int(out, "explorations", s.counters.explorations);
     jsonx_add_int(out, "hypotheses", s.counters.hypotheses);
+    jsonx_add_int(out, "regions", s.counters.regions);
     jsonx_add_int(out, "maps", s.counters.maps);
     jsonx_add_int(out, "pieces_received", s.counters.pieces_received);
     jsonx_add_int(out, "deltas_received", s.counters.deltas_received);

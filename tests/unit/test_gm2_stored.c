@@ -306,8 +306,47 @@ found:
     on(w);
     assert_int_equal(status(w, leader).nhosts, 9);
     assert_int_equal(status(w, leader).counters.explorations, 1);
+    assert_int_equal(status(w, leader).counters.regions, 1);
     assert_int_equal(status(w, leader).counters.hypotheses, 1);
     world_free(w);
+}
+
+/* A host moves while all are off; probes of the leader until all is well. */
+static uint64_t probes_after_a_move(bool keeps, uint64_t *regions)
+{
+    struct world *w = settled_with_disks("C64+cut=10:3", 1);
+    uint32_t leader = host(w, 63), other = host(w, 5), x;
+    struct gm2_counters c;
+    unsigned port = 0;
+
+    off(w);
+    w->keeps = keeps;
+    for (x = 0; x < w->net->nnodes; x++)
+        for (port = 0; port < w->net->nodes[x].nports; port++)
+            if (!net_is_host(w->net, x) &&
+                net_peer_node(w->net, x, port) == NET_NONE)
+                goto found;
+found:
+    world_pull(w, other, 0);
+    world_plug(w, other, 0, x, port);
+    on(w);
+    c = status(w, leader).counters;
+    *regions = c.regions;
+    world_free(w);
+    return c.probes;
+}
+
+static void only_what_is_different_is_explored(void **state)
+{
+    uint64_t none, one, all = probes_after_a_move(false, &none);
+    uint64_t rest = probes_after_a_move(true, &one);
+
+    print_message("# C64, a host moved: %llu probes for all, %llu with what "
+                  "was verified\n",
+                  (unsigned long long)all, (unsigned long long)rest);
+    assert_int_equal(none, 0);
+    assert_int_equal(one, 1);
+    assert_true(rest < all);
 }
 
 static void
@@ -353,6 +392,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(cables_swapped_and_one_lost_meanwhile),
     cmocka_unit_test(crossbars_that_changed_places_are_told_by_their_ids),
     cmocka_unit_test(who_came_meanwhile_is_found_by_exploring),
+    cmocka_unit_test(only_what_is_different_is_explored),
     cmocka_unit_test(a_lower_mapper_that_starts_again_asks_those_above_first),
     cmocka_unit_test(the_next_in_rank_verifies_when_those_above_are_gone),
 };
