@@ -13,11 +13,15 @@ route=$build/tests/unit/swfab_route
 
 # ---- tools ----
 
-start_swfabd() { # NAME [MUNGED], configuration on standard input; sets $last
+# start_swfabd NAME [MUNGED], configuration on standard input, by the command
+# `in_place`, if any; sets $last
+in_place=()
+start_swfabd() {
     cat >"$tmp/$1.conf"
     printf '%s\n' "Socket=$tmp/$1.sock" "ControlSocket=$tmp/$1.ctl" \
         "MungeSocket=$tmp/${2-good}.munge" >>"$tmp/$1.conf"
-    "$swfabd" -f "$tmp/$1.conf" --verbose 2>>"$tmp/$1.log" &
+    "${in_place[@]}" "$swfabd" -f "$tmp/$1.conf" --verbose \
+        2>>"$tmp/$1.log" &
     last=$!
     mine "$last"
     until_ok 10 test -S "$tmp/$1.ctl" || {
@@ -372,6 +376,32 @@ CONF
             "$(within 60 nsenter -n -t "${ns[0]}" "$host" ether "e0/$mac" h0 \
                 "$(address 0)" "$tmp/good.munge" ping 50 $size \
                 $("$route" $net h0 h5) 2>&1 | tail -1)"
+    done
+
+    # ---- two daemons that are one fabric, by Ethernet ----
+
+    mac_of() { # NUMBER of a namespace
+        nsenter -n -t "${ns[$1]}" ip -br link show "e$1" | awk '{ print $3 }'
+    }
+    net=clos:3x2:1x2:1x1
+    printf '%s\n' "part left ether:$(mac_of 0) s1.0 s2.*" \
+        "part right ether:$(mac_of 1) s1.1" >"$tmp/parts"
+    for part in left:0 right:1; do
+        in_place=(nsenter -n -t "${ns[${part#*:}]}")
+        start_swfabd "${part%:*}" <<CONF
+Net=build:$net
+Parts=$tmp/parts
+Part=${part%:*}
+Ethernet=e${part#*:}
+TrustedSegment=yes
+CONF
+    done
+    ok "Ethernet: two daemons are linked" yes \
+        "$(until_ok 20 up left 2 && until_ok 20 up right 2 && echo yes)"
+    start_host ring "$tmp/right.sock" 3 echo
+    for size in 40 8000; do
+        ok "Ethernet: $size bytes between their hosts" "received 50 of 50" \
+            "$(ping_host ring "$tmp/left.sock" 0 3 50 $size $net | tail -1)"
     done
 else
     n=$((n + 1))
