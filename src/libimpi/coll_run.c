@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "impi/constants.h"
+#include "libimpi/fast.h"
 #include "libimpi/late_free.h"
 #include "libimpi/net.h"
 #include "libimpi/progress.h"
@@ -172,20 +173,15 @@ static bool cross_done(struct coll *x)
     return x->ncross == 0;
 }
 
-/* The end of a row, for a message that may come past all queues as with
- * MPI_Recv (fast.h).  True: it has. */
-static bool take_straight(struct coll *x, const struct message *m)
+/* A short message may go past all queues, as with MPI_Send and MPI_Recv
+ * (fast.h); a receive if the row waits for nothing else. */
+static bool move_straight(struct coll *x, struct message *m, bool recv,
+                          bool last)
 {
-    struct impi_recv want = {.peer = (uint32_t)x->c->world[m->peer],
-                             .rank = m->peer,
-                             .tag = m->tag,
-                             .cid = m->cid,
-                             .buf.base = m->buf};
-    struct impi_status st;
-
-    return x->waits && !impi_be.crowded && !impi_be.threads &&
-           data_is_plain(m->count, m->type, &want.buf.len) &&
-           want.buf.len <= NET_FAST_MAX && net_take(&want, true, &st);
+    if (!recv)
+        return fast_step_send(m);
+    return last && x->waits && !impi_be.crowded && x->nnative == 0 &&
+           cross_done(x) && fast_step_recv(m);
 }
 
 static int do_move(struct coll *x, const struct impi_step *s)
@@ -198,8 +194,7 @@ static int do_move(struct coll *x, const struct impi_step *s)
         return MPI_ERR_TYPE;
     if (s->local)
         return move_native(x, &m, recv);
-    if (recv && !s->more && x->nnative == 0 && cross_done(x) &&
-        take_straight(x, &m))
+    if (move_straight(x, &m, recv, !s->more))
         return MPI_SUCCESS;
     return move_cross(x, &m, recv);
 }

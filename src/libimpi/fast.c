@@ -73,6 +73,27 @@ bool fast_send(struct impi_comm *c, const void *buf, int count,
     return put != NET_PUT_NONE;
 }
 
+bool fast_step_send(struct message *m)
+{
+    const struct impi_comm *c = m->comm;
+    struct impi_send args = {.peer = (uint32_t)c->world[m->peer],
+                             .rank = c->rank - c->first,
+                             .tag = m->tag,
+                             .cid = m->cid,
+                             .count = (uint64_t)m->count,
+                             .buf.base = m->buf};
+    enum net_put put;
+    size_t part;
+
+    if (!data_is_plain(m->count, m->type, &args.buf.len) ||
+        args.buf.len > NET_FAST_MAX)
+        return false;
+    put = net_put(&args, &part);
+    if (unlikely(put == NET_PUT_PART))
+        send_rest(m, part);
+    return put != NET_PUT_NONE;
+}
+
 /* ---- in ---- */
 
 /* Nobody else wants the processor or the lock, nor has the library messages for
@@ -106,4 +127,18 @@ bool fast_recv(struct impi_comm *c, void *buf, int count, MPI_Datatype type,
     if (done)
         status_from_core(status, &st);
     return done;
+}
+
+bool fast_step_recv(const struct message *m)
+{
+    struct impi_recv want = {.peer = (uint32_t)m->comm->world[m->peer],
+                             .rank = m->peer,
+                             .tag = m->tag,
+                             .cid = m->cid,
+                             .buf.base = m->buf};
+    struct impi_status st;
+
+    return data_is_plain(m->count, m->type, &want.buf.len) &&
+           want.buf.len <= NET_FAST_MAX &&
+           net_take(&want, may_wait(m->comm, m->peer), &st);
 }

@@ -11,7 +11,7 @@
 #ifndef LIBIMPI_FAST_H
 #define LIBIMPI_FAST_H
 
-#include "libimpi/comm.h"
+#include "libimpi/req.h"
 
 /* Done by the time it returns, as a standard send of a short message may. */
 bool fast_send(struct impi_comm *c, const void *buf, int count,
@@ -20,5 +20,10 @@ bool fast_send(struct impi_comm *c, const void *buf, int count,
 /* Waits only for some microseconds. */
 bool fast_recv(struct impi_comm *c, void *buf, int count, MPI_Datatype type,
                int source, int tag, MPI_Status *status);
+
+/* The same for a step of a collective call, whose arguments are right: under
+ * the lock, and without a round for others. */
+bool fast_step_send(struct message *m);
+bool fast_step_recv(const struct message *m);
 
 #endif
