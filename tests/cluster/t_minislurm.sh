@@ -44,13 +44,15 @@ case_restart_of_slurmctld() {
     assert_code 0
 }
 
-# Everything that carries the name of the cluster's directory or group.
+# Everything that carries the name of the cluster's directory or group.  (Other
+# clusters come and go: memory without an entry counts when it is still there,
+# for the entry goes last.)
 traces() {
     local d=$1
     grep -lF "$d" /proc/[0-9]*/cmdline 2>/dev/null
     ls -d "$d" 2>/dev/null
     find /dev/shm -maxdepth 1 -name 'minislurm-*' | while read -r m; do
-        [ -e "/run/minislurm/${m#*/minislurm-}" ] || echo "$m"
+        [ -e "/run/minislurm/${m#*/minislurm-}" ] || [ ! -d "$m" ] || echo "$m"
     done
     grep -lF "$d" /run/minislurm/*/dir 2>/dev/null
     return 0
@@ -111,6 +113,30 @@ case_interrupted_run_leaves_nothing() {
     "$SF_TOP_SRCDIR/tests/cluster/mini/pidkill" KILL "start=$began" "$pid"
     wait "$pid" 2>/dev/null
     wait_for 20 no_traces "$d"
+}
+
+# `up` has no owner who is watched: what it had made stayed for ever.
+case_killed_while_it_comes_up_leaves_nothing() {
+    local d pid began made
+    for made in log etc/slurm.conf ns/ctl log/slurmctld.log; do
+        d=$(mktemp -d /tmp/minislurm.XXXXXX)
+        ( exec env -u MINISLURM_DIR -u SLURM_CONF "$MINISLURM" up --dir "$d" \
+            --nodes 2 --switch none >/dev/null 2>&1 ) &
+        pid=$! began=$(started $!)
+        wait_for 30 test -e "$d/$made"
+        "$SF_TOP_SRCDIR/tests/cluster/mini/pidkill" KILL "start=$began" "$pid"
+        wait "$pid" 2>/dev/null
+        wait_for 30 no_traces "$d" || traces "$d" | sed "s,^,# $made: ,"
+    done
+}
+
+# One that was killed while it made its entry.
+case_entry_without_a_keeper_is_swept() {
+    mkdir -p /run/minislurm/msnobody1
+    ( run_two_nodes "$(mktemp -d /tmp/minislurm.XXXXXX)" -- true \
+        >/dev/null 2>&1 )
+    assert_equal 0 $? "exit code"
+    [ ! -e /run/minislurm/msnobody1 ] || fail "it is still there"
 }
 
 case_terminated_run_leaves_nothing() {

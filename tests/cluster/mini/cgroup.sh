@@ -132,3 +132,8 @@ cg_remove() {
     done
     [ -z "$(cg_dirs "$1")" ]
 }
+
+cg_erase() {
+    cg_kill "$1"
+    cg_remove "$1"
+}

@@ -38,7 +38,6 @@ runtime_dirs() {
 make_tree() {
     local k
     mkdir -p "$dir"/{etc,etc.fabric,log,state/ctld,spool,hosts,ns,work,home,tmp}
-    touch "$dir/.minislurm"
     chmod 755 "$dir" "$dir"/{etc,log,state,spool,hosts,ns}
     chmod 1777 "$dir/tmp"
     chown slurm: "$dir/log" "$dir/state" "$dir/state/ctld"

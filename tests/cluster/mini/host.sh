@@ -47,7 +47,7 @@ proc_stamp() {
 }
 
 proc_alive() {
-    [ -n "$2" ] && [ "$(proc_stamp "$1")" = "$1 $2" ]
+    [ -n "${2-}" ] && [ "$(proc_stamp "$1")" = "$1 $2" ]
 }
 
 proc_gone() {
@@ -74,13 +74,16 @@ ports_free() {
         exit 1;' "$1" "$(cat $registry/*/ports 2>/dev/null)"
 }
 
-# registry_add ID DIR COUNT: reserve ports; sweeps what dead keepers left.
+# registry_add ID DIR COUNT: make a cluster's directory and reserve its ports;
+# sweeps what dead keepers left.  Called by the cluster's keeper.
 registry_add() {
     registry_sweep
     mkdir -p "$registry/$1"
-    echo "$2" >"$registry/$1/dir"
     proc_stamp $$ >"$registry/$1/keeper"
-    ports_free "$3" >"$registry/$1/ports.new" || return 1
+    echo "$2" >"$registry/$1/dir"
+    mkdir -p "$2/log" && touch "$2/.minislurm" || return 1
+    ports_free "$3" >"$registry/$1/ports.new" ||
+        { echo "minislurm: no free ports" >&2; return 1; }
     mv "$registry/$1/ports.new" "$registry/$1/ports"
     if [ ! -d $runtime_dir ]; then
         mkdir -m 755 $runtime_dir
@@ -104,22 +107,24 @@ registry_remove() {
     return 0
 }
 
+# Under the lock, so an entry without its keeper's name is of one that was
+# killed while it made it.
 registry_sweep() {
     local entry
     for entry in $registry/*/; do
-        [ -f "$entry/keeper" ] || continue
+        [ -d "$entry" ] || continue
         # shellcheck disable=SC2046
-        proc_alive $(cat "$entry/keeper") && continue
-        cluster_erase "$(basename "$entry")" "$(cat "$entry/dir")"
+        proc_alive $(cat "$entry/keeper" 2>/dev/null) && continue
+        cluster_erase "$(basename "$entry")" "$(cat "$entry/dir" 2>/dev/null)"
     done
     return 0
 }
 
 # cluster_erase ID DIR: kill and remove all of a cluster but its registration.
+# A process that was on its way into a control group is met in the next round.
 cluster_erase() {
     [ -d "$registry/$1" ] || return 0
-    cg_kill "$1"
-    wait_until 5 cg_remove "$1"
+    wait_until 20 cg_erase "$1"
     [ -f "$2/.minislurm" ] && [ ! -e "$2/.keep" ] && rm -rf "${2:?}"
     rm -rf "$(memory_dir "${1:?}")"
     registry_remove "$1"
