@@ -5,6 +5,7 @@
 # directory with a version header; what configure found out about this
 # machine's compiler when it made the build is not asked again.
 set -u
+. "$(dirname "$0")/tap.sh"
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${SF_TOP_BUILDDIR:-.}
 [ -r "$build/config.log" ] || { echo "1..0 # SKIP no config.log"; exit 0; }
@@ -39,14 +40,6 @@ said() { # TEXT
     return 1
 }
 
-n=0 failed=0
-report() { # CODE TEXT
-    n=$((n + 1))
-    [ "$1" = 0 ] || failed=1
-    [ "$1" = 0 ] || printf 'not '
-    echo "ok $n - $2"
-}
-
 for v in "20 11 9" "21 8 8" "23 2 7" "24 5 0"; do
     read -r major minor micro <<<"$v"
     text=$(printf '%d.%02d.%d' "$major" "$minor" "$micro")
@@ -69,5 +62,4 @@ report $? "a prefix without Slurm's headers is named"
 echo "ac_cv_header_slurm_slurm_h=no" >>"$tmp/cache"
 configure_fails && said "install libslurm-dev"
 report $? "missing headers are told with their package"
-echo "1..$n"
-exit $failed
+finish

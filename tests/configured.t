@@ -5,6 +5,7 @@
 # and what configure did without is seen as a skipped test.  dpkg-query is a
 # pretence here.
 set -u
+. "$(dirname "$0")/tap.sh"
 here=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 status=${SF_TOP_BUILDDIR:-.}/config.status
 top=$(mktemp -d)
@@ -21,14 +22,6 @@ dpkg-query() {
     printf '%s\n' "${installed[@]}"
 }
 demo=("ii  gcc 4:12.2.0" "ii  mpich 4.0.2-3")
-
-n=0 failed=0
-report() { # CODE TEXT
-    n=$((n + 1))
-    [ "$1" = 0 ] || failed=1
-    [ "$1" = 0 ] || printf 'not '
-    echo "ok $n - $2"
-}
 
 how() { # EXPECTED TEXT
     local got
@@ -77,5 +70,4 @@ report $? "without a Fortran compiler one skipped test says so"
 as_if '/^S\["STAGE_TRUE"\]=/d'
 grep -q '^not ok .*STAGE_TRUE' "$top/out"
 report $? "a conditional that is no more is noticed"
-echo "1..$n"
-exit $failed
+finish

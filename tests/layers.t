@@ -4,6 +4,7 @@
 # its own and of folders below it, never of one above or beside it.  And the
 # engines stay pure: no sockets, clocks, threads or Slurm headers.
 set -u
+. "$(dirname "$0")/tap.sh"
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$top/src" || exit 99
 
@@ -36,17 +37,6 @@ glue='elan/program_|elan/holder|elan/libelan|elan/member|pmi/pmix_host'
 glue+='|hsn/nic_|hsn/libhsn|health/sender'
 impure='sys/socket\.h|pthread\.h|<time\.h>|ev\.h|slurm/|poll\.h|syslog\.h'
 
-n=0
-check() { # description, offending lines
-    n=$((n + 1))
-    if [ -z "$2" ]; then
-        echo "ok $n - $1"
-    else
-        echo "not ok $n - $1"
-        sed 's/^/# /' <<<"$2"
-    fi
-}
-
 while IFS= read -r folder; do
     if [ -z "${below[$folder]+set}" ]; then
         check "$folder has a floor" "$folder: add it to tests/layers.t"
@@ -69,4 +59,4 @@ for folder in $engines; do
         2>/dev/null | grep -vE "^($glue)")
     check "$folder holds engines: no I/O, clock, threads, Slurm" "$bad"
 done
-echo "1..$n"
+finish

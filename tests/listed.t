@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every test is in the list of `make check` once, and under a log of its own;
-# every source file is in the tarball, of which packages are built.
+# every source file is in the tarball, of which packages are built; every page
+# of doc/ is found from README.md.
 # make takes x.log from x.sh or x.t, whichever it finds first: two such files
 # would be one result.
 set -u
+. "$(dirname "$0")/tap.sh"
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${SF_TOP_BUILDDIR:-.}
 cd "$top" || exit 99
@@ -19,18 +21,6 @@ in_the_list() {
 # Scripts that are tests, by their names.
 scripts() {
     find tests -name '*.t' -o -name 't_*.sh' | sort
-}
-
-n=0 failed=0
-check() { # TEXT OFFENDERS
-    n=$((n + 1))
-    if [ -z "$2" ]; then
-        echo "ok $n - $1"
-        return
-    fi
-    echo "not ok $n - $1"
-    sed 's/^/# /' <<<"$2"
-    failed=1
 }
 
 not_named() {
@@ -52,5 +42,10 @@ check "no two tests have one log" \
 check "no script has the name of a test but for its end" \
     "$(find tests -name '*.sh' -o -name '*.t' | sed 's/\.\(sh\|t\)$//' |
         sort | uniq -d)"
-echo "1..$n"
-exit $failed
+check "README.md names every page of doc/" \
+    "$(for page in doc/*.md; do grep -qF "\`$page\`" README.md || echo "$page"
+        done)"
+check "no page names one that is not there" \
+    "$(grep -ohE 'doc/[a-z0-9-]+\.md' README.md doc/*.md tests/cluster/*.md |
+        sort -u | while read -r page; do [ -f "$page" ] || echo "$page"; done)"
+finish

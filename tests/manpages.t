@@ -4,24 +4,13 @@
 # options of the programs (as --help and their own tables have them), commands
 # of sfabric, variables of the environment, keys of the configuration files.
 set -u
+. "$(dirname "$0")/tap.sh"
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 build=${SF_TOP_BUILDDIR:-$top}
 man=$top/doc/man
 version=$(sed -n 's/^AC_INIT(\[slurm-fabric\], \[\(.*\)\])$/\1/p' \
     "$top/configure.ac")
 export LC_ALL=C
-
-n=0 failed=0
-check() { # TEXT OFFENDERS
-    n=$((n + 1))
-    if [ -z "$2" ]; then
-        echo "ok $n - $1"
-        return
-    fi
-    echo "not ok $n - $1"
-    sed 's/^/# /' <<<"$2"
-    failed=1
-}
 
 # none_but A B: lines of A that B has not.
 none_but() {
@@ -159,5 +148,4 @@ configuration switchmgr.conf.5 switchmgr.conf.example health/mgrconf.c
 configuration impi.conf.5 impi.conf.example impi/site.c
 configuration swfabd.8 swfabd.conf.example swfabd/conf.c
 
-echo "1..$n"
-exit $failed
+finish

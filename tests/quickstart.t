@@ -3,6 +3,7 @@
 # quickstart leaves a Slurm or MUNGE that runs on the machine alone: nothing
 # is installed that would touch its packages.  apt-get is a pretence here.
 set -u
+. "$(dirname "$0")/tap.sh"
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 tmp=$(mktemp -d)
 daemon=
@@ -40,14 +41,6 @@ installed() {
     grep -q '^install .*-y' "$tmp/calls"
 }
 
-n=0 failed=0
-report() { # CODE TEXT
-    n=$((n + 1))
-    [ "$1" = 0 ] || failed=1
-    [ "$1" = 0 ] || printf 'not '
-    echo "ok $n - $2"
-}
-
 ! try "Inst munge (0.5.15)" munge && ! installed
 report $? "munge is not installed beside a live munged"
 
@@ -67,5 +60,4 @@ daemon=$!
 until [ "$(cat "/proc/$daemon/comm")" = munged ]; do :; done
 live_daemons | grep -qxF "munged ($daemon)"
 report $? "a live munged is found"
-echo "1..$n"
-exit $failed
+finish
