@@ -21,7 +21,7 @@ for u in $units; do
     sed "s,@pkglibexecdir@/,$build/src/$u/," "$top/dist/$u.service.in" \
         >"$tmp/$u.service"
 done
-echo "1..8"
+echo "1..12"
 n=0 failed=0
 for u in $units; do
     n=$((n + 1))
@@ -42,6 +42,18 @@ for u in $units; do
         echo "ok $n - $u says when it is ready"
     else
         echo "not ok $n - $u says when it is ready"
+        failed=1
+    fi
+done
+# What runs before the daemon may end with any status: systemd starts the unit
+# again, also after the 2 of a wrong configuration.
+for u in $units; do
+    n=$((n + 1))
+    if grep -q '^RestartPreventExitStatus=2$' "$top/dist/$u.service.in" &&
+        ! grep -q '^ExecStartPre=' "$top/dist/$u.service.in"; then
+        echo "ok $n - $u with a wrong configuration is not started again"
+    else
+        echo "not ok $n - $u with a wrong configuration is not started again"
         failed=1
     fi
 done
