@@ -22,6 +22,7 @@ static int do_status(const struct ctl_request *q, struct errbuf *err)
     jsonx_add_uint(q->out, "rail", (uint64_t)d->conf.rail);
     jsonx_add_str(q->out, "nic", d->nic->kind);
     jsonx_add_bool(q->out, "link", d->nic->up);
+    jsonx_add_bool(q->out, "alone", d->alone.alone);
     jsonx_add_uint(q->out, "map_version", r->map_version);
     jsonx_add_bool(q->out, "configured", r->configured);
     jsonx_add_uint(q->out, "peers", r->npeers);

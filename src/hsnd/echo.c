@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Echoes: module 0 answers them, by all routes, and asks neighbours and who is
- * sent to from time to time, by all routes.
+ * sent to from time to time, by all routes; and somebody when it is too quiet.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +63,16 @@ static void changed(struct hsnd *d)
     health_soon(d);
 }
 
+/* Whether anybody hears us. */
+static void alone_changed(struct hsnd *d)
+{
+    if (d->alone.alone)
+        log_warn("SF-E804 nobody answers: is the cable of this node pulled?");
+    else
+        log_info("somebody answers again");
+    health_now(d);
+}
+
 static void receive(void *arg, const struct hsn_delivery *m)
 {
     struct hsnd *d = arg;
@@ -70,10 +80,14 @@ static void receive(void *arg, const struct hsn_delivery *m)
 
     if (m->header.iov_len != ECHO_SIZE || be_load32(header) != ECHO_MAGIC)
         return;
-    if (be_load32(header + 4) == ECHO_ASK)
+    if (be_load32(header + 4) == ECHO_ASK) {
         answer(d, m->from, be_load64(header + 8));
-    else if (hsn_echo_answer(&d->echo, hsn_engine_routes_of(d->engine), m->from,
-                             be_load64(header + 8), clock_ns()))
+        return;
+    }
+    if (hsn_alone_answer(&d->alone))
+        alone_changed(d);
+    if (hsn_echo_answer(&d->echo, hsn_engine_routes_of(d->engine), m->from,
+                        be_load64(header + 8), clock_ns()))
         changed(d);
 }
 
@@ -86,6 +100,19 @@ static void on_due(struct ev_loop *loop, ev_timer *t, int events)
     (void)events;
     if (hsn_echo_judge(&d->echo, hsn_engine_routes_of(d->engine)))
         changed(d);
+    hsn_alone_round(&d->alone, hsn_engine_routes(d->engine));
+}
+
+static void on_look(struct ev_loop *loop, ev_timer *t, int events)
+{
+    struct hsnd *d = t->data;
+
+    (void)loop;
+    (void)events;
+    if (hsn_alone_look(&d->alone, hsn_engine_routes(d->engine),
+                       hsn_engine_counts(d->engine)->n[HSN_COUNT_received], ask,
+                       d))
+        alone_changed(d);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
@@ -112,12 +139,14 @@ int echo_open(struct hsnd *d)
         return -1;
     if (!d->conf.echo_s)
         return 0;
-    d->echo.board = d->board;
+    d->echo.board = d->alone.board = d->board;
     d->echo.wait_ns =
         every / 10 * 9 < ECHO_WAIT_NS ? every / 10 * 9 : ECHO_WAIT_NS;
     ev_timer_init(&d->echo_timer, on_timer, 0.1, (double)d->conf.echo_s);
     ev_timer_init(&d->echo_due, on_due, 0., 0.);
-    d->echo_timer.data = d->echo_due.data = d;
+    ev_timer_init(&d->alone_timer, on_look, 0., HSN_ALONE_LOOK_NS / 1e9);
+    d->echo_timer.data = d->echo_due.data = d->alone_timer.data = d;
     ev_timer_start(d->loop, &d->echo_timer);
+    ev_timer_again(d->loop, &d->alone_timer);
     return 0;
 }

@@ -77,6 +77,23 @@ void health_soon(struct hsnd *d)
     plan(d);
 }
 
+void health_now(struct hsnd *d)
+{
+    if (!d->sender || d->report_pace.urgent)
+        return;
+    d->report_pace.wanted = d->report_pace.urgent = true;
+    plan(d);
+}
+
+/* How this host is, and why. */
+static enum report_seen seen(const struct hsnd *d, const char **why)
+{
+    *why = !d->nic->up      ? "no link"
+           : d->alone.alone ? "nobody answers"
+                            : "link up";
+    return d->nic->up && !d->alone.alone ? SEEN_UP : SEEN_DOWN;
+}
+
 static void lost(const char *why)
 {
     log_warn("SF-E803 report to switchmgrd: %s", why);
@@ -96,17 +113,17 @@ static void report(struct hsnd *d)
                        .peers = peers,
                        .nrecords = 1};
     struct errbuf err;
+    const char *why;
 
     if (me && counters && peers) {
         snprintf(r.node, sizeof(r.node), "%s", d->node);
         me->kind = REPORT_HOST;
-        me->seen = d->nic->up ? SEEN_UP : SEEN_DOWN;
+        me->seen = seen(d, &why);
         me->rail = (uint8_t)d->conf.rail;
         me->board = d->board;
         me->count = d->nic->counters.flaps;
         snprintf(me->name, sizeof(me->name), "%s", d->node);
-        snprintf(me->why, sizeof(me->why), "%s",
-                 d->nic->up ? "link up" : "no link");
+        snprintf(me->why, sizeof(me->why), "%s", why);
         r.ncounters = fill_counters(d, counters, SF_REPORT_COUNTERS_MAX);
         r.npeers = fill_peers(d, peers, SF_REPORT_PEERS_MAX);
         if (sender_put(d->sender, &r, &err) < 0)

@@ -34,6 +34,7 @@
 #include "health/pace.h"
 #include "health/sender.h"
 #include "hsn/attach.h"
+#include "hsn/alone.h"
 #include "hsn/echo_round.h"
 #include "hsn/engine.h"
 #include "hsn/libhsn.h"
@@ -163,8 +164,9 @@ struct hsnd {
     int spare; /* base/accept.h */
     ev_io listen_io, nic_io;
     int nic_fd; /* that nic_io watches; -1 */
-    ev_timer timer, echo_timer, echo_due, health_timer;
+    ev_timer timer, echo_timer, echo_due, alone_timer, health_timer;
     struct hsn_echo echo;
+    struct hsn_alone alone;
     ev_signal sigterm, sigint, sighup;
     struct conn *conns, *loader; /* who is loading routes */
     struct conn *loaded_by;      /* whose routes there are; NULL: nobody's */
@@ -261,5 +263,7 @@ int health_open(struct hsnd *d, struct errbuf *err);
 /* Something has changed that switchmgrd is to hear of: the next turn of the
  * loop reports, once a second at most. */
 void health_soon(struct hsnd *d);
+/* The host itself is up or down now: at once, whatever was told before. */
+void health_now(struct hsnd *d);
 
 #endif

@@ -79,6 +79,7 @@ void metrics_text(const struct hsnd *d, struct bytebuf *out)
 {
     counters(d, out);
     gauge(d, out, "link_up", d->nic->up);
+    gauge(d, out, "alone", d->alone.alone);
     gauge(d, out, "endpoints", d->nports);
     gauge(d, out, "programs", d->contexts.nprograms);
     gauge(d, out, "map_version", hsn_engine_routes(d->engine)->map_version);

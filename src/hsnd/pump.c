@@ -263,7 +263,7 @@ void hsnd_run(struct hsnd *d)
         }
         if (d->nic->up != d->link_seen) {
             d->link_seen = d->nic->up;
-            health_soon(d);
+            health_now(d);
         }
         if (d->sweep)
             port_sweep(d);

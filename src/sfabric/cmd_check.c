@@ -9,22 +9,23 @@
 static int judge(struct json_object *s, const struct sfabric_options *o)
 {
     const char *node = jsonx_str(s, "node", 256);
-    bool up = false, whole = false;
+    bool up = false, whole = false, alone = false;
     int64_t peers = 0;
     int rc = SFABRIC_OK;
 
     jsonx_bool(s, "link", &up);
+    jsonx_bool(s, "alone", &alone);
     jsonx_bool(s, "configured", &whole);
     jsonx_int(s, "peers", 0, INT64_MAX, &peers);
     if (!whole || peers == 0)
         rc = SFABRIC_DEGRADED;
-    if (!up)
+    if (!up || alone)
         rc = SFABRIC_DOWN;
     if (o->json)
         sfabric_print_json(s);
     else
-        printf("%s: link %s, %s, routes to %lld hosts\n", node ? node : "?",
-               up ? "up" : "down",
+        printf("%s: link %s%s, %s, routes to %lld hosts\n", node ? node : "?",
+               up ? "up" : "down", alone ? ", nobody answers" : "",
                whole ? "network fully configured" : "network not configured",
                (long long)peers);
     return rc;

@@ -310,6 +310,22 @@ static void change_does_not_wait_for_a_regular_report(void **state)
     assert_true(pace_due(&p) <= now);
 }
 
+/* A host that is cut off shortly after a route died must not wait for it. */
+static void what_is_urgent_waits_for_no_other_change(void **state)
+{
+    struct pace p = {.every = 5ULL * SECOND, .least = SECOND};
+    uint64_t now = 100ULL * SECOND;
+
+    p.wanted = true;
+    pace_done(&p, now);
+    p.wanted = p.urgent = true;
+    assert_true(pace_due(&p) <= now);
+    pace_done(&p, now);
+    assert_false(p.urgent);
+    p.wanted = p.urgent = true; /* it flaps */
+    assert_int_equal(pace_due(&p), now + SECOND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +341,7 @@ int main(void)
         cmocka_unit_test(new_map_keeps_dead_routes_and_loses_no_echo),
         cmocka_unit_test(change_is_reported_at_once_but_not_twice_a_second),
         cmocka_unit_test(change_does_not_wait_for_a_regular_report),
+        cmocka_unit_test(what_is_urgent_waits_for_no_other_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
