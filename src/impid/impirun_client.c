@@ -27,6 +27,8 @@
 #include "impid/impirun.h"
 #include "impid/names.h"
 
+#define SILENCE_MS 5000 /* of impi-server, behind the end of impid */
+
 struct client {
     const struct impirun *run;
     char dir[64], sock[96], secret[SERVER_SECRET_SIZE];
@@ -253,6 +255,8 @@ static void on_signal(struct client *c)
         impirun_tasks_kill(&c->tasks, SIGKILL);
     }
     impirun_tasks_reap(&c->tasks);
+    if (c->impid > 0 && waitpid(c->impid, NULL, WNOHANG) == c->impid)
+        c->impid = 0;
 }
 
 static void on_abort(struct client *c, const struct server_line *line)
@@ -290,6 +294,18 @@ static void on_control(struct client *c)
     c->ended = true;
 }
 
+/* Nobody else will say so: to impi-server it may still be on its way. */
+static void on_silence(struct client *c)
+{
+    on_abort(c,
+             &(struct server_line){
+                 .rank = -1,
+                 .code = IMPIRUN_FAILED,
+                 .text = "SF-E221: impid ended before impi-server knew of "
+                         "it: its log (syslog, or SLURM_IMPI_LOG) says why"});
+    c->ended = true;
+}
+
 /* Until the processes have ended and impid has said goodbye. */
 static void wait_for_end(struct client *c)
 {
@@ -297,8 +313,13 @@ static void wait_for_end(struct client *c)
                           {.fd = c->control.fd, .events = POLLIN}};
 
     while (c->tasks.nleft > 0 || !c->ended) {
-        if (poll(p, c->ended ? 1 : 2, -1) < 0 && errno != EINTR)
+        bool due = !c->ended && c->impid == 0; /* END, or why there is none */
+        int n = poll(p, c->ended ? 1 : 2, due ? SILENCE_MS : -1);
+
+        if (n < 0 && errno != EINTR)
             break;
+        if (n == 0)
+            on_silence(c);
         on_signal(c);
         if (!c->ended)
             on_control(c);

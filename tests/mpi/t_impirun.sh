@@ -258,6 +258,31 @@ case_im_011_list_of_methods()
     report $? im_011_list_of_methods
 }
 
+# The impid that `impirun -client 0` has started.
+impid_of_client()
+{
+    local p
+    for p in $(pgrep -f -- "-client 0 $hostport"); do
+        pgrep -P "$p" -x impid
+    done
+}
+
+# Whether its impi-server knew of it or not, which would wait for it.
+case_killed_impid_ends_the_client()
+{
+    local impid=
+    start_server 1
+    client 0 1 "$dir/ring.mpich"
+    until [ -n "$impid" ] || ! kill -0 "${pids# }"; do
+        impid=$(impid_of_client)
+    done
+    kill -9 "$impid"
+    codes_of_all >"$TMPDIR/out.codes"
+    grep -q 'SF-E221' "$TMPDIR/out.0" &&
+        [[ $(cat "$TMPDIR/out.codes") =~ ^[0-9]+\ 1$ ]]
+    report $? killed_impid_ends_the_client
+}
+
 case_nobody_at_that_address()
 {
     start_server 1
@@ -335,6 +360,7 @@ case_im_032_launcher_of_other_machines
 case_application_file_of_another_number
 case_im_011_who_has_another_key_stays_out
 case_im_011_list_of_methods
+case_killed_impid_ends_the_client
 case_nobody_at_that_address
 case_abort_ends_all_with_its_code
 case_strict 0 mpich
