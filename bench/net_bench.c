@@ -13,7 +13,8 @@
  *     net_bench repair NET            CPU seconds, hosts to be told, routes
  *                                     changed when that uplink is lost; peers
  *                                     that a host loads again, mean of some
- *                                     hosts: repaired, computed anew; all
+ *                                     hosts: repaired, computed anew; all;
+ *                                     hosts that had a route over the uplink
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -194,12 +195,38 @@ static double peers_changed(const struct net *net, const struct net_route *was,
     return (double)changed / LOADERS;
 }
 
+/* Hosts with a first route over a cable at a leaf: each of them must hear of
+ * it when the cable goes, so these are the fewest messages there can be. */
+static uint32_t users(const struct net *net, const struct net_routes *r,
+                      uint32_t port)
+{
+    uint32_t leaf = net->ports[port].node, peer = net->ports[port].peer, n = 0;
+    struct net_path path;
+
+    for (uint32_t s = 0; s < net->nnodes; s++) {
+        bool used = false, near = net_peer_node(net, s, 0) == leaf;
+
+        for (uint32_t d = 0; net_is_host(net, s) && !used && d < net->nnodes;
+             d++) {
+            if (!net_is_host(net, d) ||
+                near == (net_peer_node(net, d, 0) == leaf) ||
+                !net_routes_path(r, s, d, &path))
+                continue;
+            for (unsigned i = 1; i < path.hops; i++)
+                used |= path.port[i] == port || path.port[i] == peer;
+        }
+        n += used;
+    }
+    return n;
+}
+
 static int cmd_repair(char **argv)
 {
     struct net *net = build(argv[0]);
     struct net_routes *r = route(net, "auto");
     struct net_route *was = routes_of(r, net), *is;
     uint32_t port = uplink(net), peer = net->ports[port].peer;
+    uint32_t least = users(net, r, port);
     struct net_repair what;
     struct errbuf err;
     double t;
@@ -213,7 +240,8 @@ static int cmd_repair(char **argv)
     printf(" %.6g", peers_changed(net, was, is));
     free(is);
     is = routes_of(route(net, "auto"), net);
-    printf(" %.6g %u\n", peers_changed(net, was, is), net->nhosts - 1);
+    printf(" %.6g %u %u\n", peers_changed(net, was, is), net->nhosts - 1,
+           least);
     free(is);
     free(was);
     return 0;
