@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The units under a systemd that is process 1, as `make install` leaves them,
+# with the example configuration, and a slurmctld.  In a guest only:
+#     vm --systemd -- t_systemd.sh     (see vm/check)
+# $SF_SITE is what `make install DESTDIR=` made; it is laid over the guest's
+# files, which a memory disk takes.
+set -u
+[ "$(cat /proc/1/comm)" = systemd ] && [ -d /run/vm ] || {
+    echo "1..0 # SKIP not in a guest with systemd as process 1"
+    exit 0
+}
+. "${SF_TOP_SRCDIR:?}/tests/cluster/mini/patience.sh"
+n=0 failed=0
+conf=/etc/slurm-fabric
+
+is() { # TEXT COMMAND..
+    local text=$1
+    shift
+    n=$((n + 1))
+    if "$@" >/tmp/out 2>&1; then echo "ok $n - $text"; else
+        echo "not ok $n - $text"
+        failed=1
+        { echo "$*"; cat /tmp/out; } | sed 's/^/# /'
+        [ -z "${unit-}" ] || journalctl -u "$unit" -n 15 --no-pager -o cat |
+            sed 's/^/#   /'
+    fi
+}
+value() { systemctl show -P "$1" "$unit"; }
+has() { [ "$(value "$1")" = "$2" ]; } # PROPERTY VALUE
+active() { wait_until 20 has ActiveState active; }
+fails() { ! "$@"; }
+
+install_it() {
+    cp -a "${SF_SITE:?}/." / && mkdir -p $conf &&
+        cp "$SF_TOP_SRCDIR"/etc/*.example $conf &&
+        for f in $conf/*.example; do mv "$f" "${f%.example}"; done
+    # What a site says: which node of the table this is, where reports go, and
+    # a topology.conf, which is Slurm's.
+    echo "Health=127.0.0.1" | tee -a $conf/hsn.conf >>$conf/mapper.conf
+    printf '%s\n' Nic=ring Fabric=/run/slurm-fabric/swfabd.sock >>$conf/hsn.conf
+    printf '%s\n' UpAfter=0 StartGrace=0 TopologyInterval=2 \
+        TopologyConf=/etc/slurm/topology.conf >>$conf/switchmgr.conf
+    mkdir -p /etc/slurm /var/spool/slurmctld
+    printf '%s\n' ClusterName=vm SlurmctldHost="$(hostname)" SlurmUser=root \
+        AuthType=auth/munge StateSaveLocation=/var/spool/slurmctld \
+        SlurmctldPidFile=/run/slurmctld.pid ProctrackType=proctrack/linuxproc \
+        'NodeName=n0 NodeAddr=127.0.0.1 State=UNKNOWN Features=fabric_up,fabric_degraded,fabric_down' \
+        'PartitionName=all Nodes=ALL' >/etc/slurm/slurm.conf
+    echo 127.0.0.1 "$(hostname)" >>/etc/hosts
+    ldconfig
+    systemctl daemon-reload
+}
+
+each_starts_and_serves() {
+    for unit in munge swfabd hsnd mapperd switchmgrd; do
+        is "systemctl start $unit" systemctl start "$unit"
+        is "$unit is active" active
+        is "$unit needed no second start" has NRestarts 0
+    done
+    unit=
+    is "hsnd is attached and answers" wait_until 60 sfabric --timeout=10 local
+    is "mapperd has mapped the fabric" wait_until 60 test -s /var/lib/slurm-fabric/map
+    is "switchmgrd answers" sfabric --timeout=10 --noheader
+    is "its directories are those of its user" \
+        test "$(stat -c %U /run/slurm-fabric/switchmgrd /var/lib/slurm-fabric/switchmgrd | sort -u)" = slurm-fabric
+}
+
+health_reaches_slurm() {
+    systemctl start slurmctld
+    unit=switchmgrd
+    is "health reaches Slurm from behind the unit's walls" \
+        wait_until 60 sh -c 'scontrol show node n0 | grep -q "Extra=fabric=up"'
+    is "topology.conf can be written" wait_until 60 grep -q n0 /etc/slurm/topology.conf
+    is "systemctl reload" systemctl reload switchmgrd
+    is "it is active after the reload" active
+    is "its network side is nobody important" \
+        pgrep -u slurm-fabric -f libexec/slurm-fabric/switchmgrd
+    is "/usr is not to be written in it" fails nsenter -m -t "$(value MainPID)" touch /usr/x
+}
+
+a_killed_one_is_started_again() {
+    local was
+    for unit in swfabd hsnd mapperd switchmgrd; do
+        was=$(value MainPID)
+        systemctl kill -s KILL "$unit"
+        other() { [ "$(value MainPID)" != "$was" ] && has ActiveState active; }
+        is "$unit killed is started again" wait_until 20 other
+    done
+    unit=
+    is "all find each other again" wait_until 60 sfabric --timeout=10 local
+}
+
+a_wrong_configuration_ends_it() { # UNIT FILE
+    unit=$1
+    cp "$conf/$2" /tmp/good
+    echo NoSuchKey=1 >>"$conf/$2"
+    systemctl reset-failed "$unit"
+    systemctl start "$unit" 2>/dev/null
+    is "$unit with a wrong $2 fails" wait_until 20 has ActiveState failed
+    # It would be started again after a second.
+    sleep "$(patience 1)"
+    is "and is not started again" has NRestarts 0
+    is "and stays so" has ActiveState failed
+    cp /tmp/good "$conf/$2"
+    systemctl reset-failed "$unit"
+}
+
+stopped_is_stopped() {
+    for unit in switchmgrd mapperd hsnd swfabd; do
+        is "systemctl stop $unit" systemctl stop "$unit"
+        is "$unit is inactive, not failed" has ActiveState inactive
+    done
+    unit=
+    is "what it leaves in /run is there for the others" test -d /run/slurm-fabric
+}
+
+install_it >/tmp/install.log 2>&1
+is "make install's sysusers apply" systemd-sysusers
+is "there is a user slurm-fabric" getent passwd slurm-fabric
+each_starts_and_serves
+health_reaches_slurm
+a_killed_one_is_started_again
+stopped_is_stopped
+a_wrong_configuration_ends_it hsnd hsn.conf
+a_wrong_configuration_ends_it mapperd mapper.conf
+a_wrong_configuration_ends_it switchmgrd switchmgr.conf
+a_wrong_configuration_ends_it swfabd swfabd.conf
+echo "1..$n"
+exit $failed
