@@ -134,7 +134,7 @@ struct gm2_counters {
     uint64_t explorations, rounds; /* verify rounds finished */
     uint64_t hypotheses;           /* old maps that were verified instead */
     uint64_t regions; /* explorations of only what such a map had not right */
-    uint64_t maps;                 /* made here */
+    uint64_t maps;    /* made here */
     uint64_t lost_parents;
 };
 
