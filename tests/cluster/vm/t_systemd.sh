@@ -38,6 +38,7 @@ install_it() {
     # What a site says: which node of the table this is, where reports go, and
     # a topology.conf, which is Slurm's.
     echo "Health=127.0.0.1" | tee -a $conf/hsn.conf >>$conf/mapper.conf
+    echo MapFile=/var/lib/slurm-fabric/map >>$conf/mapper.conf
     printf '%s\n' Nic=ring Fabric=/run/slurm-fabric/swfabd.sock >>$conf/hsn.conf
     printf '%s\n' UpAfter=0 StartGrace=0 TopologyInterval=2 \
         TopologyConf=/etc/slurm/topology.conf >>$conf/switchmgr.conf
