@@ -59,13 +59,15 @@ void server_agent_lost(struct agent *a, const char *why)
 
 /* ---- output ---- */
 
+/* When the connection is broken the reading side says why: an agent that goes
+ * may have left its BYE there. */
 static void agent_flush(struct agent *a)
 {
     if (a->dead)
         return;
     if (out_flush(&a->out, a->fd) < 0)
-        server_agent_lost(a, strerror(errno));
-    else if (a->out.bytes)
+        out_free(&a->out);
+    if (a->out.bytes)
         ev_io_start(a->server->loop, &a->write);
     else
         ev_io_stop(a->server->loop, &a->write);

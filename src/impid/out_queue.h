@@ -31,6 +31,7 @@ struct out_queue {
 };
 
 void out_init(struct out_queue *q, size_t max);
+/* Drop what waits; the queue is empty then and may be used again. */
 void out_free(struct out_queue *q);
 /* Take a reference of its own.  -1 ENOMEM, or ENOBUFS: more would wait than
  * allowed. */

@@ -2,6 +2,7 @@
  * The program impi-server: its start and end, agents and their frames.
  */
 #include <fcntl.h>
+#include <signal.h>
 
 #include "impi_server_process.h"
 
@@ -215,6 +216,47 @@ static void lost_agent_aborts_and_is_named(void **state)
     expect_kill(&a[0], 1);
     leave(&a[0]);
     stop(&s);
+}
+
+/* An agent that goes leaves something unread, so that its connection is reset
+ * behind its BYE; what the server writes then fails.  The server is stopped
+ * meanwhile and finds both agents' frames at once, in the order asked. */
+static void goodbye_before_write_error(bool goes_first)
+{
+    struct agent_msg got;
+    struct player a[2];
+    struct program s;
+    char line[1024];
+    int status;
+
+    start(&s, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        join(&s, &a[i], i, 2);
+    put(&a[0], "up", 0, 2, "unread", 6);
+    put(&a[1], "up", 1, 2, NULL, 0);
+    assert_true(hear(&a[1], &got));
+    wait_readable(a[0].fd);
+    kill(s.pid, SIGSTOP);
+    assert_int_equal(waitpid(s.pid, &status, WUNTRACED), s.pid);
+    put(&a[0], "last", 0, 2, NULL, 0);
+    if (goes_first)
+        bye(&a[0]);
+    put(&a[1], "last", 1, 2, NULL, 0);
+    if (!goes_first)
+        bye(&a[0]);
+    kill(s.pid, SIGCONT);
+    assert_true(hear(&a[1], &got));
+    assert_int_equal(got.type, AGENT_GOT);
+    bye(&a[1]);
+    read_line(&s, line, sizeof(line));
+    assert_string_equal(line, "end code=0");
+    stop(&s);
+}
+
+static void agent_that_said_bye_is_not_lost_by_a_write_error(void **state)
+{
+    goodbye_before_write_error(true);
+    goodbye_before_write_error(false);
 }
 
 static void end_carries_the_worst_exit_code(void **state)
@@ -536,6 +578,7 @@ int main(void)
         cmocka_unit_test(strangers_are_dropped_and_harm_nobody),
         cmocka_unit_test(first_abort_is_told_once_and_kills_all),
         cmocka_unit_test(lost_agent_aborts_and_is_named),
+        cmocka_unit_test(agent_that_said_bye_is_not_lost_by_a_write_error),
         cmocka_unit_test(end_carries_the_worst_exit_code),
         cmocka_unit_test(protocol_errors_abort_and_name_the_node),
         cmocka_unit_test(frames_before_job_are_refused),
