@@ -400,8 +400,10 @@ until_ok 20 test -S "$tmp/hsnd16.ctl"
 echo MaxHops=20 >"$tmp/more"
 start_mapperd 16
 wait "${mapper[16]}"
+status=$?
+line=$(grep -n MaxHops "$tmp/mapper16.conf" | cut -d: -f1)
 ok "MaxHops on a real fabric: the end, with file, line and key" "2 1" \
-    "$? $(grep -c "SF-E850 $tmp/mapper16.conf:10: MaxHops: 20: .* simulated" \
+    "$status $(grep -c "SF-E850 $tmp/mapper16.conf:$line: MaxHops: 20: .* simulated" \
         "$tmp/m16.log")"
 echo MaxHops=11 >"$tmp/more"
 start_mapperd 16
