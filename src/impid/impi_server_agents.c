@@ -51,7 +51,7 @@ void server_agent_lost(struct agent *a, const char *why)
     agent_close(a);
     if (state == AGENT_OPENING || state == AGENT_BYE_SAID)
         return;
-    errprintf(&text, "SF-E221: lost the agent on node %s: %s",
+    errprintf(&text, "SF-E221: lost impid on node %s: %s",
               a->node[0] ? a->node : a->peer, why);
     server_abort(s, 1, -1, a->node[0] ? a->node : "-", -1, text.text);
     server_bye(s);

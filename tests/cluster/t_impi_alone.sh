@@ -92,7 +92,7 @@ case_killed_slurmstepd_ends_the_world_without_switch_elan() {
     pidkill KILL "$(stepd_of n1)"
     finish $srun_pid
     assert_code 1
-    assert_error 'SF-E(316: lost slurmstepd|221: lost the agent) on node n1'
+    assert_error 'SF-E(316: lost slurmstepd|221: lost impid) on node n1'
     run_as_user scancel -u "$JOB_USER"
     wait_for 240 no_job_left
     run_as_user srun -N2 true # it sweeps what was left

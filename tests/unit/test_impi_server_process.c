@@ -211,7 +211,7 @@ static void lost_agent_aborts_and_is_named(void **state)
     leave(&a[1]);
     read_line(&s, line, sizeof(line));
     assert_string_equal(line, "abort code=1 rank=-1 node=node1 client=-1 "
-                              "text=SF-E221: lost the agent on node node1: "
+                              "text=SF-E221: lost impid on node node1: "
                               "it hung up");
     expect_kill(&a[0], 1);
     leave(&a[0]);
@@ -310,7 +310,7 @@ static void protocol_errors_abort_and_name_the_node(void **state)
         read_line(&s, line, sizeof(line));
         snprintf(want, sizeof(want),
                  "abort code=1 rank=-1 node=node0 client=-1 text=SF-E221: "
-                 "lost the agent on node node0: protocol error: %s",
+                 "lost impid on node node0: protocol error: %s",
                  cases[i].want);
         assert_string_equal(line, want);
         leave(&a);
