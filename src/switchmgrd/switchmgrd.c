@@ -98,8 +98,8 @@ static int run_updater(const struct mgrconf *conf, int fd, const char *state)
         setenv("SLURM_CONF", conf->slurm_conf, 1);
     slurm_init(conf->slurm_conf);
     rc = updater_run(conf, fd, state, &stop);
+    of_child = end_child(); /* first: it takes our end of fd for a fault */
     close(fd);
-    of_child = end_child();
     return of_child ? of_child : rc;
 }
 

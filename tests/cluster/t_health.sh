@@ -237,6 +237,21 @@ case_one_dies_the_other_ends() {
     switchmgr_start
 }
 
+# As a service manager does, which counts another code as a failure.
+case_told_together_both_end_in_order() {
+    local first second
+    switchmgr_stop
+    switchmgr_start
+    { read -r first; read -r second; } <<<"$(switchmgr_pids)"
+    pidkill STOP "$second"
+    pidkill TERM "$first"
+    pidkill TERM "$second"
+    wait_for 10 grep -q do_wait "/proc/$first/wchan" # waits for the other
+    pidkill CONT "$second"
+    wait "$(cat "$case_tmp/switchmgrd.pid")" || fail "it ended with $?"
+    switchmgr_start
+}
+
 case_lying_reporters_are_refused() { # SL-23
     wait_for 20 extra_has n2 fabric=up
     # n1's root speaks for n2
