@@ -62,7 +62,8 @@ each_starts_and_serves() {
     unit=
     is "hsnd is attached and answers" wait_until 60 sfabric --timeout=10 local
     is "mapperd has mapped the fabric" wait_until 60 test -s /var/lib/slurm-fabric/map
-    is "switchmgrd answers" sfabric --timeout=10 --noheader
+    # Slurm, which tells it the nodes, is not there yet.
+    is "switchmgrd answers" sh -c 'sfabric --timeout=10 --json | grep -q hosts'
     is "its directories are those of its user" \
         test "$(stat -c %U /run/slurm-fabric/switchmgrd /var/lib/slurm-fabric/switchmgrd | sort -u)" = slurm-fabric
 }
@@ -72,6 +73,7 @@ health_reaches_slurm() {
     unit=switchmgrd
     is "health reaches Slurm from behind the unit's walls" \
         wait_until 60 sh -c 'scontrol show node n0 | grep -q "Extra=fabric=up"'
+    is "sfabric calls all healthy" wait_until 60 sfabric --timeout=10
     is "topology.conf can be written" wait_until 60 grep -q n0 /etc/slurm/topology.conf
     is "systemctl reload" systemctl reload switchmgrd
     is "it is active after the reload" active
