@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # The whole software fabric on an embedded cluster of four nodes: swfabd and
 # switchmgrd on the controller, hsnd and mapperd on each node.  Needs
-# $MINISLURM, $CLUSTER (its directory) and $STAGE.  FABRIC_SWITCHMGR: more
-# lines of switchmgr.conf.
+# $MINISLURM, $CLUSTER (its directory) and $STAGE.  FABRIC_SWITCHMGR and
+# FABRIC_MAPPER: a line more of switchmgr.conf and of each mapper.conf.
 #
 #     n0 n1     n2 n3
 #      leaf0     leaf1        each leaf has a cable to each spine
@@ -49,7 +49,7 @@ fabric_write_confs() {
             "Health=$CLUSTER/reports.sock" >"$CLUSTER/etc.fabric/hsn.$k"
         printf '%s\n' "MungeSocket=$CLUSTER/munge.$k/munge.socket" \
             "Health=$CLUSTER/reports.sock" "MapFile=$CLUSTER/map.$k" \
-            "StoredMap=$CLUSTER/stored.$k" \
+            "StoredMap=$CLUSTER/stored.$k" ${FABRIC_MAPPER-} \
             >"$CLUSTER/etc.fabric/mapper.$k"
     done
     printf '%s\n' Listen= User=nobody \
