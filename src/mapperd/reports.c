@@ -28,7 +28,7 @@ static void name_node(const struct net *net, uint32_t node, char *name,
     else if (n->id != 0)
         snprintf(name, size, "x%016llx", (unsigned long long)n->id);
     else
-        snprintf(name, size, REPORT_ANON "%u", node - net->nhosts);
+        snprintf(name, size, REPORT_ANON "%u", node);
 }
 
 static void name_end(const struct net *net, uint32_t port, char *name,
