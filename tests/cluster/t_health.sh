@@ -302,7 +302,7 @@ case_sfabric_in_sinfos_manner() {
 }
 
 # Each family of metrics is told with its type, in one group.
-case_metrics_are_prometheus_text() {
+metrics() {
     local port
     port=$(sed -n 's/.*metrics at 127.0.0.1:\([0-9]*\)$/\1/p' \
         "$CLUSTER/log/switchmgrd.log" | tail -n 1)
@@ -310,6 +310,17 @@ case_metrics_are_prometheus_text() {
 import sys, urllib.request
 print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())' \
         "http://127.0.0.1:$port/metrics"
+}
+
+# Since switchmgrd began, which a case before may just have done.
+all_have_reported() {
+    metrics
+    [ "$(grep -c ^slurm_fabric_nic_sent_total <<<"$out")" = 4 ]
+}
+
+case_metrics_are_prometheus_text() {
+    wait_for 10 all_have_reported
+    metrics
     assert_code 0
     assert_output '^slurm_fabric_hosts.state="healthy". 4$'
     assert_output '^slurm_fabric_slurmctld_reachable 1$'

@@ -133,7 +133,7 @@ case_impid_killed() {
     pidkill KILL "$(impi_pid_of impid | head -n 1)"
     finish $srun_pid
     assert_code_not 0
-    assert_cause 'lost (the agent|slurmstepd) on node n[01]'
+    assert_cause 'lost (impid|slurmstepd) on node n[01]'
     assert_nothing_left
 }
 
@@ -172,7 +172,7 @@ case_sl_20_slurmstepd_killed() {
         "/proc/$(impi_pid_of impid | head -n 1)/status")"
     finish $srun_pid
     assert_code 1
-    assert_cause 'lost (the agent|slurmstepd) on node n[01]'
+    assert_cause 'lost (impid|slurmstepd) on node n[01]'
     # Slurm asks a node about a job that should have ended only now and then.
     wait_for 240 no_job_left
     # What it left is swept by the next step on that node.
