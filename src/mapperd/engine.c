@@ -2,6 +2,7 @@
 #include "mapperd/engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/jsonx.h"
 #include "base/log.h"
@@ -26,6 +27,10 @@ int engine_seed(uint64_t *seed, struct errbuf *err)
                                                : 0;
 }
 
+/* Hosts that each host sends echoes to.  Three, so that one that is dead is
+ * not most of them, and EchoReporters (3) can be reached. */
+#define NEIGHBOURS 3
+
 struct hsn_peer *engine_peers(struct mapperd *d, size_t n)
 {
     struct hsn_peer *peers = calloc(n + 1, sizeof(*peers));
@@ -33,6 +38,27 @@ struct hsn_peer *engine_peers(struct mapperd *d, size_t n)
     if (!peers)
         mapperd_notice(d, "no memory for the routes");
     return peers;
+}
+
+void engine_pick_neighbours(struct hsn_peer *peers, size_t n, uint64_t own)
+{
+    struct hsn_peer *next[NEIGHBOURS]; /* the nearest ones first */
+    size_t picked = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t at = picked;
+
+        while (at > 0 && peers[i].address - own < next[at - 1]->address - own)
+            at--;
+        if (at == NEIGHBOURS)
+            continue;
+        if (picked < NEIGHBOURS)
+            picked++;
+        memmove(next + at + 1, next + at, (picked - at - 1) * sizeof(*next));
+        next[at] = &peers[i];
+    }
+    for (size_t i = 0; i < picked; i++)
+        next[i]->neighbour = true;
 }
 
 void engine_alarm(const char *unproved)

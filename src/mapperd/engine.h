@@ -39,6 +39,9 @@ void engine_notice(const char *text, void *arg);
 int engine_seed(uint64_t *seed, struct errbuf *err);
 /* Room for n peers; NULL, and a notice, without memory. */
 struct hsn_peer *engine_peers(struct mapperd *d, size_t n);
+/* Whom this board's echoes ask: the next ones by address, in a circle, so
+ * that each board is asked by as many. */
+void engine_pick_neighbours(struct hsn_peer *peers, size_t n, uint64_t own);
 
 /* Routes could deadlock and others are in use (text, "": none could): an
  * alarm; members of an answer. */

@@ -51,6 +51,7 @@ static void on_complete(uint32_t version, void *arg)
     if (!t.peers)
         return;
     hostside_entries(side(d), add_entry, &t);
+    engine_pick_neighbours(t.peers, t.n, t.own);
     mapperd_load(d, t.peers, t.n, version, true);
     mapperd_report_now(d);
 }

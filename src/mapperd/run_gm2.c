@@ -11,10 +11,6 @@
 #include "base/log.h"
 #include "mapperd/mapperd.h"
 
-/* Hosts that each host sends echoes to.  Three, so that one that is dead is
- * not most of them, and EchoReporters (3) can be reached. */
-#define NEIGHBOURS 3
-
 static bool fill_peer(struct hsn_peer *peer, const struct gm2_map *map,
                       uint32_t me, uint32_t host,
                       const struct net_routes *routes)
@@ -46,13 +42,10 @@ static void on_configured(const struct gm2_map *map, uint32_t me,
     if (!peers)
         return;
     for (uint32_t i = 0; i < map->net->nhosts; i++) {
-        if (i == me || !fill_peer(&peers[n], map, me, i, routes))
-            continue;
-        /* Echoes go round the list of hosts, so many from each. */
-        peers[n].neighbour =
-            (i + map->net->nhosts - me) % map->net->nhosts <= NEIGHBOURS;
-        n++;
+        if (i != me && fill_peer(&peers[n], map, me, i, routes))
+            n++;
     }
+    engine_pick_neighbours(peers, n, map->net->nodes[me].id);
     mapperd_load(arg, peers, n, map->version.counter, true);
     mapperd_write_map(arg, map->net);
     mapperd_store_map(arg, map);

@@ -131,6 +131,13 @@ stop_mapper() { # SIGNAL NUMBER
     signal "$1" "${mapper[$2]}"
     wait "${mapper[$2]}"
 } 2>/dev/null
+# Numbers of the hosts that one sends echoes to.
+neighbours_of() { # NUMBER
+    call "$tmp/hsnd$1.ctl" '{"verb":"peers"}' | python3 -c '
+import json, sys
+peers = json.load(sys.stdin)["peers"]
+print(*sorted(int(p["board"], 16) % 256 - 1 for p in peers if p["neighbour"]))'
+}
 # What hsnd of a host has: how many peers, and how many of them with a route
 # and the type of their own host.
 peers_of() { # NUMBER
@@ -247,6 +254,8 @@ ok "engine gm2, too, is proved free of deadlock before it is used" 1 \
     "$(call "$tmp/m5.ctl" '{"verb":"status"}' |
         grep -c '"routes": *"gm2", *"deadlock": *null')"
 ok "hsnd has routes and type of each" "15 15" "$(peers_of 3)"
+ok "each sends echoes to the next three in the circle" \
+    "4 5 6 0 1 15" "$(neighbours_of 3) $(neighbours_of 14)"
 ok "sfabric --local when all is there" "Network is fully configured. 0" \
     "$(local_of 3)"
 ok "and its routes" 15 "$(grep -c '^00:60:dd:' "$tmp/local")"
@@ -371,6 +380,8 @@ ok "GM-1: it verified the map that the GM-2 mapper had kept" 1 \
     "$(of_mapper 15 hypotheses)"
 ok "GM-1: all reach each other" "all 240 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
+ok "GM-1: each sends echoes to the next three in the circle" \
+    "4 5 6 0 1 15" "$(neighbours_of 3) $(neighbours_of 14)"
 for i in $all; do stop_mapper TERM "$i"; done
 
 # ---- a munged that hangs ----
