@@ -286,6 +286,17 @@ static void crossbars_that_changed_places_are_told_by_their_ids(void **state)
     world_free(w);
 }
 
+/* The first place of a crossbar without a cable. */
+static void free_port(const struct world *w, uint32_t *x, unsigned *port)
+{
+    for (*x = 0; *x < w->net->nnodes; ++*x)
+        for (*port = 0; *port < w->net->nodes[*x].nports; ++*port)
+            if (!net_is_host(w->net, *x) &&
+                net_peer_node(w->net, *x, *port) == NET_NONE)
+                return;
+    fail_msg("no port is free");
+}
+
 static void who_came_meanwhile_is_found_by_exploring(void **state)
 {
     struct world *w = settled_with_disks("line:3:3", 1);
@@ -296,12 +307,7 @@ static void who_came_meanwhile_is_found_by_exploring(void **state)
     assert_true(world_until(w, world_now(w) + 20 * SECOND, world_gm2_settled));
     off(w);
     world_pull(w, other, 0);
-    for (x = 0; x < w->net->nnodes; x++)
-        for (port = 0; port < w->net->nodes[x].nports; port++)
-            if (!net_is_host(w->net, x) &&
-                net_peer_node(w->net, x, port) == NET_NONE)
-                goto found;
-found:
+    free_port(w, &x, &port);
     world_plug(w, other, 0, x, port);
     on(w);
     assert_int_equal(status(w, leader).nhosts, 9);
@@ -321,12 +327,7 @@ static uint64_t probes_after_a_move(bool keeps, uint64_t *regions)
 
     off(w);
     w->keeps = keeps;
-    for (x = 0; x < w->net->nnodes; x++)
-        for (port = 0; port < w->net->nodes[x].nports; port++)
-            if (!net_is_host(w->net, x) &&
-                net_peer_node(w->net, x, port) == NET_NONE)
-                goto found;
-found:
+    free_port(w, &x, &port);
     world_pull(w, other, 0);
     world_plug(w, other, 0, x, port);
     on(w);
