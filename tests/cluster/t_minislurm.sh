@@ -68,23 +68,43 @@ run_two_nodes() {
         --nodes 2 --switch none "${@:2}"
 }
 
+# What it printed is shown when the case fails.
+capture_two_nodes() {
+    capture env -u MINISLURM_DIR -u SLURM_CONF "$MINISLURM" run --dir "$1" \
+        --nodes 2 --switch none "${@:2}"
+}
+
 case_run_returns_exit_code() {
     local d
     d=$(mktemp -d /tmp/minislurm.XXXXXX)
-    ( run_two_nodes "$d" -- srun -N2 sh -c 'setsid sleep 300 <&- >&- 2>&- & exit 5' \
-        >/dev/null 2>&1 )
-    assert_equal 5 $? "exit code"
+    capture_two_nodes "$d" -- \
+        srun -N2 sh -c 'setsid sleep 300 <&- >&- 2>&- & exit 5'
+    assert_code 5
+    assert_empty "$(traces "$d")" "left behind"
+}
+
+# Its keeper, which looks up from reading three times a second, took "p" for
+# another word than "up" and ended a cluster that had just come up.
+case_cluster_whose_word_comes_in_two_parts_stays() {
+    local d pid began ports=/run/minislurm/mshalves1/ports
+    d=$(mktemp -u /tmp/minislurm.XXXXXX)
+    setsid "$MINISLURM" keeper "$d" mshalves1 1 >/dev/null 2>&1 \
+        < <(printf u; wait_until 20 test -s $ports; sleep 1; echo p) &
+    pid=$! began=$(started $!)
+    wait_for 20 test -s $ports
+    wait_for 20 pgrep -P "$pid" -x sleep # it looks after its owner now
+    "$SF_TOP_SRCDIR/tests/cluster/mini/pidkill" TERM "start=$began" "$pid"
+    wait "$pid"
     assert_empty "$(traces "$d")" "left behind"
 }
 
 case_both_proctracks() {
     local d
     d=$(mktemp -d /tmp/minislurm.XXXXXX)
-    ( run_two_nodes "$d" --proctrack cgroup -- \
-        srun -N2 cat /proc/self/cgroup >"$case_tmp/cg" 2>&1 )
-    assert_equal 0 $? "exit code"
-    grep -q 'job_1/step_0' "$case_tmp/cg" ||
-        fail "no step in $(cat "$case_tmp/cg")"
+    capture_two_nodes "$d" --proctrack cgroup -- \
+        srun -N2 cat /proc/self/cgroup
+    assert_code 0
+    assert_output 'job_1/step_0'
     assert_empty "$(traces "$d")" "left behind"
 }
 
