@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # quickstart leaves a Slurm or MUNGE that runs on the machine alone: nothing
-# is installed that would touch its packages.  apt-get is a pretence here.
+# is installed that would touch its packages.  apt-get is a pretence here.  Of
+# tests that fail it shows why.
 set -u
 . "$(dirname "$0")/tap.sh"
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -60,4 +61,43 @@ daemon=$!
 until [ "$(cat "/proc/$daemon/comm")" = munged ]; do :; done
 live_daemons | grep -qxF "munged ($daemon)"
 report $? "a live munged is found"
+
+# What a failed test printed stands beside its failure; the driver of tests has
+# put its own lines between.
+build=$tmp/build
+mkdir -p "$build/tests"
+eval "$(sed -n '/^show_progress()/,/^}/p' "$top/quickstart")"
+cat >"$build/tests/a.log" <<'LOG'
+ok 1 - one
+PASS: tests/a.sh 1 - one
+# of two
+not ok 2 - two
+FAIL: tests/a.sh 2 - two
+# after two
+ok 3 - three
+# of three
+ERROR: tests/a.sh - exited with status 1
+LOG
+printf '%s\n' 'bus error' 'ERROR: tests/b - exited' >"$build/tests/b.log"
+show_progress >"$tmp/progress" <<'LINES'
+PASS: tests/a.sh 1 - one
+FAIL: tests/a.sh 2 - two
+PASS: tests/a.sh 3 - three
+ERROR: tests/a.sh - exited with status 1
+ERROR: tests/b - exited
+PASS: tests/c 1 - one
+LINES
+diff - "$tmp/progress" >"$tmp/diff" <<'SHOWN'
+  FAIL tests/a.sh 2 - two
+  ERROR tests/a.sh - exited with status 1
+    # of two
+    not ok 2 - two
+    # after two
+  tests/a.sh
+  ERROR tests/b - exited
+    bus error
+  tests/b
+  tests/c
+SHOWN
+check "the reasons of a failure are shown beside it" "$(cat "$tmp/diff")"
 finish
