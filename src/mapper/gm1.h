@@ -90,8 +90,8 @@ struct gm1 *gm1_new(const struct gm1_options *config, const struct gm1_ops *ops,
                     void *arg, uint64_t now);
 void gm1_free(struct gm1 *g);
 /* The net that was found when this mapper last ran (takes it): when it first
- * becomes active it is verified, and explored only if it is not true any more.
- * Before the first input or tick. */
+ * becomes active it is verified, and only what is not true any more is
+ * explored. Before the first input or tick. */
 void gm1_suppose(struct gm1 *g, struct net *net);
 void gm1_input(struct gm1 *g, uint64_t now, const void *body, size_t len);
 void gm1_tick(struct gm1 *g, uint64_t now);
@@ -102,7 +102,8 @@ struct gm1_counters {
     uint64_t received, dropped_late;
     uint64_t explorations, verifications, versions;
     uint64_t hypotheses; /* old maps that were verified instead */
-    uint64_t resets;     /* command 1 sent */
+    uint64_t regions; /* explorations of only what such a map had not right */
+    uint64_t resets;  /* command 1 sent */
 };
 
 struct gm1_status {

@@ -176,21 +176,39 @@ static void name_hosts(const struct gm1 *g, struct net *net)
     }
 }
 
+/* Only what is different; hosts that were verified have been heard. */
+static void explore_rest(struct gm1 *g)
+{
+    struct explore *x = gm1_search_explorer(g);
+
+    if (x && !explore_after(x, g->v)) {
+        explore_free(x);
+        x = NULL;
+    }
+    gm1_notice(g, "the stored map is not true any more: exploring what is "
+                  "different");
+    g->counters.regions++;
+    gm1_search_stop(g);
+    gm1_search_explore_by(g, x);
+}
+
 void gm1_supposed(struct gm1 *g)
 {
     struct net *net = g->supposed;
 
     g->supposed = NULL;
-    if (!verify_failed(g->v) && !verify_change(g->v, 0)) {
+    if (verify_failed(g->v)) {
+        gm1_search_stop(g);
+        gm1_search_explore(g);
+    } else if (verify_change(g->v, 0)) {
+        explore_rest(g);
+    } else {
         gm1_notice(g, "the stored map is true");
         name_hosts(g, net);
         take_net(g, net);
         return;
     }
-    gm1_notice(g, "the stored map is not true any more: exploring");
-    gm1_search_stop(g);
     net_free(net);
-    gm1_search_explore(g);
 }
 
 /* ---- verification -------------------------------------------------------- */

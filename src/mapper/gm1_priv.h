@@ -129,6 +129,9 @@ void gm1_meet(struct gm1 *g, uint64_t mapper, uint32_t level,
 
 /* gm1_search.c */
 void gm1_search_explore(struct gm1 *g);
+struct explore *gm1_search_explorer(struct gm1 *g);
+/* Explore by one that may know something already; NULL: there is no memory. */
+void gm1_search_explore_by(struct gm1 *g, struct explore *x);
 void gm1_search_verify(struct gm1 *g);
 void gm1_search_stop(struct gm1 *g);
 void gm1_search_back(struct gm1 *g, const struct gm1_message *msg);

@@ -60,19 +60,28 @@ static bool start_supposed(struct gm1 *g)
     return g->v != NULL;
 }
 
-void gm1_search_explore(struct gm1 *g)
+struct explore *gm1_search_explorer(struct gm1 *g)
 {
     struct probe_host me;
 
-    gm1_forget(g);
-    if (start_supposed(g))
-        return;
-    g->counters.explorations++;
     own_host(g, &me);
+    return explore_new(&g->config.limits, &me);
+}
+
+void gm1_search_explore_by(struct gm1 *g, struct explore *x)
+{
+    g->counters.explorations++;
     new_phase(g);
-    g->x = explore_new(&g->config.limits, &me);
+    g->x = x;
     if (!g->x)
         gm1_fire(g, GM1_EVENT_FAILED);
+}
+
+void gm1_search_explore(struct gm1 *g)
+{
+    gm1_forget(g);
+    if (!start_supposed(g))
+        gm1_search_explore_by(g, gm1_search_explorer(g));
 }
 
 void gm1_search_verify(struct gm1 *g)

@@ -199,6 +199,7 @@ static void status_gm1(const struct mapperd *d, struct json_object *out)
     engine_put_routes(out, s.engine, s.unproved);
     jsonx_add_int(out, "explorations", s.counters.explorations);
     jsonx_add_int(out, "hypotheses", s.counters.hypotheses);
+    jsonx_add_int(out, "regions", s.counters.regions);
     jsonx_add_int(out, "verifications", s.counters.verifications);
     jsonx_add_int(out, "versions", s.counters.versions);
 }
