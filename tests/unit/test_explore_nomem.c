@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The n-th allocation of the explorer and of the verifier fails, for every n:
- * they end and say that they failed, or give the true map.
+ * they end and say that they failed, or give the true map.  So does an explorer
+ * that begins with what was verified.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,34 +56,47 @@ static bool run(struct simfab *sim, struct simfab_engine e)
     return simfab_run(sim, e, 1000000000000ULL);
 }
 
-/* True: nothing failed. */
-static bool explore(const struct net *truth, long n)
+static struct explore *new_explorer(const struct net *truth, uint32_t host)
 {
     struct prober_limits limits = PROBER_LIMITS_DEFAULT;
-    uint32_t host = net_find_name(truth, "h0");
-    struct simfab *sim = simfab_new(truth, host);
     struct probe_host me;
-    struct explore *x;
-    struct net *map = NULL;
-    bool well = false;
 
     limits.max_ports = 16;
     limits.window_max = 64;
     simfab_host_info(truth, host, &me);
-    budget = n;
-    LIMITED(x = explore_new(&limits, &me));
-    if (x) {
-        struct errbuf err;
+    return explore_new(&limits, &me);
+}
 
-        assert_true(run(sim, simfab_explorer(x)));
-        LIMITED(map = explore_map(x));
-        well = budget > 0;
-        if (map && !net_same(truth, map, &err))
-            fail_msg("allocation %ld: %s", n, err.text);
-        if (!map)
-            assert_false(well);
-    }
+/* To its end, with what is left of the budget.  True: nothing failed. */
+static bool goes_on(struct explore *x, struct simfab *sim,
+                    const struct net *truth, long n)
+{
+    struct net *map;
+    struct errbuf err;
+    bool well;
+
+    assert_true(run(sim, simfab_explorer(x)));
+    LIMITED(map = explore_map(x));
+    well = budget > 0;
+    if (map && !net_same(truth, map, &err))
+        fail_msg("allocation %ld: %s", n, err.text);
+    if (!map)
+        assert_false(well);
     net_free(map);
+    return well;
+}
+
+/* True: nothing failed. */
+static bool explore(const struct net *truth, long n)
+{
+    uint32_t host = net_find_name(truth, "h0");
+    struct simfab *sim = simfab_new(truth, host);
+    struct explore *x;
+    bool well;
+
+    budget = n;
+    LIMITED(x = new_explorer(truth, host));
+    well = x && goes_on(x, sim, truth, n);
     explore_free(x);
     simfab_free(sim);
     return well;
@@ -143,10 +157,74 @@ static void each_allocation_of_the_verifier_fails(void **state)
     net_free(net);
 }
 
+/* A host is silent since; what that is not is taken over. */
+static struct verify *changed(const struct net *old, struct simfab *sim,
+                              uint32_t host)
+{
+    static const struct verify_options all = {
+        .hosts = true, .links = true, .empty = true, .rings = VERIFY_RINGS_ALL};
+    struct prober_limits limits = PROBER_LIMITS_DEFAULT;
+    struct verify *v;
+
+    limits.max_ports = 16;
+    v = verify_new(&limits, &all, old, host);
+    assert_non_null(v);
+    assert_true(simfab_run(sim, simfab_verifier(v), 1000000000000ULL));
+    assert_non_null(verify_change(v, 0));
+    return v;
+}
+
+/* True: nothing failed. */
+static bool explore_rest(const struct verify *v, struct simfab *sim,
+                         const struct net *truth, uint32_t host, long n)
+{
+    struct explore *x = new_explorer(truth, host);
+    bool well;
+
+    assert_non_null(x);
+    budget = n;
+    LIMITED(well = explore_after(x, v));
+    well = well && goes_on(x, sim, truth, n);
+    explore_free(x);
+    return well;
+}
+
+static void each_allocation_of_exploring_the_rest_fails(void **state)
+{
+    static const char *const nets[] = {"line:3:2", "hostless-ring:4+ids",
+                                       "torus:3x3:1:1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(nets) / sizeof(nets[0]); i++) {
+        struct net *old = net_build_named(nets[i], NULL);
+        struct net *now = net_copy(old), *truth;
+        uint32_t host = net_find_name(old, "h0"), there;
+        uint32_t gone = net_find_name(old, "h1");
+        struct simfab *sim = simfab_new(old, host);
+        struct verify *v;
+        long n = 0;
+
+        swfab_disconnect(simfab_fabric(sim), gone, 0);
+        v = changed(old, sim, host);
+        net_disconnect(now, gone, 0);
+        truth = net_reachable(now, host, &there);
+        assert_non_null(truth);
+        while (!explore_rest(v, sim, truth, there, n) && n < 3000)
+            n++;
+        assert_in_range(n, 20, 2999);
+        verify_free(v);
+        simfab_free(sim);
+        net_free(truth);
+        net_free(now);
+        net_free(old);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_allocation_of_the_explorer_fails),
+        cmocka_unit_test(each_allocation_of_exploring_the_rest_fails),
         cmocka_unit_test(each_allocation_of_the_verifier_fails),
     };
 
