@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # quickstart leaves a Slurm or MUNGE that runs on the machine alone: nothing
-# is installed that would touch its packages.  apt-get is a pretence here.  Of
-# tests that fail it shows why.
+# is installed that would touch its packages, nor where Debian's Slurm is
+# another; services stay unstarted; and wherever it lies and is called from, it
+# builds in a place that suits, and gives that to whom the sources belong.
+# Of tests that fail it shows why.  apt-get is a pretence here, and so are the
+# sources to build.
 set -u
 . "$(dirname "$0")/tap.sh"
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
-tmp=$(mktemp -d)
+tmp=$(mktemp -d /tmp/quickstart.XXXXXX)
 daemon=
 trap '[ -z "$daemon" ] || kill "$daemon"; rm -rf "$tmp"' EXIT
 mkdir "$tmp/bin"
@@ -18,13 +21,16 @@ here=${0%/bin/*}
 [ "$1" != -s ] || exec cat "$here/touched"
 echo "$*" >>"$here/calls"
 APT
-chmod 755 "$tmp/bin/apt-get"
-# Starting services is forbidden by a file in /usr/sbin: not in a test.
-policy_begin() { :; }
-policy_end() { :; }
+cat >"$tmp/bin/apt-cache" <<'APT'
+#!/bin/sh
+here=${0%/bin/*}
+[ ! -e "$here/slurm" ] || printf '%s:\n  Candidate: %s\n' "$2" "$(cat "$here/slurm")"
+APT
+chmod 755 "$tmp"/bin/apt-*
 say() { printf '%s\n' "$*" >>"$tmp/said"; }
-eval "$(sed -e '/^policy_begin()/,/^}/d' -e '/^policy_end()/,/^}/d' \
-    "$top/tools/packages.sh")"
+. "$top/tools/packages.sh"
+# Starting services is forbidden by a file in /usr/sbin: not in a test.
+policy=$tmp/policy
 packages_missing() { echo "$@"; }
 real_live_daemons=$(declare -f live_daemons)
 live_daemons() { echo "munged (17)"; }
@@ -53,6 +59,33 @@ report $? "a package that would remove slurmd is not installed"
 
 try "Inst libcmocka-dev (1.1)" libcmocka-dev && installed
 report $? "what touches neither is installed"
+
+# Debian's Slurm is the right one, another, not known.
+live_daemons() { :; }
+echo 22.05.8-4+deb12u3 >"$tmp/slurm"
+try "" libcmocka-dev libslurm-dev && installed
+report $? "Debian 12's Slurm is installed"
+echo 24.11.5-4 >"$tmp/slurm"
+! try "" libcmocka-dev libslurm-dev && ! installed &&
+    grep -q '24\.11\.5-4.*22\.05.*Nothing was installed' "$tmp/said"
+report $? "where Slurm is another, that is told before anything is installed"
+rm "$tmp/slurm"
+! try "" libslurm-dev && ! installed && grep -q 'no network' "$tmp/said"
+report $? "so is that apt knows of no Slurm"
+
+# apt-get that looks at the policy, and one that is killed.
+sed -i '$a cp "$here/policy" "$here/policy.seen"' "$tmp/bin/apt-get"
+try "" libcmocka-dev
+grep -qx 'exit 101' "$tmp/policy.seen" && [ ! -e "$policy" ]
+report $? "services are not started meanwhile, and later again"
+printf '#!/bin/sh\n# by slurm-fabric quickstart 0\nexit 101\n' >"$policy"
+try "" libcmocka-dev
+[ ! -e "$policy" ]
+report $? "what a killed quickstart left is taken away"
+echo "the machine's" >"$policy"
+try "" libcmocka-dev
+cmp -s "$policy" "$tmp/policy.seen" && [ "$(cat "$policy")" = "the machine's" ]
+report $? "a policy of the machine stays"
 
 eval "$real_live_daemons"
 cp /bin/sleep "$tmp/munged"
@@ -100,4 +133,91 @@ diff - "$tmp/progress" >"$tmp/diff" <<'SHOWN'
   tests/c
 SHOWN
 check "the reasons of a failure are shown beside it" "$(cat "$tmp/diff")"
+
+# ---- the whole of it, with sources that are built in no time ----------------
+# Who calls is what $tmp/uid says; sudo writes down what it is asked for.
+printf '#!/bin/sh\n[ "$*" = -u ] && exec cat "%s"\nexec /usr/bin/id "$@"\n' \
+    "$tmp/uid" >"$tmp/bin/id"
+printf '#!/bin/sh\necho "$*" >"%s"\n' "$tmp/sudo" >"$tmp/bin/sudo"
+chmod 755 "$tmp/bin"/{id,sudo} "$tmp"
+echo 0 >"$tmp/uid"
+
+sources() { # DIR
+    mkdir -p "$1"
+    cp -r "$top/quickstart" "$top/tools" "$1"
+    touch "$1"/{packages.txt,configure.ac,acinclude.m4}
+    printf '#!/bin/sh\ncd "${0%%/*}" && cp conf.in configure\n' >"$1/autogen.sh"
+    printf '#!/bin/sh\necho "all:; touch made" >Makefile; touch config.status\n' \
+        >"$1/conf.in"
+    chmod 755 "$1"/{autogen.sh,conf.in}
+}
+
+quick() { # COMMAND..: in another directory
+    (cd "$tmp" && PATH=$tmp/bin:$PATH "$@") >"$tmp/said" 2>&1
+}
+
+sources "$tmp/a b"
+! quick "$tmp/a b/quickstart" build && grep -q 'a b.* has a space' "$tmp/said" &&
+    [ ! -e "$tmp/a b/.quickstart" ]
+report $? "a directory with a space in its name is refused with a reason"
+
+sources "$tmp/src"
+! quick "$tmp/src/quickstart" biuld && grep -q '^usage' "$tmp/said" &&
+    ! quick "$tmp/src/quickstart" build more
+report $? "another command, or a word too many, is wrong usage"
+echo 1000 >"$tmp/uid"
+quick env QUICKSTART_DIR=there "$tmp/src/quickstart" build &&
+    [ "$(cat "$tmp/sudo")" = "QUICKSTART_DIR=there $tmp/src/quickstart build" ]
+report $? "who is not root is asked for by sudo"
+echo 0 >"$tmp/uid"
+
+# As root only: it becomes user nobody to look, and gives things away.
+if [ "$(/usr/bin/id -u)" != 0 ]; then
+    report 0 "where it builds and whose that is # SKIP not root"
+    finish
+fi
+quick env QUICKSTART_DIR=there "$tmp/src/quickstart" build &&
+    [ -e "$tmp/there/build/made" ] &&
+    grep -qF "built in $tmp/there/build" "$tmp/said"
+report $? "QUICKSTART_DIR may be relative to where it is called"
+
+sources "$tmp/theirs"
+chown -R nobody:nogroup "$tmp/theirs"
+ln -s theirs/quickstart "$tmp/link"
+quick "$tmp/link" build && [ -e "$tmp/theirs/.quickstart/build/made" ]
+report $? "it may be called by a link"
+check "all that it makes belongs to the owner of the sources" \
+    "$(find "$tmp/theirs" ! -user nobody)"
+echo 'exit 1' >"$tmp/theirs/conf.in"
+touch -d 'next hour' "$tmp/theirs/configure.ac"
+! quick "$tmp/theirs/quickstart" demo && grep -q 'failed: Configuring' "$tmp/said"
+report $? "what fails is named"
+check "also after a failure all is the owner's" \
+    "$(find "$tmp/theirs" ! -user nobody)"
+
+mkdir "$tmp/full"
+sources "$tmp/big"
+sed -i '$a head -c 2M /dev/zero >big || exit 1' "$tmp/big/conf.in"
+if unshare -m true 2>/dev/null; then
+    ! quick unshare -m sh -c "mount -t tmpfs -o size=1m none '$tmp/full' &&
+        QUICKSTART_DIR='$tmp/full' '$tmp/big/quickstart' build" &&
+        grep -q "no space left in $tmp/full" "$tmp/said"
+    report $? "a full disk is named"
+else
+    report 0 "a full disk is named # SKIP no mount namespaces here"
+fi
+
+sources "$tmp/home/src"
+chmod 700 "$tmp/home"
+elsewhere=/var/tmp/slurm-fabric-$(cksum <<<"$tmp/home/src" | cut -d' ' -f1)
+trap '[ -z "$daemon" ] || kill "$daemon"; rm -rf "$tmp" "$elsewhere"' EXIT
+quick "$tmp/home/src/quickstart" build && [ -e "$elsewhere/build/made" ] &&
+    grep -qF "so this builds in $elsewhere" "$tmp/said"
+report $? "sources that jobs cannot reach are built elsewhere, as it says"
+[ ! -e "$tmp/home/src/.quickstart" ]
+report $? "and leave no empty directory behind"
+chown nobody "$elsewhere"
+! quick "$tmp/home/src/quickstart" build &&
+    grep -qF "$elsewhere is somebody else's" "$tmp/said"
+report $? "but not in a directory that another user made there"
 finish

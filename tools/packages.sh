@@ -39,18 +39,24 @@ live_daemons() {
 
 # Starting services is forbidden for the time of the installation, unless the
 # machine has a policy of its own.
+policy=/usr/sbin/policy-rc.d
 policy_begin() {
-    policy=/usr/sbin/policy-rc.d
-    [ -e $policy ] && return 0
+    [ -e $policy ] && ! policy_is_orphan && return 0
     printf '#!/bin/sh\n# by slurm-fabric quickstart %s\nexit 101\n' $$ \
         >$policy
     chmod 755 $policy
     trap policy_end EXIT
 }
 
+# It was left by a quickstart that was killed.
+policy_is_orphan() {
+    local pid
+    pid=$(sed -n 's/^# by slurm-fabric quickstart \([0-9]*\)$/\1/p' $policy)
+    [ -n "$pid" ] && ! grep -qs quickstart "/proc/$pid/cmdline"
+}
+
 policy_end() {
-    grep -qs "slurm-fabric quickstart $$\$" /usr/sbin/policy-rc.d &&
-        rm -f /usr/sbin/policy-rc.d
+    grep -qs "slurm-fabric quickstart $$\$" $policy && rm -f $policy
     return 0
 }
 
@@ -66,6 +72,26 @@ packages_spare_live() {
     return 1
 }
 
+# A plugin is for one version of Slurm, so another distribution's is of no use;
+# this is told before anything is installed.
+packages_slurm_fits() {
+    local version
+    case " $* " in *" libslurm-dev "*) ;; *) return 0 ;; esac
+    version=$(LC_ALL=C apt-cache policy libslurm-dev 2>/dev/null |
+        awk '$1 == "Candidate:" { print $2 }')
+    case $version in
+    22.05.*) return 0 ;;
+    '' | '(none)')
+        say "apt knows no package libslurm-dev: no network, or no package lists"
+        ;;
+    *)
+        say "the Slurm of this system is $version; this is for Slurm 22.05," \
+            "which Debian 12 has.  Nothing was installed."
+        ;;
+    esac
+    return 1
+}
+
 # packages_install LOG PACKAGE..
 packages_install() {
     local log=$1 missing status
@@ -74,19 +100,22 @@ packages_install() {
     missing=$(packages_missing "$@" | xargs)
     [ -n "$missing" ] || return 0
     command -v apt-get >/dev/null || {
-        say "This is not a Debian: install these yourself: $missing"
+        say "there is no apt-get: quickstart is for Debian 12, and installs" \
+            "its packages.  README.md, \"Install it\", has the way by hand."
         return 1
     }
     say "Installing $(wc -w <<<"$missing") packages (log: $log)"
     export DEBIAN_FRONTEND=noninteractive
     apt-get update >>"$log" 2>&1
     # shellcheck disable=SC2086
+    packages_slurm_fits $missing || { tail -n 5 "$log" >&2; return 1; }
+    # shellcheck disable=SC2086
     [ -z "$(live_daemons)" ] || packages_spare_live $missing || return 1
     (
         policy_begin
         # shellcheck disable=SC2086
-        apt-get install -y --no-install-recommends --no-upgrade $missing \
-            >>"$log" 2>&1
+        apt-get install -y -o DPkg::Lock::Timeout=300 \
+            --no-install-recommends --no-upgrade $missing >>"$log" 2>&1
     )
     status=$?
     [ $status = 0 ] || { tail -n 20 "$log" >&2; say "apt-get failed"; }
