@@ -87,8 +87,120 @@ static void g2_33_waits_and_tries_of_each_exchange_are_settable(void **state)
         try_exchange(&all[i]);
 }
 
+/* ---- probes --------------------------------------------------------------
+ */
+
+/* Scouts of one search along one way that nobody answers. */
+struct probing {
+    enum gm2_reason reason;
+    uint32_t node;    /* who asks */
+    uint8_t back;     /* the way: the last byte home; the host's own port */
+    uint32_t session; /* 0: not begun */
+    bool over;        /* another search has begun */
+    unsigned n;
+};
+
+static void count_scouts(struct world *w, uint32_t node, void *body, size_t len)
+{
+    struct probing *p = w->tap_arg;
+    struct gm2_message msg;
+
+    if (node != p->node || gm2_decode(&msg, body, len) < 0 ||
+        msg.subtype != GM2_SCOUT || msg.reason != p->reason ||
+        msg.scout.back.len != 1 || msg.scout.back.byte[0] != p->back)
+        return;
+    p->over |= p->session != 0 && msg.session != p->session;
+    p->session = msg.session;
+    p->n += !p->over;
+}
+
+/* From the one host to the other, both on one crossbar; the way back. */
+static uint8_t way_back(const struct world *w, uint32_t from, uint32_t to)
+{
+    int here = (int)net_peer_port(w->net, from, 0);
+    int there = (int)net_peer_port(w->net, to, 0);
+
+    return net_route_byte(here - there);
+}
+
+static uint8_t verify_tries, scout_tries;
+
+/* Only the leader is quick, so that it alone finds out. */
+static void leader_verifies(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->verify_tries = verify_tries;
+    c->limits.fixed_timers = *(bool *)arg;
+    c->scout_wait = 9 * SECOND; /* the tree is of no help */
+    if (c->address != NET_BUILD_HOST_ID + 4)
+        c->verify_pause = 600 * SECOND;
+}
+
+static unsigned tries_of_verify_mode(uint8_t tries, bool fixed)
+{
+    struct world *w = world_new("line:1:5", 1);
+    struct probing p = {.reason = GM2_LX_VERIFYING};
+    uint64_t rounds;
+
+    verify_tries = tries;
+    world_gm2_all(w, leader_verifies, &fixed);
+    assert_true(world_until(w, 60 * SECOND, world_gm2_settled));
+    p.node = host(w, 4);
+    p.back = way_back(w, p.node, host(w, 0)); /* no partner of the leader's */
+    rounds = status(w, p.node).counters.rounds;
+    while (status(w, p.node).counters.rounds == rounds) /* to a pause */
+        world_run(w, world_now(w) + MS);
+    world_kill(w, host(w, 0));
+    w->tap = count_scouts;
+    w->tap_arg = &p;
+    world_run(w, world_now(w) + 5 * SECOND);
+    assert_string_equal(w->hosts[p.node].last, "host lost: 00:60:dd:00:00:01");
+    world_free(w);
+    return p.n;
+}
+
+static void g2_33_tries_of_verify_mode_are_settable(void **state)
+{
+    for (unsigned fixed = 0; fixed < 2; fixed++) {
+        assert_int_equal(tries_of_verify_mode(3, fixed), 3);
+        assert_int_equal(tries_of_verify_mode(8, fixed), 8);
+    }
+}
+
+static void tries_of_scouts(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->limits.tries = scout_tries;
+    c->limits.fixed_timers = *(bool *)arg;
+}
+
+/* Nobody is where h0 could be. */
+static unsigned tries_of_exploring(uint8_t tries, bool fixed)
+{
+    struct world *w = world_new("line:1:2", 1);
+    struct probing p = {.reason = GM2_LX_MAPPING, .node = host(w, 1)};
+
+    scout_tries = tries;
+    p.back = way_back(w, p.node, host(w, 0));
+    w->tap = count_scouts;
+    w->tap_arg = &p;
+    world_gm2(w, p.node, tries_of_scouts, &fixed);
+    assert_true(world_until(w, 20 * SECOND, everybody_is_valid));
+    world_free(w);
+    return p.n;
+}
+
+/* With learnt timers it is at least as often as losses ask for, 24 here. */
+static void g2_33_tries_of_scouts_are_settable(void **state)
+{
+    assert_int_equal(tries_of_exploring(2, true), 2);
+    assert_int_equal(tries_of_exploring(4, true), 4);
+    assert_int_equal(tries_of_exploring(30, false), 30);
+    assert_int_equal(tries_of_exploring(40, false), 40);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_33_waits_and_tries_of_each_exchange_are_settable),
+    cmocka_unit_test(g2_33_tries_of_verify_mode_are_settable),
+    cmocka_unit_test(g2_33_tries_of_scouts_are_settable),
 };
 
 const struct suite gm2_tries = SUITE(tests);
