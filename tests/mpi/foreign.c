@@ -2,9 +2,11 @@
  *
  * Communicators in a world of strict peers.  The lower half of the world calls
  * MPI; the upper half plays a foreign library and answers with the messages
- * that the standard writes down for that call, and no other.
+ * that the standard writes down for that call, and no other.  Of an odd number
+ * the upper half has one more.
  */
 #include "check.h"
+#include "../../src/libimpi/impi.h"
 
 #include <stdint.h>
 
@@ -161,24 +163,40 @@ static void im_166_out_of_contexts(MPI_Comm ic)
     }
 }
 
-/* Who frees waits for the others.  The lower half says that it has; a word
- * that comes before the upper half frees comes from one that did not wait. */
+/* Who frees waits for the others.  Each of the lower half says that it has, to
+ * every one of the upper half whose partner it is; a word that comes before
+ * they free comes from one that did not wait. */
 static void im_168_free_is_a_barrier(void)
 {
-    int other = rank < half ? rank + half : rank - half, early = 0;
+    int partner = rank < half ? rank : (rank - half) % half, early = 0;
     MPI_Comm dup;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &dup);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; !calls_mpi() && i < 20000; i++)
-        MPI_Iprobe(other, 3, MPI_COMM_WORLD, &early, MPI_STATUS_IGNORE);
+        MPI_Iprobe(partner, 3, MPI_COMM_WORLD, &early, MPI_STATUS_IGNORE);
     CHECK(!early);
     MPI_Comm_free(&dup);
-    if (calls_mpi())
-        MPI_Send(&rank, 1, MPI_INT, other, 3, MPI_COMM_WORLD);
-    else
-        MPI_Recv(&early, 1, MPI_INT, other, 3, MPI_COMM_WORLD,
+    if (!calls_mpi())
+        MPI_Recv(&early, 1, MPI_INT, partner, 3, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
+    for (int r = half + rank; calls_mpi() && r < size; r += half)
+        MPI_Send(&rank, 1, MPI_INT, r, 3, MPI_COMM_WORLD);
+}
+
+/* Members of one client do such things among themselves as their library has
+ * it, so no client may have some in either half. */
+static int halves_are_whole_clients(void)
+{
+    int *value, flag, clients[64] = {0};
+
+    if (size < 2 || size > 64)
+        return 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR, &value, &flag);
+    if (!flag)
+        return 0;
+    MPI_Allgather(value, 1, MPI_INT, clients, 1, MPI_INT, MPI_COMM_WORLD);
+    return clients[half - 1] != clients[half];
 }
 
 int main(int argc, char **argv)
@@ -187,6 +205,7 @@ int main(int argc, char **argv)
 
     begin(&argc, &argv);
     half = size / 2;
+    CHECK(halves_are_whole_clients());
     im_168_free_is_a_barrier();
     MPI_Comm_split(MPI_COMM_WORLD, calls_mpi(), rank, &side);
     MPI_Comm_rank(side, &local);

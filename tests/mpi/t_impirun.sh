@@ -380,6 +380,10 @@ export THREADS_ONE_MAKER=1
 for program in ring flood order mixes sizes probe coll collv comms groups foreign threads; do
     STRICT_WORLD=1 case_world $program 2:mpich 2:openmpi
 done
+for spec in "1:openmpi 2:mpich" "2:mpich 3:openmpi"; do
+    # shellcheck disable=SC2086 # the clients are several words
+    STRICT_WORLD=1 case_world foreign $spec
+done
 case_world ring 2:mpich 1:openmpi 1:mpich
 case_world coll 1:openmpi 2:mpich 1:openmpi
 case_world order 1:mpich 3:openmpi
