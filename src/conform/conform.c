@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Usage: PROGRAM SCRIPT.  Every rank reads the whole script and does the
  * lines that are for it.  Failures go to stdout, "FAIL rank R line L (TEST):
- * why"; the last line of each rank is "END rank R of N failures F".
+ * why"; the last line of each rank is "END rank R of N failures F".  Rank 0
+ * says "DONE TEST" of each but the last.
  */
 #include "conform.h"
 
@@ -128,6 +129,20 @@ static void split(struct line *l, char *text)
     }
 }
 
+/* A script has a barrier of all at the end of each test. */
+static void begin_test(const char *name)
+{
+    static char now[128];
+
+    if (*now && st.rank == 0) {
+        printf("DONE %s\n", now);
+        fflush(stdout);
+    }
+    snprintf(now, sizeof(now), "%s", name);
+    now[strcspn(now, "\n")] = '\0';
+    st.test = now;
+}
+
 static void run_line(char *text, int no)
 {
     struct line l = {.number = no, .op = ""};
@@ -140,11 +155,7 @@ static void run_line(char *text, int no)
     if (*rest)
         *rest++ = '\0';
     if (strcmp(who, "test") == 0) {
-        static char name[128];
-
-        snprintf(name, sizeof(name), "%s", rest);
-        name[strcspn(name, "\n")] = '\0';
-        st.test = name;
+        begin_test(rest);
         return;
     }
     mine = is_for(who, st.rank);
