@@ -1,155 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * See deadlock.h.
+ *
+ * Is there a cycle?  See deadlock.h; cdg.c makes the graph.
  */
 #include "net/deadlock.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "net/route_impl.h"
-
-/* A channel is a cable in one direction, named by the global port that sends.
- * What a channel waits for leaves the node it arrives at, so one bit per port
- * of that node says it all. */
-struct net_cdg {
-    const struct net *net;
-    unsigned words; /* of 64 bits per channel */
-    uint64_t *bits;
-};
-
-struct net_cdg *net_cdg_new(const struct net *net)
-{
-    struct net_cdg *cdg = calloc(1, sizeof(*cdg));
-    unsigned most = 1;
-
-    if (!cdg)
-        return NULL;
-    for (uint32_t n = 0; n < net->nnodes; n++)
-        if (net->nodes[n].nports > most)
-            most = net->nodes[n].nports;
-    cdg->net = net;
-    cdg->words = (most + 63) / 64;
-    cdg->bits =
-        calloc((size_t)net->nports * cdg->words + 1, sizeof(*cdg->bits));
-    if (!cdg->bits) {
-        free(cdg);
-        return NULL;
-    }
-    return cdg;
-}
-
-void net_cdg_free(struct net_cdg *cdg)
-{
-    if (!cdg)
-        return;
-    free(cdg->bits);
-    free(cdg);
-}
-
-static void depend(struct net_cdg *cdg, uint32_t channel, unsigned out)
-{
-    cdg->bits[(size_t)channel * cdg->words + out / 64] |= 1ULL << out % 64;
-}
-
-void net_cdg_add_path(struct net_cdg *cdg, const struct net_path *path)
-{
-    for (unsigned i = 0; i < path->hops; i++)
-        depend(cdg, path->port[i],
-               net_port_number(cdg->net, path->port[i + 1]));
-}
-
-/* From each crossbar the first two cables of its way: together they are all
- * pairs that any route along the tree has.  Cables of hosts cannot be part
- * of a cycle. */
-static void add_phase(struct net_cdg *cdg, const struct net_routes *r,
-                      uint8_t *const next[2], unsigned phase)
-{
-    for (uint32_t x = 0; x < r->nx; x++) {
-        const struct net_edge *e, *f;
-        unsigned then;
-
-        if (next[phase][x] == NET_NO_EDGE)
-            continue;
-        e = net_edge_at(r, x, next[phase][x]);
-        then = next[e->up ? phase : NET_DOWN][e->to];
-        if (then == NET_NO_EDGE)
-            continue;
-        f = net_edge_at(r, e->to, then);
-        depend(cdg, net_edge_port(r, x, e), f->port);
-    }
-}
-
-static void add_tree(struct net_cdg *cdg, const struct net_routes *r,
-                     uint32_t leaf, unsigned column)
-{
-    uint8_t *next[2] = {net_tree(r, leaf, column, NET_ANY),
-                        net_tree(r, leaf, column, NET_DOWN)};
-
-    add_phase(cdg, r, next, NET_ANY);
-    if (r->phases == 2)
-        add_phase(cdg, r, next, NET_DOWN);
-}
-
-bool net_cdg_has_path(const struct net_cdg *cdg, const struct net_path *path)
-{
-    for (unsigned i = 1; i + 1 < path->hops; i++) {
-        unsigned out = net_port_number(cdg->net, path->port[i + 1]);
-
-        if (!(cdg->bits[(size_t)path->port[i] * cdg->words + out / 64] >>
-                  out % 64 &
-              1))
-            return false;
-    }
-    return true;
-}
-
-/* Go up after up, down after either, never up after down.  More than routes
- * do; if that has no cycle, neither have they. */
-void net_cdg_add_turns(struct net_cdg *cdg, const struct net_routes *r)
-{
-    for (uint32_t x = 0; x < r->nx; x++)
-        for (uint32_t i = r->first[x]; i < r->first[x + 1]; i++) {
-            const struct net_edge *e = &r->edges[i];
-
-            for (uint32_t k = r->first[e->to]; k < r->first[e->to + 1]; k++)
-                if (e->up || !r->edges[k].up)
-                    depend(cdg, net_edge_port(r, x, e), r->edges[k].port);
-        }
-}
-
-static void add_gm2(struct net_cdg *cdg, const struct net_routes *r)
-{
-    struct net_path paths[NET_ALTERNATIVES_MAX];
-    const struct net *net = r->net;
-
-    for (uint32_t s = 0; s < net->nnodes; s++)
-        for (uint32_t d = 0; d < net->nnodes && net_is_host(net, s); d++) {
-            unsigned n =
-                !net_is_host(net, d)
-                    ? 0
-                    : net_routes_paths(r, s, d, paths, NET_ALTERNATIVES_MAX);
-
-            while (n > 0)
-                net_cdg_add_path(cdg, &paths[--n]);
-        }
-}
-
-void net_cdg_add_routes(struct net_cdg *cdg, const struct net_routes *r)
-{
-    if (r->engine == NET_GM2) {
-        add_gm2(cdg, r);
-        return;
-    }
-    /* Trees without a row. */
-    if (r->nrows < r->nleaves * r->columns && !r->block)
-        net_cdg_add_turns(cdg, r);
-    for (uint32_t l = 0; l < r->nleaves; l++)
-        for (unsigned c = 0; c < r->columns; c++)
-            if (r->rows[(size_t)l * r->columns + c])
-                add_tree(cdg, r, l, c);
-}
 
 /* ---- the search --------------------------------------------------------- */
 
@@ -261,8 +120,45 @@ int net_cdg_check(const struct net_cdg *cdg, struct errbuf *err)
     return rc;
 }
 
-static int check(const struct net_routes *r,
-                 void (*add)(struct net_cdg *cdg, const struct net_routes *r),
+/* ---- routes -------------------------------------------------------------- */
+
+/* A route with a turn that is not among those that are proved together. */
+static int name_route(const struct net *net, const struct net_path *path,
+                      struct errbuf *err)
+{
+    uint32_t from = path->port[0], to = net->ports[path->port[path->hops]].peer;
+
+    errprintf(err,
+              "the route from host %012llx to %012llx goes up again after it "
+              "went down: it could deadlock with others",
+              (unsigned long long)net->nodes[net->ports[from].node].id,
+              (unsigned long long)net->nodes[net->ports[to].node].id);
+    return 1;
+}
+
+static int check_paths(const struct net_cdg *cdg, const struct net_routes *r,
+                       uint32_t host, struct errbuf *err)
+{
+    struct net_path paths[NET_ALTERNATIVES_MAX];
+    const struct net *net = r->net;
+
+    for (uint32_t to = 0; to < net->nnodes; to++) {
+        unsigned n = 0;
+
+        if (net_is_host(net, to))
+            n = net_routes_paths(r, host, to, paths, NET_ALTERNATIVES_MAX);
+        while (n-- > 0)
+            if (!net_cdg_has_path(cdg, &paths[n]))
+                return name_route(net, &paths[n], err);
+    }
+    return 0;
+}
+
+typedef void add_f(struct net_cdg *cdg, const struct net_routes *r);
+
+/* No cycle in what is added, and no route of the host (NET_NONE: of nobody)
+ * that asks for more. */
+static int check(const struct net_routes *r, add_f *add, uint32_t host,
                  struct errbuf *err)
 {
     struct net_cdg *cdg = net_cdg_new(r->net);
@@ -274,16 +170,24 @@ static int check(const struct net_routes *r,
     }
     add(cdg, r);
     rc = net_cdg_check(cdg, err);
+    if (rc == 0 && host != NET_NONE)
+        rc = check_paths(cdg, r, host, err);
     net_cdg_free(cdg);
     return rc;
 }
 
 int net_routes_deadlock(const struct net_routes *r, struct errbuf *err)
 {
-    return check(r, net_cdg_add_routes, err);
+    return check(r, net_cdg_add_routes, NET_NONE, err);
 }
 
 int net_turns_deadlock(const struct net_routes *r, struct errbuf *err)
 {
-    return check(r, net_cdg_add_turns, err);
+    return check(r, net_cdg_add_turns, NET_NONE, err);
+}
+
+int net_routes_host_deadlock(const struct net_routes *r, uint32_t host,
+                             struct errbuf *err)
+{
+    return check(r, net_cdg_add_turns, host, err);
 }

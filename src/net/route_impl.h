@@ -242,4 +242,13 @@ void net_gm2_free(struct net_gm2 *gm2);
 unsigned net_gm2_paths(const struct net_routes *r, uint32_t src, uint32_t dst,
                        struct net_path *paths, unsigned max);
 
+/* Of cdg.c and deadlock.c.  A channel is a cable in one direction, named by the
+ * global port that sends. What a channel waits for leaves the node it arrives
+ * at, so one bit per port of that node says it all. */
+struct net_cdg {
+    const struct net *net;
+    unsigned words; /* of 64 bits per channel */
+    uint64_t *bits;
+};
+
 #endif
