@@ -106,6 +106,7 @@ static int open_hsnd(struct mapperd *d, struct errbuf *err)
 static void lost_hsnd(struct mapperd *d)
 {
     log_warn("SF-E851 hsnd is gone; waiting for it");
+    d->loaded = false;
     close_hsnd(d);
     ev_timer_again(d->loop, &d->reopen);
 }
@@ -154,6 +155,8 @@ void mapperd_send(struct mapperd *d, const uint8_t *route, size_t nroute,
         .len = len - NET_TYPE_SIZE,
     };
 
+    log_debug("packet 0x%04x of %zu bytes sent over %zu hops", packet.subtype,
+              packet.len, nroute);
     if (!d->raw || hsn_raw_send(d->raw, &packet) < 0)
         d->send_full++;
 }
@@ -178,6 +181,7 @@ static void take(struct mapperd *d, const struct hsn_raw *p)
 
     if (p->len > HSN_MTU)
         return;
+    log_debug("packet 0x%04x of %zu bytes received", p->subtype, p->len);
     if (p->subtype == MAPPERD_PRINTF) {
         if (d->settings.printeur)
             print_text(p);

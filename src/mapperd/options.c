@@ -206,7 +206,7 @@ int settings_options(struct settings *s, int argc, char **argv,
 {
     int opt;
 
-    optind = 1;
+    optind = 0; /* begin anew, whatever an earlier call has left */
     opterr = 0;
     while ((opt = getopt_long(argc, argv, SHORT, options, NULL)) != -1) {
         if (opt == 'h' || opt == 'V')

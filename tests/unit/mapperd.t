@@ -95,6 +95,7 @@ SpinTime=0
 EchoInterval=0
 CONF
     "$build/src/hsnd/hsnd" -f "$tmp/hsn$i.conf" 2>>"$tmp/hsnd$i.log" &
+    hsnd[i]=$!
     mine $!
 }
 
@@ -167,6 +168,8 @@ done
 ok "every option of the document is in the usage text" "" "$missing"
 ok "an unknown option is usage and exit status 2" "2 1" \
     "$("$mapperd" --nonsense 2>"$tmp/err"; echo $? "$(grep -c '^usage' "$tmp/err")")"
+ok "so is a word that is no option" "2 1" \
+    "$("$mapperd" nonsense 2>"$tmp/err"; echo $? "$(grep -c '^usage' "$tmp/err")")"
 for spelling in "-B 1" "-b 1" "--unit=1"; do
     # shellcheck disable=SC2086
     ok "$spelling: a missing board is a clear error" "1 1" \
@@ -198,7 +201,7 @@ CONF
 mine $!
 until_ok 10 test -S "$tmp/swfabd.ctl"
 
-mapper=()
+mapper=() hsnd=()
 start_mapperd 0 --level=0
 waits() { grep -q 'SF-E850 no board 0: hsnd at .*; waiting for it' "$tmp/m0.log"; }
 until_ok 10 waits
@@ -305,6 +308,7 @@ until_ok 40 another "$old" 15 $rest || show
 ok "the leader killed: the others have a map of fifteen" "1 15" \
     "$(agreed $rest | cut -d' ' -f2-)"
 ok "the host that is gone is none of hsnd's" "14 14" "$(peers_of 3)"
+ok "nor in the map file" 15 "$(grep -c '^host' "$tmp/map3")"
 ok "and reach each other" "all 210 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]:0:15}" 2>&1)"
 old=$(version $rest)
@@ -352,6 +356,17 @@ done
 
 # ---- hsnd starts anew ----
 
+signal KILL "${hsnd[3]}"
+wait "${hsnd[3]}" 2>/dev/null
+local_is() { [ "$(local_of 3)" = "$1" ]; } # EXPECTED
+until_ok 20 local_is "Network is not configured. 1"
+ok "hsnd killed: the network is not configured any more" 0 $?
+start_hsnd 3
+until_ok 20 local_is "Network is fully configured. 0"
+ok "hsnd back: it is" 0 $?
+# shellcheck disable=SC2086
+until_ok 30 settled 16 $all || show
+ok "with all routes" "15 15" "$(peers_of 3)"
 routes=$(call "$tmp/m3.ctl" '{"verb":"routes"}' | grep -o '"board"' | wc -l)
 ok "routes to fifteen others are shown" 15 "$routes"
 ok "mapperd_null_format: a format that is no text is none" 1 \
@@ -440,18 +455,32 @@ for i in $all; do
     codes+=$?
 done
 ok "--map-once: all end by themselves, mapped" 0000000000000000 "$codes"
+ok "nobody was verbose so far" 0 "$(cat "$tmp"/m*.log | grep -c ': debug: ')"
+before=$(wc -l <"$tmp/m0.log")
+echo 1 >"$tmp/daemon.pid" # a stale one
+echo Syslog=yes >"$tmp/more"
 start_mapperd 0 --daemon-pid-file="$tmp/daemon.pid" --verbose-file="$tmp/verbose"
+rm "$tmp/more"
 wait "${mapper[0]}"
 ok "--daemon-pid-file: its starter ends with 0" 0 $?
-until_ok 10 test -s "$tmp/daemon.pid"
+fresh() { [ -s "$tmp/daemon.pid" ] && [ "$(cat "$tmp/daemon.pid")" != 1 ]; }
+until_ok 10 fresh
 mine "$(cat "$tmp/daemon.pid")"
 until_ok 10 test -S "$tmp/m0.ctl"
 pid=$(cat "$tmp/daemon.pid")
 ok "--daemon-pid-file: the pid of the daemon" mapperd \
     "$(tr '\0' ' ' <"/proc/$pid/cmdline" | sed 's, .*,,; s,.*/,,; s,^lt-,,')"
-ok "--verbose-file: output there" 1 \
-    "$(until_ok 10 test -s "$tmp/verbose"; [ -s "$tmp/verbose" ]; echo $((1 - $?)))"
+until_ok 10 grep -q ': debug: packet .* sent' "$tmp/verbose"
+ok "--verbose-file: each packet is there" 0 $?
+ok "... and nothing elsewhere" "$before" "$(wc -l <"$tmp/m0.log")"
 signal TERM "$pid"
 until_ok 10 test ! -e "$tmp/daemon.pid"
 ok "--daemon-pid-file: the file is gone with it" 0 $?
+start_mapperd 0 --unit=1 -v
+until_ok 10 test -S "$tmp/m0.ctl"
+ok "the second board has a pid file of its own" "pid.1 ${mapper[0]}" \
+    "$(cd "$tmp/pid0" && echo * "$(cat pid.1)")"
+until_ok 10 grep -q ': debug: packet .* sent' "$tmp/m0.log"
+ok "-v: each packet is told" 0 $?
+stop_mapper TERM 0
 echo "1..$n"

@@ -86,6 +86,45 @@ static void g2_67_added_and_lost_links_are_found(void **state)
     world_free(w);
 }
 
+struct scouts {
+    uint32_t node;
+    struct gm2_message sent[64];
+    unsigned nsent, answered;
+};
+
+/* Counts the answers that a mapper gets to what it asks in a round. */
+static void count_answers(struct world *w, uint32_t node, void *body,
+                          size_t len)
+{
+    struct scouts *s = w->tap_arg;
+    struct gm2_message msg;
+
+    if (gm2_decode(&msg, body, len) < 0 || msg.reason != GM2_LX_VERIFYING)
+        return;
+    if (node == s->node && msg.subtype == GM2_SCOUT && s->nsent < 64)
+        s->sent[s->nsent++] = msg;
+    for (unsigned i = 0; i < s->nsent && msg.subtype == GM2_REPLY; i++)
+        s->answered +=
+            msg.session == s->sent[i].session && msg.tag == s->sent[i].tag;
+}
+
+/* Of the hosts on its crossbar the tree partners are but three. */
+static void g2_67_each_round_asks_every_host_of_the_own_crossbar(void **state)
+{
+    struct world *w = settled("line:1:8");
+    struct scouts s = {.node = host(w, 0)};
+    uint64_t rounds;
+
+    end_of_round(w, s.node);
+    rounds = status(w, s.node).counters.rounds;
+    w->tap = count_answers;
+    w->tap_arg = &s;
+    end_of_round(w, s.node);
+    assert_int_equal(status(w, s.node).counters.rounds, rounds + 1);
+    assert_in_range(s.answered, 7 + 1, 7 + 3);
+    world_free(w);
+}
+
 static void g2_44_a_dozen_children_do_not_upset_anybody(void **state)
 {
     struct world *w = settled("line:1:13");
@@ -117,13 +156,152 @@ static void g2_17_pause_keeps_the_others_quiet(void **state)
     world_free(w);
 }
 
+/* ---- who holds the map for invalid --------------------------------------- */
+
+/* Of line:2:3: the leader, a child of it, and a child of that one. */
+struct family {
+    struct world *w;
+    uint32_t leader, child, grandchild;
+};
+
+static struct family family_of(struct world *w)
+{
+    struct family f = {.w = w, .leader = host(w, 5), .child = NET_NONE};
+
+    for (unsigned i = 0; i < 5; i++) {
+        uint32_t parent = net_find_host(w->net, status(w, host(w, i)).parent);
+
+        if (parent == f.leader)
+            continue;
+        f.grandchild = host(w, i);
+        f.child = parent;
+    }
+    assert_int_not_equal(f.child, NET_NONE);
+    return f;
+}
+
+/* Change the answers of the one whom the tap is for. */
+static void change_answer(struct world *w, uint32_t node, void *body,
+                          size_t len, void (*change)(struct gm2_message *msg))
+{
+    struct gm2_message msg;
+
+    if (node != *(uint32_t *)w->tap_arg || gm2_decode(&msg, body, len) < 0 ||
+        msg.subtype != GM2_REPLY)
+        return;
+    change(&msg);
+    assert_int_equal(gm2_encode(body, len, &msg), len);
+}
+
+static void say_invalid(struct gm2_message *msg)
+{
+    msg->flags &= (uint16_t)~GM2_VALID;
+}
+
+static void say_another(struct gm2_message *msg)
+{
+    msg->version.counter ^= 1;
+}
+
+static void not_valid(struct world *w, uint32_t node, void *body, size_t len)
+{
+    change_answer(w, node, body, len, say_invalid);
+}
+
+static void another_map(struct world *w, uint32_t node, void *body, size_t len)
+{
+    change_answer(w, node, body, len, say_another);
+}
+
+/* A new map comes within two rounds of one second. */
+static void doubt_of(uint32_t *(*whose)(struct family *f))
+{
+    struct family f = family_of(settled("line:2:3"));
+
+    f.w->tap_arg = whose(&f);
+    f.w->tap = not_valid;
+    world_run(f.w, world_now(f.w) + 2500 * MS);
+    f.w->tap = NULL;
+    assert_true(status(f.w, f.leader).counters.maps > 1);
+    assert_true(
+        world_until(f.w, world_now(f.w) + 20 * SECOND, world_gm2_settled));
+    world_free(f.w);
+}
+
+static uint32_t *the_leader(struct family *f)
+{
+    return &f->leader;
+}
+
+static uint32_t *the_grandchild(struct family *f)
+{
+    return &f->grandchild;
+}
+
+static void g2_68_doubt_of_a_child_climbs_to_the_leader(void **state)
+{
+    doubt_of(the_grandchild);
+}
+
+static void g2_68_doubt_of_a_parent_climbs_to_the_leader(void **state)
+{
+    doubt_of(the_leader);
+}
+
+/* It is told of the map in each round, and given five. */
+static void g2_68_child_that_never_takes_the_map_is_a_change(void **state)
+{
+    struct family f = family_of(settled("line:2:3"));
+
+    f.w->tap_arg = &f.grandchild;
+    f.w->tap = another_map;
+    world_run(f.w, world_now(f.w) + 4 * SECOND);
+    assert_int_equal(status(f.w, f.leader).counters.maps, 1);
+    world_run(f.w, world_now(f.w) + 6 * SECOND);
+    assert_true(status(f.w, f.leader).counters.maps > 1);
+    f.w->tap = NULL;
+    assert_true(
+        world_until(f.w, world_now(f.w) + 20 * SECOND, world_gm2_settled));
+    world_free(f.w);
+}
+
+/* A child that has found a change is passive, and asks whether there is a new
+ * map. */
+static void g2_68_who_asks_for_another_map_is_believed(void **state)
+{
+    struct family f = family_of(settled("line:2:3"));
+    struct gm2_message ask = {.subtype = GM2_SCOUT,
+                              .reason = GM2_LX_QUERYING_MAP_VERSION,
+                              .sender = f.w->net->nodes[f.child].id,
+                              .level = 1,
+                              .version = status(f.w, f.leader).version};
+    uint8_t body[200];
+
+    ask.version.counter++; /* another map: not ours that it doubts */
+    world_hear(f.w, f.leader, body, gm2_encode(body, sizeof(body), &ask));
+    assert_true(status(f.w, f.leader).valid);
+    ask.version.counter--;
+    ask.flags = GM2_VALID;
+    world_hear(f.w, f.leader, body, gm2_encode(body, sizeof(body), &ask));
+    assert_true(status(f.w, f.leader).valid);
+    ask.flags = 0;
+    world_hear(f.w, f.leader, body, gm2_encode(body, sizeof(body), &ask));
+    assert_false(status(f.w, f.leader).valid);
+    world_free(f.w);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_66_rounds_have_a_pause_of_a_second),
     cmocka_unit_test(g2_66_the_pause_is_a_second_and_settable),
     cmocka_unit_test(g2_67_added_host_is_found),
     cmocka_unit_test(g2_67_added_and_lost_links_are_found),
+    cmocka_unit_test(g2_67_each_round_asks_every_host_of_the_own_crossbar),
     cmocka_unit_test(g2_44_a_dozen_children_do_not_upset_anybody),
     cmocka_unit_test(g2_17_pause_keeps_the_others_quiet),
+    cmocka_unit_test(g2_68_doubt_of_a_child_climbs_to_the_leader),
+    cmocka_unit_test(g2_68_doubt_of_a_parent_climbs_to_the_leader),
+    cmocka_unit_test(g2_68_child_that_never_takes_the_map_is_a_change),
+    cmocka_unit_test(g2_68_who_asks_for_another_map_is_believed),
 };
 
 const struct suite gm2_verifying = SUITE(tests);
