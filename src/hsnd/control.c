@@ -155,12 +155,14 @@ static int do_peers(const struct ctl_request *q, struct errbuf *err)
 {
     struct hsnd *d = q->arg;
     const struct hsn_routes *r = hsn_engine_routes(d->engine);
-    struct json_object *list = json_object_new_array(), *from;
-    int64_t at = 0;
+    struct json_object *list;
+    int64_t from = 0;
 
-    if (json_object_object_get_ex(q->in, "from", &from))
-        at = json_object_get_int64(from);
-    for (size_t i = at > 0 ? (size_t)at : 0;
+    if (json_object_object_get_ex(q->in, "from", NULL) &&
+        !jsonx_int(q->in, "from", 0, INT64_MAX, &from))
+        return errprintf(err, "from: not a whole number from 0 on");
+    list = json_object_new_array();
+    for (size_t i = (size_t)from;
          i < r->npeers && json_object_array_length(list) < PEERS_SHOWN; i++)
         json_object_array_add(list, peer_json(r, &r->peers[i]));
     jsonx_add_uint(q->out, "total", r->npeers);
@@ -226,7 +228,7 @@ static int do_load(const struct ctl_request *q, struct errbuf *err)
     return hsnd_routes_file(d, d->conf.routes, err);
 }
 
-static const struct ctl_verb verbs[] = {
+const struct ctl_verb hsnd_verbs[] = {
     {"status", CTL_READ, do_status, "board, link, routes, queues"},
     {"counters", CTL_READ, do_counters, "everything that is counted"},
     {"peers", CTL_READ, do_peers, "counters and echo of each peer"},
@@ -235,13 +237,14 @@ static const struct ctl_verb verbs[] = {
     {"metrics", CTL_READ, do_metrics, "the counters as Prometheus text"},
     {"load-routes", CTL_WRITE, do_load, "read the file of routes again"},
 };
+const size_t hsnd_nverbs = sizeof(hsnd_verbs) / sizeof(hsnd_verbs[0]);
 
 int control_open(struct hsnd *d, struct errbuf *err)
 {
     struct ctl_options o = {.path = d->conf.control,
                             .group = d->conf.control_group,
-                            .verbs = verbs,
-                            .nverbs = sizeof(verbs) / sizeof(verbs[0]),
+                            .verbs = hsnd_verbs,
+                            .nverbs = hsnd_nverbs,
                             .arg = d};
 
     d->ctl = ctl_server_new(d->loop, &o, err);

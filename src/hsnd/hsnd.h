@@ -256,6 +256,8 @@ void program_end(struct client_program *p);
 int echo_open(struct hsnd *d);
 
 /* control.c, metrics.c, health.c */
+extern const struct ctl_verb hsnd_verbs[];
+extern const size_t hsnd_nverbs;
 int control_open(struct hsnd *d, struct errbuf *err);
 struct json_object *control_metrics(const struct hsnd *d);
 void metrics_text(const struct hsnd *d, struct bytebuf *out);
