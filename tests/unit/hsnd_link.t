@@ -177,6 +177,47 @@ for kind in ring udp; do
     ok "$kind: there is no link" is h1 status link False
     stop "$last"
 done
+
+# ---- what opened a link, sent again ----
+
+python3 "$(dirname "$0")/udp_recorder.py" "$port" "$tmp/recorder" \
+    >"$tmp/recorder.port" 2>>"$tmp/recorder.log" &
+mine $!
+until_ok 15 test -s "$tmp/recorder.port"
+recorder() { # WORD: what it answers
+    python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(30)
+s.connect(sys.argv[1])
+s.sendall(sys.argv[2].encode() + b"\n")
+print(s.makefile().readline().strip())' "$tmp/recorder" "$1"
+}
+recorder_says() { recorder "$1" | grep "$2"; } # WORD REGEX
+held() { [ "$(recorder held)" -ge "$1" ]; }
+through="Fabric=127.0.0.1:$(cat "$tmp/recorder.port")"
+start_hsnd h1 020000000001 Nic=udp "$through" "$good"
+one=$last
+start_hsnd h2 020000000002 Nic=ring "Fabric=$tmp/fabric" "$good"
+two=$last
+ok "a link that somebody records comes up" until_ok 15 is h1 status link True
+until_ok 15 is h2 status link True
+ok "its HELLO sent again is refused" recorder_says hello '^3 .*used before'
+ok "... and the link lives on" both 64
+stop "$one"
+recorder hold >/dev/null
+: >"$tmp/h1.log"
+start_hsnd h1 020000000001 Nic=udp "$through" "$good"
+one=$last
+until_ok 30 held 2
+ok "a WELCOME of before is not taken" has_line 'used before' "$tmp/h1.log"
+ok "... is counted" above 0 h1 counters counters link_bad_tag
+ok "... and makes no link" is h1 status link False
+recorder pass >/dev/null
+ok "one of now does" until_ok 15 is h1 status link True
+stop "$one"
+stop "$two"
+
 # ---- a munged that hangs ----
 
 start_munged slow good
