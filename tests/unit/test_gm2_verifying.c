@@ -290,6 +290,47 @@ static void g2_68_who_asks_for_another_map_is_believed(void **state)
     world_free(f.w);
 }
 
+/* Who learns no timers asks whatever is unanswered as often as it is told. */
+static void learn_nothing(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->limits.fixed_timers = true;
+}
+
+/* Probes of the exploration that follows when a map of that age is doubted. */
+static uint64_t probes_after(uint64_t age)
+{
+    struct world *w = world_new("line:2:3", 1);
+    struct family f;
+    struct gm2_message ask = {.subtype = GM2_SCOUT,
+                              .reason = GM2_LX_QUERYING_MAP_VERSION,
+                              .level = 1};
+    uint64_t before;
+    uint8_t body[200];
+
+    world_gm2_all(w, learn_nothing, NULL);
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    f = family_of(w);
+    ask.sender = w->net->nodes[f.child].id;
+    world_run(f.w, status(f.w, f.leader).since + age);
+    assert_int_equal(status(f.w, f.leader).counters.maps, 1);
+    ask.version = status(f.w, f.leader).version;
+    before = status(f.w, f.leader).counters.probes;
+    world_hear(f.w, f.leader, body, gm2_encode(body, sizeof(body), &ask));
+    while (status(f.w, f.leader).counters.maps == 1)
+        world_run(f.w, world_now(f.w) + MS);
+    before = status(f.w, f.leader).counters.probes - before;
+    world_free(f.w);
+    return before;
+}
+
+/* What is unanswered is asked twice as often when the last map did not last. */
+static void g2_34_a_map_that_did_not_last_is_made_with_more_tries(void **state)
+{
+    uint64_t usual = probes_after(7 * SECOND), wary = probes_after(2 * SECOND);
+
+    assert_in_range(wary, usual * 3 / 2, usual * 2);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_66_rounds_have_a_pause_of_a_second),
     cmocka_unit_test(g2_66_the_pause_is_a_second_and_settable),
@@ -302,6 +343,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_68_doubt_of_a_parent_climbs_to_the_leader),
     cmocka_unit_test(g2_68_child_that_never_takes_the_map_is_a_change),
     cmocka_unit_test(g2_68_who_asks_for_another_map_is_believed),
+    cmocka_unit_test(g2_34_a_map_that_did_not_last_is_made_with_more_tries),
 };
 
 const struct suite gm2_verifying = SUITE(tests);
