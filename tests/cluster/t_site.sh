@@ -124,4 +124,68 @@ case_sl_21_verify_finds_a_node_without_the_plugin() {
     assert_output '^ok +mpi_impi.so '
 }
 
+# without PLACE PLUGIN: it is not installed there.
+without() {
+    run_as_root "$1" mkdir -p "$WORK/few"
+    run_as_root "$1" sh -c "cp '$STAGE'/slurm/*.so '$WORK/few' &&
+        rm '$WORK/few/$2' && mount --bind '$WORK/few' '$STAGE/slurm'"
+    assert_code 0
+}
+
+with_all() { # PLACE
+    run_as_root "$1" umount "$STAGE/slurm"
+    rm -rf "$WORK/few"
+}
+
+# What README.md, "When it does not work", says that one sees.
+case_readme_login_node_without_a_plugin() {
+    change_switch elan
+    without ctl mpi_impi.so
+    run_as_user srun --mpi=impi -n1 true
+    assert_error "srun: error: Couldn't find the specified plugin name for mpi/impi"
+    with_all ctl
+    without ctl switch_elan.so
+    run_as_user srun -n1 true
+    assert_error "Can't find plugin for switch/elan"
+    with_all ctl
+    run_as_user srun -n1 true
+    assert_code 0
+}
+
+# The number of the Slurm that it was built for stands in each plugin.
+other_version() { # PLUGIN
+    python3 - "$STAGE/slurm/$1" "$WORK/other.so" <<'PY'
+import re, struct, subprocess, sys
+text = subprocess.run(["srun", "--version"], capture_output=True, text=True)
+number = [int(n) for n in re.findall(r"\d+", text.stdout)[:3]]
+now = struct.pack("<I", number[0] << 16 | number[1] << 8 | number[2])
+data = open(sys.argv[1], "rb").read()
+assert now in data
+number[2] += 1
+later = struct.pack("<I", number[0] << 16 | number[1] << 8 | number[2])
+open(sys.argv[2], "wb").write(data.replace(now, later))
+PY
+}
+
+case_readme_plugin_of_another_version() {
+    other_version switch_elan.so || fail "no such plugin could be made"
+    local place
+    for place in ctl n1; do
+        run_as_root $place mount --bind "$WORK/other.so" \
+            "$STAGE/slurm/switch_elan.so"
+        assert_code 0
+    done
+    run_as_user srun -n1 true
+    assert_error 'Incompatible Slurm plugin .* version'
+    daemon stop n1
+    daemon start n1 >/dev/null 2>&1
+    wait_for 20 log_has slurmd.n1.log "Can't find plugin for switch/elan"
+    for place in ctl n1; do
+        run_as_root $place umount "$STAGE/slurm/switch_elan.so"
+    done
+    daemon start n1
+    run_as_user srun -N2 true
+    assert_code 0
+}
+
 run_cases
