@@ -195,8 +195,19 @@ case_all_waits_are_longer_on_a_slow_machine() {
         ! wait_until 1 false && [ $SECONDS -ge 2 ]
     )
     assert_equal 0 $? "wait_until 1 with SF_SLOW=2"
-    assert_empty "$(grep -nE 'timeout [0-9]|seq [0-9]+[);]' \
-        "$MINISLURM" "${MINISLURM%/*}"/mini/*.sh)" "limits of their own"
+    assert_empty "$(grep -nE 'timeout (-k [0-9]+ )?[0-9]|seq [0-9]+[);]' \
+        "$MINISLURM" "${MINISLURM%/*}"/{fabric.sh,mini/*.sh} \
+        "$SF_TOP_SRCDIR/tools/demo")" "limits of their own"
+    assert_equal "30 100 " "$(for slow in 3 20 ''; do message_timeout "$slow"; done)" \
+        "MessageTimeout of Slurm"
+}
+
+message_timeout() { # SF_SLOW
+    (
+        for part in patience conf; do . "${MINISLURM%/*}/mini/$part.sh"; done
+        dir=/ switch=none mpi_default=none proctrack=pgid ports=(1) SF_SLOW=$1
+        conf_defaults | sed -n 's/^MessageTimeout=//p' | tr '\n' ' '
+    )
 }
 
 case_unready_cluster_leaves_nothing() {

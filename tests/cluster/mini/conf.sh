@@ -94,6 +94,17 @@ DebugFlags=Switch
 SlurmdParameters=config_overrides
 KillWait=5
 CONF
+    [ -z "${SF_SLOW-}" ] || conf_patience
+}
+
+# What Slurm itself gives up after 10 s takes longer where SF_SLOW is set; it
+# does not like more than 100.
+conf_patience() {
+    local seconds
+    seconds=$(patience 10)
+    [ "$seconds" -le 100 ] || seconds=100
+    echo "MessageTimeout=$seconds"
+    echo "BatchStartTimeout=$seconds"
 }
 
 # The defaults, with each key that --conf names replaced.
