@@ -74,8 +74,9 @@ packages_spare_live() {
 
 # A plugin is for one version of Slurm, so another distribution's is of no use;
 # this is told before anything is installed.
-packages_slurm_fits() {
-    local version
+packages_slurm_fits() { # LOG PACKAGE..
+    local version log=$1
+    shift
     case " $* " in *" libslurm-dev "*) ;; *) return 0 ;; esac
     version=$(LC_ALL=C apt-cache policy libslurm-dev 2>/dev/null |
         awk '$1 == "Candidate:" { print $2 }')
@@ -83,6 +84,7 @@ packages_slurm_fits() {
     22.05.*) return 0 ;;
     '' | '(none)')
         say "apt knows no package libslurm-dev: no network, or no package lists"
+        tail -n 5 "$log" >&2
         ;;
     *)
         say "the Slurm of this system is $version; this is for Slurm 22.05," \
@@ -108,7 +110,7 @@ packages_install() {
     export DEBIAN_FRONTEND=noninteractive
     apt-get update >>"$log" 2>&1
     # shellcheck disable=SC2086
-    packages_slurm_fits $missing || { tail -n 5 "$log" >&2; return 1; }
+    packages_slurm_fits "$log" $missing || return 1
     # shellcheck disable=SC2086
     [ -z "$(live_daemons)" ] || packages_spare_live $missing || return 1
     (
@@ -118,6 +120,6 @@ packages_install() {
             --no-install-recommends --no-upgrade $missing >>"$log" 2>&1
     )
     status=$?
-    [ $status = 0 ] || { tail -n 20 "$log" >&2; say "apt-get failed"; }
+    [ $status = 0 ] || { tail -n 20 "$log" >&2; say "apt-get failed, see $log"; }
     return $status
 }
