@@ -190,6 +190,24 @@ LINES
     report $? im_031_application_file
 }
 
+# As it stands in the manual page; rsh is a pretence.
+case_example_of_the_manual_page()
+{
+    local page=${tests%/*}/doc/man/impirun.1
+    sed -n '/^\.SH EXAMPLE/,/^\.fi/p' "$page" | grep -v '^\.' |
+        tr -d '\\' >"$TMPDIR/example"
+    printf '#!/bin/sh\nshift\nexec "$@"\n' >"$TMPDIR/rsh"
+    chmod +x "$TMPDIR/rsh"
+    ln -s "$dir/ranks.mpich" "$TMPDIR/a.out"
+    ln -s "$dir/ranks.openmpi" "$TMPDIR/b.out"
+    (
+        cd "$TMPDIR" || exit 99
+        PATH=$TMPDIR:${impirun%/*}:$PATH "${limited[@]}" 100 sh -e example
+    ) >"$TMPDIR/out.1" 2>&1
+    [ $? = 0 ] && [ "$(grep -c '^rank [0-9]* of 12$' "$TMPDIR/out.1")" = 12 ]
+    report $? example_of_the_manual_page
+}
+
 case_im_032_launcher_of_other_machines()
 {
     cat >"$TMPDIR/launcher" <<'LAUNCHER'
@@ -356,6 +374,7 @@ case_im_027_port_is_tried_and_nothing_else
 case_im_025_im_026_one_line_on_stdout
 case_im_030_ranks_follow_the_clients
 case_im_031_application_file
+case_example_of_the_manual_page
 case_im_032_launcher_of_other_machines
 case_application_file_of_another_number
 case_im_011_who_has_another_key_stays_out
