@@ -74,6 +74,8 @@ static void compare(struct run *r, const struct explore *x)
     struct net *reach = net_reachable(r->truth, r->host, &there);
     const char *doubt;
 
+    if (reach && !r->check->limits.tagged)
+        net_tell_ids(reach, false); /* nobody asked for them */
     if (reach && net_same(reach, r->map, &r->why)) {
         fprintf(r->out, "map          exact\n");
     } else {

@@ -106,6 +106,8 @@ ok "check: perfect balance on a Clos" says 0 'balance *1.00' \
 ok "check: packets lost" says 0 'map *exact' mapperd --check=C64 --loss=0.03
 ok "check: crossbars with ids" says 0 'map *exact' \
     mapperd --check=C64+ids --ids
+ok "check: crossbars with ids that nobody asks for" says 0 'map *exact' \
+    mapperd --check="${SF_TOP_SRCDIR:-.}/etc/swfab.net.example"
 ok "check: routes that are too long" says 2 'hops' mapperd --check=line:15
 ok "check: the limit can be lifted" says 0 'deadlock *none' \
     mapperd --check=line:15 --max-hops=20
