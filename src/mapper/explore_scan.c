@@ -9,7 +9,8 @@
 
 #define AHEAD 3     /* slots asked at a time in one direction */
 #define AHEAD_NEW 8 /* of a crossbar that may be new */
-#define SILENCE 1   /* silent slots that are stepped over at once */
+#define AHEAD_FIXED 16
+#define SILENCE 1 /* silent slots that are stepped over at once */
 #define DEEP_AT_ONCE 1
 
 static const uint8_t queued[LEVELS + 1] = {0, REC_QUEUED1, REC_QUEUED2,
@@ -41,6 +42,16 @@ void scan_queue_all(struct explore *x, uint32_t rec, bool front)
     scan_queue(x, rec, 3, false);
 }
 
+/* Past silence only when nothing else is being asked: what is found meanwhile
+ * saves probes.  With fixed timers each costs many milliseconds, and silent
+ * ports one after the other would take longer than all the rest. */
+static bool waits_in_silence(const struct explore *x,
+                             const struct atlas_rec *rec,
+                             const struct likely *l)
+{
+    return !x->limits.fixed_timers && l->silent > SILENCE && rec->active > 0;
+}
+
 /* Worth asking on this level, by what its neighbours are?  Smaller is
  * sooner; -1: not now. */
 static int urgency(const struct explore *x, const struct atlas_rec *rec,
@@ -63,8 +74,8 @@ static int urgency(const struct explore *x, const struct atlas_rec *rec,
             return -1;
         break;
     case 3:
-        /* Past silence only when nothing else is being asked. */
-        if (l.busy >= AHEAD || (l.silent > SILENCE && rec->active > 0))
+        if (l.busy >= (x->limits.fixed_timers ? AHEAD_FIXED : AHEAD) ||
+            waits_in_silence(x, rec, &l))
             return -1;
         break;
     default:
