@@ -72,18 +72,30 @@ static void host_scouted(const struct gm1_scout *scout, void *arg)
         gm1_meet(g, scout->mapper, scout->level, &scout->back);
 }
 
+/* It configures itself by a map without a cable: nothing that it sent has come
+ * back. */
+static bool hears_nothing(const struct gm1 *g)
+{
+    return g->local && g->net && g->net->ncables == 0;
+}
+
 static void host_cleared(void *arg)
 {
     struct gm1 *g = arg;
 
-    if (g->ops.cleared)
+    if (g->ops.cleared && !(g->has_peers && hears_nothing(g)))
         g->ops.cleared(g->arg);
 }
 
 static void host_complete(uint32_t version, void *arg)
 {
     struct gm1 *g = arg;
+    struct hostside_state s;
 
+    if (g->has_peers && hears_nothing(g))
+        return;
+    hostside_state(g->host, &s);
+    g->has_peers = s.nentries > 1;
     if (g->ops.configured)
         g->ops.configured(version, g->arg);
 }

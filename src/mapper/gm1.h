@@ -75,7 +75,10 @@ struct gm1_ops {
     /* Send a message along a route.  The bytes are only lent. */
     void (*send)(const uint8_t *route, size_t nroute, const void *body,
                  size_t len, void *arg);
-    /* This host's own table is gone, is complete (hostside_entries()). */
+    /* This host's own table is gone, is complete (hostside_entries()).  Not
+     * told when this mapper finds nothing, not even a crossbar, and configures
+     * itself alone: by the routes of before its host learns whether anybody
+     * hears it. */
     void (*cleared)(void *arg);
     void (*configured)(uint32_t version, void *arg);
     void (*moved)(enum gm1_event event, enum gm1_state from, enum gm1_state to,

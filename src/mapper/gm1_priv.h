@@ -85,6 +85,7 @@ struct gm1 {
     struct hostside *host;
     bool local;                   /* the own host side is being spoken to */
     struct gm1_message own_reply; /* what it answered */
+    bool has_peers;               /* routes to others were last told */
 
     uint64_t higher; /* the mapper that is followed */
     uint32_t higher_level;

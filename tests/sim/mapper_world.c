@@ -231,8 +231,26 @@ static void on_gm1_fatal(const char *text, void *arg)
     trace(arg, "fatal:", text);
 }
 
+static void on_gm1_cleared(void *arg)
+{
+    struct world_host *h = arg;
+
+    if (h->world->loads)
+        h->world->loads(h->world, h->node, false);
+}
+
+static void on_gm1_configured(uint32_t version, void *arg)
+{
+    struct world_host *h = arg;
+
+    if (h->world->loads)
+        h->world->loads(h->world, h->node, true);
+}
+
 static const struct gm1_ops gm1_ops = {
     .send = on_send,
+    .cleared = on_gm1_cleared,
+    .configured = on_gm1_configured,
     .moved = on_gm1_moved,
     .notice = on_notice,
     .fatal = on_gm1_fatal,

@@ -49,6 +49,9 @@ struct world {
     /* Hears what mappers and hosts send, and may change it; or NULL. */
     void (*tap)(struct world *w, uint32_t node, void *body, size_t len);
     void *tap_arg;
+    /* Hears what a GM-1 host is to do with its routes: take those of its host
+     * side, or forget all; or NULL. */
+    void (*loads)(struct world *w, uint32_t node, bool whole);
 };
 
 /* Which ways of the tables of states were gone, by any mapper of any world:
