@@ -6,6 +6,7 @@
 conform=${SF_TOP_BUILDDIR:-.}/src/conform/impi-conform
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
+mkfifo "$dir/never"
 command -v python3 >/dev/null || {
     echo "1..0 # SKIP python3 is not installed"
     exit 0
@@ -24,7 +25,11 @@ while read -r word name; do
     case $(cat "$dir/$name" 2>/dev/null) in
     fail) echo "FAIL rank 0 line 3 ($name): send: played" ;;
     die) echo "dies in $name"; exit 9 ;;
-    hang) sleep 1000 & sleep 1000 ;;
+    hang)
+        sleep 1000 &
+        echo $! >"$dir/left"
+        wait
+        ;;
     esac
 done <"$1"
 echo "END rank 0 of 1 failures 0"
@@ -79,6 +84,23 @@ ok 2 - 1 x 1: ${names[2]} (before)
 ok 3 - 1 x 1: ${names[1]}
 1..3"
 report $? "what has passed is not run again, what has failed is"
+
+# As far as the manager heard of it before it was ended itself.
+rm "$dir/ran"
+echo hang >"$dir/${names[2]}"
+"$conform" --clients 1 --procs 1 --tests $three --job "$dir/job {script}" \
+    --state "$dir/state" >"$dir/tap" 2>&1 &
+until grep -q "${names[0]}" "$dir/state" 2>/dev/null; do
+    kill -0 $! 2>/dev/null || break
+    read -rt 0.1 <>"$dir/never"
+done
+kill $! && wait $!
+! grep -q "^State:.[RSD]" "/proc/$(cat "$dir/left")/status" 2>/dev/null
+report $? "who stops it stops what it started"
+rm "$dir/${names[2]}"
+conform $three --state "$dir/state" &&
+    [ "$(ran)" = "${names[1]} ${names[2]} " ]
+report $? "what has passed before it was stopped is not run again"
 
 # Exit codes count where nobody said FAIL.
 sed -i '$a exit 4' "$dir/job"
