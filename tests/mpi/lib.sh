@@ -7,6 +7,9 @@ tests=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}/tests
 stage=$SF_TOP_BUILDDIR/stage
 impirun=$stage/bin/impirun
 front=$SF_TOP_BUILDDIR/src/libimpi/.libs/libimpi.so
+sanitized=$(grep -Eac '__[at]san_init' "$front" 2>/dev/null)
+# SF_MPI_RUNTIME is that of the sanitizer of this build, which comes first.
+front=${SF_MPI_RUNTIME:+$SF_MPI_RUNTIME:}$front
 
 # Open MPI looks for its own daemons' directory here.
 export TMPDIR
@@ -26,8 +29,18 @@ skip_all()
 # need_both PROGRAM: it is there for MPICH and for Open MPI.
 need_both()
 {
+    [ "$sanitized" = 0 ] || [ -n "${SF_MPI_RUNTIME-}" ] ||
+        skip_all "a sanitizer is built in: make check-mpi-sanitized"
     [ -x "$dir/$1.mpich" ] && [ -x "$dir/$1.openmpi" ] ||
-        skip_all "both MPI libraries and no sanitizer are needed"
+        skip_all "both MPI libraries are needed"
+}
+
+# SF_MPI_ONLY=openmpi: all clients are of that library; world has the words.
+world_of()
+{
+    world=("$@")
+    [ -z "${SF_MPI_ONLY-}" ] ||
+        world=("${world[@]/#mpich:/$SF_MPI_ONLY:}")
 }
 
 have_ipv6()

@@ -18,18 +18,18 @@ need_both random_mix
 case_by_seed()
 {
     local seed=$1 world shm data=native
-    world=${worlds[seed % ${#worlds[@]}]}
+    # shellcheck disable=SC2086 # the world is several words
+    world_of ${worlds[seed % ${#worlds[@]}]}
     shm=$((seed % 4 == 0))
     [ $((seed / 5 % 5)) = 4 ] && data=external32
-    # shellcheck disable=SC2086 # the world is several words
     SHAKY_SEED=$seed IMPI_SHM=$shm SLURM_IMPI_DATA=$data "${limited[@]}" 300 \
-        "$dir/bare_world" $world -- "$dir/random_mix" "$seed" "$rounds" \
+        "$dir/bare_world" "${world[@]}" -- "$dir/random_mix" "$seed" "$rounds" \
         >"$TMPDIR/out" 2>&1 && grep -q "^PASS random_mix" "$TMPDIR/out"
     local code=$?
     [ $code = 0 ] || echo "again: SF_TOP_BUILDDIR=$SF_TOP_BUILDDIR" \
         "MIXES_FIRST=$seed MIXES_RUNS=1 MIXES_ROUNDS=$rounds $0" \
         >"$TMPDIR/out.again"
-    report $code "seed $seed in $world"
+    report $code "seed $seed in ${world[*]}"
 }
 
 while [ $n -lt "$runs" ]; do

@@ -8,7 +8,9 @@ export BARE_FRONT=$front
 
 world()
 {
-    "${limited[@]}" 120 "$dir/bare_world" "$@" >"$TMPDIR/out" 2>&1
+    local world
+    world_of "$@"
+    "${limited[@]}" 120 "$dir/bare_world" "${world[@]}" >"$TMPDIR/out" 2>&1
 }
 
 # case_run NAME CLIENTS...: program NAME says PASS in that world.
