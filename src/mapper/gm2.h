@@ -99,6 +99,8 @@ struct gm2_ops {
     void (*complete)(uint32_t nhosts, void *arg);
     void (*moved)(enum gm2_event event, enum gm2_state from, enum gm2_state to,
                   void *arg);
+    /* This parent or child has routes that go up and down another way. */
+    void (*unlike)(uint64_t address, void *arg);
     /* What was noticed in verify mode, or is doubtful, in words. */
     void (*notice)(const char *text, void *arg);
     /* The end: a user error, in words; or finished after --map-once (text
@@ -154,6 +156,7 @@ struct gm2_status {
      * cycle that was found in these; "" when they are. */
     enum net_engine engine;
     const char *unproved;
+    uint64_t unlike; /* whose routes could deadlock with these; 0 nobody's */
     struct gm2_counters counters;
 };
 void gm2_status(const struct gm2 *m, struct gm2_status *status);

@@ -218,6 +218,8 @@ bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
     if (!repair(m, map, me) && !route_anew(m, map, me))
         return false;
     gm2_suppose(m, NULL);
+    m->ups = net_routes_ups(m->routes);
+    m->unlike = 0;
     m->me = me;
     m->complete = false;
     m->reported = 0;

@@ -176,6 +176,26 @@ static bool new_map(struct gm2 *m, const struct gm2_message *msg)
     return true;
 }
 
+/* Everybody proves that what goes up, then down as his own routes do cannot
+ * deadlock: that holds for all together if up is the same for all.  Of two
+ * hosts for which it is not, some two neighbours of the tree on the way from
+ * the one to the other are such. */
+static void compare_ups(struct gm2 *m, const struct gm2_message *msg)
+{
+    bool same = msg->ups == m->ups;
+
+    if (!m->valid || msg->ups == 0 ||
+        !gm2_version_equal(&msg->version, &m->map->version))
+        return;
+    if (same && m->unlike == msg->sender)
+        m->unlike = 0;
+    if (same || m->unlike != 0)
+        return;
+    m->unlike = msg->sender;
+    if (m->ops.unlike)
+        m->ops.unlike(msg->sender, m->arg);
+}
+
 static void parent_replied(struct gm2 *m, const struct gm2_message *msg)
 {
     if (new_map(m, msg))
@@ -209,6 +229,7 @@ static void child_replied(struct gm2 *m, unsigned which,
 static void partner_replied(struct gm2 *m, const struct gm2_talk *talk,
                             const struct gm2_message *msg)
 {
+    compare_ups(m, msg);
     if (talk->which == 2) {
         parent_replied(m, msg);
         return;

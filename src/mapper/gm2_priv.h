@@ -88,6 +88,8 @@ struct gm2 {
     struct gm2_map *map;
     struct net_routes *routes;
     struct errbuf unproved; /* why these are not those asked for; "" */
+    uint16_t ups;           /* of the routes */
+    uint64_t unlike;        /* a partner whose ups are others; 0 none */
     uint32_t me;            /* node of the map */
     bool valid, complete;
     bool lingering;     /* --map-once: complete, about to end */

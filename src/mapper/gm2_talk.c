@@ -14,8 +14,10 @@ static void put_sender(const struct gm2 *m, struct gm2_message *msg)
     msg->host_type = m->config.host_type;
     if (m->map)
         msg->version = m->map->version;
-    if (m->valid)
+    if (m->valid) {
         msg->flags |= GM2_VALID | GM2_CONFIGURED;
+        msg->ups = m->ups;
+    }
     if (m->complete)
         msg->flags |= GM2_COMPLETE;
     if (m->valid && bytebuf_len(&m->delta) > 0)

@@ -15,7 +15,7 @@ static void get_sender(struct be_reader *r, struct gm2_message *msg)
     be_get8(r);
     msg->level = be_get32(r);
     msg->version.leader = gm_get_address(r);
-    be_get16(r);
+    msg->ups = be_get16(r);
     msg->version.level = be_get32(r);
     msg->version.counter = be_get32(r);
 }
@@ -129,7 +129,7 @@ static void put_sender(struct be_writer *w, const struct gm2_message *msg)
     be_put8(w, 0);
     be_put32(w, msg->level);
     gm_put_address(w, msg->version.leader);
-    be_put16(w, 0);
+    be_put16(w, msg->ups);
     be_put32(w, msg->version.level);
     be_put32(w, msg->version.counter);
 }

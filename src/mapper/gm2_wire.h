@@ -110,6 +110,7 @@ struct gm2_message {
     uint32_t level;
     uint8_t host_type;
     struct gm2_version version;
+    uint16_t ups; /* of the routes in use, net_routes_ups(); 0 none */
     union {
         struct gm2_scout scout;
         struct gm2_reply reply;

@@ -9,6 +9,7 @@
 
 #include "base/jsonx.h"
 #include "base/log.h"
+#include "mapper/gm_address.h"
 #include "mapperd/mapperd.h"
 
 static bool fill_peer(struct hsn_peer *peer, const struct gm2_map *map,
@@ -63,6 +64,16 @@ static void on_invalid(void *arg)
     mapperd_report_now(arg);
 }
 
+static void on_unlike(uint64_t address, void *arg)
+{
+    char who[GM_ADDRESS_TEXT];
+
+    log_error("SF-E858 routes of this host (%s) and of host %s could deadlock "
+              "together: they go up and down differently; set Routes and "
+              "NonClos alike on all hosts",
+              ((struct mapperd *)arg)->node, gm_address_text(address, who));
+}
+
 static void on_moved(enum gm2_event event, enum gm2_state from,
                      enum gm2_state to, void *arg)
 {
@@ -82,6 +93,7 @@ static int start(struct mapperd *d, struct errbuf *err)
         .configured = on_configured,
         .invalid = on_invalid,
         .complete = on_complete,
+        .unlike = on_unlike,
         .moved = on_moved,
         .notice = engine_notice,
         .ended = on_ended,
@@ -145,6 +157,7 @@ static void status(const struct mapperd *d, struct json_object *out)
     jsonx_add_int(out, "cables", s.ncables);
     jsonx_add_int(out, "done", s.done);
     engine_put_routes(out, s.engine, s.unproved);
+    engine_put_address(out, "unlike", s.unlike);
     jsonx_add_int(out, "round_us", s.round_time / 1000);
     jsonx_add_int(out, "sent", s.counters.sent);
     jsonx_add_int(out, "received", s.counters.received);

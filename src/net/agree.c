@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Do repaired routes and new ones go together?  See route_impl.h.
+ * Do the routes of two hosts go together?  See route_impl.h and route.h.
  */
 #include "net/route_impl.h"
 
@@ -47,4 +47,26 @@ bool net_routes_agree(const struct net_routes *r)
 
     net_routes_free(now);
     return same;
+}
+
+/* Of one port, so that a set of them has a number that its order is not in. */
+static uint32_t print_of(uint32_t port)
+{
+    uint32_t h = (port + 1) * UINT32_C(0x9e3779b1);
+
+    h = (h ^ h >> 15) * UINT32_C(0x85ebca77);
+    return h ^ h >> 13;
+}
+
+uint16_t net_routes_ups(const struct net_routes *r)
+{
+    uint32_t all = 0;
+    uint16_t ups;
+
+    for (uint32_t x = 0; x < r->nx; x++)
+        for (uint32_t i = r->first[x]; i < r->first[x + 1]; i++)
+            if (!r->edges[i].dead && r->edges[i].up)
+                all ^= print_of(net_edge_port(r, x, &r->edges[i]));
+    ups = (uint16_t)(all ^ all >> 16);
+    return ups ? ups : 1;
 }

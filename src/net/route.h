@@ -125,6 +125,12 @@ int net_routes_repair(struct net_routes *r, const uint32_t *ports,
                       const uint32_t *peers, unsigned n,
                       struct net_repair *what, struct errbuf *err);
 
+/* Which cables these routes take for leading up, as a number, never 0: routes
+ * of one net that have the same, of whatever engines, go up and down alike and
+ * cannot deadlock together.  (Of those that do not, one pair in 65 535 has the
+ * same by chance.) */
+uint16_t net_routes_ups(const struct net_routes *r);
+
 /* How evenly the first routes of all host pairs lie on the cables between
  * crossbars (each direction by itself). */
 struct net_balance {

@@ -178,12 +178,14 @@ static void add_routes(const struct world_host *h, struct net_cdg *cdg)
     }
 }
 
-/* All that the hosts of one map have loaded, together. */
+/* All that the hosts of one map have loaded, together; and nobody holds another
+ * for one that goes up and down differently. */
 static int check_map(const struct world *w, const struct world_host *leader,
                      struct errbuf *why)
 {
     const struct gm2_map *map = gm2_current_map(leader->gm2);
     struct net_cdg *cdg = net_cdg_new(map->net);
+    bool unlike = false;
     int rc;
 
     if (!cdg)
@@ -196,8 +198,10 @@ static int check_map(const struct world *w, const struct world_host *leader,
         gm2_status(w->hosts[i].gm2, &s);
         if (s.valid && gm2_version_equal(&s.version, &map->version))
             add_routes(&w->hosts[i], cdg);
+        unlike |= s.unlike != 0;
     }
-    rc = net_cdg_check(cdg, why);
+    rc = unlike ? errprintf(why, "a host is held for one with other ups")
+                : net_cdg_check(cdg, why);
     net_cdg_free(cdg);
     return rc;
 }

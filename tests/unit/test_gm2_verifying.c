@@ -125,6 +125,99 @@ static void g2_67_each_round_asks_every_host_of_the_own_crossbar(void **state)
     world_free(w);
 }
 
+static bool has_hosts(const struct net *net, uint32_t x)
+{
+    for (unsigned p = 0; p < net->nodes[x].nports; p++) {
+        uint32_t peer = net_peer_node(net, x, p);
+
+        if (peer != NET_NONE && net_is_host(net, peer))
+            return true;
+    }
+    return false;
+}
+
+/* The n-th cable between crossbars of which none has hosts; NET_NONE. */
+static uint32_t far_cable(const struct net *net, unsigned n)
+{
+    for (uint32_t p = 0; p < net->nports; p++) {
+        uint32_t q = net->ports[p].peer, x = net->ports[p].node;
+
+        if (q == NET_NONE || q < p || net_is_host(net, x) ||
+            net_is_host(net, net->ports[q].node) || has_hosts(net, x) ||
+            has_hosts(net, net->ports[q].node))
+            continue;
+        if (n-- == 0)
+            return p;
+    }
+    return NET_NONE;
+}
+
+static void partners_wait_long(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->scout_wait = 9 * SECOND;
+}
+
+/* Nobody is near: it is in somebody's share. */
+static void g2_67_each_link_far_from_hosts_is_found(void **state)
+{
+    unsigned n = 0;
+
+    for (;; n++) {
+        struct world *w = world_new("clos:2x2x2:1x2x2:1x1x1", 1);
+        uint32_t port = far_cable(w->net, n);
+
+        world_gm2_all(w, partners_wait_long, NULL);
+        assert_true(world_until(w, 60 * SECOND, world_gm2_settled));
+        if (port != NET_NONE) {
+            uint32_t node = w->net->ports[port].node;
+
+            world_pull(w, node, net_port_number(w->net, port));
+            assert_true(
+                world_until(w, world_now(w) + 20 * SECOND, world_gm2_settled));
+        }
+        world_free(w);
+        if (port == NET_NONE)
+            break;
+    }
+    assert_true(n >= 4);
+}
+
+static void only_the_leader_verifies(struct gm2_config *c, uint32_t node,
+                                     void *arg)
+{
+    partners_wait_long(c, node, arg);
+    if (c->address != NET_BUILD_HOST_ID + 15)
+        c->verify_pause = 600 * SECOND;
+}
+
+/* Whosever share it is in: those beside it see it in their next round. */
+static void g2_67_links_of_the_own_crossbar_are_found_at_once(void **state)
+{
+    unsigned n = 0;
+
+    for (unsigned port = 0;; port++) {
+        struct world *w = world_new("clos:4x4:1x4:1x1", 1);
+        uint32_t me = host(w, 15), x = net_peer_node(w->net, me, 0), peer;
+
+        if (port >= w->net->nodes[x].nports) {
+            world_free(w);
+            break;
+        }
+        peer = net_peer_node(w->net, x, port);
+        if (peer != NET_NONE && !net_is_host(w->net, peer)) {
+            world_gm2_all(w, only_the_leader_verifies, NULL);
+            assert_true(world_until(w, 60 * SECOND, world_gm2_settled));
+            assert_int_equal(w->hosts[me].moves[GM2_EVENT_CHANGED], 0);
+            world_pull(w, x, port);
+            world_run(w, world_now(w) + 3 * SECOND);
+            assert_int_equal(w->hosts[me].moves[GM2_EVENT_CHANGED], 1);
+            n++;
+        }
+        world_free(w);
+    }
+    assert_int_equal(n, 4);
+}
+
 static void g2_44_a_dozen_children_do_not_upset_anybody(void **state)
 {
     struct world *w = settled("line:1:13");
@@ -337,6 +430,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_67_added_host_is_found),
     cmocka_unit_test(g2_67_added_and_lost_links_are_found),
     cmocka_unit_test(g2_67_each_round_asks_every_host_of_the_own_crossbar),
+    cmocka_unit_test(g2_67_each_link_far_from_hosts_is_found),
+    cmocka_unit_test(g2_67_links_of_the_own_crossbar_are_found_at_once),
     cmocka_unit_test(g2_44_a_dozen_children_do_not_upset_anybody),
     cmocka_unit_test(g2_17_pause_keeps_the_others_quiet),
     cmocka_unit_test(g2_68_doubt_of_a_child_climbs_to_the_leader),

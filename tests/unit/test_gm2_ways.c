@@ -236,6 +236,46 @@ static void g2_59_routes_that_could_deadlock_are_not_used(void **state)
     world_free(w);
 }
 
+static void one_by_updown(struct gm2_config *c, uint32_t node, void *arg)
+{
+    bool odd = c->address == NET_BUILD_HOST_ID + *(unsigned *)arg;
+
+    c->routes.engine = odd ? NET_UPDOWN : c->address % 2 ? NET_AUTO : NET_GM2;
+}
+
+/* Hosts that notice that a partner goes up and down another way. */
+static unsigned who_notice(struct world *w)
+{
+    unsigned n = 0;
+
+    world_run(w, world_now(w) + 5 * SECOND);
+    for (unsigned i = 0; i < 16; i++)
+        n += status(w, host(w, i)).unlike != 0;
+    return n;
+}
+
+/* NonClos on one host of a Clos, wherever it stands in the tree: its parent and
+ * children say so, and it does, until it is as the others. */
+static void g2_59_hosts_with_other_ups_and_downs_are_told(void **state)
+{
+    for (unsigned i = 0; i < 16; i += 5) {
+        struct world *w = world_new("clos:4x4:1x2:1x2", 1);
+        unsigned none = 99, number = 16 - i, partners = number > 1;
+
+        for (unsigned k = 0; k < 2; k++)
+            partners += gm2_tree_child(number, k, 16) != 0;
+        world_gm2_all(w, one_by_updown, &i);
+        assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+        assert_int_equal(who_notice(w), partners + 1);
+        assert_int_not_equal(status(w, host(w, i)).unlike, 0);
+        world_gm2(w, host(w, i), one_by_updown, &none);
+        assert_true(
+            world_until(w, world_now(w) + 60 * SECOND, world_gm2_settled));
+        assert_int_equal(who_notice(w), 0);
+        world_free(w);
+    }
+}
+
 /* The program's last test: the others go most ways. */
 static void every_edge_of_gm2_is_taken(void **state)
 {
@@ -254,6 +294,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_61_a_map_too_deep_ends_who_fetches_it),
     cmocka_unit_test(g2_50_a_child_that_was_not_told_asks),
     cmocka_unit_test(g2_59_routes_that_could_deadlock_are_not_used),
+    cmocka_unit_test(g2_59_hosts_with_other_ups_and_downs_are_told),
     cmocka_unit_test(every_edge_of_gm2_is_taken),
 };
 

@@ -30,15 +30,16 @@ static struct gm2_message message(enum gm2_subtype subtype,
                                 .sender = 0x0060dd000001,
                                 .level = 3,
                                 .host_type = 2,
-                                .version = version};
+                                .version = version,
+                                .ups = 0x0a0b};
 }
 
 #define HEAD(sub, reason)                                                      \
     0, 0x0f, 1, sub, 1, reason, 0, 5, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16,      \
         0x17, 0x18, 0x21, 0x22, 0x23, 0x24
 #define SENDER                                                                 \
-    0, 0x60, 0xdd, 0, 0, 1, 2, 0, 0, 0, 0, 3, 0, 0x60, 0xdd, 0, 0, 9, 0, 0, 1, \
-        2, 3, 4, 5, 6, 7, 8
+    0, 0x60, 0xdd, 0, 0, 1, 2, 0, 0, 0, 0, 3, 0, 0x60, 0xdd, 0, 0, 9, 0x0a,    \
+        0x0b, 1, 2, 3, 4, 5, 6, 7, 8
 
 static void probe_golden_frame(void **state)
 {
@@ -71,6 +72,7 @@ static void g2_32_golden_frame_per_reason(void **state)
         assert_memory_equal(&back.scout, &msg.scout, sizeof(msg.scout));
         assert_int_equal(back.reason, reason);
         assert_memory_equal(&back.version, &version, sizeof(version));
+        assert_int_equal(back.ups, msg.ups);
         assert_int_equal(strncmp(gm2_reason_name(reason), "LX_", 3), 0);
     }
     assert_string_equal(gm2_reason_name(2), "LX_QUERYING_MAP_VERSION");

@@ -189,6 +189,30 @@ static void g2_59_what_is_not_proved_is_not_used(void **state)
     net_free(net);
 }
 
+/* All engines but updown take the same cables for leading up; where the net is
+ * no Clos it does, too.  Repaired routes take those of new ones. */
+static void g2_59_ups_are_told_apart(void **state)
+{
+    static const char *const names[] = {"C64", "clos:3x5x4:1x2x3:1x2x1",
+                                        "torus:4x4", "random:20:60:1"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        struct net *net = named(names[i]);
+        struct net_routes *any = routes(net, NET_AUTO, 32);
+        struct net_routes *gm2 = routes(net, NET_GM2, 32);
+        struct net_routes *tree = routes(net, NET_UPDOWN, 32);
+        bool clos = i < 2;
+
+        assert_int_not_equal(net_routes_ups(any), 0);
+        assert_int_equal(net_routes_ups(any), net_routes_ups(gm2));
+        assert_int_equal(net_routes_ups(any) != net_routes_ups(tree), clos);
+        net_routes_free(any);
+        net_routes_free(gm2);
+        net_routes_free(tree);
+        net_free(net);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +223,7 @@ int main(void)
         cmocka_unit_test(g2_59_each_host_proves_its_own_routes),
         cmocka_unit_test(g2_59_a_route_that_turns_up_again_is_not_proved),
         cmocka_unit_test(g2_59_what_is_not_proved_is_not_used),
+        cmocka_unit_test(g2_59_ups_are_told_apart),
     };
 
     return cmocka_run_group_tests_name("net proof", tests, NULL, NULL);

@@ -240,6 +240,7 @@ static unsigned repaired_beside_new(const char *name, uint64_t seed,
         kept++;
         fresh = routes(net);
         assert_int_equal(net_routes_engine(r), net_routes_engine(fresh));
+        assert_int_equal(net_routes_ups(r), net_routes_ups(fresh));
         cdg = net_cdg_new(net);
         assert_non_null(cdg);
         net_cdg_add_routes(cdg, r);
