@@ -9,7 +9,8 @@
  *   impi_rank kill RANK SIGNAL      raise
  *   impi_rank hang                  "ready", then wait for somebody to kill
  *   impi_rank until FILE            Allreduce until FILE is there, then as
- *                                   without
+ *                                   without; FILE.RANK is made in the native
+ *                                   MPI_Finalize
  */
 #include <mpi.h>
 #include <signal.h>
@@ -67,6 +68,30 @@ static void until(const char *file)
     }
 }
 
+/* MPI_COMM_SELF loses its attributes first of all. */
+static int finalizing(MPI_Comm comm, int keyval, void *name, void *extra)
+{
+    FILE *f = fopen(name, "w");
+
+    (void)comm;
+    (void)keyval;
+    (void)extra;
+    if (f)
+        fclose(f);
+    return MPI_SUCCESS;
+}
+
+static void tell_when_finalizing(const char *file)
+{
+    static char name[256];
+    int rank, keyval;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    snprintf(name, sizeof(name), "%s.%d", file, rank);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalizing, &keyval, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, keyval, name);
+}
+
 static void end(const char *how, int number)
 {
     if (strcmp(how, "abort") == 0)
@@ -87,8 +112,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc == 2 && strcmp(argv[1], "hang") == 0)
         hang();
-    if (argc == 3 && strcmp(argv[1], "until") == 0)
+    if (argc == 3 && strcmp(argv[1], "until") == 0) {
         until(argv[2]);
+        tell_when_finalizing(argv[2]);
+    }
     if (argc == 4) {
         /* Who ends must not be missed in the MPI_Init of another. */
         MPI_Barrier(MPI_COMM_WORLD);

@@ -33,6 +33,43 @@ case_im_104_two_launches_are_one_job() {
     assert_nothing_left
 }
 
+# The agents of a node.
+agents_of() { # NODE
+    local pid
+    for pid in $(impi_pid_of impid); do
+        [ "$(place_of "$pid")" != "$1" ] || echo "$pid"
+    done
+}
+has_said() { [ "$(tail -n 1 "$WORK/said")" = "$1" ]; }
+
+# The server is a script; the agent of the second host is stopped, so that its
+# process cannot say that it has finished.
+case_im_107_fini_waits_for_the_last_host() {
+    local srun late end=$WORK/fini fifo=$case_tmp/questions
+    mkfifo "$fifo"
+    python3 "$SF_TOP_SRCDIR/tests/impi_server.py" 31415926 "$fifo" \
+        >"$WORK/said" 2>&1 &
+    wait_for 30 test -s "$WORK/said"
+    at=$(head -n 1 "$WORK/said")
+    start_as_user env "$KEY" SLURM_IMPI_JOIN="$at" SLURM_IMPI_CLIENT=0 \
+        srun -N2 -n2 -w n0,n1 "$M" until "$end"
+    srun=$!
+    wait_for 30 ready 2 || return
+    late=$(agents_of n1)
+    pidkill STOP "$late"
+    run_as_user touch "$end"
+    wait_for 30 test -e "$end.0"
+    [ ! -e "$end.1" ] || fail "the second host was not late"
+    echo "has FINI come?" >"$fifo"
+    wait_for 30 has_said 'not yet'
+    pidkill CONT "$late"
+    finish $srun
+    assert_code 0
+    assert_world 2
+    wait_for 30 has_said FINI
+    assert_nothing_left
+}
+
 case_one_library_per_client() {
     start_server 1
     run_as_user sh -c "$(client 0 -n1 "$M" : -n1 "$O")"
