@@ -289,6 +289,22 @@ static void give_piece(struct spoken *s, const struct gm2_map *map)
                                    sizeof(body)));
 }
 
+/* Then there is no use in asking for it 30 times. */
+static void g2_52_a_parent_without_the_piece_leads_back_to_mapping(void **state)
+{
+    uint8_t body[200];
+    struct spoken s;
+
+    make_fetching(&s);
+    s.reply.reason = s.last.reason;
+    s.reply.tag = s.last.tag;
+    s.reply.session = s.last.session;
+    s.reply.flags |= GM2_NO_PIECE;
+    gm2_input(s.m, s.now, body, gm2_encode(body, sizeof(body), &s.reply));
+    assert_int_equal(state_of(&s), GM2_STATE_MAPPING);
+    gm2_free(s.m);
+}
+
 /* Nobody asks for pieces of these again: the mapper must not wait for any. */
 static void g2_52_pieces_that_make_no_map_lead_back_to_mapping(void **state)
 {
@@ -317,6 +333,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_17_only_a_higher_one_pauses_and_not_for_ever),
     cmocka_unit_test(g2_50_when_a_parent_has_a_new_map),
     cmocka_unit_test(g2_52_a_fetch_that_fails_leads_back_to_mapping),
+    cmocka_unit_test(g2_52_a_parent_without_the_piece_leads_back_to_mapping),
     cmocka_unit_test(g2_52_pieces_that_make_no_map_lead_back_to_mapping),
 };
 

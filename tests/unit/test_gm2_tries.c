@@ -71,6 +71,8 @@ static void try_exchange(struct exchange *x)
     assert_int_equal(x->n, x->tries);
     for (unsigned i = 1; i < x->n; i++)
         assert_int_equal(x->at[i] - x->at[i - 1], x->wait);
+    /* whoever gets no delta pulls the map */
+    assert_true(!delta || world_gm2_settled(w));
     world_free(w);
 }
 

@@ -218,6 +218,105 @@ static void g2_67_links_of_the_own_crossbar_are_found_at_once(void **state)
     assert_int_equal(n, 4);
 }
 
+/* ---- what a verifying mapper calls each change ---------------------------
+ */
+
+static void pull_a_link(struct world *w)
+{
+    uint32_t x = net_peer_node(w->net, host(w, 15), 0);
+    unsigned p = 0;
+
+    while (net_peer_node(w->net, x, p) == NET_NONE ||
+           net_is_host(w->net, net_peer_node(w->net, x, p)))
+        p++;
+    world_pull(w, x, p);
+}
+
+static void pull_a_host(struct world *w)
+{
+    world_pull(w, host(w, 12), 0);
+}
+
+static void free_port(const struct world *w, uint32_t x, unsigned *p)
+{
+    for (*p = 0; net_peer_node(w->net, x, *p) != NET_NONE; ++*p)
+        assert_true(*p + 1u < w->net->nodes[x].nports);
+}
+
+/* From another crossbar. */
+static void move_a_host(struct world *w)
+{
+    uint32_t x = net_peer_node(w->net, host(w, 15), 0);
+    unsigned p;
+
+    free_port(w, x, &p);
+    world_pull(w, host(w, 0), 0);
+    world_plug(w, host(w, 0), 0, x, p);
+}
+
+/* Two on the leader's crossbar, none of them its child. */
+static void exchange_hosts(struct world *w)
+{
+    uint32_t a = host(w, 11), b = host(w, 12), x = net_peer_node(w->net, a, 0);
+    unsigned pa = net_peer_port(w->net, a, 0), pb = net_peer_port(w->net, b, 0);
+
+    assert_int_equal(net_peer_node(w->net, b, 0), x);
+    world_pull(w, a, 0);
+    world_pull(w, b, 0);
+    world_plug(w, a, 0, x, pb);
+    world_plug(w, b, 0, x, pa);
+}
+
+static void add_a_link(struct world *w)
+{
+    uint32_t a = net_peer_node(w->net, host(w, 15), 0);
+    uint32_t b = net_peer_node(w->net, host(w, 0), 0);
+    unsigned pa, pb;
+
+    free_port(w, a, &pa);
+    free_port(w, b, &pb);
+    world_plug(w, a, pa, b, pb);
+}
+
+/* A mapper that says nothing comes to life where nothing was. */
+static void add_a_host(struct world *w)
+{
+    world_gm2(w, host(w, 11), sleep_first, NULL);
+}
+
+static void g2_67_each_change_is_seen_by_verifying_alone(void **state)
+{
+    static const struct {
+        void (*change)(struct world *w);
+        const char *text; /* begins so */
+    } cases[] = {
+        {pull_a_link, "link lost: crossbar"},
+        {pull_a_host, "host lost: 00:60:dd:00:00:0d"},
+        {move_a_host, "host moved: 00:60:dd:00:00:01 to crossbar"},
+        {exchange_hosts, "host 00:60:dd:00:00:0c where 00:60:dd:00:00:0d was"},
+        {add_a_link, "link new: crossbar"},
+        {add_a_host, "host new: 00:60:dd:00:00:0c at crossbar"},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct world *w = world_new("line:2:8", 1);
+        uint32_t me = host(w, 15);
+
+        world_gm2_all(w, only_the_leader_verifies, NULL);
+        if (cases[i].change == add_a_host)
+            world_kill(w, host(w, 11));
+        assert_true(world_until(w, 60 * SECOND, world_gm2_settled));
+        cases[i].change(w);
+        for (int k = 0; k < 600 && !w->hosts[me].moves[GM2_EVENT_CHANGED]; k++)
+            world_run(w, world_now(w) + SECOND / 10);
+        if (w->hosts[me].moves[GM2_EVENT_CHANGED] != 1)
+            fail_msg("not seen: %s", cases[i].text);
+        if (strncmp(w->hosts[me].last, cases[i].text, strlen(cases[i].text)))
+            fail_msg("%s: %s", cases[i].text, w->hosts[me].last);
+        world_free(w);
+    }
+}
+
 static void g2_44_a_dozen_children_do_not_upset_anybody(void **state)
 {
     struct world *w = settled("line:1:13");
@@ -432,6 +531,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_67_each_round_asks_every_host_of_the_own_crossbar),
     cmocka_unit_test(g2_67_each_link_far_from_hosts_is_found),
     cmocka_unit_test(g2_67_links_of_the_own_crossbar_are_found_at_once),
+    cmocka_unit_test(g2_67_each_change_is_seen_by_verifying_alone),
     cmocka_unit_test(g2_44_a_dozen_children_do_not_upset_anybody),
     cmocka_unit_test(g2_17_pause_keeps_the_others_quiet),
     cmocka_unit_test(g2_68_doubt_of_a_child_climbs_to_the_leader),
