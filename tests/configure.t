@@ -62,4 +62,30 @@ report $? "a prefix without Slurm's headers is named"
 echo "ac_cv_header_slurm_slurm_h=no" >>"$tmp/cache"
 configure_fails && said "install libslurm-dev"
 report $? "missing headers are told with their package"
+
+# Group `build` of packages.txt is what README.md says to install.
+not_in_group_build() { # reads packages
+    local group
+    group=$(awk '$1 == "build" { print $2 }' "$top/packages.txt")
+    sort -u | grep -vxF "$group"
+}
+asked_for() {
+    cat "$top/configure.ac" "$top/acinclude.m4" |
+        grep -ohE '(install|\[)[ ]*(lib[a-z0-9-]*|[a-z]+)-dev' |
+        grep -oE '[a-z][a-z0-9-]*-dev$'
+}
+check "packages that configure asks for are in group build" \
+    "$(asked_for | not_in_group_build)"
+[ "$(asked_for | sort -u | wc -l)" -ge 11 ]
+report $? "it asks for them by name"
+wrappers() {
+    sed -n 's/^S\["MPICC_[A-Z]*"\]="\(.*\)"$/\1/p' "$build/config.status" |
+        xargs -r dpkg-query -S 2>/dev/null | sed 's/:.*//'
+}
+check "so are those of the MPI compilers that it found" \
+    "$(wrappers | not_in_group_build)"
+check "and those that the Debian package is built with" \
+    "$(sed -n '/^Build-Depends:/,/^[^ ]/p' "$top/dist/debian/control" |
+        sed -n 's/^ \([a-z0-9-]*\).*/\1/p' | grep -v '^dh-\|^libcmocka' |
+        not_in_group_build)"
 finish
