@@ -31,15 +31,12 @@ static bool fill_peer(struct hsn_peer *peer, const struct gm2_map *map,
     return true;
 }
 
-static void on_configured(const struct gm2_map *map, uint32_t me,
-                          const struct net_routes *routes, void *arg)
+static void load(struct mapperd *d, const struct gm2_map *map, uint32_t me,
+                 const struct net_routes *routes)
 {
-    struct hsn_peer *peers = engine_peers(arg, map->net->nhosts);
-    struct gm2_status s;
+    struct hsn_peer *peers = engine_peers(d, map->net->nhosts);
     size_t n = 0;
 
-    gm2_status(((struct mapperd *)arg)->gm2, &s);
-    engine_alarm(s.unproved);
     if (!peers)
         return;
     for (uint32_t i = 0; i < map->net->nhosts; i++) {
@@ -47,7 +44,25 @@ static void on_configured(const struct gm2_map *map, uint32_t me,
             n++;
     }
     engine_pick_neighbours(peers, n, map->net->nodes[me].id);
-    mapperd_load(arg, peers, n, map->version.counter, true);
+    mapperd_load(d, peers, n, map->version.counter, true);
+}
+
+/* Nothing that this mapper sent has come back: by the routes of before hsnd
+ * learns whether anybody hears it. */
+static bool hears_nothing(const struct mapperd *d, const struct gm2_map *map)
+{
+    return map->net->ncables == 0 && d->npeers > 0;
+}
+
+static void on_configured(const struct gm2_map *map, uint32_t me,
+                          const struct net_routes *routes, void *arg)
+{
+    struct gm2_status s;
+
+    gm2_status(((struct mapperd *)arg)->gm2, &s);
+    engine_alarm(s.unproved);
+    if (!hears_nothing(arg, map))
+        load(arg, map, me, routes);
     mapperd_write_map(arg, map->net);
     mapperd_store_map(arg, map);
     mapperd_report_now(arg);

@@ -58,6 +58,28 @@ case_a_pulled_cable_drains_its_node_and_only_it() {
 }
 
 # Whose board is the highest leads; alone it would have all others down.
+maps_only_itself() {
+    [ "$(grep -c '^host' "$CLUSTER/map.$1")" = 1 ]
+}
+
+nobody_answers() { # NODE: its hsnd said so last
+    grep -E 'nobody answers|somebody answers' "$CLUSTER/log/hsnd.$1.log" |
+        tail -1 | grep -q nobody
+}
+
+# Its own mapper finds nothing and would leave hsnd without a peer to ask; then
+# nobody could be missed any more.
+case_a_node_that_is_cut_off_does_not_say_it_is_well() {
+    fabric_fault "down n1:0"
+    wait_for 60 nobody_answers n1
+    wait_for 60 maps_only_itself n1
+    wait_for 60 drained n1
+    nobody_answers n1 || fail "hsnd took it back"
+    fabric_fault "up n1:0"
+    wait_for 90 fabric_is_all_up
+    wait_for 60 idle n1
+}
+
 case_a_leader_that_is_cut_off_drains_only_itself() {
     local k
     fabric_fault "down n3:0"
