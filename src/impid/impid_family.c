@@ -61,15 +61,41 @@ static void missing(struct impid *a, uint32_t rank, const char *node,
                waiting == 1 ? "s" : "");
 }
 
-/* A local task is out while another local one waits: no need to ask. */
+/* Who started us by hand started an IMPI server, and other clients wait there
+ * even if nobody waits here. */
+static bool awaited_elsewhere(const struct impid_round *r)
+{
+    return r->impid->conf.foreign.port != 0 && r->generation == 0;
+}
+
+static void missing_elsewhere(struct impid *a, uint32_t rank)
+{
+    char server[NETADDR_TEXT_MAX];
+
+    netaddr_print(server, &a->conf.foreign);
+    impid_fail(a, 312, 1, NULL,
+               "process %u of client %u ended without calling MPI_Init, for "
+               "which the IMPI server %s waits (is it an MPI program, and not "
+               "statically linked?)",
+               rank, a->conf.client, server);
+}
+
+/* A local task is out while another local one waits, or other clients do: no
+ * need to ask. */
 static bool locally_impossible(struct impid_round *r)
 {
     struct impid *a = r->impid;
 
-    for (uint32_t i = 0; r->nhello > 0 && i < a->ntasks; i++) {
+    for (uint32_t i = 0; i < a->ntasks; i++) {
         if (family_of(r, i) != 0)
             continue;
-        missing(a, a->tasks[i].rank, a->node_name, r->generation, r->nhello);
+        if (awaited_elsewhere(r))
+            missing_elsewhere(a, a->tasks[i].rank);
+        else if (r->nhello > 0)
+            missing(a, a->tasks[i].rank, a->node_name, r->generation,
+                    r->nhello);
+        else
+            return false;
         return true;
     }
     return false;
