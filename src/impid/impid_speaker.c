@@ -48,10 +48,25 @@ static bool is_foreign(const struct impid_client *c)
     return agent(c)->conf.foreign.port != 0;
 }
 
+static void join_failed_hint(struct impid_speaker *j, const char *text,
+                             const char *hint)
+{
+    const struct impid_conf *conf = &agent(j->client)->conf;
+    char server[NETADDR_TEXT_MAX];
+
+    netaddr_print(server, &conf->foreign);
+    if (is_foreign(j->client))
+        impid_fail(agent(j->client), 315, 1, NULL,
+                   "joining client %u at the IMPI server %s: %s%s",
+                   conf->client, server, text, hint);
+    else
+        impid_fail(agent(j->client), 315, 1, NULL, "joining client %u: %s",
+                   j->client->number, text);
+}
+
 static void join_failed(struct impid_speaker *j, const char *text)
 {
-    impid_fail(agent(j->client), 315, 1, NULL, "joining client %u: %s",
-               j->client->number, text);
+    join_failed_hint(j, text, "");
 }
 
 static void spread_world(struct impid_speaker *s)
@@ -107,8 +122,10 @@ static void on_closed(struct impid_stream *s, void *arg, int error)
     struct errbuf err = {""};
 
     impid_stream_close(s);
-    if (impi_join_eof(j->engine, &err) < 0 && !agent(j->client)->stopping)
-        join_failed(j, err.text);
+    if (impi_join_eof(j->engine, &err) == 0 || agent(j->client)->stopping)
+        return;
+    join_failed_hint(j, err.text,
+                     j->spread ? "" : "; the server's own messages say why");
 }
 
 static const struct impid_stream_ops stream_ops = {on_input, on_closed};
