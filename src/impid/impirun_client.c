@@ -28,6 +28,7 @@
 #include "impid/names.h"
 
 #define SILENCE_MS 5000 /* of impi-server, behind the end of impid */
+#define GOODBYE_MS 1000 /* of impid, behind a signal and the last process */
 
 struct client {
     const struct impirun *run;
@@ -39,7 +40,8 @@ struct client {
     int signals;
     struct impirun_control control;
     struct impirun_tasks tasks;
-    int code; /* of the first cause, 0: none */
+    int code;  /* of the first cause, 0: none */
+    bool told; /* by a signal to end */
     bool ended;
 };
 
@@ -252,6 +254,7 @@ static void on_signal(struct client *c)
         if (info.ssi_signo == SIGCHLD)
             continue;
         c->code = c->code ? c->code : 128 + (int)info.ssi_signo;
+        c->told = true;
         impirun_tasks_kill(&c->tasks, SIGKILL);
     }
     impirun_tasks_reap(&c->tasks);
@@ -269,6 +272,8 @@ static void on_abort(struct client *c, const struct server_line *line)
     else
         fprintf(stderr, "impirun: client %u: %s\n", c->run->client, line->text);
     c->code = line->code & 0xff ? line->code & 0xff : IMPIRUN_FAILED;
+    if (line->rank < 0 && c->tasks.worst > 0 && c->tasks.worst < 128)
+        c->code = c->tasks.worst; /* of who went by itself says more */
     impirun_tasks_kill(&c->tasks, SIGKILL);
 }
 
@@ -306,6 +311,15 @@ static void on_silence(struct client *c)
     c->ended = true;
 }
 
+/* How long END, or why there is none, may be away; -1: for ever. */
+static int patience(const struct client *c)
+{
+    if (!c->ended && c->impid == 0)
+        return SILENCE_MS;
+    /* For a process that was killed before it registered impid would wait. */
+    return c->told && c->tasks.nleft == 0 ? GOODBYE_MS : -1;
+}
+
 /* Until the processes have ended and impid has said goodbye. */
 static void wait_for_end(struct client *c)
 {
@@ -313,13 +327,14 @@ static void wait_for_end(struct client *c)
                           {.fd = c->control.fd, .events = POLLIN}};
 
     while (c->tasks.nleft > 0 || !c->ended) {
-        bool due = !c->ended && c->impid == 0; /* END, or why there is none */
-        int n = poll(p, c->ended ? 1 : 2, due ? SILENCE_MS : -1);
+        int n = poll(p, c->ended ? 1 : 2, patience(c));
 
         if (n < 0 && errno != EINTR)
             break;
-        if (n == 0)
+        if (n == 0 && c->impid == 0)
             on_silence(c);
+        else if (n == 0)
+            c->ended = true;
         on_signal(c);
         if (!c->ended)
             on_control(c);
@@ -332,14 +347,28 @@ static int remove_one(const char *path, const struct stat *st, int type,
     return remove(path) < 0 && errno != ENOENT ? -1 : 0;
 }
 
+/* It ends when its pipe to us does; if it hangs it is ended. */
+static void end_impid(struct client *c)
+{
+    struct pollfd p = {.fd = c->signals, .events = POLLIN};
+    struct signalfd_siginfo info;
+
+    if (c->alive[1] >= 0)
+        close(c->alive[1]);
+    while (c->impid > 0 && waitpid(c->impid, NULL, WNOHANG) == 0) {
+        if (poll(&p, 1, SILENCE_MS) == 0)
+            kill(c->impid, SIGKILL);
+        while (read(c->signals, &info, sizeof(info)) == sizeof(info))
+            ;
+    }
+    c->impid = 0;
+}
+
 static void clean_up(struct client *c)
 {
     impirun_tasks_kill(&c->tasks, SIGKILL);
     impirun_control_close(&c->control);
-    if (c->alive[1] >= 0)
-        close(c->alive[1]);
-    if (c->impid > 0)
-        waitpid(c->impid, NULL, 0);
+    end_impid(c);
     if (c->dir[0]) /* PMIx leaves files in it */
         nftw(c->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     impirun_tasks_free(&c->tasks);
