@@ -43,8 +43,6 @@ const char *impirun_conf_path(void);
 
 int impirun_server(const struct impirun *run);
 int impirun_client(const struct impirun *run);
-/* Run APPFILE against the server at `address`; returns the worst status. */
-int impirun_file(const struct impirun *run, const char *address);
 
 /* ---- the impi-server process ---- */
 
@@ -62,6 +60,11 @@ bool impirun_control_read(struct impirun_control *c);
 /* The next whole line that was read, good until the next call; false: none. */
 bool impirun_control_next(struct impirun_control *c, struct server_line *line);
 void impirun_control_close(struct impirun_control *c);
+
+/* Run APPFILE against the server at `address`, whose words come by c; returns
+ * the worst status. */
+int impirun_file(const struct impirun *run, struct impirun_control *c,
+                 const char *address);
 
 /* ---- tasks ---- */
 

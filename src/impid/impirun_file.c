@@ -9,10 +9,12 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +31,11 @@ struct line {
 
 struct appfile {
     struct line lines[SF_IMPI_CLIENTS_MAX];
-    unsigned n;
+    unsigned n, left; /* left: still running */
+    int signals;
+    bool ending; /* the others were told to */
+    bool server_gone;
+    int worst;
 };
 
 static char *replace(const char *text, const char *address)
@@ -114,8 +120,11 @@ static const char *own_path(void)
 /* The shell takes the line apart, as it does on a remote machine. */
 static void run_line(const struct line *l, const struct impirun *run)
 {
+    sigset_t none;
     char *here;
 
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     if (is_this_machine(l->machine)) {
         if (asprintf(&here, "exec '%s' %s", own_path(), l->command) > 0)
             execl("/bin/sh", "sh", "-c", here, (char *)NULL);
@@ -136,15 +145,17 @@ static int start_lines(struct appfile *app, const struct impirun *run)
             run_line(&app->lines[i], run);
         if (app->lines[i].pid < 0)
             return -1;
+        app->left++;
     }
     return 0;
 }
 
-static void end_others(struct appfile *app, int sig)
+static void end_others(struct appfile *app)
 {
+    app->ending = true;
     for (unsigned i = 0; i < app->n; i++)
         if (app->lines[i].pid > 0)
-            kill(app->lines[i].pid, sig);
+            kill(app->lines[i].pid, SIGTERM);
 }
 
 static struct line *line_of(struct appfile *app, pid_t pid)
@@ -160,48 +171,112 @@ static int exit_code(int status)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* One client that fails takes the others along; its code is the job's. */
-static int wait_lines(struct appfile *app)
+/* One client that fails takes the others along.  The job's code is the worst;
+ * who ended because we said so does not count. */
+static void line_ended(struct appfile *app, struct line *l, int code)
 {
-    unsigned left = app->n;
-    int first = 0, status;
-
-    while (left > 0) {
-        pid_t pid = waitpid(-1, &status, 0);
-        struct line *l = pid > 0 ? line_of(app, pid) : NULL;
-
-        if (pid < 0 && errno != EINTR)
-            break;
-        if (!l)
-            continue;
-        l->pid = 0;
-        left--;
-        if (first == 0 && exit_code(status) != 0) {
-            first = exit_code(status);
-            end_others(app, SIGTERM);
-        }
-    }
-    return first;
+    l->pid = 0;
+    app->left--;
+    if (code == 0 || (app->ending && code == 128 + SIGTERM))
+        return;
+    if (code > app->worst)
+        app->worst = code;
+    end_others(app);
 }
 
-int impirun_file(const struct impirun *run, const char *address)
+static void reap(struct appfile *app)
 {
-    struct appfile app = {.n = 0};
-    struct errbuf err = {""};
-    int rc = IMPIRUN_FAILED;
+    int status;
+    pid_t pid;
 
-    if (read_file(&app, run, address, &err) < 0)
-        fprintf(stderr, "impirun: %s\n", err.text);
-    else if (start_lines(&app, run) < 0)
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        struct line *l = line_of(app, pid);
+
+        if (l)
+            line_ended(app, l, exit_code(status));
+    }
+}
+
+static void on_signals(struct appfile *app)
+{
+    struct signalfd_siginfo info;
+
+    while (read(app->signals, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGCHLD)
+            continue;
+        app->worst = app->worst ? app->worst : 128 + (int)info.ssi_signo;
+        end_others(app);
+    }
+    reap(app);
+}
+
+/* Why the server turned a client away, say.  How the job ends the clients
+ * tell. */
+static void on_control(struct appfile *app, struct impirun_control *c)
+{
+    struct server_line line;
+
+    app->server_gone = !impirun_control_read(c);
+    while (impirun_control_next(c, &line))
+        if (*line.text &&
+            (line.kind == SERVER_LINE_NOTE || line.kind == SERVER_LINE_ABORT))
+            fprintf(stderr, "impirun: %s\n", line.text);
+}
+
+static void wait_lines(struct appfile *app, struct impirun_control *c)
+{
+    struct pollfd p[2] = {{.fd = app->signals, .events = POLLIN},
+                          {.fd = c->fd, .events = POLLIN}};
+
+    while (app->left > 0) {
+        if (poll(p, app->server_gone ? 1 : 2, -1) < 0 && errno != EINTR)
+            break;
+        if (!app->server_gone && p[1].revents)
+            on_control(app, c);
+        on_signals(app);
+    }
+}
+
+static int watch_signals(struct appfile *app)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    app->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return app->signals < 0 ? -1 : 0;
+}
+
+static void run_lines(struct appfile *app, const struct impirun *run,
+                      struct impirun_control *c)
+{
+    if (watch_signals(app) < 0 || start_lines(app, run) < 0) {
         fprintf(stderr, "impirun: %s\n", strerror(errno));
-    else
-        rc = -1;
-    if (rc != -1)
-        end_others(&app, SIGTERM);
-    rc = rc == -1 ? wait_lines(&app) : rc;
+        app->worst = IMPIRUN_FAILED;
+        end_others(app);
+    }
+    wait_lines(app, c);
+}
+
+int impirun_file(const struct impirun *run, struct impirun_control *c,
+                 const char *address)
+{
+    struct appfile app = {.signals = -1};
+    struct errbuf err = {""};
+
+    if (read_file(&app, run, address, &err) < 0) {
+        fprintf(stderr, "impirun: %s\n", err.text);
+        app.worst = IMPIRUN_FAILED;
+    } else {
+        run_lines(&app, run, c);
+    }
     for (unsigned i = 0; i < app.n; i++) {
         free(app.lines[i].machine);
         free(app.lines[i].command);
     }
-    return rc;
+    return app.worst;
 }

@@ -131,7 +131,7 @@ int impirun_server(const struct impirun *run)
         fprintf(stderr, "impirun: %s\n", err.text);
     } else if (wait_ready(&c)) {
         if (run->file) {
-            rc = impirun_file(run, address);
+            rc = impirun_file(run, &c, address);
         } else {
             printf("%s\n", address);
             fflush(stdout);
