@@ -40,7 +40,9 @@ size_t server_world_methods(struct world *w, struct errbuf *err)
     left =
         impi_auth_order(w->methods, (size_t)n, start->auth[0] ? &list : NULL);
     if (left == 0)
-        errprintf(err, IMPI_AUTH_NOTHING);
+        errprintf(err, IMPI_AUTH_NOTHING
+                  " (set IMPI_AUTH_KEY or IMPI_AUTH_NONE, or name others by "
+                  "-auth)");
     else if (impi_auth_warning(w->methods, left, &text))
         server_note(w->server, text.text);
     return left;

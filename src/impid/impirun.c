@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "config.h"
+#include "impi/auth.h"
 #include "impid/impirun.h"
 #include "impid/names.h"
 
@@ -31,7 +32,7 @@ static const char help[] =
     "                  MACHINE -client RANK $hostport [-np N] COMMAND ...\n"
     "  -launcher CMD   how another machine of the file is reached "
     "(default: ssh)\n"
-    "  --help, --version\n"
+    "  -h, -help, --help, --version\n"
     "\n"
     "An address of IPv6 with a port is written [ADDRESS]:PORT.\n"
     "IMPI_AUTH_KEY=NUMBER on server and clients: only who knows it joins.\n"
@@ -75,6 +76,18 @@ static bool is_host_port(const char *text)
            number(&port, colon + 1, 1, UINT16_MAX);
 }
 
+static int check_auth(const char *text)
+{
+    struct impi_auth_list list;
+    struct errbuf err;
+
+    if (impi_auth_list_parse(&list, text, &err) == 0)
+        return 0;
+    fprintf(stderr, "impirun: -auth: %s\nimpirun: see impirun --help\n",
+            err.text);
+    return IMPIRUN_USAGE;
+}
+
 /* One option at argv[i]; returns how many words it took, 0: not one, -1: bad
  * (told). */
 static int server_option(struct impirun *run, char **argv)
@@ -110,7 +123,9 @@ static int parse_server(struct impirun *run, char **argv)
             return usage("unknown option", *argv);
         argv += n;
     }
-    return 0;
+    if (run->launcher && !run->file)
+        return usage("-launcher goes with -file", NULL);
+    return run->auth ? check_auth(run->auth) : 0;
 }
 
 static int parse_client(struct impirun *run, char **argv)
@@ -136,12 +151,19 @@ static int parse_client(struct impirun *run, char **argv)
     return 0;
 }
 
+/* As of a program whose other options have one dash. */
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-help") == 0 ||
+           strcmp(word, "-h") == 0;
+}
+
 int main(int argc, char **argv)
 {
     struct impirun run = {0};
     int rc;
 
-    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+    if (argc > 1 && is_help(argv[1])) {
         fputs(help, stdout);
         return 0;
     }
