@@ -164,6 +164,8 @@ case_im_029_wrong_usage()
 -server 33
 -server 2 -port 70000
 -server 2 -verbose
+-server 2 -auth foo
+-server 2 -launcher ssh
 -client
 -client x 127.0.0.1:1 true
 -client 32 127.0.0.1:1 true
@@ -308,7 +310,7 @@ case_nobody_at_that_address()
     wait "$server"
     "${limited[@]}" 100 "$impirun" -client 0 "$hostport" "$dir/ranks.mpich" \
         >"$TMPDIR/out.1" 2>&1
-    [ $? = 1 ] && grep -q SF-E315 "$TMPDIR/out.1" &&
+    [ $? = 1 ] && grep -q "SF-E315.*$hostport: Connection refused" "$TMPDIR/out.1" &&
         ! "${limited[@]}" 100 "$impirun" -client 0 '::1:9' true >"$TMPDIR/out.1" \
             2>&1 && grep -q "stands in brackets" "$TMPDIR/out.1"
     report $? nobody_at_that_address
@@ -360,6 +362,71 @@ cases_of_ipv6()
     case_im_021_where_only_ipv6_leads_out
 }
 
+# case_file TITLE CODE TEXT LINE...: the application file of these lines ends,
+# with that code and that text.
+case_file()
+{
+    local title=$1 code=$2 text=$3 rc
+    shift 3
+    printf '%s\n' "$@" >"$TMPDIR/appfile"
+    "${limited[@]}" 100 "$impirun" -server 2 -file "$TMPDIR/appfile" \
+        >"$TMPDIR/out.1" 2>&1
+    rc=$?
+    [ $rc = "$code" ] && grep -q -e "$text" "$TMPDIR/out.1"
+    report $? "$title"
+}
+
+# The first three hung.  Of a program without MPI its client tells, since all
+# others wait for it.
+cases_of_mistakes_in_the_application_file()
+{
+    local first="localhost -client 0 \$hostport -np 2 $dir/ring.mpich"
+    local second="localhost -client 1 \$hostport"
+    case_file wrong_option_in_one_line_ends_all 2 "unknown option: -npp" \
+        "$first" "$second -npp 2 $dir/ring.openmpi"
+    case_file client_without_mpi_ends_all 1 \
+        "SF-E312: process 0 of client 1 ended without" "$first" "$second true"
+    case_file client_without_mpi_gives_its_code 5 SF-E312 "$first" \
+        "$second -np 2 sh -c 'exit 5'"
+    case_file server_says_why_it_refused_a_client 1 \
+        "client rank 0 is here already" "$first" \
+        "localhost -client 0 \$hostport $dir/ring.openmpi"
+    for _ in 1 2 3; do
+        case_file worst_code_whoever_ended_first 42 "MPI_Abort(42)" \
+            "localhost -client 0 \$hostport $dir/abort.mpich 42" \
+            "$second $dir/abort.openmpi 42"
+    done
+}
+
+case_help_with_one_dash()
+{
+    "$impirun" -help >"$TMPDIR/out.1" 2>"$TMPDIR/out.2" &&
+        grep -q '^usage: impirun -server' "$TMPDIR/out.1" &&
+        [ ! -s "$TMPDIR/out.2" ]
+    report $? help_with_one_dash
+}
+
+# Processes that were killed before they registered left impid waiting, and
+# impirun with it.
+case_killed_before_they_begin()
+{
+    local rc=0 i
+    for i in 1 2 3 4 5 6 7 8; do
+        start_server 2
+        "$impirun" -client 0 "$hostport" -np 4 "$dir/ring.mpich" \
+            >"$TMPDIR/out.0" 2>&1 &
+        until pgrep -P $! -x impid >/dev/null || ! kill -0 $! 2>/dev/null; do
+            :
+        done
+        kill $!
+        wait $!
+        [ $? = 143 ] || rc=1
+        kill "$server"
+        wait "$server"
+    done
+    report $rc killed_before_they_begin
+}
+
 case_nothing_is_left()
 {
     # shellcheck disable=SC2012
@@ -381,6 +448,9 @@ case_im_011_who_has_another_key_stays_out
 case_im_011_list_of_methods
 case_killed_impid_ends_the_client
 case_nobody_at_that_address
+cases_of_mistakes_in_the_application_file
+case_help_with_one_dash
+case_killed_before_they_begin
 case_abort_ends_all_with_its_code
 case_strict 0 mpich
 case_strict 1 openmpi
