@@ -111,10 +111,10 @@ int block_put(char *to, size_t len, const struct blocks *b, int i)
 
     if (rc != MPI_SUCCESS)
         return rc;
-    if (d.len <= len)
-        memcpy(to, d.base, d.len);
-    else
+    if (d.len > len)
         rc = MPI_ERR_TRUNCATE;
+    else if (d.len > 0)
+        memcpy(to, d.base, d.len);
     data_drop(&d);
     return rc;
 }
@@ -130,6 +130,7 @@ int block_take(const char *from, size_t len, const struct blocks *b, int i)
         return rc;
     if (len > d.len)
         len = d.len;
-    memcpy(d.base, from, len);
+    if (len > 0)
+        memcpy(d.base, from, len);
     return data_received(&d, len, &bytes);
 }

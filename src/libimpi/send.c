@@ -89,7 +89,8 @@ static int own_data(struct req *r, struct message *m, void **copy)
         *copy = malloc(d.len ? d.len : 1);
         if (!*copy)
             return MPI_ERR_NO_MEM;
-        memcpy(*copy, d.base, d.len);
+        if (d.len)
+            memcpy(*copy, d.base, d.len);
     }
     d.staging = NULL;
     data_drop(&d);

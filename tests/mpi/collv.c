@@ -377,6 +377,30 @@ static void im_184_im_186_gaps(void)
     free(back);
 }
 
+/* Who has nothing to give or take need not have a buffer; every other rank. */
+static void buffers_of_nothing(void)
+{
+    int *none = calloc((size_t)size, sizeof(*none)), value = rank, *mine, *all;
+
+    mine = rank % 2 ? &value : NULL;
+    all = calloc((size_t)size, sizeof(*all));
+    lens = calloc((size_t)size, sizeof(*lens));
+    for (int r = 1; r < size; r += 2)
+        lens[r] = 1;
+    MPI_Alltoallv(NULL, none, none, MPI_INT, NULL, none, none, MPI_INT,
+                  MPI_COMM_WORLD);
+    MPI_Alltoall(NULL, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
+    MPI_Gatherv(mine, lens[rank], MPI_INT, all, lens, none, MPI_INT, 0,
+                MPI_COMM_WORLD);
+    MPI_Scatterv(all, lens, none, MPI_INT, mine, lens[rank], MPI_INT, 0,
+                 MPI_COMM_WORLD);
+    MPI_Bcast(NULL, 0, MPI_INT, size - 1, MPI_COMM_WORLD);
+    MPI_Gather(NULL, 0, MPI_INT, NULL, 0, MPI_INT, 0, MPI_COMM_WORLD);
+    free(lens);
+    free(none);
+    free(all);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -396,5 +420,6 @@ int main(int argc, char **argv)
     derived();
     im_184_im_186_gaps();
     wrong_root();
+    buffers_of_nothing();
     return end("collv");
 }
