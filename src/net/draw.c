@@ -174,18 +174,20 @@ static void draw_cables(struct drawer *d, uint32_t n, unsigned p)
         write_line(d, "n", n, to, cables, how);
 }
 
-/* One row, in the order of the net. */
+/* One row, in the order of the net: invisible lines hold it.  Of a row of one
+ * crossbar the crossbar itself would be invisible. */
 static void draw_rank(struct drawer *d, unsigned level)
 {
-    const char *link = "";
+    unsigned count = 0;
 
     net_printf(d->out, "  { rank=same;");
     for (uint32_t n = 0; n < d->net->nnodes; n++)
-        if (!net_is_host(d->net, n) && level_of(d, n) == level) {
-            net_printf(d->out, "%s n%u", link, n);
-            link = " --";
-        }
-    net_printf(d->out, " [style=invis]; }\n");
+        if (!net_is_host(d->net, n) && level_of(d, n) == level)
+            net_printf(d->out, "%s n%u", count++ ? " --" : "", n);
+    net_printf(d->out, "%s }\n",
+               count > 1    ? " [style=invis];"
+               : count == 1 ? ";"
+                            : "");
 }
 
 static void draw_ranks(struct drawer *d)

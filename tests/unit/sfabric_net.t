@@ -97,6 +97,26 @@ ok "completion: options of a command" completes 'sfabric draw --d' --dot
 ok "completion: an option's value is no command" \
     completes "sfabric -s $tmp/none wh" why
 
+# The nets that a site sees first: that of etc/ and that of the manual page.
+top=${SF_TOP_SRCDIR:-.}
+sed -n '/^\.SH EXAMPLE/,/^\.fi/p' "$top/doc/man/swfab.net.5" |
+    grep -v '^\.' | sed 's/\\-/-/g' >"$tmp/page.net"
+ok "check: the example of swfab.net(5)" says 0 'map *exact' \
+    mapperd --check="$tmp/page.net"
+draws() { # NET CROSSBAR..: each is to be seen
+    local net=$1 name
+    shift
+    sfabric draw "$net" >"$tmp/svg" || return 1
+    for name; do grep -q ">$name</text>" "$tmp/svg" || return 1; done
+}
+if command -v dot >/dev/null; then
+    ok "draw: a crossbar that is alone in its row" \
+        draws "$top/etc/swfab.net.example" leaf0 leaf1 spine
+    ok "draw: a row without crossbars" draws "$tmp/page.net" x0 x1
+else
+    echo "ok $((n += 1)) - draw: as dot does it # SKIP no graphviz"
+fi
+
 ok "check: an exact map and sound routes" says 0 'map *exact' \
     mapperd --check="$c64"
 ok "check: no deadlock" says 0 'deadlock *none possible' \
@@ -107,7 +127,7 @@ ok "check: packets lost" says 0 'map *exact' mapperd --check=C64 --loss=0.03
 ok "check: crossbars with ids" says 0 'map *exact' \
     mapperd --check=C64+ids --ids
 ok "check: crossbars with ids that nobody asks for" says 0 'map *exact' \
-    mapperd --check="${SF_TOP_SRCDIR:-.}/etc/swfab.net.example"
+    mapperd --check="$top/etc/swfab.net.example"
 ok "check: routes that are too long" says 2 'hops' mapperd --check=line:15
 ok "check: the limit can be lifted" says 0 'deadlock *none' \
     mapperd --check=line:15 --max-hops=20
