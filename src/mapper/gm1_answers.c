@@ -82,6 +82,7 @@ void gm1_talk_given_up(struct gm1 *g, const struct gm1_talk *talk)
     case GM1_TALK_QUERY:
         gm1_notice(g, "gateway %s does not give rows from %u on",
                    gm_address_text(talk->host->address, who), talk->first);
+        g->dirty = true;
         gm1_query_more(g);
         break;
     case GM1_TALK_RESET:

@@ -86,26 +86,19 @@ static bool make_rows(struct gm1 *g)
     return true;
 }
 
-static void mix(uint64_t *print, uint64_t value)
-{
-    *print = (*print ^ value) * UINT64_C(0x100000001b3);
-    *print ^= *print >> 29;
-}
-
-/* A number that differs when any row does. */
 static uint64_t print_rows(const struct gm1 *g)
 {
-    uint64_t print = UINT64_C(0xcbf29ce484222325);
+    uint64_t print = GM1_PRINT;
 
     for (uint32_t i = 0; i < g->nrows; i++) {
         const struct gm1_row *row = &g->rows[i];
         const char *name = row->host->reply.name;
 
-        mix(&print, row->address);
-        mix(&print, (uint64_t)row->gmid << 16 | row->control);
-        mix(&print, row->host->reply.node_type);
+        gm1_mix(&print, row->address);
+        gm1_mix(&print, (uint64_t)row->gmid << 16 | row->control);
+        gm1_mix(&print, row->host->reply.node_type);
         while (*name)
-            mix(&print, (uint8_t)*name++);
+            gm1_mix(&print, (uint8_t)*name++);
     }
     return print;
 }
@@ -137,6 +130,7 @@ static void plan_host(struct gm1 *g, struct gm1_heard *host)
 {
     uint16_t gmid = gm1_gmid(g, host->address);
 
+    gm1_cloud_told(host);
     host->failed = false;
     host->next_message = host->acked = 0;
     host->nmessages = 1;

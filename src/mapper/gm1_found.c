@@ -231,8 +231,7 @@ static const char *what_changed(struct gm1 *g)
     if (c)
         return "something is new";
     for (host = g->heard; host; host = host->hh.next)
-        if (host->reply.option == GM1_OPTION_CLOUD &&
-            host->reply.nhosts != host->nmembers)
+        if (gm1_cloud_changed(host))
             return "a cloud has changed";
     return NULL;
 }

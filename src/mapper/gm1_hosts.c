@@ -108,6 +108,31 @@ void gm1_take_members(struct gm1_heard *host, const struct gm1_message *msg)
         host->asked = msg->nrows;
 }
 
+static uint64_t print_members(const struct gm1_heard *host)
+{
+    uint64_t print = GM1_PRINT;
+
+    for (uint32_t i = 0; i < host->nmembers; i++) {
+        gm1_mix(&print, host->members[i].address);
+        gm1_mix(&print, host->members[i].control);
+    }
+    return print;
+}
+
+void gm1_cloud_told(struct gm1_heard *host)
+{
+    host->rows = host->reply.nhosts;
+    host->print = print_members(host);
+}
+
+/* Rows are counted as the gateway counts them: it may have one twice. */
+bool gm1_cloud_changed(const struct gm1_heard *host)
+{
+    return host->reply.option == GM1_OPTION_CLOUD &&
+           (host->reply.nhosts != host->rows ||
+            print_members(host) != host->print);
+}
+
 /* ---- gmIDs --------------------------------------------------------------- */
 
 static struct gm1_known *known_of(struct gm1 *g, uint64_t address)

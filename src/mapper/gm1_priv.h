@@ -39,7 +39,9 @@ struct gm1_heard {
     bool failed; /* left alone until the next mapping */
     uint32_t next_message, acked, nmessages;
     struct gm1_member *members; /* of its cloud */
-    uint32_t nmembers, asked;   /* rows had, rows asked for */
+    uint32_t nmembers, asked;   /* members had, rows asked for */
+    uint32_t rows;              /* announced, and ... */
+    uint64_t print;             /* ... its members when hosts were told */
     UT_hash_handle hh;
 };
 
@@ -68,6 +70,15 @@ struct gm1_row {
     uint16_t control;
     bool member;
 };
+
+/* A number that differs when any of the values does; begins at GM1_PRINT. */
+#define GM1_PRINT UINT64_C(0xcbf29ce484222325)
+
+static inline void gm1_mix(uint64_t *print, uint64_t value)
+{
+    *print = (*print ^ value) * UINT64_C(0x100000001b3);
+    *print ^= *print >> 29;
+}
 
 struct gm1_flight {
     uint64_t tag;
@@ -152,6 +163,9 @@ struct gm1_heard *gm1_hear(struct gm1 *g, const struct gm1_reply *reply,
 struct gm1_heard *gm1_heard_of(const struct gm1 *g, uint64_t address);
 void gm1_forget(struct gm1 *g);
 void gm1_take_members(struct gm1_heard *host, const struct gm1_message *msg);
+/* Its cloud is what hosts are told of it now; is it that still? */
+void gm1_cloud_told(struct gm1_heard *host);
+bool gm1_cloud_changed(const struct gm1_heard *host);
 void gm1_assign_gmids(struct gm1 *g);
 void gm1_free_hosts(struct gm1 *g);
 

@@ -302,7 +302,48 @@ static void g1_47_g1_48_the_table_may_shrink_or_shift(void **state)
     world_free(w);
 }
 
+/* A row twice is no change, each time the cloud is looked at. */
+static void g1_48_a_table_with_a_row_twice_is_left_alone(void **state)
+{
+    struct world *w = cloud_world(3);
+    struct gm1_member cloud[4];
+
+    fill_cloud(cloud, 3);
+    cloud[3] = cloud[1];
+    hostside_set_members(w->hosts[host(w, 1)].side, cloud, 4);
+    world_gm1(w, host(w, 3), fast, NULL);
+    world_run(w, 30 * SECOND);
+    assert_int_equal(status(w, 3).nmembers, 3);
+    assert_true(status(w, 3).counters.verifications > 3);
+    assert_int_equal(status(w, 3).counters.explorations, 1);
+    assert_int_equal(status(w, 3).counters.versions, 1);
+    world_free(w);
+}
+
+/* As many members as before, of which one says something else. */
+static void g1_49_another_control_reaches_every_host(void **state)
+{
+    struct world *w = cloud_world(3);
+    struct gm1_member cloud[3];
+
+    world_gm1(w, host(w, 3), fast, NULL);
+    world_run(w, 10 * SECOND);
+    assert_int_equal(status(w, 3).counters.versions, 1);
+    fill_cloud(cloud, 3);
+    cloud[1].control = 0xbeef;
+    hostside_set_members(w->hosts[host(w, 1)].side, cloud, 3);
+    world_run(w, world_now(w) + 20 * SECOND);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(hostside_find(side(w, i), cloud[1].address)->control,
+                         0xbeef);
+    assert_int_equal(status(w, 3).counters.versions, 2);
+    assert_int_equal(status(w, 3).counters.explorations, 2);
+    world_free(w);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(g1_48_a_table_with_a_row_twice_is_left_alone),
+    cmocka_unit_test(g1_49_another_control_reaches_every_host),
     cmocka_unit_test(g1_67_conflicts_of_gmids_are_reset),
     cmocka_unit_test(g1_09_mute_hosts_are_left_until_the_next_mapping),
     cmocka_unit_test(g1_60_configs_one_at_a_time),
