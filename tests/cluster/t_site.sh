@@ -48,6 +48,17 @@ case_plugins_do_not_depend_on_the_build() {
     return 0
 }
 
+# What a rolling upgrade of Slurm need not replace, as README.md has it.
+case_readme_what_is_not_linked_to_slurm() {
+    local f
+    for f in "$STAGE"/libexec/slurm-fabric/{elan-holder,impid,impi-server} \
+        "$STAGE"/lib/*.so "$STAGE"/lib/slurm-fabric/*.so; do
+        [ -s "$f" ] || fail "there is no $f"
+        readelf -d "$f" | grep 'NEEDED.*slurm' && fail "$f is linked to Slurm"
+    done
+    return 0
+}
+
 # start_gated_job: a batch job whose first step runs until $WORK/go exists,
 # and whose second prints its environment.
 start_gated_job() {
