@@ -123,6 +123,9 @@ run_as_user() {
 # command, and ends it after $LIMIT seconds.  Output goes to $case_tmp/bg.out
 # and bg.err.
 start_as_user() {
+    # At once: who looks for a line must not find one of the command before.
+    : >"$case_tmp/bg.out"
+    : >"$case_tmp/bg.err"
     "${limited[@]}" "${LIMIT:-120}" \
         "$MINISLURM" exec --dir "$CLUSTER" -- "$@" >"$case_tmp/bg.out" \
         2>"$case_tmp/bg.err" </dev/null &

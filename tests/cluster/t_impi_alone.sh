@@ -24,7 +24,6 @@ case_sl_16_mpi_default_runs_anything() {
 
 # Without a call of MPI nothing of ours runs in the step.
 agents_seen() { # a task waits, and this looks what there is
-    : >"$case_tmp/bg.out" # not the lines of the one before
     start_as_user srun -N2 -n2 "$@"
     srun_pid=$!
     wait_for 30 ready 2

@@ -182,7 +182,6 @@ case_sl_20_slurmstepd_killed() {
 
 # Slurm does not notice, and srun waited for the tasks of that node for ever.
 plain_step() { # SRUN-ARGS..: no task calls MPI
-    : >"$case_tmp/bg.out" # not the lines of the one before
     start_as_user srun --mpi=impi "$@" sh -c 'echo ready; exec sleep 300'
     srun_pid=$!
     wait_for 60 ready "${1#-N}"
