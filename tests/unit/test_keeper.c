@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -45,6 +46,7 @@ static int reply_for(int fd, pid_t pid)
 struct stand_in {
     int fd; /* its end of the socket */
     bool deaf, refused;
+    bool patient; /* when the line ends */
     pid_t pid;
     int started[2]; /* a pipe: a byte for each start */
 };
@@ -89,12 +91,14 @@ static int start_stand_in(void *arg, int *status, pid_t *pid)
     return 0;
 }
 
-static int keep(struct stand_in *s, int listener, int presence, bool now)
+/* The keeper without its thread, which the first fork starts. */
+static int begin(struct stand_in *s, int listener, int presence, bool now)
 {
     struct impi_keeper_options o = {.start = start_stand_in,
                                     .arg = s,
                                     .now = now,
                                     .grace_ms = s->deaf ? 20 : 20000,
+                                    .linger_ms = s->patient ? 60000 : 20,
                                     .listener = listener,
                                     .presence = presence};
     int stop;
@@ -103,6 +107,23 @@ static int keep(struct stand_in *s, int listener, int presence, bool now)
     assert_int_equal(pipe(s->started), 0);
     stop = impi_keeper_begin(&o);
     assert_true(stop >= 0);
+    return stop;
+}
+
+static void fork_task(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static int keep(struct stand_in *s, int listener, int presence, bool now)
+{
+    int stop = begin(s, listener, presence, now);
+
+    fork_task();
     return stop;
 }
 
@@ -226,6 +247,85 @@ static void impid_that_does_not_start_leaves_nobody_waiting(void **state)
     done(&s);
 }
 
+static int count_threads(void)
+{
+    DIR *d = opendir("/proc/self/task");
+    struct dirent *e;
+    int n = 0;
+
+    assert_non_null(d);
+    while ((e = readdir(d)))
+        n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+/* Each thread has to follow slurmstepd's changes of its ids before that. */
+static void thread_starts_with_the_first_task(void **state)
+{
+    struct sockaddr_un at;
+    struct stand_in s = {0};
+    int stop = begin(&s, local_listener(&at), -1, false);
+    int before = count_threads();
+    struct pollfd p = {s.started[0], POLLIN, 0};
+
+    fork_task();
+    assert_int_equal(count_threads(), before + 1);
+    fork_task();
+    assert_int_equal(count_threads(), before + 1);
+    assert_int_equal(ask_to_end(stop), IMPI_KEEPER_GONE);
+    assert_int_equal(poll(&p, 1, 0), 0);
+    done(&s);
+    fork_task(); /* the step is over */
+    assert_int_equal(count_threads(), before);
+}
+
+static void step_that_forks_no_task_waits_for_nobody(void **state)
+{
+    struct sockaddr_un at;
+    struct stand_in s = {0};
+    int stop = begin(&s, local_listener(&at), -1, false);
+
+    assert_int_equal(ask_to_end(stop), IMPI_KEEPER_GONE);
+    done(&s);
+}
+
+/* A line to a listener: *far is the other side. */
+static int connect_line(int *far)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    int line = socket(AF_INET, SOCK_STREAM, 0);
+    socklen_t len = sizeof(at);
+
+    assert_int_equal(bind(listener, (void *)&at, sizeof(at)), 0);
+    assert_int_equal(getsockname(listener, (void *)&at, &len), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(connect(line, (void *)&at, sizeof(at)), 0);
+    *far = accept(listener, NULL, NULL);
+    assert_true(*far >= 0);
+    close(listener);
+    return line;
+}
+
+/* srun hears of the end of all tasks, and goes, before slurmstepd is done. */
+static void srun_that_ends_first_starts_no_impid(void **state)
+{
+    struct sockaddr_un at;
+    struct stand_in s = {.patient = true};
+    int far, line = connect_line(&far);
+    int stop = keep(&s, local_listener(&at), line, false);
+    struct pollfd p = {s.started[0], POLLIN, 0};
+
+    close(far);
+    assert_int_equal(poll(&p, 1, 50), 0);
+    assert_int_equal(ask_to_end(stop), IMPI_KEEPER_GONE);
+    assert_int_equal(poll(&p, 1, 0), 0);
+    done(&s);
+    close(line);
+}
+
 /* Another node calls MPI, srun ends, or it cannot be reached. */
 static void what_comes_on_the_line_starts_impid(void **state)
 {
@@ -273,6 +373,9 @@ int main(void)
         cmocka_unit_test(first_call_of_mpi_starts_impid),
         cmocka_unit_test(impid_that_does_not_start_leaves_nobody_waiting),
         cmocka_unit_test(what_comes_on_the_line_starts_impid),
+        cmocka_unit_test(thread_starts_with_the_first_task),
+        cmocka_unit_test(step_that_forks_no_task_waits_for_nobody),
+        cmocka_unit_test(srun_that_ends_first_starts_no_impid),
     };
 
     return cmocka_run_group_tests_name("keeper", tests, NULL, NULL);

@@ -25,6 +25,7 @@
 /* For impid to say goodbye: a link that is being made (5 s), a status that it
  * waits for (1.5 s), what it still has to send (2 s). */
 #define GRACE_MS 9000
+#define LINGER_MS 1000  /* srun is gone: the step will be soon, mostly */
 #define TASK_BYTES 4096 /* of kernel memory, for what one task registers */
 
 /* One step per slurmstepd.  Descriptors: -1, none. */
@@ -311,6 +312,7 @@ static void keep(char **env)
                                     .start = spawn,
                                     .now = !presence,
                                     .grace_ms = GRACE_MS,
+                                    .linger_ms = LINGER_MS,
                                     .listener = agent.sock_fd,
                                     .presence = -1};
     char text[16];

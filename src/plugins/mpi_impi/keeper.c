@@ -17,16 +17,20 @@
 #include "plugins/mpi_impi/keeper.h"
 #include "slurmabi/stepd.h"
 
-#define REAP_MS 1000 /* from the end of a task until Slurm has reaped it */
-#define KILL_MS 2000 /* from SIGKILL on */
+#define REAP_MS 1000  /* from the end of a task until Slurm has reaped it */
+#define KILL_MS 2000  /* from SIGKILL on */
+#define RIGHTS_MS 100 /* between looks at our user id, if no signal comes */
 
 enum phase { KEEPING, ENDING, KILLING, ENDED };
 
-/* One step per slurmstepd.  The thread's, but for `thread` and stop[0]. */
+/* One step per slurmstepd.  The thread's as soon as it is there, but for
+ * `thread` and stop[0]. */
 static struct keeper {
     struct impi_keeper_options o;
     pthread_t thread;
+    bool waiting; /* for a task, to start the thread */
     bool running;
+    uid_t user; /* as whom we work: root */
     int stop[2];
     int wake;   /* epoll of the presence; -1: not looked at */
     int status; /* our end of impid's socket */
@@ -63,6 +67,7 @@ static void stop_waiting(struct keeper *k)
 
 static void start(struct keeper *k)
 {
+    k->deadline = 0;
     if (k->o.start(k->o.arg, &k->status, &k->pid) < 0) {
         k->status = -1;
         k->pid = 0;
@@ -88,15 +93,21 @@ static void watch_presence(struct keeper *k)
         epoll_wait(k->wake, &ev, 1, 0);
 }
 
+/* A byte: another node calls MPI.  The line's end: so it may be, but mostly
+ * srun has heard of the end of all tasks sooner than we of that of the step,
+ * and then an impid would only be in the way. */
 static bool woken(struct keeper *k)
 {
     struct epoll_event ev;
+    ssize_t n;
     char byte;
 
     if (epoll_wait(k->wake, &ev, 1, 0) <= 0)
         return false;
-    return recv(k->o.presence, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
-           (errno != EAGAIN && errno != EINTR);
+    n = recv(k->o.presence, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        k->deadline = now_ms() + k->o.linger_ms;
+    return n > 0;
 }
 
 /* ---- how a task ended ----------------------------------------------------*/
@@ -164,6 +175,10 @@ static void begin_end(struct keeper *k)
 
 static void late(struct keeper *k)
 {
+    if (k->phase == KEEPING) {
+        start(k);
+        return;
+    }
     if (k->phase == KILLING) {
         ended(k, IMPI_KEEPER_KILLED);
         return;
@@ -222,9 +237,17 @@ static int patience(const struct keeper *k)
 {
     int64_t left = k->deadline - now_ms();
 
-    if (k->phase != ENDING && k->phase != KILLING)
+    if (k->phase == ENDED || k->deadline == 0)
         return -1;
     return left > 0 ? (int)left : 0;
+}
+
+/* Slurm forks a task as the user and is root again a moment later, and with
+ * it each of its threads, by a signal. */
+static void await_rights(const struct keeper *k)
+{
+    while (geteuid() != k->user)
+        poll(NULL, 0, RIGHTS_MS);
 }
 
 /* Until the end of the step was seen and impid is gone. */
@@ -233,6 +256,7 @@ static void *keep(void *arg)
     struct keeper *k = arg;
     bool step = true;
 
+    await_rights(k);
     while (step || k->phase != ENDED) {
         struct pollfd p[] = {{.fd = step ? k->stop[1] : -1, .events = POLLIN},
                              {.fd = k->o.listener, .events = POLLIN},
@@ -260,17 +284,52 @@ static void *keep(void *arg)
 
 /* ---- from slurmstepd's own thread ----------------------------------------*/
 
+/* An answer lies ready for who asks before there is a thread: no impid. */
+static bool open_dialogue(struct keeper *k)
+{
+    const char gone = IMPI_KEEPER_GONE;
+
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, k->stop) == 0 &&
+           send(k->stop[1], &gone, 1, MSG_NOSIGNAL) == 1;
+}
+
 static bool start_thread(struct keeper *k)
 {
     sigset_t all, old;
+    char answer;
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, k->stop) < 0)
-        return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     k->running = pthread_create(&k->thread, NULL, keep, k) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (k->running) /* to answer is the thread's now */
+        recv(k->stop[0], &answer, 1, MSG_DONTWAIT);
     return k->running;
+}
+
+/* In the parent. */
+static void task_forked(void)
+{
+    struct keeper *k = &keeper;
+
+    if (!k->waiting)
+        return;
+    k->waiting = false;
+    if (!start_thread(k))
+        stop_waiting(k);
+}
+
+/* Up to its first fork of a task slurmstepd changes its ids a dozen times, and
+ * each time the C library wakes every thread to do the same and waits for it:
+ * one thread more is felt. */
+static bool start_thread_at_fork(struct keeper *k)
+{
+    static bool asked;
+
+    if (!asked && pthread_atfork(NULL, task_forked, NULL) != 0)
+        return false;
+    asked = k->waiting = true;
+    return true;
 }
 
 int impi_keeper_begin(const struct impi_keeper_options *options)
@@ -279,11 +338,14 @@ int impi_keeper_begin(const struct impi_keeper_options *options)
 
     k->o = *options;
     k->phase = KEEPING;
+    k->user = geteuid();
     if (k->o.now)
         start(k);
     else
         watch_presence(k);
-    if (start_thread(k))
+    if (open_dialogue(k) &&
+        (k->o.now ? start_thread(k)
+                  : start_thread_at_fork(k) || start_thread(k)))
         return k->stop[0];
     if (!k->o.now)
         start(k);
@@ -294,6 +356,7 @@ void impi_keeper_end(void)
 {
     struct keeper *k = &keeper;
 
+    k->waiting = false;
     shutdown(k->stop[0], SHUT_WR); /* also where a fork has a copy */
     if (k->running)
         pthread_join(k->thread, NULL);

@@ -23,14 +23,17 @@ struct impi_keeper_options {
     const struct slurmabi_stepd *step;
     impi_keeper_start_f *start;
     void *arg;
-    bool now;     /* do not wait for a call of MPI */
-    int grace_ms; /* from SIGTERM to SIGKILL */
-    int listener; /* taken: closed when impid has it, or never will */
-    int presence; /* a socket that a task will connect; anything that comes on
-                     it, its end too, starts impid.  -1: none; borrowed */
+    bool now;      /* do not wait for a call of MPI */
+    int grace_ms;  /* from SIGTERM to SIGKILL */
+    int linger_ms; /* from the end of the presence's connection */
+    int listener;  /* taken: closed when impid has it, or never will */
+    int presence;  /* a socket that a task will connect; anything that comes on
+                      it starts impid at once, its end after linger_ms.  -1:
+                      none; borrowed */
 };
 
-/* Returns the descriptor by which impid is told to end (impi_keeper_stop),
+/* The thread starts with the first fork, which is of the first task.
+ * Returns the descriptor by which impid is told to end (impi_keeper_stop),
  * valid until impi_keeper_end(); -1: there is no thread, impid has been
  * started if that went. */
 int impi_keeper_begin(const struct impi_keeper_options *options);
