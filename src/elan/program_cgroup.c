@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,34 +46,6 @@ int program_cgroup_open_procs(const struct program_cgroup *g,
     if (fd < 0)
         errprintf(err, "%s/cgroup.procs: %s", g->path, strerror(errno));
     return fd;
-}
-
-/* Move the calling process to the cgroup2 group that it is in. */
-static void *move_nowhere(void *arg)
-{
-    int tree = *(const int *)arg, fd = -1;
-    char *text = program_read_proc(getpid(), "cgroup", 1 << 16);
-    char here[4096], procs[4096 + 16];
-
-    if (text && proc_parse_cgroup2(text, here, sizeof(here)) == 0) {
-        snprintf(procs, sizeof(procs), ".%s/cgroup.procs", here);
-        fd = openat(tree, procs, O_WRONLY | O_CLOEXEC);
-    }
-    free(text);
-    if (fd >= 0) {
-        (void)!write(fd, "0", 1);
-        close(fd);
-    }
-    return NULL;
-}
-
-void program_cgroup_expect_join(const struct program_cgroup *g)
-{
-    pthread_t thread;
-
-    if (g->own &&
-        pthread_create(&thread, NULL, move_nowhere, (void *)&g->tree) == 0)
-        pthread_detach(thread);
 }
 
 /* Write word into a file of the group. */

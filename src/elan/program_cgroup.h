@@ -60,12 +60,6 @@ void program_cgroup_close(struct program_cgroup *g);
  * program by writing "0".  -1 with errno in the adopted arrangement: EXDEV. */
 int program_cgroup_open_procs(const struct program_cgroup *g,
                               struct errbuf *err);
-/* Tasks are about to enter (own arrangement).  The first move of a process
- * between cgroups after a while waits for a grace period of the kernel, 5 to
- * 10 ms; those that follow soon take microseconds.  So a thread moves the
- * caller to where it is already, while the tasks are still being made.  Best
- * effort; does not wait for it.  g stays as long as the process. */
-void program_cgroup_expect_join(const struct program_cgroup *g);
 
 /* The members: distinct pids of the group and those below it, without the
  * skipped.  At most max are stored.  Returns their number (which may be

@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "base/local.h"
 #include "elan/program_client.h"
+#include "elan/program_expect.h"
 #include "elan/program_holder.h"
 #include "elan/program_holder_priv.h"
 #include "elan/program_read.h"
@@ -31,6 +32,7 @@
 
 struct holder {
     struct program_held held;
+    struct program_expect expect;
     int lifeline, listener;
     int procs; /* until it was handed over */
     int spare; /* base/accept.h */
@@ -81,6 +83,7 @@ static void accept_client(struct holder *h)
         send_away(fd);
         return;
     }
+    program_expect_end(&h->expect); /* a task comes here when it is in */
     if (h->nclients == SF_PROGRAM_CLIENTS_MAX)
         drop_client(h, 0);
     h->clients[h->nclients++] = fd;
@@ -361,7 +364,7 @@ void program_holder_run(int lifeline, const struct program_spec *spec,
         program_holder_refuse(lifeline, error, &err);
         return;
     }
-    program_cgroup_expect_join(&h->held.group);
+    program_expect_begin(&h->expect, &h->held.group);
     report_created(h);
     loop(h);
     program_drivers_close(&h->drivers);
