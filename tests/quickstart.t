@@ -165,6 +165,8 @@ sources "$tmp/src"
 ! quick "$tmp/src/quickstart" biuld && grep -q '^usage' "$tmp/said" &&
     ! quick "$tmp/src/quickstart" build more
 report $? "another command, or a word too many, is wrong usage"
+quick sh src/quickstart help && grep -q '^usage' "$tmp/said"
+report $? "sh may be told to run it"
 echo 1000 >"$tmp/uid"
 quick env QUICKSTART_DIR=there "$tmp/src/quickstart" build &&
     [ "$(cat "$tmp/sudo")" = "QUICKSTART_DIR=there $tmp/src/quickstart build" ]
