@@ -62,13 +62,22 @@ static void on_due(struct ev_loop *loop, ev_timer *t, int events)
     (void)events;
 }
 
+/* A link that cannot be set up is tried again every few seconds. */
 static void say_nic(void *arg, bool bad, const char *text)
 {
-    (void)arg;
-    if (bad)
-        log_warn("SF-E802 %s", text);
-    else
+    struct hsnd *d = arg;
+    uint64_t n;
+
+    if (!bad) {
+        repeat_over(&d->nic_trouble);
         log_info("%s", text);
+        return;
+    }
+    n = repeat_count(&d->nic_trouble, text);
+    if (n == 1)
+        log_warn("SF-E802 %s", text);
+    else if (n > 1)
+        log_warn("SF-E802 %s (%llu times)", text, (unsigned long long)n);
 }
 
 static int open_nic(struct hsnd *d, struct errbuf *err)
@@ -84,6 +93,7 @@ static int open_nic(struct hsnd *d, struct errbuf *err)
         .trusted = d->conf.trusted,
         .clerk = d->clerk,
         .say = say_nic,
+        .arg = d,
     };
     struct passwd *user;
 

@@ -27,6 +27,7 @@
 #include "base/ctl.h"
 #include "base/errbuf.h"
 #include "base/look.h"
+#include "base/repeat.h"
 #include "base/ring.h"
 #include "elan/elanhosts.h"
 #include "elan/program_cgroup.h"
@@ -150,6 +151,7 @@ struct hsnd {
     bool has_raw_gid, has_dgram_gid;
 
     struct hsn_nic *nic;
+    struct repeat nic_trouble;
     struct hsn_engine *engine;
     struct hsn_contexts contexts;
     struct client_program *programs;

@@ -166,6 +166,7 @@ ok "not together with Health" sh -c \
      ! $hsnd --test-config -f $tmp/bad.conf &&
      $hsnd --test-config -f $tmp/bad.conf 2>&1 | grep -q EchoInterval"
 
+refused_since() { [ "$(grep -c SF-E602 "$tmp/swfabd.log")" -gt "$1" ]; }
 for kind in ring udp; do
     fabric=$tmp/fabric
     [ $kind = ring ] || fabric=127.0.0.1:$port
@@ -175,6 +176,9 @@ for kind in ring udp; do
     ok "$kind: a credential of strangers is refused" \
         until_ok 15 has_line SF-E802 "$tmp/h1.log"
     ok "$kind: there is no link" is h1 status link False
+    refusals=$(grep -c SF-E602 "$tmp/swfabd.log")
+    ok "$kind: it is tried again" until_ok 30 refused_since "$refusals"
+    ok "$kind: ... and told once" [ "$(grep -c SF-E802 "$tmp/h1.log")" = 1 ]
     stop "$last"
 done
 
