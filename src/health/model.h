@@ -116,7 +116,8 @@ void model_set_conf(struct model *model, const struct model_conf *conf);
 
 /* A report whose sender is known to be report->node.  0: taken; -1 with text
  * and errno: EPERM not this sender's to tell (a host of another node, a mapper
- * that does not lead), EALREADY older than what it told last, ENOSPC too many
+ * that does not lead), EAGAIN nothing wrong, but not now (a map of a mapper
+ * without a link), EALREADY older than what it told last, ENOSPC too many
  * items, ENOMEM.  A refused report changes nothing. */
 int model_input(struct model *model, const struct report *report, int64_t now,
                 struct errbuf *err);

@@ -109,7 +109,7 @@ static int check_own_link(struct model *m, const struct report *rep,
     e = it ? &it->pub.evidence[REPORT_HSND] : NULL;
     if (e && e->known && e->seen == SEEN_DOWN &&
         now - e->at <= m->conf.stale[REPORT_HSND])
-        return refuse(err, EPERM, "a map of a mapper without a link",
+        return refuse(err, EAGAIN, "a map of a mapper without a link",
                       rep->node);
     return 0;
 }
@@ -127,6 +127,8 @@ static int check_mapper(struct model *m, const struct report *rep, int64_t now,
         return rep->nrecords
                    ? refuse(err, EPERM, "this mapper does not lead", rep->node)
                    : 0;
+    if (check_own_link(m, rep, now, err) < 0)
+        return -1;
     if (map->known && strcmp(map->leader, rep->node) != 0 &&
         now - map->at <= m->conf.leader_lease &&
         (rep->map.parts == 0 || hosts_told(rep) <= hosts_on_the_map(m))) {
@@ -136,8 +138,6 @@ static int check_mapper(struct model *m, const struct report *rep, int64_t now,
     }
     if (map->known && rep->map.parts == 0 && map->version != rep->map.version)
         return refuse(err, EAGAIN, "the map itself comes first", rep->node);
-    if (check_own_link(m, rep, now, err) < 0)
-        return -1;
     return check_size(m, rep, now, err);
 }
 

@@ -4,6 +4,7 @@
  * that the report is about.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,15 @@ static bool refuse(struct net *n, uint64_t *counter, const char *who,
     (*counter)++;
     snprintf(text, sizeof(text), "report of %.60s refused: %.80s", who, why);
     net_events_alarm(text, net_now(), n);
+    return false;
+}
+
+/* A mapper that is cut off goes on reporting: that is no alarm. */
+static bool not_taken(struct net *n, const char *who, const char *why)
+{
+    if (errno != EAGAIN)
+        return refuse(n, &n->count.refused_model, who, why);
+    n->count.refused_model++;
     return false;
 }
 
@@ -71,7 +81,7 @@ static bool take(struct net *n, const struct report *r,
         return refuse(n, &n->count.refused_model, r->node,
                       "it may not report this");
     if (model_input(n->model, r, net_now(), &err) < 0)
-        return refuse(n, &n->count.refused_model, r->node, err.text);
+        return not_taken(n, r->node, err.text);
     n->count.accepted++;
     return true;
 }

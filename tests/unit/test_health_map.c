@@ -113,11 +113,29 @@ static void sl_25_a_mapper_without_a_link_is_not_believed(void **state)
     mapper(w, "n2", 1, all, 2);
     hsnd(w, 2, SEEN_DOWN, "no link");
     assert_int_equal(mapper(w, "n2", 2, &all[1], 1), -1);
-    assert_int_equal(errno, EPERM);
+    assert_int_equal(errno, EAGAIN);
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
     assert_int_equal(state_of(w, 2), HEALTH_DOWN);
     hsnd(w, 2, SEEN_UP, "link up");
     assert_int_equal(mapper(w, "n2", 3, all, 2), 0);
+}
+
+/* It leads itself for as long as it is, and an alarm came each minute. */
+static void a_mapper_without_a_link_is_no_alarm(void **state)
+{
+    struct world *w = *state;
+    struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, ""),
+                                  host(3, SEEN_UP, "")};
+
+    assert_int_equal(mapper(w, "n3", 7, all, 3), 0);
+    hsnd(w, 2, SEEN_DOWN, "nobody answers");
+    assert_int_equal(mapper(w, "n2", 8, &all[1], 1), -1);
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(w->alarms, 0);
+    hsnd(w, 2, SEEN_UP, "link up");
+    assert_int_equal(mapper(w, "n2", 8, &all[1], 1), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(w->alarms, 1);
 }
 
 /* It may have spoken first. */
@@ -199,6 +217,7 @@ int main(void)
         HEALTH_TEST(sl_25_a_map_of_less_than_half_is_not_believed),
         HEALTH_TEST(sl_25_nor_is_it_when_the_last_map_is_old),
         HEALTH_TEST(sl_25_a_mapper_without_a_link_is_not_believed),
+        HEALTH_TEST(a_mapper_without_a_link_is_no_alarm),
         HEALTH_TEST(sl_25_who_knows_more_hosts_leads_at_once),
         HEALTH_TEST(a_map_in_parts_is_whole_only_with_the_last),
     };
