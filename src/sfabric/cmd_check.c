@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sfabric check: this node's own NIC, by one question to its hsnd.  For health
- * checks on nodes: the fabric's own faults are switchmgrd's to find.
+ * sfabric check: this node's own NICs, by one question to the hsnd of each.
+ * For health checks on nodes: the fabric's own faults are switchmgrd's to find.
  */
+#include <glob.h>
+
 #include "base/jsonx.h"
 #include "sfabric/sfabric.h"
 
@@ -31,14 +33,11 @@ static int judge(struct json_object *s, const struct sfabric_options *o)
     return rc;
 }
 
-static int run(int argc, char **argv, const struct sfabric_options *o)
+static int ask(const struct sfabric_options *o)
 {
-    struct json_object *reply;
+    struct json_object *reply = sfabric_ask(o, "hsnd", "status", NULL);
     int rc;
 
-    if (argc != 1)
-        return sfabric_usage(&cmd_check);
-    reply = sfabric_ask(o, "hsnd", "status", NULL);
     if (!reply)
         return SFABRIC_UNKNOWN;
     rc = judge(reply, o);
@@ -46,9 +45,37 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
     return rc;
 }
 
+/* One hsnd for each rail, each with a socket of its own. */
+static int ask_all(const struct sfabric_options *o)
+{
+    struct sfabric_options one = *o;
+    int rc = SFABRIC_OK, worst = SFABRIC_OK;
+    glob_t found;
+
+    if (glob(SF_RUNSTATEDIR "/hsnd-*.ctl", 0, NULL, &found) != 0) {
+        sfabric_fail("no hsnd: there is no " SF_RUNSTATEDIR
+                     "/hsnd-RAIL.ctl; does it run on this host?");
+        return SFABRIC_UNKNOWN;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        one.socket = found.gl_pathv[i];
+        rc = ask(&one);
+        worst = rc > worst ? rc : worst;
+    }
+    globfree(&found);
+    return worst;
+}
+
+static int run(int argc, char **argv, const struct sfabric_options *o)
+{
+    if (argc != 1)
+        return sfabric_usage(&cmd_check);
+    return o->socket ? ask(o) : ask_all(o);
+}
+
 const struct sfabric_cmd cmd_check = {
     .name = "check",
     .args = "",
-    .help = "this node's own NIC (asks hsnd)",
+    .help = "this node's own NICs (asks hsnd)",
     .run = run,
 };

@@ -260,7 +260,9 @@ int format_nodes(const char *text, struct json_object *nodes, bool each,
 
     if (!rows || parse(text, &f) < 0) {
         free(rows);
-        sfabric_fail("not a format: %s", text);
+        sfabric_fail("not a format: %s; fields are %%[[.]WIDTH]LETTER, the "
+                     "letters N D T S C R r d: see sfabric(1)",
+                     text);
         return -1;
     }
     for (size_t i = 0; i < n; i++) {

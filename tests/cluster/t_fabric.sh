@@ -28,6 +28,15 @@ case_the_mappers_agree_and_sinfo_shows_it() {
     assert_code 0
 }
 
+# As an NHC check asks, without any option: it looked for another socket.
+case_each_node_checks_its_own_nic() {
+    run_as_root n0 "$STAGE/bin/sfabric" check
+    assert_code 0
+    assert_output '^n0: link up, network fully configured, routes to 3 hosts$'
+    run_as_root ctl "$STAGE/bin/sfabric" check
+    assert_code 3
+}
+
 # What Type=notify of the units waits for.
 case_every_daemon_says_when_it_serves() {
     wait_for 20 ready_are hsnd 4
@@ -75,6 +84,8 @@ case_a_node_that_is_cut_off_does_not_say_it_is_well() {
     wait_for 60 maps_only_itself n1
     wait_for 60 drained n1
     nobody_answers n1 || fail "hsnd took it back"
+    run_as_root n1 "$STAGE/bin/sfabric" check
+    assert_code 2
     fabric_fault "up n1:0"
     wait_for 90 fabric_is_all_up
     wait_for 60 idle n1
