@@ -51,7 +51,7 @@ static int look_at_buffers(const struct blocks *b, int n)
 {
     int rc = MPI_SUCCESS;
 
-    if (likely(!buffer_devices()))
+    if (likely(!buffer_devices() && (b->base || b->at)))
         return MPI_SUCCESS;
     for (int i = 0; rc == MPI_SUCCESS && i < (b->single ? 1 : n); i++)
         rc = buffer_check(block_at(b, i), block_count(b, i), block_type(b, i));

@@ -130,6 +130,17 @@ int buffer_error_class(int class)
     return own_class && class == own_class ? MPI_ERR_BUFFER : class;
 }
 
+int buffer_missing(int count, MPI_Datatype type)
+{
+    MPI_Aint first, length;
+
+    if (count <= 0 || type == MPI_DATATYPE_NULL ||
+        impi_real.Type_get_true_extent(type, &first, &length) != MPI_SUCCESS)
+        return MPI_SUCCESS;
+    return length > 0 && first >= 0 && first < BUFFER_PAGE ? MPI_ERR_BUFFER
+                                                           : MPI_SUCCESS;
+}
+
 int buffer_look(const void *buf, int count, MPI_Datatype type)
 {
     MPI_Aint lb, extent, first, length;

@@ -28,9 +28,10 @@ struct buffer_page {
     uintptr_t at;
 };
 #define BUFFER_PAGE 4096
+#define BUFFER_NO_PAGE UINTPTR_MAX /* 0 would be the page of a null pointer */
 
 /* May not any pointer be one of these, or does this lie on that page?  False
- * says nothing. */
+ * says nothing, and so is no buffer for data. */
 static inline bool buffer_is_ours(struct buffer_page *page, const void *buf,
                                   size_t len)
 {
@@ -41,6 +42,8 @@ static inline bool buffer_is_ours(struct buffer_page *page, const void *buf,
         return true;
     if (buffer_devices())
         return false;
+    if (!buf)
+        return len == 0;
     __atomic_store_n(&page->at, from & ~(uintptr_t)(BUFFER_PAGE - 1),
                      __ATOMIC_RELAXED);
     return true;
@@ -48,17 +51,23 @@ static inline bool buffer_is_ours(struct buffer_page *page, const void *buf,
 /* Before long: the program may map other memory there. */
 static inline void buffer_forget(struct buffer_page *page)
 {
-    __atomic_store_n(&page->at, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&page->at, BUFFER_NO_PAGE, __ATOMIC_RELAXED);
 }
 
 /* Where buffer_devices() says so.  Only the first and the last byte are tried.
  */
 int buffer_look(const void *buf, int count, MPI_Datatype type);
 
+/* No buffer for data (MPI_BOTTOM, which is null, and a type whose data lie
+ * elsewhere are one): MPI_ERR_BUFFER as from both libraries. */
+int buffer_missing(int count, MPI_Datatype type);
+
 /* MPI_SUCCESS, or an error code of class MPI_ERR_BUFFER.  MPI_IN_PLACE, and
  * anything for no data, is right. */
 static inline int buffer_check(const void *buf, int count, MPI_Datatype type)
 {
+    if (unlikely(!buf))
+        return buffer_missing(count, type);
     return unlikely(buffer_devices()) ? buffer_look(buf, count, type)
                                       : MPI_SUCCESS;
 }

@@ -43,7 +43,7 @@ static int make_exscan(struct coll *x, const void *own, void *result)
 
     if (rc == MPI_SUCCESS)
         rc = buffer_check(own, x->count, x->type);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS && (result || x->c->rank > x->c->first))
         rc = buffer_check(result, x->count, x->type);
     if (rc != MPI_SUCCESS)
         return rc;

@@ -6,7 +6,8 @@
 #include "libimpi/net.h"
 #include "libimpi/p2p_calls.h"
 
-static struct buffer_page out_page, in_page;
+static struct buffer_page out_page = {BUFFER_NO_PAGE};
+static struct buffer_page in_page = {BUFFER_NO_PAGE};
 
 /* Does the rank mean somebody in another client? */
 static inline bool is_abroad(const struct impi_comm *c, int peer)

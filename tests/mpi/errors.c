@@ -57,6 +57,44 @@ static void arguments(void)
     MPI_Errhandler_free(&own);
 }
 
+/* Null is no buffer for data, which both libraries say; for none it is, and so
+ * is MPI_BOTTOM, which is null, for a type with addresses.  (Crashed.) */
+static void no_buffer_is_an_error(void)
+{
+    int to = rank ? 0 : far_rank, x = rank, y = -1, one = 1;
+    MPI_Datatype t;
+    MPI_Aint at;
+    MPI_Request r;
+
+    CHECK(class_of(MPI_Send(NULL, 1, MPI_INT, to, 0, MPI_COMM_WORLD)) ==
+          MPI_ERR_BUFFER);
+    CHECK(class_of(MPI_Isend(NULL, 5000, MPI_INT, to, 0, MPI_COMM_WORLD, &r)) ==
+          MPI_ERR_BUFFER);
+    CHECK(class_of(MPI_Recv(NULL, 1, MPI_INT, to, 0, MPI_COMM_WORLD,
+                            MPI_STATUS_IGNORE)) == MPI_ERR_BUFFER);
+    CHECK(class_of(MPI_Irecv(NULL, 1, MPI_INT, to, 0, MPI_COMM_WORLD, &r)) ==
+          MPI_ERR_BUFFER);
+    CHECK(class_of(MPI_Bcast(NULL, 1, MPI_INT, 0, MPI_COMM_WORLD)) ==
+          MPI_ERR_BUFFER);
+    CHECK(class_of(MPI_Alltoall(NULL, 1, MPI_INT, &y, 1, MPI_INT,
+                                MPI_COMM_WORLD)) == MPI_ERR_BUFFER);
+    if (rank != 0 && rank != far_rank)
+        return;
+    MPI_Get_address(&x, &at);
+    MPI_Type_create_hindexed(1, &one, &at, MPI_INT, &t);
+    MPI_Type_commit(&t);
+    for (int i = 0; i < 2; i++) { /* what a page is remembered as */
+        MPI_Sendrecv(NULL, 0, MPI_INT, to, 1, NULL, 0, MPI_INT, to, 1,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(MPI_BOTTOM, 1, t, to, 1, &y, 1, MPI_INT, to, 1,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(y == to);
+        CHECK(class_of(MPI_Send(NULL, 1, MPI_INT, to, 0, MPI_COMM_WORLD)) ==
+              MPI_ERR_BUFFER);
+    }
+    MPI_Type_free(&t);
+}
+
 /* Short and long messages into buffers that are too small. */
 static void truncated(int to, int from)
 {
@@ -109,6 +147,8 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     arguments();
+    MPI_Barrier(MPI_COMM_WORLD);
+    no_buffer_is_an_error();
     im_119_tag_ub_is_the_negotiated_bound();
     MPI_Barrier(MPI_COMM_WORLD);
     long_range();
