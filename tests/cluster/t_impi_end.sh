@@ -122,6 +122,24 @@ case_program_without_our_front() {
     assert_nothing_left
 }
 
+case_program_that_is_static() {
+    local program=$SF_TOP_BUILDDIR/tests/cluster/impi_rank_static
+    [ -x "$program" ] || [ -e "$program.log" ] || skip "there is no libmpich.a"
+    install -m 755 "$program" "$WORK/static"
+    run_as_user srun --mpi=impi -n2 "$M" : -n1 "$WORK/static"
+    assert_code 1
+    assert_cause 'rank 2 on node n1 ended without calling MPI_Init'
+    grep -q 'SF-E312: .*statically linked' <<<"$err" ||
+        fail "not named: SF-E312, a static program"
+    assert_nothing_left
+    # Among themselves nobody sees them: doc/impi.md.
+    run_as_user srun --mpi=impi -N2 -n3 "$WORK/static"
+    assert_code 0
+    assert_empty "$err" "messages"
+    assert_output '^rank 0 of 1 sum 1 ' 3
+    assert_nothing_left
+}
+
 hang() {
     start_as_user srun --mpi=impi -n2 "$M" hang : -n2 "$O" hang
     srun_pid=$!
