@@ -166,6 +166,7 @@
 #define SF_GM_TWINS_MAX 64 /* hosts of a map whose board id is there before */
 #define SF_GM_PIECES_MAX 16384
 #define SF_GM_CLOUD_MAX 8192
+#define SF_GM_PAST_MAX 4 /* maps of before that children may still have */
 
 /* Health reports: a name (node, crossbar, end of a link) and an evidence, NUL
  * included; what one report holds (2048 records are at most 500 KB, which MUNGE

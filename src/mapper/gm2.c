@@ -54,7 +54,6 @@ struct gm2 *gm2_new(const struct gm2_config *config, const struct gm2_ops *ops,
     m->counter = (uint32_t)net_rng_next(&m->rng);
     m->talk_session = (uint32_t)net_rng_next(&m->rng);
     m->tries = config->limits.tries;
-    bytebuf_init(&m->delta, GM2_DELTA_MAX);
     m->now = m->since = now;
     m->state = GM2_STATE_SLEEPING;
     m->timer = now + config->start_delay;
@@ -70,7 +69,7 @@ void gm2_free(struct gm2 *m)
     net_routes_free(m->routes);
     gm2_map_free(m->map);
     gm2_map_free(m->supposed);
-    bytebuf_free(&m->delta);
+    gm2_past_free(m);
     free(m->flight);
     free(m);
 }

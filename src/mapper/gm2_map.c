@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mapper/gm_address.h"
 
@@ -145,6 +146,24 @@ void gm2_map_free(struct gm2_map *map)
     net_free(map->net);
     free(map->hosts);
     free(map);
+}
+
+struct gm2_map *gm2_map_copy(const struct gm2_map *map)
+{
+    size_t size = map->net->nhosts * sizeof(*map->hosts);
+    struct gm2_map *copy = malloc(sizeof(*copy));
+
+    if (!copy)
+        return NULL;
+    *copy = *map;
+    copy->net = net_copy(map->net);
+    copy->hosts = malloc(size + 1);
+    if (!copy->net || !copy->hosts) {
+        gm2_map_free(copy);
+        return NULL;
+    }
+    memcpy(copy->hosts, map->hosts, size);
+    return copy;
 }
 
 uint32_t gm2_map_host(const struct gm2_map *map, uint64_t address)

@@ -41,6 +41,7 @@ struct gm2_map *gm2_map_new(const struct net *found,
                             const struct gm2_version *version, gm2_host_f *host,
                             void *arg);
 void gm2_map_free(struct gm2_map *map);
+struct gm2_map *gm2_map_copy(const struct gm2_map *map); /* NULL: no memory */
 
 /* Index of a host, or NET_NONE. */
 uint32_t gm2_map_host(const struct gm2_map *map, uint64_t address);

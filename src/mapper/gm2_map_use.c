@@ -84,24 +84,6 @@ static uint32_t own_node(struct gm2 *m, const struct net *net)
     return me;
 }
 
-/* ---- what is different --------------------------------------------------- */
-
-/* Kept for children that have the map before.  Whoever has none does without.
- */
-static void make_delta(struct gm2 *m, const struct gm2_map *map)
-{
-    const struct gm2_map *old = m->map ? m->map : m->supposed;
-
-    bytebuf_free(&m->delta);
-    if (!m->config.map_deltas || !old ||
-        gm2_tree_child(gm2_map_host(map, m->config.address) + 1, 0,
-                       map->net->nhosts) == 0)
-        return;
-    m->delta_from = old->version;
-    if (!gm2_delta_make(old, map, &m->delta))
-        bytebuf_free(&m->delta);
-}
-
 /* ---- routes -------------------------------------------------------------- */
 
 /* More cables than these are no small loss. */
@@ -214,7 +196,7 @@ bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
 {
     uint32_t me = own_node(m, map->net);
 
-    make_delta(m, map);
+    gm2_past_keep(m, map);
     if (!repair(m, map, me) && !route_anew(m, map, me))
         return false;
     gm2_suppose(m, NULL);

@@ -5,6 +5,7 @@
 #ifndef SF_MAPPER_GM2_PRIV_H
 #define SF_MAPPER_GM2_PRIV_H
 
+#include "base/limits.h"
 #include "mapper/explore.h"
 #include "mapper/gm2.h"
 #include "mapper/gm2_delta.h"
@@ -69,6 +70,14 @@ struct gm2_guess {
     uint8_t patches;
 };
 
+/* A map of before, kept for children that have no later one, and what leads
+ * from it to the map in use. */
+struct gm2_past {
+    struct gm2_map *map; /* NULL: none */
+    bool made;           /* the delta; if it is empty there can be none */
+    struct bytebuf delta;
+};
+
 struct gm2_flight {
     uint64_t tag;
     struct gm2_route route;
@@ -114,8 +123,7 @@ struct gm2 {
     uint32_t round;
     uint64_t round_start, round_time;
 
-    struct bytebuf delta; /* from the map before to this one; empty: none */
-    struct gm2_version delta_from;
+    struct gm2_past past[SF_GM_PAST_MAX]; /* the latest first */
 
     struct gm2_version want;
     bool offered; /* who has it gives deltas */
@@ -147,6 +155,13 @@ void gm2_end(struct gm2 *m, const char *text);
 bool gm2_use_map(struct gm2 *m, struct gm2_map *map);
 void gm2_tree_start(struct gm2 *m);
 void gm2_sum_done(struct gm2 *m);
+
+/* gm2_past.c: the map in use is about to be replaced by this one. */
+void gm2_past_keep(struct gm2 *m, const struct gm2_map *next);
+void gm2_past_free(struct gm2 *m);
+bool gm2_past_gives(const struct gm2 *m); /* any delta at all? */
+/* What leads from the map with this counter to the one in use; NULL. */
+const struct bytebuf *gm2_past_delta(struct gm2 *m, uint32_t counter);
 
 /* gm2_talk.c */
 void gm2_say(struct gm2 *m, struct gm2_message *msg,

@@ -20,7 +20,7 @@ static void put_sender(const struct gm2 *m, struct gm2_message *msg)
     }
     if (m->complete)
         msg->flags |= GM2_COMPLETE;
-    if (m->valid && bytebuf_len(&m->delta) > 0)
+    if (m->valid && gm2_past_gives(m))
         msg->flags |= GM2_GIVES_DELTA;
     if (m->state == GM2_STATE_MAPPING)
         msg->flags |= GM2_MAPPING;
@@ -191,18 +191,20 @@ static bool answer_delta(struct gm2 *m, const struct gm2_message *scout)
                               .reason = scout->reason,
                               .tag = scout->tag,
                               .session = scout->session};
+    const struct bytebuf *delta;
     uint8_t body[GM2_MESSAGE_MAX];
     size_t len;
 
-    if (!m->valid || !gm2_version_equal(&scout->version, &m->map->version) ||
-        bytebuf_len(&m->delta) == 0 ||
-        scout->scout.argument != m->delta_from.counter)
+    if (!m->valid || !gm2_version_equal(&scout->version, &m->map->version))
+        return false;
+    delta = gm2_past_delta(m, scout->scout.argument);
+    if (!delta)
         return false;
     put_sender(m, &msg);
     len = gm2_encode(body, sizeof(body), &msg);
-    memcpy(body + len, bytebuf_data(&m->delta), bytebuf_len(&m->delta));
+    memcpy(body + len, bytebuf_data(delta), bytebuf_len(delta));
     m->counters.deltas_sent++;
-    send_bytes(m, &scout->scout.back, body, len + bytebuf_len(&m->delta));
+    send_bytes(m, &scout->scout.back, body, len + bytebuf_len(delta));
     return true;
 }
 

@@ -43,7 +43,7 @@ enum {
     GM2_CONFIGURED = 0x0004,  /* it has loaded the routes of its map */
     GM2_NO_PIECE = 0x0008,    /* reply: the piece asked for is not there */
     GM2_COMPLETE = 0x0010,    /* every mapper of the map has it */
-    GM2_GIVES_DELTA = 0x0020, /* from the map before the sender's */
+    GM2_GIVES_DELTA = 0x0020, /* from maps before the sender's */
 };
 
 #define GM2_PROBE_SIZE 20
