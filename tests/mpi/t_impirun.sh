@@ -137,12 +137,32 @@ case_im_025_im_026_one_line_on_stdout()
     report $? im_025_im_026_one_line_on_stdout
 }
 
+# Not a word more until all is over.
+case_im_026_nothing_after_that_line()
+{
+    local rest fd
+    mkfifo "$TMPDIR/all"
+    "${limited[@]}" 100 "$impirun" -server 1 >"$TMPDIR/all" \
+        2>"$TMPDIR/out.server" &
+    server=$!
+    exec {fd}<"$TMPDIR/all"
+    read -r hostport <&"$fd"
+    client 0 1 "$dir/ranks.mpich"
+    codes_of_all >"$TMPDIR/out.codes"
+    rest=$(cat <&"$fd")
+    exec {fd}<&-
+    echo "then: $rest" >"$TMPDIR/out.rest"
+    [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] && [ -z "$rest" ]
+    report $? im_026_nothing_after_that_line
+}
+
 case_im_027_port_is_tried_and_nothing_else()
 {
     local port rc other
     start_server 1
     port=${hostport##*:}
-    "$impirun" -server 1 -port "$port" >"$TMPDIR/out.1" 2>"$TMPDIR/out.2"
+    "${limited[@]}" 100 "$impirun" -server 1 -port "$port" >"$TMPDIR/out.1" \
+        2>"$TMPDIR/out.2"
     rc=$?
     other=$(cat "$TMPDIR/out.1")
     kill "$server"
@@ -316,27 +336,38 @@ case_nobody_at_that_address()
     report $? nobody_at_that_address
 }
 
-# A machine that has no address of IPv4 but its own loopback.
-case_im_021_where_only_ipv6_leads_out()
+# A machine that has one address beside its loopback prints that one.
+leads_out() # TITLE VERSION ADDRESS BITS PRINTED
 {
     local line
     if ! unshare -n true 2>/dev/null; then
-        report_skip im_021_where_only_ipv6_leads_out "no network namespaces"
+        report_skip "$1" "no network namespaces"
         return
     fi
     # shellcheck disable=SC2016
-    unshare -n bash -c 'ip link set lo up && ip addr add fd00::7/128 dev lo &&
-        ip -6 route add default dev lo src fd00::7 && exec "$@"' - \
-        "${limited[@]}" 100 bash -c '
+    unshare -n bash -c 'ip link set lo up && ip addr add "$2/$3" dev lo &&
+        ip "-$1" route add default dev lo src "$2" && shift 3 && exec "$@"' \
+        - "$2" "$3" "$4" "${limited[@]}" 100 bash -c '
         "$1" -server 1 2>"$TMPDIR/out.server" | {
             read -r hostport
             echo "$hostport"
             "$1" -client 0 "$hostport" "$2" >"$TMPDIR/out.0" 2>&1
         }' - "$impirun" "$dir/ranks.mpich" >"$TMPDIR/out.1" 2>"$TMPDIR/out.2"
     line=$(cat "$TMPDIR/out.1")
-    [[ $line =~ ^\[fd00::7\]:[0-9]+$ ]] &&
+    [ "${line%:*}" = "$5" ] && [[ ${line##*:} =~ ^[0-9]+$ ]] &&
         grep -q '^rank 0 of 1$' "$TMPDIR/out.0"
-    report $? im_021_where_only_ipv6_leads_out
+    report $? "$1"
+}
+
+case_im_028_the_address_leads_out()
+{
+    leads_out im_028_the_address_leads_out 4 10.9.8.7 32 10.9.8.7
+}
+
+# There it is one of IPv6.
+case_im_021_where_only_ipv6_leads_out()
+{
+    leads_out im_021_where_only_ipv6_leads_out 6 fd00::7 128 '[fd00::7]'
 }
 
 case_nobody_at_an_address_of_ipv6()
@@ -439,6 +470,8 @@ need_stage impirun
 case_im_029_wrong_usage
 case_im_027_port_is_tried_and_nothing_else
 case_im_025_im_026_one_line_on_stdout
+case_im_026_nothing_after_that_line
+case_im_028_the_address_leads_out
 case_im_030_ranks_follow_the_clients
 case_im_031_application_file
 case_example_of_the_manual_page
