@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sfabric draw [--all|--collapsed] [--dot] [FILE]: the fabric as a picture,
- * SVG (graphviz's dot draws it) or the graph for dot, on standard output.
- * Without a net file the map comes from mapperd.  Health is painted on when
- * switchmgrd answers.
+ * sfabric draw [--all|--collapsed] [--dot] [--health] [FILE]: the fabric as a
+ * picture, SVG (graphviz's dot draws it) or the graph for dot, on standard
+ * output.  Without a net file the map comes from mapperd.  Health is painted on
+ * when switchmgrd answers; on a file's net with --health only, for it may be of
+ * another fabric.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,13 +14,14 @@
 #include <unistd.h>
 
 #include "base/jsonx.h"
+#include "health/report.h"
 #include "net/draw.h"
 #include "net/format.h"
 #include "sfabric/netsource.h"
 
 struct wishes {
     struct net_drawing how;
-    bool dot;
+    bool dot, health;
     const char *file;
 };
 
@@ -42,24 +44,71 @@ static enum net_paint paint_of(const char *state)
     return strcmp(state, "down") == 0 ? NET_DEAD : NET_HURT;
 }
 
+static uint32_t xbar_with_id(const struct net *net, uint64_t id)
+{
+    for (uint32_t i = 0; i < net->nnodes; i++)
+        if (net->nodes[i].kind == NET_XBAR && net->nodes[i].id == id)
+            return i;
+    return NET_NONE;
+}
+
+/* A node of the net by what a report calls it: a host has a board, a crossbar
+ * its id or, without one, its place in the map, of which the map's text makes a
+ * name that counts from the hosts on. */
+static uint32_t node_called(const struct net *net, const char *name,
+                            uint64_t board)
+{
+    char plain[SF_NET_NAME_MAX];
+    uint32_t at = net_find_name(net, name);
+    unsigned long long number;
+
+    if (at == NET_NONE && board)
+        at = net_find_host(net, board);
+    if (at == NET_NONE && sscanf(name, "x%16llx", &number) == 1)
+        at = xbar_with_id(net, number);
+    if (at == NET_NONE && sscanf(name, REPORT_ANON "%llu", &number) == 1) {
+        snprintf(plain, sizeof(plain), "x%u", (uint32_t)number - net->nhosts);
+        at = net_find_name(net, plain);
+    }
+    return at;
+}
+
 /* "NAME" or "NAME:PORT" of an item. */
-static void put_paint(struct health *h, const char *name, enum net_paint p)
+static void put_paint(struct health *h, const char *name, uint64_t board,
+                      enum net_paint p)
 {
     char node[SF_NET_NAME_MAX];
     size_t n = strcspn(name, ":");
     uint32_t at;
+    unsigned long port = 0;
 
     if (n == 0 || n >= sizeof(node))
         return;
     memcpy(node, name, n);
     node[n] = '\0';
-    at = net_find_name(h->net, node);
+    at = node_called(h->net, node, board);
     if (at == NET_NONE)
         return;
-    if (!name[n])
+    if (name[n])
+        port = strtoul(name + n + 1, NULL, 10);
+    else
         h->node[at] = p;
-    else if (strtoul(name + n + 1, NULL, 10) < h->net->nodes[at].nports)
-        h->port[h->net->nodes[at].first + strtoul(name + n + 1, NULL, 10)] = p;
+    if ((name[n] || net_is_host(h->net, at)) && port < h->net->nodes[at].nports)
+        h->port[h->net->nodes[at].first + port] = p;
+}
+
+static void put_item(struct health *h, struct json_object *o)
+{
+    enum net_paint p = paint_of(jsonx_str(o, "state", 32));
+    const char *name = jsonx_str(o, "name", SF_NET_NAME_MAX);
+    const char *board = jsonx_str(o, "board", 32);
+    const char *kind = jsonx_str(o, "kind", 32);
+    const char *peer = jsonx_str(o, "peer", SF_NET_NAME_MAX);
+
+    if (name)
+        put_paint(h, name, board ? strtoull(board, NULL, 16) : 0, p);
+    if (peer && kind && strcmp(kind, "link") == 0)
+        put_paint(h, peer, 0, p);
 }
 
 static void put_list(struct health *h, struct json_object *reply,
@@ -68,13 +117,8 @@ static void put_list(struct health *h, struct json_object *reply,
     size_t n = 0;
     struct json_object *list = jsonx_array(reply, key, &n);
 
-    for (size_t i = 0; i < n; i++) {
-        struct json_object *o = json_object_array_get_idx(list, i);
-        const char *name = jsonx_str(o, "name", SF_NET_NAME_MAX);
-
-        if (name)
-            put_paint(h, name, paint_of(jsonx_str(o, "state", 32)));
-    }
+    for (size_t i = 0; i < n; i++)
+        put_item(h, json_object_array_get_idx(list, i));
 }
 
 static enum net_paint painted(void *arg, const struct net *net, uint32_t node,
@@ -86,10 +130,16 @@ static enum net_paint painted(void *arg, const struct net *net, uint32_t node,
                             : h->port[net->nodes[node].first + port];
 }
 
-/* What switchmgrd says, if it is there; a fabric without one is drawn too. */
-static void ask_health(struct health *h, const struct sfabric_options *o)
+/* What switchmgrd says, if it is there; a fabric without one is drawn too.
+ * --socket is mapperd's where it gives the map. */
+static void ask_health(struct health *h, const struct sfabric_options *options,
+                       bool has_file)
 {
     static const char *const kinds[] = {"host", "link", "xbar"};
+    struct sfabric_options own = *options, *o = &own;
+
+    if (!has_file)
+        own.socket = NULL;
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         struct json_object *request = json_object_new_object(), *reply;
@@ -149,6 +199,8 @@ static int parse(int argc, char **argv, struct wishes *w)
             w->how.what = NET_DRAW_COLLAPSED;
         else if (strcmp(argv[i], "--dot") == 0)
             w->dot = true;
+        else if (strcmp(argv[i], "--health") == 0)
+            w->health = true;
         else if (argv[i][0] == '-' || w->file)
             return -1;
         else
@@ -176,8 +228,8 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
     h.net = net;
     h.node = calloc(net->nnodes + 1, 1);
     h.port = calloc(net->nports + 1, 1);
-    if (h.node && h.port && !w.file) {
-        ask_health(&h, o);
+    if (h.node && h.port && (!w.file || w.health)) {
+        ask_health(&h, o, w.file != NULL);
         w.how.paint = painted;
         w.how.arg = &h;
     }
@@ -190,7 +242,7 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
 
 const struct sfabric_cmd cmd_draw = {
     .name = "draw",
-    .args = "[--all|--collapsed] [--dot] [FILE]",
+    .args = "[--all|--collapsed] [--dot] [--health] [FILE]",
     .help = "a picture of the fabric or of a net file, as SVG",
     .run = run,
 };

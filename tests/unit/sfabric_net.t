@@ -103,6 +103,42 @@ sed -n '/^\.SH EXAMPLE/,/^\.fi/p' "$top/doc/man/swfab.net.5" |
     grep -v '^\.' | sed 's/\\-/-/g' >"$tmp/page.net"
 ok "check: the example of swfab.net(5)" says 0 'map *exact' \
     mapperd --check="$tmp/page.net"
+# switchmgrd calls hosts by their node, crossbars by their place in the map;
+# the map, by board and number: nothing was painted.
+cat >"$tmp/paint.net" <<'NET'
+host 020000000001 020000000001
+host 020000000002 020000000002
+xbar x0 4
+xbar x1 4
+cable 020000000001 x0:0
+cable 020000000002 x1:0
+cable x0:1 x1:1
+NET
+python3 -c '
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+items = {
+    "host": [{"kind": "host", "name": "n1", "board": "020000000001",
+              "peer": "anon2:0", "state": "down"}],
+    "link": [{"kind": "link", "name": "anon2:1", "peer": "anon3:1",
+              "state": "degraded"}],
+    "xbar": [{"kind": "xbar", "name": "anon2", "state": "healthy"}]}
+for _ in range(3):
+    c, _ = s.accept()
+    kind = json.loads(c.makefile().readline())["kind"]
+    c.sendall(json.dumps({"ok": True, "items": items[kind]}).encode() + b"\n")
+    c.close()' "$tmp/paint.sock" &
+until [ -S "$tmp/paint.sock" ]; do sleep 0.05; done
+sfabric -s "$tmp/paint.sock" draw --dot --health "$tmp/paint.net" \
+    >"$tmp/painted" 2>&1
+sfabric draw --dot "$tmp/paint.net" >"$tmp/plain" 2>&1
+wait
+differ() { diff "$tmp/plain" "$tmp/painted" | grep -E "^> .*$1"; }
+ok "draw: a host that is down is painted" differ 020000000001
+ok "draw: a link that is degraded is painted" differ '--'
+
 draws() { # NET CROSSBAR..: each is to be seen
     local net=$1 name
     shift
