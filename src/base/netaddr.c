@@ -214,17 +214,23 @@ static bool same_bits(const struct in6_addr *a, const struct in6_addr *b,
             (a->s6_addr[bytes] ^ b->s6_addr[bytes]) >> (8 - rest) == 0);
 }
 
-static bool fits(const struct ifaddrs *i, const struct in6_addr *net,
-                 unsigned bits)
+/* An address that others may be told. */
+static bool address_of(struct in6_addr *out, const struct ifaddrs *i)
 {
-    struct netaddr a;
-
     if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) ||
         (i->ifa_addr->sa_family != AF_INET &&
          i->ifa_addr->sa_family != AF_INET6))
         return false;
-    a = netaddr_from_socket(i->ifa_addr);
-    return !IN6_IS_ADDR_LINKLOCAL(&a.ip) && same_bits(&a.ip, net, bits);
+    *out = netaddr_from_socket(i->ifa_addr).ip;
+    return !IN6_IS_ADDR_LINKLOCAL(out);
+}
+
+static bool fits(const struct ifaddrs *i, const struct in6_addr *net,
+                 unsigned bits)
+{
+    struct in6_addr ip;
+
+    return address_of(&ip, i) && same_bits(&ip, net, bits);
 }
 
 int netaddr_in_network(struct in6_addr *out, const char *network,
@@ -247,6 +253,30 @@ int netaddr_in_network(struct in6_addr *out, const char *network,
         return 0;
     errno = ENODEV;
     return errprintf(err, "no interface has an address in %s", network);
+}
+
+int netaddr_of_interface(struct in6_addr *out, const char *name,
+                         struct errbuf *err)
+{
+    struct ifaddrs *list, *i;
+    bool found = false;
+
+    if (getifaddrs(&list) < 0)
+        return errprintf(err, "interfaces: %s", strerror(errno));
+    for (i = list; i && !(found && netaddr_is_ipv4(out)); i = i->ifa_next) {
+        struct in6_addr ip;
+
+        if (strcmp(i->ifa_name, name) != 0 || !address_of(&ip, i) ||
+            (found && !netaddr_is_ipv4(&ip)))
+            continue;
+        *out = ip;
+        found = true;
+    }
+    freeifaddrs(list);
+    if (found)
+        return 0;
+    errno = ENODEV;
+    return errprintf(err, "no interface %s is up with an address", name);
 }
 
 int netaddr_towards(struct in6_addr *out, const struct in6_addr *peer,

@@ -59,6 +59,11 @@ int netaddr_parse_network(struct in6_addr *net, unsigned *bits,
 int netaddr_in_network(struct in6_addr *out, const char *network,
                        struct errbuf *err);
 
+/* The address of the interface of that name, if it is up: the first of IPv4,
+ * else the first of IPv6.  0; or -1 ENODEV with the name. */
+int netaddr_of_interface(struct in6_addr *out, const char *name,
+                         struct errbuf *err);
+
 /* The address from which this machine reaches peer; nothing is sent.
  * 0, or -1 with errno. */
 int netaddr_towards(struct in6_addr *out, const struct in6_addr *peer,

@@ -10,8 +10,8 @@
 #include "impi/world.h"
 #include "impid/impid_conf.h"
 
-/* The interface address inside Network of impi.conf; without one
- * the address from which this node reaches impi-server.  Returns 0; or -1
+/* The address of the user's interface (IMPI_IFNAME), else the one inside
+ * Network of impi.conf; without one the address from which this node reaches impi-server.  Returns 0; or -1
  * with text: no such interface, malformed network. */
 int impid_addr_choose(uint8_t out[IMPI_HOSTID_SIZE],
                       const struct impid_conf *conf, struct errbuf *err);

@@ -37,6 +37,7 @@ static const struct key keys[] = {
     KEY("coll_maxlinear", TEXT, coll_maxlinear, false),
     KEY("clients", TEXT, clients, false),
     KEY("direct", TEXT, direct, false),
+    KEY("ifname", TEXT, ifname, false),
     KEY("log", TEXT, log, false),
     KEY("client", NUMBER, client, false),
     KEY("component", NUMBER, component, true),

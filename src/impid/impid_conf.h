@@ -35,6 +35,7 @@ struct impid_conf {
     char *reorder;                     /* SLURM_IMPI_REORDER */
     char *clients;                     /* SLURM_IMPI_CLIENTS */
     char *direct;                      /* SLURM_IMPI_DIRECT */
+    char *ifname;                      /* IMPI_IFNAME of the user, or NULL */
     char *log;                         /* directory to log to, or NULL */
     struct impi_site site;
     uint32_t job, stepid; /* the numbers of step */

@@ -134,6 +134,7 @@ static void write_records(FILE *f, const struct client *c)
     record(f, "auth_none", getenv(ENV_AUTH_NONE));
     record(f, "coll_xsize", getenv(ENV_XSIZE));
     record(f, "coll_maxlinear", getenv(ENV_MAXLINEAR));
+    record(f, "ifname", getenv(ENV_IFNAME));
     record(f, "log", getenv(ENV_LOG));
     record(f, "pmix_module", PATH_PMIX);
     record(f, "conf", impirun_conf_path());
@@ -234,9 +235,19 @@ static int watch_signals(struct client *c, struct errbuf *err)
     return c->signals < 0 ? errprintf(err, "signalfd: %s", strerror(errno)) : 0;
 }
 
+/* Here, because impid has no way to say it yet. */
+static int check_ifname(struct errbuf *err)
+{
+    const char *name = getenv(ENV_IFNAME);
+    struct in6_addr ip;
+
+    return name && *name ? netaddr_of_interface(&ip, name, err) : 0;
+}
+
 static int start(struct client *c, struct errbuf *err)
 {
-    return resolve(c->foreign, c->run->where, err) < 0 ||
+    return check_ifname(err) < 0 ||
+                   resolve(c->foreign, c->run->where, err) < 0 ||
                    watch_signals(c, err) < 0 || make_dir(c, err) < 0 ||
                    start_server(c, err) < 0 || start_impid(c, err) < 0 ||
                    impirun_tasks_start(&c->tasks, c->run, c->sock, err) < 0

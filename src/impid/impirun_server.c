@@ -18,9 +18,13 @@
 static int choose_address(char out[NETADDR_IP_MAX],
                           const struct impi_site *site, struct errbuf *err)
 {
+    const char *ifname = getenv(ENV_IFNAME);
     struct in6_addr a;
 
-    if (site->advertise) {
+    if (ifname && *ifname) {
+        if (netaddr_of_interface(&a, ifname, err) < 0)
+            return -1;
+    } else if (site->advertise) {
         if (netaddr_parse_ip(&a, site->advertise) < 0)
             return errprintf(err, "Advertise=%s is not an address",
                              site->advertise);

@@ -23,6 +23,7 @@
 #define ENV_REORDER "SLURM_IMPI_REORDER"    /* 1 */
 #define ENV_XSIZE "IMPI_COLL_XSIZE"         /* bytes */
 #define ENV_MAXLINEAR "IMPI_COLL_MAXLINEAR" /* clients */
+#define ENV_IFNAME "IMPI_IFNAME"            /* interface to talk by */
 #define ENV_LOG "SLURM_IMPI_LOG"   /* directory: agents and server log there */
 #define ENV_JOIN "SLURM_IMPI_JOIN" /* ADDRESS:PORT or [IPV6]:PORT of one */
 #define ENV_CLIENT "SLURM_IMPI_CLIENT" /* which of its clients this is */

@@ -429,6 +429,24 @@ cases_of_mistakes_in_the_application_file()
     done
 }
 
+# Server, impids and processes talk by the interface that the user names.
+case_interface_of_the_user()
+{
+    local rc
+    IMPI_IFNAME=lo start_server 1
+    [[ $hostport == 127.0.0.1:* ]]
+    rc=$?
+    IMPI_IFNAME=lo client 0 1 "$dir/ranks.mpich"
+    codes_of_all >"$TMPDIR/out.codes"
+    ! IMPI_IFNAME=no0 "$impirun" -server 1 >"$TMPDIR/out.1" 2>&1 &&
+        grep -q "no interface no0 is up" "$TMPDIR/out.1" &&
+        ! IMPI_IFNAME=no0 "$impirun" -client 0 "$hostport" true \
+            >"$TMPDIR/out.2" 2>&1 &&
+        grep -q "client 0: no interface no0 is up" "$TMPDIR/out.2" &&
+        [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ]
+    report $? interface_of_the_user
+}
+
 case_help_with_one_dash()
 {
     "$impirun" -help >"$TMPDIR/out.1" 2>"$TMPDIR/out.2" &&
@@ -483,6 +501,7 @@ case_killed_impid_ends_the_client
 case_nobody_at_that_address
 cases_of_mistakes_in_the_application_file
 case_help_with_one_dash
+case_interface_of_the_user
 case_killed_before_they_begin
 case_abort_ends_all_with_its_code
 case_strict 0 mpich

@@ -115,6 +115,18 @@ static void sl_18_networks(void **state)
     assert_int_equal(errno, ENODEV);
 }
 
+static void interface_is_found_by_its_name(void **state)
+{
+    struct in6_addr addr;
+    struct errbuf err;
+
+    assert_int_equal(netaddr_of_interface(&addr, "lo", &err), 0);
+    assert_true(netaddr_is_loopback(&addr));
+    assert_int_equal(netaddr_of_interface(&addr, "lo:", &err), -1);
+    assert_int_equal(errno, ENODEV);
+    assert_string_equal(err.text, "no interface lo: is up with an address");
+}
+
 static void sl_18_own_address_towards_a_peer(void **state)
 {
     struct in6_addr peer, own;
@@ -131,6 +143,7 @@ int main(void)
         cmocka_unit_test(sl_18_impi_conf_errors_name_the_key),
         cmocka_unit_test(port_ranges),
         cmocka_unit_test(sl_18_networks),
+        cmocka_unit_test(interface_is_found_by_its_name),
         cmocka_unit_test(sl_18_own_address_towards_a_peer),
     };
 

@@ -134,6 +134,7 @@ static void record_all(FILE *f, const struct slurmabi_stepd *step, char **env)
     record(f, "step", slurm_getenvp(env, ENV_STEP));
     record(f, "clients", slurm_getenvp(env, ENV_CLIENTS));
     record(f, "direct", slurm_getenvp(env, ENV_DIRECT));
+    record(f, "ifname", slurm_getenvp(env, ENV_IFNAME));
     record(f, "reorder", slurm_getenvp(env, ENV_REORDER));
     record(f, "auth_key", slurm_getenvp(env, ENV_AUTH_KEY));
     record(f, "auth_none", slurm_getenvp(env, ENV_AUTH_NONE));
