@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libimpi/buffer_page.h"
 #include "libimpi/calls.h"
 
 #define BUFFER_LOOK_TICKS (UINT64_C(1) << 24)
@@ -22,36 +23,20 @@
 /* May any pointer be one of these? */
 bool buffer_devices(void);
 
-/* A page with a buffer that was right a moment ago, for those that take turns
- * in few buffers: reading the counter takes longer than most of a message. */
-struct buffer_page {
-    uintptr_t at;
-};
-#define BUFFER_PAGE 4096
-#define BUFFER_NO_PAGE UINTPTR_MAX /* 0 would be the page of a null pointer */
-
-/* May not any pointer be one of these, or does this lie on that page?  False
- * says nothing, and so is no buffer for data. */
+/* May not any pointer be one of these, or does this lie on that page, which it
+ * is otherwise put down as?  False says nothing, and so is no buffer for data.
+ */
 static inline bool buffer_is_ours(struct buffer_page *page, const void *buf,
                                   size_t len)
 {
-    uintptr_t at = __atomic_load_n(&page->at, __ATOMIC_RELAXED);
-    uintptr_t from = (uintptr_t)buf;
-
-    if (likely(((from ^ at) | ((from + len) ^ at)) < BUFFER_PAGE))
+    if (likely(buffer_page_has(page, buf, len)))
         return true;
     if (buffer_devices())
         return false;
     if (!buf)
         return len == 0;
-    __atomic_store_n(&page->at, from & ~(uintptr_t)(BUFFER_PAGE - 1),
-                     __ATOMIC_RELAXED);
+    buffer_page_keep(page, buf);
     return true;
-}
-/* Before long: the program may map other memory there. */
-static inline void buffer_forget(struct buffer_page *page)
-{
-    __atomic_store_n(&page->at, BUFFER_NO_PAGE, __ATOMIC_RELAXED);
 }
 
 /* Where buffer_devices() says so.  Only the first and the last byte are tried.

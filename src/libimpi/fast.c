@@ -23,8 +23,8 @@ static void leave(void)
         be_unlock_same();
         return;
     }
-    buffer_forget(&out_page);
-    buffer_forget(&in_page);
+    buffer_page_forget(&out_page);
+    buffer_page_forget(&in_page);
     progress_once();
     be_unlock();
 }
