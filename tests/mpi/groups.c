@@ -233,6 +233,60 @@ static void im_174_im_176_intercommunicators(void)
     MPI_Comm_free(&half);
 }
 
+/* Two processes, one of each side, use more communicators than all others: a
+ * new id that is not above theirs, too, would mix up what they say there and
+ * in the new one. */
+static void im_174_the_id_is_above_those_of_all(void)
+{
+    enum { PAIRS = 6 };
+    MPI_Comm side, ic, pair[PAIRS];
+    MPI_Request req[PAIRS];
+    int last = (size - 1) / 2 * 2 + (size % 2 ? -1 : 1), got[PAIRS], v;
+    int member = rank == 0 || rank == last;
+
+    MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, rank, &pair[0]);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &side);
+    for (int i = 1; member && i < PAIRS; i++)
+        MPI_Comm_dup(pair[0], &pair[i]);
+    MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, rank % 2 ? 0 : 1, 98, &ic);
+    for (int i = 0; rank == last && i < PAIRS; i++)
+        MPI_Irecv(&got[i], 1, MPI_INT, 0, 7, pair[i], &req[i]);
+    MPI_Barrier(ic);
+    if (rank == 0)
+        MPI_Send(&size, 1, MPI_INT, last / 2, 7, ic);
+    if (rank == last) {
+        MPI_Recv(&v, 1, MPI_INT, 0, 7, ic, MPI_STATUS_IGNORE);
+        CHECK(v == size);
+    }
+    for (int i = 0; rank == 0 && i < PAIRS; i++)
+        MPI_Send(&i, 1, MPI_INT, 1, 7, pair[i]);
+    for (int i = 0; rank == last && i < PAIRS; i++) {
+        MPI_Wait(&req[i], MPI_STATUS_IGNORE);
+        CHECK(got[i] == i);
+    }
+    for (int i = 0; member && i < PAIRS; i++)
+        MPI_Comm_free(&pair[i]);
+    MPI_Comm_free(&ic);
+    MPI_Comm_free(&side);
+}
+
+/* One side uses more communicators than the other. */
+static void im_174_both_sides_take_one_id(void)
+{
+    enum { MORE = 6 };
+    MPI_Comm side, ic, more[MORE];
+
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &side);
+    for (int i = 0; rank % 2 && i < MORE; i++)
+        MPI_Comm_dup(side, &more[i]);
+    MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, rank % 2 ? 0 : 1, 97, &ic);
+    MPI_Barrier(ic);
+    for (int i = 0; rank % 2 && i < MORE; i++)
+        MPI_Comm_free(&more[i]);
+    MPI_Comm_free(&ic);
+    MPI_Comm_free(&side);
+}
+
 static void many_idups_at_once(void)
 {
     MPI_Comm c[8];
@@ -294,6 +348,10 @@ int main(int argc, char **argv)
     im_167_communicators_made_from_groups();
     if (size > 1)
         im_174_im_176_intercommunicators();
+    if (size > 1)
+        im_174_the_id_is_above_those_of_all();
+    if (size > 1)
+        im_174_both_sides_take_one_id();
     many_idups_at_once();
     freed_while_under_way();
     return end("groups");
