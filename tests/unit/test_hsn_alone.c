@@ -123,6 +123,22 @@ static void while_packets_come_nobody_is_asked(void **state)
     world_free(w);
 }
 
+/* Only after a whole silence, or a round without answers, do they prove
+ * nothing any more. */
+static void packets_end_a_short_silence(void **state)
+{
+    struct world *w = world_that_is_well(PEERS);
+
+    w->mute = true;
+    for (int i = 0; i < HSN_ALONE_LOOKS - 1; i++)
+        assert_false(look(w));
+    for (int i = 0; i < 100; i++) {
+        w->packets++;
+        assert_false(look(w));
+    }
+    world_free(w);
+}
+
 static void a_quiet_network_is_not_dead(void **state)
 {
     struct world *w = world_that_is_well(PEERS);
@@ -224,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pulled_cable_is_told_within_a_second),
         cmocka_unit_test(while_packets_come_nobody_is_asked),
+        cmocka_unit_test(packets_end_a_short_silence),
         cmocka_unit_test(a_quiet_network_is_not_dead),
         cmocka_unit_test(loss_makes_nobody_alone),
         cmocka_unit_test(neighbours_that_are_off_together_are_no_proof),
