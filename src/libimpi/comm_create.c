@@ -122,14 +122,31 @@ static int group_agree(struct comm_parts *parts, int tag)
     return rc;
 }
 
+/* MPICH's MPI_Comm_create_group crashes where the communicator's own group was
+ * never asked for. */
+static int have_native_group(MPI_Comm comm)
+{
+    MPI_Group group;
+    int rc;
+
+    be_lock();
+    rc = impi_real.Comm_group(comm, &group);
+    if (rc == MPI_SUCCESS)
+        rc = impi_real.Group_free(&group);
+    be_unlock();
+    return rc;
+}
+
 static int create_group(struct impi_comm *c, const struct members *m, int tag,
                         MPI_Comm *newcomm)
 {
     struct comm_parts parts = {
         .cid = c->cid | CID_FOR_GROUPS, .world = m->world, .size = m->n};
     MPI_Group native;
-    int rc = group_native_part(m->world, m->n, &native);
+    int rc = have_native_group(c->comm);
 
+    if (rc == MPI_SUCCESS)
+        rc = group_native_part(m->world, m->n, &native);
     if (rc != MPI_SUCCESS)
         return rc;
     rc = ASSISTED(impi_real.Comm_create_group(c->comm, native, tag, newcomm));

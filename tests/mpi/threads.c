@@ -99,6 +99,28 @@ static void *work_collective(void *arg)
     return NULL;
 }
 
+/* MPI_Comm_create_group of communicators that were never asked for their
+ * group, in all threads at once. */
+static void *work_create_group(void *arg)
+{
+    int me = *(int *)arg, range[1][3] = {{size - 1, 0, -1}}, n;
+    MPI_Group everybody, turned;
+    MPI_Comm c;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &everybody);
+    MPI_Group_range_incl(everybody, 1, range, &turned);
+    for (int i = 0; i < 6; i++) {
+        MPI_Comm_create_group(own[me], i % 2 ? turned : everybody, me, &c);
+        MPI_Comm_rank(c, &n);
+        CHECK(n == (i % 2 ? size - 1 - rank : rank));
+        MPI_Barrier(c);
+        MPI_Comm_free(&c);
+    }
+    MPI_Group_free(&turned);
+    MPI_Group_free(&everybody);
+    return NULL;
+}
+
 static void all(void *(*what)(void *))
 {
     pthread_t t[THREADS];
@@ -127,6 +149,7 @@ int main(int argc, char **argv)
     if (level == MPI_THREAD_MULTIPLE && !getenv("THREADS_ONE_MAKER")) {
         for (int i = 0; i < THREADS; i++)
             MPI_Comm_dup(MPI_COMM_WORLD, &own[i]);
+        all(work_create_group);
         all(work_collective);
     }
     return end("threads");
