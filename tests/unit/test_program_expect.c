@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The holder keeps the way into its program open until a task is in.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "elan/program_expect.h"
+
+/* A tree with a group "here": what is written to its cgroup.procs comes out
+ * of `out`, which ends when nobody can write any more. */
+struct tree {
+    char path[32], file[64];
+    int out;
+    struct program_cgroup group;
+};
+
+static void plant(struct tree *t)
+{
+    char dir[48];
+
+    *t = (struct tree){.path = "/tmp/expect.XXXXXX"};
+    assert_non_null(mkdtemp(t->path));
+    snprintf(dir, sizeof(dir), "%s/here", t->path);
+    snprintf(t->file, sizeof(t->file), "%s/cgroup.procs", dir);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_int_equal(mkfifo(t->file, 0600), 0);
+    t->out = open(t->file, O_RDONLY | O_NONBLOCK);
+    assert_true(t->out >= 0);
+    t->group = (struct program_cgroup){
+        .tree = open(t->path, O_PATH), .dir = -1, .own = true};
+    strcpy(t->group.path, "/here/elan-prg-7.1");
+}
+
+static void fell(struct tree *t)
+{
+    close(t->out);
+    close(t->group.tree);
+    unlink(t->file);
+    *strrchr(t->file, '/') = '\0';
+    rmdir(t->file);
+    assert_int_equal(rmdir(t->path), 0);
+}
+
+/* Moves until the end: "0" is the writer itself. */
+static int count_moves(const struct tree *t)
+{
+    int n = 0;
+    char c;
+
+    fcntl(t->out, F_SETFL, 0);
+    while (read(t->out, &c, 1) == 1)
+        n += c == '0';
+    return n;
+}
+
+/* Until somebody reads, a move does not come back.  Returns a writer. */
+static int stop_up(const struct tree *t)
+{
+    static const char full[4096];
+    int fd = open(t->file, O_WRONLY | O_NONBLOCK);
+
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_SETPIPE_SZ, sizeof(full)), sizeof(full));
+    assert_int_equal(write(fd, full, sizeof(full)), sizeof(full));
+    return fd;
+}
+
+static void way_is_kept_open_until_a_task_is_in(void **state)
+{
+    static struct program_expect x;
+    struct tree t;
+    int fd;
+
+    plant(&t);
+    fd = stop_up(&t);
+    program_expect_begin(&x, &t.group);
+    close(fd);
+    program_expect_end(&x);
+    assert_true(count_moves(&t) <= 1);
+    fell(&t);
+}
+
+static void way_is_not_kept_open_for_ever(void **state)
+{
+    static struct program_expect x;
+    struct tree t;
+
+    plant(&t);
+    program_expect_begin(&x, &t.group);
+    assert_int_equal(count_moves(&t), 12);
+    fell(&t);
+}
+
+/* Slurm's own group: nobody is moved. */
+static void group_that_is_not_ours_is_left_alone(void **state)
+{
+    static struct program_expect x;
+    struct tree t;
+
+    plant(&t);
+    t.group.own = false;
+    program_expect_begin(&x, &t.group);
+    assert_int_equal(count_moves(&t), 0);
+    program_expect_end(&x);
+    fell(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(way_is_kept_open_until_a_task_is_in),
+        cmocka_unit_test(way_is_not_kept_open_for_ever),
+        cmocka_unit_test(group_that_is_not_ours_is_left_alone),
+    };
+
+    return cmocka_run_group_tests_name("program_expect", tests, NULL, NULL);
+}
