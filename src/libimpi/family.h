@@ -25,8 +25,28 @@
         return (uint32_t)((uintptr_t)handle >> 1);                             \
     }
 OURS(handle, MPI_Request)
-OURS(group, MPI_Group)
 OURS(message, MPI_Message)
+
+/* Open MPI's Fortran functions that make a group do not ask MPI_Group_c2f but
+ * read Fortran's handle in the group, so there it is: our handle is an odd
+ * address that far before a place of its own. */
+#define GROUP_FORTRAN_AT 0x18
+#define GROUP_PLACE 8
+#define GROUP_INDEX_MAX 0xffffu
+extern char group_places[(GROUP_INDEX_MAX + 1) * GROUP_PLACE];
+
+static inline MPI_Group group_from_index(uint32_t index)
+{
+    return (MPI_Group)((uintptr_t)group_places +
+                       (uintptr_t)index * GROUP_PLACE + 1 - GROUP_FORTRAN_AT);
+}
+
+static inline uint32_t group_to_index(MPI_Group group)
+{
+    return (uint32_t)(((uintptr_t)group + GROUP_FORTRAN_AT -
+                       (uintptr_t)group_places) /
+                      GROUP_PLACE);
+}
 
 #else
 
@@ -44,6 +64,7 @@ OURS(message, MPI_Message)
     }
 OURS(handle, MPI_Request, IMPI_REQUEST_TAG)
 OURS(group, MPI_Group, IMPI_GROUP_TAG)
+#define GROUP_INDEX_MAX HANDLE_INDEX_MAX
 OURS(message, MPI_Message, IMPI_MESSAGE_TAG)
 
 #endif

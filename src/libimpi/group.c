@@ -125,6 +125,22 @@ int group_native_part(const int *world, int n, MPI_Group *group)
     return rc;
 }
 
+#ifdef IMPI_FAMILY_OPENMPI
+char group_places[(GROUP_INDEX_MAX + 1) * GROUP_PLACE]
+    __attribute__((aligned(GROUP_PLACE)));
+
+static void write_place(MPI_Group group, uint32_t index)
+{
+    MPI_Fint fortran = -1 - (MPI_Fint)index;
+
+    memcpy((char *)group + GROUP_FORTRAN_AT, &fortran, sizeof(fortran));
+}
+#else
+static void write_place(MPI_Group group, uint32_t index)
+{
+}
+#endif
+
 static int add_own(const int *world, int n, MPI_Group *group)
 {
     struct members *g = malloc(sizeof(*g));
@@ -135,6 +151,10 @@ static int add_own(const int *world, int n, MPI_Group *group)
         memcpy(g->world, world, (size_t)n * sizeof(int));
         be_lock();
         index = handles_add(&groups, g);
+        if (index > GROUP_INDEX_MAX && index != UINT32_MAX) {
+            handles_remove(&groups, index);
+            index = UINT32_MAX;
+        }
         be_unlock();
     }
     if (index == UINT32_MAX) {
@@ -144,6 +164,7 @@ static int add_own(const int *world, int n, MPI_Group *group)
         return MPI_ERR_NO_MEM;
     }
     *group = group_from_index(index);
+    write_place(*group, index);
     return MPI_SUCCESS;
 }
 

@@ -42,9 +42,38 @@ program fring
     call MPI_Allreduce(MPI_IN_PLACE, x, 3, MPI_DOUBLE_PRECISION, MPI_MAX, &
                        MPI_COMM_WORLD, ierr)
     call check(x(1) == size - 1, 'in place')
+    call groups_of_other_clients
     if (rank == 0) print '(a)', 'PASS fring'
     call MPI_Finalize(ierr)
 contains
+    ! Open MPI's functions read Fortran's handle out of a group (crashed).
+    subroutine groups_of_other_clients
+        integer :: all, g(7), i, n, e, last(1), range(3, 1)
+
+        call MPI_Comm_group(MPI_COMM_WORLD, all, e)
+        last(1) = size - 1
+        range(:, 1) = (/0, size - 1, 1/)
+        call MPI_Group_excl(all, 1, last, g(1), e)
+        call MPI_Group_incl(all, 1, last, g(2), e)
+        call MPI_Group_range_incl(all, 1, range, g(3), e)
+        range(:, 1) = (/0, 0, 1/)
+        call MPI_Group_range_excl(all, 1, range, g(4), e)
+        call MPI_Group_union(g(1), g(2), g(5), e)
+        call MPI_Group_intersection(all, g(4), g(6), e)
+        call MPI_Group_difference(all, g(2), g(7), e)
+        do i = 1, 7
+            call MPI_Group_size(g(i), n, e)
+            if (i == 2) then
+                call check(n == 1, 'group of one')
+            else if (i == 3 .or. i == 5) then
+                call check(n == size, 'group of all')
+            else
+                call check(n == size - 1, 'group without one')
+            end if
+            call MPI_Group_free(g(i), e)
+        end do
+        call MPI_Group_free(all, e)
+    end subroutine
     subroutine check(ok, what)
         logical, intent(in) :: ok
         character(*), intent(in) :: what
