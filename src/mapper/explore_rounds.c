@@ -5,11 +5,10 @@
  */
 #include "mapper/explore_priv.h"
 
-#include <math.h>
-
 #define ROUNDS_MAX 60
 #define MISSED 1e-7
 #define LOSS_MIN 0.005
+#define ANSWERS_FEW 12 /* where there are fewer: twelve looks, not sixty */
 
 /* Ports whose first answer was lost, by what was learnt otherwise later. */
 static uint64_t lost_answers(struct explore *x)
@@ -31,21 +30,35 @@ static uint64_t lost_answers(struct explore *x)
     return lost;
 }
 
-/* How many rounds that find nothing are enough: so many that a port with
- * something behind it stays silent in all of them with a probability of
- * MISSED only, by the losses seen. */
+/* How many looks at a port with something behind it are all lost with a
+ * probability of MISSED only.  How often one is lost is known by the answers
+ * so far alone, and a few that all came say little about a port that is far
+ * away: each look that is lost in thought counts as seen (a Beta distribution
+ * with the prior of Jeffreys). */
+static int looks_enough(uint64_t lost, uint64_t prompt)
+{
+    double missed = 1;
+    int looks = 0;
+
+    if (lost == 0 && prompt < ANSWERS_FEW)
+        prompt = ANSWERS_FEW;
+    for (; missed > MISSED && looks <= ROUNDS_MAX; looks++) {
+        double share = ((double)lost + 0.5 + looks) /
+                       ((double)(lost + prompt) + 1 + looks);
+
+        missed *= share > LOSS_MIN ? share : LOSS_MIN;
+    }
+    return looks;
+}
+
+/* How many rounds that find nothing are enough: the first look is none. */
 static int quiet_rounds(struct explore *x)
 {
     uint64_t lost = lost_answers(x);
-    double share = ((double)lost + 0.5) / (double)(x->prompt + lost + 1);
-    int rounds = x->limits.tries - 1;
+    int looks = looks_enough(lost, x->prompt);
 
     x->lossy = lost > 0;
-    if (share < LOSS_MIN)
-        share = LOSS_MIN;
-    if (log(MISSED) / log(share) - 1 > rounds)
-        rounds = (int)ceil(log(MISSED) / log(share)) - 1;
-    return rounds;
+    return (looks > x->limits.tries ? looks : x->limits.tries) - 1;
 }
 
 /* All levels are idle: what was silent is asked again, together. */

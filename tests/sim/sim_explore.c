@@ -165,6 +165,39 @@ static bool play(const struct story *s, uint64_t seed, char *why, size_t size)
     return ok;
 }
 
+static bool map_is_the_truth(uint64_t seed, const char *program)
+{
+    struct story s;
+    char why[600];
+
+    tell(&s, seed);
+    if (play(&s, seed, why, sizeof(why)))
+        return true;
+    printf("# seed %llu: %s, loss %g%s%s, ports %d: %s\n"
+           "# again: %s %llu\n",
+           (unsigned long long)seed, s.net, s.loss, s.tagged ? ", ids" : "",
+           s.fixed ? ", fixed timers" : "", s.small_ports ? 16 : 32, why,
+           program, (unsigned long long)seed);
+    return false;
+}
+
+/* A dozen answers, all of which came, on fabrics that lose much further away:
+ * four rounds were thought to be enough. */
+static const uint64_t losses_that_few_answers_do_not_show[] = {3050241,
+                                                               4050168};
+
+static unsigned play_what_failed_once(const char *program)
+{
+    unsigned bad = 0, n = sizeof(losses_that_few_answers_do_not_show) /
+                          sizeof(losses_that_few_answers_do_not_show[0]);
+
+    for (unsigned i = 0; i < n; i++)
+        bad +=
+            !map_is_the_truth(losses_that_few_answers_do_not_show[i], program);
+    printf("%sok 2 - losses_that_few_answers_do_not_show\n", bad ? "not " : "");
+    return bad;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
@@ -172,21 +205,12 @@ int main(int argc, char **argv)
         argc > 2 ? strtoull(argv[2], NULL, 0) : (argc > 1 ? 1 : SEEDS);
     unsigned bad = 0;
 
-    for (uint64_t seed = first; seed < first + count; seed++) {
-        struct story s;
-        char why[600];
-
-        tell(&s, seed);
-        if (play(&s, seed, why, sizeof(why)))
-            continue;
-        bad++;
-        printf("# seed %llu: %s, loss %g%s%s, ports %d: %s\n"
-               "# again: %s %llu\n",
-               (unsigned long long)seed, s.net, s.loss, s.tagged ? ", ids" : "",
-               s.fixed ? ", fixed timers" : "", s.small_ports ? 16 : 32, why,
-               argv[0], (unsigned long long)seed);
-    }
-    printf("1..1\n%sok 1 - %llu fabrics explored, each map the truth\n",
+    printf("1..%d\n", argc > 1 ? 1 : 2);
+    for (uint64_t seed = first; seed < first + count; seed++)
+        bad += !map_is_the_truth(seed, argv[0]);
+    printf("%sok 1 - %llu fabrics explored, each map the truth\n",
            bad ? "not " : "", (unsigned long long)count);
+    if (argc == 1)
+        bad += play_what_failed_once(argv[0]);
     return bad ? 1 : 0;
 }
