@@ -191,11 +191,13 @@ static int syncack(struct impi_pair *pair, const struct impi_packet *pk,
     return 0;
 }
 
-static int fini(struct impi_channel *channel, struct errbuf *err)
+static int fini(struct impi_channel *channel, const struct impi_packet *pk,
+                struct errbuf *err)
 {
     if (channel->fini_received)
         return broken(err, "ends the channel twice");
     channel->fini_received = true;
+    packet_seen(channel->p2p, channel->pairs[0]->peer, true, pk);
     return 0;
 }
 
@@ -228,7 +230,7 @@ int deliver_packet(struct impi_channel *channel, const struct impi_packet *pk,
     struct impi_pair *pair;
 
     if (pk->type == IMPI_PK_FINI)
-        return fini(channel, err);
+        return fini(channel, pk, err);
     if (pk->type > IMPI_PK_FINI) {
         errprintf(err, "sends a packet of the unknown type %u", pk->type);
         errno = EPROTO;
@@ -239,6 +241,7 @@ int deliver_packet(struct impi_channel *channel, const struct impi_packet *pk,
         return broken(err, "sends for a process that is not behind it");
     if (memcmp(pk->dest, p2p->procs[p2p->rank], IMPI_PROC_SIZE) != 0)
         return broken(err, "sends a packet for another process");
+    packet_seen(p2p, pair->peer, true, pk);
     if (pk->type == IMPI_PK_PROTOACK)
         return protoack(pair, err);
     return counted(channel, pair, pk, err);

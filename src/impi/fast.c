@@ -6,6 +6,16 @@
 
 #include "impi/p2p_impl.h"
 
+static void show(const struct impi_pair *pair, bool in, const void *wire)
+{
+    struct impi_packet pk;
+
+    if (!pair->p2p->ops->packet)
+        return;
+    impi_packet_decode(&pk, wire);
+    packet_seen(pair->p2p, pair->peer, in, &pk);
+}
+
 /* ---- out ---- */
 
 /* Nothing comes before a new packet, and nobody waits for its like.  Below
@@ -59,6 +69,7 @@ void impi_fast_sent(struct impi_channel *channel, size_t len)
     pair->stalled = false;
     pair->stats.messages_out++;
     pair->stats.bytes_out += len;
+    show(pair, false, &pair->fast);
 }
 
 /* ---- in ---- */
@@ -119,6 +130,7 @@ bool impi_fast_take(struct impi_channel *channel, const void *head, size_t len,
     if (pk->cid != htobe64(want->cid) || !tag_fits(want->tag, tag) ||
         len > want->buf.len || !is_whole(channel, pk, len))
         return false;
+    show(pair, true, head);
     pair->arrived++;
     pair->p2p->stats.packets_received++;
     pair->stats.messages_in++;

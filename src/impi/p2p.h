@@ -37,6 +37,7 @@
 
 struct impi_p2p;
 struct impi_channel;
+struct impi_packet;
 
 /* Whose is a receive that waits in the native library as well? */
 enum impi_claim {
@@ -59,6 +60,11 @@ struct impi_p2p_ops {
      * one, then impi_p2p_attach().  Called once per peer; may attach at
      * once. */
     void (*connect)(void *arg, uint32_t peer);
+    /* For who watches, else NULL: this packet goes to the peer (a channel's
+     * last one: to one behind it) or has come from it.  Each once, in the
+     * order of the channel. */
+    void (*packet)(void *arg, uint32_t peer, bool in,
+                   const struct impi_packet *pk);
 };
 
 /* world: borrowed for this call only.  rank: own world rank.  ops: borrowed

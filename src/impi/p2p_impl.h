@@ -149,6 +149,14 @@ struct impi_p2p {
     struct impi_p2p_stats stats;
 };
 
+/* Show it to who watches. */
+static inline void packet_seen(const struct impi_p2p *p2p, uint32_t peer,
+                               bool in, const struct impi_packet *pk)
+{
+    if (p2p->ops->packet)
+        p2p->ops->packet(p2p->arg, peer, in, pk);
+}
+
 /* ---- p2p.c ---- */
 
 /* The pair of a peer, made at need; NULL with errno ENOMEM. */

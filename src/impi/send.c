@@ -99,6 +99,7 @@ static void fill(struct impi_pair *pair, struct tx_item *item,
     pk->seqnum = ++pair->seqnum;
     item->req = req;
     item->len = impi_packet_payload(pk);
+    packet_seen(pair->p2p, pair->peer, false, pk);
     impi_packet_to_wire(pk);
 }
 

@@ -64,6 +64,7 @@ static bool fini_packet(struct impi_channel *channel, struct tx_item *item)
 
     if (!channel->fini_wanted || channel->fini_sent || !all_quiet(channel))
         return false;
+    packet_seen(channel->p2p, channel->pairs[0]->peer, false, &pk);
     impi_packet_encode(item->head, &pk);
     item->req = NULL;
     item->len = 0;

@@ -20,6 +20,7 @@
 #include "libimpi/req.h"
 #include "libimpi/state.h"
 #include "libimpi/stats.h"
+#include "libimpi/trace.h"
 
 /* ---- before the native MPI_Init ---- */
 
@@ -134,8 +135,8 @@ static void start(struct task_env *env)
 
 /* ---- after it ---- */
 
-static const struct impi_p2p_ops p2p_ops = {.claim = req_claim,
-                                            .connect = net_connect};
+static struct impi_p2p_ops p2p_ops = {.claim = req_claim,
+                                      .connect = net_connect};
 
 /* Own place in the world: among those of the client as in the native world. */
 static int rank_in_world(const struct impi_world *w, const struct task_env *env)
@@ -237,6 +238,7 @@ static void span_world(const struct task_env *env)
     crowd_look();
     choose_data();
     impi_be.tagub = impi_be.world.tagub;
+    p2p_ops.packet = trace_wanted() ? trace_packet : NULL;
     impi_be.p2p =
         impi_p2p_create(&impi_be.world, (uint32_t)impi_be.rank, &p2p_ops, NULL);
     impi_be.world_comm = make_world_comm();

@@ -54,7 +54,7 @@ static void no_connect(void *arg, uint32_t peer)
 {
 }
 
-static const struct impi_p2p_ops ops = {claim, no_connect};
+static const struct impi_p2p_ops ops = {.claim = claim, .connect = no_connect};
 
 /* Bytes into the engine; whatever it says, it must survive. */
 static void inject(struct fuzz *f, const uint8_t *p, size_t len)

@@ -45,6 +45,30 @@ case_device_pointers_are_refused()
     report $? "$title: device in $*"
 }
 
+# shown RANK TEXT: what that process printed of its peer, behind "TEXT".
+shown()
+{
+    sed -nE "s/^slurm-fabric: rank $1: +$2//p" "$TMPDIR/shown"
+}
+
+# Both ends of two processes tell the same packets, and count the same.
+case_what_passes_is_shown()
+{
+    local title=what_passes_is_shown out in
+    IMPI_TRACE=1 IMPI_STATS=1 world "$@" -- "$dir/ring"
+    cp "$TMPDIR/out" "$TMPDIR/shown"
+    out=$(shown 0 'to 1: ') in=$(shown 0 'from 1: ')
+    grep -q '^DATA .* len [1-9]' <<<"$out" && [ "$(tail -n1 <<<"$out")" = FINI ] &&
+        [ "$out" = "$(shown 1 'from 0: ')" ] && [ "$in" = "$(shown 1 'to 0: ')" ]
+    report $? "$title: packets in $*"
+    cp "$TMPDIR/shown" "$TMPDIR/out"
+    read -ra out < <(shown 0 '1 +1 ')
+    read -ra in < <(shown 1 '0 +0 ')
+    [ "${#out[@]}" = 5 ] && [ "${out[1]}" -gt 0 ] && [ "${in[1]}" -gt 0 ] &&
+        [ "${out[*]:0:4}" = "${in[*]:2:2} ${in[*]:0:2}" ]
+    report $? "$title: table in $*"
+}
+
 # Exit code and message.
 case_end()
 {
@@ -151,6 +175,8 @@ for prog in ring attrs; do
     case_run $prog mpich:3
     case_run $prog openmpi:3
 done
+case_what_passes_is_shown mpich:1 openmpi:1
+IMPI_SHM=0 case_what_passes_is_shown openmpi:1 mpich:1
 case_device_pointers_are_refused mpich:1 openmpi:1
 case_im_145_im_146_answered_while_away mpich:1 openmpi:2
 case_im_145_im_146_answered_while_away openmpi:1 mpich:2

@@ -74,7 +74,8 @@ struct net *net_create(const struct net_options *options)
     }
     for (uint32_t i = 0; i < options->nprocs; i++) {
         net->procs[i] = (struct net_proc){.net = net, .rank = i};
-        net->ops[i] = (struct impi_p2p_ops){claim, connect_now};
+        net->ops[i] =
+            (struct impi_p2p_ops){.claim = claim, .connect = connect_now};
         net->p2p[i] =
             impi_p2p_create(&net->world, i, &net->ops[i], &net->procs[i]);
         assert_non_null(net->p2p[i]);

@@ -50,7 +50,8 @@ uint32_t sim_peer(const struct sim *s, uint32_t proc, uint32_t k)
 
 static void make_proc(struct sim *s, uint32_t i, size_t pipe)
 {
-    static const struct impi_p2p_ops ops = {claim, no_connect};
+    static const struct impi_p2p_ops ops = {.claim = claim,
+                                            .connect = no_connect};
     struct sim_proc *p = &s->proc[i];
 
     p->up.size = p->down.size = pipe;

@@ -549,6 +549,42 @@ static void only_channels_with_something_to_come_are_awaited(void **state)
     net_destroy(net);
 }
 
+/* ---- who watches ---- */
+
+/* Packets from 0 to 1, as either end shows them. */
+static struct {
+    unsigned out, in;
+    char text[8 * MIX][200];
+} seen;
+
+static void watch_out(void *arg, uint32_t peer, bool comes,
+                      const struct impi_packet *pk)
+{
+    if (comes || peer != 1)
+        return;
+    assert_in_range(seen.out, 0, 8 * MIX - 1);
+    impi_packet_format(seen.text[seen.out++], sizeof(seen.text[0]), pk);
+}
+
+static void watch_in(void *arg, uint32_t peer, bool comes,
+                     const struct impi_packet *pk)
+{
+    char text[200];
+
+    if (!comes || peer != 0)
+        return;
+    impi_packet_format(text, sizeof(text), pk);
+    assert_in_range(seen.in, 0, seen.out - 1);
+    assert_string_equal(text, seen.text[seen.in++]);
+}
+
+static void watch(struct net *net)
+{
+    seen.out = seen.in = 0;
+    net->ops[0].packet = watch_out;
+    net->ops[1].packet = watch_in;
+}
+
 struct mix {
     struct net *net;
     struct impi_request send[MIX];
@@ -588,7 +624,8 @@ static uint32_t receive_one(struct mix *m, int32_t tag)
     return got;
 }
 
-/* Each tag's messages come in their order, whichever way each end takes. */
+/* Each tag's messages come in their order, whichever way each end takes, and
+ * each packet is shown once at both ends. */
 static void order_stays_in_any_mix(void **state)
 {
     unsigned puts = 0, takes = 0;
@@ -598,6 +635,7 @@ static void order_stays_in_any_mix(void **state)
         unsigned want[TAGS] = {0}, got = 0;
 
         m = (struct mix){.net = start(200, seed)};
+        watch(m.net);
         impi_p2p_set_unexpected_max(m.net->p2p[1], 1000000);
         while (got < MIX) {
             uint32_t tag = net_random(m.net, TAGS);
@@ -616,6 +654,8 @@ static void order_stays_in_any_mix(void **state)
         puts += m.puts;
         takes += m.takes;
         net_settle(m.net);
+        assert_true(seen.out >= MIX);
+        assert_int_equal(seen.in, seen.out);
         net_destroy(m.net);
     }
     if (puts < 5000 || takes < 300)
