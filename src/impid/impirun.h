@@ -75,6 +75,10 @@ struct impirun_tasks {
     int worst; /* exit code: highest, 128 + signal for a signal */
 };
 
+/* A descriptor (nonblocking) that tells the signals that end a job by hand or
+ * one of its processes; they are blocked from now on.  -1 with errno. */
+int impirun_signals(void);
+
 int impirun_tasks_start(struct impirun_tasks *t, const struct impirun *run,
                         const char *agent, struct errbuf *err);
 /* Reap what ended. */

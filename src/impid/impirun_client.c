@@ -223,15 +223,7 @@ static int start_server(struct client *c, struct errbuf *err)
 
 static int watch_signals(struct client *c, struct errbuf *err)
 {
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    c->signals = impirun_signals();
     return c->signals < 0 ? errprintf(err, "signalfd: %s", strerror(errno)) : 0;
 }
 

@@ -237,24 +237,11 @@ static void wait_lines(struct appfile *app, struct impirun_control *c)
     }
 }
 
-static int watch_signals(struct appfile *app)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    app->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return app->signals < 0 ? -1 : 0;
-}
-
 static void run_lines(struct appfile *app, const struct impirun *run,
                       struct impirun_control *c)
 {
-    if (watch_signals(app) < 0 || start_lines(app, run) < 0) {
+    app->signals = impirun_signals();
+    if (app->signals < 0 || start_lines(app, run) < 0) {
         fprintf(stderr, "impirun: %s\n", strerror(errno));
         app->worst = IMPIRUN_FAILED;
         end_others(app);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +52,19 @@ static void become_task(const struct impirun *run, const char *agent,
     execvp(run->command[0], run->command);
     fprintf(stderr, "impirun: %s: %s\n", run->command[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);
+}
+
+int impirun_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 int impirun_tasks_start(struct impirun_tasks *t, const struct impirun *run,
