@@ -86,9 +86,10 @@ case_run_returns_exit_code() {
 # Its keeper, which looks up from reading three times a second, took "p" for
 # another word than "up" and ended a cluster that had just come up.
 case_cluster_whose_word_comes_in_two_parts_stays() {
-    local d pid began ports=/run/minislurm/mshalves1/ports
+    local d pid began ports id=mshalves$$
+    ports=/run/minislurm/$id/ports
     d=$(mktemp -u /tmp/minislurm.XXXXXX)
-    setsid "$MINISLURM" keeper "$d" mshalves1 1 >/dev/null 2>&1 \
+    setsid "$MINISLURM" keeper "$d" $id 1 >/dev/null 2>&1 \
         < <(printf u; wait_until 20 test -s $ports; sleep 1; echo p) &
     pid=$! began=$(started $!)
     wait_for 20 test -s $ports
