@@ -186,7 +186,6 @@ static int take(struct settings *s, int opt, struct errbuf *err)
     case OPT_STORED:
         return set_string(&s->stored_map, err);
     case OPT_VERBOSE_FILE:
-        s->verbose = true;
         return set_string(&s->verbose_file, err);
     case OPT_PROTOCOL:
         return set_string(&s->protocol, err);

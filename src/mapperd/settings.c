@@ -143,6 +143,8 @@ int settings_finish(struct settings *s, struct errbuf *err)
     if (s->engine && !net_engine_parse(s->engine, &engine))
         return errprintf(err, "Routes: not auto, dmodk, updown or gm2: %s",
                          s->engine);
+    /* Where verbose output goes is a wish for it, in the file, too. */
+    s->verbose |= s->verbose_file != NULL;
     if (default_paths(s) < 0)
         return errprintf(err, "no memory");
     if (!s->pid_dir && !(s->pid_dir = strdup("/run/gm_mapper")))

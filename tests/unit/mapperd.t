@@ -483,4 +483,10 @@ ok "the second board has a pid file of its own" "pid.1 ${mapper[0]}" \
 until_ok 10 grep -q ': debug: packet .* sent' "$tmp/m0.log"
 ok "-v: each packet is told" 0 $?
 stop_mapper TERM 0
+echo "VerboseFile=$tmp/verbose.conf" >"$tmp/more"
+start_mapperd 0
+rm "$tmp/more"
+until_ok 10 grep -q ': debug: packet .* sent' "$tmp/verbose.conf"
+ok "VerboseFile in mapper.conf tells each packet, too" 0 $?
+stop_mapper TERM 0
 echo "1..$n"

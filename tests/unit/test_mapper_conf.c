@@ -143,6 +143,26 @@ static void g1_18_g2_33_keys_reach_the_engines(void **state)
     }
 }
 
+/* ---- words --------------------------------------------------------------- */
+
+/* As the option does. */
+static void g2_23_verbose_file_alone_is_verbose(void **state)
+{
+    struct settings s;
+    struct errbuf err;
+
+    (void)state;
+    settings_of(&s, "VerboseFile=/v\n");
+    assert_int_equal(settings_finish(&s, &err), 0);
+    assert_true(s.verbose);
+    assert_string_equal(s.verbose_file, "/v");
+    settings_free(&s);
+    settings_of(&s, "Verbose=no\n");
+    assert_int_equal(settings_finish(&s, &err), 0);
+    assert_false(s.verbose);
+    settings_free(&s);
+}
+
 /* ---- timers -------------------------------------------------------------- */
 
 static void try_timers(const char *line, bool fixed1, bool fixed2)
@@ -171,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(g1_18_g2_33_keys_reach_the_engines),
+        cmocka_unit_test(g2_23_verbose_file_alone_is_verbose),
         cmocka_unit_test(gm1_has_fixed_timers_and_gm2_learns),
     };
 

@@ -88,6 +88,7 @@ static void g2_23_verbose_is_what_three_options_say(void **state)
     assert_true(s.verbose && !s.verbose_file);
     settings_free(&s);
     assert_int_equal(take(&s, &err, "--verbose-file=/v"), 0);
+    assert_int_equal(settings_finish(&s, &err), 0);
     assert_true(s.verbose);
     assert_string_equal(s.verbose_file, "/v");
     settings_free(&s);
