@@ -74,24 +74,12 @@ static int add_buffer(struct coll *x, enum impi_step_buf buf, const void *from)
     return MPI_SUCCESS;
 }
 
-/* Those that the program gave. */
-static int look_at_buffers(const struct coll *x)
-{
-    int rc = MPI_SUCCESS;
-
-    for (int i = 0; rc == MPI_SUCCESS && i < IMPI_NBUFS; i++) {
-        if (x->buf[i])
-            rc = buffer_check(x->buf[i], x->count, x->type);
-    }
-    return rc;
-}
-
 int coll_add_buffers(struct coll *x, bool commutes)
 {
     void **buf = x->buf;
-    int rc = look_at_buffers(x);
+    int rc = MPI_SUCCESS;
 
-    if (rc == MPI_SUCCESS && !buf[IMPI_BUF_ACC] && uses(x, IMPI_BUF_ACC))
+    if (!buf[IMPI_BUF_ACC] && uses(x, IMPI_BUF_ACC))
         rc = add_buffer(x, IMPI_BUF_ACC, NULL);
     if (rc == MPI_SUCCESS && !buf[IMPI_BUF_TMP] && uses(x, IMPI_BUF_TMP))
         rc = add_buffer(x, IMPI_BUF_TMP, NULL);
@@ -108,6 +96,14 @@ int coll_check_reduction(int count, MPI_Datatype type, MPI_Op op)
     if (type == MPI_DATATYPE_NULL)
         return MPI_ERR_TYPE;
     return op == MPI_OP_NULL ? MPI_ERR_OP : MPI_SUCCESS;
+}
+
+int coll_check_buffers(const struct coll *x, const void *own,
+                       const void *result)
+{
+    int rc = buffer_check(own, x->count, x->type);
+
+    return rc == MPI_SUCCESS ? buffer_check(result, x->count, x->type) : rc;
 }
 
 /* ---- Barrier ---- */
@@ -233,12 +229,16 @@ static int make_reduce(struct coll *x, const void *in, void *out, int count,
     enum impi_role role;
     uint32_t rank;
     int commutes = 0, rc = coll_role(x->c, root, &role, &rank);
+    bool adds = !x->c->inter || role == IMPI_ROLE_OTHER;
 
     reduce_args(x, in == MPI_IN_PLACE ? out : in, count, type, op);
     if (role == IMPI_ROLE_ROOT)
         x->buf[x->c->inter ? IMPI_BUF_DATA : IMPI_BUF_ACC] = out;
     if (rc == MPI_SUCCESS)
         rc = check_reduction(x, &commutes);
+    if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, adds ? x->buf[IMPI_BUF_OWN] : COLL_NO_BUFFER,
+                                role == IMPI_ROLE_ROOT ? out : COLL_NO_BUFFER);
     if (rc == MPI_SUCCESS)
         rc = coll_made(schedule_reduce(x, role, rank, commutes));
     return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
@@ -270,6 +270,8 @@ int coll_make_allreduce(struct coll *x, const void *in, void *out, int count,
     x->buf[IMPI_BUF_ACC] = out;
     rc = check_reduction(x, &commutes);
     if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, in, out);
+    if (rc == MPI_SUCCESS)
         rc = coll_made(impi_schedule_allreduce(&x->steps, x->c->units, &r,
                                                (uint32_t)x->c->rank, commutes));
     return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
@@ -285,6 +287,8 @@ static int make_inter_allreduce(struct coll *x, const void *in, void *out,
     reduce_args(x, in, count, type, op);
     x->buf[IMPI_BUF_TMP] = out;
     rc = check_reduction(x, &commutes);
+    if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, in, out);
     if (rc == MPI_SUCCESS)
         rc = coll_made(impi_schedule_inter_allreduce(
             &x->steps, x->c->units, (uint32_t)x->c->rank, &sides, commutes));

@@ -30,6 +30,12 @@ int coll_add_buffers(struct coll *x, bool commutes);
 /* Count, type, operation. */
 int coll_check_reduction(int count, MPI_Datatype type, MPI_Op op);
 
+/* What the program gave for it: MPI_ERR_BUFFER, or MPI_SUCCESS.  What is not
+ * significant in this process is COLL_NO_BUFFER. */
+#define COLL_NO_BUFFER MPI_IN_PLACE
+int coll_check_buffers(const struct coll *x, const void *own,
+                       const void *result);
+
 /* MPI error code, given to the error handler already. */
 int coll_barrier(struct impi_comm *c);
 int coll_bcast(struct impi_comm *c, void *buf, int count, MPI_Datatype type,

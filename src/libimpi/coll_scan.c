@@ -29,6 +29,8 @@ static int make_scan(struct coll *x, const void *own, void *result)
     x->buf[IMPI_BUF_OWN] = (void *)(uintptr_t)own;
     x->buf[IMPI_BUF_ACC] = result;
     if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, own, result);
+    if (rc == MPI_SUCCESS)
         rc = coll_made(impi_schedule_scan(&x->steps, x->c->units,
                                           (uint32_t)x->c->rank, copy));
     return rc == MPI_SUCCESS ? coll_add_buffers(x, true) : rc;
@@ -39,12 +41,12 @@ static int make_exscan(struct coll *x, const void *own, void *result)
 {
     int rc = x->c->inter ? MPI_ERR_COMM
                          : coll_check_reduction(x->count, x->type, x->op);
+    bool first = x->c->rank == x->c->first;
     void *copy;
 
     if (rc == MPI_SUCCESS)
-        rc = buffer_check(own, x->count, x->type);
-    if (rc == MPI_SUCCESS && (result || x->c->rank > x->c->first))
-        rc = buffer_check(result, x->count, x->type);
+        rc = coll_check_buffers(x, own,
+                                first && !result ? COLL_NO_BUFFER : result);
     if (rc != MPI_SUCCESS)
         return rc;
     copy = data_like(own == MPI_IN_PLACE ? result : own, x->count, x->type,
@@ -145,6 +147,8 @@ static int make_reduce_scatter(struct coll *x, const void *own, void *result,
                             .single = true};
     if (rc == MPI_SUCCESS)
         rc = buffer_check(result, x->in.count, x->type);
+    if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, x->buf[IMPI_BUF_OWN], COLL_NO_BUFFER);
     if (rc == MPI_SUCCESS)
         rc = impi_real.Op_commutative(x->op, &commutes);
     if (rc == MPI_SUCCESS)

@@ -14,6 +14,8 @@ static int class_of(int code)
 /* A rank that another library serves than rank 0: the last of each world. */
 #define far_rank (size - 1)
 
+#define MAX_RANKS 64
+
 static int handled;
 
 static void handler(MPI_Comm *comm, int *code, ...)
@@ -95,6 +97,55 @@ static void no_buffer_is_an_error(void)
     MPI_Type_free(&t);
 }
 
+/* The same of reductions, of what each adds and of the result.  (Crashed, or
+ * gave no result.) */
+static void no_buffer_of_a_reduction_is_an_error(void)
+{
+    const MPI_Comm w = MPI_COMM_WORLD;
+    int own = 1, sum = -1, counts[MAX_RANKS];
+    MPI_Request r;
+
+    CHECK(size <= MAX_RANKS);
+    for (int i = 0; i < size; i++)
+        counts[i] = 1;
+#define REFUSED(call) CHECK(class_of(call) == MPI_ERR_BUFFER)
+    REFUSED(MPI_Reduce(NULL, &sum, 1, MPI_INT, MPI_SUM, 0, w));
+    REFUSED(MPI_Ireduce(NULL, &sum, 1, MPI_INT, MPI_SUM, 0, w, &r));
+    REFUSED(MPI_Allreduce(NULL, &sum, 1, MPI_INT, MPI_SUM, w));
+    REFUSED(MPI_Allreduce(&own, NULL, 1, MPI_INT, MPI_SUM, w));
+    REFUSED(MPI_Allreduce(MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM, w));
+    REFUSED(MPI_Iallreduce(NULL, &sum, 1, MPI_INT, MPI_SUM, w, &r));
+    REFUSED(MPI_Scan(NULL, &sum, 1, MPI_INT, MPI_SUM, w));
+    REFUSED(MPI_Scan(&own, NULL, 1, MPI_INT, MPI_SUM, w));
+    REFUSED(MPI_Exscan(NULL, &sum, 1, MPI_INT, MPI_SUM, w));
+    REFUSED(MPI_Reduce_scatter(NULL, &sum, counts, MPI_INT, MPI_SUM, w));
+    REFUSED(MPI_Reduce_scatter(&own, NULL, counts, MPI_INT, MPI_SUM, w));
+    REFUSED(MPI_Reduce_scatter_block(NULL, &sum, 1, MPI_INT, MPI_SUM, w));
+#undef REFUSED
+    /* Of no data, and where none is asked for, it is right. */
+    CHECK(MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, w) == MPI_SUCCESS);
+    CHECK(MPI_Reduce(&own, rank ? NULL : &sum, 1, MPI_INT, MPI_SUM, 0, w) ==
+          MPI_SUCCESS);
+    CHECK(rank || sum == size);
+}
+
+/* The side of the root adds nothing, nor takes who is not the root. */
+static void no_buffer_of_an_idle_side_is_right(void)
+{
+    int upper = rank >= size / 2, own = 1, sum = -1;
+    int root = !upper ? 0 : rank == size / 2 ? MPI_ROOT : MPI_PROC_NULL;
+    MPI_Comm half, inter;
+
+    MPI_Comm_split(MPI_COMM_WORLD, upper, 0, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, upper ? 0 : size / 2, 3,
+                         &inter);
+    CHECK(MPI_Reduce(upper ? NULL : &own, root == MPI_ROOT ? &sum : NULL, 1,
+                     MPI_INT, MPI_SUM, root, inter) == MPI_SUCCESS);
+    CHECK(root != MPI_ROOT || sum == size / 2);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+}
+
 /* Short and long messages into buffers that are too small. */
 static void truncated(int to, int from)
 {
@@ -149,6 +200,8 @@ int main(int argc, char **argv)
     arguments();
     MPI_Barrier(MPI_COMM_WORLD);
     no_buffer_is_an_error();
+    no_buffer_of_a_reduction_is_an_error();
+    no_buffer_of_an_idle_side_is_right();
     im_119_tag_ub_is_the_negotiated_bound();
     MPI_Barrier(MPI_COMM_WORLD);
     long_range();
