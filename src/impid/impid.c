@@ -127,6 +127,15 @@ void impid_maybe_leave(struct impid *a)
         ev_idle_start(a->loop, &a->stop);
 }
 
+/* Where there is none, the server is told. */
+static void choose_address(struct impid *a)
+{
+    struct errbuf why;
+
+    if (impid_addr_choose(a->host_addr, &a->conf, &why) < 0)
+        impid_fail(a, 317, 1, NULL, "node %s: %s", a->node_name, why.text);
+}
+
 static int start(struct impid *a, struct errbuf *err)
 {
     a->loop = ev_loop_new(EVFLAG_AUTO);
@@ -138,8 +147,7 @@ static int start(struct impid *a, struct errbuf *err)
     LIST_INIT(&a->link.waits);
     impid_conf_node_name(&a->conf, a->conf.node, a->node_name,
                          sizeof(a->node_name));
-    if (impid_addr_choose(a->host_addr, &a->conf, err) < 0 ||
-        impid_task_start(a, err) < 0)
+    if (impid_task_start(a, err) < 0)
         return -1;
     ev_signal_init(&a->sigterm, on_sigterm, SIGTERM);
     ev_signal_start(a->loop, &a->sigterm);
@@ -153,6 +161,7 @@ static int start(struct impid *a, struct errbuf *err)
     if (fcntl(IMPID_STATUS_FD, F_GETFD) >= 0)
         ev_io_start(a->loop, &a->alive);
     impid_link_start(&a->link, a);
+    choose_address(a);
     return 0;
 }
 

@@ -3,15 +3,13 @@
 #include "impid/impid_addr.h"
 #include "impid/names.h"
 
-static int of_user(struct in6_addr *ip, const char *name, const char *node,
-                   struct errbuf *err)
+static int of_user(struct in6_addr *ip, const char *name, struct errbuf *err)
 {
     struct errbuf why;
 
     if (netaddr_of_interface(ip, name, &why) == 0)
         return 0;
-    return errprintf(err, ENV_IFNAME "=%s on node %s: %s", name, node,
-                     why.text);
+    return errprintf(err, ENV_IFNAME "=%s: %s", name, why.text);
 }
 
 int impid_addr_choose(uint8_t out[IMPI_HOSTID_SIZE],
@@ -22,10 +20,7 @@ int impid_addr_choose(uint8_t out[IMPI_HOSTID_SIZE],
     struct in6_addr ip;
 
     if (conf->ifname && conf->ifname[0]) {
-        char node[SF_AGENT_NODE_MAX];
-
-        impid_conf_node_name(conf, conf->node, node, sizeof(node));
-        if (of_user(&ip, conf->ifname, node, err) < 0)
+        if (of_user(&ip, conf->ifname, err) < 0)
             return -1;
     } else if (conf->site.network) {
         if (netaddr_in_network(&ip, conf->site.network, err) < 0)

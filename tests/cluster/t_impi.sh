@@ -201,6 +201,17 @@ case_sl_18_im_021_network_of_ipv6() {
     assert_nothing_left
 }
 
+# What impid found wrong stood in the log of its node alone.
+case_wrong_interface_is_told() {
+    run_as_user env IMPI_IFNAME=lo srun --mpi=impi -N2 -n2 "$M" : -N2 -n2 "$O"
+    assert_code 0
+    assert_world 4
+    run_as_user env IMPI_IFNAME=no0 srun --mpi=impi -n1 "$M" : -n1 "$O"
+    assert_code 1
+    assert_error 'SF-E317: node n[0-9]: IMPI_IFNAME=no0: no interface no0 is up'
+    assert_nothing_left
+}
+
 # Slurm signals the whole container, impid in it included.
 case_signals_are_for_the_tasks() {
     local srun signal job end=$WORK/signalled
