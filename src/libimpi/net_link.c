@@ -122,31 +122,54 @@ void link_add(struct link *l, uint32_t peer)
     net.links[net.nlinks++] = l;
 }
 
+static struct netaddr address_of(uint32_t rank)
+{
+    const struct impi_proc *p = &impi_be.world.procs[rank];
+
+    return impi_hostaddr(p->addr, p->port);
+}
+
+/* Never reached: the way from here to there, which the user may mend. */
+static void unreachable(uint32_t peer, const char *why)
+{
+    struct netaddr from = address_of((uint32_t)impi_be.rank);
+    struct netaddr to = address_of(peer);
+    char here[NETADDR_IP_MAX], there[NETADDR_TEXT_MAX];
+
+    netaddr_print_ip(here, &from.ip);
+    netaddr_print(there, &to);
+    be_die(1, "SF-E407: %s cannot reach rank %u (client %u) at %s: %s", here,
+           peer, impi_be.world.procs[peer].client, there, why);
+}
+
 static void lost(uint32_t peer, const char *why)
 {
     char where[NETADDR_TEXT_MAX];
-    const struct impi_proc *p;
     struct netaddr at;
 
-    if (net.finishing)
-        return;
     if (peer == PEER_RELAY)
         be_die(1, "SF-E402: lost impid, which relays to other clients: %s",
                why);
-    p = &impi_be.world.procs[peer];
-    at = impi_hostaddr(p->addr, p->port);
+    at = address_of(peer);
     netaddr_print(where, &at);
-    be_die(1, "SF-E402: lost rank %u (client %u, %s): %s", peer, p->client,
-           where, why);
+    be_die(1, "SF-E402: lost rank %u (client %u, %s): %s", peer,
+           impi_be.world.procs[peer].client, where, why);
 }
 
 void link_fail(struct link *l, const char *why)
 {
+    bool connecting = l->state == LINK_CONNECTING;
+
     link_close_fd(l);
     if (l->state != LINK_OPEN && l->state != LINK_CLOSED)
         net.nopening--;
     l->state = LINK_CLOSED;
-    lost(l->peer, why);
+    if (net.finishing)
+        return;
+    if (connecting)
+        unreachable(l->peer, why);
+    else
+        lost(l->peer, why);
 }
 
 /* The opening is through: hand over to the engine. */

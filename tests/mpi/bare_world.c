@@ -4,12 +4,14 @@
  * client is started by its own library's launcher; this program plays
  * impid's part towards the processes (impi/task_wire.h).
  *
- *   bare_world [-i] [-6] [-h] [-m maxdatalen] FAMILY:N ... -- PROGRAM [ARG ...]
+ *   bare_world [-i] [-6] [-h] [-u] [-m maxdatalen] FAMILY:N ...
+ *              -- PROGRAM [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
  * ranks are dealt out to the clients in turn, instead of client by client.
  * -6: processes meet at ::1 instead of 127.0.0.1.  -h: each process has an
- * IMPI host of its own, instead of each client.
+ * IMPI host of its own, instead of each client.  -u: the last rank is said to
+ * be at an address of a network for documents.
  * BARE_FRONT names the library to preload.  Exit code: that of MPI_Abort; 1
  * when a process vanished; else the worst of the launchers'.
  */
@@ -64,6 +66,7 @@ static struct {
     int listener;
     bool ipv6;
     bool own_hosts;
+    bool last_is_far;
 } b;
 
 static void die(const char *what)
@@ -156,6 +159,15 @@ static void to_all(void (*what)(struct proc *))
             what(&b.proc[i]);
 }
 
+/* Where the others will look for it. */
+static void address(const struct proc *p, uint8_t addr[IMPI_HOSTID_SIZE])
+{
+    static const uint8_t far[4] = {203, 0, 113, 1};
+
+    if (b.last_is_far && p->rank == b.nprocs - 1)
+        impi_hostid_set_ipv4(addr, far);
+}
+
 static void take_join(struct proc *p, const struct task_frame *f)
 {
     struct impi_proc *w = &b.world.procs[p->rank];
@@ -168,6 +180,7 @@ static void take_join(struct proc *p, const struct task_frame *f)
     w->pid = j.pid;
     memcpy(w->hostid, j.addr, sizeof(w->hostid));
     memcpy(w->addr, j.addr, sizeof(w->addr));
+    address(p, w->addr);
     w->port = j.port;
     w->cpus = j.cpus;
     if (++b.njoin == b.nprocs)
@@ -430,6 +443,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             b.ipv6 = true;
         } else if (strcmp(*argv, "-h") == 0) {
             b.own_hosts = true;
+        } else if (strcmp(*argv, "-u") == 0) {
+            b.last_is_far = true;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
             *maxdatalen = (uint32_t)atoi(*++argv);
         } else if (colon && b.nclients < MAX_CLIENTS) {
@@ -457,8 +472,8 @@ int main(int argc, char **argv)
 
     if (!program || !*program) {
         fprintf(stderr,
-                "usage: bare_world [-i] [-6] [-h] [-m bytes] FAMILY:N ... "
-                "-- PROGRAM [ARG ...]\n");
+                "usage: bare_world [-i] [-6] [-h] [-u] [-m bytes] FAMILY:N "
+                "... -- PROGRAM [ARG ...]\n");
         return 99;
     }
     if (!getenv("BARE_FRONT")) {

@@ -97,6 +97,23 @@ case_im_154_im_155_sockets_of_channels()
     report $? "$title"
 }
 
+# A namespace that has nothing but its loopback has no way to another network.
+case_unreachable_process_is_named()
+{
+    local title=unreachable_process_is_named world
+    if ! unshare -n true 2>/dev/null; then
+        report_skip "$title" "no network namespaces"
+        return
+    fi
+    world_of "$@" -- "$dir/ring"
+    # shellcheck disable=SC2016
+    "${limited[@]}" 120 unshare -n bash -c 'ip link set lo up && exec "$@"' - \
+        "$dir/bare_world" -u "${world[@]}" >"$TMPDIR/out" 2>&1
+    [ $? = 1 ] && grep -qE "rank 0: SF-E407: 127.0.0.1 cannot reach rank 1 \
+\(client 1\) at 203.0.113.1:[0-9]+: Network is unreachable" "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
 need_both ring
 
 title=im_001_im_117_unmodified_programs_in_one_world
@@ -193,6 +210,8 @@ case_end abort_ends_all_with_its_code_mpich 7 "rank 3 called MPI_Abort(7)" \
     openmpi:2 mpich:2 -- "$dir/abort" 7
 case_end fatal_error_names_its_cause 1 "SF-E510: MPI_Win_create" \
     mpich:1 openmpi:1 -- "$dir/abort" 1 window
+case_unreachable_process_is_named mpich:1 openmpi:1
+case_unreachable_process_is_named openmpi:1 mpich:1
 case_end killed_rank_ends_all 1 "rank 1 vanished" \
     mpich:1 openmpi:1 -- "$dir/abort" 1 die
 echo "1..$n"
