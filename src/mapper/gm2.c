@@ -126,7 +126,6 @@ static void enter_fetching(struct gm2 *m)
 
 static void enter_verifying(struct gm2 *m)
 {
-    m->valid = true;
     m->map_since = m->now;
     m->round = 0;
     m->phase = GM2_PHASE_REST;

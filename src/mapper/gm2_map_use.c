@@ -203,6 +203,7 @@ bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
     m->ups = net_routes_ups(m->routes);
     m->unlike = 0;
     m->me = me;
+    m->valid = true; /* whoever is told of the map may ask for its leader */
     m->complete = false;
     m->reported = 0;
     find_partners(m);

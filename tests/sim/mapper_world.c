@@ -152,6 +152,7 @@ static void on_configured(const struct gm2_map *map, uint32_t me,
 
     h->nconfigured++;
     h->me = me;
+    gm2_status(h->gm2, &h->told);
     if (!h->world->keeps)
         return;
     bytebuf_free(&h->stored);

@@ -42,6 +42,23 @@ static void g2_15_thrash_raises_the_version_without_change(void **state)
     world_free(w);
 }
 
+/* Who is told of a map asks who leads: the report of a new map said that
+ * nobody did, so that switchmgrd had to wait for the next one. */
+static void a_map_is_told_when_it_is_valid(void **state)
+{
+    struct world *w = settled("line:2:3");
+
+    for (unsigned i = 0; i < 6; i++) {
+        const struct gm2_status *told = &w->hosts[host(w, i)].told;
+
+        assert_true(told->valid);
+        assert_int_equal(told->leader, i == 5);
+        assert_int_equal(told->version.counter,
+                         status(w, host(w, i)).version.counter);
+    }
+    world_free(w);
+}
+
 static void once(struct gm2_config *c, uint32_t node, void *arg)
 {
     c->map_once = true;
@@ -245,6 +262,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_49_counters_start_at_random),
     cmocka_unit_test(g2_15_thrash_raises_the_version_without_change),
     cmocka_unit_test(g2_49_the_counter_skips_0),
+    cmocka_unit_test(a_map_is_told_when_it_is_valid),
     cmocka_unit_test(g2_18_complete_is_when_the_last_has_it),
     cmocka_unit_test(g2_18_map_once_ends_when_everybody_has_the_map),
     cmocka_unit_test(g2_16_extra_hosts_inflate_the_map),
