@@ -1,9 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The last rank aborts with 42 (or the number in argv[1]) while the others
  * wait for a message that never comes; argv[2] = "die": by a signal,
- * "exit": by exit(), "window": by an MPI error that nobody handles. */
+ * "exit": by exit(), "window": by an MPI error that nobody handles, "unheard":
+ * by MPI_Abort while bare_world does not listen until the last two are gone. */
+#define _GNU_SOURCE
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "check.h"
+
+static void wait_for_end(pid_t pid)
+{
+    struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0),
+                       .events = POLLIN};
+
+    while (p.fd >= 0 && poll(&p, 1, -1) < 0)
+        ;
+}
+
+/* The last but one tells the last who it is. */
+static void nobody_listens(void)
+{
+    pid_t listener = (pid_t)atoi(getenv("BARE_PID")), last = getpid();
+    int other = (int)last;
+
+    if (rank == size - 2)
+        MPI_Send(&other, 1, MPI_INT, size - 1, 1, MPI_COMM_WORLD);
+    if (rank != size - 1)
+        return;
+    MPI_Recv(&other, 1, MPI_INT, size - 2, 1, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    kill(listener, SIGSTOP);
+    if (fork() != 0)
+        return;
+    setsid();
+    for (int fd = 0; fd < 1024; fd++)
+        close(fd);
+    wait_for_end(last);
+    wait_for_end((pid_t)other);
+    kill(listener, SIGCONT);
+    _exit(0);
+}
 
 int main(int argc, char **argv)
 {
@@ -18,6 +56,8 @@ int main(int argc, char **argv)
         exit(code);
     if (rank == size - 1 && argc > 2 && strcmp(argv[2], "window") == 0)
         MPI_Win_create(&x, sizeof(x), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (argc > 2 && strcmp(argv[2], "unheard") == 0)
+        nobody_listens();
     if (rank == size - 1)
         MPI_Abort(MPI_COMM_WORLD, code);
     MPI_Recv(&x, 1, MPI_INT, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

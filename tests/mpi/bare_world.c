@@ -222,29 +222,55 @@ static void take_frame(struct proc *p, const struct task_frame *f)
     }
 }
 
-static void read_proc(struct proc *p)
+/* What it has sent; 0: that was all. */
+static ssize_t take(struct proc *p)
 {
     struct task_frame f;
-    ssize_t n = recv(p->fd, p->buf + p->len, sizeof(p->buf) - p->len, 0);
+    ssize_t n, got = recv(p->fd, p->buf + p->len, sizeof(p->buf) - p->len,
+                          MSG_DONTWAIT);
 
-    if (n <= 0) {
-        close(p->fd);
-        p->fd = -1;
-        if (!p->finished) {
-            char text[64];
-
-            snprintf(text, sizeof(text), "rank %u vanished", p->rank);
-            kill_all(1, text);
-        }
-        return;
-    }
-    p->len += (size_t)n;
+    if (got < 0)
+        return errno == EAGAIN || errno == EINTR ? -1 : 0;
+    p->len += (size_t)got;
     while ((n = task_frame_parse(&f, p->buf, p->len, SF_TASK_REQUEST_MAX)) >
            0) {
         take_frame(p, &f);
         p->len -= (size_t)n;
         memmove(p->buf, p->buf + n, p->len);
     }
+    return got;
+}
+
+/* An MPI_Abort is told before its launcher ends the colleagues. */
+static void hear_all(void)
+{
+    for (uint32_t i = 0; i < b.nconn; i++)
+        while (b.proc[i].fd >= 0 && take(&b.proc[i]) > 0)
+            ;
+}
+
+static void read_proc(struct proc *p)
+{
+    char text[64];
+
+    if (take(p) != 0)
+        return;
+    close(p->fd);
+    p->fd = -1;
+    if (p->finished)
+        return;
+    hear_all();
+    snprintf(text, sizeof(text), "rank %u vanished", p->rank);
+    kill_all(1, text);
+}
+
+/* A launcher fails because of its processes. */
+static void read_all(void)
+{
+    hear_all();
+    for (uint32_t i = 0; i < b.nconn; i++)
+        if (b.proc[i].fd >= 0)
+            read_proc(&b.proc[i]);
 }
 
 /* ---- start ---- */
@@ -287,10 +313,10 @@ static void launch(uint32_t c, char **program)
     snprintf(script, sizeof(script),
              "set_rank() { shift $%s; SLURM_PROCID=$1; }; set_rank %s; "
              "export SLURM_PROCID SLURM_IMPI_AGENT=%s LD_PRELOAD=%s "
-             "BARE_TAGUB=%d; "
+             "BARE_TAGUB=%d BARE_PID=%d; "
              "prog=$1; shift; exec $prog.%s \"$@\"",
              mpich ? "PMI_RANK" : "OMPI_COMM_WORLD_RANK", ranks, b.path,
-             getenv("BARE_FRONT"), TAGUB, b.family[c]);
+             getenv("BARE_FRONT"), TAGUB, (int)getpid(), b.family[c]);
     argv[i++] = (char *)(mpich ? "mpiexec.hydra" : "mpirun.openmpi");
     if (!mpich) {
         argv[i++] = (char *)"--allow-run-as-root";
@@ -387,8 +413,10 @@ static bool reap(void)
             int code = WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 
             b.launcher[i] = 0;
-            if (code && !b.failed)
+            if (code) {
+                read_all();
                 kill_all(code, "a launcher failed");
+            }
         } else {
             left = true;
         }
