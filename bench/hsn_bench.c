@@ -151,7 +151,7 @@ static int hsn_end_recv(struct end *e)
     struct hsn_message m;
 
     while (hsn_try_recv(e->h, &m) < 0)
-        if (errno != EAGAIN || hsn_wait(e->h, 200) < 0)
+        if (errno != EAGAIN || (hsn_wait(e->h, 200) < 0 && errno != EINTR))
             return -1;
         else if (hsn_try_recv(e->h, &m) == 0)
             break;
@@ -166,7 +166,8 @@ static int hsn_end_recv(struct end *e)
 /* ---- measuring ---- */
 
 struct shared {
-    volatile int ready, stop;
+    _Atomic int streaming; /* what is sent now is not to be answered */
+    volatile int stop;
     volatile double rate;
     _Atomic uint32_t got;  /* messages counted so far */
     _Atomic uint32_t goal; /* the sender sleeps until so many; 0: awake */
@@ -219,22 +220,16 @@ static void count_one(struct shared *s, int n)
         futex(&s->goal, FUTEX_WAKE, 1, NULL);
 }
 
-/* The other side: answers, then counts. */
-static void answer(struct end *e, struct shared *s, size_t size, int count,
-                   int rounds)
+/* The other side: answers, then counts.  It does not count its answers: one
+ * that was late was asked for twice. */
+static void answer(struct end *e, struct shared *s, size_t size, int count)
 {
     double begin;
     int rc, n = 0;
 
-    for (int i = 0; i < rounds && !s->stop;) {
-        rc = e->recv(e);
+    while ((rc = e->recv(e)) == 1 || !s->streaming)
         if (rc < 0 || (rc == 0 && e->send(e, size) < 0))
             die("answer");
-        i += rc == 0;
-    }
-    s->ready = 2;
-    while (e->recv(e) == 1)
-        ;
     begin = now();
     while (n < count) {
         rc = e->recv(e);
@@ -292,12 +287,13 @@ static void run(struct end *a, struct end *b, size_t size, int count,
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (a->fd >= 0)
             close(a->fd);
-        answer(b, s, size, count, rounds);
+        answer(b, s, size, count);
         _exit(0);
     }
     if (b->fd >= 0)
         close(b->fd);
     half = half_round_trip(a, size, rounds);
+    s->streaming = 1;
     stream(a, s, size, pid);
     if (s->rate == 0)
         exit(1);

@@ -82,7 +82,7 @@ all_pairs() { # COUNT SOCKET..
 }
 fails() { ! "$@"; }
 ok "each reaches each other one" all_pairs 56 "${sockets[@]}"
-ok "pages of 8 KB cross two levels in two packets" timeout 60 "$bench" hsn \
+ok "pages of 8 KB cross two levels in two packets" within 60 "$bench" hsn \
     "$tmp/h0" "$(board 0)" "$tmp/h7" "$(board 7)" 8192 500 50
 
 fault() {
