@@ -413,7 +413,7 @@ static bool look_for_one(struct hsn *h)
 
 int hsn_wait(struct hsn *h, int timeout_ms)
 {
-    int n = 1;
+    int n = 1, e = 0;
 
     if (h->bell < 0)
         return fail(EOPNOTSUPP);
@@ -425,9 +425,10 @@ int hsn_wait(struct hsn *h, int timeout_ms)
         if (h->gone)
             return fail(ECONNRESET);
         if (n <= 0)
-            return n;
+            return n < 0 ? fail(e) : 0;
         if (ring_sleep(&h->from))
             n = sleep_at_bell(h, timeout_ms);
+        e = errno; /* the look at the ring has one of its own */
         ring_awake(&h->from);
     }
     look_found(&h->look, clock_ns());
