@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,24 +99,15 @@ static int find_group(struct ctl_server *s, const char *name,
     return 0;
 }
 
-/* Bind a name of our own and move it into place, so that the path never
- * points at nothing and a socket left behind does no harm. */
+/* The path never points at nothing, and a socket left behind does no harm. */
 static int bind_path(struct ctl_server *s, struct errbuf *err)
 {
     const char *path = s->options.path;
-    char own[PATH_MAX];
     struct stat st;
 
-    snprintf(own, sizeof(own), "%s.%d", path, (int)getpid());
-    unlink(own);
-    s->fd = local_listen_new(own, SOCK_STREAM);
-    if (s->fd < 0)
+    s->fd = local_listen_over(path, SOCK_STREAM);
+    if (s->fd < 0 || lstat(path, &st) < 0)
         return errprintf(err, "%s: %m", path);
-    if (chmod(own, 0666) < 0 || lstat(own, &st) < 0 || rename(own, path) < 0) {
-        errprintf(err, "%s: %m", path);
-        unlink(own);
-        return -1;
-    }
     s->dev = st.st_dev;
     s->ino = st.st_ino;
     return 0;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -80,13 +81,25 @@ int local_listen_new(const char *path, int type)
     return fd;
 }
 
+int local_listen_over(const char *path, int type)
+{
+    char own[sizeof(((struct sockaddr_un *)0)->sun_path) + 16];
+    int fd, e;
+
+    snprintf(own, sizeof(own), "%s.%d", path, (int)getpid());
+    unlink(own);
+    fd = local_listen_new(own, type);
+    if (fd < 0 || (chmod(own, 0666) == 0 && rename(own, path) == 0))
+        return fd;
+    e = errno;
+    close(fd);
+    unlink(own);
+    return errno = e, -1;
+}
+
 int local_listen(const char *path, int type)
 {
-    int fd;
-
     if (somebody_listens(path, type))
         return errno = EADDRINUSE, -1;
-    unlink(path);
-    fd = local_listen_new(path, type);
-    return fd < 0 || chmod(path, 0666) == 0 ? fd : fail(fd);
+    return local_listen_over(path, type);
 }

@@ -13,9 +13,13 @@
 int local_connect(const char *path, int type, int seconds);
 
 /* A nonblocking, close-on-exec socket of that type that listens at path, for
- * everybody: who may is asked at accept.  A path left behind is taken.
+ * everybody: who may is asked at accept.  A path left behind is taken; the
+ * socket listens before it has that path, so that who finds it there is heard.
  * -1 with errno: ENAMETOOLONG, EADDRINUSE somebody listens there. */
 int local_listen(const char *path, int type);
+
+/* The same, though somebody may listen there. */
+int local_listen_over(const char *path, int type);
 
 /* The same at a path where nothing is; who may connect is left to the caller
  * and its umask.  -1 with errno: EADDRINUSE there is something. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -254,6 +256,46 @@ static void a_local_path_belongs_to_who_listens(void **state)
     rmdir(dir);
 }
 
+/* One listener after the other, in a process that then stops and keeps them. */
+static void listen_often(const char *path)
+{
+    for (int i = 0; i < 200; i++) {
+        unlink(path);
+        if (local_listen(path, SOCK_STREAM) < 0)
+            _exit(1);
+    }
+    raise(SIGSTOP);
+    _exit(1);
+}
+
+/* A path that is there, but not yet heard, refused who came too early. */
+static void who_finds_a_local_path_is_heard(void **state)
+{
+    char dir[] = "/tmp/localXXXXXX", path[64];
+    int first, call, status;
+    pid_t pid;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/s", dir);
+    first = local_listen(path, SOCK_STREAM);
+    pid = fork();
+    if (pid == 0)
+        listen_often(path);
+    do {
+        call = local_connect(path, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        if (call < 0) /* not there, or its queue is full */
+            assert_true(errno == ENOENT || errno == EAGAIN);
+        else
+            close(call);
+    } while (waitpid(pid, &status, WNOHANG | WUNTRACED) == 0);
+    assert_true(WIFSTOPPED(status));
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    close(first);
+    unlink(path);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void netaddr_listens_inside_its_range(void **state)
 {
     uint16_t any = 0, port = 0;
@@ -435,6 +477,7 @@ int main(void)
         cmocka_unit_test(conf_names_file_line_and_key_of_all_errors),
         cmocka_unit_test(conf_missing_file_is_named),
         cmocka_unit_test(a_local_path_belongs_to_who_listens),
+        cmocka_unit_test(who_finds_a_local_path_is_heard),
         cmocka_unit_test(netaddr_listens_inside_its_range),
         cmocka_unit_test(netaddr_reads_both_versions),
         cmocka_unit_test(netaddr_any_hears_both_versions),
