@@ -575,7 +575,7 @@ static void a_program_that_nobody_awaits_is_removed(void **state)
     NEED(f);
     spec = spec_of(f);
     assert_int_equal(program_begin(&h, &spec, &err), 0);
-    for (int i = 0; i < 1000 && access(h.socket, F_OK) < 0; i++)
+    for (int i = 0; i < 12000 && access(h.socket, F_OK) < 0; i++)
         usleep(5000); /* it waits for the capability */
     assert_int_equal(access(h.socket, F_OK), 0);
     program_release(&h);
