@@ -201,7 +201,7 @@ static void flush_link(struct nic *nic)
 
 static bool attach(struct nic *nic, struct errbuf *err)
 {
-    uint64_t end = now_ns() + 10000000000ULL;
+    uint64_t end = now_ns() + 60000000000ULL;
     uint8_t buf[SOFTLINK_DATAGRAM_MAX], *at;
     const uint8_t *packet;
     int fds[2] = {-1, -1};
