@@ -115,10 +115,11 @@ cable 020000000002 x1:0
 cable x0:1 x1:1
 NET
 python3 -c '
-import json, socket, sys
+import json, os, socket, sys
 s = socket.socket(socket.AF_UNIX)
-s.bind(sys.argv[1])
+s.bind(sys.argv[1] + ".new")
 s.listen()
+os.rename(sys.argv[1] + ".new", sys.argv[1])  # who finds it is heard
 items = {
     "host": [{"kind": "host", "name": "n1", "board": "020000000001",
               "peer": "anon2:0", "state": "down"}],
