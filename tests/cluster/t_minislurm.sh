@@ -44,6 +44,17 @@ case_restart_of_slurmctld() {
     assert_code 0
 }
 
+# "stop" did nothing to a daemon that had not yet written its pid file, and the
+# next "start" made a second one.
+case_daemon_is_stopped_before_its_pid_file_is_there() {
+    rm "$CLUSTER/state/slurmd.n3.pid"
+    daemon stop n3
+    daemon pid n3 && fail "it still runs"
+    daemon start n3
+    run_as_user srun -N4 true
+    assert_code 0
+}
+
 # Everything that carries the name of the cluster's directory or group.  (Other
 # clusters come and go: memory without an entry counts when it is still there,
 # for the entry goes last.)
@@ -136,13 +147,15 @@ case_interrupted_run_leaves_nothing() {
     wait_for 20 no_traces "$d"
 }
 
-# `up` has no owner who is watched: what it had made stayed for ever.
+# `up` has no owner who is watched: what it had made stayed for ever.  (With a
+# node that is drained it does not come to its end before it is killed.)
 case_killed_while_it_comes_up_leaves_nothing() {
     local d pid began made
     for made in log etc/slurm.conf ns/ctl log/slurmctld.log; do
         d=$(mktemp -d /tmp/minislurm.XXXXXX)
         ( exec env -u MINISLURM_DIR -u SLURM_CONF "$MINISLURM" up --dir "$d" \
-            --nodes 2 --switch none >/dev/null 2>&1 ) &
+            --nodes 2 --switch none --conf 'DownNodes=n1 State=DRAIN' \
+            >/dev/null 2>&1 ) &
         pid=$! began=$(started $!)
         wait_for 30 test -e "$d/$made"
         "$SF_TOP_SRCDIR/tests/cluster/mini/pidkill" KILL "start=$began" "$pid"

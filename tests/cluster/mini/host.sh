@@ -124,7 +124,7 @@ registry_sweep() {
 # A process that was on its way into a control group is met in the next round.
 cluster_erase() {
     [ -d "$registry/$1" ] || return 0
-    wait_until 20 cg_erase "$1"
+    wait_until 60 cg_erase "$1"
     [ -f "$2/.minislurm" ] && [ ! -e "$2/.keep" ] && rm -rf "${2:?}"
     rm -rf "$(memory_dir "${1:?}")"
     registry_remove "$1"
