@@ -144,8 +144,12 @@ daemon() {
 }
 
 # wait_for SECONDS COMMAND..: ask until it succeeds; a failed assertion else.
+# At least a minute: any machine may stand still for some seconds.
 wait_for() {
-    wait_until "$@" || fail "waited in vain for: ${*:2}"
+    local seconds=$1
+    shift
+    [ "$seconds" -ge 60 ] || seconds=60
+    wait_until "$seconds" "$@" || fail "waited in vain for: $*"
 }
 
 # log_has NAME PATTERN: does $CLUSTER/log/NAME hold it (slurmctld.log,

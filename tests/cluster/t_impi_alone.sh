@@ -6,7 +6,6 @@
 . "$(dirname "$0")/impi.sh"
 cluster_up --nodes 2 --switch none --proctrack linuxproc --mpi-default impi
 impi_programs
-LIMIT=40
 
 case_sl_16_world_without_switch_elan() {
     run_as_user srun -n2 "$M" : -n2 "$O"

@@ -7,7 +7,6 @@
 need_stage bin/impirun
 cluster_up --nodes 4 --mpi-default impi
 impi_programs
-LIMIT=60
 KEY=IMPI_AUTH_KEY=31415926
 
 # The server in the background; its address in $at.
