@@ -161,12 +161,13 @@ case_programs_without_mpi() {
     assert_nothing_left
 }
 
+# (Ports of which minislurm gives its daemons none: host.sh.)
 case_sl_18_ports_and_network_of_impi_conf() {
-    printf 'PortRange=23000-23999\nNetwork=127.0.0.0/8\n' \
+    printf 'PortRange=18000-18999\nNetwork=127.0.0.0/8\n' \
         >"$CLUSTER/etc.fabric/impi.conf"
     run_as_user srun --mpi=impi -n1 sh -c 'echo $SLURM_IMPI_SERVER'
     assert_code 0
-    assert_output '^127\.0\.0\.[0-9]+:23[0-9][0-9][0-9]$'
+    assert_output '^127\.0\.0\.[0-9]+:18[0-9][0-9][0-9]$'
     run_as_user srun --mpi=impi -n2 "$M" : -n2 "$O"
     assert_world 4
     echo 'Network=203.0.113.0/24' >"$CLUSTER/etc.fabric/impi.conf"
