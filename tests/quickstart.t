@@ -197,6 +197,23 @@ report $? "what fails is named"
 check "also after a failure all is the owner's" \
     "$(find "$tmp/theirs" ! -user nobody)"
 
+# The first builds until it is told to go on; the second says that it waits.
+sources "$tmp/one"
+echo "echo conf >>'$tmp/order'; until [ -e '$tmp/go' ]; do sleep 0.1; done
+    echo done >>'$tmp/order'" >>"$tmp/one/conf.in"
+(quick "$tmp/one/quickstart" build) &
+first=$!
+until [ -e "$tmp/order" ]; do :; done
+PATH=$tmp/bin:$PATH "$tmp/one/quickstart" build >"$tmp/second" 2>&1 &
+second=$!
+until grep -q . "$tmp/second"; do :; done
+touch "$tmp/go"
+wait "$first" "$second"
+grep -q 'another quickstart is at work in .*: waiting' "$tmp/second" &&
+    grep -q 'built in' "$tmp/second" &&
+    [ "$(xargs <"$tmp/order")" = 'conf done' ]
+report $? "two at once take their turns"
+
 mkdir "$tmp/full"
 sources "$tmp/big"
 sed -i '$a head -c 2M /dev/zero >big || exit 1' "$tmp/big/conf.in"
