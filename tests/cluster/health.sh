@@ -21,7 +21,7 @@ switchmgr_conf() {
         echo "UpAfter=1"
         echo "DegradeAfter=0"
         echo "FlapCount=0"
-        echo "HsndStale=5"
+        echo "HsndStale=10" # they speak every second
         echo "StartGrace=0"
         echo "DrainAfter=1"
         echo "ResumeAfter=1"

@@ -344,7 +344,7 @@ case_metrics_are_prometheus_text() {
 
 case_silence_is_unknown() { # SL-23
     silence n3
-    wait_for 20 extra_has n3 fabric=unknown
+    wait_for 40 extra_has n3 fabric=unknown
     wait_for 10 active_features_are n3 gpu
     assert_equal idle "$(sinfo -h -n n3 -o %T)" "state of n3"
     reporter n3
