@@ -71,7 +71,7 @@ static struct gm2_map *make_map(struct gm2 *m, const struct net *net)
     const struct gm2_version version = next_version(m);
     struct gm2_map *map = gm2_map_new(net, &version, host_of, m);
 
-    /* A higher mapper answered but could not be remembered: look again. */
+    /* Whoever is higher was met when it answered; if not, look again. */
     if (!map || map->net->nodes[0].id == m->config.address)
         return map;
     gm2_map_free(map);

@@ -200,7 +200,7 @@ bool gm2_search_reply(struct gm2 *m, const struct gm2_message *msg)
     a.host.map_leader = msg->version.leader;
     a.host.map_version = msg->version.counter;
     answer(m, &a);
-    if (!mapping || flight->tag != msg->tag || msg->sender == 0)
+    if (!mapping || flight->tag != msg->tag)
         return true;
     if (m->config.pause)
         say_pause(m, &flight->route);

@@ -11,6 +11,8 @@
 static void get_sender(struct be_reader *r, struct gm2_message *msg)
 {
     msg->sender = gm_get_address(r);
+    if (msg->sender == 0) /* a board without an id: nobody's partner */
+        r->bad = true;
     msg->host_type = be_get8(r);
     be_get8(r);
     msg->level = be_get32(r);

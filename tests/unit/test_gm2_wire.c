@@ -116,6 +116,27 @@ static void g2_32_unknown_reasons_and_versions_are_dropped(void **state)
     assert_int_equal(errno, ENOMSG);
 }
 
+static void a_sender_without_a_board_id_is_refused(void **state)
+{
+    static const enum gm2_subtype kinds[] = {GM2_SCOUT, GM2_REPLY, GM2_PIECE,
+                                             GM2_DELTA};
+    struct gm2_message back;
+    uint8_t body[200];
+
+    for (int i = 0; i < 4; i++) {
+        struct gm2_message msg = message(kinds[i], GM2_LX_VERIFYING);
+        size_t len;
+
+        msg.piece.npieces = 1;
+        len = gm2_encode(body, sizeof(body), &msg);
+        assert_int_equal(gm2_decode(&back, body, len), 0);
+        memset(body + GM2_PROBE_SIZE, 0, 6);
+        errno = 0;
+        assert_int_equal(gm2_decode(&back, body, len), -1);
+        assert_int_equal(errno, EPROTO);
+    }
+}
+
 static void every_cut_is_refused(void **state)
 {
     static const enum gm2_subtype kinds[] = {GM2_PROBE, GM2_SCOUT, GM2_REPLY,
@@ -402,6 +423,7 @@ int main(void)
         cmocka_unit_test(g2_32_golden_frame_per_reason),
         cmocka_unit_test(reply_golden_frame),
         cmocka_unit_test(g2_32_unknown_reasons_and_versions_are_dropped),
+        cmocka_unit_test(a_sender_without_a_board_id_is_refused),
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(g2_06_gm2_drops_gm1_messages),
         cmocka_unit_test(g2_36_g2_46_hosts_stand_in_the_order_of_rank),
