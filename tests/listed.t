@@ -42,6 +42,19 @@ check "no two tests have one log" \
 check "no script has the name of a test but for its end" \
     "$(find tests -name '*.sh' -o -name '*.t' | sed 's/\.\(sh\|t\)$//' |
         sort | uniq -d)"
+# Without -fsanitize=fuzzer a target has no main() in a build for fuzzing.
+fuzz_targets() {
+    local name
+    for target in tests/fuzz/fuzz_*.c; do
+        name=$(basename "$target" .c)
+        grep -qxF "tests_fuzz_${name}_LDFLAGS = \$(FUZZ_LINK)" \
+            tests/fuzz/*.am || echo "$name is not linked with FUZZ_LINK"
+        [ -n "$(ls "tests/fuzz/corpus/${name#fuzz_}" 2>/dev/null)" ] ||
+            echo "$name has no corpus"
+    done
+}
+check "every fuzz target can be linked for fuzzing, and has a corpus" \
+    "$(fuzz_targets)"
 check "README.md names every page of doc/" \
     "$(for page in doc/*.md; do grep -qF "\`$page\`" README.md || echo "$page"
         done)"
