@@ -79,7 +79,7 @@ struct net {
     size_t nlinks;
     size_t nopening;     /* of them: not open yet */
     size_t nshared;      /* of them: with shared memory */
-    bool sharing_off;    /* the user or the site wants none */
+    bool sharing_off;    /* between clients the user or site wants none */
     bool asleep;         /* those with shared memory may ring their bells */
     struct link **guest; /* oldest first */
     size_t nguests;

@@ -16,11 +16,19 @@
 
 /* ---- agreeing ---- */
 
+/* Who wants no memory shared between clients leaves that inside one to the
+ * library, which shares it: so do the flat collectives' channels. */
+static bool may_share(const struct link *l)
+{
+    return !net.sharing_off ||
+           impi_be.world.procs[l->peer].client == impi_be.client;
+}
+
 static void make_offer(struct link *l)
 {
     struct impi_chan_offer offer;
 
-    if (!net.sharing_off && share_is_near(l->fd))
+    if (may_share(l) && share_is_near(l->fd))
         l->share = share_create(&offer);
     if (l->share)
         net.nshared++;
@@ -44,7 +52,7 @@ void link_proved(struct link *l, bool initiator)
 
 static void judge(struct link *l)
 {
-    if (!net.sharing_off)
+    if (may_share(l))
         l->share = share_open(&l->sharing.offer);
     if (l->share)
         net.nshared++;

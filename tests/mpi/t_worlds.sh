@@ -114,6 +114,31 @@ case_unreachable_process_is_named()
     report $? "$title: $*"
 }
 
+# IMPI_SHM=0 is about clients: inside one, flat collective calls share memory as
+# the library does.
+rings_of() # CLIENT...: how many were made
+{
+    IMPI_SHM=0 SLURM_IMPI_FLAT=yes "${limited[@]}" 120 \
+        strace -f -o "$log" -e trace=memfd_create \
+        "$dir/bare_world" "$@" -- "$dir/coll" >"$TMPDIR/out" 2>&1 &&
+        grep -q "^PASS coll" "$TMPDIR/out" || return 1
+    grep -c 'memfd_create("slurm-fabric-ring"' "$log"
+    return 0
+}
+case_memory_is_shared_inside_a_client_by_flat_calls()
+{
+    local title=memory_is_shared_inside_a_client_by_flat_calls
+    local log=$TMPDIR/calls inside between
+    if ! strace -o "$log" true 2>/dev/null; then
+        report_skip "$title" "no strace"
+        return
+    fi
+    inside=$(rings_of mpich:2 openmpi:1) &&
+        between=$(rings_of mpich:1 openmpi:1) &&
+        [ "$inside" -gt 0 ] && [ "$between" = 0 ]
+    report $? "$title"
+}
+
 need_both ring
 
 title=im_001_im_117_unmodified_programs_in_one_world
@@ -146,6 +171,7 @@ for prog in coll collv comms mixes topo; do
 done
 case_run threads mpich:2 openmpi:1
 unset SLURM_IMPI_FLAT
+case_memory_is_shared_inside_a_client_by_flat_calls
 title=im_003_two_clients_of_one_library
 for prog in ring coll; do
     case_run $prog mpich:1 mpich:1
