@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * gm_ping SOCKET..: opens a datagram endpoint at each hsnd and sends from
+ * gm_ping [-q] SOCKET..: opens a datagram endpoint at each hsnd and sends from
  * each board to each other one, along the routes that are loaded there.
- * Prints "all N pairs", or the pairs that failed, and ends with 0 or 1.
+ * Prints "all N pairs", or the pairs that failed, and ends with 0 or 1.  -q:
+ * quickly, for pairs that are not to reach each other.
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,8 @@
 #include "hsn/libhsn.h"
 
 #define MODULE (HSN_MODULE_FREE + 7)
-#define TRIES 20
+#define TRIES 300 /* of 0.1 s */
+#define TRIES_QUICK 20
 
 struct end {
     struct hsn *h;
@@ -21,7 +24,7 @@ struct end {
 };
 
 /* One message from a to b; text is different each time. */
-static int ping(const struct end *a, const struct end *b, int number)
+static int ping(const struct end *a, const struct end *b, int number, int tries)
 {
     struct hsn_message out = {.board = b->board, .module = MODULE}, in;
     char text[32];
@@ -29,7 +32,7 @@ static int ping(const struct end *a, const struct end *b, int number)
     snprintf(text, sizeof(text), "ping %d", number);
     out.data = text;
     out.data_len = sizeof(text);
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < tries; i++) {
         if (hsn_send(a->h, &out) < 0 && errno != EAGAIN)
             return -1;
         while (hsn_wait(b->h, 100) == 1)
@@ -56,15 +59,17 @@ static int open_end(struct end *end, const char *path)
 
 int main(int argc, char **argv)
 {
-    int n = argc - 1, failed = 0;
+    bool quick = argc > 1 && strcmp(argv[1], "-q") == 0;
+    int first = quick ? 2 : 1, n = argc - first, failed = 0;
+    int tries = quick ? TRIES_QUICK : TRIES;
     struct end *ends = calloc((size_t)argc, sizeof(*ends));
 
     for (int i = 0; i < n; i++)
-        if (!ends || open_end(&ends[i], argv[1 + i]) < 0)
+        if (!ends || open_end(&ends[i], argv[first + i]) < 0)
             return 2;
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < n; k++) {
-            if (i == k || ping(&ends[i], &ends[k], i * n + k) == 0)
+            if (i == k || ping(&ends[i], &ends[k], i * n + k, tries) == 0)
                 continue;
             printf("no way from %012llx to %012llx\n",
                    (unsigned long long)ends[i].board,
