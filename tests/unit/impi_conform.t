@@ -86,11 +86,11 @@ ok 3 - 1 x 1: ${names[1]}
 report $? "what has passed is not run again, what has failed is"
 
 # As far as the manager heard of it before it was ended itself.
-rm "$dir/ran"
+rm -f "$dir/ran" "$dir/left"
 echo hang >"$dir/${names[2]}"
 "$conform" --clients 1 --procs 1 --tests $three --job "$dir/job {script}" \
     --state "$dir/state" >"$dir/tap" 2>&1 &
-until grep -q "${names[0]}" "$dir/state" 2>/dev/null; do
+until grep -q "${names[0]}" "$dir/state" 2>/dev/null && [ -s "$dir/left" ]; do
     kill -0 $! 2>/dev/null || break
     read -rt 0.1 <>"$dir/never"
 done

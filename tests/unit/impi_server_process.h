@@ -29,7 +29,7 @@
 #define SECRET                                                                 \
     "000102030405060708090a0b0c0d0e0f"                                         \
     "101112131415161718191a1b1c1d1e1f"
-#define PATIENCE_MS 20000 /* only a broken server makes us wait */
+#define PATIENCE_MS 60000 /* only a broken server makes us wait */
 
 struct program {
     pid_t pid;

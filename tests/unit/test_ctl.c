@@ -156,12 +156,12 @@ static void a_verb_answers(void **state)
     struct errbuf err;
     int64_t uid;
 
-    assert_int_equal(ctl_ask(f->path, "status", &reply, 5000, &err), 0);
+    assert_int_equal(ctl_ask(f->path, "status", &reply, 60000, &err), 0);
     assert_string_equal(jsonx_str(reply, "state", 16), "well");
     assert_true(jsonx_int(reply, "uid", 0, 1 << 30, &uid));
     assert_int_equal(uid, getuid());
     json_object_put(reply);
-    assert_int_equal(ctl_ask(f->path, "help", &reply, 5000, &err), 0);
+    assert_int_equal(ctl_ask(f->path, "help", &reply, 60000, &err), 0);
     assert_string_equal(jsonx_str(jsonx_object(reply, "verbs"), "change", 32),
                         "change something");
     json_object_put(reply);
@@ -173,10 +173,10 @@ static void unknown_verbs_and_wrong_arguments_are_told(void **state)
     struct json_object *reply;
     struct errbuf err;
 
-    assert_int_equal(ctl_ask(f->path, "fly", &reply, 5000, &err), -1);
+    assert_int_equal(ctl_ask(f->path, "fly", &reply, 60000, &err), -1);
     assert_int_equal(errno, EREMOTEIO);
     assert_string_equal(err.text, "no verb \"fly\" here; try \"help\"");
-    assert_int_equal(ctl_ask(f->path, "change", &reply, 5000, &err), -1);
+    assert_int_equal(ctl_ask(f->path, "change", &reply, 60000, &err), -1);
     assert_string_equal(err.text, "\"to\" must be 0 to 9");
 }
 
@@ -191,7 +191,7 @@ static int as_nobody(const struct fixture *f, const char *verb)
 
         if (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
             _exit(99);
-        _exit(ctl_ask(f->path, verb, &reply, 5000, &err) == 0 ? 0 : errno);
+        _exit(ctl_ask(f->path, verb, &reply, 60000, &err) == 0 ? 0 : errno);
     }
     waitpid(pid, &status, 0);
     return WEXITSTATUS(status);
@@ -325,7 +325,7 @@ static void no_daemon_is_told_at_once(void **state)
     struct json_object *reply;
     struct errbuf err;
 
-    assert_int_equal(ctl_ask("/nonexistent/s", "status", &reply, 5000, &err),
+    assert_int_equal(ctl_ask("/nonexistent/s", "status", &reply, 60000, &err),
                      -1);
     assert_int_equal(errno, ENOENT);
 }

@@ -529,13 +529,13 @@ static void metrics_are_prometheus_text(void **state)
     struct json_object *reply, *text;
     struct errbuf err;
 
-    assert_int_equal(ctl_ask(d->control, "metrics", &reply, 5000, &err), 0);
+    assert_int_equal(ctl_ask(d->control, "metrics", &reply, 60000, &err), 0);
     assert_true(json_object_object_get_ex(reply, "text", &text));
     assert_non_null(strstr(json_object_get_string(text),
                            "\nslurm_fabric_nic_link_up{node=\"n1\","
                            "rail=\"0\"} 0\n"));
     json_object_put(reply);
-    assert_int_equal(ctl_ask(d->control, "status", &reply, 5000, &err), 0);
+    assert_int_equal(ctl_ask(d->control, "status", &reply, 60000, &err), 0);
     json_object_put(reply);
     hsnd_free(d);
 }
