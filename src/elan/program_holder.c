@@ -104,7 +104,7 @@ static bool serve_client(struct holder *h, int fd)
     program_serve(&h->held, &peer, h->request, (size_t)n, &w, h->reply,
                   sizeof(h->reply));
     if (h->held.program.ncaps != ncaps) /* before anybody can use it */
-        program_drivers_look(&h->drivers, &h->held);
+        program_drivers_look(&h->drivers, &h->held, PROGRAM_DRIVERS_FIRST);
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
     n = send(fd, h->reply, w.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     explicit_bzero(h->request, sizeof(h->request));
@@ -116,7 +116,7 @@ static bool serve_client(struct holder *h, int fd)
 static void idle(struct holder *h, int ms)
 {
     if (program_drivers_missing(&h->drivers, &h->held))
-        program_drivers_look(&h->drivers, &h->held);
+        program_drivers_look(&h->drivers, &h->held, PROGRAM_DRIVERS_AGAIN);
     h->waited_ms += ms;
     if (h->waited_ms < h->look_ms)
         return;
@@ -267,7 +267,7 @@ static int take_caps(struct holder *h, int ncaps, struct errbuf *err)
     explicit_bzero(h->request, sizeof(h->request));
     explicit_bzero(&cap, sizeof(cap));
     if (error == 0 && ncaps > 0)
-        program_drivers_look(&h->drivers, &h->held);
+        program_drivers_look(&h->drivers, &h->held, PROGRAM_DRIVERS_FIRST);
     return error;
 }
 

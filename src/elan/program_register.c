@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/local.h"
 #include "elan/capability.h"
 #include "elan/program_register.h"
 
-#define ANSWER_MS 250
 /* Between two looks for a driver that is not there. */
 #define PAUSE_FIRST_MS 100
 #define PAUSE_LAST_MS 5000
@@ -90,13 +90,13 @@ static int connect_to(const char *dir, int rail)
 }
 
 /* Say it and wait for a yes. */
-static int say(int fd, const void *buf, size_t len)
+static int say(int fd, const void *buf, size_t len, int ms)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     uint8_t answer[8];
 
     if (len == 0 || send(fd, buf, len, MSG_NOSIGNAL) < 0 ||
-        poll(&p, 1, ANSWER_MS) != 1 ||
+        poll(&p, 1, ms) != 1 ||
         recv(fd, answer, sizeof(answer), 0) != (ssize_t)sizeof(answer) ||
         be_load32(answer) != PROGRAM_REGISTER_MAGIC || be_load32(answer + 4))
         return -1;
@@ -105,7 +105,7 @@ static int say(int fd, const void *buf, size_t len)
 
 static int register_one(const struct program_drivers *d,
                         const struct program_held *held,
-                        const struct elan_capability *cap)
+                        const struct elan_capability *cap, int ms)
 {
     int rail = __builtin_ctz(cap->RailMask ? cap->RailMask : 1);
     struct program_registration *r = calloc(1, sizeof(*r));
@@ -122,7 +122,7 @@ static int register_one(const struct program_drivers *d,
         r->dev = held->group.dev;
         r->ino = held->group.ino;
         r->cap = *cap;
-        ok = say(fd, buf, program_register_put(buf, r));
+        ok = say(fd, buf, program_register_put(buf, r), ms);
         explicit_bzero(buf, PROGRAM_REGISTER_MAX);
         explicit_bzero(r, sizeof(*r));
     }
@@ -135,12 +135,29 @@ static int register_one(const struct program_drivers *d,
     return fd;
 }
 
-void program_drivers_look(struct program_drivers *d,
-                          const struct program_held *held)
+static int64_t now_ms(void)
 {
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int left(int64_t end)
+{
+    int64_t now = now_ms();
+
+    return now < end ? (int)(end - now) : 0;
+}
+
+void program_drivers_look(struct program_drivers *d,
+                          const struct program_held *held, int ms)
+{
+    int64_t end = now_ms() + ms;
+
     for (int i = 0; i < held->program.ncaps; i++)
         if (d->fd[i] < 0 && held->program.caps[i])
-            d->fd[i] = register_one(d, held, held->program.caps[i]);
+            d->fd[i] = register_one(d, held, held->program.caps[i], left(end));
     if (d->pause_ms < PAUSE_LAST_MS)
         d->pause_ms *= 2;
 }

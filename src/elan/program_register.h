@@ -44,10 +44,14 @@ struct program_drivers {
 
 void program_drivers_init(struct program_drivers *d, const char *rundir);
 void program_drivers_close(struct program_drivers *d);
-/* Register what is not registered yet.  Waits a quarter of a second at most
- * for a driver that is there, not at all for one that is not. */
+/* Register what is not registered yet.  Waits so long at most for drivers that
+ * are there, not at all for one that is not.  PROGRAM_DRIVERS_FIRST: before
+ * anybody can use the capability, which a driver that has not heard of it
+ * refuses.  PROGRAM_DRIVERS_AGAIN: members wait for the holder. */
+#define PROGRAM_DRIVERS_FIRST 5000
+#define PROGRAM_DRIVERS_AGAIN 250
 void program_drivers_look(struct program_drivers *d,
-                          const struct program_held *held);
+                          const struct program_held *held, int ms);
 /* Is there a capability without a driver? */
 int program_drivers_missing(const struct program_drivers *d,
                             const struct program_held *held);

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,9 +15,12 @@
 
 #include "elan_util.h"
 
+#include "base/be.h"
+#include "base/local.h"
 #include "elan/capability.h"
 #include "elan/program_client.h"
 #include "elan/program_holder.h"
+#include "elan/program_register.h"
 #include "elan/rmscall.h"
 
 #define USER 65534
@@ -546,6 +550,67 @@ static void program_comes_with_its_capabilities(void **state)
     wait_until_gone(h.socket);
 }
 
+/* hsnd of a machine that stood still.  0: the holder waited, and the program
+ * is registered until it ends. */
+static int late_driver(int listener)
+{
+    static uint8_t message[PROGRAM_REGISTER_MAX];
+    struct pollfd come = {.fd = listener, .events = POLLIN}, p;
+    uint8_t yes[8];
+    int fd;
+
+    poll(&come, 1, -1);
+    fd = accept(listener, NULL, NULL);
+    p = (struct pollfd){.fd = fd, .events = POLLIN};
+    if (recv(fd, message, sizeof(message), 0) <= 0)
+        return 1;
+    if (poll(&p, 1, 1000) != 0)
+        return 2;
+    be_store32(yes, PROGRAM_REGISTER_MAGIC);
+    be_store32(yes + 4, 0);
+    if (send(fd, yes, sizeof(yes), MSG_NOSIGNAL) != sizeof(yes))
+        return 3;
+    return recv(fd, yes, sizeof(yes), 0) == 0 ? 0 : 4;
+}
+
+/* Tasks that attached at once were refused by a hsnd that took longer than a
+ * quarter of a second to hear of their program. */
+static void a_program_waits_for_a_driver_that_is_late(void **state)
+{
+    struct fixture *f = *state;
+    struct elan_capability cap = {0};
+    struct program_spec spec;
+    struct program_handle h;
+    struct errbuf err = {""};
+    char dir[128], path[160];
+    int listener, status;
+    pid_t driver;
+
+    NEED(f);
+    cap = f->cap;
+    cap.RailMask = 1 << 3; /* nobody else's */
+    snprintf(dir, sizeof(dir), "%s/late", f->dir);
+    snprintf(path, sizeof(path), "%s/hsnd-3", dir);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    listener = local_listen_new(path, SOCK_SEQPACKET);
+    assert_true(listener >= 0);
+    driver = fork();
+    if (driver == 0)
+        _exit(late_driver(listener));
+    close(listener);
+    spec = spec_of(f);
+    spec.rundir = dir;
+    assert_int_equal(program_begin(&h, &spec, &err), 0);
+    assert_int_equal(program_give_cap(&h, 0, &cap), 0);
+    assert_int_equal(program_await(&h, &err), 0);
+    program_release(&h);
+    wait_until_gone(h.socket);
+    assert_int_equal(waitpid(driver, &status, 0), driver);
+    assert_int_equal(status, 0);
+    unlink(path);
+    rmdir(dir);
+}
+
 static void a_capability_that_is_refused_is_named(void **state)
 {
     struct fixture *f = *state;
@@ -710,6 +775,7 @@ int main(void)
         TEST(destroy_answers_and_removes),
         TEST(a_live_number_is_not_created_twice),
         TEST(program_comes_with_its_capabilities),
+        TEST(a_program_waits_for_a_driver_that_is_late),
         TEST(a_capability_that_is_refused_is_named),
         TEST(a_program_that_nobody_awaits_is_removed),
         TEST(a_missing_holder_is_named),
