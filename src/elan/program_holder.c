@@ -29,6 +29,9 @@
 /* First interval between two looks at the program; doubles up to the last. */
 #define LOOK_FIRST_MS 100
 #define LOOK_LAST_MS 10000
+/* For a driver that a busy machine has stopped: before it knows the program it
+ * refuses the tasks. */
+#define DRIVER_MS 5000
 
 struct holder {
     struct program_held held;
@@ -89,6 +92,12 @@ static void accept_client(struct holder *h)
     h->clients[h->nclients++] = fd;
 }
 
+static void tell_drivers(struct holder *h)
+{
+    program_drivers_look(&h->drivers, &h->held);
+    program_drivers_await(&h->drivers, DRIVER_MS);
+}
+
 /* Read one request, answer it.  Returns false when the client is done. */
 static bool serve_client(struct holder *h, int fd)
 {
@@ -104,7 +113,7 @@ static bool serve_client(struct holder *h, int fd)
     program_serve(&h->held, &peer, h->request, (size_t)n, &w, h->reply,
                   sizeof(h->reply));
     if (h->held.program.ncaps != ncaps) /* before anybody can use it */
-        program_drivers_look(&h->drivers, &h->held, PROGRAM_DRIVERS_FIRST);
+        tell_drivers(h);
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
     n = send(fd, h->reply, w.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     explicit_bzero(h->request, sizeof(h->request));
@@ -116,7 +125,7 @@ static bool serve_client(struct holder *h, int fd)
 static void idle(struct holder *h, int ms)
 {
     if (program_drivers_missing(&h->drivers, &h->held))
-        program_drivers_look(&h->drivers, &h->held, PROGRAM_DRIVERS_AGAIN);
+        program_drivers_look(&h->drivers, &h->held);
     h->waited_ms += ms;
     if (h->waited_ms < h->look_ms)
         return;
@@ -149,7 +158,7 @@ static void wait_at(struct holder *h, struct pollfd *p)
         idle(h, ms);
     for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++)
         if (p[DRIVERS + i].fd >= 0 && p[DRIVERS + i].revents)
-            program_drivers_lost(&h->drivers, p[DRIVERS + i].fd);
+            program_drivers_hear(&h->drivers, p[DRIVERS + i].fd);
 }
 
 /* Serve until the program was destroyed or the lifeline closed. */
@@ -267,7 +276,7 @@ static int take_caps(struct holder *h, int ncaps, struct errbuf *err)
     explicit_bzero(h->request, sizeof(h->request));
     explicit_bzero(&cap, sizeof(cap));
     if (error == 0 && ncaps > 0)
-        program_drivers_look(&h->drivers, &h->held, PROGRAM_DRIVERS_FIRST);
+        tell_drivers(h);
     return error;
 }
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/local.h"
 #include "elan/capability.h"
 #include "elan/program_register.h"
@@ -62,21 +62,45 @@ void program_drivers_init(struct program_drivers *d, const char *rundir)
     snprintf(d->rundir, sizeof(d->rundir), "%s", rundir);
 }
 
+static void drop(struct program_drivers *d, int i)
+{
+    close(d->fd[i]);
+    d->fd[i] = -1;
+    d->asked[i] = false;
+}
+
 void program_drivers_close(struct program_drivers *d)
 {
     for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++)
         if (d->fd[i] >= 0)
-            program_drivers_lost(d, d->fd[i]);
+            drop(d, i);
 }
 
-void program_drivers_lost(struct program_drivers *d, int fd)
+/* Is it a yes? */
+static bool take_answer(int fd)
 {
-    for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++)
-        if (d->fd[i] == fd) {
-            close(fd);
-            d->fd[i] = -1;
-            d->pause_ms = PAUSE_FIRST_MS;
+    uint8_t answer[8];
+
+    return recv(fd, answer, sizeof(answer), MSG_DONTWAIT) ==
+               (ssize_t)sizeof(answer) &&
+           be_load32(answer) == PROGRAM_REGISTER_MAGIC &&
+           be_load32(answer + 4) == 0;
+}
+
+void program_drivers_hear(struct program_drivers *d, int fd)
+{
+    for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++) {
+        if (d->fd[i] != fd)
+            continue;
+        if (d->asked[i] && take_answer(fd)) {
+            d->asked[i] = false;
+            return;
         }
+        if (!d->asked[i]) /* it was there, and may soon be again */
+            d->pause_ms = PAUSE_FIRST_MS;
+        drop(d, i);
+        return;
+    }
 }
 
 static int connect_to(const char *dir, int rail)
@@ -89,28 +113,17 @@ static int connect_to(const char *dir, int rail)
     return local_connect(path, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
 }
 
-/* Say it and wait for a yes. */
-static int say(int fd, const void *buf, size_t len, int ms)
-{
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    uint8_t answer[8];
-
-    if (len == 0 || send(fd, buf, len, MSG_NOSIGNAL) < 0 ||
-        poll(&p, 1, ms) != 1 ||
-        recv(fd, answer, sizeof(answer), 0) != (ssize_t)sizeof(answer) ||
-        be_load32(answer) != PROGRAM_REGISTER_MAGIC || be_load32(answer + 4))
-        return -1;
-    return 0;
-}
-
+/* A connection on which it was said, or -1. */
 static int register_one(const struct program_drivers *d,
                         const struct program_held *held,
-                        const struct elan_capability *cap, int ms)
+                        const struct elan_capability *cap)
 {
     int rail = __builtin_ctz(cap->RailMask ? cap->RailMask : 1);
     struct program_registration *r = calloc(1, sizeof(*r));
     uint8_t *buf = malloc(PROGRAM_REGISTER_MAX);
-    int fd = connect_to(d->rundir, rail), ok = -1;
+    int fd = connect_to(d->rundir, rail);
+    bool said = false;
+    size_t len;
 
     if (fd < 0)
         fd = connect_to(SF_RUNSTATEDIR, rail);
@@ -122,44 +135,56 @@ static int register_one(const struct program_drivers *d,
         r->dev = held->group.dev;
         r->ino = held->group.ino;
         r->cap = *cap;
-        ok = say(fd, buf, program_register_put(buf, r), ms);
+        len = program_register_put(buf, r);
+        said = len > 0 && send(fd, buf, len, MSG_NOSIGNAL) > 0;
         explicit_bzero(buf, PROGRAM_REGISTER_MAX);
         explicit_bzero(r, sizeof(*r));
     }
     free(buf);
     free(r);
-    if (fd >= 0 && ok < 0) {
+    if (fd >= 0 && !said) {
         close(fd);
         fd = -1;
     }
     return fd;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static int left(int64_t end)
-{
-    int64_t now = now_ms();
-
-    return now < end ? (int)(end - now) : 0;
-}
-
 void program_drivers_look(struct program_drivers *d,
-                          const struct program_held *held, int ms)
+                          const struct program_held *held)
 {
-    int64_t end = now_ms() + ms;
-
     for (int i = 0; i < held->program.ncaps; i++)
-        if (d->fd[i] < 0 && held->program.caps[i])
-            d->fd[i] = register_one(d, held, held->program.caps[i], left(end));
+        if (d->fd[i] < 0 && held->program.caps[i]) {
+            d->fd[i] = register_one(d, held, held->program.caps[i]);
+            d->asked[i] = d->fd[i] >= 0;
+        }
     if (d->pause_ms < PAUSE_LAST_MS)
         d->pause_ms *= 2;
+}
+
+/* Those that have not answered yet. */
+static nfds_t poll_asked(const struct program_drivers *d, struct pollfd *p)
+{
+    nfds_t n = 0;
+
+    for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++)
+        if (d->asked[i])
+            p[n++] = (struct pollfd){.fd = d->fd[i], .events = POLLIN};
+    return n;
+}
+
+void program_drivers_await(struct program_drivers *d, int ms)
+{
+    struct pollfd p[SF_PROGRAM_CAPS_MAX];
+    int64_t end = clock_ms() + ms, left;
+    nfds_t n;
+
+    while ((n = poll_asked(d, p)) > 0 && (left = end - clock_ms()) > 0) {
+        if (poll(p, n, (int)left) <= 0)
+            continue;
+        for (nfds_t i = 0; i < n; i++)
+            if (p[i].revents)
+                program_drivers_hear(d, p[i].fd);
+    }
 }
 
 int program_drivers_missing(const struct program_drivers *d,

@@ -12,6 +12,7 @@
 #ifndef SF_ELAN_PROGRAM_REGISTER_H
 #define SF_ELAN_PROGRAM_REGISTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,25 +38,25 @@ int program_register_get(struct program_registration *r, const void *buf,
 
 /* The holder's connections, by index of the capability. */
 struct program_drivers {
-    int fd[SF_PROGRAM_CAPS_MAX]; /* -1: none */
-    int pause_ms;                /* until the next look for absent ones */
+    int fd[SF_PROGRAM_CAPS_MAX];     /* -1: none */
+    bool asked[SF_PROGRAM_CAPS_MAX]; /* and has not answered yet */
+    int pause_ms;                    /* until the next look for absent ones */
     char rundir[108];
 };
 
 void program_drivers_init(struct program_drivers *d, const char *rundir);
 void program_drivers_close(struct program_drivers *d);
-/* Register what is not registered yet.  Waits so long at most for drivers that
- * are there, not at all for one that is not.  PROGRAM_DRIVERS_FIRST: before
- * anybody can use the capability, which a driver that has not heard of it
- * refuses.  PROGRAM_DRIVERS_AGAIN: members wait for the holder. */
-#define PROGRAM_DRIVERS_FIRST 5000
-#define PROGRAM_DRIVERS_AGAIN 250
+/* Say what was not said yet to the drivers that are there. */
 void program_drivers_look(struct program_drivers *d,
-                          const struct program_held *held, int ms);
+                          const struct program_held *held);
+/* Until they have answered, at most so long.  Who answers later is heard
+ * later: a connection that we closed would take the program away again. */
+void program_drivers_await(struct program_drivers *d, int ms);
 /* Is there a capability without a driver? */
 int program_drivers_missing(const struct program_drivers *d,
                             const struct program_held *held);
-/* One of the connections has something to say: it is over. */
-void program_drivers_lost(struct program_drivers *d, int fd);
+/* One of the connections has something to say: its answer, or that it is
+ * over. */
+void program_drivers_hear(struct program_drivers *d, int fd);
 
 #endif
