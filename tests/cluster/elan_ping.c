@@ -179,8 +179,10 @@ static int ping(size_t size)
         if (missing(t, t->answered) || missing(t, t->done))
             quiet = now_ms();
         say(t);
-        if (hsn_wait(t->h, 20) < 0)
+        if (hsn_wait(t->h, 20) < 0 && errno != EINTR) {
+            printf("process %u: waiting: %s\n", t->me, name_of(errno));
             break;
+        }
         while (hsn_recv(t->h, &m) == 0)
             take(t, &m);
     }
@@ -228,16 +230,17 @@ static int hold(const char *path)
 {
     struct hsn *h = hsn_attach(NULL, &cap, -1);
     char end[512], part[512];
+    uint64_t late = now_ms() + 600000;
 
     printf("attach: %s\n", name_of(h ? 0 : errno));
     snprintf(end, sizeof(end), "%s.end", path);
     snprintf(part, sizeof(part), "%s.part", path);
     write_cap(part);
     rename(part, path);
-    for (int i = 0; h && i < 1200 && access(end, F_OK) < 0; i++) {
+    while (h && now_ms() < late && access(end, F_OK) < 0) {
         struct hsn_message m;
 
-        if (hsn_wait(h, 50) >= 0) {
+        if (hsn_wait(h, 50) >= 0 || errno == EINTR) {
             while (hsn_try_recv(h, &m) == 0)
                 ; /* else waiting would wait no more */
             continue;
