@@ -57,6 +57,7 @@ bool window_init(struct window *w, const struct prober_limits *limits)
     w->size = limits->window ? limits->window : 1;
     if (w->size > w->limits.window_max)
         w->size = w->limits.window_max;
+    w->first = w->size;
     w->patience = 1;
     w->flights = calloc(w->limits.window_max, sizeof(*w->flights));
     return w->flights != NULL;
@@ -185,6 +186,34 @@ static void learn(struct window *w, double trip)
     w->mean += (trip - w->mean) / 8;
 }
 
+/* We did not wait long enough.  When something on the way stands still for a
+ * moment all answers come late together: that is one piece of news. */
+static void came_late(struct window *w, uint64_t now)
+{
+    if (w->late_at != 0 && now - w->late_at < w->limits.scout_wait)
+        return;
+    w->late_at = now;
+    if (w->patience < PATIENCE_MAX)
+        w->patience *= 2;
+    w->size = w->size > 2 ? w->size / 2 : 1;
+}
+
+static void widen(struct window *w, double most)
+{
+    w->size += 1 / w->size;
+    if (w->size > most)
+        w->size = most;
+}
+
+/* Nothing answers where nothing is: as long as something answers elsewhere,
+ * that is no reason to ask less at a time than at first. */
+static void was_silent(struct window *w)
+{
+    w->unanswered++;
+    if (++w->silence < SILENCE && w->size < w->first)
+        widen(w, w->first);
+}
+
 bool window_answer(struct window *w, uint64_t now, uint64_t tag,
                    uint32_t *owner)
 {
@@ -196,17 +225,12 @@ bool window_answer(struct window *w, uint64_t now, uint64_t tag,
     f = &w->flights[i];
     w->silence = w->asked = 0;
     if (!f->flying || f->phase != (uint32_t)(tag >> 32)) {
-        /* Too late: we did not wait long enough. */
-        if (w->patience < PATIENCE_MAX)
-            w->patience *= 2;
-        window_lost(w);
+        came_late(w, now);
         return false;
     }
     if (f->sends == 1)
         learn(w, (double)(now - f->sent));
-    w->size += 1 / w->size;
-    if (w->size > w->limits.window_max)
-        w->size = w->limits.window_max;
+    widen(w, w->limits.window_max);
     *owner = f->owner;
     land(w, i);
     if (is_sounding(w, i))
@@ -214,13 +238,6 @@ bool window_answer(struct window *w, uint64_t now, uint64_t tag,
     if (w->sure.nroute == 0)
         w->sure = f->probe;
     return true;
-}
-
-void window_lost(struct window *w)
-{
-    w->size /= 2;
-    if (w->size < 1)
-        w->size = 1;
 }
 
 void window_abandon(struct window *w)
@@ -244,8 +261,7 @@ static bool expired_in(struct window *w, uint64_t now, unsigned which,
             put_last(w, FLIGHT_AGAIN, i);
             continue;
         }
-        w->unanswered++;
-        w->silence++;
+        was_silent(w);
         *owner = f->owner;
         land(w, i);
         if (!is_sounding(w, i))

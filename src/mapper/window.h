@@ -2,7 +2,8 @@
  *
  * Probes in flight (internal to explorers): their tags, timers, and how many
  * there may be.  The window opens by one per windowful of answers and closes
- * by half when a probe turns out to have been lost (AIMD).  The wait is
+ * by half when answers come late (AIMD); then silent probes open it, too, to
+ * what it was at first.  The wait is
  * learnt from round trips (mean + 4 deviations, never over the limits'
  * caps; doubled while everything is silent, lest a fabric that is stuck be
  * filled faster than it empties), or fixed by option; with fixed timers a probe
@@ -38,7 +39,8 @@ struct window {
     uint32_t nflights;      /* used so far */
     struct flight_list lists[FLIGHT_LISTS];
     uint32_t inflight;
-    double size;
+    double size, first;
+    uint64_t late_at;       /* when answers last came late; 0: never */
     double mean, deviation; /* of round trips, ns; 0: none measured */
     double patience;        /* grows when answers come late */
     uint32_t silence;       /* probes in a row that nobody answered */
@@ -72,8 +74,6 @@ bool window_expired(struct window *w, uint64_t now, uint32_t *owner);
 /* All probes in flight are forgotten. */
 void window_abandon(struct window *w);
 uint64_t window_deadline(const struct window *w);
-/* A packet is known to have been lost. */
-void window_lost(struct window *w);
 /* How long the next probe of a kind will wait, ns. */
 uint64_t window_wait(const struct window *w, enum probe_kind kind);
 
