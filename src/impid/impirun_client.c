@@ -28,7 +28,9 @@
 #include "impid/names.h"
 
 #define SILENCE_MS 5000 /* of impi-server, behind the end of impid */
-#define GOODBYE_MS 1000 /* of impid, behind a signal and the last process */
+#define GOODBYE_MS 2000 /* of impid, behind a signal and the last process */
+
+#define ABORT_CALL "SF-E310: "
 
 struct client {
     const struct impirun *run;
@@ -40,8 +42,8 @@ struct client {
     int signals;
     struct impirun_control control;
     struct impirun_tasks tasks;
-    int code;  /* of the first cause, 0: none */
-    bool told; /* by a signal to end */
+    int code; /* of the first cause, 0: none */
+    int told; /* the signal that said to end, 0: none */
     bool ended;
 };
 
@@ -256,8 +258,7 @@ static void on_signal(struct client *c)
     while (read(c->signals, &info, sizeof(info)) == sizeof(info)) {
         if (info.ssi_signo == SIGCHLD)
             continue;
-        c->code = c->code ? c->code : 128 + (int)info.ssi_signo;
-        c->told = true;
+        c->told = c->told ? c->told : (int)info.ssi_signo;
         impirun_tasks_kill(&c->tasks, SIGKILL);
     }
     impirun_tasks_reap(&c->tasks);
@@ -265,9 +266,16 @@ static void on_signal(struct client *c)
         c->impid = 0;
 }
 
+/* An MPI_Abort of ours that was on its way when we were told to end is why we
+ * were; all else is what the end of our processes makes of it. */
+static bool is_cause(const struct client *c, const struct server_line *line)
+{
+    return !c->told || strncmp(line->text, ABORT_CALL, strlen(ABORT_CALL)) == 0;
+}
+
 static void on_abort(struct client *c, const struct server_line *line)
 {
-    if (c->code)
+    if (c->code || !is_cause(c, line))
         return;
     if (line->rank >= 0)
         fprintf(stderr, "impirun: client %u, process %d: %s\n", c->run->client,
@@ -391,5 +399,7 @@ int impirun_client(const struct impirun *run)
         wait_for_end(&c);
     }
     clean_up(&c);
+    if (!c.code && c.told)
+        return 128 + c.told;
     return c.code ? c.code : c.tasks.worst;
 }

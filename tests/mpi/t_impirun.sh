@@ -269,6 +269,38 @@ case_abort_ends_all_with_its_code()
     report $? abort_ends_all_with_its_code
 }
 
+# Its impirun is stopped until the process has aborted, and is told to end by
+# then, as `impirun -server -file` does when another client has failed already.
+case_abort_is_told_by_who_is_told_to_end()
+{
+    local pid task go
+    start_server 1
+    mkfifo "$TMPDIR/go"
+    exec {go}<>"$TMPDIR/go"
+    cat >"$TMPDIR/abort" <<PROGRAM
+#!/bin/sh
+echo \$\$ >$TMPDIR/task
+read -r go <$TMPDIR/go
+exec $dir/abort.mpich 42
+PROGRAM
+    chmod +x "$TMPDIR/abort"
+    "$impirun" -client 0 "$hostport" "$TMPDIR/abort" >"$TMPDIR/out.0" 2>&1 &
+    pid=$!
+    until [ -s "$TMPDIR/task" ] || ! kill -0 $pid; do :; done
+    task=$(cat "$TMPDIR/task")
+    kill -STOP $pid
+    until grep -q '^State:.[TZ]' "/proc/$pid/status"; do :; done
+    echo >&"$go"
+    exec {go}>&-
+    until grep -q '^State:.Z' "/proc/$task/status"; do :; done
+    kill $pid
+    kill -CONT $pid
+    wait $pid
+    [ $? = 42 ] && grep -q 'called MPI_Abort(42)' "$TMPDIR/out.0"
+    report $? abort_is_told_by_who_is_told_to_end
+    wait "$server"
+}
+
 case_im_011_who_has_another_key_stays_out()
 {
     start_server 1
@@ -504,6 +536,7 @@ case_help_with_one_dash
 case_interface_of_the_user
 case_killed_before_they_begin
 case_abort_ends_all_with_its_code
+case_abort_is_told_by_who_is_told_to_end
 case_strict 0 mpich
 case_strict 1 openmpi
 case_strict 0 openmpi --strangers
