@@ -36,6 +36,29 @@ if [ "$(cat "$state/build" 2>/dev/null)" != "$(build)" ]; then
     mkdir "$state" && build >"$state/build" || exit 99
 fi
 
+# sees TITLE FAILURE LINE...: the interpreter says that of this script, once, and
+# ends with 1.
+sees()
+{
+    printf '%s\n' 'test wrong' "${@:3}" >"$TMPDIR/wrong"
+    "${limited[@]}" 100 mpiexec.hydra -n 1 "$TMPDIR/run.mpich" \
+        "$TMPDIR/wrong" >"$TMPDIR/out" 2>&1
+    [ $? = 1 ] && grep -q "^FAIL rank 0 line [0-9]* (wrong): $2" "$TMPDIR/out" &&
+        grep -q '^END rank 0 of 1 failures 1$' "$TMPDIR/out"
+    report $? "im_014_the_interpreter_sees: $1"
+}
+
+# tells TITLE CODE LINE COMMANDS: the manager ends with that code and says that
+# line of a job that is these commands of a shell.
+tells()
+{
+    echo "$4" >"$TMPDIR/job"
+    "$conform" --clients 1 --procs 1 --tests data_int,data_long \
+        --job "sh $TMPDIR/job" >"$TMPDIR/out" 2>&1
+    [ $? = "$2" ] && grep -qx "$3" "$TMPDIR/out"
+    report $? "im_015_the_manager_tells: $1"
+}
+
 # conform KIND ARGS: the numbers go on from one run to the next.
 conform()
 {
@@ -60,6 +83,26 @@ conform()
 # between two of its processes, and a persistent buffered send of it sends old
 # data when it is started again: both only where a client is one process.
 own_faults='!truncation_is_an_error,!persistent_buffered'
+
+sent='0 send req=0 to=0 tag=1 count=3 seed=1'
+sees 'other data' 'recv: element 0 is 31, expected 62' "$sent" \
+    '0 recv from=0 tag=1 count=3 seed=2' '0 wait req=0'
+sees 'another count' 'recv: 3 elements, expected 2' "$sent" \
+    '0 recv from=0 tag=1 count=3 got=2 seed=1' '0 wait req=0'
+sees 'another tag' 'recv: ' "$sent" \
+    '0 recv from=0 tag=any realtag=2 count=3 seed=1' '0 wait req=0'
+sees 'an error' 'recv: error class [1-9][0-9]*, expected 0' "$sent" \
+    '0 recv from=0 tag=1 count=2 seed=1' '0 wait req=0'
+sees 'no error' 'recv: error class 0, expected' "$sent" \
+    '0 recv from=0 tag=1 count=3 seed=1 error=truncate' '0 wait req=0'
+right='echo DONE data_int; echo END rank 0 of 1 failures 0'
+wrong='echo "FAIL rank 0 line 2 (data_int): recv: other data"'
+where='1 x 1:'
+tells 'what passed' 0 "ok 2 - $where data_long" "$right"
+tells 'what failed' 1 "not ok 1 - $where data_int" "$wrong; $right; exit 1"
+tells 'a test that was not ended' 1 "not ok 1 - $where data_int" 'exit 0'
+tells 'a code without a failure' 1 "not ok 3 - $where exit codes" \
+    "$right; exit 3"
 
 for procs in ${CONFORM_PROCS:-1}; do
     chosen='*'
