@@ -96,11 +96,15 @@ static void on_sigterm(struct ev_loop *loop, ev_signal *w, int revents)
     ev_idle_start(loop, &a->stop);
 }
 
-/* slurmstepd is gone: as usual after the last task, or killed. */
+/* slurmstepd is gone: as usual after the last task, or killed.  When we were
+ * kept from our turn, the tasks' ends are news, too, and may come after this.
+ */
 static void stepd_gone(struct impid *a)
 {
     ev_io_stop(a->loop, &a->alive);
     a->orphan = true;
+    impid_task_records(a);
+    impid_task_look(a);
     if (impid_task_any_running(a)) {
         impid_fail(a, 316, 1, NULL, IMPI_LOST_NODE, a->node_name);
         impid_task_kill_all(a);

@@ -118,6 +118,8 @@ struct impid_task *impid_task_find(struct impid *a, uint32_t rank);
 void impid_task_records(struct impid *a);
 /* The task before exec, known by the peer of its connection. */
 void impid_task_register(struct impid *a, uint32_t rank, int fd);
+/* Whose end is there to be seen, but was not looked at yet, has ended. */
+void impid_task_look(struct impid *a);
 bool impid_task_any_running(const struct impid *a);
 void impid_task_kill_all(struct impid *a);
 /* A pidfd and pid of the peer of a unix socket; -1: gone. */

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,19 @@ static void on_pidfd(struct ev_loop *loop, ev_io *io, int revents)
 
     ev_io_stop(loop, io);
     task_ended(a, io->data);
+}
+
+void impid_task_look(struct impid *a)
+{
+    for (uint32_t i = 0; i < a->ntasks; i++) {
+        struct impid_task *t = &a->tasks[i];
+        struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
+
+        if (t->registered && !t->ended && poll(&p, 1, 0) == 1) {
+            ev_io_stop(a->loop, &t->watch);
+            task_ended(a, t);
+        }
+    }
 }
 
 /* Takes pidfd, -1: the task has ended. */

@@ -61,6 +61,14 @@ impi_pid_of() { # impid|impi-server
     return 0
 }
 
+# The agents of a node.
+agents_of() { # NODE
+    local pid
+    for pid in $(impi_pid_of impid); do
+        [ "$(place_of "$pid")" != "$1" ] || echo "$pid"
+    done
+}
+
 # The slurmstepd of the one step that runs on a node.
 stepd_of() { # NODE
     local pid words

@@ -97,6 +97,30 @@ case_killed_slurmstepd_ends_the_world_without_switch_elan() {
     assert_nothing_left
 }
 
+no_stepd_of() {
+    [ -z "$(stepd_of "$1")" ]
+}
+
+# It looked at the end of slurmstepd before that of the task, of which it had
+# not heard either: SF-E316 at the end of a step that was well.
+case_agent_that_stood_still_at_the_end_misses_nobody() {
+    local late
+    start_as_user srun -N2 -n2 sh -c \
+        "$M; echo ready; until [ -e $WORK/go ]; do sleep 0.05; done"
+    srun_pid=$!
+    wait_for 60 ready 2
+    late=$(agents_of n1)
+    pidkill STOP "$late"
+    touch "$WORK/go"
+    wait_for 60 no_stepd_of n1
+    pidkill CONT "$late"
+    finish $srun_pid
+    rm "$WORK/go"
+    assert_code 0
+    assert_world 2
+    assert_nothing_left
+}
+
 case_agent_leaves_with_its_last_task() {
     local i
     for i in 1 2 3; do

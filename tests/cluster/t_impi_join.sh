@@ -32,13 +32,6 @@ case_im_104_two_launches_are_one_job() {
     assert_nothing_left
 }
 
-# The agents of a node.
-agents_of() { # NODE
-    local pid
-    for pid in $(impi_pid_of impid); do
-        [ "$(place_of "$pid")" != "$1" ] || echo "$pid"
-    done
-}
 has_said() { [ "$(tail -n 1 "$WORK/said")" = "$1" ]; }
 
 # The server is a script; the agent of the second host is stopped, so that its
