@@ -131,13 +131,16 @@
  * per rail), processes between a member and its task that are looked at for
  * the context it took, pids in one answer, connections that a holder serves at
  * a time, seconds that emptying a program may take, different processes that
- * are told apart when they are counted. */
+ * are told apart when they are counted; seconds that a holder without a program
+ * waits for the next one, and how many do on a node. */
 #define SF_PROGRAM_CAPS_MAX SF_ELAN_RAILS_MAX
 #define SF_PROGRAM_CHAIN_MAX 64
 #define SF_PROGRAM_PIDS_MAX 32768
 #define SF_PROGRAM_CLIENTS_MAX 64
 #define SF_PROGRAM_KILL_SECONDS 10
 #define SF_PROGRAM_SEEN_MAX 65536
+#define SF_PROGRAM_LINGER_SECONDS 20
+#define SF_PROGRAM_SPARES_MAX 4
 /* impid: what it is told at its start (the task map may be long). */
 #define SF_IMPID_CONF_MAX (1024 * 1024)
 

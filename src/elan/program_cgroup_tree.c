@@ -135,7 +135,7 @@ static int make_own(struct program_cgroup *g, int tree, const char *own,
 }
 
 int program_cgroup_make(struct program_cgroup *g, const char *name,
-                        struct errbuf *err)
+                        pid_t starter, struct errbuf *err)
 {
     char own[4096], user[4096];
     int tree = program_cgroup_tree(err);
@@ -143,8 +143,8 @@ int program_cgroup_make(struct program_cgroup *g, const char *name,
     *g = PROGRAM_CGROUP_NONE;
     if (tree < 0)
         return -1;
-    if (path_of(getpid(), own, sizeof(own)) < 0)
-        snprintf(own, sizeof(own), "/"); /* not mounted: we are at its root */
+    if (path_of(starter, own, sizeof(own)) < 0)
+        snprintf(own, sizeof(own), "/"); /* not mounted: it is at its root */
     if (proc_slurm_step_group(own, user, sizeof(user)))
         return open_at(g, tree, user, false, err);
     return make_own(g, tree, own, name, err);

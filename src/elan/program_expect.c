@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,20 +12,7 @@
 #define MOVE_MS 5
 #define MOVES 12
 
-static void *move_nowhere(void *arg)
-{
-    struct program_expect *x = arg;
-
-    for (int i = 0; i < MOVES && !atomic_load(&x->entered); i++) {
-        if (write(x->procs, "0", 1) < 0)
-            break;
-        poll(NULL, 0, MOVE_MS);
-    }
-    close(x->procs);
-    return NULL;
-}
-
-/* The group we are in is the one above our own. */
+/* The group that a program's own is made in: the holder's, mostly. */
 static int open_here(const struct program_cgroup *g)
 {
     char path[sizeof(g->path) + sizeof("./cgroup.procs")];
@@ -37,22 +22,31 @@ static int open_here(const struct program_cgroup *g)
     return openat(g->tree, path, O_WRONLY | O_CLOEXEC);
 }
 
+void program_expect_init(struct program_expect *x)
+{
+    *x = (struct program_expect){.procs = -1};
+}
+
 void program_expect_begin(struct program_expect *x,
                           const struct program_cgroup *g)
 {
-    pthread_t thread;
-
     x->procs = g->own ? open_here(g) : -1;
-    atomic_init(&x->entered, false);
+    x->left = MOVES;
+}
+
+int program_expect_move(struct program_expect *x)
+{
     if (x->procs < 0)
-        return;
-    if (pthread_create(&thread, NULL, move_nowhere, x) == 0)
-        pthread_detach(thread);
-    else
-        close(x->procs);
+        return -1;
+    if (x->left-- > 0 && write(x->procs, "0", 1) == 1)
+        return MOVE_MS;
+    program_expect_end(x);
+    return -1;
 }
 
 void program_expect_end(struct program_expect *x)
 {
-    atomic_store(&x->entered, true);
+    if (x->procs >= 0)
+        close(x->procs);
+    x->procs = -1;
 }

@@ -3,26 +3,29 @@
  * Tasks are about to enter a program's group of its own.  The first move of a
  * process between cgroups after a while waits for a grace period of the
  * kernel, 5 to 15 ms; those that follow before the next one has passed take
- * microseconds.  So a thread of the holder moves the holder to where it is
- * already, while the tasks are still being made, and again every few
- * milliseconds until the first has entered.
+ * microseconds.  So the holder moves itself to where it is already, while the
+ * tasks are still being made, and again every few milliseconds until the first
+ * has entered.  A task that moves meanwhile waits for the same grace period,
+ * and comes to the holder only then: that the holder waits, too, costs nobody.
  */
 #ifndef SF_ELAN_PROGRAM_EXPECT_H
 #define SF_ELAN_PROGRAM_EXPECT_H
 
-#include <stdatomic.h>
-
 #include "elan/program_cgroup.h"
 
 struct program_expect {
-    int procs; /* of the group the caller is in; the thread's */
-    atomic_bool entered;
+    int procs; /* of the group above; -1: nobody is expected */
+    int left;  /* moves */
 };
 
-/* Best effort, waits for nothing.  The caller must be where it was when it
- * made *g; *x stays as long as the process. */
+/* Nobody is expected. */
+void program_expect_init(struct program_expect *x);
+/* Best effort: where it cannot be done, nobody is expected. */
 void program_expect_begin(struct program_expect *x,
                           const struct program_cgroup *g);
+/* Move, if somebody is expected.  Milliseconds until the next move, -1: there
+ * is none to come. */
+int program_expect_move(struct program_expect *x);
 /* The first task is in: those that come soon find the way open. */
 void program_expect_end(struct program_expect *x);
 

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,8 +141,10 @@ static void idle(struct holder *h, int ms)
 /* Wait for something; the first CLIENTS of p[] are fixed. */
 static void wait_at(struct holder *h, struct pollfd *p)
 {
-    int ms = h->look_ms - h->waited_ms;
+    int ms = h->look_ms - h->waited_ms, move = program_expect_move(&h->expect);
 
+    if (move >= 0 && move < ms)
+        ms = move;
     if (program_drivers_missing(&h->drivers, &h->held) &&
         h->drivers.pause_ms < ms)
         ms = h->drivers.pause_ms;
@@ -154,8 +155,12 @@ static void wait_at(struct holder *h, struct pollfd *p)
             (struct pollfd){.fd = h->drivers.fd[i], .events = POLLIN};
     for (int i = 0; i < h->nclients; i++)
         p[CLIENTS + i] = (struct pollfd){.fd = h->clients[i], .events = POLLIN};
-    if (poll(p, CLIENTS + (nfds_t)h->nclients, ms) == 0)
-        idle(h, ms);
+    if (poll(p, CLIENTS + (nfds_t)h->nclients, ms) == 0) {
+        if (ms == move)
+            h->waited_ms += ms;
+        else
+            idle(h, ms);
+    }
     for (int i = 0; i < SF_PROGRAM_CAPS_MAX; i++)
         if (p[DRIVERS + i].fd >= 0 && p[DRIVERS + i].revents)
             program_drivers_hear(&h->drivers, p[DRIVERS + i].fd);
@@ -242,7 +247,7 @@ static int set_up(struct holder *h, const struct program_spec *spec,
     }
     snprintf(name, sizeof(name), PROGRAM_GROUP_PREFIX "%d.%d", spec->number,
              (int)starter);
-    if (program_cgroup_make(&h->held.group, name, err) < 0 ||
+    if (program_cgroup_make(&h->held.group, name, starter, err) < 0 ||
         label_group(&h->held, starter, err) < 0) {
         int e = errno ? errno : EIO;
 
@@ -349,30 +354,41 @@ void program_holder_refuse(int lifeline, int error, const struct errbuf *err)
     report(lifeline, error, false, err->text, NULL, 0);
 }
 
-void program_holder_run(int lifeline, const struct program_spec *spec,
-                        pid_t starter)
+/* Nothing stays for the next program. */
+static void clear(struct holder *h)
+{
+    while (h->nclients > 0)
+        drop_client(h, h->nclients - 1);
+    program_drivers_close(&h->drivers);
+    program_expect_end(&h->expect);
+    accept_spare_close(&h->spare);
+    if (h->listener >= 0)
+        close(h->listener);
+    if (h->procs >= 0)
+        close(h->procs);
+    program_cgroup_close(&h->held.group);
+    program_account_free(&h->held.account);
+    program_clear(&h->held.program);
+    free(h);
+}
+
+static struct holder *new_holder(int lifeline, const struct program_spec *spec)
 {
     struct holder *h = calloc(1, sizeof(*h));
-    struct errbuf err = {""};
-    int error = ENOMEM;
 
     if (!h)
-        return;
+        return NULL;
     h->lifeline = lifeline;
-    h->procs = -1;
+    h->listener = h->procs = -1;
     h->look_ms = LOOK_FIRST_MS;
-    program_drivers_init(&h->drivers, spec->rundir);
     h->held.group = PROGRAM_CGROUP_NONE;
-    if (program_socket_path(h->socket, sizeof(h->socket), spec->rundir,
-                            spec->number) == 0)
-        error = create(h, spec, starter, &err);
-    else
-        errprintf(&err, "%s: path too long", spec->rundir);
-    program_cgroup_leave_job();
-    if (error != 0) {
-        program_holder_refuse(lifeline, error, &err);
-        return;
-    }
+    program_expect_init(&h->expect);
+    program_drivers_init(&h->drivers, spec->rundir);
+    return h;
+}
+
+static void live(struct holder *h)
+{
     program_expect_begin(&h->expect, &h->held.group);
     report_created(h);
     loop(h);
@@ -382,5 +398,29 @@ void program_holder_run(int lifeline, const struct program_spec *spec,
         program_cgroup_remove(&h->held.group, NULL);
     }
     unlink(h->socket);
-    program_clear(&h->held.program);
+}
+
+bool program_holder_run(int lifeline, const struct program_spec *spec,
+                        pid_t starter)
+{
+    struct holder *h = new_holder(lifeline, spec);
+    struct errbuf err = {""};
+    int error = ENOMEM;
+    bool orderly;
+
+    if (!h)
+        return false;
+    if (program_socket_path(h->socket, sizeof(h->socket), spec->rundir,
+                            spec->number) == 0)
+        error = create(h, spec, starter, &err);
+    else
+        errprintf(&err, "%s: path too long", spec->rundir);
+    program_cgroup_leave_job();
+    if (error == 0)
+        live(h);
+    else
+        program_holder_refuse(lifeline, error, &err);
+    orderly = h->held.done;
+    clear(h);
+    return orderly;
 }

@@ -4,7 +4,8 @@
  * so that it is outside the step's container.  It creates the program, keeps
  * its capabilities in memory and answers on RUNDIR/prg-NUMBER.  When its
  * lifeline (the starter's end of a socket pair) closes without PROGRAM_DESTROY,
- * it kills, accounts and removes the program by itself.
+ * it kills, accounts and removes the program by itself.  After an orderly end
+ * it may wait for the next program: elan/program_spare.h.
  */
 #ifndef SF_ELAN_PROGRAM_HOLDER_H
 #define SF_ELAN_PROGRAM_HOLDER_H
@@ -23,6 +24,7 @@ struct program_spec {
     const char *rundir; /* of root, exists: sockets go here */
     const char *agent;  /* executable of the step's agent, or NULL */
     const char *holder; /* elan-holder's path; NULL: the installed one */
+    int linger_ms;      /* it waits for another program; 0: it ends with this */
 };
 
 struct program_handle {
@@ -38,9 +40,9 @@ struct program_handle {
     ((struct program_handle){                                                  \
         .lifeline = -1, .procs = -1, .group = PROGRAM_CGROUP_NONE})
 
-/* Start a holder, which creates the program.  Called as root; does not wait
- * for the holder, which goes on beside the caller.  0, or -1 with errno and
- * text. */
+/* Take a holder that waits, or start one, which creates the program.  Called as
+ * root; does not wait for the holder, which goes on beside the caller.  0, or
+ * -1 with errno and text. */
 int program_begin(struct program_handle *h, const struct program_spec *spec,
                   struct errbuf *err);
 /* Give it capability 0, 1, ...: exactly spec.ncaps of them, between begin and

@@ -3,7 +3,10 @@
  * elan-holder: the holder as a program of its own, so that starting one copies
  * nothing of slurmstepd.
  *
- *     elan-holder NUMBER UID NCAPS RUNDIR [AGENT]    with the lifeline as fd 3
+ *     elan-holder NUMBER UID NCAPS LINGER_MS RUNDIR [AGENT]
+ *
+ * with the lifeline as fd 3.  Whoever takes it for another program says the
+ * same words in one record on the new lifeline.
  *
  * It is installed for root's daemons, but anybody can run it, with anything:
  * so what it is told is checked here, and who started it is what the kernel
@@ -13,7 +16,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +29,9 @@
 
 #include "base/limits.h"
 #include "elan/program_holder_priv.h"
+#include "elan/program_spare.h"
+
+#define HEAR_MS 10000 /* from connecting until it has said what it wants */
 
 /* A decimal number up to max, and nothing else. */
 static int parse_number(const char *text, unsigned long max,
@@ -54,10 +62,11 @@ static int check_rundir(const char *path, struct errbuf *err)
 static int parse(struct program_spec *spec, int argc, char **argv,
                  struct errbuf *err)
 {
-    unsigned long number, uid, ncaps;
+    unsigned long number, uid, ncaps, linger;
 
-    if (argc != 5 && argc != 6)
-        return errprintf(err, "expected NUMBER UID NCAPS RUNDIR [AGENT]");
+    if (argc != 6 && argc != 7)
+        return errprintf(err,
+                         "expected NUMBER UID NCAPS LINGER_MS RUNDIR [AGENT]");
     if (parse_number(argv[1], INT_MAX, &number) < 0 || number == 0)
         return errprintf(err, "NUMBER '%.32s': expected 1 to %d", argv[1],
                          INT_MAX);
@@ -66,29 +75,33 @@ static int parse(struct program_spec *spec, int argc, char **argv,
     if (parse_number(argv[3], SF_PROGRAM_CAPS_MAX, &ncaps) < 0)
         return errprintf(err, "NCAPS '%.32s': expected 0 to %d", argv[3],
                          SF_PROGRAM_CAPS_MAX);
-    if (check_rundir(argv[4], err) < 0)
+    if (parse_number(argv[4], INT_MAX, &linger) < 0)
+        return errprintf(err, "LINGER_MS '%.32s': expected 0 to %d", argv[4],
+                         INT_MAX);
+    if (check_rundir(argv[5], err) < 0)
         return -1;
-    if (argc == 6 && argv[5][0] != '/')
-        return errprintf(err, "AGENT '%.64s': expected a path", argv[5]);
+    if (argc == 7 && argv[6][0] != '/')
+        return errprintf(err, "AGENT '%.64s': expected a path", argv[6]);
     *spec = (struct program_spec){.number = (int)number,
                                   .uid = (uid_t)uid,
                                   .ncaps = (int)ncaps,
-                                  .rundir = argv[4],
-                                  .agent = argc == 6 ? argv[5] : NULL};
+                                  .linger_ms = (int)linger,
+                                  .rundir = argv[5],
+                                  .agent = argc == 7 ? argv[6] : NULL};
     return 0;
 }
 
 /* Who holds the other end of the lifeline; -1: there is none. */
-static pid_t find_starter(void)
+static pid_t find_starter(int lifeline)
 {
     struct ucred cred;
     socklen_t len = sizeof(cred);
     int type = 0;
 
-    if (getsockopt(PROGRAM_LIFELINE, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+    if (getsockopt(lifeline, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
         return -1;
     len = sizeof(type);
-    if (getsockopt(PROGRAM_LIFELINE, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
+    if (getsockopt(lifeline, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
         type != SOCK_SEQPACKET || cred.uid != geteuid() || cred.pid <= 0)
         return -1;
     return cred.pid;
@@ -106,11 +119,60 @@ static void become_daemon(void)
     (void)!chdir("/");
 }
 
+/* The words of a record; how many, 0: it is none. */
+static int split(char *words[PROGRAM_WORDS_MAX + 1], char *text, size_t len)
+{
+    int n = 0;
+
+    if (len == 0 || text[len - 1] != '\0')
+        return 0;
+    for (char *p = text; p < text + len; p += strlen(p) + 1) {
+        if (n == PROGRAM_WORDS_MAX)
+            return 0;
+        words[n++] = p;
+    }
+    words[n] = NULL;
+    return n;
+}
+
+/* The next program's starter says what it is. */
+static bool hear(int lifeline, struct program_spec *spec)
+{
+    static char text[PROGRAM_SPEC_MAX]; /* *spec points into it */
+    struct pollfd p = {.fd = lifeline, .events = POLLIN};
+    char *words[PROGRAM_WORDS_MAX + 1];
+    struct errbuf err;
+    ssize_t n =
+        poll(&p, 1, HEAR_MS) == 1 ? recv(lifeline, text, sizeof(text), 0) : -1;
+
+    if (n <= 0)
+        return false;
+    if (parse(spec, split(words, text, (size_t)n), words, &err) == 0)
+        return true;
+    program_holder_refuse(lifeline, EINVAL, &err);
+    return false;
+}
+
+/* One program after the other, until none comes for a while. */
+static void hold(int lifeline, struct program_spec *spec, pid_t starter)
+{
+    bool good;
+
+    do {
+        good = starter > 0 && program_holder_run(lifeline, spec, starter) &&
+               spec->linger_ms > 0;
+        close(lifeline);
+        lifeline =
+            good ? program_spare_wait(spec->rundir, spec->linger_ms) : -1;
+        starter = lifeline >= 0 ? find_starter(lifeline) : -1;
+    } while (lifeline >= 0 && hear(lifeline, spec));
+}
+
 int main(int argc, char **argv)
 {
     struct program_spec spec;
     struct errbuf err = {""};
-    pid_t starter = find_starter(), child;
+    pid_t starter = find_starter(PROGRAM_LIFELINE), child;
 
     if (starter < 0) {
         fprintf(stderr, "elan-holder is started by switch/elan\n");
@@ -129,6 +191,6 @@ int main(int argc, char **argv)
         return 1;
     }
     if (child == 0)
-        program_holder_run(PROGRAM_LIFELINE, &spec, starter);
+        hold(PROGRAM_LIFELINE, &spec, starter);
     return 0;
 }

@@ -14,8 +14,14 @@
 #define PROGRAM_REPORT_MAX (4096 + 64)
 #define PROGRAM_REPORT_FDS 3 /* tree, group, and where tasks enter: or two */
 
-/* The holder's life, in its own process.  Returns when it is over. */
-void program_holder_run(int lifeline, const struct program_spec *spec,
+/* What a holder that waits is told: the words of elan-holder's command line,
+ * each with a zero behind it. */
+#define PROGRAM_WORDS_MAX 7
+#define PROGRAM_SPEC_MAX (2 * 4096)
+
+/* One program's life, in the holder's process.  Returns when it is over, with
+ * nothing left of it: true when it ended as it should, by PROGRAM_DESTROY. */
+bool program_holder_run(int lifeline, const struct program_spec *spec,
                         pid_t starter);
 /* Tell the starter that there will be none. */
 void program_holder_refuse(int lifeline, int error, const struct errbuf *err);

@@ -17,9 +17,9 @@
 #include "elan/program_client.h"
 #include "elan/program_holder.h"
 #include "elan/program_holder_priv.h"
+#include "elan/program_spare.h"
 
 #define HOLDER SF_LIBEXECDIR "/elan-holder"
-#define ARGS_MAX 6
 #define REPORT_MS 30000 /* until the holder has set up */
 
 /* All descriptors but the lifeline stay here.  It goes first: it may be one of
@@ -51,48 +51,88 @@ static int spawn(pid_t *pid, int lifeline, const char *path, char *const *argv)
     return rc;
 }
 
+static void shut(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* What a holder is told. */
+struct words {
+    char number[16], uid[16], ncaps[16], linger[16];
+    char *argv[PROGRAM_WORDS_MAX + 1];
+};
+
+static void say(struct words *w, const struct program_spec *spec)
+{
+    *w = (struct words){.argv = {"elan-holder", w->number, w->uid, w->ncaps,
+                                 w->linger, (char *)spec->rundir,
+                                 (char *)spec->agent}};
+    snprintf(w->number, sizeof(w->number), "%d", spec->number);
+    snprintf(w->uid, sizeof(w->uid), "%u", (unsigned)spec->uid);
+    snprintf(w->ncaps, sizeof(w->ncaps), "%d", spec->ncaps);
+    snprintf(w->linger, sizeof(w->linger), "%d", spec->linger_ms);
+}
+
+static const char *path_of(const struct program_spec *spec)
+{
+    return spec->holder ? spec->holder : HOLDER;
+}
+
 /* 0, or -1 with errno and text. */
-static int spawn_holder(struct program_handle *h, int lifeline,
+static int spawn_holder(struct program_handle *h, struct words *w,
                         const struct program_spec *spec, struct errbuf *err)
 {
-    const char *path = spec->holder ? spec->holder : HOLDER;
-    char number[16], uid[16], ncaps[16];
-    char *argv[ARGS_MAX + 1] = {
-        "elan-holder",      number, uid, ncaps, (char *)spec->rundir,
-        (char *)spec->agent};
-    int rc;
+    int pair[2], rc;
 
-    snprintf(number, sizeof(number), "%d", spec->number);
-    snprintf(uid, sizeof(uid), "%u", (unsigned)spec->uid);
-    snprintf(ncaps, sizeof(ncaps), "%d", spec->ncaps);
-    rc = spawn(&h->spawned, lifeline, path, argv);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return errprintf(err, "socketpair: %s", strerror(errno));
+    h->lifeline = pair[0];
+    rc = spawn(&h->spawned, pair[1], path_of(spec), w->argv);
+    close(pair[1]);
     if (rc == 0)
         return 0;
     h->spawned = 0;
+    program_release(h);
     errno = rc;
-    return errprintf(err, "%s: %s", path, strerror(rc));
+    return errprintf(err, "%s: %s", path_of(spec), strerror(rc));
+}
+
+/* One that waits for it.  false: there is none, or it has just gone. */
+static bool take_spare(struct program_handle *h, const struct words *w,
+                       const struct program_spec *spec)
+{
+    char text[PROGRAM_SPEC_MAX];
+    size_t len = 0;
+
+    for (char *const *word = w->argv; *word; word++) {
+        size_t n = strlen(*word) + 1;
+
+        if (len + n > sizeof(text))
+            return false;
+        memcpy(text + len, *word, n);
+        len += n;
+    }
+    h->lifeline = program_spare_take(spec->rundir, path_of(spec));
+    if (h->lifeline >= 0 && send(h->lifeline, text, len, MSG_NOSIGNAL) < 0)
+        shut(&h->lifeline);
+    return h->lifeline >= 0;
 }
 
 int program_begin(struct program_handle *h, const struct program_spec *spec,
                   struct errbuf *err)
 {
-    int pair[2], rc, e;
+    struct words w;
 
     *h = PROGRAM_HANDLE_NONE;
     if (program_socket_path(h->socket, sizeof(h->socket), spec->rundir,
                             spec->number) < 0)
         return errprintf(err, "%s: path too long", spec->rundir);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return errprintf(err, "socketpair: %s", strerror(errno));
-    h->lifeline = pair[0];
-    rc = spawn_holder(h, pair[1], spec, err);
-    e = errno;
-    close(pair[1]);
-    if (rc == 0)
+    say(&w, spec);
+    if (spec->linger_ms > 0 && take_spare(h, &w, spec))
         return 0;
-    program_release(h);
-    errno = e;
-    return -1;
+    return spawn_holder(h, &w, spec, err);
 }
 
 int program_give_cap(const struct program_handle *h, int index,
@@ -188,13 +228,6 @@ int program_start(struct program_handle *h, const struct program_spec *spec,
                   struct errbuf *err)
 {
     return program_begin(h, spec, err) < 0 ? -1 : program_await(h, err);
-}
-
-static void shut(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
 }
 
 void program_release(struct program_handle *h)

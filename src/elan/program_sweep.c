@@ -20,6 +20,7 @@
 #include "elan/program_member.h"
 #include "elan/program_proc.h"
 #include "elan/program_read.h"
+#include "elan/program_spare.h"
 
 /* By its label: are holder and starter of this group both gone?  A group
  * without a label is younger than it, or not ours. */
@@ -102,6 +103,8 @@ static void sweep_sockets(const char *rundir)
     struct dirent *e;
 
     while (d && (e = readdir(d))) {
+        if (program_spare_is_left(e->d_name))
+            unlinkat(dirfd(d), e->d_name, 0);
         if (strncmp(e->d_name, "prg-", 4) != 0)
             continue;
         snprintf(path, sizeof(path), "%s/%s", rundir, e->d_name);

@@ -64,40 +64,34 @@ static int count_moves(const struct tree *t)
     return n;
 }
 
-/* Until somebody reads, a move does not come back.  Returns a writer. */
-static int stop_up(const struct tree *t)
-{
-    static const char full[4096];
-    int fd = open(t->file, O_WRONLY | O_NONBLOCK);
-
-    assert_true(fd >= 0);
-    assert_int_equal(fcntl(fd, F_SETPIPE_SZ, sizeof(full)), sizeof(full));
-    assert_int_equal(write(fd, full, sizeof(full)), sizeof(full));
-    return fd;
-}
-
 static void way_is_kept_open_until_a_task_is_in(void **state)
 {
-    static struct program_expect x;
+    struct program_expect x;
     struct tree t;
-    int fd;
 
     plant(&t);
-    fd = stop_up(&t);
     program_expect_begin(&x, &t.group);
-    close(fd);
+    assert_true(program_expect_move(&x) > 0);
+    assert_true(program_expect_move(&x) > 0);
     program_expect_end(&x);
-    assert_true(count_moves(&t) <= 1);
+    assert_int_equal(program_expect_move(&x), -1);
+    program_expect_end(&x);
+    assert_int_equal(count_moves(&t), 2);
     fell(&t);
 }
 
 static void way_is_not_kept_open_for_ever(void **state)
 {
-    static struct program_expect x;
+    struct program_expect x;
     struct tree t;
+    int n = 0;
 
     plant(&t);
     program_expect_begin(&x, &t.group);
+    while (program_expect_move(&x) > 0)
+        assert_true(++n < 100);
+    assert_int_equal(program_expect_move(&x), -1);
+    assert_int_equal(n, 12);
     assert_int_equal(count_moves(&t), 12);
     fell(&t);
 }
@@ -105,15 +99,24 @@ static void way_is_not_kept_open_for_ever(void **state)
 /* Slurm's own group: nobody is moved. */
 static void group_that_is_not_ours_is_left_alone(void **state)
 {
-    static struct program_expect x;
+    struct program_expect x;
     struct tree t;
 
     plant(&t);
     t.group.own = false;
     program_expect_begin(&x, &t.group);
+    assert_int_equal(program_expect_move(&x), -1);
     assert_int_equal(count_moves(&t), 0);
-    program_expect_end(&x);
     fell(&t);
+}
+
+static void nobody_is_expected_at_first(void **state)
+{
+    struct program_expect x;
+
+    program_expect_init(&x);
+    assert_int_equal(program_expect_move(&x), -1);
+    program_expect_end(&x);
 }
 
 int main(void)
@@ -122,6 +125,7 @@ int main(void)
         cmocka_unit_test(way_is_kept_open_until_a_task_is_in),
         cmocka_unit_test(way_is_not_kept_open_for_ever),
         cmocka_unit_test(group_that_is_not_ours_is_left_alone),
+        cmocka_unit_test(nobody_is_expected_at_first),
     };
 
     return cmocka_run_group_tests_name("program_expect", tests, NULL, NULL);

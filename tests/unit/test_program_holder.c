@@ -649,7 +649,8 @@ static void a_program_that_nobody_awaits_is_removed(void **state)
 
 /* Run it with what is not what the starter says; its line back. */
 static void run_holder(char *line, size_t size, bool lifeline, const char *dir,
-                       const char *number, const char *uid, const char *ncaps)
+                       const char *number, const char *uid, const char *ncaps,
+                       const char *linger)
 {
     int pair[2], status;
     ssize_t n = 0;
@@ -663,7 +664,8 @@ static void run_holder(char *line, size_t size, bool lifeline, const char *dir,
         else
             close(3);
         close(2);
-        execl(built_holder(), "elan-holder", number, uid, ncaps, dir, NULL);
+        execl(built_holder(), "elan-holder", number, uid, ncaps, linger, dir,
+              NULL);
         _exit(99);
     }
     close(pair[1]);
@@ -681,20 +683,23 @@ static void holder_checks_what_it_is_told(void **state)
     struct fixture *f = *state;
     char line[4096];
 
-    run_holder(line, sizeof(line), false, f->dir, "7", "1000", "0");
-    run_holder(line, sizeof(line), true, f->dir, "0", "1000", "0");
+    run_holder(line, sizeof(line), false, f->dir, "7", "1000", "0", "0");
+    run_holder(line, sizeof(line), true, f->dir, "0", "1000", "0", "0");
     assert_non_null(strstr(line, "NUMBER '0': expected 1 to"));
-    run_holder(line, sizeof(line), true, f->dir, "7x", "1000", "0");
+    run_holder(line, sizeof(line), true, f->dir, "7x", "1000", "0", "0");
     assert_non_null(strstr(line, "NUMBER '7x'"));
-    run_holder(line, sizeof(line), true, f->dir, "99999999999", "1000", "0");
+    run_holder(line, sizeof(line), true, f->dir, "99999999999", "1000", "0",
+               "0");
     assert_non_null(strstr(line, "NUMBER '99999999999'"));
-    run_holder(line, sizeof(line), true, f->dir, "7", "-1", "0");
+    run_holder(line, sizeof(line), true, f->dir, "7", "-1", "0", "0");
     assert_non_null(strstr(line, "UID '-1'"));
-    run_holder(line, sizeof(line), true, f->dir, "7", "1000", "9999");
+    run_holder(line, sizeof(line), true, f->dir, "7", "1000", "9999", "0");
     assert_non_null(strstr(line, "NCAPS '9999': expected 0 to"));
-    run_holder(line, sizeof(line), true, "/tmp", "7", "1000", "0");
+    run_holder(line, sizeof(line), true, f->dir, "7", "1000", "0", "soon");
+    assert_non_null(strstr(line, "LINGER_MS 'soon': expected 0 to"));
+    run_holder(line, sizeof(line), true, "/tmp", "7", "1000", "0", "0");
     assert_non_null(strstr(line, "/tmp: not a directory that only"));
-    run_holder(line, sizeof(line), true, "relative", "7", "1000", "0");
+    run_holder(line, sizeof(line), true, "relative", "7", "1000", "0", "0");
     assert_non_null(strstr(line, "relative: not a directory"));
 }
 

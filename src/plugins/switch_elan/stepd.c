@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "elan/rms_env.h"
 #include "plugins/switch_elan/jobinfo.h"
 #include "plugins/switch_elan/node_open.h"
@@ -86,7 +87,8 @@ static void await_program_at_fork(void)
 
 int switch_p_job_init(struct slurmabi_stepd *step)
 {
-    struct program_spec spec = {.agent = SF_LIBEXECDIR "/impid"};
+    struct program_spec spec = {.agent = SF_LIBEXECDIR "/impid",
+                                .linger_ms = SF_PROGRAM_LINGER_SECONDS * 1000};
     struct errbuf err;
     char dir[128];
 
