@@ -348,7 +348,8 @@ void world_host(struct world *w, uint32_t node,
     if (config)
         plain = *config;
     plain.address = w->net->nodes[node].id;
-    plain.name = w->net->nodes[node].name;
+    if (!plain.name)
+        plain.name = w->net->nodes[node].name;
     h->kind = WORLD_HOST;
     h->side = hostside_new(&plain, &ops, h);
     if (!h->side)

@@ -10,7 +10,8 @@
 #include "../sim/mapper_world.h"
 #include "net/build.h"
 
-extern const struct suite gm1_mapping, gm1_many, gm1_hosts, gm1_ways;
+extern const struct suite gm1_mapping, gm1_many, gm1_hosts, gm1_answers,
+    gm1_ways;
 
 static inline uint32_t host(struct world *w, unsigned i)
 {

@@ -169,7 +169,7 @@ int main(void)
 {
     static const struct suite here = SUITE(tests);
     const struct suite *const suites[] = {
-        &here, &gm1_mapping, &gm1_many, &gm1_hosts, &gm1_ways,
+        &here, &gm1_mapping, &gm1_many, &gm1_hosts, &gm1_answers, &gm1_ways,
     };
 
     return suites_run("test_gm1", suites, sizeof(suites) / sizeof(*suites));

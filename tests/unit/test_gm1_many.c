@@ -167,7 +167,123 @@ static void loss_is_only_slower(void **state)
     }
 }
 
+/* ---- what a dormant mapper hears ----------------------------------------- */
+
+static void busy(struct gm1_options *c, uint32_t node, void *arg)
+{
+    level_1(c, node, arg);
+    c->active_sleep = SECOND;
+}
+
+/* Its scouts are enough: nobody asks whether it is there. */
+static void g1_17_an_active_mapper_that_is_heard_is_not_asked(void **state)
+{
+    struct world *w = many_mappers("line:1:2", busy);
+    uint64_t scouts;
+
+    world_run(w, 3 * SECOND);
+    assert_int_equal(status(w, 0).state, GM1_STATE_DORMANT);
+    scouts = status(w, 0).counters.scouts;
+    world_run(w, 20 * SECOND);
+    assert_int_equal(status(w, 0).counters.scouts, scouts);
+    world_free(w);
+}
+
+static void second_sleeps_long(struct gm1_options *c, uint32_t node, void *arg)
+{
+    level_1(c, node, arg);
+    if (c->host.address == NET_BUILD_HOST_ID + 1)
+        c->start_delay = 60 * SECOND;
+}
+
+/* It has not said a word, but its host answers. */
+static void g1_28_a_higher_mapper_that_only_answers_is_followed(void **state)
+{
+    struct world *w = many_mappers("line:1:2", second_sleeps_long);
+
+    world_run(w, 20 * SECOND);
+    assert_int_equal(status(w, 0).state, GM1_STATE_DORMANT);
+    assert_int_equal(status(w, 0).active, NET_BUILD_HOST_ID + 1);
+    assert_int_equal(status(w, 0).counters.versions, 0);
+    world_free(w);
+}
+
+/* The last Scout that h0 sent; h1 answers as somebody else. */
+struct pinged {
+    struct gm1_scout scout;
+    bool other;
+};
+
+static void hear_ping(struct world *w, uint32_t node, void *body, size_t len)
+{
+    struct pinged *p = w->tap_arg;
+    struct gm1_message msg;
+
+    if (gm1_decode(&msg, body, len) < 0)
+        return;
+    if (msg.subtype == GM1_SCOUT && node == host(w, 0))
+        p->scout = msg.scout;
+    if (msg.subtype != GM1_REPLY || node != host(w, 1) || !p->other)
+        return;
+    msg.reply.address++;
+    assert_int_equal(gm1_encode(body, len, &msg), len);
+}
+
+static struct world *dormant(struct pinged *p)
+{
+    struct world *w = many_mappers("line:1:2", second_sleeps_long);
+
+    *p = (struct pinged){.other = false};
+    w->tap = hear_ping;
+    w->tap_arg = p;
+    world_run(w, 3 * SECOND);
+    assert_int_equal(status(w, 0).state, GM1_STATE_DORMANT);
+    return w;
+}
+
+static void g1_05_another_board_in_its_place_is_not_followed(void **state)
+{
+    struct pinged p;
+    struct world *w = dormant(&p);
+
+    p.other = true;
+    world_run(w, 9 * SECOND);
+    assert_true(moves(w, 0, GM1_EVENT_WAKE_UP) > 1);
+    world_free(w);
+}
+
+/* By the way that its last Scout told. */
+static void
+g1_25_the_active_mapper_is_asked_where_it_was_heard_last(void **state)
+{
+    const struct gm1_message scout = {
+        .subtype = GM1_SCOUT,
+        .scout = {.back = {2, {0x83, 0x85}},
+                  .mapper = NET_BUILD_HOST_ID + 1,
+                  .level = 1},
+    };
+    struct pinged p;
+    struct world *w = dormant(&p);
+    uint8_t body[GM1_SCOUT_SIZE];
+
+    world_hear(w, host(w, 0), body, gm1_encode(body, sizeof(body), &scout));
+    world_run(w, world_now(w) + 3 * SECOND); /* heard: quiet */
+    memset(&p.scout, 0, sizeof(p.scout));
+    while (p.scout.back.len == 0 && world_now(w) < 20 * SECOND)
+        world_run(w, world_now(w) + MS);
+    assert_int_equal(p.scout.back.len, 2);
+    assert_memory_equal(p.scout.back.byte, "\xbb\xbd", 2); /* -5, -3 */
+    assert_int_equal(p.scout.mapper, NET_BUILD_HOST_ID);
+    assert_int_equal(p.scout.level, 1);
+    assert_int_equal(p.scout.command, 0);
+    world_free(w);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(g1_17_an_active_mapper_that_is_heard_is_not_asked),
+    cmocka_unit_test(g1_28_a_higher_mapper_that_only_answers_is_followed),
+    cmocka_unit_test(g1_05_another_board_in_its_place_is_not_followed),
+    cmocka_unit_test(g1_25_the_active_mapper_is_asked_where_it_was_heard_last),
     cmocka_unit_test(g1_19_g1_20_g1_28_highest_level_then_highest_id),
     cmocka_unit_test(g1_05_g1_12_g1_66_a_dormant_mapper_takes_over),
     cmocka_unit_test(g1_13_a_cable_that_comes_back_is_noticed),
