@@ -124,13 +124,29 @@ static void enter_fetching(struct gm2 *m)
         gm2_fetch_start(m);
 }
 
+/* All hosts have a map at about the same time.  Were all their rounds to begin
+ * together, what breaks after them would be seen a whole pause later; so hosts
+ * have first rests of different length, half a pause at least: a link that
+ * flaps is not to be mapped for ever.  Neighbours in the order of ids, who
+ * mostly share a crossbar and its cables, lie far apart: their numbers count
+ * with the bits reversed. */
+static uint64_t first_rest(const struct gm2 *m)
+{
+    uint32_t slot = 0;
+
+    for (unsigned i = 0; i < GM2_REST_BITS; i++)
+        slot = slot << 1 | (m->me >> i & 1);
+    return m->config.verify_pause -
+           (m->config.verify_pause / 2 * slot >> GM2_REST_BITS);
+}
+
 static void enter_verifying(struct gm2 *m)
 {
     m->map_since = m->now;
     m->round = 0;
     m->phase = GM2_PHASE_REST;
     m->lingering = false;
-    m->timer = m->now + m->config.verify_pause;
+    m->timer = m->now + first_rest(m);
     gm2_tree_start(m);
 }
 

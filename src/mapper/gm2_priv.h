@@ -22,6 +22,9 @@
 /* Rounds that a child may stay behind before the map counts as changed. */
 #define GM2_ROUNDS_BEHIND 5
 
+/* First rests of this many lengths, as a power of two. */
+#define GM2_REST_BITS 4
+
 /* An exchange: a scout that is repeated until it is answered. */
 enum gm2_purpose {
     GM2_TALK_FREE,

@@ -515,6 +515,29 @@ static uint64_t probes_after(uint64_t age)
     return before;
 }
 
+/* Of hosts that get the map at once no two begin their rounds together, and
+ * none before half a pause is over. */
+static void g2_66_hosts_do_not_all_rest_alike(void **state)
+{
+    struct world *w = settled("line:1:8");
+    uint64_t began[8] = {0}, from = world_now(w), rest;
+
+    while (world_now(w) < from + 3 * SECOND) {
+        for (unsigned i = 0; i < 8; i++)
+            if (!began[i] && status(w, host(w, i)).counters.rounds > 0)
+                began[i] = world_now(w) - status(w, host(w, i)).round_time;
+        world_run(w, world_now(w) + MS / 10);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        rest = began[i] - status(w, host(w, i)).since;
+        assert_in_range(rest, SECOND / 2, SECOND + MS);
+        for (unsigned k = 0; k < i; k++)
+            assert_true(began[i] > began[k] + 20 * MS ||
+                        began[k] > began[i] + 20 * MS);
+    }
+    world_free(w);
+}
+
 /* What is unanswered is asked twice as often when the last map did not last. */
 static void g2_34_a_map_that_did_not_last_is_made_with_more_tries(void **state)
 {
@@ -526,6 +549,7 @@ static void g2_34_a_map_that_did_not_last_is_made_with_more_tries(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_66_rounds_have_a_pause_of_a_second),
     cmocka_unit_test(g2_66_the_pause_is_a_second_and_settable),
+    cmocka_unit_test(g2_66_hosts_do_not_all_rest_alike),
     cmocka_unit_test(g2_67_added_host_is_found),
     cmocka_unit_test(g2_67_added_and_lost_links_are_found),
     cmocka_unit_test(g2_67_each_round_asks_every_host_of_the_own_crossbar),
