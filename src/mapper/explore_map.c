@@ -24,19 +24,35 @@ static uint32_t draw_host(struct net *net, const struct probe_host *host)
     return net_add_host(net, host->name[0] ? host->name : name, host->address);
 }
 
+static bool is_told(const struct drawing *d, uint32_t rec)
+{
+    return d->atlas->recs[rec].name != 0;
+}
+
+/* One that no node has told. */
+static void invent_name(const struct net *net, char *name, size_t size)
+{
+    uint32_t number = net->nxbars;
+
+    do
+        snprintf(name, size, "x%u", number++);
+    while (net_find_name(net, name) != NET_NONE);
+}
+
 static bool draw_xbar(struct drawing *d, uint32_t rec)
 {
     const struct atlas_rec *r = &d->atlas->recs[rec];
     unsigned ports = (unsigned)(r->hi - r->lo + 1);
     char name[32];
-    const char *told = r->name ? d->atlas->names + r->name : name;
+    const char *told = is_told(d, rec) ? d->atlas->names + r->name : name;
 
     d->port0[rec] = r->lo;
     if (r->entry >= 0 && r->nports) {
         ports = r->nports;
         d->port0[rec] = -r->entry;
     }
-    snprintf(name, sizeof(name), "x%u", d->net->nxbars);
+    if (!is_told(d, rec))
+        invent_name(d->net, name, sizeof(name));
     d->node_of[rec] = net_add_xbar(d->net, told, ports, r->id);
     if (d->node_of[rec] == NET_NONE)
         return false;
@@ -72,13 +88,24 @@ static bool draw_cable(struct drawing *d, uint32_t rec, int s)
                        (unsigned)(far.slot - d->port0[far.rec]));
 }
 
-static bool draw(struct drawing *d)
+/* Those whose names were told, or the others. */
+static bool draw_xbars(struct drawing *d, bool told)
 {
     struct atlas *a = d->atlas;
 
     for (uint32_t rec = 0; rec < a->nrecs; rec++)
-        if (atlas_lives(a, rec) && !draw_xbar(d, rec))
+        if (is_told(d, rec) == told && atlas_lives(a, rec) &&
+            !draw_xbar(d, rec))
             return false;
+    return true;
+}
+
+static bool draw(struct drawing *d)
+{
+    struct atlas *a = d->atlas;
+
+    if (!draw_xbars(d, true) || !draw_xbars(d, false))
+        return false;
     for (uint32_t rec = 0; rec < a->nrecs; rec++) {
         const struct atlas_rec *r = &a->recs[rec];
 

@@ -45,10 +45,13 @@ static bool grow(struct idmap *map)
 
 bool idmap_put(struct idmap *map, uint64_t id, uint32_t value)
 {
+    uint32_t i;
+
     if ((!map->entries || map->used * 4 >= (map->mask + 1) * 3) && !grow(map))
         return false;
-    map->entries[place(map, id)] = (struct idmap_entry){id, value};
-    map->used++;
+    i = place(map, id);
+    map->used += map->entries[i].id == 0;
+    map->entries[i] = (struct idmap_entry){id, value};
     return true;
 }
 

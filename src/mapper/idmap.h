@@ -24,7 +24,7 @@ struct idmap {
 
 /* The value, or IDMAP_NONE. */
 uint32_t idmap_get(const struct idmap *map, uint64_t id);
-/* Add an id that is not there yet.  False: no memory, nothing changed. */
+/* Add an id, or give it another value.  False: no memory, nothing changed. */
 bool idmap_put(struct idmap *map, uint64_t id, uint32_t value);
 void idmap_clear(struct idmap *map);
 

@@ -24,6 +24,8 @@
 #define WAIT_NS 500000000ULL
 #define MIN_WAIT_NS 100000000ULL
 #define PORTS_MAX 254
+#define NAME_WAIT_MS 50 /* less than MIN_WAIT_NS: who asks again is heard */
+#define NAMED (IDMAP_NONE - 1)
 #define OWN_TRIES 3
 
 /* A probe being worked at. */
@@ -42,7 +44,8 @@ struct ib_run {
     struct explore *x;
     struct op ops[OPS];
     uint32_t next_op, seq;
-    struct idmap named; /* node GUIDs whose names are known */
+    struct idmap named; /* node GUIDs: when the name was asked for, or NAMED */
+    uint64_t began;
     struct prober_ib_stats stats;
     struct errbuf *err;
 };
@@ -133,6 +136,21 @@ static void fill(struct op *op, const struct smp_node_info *info)
     }
 }
 
+/* Whether it is to be asked what it is called: not by all probes that come to
+ * it at once, but again when no answer came, as it may be lost or late. */
+static bool must_ask_name(struct ib_run *r, uint64_t guid)
+{
+    uint32_t now = (uint32_t)((now_ns() - r->began) / 1000000);
+    uint32_t asked = idmap_get(&r->named, guid);
+
+    if (guid == 0)
+        return true;
+    if (asked == NAMED || (asked != IDMAP_NONE && now - asked < NAME_WAIT_MS))
+        return false;
+    idmap_put(&r->named, guid, now);
+    return true;
+}
+
 static void take_node(struct ib_run *r, struct op *op, const uint8_t *mad)
 {
     struct smp_node_info info;
@@ -142,13 +160,10 @@ static void take_node(struct ib_run *r, struct op *op, const uint8_t *mad)
         return;
     }
     fill(op, &info);
-    if (info.type == SMP_SWITCH &&
-        idmap_get(&r->named, info.node_guid) != IDMAP_NONE) {
+    if (info.type == SMP_SWITCH && !must_ask_name(r, info.node_guid)) {
         finish(r, op, op->answer.outcome);
         return;
     }
-    if (info.type == SMP_SWITCH)
-        idmap_put(&r->named, info.node_guid, 0);
     ask(r, op, SMP_NODE_DESC);
 }
 
@@ -170,6 +185,8 @@ static void take_name(struct ib_run *r, struct op *op, const uint8_t *mad)
     else
         snprintf(op->answer.id.name, PROBE_NAME_MAX, "S-%016llx",
                  (unsigned long long)op->answer.id.id);
+    if (op->answer.outcome == PROBE_ID && op->answer.id.id)
+        idmap_put(&r->named, op->answer.id.id, NAMED);
     finish(r, op, op->answer.outcome);
 }
 
@@ -331,6 +348,7 @@ struct net *prober_ib_map(const struct prober_ib *ib,
         return NULL;
     }
     r->err = err;
+    r->began = since;
     if (open_port(r, ib) == 0)
         map = run(r, ib);
     r->stats.seconds = (double)(now_ns() - since) / 1e9;

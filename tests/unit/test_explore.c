@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "mapperd/simfab.h"
@@ -384,6 +385,50 @@ static void a_host_that_moves_meanwhile_ruins_nothing(void **state)
     }
 }
 
+/* Every second crossbar says what it is called, as those do that have no name
+ * themselves in the files of others. */
+static void tell_names(void *engine, uint64_t now,
+                       const struct probe_answer *answer)
+{
+    struct probe_answer told = *answer;
+
+    if (told.outcome == PROBE_ID && told.id.id % 2 == 0)
+        snprintf(told.id.name, sizeof(told.id.name), "x%u",
+                 (unsigned)(told.id.id % 64));
+    explore_answer(engine, now, &told);
+}
+
+static void an_invented_name_is_nobody_elses(void **state)
+{
+    struct simfab_engine engine;
+    struct probe_host me;
+    uint32_t told = 0;
+    struct world w;
+
+    (void)state;
+    open_world(&w, "C64+ids");
+    w.limits.tagged = true;
+    simfab_host_info(w.truth, w.me, &me);
+    w.sim = simfab_new(w.truth, w.me);
+    w.x = explore_new(&w.limits, &me);
+    engine = simfab_explorer(w.x);
+    engine.answer = tell_names;
+    assert_true(simfab_run(w.sim, engine, LONG));
+    w.map = explore_map(w.x);
+    assert_non_null(w.map);
+    for (uint32_t n = 0; n < w.map->nnodes; n++) {
+        const struct net_node *node = &w.map->nodes[n];
+
+        if (net_is_host(w.map, n) || node->id % 2 == 0) {
+            told++;
+            continue;
+        }
+        assert_int_equal(net_find_name(w.map, node->name), n);
+    }
+    assert_true(told > 64);
+    close_world(&w);
+}
+
 static void strange_answers_are_ignored(void **state)
 {
     struct prober_limits limits = PROBER_LIMITS_DEFAULT;
@@ -426,6 +471,7 @@ int main(void)
         cmocka_unit_test(what_is_out_of_reach_is_said),
         cmocka_unit_test(a_third_of_the_probes_may_be_lost),
         cmocka_unit_test(a_host_that_moves_meanwhile_ruins_nothing),
+        cmocka_unit_test(an_invented_name_is_nobody_elses),
         cmocka_unit_test(strange_answers_are_ignored),
     };
 
