@@ -47,7 +47,7 @@ static int verb_map(const struct ctl_request *q, struct errbuf *err)
 
     if (!net)
         return errprintf(err, "there is no map yet");
-    named = mapperd_named(net);
+    named = net_copy_named(net);
     if (!named)
         return errprintf(err, "no memory");
     bytebuf_init(&text, SF_NET_FILE_MAX);

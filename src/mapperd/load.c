@@ -143,26 +143,6 @@ void mapperd_load(struct mapperd *d, struct hsn_peer *peers, size_t n,
 
 /* ---- the map into its file ----------------------------------------------- */
 
-/* Maps carry no names: a host goes by its board id, a crossbar by its place. */
-struct net *mapperd_named(const struct net *net)
-{
-    struct net *copy = net_copy(net);
-    char name[32];
-
-    for (uint32_t i = 0; copy && i < copy->nnodes; i++) {
-        if (copy->nodes[i].kind == NET_HOST)
-            snprintf(name, sizeof(name), "%012llx",
-                     (unsigned long long)copy->nodes[i].id);
-        else
-            snprintf(name, sizeof(name), "x%u", i - copy->nhosts);
-        if (copy->nodes[i].name[0] == '\0' && !net_set_name(copy, i, name)) {
-            net_free(copy);
-            copy = NULL;
-        }
-    }
-    return copy;
-}
-
 void mapperd_write_map(struct mapperd *d, const struct net *net)
 {
     struct errbuf err = {"no memory"};
@@ -172,7 +152,7 @@ void mapperd_write_map(struct mapperd *d, const struct net *net)
     if (!d->settings.map_file || !net)
         return;
     bytebuf_init(&text, SF_NET_FILE_MAX);
-    named = mapperd_named(net);
+    named = net_copy_named(net);
     if (!named)
         return;
     net_write_text(named, &text);

@@ -81,8 +81,6 @@ struct gm2_map *mapperd_stored_map(struct mapperd *d);
 
 /* The map into its file, if there is to be one. */
 void mapperd_write_map(struct mapperd *d, const struct net *net);
-/* A copy in which every node has a name; NULL: no memory. */
-struct net *mapperd_named(const struct net *net);
 
 /* pidfile.c */
 int mapperd_pid_file(struct mapperd *d, struct errbuf *err);

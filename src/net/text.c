@@ -3,7 +3,7 @@
  * Our own format, swfab.net(5):
  *
  *     # a comment
- *     host NAME ADDRESS [plane=N]
+ *     host NAME ADDRESS [plane=N] [twin]
  *     xbar NAME PORTS [id=HEX] [guid=HEX] [plane=N]
  *     cable NAME[:PORT] NAME[:PORT]
  *
@@ -71,7 +71,7 @@ static bool parse_address(const char *word, uint64_t *out)
 
 struct options {
     uint64_t id, guid, plane;
-    bool has_id, has_guid;
+    bool has_id, has_guid, twin;
 };
 
 static bool read_options(struct net_lines *l, char *at, bool xbar,
@@ -83,6 +83,10 @@ static bool read_options(struct net_lines *l, char *at, bool xbar,
         if (strncmp(word, "plane=", 6) == 0 &&
             net_parse_number(word + 6, 10, UINT8_MAX, &o->plane))
             continue;
+        if (!xbar && strcmp(word, "twin") == 0) {
+            o->twin = true;
+            continue;
+        }
         if (xbar && strncmp(word, "id=", 3) == 0 &&
             net_parse_number(word + 3, 16, UINT64_MAX, &o->id)) {
             o->has_id = true;
@@ -117,7 +121,7 @@ static int read_host(struct net *net, struct net_lines *l, char *at)
     uint32_t n;
 
     if (!name || !word)
-        return net_lines_error(l, "host NAME ADDRESS [plane=N]");
+        return net_lines_error(l, "host NAME ADDRESS [plane=N] [twin]");
     if (!decode_name(l, name) || !read_options(l, at, false, &o))
         return -1;
     if (!parse_address(word, &address) || address == 0)
@@ -125,7 +129,7 @@ static int read_host(struct net *net, struct net_lines *l, char *at)
     if (net_find_name(net, name) != NET_NONE)
         return net_lines_error(l, "%s is there already", name);
     n = net_find_host(net, address);
-    if (n != NET_NONE)
+    if (n != NET_NONE && !o.twin)
         return net_lines_error(l, "%s has the address of %s", name,
                                net->nodes[n].name);
     n = net_add_host(net, name, address);
@@ -305,8 +309,10 @@ static void write_name(struct bytebuf *out, const char *name)
     }
 }
 
-static void write_node(const struct net_node *node, struct bytebuf *out)
+static void write_node(const struct net *net, uint32_t n, struct bytebuf *out)
 {
+    const struct net_node *node = &net->nodes[n];
+
     bytebuf_add(out, node->kind == NET_HOST ? "host " : "xbar ", 5);
     write_name(out, node->name);
     if (node->kind == NET_HOST)
@@ -318,6 +324,8 @@ static void write_node(const struct net_node *node, struct bytebuf *out)
                    node->id);
     if (node->plane)
         net_printf(out, " plane=%u", node->plane);
+    if (node->kind == NET_HOST && net_find_host(net, node->id) != n)
+        net_printf(out, " twin");
     net_printf(out, "\n");
 }
 
@@ -334,7 +342,7 @@ static void write_end(const struct net *net, uint32_t port, struct bytebuf *out)
 void net_write_text(const struct net *net, struct bytebuf *out)
 {
     for (uint32_t n = 0; n < net->nnodes; n++)
-        write_node(&net->nodes[n], out);
+        write_node(net, n, out);
     for (uint32_t p = 0; p < net->nports; p++) {
         uint32_t q = net->ports[p].peer;
 

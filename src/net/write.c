@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Writers of foreign formats: InfiniBand's net files, JSON.  See format.h.
+ * Writers of foreign formats: InfiniBand's net files, JSON; names for those who
+ * have none.  See format.h.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "net/format.h"
@@ -144,4 +146,35 @@ void net_write_json(const struct net *net, struct bytebuf *out)
         comma = ",";
     }
     net_printf(out, "]}\n");
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+static bool name_node(struct net *net, uint32_t n)
+{
+    const struct net_node *node = &net->nodes[n];
+    char name[40];
+
+    if (node->name[0] != '\0')
+        return true;
+    if (node->kind == NET_HOST)
+        snprintf(name, sizeof(name), "%012" PRIx64, node->id);
+    else
+        snprintf(name, sizeof(name), "x%u", n - net->nhosts);
+    if (node->kind == NET_HOST && net_find_host(net, node->id) != n)
+        snprintf(name, sizeof(name), "%012" PRIx64 ".%u", node->id, n);
+    return net_set_name(net, n, name);
+}
+
+struct net *net_copy_named(const struct net *net)
+{
+    struct net *copy = net_copy(net);
+
+    for (uint32_t n = 0; copy && n < copy->nnodes; n++) {
+        if (name_node(copy, n))
+            continue;
+        net_free(copy);
+        copy = NULL;
+    }
+    return copy;
 }

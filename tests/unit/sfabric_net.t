@@ -64,6 +64,11 @@ ok "conflicts: none" lines 0 0 sfabric conflicts "$c64"
 sed '/^host h5 /s/0060dd000006/0060dd000007/' "$c64" >"$tmp/twice.net"
 ok "conflicts: a net file with an address twice is refused" \
     says 3 'twice.net:' sfabric conflicts "$tmp/twice.net"
+sed '/^host h6 /s/0060dd000007.*/0060dd000006 twin/' "$c64" >"$tmp/twin.net"
+ok "conflicts: an address twice in a map" \
+    says 1 'h5 and h6 have the same address 0060dd000006' \
+    sfabric conflicts "$tmp/twin.net"
+ok "hosts: those of such a map" lines 0 64 sfabric hosts -h "$tmp/twin.net"
 ok "no file and no mapperd: status 3" says 3 mapperd sfabric hosts \
     --socket "$tmp/none"
 

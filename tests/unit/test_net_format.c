@@ -5,6 +5,7 @@
 
 #include <json-c/json.h>
 
+#include "net/diff.h"
 #include "net/format.h"
 #include "net/same.h"
 #include "net_check.h"
@@ -64,6 +65,37 @@ static void own_format_keeps_everything(void **state)
         net_free(net);
         bytebuf_free(&b);
     }
+}
+
+/* A map that a mapper made: no names, and one board id in three places. */
+static void a_map_with_twins_can_be_written_and_read(void **state)
+{
+    struct net *net = net_new(), *copy, *again;
+    uint32_t x = net_add_xbar(net, "", 8, 0);
+    char buf[40];
+    struct errbuf err;
+    struct bytebuf b;
+
+    for (unsigned i = 0; i < 4; i++)
+        assert_true(net_connect(
+            net, net_add_host(net, "", i == 1 ? 8 : 0x0060dd000007), 0, x, i));
+    copy = net_copy_named(net);
+    assert_non_null(copy);
+    bytebuf_init(&b, SF_NET_FILE_MAX);
+    net_write_text(copy, &b);
+    again = net_parse_text("x", (const char *)bytebuf_data(&b), bytebuf_len(&b),
+                           &err);
+    if (!again)
+        fail_msg("%s", err.text);
+    exactly_same(copy, again);
+    assert_string_equal(net_name_of(again, 1, buf), "0060dd000007");
+    assert_string_equal(net_name_of(again, 2, buf), "000000000008");
+    assert_string_equal(net_name_of(again, 3, buf), "0060dd000007.3");
+    assert_int_equal(net_conflicts(again, NULL, NULL), 2);
+    bytebuf_free(&b);
+    net_free(again);
+    net_free(copy);
+    net_free(net);
 }
 
 static void ib_format_keeps_the_graph_and_the_names(void **state)
@@ -156,13 +188,14 @@ static void own_format_is_read(void **state)
 static void errors_name_file_line_and_what(void **state)
 {
     refused("bus 1\n", "f:1: bus: a line says host, xbar or cable");
-    refused("\nhost h\n", "f:2: host NAME ADDRESS [plane=N]");
+    refused("\nhost h\n", "f:2: host NAME ADDRESS [plane=N] [twin]");
     refused("host h 0\n", "f:1: 0 is no board address");
     refused("host h 0x12\n", "f:1: 0x12 is no board address");
     refused("host h 11223344556677889\n",
             "f:1: 11223344556677889 is no board address");
     refused("host h 1\nhost h 2\n", "f:2: h is there already");
     refused("host h 1\nhost i 1\n", "f:2: i has the address of h");
+    refused("xbar x 8 twin\n", "f:1: what is twin?");
     refused("xbar x 0\n", "f:1: 0: a crossbar has 1 to 255 ports");
     refused("xbar x 256\n", "f:1: 256: a crossbar has 1 to 255 ports");
     refused("xbar x -1\n", "f:1: -1: a crossbar has 1 to 255 ports");
@@ -264,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_format_keeps_everything),
+        cmocka_unit_test(a_map_with_twins_can_be_written_and_read),
         cmocka_unit_test(ib_format_keeps_the_graph_and_the_names),
         cmocka_unit_test(ibnetdiscover_output_is_read),
         cmocka_unit_test(ibsim_short_form_is_read),
