@@ -204,7 +204,7 @@ case_im_031_application_file()
 # machine, arguments
 localhost -client 0 \$hostport -np 2 $dir/ring.mpich
 
-localhost -client 1 \$hostport $dir/ring.openmpi
+$(uname -n) -client 1 \$hostport $dir/ring.openmpi
 LINES
     "${limited[@]}" 100 "$impirun" -server 2 -file "$TMPDIR/appfile" \
         >"$TMPDIR/out.1" 2>&1
