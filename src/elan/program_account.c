@@ -56,13 +56,27 @@ static uint64_t look_at(struct program_account *a, pid_t pid)
     return resident;
 }
 
+/* The group's own; sum: resident memory of all members. */
+static void add_figures(struct program_stats *s, const struct program_cgroup *g,
+                        uint64_t sum)
+{
+    uint64_t peak = program_cgroup_memory_peak(g);
+
+    program_cgroup_cpu(g, &s->user_us, &s->system_us);
+    s->exact = peak != 0;
+    if (!s->exact)
+        peak = sum > s->process_peak ? sum : s->process_peak;
+    if (peak > s->memory_peak)
+        s->memory_peak = peak;
+}
+
 void program_account_look(struct program_account *a,
                           const struct program_cgroup *g, program_skip_f *skip,
                           void *arg)
 {
     struct program_stats *s = &a->stats;
     pid_t *pids = malloc(SF_PROGRAM_PIDS_MAX * sizeof(*pids));
-    uint64_t sum = 0, peak = program_cgroup_memory_peak(g);
+    uint64_t sum = 0;
     int n = 0;
 
     if (pids)
@@ -70,15 +84,17 @@ void program_account_look(struct program_account *a,
     for (int i = 0; i < n && i < SF_PROGRAM_PIDS_MAX; i++)
         sum += look_at(a, pids[i]);
     free(pids);
-    program_cgroup_cpu(g, &s->user_us, &s->system_us);
     s->now = n > 0 ? (uint32_t)n : 0;
     if (s->now > s->most)
         s->most = s->now;
-    s->exact = peak != 0;
-    if (!s->exact)
-        peak = sum > s->process_peak ? sum : s->process_peak;
-    if (peak > s->memory_peak)
-        s->memory_peak = peak;
+    add_figures(s, g, sum);
+}
+
+void program_account_end(struct program_account *a,
+                         const struct program_cgroup *g)
+{
+    a->stats.now = 0;
+    add_figures(&a->stats, g, 0);
 }
 
 void program_account_free(struct program_account *a)

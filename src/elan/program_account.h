@@ -24,6 +24,9 @@ void program_account_look(struct program_account *a,
 /* A process is known to exist. */
 void program_account_note(struct program_account *a,
                           const struct program_process *process);
+/* The last figures, of a group that is empty. */
+void program_account_end(struct program_account *a,
+                         const struct program_cgroup *g);
 void program_account_free(struct program_account *a);
 
 #endif

@@ -44,9 +44,10 @@ typedef bool program_skip_f(pid_t pid, void *arg);
  * system.  -1 with ENOTSUP: this kernel has no cgroup2. */
 int program_cgroup_tree(struct errbuf *err);
 
-/* Choose the arrangement for that slurmstepd, and make or open the group.  name
- * is the directory's (own arrangement). */
-int program_cgroup_make(struct program_cgroup *g, const char *name,
+/* Choose the arrangement for that slurmstepd, and make or open the group.
+ * tree is taken over; -1: it is looked for.  name is the directory's (own
+ * arrangement). */
+int program_cgroup_make(struct program_cgroup *g, int tree, const char *name,
                         pid_t starter, struct errbuf *err);
 /* Another descriptor of the same group, for a process that inherited none. */
 int program_cgroup_reopen(struct program_cgroup *g, const char *path, bool own,

@@ -134,13 +134,14 @@ static int make_own(struct program_cgroup *g, int tree, const char *own,
     return -1;
 }
 
-int program_cgroup_make(struct program_cgroup *g, const char *name,
+int program_cgroup_make(struct program_cgroup *g, int tree, const char *name,
                         pid_t starter, struct errbuf *err)
 {
     char own[4096], user[4096];
-    int tree = program_cgroup_tree(err);
 
     *g = PROGRAM_CGROUP_NONE;
+    if (tree < 0)
+        tree = program_cgroup_tree(err);
     if (tree < 0)
         return -1;
     if (path_of(starter, own, sizeof(own)) < 0)

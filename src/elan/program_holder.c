@@ -36,6 +36,7 @@ struct holder {
     struct program_held held;
     struct program_expect expect;
     int lifeline, listener;
+    int *tree; /* of cgroups, kept for the next program; -1: not known */
     int procs; /* until it was handed over */
     int spare; /* base/accept.h */
     int clients[SF_PROGRAM_CLIENTS_MAX];
@@ -107,7 +108,11 @@ static bool serve_client(struct holder *h, int fd)
 
     if (n <= 0)
         return n < 0 && errno == EAGAIN;
-    if (program_peer_find(&peer, fd, &h->held.group) < 0)
+    if (program_peer_find(&peer, fd,
+                          program_verb_right(program_request_verb(
+                              h->request, (size_t)n)) == PROGRAM_ROOT
+                              ? NULL
+                              : &h->held.group) < 0)
         return false;
     program_serve(&h->held, &peer, h->request, (size_t)n, &w, h->reply,
                   sizeof(h->reply));
@@ -230,6 +235,11 @@ static int label_group(struct program_held *held, pid_t starter,
     return program_cgroup_set_label(&held->group, label, err);
 }
 
+static int copy_of(int fd)
+{
+    return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
 /* Group, label, socket.  An errno or 0. */
 static int set_up(struct holder *h, const struct program_spec *spec,
                   pid_t starter, struct errbuf *err)
@@ -247,7 +257,8 @@ static int set_up(struct holder *h, const struct program_spec *spec,
     }
     snprintf(name, sizeof(name), PROGRAM_GROUP_PREFIX "%d.%d", spec->number,
              (int)starter);
-    if (program_cgroup_make(&h->held.group, name, starter, err) < 0 ||
+    if (program_cgroup_make(&h->held.group, copy_of(*h->tree), name, starter,
+                            err) < 0 ||
         label_group(&h->held, starter, err) < 0) {
         int e = errno ? errno : EIO;
 
@@ -372,13 +383,15 @@ static void clear(struct holder *h)
     free(h);
 }
 
-static struct holder *new_holder(int lifeline, const struct program_spec *spec)
+static struct holder *new_holder(int lifeline, int *tree,
+                                 const struct program_spec *spec)
 {
     struct holder *h = calloc(1, sizeof(*h));
 
     if (!h)
         return NULL;
     h->lifeline = lifeline;
+    h->tree = tree;
     h->listener = h->procs = -1;
     h->look_ms = LOOK_FIRST_MS;
     h->held.group = PROGRAM_CGROUP_NONE;
@@ -395,15 +408,16 @@ static void live(struct holder *h)
     program_drivers_close(&h->drivers);
     if (!h->held.done) {
         program_held_empty(&h->held);
-        program_cgroup_remove(&h->held.group, NULL);
+        if (program_cgroup_remove(&h->held.group, NULL) < 0)
+            return; /* by the socket that is left the next sweep sees it */
     }
     unlink(h->socket);
 }
 
 bool program_holder_run(int lifeline, const struct program_spec *spec,
-                        pid_t starter)
+                        pid_t starter, int *tree)
 {
-    struct holder *h = new_holder(lifeline, spec);
+    struct holder *h = new_holder(lifeline, tree, spec);
     struct errbuf err = {""};
     int error = ENOMEM;
     bool orderly;
@@ -415,7 +429,10 @@ bool program_holder_run(int lifeline, const struct program_spec *spec,
         error = create(h, spec, starter, &err);
     else
         errprintf(&err, "%s: path too long", spec->rundir);
-    program_cgroup_leave_job();
+    if (*tree < 0) { /* the first time */
+        program_cgroup_leave_job();
+        *tree = copy_of(h->held.group.tree);
+    }
     if (error == 0)
         live(h);
     else

@@ -69,6 +69,9 @@ int program_end_without_holder(struct program_handle *h, struct errbuf *err);
 /* Remove programs of this host whose holder and starter both are gone, and
  * sockets in rundir that nobody listens on.  Returns how many programs. */
 int program_sweep(const char *rundir);
+/* The same, when a socket is left in rundir: of a program that was not ended in
+ * order there is one.  Looks at no group otherwise. */
+int program_sweep_if_any(const char *rundir);
 
 /* Make rundir (parents exist, or one level is missing), root's, 0755.  0, or
  * -1 with errno and text; refuses one that another uid could write. */

@@ -156,10 +156,12 @@ static bool hear(int lifeline, struct program_spec *spec)
 /* One program after the other, until none comes for a while. */
 static void hold(int lifeline, struct program_spec *spec, pid_t starter)
 {
+    int tree = -1;
     bool good;
 
     do {
-        good = starter > 0 && program_holder_run(lifeline, spec, starter) &&
+        good = starter > 0 &&
+               program_holder_run(lifeline, spec, starter, &tree) &&
                spec->linger_ms > 0;
         close(lifeline);
         lifeline =

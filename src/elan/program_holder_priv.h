@@ -20,9 +20,10 @@
 #define PROGRAM_SPEC_MAX (2 * 4096)
 
 /* One program's life, in the holder's process.  Returns when it is over, with
- * nothing left of it: true when it ended as it should, by PROGRAM_DESTROY. */
+ * nothing left of it: true when it ended as it should, by PROGRAM_DESTROY.
+ * *tree: the cgroup2 tree for the next one, -1 the first time. */
 bool program_holder_run(int lifeline, const struct program_spec *spec,
-                        pid_t starter);
+                        pid_t starter, int *tree);
 /* Tell the starter that there will be none. */
 void program_holder_refuse(int lifeline, int error, const struct errbuf *err);
 

@@ -61,6 +61,10 @@ int program_peer_find(struct program_peer *peer, int fd,
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
         return -1;
+    if (!g) {
+        *peer = (struct program_peer){.uid = cred.uid};
+        return 0;
+    }
     pidfd = peer_pidfd(fd, cred.pid);
     if (pidfd < 0)
         return -1;

@@ -23,8 +23,8 @@ struct program_peer {
     size_t nchain;
 };
 
-/* Fill *peer for the connected unix socket fd.  0, or -1 with errno (ESRCH:
- * the process that connected is gone). */
+/* Fill *peer for the connected unix socket fd; without a group only its uid. 0,
+ * or -1 with errno (ESRCH: the process that connected is gone). */
 int program_peer_find(struct program_peer *peer, int fd,
                       const struct program_cgroup *g);
 

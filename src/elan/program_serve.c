@@ -140,12 +140,13 @@ static int do_addcap(struct call *c, struct be_writer *reply)
 
 int program_held_empty(struct program_held *held)
 {
-    if (program_cgroup_lives(&held->group))
+    if (program_cgroup_lives(&held->group)) {
         program_account_look(&held->account, &held->group, PROGRAM_SKIP(held));
-    if (program_cgroup_empty(&held->group, SF_PROGRAM_KILL_SECONDS * 1000,
-                             NULL) < 0)
-        return errno;
-    program_account_look(&held->account, &held->group, PROGRAM_SKIP(held));
+        if (program_cgroup_empty(&held->group, SF_PROGRAM_KILL_SECONDS * 1000,
+                                 NULL) < 0)
+            return errno;
+    }
+    program_account_end(&held->account, &held->group);
     return 0;
 }
 

@@ -243,6 +243,8 @@ int program_end_without_holder(struct program_handle *h, struct errbuf *err)
     if (program_cgroup_empty(&h->group, SF_PROGRAM_KILL_SECONDS * 1000, err) <
         0)
         return -1;
+    if (program_cgroup_remove(&h->group, err) < 0)
+        return -1;
     unlink(h->socket);
-    return program_cgroup_remove(&h->group, err);
+    return 0;
 }

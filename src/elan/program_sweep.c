@@ -40,22 +40,25 @@ static bool is_abandoned(int dir)
     return !program_process_lives(&holder) && !program_process_lives(&starter);
 }
 
-static int remove_abandoned(const char *path)
+/* Counts it in *done, or sets *stuck when it has to stay. */
+static void remove_abandoned(const char *path, int *done, bool *stuck)
 {
     struct program_cgroup g;
-    int done = 0;
 
     if (program_cgroup_reopen(&g, path, true, NULL) < 0)
-        return 0;
-    if (is_abandoned(g.dir) &&
-        program_cgroup_empty(&g, SF_PROGRAM_KILL_SECONDS * 1000, NULL) == 0 &&
-        program_cgroup_remove(&g, NULL) == 0)
-        done = 1;
+        return;
+    if (is_abandoned(g.dir)) {
+        if (program_cgroup_empty(&g, SF_PROGRAM_KILL_SECONDS * 1000, NULL) ==
+                0 &&
+            program_cgroup_remove(&g, NULL) == 0)
+            ++*done;
+        else
+            *stuck = true;
+    }
     program_cgroup_close(&g);
-    return done;
 }
 
-static int sweep_groups(void)
+static int sweep_groups(bool *stuck)
 {
     char *text = program_read_proc(getpid(), "cgroup", 1 << 16);
     char own[2048] = "/", path[4096];
@@ -79,7 +82,7 @@ static int sweep_groups(void)
             continue;
         snprintf(path, sizeof(path), "%s%s%s", own, own[1] ? "/" : "",
                  e->d_name);
-        n += remove_abandoned(path);
+        remove_abandoned(path, &n, stuck);
     }
     if (d)
         closedir(d);
@@ -96,11 +99,14 @@ bool program_socket_is_stale(const char *path)
     return false;
 }
 
-static void sweep_sockets(const char *rundir)
+/* How many sockets of programs there are that nobody listens on; they are
+ * removed if told so.  What is left of those that waited always is. */
+static int look_at_sockets(const char *rundir, bool remove)
 {
     DIR *d = opendir(rundir);
     char path[4096];
     struct dirent *e;
+    int n = 0;
 
     while (d && (e = readdir(d))) {
         if (program_spare_is_left(e->d_name))
@@ -108,19 +114,29 @@ static void sweep_sockets(const char *rundir)
         if (strncmp(e->d_name, "prg-", 4) != 0)
             continue;
         snprintf(path, sizeof(path), "%s/%s", rundir, e->d_name);
-        if (program_socket_is_stale(path))
+        if (!program_socket_is_stale(path))
+            continue;
+        n++;
+        if (remove)
             unlink(path);
     }
     if (d)
         closedir(d);
+    return n;
 }
 
 int program_sweep(const char *rundir)
 {
-    int n = sweep_groups();
+    bool stuck = false;
+    int n = sweep_groups(&stuck);
 
-    sweep_sockets(rundir);
+    look_at_sockets(rundir, !stuck);
     return n;
+}
+
+int program_sweep_if_any(const char *rundir)
+{
+    return look_at_sockets(rundir, false) > 0 ? program_sweep(rundir) : 0;
 }
 
 static int make_dir(const char *path, struct errbuf *err)

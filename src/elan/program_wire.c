@@ -21,6 +21,11 @@ enum program_right program_verb_right(uint32_t verb)
     return verb < PROGRAM_VERBS ? rights[verb] : PROGRAM_ROOT;
 }
 
+uint32_t program_request_verb(const void *buf, size_t len)
+{
+    return len < 8 ? PROGRAM_VERBS : be_load32((const uint8_t *)buf + 4);
+}
+
 size_t program_request_put(void *buf, const struct program_request *r)
 {
     struct be_writer w;

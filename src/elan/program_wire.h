@@ -60,6 +60,9 @@ struct program_stats {
 
 enum program_right program_verb_right(uint32_t verb);
 
+/* Of a request that may be anything; PROGRAM_VERBS: it has none. */
+uint32_t program_request_verb(const void *buf, size_t len);
+
 /* Returns the length written into buf[PROGRAM_REQUEST_MAX]. */
 size_t program_request_put(void *buf, const struct program_request *r);
 /* r->cap must point to room for a capability.  0, or -1: malformed. */

@@ -24,7 +24,7 @@ int fini(void);
 int init(void)
 {
     if (slurm_running_in_slurmd() && geteuid() == 0)
-        switch_elan_sweep();
+        switch_elan_sweep(false);
     return SLURM_SUCCESS;
 }
 

@@ -46,7 +46,7 @@ int switch_p_job_preinit(struct slurmabi_stepd *step)
 {
     struct errbuf err;
 
-    switch_elan_sweep();
+    switch_elan_sweep(true);
     if (slurmabi_stepd_check(step, &err) < 0)
         return refuse("SF-E108", "", err.text);
     if (node_open(&here.payload, step, &err) < 0)

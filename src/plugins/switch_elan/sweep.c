@@ -22,7 +22,7 @@ int switch_elan_rundir(char *dir, size_t size, struct errbuf *err)
     return program_make_rundir(dir, err);
 }
 
-void switch_elan_sweep(void)
+void switch_elan_sweep(bool step)
 {
     struct errbuf err;
     char dir[128];
@@ -32,7 +32,7 @@ void switch_elan_sweep(void)
         slurm_error("SF-E129 switch/elan: %s", err.text);
         return;
     }
-    n = program_sweep(dir);
+    n = step ? program_sweep_if_any(dir) : program_sweep(dir);
     if (n > 0)
         slurm_info("switch/elan: removed %d programs that nobody held", n);
 }

@@ -6,6 +6,7 @@
 #ifndef SF_SWITCH_ELAN_SWEEP_H
 #define SF_SWITCH_ELAN_SWEEP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/errbuf.h"
@@ -14,6 +15,8 @@
  * and text. */
 int switch_elan_rundir(char *dir, size_t size, struct errbuf *err);
 
-void switch_elan_sweep(void);
+/* Remove what killed processes left: at a step only when their sockets tell
+ * that there is something. */
+void switch_elan_sweep(bool step);
 
 #endif
