@@ -8,11 +8,12 @@
  *     stats                figures of the program
  *     signal N             rms_prgsignal() to its own program
  *     other ID             asks for another program's capability
- *     sleep SECONDS
+ *     until FILE           waits until it is there
  *     key                  prints the key: for tests that look for it
  *     burn MS              use that much CPU in a child that ends
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,14 @@ static void burn(long ms)
     waitpid(pid, NULL, 0);
 }
 
+/* Until that file is there; ten minutes at most. */
+static void wait_for(const char *file)
+{
+    fflush(stdout);
+    for (int i = 0; i < 12000 && access(file, F_OK) < 0; i++)
+        poll(NULL, 0, 50);
+}
+
 static void report(const char *what, int rc)
 {
     printf("%s: %s\n", what, rc < 0 ? strerror(errno) : "ok");
@@ -164,10 +173,8 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "other") == 0) {
             report("other", rms_prgsignal((int)n, 0));
             i++;
-        } else if (strcmp(argv[i], "sleep") == 0) {
-            fflush(stdout);
-            sleep((unsigned)n);
-            i++;
+        } else if (strcmp(argv[i], "until") == 0 && i + 1 < argc) {
+            wait_for(argv[++i]);
         } else if (strcmp(argv[i], "burn") == 0) {
             burn(n);
             i++;

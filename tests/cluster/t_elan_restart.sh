@@ -107,8 +107,8 @@ case_reconfigure_any_number_of_times() { # SL-02
 case_wrong_elanhosts_is_told_with_file_and_line() {
     printf '# ids\nNodeName=n[0-1] ElanId=4\n' >"$CLUSTER/etc.fabric/elanhosts"
     run_as_root ctl scontrol reconfigure
-    assert_log slurmctld.log 'SF-E102 .*elanhosts:2: '
-    assert_log slurmctld.log 'SF-E101 .*the old configuration stays'
+    wait_for 60 log_has slurmctld.log 'SF-E102 .*elanhosts:2: '
+    wait_for 60 log_has slurmctld.log 'SF-E101 .*the old configuration stays'
     rm "$CLUSTER/etc.fabric/elanhosts"
 }
 

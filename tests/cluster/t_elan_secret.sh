@@ -19,7 +19,7 @@ chmod -R go+rX "$CLUSTER/evil"
 forge() {
     local what=$1
     shift
-    LIMIT=40 run_as_user env SLURM_CONF="$CLUSTER/evil/slurm.conf" \
+    run_as_user env SLURM_CONF="$CLUSTER/evil/slurm.conf" \
         FORGE="$what" FORGE_FILE="$WORK/sealed" "$@"
 }
 

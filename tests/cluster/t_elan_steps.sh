@@ -14,8 +14,14 @@ field() {
     grep -oE "(^| )$1=[^ ]+" <<<"$out" | sed 's/.*=//' | sort -nu | xargs
 }
 
+# The lowest nodes: a node that still completes the job before is passed over.
+run_on_the_first() {
+    wait_for 60 no_job_left
+    run_as_user "$@"
+}
+
 case_plain_step() { # EL-12 EL-48..53 SL-04
-    run_as_user srun -N2 -n4 --ntasks-per-node=2 "$SHOW"
+    run_on_the_first srun -N2 -n4 --ntasks-per-node=2 "$SHOW"
     assert_code 0
     assert_equal 2 "$(field RMS_NNODES)" RMS_NNODES
     assert_equal 4 "$(field RMS_NPROCS)" RMS_NPROCS
@@ -37,13 +43,13 @@ case_the_task_is_what_slurmstepd_forked() { # EL-54 EL-60
 }
 
 case_cyclic_step() { # EL-25 EL-52
-    run_as_user srun -N2 -n4 --ntasks-per-node=2 -m cyclic "$SHOW"
+    run_on_the_first srun -N2 -n4 --ntasks-per-node=2 -m cyclic "$SHOW"
     assert_output 'node n0 .* RMS_PROCID=[02] .*cap0=cyclic' 2
     assert_output 'node n1 .* RMS_PROCID=[13] .*cap0=cyclic' 2
 }
 
 case_contiguous_nodes_may_broadcast() { # EL-20 EL-21 EL-27
-    run_as_user srun -N3 "$SHOW"
+    run_on_the_first srun -N3 "$SHOW"
     assert_output 'cap0=block[+]bc,' 3
     run_as_user srun -N2 -w n0,n2 "$SHOW"
     assert_output 'cap0=block,' 2
@@ -153,8 +159,8 @@ case_full_pool_waits_then_runs() { # EL-18 SL-05
     wait_for 10 programs_are 0
 }
 
-one_more_waits() { # than $1
-    [ "$(times_waited)" = $(($1 + 1)) ]
+one_more_waits() { # than $1; it may ask again meanwhile
+    [ "$(times_waited)" -gt "$1" ]
 }
 
 # Slurm itself wakes only what waits for the same job's nodes.
@@ -182,10 +188,10 @@ case_immediate_bounds_the_wait() { # EL-18 SL-07
     start_as_user srun -n1 -w n0 --network=contexts=15 sh -c \
         "echo in; until [ -e $WORK/full ]; do sleep 0.1; done"
     wait_for 20 grep -q in "$case_tmp/bg.out"
-    LIMIT=30 run_as_user srun --immediate=2 -n1 -w n0 true
+    run_as_user srun --immediate=5 -n1 -w n0 true
     assert_code 1
     assert_error 'Unable to create step .*Switch resources currently not'
-    LIMIT=30 run_as_user srun --immediate=2 -n1 -w n1 true : -n1 -w n0 true
+    run_as_user srun --immediate=5 -n1 -w n1 true : -n1 -w n0 true
     assert_code 1
     run_as_user touch "$WORK/full"
     wait_for 20 no_job_left
@@ -198,7 +204,7 @@ case_crossing_launches_do_not_hang() { # SL-07
     # shellcheck disable=SC2086
     start_as_user srun --immediate=3 $all -w n0 true : $all -w n1 true
     # shellcheck disable=SC2086
-    LIMIT=40 run_as_user srun --immediate=3 $all -w n1 true : $all -w n0 true
+    run_as_user srun --immediate=3 $all -w n1 true : $all -w n0 true
     assert_code_not 124
     wait_for 40 no_job_left
     wait_for 10 programs_are 0

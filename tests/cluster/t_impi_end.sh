@@ -6,7 +6,6 @@
 . "$(dirname "$0")/impi.sh"
 cluster_up --nodes 3 --switch elan --proctrack "${PROCTRACK:-cgroup}"
 impi_programs
-LIMIT=40
 
 # One line from us, and it names rank, node and client.
 assert_cause() {
@@ -43,6 +42,7 @@ case_rank_killed() {
     run_as_user srun --mpi=impi -n2 "$M" kill 1 9 : -n2 "$O" kill 1 9
     assert_code 137
     assert_cause 'rank 1 on node n0 .* killed by signal 9'
+    assert_nothing_left
     run_as_user srun --mpi=impi -n2 "$M" kill 2 11 : -n2 "$O" kill 2 11
     assert_code 139
     assert_cause 'rank 2 on node n1 .* killed by signal 11'
@@ -89,10 +89,12 @@ case_task_without_mpi_in_a_world_that_waits() {
     run_as_user srun --mpi=impi -n2 "$M" : -n2 hostname
     assert_code 1
     assert_cause 'rank [23] on node n1 ended without calling MPI_Init'
+    assert_nothing_left
     run_as_user srun --mpi=impi -N1 -n2 sh -c \
         "[ \$SLURM_PROCID = 0 ] && exec $O"
     assert_code 1
     assert_cause 'rank 1 on node n0 ended without calling MPI_Init'
+    assert_nothing_left
     run_as_user srun --mpi=impi -n2 sh -c "$M; [ \$SLURM_PROCID = 0 ] && $M"
     assert_code 1
     assert_cause 'rank 1 on node n0 .* MPI program 2 of the step'
