@@ -90,10 +90,11 @@ done
 in_background ctl swfabd.log "$STAGE/libexec/slurm-fabric/swfabd" \
     -f "$CLUSTER/etc.fabric/swfabd.conf"
 for k in n0 n1 n2 n3; do start_hsnd $k; done
+for k in n0 n1 n2 n3; do wait_until 60 link_is_up $k; done
 
 case_every_board_has_a_link() {
     local k
-    for k in n0 n1 n2 n3; do wait_for 30 link_is_up $k; done
+    for k in n0 n1 n2 n3; do link_is_up $k || fail "$k has no link"; done
     assert_equal 020000000002 "$(ask n2 status board)" board
 }
 
@@ -201,11 +202,15 @@ case_users_open_nothing_privileged() {
     assert_output '^elan module: Invalid argument'
 }
 
+# One that is being killed still listens; the next would not take its place.
+ended() { [ -z "$(tr -d '\0' 2>/dev/null <"/proc/$1/cmdline")" ]; }
+
 case_restarted_hsnd_learns_the_programs_again() { # D2
     local cap=$WORK/again
     start_as_user srun -N1 -n1 -w n2 "$PING" hold "$cap"
     wait_for 30 test -e "$cap"
     pidkill KILL "${hsnd_pid[n2]}"
+    wait_for 60 ended "${hsnd_pid[n2]}"
     start_hsnd n2
     wait_for 30 has_line '^attached again: yes' "$case_tmp/bg.out"
     assert_equal 1 "$(ask n2 status programs)" programs
