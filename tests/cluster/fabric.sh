@@ -58,7 +58,7 @@ fabric_write_confs() {
         "StateDir=$CLUSTER/switchmgr.state" \
         "ReportSocket=$CLUSTER/reports.sock" \
         SlurmPoll=1 TableInterval=1 UpAfter=1 DegradeAfter=0 FlapCount=0 \
-        HsndStale=5 StartGrace=0 DrainAfter=1 ResumeAfter=1 DrainPercent=50 \
+        HsndStale=10 StartGrace=0 DrainAfter=1 ResumeAfter=1 DrainPercent=50 \
         DrainMax=1000 BusyGrace=0 ${FABRIC_SWITCHMGR-} >"$CLUSTER/etc.fabric/switchmgr.conf"
 }
 
@@ -86,7 +86,7 @@ while True:
     print(open(f"/proc/{pid}/comm").read().strip(), words.decode(), flush=True)
 ' "$CLUSTER/notify"
     FABRIC_NOTIFY=$CLUSTER/notify
-    wait_until 20 test -S "$FABRIC_NOTIFY"
+    wait_until 60 test -S "$FABRIC_NOTIFY"
 }
 
 fabric_up() {
@@ -110,7 +110,7 @@ fabric_up() {
 }
 
 fabric_hsnd_is_there() {
-    wait_until 20 fabric_on "$1" test -S /run/slurm-fabric/hsnd-0
+    wait_until 60 fabric_on "$1" test -S /run/slurm-fabric/hsnd-0
 }
 
 # fabric_on PLACE COMMAND..
@@ -148,10 +148,12 @@ fabric_has_xbars() {
     [ "$(grep -c '^xbar' "$CLUSTER/map.n3")" = "$1" ]
 }
 
-# Every board has routes to every other.
+# Every board has routes to every other; one that began before the link of its
+# hsnd was up has mapped its own host alone, and calls that configured.
 fabric_is_configured() {
     local k
     for k in $FABRIC_NODES; do
-        fabric_on "$k" "$STAGE/bin/sfabric" local >/dev/null 2>&1 || return 1
+        fabric_on "$k" "$STAGE/bin/sfabric" local 2>/dev/null |
+            grep -q ' to  *3 hosts$' || return 1
     done
 }
