@@ -11,6 +11,9 @@
 
 /* Board ids of --extra-hosts: locally administered ones. */
 #define EXTRA_ADDRESS UINT64_C(0x02ff00000000)
+/* One search may be wrong when packets are lost: a crossbar that is not known
+ * again counts twice, with all its hosts. */
+#define TWIN_SEARCHES 3
 
 /* What a host answered just now. */
 static const struct probe_host *answer_of(const struct gm2 *m, uint64_t address)
@@ -94,6 +97,7 @@ static void end_as_twin(struct gm2 *m)
 {
     char text[100], who[GM_ADDRESS_TEXT];
 
+    m->twins = 0;
     snprintf(text, sizeof(text),
              "another board has the id of this one, %s: it cannot lead",
              gm_address_text(m->config.address, who));
@@ -113,14 +117,24 @@ static struct gm2_map *make_alike(struct gm2 *m, const struct net *net)
     return map;
 }
 
+/* True: it is the end. */
+static bool met_twin(struct gm2 *m)
+{
+    if (++m->twins < TWIN_SEARCHES) {
+        gm2_notice(m, "the id of this board is met elsewhere: looking again");
+        return false;
+    }
+    end_as_twin(m);
+    return true;
+}
+
 bool gm2_take_net(struct gm2 *m, struct net *net)
 {
     struct gm2_map *map;
 
-    if (has_twin(m, net)) {
-        end_as_twin(m);
-        return true;
-    }
+    if (has_twin(m, net))
+        return met_twin(m);
+    m->twins = 0;
     add_extra_hosts(m, net);
     map = make_alike(m, net);
     if (!map)

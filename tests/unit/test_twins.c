@@ -225,6 +225,31 @@ static void g1_79_gm2_twins_do_not_lead(void **state)
     world_free(w);
 }
 
+static bool looks_again(struct world *w)
+{
+    return strstr(w->hosts[nth_host(w, 8)].last, "looking again") != NULL;
+}
+
+/* A search that lost packets met each host twice, its own, too: the mapper
+ * ended for good, and its node was cut off. */
+static void a_twin_that_was_seen_once_ended_the_mapper(void **state)
+{
+    struct world *w = twins("line:3:3", 8, 0);
+    uint32_t a = nth_host(w, 8);
+    struct gm2_status s;
+
+    (void)state;
+    world_gm2_all(w, NULL, NULL);
+    assert_true(world_until(w, LONG, looks_again));
+    world_pull(w, nth_host(w, 0), 0);
+    world_run(w, world_now(w) + 60 * SECOND);
+    s = status2(w, 8);
+    assert_int_equal(w->hosts[a].nfatal, 0);
+    assert_int_equal(s.state, GM2_STATE_VERIFYING);
+    assert_int_equal(s.nhosts, 8);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +258,7 @@ int main(void)
         cmocka_unit_test(g1_79_gm1_twins_are_not_active),
         cmocka_unit_test(g1_79_gm2_maps_both_and_each_has_routes_of_its_own),
         cmocka_unit_test(g1_79_gm2_twins_do_not_lead),
+        cmocka_unit_test(a_twin_that_was_seen_once_ended_the_mapper),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
