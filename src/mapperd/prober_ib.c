@@ -221,24 +221,37 @@ static bool receive(struct ib_run *r, int ms)
     return len >= SMP_SIZE && umad_status(r->umad) == 0;
 }
 
+/* An answer to what we asked of ourselves.  One to an earlier try is as good:
+ * if each try waited for its own only, they would all come too late once one
+ * had. */
+static bool hear_self(struct ib_run *r, enum smp_attr wanted)
+{
+    uint64_t end = now_ns() + WAIT_NS;
+    enum smp_attr attr;
+    uint32_t tid;
+
+    for (uint64_t now = now_ns(); now < end; now = now_ns())
+        if (receive(r, (int)((end - now) / 1000000) + 1) &&
+            smp_parse(umad_get_mad(r->umad), &attr, &tid) && tid > 0 &&
+            tid <= r->seq && attr == wanted)
+            return true;
+    return false;
+}
+
 /* Who we are: asked of our own adapter, over no hop at all. */
 static int ask_self(struct ib_run *r, struct probe_host *me)
 {
     struct smp_get get = {.attr = SMP_NODE_INFO};
     struct smp_node_info info;
-    enum smp_attr attr;
-    uint32_t tid;
 
     for (int i = 0; i < 2 * OWN_TRIES; i++) {
         char desc[SMP_DESC_SIZE + 1];
 
         get.tid = ++r->seq;
         send_get(r, &get);
-        if (!receive(r, (int)(WAIT_NS / 1000000)) ||
-            !smp_parse(umad_get_mad(r->umad), &attr, &tid) || tid != get.tid ||
-            attr != get.attr)
+        if (!hear_self(r, get.attr))
             continue;
-        if (attr == SMP_NODE_DESC) {
+        if (get.attr == SMP_NODE_DESC) {
             smp_node_desc(umad_get_mad(r->umad), desc);
             snprintf(me->name, sizeof(me->name), "%.*s",
                      (int)strcspn(desc, " "), desc);
