@@ -197,12 +197,14 @@ started() {
     echo "${20}"
 }
 
-# user_pids: processes of the job user inside this cluster, "PID COMMAND".
+# user_pids: processes of the job user inside this cluster, "PID COMMAND".  One
+# without a command has ended; it waits for its parent to see that.
 user_pids() {
-    local pid
+    local pid words
     for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
-        [ "$(stat -c %U "/proc/$pid" 2>/dev/null)" = "$JOB_USER" ] &&
-            echo "$pid $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
+        [ "$(stat -c %U "/proc/$pid" 2>/dev/null)" = "$JOB_USER" ] || continue
+        words=$(tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline")
+        [ -z "$words" ] || echo "$pid $words"
     done
     return 0
 }
