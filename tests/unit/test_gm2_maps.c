@@ -217,7 +217,7 @@ static void gm2_engine(struct gm2_config *c, uint32_t node, void *arg)
     c->routes.engine = NET_GM2;
 }
 
-/* Every host's first route to every other leads there. */
+/* Every host knows its place, and its routes to every other lead there. */
 static void check_routes(struct world *w)
 {
     for (uint32_t i = 0; i < w->net->nnodes; i++) {
@@ -228,6 +228,7 @@ static void check_routes(struct world *w)
             continue;
         map = gm2_current_map(w->hosts[i].gm2);
         me = gm2_map_host(map, w->net->nodes[i].id);
+        assert_int_equal(w->hosts[i].me, me); /* as it was told */
         for (uint32_t to = 0; to < map->net->nhosts; to++) {
             struct net_route r[8];
             unsigned n;
