@@ -99,6 +99,9 @@ static struct gm1_status started_again(const char *net, bool keeps,
     meanwhile(w);
     world_gm1(w, host(w, last), learnt, NULL);
     assert_true(world_until(w, world_now(w) + 60 * SECOND, world_gm1_settled));
+    /* names are not stored, but hosts have said theirs */
+    assert_int_not_equal(
+        net_find_name(gm1_map(w->hosts[host(w, last)].gm1), "h1"), NET_NONE);
     s = status(w, last);
     world_free(w);
     return s;
