@@ -18,6 +18,7 @@
 #include "net/packet.h"
 
 #define REOPEN_SECONDS 1.0
+#define LINK_LOOK_SECONDS 0.05
 /* Packets taken before timers get their turn. */
 #define BATCH 256
 
@@ -96,11 +97,16 @@ static int open_hsnd(struct mapperd *d, struct errbuf *err)
         log_warn("SF-E851 the board is another one now");
     d->address = info.address;
     memcpy(d->node, info.node, sizeof(d->node));
+    return 0;
+}
+
+/* Packets go to the engine from now on. */
+static void hear_hsnd(struct mapperd *d)
+{
     ev_io_set(&d->raw_io, hsn_fd(d->raw), EV_READ);
     ev_io_start(d->loop, &d->raw_io);
     /* Who has not found it empty is not woken. */
     ev_feed_event(d->loop, &d->raw_io, EV_READ);
-    return 0;
 }
 
 static void lost_hsnd(struct mapperd *d)
@@ -131,6 +137,7 @@ static void on_reopen(struct ev_loop *loop, ev_timer *t, int events)
         return;
     }
     ev_timer_stop(loop, t);
+    hear_hsnd(d);
     log_info("hsnd is there again");
     mapperd_load_again(d);
 }
@@ -277,11 +284,20 @@ static void on_patience(struct ev_loop *loop, ev_timer *t, int events)
 {
 }
 
+static void wait_a_while(struct mapperd *d, double seconds)
+{
+    ev_timer patience;
+
+    ev_timer_init(&patience, on_patience, seconds, 0.);
+    ev_timer_start(d->loop, &patience);
+    ev_run(d->loop, EVRUN_ONCE);
+    ev_timer_stop(d->loop, &patience);
+}
+
 /* The first time hsnd may not be there yet: it comes, unless somebody waits
  * for our exit status. */
 static int await_hsnd(struct mapperd *d, struct errbuf *err)
 {
-    ev_timer patience;
     bool told = false;
 
     while (open_hsnd(d, err) < 0) {
@@ -291,14 +307,33 @@ static int await_hsnd(struct mapperd *d, struct errbuf *err)
             log_warn("SF-E850 %s; waiting for it", err->text);
         told = true;
         tell_ready(d);
-        ev_timer_init(&patience, on_patience, REOPEN_SECONDS, 0.);
-        ev_timer_start(d->loop, &patience);
-        ev_run(d->loop, EVRUN_ONCE);
-        ev_timer_stop(d->loop, &patience);
+        wait_a_while(d, REOPEN_SECONDS);
         if (d->stopping)
             return 0;
     }
     return 0;
+}
+
+/* hsnd that has just started sets its link up.  Who begins before maps its own
+ * host alone, and takes that for the fabric.  A link that does not come is no
+ * reason not to begin: it is what is to be found. */
+static void await_link(struct mapperd *d)
+{
+    uint64_t end = mapperd_clock() + (uint64_t)d->settings.link_wait * 1000000;
+    struct hsn_board_info info;
+    bool told = false;
+
+    while (!d->stopping && hsn_board(d->board, &info) == 0 && !info.link) {
+        if (mapperd_clock() >= end) {
+            log_warn("SF-E851 hsnd has no link; beginning without");
+            return;
+        }
+        if (!told)
+            log_info("hsnd has no link yet; waiting for it");
+        told = true;
+        tell_ready(d);
+        wait_a_while(d, LINK_LOOK_SECONDS);
+    }
 }
 
 static int start(struct mapperd *d, struct errbuf *err)
@@ -310,11 +345,13 @@ static int start(struct mapperd *d, struct errbuf *err)
     init_watchers(d);
     if (await_hsnd(d, err) < 0)
         return -1;
+    await_link(d);
     if (d->stopping)
         return 0;
     if (mapperd_control(d, err) < 0 || mapperd_reports(d, err) < 0 ||
         d->engine->start(d, err) < 0)
         return -1;
+    hear_hsnd(d);
     log_info("board %012" PRIx64 " of node %s: %s", d->address, d->node,
              d->engine->name);
     set_timer(d);

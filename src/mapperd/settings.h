@@ -38,7 +38,7 @@ struct settings {
     char *conf;           /* the file that was read; NULL: none */
     bool max_hops_option; /* --max-hops was given */
     long scout_wait, scout_retries, switch_wait, window;
-    long start_delay, host_type;
+    long link_wait, start_delay, host_type;
     bool fixed_timers, learnt_timers, non_clos;
 
     /* GM-2 */

@@ -506,4 +506,32 @@ rm "$tmp/more"
 until_ok 10 grep -q ': debug: packet .* sent' "$tmp/verbose.conf"
 ok "VerboseFile in mapper.conf tells each packet, too" 0 $?
 stop_mapper TERM 0
+
+# ---- a link that is not up yet ----
+
+signal TERM "${hsnd[0]}"
+wait "${hsnd[0]}"
+start_hsnd 0 Nic=seqpacket "Fabric=$tmp/later.sock"
+until_ok 10 test -S "$tmp/hsnd0"
+rm -f "$tmp/stored0"
+: >"$tmp/m0.log"
+echo LinkWait=1 >"$tmp/more"
+start_mapperd 0
+until_ok 10 grep -q 'board .* GM-2' "$tmp/m0.log"
+ok "without a link: begins after LinkWait, and says so" 1 \
+    "$(grep -c 'SF-E851 .* no link; beginning' "$tmp/m0.log")"
+stop_mapper TERM 0
+rm -f "$tmp/stored0"
+: >"$tmp/m0.log"
+echo LinkWait=600000 >"$tmp/more"
+start_mapperd 0
+rm "$tmp/more"
+until_ok 10 grep -q 'no link yet' "$tmp/m0.log"
+ok "it waits for the link" 0 "$(grep -c 'board .* GM-2' "$tmp/m0.log")"
+ln -s "$tmp/swfabd.sock" "$tmp/later.sock"
+has_a_map() { [ "$(of_mapper 0 maps)" -gt 0 ]; } 2>/dev/null
+until_ok 30 has_a_map
+ok "and its first map is the fabric's, not of its host alone" "1 yes" \
+    "$(of_mapper 0 maps) $(more_than "$(of_mapper 0 xbars)" 0)"
+stop_mapper TERM 0
 echo "1..$n"
