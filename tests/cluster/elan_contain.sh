@@ -241,10 +241,11 @@ case_program_is_found_without_environment() { # EL-47
 
 tried() { [ "$(grep -c '^setcap: ' "$case_tmp/bg.out")" = "$1" ]; }
 
-# The first keeps it until all have tried.
+# All want one that is nobody's own; the first keeps it until all have tried.
 case_contexts_are_unique_on_a_node() { # EL-04 EL-46
     run_as_user rm -f "$WORK/all"
-    start_as_user srun -N1 -n4 "$SHOW" setcap 0 0 until "$WORK/all"
+    start_as_user srun -N1 -n4 --network=contexts=1 "$SHOW" setcap 0 4 \
+        until "$WORK/all"
     wait_for 60 tried 4
     run_as_user touch "$WORK/all"
     wait $!
