@@ -192,6 +192,53 @@ static void most_of_the_cluster_down_is_not_believed(void **state)
     assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
 }
 
+static void sl_26_each_node_of_the_step_is_looked_at(void **state)
+{
+    static const uint32_t first3[] = {3, 1, 2};
+    struct world *w = *state;
+    struct errbuf err;
+
+    write_table(w, NOW, 40 * SEC, 1);
+    assert_int_equal(check(w, first3, 3, 1, NULL, &err), -1);
+}
+
+static void el_57_policy_may_ignore_the_table(void **state)
+{
+    struct world *w = *state;
+    struct errbuf err;
+    bool none = false;
+
+    w->conf.on_down = MGR_DOWN_IGNORE;
+    write_table(w, NOW, 40 * SEC, 1);
+    assert_int_equal(check(w, with3, 3, 1, &none, &err), 0);
+    assert_false(none);
+}
+
+static void sl_26_a_table_that_is_back_is_told_once(void **state)
+{
+    struct world *w = *state;
+    struct errbuf news;
+    bool error;
+
+    assert_true(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
+    write_table(w, NOW, 40 * SEC, 1);
+    assert_true(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
+    assert_string_equal(news.text, "the health table is there again");
+    write_table(w, NOW + SEC, 40 * SEC, 1);
+    assert_false(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
+}
+
+static void one_node_is_always_believed(void **state)
+{
+    struct health_table_node n = {"n3", HEALTH_DOWN, 0, 1, 1, 1, "mute"};
+    struct health_table t = {NOW, 1, 1, &n, 1};
+    struct world *w = *state;
+    struct errbuf err;
+
+    assert_int_equal(health_table_write(w->path, &t, &err), 0);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+}
+
 static void names_go_through_elanhosts(void **state)
 {
     static const char text[] = "NodeName=n[0-3] ElanId=10-13\n";
@@ -276,6 +323,10 @@ int main(void)
         T(sl_26_absent_table_is_treated_by_policy),
         T(sl_26_torn_table_keeps_the_last_word),
         T(most_of_the_cluster_down_is_not_believed),
+        T(sl_26_each_node_of_the_step_is_looked_at),
+        T(el_57_policy_may_ignore_the_table),
+        T(sl_26_a_table_that_is_back_is_told_once),
+        T(one_node_is_always_believed),
         T(names_go_through_elanhosts),
         cmocka_unit_test(wrong_configuration_is_told_all_at_once),
     };
