@@ -109,7 +109,7 @@ case_unreachable_process_is_named()
     # shellcheck disable=SC2016
     "${limited[@]}" 120 unshare -n bash -c 'ip link set lo up && exec "$@"' - \
         "$dir/bare_world" -u "${world[@]}" >"$TMPDIR/out" 2>&1
-    [ $? = 1 ] && grep -qE "rank 0: SF-E407: 127.0.0.1 cannot reach rank 1 \
+    [ $? = 1 ] && grep -qE "SF-E407: 127.0.0.1 cannot reach rank 1 \
 \(client 1\) at 203.0.113.1:[0-9]+: Network is unreachable" "$TMPDIR/out"
     report $? "$title: $*"
 }
