@@ -113,6 +113,7 @@ watch() {
     set -m
     "$@" <&0 &
     child=$!
+    set +m # or wait would end when the command is stopped
     while [ -n "$interrupted" ]; do
         interrupted=
         wait "$child" 2>/dev/null

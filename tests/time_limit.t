@@ -33,6 +33,21 @@ report $? "the signal that ended the command"
 [ "$(echo hello | "$stacks" limit $long cat)" = hello ]
 report $? "its input and output"
 
+cat >"$TMPDIR/stops" <<'STOPS'
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    {
+        until grep -q '^State:.T' "/proc/$$/status"; do :; done
+        kill -CONT $$
+    } &
+    kill -STOP $$
+    wait
+done
+exit 9
+STOPS
+"$stacks" limit $long bash "$TMPDIR/stops" 2>"$TMPDIR/out"
+[ $? = 9 ]
+report $? "a command that is stopped for a while has not ended"
+
 mkfifo "$TMPDIR/ready" "$TMPDIR/never" "$TMPDIR/silent"
 "$stacks" limit $long bash -c 'trap "exit 9" INT; echo >"$TMPDIR/ready"
     read -r <>"$TMPDIR/never"' &
