@@ -222,11 +222,6 @@ static void allreduce_by_exchange(struct plan *p)
     plan_local(p, IMPI_STEP_LOCAL_BCAST, master, IMPI_BUF_ACC);
 }
 
-static bool is_power_of_two(uint32_t n)
-{
-    return (n & (n - 1)) == 0;
-}
-
 int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
                             const struct impi_coll_rules *rules, uint32_t rank,
                             bool commutes)

@@ -117,12 +117,17 @@ int impi_schedule_scatter(struct impi_schedule *s, const struct impi_group *g,
 int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
                            uint32_t rank, bool self, int32_t tag);
 
-/* Blocks that go by way of others, in rounds: the one for the process d ranks
- * ahead goes 2^k ahead in round k for each bit k of d.  OUT and IN block k are
- * all that goes and comes in round k; before it, and after the last one, is
+/* Blocks that go by way of others, in rounds: the one for the process at
+ * distance d goes on by 2^k in round k for each bit k of d.  OUT and IN block k
+ * are all that goes and comes in round k; before it, and after the last one, is
  * an IMPI_STEP_LOCAL_OTHER. */
 int impi_schedule_rounds(struct impi_schedule *s, const struct impi_group *g,
                          uint32_t rank, int32_t tag);
+/* The process at distance d of n, so many ranks ahead.  Where n is a power of
+ * two, the one whose rank differs in d's bits: with neighbours most messages
+ * stay near.  And the process at whose distance d this one is. */
+uint32_t impi_rounds_ahead(uint32_t n, uint32_t rank, uint32_t d);
+uint32_t impi_rounds_behind(uint32_t n, uint32_t rank, uint32_t d);
 
 /* The short form of both: between clients all blocks of a client, or of a
  * subtree of clients, go in one message.  Clients are vertices, counted from

@@ -73,6 +73,16 @@ int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
     return plan_finish(&p);
 }
 
+uint32_t impi_rounds_ahead(uint32_t n, uint32_t rank, uint32_t d)
+{
+    return is_power_of_two(n) ? rank ^ d : (rank + d) % n;
+}
+
+uint32_t impi_rounds_behind(uint32_t n, uint32_t rank, uint32_t d)
+{
+    return is_power_of_two(n) ? rank ^ d : (rank + n - d) % n;
+}
+
 int impi_schedule_rounds(struct impi_schedule *s, const struct impi_group *g,
                          uint32_t rank, int32_t tag)
 {
@@ -81,8 +91,8 @@ int impi_schedule_rounds(struct impi_schedule *s, const struct impi_group *g,
 
     for (uint32_t k = 0, step = 1; step < n; k++, step <<= 1) {
         plan_local(&p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
-        plan_recv_block(&p, (rank + n - step) % n, k);
-        plan_send_block(&p, (rank + step) % n, k);
+        plan_recv_block(&p, impi_rounds_behind(n, rank, step), k);
+        plan_send_block(&p, impi_rounds_ahead(n, rank, step), k);
         plan_end_row(&p);
     }
     plan_local(&p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);

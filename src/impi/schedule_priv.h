@@ -36,6 +36,11 @@ void plan_recv_block(struct plan *p, uint32_t from, uint32_t block);
 /* What follows waits for the row before it. */
 void plan_end_row(struct plan *p);
 
+static inline bool is_power_of_two(uint32_t n)
+{
+    return (n & (n - 1)) == 0;
+}
+
 /* Binomial trees over vertices 0 to n - 1, me being one of them and who()
  * their ranks.  Down: from vertex 0 to all.  Up: acc of all into that of
  * vertex 0. */

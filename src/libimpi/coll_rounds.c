@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Alltoall of short blocks.  data has n blocks in their form on the wire, by
- * distance: first those for the processes so far ahead, in the end those from
- * the processes so far behind.
+ * distance (impi/schedule.h): first those for the processes so far ahead, in
+ * the end those from the processes so far behind.
  */
 #include "libimpi/coll_rounds.h"
 
@@ -77,7 +77,7 @@ static int finish(struct coll *x, int rc)
 
     for (uint32_t d = 0; d < r->n && rc == MPI_SUCCESS; d++)
         rc = block_take(r->data + d * r->len, r->len, &r->user_in,
-                        (int)((me + r->n - d) % r->n));
+                        (int)impi_rounds_behind(r->n, me, d));
     rounds_free(r);
     return rc;
 }
@@ -115,7 +115,7 @@ static int make(struct coll *x, struct rounds *r, const struct blocks *out)
 
     for (uint32_t d = 0; d < r->n && rc == MPI_SUCCESS; d++)
         rc = block_put(r->data + d * r->len, r->len, out,
-                       (int)((me + d) % r->n));
+                       (int)impi_rounds_ahead(r->n, me, d));
     if (rc != MPI_SUCCESS)
         return rc;
     name_bundles(x, r);

@@ -345,8 +345,8 @@ static const struct impi_step *step_of(uint32_t r, enum impi_step_kind kind,
     return found;
 }
 
-/* What is for the process d ahead is there after the rounds of d's bits; each
- * round is work, then a row of one receive and one send. */
+/* What is for the process at distance d is there after the rounds of d's bits;
+ * each round is work, then a row of one receive and one send. */
 static void alltoall_by_rounds_brings_every_block_home(void **state)
 {
     for (uint32_t n = 1; n <= RANKS; n++) {
@@ -379,12 +379,28 @@ static void alltoall_by_rounds_brings_every_block_home(void **state)
                     if (d >> k & 1)
                         at = to;
                 }
-                assert_int_equal(at, (r + d) % n);
+                assert_int_equal(at, impi_rounds_ahead(n, r, d));
+                assert_int_equal(impi_rounds_behind(n, at, d), r);
             }
         for (uint32_t r = 0; r < n; r++)
             impi_schedule_free(&sim.p[r].s);
         impi_group_free(&sim.g);
     }
+}
+
+/* Of eight, in two clients side by side, only the round of the highest bit goes
+ * from one to the other. */
+static void one_round_of_alltoall_goes_between_clients(void **state)
+{
+    begin(8, 8);
+    for (uint32_t r = 0; r < 8; r++) {
+        impi_schedule_rounds(&sim.p[r].s, &sim.g, r, IMPI_ALLTOALL_TAG);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_int_equal((step_of(r, IMPI_STEP_SEND, k)->rank ^ r) >= 4,
+                             k == 2);
+        impi_schedule_free(&sim.p[r].s);
+    }
+    impi_group_free(&sim.g);
 }
 
 /* Among our own, where the masters are a power of two: each sends as often as
@@ -577,6 +593,7 @@ int main(void)
         cmocka_unit_test(im_184_bundles_add_up),
         cmocka_unit_test(im_193_every_block_of_an_alltoall_arrives),
         cmocka_unit_test(alltoall_by_rounds_brings_every_block_home),
+        cmocka_unit_test(one_round_of_alltoall_goes_between_clients),
         cmocka_unit_test(allreduce_by_exchange),
         cmocka_unit_test(im_190_scan_goes_from_rank_to_rank),
         cmocka_unit_test(neighbours_that_are_one_process),
