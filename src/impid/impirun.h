@@ -72,7 +72,8 @@ struct impirun_tasks {
     uint32_t n;
     pid_t *pid; /* 0: ended */
     uint32_t nleft;
-    int worst; /* exit code: highest, 128 + signal for a signal */
+    int worst;  /* exit code: highest, 128 + signal for a signal */
+    int exited; /* highest of those that no signal ended */
 };
 
 /* A descriptor (nonblocking) that tells the signals that end a job by hand or

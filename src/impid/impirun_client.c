@@ -28,7 +28,7 @@
 #include "impid/names.h"
 
 #define SILENCE_MS 5000 /* of impi-server, behind the end of impid */
-#define GOODBYE_MS 2000 /* of impid, behind a signal and the last process */
+#define GOODBYE_MS 2000 /* of impid, behind the last process that we killed */
 
 #define ABORT_CALL "SF-E310: "
 
@@ -42,8 +42,9 @@ struct client {
     int signals;
     struct impirun_control control;
     struct impirun_tasks tasks;
-    int code; /* of the first cause, 0: none */
-    int told; /* the signal that said to end, 0: none */
+    int code;     /* of the first cause, 0: none */
+    bool unnamed; /* it names no process of ours */
+    int told;     /* the signal that said to end, 0: none */
     bool ended;
 };
 
@@ -283,8 +284,7 @@ static void on_abort(struct client *c, const struct server_line *line)
     else
         fprintf(stderr, "impirun: client %u: %s\n", c->run->client, line->text);
     c->code = line->code & 0xff ? line->code & 0xff : IMPIRUN_FAILED;
-    if (line->rank < 0 && c->tasks.worst > 0 && c->tasks.worst < 128)
-        c->code = c->tasks.worst; /* of who went by itself says more */
+    c->unnamed = line->rank < 0;
     impirun_tasks_kill(&c->tasks, SIGKILL);
 }
 
@@ -327,8 +327,8 @@ static int patience(const struct client *c)
 {
     if (!c->ended && c->impid == 0)
         return SILENCE_MS;
-    /* For a process that was killed before it registered impid would wait. */
-    return c->told && c->tasks.nleft == 0 ? GOODBYE_MS : -1;
+    /* For a process that we killed before it registered impid would wait. */
+    return (c->told || c->code) && c->tasks.nleft == 0 ? GOODBYE_MS : -1;
 }
 
 /* Until the processes have ended and impid has said goodbye. */
@@ -386,6 +386,15 @@ static void clean_up(struct client *c)
     explicit_bzero(c->secret, sizeof(c->secret));
 }
 
+/* What a process said that went by itself tells more than a cause that names
+ * none; that cause may be known before the process has quite ended. */
+static int exit_code(const struct client *c)
+{
+    if (c->code)
+        return c->unnamed && c->tasks.exited ? c->tasks.exited : c->code;
+    return c->told ? 128 + c->told : c->tasks.worst;
+}
+
 int impirun_client(const struct impirun *run)
 {
     struct client c = {
@@ -399,7 +408,5 @@ int impirun_client(const struct impirun *run)
         wait_for_end(&c);
     }
     clean_up(&c);
-    if (!c.code && c.told)
-        return 128 + c.told;
-    return c.code ? c.code : c.tasks.worst;
+    return exit_code(&c);
 }

@@ -100,6 +100,8 @@ void impirun_tasks_reap(struct impirun_tasks *t)
         t->nleft--;
         if (exit_code(status) > t->worst)
             t->worst = exit_code(status);
+        if (WIFEXITED(status) && WEXITSTATUS(status) > t->exited)
+            t->exited = WEXITSTATUS(status);
     }
 }
 

@@ -451,6 +451,12 @@ cases_of_mistakes_in_the_application_file()
         "SF-E312: process 0 of client 1 ended without" "$first" "$second true"
     case_file client_without_mpi_gives_its_code 5 SF-E312 "$first" \
         "$second -np 2 sh -c 'exit 5'"
+    # The first ends before the last has registered, or before its parent can
+    # know its code: both were lost.
+    for _ in 1 2 3 4 5; do
+        case_file many_without_mpi_give_their_code 5 SF-E312 "$first" \
+            "$second -np 24 sh -c 'exit 5'"
+    done
     case_file server_says_why_it_refused_a_client 1 \
         "client rank 0 is here already" "$first" \
         "localhost -client 0 \$hostport $dir/ring.openmpi"
