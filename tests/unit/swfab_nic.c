@@ -22,6 +22,7 @@ enum { ETHERTYPE = 0x88b5 };
 struct nic {
     enum softlink_carrier carrier;
     bool ether;
+    bool hung_up;
     int fd;
     union {
         struct sockaddr any;
@@ -144,7 +145,10 @@ static bool put(struct nic *nic, const void *head, size_t head_len,
                          .msg_iov = iov,
                          .msg_iovlen = 3};
 
-    return sendmsg(nic->fd, &msg, MSG_NOSIGNAL) >= 0;
+    if (sendmsg(nic->fd, &msg, MSG_NOSIGNAL) >= 0)
+        return true;
+    nic->hung_up = errno == EPIPE;
+    return false;
 }
 
 /* One message; *at is where it begins.  0: none in time. */
@@ -167,6 +171,7 @@ static size_t take(struct nic *nic, uint8_t *buf, size_t size, uint8_t **at,
     if (poll(&p, 1, timeout_ms) <= 0)
         return 0;
     n = recvmsg(nic->fd, &msg, nic->to_len ? 0 : MSG_CMSG_CLOEXEC);
+    nic->hung_up = n == 0 && nic->carrier != SOFTLINK_DATAGRAMS;
     c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
     if (fds && c && c->cmsg_len == CMSG_LEN(2 * sizeof(int)))
         memcpy(fds, CMSG_DATA(c), 2 * sizeof(int));
@@ -207,7 +212,7 @@ static bool attach(struct nic *nic, struct errbuf *err)
     int fds[2] = {-1, -1};
 
     errprintf(err, "no answer");
-    while (!softlink_is_up(nic->link) && now_ns() < end) {
+    while (!softlink_is_up(nic->link) && !nic->hung_up && now_ns() < end) {
         size_t n;
 
         softlink_tick(nic->link, now_ns(), err);
@@ -217,6 +222,8 @@ static bool attach(struct nic *nic, struct errbuf *err)
                      SOFTLINK_WAS_REFUSED)
             return false;
     }
+    if (nic->hung_up)
+        errprintf(err, "the fabric hung up");
     if (!softlink_is_up(nic->link))
         return false;
     if (nic->carrier == SOFTLINK_DATAGRAMS)
