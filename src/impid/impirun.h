@@ -80,6 +80,9 @@ struct impirun_tasks {
  * one of its processes; they are blocked from now on.  -1 with errno. */
 int impirun_signals(void);
 
+/* Of a wait status: the exit code, or 128 + the signal. */
+int impirun_exit_code(int status);
+
 int impirun_tasks_start(struct impirun_tasks *t, const struct impirun *run,
                         const char *agent, struct errbuf *err);
 /* Reap what ended. */

@@ -388,7 +388,7 @@ static void clean_up(struct client *c)
 
 /* What a process said that went by itself tells more than a cause that names
  * none; that cause may be known before the process has quite ended. */
-static int exit_code(const struct client *c)
+static int code_of(const struct client *c)
 {
     if (c->code)
         return c->unnamed && c->tasks.exited ? c->tasks.exited : c->code;
@@ -408,5 +408,5 @@ int impirun_client(const struct impirun *run)
         wait_for_end(&c);
     }
     clean_up(&c);
-    return exit_code(&c);
+    return code_of(&c);
 }

@@ -166,11 +166,6 @@ static struct line *line_of(struct appfile *app, pid_t pid)
     return NULL; /* impi-server */
 }
 
-static int exit_code(int status)
-{
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 /* One client that fails takes the others along.  The job's code is the worst;
  * who ended because we said so does not count. */
 static void line_ended(struct appfile *app, struct line *l, int code)
@@ -193,7 +188,7 @@ static void reap(struct appfile *app)
         struct line *l = line_of(app, pid);
 
         if (l)
-            line_ended(app, l, exit_code(status));
+            line_ended(app, l, impirun_exit_code(status));
     }
 }
 

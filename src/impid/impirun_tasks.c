@@ -84,7 +84,7 @@ int impirun_tasks_start(struct impirun_tasks *t, const struct impirun *run,
     return 0;
 }
 
-static int exit_code(int status)
+int impirun_exit_code(int status)
 {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -98,8 +98,8 @@ void impirun_tasks_reap(struct impirun_tasks *t)
             continue;
         t->pid[i] = 0;
         t->nleft--;
-        if (exit_code(status) > t->worst)
-            t->worst = exit_code(status);
+        if (impirun_exit_code(status) > t->worst)
+            t->worst = impirun_exit_code(status);
         if (WIFEXITED(status) && WEXITSTATUS(status) > t->exited)
             t->exited = WEXITSTATUS(status);
     }
