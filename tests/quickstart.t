@@ -183,6 +183,12 @@ quick env QUICKSTART_DIR=there "$tmp/src/quickstart" build &&
     grep -qF "built in $tmp/there/build" "$tmp/said"
 report $? "QUICKSTART_DIR may be relative to where it is called"
 
+sources "$tmp/shut"
+echo 'readlink /proc/self/fd/0 >input' >>"$tmp/shut/conf.in"
+quick sh -c "exec '$tmp/shut/quickstart' build <&-" &&
+    [ "$(cat "$tmp/shut/.quickstart/build/input")" = /dev/null ]
+report $? "without a standard input builds and tests have an empty one"
+
 sources "$tmp/theirs"
 chown -R nobody:nogroup "$tmp/theirs"
 ln -s theirs/quickstart "$tmp/link"
