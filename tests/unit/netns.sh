@@ -56,10 +56,13 @@ within() {
 }
 
 # until_ok SECONDS COMMAND..: ask until it succeeds, twenty times a second; what
-# asking takes itself is not counted.
+# asking takes itself is not counted.  At least a minute: any machine may stand
+# still for some seconds.
 until_ok() {
-    local tries=$((20 * $(patience "$1")))
+    local tries=$1
     shift
+    [ "$tries" -ge 60 ] || tries=60
+    tries=$((20 * $(patience "$tries")))
     while ! "$@" >/dev/null 2>&1; do
         [ $((tries -= 1)) -gt 0 ] || return 1
         sleep 0.05
