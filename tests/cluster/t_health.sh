@@ -57,7 +57,7 @@ case_step_on_a_down_node_is_refused() { # EL-57 SL-26
     wait_for 20 refused_on n1 # the table is up to a second old
     assert_log slurmctld.log 'refused: the fabric of node n1 is down since'
     # an admin's resume is respected: not drained again for this fault
-    assert_equal idle "$(sinfo -h -n n1 -o %T)" "state of n1"
+    wait_for 10 is_idle n1 # the refused job may still be completing
     say n1 hsnd up
     wait_for 20 extra_has n1 fabric=up
     wait_for 20 runs_on n1
@@ -162,9 +162,10 @@ case_reconfigure_does_not_lose_features() { # SL-24
 
 case_switchmgrd_killed_and_restarted() { # SL-24
     local before
+    wait_for 10 is_saved_as n2 healthy
     say n2 hsnd down pulled
     wait_for 10 is_drained n2
-    sleep 3 # the state file may be two seconds old
+    wait_for 10 is_saved_as n2 down
     before=$(since_and_times n2)
     [ -n "$before" ] || fail "sfabric why n2 does not say since when"
     switchmgr_stop KILL
@@ -174,6 +175,12 @@ case_switchmgrd_killed_and_restarted() { # SL-24
     assert_equal "$before" "$(since_and_times n2)" "what is known of n2"
     say n2 hsnd up
     wait_for 20 is_idle n2
+}
+
+# What is known of the nodes is saved every two seconds.
+is_saved_as() { # NODE STATE
+    grep -q "\"name\":\"$1\"[^{]*\"state\":\"$2\"" \
+        "$CLUSTER/switchmgr.state/switchmgrd/model.json"
 }
 
 since_and_times() {
