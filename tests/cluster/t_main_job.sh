@@ -59,7 +59,9 @@ case_hetjob_other_way_round() {
     assert_world 4 "2 3" "0 1"
 }
 
+# A node where the job before still completes would be passed over.
 case_two_nodes_per_client() {
+    wait_for 20 no_job_left
     run_as_user srun --mpi=impi -N2 -n4 --ntasks-per-node=2 $M : \
         -N2 -n4 --ntasks-per-node=2 $O
     assert_world 8 "0 1 2 3" "4 5 6 7"
@@ -69,6 +71,7 @@ case_two_nodes_per_client() {
 
 case_cyclic_distribution() {
     local shape='-N2 -n4 --ntasks-per-node=2 -m cyclic'
+    wait_for 20 no_job_left
     # shellcheck disable=SC2086
     run_as_user srun --mpi=impi $shape $M : $shape $O
     assert_world 8 "0 1 2 3" "4 5 6 7"
