@@ -204,7 +204,7 @@ void mgrconf_free(struct mgrconf *c)
 void mgrconf_policy(const struct mgrconf *c, struct policy_conf *out)
 {
     *out = (struct policy_conf){
-        .drain = c->drain && !c->dry_run,
+        .drain = c->drain,
         .drain_flapping = c->drain_flapping,
         .drain_degraded = c->drain_degraded,
         .refuse_flapping = c->refuse_flapping,

@@ -66,8 +66,8 @@ struct policy_want policy_decide(const struct policy_conf *c,
     return w;
 }
 
-bool caps_take(struct caps *caps, const struct caps_conf *c, int64_t now,
-               uint32_t nodes, uint32_t drained)
+bool caps_may(const struct caps *caps, const struct caps_conf *c, int64_t now,
+              uint32_t nodes, uint32_t drained)
 {
     uint32_t have = caps->n < CAPS_MAX ? caps->n : CAPS_MAX;
     uint64_t most = (uint64_t)nodes * c->max_percent / 100;
@@ -75,7 +75,14 @@ bool caps_take(struct caps *caps, const struct caps_conf *c, int64_t now,
 
     for (uint32_t i = 0; i < have; i++)
         recent += now - caps->at[i] < c->interval;
-    if (recent >= c->max || c->max_percent == 0 || drained >= (most ? most : 1))
+    return recent < c->max && c->max_percent != 0 &&
+           drained < (most ? most : 1);
+}
+
+bool caps_take(struct caps *caps, const struct caps_conf *c, int64_t now,
+               uint32_t nodes, uint32_t drained)
+{
+    if (!caps_may(caps, c, now, nodes, drained))
         return false;
     caps->at[caps->n++ % CAPS_MAX] = now;
     return true;

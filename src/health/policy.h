@@ -62,8 +62,10 @@ struct caps {
     uint32_t n;           /* in all */
 };
 
-/* May one more node of `nodes` be drained while `drained` are?  Takes one of
- * the interval's when it may. */
+/* May one more node of `nodes` be drained while `drained` are? */
+bool caps_may(const struct caps *caps, const struct caps_conf *conf,
+              int64_t now, uint32_t nodes, uint32_t drained);
+/* The same; takes one of the interval's when it may. */
 bool caps_take(struct caps *caps, const struct caps_conf *conf, int64_t now,
                uint32_t nodes, uint32_t drained);
 

@@ -63,7 +63,7 @@ static void print_rail(struct json_object *rail, int64_t now)
 }
 
 /* What each state means for jobs. */
-static void print_meaning(struct json_object *node)
+static void print_meaning(struct json_object *node, bool dry)
 {
     const char *state = text(node, "state");
 
@@ -74,11 +74,21 @@ static void print_meaning(struct json_object *node)
         puts("  drained by somebody else: left alone");
     if (flag(node, "maintenance"))
         puts("  in maintenance: not drained");
+    if (flag(node, "capped"))
+        puts(
+            "  not drained yet: DrainMax, DrainInterval and DrainPercent allow "
+            "no more drains now");
+    if (flag(node, "drain_undone"))
+        puts("  not drained again for this fault: somebody took our drain "
+             "back");
     if (!flag(node, "in_slurm"))
         puts("  Slurm has no such node (or has not been heard of yet)");
-    if (strcmp(state, "down") == 0)
-        puts("  steps that need it are refused");
-    else if (strcmp(state, "unknown") == 0)
+    if (dry)
+        puts("  dry run: Slurm is told nothing, no step is refused");
+    else if (strcmp(state, "down") == 0)
+        puts("  steps that need it are refused (unless DownPolicy or "
+             "RefusePercent say otherwise)");
+    if (strcmp(state, "unknown") == 0)
         puts("  unknown: who reported it is silent; is hsnd or mapperd "
              "running there?");
     else if (strcmp(state, "flapping") == 0)
@@ -127,7 +137,7 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
             print_rail(json_object_array_get_idx(rails, i),
                        number(reply, "now"));
         print_around(reply);
-        print_meaning(node);
+        print_meaning(node, flag(reply, "dry_run"));
     }
     json_object_put(reply);
     return rc;

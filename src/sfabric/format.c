@@ -113,11 +113,19 @@ static void rails_text(struct json_object *node, char *buf, size_t size)
 
 static const char *drained_text(struct json_object *node)
 {
-    bool any = false, ours = false;
+    static const struct {
+        const char *flag, *text;
+    } known[] = {{"drained_by_us", "fabric"},
+                 {"drained", "other"},
+                 {"maintenance", "maint"},
+                 {"capped", "capped"}};
+    bool is = false;
 
-    jsonx_bool(node, "drained", &any);
-    jsonx_bool(node, "drained_by_us", &ours);
-    return ours ? "fabric" : any ? "other" : "no";
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (jsonx_bool(node, known[i].flag, &is) && is)
+            return known[i].text;
+    }
+    return "no";
 }
 
 static void fill(char letter, struct json_object *node, char cell[CELL_MAX])

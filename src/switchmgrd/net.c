@@ -20,15 +20,12 @@
 #include "switchmgrd/net.h"
 #include "switchmgrd/topology.h"
 
-#define PATIENCE_MS                                                            \
-    5000             /* how long reports wait for slurmctld's first word       \
-                      */
-#define SAVE_MS 2000 /* between two writes of the state file */
-#define TICK 0.5     /* seconds between looks at the time */
-#define SOON 0.02    /* changes that come together are judged together */
+#define PATIENCE_MS 5000 /* how long reports wait for slurmctld's first word   \
+                          */
+#define SAVE_MS 2000     /* between two writes of the state file */
+#define TICK 0.5         /* seconds between looks at the time */
+#define SOON 0.02        /* changes that come together are judged together */
 
-/* The wall clock when we began, carried on by the steady one: a clock that is
- * set must not age evidence. */
 static const char *resolve(uint64_t board, uint8_t *rail, void *arg)
 {
     struct net *n = arg;
@@ -83,6 +80,29 @@ static void take_hosts(struct net *n, struct elanhosts *hosts)
     n->hosts = hosts;
 }
 
+/* Intervals of a configuration that was read again; 0 stops a timer. */
+static void set_timer(struct net *n, ev_timer *t, long seconds)
+{
+    if (t->repeat == (double)seconds)
+        return;
+    t->repeat = (double)seconds;
+    ev_timer_again(n->loop, t);
+}
+
+static bool makes_topology(const struct net *n)
+{
+    return n->conf.topology_conf && *n->conf.topology_conf;
+}
+
+static void set_timers(struct net *n)
+{
+    set_timer(n, &n->table_timer, n->conf.table_interval);
+    set_timer(n, &n->state_timer, n->conf.state_interval);
+    set_timer(n, &n->topology_timer,
+              makes_topology(n) ? n->conf.topology_interval : 0);
+    set_timer(n, &n->link_timer, n->links ? n->conf.link_interval : 0);
+}
+
 int net_reload(struct net *n, struct errbuf *err)
 {
     struct elanhosts *hosts;
@@ -102,6 +122,9 @@ int net_reload(struct net *n, struct errbuf *err)
     model_set_conf(n->model, &mc);
     mgrconf_policy(&n->conf, &n->policy);
     take_hosts(n, hosts);
+    set_timers(n);
+    n->reloaded = true;
+    net_peers_send(n);
     return net_peers_configure(n, err);
 }
 
@@ -189,7 +212,8 @@ static void start_timer(struct net *n, ev_timer *t,
 {
     ev_timer_init(t, call, first, interval);
     t->data = n;
-    ev_timer_start(n->loop, t);
+    if (interval > 0)
+        ev_timer_start(n->loop, t);
 }
 
 static void start_signal(struct net *n, ev_signal *s, int number,
@@ -210,12 +234,10 @@ static void start(struct net *n)
                 (double)n->conf.table_interval);
     start_timer(n, &n->state_timer, on_state, (double)n->conf.state_interval,
                 (double)n->conf.state_interval);
-    if (n->conf.topology_conf && *n->conf.topology_conf)
-        start_timer(n, &n->topology_timer, on_topology, 2.0,
-                    (double)n->conf.topology_interval);
-    if (n->links)
-        start_timer(n, &n->link_timer, on_links, 0.01,
-                    (double)n->conf.link_interval);
+    start_timer(n, &n->topology_timer, on_topology, 2.0,
+                makes_topology(n) ? (double)n->conf.topology_interval : 0.);
+    start_timer(n, &n->link_timer, on_links, 0.01,
+                n->links ? (double)n->conf.link_interval : 0.);
     start_signal(n, &n->sigterm, SIGTERM, on_end);
     start_signal(n, &n->sigint, SIGINT, on_end);
     start_signal(n, &n->sighup, SIGHUP, on_hup);

@@ -70,6 +70,7 @@ struct net {
     int spare; /* base/accept.h */
     int updater_fd;
     bool updater_full; /* wait until its socket takes more */
+    bool reloaded;     /* the updater has not been told yet */
     ev_io updater_in, updater_out;
     ev_timer tick, state_timer, table_timer, link_timer, topology_timer;
     ev_timer soon; /* a state changed: judge the wants in a moment */

@@ -176,11 +176,28 @@ void net_peers_judge(struct net *n)
     net_peers_send(n);
 }
 
+static bool send_record(struct net *n, const void *rec, size_t len)
+{
+    if (send(n->updater_fd, rec, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+        return true;
+    n->updater_full = true; /* on_updater_free() goes on */
+    ev_io_start(n->loop, &n->updater_out);
+    return false;
+}
+
+static bool tell_of_reload(struct net *n)
+{
+    struct rec_reload rec = {REC_RELOAD};
+
+    n->reloaded = !send_record(n, &rec, sizeof(rec));
+    return !n->reloaded;
+}
+
 void net_peers_send(struct net *n)
 {
     struct net_peer *p, *next;
 
-    if (n->updater_full)
+    if (n->updater_full || (n->reloaded && !tell_of_reload(n)))
         return;
     HASH_ITER(hh, n->peers, p, next)
     {
@@ -191,12 +208,8 @@ void net_peers_send(struct net *n)
         memset(&rec, 0, sizeof(rec));
         rec.type = REC_WANT;
         rec.want = p->sent;
-        if (send(n->updater_fd, &rec, sizeof(rec),
-                 MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-            n->updater_full = true; /* on_writable goes on */
-            ev_io_start(n->loop, &n->updater_out);
+        if (!send_record(n, &rec, sizeof(rec)))
             return;
-        }
         p->dirty = false;
     }
 }
@@ -284,7 +297,7 @@ static void list_peer(struct net *n, const struct net_peer *p, int64_t now,
     *e = (struct health_table_node){.state = (enum health_state)w.state,
                                     .since = net_wall(w.since),
                                     .count = w.count,
-                                    .refuse = refuse};
+                                    .refuse = n->conf.dry_run ? 0 : refuse};
     for (int r = 0; r < SF_ELAN_RAILS_MAX; r++) {
         if (w.rails & 1u << r && w.rail_state[r] != HEALTH_HEALTHY)
             e->rails |= (uint8_t)(1u << r);

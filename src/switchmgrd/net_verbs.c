@@ -129,6 +129,8 @@ static struct json_object *put_node(struct net *n, const char *name,
     jsonx_add_bool(o, "in_slurm", p && p->in_slurm);
     jsonx_add_bool(o, "drained", p && p->flags & REC_NODE_DRAIN);
     jsonx_add_bool(o, "drained_by_us", p && p->flags & REC_NODE_OWN_DRAIN);
+    jsonx_add_bool(o, "capped", p && p->flags & REC_NODE_CAPPED);
+    jsonx_add_bool(o, "drain_undone", p && p->flags & REC_NODE_UNDONE);
     jsonx_add_bool(o, "maintenance", p && p->maintenance);
     for (uint8_t r = 0; r < SF_ELAN_RAILS_MAX; r++) {
         const struct health_item *i =
@@ -207,6 +209,7 @@ static int verb_node(const struct ctl_request *q, struct errbuf *err)
                          "about it",
                          name);
     jsonx_add_int(q->out, "now", net_wall(net_now()));
+    jsonx_add_bool(q->out, "dry_run", n->conf.dry_run);
     json_object_object_add(q->out, "node", put_node(n, name, &h, true));
     json_object_object_add(q->out, "around", around(n, &h));
     return 0;

@@ -4,6 +4,8 @@
  * SOCK_SEQPACKET pair, one per packet.
  *
  *   network side -> updater   struct rec_want: how a node should be
+ *                             struct rec_reload: switchmgr.conf is good, read
+ *                             it again
  *   updater -> network side   struct rec_node: a node that Slurm has
  *                             struct rec_status: how the updater fares
  *
@@ -18,14 +20,23 @@
 
 #include "health/plan.h"
 
-enum rec_type { REC_WANT = 1, REC_NODE, REC_STATUS };
+enum rec_type { REC_WANT = 1, REC_NODE, REC_STATUS, REC_RELOAD };
 
 struct rec_want {
     uint32_t type;
     struct plan_want want;
 };
 
-enum { REC_NODE_OWN_DRAIN = 1, REC_NODE_DRAIN = 2, REC_NODE_GONE = 4 };
+struct rec_reload {
+    uint32_t type;
+};
+
+enum {
+    REC_NODE_OWN_DRAIN = 1,
+    REC_NODE_DRAIN = 2,
+    REC_NODE_CAPPED = 4, /* should be drained, but the caps are reached */
+    REC_NODE_UNDONE = 8  /* somebody took our drain of this fault back */
+};
 
 struct rec_node {
     uint32_t type;

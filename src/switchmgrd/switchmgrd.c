@@ -86,7 +86,8 @@ static int end_child(void)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-static int run_updater(const struct mgrconf *conf, int fd, const char *state)
+static int run_updater(struct mgrconf *conf, const char *conf_path, int fd,
+                       const char *state)
 {
     struct sigaction sa = {.sa_handler = on_signal};
     int rc, of_child;
@@ -97,7 +98,7 @@ static int run_updater(const struct mgrconf *conf, int fd, const char *state)
     if (conf->slurm_conf)
         setenv("SLURM_CONF", conf->slurm_conf, 1);
     slurm_init(conf->slurm_conf);
-    rc = updater_run(conf, fd, state, &stop);
+    rc = updater_run(conf, conf_path, fd, state, &stop);
     of_child = end_child(); /* first: it takes our end of fd for a fault */
     close(fd);
     return of_child ? of_child : rc;
@@ -121,7 +122,7 @@ static int run(struct mgrconf *conf, const char *conf_path)
         return net_run(conf, conf_path, pair[1]);
     }
     close(pair[1]);
-    return run_updater(conf, pair[0], state);
+    return run_updater(conf, conf_path, pair[0], state);
 }
 
 int main(int argc, char **argv)

@@ -53,6 +53,8 @@ static void take_want(struct updater *u, const struct plan_want *want)
     HASH_FIND_STR(u->nodes, want->node, n);
     if (!n)
         return;
+    if (!want->drain)
+        n->dry_drained = n->capped = 0;
     if (!n->wanted || memcmp(&n->want, want, sizeof(*want)) != 0) {
         n->want = *want;
         n->wanted_at = upd_now();
@@ -74,9 +76,22 @@ static int read_records(struct updater *u)
             return 0;
         if (n == (ssize_t)sizeof(rec) && rec.type == REC_WANT)
             take_want(u, &rec.want);
+        else if (n == (ssize_t)sizeof(struct rec_reload) &&
+                 rec.type == REC_RELOAD)
+            u->reload = true;
         else
             log_error("SF-E703: the network side sent no record");
     }
+}
+
+static uint32_t flags_of(const struct upd_node *n)
+{
+    bool undone = n->undone && n->want.drain && n->undone == n->want.since;
+
+    return (n->own ? REC_NODE_OWN_DRAIN : 0u) |
+           (n->drain ? REC_NODE_DRAIN : 0u) |
+           (upd_caps_holds(n) ? REC_NODE_CAPPED : 0u) |
+           (undone ? REC_NODE_UNDONE : 0u);
 }
 
 /* Tell the network side what it does not know; what does not fit now is told
@@ -89,15 +104,16 @@ static void tell(struct updater *u)
     u->status.nodes = u->status.own_drains = u->status.waiting = 0;
     HASH_ITER(hh, u->nodes, n, next)
     {
-        struct rec_node rec = {.type = REC_NODE, .addr = n->addr};
+        struct rec_node rec = {
+            .type = REC_NODE, .flags = flags_of(n), .addr = n->addr};
 
         u->status.nodes++;
         u->status.own_drains += n->own;
         u->status.waiting += n->wanted && n->dirty;
-        if (n->told)
+        if (n->told && n->told_flags == rec.flags)
             continue;
-        rec.flags = (n->own ? REC_NODE_OWN_DRAIN : 0u) |
-                    (n->drain ? REC_NODE_DRAIN : 0u);
+        n->told = false;
+        n->told_flags = rec.flags;
         memcpy(rec.name, n->name, sizeof(rec.name));
         if (send(u->fd, &rec, sizeof(rec), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
             continue;
@@ -133,6 +149,7 @@ static void poll_slurm(struct updater *u, int64_t *distance)
         if (!was)
             log_info("slurmctld answers, %u nodes", HASH_COUNT(u->nodes));
         *distance = u->conf->slurm_poll * 1000;
+        upd_caps_look(u);
     }
     u->next_poll = upd_now() + *distance;
 }
@@ -181,8 +198,34 @@ static int time_to_wait(const struct updater *u, bool more)
     return until - now > 1000 ? 1000 : (int)(until - now);
 }
 
-int updater_run(const struct mgrconf *conf, int fd, const char *state_path,
-                volatile int *stop)
+static void report_line(const char *text, void *arg)
+{
+    log_error("SF-E700: %s", text);
+}
+
+/* The network side, which has its own look at the file, found it good. */
+static void reload(struct updater *u)
+{
+    struct mgrconf fresh;
+
+    u->reload = false;
+    if (mgrconf_read(&fresh, u->conf_path, true, report_line, NULL) < 0)
+        return;
+    mgrconf_free(u->conf);
+    *u->conf = fresh;
+    mgrconf_caps(u->conf, &u->caps_conf);
+    memset(&u->dry_caps, 0, sizeof(u->dry_caps));
+    for (struct upd_node *n = u->nodes; n; n = n->hh.next) {
+        upd_dry_forget(n);
+        n->capped = 0;
+        n->told = false;
+        n->dirty = n->wanted;
+    }
+    u->next_poll = 0;
+}
+
+int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
+                const char *state_path, volatile int *stop)
 {
     struct updater *u = calloc(1, sizeof(*u));
     int64_t distance = 0;
@@ -191,6 +234,7 @@ int updater_run(const struct mgrconf *conf, int fd, const char *state_path,
     if (!u)
         return 1;
     u->conf = conf;
+    u->conf_path = conf_path;
     u->fd = fd;
     u->state_path = state_path;
     mgrconf_caps(conf, &u->caps_conf);
@@ -202,6 +246,8 @@ int updater_run(const struct mgrconf *conf, int fd, const char *state_path,
             break;
         if (read_records(u) < 0)
             break;
+        if (u->reload)
+            reload(u);
         poll_slurm(u, &distance);
         look_at_topology(u);
         more = upd_apply(u);

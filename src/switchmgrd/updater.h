@@ -29,16 +29,21 @@ struct upd_node {
     int64_t undone;        /* ... and somebody took that back */
     int64_t own_seen;      /* when Slurm last had that drain; 0: not seen */
     int64_t lost;          /* fault whose drain slurmctld forgot, or 0 */
-    bool told;             /* the network side has it as it is */
-    bool seen;             /* during a load: still there */
+    int64_t capped;        /* fault that the caps left it undrained for, or 0 */
+    bool capped_is_news;   /* not in the log yet */
+    char *dry_told;        /* texts that a dry run has told of; owned */
+    int64_t dry_drained, dry_resumed; /* faults that it has told of */
+    bool told;                        /* the network side has it as it is */
+    uint32_t told_flags;              /* ... with these flags */
+    bool seen;                        /* during a load: still there */
     UT_hash_handle hh;
 };
 
 struct updater {
-    const struct mgrconf *conf;
-    const char *state_path;
+    struct mgrconf *conf;
+    const char *conf_path, *state_path;
     struct upd_node *nodes;
-    struct caps caps;
+    struct caps caps, dry_caps;
     struct caps_conf caps_conf;
     struct rec_status status;
     int64_t last_update; /* of slurm_load_node(), seconds */
@@ -46,12 +51,15 @@ struct updater {
     int64_t next_poll, next_rpc;
     int64_t next_topology; /* when a candidate is looked at again */
     bool reconfigure;      /* topology.conf has changed */
+    bool reload;           /* the network side found switchmgr.conf good */
     int fd;
 };
 
-/* Run until the network side has gone or a signal comes (*stop).  Exit code. */
-int updater_run(const struct mgrconf *conf, int fd, const char *state_path,
-                volatile int *stop);
+/* Run until the network side has gone or a signal comes (*stop).  *conf is
+ * what conf_path holds, and read from there again when the network side says
+ * so.  Exit code. */
+int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
+                const char *state_path, volatile int *stop);
 
 /* ---- updater_slurm.c: libslurm ---- */
 
@@ -65,6 +73,29 @@ int upd_slurm_set(struct updater *u, const char *nodes, const char *features,
 int upd_slurm_drain(struct updater *u, const char *node, const char *reason);
 int upd_slurm_resume(struct updater *u, const char *node);
 int upd_slurm_reconfigure(struct updater *u);
+
+/* ---- updater_caps.c: the caps on drains ---- */
+
+/* May one more node be drained?  take: and it is. */
+bool upd_caps_room(struct updater *u);
+bool upd_caps_take(struct updater *u);
+/* The caps leave a node undrained that should be drained. */
+void upd_caps_hold(struct updater *u, struct upd_node *n);
+bool upd_caps_holds(const struct upd_node *n);
+/* Those held since the last call go to the log. */
+void upd_caps_tell(struct updater *u);
+/* Now and then: is there room for those that were held? */
+void upd_caps_look(struct updater *u);
+
+/* ---- updater_dry.c: a dry run ---- */
+
+/* Take out of the plan what has been told. */
+void upd_dry_known(const struct upd_node *n, struct plan *plan);
+void upd_dry_texts(const char *names, const struct plan *plan);
+void upd_dry_texts_told(struct upd_node *n, const struct plan *plan);
+void upd_dry_state(struct updater *u, struct upd_node *n,
+                   const struct plan *plan);
+void upd_dry_forget(struct upd_node *n);
 
 /* ---- updater_state.c: what must not be forgotten ---- */
 void upd_state_load(struct updater *u);

@@ -113,9 +113,7 @@ static void send_texts(struct updater *u, struct job *jobs, size_t n)
     if (!names)
         return;
     if (u->conf->dry_run)
-        log_info("dry run: %s: features %s extra %s", names,
-                 p->set_features ? p->features_act : "as they are",
-                 p->set_extra ? p->extra : "as it is");
+        upd_dry_texts(names, p);
     else if (upd_slurm_set(u, names, p->set_features ? p->features_act : NULL,
                            p->set_extra ? p->extra : NULL,
                            p->set_comment ? p->comment : NULL) < 0)
@@ -125,34 +123,29 @@ static void send_texts(struct updater *u, struct job *jobs, size_t n)
     free(names);
     /* A failed one is seen by the next load, which makes all dirty. */
     for (size_t i = 0; i < n; i++) {
+        if (u->conf->dry_run)
+            upd_dry_texts_told(jobs[i].node, p);
         if (jobs[i].plan.state == PLAN_LEAVE)
             done(u, jobs[i].node);
     }
-    u->last_update = 0;
+    if (!u->conf->dry_run)
+        u->last_update = 0;
+}
+
+/* One that slurmctld lost has been counted before. */
+static bool is_counted(const struct upd_node *n)
+{
+    return n->lost && n->lost == n->want.since;
 }
 
 static void drain(struct updater *u, struct upd_node *n, struct plan *p)
 {
-    struct upd_node *i, *next;
-    uint32_t own = 0, all = 0;
-
-    HASH_ITER(hh, u->nodes, i, next)
-    {
-        own += i->own;
-        all++;
-    }
-    /* One that slurmctld lost has been counted before. */
-    if (n->lost != n->want.since &&
-        !caps_take(&u->caps, &u->caps_conf, upd_now(), all, own)) {
-        u->status.capped++;
-        log_error("SF-E701: %s is not drained: that would be more than "
-                  "DrainMax or DrainPercent allow (%u of %u are); %s",
-                  n->name, own, all, p->reason);
-        done(u, n);
+    if (!is_counted(n) && !upd_caps_take(u)) {
+        upd_caps_hold(u, n);
         return;
     }
     n->drained_since = n->want.since;
-    n->undone = n->lost = 0;
+    n->undone = n->lost = n->capped = 0;
     upd_state_save(u);
     if (upd_slurm_drain(u, n->name, p->reason) == 0) {
         log_warn("%s drained: %s", n->name, p->reason);
@@ -198,8 +191,7 @@ static void change_state(struct updater *u, struct upd_node *n)
         return;
     }
     if (u->conf->dry_run)
-        log_info("dry run: %s would be %s", n->name,
-                 p.state == PLAN_DRAIN ? "drained" : "resumed");
+        upd_dry_state(u, n, &p);
     else if (p.state == PLAN_DRAIN)
         drain(u, n, &p);
     else
@@ -207,17 +199,32 @@ static void change_state(struct updater *u, struct upd_node *n)
     done(u, n);
 }
 
+/* What is to be done to a node now: not what a dry run has told already, no
+ * drain that the caps have no room for. */
+static void plan_now(struct updater *u, struct upd_node *n, bool room,
+                     struct plan *p)
+{
+    make_plan(u, n, p);
+    if (u->conf->dry_run)
+        upd_dry_known(n, p);
+    if (p->state != PLAN_DRAIN || room || is_counted(n))
+        return;
+    upd_caps_hold(u, n);
+    p->state = PLAN_LEAVE;
+}
+
 /* Every node that is wanted otherwise than it is. */
 static size_t collect(struct updater *u, struct job *jobs, size_t max)
 {
     struct upd_node *n, *next;
+    bool room = upd_caps_room(u);
     size_t have = 0;
 
     HASH_ITER(hh, u->nodes, n, next)
     {
         if (!n->wanted || !n->dirty || have == max)
             continue;
-        make_plan(u, n, &jobs[have].plan);
+        plan_now(u, n, room, &jobs[have].plan);
         jobs[have].node = n;
         if (!has_texts(&jobs[have].plan) && jobs[have].plan.state == PLAN_LEAVE)
             done(u, n);
@@ -288,6 +295,7 @@ bool upd_apply(struct updater *u)
     n = collect(u, jobs, HASH_COUNT(u->nodes));
     qsort(jobs, n, sizeof(*jobs), by_texts);
     more = apply(u, jobs, n);
+    upd_caps_tell(u);
     free(jobs);
     return more;
 }

@@ -140,6 +140,7 @@ static void forget_gone(struct updater *u)
         free(n->comment);
         free(n->reason);
         free(n->addr_text);
+        upd_dry_forget(n);
         free(n);
     }
 }

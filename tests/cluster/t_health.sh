@@ -239,6 +239,89 @@ is_not_dry() {
     ! is_dry
 }
 
+# Both processes take up another configuration.
+reread() { # LINE..
+    local before
+    before=$(times_read)
+    switchmgr_conf MetricsListen=127.0.0.1:0 "$@"
+    pidkill HUP "$(switchmgr_pids | head -1)"
+    wait_for 10 read_more_than "$before"
+}
+
+times_read() {
+    switchmgr_log | grep -c 'switchmgr.conf read again'
+}
+
+read_more_than() {
+    [ "$(times_read)" -gt "$1" ]
+}
+
+# Each thing that would be done is told once; Slurm and its steps see nothing.
+case_a_dry_run_tells_and_does_nothing() { # SL-25
+    local drain='dry run: n1 would be drained: switchmgrd: fabric rail 0 down'
+    wait_for 20 extra_has n1 fabric=up
+    reread DryRun=yes
+    say n1 hsnd down pulled
+    wait_for 10 log_of_switchmgrd_has "$drain"
+    wait_for 10 log_of_switchmgrd_has 'dry run: n1 would get .*fabric=down'
+    wait_for 10 sfabric_says n1 'dry run'
+    extra_has n1 fabric=up || fail "Slurm was told"
+    run_as_user srun -N1 -w n1 true
+    assert_code 0
+    sleep 3 # as many looks at Slurm
+    assert_equal 1 "$(switchmgr_log | grep -c "$drain")" "times told"
+    assert_equal 1 "$(switchmgr_log | grep -c 'n1 would get .*fabric=down')" \
+        "times told"
+    reread
+    wait_for 10 is_drained n1
+    wait_for 10 extra_has n1 fabric=down
+    say n1 hsnd up
+    wait_for 20 is_idle n1
+}
+
+case_maintenance_ends_and_the_node_is_drained() { # SL-25
+    reread 'Maintenance=n[1-2]'
+    say n1 hsnd down pulled
+    wait_for 10 extra_has n1 fabric=down
+    sleep 2 # longer than DrainAfter
+    assert_equal idle "$(sinfo -h -n n1 -o %T)" "state of n1"
+    sfabric_says n1 'in maintenance: not drained' ||
+        fail "sfabric why does not tell of the maintenance"
+    fabric -l -h
+    assert_output '^down +1 .* maint +pulled +n1$'
+    reread
+    wait_for 10 is_drained n1
+    say n1 hsnd up
+    wait_for 20 is_idle n1
+}
+
+# More are down than may be drained: told once, drained when there is room.
+case_the_caps_let_go() { # SL-25
+    local before
+    before=$(switchmgr_log | grep -c SF-E701)
+    reread DrainMax=1 DrainInterval=6 DrainPercent=100
+    say n1 hsnd down storm
+    say n2 hsnd down storm
+    wait_for 10 one_is_held
+    wait_for 20 is_drained n1
+    wait_for 20 is_drained n2
+    wait_for 10 none_is_held
+    assert_empty "$(switchmgr_log | grep -o 'SF-E701.*allow (' |
+        tail -n +$((before + 1)) | sort | uniq -d)" "what was told twice"
+    reread
+    say n1 hsnd up
+    say n2 hsnd up
+    wait_for 30 all_idle
+}
+
+one_is_held() {
+    sfabric_says n1 'not drained yet' || sfabric_says n2 'not drained yet'
+}
+
+none_is_held() {
+    ! one_is_held
+}
+
 case_one_dies_the_other_ends() {
     local first
     first=$(switchmgr_pids | tail -1)
