@@ -16,10 +16,16 @@ static uint64_t guid_of(const struct net *net, uint32_t n)
     return node->id ? node->id : 0xfeed000000000000ULL + n;
 }
 
+/* What the file knows a node by: of hosts with one GUID all but the first have
+ * their place in it, too. */
 static void write_word(const struct net *net, uint32_t n, struct bytebuf *out)
 {
-    net_printf(out, "\"%c-%016" PRIx64 "\"", net_is_host(net, n) ? 'H' : 'S',
-               guid_of(net, n));
+    bool host = net_is_host(net, n);
+
+    net_printf(out, "\"%c-%016" PRIx64, host ? 'H' : 'S', guid_of(net, n));
+    if (host && net->nodes[n].id && net_find_host(net, net->nodes[n].id) != n)
+        net_printf(out, ".%" PRIu32, n);
+    bytebuf_add(out, "\"", 1);
 }
 
 /* A description: what could end it early is replaced. */

@@ -98,6 +98,41 @@ static void a_map_with_twins_can_be_written_and_read(void **state)
     net_free(net);
 }
 
+/* Both had one word, and the file was refused for it. */
+static void a_map_with_twins_in_the_ib_format_was_refused(void **state)
+{
+    struct net *net = net_new(), *again;
+    struct errbuf err = {""};
+    struct bytebuf b;
+
+    net_add_host(net, "a", 0x0060dd000007);
+    net_add_host(net, "b", 0x0060dd000008);
+    net_add_host(net, "c", 0x0060dd000007);
+    net_add_xbar(net, "x", 8, 5);
+    net_add_host(net, "d", 0x0060dd000007);
+    net->nodes[3].has_id = true;
+    for (uint32_t n = 0; n < 5; n++)
+        assert_true(n == 3 || net_connect(net, n, 0, 3, n));
+    bytebuf_init(&b, SF_NET_FILE_MAX);
+    net_write_ib(net, &b);
+    again =
+        net_parse("x", (const char *)bytebuf_data(&b), bytebuf_len(&b), &err);
+    if (!again)
+        fail_msg("%s", err.text);
+    assert_int_equal(again->nhosts, 4);
+    assert_int_equal(net_conflicts(again, NULL, NULL), 2);
+    for (uint32_t n = 0; n < 5; n++) {
+        uint32_t is = net_find_name(again, net->nodes[n].name);
+
+        assert_int_not_equal(is, NET_NONE);
+        assert_true(again->nodes[is].id == net->nodes[n].id);
+        assert_true(n == 3 || net_peer_port(again, is, 0) == n);
+    }
+    bytebuf_free(&b);
+    net_free(again);
+    net_free(net);
+}
+
 static void ib_format_keeps_the_graph_and_the_names(void **state)
 {
     for (size_t i = 0; i < sizeof(nets) / sizeof(*nets); i++) {
@@ -298,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_format_keeps_everything),
         cmocka_unit_test(a_map_with_twins_can_be_written_and_read),
+        cmocka_unit_test(a_map_with_twins_in_the_ib_format_was_refused),
         cmocka_unit_test(ib_format_keeps_the_graph_and_the_names),
         cmocka_unit_test(ibnetdiscover_output_is_read),
         cmocka_unit_test(ibsim_short_form_is_read),
