@@ -118,7 +118,7 @@ static bool has_twin(const struct gm1 *g, const struct net *net)
 }
 
 /* From now on a host without a mapper: the next lower one takes over. */
-static void retire(struct gm1 *g)
+static void end_as_twin(struct gm1 *g)
 {
     char text[100], who[GM_ADDRESS_TEXT];
 
@@ -129,6 +129,16 @@ static void retire(struct gm1 *g)
     hostside_set_level(g->host, 0);
     if (g->ops.fatal)
         g->ops.fatal(text, g->arg);
+}
+
+/* It is asleep then, and looks again, or never again. */
+static void meet_twin(struct gm1 *g)
+{
+    if (++g->twins < GM_TWIN_SEARCHES)
+        gm1_notice(g, "the id of this board is met elsewhere: looking again");
+    else
+        end_as_twin(g);
+    g->dirty = true;
     gm1_fire(g, GM1_EVENT_FAILED);
 }
 
@@ -137,9 +147,11 @@ static void take_net(struct gm1 *g, struct net *net)
 {
     if (net && has_twin(g, net)) {
         net_free(net);
-        retire(g);
+        meet_twin(g);
         return;
     }
+    if (net)
+        g->twins = 0;
     if (!net || !use_net(g, net)) {
         g->dirty = true;
         gm1_fire(g, GM1_EVENT_FAILED);

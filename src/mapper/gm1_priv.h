@@ -103,6 +103,7 @@ struct gm1 {
     struct gm1_route to_higher;
     bool heard_higher; /* since the last wake-up */
     bool retired;      /* another board has our id: never active again */
+    uint8_t twins;     /* searches in a row that met our id elsewhere */
 
     struct explore *x;
     struct verify *v;

@@ -11,9 +11,6 @@
 
 /* Board ids of --extra-hosts: locally administered ones. */
 #define EXTRA_ADDRESS UINT64_C(0x02ff00000000)
-/* One search may be wrong when packets are lost: a crossbar that is not known
- * again counts twice, with all its hosts. */
-#define TWIN_SEARCHES 3
 
 /* What a host answered just now. */
 static const struct probe_host *answer_of(const struct gm2 *m, uint64_t address)
@@ -120,7 +117,7 @@ static struct gm2_map *make_alike(struct gm2 *m, const struct net *net)
 /* True: it is the end. */
 static bool met_twin(struct gm2 *m)
 {
-    if (++m->twins < TWIN_SEARCHES) {
+    if (++m->twins < GM_TWIN_SEARCHES) {
         gm2_notice(m, "the id of this board is met elsewhere: looking again");
         return false;
     }

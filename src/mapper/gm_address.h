@@ -11,6 +11,11 @@
 
 #include "base/be.h"
 
+/* A mapper that meets its own board id elsewhere believes so many searches in
+ * a row: one may be wrong when packets are lost, since a crossbar that is not
+ * known again counts twice, with all its hosts. */
+#define GM_TWIN_SEARCHES 3
+
 #define GM_ADDRESS_TEXT 18 /* "00:60:dd:00:00:01" and its NUL */
 
 void gm_put_address(struct be_writer *w, uint64_t address);

@@ -148,6 +148,33 @@ static void g1_79_gm1_twins_are_not_active(void **state)
     world_free(w);
 }
 
+static bool looks_again(struct world *w)
+{
+    return strstr(w->hosts[nth_host(w, 8)].last, "looking again") != NULL;
+}
+
+/* A search that lost packets met each host twice, its own, too: the mapper
+ * was never active again. */
+static void a_gm1_twin_that_was_seen_once_was_never_active_again(void **state)
+{
+    struct world *w = twins("line:3:3", 8, 0);
+    struct gm1_status s;
+
+    (void)state;
+    for (unsigned i = 0; i < 9; i++)
+        world_gm1(w, nth_host(w, i), fast, NULL);
+    assert_true(world_until(w, LONG, looks_again));
+    world_pull(w, nth_host(w, 0), 0);
+    world_run(w, world_now(w) + 60 * SECOND);
+    s = status1(w, 8);
+    assert_int_equal(w->hosts[nth_host(w, 8)].nfatal, 0);
+    assert_int_equal(s.state, GM1_STATE_SLEEPING);
+    assert_int_equal(s.nhosts, 8);
+    for (unsigned i = 1; i < 9; i++)
+        assert_true(has_version(w, i, s.version));
+    world_free(w);
+}
+
 /* ---- GM-2 ---------------------------------------------------------------- */
 
 static struct gm2_status status2(const struct world *w, unsigned i)
@@ -225,11 +252,6 @@ static void g1_79_gm2_twins_do_not_lead(void **state)
     world_free(w);
 }
 
-static bool looks_again(struct world *w)
-{
-    return strstr(w->hosts[nth_host(w, 8)].last, "looking again") != NULL;
-}
-
 /* A search that lost packets met each host twice, its own, too: the mapper
  * ended for good, and its node was cut off. */
 static void a_twin_that_was_seen_once_ended_the_mapper(void **state)
@@ -256,6 +278,7 @@ int main(void)
         cmocka_unit_test(g1_79_crossbars_that_fit_together_stay_two),
         cmocka_unit_test(g1_79_gm1_maps_both_and_configures_the_others),
         cmocka_unit_test(g1_79_gm1_twins_are_not_active),
+        cmocka_unit_test(a_gm1_twin_that_was_seen_once_was_never_active_again),
         cmocka_unit_test(g1_79_gm2_maps_both_and_each_has_routes_of_its_own),
         cmocka_unit_test(g1_79_gm2_twins_do_not_lead),
         cmocka_unit_test(a_twin_that_was_seen_once_ended_the_mapper),
