@@ -200,14 +200,16 @@ bool gm2_fire(struct gm2 *m, enum gm2_event event)
     return true;
 }
 
-/* Maps that do not last were made in a fabric that loses probes. */
+/* Maps that do not last, though nothing else was found in the end or something
+ * had been missed, were made in a fabric that loses probes.  What is really
+ * another fabric each time is explored as ever. */
 static void judge_map(struct gm2 *m)
 {
     uint64_t age = m->now - m->map_since;
 
     if (!gm2_is_leader(m))
         return;
-    if (age > 60 * m->config.verify_pause)
+    if (age > 60 * m->config.verify_pause || !m->doubtful)
         m->tries = m->config.limits.tries;
     else if (age < 5 * m->config.verify_pause && m->tries < GM2_TRIES_MAX)
         m->tries = (uint8_t)(m->tries * 2 > GM2_TRIES_MAX ? GM2_TRIES_MAX

@@ -8,6 +8,7 @@
 #include "mapper/gm_address.h"
 #include "net/align.h"
 #include "net/build.h"
+#include "net/same.h"
 
 /* Board ids of --extra-hosts: locally administered ones. */
 #define EXTRA_ADDRESS UINT64_C(0x02ff00000000)
@@ -114,6 +115,19 @@ static struct gm2_map *make_alike(struct gm2 *m, const struct net *net)
     return map;
 }
 
+/* Does the new map look as if it, or the one before, had come of lost probes?
+ * The same again: nothing was wrong with it.  More than before: it had missed
+ * something (or somebody has plugged something in; one map later that is
+ * known).  Less than before, or another: that one was right in its time.  Who
+ * learns no timers asks no silent port again, so nothing speaks against it. */
+static bool looks_doubtful(const struct gm2 *m, const struct net *net)
+{
+    const struct net *old = m->map ? m->map->net : NULL;
+
+    return m->config.limits.fixed_timers ||
+           (old && (net->ncables > old->ncables || net_same(old, net, NULL)));
+}
+
 /* True: it is the end. */
 static bool met_twin(struct gm2 *m)
 {
@@ -137,6 +151,7 @@ bool gm2_take_net(struct gm2 *m, struct net *net)
     if (!map)
         return false;
     gm2_search_stop(m);
+    m->doubtful = looks_doubtful(m, map->net);
     m->counters.maps++;
     if (gm2_use_map(m, map))
         gm2_fire(m, GM2_EVENT_EXPLORED);

@@ -120,6 +120,7 @@ struct gm2 {
     bool refuted;             /* it was looked at, and is not true */
     struct gm2_guess guess;   /* what v stands for; no net: not for a map */
     uint8_t tries;            /* of exploring; grows when maps do not last */
+    bool doubtful;            /* the map may not last, for probes are lost */
     uint8_t twins;            /* searches in a row that met our id elsewhere */
     uint32_t session;         /* of x or v */
     struct gm2_flight *flight;

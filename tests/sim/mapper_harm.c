@@ -89,6 +89,25 @@ static void harm_link(struct world *w, const struct harm_hands *hands)
         world_pull(w, node, port);
 }
 
+/* Cables that are pulled and put back one after the other, each as soon as
+ * the fabric has settled: no map lasts. */
+static void harms_in_a_row(struct world *w, const struct harm_hands *hands)
+{
+    for (int i = 0; i < 4; i++) {
+        unsigned port, back;
+        uint32_t node, peer;
+
+        if (!pick_link(w, &node, &port))
+            return;
+        peer = net_peer_node(w->net, node, port);
+        back = net_peer_port(w->net, node, port);
+        world_pull(w, node, port);
+        world_until(w, world_now(w) + hands->limit, hands->settled);
+        world_plug(w, node, port, peer, back);
+        world_until(w, world_now(w) + hands->limit, hands->settled);
+    }
+}
+
 /* All cables to other crossbars that leave one, then back again. */
 static void harm_partition(struct world *w, const struct harm_hands *hands)
 {
@@ -223,16 +242,17 @@ static void harm_power(struct world *w, const struct harm_hands *hands)
 }
 
 const struct harm harms[HARMS] = {
-    {"all-at-once", harm_nothing, 0},
-    {"leader-killed", harm_leader, 0},
-    {"mapper-killed", harm_interior, 0},
-    {"mapper-restarted", harm_restart, 0},
-    {"link-lost", harm_link, 0},
-    {"partition-and-heal", harm_partition, 0},
-    {"host-moved", harm_move, 0},
-    {"cables-swapped", harm_swap, 0},
-    {"crossbar-replaced", harm_replace, 0},
-    {"flapping-link", harm_flap, 0},
-    {"loss-30-percent", harm_link, 0.3},
-    {"power-cut", harm_power, 0},
+    {"all-at-once", harm_nothing, 0, NULL},
+    {"leader-killed", harm_leader, 0, NULL},
+    {"mapper-killed", harm_interior, 0, NULL},
+    {"mapper-restarted", harm_restart, 0, NULL},
+    {"link-lost", harm_link, 0, NULL},
+    {"partition-and-heal", harm_partition, 0, NULL},
+    {"host-moved", harm_move, 0, NULL},
+    {"cables-swapped", harm_swap, 0, NULL},
+    {"crossbar-replaced", harm_replace, 0, NULL},
+    {"flapping-link", harm_flap, 0, NULL},
+    {"loss-30-percent", harm_link, 0.3, NULL},
+    {"power-cut", harm_power, 0, NULL},
+    {"after-other-faults", harm_link, 0, harms_in_a_row},
 };

@@ -20,9 +20,11 @@ struct harm {
     const char *name;
     void (*strike)(struct world *w, const struct harm_hands *hands);
     double loss; /* of packets, from the start */
+    /* What goes wrong, and is settled again, before that; NULL: nothing. */
+    void (*before)(struct world *w, const struct harm_hands *hands);
 };
 
-#define HARMS 12
+#define HARMS 13
 extern const struct harm harms[HARMS];
 
 #endif

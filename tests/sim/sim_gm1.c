@@ -146,6 +146,11 @@ static void mappers_begin_with_their_old_maps(void **state)
     assert_true(seeds_run_family(&seeds, &harms[11]));
 }
 
+static void a_link_lost_soon_after_others(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[12]));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +166,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(g1_13_flapping_link),
         cmocka_unit_test(g1_26_loss_of_30_percent),
         cmocka_unit_test(mappers_begin_with_their_old_maps),
+        cmocka_unit_test(a_link_lost_soon_after_others),
         cmocka_unit_test(g1_26_a_stuck_fabric_is_left_alone),
         cmocka_unit_test(g1_13_a_crossbar_cabled_to_itself),
         cmocka_unit_test(g1_68_half_a_configuration_is_noticed),

@@ -112,6 +112,11 @@ static void mappers_begin_with_their_old_maps(void **state)
     assert_true(seeds_run_family(&seeds, &harms[11]));
 }
 
+static void a_link_lost_soon_after_others(void **state)
+{
+    assert_true(seeds_run_family(&seeds, &harms[12]));
+}
+
 /* ---- hundreds of mappers ------------------------------------------------- */
 
 static void all_but_the_highest_sleep(struct gm2_config *c, uint32_t node,
@@ -187,6 +192,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(g2_04_flapping_link),
         cmocka_unit_test(g2_34_loss_of_30_percent),
         cmocka_unit_test(mappers_begin_with_their_old_maps),
+        cmocka_unit_test(a_link_lost_soon_after_others),
         cmocka_unit_test(g2_03_g2_47_the_map_goes_down_the_tree),
         cmocka_unit_test(a_stuck_fabric_is_not_filled_faster_than_it_empties),
     };

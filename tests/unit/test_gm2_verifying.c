@@ -546,6 +546,56 @@ static void g2_34_a_map_that_did_not_last_is_made_with_more_tries(void **state)
     assert_in_range(wary, usual * 3 / 2, usual * 2);
 }
 
+static void twelve_tries(struct gm2_config *c, uint32_t node, void *arg)
+{
+    c->limits.tries = 12; /* more than what is learnt asks for */
+}
+
+static uint64_t probes_of_a_young_map_doubted(struct family *f)
+{
+    struct gm2_message ask = {.subtype = GM2_SCOUT,
+                              .reason = GM2_LX_QUERYING_MAP_VERSION,
+                              .sender = f->w->net->nodes[f->child].id,
+                              .level = 1,
+                              .version = status(f->w, f->leader).version};
+    uint64_t before = status(f->w, f->leader).counters.probes;
+    uint32_t maps = (uint32_t)status(f->w, f->leader).counters.maps;
+    uint8_t body[200];
+
+    world_hear(f->w, f->leader, body, gm2_encode(body, sizeof(body), &ask));
+    assert_false(status(f->w, f->leader).valid);
+    while (status(f->w, f->leader).counters.maps == maps)
+        world_run(f->w, world_now(f->w) + MS);
+    before = status(f->w, f->leader).counters.probes - before;
+    assert_true(
+        world_until(f->w, world_now(f->w) + 4 * SECOND, world_gm2_settled));
+    world_run(f->w, status(f->w, f->leader).since + 600 * MS);
+    return before;
+}
+
+/* Once something had broken, all that broke within seconds after it was mapped
+ * with up to 30 tries, for a minute. */
+static void g2_34_a_map_that_was_right_is_no_reason_for_more_tries(void **state)
+{
+    struct world *w = world_new("ring:3:2", 1);
+    struct family f;
+    uint64_t usual, wary, after;
+
+    world_gm2_all(w, twelve_tries, NULL);
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    f = family_of(w);
+    world_run(w, status(w, f.leader).since + 600 * MS);
+    usual = probes_of_a_young_map_doubted(&f);
+    wary = probes_of_a_young_map_doubted(&f); /* the same had been found */
+    assert_in_range(wary, usual * 3 / 2, usual * 2);
+    world_pull(w, net_find_name(w->net, "x0"), 0);
+    assert_true(world_until(w, world_now(w) + 4 * SECOND, world_gm2_settled));
+    world_run(w, status(w, f.leader).since + 600 * MS);
+    after = probes_of_a_young_map_doubted(&f); /* a cable was really gone */
+    assert_in_range(after, usual / 2, usual * 5 / 4);
+    world_free(w);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_66_rounds_have_a_pause_of_a_second),
     cmocka_unit_test(g2_66_the_pause_is_a_second_and_settable),
@@ -563,6 +613,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_68_child_that_never_takes_the_map_is_a_change),
     cmocka_unit_test(g2_68_who_asks_for_another_map_is_believed),
     cmocka_unit_test(g2_34_a_map_that_did_not_last_is_made_with_more_tries),
+    cmocka_unit_test(g2_34_a_map_that_was_right_is_no_reason_for_more_tries),
 };
 
 const struct suite gm2_verifying = SUITE(tests);
