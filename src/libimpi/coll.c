@@ -64,28 +64,40 @@ static bool uses(const struct coll *x, enum impi_step_buf buf)
     return false;
 }
 
-static int add_buffer(struct coll *x, enum impi_step_buf buf, const void *from)
+static bool is_given(const struct coll *x, enum impi_step_buf buf)
 {
-    void *p = data_like(from, x->count, x->type, &x->buf[buf]);
+    return x->given & 1U << buf;
+}
 
-    if (!p)
-        return MPI_ERR_NO_MEM;
-    coll_keep(x, p);
-    return MPI_SUCCESS;
+/* Memory of the call for it, unless the program gave its own. */
+static int add_buffer(struct coll *x, enum impi_step_buf buf)
+{
+    if (is_given(x, buf) || !uses(x, buf))
+        return MPI_SUCCESS;
+    return coll_keep(x, data_room(x->count, x->type, &x->buf[buf]))
+               ? MPI_SUCCESS
+               : MPI_ERR_NO_MEM;
+}
+
+/* What this process adds is overwritten before it was read. */
+static int copy_own(struct coll *x)
+{
+    void **own = &x->buf[IMPI_BUF_OWN];
+
+    return coll_keep(x, data_clone(*own, x->count, x->type, own))
+               ? MPI_SUCCESS
+               : MPI_ERR_NO_MEM;
 }
 
 int coll_add_buffers(struct coll *x, bool commutes)
 {
-    void **buf = x->buf;
-    int rc = MPI_SUCCESS;
+    int rc = add_buffer(x, IMPI_BUF_ACC);
 
-    if (!buf[IMPI_BUF_ACC] && uses(x, IMPI_BUF_ACC))
-        rc = add_buffer(x, IMPI_BUF_ACC, NULL);
-    if (rc == MPI_SUCCESS && !buf[IMPI_BUF_TMP] && uses(x, IMPI_BUF_TMP))
-        rc = add_buffer(x, IMPI_BUF_TMP, NULL);
-    if (rc == MPI_SUCCESS && !commutes && buf[IMPI_BUF_OWN] &&
-        buf[IMPI_BUF_OWN] == buf[IMPI_BUF_ACC])
-        rc = add_buffer(x, IMPI_BUF_OWN, buf[IMPI_BUF_OWN]);
+    if (rc == MPI_SUCCESS)
+        rc = add_buffer(x, IMPI_BUF_TMP);
+    if (rc == MPI_SUCCESS && !commutes && is_given(x, IMPI_BUF_ACC) &&
+        x->buf[IMPI_BUF_OWN] == x->buf[IMPI_BUF_ACC])
+        rc = copy_own(x);
     return rc;
 }
 
@@ -148,7 +160,7 @@ static int make_bcast(struct coll *x, void *buf, int count, MPI_Datatype type,
 {
     struct impi_coll_rules r = coll_rules();
 
-    x->buf[IMPI_BUF_DATA] = buf;
+    coll_use(x, IMPI_BUF_DATA, buf);
     x->count = count;
     x->type = type;
     return coll_made(impi_schedule_bcast(&x->steps, x->c->units, &r,
@@ -196,7 +208,7 @@ COLL_BOTH(Bcast, Ibcast,
 static void reduce_args(struct coll *x, const void *in, int count,
                         MPI_Datatype type, MPI_Op op)
 {
-    x->buf[IMPI_BUF_OWN] = (void *)(uintptr_t)in;
+    coll_use(x, IMPI_BUF_OWN, in);
     x->count = count;
     x->type = type;
     x->op = op;
@@ -233,7 +245,7 @@ static int make_reduce(struct coll *x, const void *in, void *out, int count,
 
     reduce_args(x, in == MPI_IN_PLACE ? out : in, count, type, op);
     if (role == IMPI_ROLE_ROOT)
-        x->buf[x->c->inter ? IMPI_BUF_DATA : IMPI_BUF_ACC] = out;
+        coll_use(x, x->c->inter ? IMPI_BUF_DATA : IMPI_BUF_ACC, out);
     if (rc == MPI_SUCCESS)
         rc = check_reduction(x, &commutes);
     if (rc == MPI_SUCCESS)
@@ -267,7 +279,7 @@ int coll_make_allreduce(struct coll *x, const void *in, void *out, int count,
     /* In a crowd the fewest messages win, not the fewest in a row. */
     r.exchange = r.exchange && x->c->units == &x->c->group;
     reduce_args(x, in == MPI_IN_PLACE ? out : in, count, type, op);
-    x->buf[IMPI_BUF_ACC] = out;
+    coll_use(x, IMPI_BUF_ACC, out);
     rc = check_reduction(x, &commutes);
     if (rc == MPI_SUCCESS)
         rc = coll_check_buffers(x, in, out);
@@ -285,7 +297,7 @@ static int make_inter_allreduce(struct coll *x, const void *in, void *out,
     int commutes = 0, rc;
 
     reduce_args(x, in, count, type, op);
-    x->buf[IMPI_BUF_TMP] = out;
+    coll_use(x, IMPI_BUF_TMP, out);
     rc = check_reduction(x, &commutes);
     if (rc == MPI_SUCCESS)
         rc = coll_check_buffers(x, in, out);

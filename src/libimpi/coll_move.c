@@ -139,7 +139,7 @@ static int copy_blocks(struct coll *x, const struct blocks *in)
 
     x->arg = copies;
     for (int i = 0; copies && at && i < x->c->peers; i++) {
-        copies[i] = data_like(block_at(in, i), block_count(in, i),
+        copies[i] = data_clone(block_at(in, i), block_count(in, i),
                               block_type(in, i), &at[i]);
         if (!copies[i]) {
             free_copies(x);

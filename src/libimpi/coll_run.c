@@ -38,6 +38,12 @@ struct coll *coll_new(struct impi_comm *c)
     return x;
 }
 
+void coll_use(struct coll *x, enum impi_step_buf buf, const void *p)
+{
+    x->buf[buf] = (void *)(uintptr_t)p;
+    x->given |= 1U << buf;
+}
+
 void *coll_keep(struct coll *x, void *p)
 {
     x->memory[x->nmemory++] = p;

@@ -29,6 +29,7 @@ struct coll {
     /* All zero to begin with. */
     struct impi_comm *c;
     void *buf[IMPI_NBUFS]; /* all but out and in: count elements of type */
+    unsigned given;        /* a bit for each that is the program's */
     int count;
     MPI_Datatype type;
     MPI_Op op;
@@ -54,6 +55,9 @@ struct coll {
 };
 
 struct coll *coll_new(struct impi_comm *c);
+/* A buffer of the program, which may be MPI_BOTTOM: null does not say that
+ * there is none. */
+void coll_use(struct coll *x, enum impi_step_buf buf, const void *p);
 /* Memory that lives as long as the call: freed with it.  Returns p. */
 void *coll_keep(struct coll *x, void *p);
 

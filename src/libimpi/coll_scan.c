@@ -26,8 +26,8 @@ static int make_scan(struct coll *x, const void *own, void *result)
                          : coll_check_reduction(x->count, x->type, x->op);
     bool copy = own != MPI_IN_PLACE;
 
-    x->buf[IMPI_BUF_OWN] = (void *)(uintptr_t)own;
-    x->buf[IMPI_BUF_ACC] = result;
+    coll_use(x, IMPI_BUF_OWN, own);
+    coll_use(x, IMPI_BUF_ACC, result);
     if (rc == MPI_SUCCESS)
         rc = coll_check_buffers(x, own, result);
     if (rc == MPI_SUCCESS)
@@ -49,12 +49,12 @@ static int make_exscan(struct coll *x, const void *own, void *result)
                                 first && !result ? COLL_NO_BUFFER : result);
     if (rc != MPI_SUCCESS)
         return rc;
-    copy = data_like(own == MPI_IN_PLACE ? result : own, x->count, x->type,
-                     &x->buf[IMPI_BUF_ACC]);
+    copy = data_clone(own == MPI_IN_PLACE ? result : own, x->count, x->type,
+                      &x->buf[IMPI_BUF_ACC]);
     if (!copy)
         return MPI_ERR_NO_MEM;
     coll_keep(x, copy);
-    x->buf[IMPI_BUF_DATA] = result;
+    coll_use(x, IMPI_BUF_DATA, result);
     return coll_made(
         impi_schedule_exscan(&x->steps, x->c->units, (uint32_t)x->c->rank));
 }
@@ -139,8 +139,7 @@ static int make_reduce_scatter(struct coll *x, const void *own, void *result,
     int me = x->c->rank - x->c->first, commutes = 0;
     int rc = coll_check_reduction(x->count, x->type, x->op);
 
-    x->buf[IMPI_BUF_OWN] =
-        own == MPI_IN_PLACE ? result : (void *)(uintptr_t)own;
+    coll_use(x, IMPI_BUF_OWN, own == MPI_IN_PLACE ? result : own);
     x->in = (struct blocks){.base = result,
                             .count = counts ? counts[me] : count,
                             .type = x->type,

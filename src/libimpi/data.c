@@ -273,20 +273,11 @@ static void covered(int count, MPI_Datatype type, MPI_Aint *first, size_t *len)
     *len = count > 0 ? (size_t)((count - 1) * extent + text) : 0;
 }
 
-void *data_like(const void *from, int count, MPI_Datatype type, void **origin)
+/* Not arithmetic on a pointer: `buf` may be MPI_BOTTOM, or lie so far below
+ * what it stands for that there is no such address. */
+static void *byte_at(const void *buf, MPI_Aint at)
 {
-    MPI_Aint first;
-    size_t len;
-    char *copy;
-
-    covered(count, type, &first, &len);
-    copy = malloc(len ? len : 1);
-    if (!copy)
-        return NULL;
-    if (from && len)
-        memcpy(copy, (const char *)from + first, len);
-    *origin = copy - first;
-    return copy;
+    return (void *)((uintptr_t)buf + (uintptr_t)at);
 }
 
 int data_copy(void *to, const void *from, int count, MPI_Datatype type)
@@ -296,7 +287,7 @@ int data_copy(void *to, const void *from, int count, MPI_Datatype type)
 
     covered(count, type, &first, &len);
     if (len)
-        memmove((char *)to + first, (const char *)from + first, len);
+        memmove(byte_at(to, first), byte_at(from, first), len);
     return MPI_SUCCESS;
 }
 
@@ -316,4 +307,27 @@ int data_assign(void *to, const void *from, int count, MPI_Datatype type)
         rc = unpack(&info, to, packed, (size_t)count * info.size);
     free(packed);
     return rc;
+}
+
+void *data_room(int count, MPI_Datatype type, void **origin)
+{
+    MPI_Aint first;
+    size_t len;
+    void *room;
+
+    covered(count, type, &first, &len);
+    room = malloc(len ? len : 1);
+    *origin = byte_at(room, -first);
+    return room;
+}
+
+void *data_clone(const void *from, int count, MPI_Datatype type, void **origin)
+{
+    void *copy = data_room(count, type, origin);
+
+    if (copy && data_assign(*origin, from, count, type) != MPI_SUCCESS) {
+        free(copy);
+        return NULL;
+    }
+    return copy;
 }

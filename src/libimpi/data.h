@@ -63,9 +63,11 @@ int data_received(struct data *d, uint64_t wire, uint64_t *bytes);
 void data_drop(struct data *d);
 
 /* Memory for count elements, laid out as in a user's buffer.  *origin: what to
- * give to MPI as the buffer; free() what is returned.  Copies the bytes of
- * `from` (gaps included) unless that is NULL.  NULL: no memory. */
-void *data_like(const void *from, int count, MPI_Datatype type, void **origin);
+ * give to MPI as the buffer; free() what is returned.  NULL: no memory. */
+void *data_room(int count, MPI_Datatype type, void **origin);
+
+/* The same with a copy of those at `from`, which may be MPI_BOTTOM. */
+void *data_clone(const void *from, int count, MPI_Datatype type, void **origin);
 
 /* Copy count elements and nothing of the gaps between them. */
 int data_assign(void *to, const void *from, int count, MPI_Datatype type);

@@ -217,7 +217,7 @@ int impi_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
     rc = buffer_check(buf, count, datatype);
     if (rc != MPI_SUCCESS)
         return be_raise(comm, rc);
-    copy = data_like(buf, count, datatype, &out.buf);
+    copy = data_clone(buf, count, datatype, &out.buf);
     if (!copy)
         return be_raise(comm, MPI_ERR_NO_MEM);
     out.peer = dest;

@@ -142,7 +142,7 @@ case_memory_is_shared_inside_a_client_by_flat_calls()
 need_both ring
 
 title=im_001_im_117_unmodified_programs_in_one_world
-for prog in ring order sizes probe mixes coll collv comms groups persist topo types errors attrs \
+for prog in ring order sizes probe mixes bottom coll collv comms groups persist topo types errors attrs \
     ends; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
@@ -159,13 +159,13 @@ case_run threads mpich:1 openmpi:1
 case_run threads mpich:2 openmpi:1
 title=collective_calls_by_clients_in_spite_of_a_crowd
 export SLURM_IMPI_FLAT=no
-for prog in coll collv comms mixes topo; do
+for prog in bottom coll collv comms mixes topo; do
     case_run $prog mpich:2 openmpi:2
     case_run $prog -i mpich:2 openmpi:1 mpich:2
 done
 title=flat_collective_calls_wherever_two_share_a_machine
 export SLURM_IMPI_FLAT=yes
-for prog in coll collv comms mixes topo; do
+for prog in bottom coll collv comms mixes topo; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog -i openmpi:3 mpich:2 openmpi:2
 done
@@ -193,7 +193,7 @@ done
 unset IMPI_SHM
 title=im_019_im_020_all_types_as_external32
 export SLURM_IMPI_DATA=external32
-for prog in types coll collv sizes errors; do
+for prog in types bottom coll collv sizes errors; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
 done
