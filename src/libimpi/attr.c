@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Attributes that no library has: IMPI's four (impi.h) on every communicator,
- * and the tag bound that all clients have agreed on.  Neither library's
+ * and those of MPI that one client cannot tell of all.  Neither library's
  * Fortran binding asks its own C function, so the front has those of Fortran
  * and asks impi_fortran_attr().
  */
 #include <stdlib.h>
 
 #include "libimpi/backend.h"
+#include "libimpi/family.h"
 #include "libimpi/group.h"
 #include "libimpi/impi.h"
 #include "libimpi/state.h"
@@ -128,14 +129,36 @@ static int get_impi(MPI_Comm comm, int keyval, int **value, int *flag)
                : be_raise(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, rc);
 }
 
+/* What is so of all clients together, or NULL: the bound all have agreed on;
+ * as many processes as can be had are there already, for none can be started;
+ * and the clocks of two clients need not be one. */
+static int *of_all(int keyval)
+{
+    static int no_global_clock;
+
+    switch (keyval) {
+    case MPI_TAG_UB:
+        return &impi_be.tagub;
+    case MPI_UNIVERSE_SIZE:
+        return &impi_be.universe;
+    case MPI_WTIME_IS_GLOBAL:
+        return &no_global_clock;
+    default:
+        return NULL;
+    }
+}
+
 int impi_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val,
                        int *flag)
 {
+    int *value;
+
     if (is_impi(comm_keyval))
         return get_impi(comm, comm_keyval, attribute_val, flag);
-    if (comm_keyval != MPI_TAG_UB || !impi_be.spanning || !impi_span_find(comm))
+    value = of_all(comm_keyval);
+    if (!value || !impi_be.spanning || !impi_span_find(comm))
         return impi_real.Comm_get_attr(comm, comm_keyval, attribute_val, flag);
-    *(int **)attribute_val = &impi_be.tagub;
+    *(int **)attribute_val = value;
     *flag = 1;
     return MPI_SUCCESS;
 }
@@ -156,8 +179,11 @@ int impi_fortran_attr(int comm, int keyval, int *value, int *flag)
 #endif
     int *p, rc;
 
-    if (!is_impi(keyval) && (keyval != MPI_TAG_UB || !impi_comm_spans(c)))
-        return -1;
+    if (!is_impi(keyval)) {
+        keyval = keyval_of_fortran(keyval);
+        if (!of_all(keyval) || !impi_comm_spans(c))
+            return -1;
+    }
     rc = impi_Comm_get_attr(c, keyval, &p, flag);
     if (rc == MPI_SUCCESS && *flag)
         *value = *p;

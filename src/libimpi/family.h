@@ -35,6 +35,11 @@ OURS(message, MPI_Message)
 #define GROUP_INDEX_MAX 0xffffu
 extern char group_places[(GROUP_INDEX_MAX + 1) * GROUP_PLACE];
 
+static inline int keyval_of_fortran(int keyval)
+{
+    return keyval;
+}
+
 static inline MPI_Group group_from_index(uint32_t index)
 {
     return (MPI_Group)((uintptr_t)group_places +
@@ -52,6 +57,12 @@ static inline uint32_t group_to_index(MPI_Group group)
 
 #define IMPI_FAMILY_NAME "MPICH"
 #define HANDLE_INDEX_MAX 0x00ffffffu
+
+/* A keyval of MPI's own: those of Fortran are even, one more than C's. */
+static inline int keyval_of_fortran(int keyval)
+{
+    return keyval % 2 ? keyval : keyval - 1;
+}
 
 #define OURS(name, type, tag)                                                  \
     static inline type name##_from_index(uint32_t index)                       \

@@ -30,6 +30,7 @@ struct backend {
     pid_t pid;                  /* a child after fork is none of us */
     int rank;                   /* in MPI_COMM_WORLD */
     int tagub;                  /* negotiated */
+    int universe;               /* MPI_UNIVERSE_SIZE: all there are */
     int relay; /* socket of all packets, or -1: straight to each peer */
     uint32_t generation;
     uint32_t client;

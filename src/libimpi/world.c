@@ -238,6 +238,7 @@ static void span_world(const struct task_env *env)
     crowd_look();
     choose_data();
     impi_be.tagub = impi_be.world.tagub;
+    impi_be.universe = (int)impi_be.world.nprocs;
     p2p_ops.packet = trace_wanted() ? trace_packet : NULL;
     impi_be.p2p =
         impi_p2p_create(&impi_be.world, (uint32_t)impi_be.rank, &p2p_ops, NULL);

@@ -95,6 +95,14 @@ static void im_112_hosts_are_not_clients(void)
     MPI_Comm_free(&c);
 }
 
+/* A program that spawns as many as there is room for spawns none, and one that
+ * compares times of two processes does not. */
+static void im_119_of_all_clients(void)
+{
+    CHECK(attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE) == size);
+    CHECK(!attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL));
+}
+
 static void im_110_split_by_host_color(void)
 {
     MPI_Comm c;
@@ -157,6 +165,7 @@ int main(int argc, char **argv)
     if (size > 1)
         im_108_im_109_on_every_communicator();
     im_112_hosts_are_not_clients();
+    im_119_of_all_clients();
     im_110_split_by_host_color();
     im_157_parts_of_one_client_are_native();
     return end("attrs");

@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! The attributes of impif.h and MPI_TAG_UB by both Fortran bindings of MPI-1
-! and MPI-2, a grid, and a stencil over it with nonblocking reductions.
+! The attributes of impif.h, and those of MPI that are of all clients, by both
+! Fortran bindings of MPI-1 and MPI-2, a grid, and a stencil over it with
+! nonblocking reductions.
 program fattr
     use mpi
     implicit none
@@ -10,6 +11,7 @@ program fattr
     logical :: flag, periods(2)
     integer(kind=MPI_ADDRESS_KIND) :: clients, color, hosts, bound
     integer :: old
+    character(len=16) :: text
     double precision :: u(0:9, 0:9), v(0:9, 0:9), sum, total, expected
 
     call MPI_Init(ierr)
@@ -26,7 +28,18 @@ program fattr
     if (.not. flag .or. old /= clients) call fail(4)
     call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, bound, flag, ierr)
     if (.not. flag .or. bound < 32767) call fail(5)
+    call get_environment_variable('BARE_TAGUB', text, status=old)
+    if (old == 0) then
+        read (text, *) old
+        if (bound /= old) call fail(5)
+    end if
     call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, bound, flag, ierr)
+    if (.not. flag .or. bound /= nprocs) call fail(8)
+    call MPI_Attr_get(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, old, flag, ierr)
+    if (.not. flag .or. old /= nprocs) call fail(9)
+    call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, bound, flag, &
+        ierr)
+    if (.not. flag .or. bound /= 0) call fail(10)
     call MPI_Comm_split(MPI_COMM_WORLD, int(color), 0, part, ierr)
     call MPI_Comm_get_attr(part, IMPI_CLIENT_SIZE, clients, flag, ierr)
     if (.not. flag .or. clients /= 1) call fail(6)
@@ -58,7 +71,7 @@ program fattr
         call MPI_Iallreduce(sum, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, &
             grid, req, ierr)
         call MPI_Wait(req, MPI_STATUS_IGNORE, ierr)
-        if (abs(total - expected) > 1d-6) call fail(10 + step)
+        if (abs(total - expected) > 1d-6) call fail(20 + step)
     end do
     call MPI_Comm_free(grid, ierr)
     if (rank == 0) print '(a)', 'PASS fattr'
