@@ -123,7 +123,8 @@ bool fast_recv(struct impi_comm *c, void *buf, int count, MPI_Datatype type,
     want.cid = c->cid;
     want.buf.base = buf;
     be_lock();
-    done = net_take(&want, may_wait(c, source), &st);
+    done = !(any && impi_be.probed == c) &&
+           net_take(&want, may_wait(c, source), &st);
     leave();
     if (done)
         status_from_core(status, &st);

@@ -36,14 +36,19 @@ static int look(const struct message *m, int *flag, MPI_Status *status)
 
     *flag = 0;
     if ((any || native < 0) && look_in_core(m, status)) {
+        if (any)
+            impi_be.probed = NULL;
         *flag = 1;
         return MPI_SUCCESS;
     }
     if (!any && native < 0)
         return MPI_SUCCESS;
     rc = impi_real.Iprobe(native, m->tag, m->comm->p2p, flag, status);
-    if (rc == MPI_SUCCESS && *flag)
+    if (rc == MPI_SUCCESS && *flag) {
         status_translate(status, m->comm);
+        if (any)
+            impi_be.probed = m->comm;
+    }
     return rc;
 }
 

@@ -43,6 +43,10 @@ struct backend {
     struct impi_comm *world_comm;
     struct agent agent;
 
+    /* Where the last probe for MPI_ANY_SOURCE told of a message of the library,
+     * which the next receive from anybody takes before others. */
+    const struct impi_comm *probed;
+
     /* Native calls must not block: something crosses between clients right
      * now, or others want the processor, which a native library keeps while
      * it waits.  Written under the lock, read without. */

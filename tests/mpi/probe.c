@@ -3,6 +3,8 @@
  * received; MPI_PROC_NULL; cancelled receives. */
 #include "check.h"
 
+#include "../../src/libimpi/impi.h"
+
 static void probe_all(void)
 {
     for (int n = 0; n < 4 * (size - 1); n++) {
@@ -92,6 +94,81 @@ static void im_145_cancelled_sends(int to, int from)
         CHECK(gone);
 }
 
+/* The first rank that is in the client of rank 0, or is not; 0: none. */
+static int first_rank(int near)
+{
+    int *color, flag, all[64];
+
+    MPI_Comm_get_attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR, &color, &flag);
+    CHECK(flag && size <= 64);
+    MPI_Allgather(color, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 1; i < size; i++)
+        if ((all[i] == all[0]) == near)
+            return i;
+    return 0;
+}
+
+static void let_send(int from, int len)
+{
+    MPI_Status st;
+    int flag = 0;
+
+    MPI_Send(&len, 1, MPI_INT, from, 57, MPI_COMM_WORLD);
+    while (!flag)
+        MPI_Iprobe(from, 58, MPI_COMM_WORLD, &flag, &st);
+}
+
+static void receive_any(char *buf, int max, int from, int len)
+{
+    MPI_Status st;
+    MPI_Request req;
+    int count;
+
+    if (len % 2) {
+        MPI_Recv(buf, max, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                 MPI_COMM_WORLD, &st);
+    } else {
+        MPI_Irecv(buf, max, MPI_CHAR, MPI_ANY_SOURCE, 58, MPI_COMM_WORLD, &req);
+        MPI_Wait(&req, &st);
+    }
+    MPI_Get_count(&st, MPI_CHAR, &count);
+    CHECK(st.MPI_SOURCE == from && count == len && buf[len - 1] == (char)from);
+}
+
+static void probe_then_receive(int first, int second, int len)
+{
+    char *buf = calloc(1, (size_t)len + 2);
+    MPI_Status st;
+    int n;
+
+    if (rank == 0) {
+        let_send(first, len);
+        MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &st);
+        CHECK(st.MPI_SOURCE == first);
+        let_send(second, len + 2);
+        receive_any(buf, len + 2, first, len);
+        receive_any(buf, len + 2, second, len + 2);
+    } else if (rank == first || rank == second) {
+        MPI_Recv(&n, 1, MPI_INT, 0, 57, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        memset(buf, rank, (size_t)n);
+        MPI_Send(buf, n, MPI_CHAR, 0, 58, MPI_COMM_WORLD);
+    }
+    free(buf);
+}
+
+/* A receive from anybody gets what the probe for anybody has told of, although
+ * another message has come since. */
+static void what_was_probed_comes_first(void)
+{
+    static const int len[] = {1, 2, 3001, 100000, 100001};
+    int near = first_rank(1), far = first_rank(0);
+
+    for (int i = 0; near && far && i < 5; i++) {
+        probe_then_receive(near, far, len[i]);
+        probe_then_receive(far, near, len[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int x = 0;
@@ -107,6 +184,8 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     for (int d = 1; d < size; d++)
         im_145_cancelled_sends((rank + d) % size, (rank + size - d) % size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    what_was_probed_comes_first();
     MPI_Barrier(MPI_COMM_WORLD);
     if (size > 1 && rank == 0)
         MPI_Send(&x, 1, MPI_INT, size - 1, 99, MPI_COMM_WORLD);
