@@ -158,7 +158,7 @@ static void probe_then_receive(int first, int second, int len)
 
 /* A receive from anybody gets what the probe for anybody has told of, although
  * another message has come since. */
-static void what_was_probed_comes_first(void)
+static void im_144_what_was_probed_comes_first(void)
 {
     static const int len[] = {1, 2, 3001, 100000, 100001};
     int near = first_rank(1), far = first_rank(0);
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
     for (int d = 1; d < size; d++)
         im_145_cancelled_sends((rank + d) % size, (rank + size - d) % size);
     MPI_Barrier(MPI_COMM_WORLD);
-    what_was_probed_comes_first();
+    im_144_what_was_probed_comes_first();
     MPI_Barrier(MPI_COMM_WORLD);
     if (size > 1 && rank == 0)
         MPI_Send(&x, 1, MPI_INT, size - 1, 99, MPI_COMM_WORLD);
