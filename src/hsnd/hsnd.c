@@ -144,15 +144,16 @@ static int start(struct hsnd *d, struct errbuf *err)
         return errprintf(err, "no thread to ask munged");
     d->now = clock_ns();
     ev_timer_init(&d->timer, on_due, 0., 0.);
-    if (open_nic(d, err) < 0 || open_engine(d, err) < 0 ||
-        hsnd_listen(d, err) < 0 || control_open(d, err) < 0 ||
-        health_open(d, err) < 0)
-        return -1;
     watch_signal(d, &d->sigterm, SIGTERM);
     watch_signal(d, &d->sigint, SIGINT);
     watch_signal(d, &d->sighup, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_DUMPABLE, 0); /* capabilities are in our memory */
+    /* Who finds the socket finds all the rest, too: it comes last. */
+    if (open_nic(d, err) < 0 || open_engine(d, err) < 0 ||
+        control_open(d, err) < 0 || health_open(d, err) < 0 ||
+        hsnd_listen(d, err) < 0)
+        return -1;
     log_info("board %012llx of node %s, rail %ld, interface %s",
              (unsigned long long)d->board, d->node, d->conf.rail, d->nic->kind);
     return 0;

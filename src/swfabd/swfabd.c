@@ -132,11 +132,11 @@ static int start(struct swfabd *d, struct errbuf *err)
     d->clerk = clerk_new(d->loop, SF_SWFABD_ASK_MAX);
     if (!d->clerk)
         return errprintf(err, "no thread to ask munged");
+    start_watchers(d); /* signals before anybody finds a socket */
     swfabd_rings_open(d);
     if (swfabd_wire_open(d, err) < 0 || swfabd_attach_open(d, err) < 0 ||
         swfabd_control_open(d, err) < 0)
         return -1;
-    start_watchers(d);
     log_info("%u hosts and cables, ready", d->nseats);
     return 0;
 }

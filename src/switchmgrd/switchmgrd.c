@@ -89,12 +89,8 @@ static int end_child(void)
 static int run_updater(struct mgrconf *conf, const char *conf_path, int fd,
                        const char *state)
 {
-    struct sigaction sa = {.sa_handler = on_signal};
     int rc, of_child;
 
-    sigaction(SIGTERM, &sa, NULL);
-    sigaction(SIGINT, &sa, NULL);
-    sigaction(SIGHUP, &sa, NULL);
     if (conf->slurm_conf)
         setenv("SLURM_CONF", conf->slurm_conf, 1);
     slurm_init(conf->slurm_conf);
@@ -104,19 +100,42 @@ static int run_updater(struct mgrconf *conf, const char *conf_path, int fd,
     return of_child ? of_child : rc;
 }
 
+/* fork(); who hears of the child finds us listening to signals: those that
+ * come before wait. */
+static pid_t fork_heard(void)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    struct sigaction sa = {.sa_handler = on_signal};
+    sigset_t ours, before;
+    pid_t pid;
+
+    sigemptyset(&ours);
+    for (int i = 0; i < 3; i++)
+        sigaddset(&ours, numbers[i]);
+    sigprocmask(SIG_BLOCK, &ours, &before);
+    pid = fork();
+    for (int i = 0; pid > 0 && i < 3; i++)
+        sigaction(numbers[i], &sa, NULL);
+    if (pid > 0)
+        child = pid;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
 static int run(struct mgrconf *conf, const char *conf_path)
 {
     char state[SF_ELAN_PATH_MAX];
     int pair[2];
+    pid_t pid;
 
     if (make_directories(conf, state, sizeof(state)) < 0)
         return DAEMON_EXIT_CONF;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
-        (child = fork()) < 0) {
+        (pid = fork_heard()) < 0) {
         log_error("SF-E700: %m");
         return 1;
     }
-    if (child == 0) {
+    if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         close(pair[0]);
         return net_run(conf, conf_path, pair[1]);

@@ -254,6 +254,28 @@ for kind in ring udp; do
     start_swfabd
 done
 
+# ---- found while it starts ----
+
+# Its sockets get their names by rename(), from which it comes back late: who
+# found the one for endpoints asked the other one in vain, and SIGTERM killed.
+seen_early() {
+    is late status link False && signal TERM "$late" &&
+        wait "$last"
+}
+if strace -o "$tmp/calls" true 2>/dev/null; then
+    in_place=(strace -f -o "$tmp/calls" -e trace=rename
+        -e inject=rename:delay_exit=3000000)
+    : >"$tmp/routes.late"
+    start_hsnd late 020000000001 Nic=ring "Fabric=$tmp/nowhere" "$good"
+    in_place=()
+    late=$(pgrep -P "$last" -x hsnd)
+    [ -z "$late" ] || mine "$late"
+    ok "who finds hsnd's socket finds the whole of it" seen_early
+else
+    n=$((n + 1))
+    echo "ok $n - who finds hsnd's socket finds the whole of it # SKIP no strace"
+fi
+
 ok "ethernet needs a trusted segment" sh -c \
     "printf 'Nic=ethernet\nInterface=lo\nBoard=1\n' >$tmp/bad.conf;
      ! $hsnd --test-config -f $tmp/bad.conf"
