@@ -154,6 +154,90 @@ static void only_what_is_not_true_of_an_old_map_is_explored(void **state)
     }
 }
 
+static uint32_t change_seed;
+
+/* A port of a crossbar with a cable to another one. */
+static uint32_t any_cable(const struct world *w, struct net_rng *rng)
+{
+    for (;;) {
+        uint32_t p = net_rng_below(rng, w->net->nports);
+        uint32_t peer = w->net->ports[p].peer;
+
+        if (peer != NET_NONE && !net_is_host(w->net, w->net->ports[p].node) &&
+            !net_is_host(w->net, w->net->ports[peer].node))
+            return p;
+    }
+}
+
+static void pull(struct world *w, uint32_t port)
+{
+    world_pull(w, w->net->ports[port].node, net_port_number(w->net, port));
+}
+
+static void plug(struct world *w, uint32_t a, uint32_t b)
+{
+    world_plug(w, w->net->ports[a].node, net_port_number(w->net, a),
+               w->net->ports[b].node, net_port_number(w->net, b));
+}
+
+static void pull_a_cable(struct world *w)
+{
+    struct net_rng rng = {change_seed};
+
+    pull(w, any_cable(w, &rng));
+}
+
+/* Two cables change places at one end. */
+static void exchange_two_cables(struct world *w)
+{
+    struct net_rng rng = {change_seed};
+    uint32_t a = any_cable(w, &rng), b = any_cable(w, &rng);
+    uint32_t fa = w->net->ports[a].peer, fb = w->net->ports[b].peer;
+
+    if (a == b || a == fb)
+        return;
+    pull(w, a);
+    pull(w, b);
+    plug(w, a, fb);
+    plug(w, b, fa);
+}
+
+/* Not by the first verification, ten seconds later. */
+static void what_is_different_in_an_old_map_is_found_at_once(void **state)
+{
+    static void (*const changes[])(struct world *) = {pull_a_cable,
+                                                      exchange_two_cables};
+    static const char *const nets[] = {"torus:3x3:1", "clos:4x4:1x2:1x2"};
+
+    for (change_seed = 1; change_seed <= 60; change_seed++) {
+        struct gm1_status s = started_again(nets[change_seed / 2 % 2], true,
+                                            changes[change_seed % 2]);
+
+        assert_int_equal(s.counters.verifications, 0);
+    }
+}
+
+static void count_whole(struct world *w, uint32_t node, bool whole)
+{
+    *(unsigned *)w->tap_arg += whole;
+}
+
+/* Who never heard of anybody has no routes to keep: it is told what it is. */
+static void a_mapper_that_never_had_a_cable_configures_itself(void **state)
+{
+    struct world *w = world_new("line:1:2", 1);
+    unsigned told = 0;
+
+    w->loads = count_whole;
+    w->tap_arg = &told;
+    world_pull(w, host(w, 1), 0);
+    world_gm1(w, host(w, 1), learnt, NULL);
+    world_run(w, 5 * SECOND);
+    assert_int_equal(told, 1);
+    assert_int_equal(state_of(w, 1).mapper, NET_BUILD_HOST_ID + 1);
+    world_free(w);
+}
+
 static void g1_11_g1_14_g1_16_an_unchanged_net_is_left_alone(void **state)
 {
     struct world *w = one_mapper("line:3:3", learnt);
@@ -249,6 +333,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_71_routes_lead_where_they_say),
     cmocka_unit_test(a_mapper_that_starts_again_verifies_its_old_map),
     cmocka_unit_test(only_what_is_not_true_of_an_old_map_is_explored),
+    cmocka_unit_test(what_is_different_in_an_old_map_is_found_at_once),
+    cmocka_unit_test(a_mapper_that_never_had_a_cable_configures_itself),
     cmocka_unit_test(g1_11_g1_14_g1_16_an_unchanged_net_is_left_alone),
     cmocka_unit_test(g1_15_verification_can_be_switched_off),
     cmocka_unit_test(g1_13_changes_lead_back_to_exploration),

@@ -133,6 +133,24 @@ static void g1_79_gm1_maps_both_and_configures_the_others(void **state)
     world_free(w);
 }
 
+/* Wherever the two are, on one crossbar, too. */
+static void g1_79_gm1_tells_twins_wherever_they_are(void **state)
+{
+    (void)state;
+    for (unsigned a = 0; a < 8; a++) {
+        for (unsigned b = 0; b < 8; b++) {
+            struct world *w;
+
+            if (a == b)
+                continue;
+            w = gm1_twins(a, b);
+            assert_non_null(
+                strstr(w->hosts[nth_host(w, 8)].last, "answers in "));
+            world_free(w);
+        }
+    }
+}
+
 static void g1_79_gm1_twins_are_not_active(void **state)
 {
     struct world *w = gm1_twins(8, 0); /* the highest, twice */
@@ -277,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(g1_79_crossbars_that_fit_together_stay_two),
         cmocka_unit_test(g1_79_gm1_maps_both_and_configures_the_others),
+        cmocka_unit_test(g1_79_gm1_tells_twins_wherever_they_are),
         cmocka_unit_test(g1_79_gm1_twins_are_not_active),
         cmocka_unit_test(a_gm1_twin_that_was_seen_once_was_never_active_again),
         cmocka_unit_test(g1_79_gm2_maps_both_and_each_has_routes_of_its_own),
