@@ -236,6 +236,48 @@ static void g2_59_routes_that_could_deadlock_are_not_used(void **state)
     world_free(w);
 }
 
+static bool proved[16]; /* by place on the map */
+
+int __real_net_routes_host_deadlock(const struct net_routes *r, uint32_t host,
+                                    struct errbuf *err);
+int __wrap_net_routes_host_deadlock(const struct net_routes *r, uint32_t host,
+                                    struct errbuf *err);
+
+int __wrap_net_routes_host_deadlock(const struct net_routes *r, uint32_t host,
+                                    struct errbuf *err)
+{
+    if (host < 16)
+        proved[host] = true;
+    return __real_net_routes_host_deadlock(r, host, err);
+}
+
+static void all_are_proved(void)
+{
+    for (unsigned i = 0; i < 16; i++)
+        assert_true(proved[i]);
+    memset(proved, 0, sizeof(proved));
+}
+
+/* Its own, not the leader's: of a map, and of one that is repaired. */
+static void g2_59_each_mapper_proves_what_it_uses(void **state)
+{
+    struct world *w = world_new("clos:4x4:1x2:1x2", 1);
+    uint32_t x = net_peer_node(w->net, host(w, 0), 0), peer;
+    unsigned port = 0;
+
+    memset(proved, 0, sizeof(proved));
+    world_gm2_all(w, NULL, NULL);
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    all_are_proved();
+    while ((peer = net_peer_node(w->net, x, port)) == NET_NONE ||
+           net_is_host(w->net, peer))
+        port++;
+    world_pull(w, x, port);
+    assert_true(world_until(w, world_now(w) + 20 * SECOND, world_gm2_settled));
+    all_are_proved();
+    world_free(w);
+}
+
 static void one_by_updown(struct gm2_config *c, uint32_t node, void *arg)
 {
     bool odd = c->address == NET_BUILD_HOST_ID + *(unsigned *)arg;
@@ -294,6 +336,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_61_a_map_too_deep_ends_who_fetches_it),
     cmocka_unit_test(g2_50_a_child_that_was_not_told_asks),
     cmocka_unit_test(g2_59_routes_that_could_deadlock_are_not_used),
+    cmocka_unit_test(g2_59_each_mapper_proves_what_it_uses),
     cmocka_unit_test(g2_59_hosts_with_other_ups_and_downs_are_told),
     cmocka_unit_test(every_edge_of_gm2_is_taken),
 };
