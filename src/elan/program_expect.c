@@ -30,7 +30,15 @@ void program_expect_init(struct program_expect *x)
 void program_expect_begin(struct program_expect *x,
                           const struct program_cgroup *g)
 {
+    program_expect_end(x);
     x->procs = g->own ? open_here(g) : -1;
+    x->left = MOVES;
+}
+
+void program_expect_begin_by(struct program_expect *x, int procs)
+{
+    program_expect_end(x);
+    x->procs = procs < 0 ? -1 : fcntl(procs, F_DUPFD_CLOEXEC, 0);
     x->left = MOVES;
 }
 

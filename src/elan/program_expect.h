@@ -7,6 +7,9 @@
  * tasks are still being made, and again every few milliseconds until the first
  * has entered.  A task that moves meanwhile waits for the same grace period,
  * and comes to the holder only then: that the holder waits, too, costs nobody.
+ * A holder that waits for its next program begins when slurmd hears of a step
+ * (elan/program_spare.h): what is forked and loaded before the first task takes
+ * as long as a grace period.
  */
 #ifndef SF_ELAN_PROGRAM_EXPECT_H
 #define SF_ELAN_PROGRAM_EXPECT_H
@@ -23,6 +26,9 @@ void program_expect_init(struct program_expect *x);
 /* Best effort: where it cannot be done, nobody is expected. */
 void program_expect_begin(struct program_expect *x,
                           const struct program_cgroup *g);
+/* The same, by a cgroup.procs that the caller has open (-1: nobody is expected)
+ * and keeps. */
+void program_expect_begin_by(struct program_expect *x, int procs);
 /* Move, if somebody is expected.  Milliseconds until the next move, -1: there
  * is none to come. */
 int program_expect_move(struct program_expect *x);

@@ -36,7 +36,7 @@ struct holder {
     struct program_held held;
     struct program_expect expect;
     int lifeline, listener;
-    int *tree; /* of cgroups, kept for the next program; -1: not known */
+    struct program_kept *kept;
     int procs; /* until it was handed over */
     int spare; /* base/accept.h */
     int clients[SF_PROGRAM_CLIENTS_MAX];
@@ -257,7 +257,7 @@ static int set_up(struct holder *h, const struct program_spec *spec,
     }
     snprintf(name, sizeof(name), PROGRAM_GROUP_PREFIX "%d.%d", spec->number,
              (int)starter);
-    if (program_cgroup_make(&h->held.group, copy_of(*h->tree), name, starter,
+    if (program_cgroup_make(&h->held.group, copy_of(h->kept->tree), name, starter,
                             err) < 0 ||
         label_group(&h->held, starter, err) < 0) {
         int e = errno ? errno : EIO;
@@ -383,7 +383,7 @@ static void clear(struct holder *h)
     free(h);
 }
 
-static struct holder *new_holder(int lifeline, int *tree,
+static struct holder *new_holder(int lifeline, struct program_kept *kept,
                                  const struct program_spec *spec)
 {
     struct holder *h = calloc(1, sizeof(*h));
@@ -391,7 +391,7 @@ static struct holder *new_holder(int lifeline, int *tree,
     if (!h)
         return NULL;
     h->lifeline = lifeline;
-    h->tree = tree;
+    h->kept = kept;
     h->listener = h->procs = -1;
     h->look_ms = LOOK_FIRST_MS;
     h->held.group = PROGRAM_CGROUP_NONE;
@@ -400,9 +400,17 @@ static struct holder *new_holder(int lifeline, int *tree,
     return h;
 }
 
-static void live(struct holder *h)
+static void expect_tasks(struct holder *h)
 {
     program_expect_begin(&h->expect, &h->held.group);
+    if (h->kept->way >= 0)
+        close(h->kept->way);
+    h->kept->way = copy_of(h->expect.procs);
+}
+
+static void live(struct holder *h)
+{
+    expect_tasks(h);
     report_created(h);
     loop(h);
     program_drivers_close(&h->drivers);
@@ -415,9 +423,9 @@ static void live(struct holder *h)
 }
 
 bool program_holder_run(int lifeline, const struct program_spec *spec,
-                        pid_t starter, int *tree)
+                        pid_t starter, struct program_kept *kept)
 {
-    struct holder *h = new_holder(lifeline, tree, spec);
+    struct holder *h = new_holder(lifeline, kept, spec);
     struct errbuf err = {""};
     int error = ENOMEM;
     bool orderly;
@@ -429,9 +437,9 @@ bool program_holder_run(int lifeline, const struct program_spec *spec,
         error = create(h, spec, starter, &err);
     else
         errprintf(&err, "%s: path too long", spec->rundir);
-    if (*tree < 0) { /* the first time */
+    if (kept->tree < 0) { /* the first time */
         program_cgroup_leave_job();
-        *tree = copy_of(h->held.group.tree);
+        kept->tree = copy_of(h->held.group.tree);
     }
     if (error == 0)
         live(h);

@@ -156,16 +156,17 @@ static bool hear(int lifeline, struct program_spec *spec)
 /* One program after the other, until none comes for a while. */
 static void hold(int lifeline, struct program_spec *spec, pid_t starter)
 {
-    int tree = -1;
+    struct program_kept kept = PROGRAM_KEPT_NONE;
     bool good;
 
     do {
         good = starter > 0 &&
-               program_holder_run(lifeline, spec, starter, &tree) &&
+               program_holder_run(lifeline, spec, starter, &kept) &&
                spec->linger_ms > 0;
         close(lifeline);
         lifeline =
-            good ? program_spare_wait(spec->rundir, spec->linger_ms) : -1;
+            good ? program_spare_wait(spec->rundir, spec->linger_ms, &kept)
+                 : -1;
         starter = lifeline >= 0 ? find_starter(lifeline) : -1;
     } while (lifeline >= 0 && hear(lifeline, spec));
 }

@@ -8,6 +8,7 @@
 #define SF_ELAN_PROGRAM_HOLDER_PRIV_H
 
 #include "elan/program_holder.h"
+#include "elan/program_spare.h"
 
 #define PROGRAM_GROUP_PREFIX "elan-prg-"
 #define PROGRAM_LIFELINE 3 /* elan-holder's descriptor */
@@ -21,9 +22,9 @@
 
 /* One program's life, in the holder's process.  Returns when it is over, with
  * nothing left of it: true when it ended as it should, by PROGRAM_DESTROY.
- * *tree: the cgroup2 tree for the next one, -1 the first time. */
+ * *kept is used and filled. */
 bool program_holder_run(int lifeline, const struct program_spec *spec,
-                        pid_t starter, int *tree);
+                        pid_t starter, struct program_kept *kept);
 /* Tell the starter that there will be none. */
 void program_holder_refuse(int lifeline, int error, const struct errbuf *err);
 

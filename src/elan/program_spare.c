@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,12 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/local.h"
+#include "elan/program_expect.h"
 #include "elan/program_spare.h"
 
 #define WAITS "spare-" /* KEY-PID of the holder */
@@ -87,18 +91,69 @@ static int accept_starter(int listener)
     return -1;
 }
 
+/* Hear of those who touch the file; a watch goes with its file. */
+static int watch(struct program_kept *kept, const char *path)
+{
+    if (kept->news < 0)
+        kept->news = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    return kept->news < 0 ? -1 : inotify_add_watch(kept->news, path, IN_ATTRIB);
+}
+
+/* Read what was heard; is there something by that watch? */
+static bool was_touched(int news, int watch)
+{
+    _Alignas(struct inotify_event) char buf[1024];
+    bool touched = false;
+    ssize_t n;
+
+    while ((n = read(news, buf, sizeof(buf))) > 0)
+        for (char *p = buf; p < buf + n;) {
+            const struct inotify_event *e = (const void *)p;
+
+            touched |= e->wd == watch && (e->mask & IN_ATTRIB);
+            p += sizeof(*e) + e->len;
+        }
+    return touched;
+}
+
+/* Wait until somebody connects, and make ready for who is announced.  false:
+ * nobody came in that time. */
+static bool await(int listener, int wait_ms, const struct program_kept *kept,
+                  int watch)
+{
+    struct pollfd p[] = {{.fd = listener, .events = POLLIN},
+                         {.fd = kept->news, .events = POLLIN}};
+    int64_t end = clock_ms() + wait_ms, rest = wait_ms;
+    struct program_expect expect;
+
+    program_expect_init(&expect);
+    while (rest > 0) {
+        int move = program_expect_move(&expect);
+
+        if (poll(p, 2, move >= 0 && move < rest ? move : (int)rest) < 0 ||
+            p[0].revents)
+            break;
+        if (p[1].revents && was_touched(kept->news, watch))
+            program_expect_begin_by(&expect, kept->way);
+        rest = end - clock_ms();
+    }
+    program_expect_end(&expect);
+    return p[0].revents;
+}
+
 /* Our name is there as long as nobody has taken us: so who removes it knows
  * that nobody will come. */
-static int wait_at(int listener, const char *path, int wait_ms)
+static int wait_at(int listener, const char *path, int wait_ms,
+                   struct program_kept *kept)
 {
     struct pollfd p = {.fd = listener, .events = POLLIN};
-    int n = poll(&p, 1, wait_ms);
+    bool here = await(listener, wait_ms, kept, watch(kept, path));
 
-    if (n <= 0 && unlink(path) == 0)
+    if (!here && unlink(path) == 0)
         return -1;
-    if (n <= 0)
-        n = poll(&p, 1, TAKE_MS);
-    return n > 0 ? accept_starter(listener) : -1;
+    if (!here)
+        here = poll(&p, 1, TAKE_MS) > 0;
+    return here ? accept_starter(listener) : -1;
 }
 
 /* What has the name listens already. */
@@ -119,7 +174,8 @@ static int listen_at(const char *rundir, const char *path)
     return fd;
 }
 
-int program_spare_wait(const char *rundir, int wait_ms)
+int program_spare_wait(const char *rundir, int wait_ms,
+                       struct program_kept *kept)
 {
     char key[KEY_SIZE], name[64], path[PATH_SIZE];
     int listener, fd;
@@ -133,7 +189,7 @@ int program_spare_wait(const char *rundir, int wait_ms)
     listener = listen_at(rundir, path);
     if (listener < 0)
         return -1;
-    fd = wait_at(listener, path, wait_ms);
+    fd = wait_at(listener, path, wait_ms, kept);
     close(listener);
     return fd;
 }
@@ -170,6 +226,20 @@ int program_spare_take(const char *rundir, const char *holder)
             fd = take(rundir, e->d_name);
     closedir(d);
     return fd;
+}
+
+/* Any will do: what it makes ready is the machine's. */
+void program_spare_tell(const char *rundir)
+{
+    DIR *d = opendir(rundir);
+    struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        if (begins_with(e->d_name, WAITS) &&
+            utimensat(dirfd(d), e->d_name, NULL, AT_SYMLINK_NOFOLLOW) == 0)
+            break;
+    if (d)
+        closedir(d);
 }
 
 /* Not asked by connecting, which would be to take it. */

@@ -5,16 +5,31 @@
  * It waits at RUNDIR/spare-KEY-PID, for its own uid alone.  KEY stands for the
  * executable's very file and for the mount namespace: a starter takes what it
  * would have started itself.  Who takes one renames its socket first, so only
- * one does.
+ * one does.  Who touches the socket's file, as slurmd does, tells that a step is
+ * on its way: elan/program_expect.h.
  */
 #ifndef SF_ELAN_PROGRAM_SPARE_H
 #define SF_ELAN_PROGRAM_SPARE_H
 
 #include <stdbool.h>
 
+/* What a holder keeps from one program for the next: descriptors, -1 where there
+ * is none. */
+struct program_kept {
+    int tree; /* root of the cgroup2 tree */
+    int way;  /* cgroup.procs by which program_expect_begin_by() moves */
+    int news; /* inotify; to close one would wait for the kernel */
+};
+
+#define PROGRAM_KEPT_NONE ((struct program_kept){-1, -1, -1})
+
 /* In the holder: wait.  Returns the connection to who took us, which is the
  * next lifeline; -1: nobody came in that time, or others wait already. */
-int program_spare_wait(const char *rundir, int wait_ms);
+int program_spare_wait(const char *rundir, int wait_ms,
+                       struct program_kept *kept);
+
+/* One that waits there will be taken soon: it may make ready.  Best effort. */
+void program_spare_tell(const char *rundir);
 
 /* In the starter: one that waits there and is this executable, as a connection
  * to it; -1: there is none. */

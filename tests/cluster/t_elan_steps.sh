@@ -42,6 +42,22 @@ case_the_task_is_what_slurmstepd_forked() { # EL-54 EL-60
     assert_output "^[0-9]+ .* 0 +0 *$" 1
 }
 
+# By touching a holder's socket; this one is none, and so nobody takes it.
+no_holder_waits() {
+    run_as_root n3 sh -c 'ls /run/slurm-fabric/n3/'
+    [ $code = 0 ] && ! grep -q ^spare <<<"$out"
+}
+case_slurmd_tells_a_holder_that_a_step_comes() {
+    local spare=/run/slurm-fabric/n3/spare-0-1
+    wait_for 60 no_holder_waits
+    run_as_root n3 touch -d 2001-02-03 $spare
+    run_as_user srun -N1 -w n3 true
+    assert_code 0
+    run_as_root n3 find $spare -newermt 2002-02-03
+    assert_output "^$spare\$" 1
+    run_as_root n3 rm $spare
+}
+
 case_cyclic_step() { # EL-25 EL-52
     run_on_the_first srun -N2 -n4 --ntasks-per-node=2 -m cyclic "$SHOW"
     assert_output 'node n0 .* RMS_PROCID=[02] .*cap0=cyclic' 2

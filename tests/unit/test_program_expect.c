@@ -70,6 +70,7 @@ static void way_is_kept_open_until_a_task_is_in(void **state)
     struct tree t;
 
     plant(&t);
+    program_expect_init(&x);
     program_expect_begin(&x, &t.group);
     assert_true(program_expect_move(&x) > 0);
     assert_true(program_expect_move(&x) > 0);
@@ -87,6 +88,7 @@ static void way_is_not_kept_open_for_ever(void **state)
     int n = 0;
 
     plant(&t);
+    program_expect_init(&x);
     program_expect_begin(&x, &t.group);
     while (program_expect_move(&x) > 0)
         assert_true(++n < 100);
@@ -104,9 +106,31 @@ static void group_that_is_not_ours_is_left_alone(void **state)
 
     plant(&t);
     t.group.own = false;
+    program_expect_init(&x);
     program_expect_begin(&x, &t.group);
     assert_int_equal(program_expect_move(&x), -1);
     assert_int_equal(count_moves(&t), 0);
+    fell(&t);
+}
+
+/* By a descriptor that the caller has, and keeps. */
+static void holder_that_waits_moves_by_what_it_kept(void **state)
+{
+    struct program_expect x;
+    struct tree t;
+    int way;
+
+    plant(&t);
+    way = open(t.file, O_WRONLY);
+    assert_true(way >= 0);
+    program_expect_init(&x);
+    program_expect_begin_by(&x, way);
+    assert_true(program_expect_move(&x) > 0);
+    program_expect_begin_by(&x, -1);
+    assert_int_equal(program_expect_move(&x), -1);
+    assert_int_equal(write(way, "x", 1), 1);
+    close(way);
+    assert_int_equal(count_moves(&t), 1);
     fell(&t);
 }
 
@@ -125,6 +149,7 @@ int main(void)
         cmocka_unit_test(way_is_kept_open_until_a_task_is_in),
         cmocka_unit_test(way_is_not_kept_open_for_ever),
         cmocka_unit_test(group_that_is_not_ours_is_left_alone),
+        cmocka_unit_test(holder_that_waits_moves_by_what_it_kept),
         cmocka_unit_test(nobody_is_expected_at_first),
     };
 

@@ -276,6 +276,7 @@ static void killed_spare_is_not_missed(void **state)
     struct program_spec spec;
     struct program_handle h;
     char path[108];
+    int fd;
 
     NEED(f);
     leave_spare(f, path);
@@ -284,7 +285,9 @@ static void killed_spare_is_not_missed(void **state)
     assert_int_equal(program_begin(&h, &spec, NULL), 0);
     assert_true(h.spawned > 0);
     assert_int_equal(program_await(&h, NULL), 0);
+    fd = pidfd_of(holder_of(&h));
     destroy(&h);
+    await_end(fd);
 }
 
 /* Neither renamed nor of another file: who starts something else gets that. */
@@ -382,6 +385,72 @@ static void nonsense_is_refused(void **state)
     }
 }
 
+/* In a child: waits with a way that is a pipe; ends when it is taken. */
+static pid_t wait_with_pipe(struct fixture *f, int *out)
+{
+    int pipes[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(pipes), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct program_kept kept = {-1, pipes[1], -1};
+        int fd;
+
+        close(pipes[0]);
+        fd = program_spare_wait(f->dir, LONG_MS, &kept);
+        _exit(fd < 0);
+    }
+    close(pipes[1]);
+    *out = pipes[0];
+    return pid;
+}
+
+/* The first of them waits for a grace period, in which the step comes up. */
+static void announced_step_is_made_ready_for(void **state)
+{
+    struct fixture *f = *state;
+    struct pollfd p = {.events = POLLIN};
+    char path[108], c;
+    int status, fd;
+    pid_t pid;
+
+    pid = wait_with_pipe(f, &p.fd);
+    await_spare(f, path);
+    do /* it may have its name and not yet listen to news */
+        program_spare_tell(f->dir);
+    while (poll(&p, 1, 5) == 0);
+    assert_int_equal(read(p.fd, &c, 1), 1);
+    assert_int_equal(c, '0');
+    assert_int_equal(access(path, F_OK), 0); /* it waits as before */
+    fd = program_spare_take(f->dir, "/proc/self/exe");
+    assert_true(fd >= 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    close(fd);
+    close(p.fd);
+}
+
+/* Its own taking and its end are none, and what was told before is over. */
+static void step_that_nobody_announced_is_not_made_ready_for(void **state)
+{
+    struct fixture *f = *state;
+    int out, fd, status;
+    char path[108], c;
+    pid_t pid = wait_with_pipe(f, &out);
+
+    await_spare(f, path);
+    fd = program_spare_take(f->dir, "/proc/self/exe");
+    assert_true(fd >= 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(read(out, &c, 1), 0);
+    program_spare_tell(f->dir); /* there is none */
+    program_spare_tell("/nonexistent");
+    close(fd);
+    close(out);
+}
+
 static void what_killed_ones_leave_is_known(void **state)
 {
     char name[64];
@@ -416,6 +485,8 @@ int main(void)
         CASE(holder_that_lost_its_starter_does_not_wait),
         CASE(another_user_gets_no_spare),
         CASE(nonsense_is_refused),
+        CASE(announced_step_is_made_ready_for),
+        CASE(step_that_nobody_announced_is_not_made_ready_for),
         cmocka_unit_test(what_killed_ones_leave_is_known),
     };
 

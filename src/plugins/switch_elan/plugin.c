@@ -120,6 +120,9 @@ int switch_p_unpack_jobinfo(struct switch_jobinfo **out,
 
     if (switch_p_alloc_jobinfo(&j, 0, 0) != SLURM_SUCCESS)
         return SLURM_ERROR;
+    /* Nothing of ours is called earlier on a node. */
+    if (slurm_running_in_slurmd() && geteuid() == 0)
+        switch_elan_announce();
     rc = slurm_unpackmem_xmalloc(&bytes, &len, buf);
     if (rc == SLURM_SUCCESS &&
         elan_jobinfo_decode(&j->info, bytes, len, &err) < 0) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "elan/program_holder.h"
+#include "elan/program_spare.h"
 #include "plugins/switch_elan/sweep.h"
 #include "slurmabi/stepd.h"
 
@@ -35,4 +36,13 @@ void switch_elan_sweep(bool step)
     n = step ? program_sweep_if_any(dir) : program_sweep(dir);
     if (n > 0)
         slurm_info("switch/elan: removed %d programs that nobody held", n);
+}
+
+void switch_elan_announce(void)
+{
+    struct errbuf err;
+    char dir[128];
+
+    if (switch_elan_rundir(dir, sizeof(dir), &err) == 0)
+        program_spare_tell(dir);
 }
