@@ -184,6 +184,24 @@ static void g2_59_gm1_does_not_use_routes_that_could_deadlock(void **state)
     }
 }
 
+static void by_dmodk(struct gm1_options *o, uint32_t node, void *arg)
+{
+    fast(o, node, arg);
+    o->routes.engine = NET_DMODK;
+}
+
+/* An engine that the fabric is not made for: told, and mapperd ends. */
+static void g2_59_gm1_without_routes_says_so(void **state)
+{
+    struct world *w = one_mapper("ring:5:2", by_dmodk);
+
+    run_to(w, 9, GM1_STATE_SLEEPING);
+    assert_int_equal(w->hosts[host(w, 9)].nfatal, 1);
+    assert_non_null(strstr(w->hosts[host(w, 9)].last, "no routes"));
+    assert_int_equal(status(w, 9).counters.configs, 0);
+    world_free(w);
+}
+
 /* The program's last test: the others go most ways. */
 static void every_edge_of_gm1_is_taken(void **state)
 {
@@ -201,6 +219,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_10_after_the_highest_version_all_begin_anew),
     cmocka_unit_test(g1_55_replies_of_another_phase_are_dropped),
     cmocka_unit_test(g2_59_gm1_does_not_use_routes_that_could_deadlock),
+    cmocka_unit_test(g2_59_gm1_without_routes_says_so),
     cmocka_unit_test(every_edge_of_gm1_is_taken),
 };
 
