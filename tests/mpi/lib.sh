@@ -35,14 +35,6 @@ need_both()
         skip_all "both MPI libraries are needed"
 }
 
-# SF_MPI_ONLY=openmpi: all clients are of that library; world has the words.
-world_of()
-{
-    world=("$@")
-    [ -z "${SF_MPI_ONLY-}" ] ||
-        world=("${world[@]/#mpich:/$SF_MPI_ONLY:}")
-}
-
 have_ipv6()
 {
     grep -q "^0*1 .* lo$" /proc/net/if_inet6 2>/dev/null

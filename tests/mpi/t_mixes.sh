@@ -18,8 +18,7 @@ need_both random_mix
 case_by_seed()
 {
     local seed=$1 world shm data=native
-    # shellcheck disable=SC2086 # the world is several words
-    world_of ${worlds[seed % ${#worlds[@]}]}
+    read -ra world <<<"${worlds[seed % ${#worlds[@]}]}"
     shm=$((seed % 4 == 0))
     [ $((seed / 5 % 5)) = 4 ] && data=external32
     SHAKY_SEED=$seed IMPI_SHM=$shm SLURM_IMPI_DATA=$data "${limited[@]}" 300 \

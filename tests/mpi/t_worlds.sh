@@ -8,9 +8,7 @@ export BARE_FRONT=$front
 
 world()
 {
-    local world
-    world_of "$@"
-    "${limited[@]}" 120 "$dir/bare_world" "${world[@]}" >"$TMPDIR/out" 2>&1
+    "${limited[@]}" 120 "$dir/bare_world" "$@" >"$TMPDIR/out" 2>&1
 }
 
 # case_run NAME CLIENTS...: program NAME says PASS in that world.
@@ -100,15 +98,14 @@ case_im_154_im_155_sockets_of_channels()
 # A namespace that has nothing but its loopback has no way to another network.
 case_unreachable_process_is_named()
 {
-    local title=unreachable_process_is_named world
+    local title=unreachable_process_is_named
     if ! unshare -n true 2>/dev/null; then
         report_skip "$title" "no network namespaces"
         return
     fi
-    world_of "$@" -- "$dir/ring"
     # shellcheck disable=SC2016
     "${limited[@]}" 120 unshare -n bash -c 'ip link set lo up && exec "$@"' - \
-        "$dir/bare_world" -u "${world[@]}" >"$TMPDIR/out" 2>&1
+        "$dir/bare_world" -u "$@" -- "$dir/ring" >"$TMPDIR/out" 2>&1
     [ $? = 1 ] && grep -qE "SF-E407: 127.0.0.1 cannot reach rank 1 \
 \(client 1\) at 203.0.113.1:[0-9]+: Network is unreachable" "$TMPDIR/out"
     report $? "$title: $*"
