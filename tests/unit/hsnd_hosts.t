@@ -73,7 +73,7 @@ for ((i = 0; i < hosts; i++)); do start_host "$i"; done
 for ((i = 0; i < hosts; i++)); do
     ok "h$i has a link" until_ok 30 is "h$i" status link True
 done
-ok "eight hosts are attached" is fabric status attached 8
+ok "eight hosts are attached" until_ok 30 is fabric status attached 8
 
 sockets=()
 for ((i = 0; i < hosts; i++)); do sockets+=("$tmp/h$i"); done

@@ -64,7 +64,7 @@ names_are_there() {
 }
 as_ibnetdiscover() {
     command -v ibnetdiscover >/dev/null || return 0
-    inside ibnetdiscover >"$tmp/diags" && "$same" "$tmp/diags" "$tmp/found"
+    inside ibnetdiscover -t 20000 >"$tmp/diags" && "$same" "$tmp/diags" "$tmp/found"
 }
 
 for net in C64 C64+cut=10:3 torus:4x4:2:2 random:20:30:5; do
