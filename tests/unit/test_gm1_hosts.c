@@ -38,6 +38,44 @@ static void g1_67_conflicts_of_gmids_are_reset(void **state)
     world_free(w);
 }
 
+/* Host i has been elsewhere, and has a gmID from there. */
+static void was_elsewhere(struct world *w, unsigned i, uint16_t gmid)
+{
+    const struct gm1_message msg = {.subtype = GM1_CONFIG,
+                                    .config = {.back = {1, {0x81}},
+                                               .address = NET_BUILD_HOST_ID + i,
+                                               .mapper = NET_BUILD_HOST_ID + 77,
+                                               .gmid = gmid,
+                                               .version = 1}};
+    uint8_t body[GM1_CONFIG_SIZE];
+
+    hostside_input(w->hosts[host(w, i)].side, body,
+                   gm1_encode(body, sizeof(body), &msg));
+    assert_int_equal(state_of(w, i).gmid, gmid);
+}
+
+/* Members of clouds cannot be reset, so it is the host that gets another. */
+static void g1_67_a_member_keeps_its_gmid(void **state)
+{
+    struct world *w = cloud_world(3);
+    const struct gm1_entry *member;
+    uint16_t gmid;
+
+    world_kill(w, host(w, 2));
+    world_gm1(w, host(w, 3), fast, NULL);
+    assert_true(world_until(w, 8 * SECOND, all_configured));
+    gmid = hostside_find(side(w, 0), 0x020000000001)->gmid;
+    assert_int_not_equal(gmid, 0);
+    world_host(w, host(w, 2), NULL);
+    was_elsewhere(w, 2, gmid);
+    world_run(w, world_now(w) + 8 * SECOND);
+    assert_true(all_configured(w));
+    member = hostside_find(side(w, 0), 0x020000000001);
+    assert_int_equal(member->gmid, gmid);
+    assert_int_not_equal(state_of(w, 2).gmid, gmid);
+    world_free(w);
+}
+
 /* ---- configuration ------------------------------------------------------- */
 
 static void g1_09_mute_hosts_are_left_until_the_next_mapping(void **state)
@@ -345,6 +383,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g1_48_a_table_with_a_row_twice_is_left_alone),
     cmocka_unit_test(g1_49_another_control_reaches_every_host),
     cmocka_unit_test(g1_67_conflicts_of_gmids_are_reset),
+    cmocka_unit_test(g1_67_a_member_keeps_its_gmid),
     cmocka_unit_test(g1_09_mute_hosts_are_left_until_the_next_mapping),
     cmocka_unit_test(g1_60_configs_one_at_a_time),
     cmocka_unit_test(g1_59_configs_go_again_each_10_ms_three_times),
