@@ -3,48 +3,23 @@
  * cgroup2 tree; skipped without.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "elan_util.h"
+#include "holder_util.h"
 
 #include "base/local.h"
-#include "elan/capability.h"
-#include "elan/program_client.h"
-#include "elan/program_holder.h"
 #include "elan/program_spare.h"
 
-#define USER 65534
 #define LONG_MS 600000
 #define PATIENCE_MS 60000
 
-struct fixture {
-    char dir[64];
-    bool usable;
-};
-
-static const char *built_holder(void)
-{
-    static char path[4096];
-    const char *top = getenv("SF_TOP_BUILDDIR");
-
-    snprintf(path, sizeof(path), "%s/src/elan/elan-holder", top ? top : ".");
-    assert_int_equal(access(path, X_OK), 0);
-    return path;
-}
-
 static struct program_spec spec_of(struct fixture *f, int linger_ms)
 {
-    static int n;
-
-    return (struct program_spec){.number =
-                                     (int)(getpid() & 0x7fff) * 1000 + ++n,
+    return (struct program_spec){.number = next_number(),
                                  .uid = USER,
                                  .rundir = f->dir,
                                  .holder = built_holder(),
@@ -136,14 +111,25 @@ static void destroy(struct program_handle *h)
     program_release(h);
 }
 
+/* Start one and let its holder wait linger_ms afterwards; anew: by a holder of
+ * its own. */
+static void start(struct fixture *f, struct program_handle *h, int linger_ms,
+                  bool anew)
+{
+    struct program_spec spec = spec_of(f, linger_ms);
+
+    assert_int_equal(program_begin(h, &spec, NULL), 0);
+    assert_int_equal(h->spawned > 0, anew);
+    assert_int_equal(program_await(h, NULL), 0);
+}
+
 /* A holder that waits; its pid. */
 static pid_t leave_spare(struct fixture *f, char path[108])
 {
-    struct program_spec spec = spec_of(f, LONG_MS);
     struct program_handle h;
     pid_t pid;
 
-    assert_int_equal(program_start(&h, &spec, NULL), 0);
+    start(f, &h, LONG_MS, true);
     pid = holder_of(&h);
     destroy(&h);
     await_spare(f, path);
@@ -151,24 +137,15 @@ static pid_t leave_spare(struct fixture *f, char path[108])
     return pid;
 }
 
+/* What begins anew finds no holder; that programs can be is seen. */
 static int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-    struct program_spec spec;
-    struct program_handle h;
-    struct errbuf err = {""};
+    struct fixture *f;
 
-    *state = f;
-    strcpy(f->dir, "/tmp/sf-spare-XXXXXX");
-    if (!mkdtemp(f->dir) || chmod(f->dir, 0755) < 0 || geteuid() != 0)
-        return 0;
-    spec = spec_of(f, 0);
-    if (program_start(&h, &spec, &err) < 0) {
-        print_message("# no program here: %s\n", err.text);
-        return 0;
-    }
-    destroy(&h);
-    f->usable = true;
+    program_setup(state);
+    f = *state;
+    if (f->usable)
+        destroy(&f->h);
     return 0;
 }
 
@@ -184,15 +161,10 @@ static int teardown(void **state)
     return rc;
 }
 
-#define NEED(f)                                                                \
-    if (!(f)->usable)                                                          \
-    skip()
-
 static void holder_serves_one_program_after_the_other(void **state)
 {
     struct fixture *f = *state;
     struct program_handle h;
-    struct program_spec spec;
     struct program_stats stats;
     char path[108];
     pid_t first;
@@ -200,10 +172,7 @@ static void holder_serves_one_program_after_the_other(void **state)
     NEED(f);
     first = leave_spare(f, path);
     for (int i = 0; i < 3; i++) {
-        spec = spec_of(f, LONG_MS);
-        assert_int_equal(program_begin(&h, &spec, NULL), 0);
-        assert_int_equal(h.spawned, 0);
-        assert_int_equal(program_await(&h, NULL), 0);
+        start(f, &h, LONG_MS, false);
         assert_int_equal(holder_of(&h), first);
         assert_int_equal(look_for(f->dir, "spare-", path), 0);
         assert_int_equal(program_call_stats(h.socket, PROGRAM_STATS, &stats),
@@ -221,23 +190,17 @@ static void nothing_of_a_program_is_left_for_the_next(void **state)
     struct fixture *f = *state;
     struct program_spec spec;
     struct program_handle h;
-    struct elan_layout l = even_layout(1, 3, 2, false);
-    struct elan_capability_spec cs = {
-        .layout = &l, .low_context = 50, .ncontexts = 2, .key = {{9, 8, 7, 6}}};
-    struct elan_capability cap;
     char path[108];
 
-    elan_capability_build(&cap, &cs, NULL);
-    elan_layout_free(&l);
     NEED(f);
     spec = spec_of(f, LONG_MS);
     assert_int_equal(program_start(&h, &spec, NULL), 0);
-    assert_int_equal(program_call_addcap(h.socket, 0, &cap), 0);
+    assert_int_equal(program_call_addcap(h.socket, 0, &f->cap), 0);
     destroy(&h);
     await_spare(f, path);
     assert_int_equal(program_start(&h, &spec, NULL), 0);
-    assert_int_equal(program_call_addcap(h.socket, 0, &cap), 0);
-    assert_int_equal(program_call_addcap(h.socket, 0, &cap), -1);
+    assert_int_equal(program_call_addcap(h.socket, 0, &f->cap), 0);
+    assert_int_equal(program_call_addcap(h.socket, 0, &f->cap), -1);
     assert_int_equal(errno, EEXIST);
     destroy(&h);
     await_spare(f, path);
@@ -273,7 +236,6 @@ static void one_spare_is_taken_by_one(void **state)
 static void killed_spare_is_not_missed(void **state)
 {
     struct fixture *f = *state;
-    struct program_spec spec;
     struct program_handle h;
     char path[108];
     int fd;
@@ -281,10 +243,7 @@ static void killed_spare_is_not_missed(void **state)
     NEED(f);
     leave_spare(f, path);
     kill_spare(path);
-    spec = spec_of(f, 1);
-    assert_int_equal(program_begin(&h, &spec, NULL), 0);
-    assert_true(h.spawned > 0);
-    assert_int_equal(program_await(&h, NULL), 0);
+    start(f, &h, 1, true);
     fd = pidfd_of(holder_of(&h));
     destroy(&h);
     await_end(fd);
@@ -307,14 +266,12 @@ static void spare_of_another_executable_is_left(void **state)
 static void spare_ends_when_nobody_comes(void **state)
 {
     struct fixture *f = *state;
-    struct program_spec spec;
     struct program_handle h;
     char path[108];
     int fd;
 
     NEED(f);
-    spec = spec_of(f, 1);
-    assert_int_equal(program_start(&h, &spec, NULL), 0);
+    start(f, &h, 1, true);
     fd = pidfd_of(holder_of(&h));
     destroy(&h);
     await_end(fd);
@@ -325,14 +282,12 @@ static void spare_ends_when_nobody_comes(void **state)
 static void holder_that_lost_its_starter_does_not_wait(void **state)
 {
     struct fixture *f = *state;
-    struct program_spec spec;
     struct program_handle h;
     char path[108];
     int fd;
 
     NEED(f);
-    spec = spec_of(f, LONG_MS);
-    assert_int_equal(program_start(&h, &spec, NULL), 0);
+    start(f, &h, LONG_MS, true);
     fd = pidfd_of(holder_of(&h));
     program_release(&h);
     await_end(fd);
