@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The benchmark driver: names, usage, and the arithmetic of its output.
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
-n=0
-is() {
-    n=$((n + 1))
-    if [ "$2" = "$3" ]; then echo "ok $n - $1"; else
-        echo "not ok $n - $1"
-        printf '# got:    %s\n# wanted: %s\n' "$2" "$3"
-    fi
-}
+. "$(dirname "$0")/tap.sh"
+is() { same "$1" "$3" "$2"; } # TEXT GOT EXPECTED
 emit() {
     awk -v bench=b -v name=c -v unit=us -v ref=r -v goal="$1" \
         -v better="$2" -v a="$3" -v b="$4" -f "$top/bench/emit.awk"
@@ -36,4 +29,4 @@ if command -v python3 >/dev/null; then
     is "it is JSON" "$(python3 -c 'import json, sys
 print(json.loads(sys.argv[1])["runs"])' "$line")" 3
 fi
-echo "1..$n"
+finish

@@ -6,9 +6,7 @@
 # machine's compiler when it made the build is not asked again.
 set -u
 . "$(dirname "$0")/tap.sh"
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
-build=${SF_TOP_BUILDDIR:-.}
-[ -r "$build/config.log" ] || { echo "1..0 # SKIP no config.log"; exit 0; }
+[ -r "$build/config.log" ] || skip_all "no config.log"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 grep -E '^(ac|am|lt|sf)_cv_[a-z0-9_]+=' "$build/config.log" |

@@ -6,8 +6,8 @@
 # pretence here.
 set -u
 . "$(dirname "$0")/tap.sh"
-here=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
-status=${SF_TOP_BUILDDIR:-.}/config.status
+here=$top
+status=$build/config.status
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 build=$top/build
@@ -68,6 +68,6 @@ as_if 's/^S\["MPIFORT_MPICH"\]=.*/S["MPIFORT_MPICH"]=""/'
 [ "$(grep -c '# SKIP .*gfortran' "$top/out")" = 1 ]
 report $? "without a Fortran compiler one skipped test says so"
 as_if '/^S\["STAGE_TRUE"\]=/d'
-grep -q '^not ok .*STAGE_TRUE' "$top/out"
+grep -q '^# there is no STAGE_TRUE' "$top/out"
 report $? "a conditional that is no more is noticed"
 finish

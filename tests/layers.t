@@ -5,7 +5,6 @@
 # engines stay pure: no sockets, clocks, threads or Slurm headers.
 set -u
 . "$(dirname "$0")/tap.sh"
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$top/src" || exit 99
 
 # folder: what it may include beside itself

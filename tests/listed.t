@@ -7,8 +7,6 @@
 # would be one result.
 set -u
 . "$(dirname "$0")/tap.sh"
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
-build=${SF_TOP_BUILDDIR:-.}
 cd "$top" || exit 99
 
 # $(TESTS) of this build, one a line; make may have to say other things.

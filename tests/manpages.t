@@ -5,8 +5,6 @@
 # of sfabric, variables of the environment, keys of the configuration files.
 set -u
 . "$(dirname "$0")/tap.sh"
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
-build=${SF_TOP_BUILDDIR:-$top}
 man=$top/doc/man
 version=$(sed -n 's/^AC_INIT(\[slurm-fabric\], \[\(.*\)\])$/\1/p' \
     "$top/configure.ac")
@@ -60,8 +58,7 @@ program() {
     shift 2
     name=${page%.*}
     if [ ! -x "$binary" ]; then
-        n=$((n + 1))
-        echo "ok $n - options of $name # SKIP $binary is not built"
+        skipped "options of $name" "$binary is not built"
         return
     fi
     help=$(for words in "${helps[@]}"; do

@@ -5,11 +5,9 @@
 # same: a plain PATH, no pathname expansion, the script sourced, the check of
 # nhc.conf evaluated, die() ends with its code, dbg() prints when DEBUG=1.
 set -u
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
-build=${SF_TOP_BUILDDIR:-.}
+. "$(dirname "$0")/tap.sh"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-n=0 failed=0
 
 # ---- nhc -------------------------------------------------------------------
 mkdir -p "$tmp/conf/scripts" "$tmp/helpers"
@@ -43,15 +41,9 @@ sfabric_says() {
 }
 
 is() { # TEXT CODE PATTERN
-    n=$((n + 1))
-    if [ $code = "$2" ] && grep -qE -- "$3" <<<"$said"; then
-        echo "ok $n - $kind: $1"
-    else
-        echo "not ok $n - $kind: $1"
-        echo "# exit code $code, expected $2 and /$3/:"
-        sed 's/^/# /' <<<"$said"
-        failed=1
-    fi
+    [ $code = "$2" ] && grep -qE -- "$3" <<<"$said"
+    report $? "$kind: $1" - <<<"exit code $code, expected $2 and /$3/:
+$said"
 }
 
 check_all() {
@@ -79,7 +71,6 @@ more'
 }
 
 nhc=${NHC:-$(command -v nhc)}
-[ -n "$nhc" ] && echo 1..12 || echo 1..7
 kind=alike run="bash $tmp/like_nhc $tmp/conf"
 check_all
 if [ -n "$nhc" ]; then
@@ -90,7 +81,6 @@ if [ -n "$nhc" ]; then
     kind=nhc run="$nhc -D $tmp/conf -l - -t 20 MARK_OFFLINE=0"
     check_all
 else
-    n=$((n + 1))
-    echo "ok $n - nhc # SKIP nhc is not installed"
+    skipped nhc "nhc is not installed"
 fi
-exit $failed
+finish

@@ -4,8 +4,8 @@
 # a skipped case that names the package or option.  A test that was not built
 # could not say so itself.
 set -u
-status=${SF_CONFIG_STATUS:-${SF_TOP_BUILDDIR:-.}/config.status}
-n=0
+. "$(dirname "$0")/tap.sh"
+status=${SF_CONFIG_STATUS:-$build/config.status}
 
 # What configure put in the place of @NAME@.
 value() {
@@ -18,15 +18,14 @@ known() {
 
 # part NAME WANTED TEXT MISSING: NAME is WANTED, or the case is skipped.
 part() {
-    n=$((n + 1))
     if ! known "$1"; then
-        echo "not ok $n - $3: there is no $1 in $status"
+        check "$3" "there is no $1 in $status"
         return
     fi
     # shellcheck disable=SC2254 # WANTED is a pattern
     case $(value "$1") in
-    $2) echo "ok $n - $3" ;;
-    *) echo "ok $n - $3 # SKIP $4" ;;
+    $2) report 0 "$3" ;;
+    *) skipped "$3" "$4" ;;
     esac
 }
 
@@ -48,4 +47,4 @@ part STAGE_TRUE "$on" "the tests on a real Slurm are in the list" \
     "configured without --enable-stage"
 part SANITIZED_TRUE "$off" "the tests with interposed MPI are in the list" \
     "a sanitizer's run-time and the front do not go together"
-echo "1..$n"
+finish

@@ -5,35 +5,16 @@
 # machine's and goes with the test.  Takes minutes: `make check-packages`.
 # With SF_PACKAGES=DIR what `make deb rpm` left there is looked at.
 set -u
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
-build=${SF_TOP_BUILDDIR:-.}
+. "$(dirname "$0")/tap.sh"
 version=$(sed -n 's/^AC_INIT(\[slurm-fabric\], \[\(.*\)\])$/\1/p' \
     "$top/configure.ac")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 out=${SF_PACKAGES:-$tmp}
-n=0 failed=0
 slurm=$(sed -n 's/^SLURM_VERSION = //p' "$build/Makefile")
 
 # Who stands in what is built here.
 who='Test Site <admins@site.invalid>'
-
-check() { # TEXT COMMAND..
-    local text=$1
-    shift
-    n=$((n + 1))
-    if "$@" >"$tmp/said" 2>&1; then
-        echo "ok $n - $text"
-    else
-        echo "not ok $n - $text"
-        tail -n 20 "$tmp/said" | sed 's/^/# /'
-        failed=1
-    fi
-}
-skip() {
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
 
 # ---- Debian ----------------------------------------------------------------
 debs() { find "$out/deb" -name "*_*.deb" ! -name "*dbgsym*"; }
@@ -105,35 +86,35 @@ installed_in_a_copy() {
     ' - "$tmp" "$out"
 }
 check_deb() {
-    check "the changelog has the version" \
+    ok "the changelog has the version" \
         grep -q "^slurm-fabric ($version-" "$top/dist/debian/changelog"
-    check "the plugins, the agent and the front are in slurm-fabric" \
+    ok "the plugins, the agent and the front are in slurm-fabric" \
         listed slurm-fabric slurm-wlm/switch_elan.so slurm-wlm/mpi_impi.so \
         slurm-fabric/impid$ slurm-fabric/impi-server$ slurm-fabric/libimpi.so \
         slurm-fabric/elan-holder$ \
         backend-libmpich.so backend-libmpi.so backend/sources bin/impirun \
         bin/sfabric man1/sfabric.1.gz
-    check "the daemons and units are in slurm-fabric-daemons" \
+    ok "the daemons and units are in slurm-fabric-daemons" \
         listed slurm-fabric-daemons slurm-fabric/hsnd slurm-fabric/mapperd \
         slurm-fabric/swfabd slurm-fabric/switchmgrd system/hsnd.service \
         system/switchmgrd.service sysusers.d/slurm-fabric.conf \
         man5/hsn.conf.5.gz
-    check "headers are in slurm-fabric-dev" listed slurm-fabric-dev \
+    ok "headers are in slurm-fabric-dev" listed slurm-fabric-dev \
         elan/rmscall.h hsn/libhsn.h include/impi.h libhsn.so
-    check "it asks for exactly this Slurm" depends_on_this_slurm
+    ok "it asks for exactly this Slurm" depends_on_this_slurm
     [ -n "${SF_PACKAGES-}" ] ||
-        check "PACKAGER stands in them" deb_has_packager
-    check "a PACKAGER without an address is refused" nobody_is_refused
+        ok "PACKAGER stands in them" deb_has_packager
+    ok "a PACKAGER without an address is refused" nobody_is_refused
     if command -v lintian >/dev/null; then
-        check "lintian finds no error" clean_of_errors
+        ok "lintian finds no error" clean_of_errors
     else
-        skip "lintian finds no error" "no lintian"
+        skipped "lintian finds no error" "no lintian"
     fi
     if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
-        check "dpkg installs them, they run, dpkg removes them" \
+        ok "dpkg installs them, they run, dpkg removes them" \
             installed_in_a_copy
     else
-        skip "dpkg installs them" "not root"
+        skipped "dpkg installs them" "not root"
     fi
 }
 
@@ -164,19 +145,19 @@ rpm_runs() {
             "sfabric (slurm-fabric) $version" ]
 }
 check_rpm() {
-    check "the spec has the version" \
+    ok "the spec has the version" \
         grep -q "^Version: *$version$" "$top/dist/slurm-fabric.spec"
-    check "plugins, agent and front are in the RPM" rpm_has "" \
+    ok "plugins, agent and front are in the RPM" rpm_has "" \
         switch_elan.so mpi_impi.so slurm-fabric/impid$ slurm-fabric/libimpi.so
-    check "daemons and units are in the RPM of daemons" rpm_has -daemons \
+    ok "daemons and units are in the RPM of daemons" rpm_has -daemons \
         slurm-fabric/hsnd slurm-fabric/switchmgrd hsnd.service sysusers
     [ -n "${SF_PACKAGES-}" ] ||
-        check "PACKAGER stands in the RPM" rpm_has_packager
-    check "the RPM asks for exactly this Slurm" rpm_wants_this_slurm
+        ok "PACKAGER stands in the RPM" rpm_has_packager
+    ok "the RPM asks for exactly this Slurm" rpm_wants_this_slurm
     if command -v cpio >/dev/null; then
-        check "what is in the RPMs runs" rpm_runs
+        ok "what is in the RPMs runs" rpm_runs
     else
-        skip "what is in the RPMs runs" "no cpio"
+        skipped "what is in the RPMs runs" "no cpio"
     fi
 }
 
@@ -186,11 +167,10 @@ for kind in deb rpm; do
         PACKAGER=$who "$top/tools/package" $kind "$build/slurm-fabric-$version.tar.xz" \
             "$out" >"$tmp/$kind.log" 2>&1
         code=$?
-        [ $code != 77 ] || { skip "$kind" "its tools are not installed"; continue; }
-        check "a $kind is built" test $code = 0
+        [ $code != 77 ] || { skipped "$kind" "its tools are not installed"; continue; }
+        ok "a $kind is built" test $code = 0
         [ $code = 0 ] || { tail -n 30 "$tmp/$kind.log" | sed 's/^/# /'; continue; }
     fi
     check_$kind
 done
-echo "1..$n"
-exit $failed
+finish

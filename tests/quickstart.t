@@ -8,7 +8,6 @@
 # sources to build.
 set -u
 . "$(dirname "$0")/tap.sh"
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 tmp=$(mktemp -d /tmp/quickstart.XXXXXX)
 daemon=
 trap '[ -z "$daemon" ] || kill "$daemon"; rm -rf "$tmp"' EXIT

@@ -7,7 +7,7 @@
 # Documents may stand beside tests, never alone; where no test is possible the
 # column says "no test:" and why.  No number of a group may be left out.
 set -u
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
+. "$(dirname "$0")/tap.sh"
 doc=${SF_REQUIREMENTS:-$top/doc/requirements.md}
 words=$(mktemp)
 trap 'rm -f "$words"' EXIT
@@ -40,7 +40,7 @@ all_run='^run_cases|contain_cases'
     matches "^title=(im_[a-z0-9_]+)$" '*.sh'
     matches "^case_end (im_[a-z0-9_]+) .*" '*.sh'
 } >>"$words"
-[ -r "$doc" ] || { echo "1..0 # SKIP no doc/requirements.md"; exit 0; }
+[ -r "$doc" ] || skip_all "no doc/requirements.md"
 
 # A script that `make check` runs.
 is_script() {
@@ -68,23 +68,16 @@ wrong() {
 
 declare -A run group_last
 while read -r name; do run[$name]=1; done <"$words"
-n=0
 while IFS='|' read -r _ id _ tests _; do
     id=${id// /}
     [[ $id =~ ^(EL|IM|G1|G2|HS|SL)-[0-9]+$ ]] || continue
     missing=$(wrong "$tests")
-    missing=${missing//$'\n'/; }
     group=${id%-*} number=$((10#${id#*-}))
     last=${group_last[$group]:-0}
     [ "$number" = $((last + 1)) ] ||
-        missing+=" there is no row $group-$((last + 1))"
+        missing+=${missing:+$'\n'}"there is no row $group-$((last + 1))"
     group_last[$group]=$number
-    n=$((n + 1))
-    if [ -z "$missing" ]; then
-        echo "ok $n - $id"
-    else
-        echo "not ok $n - $id: $missing"
-    fi
+    check "$id" "$missing"
 done <"$doc"
 # This test itself: each row of such a document is refused.
 refuses_all() {
@@ -100,8 +93,7 @@ refuses_all() {
     [ "$bad" = 7 ]
 }
 if [ -z "${SF_REQUIREMENTS-}" ]; then
-    n=$((n + 1))
-    refuses_all || printf 'not '
-    echo "ok $n - rows without a test are refused"
+    refuses_all
+    report $? "rows without a test are refused"
 fi
-echo "1..$n"
+finish

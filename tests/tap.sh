@@ -1,19 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# TAP of scripts that look at files and say what offends, or at the exit
-# status of what they ran.  Sourced; `finish` is their last command.
+# shellcheck shell=bash
+# TAP of scripts: their cases are numbered here, what failed is shown, and
+# `finish` is their last command.  Sourced; sets $top, the sources, and $build,
+# where they are built.
+top=${SF_TOP_SRCDIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
+build=${SF_TOP_BUILDDIR:-$PWD}
 n=0 failed=0
 
-report() { # CODE TEXT
+report() { # CODE TEXT [FILE..]: of a failure the last lines of these are shown
     n=$((n + 1))
-    [ "$1" = 0 ] || failed=1
-    [ "$1" = 0 ] || printf 'not '
-    echo "ok $n - $2"
+    if [ "$1" = 0 ]; then
+        echo "ok $n - $2"
+        return
+    fi
+    failed=1
+    echo "not ok $n - $2"
+    [ $# = 2 ] || cat "${@:3}" 2>/dev/null | tail -n 40 | sed 's/^/# /'
 }
 
 check() { # TEXT OFFENDERS: one a line; none is right
     [ -z "$2" ]
-    report $? "$1"
-    [ -z "$2" ] || sed 's/^/# /' <<<"$2"
+    report $? "$1" - <<<"$2"
+}
+
+same() { # TEXT EXPECTED GOT
+    [ "$2" = "$3" ]
+    report $? "$1" - <<<"expected: $2"$'\n'"got: $3"
+}
+
+ok() { # TEXT COMMAND..: what it says is left in $tmp/said
+    "${@:2}" >"$tmp/said" 2>&1
+    report $? "$1" "$tmp/said"
+}
+
+skipped() { # TEXT WHY
+    n=$((n + 1))
+    echo "ok $n - $1 # SKIP $2"
+}
+
+skip_all() { # WHY
+    echo "1..0 # SKIP $*"
+    exit 0
 }
 
 finish() {

@@ -4,10 +4,10 @@
 # in a world of one client, and beside another library.
 . "$(dirname "$0")/lib.sh"
 
-[ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP x86-64 only"; exit 0; }
+[ "$(uname -m)" = x86_64 ] || skip_all "x86-64 only"
 world=$build/tests/mpi/bare_world
 [ -x "$world" ] && [ "$(families | wc -l)" = 2 ] ||
-    { echo "1..0 # SKIP two MPI libraries are needed"; exit 0; }
+    skip_all "two MPI libraries are needed"
 export BARE_FRONT=$front
 
 for f in mpich openmpi; do
@@ -24,11 +24,9 @@ at_most() {
     a=$(awk -v k="$2 $3 $4" '$1 " " $2 " " $3 == k { print $4 }' \
         "$tmp/native.$2")
     b=$(awk -v k="$2 $3 $4" '$1 " " $2 " " $3 == k { print $4 }' "$tmp/$5.$2")
-    if [ -n "$a" ] && [ -n "$b" ] && [ $((b - a)) -le "$6" ]; then
-        ok "$1: $((b - a)) more than $a"
-    else
-        not_ok "$1" "native: $a, with us: $b, allowed: $6 more"
-    fi
+    [ -n "$a" ] && [ -n "$b" ] && [ $((b - a)) -le "$6" ]
+    report $? "$1: $((b - a)) more than $a" - \
+        <<<"native: $a, with us: $b, allowed: $6 more"
 }
 
 for f in mpich openmpi; do

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# For the tests in this folder: TAP and a directory of their own.  Sourced.
+# For the tests in this folder: a directory of their own.  Sourced.
 set -u
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${SF_TOP_BUILDDIR:-$top}
+. "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
 lib=$build/src/libimpi/.libs
 front=$lib/libimpi.so
 here=$top/tests/front
@@ -15,26 +14,12 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export TMPDIR=$tmp
 unset SLURM_IMPI_AGENT SLURM_IMPI_BACKENDS LD_PRELOAD
 
-ntests=0
-ok() { echo "ok $((++ntests)) - $1"; }
-skip() { echo "ok $((++ntests)) - $1 # SKIP $2"; }
-not_ok() {
-    echo "not ok $((++ntests)) - $1"
-    sed 's/^/# /' <<<"${2-}"
-}
-is() { # NAME GOT WANTED
-    if [ "$2" = "$3" ]; then ok "$1"; else
-        not_ok "$1" "got: $2
-wanted: $3"
-    fi
-}
-like() { # NAME GOT PATTERN
-    if [[ $2 == *$3* ]]; then ok "$1"; else
-        not_ok "$1" "got: $2
+is() { same "$1" "$3" "$2"; } # TEXT GOT EXPECTED
+like() { # TEXT GOT PART
+    [[ $2 == *$3* ]]
+    report $? "$1" - <<<"got: $2
 without: $3"
-    fi
 }
-finish() { echo "1..$ntests"; }
 
 # The families of this machine: FAMILY MPICC MPIFORT.
 families() {

@@ -37,7 +37,7 @@ $want"
         is "$f: a Fortran program runs" "$(under_front "$tmp/fortran")" \
             "fortran rank 0 of 1 sum 21"
     else
-        skip "$f: a Fortran program runs" "no Fortran compiler"
+        skipped "$f: a Fortran program runs" "no Fortran compiler"
     fi
 done
 finish

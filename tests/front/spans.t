@@ -15,7 +15,7 @@ for f in $(families); do
     if ! mpicc "$f" -I"$tmp" -Wno-deprecated-declarations -o "$tmp/spans" \
         "$here/spans.c" $objects "$build/src/libimpi/libsupport.a" \
         $(cat "$build/src/libimpi/kit/ldlibs") 2>"$tmp/err"; then
-        not_ok "$f: compiles" "$(cat "$tmp/err")"
+        report 1 "$f: compiles" "$tmp/err"
         continue
     fi
     library=$(ldd "$tmp/spans" | awk '$1 ~ /^libmpi/ { print $1; exit }')
@@ -24,8 +24,8 @@ for f in $(families); do
     is "$f: exit code" "$rc" 0
     while IFS= read -r line; do
         case $line in
-        "ok "*) ok "$f: ${line#* - }" ;;
-        "not ok "*) not_ok "$f: ${line#* - }" ;;
+        "ok "*) report 0 "$f: ${line#* - }" ;;
+        "not ok "*) report 1 "$f: ${line#* - }" ;;
         esac
     done <<<"$out"
     like "$f: the whole list was tried" "$out" "nothing stays in the way"
@@ -37,8 +37,7 @@ for f in $(families); do
     done
     like "$f: without an error handler the program ends and names it" \
         "$out" "SF-E510: MPI_Scan is not supported across IMPI clients"
-    if [[ $out == *"rc 0"* ]]; then not_ok "$f: it ends with an error"; else
-        ok "$f: it ends with an error"
-    fi
+    [[ $out != *"rc 0"* ]]
+    report $? "$f: it ends with an error"
 done
 finish

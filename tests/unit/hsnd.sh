@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 # For tests that run hsnd and swfabd, in $tmp of netns.sh: sourced after it.
-build=${SF_TOP_BUILDDIR:-$PWD}
 hsnd=$build/src/hsnd/hsnd
 swfabd=$build/src/swfabd/swfabd
 
-n=0
 ok() { # DESCRIPTION COMMAND..
-    n=$((n + 1))
-    local what=$1
-    shift
-    if "$@" >"$tmp/last" 2>&1; then
-        echo "ok $n - $what"
-    else
-        echo "not ok $n - $what"
-        sed 's/^/# /' "$tmp/last" "$tmp"/*.log | tail -40
-    fi
+    "${@:2}" >"$tmp/last" 2>&1
+    report $? "$1" "$tmp"/*.log "$tmp/last"
 }
 
 # start_swfabd: with $tmp/swfabd.conf; $swfabd_pid is its pid.

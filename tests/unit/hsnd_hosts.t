@@ -100,4 +100,4 @@ ok "the six hosts at the others reach each other" all_pairs 30 \
 ok "nobody reaches its two" fails all_pairs 2 -q "${sockets[@]:5:2}"
 ok "it lives again" fault "revive s1.3"
 ok "and all reach each other" all_pairs 56 "${sockets[@]}"
-echo "1..$n"
+finish

@@ -182,4 +182,4 @@ for name in "${clients[@]}"; do
 done
 ok "all are at rest, with nothing left" \
     until_ok 30 all_hold 0 busy=0 pending=0 halves=0 rx_filled=64
-echo "1..$n"
+finish

@@ -280,4 +280,4 @@ ok "ethernet needs a trusted segment" sh -c \
     "printf 'Nic=ethernet\nInterface=lo\nBoard=1\n' >$tmp/bad.conf;
      ! $hsnd --test-config -f $tmp/bad.conf"
 ok "a good configuration passes" "$hsnd" --test-config -f "$tmp/h1.conf"
-echo "1..$n"
+finish

@@ -3,7 +3,7 @@
 # The InfiniBand prober against ibsim: the map is the net file, port by port,
 # and the one that ibnetdiscover draws; nothing but questions is sent.
 set -u
-build=${SF_TOP_BUILDDIR:-$PWD}
+. "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../cluster/mini/patience.sh"
 mapperd=$build/src/mapperd/mapperd
 same=$build/tests/unit/same_net
@@ -12,11 +12,10 @@ tmp=$(mktemp -d)
 sim=
 trap 'stop; rm -rf "$tmp"' EXIT
 
-skip() { echo "1..0 # SKIP $*"; exit 0; }
-command -v ibsim >/dev/null || skip "ibsim is not installed"
-[ -e "$sim2" ] || skip "umad2sim is not installed"
+command -v ibsim >/dev/null || skip_all "ibsim is not installed"
+[ -e "$sim2" ] || skip_all "umad2sim is not installed"
 "$mapperd" --prober=ib --map-once 2>&1 | grep -q 'built without' &&
-    skip "built without libibumad"
+    skip_all "built without libibumad"
 
 # start NET: ibsim with it, ready to be asked.
 start() {
@@ -48,16 +47,7 @@ program=$build/src/mapperd/mapperd
 [ ! -x "$build/src/mapperd/.libs/mapperd" ] ||
     program=$build/src/mapperd/.libs/mapperd
 
-n=0 runs=0
-ok() { # DESCRIPTION COMMAND...
-    n=$((n + 1))
-    if "${@:2}" >"$tmp/said" 2>&1; then
-        echo "ok $n - $1"
-    else
-        echo "not ok $n - $1"
-        sed 's/^/# /' "$tmp/said" | head -20
-    fi
-}
+runs=0
 map() { inside "$program" --prober=ib --map-once --map-file="$tmp/found" "$@"; }
 names_are_there() {
     grep -q '^host h1 ' "$tmp/found" && ! grep -q '^xbar x[0-9]' "$tmp/found"
@@ -94,4 +84,4 @@ no_adapter() {
     [ $rc = 2 ] && grep -q none0 "$tmp/word"
 }
 ok "no such adapter: status 2 and a word that names it" no_adapter
-echo "1..$n"
+finish

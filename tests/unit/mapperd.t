@@ -7,25 +7,12 @@
 # host sides.  Runs in a network namespace of its own with a munged of its own.
 set -u
 . "$(dirname "$0")/netns.sh"
-top=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${SF_TOP_BUILDDIR:-$PWD}
 mapperd=$build/src/mapperd/mapperd
 
 hosts=16
 net=clos:4x4:1x2:1x2
 
 # ---- tools ----
-
-n=0
-ok() { # DESCRIPTION EXPECTED GOT
-    n=$((n + 1))
-    if [ "$2" = "$3" ]; then
-        echo "ok $n - $1"
-    else
-        echo "not ok $n - $1"
-        printf '# expected: %s\n# got: %s\n' "$2" "${3//$'\n'/$'\n'# }"
-    fi
-}
 
 # soon DESCRIPTION EXPECTED COMMAND..: it prints that in the end.
 says() { # EXPECTED COMMAND..
@@ -34,7 +21,7 @@ says() { # EXPECTED COMMAND..
 }
 soon() {
     until_ok 20 says "${@:2}"
-    ok "$1" "$2" "$got"
+    same "$1" "$2" "$got"
 }
 
 call() { # SOCKET REQUEST: one answer
@@ -169,21 +156,21 @@ show() { # why it failed
 
 # ---- options ----
 
-ok "--help is exit status 0" 0 "$("$mapperd" --help >"$tmp/help"; echo $?)"
+same "--help is exit status 0" 0 "$("$mapperd" --help >"$tmp/help"; echo $?)"
 missing=
 for o in daemon-pid-file help level num-passes map-file printeur thrash \
     extra-hosts pause map-once map-incrementally unit non-clos no-xbar-check \
     verbose verbose-file; do
     grep -q -- "--$o" "$tmp/help" || missing+=" $o"
 done
-ok "every option of the document is in the usage text" "" "$missing"
-ok "an unknown option is usage and exit status 2" "2 1" \
+same "every option of the document is in the usage text" "" "$missing"
+same "an unknown option is usage and exit status 2" "2 1" \
     "$("$mapperd" --nonsense 2>"$tmp/err"; echo $? "$(grep -c '^usage' "$tmp/err")")"
-ok "so is a word that is no option" "2 1" \
+same "so is a word that is no option" "2 1" \
     "$("$mapperd" nonsense 2>"$tmp/err"; echo $? "$(grep -c '^usage' "$tmp/err")")"
 for spelling in "-B 1" "-b 1" "--unit=1"; do
     # shellcheck disable=SC2086
-    ok "$spelling: a missing board is a clear error" "1 1" \
+    same "$spelling: a missing board is a clear error" "1 1" \
         "$("$mapperd" $spelling --map-once --control="$tmp/x.ctl" 2>"$tmp/err"
         echo $? "$(grep -c 'no board 1: hsnd at .*hsnd-1' "$tmp/err")")"
 done
@@ -194,9 +181,9 @@ for o in --level=1 --num-passes=4 --map-file=/x --printeur --thrash \
     "$mapperd" "$o" --unit=1 --map-once --control="$tmp/x.ctl" 2>"$tmp/err"
     grep -q 'no board 1: hsnd at' "$tmp/err" || refused+=" $o"
 done
-ok "every option of the document is taken" "" "$refused"
+same "every option of the document is taken" "" "$refused"
 printf 'Level=1\nLevle=2\n' >"$tmp/bad.conf"
-ok "mapper.conf: file, line and key of what is wrong" 1 \
+same "mapper.conf: file, line and key of what is wrong" 1 \
     "$("$mapperd" -f "$tmp/bad.conf" 2>&1 | grep -c 'bad.conf:2: Levle')"
 
 # ---- sixteen hosts ----
@@ -216,7 +203,7 @@ mapper=() hsnd=()
 start_mapperd 0 --level=0
 waits() { grep -q 'SF-E850 no board 0: hsnd at .*; waiting for it' "$tmp/m0.log"; }
 until_ok 10 waits
-ok "mapperd waits for hsnd" 0 $?
+same "mapperd waits for hsnd" 0 $?
 all=$(seq 0 $((hosts - 1)))
 sockets=()
 for i in $all; do
@@ -229,28 +216,28 @@ seats() {
         grep -c "\"attached\":$hosts")" = 1 ]
 }
 until_ok 30 seats
-ok "sixteen hosts are attached" 0 $?
+same "sixteen hosts are attached" 0 $?
 
 sfabric=$build/src/sfabric/sfabric
 until_ok 20 test -S "$tmp/m0.ctl"
-ok "and goes on when hsnd is there" "0 1" "$? $(grep -c SF-E850 "$tmp/m0.log")"
+same "and goes on when hsnd is there" "0 1" "$? $(grep -c SF-E850 "$tmp/m0.log")"
 stop_mapper TERM 0
 local_of() { # NUMBER: the last line of sfabric --local, and its exit status
     "$sfabric" --local -s "$tmp/m$1.ctl" >"$tmp/local" 2>/dev/null
     set -- $?
     echo "$(tail -1 "$tmp/local") $1"
 }
-ok "sfabric --local without a mapper" " 3" "$(local_of 0)"
+same "sfabric --local without a mapper" " 3" "$(local_of 0)"
 start_mapperd 0 --level=0
 until_ok 10 test -S "$tmp/m0.ctl"
-ok "sfabric --local before there is a map" "Network is not configured. 1" \
+same "sfabric --local before there is a map" "Network is not configured. 1" \
     "$(local_of 0)"
 says_why() { # in its status
     call "$tmp/m0.ctl" '{"verb":"status"}' |
         grep -q 'if all are at level 0, none may'
 }
 until_ok 10 says_why
-ok "and at level 0 it says that somebody else must map" 0 $?
+same "and at level 0 it says that somebody else must map" 0 $?
 stop_mapper TERM 0
 
 for i in $all; do
@@ -260,11 +247,11 @@ for i in $all; do
 done
 # shellcheck disable=SC2086
 until_ok 30 settled 16 $all || show
-ok "all mappers have one map of sixteen hosts, one leads" "1 16" \
+same "all mappers have one map of sixteen hosts, one leads" "1 16" \
     "${was#* }"
-ok "all reach each other along the computed routes" "all 240 pairs" \
+same "all reach each other along the computed routes" "all 240 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
-ok "engine gm2, too, is proved free of deadlock before it is used" 1 \
+same "engine gm2, too, is proved free of deadlock before it is used" 1 \
     "$(call "$tmp/m5.ctl" '{"verb":"status"}' |
         grep -c '"routes": *"gm2", *"deadlock": *null')"
 soon "hsnd has routes and type of each" "15 15" peers_of 3
@@ -273,12 +260,12 @@ soon "each sends echoes to the next three in the circle" "4 5 6 0 1 15" \
     of_3_and_14
 soon "sfabric --local when all is there" "Network is fully configured. 0" \
     local_of 3
-ok "and its routes" 15 "$(grep -c '^00:60:dd:' "$tmp/local")"
+same "and its routes" 15 "$(grep -c '^00:60:dd:' "$tmp/local")"
 soon "the map file holds the net: 16 hosts, 12 crossbars or fewer" "16" \
     grep -c '^host' "$tmp/map0"
-ok "the map file is one that mapperd --check reads" 0 \
+same "the map file is one that mapperd --check reads" 0 \
     "$("$mapperd" --check="$tmp/map0" >"$tmp/check" 2>&1; echo $?)"
-ok "the pid file holds the living pid" "${mapper[3]}" "$(cat "$tmp/pid3/pid.0")"
+same "the pid file holds the living pid" "${mapper[3]}" "$(cat "$tmp/pid3/pid.0")"
 
 # ---- a cable is pulled and put back ----
 
@@ -298,19 +285,19 @@ deltas=$(of_mapper 3 deltas_received)
 fault "down $cable"
 # shellcheck disable=SC2086
 until_ok 30 another "$old" 16 $all || show
-ok "a cable pulled ($cable): all have another version" 0 $?
-ok "it came as a delta: one message" "yes" \
+same "a cable pulled ($cable): all have another version" 0 $?
+same "it came as a delta: one message" "yes" \
     "$(more_than "$(of_mapper 3 deltas_received)" "$deltas")"
-ok "and hsnd was told what is different" 1 "$(grep 'hosts of map' "$tmp"/m*.log |
+same "and hsnd was told what is different" 1 "$(grep 'hosts of map' "$tmp"/m*.log |
     awk '$NF == "said" && $(NF - 1) < 15 { n = 1 } END { print n }')"
-ok "all reach each other without it" "all 240 pairs" \
+same "all reach each other without it" "all 240 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
 # shellcheck disable=SC2086
 note_version 16 $all
 fault "up $cable"
 # shellcheck disable=SC2086
 until_ok 30 another "$old" 16 $all || show
-ok "the cable put back: all have another version" 0 $?
+same "the cable put back: all have another version" 0 $?
 
 # ---- the leader is killed ----
 
@@ -320,11 +307,11 @@ stop_mapper KILL 15
 rest=$(seq 0 14)
 # shellcheck disable=SC2086
 until_ok 40 another "$old" 15 $rest || show
-ok "the leader killed: the others have a map of fifteen" "1 15" \
+same "the leader killed: the others have a map of fifteen" "1 15" \
     "${was#* }"
 soon "the host that is gone is none of hsnd's" "14 14" peers_of 3
 soon "nor in the map file" 15 grep -c '^host' "$tmp/map3"
-ok "and reach each other" "all 210 pairs" \
+same "and reach each other" "all 210 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]:0:15}" 2>&1)"
 # shellcheck disable=SC2086
 note_version 15 $rest
@@ -332,7 +319,7 @@ start_mapperd 15
 until_ok 5 test -S "$tmp/m15.ctl"
 # shellcheck disable=SC2086
 until_ok 40 another "$old" 16 $all || show
-ok "the leader back: all sixteen" "1 16" "${was#* }"
+same "the leader back: all sixteen" "1 16" "${was#* }"
 
 # ---- the leader starts anew, with its old map ----
 
@@ -348,14 +335,14 @@ again() { # what the leader is made to begin with is there already
     until_ok 40 another "$old" 16 $all || show
 }
 again true
-ok "the leader starts again: verifies the map it had, explores nothing" \
+same "the leader starts again: verifies the map it had, explores nothing" \
     "1 16, 1, 1 1" "${was#* }, $(
         of_mapper 15 hypotheses), $(
         grep -c 'the stored map .*, of 16 hosts, will be verified' \
             "$tmp/m15.log") $(grep -c 'the stored map is true' "$tmp/m15.log")"
-ok "all reach each other along those routes" "all 240 pairs" \
+same "all reach each other along those routes" "all 240 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
-ok "the stored map is root's alone" 600 "$(stat -c %a "$tmp/stored15")"
+same "the stored map is root's alone" 600 "$(stat -c %a "$tmp/stored15")"
 damage() { printf 'X' | dd of="$tmp/stored15" bs=1 seek=100 conv=notrunc; }
 for what in "damaged:damage" \
     "that of board:cp $tmp/stored3 $tmp/stored15" \
@@ -364,7 +351,7 @@ for what in "damaged:damage" \
     "Invalid argument:eval rm $tmp/stored15; mkfifo $tmp/stored15"; do
     # shellcheck disable=SC2086
     again ${what#*:} 2>/dev/null
-    ok "a stored map with '${what%%:*}' is told once, and explored" \
+    same "a stored map with '${what%%:*}' is told once, and explored" \
         "1 16, 0, 1" "${was#* }, $(
             of_mapper 15 hypotheses), $(
             grep -c "SF-E856 the stored map .* is not used: .*${what%%:*}" \
@@ -377,16 +364,16 @@ signal KILL "${hsnd[3]}"
 wait "${hsnd[3]}" 2>/dev/null
 local_is() { [ "$(local_of 3)" = "$1" ]; } # EXPECTED
 until_ok 20 local_is "Network is not configured. 1"
-ok "hsnd killed: the network is not configured any more" 0 $?
+same "hsnd killed: the network is not configured any more" 0 $?
 start_hsnd 3
 until_ok 20 local_is "Network is fully configured. 0"
-ok "hsnd back: it is" 0 $?
+same "hsnd back: it is" 0 $?
 # shellcheck disable=SC2086
 until_ok 30 settled 16 $all || show
 soon "with all routes" "15 15" peers_of 3
 routes=$(call "$tmp/m3.ctl" '{"verb":"routes"}' | grep -o '"board"' | wc -l)
-ok "routes to fifteen others are shown" 15 "$routes"
-ok "mapperd_null_format: a format that is no text is none" 1 \
+same "routes to fifteen others are shown" 15 "$routes"
+same "mapperd_null_format: a format that is no text is none" 1 \
     "$(call "$tmp/m3.ctl" '{"verb":"map","format":null}' | grep -c '"map":')"
 
 # ---- the end ----
@@ -397,8 +384,8 @@ for i in $all; do
     wait "${mapper[i]}"
     codes+=$?
 done
-ok "all end on SIGTERM" 0000000000000000 "$codes"
-ok "nothing of theirs is left" "" \
+same "all end on SIGTERM" 0000000000000000 "$codes"
+same "nothing of theirs is left" "" \
     "$(ls "$tmp"/m*.ctl "$tmp"/pid*/pid.* 2>/dev/null)"
 
 # ---- GM-1 ----
@@ -407,10 +394,10 @@ for i in $rest; do start_mapperd "$i" --respond-only; done
 start_mapperd 15 --protocol=gm1 --learnt-timers
 # shellcheck disable=SC2086
 until_ok 40 settled 16 $all || show
-ok "GM-1: one mapper configures sixteen hosts" "1 1 16" "$was"
-ok "GM-1: it verified the map that the GM-2 mapper had kept" 1 \
+same "GM-1: one mapper configures sixteen hosts" "1 1 16" "$was"
+same "GM-1: it verified the map that the GM-2 mapper had kept" 1 \
     "$(of_mapper 15 hypotheses)"
-ok "GM-1: all reach each other" "all 240 pairs" \
+same "GM-1: all reach each other" "all 240 pairs" \
     "$("$build/tests/unit/gm_ping" "${sockets[@]}" 2>&1)"
 soon "GM-1: each sends echoes to the next three in the circle" \
     "4 5 6 0 1 15" of_3_and_14
@@ -429,10 +416,10 @@ asking() { # MORE-THAN
         [ "$(sed 's/.*"asking":\([0-9]*\).*/\1/' "$tmp/answer")" -gt "$1" ]
 }
 until_ok 20 asking 1
-ok "a munged that hangs stops neither answers nor the loop" 0 $?
+same "a munged that hangs stops neither answers nor the loop" 0 $?
 signal CONT "$munged"
 until_ok 20 eval '! asking 0'
-ok "what waited is sealed when it is awake" 0 $?
+same "what waited is sealed when it is awake" 0 $?
 stop_mapper TERM 0
 rm "$tmp/more"
 
@@ -445,22 +432,22 @@ start_mapperd 16
 wait "${mapper[16]}"
 status=$?
 line=$(grep -n MaxHops "$tmp/mapper16.conf" | cut -d: -f1)
-ok "MaxHops on a real fabric: the end, with file, line and key" "2 1" \
+same "MaxHops on a real fabric: the end, with file, line and key" "2 1" \
     "$status $(grep -c "SF-E850 $tmp/mapper16.conf:$line: MaxHops: 20: .* simulated" \
         "$tmp/m16.log")"
 echo MaxHops=11 >"$tmp/more"
 start_mapperd 16
 until_ok 20 test -S "$tmp/m16.ctl"
-ok "the limit itself may be said there" 0 $?
+same "the limit itself may be said there" 0 $?
 stop_mapper TERM 16
 rm "$tmp/more"
 start_mapperd 16 --max-hops=12
 wait "${mapper[16]}"
-ok "and --max-hops is refused as such" "2 1" \
+same "and --max-hops is refused as such" "2 1" \
     "$? $(grep -c 'SF-E850 --max-hops: 12: .* simulated' "$tmp/m16.log")"
 start_mapperd 0 --max-hops=12
 until_ok 20 test -S "$tmp/m0.ctl"
-ok "a simulated net takes both" 0 $?
+same "a simulated net takes both" 0 $?
 stop_mapper TERM 0
 
 # ---- map once, as a daemon ----
@@ -471,40 +458,40 @@ for i in $all; do
     wait "${mapper[i]}"
     codes+=$?
 done
-ok "--map-once: all end by themselves, mapped" 0000000000000000 "$codes"
-ok "nobody was verbose so far" 0 "$(cat "$tmp"/m*.log | grep -c ': debug: ')"
+same "--map-once: all end by themselves, mapped" 0000000000000000 "$codes"
+same "nobody was verbose so far" 0 "$(cat "$tmp"/m*.log | grep -c ': debug: ')"
 before=$(wc -l <"$tmp/m0.log")
 echo 1 >"$tmp/daemon.pid" # a stale one
 echo Syslog=yes >"$tmp/more"
 start_mapperd 0 --daemon-pid-file="$tmp/daemon.pid" --verbose-file="$tmp/verbose"
 rm "$tmp/more"
 wait "${mapper[0]}"
-ok "--daemon-pid-file: its starter ends with 0" 0 $?
+same "--daemon-pid-file: its starter ends with 0" 0 $?
 fresh() { [ -s "$tmp/daemon.pid" ] && [ "$(cat "$tmp/daemon.pid")" != 1 ]; }
 until_ok 10 fresh
 mine "$(cat "$tmp/daemon.pid")"
 until_ok 10 test -S "$tmp/m0.ctl"
 pid=$(cat "$tmp/daemon.pid")
-ok "--daemon-pid-file: the pid of the daemon" mapperd \
+same "--daemon-pid-file: the pid of the daemon" mapperd \
     "$(tr '\0' ' ' <"/proc/$pid/cmdline" | sed 's, .*,,; s,.*/,,; s,^lt-,,')"
 until_ok 10 grep -q ': debug: packet .* sent' "$tmp/verbose"
-ok "--verbose-file: each packet is there" 0 $?
-ok "... and nothing elsewhere" "$before" "$(wc -l <"$tmp/m0.log")"
+same "--verbose-file: each packet is there" 0 $?
+same "... and nothing elsewhere" "$before" "$(wc -l <"$tmp/m0.log")"
 signal TERM "$pid"
 until_ok 10 test ! -e "$tmp/daemon.pid"
-ok "--daemon-pid-file: the file is gone with it" 0 $?
+same "--daemon-pid-file: the file is gone with it" 0 $?
 start_mapperd 0 --unit=1 -v
 until_ok 20 test -s "$tmp/pid0/pid.1"
-ok "the second board has a pid file of its own" "pid.1 ${mapper[0]}" \
+same "the second board has a pid file of its own" "pid.1 ${mapper[0]}" \
     "$(cd "$tmp/pid0" && echo * "$(cat pid.1)")"
 until_ok 10 grep -q ': debug: packet .* sent' "$tmp/m0.log"
-ok "-v: each packet is told" 0 $?
+same "-v: each packet is told" 0 $?
 stop_mapper TERM 0
 echo "VerboseFile=$tmp/verbose.conf" >"$tmp/more"
 start_mapperd 0
 rm "$tmp/more"
 until_ok 10 grep -q ': debug: packet .* sent' "$tmp/verbose.conf"
-ok "VerboseFile in mapper.conf tells each packet, too" 0 $?
+same "VerboseFile in mapper.conf tells each packet, too" 0 $?
 stop_mapper TERM 0
 
 # ---- a link that is not up yet ----
@@ -518,7 +505,7 @@ rm -f "$tmp/stored0"
 echo LinkWait=1 >"$tmp/more"
 start_mapperd 0
 until_ok 10 grep -q 'board .* GM-2' "$tmp/m0.log"
-ok "without a link: begins after LinkWait, and says so" 1 \
+same "without a link: begins after LinkWait, and says so" 1 \
     "$(grep -c 'SF-E851 .* no link; beginning' "$tmp/m0.log")"
 stop_mapper TERM 0
 rm -f "$tmp/stored0"
@@ -527,11 +514,11 @@ echo LinkWait=600000 >"$tmp/more"
 start_mapperd 0
 rm "$tmp/more"
 until_ok 10 grep -q 'no link yet' "$tmp/m0.log"
-ok "it waits for the link" 0 "$(grep -c 'board .* GM-2' "$tmp/m0.log")"
+same "it waits for the link" 0 "$(grep -c 'board .* GM-2' "$tmp/m0.log")"
 ln -s "$tmp/swfabd.sock" "$tmp/later.sock"
 has_a_map() { [ "$(of_mapper 0 maps)" -gt 0 ]; } 2>/dev/null
 until_ok 30 has_a_map
-ok "and its first map is the fabric's, not of its host alone" "1 yes" \
+same "and its first map is the fabric's, not of its host alone" "1 yes" \
     "$(of_mapper 0 maps) $(more_than "$(of_mapper 0 xbars)" 0)"
 stop_mapper TERM 0
-echo "1..$n"
+finish

@@ -4,10 +4,7 @@
 # namespace of its own, as root, with a directory $tmp; what was told to mine()
 # ends with it.  Sourced first; $needs names tools beside the usual ones.
 
-skip_all() { # REASON
-    echo "1..0 # SKIP $*"
-    exit 0
-}
+. "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
 for tool in munged munge unshare ip python3 perl ${needs-}; do
     command -v "$tool" >/dev/null || skip_all "$tool is not installed"
 done
@@ -22,8 +19,7 @@ tmp=$(mktemp -d "/tmp/$(basename "$0" .t).XXXXXX")
 chmod 755 "$tmp"
 # The shell reaps what has ended at any time, and the kernel uses pids again:
 # a signal goes only to who started when ours did.
-pidkill=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
-pidkill+=/tests/cluster/mini/pidkill
+pidkill=$top/tests/cluster/mini/pidkill
 declare -A born=()
 started() { # PID: when
     local stat

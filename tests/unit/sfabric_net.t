@@ -3,23 +3,13 @@
 # What sfabric says about net files: hosts, links, routes, longest, diff,
 # conflicts.  And what mapperd --check says, with its exit status.
 set -u
-build=${SF_TOP_BUILDDIR:-$PWD}
+. "$(dirname "$0")/../tap.sh"
 same=$build/tests/unit/same_net
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 sfabric() { "$build/src/sfabric/sfabric" "$@"; }
 mapperd() { "$build/src/mapperd/mapperd" "$@"; }
-n=0
-ok() { # DESCRIPTION COMMAND...
-    n=$((n + 1))
-    if "${@:2}" >"$tmp/said" 2>&1; then
-        echo "ok $n - $1"
-    else
-        echo "not ok $n - $1"
-        sed 's/^/# /' "$tmp/said" | head -20
-    fi
-}
 # The command's output has this many lines, and its status is STATUS.
 lines() { # STATUS COUNT COMMAND...
     local rc
@@ -103,7 +93,6 @@ ok "completion: an option's value is no command" \
     completes "sfabric -s $tmp/none wh" why
 
 # The nets that a site sees first: that of etc/ and that of the manual page.
-top=${SF_TOP_SRCDIR:-.}
 sed -n '/^\.SH EXAMPLE/,/^\.fi/p' "$top/doc/man/swfab.net.5" |
     grep -v '^\.' | sed 's/\\-/-/g' >"$tmp/page.net"
 ok "check: the example of swfab.net(5)" says 0 'map *exact' \
@@ -156,7 +145,7 @@ if command -v dot >/dev/null; then
         draws "$top/etc/swfab.net.example" leaf0 leaf1 spine
     ok "draw: a row without crossbars" draws "$tmp/page.net" x0 x1
 else
-    echo "ok $((n += 1)) - draw: as dot does it # SKIP no graphviz"
+    skipped "draw: as dot does it" "no graphviz"
 fi
 
 ok "check: an exact map and sound routes" says 0 'map *exact' \
@@ -177,4 +166,4 @@ ok "check: no such net" says 2 nonesuch mapperd --check=nonesuch
 ok "check: no such host" says 2 'h99' mapperd --check=C64 --host=h99
 ok "mapperd: help" says 0 "--check" mapperd --help
 ok "mapperd: unknown option" says 2 usage mapperd --nonsense
-echo "1..$n"
+finish

@@ -6,7 +6,6 @@
 set -u
 needs=nsenter
 . "$(dirname "$0")/netns.sh"
-build=${SF_TOP_BUILDDIR:-$PWD}
 swfabd=$build/src/swfabd/swfabd
 host=$build/tests/unit/swfab_host
 route=$build/tests/unit/swfab_route
@@ -92,17 +91,6 @@ ping_host() { # CARRIER TO FROM TARGET COUNT SIZE NET
     run_host "$1" "$2" "$3" ping "$5" "$6" $("$route" "$7" "h$3" "h$4")
 }
 
-n=0
-ok() { # DESCRIPTION EXPECTED GOT
-    n=$((n + 1))
-    if [ "$2" = "$3" ]; then
-        echo "ok $n - $1"
-    else
-        echo "not ok $n - $1"
-        printf '# expected: %s\n# got: %s\n' "$2" "${3//$'\n'/$'\n'# }"
-    fi
-}
-
 start_munged good
 start_munged other
 
@@ -113,21 +101,21 @@ config_says() { # text of a configuration; prints messages and exit status
     "$swfabd" -f "$tmp/bad.conf" --test-config 2>&1 | sed "s,$tmp/,,"
     echo "${PIPESTATUS[0]}"
 }
-ok "configuration: unknown key is named with file and line" \
+same "configuration: unknown key is named with file and line" \
     "swfabd: error: SF-E600 bad.conf:2: Sped: no such key
 2" "$(config_says 'Net=build:C64\nSped=3\n' | sed 's/unknown key/no such key/')"
-ok "configuration: Ethernet needs TrustedSegment" 1 \
+same "configuration: Ethernet needs TrustedSegment" 1 \
     "$(config_says 'Net=build:C64\nEthernet=eth0\n' |
         grep -c 'Ethernet: needs TrustedSegment=yes')"
-ok "configuration: a net that is not there" 2 \
+same "configuration: a net that is not there" 2 \
     "$(config_says 'Net=build:nonsense\n' | tail -1)"
-ok "configuration: a good one" 0 "$(config_says 'Net=build:C64\n')"
+same "configuration: a good one" 0 "$(config_says 'Net=build:C64\n')"
 printf 'part a udp:127.0.0.1:7001 s1.*\npart b ether:2 s2.0\n' >"$tmp/bad.parts"
-ok "configuration: parts name file and line" 1 \
+same "configuration: parts name file and line" 1 \
     "$(config_says "Net=build:C64\nParts=$tmp/bad.parts\nPart=a\n" |
         grep -c 'bad.parts:2: not udp:A.B.C.D:PORT nor ether:MAC: ether:2')"
 "$swfabd" --nonsense >/dev/null 2>&1
-ok "wrong usage is exit status 2" 2 $?
+same "wrong usage is exit status 2" 2 $?
 
 # ---- eight hosts, two levels of crossbars ----
 
@@ -143,7 +131,7 @@ for i in 1 2 3 4 5 6 7; do
     start_host "${carriers[i]}" "$(to "${carriers[i]}")" "$i" echo
     echo_pid[i]=$last
 done
-ok "a second swfabd leaves the first alone" \
+same "a second swfabd leaves the first alone" \
     "swfabd: error: SF-E601 Socket=$tmp/a.sock: another swfabd listens there
 1" "$(grep -v Udp "$tmp/a.conf" >"$tmp/a2.conf"
     "$swfabd" -f "$tmp/a2.conf" 2>&1
@@ -151,7 +139,7 @@ ok "a second swfabd leaves the first alone" \
 # A host by UDP is, when its first datagram after the welcome has come.
 attached() { [ "$(get a status attached)" = "$1" ]; }
 until_ok 20 attached 7
-ok "seven hosts are attached" 7 "$(get a status attached)"
+same "seven hosts are attached" 7 "$(get a status attached)"
 for carrier in ring seqpacket udp; do
     for size in 60 8192; do
         result=
@@ -160,33 +148,33 @@ for carrier in ring seqpacket udp; do
                 grep received)
         done
         want="received 100 of 100"
-        ok "$carrier: $size bytes to and from all seven" \
+        same "$carrier: $size bytes to and from all seven" \
             "$want$want$want$want$want$want$want" "$result"
     done
 done
-ok "a probe into an empty port vanishes, and is counted" "nothing" \
+same "a probe into an empty port vanishes, and is counted" "nothing" \
     "$(run_host ring "$tmp/a.sock" 0 loop 9f | tail -1)"
-ok "... as port-range" 1 "$(get a status packets port-range)"
+same "... as port-range" 1 "$(get a status packets port-range)"
 
 # ---- faults by the control socket ----
 
 leaf=$(call a '{"verb":"ports","node":"s1.0"}' | grep -c '"passed":[1-9]')
-ok "counters of a crossbar's ports" 1 "$leaf"
-ok "fault: host falls silent" '{"ok":true}' \
+same "counters of a crossbar's ports" 1 "$leaf"
+same "fault: host falls silent" '{"ok":true}' \
     "$(call a '{"verb":"fault","do":"mute h7"}' | tr -d ' ')"
-ok "fault: nothing comes from it" "received 0 of 1" \
+same "fault: nothing comes from it" "received 0 of 1" \
     "$(ping_host ring "$tmp/a.sock" 0 7 1 60 $net | tail -1)"
 call a '{"verb":"fault","do":"unmute h7"}' >/dev/null
 call a '{"verb":"fault","do":"down h6"}' >/dev/null
-ok "fault: cable pulled" "received 0 of 1" \
+same "fault: cable pulled" "received 0 of 1" \
     "$(ping_host ring "$tmp/a.sock" 0 6 1 60 $net | tail -1)"
 call a '{"verb":"fault","do":"up h6"}' >/dev/null
-ok "fault: cable put back" "received 5 of 5" \
+same "fault: cable put back" "received 5 of 5" \
     "$(ping_host ring "$tmp/a.sock" 0 6 5 60 $net | tail -1)"
-ok "fault: mistakes are explained" 1 \
+same "fault: mistakes are explained" 1 \
     "$(call a '{"verb":"fault","do":"down s1.0:77"}' |
         grep -c 'no such port: s1.0:77')"
-ok "fault: others may look but not break" 1 \
+same "fault: others may look but not break" 1 \
     "$(SWFAB_CTL=$tmp/a.ctl setpriv --reuid 65534 --regid 65534 --clear-groups \
         python3 -c '
 import os, socket
@@ -201,11 +189,11 @@ call a '{"verb":"clear"}' >/dev/null
 kill_host "${echo_pid[7]}"
 h7_left() { [ "$(grep -c 'h7 leaves' "$tmp/a.log")" -ge "$1" ]; } # TIMES
 until_ok 10 h7_left 1
-ok "a killed host's seat is free" 6 "$(get a status attached)"
-ok "... and packets for it are counted" "received 0 of 1" \
+same "a killed host's seat is free" 6 "$(get a status attached)"
+same "... and packets for it are counted" "received 0 of 1" \
     "$(ping_host ring "$tmp/a.sock" 0 7 1 60 $net | tail -1)"
-ok "... as no-host" 1 "$(get a status packets no-host)"
-ok "... at its port" 1 \
+same "... as no-host" 1 "$(get a status packets no-host)"
+same "... at its port" 1 \
     "$(call a '{"verb":"ports","node":"h7"}' | grep -c '"no-host":1')"
 left=1
 # What was sent may still be on its way.
@@ -223,10 +211,10 @@ for carrier in ring seqpacket; do
         $("$route" $net h0 h7) >/dev/null
     until_ok 20 full_counted
     counted=$?
-    ok "$carrier: a host that takes nothing loses its packets" yes \
+    same "$carrier: a host that takes nothing loses its packets" yes \
         "$([ "$full" -gt 100 ] && echo yes || echo "$full")"
-    ok "$carrier: ... counted at its port" 0 $counted
-    ok "$carrier: ... and nobody else any" "received 100 of 100" \
+    same "$carrier: ... counted at its port" 0 $counted
+    same "$carrier: ... and nobody else any" "received 100 of 100" \
         "$(ping_host ring "$tmp/a.sock" 0 1 100 60 $net | tail -1)"
     kill_host $sleeper
     until_ok 10 h7_left $((left += 1))
@@ -234,14 +222,14 @@ done
 start_host ring "$tmp/a.sock" 7 echo
 first=$last
 start_host ring "$tmp/a.sock" 7 echo
-ok "a restarted host takes its place" "received 10 of 10" \
+same "a restarted host takes its place" "received 10 of 10" \
     "$(ping_host ring "$tmp/a.sock" 0 7 10 60 $net | tail -1)"
 kill_host "$first"
 
 start_host udp 127.0.0.1:7001 7 echo
 first=$last
 start_host ring "$tmp/a.sock" 7 echo
-ok "... also one that came by UDP before" "received 10 of 10" \
+same "... also one that came by UDP before" "received 10 of 10" \
     "$(ping_host ring "$tmp/a.sock" 0 7 10 60 $net | tail -1)"
 kill_host "$first"
 
@@ -250,18 +238,18 @@ kill_host "$first"
 refused() { # CARRIER TO NAME ADDRESS MUNGE
     within 20 "$host" "$1" "$2" "$3" "$4" "$tmp/$5.munge" loop 80 2>&1
 }
-ok "wrong board address" 1 "$(refused ring "$tmp/a.sock" h0 0060dd000009 good |
+same "wrong board address" 1 "$(refused ring "$tmp/a.sock" h0 0060dd000009 good |
     grep -c 'h0 has board address 0060dd000001')"
-ok "no such host" 1 "$(refused ring "$tmp/a.sock" h99 0060dd000009 good |
+same "no such host" 1 "$(refused ring "$tmp/a.sock" h99 0060dd000009 good |
     grep -c 'no host or cable h99 here')"
-ok "another realm's credential, unix socket" 1 \
+same "another realm's credential, unix socket" 1 \
     "$(refused ring "$tmp/a.sock" h0 0060dd000001 other | grep -c refused)"
-ok "another realm's credential, UDP" 1 \
+same "another realm's credential, UDP" 1 \
     "$(refused udp 127.0.0.1:7001 h0 0060dd000001 other | grep -c refused)"
-ok "another user" 1 "$(within 20 setpriv --reuid 65534 --regid 65534 \
+same "another user" 1 "$(within 20 setpriv --reuid 65534 --regid 65534 \
     --clear-groups "$host" ring "$tmp/a.sock" h0 0060dd000001 \
     "$tmp/good.munge" loop 80 2>&1 | grep -c 'h0: \|sock: ')"
-ok "rubbish on UDP hurts nobody" "received 10 of 10" "$(python3 -c '
+same "rubbish on UDP hurts nobody" "received 10 of 10" "$(python3 -c '
 import os, socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(3000):
@@ -270,8 +258,8 @@ for i in range(3000):
     ping_host udp 127.0.0.1:7001 0 5 10 60 $net | tail -1)"
 
 stop "$a"
-ok "SIGTERM ends it" 0 $status
-ok "... and takes its sockets along" "" "$(ls "$tmp"/a.sock "$tmp"/a.ctl 2>&- )"
+same "SIGTERM ends it" 0 $status
+same "... and takes its sockets along" "" "$(ls "$tmp"/a.sock "$tmp"/a.ctl 2>&- )"
 for i in 1 2 3 4 5 6; do kill_host "${echo_pid[i]}"; done
 
 # ---- a munged that hangs ----
@@ -289,13 +277,13 @@ signal STOP "$slow"
     >/dev/null 2>&1 &
 mine $!
 asking() { [ "$(get patient status asking)" -gt 0 ]; }
-ok "a munged that hangs does not stop the daemon" yes \
+same "a munged that hangs does not stop the daemon" yes \
     "$(until_ok 20 asking && echo yes)"
 signal CONT "$slow"
-ok "hosts attach when it is awake" "received 10 of 10" \
+same "hosts attach when it is awake" "received 10 of 10" \
     "$(ping_host ring "$tmp/patient.sock" 0 1 10 60 $net | tail -1)"
 stop "$patient"
-ok "... and the daemon ends" 0 $status
+same "... and the daemon ends" 0 $status
 
 # ---- three daemons are one fabric ----
 
@@ -316,26 +304,26 @@ CONF
     [ "${part%:*}" = two ] && two=$last
 done
 up() { [ "$(get "$1" status cables_up)" = "$2" ]; }
-ok "linked: all cables come up" yes \
+same "linked: all cables come up" yes \
     "$(until_ok 20 up one 4 && until_ok 20 up two 2 && until_ok 20 up three 2 &&
         echo yes)"
 start_host ring "$tmp/two.sock" 3 echo
 start_host udp 127.0.0.1:7013 8 echo
 start_host seqpacket "$tmp/one.sock" 1 echo
 for target in 1 3 8; do
-    ok "linked: from part one to h$target and back" "received 100 of 100" \
+    same "linked: from part one to h$target and back" "received 100 of 100" \
         "$(ping_host ring "$tmp/one.sock" 0 $target 100 8000 $net | tail -1)"
 done
-ok "linked: between two leaf parts" "received 100 of 100" \
+same "linked: between two leaf parts" "received 100 of 100" \
     "$(ping_host ring "$tmp/two.sock" 4 8 100 60 $net | tail -1)"
-ok "linked: a host of another part has no seat here" 1 \
+same "linked: a host of another part has no seat here" 1 \
     "$(refused ring "$tmp/one.sock" h3 0060dd000004 good |
         grep -c 'no host or cable h3 here')"
 stop "$two"
-ok "linked: a part ends" 0 $status
-ok "linked: its cables go down at once" yes \
+same "linked: a part ends" 0 $status
+same "linked: its cables go down at once" yes \
     "$(until_ok 10 up one 2 && echo yes)"
-ok "linked: the others go on" "received 10 of 10" \
+same "linked: the others go on" "received 10 of 10" \
     "$(ping_host ring "$tmp/one.sock" 0 8 10 60 $net | tail -1)"
 start_swfabd two <<CONF
 Net=build:$net
@@ -343,10 +331,10 @@ Parts=$tmp/parts
 Part=two
 Udp=127.0.0.1:7012
 CONF
-ok "linked: it comes back" yes "$(until_ok 20 up one 4 &&
+same "linked: it comes back" yes "$(until_ok 20 up one 4 &&
     until_ok 20 up two 2 && echo yes)"
 start_host ring "$tmp/two.sock" 3 echo
-ok "linked: and is reached again" "received 10 of 10" \
+same "linked: and is reached again" "received 10 of 10" \
     "$(ping_host ring "$tmp/one.sock" 0 3 10 60 $net | tail -1)"
 
 # ---- raw Ethernet: hosts in network namespaces, a bridge between them ----
@@ -382,7 +370,7 @@ CONF
     until_ok 15 grep -q ready "$tmp/h5.out"
     for size in 40 8192; do
         # shellcheck disable=SC2046
-        ok "Ethernet: $size bytes between two network namespaces" \
+        same "Ethernet: $size bytes between two network namespaces" \
             "received 50 of 50" \
             "$(within 60 nsenter -n -t "${ns[0]}" "$host" ether "e0/$mac" h0 \
                 "$(address 0)" "$tmp/good.munge" ping 50 $size \
@@ -407,15 +395,14 @@ Ethernet=e${part#*:}
 TrustedSegment=yes
 CONF
     done
-    ok "Ethernet: two daemons are linked" yes \
+    same "Ethernet: two daemons are linked" yes \
         "$(until_ok 20 up left 2 && until_ok 20 up right 2 && echo yes)"
     start_host ring "$tmp/right.sock" 3 echo
     for size in 40 8000; do
-        ok "Ethernet: $size bytes between their hosts" "received 50 of 50" \
+        same "Ethernet: $size bytes between their hosts" "received 50 of 50" \
             "$(ping_host ring "$tmp/left.sock" 0 3 50 $size $net | tail -1)"
     done
 else
-    n=$((n + 1))
-    echo "ok $n - Ethernet # SKIP no bridges here"
+    skipped Ethernet "no bridges here"
 fi
-echo "1..$n"
+finish
