@@ -94,13 +94,7 @@ class Host(ip.Peer):
     # ---- packets ----
 
     def take(self, n):
-        data = b""
-        while len(data) < n:
-            piece = self.link.recv(n - len(data))
-            if not piece:
-                raise EOFError("the other host closed")
-            data += piece
-        return data
+        return ip.take(self.link, n, "the other host closed")
 
     def send(self, kind, payload=b"", tag=-1, cid=0, srqid=0, drqid=0,
              msglen=None):

@@ -34,25 +34,36 @@ def u32(*values):
     return b"".join(struct.pack(">I", v & 0xffffffff) for v in values)
 
 
-class Peer:
+def take(sock, n, gone):
+    """n bytes of it; gone is said when the other end hangs up."""
+    data = b""
+    while len(data) < n:
+        piece = sock.recv(n - len(data))
+        if not piece:
+            raise EOFError(gone)
+        data += piece
+    return data
+
+
+class Wire:
+    """One end of a connection to or from a server, self.sock."""
+
+    gone = "Server disconnected"
+
+    def read(self, n):
+        return take(self.sock, n, self.gone)
+
+    def ints(self, n):
+        return struct.unpack(">%di" % n, self.read(4 * n))
+
+
+class Peer(Wire):
     def __init__(self, address, client, hosts=1, per_host=1, key=None):
         self.client, self.hosts, self.per_host = client, hosts, per_host
         self.key = key
         self.got = {}
         self.sock = socket.create_connection(address, PATIENCE)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def read(self, n):
-        data = b""
-        while len(data) < n:
-            piece = self.sock.recv(n - len(data))
-            if not piece:
-                raise EOFError("Server disconnected")
-            data += piece
-        return data
-
-    def ints(self, n):
-        return struct.unpack(">%di" % n, self.read(4 * n))
 
     def authenticate(self):
         self.sock.sendall(u32(AUTH, 4))

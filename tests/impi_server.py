@@ -20,23 +20,13 @@ import impi_peer as ip
 GRACE = 0.5
 
 
-class Server:
+class Server(ip.Wire):
+    gone = "the client hung up"
+
     def __init__(self, key):
         self.key = key
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.settimeout(ip.PATIENCE)
-
-    def read(self, n):
-        data = b""
-        while len(data) < n:
-            piece = self.sock.recv(n - len(data))
-            if not piece:
-                raise EOFError("the client hung up")
-            data += piece
-        return data
-
-    def ints(self, n):
-        return struct.unpack(">%di" % n, self.read(4 * n))
 
     def expect(self, *want):
         got = self.ints(len(want))

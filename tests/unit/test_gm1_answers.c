@@ -6,26 +6,6 @@
 
 #define OTHER (NET_BUILD_HOST_ID + 77)
 
-/* Host i gets a Config without rows from somewhere, by its own ears. */
-static void configure(struct world *w, unsigned i, uint64_t mapper,
-                      uint16_t gmid, uint32_t version)
-{
-    const struct gm1_message msg = {.subtype = GM1_CONFIG,
-                                    .config = {.back = {1, {0x81}},
-                                               .address = NET_BUILD_HOST_ID + i,
-                                               .mapper = mapper,
-                                               .gmid = gmid,
-                                               .version = version}};
-    uint8_t body[GM1_CONFIG_SIZE];
-
-    gm1_encode(body, sizeof(body), &msg);
-    if (w->hosts[host(w, i)].gm1)
-        world_hear(w, host(w, i), body, sizeof(body));
-    else
-        hostside_input(w->hosts[host(w, i)].side, body, sizeof(body));
-    assert_int_equal(state_of(w, i).version, version);
-}
-
 static void run_on(struct world *w, uint64_t time)
 {
     world_run(w, world_now(w) + time);

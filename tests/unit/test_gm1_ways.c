@@ -89,23 +89,6 @@ static void g1_11_a_host_that_forgot_is_configured_again(void **state)
     world_free(w);
 }
 
-/* Host i gets a Config without rows from somewhere. */
-static void configure(struct world *w, unsigned i, uint64_t mapper,
-                      uint16_t gmid, uint32_t version)
-{
-    const struct gm1_message msg = {.subtype = GM1_CONFIG,
-                                    .config = {.back = {1, {0x81}},
-                                               .address = NET_BUILD_HOST_ID + i,
-                                               .mapper = mapper,
-                                               .gmid = gmid,
-                                               .version = version}};
-    uint8_t body[GM1_CONFIG_SIZE];
-
-    hostside_input(w->hosts[host(w, i)].side, body,
-                   gm1_encode(body, sizeof(body), &msg));
-    assert_int_equal(state_of(w, i).version, version);
-}
-
 static void g1_11_out_of_date_is_another_mapper_or_version(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);

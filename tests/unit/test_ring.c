@@ -74,6 +74,12 @@ static int close_pair(void **state)
     return 0;
 }
 
+static void begin_anew(void **state)
+{
+    close_pair(state);
+    assert_int_equal(open_pair(state), 0);
+}
+
 static bool put(struct ring *r, uint32_t value, size_t len)
 {
     uint8_t *at = ring_reserve(r, len);
@@ -286,8 +292,7 @@ static void producer_that_lies_about_a_length_breaks_the_ring(void **state)
         ring_commit(&p->in, 10);
         memcpy(at - 8, &lies[i], 4);
         assert_consumer_broken(p);
-        close_pair(state);
-        assert_int_equal(open_pair(state), 0);
+        begin_anew(state);
     }
 }
 
@@ -299,8 +304,7 @@ static void producer_that_lies_about_its_index_breaks_the_ring(void **state)
     for (size_t i = 0; i < 4; i++) {
         *tail_of(p) = lies[i];
         assert_consumer_broken(p);
-        close_pair(state);
-        assert_int_equal(open_pair(state), 0);
+        begin_anew(state);
     }
     put(&p->in, 1, 100);
     put(&p->in, 2, 100);
@@ -321,8 +325,7 @@ static void producer_that_lies_a_little_breaks_the_ring(void **state)
     put(&p->in, 1, 100);
     *tail_of(p) += 1; /* not where a record ends */
     assert_consumer_broken(p);
-    close_pair(state);
-    assert_int_equal(open_pair(state), 0);
+    begin_anew(state);
     put(&p->in, 1, 100);
     put(&p->in, 2, 100);
     assert_non_null(ring_peek(&p->out, &(size_t){0}));
@@ -331,12 +334,10 @@ static void producer_that_lies_a_little_breaks_the_ring(void **state)
     ring_peek(&p->out, &(size_t){0});
     ring_consume(&p->out);
     assert_consumer_broken(p);
-    close_pair(state);
-    assert_int_equal(open_pair(state), 0);
+    begin_anew(state);
     *tail_of(p) = SIZE; /* full: that may be */
     assert_non_null(ring_peek(&p->out, &(size_t){0}));
-    close_pair(state);
-    assert_int_equal(open_pair(state), 0);
+    begin_anew(state);
     *tail_of(p) = SIZE + 16; /* more than fits */
     assert_consumer_broken(p);
 }
@@ -363,13 +364,11 @@ static void consumer_that_lies_a_little_breaks_the_ring(void **state)
     fill_ring(p);
     *head_of(p) = 1; /* not where a record ends */
     assert_producer_broken(p);
-    close_pair(state);
-    assert_int_equal(open_pair(state), 0);
+    begin_anew(state);
     fill_ring(p);
     *head_of(p) = *tail_of(p) + 16; /* past what was sent */
     assert_producer_broken(p);
-    close_pair(state);
-    assert_int_equal(open_pair(state), 0);
+    begin_anew(state);
     fill_ring(p);
     sent = *tail_of(p);
     *head_of(p) = sent / 2 / 16 * 16;
@@ -562,8 +561,7 @@ static void scribbling_peer_hurts_only_its_ring(void **state)
         }
         put(&p->in, 1, 100);
         if (p->out.broken || p->in.broken) {
-            close_pair(state);
-            assert_int_equal(open_pair(state), 0);
+            begin_anew(state);
             page = (uint8_t *)p->in.shared;
         }
     }
