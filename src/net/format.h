@@ -32,8 +32,8 @@ void net_write_ib(const struct net *net, struct bytebuf *out);
 void net_write_json(const struct net *net, struct bytebuf *out);
 
 /* A copy in which every node has a name, as these files want it: maps carry
- * none, so a host goes by its board id (a twin by its place, too), a crossbar by
- * its place.  NULL: no memory. */
+ * none, so a host goes by its board id (a twin by its place, too), a crossbar
+ * by its place.  NULL: no memory. */
 struct net *net_copy_named(const struct net *net);
 
 /* printf into a bytebuf, at most 1023 bytes a time. */

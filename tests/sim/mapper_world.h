@@ -30,7 +30,7 @@ struct world_host {
     uint32_t me; /* of GM-2: its own node of the map */
     uint32_t nconfigured, ncomplete;
     struct gm2_status told; /* GM-2's, when it told of its last map */
-    struct bytebuf stored; /* its last map, when the world keeps maps */
+    struct bytebuf stored;  /* its last map, when the world keeps maps */
     uint64_t moves[GM2_NEVENTS];
     uint32_t nfatal;
     char last[200]; /* notice */
