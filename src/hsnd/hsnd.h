@@ -203,11 +203,23 @@ uint64_t hsnd_board_of(const struct hsnd *d, uint32_t elan_id);
 /* listen.c */
 int hsnd_listen(struct hsnd *d, struct errbuf *err);
 void hsnd_listen_stop(struct hsnd *d);
-/* Is this peer root or in the group? */
-bool hsnd_privileged(int fd, uid_t uid, gid_t gid, bool has_gid);
 
 /* answer.c */
 void hsnd_answer(struct conn *c, const void *buf, size_t len, struct answer *a);
+
+/* permit.c */
+/* Raw ports and routes; modules below HSN_MODULE_FREE. */
+bool hsnd_may_raw(const struct conn *c);
+bool hsnd_may_dgram(const struct conn *c);
+/* Counts and tells it; returns error. */
+int hsnd_refuse(struct conn *c, const char *what, uint32_t number, int error);
+
+/* load.c */
+/* Verbs of the socket: an errno, or 0. */
+int hsnd_routes_begin(struct conn *c, struct hsn_request *r, struct answer *a);
+int hsnd_routes_add(struct conn *c, struct hsn_request *r, struct answer *a);
+int hsnd_routes_end(struct conn *c, struct hsn_request *r, struct answer *a);
+/* The connection ends. */
 void hsnd_load_gone(struct conn *c);
 int hsnd_routes_take(struct hsnd *d, const struct hsn_peer *peers, size_t n,
                      uint32_t map_version, uint32_t host_type, bool configured,

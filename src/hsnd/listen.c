@@ -14,28 +14,6 @@
 #include "base/log.h"
 #include "hsnd/hsnd.h"
 
-bool hsnd_privileged(int fd, uid_t uid, gid_t gid, bool has_gid)
-{
-    gid_t groups[256];
-    socklen_t len = sizeof(groups);
-    struct ucred cred;
-    socklen_t cred_len = sizeof(cred);
-
-    if (uid == 0)
-        return true;
-    if (!has_gid)
-        return false;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &cred_len) == 0 &&
-        cred.gid == gid)
-        return true;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
-        return false;
-    for (size_t i = 0; i < len / sizeof(groups[0]); i++)
-        if (groups[i] == gid)
-            return true;
-    return false;
-}
-
 static void conn_free(struct conn *c, bool keep_fd)
 {
     struct conn **at = &c->d->conns;
