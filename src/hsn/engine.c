@@ -133,7 +133,7 @@ unsigned hsn_engine_wake(struct hsn_engine *e, uint64_t now)
     if (e->stopped)
         return 0;
     n = hsn_receive(e, now);
-    hsn_expire(e, now);
+    hsn_halves_expire(e, now);
     hsn_output(e, now);
     return n;
 }

@@ -87,13 +87,41 @@ void hsn_output(struct hsn_engine *e, uint64_t now);
 /* Complete, with an error, all of a module (or all: -1). */
 void hsn_send_cancel(struct hsn_engine *e, int module);
 
+/* rx.c */
+/* Where the packet lies; returns how many parts. */
+size_t hsn_rx_parts(const struct hsn_rx *rx, struct iovec parts[2]);
+/* A packet that the interface lent comes into our own buffers. */
+void hsn_rx_own(struct hsn_engine *e, struct hsn_rx *rx, size_t data_len);
+/* How many buffers of a place hold bytes [0, len). */
+size_t hsn_rx_pages_for(const struct hsn_rx *rx, size_t len);
+/* Take the first n pages out of a place and replace them; false (nothing
+ * happened) for lack of memory. */
+bool hsn_rx_take_pages(struct hsn_engine *e, struct hsn_rx *rx, size_t n,
+                       void *page[2]);
+/* The module header in one piece: where two buffers share it, it moves to the
+ * beginning of the second. */
+struct iovec hsn_rx_header(struct hsn_engine *e, const struct iovec *parts,
+                           size_t at, size_t len);
+void hsn_deliver(struct hsn_engine *e, struct hsn_module *m,
+                 const struct hsn_delivery *d);
+
+/* halves.c */
+void hsn_halves_free(struct hsn_engine *e);
+void hsn_halves_receive(struct hsn_engine *e, struct hsn_module *m,
+                        const struct hsn_frame *f, struct hsn_rx *rx,
+                        uint64_t now);
+/* The lent half will be lent no longer: wait for its partner elsewhere. */
+void hsn_halves_keep_lent(struct hsn_engine *e, uint64_t now);
+void hsn_halves_expire(struct hsn_engine *e, uint64_t now);
+
+/* loop_back.c */
+/* A message to a module of the same board. */
+void hsn_loop_back(struct hsn_engine *e, uint16_t module,
+                   const struct iovec *data, const struct iovec *header);
+
 /* receive.c */
 int hsn_receive_init(struct hsn_engine *e);
 void hsn_receive_free(struct hsn_engine *e);
 unsigned hsn_receive(struct hsn_engine *e, uint64_t now);
-void hsn_expire(struct hsn_engine *e, uint64_t now);
-/* A message to a module of the same board. */
-void hsn_loop_back(struct hsn_engine *e, uint16_t module,
-                   const struct iovec *data, const struct iovec *header);
 
 #endif

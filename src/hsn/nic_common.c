@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What all interfaces share.
+ * What the kinds of interfaces share.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,33 +156,4 @@ void hsn_nic_link(struct hsn_nic *nic, const struct hsn_nic_options *o, bool up,
     errprintf(&text, "link %s: %s", up ? "up" : "down", why);
     if (o->say)
         o->say(o->arg, !up, text.text);
-}
-
-struct hsn_nic *hsn_nic_open(const struct hsn_nic_options *o,
-                             struct errbuf *err)
-{
-    if (strcmp(o->kind, "none") == 0)
-        return hsn_nic_none_open(o, err);
-    if (strcmp(o->kind, "ring") == 0)
-        return hsn_nic_unix_open(o, SOFTLINK_RING, err);
-    if (strcmp(o->kind, "seqpacket") == 0)
-        return hsn_nic_unix_open(o, SOFTLINK_SEQPACKET, err);
-    if (strcmp(o->kind, "udp") == 0)
-        return hsn_nic_udp_open(o, err);
-    if (strcmp(o->kind, "ethernet") == 0)
-        return hsn_nic_ether_open(o, err);
-    errno = EINVAL;
-    errprintf(err, "no such kind of interface: %s", o->kind);
-    return NULL;
-}
-
-bool hsn_nic_simulated(const struct hsn_nic *nic)
-{
-    return strcmp(nic->kind, "ethernet") != 0;
-}
-
-void hsn_nic_close(struct hsn_nic *nic)
-{
-    if (nic)
-        nic->close(nic->self);
 }
