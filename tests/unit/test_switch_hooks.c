@@ -369,6 +369,41 @@ static void sl_02_reconfig_and_state_any_number_of_times(void **state)
     assert_int_equal(HOOK(switch_p_reconfig)(), 0);
 }
 
+/* A step of job that was built once, with contexts 0x500 and 0x501 of the node
+ * with Elan id 0; what Slurm tells of each step that it recovers. */
+static void tell_of_step(struct switch_jobinfo **j, uint32_t job,
+                         uint32_t prognum)
+{
+    assert_int_equal(HOOK(switch_p_alloc_jobinfo)(j, job, 0), 0);
+    (*j)->info.prognum = prognum;
+    (*j)->info.low_context = 0x500;
+    (*j)->info.ncontexts = 2;
+    (*j)->info.nnodes = 1;
+    (*j)->info.nodes = calloc(1, sizeof(uint32_t));
+    host.errors = 0;
+    assert_int_equal(HOOK(switch_p_job_step_allocated)(*j, "n0"), 0);
+}
+
+/* A slurmctld that is in charge a second time gets the steps told anew: those
+ * that ended in between are not among them, and their contexts are others'. */
+static void sl_11_restore_forgets_what_was_live_before(void **state)
+{
+    struct switch_jobinfo *before, *other, *now;
+
+    tell_of_step(&before, 1, 70);
+    assert_int_equal(host.errors, 0);
+    tell_of_step(&other, 2, 71);
+    assert_int_equal(host.errors, 1);
+    assert_non_null(strstr(host.last, "SF-E107"));
+    assert_int_equal(HOOK(switch_p_libstate_restore)(state_dir, true), 0);
+    tell_of_step(&now, 3, 72);
+    assert_int_equal(host.errors, 0);
+    assert_int_equal(HOOK(switch_p_job_step_complete)(now, "n0"), 0);
+    HOOK(switch_p_free_jobinfo)(before);
+    HOOK(switch_p_free_jobinfo)(other);
+    HOOK(switch_p_free_jobinfo)(now);
+}
+
 /* A step as slurmctld has it, at the places of this version. */
 struct records {
     char step[1024], job[2048];
@@ -445,6 +480,7 @@ int main(void)
         cmocka_unit_test(sl_08_pack_and_unpack_null_and_never_built),
         cmocka_unit_test(sl_10_never_built_job_info_in_every_order),
         cmocka_unit_test(sl_02_reconfig_and_state_any_number_of_times),
+        cmocka_unit_test(sl_11_restore_forgets_what_was_live_before),
         cmocka_unit_test(sl_02_hooks_after_fini_do_no_harm),
         cmocka_unit_test(sl_10_failed_seal_keeps_nothing),
     };
