@@ -3,6 +3,7 @@
  */
 #include "gm1_util.h"
 
+#include "mapper/verify.h"
 #include "net/same.h"
 
 static void g1_08_g1_41_g1_66_one_mapper_configures_all(void **state)
@@ -217,6 +218,38 @@ static void what_is_different_in_an_old_map_is_found_at_once(void **state)
     }
 }
 
+static uint32_t rounds[16], nrounds;
+
+struct verify *__real_verify_new(const struct prober_limits *limits,
+                                 const struct verify_options *options,
+                                 const struct net *map, uint32_t me);
+struct verify *__wrap_verify_new(const struct prober_limits *limits,
+                                 const struct verify_options *options,
+                                 const struct net *map, uint32_t me);
+
+struct verify *__wrap_verify_new(const struct prober_limits *limits,
+                                 const struct verify_options *options,
+                                 const struct net *map, uint32_t me)
+{
+    if (nrounds < 16 && options->rings > 0)
+        rounds[nrounds++] = options->round;
+    return __real_verify_new(limits, options, map, me);
+}
+
+/* 512 links to a verification: the shares of the rounds have to follow each
+ * other, or some links of a large fabric are never closed to rings. */
+static void each_verification_closes_other_links_to_rings(void **state)
+{
+    struct world *w = one_mapper("line:2:2", fast);
+
+    nrounds = 0;
+    world_run(w, 20 * SECOND);
+    assert_true(nrounds >= 4);
+    for (uint32_t i = 1; i < nrounds; i++)
+        assert_int_equal(rounds[i], rounds[i - 1] + 1);
+    world_free(w);
+}
+
 static void count_whole(struct world *w, uint32_t node, bool whole)
 {
     *(unsigned *)w->tap_arg += whole;
@@ -334,6 +367,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_mapper_that_starts_again_verifies_its_old_map),
     cmocka_unit_test(only_what_is_not_true_of_an_old_map_is_explored),
     cmocka_unit_test(what_is_different_in_an_old_map_is_found_at_once),
+    cmocka_unit_test(each_verification_closes_other_links_to_rings),
     cmocka_unit_test(a_mapper_that_never_had_a_cable_configures_itself),
     cmocka_unit_test(g1_11_g1_14_g1_16_an_unchanged_net_is_left_alone),
     cmocka_unit_test(g1_15_verification_can_be_switched_off),
