@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -61,6 +62,21 @@ static int set_path(const struct word *word, const char *value, void *into,
     return 0;
 }
 
+static int unknown(const struct list *list, const char *text,
+                   struct errbuf *err)
+{
+    char known[128];
+    size_t len = 0;
+
+    known[0] = '\0';
+    for (size_t i = 0; i < list->nwords && len < sizeof(known); i++)
+        len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s",
+                                i > 0 ? ", " : "", list->words[i].name);
+    errno = EINVAL;
+    return errprintf(err, "%s: %.200s: no such word; there are: %s", list->what,
+                     text, known);
+}
+
 static int set_word(struct list *list, char *text, void *into,
                     struct errbuf *err)
 {
@@ -82,7 +98,7 @@ static int set_word(struct list *list, char *text, void *into,
             return set_path(word, value + 1, into, err, list);
         return set_number(word, value + 1, into, err, list);
     }
-    return errprintf(err, "%s: %.200s: no such word", list->what, text);
+    return unknown(list, text, err);
 }
 
 static int parse(struct list *list, const char *text, void *into,

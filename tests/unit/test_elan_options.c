@@ -57,7 +57,9 @@ static void el_05_site_errors_name_the_word(void **state)
                         "SwitchParameters: base_context 9 is above "
                         "top_context 8");
     expect_site_refused("rails=2,vnis=1-2",
-                        "SwitchParameters: vnis=1-2: no such word");
+                        "SwitchParameters: vnis=1-2: no such word; there are: "
+                        "base_context, top_context, rails, max_age, "
+                        "elanhosts");
     expect_site_refused("rails=2,rails=2",
                         "SwitchParameters: rails: given twice");
     expect_site_refused("rails", "SwitchParameters: rails: wants a value");
@@ -101,7 +103,8 @@ static void sl_13_unknown_word_is_refused(void **state)
 
     assert_int_equal(options(&o, "sn_all", &err), -1);
     assert_int_equal(errno, EINVAL);
-    assert_string_equal(err.text, "--network: sn_all: no such word");
+    assert_string_equal(err.text, "--network: sn_all: no such word; there are: "
+                                  "rails, contexts");
     assert_int_equal(options(&o, "rails=3", &err), -1);
     assert_string_equal(err.text, "--network: rails: 3 is not between 1 and 2");
     assert_int_equal(options(&o, "railsx=1", &err), -1);
