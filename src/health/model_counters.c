@@ -96,7 +96,7 @@ static bool use(struct model *m, struct model_reporter *r,
 void model_counters_take(struct model *m, struct model_reporter *r,
                          const struct report *rep)
 {
-    if (rep->ncounters == 0)
+    if (rep->ncounters == 0 || rep->from != REPORT_HSND) /* a NIC's only */
         return;
     if (!fits(r->pub.counters, r->pub.ncounters, rep) && !use(m, r, rep))
         return;

@@ -235,6 +235,20 @@ static int get_head(struct json_object *o, struct report *r, struct errbuf *err)
     return 0;
 }
 
+/* Each value is a series of its own: a name that came twice on a rail would
+ * spoil all of them for who scrapes. */
+static bool counted_twice(const struct report *r)
+{
+    for (size_t i = 1; i < r->ncounters; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (r->counters[i].rail == r->counters[j].rail &&
+                strcmp(r->counters[i].name, r->counters[j].name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 static int get_all(struct json_object *o, struct report *r, struct errbuf *err)
 {
     if (get_head(o, r, err) < 0 || get_map(o, &r->map, err) < 0)
@@ -245,6 +259,8 @@ static int get_all(struct json_object *o, struct report *r, struct errbuf *err)
     if (get_array(o, "counters", SF_REPORT_COUNTERS_MAX, sizeof(*r->counters),
                   get_counter, &r->counters, &r->ncounters, err) < 0)
         return -1;
+    if (counted_twice(r))
+        return bad(err, "a counter twice");
     return get_array(o, "peers", SF_REPORT_PEERS_MAX, sizeof(*r->peers),
                      get_peer, &r->peers, &r->npeers, err);
 }

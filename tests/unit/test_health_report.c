@@ -120,6 +120,9 @@ static void malformed_reports_are_refused(void **state)
                  "\"name\":\"x1\",\"why\":\"a\\\"b\"}]}",
             EBADMSG);
     refused(HEAD ",\"counters\":[{\"name\":\"a-b\",\"value\":1}]}", EBADMSG);
+    refused(HEAD ",\"counters\":[{\"name\":\"a\",\"value\":1},"
+                 "{\"name\":\"a\",\"value\":1}]}",
+            EBADMSG);
     refused(HEAD ",\"peers\":[{\"board\":\"12\",\"sent\":1,\"lost\":2}]}",
             EBADMSG);
     refused(HEAD ",\"map\":{\"leader\":true}} trailing", EBADMSG);
