@@ -229,6 +229,7 @@
  * crossbar and crossbars in a tree of link status. */
 #define SF_SWITCHMGR_NODES_MAX (256 * 1024)
 #define SF_SWITCHMGR_CONNS_MAX 16384
+#define SF_SWITCHMGR_FDS_OTHER 128 /* descriptors that are no reporter's */
 #define SF_SWITCHMGR_STALL_SECONDS 10
 #define SF_SWITCHMGR_EVENTS_MAX 4096
 #define SF_SFABRIC_TIMEOUT_MAX 86400 /* seconds */

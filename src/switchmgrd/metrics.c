@@ -26,10 +26,26 @@ struct metrics {
     ev_timer timer; /* its timeouts */
 };
 
-static void put_states(FILE *f, const struct net *n, const char *name,
-                       enum report_kind kind)
+/* The head of a family of series. */
+static void head(FILE *f, const char *name, const char *type, const char *help)
 {
-    fprintf(f, "# TYPE slurm_fabric_%s gauge\n", name);
+    fprintf(f,
+            "# HELP slurm_fabric_%s %s\n"
+            "# TYPE slurm_fabric_%s %s\n",
+            name, help, name, type);
+}
+
+static void put_one(FILE *f, const char *name, const char *type,
+                    const char *help, double value)
+{
+    head(f, name, type, help);
+    fprintf(f, "slurm_fabric_%s %.15g\n", name, value);
+}
+
+static void put_states(FILE *f, const struct net *n, const char *name,
+                       enum report_kind kind, const char *help)
+{
+    head(f, name, "gauge", help);
     for (int s = 0; s < HEALTH_STATES; s++)
         fprintf(f, "slurm_fabric_%s{state=\"%s\"} %zu\n", name,
                 health_state_name((enum health_state)s),
@@ -42,7 +58,7 @@ static void put_hosts(FILE *f, const struct net *n)
 {
     const struct health_item *i;
 
-    fputs("# TYPE slurm_fabric_host_state gauge\n", f);
+    head(f, "host_state", "gauge", "Hosts that are not healthy.");
     for (i = model_next(n->model, REPORT_HOST, NULL); i;
          i = model_next(n->model, REPORT_HOST, i)) {
         if (i->state != HEALTH_HEALTHY)
@@ -59,17 +75,15 @@ static void put_map(FILE *f, const struct net *n)
 
     if (!m->known)
         return;
-    fprintf(f,
-            "# TYPE slurm_fabric_map_version gauge\n"
-            "slurm_fabric_map_version %llu\n"
-            "# TYPE slurm_fabric_map_configured gauge\n"
-            "slurm_fabric_map_configured %d\n"
-            "# TYPE slurm_fabric_map_report_age_seconds gauge\n"
-            "slurm_fabric_map_report_age_seconds %.3f\n"
-            "# TYPE slurm_fabric_map_verify_seconds gauge\n"
-            "slurm_fabric_map_verify_seconds %.6f\n",
-            (unsigned long long)m->version, m->configured,
-            (double)(net_now() - m->at) / 1000.0, (double)m->verify_us / 1e6);
+    put_one(f, "map_version", "gauge", "Version of the leader's map.",
+            (double)m->version);
+    put_one(f, "map_configured", "gauge",
+            "Whether all hosts have their routes of it.", m->configured);
+    put_one(f, "map_report_age_seconds", "gauge",
+            "Since the leading mapper was heard.",
+            (double)(net_now() - m->at) / 1000.0);
+    put_one(f, "map_verify_seconds", "gauge",
+            "How long the last verification took.", (double)m->verify_us / 1e6);
 }
 
 static void put_reports(FILE *f, const struct net *n)
@@ -84,7 +98,7 @@ static void put_reports(FILE *f, const struct net *n)
                 {"refused_content", n->count.refused_model},
                 {"malformed", n->count.malformed}};
 
-    fputs("# TYPE slurm_fabric_reports_total counter\n", f);
+    head(f, "reports_total", "counter", "Reports by what became of them.");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         fprintf(f, "slurm_fabric_reports_total{result=\"%s\"} %llu\n",
                 rows[i].result, (unsigned long long)rows[i].value);
@@ -94,28 +108,21 @@ static void put_updater(FILE *f, const struct net *n)
 {
     const struct rec_status *u = &n->updater;
 
-    fprintf(f,
-            "# TYPE slurm_fabric_slurmctld_reachable gauge\n"
-            "slurm_fabric_slurmctld_reachable %u\n"
-            "# TYPE slurm_fabric_drained_nodes gauge\n"
-            "slurm_fabric_drained_nodes %u\n"
-            "# TYPE slurm_fabric_waiting_nodes gauge\n"
-            "slurm_fabric_waiting_nodes %u\n",
-            u->reachable, u->own_drains, u->waiting);
-    fprintf(f,
-            "# TYPE slurm_fabric_slurm_updates_total counter\n"
-            "slurm_fabric_slurm_updates_total %llu\n"
-            "# TYPE slurm_fabric_slurm_failures_total counter\n"
-            "slurm_fabric_slurm_failures_total %llu\n"
-            "# TYPE slurm_fabric_drains_total counter\n"
-            "slurm_fabric_drains_total %llu\n"
-            "# TYPE slurm_fabric_resumes_total counter\n"
-            "slurm_fabric_resumes_total %llu\n"
-            "# TYPE slurm_fabric_drains_capped_total counter\n"
-            "slurm_fabric_drains_capped_total %llu\n",
-            (unsigned long long)u->updates, (unsigned long long)u->failures,
-            (unsigned long long)u->drains, (unsigned long long)u->resumes,
-            (unsigned long long)u->capped);
+    put_one(f, "slurmctld_reachable", "gauge",
+            "Whether slurmctld answered last time.", u->reachable);
+    put_one(f, "drained_nodes", "gauge", "Nodes that are drained by us.",
+            u->own_drains);
+    put_one(f, "waiting_nodes", "gauge", "Nodes whose update is not done yet.",
+            u->waiting);
+    put_one(f, "slurm_updates_total", "counter",
+            "RPCs to slurmctld that changed something.", (double)u->updates);
+    put_one(f, "slurm_failures_total", "counter",
+            "RPCs to slurmctld that failed.", (double)u->failures);
+    put_one(f, "drains_total", "counter", "Drains.", (double)u->drains);
+    put_one(f, "resumes_total", "counter", "Own drains that were undone.",
+            (double)u->resumes);
+    put_one(f, "drains_capped_total", "counter",
+            "Drains that the caps held back.", (double)u->capped);
 }
 
 /* A family of NIC counters: the values of one name, all in one group. */
@@ -141,9 +148,11 @@ static void look_up(struct family *y, const struct health_reporter *r)
 static void put_family(FILE *f, const struct net *n, const char *name)
 {
     struct family y = {.name = name};
+    char full[SF_REPORT_COUNTER_NAME_MAX + 16];
     const struct health_reporter *r;
 
-    fprintf(f, "# TYPE slurm_fabric_nic_%s_total counter\n", name);
+    snprintf(full, sizeof(full), "nic_%s_total", name);
+    head(f, full, "counter", "As the host's NIC counts it.");
     for (r = model_next_reporter(n->model, NULL); r;
          r = model_next_reporter(n->model, r)) {
         look_up(&y, r);
@@ -207,9 +216,9 @@ static char *write_all(const struct net *n, size_t *len)
 
     if (!f)
         return NULL;
-    put_states(f, n, "hosts", REPORT_HOST);
-    put_states(f, n, "links", REPORT_LINK);
-    put_states(f, n, "xbars", REPORT_XBAR);
+    put_states(f, n, "hosts", REPORT_HOST, "Hosts (NICs of nodes) by state.");
+    put_states(f, n, "links", REPORT_LINK, "Links between crossbars by state.");
+    put_states(f, n, "xbars", REPORT_XBAR, "Crossbars by state.");
     put_hosts(f, n);
     put_map(f, n);
     put_reports(f, n);
@@ -280,19 +289,6 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
     run(w->data);
 }
 
-static int parse(const char *text, struct sockaddr_in *sa)
-{
-    char host[64];
-    unsigned port;
-
-    *sa = (struct sockaddr_in){.sin_family = AF_INET};
-    if (sscanf(text, "%63[0-9.]:%5u", host, &port) != 2 || port > 65535 ||
-        inet_pton(AF_INET, host, &sa->sin_addr) != 1)
-        return -1;
-    sa->sin_port = htons((uint16_t)port);
-    return 0;
-}
-
 /* With port 0 the kernel chooses one. */
 static void tell_address(struct MHD_Daemon *daemon,
                          const struct sockaddr_in *sa)
@@ -310,9 +306,8 @@ struct metrics *metrics_open(struct net *n, struct errbuf *err)
     const union MHD_DaemonInfo *info;
     struct sockaddr_in sa;
 
-    if (!m || parse(n->conf.metrics_listen, &sa) < 0) {
-        errprintf(err, "MetricsListen: not ADDRESS:PORT: %s",
-                  n->conf.metrics_listen);
+    if (!m ||
+        net_address("MetricsListen", n->conf.metrics_listen, 0, &sa, err) < 0) {
         free(m);
         return NULL;
     }

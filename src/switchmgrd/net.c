@@ -20,11 +20,12 @@
 #include "switchmgrd/net.h"
 #include "switchmgrd/topology.h"
 
-#define PATIENCE_MS 5000 /* how long reports wait for slurmctld's first word   \
-                          */
-#define SAVE_MS 2000     /* between two writes of the state file */
-#define TICK 0.5         /* seconds between looks at the time */
-#define SOON 0.02        /* changes that come together are judged together */
+#define PATIENCE_MS                                                            \
+    5000             /* how long reports wait for slurmctld's first word       \
+                      */
+#define SAVE_MS 2000 /* between two writes of the state file */
+#define TICK 0.5     /* seconds between looks at the time */
+#define SOON 0.02    /* changes that come together are judged together */
 
 static const char *resolve(uint64_t board, uint8_t *rail, void *arg)
 {
@@ -111,8 +112,7 @@ int net_reload(struct net *n, struct errbuf *err)
 
     if (mgrconf_read(&fresh, n->conf_path, true, report_line, NULL) < 0)
         return errprintf(err, "%s is wrong; all stays as it was", n->conf_path);
-    if (net_peers_check(&fresh, err) < 0 ||
-        read_hosts(&fresh, &hosts, err) < 0) {
+    if (net_check(&fresh, err) < 0 || read_hosts(&fresh, &hosts, err) < 0) {
         mgrconf_free(&fresh);
         return -1;
     }

@@ -10,6 +10,7 @@
 
 #include <ev.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 #include <uthash.h>
 
 #include "base/ctl.h"
@@ -65,7 +66,8 @@ struct net {
         uint64_t accepted, refused_munge, refused_uid, refused_host,
             refused_model, malformed, connections;
     } count;
-    uint32_t nconns;
+    uint32_t nconns, conns_max;
+    TAILQ_HEAD(, conn) strangers; /* net_reports.c */
     struct net_listener tcp, unix_;
     int spare; /* base/accept.h */
     int updater_fd;
@@ -99,6 +101,13 @@ struct net_peer *net_peer_find(struct net *n, const char *name);
 struct net_peer *net_peer_make(struct net *n, const char *name);
 /* What cannot be taken of Reporters and Maintenance: -1. */
 int net_peers_check(const struct mgrconf *conf, struct errbuf *err);
+/* net_check.c: what else of a configuration that could be read cannot be used
+ * here; -1 with "KEY: what". */
+int net_check(const struct mgrconf *conf, struct errbuf *err);
+/* "A.B.C.D:PORT", ":PORT" or "A.B.C.D", whose port is `port` then (0: it must
+ * be there).  -1 with "KEY: not ADDRESS:PORT: TEXT". */
+int net_address(const char *key, const char *text, uint16_t port,
+                struct sockaddr_in *sa, struct errbuf *err);
 int net_peers_configure(struct net *n, struct errbuf *err);
 void net_peers_judge(struct net *n); /* all wants anew */
 void net_peers_send(struct net *n);  /* what is dirty */

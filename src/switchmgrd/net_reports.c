@@ -2,6 +2,10 @@
  *
  * Listeners for reports and their connections: a 32-bit length and a
  * credential in, one byte out.
+ *
+ * Anybody can connect.  A connection that no report was accepted from yet is a
+ * stranger's; when there is no room the stranger that came first makes it, so
+ * that idle connections keep no reporter out.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -27,12 +31,16 @@ struct conn {
     ev_timer timer; /* runs while a report is half here */
     struct bytebuf rx;
     int fd;
+    bool stranger;
+    TAILQ_ENTRY(conn) link; /* of strangers */
 };
 
 static void conn_free(struct conn *c)
 {
     ev_io_stop(c->net->loop, &c->io);
     ev_timer_stop(c->net->loop, &c->timer);
+    if (c->stranger)
+        TAILQ_REMOVE(&c->net->strangers, c, link);
     c->net->nconns--;
     close(c->fd);
     bytebuf_free(&c->rx);
@@ -50,8 +58,12 @@ static bool take_one(struct conn *c, size_t len)
     char *cred = strndup((const char *)bytebuf_data(&c->rx) + 4, len);
     char answer = 'R';
 
-    if (cred && net_auth_take(c->net, cred))
+    if (cred && net_auth_take(c->net, cred)) {
         answer = 'A';
+        if (c->stranger)
+            TAILQ_REMOVE(&c->net->strangers, c, link);
+        c->stranger = false;
+    }
     free(cred);
     bytebuf_consume(&c->rx, 4 + len);
     /* Who does not read its answers loses the connection. */
@@ -104,7 +116,9 @@ static void on_connect(struct ev_loop *loop, ev_io *w, int events)
 
     if (fd < 0)
         return;
-    c = n->nconns < SF_SWITCHMGR_CONNS_MAX ? calloc(1, sizeof(*c)) : NULL;
+    if (n->nconns >= n->conns_max && !TAILQ_EMPTY(&n->strangers))
+        conn_free(TAILQ_FIRST(&n->strangers));
+    c = n->nconns < n->conns_max ? calloc(1, sizeof(*c)) : NULL;
     if (!c) {
         close(fd);
         return;
@@ -113,6 +127,8 @@ static void on_connect(struct ev_loop *loop, ev_io *w, int events)
         netaddr_keep_alive(fd);
     c->net = n;
     c->fd = fd;
+    c->stranger = true;
+    TAILQ_INSERT_TAIL(&n->strangers, c, link);
     bytebuf_init(&c->rx, SF_REPORT_CREDENTIAL_MAX + 4 + 16384);
     ev_io_init(&c->io, on_readable, fd, EV_READ);
     ev_init(&c->timer, on_stall);
@@ -140,32 +156,13 @@ void net_reports_start(struct net *n)
         ev_io_start(n->loop, &n->unix_.io);
 }
 
-/* "A.B.C.D:port", ":port" or "A.B.C.D". */
-static int parse(const char *text, struct sockaddr_in *sa)
-{
-    const char *colon = strchr(text, ':');
-    size_t len = colon ? (size_t)(colon - text) : strlen(text);
-    char host[64];
-    long port = colon ? strtol(colon + 1, NULL, 10) : SF_REPORT_PORT;
-
-    if (len >= sizeof(host) || port < 0 || port > 65535)
-        return -1;
-    memcpy(host, text, len);
-    host[len] = '\0';
-    *sa = (struct sockaddr_in){.sin_family = AF_INET,
-                               .sin_port = htons((uint16_t)port)};
-    return len == 0 || inet_pton(AF_INET, host, &sa->sin_addr) == 1 ? 0 : -1;
-}
-
 static int open_tcp(struct net *n, const char *text, struct errbuf *err)
 {
     struct sockaddr_in sa;
     int one = 1, fd;
 
-    if (parse(text, &sa) < 0) {
-        errno = EINVAL;
-        return errprintf(err, "Listen: not ADDRESS:PORT: %s", text);
-    }
+    if (net_address("Listen", text, SF_REPORT_PORT, &sa, err) < 0)
+        return -1;
     fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return errprintf(err, "Listen: %m");
@@ -190,11 +187,23 @@ static int open_unix(struct net *n, const char *path, struct errbuf *err)
     return 0;
 }
 
+/* Of so many descriptors some are for other things. */
+static uint32_t conns_that_fit(size_t fds)
+{
+    if (fds < 2 * SF_SWITCHMGR_FDS_OTHER)
+        return (uint32_t)fds / 2;
+    fds -= SF_SWITCHMGR_FDS_OTHER;
+    return fds < SF_SWITCHMGR_CONNS_MAX ? (uint32_t)fds
+                                        : SF_SWITCHMGR_CONNS_MAX;
+}
+
 int net_reports_open(struct net *n, struct errbuf *err)
 {
     const char *tcp = n->conf.listen, *local = n->conf.report_socket;
     char any[16];
 
+    TAILQ_INIT(&n->strangers);
+    n->conns_max = conns_that_fit(accept_room());
     snprintf(any, sizeof(any), ":%d", SF_REPORT_PORT);
     if ((!tcp || *tcp) && open_tcp(n, tcp ? tcp : any, err) < 0)
         return -1;

@@ -161,7 +161,7 @@ int main(int argc, char **argv)
         args.syslog});
     if (mgrconf_read(&conf, args.conf, !args.conf_named, report_line, NULL) < 0)
         return DAEMON_EXIT_CONF;
-    if (net_peers_check(&conf, &err) < 0) {
+    if (net_check(&conf, &err) < 0) {
         fprintf(stderr, "switchmgrd: %s: %s\n", args.conf, err.text);
         mgrconf_free(&conf);
         return DAEMON_EXIT_CONF;

@@ -211,6 +211,8 @@ case_a_wrong_list_changes_nothing() {
         -f "$CLUSTER/etc.fabric/switchmgr.conf"
     assert_code 2
     assert_error 'switchmgr.conf: Reporters: not NAME=ADDRESS: n0$'
+    what_cannot_be_used_here_is_told
+    switchmgr_conf $good DryRun=yes Reporters=n0
     pidkill HUP "$pid"
     wait_for 10 log_of_switchmgrd_has 'Reporters: not NAME=ADDRESS: n0'
     is_dry && fail "half of a wrong configuration was taken"
@@ -225,6 +227,19 @@ case_a_wrong_list_changes_nothing() {
     switchmgr_conf $good
     pidkill HUP "$pid"
     wait_for 10 is_not_dry
+}
+
+what_cannot_be_used_here_is_told() {
+    local line
+    for line in Listen=abc Listen=:99999 MetricsListen=localhost:9839 \
+        User=no-such-user 'MapperNodes=n[1-' 'LinkNodes=n[1-' \
+        ControlGroup=no-such-group; do
+        switchmgr_conf $good "$line"
+        capture "$SWITCHMGRD" --test-config \
+            -f "$CLUSTER/etc.fabric/switchmgr.conf"
+        assert_code 2
+        assert_error "switchmgr.conf: ${line%%=*}: "
+    done
 }
 
 log_of_switchmgrd_has() {
@@ -426,10 +441,64 @@ case_metrics_are_prometheus_text() {
     assert_output '^slurm_fabric_reports_total.result="accepted". [1-9]'
     assert_output '^slurm_fabric_nic_sent_total.node="n[0-3]",rail="0". 1$' 4
     assert_output '^slurm_fabric_nic_lost_total.node="n[0-3]",rail="0". 2$' 4
-    assert_empty "$(awk '
-        $1 == "#" { family = $3; if (seen[family]++) print "again:", family }
-        $1 != "#" && NF && index($1, family "{") != 1 && $1 != family' \
-        <<<"$out")" "lines out of their group"
+    assert_empty "$(python3 "$SF_TOP_SRCDIR/tests/cluster/metrics_check.py" \
+        <<<"$out" 2>&1)" "what is wrong with the metrics"
+}
+
+# A scrape asks nobody, so it is answered while slurmctld hangs; the table is
+# written and sfabric told what happens meanwhile.
+case_a_slurmctld_that_hangs_holds_nothing_up() { # SL-24
+    local pid
+    wait_for 20 all_healthy
+    pid=$(daemon pid slurmctld)
+    pidkill STOP "$pid"
+    say n2 hsnd down pulled
+    wait_for 10 sfabric_says n2 'is down'
+    wait_for 10 table_has n2
+    metrics
+    assert_output '^slurm_fabric_host_state.node="n2",rail="0",state="down". 1$'
+    pidkill CONT "$pid"
+    wait_for 60 is_drained n2
+    say n2 hsnd up
+    wait_for 40 is_idle n2
+}
+
+table_has() {
+    grep -q "^$1 down" "$CLUSTER/run.ctl/switchmgrd/health"
+}
+
+# Anybody may connect: who says nothing makes room for who reports.
+case_idle_connections_keep_nobody_out() { # SL-23
+    local idle
+    switchmgr_stop
+    (
+        ulimit -n 256
+        switchmgr_start
+    )
+    wait_for 20 all_healthy
+    "$MINISLURM" exec --dir "$CLUSTER" --on ctl --as root -- python3 -c '
+import socket, sys
+held = []
+for i in range(400):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    held.append(s)
+print("held", flush=True)
+sys.stdin.read()' "$CLUSTER/reports.sock" >"$case_tmp/idle" < <(
+        while [ ! -e "$case_tmp/idle.over" ]; do sleep 0.2; done
+    ) &
+    idle=$!
+    wait_for 20 grep -q held "$case_tmp/idle"
+    silence n3
+    reporter n3
+    say n3 hsnd degraded errors
+    wait_for 20 extra_has n3 fabric=degraded
+    say n3 hsnd up
+    touch "$case_tmp/idle.over"
+    wait "$idle"
+    wait_for 20 all_healthy
+    switchmgr_stop
+    switchmgr_start
 }
 
 case_silence_is_unknown() { # SL-23

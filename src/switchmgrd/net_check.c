@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What reading switchmgr.conf does not show: addresses, lists of nodes, users
+ * and groups of this machine.  --test-config and a reload look here, so that
+ * nothing of it is found out by a daemon that does not start.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elan/hostlist.h"
+#include "switchmgrd/net.h"
+
+static int wrong(struct errbuf *err, const char *key, const char *what,
+                 const char *text)
+{
+    errno = EINVAL;
+    return errprintf(err, "%s: %s: %.100s", key, what, text);
+}
+
+static bool is_port(const char *text, uint16_t *port)
+{
+    char *end;
+    long v = strtol(text, &end, 10);
+
+    if (end == text || *end || v < 0 || v > UINT16_MAX || *text == '-')
+        return false;
+    *port = (uint16_t)v;
+    return true;
+}
+
+int net_address(const char *key, const char *text, uint16_t port,
+                struct sockaddr_in *sa, struct errbuf *err)
+{
+    const char *colon = strchr(text, ':');
+    size_t len = colon ? (size_t)(colon - text) : strlen(text);
+    char host[INET_ADDRSTRLEN] = "";
+
+    *sa = (struct sockaddr_in){.sin_family = AF_INET};
+    if (len < sizeof(host))
+        memcpy(host, text, len);
+    if ((colon ? !is_port(colon + 1, &port) : port == 0) ||
+        (len > 0 && inet_pton(AF_INET, host, &sa->sin_addr) != 1))
+        return wrong(err, key, "not ADDRESS:PORT, in numbers", text);
+    sa->sin_port = htons(port);
+    return 0;
+}
+
+static int check_address(const char *key, const char *text, uint16_t port,
+                         struct errbuf *err)
+{
+    struct sockaddr_in sa;
+
+    return text && *text ? net_address(key, text, port, &sa, err) : 0;
+}
+
+static int check_list(const char *key, const char *text, struct errbuf *err)
+{
+    struct elan_names names;
+    struct errbuf why;
+
+    if (!text || !*text)
+        return 0;
+    if (elan_hostlist_expand(&names, text, &why) < 0)
+        return errprintf(err, "%s: %s", key, why.text);
+    elan_names_free(&names);
+    return 0;
+}
+
+static int check_user(const char *key, const char *name, struct errbuf *err)
+{
+    return !name || !*name || getpwnam(name)
+               ? 0
+               : wrong(err, key, "there is no such user", name);
+}
+
+int net_check(const struct mgrconf *c, struct errbuf *err)
+{
+    if (net_peers_check(c, err) < 0 ||
+        check_list("MapperNodes", c->mapper_nodes, err) < 0 ||
+        check_list("LinkNodes", c->link_nodes, err) < 0 ||
+        check_address("Listen", c->listen, SF_REPORT_PORT, err) < 0 ||
+        check_address("MetricsListen", c->metrics_listen, 0, err) < 0 ||
+        check_user("User", c->user, err) < 0 ||
+        check_user("ServiceUser", c->service_user, err) < 0)
+        return -1;
+    if (c->control_group && *c->control_group && !getgrnam(c->control_group))
+        return wrong(err, "ControlGroup", "there is no such group",
+                     c->control_group);
+    return 0;
+}
