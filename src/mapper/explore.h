@@ -35,6 +35,9 @@ bool explore_next(struct explore *x, uint64_t now, struct probe *probe);
 /* An answer; unknown and late tags are ignored. */
 void explore_answer(struct explore *x, uint64_t now,
                     const struct probe_answer *answer);
+/* What the crossbar of that id is called, if that is known by now: also from
+ * an answer that came too late for its probe. */
+void explore_name(struct explore *x, uint64_t id, const char *name);
 /* When explore_tick() wants to be called; UINT64_MAX: no need. */
 uint64_t explore_deadline(const struct explore *x);
 void explore_tick(struct explore *x, uint64_t now);

@@ -64,6 +64,14 @@ static bool learn_id(struct explore *x, struct xcase *c,
            atlas_set_link(a, c->at, (struct atlas_ref){rec, 0});
 }
 
+void explore_name(struct explore *x, uint64_t id, const char *name)
+{
+    uint32_t known = idmap_get(&x->atlas.by_id, id);
+
+    if (known != IDMAP_NONE)
+        atlas_name(&x->atlas, known, name);
+}
+
 static void count_kind(struct explore *x, struct atlas_ref at, int kind)
 {
     const struct atlas_rec *rec = &x->atlas.recs[at.rec];

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <uthash.h>
 
 #include "mapper/explore.h"
 #include "mapper/idmap.h"
@@ -25,7 +26,6 @@
 #define MIN_WAIT_NS 100000000ULL
 #define PORTS_MAX 254
 #define NAME_WAIT_MS 50 /* less than MIN_WAIT_NS: who asks again is heard */
-#define NAMED (IDMAP_NONE - 1)
 #define OWN_TRIES 3
 
 /* A probe being worked at. */
@@ -37,6 +37,14 @@ struct op {
     bool busy;
 };
 
+/* What a switch called itself.  Whose answer told it may come too late for the
+ * explorer; then a later one tells it again. */
+struct name {
+    uint64_t guid;
+    char text[PROBE_NAME_MAX];
+    UT_hash_handle hh;
+};
+
 struct ib_run {
     int port_id, agent;
     int own_port;
@@ -44,7 +52,8 @@ struct ib_run {
     struct explore *x;
     struct op ops[OPS];
     uint32_t next_op, seq;
-    struct idmap named; /* node GUIDs: when the name was asked for, or NAMED */
+    struct idmap asked; /* node GUIDs: when the name was asked for */
+    struct name *names;
     uint64_t began;
     struct prober_ib_stats stats;
     struct errbuf *err;
@@ -108,6 +117,7 @@ static void start_op(struct ib_run *r, const struct probe *probe, uint64_t now)
             break;
     }
     op->probe = *probe;
+    op->answer.outcome = PROBE_NOTHING;
     op->since = now;
     op->busy = true;
     ask(r, op, probe->nroute ? SMP_PORT_INFO : SMP_NODE_INFO);
@@ -141,14 +151,48 @@ static void fill(struct op *op, const struct smp_node_info *info)
 static bool must_ask_name(struct ib_run *r, uint64_t guid)
 {
     uint32_t now = (uint32_t)((now_ns() - r->began) / 1000000);
-    uint32_t asked = idmap_get(&r->named, guid);
+    uint32_t asked = idmap_get(&r->asked, guid);
 
     if (guid == 0)
         return true;
-    if (asked == NAMED || (asked != IDMAP_NONE && now - asked < NAME_WAIT_MS))
+    if (asked != IDMAP_NONE && now - asked < NAME_WAIT_MS)
         return false;
-    idmap_put(&r->named, guid, now);
+    idmap_put(&r->asked, guid, now);
     return true;
+}
+
+static void remember_name(struct ib_run *r, const struct probe_id *id)
+{
+    struct name *n;
+
+    HASH_FIND(hh, r->names, &id->id, sizeof(id->id), n);
+    if (n || !(n = calloc(1, sizeof(*n))))
+        return;
+    n->guid = id->id;
+    strcpy(n->text, id->name);
+    HASH_ADD(hh, r->names, guid, sizeof(n->guid), n);
+}
+
+static bool recall_name(const struct ib_run *r, struct probe_id *id)
+{
+    const struct name *n;
+
+    HASH_FIND(hh, r->names, &id->id, sizeof(id->id), n);
+    if (n)
+        strcpy(id->name, n->text);
+    return n != NULL;
+}
+
+static void forget_names(struct ib_run *r)
+{
+    struct name *n, *next;
+
+    HASH_ITER(hh, r->names, n, next)
+    {
+        HASH_DEL(r->names, n);
+        free(n);
+    }
+    idmap_clear(&r->asked);
 }
 
 static void take_node(struct ib_run *r, struct op *op, const uint8_t *mad)
@@ -160,7 +204,8 @@ static void take_node(struct ib_run *r, struct op *op, const uint8_t *mad)
         return;
     }
     fill(op, &info);
-    if (info.type == SMP_SWITCH && !must_ask_name(r, info.node_guid)) {
+    if (info.type == SMP_SWITCH &&
+        (recall_name(r, &op->answer.id) || !must_ask_name(r, info.node_guid))) {
         finish(r, op, op->answer.outcome);
         return;
     }
@@ -185,8 +230,10 @@ static void take_name(struct ib_run *r, struct op *op, const uint8_t *mad)
     else
         snprintf(op->answer.id.name, PROBE_NAME_MAX, "S-%016llx",
                  (unsigned long long)op->answer.id.id);
-    if (op->answer.outcome == PROBE_ID && op->answer.id.id)
-        idmap_put(&r->named, op->answer.id.id, NAMED);
+    if (op->answer.outcome == PROBE_ID && op->answer.id.id) {
+        remember_name(r, &op->answer.id);
+        explore_name(r->x, op->answer.id.id, op->answer.id.name);
+    }
     finish(r, op, op->answer.outcome);
 }
 
@@ -275,6 +322,29 @@ static int wait_ms(const struct explore *x)
     return deadline <= now ? 0 : (int)((deadline - now) / 1000000) + 1;
 }
 
+static bool name_is_awaited(const struct ib_run *r)
+{
+    for (int i = 0; i < OPS; i++) {
+        struct probe_id id = r->ops[i].answer.id;
+
+        if (r->ops[i].busy && r->ops[i].answer.outcome == PROBE_ID &&
+            !recall_name(r, &id))
+            return true;
+    }
+    return false;
+}
+
+/* All is found, but some answers may still tell a name. */
+static void hear_last_names(struct ib_run *r)
+{
+    uint64_t end = now_ns() + WAIT_NS;
+
+    for (uint64_t now = now_ns(); now < end && name_is_awaited(r);
+         now = now_ns())
+        if (receive(r, (int)((end - now) / 1000000) + 1))
+            take(r, umad_get_mad(r->umad));
+}
+
 static void explore_all(struct ib_run *r)
 {
     struct probe probe;
@@ -340,6 +410,7 @@ static struct net *run(struct ib_run *r, const struct prober_ib *ib)
         return NULL;
     }
     explore_all(r);
+    hear_last_names(r);
     explore_stats(r->x, &stats);
     r->stats.unanswered = stats.unanswered;
     if (!explore_failed(r->x, r->err) && !(map = explore_map(r->x)))
@@ -370,7 +441,7 @@ struct net *prober_ib_map(const struct prober_ib *ib,
         *stats = r->stats;
     if (r->umad)
         umad_free(r->umad);
-    idmap_clear(&r->named);
+    forget_names(r);
     free(r);
     return map;
 }
