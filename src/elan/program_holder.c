@@ -257,8 +257,8 @@ static int set_up(struct holder *h, const struct program_spec *spec,
     }
     snprintf(name, sizeof(name), PROGRAM_GROUP_PREFIX "%d.%d", spec->number,
              (int)starter);
-    if (program_cgroup_make(&h->held.group, copy_of(h->kept->tree), name, starter,
-                            err) < 0 ||
+    if (program_cgroup_make(&h->held.group, copy_of(h->kept->tree), name,
+                            starter, err) < 0 ||
         label_group(&h->held, starter, err) < 0) {
         int e = errno ? errno : EIO;
 

@@ -5,16 +5,16 @@
  * It waits at RUNDIR/spare-KEY-PID, for its own uid alone.  KEY stands for the
  * executable's very file and for the mount namespace: a starter takes what it
  * would have started itself.  Who takes one renames its socket first, so only
- * one does.  Who touches the socket's file, as slurmd does, tells that a step is
- * on its way: elan/program_expect.h.
+ * one does.  Who touches the socket's file, as slurmd does, tells that a step
+ * is on its way: elan/program_expect.h.
  */
 #ifndef SF_ELAN_PROGRAM_SPARE_H
 #define SF_ELAN_PROGRAM_SPARE_H
 
 #include <stdbool.h>
 
-/* What a holder keeps from one program for the next: descriptors, -1 where there
- * is none. */
+/* What a holder keeps from one program for the next: descriptors, -1 where
+ * there is none. */
 struct program_kept {
     int tree; /* root of the cgroup2 tree */
     int way;  /* cgroup.procs by which program_expect_begin_by() moves */

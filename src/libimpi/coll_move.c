@@ -140,7 +140,7 @@ static int copy_blocks(struct coll *x, const struct blocks *in)
     x->arg = copies;
     for (int i = 0; copies && at && i < x->c->peers; i++) {
         copies[i] = data_clone(block_at(in, i), block_count(in, i),
-                              block_type(in, i), &at[i]);
+                               block_type(in, i), &at[i]);
         if (!copies[i]) {
             free_copies(x);
             return MPI_ERR_NO_MEM;
