@@ -158,6 +158,8 @@ static int read_stream(struct reading *r)
 
     if (bad_line > 0)
         complain(r, bad_line, "syntax", "not of the form Key=Value");
+    if (ferror(r->stream)) /* a directory can be opened, too */
+        complain(r, 0, NULL, "cannot be read; is it a file?");
     if (r->errors > 0) {
         errno = EINVAL;
         return -1;

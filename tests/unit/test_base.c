@@ -223,6 +223,19 @@ static void conf_missing_file_is_named(void **state)
     assert_string_equal(c.text[0], "/nonexistent/f: No such file or directory");
 }
 
+static void conf_a_directory_is_no_good_configuration(void **state)
+{
+    struct site site = {0};
+    struct complaints c = {0};
+
+    assert_int_equal(conf_read("/tmp", true, site_keys, N_SITE_KEYS, &site,
+                               collect, &c),
+                     -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(c.n, 1);
+    assert_string_equal(c.text[0], "/tmp: cannot be read; is it a file?");
+}
+
 /* A path left behind is taken, that of somebody who listens is not. */
 static void a_local_path_belongs_to_who_listens(void **state)
 {
@@ -476,6 +489,7 @@ int main(void)
         cmocka_unit_test(conf_reads_each_type),
         cmocka_unit_test(conf_names_file_line_and_key_of_all_errors),
         cmocka_unit_test(conf_missing_file_is_named),
+        cmocka_unit_test(conf_a_directory_is_no_good_configuration),
         cmocka_unit_test(a_local_path_belongs_to_who_listens),
         cmocka_unit_test(who_finds_a_local_path_is_heard),
         cmocka_unit_test(netaddr_listens_inside_its_range),
