@@ -20,9 +20,24 @@ static bool refuse(struct net *n, uint64_t *counter, const char *who,
     char text[192];
 
     (*counter)++;
-    snprintf(text, sizeof(text), "report of %.60s refused: %.80s", who, why);
+    snprintf(text, sizeof(text), "report of %.60s refused: %.110s", who, why);
     net_events_alarm(text, net_now(), n);
     return false;
+}
+
+/* A liar, or a node whose munged goes by another address than NodeAddr. */
+static bool refuse_host(struct net *n, const char *who, in_addr_t from,
+                        struct in_addr own)
+{
+    char a[INET_ADDRSTRLEN], b[INET_ADDRSTRLEN], why[128];
+
+    inet_ntop(AF_INET, &from, a, sizeof(a));
+    inet_ntop(AF_INET, &own, b, sizeof(b));
+    snprintf(why, sizeof(why),
+             "made on another host (%s, not %s; see Reporters in "
+             "switchmgr.conf)",
+             a, b);
+    return refuse(n, &n->count.refused_host, who, why);
 }
 
 /* A mapper that is cut off goes on reporting: that is no alarm. */
@@ -75,8 +90,7 @@ static bool take(struct net *n, const struct report *r,
         return refuse(n, &n->count.refused_host, r->node,
                       "its address is not known");
     if (info->addr_be != p->addr.s_addr)
-        return refuse(n, &n->count.refused_host, r->node,
-                      "made on another host");
+        return refuse_host(n, r->node, info->addr_be, p->addr);
     if (!check_role(n, r))
         return refuse(n, &n->count.refused_model, r->node,
                       "it may not report this");
