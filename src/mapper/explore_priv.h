@@ -9,6 +9,8 @@
  * explore_scan.c  which port next, on four levels (below)
  * explore_new.c   crossbars that no guess could name: looked at port by
  *                 port and compared with those known
+ * explore_twins.c addresses that answer in several places
+ * explore_check.c every link closed to a ring, at the end
  * explore_after.c beginning with what is verified of an old map
  * explore_map.c   the finished map
  *
@@ -35,13 +37,14 @@ enum test {
     TEST_SCOUT,   /* is there a host? */
     TEST_GUESS,   /* a host beyond? */
     TEST_COMPARE, /* is this crossbar that one? */
+    TEST_TWIN,    /* is this port with a host that one? */
     TEST_CHECK,   /* is this link there, port by port? */
 };
 
 /* One question being worked at. */
 struct xcase {
     struct atlas_ref at;
-    struct atlas_ref other; /* compare: the same port there */
+    struct atlas_ref other; /* compare, twin: the same port there */
     uint8_t level;
     uint8_t test; /* in flight */
     uint8_t tests;
@@ -72,6 +75,11 @@ struct xcheck {
     bool begun, open, failed;
 };
 
+/* Two places of one address. */
+struct xtwins {
+    struct atlas_ref at, other;
+};
+
 struct explore {
     struct prober_limits limits;
     struct probe_host me;
@@ -99,6 +107,7 @@ struct explore {
     bool lossy;
     uint64_t prompt, late; /* slots that answered at once, in later rounds */
     struct xcheck check;
+    struct xtwins twins;
     bool wary;     /* hosts' addresses are not trusted */
     bool supposed; /* began with what was verified (explore_after.c) */
     bool done, failed;
@@ -181,6 +190,10 @@ bool new_more(struct explore *x);
 /* explore_check.c */
 bool check_more(struct explore *x);
 void check_result(struct explore *x, const struct xcase *c, bool good);
+
+/* explore_twins.c */
+bool twins_more(struct explore *x);
+void twins_result(struct explore *x, const struct xcase *c, bool same);
 
 /* explore_new.c */
 void new_compared(struct explore *x, const struct xcase *c, bool same);

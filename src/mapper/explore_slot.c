@@ -13,7 +13,7 @@
 #define SURE 0.45      /* likely enough to guess before looping */
 #define CREDIT_STEP 16 /* known things met before courage doubles */
 #define COURAGE_MAX 256
-#define LOSSY_TRIES 20
+#define CHECK_TRIES 20
 
 uint32_t case_new(struct explore *x, struct atlas_ref at, int level, bool deep)
 {
@@ -140,6 +140,8 @@ static void compared(struct explore *x, uint32_t c, bool same)
     case_free(x, c);
     if (it.test == TEST_CHECK)
         check_result(x, &it, same);
+    else if (it.test == TEST_TWIN)
+        twins_result(x, &it, same);
     else
         new_compared(x, &it, same);
 }
@@ -192,15 +194,15 @@ static void weigh(struct explore *x, const struct xcase *c, bool answered)
     }
 }
 
-/* A comparison that fails makes a new crossbar, which the end may correct, but
- * not where hosts' addresses are not trusted; a check that fails throws the map
- * away. */
+/* A comparison that fails makes a new crossbar, which the end may correct; a
+ * check that fails throws the map away, and two places that fail to be one
+ * stay two for good: luck may have shown no loss so far. */
 static int compare_tries(const struct explore *x, const struct xcase *c)
 {
     if (x->limits.fixed_timers)
         return 1;
-    if (c->test == TEST_CHECK)
-        return x->lossy ? LOSSY_TRIES : x->limits.tries;
+    if (c->test != TEST_COMPARE)
+        return CHECK_TRIES;
     return x->lossy || x->wary ? x->limits.tries + 2 : 1;
 }
 
