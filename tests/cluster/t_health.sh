@@ -476,6 +476,7 @@ case_idle_connections_keep_nobody_out() { # SL-23
         switchmgr_start
     )
     wait_for 20 all_healthy
+    silence n3 # its place is taken, too
     "$MINISLURM" exec --dir "$CLUSTER" --on ctl --as root -- python3 -c '
 import socket, sys
 held = []
@@ -489,7 +490,6 @@ sys.stdin.read()' "$CLUSTER/reports.sock" >"$case_tmp/idle" < <(
     ) &
     idle=$!
     wait_for 20 grep -q held "$case_tmp/idle"
-    silence n3
     reporter n3
     say n3 hsnd degraded errors
     wait_for 20 extra_has n3 fabric=degraded
