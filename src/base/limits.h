@@ -38,6 +38,12 @@
 #define SF_TASK_REQUEST_MAX 4096
 #define SF_TASK_REPLY_MAX (64 * 1024 * 1024)
 
+/* Seconds of silence after which the other end of an idle TCP connection counts
+ * as lost, and what the user may choose for that between MPI processes. */
+#define SF_SILENCE 180
+#define SF_IMPI_SILENCE_MIN 12 /* a second between two questions */
+#define SF_IMPI_SILENCE_MAX 86400
+
 /* IMPI start-up.  32 clients is the width of client_mask (2.3.5). */
 #define SF_IMPI_CLIENTS_MAX 32
 #define SF_IMPI_HOSTS_MAX 65536

@@ -367,9 +367,11 @@ int netaddr_listen(const struct in6_addr *ip, uint16_t lo, uint16_t hi,
     return fd;
 }
 
-void netaddr_keep_alive(int fd)
+/* A third of the time nothing is asked, then as often as count. */
+void netaddr_keep_alive(int fd, int seconds)
 {
-    const int on = 1, idle = 60, interval = 15, count = 8;
+    const int on = 1, count = 8;
+    const int idle = seconds / 3, interval = seconds * 2 / 3 / count;
 
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));

@@ -83,9 +83,10 @@ int netaddr_listen(const struct in6_addr *ip, uint16_t lo, uint16_t hi,
 /* The port of a bound socket of IP; 0 when it is none. */
 uint16_t netaddr_port(int fd);
 
-/* Notice after three minutes that the other side of this TCP connection lost
- * power.  A process that is suspended is not taken for lost: its kernel
- * answers. */
-void netaddr_keep_alive(int fd);
+/* Notice after about so many seconds that the other side of this TCP
+ * connection lost power, or that the way there drops what is sent.  A process
+ * that is suspended is not taken for lost: its kernel answers.  With data on
+ * the way the kernel asks nothing, and has limits of its own (tcp_retries2). */
+void netaddr_keep_alive(int fd, int seconds);
 
 #endif

@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/be.h"
 #include "base/clerk.h"
 #include "base/netaddr.h"
@@ -142,7 +143,7 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int events)
         s->connected = true;
         s->stats.connects++;
         if (s->to.ss_family != AF_UNIX)
-            netaddr_keep_alive(s->fd);
+            netaddr_keep_alive(s->fd, SF_SILENCE);
     }
     flush(s);
 }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/netaddr.h"
 #include "impid/impi_server.h"
 
@@ -61,7 +62,7 @@ int server_net_accept(int fd, char *peer, size_t size)
     if (got < 0)
         return -1;
     setsockopt(got, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    netaddr_keep_alive(got);
+    netaddr_keep_alive(got, SF_SILENCE);
     from = netaddr_from_socket((void *)&ss);
     netaddr_print(text, &from);
     snprintf(peer, size, "%s", text);

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/accept.h"
 #include "base/be.h"
 #include "base/log.h"
@@ -58,7 +59,7 @@ static void no_delay(int fd)
     int one = 1;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    netaddr_keep_alive(fd);
+    netaddr_keep_alive(fd, SF_SILENCE);
 }
 
 /* ---- those who come ---- */

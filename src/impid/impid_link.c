@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mac.h"
 #include "base/netaddr.h"
@@ -253,7 +254,7 @@ void impid_link_start(struct impid_link *l, struct impid *impid)
     ev_io_init(&l->io, on_io, l->fd, EV_WRITE);
     l->io.data = l;
     setsockopt(l->fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof(one));
-    netaddr_keep_alive(l->fd);
+    netaddr_keep_alive(l->fd, SF_SILENCE);
     if (netaddr_connect(l->fd, to) == 0)
         connected(l);
     else if (errno == EINPROGRESS)

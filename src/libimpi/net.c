@@ -87,6 +87,13 @@ unsigned net_rounds(void)
     return __atomic_load_n(&net.round, __ATOMIC_RELAXED);
 }
 
+/* For what not every round has time. */
+static bool look_around(void)
+{
+    net_watch();
+    return net_look_for_guests();
+}
+
 bool net_progress(void)
 {
     unsigned round = net.round;
@@ -98,7 +105,7 @@ bool net_progress(void)
         net_share_awake();
     moved = drive_links(sockets);
     if (net_opening() || round % (shared ? LOOK_EVERY_SHARED : LOOK_EVERY) == 0)
-        moved |= net_look_for_guests();
+        moved |= look_around();
     return moved;
 }
 
@@ -148,6 +155,7 @@ bool net_write_or_wait(int ms)
     moved = drive_ready(ms);
     if (net.asleep)
         net_share_awake();
+    net_watch();
     return (guests_ready() && net_look_for_guests()) || moved;
 }
 
@@ -158,7 +166,7 @@ bool net_progress_whole(void)
     if (net.nshared > 0)
         net_share_awake();
     moved = drive_links(true);
-    return moved | net_look_for_guests();
+    return moved | look_around();
 }
 
 bool net_is_quick(void)

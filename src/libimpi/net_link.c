@@ -12,8 +12,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "impi/hostaddr.h"
 #include "libimpi/net_priv.h"
+
+/* Looks in the time of silence; packets repeated in vain that say more than
+ * that this process was away. */
+#define WATCHES 12
+#define REPEATS_LEAST 4
 
 struct net net = {.listener = -1};
 
@@ -24,6 +30,7 @@ void link_set_up_socket(int fd)
     int one = 1;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    netaddr_keep_alive(fd, net.silence);
 }
 
 int net_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
@@ -53,10 +60,31 @@ static void want_descriptors(rlim_t n)
     setrlimit(RLIMIT_NOFILE, &r);
 }
 
+/* Who only waits for a message would not see that none can come. */
+static int choose_silence(struct errbuf *err)
+{
+    const char *text = getenv("IMPI_SILENCE");
+    char *end;
+    long n = SF_SILENCE;
+
+    if (text && *text) {
+        n = strtol(text, &end, 10);
+        if (*end || n < SF_IMPI_SILENCE_MIN || n > SF_IMPI_SILENCE_MAX)
+            return errprintf(err,
+                             "IMPI_SILENCE is no number of seconds from %d to "
+                             "%d: %s",
+                             SF_IMPI_SILENCE_MIN, SF_IMPI_SILENCE_MAX, text);
+    }
+    net.silence = (int)n;
+    return 0;
+}
+
 int net_start(struct errbuf *err)
 {
     size_t n = impi_be.world.nprocs;
 
+    if (choose_silence(err) < 0)
+        return -1;
     want_descriptors(n);
     net.sharing_off = share_is_off();
     net.guests_max = n + GUESTS_EXTRA;
@@ -181,4 +209,34 @@ void link_opened(struct link *l)
                strerror(errno));
     l->state = LINK_OPEN;
     net.nopening--;
+}
+
+/* ---- machines that do not answer ---- */
+
+/* The kernel itself repeats what is not acknowledged for a quarter of an hour.
+ * A machine whose process takes nothing acknowledges, so TCP_USER_TIMEOUT,
+ * which does not care, is of no use. */
+static bool is_silent(int fd)
+{
+    struct tcp_info t = {0};
+    socklen_t len = sizeof(t);
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &t, &len) == 0 &&
+           t.tcpi_retransmits >= REPEATS_LEAST &&
+           t.tcpi_last_ack_recv / 1000 >= (unsigned)net.silence;
+}
+
+void net_watch(void)
+{
+    time_t now = net_now_s();
+
+    if (now < net.watch_at)
+        return;
+    net.watch_at = now + net.silence / WATCHES;
+    for (size_t i = 0; i < net.nlinks; i++) {
+        struct link *l = net.links[i];
+
+        if (l->fd >= 0 && l->state != LINK_CONNECTING && is_silent(l->fd))
+            link_fail(l, strerror(ETIMEDOUT));
+    }
 }

@@ -74,6 +74,8 @@ struct net {
     int listener;
     struct accept_rest rest; /* of the listener */
     bool told_full;          /* no descriptors: said so */
+    int silence;             /* seconds after which a machine is lost */
+    time_t watch_at;         /* when to look for that */
     struct link **by_peer;   /* [nprocs] */
     struct link **links;     /* all that is not a guest, dense */
     size_t nlinks;
@@ -101,6 +103,8 @@ void link_fail(struct link *l, const char *why);
 /* The opening is through: hand over to the engine. */
 void link_opened(struct link *l);
 time_t net_now_s(void);
+/* Lose what has not answered for too long.  Looks only now and then. */
+void net_watch(void);
 /* -1 while it rests, for there was no descriptor left.  Who sleeps on it looks
  * again before long. */
 int net_listener(void);

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/accept.h"
 #include "base/be.h"
 #include "base/bytebuf.h"
@@ -124,7 +125,7 @@ static void on_connect(struct ev_loop *loop, ev_io *w, int events)
         return;
     }
     if (w == &n->tcp.io)
-        netaddr_keep_alive(fd);
+        netaddr_keep_alive(fd, SF_SILENCE);
     c->net = n;
     c->fd = fd;
     c->stranger = true;

@@ -111,6 +111,31 @@ case_unreachable_process_is_named()
     report $? "$title: $*"
 }
 
+# Two who only wait for each other, in a namespace whose address goes away.
+# (Without an end of our own they hang for a quarter of an hour.)  The other one
+# may have ended before the first has told.
+case_way_that_drops_packets_is_told()
+{
+    local title=way_that_drops_packets_is_told world fifo=$TMPDIR/drop
+    if ! unshare -n true 2>/dev/null; then
+        report_skip "$title" "no network namespaces"
+        return
+    fi
+    rm -f "$fifo"
+    mkfifo "$fifo"
+    world_of "$@" -- "$dir/lost" "$fifo"
+    # shellcheck disable=SC2016
+    IMPI_SHM=0 IMPI_SILENCE=12 "${limited[@]}" 120 unshare -n bash -c '
+        ip link set lo up || exit 99
+        "${@:2}" &
+        read -r _ <"$1"
+        ip address del 127.0.0.1/8 dev lo || exit 99
+        wait $!' - "$fifo" "$dir/bare_world" "${world[@]}" >"$TMPDIR/out" 2>&1
+    [ $? = 1 ] && grep -qE "SF-E402: lost rank [01] \(client [01], 127.0.0.1:" \
+        "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
 # IMPI_SHM=0 is about clients: inside one, flat collective calls share memory as
 # the library does.
 rings_of() # CLIENT...: how many were made
@@ -239,6 +264,11 @@ case_end fatal_error_names_its_cause 1 "SF-E510: MPI_Win_create" \
     mpich:1 openmpi:1 -- "$dir/abort" 1 window
 case_unreachable_process_is_named mpich:1 openmpi:1
 case_unreachable_process_is_named openmpi:1 mpich:1
+case_way_that_drops_packets_is_told mpich:1 openmpi:1
+export IMPI_SILENCE=soon
+case_end silence_is_a_number_of_seconds 1 "IMPI_SILENCE is no number" \
+    mpich:1 openmpi:1 -- "$dir/ring"
+unset IMPI_SILENCE
 case_end killed_rank_ends_all 1 "rank 1 vanished" \
     mpich:1 openmpi:1 -- "$dir/abort" 1 die
 echo "1..$n"
