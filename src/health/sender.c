@@ -13,9 +13,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/be.h"
 #include "base/clerk.h"
+#include "base/limits.h"
 #include "base/netaddr.h"
 #include "base/seal.h"
 #include "health/sender.h"

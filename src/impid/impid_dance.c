@@ -17,9 +17,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/accept.h"
 #include "base/be.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mac.h"
 #include "impi/hostaddr.h"

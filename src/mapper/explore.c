@@ -104,8 +104,8 @@ static bool begin(struct explore *x)
     x->root_test = TEST_NONE;
     x->root_tries = 0;
     x->check = (struct xcheck){.open = false};
-    x->twins = (struct xtwins){{0, -x->limits.max_ports},
-                               {0, -x->limits.max_ports}};
+    x->twins =
+        (struct xtwins){{0, -x->limits.max_ports}, {0, -x->limits.max_ports}};
     return atlas_init(&x->atlas, x->limits.max_ports, x->wary) &&
            guess_init(&x->guess, x->limits.max_ports);
 }

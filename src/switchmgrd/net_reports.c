@@ -18,10 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/accept.h"
 #include "base/be.h"
 #include "base/bytebuf.h"
+#include "base/limits.h"
 #include "base/local.h"
 #include "base/netaddr.h"
 #include "switchmgrd/net.h"

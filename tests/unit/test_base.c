@@ -228,9 +228,9 @@ static void conf_a_directory_is_no_good_configuration(void **state)
     struct site site = {0};
     struct complaints c = {0};
 
-    assert_int_equal(conf_read("/tmp", true, site_keys, N_SITE_KEYS, &site,
-                               collect, &c),
-                     -1);
+    assert_int_equal(
+        conf_read("/tmp", true, site_keys, N_SITE_KEYS, &site, collect, &c),
+        -1);
     assert_int_equal(errno, EINVAL);
     assert_int_equal(c.n, 1);
     assert_string_equal(c.text[0], "/tmp: cannot be read; is it a file?");
