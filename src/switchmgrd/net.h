@@ -18,6 +18,7 @@
 #include "health/mgrconf.h"
 #include "health/model.h"
 #include "health/table.h"
+#include "switchmgrd/net_clock.h"
 #include "switchmgrd/record.h"
 
 /* A node that Slurm has, or that somebody reports about. */
@@ -88,13 +89,6 @@ struct net {
 /* Opens everything as root, becomes conf->user, runs the loop; returns the
  * exit code.  *conf is taken over. */
 int net_run(struct mgrconf *conf, const char *conf_path, int updater_fd);
-
-/* net_clock.c: ms since the epoch; what was an hour ago by net_now() was one,
- * whoever set the clock meanwhile. */
-int64_t net_now(void);
-/* A time of net_now()'s as today's wall clock tells it, for who compares it
- * with that; 0, never, stays 0. */
-int64_t net_wall(int64_t when);
 
 /* net_peers.c: nodes, wants */
 struct net_peer *net_peer_find(struct net *n, const char *name);

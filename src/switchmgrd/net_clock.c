@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The network side's time.  A machine's clock may be set while switchmgrd runs,
+ * The daemon's time, on both sides.  A machine's clock may be set while switchmgrd runs,
  * by hours when it came up before its time server; ages and grace periods must
- * not notice.  So the model lives on the steady clock, put at the wall clock's
+ * not notice.  So model and updater live on the steady clock, put at the wall clock's
  * place when the daemon started, and only what leaves the daemon is told by
  * today's wall clock.
  */
 #include <time.h>
 
 #include "base/clock.h"
-#include "switchmgrd/net.h"
+#include "switchmgrd/net_clock.h"
 
 /* Less is how a time server slews a clock, and no reason that two looks at
  * one time differ. */

@@ -5,21 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "switchmgrd/net_clock.h"
 #include "switchmgrd/topology.h"
 #include "switchmgrd/updater.h"
 #include "switchmgrd/updater_apply.h"
-
-int64_t upd_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 struct upd_node *upd_node_make(struct updater *u, const char *name)
 {
@@ -57,7 +49,7 @@ static void take_want(struct updater *u, const struct plan_want *want)
         n->dry_drained = n->capped = 0;
     if (!n->wanted || memcmp(&n->want, want, sizeof(*want)) != 0) {
         n->want = *want;
-        n->wanted_at = upd_now();
+        n->wanted_at = net_now();
         n->wanted = n->dirty = true;
     }
 }
@@ -134,7 +126,7 @@ static bool all_told(const struct updater *u)
 /* Look at Slurm when it is time.  Errors come at growing distances. */
 static void poll_slurm(struct updater *u, int64_t *distance)
 {
-    int64_t now = upd_now();
+    int64_t now = net_now();
     uint32_t was = u->status.reachable;
 
     if (now < u->next_poll)
@@ -151,14 +143,14 @@ static void poll_slurm(struct updater *u, int64_t *distance)
         *distance = u->conf->slurm_poll * 1000;
         upd_caps_look(u);
     }
-    u->next_poll = upd_now() + *distance;
+    u->next_poll = net_now() + *distance;
 }
 
 /* A new topology.conf: in place, then known to slurmctld; not done until both
  * are. */
 static void look_at_topology(struct updater *u)
 {
-    int64_t now = upd_now();
+    int64_t now = net_now();
     struct errbuf err;
     int rc;
 
@@ -186,7 +178,7 @@ static void look_at_topology(struct updater *u)
 
 static int time_to_wait(const struct updater *u, bool more)
 {
-    int64_t now = upd_now(), until = u->next_poll;
+    int64_t now = net_now(), until = u->next_poll;
 
     /* While slurmctld is away nothing can be done before the next look. */
     if (more && u->status.reachable && u->next_rpc < until)

@@ -27,7 +27,7 @@ struct upd_node {
     char *addr_text;
     int64_t drained_since; /* fault that we drained it for; 0: none */
     int64_t undone;        /* ... and somebody took that back */
-    int64_t own_seen;      /* when Slurm last had that drain; 0: not seen */
+    int64_t own_seen;      /* wall clock: Slurm last had that drain; 0: no */
     int64_t lost;          /* fault whose drain slurmctld forgot, or 0 */
     int64_t capped;        /* fault that the caps left it undrained for, or 0 */
     bool capped_is_news;   /* not in the log yet */
@@ -102,6 +102,5 @@ void upd_state_load(struct updater *u);
 void upd_state_save(const struct updater *u);
 
 struct upd_node *upd_node_make(struct updater *u, const char *name);
-int64_t upd_now(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "switchmgrd/net_clock.h"
 #include "switchmgrd/updater_apply.h"
 
 /* How long what Slurm said last is built upon.  With thousands of nodes asking
@@ -74,13 +75,13 @@ static int by_texts(const void *x, const void *y)
  * while what was loaded may be built upon. */
 static bool take_turn(struct updater *u, int64_t until)
 {
-    int64_t now = upd_now();
+    int64_t now = net_now();
 
     if (u->next_rpc > until)
         return false;
     if (now < u->next_rpc)
         poll(NULL, 0, (int)(u->next_rpc - now));
-    u->next_rpc = upd_now() + 1000 / u->conf->slurm_rate;
+    u->next_rpc = net_now() + 1000 / u->conf->slurm_rate;
     return true;
 }
 
@@ -98,7 +99,7 @@ static char *names_of(const struct job *jobs, size_t n)
 
 static void done(struct updater *u, struct upd_node *n)
 {
-    int64_t took = upd_now() - n->wanted_at;
+    int64_t took = net_now() - n->wanted_at;
 
     n->dirty = false;
     if (took > 0 && (uint64_t)took > u->status.max_ms)
@@ -151,7 +152,7 @@ static void drain(struct updater *u, struct upd_node *n, struct plan *p)
         log_warn("%s drained: %s", n->name, p->reason);
         u->status.drains++;
         n->own = n->drain = true;
-        n->own_seen = upd_now();
+        n->own_seen = net_wall(net_now());
         n->told = false;
     } else {
         log_warn("SF-E702: %s: %s", n->name, u->status.error);
@@ -256,7 +257,7 @@ static bool any_dirty(const struct updater *u)
 /* Texts first, they say the most to the most; then states. */
 static bool apply(struct updater *u, struct job *jobs, size_t n)
 {
-    int64_t until = upd_now() + PASS_MS;
+    int64_t until = net_now() + PASS_MS;
     size_t len;
 
     for (size_t i = 0; i < n; i += len) {
@@ -283,7 +284,7 @@ bool upd_apply(struct updater *u)
     size_t n;
     bool more;
 
-    if (!u->status.reachable || !any_dirty(u) || upd_now() < u->next_rpc)
+    if (!u->status.reachable || !any_dirty(u) || net_now() < u->next_rpc)
         return any_dirty(u);
     /* Merge into what is there now, not into what was there at the last look:
      * one small RPC when nothing changed. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "switchmgrd/net_clock.h"
 #include "switchmgrd/updater.h"
 
 /* Nodes that we have drained; in a dry run, would have. */
@@ -27,13 +28,13 @@ static struct caps *caps_of(struct updater *u)
 
 bool upd_caps_room(struct updater *u)
 {
-    return caps_may(caps_of(u), &u->caps_conf, upd_now(), HASH_COUNT(u->nodes),
+    return caps_may(caps_of(u), &u->caps_conf, net_now(), HASH_COUNT(u->nodes),
                     drained(u));
 }
 
 bool upd_caps_take(struct updater *u)
 {
-    return caps_take(caps_of(u), &u->caps_conf, upd_now(), HASH_COUNT(u->nodes),
+    return caps_take(caps_of(u), &u->caps_conf, net_now(), HASH_COUNT(u->nodes),
                      drained(u));
 }
 

@@ -3,7 +3,8 @@
  * What the updater must not forget over a restart: when it drained (the caps)
  * and for which fault (so that an admin's resume is respected).  Lines
  * "cap MS" and "drained NODE MS" / "undone NODE MS"; a file that cannot be
- * read counts as none.
+ * read counts as none.  A cap's time is the wall clock's; a fault's is its name
+ * in the network side's model.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,17 +15,18 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "switchmgrd/net_clock.h"
 #include "switchmgrd/updater.h"
 
 static void take_line(struct updater *u, const char *line)
 {
     char name[SF_REPORT_NAME_MAX];
+    int64_t at, now = net_now();
     struct upd_node *n;
-    int64_t at;
 
     if (sscanf(line, "cap %" SCNd64, &at) == 1) {
-        if (at <= upd_now())
-            u->caps.at[u->caps.n++ % CAPS_MAX] = at;
+        /* By a clock that was set back since: as if it were now. */
+        u->caps.at[u->caps.n++ % CAPS_MAX] = at < now ? at : now;
     } else if (sscanf(line, "drained %63s %" SCNd64, name, &at) == 2) {
         if ((n = upd_node_make(u, name)))
             n->drained_since = at;
@@ -55,7 +57,7 @@ static void put_all(const struct updater *u, FILE *f)
     const struct upd_node *n;
 
     for (uint32_t i = 0; i < have; i++)
-        fprintf(f, "cap %" PRId64 "\n", u->caps.at[i]);
+        fprintf(f, "cap %" PRId64 "\n", net_wall(u->caps.at[i]));
     for (n = u->nodes; n; n = n->hh.next) {
         if (n->drained_since)
             fprintf(f, "drained %s %" PRId64 "\n", n->name, n->drained_since);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "switchmgrd/net.h"
+#include "switchmgrd/net_clock.h"
 
 #define HOUR 3600000
 

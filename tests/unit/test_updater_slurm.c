@@ -1,19 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The updater's looks at Slurm, with a library of ours in the place of Slurm's
- * that counts its memory and leaves behind what Slurm 22.05 leaves behind.
+ * that counts its memory and leaves behind what Slurm 22.05 leaves behind; and
+ * its times, with clocks of ours.
  */
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "health/plan.h"
 #include "suite.h"
 #include "slurmabi/slurm_sym.h"
+#include "switchmgrd/net_clock.h"
+#include "switchmgrd/topology.h"
 #include "switchmgrd/updater.h"
 
 #define NODES 3
+#define HOUR 3600000
 
-static int live; /* texts of Slurm's that nobody has freed */
+static int live;               /* texts of Slurm's that nobody has freed */
+static uint32_t nodes = NODES; /* that Slurm has */
+static int loads;              /* of its nodes */
+
+/* ---- the clocks, in the place of the C library's ------------------------- */
+
+static int64_t wall = 1700000000000, steady = 5000;
+static int64_t end =
+    INT64_MAX; /* of the steady clock: the updater is to stop */
+static int64_t set_at_load;
+static volatile int stop;
+
+int clock_gettime(clockid_t which, struct timespec *t)
+{
+    int64_t ms = which == CLOCK_REALTIME ? wall : steady;
+
+    t->tv_sec = ms / 1000;
+    t->tv_nsec = ms % 1000 * 1000000;
+    return 0;
+}
+
+static void pass(int64_t ms)
+{
+    wall += ms;
+    steady += ms;
+    stop = steady >= end;
+}
+
+/* Nothing ever comes. */
+int poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+    pass(timeout > 0 ? timeout : 1);
+    return 0;
+}
 
 /* ---- Slurm's part -------------------------------------------------------- */
 
@@ -53,7 +94,10 @@ static node_info_msg_t *some_nodes(const char *first, uint32_t n)
 
 int slurm_load_node(time_t since, node_info_msg_t **msg, uint16_t flags)
 {
-    *msg = some_nodes("n0", NODES);
+    loads++;
+    wall += set_at_load;
+    set_at_load = 0;
+    *msg = some_nodes("n0", nodes);
     return SLURM_SUCCESS;
 }
 
@@ -111,26 +155,9 @@ int slurm_reconfigure(void)
 
 /* ---- the updater's ------------------------------------------------------- */
 
-int64_t upd_now(void)
+int topology_install(const char *from, const char *to, struct errbuf *err)
 {
-    return 1000;
-}
-
-void upd_dry_forget(struct upd_node *n)
-{
-}
-
-struct upd_node *upd_node_make(struct updater *u, const char *name)
-{
-    struct upd_node *n;
-
-    HASH_FIND_STR(u->nodes, name, n);
-    if (n)
-        return n;
-    n = calloc(1, sizeof(*n));
-    strcpy(n->name, name);
-    HASH_ADD_STR(u->nodes, name, n);
-    return n;
+    return 0;
 }
 
 static void looks_at_slurm_leave_no_memory(void **state)
@@ -159,10 +186,100 @@ static void looks_at_slurm_leave_no_memory(void **state)
     }
 }
 
+/* ---- its times ------------------------------------------------------------
+ */
+
+/* How often the updater looks at Slurm in a minute; the wall clock is set by
+ * `ahead` at the first time. */
+static int looks_when_set_by(int64_t ahead)
+{
+    struct mgrconf conf = {.slurm_poll = 10, .slurm_rate = 10};
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+    nodes = 0;
+    loads = stop = 0;
+    end = steady + 60000;
+    set_at_load = ahead;
+    assert_int_equal(updater_run(&conf, "", fds[0], "/no/such/state", &stop),
+                     0);
+    nodes = NODES;
+    end = INT64_MAX;
+    close(fds[0]);
+    close(fds[1]);
+    return loads;
+}
+
+static void a_clock_set_back_pauses_no_look_at_slurm(void **state)
+{
+    int undisturbed = looks_when_set_by(0);
+
+    assert_in_range(undisturbed, 5, 7); /* SlurmPoll is 10 s */
+    assert_int_equal(looks_when_set_by(-HOUR), undisturbed);
+    assert_int_equal(looks_when_set_by(HOUR), undisturbed);
+}
+
+static struct updater *with_one_drain_an_hour(void)
+{
+    struct updater *u = calloc(1, sizeof(*u));
+    static struct mgrconf conf;
+
+    u->conf = &conf;
+    u->state_path = "test_updater_slurm.state";
+    u->caps_conf =
+        (struct caps_conf){.max = 1, .interval = HOUR, .max_percent = 100};
+    return u;
+}
+
+static void a_clock_set_forward_does_not_lift_the_caps(void **state)
+{
+    struct updater *u = with_one_drain_an_hour();
+
+    assert_true(upd_caps_take(u));
+    wall += 2 * HOUR;
+    assert_false(upd_caps_room(u));
+    pass(HOUR);
+    assert_true(upd_caps_room(u));
+    wall -= 2 * HOUR;
+    free(u);
+}
+
+/* What a restart reads was written by the wall clock of then. */
+static bool room_after_restart(int64_t set, int64_t later)
+{
+    struct updater *u = with_one_drain_an_hour();
+    bool room;
+
+    assert_true(upd_caps_take(u));
+    wall += set;
+    upd_state_save(u);
+    wall -= set;
+    free(u);
+    pass(later);
+    u = with_one_drain_an_hour();
+    upd_state_load(u);
+    room = upd_caps_room(u);
+    remove(u->state_path);
+    free(u);
+    return room;
+}
+
+static void the_caps_are_kept_over_a_restart_by_the_wall_clock(void **state)
+{
+    assert_false(room_after_restart(0, HOUR - 1000));
+    assert_true(room_after_restart(0, HOUR));
+    assert_true(room_after_restart(-HOUR, 0));
+    /* It seems to come from the future: as if it were now. */
+    assert_false(room_after_restart(3 * HOUR, 2 * HOUR));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(looks_at_slurm_leave_no_memory),
+        cmocka_unit_test(a_clock_set_back_pauses_no_look_at_slurm),
+        cmocka_unit_test(a_clock_set_forward_does_not_lift_the_caps),
+        cmocka_unit_test(the_caps_are_kept_over_a_restart_by_the_wall_clock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
