@@ -501,6 +501,30 @@ sys.stdin.read()' "$CLUSTER/reports.sock" >"$case_tmp/idle" < <(
     switchmgr_start
 }
 
+# Reporters that stall in mid-message, announce too much, send JSON that is
+# huge or nested deeply: each is refused or cut off, others are heard meanwhile.
+case_bad_reporters_hurt_only_themselves() { # SL-23
+    local bad
+    wait_for 20 all_healthy
+    timeout "$(patience 60)" "$MINISLURM" exec --dir "$CLUSTER" --on n1 \
+        --as root -- python3 "$SF_TOP_SRCDIR/tests/cluster/bad_reporters.py" \
+        "$CLUSTER/reports.sock" "$CLUSTER/munge.n1/munge.socket" \
+        >"$case_tmp/bad" 2>&1 &
+    bad=$!
+    wait_for 20 grep -q 'stalls$' "$case_tmp/bad"
+    say n3 hsnd degraded errors
+    wait_for 20 extra_has n3 fabric=degraded
+    say n3 hsnd up
+    wait "$bad" || fail "bad_reporters.py: $(cat "$case_tmp/bad")"
+    out=$(cat "$case_tmp/bad") err=
+    assert_output '^nested deeply: refused$'
+    assert_output '^huge: refused$'
+    assert_output '^not JSON: refused$'
+    assert_output '^announces 4 GB: cut off$'
+    assert_output '^stalled: cut off$'
+    wait_for 20 all_healthy
+}
+
 case_silence_is_unknown() { # SL-23
     silence n3
     wait_for 40 extra_has n3 fabric=unknown
