@@ -88,16 +88,19 @@ static enum health_table_news read_it(struct health_table_reader *r,
                                       const char *path, struct errbuf *err)
 {
     struct health_table fresh;
+    struct errbuf why;
     size_t len;
     char *text = read_file(path, &r->seen, &len, err);
     int rc;
 
     if (!text)
         return HEALTH_TABLE_BAD;
-    rc = health_table_decode(&fresh, text, len, err);
+    rc = health_table_decode(&fresh, text, len, &why);
     free(text);
-    if (rc < 0)
+    if (rc < 0) {
+        errprintf(err, "%s: %s", path, why.text);
         return HEALTH_TABLE_BAD;
+    }
     health_table_free(&r->table);
     r->table = fresh;
     r->known = true;

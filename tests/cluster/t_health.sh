@@ -63,6 +63,32 @@ case_step_on_a_down_node_is_refused() { # EL-57 SL-26
     wait_for 20 runs_on n1
 }
 
+# Its table ages: steps go by StalePolicy, and slurmctld's log says why.
+case_a_switchmgrd_that_hangs_shows_in_slurmctlds_log() { # SL-26
+    wait_for 20 all_healthy
+    wait_for 20 runs_on n1
+    for_switchmgrd STOP
+    wait_for 60 stale_is_told # StaleAfter
+    for_switchmgrd CONT
+    wait_for 20 fresh_is_told
+    wait_for 30 all_healthy
+}
+
+for_switchmgrd() { # SIGNAL
+    local pid
+    for pid in $(switchmgr_pids); do pidkill "$1" "$pid"; done
+}
+
+stale_is_told() { # each step looks
+    runs_on n1 && grep -q 'SF-E112.*older than 30 s.*built without it' \
+        "$CLUSTER/log/slurmctld.log"
+}
+
+fresh_is_told() {
+    runs_on n1 && grep -q 'health table is written again' \
+        "$CLUSTER/log/slurmctld.log"
+}
+
 runs_on() {
     run_as_user srun -N1 -w "$1" true
     [ "$code" = 0 ]

@@ -228,6 +228,43 @@ static void sl_26_a_table_that_is_back_is_told_once(void **state)
     assert_false(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
 }
 
+static bool news_of_age(struct world *w, int64_t now, bool *error)
+{
+    struct errbuf news;
+    bool unread;
+
+    gate_look(&w->gate, w->path, w->hosts, now, &news, &unread);
+    return gate_look_at_age(&w->gate, &w->conf, now, &news, error);
+}
+
+/* A switchmgrd that was gone showed by nothing in slurmctld's log. */
+static void sl_26_a_stale_table_is_told_once(void **state)
+{
+    struct world *w = *state;
+    bool error;
+
+    write_table(w, NOW, 0, 0);
+    assert_false(news_of_age(w, NOW + 30 * SEC, &error));
+    assert_true(news_of_age(w, NOW + 31 * SEC, &error));
+    assert_true(error);
+    assert_false(news_of_age(w, NOW + 32 * SEC, &error));
+    write_table(w, NOW + 33 * SEC, 0, 0);
+    assert_true(news_of_age(w, NOW + 33 * SEC, &error));
+    assert_false(error);
+    assert_false(news_of_age(w, NOW + 34 * SEC, &error));
+}
+
+static void sl_26_a_site_may_do_without_a_table(void **state)
+{
+    struct world *w = *state;
+    bool error;
+
+    assert_false(news_of_age(w, NOW, &error));
+    w->conf.on_stale = MGR_STALE_REFUSE;
+    assert_true(news_of_age(w, NOW + SEC, &error));
+    assert_true(error);
+}
+
 static void one_node_is_always_believed(void **state)
 {
     struct health_table_node n = {"n3", HEALTH_DOWN, 0, 1, 1, 1, "mute"};
@@ -326,6 +363,8 @@ int main(void)
         T(sl_26_each_node_of_the_step_is_looked_at),
         T(el_57_policy_may_ignore_the_table),
         T(sl_26_a_table_that_is_back_is_told_once),
+        T(sl_26_a_stale_table_is_told_once),
+        T(sl_26_a_site_may_do_without_a_table),
         T(one_node_is_always_believed),
         T(names_go_through_elanhosts),
         cmocka_unit_test(wrong_configuration_is_told_all_at_once),

@@ -166,7 +166,8 @@ static void sl_26_a_bad_file_keeps_the_last_good_table(void **state)
     put(p->path, "SFHEALTH 1 00000", 16);
     assert_int_equal(health_table_look(&p->reader, p->path, &err),
                      HEALTH_TABLE_BAD);
-    assert_string_equal(err.text, "health table: cut off in its header");
+    assert_ptr_equal(strstr(err.text, p->path), err.text);
+    assert_non_null(strstr(err.text, ": health table: cut off in its header"));
     assert_true(p->reader.known);
     assert_int_equal(p->reader.table.n, 3);
     assert_int_equal(health_table_look(&p->reader, p->path, &err),

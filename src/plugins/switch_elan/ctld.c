@@ -170,6 +170,7 @@ struct build {
     struct elan_userkey keys[SF_ELAN_RAILS_MAX];
     struct elan_layout layout;
     struct elan_payload payload;
+    bool fabric_is_down; /* or may be: the table refuses the step */
 };
 
 static int look_at_record(struct build *b, struct errbuf *err)
@@ -210,6 +211,14 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+static void tell_of_health(const struct errbuf *news, bool error)
+{
+    if (error)
+        slurm_error("SF-E112 switch/elan: %s", news->text);
+    else
+        slurm_info("switch/elan: %s", news->text);
+}
+
 /* Ask the switch manager's table. */
 static int look_at_health(struct build *b, struct errbuf *err)
 {
@@ -217,18 +226,19 @@ static int look_at_health(struct build *b, struct errbuf *err)
     int64_t now = now_ms();
     struct errbuf news;
     bool error;
+    int rc;
 
     if (path && !*path) /* HealthTable= : not asked */
         return 0;
     if (gate_look(&ctld.gate, path ? path : MGRCONF_TABLE, ctld.site.hosts, now,
-                  &news, &error)) {
-        if (error)
-            slurm_error("SF-E112 switch/elan: %s", news.text);
-        else
-            slurm_info("switch/elan: %s", news.text);
-    }
-    return gate_check(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
-                      b->step.options.rails, now, &b->step.no_broadcast, err);
+                  &news, &error))
+        tell_of_health(&news, error);
+    if (gate_look_at_age(&ctld.gate, &ctld.mgr, now, &news, &error))
+        tell_of_health(&news, error);
+    rc = gate_check(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
+                    b->step.options.rails, now, &b->step.no_broadcast, err);
+    b->fabric_is_down = rc < 0;
+    return rc;
 }
 
 static int make_keys(struct build *b, struct errbuf *err)
@@ -289,6 +299,18 @@ static void wake_waiters(void)
         slurm_debug("switch/elan: %u waiting launches are told", n);
 }
 
+/* A full pool is an everyday thing; that a fault makes a step wait, srun does
+ * not say. */
+static void tell_of_wait(const struct build *b, const char *why)
+{
+    if (b->fabric_is_down)
+        slurm_info("switch/elan: step %u.%u waits: %s", b->info->job_id,
+                   b->info->step_id, why);
+    else
+        slurm_debug("switch/elan: step %u.%u waits: %s", b->info->job_id,
+                    b->info->step_id, why);
+}
+
 /* 0, or the code that Slurm understands. */
 static int build(struct build *b)
 {
@@ -306,8 +328,7 @@ static int build(struct build *b)
     if (rc == 0)
         return 0;
     if (errno == EBUSY) {
-        slurm_debug("switch/elan: step %u.%u waits: %s", b->info->job_id,
-                    b->info->step_id, err.text);
+        tell_of_wait(b, err.text);
         enter_waiter(b->record);
         return ESLURM_INTERCONNECT_BUSY;
     }

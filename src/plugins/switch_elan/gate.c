@@ -77,6 +77,27 @@ static int64_t silence(const struct gate *g, const struct mgrconf *conf,
     return now - g->reader.table.written - limit;
 }
 
+bool gate_look_at_age(struct gate *g, const struct mgrconf *conf, int64_t now,
+                      struct errbuf *news, bool *error)
+{
+    bool allow = conf->on_stale == MGR_STALE_ALLOW;
+    bool stale = silence(g, conf, now) > 0 && (g->reader.known || !allow);
+
+    if (stale == g->stale_told)
+        return false;
+    g->stale_told = *error = stale;
+    if (!stale)
+        errprintf(news, "the health table is written again");
+    else
+        errprintf(news,
+                  "the health table is older than %ld s or has never been "
+                  "there (is switchmgrd running?); until it is written again "
+                  "steps are %s (StalePolicy)",
+                  conf->stale_after,
+                  allow ? "built without it" : "refused on all nodes");
+    return true;
+}
+
 static int refuse(int64_t age, const struct mgrconf *conf)
 {
     errno = age < (int64_t)conf->busy_grace * 1000 ? EBUSY : EHOSTDOWN;

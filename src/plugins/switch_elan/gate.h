@@ -27,7 +27,7 @@ struct gate {
     const struct elanhosts *hosts; /* that the bits were made by; borrowed */
     int64_t absent_since;          /* there has been no good table; 0: is */
     enum health_table_news last;   /* for the log: what was told last */
-    bool stale_told;
+    bool stale_told;               /* the same of the table's age */
 };
 
 /* Look at the file; true when there is something new for the log: text and
@@ -35,6 +35,11 @@ struct gate {
 bool gate_look(struct gate *gate, const char *path,
                const struct elanhosts *hosts, int64_t now, struct errbuf *news,
                bool *error);
+/* The same of the table's age: when it is too old to be relied on, and when it
+ * is so no more.  That there never was one is told only when steps are refused
+ * for it: a site may do without switchmgrd. */
+bool gate_look_at_age(struct gate *gate, const struct mgrconf *conf,
+                      int64_t now, struct errbuf *news, bool *error);
 /* The hosts are about to change or go. */
 void gate_forget_hosts(struct gate *gate);
 void gate_free(struct gate *gate);
