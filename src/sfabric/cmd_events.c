@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/jsonx.h"
+#include "base/limits.h"
 #include "sfabric/format.h"
 #include "sfabric/sfabric.h"
 
@@ -41,6 +42,17 @@ static int64_t print_since(const struct sfabric_options *o, int64_t since,
     return since;
 }
 
+/* 0: it is none, or none that is of use. */
+static int64_t number_of(const char *text)
+{
+    char *end;
+    int64_t n = strtoll(text, &end, 10);
+
+    if (end == text || *end || n < 0)
+        return 0;
+    return n < SF_SWITCHMGR_EVENTS_MAX ? n : SF_SWITCHMGR_EVENTS_MAX;
+}
+
 static int run(int argc, char **argv, const struct sfabric_options *o)
 {
     bool follow = false;
@@ -49,12 +61,13 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-f") == 0)
             follow = true;
-        else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
-            max = strtoll(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc &&
+                 (max = number_of(argv[i + 1])) > 0)
+            i++;
         else
             return sfabric_usage(&cmd_events);
     }
-    id = print_since(o, 0, max > 0 ? max : 1);
+    id = print_since(o, 0, max);
     while (follow && id >= 0) {
         fflush(stdout);
         if (ferror(stdout))

@@ -121,6 +121,10 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
 
     if (argc != 2)
         return sfabric_usage(&cmd_why);
+    if (strpbrk(argv[1], "[,"))
+        return sfabric_fail("why: one node at a time, not %s; sfabric -N "
+                            "lists many",
+                            argv[1]);
     in = json_object_new_object();
     jsonx_add_str(in, "node", argv[1]);
     reply = sfabric_ask(o, "switchmgrd", "node", in);

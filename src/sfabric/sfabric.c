@@ -165,6 +165,8 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
             return help_of(cmd);
         return cmd->run(argc, argv, o);
     }
+    if (argc > 0 && strncmp(argv[0], "--", 2) == 0)
+        return sfabric_fail("no option \"%s\"; see --help", argv[0]);
     if (argc > 62)
         return sfabric_fail("too many arguments");
     memcpy(args + 1, argv, (size_t)argc * sizeof(*argv));

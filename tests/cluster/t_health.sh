@@ -440,6 +440,25 @@ case_sfabric_in_sinfos_manner() {
     assert_output '^ok +SwitchType +switch/elan'
 }
 
+# As wide and as high as the terminal: the summary stays on it.
+case_watch_fits_a_small_terminal() {
+    command -v script >/dev/null || skip "no script(1)"
+    wait_for 20 all_healthy
+    run_as_root ctl timeout -s KILL "$(patience 30)" script -qec "
+        stty rows 5 cols 30
+        timeout 3 $SFABRIC watch 1 || true" /dev/null
+    tr -d '\r' <<<"$out" | sed 's/\x1b\[[0-9;]*m//g' >"$case_tmp/watch"
+    grep -q '^healthy' "$case_tmp/watch" || fail "no summary: $out"
+    # Of each screen: what follows the sequence that clears it.
+    awk -v RS='\033\\[H\033\\[2J' 'NR > 1 {
+        n = split($0, line, "\n")
+        if (n > 5) print "lines: " n
+        for (i = 1; i <= n; i++)
+            if (length(line[i]) > 30) print "too wide: " line[i]
+    }' "$case_tmp/watch" >"$case_tmp/wrong"
+    assert_empty "$(cat "$case_tmp/wrong")" "what does not fit"
+}
+
 # Each family of metrics is told with its type, in one group.
 metrics() {
     local port

@@ -69,6 +69,11 @@ ok "help is a command, too" says 0 'EXIT STATUS' sfabric help
 ok "a timeout is a number" says 3 '-t lacks' sfabric -t soon hosts "$c64"
 ok "a timeout is more than nothing" says 3 '--timeout=0 lacks' \
     sfabric --timeout=0 hosts "$c64"
+ok "an option that there is none is named" says 3 'no option "--nonsense"' \
+    sfabric --nonsense
+ok "why: one node, no list" says 3 'one node at a time' sfabric why 'n[0-1]'
+ok "events: -n takes a number" says 3 'usage: sfabric events' \
+    sfabric events -n soon --socket "$tmp/none"
 ok "draw: -o is no file" says 3 'sfabric draw >x.svg' \
     sfabric draw "$c64" -o x.svg
 
