@@ -228,20 +228,6 @@ int program_spare_take(const char *rundir, const char *holder)
     return fd;
 }
 
-/* Any will do: what it makes ready is the machine's. */
-void program_spare_tell(const char *rundir)
-{
-    DIR *d = opendir(rundir);
-    struct dirent *e;
-
-    while (d && (e = readdir(d)))
-        if (begins_with(e->d_name, WAITS) &&
-            utimensat(dirfd(d), e->d_name, NULL, AT_SYMLINK_NOFOLLOW) == 0)
-            break;
-    if (d)
-        closedir(d);
-}
-
 /* Not asked by connecting, which would be to take it. */
 bool program_spare_is_left(const char *name)
 {
@@ -250,4 +236,19 @@ bool program_spare_is_left(const char *name)
 
     return (begins_with(name, WAITS) || begins_with(name, TAKEN)) && pid > 1 &&
            kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Any that lives will do: what it makes ready is the machine's. */
+void program_spare_tell(const char *rundir)
+{
+    DIR *d = opendir(rundir);
+    struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        if (begins_with(e->d_name, WAITS) &&
+            !program_spare_is_left(e->d_name) &&
+            utimensat(dirfd(d), e->d_name, NULL, AT_SYMLINK_NOFOLLOW) == 0)
+            break;
+    if (d)
+        closedir(d);
 }

@@ -3,6 +3,7 @@
  * cgroup2 tree; skipped without.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -386,6 +387,40 @@ static void announced_step_is_made_ready_for(void **state)
     close(p.fd);
 }
 
+static time_t touched_at(const char *path)
+{
+    struct stat st;
+
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mtime;
+}
+
+/* A socket of nobody would hear it for a holder that waits. */
+static void socket_that_was_left_is_told_nothing(void **state)
+{
+    static const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    struct fixture *f = *state;
+    char left[108], waits[108];
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    snprintf(left, sizeof(left), "%s/spare-1-%d", f->dir, (int)pid);
+    snprintf(waits, sizeof(waits), "%s/spare-2-%d", f->dir, (int)getpid());
+    close(open(left, O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(utimensat(AT_FDCWD, left, long_ago, 0), 0);
+    program_spare_tell(f->dir);
+    assert_int_equal(touched_at(left), 1);
+    close(open(waits, O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(utimensat(AT_FDCWD, waits, long_ago, 0), 0);
+    program_spare_tell(f->dir);
+    assert_int_equal(touched_at(left), 1);
+    assert_true(touched_at(waits) > 1);
+    unlink(left);
+    unlink(waits);
+}
+
 /* Its own taking and its end are none, and what was told before is over. */
 static void step_that_nobody_announced_is_not_made_ready_for(void **state)
 {
@@ -441,6 +476,7 @@ int main(void)
         CASE(another_user_gets_no_spare),
         CASE(nonsense_is_refused),
         CASE(announced_step_is_made_ready_for),
+        CASE(socket_that_was_left_is_told_nothing),
         CASE(step_that_nobody_announced_is_not_made_ready_for),
         cmocka_unit_test(what_killed_ones_leave_is_known),
     };
