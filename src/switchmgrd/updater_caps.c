@@ -40,7 +40,8 @@ bool upd_caps_take(struct updater *u)
 
 bool upd_caps_holds(const struct upd_node *n)
 {
-    return n->wanted && n->want.drain && n->capped == n->want.since;
+    return n->wanted && n->want.drain && !n->drain &&
+           n->capped == n->want.since;
 }
 
 void upd_caps_hold(struct updater *u, struct upd_node *n)
