@@ -250,6 +250,32 @@ static void counters_are_kept_and_their_names_shared(void **state)
     assert_int_equal(b->values[0], 4);
 }
 
+/* hsnd counts the NIC of its node; the same from the node's mapper would be a
+ * series twice. */
+static void what_a_mapper_counts_is_left_out(void **state)
+{
+    struct world *w = *state;
+    struct report_counter c = {0, "sent", 1};
+    struct report r = {.node = "n1",
+                       .from = REPORT_MAPPERD,
+                       .instance = 1,
+                       .seq = ++w->seq,
+                       .map = {.present = true, .leader = true, .version = 1},
+                       .counters = &c,
+                       .ncounters = 1};
+    const struct health_reporter *i = NULL;
+    struct errbuf err;
+    int n = 0;
+
+    assert_int_equal(model_input(w->m, &r, w->now, &err), 0);
+    counts(w, "n1", "sent", 1, 10);
+    while ((i = model_next_reporter(w->m, i))) {
+        assert_int_equal(i->ncounters, i->from == REPORT_HSND ? 1 : 0);
+        n++;
+    }
+    assert_int_equal(n, 2);
+}
+
 static void add_text(const char *text, size_t len, void *arg)
 {
     fwrite(text, 1, len, arg);
@@ -385,6 +411,7 @@ int main(void)
         HEALTH_TEST(names_and_boards_that_disagree_are_an_alarm_no_fault),
         HEALTH_TEST(a_node_is_as_its_worst_rail),
         HEALTH_TEST(counters_are_kept_and_their_names_shared),
+        HEALTH_TEST(what_a_mapper_counts_is_left_out),
         HEALTH_TEST(the_model_survives_a_restart),
         HEALTH_TEST(a_restart_after_long_trusts_nothing),
         HEALTH_TEST(a_spoiled_state_file_is_refused_whole),
