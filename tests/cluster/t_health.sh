@@ -531,7 +531,9 @@ for i in range(400):
     held.append(s)
 print("held", flush=True)
 sys.stdin.read()' "$CLUSTER/reports.sock" >"$case_tmp/idle" < <(
-        while [ ! -e "$case_tmp/idle.over" ]; do sleep 0.2; done
+        while [ -e "$case_tmp/idle" ] && [ ! -e "$case_tmp/idle.over" ]; do
+            sleep 0.2
+        done
     ) &
     idle=$!
     wait_for 20 grep -q held "$case_tmp/idle"
