@@ -355,6 +355,23 @@ case_the_caps_let_go() { # SL-25
     wait_for 30 all_idle
 }
 
+case_who_is_drained_is_not_held() { # SL-25
+    local held=n1
+    reread DrainMax=1 DrainInterval=600 DrainPercent=100
+    say n1 hsnd down storm
+    say n2 hsnd down storm
+    wait_for 10 one_is_held
+    sfabric_says n1 'not drained yet' || held=n2
+    scontrol update nodename=$held state=drain reason="bad memory"
+    wait_for 20 sfabric_says $held 'drained by somebody else'
+    sfabric_says $held 'not drained yet' && fail "$held is drained and held"
+    scontrol update nodename=$held state=resume
+    reread
+    say n1 hsnd up
+    say n2 hsnd up
+    wait_for 30 all_idle
+}
+
 one_is_held() {
     sfabric_says n1 'not drained yet' || sfabric_says n2 'not drained yet'
 }
@@ -609,8 +626,9 @@ capped() {
     grep -q SF-E701 "$CLUSTER/log/switchmgrd.log"
 }
 
+# -t idle would take those that are drained, too.
 all_idle() {
-    [ "$(sinfo -h -t idle -o %D)" = 4 ]
+    [ "$(sinfo -h -o '%T %D')" = "idle 4" ]
 }
 
 # Four nodes of an empty cluster: neighbours, so broadcasts are possible.  Of
