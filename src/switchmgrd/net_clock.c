@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The daemon's time, on both sides.  A machine's clock may be set while switchmgrd runs,
- * by hours when it came up before its time server; ages and grace periods must
- * not notice.  So model and updater live on the steady clock, put at the wall clock's
- * place when the daemon started, and only what leaves the daemon is told by
- * today's wall clock.
+ * The daemon's time, on both sides.  A machine's clock may be set while
+ * switchmgrd runs, by hours when it came up before its time server; ages and
+ * grace periods must not notice.  So model and updater live on the steady
+ * clock, put at the wall clock's place when the daemon started, and only what
+ * leaves the daemon is told by today's wall clock.
  */
 #include <time.h>
 

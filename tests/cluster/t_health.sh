@@ -463,7 +463,7 @@ case_watch_fits_a_small_terminal() {
     wait_for 20 all_healthy
     run_as_root ctl timeout -s KILL "$(patience 30)" script -qec "
         stty rows 5 cols 30
-        timeout 3 $SFABRIC watch 1 || true" /dev/null
+        timeout $(patience 3) $SFABRIC watch 1 || true" /dev/null
     tr -d '\r' <<<"$out" | sed 's/\x1b\[[0-9;]*m//g' >"$case_tmp/watch"
     grep -q '^healthy' "$case_tmp/watch" || fail "no summary: $out"
     # Of each screen: what follows the sequence that clears it.
