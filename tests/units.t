@@ -28,6 +28,22 @@ for u in $units; do
         grep -q 'notify_manager(NOTIFY_READY)' "$top"/src/"$u"/*.c
     report $? "$u says when it is ready"
 done
+# says LINE UNIT..: has that line.
+says() {
+    local u
+    for u in "${@:2}"; do
+        grep -qxF -- "$1" "$top/dist/$u.service.in"
+        report $? "$u: $1"
+    done
+}
+# Started again after a crash, slower than systemd's limit of five in ten
+# seconds, and with what it left behind in /run and /var/lib.
+says Restart=on-failure $units
+says RestartSec=1 $units
+says RuntimeDirectoryPreserve=yes $units
+says StateDirectory=slurm-fabric hsnd mapperd switchmgrd
+says NotifyAccess=all switchmgrd # its network side, a child, is ready
+says 'ExecReload=/bin/kill -HUP $MAINPID' switchmgrd
 # What runs before the daemon may end with any status: systemd starts the unit
 # again, also after the 2 of a wrong configuration.
 for u in $units; do
