@@ -161,13 +161,13 @@ int main(int argc, char **argv)
         args.syslog});
     if (mgrconf_read(&conf, args.conf, !args.conf_named, report_line, NULL) < 0)
         return DAEMON_EXIT_CONF;
+    if (!conf.user)
+        conf.user = strdup("slurm-fabric");
     if (net_check(&conf, &err) < 0) {
         fprintf(stderr, "switchmgrd: %s: %s\n", args.conf, err.text);
         mgrconf_free(&conf);
         return DAEMON_EXIT_CONF;
     }
-    if (!conf.user)
-        conf.user = strdup("slurm-fabric");
     if (args.test) {
         puts("the configuration is good");
         mgrconf_free(&conf);

@@ -266,6 +266,11 @@ what_cannot_be_used_here_is_told() {
         assert_code 2
         assert_error "switchmgr.conf: ${line%%=*}: "
     done
+    getent passwd slurm-fabric >/dev/null && return
+    echo >"$case_tmp/empty.conf"
+    capture "$SWITCHMGRD" --test-config -f "$case_tmp/empty.conf"
+    assert_code 2
+    assert_error "empty.conf: User: there is no such user: slurm-fabric$"
 }
 
 log_of_switchmgrd_has() {
