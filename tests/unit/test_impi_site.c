@@ -65,13 +65,16 @@ static void sl_18_impi_conf_errors_name_the_key(void **state)
     assert_non_null(strstr(err.text, "PortRange"));
     assert_int_equal(read_site(&site, "\nColour=red\n", &err), -1);
     assert_non_null(strstr(err.text, ":2: Colour: no such key"));
+    /* Of several the first. */
+    assert_int_equal(read_site(&site, "Hue=red\nColour=red\n", &err), -1);
+    assert_non_null(strstr(err.text, ":1: Hue: no such key"));
 }
 
 static void port_ranges(void **state)
 {
-    const char *bad[] = {"",     "-",    "4000",    "4000-",          "-1",
-                         "0-10", "10-9", "1-65536", "1-100000000000", "a-b",
-                         "1-2-3"};
+    const char *bad[] = {"",      "-",      "4000",    "4000-",          "-1",
+                         "0-10",  "10-9",   "1-65536", "1-100000000000", "a-b",
+                         "1-2-3", "1-65537"};
     uint16_t lo, hi;
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

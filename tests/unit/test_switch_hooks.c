@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "elan_util.h"
+#include "elan/elanvp.h"
 #include "plugins/switch_elan/jobinfo.h"
 #include "slurmabi/layout.h"
 #include "slurmabi/slurm_sym.h"
@@ -369,19 +370,26 @@ static void sl_02_reconfig_and_state_any_number_of_times(void **state)
     assert_int_equal(HOOK(switch_p_reconfig)(), 0);
 }
 
-/* A step of job that was built once, with contexts 0x500 and 0x501 of the node
- * with Elan id 0; what Slurm tells of each step that it recovers. */
-static void tell_of_step(struct switch_jobinfo **j, uint32_t job,
-                         uint32_t prognum)
+/* A step of job that was built once, with contexts of the node with Elan id 0
+ * (0x500 and 0x501 if not said); what Slurm tells of each step that it
+ * recovers. */
+static void tell_of_wide_step(struct switch_jobinfo **j, uint32_t job,
+                              uint32_t prognum, uint32_t low, uint32_t width)
 {
     assert_int_equal(HOOK(switch_p_alloc_jobinfo)(j, job, 0), 0);
     (*j)->info.prognum = prognum;
-    (*j)->info.low_context = 0x500;
-    (*j)->info.ncontexts = 2;
+    (*j)->info.low_context = low;
+    (*j)->info.ncontexts = width;
     (*j)->info.nnodes = 1;
     (*j)->info.nodes = calloc(1, sizeof(uint32_t));
     host.errors = 0;
     assert_int_equal(HOOK(switch_p_job_step_allocated)(*j, "n0"), 0);
+}
+
+static void tell_of_step(struct switch_jobinfo **j, uint32_t job,
+                         uint32_t prognum)
+{
+    tell_of_wide_step(j, job, prognum, 0x500, 2);
 }
 
 /* A slurmctld that is in charge a second time gets the steps told anew: those
@@ -439,8 +447,8 @@ static void sl_02_hooks_after_fini_do_no_harm(void **state)
     HOOK(switch_p_free_jobinfo)(j);
 }
 
-/* munged is not there: the step is refused for good, and nothing is kept. */
-static void sl_10_failed_seal_keeps_nothing(void **state)
+/* Two tasks on n0: the code for Slurm. */
+static int build_on_n0(struct switch_jobinfo *j)
 {
     uint16_t tasks[] = {2};
     uint32_t tids0[] = {0, 1}, *tids[] = {tids0};
@@ -451,16 +459,42 @@ static void sl_10_failed_seal_keeps_nothing(void **state)
                                   .task_dist = SLURM_DIST_BLOCK,
                                   .tids = tids};
     struct records records;
-    struct slurmabi_step *step = fill_records(&records);
+
+    host.code = host.errors = 0;
+    host.last[0] = '\0';
+    assert_int_equal(
+        HOOK(switch_p_build_jobinfo)(j, &layout, fill_records(&records)),
+        SLURM_ERROR);
+    return host.code;
+}
+
+/* Slurm asks again for what is BUSY, and gives up on all else. */
+static void sl_05_a_full_pool_is_told_as_busy(void **state)
+{
+    struct switch_jobinfo *all, *j;
+
+    tell_of_wide_step(&all, 1, 70, ELAN_RMS_BASE_CONTEXT_NUM,
+                      ELAN_RMS_TOP_CONTEXT_NUM - ELAN_RMS_BASE_CONTEXT_NUM + 1);
+    assert_int_equal(host.errors, 0);
+    assert_int_equal(HOOK(switch_p_alloc_jobinfo)(&j, 42, 7), 0);
+    assert_int_equal(build_on_n0(j), ESLURM_INTERCONNECT_BUSY);
+    assert_null(strstr(host.last, "SF-E103"));
+    assert_int_equal(HOOK(switch_p_job_step_complete)(all, "n0"), 0);
+    /* There is room, but no munged. */
+    assert_int_equal(build_on_n0(j), ESLURM_INTERCONNECT_FAILURE);
+    HOOK(switch_p_free_jobinfo)(all);
+    HOOK(switch_p_free_jobinfo)(j);
+}
+
+/* munged is not there: the step is refused for good, and nothing is kept. */
+static void sl_10_failed_seal_keeps_nothing(void **state)
+{
     struct switch_jobinfo *j;
 
     /* More often than there are contexts: a leak would turn FAILURE to BUSY. */
     for (int i = 0; i < 600; i++) {
         assert_int_equal(HOOK(switch_p_alloc_jobinfo)(&j, 42, 7), 0);
-        host.code = 0;
-        assert_int_equal(HOOK(switch_p_build_jobinfo)(j, &layout, step),
-                         SLURM_ERROR);
-        assert_int_equal(host.code, ESLURM_INTERCONNECT_FAILURE);
+        assert_int_equal(build_on_n0(j), ESLURM_INTERCONNECT_FAILURE);
         assert_non_null(strstr(host.last, "SF-E103"));
         assert_int_equal(HOOK(switch_p_job_step_complete)(j, "n0"), 0);
         HOOK(switch_p_free_jobinfo)(j);
@@ -481,6 +515,7 @@ int main(void)
         cmocka_unit_test(sl_10_never_built_job_info_in_every_order),
         cmocka_unit_test(sl_02_reconfig_and_state_any_number_of_times),
         cmocka_unit_test(sl_11_restore_forgets_what_was_live_before),
+        cmocka_unit_test(sl_05_a_full_pool_is_told_as_busy),
         cmocka_unit_test(sl_02_hooks_after_fini_do_no_harm),
         cmocka_unit_test(sl_10_failed_seal_keeps_nothing),
     };
