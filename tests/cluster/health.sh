@@ -26,6 +26,7 @@ switchmgr_conf() {
         echo "DrainAfter=1"
         echo "ResumeAfter=1"
         echo "DrainPercent=50"
+        echo "DrainMax=1000" # the cases of a script drain more than eight
         echo "BusyGrace=0"
         printf '%s\n' "$@"
     } >"$CLUSTER/switchmgr.lines"
