@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clerk.h"
 #include "base/log.h"
 #include "base/notify.h"
 #include "switchmgrd/linksrc.h"
@@ -322,7 +323,10 @@ static int make(struct net *n, struct errbuf *err)
     if (read_hosts(&n->conf, &n->hosts, err) < 0 ||
         net_peers_configure(n, err) < 0 || open_all(n, err) < 0)
         return -1;
-    return become_user(n, err);
+    if (become_user(n, err) < 0)
+        return -1;
+    n->clerk = clerk_new(n->loop, SF_SWITCHMGR_CONNS_MAX);
+    return n->clerk ? 0 : errprintf(err, "no thread: %m");
 }
 
 int net_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
@@ -349,5 +353,6 @@ int net_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
     metrics_close(n->metrics);
     ctl_server_free(n->ctl);
     linksrc_close(n->links);
+    clerk_free(n->clerk);
     return n->exit_code; /* the rest goes with the process */
 }

@@ -80,6 +80,7 @@ struct net {
     ev_signal sigterm, sigint, sighup;
     struct ctl_server *ctl;
     struct metrics *metrics;
+    struct clerk *clerk; /* asks munged */
     struct linksrc *links;
     uint64_t link_seq;
     uid_t service_uid;
@@ -122,8 +123,14 @@ int net_reports_open(struct net *n, struct errbuf *err);
 /* Begin to take them; more than once is fine. */
 void net_reports_start(struct net *n);
 
-/* net_auth.c: one credential.  True: accepted. */
-bool net_auth_take(struct net *n, const char *cred);
+/* net_auth.c: one credential, which munged opens beside the loop: one that
+ * hangs holds up reports and nothing else.  done() tells whether the report was
+ * accepted, unless the asker forgot it.  NULL: too many wait, or no memory. */
+typedef void net_auth_done_f(bool accepted, void *arg);
+struct opening;
+struct opening *net_auth_ask(struct net *n, const char *cred, size_t len,
+                             net_auth_done_f *done, void *arg);
+void net_auth_forget(struct opening *opening);
 
 /* net_verbs.c */
 extern const struct ctl_verb net_verbs[];

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clerk.h"
 #include "base/log.h"
 #include "base/seal.h"
 #include "elan/hostlist.h"
@@ -100,26 +101,92 @@ static bool take(struct net *n, const struct report *r,
     return true;
 }
 
-bool net_auth_take(struct net *n, const char *cred)
-{
+/* A credential at munged, which may let one wait. */
+struct opening {
+    struct clerk_job job; /* first */
+    struct net *net;
+    net_auth_done_f *done;
+    void *arg;
+    char *cred, *munge_socket;
     struct seal_info info;
-    struct report r;
     struct errbuf err;
     void *text;
     size_t len;
-    bool ok = false;
+    int rc;
+};
 
-    if (seal_open(&text, &len, &info, cred, n->conf.munge_socket, &err) < 0)
-        return refuse(n, &n->count.refused_munge, "somebody", err.text);
-    if (info.replayed || info.expired)
-        refuse(n, &n->count.refused_munge, "somebody",
-               info.replayed ? "a credential seen before" : "too old");
-    else if (report_decode(&r, text, len, &err) < 0)
-        refuse(n, &n->count.malformed, "somebody", err.text);
-    else {
-        ok = take(n, &r, &info);
-        report_free(&r);
-    }
-    free(text);
+static void opening_free(struct opening *o)
+{
+    if (!o)
+        return;
+    free(o->cred);
+    free(o->munge_socket);
+    free(o->text);
+    free(o);
+}
+
+/* In the clerk's thread. */
+static void ask_munged(struct clerk_job *job)
+{
+    struct opening *o = (struct opening *)job;
+
+    o->rc = seal_open(&o->text, &o->len, &o->info, o->cred, o->munge_socket,
+                      &o->err);
+}
+
+static bool take_opened(struct opening *o)
+{
+    struct net *n = o->net;
+    struct report r;
+    bool ok;
+
+    if (o->rc < 0)
+        return refuse(n, &n->count.refused_munge, "somebody", o->err.text);
+    if (o->info.replayed || o->info.expired)
+        return refuse(n, &n->count.refused_munge, "somebody",
+                      o->info.replayed ? "a credential seen before"
+                                       : "too old");
+    if (report_decode(&r, o->text, o->len, &o->err) < 0)
+        return refuse(n, &n->count.malformed, "somebody", o->err.text);
+    ok = take(n, &r, &o->info);
+    report_free(&r);
     return ok;
+}
+
+static void answered(struct clerk_job *job, bool cancelled)
+{
+    struct opening *o = (struct opening *)job;
+    net_auth_done_f *done = o->done;
+    void *arg = o->arg;
+    bool ok = !cancelled && take_opened(o);
+
+    opening_free(o);
+    if (!cancelled && done)
+        done(ok, arg);
+}
+
+struct opening *net_auth_ask(struct net *n, const char *cred, size_t len,
+                             net_auth_done_f *done, void *arg)
+{
+    struct opening *o = calloc(1, sizeof(*o));
+
+    if (!o)
+        return NULL;
+    *o = (struct opening){.job = {ask_munged, answered, NULL},
+                          .net = n,
+                          .done = done,
+                          .arg = arg};
+    o->cred = strndup(cred, len);
+    if (n->conf.munge_socket)
+        o->munge_socket = strdup(n->conf.munge_socket);
+    if (o->cred && (o->munge_socket || !n->conf.munge_socket) &&
+        clerk_give(n->clerk, &o->job) == 0)
+        return o;
+    opening_free(o);
+    return NULL;
+}
+
+void net_auth_forget(struct opening *o)
+{
+    o->done = NULL;
 }

@@ -31,6 +31,7 @@ struct conn {
     ev_io io;
     ev_timer timer; /* runs while a report is half here */
     struct bytebuf rx;
+    struct opening *asked; /* munged, for a report of this connection */
     int fd;
     bool stranger;
     TAILQ_ENTRY(conn) link; /* of strangers */
@@ -42,6 +43,8 @@ static void conn_free(struct conn *c)
     ev_timer_stop(c->net->loop, &c->timer);
     if (c->stranger)
         TAILQ_REMOVE(&c->net->strangers, c, link);
+    if (c->asked)
+        net_auth_forget(c->asked);
     c->net->nconns--;
     close(c->fd);
     bytebuf_free(&c->rx);
@@ -53,36 +56,46 @@ static void on_stall(struct ev_loop *loop, ev_timer *w, int events)
     conn_free(w->data);
 }
 
-/* The credential at the front of rx, of len bytes. */
-static bool take_one(struct conn *c, size_t len)
-{
-    char *cred = strndup((const char *)bytebuf_data(&c->rx) + 4, len);
-    char answer = 'R';
+static bool take_next(struct conn *c);
 
-    if (cred && net_auth_take(c->net, cred)) {
-        answer = 'A';
-        if (c->stranger)
-            TAILQ_REMOVE(&c->net->strangers, c, link);
-        c->stranger = false;
-    }
-    free(cred);
-    bytebuf_consume(&c->rx, 4 + len);
+static void on_answer(bool ok, void *arg)
+{
+    struct conn *c = arg;
+    char answer = ok ? 'A' : 'R';
+
+    c->asked = NULL;
+    if (ok && c->stranger)
+        TAILQ_REMOVE(&c->net->strangers, c, link);
+    c->stranger = c->stranger && !ok;
     /* Who does not read its answers loses the connection. */
-    return send(c->fd, &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+    if (send(c->fd, &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1 ||
+        !take_next(c))
+        conn_free(c);
 }
 
-static bool take_all(struct conn *c)
+/* The next is read when this one is answered. */
+static bool take_one(struct conn *c, size_t len)
 {
-    while (bytebuf_len(&c->rx) >= 4) {
+    ev_io_stop(c->net->loop, &c->io);
+    ev_timer_stop(c->net->loop, &c->timer);
+    c->asked = net_auth_ask(c->net, (const char *)bytebuf_data(&c->rx) + 4, len,
+                            on_answer, c);
+    bytebuf_consume(&c->rx, 4 + len);
+    return c->asked != NULL;
+}
+
+/* Begin with the report at the front of rx, if it is whole. */
+static bool take_next(struct conn *c)
+{
+    if (bytebuf_len(&c->rx) >= 4) {
         size_t len = be_load32(bytebuf_data(&c->rx));
 
         if (len == 0 || len > SF_REPORT_CREDENTIAL_MAX)
             return false;
-        if (bytebuf_len(&c->rx) < 4 + len)
-            break;
-        if (!take_one(c, len))
-            return false;
+        if (bytebuf_len(&c->rx) >= 4 + len)
+            return take_one(c, len);
     }
+    ev_io_start(c->net->loop, &c->io);
     if (bytebuf_len(&c->rx) == 0) {
         bytebuf_free(&c->rx); /* thousands of idle ones cost nothing */
         ev_timer_stop(c->net->loop, &c->timer);
@@ -105,7 +118,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
         return;
     }
     bytebuf_grow(&c->rx, (size_t)n);
-    if (!take_all(c))
+    if (!take_next(c))
         conn_free(c);
 }
 

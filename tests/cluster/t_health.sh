@@ -530,6 +530,38 @@ case_a_slurmctld_that_hangs_holds_nothing_up() { # SL-24
     wait_for 40 is_idle n2
 }
 
+# Reports wait for it; the table, sfabric and what was told go on.
+case_a_munged_that_hangs_holds_nothing_up() { # SL-23
+    local munged
+    wait_for 20 all_healthy
+    munged=$(munged_of ctl)
+    pidkill STOP "$munged"
+    say n2 hsnd down pulled
+    sleep 2 # reports come to munged meanwhile
+    stat -c %Y "$CLUSTER/run.ctl/switchmgrd/health" >"$case_tmp/written"
+    wait_for 20 written_again
+    fabric
+    assert_output '^(healthy|unknown) '
+    pidkill CONT "$munged"
+    wait_for 60 sfabric_says n2 'is down'
+    say n2 hsnd up
+    wait_for 40 is_idle n2
+    wait_for 40 all_healthy
+}
+
+munged_of() { # HOST
+    local pid
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null |
+            grep -q "^[^ ]*munged.*/munge.$1/" && echo "$pid"
+    done
+}
+
+written_again() {
+    [ "$(stat -c %Y "$CLUSTER/run.ctl/switchmgrd/health")" -gt \
+        "$(cat "$case_tmp/written")" ]
+}
+
 table_has() {
     grep -q "^$1 down" "$CLUSTER/run.ctl/switchmgrd/health"
 }
