@@ -25,7 +25,6 @@ switchmgr_conf() {
         echo "StartGrace=0"
         echo "DrainAfter=1"
         echo "ResumeAfter=1"
-        echo "DrainMax=64" # by all cases within DrainInterval
         echo "DrainPercent=50"
         echo "DrainMax=1000" # the cases of a script drain more than eight
         echo "BusyGrace=0"
