@@ -124,6 +124,8 @@ case_program_without_our_front() {
     assert_nothing_left
 }
 
+# Where the root directory is not that of the machine (check-vm's guest).
+slurms_own='slurmstepd.*: error: Unable to get current working directory'
 case_program_that_is_static() {
     local program=$SF_TOP_BUILDDIR/tests/cluster/impi_rank_static
     [ -x "$program" ] || [ -e "$program.log" ] || skip "there is no libmpich.a"
@@ -137,7 +139,7 @@ case_program_that_is_static() {
     # Among themselves nobody sees them: doc/impi.md.
     run_as_user srun --mpi=impi -N2 -n3 "$WORK/static"
     assert_code 0
-    assert_empty "$err" "messages"
+    assert_empty "$(grep -v "$slurms_own" <<<"$err")" "messages"
     assert_output '^rank 0 of 1 sum 1 ' 3
     assert_nothing_left
 }
