@@ -139,7 +139,7 @@ rpm_runs() {
     for f in "" -daemons -libs; do
         (cd "$tmp/x" && rpm2cpio "$(rpms "$f")" | cpio -idm --quiet) || return 1
     done
-    f=$(find "$tmp/x" -name switchmgrd -type f)
+    f=$(find "$tmp/x" -path "*/slurm-fabric/switchmgrd" -type f)
     [ "$("$f" --version)" = "switchmgrd (slurm-fabric) $version" ] &&
         [ "$("$tmp/x/usr/bin/sfabric" --version)" = \
             "sfabric (slurm-fabric) $version" ]
