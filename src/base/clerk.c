@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <ev.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/clerk.h"
+#include "base/quiet_thread.h"
 
 struct queue {
     struct clerk_job *first, **end;
@@ -94,19 +94,6 @@ static void on_finished(struct ev_loop *loop, ev_async *w, int events)
         job->done(job, false);
 }
 
-/* Signals are the loop's. */
-static int start_thread(struct clerk *c)
-{
-    sigset_t all, old;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&c->thread, NULL, run, c);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return rc;
-}
-
 struct clerk *clerk_new(struct ev_loop *loop, unsigned max)
 {
     struct clerk *c = calloc(1, sizeof(*c));
@@ -123,7 +110,7 @@ struct clerk *clerk_new(struct ev_loop *loop, unsigned max)
     ev_async_init(&c->finished, on_finished);
     c->finished.data = c;
     ev_async_start(loop, &c->finished);
-    rc = start_thread(c);
+    rc = quiet_thread(&c->thread, run, c);
     if (rc == 0)
         return c;
     ev_async_stop(loop, &c->finished);

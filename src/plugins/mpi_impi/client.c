@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/quiet_thread.h"
 #include "impi/agent_wire.h"
 #include "impi/site.h"
 #include "impi/taskmap.h"
@@ -199,15 +200,9 @@ static void *reader(void *arg)
 
 static int start_reader(struct errbuf *err)
 {
-    sigset_t all, old;
     pthread_t thread;
-    int rc;
+    int rc = quiet_thread(&thread, reader, NULL);
 
-    /* srun's signals are for srun's own threads. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&thread, NULL, reader, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (rc)
         return errprintf(err, "thread: %s", strerror(rc));
     pthread_detach(thread);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/quiet_thread.h"
 #include "impi/status_wire.h"
 #include "plugins/mpi_impi/keeper.h"
 #include "slurmabi/stepd.h"
@@ -295,13 +296,9 @@ static bool open_dialogue(struct keeper *k)
 
 static bool start_thread(struct keeper *k)
 {
-    sigset_t all, old;
     char answer;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    k->running = pthread_create(&k->thread, NULL, keep, k) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    k->running = quiet_thread(&k->thread, keep, k) == 0;
     if (k->running) /* to answer is the thread's now */
         recv(k->stop[0], &answer, 1, MSG_DONTWAIT);
     return k->running;
