@@ -38,7 +38,8 @@ static const struct known known[] = {
      "again by itself."},
     {"temporarily disabled, retrying",
      "the step waits: for contexts, or for a fabric that has just gone down "
-     "(BusyGrace of switchmgr.conf)."},
+     "(BusyGrace of switchmgr.conf). It goes on when there are some, when "
+     "the fabric has healed, or fails when BusyGrace is over."},
     {"Zero Bytes were transmitted or received",
      "slurmctld ended while it was asked. After a reconfigure: topology.conf "
      "breaks a rule; its log says which."},

@@ -63,6 +63,25 @@ case_step_on_a_down_node_is_refused() { # EL-57 SL-26
     wait_for 20 runs_on n1
 }
 
+# srun by itself asks again only after one to two minutes.
+case_a_waiting_step_runs_when_the_node_heals() { # SL-26
+    reread Drain=no BusyGrace=3600
+    run_as_root ctl scontrol reconfigure
+    wait_for 20 all_idle
+    say n1 hsnd down gone
+    wait_for 10 extra_has n1 fabric=down
+    "$MINISLURM" exec --dir "$CLUSTER" -- srun -N1 -w n1 true \
+        >"$case_tmp/waits" 2>&1 &
+    wait_for 20 log_has slurmctld.log 'waits: the fabric of node n1 is down'
+    say n1 hsnd up
+    wait $! || fail "the waiting launch failed: $(cat "$case_tmp/waits")"
+    assert_log slurmctld.log \
+        'waits for the fabric of node n1 is told to ask again'
+    reread
+    run_as_root ctl scontrol reconfigure
+    wait_for 20 all_idle
+}
+
 # Its table ages: steps go by StalePolicy, and slurmctld's log says why.
 case_a_switchmgrd_that_hangs_shows_in_slurmctlds_log() { # SL-26
     wait_for 20 all_healthy

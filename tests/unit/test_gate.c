@@ -265,6 +265,87 @@ static void sl_26_a_site_may_do_without_a_table(void **state)
     assert_true(error);
 }
 
+/* ---- what a step that was told to wait waits for -------------------------*/
+
+static bool is_over(const struct world *w, struct health_table *t, int64_t now)
+{
+    struct health_table_reader r = {.table = *t, .known = true};
+
+    return gate_wait_is_over(&w->gate.wait, &r, gate_refused(t), now);
+}
+
+/* srun was told only after one to two minutes. */
+static void sl_26_a_healed_node_ends_the_wait(void **state)
+{
+    struct health_table_node n[] = {{"n2", HEALTH_DOWN, NOW, 1, 1, 1, "x"},
+                                    {"n3", HEALTH_DOWN, NOW, 1, 3, 3, "x"}};
+    struct health_table t = {NOW, 8, 6, n, 2};
+    struct world *w = *state;
+    struct errbuf err;
+
+    write_table(w, NOW, 10 * SEC, 3);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+    assert_int_equal(errno, EBUSY);
+    assert_string_equal(w->gate.wait.node, "n3");
+    assert_false(is_over(w, &t, NOW));
+    n[1].refuse = 2; /* not the step's rail */
+    assert_true(is_over(w, &t, NOW));
+    n[1].refuse = 1;
+    assert_false(is_over(w, &t, NOW));
+    t.n = 1;
+    assert_true(is_over(w, &t, NOW));
+}
+
+static void sl_26_the_end_of_busy_grace_ends_the_wait(void **state)
+{
+    struct health_table_node n = {"n3", HEALTH_DOWN, NOW, 1, 1, 1, "x"};
+    struct health_table t = {NOW + 19 * SEC, 8, 7, &n, 1};
+    struct health_table_reader none = {0};
+    struct world *w = *state;
+    struct errbuf err;
+
+    write_table(w, NOW, 10 * SEC, 1);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+    assert_false(is_over(w, &t, NOW + 20 * SEC - 1));
+    assert_true(is_over(w, &t, NOW + 20 * SEC));
+    assert_false(gate_wait_is_over(&w->gate.wait, &none, 0, NOW));
+    assert_true(gate_wait_is_over(&w->gate.wait, &none, 0, NOW + 20 * SEC));
+}
+
+static void sl_26_a_table_not_believed_ends_the_wait(void **state)
+{
+    struct health_table_node n[] = {{"n3", HEALTH_DOWN, NOW, 1, 1, 1, "x"},
+                                    {"n4", HEALTH_DOWN, NOW, 1, 1, 1, "x"}};
+    struct health_table t = {NOW, 3, 1, n, 2};
+    struct world *w = *state;
+    struct errbuf err;
+
+    w->conf.busy_grace = 600;
+    write_table(w, NOW, 10 * SEC, 1);
+    assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
+    assert_true(is_over(w, &t, NOW)); /* too many */
+    t.nodes = 4;
+    assert_false(is_over(w, &t, NOW));
+    assert_false(is_over(w, &t, NOW + 30 * SEC));
+    assert_true(is_over(w, &t, NOW + 31 * SEC)); /* stale, which is allowed */
+}
+
+static void sl_26_a_fresh_table_ends_the_wait_for_one(void **state)
+{
+    struct health_table_node n = {"n3", HEALTH_DOWN, NOW, 1, 1, 1, "x"};
+    struct health_table t = {NOW - 40 * SEC, 8, 7, &n, 1};
+    struct world *w = *state;
+    struct errbuf err;
+
+    w->conf.on_stale = MGR_STALE_REFUSE;
+    write_table(w, NOW - 40 * SEC, 40 * SEC, 1);
+    assert_int_equal(check(w, without3, 3, 1, NULL, &err), -1);
+    assert_int_equal(errno, EBUSY);
+    assert_false(is_over(w, &t, NOW));
+    t.written = NOW;
+    assert_true(is_over(w, &t, NOW));
+}
+
 static void one_node_is_always_believed(void **state)
 {
     struct health_table_node n = {"n3", HEALTH_DOWN, 0, 1, 1, 1, "mute"};
@@ -365,6 +446,10 @@ int main(void)
         T(sl_26_a_table_that_is_back_is_told_once),
         T(sl_26_a_stale_table_is_told_once),
         T(sl_26_a_site_may_do_without_a_table),
+        T(sl_26_a_healed_node_ends_the_wait),
+        T(sl_26_the_end_of_busy_grace_ends_the_wait),
+        T(sl_26_a_table_not_believed_ends_the_wait),
+        T(sl_26_a_fresh_table_ends_the_wait_for_one),
         T(one_node_is_always_believed),
         T(names_go_through_elanhosts),
         cmocka_unit_test(wrong_configuration_is_told_all_at_once),

@@ -1,48 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Launches that wait for contexts are woken by a connection.
  */
-#include <arpa/inet.h>
-#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "launch.h"
 #include "plugins/switch_elan/waiters.h"
-
-/* A srun that polls. */
-struct launch {
-    int fd;
-    uint16_t port;
-};
-
-static struct launch launch_open(void)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET};
-    socklen_t len = sizeof(a);
-    struct launch l = {.fd = socket(AF_INET, SOCK_STREAM, 0)};
-
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(bind(l.fd, (void *)&a, len), 0);
-    assert_int_equal(listen(l.fd, 8), 0);
-    assert_int_equal(getsockname(l.fd, (void *)&a, &len), 0);
-    l.port = ntohs(a.sin_port);
-    return l;
-}
-
-static bool is_woken(const struct launch *l, int ms)
-{
-    struct pollfd p = {.fd = l->fd, .events = POLLIN};
-
-    return poll(&p, 1, ms) == 1;
-}
 
 static void el_18_all_who_wait_are_woken(void **state)
 {

@@ -15,6 +15,7 @@
 #include "base/seal.h"
 #include "elan/partition.h"
 #include "plugins/switch_elan/gate.h"
+#include "plugins/switch_elan/heal_watch.h"
 #include "plugins/switch_elan/jobinfo.h"
 #include "plugins/switch_elan/site.h"
 #include "plugins/switch_elan/state_file.h"
@@ -24,7 +25,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     struct elan_partition *pm;
-    struct waiters *waiters; /* launches that were told to wait */
+    struct waiters *waiters;       /* launches that were told to wait */
+    struct heal_watch *heal_watch; /* of these, for a node to heal */
     struct site site;
     struct gate gate;
     struct mgrconf mgr;
@@ -64,6 +66,8 @@ static void configure(void)
     ctld.seen = true;
     gate_forget_hosts(&ctld.gate);
     configure_gate();
+    if (ctld.heal_watch)
+        heal_watch_wake_all(ctld.heal_watch);
     if (site_read(&site, &err) < 0) {
         slurm_error("SF-E101 switch/elan: %s; %s", err.text,
                     ctld.good ? "the old configuration stays"
@@ -219,19 +223,23 @@ static void tell_of_health(const struct errbuf *news, bool error)
         slurm_info("switch/elan: %s", news->text);
 }
 
+static const char *table_path(void)
+{
+    return ctld.mgr.health_table ? ctld.mgr.health_table : MGRCONF_TABLE;
+}
+
 /* Ask the switch manager's table. */
 static int look_at_health(struct build *b, struct errbuf *err)
 {
-    const char *path = ctld.mgr.health_table;
+    const char *path = table_path();
     int64_t now = now_ms();
     struct errbuf news;
     bool error;
     int rc;
 
-    if (path && !*path) /* HealthTable= : not asked */
+    if (!*path) /* HealthTable= : not asked */
         return 0;
-    if (gate_look(&ctld.gate, path ? path : MGRCONF_TABLE, ctld.site.hosts, now,
-                  &news, &error))
+    if (gate_look(&ctld.gate, path, ctld.site.hosts, now, &news, &error))
         tell_of_health(&news, error);
     if (gate_look_at_age(&ctld.gate, &ctld.mgr, now, &news, &error))
         tell_of_health(&news, error);
@@ -278,16 +286,43 @@ static int allocate(struct build *b, struct errbuf *err)
     return -1;
 }
 
-static void enter_waiter(const struct slurmabi_step *record)
+/* The table said that it is worth asking again.  By a thread of ours. */
+static void tell_of_waking(const struct gate_wait *wait)
 {
-    const char *host = slurmabi_step_host(record);
+    if (*wait->node)
+        slurm_info("switch/elan: a launch that waits for the fabric of node %s "
+                   "is told to ask again",
+                   wait->node);
+    else
+        slurm_info("switch/elan: a launch that waits for a health table is "
+                   "told to ask again");
+}
+
+static bool make_waiters(void)
+{
+    if (!ctld.waiters)
+        ctld.waiters = waiters_create();
+    if (ctld.waiters && !ctld.heal_watch)
+        ctld.heal_watch = heal_watch_create(ctld.waiters, tell_of_waking);
+    return ctld.waiters && ctld.heal_watch;
+}
+
+static void enter_waiter(const struct build *b)
+{
+    const char *host = slurmabi_step_host(b->record), *at;
+    uint16_t port = slurmabi_step_port(b->record);
     char *addr = NULL;
 
-    if (!ctld.waiters && !(ctld.waiters = waiters_create()))
+    if (!make_waiters())
         return;
     if (host && slurm_conf_get_nodeaddr)
         addr = slurm_conf_get_nodeaddr(host);
-    waiters_add(ctld.waiters, addr ? addr : host, slurmabi_step_port(record));
+    at = addr ? addr : host;
+    if (b->fabric_is_down)
+        heal_watch_add(ctld.heal_watch, table_path(), &ctld.gate.wait, at,
+                       port);
+    else
+        waiters_add(ctld.waiters, at, port);
     slurmabi_free(addr);
 }
 
@@ -329,7 +364,7 @@ static int build(struct build *b)
         return 0;
     if (errno == EBUSY) {
         tell_of_wait(b, err.text);
-        enter_waiter(b->record);
+        enter_waiter(b);
         return ESLURM_INTERCONNECT_BUSY;
     }
     slurm_error("SF-E103 switch/elan: step %u.%u refused: %s", b->info->job_id,
@@ -411,6 +446,8 @@ void switch_elan_ctld_fini(void)
     pthread_mutex_lock(&lock);
     elan_partition_destroy(ctld.pm);
     ctld.pm = NULL;
+    heal_watch_destroy(ctld.heal_watch); /* wakes by the waiters */
+    ctld.heal_watch = NULL;
     waiters_destroy(ctld.waiters);
     ctld.waiters = NULL;
     gate_free(&ctld.gate);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plugins/switch_elan/gate.h"
@@ -7,6 +8,15 @@
 static bool is_listed(const struct gate *g, uint32_t id)
 {
     return id <= SF_ELAN_NODE_ID_MAX && (g->listed[id / 64] >> id % 64 & 1);
+}
+
+uint32_t gate_refused(const struct health_table *t)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        n += t->list[i].refuse != 0;
+    return n;
 }
 
 /* From names to Elan ids, once per table. */
@@ -17,10 +27,9 @@ static void list_nodes(struct gate *g, const struct elanhosts *hosts)
 
     memset(g->listed, 0, sizeof(g->listed));
     g->any = false;
-    g->refused = 0;
+    g->refused = gate_refused(t);
     g->hosts = hosts;
     for (size_t i = 0; i < t->n; i++) {
-        g->refused += t->list[i].refuse != 0;
         if (!t->list[i].refuse ||
             elanhosts_ids(hosts, t->list[i].name, 1, &id, NULL) < 0)
             continue;
@@ -98,9 +107,20 @@ bool gate_look_at_age(struct gate *g, const struct mgrconf *conf, int64_t now,
     return true;
 }
 
-static int refuse(int64_t age, const struct mgrconf *conf)
+/* For a fault of this age of node (empty: of the table). */
+static int refuse(struct gate *g, const struct mgrconf *conf, const char *node,
+                  uint32_t rails, int64_t age, int64_t now)
 {
-    errno = age < (int64_t)conf->busy_grace * 1000 ? EBUSY : EHOSTDOWN;
+    int64_t grace = (int64_t)conf->busy_grace * 1000;
+
+    g->wait = (struct gate_wait){
+        .rails = rails,
+        .until = now - age + grace,
+        .stale_after = (int64_t)conf->stale_after * 1000,
+        .stale_is_allowed = conf->on_stale == MGR_STALE_ALLOW,
+        .refuse_percent = (uint32_t)conf->refuse_percent};
+    snprintf(g->wait.node, sizeof(g->wait.node), "%s", node);
+    errno = age < grace ? EBUSY : EHOSTDOWN;
     return -1;
 }
 
@@ -110,26 +130,26 @@ static const struct health_table_node *fault_of(const struct gate *g,
 {
     const struct health_table_node *n = &g->reader.table.list[g->entry[id]];
 
-    return n->refuse & ((1u << rails) - 1) ? n : NULL;
+    return n->refuse & rails ? n : NULL;
 }
 
-static int refuse_node(const struct health_table_node *n,
-                       const struct mgrconf *conf, int64_t now,
+static int refuse_node(struct gate *g, const struct health_table_node *n,
+                       const struct mgrconf *conf, uint32_t rails, int64_t now,
                        struct errbuf *err)
 {
     errprintf(err, "the fabric of node %s is %s since %lld s (%s)", n->name,
               health_state_name(n->state), (long long)(now - n->since) / 1000,
               n->why);
-    return refuse(now - n->since, conf);
+    return refuse(g, conf, n->name, rails, now - n->since, now);
 }
 
 /* A switch manager that finds most of the cluster down is not believed: one
  * mistake must not stop everything. */
 static bool too_many(const struct health_table *t, uint32_t refused,
-                     const struct mgrconf *conf)
+                     uint32_t percent)
 {
     return refused > 1 &&
-           (uint64_t)refused * 100 > (uint64_t)t->nodes * conf->refuse_percent;
+           (uint64_t)refused * 100 > (uint64_t)t->nodes * percent;
 }
 
 int gate_check(struct gate *g, const struct mgrconf *conf, const uint32_t *ids,
@@ -138,24 +158,44 @@ int gate_check(struct gate *g, const struct mgrconf *conf, const uint32_t *ids,
 {
     int64_t silent = silence(g, conf, now);
     const struct health_table_node *fault;
+    uint32_t bits = (1u << rails) - 1;
 
     if (silent > 0) {
         if (conf->on_stale == MGR_STALE_ALLOW)
             return 0;
         errprintf(err, "no health table that is newer than %ld s",
                   conf->stale_after);
-        return refuse(silent, conf);
+        return refuse(g, conf, "", bits, silent, now);
     }
     if (!g->any || conf->on_down == MGR_DOWN_IGNORE)
         return 0;
-    if (too_many(&g->reader.table, g->refused, conf))
+    if (too_many(&g->reader.table, g->refused, (uint32_t)conf->refuse_percent))
         return 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (!is_listed(g, ids[i]) || !(fault = fault_of(g, ids[i], rails)))
+        if (!is_listed(g, ids[i]) || !(fault = fault_of(g, ids[i], bits)))
             continue;
         if (conf->on_down == MGR_DOWN_REFUSE)
-            return refuse_node(fault, conf, now, err);
+            return refuse_node(g, fault, conf, bits, now, err);
         *no_broadcast = true;
     }
     return 0;
+}
+
+bool gate_wait_is_over(const struct gate_wait *w,
+                       const struct health_table_reader *r, uint32_t refused,
+                       int64_t now)
+{
+    const struct health_table *t = &r->table;
+    const struct health_table_node *n;
+
+    if (now >= w->until)
+        return true;
+    if (!r->known)
+        return false;
+    if (now - t->written > w->stale_after)
+        return w->stale_is_allowed;
+    if (!*w->node || too_many(t, refused, w->refuse_percent))
+        return true;
+    n = health_table_find(t, w->node);
+    return !n || !(n->refuse & w->rails);
 }

@@ -17,6 +17,16 @@
 
 #define GATE_WORDS (SF_ELAN_NODE_ID_MAX / 64 + 1)
 
+/* What a step waits for that was told to. */
+struct gate_wait {
+    char node[SF_REPORT_NAME_MAX]; /* to heal; empty: for a table not stale */
+    uint32_t rails;                /* the step's, as bits */
+    int64_t until;                 /* BusyGrace is over: refused for good */
+    int64_t stale_after;           /* of the policy then; ms */
+    bool stale_is_allowed;
+    uint32_t refuse_percent;
+};
+
 struct gate {
     struct health_table_reader reader;
     uint64_t listed[GATE_WORDS]; /* Elan ids (rail 0) of the table's nodes that
@@ -28,6 +38,7 @@ struct gate {
     int64_t absent_since;          /* there has been no good table; 0: is */
     enum health_table_news last;   /* for the log: what was told last */
     bool stale_told;               /* the same of the table's age */
+    struct gate_wait wait;         /* of the last step that was told to wait */
 };
 
 /* Look at the file; true when there is something new for the log: text and
@@ -46,10 +57,21 @@ void gate_free(struct gate *gate);
 
 /* May a step be built on the nodes with ids[0..n) (rail 0) that uses `rails`
  * rails?  0; or -1 with text and errno: EBUSY the fault is younger than
- * BusyGrace, the step should wait; EHOSTDOWN it may not.  *no_broadcast is set
- * when it may be built, but not as a target of broadcasts. */
+ * BusyGrace, the step should wait (gate->wait says what for); EHOSTDOWN it may
+ * not.  *no_broadcast is set when it may be built, but not as a target of
+ * broadcasts. */
 int gate_check(struct gate *gate, const struct mgrconf *conf,
                const uint32_t *ids, uint32_t n, uint32_t rails, int64_t now,
                bool *no_broadcast, struct errbuf *err);
+
+/* Nodes that the table refuses steps on. */
+uint32_t gate_refused(const struct health_table *table);
+
+/* Is it worth asking again?  The node is fine for these rails, the table is
+ * not believed any more, or BusyGrace is over and the step will be refused for
+ * good.  `refused` is gate_refused() of the reader's table. */
+bool gate_wait_is_over(const struct gate_wait *wait,
+                       const struct health_table_reader *reader,
+                       uint32_t refused, int64_t now);
 
 #endif

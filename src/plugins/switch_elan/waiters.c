@@ -3,7 +3,6 @@
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/quiet_thread.h"
 #include "plugins/switch_elan/waiters.h"
 
 #define CONNECT_MS 2000 /* for one srun to answer */
@@ -57,16 +57,26 @@ static void drop_first(struct waiter_list *list, unsigned *count)
     --*count;
 }
 
-void waiters_add(struct waiters *w, const char *host, uint16_t port)
+/* NULL: no such launch can be, or no memory. */
+static struct waiter *make_waiter(const char *host, uint16_t port)
 {
     size_t len = host ? strlen(host) : 0;
     struct waiter *one;
 
     if (len == 0 || len > NI_MAXHOST || port == 0 ||
         !(one = malloc(sizeof(*one) + len + 1)))
-        return;
+        return NULL;
     one->port = port;
     memcpy(one->host, host, len + 1);
+    return one;
+}
+
+void waiters_add(struct waiters *w, const char *host, uint16_t port)
+{
+    struct waiter *one = make_waiter(host, port);
+
+    if (!one)
+        return;
     pthread_mutex_lock(&w->lock);
     TAILQ_INSERT_TAIL(&w->waiting, one, next);
     if (++w->nwaiting > SF_WAITERS_MAX)
@@ -135,15 +145,14 @@ static void *waker(void *arg)
     return NULL;
 }
 
-/* Slurm's signals are for Slurm's own threads. */
-static void start_thread(struct waiters *w)
+/* Under the lock: some have joined the woken. */
+static void set_to_work(struct waiters *w)
 {
-    sigset_t all, old;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    w->running = pthread_create(&w->thread, NULL, waker, w) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    while (w->nwoken > SF_WAITERS_MAX)
+        drop_first(&w->woken, &w->nwoken);
+    if (w->nwoken > 0 && !w->running)
+        w->running = quiet_thread(&w->thread, waker, w) == 0;
+    pthread_cond_signal(&w->work);
 }
 
 unsigned waiters_wake(struct waiters *w)
@@ -155,13 +164,22 @@ unsigned waiters_wake(struct waiters *w)
     TAILQ_CONCAT(&w->woken, &w->waiting, next);
     w->nwoken += n;
     w->nwaiting = 0;
-    while (w->nwoken > SF_WAITERS_MAX)
-        drop_first(&w->woken, &w->nwoken);
-    if (n > 0 && !w->running)
-        start_thread(w);
-    pthread_cond_signal(&w->work);
+    set_to_work(w);
     pthread_mutex_unlock(&w->lock);
     return n;
+}
+
+void waiters_wake_one(struct waiters *w, const char *host, uint16_t port)
+{
+    struct waiter *one = make_waiter(host, port);
+
+    if (!one)
+        return;
+    pthread_mutex_lock(&w->lock);
+    TAILQ_INSERT_TAIL(&w->woken, one, next);
+    w->nwoken++;
+    set_to_work(w);
+    pthread_mutex_unlock(&w->lock);
 }
 
 void waiters_destroy(struct waiters *w)
