@@ -5,6 +5,7 @@
 #include "libimpi/coll_run.h"
 #include "libimpi/net.h"
 #include "libimpi/p2p_calls.h"
+#include "libimpi/status.h"
 
 static struct buffer_page out_page = {BUFFER_NO_PAGE};
 static struct buffer_page in_page = {BUFFER_NO_PAGE};

@@ -9,6 +9,7 @@
 #include "libimpi/handles.h"
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
+#include "libimpi/status.h"
 
 struct matched {
     struct impi_comm *c;         /* held */

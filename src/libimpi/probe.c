@@ -5,6 +5,7 @@
  */
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
+#include "libimpi/status.h"
 
 struct impi_recv probe_args(const struct message *m)
 {

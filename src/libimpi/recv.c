@@ -8,6 +8,7 @@
 #include "libimpi/fast.h"
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
+#include "libimpi/status.h"
 
 /* ---- inside the client ---- */
 

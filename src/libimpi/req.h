@@ -13,6 +13,7 @@
 #include "impi/p2p.h"
 #include "libimpi/comm.h"
 #include "libimpi/data.h"
+#include "libimpi/family.h"
 
 struct req {
     struct impi_request core; /* the engine's; .user is this struct */
@@ -26,9 +27,8 @@ struct req {
     bool in_core; /* the engine has it */
     bool asked;   /* a send that was to be cancelled */
     bool cancelled;
-    bool done;     /* what follows is valid */
-    bool raised;   /* the error handler has had the error already */
-    bool detached; /* nobody waits: free it when done */
+    bool done;   /* what follows is valid */
+    bool raised; /* the error handler has had the error already */
     int source;
     int tag;
     int error;
@@ -48,11 +48,33 @@ struct message {
     bool straight; /* by the engine, even inside the client */
 };
 
+#define REQ_CHUNK 256 /* requests; a chunk never moves */
+
+extern struct req_table {
+    struct req **chunk;
+    size_t nchunks;
+    size_t size;
+    struct req *free;
+} req_table;
+
 /* From the table; NULL: no memory. */
 struct req *req_alloc(void);
 void req_free(struct req *r);
-MPI_Request req_handle(const struct req *r);
-struct req *req_of(MPI_Request handle);
+
+static inline MPI_Request req_handle(const struct req *r)
+{
+    return handle_from_index(r->index);
+}
+
+static inline struct req *req_of(MPI_Request handle)
+{
+    uint32_t i = handle_to_index(handle);
+
+    if (i / REQ_CHUNK >= req_table.nchunks)
+        return NULL;
+    return &req_table.chunk[i / REQ_CHUNK][i % REQ_CHUNK];
+}
+
 void req_init(struct req *r); /* one on the stack */
 
 /* Start a send to another client; a short one is mostly done at once.  On
@@ -101,15 +123,5 @@ bool req_detached_left(void);
 
 /* The engine's question (p2p.h). */
 enum impi_claim req_claim(void *arg, struct impi_request *core);
-
-/* An MPI status from its parts.  status may be MPI_STATUS_IGNORE. */
-void status_set(MPI_Status *status, int source, int tag, uint64_t bytes,
-                bool cancelled);
-/* Source as the native library has it -> rank in c. */
-void status_translate(MPI_Status *status, const struct impi_comm *c);
-/* That of a null request. */
-void status_empty(MPI_Status *status);
-/* Of a message that waits in the engine. */
-void status_from_core(MPI_Status *status, const struct impi_status *st);
 
 #endif

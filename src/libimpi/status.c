@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * MPI statuses from what the message engine or the native library says.
- */
-#include "libimpi/req.h"
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "libimpi/status.h"
+
+#include "libimpi/state.h"
 
 void status_set(MPI_Status *status, int source, int tag, uint64_t bytes,
                 bool cancelled)

@@ -4,6 +4,7 @@
  */
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
+#include "libimpi/status.h"
 
 /* Nothing to wait for. */
 static int inactive(MPI_Status *status)

@@ -8,6 +8,7 @@
 
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
+#include "libimpi/status.h"
 
 static bool plain(int count, const MPI_Request requests[])
 {
