@@ -163,9 +163,9 @@ static double look_and_check(struct gate *g, const struct mgrconf *conf,
     begin = now_us();
     for (int k = 0; k < rounds; k++) {
         struct errbuf err, news;
-        bool error, none = false;
+        bool none = false;
 
-        gate_look(g, path, hosts, 1000, &news, &error);
+        gate_look(g, path, hosts, 1000, &news);
         if (gate_check(g, conf, ids, 1000, 1, 1000, &none, &err) < 0)
             exit(1);
     }

@@ -40,6 +40,10 @@ static const struct known known[] = {
      "the step waits: for contexts, or for a fabric that has just gone down "
      "(BusyGrace of switchmgr.conf). It goes on when there are some, when "
      "the fabric has healed, or fails when BusyGrace is over."},
+    {"no health table",
+     "switchmgrd does not write it: start it on the host of slurmctld, and "
+     "compare HealthTable of switchmgr.conf. What steps do meanwhile is "
+     "StalePolicy; without switchmgrd leave HealthTable= empty."},
     {"Zero Bytes were transmitted or received",
      "slurmctld ended while it was asked. After a reconfigure: topology.conf "
      "breaks a rule; its log says which."},

@@ -35,6 +35,17 @@ case_plain_step() { # EL-12 EL-48..53 SL-04
 
 # No process stands between slurmstepd and the application: signals, exit codes
 # and debuggers find the application itself.
+# No switchmgrd runs here: told once, with what to do.
+case_a_missing_health_table_is_told() { # SL-26
+    local told
+    assert_log slurmctld.log 'SF-E113 .*no health table: .*No such file'
+    assert_log slurmctld.log 'SF-E113 .*is switchmgrd running'
+    run_as_user srun -n1 -w n0 true
+    assert_code 0
+    told=$(grep -c SF-E113 "$CLUSTER/log/slurmctld.log")
+    assert_equal 1 "$told" "times told"
+}
+
 case_the_task_is_what_slurmstepd_forked() { # EL-54 EL-60
     run_as_user srun -n1 sh -c 'echo "parent $(cat /proc/$PPID/comm)"
         scontrol listpids $SLURM_JOB_ID.$SLURM_STEP_ID | grep -w "$$"'

@@ -68,9 +68,9 @@ static int check(struct world *w, const uint32_t *ids, uint32_t n,
                  uint32_t rails, bool *no_broadcast, struct errbuf *err)
 {
     struct errbuf news;
-    bool error, none = false;
+    bool none = false;
 
-    gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error);
+    gate_look(&w->gate, w->path, w->hosts, NOW, &news);
     return gate_check(&w->gate, &w->conf, ids, n, rails, NOW,
                       no_broadcast ? no_broadcast : &none, err);
 }
@@ -143,24 +143,47 @@ static void sl_26_stale_table_is_treated_by_policy(void **state)
     assert_string_equal(err.text, "no health table that is newer than 30 s");
 }
 
+static enum gate_news look(struct world *w, struct errbuf *news)
+{
+    return gate_look(&w->gate, w->path, w->hosts, NOW, news);
+}
+
 static void sl_26_absent_table_is_treated_by_policy(void **state)
 {
     struct world *w = *state;
     struct errbuf err, news;
-    bool error;
 
     assert_int_equal(check(w, with3, 3, 1, NULL, &err), 0);
     w->conf.on_stale = MGR_STALE_REFUSE;
     assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
     /* Told once, not for each step. */
-    assert_false(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
+    assert_int_equal(look(w, &news), GATE_SAME);
+}
+
+/* It was told without a number and without what to do. */
+static void sl_26_an_absent_table_is_told_with_what_to_do(void **state)
+{
+    struct world *w = *state;
+    struct errbuf news;
+
+    assert_int_equal(look(w, &news), GATE_NEVER);
+    assert_non_null(strstr(news.text, w->path));
+    assert_non_null(strstr(news.text, "No such file"));
+    assert_non_null(strstr(news.text, "is switchmgrd running"));
+    assert_null(strstr(news.text, "the last one"));
+    assert_int_equal(look(w, &news), GATE_SAME);
+    write_table(w, NOW, 0, 0);
+    assert_int_equal(look(w, &news), GATE_GOOD);
+    unlink(w->path);
+    assert_int_equal(look(w, &news), GATE_GONE);
+    assert_non_null(strstr(news.text, "the last one counts for StaleAfter"));
+    assert_int_equal(look(w, &news), GATE_SAME);
 }
 
 static void sl_26_torn_table_keeps_the_last_word(void **state)
 {
     struct world *w = *state;
     struct errbuf err, news;
-    bool error = false;
     FILE *f;
 
     write_table(w, NOW, 40 * SEC, 1);
@@ -168,8 +191,7 @@ static void sl_26_torn_table_keeps_the_last_word(void **state)
     f = fopen(w->path, "w");
     fputs("SFHEALTH 1 00", f);
     fclose(f);
-    assert_true(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
-    assert_true(error);
+    assert_int_equal(look(w, &news), GATE_UNFIT);
     assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
     assert_int_equal(errno, EHOSTDOWN);
     assert_int_equal(check(w, without3, 3, 1, NULL, &err), 0);
@@ -218,51 +240,44 @@ static void sl_26_a_table_that_is_back_is_told_once(void **state)
 {
     struct world *w = *state;
     struct errbuf news;
-    bool error;
 
-    assert_true(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
+    assert_int_equal(look(w, &news), GATE_NEVER);
     write_table(w, NOW, 40 * SEC, 1);
-    assert_true(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
+    assert_int_equal(look(w, &news), GATE_GOOD);
     assert_string_equal(news.text, "the health table is there again");
     write_table(w, NOW + SEC, 40 * SEC, 1);
-    assert_false(gate_look(&w->gate, w->path, w->hosts, NOW, &news, &error));
+    assert_int_equal(look(w, &news), GATE_SAME);
 }
 
-static bool news_of_age(struct world *w, int64_t now, bool *error)
+static enum gate_news news_of_age(struct world *w, int64_t now)
 {
     struct errbuf news;
-    bool unread;
 
-    gate_look(&w->gate, w->path, w->hosts, now, &news, &unread);
-    return gate_look_at_age(&w->gate, &w->conf, now, &news, error);
+    gate_look(&w->gate, w->path, w->hosts, now, &news);
+    return gate_look_at_age(&w->gate, &w->conf, now, &news);
 }
 
 /* A switchmgrd that was gone showed by nothing in slurmctld's log. */
 static void sl_26_a_stale_table_is_told_once(void **state)
 {
     struct world *w = *state;
-    bool error;
 
     write_table(w, NOW, 0, 0);
-    assert_false(news_of_age(w, NOW + 30 * SEC, &error));
-    assert_true(news_of_age(w, NOW + 31 * SEC, &error));
-    assert_true(error);
-    assert_false(news_of_age(w, NOW + 32 * SEC, &error));
+    assert_int_equal(news_of_age(w, NOW + 30 * SEC), GATE_SAME);
+    assert_int_equal(news_of_age(w, NOW + 31 * SEC), GATE_UNFIT);
+    assert_int_equal(news_of_age(w, NOW + 32 * SEC), GATE_SAME);
     write_table(w, NOW + 33 * SEC, 0, 0);
-    assert_true(news_of_age(w, NOW + 33 * SEC, &error));
-    assert_false(error);
-    assert_false(news_of_age(w, NOW + 34 * SEC, &error));
+    assert_int_equal(news_of_age(w, NOW + 33 * SEC), GATE_GOOD);
+    assert_int_equal(news_of_age(w, NOW + 34 * SEC), GATE_SAME);
 }
 
 static void sl_26_a_site_may_do_without_a_table(void **state)
 {
     struct world *w = *state;
-    bool error;
 
-    assert_false(news_of_age(w, NOW, &error));
+    assert_int_equal(news_of_age(w, NOW), GATE_SAME);
     w->conf.on_stale = MGR_STALE_REFUSE;
-    assert_true(news_of_age(w, NOW + SEC, &error));
-    assert_true(error);
+    assert_int_equal(news_of_age(w, NOW + SEC), GATE_UNFIT);
 }
 
 /* ---- what a step that was told to wait waits for -------------------------*/
@@ -439,6 +454,7 @@ int main(void)
         T(el_22_policy_may_clear_broadcast_instead),
         T(sl_26_stale_table_is_treated_by_policy),
         T(sl_26_absent_table_is_treated_by_policy),
+        T(sl_26_an_absent_table_is_told_with_what_to_do),
         T(sl_26_torn_table_keeps_the_last_word),
         T(most_of_the_cluster_down_is_not_believed),
         T(sl_26_each_node_of_the_step_is_looked_at),

@@ -215,12 +215,24 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void tell_of_health(const struct errbuf *news, bool error)
+static void tell_of_health(enum gate_news what, const struct errbuf *news)
 {
-    if (error)
-        slurm_error("SF-E112 switch/elan: %s", news->text);
-    else
+    switch (what) {
+    case GATE_SAME:
+        break;
+    case GATE_GOOD:
         slurm_info("switch/elan: %s", news->text);
+        break;
+    case GATE_NEVER:
+        slurm_info("SF-E113 switch/elan: %s", news->text);
+        break;
+    case GATE_GONE:
+        slurm_error("SF-E113 switch/elan: %s", news->text);
+        break;
+    case GATE_UNFIT:
+        slurm_error("SF-E112 switch/elan: %s", news->text);
+        break;
+    }
 }
 
 static const char *table_path(void)
@@ -233,16 +245,14 @@ static int look_at_health(struct build *b, struct errbuf *err)
 {
     const char *path = table_path();
     int64_t now = now_ms();
-    struct errbuf news;
-    bool error;
+    struct errbuf news = {""};
     int rc;
 
     if (!*path) /* HealthTable= : not asked */
         return 0;
-    if (gate_look(&ctld.gate, path, ctld.site.hosts, now, &news, &error))
-        tell_of_health(&news, error);
-    if (gate_look_at_age(&ctld.gate, &ctld.mgr, now, &news, &error))
-        tell_of_health(&news, error);
+    tell_of_health(gate_look(&ctld.gate, path, ctld.site.hosts, now, &news),
+                   &news);
+    tell_of_health(gate_look_at_age(&ctld.gate, &ctld.mgr, now, &news), &news);
     rc = gate_check(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
                     b->step.options.rails, now, &b->step.no_broadcast, err);
     b->fabric_is_down = rc < 0;

@@ -39,27 +39,50 @@ static void list_nodes(struct gate *g, const struct elanhosts *hosts)
     }
 }
 
-bool gate_look(struct gate *g, const char *path, const struct elanhosts *hosts,
-               int64_t now, struct errbuf *news, bool *error)
+/* The file is what? */
+static enum gate_news tell(const struct gate *g, enum health_table_news what,
+                           struct errbuf *news)
+{
+    struct errbuf why = *news;
+
+    switch (what) {
+    case HEALTH_TABLE_ABSENT:
+        errprintf(news,
+                  "no health table: %s (is switchmgrd running, and is "
+                  "HealthTable= its file?); %s by StalePolicy (HealthTable= "
+                  "with nothing: steps are not looked at)",
+                  why.text,
+                  g->reader.known ? "the last one counts for StaleAfter, then "
+                                    "steps go"
+                                  : "steps go");
+        return g->reader.known ? GATE_GONE : GATE_NEVER;
+    case HEALTH_TABLE_BAD:
+        return GATE_UNFIT;
+    default:
+        errprintf(news, "the health table is there again");
+        return GATE_GOOD;
+    }
+}
+
+enum gate_news gate_look(struct gate *g, const char *path,
+                         const struct elanhosts *hosts, int64_t now,
+                         struct errbuf *news)
 {
     enum health_table_news what = health_table_look(&g->reader, path, news);
-    bool changed;
+    bool changed = what != g->last;
 
     if (what == HEALTH_TABLE_NEW || g->hosts != hosts)
         list_nodes(g, hosts);
     if (what == HEALTH_TABLE_SAME)
-        return false;
-    changed = what != g->last;
+        return GATE_SAME;
     g->last = what;
     if (what == HEALTH_TABLE_NEW) {
         changed = g->absent_since != 0;
         g->absent_since = 0;
-        errprintf(news, "the health table is there again");
     } else if (g->absent_since == 0) {
         g->absent_since = now;
     }
-    *error = what == HEALTH_TABLE_BAD;
-    return changed;
+    return changed ? tell(g, what, news) : GATE_SAME;
 }
 
 void gate_forget_hosts(struct gate *g)
@@ -86,25 +109,26 @@ static int64_t silence(const struct gate *g, const struct mgrconf *conf,
     return now - g->reader.table.written - limit;
 }
 
-bool gate_look_at_age(struct gate *g, const struct mgrconf *conf, int64_t now,
-                      struct errbuf *news, bool *error)
+enum gate_news gate_look_at_age(struct gate *g, const struct mgrconf *conf,
+                                int64_t now, struct errbuf *news)
 {
     bool allow = conf->on_stale == MGR_STALE_ALLOW;
     bool stale = silence(g, conf, now) > 0 && (g->reader.known || !allow);
 
     if (stale == g->stale_told)
-        return false;
-    g->stale_told = *error = stale;
-    if (!stale)
+        return GATE_SAME;
+    g->stale_told = stale;
+    if (!stale) {
         errprintf(news, "the health table is written again");
-    else
-        errprintf(news,
-                  "the health table is older than %ld s or has never been "
-                  "there (is switchmgrd running?); until it is written again "
-                  "steps are %s (StalePolicy)",
-                  conf->stale_after,
-                  allow ? "built without it" : "refused on all nodes");
-    return true;
+        return GATE_GOOD;
+    }
+    errprintf(news,
+              "the health table is older than %ld s or has never been there "
+              "(is switchmgrd running?); until it is written again steps are "
+              "%s (StalePolicy)",
+              conf->stale_after,
+              allow ? "built without it" : "refused on all nodes");
+    return GATE_UNFIT;
 }
 
 /* For a fault of this age of node (empty: of the table). */

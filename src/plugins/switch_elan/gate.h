@@ -41,16 +41,24 @@ struct gate {
     struct gate_wait wait;         /* of the last step that was told to wait */
 };
 
-/* Look at the file; true when there is something new for the log: text and
- * *error (else it is just worth knowing). */
-bool gate_look(struct gate *gate, const char *path,
-               const struct elanhosts *hosts, int64_t now, struct errbuf *news,
-               bool *error);
+/* What is new for the log; all but GATE_SAME come with a text. */
+enum gate_news {
+    GATE_SAME,
+    GATE_GOOD,  /* again */
+    GATE_NEVER, /* no table has been there: a site may do without switchmgrd */
+    GATE_GONE,  /* the table is there no more */
+    GATE_UNFIT  /* it cannot be used, or is too old */
+};
+
+/* Look at the file. */
+enum gate_news gate_look(struct gate *gate, const char *path,
+                         const struct elanhosts *hosts, int64_t now,
+                         struct errbuf *news);
 /* The same of the table's age: when it is too old to be relied on, and when it
  * is so no more.  That there never was one is told only when steps are refused
- * for it: a site may do without switchmgrd. */
-bool gate_look_at_age(struct gate *gate, const struct mgrconf *conf,
-                      int64_t now, struct errbuf *news, bool *error);
+ * for it. */
+enum gate_news gate_look_at_age(struct gate *gate, const struct mgrconf *conf,
+                                int64_t now, struct errbuf *news);
 /* The hosts are about to change or go. */
 void gate_forget_hosts(struct gate *gate);
 void gate_free(struct gate *gate);
