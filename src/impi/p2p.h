@@ -29,12 +29,6 @@
 #include "impi/request.h"
 #include "impi/world.h"
 
-/* What our own agents propose when all clients are ours (extended mode);
- * measured: one packet is one write of the size that TCP likes best. */
-#define IMPI_OWN_MAXDATALEN (256 * 1024)
-#define IMPI_OWN_ACKMARK 64
-#define IMPI_OWN_HIWATER 256
-
 struct impi_p2p;
 struct impi_channel;
 struct impi_packet;

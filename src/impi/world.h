@@ -53,6 +53,13 @@ struct impi_proc {
     uint16_t cpus; /* processors of it and its neighbours; 0: not known */
 };
 
+/* What our own agents propose where all clients are ours and processes are
+ * connected to each other (doc/impi-data.md); measured: one packet is one write
+ * of the size that TCP likes best. */
+#define IMPI_OWN_MAXDATALEN (256 * 1024)
+#define IMPI_OWN_ACKMARK 64
+#define IMPI_OWN_HIWATER 256
+
 struct impi_world {
     uint32_t version_major, version_minor;
     uint32_t maxdatalen; /* bytes of user data in a packet */

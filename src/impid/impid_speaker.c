@@ -242,16 +242,30 @@ static int choose_methods(struct impid_speaker *j, size_t *n,
 
 /* A host in between keeps what a process does not read: at most half of what
  * it has room for, when all others send it all that they may. */
-static void choose_flow(struct impi_join_options *o,
-                        const struct impid_speaker *j)
+static void choose_relay_flow(struct impi_join_options *o, uint32_t nprocs)
 {
     uint64_t room = SF_IMPI_RELAY_QUEUE_MAX / 2;
-    uint64_t each = room / j->client->round->clients.nprocs / o->hiwater;
+    uint64_t each = room / nprocs / o->hiwater;
 
-    if (!j->client->relay || is_foreign(j->client) || each >= o->maxdatalen)
+    if (each >= o->maxdatalen)
         return;
     o->maxdatalen =
         each > RELAY_DATALEN_MIN ? (uint32_t)each : RELAY_DATALEN_MIN;
+}
+
+/* With clients of others the usual values stay. */
+static void choose_flow(struct impi_join_options *o,
+                        const struct impid_client *c)
+{
+    if (is_foreign(c))
+        return;
+    if (c->relay) {
+        choose_relay_flow(o, c->round->clients.nprocs);
+        return;
+    }
+    o->maxdatalen = IMPI_OWN_MAXDATALEN;
+    o->ackmark = IMPI_OWN_ACKMARK;
+    o->hiwater = IMPI_OWN_HIWATER;
 }
 
 static int start_engine(struct impid_speaker *j, struct errbuf *err)
@@ -272,7 +286,7 @@ static int start_engine(struct impid_speaker *j, struct errbuf *err)
     o.procs = j->procs;
     o.nprocs = j->nprocs;
     impi_repr_own(o.repr);
-    choose_flow(&o, j);
+    choose_flow(&o, c);
     if (impi_join_threshold(&o.coll_xsize, "IMPI_COLL_XSIZE", conf->coll_xsize,
                             err) < 0 ||
         impi_join_threshold(&o.coll_maxlinear, "IMPI_COLL_MAXLINEAR",

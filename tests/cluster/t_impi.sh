@@ -80,6 +80,25 @@ case_sl_19_each_node_a_client() {
     assert_nothing_left
 }
 
+# The flow of a job's own is the one that doc/impi-data.md gives, not that of
+# worlds with strangers (64 KB, a PROTOACK for every ten packets).
+case_flow_of_a_job_is_our_own() {
+    local f acks packets
+    for f in mpich openmpi; do
+        install -m 755 "$SF_TOP_BUILDDIR/tests/mpi/sizes.$f" "$WORK/sizes.$f"
+    done
+    run_as_user env IMPI_TRACE=1 srun --mpi=impi \
+        -n1 "$WORK/sizes.mpich" : -n1 "$WORK/sizes.openmpi"
+    assert_code 0
+    assert_output '^PASS sizes$' 1
+    assert_error ' DATA .* len 262144 of '
+    packets=$(grep -cE 'rank 0: to 1: (DATA|SYNCACK)' <<<"$err")
+    acks=$(grep -c 'rank 0: from 1: PROTOACK' <<<"$err")
+    [ $((acks * 64)) -le "$packets" ] && [ "$packets" -ge 64 ] ||
+        fail "$acks PROTOACKs for $packets packets"
+    assert_nothing_left
+}
+
 case_cyclic_distribution() {
     run_as_user srun --mpi=impi -N2 -n5 -m cyclic "$M" : -N2 -n3 -m cyclic "$O"
     assert_code 0

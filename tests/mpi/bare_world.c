@@ -355,8 +355,8 @@ static void make_world(uint32_t maxdatalen, uint32_t flags)
     w->tagub = TAGUB;
     w->coll_xsize = 1024;
     w->coll_maxlinear = 4;
-    w->ackmark = 64;
-    w->hiwater = 256;
+    w->ackmark = IMPI_OWN_ACKMARK;
+    w->hiwater = IMPI_OWN_HIWATER;
     w->flags = flags;
     w->nclients = b.nclients;
     for (uint32_t i = 0; i < w->nhosts; i++) {
@@ -491,7 +491,7 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
 
 int main(int argc, char **argv)
 {
-    uint32_t maxdatalen = 256 * 1024;
+    uint32_t maxdatalen = IMPI_OWN_MAXDATALEN;
     uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE |
                      IMPI_WORLD_SHARE | IMPI_WORLD_FLAT;
     bool interleave = false;
