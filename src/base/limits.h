@@ -79,6 +79,9 @@
 #define SF_AGENTS_MAX 65536
 #define SF_AGENT_NODE_MAX 256
 #define SF_AGENT_TEXT_MAX SF_ERRBUF_SIZE
+/* How an agent says who is lost with it: all of it, the ranks of one client. */
+#define SF_AGENT_HOLDS_MAX 160
+#define SF_AGENT_RANKS_MAX 64
 
 /* impi-server: bytes that wait for one agent; generations at once. */
 #define SF_AGENT_OUT_MAX (512u * 1024 * 1024)

@@ -171,6 +171,7 @@ static const struct codec {
     [AGENT_NOTE] = {"NOTE", put_text, get_text},
     [AGENT_BYE] = {"BYE", put_nothing, get_nothing},
     [AGENT_ERROR] = {"ERROR", put_text, get_text},
+    [AGENT_HOLDS] = {"HOLDS", put_text, get_text},
 };
 #define N_CODECS (sizeof(codecs) / sizeof(codecs[0]))
 

@@ -31,6 +31,8 @@ enum agent_type {
     AGENT_NOTE = 9,     /* agent -> server: text for the user */
     AGENT_BYE = 10,     /* agent -> server: orderly end, no payload */
     AGENT_ERROR = 11,   /* server -> agent: request refused */
+    AGENT_HOLDS = 12,   /* agent -> server: who is lost with it, in words; the
+                           last one counts */
 };
 
 struct agent_blob {
@@ -98,7 +100,7 @@ struct agent_msg {
         struct agent_world_at world_at;
         struct agent_abort abort; /* ABORT; KILL (rank and client unused) */
         struct agent_exit exit;
-        char text[SF_AGENT_TEXT_MAX]; /* NOTE, ERROR */
+        char text[SF_AGENT_TEXT_MAX]; /* NOTE, ERROR, HOLDS */
     };
 };
 

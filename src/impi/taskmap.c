@@ -170,6 +170,35 @@ static uint32_t print_run(FILE *f, const uint32_t *ids, uint32_t n)
     return len;
 }
 
+static void print_node(FILE *f, const uint32_t *ids, uint32_t n)
+{
+    for (uint32_t i = 0; i < n;) {
+        if (i > 0)
+            fputc(',', f);
+        i += print_run(f, ids + i, n - i);
+    }
+}
+
+static char *finish(FILE *f, char **text)
+{
+    if (fclose(f) == 0)
+        return *text;
+    free(*text);
+    return NULL;
+}
+
+char *taskmap_format_ranks(const uint32_t *ids, uint32_t n)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    if (!f)
+        return NULL;
+    print_node(f, ids, n);
+    return finish(f, &text);
+}
+
 char *taskmap_format(uint32_t nnodes, const uint16_t *tasks,
                      uint32_t *const *ids)
 {
@@ -182,16 +211,9 @@ char *taskmap_format(uint32_t nnodes, const uint16_t *tasks,
     for (uint32_t node = 0; node < nnodes; node++) {
         if (node > 0)
             fputc(';', f);
-        for (uint32_t i = 0; i < tasks[node];) {
-            if (i > 0)
-                fputc(',', f);
-            i += print_run(f, ids[node] + i, tasks[node] - i);
-        }
+        print_node(f, ids[node], tasks[node]);
     }
-    if (fclose(f) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return finish(f, &text);
 }
 
 int64_t taskmap_component_node(const struct taskmap *map, uint32_t first,

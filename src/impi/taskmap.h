@@ -28,6 +28,9 @@ void taskmap_free(struct taskmap *map);
 char *taskmap_format(uint32_t nnodes, const uint16_t *tasks,
                      uint32_t *const *ids);
 
+/* The same for some ranks alone: "0-3,8".  NULL with errno ENOMEM. */
+char *taskmap_format_ranks(const uint32_t *ids, uint32_t n);
+
 /* The nodes that hold ranks of [first, first + count) are a component's:
  * the map's number of the component's node `nodeid`, or -1 (errno ENOENT). */
 int64_t taskmap_component_node(const struct taskmap *map, uint32_t first,

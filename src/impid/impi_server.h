@@ -110,6 +110,7 @@ struct agent {
     uint64_t since; /* counted seconds when it came */
     char peer[64];
     char node[SF_AGENT_NODE_MAX];
+    char holds[SF_AGENT_HOLDS_MAX]; /* who is lost with it; "" before it said */
     TAILQ_ENTRY(agent) next; /* oldest first */
 };
 

@@ -51,8 +51,9 @@ void server_agent_lost(struct agent *a, const char *why)
     agent_close(a);
     if (state == AGENT_OPENING || state == AGENT_BYE_SAID)
         return;
-    errprintf(&text, "SF-E221: lost impid on node %s: %s",
-              a->node[0] ? a->node : a->peer, why);
+    errprintf(&text, "SF-E221: lost impid on node %s%s%s: %s",
+              a->node[0] ? a->node : a->peer, a->holds[0] ? " with " : "",
+              a->holds, why);
     server_abort(s, 1, -1, a->node[0] ? a->node : "-", -1, text.text);
     server_bye(s);
 }

@@ -108,6 +108,14 @@ static int do_note(struct agent *a, const struct agent_msg *msg,
     return 0;
 }
 
+static int do_holds(struct agent *a, const struct agent_msg *msg,
+                    struct errbuf *err)
+{
+    snprintf(a->holds, sizeof(a->holds), "%.*s", SF_AGENT_HOLDS_MAX - 1,
+             msg->text);
+    return 0;
+}
+
 static int do_bye(struct agent *a, const struct agent_msg *msg,
                   struct errbuf *err)
 {
@@ -121,9 +129,10 @@ static int do_bye(struct agent *a, const struct agent_msg *msg,
 
 static int (*const handlers[])(struct agent *a, const struct agent_msg *msg,
                                struct errbuf *err) = {
-    [AGENT_JOB] = do_job,     [AGENT_PUT] = do_put,   [AGENT_WORLD] = do_world,
-    [AGENT_ABORT] = do_abort, [AGENT_EXIT] = do_exit, [AGENT_NOTE] = do_note,
-    [AGENT_BYE] = do_bye,
+    [AGENT_JOB] = do_job,     [AGENT_PUT] = do_put,
+    [AGENT_WORLD] = do_world, [AGENT_ABORT] = do_abort,
+    [AGENT_EXIT] = do_exit,   [AGENT_NOTE] = do_note,
+    [AGENT_BYE] = do_bye,     [AGENT_HOLDS] = do_holds,
 };
 #define N_HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
 

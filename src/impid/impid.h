@@ -14,6 +14,7 @@
  *   impid_round.c   one generation: clients, environments
  *   impid_pmi.c     the native process management: impid_pmi1.c for MPICH,
  *                   impid_pmix.c for Open MPI
+ *   impid_holds.c   who is lost with the agent
  *   impid_join.c    the way from native worlds to the one world
  *   impid_speaker.c the connection that joins a client
  *   impid_relay.c   packets between hosts, when only these are connected
@@ -220,6 +221,12 @@ void impid_speaker_fini(struct impid_client *c);
 /* Its connection is still open. */
 bool impid_speaker_active(const struct impid_client *c);
 void impid_speaker_free(struct impid_client *c);
+
+/* impid_holds.c */
+/* Make the frame that says whom this agent holds; r: the latest round, NULL
+ * before one has formed. */
+void impid_holds(struct agent_msg *msg, const struct impid *a,
+                 const struct impid_round *r);
 
 /* impid_fail.c */
 /* The job must end: tell impi-server the first cause, SF-E<id> and text (doc/

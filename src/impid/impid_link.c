@@ -132,7 +132,7 @@ static const struct impid_stream_ops stream_ops = {on_input, on_closed};
 /* The channel is open: from now on frames; those made before first. */
 static void link_up(struct impid_link *l)
 {
-    struct agent_msg job = {.type = AGENT_JOB};
+    struct agent_msg job = {.type = AGENT_JOB}, holds;
     struct impid *a = l->impid;
 
     ev_io_stop(a->loop, &l->io);
@@ -145,11 +145,14 @@ static void link_up(struct impid_link *l)
     job.job.component = a->conf.component;
     memcpy(job.job.node, a->node_name, sizeof(job.job.node));
     agent_msg_encode(&l->stream.out, &job);
+    impid_holds(&holds, a, NULL);
+    agent_msg_encode(&l->stream.out, &holds);
     if (bytebuf_len(&l->early) > 0)
         bytebuf_add(&l->stream.out, bytebuf_data(&l->early),
                     bytebuf_len(&l->early));
     bytebuf_free(&l->early);
     impid_stream_send(&l->stream);
+    log_debug("impi-server knows of %s", holds.text);
     impid_link_settled(a);
 }
 

@@ -204,6 +204,14 @@ static int start_client(struct impid_client *c, struct errbuf *err)
     return 0;
 }
 
+static void tell_holds(const struct impid_round *r)
+{
+    struct agent_msg msg;
+
+    impid_holds(&msg, r->impid, r);
+    impid_link_send(&r->impid->link, &msg);
+}
+
 int impid_round_form(struct impid_round *r, const struct impi_member *members,
                      uint32_t nworld, struct errbuf *err)
 {
@@ -219,6 +227,7 @@ int impid_round_form(struct impid_round *r, const struct impi_member *members,
     if (form_local(r) < 0)
         return errprintf(err, "%s", strerror(errno));
     log_debug("program %u: %u clients", r->generation + 1, r->clients.nclients);
+    tell_holds(r);
     for (uint32_t i = 0; i < r->nlocal; i++)
         if (start_client(&r->local[i], err) < 0)
             return -1;

@@ -150,12 +150,33 @@ hang() {
     wait_for 60 ready 4 || { sed 's/^/# /' "$case_tmp/bg.err"; sinfo -Nl; }
 }
 
+agent_is_known() {
+    cat "$WORK"/impid.*.n0 2>/dev/null | grep -q 'impi-server knows of ranks'
+}
 case_impid_killed() {
     hang
-    pidkill KILL "$(impi_pid_of impid | head -n 1)"
+    pidkill KILL "$(agents_of n1)"
     finish $srun_pid
     assert_code_not 0
-    assert_cause 'lost (impid|slurmstepd) on node n[01]'
+    assert_cause 'lost impid on node n1 with client 1 \(ranks 2-3\): '
+    assert_nothing_left
+    # Two clients on one node; and before any client is known.
+    printf '%s\n' "0,2 $M hang" "1 $O hang" >"$WORK/both"
+    start_as_user srun --mpi=impi -N1 -w n0 -n3 --multi-prog "$WORK/both"
+    srun_pid=$!
+    wait_for 60 ready 3
+    pidkill KILL "$(agents_of n0)"
+    finish $srun_pid
+    assert_cause \
+        'lost impid on node n0 with client 0 \(ranks 0,2\), client 1 \(rank 1\): '
+    assert_nothing_left
+    start_as_user env SLURM_IMPI_LOG="$WORK" srun --mpi=impi -N1 -w n0 -n2 \
+        sh -c "[ \$SLURM_PROCID = 1 ] && exec sleep 300; exec $M"
+    srun_pid=$!
+    wait_for 60 agent_is_known
+    pidkill KILL "$(agents_of n0)"
+    finish $srun_pid
+    assert_cause 'lost impid on node n0 with ranks 0-1: '
     assert_nothing_left
 }
 

@@ -80,6 +80,11 @@ static void job_abort_kill_world_and_text_round_trip(void **state)
     round_trip(&got, &m, &b);
     assert_string_equal(got.text, "hello");
     bytebuf_free(&b);
+    m = (struct agent_msg){.type = AGENT_HOLDS, .text = "rank 3"};
+    round_trip(&got, &m, &b);
+    assert_int_equal(got.type, AGENT_HOLDS);
+    assert_string_equal(got.text, "rank 3");
+    bytebuf_free(&b);
     m = (struct agent_msg){.type = AGENT_BYE};
     round_trip(&got, &m, &b);
     bytebuf_free(&b);

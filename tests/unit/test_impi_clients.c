@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "impi/clients.h"
+#include "impi/holds.h"
 #include "impi/taskmap.h"
 
 #define M 1 /* MPICH */
@@ -179,6 +180,29 @@ static void task_map_is_written_short_and_read_back(void **state)
     free(text);
 }
 
+static void what_an_agent_holds_is_said_in_few_words(void **state)
+{
+    const uint32_t ids[] = {0, 1, 4, 6, 8};
+    struct impi_holds h = {""};
+    uint32_t strewn[200];
+
+    impi_holds_add(&h, IMPI_HOLDS_NO_CLIENT, "rank", "ranks", ids, 2);
+    assert_string_equal(h.text, "ranks 0-1");
+    h = (struct impi_holds){""};
+    impi_holds_add(&h, 0, "rank", "ranks", ids + 1, 4);
+    impi_holds_add(&h, 12, "rank", "ranks", ids, 1);
+    assert_string_equal(h.text, "client 0 (ranks 1,4-8:2), client 12 (rank 0)");
+    for (uint32_t i = 0; i < 200; i++)
+        strewn[i] = 1000 + i * i;
+    h = (struct impi_holds){""};
+    impi_holds_add(&h, 3, "process", "processes", strewn, 200);
+    assert_string_equal(h.text, "client 3 (processes 1000-1001,1004,1009,1016,"
+                                "1025,1036,1049,1064,1081,1100,1121,...)");
+    for (uint32_t i = 4; i < 9; i++)
+        impi_holds_add(&h, i, "rank", "ranks", strewn, 200);
+    assert_int_equal(strlen(h.text), SF_AGENT_HOLDS_MAX - 1);
+}
+
 static void component_finds_its_nodes_in_the_map(void **state)
 {
     struct taskmap map;
@@ -207,6 +231,7 @@ int main(void)
         cmocka_unit_test(task_map_parses_ranges_and_strides),
         cmocka_unit_test(task_map_refuses),
         cmocka_unit_test(task_map_is_written_short_and_read_back),
+        cmocka_unit_test(what_an_agent_holds_is_said_in_few_words),
         cmocka_unit_test(component_finds_its_nodes_in_the_map),
     };
 

@@ -218,6 +218,47 @@ static void lost_agent_aborts_and_is_named(void **state)
     stop(&s);
 }
 
+static void holds(struct player *p, const char *text)
+{
+    struct agent_msg m = {.type = AGENT_HOLDS};
+
+    snprintf(m.text, sizeof(m.text), "%s", text);
+    say(p, &m);
+}
+
+/* Only the node was told, though its agent knew whom it held. */
+static void lost_agent_is_told_with_its_ranks_and_client(void **state)
+{
+    static const char what[] = "client 1 (ranks 2-3)";
+    char line[1024], text[SF_AGENT_TEXT_MAX], want[SF_AGENT_HOLDS_MAX];
+    struct player a;
+    struct program s;
+
+    start(&s, 1);
+    join(&s, &a, 0, 1);
+    holds(&a, "ranks 2-3");
+    holds(&a, what); /* the last one counts */
+    leave(&a);
+    read_line(&s, line, sizeof(line));
+    assert_string_equal(line, "abort code=1 rank=-1 node=node0 client=-1 "
+                              "text=SF-E221: lost impid on node node0 with "
+                              "client 1 (ranks 2-3): it hung up");
+    stop(&s);
+
+    memset(text, 'x', sizeof(text) - 1); /* one that lies is cut */
+    text[sizeof(text) - 1] = '\0';
+    start(&s, 1);
+    join(&s, &a, 0, 1);
+    holds(&a, text);
+    leave(&a);
+    read_line(&s, line, sizeof(line));
+    snprintf(want, sizeof(want), "%.*s", SF_AGENT_HOLDS_MAX - 1, text);
+    assert_non_null(strstr(line, want));
+    assert_null(strstr(strstr(line, want) + 1, want));
+    assert_non_null(strstr(line, ": it hung up"));
+    stop(&s);
+}
+
 /* An agent that goes leaves something unread, so that its connection is reset
  * behind its BYE; what the server writes then fails.  The server is stopped
  * meanwhile and finds both agents' frames at once, in the order asked. */
@@ -578,6 +619,7 @@ int main(void)
         cmocka_unit_test(strangers_are_dropped_and_harm_nobody),
         cmocka_unit_test(first_abort_is_told_once_and_kills_all),
         cmocka_unit_test(lost_agent_aborts_and_is_named),
+        cmocka_unit_test(lost_agent_is_told_with_its_ranks_and_client),
         cmocka_unit_test(agent_that_said_bye_is_not_lost_by_a_write_error),
         cmocka_unit_test(end_carries_the_worst_exit_code),
         cmocka_unit_test(protocol_errors_abort_and_name_the_node),
