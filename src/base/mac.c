@@ -4,11 +4,9 @@
  * millisecond and a half, and of these there are srun, slurmstepd, impid,
  * impi-server and every MPI process of every step.
  */
-#include <errno.h>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/mac.h"
 
@@ -28,21 +26,4 @@ int mac_sign(uint8_t out[MAC_SIZE], const void *key, size_t key_len,
 bool mac_equal(const void *a, const void *b, size_t len)
 {
     return memeql_sec(a, b, len);
-}
-
-int mac_random(void *buf, size_t len)
-{
-    uint8_t *p = buf;
-
-    while (len > 0) {
-        ssize_t n = getrandom(p, len, 0);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        p += n;
-        len -= (size_t)n;
-    }
-    return 0;
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mac.h"
 #include "elan/capability.h"
 
 void elan3_nullcap(struct elan_capability *cap)
@@ -76,18 +75,6 @@ int elan_capability_locate(const struct elan_capability *cap, uint32_t n,
     }
     errno = ENOENT;
     return -1;
-}
-
-bool elan_capability_equal(const struct elan_capability *a,
-                           const struct elan_capability *b)
-{
-    bool same_key = mac_equal(&a->UserKey, &b->UserKey, sizeof(a->UserKey));
-
-    return same_key && a->Version == b->Version && a->Type == b->Type &&
-           a->LowContext == b->LowContext && a->HighContext == b->HighContext &&
-           a->LowNode == b->LowNode && a->HighNode == b->HighNode &&
-           a->Entries == b->Entries && a->RailMask == b->RailMask &&
-           memcmp(a->Bitmap, b->Bitmap, sizeof(a->Bitmap)) == 0;
 }
 
 /* Does the order of the bits, with the nodes ascending in Elan id, give every
