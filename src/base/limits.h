@@ -241,6 +241,14 @@
 #define SF_SWITCHMGR_FDS_OTHER 128 /* descriptors that are no reporter's */
 #define SF_SWITCHMGR_STALL_SECONDS 10
 #define SF_SWITCHMGR_EVENTS_MAX 4096
+/* Its bad reports, each a look by munged: those in a row that end a connection
+ * (a reporter may send as many that were made too long ago); those of one
+ * address, at once (of sixteen such reporters) and per second; addresses that
+ * are remembered for it. */
+#define SF_SWITCHMGR_BAD_MAX SF_SENDER_QUEUE_MAX
+#define SF_SWITCHMGR_BAD_BURST (16 * SF_SWITCHMGR_BAD_MAX)
+#define SF_SWITCHMGR_BAD_RATE 20
+#define SF_SWITCHMGR_OFFENDERS_MAX 4096
 #define SF_SFABRIC_TIMEOUT_MAX 86400 /* seconds */
 #define SF_LINKSRC_PORTS_MAX 256
 #define SF_LINKSRC_XBARS_MAX 4096

@@ -102,6 +102,9 @@ static void put_reports(FILE *f, const struct net *n)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         fprintf(f, "slurm_fabric_reports_total{result=\"%s\"} %llu\n",
                 rows[i].result, (unsigned long long)rows[i].value);
+    put_one(f, "connections_turned_away_total", "counter",
+            "Connections closed for too many bad reports.",
+            (double)n->count.turned_away);
 }
 
 static void put_updater(FILE *f, const struct net *n)

@@ -19,6 +19,7 @@
 #include "health/model.h"
 #include "health/table.h"
 #include "switchmgrd/net_clock.h"
+#include "switchmgrd/offenders.h"
 #include "switchmgrd/record.h"
 
 /* A node that Slurm has, or that somebody reports about. */
@@ -65,10 +66,11 @@ struct net {
     bool unsaved;  /* a state has changed since */
     struct {
         uint64_t accepted, refused_munge, refused_uid, refused_host,
-            refused_model, malformed, connections;
+            refused_model, malformed, connections, turned_away;
     } count;
     uint32_t nconns, conns_max;
     TAILQ_HEAD(, conn) strangers; /* net_reports.c */
+    struct offenders offenders;
     struct net_listener tcp, unix_;
     int spare; /* base/accept.h */
     int updater_fd;
@@ -124,9 +126,14 @@ int net_reports_open(struct net *n, struct errbuf *err);
 void net_reports_start(struct net *n);
 
 /* net_auth.c: one credential, which munged opens beside the loop: one that
- * hangs holds up reports and nothing else.  done() tells whether the report was
- * accepted, unless the asker forgot it.  NULL: too many wait, or no memory. */
-typedef void net_auth_done_f(bool accepted, void *arg);
+ * hangs holds up reports and nothing else.  done() tells what became of the
+ * report, unless the asker forgot it.  NULL: too many wait, or no memory. */
+enum net_verdict {
+    NET_ACCEPTED,
+    NET_REFUSED, /* of a reporter, who may be right next time */
+    NET_BAD      /* of nobody who may report, or no report */
+};
+typedef void net_auth_done_f(enum net_verdict verdict, void *arg);
 struct opening;
 struct opening *net_auth_ask(struct net *n, const char *cred, size_t len,
                              net_auth_done_f *done, void *arg);

@@ -15,20 +15,20 @@
 #include "elan/hostlist.h"
 #include "switchmgrd/net.h"
 
-static bool refuse(struct net *n, uint64_t *counter, const char *who,
-                   const char *why)
+static enum net_verdict refuse(struct net *n, uint64_t *counter,
+                               const char *who, const char *why)
 {
     char text[192];
 
     (*counter)++;
     snprintf(text, sizeof(text), "report of %.60s refused: %.110s", who, why);
     net_events_alarm(text, net_now(), n);
-    return false;
+    return NET_BAD;
 }
 
 /* A liar, or a node whose munged goes by another address than NodeAddr. */
-static bool refuse_host(struct net *n, const char *who, in_addr_t from,
-                        struct in_addr own)
+static enum net_verdict refuse_host(struct net *n, const char *who,
+                                    in_addr_t from, struct in_addr own)
 {
     char a[INET_ADDRSTRLEN], b[INET_ADDRSTRLEN], why[128];
 
@@ -42,12 +42,14 @@ static bool refuse_host(struct net *n, const char *who, in_addr_t from,
 }
 
 /* A mapper that is cut off goes on reporting: that is no alarm. */
-static bool not_taken(struct net *n, const char *who, const char *why)
+static enum net_verdict not_taken(struct net *n, const char *who,
+                                  const char *why)
 {
     if (errno != EAGAIN)
-        return refuse(n, &n->count.refused_model, who, why);
-    n->count.refused_model++;
-    return false;
+        refuse(n, &n->count.refused_model, who, why);
+    else
+        n->count.refused_model++;
+    return NET_REFUSED;
 }
 
 static bool listed(const char *list, const char *name)
@@ -78,8 +80,8 @@ static bool check_role(struct net *n, const struct report *r)
     return true;
 }
 
-static bool take(struct net *n, const struct report *r,
-                 const struct seal_info *info)
+static enum net_verdict take(struct net *n, const struct report *r,
+                             const struct seal_info *info)
 {
     struct net_peer *p = net_peer_find(n, r->node);
     struct errbuf err;
@@ -92,13 +94,14 @@ static bool take(struct net *n, const struct report *r,
                       "its address is not known");
     if (info->addr_be != p->addr.s_addr)
         return refuse_host(n, r->node, info->addr_be, p->addr);
-    if (!check_role(n, r))
-        return refuse(n, &n->count.refused_model, r->node,
-                      "it may not report this");
+    if (!check_role(n, r)) {
+        errno = EPERM;
+        return not_taken(n, r->node, "it may not report this");
+    }
     if (model_input(n->model, r, net_now(), &err) < 0)
         return not_taken(n, r->node, err.text);
     n->count.accepted++;
-    return true;
+    return NET_ACCEPTED;
 }
 
 /* A credential at munged, which may let one wait. */
@@ -134,11 +137,11 @@ static void ask_munged(struct clerk_job *job)
                       &o->err);
 }
 
-static bool take_opened(struct opening *o)
+static enum net_verdict take_opened(struct opening *o)
 {
     struct net *n = o->net;
+    enum net_verdict verdict;
     struct report r;
-    bool ok;
 
     if (o->rc < 0)
         return refuse(n, &n->count.refused_munge, "somebody", o->err.text);
@@ -148,9 +151,9 @@ static bool take_opened(struct opening *o)
                                        : "too old");
     if (report_decode(&r, o->text, o->len, &o->err) < 0)
         return refuse(n, &n->count.malformed, "somebody", o->err.text);
-    ok = take(n, &r, &o->info);
+    verdict = take(n, &r, &o->info);
     report_free(&r);
-    return ok;
+    return verdict;
 }
 
 static void answered(struct clerk_job *job, bool cancelled)
@@ -158,11 +161,11 @@ static void answered(struct clerk_job *job, bool cancelled)
     struct opening *o = (struct opening *)job;
     net_auth_done_f *done = o->done;
     void *arg = o->arg;
-    bool ok = !cancelled && take_opened(o);
+    enum net_verdict verdict = cancelled ? NET_REFUSED : take_opened(o);
 
     opening_free(o);
     if (!cancelled && done)
-        done(ok, arg);
+        done(verdict, arg);
 }
 
 struct opening *net_auth_ask(struct net *n, const char *cred, size_t len,

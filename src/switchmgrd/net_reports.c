@@ -5,7 +5,9 @@
  *
  * Anybody can connect.  A connection that no report was accepted from yet is a
  * stranger's; when there is no room the stranger that came first makes it, so
- * that idle connections keep no reporter out.
+ * that idle connections keep no reporter out.  Strangers of an address that
+ * sends nothing but bad reports are turned away for a while, and so is any
+ * connection that has sent too many in a row.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -26,6 +28,11 @@
 #include "base/netaddr.h"
 #include "switchmgrd/net.h"
 
+/* What the source of a connection is, above its 32 bits. */
+#define OF_NOBODY 1ull /* gone before it was asked */
+#define OF_ADDRESS 2ull
+#define OF_USER 3ull
+
 struct conn {
     struct net *net;
     ev_io io;
@@ -33,6 +40,8 @@ struct conn {
     struct bytebuf rx;
     struct opening *asked; /* munged, for a report of this connection */
     int fd;
+    uint64_t source; /* for offenders; 0: root and the service user, here */
+    unsigned bad;    /* reports in a row */
     bool stranger;
     TAILQ_ENTRY(conn) link; /* of strangers */
 };
@@ -58,15 +67,64 @@ static void on_stall(struct ev_loop *loop, ev_timer *w, int events)
 
 static bool take_next(struct conn *c);
 
-static void on_answer(bool ok, void *arg)
+static bool is_heard(const struct net *n, uint64_t source)
+{
+    return source == 0 || offenders_may_send(&n->offenders, source, net_now());
+}
+
+/* A reporter's connection is heard whatever else comes from its address: other
+ * users there do not silence it. */
+static bool is_shut_out(const struct conn *c)
+{
+    return c->bad >= SF_SWITCHMGR_BAD_MAX ||
+           (c->stranger && !is_heard(c->net, c->source));
+}
+
+static void name_source(uint64_t source, char *text, size_t size)
+{
+    struct in_addr a = {(in_addr_t)source};
+    char addr[INET_ADDRSTRLEN];
+
+    if (source >> 32 == OF_USER)
+        snprintf(text, size, "uid %u", (unsigned)(uint32_t)source);
+    else
+        snprintf(text, size, "%s", inet_ntop(AF_INET, &a, addr, sizeof(addr)));
+}
+
+static void count_bad(struct conn *c)
+{
+    struct net *n = c->net;
+    char text[128], who[INET_ADDRSTRLEN];
+
+    c->bad++;
+    if (c->source == 0 || !offenders_count(&n->offenders, c->source, net_now()))
+        return;
+    name_source(c->source, who, sizeof(who));
+    snprintf(text, sizeof(text),
+             "too many bad reports from %s: not heard for now", who);
+    net_events_alarm(text, net_now(), n);
+}
+
+static void count(struct conn *c, enum net_verdict verdict)
+{
+    if (verdict == NET_BAD) {
+        count_bad(c);
+        return;
+    }
+    c->bad = 0;
+    if (verdict == NET_ACCEPTED && c->stranger) {
+        TAILQ_REMOVE(&c->net->strangers, c, link);
+        c->stranger = false;
+    }
+}
+
+static void on_answer(enum net_verdict verdict, void *arg)
 {
     struct conn *c = arg;
-    char answer = ok ? 'A' : 'R';
+    char answer = verdict == NET_ACCEPTED ? 'A' : 'R';
 
     c->asked = NULL;
-    if (ok && c->stranger)
-        TAILQ_REMOVE(&c->net->strangers, c, link);
-    c->stranger = c->stranger && !ok;
+    count(c, verdict);
     /* Who does not read its answers loses the connection. */
     if (send(c->fd, &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1 ||
         !take_next(c))
@@ -76,6 +134,10 @@ static void on_answer(bool ok, void *arg)
 /* The next is read when this one is answered. */
 static bool take_one(struct conn *c, size_t len)
 {
+    if (is_shut_out(c)) {
+        c->net->count.turned_away++;
+        return false;
+    }
     ev_io_stop(c->net->loop, &c->io);
     ev_timer_stop(c->net->loop, &c->timer);
     c->asked = net_auth_ask(c->net, (const char *)bytebuf_data(&c->rx) + 4, len,
@@ -122,25 +184,36 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
         conn_free(c);
 }
 
-static void on_connect(struct ev_loop *loop, ev_io *w, int events)
+/* Whose it is; 0: of who needs no limit. */
+static uint64_t source_of(const struct net *n, int fd)
 {
-    struct net *n = w->data;
-    int fd = accept_or_shed(w->fd, &n->spare);
+    struct sockaddr_storage sa = {0};
+    socklen_t len = sizeof(sa), clen = sizeof(struct ucred);
+    struct ucred peer;
+
+    if (getpeername(fd, (struct sockaddr *)&sa, &len) == 0 &&
+        sa.ss_family == AF_INET)
+        return OF_ADDRESS << 32 |
+               ((const struct sockaddr_in *)&sa)->sin_addr.s_addr;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &clen) < 0)
+        return OF_NOBODY << 32;
+    if (peer.uid == 0 || peer.uid == n->service_uid)
+        return 0;
+    return OF_USER << 32 | peer.uid;
+}
+
+static struct conn *make_conn(struct net *n, int fd, uint64_t source)
+{
     struct conn *c;
 
-    if (fd < 0)
-        return;
     if (n->nconns >= n->conns_max && !TAILQ_EMPTY(&n->strangers))
         conn_free(TAILQ_FIRST(&n->strangers));
     c = n->nconns < n->conns_max ? calloc(1, sizeof(*c)) : NULL;
-    if (!c) {
-        close(fd);
-        return;
-    }
-    if (w == &n->tcp.io)
-        netaddr_keep_alive(fd, SF_SILENCE);
+    if (!c)
+        return NULL;
     c->net = n;
     c->fd = fd;
+    c->source = source;
     c->stranger = true;
     TAILQ_INSERT_TAIL(&n->strangers, c, link);
     bytebuf_init(&c->rx, SF_REPORT_CREDENTIAL_MAX + 4 + 16384);
@@ -150,6 +223,31 @@ static void on_connect(struct ev_loop *loop, ev_io *w, int events)
     c->io.data = c->timer.data = c;
     n->nconns++;
     n->count.connections++;
+    return c;
+}
+
+static void on_connect(struct ev_loop *loop, ev_io *w, int events)
+{
+    struct net *n = w->data;
+    int fd = accept_or_shed(w->fd, &n->spare);
+    struct conn *c;
+    uint64_t source;
+
+    if (fd < 0)
+        return;
+    source = source_of(n, fd);
+    if (!is_heard(n, source)) { /* before it sends us a megabyte */
+        n->count.turned_away++;
+        close(fd);
+        return;
+    }
+    c = make_conn(n, fd, source);
+    if (!c) {
+        close(fd);
+        return;
+    }
+    if (w == &n->tcp.io)
+        netaddr_keep_alive(fd, SF_SILENCE);
     ev_io_start(n->loop, &c->io);
 }
 
@@ -217,6 +315,7 @@ int net_reports_open(struct net *n, struct errbuf *err)
     char any[16];
 
     TAILQ_INIT(&n->strangers);
+    offenders_init(&n->offenders);
     n->conns_max = conns_that_fit(accept_room());
     snprintf(any, sizeof(any), ":%d", SF_REPORT_PORT);
     if ((!tcp || *tcp) && open_tcp(n, tcp ? tcp : any, err) < 0)

@@ -645,6 +645,27 @@ case_bad_reporters_hurt_only_themselves() { # SL-23
     wait_for 20 all_healthy
 }
 
+# Each bad credential costs munged a round trip: who sends no others is not
+# heard for a while, others are.
+case_a_flood_of_bad_reports_is_turned_away() { # SL-23
+    wait_for 20 all_healthy
+    capture timeout "$(patience 60)" "$MINISLURM" exec --dir "$CLUSTER" \
+        --on n1 --as root -- python3 \
+        "$SF_TOP_SRCDIR/tests/cluster/flood_reports.py" \
+        "$CLUSTER/reports.sock" 1
+    assert_code 0
+    assert_output '^turned away after [0-9]+, at most 256 on a connection$'
+    fabric events -n 200
+    assert_output 'alarm: too many bad reports from uid 1: not heard for now$'
+    say n1 hsnd degraded errors # by root, from the same node
+    say n3 hsnd degraded errors
+    wait_for 20 extra_has n1 fabric=degraded
+    wait_for 20 extra_has n3 fabric=degraded
+    say n1 hsnd up
+    say n3 hsnd up
+    wait_for 20 all_healthy
+}
+
 case_silence_is_unknown() { # SL-23
     silence n3
     wait_for 40 extra_has n3 fabric=unknown
