@@ -21,7 +21,7 @@ static int help(void)
 {
     puts("usage: sfabric [OPTION..] [COMMAND [ARGUMENT..]]\n");
     for (size_t i = 0; i < NCMDS; i++)
-        printf("  %-10s %-22s %s\n", cmds[i]->name, cmds[i]->args,
+        printf("  %-11s %-22s %s\n", cmds[i]->name, cmds[i]->args,
                cmds[i]->help);
     puts("\n"
          "  -h, --noheader       no line of titles\n"

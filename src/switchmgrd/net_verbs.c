@@ -277,26 +277,51 @@ static int verb_reload(const struct ctl_request *q, struct errbuf *err)
     return net_reload(q->arg, err);
 }
 
+static int verb_maintained(const struct ctl_request *q, struct errbuf *err)
+{
+    struct net *n = q->arg;
+    struct json_object *list = json_object_new_array();
+    struct net_peer *p, *next;
+
+    HASH_ITER(hh, n->peers, p, next)
+    {
+        if (p->maintenance)
+            json_object_array_add(list, json_object_new_string(p->name));
+    }
+    json_object_object_add(q->out, "nodes", list);
+    return 0;
+}
+
+/* All or none: a name that nobody knows is a mistake. */
+static int set_maintenance(struct net *n, const struct elan_names *names,
+                           bool on, struct errbuf *err)
+{
+    for (uint32_t i = 0; i < names->n; i++) {
+        if (!net_peer_find(n, names->name[i]))
+            return errprintf(err, "there is no node %s", names->name[i]);
+    }
+    for (uint32_t i = 0; i < names->n; i++)
+        net_peer_find(n, names->name[i])->maintenance = on;
+    return 0;
+}
+
 /* {"nodes":"n[0-3]","on":true}: until the next reload. */
 static int verb_maintenance(const struct ctl_request *q, struct errbuf *err)
 {
     struct net *n = q->arg;
     const char *list = jsonx_str(q->in, "nodes", 4096);
     struct elan_names names;
+    int rc;
     bool on;
 
     if (!list || !jsonx_bool(q->in, "on", &on))
         return errprintf(err, "\"nodes\" and \"on\" are needed");
     if (elan_hostlist_expand(&names, list, err) < 0)
         return -1;
-    for (uint32_t i = 0; i < names.n; i++) {
-        struct net_peer *p = on ? net_peer_make(n, names.name[i])
-                                : net_peer_find(n, names.name[i]);
-
-        if (p)
-            p->maintenance = on;
-    }
+    rc = set_maintenance(n, &names, on, err);
     elan_names_free(&names);
+    if (rc < 0)
+        return -1;
     net_event(n, net_now(), "maintenance of %.100s: %s by uid %u", list,
               on ? "begun" : "ended", (unsigned)q->peer->uid);
     return 0;
@@ -310,6 +335,7 @@ const struct ctl_verb net_verbs[] = {
     {"events", CTL_READ, verb_events, "what happened since an event"},
     {"reporters", CTL_READ, verb_reporters, "who reports"},
     {"reload", CTL_WRITE, verb_reload, "read switchmgr.conf again"},
-    {"maintenance", CTL_WRITE, verb_maintenance, "nodes that are not drained"},
+    {"maintained", CTL_READ, verb_maintained, "nodes that are not drained"},
+    {"maintenance", CTL_WRITE, verb_maintenance, "put nodes there, or out"},
 };
 const size_t net_nverbs = sizeof(net_verbs) / sizeof(net_verbs[0]);

@@ -360,6 +360,48 @@ case_maintenance_ends_and_the_node_is_drained() { # SL-25
     wait_for 20 is_idle n1
 }
 
+# The same by command, until the configuration is read again.
+case_maintenance_by_command() { # SL-25
+    fabric maintenance
+    assert_code 0
+    assert_empty "$out" "nodes in maintenance"
+    fabric maintenance on 'n[1-2]'
+    assert_code 0
+    fabric maintenance
+    assert_output '^n\[1-2\]$'
+    fabric maintenance --json
+    assert_output '"n2"'
+    say n1 hsnd down pulled
+    wait_for 10 extra_has n1 fabric=down
+    sleep 2 # longer than DrainAfter
+    assert_equal idle "$(sinfo -h -n n1 -o %T)" "state of n1"
+    fabric maintenance off n1
+    assert_code 0
+    wait_for 10 is_drained n1
+    fabric maintenance
+    assert_output '^n2$'
+    only_known_nodes_and_by_root
+    reread
+    fabric maintenance
+    assert_empty "$out" "nodes in maintenance"
+    say n1 hsnd up
+    wait_for 20 is_idle n1
+}
+
+only_known_nodes_and_by_root() {
+    fabric maintenance on 'n[2-4]'
+    assert_code 3
+    assert_error 'there is no node n4'
+    run_as_user "$SFABRIC" -s "$CLUSTER/run.ctl/switchmgrd.sock" \
+        maintenance on n3
+    assert_code 3
+    fabric maintenance on
+    assert_code 3
+    assert_error 'usage: sfabric maintenance'
+    fabric maintenance
+    assert_output '^n2$'
+}
+
 # More are down than may be drained: told once, drained when there is room.
 case_the_caps_let_go() { # SL-25
     local before

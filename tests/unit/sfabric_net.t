@@ -94,6 +94,7 @@ ok "completion: files of nets behind their commands" \
 ok "completion: no commands there" \
     eval "! completes 'sfabric --json hosts ' events"
 ok "completion: options of a command" completes 'sfabric draw --d' --dot
+ok "completion: what maintenance takes" completes 'sfabric maintenance o' off
 ok "completion: what --color takes" completes "sfabric --color = al" always
 ok "completion: an option's value is no command" \
     completes "sfabric -s $tmp/none wh" why
