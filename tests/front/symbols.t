@@ -57,6 +57,10 @@ for f in $(families); do
     check "$f: $prototypes prototypes agree with mpi.h" "$wrong"
 done
 
+is "every function of ours is called between clients" \
+    "$(awk '/^MPI_/ { print $1 }' "$top/src/libimpi/overrides.def" | sort |
+        comm -23 - <(grep -ohwE 'MPI_[A-Z][A-Za-z0-9_]+' "$top"/tests/mpi/*.[cf]* \
+            "$top"/src/conform/*.c | sort -u))" ""
 if [ "$(families | wc -l)" = 2 ]; then
     comm -12 "$tmp/mpich.mpi" "$tmp/openmpi.mpi" >"$tmp/common"
     is "every function that both libraries have is listed" \

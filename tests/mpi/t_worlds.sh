@@ -224,6 +224,10 @@ done
 case_run threads mpich:2 openmpi:1
 unset SLURM_IMPI_FLAT
 case_memory_is_shared_inside_a_client_by_flat_calls
+title=im_004_what_no_other_program_calls
+case_run seldom mpich:1 openmpi:1
+case_run seldom mpich:2 openmpi:2
+case_run seldom -i openmpi:3 mpich:2 openmpi:2
 title=im_003_two_clients_of_one_library
 for prog in ring coll; do
     case_run $prog mpich:1 mpich:1
