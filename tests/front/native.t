@@ -8,6 +8,8 @@ under_front() { LD_PRELOAD=$front${PRELOAD:+:$PRELOAD} "$@" 2>&1; }
 
 name_of() { [ "$1" = mpich ] && echo MPICH || echo "Open MPI"; }
 
+world=$build/tests/mpi/bare_world
+
 for f in $(families); do
     want="rank 0 of 1: $(name_of "$f") sum 21 time 1"
     mpicc "$f" -o "$tmp/hello" "$here/hello.c" &&
@@ -32,6 +34,17 @@ $want"
         "$(LD_PRELOAD=$tmp/tool.so:$front "$tmp/hello" 2>&1)" \
         "tool: MPI_Allreduce
 $want"
+    if [ -x "$world" ]; then
+        cp "$tmp/hello" "$tmp/hello.$f"
+        is "$f: a preloaded tool is called between two clients" \
+            "$(BARE_FRONT=$front:$tmp/tool.so "$world" "$f:1" "$f:1" -- \
+                "$tmp/hello" 2>&1 | sort)" \
+            "$(printf 'rank %d of 2: '"$(name_of "$f")"' sum 43 time 1\n' 0 1
+                printf 'tool: MPI_Allreduce\n%.0s' 0 1)"
+    else
+        skipped "$f: a preloaded tool is called between two clients" \
+            "bare_world is not built"
+    fi
     if command -v "mpifort.$f" >/dev/null &&
         "mpifort.$f" -o "$tmp/fortran" "$here/hello.f90" 2>"$tmp/err"; then
         is "$f: a Fortran program runs" "$(under_front "$tmp/fortran")" \
