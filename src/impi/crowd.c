@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A few that crowd a machine are through with theirs sooner than one wakes up
+ * again: rounds before sleeping, divided among them, and the fewest, in which
+ * hundreds have some turns of some milliseconds each. */
+#define ROUNDS 32000u
+#define ROUNDS_LEAST 4000u
+
 struct place {
     uint8_t machine[IMPI_HOSTID_SIZE];
     uint32_t rank;
@@ -56,4 +62,15 @@ int impi_crowd_find(const struct impi_world *w, bool *crowded)
     }
     free(all);
     return 0;
+}
+
+void impi_crowd_wait(struct impi_crowd_wait *out, uint32_t n,
+                     uint32_t processors)
+{
+    uint32_t wakes = IMPI_CROWD_WAKES * (processors ? processors : 1);
+
+    out->rounds = ROUNDS / (n ? n : 1);
+    if (out->rounds < ROUNDS_LEAST)
+        out->rounds = ROUNDS_LEAST;
+    out->nap_ms = n > wakes ? (int)((n + wakes - 1) / wakes) : 1;
 }

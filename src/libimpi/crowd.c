@@ -14,11 +14,6 @@
 #include "impi/crowd.h"
 #include "libimpi/state.h"
 
-/* A few that crowd a machine are through with theirs sooner than one wakes up
- * again: rounds before sleeping, divided among them, and the fewest. */
-#define CROWD_ROUNDS 32000
-#define CROWD_LEAST 200
-
 static uint32_t cpus_of(pid_t pid)
 {
     cpu_set_t set;
@@ -84,11 +79,9 @@ static bool *find_crowded(void)
 
 void crowd_look(void)
 {
-    uint32_t n = count_neighbours();
+    uint32_t n = count_neighbours(), cpus = processors();
 
-    impi_be.crowd_rounds = CROWD_ROUNDS / n;
-    if (impi_be.crowd_rounds < CROWD_LEAST)
-        impi_be.crowd_rounds = CROWD_LEAST;
-    impi_be.crowded = n > processors();
+    impi_crowd_wait(&impi_be.crowd_wait, n, cpus);
+    impi_be.crowded = n > cpus;
     impi_be.crowded_of = find_crowded();
 }

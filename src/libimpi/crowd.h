@@ -12,7 +12,7 @@
  * told.  After agent_connect(). */
 uint16_t crowd_cpus_to_tell(void);
 
-/* The world is known: set impi_be.crowded, crowd_rounds and crowded_of. */
+/* The world is known: set impi_be.crowded, crowd_wait and crowded_of. */
 void crowd_look(void);
 
 #endif

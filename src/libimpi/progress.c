@@ -16,7 +16,6 @@
 #define SPIN_QUICK 500  /* likewise where a round takes no system call */
 #define SPIN_MAX 1800   /* such offers before the process sleeps */
 #define NATIVE_EVERY 32 /* rounds between looks at the native library */
-#define SLEEP_MS 1      /* while the native library may have news */
 #define SLEEP_LONG_MS 100
 #define WHOLE_EVERY 16 /* in a crowd: looks of which one is at everything */
 
@@ -66,7 +65,7 @@ static void rest(const struct waiter *w)
     unsigned quiet = net_is_quick() ? SPIN_QUICK : SPIN_QUIET;
 
     if (impi_be.crowded)
-        yield = w->idle < impi_be.crowd_rounds;
+        yield = w->idle < impi_be.crowd_wait.rounds;
     else if (w->idle < quiet)
         return;
     else
@@ -75,7 +74,7 @@ static void rest(const struct waiter *w)
         offer_processor();
         return;
     }
-    net_wait(alone && !w->native ? SLEEP_LONG_MS : SLEEP_MS);
+    net_wait(alone && !w->native ? SLEEP_LONG_MS : impi_be.crowd_wait.nap_ms);
     if (!alone && !w->native)
         progress_native();
 }
@@ -98,7 +97,7 @@ static bool rest_in_crowd(const struct waiter *w)
         offer_processor();
         return false;
     }
-    if (net_write_or_wait(SLEEP_MS))
+    if (net_write_or_wait(impi_be.crowd_wait.nap_ms))
         return true;
     if (impi_be.world_comm->native_size > 1)
         progress_native();

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "impi/crowd.h"
 #include "impi/p2p.h"
 #include "impi/world.h"
 #include "libimpi/agent.h"
@@ -26,11 +27,11 @@ struct backend {
     bool native;   /* user data travel as they are in memory */
     struct tolerated tolerated; /* for the sake of a client not ours */
     bool crowded;               /* more processes than processors: never spin */
-    unsigned crowd_rounds;      /* then: looks before sleeping */
-    pid_t pid;                  /* a child after fork is none of us */
-    int rank;                   /* in MPI_COMM_WORLD */
-    int tagub;                  /* negotiated */
-    int universe;               /* MPI_UNIVERSE_SIZE: all there are */
+    struct impi_crowd_wait crowd_wait; /* how long to sleep */
+    pid_t pid;                         /* a child after fork is none of us */
+    int rank;                          /* in MPI_COMM_WORLD */
+    int tagub;                         /* negotiated */
+    int universe;                      /* MPI_UNIVERSE_SIZE: all there are */
     int relay; /* socket of all packets, or -1: straight to each peer */
     uint32_t generation;
     uint32_t client;
