@@ -247,12 +247,33 @@ int conf_line(const char *path, const char *key)
     return f.line;
 }
 
+int conf_locate(struct errbuf *err, const char *path)
+{
+    struct errbuf what = *err;
+    size_t len = strcspn(what.text, ":");
+    int e = errno, line = 0;
+    char key[64];
+
+    if (len < sizeof(key)) {
+        memcpy(key, what.text, len);
+        key[len] = '\0';
+        line = conf_line(path, key);
+    }
+    if (line > 0)
+        errprintf(err, "%s:%d: %s", path, line, what.text);
+    else
+        errprintf(err, "%s: %s", path, what.text);
+    errno = e;
+    return -1;
+}
+
 void conf_wrong(struct conf_check *k, const char *key, const char *what)
 {
     struct errbuf err;
 
     k->errors++;
-    errprintf(&err, "%s: %s: %s", k->name, key, what);
+    errprintf(&err, "%s: %s", key, what);
+    conf_locate(&err, k->name);
     if (k->report)
         k->report(err.text, k->arg);
 }

@@ -59,6 +59,10 @@ int conf_parse(const char *name, const char *text, const struct conf_key *keys,
  * 0: none does, or the file cannot be read. */
 int conf_line(const char *path, const char *key);
 
+/* *err is "KEY: WHAT": put "FILE:LINE: " before it, or "FILE: " when no line
+ * gives the key.  Keeps errno; -1. */
+int conf_locate(struct errbuf *err, const char *path);
+
 /* What one key alone does not show: the caller's checks after reading, which
  * count what they find wrong. */
 struct conf_check {
@@ -67,7 +71,7 @@ struct conf_check {
     void *arg;
     int errors;
 };
-/* "FILE: KEY: WHAT" */
+/* "FILE:LINE: KEY: WHAT"; see conf_locate() */
 void conf_wrong(struct conf_check *check, const char *key, const char *what);
 /* Which of the words (the last is NULL) the value is, without case; 0 when it
  * is NULL, 0 and wrong when it is none. */

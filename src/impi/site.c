@@ -78,7 +78,8 @@ int impi_site_read(struct impi_site *site, const char *path, struct errbuf *err)
     if (site->port_range &&
         impi_port_range_parse(&site->port_lo, &site->port_hi, site->port_range,
                               &why) < 0) {
-        errprintf(err, "%s: PortRange: %s", path, why.text);
+        errprintf(err, "PortRange: %s", why.text);
+        conf_locate(err, path);
         goto error;
     }
     return 0;

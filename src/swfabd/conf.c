@@ -62,7 +62,7 @@ static const char *contradiction(const struct swfabd_conf *c)
         return "Ethernet: needs TrustedSegment=yes: whoever is on that "
                "segment can disturb the fabric";
     if (!c->parts != !c->part)
-        return "Parts, Part: one needs the other";
+        return c->parts ? "Parts: needs Part, too" : "Part: needs Parts, too";
     if (c->ring_size & (c->ring_size - 1))
         return "RingSize: not a power of two";
     return NULL;
@@ -79,7 +79,8 @@ int swfabd_conf_read(struct swfabd_conf *conf, const char *path,
     wrong = contradiction(conf);
     if (wrong) {
         errno = EINVAL;
-        errprintf(&err, "%s: %s", path, wrong);
+        errprintf(&err, "%s", wrong);
+        conf_locate(&err, path);
         report(err.text, arg);
         return -1;
     }

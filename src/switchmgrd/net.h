@@ -99,8 +99,8 @@ struct net_peer *net_peer_make(struct net *n, const char *name);
 /* What cannot be taken of Reporters and Maintenance: -1. */
 int net_peers_check(const struct mgrconf *conf, struct errbuf *err);
 /* net_check.c: what else of a configuration that could be read cannot be used
- * here; -1 with "KEY: what". */
-int net_check(const struct mgrconf *conf, struct errbuf *err);
+ * here; -1 with "FILE:LINE: KEY: what" (base/conf.h). */
+int net_check(const struct mgrconf *conf, const char *path, struct errbuf *err);
 /* "A.B.C.D:PORT", ":PORT" or "A.B.C.D", whose port is `port` then (0: it must
  * be there).  -1 with "KEY: not ADDRESS:PORT: TEXT". */
 int net_address(const char *key, const char *text, uint16_t port,

@@ -10,6 +10,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "elan/hostlist.h"
 #include "switchmgrd/net.h"
@@ -77,7 +78,15 @@ static int check_user(const char *key, const char *name, struct errbuf *err)
                : wrong(err, key, "there is no such user", name);
 }
 
-int net_check(const struct mgrconf *c, struct errbuf *err)
+/* What one has named shall be there. */
+static int check_file(const char *key, const char *path, struct errbuf *err)
+{
+    return path && *path && access(path, F_OK) < 0 && errno == ENOENT
+               ? wrong(err, key, "there is no such file", path)
+               : 0;
+}
+
+static int check(const struct mgrconf *c, struct errbuf *err)
 {
     if (net_peers_check(c, err) < 0 ||
         check_list("MapperNodes", c->mapper_nodes, err) < 0 ||
@@ -85,10 +94,17 @@ int net_check(const struct mgrconf *c, struct errbuf *err)
         check_address("Listen", c->listen, SF_REPORT_PORT, err) < 0 ||
         check_address("MetricsListen", c->metrics_listen, 0, err) < 0 ||
         check_user("User", c->user, err) < 0 ||
-        check_user("ServiceUser", c->service_user, err) < 0)
+        check_user("ServiceUser", c->service_user, err) < 0 ||
+        check_file("Elanhosts", c->elanhosts, err) < 0 ||
+        check_file("SlurmConf", c->slurm_conf, err) < 0)
         return -1;
     if (c->control_group && *c->control_group && !getgrnam(c->control_group))
         return wrong(err, "ControlGroup", "there is no such group",
                      c->control_group);
     return 0;
+}
+
+int net_check(const struct mgrconf *c, const char *path, struct errbuf *err)
+{
+    return check(c, err) < 0 ? conf_locate(err, path) : 0;
 }

@@ -163,8 +163,8 @@ int main(int argc, char **argv)
         return DAEMON_EXIT_CONF;
     if (!conf.user)
         conf.user = strdup("slurm-fabric");
-    if (net_check(&conf, &err) < 0) {
-        fprintf(stderr, "switchmgrd: %s: %s\n", args.conf, err.text);
+    if (net_check(&conf, args.conf, &err) < 0) {
+        fprintf(stderr, "switchmgrd: %s\n", err.text);
         mgrconf_free(&conf);
         return DAEMON_EXIT_CONF;
     }

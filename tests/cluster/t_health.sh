@@ -255,7 +255,9 @@ case_a_wrong_list_changes_nothing() {
     capture "$SWITCHMGRD" --test-config \
         -f "$CLUSTER/etc.fabric/switchmgr.conf"
     assert_code 2
-    assert_error 'switchmgr.conf: Reporters: not NAME=ADDRESS: n0$'
+    assert_error 'switchmgr.conf:[0-9]+: Reporters: not NAME=ADDRESS: n0$'
+    assert_equal "$(grep -n ^Reporters "$CLUSTER/etc.fabric/switchmgr.conf")" \
+        "$(grep -oE ':[0-9]+: Rep' <<<"$err" | tr -dc 0-9):Reporters=n0" line
     what_cannot_be_used_here_is_told
     switchmgr_conf $good DryRun=yes Reporters=n0
     pidkill HUP "$pid"
@@ -278,12 +280,13 @@ what_cannot_be_used_here_is_told() {
     local line
     for line in Listen=abc Listen=:99999 MetricsListen=localhost:9839 \
         User=no-such-user 'MapperNodes=n[1-' 'LinkNodes=n[1-' \
-        ControlGroup=no-such-group; do
+        ControlGroup=no-such-group SlurmConf=/no/such Elanhosts=/no/such \
+        LinkStatus=tree StaleAfter=1; do
         switchmgr_conf $good "$line"
         capture "$SWITCHMGRD" --test-config \
             -f "$CLUSTER/etc.fabric/switchmgr.conf"
         assert_code 2
-        assert_error "switchmgr.conf: ${line%%=*}: "
+        assert_error "switchmgr.conf:[0-9]+: ${line%%=*}: "
     done
     getent passwd slurm-fabric >/dev/null && return
     echo >"$case_tmp/empty.conf"

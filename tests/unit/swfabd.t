@@ -106,7 +106,7 @@ same "configuration: unknown key is named with file and line" \
 2" "$(config_says 'Net=build:C64\nSped=3\n' | sed 's/unknown key/no such key/')"
 same "configuration: Ethernet needs TrustedSegment" 1 \
     "$(config_says 'Net=build:C64\nEthernet=eth0\n' |
-        grep -c 'Ethernet: needs TrustedSegment=yes')"
+        grep -c 'bad.conf:2: Ethernet: needs TrustedSegment=yes')"
 same "configuration: a net that is not there" 2 \
     "$(config_says 'Net=build:nonsense\n' | tail -1)"
 same "configuration: a good one" 0 "$(config_says 'Net=build:C64\n')"

@@ -70,9 +70,13 @@ static void what_keys_mean_together_is_checked(void **state)
     struct hsnd_conf c;
 
     assert_int_equal(read_text(&c, "Nic=Ethernet\nPageSize=5000\n"), -1);
-    assert_non_null(strstr(said, "Nic: ethernet needs TrustedSegment=yes"));
-    assert_non_null(strstr(said, "Nic: ethernet needs Interface"));
-    assert_non_null(strstr(said, "PageSize: not 4096 or 8192"));
+    assert_non_null(strstr(said, ":1: Nic: ethernet needs TrustedSegment=yes"));
+    assert_non_null(strstr(said, ":1: Nic: ethernet needs Interface"));
+    assert_non_null(strstr(said, ":2: PageSize: not 4096 or 8192"));
+    hsnd_conf_free(&c);
+    assert_int_equal(read_text(&c, "\nNic=udp\n"), -1); /* no line of it */
+    assert_null(strstr(said, ":2:"));
+    assert_non_null(strstr(said, ": Fabric: is missing"));
     hsnd_conf_free(&c);
     assert_int_equal(read_text(&c, "Nic=Udp\nFabric=127.0.0.1:4000\n"), 0);
     assert_string_equal(c.nic, "udp");

@@ -61,8 +61,8 @@ static void sl_18_impi_conf_errors_name_the_key(void **state)
     struct impi_site site;
     struct errbuf err;
 
-    assert_int_equal(read_site(&site, "PortRange=9-8\n", &err), -1);
-    assert_non_null(strstr(err.text, "PortRange"));
+    assert_int_equal(read_site(&site, "#\nPortRange=9-8\n", &err), -1);
+    assert_non_null(strstr(err.text, ":2: PortRange: '9-8'"));
     assert_int_equal(read_site(&site, "\nColour=red\n", &err), -1);
     assert_non_null(strstr(err.text, ":2: Colour: no such key"));
     /* Of several the first. */
