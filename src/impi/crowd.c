@@ -10,6 +10,11 @@
 #define ROUNDS 32000u
 #define ROUNDS_LEAST 4000u
 
+/* A look and the change to the next process, and how long all of a few may
+ * take: one of them may have news. */
+#define LOOK_NS 20000u
+#define TURN_LEAST_NS 1000000u
+
 struct place {
     uint8_t machine[IMPI_HOSTID_SIZE];
     uint32_t rank;
@@ -67,10 +72,14 @@ int impi_crowd_find(const struct impi_world *w, bool *crowded)
 void impi_crowd_wait(struct impi_crowd_wait *out, uint32_t n,
                      uint32_t processors)
 {
-    uint32_t wakes = IMPI_CROWD_WAKES * (processors ? processors : 1);
+    uint32_t cpus = processors ? processors : 1;
+    uint32_t wakes = IMPI_CROWD_WAKES * cpus;
 
     out->rounds = ROUNDS / (n ? n : 1);
     if (out->rounds < ROUNDS_LEAST)
         out->rounds = ROUNDS_LEAST;
     out->nap_ms = n > wakes ? (int)((n + wakes - 1) / wakes) : 1;
+    out->turn_ns = (uint64_t)n * LOOK_NS / cpus;
+    if (out->turn_ns < TURN_LEAST_NS)
+        out->turn_ns = TURN_LEAST_NS;
 }

@@ -28,6 +28,9 @@ int impi_crowd_find(const struct impi_world *w, bool *crowded);
 struct impi_crowd_wait {
     unsigned rounds; /* looks in a crowd before it sleeps */
     int nap_ms;      /* between looks then, or where nobody crowds */
+    /* Who comes to his turn again later than this has offered the processor to
+     * somebody who does not give way: sleeping is better then. */
+    uint64_t turn_ns;
 };
 
 /* For n processes on a machine of so many processors (0: one). */

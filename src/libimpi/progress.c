@@ -24,6 +24,10 @@
 static struct look crowd = {
     .most = LOOK_MOST_NS, .kept = 100000, .least = 10000000};
 
+/* Likewise for who waits for the native library: for as long as others give
+ * way, it may take long. */
+static struct look offers = {.most = UINT64_MAX, .least = 10000000};
+
 /* What has been moved may have more behind it. */
 static void follow_up(void)
 {
@@ -59,24 +63,35 @@ static void offer_processor(void)
     be_lock();
 }
 
-static void rest(const struct waiter *w)
+static void sleep_for(const struct waiter *w)
 {
-    bool alone = impi_be.world_comm->native_size == 1, yield;
-    unsigned quiet = net_is_quick() ? SPIN_QUICK : SPIN_QUIET;
+    bool alone = impi_be.world_comm->native_size == 1;
 
-    if (impi_be.crowded)
-        yield = w->idle < impi_be.crowd_wait.rounds;
-    else if (w->idle < quiet)
-        return;
-    else
-        yield = w->native || w->idle < quiet + SPIN_MAX;
-    if (yield) {
-        offer_processor();
-        return;
-    }
     net_wait(alone && !w->native ? SLEEP_LONG_MS : impi_be.crowd_wait.nap_ms);
     if (!alone && !w->native)
         progress_native();
+}
+
+static void rest_crowded(const struct waiter *w)
+{
+    offers.kept = impi_be.crowd_wait.turn_ns;
+    if (w->idle < impi_be.crowd_wait.rounds && look_idle(&offers, clock_ns()))
+        offer_processor();
+    else
+        sleep_for(w);
+    look_found(&offers, clock_ns());
+}
+
+static void rest(const struct waiter *w)
+{
+    unsigned quiet = net_is_quick() ? SPIN_QUICK : SPIN_QUIET;
+
+    if (w->idle < quiet)
+        return;
+    if (w->native || w->idle < quiet + SPIN_MAX)
+        offer_processor();
+    else
+        sleep_for(w);
 }
 
 /* Others want the processor, and nothing but a connection has news for us. */
@@ -137,7 +152,10 @@ void progress_wait(struct waiter *w)
         be_unlock();
         be_lock();
     }
-    rest(w);
+    if (impi_be.crowded)
+        rest_crowded(w);
+    else
+        rest(w);
 }
 
 int progress_native_wait(MPI_Request *request, MPI_Status *status)
