@@ -694,11 +694,7 @@ case_bad_reporters_hurt_only_themselves() { # SL-23
 # heard for a while, others are.
 case_a_flood_of_bad_reports_is_turned_away() { # SL-23
     wait_for 20 all_healthy
-    capture timeout "$(patience 60)" "$MINISLURM" exec --dir "$CLUSTER" \
-        --on n1 --as root -- python3 \
-        "$SF_TOP_SRCDIR/tests/cluster/flood_reports.py" \
-        "$CLUSTER/reports.sock" 1
-    assert_code 0
+    flood_with_reports "$CLUSTER/reports.sock" 1
     assert_output '^turned away after [0-9]+, at most 256 on a connection$'
     fabric events -n 200
     assert_output 'alarm: too many bad reports from uid 1: not heard for now$'
@@ -708,6 +704,35 @@ case_a_flood_of_bad_reports_is_turned_away() { # SL-23
     wait_for 20 extra_has n3 fabric=degraded
     say n1 hsnd up
     say n3 hsnd up
+    wait_for 20 all_healthy
+}
+
+flood_with_reports() { # WHERE FROM
+    capture timeout "$(patience 60)" "$MINISLURM" exec --dir "$CLUSTER" \
+        --on n1 --as root -- python3 \
+        "$SF_TOP_SRCDIR/tests/cluster/flood_reports.py" "$1" "$2"
+    assert_code 0
+}
+
+case_a_flood_by_one_address_leaves_others() { # SL-23
+    local port
+    port=$(python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
+    switchmgr_stop
+    switchmgr_conf MetricsListen=127.0.0.1:0 "Listen=127.0.0.1:$port"
+    switchmgr_start
+    flood_with_reports "127.0.0.1:$port" 127.0.0.66
+    flood_with_reports "127.0.0.1:$port" 127.0.0.67
+    # As many as the first had; none, if they were one.
+    assert_output '^turned away after [0-9]{4,}, at most 256 on a connection$'
+    fabric events -n 200
+    assert_output 'alarm: too many bad reports from 127.0.0.66: not heard'
+    assert_output 'alarm: too many bad reports from 127.0.0.67: not heard'
+    switchmgr_stop
+    switchmgr_conf MetricsListen=127.0.0.1:0
+    switchmgr_start
     wait_for 20 all_healthy
 }
 
