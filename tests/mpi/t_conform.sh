@@ -100,6 +100,7 @@ wrong='echo "FAIL rank 0 line 2 (data_int): recv: other data"'
 where='1 x 1:'
 tells 'what passed' 0 "ok 2 - $where data_long" "$right"
 tells 'what failed' 1 "not ok 1 - $where data_int" "$wrong; $right; exit 1"
+tells 'that no other failed' 1 "ok 2 - $where data_long" "$wrong; $right; exit 1"
 tells 'a test that was not ended' 1 "not ok 1 - $where data_int" 'exit 0'
 tells 'a code without a failure' 1 "not ok 3 - $where exit codes" \
     "$right; exit 3"
