@@ -21,6 +21,8 @@ forge() {
     shift
     run_as_user env SLURM_CONF="$CLUSTER/evil/slurm.conf" \
         FORGE="$what" FORGE_FILE="$WORK/sealed" "$@"
+    # Where it does not load, the site's own is taken.
+    assert_empty "$(grep plugin_load_from_file <<<"$err")" "the attacker's own"
 }
 
 refused() {
