@@ -174,7 +174,7 @@ echo 0 >"$tmp/uid"
 
 # As root only: it becomes user nobody to look, and gives things away.
 if [ "$(/usr/bin/id -u)" != 0 ]; then
-    report 0 "where it builds and whose that is # SKIP not root"
+    skipped "where it builds and whose that is" "not root"
     finish
 fi
 quick env QUICKSTART_DIR=there "$tmp/src/quickstart" build &&
@@ -228,7 +228,7 @@ if unshare -m true 2>/dev/null; then
         grep -q "no space left in $tmp/full" "$tmp/said"
     report $? "a full disk is named"
 else
-    report 0 "a full disk is named # SKIP no mount namespaces here"
+    skipped "a full disk is named" "no mount namespaces here"
 fi
 
 sources "$tmp/home/src"

@@ -5,17 +5,22 @@
 # where they are built.
 top=${SF_TOP_SRCDIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
 build=${SF_TOP_BUILDDIR:-$PWD}
-n=0 failed=0
+tap_count=0 tap_failed=0
+
+result() { # CODE TEXT: the line of a case; CODE is what it returns
+    tap_count=$((tap_count + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $tap_count - $2"
+    else
+        tap_failed=1
+        echo "not ok $tap_count - $2"
+    fi
+    return "$1"
+}
 
 report() { # CODE TEXT [FILE..]: of a failure the last lines of these are shown
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $n - $2"
-        return
-    fi
-    failed=1
-    echo "not ok $n - $2"
-    [ $# = 2 ] || cat "${@:3}" 2>/dev/null | tail -n 40 | sed 's/^/# /'
+    result "$1" "$2" || [ $# = 2 ] ||
+        cat "${@:3}" 2>/dev/null | tail -n 40 | sed 's/^/# /'
 }
 
 check() { # TEXT OFFENDERS: one a line; none is right
@@ -34,8 +39,7 @@ ok() { # TEXT COMMAND..: what it says is left in $tmp/said
 }
 
 skipped() { # TEXT WHY
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
+    result 0 "$1 # SKIP $2"
 }
 
 skip_all() { # WHY
@@ -44,6 +48,6 @@ skip_all() { # WHY
 }
 
 finish() {
-    echo "1..$n"
-    exit $failed
+    echo "1..$tap_count"
+    exit $tap_failed
 }

@@ -91,7 +91,7 @@ ready() {
 }
 
 # Wait for the command of start_as_user ($!): fills code, out, err.
-finish() {
+collect() {
     wait "$1"
     code=$?
     out=$(cat "$case_tmp/bg.out") err=$(cat "$case_tmp/bg.err")

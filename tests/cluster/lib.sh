@@ -21,9 +21,8 @@
 # (removed afterwards).
 
 set -u
-SF_TOP_SRCDIR=${SF_TOP_SRCDIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." &&
-    pwd)}
-SF_TOP_BUILDDIR=${SF_TOP_BUILDDIR:-$PWD}
+. "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
+SF_TOP_SRCDIR=$top SF_TOP_BUILDDIR=$build
 test_script=$(readlink -f "$0")
 MINISLURM=$SF_TOP_SRCDIR/tests/cluster/minislurm
 . "$SF_TOP_SRCDIR/tests/cluster/mini/patience.sh"
@@ -31,7 +30,6 @@ STAGE=$SF_TOP_BUILDDIR/stage
 JOB_USER=${JOB_USER:-nobody}
 CLUSTER='' WORK='' out='' err='' code=0
 case_tmp=$(mktemp -d)
-tap_failed=0
 # "${limited[@]}" SECONDS COMMAND..: 124 after so long, and stacks.
 limited=(env "STACKS_TO=$case_tmp/stacks"
     "STACKS_FIND=[ -z \"\${MINISLURM_DIR-}\" ] ||
@@ -41,12 +39,6 @@ unset MINISLURM_DIR SLURM_CONF
 trap 'harness_end' EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
-
-# skip_all REASON: the whole script can not run here.
-skip_all() {
-    echo "1..0 # SKIP $*"
-    exit 0
-}
 
 # skip REASON: this case can not run here (leaves the case).
 skip() {
@@ -278,30 +270,25 @@ print_logs() {
     done
 }
 
-# run_cases [NAME..]: run them (all), print the TAP plan, leave.
+# run_cases [NAME..]: run them (all) and leave.
 run_cases() {
-    local n=0 name list status begin
+    local name list status begin
     list=${*:-${SF_CASES:-$(cases)}}
     # shellcheck disable=SC2086
     set -- $list
-    echo "1..$#"
     for name; do
-        n=$((n + 1))
         rm -f "$case_tmp"/{failed,skip}
         begin=$SECONDS
         ( trap - EXIT; "$name" )
         status=$?
         show_stacks
         if [ -e "$case_tmp/skip" ]; then
-            echo "ok $n - $name # SKIP $(cat "$case_tmp/skip")"
-        elif [ $status = 0 ] && [ ! -e "$case_tmp/failed" ]; then
-            echo "ok $n - $name"
+            skipped "$name" "$(cat "$case_tmp/skip")"
         else
-            echo "not ok $n - $name"
-            tap_failed=1
-            print_logs
+            [ $status = 0 ] && [ ! -e "$case_tmp/failed" ]
+            result $? "$name" || print_logs
         fi
         echo "# $((SECONDS - begin)) s"
     done
-    exit $tap_failed
+    finish
 }

@@ -246,7 +246,7 @@ case_signals_are_for_the_tasks() {
         done
     done
     touch "$end"
-    finish $srun
+    collect $srun
     assert_code 0
     assert_world 4
     assert_nothing_left
@@ -262,7 +262,7 @@ case_suspend_and_resume() {
     sleep 2 # how long does not matter, that time passes does
     suspend_all resume R
     touch "$end"
-    finish $srun
+    collect $srun
     assert_code 0
     assert_world 4
     assert_nothing_left

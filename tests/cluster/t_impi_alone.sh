@@ -29,7 +29,7 @@ agents_seen() { # a task waits, and this looks what there is
     impi_pid_of impid >"$case_tmp/seen"
     impi_pid_of impi-server >>"$case_tmp/seen"
     touch "$WORK/go"
-    finish $srun_pid
+    collect $srun_pid
     rm "$WORK/go"
     assert_code 0
 }
@@ -88,7 +88,7 @@ case_killed_slurmstepd_ends_the_world_without_switch_elan() {
     srun_pid=$!
     wait_for 60 ready 2
     pidkill KILL "$(stepd_of n1)"
-    finish $srun_pid
+    collect $srun_pid
     assert_code 1
     assert_error 'SF-E(316: lost slurmstepd|221: lost impid) on node n1'
     run_as_user scancel -u "$JOB_USER"
@@ -114,7 +114,7 @@ case_agent_that_stood_still_at_the_end_misses_nobody() {
     touch "$WORK/go"
     wait_for 60 no_stepd_of n1
     pidkill CONT "$late"
-    finish $srun_pid
+    collect $srun_pid
     rm "$WORK/go"
     assert_code 0
     assert_world 2

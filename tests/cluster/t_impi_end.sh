@@ -110,7 +110,7 @@ case_task_without_mpi_that_runs_on_is_missed_at_its_end() {
     srun_pid=$!
     wait_for 30 both_agents
     touch "$WORK/go"
-    finish $srun_pid
+    collect $srun_pid
     rm "$WORK/go"
     assert_code 1
     assert_cause 'rank 1 on node n1 ended without calling MPI_Init'
@@ -156,7 +156,7 @@ agent_is_known() {
 case_impid_killed() {
     hang
     pidkill KILL "$(agents_of n1)"
-    finish $srun_pid
+    collect $srun_pid
     assert_code_not 0
     assert_cause 'lost impid on node n1 with client 1 \(ranks 2-3\): '
     assert_nothing_left
@@ -166,7 +166,7 @@ case_impid_killed() {
     srun_pid=$!
     wait_for 60 ready 3
     pidkill KILL "$(agents_of n0)"
-    finish $srun_pid
+    collect $srun_pid
     assert_cause \
         'lost impid on node n0 with client 0 \(ranks 0,2\), client 1 \(rank 1\): '
     assert_nothing_left
@@ -175,7 +175,7 @@ case_impid_killed() {
     srun_pid=$!
     wait_for 60 agent_is_known
     pidkill KILL "$(agents_of n0)"
-    finish $srun_pid
+    collect $srun_pid
     assert_cause 'lost impid on node n0 with ranks 0-1: '
     assert_nothing_left
 }
@@ -183,7 +183,7 @@ case_impid_killed() {
 case_sl_17_server_killed() {
     hang
     pidkill KILL "$(impi_pid_of impi-server)"
-    finish $srun_pid
+    collect $srun_pid
     assert_code_not 0
     assert_cause 'lost impi-server'
     assert_nothing_left
@@ -201,7 +201,7 @@ case_sl_17_srun_killed() {
     hang
     # shellcheck disable=SC2046
     pidkill KILL $(srun_pids)
-    finish $srun_pid
+    collect $srun_pid
     wait_for 15 impi_nothing_left || impi_leftovers | sed 's/^/#   left: /'
     # The allocation stays: that is Slurm's way with a srun that is gone.
     # shellcheck disable=SC2046
@@ -213,7 +213,7 @@ case_sl_20_slurmstepd_killed() {
     hang
     pidkill KILL "$(awk '$1 == "PPid:" {print $2}' \
         "/proc/$(impi_pid_of impid | head -n 1)/status")"
-    finish $srun_pid
+    collect $srun_pid
     assert_code 1
     assert_cause 'lost (impid|slurmstepd) on node n[01]'
     # Slurm asks a node about a job that should have ended only now and then.
@@ -230,7 +230,7 @@ plain_step() { # SRUN-ARGS..: no task calls MPI
     wait_for 60 ready "${1#-N}"
 }
 assert_ended_by_loss_of() { # NODE, its slurmstepd was killed
-    finish $srun_pid
+    collect $srun_pid
     assert_code 1
     assert_cause "lost slurmstepd on node $1"
     run_as_user scancel -u "$JOB_USER"
@@ -251,7 +251,7 @@ case_scancel() {
     hang
     # shellcheck disable=SC2046
     run_as_user scancel $(squeue -h -o %A)
-    finish $srun_pid
+    collect $srun_pid
     assert_code_not 0
     assert_nothing_left
 }
@@ -275,7 +275,7 @@ case_sl_20_agent_is_clean() {
     done
     # shellcheck disable=SC2046
     run_as_user scancel $(squeue -h -o %A)
-    finish $srun_pid
+    collect $srun_pid
     assert_nothing_left
 }
 

@@ -55,7 +55,7 @@ case_im_107_fini_waits_for_the_last_host() {
     echo "has FINI come?" >"$fifo"
     wait_for 30 has_said 'not yet'
     pidkill CONT "$late"
-    finish $srun
+    collect $srun
     assert_code 0
     assert_world 2
     wait_for 30 has_said FINI

@@ -60,7 +60,7 @@ case_im_05_im_58_strangers_harm_nobody() {
         done
     done
     touch "$end"
-    finish $srun
+    collect $srun
     assert_code 0
     assert_world 2
     [ $said -gt 0 ] || fail "no port of impi-server was reached"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# For the tests in this folder: TAP, a directory of their own, a time limit
-# that shows the stacks of who hangs.  Sourced.
-dir=${SF_TOP_BUILDDIR:?}/tests/mpi
-tests=${SF_TOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}/tests
-stage=$SF_TOP_BUILDDIR/stage
+# For the tests in this folder: a directory of their own, a time limit that
+# shows the stacks of who hangs.  Sourced.
+. "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
+dir=$build/tests/mpi
+tests=$top/tests
+stage=$build/stage
 impirun=$stage/bin/impirun
-front=$SF_TOP_BUILDDIR/src/libimpi/.libs/libimpi.so
+front=$build/src/libimpi/.libs/libimpi.so
 sanitized=$(grep -Eac '__[at]san_init' "$front" 2>/dev/null)
 # SF_MPI_RUNTIME is that of the sanitizer of this build, which comes first.
 front=${SF_MPI_RUNTIME:+$SF_MPI_RUNTIME:}$front
@@ -18,13 +19,6 @@ trap 'rm -rf "$TMPDIR"' EXIT
 export STACKS_TO=$TMPDIR/stacks STACKS_DIR=$TMPDIR
 # "${limited[@]}" SECONDS COMMAND..: 124 after so long, and stacks for report.
 limited=("$tests/stacks.sh" limit)
-n=0
-
-skip_all()
-{
-    echo "1..0 # SKIP $*"
-    exit 0
-}
 
 # need_both PROGRAM: it is there for MPICH and for Open MPI.
 need_both()
@@ -45,22 +39,11 @@ need_stage() # PROGRAM
     [ -x "$stage/bin/$1" ] || skip_all "a stage is needed"
 }
 
-report_skip() # TITLE REASON
-{
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
-
-# What was said goes into out and out.*, which a failure shows.
+# What was said goes into out and out.*, which a failure shows whole.
 report() # CODE TITLE
 {
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
+    result "$1" "$2" ||
         cat "$TMPDIR"/out "$TMPDIR"/out.* "$STACKS_TO" 2>/dev/null |
-            sed 's/^/# /'
-    fi
+        sed 's/^/# /'
     rm -f "$TMPDIR"/out "$TMPDIR"/out.* "$STACKS_TO"
 }

@@ -25,7 +25,6 @@ done
 
 : "${CONFORM_CLIENTS:=2}"
 state=${CONFORM_STATE:-$TMPDIR/state}
-failed=0
 
 build()
 {
@@ -65,11 +64,8 @@ conform()
     local line end=''
     while IFS= read -r line; do
         case $line in
-        ok\ * | not\ ok\ *)
-            n=$((n + 1))
-            [ "${line%%ok *}" = '' ] || failed=1
-            echo "${line%%ok *}ok $n - im_014_im_015_$1: ${line#* - }"
-            ;;
+        ok\ *) result 0 "im_014_im_015_$1: ${line#* - }" ;;
+        not\ ok\ *) result 1 "im_014_im_015_$1: ${line#* - }" ;;
         1..*) end=$line ;;
         *) echo "$line" ;;
         esac
@@ -127,5 +123,5 @@ for clients in ${CONFORM_CLIENTS//,/ }; do
                 -- $TMPDIR/run {script}"
     done
 done
-[ $failed = 1 ] || rm -rf "$state"
-echo "1..$n"
+[ $tap_failed = 1 ] || rm -rf "$state"
+finish

@@ -48,4 +48,4 @@ cat "$TMPDIR"/out.* | grep -v '^rank' | sort | uniq -c | head -40 \
 rm "$TMPDIR"/out.*
 mv "$TMPDIR/all" "$TMPDIR/out"
 report $rc "$title"
-echo "1..$n"
+finish

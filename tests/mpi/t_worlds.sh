@@ -84,7 +84,7 @@ case_im_154_im_155_sockets_of_channels()
 {
     local title=im_154_im_155_sockets_of_channels log=$TMPDIR/calls
     if ! strace -o "$log" true 2>/dev/null; then
-        report_skip "$title" "no strace"
+        skipped "$title" "no strace"
         return
     fi
     "${limited[@]}" 120 strace -f -o "$log" -e trace=connect,setsockopt,shutdown \
@@ -100,7 +100,7 @@ case_unreachable_process_is_named()
 {
     local title=unreachable_process_is_named
     if ! unshare -n true 2>/dev/null; then
-        report_skip "$title" "no network namespaces"
+        skipped "$title" "no network namespaces"
         return
     fi
     # shellcheck disable=SC2016
@@ -128,7 +128,7 @@ begin_lost_address() # TITLE ["data"]
 {
     local fifo=$TMPDIR/drop.${#lost_titles[@]}
     if ! unshare -n true 2>/dev/null; then
-        report_skip "$1" "no network namespaces"
+        skipped "$1" "no network namespaces"
         return
     fi
     mkfifo "$fifo"
@@ -177,7 +177,7 @@ case_memory_is_shared_inside_a_client_by_flat_calls()
     local title=memory_is_shared_inside_a_client_by_flat_calls
     local log=$TMPDIR/calls inside between
     if ! strace -o "$log" true 2>/dev/null; then
-        report_skip "$title" "no strace"
+        skipped "$title" "no strace"
         return
     fi
     inside=$(rings_of mpich:2 openmpi:1) &&
@@ -260,14 +260,14 @@ for prog in fold fring f08 fattr; do
     if [ -x "$dir/$prog.mpich" ] && [ -x "$dir/$prog.openmpi" ]; then
         case_run $prog mpich:2 openmpi:2
     else
-        report_skip "$title: $prog" "no Fortran compiler for both"
+        skipped "$title: $prog" "no Fortran compiler for both"
     fi
 done
 title=im_021_processes_meet_by_ipv6
 if have_ipv6; then
     case_run ring -6 mpich:1 openmpi:1
 else
-    report_skip "$title" "no IPv6 here"
+    skipped "$title" "no IPv6 here"
 fi
 title=im_157_one_client_is_native
 for prog in ring attrs; do
@@ -305,4 +305,4 @@ case_end silence_is_a_number_of_seconds 1 "IMPI_SILENCE is no number" \
 unset IMPI_SILENCE
 case_end killed_rank_ends_all 1 "rank 1 vanished" \
     mpich:1 openmpi:1 -- "$dir/abort" 1 die
-echo "1..$n"
+finish

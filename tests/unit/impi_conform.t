@@ -7,10 +7,7 @@ conform=${SF_TOP_BUILDDIR:-.}/src/conform/impi-conform
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 mkfifo "$dir/never"
-command -v python3 >/dev/null || {
-    echo "1..0 # SKIP python3 is not installed"
-    exit 0
-}
+command -v python3 >/dev/null || skip_all "python3 is not installed"
 
 # job SCRIPT: one rank, which says FAIL, dies or hangs in the test of that name,
 # as the file there tells.  Who hangs has begun another process with its output.

@@ -6,25 +6,20 @@
 # $SF_SITE is what `make install DESTDIR=` made; it is laid over the guest's
 # files, which a memory disk takes.
 set -u
-[ "$(cat /proc/1/comm)" = systemd ] && [ -d /run/vm ] || {
-    echo "1..0 # SKIP not in a guest with systemd as process 1"
-    exit 0
-}
-. "${SF_TOP_SRCDIR:?}/tests/cluster/mini/patience.sh"
-n=0 failed=0
+. "${SF_TOP_SRCDIR:?}/tests/tap.sh"
+[ "$(cat /proc/1/comm)" = systemd ] && [ -d /run/vm ] ||
+    skip_all "not in a guest with systemd as process 1"
+. "$top/tests/cluster/mini/patience.sh"
 conf=/etc/slurm-fabric
 
 is() { # TEXT COMMAND..
-    local text=$1
-    shift
-    n=$((n + 1))
-    if "$@" >/tmp/out 2>&1; then echo "ok $n - $text"; else
-        echo "not ok $n - $text"
-        failed=1
-        { echo "$*"; cat /tmp/out; } | sed 's/^/# /'
-        [ -z "${unit-}" ] || journalctl -u "$unit" -n 15 --no-pager -o cat |
-            sed 's/^/#   /'
-    fi
+    "${@:2}" >/tmp/out 2>&1
+    result $? "$1" || {
+        echo "${*:2}"
+        cat /tmp/out
+        [ -z "${unit-}" ] ||
+            journalctl -u "$unit" -n 15 --no-pager -o cat | sed 's/^/  /'
+    } | sed 's/^/# /'
 }
 value() { systemctl show -P "$1" "$unit"; }
 has() { [ "$(value "$1")" = "$2" ]; } # PROPERTY VALUE
@@ -129,5 +124,4 @@ a_wrong_configuration_ends_it hsnd hsn.conf
 a_wrong_configuration_ends_it mapperd mapper.conf
 a_wrong_configuration_ends_it switchmgrd switchmgr.conf
 a_wrong_configuration_ends_it swfabd swfabd.conf
-echo "1..$n"
-exit $failed
+finish
