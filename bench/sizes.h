@@ -12,14 +12,14 @@
 
 #define BATCHES 9
 #define WARMUPS 2
-#define MAX_BYTES (4 * 1024 * 1024)
+#define MAX_BYTES (16 * 1024 * 1024)
 
 static const struct {
     size_t bytes;
     int rounds; /* per batch */
 } sizes[] = {
-    {1, 1000},         {1024, 1000},    {64 * 1024, 300},
-    {1024 * 1024, 30}, {MAX_BYTES, 10},
+    {1, 1000},         {1024, 1000},          {64 * 1024, 300},
+    {1024 * 1024, 30}, {4 * 1024 * 1024, 10}, {MAX_BYTES, 5},
 };
 #define NSIZES ((int)(sizeof(sizes) / sizeof(sizes[0])))
 
