@@ -111,7 +111,7 @@ struct agent {
     char peer[64];
     char node[SF_AGENT_NODE_MAX];
     char holds[SF_AGENT_HOLDS_MAX]; /* who is lost with it; "" before it said */
-    TAILQ_ENTRY(agent) next; /* oldest first */
+    TAILQ_ENTRY(agent) next;        /* oldest first */
 };
 
 struct world_conn;

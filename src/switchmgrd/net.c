@@ -113,7 +113,8 @@ int net_reload(struct net *n, struct errbuf *err)
 
     if (mgrconf_read(&fresh, n->conf_path, true, report_line, NULL) < 0)
         return errprintf(err, "%s is wrong; all stays as it was", n->conf_path);
-    if (net_check(&fresh, n->conf_path, err) < 0 || read_hosts(&fresh, &hosts, err) < 0) {
+    if (net_check(&fresh, n->conf_path, err) < 0 ||
+        read_hosts(&fresh, &hosts, err) < 0) {
         mgrconf_free(&fresh);
         return -1;
     }
