@@ -173,6 +173,7 @@ static void peer_open(struct peer *p, uint32_t rank, int fd)
     struct impi_world w = {.maxdatalen = IMPI_OWN_MAXDATALEN,
                            .ackmark = IMPI_OWN_ACKMARK,
                            .hiwater = IMPI_OWN_HIWATER,
+                           .flags = IMPI_WORLD_EXTENDED,
                            .nprocs = 2};
     struct impi_proc procs[2] = {{.pid = 1}, {.pid = 2}};
 

@@ -2,8 +2,7 @@
  *
  * Ping-pong over a bare TCP connection on loopback: the floor under every
  * message between processes.  Nonblocking sockets that both sides spin on,
- * TCP_NODELAY, writes of at most 256 KB (larger ones keep the receiver from
- * copying while the sender writes).
+ * TCP_NODELAY, writes of at most 256 KB.
  * Prints "BYTES MICROSECONDS" per size: median half round trip.
  */
 #define _GNU_SOURCE

@@ -21,7 +21,7 @@
 #define IMPI_RX_IOV 2
 
 /* Bytes to write now: fills iov[0..max), returns how many entries, 0 when
- * there is nothing.  Not more than about 256 KB at a time.  Calling it again
+ * there is nothing.  Not more than about 4 MB at a time.  Calling it again
  * before tx_done gives the same bytes, or more. */
 int impi_channel_tx(struct impi_channel *channel, struct iovec *iov, int max);
 /* The first n bytes of them are written. */

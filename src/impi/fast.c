@@ -44,7 +44,7 @@ const void *impi_fast_send(struct impi_channel *channel,
     struct impi_packet *pk = &pair->fast;
 
     if (!may_send(channel, pair) || pair->peer != args->peer ||
-        args->buf.len > p2p->maxdatalen)
+        args->buf.len > p2p->first_max)
         return NULL;
     put32(&pk->len, htobe32((uint32_t)args->buf.len));
     pk->srqid = htobe64(SHORT_SEND_ID | (p2p->send_number + 1));

@@ -27,6 +27,9 @@ struct impi_p2p *impi_p2p_create(const struct impi_world *world, uint32_t rank,
     p2p->ackmark = world->ackmark;
     p2p->hiwater = world->hiwater;
     p2p->modest = world->flags & IMPI_WORLD_EXTENDED;
+    p2p->first_max = p2p->maxdatalen;
+    if (p2p->modest && p2p->first_max > FIRST_MAX)
+        p2p->first_max = FIRST_MAX;
     p2p->unexpected_max = SF_IMPI_UNEXPECTED_MAX;
     TAILQ_INIT(&p2p->channels);
     TAILQ_INIT(&p2p->posted_any);

@@ -95,8 +95,14 @@ struct tx_item {
 #define MODEST UNEXPECTED_MEDIUM
 #define MODEST_FACTOR 4
 
+/* First packet of a message between processes of ours, and the longest that is
+ * sent without asking: the answer is back before it is written, and who has not
+ * posted the receive stores no more.  The rest goes in packets of maxdatalen:
+ * the fewer, the better. */
+#define FIRST_MAX (256u * 1024)
+
 #define TX_ITEMS (IMPI_TX_IOV / 2)
-#define TX_BYTES (256u * 1024 + IMPI_PACKET_SIZE) /* of one write */
+#define TX_BYTES (4096u * 1024 + IMPI_PACKET_SIZE) /* of one write */
 #define SCRATCH_SIZE (256u * 1024)
 #define STAGE_SIZE (32u * 1024)
 
@@ -132,7 +138,8 @@ struct impi_p2p {
     void *arg;
     uint32_t rank, nprocs;
     uint32_t maxdatalen, ackmark, hiwater;
-    bool modest; /* see MODEST; all processes are ours */
+    uint32_t first_max; /* see FIRST_MAX; else maxdatalen */
+    bool modest;        /* see MODEST; all processes are ours */
     size_t unexpected_max;
     uint8_t (*procs)[IMPI_PROC_SIZE];
     struct impi_pair **pairs; /* made at first use */

@@ -56,7 +56,7 @@ void impi_p2p_isend(struct impi_p2p *p2p, struct impi_request *req,
         send_refuse(req, IMPI_ERR_PEER);
         return;
     }
-    if (args->sync || args->buf.len > p2p->maxdatalen)
+    if (args->sync || args->buf.len > p2p->first_max)
         req->id = impi_slots_add(&p2p->slots, req);
     else
         req->id = SHORT_SEND_ID | ++p2p->send_number;
@@ -164,12 +164,12 @@ static uint32_t first_length(struct impi_pair *pair, struct impi_request *req)
     uint64_t id;
 
     if (!p2p->modest || req->msglen <= MODEST ||
-        pair->sent < p2p->hiwater / 2 || p2p->maxdatalen <= MODEST)
-        return p2p->maxdatalen;
+        pair->sent < p2p->hiwater / 2 || p2p->first_max <= MODEST)
+        return p2p->first_max;
     if (!send_waits(req)) {
         id = impi_slots_add(&p2p->slots, req);
         if (!id)
-            return p2p->maxdatalen;
+            return p2p->first_max;
         req->id = id;
     }
     return MODEST;

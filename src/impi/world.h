@@ -54,9 +54,8 @@ struct impi_proc {
 };
 
 /* What our own agents propose where all clients are ours and processes are
- * connected to each other (doc/impi-data.md); measured: one packet is one write
- * of the size that TCP likes best. */
-#define IMPI_OWN_MAXDATALEN (256 * 1024)
+ * connected to each other (doc/impi-data.md). */
+#define IMPI_OWN_MAXDATALEN (1024 * 1024)
 #define IMPI_OWN_ACKMARK 64
 #define IMPI_OWN_HIWATER 256
 

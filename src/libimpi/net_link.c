@@ -20,6 +20,7 @@
  * that this process was away. */
 #define WATCHES 12
 #define REPEATS_LEAST 4
+#define TCP_NAME_MAX 16 /* TCP_CA_NAME_MAX of the kernel */
 
 struct net net = {.listener = -1};
 
@@ -200,9 +201,23 @@ void link_fail(struct link *l, const char *why)
         lost(l->peer, why);
 }
 
+/* Within one machine there is no path whose rate could be found out; the
+ * pauses by which BBR looks for it only cost.  Every kernel has Reno. */
+static void do_not_pace(int fd)
+{
+    char name[TCP_NAME_MAX + 1] = "";
+    socklen_t len = TCP_NAME_MAX;
+
+    if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len) == 0 &&
+        strncmp(name, "bbr", 3) == 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+}
+
 /* The opening is through: hand over to the engine. */
 void link_opened(struct link *l)
 {
+    if (!l->share && share_is_near(l->fd))
+        do_not_pace(l->fd);
     l->channel = impi_p2p_attach(impi_be.p2p, l->peer);
     if (!l->channel)
         be_die(1, "SF-E403: no channel to rank %u: %s", l->peer,

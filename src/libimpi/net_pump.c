@@ -100,6 +100,8 @@ static bool socket_in(struct link *l)
         }
         if (done == 0 || (size_t)done < want)
             break;
+        if (!l->blocked && impi_channel_tx_ready(l->channel))
+            break; /* an answer that the other side may wait for */
     }
     return got > 0;
 }

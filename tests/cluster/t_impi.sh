@@ -91,7 +91,8 @@ case_flow_of_a_job_is_our_own() {
         -n1 "$WORK/sizes.mpich" : -n1 "$WORK/sizes.openmpi"
     assert_code 0
     assert_output '^PASS sizes$' 1
-    assert_error ' DATA .* len 262144 of '
+    assert_error ' DATASYNC .* len 262144 of '
+    assert_error ' DATA .* len 1048576 of '
     packets=$(grep -cE 'rank 0: to 1: (DATA|SYNCACK)' <<<"$err")
     acks=$(grep -c 'rank 0: from 1: PROTOACK' <<<"$err")
     [ $((acks * 64)) -le "$packets" ] && [ "$packets" -ge 64 ] ||

@@ -111,6 +111,25 @@ case_unreachable_process_is_named()
     report $? "$title: $*"
 }
 
+# BBR looks for the rate of a path by pauses: within a machine there is none.
+# paced N: that many connections of each process do without.
+case_no_pauses_within_a_machine() # SHM N WORLD..
+{
+    local title=no_pauses_within_a_machine shm=$1 n=$2
+    shift 2
+    # shellcheck disable=SC2016
+    local in_bbr='ip link set lo up &&
+        echo bbr >/proc/sys/net/ipv4/tcp_congestion_control && exec "$@"'
+    if ! unshare -n bash -c "$in_bbr" - true 2>/dev/null; then
+        skipped "$title" "no network namespace with BBR"
+        return
+    fi
+    IMPI_SHM=$shm "${limited[@]}" 120 unshare -n bash -c "$in_bbr" - \
+        "$dir/bare_world" "$@" -- "$dir/paced" "$n" >"$TMPDIR/out" 2>&1 &&
+        grep -q "^PASS paced" "$TMPDIR/out"
+    report $? "$title: $* IMPI_SHM=$shm"
+}
+
 # Two who wait for each other over a way that drops packets.  (Without an end of
 # our own they hang for a quarter of an hour.)  It takes 12 s, so it begins here
 # and is looked at in the end.
@@ -298,6 +317,8 @@ case_end fatal_error_names_its_cause 1 "SF-E510: MPI_Win_create" \
     mpich:1 openmpi:1 -- "$dir/abort" 1 window
 case_unreachable_process_is_named mpich:1 openmpi:1
 case_unreachable_process_is_named openmpi:1 mpich:1
+case_no_pauses_within_a_machine 0 1 mpich:1 openmpi:1
+case_no_pauses_within_a_machine 1 0 mpich:1 openmpi:1
 case_lost_ends
 export IMPI_SILENCE=soon
 case_end silence_is_a_number_of_seconds 1 "IMPI_SILENCE is no number" \

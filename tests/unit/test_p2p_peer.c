@@ -67,6 +67,55 @@ static void im_140_im_141_long_message_packet_by_packet(void **state)
     net_destroy(net);
 }
 
+/* The first packet of a message of `len` bytes when maxdatalen is 1 MB. */
+static struct impi_packet first_of(struct net *net, size_t len, uint32_t type,
+                                   struct impi_request *req)
+{
+    static uint8_t data[1 << 20];
+
+    net_isend(net, 0, 1, 4, data, len, false, req);
+    return hear(net, type);
+}
+
+/* Where all processes are ours nobody sends more unasked. */
+static void im_142_first_packet_to_our_own_is_256_kb(void **state)
+{
+    struct impi_packet pk, syncack = {.type = IMPI_PK_SYNCACK, .drqid = 77};
+    struct net_options o = two;
+    struct impi_request req;
+    struct net *net;
+
+    o.maxdatalen = 1 << 20;
+    o.extended = true;
+    net = net_create(&o);
+    net_connect(net, 0, 1);
+    assert_int_equal(first_of(net, 262144, IMPI_PK_DATA, &req).len, 262144);
+    assert_true(req.done);
+    pk = first_of(net, 1 << 20, IMPI_PK_DATASYNC, &req);
+    assert_int_equal(pk.len, 262144);
+    assert_int_equal(pk.msglen, 1 << 20);
+    syncack.srqid = pk.srqid;
+    assert_int_equal(say(net, syncack, NULL), 0);
+    assert_int_equal(hear(net, IMPI_PK_DATA).len, (1 << 20) - 262144);
+    assert_true(req.done);
+    net_destroy(net);
+}
+
+static void im_142_first_packet_to_strangers_is_maxdatalen(void **state)
+{
+    struct net_options o = two;
+    struct impi_request req;
+    struct net *net;
+
+    o.maxdatalen = 600000;
+    net = net_create(&o);
+    net_connect(net, 0, 1);
+    assert_int_equal(first_of(net, 600000, IMPI_PK_DATA, &req).len, 600000);
+    assert_int_equal(first_of(net, 1 << 20, IMPI_PK_DATASYNC, &req).len,
+                     600000);
+    net_destroy(net);
+}
+
 /* Exactly that many data packets go. */
 static void hear_data_only(struct net *net, uint32_t n)
 {
@@ -349,6 +398,8 @@ int main(void)
         cmocka_unit_test(im_139_syncack_only_after_the_match),
         cmocka_unit_test(im_142_two_long_messages_interleaved_by_drqid),
         cmocka_unit_test(im_142_first_packet_of_any_length),
+        cmocka_unit_test(im_142_first_packet_to_our_own_is_256_kb),
+        cmocka_unit_test(im_142_first_packet_to_strangers_is_maxdatalen),
         cmocka_unit_test(im_142_short_message_with_an_id_is_a_first_packet),
         cmocka_unit_test(
             im_143_truncated_messages_drain_and_the_channel_goes_on),
