@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define BATCHES 9
-#define WARMUPS 2
+#define WARMUPS 9
 #define MAX_BYTES (16 * 1024 * 1024)
 
 static const struct {
