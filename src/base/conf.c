@@ -111,14 +111,55 @@ static const char *set_member(struct reading *r, const struct conf_key *key,
     return "key of unknown type";
 }
 
+/* The rest of a line that did not fit; whether there was any. */
+static bool skip_rest(FILE *stream)
+{
+    int c = getc(stream);
+    bool any = c != EOF;
+
+    while (c != EOF && c != '\n')
+        c = getc(stream);
+    return any;
+}
+
+/* inih takes a line that begins with a blank for more of the value before it,
+ * and a remark behind a value for a part of it unless it begins with ';'.
+ * Returns whether the line ended in a remark. */
+static bool make_plain(char *line)
+{
+    size_t blanks = strspn(line, " \t");
+
+    memmove(line, line + blanks, strlen(line + blanks) + 1);
+    for (char *c = line; (c = strchr(c, '#')); c++) {
+        if (c == line || c[-1] == ' ' || c[-1] == '\t') {
+            *c = '\0';
+            return true;
+        }
+    }
+    return line[0] == ';';
+}
+
 /* Debian's inih tells its handler no line numbers, so we count the lines that
- * it reads. */
+ * it reads.  Of one that is longer than its buffer it would take the rest for
+ * another line. */
 static char *next_line(char *buf, int size, void *arg)
 {
     struct reading *r = arg;
+    struct errbuf err;
+    bool cut;
 
     r->line++;
-    return fgets(buf, size, r->stream);
+    if (!fgets(buf, size, r->stream))
+        return NULL;
+    cut = strlen(buf) == (size_t)size - 1 && buf[size - 2] != '\n' &&
+          skip_rest(r->stream);
+    if (!make_plain(buf) && cut) {
+        errprintf(&err, "the line is longer than %d bytes", size - 1);
+        buf[strcspn(buf, "= \t")] = '\0';
+        complain(r, r->line, buf, err.text);
+        buf[0] = '\0';
+    }
+    return buf;
 }
 
 static int handle(void *user, const char *section, const char *name,
@@ -238,7 +279,8 @@ static int look(void *user, const char *section, const char *name,
 
 int conf_line(const char *path, const char *key)
 {
-    struct finding f = {.key = key, .reading = {.stream = fopen(path, "re")}};
+    struct finding f = {
+        .key = key, .reading = {.file = path, .stream = fopen(path, "re")}};
 
     if (!f.reading.stream)
         return 0;

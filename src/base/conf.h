@@ -43,8 +43,10 @@ struct conf_key {
 typedef void conf_error_f(const char *text, void *arg);
 
 /* Read `path` into *config by the table keys[nkeys].  What the file does not
- * name keeps the value it has.  A key given twice is an error.  A file that is
- * not there is one that names nothing, unless it must be.
+ * name keeps the value it has.  A key given twice is an error.  A '#' at the
+ * beginning of a line or behind a blank begins a remark; but for that a line
+ * has at most 199 bytes (inih's buffer).  A file that is not there is one that
+ * names nothing, unless it must be.
  * Returns 0; or -1 with errno: EINVAL at least one error was reported through
  * report (which may be NULL); ENOENT and others: the file could not be read
  * (reported as well). */

@@ -24,9 +24,6 @@
 #define SF_CTL_IDLE_SECONDS 60
 #define SF_CTL_STALL_SECONDS 10
 
-/* Configuration files: bytes in one line, NUL included (inih's default). */
-#define SF_CONF_LINE_MAX 200
-
 /* MUNGE: longest payload that is sealed.  munged refuses 1 MiB in all. */
 #define SF_SEAL_PAYLOAD_MAX (512 * 1024)
 

@@ -207,6 +207,52 @@ static void conf_names_file_line_and_key_of_all_errors(void **state)
     conf_free(site_keys, N_SITE_KEYS, &site);
 }
 
+/* Values behind blanks, remarks behind values; inih would take the second line
+ * for more of the first. */
+static void conf_lines_may_be_indented_and_have_remarks(void **state)
+{
+    struct site site = {.rails = 1};
+    struct complaints c = {0};
+
+    assert_int_equal(conf_parse("f",
+                                "    On=yes\n    Rails=2 # both\n\t# none\n"
+                                "Name=a#b\t#c",
+                                site_keys, N_SITE_KEYS, &site, collect, &c),
+                     0);
+    assert_true(site.on);
+    assert_int_equal(site.rails, 2);
+    assert_string_equal(site.name, "a#b");
+    conf_free(site_keys, N_SITE_KEYS, &site);
+}
+
+/* The rest of such a line is none of its own, whatever it looks like. */
+static void conf_names_a_line_that_is_too_long(void **state)
+{
+    struct site site = {.rails = 1};
+    struct complaints c = {0};
+    char text[700], fits[200];
+
+    memset(fits, 'x', sizeof(fits));
+    memcpy(fits, "Name=", 5);
+    fits[199] = '\0';
+    snprintf(text, sizeof(text), "# %s\n%sRails=2\nOn=yes # %s\n", fits, fits,
+             fits);
+    assert_int_equal(conf_parse("f", text, site_keys, N_SITE_KEYS, &site,
+                                collect, &c),
+                     -1);
+    assert_int_equal(c.n, 1);
+    assert_string_equal(c.text[0], "f:2: Name: the line is longer than 199 bytes");
+    assert_int_equal(site.rails, 1);
+    assert_true(site.on);
+
+    memset(&c, 0, sizeof(c));
+    assert_int_equal(conf_parse("f", fits, site_keys, N_SITE_KEYS, &site,
+                                collect, &c),
+                     0);
+    assert_int_equal(strlen(site.name), 199 - 5);
+    conf_free(site_keys, N_SITE_KEYS, &site);
+}
+
 static void conf_missing_file_is_named(void **state)
 {
     struct site site = {0};
@@ -488,6 +534,8 @@ int main(void)
         cmocka_unit_test(mac_hashes_a_long_key_first),
         cmocka_unit_test(conf_reads_each_type),
         cmocka_unit_test(conf_names_file_line_and_key_of_all_errors),
+        cmocka_unit_test(conf_lines_may_be_indented_and_have_remarks),
+        cmocka_unit_test(conf_names_a_line_that_is_too_long),
         cmocka_unit_test(conf_missing_file_is_named),
         cmocka_unit_test(conf_a_directory_is_no_good_configuration),
         cmocka_unit_test(a_local_path_belongs_to_who_listens),
