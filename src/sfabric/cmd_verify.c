@@ -149,13 +149,13 @@ static void check_conf(struct findings *f)
 }
 
 static void check_daemon(struct findings *f, const struct sfabric_options *o,
-                         const char *daemon)
+                         const char *daemon, const char *control)
 {
     char path[108];
     struct json_object *reply;
     struct errbuf err;
 
-    snprintf(path, sizeof(path), "%s/%s.sock", SF_RUNSTATEDIR, daemon);
+    snprintf(path, sizeof(path), "%s/%s", SF_RUNSTATEDIR, control);
     if (access(path, F_OK) < 0) {
         say(f, SFABRIC_OK, daemon, "does not run on this host");
         return;
@@ -180,7 +180,12 @@ static int explain_it(const char *message)
 
 static int run(int argc, char **argv, const struct sfabric_options *o)
 {
-    static const char *const daemons[] = {"switchmgrd", "mapperd", "swfabd"};
+    static const struct {
+        const char *name, *control;
+    } daemons[] = {{"switchmgrd", "switchmgrd.sock"},
+                   {"mapperd", "mapperd.sock"},
+                   {"hsnd", "hsnd-0.ctl"},
+                   {"swfabd", "swfabd.ctl"}};
     struct findings f = {SFABRIC_OK, o->color};
 
     if (argc == 3 && strcmp(argv[1], "--explain") == 0)
@@ -196,7 +201,7 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
     check_slurm_conf(&f);
     check_conf(&f);
     for (size_t i = 0; i < sizeof(daemons) / sizeof(daemons[0]); i++)
-        check_daemon(&f, o, daemons[i]);
+        check_daemon(&f, o, daemons[i].name, daemons[i].control);
     return f.status;
 }
 

@@ -208,4 +208,33 @@ case_readme_plugin_of_another_version() {
     assert_code 0
 }
 
+# Each daemon is asked at its control socket; swfabd.sock is for hosts.
+listens() { # NAME
+    run_as_root n0 test -S "/run/slurm-fabric/$1"
+    [ "$code" = 0 ]
+}
+case_verify_asks_the_daemons_of_this_host() {
+    local name
+    for name in hsnd swfabd; do
+        [ -x "$STAGE/libexec/slurm-fabric/$name" ] || skip "no $name"
+    done
+    printf '%s\n' Board=020000000001 \
+        "MungeSocket=$CLUSTER/munge.n0/munge.socket" \
+        >"$CLUSTER/etc.fabric/hsn.conf"
+    printf '%s\n' Net=build:ring:4 \
+        "MungeSocket=$CLUSTER/munge.n0/munge.socket" \
+        >"$CLUSTER/etc.fabric/swfabd.conf"
+    run_as_root n0 "$STAGE/bin/sfabric" verify
+    assert_output '^ok +(hsnd|swfabd) +does not run on this host' 2
+    for name in hsnd swfabd; do
+        "$MINISLURM" exec --dir "$CLUSTER" --on n0 --as root -- \
+            "$STAGE/libexec/slurm-fabric/$name" \
+            >"$CLUSTER/log/$name.log" 2>&1 </dev/null &
+    done
+    wait_for 60 listens hsnd-0.ctl
+    wait_for 60 listens swfabd.ctl
+    run_as_root n0 "$STAGE/bin/sfabric" verify
+    assert_output '^ok +(hsnd|swfabd) +answers' 2
+}
+
 run_cases
