@@ -21,6 +21,16 @@ options() {
         grep -oE -- '-.*' | grep -vxE -- '-h|--help|-V|--version' | sort -u
 }
 
+# lacks TEXT OPTION..: which of them it does not have.
+lacks() {
+    local text=$1 option
+    shift
+    for option; do
+        grep -qE -- "(^|[^[:alnum:]-])$option([^[:alnum:]-]|\$)" <<<"$text" ||
+            echo "$option"
+    done
+}
+
 # A manual page as text.
 plain() { # PAGE
     sed -E 's/\\-/-/g; s/\\f(\([A-Z]{2}|.)//g; s/" "/ /g; s/"//g' "$man/$1"
@@ -70,6 +80,10 @@ program() {
         "$(none_but "$help" "$pages")"
     check "$name --help has every option of $page" \
         "$(none_but "$(tags "$page" | options)" "$help")"
+    check "$page explains --help and --version" \
+        "$(lacks "$(tags "$page")" --help --version)"
+    check "$name --help has --help and --version" "$(lacks "$("$binary" --help \
+        2>&1)" --help --version)"
     check "$name --version names it and the package's version" \
         "$(says "$name (slurm-fabric) $version" "$binary" --version)"
     [ $# -gt 0 ] || return
@@ -80,6 +94,13 @@ program() {
         "$(none_but "$(taken "$@")" "$help")"
 }
 
+if command -v groff >/dev/null; then
+    check "groff finds nothing wrong with the pages" "$(for page in "$man"/*; do
+        groff -man -Tutf8 -ww -z "$page" 2>&1
+    done)"
+else
+    skipped "groff finds nothing wrong with the pages" "there is no groff"
+fi
 helps=(--help)
 program hsnd.8 hsnd/hsnd base/daemon_args.c
 program swfabd.8 swfabd/swfabd base/daemon_args.c
@@ -94,6 +115,21 @@ program mapperd.8 mapperd/mapperd mapperd/options.c mapperd/check_options.c
 check "sfabric.1 has every command of sfabric" "$(none_but \
     "$(sed -nE 's/^CMD\((.*)\)/\1/p' "$top/src/sfabric/cmds.def" | sort)" \
     "$(tags sfabric.1 | grep -oE '^[a-z]+' | sort -u)")"
+
+# verbs PAGE SOURCE: the section on the control socket has what it takes.
+verbs() {
+    local taken
+    taken=$(grep -oE '\{"[a-z-]+", CTL_(READ|WRITE),' "$top/src/$2" |
+        cut -d'"' -f2 | sort -u)
+    check "$2 has verbs" "$([ -n "$taken" ] || echo none)"
+    check "$1 has every verb of $2" "$(none_but "$taken" "$(plain "$1" |
+        awk '/^\.SH/ { control = /CONTROL/ } control' |
+        grep -oE '[a-z]+(-[a-z]+)*' | sort -u)")"
+}
+verbs hsnd.8 hsnd/control.c
+verbs mapperd.8 mapperd/control.c
+verbs swfabd.8 swfabd/control.c
+verbs switchmgrd.8 switchmgrd/net_verbs.c
 
 # What users may set: what the sources read, but for what others set.
 variables() {

@@ -27,7 +27,8 @@ static void usage(FILE *to, const struct daemon_program *program)
             "  -t, --test-config  read it, say what is wrong, and end\n"
             "  -v, --verbose      log more\n"
             "      --syslog       log there, not to standard error\n"
-            "      --version\n"
+            "  -h, --help         this text\n"
+            "  -V, --version      the version of slurm-fabric\n"
             "EXIT STATUS: 0 ended in order, 1 failed, %d wrong command line or "
             "configuration\n",
             program->name, program->what, program->name, program->conf,

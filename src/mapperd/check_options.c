@@ -68,7 +68,7 @@ static void help(FILE *out)
           "  --ca=NAME         the channel adapter (the first)\n"
           "  --port=N          its port (the first active one)\n"
           "  --window=N        questions in flight (8)\n"
-          "  --help\n",
+          "  --help            this text\n",
           out);
 }
 

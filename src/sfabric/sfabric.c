@@ -31,7 +31,8 @@ static int help(void)
          "      --local          this host's board: sfabric local\n"
          "  -s, --socket PATH    the daemon's control socket\n"
          "  -t, --timeout SEC    how long to wait for it (5)\n"
-         "      --help           this, or after a command what it does\n\n"
+         "      --help           this, or after a command what it does\n"
+         "      --version        the version of slurm-fabric\n\n"
          "EXIT STATUS: 0 healthy, 1 degraded, 2 down, 3 cannot be told.");
     return SFABRIC_OK;
 }
