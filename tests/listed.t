@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every test is in the list of `make check` once, and under a log of its own;
 # every source file is in the tarball, of which packages are built; every page
-# of doc/ is found from README.md.
+# of doc/ is found from README.md, and names no file that is not there.
 # make takes x.log from x.sh or x.t, whichever it finds first: two such files
 # would be one result.
 set -u
@@ -59,4 +59,23 @@ check "README.md names every page of doc/" \
 check "no page names one that is not there" \
     "$(grep -ohE 'doc/[a-z0-9-]+\.md' README.md doc/*.md tests/cluster/*.md |
         sort -u | while read -r page; do [ -f "$page" ] || echo "$page"; done)"
+# Files that the pages name by a path, or by their last name alone (NAME stands
+# for any); a beginning with a star or braces behind it is enough.
+not_there() {
+    local sources name
+    sources=$(find ./src ./tests ./bench ./examples -name '*.[ch]')
+    {
+        grep -ohE '`(src|tests|bench|etc|tools|contrib|examples|dist)/[^` ]*' \
+            "$@" | tr -d '`' | sed -E 's/[*{].*//; s/[.,:]+$//' | grep -v NAME |
+            while read -r name; do
+                compgen -G "$name*" >/dev/null || echo "$name"
+            done
+        grep -ohE '`[a-z0-9_/]+\.[ch]`' "$@" | tr -d '`' |
+            while read -r name; do
+                grep -q "/$name\$" <<<"$sources" || echo "$name"
+            done
+    } | sort -u
+}
+check "no page names a source file or a test that is not there" \
+    "$(not_there README.md doc/*.md tests/cluster/README.md)"
 finish
