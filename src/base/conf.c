@@ -279,8 +279,8 @@ static int look(void *user, const char *section, const char *name,
 
 int conf_line(const char *path, const char *key)
 {
-    struct finding f = {
-        .key = key, .reading = {.file = path, .stream = fopen(path, "re")}};
+    struct finding f = {.key = key,
+                        .reading = {.file = path, .stream = fopen(path, "re")}};
 
     if (!f.reading.stream)
         return 0;

@@ -237,18 +237,17 @@ static void conf_names_a_line_that_is_too_long(void **state)
     fits[199] = '\0';
     snprintf(text, sizeof(text), "# %s\n%sRails=2\nOn=yes # %s\n", fits, fits,
              fits);
-    assert_int_equal(conf_parse("f", text, site_keys, N_SITE_KEYS, &site,
-                                collect, &c),
-                     -1);
+    assert_int_equal(
+        conf_parse("f", text, site_keys, N_SITE_KEYS, &site, collect, &c), -1);
     assert_int_equal(c.n, 1);
-    assert_string_equal(c.text[0], "f:2: Name: the line is longer than 199 bytes");
+    assert_string_equal(c.text[0],
+                        "f:2: Name: the line is longer than 199 bytes");
     assert_int_equal(site.rails, 1);
     assert_true(site.on);
 
     memset(&c, 0, sizeof(c));
-    assert_int_equal(conf_parse("f", fits, site_keys, N_SITE_KEYS, &site,
-                                collect, &c),
-                     0);
+    assert_int_equal(
+        conf_parse("f", fits, site_keys, N_SITE_KEYS, &site, collect, &c), 0);
     assert_int_equal(strlen(site.name), 199 - 5);
     conf_free(site_keys, N_SITE_KEYS, &site);
 }
