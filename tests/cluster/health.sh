@@ -143,3 +143,65 @@ is_drained() {
 is_idle() {
     [ "$(sinfo -h -n "$1" -o %T)" = idle ]
 }
+
+# health_up: four nodes with a reporter each, switchmgrd, metrics served.
+health_up() {
+    local node
+    cluster_up --nodes 4 --switch elan \
+        --node-conf "Features=gpu,$FEATURES"
+    switchmgr_conf MetricsListen=127.0.0.1:0
+    run_as_root ctl scontrol reconfigure # slurmctld reads switchmgr.conf
+    switchmgr_start
+    for node in n0 n1 n2 n3; do reporter $node; done
+}
+
+sfabric_says() {
+    sfabric why "$1" | grep -q "$2"
+}
+
+log_of_switchmgrd_has() {
+    switchmgr_log | grep -q "$1"
+}
+
+# Since switchmgrd began, which a case before may just have done.
+all_healthy() {
+    sfabric -h | grep -Eq '^healthy +4 '
+}
+
+# -t idle would take those that are drained, too.
+all_idle() {
+    [ "$(sinfo -h -o '%T %D')" = "idle 4" ]
+}
+
+# Both processes take up another configuration.
+reread() { # LINE..
+    local before
+    before=$(times_read)
+    switchmgr_conf MetricsListen=127.0.0.1:0 "$@"
+    pidkill HUP "$(switchmgr_pids | head -1)"
+    wait_for 10 read_more_than "$before"
+}
+
+times_read() {
+    switchmgr_log | grep -c 'switchmgr.conf read again'
+}
+
+read_more_than() {
+    [ "$(times_read)" -gt "$1" ]
+}
+
+runs_on() { # NODE
+    run_as_user srun -N1 -w "$1" true
+    [ "$code" = 0 ]
+}
+
+# What it serves, into $out.
+metrics() {
+    local port
+    port=$(sed -n 's/.*metrics at 127.0.0.1:\([0-9]*\)$/\1/p' \
+        "$CLUSTER/log/switchmgrd.log" | tail -n 1)
+    run_as_root ctl python3 -c '
+import sys, urllib.request
+print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())' \
+        "http://127.0.0.1:$port/metrics"
+}
