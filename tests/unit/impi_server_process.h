@@ -73,6 +73,14 @@ static inline void read_line(struct program *s, char *line, size_t size)
     line[len] = '\0';
 }
 
+static inline void expect_line(struct program *s, const char *want)
+{
+    char line[1024];
+
+    read_line(s, line, sizeof(line));
+    assert_string_equal(line, want);
+}
+
 static inline void spawn(struct program *s, const char *env)
 {
     char path[4096];
@@ -242,6 +250,15 @@ static inline void join(struct program *s, struct player *p, uint32_t index,
     say(p, &m);
 }
 
+/* A server, and all its agents. */
+static inline void start_joined(struct program *s, struct player *p,
+                                uint32_t agents)
+{
+    start(s, agents);
+    for (uint32_t i = 0; i < agents; i++)
+        join(s, &p[i], i, agents);
+}
+
 static inline void leave(struct player *p)
 {
     if (p->fd >= 0)
@@ -264,6 +281,17 @@ static inline void put(struct player *p, const char *key, uint32_t index,
 
     strcpy(m.put.key, key);
     say(p, &m);
+}
+
+/* Wait until the server has all of them. */
+static inline void all_are_known(struct player *p, uint32_t agents)
+{
+    struct agent_msg m;
+
+    for (uint32_t i = 0; i < agents; i++)
+        put(&p[i], "up", i, agents, NULL, 0);
+    for (uint32_t i = 0; i < agents; i++)
+        assert_true(hear(&p[i], &m));
 }
 
 static inline void expect_kill(struct player *p, int code)

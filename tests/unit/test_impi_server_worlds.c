@@ -88,11 +88,8 @@ static void two_generations_join_over_tcp(void **state)
     struct impi_auth_method key;
     struct player a[2];
     struct program s;
-    char line[1024];
 
-    start(&s, 2);
-    for (uint32_t i = 0; i < 2; i++)
-        join(&s, &a[i], i, 2);
+    start_joined(&s, a, 2);
     assert_int_equal(ask_world(&a[0], 9, 33), 0);
     for (uint32_t g = 0; g < 2; g++) {
         unsigned port = ask_world(&a[0], g, 2);
@@ -123,8 +120,7 @@ static void two_generations_join_over_tcp(void **state)
     }
     bye(&a[0]);
     bye(&a[1]);
-    read_line(&s, line, sizeof(line));
-    assert_string_equal(line, "end code=0");
+    expect_line(&s, "end code=0");
     stop(&s);
 }
 
