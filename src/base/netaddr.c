@@ -6,11 +6,11 @@
 #include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/netaddr.h"
+#include "base/number.h"
 
 #define IPV4_BITS_FIRST 96 /* of ::ffff:a.b.c.d, before IPv4's own */
 
@@ -52,21 +52,6 @@ void netaddr_print_ip(char out[NETADDR_IP_MAX], const struct in6_addr *ip)
         inet_ntop(AF_INET6, ip, out, NETADDR_IP_MAX);
 }
 
-static int parse_port(uint16_t *out, const char *text)
-{
-    char *end;
-    unsigned long v;
-
-    if (*text < '0' || *text > '9')
-        return -1;
-    errno = 0;
-    v = strtoul(text, &end, 10);
-    if (*end || errno || v < 1 || v > UINT16_MAX)
-        return -1;
-    *out = (uint16_t)v;
-    return 0;
-}
-
 /* IPv6 stands in brackets, and nothing else does. */
 int netaddr_parse(struct netaddr *out, const char *text)
 {
@@ -74,6 +59,7 @@ int netaddr_parse(struct netaddr *out, const char *text)
     bool brackets = text[0] == '[' && colon && colon > text && colon[-1] == ']';
     char host[NETADDR_IP_MAX];
     size_t len = colon ? (size_t)(colon - text) : 0;
+    uint32_t port;
 
     errno = EINVAL;
     if (brackets) {
@@ -86,8 +72,9 @@ int netaddr_parse(struct netaddr *out, const char *text)
     host[len] = '\0';
     if (brackets != (strchr(host, ':') != NULL) ||
         netaddr_parse_ip(&out->ip, host) < 0 ||
-        parse_port(&out->port, colon + 1) < 0)
+        number_parse(&port, colon + 1, 1, UINT16_MAX) < 0)
         return errno = EINVAL, -1;
+    out->port = (uint16_t)port;
     return 0;
 }
 
@@ -172,21 +159,12 @@ int netaddr_bind(int fd, const struct netaddr *own)
 
 /* ---- this machine ---- */
 
-static bool parse_bits(unsigned *bits, const char *text, unsigned max)
-{
-    char *end;
-    unsigned long v = strtoul(text, &end, 10);
-
-    *bits = (unsigned)v;
-    return *text >= '0' && *text <= '9' && *end == '\0' && v <= max;
-}
-
 int netaddr_parse_network(struct in6_addr *net, unsigned *bits,
                           const char *text, struct errbuf *err)
 {
     char host[NETADDR_IP_MAX] = "";
     size_t len = strcspn(text, "/");
-    unsigned first, own;
+    uint32_t first, own;
 
     if (len < sizeof(host))
         memcpy(host, text, len);
@@ -194,7 +172,7 @@ int netaddr_parse_network(struct in6_addr *net, unsigned *bits,
         goto invalid;
     first = netaddr_is_ipv4(net) ? IPV4_BITS_FIRST : 0;
     own = 128 - first;
-    if (text[len] == '/' && !parse_bits(&own, text + len + 1, own))
+    if (text[len] == '/' && number_parse(&own, text + len + 1, 0, own) < 0)
         goto invalid;
     *bits = first + own;
     return 0;

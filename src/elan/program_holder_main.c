@@ -20,7 +20,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -28,24 +27,11 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/number.h"
 #include "elan/program_holder_priv.h"
 #include "elan/program_spare.h"
 
 #define HEAR_MS 10000 /* from connecting until it has said what it wants */
-
-/* A decimal number up to max, and nothing else. */
-static int parse_number(const char *text, unsigned long max,
-                        unsigned long *value)
-{
-    char *end;
-
-    errno = 0;
-    *value = strtoul(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && !*end && errno == 0 &&
-                   *value <= max
-               ? 0
-               : -1;
-}
 
 /* Only who could put sockets there anyway may name a directory. */
 static int check_rundir(const char *path, struct errbuf *err)
@@ -62,20 +48,20 @@ static int check_rundir(const char *path, struct errbuf *err)
 static int parse(struct program_spec *spec, int argc, char **argv,
                  struct errbuf *err)
 {
-    unsigned long number, uid, ncaps, linger;
+    uint32_t number, uid, ncaps, linger;
 
     if (argc != 6 && argc != 7)
         return errprintf(err,
                          "expected NUMBER UID NCAPS LINGER_MS RUNDIR [AGENT]");
-    if (parse_number(argv[1], INT_MAX, &number) < 0 || number == 0)
+    if (number_parse(&number, argv[1], 1, INT_MAX) < 0)
         return errprintf(err, "NUMBER '%.32s': expected 1 to %d", argv[1],
                          INT_MAX);
-    if (parse_number(argv[2], UINT_MAX - 1, &uid) < 0)
+    if (number_parse(&uid, argv[2], 0, UINT_MAX - 1) < 0)
         return errprintf(err, "UID '%.32s': expected a number", argv[2]);
-    if (parse_number(argv[3], SF_PROGRAM_CAPS_MAX, &ncaps) < 0)
+    if (number_parse(&ncaps, argv[3], 0, SF_PROGRAM_CAPS_MAX) < 0)
         return errprintf(err, "NCAPS '%.32s': expected 0 to %d", argv[3],
                          SF_PROGRAM_CAPS_MAX);
-    if (parse_number(argv[4], INT_MAX, &linger) < 0)
+    if (number_parse(&linger, argv[4], 0, INT_MAX) < 0)
         return errprintf(err, "LINGER_MS '%.32s': expected 0 to %d", argv[4],
                          INT_MAX);
     if (check_rundir(argv[5], err) < 0)

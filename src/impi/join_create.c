@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "impi/join_priv.h"
 
 void impi_join_defaults(struct impi_join_options *o)
@@ -24,18 +25,13 @@ void impi_join_defaults(struct impi_join_options *o)
 int impi_join_threshold(int32_t *value, const char *name, const char *text,
                         struct errbuf *err)
 {
-    char *end;
-    unsigned long v;
+    uint32_t v;
 
     if (!text || !*text)
         return 0;
-    errno = 0;
-    v = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || v > INT32_MAX) {
-        errno = EINVAL;
+    if (number_parse(&v, text, 0, INT32_MAX) < 0)
         return errprintf(err, "SF-E219: %s is not a number 0..2147483647: %s",
                          name, text);
-    }
     *value = (int32_t)v;
     return 0;
 }

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/netaddr.h"
+#include "base/number.h"
 #include "impid/impi_server.h"
-
-static int parse_u32(uint32_t *out, const char *text)
-{
-    char *end;
-    unsigned long v;
-
-    if (*text < '0' || *text > '9')
-        return -1;
-    errno = 0;
-    v = strtoul(text, &end, 10);
-    if (*end || errno || v > UINT32_MAX)
-        return -1;
-    *out = (uint32_t)v;
-    return 0;
-}
 
 static int hex(char c)
 {
@@ -48,24 +33,22 @@ static int set_secret(struct server_start *s, const char *v)
 
 static int set_job(struct server_start *s, const char *v)
 {
-    return parse_u32(&s->job, v);
+    return number_parse(&s->job, v, 0, UINT32_MAX);
 }
 
 static int set_step(struct server_start *s, const char *v)
 {
-    return parse_u32(&s->step, v);
+    return number_parse(&s->step, v, 0, UINT32_MAX);
 }
 
 static int set_agents(struct server_start *s, const char *v)
 {
-    if (parse_u32(&s->agents, v) < 0)
-        return -1;
-    return s->agents >= 1 && s->agents <= SF_AGENTS_MAX ? 0 : -1;
+    return number_parse(&s->agents, v, 1, SF_AGENTS_MAX);
 }
 
 static int set_tasks(struct server_start *s, const char *v)
 {
-    return parse_u32(&s->tasks, v);
+    return number_parse(&s->tasks, v, 0, UINT32_MAX);
 }
 
 static int set_bind(struct server_start *s, const char *v)
@@ -84,16 +67,15 @@ static int set_advertise(struct server_start *s, const char *v)
 
 static int set_ports(struct server_start *s, const char *v)
 {
-    unsigned lo, hi;
-    char *end;
+    size_t len = strcspn(v, "-");
+    char first[sizeof("65535")] = "";
+    uint32_t lo, hi;
 
-    if (*v < '0' || *v > '9')
+    if (len >= sizeof(first) || v[len] != '-')
         return -1;
-    lo = (unsigned)strtoul(v, &end, 10);
-    if (*end != '-' || end[1] < '0' || end[1] > '9')
-        return -1;
-    hi = (unsigned)strtoul(end + 1, &end, 10);
-    if (*end || hi > UINT16_MAX || lo > hi || (lo == 0 && hi != 0))
+    memcpy(first, v, len);
+    if (number_parse(&hi, v + len + 1, 0, UINT16_MAX) < 0 ||
+        number_parse(&lo, first, 0, hi) < 0 || (lo == 0 && hi != 0))
         return -1;
     s->port_lo = (uint16_t)lo;
     s->port_hi = (uint16_t)hi;
@@ -122,13 +104,12 @@ static int set_presence(struct server_start *s, const char *v)
 
 static int set_lines(struct server_start *s, const char *v)
 {
-    return parse_u32(&s->lines, v) == 0 && s->lines <= SF_IMPI_LINES_MAX ? 0
-                                                                         : -1;
+    return number_parse(&s->lines, v, 0, SF_IMPI_LINES_MAX);
 }
 
 static int set_world(struct server_start *s, const char *v)
 {
-    return parse_u32(&s->world, v);
+    return number_parse(&s->world, v, 0, UINT32_MAX);
 }
 
 static int set_auth(struct server_start *s, const char *v)

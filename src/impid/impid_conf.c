@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/number.h"
 #include "impid/impid_conf.h"
 
 enum kind { TEXT, NUMBER, PORT, FLAG };
@@ -57,20 +58,16 @@ static int bad(struct errbuf *err, const char *key, const char *value)
 static int set_number(void *dst, enum kind kind, const char *name,
                       const char *value, struct errbuf *err)
 {
-    char *end;
-    unsigned long v;
+    uint32_t v;
 
-    errno = 0;
-    v = strtoul(value, &end, 10);
-    if (errno != 0 || *value < '0' || *value > '9' || *end != '\0' ||
-        v > (kind == PORT ? UINT16_MAX : UINT32_MAX))
+    if (number_parse(&v, value, 0, kind == PORT ? UINT16_MAX : UINT32_MAX) < 0)
         return bad(err, name, value);
     if (kind == PORT)
         *(uint16_t *)dst = (uint16_t)v;
     else if (kind == FLAG)
         *(bool *)dst = v != 0;
     else
-        *(uint32_t *)dst = (uint32_t)v;
+        *(uint32_t *)dst = v;
     return 0;
 }
 

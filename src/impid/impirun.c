@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Options and help.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/number.h"
 #include "config.h"
 #include "impi/auth.h"
 #include "impid/impirun.h"
@@ -53,28 +52,13 @@ static int usage(const char *what, const char *value)
     return IMPIRUN_USAGE;
 }
 
-static bool number(uint32_t *out, const char *text, uint32_t lo, uint32_t hi)
-{
-    char *end;
-    unsigned long v;
-
-    if (!text || *text < '0' || *text > '9')
-        return false;
-    errno = 0;
-    v = strtoul(text, &end, 10);
-    if (*end || errno || v < lo || v > hi)
-        return false;
-    *out = (uint32_t)v;
-    return true;
-}
-
 static bool is_host_port(const char *text)
 {
     const char *colon = text ? strrchr(text, ':') : NULL;
     uint32_t port;
 
     return colon && colon != text && strlen(text) < SERVER_ADDRESS_MAX &&
-           number(&port, colon + 1, 1, UINT16_MAX);
+           number_parse(&port, colon + 1, 1, UINT16_MAX) == 0;
 }
 
 static int check_auth(const char *text)
@@ -96,7 +80,7 @@ static int server_option(struct impirun *run, char **argv)
     uint32_t port;
 
     if (strcmp(argv[0], "-port") == 0) {
-        if (!number(&port, argv[1], 1, UINT16_MAX))
+        if (number_parse(&port, argv[1], 1, UINT16_MAX) < 0)
             return -usage("-port wants a port number", argv[1]);
         run->port = (uint16_t)port;
     } else if (strcmp(argv[0], "-auth") == 0) {
@@ -113,7 +97,7 @@ static int server_option(struct impirun *run, char **argv)
 
 static int parse_server(struct impirun *run, char **argv)
 {
-    if (!number(&run->nclients, argv[1], 1, SF_IMPI_CLIENTS_MAX))
+    if (number_parse(&run->nclients, argv[1], 1, SF_IMPI_CLIENTS_MAX) < 0)
         return usage("-server wants the number of clients, 1 to 32", argv[1]);
     for (argv += 2; *argv;) {
         int n = server_option(run, argv);
@@ -133,14 +117,14 @@ static int parse_client(struct impirun *run, char **argv)
 {
     run->is_client = true;
     run->np = 1;
-    if (!number(&run->client, argv[1], 0, SF_IMPI_CLIENTS_MAX - 1))
+    if (number_parse(&run->client, argv[1], 0, SF_IMPI_CLIENTS_MAX - 1) < 0)
         return usage("-client wants a rank, 0 to 31", argv[1]);
     if (!is_host_port(argv[2]))
         return usage("-client RANK wants HOST:PORT", argv[2]);
     run->where = argv[2];
     argv += 3;
     if (*argv && strcmp(*argv, "-np") == 0) {
-        if (!number(&run->np, argv[1], 1, SF_IMPI_PROCS_MAX))
+        if (number_parse(&run->np, argv[1], 1, SF_IMPI_PROCS_MAX) < 0)
             return usage("-np wants a number of processes", argv[1]);
         argv += 2;
     }

@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "elan/hostlist.h"
 #include "switchmgrd/net.h"
 
@@ -22,31 +22,21 @@ static int wrong(struct errbuf *err, const char *key, const char *what,
     return errprintf(err, "%s: %s: %.100s", key, what, text);
 }
 
-static bool is_port(const char *text, uint16_t *port)
-{
-    char *end;
-    long v = strtol(text, &end, 10);
-
-    if (end == text || *end || v < 0 || v > UINT16_MAX || *text == '-')
-        return false;
-    *port = (uint16_t)v;
-    return true;
-}
-
 int net_address(const char *key, const char *text, uint16_t port,
                 struct sockaddr_in *sa, struct errbuf *err)
 {
     const char *colon = strchr(text, ':');
     size_t len = colon ? (size_t)(colon - text) : strlen(text);
     char host[INET_ADDRSTRLEN] = "";
+    uint32_t at = port;
 
     *sa = (struct sockaddr_in){.sin_family = AF_INET};
     if (len < sizeof(host))
         memcpy(host, text, len);
-    if ((colon ? !is_port(colon + 1, &port) : port == 0) ||
+    if ((colon ? number_parse(&at, colon + 1, 0, UINT16_MAX) < 0 : port == 0) ||
         (len > 0 && inet_pton(AF_INET, host, &sa->sin_addr) != 1))
         return wrong(err, key, "not ADDRESS:PORT, in numbers", text);
-    sa->sin_port = htons(port);
+    sa->sin_port = htons((uint16_t)at);
     return 0;
 }
 

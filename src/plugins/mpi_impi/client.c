@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/quiet_thread.h"
 #include "impi/agent_wire.h"
 #include "impi/site.h"
@@ -338,17 +339,14 @@ static int check_join(struct errbuf *err)
 {
     const char *join = getenv(ENV_JOIN), *client = getenv(ENV_CLIENT);
     struct netaddr at;
-    unsigned long n;
-    char *end;
+    uint32_t n;
 
     if (!join)
         return 0;
     if (netaddr_parse(&at, join) < 0)
         return errprintf(err, "%s=%s: expected ADDRESS:PORT or [IPV6]:PORT",
                          ENV_JOIN, join);
-    n = client ? strtoul(client, &end, 10) : SF_IMPI_CLIENTS_MAX;
-    if (!client || *client < '0' || *client > '9' || *end ||
-        n >= SF_IMPI_CLIENTS_MAX)
+    if (number_parse(&n, client, 0, SF_IMPI_CLIENTS_MAX - 1) < 0)
         return errprintf(err, "%s wants %s, 0 to %u", ENV_JOIN, ENV_CLIENT,
                          SF_IMPI_CLIENTS_MAX - 1);
     return 0;

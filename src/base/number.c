@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/number.h"
+
+int number_parse(uint32_t *out, const char *text, uint32_t lo, uint32_t hi)
+{
+    uint64_t v = 0;
+    size_t n = 0;
+
+    for (; text && text[n] >= '0' && text[n] <= '9' && v <= hi; n++)
+        v = 10 * v + (uint64_t)(text[n] - '0');
+    if (n == 0 || text[n] || v < lo || v > hi) {
+        errno = EINVAL;
+        return -1;
+    }
+    *out = (uint32_t)v;
+    return 0;
+}
