@@ -2,6 +2,8 @@
 #include "base/bytebuf.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +102,20 @@ void bytebuf_add_str(struct bytebuf *b, const char *s)
         len = UINT16_MAX;
     bytebuf_add16(b, (uint16_t)len);
     bytebuf_add(b, s, len);
+}
+
+void bytebuf_printf(struct bytebuf *b, const char *fmt, ...)
+{
+    char text[BYTEBUF_PRINTF_MAX + 1];
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        bytebuf_add(b, text,
+                    n < BYTEBUF_PRINTF_MAX ? (size_t)n : BYTEBUF_PRINTF_MAX);
 }
 
 void bytebuf_consume(struct bytebuf *b, size_t len)

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define BYTEBUF_PRINTF_MAX 1023 /* longer is cut */
+
 struct bytebuf {
     uint8_t *mem;
     size_t start, end; /* content is mem[start..end) */
@@ -41,6 +43,10 @@ void bytebuf_add32(struct bytebuf *b, uint32_t v);
 void bytebuf_add64(struct bytebuf *b, uint64_t v);
 /* 16-bit length, then the bytes of s; cut at 65535. */
 void bytebuf_add_str(struct bytebuf *b, const char *s);
+
+/* As printf(), at most BYTEBUF_PRINTF_MAX bytes of it. */
+void bytebuf_printf(struct bytebuf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Room for len bytes at the end, for read(2); NULL: bad.  What was filled is
  * made content by bytebuf_grow(). */

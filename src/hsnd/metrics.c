@@ -2,30 +2,12 @@
  * The counters as Prometheus text.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bytebuf.h"
 #include "hsnd/hsnd.h"
 
 #define PEERS_MAX 1000
-
-static void line(struct bytebuf *out, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void line(struct bytebuf *out, const char *fmt, ...)
-{
-    char text[256];
-    va_list ap;
-    int n;
-
-    va_start(ap, fmt);
-    n = vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    if (n > 0)
-        bytebuf_add(out, text,
-                    (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
-}
 
 static void counters(const struct hsnd *d, struct bytebuf *out)
 {
@@ -35,11 +17,11 @@ static void counters(const struct hsnd *d, struct bytebuf *out)
         return;
     json_object_object_foreach(all, name, value)
     {
-        line(out, "# TYPE slurm_fabric_nic_%s_total counter\n", name);
-        line(out,
-             "slurm_fabric_nic_%s_total{node=\"%s\",rail=\"%ld\"} %" PRIu64
-             "\n",
-             name, d->node, d->conf.rail, json_object_get_uint64(value));
+        bytebuf_printf(out, "# TYPE slurm_fabric_nic_%s_total counter\n", name);
+        bytebuf_printf(
+            out,
+            "slurm_fabric_nic_%s_total{node=\"%s\",rail=\"%ld\"} %" PRIu64 "\n",
+            name, d->node, d->conf.rail, json_object_get_uint64(value));
     }
     json_object_put(all);
 }
@@ -47,9 +29,10 @@ static void counters(const struct hsnd *d, struct bytebuf *out)
 static void gauge(const struct hsnd *d, struct bytebuf *out, const char *name,
                   uint64_t value)
 {
-    line(out, "# TYPE slurm_fabric_nic_%s gauge\n", name);
-    line(out, "slurm_fabric_nic_%s{node=\"%s\",rail=\"%ld\"} %" PRIu64 "\n",
-         name, d->node, d->conf.rail, value);
+    bytebuf_printf(out, "# TYPE slurm_fabric_nic_%s gauge\n", name);
+    bytebuf_printf(
+        out, "slurm_fabric_nic_%s{node=\"%s\",rail=\"%ld\"} %" PRIu64 "\n",
+        name, d->node, d->conf.rail, value);
 }
 
 /* One figure of each neighbour. */
@@ -59,16 +42,16 @@ static void peers(const struct hsnd *d, struct bytebuf *out, const char *name,
     const struct hsn_routes *r = hsn_engine_routes(d->engine);
     uint64_t value;
 
-    line(out, "# TYPE slurm_fabric_peer_%s %s\n", name, type);
+    bytebuf_printf(out, "# TYPE slurm_fabric_peer_%s %s\n", name, type);
     for (size_t i = 0, n = 0; i < r->npeers && n < PEERS_MAX; i++) {
         if (!r->peers[i].neighbour)
             continue;
         memcpy(&value, (const char *)&r->peers[i].state + offset,
                sizeof(value));
-        line(out,
-             "slurm_fabric_peer_%s{node=\"%s\",peer=\"%012" PRIx64
-             "\"} %" PRIu64 "\n",
-             name, d->node, r->peers[i].address, value);
+        bytebuf_printf(out,
+                       "slurm_fabric_peer_%s{node=\"%s\",peer=\"%012" PRIx64
+                       "\"} %" PRIu64 "\n",
+                       name, d->node, r->peers[i].address, value);
         n++;
     }
 }

@@ -53,29 +53,29 @@ static void write_quoted(const char *text, struct bytebuf *out)
 static void write_line(struct drawer *d, const char *kind, uint32_t a,
                        uint32_t b, unsigned cables, enum net_paint how)
 {
-    net_printf(d->out, "  %s%u -- %s%u [color=\"%s\"", kind, a, kind, b,
-               colours[how]);
+    bytebuf_printf(d->out, "  %s%u -- %s%u [color=\"%s\"", kind, a, kind, b,
+                   colours[how]);
     if (*kind == 'n')
-        net_printf(d->out, ",tailport=s,headport=n,tooltip=\"%u cable%s\"",
-                   cables, cables == 1 ? "" : "s");
+        bytebuf_printf(d->out, ",tailport=s,headport=n,tooltip=\"%u cable%s\"",
+                       cables, cables == 1 ? "" : "s");
     if (cables > 1)
-        net_printf(d->out, ",penwidth=%.1f",
-                   1 + 0.2 * (cables < 16 ? cables : 16));
+        bytebuf_printf(d->out, ",penwidth=%.1f",
+                       1 + 0.2 * (cables < 16 ? cables : 16));
     if (cables > 1 && *kind == 'v')
-        net_printf(d->out, ",label=\"%u\"", cables);
-    net_printf(d->out, how == NET_DEAD ? ",style=dashed];\n" : "];\n");
+        bytebuf_printf(d->out, ",label=\"%u\"", cables);
+    bytebuf_printf(d->out, how == NET_DEAD ? ",style=dashed];\n" : "];\n");
 }
 
 static void begin(struct drawer *d, bool circle)
 {
-    net_printf(d->out,
-               "graph fabric {\n"
-               "  graph [%s,fontname=\"Helvetica\"];\n"
-               "  node [fontname=\"Helvetica\",fontsize=10,style=filled,"
-               "fillcolor=\"#ffffff\"];\n"
-               "  edge [fontname=\"Helvetica\",fontsize=8];\n",
-               circle ? "layout=twopi,ranksep=3,overlap=false"
-                      : "rankdir=TB,ranksep=1.2,nodesep=0.3");
+    bytebuf_printf(d->out,
+                   "graph fabric {\n"
+                   "  graph [%s,fontname=\"Helvetica\"];\n"
+                   "  node [fontname=\"Helvetica\",fontsize=10,style=filled,"
+                   "fillcolor=\"#ffffff\"];\n"
+                   "  edge [fontname=\"Helvetica\",fontsize=8];\n",
+                   circle ? "layout=twopi,ranksep=3,overlap=false"
+                          : "rankdir=TB,ranksep=1.2,nodesep=0.3");
 }
 
 static unsigned level_of(const struct drawer *d, uint32_t n)
@@ -92,7 +92,7 @@ static void write_html(const char *text, struct bytebuf *out)
 {
     for (; *text; text++) {
         if (*text == '<' || *text == '>' || *text == '&' || *text == '"')
-            net_printf(out, "&#%d;", *text);
+            bytebuf_printf(out, "&#%d;", *text);
         else
             bytebuf_add(out, (unsigned char)*text < ' ' ? "?" : text, 1);
     }
@@ -101,21 +101,21 @@ static void write_html(const char *text, struct bytebuf *out)
 static void write_row(struct drawer *d, uint32_t n, enum net_paint how,
                       const char *format)
 {
-    net_printf(d->out, "<TR><TD BGCOLOR=\"%s\" COLOR=\"%s\">", fills[how],
-               colours[how]);
+    bytebuf_printf(d->out, "<TR><TD BGCOLOR=\"%s\" COLOR=\"%s\">", fills[how],
+                   colours[how]);
     bytebuf_add(d->out, format, strlen(format));
     write_html(d->net->nodes[n].name, d->out);
     bytebuf_add(d->out, "</B>", *format ? 4 : 0);
-    net_printf(d->out, "</TD></TR>");
+    bytebuf_printf(d->out, "</TD></TR>");
 }
 
 /* A crossbar is a column: its name, then the hosts on it. */
 static void draw_xbar(struct drawer *d, uint32_t n)
 {
-    net_printf(d->out,
-               "  n%u [shape=plain,label=<<TABLE BORDER=\"0\" "
-               "CELLBORDER=\"1\" CELLSPACING=\"0\">",
-               n);
+    bytebuf_printf(d->out,
+                   "  n%u [shape=plain,label=<<TABLE BORDER=\"0\" "
+                   "CELLBORDER=\"1\" CELLSPACING=\"0\">",
+                   n);
     write_row(d, n, paint(d, n, NET_NONE), "<B>");
     for (unsigned p = 0; p < d->net->nodes[n].nports; p++) {
         uint32_t h = net_peer_node(d->net, n, p);
@@ -126,7 +126,7 @@ static void draw_xbar(struct drawer *d, uint32_t n)
                             worse(paint(d, n, p), paint(d, h, 0))),
                       "");
     }
-    net_printf(d->out, "</TABLE>>];\n");
+    bytebuf_printf(d->out, "</TABLE>>];\n");
 }
 
 /* Hosts stand in their crossbar; one without stands alone. */
@@ -138,12 +138,12 @@ static void draw_node(struct drawer *d, uint32_t n)
     if (!net_is_host(d->net, n)) {
         draw_xbar(d, n);
     } else if (at == NET_NONE || net_is_host(d->net, at)) {
-        net_printf(d->out,
-                   "  n%u [shape=ellipse,color=\"%s\",fillcolor=\"%s\","
-                   "label=\"",
-                   n, colours[how], fills[how]);
+        bytebuf_printf(d->out,
+                       "  n%u [shape=ellipse,color=\"%s\",fillcolor=\"%s\","
+                       "label=\"",
+                       n, colours[how], fills[how]);
         write_quoted(d->net->nodes[n].name, d->out);
-        net_printf(d->out, "\"];\n");
+        bytebuf_printf(d->out, "\"];\n");
     }
 }
 
@@ -180,14 +180,14 @@ static void draw_rank(struct drawer *d, unsigned level)
 {
     unsigned count = 0;
 
-    net_printf(d->out, "  { rank=same;");
+    bytebuf_printf(d->out, "  { rank=same;");
     for (uint32_t n = 0; n < d->net->nnodes; n++)
         if (!net_is_host(d->net, n) && level_of(d, n) == level)
-            net_printf(d->out, "%s n%u", count++ ? " --" : "", n);
-    net_printf(d->out, "%s }\n",
-               count > 1    ? " [style=invis];"
-               : count == 1 ? ";"
-                            : "");
+            bytebuf_printf(d->out, "%s n%u", count++ ? " --" : "", n);
+    bytebuf_printf(d->out, "%s }\n",
+                   count > 1    ? " [style=invis];"
+                   : count == 1 ? ";"
+                                : "");
 }
 
 static void draw_ranks(struct drawer *d)
@@ -227,7 +227,7 @@ static void write_hosts(struct drawer *d, const struct net_vswitch *s)
     if (names && net_hostlist_compress(names, s->nhosts, &list)) {
         bytebuf_add(&list, "", 1);
         if (bytebuf_len(&list) > LABEL_MAX)
-            net_printf(d->out, "%u hosts", s->nhosts);
+            bytebuf_printf(d->out, "%u hosts", s->nhosts);
         else
             write_quoted((const char *)bytebuf_data(&list), d->out);
     }
@@ -257,18 +257,18 @@ static void draw_vswitch(struct drawer *d, uint32_t i)
     uint32_t xbars;
     enum net_paint how = gather(d, i, &xbars);
 
-    net_printf(d->out,
-               "  v%u [shape=box,color=\"%s\",fillcolor=\"%s\",label=\"", i,
-               colours[how], fills[how]);
+    bytebuf_printf(d->out,
+                   "  v%u [shape=box,color=\"%s\",fillcolor=\"%s\",label=\"", i,
+                   colours[how], fills[how]);
     if (s->xbar != NET_NONE) {
         write_quoted(d->net->nodes[s->xbar].name, d->out);
-        net_printf(d->out, "\\n");
+        bytebuf_printf(d->out, "\\n");
         write_hosts(d, s);
     } else {
-        net_printf(d->out, "%s\\n%u crossbar%s", s->name, xbars,
-                   xbars == 1 ? "" : "s");
+        bytebuf_printf(d->out, "%s\\n%u crossbar%s", s->name, xbars,
+                       xbars == 1 ? "" : "s");
     }
-    net_printf(d->out, "\"];\n");
+    bytebuf_printf(d->out, "\"];\n");
 }
 
 struct bundle {
@@ -338,7 +338,7 @@ static bool draw_collapsed(struct drawer *d)
         leaves += d->topo->sw[i].xbar != NET_NONE;
     begin(d, leaves > ROW_MAX);
     if (leaves > ROW_MAX && d->topo->sw[0].parent == NET_NONE)
-        net_printf(d->out, "  graph [root=v0];\n");
+        bytebuf_printf(d->out, "  graph [root=v0];\n");
     for (uint32_t i = 0; i < d->topo->nsw; i++)
         draw_vswitch(d, i);
     return draw_bundles(d);
@@ -361,7 +361,7 @@ bool net_write_dot(const struct net *net, const struct net_drawing *drawing,
         ok = draw_collapsed(&d);
     else
         draw_all(&d);
-    net_printf(out, "}\n");
+    bytebuf_printf(out, "}\n");
     net_topo_free(topo);
     return ok;
 }

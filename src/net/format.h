@@ -36,8 +36,4 @@ void net_write_json(const struct net *net, struct bytebuf *out);
  * by its place.  NULL: no memory. */
 struct net *net_copy_named(const struct net *net);
 
-/* printf into a bytebuf, at most 1023 bytes a time. */
-void net_printf(struct bytebuf *out, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
 #endif

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -281,29 +280,15 @@ struct net *net_parse(const char *file, const char *text, size_t len,
 
 /* ---- writing ------------------------------------------------------------- */
 
-void net_printf(struct bytebuf *out, const char *fmt, ...)
-{
-    char text[1024];
-    va_list ap;
-    int n;
-
-    va_start(ap, fmt);
-    n = vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    if (n > 0)
-        bytebuf_add(out, text,
-                    (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
-}
-
 static void write_name(struct bytebuf *out, const char *name)
 {
     if (!*name)
-        net_printf(out, "?");
+        bytebuf_printf(out, "?");
     for (; *name; name++) {
         unsigned char c = (unsigned char)*name;
 
         if (c <= ' ' || c == 0x7f || strchr("%:#", c))
-            net_printf(out, "%%%02x", c);
+            bytebuf_printf(out, "%%%02x", c);
         else
             bytebuf_add(out, name, 1);
     }
@@ -316,17 +301,17 @@ static void write_node(const struct net *net, uint32_t n, struct bytebuf *out)
     bytebuf_add(out, node->kind == NET_HOST ? "host " : "xbar ", 5);
     write_name(out, node->name);
     if (node->kind == NET_HOST)
-        net_printf(out, " %012" PRIx64, node->id);
+        bytebuf_printf(out, " %012" PRIx64, node->id);
     else
-        net_printf(out, " %u", node->nports);
+        bytebuf_printf(out, " %u", node->nports);
     if (node->kind == NET_XBAR && (node->id || node->has_id))
-        net_printf(out, node->has_id ? " id=%" PRIx64 : " guid=%" PRIx64,
-                   node->id);
+        bytebuf_printf(out, node->has_id ? " id=%" PRIx64 : " guid=%" PRIx64,
+                       node->id);
     if (node->plane)
-        net_printf(out, " plane=%u", node->plane);
+        bytebuf_printf(out, " plane=%u", node->plane);
     if (node->kind == NET_HOST && net_find_host(net, node->id) != n)
-        net_printf(out, " twin");
-    net_printf(out, "\n");
+        bytebuf_printf(out, " twin");
+    bytebuf_printf(out, "\n");
 }
 
 static void write_end(const struct net *net, uint32_t port, struct bytebuf *out)
@@ -336,7 +321,7 @@ static void write_end(const struct net *net, uint32_t port, struct bytebuf *out)
     bytebuf_add(out, " ", 1);
     write_name(out, net->nodes[n].name);
     if (!net_is_host(net, n))
-        net_printf(out, ":%u", net_port_number(net, port));
+        bytebuf_printf(out, ":%u", net_port_number(net, port));
 }
 
 void net_write_text(const struct net *net, struct bytebuf *out)

@@ -29,42 +29,44 @@ static void add_children(const struct net_topo *t, uint32_t parent,
 
     for (uint32_t i = parent + 1; i < t->nsw; i++)
         if (t->sw[i].parent == parent) {
-            net_printf(out, "%s%s", comma, t->sw[i].name);
+            bytebuf_printf(out, "%s%s", comma, t->sw[i].name);
             comma = ",";
         }
 }
 
 void net_topo_write_conf(const struct net_topo *t, struct bytebuf *out)
 {
-    net_printf(out, "# Written from the map of the fabric: changes made here "
-                    "are lost.\n");
+    bytebuf_printf(out,
+                   "# Written from the map of the fabric: changes made here "
+                   "are lost.\n");
     for (uint32_t i = 0; i < t->nsw; i++) {
-        net_printf(out, "SwitchName=%s ", t->sw[i].name);
+        bytebuf_printf(out, "SwitchName=%s ", t->sw[i].name);
         if (t->sw[i].nhosts) {
-            net_printf(out, "Nodes=");
+            bytebuf_printf(out, "Nodes=");
             add_hosts(t, &t->sw[i], out);
         } else {
-            net_printf(out, "Switches=");
+            bytebuf_printf(out, "Switches=");
             add_children(t, i, out);
         }
-        net_printf(out, "\n");
+        bytebuf_printf(out, "\n");
     }
 }
 
 void net_topo_write_yaml(const struct net_topo *t, struct bytebuf *out)
 {
-    net_printf(out, "# Written from the map of the fabric: changes made here "
-                    "are lost.\n---\n- topology: fabric\n"
-                    "  cluster_default: true\n  tree:\n    switches:\n");
+    bytebuf_printf(out,
+                   "# Written from the map of the fabric: changes made here "
+                   "are lost.\n---\n- topology: fabric\n"
+                   "  cluster_default: true\n  tree:\n    switches:\n");
     for (uint32_t i = 0; i < t->nsw; i++) {
-        net_printf(out, "      - switch: %s\n", t->sw[i].name);
+        bytebuf_printf(out, "      - switch: %s\n", t->sw[i].name);
         if (t->sw[i].nhosts) {
-            net_printf(out, "        nodes: \"");
+            bytebuf_printf(out, "        nodes: \"");
             add_hosts(t, &t->sw[i], out);
         } else {
-            net_printf(out, "        children: \"");
+            bytebuf_printf(out, "        children: \"");
             add_children(t, i, out);
         }
-        net_printf(out, "\"\n");
+        bytebuf_printf(out, "\"\n");
     }
 }

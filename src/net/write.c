@@ -22,9 +22,9 @@ static void write_word(const struct net *net, uint32_t n, struct bytebuf *out)
 {
     bool host = net_is_host(net, n);
 
-    net_printf(out, "\"%c-%016" PRIx64, host ? 'H' : 'S', guid_of(net, n));
+    bytebuf_printf(out, "\"%c-%016" PRIx64, host ? 'H' : 'S', guid_of(net, n));
     if (host && net->nodes[n].id && net_find_host(net, net->nodes[n].id) != n)
-        net_printf(out, ".%" PRIu32, n);
+        bytebuf_printf(out, ".%" PRIu32, n);
     bytebuf_add(out, "\"", 1);
 }
 
@@ -46,28 +46,28 @@ static void write_ib_node(const struct net *net, uint32_t n,
     const struct net_node *node = &net->nodes[n];
     bool host = node->kind == NET_HOST;
 
-    net_printf(out, "vendid=0x0\ndevid=0x0\nsysimgguid=0x%" PRIx64 "\n",
-               guid_of(net, n));
-    net_printf(out,
-               host ? "caguid=0x%" PRIx64 "\nCa\t1 "
-                    : "switchguid=0x%" PRIx64 "(%" PRIx64 ")\nSwitch\t",
-               guid_of(net, n), guid_of(net, n));
+    bytebuf_printf(out, "vendid=0x0\ndevid=0x0\nsysimgguid=0x%" PRIx64 "\n",
+                   guid_of(net, n));
+    bytebuf_printf(out,
+                   host ? "caguid=0x%" PRIx64 "\nCa\t1 "
+                        : "switchguid=0x%" PRIx64 "(%" PRIx64 ")\nSwitch\t",
+                   guid_of(net, n), guid_of(net, n));
     if (!host)
-        net_printf(out, "%u ", node->nports);
+        bytebuf_printf(out, "%u ", node->nports);
     write_word(net, n, out);
-    net_printf(out, "\t\t# \"");
+    bytebuf_printf(out, "\t\t# \"");
     write_plain(node->name, out);
-    net_printf(out, host ? " HCA-1\"\n" : "\" base port 0 lid 0 lmc 0\n");
+    bytebuf_printf(out, host ? " HCA-1\"\n" : "\" base port 0 lid 0 lmc 0\n");
     for (unsigned p = 0; p < node->nports; p++) {
         uint32_t peer = net_peer_node(net, n, p);
 
         if (peer == NET_NONE)
             continue;
-        net_printf(out, "[%u]\t", p + 1);
+        bytebuf_printf(out, "[%u]\t", p + 1);
         write_word(net, peer, out);
-        net_printf(out, "[%u]\n", net_peer_port(net, n, p) + 1);
+        bytebuf_printf(out, "[%u]\n", net_peer_port(net, n, p) + 1);
     }
-    net_printf(out, "\n");
+    bytebuf_printf(out, "\n");
 }
 
 void net_write_ib(const struct net *net, struct bytebuf *out)
@@ -85,9 +85,9 @@ static void write_string(const char *s, struct bytebuf *out)
         unsigned char c = (unsigned char)*s;
 
         if (c == '"' || c == '\\')
-            net_printf(out, "\\%c", c);
+            bytebuf_printf(out, "\\%c", c);
         else if (c < 0x20 || c >= 0x7f)
-            net_printf(out, "\\u%04x", c);
+            bytebuf_printf(out, "\\u%04x", c);
         else
             bytebuf_add(out, s, 1);
     }
@@ -96,17 +96,17 @@ static void write_string(const char *s, struct bytebuf *out)
 
 static void write_json_node(const struct net_node *node, struct bytebuf *out)
 {
-    net_printf(out, "{\"name\":");
+    bytebuf_printf(out, "{\"name\":");
     write_string(node->name, out);
     if (node->kind == NET_HOST)
-        net_printf(out, ",\"address\":\"%012" PRIx64 "\"", node->id);
+        bytebuf_printf(out, ",\"address\":\"%012" PRIx64 "\"", node->id);
     else
-        net_printf(out, ",\"ports\":%u", node->nports);
+        bytebuf_printf(out, ",\"ports\":%u", node->nports);
     if (node->kind == NET_XBAR && node->has_id)
-        net_printf(out, ",\"id\":\"%016" PRIx64 "\"", node->id);
+        bytebuf_printf(out, ",\"id\":\"%016" PRIx64 "\"", node->id);
     if (node->plane)
-        net_printf(out, ",\"plane\":%u", node->plane);
-    net_printf(out, "}");
+        bytebuf_printf(out, ",\"plane\":%u", node->plane);
+    bytebuf_printf(out, "}");
 }
 
 static void write_json_nodes(const struct net *net, enum net_kind kind,
@@ -116,7 +116,7 @@ static void write_json_nodes(const struct net *net, enum net_kind kind,
 
     for (uint32_t n = 0; n < net->nnodes; n++)
         if (net->nodes[n].kind == kind) {
-            net_printf(out, "%s", comma);
+            bytebuf_printf(out, "%s", comma);
             write_json_node(&net->nodes[n], out);
             comma = ",";
         }
@@ -127,31 +127,31 @@ static void write_json_end(const struct net *net, uint32_t port,
 {
     bytebuf_add(out, "[", 1);
     write_string(net->nodes[net->ports[port].node].name, out);
-    net_printf(out, ",%u]", net_port_number(net, port));
+    bytebuf_printf(out, ",%u]", net_port_number(net, port));
 }
 
 void net_write_json(const struct net *net, struct bytebuf *out)
 {
     const char *comma = "";
 
-    net_printf(out, "{\"hosts\":[");
+    bytebuf_printf(out, "{\"hosts\":[");
     write_json_nodes(net, NET_HOST, out);
-    net_printf(out, "],\"xbars\":[");
+    bytebuf_printf(out, "],\"xbars\":[");
     write_json_nodes(net, NET_XBAR, out);
-    net_printf(out, "],\"links\":[");
+    bytebuf_printf(out, "],\"links\":[");
     for (uint32_t p = 0; p < net->nports; p++) {
         uint32_t q = net->ports[p].peer;
 
         if (q == NET_NONE || q < p)
             continue;
-        net_printf(out, "%s[", comma);
+        bytebuf_printf(out, "%s[", comma);
         write_json_end(net, p, out);
         bytebuf_add(out, ",", 1);
         write_json_end(net, q, out);
         bytebuf_add(out, "]", 1);
         comma = ",";
     }
-    net_printf(out, "]}\n");
+    bytebuf_printf(out, "]}\n");
 }
 
 /* ---- names --------------------------------------------------------------- */
