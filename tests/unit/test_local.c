@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Local sockets.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/local.h"
+
+/* A path left behind is taken, that of somebody who listens is not. */
+static void a_local_path_belongs_to_who_listens(void **state)
+{
+    char dir[] = "/tmp/localXXXXXX", path[64], long_path[200];
+    int first, second, call;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/s", dir);
+    assert_int_equal(local_connect(path, SOCK_STREAM, 0), -1);
+    assert_int_equal(errno, ENOENT);
+    first = local_listen(path, SOCK_STREAM);
+    assert_true(first >= 0);
+    assert_int_equal(local_listen(path, SOCK_STREAM), -1);
+    assert_int_equal(errno, EADDRINUSE);
+    call = local_connect(path, SOCK_STREAM, 60);
+    assert_true(call >= 0);
+    close(call);
+    close(first);
+    assert_int_equal(local_connect(path, SOCK_STREAM, 0), -1);
+    assert_int_equal(errno, ECONNREFUSED);
+    second = local_listen(path, SOCK_STREAM);
+    assert_true(second >= 0);
+    close(second);
+    memset(long_path, 'x', sizeof(long_path) - 1);
+    long_path[sizeof(long_path) - 1] = '\0';
+    assert_int_equal(local_connect(long_path, SOCK_STREAM, 0), -1);
+    assert_int_equal(errno, ENAMETOOLONG);
+    assert_int_equal(local_listen(long_path, SOCK_STREAM), -1);
+    assert_int_equal(errno, ENAMETOOLONG);
+    unlink(path);
+    rmdir(dir);
+}
+
+/* One listener after the other, in a process that then stops and keeps them. */
+static void listen_often(const char *path)
+{
+    for (int i = 0; i < 200; i++) {
+        unlink(path);
+        if (local_listen(path, SOCK_STREAM) < 0)
+            _exit(1);
+    }
+    raise(SIGSTOP);
+    _exit(1);
+}
+
+/* A path that is there, but not yet heard, refused who came too early. */
+static void who_finds_a_local_path_is_heard(void **state)
+{
+    char dir[] = "/tmp/localXXXXXX", path[64];
+    int first, call, status;
+    pid_t pid;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/s", dir);
+    first = local_listen(path, SOCK_STREAM);
+    pid = fork();
+    if (pid == 0)
+        listen_often(path);
+    do {
+        call = local_connect(path, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        if (call < 0) /* not there, or its queue is full */
+            assert_true(errno == ENOENT || errno == EAGAIN);
+        else
+            close(call);
+    } while (waitpid(pid, &status, WNOHANG | WUNTRACED) == 0);
+    assert_true(WIFSTOPPED(status));
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    close(first);
+    unlink(path);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_local_path_belongs_to_who_listens),
+        cmocka_unit_test(who_finds_a_local_path_is_heard),
+    };
+
+    return cmocka_run_group_tests_name("local", tests, NULL, NULL);
+}
