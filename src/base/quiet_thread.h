@@ -7,7 +7,10 @@
 
 #include <pthread.h>
 
-/* As pthread_create(): 0, or an errno. */
+/* As pthread_create(): 0, or an errno.  attr may be NULL. */
+int quiet_thread_with(pthread_t *thread, const pthread_attr_t *attr,
+                      void *(*run)(void *), void *arg);
+/* With the usual attributes. */
 int quiet_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 
 #endif

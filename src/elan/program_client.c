@@ -92,16 +92,21 @@ int program_call(const char *path, const struct program_request *request,
     return -1;
 }
 
-int program_tell(const char *path, uint32_t verb, int a, int b)
+/* A request whose answer says only whether it was done. */
+static int tell(const char *path, const struct program_request *request)
 {
-    struct program_request request = {.verb = verb, .a = a, .b = b};
     struct be_reader answer;
     void *buf;
 
-    if (program_call(path, &request, &answer, &buf) < 0)
+    if (program_call(path, request, &answer, &buf) < 0)
         return -1;
     free(buf);
     return 0;
+}
+
+int program_tell(const char *path, uint32_t verb, int a, int b)
+{
+    return tell(path, &(struct program_request){.verb = verb, .a = a, .b = b});
 }
 
 int program_call_stats(const char *path, uint32_t verb,
@@ -124,13 +129,8 @@ int program_call_addcap(const char *path, int index,
     struct program_request request = {.verb = PROGRAM_ADDCAP,
                                       .a = index,
                                       .cap = (struct elan_capability *)cap};
-    struct be_reader answer;
-    void *buf;
 
-    if (program_call(path, &request, &answer, &buf) < 0)
-        return -1;
-    free(buf);
-    return 0;
+    return tell(path, &request);
 }
 
 int program_call_getcap(const char *path, int index,

@@ -6,11 +6,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/quiet_thread.h"
 #include "libimpi/background.h"
 #include "libimpi/net.h"
 
@@ -46,19 +46,6 @@ static void *serve(void *arg)
     return NULL;
 }
 
-/* Signals are for the program's own threads. */
-static bool start_thread(void)
-{
-    sigset_t all, old;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&assist.thread, NULL, serve, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return rc == 0;
-}
-
 /* Without the thread the call goes on as it would have without us. */
 static void begin(void)
 {
@@ -67,7 +54,8 @@ static void begin(void)
     assist.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!assist.threads)
         impi_be.threads = true; /* callbacks of the program take the lock */
-    assist.running = assist.wake >= 0 && start_thread();
+    assist.running =
+        assist.wake >= 0 && quiet_thread(&assist.thread, serve, NULL) == 0;
 }
 
 static void end(void)

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/quiet_thread.h"
 #include "libimpi/net.h"
 #include "libimpi/state.h"
 
@@ -148,19 +148,14 @@ static void *look(void *arg)
     return NULL;
 }
 
-/* Signals are for the program's own threads. */
 static int start_thread(void)
 {
     pthread_attr_t attr;
-    sigset_t all, old;
     int rc;
 
-    sigfillset(&all);
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_SIZE);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&background.thread, &attr, look, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    rc = quiet_thread_with(&background.thread, &attr, look, NULL);
     pthread_attr_destroy(&attr);
     if (rc == 0)
         pthread_setname_np(background.thread, "impi");
