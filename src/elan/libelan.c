@@ -169,15 +169,20 @@ int rms_getprgid(pid_t pid, int *id)
     return 0;
 }
 
+static int find_numbered(struct search *s, int id)
+{
+    *s = (struct search){.number = id};
+    if (id > 0)
+        return find_program(s);
+    errno = EINVAL;
+    return -1;
+}
+
 static int tell_program(int id, uint32_t verb, int a)
 {
-    struct search s = {.number = id};
+    struct search s;
 
-    if (id <= 0) {
-        errno = EINVAL;
-        return -1;
-    }
-    if (find_program(&s) < 0)
+    if (find_numbered(&s, id) < 0)
         return -1;
     return outcome(program_tell(s.path, verb, a, 0));
 }
@@ -205,15 +210,15 @@ int rms_prgdestroy(int id)
 int rms_prginfo(int id, int maxpids, pid_t *pids, int *nprocs)
 {
     struct program_request request = {.verb = PROGRAM_INFO, .a = maxpids};
-    struct search s = {.number = id};
     struct be_reader answer;
+    struct search s;
     void *buf;
 
-    if (id <= 0 || maxpids < 0) {
+    if (maxpids < 0) {
         errno = EINVAL;
         return -1;
     }
-    if (find_program(&s) < 0 ||
+    if (find_numbered(&s, id) < 0 ||
         outcome(program_call(s.path, &request, &answer, &buf)) < 0)
         return -1;
     *nprocs = (int)be_get32(&answer);
@@ -225,14 +230,10 @@ int rms_prginfo(int id, int maxpids, pid_t *pids, int *nprocs)
 
 int rms_prggetstats(int id, struct rms_prgstats *stats)
 {
-    struct search s = {.number = id};
     struct program_stats p;
+    struct search s;
 
-    if (id <= 0) {
-        errno = EINVAL;
-        return -1;
-    }
-    if (find_program(&s) < 0 ||
+    if (find_numbered(&s, id) < 0 ||
         outcome(program_call_stats(s.path, PROGRAM_STATS, &p)) < 0)
         return -1;
     *stats = (struct rms_prgstats){
@@ -293,13 +294,9 @@ int rms_prgcreate(int id, uid_t uid, int cpus)
 
 int rms_prgaddcap(int id, int index, const ELAN_CAPABILITY *cap)
 {
-    struct search s = {.number = id};
+    struct search s;
 
-    if (id <= 0) {
-        errno = EINVAL;
-        return -1;
-    }
-    if (find_program(&s) < 0)
+    if (find_numbered(&s, id) < 0)
         return -1;
     return outcome(program_call_addcap(s.path, index, cap));
 }

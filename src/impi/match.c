@@ -136,23 +136,12 @@ void take_unexpected(struct impi_request *req, struct impi_unexpected *u)
 
 static void recv_init(struct impi_request *req, const struct impi_recv *args)
 {
-    req->done = false;
-    req->status = (struct impi_status){.source = args->rank, .tag = args->tag};
+    request_init(req, args->rank, args->tag, args->cid, &args->buf);
+    req->state = IMPI_REQ_POSTED;
     req->is_send = false;
     req->sync = false;
-    req->cancelling = false;
     req->shared = args->shared;
-    req->state = IMPI_REQ_POSTED;
-    req->unwritten = 0;
-    req->rank = args->rank;
-    req->tag = args->tag;
-    req->cid = args->cid;
-    req->pair = NULL;
-    req->buf = args->buf;
     req->msglen = 0;
-    req->moved = 0;
-    req->id = 0;
-    req->peer_id = 0;
 }
 
 static void recv_post(struct impi_p2p *p2p, struct impi_request *req)

@@ -164,6 +164,26 @@ static inline void packet_seen(const struct impi_p2p *p2p, uint32_t peer,
         p2p->ops->packet(p2p->arg, peer, in, pk);
 }
 
+/* As every request begins; what sends and receives differ in is the caller's
+ * to set. */
+static inline void request_init(struct impi_request *req, int32_t rank,
+                                int32_t tag, uint64_t cid,
+                                const struct impi_buffer *buf)
+{
+    req->done = false;
+    req->status = (struct impi_status){.source = rank, .tag = tag};
+    req->cancelling = false;
+    req->unwritten = 0;
+    req->rank = rank;
+    req->tag = tag;
+    req->cid = cid;
+    req->pair = NULL;
+    req->buf = *buf;
+    req->moved = 0;
+    req->id = 0;
+    req->peer_id = 0;
+}
+
 /* ---- p2p.c ---- */
 
 /* The pair of a peer, made at need; NULL with errno ENOMEM. */

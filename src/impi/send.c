@@ -16,23 +16,12 @@ static void send_refuse(struct impi_request *req, enum impi_error error)
 
 static void send_init(struct impi_request *req, const struct impi_send *args)
 {
-    req->done = false;
-    req->status = (struct impi_status){.source = args->rank, .tag = args->tag};
+    request_init(req, args->rank, args->tag, args->cid, &args->buf);
+    req->state = IMPI_REQ_QUEUED;
     req->is_send = true;
     req->sync = args->sync;
     req->shared = false;
-    req->cancelling = false;
-    req->state = IMPI_REQ_QUEUED;
-    req->unwritten = 0;
-    req->rank = args->rank;
-    req->tag = args->tag;
-    req->cid = args->cid;
-    req->pair = NULL;
-    req->buf = args->buf;
     req->msglen = args->buf.len;
-    req->moved = 0;
-    req->id = 0;
-    req->peer_id = 0;
     req->order = args->count;
 }
 
