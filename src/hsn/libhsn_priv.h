@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Between the parts of libhsn: libhsn_call.c asks hsnd, libhsn.c moves
- * messages.
+ * Between the parts of libhsn: libhsn.c has the handles, libhsn_call.c asks
+ * hsnd, libhsn_send.c and libhsn_recv.c move messages.
  */
 #ifndef SF_HSN_LIBHSN_PRIV_H
 #define SF_HSN_LIBHSN_PRIV_H
+
+#include <errno.h>
 
 #include "base/be.h"
 #include "base/look.h"
@@ -36,5 +38,14 @@ int hsn_call(struct hsn *h, int fd, const struct be_writer *w,
 int hsn_connect(const char *path);
 /* The connection for questions, made when it is not there. */
 int hsn_call_fd(struct hsn *h);
+
+/* The rings after an error: broken is as good as gone.  -1, with errno. */
+int hsn_ring_failed(struct hsn *h);
+
+static inline int hsn_fail(int error)
+{
+    errno = error;
+    return -1;
+}
 
 #endif

@@ -1,54 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Interfaces over datagrams: sending, receiving, the link.
+ * Interfaces over datagrams: the link, and what munged is asked for it.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/be.h"
-#include "base/clock.h"
 #include "hsn/nic_dgram.h"
 
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
-#define GSO_BYTES 65000 /* of one send */
-
-static size_t prefix(const struct dgram_nic *d)
-{
-    return d->ether ? DGRAM_PREFIX : 0;
-}
-
-static void put_prefix(const struct dgram_nic *d, uint8_t *at, size_t len)
-{
-    if (!d->ether)
-        return;
-    at[0] = (uint8_t)(len >> 8);
-    at[1] = (uint8_t)len;
-}
-
-/* Datagrams of the link itself, one by one. */
-static void flush_link(struct dgram_nic *d)
-{
-    uint8_t out[DGRAM_PREFIX + SOFTLINK_CONTROL_MAX];
-    size_t n, p = prefix(d);
-
-    while ((n = softlink_output(d->link, out + p, sizeof(out) - p)) > 0) {
-        put_prefix(d, out, n);
-        (void)!sendto(d->fd, out, n + p, MSG_DONTWAIT | MSG_NOSIGNAL,
-                      d->ether ? (struct sockaddr *)&d->peer : NULL,
-                      d->ether ? sizeof(d->peer) : 0);
-    }
-}
-
-static void event(struct dgram_nic *d, enum softlink_event e,
-                  const struct errbuf *err)
+void dgram_event(struct dgram_nic *d, enum softlink_event e,
+                 const struct errbuf *err)
 {
     if (e == SOFTLINK_WENT_UP)
         hsn_nic_link(&d->nic, &d->o, true,
@@ -58,8 +19,6 @@ static void event(struct dgram_nic *d, enum softlink_event e,
     else if (e == SOFTLINK_WAS_REFUSED && d->o.say)
         d->o.say(d->o.arg, true, err->text);
 }
-
-/* ---- what munged is asked for ---- */
 
 /* That munged does not answer is said once, not each second. */
 static void complain(struct dgram_nic *d, const char *why)
@@ -76,16 +35,15 @@ static void asked(struct clerk_job *job, bool cancelled)
     d->asking = false;
     if (cancelled)
         return;
-    event(d, d->ask.event, &d->ask.err);
+    dgram_event(d, d->ask.event, &d->ask.err);
     if (d->ether && d->ask.event == SOFTLINK_WENT_UP)
         memcpy(d->peer.sll_addr, d->from[d->in_msg].sll_addr, 6);
     if (d->ask.event == SOFTLINK_NOTHING)
         complain(d, d->ask.err.text);
-    flush_link(d);
+    dgram_flush_link(d);
 }
 
-/* Time passes for a link that calls, or it was answered: p[0..len). */
-static void ask(struct dgram_nic *d, const uint8_t *p, size_t len)
+void dgram_ask(struct dgram_nic *d, const uint8_t *p, size_t len)
 {
     if (!softlink_job_make(&d->ask, d->link, p, len, asked)) {
         d->nic.counters.dropped_bad++; /* too long for a WELCOME */
@@ -106,138 +64,14 @@ static uint64_t dgram_tick(void *self, uint64_t now)
     d->now = now;
     if (!d->asking && now >= softlink_next(d->link)) {
         if (softlink_is_up(d->link))
-            event(d, softlink_tick(d->link, now, &err), &err);
+            dgram_event(d, softlink_tick(d->link, now, &err), &err);
         else
-            ask(d, NULL, 0);
+            dgram_ask(d, NULL, 0);
     }
     if (d->asking)
         return UINT64_MAX;
-    flush_link(d);
+    dgram_flush_link(d);
     return softlink_next(d->link);
-}
-
-/* ---- sending ---- */
-
-struct burst {
-    struct mmsghdr msg[DGRAM_OUT];
-    struct iovec iov[DGRAM_OUT];
-    char control[DGRAM_OUT][CMSG_SPACE(sizeof(uint16_t))];
-    size_t count[DGRAM_OUT]; /* packets in each */
-    unsigned n;
-};
-
-static void add_segment_size(struct msghdr *m, char *control, size_t size)
-{
-    struct cmsghdr *c;
-    uint16_t value = (uint16_t)size;
-
-    m->msg_control = control;
-    m->msg_controllen = CMSG_SPACE(sizeof(value));
-    c = CMSG_FIRSTHDR(m);
-    c->cmsg_level = SOL_UDP;
-    c->cmsg_type = UDP_SEGMENT;
-    c->cmsg_len = CMSG_LEN(sizeof(value));
-    memcpy(CMSG_DATA(c), &value, sizeof(value));
-}
-
-/* Packets from `first` on that leave as one. */
-static size_t run_length(const struct dgram_nic *d, size_t first)
-{
-    size_t len = d->out_len[first], n = 1;
-
-    while (len <= d->gso_most && first + n < d->nout &&
-           d->out_len[first + n] == len && (n + 1) * len <= GSO_BYTES)
-        n++;
-    return n;
-}
-
-/* The kernel did not take several packets as one: not so long ones over this
- * device (EMSGSIZE, of older kernels EINVAL), or none at all (EIO).  False: it
- * was one packet, or something else. */
-static bool do_not_merge(struct dgram_nic *d, const struct burst *b, int error)
-{
-    if (b->count[0] == 1 ||
-        (error != EMSGSIZE && error != EINVAL && error != EIO))
-        return false;
-    d->gso_most = error == EIO ? 0 : d->out_len[d->flushed] - 1;
-    return true;
-}
-
-static void collect(struct dgram_nic *d, struct burst *b)
-{
-    b->n = 0;
-    for (size_t i = d->flushed; i < d->nout;) {
-        size_t n = run_length(d, i), len = d->out_len[i];
-        struct msghdr *m = &b->msg[b->n].msg_hdr;
-
-        b->iov[b->n] = (struct iovec){d->out + d->out_at[i], n * len};
-        *m = (struct msghdr){.msg_iov = &b->iov[b->n], .msg_iovlen = 1};
-        if (d->ether) {
-            m->msg_name = &d->peer;
-            m->msg_namelen = sizeof(d->peer);
-        }
-        if (n > 1)
-            add_segment_size(m, b->control[b->n], len);
-        b->count[b->n++] = n;
-        i += n;
-    }
-}
-
-/* Everything left, or nothing more goes: begin anew. */
-static void reset_out(struct dgram_nic *d)
-{
-    d->nout = d->out_end = d->flushed = 0;
-}
-
-static void dgram_flush(void *self)
-{
-    struct dgram_nic *d = self;
-    struct burst b;
-    int n;
-
-    while (d->flushed < d->nout) {
-        collect(d, &b);
-        n = sendmmsg(d->fd, b.msg, b.n, MSG_DONTWAIT | MSG_NOSIGNAL);
-        d->nic.counters.calls++;
-        if (n < 0 && errno == EAGAIN)
-            return;
-        if (n < 0 && do_not_merge(d, &b, errno))
-            continue;
-        if (n < 0) { /* nobody there, or too long for the device */
-            d->nic.counters.dropped_system += b.count[0];
-            n = 1;
-        }
-        for (int i = 0; i < n; i++)
-            d->flushed += b.count[i];
-    }
-    reset_out(d);
-}
-
-static int dgram_send(void *self, const struct hsn_tx *tx)
-{
-    struct dgram_nic *d = self;
-    size_t p = prefix(d), len = hsn_nic_packet_len(tx);
-    uint8_t *at;
-
-    if (!d->nic.up) {
-        d->nic.counters.dropped_down++;
-        return ENETDOWN;
-    }
-    if (d->nout == DGRAM_OUT)
-        dgram_flush(d);
-    if (d->nout == DGRAM_OUT ||
-        d->done.n == sizeof(d->done.slot) / sizeof(d->done.slot[0]))
-        return EAGAIN;
-    at = d->out + d->out_end;
-    hsn_nic_packet_put(at + p + SOFTLINK_HEAD, tx);
-    if (softlink_wrap(d->link, d->now, at + p, at + p + SOFTLINK_HEAD, len) < 0)
-        return errno == ENOTCONN ? ENETDOWN : errno;
-    put_prefix(d, at, SOFTLINK_HEAD + len);
-    d->out_at[d->nout] = d->out_end;
-    d->out_len[d->nout++] = p + SOFTLINK_HEAD + len;
-    d->out_end += p + SOFTLINK_HEAD + len;
-    d->done.slot[d->done.n++] = tx->slot;
-    return 0;
 }
 
 static size_t dgram_reap(void *self, struct hsn_sent *sent, size_t max)
@@ -251,124 +85,6 @@ static void dgram_cancel(void *self, uint32_t slot)
 {
     (void)self; /* packets are copied: none is held */
     (void)slot;
-}
-
-/* ---- receiving ---- */
-
-/* Bytes of each of the datagrams that were merged into one. */
-static size_t segment_size(struct msghdr *m, size_t len)
-{
-    int size;
-
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-        if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
-            memcpy(&size, CMSG_DATA(c), sizeof(size));
-            return size > 0 ? (size_t)size : len;
-        }
-    return len;
-}
-
-static bool refill(struct dgram_nic *d)
-{
-    int n;
-
-    for (int i = 0; i < DGRAM_IN; i++) {
-        d->iov[i] =
-            (struct iovec){d->in + (size_t)i * DGRAM_IN_SIZE, DGRAM_IN_SIZE};
-        d->msg[i].msg_hdr = (struct msghdr){
-            .msg_name = d->ether ? &d->from[i] : NULL,
-            .msg_namelen = d->ether ? sizeof(d->from[i]) : 0,
-            .msg_iov = &d->iov[i],
-            .msg_iovlen = 1,
-            .msg_control = d->control[i],
-            .msg_controllen = sizeof(d->control[i]),
-        };
-    }
-    n = recvmmsg(d->fd, d->msg, DGRAM_IN, MSG_DONTWAIT, NULL);
-    d->nic.counters.calls++;
-    d->nin = n > 0 ? (unsigned)n : 0;
-    d->in_msg = 0;
-    d->in_at = 0;
-    d->now = clock_ns();
-    return n > 0;
-}
-
-/* The next datagram that was received; NULL: none. */
-static const uint8_t *next_datagram(struct dgram_nic *d, size_t *len)
-{
-    for (;; d->in_msg++, d->in_at = 0) {
-        size_t all;
-
-        if (d->in_msg == d->nin)
-            return NULL;
-        all = d->msg[d->in_msg].msg_len;
-        if (d->in_at >= all)
-            continue;
-        if (d->in_at == 0)
-            d->in_segment = segment_size(&d->msg[d->in_msg].msg_hdr, all);
-        *len = all - d->in_at < d->in_segment ? all - d->in_at : d->in_segment;
-        d->in_at += *len;
-        return d->in + (size_t)d->in_msg * DGRAM_IN_SIZE + d->in_at - *len;
-    }
-}
-
-/* Without the prefix; false: malformed. */
-static bool strip(const struct dgram_nic *d, const uint8_t **p, size_t *len)
-{
-    size_t said;
-
-    if (!d->ether)
-        return true;
-    if (*len < DGRAM_PREFIX)
-        return false;
-    said = (size_t)(*p)[0] << 8 | (*p)[1];
-    if (said > *len - DGRAM_PREFIX)
-        return false;
-    *p += DGRAM_PREFIX;
-    *len = said;
-    return true;
-}
-
-/* What a datagram carries; false: nothing for the engine. */
-static bool look_inside(struct dgram_nic *d, struct hsn_rx *rx,
-                        const uint8_t *p, size_t len)
-{
-    const uint8_t *packet = NULL;
-    struct errbuf err = {""};
-    size_t packet_len;
-    uint64_t session;
-
-    if (!strip(d, &p, &len)) {
-        d->nic.counters.dropped_bad++;
-        return false;
-    }
-    if (!softlink_is_up(d->link) &&
-        softlink_look(p, len, &session) == SOFTLINK_WELCOME) {
-        ask(d, p, len);
-        return false;
-    }
-    event(d,
-          softlink_input(d->link, d->now, p, len, &packet, &packet_len, &err),
-          &err);
-    return packet && hsn_nic_packet_get(&d->nic, rx, packet, packet_len);
-}
-
-static size_t dgram_recv(void *self, struct hsn_rx *rx, size_t n)
-{
-    struct dgram_nic *d = self;
-    const struct softlink_counters *c = softlink_counters(d->link);
-    const uint8_t *p;
-    size_t k = 0, len;
-
-    if (d->asking || (d->in_msg == d->nin && !refill(d)))
-        return 0;
-    while (k < n && !d->asking && (p = next_datagram(d, &len)))
-        k += look_inside(d, &rx[k], p, len);
-    if (d->asking)
-        return k;
-    d->nic.counters.dropped_tag =
-        c->malformed + c->bad_tag + c->replayed + c->foreign;
-    return k;
 }
 
 static void dgram_release(void *self)
@@ -405,7 +121,7 @@ static void dgram_close(void *self)
         return;
     if (d->link && d->fd >= 0) {
         softlink_close(d->link);
-        flush_link(d);
+        dgram_flush_link(d);
     }
     softlink_free(d->link);
     if (d->fd >= 0)
@@ -450,7 +166,7 @@ static struct hsn_nic *dgram_new(const struct hsn_nic_options *o, bool ether,
     if (!d->in || !d->out || !d->link)
         errprintf(err, "no memory");
     else if ((ether ? dgram_open_ether(d, err) : dgram_open_udp(d, err)) == 0) {
-        d->gso_most = ether ? 0 : GSO_BYTES;
+        d->gso_most = ether ? 0 : DGRAM_GSO_BYTES;
         if (!ether)
             setsockopt(d->fd, SOL_UDP, UDP_GRO, &one, sizeof(one));
         return &d->nic;

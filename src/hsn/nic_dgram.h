@@ -9,15 +9,24 @@
 
 #include <linux/if_packet.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/socket.h>
 
 #include "hsn/nic_priv.h"
 #include "net/softlink_job.h"
 
+#ifndef UDP_SEGMENT /* of older C libraries */
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
 #define DGRAM_OUT 64              /* packets collected */
 #define DGRAM_IN 8                /* datagrams received in one call */
 #define DGRAM_IN_SIZE (64 * 1024) /* of one: GRO merges up to this */
 #define DGRAM_PREFIX 2            /* Ethernet: length, frames are padded */
+#define DGRAM_GSO_BYTES 65000     /* of one send */
 #define DGRAM_MAX (DGRAM_PREFIX + SOFTLINK_DATAGRAM_MAX)
 
 struct dgram_nic {
@@ -47,6 +56,30 @@ struct dgram_nic {
     unsigned nin, in_msg; /* received, being looked at */
     size_t in_at, in_segment;
 };
+
+static inline size_t dgram_prefix(const struct dgram_nic *d)
+{
+    return d->ether ? DGRAM_PREFIX : 0;
+}
+
+/* ---- nic_dgram.c ---- */
+
+/* What the link said to its user; err: why it was refused. */
+void dgram_event(struct dgram_nic *d, enum softlink_event e,
+                 const struct errbuf *err);
+/* Time passes for a link that calls, or it was answered: p[0..len).  Until
+ * munged has answered, `asking` is set and the link is the clerk's. */
+void dgram_ask(struct dgram_nic *d, const uint8_t *p, size_t len);
+
+/* ---- nic_dgram_send.c, nic_dgram_recv.c: of hsn_nic_ops ---- */
+
+int dgram_send(void *self, const struct hsn_tx *tx);
+void dgram_flush(void *self);
+size_t dgram_recv(void *self, struct hsn_rx *rx, size_t n);
+/* Datagrams of the link itself, one by one. */
+void dgram_flush_link(struct dgram_nic *d);
+
+/* ---- nic_dgram_open.c ---- */
 
 /* A socket to the other end.  -1 with errno and text. */
 int dgram_open_udp(struct dgram_nic *d, struct errbuf *err);
