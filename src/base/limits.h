@@ -92,10 +92,8 @@
 #define SF_RENDEZVOUS_BYTES_MAX (512u * 1024 * 1024)
 
 /* Process to process: memory of the unexpected messages of one pair that are
- * acknowledged before they are received; largest packet payload that our own
- * processes take part in. */
+ * acknowledged before they are received. */
 #define SF_IMPI_UNEXPECTED_MAX (64u * 1024 * 1024)
-#define SF_IMPI_PACKET_MAX (16u * 1024 * 1024)
 /* Answers that wait to be sent to one peer; more only pile up for a peer that
  * asks and never reads. */
 #define SF_IMPI_CONTROLS_MAX (1024u * 1024)

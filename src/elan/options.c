@@ -9,6 +9,7 @@
 
 #include "elan/elanvp.h"
 #include "elan/options.h"
+#include "elan/payload.h"
 
 #define N_WORDS(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -129,7 +130,7 @@ void elan_site_defaults(struct elan_site *site)
         .base_context = ELAN_RMS_BASE_CONTEXT_NUM,
         .top_context = ELAN_RMS_TOP_CONTEXT_NUM,
         .rails = 1,
-        .max_age = 3600,
+        .max_age = ELAN_PAYLOAD_MAX_AGE,
         .elanhosts = SF_SYSCONFDIR "/elanhosts",
     };
 }
@@ -143,7 +144,8 @@ int elan_site_parse(struct elan_site *site, const char *text,
         {"top_context", offsetof(struct elan_site, top_context), 0,
          ELAN_MAX_CONTEXTS - 1},
         {"rails", offsetof(struct elan_site, rails), 1, SF_ELAN_RAILS_MAX},
-        {"max_age", offsetof(struct elan_site, max_age), 1, 3600},
+        {"max_age", offsetof(struct elan_site, max_age), 1,
+         ELAN_PAYLOAD_MAX_AGE},
         {"elanhosts", offsetof(struct elan_site, elanhosts), 0, 0},
     };
     struct list list = {"SwitchParameters", words, N_WORDS(words), 0};

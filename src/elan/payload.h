@@ -19,7 +19,7 @@
 #include "elan/capability.h"
 #include "elan/layout.h"
 
-/* Default of elan_check.max_age and of the seal's time to live, seconds:
+/* Default and most of max_age and of the seal's time to live, seconds:
  * munged's own upper limit. */
 #define ELAN_PAYLOAD_MAX_AGE 3600
 /* Clocks of controller and node may differ by this much, seconds. */

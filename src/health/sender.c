@@ -271,7 +271,7 @@ static void sealed(struct clerk_job *job, bool cancelled)
     free(g);
 }
 
-int sender_put_text(struct sender *s, const char *text, struct errbuf *err)
+static int put_text(struct sender *s, const char *text, struct errbuf *err)
 {
     size_t len = strlen(text) + 1;
     struct sealing *g = calloc(1, sizeof(*g) + len);
@@ -301,7 +301,7 @@ int sender_put(struct sender *s, const struct report *report,
 
     if (!text)
         return -1;
-    rc = sender_put_text(s, text, err);
+    rc = put_text(s, text, err);
     free(text);
     return rc;
 }

@@ -51,9 +51,6 @@ void sender_free(struct sender *sender);
  * clerk, lost() says the latter, later. */
 int sender_put(struct sender *sender, const struct report *report,
                struct errbuf *err);
-/* The same for a text that is a report already. */
-int sender_put_text(struct sender *sender, const char *text,
-                    struct errbuf *err);
 
 void sender_stats(const struct sender *sender, struct sender_stats *stats);
 

@@ -12,15 +12,10 @@
 
 #define PATIENCE 5 /* seconds */
 
-int hsn_connect(const char *path)
-{
-    return local_connect(path, SOCK_SEQPACKET, PATIENCE);
-}
-
 int hsn_call_fd(struct hsn *h)
 {
     if (h->call < 0)
-        h->call = hsn_connect(h->path);
+        h->call = local_connect(h->path, SOCK_SEQPACKET, PATIENCE);
     return h->call;
 }
 

@@ -35,7 +35,6 @@ struct hsn {
  * the answer, or -1.  0 with *answer at what follows; -1 with errno. */
 int hsn_call(struct hsn *h, int fd, const struct be_writer *w,
              struct be_reader *answer, int fds[2]);
-int hsn_connect(const char *path);
 /* The connection for questions, made when it is not there. */
 int hsn_call_fd(struct hsn *h);
 

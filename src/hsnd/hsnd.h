@@ -221,9 +221,6 @@ int hsnd_routes_add(struct conn *c, struct hsn_request *r, struct answer *a);
 int hsnd_routes_end(struct conn *c, struct hsn_request *r, struct answer *a);
 /* The connection ends. */
 void hsnd_load_gone(struct conn *c);
-int hsnd_routes_take(struct hsnd *d, const struct hsn_peer *peers, size_t n,
-                     uint32_t map_version, uint32_t host_type, bool configured,
-                     struct errbuf *err);
 int hsnd_routes_file(struct hsnd *d, const char *path, struct errbuf *err);
 
 /* port.c */
@@ -241,7 +238,6 @@ void port_deliver(struct port *p, const struct hsn_record *r,
                   const struct iovec *data, size_t ndata,
                   const struct iovec *header);
 void port_ring_bells(struct hsnd *d);
-void port_activate(struct port *p);
 void port_deactivate(struct port *p);
 extern const struct hsn_module_ops port_dgram_ops;
 extern const struct hsn_raw_ops port_raw_ops;

@@ -77,9 +77,9 @@ int hsnd_routes_add(struct conn *c, struct hsn_request *r, struct answer *a)
     return 0;
 }
 
-int hsnd_routes_take(struct hsnd *d, const struct hsn_peer *peers, size_t n,
-                     uint32_t map_version, uint32_t host_type, bool configured,
-                     struct errbuf *err)
+static int take_routes(struct hsnd *d, const struct hsn_peer *peers, size_t n,
+                       uint32_t map_version, uint32_t host_type,
+                       bool configured, struct errbuf *err)
 {
     struct hsn_routes r;
 
@@ -147,9 +147,8 @@ int hsnd_routes_end(struct conn *c, struct hsn_request *r, struct answer *a)
         return EPROTO;
     if (c->changing)
         error = take_changes(c);
-    if (error == 0 &&
-        hsnd_routes_take(c->d, c->peers, c->npeers, c->map_version,
-                         c->host_type, c->configured, &err) < 0) {
+    if (error == 0 && take_routes(c->d, c->peers, c->npeers, c->map_version,
+                                  c->host_type, c->configured, &err) < 0) {
         error = errno;
         log_warn("SF-E801 routes are refused: %s", err.text);
     }
@@ -173,7 +172,7 @@ int hsnd_routes_file(struct hsnd *d, const char *path, struct errbuf *err)
     } else {
         len = fread(text, 1, SF_HSN_ROUTES_SIZE_MAX, f);
         if (hsn_routes_parse(path, text, len, &peers, &n, err) == 0)
-            rc = hsnd_routes_take(d, peers, n, 0, 0, true, err);
+            rc = take_routes(d, peers, n, 0, 0, true, err);
     }
     free(peers);
     free(text);

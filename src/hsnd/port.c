@@ -85,7 +85,7 @@ struct port *port_new(struct conn *c, enum port_kind kind, uint16_t number,
     return p;
 }
 
-void port_activate(struct port *p)
+static void activate(struct port *p)
 {
     if (p->active || p->dead)
         return;
@@ -117,7 +117,7 @@ static void on_bell(struct ev_loop *loop, ev_io *io, int events)
     if (ring_bell_take(p->bell) < 0)
         port_end(p);
     else
-        port_activate(p);
+        activate(p);
 }
 
 /* The process has ended; somebody else may hold its socket. */
@@ -136,7 +136,7 @@ void port_start(struct port *p, int fd)
     p->bell_io.data = p->pid_io.data = p;
     ev_io_start(p->d->loop, &p->bell_io);
     ev_io_start(p->d->loop, &p->pid_io);
-    port_activate(p);
+    activate(p);
 }
 
 /* Nobody finds it any more. */

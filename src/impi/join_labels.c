@@ -47,7 +47,8 @@ static void put_addr(struct bytebuf *o, const uint8_t addr[IMPI_HOSTID_SIZE])
     bytebuf_add(o, id, sizeof(id));
 }
 
-uint32_t join_versions(const struct impi_join *j)
+/* How many we offer. */
+static uint32_t count_versions(const struct impi_join *j)
 {
     uint32_t n = j->o.versions ? j->o.nversions : 1;
 
@@ -61,7 +62,7 @@ void join_send_version(struct impi_join *j)
 {
     static const struct impi_version zero;
     const struct impi_version *v = j->o.versions ? j->o.versions : &zero;
-    uint32_t n = join_versions(j);
+    uint32_t n = count_versions(j);
 
     impi_coll_encode(&j->out, IMPI_C_VERSION, n * IMPI_VERSION_SIZE);
     for (uint32_t i = 0; i < n; i++)

@@ -63,7 +63,6 @@ struct impi_join {
 void join_send_version(struct impi_join *j);
 void join_send_standard(struct impi_join *j);
 void join_send_extended(struct impi_join *j);
-uint32_t join_versions(const struct impi_join *j); /* how many we offer */
 
 /* Hosts and processes of each client, and where they begin. */
 struct join_shape {

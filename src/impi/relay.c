@@ -116,8 +116,10 @@ static const struct entry *find(const struct impi_relay *r,
     return bsearch(&key, r->entries, r->nentries, sizeof(key), compare);
 }
 
-int64_t impi_relay_find_own(const struct impi_relay *r,
-                            const uint8_t proc[IMPI_PROC_SIZE])
+/* Number on this host of a process of the world, given its identity as
+ * packets carry it; -1: not ours. */
+static int64_t find_own(const struct impi_relay *r,
+                        const uint8_t proc[IMPI_PROC_SIZE])
 {
     const struct entry *e = find(r, proc);
 
@@ -158,7 +160,7 @@ int64_t impi_relay_from_proc(struct impi_relay *r, uint32_t proc,
     }
     if (r->proc_fini[proc] && !impi_relay_is_urgent(pk))
         return broken(err, "packet after FINI, type", pk->type);
-    if (impi_relay_find_own(r, pk->src) != (int64_t)proc)
+    if (find_own(r, pk->src) != (int64_t)proc)
         return broken(err, "packet under another's name from process", proc);
     to = find(r, pk->dest);
     if (!to || to->host == r->host)
@@ -186,7 +188,7 @@ int64_t impi_relay_from_host(struct impi_relay *r, uint32_t host,
     from = find(r, pk->src);
     if (!from || from->host != host)
         return broken(err, "packet under another's name from host", host);
-    to = impi_relay_find_own(r, pk->dest);
+    to = find_own(r, pk->dest);
     return to >= 0 ? to : broken(err, "packet to nobody from host", host);
 }
 

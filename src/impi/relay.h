@@ -34,11 +34,6 @@ bool impi_relay_wants(const struct impi_relay *r, uint32_t host);
 /* The dance: who has the higher host rank connects. */
 bool impi_relay_connects(const struct impi_relay *r, uint32_t host);
 
-/* Number on this host of a process of the world, given its identity as
- * packets carry it; -1: not ours. */
-int64_t impi_relay_find_own(const struct impi_relay *r,
-                            const uint8_t proc[IMPI_PROC_SIZE]);
-
 #define IMPI_RELAY_TAKEN (-2)
 
 /* A header came.  Returns where the packet goes (a host rank, a process

@@ -121,8 +121,8 @@ static void bcast_linear(struct plan *p, enum impi_step_buf buf)
     }
 }
 
-void plan_bcast(struct plan *p, const struct impi_coll_rules *rules,
-                enum impi_step_buf buf)
+static void plan_bcast(struct plan *p, const struct impi_coll_rules *rules,
+                       enum impi_step_buf buf)
 {
     p->tag = IMPI_BCAST_TAG;
     if (is_speaker(p)) {

@@ -8,7 +8,7 @@
 
 #include "impi/schedule_priv.h"
 
-void plan_add(struct plan *p, struct impi_step step)
+static void add(struct plan *p, struct impi_step step)
 {
     struct impi_schedule *s = p->s;
 
@@ -41,30 +41,29 @@ static struct impi_step message(const struct plan *p, enum impi_step_kind kind,
 
 void plan_send(struct plan *p, uint32_t to, enum impi_step_buf buf)
 {
-    plan_add(p, message(p, IMPI_STEP_SEND, to, buf));
+    add(p, message(p, IMPI_STEP_SEND, to, buf));
 }
 
 void plan_recv(struct plan *p, uint32_t from, enum impi_step_buf buf)
 {
-    plan_add(p, message(p, IMPI_STEP_RECV, from, buf));
+    add(p, message(p, IMPI_STEP_RECV, from, buf));
 }
 
 void plan_local(struct plan *p, enum impi_step_kind kind, uint32_t rank,
                 enum impi_step_buf buf)
 {
-    plan_add(p, (struct impi_step){
-                    .kind = kind, .buf = buf, .local = true, .rank = rank});
+    add(p, (struct impi_step){
+               .kind = kind, .buf = buf, .local = true, .rank = rank});
 }
 
 void plan_combine(struct plan *p, enum impi_step_buf buf)
 {
-    plan_add(p, (struct impi_step){.kind = IMPI_STEP_COMBINE, .buf = buf});
+    add(p, (struct impi_step){.kind = IMPI_STEP_COMBINE, .buf = buf});
 }
 
 void plan_combine_under(struct plan *p, enum impi_step_buf buf)
 {
-    plan_add(p,
-             (struct impi_step){.kind = IMPI_STEP_COMBINE_UNDER, .buf = buf});
+    add(p, (struct impi_step){.kind = IMPI_STEP_COMBINE_UNDER, .buf = buf});
 }
 
 void plan_with_next(struct plan *p)
@@ -92,7 +91,7 @@ void plan_send_block(struct plan *p, uint32_t to, uint32_t block)
 
     step.more = true;
     step.block = block;
-    plan_add(p, step);
+    add(p, step);
 }
 
 void plan_recv_block(struct plan *p, uint32_t from, uint32_t block)
@@ -101,7 +100,7 @@ void plan_recv_block(struct plan *p, uint32_t from, uint32_t block)
 
     step.more = true;
     step.block = block;
-    plan_add(p, step);
+    add(p, step);
 }
 
 void plan_end_row(struct plan *p)
@@ -142,8 +141,7 @@ void plan_tree_up(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who)
 static void fold(struct plan *p, uint32_t r, uint32_t i)
 {
     if (r == p->rank && i == 0)
-        plan_add(
-            p, (struct impi_step){.kind = IMPI_STEP_COPY, .buf = IMPI_BUF_OWN});
+        add(p, (struct impi_step){.kind = IMPI_STEP_COPY, .buf = IMPI_BUF_OWN});
     else if (r == p->rank)
         plan_combine(p, IMPI_BUF_OWN);
     else if (i == 0)

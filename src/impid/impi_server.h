@@ -191,8 +191,6 @@ void server_agents_tick(struct server *s);
 void server_agents_stop(struct server *s);
 void server_agent_send(struct agent *a, const struct agent_msg *msg);
 void server_agent_send_chunk(struct agent *a, struct chunk *c);
-/* Close it; what that means for the job depends on its state. */
-void server_agent_lost(struct agent *a, const char *why);
 void server_agent_drop(struct agent *a);
 /* Every connected agent has no output left. */
 bool server_agents_flushed(const struct server *s);

@@ -42,7 +42,8 @@ void server_agent_drop(struct agent *a)
     agent_close(a);
 }
 
-void server_agent_lost(struct agent *a, const char *why)
+/* Close it; what that means for the job depends on its state. */
+static void agent_lost(struct agent *a, const char *why)
 {
     struct server *s = a->server;
     enum agent_state state = a->state;
@@ -79,7 +80,7 @@ void server_agent_send_chunk(struct agent *a, struct chunk *c)
     if (a->dead)
         return;
     if (out_add(&a->out, c) < 0)
-        server_agent_lost(a, "it does not read what it is sent");
+        agent_lost(a, "it does not read what it is sent");
     else
         agent_flush(a);
 }
@@ -96,7 +97,7 @@ void server_agent_send(struct agent *a, const struct agent_msg *msg)
     if (c)
         server_agent_send_chunk(a, c);
     else
-        server_agent_lost(a, "out of memory");
+        agent_lost(a, "out of memory");
     chunk_release(c);
 }
 
@@ -210,14 +211,14 @@ static void frames_readable(struct agent *a)
     ssize_t n;
 
     if (!room) {
-        server_agent_lost(a, "out of memory for its frame");
+        agent_lost(a, "out of memory for its frame");
         return;
     }
     n = recv(a->fd, room, READ_SIZE, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        server_agent_lost(a, n ? strerror(errno) : "it hung up");
+        agent_lost(a, n ? strerror(errno) : "it hung up");
         return;
     }
     a->server->moved = true;
@@ -226,7 +227,7 @@ static void frames_readable(struct agent *a)
         struct errbuf why;
 
         errprintf(&why, "protocol error: %.400s", err.text);
-        server_agent_lost(a, why.text);
+        agent_lost(a, why.text);
     }
 }
 

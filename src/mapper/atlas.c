@@ -11,7 +11,7 @@
 
 #define SLAB_BLOCKS 64
 
-bool atlas_room(void **array, size_t size, uint32_t used, uint32_t *cap)
+static bool atlas_room(void **array, size_t size, uint32_t used, uint32_t *cap)
 {
     uint32_t more = *cap ? *cap * 2 : 64;
     void *grown;

@@ -7,7 +7,6 @@
 
 #include "mapper/atlas.h"
 
-bool atlas_room(void **array, size_t size, uint32_t used, uint32_t *cap);
 bool atlas_room_z(struct atlas *a, void **array, size_t size, size_t used,
                   size_t *cap);
 void atlas_drop_slots(struct atlas *a, void *slots);

@@ -11,7 +11,7 @@
 #include "mapper/gm1_priv.h"
 #include "mapper/gm_address.h"
 
-struct gm1_heard *gm1_heard_of(const struct gm1 *g, uint64_t address)
+static struct gm1_heard *heard_of(const struct gm1 *g, uint64_t address)
 {
     struct gm1_heard *host;
 
@@ -28,7 +28,7 @@ static void note_version(struct gm1 *g, uint32_t version)
 struct gm1_heard *gm1_hear(struct gm1 *g, const struct gm1_reply *reply,
                            const struct gm1_route *route)
 {
-    struct gm1_heard *host = gm1_heard_of(g, reply->address);
+    struct gm1_heard *host = heard_of(g, reply->address);
 
     note_version(g, reply->version);
     if (!host) {

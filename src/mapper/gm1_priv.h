@@ -161,7 +161,6 @@ void gm1_verified(struct gm1 *g);
 /* gm1_hosts.c */
 struct gm1_heard *gm1_hear(struct gm1 *g, const struct gm1_reply *reply,
                            const struct gm1_route *route);
-struct gm1_heard *gm1_heard_of(const struct gm1 *g, uint64_t address);
 void gm1_forget(struct gm1 *g);
 void gm1_take_members(struct gm1_heard *host, const struct gm1_message *msg);
 /* Its cloud is what hosts are told of it now; is it that still? */

@@ -43,7 +43,7 @@ static void ask_piece(struct gm2 *m, uint32_t piece)
 }
 
 /* Before the first piece nobody knows how many there are. */
-void gm2_fetch_more(struct gm2 *m)
+static void fetch_more(struct gm2 *m)
 {
     uint32_t piece = gm2_fetch_missing(m->fetch);
 
@@ -87,7 +87,7 @@ void gm2_fetch_whole(struct gm2 *m)
 {
     m->fetch = gm2_fetch_new(&m->want);
     if (m->fetch)
-        gm2_fetch_more(m);
+        fetch_more(m);
     else
         gm2_fire(m, GM2_EVENT_FETCH_FAILED);
 }
@@ -163,5 +163,5 @@ void gm2_take_piece(struct gm2 *m, const struct gm2_message *msg)
     if (gm2_fetch_missing(m->fetch) == UINT32_MAX)
         finish(m);
     else
-        gm2_fetch_more(m);
+        fetch_more(m);
 }

@@ -190,7 +190,6 @@ void gm2_unanswered(struct gm2 *m, const struct gm2_talk *talk);
 
 /* gm2_fetching.c */
 void gm2_fetch_start(struct gm2 *m);
-void gm2_fetch_more(struct gm2 *m);
 void gm2_fetch_whole(struct gm2 *m); /* no delta, or not yet */
 void gm2_take_piece(struct gm2 *m, const struct gm2_message *msg);
 void gm2_take_delta(struct gm2 *m, const struct gm2_message *msg);

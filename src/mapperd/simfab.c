@@ -13,7 +13,6 @@
 
 #define SUBTYPE_SCOUT 0x0000
 #define SUBTYPE_LOOP 0x0003
-#define PACKET_SIZE (NET_TYPE_SIZE + 8 + NET_CRC_SIZE)
 
 struct event {
     uint64_t time;

@@ -146,9 +146,6 @@ uint8_t net_clos_step(const struct net_routes *r, uint32_t leaf,
 /* Room for the trees; `all`: a row for each of them. */
 int net_rows_new(struct net_routes *r, bool all, struct errbuf *err);
 void net_rows_free(struct net_routes *r);
-/* A tree as the digits say. */
-void net_tree_write(const struct net_routes *r, uint32_t leaf, unsigned column,
-                    uint8_t *row);
 /* Give a tree a row if it has none: it is about to change. */
 int net_tree_own(struct net_routes *r, uint32_t leaf, unsigned column,
                  struct errbuf *err);

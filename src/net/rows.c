@@ -130,8 +130,9 @@ void net_rows_free(struct net_routes *r)
     r->nrows = 0;
 }
 
-void net_tree_write(const struct net_routes *r, uint32_t leaf, unsigned column,
-                    uint8_t *row)
+/* A tree as the digits say. */
+static void write_tree(const struct net_routes *r, uint32_t leaf,
+                       unsigned column, uint8_t *row)
 {
     for (uint32_t x = 0; x < r->nx; x++)
         row[x] = net_clos_step(r, leaf, column, x);
@@ -150,6 +151,6 @@ int net_tree_own(struct net_routes *r, uint32_t leaf, unsigned column,
     if (!*row)
         return errprintf(err, "out of memory for the routes");
     r->nrows++;
-    net_tree_write(r, leaf, column, *row);
+    write_tree(r, leaf, column, *row);
     return 0;
 }
