@@ -67,6 +67,17 @@ struct model_item *model_item_make(struct model *m, enum report_kind kind,
                                    const char *peer, int64_t now);
 void model_item_drop(struct model *m, struct model_item *it);
 
+/* ---- model_check.c ---- */
+
+/* What is wrong with a report: with what stands in it, or with its time, 0 or
+ * -1 with errno: EALREADY older than one before, EPERM the sender may not say
+ * that, EAGAIN not now. */
+int model_check(struct model *m, const struct model_reporter *r,
+                const struct report *rep, int64_t now, struct errbuf *err);
+/* -1, with errno `code` and "who: what". */
+int model_refuse(struct errbuf *err, int code, const char *what,
+                 const char *who);
+
 /* Judge an item anew. */
 void model_judge(struct model *m, struct model_item *it, int64_t now);
 void model_alarm(struct model *m, int64_t now, const char *fmt, ...)
