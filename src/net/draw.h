@@ -4,9 +4,9 @@
  *
  * Up to a few hundred hosts everything is drawn: crossbars by their distance
  * from the hosts and with the hosts on them, one line for all cables between
- * two of them.  Above that
- * the virtual switches of net/topo.h are drawn instead, each with the hosts
- * or the number of crossbars in it, so that 2048 hosts fit a page.
+ * two of them.  Above that the virtual switches of net/topo.h are drawn
+ * instead, each with the hosts or the number of crossbars in it, so that 2048
+ * hosts fit a page.
  */
 #ifndef SF_NET_DRAW_H
 #define SF_NET_DRAW_H
