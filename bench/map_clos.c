@@ -11,22 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "mapper/verify.h"
 #include "mapperd/simfab.h"
 #include "net/build.h"
 #include "net/same.h"
 
 #define MOST 3600000000000ULL
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static uint32_t first_host(const struct net *net)
 {
@@ -71,13 +63,13 @@ static int again(struct simfab *sim, const struct prober_limits *limits,
     struct net *map = explore_map(x);
     struct verify *v =
         map ? verify_new(limits, &all, map, net_find_host(map, address)) : NULL;
-    double cpu = cpu_seconds();
+    double cpu = clock_cpu_s();
     int rc = 1;
 
     if (v && simfab_run(sim, simfab_verifier(v), MOST)) {
         rc = verify_failed(v) || verify_change(v, 0);
         printf("again_probes %llu\nagain_cpu_s %.4f\n",
-               (unsigned long long)verify_probes(v), cpu_seconds() - cpu);
+               (unsigned long long)verify_probes(v), clock_cpu_s() - cpu);
     }
     if (rc)
         fprintf(stderr, "map_clos: its own map is not verified\n");
@@ -105,9 +97,9 @@ static int run(const char *name, const struct prober_limits *limits)
     simfab_host_info(truth, host, &me);
     sim = simfab_new(truth, host);
     x = explore_new(limits, &me);
-    cpu = cpu_seconds();
+    cpu = clock_cpu_s();
     if (sim && x && simfab_run(sim, simfab_explorer(x), MOST)) {
-        printf("cpu_s %.4f\nvirtual_s %.4f\n", cpu_seconds() - cpu,
+        printf("cpu_s %.4f\nvirtual_s %.4f\n", clock_cpu_s() - cpu,
                (double)simfab_now(sim) / 1e9);
         rc = tell(truth, host, x);
         if (rc == 0)

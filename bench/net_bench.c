@@ -22,8 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "net/build.h"
 #include "net/deadlock.h"
 #include "net/format.h"
@@ -34,14 +34,6 @@ static void die(const char *what, const char *why)
 {
     fprintf(stderr, "net_bench: %s: %s\n", what, why);
     exit(1);
-}
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static struct net *build(const char *name)
@@ -153,10 +145,10 @@ static int cmd_balance(char **argv)
 static int cmd_routes(char **argv)
 {
     struct net *net = build(argv[0]);
-    double t = cpu_seconds();
+    double t = clock_cpu_s();
 
     route(net, argv[1]);
-    printf("%.6f\n", cpu_seconds() - t);
+    printf("%.6f\n", clock_cpu_s() - t);
     return 0;
 }
 
@@ -166,11 +158,11 @@ static int cmd_proved(char **argv)
     const struct net_route_params p = {.hop_limit = NET_ROUTE_MAX};
     struct net *net = build(argv[0]);
     struct errbuf why, err;
-    double t = cpu_seconds();
+    double t = clock_cpu_s();
 
     if (!net_routes_proved(net, &p, net->nhosts / 2, &why, &err))
         die(argv[0], err.text);
-    t = cpu_seconds() - t;
+    t = clock_cpu_s() - t;
     if (why.text[0])
         die(argv[0], why.text);
     printf("%.6f\n", t);
@@ -251,10 +243,10 @@ static int cmd_repair(char **argv)
     double t;
 
     net_disconnect(net, net->ports[port].node, net_port_number(net, port));
-    t = cpu_seconds();
+    t = clock_cpu_s();
     if (net_routes_repair(r, &port, &peer, 1, &what, &err) < 0)
         die("repair", err.text);
-    printf("%.6f %u %" PRIu64, cpu_seconds() - t, what.hosts, what.routes);
+    printf("%.6f %u %" PRIu64, clock_cpu_s() - t, what.hosts, what.routes);
     is = routes_of(r, net);
     printf(" %.6g", peers_changed(net, was, is));
     free(is);

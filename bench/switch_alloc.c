@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "elan/partition.h"
 
 #define LIVE 10000
@@ -109,14 +109,6 @@ static struct request random_request(const struct bench *b, uint32_t *seed)
     return r;
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void die(const char *what)
 {
     fprintf(stderr, "bench_switch_alloc: %s\n", what);
@@ -173,13 +165,13 @@ static double run_ours(const struct bench *b, uint32_t programs)
         uint32_t slot = i < b->live ? i : next_random(&seed) % b->live;
 
         if (i == b->live)
-            start = now();
+            start = clock_cpu_s();
         elan_partition_release(pm, &live[slot]);
         elan_jobinfo_free(&live[slot]);
         if (!ours_build(pm, &r, &live[slot]))
             die("ours: no contexts");
     }
-    start = now() - start;
+    start = clock_cpu_s() - start;
     for (uint32_t i = 0; i < b->live; i++)
         elan_jobinfo_free(&live[i]);
     elan_partition_destroy(pm);
@@ -202,7 +194,7 @@ static double run_plain(const struct bench *b, uint32_t programs)
         struct record got;
 
         if (i == b->live)
-            start = now();
+            start = clock_cpu_s();
         p.live[slot] = (struct record){1, 0, 1, 0}; /* in nobody's way */
         if (!plain_alloc(&p, &r, &got))
             die("reference: no contexts");
@@ -210,7 +202,7 @@ static double run_plain(const struct bench *b, uint32_t programs)
         if (i < b->live)
             p.n = i + 1;
     }
-    start = now() - start;
+    start = clock_cpu_s() - start;
     free(p.live);
     return programs / start;
 }

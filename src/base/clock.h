@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 uint64_t clock_ns(void);
+/* Processor time of this process, in seconds. */
+double clock_cpu_s(void);
 
 static inline int64_t clock_ms(void)
 {

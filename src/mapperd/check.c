@@ -6,8 +6,8 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "mapperd/netfile.h"
 #include "mapperd/simfab.h"
 #include "net/build.h"
@@ -26,14 +26,6 @@ struct run {
     struct net *map;
     int status;
 };
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int pick_host(struct run *r)
 {
@@ -96,7 +88,7 @@ static int explore_it(struct run *r)
     struct simfab *sim = simfab_new(r->truth, r->host);
     struct probe_host me;
     struct explore *x;
-    double cpu = cpu_seconds();
+    double cpu = clock_cpu_s();
     int rc = -1;
 
     simfab_host_info(r->truth, r->host, &me);
@@ -113,7 +105,7 @@ static int explore_it(struct run *r)
             rc = 0;
     }
     if (rc == 0) {
-        tell_probes(r, x, simfab_now(sim), cpu_seconds() - cpu);
+        tell_probes(r, x, simfab_now(sim), clock_cpu_s() - cpu);
         compare(r, x);
     }
     explore_free(x);
@@ -151,14 +143,14 @@ static int route_it(struct run *r)
 {
     struct net_route_params params = {.hop_limit = r->check->hop_limit};
     struct net_routes *routes;
-    double cpu = cpu_seconds();
+    double cpu = clock_cpu_s();
 
     if (r->check->engine && !net_engine_parse(r->check->engine, &params.engine))
         return errprintf(&r->why, "no engine is called %s", r->check->engine);
     routes = net_routes_new(r->map, &params, &r->why);
     if (!routes)
         return -1;
-    tell_routes(r, routes, cpu_seconds() - cpu);
+    tell_routes(r, routes, clock_cpu_s() - cpu);
     net_routes_free(routes);
     return 0;
 }

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mac.h"
 #include "base/notify.h"
@@ -22,18 +22,10 @@
 /* Packets taken before timers get their turn. */
 #define BATCH 256
 
-uint64_t mapperd_clock(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* The timer stands at the engine's next deadline. */
 static void set_timer(struct mapperd *d)
 {
-    uint64_t now = mapperd_clock(), t = d->engine->deadline(d);
+    uint64_t now = clock_ns(), t = d->engine->deadline(d);
 
     if (t == UINT64_MAX) {
         ev_timer_stop(d->loop, &d->timer);
@@ -48,7 +40,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
 {
     struct mapperd *d = t->data;
 
-    d->engine->tick(d, mapperd_clock());
+    d->engine->tick(d, clock_ns());
     set_timer(d);
 }
 
@@ -196,7 +188,7 @@ static void take(struct mapperd *d, const struct hsn_raw *p)
     }
     net_type_put(body, p->type, p->subtype);
     memcpy(body + NET_TYPE_SIZE, p->payload, p->len);
-    d->engine->input(d, mapperd_clock(), body, NET_TYPE_SIZE + p->len);
+    d->engine->input(d, clock_ns(), body, NET_TYPE_SIZE + p->len);
 }
 
 static void on_raw(struct ev_loop *loop, ev_io *io, int events)
@@ -319,12 +311,12 @@ static int await_hsnd(struct mapperd *d, struct errbuf *err)
  * reason not to begin: it is what is to be found. */
 static void await_link(struct mapperd *d)
 {
-    uint64_t end = mapperd_clock() + (uint64_t)d->settings.link_wait * 1000000;
+    uint64_t end = clock_ns() + (uint64_t)d->settings.link_wait * 1000000;
     struct hsn_board_info info;
     bool told = false;
 
     while (!d->stopping && hsn_board(d->board, &info) == 0 && !info.link) {
-        if (mapperd_clock() >= end) {
+        if (clock_ns() >= end) {
             log_warn("SF-E851 hsnd has no link; beginning without");
             return;
         }

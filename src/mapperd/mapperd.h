@@ -61,7 +61,6 @@ struct mapperd {
 
 /* daemon.c */
 int mapperd_run(struct mapperd *d); /* the exit status */
-uint64_t mapperd_clock(void);
 /* Along a route, from the first type byte on. */
 void mapperd_send(struct mapperd *d, const uint8_t *route, size_t nroute,
                   const void *body, size_t len);

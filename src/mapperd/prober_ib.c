@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "mapper/explore.h"
 #include "mapper/idmap.h"
 #include "mapperd/smp.h"
@@ -58,22 +58,6 @@ struct ib_run {
     struct prober_ib_stats stats;
     struct errbuf *err;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static uint32_t tid_of(const struct ib_run *r, const struct op *op)
 {
@@ -128,7 +112,7 @@ static void finish(struct ib_run *r, struct op *op, enum probe_outcome outcome)
     op->busy = false;
     op->answer.tag = op->probe.tag;
     op->answer.outcome = outcome;
-    explore_answer(r->x, now_ns(), &op->answer);
+    explore_answer(r->x, clock_ns(), &op->answer);
 }
 
 static void fill(struct op *op, const struct smp_node_info *info)
@@ -150,7 +134,7 @@ static void fill(struct op *op, const struct smp_node_info *info)
  * it at once, but again when no answer came, as it may be lost or late. */
 static bool must_ask_name(struct ib_run *r, uint64_t guid)
 {
-    uint32_t now = (uint32_t)((now_ns() - r->began) / 1000000);
+    uint32_t now = (uint32_t)((clock_ns() - r->began) / 1000000);
     uint32_t asked = idmap_get(&r->asked, guid);
 
     if (guid == 0)
@@ -273,11 +257,11 @@ static bool receive(struct ib_run *r, int ms)
  * had. */
 static bool hear_self(struct ib_run *r, enum smp_attr wanted)
 {
-    uint64_t end = now_ns() + WAIT_NS;
+    uint64_t end = clock_ns() + WAIT_NS;
     enum smp_attr attr;
     uint32_t tid;
 
-    for (uint64_t now = now_ns(); now < end; now = now_ns())
+    for (uint64_t now = clock_ns(); now < end; now = clock_ns())
         if (receive(r, (int)((end - now) / 1000000) + 1) &&
             smp_parse(umad_get_mad(r->umad), &attr, &tid) && tid > 0 &&
             tid <= r->seq && attr == wanted)
@@ -315,7 +299,7 @@ static int ask_self(struct ib_run *r, struct probe_host *me)
 
 static int wait_ms(const struct explore *x)
 {
-    uint64_t deadline = explore_deadline(x), now = now_ns();
+    uint64_t deadline = explore_deadline(x), now = clock_ns();
 
     if (deadline == UINT64_MAX)
         return 1000;
@@ -337,10 +321,10 @@ static bool name_is_awaited(const struct ib_run *r)
 /* All is found, but some answers may still tell a name. */
 static void hear_last_names(struct ib_run *r)
 {
-    uint64_t end = now_ns() + WAIT_NS;
+    uint64_t end = clock_ns() + WAIT_NS;
 
-    for (uint64_t now = now_ns(); now < end && name_is_awaited(r);
-         now = now_ns())
+    for (uint64_t now = clock_ns(); now < end && name_is_awaited(r);
+         now = clock_ns())
         if (receive(r, (int)((end - now) / 1000000) + 1))
             take(r, umad_get_mad(r->umad));
 }
@@ -350,7 +334,7 @@ static void explore_all(struct ib_run *r)
     struct probe probe;
 
     while (!explore_done(r->x)) {
-        uint64_t now = now_ns();
+        uint64_t now = clock_ns();
 
         while (explore_next(r->x, now, &probe))
             start_op(r, &probe, now);
@@ -358,7 +342,7 @@ static void explore_all(struct ib_run *r)
             break;
         if (receive(r, wait_ms(r->x)))
             take(r, umad_get_mad(r->umad));
-        explore_tick(r->x, now_ns());
+        explore_tick(r->x, clock_ns());
     }
 }
 
@@ -423,8 +407,8 @@ struct net *prober_ib_map(const struct prober_ib *ib,
                           struct prober_ib_stats *stats, struct errbuf *err)
 {
     struct ib_run *r = calloc(1, sizeof(*r));
-    uint64_t since = now_ns();
-    double cpu = cpu_seconds();
+    uint64_t since = clock_ns();
+    double cpu = clock_cpu_s();
     struct net *map = NULL;
 
     if (!r) {
@@ -435,8 +419,8 @@ struct net *prober_ib_map(const struct prober_ib *ib,
     r->began = since;
     if (open_port(r, ib) == 0)
         map = run(r, ib);
-    r->stats.seconds = (double)(now_ns() - since) / 1e9;
-    r->stats.cpu = cpu_seconds() - cpu;
+    r->stats.seconds = (double)(clock_ns() - since) / 1e9;
+    r->stats.cpu = clock_cpu_s() - cpu;
     if (stats)
         *stats = r->stats;
     if (r->umad)

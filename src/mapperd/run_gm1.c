@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "mapperd/mapperd.h"
@@ -138,7 +139,7 @@ static int start_gm1(struct mapperd *d, struct errbuf *err)
     config.host.name = d->node;
     if (engine_seed(&config.seed, err) < 0)
         return -1;
-    d->gm1 = gm1_new(&config, &ops, d, mapperd_clock());
+    d->gm1 = gm1_new(&config, &ops, d, clock_ns());
     if (!d->gm1)
         return errprintf(err, "no memory");
     suppose(d);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "mapper/gm_address.h"
@@ -120,7 +121,7 @@ static int start(struct mapperd *d, struct errbuf *err)
     config.address = d->address;
     if (engine_seed(&config.seed, err) < 0)
         return -1;
-    d->gm2 = gm2_new(&config, &ops, d, mapperd_clock());
+    d->gm2 = gm2_new(&config, &ops, d, clock_ns());
     if (!d->gm2)
         return errprintf(err, "no memory");
     stored = mapperd_stored_map(d);

@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/quiet_thread.h"
 #include "impi/status_wire.h"
 #include "plugins/mpi_impi/keeper.h"
@@ -47,14 +47,6 @@ static void shut(int *fd)
     if (*fd >= 0)
         close(*fd);
     *fd = -1;
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* ---- start ---------------------------------------------------------------*/
@@ -107,7 +99,7 @@ static bool woken(struct keeper *k)
         return false;
     n = recv(k->o.presence, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-        k->deadline = now_ms() + k->o.linger_ms;
+        k->deadline = clock_ms() + k->o.linger_ms;
     return n > 0;
 }
 
@@ -167,7 +159,7 @@ static void begin_end(struct keeper *k)
         return;
     stop_waiting(k);
     k->phase = ENDING;
-    k->deadline = now_ms() + k->o.grace_ms;
+    k->deadline = clock_ms() + k->o.grace_ms;
     signal_agent(k, SIGTERM);
     signal_agent(k, SIGCONT);
     if (k->pidfd < 0 && !is_child(k))
@@ -185,7 +177,7 @@ static void late(struct keeper *k)
         return;
     }
     k->phase = KILLING;
-    k->deadline = now_ms() + KILL_MS;
+    k->deadline = clock_ms() + KILL_MS;
     signal_agent(k, SIGKILL);
 }
 
@@ -236,7 +228,7 @@ static void answer(struct keeper *k)
 /* Milliseconds until something must be done; -1: nothing. */
 static int patience(const struct keeper *k)
 {
-    int64_t left = k->deadline - now_ms();
+    int64_t left = k->deadline - clock_ms();
 
     if (k->phase == ENDED || k->deadline == 0)
         return -1;

@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/local.h"
 #include "plugins/mpi_impi/stepdir.h"
 
@@ -118,24 +118,16 @@ static void empty_as_user(const char *path, uid_t uid, gid_t gid)
     _exit(0);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Not for ever: the tree is the user's, who may have mounted there what never
  * answers, or made more than can be deleted soon. */
 static void await_child(pid_t pid, int64_t end)
 {
     struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0),
                        .events = POLLIN};
-    int64_t left = end - now_ms();
+    int64_t left = end - clock_ms();
 
     while (p.fd >= 0 && left > 0 && poll(&p, 1, (int)left) < 0)
-        left = end - now_ms();
+        left = end - clock_ms();
     kill(pid, SIGKILL);
     if (p.fd >= 0) {
         poll(&p, 1, KILL_MS);
@@ -148,7 +140,7 @@ static void remove_until(const char *path, uid_t uid, gid_t gid, int64_t end)
 {
     pid_t pid;
 
-    if (rmdir(path) == 0 || now_ms() >= end)
+    if (rmdir(path) == 0 || clock_ms() >= end)
         return;
     pid = fork();
     if (pid == 0)
@@ -166,7 +158,7 @@ void stepdir_remove(const char *path, uid_t uid, gid_t gid, int dir)
         unlinkat(dir, "sock", 0);
         close(dir);
     }
-    remove_until(path, uid, gid, now_ms() + REMOVE_MS);
+    remove_until(path, uid, gid, clock_ms() + REMOVE_MS);
 }
 
 static void sweep_one(const char *parent, const char *name, int64_t end)
@@ -186,7 +178,7 @@ static void sweep_one(const char *parent, const char *name, int64_t end)
 
 void stepdir_sweep(const char *parent)
 {
-    int64_t end = now_ms() + SWEEP_MS;
+    int64_t end = clock_ms() + SWEEP_MS;
     DIR *dir = opendir(parent);
     struct dirent *entry;
 
