@@ -12,11 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/clock.h"
 #include "mapper/explore.h"
-#include "mapper/idmap.h"
+#include "mapperd/ib_names.h"
 #include "mapperd/smp.h"
 
 #define WINDOW_DEFAULT 8 /* ibsim's socket takes 10 */
@@ -25,7 +24,6 @@
 #define WAIT_NS 500000000ULL
 #define MIN_WAIT_NS 100000000ULL
 #define PORTS_MAX 254
-#define NAME_WAIT_MS 50 /* less than MIN_WAIT_NS: who asks again is heard */
 #define OWN_TRIES 3
 
 /* A probe being worked at. */
@@ -37,14 +35,6 @@ struct op {
     bool busy;
 };
 
-/* What a switch called itself.  Whose answer told it may come too late for the
- * explorer; then a later one tells it again. */
-struct name {
-    uint64_t guid;
-    char text[PROBE_NAME_MAX];
-    UT_hash_handle hh;
-};
-
 struct ib_run {
     int port_id, agent;
     int own_port;
@@ -52,8 +42,7 @@ struct ib_run {
     struct explore *x;
     struct op ops[OPS];
     uint32_t next_op, seq;
-    struct idmap asked; /* node GUIDs: when the name was asked for */
-    struct name *names;
+    struct ib_names names;
     uint64_t began;
     struct prober_ib_stats stats;
     struct errbuf *err;
@@ -130,53 +119,20 @@ static void fill(struct op *op, const struct smp_node_info *info)
     }
 }
 
-/* Whether it is to be asked what it is called: not by all probes that come to
- * it at once, but again when no answer came, as it may be lost or late. */
-static bool must_ask_name(struct ib_run *r, uint64_t guid)
-{
-    uint32_t now = (uint32_t)((clock_ns() - r->began) / 1000000);
-    uint32_t asked = idmap_get(&r->asked, guid);
-
-    if (guid == 0)
-        return true;
-    if (asked != IDMAP_NONE && now - asked < NAME_WAIT_MS)
-        return false;
-    idmap_put(&r->asked, guid, now);
-    return true;
-}
-
-static void remember_name(struct ib_run *r, const struct probe_id *id)
-{
-    struct name *n;
-
-    HASH_FIND(hh, r->names, &id->id, sizeof(id->id), n);
-    if (n || !(n = calloc(1, sizeof(*n))))
-        return;
-    n->guid = id->id;
-    strcpy(n->text, id->name);
-    HASH_ADD(hh, r->names, guid, sizeof(n->guid), n);
-}
-
+/* What a switch is called, if that is known. */
 static bool recall_name(const struct ib_run *r, struct probe_id *id)
 {
-    const struct name *n;
+    const char *name = ib_names_get(&r->names, id->id);
 
-    HASH_FIND(hh, r->names, &id->id, sizeof(id->id), n);
-    if (n)
-        strcpy(id->name, n->text);
-    return n != NULL;
+    if (name)
+        snprintf(id->name, sizeof(id->name), "%s", name);
+    return name != NULL;
 }
 
-static void forget_names(struct ib_run *r)
+static bool must_ask_name(struct ib_run *r, uint64_t guid)
 {
-    struct name *n, *next;
-
-    HASH_ITER(hh, r->names, n, next)
-    {
-        HASH_DEL(r->names, n);
-        free(n);
-    }
-    idmap_clear(&r->asked);
+    return ib_names_must_ask(&r->names, guid,
+                             (uint32_t)((clock_ns() - r->began) / 1000000));
 }
 
 static void take_node(struct ib_run *r, struct op *op, const uint8_t *mad)
@@ -215,7 +171,7 @@ static void take_name(struct ib_run *r, struct op *op, const uint8_t *mad)
         snprintf(op->answer.id.name, PROBE_NAME_MAX, "S-%016llx",
                  (unsigned long long)op->answer.id.id);
     if (op->answer.outcome == PROBE_ID && op->answer.id.id) {
-        remember_name(r, &op->answer.id);
+        ib_names_put(&r->names, op->answer.id.id, op->answer.id.name);
         explore_name(r->x, op->answer.id.id, op->answer.id.name);
     }
     finish(r, op, op->answer.outcome);
@@ -425,7 +381,7 @@ struct net *prober_ib_map(const struct prober_ib *ib,
         *stats = r->stats;
     if (r->umad)
         umad_free(r->umad);
-    forget_names(r);
+    ib_names_free(&r->names);
     free(r);
     return map;
 }
