@@ -25,6 +25,8 @@ int program_call(const char *path, const struct program_request *request,
 /* The same without an answer. */
 int program_tell(const char *path, uint32_t verb, int a, int b);
 
+/* As program_call(): the program's figures; a capability (index 0, then 1..)
+ * into it; one out of it, which the caller wipes. */
 int program_call_stats(const char *path, uint32_t verb,
                        struct program_stats *stats);
 int program_call_addcap(const char *path, int index,

@@ -16,6 +16,8 @@ struct plan {
     bool failed; /* no memory: nothing is added any more */
 };
 
+/* Each adds one step: a message, a local operation, acc = buf op acc, and
+ * acc op buf. */
 void plan_send(struct plan *p, uint32_t to, enum impi_step_buf buf);
 void plan_recv(struct plan *p, uint32_t from, enum impi_step_buf buf);
 void plan_local(struct plan *p, enum impi_step_kind kind, uint32_t rank,
@@ -52,6 +54,7 @@ void plan_tree_up(struct plan *p, uint32_t me, uint32_t n, plan_who_f *who);
  * acc from the highest rank down: v0 op (v1 op (v2 ...)). */
 void plan_fold_in_order(struct plan *p, uint32_t first, uint32_t n);
 
+/* All own into acc of p->root. */
 void plan_reduce(struct plan *p, const struct impi_coll_rules *rules,
                  bool commutes);
 

@@ -27,6 +27,7 @@ struct net *net_parse_ib(const char *file, const char *text, size_t len,
 struct net *net_parse(const char *file, const char *text, size_t len,
                       struct errbuf *err);
 
+/* Each appends the whole net. */
 void net_write_text(const struct net *net, struct bytebuf *out);
 void net_write_ib(const struct net *net, struct bytebuf *out);
 void net_write_json(const struct net *net, struct bytebuf *out);

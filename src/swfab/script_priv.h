@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside of the scripts of faults: how they come to be.
+ */
 #ifndef SF_SWFAB_SCRIPT_PRIV_H
 #define SF_SWFAB_SCRIPT_PRIV_H
 
