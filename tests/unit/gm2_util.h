@@ -14,7 +14,8 @@
 #define PARENT 0x0060ddffffffULL
 
 extern const struct suite gm2_election, gm2_maps, gm2_verifying, gm2_spoken,
-    gm2_ways, gm2_stored, gm2_delta, gm2_tries, gm2_offers, gm2_doubt;
+    gm2_ways, gm2_stored, gm2_delta, gm2_tries, gm2_offers, gm2_doubt,
+    gm2_pulled;
 
 static inline struct gm2_status status(struct world *w, uint32_t node)
 {

@@ -131,7 +131,7 @@ int main(void)
     const struct suite *const suites[] = {
         &here,       &gm2_election, &gm2_maps,  &gm2_verifying,
         &gm2_spoken, &gm2_offers,   &gm2_ways,  &gm2_stored,
-        &gm2_delta,  &gm2_tries,    &gm2_doubt,
+        &gm2_delta,  &gm2_tries,    &gm2_doubt, &gm2_pulled,
     };
 
     return suites_run("test_gm2", suites, sizeof(suites) / sizeof(*suites));
