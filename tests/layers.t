@@ -32,7 +32,7 @@ declare -A below=(
 )
 engines="elan impi pmi net health swfab hsn mapper"
 # The named glue files that may do I/O inside an engine folder.
-glue='elan/program_|elan/holder|elan/libelan|elan/member|pmi/pmix_host'
+glue='elan/program_|elan/libelan|pmi/pmix_host'
 glue+='|hsn/nic_|hsn/libhsn|health/sender'
 impure='sys/socket\.h|pthread\.h|<time\.h>|ev\.h|slurm/|poll\.h|syslog\.h'
 
