@@ -17,21 +17,19 @@
 #include "impi/fast.h"
 #include "p2p_net.h"
 
+/* As net_three has them. */
 #define HIWATER 8
 #define ACKMARK 2
 #define MAXDATALEN 16
 
 static inline struct net *start(size_t piece, uint64_t seed)
 {
-    const struct net_options options = {.nprocs = 3,
-                                        .maxdatalen = MAXDATALEN,
-                                        .ackmark = ACKMARK,
-                                        .hiwater = HIWATER,
-                                        .capacity = 4000,
-                                        .piece = piece,
-                                        .seed = seed};
-    struct net *net = net_create(&options);
+    struct net_options options = net_three;
+    struct net *net;
 
+    options.piece = piece;
+    options.seed = seed;
+    net = net_create(&options);
     net_connect(net, 0, 1);
     net_connect(net, 0, 2);
     return net;

@@ -54,6 +54,16 @@ static void connect_now(void *arg, uint32_t peer)
     net_connect(proc->net, proc->rank, peer);
 }
 
+const struct net_options net_three = {
+    .nprocs = 3,
+    .maxdatalen = 16,
+    .ackmark = 2,
+    .hiwater = 8,
+    .capacity = 4000,
+    .piece = 4000,
+    .seed = 1,
+};
+
 struct net *net_create(const struct net_options *options)
 {
     struct net *net = calloc(1, sizeof(*net));

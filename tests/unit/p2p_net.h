@@ -61,6 +61,9 @@ struct net_options {
     bool extended; /* all processes are ours */
 };
 
+/* Three processes with short packets, all that is sent moved at once. */
+extern const struct net_options net_three;
+
 struct net *net_create(const struct net_options *options);
 void net_destroy(struct net *net);
 

@@ -74,19 +74,30 @@ static void the_head_of_a_stored_map_is_laid_out(void **state)
     world_free(w);
 }
 
+#define BYTES_MAX 4096
+
+/* The map that host 1 has stored; returns its length, at most half of that. */
+static size_t stored_by_1(struct world *w, uint8_t bytes[BYTES_MAX])
+{
+    struct bytebuf b;
+    size_t len;
+
+    store_of(w, host(w, 1), &b);
+    len = bytebuf_len(&b);
+    assert_true(len <= BYTES_MAX / 2);
+    memcpy(bytes, bytebuf_data(&b), len);
+    bytebuf_free(&b);
+    return len;
+}
+
 /* What a disk may make of it. */
 static void damaged_stored_maps_are_refused(void **state)
 {
     struct world *w = settled("line:2:2");
     uint64_t board = NET_BUILD_HOST_ID + 1;
-    struct bytebuf b;
-    uint8_t bytes[4096];
-    size_t len;
+    uint8_t bytes[BYTES_MAX];
+    size_t len = stored_by_1(w, bytes);
 
-    store_of(w, host(w, 1), &b);
-    len = bytebuf_len(&b);
-    assert_true(len < sizeof(bytes));
-    memcpy(bytes, bytebuf_data(&b), len);
     for (size_t cut = 0; cut < len; cut++)
         assert_null(read_back(bytes, cut, board, "it is"));
     for (size_t i = 0; i < len; i++) {
@@ -96,7 +107,6 @@ static void damaged_stored_maps_are_refused(void **state)
     }
     bytes[len] = 0;
     assert_null(read_back(bytes, len + 1, board, "damaged"));
-    bytebuf_free(&b);
     world_free(w);
 }
 
@@ -105,13 +115,9 @@ static void stored_maps_that_lie_are_refused(void **state)
 {
     struct world *w = settled("line:2:2");
     uint64_t board = NET_BUILD_HOST_ID + 1;
-    struct bytebuf b;
-    uint8_t bytes[4096];
-    size_t len;
+    uint8_t bytes[BYTES_MAX];
+    size_t len = stored_by_1(w, bytes);
 
-    store_of(w, host(w, 1), &b);
-    len = bytebuf_len(&b);
-    memcpy(bytes, bytebuf_data(&b), len);
     for (size_t i = HEAD; i < len; i++) {
         struct gm2_map *map;
 
@@ -128,7 +134,6 @@ static void stored_maps_that_lie_are_refused(void **state)
     be_store32(bytes + 12, 4);
     be_store32(bytes + 16, crc32c(0, bytes + HEAD, 2 * (len - HEAD)));
     assert_null(read_back(bytes, 2 * len - HEAD, board, "damaged"));
-    bytebuf_free(&b);
     world_free(w);
 }
 

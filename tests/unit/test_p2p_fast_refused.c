@@ -93,13 +93,7 @@ static void not_more_than_one_packet(void **state)
 
 static void not_by_a_channel_of_several_peers_or_of_another(void **state)
 {
-    const struct net_options options = {.nprocs = 3,
-                                        .maxdatalen = MAXDATALEN,
-                                        .ackmark = ACKMARK,
-                                        .hiwater = HIWATER,
-                                        .capacity = 4000,
-                                        .piece = 4000};
-    struct net *net = net_create(&options);
+    struct net *net = net_create(&net_three);
     struct impi_send args = out(2, 9, "hello");
     char room[MAXDATALEN];
     struct impi_recv want = in(1, 9, room, sizeof(room));

@@ -15,16 +15,6 @@
 
 #define AT 2 /* who receives */
 
-static const struct net_options three = {
-    .nprocs = 3,
-    .maxdatalen = 16,
-    .ackmark = 2,
-    .hiwater = 8,
-    .capacity = 4000,
-    .piece = 4000,
-    .seed = 1,
-};
-
 struct box {
     struct impi_request req;
     char text[64];
@@ -59,7 +49,7 @@ static void settle(struct net *net)
 
 static struct net *start(void)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
 
     net->procs[AT].later = true;
     return net;
@@ -228,7 +218,7 @@ static void run(uint64_t seed, bool later, char got[N][64])
     static struct impi_request s[N];
     static char text[N][64];
     static struct box box[N];
-    struct net_options o = three;
+    struct net_options o = net_three;
     struct net *net, *dice;
 
     o.seed = seed;

@@ -13,16 +13,6 @@
 #include "impi/slots.h"
 #include "p2p_net.h"
 
-static const struct net_options three = {
-    .nprocs = 3,
-    .maxdatalen = 16,
-    .ackmark = 2,
-    .hiwater = 8,
-    .capacity = 4000,
-    .piece = 4000,
-    .seed = 1,
-};
-
 static void send_text(struct net *net, uint32_t from, uint32_t to, int32_t tag,
                       const char *text, struct impi_request *req)
 {
@@ -37,7 +27,7 @@ static void recv_text(struct net *net, uint32_t at, uint32_t from, int32_t tag,
 
 static void order_of_arrival_is_order_of_sending(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_request s[3], r[3];
     char text[3][64];
 
@@ -60,7 +50,7 @@ static void order_of_arrival_is_order_of_sending(void **state)
  * (younger) than it. */
 static void posted_receives_match_in_posting_order(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_request s[3], r[3];
     char text[3][64];
 
@@ -80,7 +70,7 @@ static void posted_receives_match_in_posting_order(void **state)
 
 static void any_source_takes_the_oldest_arrival(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_request s[2], r[2];
     char text[2][64];
 
@@ -100,7 +90,7 @@ static void any_source_takes_the_oldest_arrival(void **state)
 
 static void im_118_context_ids_keep_messages_apart(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_request s, r[2];
     char text[2][64] = {"", ""};
     struct impi_send send = {.peer = 2, .tag = 1, .cid = UINT64_C(1) << 40};
@@ -124,7 +114,7 @@ static void im_118_context_ids_keep_messages_apart(void **state)
  * from the packet; a receive from a peer gives back what was asked for. */
 static void im_122_source_is_the_rank_in_the_communicator(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_send send = {.peer = 2, .rank = 5, .tag = 1, .cid = 8};
     struct impi_recv recv = {.peer = IMPI_ANY_PEER, .tag = 1, .cid = 8};
     struct impi_request s[2], r[2];
@@ -159,7 +149,7 @@ static void post_shared(struct net *net, char *text, struct impi_request *req)
 
 static void claim_granted_takes_the_message(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_request s, r;
     char text[64] = "untouched";
 
@@ -177,7 +167,7 @@ static void claim_granted_takes_the_message(void **state)
  * not one byte into the buffer that is not ours any more. */
 static void claim_denied_goes_on_to_the_next_receive(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_request s, r[2];
     char text[2][64] = {"untouched", ""};
 
@@ -199,7 +189,7 @@ static void claim_denied_goes_on_to_the_next_receive(void **state)
 
 static void claim_denied_by_all_leaves_it_unexpected(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_request s, r[3];
     char text[3][64] = {"untouched", "untouched", ""};
 
@@ -221,7 +211,7 @@ static void claim_denied_by_all_leaves_it_unexpected(void **state)
 
 static void im_144_probe_sees_only_wholly_read_first_packets(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_recv want = {.peer = 0, .rank = 0, .tag = IMPI_ANY_TAG};
     struct impi_packet pk = {.len = 10, .msglen = 10, .tag = 4};
     uint8_t wire[IMPI_PACKET_SIZE + 10] = {0};
@@ -246,7 +236,7 @@ static void im_144_probe_sees_only_wholly_read_first_packets(void **state)
 
 static void im_144_probe_of_a_long_message_tells_its_length(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_recv want = {.peer = IMPI_ANY_PEER, .tag = 3};
     struct impi_request s, r, *both[] = {&s, &r};
     uint8_t out[100] = "long", in[100];
@@ -266,7 +256,7 @@ static void im_144_probe_of_a_long_message_tells_its_length(void **state)
 
 static void matched_probe_takes_the_message_out(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_recv want = {.peer = 0, .tag = 3};
     struct impi_request s[2], r[2], *all[] = {&s[0], &s[1], &r[0], &r[1]};
     uint8_t out[100] = "long", in[100];
@@ -295,7 +285,7 @@ static void matched_probe_takes_the_message_out(void **state)
 
 static void cancel_of_a_posted_receive(void **state)
 {
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_request s, r[3];
     char text[3][64] = {"", "", ""};
 
@@ -320,7 +310,7 @@ static void cancel_of_a_posted_receive(void **state)
 static void receive_posted_in_the_middle_of_the_message(void **state)
 {
     for (size_t cut = IMPI_PACKET_SIZE; cut <= IMPI_PACKET_SIZE + 16; cut++) {
-        struct net *net = net_create(&three);
+        struct net *net = net_create(&net_three);
         struct impi_packet pk = {.len = 16, .msglen = 16, .tag = 4};
         uint8_t wire[IMPI_PACKET_SIZE + 16] = {0}, in[16] = {0};
         struct impi_request r;
@@ -372,7 +362,7 @@ static int move_in(void *arg, uint64_t off, void *wire, size_t n)
 static void converted(uint64_t seed, size_t len, size_t room, bool early,
                       bool send_fails, bool recv_fails)
 {
-    struct net_options o = three;
+    struct net_options o = net_three;
     struct flow out = {.fails = send_fails}, in = {.fails = recv_fails};
     struct impi_send send = {.peer = 1, .tag = 1};
     struct impi_recv recv = {.peer = 0, .tag = 1};
@@ -439,7 +429,7 @@ static void im_120_an_id_that_was_used_is_no_more(void **state)
 static void im_120_ten_thousand_outstanding_requests(void **state)
 {
     enum { N = 10000 };
-    struct net *net = net_create(&three);
+    struct net *net = net_create(&net_three);
     struct impi_request *s = calloc(N, sizeof(*s)), *r = calloc(N, sizeof(*r));
     uint32_t *out = calloc(N, 4), *in = calloc(N, 4);
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "fake_clock.h"
 #include "health/plan.h"
 #include "suite.h"
 #include "slurmabi/slurm_sym.h"
@@ -25,22 +25,12 @@ static int live;               /* texts of Slurm's that nobody has freed */
 static uint32_t nodes = NODES; /* that Slurm has */
 static int loads;              /* of its nodes */
 
-/* ---- the clocks, in the place of the C library's ------------------------- */
+/* ---- the clocks ---------------------------------------------------------- */
 
-static int64_t wall = 1700000000000, steady = 5000;
-static int64_t end =
-    INT64_MAX; /* of the steady clock: the updater is to stop */
+/* Of the steady clock: the updater is to stop. */
+static int64_t end = INT64_MAX;
 static int64_t set_at_load;
 static volatile int stop;
-
-int clock_gettime(clockid_t which, struct timespec *t)
-{
-    int64_t ms = which == CLOCK_REALTIME ? wall : steady;
-
-    t->tv_sec = ms / 1000;
-    t->tv_nsec = ms % 1000 * 1000000;
-    return 0;
-}
 
 static void pass(int64_t ms)
 {
