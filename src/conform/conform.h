@@ -8,6 +8,7 @@
  *   conform.c        reading a script, who runs a line
  *   conform_data.c   what messages hold, and whether it arrived
  *   conform_p2p.c    point-to-point operations
+ *   conform_wait.c   their requests
  *   conform_coll.c   collectives
  *   conform_comm.c   communicators
  */
@@ -21,6 +22,8 @@
 #define MAX_WORDS 32
 #define ANY (-1000) /* "any" as a source or tag */
 #define NULL_PROC (-1001)
+/* Says to "maybe" whether "cancel" took. */
+#define TELL_TAG 32000
 
 /* One line: a name and key=value words. */
 struct line {
@@ -86,9 +89,17 @@ void data_check(const struct line *l, const struct kind *k, const void *buffer,
                 int count, int seed);
 long data_value(int seed, int index);
 
-/* conform_p2p.c, conform_coll.c, conform_comm.c: 1 when the operation is
- * theirs. */
+/* conform_p2p.c */
+/* The request that a word of the line names. */
+struct pending *pending_of(const struct line *l, const char *key);
+/* seed=any: whatever comes is right, it was counted elsewhere. */
+void check_received(const struct line *l, const struct kind *k,
+                    const void *buffer, const MPI_Status *status);
+
+/* conform_p2p.c, conform_wait.c, conform_coll.c, conform_comm.c: 1 when the
+ * operation is theirs. */
 int run_p2p(const struct line *l);
+int run_wait(const struct line *l);
 int run_coll(const struct line *l);
 int run_comm(const struct line *l);
 

@@ -6,17 +6,13 @@
  *   sendrecv to from tag type count seed rseed comm
  *   probe  from tag type comm got [source realtag] [matched=1 seed]
  *   nothing from tag comm            no message is there
- *   wait   req | waitall first last | test req | waitany first last
- *   start  req | cancel req [took=yes|no] [tell=RANK] | free req
- *   maybe  ... as recv                if the sender's cancel told that it
- * failed buffer bytes                     for buffered sends; bytes=0 detaches
+ *   maybe  ... as recv               if the sender's cancel told that it failed
+ *   buffer bytes                     for buffered sends; bytes=0 detaches
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "conform.h"
-
-#define TELL_TAG 32000
 
 static int rank_of(const struct line *l, const char *key, int otherwise)
 {
@@ -34,7 +30,7 @@ static int tag_of(const struct line *l)
     return n == ANY ? MPI_ANY_TAG : n;
 }
 
-static struct pending *slot(const struct line *l, const char *key)
+struct pending *pending_of(const struct line *l, const char *key)
 {
     int n = number(l, key, -1);
 
@@ -82,9 +78,8 @@ static void check_status(const struct line *l, const struct kind *k,
         fail(l, "tag %d, expected %d", status->MPI_TAG, tag);
 }
 
-/* seed=any: whatever comes is right, it was counted elsewhere. */
-static void check_received(const struct line *l, const struct kind *k,
-                           const void *buffer, const MPI_Status *status)
+void check_received(const struct line *l, const struct kind *k,
+                    const void *buffer, const MPI_Status *status)
 {
     int count = number(l, "count", 1), got = number(l, "got", count);
 
@@ -148,7 +143,7 @@ static void do_send(const struct line *l)
         free(b);
         return;
     }
-    p = slot(l, "req");
+    p = pending_of(l, "req");
     *p = (struct pending){.active = 1, .buffer = b, .kind = k};
     keep_line(p, l);
     check_code(l, start_send(l, b, n, k->type, &p->request));
@@ -172,7 +167,7 @@ static void do_recv(const struct line *l)
         free(b);
         return;
     }
-    p = slot(l, "req");
+    p = pending_of(l, "req");
     *p = (struct pending){.active = 1, .is_recv = 1, .buffer = b, .kind = k};
     keep_line(p, l);
     rc = number(l, "persistent", 0)
@@ -249,106 +244,6 @@ static void do_nothing(const struct line *l)
         fail(l, "a message is there");
 }
 
-/* ---- completing ---- */
-
-static void drop(struct pending *p)
-{
-    if (p->request != MPI_REQUEST_NULL)
-        MPI_Request_free(&p->request);
-    free(p->buffer);
-    free(p->text);
-    memset(p, 0, sizeof(*p));
-}
-
-static void completed(struct pending *p, int rc, const MPI_Status *status)
-{
-    if (check_code(&p->expect, rc) == 0 && p->is_recv)
-        check_received(&p->expect, p->kind, p->buffer, status);
-    if (p->request == MPI_REQUEST_NULL)
-        drop(p);
-}
-
-static void do_wait(const struct line *l)
-{
-    struct pending *p = slot(l, "req");
-    MPI_Status status;
-    int rc, flag = 0;
-
-    if (strcmp(l->op, "test") != 0) {
-        rc = MPI_Wait(&p->request, &status);
-    } else {
-        do
-            rc = MPI_Test(&p->request, &flag, &status);
-        while (rc == MPI_SUCCESS && !flag);
-    }
-    completed(p, rc, &status);
-}
-
-static int gather_requests(const struct line *l, MPI_Request *all)
-{
-    int first = number(l, "first", 0), last = number(l, "last", 0);
-
-    if (first < 0 || last >= MAX_REQUESTS || last < first)
-        bad_script(l, "first, last");
-    for (int i = first; i <= last; i++)
-        all[i - first] = st.pending[i].request;
-    return last - first + 1;
-}
-
-static void do_waitall(const struct line *l)
-{
-    MPI_Request all[MAX_REQUESTS];
-    MPI_Status status[MAX_REQUESTS];
-    int n = gather_requests(l, all), first = number(l, "first", 0);
-    int rc = MPI_Waitall(n, all, status);
-
-    for (int i = 0; i < n; i++) {
-        st.pending[first + i].request = all[i];
-        completed(&st.pending[first + i],
-                  rc == MPI_SUCCESS ? MPI_SUCCESS : status[i].MPI_ERROR,
-                  &status[i]);
-    }
-}
-
-/* Each once, in whatever order. */
-static void do_waitany(const struct line *l)
-{
-    MPI_Request all[MAX_REQUESTS];
-    int n = gather_requests(l, all), first = number(l, "first", 0);
-
-    for (int i = 0; i < n; i++) {
-        MPI_Status status;
-        int index, rc = MPI_Waitany(n, all, &index, &status);
-
-        if (index < 0 || index >= n) {
-            fail(l, "index %d", index);
-            return;
-        }
-        st.pending[first + index].request = all[index];
-        completed(&st.pending[first + index], rc, &status);
-    }
-}
-
-static void do_cancel(const struct line *l)
-{
-    struct pending *p = slot(l, "req");
-    const char *took = word(l, "took", NULL);
-    MPI_Status status;
-    int flag = 0;
-
-    check_code(l, MPI_Cancel(&p->request));
-    check_code(l, MPI_Wait(&p->request, &status));
-    MPI_Test_cancelled(&status, &flag);
-    if (took && flag != (strcmp(took, "yes") == 0))
-        fail(l, flag ? "was cancelled" : "was not cancelled");
-    if (!flag && p->is_recv)
-        check_received(&p->expect, p->kind, p->buffer, &status);
-    if (number(l, "tell", -1) >= 0)
-        check_code(l, MPI_Send(&flag, 1, MPI_INT, number(l, "tell", 0),
-                               TELL_TAG, MPI_COMM_WORLD));
-    drop(p);
-}
-
 /* The other half of cancel tell=: the message is there unless it was
  * cancelled. */
 static void do_maybe(const struct line *l)
@@ -359,21 +254,6 @@ static void do_maybe(const struct line *l)
                            TELL_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     if (!cancelled)
         do_recv(l);
-}
-
-static void do_start(const struct line *l)
-{
-    struct pending *p = slot(l, "req");
-
-    if (p->is_recv)
-        memset(p->buffer, 0,
-               (size_t)number(&p->expect, "count", 1) * (size_t)p->kind->size);
-    check_code(l, MPI_Start(&p->request));
-}
-
-static void do_free(const struct line *l)
-{
-    drop(slot(l, "req"));
 }
 
 static void do_buffer(const struct line *l)
@@ -400,11 +280,8 @@ int run_p2p(const struct line *l)
     } table[] = {
         {"send", do_send},         {"recv", do_recv},
         {"sendrecv", do_sendrecv}, {"probe", do_probe},
-        {"nothing", do_nothing},   {"wait", do_wait},
-        {"test", do_wait},         {"waitall", do_waitall},
-        {"waitany", do_waitany},   {"cancel", do_cancel},
-        {"start", do_start},       {"free", do_free},
-        {"buffer", do_buffer},     {"maybe", do_maybe},
+        {"nothing", do_nothing},   {"maybe", do_maybe},
+        {"buffer", do_buffer},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
