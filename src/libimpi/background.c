@@ -80,11 +80,8 @@ void be_lock_slow(void)
     if (impi_be.inside > 1)
         return; /* it saw the outer one */
     do {
-        __atomic_store_n(&impi_be.inside, 0, __ATOMIC_RELEASE);
         pthread_mutex_lock(&impi_be.lock);
         pthread_mutex_unlock(&impi_be.lock);
-        __atomic_store_n(&impi_be.inside, 1, __ATOMIC_RELAXED);
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
     } while (__atomic_load_n(&impi_be.away, __ATOMIC_ACQUIRE));
 }
 
