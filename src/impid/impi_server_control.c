@@ -26,7 +26,7 @@ static void control_flush(struct server *s)
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EAGAIN) {
+        if (n < 0 && out_again(errno)) {
             ev_io_start(s->loop, &s->control_write);
             return;
         }

@@ -112,7 +112,7 @@ static void conn_flush(struct world_conn *c)
 
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EAGAIN) {
+        if (n < 0 && out_again(errno)) {
             watch(c, EV_READ | EV_WRITE);
             return;
         }

@@ -43,6 +43,14 @@ void impid_proc_error(struct impid_proc *p, const char *text)
         impid_stream_write(&p->stream, buf, (size_t)n);
 }
 
+/* It would wait for ever.  One that is gone is reported when that shows. */
+static void not_sent(struct impid_proc *p, int id, const char *what)
+{
+    if (errno != EPIPE && errno != ECONNRESET)
+        impid_fail(p->impid, id, 1, p, "cannot be sent %s: %s", what,
+                   strerror(errno));
+}
+
 /* Whole or not at all: what waits in front of it would lose the descriptor,
  * so only for what finds the socket empty. */
 static int send_with_fd(struct impid_proc *p, void *buf, size_t size,
@@ -54,6 +62,7 @@ static int send_with_fd(struct impid_proc *p, void *buf, size_t size,
     } control = {.space = {0}};
     struct iovec iov = {buf, size};
     struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    ssize_t n;
 
     if (pass_fd >= 0) {
         msg.msg_control = &control;
@@ -63,10 +72,10 @@ static int send_with_fd(struct impid_proc *p, void *buf, size_t size,
         control.head.cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(&control.head), &pass_fd, sizeof(int));
     }
-    return sendmsg(p->stream.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-                   (ssize_t)size
-               ? 0
-               : -1;
+    n = sendmsg(p->stream.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0 && n != (ssize_t)size)
+        errno = EMSGSIZE;
+    return n == (ssize_t)size ? 0 : -1;
 }
 
 /* ENV is the first thing that is sent, so it fits into the socket. */
@@ -78,7 +87,7 @@ void impid_proc_send_env(struct impid_proc *p, const struct task_env *env,
 
     if (!buf || task_env_encode(buf, size, env) < 0 ||
         send_with_fd(p, buf, size, pass_fd) < 0)
-        log_error("environment of rank %u: %s", p->task->rank, strerror(errno));
+        not_sent(p, 314, "its environment");
     free(buf);
 }
 
@@ -88,7 +97,7 @@ void impid_proc_send_relay(struct impid_proc *p, int fd)
     ssize_t n = task_frame_encode(frame, sizeof(frame), TASK_RELAY, NULL, 0);
 
     if (!p->lost && (n < 0 || send_with_fd(p, frame, (size_t)n, fd) < 0))
-        log_error("relay of rank %u: %s", p->task->rank, strerror(errno));
+        not_sent(p, 322, "the socket for its packets");
 }
 
 /* A process that breaks the rules inside a round ends the job. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "impid/impid_stream.h"
+#include "impid/out_queue.h"
 
 #define READ_SIZE 16384
 
@@ -18,7 +19,7 @@ static int push(struct impid_stream *s)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return errno == EAGAIN ? 0 : -1;
+            return out_again(errno) ? 0 : -1;
         bytebuf_consume(&s->out, (size_t)n);
     }
     return 0;

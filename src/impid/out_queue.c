@@ -136,6 +136,11 @@ static void advance(struct out_queue *q, size_t n)
     }
 }
 
+bool out_again(int error)
+{
+    return error == EAGAIN || error == ENOBUFS || error == ENOMEM;
+}
+
 int out_flush(struct out_queue *q, int fd)
 {
     struct iovec iov[IOVS];
@@ -146,7 +151,7 @@ int out_flush(struct out_queue *q, int fd)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return errno == EAGAIN ? 0 : -1;
+            return out_again(errno) ? 0 : -1;
         advance(q, (size_t)n);
     }
     return 0;

@@ -38,7 +38,10 @@ void out_free(struct out_queue *q);
 int out_add(struct out_queue *q, struct chunk *c);
 /* The same, ahead of all that is not urgent and not begun. */
 int out_add_urgent(struct out_queue *q, struct chunk *c);
-/* Write what the socket takes.  0, or -1 with errno (not EAGAIN). */
+/* Write what the socket takes.  0, or -1 with errno (not out_again()). */
 int out_flush(struct out_queue *q, int fd);
+/* Writing failed only for now: the socket is full, or the system has no memory
+ * for it.  It is tried again when the socket is writable. */
+bool out_again(int error);
 
 #endif

@@ -9,25 +9,26 @@ unset IMPI_AUTH_NONE
 export IMPI_AUTH_KEY=4711
 
 # The server of N clients in the background; its address in $hostport, its
-# end by `wait $server`.
+# end by `wait $server`.  Both are started by "${under[@]}".
+under=()
 start_server()
 {
     rm -f "$TMPDIR/hostport"
     mkfifo "$TMPDIR/hostport"
-    "${limited[@]}" 100 "$impirun" -server "$@" >"$TMPDIR/hostport" \
-        2>"$TMPDIR/out.server" &
+    "${limited[@]}" 100 "${under[@]}" "$impirun" -server "$@" \
+        >"$TMPDIR/hostport" 2>"$TMPDIR/out.server" &
     server=$!
     hostport=
     read -r hostport <"$TMPDIR/hostport"
     [ -n "$hostport" ]
 }
 
-# client RANK NP PROGRAM: in the background; waited for by end_of.
+# client RANK NP PROGRAM: in the background; waited for by codes_of_all.
 pids='' SERVER=''
 client()
 {
-    "${limited[@]}" 100 "$impirun" -client "$1" "$hostport" -np "$2" \
-        "${@:3}" >"$TMPDIR/out.$1" 2>&1 &
+    "${limited[@]}" 100 "${under[@]}" "$impirun" -client "$1" "$hostport" \
+        -np "$2" "${@:3}" >"$TMPDIR/out.$1" 2>&1 &
     pids+=" $!"
 }
 
@@ -514,6 +515,57 @@ case_killed_before_they_begin()
     report $rc killed_before_they_begin
 }
 
+# short_of_memory CALL WHEN: the system has none for these calls of whom is
+# started next.  1: that cannot be had.
+short_of_memory()
+{
+    under=(strace -f -o "$TMPDIR/calls.$1" -e "trace=$1"
+        -e "inject=$1:error=ENOBUFS:when=$2")
+    "${under[@]}" true 2>/dev/null && return
+    under=()
+    skipped "$title" "no strace that injects errors"
+    return 1
+}
+
+# What was not written for want of memory was not written ever.
+case_no_memory_to_write_is_for_now()
+{
+    local title=no_memory_to_write_is_for_now
+    short_of_memory sendto 2+3 || return 0
+    start_server 2
+    short_of_memory writev 3+3
+    client 0 1 "$dir/order.mpich"
+    under=()
+    client 1 2 "$dir/order.openmpi"
+    codes_of_all >"$TMPDIR/out.codes"
+    [ "$(cat "$TMPDIR/out.codes")" = "0 0 0" ] &&
+        grep -q "^PASS order" "$TMPDIR/out.0" &&
+        grep -q INJECTED "$TMPDIR/calls.sendto" &&
+        grep -q INJECTED "$TMPDIR/calls.writev"
+    report $? "$title"
+}
+
+# Who did not get what it starts with waited for ever; who did not get its
+# socket for packets waited for the first of them.
+case_what_a_process_cannot_get_ends_all() # WHICH CODE WHAT
+{
+    local title="what_a_process_cannot_get_ends_all: $3" rc
+    short_of_memory sendmsg "$1" || return 0
+    under=()
+    start_server 1
+    short_of_memory sendmsg "$1"
+    client 0 1 "$dir/ranks.mpich"
+    under=()
+    wait "${pids# }"
+    rc=$?
+    pids=
+    kill "$server" # the client may not have come to it
+    wait "$server"
+    [ $rc = 1 ] &&
+        grep -q "$2: rank 0 .*cannot be sent $3: No buffer" "$TMPDIR/out.0"
+    report $? "$title"
+}
+
 case_nothing_is_left()
 {
     # shellcheck disable=SC2012
@@ -567,6 +619,9 @@ done
 case_world ring 2:mpich 1:openmpi 1:mpich
 case_world coll 1:openmpi 2:mpich 1:openmpi
 case_world order 1:mpich 3:openmpi
+case_no_memory_to_write_is_for_now
+case_what_a_process_cannot_get_ends_all 1 SF-E314 "its environment"
+case_what_a_process_cannot_get_ends_all 2 SF-E322 "the socket for its packets"
 cases_of_ipv6
 case_nothing_is_left
 finish
