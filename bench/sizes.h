@@ -18,8 +18,9 @@ static const struct {
     size_t bytes;
     int rounds; /* per batch */
 } sizes[] = {
-    {1, 1000},         {1024, 1000},          {64 * 1024, 300},
-    {1024 * 1024, 30}, {4 * 1024 * 1024, 10}, {MAX_BYTES, 5},
+    {1, 1000},         {1024, 1000},      {64 * 1024, 300},
+    {256 * 1024, 100}, {1024 * 1024, 30}, {4 * 1024 * 1024, 10},
+    {MAX_BYTES, 5},
 };
 #define NSIZES ((int)(sizeof(sizes) / sizeof(sizes[0])))
 
