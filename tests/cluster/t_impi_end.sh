@@ -171,7 +171,7 @@ case_impid_killed() {
         'lost impid on node n0 with client 0 \(ranks 0,2\), client 1 \(rank 1\): '
     assert_nothing_left
     start_as_user env SLURM_IMPI_LOG="$WORK" srun --mpi=impi -N1 -w n0 -n2 \
-        sh -c "[ \$SLURM_PROCID = 1 ] && exec sleep 300; exec $M"
+        sh -c "[ \$SLURM_PROCID = 1 ] && exec sleep 3000; exec $M"
     srun_pid=$!
     wait_for 60 agent_is_known
     pidkill KILL "$(agents_of n0)"
@@ -225,7 +225,7 @@ case_sl_20_slurmstepd_killed() {
 
 # Slurm does not notice, and srun waited for the tasks of that node for ever.
 plain_step() { # SRUN-ARGS..: no task calls MPI
-    start_as_user srun --mpi=impi "$@" sh -c 'echo ready; exec sleep 300'
+    start_as_user srun --mpi=impi "$@" sh -c 'echo ready; exec sleep 3000'
     srun_pid=$!
     wait_for 60 ready "${1#-N}"
 }
