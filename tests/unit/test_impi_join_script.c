@@ -1,79 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The joining client against a scripted server, which may lie, and a client
- * that says what it wants.
+ * The joining client against a scripted server: versions and labels.
  */
 #define _GNU_SOURCE /* memmem */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "impi_job.h"
-
-static struct job job;
-
-/* One joining client (0 of 2) that has sent its rank. */
-struct script {
-    struct impi_auth_method none;
-    struct job_client k;
-    struct errbuf err;
-};
-
-static void script_begin(struct script *s, bool extensions)
-{
-    static const uint32_t one[] = {1, 1};
-
-    job_init(&job, 2, one, one);
-    s->none = impi_auth_none();
-    s->k = job.clients[0];
-    s->k.o.methods = &s->none;
-    s->k.o.nmethods = 1;
-    s->k.o.hosts = s->k.hosts;
-    s->k.o.procs = s->k.procs;
-    s->k.o.extensions = extensions;
-    s->k.join = impi_join_create(&s->k.o, NULL);
-    assert_non_null(s->k.join);
-}
-
-static int tell(struct script *s, const void *bytes, size_t len)
-{
-    return impi_join_input(s->k.join, bytes, len, &s->err);
-}
-
-#define TELL(s, literal) tell(s, literal, sizeof(literal) - 1)
-
-static void said(struct script *s, const void *want, size_t len)
-{
-    const uint8_t *data;
-    size_t have = impi_join_output(s->k.join, &data);
-
-    assert_int_equal(have, len);
-    if (len)
-        assert_memory_equal(data, want, len);
-    impi_join_sent(s->k.join, have);
-}
-
-#define SAID(s, literal) said(s, literal, sizeof(literal) - 1)
-
-static void script_joined(struct script *s, bool extensions)
-{
-    script_begin(s, extensions);
-    SAID(s, "AUTH\0\0\0\4\0\0\0\1");
-    assert_int_equal(TELL(s, "\0\0\0\0\0\0\0\0"), 0);
-    SAID(s, "IMPI\0\0\0\4\0\0\0\0");
-    /* a server that answers at once (IM-062) */
-    assert_int_equal(TELL(s, "IMPI\0\0\0\4\0\0\0\2"), 0);
-    SAID(s, "COLL\0\0\0\14\0\0\x10\0\0\0\0\0\0\0\0\0");
-}
-
-#define VERSIONS                                                               \
-    "COLL\0\0\0\x18\0\0\x10\0\0\0\0\3"                                         \
-    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+#include "join_script.h"
 
 /* All that follows VERSION; 127.0.1.1 and 127.0.2.1, one process each. */
 static const char standard_labels[] =
@@ -422,99 +351,6 @@ static void im_93_wrong_length_names_client_and_label(void **state)
     }
 }
 
-static void im_43_client_without_methods_does_not_start(void **state)
-{
-    struct script s;
-    struct errbuf err;
-
-    script_begin(&s, true);
-    impi_join_destroy(s.k.join);
-    s.k.o.nmethods = 0;
-    assert_null(impi_join_create(&s.k.o, &err));
-    assert_string_equal(err.text, "SF-E201: No authentication methods "
-                                  "available for negotiation");
-}
-
-static void im_56_hang_up_after_the_key_is_explained(void **state)
-{
-    struct script s;
-
-    script_begin(&s, true);
-    impi_join_destroy(s.k.join);
-    s.none = impi_auth_key(1234);
-    s.k.join = impi_join_create(&s.k.o, NULL);
-    SAID(&s, "AUTH\0\0\0\4\0\0\0\2");
-    assert_int_equal(TELL(&s, "\0\0\0\1\0\0\0\0"), 0);
-    SAID(&s, "\0\0\0\0\0\0\x04\xd2"
-             "IMPI\0\0\0\4\0\0\0\0");
-    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
-    assert_string_equal(s.err.text, "SF-E210: Server disconnected (wrong "
-                                    "authentication key?)");
-    /* one that has answered is not to blame the key for what comes later */
-    assert_int_equal(TELL(&s, "IMPI\0\0\0\4\0\0\0\2"), 0);
-    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
-    assert_string_equal(s.err.text, "SF-E210: the IMPI server hung up during "
-                                    "start-up");
-    impi_join_destroy(s.k.join);
-}
-
-static void im_45_follow_on_bytes_are_read_by_their_length(void **state)
-{
-    struct script s;
-
-    script_begin(&s, true);
-    SAID(&s, "AUTH\0\0\0\4\0\0\0\1");
-    assert_int_equal(TELL(&s, "\0\0\0\0\0\0\0\14"), 0);
-    SAID(&s, "");
-    assert_int_equal(TELL(&s, "twelve bytes"), 0);
-    SAID(&s, "IMPI\0\0\0\4\0\0\0\0");
-    impi_join_destroy(s.k.join);
-    script_begin(&s, true);
-    assert_int_equal(TELL(&s, "\0\0\0\0\x7f\xff\xff\xff"), -1);
-    impi_join_destroy(s.k.join);
-}
-
-static void im_59_strict_mask_3_never_meets_munge(void **state)
-{
-    struct script s;
-
-    script_begin(&s, true);
-    assert_int_equal(TELL(&s, "\0\0\0\x1e\0\0\0\x20"), -1);
-    assert_string_equal(s.err.text,
-                        "SF-E210: the server chose authentication method 30, "
-                        "which was not offered");
-    impi_join_destroy(s.k.join);
-}
-
-static void servers_that_lie_are_refused(void **state)
-{
-    static const struct {
-        const char *bytes;
-        size_t len;
-        const char *want;
-    } lies[] = {
-        {"DONE\0\0\0\0", 8, "DONE of 0 bytes out of turn"},
-        {"IMPI\0\0\0\4\0\0\0\2", 12, "IMPI of 4 bytes out of turn"},
-        {"COLL\0\0\0\7", 8, "COLL of 7 bytes out of turn"},
-        {"COLL\xff\0\0\0", 8, "out of turn"},
-        {"WHAT\xff\xff\xff\xff", 8, "of -1 bytes"},
-        {"COLL\0\0\0\14\0\0\x10\0\0\0\0\7", 16, "client mask 0x7, but 2"},
-        {"COLL\x7f\0\0\0\0\0\x10\0\0\0\0\3", 16, "IMPI_C_VERSION of"},
-        {VERSIONS VERSIONS, 64, "sent IMPI_C_VERSION twice"},
-    };
-
-    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-        struct script s;
-
-        script_joined(&s, false);
-        assert_int_equal(tell(&s, lies[i].bytes, lies[i].len), -1);
-        if (!strstr(s.err.text, lies[i].want))
-            print_error("%s\n", s.err.text);
-        assert_non_null(strstr(s.err.text, lies[i].want));
-        impi_join_destroy(s.k.join);
-    }
-}
-
 static void wrong_number_of_clients_is_refused(void **state)
 {
     static const char *const sizes[] = {"\0\0\0\0", "\0\0\0\x21", "\0\0\0\3",
@@ -529,21 +365,6 @@ static void wrong_number_of_clients_is_refused(void **state)
         assert_non_null(strstr(s.err.text, "we are client 0 of 2"));
         impi_join_destroy(s.k.join);
     }
-}
-
-static void a_method_that_fails_ends_the_join(void **state)
-{
-    struct script s;
-
-    script_joined(&s, true);
-    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
-    assert_string_equal(s.err.text,
-                        "SF-E210: the IMPI server hung up during start-up");
-    impi_join_destroy(s.k.join);
-    script_begin(&s, true);
-    assert_int_equal(impi_join_eof(s.k.join, &s.err), -1);
-    assert_non_null(strstr(s.err.text, "no common authentication method"));
-    impi_join_destroy(s.k.join);
 }
 
 int main(void)
@@ -563,13 +384,7 @@ int main(void)
         cmocka_unit_test(im_81_counts_must_be_positive_and_add_up),
         cmocka_unit_test(im_81_too_few_processes_on_the_hosts),
         cmocka_unit_test(im_93_wrong_length_names_client_and_label),
-        cmocka_unit_test(im_43_client_without_methods_does_not_start),
-        cmocka_unit_test(im_56_hang_up_after_the_key_is_explained),
-        cmocka_unit_test(im_45_follow_on_bytes_are_read_by_their_length),
-        cmocka_unit_test(im_59_strict_mask_3_never_meets_munge),
-        cmocka_unit_test(servers_that_lie_are_refused),
         cmocka_unit_test(wrong_number_of_clients_is_refused),
-        cmocka_unit_test(a_method_that_fails_ends_the_join),
     };
 
     return cmocka_run_group_tests_name("impi_join_script", tests, NULL, NULL);
