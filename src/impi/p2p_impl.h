@@ -128,7 +128,7 @@ struct impi_channel {
     struct impi_unexpected *rx_unexpected;
     size_t direct; /* bytes offered straight into a buffer by the last rx */
     size_t stage_limit;
-    size_t stage_pos, stage_len;
+    size_t stage_len;
     uint8_t *stage;
     TAILQ_ENTRY(impi_channel) link;
 };

@@ -27,7 +27,6 @@ struct world_conn {
     int conn;
     int fd;
     ev_io io;
-    bool peer_gone;
 };
 
 /* ---- events of the engine ---- */

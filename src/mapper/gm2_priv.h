@@ -135,7 +135,6 @@ struct gm2 {
     struct gm2_fetch *fetch;
     struct gm2_version unfetched; /* could not be had ... */
     uint64_t fetch_again;         /* ... before this time */
-    uint32_t next_piece;
 
     struct gm2_talk talk[GM2_TALKS];
     uint32_t talk_session;
