@@ -6,7 +6,6 @@
  */
 #include "conform.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

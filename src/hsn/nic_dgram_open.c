@@ -7,9 +7,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "hsn/nic_dgram.h"
 

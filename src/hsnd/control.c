@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The control socket.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "base/bytebuf.h"

@@ -2,7 +2,6 @@
  * hsnd: start and end.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>

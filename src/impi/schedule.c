@@ -3,7 +3,6 @@
  * In trees a client is a vertex, numbered by its master; for Bcast and Reduce
  * relative to the root's client, whose vertex is the root itself.
  */
-#include <stdlib.h>
 
 #include "impi/constants.h"
 #include "impi/schedule_priv.h"

@@ -7,7 +7,6 @@
  * machine is run directly, others through the launcher.
  */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

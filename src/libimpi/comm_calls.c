@@ -2,7 +2,6 @@
  *
  * What a program asks about a communicator, and its end.
  */
-#include <stdlib.h>
 
 #include "libimpi/assist.h"
 #include "libimpi/coll.h"

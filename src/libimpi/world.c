@@ -3,7 +3,6 @@
  * MPI_Init to MPI_Finalize: the process says to impid which library it uses,
  * gets the environment of its native MPI, starts that, and joins the world.
  */
-#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

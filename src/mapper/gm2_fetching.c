@@ -5,7 +5,6 @@
  * not fit, the whole: a few pieces are asked for at a time, each again until
  * it comes.
  */
-#include <errno.h>
 
 #include "mapper/gm2_priv.h"
 

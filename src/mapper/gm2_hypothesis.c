@@ -12,7 +12,6 @@
  * Whoever was not the highest in the stored map first asks those above it:
  * one of them that answers leads, and nothing needs to be verified here.
  */
-#include <errno.h>
 
 #include "mapper/gm2_priv.h"
 

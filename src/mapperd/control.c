@@ -2,8 +2,6 @@
  *
  * The control socket: status, map, routes.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

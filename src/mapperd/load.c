@@ -3,7 +3,6 @@
  * Routes into hsnd, and the map into its file.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>

@@ -7,7 +7,6 @@
  */
 #include "mapperd/prober_ib.h"
 
-#include <errno.h>
 #include <infiniband/umad.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * GM-1 in the daemon: the mapper, or its host side alone (--respond-only).
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

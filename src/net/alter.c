@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Nets made from nets: faults, other ports, parts.  See build.h.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

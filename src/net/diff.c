@@ -3,7 +3,6 @@
  */
 #include "net/diff.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
  * was reached: NET_DOWN (reached downwards: only down from here) and NET_ANY.
  * On a Clos both are one.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/route_impl.h"

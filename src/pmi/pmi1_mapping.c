@@ -2,7 +2,6 @@
  * PMI_process_mapping: runs of nodes that hold the same number of
  * consecutive ranks, as (first node, nodes, ranks on each).
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

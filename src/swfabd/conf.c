@@ -3,7 +3,6 @@
  * swfabd.conf: keys, defaults, what belongs together.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/conf.h"

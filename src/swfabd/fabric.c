@@ -5,7 +5,6 @@
  * the seat of a link to the other daemon.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

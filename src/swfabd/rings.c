@@ -5,7 +5,6 @@
  * without any (base/look.h), the loop sleeps, and the first who puts something
  * into a ring wakes it by the bell.
  */
-#include <errno.h>
 
 #include "base/log.h"
 #include "swfabd/swfabd.h"

@@ -2,7 +2,6 @@
  *
  * Verbs of switchmgrd's control socket.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "base/jsonx.h"
