@@ -83,6 +83,24 @@ case_killed_slurmctld_finds_its_programs() { # SL-11
     end_live_step
 }
 
+# After a step back to an older version.  slurmctld ended, at each start anew.
+case_step_of_a_newer_version_in_the_state() { # SL-11
+    start_live_step
+    daemon stop slurmctld
+    LC_ALL=C sed -i 's/SFJI\x00\x01/SFJI\x00\x02/g' \
+        "$CLUSTER"/state/ctld/job_state*
+    daemon start slurmctld
+    wait_for 20 scontrol ping
+    assert_log slurmctld.log 'SF-E114 .*version 2, this is 1'
+    assert_equal 1 "$(squeue -h -s -o %i | wc -l)" "steps that live"
+    run_as_user touch "$WORK/go"
+    wait "$live"
+    assert_equal 0 $? "exit code of the live step"
+    wait_for 20 no_job_left
+    run_as_user srun -n1 -w n0 "$SHOW"
+    assert_code 0
+}
+
 case_lost_state_starts_numbers_anew() { # EL-11
     daemon stop slurmctld
     echo broken >"$CLUSTER/state/ctld/switch_elan_state"

@@ -328,10 +328,40 @@ static void sl_08_pack_and_unpack_null_and_never_built(void **state)
     /* The end of the buffer, and a blob that is none. */
     assert_int_equal(HOOK(switch_p_unpack_jobinfo)(&got, &buf, 0), SLURM_ERROR);
     assert_null(got);
+    host.ctld = false;
     slurm_packmem("rubbish", 7, &buf);
     assert_int_equal(HOOK(switch_p_unpack_jobinfo)(&got, &buf, 0), SLURM_ERROR);
     assert_null(got);
     assert_non_null(strstr(host.last, "SF-E110"));
+    host.ctld = true;
+    HOOK(switch_p_free_jobinfo)(j);
+}
+
+/* A slurmctld that is told of an error ends, and so at each new start: its
+ * state stays.  What could not be packed for want of memory is empty there. */
+static void sl_11_step_that_cannot_be_read_does_not_end_slurmctld(void **state)
+{
+    struct slurmabi_buf buf = {.len = 0};
+    struct switch_jobinfo *j, *got;
+
+    assert_int_equal(HOOK(switch_p_alloc_jobinfo)(&j, 42, 7), 0);
+    assert_int_equal(HOOK(switch_p_pack_jobinfo)(j, &buf, 0), 0);
+    buf.data[4 + 4 + 1]++; /* behind length and magic: the version */
+    slurm_packmem("", 0, &buf);
+    assert_int_equal(HOOK(switch_p_pack_jobinfo)(j, &buf, 0), 0);
+    for (int i = 0; i < 2; i++) {
+        host.errors = 0;
+        got = NULL;
+        assert_int_equal(HOOK(switch_p_unpack_jobinfo)(&got, &buf, 0), 0);
+        assert_int_equal(host.errors, 1);
+        assert_non_null(strstr(host.last, "SF-E114"));
+        assert_int_equal(HOOK(switch_p_job_step_allocated)(got, "n0"), 0);
+        assert_int_equal(HOOK(switch_p_job_step_complete)(got, "n0"), 0);
+        HOOK(switch_p_free_jobinfo)(got);
+    }
+    assert_int_equal(HOOK(switch_p_unpack_jobinfo)(&got, &buf, 0), 0);
+    assert_int_equal(got->info.job_id, 42);
+    HOOK(switch_p_free_jobinfo)(got);
     HOOK(switch_p_free_jobinfo)(j);
 }
 
@@ -515,6 +545,7 @@ int main(void)
         cmocka_unit_test(sl_10_never_built_job_info_in_every_order),
         cmocka_unit_test(sl_02_reconfig_and_state_any_number_of_times),
         cmocka_unit_test(sl_11_restore_forgets_what_was_live_before),
+        cmocka_unit_test(sl_11_step_that_cannot_be_read_does_not_end_slurmctld),
         cmocka_unit_test(sl_05_a_full_pool_is_told_as_busy),
         cmocka_unit_test(sl_02_hooks_after_fini_do_no_harm),
         cmocka_unit_test(sl_10_failed_seal_keeps_nothing),

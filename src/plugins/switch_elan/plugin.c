@@ -109,11 +109,31 @@ int switch_p_pack_jobinfo(struct switch_jobinfo *j, struct slurmabi_buf *buf,
     return SLURM_SUCCESS;
 }
 
+/* slurmctld reads job infos from its state file, and ends for good when one of
+ * them fails.  So there one that it cannot read (of a newer version, before a
+ * step back) is one that was never built: the job goes on, its contexts are
+ * not in the books. */
+static int decode(struct elan_jobinfo *info, const void *bytes, uint32_t len)
+{
+    struct errbuf err;
+
+    if (elan_jobinfo_decode(info, bytes, len, &err) == 0)
+        return SLURM_SUCCESS;
+    if (!slurm_running_in_slurmctld()) {
+        slurm_error("SF-E110 switch/elan: job info: %s", err.text);
+        return SLURM_ERROR;
+    }
+    slurm_error("SF-E114 switch/elan: job info of a step in the state: %s; the "
+                "step goes on, other steps may be given its contexts before "
+                "it ends",
+                err.text);
+    return SLURM_SUCCESS;
+}
+
 int switch_p_unpack_jobinfo(struct switch_jobinfo **out,
                             struct slurmabi_buf *buf, uint16_t protocol)
 {
     struct switch_jobinfo *j;
-    struct errbuf err;
     char *bytes = NULL;
     uint32_t len = 0;
     int rc;
@@ -124,11 +144,8 @@ int switch_p_unpack_jobinfo(struct switch_jobinfo **out,
     if (slurm_running_in_slurmd() && geteuid() == 0)
         switch_elan_announce();
     rc = slurm_unpackmem_xmalloc(&bytes, &len, buf);
-    if (rc == SLURM_SUCCESS &&
-        elan_jobinfo_decode(&j->info, bytes, len, &err) < 0) {
-        slurm_error("SF-E110 switch/elan: job info: %s", err.text);
-        rc = SLURM_ERROR;
-    }
+    if (rc == SLURM_SUCCESS)
+        rc = decode(&j->info, bytes, len);
     slurmabi_free(bytes);
     *out = j;
     if (rc != SLURM_SUCCESS) {
