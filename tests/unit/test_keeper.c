@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -233,6 +234,32 @@ static void first_call_of_mpi_starts_impid(void **state)
     done(&s);
 }
 
+static void *pester(void *arg)
+{
+    const struct impi_status_request q = {400};
+    const struct stand_in *s = arg;
+
+    while (send(s->fd, &q, sizeof(q), MSG_NOSIGNAL) == sizeof(q))
+        ;
+    return NULL;
+}
+
+/* It belongs to the user, who may make it ask for ever. */
+static void impid_that_asks_on_is_killed_in_time(void **state)
+{
+    struct timeval limit = {.tv_sec = 60};
+    struct stand_in s = {.deaf = true};
+    int stop = keep(&s, -1, -1, true);
+    pthread_t thread;
+
+    setsockopt(stop, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    assert_int_equal(pthread_create(&thread, NULL, pester, &s), 0);
+    assert_int_equal(ask_to_end(stop), IMPI_KEEPER_KILLED);
+    impi_keeper_end();
+    pthread_join(thread, NULL);
+    done(&s);
+}
+
 static void impid_that_does_not_start_leaves_nobody_waiting(void **state)
 {
     struct sockaddr_un at;
@@ -371,6 +398,7 @@ int main(void)
         cmocka_unit_test(stepd_that_ends_waits_for_no_task),
         cmocka_unit_test(impid_that_nobody_needs_is_not_started),
         cmocka_unit_test(first_call_of_mpi_starts_impid),
+        cmocka_unit_test(impid_that_asks_on_is_killed_in_time),
         cmocka_unit_test(impid_that_does_not_start_leaves_nobody_waiting),
         cmocka_unit_test(what_comes_on_the_line_starts_impid),
         cmocka_unit_test(thread_starts_with_the_first_task),

@@ -256,12 +256,10 @@ static void *keep(void *arg)
                              {.fd = k->wake, .events = POLLIN},
                              {.fd = k->status, .events = POLLIN},
                              {.fd = k->pidfd, .events = POLLIN}};
-        int n = poll(p, 5, patience(k));
 
+        poll(p, 5, patience(k));
         if (p[0].revents)
             step = heard(k);
-        else if (n == 0)
-            late(k);
         if (p[3].revents && k->status >= 0)
             answer(k);
         if (p[4].revents && k->pidfd >= 0 && k->phase == KEEPING)
@@ -271,6 +269,8 @@ static void *keep(void *arg)
         if (k->phase == KEEPING &&
             (p[1].revents || (p[2].revents && woken(k))) && k->o.listener >= 0)
             start(k);
+        if (patience(k) == 0) /* whatever is said meanwhile */
+            late(k);
     }
     return NULL;
 }
@@ -327,6 +327,7 @@ int impi_keeper_begin(const struct impi_keeper_options *options)
 
     k->o = *options;
     k->phase = KEEPING;
+    k->deadline = 0;
     k->user = geteuid();
     if (k->o.now)
         start(k);
