@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -12,7 +13,9 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +35,29 @@ int slurmabi_stepd_task_status(const struct slurmabi_stepd *step, pid_t pid)
     return looks++ < 3 ? -1 : SIGKILL; /* it takes Slurm a while */
 }
 
+static bool no_pidfd; /* as without a descriptor for it */
+
+long syscall(long number, ...)
+{
+    pid_t pid;
+    va_list ap;
+    int a;
+
+    va_start(ap, number);
+    if (number == SYS_pidfd_open) {
+        pid = va_arg(ap, pid_t);
+        va_end(ap);
+        errno = EMFILE;
+        return no_pidfd ? -1 : pidfd_open(pid, 0);
+    }
+    a = va_arg(ap, int);
+    pid = va_arg(ap, int);
+    va_end(ap);
+    return number == SYS_pidfd_send_signal
+               ? pidfd_send_signal(a, (int)pid, NULL, 0)
+               : -1;
+}
+
 static int reply_for(int fd, pid_t pid)
 {
     struct impi_status_request q = {pid};
@@ -48,11 +74,12 @@ struct stand_in {
     int fd; /* its end of the socket */
     bool deaf, refused;
     bool patient; /* when the line ends */
+    int grace;    /* ms from SIGTERM to SIGKILL; 0: as it is deaf or not */
     pid_t pid;
     int started[2]; /* a pipe: a byte for each start */
 };
 
-static pid_t make_child(bool deaf)
+static pid_t make_child(bool deaf, int end)
 {
     int ready[2];
     char c;
@@ -63,6 +90,7 @@ static pid_t make_child(bool deaf)
     if (pid == 0) {
         sigset_t none;
 
+        close(end); /* only the test hangs up */
         sigemptyset(&none); /* the keeper's thread has all blocked */
         sigprocmask(SIG_SETMASK, &none, NULL);
         signal(SIGTERM, deaf ? SIG_IGN : SIG_DFL);
@@ -88,8 +116,15 @@ static int start_stand_in(void *arg, int *status, pid_t *pid)
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     s->fd = pair[0];
     *status = pair[1];
-    *pid = s->pid = make_child(s->deaf);
+    *pid = s->pid = make_child(s->deaf, s->fd);
     return 0;
+}
+
+static int grace_of(const struct stand_in *s)
+{
+    if (s->grace)
+        return s->grace;
+    return s->deaf ? 20 : 20000;
 }
 
 /* The keeper without its thread, which the first fork starts. */
@@ -98,7 +133,7 @@ static int begin(struct stand_in *s, int listener, int presence, bool now)
     struct impi_keeper_options o = {.start = start_stand_in,
                                     .arg = s,
                                     .now = now,
-                                    .grace_ms = s->deaf ? 20 : 20000,
+                                    .grace_ms = grace_of(s),
                                     .linger_ms = s->patient ? 60000 : 20,
                                     .listener = listener,
                                     .presence = presence};
@@ -260,6 +295,27 @@ static void impid_that_asks_on_is_killed_in_time(void **state)
     done(&s);
 }
 
+/* With no descriptor left for a pidfd. */
+static void impid_that_only_hangs_up_is_killed(void **state)
+{
+    struct stand_in s = {.deaf = true, .grace = 60000};
+    struct timeval limit = {.tv_sec = 60};
+    int stop;
+    char c;
+
+    no_pidfd = true;
+    stop = keep(&s, -1, -1, true);
+    no_pidfd = false;
+    setsockopt(stop, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    assert_int_equal(send(stop, "", 1, 0), 1);
+    close(s.fd);
+    s.fd = -1;
+    assert_int_equal(recv(stop, &c, 1, 0), 1);
+    assert_int_equal(c, IMPI_KEEPER_KILLED);
+    assert_int_equal(waitpid(s.pid, NULL, 0), -1);
+    done(&s);
+}
+
 static void impid_that_does_not_start_leaves_nobody_waiting(void **state)
 {
     struct sockaddr_un at;
@@ -399,6 +455,7 @@ int main(void)
         cmocka_unit_test(impid_that_nobody_needs_is_not_started),
         cmocka_unit_test(first_call_of_mpi_starts_impid),
         cmocka_unit_test(impid_that_asks_on_is_killed_in_time),
+        cmocka_unit_test(impid_that_only_hangs_up_is_killed),
         cmocka_unit_test(impid_that_does_not_start_leaves_nobody_waiting),
         cmocka_unit_test(what_comes_on_the_line_starts_impid),
         cmocka_unit_test(thread_starts_with_the_first_task),

@@ -20,6 +20,7 @@
 
 #define REAP_MS 1000  /* from the end of a task until Slurm has reaped it */
 #define KILL_MS 2000  /* from SIGKILL on */
+#define CLOSED_MS 100 /* from impid's end of its socket until it has ended */
 #define RIGHTS_MS 100 /* between looks at our user id, if no signal comes */
 
 enum phase { KEEPING, ENDING, KILLING, ENDED };
@@ -172,8 +173,8 @@ static void late(struct keeper *k)
         start(k);
         return;
     }
-    if (k->phase == KILLING) {
-        ended(k, IMPI_KEEPER_KILLED);
+    if (k->phase == KILLING || (k->pidfd < 0 && !is_child(k))) {
+        ended(k, gone_how(k));
         return;
     }
     k->phase = KILLING;
@@ -194,15 +195,13 @@ static bool heard(struct keeper *k)
     return n > 0;
 }
 
-/* It has closed its socket; by its pidfd we see the rest. */
+/* It has closed its socket; by its pidfd we see the rest.  Where there was no
+ * descriptor left for one it has a moment: it may have closed it and live. */
 static void agent_gone(struct keeper *k)
 {
     shut(&k->status);
-    if (k->pidfd >= 0 || k->phase == KEEPING || k->phase == ENDED)
-        return;
-    if (k->pid > 0)
-        waitpid(k->pid, NULL, 0);
-    ended(k, gone_how(k));
+    if (k->pidfd < 0 && (k->phase == ENDING || k->phase == KILLING))
+        k->deadline = clock_ms() + CLOSED_MS;
 }
 
 /* A record of another length is not impid's: skip it. */
