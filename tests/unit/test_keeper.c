@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "base/quiet_thread.h"
 #include "impi/status_wire.h"
 #include "plugins/mpi_impi/keeper.h"
 
@@ -33,6 +34,17 @@ int slurmabi_stepd_task_status(const struct slurmabi_stepd *step, pid_t pid)
     if (pid == 400)
         return -1;
     return looks++ < 3 ? -1 : SIGKILL; /* it takes Slurm a while */
+}
+
+static char said[256]; /* the last error */
+
+void slurm_error(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(said, sizeof(said), fmt, ap);
+    va_end(ap);
 }
 
 static bool no_pidfd; /* as without a descriptor for it */
@@ -56,6 +68,13 @@ long syscall(long number, ...)
     return number == SYS_pidfd_send_signal
                ? pidfd_send_signal(a, (int)pid, NULL, 0)
                : -1;
+}
+
+static bool no_thread; /* as of a full process table */
+
+int quiet_thread(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+    return no_thread ? EAGAIN : pthread_create(thread, NULL, run, arg);
 }
 
 static int reply_for(int fd, pid_t pid)
@@ -316,6 +335,22 @@ static void impid_that_only_hangs_up_is_killed(void **state)
     done(&s);
 }
 
+static void thread_that_cannot_start_is_told(void **state)
+{
+    struct sockaddr_un at;
+    struct stand_in s = {0};
+    int listener = local_listener(&at);
+
+    said[0] = '\0';
+    begin(&s, listener, -1, false);
+    no_thread = true;
+    fork_task();
+    no_thread = false;
+    assert_non_null(strstr(said, "SF-E302"));
+    assert_int_equal(fcntl(listener, F_GETFD), -1); /* who comes is refused */
+    done(&s);
+}
+
 static void impid_that_does_not_start_leaves_nobody_waiting(void **state)
 {
     struct sockaddr_un at;
@@ -456,6 +491,7 @@ int main(void)
         cmocka_unit_test(first_call_of_mpi_starts_impid),
         cmocka_unit_test(impid_that_asks_on_is_killed_in_time),
         cmocka_unit_test(impid_that_only_hangs_up_is_killed),
+        cmocka_unit_test(thread_that_cannot_start_is_told),
         cmocka_unit_test(impid_that_does_not_start_leaves_nobody_waiting),
         cmocka_unit_test(what_comes_on_the_line_starts_impid),
         cmocka_unit_test(thread_starts_with_the_first_task),

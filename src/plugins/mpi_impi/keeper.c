@@ -303,8 +303,11 @@ static void task_forked(void)
     if (!k->waiting)
         return;
     k->waiting = false;
-    if (!start_thread(k))
-        stop_waiting(k);
+    if (start_thread(k))
+        return;
+    slurm_error("mpi/impi: SF-E302: no thread to wait for impid's first call: "
+                "the tasks have no MPI (too many processes?)");
+    stop_waiting(k);
 }
 
 /* Up to its first fork of a task slurmstepd changes its ids a dozen times, and
