@@ -12,39 +12,11 @@
 
 #define FD_LOWEST 10 /* what is handed over goes below */
 
-/* They stay in the order of their numbers: server_proc.c relies on it. */
-static void insert(struct server_lines *l, int fd)
-{
-    size_t i = l->n++;
-
-    for (; i > 0 && l->fd[i - 1] > fd; i--) {
-        l->fd[i] = l->fd[i - 1];
-        l->over[i] = l->over[i - 1];
-    }
-    l->fd[i] = fd;
-    l->over[i] = false;
-}
-
 static void drop(struct server_lines *l, size_t i)
 {
-    close(l->fd[i]);
+    close(l->line[i].fd);
     l->n--;
-    memmove(&l->fd[i], &l->fd[i + 1], (l->n - i) * sizeof(l->fd[0]));
-    memmove(&l->over[i], &l->over[i + 1], (l->n - i) * sizeof(l->over[0]));
-}
-
-/* Those that we have no room or descriptor for wait for the server. */
-static void accept_line(struct server_lines *l)
-{
-    int fd = accept4(l->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FD_LOWEST);
-
-    if (fd >= 0)
-        close(fd);
-    if (high >= 0)
-        insert(l, high);
-    else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-        l->listener = -1;
+    memmove(&l->line[i], &l->line[i + 1], (l->n - i) * sizeof(l->line[0]));
 }
 
 enum told { NOTHING, HELLO, GOODBYE };
@@ -54,7 +26,8 @@ static enum told look(const struct server_lines *l, size_t i,
                       struct impi_presence *who)
 {
     uint8_t text[IMPI_PRESENCE_SIZE + 1];
-    ssize_t n = recv(l->fd[i], text, sizeof(text), MSG_PEEK | MSG_DONTWAIT);
+    ssize_t n =
+        recv(l->line[i].fd, text, sizeof(text), MSG_PEEK | MSG_DONTWAIT);
 
     if (n < IMPI_PRESENCE_SIZE ||
         impi_presence_decode(who, text, l->secret) < 0)
@@ -69,7 +42,8 @@ static bool stands(const struct server_lines *l, uint32_t agent)
     struct impi_presence who;
 
     for (size_t i = 0; i < l->n; i++)
-        if (!l->over[i] && look(l, i, &who) != NOTHING && who.agent == agent)
+        if (!l->line[i].over && look(l, i, &who) != NOTHING &&
+            who.agent == agent)
             return true;
     return false;
 }
@@ -79,10 +53,67 @@ static bool is_lost(struct server_lines *l, size_t i, struct impi_presence *who)
 {
     enum told told = look(l, i, who);
 
-    l->over[i] = true;
+    l->line[i].over = true;
     if (told == NOTHING)
         drop(l, i);
     return told == HELLO && !stands(l, who->agent);
+}
+
+/* As many as impi-server has: as of all nodes twice, and some of strangers. */
+static size_t places(const struct server_lines *l)
+{
+    size_t n = 2 * (size_t)l->nodes + SF_IMPI_PENDING_MAX;
+
+    return n < SF_IMPI_LINES_MAX ? n : SF_IMPI_LINES_MAX;
+}
+
+/* There is a place for one more, now that the oldest stranger has lost his.
+ * (A node says who it is as soon as it is connected.) */
+static bool make_place(struct server_lines *l)
+{
+    struct impi_presence who;
+    size_t oldest = l->n;
+
+    if (l->n < places(l))
+        return true;
+    for (size_t i = 0; i < l->n; i++) {
+        struct node_line *line = &l->line[i];
+
+        line->known = line->known || look(l, i, &who) != NOTHING;
+        if (!line->known &&
+            (oldest == l->n || line->birth < l->line[oldest].birth))
+            oldest = i;
+    }
+    if (oldest == l->n)
+        return false;
+    drop(l, oldest);
+    return true;
+}
+
+/* They stay in the order of their numbers: server_proc.c relies on it. */
+static void insert(struct server_lines *l, int fd)
+{
+    size_t i = l->n++;
+
+    for (; i > 0 && l->line[i - 1].fd > fd; i--)
+        l->line[i] = l->line[i - 1];
+    l->line[i] = (struct node_line){.fd = fd, .birth = l->births++};
+}
+
+/* Those that we have no descriptor for wait for the server. */
+static void accept_line(struct server_lines *l)
+{
+    int fd = accept4(l->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FD_LOWEST);
+
+    if (fd >= 0)
+        close(fd);
+    if (high >= 0 && make_place(l))
+        insert(l, high);
+    else if (high >= 0)
+        close(high);
+    else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        l->listener = -1;
 }
 
 /* Room for all lines and both listeners. */
@@ -94,10 +125,9 @@ static struct pollfd *to_poll(const struct server_lines *l, int agents,
     if (!p)
         return NULL;
     p[0] = (struct pollfd){.fd = agents, .events = POLLIN};
-    p[1] = (struct pollfd){.fd = l->n < SF_IMPI_LINES_MAX ? l->listener : -1,
-                           .events = POLLIN};
+    p[1] = (struct pollfd){.fd = l->listener, .events = POLLIN};
     for (size_t i = 0; i < l->n; i++)
-        p[2 + i] = (struct pollfd){.fd = l->over[i] ? -1 : l->fd[i],
+        p[2 + i] = (struct pollfd){.fd = l->line[i].over ? -1 : l->line[i].fd,
                                    .events = POLLRDHUP};
     *n = l->n + 2;
     return p;

@@ -10,17 +10,26 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/limits.h"
 #include "impi/presence.h"
 
+struct node_line {
+    int fd;         /* above 9 */
+    bool over;      /* ended, and looked at */
+    bool known;     /* has said who it is */
+    unsigned birth; /* the oldest stranger goes first */
+};
+
 struct server_lines {
-    int listener; /* of the lines; -1: there are none */
-    int rest_ms;  /* before any is looked at: a short step shall not pay */
+    int listener;   /* of the lines; -1: there are none */
+    uint32_t nodes; /* of the step: each has a line */
+    int rest_ms;    /* before any is looked at: a short step shall not pay */
     uint8_t secret[IMPI_PRESENCE_SECRET];
+    unsigned births;
     size_t n;
-    int fd[SF_IMPI_LINES_MAX]; /* in the order of their numbers, all above 9 */
-    bool over[SF_IMPI_LINES_MAX]; /* ended, and looked at */
+    struct node_line line[SF_IMPI_LINES_MAX]; /* in the order of fd */
 };
 
 /* Wait until somebody connects to the agents' listener (true), or a node is

@@ -101,7 +101,7 @@ static int add_lines(posix_spawn_file_actions_t *fa, const struct inherited *fd)
     int rc = 0;
 
     for (int i = 0; i < nlines(fd) && rc == 0; i++)
-        rc = posix_spawn_file_actions_adddup2(fa, fd->lines->fd[i],
+        rc = posix_spawn_file_actions_adddup2(fa, fd->lines->line[i].fd,
                                               LINES_FIRST + i);
     return rc;
 }

@@ -115,7 +115,7 @@ static void copy_of_what_a_node_said_ends_nothing(void **state)
     for (int i = 0; i < 6; i++)
         assert_true(server_lines_wait(&lines, agents, &lost));
     assert_int_equal(lines.n, 2);
-    assert_true(lines.over[0] || lines.over[1]);
+    assert_true(lines.line[0].over || lines.line[1].over);
     close(node);
     while (server_lines_wait(&lines, agents, &lost))
         ;
@@ -135,6 +135,29 @@ static void strangers_are_dropped(void **state)
     close(node);
     assert_false(server_lines_wait(&lines, agents, &lost));
     assert_string_equal(lost.node, "n4");
+}
+
+/* Whoever reaches the port took descriptors of srun, and at last the places of
+ * the nodes. */
+static void strangers_do_not_take_the_places_of_nodes(void **state)
+{
+    struct impi_presence lost;
+    int stranger[200], early, late;
+
+    lines.nodes = 2;
+    early = line_of(0);
+    for (int i = 0; i < 200; i++)
+        stranger[i] = dial(port);
+    late = line_of(1);
+    close(late);
+    assert_false(server_lines_wait(&lines, agents, &lost));
+    assert_string_equal(lost.node, "n1");
+    assert_true(lines.n <= 2 * 2 + SF_IMPI_PENDING_MAX);
+    close(early);
+    assert_false(server_lines_wait(&lines, agents, &lost));
+    assert_string_equal(lost.node, "n0");
+    for (int i = 0; i < 200; i++)
+        close(stranger[i]);
 }
 
 static void short_step_does_not_pay(void **state)
@@ -166,8 +189,8 @@ static void lines_stay_in_the_order_of_their_numbers(void **state)
         assert_true(server_lines_wait(&lines, agents, &lost));
     assert_int_equal(lines.n, 20);
     for (size_t i = 0; i < lines.n; i++) {
-        assert_true(lines.fd[i] >= 10);
-        assert_true(i == 0 || lines.fd[i] > lines.fd[i - 1]);
+        assert_true(lines.line[i].fd >= 10);
+        assert_true(i == 0 || lines.line[i].fd > lines.line[i - 1].fd);
     }
     for (int i = 0; i < 20; i++)
         close(fd[i]);
@@ -183,6 +206,7 @@ int main(void)
         TEST(goodbye_is_no_loss),
         TEST(copy_of_what_a_node_said_ends_nothing),
         TEST(strangers_are_dropped),
+        TEST(strangers_do_not_take_the_places_of_nodes),
         TEST(short_step_does_not_pay),
         TEST(lines_stay_in_the_order_of_their_numbers),
     };

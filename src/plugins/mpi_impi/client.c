@@ -291,6 +291,7 @@ static void choose_laziness(uint32_t nodes)
             server_listen(&launch.server, launch.presence_address, &err);
     launch.lazy = nodes == 1 || launch.presence >= 0;
     launch.lines.listener = launch.presence;
+    launch.lines.nodes = nodes;
     launch.lines.rest_ms = LINES_REST_MS;
     impi_presence_secret(launch.lines.secret, launch.secret);
 }
