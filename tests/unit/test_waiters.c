@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Launches that wait for contexts are woken by a connection.
  */
+#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -51,6 +53,44 @@ static void a_launch_that_is_gone_hinders_nobody(void **state)
     close(b.fd);
 }
 
+/* As a login node that has died: nothing comes back. */
+static int deaf_port(int fill[3], uint16_t *port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    socklen_t len = sizeof(at);
+
+    assert_int_equal(bind(fd, (void *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(fd, 0), 0);
+    assert_int_equal(getsockname(fd, (void *)&at, &len), 0);
+    for (int i = 0; i < 3; i++) { /* more than it takes */
+        fill[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(fill[i], (void *)&at, sizeof(at));
+    }
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+static void launches_on_a_dead_host_hold_up_nobody(void **state)
+{
+    struct launch b = launch_open();
+    struct waiters *w = waiters_create();
+    uint16_t port;
+    int fill[3], fd = deaf_port(fill, &port);
+
+    for (int i = 0; i < 60; i++)
+        waiters_add(w, "127.0.0.1", port);
+    waiters_add(w, "127.0.0.1", b.port);
+    assert_int_equal(waiters_wake(w), 61);
+    assert_true(is_woken(&b, 60000));
+    waiters_destroy(w);
+    for (int i = 0; i < 3; i++)
+        close(fill[i]);
+    close(fd);
+    close(b.fd);
+}
+
 static void beyond_the_limit_the_oldest_is_forgotten(void **state)
 {
     struct launch first = launch_open(), last = launch_open();
@@ -72,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(el_18_all_who_wait_are_woken),
         cmocka_unit_test(a_launch_that_is_gone_hinders_nobody),
+        cmocka_unit_test(launches_on_a_dead_host_hold_up_nobody),
         cmocka_unit_test(beyond_the_limit_the_oldest_is_forgotten),
     };
 

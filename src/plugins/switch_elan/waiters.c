@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,11 +12,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/quiet_thread.h"
 #include "plugins/switch_elan/waiters.h"
 
-#define CONNECT_MS 2000 /* for one srun to answer */
+#define CONNECT_MS 2000 /* for sruns to answer */
+#define AT_ONCE 64      /* that one of them does not holds up few */
 
 struct waiter {
     TAILQ_ENTRY(waiter) next;
@@ -86,20 +89,27 @@ void waiters_add(struct waiters *w, const char *host, uint16_t port)
 
 /* ---- the thread ----------------------------------------------------------*/
 
-static void connect_to(const struct addrinfo *info)
-{
-    struct pollfd p = {.events = POLLOUT};
+/* Connections that are being made. */
+struct dialled {
+    struct pollfd p[AT_ONCE];
+    nfds_t n;
+};
 
-    p.fd =
+static void connect_to(struct dialled *d, const struct addrinfo *info)
+{
+    int fd =
         socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (p.fd < 0)
+
+    if (fd < 0)
         return;
-    if (connect(p.fd, info->ai_addr, info->ai_addrlen) < 0)
-        poll(&p, 1, CONNECT_MS);
-    close(p.fd);
+    if (connect(fd, info->ai_addr, info->ai_addrlen) < 0 &&
+        errno == EINPROGRESS)
+        d->p[d->n++] = (struct pollfd){.fd = fd, .events = POLLOUT};
+    else
+        close(fd);
 }
 
-static void wake_one(const struct waiter *one)
+static void dial(struct dialled *d, const struct waiter *one)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
                              .ai_socktype = SOCK_STREAM,
@@ -110,36 +120,66 @@ static void wake_one(const struct waiter *one)
     snprintf(port, sizeof(port), "%u", one->port);
     if (getaddrinfo(one->host, port, &hints, &info) != 0)
         return;
-    connect_to(info);
+    connect_to(d, info);
     freeaddrinfo(info);
 }
 
-/* Under the lock; NULL: stop. */
+/* Until all are made, or it took too long. */
+static void hang_up(struct dialled *d)
+{
+    int64_t end = clock_ms() + CONNECT_MS, left = CONNECT_MS;
+
+    while (d->n > 0 && left > 0 && poll(d->p, d->n, (int)left) >= 0) {
+        for (nfds_t i = d->n; i-- > 0;)
+            if (d->p[i].revents) {
+                close(d->p[i].fd);
+                d->p[i] = d->p[--d->n];
+            }
+        left = end - clock_ms();
+    }
+    while (d->n > 0)
+        close(d->p[--d->n].fd);
+}
+
+/* Under the lock; NULL: there is none. */
 static struct waiter *next_woken(struct waiters *w)
 {
-    struct waiter *one;
+    struct waiter *one = TAILQ_FIRST(&w->woken);
 
-    while (!w->stop && TAILQ_EMPTY(&w->woken))
-        pthread_cond_wait(&w->work, &w->lock);
-    if (w->stop)
+    if (!one)
         return NULL;
-    one = TAILQ_FIRST(&w->woken);
     TAILQ_REMOVE(&w->woken, one, next);
     w->nwoken--;
     return one;
 }
 
+/* Under the lock, which is given up meanwhile. */
+static void wake_some(struct waiters *w)
+{
+    struct dialled d = {.n = 0};
+    struct waiter *one;
+
+    for (int i = 0; i < AT_ONCE && !w->stop && (one = next_woken(w)); i++) {
+        pthread_mutex_unlock(&w->lock);
+        dial(&d, one);
+        free(one);
+        pthread_mutex_lock(&w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+    hang_up(&d);
+    pthread_mutex_lock(&w->lock);
+}
+
 static void *waker(void *arg)
 {
     struct waiters *w = arg;
-    struct waiter *one;
 
     pthread_mutex_lock(&w->lock);
-    while ((one = next_woken(w))) {
-        pthread_mutex_unlock(&w->lock);
-        wake_one(one);
-        free(one);
-        pthread_mutex_lock(&w->lock);
+    while (!w->stop) {
+        if (TAILQ_EMPTY(&w->woken))
+            pthread_cond_wait(&w->work, &w->lock);
+        else
+            wake_some(w);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
