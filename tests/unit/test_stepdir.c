@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include <cmocka.h>
 
 #include "plugins/mpi_impi/stepdir.h"
+
+#define OWN 8
 
 static char parent[64];
 
@@ -121,7 +124,7 @@ static void sweep_takes_only_what_dead_processes_left(void **state)
     assert_true(a >= 0 && b >= 0);
     close(a);
     close(b);
-    stepdir_sweep(parent);
+    stepdir_sweep(parent, getuid());
     assert_int_equal(stat(dead, &st), -1);
     assert_int_equal(stat(live, &st), 0);
     stepdir_remove(live, getuid(), getgid(), -1);
@@ -144,10 +147,73 @@ static void sweep_does_not_wait_for_ever(void **state)
     snprintf(options, sizeof(options),
              "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
     assert_int_equal(mount("dead", dead, "fuse", 0, options), 0);
-    stepdir_sweep(parent);
+    stepdir_sweep(parent, getuid());
     assert_int_equal(umount2(dead, MNT_DETACH), 0);
     close(fuse);
-    stepdir_sweep(parent);
+    stepdir_sweep(parent, getuid());
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static bool mount_deaf(int fuse, const char *at)
+{
+    char options[80];
+
+    snprintf(options, sizeof(options),
+             "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fuse);
+    return mount("dead", at, "fuse", 0, options) == 0;
+}
+
+/* Who left something that takes for ever took all the time that there is, at
+ * each step of anybody. */
+static void what_others_left_costs_the_own_nothing(void **state)
+{
+    char other[STEPDIR_PATH_MAX], own[OWN][STEPDIR_PATH_MAX];
+    char name[64], deaf[STEPDIR_PATH_MAX + 8];
+    int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
+
+    if (fuse < 0 || unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        skip();
+    for (int i = 0; i < OWN; i++) {
+        snprintf(name, sizeof(name), "%d.0.0-999999999", 2 + i);
+        fd = make(own[i], name, NULL);
+        assert_true(fd >= 0);
+        close(fd);
+    }
+    fd = stepdir_make(other, parent, "1.0.0-999999999", 65534, 65534, &step_dir,
+                      NULL);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(deaf, sizeof(deaf), "%s/deaf", other);
+    assert_int_equal(mkdir(deaf, 0700), 0);
+    assert_true(mount_deaf(fuse, deaf));
+    stepdir_sweep(parent, getuid());
+    for (int i = 0; i < OWN; i++)
+        assert_int_equal(access(own[i], F_OK), -1);
+    assert_int_equal(umount2(deaf, MNT_DETACH), 0);
+    close(fuse);
+    stepdir_sweep(parent, getuid());
+    assert_int_equal(access(other, F_OK), -1);
+}
+
+static void sweep_asks_nothing_that_is_mounted_over_a_directory(void **state)
+{
+    int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
+    char path[STEPDIR_PATH_MAX];
+
+    if (fuse < 0 || unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        skip();
+    fd = make(path, "1.0.0-999999999", NULL);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_true(mount_deaf(fuse, path));
+    alarm(60); /* it would wait for ever */
+    stepdir_sweep(parent, getuid());
+    alarm(0);
+    assert_int_equal(umount2(path, MNT_DETACH), 0);
+    close(fuse);
+    stepdir_sweep(parent, getuid());
     assert_int_equal(access(path, F_OK), -1);
 }
 
@@ -199,6 +265,8 @@ int main(void)
         cmocka_unit_test(step_directory_with_too_long_a_path_is_refused),
         cmocka_unit_test(sweep_takes_only_what_dead_processes_left),
         cmocka_unit_test(sweep_does_not_wait_for_ever),
+        cmocka_unit_test(what_others_left_costs_the_own_nothing),
+        cmocka_unit_test(sweep_asks_nothing_that_is_mounted_over_a_directory),
         cmocka_unit_test(step_directory_on_an_overlay_is_removed),
     };
 

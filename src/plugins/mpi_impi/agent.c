@@ -338,7 +338,7 @@ static int open_stepdir(const struct slurmabi_stepd *step, struct errbuf *err)
 
     agent.uid = slurmabi_stepd_uid(step);
     agent.gid = slurmabi_stepd_gid(step);
-    stepdir_sweep(STEPDIR_PARENT);
+    stepdir_sweep(STEPDIR_PARENT, agent.uid);
     snprintf(name, sizeof(name), "%u.%u.%u-%d", id.job_id, id.step_id,
              or_zero(slurmabi_stepd_het_job_offset(step)), (int)getpid());
     fd = stepdir_make(agent.dir, STEPDIR_PARENT, name, agent.uid, agent.gid,

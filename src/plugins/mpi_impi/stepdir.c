@@ -21,11 +21,13 @@
 #include "base/local.h"
 #include "plugins/mpi_impi/stepdir.h"
 
-/* What emptying one directory, and all that others left, may take; how long a
- * killed child is waited for. */
+/* What emptying one directory may take; all that the user of a new step has
+ * left, and all that others have, who may see to it that it takes for ever; how
+ * long a killed child is waited for. */
 #define REMOVE_MS 10000
 #define SWEEP_MS 2000
-#define KILL_MS 1000
+#define SWEEP_OTHERS_MS 100
+#define KILL_MS 100
 
 /* mkdir -p for a path of ours; every part must be root's. */
 static int make_parents(const char *path, struct errbuf *err)
@@ -161,7 +163,16 @@ void stepdir_remove(const char *path, uid_t uid, gid_t gid, int dir)
     remove_until(path, uid, gid, clock_ms() + REMOVE_MS);
 }
 
-static void sweep_one(const char *parent, const char *name, int64_t end)
+/* When to give up. */
+struct patience {
+    uid_t uid; /* his own */
+    int64_t own, others;
+};
+
+/* (What is mounted over the directory itself may never answer, either: rmdir()
+ * does not ask it.) */
+static void sweep_one(const char *parent, const char *name,
+                      const struct patience *p)
 {
     const char *dash = strrchr(name, '-');
     long pid = dash ? strtol(dash + 1, NULL, 10) : 0;
@@ -172,13 +183,16 @@ static void sweep_one(const char *parent, const char *name, int64_t end)
     if (pid <= 1 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
         return;
     n = snprintf(path, sizeof(path), "%s/%s", parent, name);
-    if (n < (int)sizeof(path) && lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        remove_until(path, st.st_uid, st.st_gid, end);
+    if (n < (int)sizeof(path) && rmdir(path) < 0 && errno == ENOTEMPTY &&
+        lstat(path, &st) == 0)
+        remove_until(path, st.st_uid, st.st_gid,
+                     st.st_uid == p->uid ? p->own : p->others);
 }
 
-void stepdir_sweep(const char *parent)
+void stepdir_sweep(const char *parent, uid_t uid)
 {
-    int64_t end = clock_ms() + SWEEP_MS;
+    struct patience p = {uid, clock_ms() + SWEEP_MS,
+                         clock_ms() + SWEEP_OTHERS_MS};
     DIR *dir = opendir(parent);
     struct dirent *entry;
 
@@ -186,6 +200,6 @@ void stepdir_sweep(const char *parent)
         return;
     while ((entry = readdir(dir)))
         if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
-            sweep_one(parent, entry->d_name, end);
+            sweep_one(parent, entry->d_name, &p);
     closedir(dir);
 }

@@ -25,8 +25,9 @@ int stepdir_make(char path[STEPDIR_PATH_MAX], const char *parent,
  * the socket is left that costs no process.  Gives up after ten seconds. */
 void stepdir_remove(const char *path, uid_t uid, gid_t gid, int dir);
 
-/* Remove what slurmstepds that are gone have left in parent.  Gives up after
- * two seconds; the next sweep goes on. */
-void stepdir_sweep(const char *parent);
+/* Before a step of uid: remove what slurmstepds that are gone have left in
+ * parent.  Gives up after two seconds, and after a tenth of one for what others
+ * left; the next sweep goes on. */
+void stepdir_sweep(const char *parent, uid_t uid);
 
 #endif
