@@ -3,6 +3,8 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/fuse.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -196,6 +199,83 @@ static void what_others_left_costs_the_own_nothing(void **state)
     assert_int_equal(access(other, F_OK), -1);
 }
 
+/* The file system that answers who mounts it, and then takes questions and
+ * nothing more: who asks cannot be killed. */
+static void *keep_silent(void *arg)
+{
+    int fuse = *(int *)arg;
+    char question[8192 + 4096];
+    struct {
+        struct fuse_out_header head;
+        struct fuse_init_out init;
+    } answer = {.head = {.len = sizeof(answer)},
+                .init = {.major = FUSE_KERNEL_VERSION,
+                         .minor = FUSE_KERNEL_MINOR_VERSION,
+                         .max_write = 4096}};
+
+    if (read(fuse, question, sizeof(question)) <= 0)
+        return NULL;
+    answer.head.unique = ((struct fuse_in_header *)(void *)question)->unique;
+    (void)!write(fuse, &answer, sizeof(answer));
+    while (read(fuse, question, sizeof(question)) > 0)
+        ;
+    return NULL;
+}
+
+static int count_children(void)
+{
+    char path[64], text[256] = "";
+    int n = 0, pid, at, fd;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    assert_true(read(fd, text, sizeof(text) - 1) >= 0);
+    close(fd);
+    for (char *p = text; sscanf(p, "%d %n", &pid, &at) == 1; p += at)
+        n++;
+    return n;
+}
+
+/* At each step one more process stayed for ever. */
+static void unkillable_child_is_lost_but_once(void **state)
+{
+    int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
+    char path[STEPDIR_PATH_MAX], name[STEPDIR_PATH_MAX + 16];
+    pthread_t thread;
+    int children;
+    bool aside;
+
+    if (fuse < 0 || unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        skip();
+    fd = make(path, "1.0.0-999999999", NULL);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(name, sizeof(name), "%s/dead", path);
+    assert_int_equal(mkdir(name, 0700), 0);
+    assert_true(mount_deaf(fuse, name));
+    assert_int_equal(pthread_create(&thread, NULL, keep_silent, &fuse), 0);
+    snprintf(name, sizeof(name), "%s/stuck-1.0.0-999999999", parent);
+    for (int i = 0; i < 20 && access(name, F_OK) < 0; i++)
+        stepdir_sweep(parent, getuid());
+    aside = access(name, F_OK) == 0;
+    stepdir_sweep(parent, getuid());
+    children = count_children();
+    if (!aside)
+        strcpy(name, path);
+    strcat(name, "/dead"); /* lets all go, so before anything fails */
+    assert_int_equal(umount2(name, MNT_FORCE | MNT_DETACH), 0);
+    pthread_join(thread, NULL);
+    close(fuse);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    assert_true(aside);
+    assert_int_equal(children, 1);
+    *strrchr(name, '/') = '\0';
+    stepdir_remove(name, getuid(), getgid(), -1);
+}
+
 static void sweep_asks_nothing_that_is_mounted_over_a_directory(void **state)
 {
     int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC), fd;
@@ -266,6 +346,7 @@ int main(void)
         cmocka_unit_test(sweep_takes_only_what_dead_processes_left),
         cmocka_unit_test(sweep_does_not_wait_for_ever),
         cmocka_unit_test(what_others_left_costs_the_own_nothing),
+        cmocka_unit_test(unkillable_child_is_lost_but_once),
         cmocka_unit_test(sweep_asks_nothing_that_is_mounted_over_a_directory),
         cmocka_unit_test(step_directory_on_an_overlay_is_removed),
     };

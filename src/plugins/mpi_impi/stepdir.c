@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,25 +122,40 @@ static void empty_as_user(const char *path, uid_t uid, gid_t gid)
 }
 
 /* Not for ever: the tree is the user's, who may have mounted there what never
- * answers, or made more than can be deleted soon. */
-static void await_child(pid_t pid, int64_t end)
+ * answers, or made more than can be deleted soon.  False: not even a signal
+ * ends it. */
+static bool await_child(pid_t pid, int64_t end)
 {
     struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0),
                        .events = POLLIN};
     int64_t left = end - clock_ms();
+    bool gone = true;
 
     while (p.fd >= 0 && left > 0 && poll(&p, 1, (int)left) < 0)
         left = end - clock_ms();
     kill(pid, SIGKILL);
     if (p.fd >= 0) {
-        poll(&p, 1, KILL_MS);
+        gone = poll(&p, 1, KILL_MS) == 1;
         close(p.fd);
     }
     waitpid(pid, NULL, WNOHANG);
+    return gone;
+}
+
+/* Out of the sight of sweeps: each would lose a child there. */
+static void put_aside(const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+    char aside[STEPDIR_PATH_MAX + sizeof("stuck-")];
+
+    snprintf(aside, sizeof(aside), "%.*sstuck-%s", (int)(name - path), path,
+             name);
+    rename(path, aside);
 }
 
 static void remove_until(const char *path, uid_t uid, gid_t gid, int64_t end)
 {
+    bool gone = true;
     pid_t pid;
 
     if (rmdir(path) == 0 || clock_ms() >= end)
@@ -148,8 +164,9 @@ static void remove_until(const char *path, uid_t uid, gid_t gid, int64_t end)
     if (pid == 0)
         empty_as_user(path, uid, gid);
     if (pid > 0)
-        await_child(pid, end);
-    rmdir(path);
+        gone = await_child(pid, end);
+    if (rmdir(path) < 0 && !gone)
+        put_aside(path);
 }
 
 /* Root deletes one name in a directory that it made, on a file system of its
