@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "hsnd/hsnd.h"
 
 #ifndef SO_PEERPIDFD

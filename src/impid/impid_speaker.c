@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/be.h"
-#include "base/log.h"
 #include "base/seal.h"
 #include "impi/derive.h"
 #include "impi/join.h"

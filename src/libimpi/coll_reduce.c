@@ -3,7 +3,6 @@
  * Reduce and Allreduce on spanning communicators, blocking and not, and what
  * all reductions need of buffers.
  */
-#include "impi/constants.h"
 #include "libimpi/buffer.h"
 #include "libimpi/coll.h"
 #include "libimpi/data.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "impi/constants.h"
 #include "libimpi/coll.h"
 #include "libimpi/data.h"
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "impi/constants.h"
 #include "libimpi/assist.h"
 #include "libimpi/comm_make.h"
 #include "libimpi/group.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "mapper/gm1_priv.h"
-#include "mapper/gm_address.h"
 
 /* ---- clouds -------------------------------------------------------------- */
 

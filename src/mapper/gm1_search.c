@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "mapper/gm1_priv.h"
-#include "mapper/gm_address.h"
 
 static void own_host(const struct gm1 *g, struct probe_host *host)
 {

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "mapper/gm2_priv.h"
-#include "mapper/gm_address.h"
 
 #define MS UINT64_C(1000000)
 

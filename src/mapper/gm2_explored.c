@@ -7,7 +7,6 @@
 #include "mapper/gm2_priv.h"
 #include "mapper/gm_address.h"
 #include "net/align.h"
-#include "net/build.h"
 #include "net/same.h"
 
 /* Board ids of --extra-hosts: locally administered ones. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/format.h"
 #include "net/hostlist.h"
 #include "net/topo.h"
 

@@ -14,7 +14,6 @@
 #include "base/jsonx.h"
 #include "health/report.h"
 #include "net/draw.h"
-#include "net/format.h"
 #include "sfabric/netsource.h"
 
 struct wishes {

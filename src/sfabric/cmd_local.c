@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "base/jsonx.h"
 #include "sfabric/sfabric.h"
 
 static const char *text_of(struct json_object *o, const char *key)

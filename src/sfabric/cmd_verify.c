@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/ctl.h"
-#include "base/jsonx.h"
 #include "health/mgrconf.h"
 #include "sfabric/explain.h"
 #include "sfabric/plugin_file.h"

@@ -6,7 +6,6 @@
  * into a ring wakes it by the bell.
  */
 
-#include "base/log.h"
 #include "swfabd/swfabd.h"
 
 enum {

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/clerk.h"
-#include "base/log.h"
 #include "base/seal.h"
 #include "elan/hostlist.h"
 #include "switchmgrd/net.h"

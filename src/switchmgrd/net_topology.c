@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/jsonx.h"
 #include "switchmgrd/net.h"
 #include "switchmgrd/topology.h"
 
