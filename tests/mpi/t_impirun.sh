@@ -1,112 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Jobs started by hand with impirun: both libraries, clients that only their
-# hosts connect (relay), and a strict IMPI 0.0 peer.  Runs what is installed
-# below stage/.
+# Jobs started by hand with impirun: its options and addresses, application
+# files, authentication, and every way to end.  Runs what is installed below
+# stage/.
 . "$(dirname "$0")/lib.sh"
-unset IMPI_AUTH_NONE
-export IMPI_AUTH_KEY=4711
-
-# The server of N clients in the background; its address in $hostport, its
-# end by `wait $server`.  Both are started by "${under[@]}".
-under=()
-start_server()
-{
-    rm -f "$TMPDIR/hostport"
-    mkfifo "$TMPDIR/hostport"
-    "${limited[@]}" 100 "${under[@]}" "$impirun" -server "$@" \
-        >"$TMPDIR/hostport" 2>"$TMPDIR/out.server" &
-    server=$!
-    hostport=
-    read -r hostport <"$TMPDIR/hostport"
-    [ -n "$hostport" ]
-}
-
-# client RANK NP PROGRAM: in the background; waited for by codes_of_all.
-pids='' SERVER=''
-client()
-{
-    "${limited[@]}" 100 "${under[@]}" "$impirun" -client "$1" "$hostport" \
-        -np "$2" "${@:3}" >"$TMPDIR/out.$1" 2>&1 &
-    pids+=" $!"
-}
+. "$(dirname "$0")/impirun.sh"
 
 # start_server, whose address is then one of IPv6: it hears both versions.
 start_server6()
 {
     start_server "$@" && hostport="[::1]:${hostport##*:}"
-}
-
-# Exit codes of server and clients, in order.
-codes_of_all()
-{
-    local pid codes=
-    for pid in $server $pids; do
-        wait "$pid"
-        codes+=" $?"
-    done
-    pids=
-    echo "${codes# }"
-}
-
-# case_world NAME NP:FAMILY...: program NAME says PASS, one client each.
-case_world()
-{
-    local name=$1 rank=0 spec codes
-    shift
-    ${SERVER:-start_server} $#
-    for spec; do
-        client $rank "${spec%:*}" "$dir/$name.${spec#*:}"
-        rank=$((rank + 1))
-    done
-    codes_of_all >"$TMPDIR/out.codes"
-    codes=$(tr -d ' \n' <"$TMPDIR/out.codes")
-    [ -z "${codes//0/}" ] && grep -q "^PASS $name" "$TMPDIR"/out.*
-    report $? "im_006_relay: $name in $*${SERVER:+ by IPv6}"
-}
-
-# case_strict RANK FAMILY [ARGS]: our client RANK, the script is the other.
-case_strict()
-{
-    ${SERVER:-start_server} 2
-    client "$1" 1 "$dir/strict.$2"
-    "${limited[@]}" 100 python3 "$tests/impi_host.py" "$hostport" $((1 - $1)) \
-        --key "$IMPI_AUTH_KEY" "${@:3}" >"$TMPDIR/out.peer" 2>&1
-    local rc=$?
-    codes_of_all >"$TMPDIR/out.codes"
-    [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
-        grep -q "^PASS strict rank $1" "$TMPDIR/out.$1"
-    report $? "im_100_im_101_im_103_strict_peer: our client $1 is $2 ${*:3}${SERVER:+ by IPv6}"
-}
-
-# case_habits RANK FAMILY TOLERATE HABIT...: as case_strict, with a peer that
-# does what real ones do.
-case_habits()
-{
-    local rank=$1 family=$2 list=$3 rc
-    shift 3
-    start_server 2
-    IMPI_TOLERATE=$list client "$rank" 1 "$dir/habits.$family" "$@"
-    "${limited[@]}" 100 python3 "$tests/impi_host.py" "$hostport" \
-        $((1 - rank)) --key "$IMPI_AUTH_KEY" --habits "$@" \
-        >"$TMPDIR/out.peer" 2>&1
-    rc=$?
-    codes_of_all >"$TMPDIR/out.codes"
-    [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
-        grep -q "^PASS habits rank $rank" "$TMPDIR/out.$rank"
-    report $? "im_128_peers_with_habits: our client $rank is $family, $*"
-}
-
-case_unknown_tolerance_is_named()
-{
-    start_server 2
-    IMPI_TOLERATE=long9 client 0 1 "$dir/habits.mpich"
-    client 1 1 "$dir/habits.openmpi"
-    codes_of_all >"$TMPDIR/out.codes"
-    [ "$(cat "$TMPDIR/out.codes")" != "0 0 0" ] &&
-        grep -q "SF-E406: IMPI_TOLERATE: unknown word 'long9'" "$TMPDIR/out.0"
-    report $? unknown_tolerance_is_named
 }
 
 # The world is as the standard orders it, whoever comes first.
@@ -566,13 +470,6 @@ case_what_a_process_cannot_get_ends_all() # WHICH CODE WHAT
     report $? "$title"
 }
 
-case_nothing_is_left()
-{
-    # shellcheck disable=SC2012
-    [ "$(ls -d "$TMPDIR"/impirun.* 2>/dev/null | wc -l)" = 0 ]
-    report $? nothing_is_left
-}
-
 need_both ring
 need_stage impirun
 case_im_029_wrong_usage
@@ -595,30 +492,6 @@ case_interface_of_the_user
 case_killed_before_they_begin
 case_abort_ends_all_with_its_code
 case_abort_is_told_by_who_is_told_to_end
-case_strict 0 mpich
-case_strict 1 openmpi
-case_strict 0 openmpi --strangers
-case_strict 1 mpich
-case_habits 0 mpich ""
-case_habits 1 openmpi "" garbage
-case_habits 0 openmpi long8 long8
-case_habits 1 mpich "reduce-p2p" reduce-p2p
-case_habits 0 mpich native-order native-order
-case_habits 1 mpich "long8, reduce-p2p" long8 reduce-p2p garbage
-case_habits 0 openmpi "long8 reduce-p2p" long8 reduce-p2p garbage
-case_unknown_tolerance_is_named
-# The standard's rule for context ids wants one agreement at a time.
-export THREADS_ONE_MAKER=1
-for program in ring flood order mixes sizes probe coll collv comms groups foreign threads; do
-    STRICT_WORLD=1 case_world $program 2:mpich 2:openmpi
-done
-for spec in "1:openmpi 2:mpich" "2:mpich 3:openmpi"; do
-    # shellcheck disable=SC2086 # the clients are several words
-    STRICT_WORLD=1 case_world foreign $spec
-done
-case_world ring 2:mpich 1:openmpi 1:mpich
-case_world coll 1:openmpi 2:mpich 1:openmpi
-case_world order 1:mpich 3:openmpi
 case_no_memory_to_write_is_for_now
 case_what_a_process_cannot_get_ends_all 1 SF-E314 "its environment"
 case_what_a_process_cannot_get_ends_all 2 SF-E322 "the socket for its packets"

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Worlds that impirun starts: programs of both libraries in clients that only
+# their hosts connect (relay), and a strict IMPI 0.0 peer with all its habits.
+# Runs what is installed below stage/.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/impirun.sh"
+
+# case_habits RANK FAMILY TOLERATE HABIT...: as case_strict, with a peer that
+# does what real ones do.
+case_habits()
+{
+    local rank=$1 family=$2 list=$3 rc
+    shift 3
+    start_server 2
+    IMPI_TOLERATE=$list client "$rank" 1 "$dir/habits.$family" "$@"
+    "${limited[@]}" 100 python3 "$tests/impi_host.py" "$hostport" \
+        $((1 - rank)) --key "$IMPI_AUTH_KEY" --habits "$@" \
+        >"$TMPDIR/out.peer" 2>&1
+    rc=$?
+    codes_of_all >"$TMPDIR/out.codes"
+    [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
+        grep -q "^PASS habits rank $rank" "$TMPDIR/out.$rank"
+    report $? "im_128_peers_with_habits: our client $rank is $family, $*"
+}
+
+case_unknown_tolerance_is_named()
+{
+    start_server 2
+    IMPI_TOLERATE=long9 client 0 1 "$dir/habits.mpich"
+    client 1 1 "$dir/habits.openmpi"
+    codes_of_all >"$TMPDIR/out.codes"
+    [ "$(cat "$TMPDIR/out.codes")" != "0 0 0" ] &&
+        grep -q "SF-E406: IMPI_TOLERATE: unknown word 'long9'" "$TMPDIR/out.0"
+    report $? unknown_tolerance_is_named
+}
+
+need_both ring
+need_stage impirun
+case_strict 0 mpich
+case_strict 1 openmpi
+case_strict 0 openmpi --strangers
+case_strict 1 mpich
+case_habits 0 mpich ""
+case_habits 1 openmpi "" garbage
+case_habits 0 openmpi long8 long8
+case_habits 1 mpich "reduce-p2p" reduce-p2p
+case_habits 0 mpich native-order native-order
+case_habits 1 mpich "long8, reduce-p2p" long8 reduce-p2p garbage
+case_habits 0 openmpi "long8 reduce-p2p" long8 reduce-p2p garbage
+case_unknown_tolerance_is_named
+# The standard's rule for context ids wants one agreement at a time.
+export THREADS_ONE_MAKER=1
+for program in ring flood order mixes sizes probe coll collv comms groups foreign threads; do
+    STRICT_WORLD=1 case_world $program 2:mpich 2:openmpi
+done
+for spec in "1:openmpi 2:mpich" "2:mpich 3:openmpi"; do
+    # shellcheck disable=SC2086 # the clients are several words
+    STRICT_WORLD=1 case_world foreign $spec
+done
+case_world ring 2:mpich 1:openmpi 1:mpich
+case_world coll 1:openmpi 2:mpich 1:openmpi
+case_world order 1:mpich 3:openmpi
+case_nothing_is_left
+finish
