@@ -247,6 +247,22 @@ case_srun_waited_for_ever_for_a_killed_slurmstepd() {
     assert_ended_by_loss_of n2
 }
 
+# srun showed no reason, and exited with 0.
+case_node_that_cannot_start_impid_fails_its_tasks() {
+    run_as_root n1 sh -c 'mkdir -p /run/slurm-fabric/impi &&
+        chmod 777 /run/slurm-fabric/impi'
+    run_as_user srun --mpi=impi -N1 -w n1 -n2 true
+    assert_code 1
+    assert_error 'SF-E302: node n1: /run/slurm-fabric/impi is not a directory'
+    assert_log slurmd.n1.log 'SF-E302: node n1: /run/slurm-fabric/impi is not'
+    # Nobody waits for its tasks.
+    run_as_user srun --mpi=impi -N2 -n2 -w 'n[0-1]' "$M" hang
+    assert_code 1
+    assert_cause 'rank 1 on node n1 ended without calling MPI_Init'
+    run_as_root n1 chmod 755 /run/slurm-fabric/impi
+    assert_nothing_left
+}
+
 case_scancel() {
     hang
     # shellcheck disable=SC2046

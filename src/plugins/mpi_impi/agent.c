@@ -17,6 +17,7 @@
 #include "impid/names.h"
 #include "plugins/mpi_impi/agent.h"
 #include "plugins/mpi_impi/keeper.h"
+#include "plugins/mpi_impi/presence.h"
 #include "plugins/mpi_impi/stepdir.h"
 #include "slurmabi/stepd.h"
 
@@ -41,12 +42,18 @@ static struct {
     gid_t gid;
     char dir[STEPDIR_PATH_MAX];
     char sock[STEPDIR_PATH_MAX + 8];
+    struct errbuf refused; /* why there is none */
 } agent = {
     .conf = -1, .tasks = {-1, -1}, .presence = -1, .dir_fd = -1, .sock_fd = -1};
 
 const char *impi_agent_socket(void)
 {
     return agent.sock[0] ? agent.sock : NULL;
+}
+
+const char *impi_agent_refused(void)
+{
+    return agent.refused.text;
 }
 
 int impi_agent_tasks(void)
@@ -314,15 +321,12 @@ static void keep(char **env)
                                     .now = !presence,
                                     .grace_ms = GRACE_MS,
                                     .linger_ms = LINGER_MS,
-                                    .listener = agent.sock_fd,
-                                    .presence = -1};
+                                    .listener = agent.sock_fd};
     char text[16];
     int stop;
 
-    if (presence) /* of this variable root sees no more than the version */
-        agent.presence = socket(presence[0] == '[' ? AF_INET6 : AF_INET,
-                                SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    o.presence = agent.presence;
+    /* of this variable root sees no more than the version */
+    agent.presence = o.presence = impi_presence_socket(presence);
     stop = impi_keeper_begin(&o);
     if (stop < 0 || !stopped_by_switch())
         return;
@@ -363,8 +367,9 @@ static int check_start(const struct slurmabi_stepd *step, char **env,
     return 0;
 }
 
-int impi_agent_start(const struct slurmabi_stepd *step, char **env)
+void impi_agent_start(const struct slurmabi_stepd *step, char **env)
 {
+    const char *node = slurmabi_node_name();
     struct errbuf err = {""};
 
     agent.step = step;
@@ -380,10 +385,12 @@ int impi_agent_start(const struct slurmabi_stepd *step, char **env)
         goto error;
     }
     keep(env);
-    return 0;
+    return;
 error:
     shut(&agent.sock_fd);
     shut_all();
-    slurm_error("mpi/impi: SF-E302: %s", err.text);
-    return -1;
+    agent.sock[0] = '\0';
+    errprintf(&agent.refused, "SF-E302: node %.64s: %.400s", node ? node : "?",
+              err.text);
+    slurm_error("mpi/impi: %s", agent.refused.text);
 }

@@ -66,7 +66,8 @@ int mpi_p_client_fini(void *state)
 
 int mpi_p_slurmstepd_prefork(const struct slurmabi_stepd *step, char ***env)
 {
-    return impi_agent_start(step, *env) == 0 ? SLURM_SUCCESS : SLURM_ERROR;
+    impi_agent_start(step, *env);
+    return SLURM_SUCCESS;
 }
 
 int mpi_p_slurmstepd_task(const struct slurmabi_mpi_task *task, char ***env)

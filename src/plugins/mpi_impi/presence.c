@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/netaddr.h"
 #include "impi/presence.h"
@@ -63,6 +64,14 @@ static bool open_line(int fd, const struct netaddr *to)
     return !(p.revents & (POLLERR | POLLHUP));
 }
 
+int impi_presence_socket(const char *where)
+{
+    if (!where || strcmp(where, "none") == 0)
+        return -1;
+    return socket(where[0] == '[' ? AF_INET6 : AF_INET,
+                  SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
 void impi_presence_connect(int fd, char **env, uint32_t rank)
 {
     const char *where = slurm_getenvp(env, ENV_PRESENCE);
@@ -75,4 +84,15 @@ void impi_presence_connect(int fd, char **env, uint32_t rank)
         !open_line(fd, &to) ||
         send(fd, hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
         shutdown(fd, SHUT_RDWR);
+}
+
+void impi_presence_goodbye(char **env, uint32_t rank)
+{
+    int fd = impi_presence_socket(slurm_getenvp(env, ENV_PRESENCE));
+
+    if (fd < 0)
+        return;
+    impi_presence_connect(fd, env, rank);
+    send(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(fd);
 }

@@ -9,9 +9,17 @@
 
 #include <stdint.h>
 
+/* A socket for what ENV_PRESENCE says, of which only the version is looked at;
+ * -1: it says nothing, or errno. */
+int impi_presence_socket(const char *where);
+
 /* Connect fd, a nonblocking socket, to where env says; it is not waited for.
  * What fails shows on fd, which starts the agent.  Nothing to do for -1, and
  * in a step of one node. */
 void impi_presence_connect(int fd, char **env, uint32_t rank);
+
+/* By a line of its own: no task of this node will call MPI, so that nobody
+ * waits for one. */
+void impi_presence_goodbye(char **env, uint32_t rank);
 
 #endif
