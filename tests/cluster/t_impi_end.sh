@@ -263,6 +263,17 @@ case_node_that_cannot_start_impid_fails_its_tasks() {
     assert_nothing_left
 }
 
+# Others waited in MPI_Init for its tasks, for ever.
+case_node_that_refuses_the_step_ends_it() {
+    run_as_root n1 chmod 777 /run/slurm-fabric/n1
+    run_as_user srun --mpi=impi -N2 -n2 -w 'n[0-1]' "$M"
+    assert_code 1
+    assert_error 'SF-E129 switch/elan: /run/slurm-fabric/n1: must be'
+    assert_cause 'rank 1 on node n1 ended without calling MPI_Init'
+    run_as_root n1 chmod 755 /run/slurm-fabric/n1
+    assert_nothing_left
+}
+
 case_scancel() {
     hang
     # shellcheck disable=SC2046

@@ -94,6 +94,7 @@ struct stand_in {
     bool deaf, refused;
     bool patient; /* when the line ends */
     int grace;    /* ms from SIGTERM to SIGKILL; 0: as it is deaf or not */
+    int absent;   /* times that this was told */
     pid_t pid;
     int started[2]; /* a pipe: a byte for each start */
 };
@@ -139,6 +140,11 @@ static int start_stand_in(void *arg, int *status, pid_t *pid)
     return 0;
 }
 
+static void note_absence(void *arg)
+{
+    ((struct stand_in *)arg)->absent++;
+}
+
 static int grace_of(const struct stand_in *s)
 {
     if (s->grace)
@@ -150,6 +156,7 @@ static int grace_of(const struct stand_in *s)
 static int begin(struct stand_in *s, int listener, int presence, bool now)
 {
     struct impi_keeper_options o = {.start = start_stand_in,
+                                    .absent = note_absence,
                                     .arg = s,
                                     .now = now,
                                     .grace_ms = grace_of(s),
@@ -444,6 +451,21 @@ static void srun_that_ends_first_starts_no_impid(void **state)
     close(line);
 }
 
+/* As when slurmstepd refuses the tasks before they come to it. */
+static void line_that_no_task_connected_is_told(void **state)
+{
+    int line = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), stop;
+    struct sockaddr_un at;
+    struct stand_in s = {0};
+
+    stop = keep(&s, local_listener(&at), line, false);
+    assert_int_equal(ask_to_end(stop), IMPI_KEEPER_GONE);
+    assert_int_equal(s.absent, 1);
+    done(&s);
+    assert_int_equal(s.absent, 1);
+    close(line);
+}
+
 /* Another node calls MPI, srun ends, or it cannot be reached. */
 static void what_comes_on_the_line_starts_impid(void **state)
 {
@@ -497,6 +519,7 @@ int main(void)
         cmocka_unit_test(thread_starts_with_the_first_task),
         cmocka_unit_test(step_that_forks_no_task_waits_for_nobody),
         cmocka_unit_test(srun_that_ends_first_starts_no_impid),
+        cmocka_unit_test(line_that_no_task_connected_is_told),
     };
 
     return cmocka_run_group_tests_name("keeper", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +29,7 @@
  * waits for (1.5 s), what it still has to send (2 s). */
 #define GRACE_MS 9000
 #define LINGER_MS 1000  /* srun is gone: the step will be soon, mostly */
+#define GOODBYE_MS 3000 /* for a connection to srun's host */
 #define TASK_BYTES 4096 /* of kernel memory, for what one task registers */
 
 /* One step per slurmstepd.  Descriptors: -1, none. */
@@ -219,6 +222,14 @@ static void reset_oom(void)
     close(fd);
 }
 
+static int become_user(void)
+{
+    return setgroups(1, &agent.gid) < 0 || setgid(agent.gid) < 0 ||
+                   setuid(agent.uid) < 0
+               ? -1
+               : 0;
+}
+
 static void become_impid(int alive, pid_t parent)
 {
     char *const argv[] = {"impid", NULL};
@@ -228,8 +239,7 @@ static void become_impid(int alive, pid_t parent)
     clean_descriptors(alive);
     reset_oom();
     setsid();
-    if (setgroups(1, &agent.gid) < 0 || setgid(agent.gid) < 0 ||
-        setuid(agent.uid) < 0 || chdir("/") < 0)
+    if (become_user() < 0 || chdir("/") < 0)
         _exit(126);
     umask(077);
     if (parent) {
@@ -298,6 +308,41 @@ static int spawn(void *arg, int *status, pid_t *pid)
     return 0;
 }
 
+/* With the user's ids, as a task does it. */
+static void say_goodbye(void)
+{
+    const struct slurmabi_stepd *step = agent.step;
+
+    if (become_user() == 0)
+        impi_presence_goodbye_node(
+            slurmabi_stepd_env(step),
+            or_zero(slurmabi_stepd_het_job_task_offset(step)),
+            slurmabi_stepd_ntasks(step), slurmabi_stepd_nodeid(step));
+    _exit(0);
+}
+
+/* The child is the user's, who may stop it. */
+static void tell_of_absence(void *arg)
+{
+    struct pollfd p = {.events = POLLIN};
+    pid_t pid = fork();
+
+    if (pid == 0)
+        say_goodbye();
+    if (pid < 0)
+        return;
+    p.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (p.fd >= 0) {
+        poll(&p, 1, GOODBYE_MS);
+        syscall(SYS_pidfd_send_signal, p.fd, SIGKILL, NULL, 0);
+        close(p.fd);
+    } else {
+        kill(pid, SIGKILL);
+    }
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
 /* Tasks say who they are by a record that nobody may read for long. */
 static int open_tasks(uint32_t ntasks, struct errbuf *err)
 {
@@ -318,6 +363,7 @@ static void keep(char **env)
     const char *presence = slurm_getenvp(env, ENV_PRESENCE);
     struct impi_keeper_options o = {.step = agent.step,
                                     .start = spawn,
+                                    .absent = tell_of_absence,
                                     .now = !presence,
                                     .grace_ms = GRACE_MS,
                                     .linger_ms = LINGER_MS,

@@ -152,12 +152,25 @@ static char gone_how(const struct keeper *k)
     return k->phase == KILLING ? IMPI_KEEPER_KILLED : IMPI_KEEPER_GONE;
 }
 
+/* No task came as far as that. */
+static bool is_absent(const struct keeper *k)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(peer);
+
+    return k->o.absent && k->o.listener >= 0 && k->o.presence >= 0 &&
+           getpeername(k->o.presence, (void *)&peer, &len) < 0 &&
+           errno == ENOTCONN;
+}
+
 static void begin_end(struct keeper *k)
 {
     if (k->phase == ENDED)
         ended(k, IMPI_KEEPER_GONE);
     if (k->phase != KEEPING)
         return;
+    if (is_absent(k))
+        k->o.absent(k->o.arg);
     stop_waiting(k);
     k->phase = ENDING;
     k->deadline = clock_ms() + k->o.grace_ms;

@@ -19,9 +19,14 @@
  * nobody's to end.  0, or -1 with a line in the log. */
 typedef int impi_keeper_start_f(void *arg, int *status, pid_t *pid);
 
+/* The step ends, and no task has connected the presence: the others of the
+ * step know nothing of this node and may wait for it. */
+typedef void impi_keeper_absent_f(void *arg);
+
 struct impi_keeper_options {
     const struct slurmabi_stepd *step;
     impi_keeper_start_f *start;
+    impi_keeper_absent_f *absent; /* in that thread, too; NULL: nothing */
     void *arg;
     bool now;      /* do not wait for a call of MPI */
     int grace_ms;  /* from SIGTERM to SIGKILL */

@@ -96,3 +96,21 @@ void impi_presence_goodbye(char **env, uint32_t rank)
     send(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     close(fd);
 }
+
+void impi_presence_goodbye_node(char **env, uint32_t first, uint32_t count,
+                                uint32_t node)
+{
+    const char *tasks = slurm_getenvp(env, ENV_TASKS);
+    struct taskmap map;
+    int64_t at;
+
+    if (!tasks || taskmap_parse(&map, tasks, NULL) < 0)
+        return;
+    at = taskmap_component_node(&map, first, count, node);
+    for (uint32_t rank = first; at >= 0 && rank < map.ntasks; rank++)
+        if (map.node[rank] == at) {
+            impi_presence_goodbye(env, rank);
+            break;
+        }
+    taskmap_free(&map);
+}

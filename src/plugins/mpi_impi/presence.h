@@ -21,5 +21,9 @@ void impi_presence_connect(int fd, char **env, uint32_t rank);
 /* By a line of its own: no task of this node will call MPI, so that nobody
  * waits for one. */
 void impi_presence_goodbye(char **env, uint32_t rank);
+/* The same for the node'th node of the component of count tasks from rank first
+ * on. */
+void impi_presence_goodbye_node(char **env, uint32_t first, uint32_t count,
+                                uint32_t node);
 
 #endif
