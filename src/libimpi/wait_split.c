@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-
 static bool split_room(struct split *s, int count)
 {
     size_t n = (size_t)count;

@@ -110,7 +110,7 @@ static pid_t make_child(bool deaf, int end)
     if (pid == 0) {
         sigset_t none;
 
-        close(end); /* only the test hangs up */
+        close(end);         /* only the test hangs up */
         sigemptyset(&none); /* the keeper's thread has all blocked */
         sigprocmask(SIG_SETMASK, &none, NULL);
         signal(SIGTERM, deaf ? SIG_IGN : SIG_DFL);
