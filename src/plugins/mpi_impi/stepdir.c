@@ -28,7 +28,7 @@
 #define REMOVE_MS 10000
 #define SWEEP_MS 2000
 #define SWEEP_OTHERS_MS 100
-#define KILL_MS 100
+#define KILL_MS 1000
 
 /* mkdir -p for a path of ours; every part must be root's. */
 static int make_parents(const char *path, struct errbuf *err)
