@@ -214,9 +214,14 @@ void impi_chan_open_sent(struct impi_chan_open *o, size_t n)
     o->out_sent += n;
 }
 
+bool impi_chan_open_accepted(const struct impi_chan_open *o)
+{
+    return !o->failed && o->stage == 2;
+}
+
 bool impi_chan_open_done(const struct impi_chan_open *o)
 {
-    return !o->failed && o->stage == 2 && o->out_sent == o->out_len;
+    return impi_chan_open_accepted(o) && o->out_sent == o->out_len;
 }
 
 void impi_chan_open_wipe(struct impi_chan_open *o)

@@ -117,7 +117,10 @@ size_t impi_chan_open_output(const struct impi_chan_open *o,
                              const uint8_t **data);
 void impi_chan_open_sent(struct impi_chan_open *o, size_t n);
 
-/* True when both sides are proved, accepted, and all output is sent. */
+/* True when both sides are proved and accepted, though the peer of an acceptor
+ * may not know it yet. */
+bool impi_chan_open_accepted(const struct impi_chan_open *o);
+/* True when, besides, all output is sent. */
 bool impi_chan_open_done(const struct impi_chan_open *o);
 
 /* Overwrite what is secret in it. */

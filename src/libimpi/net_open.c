@@ -126,18 +126,24 @@ static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
     return IMPI_CHAN_ACCEPT;
 }
 
-/* A guest is proved: it becomes the link to its rank, in place of our own
- * attempt if there was one. */
+/* From when a guest is let in there is no connection of our own to its rank:
+ * each side would keep the one that the other gives up. */
+static void expect_guest(const struct link *g)
+{
+    if (net.by_peer[g->open.id.from])
+        return;
+    link_add(link_create(-1, LINK_AWAITED), g->open.id.from);
+    net.nopening++;
+}
+
+/* A guest knows that it is let in: it becomes the link to its rank, in place of
+ * our own attempt if there was one. */
 static void seat_guest(struct link *g)
 {
-    struct link *own = net.by_peer[g->open.id.from];
+    struct link *own;
 
-    if (!own) {
-        link_add(g, g->open.id.from);
-        net.nopening++;
-        link_proved(g, false);
-        return;
-    }
+    expect_guest(g);
+    own = net.by_peer[g->open.id.from];
     link_close_fd(own);
     own->fd = g->fd;
     impi_chan_open_wipe(&g->open);
@@ -251,8 +257,11 @@ static bool drive_guest(size_t i)
     struct errbuf err;
     int rc = run_opening(g, &err);
 
-    if (rc == 0)
+    if (rc == 0) {
+        if (impi_chan_open_accepted(&g->open))
+            expect_guest(g);
         return false;
+    }
     drop_guest(i);
     if (rc > 0) {
         seat_guest(g);

@@ -51,7 +51,7 @@ enum link_state {
     LINK_CONNECTING, /* TCP under way */
     LINK_OPENING,    /* proving each other */
     LINK_SHARING,    /* proved; agreeing on shared memory */
-    LINK_AWAITED,    /* refused: the peer's own connection is on its way */
+    LINK_AWAITED,    /* the peer's own connection is on its way */
     LINK_OPEN,
     LINK_CLOSED
 };

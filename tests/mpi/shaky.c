@@ -3,7 +3,8 @@
  * Preloaded behind the front (BARE_FRONT=libimpi.so:shaky.so): the sockets
  * between clients work as badly as a network may.  Reads and writes are short,
  * a byte at a time for a while, or refused (EAGAIN, EINTR); some wait a little
- * first.  All by SHAKY_SEED, else nothing is done.
+ * first.  All by SHAKY_SEED, else nothing is done.  SHAKY_LATE, milliseconds:
+ * rank 0 cannot send its answers to connections before that time is over.
  *
  * Only calls of libimpi are meant: those with MSG_DONTWAIT.
  */
@@ -13,6 +14,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,6 +90,25 @@ static size_t allowance(void)
     return n;
 }
 
+/* The last word of an opening (impi/chan_open.h), of rank 0. */
+static int is_late(const struct msghdr *msg)
+{
+    static struct timespec first;
+    const char *late = getenv("SHAKY_LATE"), *rank = getenv("SLURM_PROCID");
+    struct timespec now;
+
+    if (!late || !rank || strcmp(rank, "0") != 0 || msg->msg_iovlen != 1 ||
+        msg->msg_iov[0].iov_len != 4)
+        return 0;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (first.tv_sec == 0)
+        first = now;
+    errno = EAGAIN;
+    return (now.tv_sec - first.tv_sec) * 1000 +
+               (now.tv_nsec - first.tv_nsec) / 1000000 <
+           atol(late);
+}
+
 /* At most n bytes of the first entries, in out. */
 static size_t cut(struct iovec *out, const struct msghdr *msg, size_t n)
 {
@@ -113,6 +134,8 @@ static ssize_t move(const char *name, int fd, const struct msghdr *msg,
     size_t n;
 
     *(void **)&real = dlsym(RTLD_NEXT, name);
+    if (name[0] == 's' && (flags & MSG_DONTWAIT) && is_late(msg))
+        return -1;
     if (!is_on() || !(flags & MSG_DONTWAIT))
         return real(fd, &part, flags);
     n = allowance();

@@ -111,6 +111,20 @@ case_unreachable_process_is_named()
     report $? "$title: $*"
 }
 
+# Rank 0 let rank 1 in, began a connection of its own before it could say so,
+# and each kept the one that the other gave up.
+case_both_call_and_the_answer_is_late()
+{
+    local title=both_call_and_the_answer_is_late
+    if ! [ -e "$dir/shaky.so" ]; then
+        skipped "$title: $*" "no shaky.so"
+        return
+    fi
+    BARE_FRONT=$front:$dir/shaky.so SHAKY_LATE=300 IMPI_SHM=0 \
+        world "$@" -- "$dir/meet" && grep -q "^PASS meet" "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
 # BBR looks for the rate of a path by pauses: within a machine there is none.
 # paced N: that many connections of each process do without.
 case_no_pauses_within_a_machine() # SHM N WORLD..
@@ -317,6 +331,8 @@ case_end fatal_error_names_its_cause 1 "SF-E510: MPI_Win_create" \
     mpich:1 openmpi:1 -- "$dir/abort" 1 window
 case_unreachable_process_is_named mpich:1 openmpi:1
 case_unreachable_process_is_named openmpi:1 mpich:1
+case_both_call_and_the_answer_is_late mpich:1 openmpi:1
+case_both_call_and_the_answer_is_late openmpi:1 mpich:1
 case_no_pauses_within_a_machine 0 1 mpich:1 openmpi:1
 case_no_pauses_within_a_machine 1 0 mpich:1 openmpi:1
 case_lost_ends
