@@ -120,6 +120,9 @@
 #define SF_ELAN_BRACKETS_MAX 4
 #define SF_ELAN_DIGITS_MAX 9
 
+/* Path of a configuration or run-time file. */
+#define SF_SITEDIR_PATH_MAX 1024
+
 /* Elan: elanhosts, bytes; `--network=` and SwitchParameters, bytes. */
 #define SF_ELAN_HOSTS_SIZE_MAX (16 * 1024 * 1024)
 #define SF_ELAN_OPTIONS_MAX 4096

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sitedir.h"
 #include "elan/program_client.h"
 #include "elan/program_holder.h"
 #include "elan/rmscall.h"
@@ -23,7 +24,7 @@ static void rundir_of_env(char *dir, size_t size)
     if (slash && (size_t)(slash - own) < size)
         snprintf(dir, size, "%.*s", (int)(slash - own), own);
     else
-        snprintf(dir, size, "%s", SF_RUNSTATEDIR);
+        snprintf(dir, size, "%s", SITEDIR_RUN(""));
 }
 
 typedef int each_f(const char *socket, void *arg);
@@ -95,7 +96,7 @@ static int find_program(struct search *s)
         return 0;
     rundir_of_env(dir, sizeof(dir));
     if (for_sockets(dir, s->number ? same_number : ask, s, 1) == 0 ||
-        for_sockets(SF_RUNSTATEDIR, s->number ? same_number : ask, s, 1) == 0)
+        for_sockets(SITEDIR_RUN(""), s->number ? same_number : ask, s, 1) == 0)
         return 0;
     errno = ENOENT;
     return -1;

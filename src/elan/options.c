@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/sitedir.h"
 #include "elan/elanvp.h"
 #include "elan/options.h"
 #include "elan/payload.h"
@@ -126,13 +127,16 @@ static int parse(struct list *list, const char *text, void *into,
 
 void elan_site_defaults(struct elan_site *site)
 {
+    struct sitedir sitedir;
+
     *site = (struct elan_site){
         .base_context = ELAN_RMS_BASE_CONTEXT_NUM,
         .top_context = ELAN_RMS_TOP_CONTEXT_NUM,
         .rails = 1,
         .max_age = ELAN_PAYLOAD_MAX_AGE,
-        .elanhosts = SF_SYSCONFDIR "/elanhosts",
     };
+    snprintf(site->elanhosts, sizeof(site->elanhosts), "%s",
+             sitedir_conf(&sitedir, "elanhosts"));
 }
 
 int elan_site_parse(struct elan_site *site, const char *text,

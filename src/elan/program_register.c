@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/local.h"
+#include "base/sitedir.h"
 #include "elan/capability.h"
 #include "elan/program_register.h"
 
@@ -125,7 +126,7 @@ static int register_one(const struct program_drivers *d,
     size_t len;
 
     if (fd < 0)
-        fd = connect_to(SF_RUNSTATEDIR, rail);
+        fd = connect_to(SITEDIR_RUN(""), rail);
     if (fd >= 0 && r && buf) {
         r->number = (uint32_t)held->program.number;
         r->uid = held->program.uid;

@@ -11,9 +11,10 @@
 #include "base/conf.h"
 #include "health/policy.h"
 
-#define MGRCONF_PATH SF_SYSCONFDIR "/switchmgr.conf"
+/* Names in the directories of base/sitedir.h. */
+#define MGRCONF_NAME "switchmgr.conf"
 /* Written by switchmgrd's unprivileged side: a directory of its own. */
-#define MGRCONF_RUN_DIR SF_RUNSTATEDIR "/switchmgrd"
+#define MGRCONF_RUN_DIR "switchmgrd"
 #define MGRCONF_TABLE MGRCONF_RUN_DIR "/health"
 #define MGRCONF_REPORTS MGRCONF_RUN_DIR "/reports.sock"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sitedir.h"
 #include "elan/capability.h"
 #include "hsn/libhsn_priv.h"
 #include "hsn/port_record.h"
@@ -27,7 +28,7 @@ static int default_path(char *path, size_t size)
         if (n > 0 && (size_t)n < size && access(path, F_OK) == 0)
             return n;
     }
-    return snprintf(path, size, "%s/hsnd-0", SF_RUNSTATEDIR);
+    return snprintf(path, size, "%s", SITEDIR_RUN("hsnd-0"));
 }
 
 struct hsn *hsn_open(const char *path)

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mac.h"
 #include "base/notify.h"
+#include "base/sitedir.h"
 #include "hsnd/hsnd.h"
 
 static void on_signal(struct ev_loop *loop, ev_signal *s, int events)
@@ -187,10 +188,10 @@ static void report_error(const char *text, void *arg)
 static int default_paths(struct hsnd_conf *c)
 {
     if (!c->socket &&
-        asprintf(&c->socket, "%s/hsnd-%ld", SF_RUNSTATEDIR, c->rail) < 0)
+        asprintf(&c->socket, "%s%ld", SITEDIR_RUN("hsnd-"), c->rail) < 0)
         return -1;
     if (!c->control &&
-        asprintf(&c->control, "%s/hsnd-%ld.ctl", SF_RUNSTATEDIR, c->rail) < 0)
+        asprintf(&c->control, "%s%ld.ctl", SITEDIR_RUN("hsnd-"), c->rail) < 0)
         return -1;
     return 0;
 }
@@ -248,9 +249,9 @@ static int run(struct hsnd *d)
 
 int main(int argc, char **argv)
 {
-    static const struct daemon_program program = {
+    const struct daemon_program program = {
         "hsnd", "Own a NIC of this node and serve endpoints.",
-        SF_SYSCONFDIR "/hsn.conf"};
+        SITEDIR_CONF("hsn.conf")};
     struct daemon_args args;
     struct hsnd *d;
     int rc;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sitedir.h"
 #include "hsn/frame.h"
 #include "hsnd/hsnd.h"
 
@@ -57,11 +58,12 @@ static void last_error(const char *text, void *arg)
 static int read_hosts(struct hsnd *d, struct errbuf *err)
 {
     const char *path = d->conf.elanhosts;
+    struct sitedir sitedir;
     char *text;
     size_t len;
 
     if (!path)
-        path = SF_SYSCONFDIR "/elanhosts";
+        path = sitedir_conf(&sitedir, "elanhosts");
     if (read_file(path, &text, &len) == 0) {
         d->hosts = elanhosts_parse(path, text, len, last_error, err);
     } else if (errno == ENOENT && !d->conf.elanhosts) {

@@ -40,11 +40,6 @@ static const char help[] =
     "EXIT STATUS: the worst of the processes; that of MPI_Abort; 1 the job\n"
     "failed, 2 wrong usage.\n";
 
-const char *impirun_conf_path(void)
-{
-    return PATH_CONF;
-}
-
 static int usage(const char *what, const char *value)
 {
     fprintf(stderr, "impirun: %s%s%s\nimpirun: see impirun --help\n", what,

@@ -38,9 +38,6 @@ struct impirun {
     char **command;
 };
 
-/* Where the site's choices stand. */
-const char *impirun_conf_path(void);
-
 int impirun_server(const struct impirun *run);
 int impirun_client(const struct impirun *run);
 

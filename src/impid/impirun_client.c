@@ -24,6 +24,7 @@
 #include "base/child.h"
 #include "base/local.h"
 #include "base/netaddr.h"
+#include "base/sitedir.h"
 #include "impid/impirun.h"
 #include "impid/names.h"
 
@@ -140,7 +141,7 @@ static void write_records(FILE *f, const struct client *c)
     record(f, "ifname", getenv(ENV_IFNAME));
     record(f, "log", getenv(ENV_LOG));
     record(f, "pmix_module", PATH_PMIX);
-    record(f, "conf", impirun_conf_path());
+    record(f, "conf", SITEDIR_CONF(CONF_NAME));
     fprintf(f, "component=0%coffset=0%cntasks=%u%cnodeid=0%cwatch=1%c", '\0',
             '\0', c->run->np, '\0', '\0', '\0');
 }

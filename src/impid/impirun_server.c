@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/netaddr.h"
+#include "base/sitedir.h"
 #include "impid/impirun.h"
 #include "impid/names.h"
 #include "impi/site.h"
@@ -58,7 +59,7 @@ static int start(struct impirun_control *c, const struct impirun *run,
     struct impi_site site;
     int rc = -1;
 
-    if (impi_site_read(&site, impirun_conf_path(), err) < 0)
+    if (impi_site_read(&site, SITEDIR_CONF(CONF_NAME), err) < 0)
         return -1;
     if (run->port == 0) {
         o.port_lo = site.port_lo;

@@ -37,6 +37,6 @@
 #define PATH_SERVER SF_LIBEXECDIR "/impi-server"
 #define PATH_FRONT SF_PKGLIBDIR "/libimpi.so"
 #define PATH_PMIX SF_PKGLIBDIR "/impid_pmix.so"
-#define PATH_CONF SF_SYSCONFDIR "/impi.conf"
+#define CONF_NAME "impi.conf"
 
 #endif

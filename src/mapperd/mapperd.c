@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/sitedir.h"
 #include "mapperd/check.h"
 #include "mapperd/mapperd.h"
 
@@ -58,7 +59,7 @@ static int read_settings(struct settings *s, int argc, char **argv,
     if (rc != 0)
         return rc;
     settings_default(s);
-    if (settings_read(s, conf ? conf : SF_SYSCONFDIR "/mapper.conf",
+    if (settings_read(s, conf ? conf : SITEDIR_CONF("mapper.conf"),
                       conf != NULL, report, NULL) < 0)
         return errprintf(err, "mapper.conf is wrong");
     if (settings_options(s, argc, argv, &conf, err) < 0 ||

@@ -4,6 +4,7 @@
  * options.c.
  */
 #define _GNU_SOURCE
+#include "base/sitedir.h"
 #include "mapperd/settings.h"
 
 #include <stddef.h>
@@ -123,13 +124,13 @@ int settings_read(struct settings *s, const char *path, bool must,
 static int default_paths(struct settings *s)
 {
     if (!s->hsnd &&
-        asprintf(&s->hsnd, "%s/hsnd-%ld", SF_RUNSTATEDIR, s->unit) < 0)
+        asprintf(&s->hsnd, "%s%ld", SITEDIR_RUN("hsnd-"), s->unit) < 0)
         return -1;
     if (s->control)
         return 0;
     if (s->unit == 0)
-        return (s->control = strdup(SF_RUNSTATEDIR "/mapperd.sock")) ? 0 : -1;
-    return asprintf(&s->control, "%s/mapperd-%ld.sock", SF_RUNSTATEDIR,
+        return (s->control = strdup(SITEDIR_RUN("mapperd.sock"))) ? 0 : -1;
+    return asprintf(&s->control, "%s%ld.sock", SITEDIR_RUN("mapperd-"),
                     s->unit) < 0
                ? -1
                : 0;

@@ -6,6 +6,7 @@
 #include <glob.h>
 
 #include "base/jsonx.h"
+#include "base/sitedir.h"
 #include "sfabric/sfabric.h"
 
 static int judge(struct json_object *s, const struct sfabric_options *o)
@@ -52,9 +53,9 @@ static int ask_all(const struct sfabric_options *o)
     int rc = SFABRIC_OK, worst = SFABRIC_OK;
     glob_t found;
 
-    if (glob(SF_RUNSTATEDIR "/hsnd-*.ctl", 0, NULL, &found) != 0) {
-        sfabric_fail("no hsnd: there is no " SF_RUNSTATEDIR
-                     "/hsnd-RAIL.ctl; does it run on this host?");
+    if (glob(SITEDIR_RUN("hsnd-*.ctl"), 0, NULL, &found) != 0) {
+        sfabric_fail("no hsnd: there is no %s; does it run on this host?",
+                     SITEDIR_RUN("hsnd-RAIL.ctl"));
         return SFABRIC_UNKNOWN;
     }
     for (size_t i = 0; i < found.gl_pathc; i++) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/ctl.h"
+#include "base/sitedir.h"
 #include "health/mgrconf.h"
 #include "sfabric/explain.h"
 #include "sfabric/plugin_file.h"
@@ -139,10 +140,11 @@ static void check_conf(struct findings *f)
 {
     struct mgrconf c;
 
-    if (access(MGRCONF_PATH, F_OK) < 0)
+    if (access(SITEDIR_CONF(MGRCONF_NAME), F_OK) < 0)
         say(f, SFABRIC_OK, "switchmgr.conf", "none: defaults");
-    else if (mgrconf_read(&c, MGRCONF_PATH, false, report, f) == 0) {
-        say(f, SFABRIC_OK, "switchmgr.conf", MGRCONF_PATH);
+    else if (mgrconf_read(&c, SITEDIR_CONF(MGRCONF_NAME), false, report, f) ==
+             0) {
+        say(f, SFABRIC_OK, "switchmgr.conf", SITEDIR_CONF(MGRCONF_NAME));
         mgrconf_free(&c);
     }
 }
@@ -154,7 +156,7 @@ static void check_daemon(struct findings *f, const struct sfabric_options *o,
     struct json_object *reply;
     struct errbuf err;
 
-    snprintf(path, sizeof(path), "%s/%s", SF_RUNSTATEDIR, control);
+    snprintf(path, sizeof(path), "%s", SITEDIR_RUN(control));
     if (access(path, F_OK) < 0) {
         say(f, SFABRIC_OK, daemon, "does not run on this host");
         return;

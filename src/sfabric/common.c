@@ -6,6 +6,7 @@
 
 #include "base/ctl.h"
 #include "base/jsonx.h"
+#include "base/sitedir.h"
 #include "sfabric/sfabric.h"
 
 int sfabric_fail(const char *fmt, ...)
@@ -40,7 +41,7 @@ struct json_object *sfabric_ask(const struct sfabric_options *o,
     if (o->socket)
         snprintf(path, sizeof(path), "%s", o->socket);
     else
-        snprintf(path, sizeof(path), "%s/%s.sock", SF_RUNSTATEDIR, daemon);
+        snprintf(path, sizeof(path), "%s/%s.sock", SITEDIR_RUN(""), daemon);
     jsonx_add_str(request, "verb", verb);
     rc = ctl_call(path, request, &reply, o->timeout, &err);
     if (rc == 0) {

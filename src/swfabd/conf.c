@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/conf.h"
+#include "base/sitedir.h"
 #include "swfabd/swfabd.h"
 
 #define STRING(key, member) CONF_KEY_STRING(swfabd_conf, key, member)
@@ -83,8 +84,8 @@ int swfabd_conf_read(struct swfabd_conf *conf, const char *path,
         report(err.text, arg);
         return -1;
     }
-    if (set_default(&conf->socket, SF_RUNSTATEDIR "/swfabd.sock") < 0 ||
-        set_default(&conf->control, SF_RUNSTATEDIR "/swfabd.ctl") < 0)
+    if (set_default(&conf->socket, SITEDIR_RUN("swfabd.sock")) < 0 ||
+        set_default(&conf->control, SITEDIR_RUN("swfabd.ctl")) < 0)
         return -1;
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mac.h"
 #include "base/notify.h"
+#include "base/sitedir.h"
 #include "base/seal.h"
 #include "swfabd/swfabd.h"
 
@@ -199,8 +200,8 @@ static int run(struct swfabd *d, const struct daemon_args *args)
 
 int main(int argc, char **argv)
 {
-    static const struct daemon_program program = {
-        "swfabd", "The software crossbars.", SF_SYSCONFDIR "/swfabd.conf"};
+    const struct daemon_program program = {"swfabd", "The software crossbars.",
+                                           SITEDIR_CONF("swfabd.conf")};
     static struct swfabd daemon;
     struct daemon_args args;
     int status;

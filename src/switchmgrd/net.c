@@ -15,6 +15,7 @@
 #include "base/clerk.h"
 #include "base/log.h"
 #include "base/notify.h"
+#include "base/sitedir.h"
 #include "switchmgrd/linksrc.h"
 #include "switchmgrd/net.h"
 #include "switchmgrd/topology.h"
@@ -49,8 +50,9 @@ static void report_line(const char *text, void *arg)
 static int read_hosts(const struct mgrconf *conf, struct elanhosts **hosts,
                       struct errbuf *err)
 {
+    struct sitedir sitedir;
     const char *path =
-        conf->elanhosts ? conf->elanhosts : SF_SYSCONFDIR "/elanhosts";
+        conf->elanhosts ? conf->elanhosts : sitedir_conf(&sitedir, "elanhosts");
     FILE *f = fopen(path, "re");
     struct stat st;
     char *text;
@@ -267,7 +269,7 @@ static int open_all(struct net *n, struct errbuf *err)
 {
     struct ctl_options o = {
         .path = n->conf.control_socket ? n->conf.control_socket
-                                       : SF_RUNSTATEDIR "/switchmgrd.sock",
+                                       : SITEDIR_RUN("switchmgrd.sock"),
         .group = n->conf.control_group,
         .verbs = net_verbs,
         .nverbs = net_nverbs,

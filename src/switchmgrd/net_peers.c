@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/sitedir.h"
 #include "elan/hostlist.h"
 #include "switchmgrd/net.h"
 
@@ -309,8 +310,10 @@ static void list_peer(struct net *n, const struct net_peer *p, int64_t now,
 
 void net_peers_table(struct net *n)
 {
-    const char *path =
-        n->conf.health_table ? n->conf.health_table : MGRCONF_TABLE;
+    struct sitedir sitedir;
+    const char *path = n->conf.health_table
+                           ? n->conf.health_table
+                           : sitedir_run(&sitedir, MGRCONF_TABLE);
     int64_t now = net_now();
     struct health_table t = {.written = net_wall(now)};
     struct net_peer *p, *next;

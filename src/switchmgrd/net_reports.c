@@ -26,6 +26,7 @@
 #include "base/limits.h"
 #include "base/local.h"
 #include "base/netaddr.h"
+#include "base/sitedir.h"
 #include "switchmgrd/net.h"
 
 /* What the source of a connection is, above its 32 bits. */
@@ -322,5 +323,5 @@ int net_reports_open(struct net *n, struct errbuf *err)
         return -1;
     if (local && !*local)
         return 0;
-    return open_unix(n, local ? local : MGRCONF_REPORTS, err);
+    return open_unix(n, local ? local : SITEDIR_RUN(MGRCONF_REPORTS), err);
 }

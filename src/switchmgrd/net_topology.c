@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sitedir.h"
 #include "switchmgrd/net.h"
 #include "switchmgrd/topology.h"
 
@@ -47,7 +48,9 @@ static const char *missing(struct net *n)
 
 static void write_candidate(struct net *n, const struct bytebuf *text)
 {
-    const char *beside = TOPOLOGY_CANDIDATE ".new";
+    struct sitedir sitedir, new;
+    const char *path = sitedir_run(&sitedir, TOPOLOGY_CANDIDATE);
+    const char *beside = sitedir_run(&new, TOPOLOGY_CANDIDATE ".new");
     size_t len = bytebuf_len(text);
     int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     bool good = fd >= 0 && write(fd, bytebuf_data(text), len) == (ssize_t)len;
@@ -55,9 +58,9 @@ static void write_candidate(struct net *n, const struct bytebuf *text)
 
     if (fd >= 0)
         good = close(fd) == 0 && good;
-    if (good && rename(beside, TOPOLOGY_CANDIDATE) == 0)
+    if (good && rename(beside, path) == 0)
         return;
-    snprintf(why, sizeof(why), "%s: %s", TOPOLOGY_CANDIDATE, strerror(errno));
+    snprintf(why, sizeof(why), "%s: %s", path, strerror(errno));
     net_events_alarm(why, net_now(), n);
 }
 
@@ -110,8 +113,7 @@ static void ask_mapper(struct net *n)
     struct json_object *reply, *map;
     struct errbuf err;
 
-    if (ctl_ask(SF_RUNSTATEDIR "/mapperd.sock", "map", &reply, ASK_MS, &err) <
-        0)
+    if (ctl_ask(SITEDIR_RUN("mapperd.sock"), "map", &reply, ASK_MS, &err) < 0)
         return; /* no mapper here, or none that leads */
     if (json_object_object_get_ex(reply, "map", &map) &&
         json_object_is_type(map, json_type_string))

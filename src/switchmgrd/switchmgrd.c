@@ -23,6 +23,7 @@
 
 #include "base/daemon_args.h"
 #include "base/log.h"
+#include "base/sitedir.h"
 #include "switchmgrd/net.h"
 #include "switchmgrd/updater.h"
 
@@ -66,14 +67,14 @@ static int make_directories(const struct mgrconf *conf, char *state,
 
     snprintf(path, sizeof(path), "%s/switchmgrd", base);
     snprintf(state, size, "%s/switchmgrd.updater", base);
-    if ((mkdir(SF_RUNSTATEDIR, 0755) < 0 && errno != EEXIST) ||
+    if ((mkdir(SITEDIR_RUN(""), 0755) < 0 && errno != EEXIST) ||
         (mkdir(base, 0755) < 0 && errno != EEXIST)) {
-        log_error("SF-E700: %s or %s: %m", SF_RUNSTATEDIR, base);
+        log_error("SF-E700: %s or %s: %m", SITEDIR_RUN(""), base);
         return -1;
     }
     if (own_directory(path, conf->user, 0700) < 0)
         return -1;
-    return own_directory(MGRCONF_RUN_DIR, conf->user, 0755);
+    return own_directory(SITEDIR_RUN(MGRCONF_RUN_DIR), conf->user, 0755);
 }
 
 static int end_child(void)
@@ -146,9 +147,9 @@ static int run(struct mgrconf *conf, const char *conf_path)
 
 int main(int argc, char **argv)
 {
-    static const struct daemon_program program = {
+    const struct daemon_program program = {
         "switchmgrd", "Judge the fabric's health and tell Slurm.",
-        MGRCONF_PATH};
+        SITEDIR_CONF(MGRCONF_NAME)};
     struct daemon_args args;
     struct mgrconf conf;
     struct errbuf err;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/sitedir.h"
 #include "switchmgrd/net_clock.h"
 #include "switchmgrd/topology.h"
 #include "switchmgrd/updater.h"
@@ -159,7 +160,8 @@ static void look_at_topology(struct updater *u)
         return;
     u->next_topology = now + (u->reconfigure ? 5000 : 1000);
     if (!u->reconfigure) {
-        rc = topology_install(TOPOLOGY_CANDIDATE, u->conf->topology_conf, &err);
+        rc = topology_install(SITEDIR_RUN(TOPOLOGY_CANDIDATE),
+                              u->conf->topology_conf, &err);
         if (rc < 0)
             log_error("SF-E707: %s; the old file stays", err.text);
         if (rc != 0)

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/netaddr.h"
+#include "base/sitedir.h"
 #include "impid/names.h"
 #include "plugins/mpi_impi/address.h"
 #include "slurmabi/slurm_sym.h"
@@ -82,7 +83,7 @@ int impi_server_address(char bind[NETADDR_IP_MAX],
         return errprintf(err,
                          "no address of this host is known to reach the "
                          "nodes: set Network or Advertise in %s",
-                         PATH_CONF);
+                         SITEDIR_CONF(CONF_NAME));
     }
     netaddr_print_ip(advertise, &addr);
     strcpy(bind, advertise);

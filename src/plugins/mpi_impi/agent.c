@@ -16,14 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sitedir.h"
 #include "impid/names.h"
 #include "plugins/mpi_impi/agent.h"
 #include "plugins/mpi_impi/keeper.h"
 #include "plugins/mpi_impi/presence.h"
 #include "plugins/mpi_impi/stepdir.h"
 #include "slurmabi/stepd.h"
-
-#define STEPDIR_PARENT SF_RUNSTATEDIR "/impi"
 
 /* For impid to say goodbye: a link that is being made (5 s), a status that it
  * waits for (1.5 s), what it still has to send (2 s). */
@@ -155,7 +154,7 @@ static void record_all(FILE *f, const struct slurmabi_stepd *step, char **env)
     record(f, "log", slurm_getenvp(env, ENV_LOG));
     record(f, "dir", agent.dir);
     record(f, "pmix_module", PATH_PMIX);
-    record(f, "conf", PATH_CONF);
+    record(f, "conf", SITEDIR_CONF(CONF_NAME));
     record_munge(f);
     record_number(f, "component", or_zero(slurmabi_stepd_het_job_offset(step)));
     record_number(f, "offset",
@@ -383,15 +382,17 @@ static void keep(char **env)
 static int open_stepdir(const struct slurmabi_stepd *step, struct errbuf *err)
 {
     slurm_step_id_t id = slurmabi_stepd_step_id(step);
+    struct sitedir sitedir;
+    const char *parent = sitedir_run(&sitedir, "impi");
     char name[64];
     int fd;
 
     agent.uid = slurmabi_stepd_uid(step);
     agent.gid = slurmabi_stepd_gid(step);
-    stepdir_sweep(STEPDIR_PARENT, agent.uid);
+    stepdir_sweep(parent, agent.uid);
     snprintf(name, sizeof(name), "%u.%u.%u-%d", id.job_id, id.step_id,
              or_zero(slurmabi_stepd_het_job_offset(step)), (int)getpid());
-    fd = stepdir_make(agent.dir, STEPDIR_PARENT, name, agent.uid, agent.gid,
+    fd = stepdir_make(agent.dir, parent, name, agent.uid, agent.gid,
                       &agent.dir_fd, err);
     if (fd < 0)
         return -1;

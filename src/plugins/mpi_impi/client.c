@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/sitedir.h"
 #include "base/quiet_thread.h"
 #include "impi/agent_wire.h"
 #include "impi/site.h"
@@ -320,7 +321,7 @@ static int start(const struct slurmabi_mpi_client *client, struct errbuf *err)
     struct impi_site site;
     int rc = -1;
 
-    if (impi_site_read(&site, PATH_CONF, err) < 0)
+    if (impi_site_read(&site, SITEDIR_CONF(CONF_NAME), err) < 0)
         return -1;
     snprintf(launch.step, sizeof(launch.step), "%u.%u", client->step_id.job_id,
              client->step_id.step_id);

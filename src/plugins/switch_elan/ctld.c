@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/mac.h"
+#include "base/sitedir.h"
 #include "base/seal.h"
 #include "elan/partition.h"
 #include "plugins/switch_elan/gate.h"
@@ -42,10 +43,12 @@ static void report_mgr(const char *text, void *arg)
 /* What switchmgr.conf says about steps.  A wrong file leaves what was. */
 static void configure_gate(void)
 {
+    struct sitedir sitedir;
+    const char *path = sitedir_conf(&sitedir, MGRCONF_NAME);
     struct mgrconf mgr;
 
-    if (mgrconf_read(&mgr, MGRCONF_PATH, true, report_mgr, NULL) < 0) {
-        slurm_error("SF-E111 switch/elan: %s is wrong, %s", MGRCONF_PATH,
+    if (mgrconf_read(&mgr, path, true, report_mgr, NULL) < 0) {
+        slurm_error("SF-E111 switch/elan: %s is wrong, %s", path,
                     ctld.mgr.stale_after ? "the old one stays"
                                          : "defaults are used");
         if (ctld.mgr.stale_after ||
@@ -235,15 +238,17 @@ static void tell_of_health(enum gate_news what, const struct errbuf *news)
     }
 }
 
-static const char *table_path(void)
+static const char *table_path(struct sitedir *sitedir)
 {
-    return ctld.mgr.health_table ? ctld.mgr.health_table : MGRCONF_TABLE;
+    return ctld.mgr.health_table ? ctld.mgr.health_table
+                                 : sitedir_run(sitedir, MGRCONF_TABLE);
 }
 
 /* Ask the switch manager's table. */
 static int look_at_health(struct build *b, struct errbuf *err)
 {
-    const char *path = table_path();
+    struct sitedir sitedir;
+    const char *path = table_path(&sitedir);
     int64_t now = now_ms();
     struct errbuf news = {""};
     int rc;
@@ -321,6 +326,7 @@ static void enter_waiter(const struct build *b)
 {
     const char *host = slurmabi_step_host(b->record), *at;
     uint16_t port = slurmabi_step_port(b->record);
+    struct sitedir sitedir;
     char *addr = NULL;
 
     if (!make_waiters())
@@ -329,8 +335,8 @@ static void enter_waiter(const struct build *b)
         addr = slurm_conf_get_nodeaddr(host);
     at = addr ? addr : host;
     if (b->fabric_is_down)
-        heal_watch_add(ctld.heal_watch, table_path(), &ctld.gate.wait, at,
-                       port);
+        heal_watch_add(ctld.heal_watch, table_path(&sitedir), &ctld.gate.wait,
+                       at, port);
     else
         waiters_add(ctld.waiters, at, port);
     slurmabi_free(addr);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/sitedir.h"
 #include "elan/rms_env.h"
 #include "plugins/switch_elan/jobinfo.h"
 #include "plugins/switch_elan/node_open.h"
@@ -124,6 +125,9 @@ static int put_env(char ***env, uint32_t nodeid, uint32_t slot,
         slurm_setenvpf(env, vars[i].name, "%s", vars[i].value);
     slurm_setenvpf(env, "SLURM_FABRIC_PROGRAM", "%s",
                    here.program.handle.socket);
+    /* Where hsnd of this node is, not that of the node of srun. */
+    if (secure_getenv("SLURM_FABRIC_RUNDIR"))
+        slurm_setenvpf(env, "SLURM_FABRIC_RUNDIR", "%s", SITEDIR_RUN(""));
     return 0;
 }
 

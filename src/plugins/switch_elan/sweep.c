@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sitedir.h"
 #include "elan/program_holder.h"
 #include "elan/program_spare.h"
 #include "plugins/switch_elan/sweep.h"
@@ -10,15 +11,17 @@
 
 int switch_elan_rundir(char *dir, size_t size, struct errbuf *err)
 {
-    const char *node = slurmabi_node_name();
+    const char *node = slurmabi_node_name(), *path;
+    struct sitedir sitedir;
 
     if (!node || !*node || strchr(node, '/') || node[0] == '.') {
         errno = EINVAL;
         return errprintf(err, "the name of this node is not known");
     }
-    if ((size_t)snprintf(dir, size, "%s/%s", SF_RUNSTATEDIR, node) >= size) {
+    path = sitedir_run(&sitedir, node);
+    if ((size_t)snprintf(dir, size, "%s", path) >= size || !*path) {
         errno = ENAMETOOLONG;
-        return errprintf(err, "%s/%s: path too long", SF_RUNSTATEDIR, node);
+        return errprintf(err, "%s: path too long", path);
     }
     return program_make_rundir(dir, err);
 }
