@@ -9,7 +9,7 @@ const char *const draw_fills[] = {"#e8f5e9", "#eeeeee", "#ffe0b2", "#ffcdd2"};
 enum net_paint draw_paint(const struct drawer *d, uint32_t node, uint32_t port)
 {
     if (!d->how->paint)
-        return NET_FINE;
+        return NET_UNSURE;
     return d->how->paint(d->how->arg, d->net, node, port);
 }
 

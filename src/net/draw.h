@@ -22,7 +22,8 @@ enum net_paint { NET_FINE, NET_UNSURE, NET_HURT, NET_DEAD };
 
 struct net_drawing {
     enum { NET_DRAW_AUTO, NET_DRAW_ALL, NET_DRAW_COLLAPSED } what;
-    /* How a node is (port NET_NONE), or the cable in a port; NULL: fine. */
+    /* How a node is (port NET_NONE), or the cable in a port; NULL: nothing is
+     * known of the health of anything, all is grey. */
     enum net_paint (*paint)(void *arg, const struct net *net, uint32_t node,
                             uint32_t port);
     void *arg;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Drawings of large nets: virtual switches and bundles of cables.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "net/draw_priv.h"
@@ -11,23 +12,52 @@
 /* A leaf's list of hosts is cut after so many bytes. */
 #define LABEL_MAX 60
 
-static void write_hosts(struct drawer *d, const struct net_vswitch *s)
+/* A list of names, compressed; `many` instead of one that is too long. */
+static void write_names(struct drawer *d, const char **names, uint32_t n,
+                        const char *many)
 {
-    const char **names = malloc((s->nhosts + 1) * sizeof(*names));
     struct bytebuf list;
 
     bytebuf_init(&list, SF_NET_FILE_MAX);
-    for (uint32_t i = 0; names && i < s->nhosts; i++)
-        names[i] = d->net->nodes[d->topo->hosts[s->first + i]].name;
-    if (names && net_hostlist_compress(names, s->nhosts, &list)) {
+    if (net_hostlist_compress(names, n, &list)) {
         bytebuf_add(&list, "", 1);
-        if (bytebuf_len(&list) > LABEL_MAX)
-            bytebuf_printf(d->out, "%u hosts", s->nhosts);
-        else
-            draw_quoted((const char *)bytebuf_data(&list), d->out);
+        draw_quoted(bytebuf_len(&list) > LABEL_MAX
+                        ? many
+                        : (const char *)bytebuf_data(&list),
+                    d->out);
     }
     bytebuf_free(&list);
+}
+
+static void write_hosts(struct drawer *d, const struct net_vswitch *s)
+{
+    const char **names = malloc((s->nhosts + 1) * sizeof(*names));
+    char many[32];
+
+    snprintf(many, sizeof(many), "%u hosts", s->nhosts);
+    for (uint32_t i = 0; names && i < s->nhosts; i++)
+        names[i] = d->net->nodes[d->topo->hosts[s->first + i]].name;
+    if (names)
+        write_names(d, names, s->nhosts, many);
     free(names);
+}
+
+/* A group goes by the names of its crossbars, or by the first of them. */
+static void write_group(struct drawer *d, uint32_t sw, uint32_t xbars)
+{
+    const char **names = malloc((xbars + 1) * sizeof(*names));
+    char many[SF_NET_NAME_MAX + 16] = "";
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; names && i < d->net->nnodes && n < xbars; i++)
+        if (d->topo->of[i] == sw && !net_is_host(d->net, i))
+            names[n++] = d->net->nodes[i].name;
+    if (n > 0) {
+        snprintf(many, sizeof(many), "%s ...", names[0]);
+        write_names(d, names, n, many);
+    }
+    free(names);
+    bytebuf_printf(d->out, "\\n%u crossbar%s", xbars, xbars == 1 ? "" : "s");
 }
 
 /* What the parts of a virtual switch are like, and how many crossbars. */
@@ -60,8 +90,7 @@ static void draw_vswitch(struct drawer *d, uint32_t i)
         bytebuf_printf(d->out, "\\n");
         write_hosts(d, s);
     } else {
-        bytebuf_printf(d->out, "%s\\n%u crossbar%s", s->name, xbars,
-                       xbars == 1 ? "" : "s");
+        write_group(d, i, xbars);
     }
     bytebuf_printf(d->out, "\"];\n");
 }

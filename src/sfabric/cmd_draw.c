@@ -70,6 +70,20 @@ static uint32_t node_called(const struct net *net, const char *name,
     return at;
 }
 
+/* Both ends of the cable in a port: a host's state is that of its cable. */
+static void put_cable(struct health *h, uint32_t node, unsigned long port,
+                      enum net_paint p)
+{
+    uint32_t at;
+
+    if (port >= h->net->nodes[node].nports)
+        return;
+    at = h->net->nodes[node].first + (uint32_t)port;
+    h->port[at] = p;
+    if (h->net->ports[at].peer != NET_NONE)
+        h->port[h->net->ports[at].peer] = p;
+}
+
 /* "NAME" or "NAME:PORT" of an item. */
 static void put_paint(struct health *h, const char *name, uint64_t board,
                       enum net_paint p)
@@ -90,8 +104,8 @@ static void put_paint(struct health *h, const char *name, uint64_t board,
         port = strtoul(name + n + 1, NULL, 10);
     else
         h->node[at] = p;
-    if ((name[n] || net_is_host(h->net, at)) && port < h->net->nodes[at].nports)
-        h->port[h->net->nodes[at].first + port] = p;
+    if (name[n] || net_is_host(h->net, at))
+        put_cable(h, at, port, p);
 }
 
 static void put_item(struct health *h, struct json_object *o)
@@ -222,10 +236,18 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
     net = sfabric_net(o, w.file);
     if (!net)
         return SFABRIC_UNKNOWN;
+    if (net->nnodes == 0) {
+        net_free(net);
+        return sfabric_fail("%s has neither hosts nor crossbars: there is "
+                            "nothing to draw",
+                            w.file ? w.file : "mapperd's map");
+    }
     h.net = net;
     h.node = calloc(net->nnodes + 1, 1);
     h.port = calloc(net->nports + 1, 1);
     if (h.node && h.port && (!w.file || w.health)) {
+        memset(h.node, NET_UNSURE, net->nnodes);
+        memset(h.port, NET_UNSURE, net->nports);
         ask_health(&h, o, w.file != NULL);
         w.how.paint = painted;
         w.how.arg = &h;

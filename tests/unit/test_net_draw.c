@@ -79,6 +79,24 @@ static void health_is_painted(void **state)
     free(text);
 }
 
+static void what_is_not_known_is_grey(void **state)
+{
+    char *text = dot_of("C64", NULL);
+
+    assert_int_equal(count(text, "#2e7d32"), 0); /* healthy */
+    assert_int_equal(count(text, "#eeeeee"), 64 + 12);
+    free(text);
+}
+
+static void groups_go_by_their_crossbars(void **state)
+{
+    char *text = dot_of("C2048", NULL);
+
+    assert_int_equal(count(text, "_0060dd"), 0); /* no address */
+    assert_int_equal(count(text, "label=\"s2.[0-15]\\n16 crossbars"), 1);
+    free(text);
+}
+
 static void odd_names_do_not_break_out(void **state)
 {
     struct net *net = net_new();
@@ -104,6 +122,8 @@ int main(void)
         cmocka_unit_test(sixty_four_hosts_are_all_drawn),
         cmocka_unit_test(two_thousand_hosts_are_collapsed),
         cmocka_unit_test(health_is_painted),
+        cmocka_unit_test(what_is_not_known_is_grey),
+        cmocka_unit_test(groups_go_by_their_crossbars),
         cmocka_unit_test(odd_names_do_not_break_out),
     };
 
