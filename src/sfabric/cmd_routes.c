@@ -3,8 +3,11 @@
  * sfabric routes SOURCE [DESTINATION] [FILE]: the routes that a host has, as
  * bytes and by name.  Without a destination: the first one to each host.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/bytebuf.h"
+#include "net/hostlist.h"
 #include "net/route.h"
 #include "sfabric/netsource.h"
 
@@ -99,13 +102,39 @@ static void list_routes(const struct net *net, const struct net_routes *r,
     sfabric_columns_print(c, o);
 }
 
+static int no_such_host(const struct net *net, const char *name)
+{
+    const char **names = malloc((net->nhosts + 1) * sizeof(*names));
+    struct bytebuf list;
+    size_t n = 0;
+
+    bytebuf_init(&list, SF_NET_FILE_MAX);
+    for (uint32_t i = 0; names && i < net->nnodes && n < net->nhosts; i++)
+        if (net_is_host(net, i))
+            names[n++] = net->nodes[i].name;
+    if (n == 0 || !net_hostlist_compress(names, n, &list))
+        sfabric_fail("no host is called %s", name);
+    else
+        sfabric_fail("no host is called %s; they are %.*s", name,
+                     (int)bytebuf_len(&list),
+                     (const char *)bytebuf_data(&list));
+    bytebuf_free(&list);
+    free(names);
+    return -1;
+}
+
+/* By its name or its board address. */
 static int find_host(const struct net *net, const char *name, uint32_t *host)
 {
+    char *end;
+    uint64_t address = strtoull(name, &end, 16);
+
     *host = net_find_name(net, name);
+    if (*host == NET_NONE && !*end)
+        *host = net_find_host(net, address);
     if (*host != NET_NONE && net_is_host(net, *host))
         return 0;
-    sfabric_fail("no host is called %s", name);
-    return -1;
+    return no_such_host(net, name);
 }
 
 static int run(int argc, char **argv, const struct sfabric_options *o)
