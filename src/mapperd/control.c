@@ -45,7 +45,7 @@ static int verb_map(const struct ctl_request *q, struct errbuf *err)
 
     if (!net)
         return errprintf(err, "there is no map yet");
-    named = net_copy_named(net);
+    named = mapperd_named_map(d, net);
     if (!named)
         return errprintf(err, "no memory");
     bytebuf_init(&text, SF_NET_FILE_MAX);
@@ -63,13 +63,17 @@ static int verb_map(const struct ctl_request *q, struct errbuf *err)
     return text.bad ? errprintf(err, "the map is too long") : 0;
 }
 
-static struct json_object *peer_object(const struct hsn_peer *peer)
+static struct json_object *peer_object(const struct mapperd *d,
+                                       const struct hsn_peer *peer)
 {
+    const char *name = names_of_host(d->names, peer->address);
     struct json_object *o = json_object_new_object();
     struct json_object *routes = json_object_new_array();
     char text[2 * HSN_ROUTE_MAX + 1];
     char who[GM_ADDRESS_TEXT];
 
+    if (name)
+        jsonx_add_str(o, "name", name);
     jsonx_add_str(o, "board", gm_address_text(peer->address, who));
     json_object_object_add(o, "host_type",
                            json_object_new_int64(peer->host_type));
@@ -89,7 +93,7 @@ static int verb_routes(const struct ctl_request *q, struct errbuf *err)
     struct mapperd *d = q->arg;
 
     for (size_t i = 0; i < d->npeers; i++)
-        json_object_array_add(list, peer_object(&d->peers[i]));
+        json_object_array_add(list, peer_object(d, &d->peers[i]));
     json_object_object_add(q->out, "hosts", list);
     jsonx_add_int(q->out, "version", d->loaded_version);
     return 0;

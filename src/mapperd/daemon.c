@@ -328,9 +328,18 @@ static void await_link(struct mapperd *d)
     }
 }
 
+static void on_wrong_names(const char *text, void *arg)
+{
+    log_warn("SF-E859 no names from this file: %s", text);
+}
+
 static int start(struct mapperd *d, struct errbuf *err)
 {
     choose_engine(d);
+    d->names = names_new(d->settings.elanhosts, d->settings.cabling,
+                         on_wrong_names, d);
+    if (!d->names)
+        return errprintf(err, "no memory");
     d->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (!d->loop || mac_random(&d->instance, sizeof(d->instance)) < 0)
         return errprintf(err, "no event loop or no randomness");
@@ -357,6 +366,7 @@ static void stop(struct mapperd *d)
     close_hsnd(d);
     mapperd_pid_remove(d);
     free(d->peers);
+    names_free(d->names);
     if (!clerk_free(d->clerk))
         return; /* munged has not answered: the process just ends */
     sender_free(d->sender);

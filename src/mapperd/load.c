@@ -142,6 +142,15 @@ void mapperd_load(struct mapperd *d, struct hsn_peer *peers, size_t n,
 
 /* ---- the map into its file ----------------------------------------------- */
 
+struct net *mapperd_named_map(const struct mapperd *d, const struct net *net)
+{
+    struct net *given = names_give(d->names, net);
+    struct net *named = given ? net_copy_named(given) : NULL;
+
+    net_free(given);
+    return named;
+}
+
 void mapperd_write_map(struct mapperd *d, const struct net *net)
 {
     struct errbuf err = {"no memory"};
@@ -151,7 +160,7 @@ void mapperd_write_map(struct mapperd *d, const struct net *net)
     if (!d->settings.map_file || !net)
         return;
     bytebuf_init(&text, SF_NET_FILE_MAX);
-    named = net_copy_named(net);
+    named = mapperd_named_map(d, net);
     if (!named)
         return;
     net_write_text(named, &text);

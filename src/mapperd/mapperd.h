@@ -13,6 +13,7 @@
 #include "health/sender.h"
 #include "hsn/libhsn.h"
 #include "mapperd/engine.h"
+#include "mapperd/names.h"
 #include "mapperd/settings.h"
 
 /* Subtype of a network printf (--printeur): its payload is text. */
@@ -27,6 +28,7 @@ struct mapperd {
     struct hsn *board; /* questions and routes */
     uint64_t address;
     char node[HSN_NODE_MAX];
+    struct names *names; /* what the site calls the nodes of the map */
     ev_io raw_io;
     ev_timer timer, reopen, reload;
     ev_signal sigterm, sigint;
@@ -77,6 +79,10 @@ void mapperd_load_again(struct mapperd *d);
 void mapperd_store_map(struct mapperd *d, const struct gm2_map *map);
 /* It; NULL: none, or none that is any good, which is logged. */
 struct gm2_map *mapperd_stored_map(struct mapperd *d);
+
+/* A copy of a map in which each node has a name, the site's if it has one.
+ * NULL: out of memory. */
+struct net *mapperd_named_map(const struct mapperd *d, const struct net *net);
 
 /* The map into its file, if there is to be one. */
 void mapperd_write_map(struct mapperd *d, const struct net *net);

@@ -15,41 +15,48 @@
 
 #define PIECE 65536
 
-static struct net *read_open(const char *name, FILE *f, struct errbuf *err)
+static int text_of(const char *name, FILE *f, struct bytebuf *out,
+                   struct errbuf *err)
 {
-    struct bytebuf text;
-    struct net *net = NULL;
     uint8_t *at;
     size_t n;
 
-    bytebuf_init(&text, SF_NET_FILE_MAX);
-    while ((at = bytebuf_room(&text, PIECE)) &&
-           (n = fread(at, 1, PIECE, f)) > 0)
-        bytebuf_grow(&text, n);
+    while ((at = bytebuf_room(out, PIECE)) && (n = fread(at, 1, PIECE, f)) > 0)
+        bytebuf_grow(out, n);
     if (ferror(f))
-        errprintf(err, "%s: %s", name, strerror(errno));
-    else if (!at)
-        errprintf(err, "%s: too long", name);
-    else
-        net = net_parse(name, (const char *)bytebuf_data(&text),
-                        bytebuf_len(&text), err);
-    bytebuf_free(&text);
-    return net;
+        return errprintf(err, "%s: %s", name, strerror(errno));
+    if (at)
+        return 0;
+    errno = EMSGSIZE;
+    return errprintf(err, "%s: too long", name);
+}
+
+int netfile_text(const char *path, struct bytebuf *out, struct errbuf *err)
+{
+    FILE *f = fopen(path, "re");
+    int rc, e;
+
+    if (!f)
+        return errprintf(err, "%s: %s", path, strerror(errno));
+    rc = text_of(path, f, out, err);
+    e = errno;
+    fclose(f);
+    errno = e;
+    return rc;
 }
 
 struct net *netfile_read(const char *name, struct errbuf *err)
 {
-    FILE *f = fopen(name, "re");
-    struct net *net;
+    struct bytebuf text;
+    struct net *net = NULL;
 
-    if (!f && errno == ENOENT && !strchr(name, '/'))
-        return net_build_named(name, err);
-    if (!f) {
-        errprintf(err, "%s: %s", name, strerror(errno));
-        return NULL;
-    }
-    net = read_open(name, f, err);
-    fclose(f);
+    bytebuf_init(&text, SF_NET_FILE_MAX);
+    if (netfile_text(name, &text, err) == 0)
+        net = net_parse(name, (const char *)bytebuf_data(&text),
+                        bytebuf_len(&text), err);
+    else if (errno == ENOENT && !strchr(name, '/'))
+        net = net_build_named(name, err);
+    bytebuf_free(&text);
     return net;
 }
 

@@ -9,6 +9,10 @@
 #include "base/errbuf.h"
 #include "net/graph.h"
 
+/* All of a file, behind what is in out; its limit is the file's.  0 or -1 with
+ * *err and errno. */
+int netfile_text(const char *path, struct bytebuf *out, struct errbuf *err);
+
 /* Read a net file (net/format.h); where there is no such file and the name
  * has no '/', what net/build.h makes of it.  NULL and *err. */
 struct net *netfile_read(const char *name, struct errbuf *err);

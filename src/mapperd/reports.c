@@ -23,7 +23,9 @@ static void name_node(const struct net *net, uint32_t node, char *name,
     const struct net_node *n = &net->nodes[node];
     char who[GM_ADDRESS_TEXT];
 
-    if (n->kind == NET_HOST)
+    if (n->name[0])
+        snprintf(name, size, "%s", n->name);
+    else if (n->kind == NET_HOST)
         snprintf(name, size, "%s", gm_address_text(n->id, who));
     else if (n->id != 0)
         snprintf(name, size, "x%016llx", (unsigned long long)n->id);
@@ -99,13 +101,17 @@ static void put(struct mapperd *d, struct report *report)
 }
 
 static void put_parts(struct mapperd *d, struct report *report,
-                      const struct net *net)
+                      const struct net *map)
 {
-    size_t room = (size_t)net->nnodes + net->ncables + 1, n;
-    struct report_record *records = calloc(room, sizeof(*records));
+    struct net *net = names_give(d->names, map);
+    size_t room = (size_t)map->nnodes + map->ncables + 1, n;
+    struct report_record *records = net ? calloc(room, sizeof(*records)) : NULL;
 
-    if (!records)
+    if (!records) {
+        net_free(net);
+        lost("no memory");
         return;
+    }
     n = fill(net, records, d->settings.unit);
     report->map.parts = (uint32_t)((n + PART - 1) / PART);
     for (uint32_t i = 0; i < report->map.parts; i++) {
@@ -115,6 +121,7 @@ static void put_parts(struct mapperd *d, struct report *report,
             n - (size_t)i * PART < PART ? n - (size_t)i * PART : PART;
         put(d, report);
     }
+    net_free(net);
     free(records);
 }
 

@@ -28,6 +28,8 @@ static const struct conf_key keys[] = {
     STRING("DaemonPidFile", pid_file),
     STRING("PidDir", pid_dir),
     STRING("MapFile", map_file),
+    STRING("Cabling", cabling),
+    STRING("ElanHosts", elanhosts),
     STRING("StoredMap", stored_map),
     FLAG("NoStoredMap", no_stored_map),
     STRING("VerboseFile", verbose_file),

@@ -23,6 +23,7 @@ struct settings {
     char *pid_file; /* --daemon-pid-file: be a daemon */
     char *pid_dir;  /* without it: pid.UNIT there */
     char *map_file;
+    char *cabling, *elanhosts; /* names of nodes */
     char *stored_map; /* the last map, for the next start */
     bool no_stored_map;
     char *verbose_file;

@@ -11,19 +11,24 @@ struct align {
     uint32_t *pair; /* of each node now */
     int *shift;
     bool *taken; /* nodes of old */
+    bool loose;  /* old need not know the ids of crossbars */
     uint32_t *queue, nqueue;
 };
 
-static bool same_kind(const struct net_node *a, const struct net_node *b)
+static bool same_kind(const struct align *a, const struct net_node *now,
+                      const struct net_node *old)
 {
-    return a->kind == b->kind && a->has_id == b->has_id &&
-           (a->kind != NET_XBAR || !a->has_id || a->id == b->id);
+    if (now->kind != old->kind)
+        return false;
+    if (now->kind == NET_HOST || (a->loose && !old->has_id))
+        return true;
+    return now->has_id == old->has_id && (!now->has_id || now->id == old->id);
 }
 
 static void take(struct align *a, uint32_t n, uint32_t old, int shift)
 {
     if (a->pair[n] != NET_NONE || old == NET_NONE || a->taken[old] ||
-        !same_kind(&a->now->nodes[n], &a->old->nodes[old]))
+        !same_kind(a, &a->now->nodes[n], &a->old->nodes[old]))
         return;
     a->pair[n] = old;
     a->shift[n] = shift;
@@ -104,10 +109,11 @@ static void take_neighbours(struct align *a, uint32_t n)
     }
 }
 
-bool net_align(const struct net *old, const struct net *now, uint32_t *pair,
-               int *shift)
+static bool align(const struct net *old, const struct net *now, bool loose,
+                  uint32_t *pair, int *shift)
 {
-    struct align a = {.old = old, .now = now, .pair = pair, .shift = shift};
+    struct align a = {
+        .old = old, .now = now, .pair = pair, .shift = shift, .loose = loose};
     uint32_t next = 0;
     bool ok;
 
@@ -127,6 +133,12 @@ bool net_align(const struct net *old, const struct net *now, uint32_t *pair,
     free(a.taken);
     free(a.queue);
     return ok;
+}
+
+bool net_align(const struct net *old, const struct net *now, uint32_t *pair,
+               int *shift)
+{
+    return align(old, now, false, pair, shift);
 }
 
 /* ---- a copy in the old order --------------------------------------------- */
@@ -149,18 +161,47 @@ static bool fits(const struct net *old, const struct net *now, uint32_t n,
 struct copy {
     const struct net *now;
     struct net *net;
-    uint32_t *to; /* of each node now */
+    uint32_t *pair; /* of each node now: its node of old */
+    uint32_t *to;   /* of each node now: its node in the copy */
     int *shift;
 };
 
-static bool add(struct copy *c, uint32_t n, unsigned nports, int shift)
+static bool copy_begin(struct copy *c, const struct net *old,
+                       const struct net *now, bool loose)
+{
+    const size_t n = now->nnodes + 1;
+
+    *c = (struct copy){.now = now, .net = net_new()};
+    c->pair = malloc(n * sizeof(*c->pair));
+    c->to = malloc(n * sizeof(*c->to));
+    c->shift = malloc(n * sizeof(*c->shift));
+    if (!c->net || !c->pair || !c->to || !c->shift ||
+        !align(old, now, loose, c->pair, c->shift))
+        return false;
+    memset(c->to, 0xff, now->nnodes * sizeof(*c->to));
+    return true;
+}
+
+static struct net *copy_end(struct copy *c, bool ok)
+{
+    free(c->pair);
+    free(c->to);
+    free(c->shift);
+    if (ok)
+        return c->net;
+    net_free(c->net);
+    return NULL;
+}
+
+static bool add(struct copy *c, uint32_t n, const char *name, unsigned nports,
+                int shift)
 {
     const struct net_node *node = &c->now->nodes[n];
 
     c->shift[n] = shift;
     c->to[n] = node->kind == NET_HOST
-                   ? net_add_host(c->net, node->name, node->id)
-                   : net_add_xbar(c->net, node->name, nports, node->id);
+                   ? net_add_host(c->net, name, node->id)
+                   : net_add_xbar(c->net, name, nports, node->id);
     if (c->to[n] == NET_NONE)
         return false;
     c->net->nodes[c->to[n]].has_id = node->has_id;
@@ -171,7 +212,7 @@ static bool add(struct copy *c, uint32_t n, unsigned nports, int shift)
 static bool add_hosts(struct copy *c)
 {
     for (uint32_t n = 0; n < c->now->nnodes; n++)
-        if (net_is_host(c->now, n) && !add(c, n, 1, 0))
+        if (net_is_host(c->now, n) && !add(c, n, c->now->nodes[n].name, 1, 0))
             return false;
     return true;
 }
@@ -182,10 +223,12 @@ static bool add_xbars(struct copy *c, const struct net *old,
 {
     for (uint32_t o = 0; o < old->nnodes; o++)
         if (back[o] != NET_NONE &&
-            !add(c, back[o], old->nodes[o].nports, c->shift[back[o]]))
+            !add(c, back[o], c->now->nodes[back[o]].name, old->nodes[o].nports,
+                 c->shift[back[o]]))
             return false;
     for (uint32_t n = 0; n < c->now->nnodes; n++)
-        if (c->to[n] == NET_NONE && !add(c, n, c->now->nodes[n].nports, 0))
+        if (c->to[n] == NET_NONE &&
+            !add(c, n, c->now->nodes[n].name, c->now->nodes[n].nports, 0))
             return false;
     return true;
 }
@@ -223,26 +266,38 @@ static void turn_round(const struct net *old, const struct net *now,
 
 struct net *net_align_copy(const struct net *old, const struct net *now)
 {
-    uint32_t *pair = malloc((now->nnodes + 1) * sizeof(*pair));
     uint32_t *back = malloc((old->nnodes + 1) * sizeof(*back));
-    struct copy c = {.now = now, .net = net_new()};
-    bool ok;
+    struct copy c;
+    bool ok = copy_begin(&c, old, now, false) && back;
 
-    c.to = malloc((now->nnodes + 1) * sizeof(*c.to));
-    c.shift = malloc((now->nnodes + 1) * sizeof(*c.shift));
-    ok = pair && back && c.net && c.to && c.shift &&
-         net_align(old, now, pair, c.shift);
     if (ok) {
-        turn_round(old, now, pair, c.shift, back);
-        memset(c.to, 0xff, now->nnodes * sizeof(*c.to));
+        turn_round(old, now, c.pair, c.shift, back);
         ok = add_hosts(&c) && add_xbars(&c, old, back) && add_cables(&c);
     }
-    free(pair);
     free(back);
-    free(c.to);
-    free(c.shift);
-    if (ok)
-        return c.net;
-    net_free(c.net);
-    return NULL;
+    return copy_end(&c, ok);
+}
+
+/* ---- a copy with the old names ------------------------------------------- */
+
+static bool add_named(struct copy *c, const struct net *named, uint32_t n)
+{
+    const struct net_node *node = &c->now->nodes[n];
+    uint32_t was = c->pair[n];
+
+    if (was == NET_NONE ||
+        (node->kind == NET_XBAR && !fits(named, c->now, n, was, c->shift[n])))
+        return add(c, n, node->name, node->nports, 0);
+    return add(c, n, named->nodes[was].name, named->nodes[was].nports,
+               c->shift[n]);
+}
+
+struct net *net_align_names(const struct net *named, const struct net *now)
+{
+    struct copy c;
+    bool ok = copy_begin(&c, named, now, true);
+
+    for (uint32_t n = 0; ok && n < now->nnodes; n++)
+        ok = add_named(&c, named, n);
+    return copy_end(&c, ok && add_cables(&c));
 }

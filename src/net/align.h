@@ -21,4 +21,11 @@ bool net_align(const struct net *old, const struct net *now, uint32_t *pair,
  * behind them.  Hosts keep their order.  NULL: out of memory. */
 struct net *net_align_copy(const struct net *old, const struct net *now);
 
+/* A copy of `now`, its nodes in their order, in which nodes have the names,
+ * and crossbars the width and the port numbers, of their counterparts in
+ * `named`: how the people who plugged the cables speak of them.  `named` need
+ * not know the ids of crossbars.  Nodes without a counterpart stay as they are.
+ * NULL: out of memory. */
+struct net *net_align_names(const struct net *named, const struct net *now);
+
 #endif

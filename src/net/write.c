@@ -169,6 +169,9 @@ static bool name_node(struct net *net, uint32_t n)
         snprintf(name, sizeof(name), "x%u", n - net->nhosts);
     if (node->kind == NET_HOST && net_find_host(net, node->id) != n)
         snprintf(name, sizeof(name), "%012" PRIx64 ".%u", node->id, n);
+    /* Somebody may have given a node just that name. */
+    if (net_find_name(net, name) != NET_NONE)
+        snprintf(name + strlen(name), sizeof(name) - strlen(name), ".%u", n);
     return net_set_name(net, n, name);
 }
 

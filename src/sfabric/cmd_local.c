@@ -45,6 +45,7 @@ static void print_routes(struct json_object *r, const struct sfabric_options *o)
     for (size_t i = 0; hosts && i < json_object_array_length(hosts); i++) {
         struct json_object *h = json_object_array_get_idx(hosts, i);
         char line[1024] = "";
+        const char *name;
 
         if (!json_object_object_get_ex(h, "routes", &routes))
             continue;
@@ -55,7 +56,8 @@ static void print_routes(struct json_object *r, const struct sfabric_options *o)
                 line + len, sizeof(line) - len, "%s%s", k ? " " : "",
                 json_object_get_string(json_object_array_get_idx(routes, k)));
         }
-        sfabric_columns_add(c, (const char *const[]){text_of(h, "board"),
+        name = json_object_object_get_ex(h, "name", NULL) ? "name" : "board";
+        sfabric_columns_add(c, (const char *const[]){text_of(h, name),
                                                      text_of(h, "host_type"),
                                                      line});
     }

@@ -34,6 +34,33 @@ case_the_mappers_agree_and_sinfo_shows_it() {
     assert_code 0
 }
 
+# The map had board addresses and numbers of its own, switchmgrd other numbers.
+case_one_name_for_one_thing_everywhere() {
+    settled
+    run_as_root n0 "$STAGE/bin/sfabric" hosts
+    assert_code 0
+    assert_output '^n2 +020000000002 +leaf1 +0 '
+    run_as_root n0 "$STAGE/bin/sfabric" links -h
+    assert_output '^(leaf0 +4 +spine0 +0|spine0 +0 +leaf0 +4)$' 1
+    run_as_root n0 "$STAGE/bin/sfabric" routes n0 n2
+    assert_code 0
+    assert_output '^n2 +3 .*leaf0:[45] spine[01]:1 leaf1:0$'
+    run_as_root n0 "$STAGE/bin/sfabric" local
+    assert_output '^n3 '
+    run_as_root ctl "$STAGE/bin/sfabric" why n2
+    assert_output 'plugged into leaf1:0$'
+    assert_same_names
+}
+# The files of all nodes have the same, too.
+assert_same_names() {
+    local k
+    for k in $FABRIC_NODES; do
+        assert_equal 'leaf0 leaf1 spine0 spine1' \
+            "$(awk '$1 == "xbar" { print $2 }' "$CLUSTER/map.$k" | sort |
+                paste -sd ' ')" "crossbars on the map of $k"
+    done
+}
+
 # As an NHC check asks, without any option: it looked for another socket.
 case_each_node_checks_its_own_nic() {
     settled

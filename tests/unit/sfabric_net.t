@@ -44,7 +44,10 @@ ok "routes: all alternatives of a pair" lines 0 8 \
 ok "routes: bytes and ports" says 0 '^h63 *3 *8f8eb8 *s1.0:15 s2.3:15 s1.7:7' \
     sfabric routes h0 h63 "$c64"
 ok "routes: one to each host" lines 0 63 sfabric routes -h h0 "$c64"
-ok "routes: unknown host" says 3 'no host is called' sfabric routes nn "$c64"
+ok "routes: an unknown host is told which there are" \
+    says 3 'no host is called nn; they are h\[0-63\]' sfabric routes nn "$c64"
+ok "routes: a host by its board address" says 0 '^h5 *1 ' \
+    sfabric routes h0 0060dd000006 "$c64"
 ok "longest: 448 of one hop, 3584 of three" says 0 '^3 *3584' \
     sfabric longest "$c64"
 ok "diff: nothing" lines 0 0 sfabric diff "$c64" "$c64"
@@ -74,6 +77,9 @@ ok "an option that there is none is named" says 3 'no option "--nonsense"' \
 ok "why: one node, no list" says 3 'one node at a time' sfabric why 'n[0-1]'
 ok "events: -n takes a number" says 3 'usage: sfabric events' \
     sfabric events -n soon --socket "$tmp/none"
+echo '# nothing' >"$tmp/empty.net"
+ok "draw: an empty net is no picture" says 3 'nothing to draw' \
+    sfabric draw "$tmp/empty.net"
 ok "draw: -o is no file" says 3 'sfabric draw >x.svg' \
     sfabric draw "$c64" -o x.svg
 
