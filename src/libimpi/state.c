@@ -81,15 +81,19 @@ static bool errors_are_fatal(MPI_Comm comm)
 
 /* The native library would end only its own client, and its message is lost
  * when the job ends for a rank that vanished. */
-int be_raise_error(MPI_Comm comm, int code)
+void be_fatal(int code)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int len;
 
-    if (impi_be.spanning && errors_are_fatal(comm)) {
-        impi_real.Error_string(code, text, &len);
-        be_die(1, "%s", text);
-    }
+    impi_real.Error_string(code, text, &len);
+    be_die(1, "%s", text);
+}
+
+int be_raise_error(MPI_Comm comm, int code)
+{
+    if (impi_be.spanning && errors_are_fatal(comm))
+        be_fatal(code);
     impi_real.Comm_call_errhandler(comm, code);
     return code;
 }

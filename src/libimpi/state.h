@@ -104,6 +104,9 @@ void be_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void be_die(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
+/* Nobody handles this MPI error: say it, end the whole job. */
+void be_fatal(int code) __attribute__((noreturn));
+
 /* Let comm's error handler have the error, if there is one.  Returns the
  * code. */
 int be_raise_error(MPI_Comm comm, int code);

@@ -193,9 +193,49 @@ static void im_159_collectives_return_the_errors_inside(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static int file_handled;
+
+static void file_handler(MPI_File *file, int *code, ...)
+{
+    file_handled = *file == MPI_FILE_NULL ? *code : MPI_SUCCESS;
+}
+
+static void file_is_refused(void)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_File file;
+    int len, code = MPI_File_open(MPI_COMM_WORLD, "none", MPI_MODE_RDONLY,
+                                  MPI_INFO_NULL, &file);
+
+    CHECK(class_of(code) == MPI_ERR_UNSUPPORTED_OPERATION);
+    MPI_Error_string(code, text, &len);
+    CHECK(strstr(text, "SF-E510: MPI_File_open is not supported"));
+}
+
+/* Files have handlers of their own, and the default of what has no file yet is
+ * to return.  (Open MPI's program was ended, without a word of why.) */
+static void im_159_no_file_is_a_returned_error_by_default(void)
+{
+    MPI_Errhandler own, was;
+
+    file_is_refused();
+    MPI_File_get_errhandler(MPI_FILE_NULL, &was);
+    MPI_File_create_errhandler(file_handler, &own);
+    MPI_File_set_errhandler(MPI_FILE_NULL, own);
+    MPI_Errhandler_free(&own);
+    file_is_refused();
+    CHECK(class_of(file_handled) == MPI_ERR_UNSUPPORTED_OPERATION);
+    MPI_File_set_errhandler(MPI_FILE_NULL, was);
+    MPI_Errhandler_free(&was);
+    file_handled = MPI_SUCCESS;
+    file_is_refused();
+    CHECK(file_handled == MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
+    im_159_no_file_is_a_returned_error_by_default();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     arguments();
     MPI_Barrier(MPI_COMM_WORLD);
