@@ -78,4 +78,12 @@ not_there() {
 }
 check "no page names a source file or a test that is not there" \
     "$(not_there README.md doc/*.md tests/cluster/README.md)"
+# What `make install` takes along.
+installed() {
+    printf 'include Makefile\nprint-it:\n\t@echo IT: $(dist_examples_DATA)\n' |
+        env -u MAKEFLAGS -u MFLAGS make -s -C "$build" -f - print-it |
+        sed -n 's/^IT: //p' | tr -s ' ' '\n' | grep -oE 'etc/.*' | sort
+}
+check "every example of a configuration is installed" \
+    "$(comm -3 <(installed) <(ls etc/*.example | sort))"
 finish

@@ -109,6 +109,9 @@ program impirun.1 impid/impirun impid/impirun.c
 program impi-backend.1 libimpi/impi-backend
 program impi-conform.1 conform/impi-conform
 program sfabric.1 sfabric/sfabric
+program impid.8 impid/impid
+program impi-server.8 impid/impi-server
+program elan-holder.8 elan/elan-holder
 helps=(--help '--check= --help')
 program mapperd.8 mapperd/mapperd mapperd/options.c mapperd/check_options.c
 
@@ -169,16 +172,15 @@ configuration() {
     check "$3 has every key of etc/$2" "$(none_but \
         "$(sed -nE 's/^#?([A-Z][[:alnum:]]*)=.*/\1/p' "$top/etc/$2" |
             sort -u)" "$keys")"
-    [ "$1" = swfabd.8 ] ||
-        check "$3 has every key of $1" "$(none_but \
-            "$(tags "$1" | grep -vE '^[a-z]' | sed 's/=.*//' | camels)" \
-            "$keys")"
+    check "$3 has every key of $1" "$(none_but \
+        "$(tags "$1" | grep -vE '^[a-z]' | sed 's/=.*//' | camels)" \
+        "$keys")"
 }
 
 configuration hsn.conf.5 hsn.conf.example hsnd/conf.c
 configuration mapper.conf.5 mapper.conf.example mapperd/settings.c
 configuration switchmgr.conf.5 switchmgr.conf.example health/mgrconf.c
 configuration impi.conf.5 impi.conf.example impi/site.c
-configuration swfabd.8 swfabd.conf.example swfabd/conf.c
+configuration swfabd.conf.5 swfabd.conf.example swfabd/conf.c
 
 finish

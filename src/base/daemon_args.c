@@ -5,6 +5,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "config.h"
 
@@ -35,6 +36,11 @@ static void usage(FILE *to, const struct daemon_program *program)
             DAEMON_EXIT_CONF);
 }
 
+static void version(const struct daemon_program *program)
+{
+    printf("%s (%s) %s\n", program->name, PACKAGE_NAME, PACKAGE_VERSION);
+}
+
 bool daemon_args_read(struct daemon_args *args,
                       const struct daemon_program *program, int argc,
                       char **argv, int *status)
@@ -62,8 +68,7 @@ bool daemon_args_read(struct daemon_args *args,
             usage(stdout, program);
             return false;
         case 'V':
-            printf("%s (%s) %s\n", program->name, PACKAGE_NAME,
-                   PACKAGE_VERSION);
+            version(program);
             return false;
         default:
             goto wrong;
@@ -76,4 +81,21 @@ wrong:
     usage(stderr, program);
     *status = DAEMON_EXIT_CONF;
     return false;
+}
+
+bool daemon_args_asked(const struct daemon_program *program, int argc,
+                       char **argv)
+{
+    const char *word = argc == 2 ? argv[1] : "";
+
+    if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
+        version(program);
+        return true;
+    }
+    if (strcmp(word, "-h") != 0 && strcmp(word, "--help") != 0)
+        return false;
+    printf("usage: %s [--help|--version]\n"
+           "%s  See %s(8).\n",
+           program->name, program->what, program->name);
+    return true;
 }

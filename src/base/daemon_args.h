@@ -2,7 +2,8 @@
  *
  * The command line that hsnd, swfabd and switchmgrd have in common: which
  * configuration, whether only to test it, how much to log and where.  mapperd
- * takes the GM-2 document's options and has its own table.
+ * takes the GM-2 document's options and has its own table.  And what programs
+ * that nobody calls by hand say to somebody who does.
  */
 #ifndef SF_BASE_DAEMON_ARGS_H
 #define SF_BASE_DAEMON_ARGS_H
@@ -32,5 +33,11 @@ struct daemon_args {
 bool daemon_args_read(struct daemon_args *args,
                       const struct daemon_program *program, int argc,
                       char **argv, int *status);
+
+/* Of a program that others start (impid, impi-server, elan-holder): was it
+ * called by hand, with -h, --help, -V or --version alone?  Then true, and the
+ * answer is on stdout.  `what` is a sentence, `conf` is not used. */
+bool daemon_args_asked(const struct daemon_program *program, int argc,
+                       char **argv);
 
 #endif

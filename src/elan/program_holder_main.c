@@ -26,6 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/daemon_args.h"
 #include "base/limits.h"
 #include "base/number.h"
 #include "elan/program_holder_priv.h"
@@ -157,14 +158,21 @@ static void hold(int lifeline, struct program_spec *spec, pid_t starter)
     } while (lifeline >= 0 && hear(lifeline, spec));
 }
 
+static const struct daemon_program program = {
+    .name = "elan-holder",
+    .what = "elan-holder is started by switch/elan in slurmstepd."};
+
 int main(int argc, char **argv)
 {
     struct program_spec spec;
     struct errbuf err = {""};
-    pid_t starter = find_starter(PROGRAM_LIFELINE), child;
+    pid_t starter, child;
 
+    if (daemon_args_asked(&program, argc, argv))
+        return 0;
+    starter = find_starter(PROGRAM_LIFELINE);
     if (starter < 0) {
-        fprintf(stderr, "elan-holder is started by switch/elan\n");
+        fprintf(stderr, "%s\n", program.what);
         return 2;
     }
     become_daemon();

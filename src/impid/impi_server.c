@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/accept.h"
+#include "base/daemon_args.h"
 #include "base/log.h"
 
 #define LINE_MAX_SIZE 4096
@@ -103,6 +104,10 @@ static void stop(struct server *s)
     ev_loop_destroy(s->loop);
 }
 
+static const struct daemon_program program = {
+    .name = "impi-server",
+    .what = "impi-server is started by srun for a step with mpi/impi."};
+
 int main(int argc, char **argv)
 {
     static const struct log_options log = {"impi-server", LOG_LEVEL_WARN,
@@ -110,8 +115,10 @@ int main(int argc, char **argv)
     struct server s = {.fd = -1};
     struct errbuf err;
 
+    if (daemon_args_asked(&program, argc, argv))
+        return 0;
     if (argc > 1) {
-        fprintf(stderr, "impi-server is started by srun --mpi=impi\n");
+        fprintf(stderr, "%s\n", program.what);
         return 2;
     }
     log_open(&log);

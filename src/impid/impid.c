@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/daemon_args.h"
 #include "base/log.h"
 #include "impi/presence.h"
 #include "impid/impid.h"
@@ -227,6 +228,10 @@ static void open_log(const struct impid_conf *conf, struct log_options *log)
     log_open(log);
 }
 
+static const struct daemon_program program = {
+    .name = "impid",
+    .what = "impid is started by slurmstepd for a step with mpi/impi."};
+
 int main(int argc, char **argv)
 {
     static struct impid agent;
@@ -234,8 +239,10 @@ int main(int argc, char **argv)
         .program = "impid", .level = LOG_LEVEL_INFO, .to_syslog = true};
     struct errbuf err = {""};
 
+    if (daemon_args_asked(&program, argc, argv))
+        return 0;
     if (argc > 1) {
-        fprintf(stderr, "impid is started by slurmstepd for srun --mpi=impi\n");
+        fprintf(stderr, "%s\n", program.what);
         return 2;
     }
     ignore_signals();
