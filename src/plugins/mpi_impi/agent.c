@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -194,19 +195,39 @@ static void clean_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* 3 to 6, as impid.c knows them. */
-static void clean_descriptors(int alive)
+/* Close what is not among the n descriptors of keep, which makes room: the
+ * parent may have none left. */
+static void close_others(const int *keep, int n)
+{
+    for (int fd = -1, next; fd < INT_MAX; fd = next) {
+        next = INT_MAX;
+        for (int i = 0; i < n; i++)
+            if (keep[i] > fd && keep[i] < next)
+                next = keep[i];
+        if (next > fd + 1)
+            close_range((unsigned)fd + 1,
+                        next < INT_MAX ? (unsigned)next - 1 : ~0U, 0);
+    }
+}
+
+/* 3 to 6, as impid.c knows them; nothing else of slurmstepd's. */
+static int clean_descriptors(int alive)
 {
     int from[] = {agent.conf, agent.sock_fd, alive, agent.tasks[0]};
-    int null = open("/dev/null", O_RDWR);
+    int null;
 
+    close_others(from, 4);
     for (int i = 0; i < 4; i++) /* out of the way of what they become */
-        from[i] = fcntl(from[i], F_DUPFD, 10);
+        if ((from[i] = fcntl(from[i], F_DUPFD, 10)) < 0)
+            return -1;
+    null = open("/dev/null", O_RDWR);
     for (int i = 0; i < 3; i++)
-        dup2(null, i);
+        if (dup2(null, i) < 0)
+            return -1;
     for (int i = 0; i < 4; i++)
-        dup2(from[i], 3 + i);
-    close_range(7, ~0U, 0);
+        if (dup2(from[i], 3 + i) < 0)
+            return -1;
+    return close_range(7, ~0U, 0);
 }
 
 static void reset_oom(void)
@@ -235,7 +256,8 @@ static void become_impid(int alive, pid_t parent)
     char *const env[] = {"PATH=/usr/bin:/bin", "LANG=C", NULL};
 
     clean_signals();
-    clean_descriptors(alive);
+    if (clean_descriptors(alive) < 0)
+        _exit(126);
     reset_oom();
     setsid();
     if (become_user() < 0 || chdir("/") < 0)
