@@ -49,6 +49,7 @@ static void put_abort(struct bytebuf *o, const struct agent_msg *m)
     bytebuf_add32(o, (uint32_t)m->abort.code);
     bytebuf_add32(o, (uint32_t)m->abort.rank);
     bytebuf_add32(o, (uint32_t)m->abort.client);
+    bytebuf_add32(o, m->abort.lost);
     bytebuf_add_str(o, m->abort.text);
 }
 
@@ -128,6 +129,7 @@ static void get_abort(struct be_reader *r, struct agent_msg *m)
     m->abort.code = (int32_t)be_get32(r);
     m->abort.rank = (int32_t)be_get32(r);
     m->abort.client = (int32_t)be_get32(r);
+    m->abort.lost = be_get32(r);
     be_get_str(r, m->abort.text, sizeof(m->abort.text));
 }
 
@@ -135,6 +137,7 @@ static void get_kill(struct be_reader *r, struct agent_msg *m)
 {
     m->abort.code = (int32_t)be_get32(r);
     m->abort.rank = m->abort.client = -1;
+    m->abort.lost = 0;
     be_get_str(r, m->abort.text, sizeof(m->abort.text));
 }
 

@@ -80,6 +80,7 @@ struct agent_abort {
     int32_t code;   /* exit code of the job, or AGENT_CODE_UNKNOWN */
     int32_t rank;   /* world rank that caused it, or -1 */
     int32_t client; /* its client, or -1 */
+    uint32_t lost;  /* 1: slurmstepd is gone, so that Slurm must kill there */
     char text[SF_AGENT_TEXT_MAX];
 };
 
@@ -98,7 +99,7 @@ struct agent_msg {
         struct agent_got got;
         struct agent_world world;
         struct agent_world_at world_at;
-        struct agent_abort abort; /* ABORT; KILL (rank and client unused) */
+        struct agent_abort abort; /* ABORT; KILL (code and text only) */
         struct agent_exit exit;
         char text[SF_AGENT_TEXT_MAX]; /* NOTE, ERROR, HOLDS */
     };

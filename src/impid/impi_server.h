@@ -151,6 +151,7 @@ struct server {
     uint32_t nopening;
     struct agent **by_index; /* start.agents entries */
     bool *reported;          /* the same: has ever been here */
+    bool *orphaned;          /* the same: its slurmstepd was killed */
     unsigned ticks;
     uint32_t nlive; /* agents that proved it and are connected */
     uint32_t nbye;
@@ -178,8 +179,14 @@ void server_control_line(struct server *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void server_note(struct server *s, const char *text);
 /* End the job: the first cause is told to srun, all agents get KILL. */
-void server_abort(struct server *s, int code, int rank, const char *node,
-                  int client, const char *text);
+struct server_cause {
+    int code;
+    int rank, client; /* -1: not known */
+    const char *node; /* "-": not known */
+    bool lost;        /* nobody can kill on that node, so Slurm must */
+    const char *text;
+};
+void server_abort(struct server *s, const struct server_cause *cause);
 /* An agent said BYE: after the last one, srun hears `end`. */
 void server_bye(struct server *s);
 /* srun is gone or done. */
@@ -197,6 +204,8 @@ bool server_agents_flushed(const struct server *s);
 
 /* presence: wake who is there, and miss who goes without an agent. */
 int server_presence_start(struct server *s, struct errbuf *err);
+/* An agent has said BYE. */
+void server_presence_bye(struct server *s, uint32_t agent, const char *node);
 void server_presence_tick(struct server *s);
 void server_presence_stop(struct server *s);
 

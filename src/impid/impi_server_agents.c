@@ -55,7 +55,12 @@ static void agent_lost(struct agent *a, const char *why)
     errprintf(&text, "SF-E221: lost impid on node %s%s%s: %s",
               a->node[0] ? a->node : a->peer, a->holds[0] ? " with " : "",
               a->holds, why);
-    server_abort(s, 1, -1, a->node[0] ? a->node : "-", -1, text.text);
+    server_abort(s, &(struct server_cause){.code = 1,
+                                           .rank = -1,
+                                           .client = -1,
+                                           .node = a->node[0] ? a->node : "-",
+                                           .lost = true,
+                                           .text = text.text});
     server_bye(s);
 }
 
@@ -336,8 +341,10 @@ int server_agents_start(struct server *s, struct errbuf *err)
     TAILQ_INIT(&s->agents);
     s->by_index = calloc(s->start.agents, sizeof(struct agent *));
     s->reported = calloc(s->start.agents, sizeof(bool));
+    s->orphaned = calloc(s->start.agents, sizeof(bool));
     s->rendezvous = rendezvous_create();
-    if (!s->by_index || !s->reported || !s->rendezvous)
+    if (!s->by_index || !s->reported || !s->orphaned ||
+        !s->rendezvous)
         return errprintf(err, "out of memory");
     s->fd = server_net_adopt(&s->start, &s->port, err);
     if (s->fd < 0)
@@ -403,5 +410,6 @@ void server_agents_stop(struct server *s)
     }
     free(s->by_index);
     free(s->reported);
+    free(s->orphaned);
     rendezvous_destroy(s->rendezvous);
 }

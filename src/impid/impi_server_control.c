@@ -137,22 +137,23 @@ static void kill_all(struct server *s, int code, const char *text)
         server_agent_send_chunk(a, s->kill);
 }
 
-void server_abort(struct server *s, int code, int rank, const char *node,
-                  int client, const char *text)
+void server_abort(struct server *s, const struct server_cause *cause)
 {
     char plain[SF_AGENT_NODE_MAX];
 
     if (s->aborted || s->leaving)
         return;
     s->aborted = true;
-    s->code = code;
-    snprintf(plain, sizeof(plain), "%s", node);
+    s->code = cause->code;
+    snprintf(plain, sizeof(plain), "%s", cause->node);
     for (char *c = plain; *c; c++)
         if (*c == ' ')
             *c = '_';
-    server_control_line(s, "abort code=%d rank=%d node=%s client=%d text=%s",
-                        code, rank, plain, client, text);
-    kill_all(s, code, text);
+    server_control_line(
+        s, "abort code=%d rank=%d node=%s client=%d %stext=%s", cause->code,
+        cause->rank, plain, cause->client, cause->lost ? "lost=1 " : "",
+        cause->text);
+    kill_all(s, cause->code, cause->text);
 }
 
 void server_bye(struct server *s)

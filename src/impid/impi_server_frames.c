@@ -34,7 +34,12 @@ static void spread(struct server *s, const struct rendezvous_result *result)
         if (s->by_index[result->agents[i]])
             server_agent_send_chunk(s->by_index[result->agents[i]], c);
     if (!c)
-        server_abort(s, 1, -1, "-", -1, "SF-E223: impi-server: out of memory");
+        server_abort(s, &(struct server_cause){
+                            .code = 1,
+                            .rank = -1,
+                            .client = -1,
+                            .node = "-",
+                            .text = "SF-E223: impi-server: out of memory"});
     chunk_release(c);
 }
 
@@ -74,8 +79,12 @@ static int do_world(struct agent *a, const struct agent_msg *msg,
 static int do_abort(struct agent *a, const struct agent_msg *msg,
                     struct errbuf *err)
 {
-    server_abort(a->server, msg->abort.code, msg->abort.rank, a->node,
-                 msg->abort.client, msg->abort.text);
+    server_abort(a->server, &(struct server_cause){.code = msg->abort.code,
+                                                   .rank = msg->abort.rank,
+                                                   .client = msg->abort.client,
+                                                   .node = a->node,
+                                                   .lost = msg->abort.lost,
+                                                   .text = msg->abort.text});
     return 0;
 }
 
@@ -123,6 +132,7 @@ static int do_bye(struct agent *a, const struct agent_msg *msg,
 
     a->state = AGENT_BYE_SAID;
     server_agent_drop(a);
+    server_presence_bye(s, a->index, a->node);
     server_bye(s);
     return 0;
 }

@@ -51,28 +51,66 @@ static bool still_there(const struct server *s, uint32_t agent)
     return false;
 }
 
-/* said: one byte more than who it is, so slurmstepd has ended in order. */
+static void stepd_lost(struct server *s, const char *node)
+{
+    struct errbuf text;
+
+    errprintf(&text, "SF-E316: " IMPI_LOST_NODE, node);
+    server_abort(s, &(struct server_cause){.code = 1,
+                                           .rank = -1,
+                                           .client = -1,
+                                           .node = node,
+                                           .lost = true,
+                                           .text = text.text});
+}
+
+static void never_called(struct server *s, const struct impi_presence *who)
+{
+    struct errbuf text;
+
+    errprintf(&text,
+              "SF-E312: rank %u on node %s ended without calling MPI_Init, "
+              "for which other ranks wait (is it an MPI program, and not "
+              "statically linked?)",
+              who->rank, who->node);
+    server_abort(s, &(struct server_cause){.code = 1,
+                                           .rank = -1,
+                                           .client = -1,
+                                           .node = who->node,
+                                           .text = text.text});
+}
+
+/* said: one byte more than who it is, so slurmstepd has ended in order.  If it
+ * has not it may still owe srun the ends of its tasks, even after its agent's
+ * goodbye.  An agent that is connected is the first to know of what. */
 static void gone(struct presence *p, bool said)
 {
     struct server *s = p->server;
     struct impi_presence who = p->who;
     bool known = proved(p);
-    struct errbuf text;
 
     drop(p);
-    if (!known || s->reported[who.agent] || still_there(s, who.agent))
+    if (!known || still_there(s, who.agent))
         return;
+    if (s->reported[who.agent]) {
+        if (!said && s->by_index[who.agent])
+            s->orphaned[who.agent] = true;
+        else if (!said)
+            stepd_lost(s, who.node);
+        return;
+    }
     s->reported[who.agent] = true;
     if (said)
-        errprintf(&text,
-                  "SF-E312: rank %u on node %s ended without calling MPI_Init, "
-                  "for which other ranks wait (is it an MPI program, and not "
-                  "statically linked?)",
-                  who.rank, who.node);
+        never_called(s, &who);
     else
-        errprintf(&text, "SF-E316: " IMPI_LOST_NODE, who.node);
-    server_abort(s, 1, -1, who.node, -1, text.text);
+        stepd_lost(s, who.node);
     server_bye(s);
+}
+
+void server_presence_bye(struct server *s, uint32_t agent, const char *node)
+{
+    if (s->orphaned[agent])
+        stepd_lost(s, node);
 }
 
 static void readable(struct ev_loop *loop, ev_io *w, int revents)

@@ -35,7 +35,12 @@ static void lost_told(struct ev_loop *loop, ev_timer *w, int revents)
 {
     struct world *world = w->data;
 
-    server_abort(world->server, 1, -1, "-", world->lost_client, world->lost);
+    server_abort(world->server,
+                 &(struct server_cause){.code = 1,
+                                        .rank = -1,
+                                        .client = world->lost_client,
+                                        .node = "-",
+                                        .text = world->lost});
 }
 
 static void on_lost(struct world *w, const struct impi_server_event *event)

@@ -32,6 +32,7 @@ void impid_fail(struct impid *a, int id, int32_t code,
     msg.abort.code = code;
     msg.abort.rank = p && p->task ? (int32_t)p->task->rank : -1;
     msg.abort.client = p && p->client ? (int32_t)p->client->number : -1;
+    msg.abort.lost = a->orphan;
     describe(msg.abort.text, sizeof(msg.abort.text), id, p);
     len = strlen(msg.abort.text);
     va_start(ap, fmt);

@@ -49,6 +49,7 @@ static void parse_abort(struct server_line *out, char *pos)
     node = take(&pos, "node");
     out->node = node ? node : "";
     out->client = take_number(&pos, "client", -1);
+    out->lost = take_number(&pos, "lost", 0) != 0;
     out->text = strncmp(pos, "text=", 5) == 0 ? pos + 5 : pos;
 }
 
@@ -69,6 +70,7 @@ void server_line_parse(struct server_line *out, char *line)
     } else if (strcmp(line, "error") == 0) {
         out->kind = SERVER_LINE_ABORT;
         out->code = 1;
+        out->lost = true;
         out->text = rest;
     } else if (strcmp(line, "note") == 0) {
         out->kind = SERVER_LINE_NOTE;

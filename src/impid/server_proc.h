@@ -6,6 +6,7 @@
 #ifndef SF_IMPID_SERVER_PROC_H
 #define SF_IMPID_SERVER_PROC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/errbuf.h"
@@ -66,6 +67,7 @@ struct server_line {
     int32_t code;
     int32_t rank;
     int32_t client;
+    bool lost; /* no agent can kill there: Slurm must */
     const char *node; /* borrowed from the line; "" */
     const char *text; /* likewise */
 };

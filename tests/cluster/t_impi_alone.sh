@@ -97,6 +97,36 @@ case_killed_slurmstepd_ends_the_world_without_switch_elan() {
     assert_nothing_left
 }
 
+# The agent has left with its task, whose end slurmstepd never tells: the step
+# stayed, and srun with it.
+no_agent_of() {
+    [ -z "$(agents_of "$1")" ]
+}
+slurmstepd_dies_last() { # SRUN-ARGS..: with the last task on n1
+    local stepd
+    start_as_user srun "$@" sh -c \
+        "$M; echo ready; until [ -e $WORK/go ]; do sleep 0.05; done"
+    srun_pid=$!
+    wait_for 60 ready "${1#-n}"
+    stepd=$(stepd_of n1)
+    pidkill STOP "$stepd"
+    touch "$WORK/go"
+    wait_for 60 no_agent_of n1
+    pidkill KILL "$stepd"
+    collect $srun_pid
+    rm "$WORK/go"
+    assert_code 1
+    assert_error 'SF-E316: lost slurmstepd on node n1'
+    run_as_user scancel -u "$JOB_USER"
+    wait_for 240 no_job_left
+    run_as_user srun -N2 true # it sweeps what was left
+    assert_nothing_left
+}
+case_slurmstepd_killed_after_its_agent_left_ends_srun() {
+    slurmstepd_dies_last -n2 -N2
+    slurmstepd_dies_last -n1 -w n1
+}
+
 no_stepd_of() {
     [ -z "$(stepd_of "$1")" ]
 }

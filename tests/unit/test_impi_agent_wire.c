@@ -62,10 +62,11 @@ static void job_abort_kill_world_and_text_round_trip(void **state)
     assert_int_equal(got.job.component, 2);
     assert_string_equal(got.job.node, "node-7");
     bytebuf_free(&b);
-    m = (struct agent_msg){.type = AGENT_ABORT, .abort = {42, 3, -1, "x"}};
+    m = (struct agent_msg){.type = AGENT_ABORT, .abort = {42, 3, -1, 1, "x"}};
     round_trip(&got, &m, &b);
     assert_int_equal(got.abort.code, 42);
     assert_int_equal(got.abort.client, -1);
+    assert_int_equal(got.abort.lost, 1);
     bytebuf_free(&b);
     m.type = AGENT_KILL;
     round_trip(&got, &m, &b);

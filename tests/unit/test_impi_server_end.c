@@ -53,7 +53,7 @@ static void lost_agent_aborts_and_is_named(void **state)
     start_joined(&s, a, 2);
     all_are_known(a, 2);
     leave(&a[1]);
-    expect_line(&s, "abort code=1 rank=-1 node=node1 client=-1 "
+    expect_line(&s, "abort code=1 rank=-1 node=node1 client=-1 lost=1 "
                     "text=SF-E221: lost impid on node node1: "
                     "it hung up");
     expect_kill(&a[0], 1);
@@ -82,7 +82,7 @@ static void lost_agent_is_told_with_its_ranks_and_client(void **state)
     holds(&a, "ranks 2-3");
     holds(&a, what); /* the last one counts */
     leave(&a);
-    expect_line(&s, "abort code=1 rank=-1 node=node0 client=-1 "
+    expect_line(&s, "abort code=1 rank=-1 node=node0 client=-1 lost=1 "
                     "text=SF-E221: lost impid on node node0 with "
                     "client 1 (ranks 2-3): it hung up");
     stop(&s);
@@ -183,8 +183,8 @@ static void protocol_errors_abort_and_name_the_node(void **state)
         say(&a, &cases[i].msg);
         read_line(&s, line, sizeof(line));
         snprintf(want, sizeof(want),
-                 "abort code=1 rank=-1 node=node0 client=-1 text=SF-E221: "
-                 "lost impid on node node0: protocol error: %s",
+                 "abort code=1 rank=-1 node=node0 client=-1 lost=1 "
+                 "text=SF-E221: lost impid on node node0: protocol error: %s",
                  cases[i].want);
         assert_string_equal(line, want);
         leave(&a);

@@ -58,9 +58,58 @@ static void idle_nodes_are_woken_and_not_missed_when_their_agent_came(void **st)
     for (uint32_t i = 0; i < 2; i++)
         join(&s, &a[i], i, 2);
     bye(&a[1]);
+    assert_int_equal(send(fd, "", 1, 0), 1);
     close(fd);
     bye(&a[0]);
     expect_line(&s, "end code=0");
+    stop(&s);
+}
+
+/* Its agent has said goodbye, the tasks' ends may never come. */
+static void killed_slurmstepd_is_lost_after_its_agent_left(void **state)
+{
+    struct player a[2];
+    struct program s;
+    char line[512];
+    uint16_t port = start_with_presence(&s, 2);
+    int fd = be_present(&s, port, 1);
+
+    hear_wake(fd);
+    for (uint32_t i = 0; i < 2; i++)
+        join(&s, &a[i], i, 2);
+    bye(&a[1]);
+    close(fd);
+    read_line(&s, line, sizeof(line));
+    assert_non_null(strstr(line, "lost=1 text=SF-E316: lost slurmstepd on "
+                                 "node node1"));
+    expect_kill(&a[0], 1);
+    bye(&a[0]);
+    expect_line(&s, "end code=1");
+    stop(&s);
+}
+
+static void killed_slurmstepd_is_lost_when_its_agent_leaves_later(void **state)
+{
+    struct player a[2];
+    struct program s;
+    char line[512];
+    uint16_t port = start_with_presence(&s, 2);
+    int fd = be_present(&s, port, 1), other;
+
+    hear_wake(fd);
+    for (uint32_t i = 0; i < 2; i++)
+        join(&s, &a[i], i, 2);
+    close(fd);
+    other = be_present(&s, port, 0); /* so that the end has been seen */
+    hear_wake(other);
+    bye(&a[1]);
+    read_line(&s, line, sizeof(line));
+    assert_non_null(strstr(line, "lost=1 text=SF-E316: lost slurmstepd on "
+                                 "node node1"));
+    expect_kill(&a[0], 1);
+    bye(&a[0]);
+    expect_line(&s, "end code=1");
+    close(other);
     stop(&s);
 }
 
@@ -190,6 +239,8 @@ static void strangers_on_the_line_of_idle_nodes_are_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_slurmstepd_is_lost_after_its_agent_left),
+        cmocka_unit_test(killed_slurmstepd_is_lost_when_its_agent_leaves_later),
         cmocka_unit_test(
             idle_nodes_are_woken_and_not_missed_when_their_agent_came),
         cmocka_unit_test(node_that_goes_without_an_agent_is_missed),

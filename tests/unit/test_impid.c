@@ -173,6 +173,12 @@ static void lines_of_the_server(void **state)
     assert_string_equal(l.node, "n1");
     assert_int_equal(l.client, 1);
     assert_string_equal(l.text, "rank 3 text=x");
+    assert_false(l.lost);
+    l = line_of("abort code=1 rank=-1 node=n1 client=-1 lost=1 text=x", buf);
+    assert_true(l.lost);
+    assert_string_equal(l.text, "x");
+    l = line_of("abort code=1 rank=-1 node=n1 client=-1 text=lost=1", buf);
+    assert_false(l.lost); /* it is for a flag to say so, not for a text */
     l = line_of("note two words", buf);
     assert_int_equal(l.kind, SERVER_LINE_NOTE);
     assert_string_equal(l.text, "two words");

@@ -98,7 +98,7 @@ static void on_abort(const struct server_line *line)
     launch.code = exit_code(line->code);
     pthread_cond_broadcast(&launch.changed);
     pthread_mutex_unlock(&launch.lock);
-    if (line->rank < 0 && strstr(line->text, "lost"))
+    if (line->lost)
         kill_steps();
 }
 
@@ -147,8 +147,11 @@ static void node_is_lost(const struct impi_presence *who)
 
     errprintf(&text, "SF-E316: " IMPI_LOST_NODE, who->node);
     if (!launch.aborted)
-        on_abort(&(struct server_line){
-            .code = 1, .rank = -1, .client = -1, .text = text.text});
+        on_abort(&(struct server_line){.code = 1,
+                                       .rank = -1,
+                                       .client = -1,
+                                       .lost = true,
+                                       .text = text.text});
 }
 
 /* Wait for the first agent; agents wait in the listener meanwhile. */
@@ -169,8 +172,11 @@ static int serve(void)
     pthread_mutex_unlock(&launch.lock);
     if (fd < 0) {
         errprintf(&text, "SF-E304: %.400s", err.text);
-        on_abort(&(struct server_line){
-            .code = 1, .rank = -1, .client = -1, .text = text.text});
+        on_abort(&(struct server_line){.code = 1,
+                                       .rank = -1,
+                                       .client = -1,
+                                       .lost = true,
+                                       .text = text.text});
     }
     return fd;
 }
@@ -195,6 +201,7 @@ static void *reader(void *arg)
         on_abort(&(struct server_line){.code = 1,
                                        .rank = -1,
                                        .client = -1,
+                                       .lost = true,
                                        .text = "SF-E303: lost impi-server"});
     on_end();
     return NULL;
