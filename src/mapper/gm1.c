@@ -296,6 +296,7 @@ void gm1_status(const struct gm1 *g, struct gm1_status *status)
         .engine =
             g->routes ? net_routes_engine(g->routes) : g->config.routes.engine,
         .unproved = g->unproved.text,
+        .beyond = g->beyond.text,
         .counters = g->counters,
     };
     if (!g->net)

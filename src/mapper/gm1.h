@@ -118,6 +118,7 @@ struct gm1_status {
     /* Of the routes: as in gm2_status. */
     enum net_engine engine;
     const char *unproved;
+    const char *beyond; /* whom the hop limit leaves without a route; "" */
     struct gm1_counters counters;
 };
 void gm1_status(const struct gm1 *g, struct gm1_status *status);

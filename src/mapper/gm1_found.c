@@ -78,6 +78,24 @@ static struct net *take_map(struct gm1 *g)
     return explore_map(g->x);
 }
 
+/* Who has no route to whom: the net is deeper than the hop limit. */
+static void find_beyond(struct gm1 *g, const struct net *net,
+                        const struct net_routes *routes)
+{
+    char from[GM_ADDRESS_TEXT], to[GM_ADDRESS_TEXT];
+    struct net_beyond b;
+
+    g->beyond.text[0] = '\0';
+    net_routes_beyond(routes, &b);
+    if (b.pairs > 0)
+        errprintf(&g->beyond,
+                  "%llu pairs of hosts have no route of at most %u hops, such "
+                  "as %s to %s, which takes %u",
+                  (unsigned long long)b.pairs, b.limit,
+                  gm_address_text(net->nodes[b.from].id, from),
+                  gm_address_text(net->nodes[b.to].id, to), b.hops);
+}
+
 /* Routes of the new net; it becomes ours.  False: no routes. */
 static bool use_net(struct gm1 *g, struct net *net)
 {
@@ -96,6 +114,7 @@ static bool use_net(struct gm1 *g, struct net *net)
         gm1_notice(g, "%s: routes of engine %s instead", why.text,
                    net_engine_name(net_routes_engine(routes)));
     g->unproved = why;
+    find_beyond(g, net, routes);
     if (!g->net || !net_same(g->net, net, NULL))
         g->fresh = true;
     net_routes_free(g->routes);

@@ -118,6 +118,7 @@ struct gm1 {
     struct net *net; /* the map; hosts' nodes are in `heard` */
     struct net_routes *routes;
     struct errbuf unproved; /* why these are not those asked for; "" */
+    struct errbuf beyond;   /* who has no route for the hop limit; "" */
     uint32_t version, highest;
     struct gm1_row *rows; /* hosts and members, as they are distributed */
     uint32_t nrows;

@@ -317,6 +317,7 @@ void gm2_status(const struct gm2 *m, struct gm2_status *status)
         .engine =
             m->routes ? net_routes_engine(m->routes) : m->config.routes.engine,
         .unproved = m->unproved.text,
+        .beyond = m->beyond.text,
         .unlike = m->unlike,
         .counters = m->counters,
     };

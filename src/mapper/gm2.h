@@ -156,7 +156,8 @@ struct gm2_status {
      * cycle that was found in these; "" when they are. */
     enum net_engine engine;
     const char *unproved;
-    uint64_t unlike; /* whose routes could deadlock with these; 0 nobody's */
+    const char *beyond; /* whom the hop limit leaves without a route; "" */
+    uint64_t unlike;    /* whose routes could deadlock with these; 0 nobody's */
     struct gm2_counters counters;
 };
 void gm2_status(const struct gm2 *m, struct gm2_status *status);

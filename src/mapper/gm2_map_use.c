@@ -22,15 +22,16 @@ static struct net_routes *compute(struct gm2 *m, const struct gm2_map *map,
     return routes;
 }
 
-/* A partner by its number in the tree.  Left alone when no route leads to it
- * (hosts of --extra-hosts hang on nothing). */
+/* A partner by its number in the tree.  Left alone when no way leads to it
+ * (hosts of --extra-hosts hang on nothing).  The hop limit is that of other
+ * hosts' routes: mappers tell each other of the map all the same. */
 static void set_partner(struct gm2 *m, struct gm2_partner *partner,
                         uint32_t number)
 {
     struct net_route route;
     uint32_t node = number - 1;
 
-    if (number == 0 || net_routes_get(m->routes, m->me, node, &route, 1) == 0 ||
+    if (number == 0 || !net_routes_reach(m->routes, m->me, node, &route) ||
         route.hops > GM2_ROUTE_MAX)
         return;
     memset(partner, 0, sizeof(*partner));
@@ -192,6 +193,24 @@ static bool route_anew(struct gm2 *m, struct gm2_map *map, uint32_t me)
     return true;
 }
 
+/* Whom this host has no route to: the net is deeper than the hop limit. */
+static void find_beyond(struct gm2 *m)
+{
+    struct net_beyond b;
+    struct errbuf names;
+    unsigned n;
+
+    m->beyond.text[0] = '\0';
+    net_routes_beyond(m->routes, &b);
+    if (b.pairs == 0)
+        return;
+    n = net_routes_missing(m->routes, m->me, &names);
+    if (n > 0)
+        errprintf(&m->beyond,
+                  "no route of at most %u hops leads to %u of %u hosts: %.400s",
+                  b.limit, n, m->map->net->nhosts - 1, names.text);
+}
+
 bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
 {
     uint32_t me = own_node(m, map->net);
@@ -206,6 +225,7 @@ bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
     m->valid = true; /* whoever is told of the map may ask for its leader */
     m->complete = false;
     m->reported = 0;
+    find_beyond(m);
     find_partners(m);
     if (m->ops.configured)
         m->ops.configured(m->map, m->me, m->routes, m->arg);

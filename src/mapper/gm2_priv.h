@@ -100,6 +100,7 @@ struct gm2 {
     struct gm2_map *map;
     struct net_routes *routes;
     struct errbuf unproved; /* why these are not those asked for; "" */
+    struct errbuf beyond;   /* who has no route for the hop limit; "" */
     uint16_t ups;           /* of the routes */
     uint64_t unlike;        /* a partner whose ups are others; 0 none */
     uint32_t me;            /* node of the map */

@@ -113,6 +113,39 @@ static int explore_it(struct run *r)
     return rc;
 }
 
+static const char *name_of(const struct run *r, uint32_t host, char *text,
+                           size_t size)
+{
+    uint64_t id = r->map->nodes[host].id;
+    uint32_t n = net_find_host(r->truth, id);
+
+    if (n == NET_NONE)
+        snprintf(text, size, "%012" PRIx64, id);
+    else
+        snprintf(text, size, "%s", r->truth->nodes[n].name);
+    return text;
+}
+
+static void tell_cut_off(struct run *r, const struct net_routes *routes,
+                         const struct net_balance *b)
+{
+    char from[SF_NET_NAME_MAX], to[SF_NET_NAME_MAX];
+    struct net_beyond beyond;
+
+    if (b->cut_off == 0)
+        return;
+    r->status = 1;
+    fprintf(r->out, "cut off      %" PRIu64 " host pairs\n", b->cut_off);
+    net_routes_beyond(routes, &beyond);
+    if (beyond.pairs > 0)
+        fprintf(r->out,
+                "too long     %" PRIu64 " of them: the way from %s to %s takes "
+                "%u hops, the limit is %u\n",
+                beyond.pairs, name_of(r, beyond.from, from, sizeof(from)),
+                name_of(r, beyond.to, to, sizeof(to)), beyond.hops,
+                beyond.limit);
+}
+
 static void tell_routes(struct run *r, struct net_routes *routes, double cpu)
 {
     struct net_balance b;
@@ -125,10 +158,7 @@ static void tell_routes(struct run *r, struct net_routes *routes, double cpu)
                 "balance      %.2f (worst cable %" PRIu64
                 " routes, ideal %.1f), longest %u hops\n",
                 b.ratio, b.worst, b.ideal, b.longest);
-        if (b.cut_off > 0) {
-            fprintf(r->out, "cut off      %" PRIu64 " host pairs\n", b.cut_off);
-            r->status = 1;
-        }
+        tell_cut_off(r, routes, &b);
     }
     fprintf(r->out, "deadlock     %s%s\n",
             loop == 0  ? "none possible"

@@ -61,17 +61,23 @@ void engine_pick_neighbours(struct hsn_peer *peers, size_t n, uint64_t own)
         next[i]->neighbour = true;
 }
 
-void engine_alarm(const char *unproved)
+void engine_alarm(const char *unproved, const char *beyond)
 {
+    if (beyond[0])
+        log_error("SF-E860 %s", beyond);
     if (unproved[0])
         log_error("SF-E857 routes could deadlock and are not used; %s",
                   unproved);
 }
 
 void engine_put_routes(struct json_object *out, enum net_engine engine,
-                       const char *unproved)
+                       const char *unproved, const char *beyond)
 {
     jsonx_add_str(out, "routes", net_engine_name(engine));
+    if (beyond[0])
+        jsonx_add_str(out, "beyond", beyond);
+    else
+        json_object_object_add(out, "beyond", NULL);
     if (unproved[0])
         jsonx_add_str(out, "deadlock", unproved);
     else

@@ -43,11 +43,11 @@ struct hsn_peer *engine_peers(struct mapperd *d, size_t n);
  * that each board is asked by as many. */
 void engine_pick_neighbours(struct hsn_peer *peers, size_t n, uint64_t own);
 
-/* Routes could deadlock and others are in use (text, "": none could): an
- * alarm; members of an answer. */
-void engine_alarm(const char *unproved);
+/* Routes could deadlock and others are in use, or some are longer than may be
+ * (texts, "": none): an alarm; members of an answer. */
+void engine_alarm(const char *unproved, const char *beyond);
 void engine_put_routes(struct json_object *out, enum net_engine engine,
-                       const char *unproved);
+                       const char *unproved, const char *beyond);
 
 /* A member of an answer that is a board id; null: nobody's. */
 void engine_put_address(struct json_object *out, const char *key,

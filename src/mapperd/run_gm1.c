@@ -29,7 +29,10 @@ static void add_entry(const struct gm1_entry *entry, void *arg)
     struct table *t = arg;
     struct hsn_peer *peer = &t->peers[t->n];
 
-    if (t->n == t->size || entry->address == t->own)
+    /* Without a byte only the other of two hosts on one cable is reached: of
+     * more, this one is beyond the hop limit. */
+    if (t->n == t->size || entry->address == t->own ||
+        (entry->route.len == 0 && t->size > 2))
         return;
     peer->address = entry->address;
     peer->host_type = entry->node_type;
@@ -111,7 +114,7 @@ static void on_moved(enum gm1_event event, enum gm1_state from,
     if (to != GM1_STATE_CONFIGURING)
         return;
     gm1_status(d->gm1, &s);
-    engine_alarm(s.unproved);
+    engine_alarm(s.unproved, s.beyond);
     mapperd_write_map(d, gm1_map(d->gm1));
     store(d);
 }
@@ -196,7 +199,7 @@ static void status_gm1(const struct mapperd *d, struct json_object *out)
     jsonx_add_int(out, "hosts", s.nhosts);
     jsonx_add_int(out, "members", s.nmembers);
     jsonx_add_int(out, "unconfigured", s.unconfigured);
-    engine_put_routes(out, s.engine, s.unproved);
+    engine_put_routes(out, s.engine, s.unproved, s.beyond);
     jsonx_add_int(out, "explorations", s.counters.explorations);
     jsonx_add_int(out, "hypotheses", s.counters.hypotheses);
     jsonx_add_int(out, "regions", s.counters.regions);

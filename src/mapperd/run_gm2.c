@@ -60,7 +60,7 @@ static void on_configured(const struct gm2_map *map, uint32_t me,
     struct gm2_status s;
 
     gm2_status(((struct mapperd *)arg)->gm2, &s);
-    engine_alarm(s.unproved);
+    engine_alarm(s.unproved, s.beyond);
     if (!hears_nothing(arg, map))
         load(arg, map, me, routes);
     mapperd_write_map(arg, map->net);
@@ -171,7 +171,7 @@ static void status(const struct mapperd *d, struct json_object *out)
     jsonx_add_int(out, "xbars", s.nxbars);
     jsonx_add_int(out, "cables", s.ncables);
     jsonx_add_int(out, "done", s.done);
-    engine_put_routes(out, s.engine, s.unproved);
+    engine_put_routes(out, s.engine, s.unproved, s.beyond);
     engine_put_address(out, "unlike", s.unlike);
     jsonx_add_int(out, "round_us", s.round_time / 1000);
     jsonx_add_int(out, "sent", s.counters.sent);

@@ -107,7 +107,7 @@ static void tree_lengths(const struct net_routes *r, uint32_t leaf,
 
     for (uint32_t s = 0; hosts && s < r->nleaves; s++) {
         uint32_t from = r->weight[s] - (s == leaf); /* not to itself */
-        int n = net_tree_walk(r, s, leaf, column, ports, NET_ROUTE_MAX);
+        int n = net_tree_walk(r, s, leaf, column, ports, r->hop_limit - 1);
 
         if (n < 0 || !r->weight[s])
             continue;

@@ -75,14 +75,14 @@ static uint32_t search(struct hunt *h, uint32_t start, uint32_t end_x)
 }
 
 /* The way that the search found, between the ends of paths[0]. */
-static bool write_path(const struct hunt *h, uint32_t state,
+static bool write_path(const struct hunt *h, uint32_t state, unsigned limit,
                        const struct net_path *like, struct net_path *path)
 {
     unsigned hops = 1;
 
     for (uint32_t s = state; h->from[s] != s; s = h->from[s])
         hops++;
-    if (hops > h->r->hop_limit)
+    if (hops > limit)
         return false;
     path->hops = (uint8_t)hops;
     path->port[0] = like->port[0];
@@ -103,9 +103,29 @@ unsigned net_more_paths(const struct net_routes *r, uint32_t src, uint32_t dst,
         for (unsigned i = 0; i < n; i++)
             use(&h, &paths[i]);
         while (n < max && (state = search(&h, start, last)) != NET_NONE &&
-               write_path(&h, state, &paths[0], &paths[n]))
+               write_path(&h, state, r->hop_limit, &paths[0], &paths[n]))
             use(&h, &paths[n++]);
     }
     end(&h);
     return n;
+}
+
+bool net_shortest_path(const struct net_routes *r, uint32_t src, uint32_t dst,
+                       struct net_path *path)
+{
+    struct net_path ends = {.hops = 1};
+    struct hunt h;
+    bool found = false;
+
+    ends.port[0] = r->net->nodes[src].first;
+    ends.port[1] = r->net->ports[r->net->nodes[dst].first].peer;
+    if (begin(&h, r)) {
+        uint32_t state =
+            search(&h, r->leaf_x[r->leaf_of[src]], r->leaf_x[r->leaf_of[dst]]);
+
+        found = state != NET_NONE &&
+                write_path(&h, state, NET_ROUTE_MAX, &ends, path);
+    }
+    end(&h);
+    return found;
 }

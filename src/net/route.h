@@ -69,14 +69,36 @@ struct net_routes;
 
 /* Compute.  Borrows the net, which must outlive the routes; a cable that is
  * taken out of it is told to net_routes_repair(), any other change asks for
- * new routes.  NULL, *err and errno: EINVAL, a route would take more hops than
- * the limit (the text names both) or the engine asked for does not fit the
- * net; EDEADLK, the routes could deadlock; ENOMEM.  Hosts that no cables join
- * simply have no route. */
+ * new routes.  NULL, *err and errno: EINVAL, the engine asked for does not fit
+ * the net; EDEADLK, the routes could deadlock; ENOMEM.  Hosts that no cables
+ * join simply have no route, and neither have those whose way would take more
+ * hops than the limit: net_routes_beyond() tells of them. */
 struct net_routes *net_routes_new(const struct net *net,
                                   const struct net_route_params *params,
                                   struct errbuf *err);
 void net_routes_free(struct net_routes *r);
+
+/* What the hop limit leaves without a route. */
+struct net_beyond {
+    uint64_t pairs;    /* ordered host pairs; 0: nothing below is set */
+    uint32_t from, to; /* hosts: the longest of these ways */
+    unsigned hops;     /* that way's */
+    unsigned limit;
+};
+
+/* As found when the routes were computed. */
+void net_routes_beyond(const struct net_routes *r, struct net_beyond *b);
+
+/* How many hosts the source has no route to in bytes (net_routes_get()),
+ * though cables join them; *names becomes their names, or addresses in hex,
+ * with the number of those that did not fit. */
+unsigned net_routes_missing(const struct net_routes *r, uint32_t src,
+                            struct errbuf *names);
+
+/* The shortest way that any engine's trees know to a host, whatever the limit
+ * (up to NET_ROUTE_MAX): for messages of mappers.  False: none. */
+bool net_routes_reach(const struct net_routes *r, uint32_t src, uint32_t dst,
+                      struct net_route *route);
 
 /* What it became: never NET_AUTO. */
 enum net_engine net_routes_engine(const struct net_routes *r);

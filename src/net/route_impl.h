@@ -44,6 +44,7 @@ struct net_routes {
     enum net_engine engine, asked; /* asked: may be NET_AUTO */
     unsigned alternatives, hop_limit, passes;
     uint64_t seed;
+    struct net_beyond beyond;
 
     uint32_t nx, nleaves, nedges;
     unsigned columns; /* per leaf */
@@ -229,6 +230,9 @@ bool net_path_same(const struct net_path *a, const struct net_path *b);
 /* more.c: after the n given, further routes that share no cable with any. */
 unsigned net_more_paths(const struct net_routes *r, uint32_t src, uint32_t dst,
                         struct net_path *paths, unsigned n, unsigned max);
+/* The shortest legal way between hosts of leaves, whatever the hop limit. */
+bool net_shortest_path(const struct net_routes *r, uint32_t src, uint32_t dst,
+                       struct net_path *path);
 
 /* gm2.c.  One source host's routes at a time are remembered. */
 struct net_gm2;

@@ -63,15 +63,45 @@ void net_routes_free(struct net_routes *r)
 
 /* ---- too long? ---------------------------------------------------------- */
 
-/* Any host of a leaf, for the text. */
-static const char *host_of(const struct net_routes *r, uint32_t leaf)
+/* Any host of a leaf. */
+static uint32_t host_of(const struct net_routes *r, uint32_t leaf)
 {
     const struct net *net = r->net;
+    uint32_t n = 0;
 
-    for (uint32_t n = 0; n < net->nnodes; n++)
-        if (r->leaf_of[n] == leaf && net_is_host(net, n))
-            return net->nodes[n].name;
-    return "?";
+    while (n < net->nnodes && (r->leaf_of[n] != leaf || !net_is_host(net, n)))
+        n++;
+    return n;
+}
+
+/* For the text. */
+static const char *name_of(const struct net_routes *r, uint32_t leaf)
+{
+    return r->net->nodes[host_of(r, leaf)].name;
+}
+
+/* Note the ways to a leaf that are too long.  1: as net_check_leaf(). */
+static int note_leaf(struct net_routes *r, uint32_t leaf)
+{
+    uint32_t part = r->part[r->leaf_x[leaf]];
+    struct net_beyond *b = &r->beyond;
+    int answer = 0;
+
+    for (uint32_t s = 0; s < r->nleaves; s++) {
+        uint32_t x = r->leaf_x[s];
+
+        if (r->any[x] == NET_FAR && r->part[x] == part)
+            answer = 1;
+        if (r->any[x] == NET_FAR || r->any[x] + 1u <= r->hop_limit)
+            continue;
+        if (r->any[x] + 1u > b->hops) {
+            b->hops = r->any[x] + 1u;
+            b->from = host_of(r, s);
+            b->to = host_of(r, leaf);
+        }
+        b->pairs += (uint64_t)r->weight[s] * r->weight[leaf];
+    }
+    return answer;
 }
 
 int net_check_leaf(const struct net_routes *r, uint32_t leaf,
@@ -89,7 +119,7 @@ int net_check_leaf(const struct net_routes *r, uint32_t leaf,
             return errprintf(err,
                              "the route from %s to %s takes %u hops, the "
                              "limit is %u",
-                             host_of(r, s), host_of(r, leaf), r->any[x] + 1u,
+                             name_of(r, s), name_of(r, leaf), r->any[x] + 1u,
                              r->hop_limit);
     }
     return answer;
@@ -103,7 +133,7 @@ static int no_memory(struct errbuf *err)
 }
 
 /* Which trees do the digits not give whole?  Those get rows. */
-static int find_open(struct net_routes *r, uint8_t *open, struct errbuf *err)
+static int find_open(struct net_routes *r, uint8_t *open)
 {
     bool bad[NET_LEVELS_MAX + 1][NET_SLOTS_MAX];
     int rc = 0;
@@ -112,7 +142,7 @@ static int find_open(struct net_routes *r, uint8_t *open, struct errbuf *err)
         bool alike = net_leaves_alike(r, l);
 
         net_distances(r, l);
-        rc = net_check_leaf(r, l, err);
+        rc = note_leaf(r, l);
         if (!alike)
             net_clos_find_bad(r, bad);
         for (unsigned c = 0; c < r->columns && rc == 0; c++)
@@ -147,7 +177,7 @@ static int route_digits(struct net_routes *r, struct errbuf *err)
 {
     size_t trees = (size_t)r->nleaves * r->columns;
     uint8_t *open = calloc(trees + 1, 1);
-    int rc = open ? find_open(r, open, err) : no_memory(err);
+    int rc = open ? find_open(r, open) : no_memory(err);
 
     if (rc == 0 && !net_clos_pour(r, open))
         rc = no_memory(err);
@@ -174,8 +204,8 @@ static int route_updown(struct net_routes *r, struct errbuf *err)
     for (unsigned pass = 0; pass <= r->passes; pass++) {
         for (uint32_t l = 0; l < r->nleaves; l++) {
             net_distances(r, l);
-            if (pass == 0 && net_check_leaf(r, l, err) < 0)
-                return -1;
+            if (pass == 0)
+                note_leaf(r, l);
             for (unsigned c = 0; c < r->columns; c++) {
                 if (pass)
                     net_tree_load(r, l, c, -1);
@@ -198,7 +228,7 @@ static int route_gm2(struct net_routes *r, struct errbuf *err)
         int rc;
 
         net_distances(r, l);
-        rc = net_check_leaf(r, l, err);
+        rc = note_leaf(r, l);
         if (rc)
             return rc;
     }
@@ -237,6 +267,7 @@ static int try_clos(struct net_routes *r, struct errbuf *err)
 static int use_tree(struct net_routes *r, struct errbuf *err)
 {
     net_rows_free(r);
+    r->beyond = (struct net_beyond){.limit = r->hop_limit};
     memset(r->load, 0, r->net->nports * sizeof(*r->load));
     if (!net_orient_tree(r))
         return no_memory(err);
@@ -302,6 +333,7 @@ struct net_routes *net_routes_new(const struct net *net,
     r->hop_limit = params->hop_limit ? params->hop_limit : NET_HOPS_DEFAULT;
     r->passes = params->passes ? params->passes : 2;
     r->seed = params->seed;
+    r->beyond.limit = r->hop_limit;
     if (r->hop_limit > NET_ROUTE_MAX ||
         r->alternatives > NET_ALTERNATIVES_MAX) {
         errprintf(err,
@@ -320,6 +352,11 @@ struct net_routes *net_routes_new(const struct net *net,
         return NULL;
     }
     return r;
+}
+
+void net_routes_beyond(const struct net_routes *r, struct net_beyond *b)
+{
+    *b = r->beyond;
 }
 
 const uint32_t *net_routes_loads(const struct net_routes *r)

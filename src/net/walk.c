@@ -2,6 +2,7 @@
  * Routes from the trees: as ports, as bytes, several of them.
  * See route_impl.h.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "net/route_impl.h"
@@ -173,6 +174,57 @@ unsigned net_routes_get(const struct net_routes *r, uint32_t src, uint32_t dst,
         if (net_path_bytes(r->net, &paths[i], &routes[got]))
             got++;
     return got;
+}
+
+bool net_routes_reach(const struct net_routes *r, uint32_t src, uint32_t dst,
+                      struct net_route *route)
+{
+    struct net_path path;
+    uint32_t last;
+
+    if (net_routes_get(r, src, dst, route, 1) == 1)
+        return true;
+    return path_ends(r, src, dst, &path.port[0], &last) &&
+           r->leaf_of[src] != NET_NONE && r->leaf_of[dst] != NET_NONE &&
+           net_shortest_path(r, src, dst, &path) &&
+           net_path_bytes(r->net, &path, route);
+}
+
+/* Room for "and 4294967295 more". */
+#define AND_MORE 24
+
+unsigned net_routes_missing(const struct net_routes *r, uint32_t src,
+                            struct errbuf *names)
+{
+    const struct net *net = r->net;
+    unsigned n = 0, told = 0;
+    struct net_route route;
+    size_t len = 0;
+
+    names->text[0] = '\0';
+    for (uint32_t to = 0; to < net->nnodes; to++) {
+        const struct net_node *node = &net->nodes[to];
+        char who[SF_NET_NAME_MAX];
+        size_t size;
+
+        if (to == src || !net_is_host(net, to) ||
+            net_peer_node(net, to, 0) == NET_NONE ||
+            net_routes_get(r, src, to, &route, 1) == 1)
+            continue;
+        if (node->name[0])
+            snprintf(who, sizeof(who), "%s", node->name);
+        else
+            snprintf(who, sizeof(who), "%012llx", (unsigned long long)node->id);
+        size = strlen(who) + 2;
+        if (told == n++ && len + size + AND_MORE < sizeof(names->text)) {
+            len += (size_t)snprintf(names->text + len, size + 1, "%s%s",
+                                    told ? ", " : "", who);
+            told++;
+        }
+    }
+    if (told < n)
+        snprintf(names->text + len, AND_MORE, " and %u more", n - told);
+    return n;
 }
 
 /* ---- bytes ------------------------------------------------------------- */

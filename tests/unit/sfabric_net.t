@@ -172,7 +172,9 @@ ok "check: crossbars with ids" says 0 'map *exact' \
     mapperd --check=C64+ids --ids
 ok "check: crossbars with ids that nobody asks for" says 0 'map *exact' \
     mapperd --check="$top/etc/swfab.net.example"
-ok "check: routes that are too long" says 2 'hops' mapperd --check=line:15
+ok "check: a net deeper than the limit, and which way is too long" says 1 \
+    'too long *80 of them: the way from h[0-9]* to h[0-9]* takes 15 hops, the limit is 11' \
+    mapperd --check=line:15
 ok "check: the limit can be lifted" says 0 'deadlock *none' \
     mapperd --check=line:15 --max-hops=20
 ok "check: no such net" says 2 nonesuch mapperd --check=nonesuch

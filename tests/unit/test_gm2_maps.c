@@ -176,6 +176,8 @@ static void g2_19_incremental_mapping_takes_fewer_probes(void **state)
 
 /* ---- routes -------------------------------------------------------------- */
 
+#define BEYOND "no route of at most 11 hops leads to 1 of 11 hosts: "
+
 static void g2_61_eleven_hops_and_no_more(void **state)
 {
     struct world *w = settled("line:11:1");
@@ -183,13 +185,32 @@ static void g2_61_eleven_hops_and_no_more(void **state)
 
     assert_true(status(w, host(w, 0)).valid);
     world_free(w);
-    w = world_new("line:12:1", 1);
-    world_gm2_all(w, NULL, NULL);
-    world_run(w, 10 * SECOND);
-    s = status(w, host(w, 11));
-    assert_int_equal(s.state, GM2_STATE_ENDED);
-    assert_int_equal(w->hosts[host(w, 11)].nfatal, 1);
-    assert_non_null(strstr(w->hosts[host(w, 11)].last, "11"));
+    w = settled("line:12:1");
+    for (unsigned i = 0; i < 12; i++) {
+        s = status(w, host(w, i));
+        assert_string_equal(s.beyond, i == 0    ? BEYOND "0060dd00000c"
+                                      : i == 11 ? BEYOND "0060dd000001"
+                                                : "");
+        assert_int_equal(w->hosts[host(w, i)].nfatal, 0);
+    }
+    world_free(w);
+}
+
+/* The mappers ended; and where the way to a partner in the tree is longer than
+ * any route, the map goes down there all the same. */
+static void g2_61_a_ring_of_20_is_mapped_by_all(void **state)
+{
+    struct world *w = settled("ring:20:1");
+    unsigned beyond = 0;
+
+    for (unsigned i = 0; i < 20; i++) {
+        struct gm2_status s = status(w, host(w, i));
+
+        assert_int_equal(s.nhosts, 20);
+        assert_int_equal(w->hosts[host(w, i)].nfatal, 0);
+        beyond += s.beyond[0] != '\0';
+    }
+    assert_true(beyond > 0);
     world_free(w);
 }
 
@@ -269,6 +290,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_16_extra_hosts_inflate_the_map),
     cmocka_unit_test(g2_19_incremental_mapping_takes_fewer_probes),
     cmocka_unit_test(g2_61_eleven_hops_and_no_more),
+    cmocka_unit_test(g2_61_a_ring_of_20_is_mapped_by_all),
     cmocka_unit_test(g2_62_the_limit_can_be_raised),
     cmocka_unit_test(g2_01_g2_55_g2_58_routes_lead_where_they_say),
 };

@@ -158,26 +158,28 @@ static void exploring_that_fails_is_begun_again(void **state)
     world_free(w);
 }
 
-/* The leader's nets may be deeper than those of the others. */
-static void h11_is_deep(struct gm2_config *c, uint32_t node, void *arg)
+static void by_dmodk(struct gm2_config *c, uint32_t node, void *arg)
 {
-    if (c->address == NET_BUILD_HOST_ID + 11)
-        c->routes.hop_limit = 20;
+    if (c->address != NET_BUILD_HOST_ID + 4)
+        c->level = 0;
+    if (c->address == NET_BUILD_HOST_ID + *(unsigned *)arg)
+        c->routes.engine = NET_DMODK;
 }
 
-static void g2_61_a_map_too_deep_ends_who_fetches_it(void **state)
+/* An engine that the map is not made for: its leader, and who only fetches. */
+static void g2_59_who_cannot_route_a_map_ends(void **state)
 {
-    struct world *w = world_new("line:12:1", 1);
-    uint32_t h0;
+    for (unsigned i = 0; i < 5; i += 4) {
+        struct world *w = world_new("ring:5:1", 1);
+        uint32_t at = host(w, i);
 
-    world_gm2_all(w, h11_is_deep, NULL);
-    h0 = host(w, 0);
-    for (unsigned i = 1; i < 11; i++)
-        world_gm2(w, host(w, i), at_level_0, NULL);
-    world_run(w, 10 * SECOND);
-    assert_int_equal(status(w, h0).state, GM2_STATE_ENDED);
-    assert_non_null(strstr(w->hosts[h0].last, "11"));
-    world_free(w);
+        world_gm2_all(w, by_dmodk, &i);
+        world_run(w, 10 * SECOND);
+        assert_int_equal(status(w, at).state, GM2_STATE_ENDED);
+        assert_int_equal(w->hosts[at].nfatal, 1);
+        assert_non_null(strstr(w->hosts[at].last, "no folded Clos"));
+        world_free(w);
+    }
 }
 
 static bool asked_before_it_was_told(struct world *w)
@@ -333,7 +335,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(g2_37_who_verifies_follows_a_higher_one),
     cmocka_unit_test(g2_69_the_leader_is_lost_to_those_who_verify),
     cmocka_unit_test(exploring_that_fails_is_begun_again),
-    cmocka_unit_test(g2_61_a_map_too_deep_ends_who_fetches_it),
+    cmocka_unit_test(g2_59_who_cannot_route_a_map_ends),
     cmocka_unit_test(g2_50_a_child_that_was_not_told_asks),
     cmocka_unit_test(g2_59_routes_that_could_deadlock_are_not_used),
     cmocka_unit_test(g2_59_each_mapper_proves_what_it_uses),

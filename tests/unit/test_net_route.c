@@ -2,6 +2,7 @@
  * Routing engines: every route arrives, within its limits, on any net.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "net_routes.h"
 
@@ -111,37 +112,106 @@ static void dmodk_is_refused_where_it_cannot_be(void **state)
     net_free(net);
 }
 
-static void g2_61_a_route_of_12_hops_is_fatal_and_named(void **state)
+/* All but the two ends of the line have routes. */
+static void g2_61_a_route_of_12_hops_is_left_out_and_named(void **state)
 {
     struct net_route_params p = {0};
     struct net *net = named("line:11:1");
     struct errbuf err;
     struct net_routes *r = net_routes_new(net, &p, &err);
     struct net_balance b;
+    struct net_beyond beyond;
 
     assert_non_null(r);
     net_routes_balance(r, &b);
     assert_int_equal(b.longest, 11);
+    net_routes_beyond(r, &beyond);
+    assert_int_equal(beyond.pairs, 0);
     net_routes_free(r);
     net_free(net);
     net = named("line:12:1");
     for (int e = NET_AUTO; e <= NET_GM2; e++) {
+        uint32_t h0 = net_find_name(net, "h0"), h11 = net_find_name(net, "h11");
+        struct net_route route;
+
         if (e == NET_DMODK)
             continue;
         p.engine = (enum net_engine)e;
-        assert_null(net_routes_new(net, &p, &err));
-        assert_non_null(strstr(err.text, "takes 12 hops, the limit is 11"));
-        assert_non_null(strstr(err.text, "h0"));
-        assert_non_null(strstr(err.text, "h11"));
+        r = net_routes_new(net, &p, &err);
+        assert_non_null(r);
+        net_routes_beyond(r, &beyond);
+        assert_int_equal(beyond.pairs, 2);
+        assert_int_equal(beyond.hops, 12);
+        assert_int_equal(beyond.limit, 11);
+        assert_int_equal(beyond.from + beyond.to, h0 + h11);
+        assert_int_equal(net_routes_get(r, h0, h11, &route, 1), 0);
+        assert_int_equal(net_routes_get(r, h11, h0, &route, 1), 0);
+        assert_int_equal(net_routes_missing(r, h0, &err), 1);
+        assert_string_equal(err.text, "h11");
+        assert_int_equal(net_routes_missing(r, net_find_name(net, "h5"), &err),
+                         0);
+        net_routes_balance(r, &b);
+        assert_int_equal(b.cut_off, 2);
+        assert_int_equal(b.pairs, 12 * 11 - 2);
+        /* but a mapper's message gets there */
+        assert_true(net_routes_reach(r, h0, h11, &route));
+        assert_int_equal(route.hops, 12);
+        assert_int_equal(net_route_follow(net, h0, &route, NULL), h11);
+        net_routes_free(r);
     }
     net_free(net);
 }
 
-/* A mapper that had been short of memory took it for that again, for ever. */
-static void a_net_too_deep_is_no_lack_of_memory(void **state)
+/* It had no routes at all. */
+static void a_ring_of_20_is_routed_as_far_as_the_limit_goes(void **state)
 {
-    const struct net_route_params p = {0};
-    struct net *net = named("line:12:1");
+    struct net *net = named("ring:20:1");
+    struct net_routes *r = routes(net, NET_AUTO, NET_HOPS_DEFAULT);
+    struct net_beyond beyond;
+    struct net_balance b;
+    struct errbuf names;
+    unsigned missing = 0;
+
+    no_deadlock(r);
+    net_routes_beyond(r, &beyond);
+    net_routes_balance(r, &b);
+    assert_int_equal(b.cut_off, beyond.pairs);
+    assert_true(b.pairs > 20 * 19 / 2);
+    assert_true(b.longest <= NET_HOPS_DEFAULT);
+    for (uint32_t s = 0; s < net->nnodes; s++)
+        if (net_is_host(net, s))
+            missing += net_routes_missing(r, s, &names);
+    assert_int_equal(missing, beyond.pairs);
+    net_routes_free(r);
+    net_free(net);
+}
+
+/* Hundreds: as many as there is room for, and how many more. */
+static void a_list_of_hosts_without_routes_ends_in_a_number(void **state)
+{
+    struct net *net = named("line:20:28");
+    struct net_routes *r = routes(net, NET_AUTO, NET_HOPS_DEFAULT);
+    uint32_t h0 = net_find_name(net, "h0");
+    struct errbuf names;
+    unsigned listed = 1, more = 0;
+    const char *end;
+
+    assert_int_equal(net_routes_missing(r, h0, &names), 9 * 28);
+    for (const char *c = names.text; *c; c++)
+        listed += *c == ',';
+    end = strstr(names.text, " and ");
+    assert_non_null(end);
+    assert_int_equal(sscanf(end, " and %u more", &more), 1);
+    assert_int_equal(listed + more, 9 * 28);
+    net_routes_free(r);
+    net_free(net);
+}
+
+/* A mapper that had been short of memory took it for that again, for ever. */
+static void an_engine_that_does_not_fit_is_no_lack_of_memory(void **state)
+{
+    const struct net_route_params p = {.engine = NET_DMODK};
+    struct net *net = named("ring:5");
     struct errbuf err;
 
     errno = ENOMEM;
@@ -299,8 +369,10 @@ int main(void)
         cmocka_unit_test(g2_01_every_host_reaches_every_other),
         cmocka_unit_test(any_seed_of_broken_nets_is_routed),
         cmocka_unit_test(dmodk_is_refused_where_it_cannot_be),
-        cmocka_unit_test(g2_61_a_route_of_12_hops_is_fatal_and_named),
-        cmocka_unit_test(a_net_too_deep_is_no_lack_of_memory),
+        cmocka_unit_test(g2_61_a_route_of_12_hops_is_left_out_and_named),
+        cmocka_unit_test(a_ring_of_20_is_routed_as_far_as_the_limit_goes),
+        cmocka_unit_test(a_list_of_hosts_without_routes_ends_in_a_number),
+        cmocka_unit_test(an_engine_that_does_not_fit_is_no_lack_of_memory),
         cmocka_unit_test(g2_62_the_limit_can_be_set_for_simulated_nets),
         cmocka_unit_test(sixty_five_thousand_hosts_are_routed),
         cmocka_unit_test(routes_do_not_depend_on_the_order_of_nodes),
