@@ -125,40 +125,51 @@ static int fence_ranks(struct pmix_host_fence *f, const pmix_proc_t *procs,
     return 0;
 }
 
-static struct pmix_host_fence *
-fence_new(const pmix_proc_t *procs, size_t nprocs, const void *data, size_t len)
+/* Takes data. */
+static struct pmix_host_fence *fence_new(const pmix_proc_t *procs,
+                                         size_t nprocs, void *data, size_t len)
 {
     struct pmix_host_fence *f = calloc(1, sizeof(*f));
 
-    if (!f)
+    if (!f) {
+        free(data);
         return NULL;
+    }
     memcpy(f->nspace, procs[0].nspace, sizeof(f->nspace) - 1);
-    f->blob = malloc(len ? len : 1);
-    if (!f->blob || fence_ranks(f, procs, nprocs) < 0) {
+    f->blob = data;
+    f->len = len;
+    if (fence_ranks(f, procs, nprocs) < 0) {
         fence_free(f);
         return NULL;
     }
-    if (len > 0)
-        memcpy(f->blob, data, len);
-    f->len = len;
     return f;
 }
 
+/* Across clients there is no native one. */
+static bool is_native(const pmix_proc_t *procs, size_t nprocs)
+{
+    for (size_t i = 1; i < nprocs; i++)
+        if (strcmp(procs[i].nspace, procs[0].nspace) != 0)
+            return false;
+    return true;
+}
+
+/* libpmix hands data over, whatever we return. */
 static pmix_status_t on_fence(const pmix_proc_t *procs, size_t nprocs,
                               const pmix_info_t *info, size_t ninfo, char *data,
                               size_t len, pmix_modex_cbfunc_t done,
                               void *done_data)
 {
-    struct event *e;
+    struct event *e = NULL;
 
-    if (nprocs == 0)
-        return PMIX_ERR_BAD_PARAM;
-    for (size_t i = 1; i < nprocs; i++)
-        if (strcmp(procs[i].nspace, procs[0].nspace) != 0)
-            return PMIX_ERR_NOT_SUPPORTED; /* across clients: not native */
-    e = event_new(FENCE, &procs[0]);
-    if (!e)
-        return PMIX_ERR_NOMEM;
+    if (nprocs > 0 && is_native(procs, nprocs))
+        e = event_new(FENCE, &procs[0]);
+    if (!e) {
+        free(data);
+        return nprocs == 0                ? PMIX_ERR_BAD_PARAM
+               : is_native(procs, nprocs) ? PMIX_ERR_NOMEM
+                                          : PMIX_ERR_NOT_SUPPORTED;
+    }
     e->fence = fence_new(procs, nprocs, data, len);
     if (!e->fence) {
         free(e);
