@@ -26,7 +26,7 @@ declare -A below=(
     [swfabd]="base net swfab"
     [mapperd]="base elan net health hsn mapper swfab"
     [switchmgrd]="base slurmabi elan net health"
-    [sfabric]="base slurmabi elan net health hsn mapper"
+    [sfabric]="base slurmabi elan impi net health hsn mapper"
     [plugins/switch_elan]="base slurmabi elan health"
     [plugins/mpi_impi]="base slurmabi impi impid"
 )

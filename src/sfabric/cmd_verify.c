@@ -1,37 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sfabric verify: is the installation whole?  Compares the plugins' Slurm
- * version with the installed one, looks at slurm.conf and switchmgr.conf, asks
- * the daemons; --explain TEXT says what a known error message means.
+ * sfabric verify: is the installation whole, and does Slurm work with this
+ * host?  Compares the plugins' Slurm version with the installed one, looks at
+ * what mpi/impi starts and loads, MUNGE, clocks and nodes, impi.conf and
+ * switchmgr.conf, asks the daemons; --explain TEXT says what a known error
+ * message means.
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <slurm/slurm_version.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/ctl.h"
+#include "base/netaddr.h"
 #include "base/sitedir.h"
 #include "health/mgrconf.h"
+#include "impi/site.h"
 #include "sfabric/explain.h"
+#include "sfabric/findings.h"
 #include "sfabric/plugin_file.h"
 #include "sfabric/sfabric.h"
+#include "sfabric/slurm_says.h"
 
-struct findings {
-    int status;
-    bool color;
-};
-
-static void say(struct findings *f, int status, const char *what,
-                const char *text)
-{
-    static const char *const words[] = {"ok", "warn", "wrong", "unknown"};
-
-    f->status = sfabric_worse(f->status, status);
-    printf("%-8s %-16s %s\n", words[status], what, text);
-}
+#define ASK_SECONDS 20
 
 static void version_text(uint32_t v, char buf[32])
 {
@@ -40,19 +36,20 @@ static void version_text(uint32_t v, char buf[32])
 
 static void check_plugin(struct findings *f, const char *name)
 {
-    char path[4096], theirs[32], ours[32], text[512];
+    char path[4096], theirs[32], ours[32];
     struct errbuf err;
     uint32_t v;
 
     snprintf(path, sizeof(path), "%s/%s", SF_PLUGINDIR, name);
     if (plugin_file_version(path, &v, &err) < 0) {
-        say(f, SFABRIC_DOWN, name, err.text);
+        findings_say(f, SFABRIC_DOWN, name,
+                     "%s; install slurm-fabric on this host", err.text);
         return;
     }
     version_text(v, theirs);
     version_text(SLURM_VERSION_NUMBER, ours);
-    snprintf(text, sizeof(text), "%.300s, for Slurm %s", path, theirs);
-    say(f, v == SLURM_VERSION_NUMBER ? SFABRIC_OK : SFABRIC_DOWN, name, text);
+    findings_say(f, v == SLURM_VERSION_NUMBER ? SFABRIC_OK : SFABRIC_DOWN, name,
+                 "%s, for Slurm %s", path, theirs);
 }
 
 /* Started by the plugins.  A host that only runs srun can do without those of
@@ -60,80 +57,240 @@ static void check_plugin(struct findings *f, const char *name)
 static void check_program(struct findings *f, const char *name,
                           const char *without)
 {
-    char path[4096], text[4096 + 128];
+    char path[4096];
 
     snprintf(path, sizeof(path), "%s/%s", SF_LIBEXECDIR, name);
-    if (access(path, X_OK) == 0) {
-        say(f, SFABRIC_OK, name, path);
-        return;
-    }
-    snprintf(text, sizeof(text), "%s: %s; without it %s", path, strerror(errno),
-             without);
-    say(f, SFABRIC_DEGRADED, name, text);
+    if (access(path, X_OK) == 0)
+        findings_say(f, SFABRIC_OK, name, "%s", path);
+    else
+        findings_say(f, SFABRIC_DEGRADED, name, "%s: %s; without it %s", path,
+                     strerror(errno), without);
 }
 
-/* The first line of a command that begins with `begin`; false: none. */
-static bool line_of(const char *command, const char *begin, char *buf,
-                    size_t size)
+/* Loaded into each task of mpi/impi: the front, and a back end for the task's
+ * MPI library. */
+static void check_libraries(struct findings *f)
 {
-    FILE *p = popen(command, "re");
-    bool found = false;
+    static const char begin[] = "libimpi-";
+    DIR *dir = opendir(SF_PKGLIBDIR);
+    struct dirent *d;
+    struct stat st;
+    char names[1024] = "";
+    size_t n = 0;
 
-    if (!p)
-        return false;
-    while (!found && fgets(buf, (int)size, p))
-        found = strncmp(buf, begin, strlen(begin)) == 0;
-    while (fgetc(p) != EOF) /* or it dies of its pipe */
-        ;
-    pclose(p);
-    buf[strcspn(buf, "\n")] = '\0';
-    return found;
+    errno = EINVAL;
+    if (access(SF_PKGLIBDIR "/libimpi.so", R_OK) == 0 &&
+        stat(SF_PKGLIBDIR "/libimpi.so", &st) == 0 && S_ISREG(st.st_mode))
+        findings_say(f, SFABRIC_OK, "libimpi.so", "%s", SF_PKGLIBDIR);
+    else
+        findings_say(f, SFABRIC_DOWN, "libimpi.so",
+                     "%s/libimpi.so: %s; without it each task of --mpi=impi is "
+                     "rank 0 of 1: install slurm-fabric on this node",
+                     SF_PKGLIBDIR, strerror(errno));
+    while (dir && (d = readdir(dir)) && n + 64 < sizeof(names))
+        if (strncmp(d->d_name, begin, strlen(begin)) == 0 &&
+            strlen(d->d_name) < 60)
+            n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s",
+                                  n ? ", " : "", d->d_name);
+    if (dir)
+        closedir(dir);
+    if (n > 0)
+        findings_say(f, SFABRIC_OK, "back ends", "%s", names);
+    else
+        findings_say(f, SFABRIC_DEGRADED, "back ends",
+                     "none in %s: impi-backend --mpicc PATH builds one for an "
+                     "MPI library",
+                     SF_PKGLIBDIR);
+}
+
+/* The first line that begins with a word. */
+struct wanted {
+    const char *begin;
+    char line[512];
+};
+
+static void take_wanted(char *line, void *arg)
+{
+    struct wanted *w = arg;
+
+    if (!w->line[0] && strncmp(line, w->begin, strlen(w->begin)) == 0)
+        snprintf(w->line, sizeof(w->line), "%s", line);
+}
+
+/* False: there is none. */
+static bool line_of(const char *command, struct wanted *w)
+{
+    w->line[0] = '\0';
+    slurm_says(command, ASK_SECONDS, take_wanted, w);
+    return w->line[0] != '\0';
 }
 
 static void check_slurm(struct findings *f)
 {
-    char line[256], ours[32], text[400];
+    struct wanted w = {.begin = "slurm"};
     const char *version;
+    char ours[32];
 
     version_text(SLURM_VERSION_NUMBER, ours);
-    if (!line_of("sinfo --version 2>/dev/null", "slurm", line, sizeof(line)) &&
-        !line_of("slurmd -V 2>/dev/null", "slurm", line, sizeof(line))) {
-        say(f, SFABRIC_UNKNOWN, "Slurm",
-            "neither sinfo --version nor slurmd -V says what it is");
+    if (!line_of("sinfo --version 2>/dev/null", &w) &&
+        !line_of("slurmd -V 2>/dev/null", &w)) {
+        findings_say(f, SFABRIC_UNKNOWN, "Slurm",
+                     "neither sinfo --version nor slurmd -V says what it is");
         return;
     }
-    version = strrchr(line, ' ');
-    version = version ? version + 1 : line;
-    if (strcmp(version, ours) == 0) {
-        say(f, SFABRIC_OK, "Slurm", line);
-        return;
-    }
-    snprintf(text, sizeof(text),
-             "%.100s is installed, slurm-fabric was built for %s: Slurm will "
-             "refuse the plugins; rebuild",
-             line, ours);
-    say(f, SFABRIC_DOWN, "Slurm", text);
+    version = strrchr(w.line, ' ');
+    version = version ? version + 1 : w.line;
+    if (strcmp(version, ours) == 0)
+        findings_say(f, SFABRIC_OK, "Slurm", "%s", w.line);
+    else
+        findings_say(f, SFABRIC_DOWN, "Slurm",
+                     "%s is installed, slurm-fabric was built for %s: Slurm "
+                     "will refuse the plugins; rebuild",
+                     w.line, ours);
 }
 
 static void check_slurm_conf(struct findings *f)
 {
-    char line[512];
+    struct wanted w = {.begin = "SwitchType"};
 
-    if (!line_of("scontrol show config 2>/dev/null", "SwitchType", line,
-                 sizeof(line))) {
-        say(f, SFABRIC_UNKNOWN, "SwitchType", "slurmctld does not answer");
+    if (!line_of("scontrol show config 2>/dev/null", &w))
+        return;
+    if (strstr(w.line, "switch/elan"))
+        findings_say(f, SFABRIC_OK, "SwitchType", "switch/elan");
+    else
+        findings_say(f, SFABRIC_DEGRADED, "SwitchType",
+                     "not switch/elan: steps have no capabilities");
+}
+
+/* ---- nodes --------------------------------------------------------------- */
+
+struct nodes {
+    struct findings *f;
+    char list[1024]; /* of those that get no jobs */
+    unsigned n, bad;
+    bool here; /* this host is one */
+};
+
+/* "n1 (drained: cable)", as far as there is room. */
+static void list_node(struct nodes *s, const struct slurm_node *node)
+{
+    size_t len = strlen(s->list);
+
+    if (len + 4 < sizeof(s->list))
+        snprintf(s->list + len, sizeof(s->list) - len, "%s%s (%s%s%s)",
+                 len ? ", " : "", node->name, node->state,
+                 node->reason[0] ? ": " : "", node->reason);
+}
+
+static void take_node(const struct slurm_node *node, void *arg)
+{
+    struct nodes *s = arg;
+    int status = slurm_node_status(node->state);
+    bool here = strcmp(node->name, s->f->host) == 0;
+
+    s->n++;
+    if (here) {
+        s->here = true;
+        findings_say(s->f, status, "this node", "%s%s%s%s", node->state,
+                     node->reason[0] ? ": " : "", node->reason,
+                     status == SFABRIC_OK ? "" : "; it gets no jobs");
+    }
+    if (status == SFABRIC_OK)
+        return;
+    s->bad++;
+    list_node(s, node);
+}
+
+static void check_nodes(struct findings *f)
+{
+    struct nodes s = {.f = f};
+
+    if (slurm_nodes(take_node, &s) < 0)
+        findings_say(f, SFABRIC_UNKNOWN, "nodes",
+                     "slurmctld does not say what nodes there are");
+    else if (s.bad == 0)
+        findings_say(f, SFABRIC_OK, "nodes", "%u, all take jobs", s.n);
+    else
+        findings_say(f, s.bad == s.n ? SFABRIC_DOWN : SFABRIC_DEGRADED, "nodes",
+                     "%u of %u get no jobs: %s", s.bad, s.n, s.list);
+}
+
+/* ---- configuration ------------------------------------------------------- */
+
+/* A process of a world of several libraries listens at a port, and so do the
+ * two parts of impid that talk to other nodes. */
+#define IMPID_PORTS 2
+
+static void check_ports(struct findings *f, const struct impi_site *site)
+{
+    long ports = (long)site->port_hi - site->port_lo + 1;
+    long need = sysconf(_SC_NPROCESSORS_ONLN) + IMPID_PORTS;
+
+    if (site->port_lo == 0)
+        return;
+    if (ports >= need)
+        findings_say(f, SFABRIC_OK, "PortRange", "%s", site->port_range);
+    else
+        findings_say(f, SFABRIC_DEGRADED, "PortRange",
+                     "%s is %ld ports; a node needs one for each task and %d "
+                     "more, %ld here if a job has a task on each processor "
+                     "(SF-E220, SF-E401): widen it in impi.conf and in the "
+                     "firewall",
+                     site->port_range, ports, IMPID_PORTS, need);
+}
+
+static void check_addresses(struct findings *f, const struct impi_site *site)
+{
+    struct in6_addr addr, own;
+    struct errbuf err;
+    char text[NETADDR_IP_MAX];
+
+    if (site->network && netaddr_in_network(&addr, site->network, &err) < 0)
+        findings_say(f, SFABRIC_DOWN, "Network",
+                     "%s: correct Network in impi.conf, or bring the "
+                     "interface up",
+                     err.text);
+    if (!site->advertise)
+        return;
+    if (netaddr_parse_ip(&addr, site->advertise) < 0) {
+        findings_say(f, SFABRIC_DOWN, "Advertise",
+                     "%s in impi.conf is not an address", site->advertise);
+    } else if (netaddr_towards(&own, &addr, &err) < 0) {
+        findings_say(f, SFABRIC_DOWN, "Advertise",
+                     "no way from here to %s (%s): steps would end with "
+                     "SF-E320; correct Advertise in impi.conf",
+                     site->advertise, err.text);
+    } else {
+        netaddr_print_ip(text, &own);
+        findings_say(f, SFABRIC_OK, "Advertise", "%s, reached from %s",
+                     site->advertise, text);
+    }
+}
+
+static void check_impi_conf(struct findings *f)
+{
+    const char *path = SITEDIR_CONF("impi.conf");
+    struct impi_site site;
+    struct errbuf err;
+
+    if (access(path, F_OK) < 0 && errno == ENOENT) {
+        findings_say(f, SFABRIC_OK, "impi.conf", "none: defaults");
         return;
     }
-    say(f, strstr(line, "switch/elan") ? SFABRIC_OK : SFABRIC_DEGRADED,
-        "SwitchType",
-        strstr(line, "switch/elan")
-            ? "switch/elan"
-            : "not switch/elan: steps have no capabilities");
+    if (impi_site_read(&site, path, &err) < 0) {
+        findings_say(f, SFABRIC_DOWN, "impi.conf",
+                     "%s: each step with --mpi=impi is refused", err.text);
+        return;
+    }
+    findings_say(f, SFABRIC_OK, "impi.conf", "%s", path);
+    check_ports(f, &site);
+    check_addresses(f, &site);
+    impi_site_free(&site);
 }
 
 static void report(const char *text, void *arg)
 {
-    say(arg, SFABRIC_DOWN, "switchmgr.conf", text);
+    findings_say(arg, SFABRIC_DOWN, "switchmgr.conf", "%s", text);
 }
 
 static void check_conf(struct findings *f)
@@ -141,10 +298,11 @@ static void check_conf(struct findings *f)
     struct mgrconf c;
 
     if (access(SITEDIR_CONF(MGRCONF_NAME), F_OK) < 0)
-        say(f, SFABRIC_OK, "switchmgr.conf", "none: defaults");
+        findings_say(f, SFABRIC_OK, "switchmgr.conf", "none: defaults");
     else if (mgrconf_read(&c, SITEDIR_CONF(MGRCONF_NAME), false, report, f) ==
              0) {
-        say(f, SFABRIC_OK, "switchmgr.conf", SITEDIR_CONF(MGRCONF_NAME));
+        findings_say(f, SFABRIC_OK, "switchmgr.conf", "%s",
+                     SITEDIR_CONF(MGRCONF_NAME));
         mgrconf_free(&c);
     }
 }
@@ -158,14 +316,14 @@ static void check_daemon(struct findings *f, const struct sfabric_options *o,
 
     snprintf(path, sizeof(path), "%s", SITEDIR_RUN(control));
     if (access(path, F_OK) < 0) {
-        say(f, SFABRIC_OK, daemon, "does not run on this host");
+        findings_say(f, SFABRIC_OK, daemon, "does not run on this host");
         return;
     }
     if (ctl_ask(path, "help", &reply, o->timeout, &err) < 0) {
-        say(f, SFABRIC_DEGRADED, daemon, err.text);
+        findings_say(f, SFABRIC_DEGRADED, daemon, "%s", err.text);
         return;
     }
-    say(f, SFABRIC_OK, daemon, "answers");
+    findings_say(f, SFABRIC_OK, daemon, "answers");
     json_object_put(reply);
 }
 
@@ -187,28 +345,35 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
                    {"mapperd", "mapperd.sock"},
                    {"hsnd", "hsnd-0.ctl"},
                    {"swfabd", "swfabd.ctl"}};
-    struct findings f = {SFABRIC_OK, o->color};
+    bool brief = argc == 2 && strcmp(argv[1], "--brief") == 0;
+    struct findings f;
 
     if (argc == 3 && strcmp(argv[1], "--explain") == 0)
         return explain_it(argv[2]);
-    if (argc != 1)
+    if (argc != 1 && !brief)
         return sfabric_usage(&cmd_verify);
+    findings_begin(&f, o, brief);
     check_slurm(&f);
     check_plugin(&f, "switch_elan.so");
     check_plugin(&f, "mpi_impi.so");
     check_program(&f, "elan-holder", "switch/elan refuses steps on this host");
     check_program(&f, "impid", "no task runs with --mpi=impi on this host");
     check_program(&f, "impi-server", "srun on this host has no --mpi=impi");
-    check_slurm_conf(&f);
+    check_libraries(&f);
+    if (slurm_answers(&f)) {
+        check_slurm_conf(&f);
+        check_nodes(&f);
+    }
+    check_impi_conf(&f);
     check_conf(&f);
     for (size_t i = 0; i < sizeof(daemons) / sizeof(daemons[0]); i++)
         check_daemon(&f, o, daemons[i].name, daemons[i].control);
-    return f.status;
+    return findings_end(&f);
 }
 
 const struct sfabric_cmd cmd_verify = {
     .name = "verify",
-    .args = "[--explain TEXT]",
+    .args = "[--brief|--explain TEXT]",
     .help = "is the installation whole? what does a message mean?",
     .run = run,
 };
