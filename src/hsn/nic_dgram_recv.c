@@ -88,14 +88,12 @@ static bool look_inside(struct dgram_nic *d, struct hsn_rx *rx,
     const uint8_t *packet = NULL;
     struct errbuf err = {""};
     size_t packet_len;
-    uint64_t session;
 
     if (!strip(d, &p, &len)) {
         d->nic.counters.dropped_bad++;
         return false;
     }
-    if (!softlink_is_up(d->link) &&
-        softlink_look(p, len, &session) == SOFTLINK_WELCOME) {
+    if (softlink_is_answer(d->link, p, len)) {
         dgram_ask(d, p, len);
         return false;
     }

@@ -188,6 +188,15 @@ void softlink_take_answer(struct softlink *link, struct softlink *from)
     from->out_len = 0;
 }
 
+bool softlink_is_answer(const struct softlink *link, const void *buf,
+                        size_t len)
+{
+    uint64_t session;
+
+    return softlink_look(buf, len, &session) == SOFTLINK_WELCOME &&
+           link->asked && session == link->me.session;
+}
+
 static enum softlink_event on_welcome(struct softlink *link, uint64_t now,
                                       const void *buf, size_t len,
                                       struct errbuf *err)

@@ -143,6 +143,12 @@ int softlink_answer(struct softlink *link, uint64_t now,
  * So that who may not wait for its credential has it made elsewhere. */
 void softlink_take_answer(struct softlink *link, struct softlink *from);
 
+/* Is this a WELCOME that names the session of the last HELLO?  Only then its
+ * credential is worth a look by munged: who does not see the HELLO does not
+ * guess that number. */
+bool softlink_is_answer(const struct softlink *link, const void *buf,
+                        size_t len);
+
 /* A datagram came (not a HELLO).  *packet, *packet_len: what it carried,
  * inside buf, or NULL. */
 enum softlink_event softlink_input(struct softlink *link, uint64_t now,

@@ -266,8 +266,7 @@ void swfabd_wire_input(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
     seat = &d->seats[session & 0xffff];
     if (!seat->link || seat->lent)
         return;
-    if (type == SOFTLINK_WELCOME && seat->calls &&
-        !softlink_is_up(seat->link)) {
+    if (softlink_is_answer(seat->link, buf, len)) {
         call_begin(seat, wire, buf, len, from);
         return;
     }

@@ -20,6 +20,7 @@ struct fake_munge {
     char *opened[64];
     unsigned nopened;
     bool gone; /* munged is dead */
+    unsigned asked; /* to open one */
     uint64_t rng;
 };
 
@@ -62,6 +63,7 @@ static inline int fake_open(void *arg, void **payload, size_t *len,
     unsigned uid, serial, byte;
     uint8_t *p;
 
+    m->asked++;
     errno = EBADMSG;
     if (n < 16 || n % 2 || sscanf(cred, "%8x%8x", &uid, &serial) != 2)
         return errprintf(err, "not a credential");

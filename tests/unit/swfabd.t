@@ -325,14 +325,27 @@ same "linked: its cables go down at once" yes \
     "$(until_ok 10 up one 2 && echo yes)"
 same "linked: the others go on" "received 10 of 10" \
     "$(ping_host ring "$tmp/one.sock" 0 8 10 60 $net | tail -1)"
+# One who sees nothing of it names every seat in every message there is.
+python3 -c '
+import os, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for n in range(1 << 30):
+    message = b"SF\1" + bytes([2 + n % 5]) + os.urandom(6)
+    for seat in range(8):
+        for port in (7011, 7012):
+            s.sendto(message + bytes([0, seat]) + b"MUNGE:x:",
+                     ("127.0.0.1", port))' &
+flood=$!
+mine $flood
 start_swfabd two <<CONF
 Net=build:$net
 Parts=$tmp/parts
 Part=two
 Udp=127.0.0.1:7012
 CONF
-same "linked: it comes back" yes "$(until_ok 20 up one 4 &&
-    until_ok 20 up two 2 && echo yes)"
+same "linked: it comes back, under a blind flood" yes \
+    "$(until_ok 20 up one 4 && until_ok 20 up two 2 && echo yes)"
+kill_host $flood
 start_host ring "$tmp/two.sock" 3 echo
 same "linked: and is reached again" "received 10 of 10" \
     "$(ping_host ring "$tmp/one.sock" 0 3 10 60 $net | tail -1)"

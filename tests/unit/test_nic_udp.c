@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <ev.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
@@ -46,6 +47,8 @@ struct fabric {
     struct softlink_ops ops;
     struct softlink *link;
     struct hsn_nic *nic;
+    struct ev_loop *loop;
+    struct clerk *clerk; /* asks for the interface */
     int fd;
     size_t len; /* of buf, which came in pieces of `segment` */
     size_t segment;
@@ -92,36 +95,68 @@ static enum softlink_event input(struct fabric *f, const uint8_t *at,
     return softlink_input(f->link, NOW, at, len, packet, &n, &err);
 }
 
-static void connect_both(struct fabric *f)
+static bool asks(struct fabric *f)
+{
+    return f->nic->fd(f->nic->self) < 0;
+}
+
+static void settle(struct fabric *f)
+{
+    while (asks(f))
+        ev_run(f->loop, EVRUN_ONCE);
+}
+
+/* The interface says HELLO, and hears nothing yet. */
+static void be_called(struct fabric *f, struct softlink_hello *said)
 {
     uint8_t hello[SOFTLINK_CONTROL_MAX];
     struct sockaddr_in from;
     socklen_t size = sizeof(from);
+    struct errbuf err;
+    ssize_t n;
+
+    f->nic->tick(f->nic->self, NOW);
+    settle(f);
+    readable(f->fd);
+    n = recvfrom(f->fd, hello, sizeof(hello), 0, (struct sockaddr *)&from,
+                 &size);
+    assert_true(n > 0);
+    assert_int_equal(connect(f->fd, (struct sockaddr *)&from, size), 0);
+    assert_int_equal(softlink_read_hello(said, &f->ops, hello, (size_t)n, &err),
+                     0);
+}
+
+/* The interface takes what came. */
+static void take_in(struct fabric *f)
+{
+    struct hsn_rx rx[1];
+
+    readable(f->nic->fd(f->nic->self));
+    f->nic->ops->recv(f->nic->self, rx, 1);
+}
+
+static void connect_both(struct fabric *f)
+{
+    uint8_t welcome[SOFTLINK_CONTROL_MAX];
     struct softlink_hello said;
     struct hsn_rx rx[1];
     const uint8_t *packet;
     struct errbuf err;
     ssize_t n;
 
-    f->nic->tick(f->nic->self, NOW);
-    readable(f->fd);
-    n = recvfrom(f->fd, hello, sizeof(hello), 0, (struct sockaddr *)&from,
-                 &size);
-    assert_true(n > 0);
-    assert_int_equal(connect(f->fd, (struct sockaddr *)&from, size), 0);
-    assert_int_equal(
-        softlink_read_hello(&said, &f->ops, hello, (size_t)n, &err), 0);
+    be_called(f, &said);
     assert_int_equal(softlink_answer(f->link, NOW, &said, &err), 0);
-    n = (ssize_t)softlink_output(f->link, hello, sizeof(hello));
-    assert_int_equal(send(f->fd, hello, (size_t)n, 0), n);
-    readable(f->nic->fd(f->nic->self));
-    f->nic->ops->recv(f->nic->self, rx, 1);
+    n = (ssize_t)softlink_output(f->link, welcome, sizeof(welcome));
+    assert_int_equal(send(f->fd, welcome, (size_t)n, 0), n);
+    take_in(f);
+    settle(f);
     assert_true(f->nic->up);
+    assert_int_equal(f->nic->ops->recv(f->nic->self, rx, 1), 0); /* no more */
     take(f);
     assert_int_equal(input(f, f->buf, f->len, &packet), SOFTLINK_WENT_UP);
 }
 
-static int open_fabric(void **state)
+static int open_unlinked(void **state)
 {
     static struct fabric f;
     struct sockaddr_in at = {.sin_family = AF_INET,
@@ -130,7 +165,6 @@ static int open_fabric(void **state)
     struct hsn_nic_options o = {.kind = "udp", .name = "h1", .board = 1};
     char fabric[32];
     struct errbuf err;
-    int one = 1;
 
     memset(&f, 0, sizeof(f));
     munge = (struct fake_munge){.rng = 5};
@@ -141,18 +175,31 @@ static int open_fabric(void **state)
     assert_int_equal(getsockname(f.fd, (struct sockaddr *)&at, &size), 0);
     snprintf(fabric, sizeof(fabric), "127.0.0.1:%u", ntohs(at.sin_port));
     o.fabric = fabric;
+    f.loop = ev_loop_new(EVFLAG_AUTO);
+    o.clerk = f.clerk = clerk_new(f.loop, 8);
     f.nic = hsn_nic_open(&o, &err);
     *state = &f;
-    if (!f.link || !f.nic)
+    return f.link && f.nic && f.clerk ? 0 : -1;
+}
+
+static int open_fabric(void **state)
+{
+    struct fabric *f;
+    int one = 1;
+
+    if (open_unlinked(state) < 0)
         return -1;
-    connect_both(&f);
-    return setsockopt(f.fd, SOL_UDP, UDP_GRO, &one, sizeof(one)) < 0;
+    f = *state;
+    connect_both(f);
+    return setsockopt(f->fd, SOL_UDP, UDP_GRO, &one, sizeof(one)) < 0;
 }
 
 static int close_fabric(void **state)
 {
     struct fabric *f = *state;
 
+    assert_true(clerk_free(f->clerk));
+    ev_loop_destroy(f->loop);
     hsn_nic_close(f->nic);
     softlink_free(f->link);
     close(f->fd);
@@ -304,6 +351,34 @@ static void packets_that_came_as_one_are_taken_by_one_call(void **state)
     assert_int_equal(f->nic->counters.calls, before + 1);
 }
 
+/* ---- one who sees nothing sends what would connect it ---- */
+
+static void a_blind_welcome_keeps_no_link_down(void **state)
+{
+    struct fabric *f = *state;
+    struct softlink_hello said;
+    uint8_t blind[64];
+    struct errbuf err;
+    size_t n;
+
+    be_called(f, &said);
+    for (uint64_t i = 1; i <= 100; i++) {
+        n = softlink_make_refusal(blind, sizeof(blind),
+                                  said.session + (i << 16), "no credential");
+        blind[3] = SOFTLINK_WELCOME;
+        assert_int_equal(send(f->fd, blind, n, 0), n);
+        take_in(f);
+        assert_false(asks(f)); /* munged: it would be deaf meanwhile */
+    }
+    assert_int_equal(f->nic->counters.dropped_tag, 100);
+    assert_int_equal(softlink_answer(f->link, NOW, &said, &err), 0);
+    n = softlink_output(f->link, f->buf, sizeof(f->buf));
+    assert_int_equal(send(f->fd, f->buf, n, 0), n);
+    take_in(f);
+    settle(f);
+    assert_true(f->nic->up);
+}
+
 /* ---- is it there at all? ---- */
 
 static bool system_can(void)
@@ -327,6 +402,8 @@ int main(void)
         UDP_TEST(long_packets_leave_as_two_in_one_call),
         UDP_TEST(the_sixty_fifth_packet_sends_those_before_it),
         UDP_TEST(packets_that_came_as_one_are_taken_by_one_call),
+        cmocka_unit_test_setup_teardown(a_blind_welcome_keeps_no_link_down,
+                                        open_unlinked, close_fabric),
     };
 
     if (!system_can()) {

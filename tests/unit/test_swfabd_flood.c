@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * swfabd's UDP socket under a flood by one who sees nothing of what others
+ * send: cables come up all the same.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "net/build.h"
+#include "softlink_fake.h"
+#include "swfabd/swfabd.h"
+
+/* Leaves here, the spine at the other daemon: this one calls. */
+static const char parts_text[] = "part one udp:127.0.0.1:%u s2.*\n"
+                                 "part two udp:127.0.0.2:7012 s1.*\n";
+
+static uint64_t now = 1000000000;
+
+uint64_t clock_ns(void)
+{
+    return now;
+}
+
+struct bed {
+    struct fake_munge munge;
+    struct swfabd d;
+    int peer; /* the other daemon's socket */
+    struct swfabd_seat *cable;
+    struct softlink *far; /* its end of the cable */
+    unsigned foreign;     /* datagrams of the flood that named the cable */
+    uint64_t rng;
+};
+
+static uint64_t any(struct bed *b)
+{
+    b->rng = b->rng * 6364136223846793005ULL + 1442695040888963407ULL;
+    return b->rng >> 16;
+}
+
+static int bound_socket(struct sockaddr_in *at)
+{
+    socklen_t size = sizeof(*at);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    *at = (struct sockaddr_in){.sin_family = AF_INET,
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)at, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)at, &size), 0);
+    return fd;
+}
+
+static void read_fabric(struct bed *b, unsigned port)
+{
+    struct net *net = net_build_named("clos:2x2:1x1:1x1", NULL);
+    struct errbuf err = {""};
+    char text[sizeof(parts_text) + 8];
+
+    snprintf(text, sizeof(text), parts_text, port);
+    assert_int_equal(parts_parse(&b->d.parts, "parts", text, net, &err), 0);
+    b->d.own_part = parts_find(&b->d.parts, "two");
+    assert_int_equal(swfabd_fabric_make(&b->d, net, &err), 0);
+}
+
+static int open_bed(void **state)
+{
+    struct bed *b = calloc(1, sizeof(*b));
+    struct sockaddr_in peer, own;
+    struct errbuf err = {""};
+
+    assert_non_null(b);
+    b->rng = 7;
+    b->peer = bound_socket(&peer);
+    b->d.ops = fake_ops(&b->munge, 0);
+    b->d.ether.fd = b->d.listen_fd = -1;
+    b->d.loop = ev_loop_new(EVFLAG_AUTO);
+    b->d.clerk = clerk_new(b->d.loop, SF_SWFABD_ASK_MAX);
+    assert_non_null(b->d.clerk);
+    b->d.udp.fd = bound_socket(&own);
+    read_fabric(b, ntohs(peer.sin_port));
+    assert_int_equal(swfabd_wire_open(&b->d, &err), 0);
+    for (uint32_t i = 0; !b->cable && i < b->d.nseats; i++)
+        if (b->d.seats[i].calls)
+            b->cable = &b->d.seats[i];
+    assert_non_null(b->cable);
+    b->far = softlink_new_called(3, &b->d.ops);
+    assert_non_null(b->far);
+    *state = b;
+    return 0;
+}
+
+static int close_bed(void **state)
+{
+    struct bed *b = *state;
+
+    assert_true(clerk_free(b->d.clerk));
+    ev_loop_destroy(b->d.loop);
+    softlink_free(b->far);
+    swfabd_fabric_close(&b->d);
+    fake_forget(&b->munge);
+    close(b->d.udp.fd);
+    close(b->peer);
+    free(b);
+    return 0;
+}
+
+/* What came to the other daemon's end of the cable that we look at. */
+static size_t take(struct bed *b, uint8_t *buf, size_t size)
+{
+    struct pollfd p = {.fd = b->peer, .events = POLLIN};
+    ssize_t n;
+
+    assert_int_equal(poll(&p, 1, 60000), 1);
+    n = recv(b->peer, buf, size, 0);
+    assert_true(n > 0);
+    return (size_t)n;
+}
+
+/* Until munged has answered all that it was asked. */
+static void settle(struct bed *b)
+{
+    for (uint32_t i = 0; i < b->d.nseats; i++)
+        while (b->d.seats[i].lent)
+            ev_run(b->d.loop, EVRUN_ONCE);
+}
+
+/* The cables say HELLO. */
+static void call(struct bed *b)
+{
+    swfabd_wire_tick(&b->d);
+    settle(b);
+}
+
+static const union swfabd_address *blind(void)
+{
+    static const union swfabd_address from = {.udp = {.sin_family = AF_INET}};
+
+    return &from;
+}
+
+/* Messages of one type that name each seat, n times, and sessions by luck. */
+static void flood(struct bed *b, enum softlink_type type, unsigned n)
+{
+    uint8_t buf[64];
+
+    memset(buf, 'x', sizeof(buf));
+    for (unsigned i = 0; i < n; i++)
+        for (uint32_t seat = 0; seat < b->d.nseats; seat++) {
+            softlink_make_refusal(buf, sizeof(buf), any(b) << 16 | seat, "");
+            buf[3] = (uint8_t)type;
+            swfabd_wire_input(&b->d.udp, buf, sizeof(buf), blind());
+            b->foreign += seat == b->cable->slot;
+        }
+}
+
+/* The other daemon answers the cable's HELLO, the one that names it among
+ * those that were sent. */
+static void answer(struct bed *b)
+{
+    uint8_t buf[SOFTLINK_CONTROL_MAX];
+    struct softlink_hello hello;
+    struct errbuf err = {""};
+    size_t n;
+
+    do {
+        n = take(b, buf, sizeof(buf));
+        assert_int_equal(
+            softlink_read_hello(&hello, &b->d.ops, buf, n, &err), 0);
+    } while (strcmp(hello.name, b->cable->peer_name) != 0);
+    assert_int_equal(softlink_answer(b->far, now, &hello, &err), 0);
+}
+
+static void welcome(struct bed *b)
+{
+    uint8_t buf[SOFTLINK_CONTROL_MAX];
+    size_t n = softlink_output(b->far, buf, sizeof(buf));
+
+    swfabd_wire_input(&b->d.udp, buf, n, &b->cable->address);
+    settle(b);
+}
+
+static void a_blind_welcome_keeps_no_cable_down(void **state)
+{
+    struct bed *b = *state;
+
+    call(b);
+    answer(b);
+    flood(b, SOFTLINK_WELCOME, 1000);
+    assert_int_equal(clerk_pending(b->d.clerk), 0);
+    assert_int_equal(softlink_counters(b->cable->link)->foreign, b->foreign);
+    welcome(b);
+    assert_int_equal(b->cable->carrier, SOFTLINK_DATAGRAMS);
+}
+
+static void a_blind_refusal_stops_no_call(void **state)
+{
+    struct bed *b = *state;
+
+    call(b);
+    answer(b);
+    flood(b, SOFTLINK_REFUSED, 1000);
+    assert_int_equal(softlink_counters(b->cable->link)->foreign, b->foreign);
+    welcome(b);
+    assert_int_equal(b->cable->carrier, SOFTLINK_DATAGRAMS);
+}
+
+static void blind_data_and_goodbyes_end_nothing(void **state)
+{
+    struct bed *b = *state;
+
+    call(b);
+    answer(b);
+    welcome(b);
+    for (enum softlink_type t = SOFTLINK_WELCOME; t <= SOFTLINK_BYE; t++)
+        flood(b, t, 200);
+    assert_int_equal(b->cable->carrier, SOFTLINK_DATAGRAMS);
+    assert_memory_equal(&b->cable->address.udp.sin_addr,
+                        &(struct in_addr){htonl(INADDR_LOOPBACK)},
+                        sizeof(struct in_addr));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_blind_welcome_keeps_no_cable_down,
+                                        open_bed, close_bed),
+        cmocka_unit_test_setup_teardown(a_blind_refusal_stops_no_call, open_bed,
+                                        close_bed),
+        cmocka_unit_test_setup_teardown(blind_data_and_goodbyes_end_nothing,
+                                        open_bed, close_bed),
+    };
+
+    return cmocka_run_group_tests_name("swfabd under a blind flood", tests,
+                                       NULL, NULL);
+}
