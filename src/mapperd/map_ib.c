@@ -16,9 +16,18 @@
 
 #include "mapperd/prober_ib.h"
 
+static void tell_missing(const char *text, void *arg)
+{
+    fprintf(arg, "mapperd: not reached: %s\n", text);
+}
+
 int map_ib_once(const struct map_ib *m, FILE *out, FILE *err)
 {
-    struct prober_ib ib = {m->ca, m->port, m->window};
+    struct prober_ib ib = {.ca = m->ca,
+                           .port = m->port,
+                           .window = m->window,
+                           .missing = tell_missing,
+                           .arg = err};
     struct prober_ib_stats s;
     struct errbuf why = {{0}};
     struct net *map = prober_ib_map(&ib, &s, &why);
@@ -35,8 +44,13 @@ int map_ib_once(const struct map_ib *m, FILE *out, FILE *err)
     }
     if (rc < 0)
         fprintf(err, "mapperd: %s\n", why.text);
+    else if (s.missing > 0)
+        fprintf(err,
+                "mapperd: the map is not whole: %u ports lead to what was "
+                "not reached\n",
+                s.missing);
     net_free(map);
-    return rc < 0 ? 2 : 0;
+    return rc < 0 ? 2 : s.missing > 0;
 }
 
 #else

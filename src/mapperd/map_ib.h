@@ -14,7 +14,8 @@ struct map_ib {
     const char *map_file; /* NULL: only say what was found */
 };
 
-/* The exit status: 0, or 2 with a line on err. */
+/* The exit status: 0; 1, what was not reached is said on err, the map is
+ * written all the same; 2 with a line on err. */
 int map_ib_once(const struct map_ib *m, FILE *out, FILE *err);
 
 #endif

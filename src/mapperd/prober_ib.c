@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "mapper/explore.h"
+#include "mapperd/ib_missing.h"
 #include "mapperd/ib_names.h"
 #include "mapperd/smp.h"
 
@@ -24,6 +25,8 @@
 #define MIN_WAIT_NS 100000000ULL
 #define PORTS_MAX 254
 #define OWN_TRIES 3
+#define EDGE_TRIES 5 /* of each port that no question goes behind */
+#define TOLD_MOST 20 /* ports that are named; the others are counted */
 
 /* A probe being worked at. */
 struct op {
@@ -42,6 +45,9 @@ struct ib_run {
     struct op ops[OPS];
     uint32_t next_op, seq;
     struct ib_names names;
+    struct ib_missing missing;
+    const struct prober_ib *ib;
+    unsigned told;
     uint64_t began;
     struct prober_ib_stats stats;
     struct errbuf *err;
@@ -92,12 +98,14 @@ static void start_op(struct ib_run *r, const struct probe *probe, uint64_t now)
     op->answer.outcome = PROBE_NOTHING;
     op->since = now;
     op->busy = true;
+    ib_missing_ask(&r->missing, probe->route, probe->nroute);
     ask(r, op, probe->nroute ? SMP_PORT_INFO : SMP_NODE_INFO);
 }
 
 static void finish(struct ib_run *r, struct op *op, enum probe_outcome outcome)
 {
     op->busy = false;
+    ib_missing_settled(&r->missing, op->probe.route, op->probe.nroute);
     op->answer.tag = op->probe.tag;
     op->answer.outcome = outcome;
     explore_answer(r->x, clock_ns(), &op->answer);
@@ -185,16 +193,18 @@ static void take(struct ib_run *r, const uint8_t *mad)
 
     if (!op->busy || tid != tid_of(r, op))
         return; /* late, or not ours */
-    if (!good)
+    if (!good) {
         finish(r, op, PROBE_NOTHING);
-    else if (attr == SMP_PORT_INFO && smp_port_is_up(mad))
+    } else if (attr == SMP_PORT_INFO && smp_port_is_up(mad)) {
+        ib_missing_up(&r->missing, op->probe.route, op->probe.nroute);
         ask(r, op, SMP_NODE_INFO);
-    else if (attr == SMP_PORT_INFO)
+    } else if (attr == SMP_PORT_INFO) {
         finish(r, op, PROBE_NOTHING);
-    else if (attr == SMP_NODE_INFO)
+    } else if (attr == SMP_NODE_INFO) {
         take_node(r, op, mad);
-    else if (attr == SMP_NODE_DESC)
+    } else if (attr == SMP_NODE_DESC) {
         take_name(r, op, mad);
+    }
 }
 
 /* One packet, or none within the time. */
@@ -301,6 +311,96 @@ static void explore_all(struct ib_run *r)
     }
 }
 
+/* ---- what was not reached ------------------------------------------------
+ */
+
+static void say_missing(struct ib_run *r, const char *text)
+{
+    r->stats.missing++;
+    if (r->ib->missing && r->told++ < TOLD_MOST)
+        r->ib->missing(text, r->ib->arg);
+}
+
+static void tell_hole(const struct net *map, uint32_t node, unsigned port,
+                      bool up, void *arg)
+{
+    struct errbuf text;
+
+    errprintf(&text,
+              up ? "%s port %u is up, but what is behind it does not answer"
+                 : "%s does not answer for its port %u",
+              map->nodes[node].name, port + 1);
+    say_missing(arg, text.text);
+}
+
+/* The answer to the last question. */
+static bool hear_last(struct ib_run *r, enum smp_attr wanted)
+{
+    uint64_t end = clock_ns() + WAIT_NS;
+    enum smp_attr attr;
+    uint32_t tid;
+
+    for (uint64_t now = clock_ns(); now < end; now = clock_ns())
+        if (receive(r, (int)((end - now) / 1000000) + 1) &&
+            smp_parse(umad_get_mad(r->umad), &attr, &tid) && tid == r->seq &&
+            attr == wanted)
+            return true;
+    return false;
+}
+
+/* No answer counts as a cable: better one look too many than one host too
+ * few. */
+static bool may_lead_on(struct ib_run *r, const struct ib_route *way,
+                        unsigned port)
+{
+    struct smp_get get = {.attr = SMP_PORT_INFO, .mod = port + 1};
+
+    get.path[get.hops++] = (uint8_t)r->own_port;
+    for (unsigned i = 0; i < way->n; i++)
+        get.path[get.hops++] = (uint8_t)(way->port[i] + 1);
+    for (int i = 0; i < EDGE_TRIES; i++) {
+        r->seq = (r->seq + 1) & 0x3fffff;
+        get.tid = r->seq;
+        send_get(r, &get);
+        if (hear_last(r, get.attr))
+            return smp_port_is_up(umad_get_mad(r->umad));
+    }
+    return true;
+}
+
+/* Switches so far away that their ports can be asked, but not what is behind
+ * them. */
+static void tell_edge(struct ib_run *r, const struct net *map, uint32_t me)
+{
+    struct ib_route way;
+
+    for (uint32_t n = 0; ib_missing_edge(map, me, SMP_HOPS_MAX - 1, &n, &way);
+         n++)
+        for (unsigned p = 0; p < map->nodes[n].nports; p++) {
+            struct errbuf text;
+
+            if (net_peer_node(map, n, p) != NET_NONE ||
+                !may_lead_on(r, &way, p))
+                continue;
+            errprintf(&text,
+                      "what is behind %s port %u is too far: a directed route "
+                      "ends after %d hops",
+                      map->nodes[n].name, p + 1, SMP_HOPS_MAX);
+            say_missing(r, text.text);
+        }
+}
+
+static void tell_missing(struct ib_run *r, const struct net *map,
+                         uint64_t address)
+{
+    uint32_t me = net_find_host(map, address);
+
+    if (me == NET_NONE)
+        return;
+    ib_missing_tell(&r->missing, map, me, tell_hole, r);
+    tell_edge(r, map, me);
+}
+
 static int open_port(struct ib_run *r, const struct prober_ib *ib)
 {
     umad_port_t port;
@@ -354,6 +454,8 @@ static struct net *run(struct ib_run *r, const struct prober_ib *ib)
     r->stats.unanswered = stats.unanswered;
     if (!explore_failed(r->x, r->err) && !(map = explore_map(r->x)))
         errprintf(r->err, "no memory");
+    if (map)
+        tell_missing(r, map, me.address);
     explore_free(r->x);
     return map;
 }
@@ -371,6 +473,7 @@ struct net *prober_ib_map(const struct prober_ib *ib,
         return NULL;
     }
     r->err = err;
+    r->ib = ib;
     r->began = since;
     if (open_port(r, ib) == 0)
         map = run(r, ib);
@@ -380,6 +483,7 @@ struct net *prober_ib_map(const struct prober_ib *ib,
         *stats = r->stats;
     if (r->umad)
         umad_free(r->umad);
+    ib_missing_free(&r->missing);
     ib_names_free(&r->names);
     free(r);
     return map;

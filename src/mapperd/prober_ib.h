@@ -16,10 +16,14 @@ struct prober_ib {
     const char *ca;  /* NULL: the first */
     int port;        /* 0: its first active port */
     unsigned window; /* questions in flight; 0: 8 */
+    /* What was not reached, a port in a line; at most some dozen. */
+    void (*missing)(const char *text, void *arg);
+    void *arg;
 };
 
 struct prober_ib_stats {
     uint64_t mads, unanswered;
+    unsigned missing; /* ports behind which something is that is not mapped */
     double seconds, cpu;
 };
 

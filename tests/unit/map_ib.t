@@ -100,6 +100,53 @@ for net in C64 C64+cut=10:3 torus:4x4:2:2 random:20:30:5; do
     stop
 done
 
+# What was not found is said, and the exit status shows it.  A directed route
+# has 63 hops: of a line of 70 the host at the end sees 63 switches.
+said() { # STATUS WORDS OPTION..
+    local rc
+    map "${@:3}" >"$tmp/out" 2>"$tmp/word"; rc=$?
+    [ $rc = "$1" ] && grep -q "$2" "$tmp/word" && return
+    sed 's/^/# /' "$tmp/word"
+    echo "# status $rc"
+    return 1
+}
+# lose NAME PERCENT: of what comes to this switch.
+lose() {
+    echo "Error \"$(sed -n "s/^Switch.*\"\(S-[^\"]*\)\".*\"$1\".*/\1/p" \
+        "$tmp/net.ibnet")\" $2" >&7
+}
+start line:70
+ok "line:70: what lies behind the 63rd hop is named" \
+    said 1 'behind .* too far: a directed route ends after 63 hops'
+same "line:70: the map has what could be reached" 63 \
+    "$(grep -c '^xbar' "$tmp/found")"
+stop
+start line:62
+nothing_missing() { map 2>"$tmp/word" && [ ! -s "$tmp/word" ]; }
+ok "line:62: nothing is missing" nothing_missing
+stop
+
+# A switch that answers no question about itself any more.  It is not the first.
+start line:3:3
+lose x1 100
+ok "a switch that is deaf: the port that leads to it is named" \
+    said 1 'x0 port [0-9]* is up, but what is behind it does not answer'
+ok "and that the map is not whole" grep -q 'not whole: 1 port' "$tmp/word"
+stop
+# Questions are asked again, so not each try loses something.
+lost_and_told() {
+    local i rc hosts
+    for i in 1 2 3 4 5; do
+        map >/dev/null 2>"$tmp/word"; rc=$?
+        hosts=$(grep -c '^host' "$tmp/found")
+        case $rc:$hosts in 0:24) ;; 1:*) ;; *) echo "# $rc, $hosts hosts"; return 1 ;; esac
+    done
+}
+start clos:8x3:1x2:1x1
+lose s1.2 60
+ok "60 % lost at a switch: no map is short of hosts without a word" lost_and_told
+stop
+
 no_adapter() {
     local rc
     "$mapperd" --prober=ib --map-once --ca=none0 --port=1 2>"$tmp/word"; rc=$?
