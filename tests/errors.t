@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every error code that the sources use is explained in doc/errors.md and by
 # sfabric, and no code is explained that nobody uses.  The messages of ours
-# that README.md shows are those of the sources.
+# that doc/trouble.md shows are those of the sources.
 set -u
 . "$(dirname "$0")/tap.sh"
 sfabric=$build/src/sfabric/sfabric
@@ -28,10 +28,10 @@ not_explained() {
     done
 }
 
-# Our messages in README's table, one a line; X stands for a name, ... for
+# Our messages in that table, one a line; X stands for a name, ... for
 # what is left out.
 shown() {
-    sed -nE 's/^\| `(SF-E[0-9]{3} [^`]*)` .*/\1/p' "$top/README.md"
+    sed -nE 's/^\| `(SF-E[0-9]{3} [^`]*)` .*/\1/p' "$top/doc/trouble.md"
 }
 
 # The strings of the sources, each on one line.
@@ -60,6 +60,6 @@ if [ -x "$sfabric" ]; then
 else
     skipped "sfabric explains every code" "it is not built"
 fi
-check "README.md shows messages" "$([ -n "$(shown)" ] || echo none)"
-check "the messages in README.md are said" "$(not_said)"
+check "doc/trouble.md shows messages" "$([ -n "$(shown)" ] || echo none)"
+check "the messages in doc/trouble.md are said" "$(not_said)"
 finish

@@ -103,7 +103,7 @@ packages_install() {
     [ -n "$missing" ] || return 0
     command -v apt-get >/dev/null || {
         say "there is no apt-get: quickstart is for Debian 12, and installs" \
-            "its packages.  README.md, \"Install it\", has the way by hand."
+            "its packages.  doc/guide.md has the way by hand."
         return 1
     }
     say "Installing $(wc -w <<<"$missing") packages (log: $log)"

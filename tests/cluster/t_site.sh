@@ -157,7 +157,7 @@ with_all() { # PLACE
     rm -rf "$WORK/few"
 }
 
-# What README.md, "When it does not work", says that one sees.
+# What doc/trouble.md says that one sees.
 case_readme_login_node_without_a_plugin() {
     change_switch elan
     without ctl mpi_impi.so
