@@ -203,11 +203,12 @@ static void ignore_signals(void)
         signal(sig, SIG_IGN);
 }
 
-/* To the file that the user asked for (as the user), else to syslog. */
-static void open_log(const struct impid_conf *conf, struct log_options *log)
+/* To the file that the user asked for (as the user), else to syslog.  Returns
+ * 0, or errno. */
+static int open_log(const struct impid_conf *conf, struct log_options *log)
 {
     char path[4096], node[SF_AGENT_NODE_MAX];
-    int fd = -1;
+    int fd = -1, error = 0;
 
     if (conf->log && conf->log[0]) {
         impid_conf_node_name(conf, conf->node, node, sizeof(node));
@@ -217,6 +218,7 @@ static void open_log(const struct impid_conf *conf, struct log_options *log)
                   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
                       O_NONBLOCK,
                   0600);
+        error = fd < 0 ? errno : 0;
     }
     if (fd >= 0)
         dup2(fd, STDERR_FILENO);
@@ -226,6 +228,20 @@ static void open_log(const struct impid_conf *conf, struct log_options *log)
     if (fd >= 0 || conf->site.debug)
         log->level = LOG_LEVEL_DEBUG;
     log_open(log);
+    return error;
+}
+
+/* One agent for all: they are many. */
+static void tell_no_log(struct impid *a, int error)
+{
+    struct agent_msg msg = {.type = AGENT_NOTE};
+
+    if (a->conf.node != 0)
+        return;
+    snprintf(msg.text, sizeof(msg.text),
+             "SF-E305: no log of impid on node %s: SLURM_IMPI_LOG=%.200s: %s",
+             a->node_name, a->conf.log, strerror(error));
+    impid_link_send(&a->link, &msg);
 }
 
 static const struct daemon_program program = {
@@ -238,6 +254,7 @@ int main(int argc, char **argv)
     struct log_options log = {
         .program = "impid", .level = LOG_LEVEL_INFO, .to_syslog = true};
     struct errbuf err = {""};
+    int error;
 
     if (daemon_args_asked(&program, argc, argv))
         return 0;
@@ -255,11 +272,13 @@ int main(int argc, char **argv)
         return 2;
     }
     close(CONF_FD);
-    open_log(&agent.conf, &log);
+    error = open_log(&agent.conf, &log);
     if (start(&agent, &err) < 0) {
         log_error("%s", err.text);
         return 1;
     }
+    if (error)
+        tell_no_log(&agent, error);
     ev_run(agent.loop, 0);
     finish(&agent);
     return 0;

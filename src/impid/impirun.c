@@ -10,6 +10,7 @@
 #include "impi/auth.h"
 #include "impid/impirun.h"
 #include "impid/names.h"
+#include "impid/user_env.h"
 
 static const char help[] =
     "usage: impirun -server N [-port P] [-auth LIST]\n"
@@ -138,6 +139,15 @@ static bool is_help(const char *word)
            strcmp(word, "-h") == 0;
 }
 
+static void tell_ignored(void)
+{
+    struct errbuf text;
+    size_t at = 0;
+
+    while (user_env_ignored(&at, &text))
+        fprintf(stderr, "impirun: %s\n", text.text);
+}
+
 int main(int argc, char **argv)
 {
     struct impirun run = {0};
@@ -159,5 +169,6 @@ int main(int argc, char **argv)
         rc = usage("-server or -client comes first", NULL);
     if (rc)
         return rc;
+    tell_ignored();
     return run.is_client ? impirun_client(&run) : impirun_server(&run);
 }

@@ -15,6 +15,9 @@
  * on which nodes wait for that (impi/presence.h), "none" for a single node;
  * not in tasks. */
 #define ENV_PRESENCE "SLURM_IMPI_PRESENCE"
+/* In the place of all these: srun has refused, and said why; so the tasks shall
+ * end as they begin, for nothing else lets srun end at once. */
+#define ENV_REFUSED "SLURM_IMPI_REFUSED"
 /* From the user. */
 #define ENV_CLIENTS "SLURM_IMPI_CLIENTS"    /* "node" */
 #define ENV_AUTH_KEY "IMPI_AUTH_KEY"        /* 64-bit number */

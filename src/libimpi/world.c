@@ -34,11 +34,16 @@ static bool is_external32_forced(void)
 static void choose_data(void)
 {
     const char *list = getenv("IMPI_TOLERATE");
+    bool ours = impi_be.world.flags & IMPI_WORLD_EXTENDED;
+    struct tolerated wanted;
     struct errbuf err;
 
-    if (!(impi_be.world.flags & IMPI_WORLD_EXTENDED) &&
-        tolerate_parse(&impi_be.tolerated, list, &err) < 0)
+    if (tolerate_parse(&wanted, list, &err) == 0)
+        impi_be.tolerated = ours ? (struct tolerated){0} : wanted;
+    else if (!ours)
         be_die(1, "SF-E406: %s", err.text);
+    else if (impi_be.rank == 0)
+        be_say("SF-E406: %s; all clients are ours, so it is ignored", err.text);
     impi_be.native = ((impi_be.world.flags & IMPI_WORLD_NATIVE) ||
                       impi_be.tolerated.native_order) &&
                      !is_external32_forced();

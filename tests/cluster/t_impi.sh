@@ -202,6 +202,71 @@ case_sl_18_ports_and_network_of_impi_conf() {
     assert_nothing_left
 }
 
+# srun said why, and then waited KillWait and more, with the nodes in its hands.
+jobs_so_far() {
+    grep -c '_slurm_rpc_allocate_resources\|_slurm_rpc_.*step_create' \
+        "$CLUSTER/log/slurmctld.log"
+}
+refused_before_nodes() { # WHY COMMAND..
+    local why=$1 before
+    before=$(jobs_so_far)
+    shift
+    run_as_user "$@"
+    assert_code 1
+    assert_equal 1 "$(grep -c "$why" <<<"$err")" "lines of it"
+    assert_equal 1 "$(wc -l <<<"$err")" "lines"
+    assert_equal "$before" "$(jobs_so_far)" "allocations"
+}
+refused_with_nodes() { # WHY COMMAND..
+    local why=$1
+    shift
+    run_as_user "$@"
+    assert_code 1
+    assert_equal 1 "$(grep -c "$why" <<<"$err")" "lines of it"
+    assert_output 'not to be run' 0
+    ! grep -qE 'Waiting up to|Timed out|SF-E302' <<<"$err" ||
+        fail "srun waited: $err"
+}
+case_srun_that_refuses_ends_at_once() {
+    local conf=$CLUSTER/etc.fabric/impi.conf
+    echo 'Colour=red' >"$conf"
+    refused_before_nodes 'SF-E304: .*impi.conf:1: Colour: no such key' \
+        srun --mpi=impi -N2 echo not to be run
+    rm "$conf"
+    refused_before_nodes 'SF-E304: SLURM_IMPI_CLIENTS=moon' \
+        env SLURM_IMPI_CLIENTS=moon srun --mpi=impi echo not to be run
+    refused_before_nodes 'SF-E304: SLURM_IMPI_DIRECT=x' \
+        env SLURM_IMPI_DIRECT=x srun --mpi=impi echo not to be run
+    refused_before_nodes 'SF-E304: SLURM_IMPI_JOIN=x' \
+        env SLURM_IMPI_JOIN=x srun --mpi=impi echo not to be run
+    # What depends on the nodes.
+    echo 'Advertise=ctl' >"$conf"
+    refused_with_nodes 'SF-E304: .*Advertise=ctl is not an address' \
+        srun --mpi=impi -N2 echo not to be run
+    echo 'Network=203.0.113.0/24' >"$conf"
+    refused_with_nodes 'SF-E304: .*no interface has an address' \
+        srun --mpi=impi -n1 echo not to be run : -n1 echo not to be run
+    rm "$conf"
+    run_as_user srun --mpi=list
+    assert_code 0
+    assert_nothing_left
+}
+
+case_what_is_ignored_is_told() {
+    run_as_user env SLURM_IMPI_THREAD=many SLURM_IMPI_DATA=foo IMPI_SHM=1 \
+        IMPI_TOLERATE=foo SLURM_IMPI_LOG="$WORK/no/such" \
+        srun --mpi=impi -n1 "$M" : -n1 "$O"
+    assert_code 0
+    assert_world 2
+    assert_error "SF-E305: SLURM_IMPI_THREAD=many is ignored: 'multiple' and 'no'"
+    assert_error "SF-E305: SLURM_IMPI_DATA=foo is ignored: 'external32' is known"
+    assert_error "SF-E305: no log of impi-server: .*/no/such: No such file"
+    assert_error "SF-E305: no log of impid on node n[0-3]: .*/no/such: No such"
+    assert_error "rank 0: SF-E406: IMPI_TOLERATE: unknown word 'foo'"
+    assert_equal 5 "$(grep -c SF-E <<<"$err")" "lines"
+    assert_nothing_left
+}
+
 # Server, agents, the line between nodes and processes, all of IPv6.
 case_sl_18_im_021_network_of_ipv6() {
     grep -q "^0*1 .* lo$" /proc/net/if_inet6 2>/dev/null || skip "no IPv6 here"

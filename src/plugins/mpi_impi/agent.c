@@ -426,6 +426,8 @@ static int open_stepdir(const struct slurmabi_stepd *step, struct errbuf *err)
 static int check_start(const struct slurmabi_stepd *step, char **env,
                        struct errbuf *err)
 {
+    if (slurm_getenvp(env, ENV_REFUSED)) /* srun has said why */
+        return -1;
     if (slurmabi_stepd_check(step, err) < 0)
         return -1;
     if (!slurm_getenvp(env, ENV_SERVER) || !slurm_getenvp(env, ENV_SECRET))
@@ -459,6 +461,8 @@ error:
     shut(&agent.sock_fd);
     shut_all();
     agent.sock[0] = '\0';
+    if (!err.text[0])
+        return;
     errprintf(&agent.refused, "SF-E302: node %.64s: %.400s", node ? node : "?",
               err.text);
     slurm_error("mpi/impi: %s", agent.refused.text);

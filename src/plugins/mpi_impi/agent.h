@@ -15,7 +15,7 @@
 void impi_agent_start(const struct slurmabi_stepd *step, char **env);
 
 /* Path of its socket, also in the task that slurmstepd forked; NULL: none, and
- * why, with its code. */
+ * why, with its code ("": srun has said it). */
 const char *impi_agent_socket(void);
 const char *impi_agent_refused(void);
 

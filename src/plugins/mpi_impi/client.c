@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/number.h"
 #include "base/sitedir.h"
 #include "base/quiet_thread.h"
 #include "impi/agent_wire.h"
@@ -21,6 +20,7 @@
 #include "plugins/mpi_impi/client.h"
 #include "impid/names.h"
 #include "impid/server_proc.h"
+#include "impid/user_env.h"
 
 #define COMPONENTS_MAX 128
 #define END_WAIT 5            /* s, for the server's last word */
@@ -35,7 +35,7 @@ struct step {
  * step whose tasks never call MPI needs none.  All is set before the thread
  * runs, but what is below `lock`. */
 static struct {
-    bool started;
+    bool tried, started;
     struct server_options server;
     char bind[NETADDR_IP_MAX], advertise[NETADDR_IP_MAX], munge[256];
     int listener;
@@ -343,70 +343,58 @@ static int start(const struct slurmabi_mpi_client *client, struct errbuf *err)
     return rc;
 }
 
-/* A launch that is one client of a job with others. */
-static int check_join(struct errbuf *err)
+static void tell_ignored(void)
 {
-    const char *join = getenv(ENV_JOIN), *client = getenv(ENV_CLIENT);
-    struct netaddr at;
-    uint32_t n;
+    struct errbuf text;
+    size_t at = 0;
 
-    if (!join)
-        return 0;
-    if (netaddr_parse(&at, join) < 0)
-        return errprintf(err, "%s=%s: expected ADDRESS:PORT or [IPV6]:PORT",
-                         ENV_JOIN, join);
-    if (number_parse(&n, client, 0, SF_IMPI_CLIENTS_MAX - 1) < 0)
-        return errprintf(err, "%s wants %s, 0 to %u", ENV_JOIN, ENV_CLIENT,
-                         SF_IMPI_CLIENTS_MAX - 1);
+    while (user_env_ignored(&at, &text))
+        slurm_error("mpi/impi: %s", text.text);
+}
+
+int impi_client_check(struct errbuf *err)
+{
+    struct impi_site site;
+
+    if (user_env_check(err) < 0 ||
+        impi_site_read(&site, SITEDIR_CONF(CONF_NAME), err) < 0)
+        return -1;
+    impi_site_free(&site);
     return 0;
 }
 
-static int check_direct(struct errbuf *err)
+/* For the first component; what came of it is that of all. */
+static void start_once(const struct slurmabi_mpi_client *client)
 {
-    const char *text = getenv(ENV_DIRECT);
+    struct errbuf err = {""};
 
-    if (!text || strspn(text, "0123456789") == strlen(text))
-        return 0;
-    return errprintf(err, "%s=%s: expected a number", ENV_DIRECT, text);
+    launch.tried = true;
+    tell_ignored();
+    launch.started = user_env_check(&err) == 0 && start(client, &err) == 0;
+    if (!launch.started)
+        slurm_error("mpi/impi: SF-E304: %s", err.text);
 }
 
-static int check_user(struct errbuf *err)
+static bool ensure_started(const struct slurmabi_mpi_client *client)
 {
-    const char *clients = getenv(ENV_CLIENTS);
-
-    if (check_join(err) < 0 || check_direct(err) < 0)
-        return -1;
-    if (!clients || !clients[0] || strcmp(clients, "node") == 0 ||
-        strcmp(clients, "library") == 0)
-        return 0;
-    return errprintf(err, "%s=%s: must be 'node' or 'library'", ENV_CLIENTS,
-                     clients);
-}
-
-static int ensure_started(const struct slurmabi_mpi_client *client,
-                          struct errbuf *err)
-{
-    int rc = 0;
+    bool started;
 
     pthread_mutex_lock(&launch.lock);
-    if (!launch.started) {
-        rc = check_user(err) < 0 ? -1 : start(client, err);
-        launch.started = rc == 0;
-    }
-    if (rc == 0 && launch.nsteps < COMPONENTS_MAX)
+    if (!launch.tried)
+        start_once(client);
+    started = launch.started;
+    if (started && launch.nsteps < COMPONENTS_MAX)
         launch.steps[launch.nsteps++] =
             (struct step){client->step_id.job_id, client->step_id.step_id};
     pthread_mutex_unlock(&launch.lock);
-    return rc;
+    return started;
 }
 
 void *impi_client_launch(const struct slurmabi_mpi_client *client, char ***env)
 {
-    struct errbuf err = {""};
-
-    if (ensure_started(client, &err) < 0) {
-        slurm_error("mpi/impi: SF-E304: %s", err.text);
-        return NULL;
+    if (!ensure_started(client)) {
+        slurm_setenvpf(env, ENV_REFUSED, "1");
+        return &launch;
     }
     slurm_setenvpf(env, ENV_SERVER, "%s", launch.address);
     slurm_setenvpf(env, ENV_SECRET, "%s", launch.secret);
@@ -445,7 +433,7 @@ int impi_client_end(void *handle)
     while (somebody_came() && !launch.ended && !launch.aborted &&
            pthread_cond_timedwait(&launch.changed, &launch.lock, &until) == 0)
         ;
-    code = launch.aborted ? launch.code : 0;
+    code = launch.aborted ? launch.code : !launch.started;
     pthread_mutex_unlock(&launch.lock);
     return code;
 }

@@ -4,7 +4,11 @@
  * that loads this needs; the work is in client.c (srun), agent.c and
  * stepdir.c (slurmstepd) and task.c (the task before exec).
  */
+#define _GNU_SOURCE /* program_invocation_short_name */
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "plugins/mpi_impi/agent.h"
 #include "plugins/mpi_impi/client.h"
@@ -23,8 +27,22 @@ const char plugin_type[] = "mpi/impi";
 const uint32_t plugin_id = 0x696d7069; /* "impi" */
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
+/* srun loads this before it asks for nodes, and of an error says that there is
+ * no such MPI type. */
+static void check_srun(void)
+{
+    struct errbuf err;
+
+    if (strcmp(program_invocation_short_name, "srun") != 0 ||
+        impi_client_check(&err) == 0)
+        return;
+    slurm_error("mpi/impi: SF-E304: %s", err.text);
+    exit(1);
+}
+
 int init(void)
 {
+    check_srun();
     return SLURM_SUCCESS;
 }
 

@@ -89,7 +89,8 @@ int impi_task_prepare(const struct slurmabi_mpi_task *task, char ***env)
     const char *path = impi_agent_socket();
 
     if (!path) {
-        slurm_error("mpi/impi: %s", impi_agent_refused());
+        if (impi_agent_refused()[0])
+            slurm_error("mpi/impi: %s", impi_agent_refused());
         if (task->ltaskid == 0)
             impi_presence_goodbye(*env, task->gtaskid);
         return -1;
