@@ -221,7 +221,8 @@
 /* swfabd: bytes of a line of its files, of a file; parts of one fabric;
  * smallest ring of a host; connections that have not said who they are, and
  * the seconds they have for it; HELLOs that are looked at per second, at once,
- * and that wait for munged. */
+ * of all of a kind and of one stranger's address; addresses that are remembered;
+ * HELLOs that wait for munged. */
 #define SF_SWFABD_LINE_MAX 4096
 #define SF_SWFABD_PARTS_SIZE_MAX (4 * 1024 * 1024)
 #define SF_SWFABD_PARTS_MAX 1024
@@ -230,6 +231,9 @@
 #define SF_SWFABD_COMER_SECONDS 5
 #define SF_SWFABD_HELLO_RATE 100
 #define SF_SWFABD_HELLO_BURST 200
+#define SF_SWFABD_SOURCE_RATE 40
+#define SF_SWFABD_SOURCE_BURST 80
+#define SF_SWFABD_SOURCES_MIN 1024 /* a power of two */
 #define SF_SWFABD_ASK_MAX 256
 /* switchmgrd: nodes of Slurm; connections of reporters; seconds that one may
  * take for a report it has begun; events kept for `sfabric events`; ports of a

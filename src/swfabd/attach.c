@@ -26,21 +26,6 @@ struct comer {
     struct greeting *greeting; /* munged is being asked */
 };
 
-bool swfabd_may_hello(struct swfabd *d)
-{
-    double now = (double)clock_ns() / 1e9;
-    struct swfabd_bucket *b = &d->bucket;
-
-    b->level += (now - b->at) * SF_SWFABD_HELLO_RATE;
-    b->at = now;
-    if (b->level > SF_SWFABD_HELLO_BURST)
-        b->level = SF_SWFABD_HELLO_BURST;
-    if (b->level < 1)
-        return false;
-    b->level -= 1;
-    return true;
-}
-
 /* Anybody can be refused as often as he likes; the log need not grow by it. */
 void swfabd_log_refusal(struct swfabd *d, const char *why)
 {
@@ -230,7 +215,7 @@ static int greet(struct comer *c, const uint8_t *buf, size_t len,
 {
     struct greeting *g;
 
-    if (!swfabd_may_hello(c->d))
+    if (!door_admits_local(&c->d->door, clock_ns()))
         return errprintf(err, "too many attach at once, try again");
     g = swfabd_greet_new(c->d, buf, len, err);
     if (!g)

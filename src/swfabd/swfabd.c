@@ -128,8 +128,6 @@ static int start(struct swfabd *d, struct errbuf *err)
     if (!d->loop)
         return errprintf(err, "no event loop");
     d->started_ns = clock_ns();
-    d->bucket.level = SF_SWFABD_HELLO_BURST;
-    d->bucket.at = (double)d->started_ns / 1e9;
     d->clerk = clerk_new(d->loop, SF_SWFABD_ASK_MAX);
     if (!d->clerk)
         return errprintf(err, "no thread to ask munged");

@@ -8,6 +8,7 @@
  *   attach.c   the unix socket: hosts come, with rings or packets
  *   rings.c    hosts at rings; when to look, when to sleep
  *   wire.c     UDP and Ethernet: hosts and other daemons by soft links
+ *   door.c     whose HELLO is looked at
  *   greet.c    who says HELLO, while munged is asked beside the loop
  *   forward.c  a packet on its way
  *   control.c  verbs of the control socket
@@ -39,6 +40,7 @@
 #include "swfab/script.h"
 #include "swfab/swfab.h"
 #include "swfab/walk.h"
+#include "swfabd/door.h"
 #include "swfabd/parts.h"
 
 #define SWFABD_BATCH 32 /* packets of one source at a time */
@@ -99,11 +101,6 @@ struct swfabd_wire {
     } out[SWFABD_BATCH];
 };
 
-/* HELLOs cost a look by munged each: so many per second, no more. */
-struct swfabd_bucket {
-    double level, at;
-};
-
 struct swfabd {
     struct swfabd_conf conf;
     struct ev_loop *loop;
@@ -117,7 +114,7 @@ struct swfabd {
     struct softlink_ops ops;
     struct clerk *clerk; /* NULL: munged is asked in the loop */
     uid_t peer_uid;
-    struct swfabd_bucket bucket;
+    struct door door;
     int listen_fd;
     int spare; /* base/accept.h */
     ev_io listen_io;
@@ -167,7 +164,6 @@ void swfabd_seat_clear(struct swfabd_seat *seat, const char *why);
 /* attach.c */
 int swfabd_attach_open(struct swfabd *d, struct errbuf *err);
 void swfabd_attach_close(struct swfabd *d);
-bool swfabd_may_hello(struct swfabd *d); /* within the rate */
 void swfabd_log_refusal(struct swfabd *d, const char *why);
 
 /* rings.c */

@@ -161,7 +161,7 @@ static void on_hello(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
     struct errbuf err = {""};
     struct greeting *g;
 
-    if (!swfabd_may_hello(d))
+    if (!door_admits(&d->door, swfabd_source(wire->ether, from), clock_ns()))
         return;
     g = swfabd_greet_new(d, buf, len, &err);
     if (!g)
@@ -174,7 +174,8 @@ static void on_hello(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
     swfabd_greet(g, &err); /* else it is dropped: its sender repeats */
 }
 
-static void went_up(struct swfabd_seat *seat, struct swfabd_wire *wire)
+static void went_up(struct swfabd_seat *seat, struct swfabd_wire *wire,
+                    const union swfabd_address *from)
 {
     if (seat->carrier)
         swfabd_seat_clear(seat, seat->carrier == SOFTLINK_DATAGRAMS
@@ -182,6 +183,8 @@ static void went_up(struct swfabd_seat *seat, struct swfabd_wire *wire)
                                     : "another takes its place");
     seat->carrier = SOFTLINK_DATAGRAMS;
     seat->wire = wire;
+    seat->address = *from;
+    door_prove(&seat->d->door, swfabd_source(wire->ether, from));
     seat->since_ns = clock_ns();
     log_info("%s attached over %s", swfabd_seat_name(seat),
              wire->ether ? "Ethernet" : "UDP");
@@ -213,10 +216,8 @@ static void call_done(struct clerk_job *job, bool cancelled)
 
     seat->lent = false;
     if (!cancelled) {
-        if (call->ask.event == SOFTLINK_WENT_UP) {
-            went_up(seat, call->wire);
-            seat->address = call->from;
-        }
+        if (call->ask.event == SOFTLINK_WENT_UP)
+            went_up(seat, call->wire, &call->from);
         on_event(seat, call->ask.event, &call->ask.err);
         if (call->ask.event == SOFTLINK_NOTHING && call->ask.err.text[0])
             log_warn("SF-E604 %s: %s", swfabd_seat_name(seat),
@@ -273,8 +274,8 @@ void swfabd_wire_input(struct swfabd_wire *wire, const uint8_t *buf, size_t len,
     event = softlink_input(seat->link, clock_ns(), buf, len, &packet,
                            &packet_len, &err);
     if (event == SOFTLINK_WENT_UP)
-        went_up(seat, wire);
-    if (event == SOFTLINK_WENT_UP || event == SOFTLINK_PACKET)
+        went_up(seat, wire, from);
+    if (event == SOFTLINK_PACKET)
         seat->address = *from;
     on_event(seat, event, &err);
     swfabd_wire_output(wire, seat->link, from);

@@ -87,10 +87,31 @@ static int open_calls(struct swfabd *d, struct errbuf *err)
     return 0;
 }
 
+/* The door, and the other daemons, whom it knows. */
+static int open_door(struct swfabd *d, struct errbuf *err)
+{
+    uint64_t secret;
+
+    if (d->ops.random(d->ops.arg, &secret, sizeof(secret)) < 0 ||
+        door_open(&d->door, d->nseats + d->parts.n, secret, clock_ns()) < 0)
+        return errprintf(err, "no memory, or no randomness");
+    for (uint32_t i = 0; i < d->parts.n; i++) {
+        const struct part *part = &d->parts.part[i];
+        union swfabd_address at = {.udp = part->udp};
+
+        if (part->ether)
+            memcpy(at.ether.sll_addr, part->mac, 6);
+        door_prove(&d->door, swfabd_source(part->ether, &at));
+    }
+    return 0;
+}
+
 int swfabd_wire_open(struct swfabd *d, struct errbuf *err)
 {
     d->udp.d = d->ether.d = d;
     d->ether.ether = true;
+    if (open_door(d, err) < 0)
+        return -1;
     if (d->conf.udp && d->conf.udp[0] && open_udp(d, err) < 0)
         return -1;
     if (d->conf.ethernet && d->conf.ethernet[0] && open_ether(d, err) < 0)
@@ -123,4 +144,5 @@ void swfabd_wire_close(struct swfabd *d)
     swfabd_wire_flush(d);
     wire_close(&d->udp);
     wire_close(&d->ether);
+    door_close(&d->door);
 }

@@ -75,7 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     d.udp.fd = d.ether.fd = d.listen_fd = -1;
     d.conf.net = (char *)"fuzz";
     d.ops = fake_ops(&munge, 0);
-    if (net && swfabd_fabric_make(&d, net, &err) == 0 && size) {
+    if (net && swfabd_fabric_make(&d, net, &err) == 0 &&
+        swfabd_wire_open(&d, &err) == 0 && size) {
         if (data[0] % 4 == 0)
             datagrams(&d, data + 1, size - 1);
         else if (data[0] % 4 == 1)
@@ -85,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         else
             parts(&d, data + 1, size - 1);
     }
+    swfabd_wire_close(&d);
     swfabd_fabric_close(&d);
     fake_forget(&munge);
     return 0;

@@ -106,6 +106,7 @@ static int close_bed(void **state)
     ev_loop_destroy(b->d.loop);
     softlink_free(b->far);
     swfabd_fabric_close(&b->d);
+    door_close(&b->d.door);
     fake_forget(&b->munge);
     close(b->d.udp.fd);
     close(b->peer);
@@ -173,8 +174,8 @@ static void answer(struct bed *b)
 
     do {
         n = take(b, buf, sizeof(buf));
-        assert_int_equal(
-            softlink_read_hello(&hello, &b->d.ops, buf, n, &err), 0);
+        assert_int_equal(softlink_read_hello(&hello, &b->d.ops, buf, n, &err),
+                         0);
     } while (strcmp(hello.name, b->cable->peer_name) != 0);
     assert_int_equal(softlink_answer(b->far, now, &hello, &err), 0);
 }
@@ -228,15 +229,90 @@ static void blind_data_and_goodbyes_end_nothing(void **state)
                         sizeof(struct in_addr));
 }
 
+/* ---- HELLOs, each of which is a look by munged ---- */
+
+static void hello_from(struct bed *b, uint32_t ip)
+{
+    const union swfabd_address from = {
+        .udp = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(ip)}};
+    uint8_t buf[64];
+    size_t n =
+        softlink_make_refusal(buf, sizeof(buf), any(b), "not a credential");
+
+    buf[3] = SOFTLINK_HELLO;
+    swfabd_wire_input(&b->d.udp, buf, n, &from);
+}
+
+/* How many HELLOs from there are looked at. */
+static unsigned looks(struct bed *b, uint32_t ip, unsigned n)
+{
+    unsigned before;
+
+    while (clerk_pending(b->d.clerk))
+        ev_run(b->d.loop, EVRUN_NOWAIT);
+    before = b->munge.asked;
+    for (unsigned i = 0; i < n; i++)
+        hello_from(b, ip);
+    while (clerk_pending(b->d.clerk))
+        ev_run(b->d.loop, EVRUN_NOWAIT);
+    return b->munge.asked - before;
+}
+
+enum { STRANGER_IP = 0xc0000201, OTHER_IP = 0xc6336401, PART_ONE = 0x7f000001 };
+
+static void one_stranger_leaves_others_their_turn(void **state)
+{
+    struct bed *b = *state;
+
+    assert_true(looks(b, STRANGER_IP, 10000) < 10000);
+    assert_int_equal(looks(b, OTHER_IP, 1), 1);
+}
+
+static void many_strangers_keep_no_other_daemon_away(void **state)
+{
+    struct bed *b = *state;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < 5000; i++)
+        n += looks(b, STRANGER_IP + i, 10);
+    assert_true(n < 1000);
+    assert_int_equal(looks(b, OTHER_IP, 1), 0); /* a stranger, too */
+    assert_int_equal(looks(b, PART_ONE, 20), 20);
+    now += 1000000000;
+    assert_int_equal(looks(b, OTHER_IP, 1), 1);
+}
+
+static void a_host_that_was_linked_comes_back_in_a_flood(void **state)
+{
+    struct bed *b = *state;
+
+    door_prove(&b->d.door, 1ULL << 32 | htonl(OTHER_IP));
+    for (uint32_t i = 0; i < 5000; i++)
+        looks(b, STRANGER_IP + i, 10);
+    assert_int_equal(looks(b, OTHER_IP, 20), 20);
+}
+
+static void strangers_on_the_wire_keep_nobody_from_the_socket(void **state)
+{
+    struct bed *b = *state;
+
+    for (uint32_t i = 0; i < 5000; i++)
+        looks(b, STRANGER_IP + i, 10);
+    assert_true(door_admits_local(&b->d.door, now));
+}
+
+#define FLOOD_TEST(f) cmocka_unit_test_setup_teardown(f, open_bed, close_bed)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_blind_welcome_keeps_no_cable_down,
-                                        open_bed, close_bed),
-        cmocka_unit_test_setup_teardown(a_blind_refusal_stops_no_call, open_bed,
-                                        close_bed),
-        cmocka_unit_test_setup_teardown(blind_data_and_goodbyes_end_nothing,
-                                        open_bed, close_bed),
+        FLOOD_TEST(a_blind_welcome_keeps_no_cable_down),
+        FLOOD_TEST(a_blind_refusal_stops_no_call),
+        FLOOD_TEST(blind_data_and_goodbyes_end_nothing),
+        FLOOD_TEST(one_stranger_leaves_others_their_turn),
+        FLOOD_TEST(many_strangers_keep_no_other_daemon_away),
+        FLOOD_TEST(a_host_that_was_linked_comes_back_in_a_flood),
+        FLOOD_TEST(strangers_on_the_wire_keep_nobody_from_the_socket),
     };
 
     return cmocka_run_group_tests_name("swfabd under a blind flood", tests,
