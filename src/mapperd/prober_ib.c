@@ -17,6 +17,7 @@
 #include "mapperd/ib_missing.h"
 #include "mapperd/ib_names.h"
 #include "mapperd/smp.h"
+#include "net/format.h"
 
 #define WINDOW_DEFAULT 8 /* ibsim's socket takes 10 */
 #define WINDOW_MOST 128
@@ -45,6 +46,7 @@ struct ib_run {
     struct op ops[OPS];
     uint32_t next_op, seq;
     struct ib_names names;
+    struct ib_names ports; /* by port GUID: its number and the description */
     struct ib_missing missing;
     const struct prober_ib *ib;
     unsigned told;
@@ -159,6 +161,15 @@ static void take_node(struct ib_run *r, struct op *op, const uint8_t *mad)
     ask(r, op, SMP_NODE_DESC);
 }
 
+static void keep_port(struct ib_run *r, uint64_t guid, unsigned port,
+                      const char *desc)
+{
+    char text[PROBE_NAME_MAX];
+
+    snprintf(text, sizeof(text), "%u %.55s", port, desc);
+    ib_names_put(&r->ports, guid, text);
+}
+
 /* A host is its adapter's first word; a switch what it is called, if that is
  * one word. */
 static void take_name(struct ib_run *r, struct op *op, const uint8_t *mad)
@@ -168,6 +179,8 @@ static void take_name(struct ib_run *r, struct op *op, const uint8_t *mad)
 
     smp_node_desc(mad, desc);
     word = strcspn(desc, " ");
+    if (op->answer.outcome == PROBE_HOST)
+        keep_port(r, op->answer.host.address, op->answer.host.port + 1u, desc);
     if (op->answer.outcome == PROBE_HOST)
         snprintf(op->answer.host.name, PROBE_NAME_MAX, "%.*s",
                  (int)(word < PROBE_NAME_MAX ? word : PROBE_NAME_MAX - 1),
@@ -249,6 +262,7 @@ static int ask_self(struct ib_run *r, struct probe_host *me)
             continue;
         if (get.attr == SMP_NODE_DESC) {
             smp_node_desc(umad_get_mad(r->umad), desc);
+            keep_port(r, me->address, (unsigned)r->own_port, desc);
             snprintf(me->name, sizeof(me->name), "%.*s",
                      (int)strcspn(desc, " "), desc);
             return 0;
@@ -309,6 +323,80 @@ static void explore_all(struct ib_run *r)
             take(r, umad_get_mad(r->umad));
         explore_tick(r->x, clock_ns());
     }
+}
+
+/* ---- names of ports -------------------------------------------------------
+ */
+
+struct ib_port {
+    uint64_t guid;
+    uint32_t host;
+    unsigned port;
+    char node[PROBE_NAME_MAX], device[PROBE_NAME_MAX];
+};
+
+static int by_guid(const void *va, const void *vb)
+{
+    const struct ib_port *a = va, *b = vb;
+
+    return a->guid < b->guid ? -1 : a->guid > b->guid;
+}
+
+/* Not known: the map's name stays, as if it were the only port. */
+static void look_up(const struct ib_run *r, const struct net *map,
+                    uint32_t host, struct ib_port *p)
+{
+    const char *text = ib_names_get(&r->ports, map->nodes[host].id);
+
+    *p = (struct ib_port){.guid = map->nodes[host].id, .host = host, .port = 1};
+    if (text)
+        sscanf(text, "%u %63s %63s", &p->port, p->node, p->device);
+    if (!p->node[0])
+        snprintf(p->node, sizeof(p->node), "%.63s", map->nodes[host].name);
+    if (!p->node[0])
+        snprintf(p->node, sizeof(p->node), "H-%016llx",
+                 (unsigned long long)p->guid);
+}
+
+/* Whose name is the node's alone: the first of its ports. */
+static const struct ib_port *first_of(const struct net *map,
+                                      const struct ib_port *ports, size_t n,
+                                      const char *node)
+{
+    uint32_t host = net_find_name(map, node);
+
+    if (host == NET_NONE || !net_is_host(map, host))
+        return NULL;
+    return bsearch(&(struct ib_port){.guid = map->nodes[host].id}, ports, n,
+                   sizeof(*ports), by_guid);
+}
+
+/* A node with several adapters or ports has several hosts: by port GUID, the
+ * first is called as the node. */
+static int name_ports(const struct ib_run *r, struct net *map)
+{
+    struct ib_port *ports = calloc(map->nhosts + 1, sizeof(*ports));
+    bool ok = ports != NULL;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; ok && i < map->nnodes; i++)
+        if (net_is_host(map, i)) {
+            look_up(r, map, i, &ports[n++]);
+            ok = net_set_name(map, i, "");
+        }
+    if (ok)
+        qsort(ports, n, sizeof(*ports), by_guid);
+    for (uint32_t i = 0; ok && i < n; i++) {
+        const struct ib_port *p = &ports[i];
+        const struct ib_port *first = first_of(map, ports, n, p->node);
+        bool another =
+            first && p->device[0] && strcmp(first->device, p->device) != 0;
+
+        ok = net_name_port(map, p->host, p->node, another ? p->device : NULL,
+                           first ? p->port : 1);
+    }
+    free(ports);
+    return ok ? 0 : errprintf(r->err, "no memory");
 }
 
 /* ---- what was not reached ------------------------------------------------
@@ -454,6 +542,10 @@ static struct net *run(struct ib_run *r, const struct prober_ib *ib)
     r->stats.unanswered = stats.unanswered;
     if (!explore_failed(r->x, r->err) && !(map = explore_map(r->x)))
         errprintf(r->err, "no memory");
+    if (map && name_ports(r, map) < 0) {
+        net_free(map);
+        map = NULL;
+    }
     if (map)
         tell_missing(r, map, me.address);
     explore_free(r->x);
@@ -485,6 +577,7 @@ struct net *prober_ib_map(const struct prober_ib *ib,
         umad_free(r->umad);
     ib_missing_free(&r->missing);
     ib_names_free(&r->names);
+    ib_names_free(&r->ports);
     free(r);
     return map;
 }

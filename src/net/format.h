@@ -32,6 +32,13 @@ void net_write_text(const struct net *net, struct bytebuf *out);
 void net_write_ib(const struct net *net, struct bytebuf *out);
 void net_write_json(const struct net *net, struct bytebuf *out);
 
+/* Name a host that is a port of a node with adapters: NODE, then NODE-pPORT;
+ * of another adapter (`device` is not NULL) NODE-DEVICE, NODE-DEVICE-pPORT;
+ * with a number behind it where that is somebody's already.  So one node has
+ * several hosts, and all formats can tell them apart.  False: no memory. */
+bool net_name_port(struct net *net, uint32_t host, const char *node,
+                   const char *device, unsigned port);
+
 /* A copy in which every node has a name, as these files want it: maps carry
  * none, so a host goes by its board id (a twin by its place, too), a crossbar
  * by its place.  NULL: no memory. */

@@ -8,7 +8,8 @@
  *
  * Nodes are known by the word in quotes; cables may be given from one end or
  * from both.  A switch is called by its description where that is one word
- * and unique, a host by the first word of it, else both by that word.
+ * and unique, a host by the first word of it, else both by that word.  Of
+ * several ports of one node each has a name: net_name_port().
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ struct ib_node {
     uint32_t node;  /* switch: in the net */
     uint32_t *host; /* adapter: per port, NET_NONE */
     char *name;     /* by the description; "" if it has none */
+    char *device;   /* adapter: the second word of it; "" */
 };
 
 struct ib_link {
@@ -81,9 +83,9 @@ static char *quoted(char **at)
 }
 
 /* "Switch 24 "S-..." # "description"" */
-static char *description(char *at, int kind)
+static char *description(char *at, int kind, char **device)
 {
-    char *text, *name;
+    char *text, *name, *second;
 
     at = strchr(at, '#');
     text = at ? quoted(&at) : NULL;
@@ -91,8 +93,15 @@ static char *description(char *at, int kind)
         return strdup("");
     text += strspn(text, " \t'");
     text[strcspn(text, "'")] = '\0';
-    if (kind == ADAPTER)
-        text[strcspn(text, " \t")] = '\0';
+    if (kind == ADAPTER) {
+        second = text + strcspn(text, " \t");
+        if (*second) {
+            *second++ = '\0';
+            second += strspn(second, " \t");
+            second[strcspn(second, " \t")] = '\0';
+            *device = strdup(second);
+        }
+    }
     name = strdup(strpbrk(text, " \t") ? "" : text);
     if (name && strlen(name) >= SF_NET_NAME_MAX)
         name[SF_NET_NAME_MAX - 1] = '\0';
@@ -119,7 +128,7 @@ static int read_node(struct ib *ib, char *at, int kind)
     if (!room(&ib->nodes, ib->nnodes, &ib->cap_nodes, sizeof(n)) ||
         net_add_host(ib->words, id, 0) == NET_NONE)
         return no_memory(ib);
-    n.name = description(at, kind);
+    n.name = description(at, kind, &n.device);
     if (kind == ADAPTER) {
         n.host = malloc(ports * sizeof(*n.host));
         if (n.host)
@@ -282,23 +291,63 @@ static int finish_adapters(struct ib *ib)
     return 0;
 }
 
-/* Descriptions for names, where they are one node's alone. */
+bool net_name_port(struct net *net, uint32_t host, const char *node,
+                   const char *device, unsigned port)
+{
+    char name[SF_NET_NAME_MAX], port_text[16] = "", number[16] = "";
+
+    if (port > 1)
+        snprintf(port_text, sizeof(port_text), "-p%u", port);
+    for (unsigned i = 2;; i++) {
+        snprintf(name, sizeof(name), "%.100s%s%.100s%s%s", node,
+                 device ? "-" : "", device ? device : "", port_text, number);
+        if (net_find_name(net, name) == NET_NONE)
+            return net_set_name(net, host, name);
+        snprintf(number, sizeof(number), "-%u", i);
+    }
+}
+
+static int name_switch(struct ib *ib, const struct ib_node *n)
+{
+    if (n->name[0] && n->node != NET_NONE &&
+        net_find_name(ib->net, n->name) == NET_NONE &&
+        !net_set_name(ib->net, n->node, n->name))
+        return no_memory(ib);
+    return 0;
+}
+
+static bool is_named(const struct ib *ib, const struct ib_node *n,
+                     const char *end)
+{
+    char name[SF_NET_NAME_MAX + 16];
+
+    snprintf(name, sizeof(name), "%s%s", n->name, end);
+    return net_find_name(ib->net, name) != NET_NONE;
+}
+
+/* Another adapter of a node that has a name: its ports tell which it is. */
+static int name_adapter(struct ib *ib, const struct ib_node *n)
+{
+    bool another = n->device && n->device[0] &&
+                   (is_named(ib, n, "") || is_named(ib, n, "-p2"));
+
+    for (unsigned p = 0; n->name[0] && p < n->nports; p++)
+        if (n->host[p] != NET_NONE &&
+            !net_name_port(ib->net, n->host[p], n->name,
+                           another ? n->device : NULL, p + 1))
+            return no_memory(ib);
+    return 0;
+}
+
+/* Descriptions for names. */
 static int use_names(struct ib *ib)
 {
     for (uint32_t i = 0; i < ib->nnodes; i++) {
-        struct ib_node *n = &ib->nodes[i];
-        unsigned ports = n->kind == SWITCH ? 1 : n->nports;
-        char name[SF_NET_NAME_MAX + 16];
+        const struct ib_node *n = &ib->nodes[i];
+        int rc = n->kind == SWITCH ? name_switch(ib, n) : name_adapter(ib, n);
 
-        for (unsigned p = 0; n->name[0] && p < ports; p++) {
-            uint32_t at = n->kind == SWITCH ? n->node : n->host[p];
-
-            snprintf(name, sizeof(name), p ? "%s-p%u" : "%s", n->name, p + 1);
-            name[SF_NET_NAME_MAX - 1] = '\0';
-            if (at != NET_NONE && net_find_name(ib->net, name) == NET_NONE &&
-                !net_set_name(ib->net, at, name))
-                return no_memory(ib);
-        }
+        if (rc < 0)
+            return rc;
     }
     return 0;
 }
@@ -318,6 +367,7 @@ static void end(struct ib *ib)
     for (uint32_t i = 0; i < ib->nnodes; i++) {
         free(ib->nodes[i].host);
         free(ib->nodes[i].name);
+        free(ib->nodes[i].device);
     }
     for (uint32_t i = 0; i < ib->nlinks; i++)
         free(ib->links[i].to);

@@ -17,10 +17,11 @@ command -v ibsim >/dev/null || skip_all "ibsim is not installed"
 "$mapperd" --prober=ib --map-once 2>&1 | grep -q 'built without' &&
     skip_all "built without libibumad"
 
-# start NET: ibsim with it, ready to be asked.
+# start NET [SED]: ibsim with it, edited, ready to be asked.
 start() {
     local line
     "$same" --write "$1" "$tmp/net.ibnet" || return 1
+    sed -i -e "${2-}" "$tmp/net.ibnet"
     export IBSIM_SOCKNAME=mapib.$$.$((++runs))
     # An ibsim whose input ends spins; this one's never does.
     mkfifo "$tmp/in.$runs" "$tmp/out.$runs"
@@ -145,6 +146,29 @@ lost_and_told() {
 start clos:8x3:1x2:1x1
 lose s1.2 60
 ok "60 % lost at a switch: no map is short of hosts without a word" lost_and_told
+stop
+
+# Two adapters of one node: two hosts, whose names all formats tell apart.
+start line:2:2 's/"h1 HCA-1"/"h0 mlx5_1"/; s/"h0 HCA-1"/"h0 mlx5_0"/'
+ok "two adapters of one node: mapped" map
+same "two adapters of one node have two names" "h0 h0-mlx5_1 h2 h3" \
+    "$(echo $(sed -n 's/^host \([^ ]*\) .*/\1/p' "$tmp/found" | sort))"
+ok "two adapters of one node: our own readers take the map" \
+    "$same" --ibsim "$tmp/net.ibnet" "$tmp/found"
+both_in_json() {
+    map --map-file="$tmp/found.json" && python3 -c '
+import json, sys
+net = json.load(open(sys.argv[1]))
+names = [h["name"] for h in net["hosts"]]
+ends = [end[0] for link in net["links"] for end in link]
+sys.exit(len(set(names)) != 4 or any(ends.count(n) != 1 for n in names))
+' "$tmp/found.json"
+}
+ok "two adapters of one node: a link in JSON means one of them" both_in_json
+ok "two adapters of one node: written as .ibnet" \
+    map --map-file="$tmp/found.ibnet"
+ok "two adapters of one node: and read back" \
+    "$same" "$tmp/found" "$tmp/found.ibnet"
 stop
 
 no_adapter() {

@@ -189,6 +189,49 @@ static void ibnetdiscover_output_is_read(void **state)
     net_free(net);
 }
 
+/* Both were called n1, or one of them by its GUID. */
+static void adapters_of_one_node_have_names_of_their_own(void **state)
+{
+    struct net *net = parsed(
+        "Switch 24 \"S-1\" # \"sw\"\n"
+        "caguid=0xaa00\nCa 2 \"H-a\" # \"n1 mlx5_0\"\n"
+        "[1](aa01) \"S-1\"[1]\n[2](aa02) \"S-1\"[2]\n"
+        "caguid=0xbb00\nCa 2 \"H-b\" # \"n1 mlx5_1\"\n"
+        "[1](bb01) \"S-1\"[3]\n[2](bb02) \"S-1\"[4]\n"
+        "caguid=0xcc00\nCa 1 \"H-c\" # \"n1 mlx5_1\"\n[1](cc01) \"S-1\"[5]\n"
+        "caguid=0xdd00\nCa 1 \"H-d\" # \"n1\"\n[1](dd01) \"S-1\"[6]\n");
+    static const struct {
+        uint64_t guid;
+        const char *name;
+    } ports[] = {{0xaa01, "n1"},          {0xaa02, "n1-p2"},
+                 {0xbb01, "n1-mlx5_1"},   {0xbb02, "n1-mlx5_1-p2"},
+                 {0xcc01, "n1-mlx5_1-2"}, {0xdd01, "n1-2"}};
+
+    assert_int_equal(net->nhosts, 6);
+    for (size_t i = 0; i < 6; i++) {
+        uint32_t host = net_find_host(net, ports[i].guid);
+
+        assert_string_equal(net->nodes[host].name, ports[i].name);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct bytebuf text;
+        struct errbuf err;
+        struct net *back;
+
+        bytebuf_init(&text, 65536);
+        (i ? net_write_ib : net_write_text)(net, &text);
+        back = net_parse("f", (const char *)bytebuf_data(&text),
+                         bytebuf_len(&text), &err);
+        assert_non_null(back);
+        for (size_t k = 0; k < 6; k++)
+            assert_int_equal(net_find_host(back, ports[k].guid),
+                             net_find_name(back, ports[k].name));
+        net_free(back);
+        bytebuf_free(&text);
+    }
+    net_free(net);
+}
+
 /* ibsim's short form: no GUIDs, cables from one side. */
 static void ibsim_short_form_is_read(void **state)
 {
@@ -336,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_map_with_twins_in_the_ib_format_was_refused),
         cmocka_unit_test(ib_format_keeps_the_graph_and_the_names),
         cmocka_unit_test(ibnetdiscover_output_is_read),
+        cmocka_unit_test(adapters_of_one_node_have_names_of_their_own),
         cmocka_unit_test(ibsim_short_form_is_read),
         cmocka_unit_test(own_format_is_read),
         cmocka_unit_test(errors_name_file_line_and_what),
