@@ -64,7 +64,9 @@ static void stepd_lost(struct server *s, const char *node)
                                            .text = text.text});
 }
 
-static void never_called(struct server *s, const struct impi_presence *who)
+/* code: the highest of its tasks, 0: none or not known. */
+static void never_called(struct server *s, const struct impi_presence *who,
+                         uint8_t code)
 {
     struct errbuf text;
 
@@ -73,7 +75,7 @@ static void never_called(struct server *s, const struct impi_presence *who)
               "for which other ranks wait (is it an MPI program, and not "
               "statically linked?)",
               who->rank, who->node);
-    server_abort(s, &(struct server_cause){.code = 1,
+    server_abort(s, &(struct server_cause){.code = code ? code : 1,
                                            .rank = -1,
                                            .client = -1,
                                            .node = who->node,
@@ -83,7 +85,7 @@ static void never_called(struct server *s, const struct impi_presence *who)
 /* said: one byte more than who it is, so slurmstepd has ended in order.  If it
  * has not it may still owe srun the ends of its tasks, even after its agent's
  * goodbye.  An agent that is connected is the first to know of what. */
-static void gone(struct presence *p, bool said)
+static void gone(struct presence *p, bool said, uint8_t code)
 {
     struct server *s = p->server;
     struct impi_presence who = p->who;
@@ -101,7 +103,7 @@ static void gone(struct presence *p, bool said)
     }
     s->reported[who.agent] = true;
     if (said)
-        never_called(s, &who);
+        never_called(s, &who, code);
     else
         stepd_lost(s, who.node);
     server_bye(s);
@@ -117,7 +119,7 @@ static void readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     struct presence *p = w->data;
     struct server *s = p->server;
-    uint8_t more;
+    uint8_t more = 0;
     ssize_t n;
 
     if (proved(p))
@@ -127,7 +129,7 @@ static void readable(struct ev_loop *loop, ev_io *w, int revents)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0 || proved(p)) {
-        gone(p, n > 0);
+        gone(p, n > 0, more);
         return;
     }
     p->len += (size_t)n;

@@ -121,8 +121,10 @@ static void on_alive(struct ev_loop *loop, ev_io *io, int revents)
 
     if (rc < 0)
         stepd_gone(a);
-    else if (rc > 0)
-        impid_proc_status(a, r.pid, r.status);
+    if (rc <= 0)
+        return;
+    impid_proc_status(a, r.pid, r.status);
+    impid_family_status(a, r.pid, r.status);
 }
 
 void impid_maybe_leave(struct impid *a)

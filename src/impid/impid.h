@@ -82,6 +82,14 @@ struct impid_task {
     struct impid_proc *proc; /* the running one */
 };
 
+/* The rank of this node that ended although others wait in MPI_Init for it. */
+struct impid_missing {
+    bool asked; /* slurmstepd, how it ended */
+    uint32_t rank, generation, waiting;
+    pid_t pid;
+    ev_timer patience;
+};
+
 struct impid {
     struct ev_loop *loop;
     struct impid_conf conf;
@@ -108,6 +116,7 @@ struct impid {
     bool stopping;
     bool orphan;     /* slurmstepd is gone */
     uint32_t nasked; /* processes whose status slurmstepd will tell */
+    struct impid_missing missing;
 };
 
 /* impid_task.c */
@@ -159,6 +168,8 @@ struct impid_fence_count {
 void impid_family_hello(struct impid_round *r, struct impid_proc *p);
 /* A task ended and so will not be in its next round. */
 void impid_family_task_gone(struct impid *a, struct impid_task *t);
+/* slurmstepd says how a task ended. */
+void impid_family_status(struct impid *a, pid_t pid, int status);
 
 /* One client of a round on this node. */
 struct impid_client {

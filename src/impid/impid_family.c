@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/be.h"
 #include "impid/impid.h"
+#include "impid/impid_status.h"
 
 #define UNKNOWN UINT32_MAX
 
@@ -50,15 +52,75 @@ static void put_families(struct impid_round *r)
     bytebuf_free(&blob);
 }
 
-static void missing(struct impid *a, uint32_t rank, const char *node,
-                    uint32_t generation, uint32_t waiting)
+/* status -1: not known. */
+static void fail_missing(struct impid *a, int status)
 {
-    impid_fail(a, 312, 1, NULL,
+    const struct impid_missing *m = &a->missing;
+    int code = 0;
+    char how[64] = "";
+
+    if (status >= 0)
+        code =
+            WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (code > 0)
+        snprintf(how, sizeof(how), "its exit code is %d; ", code);
+    impid_fail(a, 312, code ? code : 1, NULL,
                "rank %u on node %s ended without calling MPI_Init in MPI "
-               "program %u of the step, for which %u other rank%s wait%s (is "
+               "program %u of the step, for which %u other rank%s wait%s (%sis "
                "it an MPI program, and not statically linked?)",
-               rank, node, generation + 1, waiting, waiting == 1 ? "" : "s",
-               waiting == 1 ? "s" : "");
+               m->rank, a->node_name, m->generation + 1, m->waiting,
+               m->waiting == 1 ? "" : "s", m->waiting == 1 ? "s" : "", how);
+}
+
+static void stop_asking(struct impid *a)
+{
+    if (!a->missing.asked)
+        return;
+    a->missing.asked = false;
+    ev_timer_stop(a->loop, &a->missing.patience);
+    if (--a->nasked == 0)
+        impid_maybe_leave(a);
+}
+
+static void on_patience(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct impid *a = ev_userdata(loop);
+
+    fail_missing(a, -1);
+    stop_asking(a);
+}
+
+void impid_family_status(struct impid *a, pid_t pid, int status)
+{
+    if (!a->missing.asked || a->missing.pid != pid)
+        return;
+    fail_missing(a, status);
+    stop_asking(a);
+}
+
+/* Said by the agent of that rank, who can know its exit code: slurmstepd's
+ * word comes in a moment. */
+static void missing(struct impid *a, uint32_t rank, uint32_t generation,
+                    uint32_t waiting)
+{
+    struct impid_task *t = impid_task_find(a, rank);
+    int status;
+
+    if (!t || a->failed || a->missing.asked)
+        return;
+    a->missing = (struct impid_missing){.rank = rank,
+                                        .generation = generation,
+                                        .waiting = waiting,
+                                        .pid = t->pid};
+    status = impid_status_of_kernel(t->pidfd, t->pid);
+    if (status >= 0 || !impid_status_ask_task(t)) {
+        fail_missing(a, status);
+        return;
+    }
+    a->missing.asked = true;
+    a->nasked++;
+    ev_timer_init(&a->missing.patience, on_patience, IMPID_ANSWER, 0);
+    ev_timer_start(a->loop, &a->missing.patience);
 }
 
 /* Who started us by hand started an IMPI server, and other clients wait there
@@ -92,8 +154,7 @@ static bool locally_impossible(struct impid_round *r)
         if (awaited_elsewhere(r))
             missing_elsewhere(a, a->tasks[i].rank);
         else if (r->nhello > 0)
-            missing(a, a->tasks[i].rank, a->node_name, r->generation,
-                    r->nhello);
+            missing(a, a->tasks[i].rank, r->generation, r->nhello);
         else
             return false;
         return true;
@@ -183,8 +244,7 @@ static int all_there(const struct exchange *x)
     for (uint32_t i = 0; waiting > 0 && i < x->nworld; i++) {
         if (x->members[i].family != 0)
             continue;
-        missing(r->impid, i, r->node_names[x->members[i].node], r->generation,
-                waiting);
+        missing(r->impid, i, r->generation, waiting);
         return -1;
     }
     return 0;

@@ -16,9 +16,6 @@
 #include "impid/impid_status.h"
 
 #define LINGER 5.0 /* s from a lost connection to the end of its process */
-#define ANSWER                                                                 \
-    1.5 /* s for slurmstepd to tell its status: less than job_fini             \
-           leaves us */
 
 void impid_proc_send(struct impid_proc *p, uint32_t type, const void *payload,
                      size_t len)
@@ -288,7 +285,7 @@ static void on_ended(struct ev_loop *loop, ev_io *io, int revents)
     }
     p->asked = true;
     p->impid->nasked++;
-    ev_timer_set(&p->linger, ANSWER, 0);
+    ev_timer_set(&p->linger, IMPID_ANSWER, 0);
     ev_timer_start(loop, &p->linger);
 }
 

@@ -68,13 +68,18 @@ int impid_status_of_kernel(int pidfd, pid_t pid)
     return -1;
 }
 
-bool impid_status_ask(const struct impid_proc *p)
+bool impid_status_ask_task(const struct impid_task *t)
 {
-    struct impi_status_request r = {.pid = p->pid};
+    struct impi_status_request r = {.pid = t->pid};
 
-    return p->task && p->task->registered && p->task->pid == p->pid &&
+    return t->registered &&
            send(IMPID_STATUS_FD, &r, sizeof(r), MSG_NOSIGNAL | MSG_DONTWAIT) ==
                (ssize_t)sizeof(r);
+}
+
+bool impid_status_ask(const struct impid_proc *p)
+{
+    return p->task && p->task->pid == p->pid && impid_status_ask_task(p->task);
 }
 
 int impid_status_take(struct impi_status_reply *r)

@@ -12,11 +12,17 @@
 
 #define IMPID_STATUS_FD 5 /* slurmstepd's socket */
 
+#define IMPID_ANSWER                                                           \
+    1.5 /* s for its answer: less than job_fini leaves us */
+
 struct impid_proc;
+struct impid_task;
 
 /* Ask for the status of a process that is itself a task.  False: it is none,
  * or nobody is there to be asked. */
 bool impid_status_ask(const struct impid_proc *p);
+/* Likewise for a task. */
+bool impid_status_ask_task(const struct impid_task *t);
 /* An answer that has come: 1, 0 (none) or -1 (slurmstepd is gone). */
 int impid_status_take(struct impi_status_reply *r);
 /* What the kernel still knows of an ended process; -1: nothing. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "slurmabi/layout.h"
 #include "slurmabi/stepd.h"
@@ -129,6 +130,29 @@ int slurmabi_stepd_task_status(const struct slurmabi_stepd *step, pid_t pid)
                 __ATOMIC_RELAXED);
     }
     return -1;
+}
+
+int slurmabi_stepd_exit_code(const struct slurmabi_stepd *step)
+{
+    const struct slurmabi_layout *l = slurmabi_layout();
+    uint32_t n = slurmabi_stepd_node_tasks(step);
+    int highest = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const char *record = task_record(step, i);
+        int status, code;
+
+        if (!record)
+            break;
+        status = __atomic_load_n(
+            (const int *)(const void *)(record + l->task.status),
+            __ATOMIC_RELAXED);
+        code = status < 0            ? 0
+               : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                     : WEXITSTATUS(status);
+        highest = code > highest ? code : highest;
+    }
+    return highest;
 }
 
 static int contradiction(struct errbuf *err, const char *member, uint32_t v)

@@ -56,6 +56,10 @@ int slurmabi_stepd_job_restarts(const struct slurmabi_stepd *step,
  * not reaped it, or has no such task.  Any thread may ask. */
 int slurmabi_stepd_task_status(const struct slurmabi_stepd *step, pid_t pid);
 
+/* The highest exit code of the tasks that slurmstepd has reaped, 128 + signal
+ * for a signal; 0: none. */
+int slurmabi_stepd_exit_code(const struct slurmabi_stepd *step);
+
 /* The NodeName that this slurmd or slurmstepd serves, by its own
  * configuration and not by anything srun said.  Borrowed; NULL elsewhere. */
 const char *slurmabi_node_name(void);

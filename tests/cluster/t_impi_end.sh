@@ -117,6 +117,29 @@ case_task_without_mpi_that_runs_on_is_missed_at_its_end() {
     assert_nothing_left
 }
 
+# srun's code was 1, whatever that of the rank.
+case_exit_code_of_a_rank_that_never_calls_mpi() {
+    run_as_user srun --mpi=impi -N1 -n2 sh -c \
+        "[ \$SLURM_PROCID = 0 ] && exec $O; exit 5"
+    assert_code 5
+    assert_cause 'rank 1 on node n0 ended without calling MPI_Init .*code is 5'
+    run_as_user srun --mpi=impi -N2 -n2 sh -c \
+        "[ \$SLURM_PROCID = 0 ] && exec $O; exit 6"
+    assert_code 6
+    assert_cause 'rank 1 on node n1 ended without calling MPI_Init'
+    assert_nothing_left
+    start_as_user srun --mpi=impi -n1 "$M" : -n1 \
+        sh -c "until [ -e $WORK/go ]; do sleep 0.05; done; kill -9 \$\$"
+    srun_pid=$!
+    wait_for 30 both_agents
+    touch "$WORK/go"
+    collect $srun_pid
+    rm "$WORK/go"
+    assert_code 137
+    assert_cause 'rank 1 on node n1 ended without calling MPI_Init .*is 137'
+    assert_nothing_left
+}
+
 case_program_without_our_front() {
     run_as_user srun --mpi=impi -n2 "$M" : -n2 env -u LD_PRELOAD "$M"
     assert_code 1

@@ -127,13 +127,13 @@ static void node_that_goes_without_an_agent_is_missed(void **state)
     hear_wake(again);
     assert_int_equal(send(again, "", 1, 0), 1);
     close(again);
-    assert_int_equal(send(first, "", 1, 0), 1);
+    assert_int_equal(send(first, "\5", 1, 0), 1);
     close(first);
     read_line(&s, line, sizeof(line));
     assert_non_null(strstr(line, "SF-E312: rank 2 on node node1 ended"));
-    expect_kill(&a, 1);
+    expect_kill(&a, 5);
     bye(&a);
-    expect_line(&s, "end code=1");
+    expect_line(&s, "end code=5");
     stop(&s);
 }
 

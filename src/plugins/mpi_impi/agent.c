@@ -90,8 +90,11 @@ void impi_agent_cleanup(void)
         return;
     impi_keeper_end();
     unsetenv(ENV_IMPID_STOP);
-    if (agent.presence >= 0) /* goodbye: we were not killed */
-        send(agent.presence, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (agent.presence >= 0) { /* goodbye: we were not killed */
+        uint8_t code = (uint8_t)slurmabi_stepd_exit_code(agent.step);
+
+        send(agent.presence, &code, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
     shut_all();
     stepdir_remove(agent.dir, agent.uid, agent.gid, agent.dir_fd);
     agent.dir_fd = -1;
