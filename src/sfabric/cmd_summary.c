@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/jsonx.h"
+#include "base/limits.h"
 #include "sfabric/format.h"
 #include "sfabric/sfabric.h"
 
@@ -122,6 +123,90 @@ static void print_parts(struct json_object *s, const char *what)
         putchar('\n');
 }
 
+/* ---- which crossbars and cables ------------------------------------------ */
+
+#define BAD_MAX 8 /* of a kind that are named */
+
+struct bad {
+    size_t shown, more;
+    char xbars[BAD_MAX][SF_NET_NAME_MAX]; /* that are down: told already */
+    size_t nxbars;
+};
+
+/* "NAME:PORT" is an end on a crossbar that was told. */
+static bool is_told(const struct bad *b, const char *end)
+{
+    size_t n = end ? strcspn(end, ":") : 0;
+
+    for (size_t i = 0; i < b->nxbars; i++)
+        if (strlen(b->xbars[i]) == n && strncmp(b->xbars[i], end, n) == 0)
+            return true;
+    return false;
+}
+
+static void print_item(struct bad *b, const char *kind, struct json_object *o)
+{
+    const char *name = jsonx_str(o, "name", SF_NET_NAME_MAX);
+    const char *peer = jsonx_str(o, "peer", SF_NET_NAME_MAX);
+    const char *state = jsonx_str(o, "state", 32);
+    const char *why = jsonx_str(o, "why", 256);
+    bool xbar = strcmp(kind, "xbar") == 0;
+
+    if (!name || !state || strcmp(state, "healthy") == 0 ||
+        strcmp(state, "unknown") == 0)
+        return;
+    if (!xbar && (is_told(b, name) || is_told(b, peer)))
+        return;
+    if (b->shown == BAD_MAX) {
+        b->more++;
+        return;
+    }
+    if (xbar && strcmp(state, "down") == 0)
+        snprintf(b->xbars[b->nxbars++], SF_NET_NAME_MAX, "%s", name);
+    printf("  %s %s%s%s is %s%s%s\n", kind, name, xbar || !peer ? "" : " - ",
+           xbar || !peer ? "" : peer, state, why && *why ? ": " : "",
+           why ? why : "");
+    b->shown++;
+}
+
+static void print_bad(struct bad *b, const struct sfabric_options *o,
+                      const char *kind)
+{
+    struct json_object *request = json_object_new_object(), *reply, *list;
+    size_t n;
+
+    jsonx_add_str(request, "kind", kind);
+    reply = sfabric_ask(o, "switchmgrd", "items", request);
+    list = jsonx_array(reply, "items", &n);
+    b->shown = b->more = 0;
+    for (size_t i = 0; list && i < n; i++)
+        print_item(b, kind, json_object_array_get_idx(list, i));
+    if (b->more)
+        printf("  and %zu more, see sfabric draw\n", b->more);
+    json_object_put(reply);
+}
+
+/* The crossbars and cables that are not well, by name; the cables of a crossbar
+ * that is down go without saying. */
+static void print_parts_of(struct json_object *s,
+                           const struct sfabric_options *o)
+{
+    static const char *const states[] = {"degraded", "flapping", "down"};
+    struct bad bad = {.nxbars = 0};
+    int64_t xbars = 0, links = 0;
+
+    for (int i = 0; i < 3; i++) {
+        xbars += count_of(s, "xbars", states[i]);
+        links += count_of(s, "links", states[i]);
+    }
+    print_parts(s, "xbars");
+    if (xbars)
+        print_bad(&bad, o, "xbar");
+    print_parts(s, "links");
+    if (links)
+        print_bad(&bad, o, "link");
+}
+
 static void print_slurm(struct json_object *s)
 {
     struct json_object *u = jsonx_object(s, "slurm");
@@ -147,8 +232,7 @@ static int show(struct json_object *s, struct json_object *nodes,
                               w->reasons ? is_bad : NULL, o) < 0)
         return SFABRIC_UNKNOWN;
     if (!w->each && !w->reasons && !o->format && !o->noheader) {
-        print_parts(s, "xbars");
-        print_parts(s, "links");
+        print_parts_of(s, o);
         print_map(s);
         print_slurm(s);
     }

@@ -147,11 +147,17 @@ case_a_leader_that_is_cut_off_drains_only_itself() {
     wait_for 60 idle n3
 }
 
+sfabric_says() { # PATTERN
+    run_as_root ctl "$STAGE/bin/sfabric"
+    grep -qE -- "$1" <<<"$out"
+}
 case_a_dead_spine_costs_no_node() {
     settled
     fabric_fault "kill spine0"
     wait_for 60 fabric_has_xbars 3
     wait_for 60 fabric_is_configured
+    wait_for 20 sfabric_says '^  xbar spine0 is down: not in the map$'
+    sfabric_says '^  link ' && fail "its cables are told, too"
     run_as_user srun -N4 -n4 "$PING" ping 64
     assert_code 0
     assert_output 'all 3 answered, 0 wrong, 0 missing$' 4
