@@ -155,8 +155,12 @@ static int take_abort(struct impid_proc *p, const struct task_frame *f)
 
     if (!p->task || task_abort_decode(&abort, f->payload, f->len) < 0)
         return refuse(p, "unexpected ABORT");
-    impid_fail(p->impid, 310, abort.code, p, "called MPI_Abort(%d)%s%s",
-               abort.code, abort.text[0] ? ": " : "", abort.text);
+    if (abort.text[0])
+        impid_fail(p->impid, 310, abort.code, p, "ended the job: %s",
+                   abort.text);
+    else
+        impid_fail(p->impid, 310, abort.code, p, "called MPI_Abort(%d)",
+                   abort.code);
     return 0;
 }
 

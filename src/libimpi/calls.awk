@@ -8,6 +8,7 @@
 #   types   call numbers, function types, struct impi_real, declarations of
 #           the overrides
 #   wrap    checking wrappers and the table impi_calls[]
+#   failed  what tells a failure of a function with its arguments
 #   check   types against mpi.h: a function that exists must have our type
 #   probe   PROBE(X, arguments that must make it fail) per wrapper
 # POSIX awk; fails with a message when a line cannot be understood.
@@ -111,6 +112,70 @@ function guard(name, on) {
         print on ? "#if MPI_VERSION >= 4" : "#endif"
 }
 
+# Functions whose failures are told by impi_failed_X (failed.h).
+function is_told(name) {
+    return ret[name] == "int" && \
+        (name in over ? !(name in silent) : checks[name] != "-")
+}
+
+# A statement that writes one argument.
+function tell(arg,    name) {
+    name = argname(arg)
+    if (arg ~ /^const char \*/)
+        return "failed_string(&f, \"" name "\", " name ")"
+    if (arg ~ /[*[]/)
+        return "failed_pointer(&f, \"" name "\", (uintptr_t)" name ")"
+    if (arg ~ /^(int|MPI_Aint|MPI_Count|MPI_Offset) /)
+        return "failed_number(&f, \"" name "\", (long long)" name ")"
+    if (arg ~ /^MPI_Datatype /)
+        return "failed_type(&f, " name ")"
+    if (arg ~ /^MPI_Op /)
+        return "failed_op(&f, " name ")"
+    if (arg ~ /^MPI_Comm /)
+        return "failed_comm(&f, " name ")"
+    if (match(arg, /^MPI_(Group|Info|Request|Message) /)) {
+        arg = toupper(substr(arg, 1, RLENGTH - 1)) "_NULL"
+        return "failed_handle(&f, \"" name "\", (uintptr_t)" name \
+            ",\n        (uintptr_t)" arg ", \"" arg "\")"
+    }
+    return "failed_pointer(&f, \"" name "\", (uintptr_t)" name ")"
+}
+
+function print_failed(    i, j, f, n, a) {
+    print "/* Made by calls.awk. */"
+    for (i = 1; i <= norder; i++) {
+        f = order[i]
+        if (!is_told(f))
+            continue
+        guard(f, 1)
+        printf "int impi_failed_%s(int rc, %s)\n{\n", bare(f), args[f]
+        printf "    struct failed f;\n\n"
+        printf "    if (!failed_begin(&f, \"%s\"))\n        return rc;\n", f
+        n = split(args[f], a, /, */)
+        for (j = 1; j <= n; j++)
+            printf "    %s;\n", tell(a[j])
+        printf "    failed_end(&f);\n    return rc;\n}\n\n"
+        guard(f, 0)
+    }
+}
+
+# What fails on the way out is told by the caller, who has the arguments.
+function print_told(    i, f, b) {
+    print "/* The function's return code, told if it is an error (failed.h). */"
+    for (i = 1; i <= norder; i++) {
+        f = order[i]
+        b = bare(f)
+        if (!is_told(f))
+            continue
+        guard(f, 1)
+        printf "int impi_failed_%s(int rc, %s);\n", b, args[f]
+        printf "static inline int impi_told_%s(int rc, %s)\n{\n", b, args[f]
+        printf "    return __builtin_expect(rc == MPI_SUCCESS, 1)\n"
+        printf "        ? rc : impi_failed_%s(rc, %s);\n}\n", b, names(args[f])
+        guard(f, 0)
+    }
+}
+
 function print_types(    i, f) {
     print "/* Made by calls.awk.  Include mpi.h first. */"
     print "enum {"
@@ -136,6 +201,23 @@ function print_types(    i, f) {
     for (i = 1; i <= norder; i++)
         if (order[i] in over)
             printf "impi_%s_f impi_%s;\n", bare(order[i]), bare(order[i])
+    print_told()
+}
+
+# An override with somebody around it who tells its failures.  On the
+# communicator asked for last, if it does not span: no frame, a jump.
+function print_entry(f, b) {
+    printf "static int entry_%s(%s)\n{\n", b, args[f]
+    if (args[f] ~ /MPI_Comm comm(,|$)/)
+        printf "    if (likely(impi_comm_plain(comm)))\n" \
+            "        return impi_%s(%s);\n", b, names(args[f])
+    printf "    return impi_told_%s(impi_%s(%s),\n        %s);\n}\n\n", \
+        b, b, names(args[f]), names(args[f])
+}
+
+# The place in the table of an override.
+function entry_of(f) {
+    return is_told(f) && !(f in tells) ? "entry_" bare(f) : "impi_" bare(f)
 }
 
 # The communicator asked for last, once more: no frame, no stores, a jump.
@@ -151,6 +233,11 @@ function print_wrap(    i, f, b, how, quick) {
     for (i = 1; i <= norder; i++) {
         f = order[i]
         b = bare(f)
+        if (f in over && is_told(f) && !(f in tells)) {
+            guard(f, 1)
+            print_entry(f, b)
+            guard(f, 0)
+        }
         if (checks[f] == "-" || f in over)
             continue
         guard(f, 1)
@@ -161,10 +248,10 @@ function print_wrap(    i, f, b, how, quick) {
         printf "static %sint %s_%s(%s)\n{\n", quick ? "NOINLINE " : "", \
             quick ? "slow" : "wrap", b, args[f]
         printf "    if (unlikely(%s))\n", how
-        printf "        return impi_unsupported%s(", \
+        printf "        return impi_told_%s(impi_unsupported%s(", b, \
             checks[f] == "file" ? "_file" : ""
         printf checks[f] == "file" ? "" : "%s, ", comm
-        printf "CALL_%s);\n", b
+        printf "CALL_%s), %s);\n", b, names(args[f])
         printf "    return impi_real.%s(%s);\n}\n\n", b, names(args[f])
         if (quick)
             print_quick(f, b)
@@ -175,7 +262,7 @@ function print_wrap(    i, f, b, how, quick) {
         f = order[i]
         b = bare(f)
         guard(f, 1)
-        how = f in over ? "impi_" b : checks[f] == "-" ? "0" : "wrap_" b
+        how = f in over ? entry_of(f) : checks[f] == "-" ? "0" : "wrap_" b
         printf "    [CALL_%s] = { \"%s\",\n        (impi_call_f *) %s,\n" \
             "        (impi_call_f **) &impi_real.%s, %d },\n", b, f, how, b, \
             f in always
@@ -244,10 +331,15 @@ function print_probe(    i, j, f, n, a, list) {
 /^[ \t]*(#|$)/ { next }
 FILENAME ~ /overrides/ {
     over[$1] = 1
-    if ($2 == "always")
-        always[$1] = 1
-    else if (NF > 1)
-        die("no such word: " $2)
+    for (i = 2; i <= NF; i++)
+        if ($i == "always")
+            always[$1] = 1
+        else if ($i == "tells")
+            tells[$1] = 1
+        else if ($i == "silent")
+            silent[$1] = 1
+        else
+            die("no such word: " $i)
     next
 }
 $1 == "large" {
@@ -298,6 +390,8 @@ END {
         print_types()
     else if (mode == "wrap")
         print_wrap()
+    else if (mode == "failed")
+        print_failed()
     else if (mode == "check")
         print_check()
     else if (mode == "probe")

@@ -40,8 +40,9 @@ extern const struct impi_call impi_calls[IMPI_NCALLS];
 
 /* Fail because `call` cannot be done on communicator comm (or on a request or
  * message of ours; comm is then MPI_COMM_SELF): error class
- * MPI_ERR_UNSUPPORTED_OPERATION with a text that names the function, through
- * the error handler of comm (of MPI_FILE_NULL).  Returns the error code. */
+ * MPI_ERR_UNSUPPORTED_OPERATION with a text that names the function, for the
+ * error handler of comm (of MPI_FILE_NULL).  Returns the error code, for
+ * impi_told_X(). */
 int impi_unsupported(MPI_Comm comm, int call);
 int impi_unsupported_file(int call);
 

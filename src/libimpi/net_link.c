@@ -165,6 +165,7 @@ static void unreachable(uint32_t peer, const char *why)
     struct netaddr to = address_of(peer);
     char here[NETADDR_IP_MAX], there[NETADDR_TEXT_MAX];
 
+    be_last_words();
     netaddr_print_ip(here, &from.ip);
     netaddr_print(there, &to);
     be_die(1, "SF-E407: %s cannot reach rank %u (client %u) at %s: %s", here,
@@ -176,6 +177,7 @@ static void lost(uint32_t peer, const char *why)
     char where[NETADDR_TEXT_MAX];
     struct netaddr at;
 
+    be_last_words();
     if (peer == PEER_RELAY)
         be_die(1, "SF-E402: lost impid, which relays to other clients: %s",
                why);

@@ -27,6 +27,10 @@ static inline int straight_rank(const struct impi_comm *c, int peer, int tag)
     return c->native[peer];
 }
 
+/* MPI_Isend without its error handler.  Sets the message's communicator, and
+ * its peer as above. */
+int send_start(struct message *m, MPI_Comm comm, MPI_Request *request);
+
 /* Copy a message to another client, start it and leave it to itself.  Under
  * the lock. */
 int send_copy(struct message *m);

@@ -83,9 +83,10 @@ recv_slow(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     if (c && fast_recv(c, buf, count, datatype, source, tag, status))
         return MPI_SUCCESS;
     MESSAGE(m, c);
-    if (!c || source == MPI_PROC_NULL)
-        return native_recv(&m, source, comm, status);
-    return span_recv(&m, status);
+    return impi_told_Recv(!c || source == MPI_PROC_NULL
+                              ? native_recv(&m, source, comm, status)
+                              : span_recv(&m, status),
+                          buf, count, datatype, source, tag, comm, status);
 }
 
 /* The library fills the status in as the program shall see it. */
@@ -129,11 +130,30 @@ static int span_irecv(const struct message *m, MPI_Request *request)
     return raised ? rc : be_raise(m->comm->comm, rc);
 }
 
+static int recv_start(struct message *m, MPI_Comm comm, MPI_Request *request)
+{
+    struct impi_comm *c = impi_span_find(comm);
+    int rc, source = m->peer;
+
+    if (!c || source == MPI_PROC_NULL)
+        return impi_real.Irecv(m->buf, m->count, m->type, source, m->tag, comm,
+                               request);
+    m->comm = c;
+    m->cid = c->cid;
+    rc = check_message(m, true);
+    if (rc != MPI_SUCCESS)
+        return be_raise(c->comm, rc);
+    if (c->same && source != MPI_ANY_SOURCE && c->native[source] >= 0)
+        return impi_real.Irecv(m->buf, m->count, m->type, source, m->tag, comm,
+                               request);
+    return span_irecv(m, request);
+}
+
 int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                MPI_Comm comm, MPI_Request *request)
 {
     struct impi_comm *c = impi_span_find(comm);
-    int rc, native = source;
+    int native = source;
 
     if (c && source != MPI_PROC_NULL)
         native = c->same ? straight_rank(c, source, tag) : -1;
@@ -141,30 +161,23 @@ int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
         return impi_real.Irecv(buf, count, datatype, native, tag, comm,
                                request);
     MESSAGE(m, c);
-    rc = check_message(&m, true);
-    if (rc != MPI_SUCCESS)
-        return be_raise(c->comm, rc);
-    if (c->same && source != MPI_ANY_SOURCE && c->native[source] >= 0)
-        return impi_real.Irecv(buf, count, datatype, source, tag, comm,
-                               request);
-    return span_irecv(&m, request);
+    return impi_told_Irecv(recv_start(&m, comm, request), buf, count, datatype,
+                           source, tag, comm, request);
 }
 
 /* ---- both at once ---- */
 
 /* The receive first, so that the peer's send finds it. */
-static int both(const struct message *out, const struct message *in,
-                MPI_Comm comm, MPI_Status *status)
+static int both(struct message *out, struct message *in, MPI_Comm comm,
+                MPI_Status *status)
 {
+    int rc, rc2, source = in->peer;
     MPI_Request rin, rout;
-    int rc, rc2;
 
-    rc =
-        impi_Irecv(in->buf, in->count, in->type, in->peer, in->tag, comm, &rin);
+    rc = recv_start(in, comm, &rin);
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = impi_Isend(out->buf, out->count, out->type, out->peer, out->tag, comm,
-                    &rout);
+    rc = send_start(out, comm, &rout);
     if (rc != MPI_SUCCESS) {
         impi_Cancel(&rin);
         wait_one(&rin, MPI_STATUS_IGNORE, true);
@@ -173,7 +186,7 @@ static int both(const struct message *out, const struct message *in,
     rc = wait_one(&rout, MPI_STATUS_IGNORE, false);
     rc2 = wait_one(&rin, status, false);
     /* MPICH's wait says another source here. */
-    if (rc2 == MPI_SUCCESS && in->peer == MPI_PROC_NULL)
+    if (rc2 == MPI_SUCCESS && source == MPI_PROC_NULL)
         status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
     return rc != MPI_SUCCESS ? rc : rc2;
 }

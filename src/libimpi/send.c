@@ -209,7 +209,9 @@ static int span_send(enum send_mode mode, struct message *m)
             fast_send(c, buf, count, datatype, dest, tag))                     \
             return MPI_SUCCESS;                                                \
         MESSAGE(m, c);                                                         \
-        return c ? span_send(mode, &m) : native_send(mode, &m, dest, comm);    \
+        return impi_told_##name(c ? span_send(mode, &m)                        \
+                                  : native_send(mode, &m, dest, comm),         \
+                                buf, count, datatype, dest, tag, comm);        \
     }                                                                          \
                                                                                \
     int impi_##name(const void *buf, int count, MPI_Datatype datatype,         \
@@ -283,6 +285,15 @@ static int span_isend(enum send_mode mode, struct message *m,
     return cross_isend(mode, m, request);
 }
 
+int send_start(struct message *m, MPI_Comm comm, MPI_Request *request)
+{
+    m->comm = impi_span_find(comm);
+    if (!m->comm)
+        return native_isend(SEND_STANDARD, m, m->peer, comm, request);
+    m->cid = m->comm->cid;
+    return span_isend(SEND_STANDARD, m, request);
+}
+
 #define NONBLOCKING(name, mode)                                                \
     int impi_##name(const void *buf, int count, MPI_Datatype datatype,         \
                     int dest, int tag, MPI_Comm comm, MPI_Request *request)    \
@@ -294,7 +305,8 @@ static int span_isend(enum send_mode mode, struct message *m,
             return impi_real.name(buf, count, datatype, native, tag, comm,     \
                                   request);                                    \
         MESSAGE(m, c);                                                         \
-        return span_isend(mode, &m, request);                                  \
+        return impi_told_##name(span_isend(mode, &m, request), buf, count,     \
+                                datatype, dest, tag, comm, request);           \
     }
 
 NONBLOCKING(Isend, SEND_STANDARD)

@@ -50,14 +50,19 @@ void be_say(const char *fmt, ...)
     fprintf(stderr, "slurm-fabric: rank %d: %s\n", impi_be.rank, text);
 }
 
-void be_die(int code, const char *fmt, ...)
+void be_last_words(void)
 {
     struct pollfd p = {.fd = impi_be.agent.fd, .events = 0};
-    char text[SF_ERRBUF_SIZE];
-    va_list ap;
 
     if (impi_be.spanning)
         poll(&p, 1, LAST_WORDS_MS);
+}
+
+void be_die(int code, const char *fmt, ...)
+{
+    char text[SF_ERRBUF_SIZE];
+    va_list ap;
+
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
@@ -65,35 +70,4 @@ void be_die(int code, const char *fmt, ...)
     agent_abort(&impi_be.agent, code, text);
     fflush(NULL);
     _exit(code);
-}
-
-static bool errors_are_fatal(MPI_Comm comm)
-{
-    MPI_Errhandler handler;
-    bool fatal;
-
-    if (impi_real.Comm_get_errhandler(comm, &handler) != MPI_SUCCESS)
-        return false;
-    fatal = handler == MPI_ERRORS_ARE_FATAL;
-    impi_real.Errhandler_free(&handler);
-    return fatal;
-}
-
-/* The native library would end only its own client, and its message is lost
- * when the job ends for a rank that vanished. */
-void be_fatal(int code)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int len;
-
-    impi_real.Error_string(code, text, &len);
-    be_die(1, "%s", text);
-}
-
-int be_raise_error(MPI_Comm comm, int code)
-{
-    if (impi_be.spanning && errors_are_fatal(comm))
-        be_fatal(code);
-    impi_real.Comm_call_errhandler(comm, code);
-    return code;
 }

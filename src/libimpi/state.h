@@ -100,15 +100,16 @@ void be_note_pending(void); /* and nothing else; under the lock */
 /* Tell the user (stderr): "slurm-fabric: CODE: rank N: text". */
 void be_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* A connection has ended: give impid, which may know why, the time to end this
+ * process. */
+void be_last_words(void);
+
 /* Cannot go on: say why, end the whole job, _exit(code). */
 void be_die(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
-/* Nobody handles this MPI error: say it, end the whole job. */
-void be_fatal(int code) __attribute__((noreturn));
-
-/* Let comm's error handler have the error, if there is one.  Returns the
- * code. */
+/* If this is an error, comm's error handler shall have it when the call of the
+ * program ends (failed.h).  Returns the code. */
 int be_raise_error(MPI_Comm comm, int code);
 static inline int be_raise(MPI_Comm comm, int code)
 {

@@ -44,7 +44,7 @@ int impi_Wait(MPI_Request *request, MPI_Status *status)
 {
     if (likely(!impi_request_ours(*request) && !cross_pending()))
         return impi_real.Wait(request, status);
-    return wait_one(request, status, false);
+    return impi_told_Wait(wait_one(request, status, false), request, status);
 }
 
 static int test_own(MPI_Request *request, int *flag, MPI_Status *status)
@@ -68,7 +68,8 @@ static int test_own(MPI_Request *request, int *flag, MPI_Status *status)
 int impi_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     if (impi_request_ours(*request))
-        return test_own(request, flag, status);
+        return impi_told_Test(test_own(request, flag, status), request, flag,
+                              status);
     if (cross_pending()) {
         be_lock();
         progress_once();

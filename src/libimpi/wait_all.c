@@ -98,7 +98,8 @@ int impi_Waitall(int count, MPI_Request requests[], MPI_Status *statuses)
 
     if (likely(wait_is_plain(count, requests)))
         return impi_real.Waitall(count, requests, statuses);
-    return do_all(count, requests, &flag, statuses, true);
+    return impi_told_Waitall(do_all(count, requests, &flag, statuses, true),
+                             count, requests, statuses);
 }
 
 int impi_Testall(int count, MPI_Request requests[], int *flag,
@@ -106,5 +107,6 @@ int impi_Testall(int count, MPI_Request requests[], int *flag,
 {
     if (likely(wait_is_plain(count, requests)))
         return impi_real.Testall(count, requests, flag, statuses);
-    return do_all(count, requests, flag, statuses, false);
+    return impi_told_Testall(do_all(count, requests, flag, statuses, false),
+                             count, requests, flag, statuses);
 }

@@ -70,7 +70,9 @@ int impi_Waitany(int count, MPI_Request requests[], int *index,
 
     if (likely(wait_is_plain(count, requests)))
         return impi_real.Waitany(count, requests, index, status);
-    return do_any(count, requests, index, &flag, status, true);
+    return impi_told_Waitany(
+        do_any(count, requests, index, &flag, status, true), count, requests,
+        index, status);
 }
 
 int impi_Testany(int count, MPI_Request requests[], int *index, int *flag,
@@ -83,5 +85,5 @@ int impi_Testany(int count, MPI_Request requests[], int *index, int *flag,
     rc = do_any(count, requests, index, flag, status, false);
     if (!*flag)
         *index = MPI_UNDEFINED;
-    return rc;
+    return impi_told_Testany(rc, count, requests, index, flag, status);
 }

@@ -80,7 +80,9 @@ int impi_Waitsome(int count, MPI_Request requests[], int *outcount,
 {
     if (likely(wait_is_plain(count, requests)))
         return impi_real.Waitsome(count, requests, outcount, indices, statuses);
-    return do_some(count, requests, outcount, indices, statuses, true);
+    return impi_told_Waitsome(
+        do_some(count, requests, outcount, indices, statuses, true), count,
+        requests, outcount, indices, statuses);
 }
 
 int impi_Testsome(int count, MPI_Request requests[], int *outcount,
@@ -88,5 +90,7 @@ int impi_Testsome(int count, MPI_Request requests[], int *outcount,
 {
     if (likely(wait_is_plain(count, requests)))
         return impi_real.Testsome(count, requests, outcount, indices, statuses);
-    return do_some(count, requests, outcount, indices, statuses, false);
+    return impi_told_Testsome(
+        do_some(count, requests, outcount, indices, statuses, false), count,
+        requests, outcount, indices, statuses);
 }

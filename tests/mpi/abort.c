@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The last rank aborts with 42 (or the number in argv[1]) while the others
  * wait for a message that never comes; argv[2] = "die": by a signal,
- * "exit": by exit(), "window": by an MPI error that nobody handles, "unheard":
- * by MPI_Abort while bare_world does not listen until the last two are gone. */
+ * "exit": by exit(), "unheard": by MPI_Abort while bare_world does not listen
+ * until the last two are gone. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <signal.h>
@@ -53,7 +53,6 @@ static void nobody_listens(void)
 int main(int argc, char **argv)
 {
     int code = argc > 1 ? atoi(argv[1]) : 42, x;
-    MPI_Win win;
 
     begin(&argc, &argv);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -61,8 +60,6 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     if (rank == size - 1 && argc > 2 && strcmp(argv[2], "exit") == 0)
         exit(code);
-    if (rank == size - 1 && argc > 2 && strcmp(argv[2], "window") == 0)
-        MPI_Win_create(&x, sizeof(x), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     if (argc > 2 && strcmp(argv[2], "unheard") == 0)
         nobody_listens();
     if (rank == size - 1)

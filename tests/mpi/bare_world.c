@@ -213,8 +213,12 @@ static void take_frame(struct proc *p, const struct task_frame *f)
     case TASK_ABORT:
         if (task_abort_decode(&a, f->payload, f->len) < 0)
             die("ABORT");
-        snprintf(text, sizeof(text), "rank %u called MPI_Abort(%d) %s", p->rank,
-                 a.code, a.text);
+        if (a.text[0])
+            snprintf(text, sizeof(text), "rank %u ended it: %s", p->rank,
+                     a.text);
+        else
+            snprintf(text, sizeof(text), "rank %u called MPI_Abort(%d)",
+                     p->rank, a.code);
         kill_all(a.code, text);
         break;
     default:

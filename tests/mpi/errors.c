@@ -38,6 +38,27 @@ static void im_119_tag_ub_is_the_negotiated_bound(void)
         CHECK(*ub == atoi(text));
 }
 
+/* MPICH's programs read of the function and its arguments in the text. */
+static void im_159_text_of_a_returned_error_says_what_the_librarys_does(void)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int len, x = 0,
+             code = MPI_Ssend(&x, 3, MPI_INT, size + 2, 4, MPI_COMM_WORLD);
+
+    MPI_Error_string(code, text, &len);
+    CHECK(len == (int)strlen(text));
+#ifdef MPICH_VERSION
+    CHECK(strncmp(text, "Invalid rank, error stack:\nMPI_Ssend(buf=0x", 43) ==
+          0);
+    CHECK(strstr(text, "count=3, MPI_INT"));
+    code = MPI_Ssend(&x, 3, MPI_INT, 0, -4, MPI_COMM_WORLD);
+    MPI_Error_string(MPI_ERR_RANK, text, &len);
+    CHECK(strcmp(text, "Invalid rank") == 0);
+#else
+    CHECK(strstr(text, "MPI_ERR_RANK: invalid rank"));
+#endif
+}
+
 static void arguments(void)
 {
     int x = 0;
@@ -238,6 +259,7 @@ int main(int argc, char **argv)
     im_159_no_file_is_a_returned_error_by_default();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     arguments();
+    im_159_text_of_a_returned_error_says_what_the_librarys_does();
     MPI_Barrier(MPI_COMM_WORLD);
     no_buffer_is_an_error();
     no_buffer_of_a_reduction_is_an_error();

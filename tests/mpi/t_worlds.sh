@@ -327,8 +327,6 @@ for clients in "openmpi:2 mpich:2" "mpich:2 openmpi:2"; do
     case_end abort_is_heard_before_its_launcher_ends_others 9 \
         "rank 3 called MPI_Abort(9)" $clients -- "$dir/abort" 9 unheard
 done
-case_end fatal_error_names_its_cause 1 "SF-E510: MPI_Win_create" \
-    mpich:1 openmpi:1 -- "$dir/abort" 1 window
 case_unreachable_process_is_named mpich:1 openmpi:1
 case_unreachable_process_is_named openmpi:1 mpich:1
 case_both_call_and_the_answer_is_late mpich:1 openmpi:1

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How an MPI error of a call that spans clients is told.
+ *
+ * Who finds the error only notes it with its communicator (be_raise() in
+ * state.h).  On the way out of the call the one who still has the program's
+ * arguments, impi_told_X() for MPI_X, lets the error handler have it.  If
+ * nobody handles it the job ends, and the message says as much as the
+ * libraries' own do: function, arguments, communicator, rank.  With MPICH,
+ * whose programs are used to it, MPI_Error_string tells the same of the
+ * thread's last error.
+ *
+ * The functions impi_failed_X are made by calls.awk from the rest below.
+ */
+#ifndef LIBIMPI_FAILED_H
+#define LIBIMPI_FAILED_H
+
+#include <stdint.h>
+
+#include "base/limits.h"
+#include "libimpi/calls.h"
+
+/* MPI_Alltoallw's arguments are the longest. */
+#define FAILED_CALL_MAX 400
+
+struct failed {
+    MPI_Comm comm;
+    int code;
+    bool file; /* the handler is MPI_FILE_NULL's */
+    size_t len;
+    char call[FAILED_CALL_MAX]; /* "MPI_X(a=1, b=2)" */
+};
+
+/* The error is one without a communicator, of a file that is none yet. */
+int failed_note_file(int code);
+
+/* False: what failed was the library's own, which has told it. */
+bool failed_begin(struct failed *f, const char *function);
+void failed_number(struct failed *f, const char *name, long long value);
+void failed_pointer(struct failed *f, const char *name, uintptr_t value);
+void failed_string(struct failed *f, const char *name, const char *value);
+/* The value `null` has a name. */
+void failed_handle(struct failed *f, const char *name, uintptr_t value,
+                   uintptr_t null, const char *null_name);
+void failed_type(struct failed *f, MPI_Datatype type);
+void failed_op(struct failed *f, MPI_Op op);
+void failed_comm(struct failed *f, MPI_Comm comm);
+/* To the error handler. */
+void failed_end(struct failed *f);
+
+#endif
