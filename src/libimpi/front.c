@@ -132,6 +132,31 @@ static void open_backend(const char *path)
         give_up("SF-E503: back end %s refuses: %s", path, err);
 }
 
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value;
+}
+
+/* What the task found of other launchers has been dropped before it started, so
+ * this one runs below it (mpiexec in the step, or a daemon that it has started
+ * by srun), unless all of it is what impid once told this process or the one
+ * that started it: world.c has left a copy. */
+static bool is_foreign(const char *name, const char *copy)
+{
+    const char *ours = getenv(copy);
+
+    return is_set(name) && !(ours && strcmp(ours, getenv(name)) == 0);
+}
+
+static bool foreign_launcher(void)
+{
+    return is_foreign("PMIX_NAMESPACE", "SLURM_IMPI_PMIX_NAMESPACE") ||
+           (is_set("PMI_RANK") && (is_foreign("PMI_FD", "SLURM_IMPI_PMI_FD") ||
+                                   is_set("PMI_PORT")));
+}
+
 static void bind_all(void)
 {
     const char *agent = getenv("SLURM_IMPI_AGENT");
@@ -140,7 +165,7 @@ static void bind_all(void)
     if (front_find_mpi(&mpi) < 0)
         give_up("SF-E505: an MPI function was called, but no MPI library is "
                 "loaded (libimpi.so is for LD_PRELOAD only)");
-    if (agent && *agent) {
+    if (agent && *agent && !foreign_launcher()) {
         if (!find_backend(path))
             give_up("SF-E501: this program uses %s (%s), for which there is "
                     "no %s.  Build one with its compiler wrapper:\n"

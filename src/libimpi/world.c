@@ -82,6 +82,16 @@ static void fill_hello(struct task_hello *hello)
              (int)strcspn(text, "\n"), text);
 }
 
+/* So that a program which this process starts does not take these for another
+ * launcher's (front.c). */
+static void leave_copy(const char *name, const char *value)
+{
+    char copy[64];
+
+    snprintf(copy, sizeof(copy), "SLURM_IMPI_%s", name);
+    setenv(copy, value, 1);
+}
+
 static void set_environment(const struct task_env *env, int fd)
 {
     char number[16];
@@ -93,12 +103,15 @@ static void set_environment(const struct task_env *env, int fd)
             continue;
         *eq = '\0';
         setenv(env->env[i], eq + 1, 1);
+        if (strcmp(env->env[i], "PMIX_NAMESPACE") == 0)
+            leave_copy(env->env[i], eq + 1);
         *eq = '=';
     }
     if (fd < 0)
         return;
     snprintf(number, sizeof(number), "%d", fd);
     setenv("PMI_FD", number, 1);
+    leave_copy("PMI_FD", number);
 }
 
 static void say_exit(int code, void *arg)

@@ -58,6 +58,57 @@ case_batch_scripts_and_shells_need_no_agent() {
     assert_nothing_left
 }
 
+# What another launcher starts below our steps is that launcher's: its processes
+# found themselves in a world of ours, or were refused.
+four_by_launcher() { # LIBRARY COMMAND..: in an allocation
+    local library=$1
+    shift
+    run_as_user "$@"
+    assert_code 0
+    assert_world 4
+    assert_output "by $library\$" 4
+    ! grep -q 'SF-E' <<<"$err" || fail "a message of ours: $err"
+}
+case_mpiexec_of_mpich_in_an_allocation() {
+    command -v mpiexec.mpich >/dev/null || skip "no mpiexec.mpich"
+    four_by_launcher mpich salloc -N1 -n4 -O mpiexec.mpich -n 4 "$M"
+    four_by_launcher mpich salloc -N2 -n4 -O mpiexec.mpich -n 4 -ppn 2 "$M"
+    assert_output ' on n0 ' 2
+    run_as_user salloc -N1 -n2 mpiexec.mpich -n 2 "$M" abort 1 7
+    assert_code_not 0
+    assert_nothing_left
+}
+case_mpirun_of_open_mpi_in_an_allocation() {
+    local lo="--mca oob_tcp_if_include lo --mca btl_tcp_if_include lo"
+    command -v mpirun.openmpi >/dev/null || skip "no mpirun.openmpi"
+    four_by_launcher openmpi salloc -N1 -n4 -O mpirun.openmpi $lo -n 4 \
+        --oversubscribe "$O"
+    four_by_launcher openmpi salloc -N2 -n4 -O mpirun.openmpi $lo -n 4 \
+        --mca btl tcp,self --mca pml ob1 --oversubscribe --map-by node "$O"
+    assert_output ' on n0 ' 2
+    assert_nothing_left
+}
+# Debian 12 has no prterun: this is what a process of it finds, one that is
+# told so by mpiexec under the step, and one whose PMI is a port.
+case_launcher_in_a_step_that_is_known_by_its_variables() {
+    local foreign
+    for foreign in "PMIX_NAMESPACE=prterun-n0-7@1 PMIX_RANK=\$SLURM_PROCID" \
+        'PMI_RANK=0 PMI_SIZE=1 PMI_PORT=n0:1 PMI_ID=0 PMI_PORT='; do
+        run_as_user srun -N2 -n4 sh -c "env $foreign $M"
+        assert_code 0
+        case $foreign in
+        *PMI_PORT=) assert_world 4 ;; # nothing of a launcher is left
+        *) assert_output '^rank 0 of 1 sum 1 ' 4 ;;
+        esac
+    done
+    # A program that an MPI process of ours starts is not another launcher's.
+    run_as_user srun -n1 sh -c "mpiexec.mpich -launcher fork -n 2 $M; $M"
+    assert_code 0
+    assert_output '^rank [01] of 2 sum 3 ' 2
+    assert_output '^rank 0 of 1 sum 1 ' 1
+    assert_nothing_left
+}
+
 case_log_directory_of_the_user() {
     run_as_user sh -c "mkdir -p $WORK/log &&
         SLURM_IMPI_LOG=$WORK/log srun -N2 -n2 $M"
