@@ -10,21 +10,35 @@
 
 #define SEEDS 42 /* by 13 families, by 2 protocols: 1 092 */
 
-/* Small nets, the seed chooses one. */
+/* Small nets, the seed chooses one; "#" becomes a number that it draws, 3 or
+ * what the net was once. */
 static const char *const nets[] = {
     "clos:4x4:1x2:1x2", "line:3:3",
     "ring:5:2",         "torus:3x3:1",
-    "random:6:16:3",    "clos:4x4:1x4:1x1",
-    "line:1:8",         "C64+cut=3",
+    "random:6:16:#",    "clos:4x4:1x4:1x1",
+    "line:1:8",         "C64+cut=3:#",
     "hostless-ring:4",  "clos:4x2:1x2:1x1+ids",
 };
+#define NETS SEEDS_NETS
+_Static_assert(sizeof(nets) / sizeof(*nets) == SEEDS_NETS, "see SEEDS_NETS");
+#define NET_TEXT 64
+#define SHAPES 1000
 
-static const char *choose_net(uint64_t seed)
+static const char *choose_net(uint64_t seed, char text[NET_TEXT])
 {
+    const char *name = nets[world_draw(seed, DRAW_NET, NETS)], *at;
+
     /* 64 hosts are dear: one in ten, and two planes of them now and then. */
-    if (seed % 200 == 57)
+    if (world_draw(seed, DRAW_LARGE, 200) == 57)
         return "two-planes";
-    return nets[seed % (sizeof(nets) / sizeof(*nets))];
+    at = strchr(name, '#');
+    if (!at)
+        return name;
+    if (world_draws_rests)
+        return strchr(name, '+') ? "C64+cut=3" : "random:6:16:3";
+    snprintf(text, NET_TEXT, "%.*s%u", (int)(at - name), name,
+             world_draw(seed, DRAW_SHAPE, SHAPES));
+    return text;
 }
 
 /* ---- distributions ------------------------------------------------------- */
@@ -94,14 +108,15 @@ static bool sound(const struct seeds *s, struct world *w)
 static bool play(const struct seeds *s, const struct harm *harm, uint64_t seed,
                  bool verbose, struct tally *tally)
 {
-    struct world *w = world_new(choose_net(seed), seed);
+    char text[NET_TEXT];
+    const char *net = choose_net(seed, text);
+    struct world *w = world_new(net, seed);
     uint64_t since = 0;
     bool ok;
 
     w->verbose = verbose;
     if (verbose)
-        printf("# %s seed %" PRIu64 ": %s\n", harm->name, seed,
-               choose_net(seed));
+        printf("# %s seed %" PRIu64 ": %s\n", harm->name, seed, net);
     w->loss = harm->loss;
     s->start(w);
     ok = world_until(w, s->start_limit, s->hands.settled);
@@ -165,7 +180,12 @@ static const struct harm *harm_named(const char *family)
 
 bool seeds_run_one(const struct seeds *s, const char *family, uint64_t seed)
 {
-    return play(s, harm_named(family), seed, false, NULL);
+    bool ok;
+
+    world_draws_rests = true;
+    ok = play(s, harm_named(family), seed, false, NULL);
+    world_draws_rests = false;
+    return ok;
 }
 
 static int replay(const struct seeds *s, const char *family, const char *seed)
@@ -176,6 +196,20 @@ static int replay(const struct seeds *s, const char *family, const char *seed)
         return play(s, harm, strtoull(seed, NULL, 10), true, NULL) ? 0 : 1;
     fprintf(stderr, "no family %s\n", family);
     return 2;
+}
+
+unsigned seeds_combinations(uint64_t seeds, enum world_draw a, uint32_t na,
+                            enum world_draw b, uint32_t nb)
+{
+    bool *met = calloc((size_t)na * nb, sizeof(*met));
+    unsigned n = 0;
+
+    for (uint64_t seed = 1; met && seed <= seeds; seed++)
+        met[world_draw(seed, a, na) * nb + world_draw(seed, b, nb)] = true;
+    for (uint32_t i = 0; met && i < na * nb; i++)
+        n += met[i];
+    free(met);
+    return n;
 }
 
 int seeds_main(const struct seeds *s, int argc, char **argv)

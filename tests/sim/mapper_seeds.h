@@ -29,7 +29,11 @@ struct seeds {
 
 /* All seeds of `make check` of this family; false: some failed. */
 bool seeds_run_family(const struct seeds *s, const struct harm *harm);
-/* One seed, for what it once brought to light. */
+/* In how many ways do two draws of n kinds come together in these seeds? */
+unsigned seeds_combinations(uint64_t seeds, enum world_draw a, uint32_t na,
+                            enum world_draw b, uint32_t nb);
+#define SEEDS_NETS 10 /* that DRAW_NET chooses from */
+/* One seed, for what it once brought to light, with what it drew then. */
 bool seeds_run_one(const struct seeds *s, const char *family, uint64_t seed);
 /* With arguments: what they say, and the exit status.  -1: without. */
 int seeds_main(const struct seeds *s, int argc, char **argv);

@@ -18,6 +18,20 @@ void world_die(const char *what)
     abort();
 }
 
+/* What once failed is played as it was: all draws were rests of the seed, so
+ * many combinations never came. */
+bool world_draws_rests;
+
+uint32_t world_draw(uint64_t seed, enum world_draw what, uint32_t n)
+{
+    struct net_rng rng = {seed};
+
+    if (world_draws_rests)
+        return (uint32_t)(seed % n);
+    rng.state = net_rng_next(&rng) + (uint64_t)what;
+    return net_rng_below(&rng, n);
+}
+
 struct world *world_new(const char *name, uint64_t seed)
 {
     struct world *w = calloc(1, sizeof(*w));

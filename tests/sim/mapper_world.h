@@ -65,6 +65,20 @@ _Noreturn void world_die(const char *what);
 
 /* NULL never: ends the program. */
 struct world *world_new(const char *net, uint64_t seed);
+
+/* What a story draws by its seed, each independently of all others and of what
+ * happens in the world: 0 .. n-1. */
+enum world_draw {
+    DRAW_LARGE,  /* a net that is dear */
+    DRAW_NET,    /* which */
+    DRAW_SHAPE,  /* the seed of that net */
+    DRAW_KEEPS,  /* maps are stored */
+    DRAW_DELTAS, /* who knows of deltas */
+    DRAW_LEADER, /* what the leader does when it begins */
+    DRAW_LEVELS, /* of the mappers */
+};
+extern bool world_draws_rests;
+uint32_t world_draw(uint64_t seed, enum world_draw what, uint32_t n);
 void world_free(struct world *w);
 uint64_t world_now(const struct world *w);
 

@@ -21,7 +21,8 @@ static void tune(struct gm1_options *config, uint32_t node, void *arg)
 {
     const struct world *w = arg;
 
-    config->host.level = w->seed % 3 == 1 ? 1 + node % 3 : 1;
+    config->host.level =
+        world_draw(w->seed, DRAW_LEVELS, 3) == 1 ? 1 + node % 3 : 1;
     if (w->loss > 0) {
         config->limits.fixed_timers = false;
         config->limits.tries = LOSSY_TRIES;
@@ -30,7 +31,7 @@ static void tune(struct gm1_options *config, uint32_t node, void *arg)
 
 static void put(struct world *w, uint32_t node)
 {
-    if (w->seed % 3 == 2 && node % 3 == 0)
+    if (world_draw(w->seed, DRAW_LEVELS, 3) == 2 && node % 3 == 0)
         world_host(w, node, NULL);
     else
         world_gm1(w, node, tune, w);
@@ -38,7 +39,7 @@ static void put(struct world *w, uint32_t node)
 
 static void start(struct world *w)
 {
-    w->keeps = w->seed % 4 != 0;
+    w->keeps = world_draw(w->seed, DRAW_KEEPS, 4) != 0;
     for (uint32_t i = 0; i < w->net->nnodes; i++)
         if (w->net->nodes[i].kind == NET_HOST)
             put(w, i);

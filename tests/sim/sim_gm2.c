@@ -17,8 +17,10 @@ static void tune(struct gm2_config *c, uint32_t node, void *arg)
 {
     const struct world *w = arg;
 
-    c->map_deltas = w->seed % 5 != 1 && (w->seed % 5 != 2 || node % 3 != 0);
-    c->map_incrementally = w->seed % 3 == 1;
+    uint32_t deltas = world_draw(w->seed, DRAW_DELTAS, 5);
+
+    c->map_deltas = deltas != 1 && (deltas != 2 || node % 3 != 0);
+    c->map_incrementally = world_draw(w->seed, DRAW_LEADER, 3) == 1;
 }
 
 static void put(struct world *w, uint32_t node)
@@ -28,7 +30,7 @@ static void put(struct world *w, uint32_t node)
 
 static void start(struct world *w)
 {
-    w->keeps = w->seed % 4 != 0;
+    w->keeps = world_draw(w->seed, DRAW_KEEPS, 4) != 0;
     world_gm2_all(w, tune, w);
 }
 
@@ -177,9 +179,28 @@ static void a_stuck_fabric_is_not_filled_faster_than_it_empties(void **state)
     assert_true(seeds_run_one(&seeds, "flapping-link", 290));
 }
 
+/* Each was a rest of the seed: a torus always kept its maps, two planes came
+ * with one rest of 200. */
+static void every_net_meets_every_setting(void **state)
+{
+    assert_int_equal(
+        seeds_combinations(400, DRAW_NET, SEEDS_NETS, DRAW_KEEPS, 4),
+        SEEDS_NETS * 4);
+    assert_int_equal(
+        seeds_combinations(400, DRAW_NET, SEEDS_NETS, DRAW_DELTAS, 5),
+        SEEDS_NETS * 5);
+    assert_int_equal(seeds_combinations(400, DRAW_DELTAS, 5, DRAW_LEADER, 3),
+                     5 * 3);
+    assert_int_equal(seeds_combinations(400, DRAW_LEVELS, 3, DRAW_KEEPS, 4),
+                     3 * 4);
+    assert_int_equal(seeds_combinations(8000, DRAW_LARGE, 200, DRAW_LEADER, 3),
+                     200 * 3);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_net_meets_every_setting),
         cmocka_unit_test(g2_35_g2_42_all_mappers_at_once),
         cmocka_unit_test(g2_69_leader_killed),
         cmocka_unit_test(g2_26_g2_68_mapper_killed),
