@@ -299,6 +299,22 @@ case_node_that_cannot_start_impid_fails_its_tasks() {
     assert_nothing_left
 }
 
+# Each rank there was rank 0 of 1.
+case_node_without_libimpi_refuses_its_tasks() {
+    mkdir -p "$WORK/empty"
+    run_as_root n1 mount --bind "$WORK/empty" "$STAGE/lib/slurm-fabric"
+    assert_code 0
+    run_as_user srun --mpi=impi -N1 -w n1 -n2 "$M"
+    assert_code 1
+    assert_error 'SF-E302: node n1: .*/libimpi.so: No such file.*: install'
+    wait_for 60 unmounted_libimpi
+    assert_nothing_left
+}
+unmounted_libimpi() {
+    run_as_root n1 umount "$STAGE/lib/slurm-fabric"
+    [ "$code" = 0 ]
+}
+
 # Others waited in MPI_Init for its tasks, for ever.
 case_node_that_refuses_the_step_ends_it() {
     run_as_root n1 chmod 777 /run/slurm-fabric/n1

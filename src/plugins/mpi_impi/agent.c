@@ -438,6 +438,10 @@ static int check_start(const struct slurmabi_stepd *step, char **env,
                               "mpi/impi plugin the same as here?)");
     if (access(PATH_IMPID, X_OK) < 0)
         return errprintf(err, "%s: %s", PATH_IMPID, strerror(errno));
+    /* The loader would leave it out, and each rank would be one of its own. */
+    if (access(PATH_FRONT, R_OK) < 0)
+        return errprintf(err, "%s: %s: install slurm-fabric on this node",
+                         PATH_FRONT, strerror(errno));
     return 0;
 }
 
