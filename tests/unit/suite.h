@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#define SUITE_MAX 100
+#define SUITE_MAX 200
 
 struct suite {
     const struct CMUnitTest *tests;

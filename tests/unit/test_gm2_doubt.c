@@ -93,6 +93,50 @@ static void g2_68_doubt_of_a_parent_climbs_to_the_leader(void **state)
     doubt_of(the_leader);
 }
 
+/* The session of the leader's own exchanges, which its probes do not have. */
+static uint32_t leaders_session;
+
+static void learn_session(struct world *w, uint32_t node, void *body,
+                          size_t len)
+{
+    struct gm2_message msg;
+
+    if (gm2_decode(&msg, body, len) == 0 && msg.subtype == GM2_SCOUT &&
+        msg.reason == GM2_LX_TREE && msg.sender == NET_BUILD_HOST_ID + 5)
+        leaders_session = msg.session;
+}
+
+static void mute_to_leader(struct world *w, uint32_t node, void *body,
+                           size_t len)
+{
+    struct gm2_message msg;
+
+    if (node == *(uint32_t *)w->tap_arg && gm2_decode(&msg, body, len) == 0 &&
+        msg.subtype == GM2_REPLY && msg.session == leaders_session)
+        memset(body, 0, len);
+}
+
+/* It answers probes: a mapper that hangs, not a host that is gone. */
+static void g2_68_a_child_that_is_mute_is_a_change(void **state)
+{
+    struct world *w = world_new("line:2:3", 1);
+    struct family f;
+
+    w->tap = learn_session;
+    world_gm2_all(w, NULL, NULL);
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    f = family_of(w);
+    assert_int_not_equal(leaders_session, 0);
+    assert_int_equal(status(w, f.leader).counters.maps, 1);
+    w->tap_arg = &f.child;
+    w->tap = mute_to_leader;
+    world_run(w, world_now(w) + 3 * SECOND);
+    w->tap = NULL;
+    assert_true(status(w, f.leader).counters.maps > 1);
+    assert_true(world_until(w, world_now(w) + 30 * SECOND, world_gm2_settled));
+    world_free(w);
+}
+
 /* It is told of the map in each round, and given five. */
 static void g2_68_child_that_never_takes_the_map_is_a_change(void **state)
 {
@@ -227,6 +271,7 @@ static void g2_34_a_map_that_was_right_is_no_reason_for_more_tries(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(g2_68_a_child_that_is_mute_is_a_change),
     cmocka_unit_test(g2_68_doubt_of_a_child_climbs_to_the_leader),
     cmocka_unit_test(g2_68_doubt_of_a_parent_climbs_to_the_leader),
     cmocka_unit_test(g2_68_child_that_never_takes_the_map_is_a_change),

@@ -326,7 +326,163 @@ static void g2_52_pieces_that_make_no_map_lead_back_to_mapping(void **state)
     gm2_map_free(other);
 }
 
+/* What a parent tells of must be a map, a valid one, of a higher leader. */
+static void g2_50_which_map_that_is_told_of_is_fetched(void **state)
+{
+    static const struct {
+        uint16_t flags;
+        struct gm2_version version;
+        bool fetches;
+    } cases[] = {
+        {GM2_VALID, {PARENT, 1, 7}, true},
+        {GM2_VALID, {PARENT, 1, 0}, false},
+        {0, {PARENT, 1, 7}, false},
+        {GM2_VALID, {NET_BUILD_HOST_ID - 1, 1, 7}, false},
+        {GM2_VALID, {NET_BUILD_HOST_ID - 1, 2, 7}, true},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct gm2_message tree = {
+            .subtype = GM2_SCOUT,
+            .reason = GM2_LX_TREE,
+            .flags = cases[i].flags,
+            .sender = PARENT,
+            .level = 1,
+            .version = cases[i].version,
+            .scout = {.argument = 2, .back = {2, {0x81, 0x82}}},
+        };
+        uint8_t body[200];
+        struct spoken s;
+
+        make_passive(&s);
+        run_to(&s, 500 * MS);
+        gm2_input(s.m, s.now, body, gm2_encode(body, sizeof(body), &tree));
+        assert_int_equal(state_of(&s) == GM2_STATE_FETCHING, cases[i].fetches);
+        gm2_free(s.m);
+    }
+}
+
+/* ---- one that maps ------------------------------------------------------- */
+
+struct mapping {
+    struct gm2 *m;
+    struct gm2_message scout; /* its first; reason 0: none yet */
+    struct gm2_route way;
+    struct gm2_message pause; /* the first */
+    struct gm2_route pause_way;
+    unsigned npauses;
+};
+
+static void hear_mapping(const uint8_t *route, size_t nroute, const void *body,
+                         size_t len, void *arg)
+{
+    struct gm2_route way = {.len = (uint16_t)nroute};
+    struct mapping *p = arg;
+    struct gm2_message msg;
+
+    if (gm2_decode(&msg, body, len) < 0 || msg.subtype != GM2_SCOUT)
+        return;
+    memcpy(way.byte, route, nroute);
+    if (msg.reason == GM2_LX_MAPPING && p->scout.subtype != GM2_SCOUT) {
+        p->scout = msg;
+        p->way = way;
+    }
+    if (msg.reason == GM2_LX_PAUSE && p->npauses++ == 0) {
+        p->pause = msg;
+        p->pause_way = way;
+    }
+}
+
+static void make_mapping(struct mapping *p, bool pause, uint64_t time)
+{
+    static const struct gm2_ops ops = {.send = hear_mapping};
+    struct gm2_config config;
+
+    memset(p, 0, sizeof(*p));
+    gm2_config_default(&config);
+    config.address = NET_BUILD_HOST_ID;
+    config.pause = pause;
+    if (time)
+        config.pause_time = time;
+    p->m = gm2_new(&config, &ops, p, 0);
+    while (p->scout.subtype != GM2_SCOUT)
+        gm2_tick(p->m, gm2_deadline(p->m));
+}
+
+/* Somebody answers the scout as one of that session. */
+static void answer_scout(struct mapping *p, uint32_t session, uint64_t sender)
+{
+    const struct gm2_message reply = {.subtype = GM2_REPLY,
+                                      .reason = GM2_LX_MAPPING,
+                                      .tag = p->scout.tag,
+                                      .session = session,
+                                      .sender = sender,
+                                      .level = 1};
+    uint8_t body[200];
+
+    gm2_input(p->m, 0, body, gm2_encode(body, sizeof(body), &reply));
+}
+
+static struct gm2_status mapping_status(const struct mapping *p)
+{
+    struct gm2_status s;
+
+    gm2_status(p->m, &s);
+    return s;
+}
+
+/* To a search of before: a route that it proved then may lead elsewhere now. */
+static void answers_of_another_session_are_late(void **state)
+{
+    struct gm2_message own;
+    struct mapping p;
+    uint8_t body[200];
+
+    make_mapping(&p, false, 0);
+    answer_scout(&p, p.scout.session ^ 1, PARENT);
+    assert_int_equal(mapping_status(&p).state, GM2_STATE_MAPPING);
+    assert_int_equal(mapping_status(&p).parent, 0);
+    assert_int_equal(mapping_status(&p).counters.dropped_late, 1);
+    own = (struct gm2_message){.subtype = GM2_PROBE,
+                               .tag = p.scout.tag,
+                               .session = p.scout.session ^ 1};
+    gm2_input(p.m, 0, body, gm2_encode(body, sizeof(body), &own));
+    assert_int_equal(mapping_status(&p).counters.dropped_late, 2);
+    answer_scout(&p, p.scout.session, PARENT);
+    assert_int_equal(mapping_status(&p).counters.dropped_late, 2);
+    assert_int_equal(mapping_status(&p).parent, PARENT);
+    assert_int_equal(mapping_status(&p).state, GM2_STATE_PASSIVE);
+    gm2_free(p.m);
+}
+
+/* For as long as is set, along the way of the scout; nobody without the
+ * option. */
+static void g2_17_who_is_met_is_paused_for_the_time_that_is_set(void **state)
+{
+    static const uint64_t times[] = {0, 3 * SECOND, 60 * SECOND};
+    struct mapping p;
+
+    for (unsigned i = 0; i < 3; i++) {
+        make_mapping(&p, true, times[i]);
+        answer_scout(&p, p.scout.session, NET_BUILD_HOST_ID - 1);
+        assert_int_equal(p.npauses, 1);
+        assert_int_equal(p.pause.scout.argument,
+                         times[i] ? times[i] / SECOND : 10);
+        assert_int_equal(p.pause_way.len, p.way.len);
+        assert_memory_equal(p.pause_way.byte, p.way.byte, p.way.len);
+        assert_int_equal(p.pause.scout.back.len, p.way.len);
+        gm2_free(p.m);
+    }
+    make_mapping(&p, false, 0);
+    answer_scout(&p, p.scout.session, NET_BUILD_HOST_ID - 1);
+    assert_int_equal(p.npauses, 0);
+    gm2_free(p.m);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(g2_50_which_map_that_is_told_of_is_fetched),
+    cmocka_unit_test(answers_of_another_session_are_late),
+    cmocka_unit_test(g2_17_who_is_met_is_paused_for_the_time_that_is_set),
     cmocka_unit_test(g2_37_g2_38_g2_39_a_passive_mapper_pings_each_second),
     cmocka_unit_test(g2_33_g2_40_g2_41_a_mute_parent_is_lost_after_30_tries),
     cmocka_unit_test(g2_33_g2_41_tries_for_a_parent_are_settable),

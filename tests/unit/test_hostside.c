@@ -498,6 +498,32 @@ static void g1_45_g1_47_gateway_answers_with_its_cloud(void **state)
     hostside_free(w.host);
 }
 
+/* A query carries no route: it is answered by that of the last Scout, which
+ * may be another one than before. */
+static void g1_47_a_query_is_answered_by_the_last_scouts_route(void **state)
+{
+    static const struct gm1_route ways[] = {
+        {3, {0x81, 0x82, 0x83}}, {2, {0x91, 0x92}}, {5, {1, 2, 3, 4, 5}}};
+    struct world w;
+
+    gateway(&w, 10);
+    for (int i = 0; i < 3; i++) {
+        const struct gm1_message msg = {.subtype = GM1_SCOUT,
+                                        .scout = {ways[i], MAPPER, 0, 1}};
+        uint8_t body[60];
+
+        gm1_encode(body, sizeof(body), &msg);
+        hostside_input(w.host, body, 60);
+        for (int k = 0; k < 2; k++) {
+            memset(w.route, 0, sizeof(w.route));
+            query(&w, 1, 0, 10);
+            assert_int_equal(w.nroute, ways[i].len);
+            assert_memory_equal(w.route, ways[i].byte, ways[i].len);
+        }
+    }
+    hostside_free(w.host);
+}
+
 static void g2_06_gm1_host_drops_gm2_messages(void **state)
 {
     static const enum gm2_subtype kinds[] = {GM2_PROBE, GM2_SCOUT, GM2_REPLY};
@@ -537,6 +563,7 @@ int main(void)
         cmocka_unit_test(g1_38_g1_39_level_and_type_are_the_hosts_own),
         cmocka_unit_test(g1_76_g1_81_minimal_node_keeps_three_things),
         cmocka_unit_test(g1_45_g1_47_gateway_answers_with_its_cloud),
+        cmocka_unit_test(g1_47_a_query_is_answered_by_the_last_scouts_route),
         cmocka_unit_test(g2_06_gm1_host_drops_gm2_messages),
     };
 
