@@ -314,10 +314,14 @@ static void launch(uint32_t c, char **program)
 
     ranks_of(c, ranks, sizeof(ranks));
     snprintf(n, sizeof(n), "%u", b.size[c]);
+    /* The launcher is not a stranger here: its variables are marked as impid's
+     * own are (front.c). */
     snprintf(script, sizeof(script),
              "set_rank() { shift $%s; SLURM_PROCID=$1; }; set_rank %s; "
              "export SLURM_PROCID SLURM_IMPI_AGENT=%s LD_PRELOAD=%s "
              "BARE_TAGUB=%d BARE_PID=%d; "
+             "export SLURM_IMPI_PMI_FD=$PMI_FD; "
+             "export SLURM_IMPI_PMIX_NAMESPACE=$PMIX_NAMESPACE; "
              "prog=$1; shift; exec $prog.%s \"$@\"",
              mpich ? "PMI_RANK" : "OMPI_COMM_WORLD_RANK", ranks, b.path,
              getenv("BARE_FRONT"), TAGUB, (int)getpid(), b.family[c]);
