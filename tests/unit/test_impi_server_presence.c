@@ -125,7 +125,7 @@ static void node_that_goes_without_an_agent_is_missed(void **state)
     hear_wake(first);
     again = be_present(&s, port, 1); /* who copied what it said */
     hear_wake(again);
-    assert_int_equal(send(again, "", 1, 0), 1);
+    assert_int_equal(send(again, "\5", 1, 0), 1);
     close(again);
     assert_int_equal(send(first, "\5", 1, 0), 1);
     close(first);
