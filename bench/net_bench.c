@@ -9,6 +9,7 @@
  *     net_bench balance NET SEED ENGINE   worst load, ideal load; with SEED
  *                                     after a repair of that one lost cable
  *     net_bench lft FILE DUMP         the same of OpenSM's tables
+ *     net_bench bound NET             what no routes can beat (net_bound.h)
  *     net_bench routes NET ENGINE     CPU seconds for all routes
  *     net_bench proved NET            CPU seconds for all routes, and the proof
  *                                     of one host's with its alternatives
@@ -29,6 +30,7 @@
 #include "net/format.h"
 #include "net/rng.h"
 #include "net/route.h"
+#include "net_bound.h"
 
 static void die(const char *what, const char *why)
 {
@@ -119,7 +121,14 @@ static int cmd_uplink(char **argv)
 
 static int cmd_host(char **argv)
 {
-    printf("H-%016" PRIx64 "\n", build(argv[0])->nodes[0].id);
+    struct net *net = build(argv[0]);
+    uint32_t n = 0;
+
+    while (n < net->nnodes && !net_is_host(net, n))
+        n++;
+    if (n == net->nnodes)
+        die(argv[0], "no host");
+    printf("H-%016" PRIx64 "\n", net->nodes[n].id);
     return 0;
 }
 
@@ -139,6 +148,12 @@ static int cmd_balance(char **argv)
     if (net_routes_balance(r, &b) < 0 || net_routes_deadlock(r, &err) != 0)
         die("check", "routes are not deadlock free");
     printf("%" PRIu64 " %.6g\n", b.worst, b.ideal);
+    return 0;
+}
+
+static int cmd_bound(char **argv)
+{
+    printf("%.6g\n", net_bound(build(argv[0])));
     return 0;
 }
 
@@ -361,7 +376,8 @@ int main(int argc, char **argv)
     } verbs[] = {{"write", 3, cmd_write},   {"uplink", 1, cmd_uplink},
                  {"host", 1, cmd_host},     {"balance", 3, cmd_balance},
                  {"lft", 2, cmd_lft},       {"routes", 2, cmd_routes},
-                 {"proved", 1, cmd_proved}, {"repair", 1, cmd_repair}};
+                 {"proved", 1, cmd_proved}, {"repair", 1, cmd_repair},
+                 {"bound", 1, cmd_bound}};
 
     for (size_t i = 0; argc > 1 && i < sizeof(verbs) / sizeof(*verbs); i++)
         if (strcmp(argv[1], verbs[i].name) == 0 && argc == verbs[i].args + 2)

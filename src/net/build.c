@@ -120,6 +120,12 @@ static struct net *build_plain(const char *name, struct errbuf *err)
         return net_build_row(name, arg, true, err);
     if (begins(name, "torus:", &arg))
         return net_build_torus(name, arg, err);
+    if (begins(name, "hypercube:", &arg))
+        return net_build_cube(name, arg, err);
+    if (begins(name, "dragonfly:", &arg))
+        return net_build_dragonfly(name, arg, err);
+    if (begins(name, "regular:", &arg))
+        return net_build_regular(name, arg, err);
     if (begins(name, "random:", &arg))
         return net_build_random(name, arg, err);
     if (begins(name, "hostless-ring", &arg))

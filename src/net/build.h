@@ -39,7 +39,12 @@ struct net *net_build_clos(const struct net_clos *clos, struct errbuf *err);
  *   clos:8x8:1x4:1x2        down, up, parallel of each level
  *   line:N[:H]              N crossbars in a row, H hosts (default 2) on each
  *   ring:N[:H]
- *   torus:XxY[:H[:L]]       L (default 1) cables between neighbours
+ *   torus:XxY[xZ][:H[:L]]   L (default 1) cables between neighbours
+ *   hypercube:D[:H]         2^D crossbars, joined where one bit differs
+ *   dragonfly:A:G[:H]       A crossbars in a group, each joined to all others
+ *                           of it and by G cables to other groups, of which
+ *                           there are A * G + 1: each two have one cable
+ *   regular:X:D[:H[:SEED]]  X crossbars, each joined to D others by chance
  *   random:X:H[:SEED]       X crossbars of 16 ports, H hosts, connected
  *   hostless-ring[:N]       N (default 6) crossbars without hosts in a ring,
  *                           between two crossbars with four hosts each

@@ -17,6 +17,19 @@ struct net *net_build_random(const char *name, const char *arg,
 struct net *net_build_hostless(const char *name, const char *arg,
                                struct errbuf *err);
 
+struct net *net_build_cube(const char *name, const char *arg,
+                           struct errbuf *err);
+struct net *net_build_dragonfly(const char *name, const char *arg,
+                                struct errbuf *err);
+struct net *net_build_regular(const char *name, const char *arg,
+                              struct errbuf *err);
+
+/* `n` crossbars x0 ... and `hosts` hosts on the first ports of each.  NULL:
+ * out of memory. */
+struct net *net_xbars_with_hosts(unsigned n, unsigned ports, unsigned hosts);
+/* The fewest ports of a real crossbar (4, 8, 16, 32), or just enough. */
+unsigned net_xbar_size(unsigned need);
+
 /* "no such net"; NULL. */
 struct net *net_no_net(struct errbuf *err, const char *name);
 /* The net, or NULL with "out of memory". */

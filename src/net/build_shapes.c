@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Lines, rings, tori, random nets: see build.h.
+ * Lines, rings, random nets: see build.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,7 @@
 
 #define RANDOM_PORTS 16
 
-/* Add `n` crossbars x0 ... and `hosts` hosts on the first ports of each. */
-static struct net *xbars_with_hosts(unsigned n, unsigned ports, unsigned hosts)
+struct net *net_xbars_with_hosts(unsigned n, unsigned ports, unsigned hosts)
 {
     struct net *net = net_new();
     char name[32];
@@ -33,8 +32,7 @@ static struct net *xbars_with_hosts(unsigned n, unsigned ports, unsigned hosts)
     return NULL;
 }
 
-/* The fewest ports of a real crossbar (4, 8, 16, 32), or just enough. */
-static unsigned xbar_size(unsigned need)
+unsigned net_xbar_size(unsigned need)
 {
     unsigned size = 4;
 
@@ -68,33 +66,9 @@ struct net *net_build_row(const char *name, const char *arg, bool ring,
     if ((got != 1 && got != 2) || n < (ring ? 3 : 1) || n > 65535 ||
         hosts > 250 || (got == 1 && arg[strspn(arg, "0123456789")]))
         return net_no_net(err, name);
-    net = net_checked(xbars_with_hosts(n, xbar_size(hosts + 2), hosts), err);
+    net = net_checked(net_xbars_with_hosts(n, net_xbar_size(hosts + 2), hosts), err);
     for (unsigned i = 0; net && ok && i + !ring < n; i++)
         ok = net_connect(net, i, hosts, (i + 1) % n, hosts + 1);
-    return net;
-}
-
-struct net *net_build_torus(const char *name, const char *arg,
-                            struct errbuf *err)
-{
-    unsigned x = 0, y = 0, hosts = 2, par = 1, x1, y1;
-    char end = 0;
-    int got = sscanf(arg, "%3ux%3u:%3u:%2u%c", &x, &y, &hosts, &par, &end);
-    struct net *net;
-
-    if (got < 2 || got > 4 || x < 3 || y < 3 || par < 1 ||
-        hosts + 4 * par > SF_NET_XBAR_PORTS_MAX)
-        return net_no_net(err, name);
-    net = net_checked(
-        xbars_with_hosts(x * y, xbar_size(hosts + 4 * par), hosts), err);
-    for (unsigned i = 0; net && i < x * y * par; i++) {
-        unsigned n = i / par, p = hosts + i % par * 4;
-
-        x1 = (n / x) * x + (n % x + 1) % x;
-        y1 = (n + x) % (x * y);
-        net_connect(net, n, p, x1, p + 1);
-        net_connect(net, n, p + 2, y1, p + 3);
-    }
     return net;
 }
 
@@ -153,7 +127,7 @@ struct net *net_build_random(const char *name, const char *arg,
         hosts + 2 * (uint64_t)xbars > (uint64_t)xbars * RANDOM_PORTS)
         return net_no_net(err, name);
     rng.state = seed;
-    net = net_checked(xbars_with_hosts(xbars, RANDOM_PORTS, 0), err);
+    net = net_checked(net_xbars_with_hosts(xbars, RANDOM_PORTS, 0), err);
     for (unsigned i = 0; net && i < hosts; i++) {
         snprintf(host, sizeof(host), "h%u", i);
         if (net_add_host(net, host, NET_BUILD_HOST_ID + i) == NET_NONE) {
@@ -176,7 +150,7 @@ struct net *net_build_hostless(const char *name, const char *arg,
 
     if (*arg && (sscanf(arg, ":%5u", &n) != 1 || n < 3 || n > 4096))
         return net_no_net(err, name);
-    net = net_checked(xbars_with_hosts(n + 2, 8, 0), err);
+    net = net_checked(net_xbars_with_hosts(n + 2, 8, 0), err);
     for (unsigned i = 0; net && i < 8; i++) {
         snprintf(host, sizeof(host), "h%u", i);
         net_connect(net, net_add_host(net, host, NET_BUILD_HOST_ID + i), 0,

@@ -54,6 +54,14 @@ static void other_nets_have_the_stated_figures(void **state)
     expect("ring:5", 10, 5, 15);
     expect("torus:4x3", 24, 12, 24 + 24);
     expect("torus:8x8:6:2", 384, 64, 384 + 256);
+    expect("torus:3x4x5:1", 60, 60, 60 + 180);
+    expect("torus:3x3x3:1:2", 27, 27, 27 + 2 * 81);
+    expect("hypercube:1:1", 2, 2, 2 + 1);
+    expect("hypercube:6", 128, 64, 128 + 192);
+    expect("dragonfly:4:2", 72, 36, 72 + 9 * 6 + 36);
+    expect("dragonfly:1:3:1", 4, 4, 4 + 6);
+    expect("regular:64:6", 128, 64, 128 + 192);
+    expect("regular:20:3:1:7", 20, 20, 20 + 30);
     expect("hostless-ring", 8, 8, 8 + 6 + 3);
     expect("two-planes", 128, 24, 256);
 }
@@ -69,11 +77,13 @@ static void every_port_of_a_full_clos_is_wired(void **state)
 
 static void nets_hang_together(void **state)
 {
-    static const char *const names[] = {"C64",          "C512",
-                                        "C2048",        "ring:9:1",
-                                        "line:30",      "hostless-ring:9",
-                                        "torus:5x4",    "random:60:300:7",
-                                        "random:1:3:1", "random:40:100:2"};
+    static const char *const names[] = {"C64",           "C512",
+                                        "C2048",         "ring:9:1",
+                                        "line:30",       "hostless-ring:9",
+                                        "torus:5x4",     "random:60:300:7",
+                                        "random:1:3:1",  "random:40:100:2",
+                                        "torus:3x4x5",   "hypercube:5",
+                                        "dragonfly:3:2", "regular:30:3:1:4"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         struct net *net = named(names[i]), *all;
@@ -161,6 +171,20 @@ static void wrong_names_are_errors(void **state)
                                         "ring:99999999",
                                         "torus:2x3",
                                         "torus:3x3:300",
+                                        "torus:3x4x2",
+                                        "torus:3x3x3x3",
+                                        "torus:3x3:2x",
+                                        "torus:3x3:1:1:1",
+                                        "hypercube:0",
+                                        "hypercube:16",
+                                        "hypercube:4:2:2",
+                                        "dragonfly:4",
+                                        "dragonfly:4:0",
+                                        "dragonfly:100:100",
+                                        "regular:64",
+                                        "regular:64:2",
+                                        "regular:9:3",
+                                        "regular:8:6",
                                         "random:5:80",
                                         "random:0:0",
                                         "clos:8x8",
