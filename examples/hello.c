@@ -66,15 +66,17 @@ static const char *env(const char *name)
 static void describe(char text[TEXT_MAX], int rank, int size)
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING], host[256], contexts[128];
+    const char *node = getenv("SLURMD_NODENAME"); /* Slurm's name of it */
 
-    gethostname(host, sizeof(host));
+    if (gethostname(host, sizeof(host)) == 0 && !node)
+        node = host;
     describe_library(library, sizeof(library));
     describe_contexts(contexts, sizeof(contexts));
     snprintf(text, TEXT_MAX,
              "rank %d of %d  node %s  %.100s\n"
              "        RMS_RANK=%s RMS_NPROCS=%s RMS_PROCID=%s "
              "RMS_NODEID=%s RMS_NNODES=%s  %s",
-             rank, size, host, library, env("RMS_RANK"), env("RMS_NPROCS"),
+             rank, size, node, library, env("RMS_RANK"), env("RMS_NPROCS"),
              env("RMS_PROCID"), env("RMS_NODEID"), env("RMS_NNODES"), contexts);
 }
 

@@ -110,7 +110,7 @@ fabric_up() {
 }
 
 fabric_hsnd_is_there() {
-    wait_until 60 fabric_on "$1" test -S /run/slurm-fabric/hsnd-0
+    wait_until 60 test -S "$CLUSTER/run.$1/hsnd-0"
 }
 
 # fabric_on PLACE COMMAND..

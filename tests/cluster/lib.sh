@@ -174,10 +174,7 @@ no_job_left() {
 # pidkill SIGNAL PID..: those that are processes of this cluster.  A pid that
 # was read a moment ago may be a stranger's by now.
 pidkill() {
-    local signal=$1
-    shift
-    "$SF_TOP_SRCDIR/tests/cluster/mini/pidkill" "$signal" \
-        "cgroup=/minislurm-$(cluster_id)/" "$@"
+    "$MINISLURM" kill --dir "$CLUSTER" "$@"
 }
 
 # started PID: when; for `mini/pidkill SIGNAL start=TIME PID`.

@@ -3,11 +3,42 @@
 # The embedded cluster itself: it starts, runs jobs, and leaves nothing.
 . "$(dirname "$0")/lib.sh"
 cluster_up --nodes 4 --switch none
+plain=$("$MINISLURM" why-plain)
 
 case_srun_on_four_nodes() {
-    run_as_user srun -N4 hostname
+    run_as_user srun -N4 printenv SLURMD_NODENAME
     assert_code 0
+    assert_equal "n0 n1 n2 n3" "$(sort <<<"$out" | xargs)" "names"
+}
+
+case_each_node_has_a_host_name_of_its_own() {
+    [ -z "$plain" ] || skip "needs namespaces: $plain"
+    run_as_user srun -N4 hostname
     assert_equal "n0 n1 n2 n3" "$(sort <<<"$out" | xargs)" "host names"
+}
+
+# What a container's root has: the environment says where a node's files are.
+case_without_namespaces_and_cgroups() {
+    local d
+    d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    capture_two_nodes "$d" --plain -- srun -N2 sh -c '
+        echo "$SLURMD_NODENAME $(uname -n) $SLURM_FABRIC_CONFDIR"
+        setsid sleep 300 <&- >&- 2>&- &'
+    assert_code 0
+    assert_output "^n[01] $(uname -n) $d/etc.fabric$" 2
+    assert_empty "$err" "stderr"
+    assert_empty "$(traces "$d")" "left behind"
+}
+
+# So that a step of one node is opened there by a munged that has not seen it.
+case_plain_nodes_have_munged_and_run_time_directories() {
+    local d k
+    d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    capture_two_nodes "$d" --plain -- sh -c 'cd "$MINISLURM_DIR" &&
+        for k in ctl n0 n1; do stat -Lc %i munge.$k/munge.socket run.$k/.; done
+        grep -h ^AuthInfo etc/slurm*.conf'
+    assert_code 0
+    assert_equal 9 "$(sort -u <<<"$out" | wc -l)" "files of their own"
 }
 
 case_job_user_is_unprivileged() {
@@ -21,13 +52,14 @@ case_exit_code_of_task() {
 }
 
 case_batch_script() {
-    run_as_user sh -c 'cd $HOME && printf "#!/bin/sh\nsrun -n2 hostname\n" |
+    run_as_user sh -c 'cd $HOME && printf "#!/bin/sh\nsrun -n2 printenv SLURMD_NODENAME\n" |
         sbatch -W -n2 -o out.txt && cat out.txt'
     assert_code 0
     assert_output '^n0$' 2
 }
 
 case_each_node_has_its_own_munged() {
+    [ -z "$plain" ] || skip "needs namespaces: $plain"
     run_as_user srun -N2 sh -c 'stat -c %i '"$CLUSTER/munge/munge.socket"
     assert_equal 2 "$(sort -u <<<"$out" | wc -l)" "different sockets"
 }
@@ -55,16 +87,13 @@ case_daemon_is_stopped_before_its_pid_file_is_there() {
     assert_code 0
 }
 
-# Everything that carries the name of the cluster's directory or group.  (Other
-# clusters come and go: memory without an entry counts when it is still there,
-# for the entry goes last.)
+# Everything that carries the name of the cluster's directory.  Other clusters
+# come and go, and may leave something.
 traces() {
     local d=$1
     grep -lF "$d" /proc/[0-9]*/cmdline 2>/dev/null
     ls -d "$d" 2>/dev/null
-    find /dev/shm -maxdepth 1 -name 'minislurm-*' | while read -r m; do
-        [ -e "/run/minislurm/${m#*/minislurm-}" ] || [ ! -d "$m" ] || echo "$m"
-    done
+    grep -lxF "$d" /dev/shm/minislurm-*/cluster 2>/dev/null
     grep -lF "$d" /run/minislurm/*/dir 2>/dev/null
     return 0
 }
@@ -110,7 +139,19 @@ case_cluster_whose_word_comes_in_two_parts_stays() {
     assert_empty "$(traces "$d")" "left behind"
 }
 
+case_what_another_cluster_left_is_not_ours() {
+    local d m=/dev/shm/minislurm-msother$$
+    d=$(mktemp -u /tmp/minislurm.XXXXXX)
+    mkdir "$m"
+    echo /tmp/minislurm.other >"$m/cluster"
+    assert_empty "$(traces "$d")" "another's"
+    echo "$d" >"$m/cluster"
+    assert_equal "$m/cluster" "$(traces "$d")" "ours"
+    rm -r "$m"
+}
+
 case_both_proctracks() {
+    [ -z "$plain" ] || skip "needs a writable cgroup tree: $plain"
     local d
     d=$(mktemp -d /tmp/minislurm.XXXXXX)
     capture_two_nodes "$d" --proctrack cgroup -- \
@@ -190,15 +231,15 @@ case_two_clusters_at_once() {
     env -u MINISLURM_DIR -u SLURM_CONF "$MINISLURM" up --dir "$d" \
         --owner $$ --nodes 2 --switch none >/dev/null
     assert_equal 0 $? "exit code of up"
-    capture "$MINISLURM" exec --dir "$d" -- srun -N2 hostname
+    capture "$MINISLURM" exec --dir "$d" -- srun -N2 true
     assert_code 0
-    run_as_user srun -N4 hostname
+    run_as_user srun -N4 true
     assert_code 0
     "$MINISLURM" down --dir "$d"
     assert_empty "$(traces "$d")" "left behind"
     "$MINISLURM" down --dir "$d"
     assert_equal 0 $? "second down"
-    run_as_user srun -N4 hostname
+    run_as_user srun -N4 true
     assert_code 0
 }
 
@@ -219,7 +260,7 @@ case_all_waits_are_longer_on_a_slow_machine() {
 message_timeout() { # SF_SLOW
     (
         for part in patience conf; do . "${MINISLURM%/*}/mini/$part.sh"; done
-        dir=/ switch=none mpi_default=none proctrack=pgid ports=(1) SF_SLOW=$1
+        dir=/ plain='' switch=none mpi_default=none proctrack=pgid ports=(1) SF_SLOW=$1
         conf_defaults | sed -n 's/^MessageTimeout=//p' | tr '\n' ' '
     )
 }

@@ -27,6 +27,18 @@ cg_form() {
     fi
 }
 
+# Can directories be made in every hierarchy?
+cg_writable() {
+    local type dir probe good=0 n=0
+    while read -r type dir; do
+        n=$((n + 1)) probe=$dir/minislurm-probe$$
+        mkdir "$probe" 2>/dev/null || continue
+        good=$((good + 1))
+        rmdir "$probe"
+    done < <(cg_mounts)
+    [ $n -gt 0 ] && [ $good = $n ]
+}
+
 # cg_dirs ID: the cluster's directory in every hierarchy that has one.
 cg_dirs() {
     local type dir

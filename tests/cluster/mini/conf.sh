@@ -29,6 +29,7 @@ runtime_dirs() {
     local k
     [ "$(stat -fc %T /dev/shm 2>/dev/null)" = tmpfs ] || return 0
     mkdir -m 755 "$(memory_dir "$id")" || die "$(memory_dir "$id") exists"
+    echo "$dir" >"$(memory_dir "$id")/cluster" # whose it is
     for k in ctl $(node_names); do
         mkdir "$(memory_dir "$id")/run.$k"
         ln -s "$(memory_dir "$id")/run.$k" "$dir/run.$k"
@@ -62,10 +63,14 @@ node_addr() {
     echo "127.0.0.$((10 + ${1#n}))"
 }
 
+place_addr() {
+    case $1 in ctl) echo 127.0.0.1 ;; *) node_addr "$1" ;; esac
+}
+
 conf_defaults() {
     cat <<CONF
 ClusterName=minislurm
-SlurmctldHost=ctl(127.0.0.1)
+SlurmctldHost=$(ctl_name)(127.0.0.1)
 SlurmUser=slurm
 AuthType=auth/munge
 AuthInfo=socket=$dir/munge/munge.socket
@@ -90,10 +95,10 @@ SlurmctldLogFile=$dir/log/slurmctld.log
 SlurmdLogFile=$dir/log/slurmd.%n.log
 SlurmctldDebug=debug
 SlurmdDebug=debug
-DebugFlags=Switch
 SlurmdParameters=config_overrides
 KillWait=5
 CONF
+    echo "DebugFlags=Switch${plain:+,NO_CONF_HASH}"
     [ -z "${SF_SLOW-}" ] || conf_patience
 }
 
@@ -105,6 +110,26 @@ conf_patience() {
     [ "$seconds" -le 100 ] || seconds=100
     echo "MessageTimeout=$seconds"
     echo "BatchStartTimeout=$seconds"
+}
+
+# slurmctld wants to be on the host of that name.
+ctl_name() {
+    local name=ctl
+    [ -z "$plain" ] || name=$(uname -n)
+    echo "${name%%.*}"
+}
+
+# The slurm.conf of a place.  Without a mount namespace a node finds its own
+# munged by a file of its own.
+conf_of() {
+    local conf=$dir/etc/slurm.conf
+    if [ -n "$plain" ] && [ "$1" != ctl ]; then
+        sed "s,^AuthInfo=socket=$dir/munge/,AuthInfo=socket=$dir/munge.$1/," \
+            "$conf" >"$dir/etc/slurm.$1.conf.new"
+        mv "$dir/etc/slurm.$1.conf.new" "$dir/etc/slurm.$1.conf"
+        conf=$dir/etc/slurm.$1.conf
+    fi
+    echo "$conf"
 }
 
 # The defaults, with each key that --conf names replaced.
@@ -135,7 +160,9 @@ make_conf() {
     { conf_main; conf_nodes; } >"$dir/etc/slurm.conf"
     : >"$dir/etc/plugstack.conf"
     {
-        if [ "$(cg_form)" = unified ]; then
+        if [ -n "$plain" ]; then
+            : # nothing here uses them
+        elif [ "$(cg_form)" = unified ]; then
             echo CgroupPlugin=cgroup/v2
             echo IgnoreSystemd=yes
         else

@@ -8,20 +8,31 @@ spawn() {
     local place=$1 log=$2
     shift 2
     (
-        cg_enter "$id" "$place" leaf
+        if [ -n "$plain" ]; then
+            plain_environment "$place"
+        else
+            cg_enter "$id" "$place" leaf
+        fi
         exec setsid -f "$@" </dev/null >>"$log" 2>&1 7>&- 8>&- 9>&-
     )
 }
 
 # The words that run a command inside a place.
 nsenter_words() {
-    echo "nsenter -t $(cat "$dir/ns/$1") -r -u -m -C --"
+    [ -z "$plain" ] || return 0
+    echo "nsenter -t $(cat "$dir/ns/$1") -r -u -m -C --wdns=/ --"
 }
 
 start_holder() {
+    if [ -n "$plain" ]; then
+        : >"$dir/ns/$1"
+        return
+    fi
     (
         cg_enter "$id" "$1"
-        exec setsid -f unshare --uts --mount --cgroup \
+        # shellcheck disable=SC2030
+        export -f spaces
+        exec setsid -f bash -c 'spaces unshare --uts --cgroup "$@"' spaces \
             bash "$mini/holder.sh" "$mini" "$dir" "$id" "$1" "$fabric_etc" \
             </dev/null >>"$dir/log/holder.$1.log" 2>&1 7>&- 8>&- 9>&-
     )
@@ -35,7 +46,7 @@ start_munged() {
     # shellcheck disable=SC2046
     spawn "$1" "$dir/log/munged.$1.log" $(nsenter_words "$1") \
         setpriv --reuid munge --regid munge --clear-groups \
-        munged -F --num-threads 4 -S "$dir/munge.$1/munge.socket" \
+        munged -F --num-threads 4 ${plain:+--origin "$(place_addr "$1")"} -S "$dir/munge.$1/munge.socket" \
         --key-file "$dir/etc/munge.key" \
         --pid-file "$dir/munge.$1/munged.pid" \
         --seed-file "$dir/munge.$1/munged.seed" \
@@ -75,7 +86,7 @@ start_daemon() {
     *)
         # shellcheck disable=SC2046
         spawn_stamped "$(daemon_file "$1")" "$1" "$dir/log/slurmd.$1.err" \
-            $(nsenter_words "$1") slurmd -D -N "$1" -f "$dir/etc/slurm.conf" ;;
+            $(nsenter_words "$1") slurmd -D -N "$1" -f "$(conf_of "$1")" ;;
     esac
 }
 

@@ -23,10 +23,30 @@ host_why_not() {
         getent passwd $tool >/dev/null ||
             { echo "there is no user $tool"; return; }
     done
-    unshare --uts --mount true 2>/dev/null ||
-        { echo "this machine does not allow mount namespaces"; return; }
-    [ -f /etc/hosts ] || { echo "there is no /etc/hosts"; return; }
-    [ "$(cg_form)" != none ] || echo "no cgroup file system is mounted"
+}
+
+# host_why_plain: why a cluster here has no namespaces and no cgroups.
+host_why_plain() {
+    if [ -n "${MINISLURM_PLAIN-}" ]; then
+        echo "so wanted"
+    elif ! spaces unshare --uts --cgroup true 2>/dev/null; then
+        echo "no mount namespaces"
+    elif [ ! -f /etc/hosts ]; then
+        echo "no /etc/hosts"
+    elif ! cg_writable; then
+        echo "no writable cgroup tree"
+    fi
+}
+
+# spaces COMMAND..: in a mount namespace from which no mount gets out.  A root
+# directory that is no mount point (a chroot) cannot be made private from
+# within, so that is done from the namespace's own root directory.
+spaces() {
+    # shellcheck disable=SC2016
+    unshare --mount --propagation unchanged sh -c '
+        mount --make-rprivate / 2>/dev/null ||
+            nsenter -m/proc/self/ns/mnt mount --make-rprivate / || exit
+        exec "$@"' spaces "$@"
 }
 
 # registry_locked FUNCTION ARG..: call it while no other cluster registers.
@@ -85,7 +105,7 @@ registry_add() {
     ports_free "$3" >"$registry/$1/ports.new" ||
         { echo "minislurm: no free ports" >&2; return 1; }
     mv "$registry/$1/ports.new" "$registry/$1/ports"
-    if [ ! -d $runtime_dir ]; then
+    if [ ! -d $runtime_dir ] && [ -z "$plain" ]; then
         mkdir -m 755 $runtime_dir
         touch $registry/.made-runtime-dir
     fi
@@ -125,6 +145,7 @@ registry_sweep() {
 cluster_erase() {
     [ -d "$registry/$1" ] || return 0
     wait_until 60 cg_erase "$1"
+    [ ! -e "$registry/$1/plain" ] || wait_until 60 plain_erase "$1"
     [ -f "$2/.minislurm" ] && [ ! -e "$2/.keep" ] && rm -rf "${2:?}"
     rm -rf "$(memory_dir "${1:?}")"
     registry_remove "$1"
