@@ -9,7 +9,8 @@
  *     signal N             rms_prgsignal() to its own program
  *     other ID             asks for another program's capability
  *     until FILE           waits until it is there
- *     key                  prints the key: for tests that look for it
+ *     key                  prints the keys, a line for each rail: for tests
+ *                          that look for them
  *     burn MS              use that much CPU in a child that ends
  */
 #include <errno.h>
@@ -119,7 +120,7 @@ static void show_key(void)
 {
     ELAN_CAPABILITY cap;
 
-    if (rms_getcap(0, &cap) == 0)
+    for (int i = 0; rms_getcap(i, &cap) == 0; i++)
         printf("key %08x %08x %08x %08x\n", cap.UserKey.Values[0],
                cap.UserKey.Values[1], cap.UserKey.Values[2],
                cap.UserKey.Values[3]);

@@ -84,6 +84,28 @@ case_contiguous_nodes_may_broadcast() { # EL-20 EL-21 EL-27
     assert_output 'cap0=block[+]bc,' 2
 }
 
+# Both steps of a job, another job, and both rails of each.
+case_every_program_has_keys_of_its_own() { # EL-02 EL-30
+    run_as_user srun -N1 -n2 "$SHOW" key # both tasks have the same two
+    assert_code 0
+    assert_equal 2 "$(grep '^key' <<<"$out" | sort -u | wc -l)" \
+        "keys of a program of two rails"
+    run_as_user salloc -Q -N1 sh -c "srun -n1 $SHOW key; srun -n1 $SHOW key"
+    assert_code 0
+    grep '^key' <<<"$out" >"$case_tmp/keys"
+    for _ in 1 2; do
+        run_as_user srun -N1 -n1 "$SHOW" key
+        grep '^key' <<<"$out" >>"$case_tmp/keys"
+    done
+    # 4 programs, each with a key for each rail: 8 keys of 4 words, and no
+    # word of them twice
+    assert_equal 8 "$(wc -l <"$case_tmp/keys")" "keys"
+    assert_equal 32 "$(tr ' ' '\n' <"$case_tmp/keys" | grep -v key | sort -u |
+        wc -l)" "different words"
+    assert_empty "$(grep -E ' (00000000|ffffffff)( |$)' "$case_tmp/keys")" \
+        "constant words"
+}
+
 case_two_rails_and_one() { # EL-59 SL-13
     run_as_user srun -n1 "$SHOW"
     assert_output 'caps=2 .*cap0=.*rail=1 cap1=.*rail=2'

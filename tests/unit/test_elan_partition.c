@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The partition manager: steps come and go.
  */
+#include "elan/prognum.h"
 #include "partition_bed.h"
 
 static void program_has_number_contexts_and_capability(void **state)
@@ -133,6 +134,60 @@ static void el_18_exhausted_is_busy_until_release(void **state)
     elan_partition_destroy(pm);
 }
 
+/* The linker sends the manager's call through here. */
+uint32_t __real_elan_prognum_take(struct elan_prognum *p,
+                                  elan_prognum_live_f *live, void *arg);
+uint32_t __wrap_elan_prognum_take(struct elan_prognum *p,
+                                  elan_prognum_live_f *live, void *arg);
+static bool no_number;
+
+uint32_t __wrap_elan_prognum_take(struct elan_prognum *p,
+                                  elan_prognum_live_f *live, void *arg)
+{
+    return no_number ? 0 : __real_elan_prognum_take(p, live, arg);
+}
+
+/* All of 2^31 numbers live, which no test can wait for. */
+static void el_19_contexts_come_back_when_no_number_is_free(void **state)
+{
+    struct elan_partition *pm = manager("base_context=0,top_context=3");
+    struct program p;
+
+    no_number = true;
+    assert_int_equal(build(pm, &p, 1, 1, 0, 4), EBUSY);
+    assert_int_equal(elan_partition_contexts(pm), 0);
+    assert_int_equal(elan_partition_programs(pm), 0);
+    no_number = false;
+    assert_int_equal(build(pm, &p, 1, 1, 0, 4), 0);
+    program_free(&p);
+    elan_partition_destroy(pm);
+}
+
+/* OnDown=nobroadcast: what the health table says of a step reaches each of its
+ * capabilities. */
+static void el_20_no_broadcast_for_a_step_with_a_fault(void **state)
+{
+    struct elan_partition *pm = manager(NULL);
+    struct elan_userkey keys[1] = {{{1, 2, 3, 4}}};
+    struct elan_step step = {.options = {1, 0}, .keys = keys};
+
+    for (int fault = 0; fault < 2; fault++) {
+        struct elan_layout l = even_layout(3, 0, 1, false);
+        struct program p;
+        struct errbuf err;
+
+        step.no_broadcast = fault;
+        elan_jobinfo_init(&p.info, 1, (uint32_t)fault, NO_COMPONENT);
+        assert_int_equal(elan_partition_build(pm, &step, &l, &p.info,
+                                              &p.payload, &err),
+                         0);
+        assert_int_equal(
+            !(p.payload.caps[0].Type & ELAN_CAP_TYPE_BROADCASTABLE), fault);
+        program_free(&p);
+    }
+    elan_partition_destroy(pm);
+}
+
 static void el_37_more_slots_than_a_bitmap_is_final(void **state)
 {
     struct elan_partition *pm = manager(NULL);
@@ -244,6 +299,8 @@ int main(void)
         cmocka_unit_test(el_59_one_capability_per_rail),
         cmocka_unit_test(el_56_components_are_programs_of_their_own),
         cmocka_unit_test(el_18_exhausted_is_busy_until_release),
+        cmocka_unit_test(el_19_contexts_come_back_when_no_number_is_free),
+        cmocka_unit_test(el_20_no_broadcast_for_a_step_with_a_fault),
         cmocka_unit_test(el_37_more_slots_than_a_bitmap_is_final),
         cmocka_unit_test(sl_10_release_twice_never_built_and_failed),
         cmocka_unit_test(el_19_stale_release_spares_the_next_owner),

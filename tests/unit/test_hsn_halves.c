@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Messages of two packets: the fragment queue.
  */
+#include "hsn/fragq.h"
 #include "hsn_pair.h"
 
 static void hs_08_25_26_halves_become_one_message(void **state)
@@ -154,31 +155,82 @@ static void hs_48_partner_after_expiry(void **state)
     pair_free(&p);
 }
 
-static void hs_48_same_sequence_of_two_hosts(void **state)
+/* Another driver on the wire, of that board and incarnation. */
+static struct node *impostor(uint64_t board, uint32_t incarnation)
 {
-    struct pair p = pair(8192, &page_module);
-    struct node *other = node_new(3, 8192, &page_module);
-    struct hsn_engine_options o = {.board = 3,
-                                   .incarnation = 0x11220001, /* as board 1 */
+    struct node *n = node_new(board, 8192, &page_module);
+    struct hsn_engine_options o = {.board = board,
+                                   .incarnation = incarnation,
                                    .sequence = 7,
                                    .page_size = 8192};
 
-    hsn_engine_free(other->e);
-    other->e = hsn_engine_new(&o, &fake_ops, &other->nic);
-    assert_non_null(other->e);
-    hsn_engine_open(other->e, HSN_MODULE_CLIENT, &page_module, &other->client);
-    node_routes(other);
+    hsn_engine_free(n->e);
+    n->e = hsn_engine_new(&o, &fake_ops, &n->nic);
+    assert_non_null(n->e);
+    hsn_engine_open(n->e, HSN_MODULE_CLIENT, &page_module, &n->client);
+    node_routes(n);
+    return n;
+}
+
+/* The first half of one message, the second of another that has its sequence
+ * number, then the true second half.  Lent halves are joined where they lie,
+ * others in the fragment queue. */
+static void try_strangers(uint64_t board, uint32_t incarnation, bool lend)
+{
+    struct pair p = pair(8192, lend ? &copy_module : &page_module);
+    struct node *other = impostor(board, incarnation);
+
+    p.to->nic.lend = lend;
     say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
     say(other, HSN_MODULE_CLIENT, 8192, 9, 2);
     arrive(p.to, &p.from->nic.out[0]);
     arrive(p.to, &other->nic.out[1]);
-    wake(p.to);
-    assert_int_equal(p.to->client.ngot, 0);
     arrive(p.to, &p.from->nic.out[1]);
     wake(p.to);
+    assert_int_equal(p.to->client.ngot, 1);
     expect(&p.to->client, 0, 8192, 9, 1);
     node_free(other);
     pair_free(&p);
+}
+
+static void hs_48_same_sequence_of_two_hosts(void **state)
+{
+    try_strangers(3, 0x11220001, false);
+    try_strangers(3, 0x11220001, true);
+}
+
+static void hs_22_48_same_sequence_of_two_incarnations(void **state)
+{
+    try_strangers(1, 0x11220002, false);
+    try_strangers(1, 0x11220002, true);
+}
+
+/* A queue so small that most strangers share its bucket. */
+static void hs_48_nothing_but_the_same_message_is_found(void **state)
+{
+    struct hsn_half half = {.frame = {.host = 1,
+                                      .incarnation = 5,
+                                      .sequence = 9,
+                                      .data_len = 8192}};
+    struct hsn_frame f;
+    struct hsn_fragq q;
+
+    assert_int_equal(hsn_fragq_init(&q, 4), 0);
+    hsn_fragq_add(&q, &half);
+    assert_int_equal(hsn_fragq_find(&q, &half.frame), 0);
+    for (uint32_t i = 1; i < 1000; i++) {
+        f = half.frame;
+        f.host += i;
+        assert_int_equal(hsn_fragq_find(&q, &f), HSN_FRAGQ_NONE);
+        f = half.frame;
+        f.incarnation += i;
+        assert_int_equal(hsn_fragq_find(&q, &f), HSN_FRAGQ_NONE);
+        f = half.frame;
+        f.sequence += i;
+        assert_int_equal(hsn_fragq_find(&q, &f), HSN_FRAGQ_NONE);
+    }
+    hsn_fragq_take(&q, 0);
+    hsn_fragq_free(&q);
 }
 
 /* Two halves that name the same message but were never one. */
@@ -287,6 +339,8 @@ int main(void)
         cmocka_unit_test(hs_48_duplicate_half),
         cmocka_unit_test(hs_48_partner_after_expiry),
         cmocka_unit_test(hs_48_same_sequence_of_two_hosts),
+        cmocka_unit_test(hs_22_48_same_sequence_of_two_incarnations),
+        cmocka_unit_test(hs_48_nothing_but_the_same_message_is_found),
         cmocka_unit_test(hs_48_halves_that_contradict_each_other),
         cmocka_unit_test(hs_48_lent_halves_that_contradict_each_other),
         cmocka_unit_test(hs_09_full_fragment_queue_lets_the_oldest_go),
