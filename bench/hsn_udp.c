@@ -5,6 +5,8 @@
  *     hsn_udp ours SIZE SECONDS MUNGE    hsnd's interface; the other end takes
  *                                        the link's tags off and checks them
  *     hsn_udp plain SIZE SECONDS         sendmmsg, recvmmsg of 32
+ *     hsn_udp segmented SIZE SECONDS     the same with the help that hsnd takes
+ *                                        of the kernel: UDP_SEGMENT, UDP_GRO
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -31,6 +33,10 @@
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#define SEGMENTED_MAX 65000
 #define BATCH 32
 #define IN_SIZE 65536
 
@@ -93,6 +99,7 @@ static int randomness(void *arg, void *buf, size_t len)
 struct receiver {
     int fd;
     struct softlink *link; /* NULL: plain */
+    bool gro;
     struct softlink_ops ops;
     struct shared *s;
     struct mmsghdr msg[BATCH];
@@ -161,16 +168,16 @@ static void receive(struct receiver *r)
                 .msg_namelen = sizeof(r->from[i]),
                 .msg_iov = &r->iov[i],
                 .msg_iovlen = 1,
-                .msg_control = r->link ? r->control[i] : NULL,
-                .msg_controllen = r->link ? sizeof(r->control[i]) : 0};
+                .msg_control = r->gro ? r->control[i] : NULL,
+                .msg_controllen = r->gro ? sizeof(r->control[i]) : 0};
         }
         n = recvmmsg(r->fd, r->msg, BATCH, MSG_WAITFORONE, NULL);
         for (int i = 0; i < n; i++) {
             size_t len = r->msg[i].msg_len, at = 0;
-            size_t step = r->link ? segment(&r->msg[i].msg_hdr, len) : len;
+            size_t step = r->gro ? segment(&r->msg[i].msg_hdr, len) : len;
 
             if (!r->link)
-                r->s->received++;
+                r->s->received += (len + step - 1) / step;
             for (; r->link && at < len; at += step)
                 take(r, (uint8_t *)r->iov[i].iov_base + at,
                      len - at < step ? len - at : step, &r->from[i]);
@@ -180,9 +187,21 @@ static void receive(struct receiver *r)
 
 /* ---- this end ---- */
 
-static void send_plain(uint16_t port, size_t size, uint64_t until)
+/* As many datagrams in one message as the kernel takes: 64, or 64 KB. */
+static size_t segments(int fd, size_t size)
 {
-    static uint8_t buf[8192];
+    int segment = (int)size;
+
+    if (setsockopt(fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment)) < 0)
+        die("UDP_SEGMENT");
+    return SEGMENTED_MAX / size < 64 ? SEGMENTED_MAX / size : 64;
+}
+
+static void send_plain(uint16_t port, size_t size, bool segmented,
+                       uint64_t until)
+{
+    static uint8_t buf[SEGMENTED_MAX];
+    size_t n = 1;
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons(port),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -192,11 +211,13 @@ static void send_plain(uint16_t port, size_t size, uint64_t until)
 
     if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
         die("connect");
+    if (segmented)
+        iov.iov_len = size * (n = segments(fd, size));
     for (int i = 0; i < BATCH; i++)
         msg[i] =
             (struct mmsghdr){.msg_hdr = {.msg_iov = &iov, .msg_iovlen = 1}};
     while (clock_ns() < until)
-        if (sendmmsg(fd, msg, BATCH, 0) < 0)
+        if (sendmmsg(fd, msg, n < BATCH ? BATCH / (unsigned)n : 1, 0) < 0)
             die("sendmmsg");
 }
 
@@ -252,6 +273,7 @@ int main(int argc, char **argv)
     struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bool ours = argc == 5 && strcmp(argv[1], "ours") == 0;
+    bool segmented = argc == 4 && strcmp(argv[1], "segmented") == 0;
     size_t size = argc > 2 ? (size_t)atol(argv[2]) : 0;
     double seconds = argc > 3 ? atof(argv[3]) : 0;
     struct receiver *r = calloc(1, sizeof(*r));
@@ -265,10 +287,12 @@ int main(int argc, char **argv)
         return 2;
     r->fd = bound_socket(&port);
     r->s = s;
+    r->gro = ours || segmented;
+    if (r->gro)
+        setsockopt(r->fd, SOL_UDP, UDP_GRO, &one, sizeof(one));
     if (ours) {
         r->ops = (struct softlink_ops){seal, open_seal, randomness, argv[4], 0};
         r->link = softlink_new_called(0, &r->ops);
-        setsockopt(r->fd, SOL_UDP, UDP_GRO, &one, sizeof(one));
     }
     pid = fork();
     if (pid == 0) {
@@ -283,7 +307,7 @@ int main(int argc, char **argv)
     if (ours)
         send_ours(nic, size, end);
     else
-        send_plain(port, size, end);
+        send_plain(port, size, segmented, end);
     printf("%.0f\n",
            (double)s->received / ((double)(clock_ns() - begin) / 1e9));
     kill(pid, SIGKILL);
