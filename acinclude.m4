@@ -42,3 +42,104 @@ AC_DEFUN([SF_SLURM], [
     AC_SUBST([SLURM_LDFLAGS])
     AC_SUBST([SLURM_LIBS], [-lslurm])
 ])
+
+# SF_HARDEN: what the compiler and the linker have against a mistake that
+# somebody wants to use.  Sets
+#   HARDEN_CPPFLAGS     fortified calls of the C library
+#   HARDEN_CFLAGS       stack protector, stack clash, control flow
+#   HARDEN_USER_CFLAGS  the same for what is loaded into users' programs
+#   HARDEN_LDFLAGS      relocations read only, all bound at the start
+#   HARDEN_PROG_CFLAGS, HARDEN_PROG_LDFLAGS  programs at any address
+# What the builder's own flags say already is left to them: a distribution
+# passes its choice in CFLAGS, CPPFLAGS and LDFLAGS.
+
+# SF_HARDEN_CC(FLAGS, VARIABLE): if the compiler takes them without a word.
+AC_DEFUN([SF_HARDEN_CC], [
+    AC_MSG_CHECKING([whether $CC knows $1])
+    sf_save_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -Werror $1"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+        [AC_MSG_RESULT([yes]); $2="$$2 $1"], [AC_MSG_RESULT([no])])
+    CFLAGS=$sf_save_CFLAGS
+])
+AC_DEFUN([SF_HARDEN_LD], [
+    AC_MSG_CHECKING([whether the linker knows $1])
+    sf_save_LDFLAGS=$LDFLAGS
+    LDFLAGS="$LDFLAGS $1"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+        [AC_MSG_RESULT([yes]); $2="$$2 $1"], [AC_MSG_RESULT([no])])
+    LDFLAGS=$sf_save_LDFLAGS
+])
+# SF_HARDEN_SAYS(EXPRESSION): whether the preprocessor finds it true with the
+# builder's flags.  Nothing of the C library is included: its headers define
+# _FORTIFY_SOURCE anew.
+AC_DEFUN([SF_HARDEN_SAYS], [AC_COMPILE_IFELSE([AC_LANG_SOURCE([
+#if !($1)
+#error not so
+#endif
+int sf_harden;])], [$2], [$3])])
+
+AC_DEFUN([SF_HARDEN_FORTIFY], [
+    AC_MSG_CHECKING([which fortified calls there are])
+    sf_fortify=
+    SF_HARDEN_SAYS([defined _FORTIFY_SOURCE], [sf_fortify="the builder's"])
+    SF_HARDEN_SAYS([defined __OPTIMIZE__], [],
+        [sf_fortify="none without optimization"])
+    AS_IF([test -n "$SANITIZER$sf_sanitized"],
+        [sf_fortify="none with sanitizers"])
+    sf_save_CFLAGS=$CFLAGS
+    for sf_level in 3 2; do
+        AS_IF([test -z "$sf_fortify"], [
+            CFLAGS="$sf_save_CFLAGS -Werror"
+            AC_COMPILE_IFELSE([AC_LANG_SOURCE([
+#define _FORTIFY_SOURCE $sf_level
+#include <string.h>
+#if !defined __USE_FORTIFY_LEVEL || __USE_FORTIFY_LEVEL != $sf_level
+#error not of that level
+#endif
+int sf_harden;])], [sf_fortify=$sf_level
+                HARDEN_CPPFLAGS=-D_FORTIFY_SOURCE=$sf_level])])
+    done
+    CFLAGS=$sf_save_CFLAGS
+    AC_MSG_RESULT([${sf_fortify:-none}])
+])
+
+# SF_HARDEN_MPICC(WRAPPER): a back end's compiler may be another one.
+AC_DEFUN([SF_HARDEN_MPICC], [
+    AS_IF([test -n "$1" && test -n "$HARDEN_USER_CFLAGS"], [
+    sf_save_CC=$CC
+    sf_flags= CC=$1
+    SF_HARDEN_CC([$HARDEN_USER_CFLAGS], [sf_flags])
+    AS_IF([test -z "$sf_flags"], [HARDEN_USER_CFLAGS=])
+    CC=$sf_save_CC
+    ])
+])
+
+AC_DEFUN([SF_HARDEN], [
+    HARDEN_CPPFLAGS= HARDEN_CFLAGS= HARDEN_USER_CFLAGS= HARDEN_LDFLAGS=
+    HARDEN_PROG_CFLAGS= HARDEN_PROG_LDFLAGS=
+    AS_IF([test "x$enable_hardening" != xno], [
+        SF_HARDEN_FORTIFY
+        SF_HARDEN_CC([-fstack-protector-strong], [HARDEN_CFLAGS])
+        SF_HARDEN_CC([-fstack-clash-protection], [HARDEN_CFLAGS])
+        HARDEN_USER_CFLAGS=$HARDEN_CFLAGS
+        AS_CASE([$host_cpu], [x86_64 | i?86], [
+            SF_HARDEN_CC([-fcf-protection=full], [HARDEN_CFLAGS])
+            SF_HARDEN_CC([-fcf-protection=return], [HARDEN_USER_CFLAGS])])
+        SF_HARDEN_LD([-Wl,-z,relro], [HARDEN_LDFLAGS])
+        SF_HARDEN_LD([-Wl,-z,now], [HARDEN_LDFLAGS])
+        SF_HARDEN_SAYS([defined __PIE__], [], [
+            SF_HARDEN_CC([-fPIE -pie], [HARDEN_PROG_LDFLAGS])
+            AS_IF([test -n "$HARDEN_PROG_LDFLAGS"],
+                [HARDEN_PROG_CFLAGS=-fPIE HARDEN_PROG_LDFLAGS=-pie])])])
+    AC_SUBST([HARDEN_CPPFLAGS])
+    AC_SUBST([HARDEN_CFLAGS])
+    AC_SUBST([HARDEN_USER_CFLAGS])
+    AC_SUBST([HARDEN_LDFLAGS])
+    AC_SUBST([HARDEN_PROG_CFLAGS])
+    AC_SUBST([HARDEN_PROG_LDFLAGS])
+    AS_IF([test "x$enable_hardening" = xno],
+        [HARDENING="off"],
+        [HARDENING=$(echo $HARDEN_CPPFLAGS $HARDEN_CFLAGS $HARDEN_LDFLAGS)])
+    AC_SUBST([HARDENING])
+])

@@ -12,6 +12,13 @@
 
 #if defined(__x86_64__)
 
+/* Where indirect branches are checked, what one leads to begins with this. */
+#if defined(__CET__) && __CET__ & 1
+#define LANDS "endbr64\n "
+#else
+#define LANDS
+#endif
+
 __asm__(".pushsection .data.front_slots,\"aw\"\n"
         ".balign 16\n"
         ".globl front_slots\n.hidden front_slots\n"
@@ -24,10 +31,10 @@ __asm__(".pushsection .data.front_slots,\"aw\"\n"
  * that the slot points at first. */
 #define ENTRY(slot, symbol)                                                    \
     ".balign 16\n"                                                             \
-    ".globl " symbol "\n.type " symbol ", @function\n" symbol                  \
-    ": jmp *front_slots+8*(" slot ")(%rip)\n"                                  \
+    ".globl " symbol "\n.type " symbol ", @function\n" symbol ": " LANDS       \
+    "jmp *front_slots+8*(" slot ")(%rip)\n"                                    \
     ".size " symbol ", .-" symbol "\n"                                         \
-    "0: pushq $(" slot ")\n jmp front_lazy\n"                                  \
+    "0: " LANDS "pushq $(" slot ")\n jmp front_lazy\n"                         \
     ".pushsection .data.front_slots,\"aw\"\n.quad 0b\n.popsection\n"
 
 #define F(n, name)                                                             \

@@ -4,12 +4,12 @@
  * not by its file name: an object whose PMPI_Init is its own.
  */
 #define _GNU_SOURCE
+#include "libimpi/front.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
-
-#include "libimpi/front.h"
 
 #define MAX_OBJECTS 1024
 

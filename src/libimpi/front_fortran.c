@@ -5,11 +5,12 @@
  * What the back end knows nothing of goes to the library.
  */
 #define _GNU_SOURCE
+#include "libimpi/front.h"
+
 #include <dlfcn.h>
 #include <stdint.h>
 
 #include "libimpi/backend.h"
-#include "libimpi/front.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
