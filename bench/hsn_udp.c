@@ -71,7 +71,7 @@ static int bound_socket(uint16_t *port)
 /* ---- credentials ---- */
 
 static int seal(void *arg, char **cred, const void *payload, size_t len,
-                struct errbuf *err)
+                uid_t reader, struct errbuf *err)
 {
     return seal_make(cred, payload, len, SEAL_ANY_UID, 0, arg, err);
 }
@@ -291,7 +291,8 @@ int main(int argc, char **argv)
     if (r->gro)
         setsockopt(r->fd, SOL_UDP, UDP_GRO, &one, sizeof(one));
     if (ours) {
-        r->ops = (struct softlink_ops){seal, open_seal, randomness, argv[4], 0};
+        r->ops =
+            (struct softlink_ops){seal, open_seal, randomness, argv[4], 0, 0};
         r->link = softlink_new_called(0, &r->ops);
     }
     pid = fork();

@@ -45,6 +45,17 @@ nobody_is_refused() {
     PACKAGER=nobody "$top/tools/package" deb "$0" "$tmp/nobody"
     [ $? = 2 ]
 }
+# With a distribution's own flags.
+hardened() { # DIR
+    "$top/tests/harden.t" "$1"
+}
+deb_hardened() {
+    local deb
+    for deb in $(debs); do
+        dpkg-deb -x "$deb" "$tmp/elf" || return 1
+    done
+    hardened "$tmp/elf"
+}
 clean_of_errors() {
     lintian --fail-on error "$out"/deb/*.changes
 }
@@ -66,7 +77,12 @@ installed_in_a_copy() {
         printf "#!/bin/sh\nexit 101\n" >"$tmp/root/all/usr/sbin/policy-rc.d"
         chmod 755 "$tmp/root/all/usr/sbin/policy-rc.d"
         chroot "$tmp/root/all" sh -euxc "
+            mkdir -p /var/lib/slurm-fabric
+            echo map >/var/lib/slurm-fabric/mapperd-020000000000.map
             dpkg -i /debs/*.deb
+            test -s /var/lib/slurm-fabric/mapperd/mapperd-020000000000.map
+            getent passwd slurm-fabric-mapper
+            getent passwd slurm-fabric-swfab
             sfabric --version
             for d in hsnd mapperd swfabd switchmgrd; do
                 /usr/libexec/slurm-fabric/\$d --version
@@ -102,6 +118,7 @@ check_deb() {
     ok "headers are in slurm-fabric-dev" listed slurm-fabric-dev \
         elan/rmscall.h hsn/libhsn.h include/impi.h libhsn.so
     ok "it asks for exactly this Slurm" depends_on_this_slurm
+    ok "what is in them is hardened" deb_hardened
     [ -n "${SF_PACKAGES-}" ] ||
         ok "PACKAGER stands in them" deb_has_packager
     ok "a PACKAGER without an address is refused" nobody_is_refused
@@ -140,6 +157,7 @@ rpm_runs() {
         (cd "$tmp/x" && rpm2cpio "$(rpms "$f")" | cpio -idm --quiet) || return 1
     done
     f=$(find "$tmp/x" -path "*/slurm-fabric/switchmgrd" -type f)
+    hardened "$tmp/x" || return 1
     [ "$("$f" --version)" = "switchmgrd (slurm-fabric) $version" ] &&
         [ "$("$tmp/x/usr/bin/sfabric" --version)" = \
             "sfabric (slurm-fabric) $version" ]

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/sitedir.h"
 
@@ -27,4 +28,34 @@ const char *sitedir_conf(struct sitedir *p, const char *name)
 const char *sitedir_run(struct sitedir *p, const char *name)
 {
     return put(p, secure_getenv("SLURM_FABRIC_RUNDIR"), SF_RUNSTATEDIR, name);
+}
+
+/* The first directory of a list, copied; NULL where there is none. */
+static const char *first_of(struct sitedir *room, const char *list)
+{
+    size_t len = list ? strcspn(list, ":") : 0;
+
+    if (len == 0 || len >= sizeof(room->path))
+        return NULL;
+    memcpy(room->path, list, len);
+    room->path[len] = '\0';
+    return room->path;
+}
+
+const char *sitedir_own_run(struct sitedir *p, const char *name)
+{
+    const char *dir = secure_getenv("SLURM_FABRIC_RUNDIR");
+    struct sitedir own;
+
+    if (!dir || dir[0] != '/')
+        dir = first_of(&own, secure_getenv("RUNTIME_DIRECTORY"));
+    return put(p, dir, SF_RUNSTATEDIR, name);
+}
+
+const char *sitedir_own_state(struct sitedir *p, const char *name)
+{
+    struct sitedir own;
+
+    return put(p, first_of(&own, secure_getenv("STATE_DIRECTORY")), SF_STATEDIR,
+               name);
 }

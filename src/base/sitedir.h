@@ -22,8 +22,16 @@ struct sitedir {
 const char *sitedir_conf(struct sitedir *p, const char *name);
 const char *sitedir_run(struct sitedir *p, const char *name);
 
+/* The same for what this process makes itself, a service's sockets and state:
+ * where systemd says that it may (RuntimeDirectory=, StateDirectory=), if
+ * nobody else said another place. */
+const char *sitedir_own_run(struct sitedir *p, const char *name);
+const char *sitedir_own_state(struct sitedir *p, const char *name);
+
 /* For one expression: the path lives to the end of the enclosing block. */
 #define SITEDIR_CONF(name) sitedir_conf(&(struct sitedir){""}, name)
 #define SITEDIR_RUN(name) sitedir_run(&(struct sitedir){""}, name)
+#define SITEDIR_OWN_RUN(name) sitedir_own_run(&(struct sitedir){""}, name)
+#define SITEDIR_OWN_STATE(name) sitedir_own_state(&(struct sitedir){""}, name)
 
 #endif

@@ -69,12 +69,11 @@ bool hsn_nic_packet_get(struct hsn_nic *nic, struct hsn_rx *rx,
 }
 
 static int seal(void *arg, char **cred, const void *payload, size_t len,
-                struct errbuf *err)
+                uid_t reader, struct errbuf *err)
 {
     const struct hsn_nic_options *o = arg;
 
-    return seal_make(cred, payload, len, o->service ? o->service : 0, 0,
-                     o->munge, err);
+    return seal_make(cred, payload, len, reader, 0, o->munge, err);
 }
 
 static int open_seal(void *arg, void **payload, size_t *len,
@@ -105,6 +104,7 @@ struct softlink_ops hsn_nic_credentials(const struct hsn_nic_options *o)
         .random = randomness,
         .arg = (void *)(uintptr_t)o,
         .service = o->service,
+        .reader = o->service,
     };
 }
 

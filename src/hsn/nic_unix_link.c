@@ -83,10 +83,15 @@ static void hello_made(struct clerk_job *job, bool cancelled)
 
 static void call(struct unix_nic *u, uint64_t now)
 {
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+
     u->next = now + AGAIN_NS;
     u->fd = local_connect(u->o.fabric, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
     if (u->fd < 0)
         return;
+    if (getsockopt(u->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0)
+        u->credentials.reader = peer.uid == 0 ? 0 : u->o.service;
     u->link = softlink_new_caller(u->o.name, u->o.board, u->carrier, 0,
                                   &u->credentials);
     if (u->link)

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mac.h"
 #include "base/notify.h"
+#include "base/service.h"
 #include "base/sitedir.h"
 #include "hsnd/hsnd.h"
 
@@ -103,6 +104,8 @@ static int open_nic(struct hsnd *d, struct errbuf *err)
             return errprintf(err, "ServiceUser: there is no user %s",
                              d->conf.service_user);
         o.service = user->pw_uid;
+    } else {
+        o.service = service_uid(SERVICE_SWFAB);
     }
     d->nic = hsn_nic_open(&o, err);
     ev_io_init(&d->nic_io, on_nic, -1, EV_READ);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/service.h"
 #include "base/sitedir.h"
 #include "hsn/frame.h"
 #include "hsnd/hsnd.h"
@@ -152,6 +153,8 @@ int hsnd_identity(struct hsnd *d, struct errbuf *err)
                                 ids, NULL) == 0;
     if (d->has_elan)
         d->elan_id = ids[d->conf.rail];
+    if (!d->conf.raw_group && getgrnam(SERVICE_MAPPER))
+        d->conf.raw_group = strdup(SERVICE_MAPPER);
     if (group_of(d->conf.raw_group, &d->raw_gid, &d->has_raw_gid, err) < 0 ||
         group_of(d->conf.dgram_group, &d->dgram_gid, &d->has_dgram_gid, err) <
             0)

@@ -131,8 +131,8 @@ static int default_paths(struct settings *s)
     if (s->control)
         return 0;
     if (s->unit == 0)
-        return (s->control = strdup(SITEDIR_RUN("mapperd.sock"))) ? 0 : -1;
-    return asprintf(&s->control, "%s%ld.sock", SITEDIR_RUN("mapperd-"),
+        return (s->control = strdup(SITEDIR_OWN_RUN("mapperd.sock"))) ? 0 : -1;
+    return asprintf(&s->control, "%s%ld.sock", SITEDIR_OWN_RUN("mapperd-"),
                     s->unit) < 0
                ? -1
                : 0;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/sitedir.h"
 #include "mapper/gm2_store.h"
 #include "mapperd/mapperd.h"
 #include "mapperd/netfile.h"
@@ -29,8 +30,8 @@ static char *path_of(const struct mapperd *d)
         return NULL;
     if (s->stored_map)
         return strdup(s->stored_map);
-    return asprintf(&path, "%s/mapperd-%012" PRIx64 ".map", SF_STATEDIR,
-                    d->address) < 0
+    return asprintf(&path, "%s/mapperd-%012" PRIx64 ".map",
+                    SITEDIR_OWN_STATE(""), d->address) < 0
                ? NULL
                : path;
 }

@@ -148,9 +148,11 @@ static void call(struct softlink *link, uint64_t now, struct errbuf *err)
         return;
     }
     pledge.hello = link->me;
-    link->out_len =
-        softlink_make_pledge(link->out, sizeof(link->out), SOFTLINK_HELLO,
-                             link->me.session, &pledge, &link->ops, err);
+    link->out_len = softlink_make_pledge(
+        link->out, sizeof(link->out), SOFTLINK_HELLO, link->me.session, &pledge,
+        link->ops.reader, &link->ops, err);
+    /* Who is not there does not say as whom it would run. */
+    link->ops.reader = link->ops.reader ? 0 : link->ops.service;
     link->asked = link->out_len > 0;
     explicit_bzero(&pledge, sizeof(pledge));
 }
@@ -169,9 +171,9 @@ int softlink_answer(struct softlink *link, uint64_t now,
         rc = softlink_session_derive(&link->offered, SOFTLINK_CALLED, hello,
                                      &pledge.hello);
     if (rc == 0) {
-        link->out_len =
-            softlink_make_pledge(link->out, sizeof(link->out), SOFTLINK_WELCOME,
-                                 hello->session, &pledge, &link->ops, err);
+        link->out_len = softlink_make_pledge(
+            link->out, sizeof(link->out), SOFTLINK_WELCOME, hello->session,
+            &pledge, hello->uid, &link->ops, err);
         rc = link->out_len ? 0 : -1;
     }
     explicit_bzero(&pledge, sizeof(pledge));

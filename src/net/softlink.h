@@ -54,9 +54,10 @@ struct softlink_origin {
 
 /* Credentials and randomness come from outside (MUNGE in the daemons). */
 struct softlink_ops {
-    /* Make a credential that holds payload; *cred is malloc()ed text. */
+    /* Make a credential that holds payload and that `reader` alone opens;
+     * *cred is malloc()ed text. */
     int (*seal)(void *arg, char **cred, const void *payload, size_t len,
-                struct errbuf *err);
+                uid_t reader, struct errbuf *err);
     /* Open one; *payload is malloc()ed. */
     int (*open)(void *arg, void **payload, size_t *len,
                 struct softlink_origin *origin, const char *cred,
@@ -64,6 +65,7 @@ struct softlink_ops {
     int (*random)(void *arg, void *buf, size_t len);
     void *arg;
     uid_t service; /* beside root, who may be at the other end */
+    uid_t reader;  /* of the two, whom a caller tries first */
 };
 
 /* A HELLO that was opened and believed. */

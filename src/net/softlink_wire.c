@@ -83,13 +83,13 @@ static bool get_pledge(struct softlink_pledge *p, const void *buf, size_t len)
 
 size_t softlink_make_pledge(void *buf, size_t size, enum softlink_type type,
                             uint64_t session,
-                            const struct softlink_pledge *pledge,
+                            const struct softlink_pledge *pledge, uid_t reader,
                             const struct softlink_ops *ops, struct errbuf *err)
 {
     uint8_t plain[PLEDGE_MAX];
     size_t len = put_pledge(plain, pledge);
     char *cred = NULL;
-    int rc = ops->seal(ops->arg, &cred, plain, len, err);
+    int rc = ops->seal(ops->arg, &cred, plain, len, reader, err);
 
     explicit_bzero(plain, sizeof(plain));
     if (rc < 0)

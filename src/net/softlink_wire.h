@@ -23,11 +23,11 @@ struct softlink_pledge {
 void softlink_put_id(uint8_t at[SOFTLINK_ID], enum softlink_type type,
                      uint64_t session);
 
-/* Make a HELLO or WELCOME in buf[0..size) that names `session`; its length,
- * or 0 with errno. */
+/* Make a HELLO or WELCOME in buf[0..size) that names `session` and that
+ * `reader` can open; its length, or 0 with errno. */
 size_t softlink_make_pledge(void *buf, size_t size, enum softlink_type type,
                             uint64_t session,
-                            const struct softlink_pledge *pledge,
+                            const struct softlink_pledge *pledge, uid_t reader,
                             const struct softlink_ops *ops, struct errbuf *err);
 
 /* Open one.  0, or -1 with errno as softlink_read_hello(). */

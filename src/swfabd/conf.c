@@ -84,8 +84,8 @@ int swfabd_conf_read(struct swfabd_conf *conf, const char *path,
         report(err.text, arg);
         return -1;
     }
-    if (set_default(&conf->socket, SITEDIR_RUN("swfabd.sock")) < 0 ||
-        set_default(&conf->control, SITEDIR_RUN("swfabd.ctl")) < 0)
+    if (set_default(&conf->socket, SITEDIR_OWN_RUN("swfabd.sock")) < 0 ||
+        set_default(&conf->control, SITEDIR_OWN_RUN("swfabd.ctl")) < 0)
         return -1;
     return 0;
 }

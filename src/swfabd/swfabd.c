@@ -27,11 +27,11 @@
 /* ---- credentials by MUNGE ---- */
 
 static int seal(void *arg, char **cred, const void *payload, size_t len,
-                struct errbuf *err)
+                uid_t reader, struct errbuf *err)
 {
     struct swfabd *d = arg;
 
-    return seal_make(cred, payload, len, d->peer_uid, CREDENTIAL_SECONDS,
+    return seal_make(cred, payload, len, reader, CREDENTIAL_SECONDS,
                      d->conf.munge, err);
 }
 
@@ -67,7 +67,8 @@ static int find_user(struct swfabd *d, struct errbuf *err)
                                    .open = open_seal,
                                    .random = draw,
                                    .arg = d,
-                                   .service = d->peer_uid};
+                                   .service = d->peer_uid,
+                                   .reader = d->peer_uid};
     return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "base/clerk.h"
 #include "base/log.h"
 #include "base/notify.h"
+#include "base/service.h"
 #include "base/sitedir.h"
 #include "switchmgrd/linksrc.h"
 #include "switchmgrd/net.h"
@@ -253,6 +254,7 @@ static int find_service_user(struct net *n, struct errbuf *err)
     struct passwd *pw;
 
     n->service_uid = 0;
+    n->mapper_uid = service_uid(SERVICE_MAPPER);
     if (!name || !*name)
         return 0;
     pw = getpwnam(name);

@@ -85,7 +85,7 @@ struct net {
     struct clerk *clerk; /* asks munged */
     struct linksrc *links;
     uint64_t link_seq;
-    uid_t service_uid;
+    uid_t service_uid, mapper_uid;
     int exit_code;
 };
 

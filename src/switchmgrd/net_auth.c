@@ -85,7 +85,8 @@ static enum net_verdict take(struct net *n, const struct report *r,
     struct net_peer *p = net_peer_find(n, r->node);
     struct errbuf err;
 
-    if (info->uid != 0 && info->uid != n->service_uid)
+    if (info->uid != 0 && info->uid != n->service_uid &&
+        (info->uid != n->mapper_uid || r->from != REPORT_MAPPERD))
         return refuse(n, &n->count.refused_uid, r->node,
                       "made by an ordinary user");
     if (!p || p->addr.s_addr == 0)

@@ -198,7 +198,8 @@ static uint64_t source_of(const struct net *n, int fd)
                ((const struct sockaddr_in *)&sa)->sin_addr.s_addr;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &clen) < 0)
         return OF_NOBODY << 32;
-    if (peer.uid == 0 || peer.uid == n->service_uid)
+    if (peer.uid == 0 || peer.uid == n->service_uid ||
+        peer.uid == n->mapper_uid)
         return 0;
     return OF_USER << 32 | peer.uid;
 }

@@ -23,6 +23,7 @@
 
 #include "base/daemon_args.h"
 #include "base/log.h"
+#include "base/service.h"
 #include "base/sitedir.h"
 #include "switchmgrd/net.h"
 #include "switchmgrd/updater.h"
@@ -163,7 +164,7 @@ int main(int argc, char **argv)
     if (mgrconf_read(&conf, args.conf, !args.conf_named, report_line, NULL) < 0)
         return DAEMON_EXIT_CONF;
     if (!conf.user)
-        conf.user = strdup("slurm-fabric");
+        conf.user = strdup(SERVICE_USER);
     if (net_check(&conf, args.conf, &err) < 0) {
         fprintf(stderr, "switchmgrd: %s\n", err.text);
         mgrconf_free(&conf);

@@ -89,22 +89,34 @@ while True:
     wait_until 60 test -S "$FABRIC_NOTIFY"
 }
 
+# fabric_program PLACE LOG NAME ARGUMENT..: as fabric_daemon; as its unit would
+# start it if FABRIC_AS is a command that does so with "NAME PLACE COMMAND..".
+fabric_program() {
+    local place=$1 log=$2 name=$3
+    shift 3
+    fabric_daemon "$place" "$log" \
+        ${FABRIC_AS:+"$FABRIC_AS" "$name" "$place"} \
+        "$STAGE/libexec/slurm-fabric/$name" "$@"
+}
+
 fabric_up() {
-    local libexec=$STAGE/libexec/slurm-fabric k
     fabric_write_net
     fabric_write_confs
+    fabric_start
+}
+
+fabric_start() {
+    local k
     mkdir -p "$CLUSTER/switchmgr.state"
     fabric_on ctl scontrol reconfigure # slurmctld reads switchmgr.conf
-    fabric_daemon ctl swfabd.log "$libexec/swfabd" \
-        -f "$CLUSTER/etc.fabric/swfabd.conf"
-    fabric_daemon ctl switchmgrd.log "$libexec/switchmgrd"
+    fabric_program ctl swfabd.log swfabd -f "$CLUSTER/etc.fabric/swfabd.conf"
+    fabric_program ctl switchmgrd.log switchmgrd
     for k in $FABRIC_NODES; do
-        fabric_daemon "$k" "hsnd.$k.log" "$libexec/hsnd" \
-            -f "$CLUSTER/etc.fabric/hsn.$k"
+        fabric_program "$k" "hsnd.$k.log" hsnd -f "$CLUSTER/etc.fabric/hsn.$k"
     done
     for k in $FABRIC_NODES; do
         fabric_hsnd_is_there "$k" # a mapper wants its board
-        fabric_daemon "$k" "mapperd.$k.log" "$libexec/mapperd" \
+        fabric_program "$k" "mapperd.$k.log" mapperd \
             -f "$CLUSTER/etc.fabric/mapper.$k"
     done
 }

@@ -19,13 +19,14 @@ struct fake_munge {
     unsigned serial; /* no two are alike */
     char *opened[64];
     unsigned nopened;
-    bool gone; /* munged is dead */
+    bool gone;      /* munged is dead */
     unsigned asked; /* to open one */
+    uid_t reader;   /* who may open the last one */
     uint64_t rng;
 };
 
 static inline int fake_seal(void *arg, char **cred, const void *payload,
-                            size_t len, struct errbuf *err)
+                            size_t len, uid_t reader, struct errbuf *err)
 {
     struct fake_munge *m = arg;
     const uint8_t *p = payload;
@@ -35,6 +36,7 @@ static inline int fake_seal(void *arg, char **cred, const void *payload,
         errno = EIO;
         return errprintf(err, "munge: gone");
     }
+    m->reader = reader;
     at = *cred = malloc(2 * len + 17);
     if (!at)
         return errprintf(err, "out of memory");
@@ -110,7 +112,8 @@ static inline struct softlink_ops fake_ops(struct fake_munge *m, uid_t service)
                                  .open = fake_open,
                                  .random = fake_random,
                                  .arg = m,
-                                 .service = service};
+                                 .service = service,
+                                 .reader = service};
 }
 
 #endif

@@ -45,11 +45,11 @@ static uint64_t now_ns(void)
 }
 
 static int nic_seal(void *arg, char **cred, const void *payload, size_t len,
-                    struct errbuf *err)
+                    uid_t reader, struct errbuf *err)
 {
     struct nic *nic = arg;
 
-    return seal_make(cred, payload, len, geteuid(), 60, nic->munge, err);
+    return seal_make(cred, payload, len, reader, 60, nic->munge, err);
 }
 
 static int nic_unseal(void *arg, void **payload, size_t *len,
@@ -244,7 +244,8 @@ struct nic *nic_open(const struct nic_options *o, struct errbuf *err)
                                .open = nic_unseal,
                                .random = nic_random,
                                .arg = nic,
-                               .service = geteuid()};
+                               .service = geteuid(),
+                               .reader = geteuid()};
 
     nic->munge = o->munge;
     if (!open_socket(nic, o)) {

@@ -17,6 +17,8 @@ static int no_variables(void **state)
     (void)state;
     unsetenv("SLURM_FABRIC_CONFDIR");
     unsetenv("SLURM_FABRIC_RUNDIR");
+    unsetenv("RUNTIME_DIRECTORY");
+    unsetenv("STATE_DIRECTORY");
     return 0;
 }
 
@@ -63,6 +65,23 @@ static void a_path_that_is_too_long_names_no_other_file(void **state)
     assert_string_equal(SITEDIR_RUN("xy"), "");
 }
 
+/* Its own sockets are where systemd lets it make them, not those of others. */
+static void what_a_service_makes_is_in_its_own_directories(void **state)
+{
+    (void)state;
+    assert_string_equal(SITEDIR_OWN_RUN("a"), SF_RUNSTATEDIR "/a");
+    assert_string_equal(SITEDIR_OWN_STATE("a"), SF_STATEDIR "/a");
+    setenv("RUNTIME_DIRECTORY", "/run/x/y:/run/z", 1);
+    setenv("STATE_DIRECTORY", "/lib/x", 1);
+    assert_string_equal(SITEDIR_OWN_RUN("a"), "/run/x/y/a");
+    assert_string_equal(SITEDIR_RUN("a"), SF_RUNSTATEDIR "/a");
+    assert_string_equal(SITEDIR_OWN_STATE(""), "/lib/x");
+    setenv("SLURM_FABRIC_RUNDIR", "/r", 1);
+    assert_string_equal(SITEDIR_OWN_RUN("a"), "/r/a");
+    setenv("STATE_DIRECTORY", "lib", 1);
+    assert_string_equal(SITEDIR_OWN_STATE("a"), SF_STATEDIR "/a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -71,6 +90,8 @@ int main(void)
         cmocka_unit_test_setup(each_variable_moves_its_own_directory,
                                no_variables),
         cmocka_unit_test_setup(what_is_no_absolute_path_is_not_looked_at,
+                               no_variables),
+        cmocka_unit_test_setup(what_a_service_makes_is_in_its_own_directories,
                                no_variables),
         cmocka_unit_test_setup(a_path_that_is_too_long_names_no_other_file,
                                no_variables),

@@ -270,6 +270,29 @@ static void caller_repeats_with_a_new_credential(void **state)
     assert_int_equal(give(b, b->caller), SOFTLINK_WENT_UP);
 }
 
+/* As whom the other end runs shows when it calls; who is called may be root or
+ * the service user, and each opens only what is for it. */
+static void a_credential_is_for_who_is_there(void **state)
+{
+    struct bed *b = *state;
+
+    make_hello(b);
+    assert_int_equal(b->munge.reader, SERVICE);
+    b->now += SOFTLINK_HELLO_NS;
+    make_hello(b);
+    assert_int_equal(b->munge.reader, 0);
+    b->now += SOFTLINK_HELLO_NS;
+    make_hello(b);
+    assert_int_equal(b->munge.reader, SERVICE);
+    answer(b);
+    assert_int_equal(b->munge.reader, SERVICE);
+    b->munge.uid = 0;
+    b->now += SOFTLINK_HELLO_NS;
+    make_hello(b);
+    answer(b);
+    assert_int_equal(b->munge.reader, 0);
+}
+
 static void idle_link_lives_by_signs_of_life(void **state)
 {
     struct bed *b = *state;
@@ -430,6 +453,7 @@ int main(void)
         BED_TEST(hello_is_not_taken_for_a_welcome),
         BED_TEST(malformed_messages_are_refused),
         BED_TEST(refusal_is_shown_and_not_obeyed),
+        BED_TEST(a_credential_is_for_who_is_there),
         BED_TEST(caller_repeats_with_a_new_credential),
         BED_TEST(idle_link_lives_by_signs_of_life),
         BED_TEST(silence_takes_the_link_down_and_it_comes_again),

@@ -50,7 +50,7 @@ static void pledge(struct bed *b, enum softlink_type type, uint64_t session,
 {
     char *cred;
 
-    assert_int_equal(b->ops.seal(b->ops.arg, &cred, plain, len, &b->err), 0);
+    assert_int_equal(b->ops.seal(b->ops.arg, &cred, plain, len, 0, &b->err), 0);
     softlink_put_id(b->buf, type, session);
     memcpy(b->buf + SOFTLINK_ID, cred, strlen(cred));
     b->len = SOFTLINK_ID + strlen(cred);
@@ -174,7 +174,7 @@ static void welcome_with(struct bed *b,
     if (mutate)
         mutate(&p);
     b->len = softlink_make_pledge(b->buf, sizeof(b->buf), SOFTLINK_WELCOME,
-                                  session, &p, &b->ops, &b->err);
+                                  session, &p, 0, &b->ops, &b->err);
     assert_true(b->len > 0);
 }
 
