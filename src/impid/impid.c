@@ -169,6 +169,7 @@ static int start(struct impid *a, struct errbuf *err)
         ev_io_start(a->loop, &a->alive);
     impid_link_start(&a->link, a);
     choose_address(a);
+    impid_bypass_start(a);
     return 0;
 }
 

@@ -117,6 +117,8 @@ struct impid {
     bool orphan;     /* slurmstepd is gone */
     uint32_t nasked; /* processes whose status slurmstepd will tell */
     struct impid_missing missing;
+    ev_timer bypass; /* the next look for tasks without libimpi */
+    double look_after;
 };
 
 /* impid_task.c */
@@ -134,6 +136,10 @@ bool impid_task_any_running(const struct impid *a);
 void impid_task_kill_all(struct impid *a);
 /* A pidfd and pid of the peer of a unix socket; -1: gone. */
 int impid_peer_pidfd(int fd, pid_t *pid);
+
+/* impid_bypass.c: fail the job when a task that is waited for runs MPI without
+ * libimpi. */
+void impid_bypass_start(struct impid *a);
 
 /* impid_proc.c */
 void impid_proc_accept(struct impid *a, int fd);

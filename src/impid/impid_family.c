@@ -67,7 +67,8 @@ static void fail_missing(struct impid *a, int status)
     impid_fail(a, 312, code ? code : 1, NULL,
                "rank %u on node %s ended without calling MPI_Init in MPI "
                "program %u of the step, for which %u other rank%s wait%s (%sis "
-               "it an MPI program, and not statically linked?)",
+               "it an MPI program, not statically linked, and LD_PRELOAD not "
+               "replaced?)",
                m->rank, a->node_name, m->generation + 1, m->waiting,
                m->waiting == 1 ? "" : "s", m->waiting == 1 ? "s" : "", how);
 }

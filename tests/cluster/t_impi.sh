@@ -150,6 +150,23 @@ case_export_none_for_srun_and_batch() {
 # libraries' own shared memory does not get across.
 # One task of MPICH only: two of it may stay in MPICH's own MPI_Finalize with
 # UCX_TLS=tcp,self (doc/impi.md, Limits).
+# As slurm-fabric(7) says; else whichever component is first reads it.
+case_standard_input_goes_where_it_is_wanted() {
+    local read='x=$(cat); echo "$SLURM_PROCID read $x"'
+    for _ in 1 2 3; do
+        run_as_user sh -c "echo it | salloc -Q -N2 srun --mpi=impi -n1 \
+            sh -c '$read' : --input=none -n1 sh -c '$read'"
+        assert_code 0
+        assert_output '^0 read it$' 1
+        assert_output '^1 read $' 1
+        run_as_user sh -c "echo it | salloc -Q -N2 srun --mpi=impi \
+            --input=none -n1 sh -c '$read' : --input=all -n1 sh -c '$read'"
+        assert_code 0
+        assert_output '^0 read $' 1
+        assert_output '^1 read it$' 1
+    done
+}
+
 case_tasks_in_namespaces() {
     local new="unshare --map-current-user --mount --ipc --pid --fork"
     run_as_user $new true

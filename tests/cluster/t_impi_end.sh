@@ -147,6 +147,51 @@ case_program_without_our_front() {
     assert_nothing_left
 }
 
+# It ran as a world of its own, and the others waited for its end.  (Open MPI
+# refuses to: it sees that srun started it.)
+case_tool_that_replaces_our_front() {
+    printf 'int preloaded;\n' >"$WORK/tool.c"
+    cc -shared -fPIC -o "$WORK/tool.so" "$WORK/tool.c" ||
+        skip "no compiler"
+    run_as_user srun --mpi=impi -n2 "$O" : -n2 \
+        env LD_PRELOAD="$WORK/tool.so" "$M" until "$WORK/never"
+    assert_code 1
+    assert_cause "rank [23] on node n1 uses libmpich.so[0-9.]* without \
+libimpi.so.*LD_PRELOAD is \"$WORK/tool.so\".*--export=ALL,LD_PRELOAD=TOOL"
+    assert_nothing_left
+    # Also in what the task starts.
+    run_as_user srun --mpi=impi -n2 "$O" : -n2 \
+        sh -c "env -u LD_PRELOAD $M until $WORK/never; true"
+    assert_code 1
+    assert_error 'SF-E323: rank [23] on node n1 uses libmpich.so.* taken away'
+    assert_nothing_left
+}
+
+# What that message, slurm-fabric(7) and doc/trouble.md say.
+case_tool_is_preloaded_as_documented() {
+    cat >"$WORK/tool.c" <<'C'
+#include <unistd.h>
+__attribute__((constructor)) static void tool(void)
+{
+    if (write(1, "tool is here\n", 13) < 0)
+        _exit(9);
+}
+C
+    cc -shared -fPIC -o "$WORK/tool.so" "$WORK/tool.c" ||
+        skip "no compiler"
+    run_as_user srun --mpi=impi --export="ALL,LD_PRELOAD=$WORK/tool.so" \
+        -n2 "$M" : -n2 "$O"
+    assert_code 0
+    assert_world 4
+    assert_output 'tool is here'
+    run_as_user srun --mpi=impi -n2 "$M" : -n2 \
+        sh -c "LD_PRELOAD=$WORK/tool.so:\$LD_PRELOAD exec $O"
+    assert_code 0
+    assert_world 4
+    assert_output 'tool is here'
+    assert_nothing_left
+}
+
 # Where the root directory is not that of the machine (check-vm's guest).
 slurms_own='slurmstepd.*: error: Unable to get current working directory'
 case_program_that_is_static() {
