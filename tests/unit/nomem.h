@@ -12,6 +12,7 @@
 #include <string.h>
 
 static long left = -1; /* allocations that still work; -1: all */
+static bool once;      /* only one fails, and those behind it work again */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
@@ -32,6 +33,8 @@ static bool fails(void)
         left--;
         return false;
     }
+    if (once)
+        left = -1;
     errno = ENOMEM;
     return true;
 }

@@ -42,6 +42,26 @@ struct softlink_ops __wrap_hsn_nic_credentials(const struct hsn_nic_options *o)
     return fake_ops(&munge, o->service);
 }
 
+struct softlink_ops __real_hsn_nic_credentials(const struct hsn_nic_options *o);
+
+/* Sessions and keys: no byte of them is always the same. */
+static void real_credentials_draw_every_byte(void **state)
+{
+    const struct hsn_nic_options o = {.munge = NULL};
+    const struct softlink_ops ops = __real_hsn_nic_credentials(&o);
+    uint8_t drawn[33], seen[33] = {0};
+
+    for (int i = 0; i < 32; i++) {
+        memset(drawn, 0, sizeof(drawn));
+        assert_int_equal(ops.random(ops.arg, drawn, 32), 0);
+        assert_int_equal(drawn[32], 0);
+        for (int at = 0; at < 32; at++)
+            seen[at] |= drawn[at];
+    }
+    for (int at = 0; at < 32; at++)
+        assert_int_not_equal(seen[at], 0);
+}
+
 /* The fabric's end. */
 struct fabric {
     struct softlink_ops ops;
@@ -402,6 +422,7 @@ int main(void)
         UDP_TEST(long_packets_leave_as_two_in_one_call),
         UDP_TEST(the_sixty_fifth_packet_sends_those_before_it),
         UDP_TEST(packets_that_came_as_one_are_taken_by_one_call),
+        cmocka_unit_test(real_credentials_draw_every_byte),
         cmocka_unit_test_setup_teardown(a_blind_welcome_keeps_no_link_down,
                                         open_unlinked, close_fabric),
     };

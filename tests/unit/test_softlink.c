@@ -38,6 +38,19 @@ static void link_opens_and_carries_both_ways(void **state)
     assert_int_equal(errno, EMSGSIZE);
 }
 
+/* Whoever asks who is there gets no half of the key. */
+static void halves_of_the_key_are_forgotten(void **state)
+{
+    static const uint8_t nothing[SOFTLINK_KEY_HALF];
+    struct bed *b = *state;
+
+    connect_both(b);
+    assert_memory_equal(softlink_peer(b->called)->key, nothing,
+                        sizeof(nothing));
+    assert_memory_equal(softlink_peer(b->caller)->key, nothing,
+                        sizeof(nothing));
+}
+
 static void called_side_is_up_when_the_key_was_used(void **state)
 {
     struct bed *b = *state;
@@ -441,6 +454,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BED_TEST(link_opens_and_carries_both_ways),
+        BED_TEST(halves_of_the_key_are_forgotten),
         BED_TEST(called_side_is_up_when_the_key_was_used),
         BED_TEST(every_changed_bit_is_refused),
         BED_TEST(replayed_message_is_refused),
