@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Offsets of the members we read in Slurm's private records (x86-64 and
- * other LP64 machines), one row per range of versions.  Internal to
- * src/slurmabi; tests build fake records with it.
+ * other LP64 machines), one row for each run of releases that were measured
+ * and are alike: layouts change within a major release, too (24.11 has three
+ * of a job's record), and a wrong row would take another member for the uid
+ * that goes into a capability.  tools/slurm-layout measures a release.
+ * Internal to src/slurmabi; tests build fake records with it.
  */
 #ifndef SF_SLURMABI_LAYOUT_H
 #define SF_SLURMABI_LAYOUT_H
@@ -34,18 +37,19 @@ struct slurmabi_layout {
     } task;
     struct {
         uint32_t magic;
-        uint16_t host, job_ptr, network, port, step_id;
+        uint16_t magic_at, host, job_ptr, network, port, step_id;
         uint16_t size;
     } step;
     struct {
         uint32_t magic;
-        uint16_t het_job_id, het_job_offset, job_id, restarts, user_id;
+        uint16_t magic_at, het_job_id, het_job_offset, job_id, restarts;
+        uint16_t user_id;
         uint16_t size;
     } job;
     uint16_t conf_node_name; /* in slurmd's and slurmstepd's *conf */
 };
 
-/* The row for a version, or NULL. */
+/* The row for a release, or NULL: it was not measured. */
 const struct slurmabi_layout *slurmabi_layout_find(uint32_t version);
 
 /* The row of the Slurm this tree is built for (the loader refuses a plugin

@@ -94,17 +94,18 @@ int slurmabi_step_check(const struct slurmabi_step *step, uint32_t job_id,
     slurm_step_id_t id;
 
     if (!layout) {
-        errprintf(err, "no layout known for Slurm %s on this machine",
+        errprintf(err, "the records of Slurm %s were not measured on such a machine",
                   SLURMABI_VERSION);
         errno = ENOTSUP;
         return -1;
     }
-    if (!step || get32(step, 0) != layout->step.magic)
+    if (!step || get32(step, layout->step.magic_at) != layout->step.magic)
         return contradiction(err, "magic of the step");
     id = slurmabi_step_step_id(step);
     if (id.job_id != job_id || id.step_id != step_id)
         return contradiction(err, "step_id");
-    if (!job_of(step) || get32(job_of(step), 0) != layout->job.magic)
+    if (!job_of(step) ||
+        get32(job_of(step), layout->job.magic_at) != layout->job.magic)
         return contradiction(err, "magic of the job");
     if (get32(job_of(step), layout->job.job_id) != job_id)
         return contradiction(err, "job_id");

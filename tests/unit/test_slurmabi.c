@@ -128,9 +128,25 @@ static int teardown(void **state)
 
 static void sl_28_versions_without_a_layout_are_refused(void **state)
 {
-    assert_non_null(slurmabi_layout_find(0x160508));
-    assert_null(slurmabi_layout_find(0x150800));
-    assert_null(slurmabi_layout_find(0x170b00));
+    assert_non_null(slurmabi_layout_find(SLURM_VERSION_NUM(22, 5, 8)));
+    assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(21, 8, 8)));
+    assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(22, 5, 12)));
+    assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(23, 2, 9)));
+    assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(24, 5, 0)));
+}
+
+/* 23.02.1 moved what 23.02.0 has. */
+static void a_release_has_the_row_that_was_measured_on_it(void **state)
+{
+    const struct slurmabi_layout
+        *old = slurmabi_layout_find(SLURM_VERSION_NUM(23, 2, 0)),
+        *new = slurmabi_layout_find(SLURM_VERSION_NUM(23, 2, 1)),
+        *last = slurmabi_layout_find(SLURM_VERSION_NUM(23, 11, 11));
+
+    assert_int_equal(old->stepd.msg, 704);
+    assert_int_equal(new->stepd.msg, 792);
+    assert_int_equal(last->stepd.msg, 808);
+    assert_int_equal(last->job.user_id, 1064);
 }
 
 static void stepd_members_come_from_their_places(void **state)
@@ -302,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(sl_28_versions_without_a_layout_are_refused),
+        TEST(a_release_has_the_row_that_was_measured_on_it),
         TEST(stepd_members_come_from_their_places),
         TEST(stepd_knows_how_a_task_ended),
         TEST(stepd_credential_knows_the_run_of_the_job),
