@@ -21,9 +21,14 @@ AC_DEFUN([SF_SLURM], [
     SLURM_VERSION=$(printf '%d.%02d.%d' $sf_major $sf_minor $sf_micro)
     AC_MSG_RESULT([$SLURM_VERSION])
     AS_CASE([$sf_major.$sf_minor],
-        [22.5], [],
+        [22.5 | 23.2 | 23.11], [],
         [AC_MSG_ERROR([Slurm $SLURM_VERSION is not supported.
- This release knows the plugin ABI of Slurm 22.05 only.])])
+ This release knows the plugin ABI of Slurm 22.05, 23.02 and 23.11.])])
+    AS_IF([$AWK -v version="$sf_major $sf_minor $sf_micro" \
+        -f "$srcdir/tools/slurm-measured.awk" \
+        "$srcdir/src/slurmabi/layouts.inc"], [],
+        [AC_MSG_ERROR([Slurm $SLURM_VERSION is not known to this release, as its records were not measured.
+ With its sources: tools/slurm-layout SOURCES, then autogen.sh and configure.])])
     CPPFLAGS=$sf_save_CPPFLAGS
     AC_MSG_CHECKING([for Slurm's plugin directory])
     sf_multiarch=$($CC -print-multiarch 2>/dev/null)
@@ -37,6 +42,7 @@ AC_DEFUN([SF_SLURM], [
         [AC_MSG_ERROR([not found: say --with-slurm-plugindir=DIR])])
     AC_MSG_RESULT([$slurmplugindir])
     AC_SUBST([slurmplugindir])
+    AC_SUBST([SLURM_PREFIX], [$with_slurm])
     AC_SUBST([SLURM_VERSION])
     AC_SUBST([SLURM_CPPFLAGS])
     AC_SUBST([SLURM_LDFLAGS])

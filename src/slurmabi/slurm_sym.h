@@ -6,7 +6,8 @@
  *
  * Rules: only the `slurm_` aliases of libslurmfull are used.  They are
  * undefined in our .so files and bound by the process that loads them.
- * Source: symbols of Debian's slurm-wlm 22.05.8.
+ * What differs between releases is decided here, and nowhere else.
+ * Source: 22.05 to 23.11 of Slurm.
  */
 #ifndef SF_SLURMABI_SLURM_SYM_H
 #define SF_SLURMABI_SLURM_SYM_H
@@ -52,10 +53,6 @@ bool slurm_running_in_slurmctld(void);
 bool slurm_running_in_slurmd(void);
 bool slurm_running_in_slurmstepd(void);
 
-/* Slurm's errno: the error code that a hook leaves behind. */
-void slurm_seterrno(int errnum);
-int slurm_get_errno(void);
-
 /* Adds a process to the step's container.  Only in slurmstepd: check the
  * address before calling. */
 int proctrack_g_add(struct slurmabi_stepd *step, pid_t pid)
@@ -67,6 +64,17 @@ char *slurm_conf_get_nodeaddr(const char *name) __attribute__((weak));
 /* What slurmctld signed: Slurm's slurm_cred_arg_t, locked until unlocked. */
 void *slurm_cred_get_args(struct slurmabi_cred *cred);
 void slurm_cred_unlock_args(struct slurmabi_cred *cred);
+
+/* Sends a signal to all processes of a step.  0, or -1 with Slurm's errno. */
+static inline int slurmabi_kill_step(uint32_t job_id, uint32_t step_id,
+                                     uint16_t signal)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+    return slurm_kill_job_step(job_id, step_id, signal);
+#else
+    return slurm_kill_job_step(job_id, step_id, signal, 0);
+#endif
+}
 
 /* Memory of Slurm's allocator.  Zeroed; NULL without memory. */
 #define slurmabi_calloc(count, size)                                           \
@@ -93,7 +101,9 @@ struct slurmabi_mpi_task {
     uint32_t nnodes;
     uint32_t nodeid;
     uint32_t ntasks;
-    void *self; /* to 23.02 */
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+    void *self;
+#endif
     slurm_step_id_t step_id;
 };
 
@@ -107,7 +117,8 @@ void mpi_p_conf_set(void *table);
 int mpi_p_slurmstepd_prefork(const struct slurmabi_stepd *step, char ***env);
 int mpi_p_slurmstepd_task(const struct slurmabi_mpi_task *task, char ***env);
 
-/* ---- switch plugins: the 31 hooks of 22.05 are these and plugin_id ------- */
+/* ---- switch plugins: the 31 hooks of 22.05 are these and plugin_id; later
+ * releases ask for fewer of them ------------------------------------------- */
 int switch_p_libstate_save(char *dir);
 int switch_p_libstate_restore(char *dir, bool recover);
 int switch_p_alloc_jobinfo(struct switch_jobinfo **info, uint32_t job_id,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "slurmabi/slurm_sym.h"
 #include "switchmgrd/net_clock.h"
 #include "switchmgrd/updater_apply.h"
 
@@ -85,14 +86,15 @@ static bool take_turn(struct updater *u, int64_t until)
     return true;
 }
 
+/* slurmabi_free() it. */
 static char *names_of(const struct job *jobs, size_t n)
 {
-    hostlist_t hl = slurm_hostlist_create(NULL);
+    struct hostlist *hl = slurm_hostlist_create(NULL);
     char *text;
 
     for (size_t i = 0; i < n; i++)
         slurm_hostlist_push_host(hl, jobs[i].node->name);
-    text = slurm_hostlist_ranged_string_malloc(hl);
+    text = slurm_hostlist_ranged_string_xmalloc(hl);
     slurm_hostlist_destroy(hl);
     return text;
 }
@@ -121,7 +123,7 @@ static void send_texts(struct updater *u, struct job *jobs, size_t n)
         log_warn("SF-E702: %s: %s", names, u->status.error);
     else
         log_debug("%s: %s", names, p->extra);
-    free(names);
+    slurmabi_free(names);
     /* A failed one is seen by the next load, which makes all dirty. */
     for (size_t i = 0; i < n; i++) {
         if (u->conf->dry_run)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "slurmabi/slurm_sym.h"
 #include "switchmgrd/net_clock.h"
 #include "switchmgrd/updater.h"
 
@@ -55,7 +56,7 @@ void upd_caps_hold(struct updater *u, struct upd_node *n)
 
 void upd_caps_tell(struct updater *u)
 {
-    hostlist_t hl = slurm_hostlist_create(NULL);
+    struct hostlist *hl = slurm_hostlist_create(NULL);
     uint32_t news = 0;
     char *names;
 
@@ -66,7 +67,7 @@ void upd_caps_tell(struct updater *u)
         slurm_hostlist_push_host(hl, n->name);
         news++;
     }
-    names = news ? slurm_hostlist_ranged_string_malloc(hl) : NULL;
+    names = news ? slurm_hostlist_ranged_string_xmalloc(hl) : NULL;
     slurm_hostlist_destroy(hl);
     if (!names)
         return;
@@ -75,7 +76,7 @@ void upd_caps_tell(struct updater *u)
               "drained as soon as they allow it",
               u->conf->dry_run ? " (dry run)" : "", names, drained(u),
               HASH_COUNT(u->nodes));
-    free(names);
+    slurmabi_free(names);
 }
 
 void upd_caps_look(struct updater *u)

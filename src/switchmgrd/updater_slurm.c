@@ -119,7 +119,7 @@ static int failed(struct updater *u, const char *what)
     int e = errno;
 
     snprintf(u->status.error, sizeof(u->status.error), "%s: %s", what,
-             slurm_strerror(slurm_get_errno()));
+             slurm_strerror(errno));
     u->status.failures++;
     errno = e;
     return -1;
@@ -167,7 +167,7 @@ int upd_slurm_load(struct updater *u)
     u->boot_time = -1;
     if (slurm_load_node((time_t)u->last_update, &msg, SHOW_ALL) !=
         SLURM_SUCCESS) {
-        if (slurm_get_errno() == SLURM_NO_CHANGE_IN_DATA) {
+        if (errno == SLURM_NO_CHANGE_IN_DATA) {
             u->status.reachable = 1;
             return 0;
         }

@@ -27,6 +27,11 @@ test_script=$(readlink -f "$0")
 MINISLURM=$SF_TOP_SRCDIR/tests/cluster/minislurm
 . "$SF_TOP_SRCDIR/tests/cluster/mini/patience.sh"
 STAGE=$SF_TOP_BUILDDIR/stage
+# The Slurm that this build is for.
+SF_SLURM=$(sed -n 's/^S\["SLURM_PREFIX"\]="\(.*\)"$/\1/p' \
+    "$SF_TOP_BUILDDIR/config.status")
+export SF_SLURM
+[ "$SF_SLURM" = /usr ] || PATH=$SF_SLURM/bin:$SF_SLURM/sbin:$PATH
 JOB_USER=${JOB_USER:-nobody}
 CLUSTER='' WORK='' out='' err='' code=0
 case_tmp=$(mktemp -d)

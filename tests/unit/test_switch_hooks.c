@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +26,6 @@ struct slurmabi_buf {
 
 static struct {
     bool ctld;
-    int code;   /* of slurm_seterrno() */
     int errors; /* lines of slurm_error() */
     char last[512];
 } host;
@@ -90,12 +90,6 @@ void *slurm_cred_get_args(struct slurmabi_cred *cred)
 
 void slurm_cred_unlock_args(struct slurmabi_cred *cred)
 {
-}
-
-void slurm_seterrno(int errnum)
-{
-    host.code = errnum;
-    errno = errnum;
 }
 
 void slurm_error(const char *fmt, ...)
@@ -271,7 +265,7 @@ static void sl_02_no_hook_minds_null(void **state)
 
     assert_int_equal(HOOK(switch_p_build_jobinfo)(NULL, NULL, NULL),
                      SLURM_ERROR);
-    assert_int_equal(host.code, ESLURM_INTERCONNECT_FAILURE);
+    assert_int_equal(errno, ESLURM_INTERCONNECT_FAILURE);
     assert_int_equal(HOOK(switch_p_duplicate_jobinfo)(NULL, &j), 0);
     assert_null(j);
     HOOK(switch_p_free_jobinfo)(NULL);
@@ -490,12 +484,12 @@ static int build_on_n0(struct switch_jobinfo *j)
                                   .tids = tids};
     struct records records;
 
-    host.code = host.errors = 0;
+    host.errors = 0;
     host.last[0] = '\0';
     assert_int_equal(
         HOOK(switch_p_build_jobinfo)(j, &layout, fill_records(&records)),
         SLURM_ERROR);
-    return host.code;
+    return errno;
 }
 
 /* Slurm asks again for what is BUSY, and gives up on all else. */

@@ -109,11 +109,6 @@ void slurm_free_node_info_msg(node_info_msg_t *msg)
     free(msg);
 }
 
-int slurm_get_errno(void)
-{
-    return 0;
-}
-
 char *slurm_strerror(int code)
 {
     return "no error";

@@ -38,7 +38,7 @@ static bool towards_node(struct in6_addr *out, const char *name)
  * right when all of them are. */
 static int choose_address(struct in6_addr *out, const char *node_list)
 {
-    hostlist_t nodes = slurm_hostlist_create(node_list);
+    struct hostlist *nodes = slurm_hostlist_create(node_list);
     bool found = false;
     char *name;
 

@@ -75,7 +75,7 @@ static void kill_steps(void)
     memcpy(steps, launch.steps, sizeof(steps));
     pthread_mutex_unlock(&launch.lock);
     for (uint32_t i = 0; i < n; i++)
-        slurm_kill_job_step(steps[i].job, steps[i].step, SIGKILL);
+        slurmabi_kill_step(steps[i].job, steps[i].step, SIGKILL);
 }
 
 /* 0 leaves it to srun, which takes the highest code of a task. */
@@ -223,7 +223,7 @@ static int start_reader(struct errbuf *err)
 /* "n0,n1": agents know no host lists. */
 static char *expand_nodes(const char *node_list)
 {
-    hostlist_t nodes = slurm_hostlist_create(node_list);
+    struct hostlist *nodes = slurm_hostlist_create(node_list);
     char *text = NULL, *name;
     size_t len = 0;
     FILE *f = open_memstream(&text, &len);

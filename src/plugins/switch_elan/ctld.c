@@ -396,7 +396,7 @@ int switch_p_build_jobinfo(struct switch_jobinfo *j,
     int code = ESLURM_INTERCONNECT_FAILURE;
 
     if (!j || j->magic != SWITCH_ELAN_MAGIC || !layout || !record) {
-        slurm_seterrno(code);
+        errno = code;
         return SLURM_ERROR;
     }
     b = calloc(1, sizeof(*b));
@@ -415,7 +415,7 @@ int switch_p_build_jobinfo(struct switch_jobinfo *j,
     }
     if (code == 0)
         return SLURM_SUCCESS;
-    slurm_seterrno(code);
+    errno = code;
     return SLURM_ERROR;
 }
 

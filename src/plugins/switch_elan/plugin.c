@@ -157,7 +157,7 @@ int switch_p_unpack_jobinfo(struct switch_jobinfo **out,
 
 int switch_p_get_jobinfo(struct switch_jobinfo *j, int key, void *data)
 {
-    slurm_seterrno(EINVAL);
+    errno = EINVAL;
     return SLURM_ERROR;
 }
 

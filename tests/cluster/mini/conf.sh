@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # slurm.conf, cgroup.conf and the directory of a cluster.
 # Uses: dir, nodes, cpus, ports (array), switch, proctrack, mpi_default,
-# extra (array of Key=Value), plugins (array), slurm_plugindir.
+# extra (array of Key=Value), plugins (array), slurm, slurm_plugindir.
 
 find_slurm_plugindir() {
     local d
-    for d in /usr/lib/"$(uname -m)"-linux-gnu/slurm-wlm /usr/lib/*/slurm-wlm \
-        /usr/lib64/slurm /usr/lib/slurm; do
+    for d in "$slurm/lib/$(uname -m)-linux-gnu/slurm-wlm" \
+        "$slurm"/lib/*/slurm-wlm "$slurm/lib64/slurm" "$slurm/lib/slurm"; do
         [ -e "$d/auth_munge.so" ] && { echo "$d"; return 0; }
     done
     return 1
