@@ -94,7 +94,8 @@ int slurmabi_step_check(const struct slurmabi_step *step, uint32_t job_id,
     slurm_step_id_t id;
 
     if (!layout) {
-        errprintf(err, "the records of Slurm %s were not measured on such a machine",
+        errprintf(err,
+                  "the records of Slurm %s were not measured on such a machine",
                   SLURMABI_VERSION);
         errno = ENOTSUP;
         return -1;

@@ -170,7 +170,8 @@ int slurmabi_stepd_check(const struct slurmabi_stepd *step, struct errbuf *err)
     uint32_t nnodes, ntasks;
 
     if (!slurmabi_layout()) {
-        errprintf(err, "the records of Slurm %s were not measured on such a machine",
+        errprintf(err,
+                  "the records of Slurm %s were not measured on such a machine",
                   SLURMABI_VERSION);
         errno = ENOTSUP;
         return -1;

@@ -17,7 +17,7 @@
 #include "elan/partition.h"
 #include "plugins/switch_elan/gate.h"
 #include "plugins/switch_elan/heal_watch.h"
-#include "plugins/switch_elan/jobinfo.h"
+#include "plugins/switch_elan/hooks.h"
 #include "plugins/switch_elan/site.h"
 #include "plugins/switch_elan/state_file.h"
 #include "plugins/switch_elan/waiters.h"
@@ -119,18 +119,17 @@ static void save_state(bool orderly)
         elan_partition_saved(ctld.pm);
 }
 
-int switch_p_libstate_save(char *dir)
+void switch_elan_save(void)
 {
     pthread_mutex_lock(&lock);
     if (ctld.pm)
         save_state(true);
     pthread_mutex_unlock(&lock);
-    return SLURM_SUCCESS;
 }
 
 /* Failing here would end slurmctld.  Without the file numbers begin anywhere,
  * which is safe. */
-int switch_p_libstate_restore(char *dir, bool recover)
+void switch_elan_restore(bool recover)
 {
     struct errbuf err;
     char *text = NULL;
@@ -147,25 +146,18 @@ int switch_p_libstate_restore(char *dir, bool recover)
         free(text);
     }
     pthread_mutex_unlock(&lock);
-    return SLURM_SUCCESS;
 }
 
-int switch_p_libstate_clear(void)
-{
-    return SLURM_SUCCESS;
-}
-
-int switch_p_reconfig(void)
+void switch_elan_reconfigure(void)
 {
     if (!slurm_running_in_slurmctld())
-        return SLURM_SUCCESS;
+        return;
     pthread_mutex_lock(&lock);
     if (ctld.pm)
         configure();
     else
         pool();
     pthread_mutex_unlock(&lock);
-    return SLURM_SUCCESS;
 }
 
 /* What is being built, so that each part of it can fail in one line. */
@@ -388,9 +380,9 @@ static int build(struct build *b)
     return ESLURM_INTERCONNECT_FAILURE;
 }
 
-int switch_p_build_jobinfo(struct switch_jobinfo *j,
-                           slurm_step_layout_t *layout,
-                           struct slurmabi_step *record)
+int switch_elan_build(struct switch_jobinfo *j,
+                      const slurm_step_layout_t *layout,
+                      const struct slurmabi_step *record)
 {
     struct build *b;
     int code = ESLURM_INTERCONNECT_FAILURE;
@@ -421,7 +413,7 @@ int switch_p_build_jobinfo(struct switch_jobinfo *j,
 
 /* Slurm deletes a step that could not be built, and so calls this, before it
  * looks at errno. */
-int switch_p_job_step_complete(struct switch_jobinfo *j, char *nodelist)
+void switch_elan_complete(const struct switch_jobinfo *j)
 {
     int e = errno;
 
@@ -435,26 +427,19 @@ int switch_p_job_step_complete(struct switch_jobinfo *j, char *nodelist)
         pthread_mutex_unlock(&lock);
     }
     errno = e;
-    return SLURM_SUCCESS;
 }
 
-int switch_p_job_step_allocated(struct switch_jobinfo *j, char *nodelist)
+void switch_elan_recover(const struct switch_jobinfo *j)
 {
     struct errbuf err;
 
     if (!j || j->magic != SWITCH_ELAN_MAGIC)
-        return SLURM_SUCCESS;
+        return;
     pthread_mutex_lock(&lock);
     if (pool() && elan_partition_recover(ctld.pm, &j->info, &err) < 0)
         slurm_error("SF-E107 switch/elan: step %u.%u: %s", j->info.job_id,
                     j->info.step_id, err.text);
     pthread_mutex_unlock(&lock);
-    return SLURM_SUCCESS;
-}
-
-/* May come before the job's steps are complete: nothing is returned here. */
-void switch_p_job_complete(uint32_t job_id)
-{
 }
 
 void switch_elan_ctld_fini(void)

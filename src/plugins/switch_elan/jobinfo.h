@@ -15,9 +15,6 @@ struct switch_jobinfo {
     struct elan_jobinfo info;
 };
 
-/* slurmctld ends: give back all memory.  Hooks may still be called. */
-void switch_elan_ctld_fini(void);
-
 /* The socket of munged that slurm.conf names, in buf; NULL: the default. */
 const char *switch_elan_munge_socket(char *buf, size_t size);
 

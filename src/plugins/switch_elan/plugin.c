@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * switch/elan: what every process that loads the plugin needs, and the hooks
- * that have nothing to do.  The controller's hooks are in ctld.c, those of
- * slurmstepd and its tasks in stepd.c.
+ * switch/elan: what every process that loads the plugin needs, and the info of
+ * a step that Slurm carries for us.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -10,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugins/switch_elan/jobinfo.h"
+#include "plugins/switch_elan/hooks.h"
 #include "plugins/switch_elan/sweep.h"
 
 const char plugin_name[] = "Elan capabilities and program descriptions";
@@ -51,20 +50,19 @@ const char *switch_elan_munge_socket(char *buf, size_t size)
     return buf;
 }
 
-int switch_p_alloc_jobinfo(struct switch_jobinfo **out, uint32_t job_id,
-                           uint32_t step_id)
+struct switch_jobinfo *switch_elan_info_create(uint32_t job_id,
+                                               uint32_t step_id)
 {
     struct switch_jobinfo *j = slurmabi_calloc(1, sizeof(*j));
 
-    *out = j;
     if (!j)
-        return SLURM_ERROR;
+        return NULL;
     j->magic = SWITCH_ELAN_MAGIC;
     elan_jobinfo_init(&j->info, job_id, step_id, NO_VAL);
-    return SLURM_SUCCESS;
+    return j;
 }
 
-void switch_p_free_jobinfo(struct switch_jobinfo *j)
+void switch_elan_info_destroy(struct switch_jobinfo *j)
 {
     if (!j || j->magic != SWITCH_ELAN_MAGIC)
         return;
@@ -73,26 +71,19 @@ void switch_p_free_jobinfo(struct switch_jobinfo *j)
     slurmabi_free(j);
 }
 
-int switch_p_duplicate_jobinfo(struct switch_jobinfo *src,
-                               struct switch_jobinfo **dst)
+struct switch_jobinfo *switch_elan_info_copy(const struct switch_jobinfo *src)
 {
-    struct switch_jobinfo *j;
+    struct switch_jobinfo *j = switch_elan_info_create(0, 0);
 
-    *dst = NULL;
-    if (!src)
-        return SLURM_SUCCESS;
-    if (switch_p_alloc_jobinfo(&j, 0, 0) != SLURM_SUCCESS)
-        return SLURM_ERROR;
-    if (elan_jobinfo_copy(&j->info, &src->info) < 0) {
-        switch_p_free_jobinfo(j);
-        return SLURM_ERROR;
+    if (j && elan_jobinfo_copy(&j->info, &src->info) < 0) {
+        switch_elan_info_destroy(j);
+        return NULL;
     }
-    *dst = j;
-    return SLURM_SUCCESS;
+    return j;
 }
 
-int switch_p_pack_jobinfo(struct switch_jobinfo *j, struct slurmabi_buf *buf,
-                          uint16_t protocol)
+int switch_elan_info_pack(const struct switch_jobinfo *j,
+                          struct slurmabi_buf *buf)
 {
     struct errbuf err;
     void *bytes;
@@ -130,73 +121,22 @@ static int decode(struct elan_jobinfo *info, const void *bytes, uint32_t len)
     return SLURM_SUCCESS;
 }
 
-int switch_p_unpack_jobinfo(struct switch_jobinfo **out,
-                            struct slurmabi_buf *buf, uint16_t protocol)
+struct switch_jobinfo *switch_elan_info_unpack(struct slurmabi_buf *buf)
 {
-    struct switch_jobinfo *j;
+    struct switch_jobinfo *j = switch_elan_info_create(0, 0);
     char *bytes = NULL;
     uint32_t len = 0;
     int rc;
 
-    if (switch_p_alloc_jobinfo(&j, 0, 0) != SLURM_SUCCESS)
-        return SLURM_ERROR;
-    /* Nothing of ours is called earlier on a node. */
-    if (slurm_running_in_slurmd() && geteuid() == 0)
-        switch_elan_announce();
+    if (!j)
+        return NULL;
     rc = slurm_unpackmem_xmalloc(&bytes, &len, buf);
     if (rc == SLURM_SUCCESS)
         rc = decode(&j->info, bytes, len);
     slurmabi_free(bytes);
-    *out = j;
     if (rc != SLURM_SUCCESS) {
-        switch_p_free_jobinfo(j);
-        *out = NULL;
+        switch_elan_info_destroy(j);
+        return NULL;
     }
-    return rc;
-}
-
-int switch_p_get_jobinfo(struct switch_jobinfo *j, int key, void *data)
-{
-    errno = EINVAL;
-    return SLURM_ERROR;
-}
-
-/* ---- suspending a whole job: nothing of ours travels with it ------------ */
-
-int switch_p_job_suspend_test(struct switch_jobinfo *j)
-{
-    return SLURM_SUCCESS;
-}
-
-void switch_p_job_suspend_info_get(struct switch_jobinfo *j, void *out)
-{
-    if (out)
-        *(void **)out = NULL;
-}
-
-void switch_p_job_suspend_info_pack(void *info, struct slurmabi_buf *buf,
-                                    uint16_t protocol)
-{
-}
-
-int switch_p_job_suspend_info_unpack(void **info, struct slurmabi_buf *buf,
-                                     uint16_t protocol)
-{
-    if (info)
-        *info = NULL;
-    return SLURM_SUCCESS;
-}
-
-void switch_p_job_suspend_info_free(void *info)
-{
-}
-
-int switch_p_job_suspend(void *info, int max_wait)
-{
-    return SLURM_SUCCESS;
-}
-
-int switch_p_job_resume(void *info, int max_wait)
-{
-    return SLURM_SUCCESS;
+    return j;
 }

@@ -15,7 +15,7 @@
 #include "base/limits.h"
 #include "base/sitedir.h"
 #include "elan/rms_env.h"
-#include "plugins/switch_elan/jobinfo.h"
+#include "plugins/switch_elan/hooks.h"
 #include "plugins/switch_elan/node_open.h"
 #include "plugins/switch_elan/node_program.h"
 #include "plugins/switch_elan/sweep.h"
@@ -43,7 +43,7 @@ static int refuse(const char *code, const char *what, const char *why)
     return SLURM_SUCCESS;
 }
 
-int switch_p_job_preinit(struct slurmabi_stepd *step)
+int switch_elan_preinit(const struct slurmabi_stepd *step)
 {
     struct errbuf err;
 
@@ -86,7 +86,7 @@ static void await_program_at_fork(void)
         done = true;
 }
 
-int switch_p_job_init(struct slurmabi_stepd *step)
+int switch_elan_begin(void)
 {
     struct program_spec spec = {.agent = SF_LIBEXECDIR "/impid",
                                 .linger_ms = SF_PROGRAM_LINGER_SECONDS * 1000};
@@ -131,9 +131,7 @@ static int put_env(char ***env, uint32_t nodeid, uint32_t slot,
     return 0;
 }
 
-int switch_p_job_attach(struct switch_jobinfo *j, char ***env, uint32_t nodeid,
-                        uint32_t procid, uint32_t nnodes, uint32_t nprocs,
-                        uint32_t rank)
+int switch_elan_attach(char ***env, uint32_t nodeid, uint32_t procid)
 {
     struct errbuf err;
 
@@ -190,25 +188,21 @@ static void end_program(void)
         log_stats(&stats);
 }
 
-/* srun hears of the end of its tasks only after this and job_postfini. */
-int switch_p_job_fini(struct switch_jobinfo *j)
+void switch_elan_tasks_gone(void)
 {
     stop_agent();
     end_program();
-    return SLURM_SUCCESS;
 }
 
-/* Called alone when the step failed to start. */
-int switch_p_job_postfini(struct slurmabi_stepd *step)
+void switch_elan_end(void)
 {
     end_program();
     if (here.open)
         elan_payload_free(&here.payload);
     here.open = false;
-    return SLURM_SUCCESS;
 }
 
-static int suspend(bool stop)
+void switch_elan_suspend(bool stop)
 {
     struct errbuf err;
 
@@ -216,27 +210,4 @@ static int suspend(bool stop)
     if (node_program_suspend(&here.program, stop, &err) < 0)
         slurm_error("SF-E128 switch/elan: program %u: %s", here.payload.prognum,
                     err.text);
-    return SLURM_SUCCESS;
-}
-
-/* Slurm's own signals come first, so that a task may prepare; when all are
- * sent the whole program stops, escaped children too. */
-int switch_p_job_step_pre_suspend(struct slurmabi_stepd *step)
-{
-    return SLURM_SUCCESS;
-}
-
-int switch_p_job_step_post_suspend(struct slurmabi_stepd *step)
-{
-    return suspend(true);
-}
-
-int switch_p_job_step_pre_resume(struct slurmabi_stepd *step)
-{
-    return suspend(false);
-}
-
-int switch_p_job_step_post_resume(struct slurmabi_stepd *step)
-{
-    return SLURM_SUCCESS;
 }
