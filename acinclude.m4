@@ -5,7 +5,7 @@ AC_DEFUN([SF_SLURM], [
     AS_IF([test "$with_slurm" != /usr],
         [test -r "$with_slurm/include/slurm/slurm_version.h" ||
             AC_MSG_ERROR([no slurm/slurm_version.h in $with_slurm/include])
-         SLURM_CPPFLAGS="-I$with_slurm/include"
+         SLURM_CPPFLAGS="-isystem $with_slurm/include"
          SLURM_LDFLAGS="-L$with_slurm/lib"])
     sf_save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CPPFLAGS $SLURM_CPPFLAGS"
@@ -21,9 +21,10 @@ AC_DEFUN([SF_SLURM], [
     SLURM_VERSION=$(printf '%d.%02d.%d' $sf_major $sf_minor $sf_micro)
     AC_MSG_RESULT([$SLURM_VERSION])
     AS_CASE([$sf_major.$sf_minor],
-        [22.5 | 23.2 | 23.11], [],
+        [22.5 | 23.2 | 23.11], [sf_hooks=22.05],
+        [24.5 | 24.11], [sf_hooks=24.05],
         [AC_MSG_ERROR([Slurm $SLURM_VERSION is not supported.
- This release knows the plugin ABI of Slurm 22.05, 23.02 and 23.11.])])
+ This release knows the plugin ABI of Slurm 22.05 to 24.11.])])
     AS_IF([$AWK -v version="$sf_major $sf_minor $sf_micro" \
         -f "$srcdir/tools/slurm-measured.awk" \
         "$srcdir/src/slurmabi/layouts.inc"], [],
@@ -41,6 +42,7 @@ AC_DEFUN([SF_SLURM], [
     AS_IF([test -z "$slurmplugindir"],
         [AC_MSG_ERROR([not found: say --with-slurm-plugindir=DIR])])
     AC_MSG_RESULT([$slurmplugindir])
+    AM_CONDITIONAL([SLURM_HOOKS_24_05], [test "$sf_hooks" = 24.05])
     AC_SUBST([slurmplugindir])
     AC_SUBST([SLURM_PREFIX], [$with_slurm])
     AC_SUBST([SLURM_VERSION])

@@ -24,7 +24,7 @@ used_words() {
 }
 {
     # Of cmocka; its setups and teardowns are int.
-    matches "^static void ($word)\(void \*\*.*" '*.c'
+    matches "^static void ($word)\(void \*\*.*" '*.[ch]'
     matches "^($word)\(void \*\*.*" '*.c' # a long name has a line of its own
     # Of MPI programs and of peers that are scripts.
     matches "^static void (im_[a-z0-9_]+)\(.*" '*.c'

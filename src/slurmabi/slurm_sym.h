@@ -7,7 +7,7 @@
  * Rules: only the `slurm_` aliases of libslurmfull are used.  They are
  * undefined in our .so files and bound by the process that loads them.
  * What differs between releases is decided here, and nowhere else.
- * Source: 22.05 to 23.11 of Slurm.
+ * Source: 22.05 to 24.11 of Slurm.
  */
 #ifndef SF_SLURMABI_SLURM_SYM_H
 #define SF_SLURMABI_SLURM_SYM_H
@@ -117,8 +117,48 @@ void mpi_p_conf_set(void *table);
 int mpi_p_slurmstepd_prefork(const struct slurmabi_stepd *step, char ***env);
 int mpi_p_slurmstepd_task(const struct slurmabi_mpi_task *task, char ***env);
 
-/* ---- switch plugins: the 31 hooks of 22.05 are these and plugin_id; later
- * releases ask for fewer of them ------------------------------------------- */
+#define SLURMABI_HOOKS_24_05                                                   \
+    (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0))
+
+/* slurmstepd has no hook between the end of the last task and the end of all
+ * that is in the step's container. */
+#define SLURMABI_HAS_JOB_FINI (!SLURMABI_HOOKS_24_05)
+
+/* ---- switch plugins: plugin_id and these, all of them wanted ------------- */
+int switch_p_job_preinit(struct slurmabi_stepd *step);
+int switch_p_job_init(struct slurmabi_stepd *step);
+int switch_p_job_postfini(struct slurmabi_stepd *step);
+int switch_p_job_attach(struct switch_jobinfo *info, char ***env,
+                        uint32_t nodeid, uint32_t procid, uint32_t nnodes,
+                        uint32_t nprocs, uint32_t rank);
+int switch_p_job_step_complete(struct switch_jobinfo *info, char *nodelist);
+
+#if SLURMABI_HOOKS_24_05 /* 24.05 and 24.11 */
+int switch_p_save(void);
+int switch_p_restore(bool recover);
+int switch_p_build_stepinfo(struct switch_jobinfo **info,
+                            slurm_step_layout_t *layout,
+                            struct slurmabi_step *step);
+void switch_p_duplicate_stepinfo(struct switch_jobinfo *src,
+                                 struct switch_jobinfo **dst);
+void switch_p_free_stepinfo(struct switch_jobinfo *info);
+void switch_p_pack_stepinfo(struct switch_jobinfo *info,
+                            struct slurmabi_buf *buf, uint16_t protocol);
+int switch_p_unpack_stepinfo(struct switch_jobinfo **info,
+                             struct slurmabi_buf *buf, uint16_t protocol);
+/* These are of a job; its record is not ours to look at. */
+struct slurmabi_job;
+void switch_p_pack_jobinfo(void *info, struct slurmabi_buf *buf,
+                           uint16_t protocol);
+int switch_p_unpack_jobinfo(void **info, struct slurmabi_buf *buf,
+                            uint16_t protocol);
+void switch_p_job_start(struct slurmabi_job *job);
+void switch_p_job_complete(struct slurmabi_job *job);
+int switch_p_fs_init(struct slurmabi_stepd *step);
+void switch_p_extern_stepinfo(struct switch_jobinfo **info,
+                              struct slurmabi_job *job);
+void switch_p_extern_step_fini(uint32_t job_id);
+#else /* 22.05; 23.02 and 23.11 want fewer */
 int switch_p_libstate_save(char *dir);
 int switch_p_libstate_restore(char *dir, bool recover);
 int switch_p_alloc_jobinfo(struct switch_jobinfo **info, uint32_t job_id,
@@ -134,8 +174,6 @@ int switch_p_pack_jobinfo(struct switch_jobinfo *info, struct slurmabi_buf *buf,
 int switch_p_unpack_jobinfo(struct switch_jobinfo **info,
                             struct slurmabi_buf *buf, uint16_t protocol);
 int switch_p_get_jobinfo(struct switch_jobinfo *info, int key, void *data);
-int switch_p_job_preinit(struct slurmabi_stepd *step);
-int switch_p_job_init(struct slurmabi_stepd *step);
 int switch_p_job_suspend_test(struct switch_jobinfo *info);
 void switch_p_job_suspend_info_get(struct switch_jobinfo *info, void *out);
 void switch_p_job_suspend_info_pack(void *info, struct slurmabi_buf *buf,
@@ -146,11 +184,6 @@ void switch_p_job_suspend_info_free(void *info);
 int switch_p_job_suspend(void *info, int max_wait);
 int switch_p_job_resume(void *info, int max_wait);
 int switch_p_job_fini(struct switch_jobinfo *info);
-int switch_p_job_postfini(struct slurmabi_stepd *step);
-int switch_p_job_attach(struct switch_jobinfo *info, char ***env,
-                        uint32_t nodeid, uint32_t procid, uint32_t nnodes,
-                        uint32_t nprocs, uint32_t rank);
-int switch_p_job_step_complete(struct switch_jobinfo *info, char *nodelist);
 int switch_p_job_step_allocated(struct switch_jobinfo *info, char *nodelist);
 int switch_p_libstate_clear(void);
 int switch_p_reconfig(void);
@@ -159,5 +192,6 @@ int switch_p_job_step_post_suspend(struct slurmabi_stepd *step);
 int switch_p_job_step_pre_resume(struct slurmabi_stepd *step);
 int switch_p_job_step_post_resume(struct slurmabi_stepd *step);
 void switch_p_job_complete(uint32_t job_id);
+#endif
 
 #endif

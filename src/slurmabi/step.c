@@ -87,11 +87,10 @@ static int contradiction(struct errbuf *err, const char *member)
     return -1;
 }
 
-int slurmabi_step_check(const struct slurmabi_step *step, uint32_t job_id,
-                        uint32_t step_id, struct errbuf *err)
+int slurmabi_step_identify(const struct slurmabi_step *step,
+                           slurm_step_id_t *id, struct errbuf *err)
 {
     const struct slurmabi_layout *layout = slurmabi_layout();
-    slurm_step_id_t id;
 
     if (!layout) {
         errprintf(err,
@@ -102,13 +101,23 @@ int slurmabi_step_check(const struct slurmabi_step *step, uint32_t job_id,
     }
     if (!step || get32(step, layout->step.magic_at) != layout->step.magic)
         return contradiction(err, "magic of the step");
-    id = slurmabi_step_step_id(step);
-    if (id.job_id != job_id || id.step_id != step_id)
-        return contradiction(err, "step_id");
+    *id = slurmabi_step_step_id(step);
     if (!job_of(step) ||
         get32(job_of(step), layout->job.magic_at) != layout->job.magic)
         return contradiction(err, "magic of the job");
-    if (get32(job_of(step), layout->job.job_id) != job_id)
+    if (get32(job_of(step), layout->job.job_id) != id->job_id)
         return contradiction(err, "job_id");
+    return 0;
+}
+
+int slurmabi_step_check(const struct slurmabi_step *step, uint32_t job_id,
+                        uint32_t step_id, struct errbuf *err)
+{
+    slurm_step_id_t id;
+
+    if (slurmabi_step_identify(step, &id, err) < 0)
+        return -1;
+    if (id.job_id != job_id || id.step_id != step_id)
+        return contradiction(err, "step_id");
     return 0;
 }

@@ -12,9 +12,14 @@
 #include "base/errbuf.h"
 #include "slurmabi/slurm_sym.h"
 
-/* Both magic numbers are right and the step id is the one that
- * alloc_jobinfo() was given.  Returns 0, or -1 with errno ENOTSUP or EINVAL
- * and a text.  The accessors below need a record that passed. */
+/* Which step it is, by a record whose magic numbers are right and whose step
+ * and job agree.  As below. */
+int slurmabi_step_identify(const struct slurmabi_step *step,
+                           slurm_step_id_t *id, struct errbuf *err);
+
+/* Besides, it is the step that alloc_jobinfo() was given.  Returns 0, or -1
+ * with errno ENOTSUP or EINVAL and a text.  The accessors below need a record
+ * that passed. */
 int slurmabi_step_check(const struct slurmabi_step *step, uint32_t job_id,
                         uint32_t step_id, struct errbuf *err);
 

@@ -10,9 +10,6 @@
  *     none      send no sealed part
  *     own       seal a payload of his own making
  */
-/* The real packing function is built into this plugin as forged_pack(). */
-#undef switch_p_pack_jobinfo
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +18,13 @@
 
 #include "base/seal.h"
 #include "elan/payload.h"
-#include "plugins/switch_elan/jobinfo.h"
+#include "plugins/switch_elan/hooks.h"
 
-int forged_pack(struct switch_jobinfo *j, struct slurmabi_buf *buf,
-                uint16_t protocol);
+/* The linker (--wrap) gives us the calls of switch_elan_info_pack(). */
+int __real_switch_elan_info_pack(const struct switch_jobinfo *j,
+                                 struct slurmabi_buf *buf);
+int __wrap_switch_elan_info_pack(struct switch_jobinfo *j,
+                                 struct slurmabi_buf *buf);
 
 static void save(const struct switch_jobinfo *j)
 {
@@ -91,13 +91,13 @@ static void seal_own(struct switch_jobinfo *j)
               switch_elan_munge_socket(path, sizeof(path)), NULL);
 }
 
-int switch_p_pack_jobinfo(struct switch_jobinfo *j, struct slurmabi_buf *buf,
-                          uint16_t protocol)
+int __wrap_switch_elan_info_pack(struct switch_jobinfo *j,
+                                 struct slurmabi_buf *buf)
 {
     const char *what = getenv("FORGE");
 
     if (!j || !what || !j->info.sealed)
-        return forged_pack(j, buf, protocol);
+        return __real_switch_elan_info_pack(j, buf);
     if (strcmp(what, "save") == 0)
         save(j);
     else if (strcmp(what, "replay") == 0)
@@ -110,5 +110,5 @@ int switch_p_pack_jobinfo(struct switch_jobinfo *j, struct slurmabi_buf *buf,
         j->info.sealed[0] = '\0';
     else if (strcmp(what, "own") == 0)
         seal_own(j);
-    return forged_pack(j, buf, protocol);
+    return __real_switch_elan_info_pack(j, buf);
 }

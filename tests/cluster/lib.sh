@@ -51,6 +51,13 @@ skip() {
     exit 0
 }
 
+# slurm_since MAJOR.MINOR: is this Slurm of that release or later?
+slurm_since() {
+    local version
+    version=$(sinfo -V) # slurm 24.11.5, slurm-wlm 22.05.8
+    printf '%s\n%s\n' "$1" "${version##* }" | sort -CV
+}
+
 need_cluster() {
     local why
     why=$("$MINISLURM" why-not)

@@ -136,8 +136,8 @@ case_export_none_for_srun_and_batch() {
     run_as_user env FOREIGN=1 srun --mpi=impi --export=NONE -n1 /usr/bin/env
     assert_output '^FOREIGN=' 0
     assert_output '^SLURM_IMPI_AGENT=/' 1
-    printf '#!/bin/sh\nsrun --mpi=impi -n2 %s : -n2 %s\n' "$M" "$O" \
-        >"$WORK/none.sh"
+    printf '#!/bin/sh\n%s --mpi=impi -n2 %s : -n2 %s\n' \
+        "$(command -v srun)" "$M" "$O" >"$WORK/none.sh"
     run_as_user sbatch -W --export=NONE -N2 --ntasks-per-node=2 \
         -o "$WORK/none.out" "$WORK/none.sh"
     assert_code 0

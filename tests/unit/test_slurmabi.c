@@ -95,13 +95,13 @@ static void fill_step(struct fakes *f, const struct slurmabi_layout *l)
 {
     slurm_step_id_t id = {.job_id = 77, .step_het_comp = 1, .step_id = 3};
 
-    put32(f->step, 0, l->step.magic);
+    put32(f->step, l->step.magic_at, l->step.magic);
     memcpy(f->step + l->step.step_id, &id, sizeof(id));
     put_pointer(f->step, l->step.job_ptr, f->job);
     put_pointer(f->step, l->step.network, "rails=2");
     put_pointer(f->step, l->step.host, "login");
     memcpy(f->step + l->step.port, &(uint16_t){4711}, sizeof(uint16_t));
-    put32(f->job, 0, l->job.magic);
+    put32(f->job, l->job.magic_at, l->job.magic);
     put32(f->job, l->job.job_id, 77);
     put32(f->job, l->job.het_job_id, 76);
     put32(f->job, l->job.het_job_offset, 1);
@@ -132,16 +132,18 @@ static void sl_28_versions_without_a_layout_are_refused(void **state)
     assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(21, 8, 8)));
     assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(22, 5, 12)));
     assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(23, 2, 9)));
-    assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(24, 5, 0)));
+    assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(24, 11, 8)));
 }
 
 /* 23.02.1 moved what 23.02.0 has. */
 static void a_release_has_the_row_that_was_measured_on_it(void **state)
 {
-    const struct slurmabi_layout
-        *old = slurmabi_layout_find(SLURM_VERSION_NUM(23, 2, 0)),
-        *new = slurmabi_layout_find(SLURM_VERSION_NUM(23, 2, 1)),
-        *last = slurmabi_layout_find(SLURM_VERSION_NUM(23, 11, 11));
+    const struct slurmabi_layout *old = slurmabi_layout_find(
+                                     SLURM_VERSION_NUM(23, 2, 0)),
+                                 *new = slurmabi_layout_find(
+                                     SLURM_VERSION_NUM(23, 2, 1)),
+                                 *last = slurmabi_layout_find(
+                                     SLURM_VERSION_NUM(23, 11, 11));
 
     assert_int_equal(old->stepd.msg, 704);
     assert_int_equal(new->stepd.msg, 792);
@@ -235,7 +237,8 @@ static void stepd_record_that_contradicts_the_layout_is_refused(void **state)
     const struct slurmabi_layout *l = slurmabi_layout();
     struct fakes *f = *state;
 
-    refuse_stepd(f, l->stepd.step_id, 0, "job_id");
+    refuse_stepd(f, l->stepd.step_id + offsetof(slurm_step_id_t, job_id), 0,
+                 "job_id");
     refuse_stepd(f, l->stepd.nnodes, 0, "nnodes");
     refuse_stepd(f, l->stepd.ntasks, NO_VAL, "ntasks");
     refuse_stepd(f, l->stepd.nodeid, 4, "nodeid");
@@ -296,7 +299,7 @@ static void step_record_with_wrong_magic_or_id_is_refused(void **state)
 
 static void node_name_comes_from_the_daemons_configuration(void **state)
 {
-    static char fake[512];
+    static char fake[8192];
 
     (void)state;
     assert_null(slurmabi_node_name());
@@ -308,8 +311,13 @@ static void node_name_comes_from_the_daemons_configuration(void **state)
 
 static void mpi_structs_have_slurms_sizes(void **state)
 {
-    assert_int_equal(sizeof(struct slurmabi_mpi_client), 32);
-    assert_int_equal(sizeof(struct slurmabi_mpi_task), 56);
+    bool longer_id = SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0);
+    bool with_self = SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0);
+
+    assert_int_equal(sizeof(slurm_step_id_t), longer_id ? 24 : 12);
+    assert_int_equal(sizeof(struct slurmabi_mpi_client), longer_id ? 40 : 32);
+    assert_int_equal(sizeof(struct slurmabi_mpi_task),
+                     longer_id || with_self ? 56 : 48);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -130,12 +130,12 @@ static void record_munge(FILE *f)
         fprintf(f, "munge=%.*s%c", (int)strcspn(p + 7, ","), p + 7, '\0');
 }
 
-/* switch/elan's job_fini will stop impid. */
+/* switch/elan's job_fini will stop impid, where there is one. */
 static bool stopped_by_switch(void)
 {
     const char *type = slurm_conf.switch_type;
 
-    return type && strcmp(type, "switch/elan") == 0;
+    return SLURMABI_HAS_JOB_FINI && type && strcmp(type, "switch/elan") == 0;
 }
 
 static void record_all(FILE *f, const struct slurmabi_stepd *step, char **env)

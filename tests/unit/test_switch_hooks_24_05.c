@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The hooks of Slurm 24.05 and 24.11: every one is there, and none minds NULL,
+ * never-built or repeated arguments.
+ */
+#include "elan/elanvp.h"
+#include "switch_host.h"
+
+static void sl_02_every_hook_is_there(void **state)
+{
+    static const char *const hooks[] = {
+        "plugin_id",
+        "switch_p_save",
+        "switch_p_restore",
+        "switch_p_pack_jobinfo",
+        "switch_p_unpack_jobinfo",
+        "switch_p_build_stepinfo",
+        "switch_p_duplicate_stepinfo",
+        "switch_p_free_stepinfo",
+        "switch_p_pack_stepinfo",
+        "switch_p_unpack_stepinfo",
+        "switch_p_job_preinit",
+        "switch_p_job_init",
+        "switch_p_job_postfini",
+        "switch_p_job_attach",
+        "switch_p_job_step_complete",
+        "switch_p_job_start",
+        "switch_p_job_complete",
+        "switch_p_fs_init",
+        "switch_p_extern_stepinfo",
+        "switch_p_extern_step_fini",
+    };
+
+    assert_int_equal(N_OF(hooks), 20);
+    for (uint32_t i = 0; i < N_OF(hooks); i++)
+        sym(hooks[i]);
+}
+
+static void sl_02_no_hook_minds_null(void **state)
+{
+    struct switch_jobinfo *j = (void *)1;
+    struct slurmabi_buf buf = {.len = 0};
+    void *info = (void *)1;
+
+    assert_int_equal(HOOK(switch_p_build_stepinfo)(&j, NULL, NULL),
+                     SLURM_ERROR);
+    assert_int_equal(errno, ESLURM_INTERCONNECT_FAILURE);
+    assert_null(j);
+    j = (void *)1;
+    HOOK(switch_p_duplicate_stepinfo)(NULL, &j);
+    assert_null(j);
+    HOOK(switch_p_free_stepinfo)(NULL);
+    HOOK(switch_p_pack_jobinfo)(NULL, &buf, 0);
+    assert_int_equal(buf.len, 0); /* what unpack takes, to the byte */
+    assert_int_equal(HOOK(switch_p_unpack_jobinfo)(&info, &buf, 0), 0);
+    assert_null(info);
+    assert_int_equal(HOOK(switch_p_job_step_complete)(NULL, NULL), 0);
+    HOOK(switch_p_job_start)(NULL);
+    HOOK(switch_p_job_complete)(NULL);
+    j = (void *)1;
+    HOOK(switch_p_extern_stepinfo)(&j, NULL);
+    assert_null(j);
+    HOOK(switch_p_extern_step_fini)(7);
+}
+
+static void sl_02_node_hooks_without_a_program(void **state)
+{
+    char **env = NULL;
+
+    /* A refused step goes on to its tasks, and not one of them gets past. */
+    assert_int_equal(HOOK(switch_p_job_init)(NULL), SLURM_SUCCESS);
+    assert_int_equal(HOOK(switch_p_fs_init)(NULL), SLURM_SUCCESS);
+    assert_int_equal(HOOK(switch_p_job_attach)(NULL, &env, 0, 0, 1, 1, 0),
+                     SLURM_ERROR);
+    assert_int_equal(HOOK(switch_p_job_postfini)(NULL), 0);
+    assert_int_equal(HOOK(switch_p_job_postfini)(NULL), 0);
+}
+
+/* As slurmctld packed it before it ended; freed by the caller. */
+static struct switch_jobinfo *make_info(uint32_t job, uint32_t prognum,
+                                        uint32_t low, uint32_t width)
+{
+    struct switch_jobinfo *j = calloc(1, sizeof(*j));
+
+    j->magic = SWITCH_ELAN_MAGIC;
+    j->info.job_id = job;
+    j->info.het_comp = NO_VAL;
+    j->info.prognum = prognum;
+    j->info.low_context = low;
+    j->info.ncontexts = width;
+    j->info.nnodes = width ? 1 : 0;
+    j->info.nodes = width ? calloc(1, sizeof(uint32_t)) : NULL;
+    return j;
+}
+
+/* Slurm's books of a step that it finds alive: unpacked, in slurmctld. */
+static struct switch_jobinfo *recover(uint32_t job, uint32_t prognum,
+                                      uint32_t low, uint32_t width)
+{
+    struct switch_jobinfo *j = make_info(job, prognum, low, width), *got;
+    struct slurmabi_buf buf = {.len = 0};
+
+    host.errors = 0;
+    HOOK(switch_p_pack_stepinfo)(j, &buf, 0);
+    HOOK(switch_p_free_stepinfo)(j);
+    assert_int_equal(HOOK(switch_p_unpack_stepinfo)(&got, &buf, 0), 0);
+    return got;
+}
+
+static void sl_08_pack_and_unpack_null_and_never_built(void **state)
+{
+    struct slurmabi_buf buf = {.len = 0};
+    struct switch_jobinfo *j = make_info(42, 0, 0, 0), *copy, *got = NULL;
+
+    HOOK(switch_p_pack_stepinfo)(NULL, &buf, 0);
+    HOOK(switch_p_pack_stepinfo)(j, &buf, 0);
+    assert_int_equal(HOOK(switch_p_unpack_stepinfo)(&got, &buf, 0), 0);
+    assert_int_equal(got->info.job_id, 0);
+    HOOK(switch_p_free_stepinfo)(got);
+    assert_int_equal(HOOK(switch_p_unpack_stepinfo)(&got, &buf, 0), 0);
+    assert_int_equal(got->info.job_id, 42);
+    HOOK(switch_p_duplicate_stepinfo)(got, &copy);
+    assert_int_equal(copy->info.job_id, 42);
+    HOOK(switch_p_free_stepinfo)(copy);
+    HOOK(switch_p_free_stepinfo)(got);
+    /* The end of the buffer, and a blob that is none. */
+    assert_int_equal(HOOK(switch_p_unpack_stepinfo)(&got, &buf, 0),
+                     SLURM_ERROR);
+    assert_null(got);
+    host.ctld = false;
+    slurm_packmem("rubbish", 7, &buf);
+    assert_int_equal(HOOK(switch_p_unpack_stepinfo)(&got, &buf, 0),
+                     SLURM_ERROR);
+    assert_null(got);
+    assert_non_null(strstr(host.last, "SF-E110"));
+    host.ctld = true;
+    HOOK(switch_p_free_stepinfo)(j);
+}
+
+/* Of two steps that claim the same contexts one is told; after another start
+ * only the steps that are alive then have theirs. */
+static void sl_11_books_are_those_of_the_steps_that_are_alive(void **state)
+{
+    struct switch_jobinfo *first = recover(1, 70, 0x500, 2), *second, *third;
+
+    assert_int_equal(host.errors, 0);
+    second = recover(2, 71, 0x500, 2);
+    assert_int_equal(host.errors, 1);
+    assert_non_null(strstr(host.last, "SF-E107"));
+    assert_int_equal(HOOK(switch_p_save)(), 0);
+    assert_int_equal(HOOK(switch_p_restore)(true), 0);
+    third = recover(3, 72, 0x500, 2);
+    assert_int_equal(host.errors, 0);
+    assert_int_equal(HOOK(switch_p_job_step_complete)(third, "n0"), 0);
+    HOOK(switch_p_free_stepinfo)(first);
+    HOOK(switch_p_free_stepinfo)(second);
+    HOOK(switch_p_free_stepinfo)(third);
+}
+
+/* What slurmd and srun unpack is nothing for the books. */
+static void only_slurmctld_keeps_books(void **state)
+{
+    struct switch_jobinfo *seen, *held;
+
+    host.ctld = false;
+    seen = recover(1, 70, 0x500, 2);
+    host.ctld = true;
+    held = recover(2, 71, 0x500, 2);
+    assert_int_equal(host.errors, 0);
+    assert_int_equal(HOOK(switch_p_job_step_complete)(held, "n0"), 0);
+    HOOK(switch_p_free_stepinfo)(seen);
+    HOOK(switch_p_free_stepinfo)(held);
+}
+
+/* Two tasks on n0: the code for Slurm. */
+static int build_on_n0(struct switch_jobinfo **j)
+{
+    uint16_t tasks[] = {2};
+    uint32_t tids0[] = {0, 1}, *tids[] = {tids0};
+    slurm_step_layout_t layout = {.node_cnt = 1,
+                                  .node_list = "n0",
+                                  .tasks = tasks,
+                                  .task_cnt = 2,
+                                  .task_dist = SLURM_DIST_BLOCK,
+                                  .tids = tids};
+    struct records records;
+
+    host.errors = 0;
+    host.last[0] = '\0';
+    assert_int_equal(
+        HOOK(switch_p_build_stepinfo)(j, &layout, fill_records(&records)),
+        SLURM_ERROR);
+    return errno;
+}
+
+/* Slurm asks again for what is BUSY, and gives up on all else. */
+static void sl_05_a_full_pool_is_told_as_busy(void **state)
+{
+    struct switch_jobinfo *j, *all = recover(1, 70, ELAN_RMS_BASE_CONTEXT_NUM,
+                                             ELAN_RMS_TOP_CONTEXT_NUM -
+                                                 ELAN_RMS_BASE_CONTEXT_NUM + 1);
+
+    assert_int_equal(host.errors, 0);
+    assert_int_equal(build_on_n0(&j), ESLURM_INTERCONNECT_BUSY);
+    assert_null(strstr(host.last, "SF-E103"));
+    HOOK(switch_p_free_stepinfo)(j);
+    assert_int_equal(HOOK(switch_p_job_step_complete)(all, "n0"), 0);
+    /* There is room, but no munged: nothing is kept of it. */
+    for (int i = 0; i < 600; i++) {
+        assert_int_equal(build_on_n0(&j), ESLURM_INTERCONNECT_FAILURE);
+        assert_non_null(strstr(host.last, "SF-E103"));
+        assert_int_equal(HOOK(switch_p_job_step_complete)(j, "n0"), 0);
+        HOOK(switch_p_free_stepinfo)(j);
+    }
+    HOOK(switch_p_free_stepinfo)(all);
+}
+
+static void a_stepmgr_has_no_contexts_to_give(void **state)
+{
+    struct switch_jobinfo *j;
+
+    host.ctld = false;
+    assert_int_equal(build_on_n0(&j), ESLURM_INTERCONNECT_FAILURE);
+    assert_non_null(strstr(host.last, "SF-E117"));
+    assert_null(j);
+    host.ctld = true;
+}
+
+static void sl_02_hooks_after_fini_do_no_harm(void **state)
+{
+    int (*fini)(void) = (int (*)(void))(uintptr_t)sym("fini");
+    struct switch_jobinfo *j = make_info(42, 0, 0, 0);
+
+    assert_int_equal(fini(), SLURM_SUCCESS);
+    assert_int_equal(fini(), SLURM_SUCCESS);
+    assert_int_equal(HOOK(switch_p_job_step_complete)(j, "n0"), 0);
+    assert_int_equal(HOOK(switch_p_save)(), 0);
+    HOOK(switch_p_free_stepinfo)(j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sl_01_name_type_version_and_id),
+        cmocka_unit_test(sl_02_every_hook_is_there),
+        cmocka_unit_test(sl_02_nothing_but_hooks_is_seen),
+        cmocka_unit_test(sl_03_init_is_silent),
+        cmocka_unit_test(sl_03_init_of_nobody_prints_nothing),
+        cmocka_unit_test(sl_02_no_hook_minds_null),
+        cmocka_unit_test(sl_02_node_hooks_without_a_program),
+        cmocka_unit_test(sl_08_pack_and_unpack_null_and_never_built),
+        cmocka_unit_test(sl_11_books_are_those_of_the_steps_that_are_alive),
+        cmocka_unit_test(only_slurmctld_keeps_books),
+        cmocka_unit_test(sl_05_a_full_pool_is_told_as_busy),
+        cmocka_unit_test(a_stepmgr_has_no_contexts_to_give),
+        cmocka_unit_test(sl_02_hooks_after_fini_do_no_harm),
+    };
+
+    return cmocka_run_group_tests_name("switch_hooks_24_05", tests, load,
+                                       unload);
+}
