@@ -66,6 +66,45 @@ static bool make_gm2(void)
     return m;
 }
 
+static void sends_into_nothing(const uint8_t *route, size_t nroute,
+                               const void *body, size_t len, void *arg)
+{
+}
+
+#define SECOND UINT64_C(1000000000)
+
+/* Alone on its cable; its n-th allocation from its start on fails.  Whatever
+ * that was: a map that is valid has routes, and in the end there is one. */
+static void a_valid_map_has_routes(void **state)
+{
+    static const struct gm2_ops ops = {.send = sends_into_nothing};
+    struct gm2_status status;
+    struct gm2_config config;
+    long used = 1;
+
+    gm2_config_default(&config);
+    config.address = NET_BUILD_HOST_ID;
+    once = true;
+    for (long n = 0; n < used; n++) {
+        struct gm2 *m = gm2_new(&config, &ops, NULL, 0);
+
+        assert_non_null(m);
+        left = n > 0 ? n - 1 : MANY;
+        do {
+            gm2_tick(m, gm2_deadline(m));
+            gm2_status(m, &status);
+            if (status.valid && !gm2_current_routes(m))
+                fail_msg("allocation %ld: valid without routes", n);
+        } while (!status.valid && gm2_deadline(m) < 600 * SECOND);
+        if (n == 0)
+            used = MANY - left;
+        left = -1;
+        assert_true(used > 1);
+        assert_true(status.valid);
+        gm2_free(m);
+    }
+}
+
 static bool check_conf(void)
 {
     static const char text[] = "SwitchName=leaf0 Nodes=n[0-3]\n"
@@ -95,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gm1_mapper_is_there_or_not),
         cmocka_unit_test(a_gm2_mapper_is_there_or_not),
+        cmocka_unit_test(a_valid_map_has_routes),
         cmocka_unit_test(topology_conf_is_not_passed_unread),
     };
 
