@@ -179,7 +179,7 @@ static int read_line(struct ib *ib)
     char *at = ib->l.line, *word;
     unsigned long long guid;
 
-    at += strspn(at, " \t\r");
+    at += strspn(at, NET_WHITE);
     if (!*at || *at == '#')
         return 0;
     if (*at == '[')

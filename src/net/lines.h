@@ -30,6 +30,8 @@ bool net_lines_next(struct net_lines *l);
 int net_lines_error(struct net_lines *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* What stands between words of a line. */
+#define NET_WHITE " \t\r\v\f"
 /* The next word (up to white space) of *at, which moves behind it; NULL: no
  * more.  The text is cut there. */
 char *net_next_word(char **at);

@@ -266,7 +266,7 @@ struct net *net_parse(const char *file, const char *text, size_t len,
 
     net_lines_init(&l, file, text, len, NULL);
     while (net_lines_next(&l)) {
-        size_t n = strspn(l.line, " \t\r");
+        size_t n = strspn(l.line, NET_WHITE);
 
         if (!l.line[n] || l.line[n] == '#')
             continue;

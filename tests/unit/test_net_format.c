@@ -162,7 +162,7 @@ static void ib_format_keeps_the_graph_and_the_names(void **state)
 static void ibnetdiscover_output_is_read(void **state)
 {
     struct net *net = parsed(
-        "#\n# Topology file: generated on Fri\n#\n\n"
+        "#\n# Topology file: generated on Fri\n#\n\n\v\n \f\n"
         "vendid=0x2c9\ndevid=0x1234\nsysimgguid=0x11\n"
         "switchguid=0x8f1040041(8f1040041)\n"
         "Switch\t24 \"S-00000008f1040041\"\t\t# \"ISR9024D Voltaire\" base "
