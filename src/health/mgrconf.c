@@ -18,6 +18,7 @@ static const struct conf_key keys[] = {
     TEXT("ServiceUser", service_user),
     TEXT("MungeSocket", munge_socket),
     TEXT("Reporters", reporters),
+    FLAG("CheckSource", check_source),
     TEXT("MapperNodes", mapper_nodes),
     TEXT("LinkNodes", link_nodes),
     TEXT("ControlSocket", control_socket),
@@ -80,6 +81,7 @@ static const struct conf_key keys[] = {
 static void defaults(struct mgrconf *c)
 {
     *c = (struct mgrconf){
+        .check_source = true,
         .table_interval = 5,
         .state_interval = 30,
         .hsnd_stale = 15,

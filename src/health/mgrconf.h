@@ -26,6 +26,7 @@ struct mgrconf {
     /* who reports, and where to */
     char *listen, *report_socket, *user, *service_user, *munge_socket;
     char *reporters, *mapper_nodes, *link_nodes;
+    bool check_source;
     /* control, metrics, files */
     char *control_socket, *control_group, *metrics_listen, *metrics_path;
     char *state_dir, *health_table, *elanhosts, *slurm_conf;

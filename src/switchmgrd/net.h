@@ -25,8 +25,8 @@
 /* A node that Slurm has, or that somebody reports about. */
 struct net_peer {
     char name[SF_REPORT_NAME_MAX];
-    struct in_addr addr; /* where its reports must come from */
-    bool configured;     /* addr is from Reporters= */
+    struct in_addr configured; /* from Reporters=, 0: not there */
+    struct in_addr in_table;   /* Slurm's NodeAddr, 0: not known */
     bool in_slurm;
     bool maintenance;
     bool dirty; /* the updater does not have its want yet */
@@ -98,6 +98,8 @@ struct net_peer *net_peer_find(struct net *n, const char *name);
 struct net_peer *net_peer_make(struct net *n, const char *name);
 /* What cannot be taken of Reporters and Maintenance: -1. */
 int net_peers_check(const struct mgrconf *conf, struct errbuf *err);
+/* Where its reports must come from; 0: nowhere. */
+struct in_addr net_peer_addr(const struct net_peer *p);
 /* net_check.c: what else of a configuration that could be read cannot be used
  * here; -1 with "FILE:LINE: KEY: what" (base/conf.h). */
 int net_check(const struct mgrconf *conf, const char *path, struct errbuf *err);
@@ -126,8 +128,9 @@ int net_reports_open(struct net *n, struct errbuf *err);
 void net_reports_start(struct net *n);
 
 /* net_auth.c: one credential, which munged opens beside the loop: one that
- * hangs holds up reports and nothing else.  done() tells what became of the
- * report, unless the asker forgot it.  NULL: too many wait, or no memory. */
+ * hangs holds up reports and nothing else.  `from` is the address that it was
+ * sent from, 0 when it was sent on this machine.  done() tells what became of
+ * the report, unless the asker forgot it.  NULL: too many wait, or no memory. */
 enum net_verdict {
     NET_ACCEPTED,
     NET_REFUSED, /* of a reporter, who may be right next time */
@@ -136,7 +139,8 @@ enum net_verdict {
 typedef void net_auth_done_f(enum net_verdict verdict, void *arg);
 struct opening;
 struct opening *net_auth_ask(struct net *n, const char *cred, size_t len,
-                             net_auth_done_f *done, void *arg);
+                             struct in_addr from, net_auth_done_f *done,
+                             void *arg);
 void net_auth_forget(struct opening *opening);
 
 /* net_verbs.c */

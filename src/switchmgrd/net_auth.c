@@ -51,6 +51,26 @@ static enum net_verdict not_taken(struct net *n, const char *who,
     return NET_REFUSED;
 }
 
+/* The machine's own loopback is as good as its sockets in the file system. */
+static bool is_here(struct in_addr from)
+{
+    return from.s_addr == 0 || from.s_addr == htonl(INADDR_LOOPBACK);
+}
+
+static enum net_verdict refuse_source(struct net *n, const char *who,
+                                      struct in_addr from, struct in_addr own)
+{
+    char a[INET_ADDRSTRLEN], b[INET_ADDRSTRLEN], why[160];
+
+    inet_ntop(AF_INET, &from, a, sizeof(a));
+    inet_ntop(AF_INET, &own, b, sizeof(b));
+    snprintf(why, sizeof(why),
+             "sent from another host (%s, not %s; see CheckSource in "
+             "switchmgr.conf)",
+             a, b);
+    return refuse(n, &n->count.refused_host, who, why);
+}
+
 static bool listed(const char *list, const char *name)
 {
     struct elan_names names;
@@ -79,21 +99,26 @@ static bool check_role(struct net *n, const struct report *r)
     return true;
 }
 
+/* Where a credential was made the munged there says, which root of that node
+ * may have told anything: it must also have come from there. */
 static enum net_verdict take(struct net *n, const struct report *r,
-                             const struct seal_info *info)
+                             const struct seal_info *info, struct in_addr from)
 {
     struct net_peer *p = net_peer_find(n, r->node);
+    struct in_addr own = {p ? net_peer_addr(p).s_addr : 0};
     struct errbuf err;
 
     if (info->uid != 0 && info->uid != n->service_uid &&
         (info->uid != n->mapper_uid || r->from != REPORT_MAPPERD))
         return refuse(n, &n->count.refused_uid, r->node,
                       "made by an ordinary user");
-    if (!p || p->addr.s_addr == 0)
+    if (own.s_addr == 0)
         return refuse(n, &n->count.refused_host, r->node,
                       "its address is not known");
-    if (info->addr_be != p->addr.s_addr)
-        return refuse_host(n, r->node, info->addr_be, p->addr);
+    if (info->addr_be != own.s_addr)
+        return refuse_host(n, r->node, info->addr_be, own);
+    if (n->conf.check_source && !is_here(from) && from.s_addr != own.s_addr)
+        return refuse_source(n, r->node, from, own);
     if (!check_role(n, r)) {
         errno = EPERM;
         return not_taken(n, r->node, "it may not report this");
@@ -111,6 +136,7 @@ struct opening {
     net_auth_done_f *done;
     void *arg;
     char *cred, *munge_socket;
+    struct in_addr from;
     struct seal_info info;
     struct errbuf err;
     void *text;
@@ -151,7 +177,7 @@ static enum net_verdict take_opened(struct opening *o)
                                        : "too old");
     if (report_decode(&r, o->text, o->len, &o->err) < 0)
         return refuse(n, &n->count.malformed, "somebody", o->err.text);
-    verdict = take(n, &r, &o->info);
+    verdict = take(n, &r, &o->info, o->from);
     report_free(&r);
     return verdict;
 }
@@ -169,7 +195,8 @@ static void answered(struct clerk_job *job, bool cancelled)
 }
 
 struct opening *net_auth_ask(struct net *n, const char *cred, size_t len,
-                             net_auth_done_f *done, void *arg)
+                             struct in_addr from, net_auth_done_f *done,
+                             void *arg)
 {
     struct opening *o = calloc(1, sizeof(*o));
 
@@ -177,6 +204,7 @@ struct opening *net_auth_ask(struct net *n, const char *cred, size_t len,
         return NULL;
     *o = (struct opening){.job = {ask_munged, answered, NULL},
                           .net = n,
+                          .from = from,
                           .done = done,
                           .arg = arg};
     o->cred = strndup(cred, len);

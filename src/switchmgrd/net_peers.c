@@ -40,6 +40,11 @@ struct net_peer *net_peer_make(struct net *n, const char *name)
     return p;
 }
 
+struct in_addr net_peer_addr(const struct net_peer *p)
+{
+    return p->configured.s_addr ? p->configured : p->in_table;
+}
+
 /* Reporters=NAME=ADDRESS,...: hosts that are no nodes of Slurm, or whose
  * munged uses another address.  Without n only read. */
 static int take_reporters(struct net *n, const char *list, struct errbuf *err)
@@ -61,10 +66,8 @@ static int take_reporters(struct net *n, const char *list, struct errbuf *err)
         }
         *eq = '\0';
         p = n ? net_peer_make(n, word) : NULL;
-        if (p) {
-            p->addr = addr;
-            p->configured = true;
-        }
+        if (p)
+            p->configured = addr;
     }
     free(copy);
     return rc;
@@ -107,7 +110,10 @@ int net_peers_configure(struct net *n, struct errbuf *err)
     struct net_peer *p, *next;
 
     HASH_ITER(hh, n->peers, p, next)
-    p->maintenance = false;
+    {
+        p->maintenance = false;
+        p->configured.s_addr = 0; /* who is listed no more */
+    }
     return take_lists(n, &n->conf, err);
 }
 
@@ -221,8 +227,8 @@ static void take_node(struct net *n, const struct rec_node *rec)
 
     if (!p)
         return;
-    if (!p->configured && rec->addr.s_addr)
-        p->addr = rec->addr;
+    if (rec->addr.s_addr)
+        p->in_table = rec->addr;
     if (!p->in_slurm)
         p->has_sent = false;
     p->in_slurm = true;

@@ -132,6 +132,11 @@ static void on_answer(enum net_verdict verdict, void *arg)
         conn_free(c);
 }
 
+static struct in_addr address_of(uint64_t source)
+{
+    return (struct in_addr){source >> 32 == OF_ADDRESS ? (in_addr_t)source : 0};
+}
+
 /* The next is read when this one is answered. */
 static bool take_one(struct conn *c, size_t len)
 {
@@ -142,7 +147,7 @@ static bool take_one(struct conn *c, size_t len)
     ev_io_stop(c->net->loop, &c->io);
     ev_timer_stop(c->net->loop, &c->timer);
     c->asked = net_auth_ask(c->net, (const char *)bytebuf_data(&c->rx) + 4, len,
-                            on_answer, c);
+                            address_of(c->source), on_answer, c);
     bytebuf_consume(&c->rx, 4 + len);
     return c->asked != NULL;
 }

@@ -32,10 +32,10 @@ static void put_peers(const struct net *n, FILE *f)
     for (const struct net_peer *p = n->peers; p; p = p->hh.next) {
         struct json_object *name;
 
-        if (!p->in_slurm || p->addr.s_addr == 0)
+        if (!p->in_slurm || p->in_table.s_addr == 0)
             continue;
         name = json_object_new_string(p->name);
-        inet_ntop(AF_INET, &p->addr, addr, sizeof(addr));
+        inet_ntop(AF_INET, &p->in_table, addr, sizeof(addr));
         fprintf(f, "%s%s:\"%s\"", comma, json_object_to_json_string(name),
                 addr);
         json_object_put(name);
@@ -99,8 +99,8 @@ static void load_peers(struct net *n, struct json_object *o)
         struct net_peer *p = net_peer_make(n, name);
         const char *addr = json_object_get_string(value);
 
-        if (p && !p->configured && addr)
-            inet_pton(AF_INET, addr, &p->addr);
+        if (p && addr)
+            inet_pton(AF_INET, addr, &p->in_table);
     }
 }
 

@@ -136,6 +136,72 @@ print(s.getsockname()[1])')
     wait_for 20 all_healthy
 }
 
+# Root of n1 gave its munged the address of n2: what it seals looks as if n2
+# had, but it does not come from there.
+case_a_report_must_come_from_the_node_it_is_about() { # SL-23
+    local port
+    port=$(python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
+    switchmgr_stop
+    switchmgr_conf MetricsListen=127.0.0.1:0 "Listen=127.0.0.1:$port"
+    switchmgr_start
+    wait_for 20 all_healthy
+    send_sealed_by_n2 "$(address_of n1)"
+    assert_equal refused "$out" "n2's report, sent by n1"
+    fabric events -n 20
+    assert_output 'alarm: report of n2 refused: sent from another host \(127\.[0-9.]+, not 127\.[0-9.]+; see CheckSource'
+    extra_has n2 fabric=up || fail "n2 is not up"
+    send_sealed_by_n2 "$(address_of n2)"
+    assert_equal accepted "$out" "n2's report, sent by n2"
+    reread "Listen=127.0.0.1:$port" CheckSource=no
+    send_sealed_by_n2 "$(address_of n1)"
+    assert_equal accepted "$out" "the same without CheckSource"
+    switchmgr_stop
+    switchmgr_conf MetricsListen=127.0.0.1:0
+    switchmgr_start
+    wait_for 20 all_healthy
+}
+
+address_of() { node_field "$1" NodeAddr; }
+
+send_sealed_by_n2() { # FROM; uses $port
+    out=$("$MINISLURM" exec --dir "$CLUSTER" --on n1 --as root -- python3 -c '
+import socket, struct, subprocess, sys, time
+at, port, munged = sys.argv[1:]
+text = ("{\"v\":1,\"from\":\"hsnd\",\"node\":\"n2\",\"instance\":%d,"
+        "\"seq\":1,\"records\":[{\"kind\":\"host\",\"seen\":\"up\","
+        "\"name\":\"n2\"}]}" % time.time_ns())
+made = subprocess.run(["munge", "--socket", munged], input=text.encode(),
+                      stdout=subprocess.PIPE, check=True).stdout.strip()
+s = socket.create_connection(("127.0.0.1", int(port)), 20, (at, 0))
+s.sendall(struct.pack(">I", len(made)) + made)
+print({b"A": "accepted", b"R": "refused"}.get(s.recv(1), "cut off"))
+' "$1" "$port" "$CLUSTER/munge.n2/munge.socket") err=
+}
+
+# A host that is no node of Slurm may report because it is listed, and no
+# longer than that.
+case_who_is_no_longer_listed_is_not_heard() { # SL-23
+    local address
+    address=$(address_of n3)
+    reread "Reporters=extern=$address"
+    lie n3 root 'as extern up'
+    assert_output '^accepted'
+    reread
+    lie n3 root 'as extern up'
+    assert_output '^refused'
+    # A node of Slurm is known by its own address again.
+    reread "Reporters=n3=127.0.0.99"
+    lie n3 root 'hsnd up'
+    assert_output '^refused'
+    reread
+    lie n3 root 'hsnd up'
+    assert_output '^accepted'
+    wait_for 20 all_healthy
+}
+
 case_the_network_side_is_nobody() { # SL-23
     local pid users
     users=$(for pid in $(switchmgr_pids); do
