@@ -9,7 +9,7 @@
 
 #include "base/conf.h"
 
-#define CONF_KEYS_MAX 64 /* keys in one table: one bit each in `seen` */
+#define CONF_KEYS_MAX 128 /* keys in one table */
 
 struct reading {
     const char *file;
@@ -20,7 +20,7 @@ struct reading {
     char *config;
     conf_error_f *report;
     void *arg;
-    unsigned long long seen;
+    bool seen[CONF_KEYS_MAX];
     int errors;
 };
 
@@ -168,8 +168,8 @@ static int handle(void *user, const char *section, const char *name,
     struct reading *r = user;
     int line = r->line;
     const struct conf_key *key = find_key(r, name);
-    unsigned long long bit;
     struct errbuf err;
+    size_t index;
     const char *wrong;
 
     if (section[0] != '\0') {
@@ -180,12 +180,12 @@ static int handle(void *user, const char *section, const char *name,
         complain(r, line, name, "no such key");
         return 1;
     }
-    bit = 1ULL << (key - r->keys);
-    if (r->seen & bit) {
+    index = (size_t)(key - r->keys);
+    if (r->seen[index]) {
         complain(r, line, name, "given twice");
         return 1;
     }
-    r->seen |= bit;
+    r->seen[index] = true;
     wrong = set_member(r, key, value, &err);
     if (wrong)
         complain(r, line, name, wrong);
@@ -220,6 +220,7 @@ static int read_and_close(struct reading *r)
         return -1;
     }
     if (r->nkeys > CONF_KEYS_MAX) {
+        complain(r, 0, NULL, "more keys than this program can read");
         fclose(r->stream);
         errno = E2BIG;
         return -1;
