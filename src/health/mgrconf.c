@@ -43,6 +43,8 @@ static const struct conf_key keys[] = {
     NUMBER("FlapQuiet", flap_quiet, 1, DAY),
     NUMBER("ForgetAfter", forget_after, 60, 366 * DAY),
     NUMBER("LeaderLease", leader_lease, 0, DAY),
+    NUMBER("SilentAfter", silent_after, 0, DAY),
+    TEXT("SilentPolicy", silent_policy),
     NUMBER("EchoLoss", echo_loss, 1, 100),
     NUMBER("EchoReporters", echo_reporters, 1, 8),
     NUMBER("UplinkPercent", uplink_percent, 0, 100),
@@ -95,6 +97,7 @@ static void defaults(struct mgrconf *c)
         .flap_quiet = 300,
         .forget_after = DAY,
         .leader_lease = 5,
+        .silent_after = 300,
         .echo_loss = 20,
         .echo_reporters = 3,
         .uplink_percent = 50,
@@ -143,12 +146,16 @@ static void check(struct mgrconf *c, struct conf_check *k)
     static const char *const stale[] = {"allow", "refuse", NULL};
     static const char *const down[] = {"refuse", "nobroadcast", "ignore", NULL};
     static const char *const rails[] = {"any", "all", NULL};
+    static const char *const silent[] = {"degrade", "show", "refuse", NULL};
 
     c->on_stale = (enum mgr_stale)conf_one_of(k, "StalePolicy", c->stale_policy,
                                               stale, "not allow or refuse");
     c->on_down =
         (enum mgr_down)conf_one_of(k, "DownPolicy", c->down_policy, down,
                                    "not refuse, nobroadcast or ignore");
+    c->on_silent = (enum mgr_silent)conf_one_of(
+        k, "SilentPolicy", c->silent_policy, silent,
+        "not degrade, show or refuse");
     conf_one_of(k, "DrainRails", c->drain_rails, rails, "not any or all");
     absolute(k, "HealthTable", c->health_table);
     absolute(k, "ReportSocket", c->report_socket);
@@ -210,6 +217,7 @@ void mgrconf_policy(const struct mgrconf *c, struct policy_conf *out)
         .drain_flapping = c->drain_flapping,
         .drain_degraded = c->drain_degraded,
         .refuse_flapping = c->refuse_flapping,
+        .refuse_silent = c->on_silent == MGR_SILENT_REFUSE,
         .any_rail = !c->drain_rails || strcasecmp(c->drain_rails, "all") != 0,
         .drain_after = c->drain_after * 1000,
         .resume_after = c->resume_after * 1000,

@@ -20,6 +20,7 @@
 
 enum mgr_stale { MGR_STALE_ALLOW, MGR_STALE_REFUSE };
 enum mgr_down { MGR_DOWN_REFUSE, MGR_DOWN_NOBROADCAST, MGR_DOWN_IGNORE };
+enum mgr_silent { MGR_SILENT_DEGRADE, MGR_SILENT_SHOW, MGR_SILENT_REFUSE };
 
 /* As in the file: times in seconds; texts are owned, NULL: not given. */
 struct mgrconf {
@@ -35,6 +36,8 @@ struct mgrconf {
     long hsnd_stale, mapper_stale, links_stale, down_after, degrade_after;
     long up_after, flap_count, flap_window, flap_hold, flap_quiet;
     long forget_after, leader_lease, echo_loss, echo_reporters, uplink_percent;
+    long silent_after;
+    char *silent_policy;
     /* acting */
     bool drain, drain_flapping, drain_degraded, refuse_flapping, dry_run;
     bool features, extra, comment;
@@ -52,6 +55,7 @@ struct mgrconf {
     /* found from the words above */
     enum mgr_stale on_stale;
     enum mgr_down on_down;
+    enum mgr_silent on_silent;
 };
 
 /* Read a file; all its errors are reported (report may be NULL).  An absent

@@ -15,6 +15,9 @@ void mgrconf_model(const struct mgrconf *c, struct model_conf *out)
         .flap_quiet = c->flap_quiet * 1000,
         .forget_after = c->forget_after * 1000,
         .leader_lease = c->leader_lease * 1000,
+        .rival_after = MODEL_RIVAL_MS,
+        .silent_after =
+            c->on_silent == MGR_SILENT_SHOW ? 0 : c->silent_after * 1000,
         .flap_count = (uint32_t)c->flap_count,
         .echo_loss = (uint32_t)c->echo_loss,
         .echo_reporters = (uint32_t)c->echo_reporters,

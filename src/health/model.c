@@ -18,6 +18,8 @@ void model_conf_defaults(struct model_conf *c)
         .flap_quiet = 300000,
         .forget_after = 86400000,
         .leader_lease = 3000,
+        .rival_after = MODEL_RIVAL_MS,
+        .silent_after = 300000,
         .flap_count = 4,
         .echo_loss = 20,
         .echo_reporters = 3,
@@ -143,6 +145,18 @@ void model_item_drop(struct model *m, struct model_item *it)
     free(it);
 }
 
+const struct model_reporter *model_reporter_find(const struct model *m,
+                                                 enum report_from from,
+                                                 const char *node)
+{
+    struct model_reporter *r;
+    char key[sizeof(r->key)];
+
+    snprintf(key, sizeof(key), "%d/%s", (int)from, node);
+    HASH_FIND_STR(m->reporters, key, r);
+    return r;
+}
+
 struct model_reporter *
 model_reporter_get(struct model *m, enum report_from from, const char *node)
 {
@@ -230,6 +244,8 @@ bool model_node(const struct model *m, const char *node,
         out->rails |= (uint8_t)(1u << rail);
         out->rail_state[rail] = i->state;
         out->rail_since[rail] = i->since;
+        out->rail_proven[rail] = i->proven;
+        out->silent |= (uint8_t)(i->silent << rail);
         out->count += i->count;
         if (!out->worst || i->state > out->worst->state)
             out->worst = i;

@@ -8,6 +8,13 @@
  * counts; a source that once spoke about an item and then falls silent makes
  * it "unknown" (unless another says worse), never "healthy".
  *
+ * The silence of a daemon is no evidence against anybody else.  So of a host
+ * whose hsnd speaks, "nobody answers" counts when one that was asked is known
+ * to be alive (model_alone.c), and that a map does not have it counts when
+ * nobody answers it.  The map of a mapper that sees nothing but itself counts
+ * for nobody.  What a dead daemon alone could have brought about is shown, and
+ * is not `proven`: nothing is drained for it.
+ *
  * The published state lags behind the evidence on purpose (hysteresis):
  *
  *   down      at once (DownAfter)
@@ -38,11 +45,14 @@ struct model_conf {
     int64_t flap_window, flap_hold, flap_quiet;
     int64_t forget_after; /* an item that only stale evidence knows */
     int64_t leader_lease; /* silence after which another mapper may lead */
+    int64_t rival_after;  /* two that say they lead for so long: an alarm */
+    int64_t silent_after; /* stale hsnd for so long: degraded; 0: never */
     uint32_t flap_count;
     uint32_t echo_loss;      /* percent from which a peer counts as lossy */
     uint32_t echo_reporters; /* hosts that must find the same peer lossy */
     uint32_t uplink_percent; /* crossbar with fewer links up: degraded */
 };
+#define MODEL_RIVAL_MS 30000
 void model_conf_defaults(struct model_conf *conf);
 
 #define MODEL_FLAPS_MAX 16
@@ -50,7 +60,10 @@ void model_conf_defaults(struct model_conf *conf);
 struct health_evidence {
     bool known; /* this source has spoken about the item */
     enum report_seen seen;
-    int64_t at; /* last told */
+    uint8_t answered;    /* hsnd: enum report_answered */
+    uint32_t asked;      /* hosts, none of which answers */
+    int64_t alone_since; /* when ANSWERED_NO began */
+    int64_t at;          /* last told */
     char why[SF_REPORT_WHY_MAX];
 };
 
@@ -62,6 +75,9 @@ struct health_item {
     char peer[SF_REPORT_NAME_MAX];
     enum health_state state; /* as published */
     int64_t since;           /* when it became so */
+    int64_t proven;          /* since when the evidence for it is such that no
+                                dead daemon could have made it; 0: it is not */
+    bool silent;             /* a host whose own hsnd is silent for long */
     uint32_t count;          /* how often it went down */
     int source;              /* whose evidence decided: enum report_from, or -1:
                                 derived from the uplinks or from echo losses */
@@ -142,6 +158,8 @@ struct health_node {
     uint8_t rails; /* a bit for each rail known */
     enum health_state rail_state[SF_ELAN_RAILS_MAX];
     int64_t rail_since[SF_ELAN_RAILS_MAX];
+    int64_t rail_proven[SF_ELAN_RAILS_MAX];
+    uint8_t silent; /* rails whose hsnd is silent for long */
     int64_t since;
     uint32_t count;
     const struct health_item *worst;

@@ -39,6 +39,23 @@ static void note(struct model *m, struct model_item *it, enum report_from from,
     snprintf(e->why, sizeof(e->why), "%s", why);
 }
 
+/* What hsnd says of its echoes. */
+static void note_answered(struct model *m, struct model_item *it,
+                          const struct report_record *r, int64_t now)
+{
+    struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
+
+    m->hsnd_rails |= (uint8_t)(1u << it->pub.rail);
+    if (r->answered == ANSWERED_YES)
+        m->answered_at[it->pub.rail] = now;
+    if (r->answered != ANSWERED_NO)
+        e->alone_since = 0;
+    else if (!e->alone_since)
+        e->alone_since = now;
+    e->answered = r->answered;
+    e->asked = r->asked;
+}
+
 /* A host without a name in the identity table is shown by its board. */
 static struct model_item *item_of(struct model *m,
                                   const struct report_record *r, int64_t now)
@@ -72,6 +89,8 @@ static int take_record(struct model *m, enum report_from from,
         memcpy(it->pub.peer, r->peer, sizeof(r->peer));
     if (from == REPORT_MAPPERD)
         it->epoch = m->epoch;
+    if (from == REPORT_HSND)
+        note_answered(m, it, r, now);
     note(m, it, from, r->seen, r->why, now);
     model_judge(m, it, now);
     return 0;
@@ -98,8 +117,8 @@ static void end_snapshot(struct model *m, int64_t now)
             model_item_drop(m, it);
             continue;
         }
-        if (strcmp(it->pub.evidence[REPORT_MAPPERD].why, "not in the map"))
-            note(m, it, REPORT_MAPPERD, SEEN_DOWN, "not in the map", now);
+        if (strcmp(it->pub.evidence[REPORT_MAPPERD].why, MODEL_NOT_IN_MAP))
+            note(m, it, REPORT_MAPPERD, SEEN_DOWN, MODEL_NOT_IN_MAP, now);
         model_judge(m, it, now);
     }
 }
@@ -138,7 +157,7 @@ static void take_map(struct model *m, const struct report *rep, int64_t now)
         m->snapshot_parts = 0;
     }
     snprintf(map->leader, sizeof(map->leader), "%s", rep->node);
-    map->known = true;
+    map->known = m->led = true;
     map->configured = rep->map.configured;
     map->verify_us = rep->map.verify_us;
     map->at = now;
@@ -190,8 +209,33 @@ static struct model_item *host_of_peer(struct model *m,
     return name ? model_item_get(m, REPORT_HOST, rail, name, "") : NULL;
 }
 
+/* It loses echoes to most.  Some of those may just have died: by the next time
+ * they are known to be silent, and do not count. */
+static void note_deaf(const struct model *m, struct model_item *it, bool deaf,
+                      int64_t now)
+{
+    if (!deaf)
+        it->deaf_first = it->deaf_at = 0;
+    else if (!it->deaf_first)
+        it->deaf_first = now;
+    if (deaf && now - it->deaf_first >= m->conf.stale[REPORT_HSND])
+        it->deaf_at = now;
+}
+
+/* A peer that tells something: it answers, or is not known to be dead. */
+static bool counts(const struct model *m, const struct report_peer *p,
+                   const struct model_item *it, int64_t now)
+{
+    if (p->sent < REPORT_ECHOES_LEAST)
+        return false;
+    return !it || !is_lossy(m, p) ||
+           (it->pub.state != HEALTH_DOWN &&
+                   (!it->pub.evidence[REPORT_HSND].known ||
+                    model_is_fresh(m, it, REPORT_HSND, now)));
+}
+
 /* Who loses echoes to more than half has a fault of its own; who loses them to
- * few points at these.  Peers that are known to be down tell nothing new. */
+ * few points at these.  Peers that are known to be down or silent tell nothing new. */
 static void take_peers(struct model *m, const struct report *rep, int64_t now)
 {
     size_t lossy = 0, told = 0;
@@ -199,8 +243,7 @@ static void take_peers(struct model *m, const struct report *rep, int64_t now)
 
     for (size_t i = 0; i < rep->npeers; i++) {
         it = host_of_peer(m, &rep->peers[i]);
-        if (rep->peers[i].sent < REPORT_ECHOES_LEAST ||
-            (it && it->pub.state == HEALTH_DOWN))
+        if (!counts(m, &rep->peers[i], it, now))
             continue;
         told++;
         lossy += is_lossy(m, &rep->peers[i]);
@@ -209,7 +252,7 @@ static void take_peers(struct model *m, const struct report *rep, int64_t now)
         return;
     it = model_item_get(m, REPORT_HOST, rep->peers[0].rail, rep->node, "");
     if (it && (told > 1 || lossy == 0)) {
-        it->deaf_at = lossy * 2 > told ? now : 0;
+        note_deaf(m, it, lossy * 2 > told, now);
         model_judge(m, it, now);
     }
     if (told > 1 && lossy * 2 > told)
@@ -236,10 +279,26 @@ static void vouch_again(struct model *m, const struct report *rep, int64_t now)
     }
 }
 
-static int take(struct model *m, const struct report *rep, int64_t now)
+/* A mapper that leads nobody: it is alone, or says it does not lead.  If it
+ * was the leader, its place is free. */
+static void gives_up(struct model *m, const struct report *rep)
 {
-    if (rep->from == REPORT_MAPPERD && rep->map.leader)
+    if (m->map.known && strcmp(m->map.leader, rep->node) == 0)
+        m->led = false;
+}
+
+static int take(struct model *m, struct model_reporter *r,
+                const struct report *rep, int64_t now)
+{
+    if (rep->from == REPORT_MAPPERD) {
+        r->alone = model_map_is_alone(m, r, rep);
+        r->alone_version = rep->map.version;
+        if (r->alone || !rep->map.leader) {
+            gives_up(m, rep);
+            return 0;
+        }
         take_map(m, rep, now);
+    }
     if (rep->from == REPORT_LINKS)
         m->source_at[REPORT_LINKS] = now;
     if (rep->from == REPORT_HSND && rep->nrecords == 0)
@@ -262,6 +321,9 @@ int model_input(struct model *m, const struct report *rep, int64_t now,
     if (!r)
         return model_refuse(err, errno, "no room for one more reporter",
                             rep->node);
+    if (!m->began)
+        m->began = now;
+    r->spoke = now;
     if (model_check(m, r, rep, now, err) < 0) {
         r->pub.refused++;
         return -1;
@@ -272,7 +334,7 @@ int model_input(struct model *m, const struct report *rep, int64_t now,
     r->pub.at = now;
     r->pub.accepted++;
     model_counters_take(m, r, rep);
-    if (take(m, rep, now) == 0)
+    if (take(m, r, rep, now) == 0)
         return 0;
     return model_refuse(err, errno, "no room for what it reports", rep->node);
 }

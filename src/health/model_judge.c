@@ -12,6 +12,8 @@
 struct verdict {
     enum report_seen seen;
     int source;
+    bool proven; /* no dead daemon could have made it so */
+    bool silent; /* by hsnd's own silence for long */
     char why[SF_REPORT_WHY_MAX];
 };
 
@@ -27,12 +29,16 @@ static int badness(enum report_seen seen)
 }
 
 static void worsen(struct verdict *v, enum report_seen seen, int source,
-                   const char *why)
+                   bool proven, const char *why)
 {
-    if (v->source != -2 && badness(seen) <= badness(v->seen))
+    int worse = badness(seen) - badness(v->seen);
+
+    if (v->source != -2 && worse <= 0 &&
+        (worse < 0 || !proven || v->proven))
         return;
     v->seen = seen;
     v->source = source;
+    v->proven = proven;
     snprintf(v->why, sizeof(v->why), "%s", why);
 }
 
@@ -48,20 +54,93 @@ static int64_t vouched(const struct model *m, const struct model_item *it,
     return at;
 }
 
-static void weigh_source(const struct model *m, const struct model_item *it,
+bool model_is_fresh(const struct model *m, const struct model_item *it,
+                    enum report_from from, int64_t now)
+{
+    return now - vouched(m, it, from) <= m->conf.stale[from];
+}
+
+/* For so long hsnd has been stale while we listened. */
+static bool is_silent_for_long(const struct model *m,
+                               const struct model_item *it, int64_t now)
+{
+    int64_t at = it->pub.evidence[REPORT_HSND].at;
+
+    if (at < m->began)
+        at = m->began;
+    return m->conf.silent_after > 0 &&
+           now - at > m->conf.stale[REPORT_HSND] + m->conf.silent_after;
+}
+
+static void weigh_silence(const struct model *m, const struct model_item *it,
+                          enum report_from from, int64_t now,
+                          struct verdict *v)
+{
+    char why[SF_REPORT_WHY_MAX];
+
+    snprintf(why, sizeof(why), "%s is silent", report_from_name(from));
+    worsen(v, SEEN_UNKNOWN, (int)from, false, why);
+    if (from != REPORT_HSND || !is_silent_for_long(m, it, now))
+        return;
+    snprintf(why, sizeof(why), "hsnd is silent for long");
+    worsen(v, SEEN_DEGRADED, (int)from, false, why);
+    v->silent = true;
+}
+
+/* "Nobody answers": of whom? */
+static void weigh_alone(struct model *m, struct model_item *it, int64_t now,
+                        struct verdict *v)
+{
+    const struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
+    const struct health_evidence *map = &it->pub.evidence[REPORT_MAPPERD];
+
+    if (model_others_live(m, it, now))
+        worsen(v, SEEN_DOWN, REPORT_HSND, model_alone_is_proven(m, it), e->why);
+    else if (map->known && map->seen == SEEN_UP &&
+             model_is_fresh(m, it, REPORT_MAPPERD, now))
+        worsen(v, SEEN_UP, REPORT_HSND, false, e->why);
+    else
+        worsen(v, SEEN_UNKNOWN, REPORT_HSND, false, e->why);
+}
+
+/* A map that does not have a host: of one whose hsnd is silent that says no
+ * more than the silence does. */
+static void weigh_absence(const struct model *m, const struct model_item *it,
+                          int64_t now, struct verdict *v)
+{
+    const struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
+
+    if (!(m->hsnd_rails & 1u << it->pub.rail))
+        worsen(v, SEEN_DOWN, REPORT_MAPPERD, true, MODEL_NOT_IN_MAP);
+    else if (e->known && model_is_fresh(m, it, REPORT_HSND, now) &&
+             e->answered == ANSWERED_YES)
+        worsen(v, SEEN_DEGRADED, REPORT_MAPPERD, false,
+               MODEL_NOT_IN_MAP " but answered");
+    else
+        worsen(v, SEEN_UNKNOWN, REPORT_MAPPERD, false, MODEL_NOT_IN_MAP);
+}
+
+static void weigh_source(struct model *m, struct model_item *it,
                          enum report_from from, int64_t now, struct verdict *v)
 {
     const struct health_evidence *e = &it->pub.evidence[from];
-    char why[SF_REPORT_WHY_MAX];
+    const struct health_evidence *own = &it->pub.evidence[REPORT_HSND];
+    bool host = it->pub.kind == REPORT_HOST;
 
     if (!e->known)
         return;
-    if (now - vouched(m, it, from) <= m->conf.stale[from]) {
-        worsen(v, e->seen, (int)from, e->why);
-        return;
+    if (!model_is_fresh(m, it, from, now)) {
+        weigh_silence(m, it, from, now, v);
+    } else if (from == REPORT_HSND && e->answered == ANSWERED_NO) {
+        weigh_alone(m, it, now, v);
+    } else if (from == REPORT_MAPPERD && host && e->seen == SEEN_DOWN) {
+        if (strcmp(e->why, MODEL_NOT_IN_MAP) == 0)
+            weigh_absence(m, it, now, v);
+        else if (!own->known || model_is_fresh(m, it, REPORT_HSND, now))
+            worsen(v, SEEN_DOWN, (int)from, true, e->why);
+    } else {
+        worsen(v, e->seen, (int)from, true, e->why);
     }
-    snprintf(why, sizeof(why), "%s is silent", report_from_name(from));
-    worsen(v, SEEN_UNKNOWN, (int)from, why);
 }
 
 /* hsnd tells of echoes only when there were enough, not in each report. */
@@ -75,7 +154,8 @@ static void weigh_own_echoes(const struct model *m, const struct model_item *it,
                              int64_t now, struct verdict *v)
 {
     if (it->deaf_at && now - it->deaf_at <= echo_lasts(m))
-        worsen(v, SEEN_DEGRADED, REPORT_HSND, "echo losses to most hosts");
+        worsen(v, SEEN_DEGRADED, REPORT_HSND, true,
+               "echo losses to most hosts");
 }
 
 /* Several hosts lose echoes to this one. */
@@ -88,12 +168,14 @@ static void weigh_echoes(const struct model *m, const struct model_item *it,
     for (int i = 0; i < MODEL_ECHOES_MAX; i++) {
         const struct model_echo *e = &it->echoes[i];
 
-        n += e->at && now - e->at <= echo_lasts(m);
+        /* Counted once it speaks again: a dead one loses echoes, too. */
+        n += e->at && now - e->at <= echo_lasts(m) &&
+             it->pub.evidence[REPORT_HSND].at > e->at;
     }
     if (n == 0 || n < m->conf.echo_reporters)
         return;
     snprintf(why, sizeof(why), "echo losses seen by %u hosts", n);
-    worsen(v, SEEN_DEGRADED, -1, why);
+    worsen(v, SEEN_DEGRADED, -1, true, why);
 }
 
 static bool few_uplinks(const struct model *m, const struct model_item *xbar)
@@ -112,32 +194,32 @@ static void weigh_uplinks(const struct model *m, const struct model_item *it,
         return;
     snprintf(why, sizeof(why), "%u of %u links of %.20s up", x->links_up,
              x->links, x->pub.name);
-    worsen(v, SEEN_DEGRADED, -1, why);
+    worsen(v, SEEN_DEGRADED, -1, true, why);
 }
 
-static void weigh(const struct model *m, const struct model_item *it,
-                  int64_t now, struct verdict *v)
+static void weigh(struct model *m, struct model_item *it, int64_t now,
+                  struct verdict *v)
 {
     *v = (struct verdict){.seen = SEEN_UNKNOWN, .source = -2};
     for (int from = 0; from < REPORT_FROMS; from++)
         weigh_source(m, it, (enum report_from)from, now, v);
     if (v->source == -2)
-        worsen(v, SEEN_UNKNOWN, -1, "no report");
+        worsen(v, SEEN_UNKNOWN, -1, false, "no report");
     weigh_own_echoes(m, it, now, v);
     weigh_echoes(m, it, now, v);
     weigh_uplinks(m, it, v);
 }
 
 /* How often it went down within the window that ends now. */
-static uint32_t recent_downs(const struct model *m, const struct model_item *it,
-                             int64_t now, int64_t window)
+static uint32_t recent_downs(const struct model_item *it, int64_t now,
+                             int64_t window, bool proven)
 {
     uint32_t n = 0, have = it->ndowns;
 
     if (have > MODEL_FLAPS_MAX)
         have = MODEL_FLAPS_MAX;
     for (uint32_t i = 0; i < have; i++)
-        n += now - it->downs[i] <= window;
+        n += now - it->downs[i] <= window && (!proven || it->downs_proven[i]);
     return n;
 }
 
@@ -145,7 +227,8 @@ static bool flaps(const struct model *m, const struct model_item *it,
                   int64_t now)
 {
     return m->conf.flap_count &&
-           recent_downs(m, it, now, m->conf.flap_window) >= m->conf.flap_count;
+           recent_downs(it, now, m->conf.flap_window, false) >=
+               m->conf.flap_count;
 }
 
 static enum health_state next_when_flapping(const struct model *m,
@@ -213,23 +296,76 @@ static void publish(struct model *m, struct model_item *it,
         m->ops.changed(&it->pub, was, now, m->ops.arg);
 }
 
+/* It went down.  A moment of which nothing was known is no new fault. */
+static void note_down(struct model_item *it, bool proven, int64_t now)
+{
+    uint32_t at = it->ndowns++ % MODEL_FLAPS_MAX;
+
+    it->downs[at] = now;
+    it->downs_proven[at] = proven;
+    it->pub.count++;
+}
+
+static void take_verdict(struct model_item *it, const struct verdict *v,
+                         int64_t now)
+{
+    if (!it->judged || v->seen != it->raw) {
+        if (v->seen == SEEN_DOWN && it->definite != SEEN_DOWN)
+            note_down(it, v->proven, now);
+        it->raw = v->seen;
+        it->raw_since = now;
+        it->proven_since = 0;
+        it->judged = true;
+    } else if (v->seen == SEEN_DOWN && v->proven && it->ndowns > 0) {
+        it->downs_proven[(it->ndowns - 1) % MODEL_FLAPS_MAX] = true;
+    }
+    if (v->seen != SEEN_UNKNOWN)
+        it->definite = v->seen;
+    if (!v->proven || v->seen == SEEN_UP)
+        it->proven_since = 0;
+    else if (!it->proven_since)
+        it->proven_since = now;
+}
+
+static bool lags(const struct model_item *it)
+{
+    static const enum health_state as[] = {[SEEN_UP] = HEALTH_HEALTHY,
+                                           [SEEN_UNKNOWN] = HEALTH_UNKNOWN,
+                                           [SEEN_DEGRADED] = HEALTH_DEGRADED,
+                                           [SEEN_DOWN] = HEALTH_DOWN};
+
+    return it->pub.state > as[it->raw];
+}
+
+/* What can be acted on is what the evidence says now, not what is still shown
+ * because it was so a moment ago; but flapping is made of moments. */
+static int64_t proven(const struct model *m, const struct model_item *it,
+                      int64_t now)
+{
+    if (it->pub.state != HEALTH_FLAPPING)
+        return lags(it) ? 0 : it->proven_since;
+    return recent_downs(it, now, m->conf.flap_window, true) >=
+                   m->conf.flap_count
+               ? it->pub.since
+               : 0;
+}
+
+/* While a state lags behind the evidence its reason stays that of the state. */
 void model_judge(struct model *m, struct model_item *it, int64_t now)
 {
+    enum health_state next;
     struct verdict v;
 
     weigh(m, it, now, &v);
-    if (!it->judged || v.seen != it->raw) {
-        if (v.seen == SEEN_DOWN) {
-            it->downs[it->ndowns++ % MODEL_FLAPS_MAX] = now;
-            it->pub.count++;
-        }
-        it->raw = v.seen;
-        it->raw_since = now;
-        it->judged = true;
+    take_verdict(it, &v, now);
+    next = next_state(m, it, now);
+    if (!(next == it->pub.state && lags(it))) {
+        it->pub.source = v.source;
+        memcpy(it->pub.why, v.why, sizeof(v.why));
     }
-    it->pub.source = v.source;
-    memcpy(it->pub.why, v.why, sizeof(v.why));
-    publish(m, it, next_state(m, it, now), now);
+    it->pub.silent = v.silent;
+    publish(m, it, next, now);
+    it->pub.proven = proven(m, it, now);
 }
 
 /* The crossbar that an end of a link ("x12:3") belongs to. */
@@ -281,6 +417,9 @@ void model_tick(struct model *m, int64_t now)
 {
     struct model_item *it, *next;
 
+    if (!m->began)
+        m->began = now;
+    m->looks = MODEL_LOOKS_MAX;
     HASH_ITER(hh, m->items, it, next)
     {
         it->links = it->links_up = 0;

@@ -25,11 +25,17 @@ struct model_item {
     int64_t raw_since;
     bool judged;     /* raw is valid */
     bool bad_before; /* the last definite state was not healthy */
-    uint64_t epoch;  /* of the map that it was last part of */
+    enum report_seen definite; /* raw, when it last was not unknown */
+    int64_t proven_since;      /* raw is proven; 0: it is not */
+    uint64_t epoch; /* of the map that it was last part of */
     int64_t downs[MODEL_FLAPS_MAX];
-    uint32_t ndowns; /* in all; downs[] is a ring */
+    bool downs_proven[MODEL_FLAPS_MAX];
+    uint32_t ndowns;     /* in all; downs[] is a ring */
+    int64_t others_at;   /* when model_alone.c last looked at all others */
+    bool others_live;    /* what it found */
     struct model_echo echoes[MODEL_ECHOES_MAX];
-    int64_t deaf_at; /* when it told that it loses echoes to most; 0: not */
+    int64_t deaf_first; /* since when it tells that it loses most; 0: not */
+    int64_t deaf_at;    /* when it did so after long enough; 0: not */
     uint32_t links, links_up; /* crossbar: to other crossbars */
     struct model_item *leaf;  /* host: crossbar it hangs on (per tick) */
     UT_hash_handle hh;
@@ -39,6 +45,9 @@ struct model_reporter {
     struct health_reporter pub;
     char key[SF_REPORT_NAME_MAX + 4];
     bool seen;                 /* instance and seq are valid */
+    int64_t spoke;             /* last word, taken or not */
+    bool alone;                /* a mapper that saw nothing but itself */
+    uint64_t alone_version;    /* in this map */
     struct model_names *names; /* of its counters */
     UT_hash_handle hh;
 };
@@ -50,6 +59,12 @@ struct model {
     struct model_reporter *reporters;
     struct model_names *names; /* what they count, each list once */
     struct health_map map;
+    bool led;                        /* map.leader still says it leads */
+    int64_t rival_since, rival_at;   /* another says so, too */
+    int64_t began;                   /* when we began to listen */
+    uint8_t hsnd_rails;              /* a bit for each with a word of hsnd */
+    int64_t answered_at[SF_ELAN_RAILS_MAX]; /* last ANSWERED_YES */
+    unsigned looks;                  /* at all others, that a tick has left */
     uint8_t nrails;                  /* rails that a host was ever seen on */
     int64_t source_at[REPORT_FROMS]; /* last word of a source as a whole */
     uint64_t epoch;                  /* of the snapshot being taken in */
@@ -67,7 +82,30 @@ struct model_item *model_item_make(struct model *m, enum report_kind kind,
                                    const char *peer, int64_t now);
 void model_item_drop(struct model *m, struct model_item *it);
 
+#define MODEL_NOT_IN_MAP "not in the map"
+
+/* Is what a source said about an item still worth something? */
+bool model_is_fresh(const struct model *m, const struct model_item *it,
+                    enum report_from from, int64_t now);
+/* NULL: it has never spoken. */
+const struct model_reporter *model_reporter_find(const struct model *m,
+                                                 enum report_from from,
+                                                 const char *node);
+
+/* ---- model_alone.c ---- */
+
+#define MODEL_LOOKS_MAX 64 /* at all hosts, in a tick */
+
+/* Is one of those alive that do not answer this host, whose hsnd is fresh? */
+bool model_others_live(struct model *m, struct model_item *it, int64_t now);
+/* ... and are its own daemons alive to see that it is so? */
+bool model_alone_is_proven(const struct model *m, const struct model_item *it);
+
 /* ---- model_check.c ---- */
+
+/* Of a mapper that leads: nothing but the mapper's own host? */
+bool model_map_is_alone(const struct model *m, const struct model_reporter *r,
+                        const struct report *rep);
 
 /* What is wrong with a report: with what stands in it, or with its time, 0 or
  * -1 with errno: EALREADY older than one before, EPERM the sender may not say

@@ -24,6 +24,10 @@ static struct json_object *put_evidence(const struct health_evidence *e,
     jsonx_add_str(o, "seen", report_seen_name(e->seen));
     jsonx_add_str(o, "why", e->why);
     jsonx_add_int(o, "at", at);
+    if (e->answered != ANSWERED_NOT_SAID)
+        jsonx_add_bool(o, "answered", e->answered == ANSWERED_YES);
+    if (e->asked)
+        jsonx_add_int(o, "asked", e->asked);
     return o;
 }
 
@@ -127,6 +131,26 @@ static const char *seen_of(int i)
     return report_seen_name((enum report_seen)i);
 }
 
+/* How long nobody answers is to be seen anew. */
+static bool get_answered(struct json_object *o, struct health_evidence *e,
+                         int64_t now)
+{
+    int64_t asked = 0;
+    bool yes;
+
+    if (json_object_object_get_ex(o, "answered", NULL)) {
+        if (!jsonx_bool(o, "answered", &yes))
+            return false;
+        e->answered = yes ? ANSWERED_YES : ANSWERED_NO;
+    }
+    if (json_object_object_get_ex(o, "asked", NULL) &&
+        !jsonx_int(o, "asked", 0, INT32_MAX, &asked))
+        return false;
+    e->asked = (uint32_t)asked;
+    e->alone_since = e->answered == ANSWERED_NO ? now : 0;
+    return true;
+}
+
 static bool get_evidence(struct json_object *o, struct model_item *it,
                          const struct shift *shift)
 {
@@ -141,6 +165,8 @@ static bool get_evidence(struct json_object *o, struct model_item *it,
     if (!jsonx_int(o, "at", 0, shift->now, &e->at))
         return false;
     e->at += shift->by;
+    if (!get_answered(o, e, shift->now))
+        return false;
     e->known = true;
     e->seen = (enum report_seen)seen;
     strcpy(e->why, why);

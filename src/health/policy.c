@@ -36,10 +36,22 @@ static bool drains(const struct policy_conf *c, enum health_state state)
     return false;
 }
 
-static bool refuses(const struct policy_conf *c, enum health_state state)
+static bool refuses(const struct policy_conf *c, const struct policy_node *n,
+                    unsigned rail)
 {
+    enum health_state state = n->rail_state[rail];
+
     return state == HEALTH_DOWN ||
-           (state == HEALTH_FLAPPING && c->refuse_flapping);
+           (state == HEALTH_FLAPPING && c->refuse_flapping) ||
+           (n->silent & 1u << rail && c->refuse_silent);
+}
+
+/* What a dead daemon alone could have brought about is never enough. */
+static bool has_proof(const struct policy_conf *c, const struct policy_node *n,
+                      unsigned rail, int64_t now)
+{
+    return n->rail_proven[rail] &&
+           now - n->rail_proven[rail] >= c->drain_after;
 }
 
 struct policy_want policy_decide(const struct policy_conf *c,
@@ -55,8 +67,8 @@ struct policy_want policy_decide(const struct policy_conf *c,
         if (!(n->rails & 1u << r))
             continue;
         known++;
-        bad += drains(c, n->rail_state[r]) && age >= c->drain_after;
-        if (refuses(c, n->rail_state[r]))
+        bad += drains(c, n->rail_state[r]) && has_proof(c, n, r, now);
+        if (refuses(c, n, r))
             w.refuse |= (uint8_t)(1u << r);
         if (n->rail_state[r] != HEALTH_HEALTHY || age < c->resume_after)
             w.resume = false;

@@ -20,8 +20,9 @@ struct policy_conf {
     bool drain_flapping;  /* DrainFlapping */
     bool drain_degraded;  /* DrainDegraded */
     bool refuse_flapping; /* RefuseFlapping: no steps on them */
+    bool refuse_silent;   /* SilentPolicy=refuse: none where hsnd is silent */
     bool any_rail;        /* DrainRails=any: one rail is enough (else all) */
-    int64_t drain_after;  /* ms of continuous evidence */
+    int64_t drain_after;  /* ms of continuous, proven evidence */
     int64_t resume_after; /* ms of health */
     int64_t start_grace;  /* ms after the start without a drain */
 };
@@ -33,6 +34,8 @@ struct policy_node {
     uint8_t rails;           /* a bit for each rail known */
     enum health_state rail_state[SF_ELAN_RAILS_MAX];
     int64_t rail_since[SF_ELAN_RAILS_MAX];
+    int64_t rail_proven[SF_ELAN_RAILS_MAX]; /* since when; 0: it is not */
+    uint8_t silent;                         /* rails: by silence only */
     bool maintenance;
 };
 

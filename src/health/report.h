@@ -26,6 +26,8 @@ enum report_kind { REPORT_HOST, REPORT_LINK, REPORT_XBAR };
 enum report_seen { SEEN_UNKNOWN, SEEN_UP, SEEN_DEGRADED, SEEN_DOWN };
 #define REPORT_FROMS 3
 #define REPORT_KINDS 3
+/* Does anybody answer the echoes of a host?  Only its own hsnd knows. */
+enum report_answered { ANSWERED_NOT_SAID, ANSWERED_NO, ANSWERED_YES };
 
 /* Begins the name of a crossbar without an id, which is good only within its
  * map: the next one may call another crossbar so. */
@@ -38,6 +40,8 @@ struct report_record {
     uint64_t board; /* host: board address or port GUID, 0: not known;
                        xbar: its id, 0: none */
     uint64_t count; /* how often since the reporter began */
+    uint8_t answered; /* hsnd's host: enum report_answered */
+    uint32_t asked;   /* hosts that it has asked, when none of them answers */
     char name[SF_REPORT_NAME_MAX]; /* host: NodeName, may be "" when the board
                                       is given; xbar: a stable name, or
                                       REPORT_ANON and a number; link: one

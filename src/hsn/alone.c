@@ -80,7 +80,7 @@ bool hsn_alone_answer(struct hsn_alone *x)
 {
     x->heard = x->answered = true;
     x->unheard = false;
-    x->quiet = 0;
+    x->quiet = x->unanswered = 0;
     return set(x, false);
 }
 
@@ -94,6 +94,34 @@ void hsn_alone_round(struct hsn_alone *x, const struct hsn_routes *r)
         asked++;
         silent += r->peers[i].state.silent;
     }
-    if (asked && silent == asked)
-        x->unheard = true;
+    if (!asked || silent < asked)
+        return;
+    x->unheard = true;
+    x->unanswered++;
+}
+
+static uint32_t count_peers(const struct hsn_alone *x,
+                            const struct hsn_routes *r, bool neighbours)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < r->npeers; i++)
+        n += r->peers[i].address != x->board && r->peers[i].nroutes > 0 &&
+             (r->peers[i].neighbour || !neighbours);
+    return n;
+}
+
+int hsn_alone_answers(const struct hsn_alone *x, const struct hsn_routes *r,
+                      uint32_t *asked)
+{
+    bool never = !x->heard && x->unanswered >= HSN_ALONE_ROUNDS;
+
+    *asked = 0;
+    if (!has_peers(x, r))
+        return 0;
+    if (!x->alone && !never)
+        return x->heard;
+    /* Rounds ask neighbours only; looks at a board that had answers, all. */
+    *asked = count_peers(x, r, !x->alone);
+    return -1;
 }

@@ -31,6 +31,7 @@ struct hsn_alone {
     bool answered;    /* since the last look */
     bool unheard;     /* packets do not count */
     bool alone;
+    unsigned unanswered; /* rounds of echoes in a row without any answer */
     size_t at;    /* where the last look stopped */
     unsigned way; /* route of the next look */
 };
@@ -44,5 +45,12 @@ bool hsn_alone_look(struct hsn_alone *x, const struct hsn_routes *r,
 bool hsn_alone_answer(struct hsn_alone *x);
 /* A round of echoes is over. */
 void hsn_alone_round(struct hsn_alone *x, const struct hsn_routes *r);
+
+#define HSN_ALONE_ROUNDS 2 /* of that sort: nobody answers */
+
+/* Does anybody answer?  1: yes.  -1: no, of so many boards that were *asked.
+ * 0: nothing can be said, as long as there is nobody to ask. */
+int hsn_alone_answers(const struct hsn_alone *x, const struct hsn_routes *r,
+                      uint32_t *asked);
 
 #endif

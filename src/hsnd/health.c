@@ -12,6 +12,7 @@
 #define SECOND_NS 1000000000ULL
 #define LEAST_NS SECOND_NS
 #define FIRST_NS 500000000ULL /* after the start */
+#define LINK_NS (10 * SECOND_NS) /* that a link may take to come up */
 
 static size_t fill_counters(const struct hsnd *d, struct report_counter *c,
                             size_t max)
@@ -85,13 +86,36 @@ void health_now(struct hsnd *d)
     plan(d);
 }
 
-/* How this host is, and why. */
-static enum report_seen seen(const struct hsnd *d, const char **why)
+/* A link takes a moment to come up: that hsnd was started is no fault. */
+static bool may_still_come(struct hsnd *d)
 {
-    *why = !d->nic->up      ? "no link"
-           : d->alone.alone ? "nobody answers"
-                            : "link up";
-    return d->nic->up && !d->alone.alone ? SEEN_UP : SEEN_DOWN;
+    d->had_link |= d->nic->up;
+    return !d->had_link && clock_ns() - d->health_begin < LINK_NS;
+}
+
+/* How this host is, and why. */
+static void look(struct hsnd *d, struct report_record *me)
+{
+    const char *why = "link up";
+    int answers = hsn_alone_answers(
+        &d->alone, hsn_engine_routes(d->engine), &me->asked);
+
+    me->seen = SEEN_UP;
+    if (may_still_come(d)) {
+        me->seen = SEEN_UNKNOWN;
+        why = "no link yet";
+    } else if (!d->nic->up) {
+        me->seen = SEEN_DOWN;
+        why = "no link";
+    } else if (answers < 0) {
+        me->seen = SEEN_DOWN;
+        why = "nobody answers";
+    }
+    if (d->nic->up && answers != 0)
+        me->answered = answers > 0 ? ANSWERED_YES : ANSWERED_NO;
+    if (me->answered != ANSWERED_NO)
+        me->asked = 0;
+    snprintf(me->why, sizeof(me->why), "%s", why);
 }
 
 static void lost(const char *why)
@@ -113,17 +137,15 @@ static void report(struct hsnd *d)
                        .peers = peers,
                        .nrecords = 1};
     struct errbuf err;
-    const char *why;
 
     if (me && counters && peers) {
         snprintf(r.node, sizeof(r.node), "%s", d->node);
         me->kind = REPORT_HOST;
-        me->seen = seen(d, &why);
+        look(d, me);
         me->rail = (uint8_t)d->conf.rail;
         me->board = d->board;
         me->count = d->nic->counters.flaps;
         snprintf(me->name, sizeof(me->name), "%s", d->node);
-        snprintf(me->why, sizeof(me->why), "%s", why);
         r.ncounters = fill_counters(d, counters, SF_REPORT_COUNTERS_MAX);
         r.npeers = fill_peers(d, peers, SF_REPORT_PEERS_MAX);
         if (sender_put(d->sender, &r, &err) < 0)
@@ -161,6 +183,7 @@ int health_open(struct hsnd *d, struct errbuf *err)
     d->sender = sender_new(d->loop, &o, err);
     if (!d->sender)
         return -1;
+    d->health_begin = now;
     d->report_pace = (struct pace){
         .every = every,
         .least = LEAST_NS,

@@ -177,6 +177,8 @@ struct hsnd {
     struct ctl_server *ctl;
     struct sender *sender;
     struct pace report_pace;
+    uint64_t health_begin; /* when reports began */
+    bool had_link;         /* since then */
     bool link_seen; /* up, as last reported */
     uint64_t instance, report_seq;
     bool stopping, holding; /* holding: somebody is held back */

@@ -106,6 +106,7 @@ static void lost_hsnd(struct mapperd *d)
     log_warn("SF-E851 hsnd is gone; waiting for it");
     d->loaded = false;
     close_hsnd(d);
+    mapperd_report_now(d);
     ev_timer_again(d->loop, &d->reopen);
 }
 

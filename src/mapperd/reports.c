@@ -131,8 +131,9 @@ static void describe(struct mapperd *d, struct report *report)
 
     d->engine->status(d, s);
     report->map.present = true;
+    /* Without hsnd it sees nothing, and leads nobody. */
     if (json_object_object_get_ex(s, "leader", &o))
-        report->map.leader = json_object_get_boolean(o);
+        report->map.leader = d->board && json_object_get_boolean(o);
     if (json_object_object_get_ex(s, "map_version", &o))
         report->map.version = (uint64_t)json_object_get_int64(o);
     if (json_object_object_get_ex(s, "round_us", &o))

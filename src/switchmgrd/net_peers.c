@@ -125,6 +125,8 @@ static void fill_policy_node(const struct net_peer *p,
         .state = h->state, .rails = h->rails, .maintenance = p->maintenance};
     memcpy(out->rail_state, h->rail_state, sizeof(out->rail_state));
     memcpy(out->rail_since, h->rail_since, sizeof(out->rail_since));
+    memcpy(out->rail_proven, h->rail_proven, sizeof(out->rail_proven));
+    out->silent = h->silent;
 }
 
 /* What is wanted of a node now; false: nothing is known of it. */

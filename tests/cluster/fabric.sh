@@ -3,13 +3,14 @@
 # The whole software fabric on an embedded cluster of four nodes: swfabd and
 # switchmgrd on the controller, hsnd and mapperd on each node.  Needs
 # $MINISLURM, $CLUSTER (its directory) and $STAGE.  FABRIC_SWITCHMGR and
-# FABRIC_MAPPER: a line more of switchmgr.conf and of each mapper.conf.
+# FABRIC_MAPPER: a line more of switchmgr.conf and of each mapper.conf;
+# FABRIC_NODES: fewer nodes, the others' places stay empty.
 #
 #     n0 n1     n2 n3
 #      leaf0     leaf1        each leaf has a cable to each spine
 #         spine0  spine1
 . "$(dirname "${BASH_SOURCE[0]}")/mini/patience.sh"
-FABRIC_NODES='n0 n1 n2 n3'
+FABRIC_NODES=${FABRIC_NODES:-n0 n1 n2 n3}
 FABRIC_FEATURES=fabric_up,fabric_degraded,fabric_down
 
 fabric_write_net() {
@@ -99,6 +100,15 @@ fabric_program() {
         "$STAGE/libexec/slurm-fabric/$name" "$@"
 }
 
+fabric_start_hsnd() { # NODE
+    fabric_program "$1" "hsnd.$1.log" hsnd -f "$CLUSTER/etc.fabric/hsn.$1"
+}
+
+fabric_start_mapperd() { # NODE
+    fabric_program "$1" "mapperd.$1.log" mapperd \
+        -f "$CLUSTER/etc.fabric/mapper.$1"
+}
+
 fabric_up() {
     fabric_write_net
     fabric_write_confs
@@ -112,12 +122,11 @@ fabric_start() {
     fabric_program ctl swfabd.log swfabd -f "$CLUSTER/etc.fabric/swfabd.conf"
     fabric_program ctl switchmgrd.log switchmgrd
     for k in $FABRIC_NODES; do
-        fabric_program "$k" "hsnd.$k.log" hsnd -f "$CLUSTER/etc.fabric/hsn.$k"
+        fabric_start_hsnd "$k"
     done
     for k in $FABRIC_NODES; do
         fabric_hsnd_is_there "$k" # a mapper wants its board
-        fabric_program "$k" "mapperd.$k.log" mapperd \
-            -f "$CLUSTER/etc.fabric/mapper.$k"
+        fabric_start_mapperd "$k"
     done
 }
 
@@ -163,9 +172,22 @@ fabric_has_xbars() {
 # Every board has routes to every other; one that began before the link of its
 # hsnd was up has mapped its own host alone, and calls that configured.
 fabric_is_configured() {
-    local k
+    local k others
+    others=$(($(wc -w <<<"$FABRIC_NODES") - 1))
     for k in $FABRIC_NODES; do
         fabric_on "$k" "$STAGE/bin/sfabric" local 2>/dev/null |
-            grep -q ' to  *3 hosts$' || return 1
+            grep -Eq " to  *$others hosts?\$" || return 1
     done
+}
+
+# fabric_pid NODE hsnd|mapperd: its process.
+fabric_pid() {
+    local pid conf=hsn
+    [ "$2" = mapperd ] && conf=mapper
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null |
+            grep -q "^[^ ]*/$2 -f $CLUSTER/etc.fabric/$conf.$1 \$" &&
+            echo "$pid" && return 0
+    done
+    return 1
 }

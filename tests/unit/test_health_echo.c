@@ -36,10 +36,74 @@ static void several_hosts_that_lose_echoes_degrade_a_peer(void **state)
     lose_echoes(w, 3, boards, lost, 5);
     pass(w, SEC);
     pass(w, 3 * SEC);
+    assert_int_equal(state_of(w, 9), HEALTH_HEALTHY); /* it may be dead */
+    hsnd(w, 9, SEEN_UP, "");
+    pass(w, SEC);
+    pass(w, 3 * SEC);
     assert_int_equal(state_of(w, 9), HEALTH_DEGRADED);
     assert_string_equal(model_host(w->m, "n9", 0)->why,
                         "echo losses seen by 3 hosts");
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY); /* 5 % is nothing */
+}
+
+/* All say for a while that n1 loses echoes to them, and n1 does. */
+static void lose_for_a_while(struct world *w, const uint64_t *boards,
+                             const uint32_t *lost, size_t n)
+{
+    lose_echoes(w, 1, boards, lost, n);
+    for (int64_t t = 0; t < w->conf.stale[REPORT_HSND]; t += SEC) {
+        pass(w, SEC);
+        for (int k = 1; k <= 4; k++)
+            hsnd(w, k, SEEN_UP, "");
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    lose_echoes(w, 1, boards, lost, n);
+    pass(w, SEC);
+    pass(w, 2 * SEC);
+}
+
+/* They were well when they were asked, and died. */
+static void dead_peers_are_no_fault_of_who_asks(void **state)
+{
+    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
+    static const uint32_t all[] = {80, 90, 100};
+    struct world *w = *state;
+
+    for (int n = 1; n <= 4; n++)
+        hsnd(w, n, SEEN_UP, "");
+    for (int i = 0; i < 60; i++) {
+        if (i % 20 == 4)
+            lose_echoes(w, 1, boards, all, 3);
+        pass_saying(w, 1, SEEN_UP);
+        assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    }
+}
+
+/* hsnd tells of them no more: that is over some time. */
+static void echo_losses_expire(void **state)
+{
+    static const uint64_t boards[] = {0x1002, 0x1003, 0x1004};
+    static const uint32_t all[] = {80, 90, 100}, five[] = {60, 5, 5};
+    struct world *w = *state;
+    int64_t lasts = 2 * w->conf.stale[REPORT_HSND];
+
+    for (int n = 1; n <= 4; n++)
+        hsnd(w, n, SEEN_UP, "");
+    lose_for_a_while(w, boards, all, 3);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    for (int k = 2; k <= 4; k++) /* and three of them to n2 */
+        lose_echoes(w, k == 2 ? 1 : k, boards, five, 3);
+    pass(w, SEC);
+    hsnd(w, 2, SEEN_UP, "");
+    pass_saying(w, 3, SEEN_UP);
+    hsnd(w, 2, SEEN_UP, "");
+    assert_int_equal(state_of(w, 2), HEALTH_DEGRADED);
+    for (int64_t t = 0; t <= lasts + w->conf.up_after + SEC; t += SEC) {
+        pass_saying(w, 1, SEEN_UP);
+        hsnd(w, 2, SEEN_UP, "");
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
 }
 
 /* The neighbour was dead, and who asked it was called degraded, for one of two
@@ -55,8 +119,7 @@ static void one_dead_neighbour_of_two_is_no_fault_of_ones_own(void **state)
     lose_echoes(w, 1, boards, one, 2);
     pass(w, 3 * SEC);
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
-    lose_echoes(w, 1, boards, two, 3);
-    pass(w, 3 * SEC);
+    lose_for_a_while(w, boards, two, 3);
     assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
     /* Those two are down: the third is fine. */
     hsnd(w, 2, SEEN_DOWN, "no link");
@@ -75,8 +138,7 @@ static void echo_losses_last_between_the_reports_of_them(void **state)
 
     for (int n = 1; n <= 4; n++)
         hsnd(w, n, SEEN_UP, "");
-    lose_echoes(w, 1, boards, all, 3);
-    pass_saying(w, 3, SEEN_UP);
+    lose_for_a_while(w, boards, all, 3);
     assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
     pass_saying(w, 20, SEEN_UP);
     assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
@@ -93,8 +155,7 @@ static void who_loses_to_all_has_the_fault_itself(void **state)
 
     for (int n = 1; n <= 4; n++)
         hsnd(w, n, SEEN_UP, "");
-    lose_echoes(w, 1, boards, lost, 3);
-    pass(w, 3 * SEC);
+    lose_for_a_while(w, boards, lost, 3);
     assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
     assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
 }
@@ -140,6 +201,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HEALTH_TEST(several_hosts_that_lose_echoes_degrade_a_peer),
+        HEALTH_TEST(dead_peers_are_no_fault_of_who_asks),
+        HEALTH_TEST(echo_losses_expire),
         HEALTH_TEST(one_dead_neighbour_of_two_is_no_fault_of_ones_own),
         HEALTH_TEST(echo_losses_last_between_the_reports_of_them),
         HEALTH_TEST(who_loses_to_all_has_the_fault_itself),

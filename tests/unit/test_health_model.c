@@ -5,6 +5,41 @@
 #include "base/jsonx.h"
 #include "health_world.h"
 
+static void add_text(const char *text, size_t len, void *arg)
+{
+    fwrite(text, 1, len, arg);
+}
+
+static struct json_object *saved_of(struct world *w)
+{
+    struct json_object *o;
+    struct errbuf err;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+
+    fputc('{', f);
+    assert_int_equal(model_save(w->m, w->now, add_text, f), 0);
+    fputc('}', f);
+    fclose(f);
+    o = jsonx_parse(text, len, &err);
+    free(text);
+    return o;
+}
+
+static void restart(struct world *w, int64_t away)
+{
+    struct json_object *saved = saved_of(w);
+    struct errbuf err;
+
+    assert_non_null(saved);
+    model_free(w->m);
+    w->m = fresh(w);
+    w->now += away;
+    assert_int_equal(model_load(w->m, saved, w->now, 600 * SEC, &err), 0);
+    json_object_put(saved);
+}
+
 static void the_first_good_word_makes_healthy(void **state)
 {
     struct world *w = *state;
@@ -46,9 +81,66 @@ static void sl_23_silence_becomes_unknown_never_healthy(void **state)
     hsnd(w, 1, SEEN_DOWN, "x");
     pass(w, 20 * SEC);
     assert_int_equal(state_of(w, 1), HEALTH_UNKNOWN);
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 100; i++) {
         pass(w, 60 * SEC);
+        assert_int_equal(model_host(w->m, "n1", 0)->proven, 0);
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+}
+
+/* What is not known for long counts against who is silent, as far as the site
+ * wants it. */
+static void who_is_silent_for_long_is_degraded_never_proven(void **state)
+{
+    struct world *w = *state;
+    struct health_node node;
+
+    hsnd(w, 1, SEEN_UP, "");
+    pass(w, w->conf.stale[REPORT_HSND] + w->conf.silent_after);
     assert_int_equal(state_of(w, 1), HEALTH_UNKNOWN);
+    pass(w, SEC);
+    pass(w, w->conf.degrade_after);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    assert_true(model_node(w->m, "n1", &node));
+    assert_string_equal(node.worst->why, "hsnd is silent for long");
+    assert_int_equal(node.silent, 1);
+    assert_int_equal(node.rail_proven[0], 0);
+    w->conf.silent_after = 0; /* SilentPolicy=show */
+    model_set_conf(w->m, &w->conf);
+    pass(w, SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_UNKNOWN);
+    assert_true(model_node(w->m, "n1", &node));
+    assert_int_equal(node.silent, 0);
+}
+
+/* It was not there to hear anybody. */
+static void time_that_nobody_listened_is_not_silence(void **state)
+{
+    struct world *w = *state;
+
+    hsnd(w, 1, SEEN_UP, "");
+    restart(w, 3600 * SEC);
+    for (int i = 0; i < 10; i++)
+        pass(w, SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_UNKNOWN);
+}
+
+/* "down (link up)": the reason of a state that lags is the state's. */
+static void a_reason_stays_with_its_state(void **state)
+{
+    struct world *w = *state;
+    const struct health_item *i;
+
+    hsnd(w, 1, SEEN_UP, "link up");
+    hsnd(w, 1, SEEN_DOWN, "no link");
+    pass_saying(w, 3, SEEN_UP);
+    i = model_host(w->m, "n1", 0);
+    assert_int_equal(i->state, HEALTH_DOWN);
+    assert_string_equal(i->why, "no link");
+    assert_int_equal(i->proven, 0); /* it is so no more */
+    pass_saying(w, 10, SEEN_UP);
+    assert_int_equal(i->state, HEALTH_HEALTHY);
+    assert_string_equal(i->why, "test");
 }
 
 /* The mapper says up, hsnd of the node has died. */
@@ -163,16 +255,16 @@ static void degraded_needs_a_moment(void **state)
 static void names_and_boards_that_disagree_are_an_alarm_no_fault(void **state)
 {
     struct world *w = *state;
-    struct report_record r = host(1, SEEN_UP, "");
+    struct report_record r = host(1, SEEN_UP, ""), two[2];
 
     r.board = 0x1002;
     mapper(w, "n0", 1, &r, 1);
     assert_int_equal(w->alarms, 1);
     assert_int_equal(state_of(w, 2), HEALTH_HEALTHY); /* the table's word */
     assert_null(model_host(w->m, "n1", 0));
-    r.board = 0x99;
-    r.name[0] = '\0';
-    mapper(w, "n0", 1, &r, 1);
+    two[0] = r;
+    two[1] = (struct report_record){.seen = SEEN_UP, .board = 0x99};
+    mapper(w, "n0", 1, two, 2);
     assert_non_null(model_host(w->m, "000000000099", 0));
 }
 
@@ -276,41 +368,6 @@ static void what_a_mapper_counts_is_left_out(void **state)
     assert_int_equal(n, 2);
 }
 
-static void add_text(const char *text, size_t len, void *arg)
-{
-    fwrite(text, 1, len, arg);
-}
-
-static struct json_object *saved_of(struct world *w)
-{
-    struct json_object *o;
-    struct errbuf err;
-    char *text = NULL;
-    size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
-
-    fputc('{', f);
-    assert_int_equal(model_save(w->m, w->now, add_text, f), 0);
-    fputc('}', f);
-    fclose(f);
-    o = jsonx_parse(text, len, &err);
-    free(text);
-    return o;
-}
-
-static void restart(struct world *w, int64_t away)
-{
-    struct json_object *saved = saved_of(w);
-    struct errbuf err;
-
-    assert_non_null(saved);
-    model_free(w->m);
-    w->m = fresh(w);
-    w->now += away;
-    assert_int_equal(model_load(w->m, saved, w->now, 600 * SEC, &err), 0);
-    json_object_put(saved);
-}
-
 static void the_model_survives_a_restart(void **state)
 {
     struct world *w = *state;
@@ -402,6 +459,9 @@ int main(void)
         HEALTH_TEST(the_first_good_word_makes_healthy),
         HEALTH_TEST(down_comes_at_once_and_healthy_after_a_while),
         HEALTH_TEST(sl_23_silence_becomes_unknown_never_healthy),
+        HEALTH_TEST(who_is_silent_for_long_is_degraded_never_proven),
+        HEALTH_TEST(time_that_nobody_listened_is_not_silence),
+        HEALTH_TEST(a_reason_stays_with_its_state),
         HEALTH_TEST(sl_23_one_silent_source_is_enough_for_unknown),
         HEALTH_TEST(sl_23_hsnd_speaks_for_its_own_node_only),
         HEALTH_TEST(old_reports_are_refused),

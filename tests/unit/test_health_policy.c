@@ -25,7 +25,7 @@ static struct policy_want decide(enum health_state state, int64_t age,
 
     policy_conf_defaults(&conf);
     node.rail_state[0] = state;
-    node.rail_since[0] = 1000000 - age;
+    node.rail_since[0] = node.rail_proven[0] = 1000000 - age;
     return policy_decide(&conf, &node, 1000000, 1000000 - up_time);
 }
 
@@ -37,6 +37,26 @@ static void drain_after_continuous_evidence(void **state)
     assert_false(decide(HEALTH_DEGRADED, 900 * SEC, 900 * SEC).drain);
     assert_false(decide(HEALTH_UNKNOWN, 900 * SEC, 900 * SEC).drain);
     assert_false(decide(HEALTH_HEALTHY, 900 * SEC, 900 * SEC).drain);
+}
+
+/* A daemon's death alone may have made it so, or it is over. */
+static void what_is_not_proven_drains_nobody(void **state)
+{
+    struct policy_conf conf;
+    struct policy_node node = {.rails = 1, .silent = 1};
+
+    policy_conf_defaults(&conf);
+    conf.drain_degraded = true;
+    for (int s = 0; s < HEALTH_STATES; s++) {
+        node.state = node.rail_state[0] = (enum health_state)s;
+        assert_false(policy_decide(&conf, &node, 900 * SEC, 0).drain);
+    }
+    node.rail_state[0] = HEALTH_DEGRADED;
+    assert_int_equal(policy_decide(&conf, &node, 900 * SEC, 0).refuse, 0);
+    conf.refuse_silent = true;
+    assert_int_equal(policy_decide(&conf, &node, 900 * SEC, 0).refuse, 1);
+    node.silent = 0;
+    assert_int_equal(policy_decide(&conf, &node, 900 * SEC, 0).refuse, 0);
 }
 
 static void no_drain_within_the_grace_of_a_start(void **state)
@@ -67,6 +87,7 @@ static void rails_and_maintenance(void **state)
 
     policy_conf_defaults(&conf);
     node.rail_state[1] = HEALTH_DOWN;
+    node.rail_proven[0] = node.rail_proven[1] = 1;
     assert_true(policy_decide(&conf, &node, 1000 * SEC, 0).drain);
     assert_int_equal(policy_decide(&conf, &node, 1000 * SEC, 0).refuse, 2);
     conf.any_rail = false;
@@ -321,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drain_after_continuous_evidence),
+        cmocka_unit_test(what_is_not_proven_drains_nobody),
         cmocka_unit_test(no_drain_within_the_grace_of_a_start),
         cmocka_unit_test(steps_are_refused_at_once),
         cmocka_unit_test(resume_only_after_health),

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The health model and hosts that nobody answers: who is cut off, and who
+ * only asked the dead.
+ */
+#include "health_world.h"
+
+static void says(struct world *w, int n, enum report_answered answered,
+                 uint32_t asked)
+{
+    struct report_record r =
+        host(n, answered == ANSWERED_NO ? SEEN_DOWN : SEEN_UP,
+             answered == ANSWERED_NO ? "nobody answers" : "link up");
+    struct report rep = {.from = REPORT_HSND,
+                         .instance = 1,
+                         .seq = ++w->seq,
+                         .records = &r,
+                         .nrecords = 1};
+    struct errbuf err;
+
+    r.answered = (uint8_t)answered;
+    r.asked = asked;
+    snprintf(rep.node, sizeof(rep.node), "n%d", n);
+    assert_int_equal(model_input(w->m, &rep, w->now, &err), 0);
+}
+
+/* A map of n0 .. n(n-1) with a crossbar, by the mapper of `leader`. */
+static void maps(struct world *w, const char *leader, uint64_t version,
+                 const int *hosts, size_t n)
+{
+    struct report_record r[16];
+
+    for (size_t i = 0; i < n; i++)
+        r[i] = host(hosts[i], SEEN_UP, "");
+    r[n] = (struct report_record){
+        .kind = REPORT_XBAR, .seen = SEEN_UP, .name = "leaf"};
+    if (mapper(w, leader, version, r, n + 1) < 0)
+        fail_msg("map %d of %s is refused", (int)version, leader);
+}
+
+static int64_t proven_of(struct world *w, int n)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "n%d", n);
+    return model_host(w->m, name, 0)->proven;
+}
+
+static const int both[] = {0, 1};
+
+/* Two nodes, and hsnd of the leader's has ended. */
+static void the_peer_of_a_dead_daemon_stays_healthy(void **state)
+{
+    struct world *w = *state;
+    struct report_record self = host(1, SEEN_UP, "");
+
+    maps(w, "n1", 1, both, 2);
+    says(w, 0, ANSWERED_YES, 0);
+    says(w, 1, ANSWERED_YES, 0);
+    pass(w, SEC);
+    assert_int_equal(mapper(w, "n1", 2, &self, 1), 0); /* what it sees then */
+    for (int i = 0; i < 60; i++) {
+        pass(w, SEC);
+        says(w, 0, ANSWERED_NO, 1);
+        maps(w, "n0", 7, both, 1);
+        assert_int_equal(state_of(w, 0), HEALTH_HEALTHY);
+        assert_int_not_equal(state_of(w, 1), HEALTH_DOWN);
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_UNKNOWN);
+    assert_string_equal(model_host(w->m, "n1", 0)->why, "hsnd is silent");
+}
+
+/* Nor is it when nobody maps at all. */
+static void nobody_answers_when_all_others_are_dead_is_unknown(void **state)
+{
+    struct world *w = *state;
+
+    says(w, 0, ANSWERED_YES, 0);
+    says(w, 1, ANSWERED_YES, 0);
+    for (int i = 0; i < 60; i++) {
+        pass(w, SEC);
+        says(w, 0, ANSWERED_NO, 1);
+        assert_int_equal(state_of(w, 0), HEALTH_UNKNOWN);
+    }
+}
+
+/* Two nodes, and a cable is pulled: both say that nobody answers, and the one
+ * that still sees a crossbar is well. */
+static void of_two_the_one_off_the_map_is_down(void **state)
+{
+    struct world *w = *state;
+    int64_t cut;
+
+    maps(w, "n1", 1, both, 2);
+    says(w, 0, ANSWERED_YES, 0);
+    says(w, 1, ANSWERED_YES, 0);
+    pass(w, SEC);
+    says(w, 0, ANSWERED_NO, 1);
+    says(w, 1, ANSWERED_NO, 1);
+    cut = w->now;
+    pass(w, SEC);
+    assert_int_equal(state_of(w, 0), HEALTH_HEALTHY);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    for (int i = 0; i < 60; i++) {
+        struct report_record self = host(1, SEEN_UP, "");
+
+        assert_int_equal(mapper(w, "n1", 2, &self, 1), 0);
+        maps(w, "n0", 7, both, 1);
+        says(w, 0, ANSWERED_NO, 1);
+        says(w, 1, ANSWERED_NO, 1);
+        pass(w, SEC);
+        assert_int_equal(state_of(w, 0), HEALTH_HEALTHY);
+        assert_int_equal(proven_of(w, 0), 0);
+        assert_int_equal(state_of(w, 1), HEALTH_DOWN);
+        if (w->now - cut < w->conf.stale[REPORT_HSND])
+            assert_int_equal(proven_of(w, 1), 0);
+    }
+    assert_int_not_equal(proven_of(w, 1), 0);
+    assert_string_equal(model_host(w->m, "n1", 0)->why, "nobody answers");
+}
+
+/* Others do answer each other, which is told at once; it is proven when its
+ * own mapper goes on speaking, and not when that is dead. */
+static void one_of_many_is_down_at_once_and_proven_later(void **state)
+{
+    static const int all[] = {0, 1, 2, 3}, rest[] = {0, 1, 2};
+    struct world *w = *state;
+    struct report_record self = host(3, SEEN_UP, "");
+
+    for (int dead = 0; dead < 2; dead++) {
+        maps(w, "n0", 10, all, 4);
+        for (int n = 0; n < 4; n++)
+            says(w, n, ANSWERED_YES, 0);
+        pass(w, 60 * SEC);
+        maps(w, "n0", 10, all, 4);
+        for (int n = 0; n < 3; n++)
+            says(w, n, ANSWERED_YES, 0);
+        says(w, 3, ANSWERED_NO, 3);
+        for (int i = 0; i < 40; i++) {
+            pass(w, SEC);
+            for (int n = 0; n < 3; n++)
+                says(w, n, ANSWERED_YES, 0);
+            says(w, 3, ANSWERED_NO, 3);
+            if (i > 2)
+                maps(w, "n0", 11, rest, 3);
+            if (!dead)
+                assert_int_equal(mapper(w, "n3", 12, &self, 1), 0);
+            assert_int_equal(state_of(w, 3), HEALTH_DOWN);
+        }
+        assert_true(dead ? proven_of(w, 3) == 0 : proven_of(w, 3) > 0);
+    }
+}
+
+/* It has routes to the dead one only: the others were never asked. */
+static void the_living_must_have_been_asked(void **state)
+{
+    struct world *w = *state;
+
+    for (int i = 0; i < 60; i++) {
+        for (int n = 1; n < 3; n++)
+            says(w, n, ANSWERED_YES, 0);
+        if (i == 0)
+            says(w, 3, ANSWERED_YES, 0); /* and dies */
+        says(w, 0, ANSWERED_NO, 1);
+        pass(w, SEC);
+        assert_int_not_equal(state_of(w, 0), HEALTH_DOWN);
+    }
+    for (int i = 0; i < 3; i++) {
+        for (int n = 1; n < 3; n++)
+            says(w, n, ANSWERED_YES, 0);
+        says(w, 0, ANSWERED_NO, 2);
+        pass(w, SEC);
+    }
+    assert_int_equal(state_of(w, 0), HEALTH_DOWN);
+}
+
+/* Its mapper has died: the map lacks it, and others answer it. */
+static void off_the_map_but_answered_is_degraded(void **state)
+{
+    static const int all[] = {0, 1, 2}, rest[] = {0, 2};
+    struct world *w = *state;
+
+    maps(w, "n0", 1, all, 3);
+    for (int i = 0; i < 30; i++) {
+        for (int n = 0; n < 3; n++)
+            says(w, n, ANSWERED_YES, 0);
+        maps(w, "n0", i < 5 ? 1 : 2, i < 5 ? all : rest, i < 5 ? 3 : 2);
+        pass(w, SEC);
+        assert_int_not_equal(state_of(w, 1), HEALTH_DOWN);
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    assert_int_equal(proven_of(w, 1), 0);
+    assert_string_equal(model_host(w->m, "n1", 0)->why,
+                        "not in the map but answered");
+}
+
+/* InfiniBand: nobody speaks for a host but the map. */
+static void without_any_hsnd_the_map_is_proof(void **state)
+{
+    struct world *w = *state;
+
+    maps(w, "n0", 1, both, 2);
+    maps(w, "n0", 2, both, 1);
+    pass(w, SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_DOWN);
+    assert_int_not_equal(proven_of(w, 1), 0);
+}
+
+/* A daemon that is started again and again is no flapping link. */
+static void deaths_of_daemons_are_no_proven_flaps(void **state)
+{
+    static const int all[] = {0, 1, 2}, rest[] = {0, 2};
+    struct world *w = *state;
+
+    for (int i = 0; i < 200; i++) {
+        bool gone = i % 20 >= 10;
+
+        for (int n = 0; n < 3; n++)
+            says(w, n, gone && n == 1 ? ANSWERED_NO : ANSWERED_YES, 2);
+        maps(w, "n0", gone ? 2 : 1, gone ? rest : all, gone ? 2 : 3);
+        pass(w, SEC);
+        assert_int_equal(proven_of(w, 1), 0);
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_FLAPPING); /* shown it is */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HEALTH_TEST(the_peer_of_a_dead_daemon_stays_healthy),
+        HEALTH_TEST(nobody_answers_when_all_others_are_dead_is_unknown),
+        HEALTH_TEST(of_two_the_one_off_the_map_is_down),
+        HEALTH_TEST(one_of_many_is_down_at_once_and_proven_later),
+        HEALTH_TEST(the_living_must_have_been_asked),
+        HEALTH_TEST(off_the_map_but_answered_is_degraded),
+        HEALTH_TEST(without_any_hsnd_the_map_is_proof),
+        HEALTH_TEST(deaths_of_daemons_are_no_proven_flaps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
