@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "health/plan.h"
 
@@ -190,24 +189,12 @@ static void merge_extra(const char *old, const char *line, struct text *t)
     add(t, " ", line, strlen(line));
 }
 
-/* For people, by the clock on the wall of this machine. */
-static void put_date(int64_t ms, char *text, size_t size)
-{
-    time_t t = (time_t)(ms / 1000);
-    struct tm tm;
-
-    if (!localtime_r(&t, &tm) ||
-        strftime(text, size, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-        snprintf(text, size, "%" PRId64, ms / 1000);
-}
-
 /* "switchmgrd: fabric rail 0 down (mute) since 2023-11-14T22:13:20, 3 times" */
-static void make_reason(const struct plan_want *w, char *reason)
+static void make_reason(const struct plan_want *w, const char *since,
+                        char *reason)
 {
     unsigned worst = 0;
-    char date[32];
 
-    put_date(w->since, date, sizeof(date));
     for (unsigned r = 0; r < SF_ELAN_RAILS_MAX; r++) {
         if (w->rails & 1u << r && w->rail_state[r] >= w->rail_state[worst])
             worst = r;
@@ -216,8 +203,8 @@ static void make_reason(const struct plan_want *w, char *reason)
     }
     snprintf(reason, SF_PLAN_TEXT_MAX,
              PLAN_REASON "fabric rail %u %s (%s) since %s, %u times", worst,
-             health_state_name((enum health_state)w->state), w->why, date,
-             w->count);
+             health_state_name((enum health_state)w->state), w->why,
+             since ? since : "?", w->count);
 }
 
 bool plan_is_own(const char *reason)
@@ -260,7 +247,7 @@ bool plan_make(const struct plan_want *w, const struct plan_node *n,
                      differs(n->comment, p->comment);
     p->state = decide(w, n);
     if (p->state == PLAN_DRAIN)
-        make_reason(w, p->reason);
+        make_reason(w, n->since, p->reason);
     return true;
 }
 

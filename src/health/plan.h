@@ -47,6 +47,7 @@ struct plan_node {
     const char *features;     /* declared */
     const char *features_act; /* active */
     const char *extra, *comment, *reason;
+    const char *since; /* the want's, for people */
     bool drain;     /* DRAIN flag, whoever set it */
     bool unusable;  /* DOWN, FAIL, FUTURE, powered down: not for us */
     int64_t undone; /* since of the fault whose drain was undone; 0 none */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
 #include <poll.h>
 #include <slurm/slurm.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "slurmabi/slurm_sym.h"
@@ -18,6 +21,17 @@ struct job {
     struct upd_node *node;
     struct plan plan;
 };
+
+/* For people, by the clock on the wall of this machine. */
+static void put_date(int64_t ms, char *text, size_t size)
+{
+    time_t t = (time_t)(ms / 1000);
+    struct tm tm;
+
+    if (!localtime_r(&t, &tm) ||
+        strftime(text, size, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+        snprintf(text, size, "%" PRId64, ms / 1000);
+}
 
 static struct plan_node as_plan_node(const struct upd_node *n)
 {
@@ -37,7 +51,10 @@ static void make_plan(const struct updater *u, const struct upd_node *n,
                       struct plan *p)
 {
     struct plan_node is = as_plan_node(n);
+    char date[32];
 
+    put_date(net_wall(n->want.since), date, sizeof(date));
+    is.since = date;
     if (!plan_make(&n->want, &is, p))
         memset(p, 0, sizeof(*p));
     p->set_features &= u->conf->features;
