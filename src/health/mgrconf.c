@@ -153,9 +153,9 @@ static void check(struct mgrconf *c, struct conf_check *k)
     c->on_down =
         (enum mgr_down)conf_one_of(k, "DownPolicy", c->down_policy, down,
                                    "not refuse, nobroadcast or ignore");
-    c->on_silent = (enum mgr_silent)conf_one_of(
-        k, "SilentPolicy", c->silent_policy, silent,
-        "not degrade, show or refuse");
+    c->on_silent =
+        (enum mgr_silent)conf_one_of(k, "SilentPolicy", c->silent_policy,
+                                     silent, "not degrade, show or refuse");
     conf_one_of(k, "DrainRails", c->drain_rails, rails, "not any or all");
     absolute(k, "HealthTable", c->health_table);
     absolute(k, "ReportSocket", c->report_socket);

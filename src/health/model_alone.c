@@ -12,8 +12,8 @@
  *
  * That still may come of a dead daemon: a host whose own mapper is dead falls
  * out of the map, and out of the routes by which others would answer it.  So
- * it is proven when its own mapper speaks, after everything that only stood
- * still has had the time to find together again.
+ * it is proven when its own mapper speaks, too, both for so long that
+ * everything that only stood still has had the time to find together again.
  */
 #include "health/model_priv.h"
 
@@ -36,8 +36,8 @@ static bool is_alive(const struct model *m, const struct model_item *it,
            (e->answered == ANSWERED_YES || (by_map && on_map(m, it, now)));
 }
 
-static bool look(const struct model *m, const struct model_item *x,
-                 bool by_map, int64_t now)
+static bool look(const struct model *m, const struct model_item *x, bool by_map,
+                 int64_t now)
 {
     const struct health_evidence *e = &x->pub.evidence[REPORT_HSND];
     const struct model_item *it, *next;
@@ -69,16 +69,35 @@ bool model_others_live(struct model *m, struct model_item *it, int64_t now)
     return it->others_live;
 }
 
-bool model_alone_is_proven(const struct model *m, const struct model_item *it)
+void model_note_word(const struct model *m, struct model_reporter *r,
+                     const struct report *rep, int64_t now)
+{
+    if (r->spoke == 0 || (r->seen && r->pub.instance != rep->instance) ||
+        now - r->spoke > m->conf.stale[rep->from])
+        r->steady = now;
+    r->spoke = now;
+}
+
+/* It speaks, also then or later, and has done so for a while. */
+static bool is_steady(const struct model *m, enum report_from from,
+                      const char *node, int64_t then, int64_t now)
+{
+    const struct model_reporter *r = model_reporter_find(m, from, node);
+
+    return r && r->spoke >= then && now - r->spoke <= m->conf.stale[from] &&
+           r->spoke - r->steady >= m->conf.stale[REPORT_HSND];
+}
+
+/* A daemon that stood still for less than `stale` is not noticed: so twice. */
+bool model_alone_is_proven(const struct model *m, const struct model_item *it,
+                           int64_t now)
 {
     const struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
-    const struct model_reporter *mapper =
-        model_reporter_find(m, REPORT_MAPPERD, it->pub.name);
-    int64_t at = e->alone_since + m->conf.stale[REPORT_HSND];
+    int64_t then = e->alone_since + 2 * m->conf.stale[REPORT_HSND];
 
-    if (e->at < at)
+    if (!is_steady(m, REPORT_HSND, it->pub.name, then, now))
         return false;
     if (!m->map.known && !it->pub.evidence[REPORT_MAPPERD].known)
         return true; /* nobody maps this fabric */
-    return mapper && mapper->spoke >= at;
+    return is_steady(m, REPORT_MAPPERD, it->pub.name, then, now);
 }

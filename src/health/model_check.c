@@ -121,10 +121,9 @@ static bool holds_nothing_else(const struct model *m, const struct report *rep)
     for (size_t i = 0; i < rep->nrecords; i++) {
         const struct report_record *r = &rep->records[i];
         uint8_t rail = r->rail;
-        const char *name =
-            r->board && m->ops.resolve
-                ? m->ops.resolve(r->board, &rail, m->ops.arg)
-                : r->name;
+        const char *name = r->board && m->ops.resolve
+                               ? m->ops.resolve(r->board, &rail, m->ops.arg)
+                               : r->name;
 
         if (r->kind != REPORT_HOST || (rep->nrecords > 1 && !name) ||
             (name && name[0] && strcmp(name, rep->node) != 0))
@@ -140,7 +139,8 @@ bool model_map_is_alone(const struct model *m, const struct model_reporter *r,
         return false;
     if (rep->map.parts == 1)
         return holds_nothing_else(m, rep);
-    return rep->nrecords == 0 && r->alone && r->alone_version == rep->map.version;
+    return rep->nrecords == 0 && r->alone &&
+           r->alone_version == rep->map.version;
 }
 
 /* Another mapper says that it leads, and both go on.  After the fabric was in

@@ -230,12 +230,13 @@ static bool counts(const struct model *m, const struct report_peer *p,
         return false;
     return !it || !is_lossy(m, p) ||
            (it->pub.state != HEALTH_DOWN &&
-                   (!it->pub.evidence[REPORT_HSND].known ||
-                    model_is_fresh(m, it, REPORT_HSND, now)));
+            (!it->pub.evidence[REPORT_HSND].known ||
+             model_is_fresh(m, it, REPORT_HSND, now)));
 }
 
 /* Who loses echoes to more than half has a fault of its own; who loses them to
- * few points at these.  Peers that are known to be down or silent tell nothing new. */
+ * few points at these.  Peers that are known to be down or silent tell nothing
+ * new. */
 static void take_peers(struct model *m, const struct report *rep, int64_t now)
 {
     size_t lossy = 0, told = 0;
@@ -323,7 +324,7 @@ int model_input(struct model *m, const struct report *rep, int64_t now,
                             rep->node);
     if (!m->began)
         m->began = now;
-    r->spoke = now;
+    model_note_word(m, r, rep, now);
     if (model_check(m, r, rep, now, err) < 0) {
         r->pub.refused++;
         return -1;

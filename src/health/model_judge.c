@@ -33,8 +33,7 @@ static void worsen(struct verdict *v, enum report_seen seen, int source,
 {
     int worse = badness(seen) - badness(v->seen);
 
-    if (v->source != -2 && worse <= 0 &&
-        (worse < 0 || !proven || v->proven))
+    if (v->source != -2 && worse <= 0 && (worse < 0 || !proven || v->proven))
         return;
     v->seen = seen;
     v->source = source;
@@ -73,8 +72,7 @@ static bool is_silent_for_long(const struct model *m,
 }
 
 static void weigh_silence(const struct model *m, const struct model_item *it,
-                          enum report_from from, int64_t now,
-                          struct verdict *v)
+                          enum report_from from, int64_t now, struct verdict *v)
 {
     char why[SF_REPORT_WHY_MAX];
 
@@ -95,12 +93,19 @@ static void weigh_alone(struct model *m, struct model_item *it, int64_t now,
     const struct health_evidence *map = &it->pub.evidence[REPORT_MAPPERD];
 
     if (model_others_live(m, it, now))
-        worsen(v, SEEN_DOWN, REPORT_HSND, model_alone_is_proven(m, it), e->why);
+        worsen(v, SEEN_DOWN, REPORT_HSND, model_alone_is_proven(m, it, now),
+               e->why);
     else if (map->known && map->seen == SEEN_UP &&
              model_is_fresh(m, it, REPORT_MAPPERD, now))
         worsen(v, SEEN_UP, REPORT_HSND, false, e->why);
     else
         worsen(v, SEEN_UNKNOWN, REPORT_HSND, false, e->why);
+}
+
+/* If any hsnd reports at all it has, since we began to listen. */
+static bool hsnds_had_time(const struct model *m, int64_t now)
+{
+    return now - m->began >= 2 * m->conf.stale[REPORT_HSND];
 }
 
 /* A map that does not have a host: of one whose hsnd is silent that says no
@@ -111,7 +116,8 @@ static void weigh_absence(const struct model *m, const struct model_item *it,
     const struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
 
     if (!(m->hsnd_rails & 1u << it->pub.rail))
-        worsen(v, SEEN_DOWN, REPORT_MAPPERD, true, MODEL_NOT_IN_MAP);
+        worsen(v, SEEN_DOWN, REPORT_MAPPERD, hsnds_had_time(m, now),
+               MODEL_NOT_IN_MAP);
     else if (e->known && model_is_fresh(m, it, REPORT_HSND, now) &&
              e->answered == ANSWERED_YES)
         worsen(v, SEEN_DEGRADED, REPORT_MAPPERD, false,
@@ -226,9 +232,8 @@ static uint32_t recent_downs(const struct model_item *it, int64_t now,
 static bool flaps(const struct model *m, const struct model_item *it,
                   int64_t now)
 {
-    return m->conf.flap_count &&
-           recent_downs(it, now, m->conf.flap_window, false) >=
-               m->conf.flap_count;
+    return m->conf.flap_count && recent_downs(it, now, m->conf.flap_window,
+                                              false) >= m->conf.flap_count;
 }
 
 static enum health_state next_when_flapping(const struct model *m,

@@ -23,16 +23,16 @@ struct model_item {
     char key[MODEL_KEY_MAX];
     enum report_seen raw; /* what the evidence says now */
     int64_t raw_since;
-    bool judged;     /* raw is valid */
-    bool bad_before; /* the last definite state was not healthy */
+    bool judged;               /* raw is valid */
+    bool bad_before;           /* the last definite state was not healthy */
     enum report_seen definite; /* raw, when it last was not unknown */
     int64_t proven_since;      /* raw is proven; 0: it is not */
-    uint64_t epoch; /* of the map that it was last part of */
+    uint64_t epoch;            /* of the map that it was last part of */
     int64_t downs[MODEL_FLAPS_MAX];
     bool downs_proven[MODEL_FLAPS_MAX];
-    uint32_t ndowns;     /* in all; downs[] is a ring */
-    int64_t others_at;   /* when model_alone.c last looked at all others */
-    bool others_live;    /* what it found */
+    uint32_t ndowns;   /* in all; downs[] is a ring */
+    int64_t others_at; /* when model_alone.c last looked at all others */
+    bool others_live;  /* what it found */
     struct model_echo echoes[MODEL_ECHOES_MAX];
     int64_t deaf_first; /* since when it tells that it loses most; 0: not */
     int64_t deaf_at;    /* when it did so after long enough; 0: not */
@@ -46,6 +46,7 @@ struct model_reporter {
     char key[SF_REPORT_NAME_MAX + 4];
     bool seen;                 /* instance and seq are valid */
     int64_t spoke;             /* last word, taken or not */
+    int64_t steady;            /* since when without a start or a silence */
     bool alone;                /* a mapper that saw nothing but itself */
     uint64_t alone_version;    /* in this map */
     struct model_names *names; /* of its counters */
@@ -59,10 +60,10 @@ struct model {
     struct model_reporter *reporters;
     struct model_names *names; /* what they count, each list once */
     struct health_map map;
-    bool led;                        /* map.leader still says it leads */
-    int64_t rival_since, rival_at;   /* another says so, too */
-    int64_t began;                   /* when we began to listen */
-    uint8_t hsnd_rails;              /* a bit for each with a word of hsnd */
+    bool led;                      /* map.leader still says it leads */
+    int64_t rival_since, rival_at; /* another says so, too */
+    int64_t began;                 /* when we began to listen */
+    uint8_t hsnd_rails;            /* a bit for each with a word of hsnd */
     int64_t answered_at[SF_ELAN_RAILS_MAX]; /* last ANSWERED_YES */
     unsigned looks;                  /* at all others, that a tick has left */
     uint8_t nrails;                  /* rails that a host was ever seen on */
@@ -87,6 +88,9 @@ void model_item_drop(struct model *m, struct model_item *it);
 /* Is what a source said about an item still worth something? */
 bool model_is_fresh(const struct model *m, const struct model_item *it,
                     enum report_from from, int64_t now);
+/* A word of a reporter, taken or not. */
+void model_note_word(const struct model *m, struct model_reporter *r,
+                     const struct report *rep, int64_t now);
 /* NULL: it has never spoken. */
 const struct model_reporter *model_reporter_find(const struct model *m,
                                                  enum report_from from,
@@ -99,7 +103,8 @@ const struct model_reporter *model_reporter_find(const struct model *m,
 /* Is one of those alive that do not answer this host, whose hsnd is fresh? */
 bool model_others_live(struct model *m, struct model_item *it, int64_t now);
 /* ... and are its own daemons alive to see that it is so? */
-bool model_alone_is_proven(const struct model *m, const struct model_item *it);
+bool model_alone_is_proven(const struct model *m, const struct model_item *it,
+                           int64_t now);
 
 /* ---- model_check.c ---- */
 

@@ -236,6 +236,8 @@ static bool get_item(struct model *m, struct json_object *o,
         if (!get_evidence(json_object_array_get_idx(a, i), it, shift))
             return false;
     }
+    if (it->pub.evidence[REPORT_HSND].known)
+        m->hsnd_rails |= (uint8_t)(1u << rail);
     return get_times(o, it, shift) && get_judgement(m, o, it);
 }
 

@@ -50,8 +50,7 @@ static bool refuses(const struct policy_conf *c, const struct policy_node *n,
 static bool has_proof(const struct policy_conf *c, const struct policy_node *n,
                       unsigned rail, int64_t now)
 {
-    return n->rail_proven[rail] &&
-           now - n->rail_proven[rail] >= c->drain_after;
+    return n->rail_proven[rail] && now - n->rail_proven[rail] >= c->drain_after;
 }
 
 struct policy_want policy_decide(const struct policy_conf *c,

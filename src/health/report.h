@@ -37,9 +37,9 @@ struct report_record {
     enum report_kind kind;
     enum report_seen seen;
     uint8_t rail;
-    uint64_t board; /* host: board address or port GUID, 0: not known;
-                       xbar: its id, 0: none */
-    uint64_t count; /* how often since the reporter began */
+    uint64_t board;   /* host: board address or port GUID, 0: not known;
+                         xbar: its id, 0: none */
+    uint64_t count;   /* how often since the reporter began */
     uint8_t answered; /* hsnd's host: enum report_answered */
     uint32_t asked;   /* hosts that it has asked, when none of them answers */
     char name[SF_REPORT_NAME_MAX]; /* host: NodeName, may be "" when the board

@@ -32,8 +32,8 @@ struct hsn_alone {
     bool unheard;     /* packets do not count */
     bool alone;
     unsigned unanswered; /* rounds of echoes in a row without any answer */
-    size_t at;    /* where the last look stopped */
-    unsigned way; /* route of the next look */
+    size_t at;           /* where the last look stopped */
+    unsigned way;        /* route of the next look */
 };
 
 /* Each returns whether `alone` has changed. */

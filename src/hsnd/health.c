@@ -11,7 +11,7 @@
 
 #define SECOND_NS 1000000000ULL
 #define LEAST_NS SECOND_NS
-#define FIRST_NS 500000000ULL /* after the start */
+#define FIRST_NS 500000000ULL    /* after the start */
 #define LINK_NS (10 * SECOND_NS) /* that a link may take to come up */
 
 static size_t fill_counters(const struct hsnd *d, struct report_counter *c,
@@ -97,8 +97,8 @@ static bool may_still_come(struct hsnd *d)
 static void look(struct hsnd *d, struct report_record *me)
 {
     const char *why = "link up";
-    int answers = hsn_alone_answers(
-        &d->alone, hsn_engine_routes(d->engine), &me->asked);
+    int answers =
+        hsn_alone_answers(&d->alone, hsn_engine_routes(d->engine), &me->asked);
 
     me->seen = SEEN_UP;
     if (may_still_come(d)) {

@@ -179,7 +179,7 @@ struct hsnd {
     struct pace report_pace;
     uint64_t health_begin; /* when reports began */
     bool had_link;         /* since then */
-    bool link_seen; /* up, as last reported */
+    bool link_seen;        /* up, as last reported */
     uint64_t instance, report_seq;
     bool stopping, holding; /* holding: somebody is held back */
     uint8_t request[SF_HSN_REQUEST_MAX + 1];

@@ -130,7 +130,8 @@ void net_reports_start(struct net *n);
 /* net_auth.c: one credential, which munged opens beside the loop: one that
  * hangs holds up reports and nothing else.  `from` is the address that it was
  * sent from, 0 when it was sent on this machine.  done() tells what became of
- * the report, unless the asker forgot it.  NULL: too many wait, or no memory. */
+ * the report, unless the asker forgot it.  NULL: too many wait, or no memory.
+ */
 enum net_verdict {
     NET_ACCEPTED,
     NET_REFUSED, /* of a reporter, who may be right next time */

@@ -90,7 +90,7 @@ case_a_mapper_is_killed_and_nobody_is_drained() {
         pidkill KILL "$pid"
         # The other's map lacks it, and its routes: nobody answers it then.
         wait_for 60 since_has "host $k rail 0: healthy -> .*\(map\|nobody\)"
-        sleep 15 # longer than HsndStale and DrainAfter
+        sleep 25 # longer than twice HsndStale and DrainAfter
         nobody_was_drained
         fabric_start_mapperd $k
     done

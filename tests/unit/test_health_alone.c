@@ -112,7 +112,7 @@ static void of_two_the_one_off_the_map_is_down(void **state)
         assert_int_equal(state_of(w, 0), HEALTH_HEALTHY);
         assert_int_equal(proven_of(w, 0), 0);
         assert_int_equal(state_of(w, 1), HEALTH_DOWN);
-        if (w->now - cut < w->conf.stale[REPORT_HSND])
+        if (w->now - cut < 2 * w->conf.stale[REPORT_HSND])
             assert_int_equal(proven_of(w, 1), 0);
     }
     assert_int_not_equal(proven_of(w, 1), 0);
@@ -203,6 +203,11 @@ static void without_any_hsnd_the_map_is_proof(void **state)
     maps(w, "n0", 2, both, 1);
     pass(w, SEC);
     assert_int_equal(state_of(w, 1), HEALTH_DOWN);
+    assert_int_equal(proven_of(w, 1), 0); /* one may still report */
+    for (int i = 0; i < 30; i++) {
+        pass(w, SEC);
+        assert_int_equal(mapper(w, "n0", 2, NULL, 0), 0);
+    }
     assert_int_not_equal(proven_of(w, 1), 0);
 }
 

@@ -97,10 +97,10 @@ static void two_leaders_are_an_alarm_only_if_it_lasts(void **state)
 static void a_leader_that_sees_nothing_gives_its_place_up(void **state)
 {
     struct world *w = *state;
-    struct report_record all[] = {host(0, SEEN_UP, ""), host(1, SEEN_UP, ""),
-                                  {.kind = REPORT_XBAR,
-                                   .seen = SEEN_UP,
-                                   .name = "leaf"}};
+    struct report_record all[] = {
+        host(0, SEEN_UP, ""),
+        host(1, SEEN_UP, ""),
+        {.kind = REPORT_XBAR, .seen = SEEN_UP, .name = "leaf"}};
     struct report_record rest[] = {all[0], all[2]};
     struct report lost = {.from = REPORT_MAPPERD,
                           .node = "n1",
