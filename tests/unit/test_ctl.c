@@ -214,6 +214,9 @@ static void who_may_write(void **state)
     assert_true(ctl_may_write(0, 5, 20, false, groups, 3));
     assert_true(ctl_may_write(5, 5, 20, false, groups, 0));
     assert_true(ctl_may_write(6, 5, 20, true, groups, 3));
+    assert_true(ctl_may_write(6, 5, 4, true, groups, 1));
+    assert_true(ctl_may_write(6, 5, 30, true, groups, 3));
+    assert_false(ctl_may_write(6, 5, 4, true, groups, 0));
     assert_false(ctl_may_write(6, 5, 20, true, groups, 1));
     assert_false(ctl_may_write(6, 5, 20, false, groups, 3));
     assert_false(ctl_may_write(6, 5, 0, false, groups, 3));

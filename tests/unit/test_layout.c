@@ -67,6 +67,31 @@ static void layout_of_structures(void **state)
     impi_layout_free(l);
 }
 
+/* A layout of one run inside another is made one, gaps and all. */
+static void layout_of_a_column_keeps_its_gaps(void **state)
+{
+    static const int64_t m[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+    static const uint8_t want[4 * 8] = {[7] = 2, [15] = 4, [23] = 6, [31] = 8};
+    struct impi_layout *column = impi_layout_list(1);
+    struct impi_layout *l = impi_layout_list(1);
+    int64_t back[4][2] = {{0}};
+    uint8_t wire[sizeof(want)];
+
+    impi_layout_add(column, 0, 4, sizeof(m[0]),
+                    impi_layout_leaf(IMPI_X32_INT64, 1));
+    impi_layout_add(l, sizeof(m[0][0]), 1, 0, column);
+    assert_int_equal(impi_layout_wire(l), sizeof(wire));
+    assert_int_equal(impi_layout_pack(l, wire, (intptr_t)m, 0, 1), 0);
+    assert_memory_equal(wire, want, sizeof(want));
+    assert_int_equal(
+        impi_layout_unpack(l, (intptr_t)back, wire, sizeof(wire), 0, 1), 32);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(back[i][0], 0);
+        assert_int_equal(back[i][1], m[i][1]);
+    }
+    impi_layout_free(l);
+}
+
 /* Any number of bytes: whole basic elements are there, nothing after them. */
 static void layout_of_a_short_message(void **state)
 {
@@ -189,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layout_of_structures),
+        cmocka_unit_test(layout_of_a_column_keeps_its_gaps),
         cmocka_unit_test(layout_of_a_short_message),
         cmocka_unit_test(layout_of_vectors),
         cmocka_unit_test(layout_says_what_does_not_fit),
