@@ -9,6 +9,8 @@
  *     net_bench balance NET SEED ENGINE   worst load, ideal load; with SEED
  *                                     after a repair of that one lost cable
  *     net_bench lft FILE DUMP         the same of OpenSM's tables
+ *     net_bench direct NET            worst load of what mapperd would use, if
+ *                                     all have a route within its hop limit
  *     net_bench bound NET             what no routes can beat (net_bound.h)
  *     net_bench routes NET ENGINE     CPU seconds for all routes
  *     net_bench proved NET            CPU seconds for all routes, and the proof
@@ -77,9 +79,10 @@ static uint32_t uplink(const struct net *net)
     return 0;
 }
 
-static struct net_routes *route(const struct net *net, const char *engine)
+static struct net_routes *route(const struct net *net, const char *engine,
+                                unsigned limit)
 {
-    struct net_route_params p = {.hop_limit = NET_ROUTE_MAX};
+    struct net_route_params p = {.hop_limit = limit};
     struct net_routes *r;
     struct errbuf err;
 
@@ -135,7 +138,7 @@ static int cmd_host(char **argv)
 static int cmd_balance(char **argv)
 {
     struct net *net = build(argv[0]);
-    struct net_routes *r = route(net, argv[2]);
+    struct net_routes *r = route(net, argv[2], NET_ROUTE_MAX);
     struct net_balance b;
     struct errbuf err;
     uint32_t port, peer;
@@ -151,6 +154,21 @@ static int cmd_balance(char **argv)
     return 0;
 }
 
+static int cmd_direct(char **argv)
+{
+    struct net *net = build(argv[0]);
+    struct net_routes *r = route(net, "auto", NET_HOPS_DEFAULT);
+    struct net_balance b;
+    struct errbuf err;
+
+    if (net_routes_balance(r, &b) < 0 || net_routes_deadlock(r, &err) != 0)
+        die("check", "routes are not deadlock free");
+    if (b.cut_off)
+        die(argv[0], "some have no route");
+    printf("%" PRIu64 "\n", b.worst);
+    return 0;
+}
+
 static int cmd_bound(char **argv)
 {
     printf("%.6g\n", net_bound(build(argv[0])));
@@ -162,7 +180,7 @@ static int cmd_routes(char **argv)
     struct net *net = build(argv[0]);
     double t = clock_cpu_s();
 
-    route(net, argv[1]);
+    route(net, argv[1], NET_ROUTE_MAX);
     printf("%.6f\n", clock_cpu_s() - t);
     return 0;
 }
@@ -249,7 +267,7 @@ static uint32_t users(const struct net *net, const struct net_routes *r,
 static int cmd_repair(char **argv)
 {
     struct net *net = build(argv[0]);
-    struct net_routes *r = route(net, "auto");
+    struct net_routes *r = route(net, "auto", NET_ROUTE_MAX);
     struct net_route *was = routes_of(r, net), *is;
     uint32_t port = uplink(net), peer = net->ports[port].peer;
     uint32_t least = users(net, r, port);
@@ -265,7 +283,7 @@ static int cmd_repair(char **argv)
     is = routes_of(r, net);
     printf(" %.6g", peers_changed(net, was, is));
     free(is);
-    is = routes_of(route(net, "auto"), net);
+    is = routes_of(route(net, "auto", NET_ROUTE_MAX), net);
     printf(" %.6g %u %u\n", peers_changed(net, was, is), net->nhosts - 1,
            least);
     free(is);
@@ -377,7 +395,7 @@ int main(int argc, char **argv)
                  {"host", 1, cmd_host},     {"balance", 3, cmd_balance},
                  {"lft", 2, cmd_lft},       {"routes", 2, cmd_routes},
                  {"proved", 1, cmd_proved}, {"repair", 1, cmd_repair},
-                 {"bound", 1, cmd_bound}};
+                 {"bound", 1, cmd_bound},   {"direct", 1, cmd_direct}};
 
     for (size_t i = 0; argc > 1 && i < sizeof(verbs) / sizeof(*verbs); i++)
         if (strcmp(argv[1], verbs[i].name) == 0 && argc == verbs[i].args + 2)

@@ -99,7 +99,7 @@ struct gm2_ops {
     void (*complete)(uint32_t nhosts, void *arg);
     void (*moved)(enum gm2_event event, enum gm2_state from, enum gm2_state to,
                   void *arg);
-    /* This parent or child has routes that go up and down another way. */
+    /* This parent or child has routes that turn in other ways. */
     void (*unlike)(uint64_t address, void *arg);
     /* What was noticed in verify mode, or is doubtful, in words. */
     void (*notice)(const char *text, void *arg);

@@ -202,8 +202,6 @@ static void find_beyond(struct gm2 *m)
 
     m->beyond.text[0] = '\0';
     net_routes_beyond(m->routes, &b);
-    if (b.pairs == 0)
-        return;
     n = net_routes_missing(m->routes, m->me, &names);
     if (n > 0)
         errprintf(&m->beyond,

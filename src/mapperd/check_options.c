@@ -55,7 +55,7 @@ static void help(FILE *out)
           "or a name\n"
           "                    (C64, torus:4x4, random:20:40 ...)\n"
           "  --host=NAME       the host that maps (the first)\n"
-          "  --engine=NAME     of routes: auto, dmodk, updown, gm2\n"
+          "  --engine=NAME     of routes: auto, dmodk, pairs, updown, gm2\n"
           "  --loss=SHARE      of packets on each cable (0)\n"
           "  --seed=N          of what is lost\n"
           "  --ids             ask crossbars for their ids\n"

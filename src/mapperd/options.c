@@ -36,7 +36,7 @@ const char settings_usage[] =
     "  -f, --conf=PATH         mapper.conf\n"
     "  --protocol=gm1|gm2      which mapper (default gm2)\n"
     "  --respond-only          no mapper: answer one (GM-1's host side)\n"
-    "  --routes=ENGINE         auto, dmodk, updown, gm2\n"
+    "  --routes=ENGINE         auto, dmodk, pairs, updown, gm2\n"
     "  --max-hops=N            longest route (default 11), on simulated\n"
     "                          nets only\n"
     "  --fixed-timers          do not learn timers (GM-1's default)\n"

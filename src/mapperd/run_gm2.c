@@ -84,7 +84,7 @@ static void on_unlike(uint64_t address, void *arg)
     char who[GM_ADDRESS_TEXT];
 
     log_error("SF-E858 routes of this host (%s) and of host %s could deadlock "
-              "together: they go up and down differently; set Routes and "
+              "together: they turn differently; set Routes and "
               "NonClos alike on all hosts",
               ((struct mapperd *)arg)->node, gm_address_text(address, who));
 }

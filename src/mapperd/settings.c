@@ -146,7 +146,7 @@ int settings_finish(struct settings *s, struct errbuf *err)
         strcmp(s->protocol, "gm2") != 0)
         return errprintf(err, "Protocol: not gm1 or gm2: %s", s->protocol);
     if (s->engine && !net_engine_parse(s->engine, &engine))
-        return errprintf(err, "Routes: not auto, dmodk, updown or gm2: %s",
+        return errprintf(err, "Routes: not auto, dmodk, pairs, updown or gm2: %s",
                          s->engine);
     /* Where verbose output goes is a wish for it, in the file, too. */
     s->verbose |= s->verbose_file != NULL;
@@ -196,7 +196,7 @@ static void set_routes(const struct settings *s,
     if (s->engine)
         net_engine_parse(s->engine, &routes->engine);
     if (s->non_clos)
-        routes->engine = NET_UPDOWN;
+        routes->engine = NET_PAIRS;
 }
 
 void settings_gm2(const struct settings *s, struct gm2_config *config)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Do the routes of two hosts go together?  See route_impl.h and route.h.
  */
+#include "net/pairs.h"
 #include "net/route_impl.h"
 
 /* Live edges are the new ones, in their order. */
@@ -63,7 +64,9 @@ uint16_t net_routes_ups(const struct net_routes *r)
     uint32_t all = 0;
     uint16_t ups;
 
-    for (uint32_t x = 0; x < r->nx; x++)
+    if (r->pairs)
+        all = net_turns_print(r->pairs->t);
+    for (uint32_t x = 0; x < r->nx && !r->pairs; x++)
         for (uint32_t i = r->first[x]; i < r->first[x + 1]; i++)
             if (!r->edges[i].dead && r->edges[i].up)
                 all ^= print_of(net_edge_port(r, x, &r->edges[i]));

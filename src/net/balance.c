@@ -75,9 +75,9 @@ double net_ideal_load(const struct net *net)
 /* ---- what there is --------------------------------------------------------
  */
 
-/* The loads of all hosts' own computations. */
-static int gm2_loads(const struct net_routes *r, uint32_t *load,
-                     struct net_balance *b)
+/* Host by host, where there are no trees. */
+static void path_loads(const struct net_routes *r, uint32_t *load,
+                       struct net_balance *b)
 {
     const struct net *net = r->net;
     struct net_path path;
@@ -87,7 +87,7 @@ static int gm2_loads(const struct net_routes *r, uint32_t *load,
             continue;
         for (uint32_t d = 0; d < net->nnodes; d++) {
             if (d == s || !net_is_host(net, d) ||
-                net_gm2_paths(r, s, d, &path, 1) != 1)
+                !net_routes_path(r, s, d, &path))
                 continue;
             b->pairs++;
             if (path.hops > b->longest)
@@ -96,7 +96,6 @@ static int gm2_loads(const struct net_routes *r, uint32_t *load,
                 load[path.port[i]]++;
         }
     }
-    return 0;
 }
 
 static void tree_lengths(const struct net_routes *r, uint32_t leaf,
@@ -137,11 +136,11 @@ int net_routes_balance(const struct net_routes *r, struct net_balance *b)
     uint32_t *own = NULL;
 
     *b = (struct net_balance){.worst_port = NET_NONE};
-    if (r->engine == NET_GM2) {
+    if (r->engine == NET_GM2 || r->engine == NET_PAIRS) {
         own = calloc(r->net->nports + 1, sizeof(*own));
         if (!own)
             return -1;
-        gm2_loads(r, own, b);
+        path_loads(r, own, b);
     } else {
         for (uint32_t l = 0; l < r->nleaves; l++)
             for (unsigned c = 0; c < r->columns; c++)

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "net/pairs.h"
 #include "net/route_impl.h"
 
 struct net_cdg *net_cdg_new(const struct net *net)
@@ -94,10 +95,29 @@ bool net_cdg_has_path(const struct net_cdg *cdg, const struct net_path *path)
     return true;
 }
 
+/* Whatever turns are allowed to NET_PAIRS. */
+static void add_allowed(struct net_cdg *cdg, const struct net_routes *r)
+{
+    const struct net_turns *t = r->pairs->t;
+
+    for (uint32_t e = 0; e < r->nedges; e++) {
+        uint32_t to = r->edges[e].to;
+
+        for (uint32_t f = r->first[to]; f < r->first[to + 1]; f++)
+            if (*net_turn(t, e, f) == NET_TURN_ALLOWED)
+                depend(cdg, net_edge_port(r, t->from[e], &r->edges[e]),
+                       r->edges[f].port);
+    }
+}
+
 /* Go up after up, down after either, never up after down.  More than routes
  * do; if that has no cycle, neither have they. */
 void net_cdg_add_turns(struct net_cdg *cdg, const struct net_routes *r)
 {
+    if (r->pairs) {
+        add_allowed(cdg, r);
+        return;
+    }
     for (uint32_t x = 0; x < r->nx; x++)
         for (uint32_t i = r->first[x]; i < r->first[x + 1]; i++) {
             const struct net_edge *e = &r->edges[i];
@@ -108,7 +128,28 @@ void net_cdg_add_turns(struct net_cdg *cdg, const struct net_routes *r)
         }
 }
 
-static void add_gm2(struct net_cdg *cdg, const struct net_routes *r)
+/* Ways between leaves; where they are not kept, all that they could do. */
+static void add_pairs(struct net_cdg *cdg, const struct net_routes *r)
+{
+    struct net_path path = {.port = {0}};
+    const struct net_pairs *p = r->pairs;
+
+    if (!p->kept) {
+        add_allowed(cdg, r);
+        return;
+    }
+    for (uint32_t s = 0; s < r->nleaves; s++)
+        for (uint32_t d = 0; d < r->nleaves; d++)
+            for (unsigned v = 0; v < p->variants && s != d; v++) {
+                int n = net_pairs_walk(r->pairs, s, d, v, path.port,
+                                       r->hop_limit - 1);
+
+                path.hops = (uint8_t)(n > 0 ? n - 1 : 0);
+                net_cdg_add_path(cdg, &path);
+            }
+}
+
+static void add_paths(struct net_cdg *cdg, const struct net_routes *r)
 {
     struct net_path paths[NET_ALTERNATIVES_MAX];
     const struct net *net = r->net;
@@ -127,8 +168,12 @@ static void add_gm2(struct net_cdg *cdg, const struct net_routes *r)
 
 void net_cdg_add_routes(struct net_cdg *cdg, const struct net_routes *r)
 {
+    if (r->pairs) {
+        add_pairs(cdg, r);
+        return;
+    }
     if (r->engine == NET_GM2) {
-        add_gm2(cdg, r);
+        add_paths(cdg, r);
         return;
     }
     /* Trees without a row. */

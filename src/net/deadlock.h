@@ -45,11 +45,12 @@ int net_routes_host_deadlock(const struct net_routes *r, uint32_t host,
                              struct errbuf *err);
 
 /* Routes that are proved: of this host, NET_NONE: of all.  Those asked for;
- * where these could deadlock, those that NET_AUTO gives, which go up and down
- * the same way (so hosts that do not need it go together with those that do);
- * where these could, too, NET_UPDOWN's.  *why says then what was found; its
- * text is empty when the routes are those asked for.  NULL, *err and errno:
- * as net_routes_new(); EDEADLK: none of them is free of deadlock. */
+ * where these could deadlock, those that NET_AUTO gives, or for NET_GM2 those
+ * that go up and down the same way (so hosts that do not need it go together
+ * with those that do); where these could, too, NET_UPDOWN's.  *why says then
+ * what was found; its text is empty when the routes are those asked for.  NULL,
+ * *err and errno: as net_routes_new(); EDEADLK: none of them is free of
+ * deadlock. */
 struct net_routes *net_routes_proved(const struct net *net,
                                      const struct net_route_params *params,
                                      uint32_t host, struct errbuf *why,

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/pairs.h"
 #include "net/route_impl.h"
 
-/* A state is 2 * x + phase. */
+/* A state is 2 * x + phase; of NET_PAIRS the channel by which x was entered,
+ * or as many as there are channels: nowhere yet. */
 struct hunt {
     const struct net_routes *r;
     uint8_t *used;  /* per global port: its cable is in use */
@@ -18,7 +20,7 @@ struct hunt {
 
 static bool begin(struct hunt *h, const struct net_routes *r)
 {
-    size_t states = 2 * (size_t)r->nx + 1;
+    size_t states = r->pairs ? r->nedges + 1 : 2 * (size_t)r->nx + 1;
 
     h->r = r;
     h->used = calloc(r->net->nports + 1, 1);
@@ -74,6 +76,46 @@ static uint32_t search(struct hunt *h, uint32_t start, uint32_t end_x)
     return NET_NONE;
 }
 
+static void enter(struct hunt *h, uint32_t from, uint32_t e, uint32_t *got)
+{
+    const struct net_routes *r = h->r;
+    uint32_t port = net_edge_port(r, r->pairs->t->from[e], &r->edges[e]);
+
+    if (h->used[port] || h->from[e] != NET_NONE)
+        return;
+    h->from[e] = from;
+    h->by[e] = port;
+    h->queue[(*got)++] = e;
+}
+
+/* The same along the turns of NET_PAIRS. */
+static uint32_t search_turns(struct hunt *h, uint32_t start, uint32_t end_x)
+{
+    const struct net_routes *r = h->r;
+    uint32_t n = 0, got = 0;
+
+    memset(h->from, 0xff, r->nedges * sizeof(*h->from));
+    h->from[r->nedges] = r->nedges;
+    for (uint32_t e = r->first[start]; e < r->first[start + 1]; e++)
+        enter(h, r->nedges, e, &got);
+    while (n < got) {
+        uint32_t at = h->queue[n++], x = r->edges[at].to;
+
+        if (x == end_x)
+            return at;
+        for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++)
+            if (*net_turn(r->pairs->t, at, e) == NET_TURN_ALLOWED)
+                enter(h, at, e, &got);
+    }
+    return NET_NONE;
+}
+
+static uint32_t next_way(struct hunt *h, uint32_t start, uint32_t end_x)
+{
+    return h->r->pairs ? search_turns(h, start, end_x)
+                       : search(h, start, end_x);
+}
+
 /* The way that the search found, between the ends of paths[0]. */
 static bool write_path(const struct hunt *h, uint32_t state, unsigned limit,
                        const struct net_path *like, struct net_path *path)
@@ -102,7 +144,7 @@ unsigned net_more_paths(const struct net_routes *r, uint32_t src, uint32_t dst,
     if (begin(&h, r)) {
         for (unsigned i = 0; i < n; i++)
             use(&h, &paths[i]);
-        while (n < max && (state = search(&h, start, last)) != NET_NONE &&
+        while (n < max && (state = next_way(&h, start, last)) != NET_NONE &&
                write_path(&h, state, r->hop_limit, &paths[0], &paths[n]))
             use(&h, &paths[n++]);
     }
@@ -120,8 +162,8 @@ bool net_shortest_path(const struct net_routes *r, uint32_t src, uint32_t dst,
     ends.port[0] = r->net->nodes[src].first;
     ends.port[1] = r->net->ports[r->net->nodes[dst].first].peer;
     if (begin(&h, r)) {
-        uint32_t state =
-            search(&h, r->leaf_x[r->leaf_of[src]], r->leaf_x[r->leaf_of[dst]]);
+        uint32_t state = next_way(&h, r->leaf_x[r->leaf_of[src]],
+                                  r->leaf_x[r->leaf_of[dst]]);
 
         found = state != NET_NONE &&
                 write_path(&h, state, NET_ROUTE_MAX, &ends, path);

@@ -36,7 +36,9 @@ struct net_routes *net_routes_proved(const struct net *net,
                                      uint32_t host, struct errbuf *why,
                                      struct errbuf *err)
 {
-    const enum net_engine ladder[] = {params->engine, NET_AUTO, NET_UPDOWN};
+    const bool gm2 = params->engine == NET_GM2;
+    const enum net_engine ladder[] = {params->engine,
+                                      gm2 ? NET_DMODK : NET_AUTO, NET_UPDOWN};
     struct net_route_params p = *params;
     struct net_routes *r = NULL;
 
@@ -46,7 +48,7 @@ struct net_routes *net_routes_proved(const struct net *net,
             continue;
         p.engine = ladder[i];
         r = attempt(net, &p, host, err);
-        if (r || errno != EDEADLK)
+        if (r || (errno != EDEADLK && !(gm2 && i == 1 && errno == EINVAL)))
             break;
         if (why->text[0] == '\0')
             errprintf(why, "engine %s: %s", net_engine_name(p.engine),

@@ -224,6 +224,8 @@ int net_routes_repair(struct net_routes *r, const uint32_t *ports,
 
     if (r->engine == NET_GM2)
         return errprintf(err, "engine gm2 computes new routes each time");
+    if (r->pairs)
+        return errprintf(err, "engine pairs computes new routes each time");
     if (begin(&rep)) {
         rc = 0;
         for (unsigned i = 0; i < n && rc == 0; i++)

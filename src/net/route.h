@@ -8,22 +8,26 @@
  * is the way along the tree, plus one byte for the last hop.  A host's other
  * routes go along the trees of its leaf's other columns.
  *
- * Every tree goes up, then down, along one orientation of the crossbars, so
- * that no set of routes can deadlock (net/deadlock.h proves it of each that is
- * made or repaired; of NET_GM2, where only a host knows its own, it proves the
+ * Every tree goes up, then down, along one orientation of the crossbars (those
+ * of NET_PAIRS are no trees, and have their own turns), so that no set of
+ * routes can deadlock (net/deadlock.h proves it of each that is made or
+ * repaired; of NET_GM2, where only a host knows its own, it proves the
  * orientation, and net_routes_proved() that host's routes):
  *
  *   NET_DMODK   on a folded Clos, also with holes: levels are the distance to
  *               the hosts, the cable upwards is chosen by the destination's
  *               digits, which gives each cable its equal share.  What would
  *               use a cable that is not there goes where least goes so far.
+ *   NET_PAIRS   on any net: a way for each pair of leaves, not along trees nor
+ *               up and down, but over turns that are chosen as the ways are
+ *               laid, so that they make no cycle (src/net/pairs.h).
  *   NET_UPDOWN  on any net: up is towards the centre (ties by address); of the
  *               shortest ways the one whose most loaded cable has least load,
  *               found tree by tree and improved in several passes.
  *   NET_GM2     the GM-2 document's own: each host for itself, repeated
  *               shortest-path searches in random port order over cables whose
  *               cost rises with each route, within the same orientation.
- *   NET_AUTO    NET_DMODK where that can be, else NET_UPDOWN.
+ *   NET_AUTO    NET_DMODK where that can be, else NET_PAIRS.
  *
  * The result depends on the graph and the parameters, never on the order in
  * which the nodes lie in it, nor on a machine.  One exception: crossbars that
@@ -55,7 +59,7 @@ struct net_path {
     uint32_t port[NET_ROUTE_MAX + 1];
 };
 
-enum net_engine { NET_AUTO, NET_DMODK, NET_UPDOWN, NET_GM2 };
+enum net_engine { NET_AUTO, NET_DMODK, NET_PAIRS, NET_UPDOWN, NET_GM2 };
 
 struct net_route_params {
     enum net_engine engine;
@@ -147,10 +151,10 @@ int net_routes_repair(struct net_routes *r, const uint32_t *ports,
                       const uint32_t *peers, unsigned n,
                       struct net_repair *what, struct errbuf *err);
 
-/* Which cables these routes take for leading up, as a number, never 0: routes
- * of one net that have the same, of whatever engines, go up and down alike and
- * cannot deadlock together.  (Of those that do not, one pair in 65 535 has the
- * same by chance.) */
+/* Which turns these routes may take (NET_PAIRS), or which cables they take for
+ * leading up, as a number, never 0: routes of one net that have the same, of
+ * whatever engines, cannot deadlock together.  (Of those that do not, one pair
+ * in 65 535 has the same by chance.) */
 uint16_t net_routes_ups(const struct net_routes *r);
 
 /* How evenly the first routes of all host pairs lie on the cables between
@@ -172,7 +176,8 @@ int net_routes_balance(const struct net_routes *r, struct net_balance *b);
  * receive over the cables it has. */
 double net_ideal_load(const struct net *net);
 
-/* Routes over each global port, for pictures and lists; NULL for NET_GM2. */
+/* Routes over each global port, for pictures and lists; NULL where nobody knows
+ * those of all hosts (NET_GM2, NET_PAIRS of a large net). */
 const uint32_t *net_routes_loads(const struct net_routes *r);
 
 #endif

@@ -64,7 +64,8 @@ struct net_routes {
     uint16_t *ncolumn; /* per leaf and column: hosts */
     struct net_clos_shape clos;
 
-    struct net_gm2 *gm2; /* engine NET_GM2 only; has no trees */
+    struct net_gm2 *gm2;     /* engine NET_GM2 only; has no trees */
+    struct net_pairs *pairs; /* engine NET_PAIRS only; has no trees */
 
     uint8_t **rows; /* per tree (leaf, column): [phase][x] edge ordinal; NULL:
                      * as the digits say (rows.c) */
@@ -210,6 +211,9 @@ int net_relieve(struct net_routes *r, struct errbuf *err);
  * leaf of its part have one?  -1 and *err: too long; 1: a leaf has none. */
 int net_check_leaf(const struct net_routes *r, uint32_t leaf,
                    struct errbuf *err);
+
+/* Any host of a leaf. */
+uint32_t net_leaf_host(const struct net_routes *r, uint32_t leaf);
 
 /* Of a net, with nothing in them.  NULL: no memory. */
 struct net_routes *net_routes_bare(const struct net *net);

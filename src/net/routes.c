@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "net/deadlock.h"
+#include "net/pairs.h"
 #include "net/route_impl.h"
 
-static const char *const engine_names[] = {"auto", "dmodk", "updown", "gm2"};
+static const char *const engine_names[] = {"auto", "dmodk", "pairs", "updown",
+                                           "gm2"};
 
 const char *net_engine_name(enum net_engine engine)
 {
@@ -57,14 +59,14 @@ void net_routes_free(struct net_routes *r)
     free(r->clos.below);
     net_rows_free(r);
     net_gm2_free(r->gm2);
+    net_pairs_free(r->pairs);
     free(r);
     errno = saved;
 }
 
 /* ---- too long? ---------------------------------------------------------- */
 
-/* Any host of a leaf. */
-static uint32_t host_of(const struct net_routes *r, uint32_t leaf)
+uint32_t net_leaf_host(const struct net_routes *r, uint32_t leaf)
 {
     const struct net *net = r->net;
     uint32_t n = 0;
@@ -77,7 +79,7 @@ static uint32_t host_of(const struct net_routes *r, uint32_t leaf)
 /* For the text. */
 static const char *name_of(const struct net_routes *r, uint32_t leaf)
 {
-    return r->net->nodes[host_of(r, leaf)].name;
+    return r->net->nodes[net_leaf_host(r, leaf)].name;
 }
 
 /* Note the ways to a leaf that are too long.  1: as net_check_leaf(). */
@@ -96,8 +98,8 @@ static int note_leaf(struct net_routes *r, uint32_t leaf)
             continue;
         if (r->any[x] + 1u > b->hops) {
             b->hops = r->any[x] + 1u;
-            b->from = host_of(r, s);
-            b->to = host_of(r, leaf);
+            b->from = net_leaf_host(r, s);
+            b->to = net_leaf_host(r, leaf);
         }
         b->pairs += (uint64_t)r->weight[s] * r->weight[leaf];
     }
@@ -275,7 +277,11 @@ static int use_tree(struct net_routes *r, struct errbuf *err)
         return -1;
     if (r->engine == NET_GM2)
         return route_gm2(r, err);
-    r->engine = NET_UPDOWN;
+    if (r->engine != NET_UPDOWN) {
+        r->engine = NET_PAIRS;
+        r->pairs = net_pairs_new(r);
+        return r->pairs ? 0 : no_memory(err);
+    }
     return net_rows_new(r, true, err) < 0 ? -1 : route_updown(r, err);
 }
 
@@ -286,7 +292,7 @@ static int compute(struct net_routes *r, struct errbuf *err)
 
     if (!net_survey(r))
         return no_memory(err);
-    if (wanted != NET_UPDOWN)
+    if (wanted != NET_UPDOWN && wanted != NET_PAIRS)
         rc = try_clos(r, err);
     if (rc <= 0)
         return rc;
@@ -361,5 +367,6 @@ void net_routes_beyond(const struct net_routes *r, struct net_beyond *b)
 
 const uint32_t *net_routes_loads(const struct net_routes *r)
 {
-    return r->engine == NET_GM2 ? NULL : r->load;
+    return r->engine == NET_GM2 || (r->pairs && !r->pairs->kept) ? NULL
+                                                                 : r->load;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/pairs.h"
 #include "net/route_impl.h"
 
 int net_tree_walk(const struct net_routes *r, uint32_t from, uint32_t leaf,
@@ -52,7 +53,7 @@ static bool face_to_face(const struct net_routes *r, uint32_t src, uint32_t dst,
     return r->net->ports[s->first].peer == d->first;
 }
 
-/* Along the tree of one column.  False: no way. */
+/* Along the tree of one column, or by one variant.  False: no way. */
 static bool path_by(const struct net_routes *r, uint32_t src, uint32_t dst,
                     unsigned column, struct net_path *path)
 {
@@ -62,8 +63,10 @@ static bool path_by(const struct net_routes *r, uint32_t src, uint32_t dst,
     if (!path_ends(r, src, dst, &path->port[0], &last) ||
         r->leaf_of[src] == NET_NONE || r->leaf_of[dst] == NET_NONE)
         return false;
-    n = net_tree_walk(r, r->leaf_of[src], r->leaf_of[dst], column,
-                      path->port + 1, r->hop_limit - 1);
+    n = r->pairs ? net_pairs_walk(r->pairs, r->leaf_of[src], r->leaf_of[dst],
+                                  column, path->port + 1, r->hop_limit - 1)
+                 : net_tree_walk(r, r->leaf_of[src], r->leaf_of[dst], column,
+                                 path->port + 1, r->hop_limit - 1);
     if (n < 0)
         return false;
     path->port[n + 1] = last;
@@ -126,12 +129,14 @@ static unsigned by_columns(const struct net_routes *r, uint32_t src,
                            uint32_t dst, struct net_path *paths, unsigned n,
                            unsigned max, bool disjoint)
 {
-    unsigned own = r->column[dst];
+    unsigned own =
+        r->pairs ? net_pairs_variant(r->pairs, src, dst) : r->column[dst];
+    unsigned all = r->pairs ? r->pairs->variants : r->columns;
 
-    for (unsigned c = 0; c < r->columns && n < max; c++) {
+    for (unsigned c = 0; c < all && n < max; c++) {
         struct net_path *p = &paths[n];
 
-        if (path_by(r, src, dst, (own + c) % r->columns, p) &&
+        if (path_by(r, src, dst, (own + c) % all, p) &&
             (disjoint ? n == 0 || apart_from(r->net, p, paths, n)
                       : new_path(p, paths, n)))
             n++;

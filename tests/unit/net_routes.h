@@ -54,7 +54,8 @@ static inline void no_deadlock(const struct net_routes *r)
 static inline void every_engine_on_every_net(
     void (*check)(const struct net *, const struct net_routes *))
 {
-    static const enum net_engine engines[] = {NET_AUTO, NET_UPDOWN, NET_GM2};
+    static const enum net_engine engines[] = {NET_AUTO, NET_PAIRS, NET_UPDOWN,
+                                              NET_GM2};
 
     for (size_t i = 0; i < sizeof(all_nets) / sizeof(*all_nets); i++) {
         struct net *net = named(all_nets[i]);
