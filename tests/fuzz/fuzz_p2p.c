@@ -44,9 +44,9 @@ static enum impi_claim claim(void *arg, struct impi_request *recv)
 {
     struct fuzz *f = arg;
 
-    if (f->answer == IMPI_CLAIM_NATIVE)
-        f->used[recv - f->reqs] = 0;
     f->answer = (f->answer + 1) % (IMPI_CLAIM_LATER + 1);
+    if (f->answer == IMPI_CLAIM_NATIVE) /* this one, not the one before it */
+        f->used[recv - f->reqs] = 0;
     return (enum impi_claim)f->answer;
 }
 
