@@ -7,7 +7,7 @@
 
 #include "impi/wire.h"
 
-#define DONE INT32_MAX
+#define DONE INT64_MAX /* above every label: 0 alone is reserved */
 
 void impi_collect_init(struct impi_collect *c, uint32_t nclients)
 {
@@ -40,7 +40,7 @@ static int check(const struct impi_collect *c, uint32_t client, int32_t label,
     char name[24], last[24];
 
     errno = EPROTO;
-    if (label <= IMPI_NO_LABEL || label == DONE)
+    if (label <= IMPI_NO_LABEL)
         return errprintf(err, "%s is reserved", impi_label_name(label, name));
     if (c->passed[client] == DONE)
         return errprintf(err, "%s after DONE", impi_label_name(label, name));
@@ -48,7 +48,7 @@ static int check(const struct impi_collect *c, uint32_t client, int32_t label,
         return errprintf(err, "%s sent twice", impi_label_name(label, name));
     if (label < c->passed[client])
         return errprintf(err, "%s after %s", impi_label_name(label, name),
-                         impi_label_name(c->passed[client], last));
+                         impi_label_name((int32_t)c->passed[client], last));
     if (c->labels[client] == SF_IMPI_CLIENT_LABELS_MAX)
         return errprintf(err, "more than %d labels", SF_IMPI_CLIENT_LABELS_MAX);
     if (len > SF_IMPI_CLIENT_BYTES_MAX - c->bytes[client])

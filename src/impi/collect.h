@@ -26,7 +26,7 @@ struct impi_collect_set {
 
 struct impi_collect {
     uint32_t nclients;
-    int32_t passed[SF_IMPI_CLIENTS_MAX]; /* highest label, INT32_MAX: DONE */
+    int64_t passed[SF_IMPI_CLIENTS_MAX]; /* highest label; or DONE, above all */
     uint32_t bytes[SF_IMPI_CLIENTS_MAX];
     uint32_t labels[SF_IMPI_CLIENTS_MAX];
     struct impi_collect_set *sets;

@@ -36,7 +36,53 @@ static void im_69_label_zero_and_negative_are_refused(void **state)
 {
     LIAR("COLL\0\0\0\4\0\0\0\0", "label 0x0 is reserved");
     LIAR("COLL\0\0\0\4\xff\0\0\0", "label 0xff000000 is reserved");
-    LIAR("COLL\0\0\0\4\x7f\xff\xff\xff", "label 0x7fffffff is reserved");
+}
+
+/* 0 alone is reserved: the highest number is a label like others. */
+static void im_69_highest_label_is_a_label(void **state)
+{
+    struct bench b;
+    int c[2];
+
+    join_all(&b, c, 2);
+    SAY(&b, c[1], "COLL\0\0\0\5\x7f\xff\xff\xffx");
+    assert_true(impi_server_open(b.s, c[1]));
+    SAY(&b, c[0], "DONE\0\0\0\0");
+    HEAR(&b, c[0], "COLL\0\0\0\11\x7f\xff\xff\xff\0\0\0\2x");
+    HEAR(&b, c[1], "COLL\0\0\0\11\x7f\xff\xff\xff\0\0\0\2x");
+    assert_int_equal(count(&b, IMPI_SERVER_READY), 0);
+    SAY(&b, c[1], "DONE\0\0\0\0");
+    HEAR(&b, c[1], "DONE\0\0\0\0");
+    stop(&b);
+}
+
+/* Who comes in the place of one that left before the start begins anew. */
+static void quotas_of_one_that_left_early_are_given_back(void **state)
+{
+    enum { MB = 1 << 20 };
+    uint8_t *big = calloc(1, 2 * MB);
+    struct bench b;
+    int first, again;
+
+    assert_non_null(big);
+    start(&b, 2);
+    first = join(&b, 1);
+    for (uint32_t i = 0; i < 8; i++)
+        say_label(&b, first, 0x5000 + i, big, 2 * MB);
+    for (uint32_t i = 8; i < SF_IMPI_CLIENT_LABELS_MAX; i++)
+        say_label(&b, first, 0x5000 + i, "", 0);
+    assert_true(impi_server_open(b.s, first));
+    impi_server_close(b.s, first);
+    again = join(&b, 1);
+    for (uint32_t i = 0; i < 8; i++)
+        say_label(&b, again, 0x1000 + i, big, 2 * MB);
+    for (uint32_t i = 8; i < SF_IMPI_CLIENT_LABELS_MAX; i++)
+        say_label(&b, again, 0x1000 + i, "", 0);
+    assert_true(impi_server_open(b.s, again));
+    join(&b, 0);
+    assert_int_equal(count(&b, IMPI_SERVER_STARTED), 1);
+    free(big);
+    stop(&b);
 }
 
 static void im_38_absurd_lengths_close_that_client_only(void **state)
@@ -198,6 +244,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(im_71_labels_must_ascend),
         cmocka_unit_test(im_69_label_zero_and_negative_are_refused),
+        cmocka_unit_test(im_69_highest_label_is_a_label),
+        cmocka_unit_test(quotas_of_one_that_left_early_are_given_back),
         cmocka_unit_test(im_38_absurd_lengths_close_that_client_only),
         cmocka_unit_test(commands_out_of_turn_are_refused),
         cmocka_unit_test(auth_of_odd_lengths_is_refused),
