@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The conversation.  We send in three bursts, so that the start costs three
- * round trips: the version; X_EXT and the other standard labels, when the
- * version is known; our own labels and DONE, when it is known whether all
- * have the extensions.
+ * The conversation.  Between clients of ours the start costs three round
+ * trips: the version; X_EXT with the first label behind it; all others and
+ * DONE, when all have said X_EXT.  With anybody else we send one label, await
+ * its answer, and send the next: a server that waits for all clients at each
+ * label may lose what it has read ahead.
  */
 #include "impi/join.h"
 
@@ -126,6 +127,12 @@ static int got_size(struct impi_join *j, const uint8_t *p, size_t len,
 
 /* ---- COLL ---- */
 
+static void end_labels(struct impi_join *j)
+{
+    impi_cmd_encode(&j->out, IMPI_CMD_DONE, 0);
+    j->phase = JOIN_ENDING;
+}
+
 /* How far the conversation may go on with what has arrived. */
 static int advance(struct impi_join *j, int32_t label, struct errbuf *err)
 {
@@ -134,16 +141,19 @@ static int advance(struct impi_join *j, int32_t label, struct errbuf *err)
             return 0;
         if (join_pick_version(j, err) < 0)
             return -1;
-        join_send_standard(j);
         j->phase = JOIN_LABELS;
     }
-    if (j->phase == JOIN_LABELS && (!j->o.extensions || label >= IMPI_X_EXT)) {
-        j->extended = j->o.extensions && join_agree_extended(j, IMPI_EXT_FIRST);
-        if (j->extended)
-            join_send_extended(j);
-        impi_cmd_encode(&j->out, IMPI_CMD_DONE, 0);
-        j->phase = JOIN_ENDING;
+    if (j->phase != JOIN_LABELS)
+        return 0;
+    if (j->o.extensions && join_agree_extended(j, IMPI_EXT_FIRST)) {
+        j->extended = true;
+        join_send_rest(j);
+        end_labels(j);
+        return 0;
     }
+    while (j->phase == JOIN_LABELS && label >= j->asked)
+        if (!join_send_next(j))
+            end_labels(j);
     return 0;
 }
 

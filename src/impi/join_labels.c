@@ -67,6 +67,7 @@ void join_send_version(struct impi_join *j)
     impi_coll_encode(&j->out, IMPI_C_VERSION, n * IMPI_VERSION_SIZE);
     for (uint32_t i = 0; i < n; i++)
         impi_version_encode(&j->out, &v[i]);
+    j->asked = IMPI_C_VERSION;
 }
 
 /* ---- one function for each shape of element ---- */
@@ -168,22 +169,30 @@ static void send_label(struct impi_join *j, const struct impi_label_info *l)
         put_proc(j, l->label, &j->o.procs[i]);
 }
 
-void join_send_standard(struct impi_join *j)
+bool join_send_next(struct impi_join *j)
 {
     for (int i = 0; i < IMPI_N_LABELS; i++) {
         const struct impi_label_info *l = &impi_labels[i];
 
-        if (l->label == IMPI_C_VERSION || l->label > IMPI_P_PID)
+        if (l->label <= j->asked || l->label > IMPI_P_PID)
             continue;
-        if (l->mandatory || j->o.extensions)
-            send_label(j, l);
+        if (!l->mandatory && !j->o.extensions)
+            continue;
+        send_label(j, l);
+        j->asked = l->label;
+        if (l->mandatory)
+            return true;
     }
+    return false;
 }
 
-void join_send_extended(struct impi_join *j)
+void join_send_rest(struct impi_join *j)
 {
-    for (int i = 0; i < IMPI_N_LABELS; i++)
-        if (impi_labels[i].label > IMPI_P_PID &&
-            join_agree_extended(j, impi_labels[i].since))
-            send_label(j, &impi_labels[i]);
+    for (int i = 0; i < IMPI_N_LABELS; i++) {
+        const struct impi_label_info *l = &impi_labels[i];
+
+        if (l->label > j->asked &&
+            (l->mandatory || join_agree_extended(j, l->since)))
+            send_label(j, l);
+    }
 }

@@ -28,7 +28,7 @@ enum join_phase {
     JOIN_AUTH,    /* offered methods */
     JOIN_WAIT,    /* sent the rank */
     JOIN_VERSION, /* sent VERSION */
-    JOIN_LABELS,  /* sent the standard labels */
+    JOIN_LABELS,  /* sends labels and awaits each */
     JOIN_ENDING,  /* sent all labels and DONE */
     JOIN_DONE,
     JOIN_FINI,
@@ -53,6 +53,7 @@ struct impi_join {
     uint32_t nclients;
     bool extended;
     struct impi_version version;
+    int32_t asked;                           /* label that was sent last */
     int current;                             /* index of the label being read */
     struct join_label labels[IMPI_N_LABELS]; /* parallel to impi_labels */
     struct bytebuf in, out;
@@ -61,8 +62,11 @@ struct impi_join {
 
 /* join_labels.c */
 void join_send_version(struct impi_join *j);
-void join_send_standard(struct impi_join *j);
-void join_send_extended(struct impi_join *j);
+/* The next label of version 0.0, behind X_EXT where that is asked for: a server
+ * that swallows it answers the other one.  False: there is none. */
+bool join_send_next(struct impi_join *j);
+/* All that are left, in a world of ours. */
+void join_send_rest(struct impi_join *j);
 
 /* Hosts and processes of each client, and where they begin. */
 struct join_shape {

@@ -22,28 +22,57 @@ static const char standard_labels[] =
     "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\2\1"
     "COLL\0\0\0\x18\0\0\x31\0\0\0\0\3\0\0\0\0\0\0\0\x64\0\0\0\0\0\0\0\x64";
 
+#define LABEL(bytes)                                                           \
+    {                                                                          \
+        bytes, sizeof(bytes) - 1                                               \
+    }
+
+/* What client 0 says behind VERSION. */
+static const struct {
+    const char *bytes;
+    size_t len;
+} own_labels[] = {
+    LABEL("COLL\0\0\0\10\0\0\x11\0\0\0\0\1"),
+    LABEL("COLL\0\0\0\10\0\0\x12\0\0\0\0\1"),
+    LABEL("COLL\0\0\0\10\0\0\x13\0\0\1\0\0"),
+    LABEL("COLL\0\0\0\10\0\0\x14\0\x7f\xff\xff\xff"),
+    LABEL("COLL\0\0\0\10\0\0\x15\0\xff\xff\xff\xff"),
+    LABEL("COLL\0\0\0\10\0\0\x16\0\xff\xff\xff\xff"),
+    LABEL("COLL\0\0\0\24\0\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1"),
+    LABEL("COLL\0\0\0\10\0\0\x21\0\0\0\x13\x89"),
+    LABEL("COLL\0\0\0\10\0\0\x22\0\0\0\0\1"),
+    LABEL("COLL\0\0\0\10\0\0\x23\0\0\0\0\12"),
+    LABEL("COLL\0\0\0\10\0\0\x24\0\0\0\0\24"),
+    LABEL("COLL\0\0\0\24\0\0\x30\0\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1"),
+    LABEL("COLL\0\0\0\14\0\0\x31\0\0\0\0\0\0\0\0\x64"),
+};
+
+/* The server broadcasts the label that begins there; what follows it. */
+static const char *tell_next(struct script *s, const char *p)
+{
+    struct impi_cmd c = impi_cmd_decode((const uint8_t *)p);
+    size_t len = IMPI_CMD_SIZE + (size_t)c.len;
+
+    assert_int_equal(tell(s, p, len), 0);
+    return p + len;
+}
+
+/* One label, its answer, the next: a server that waits for the others at each
+ * label has nothing to lose of what it has read ahead. */
 static void im_70_strict_client_sends_its_14_labels_in_order(void **state)
 {
+    const char *answer = standard_labels;
     struct impi_world w;
     struct script s;
 
     script_joined(&s, false);
     assert_int_equal(TELL(&s, VERSIONS), 0);
-    SAID(&s, "COLL\0\0\0\10\0\0\x11\0\0\0\0\1"
-             "COLL\0\0\0\10\0\0\x12\0\0\0\0\1"
-             "COLL\0\0\0\10\0\0\x13\0\0\1\0\0"
-             "COLL\0\0\0\10\0\0\x14\0\x7f\xff\xff\xff"
-             "COLL\0\0\0\10\0\0\x15\0\xff\xff\xff\xff"
-             "COLL\0\0\0\10\0\0\x16\0\xff\xff\xff\xff"
-             "COLL\0\0\0\24\0\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1"
-             "COLL\0\0\0\10\0\0\x21\0\0\0\x13\x89"
-             "COLL\0\0\0\10\0\0\x22\0\0\0\0\1"
-             "COLL\0\0\0\10\0\0\x23\0\0\0\0\12"
-             "COLL\0\0\0\10\0\0\x24\0\0\0\0\24"
-             "COLL\0\0\0\24\0\0\x30\0\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\1\1"
-             "COLL\0\0\0\14\0\0\x31\0\0\0\0\0\0\0\0\x64"
-             "DONE\0\0\0\0");
-    assert_int_equal(tell(&s, standard_labels, sizeof(standard_labels) - 1), 0);
+    for (size_t i = 0; i < sizeof(own_labels) / sizeof(own_labels[0]); i++) {
+        said(&s, own_labels[i].bytes, own_labels[i].len);
+        answer = tell_next(&s, answer);
+    }
+    assert_ptr_equal(answer, standard_labels + sizeof(standard_labels) - 1);
+    SAID(&s, "DONE\0\0\0\0");
     assert_false(impi_join_done(s.k.join));
     assert_int_equal(TELL(&s, "DONE\0\0\0\0"), 0);
     assert_true(impi_join_done(s.k.join));
@@ -109,6 +138,70 @@ static void im_75_swallowed_extensions_mean_standard(void **state)
     assert_int_equal(w.flags, 0);
     impi_world_free(&w);
     impi_join_destroy(s.k.join);
+}
+
+/* X_EXT and NHOSTS go together, since nobody need answer X_EXT; where not all
+ * have said it, the rest goes label by label. */
+static void without_agreement_labels_go_one_by_one(void **state)
+{
+    const char *answer = standard_labels;
+    struct script s;
+
+    script_joined(&s, true);
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    SAID(&s, "COLL\0\0\0\10\0\0\x10\x80\0\0\0\3"
+             "COLL\0\0\0\10\0\0\x11\0\0\0\0\1");
+    assert_int_equal(TELL(&s, "COLL\0\0\0\14\0\0\x10\x80\0\0\0\1"
+                              "\0\0\0\3"),
+                     0);
+    SAID(&s, "");
+    for (size_t i = 1; i < sizeof(own_labels) / sizeof(own_labels[0]); i++) {
+        answer = tell_next(&s, answer);
+        said(&s, own_labels[i].bytes, own_labels[i].len);
+    }
+    impi_join_destroy(s.k.join);
+}
+
+/* Who knows that all are ours waits for no label any more. */
+static void agreed_labels_go_in_one_burst(void **state)
+{
+    const uint8_t *data;
+    struct script s;
+    size_t have;
+
+    script_joined(&s, true);
+    assert_int_equal(TELL(&s, VERSIONS), 0);
+    impi_join_sent(s.k.join, impi_join_output(s.k.join, &data));
+    assert_int_equal(TELL(&s, "COLL\0\0\0\x10\0\0\x10\x80\0\0\0\3"
+                              "\0\0\0\3\0\0\0\3"),
+                     0);
+    have = impi_join_output(s.k.join, &data);
+    assert_memory_equal(data, own_labels[1].bytes, own_labels[1].len);
+    assert_memory_equal(data + have - 8, "DONE\0\0\0\0", 8);
+    impi_join_destroy(s.k.join);
+}
+
+/* The server's number of clients must be above our own rank, also where no
+ * number was expected. */
+static void own_rank_beyond_the_size_is_refused(void **state)
+{
+    for (uint8_t size = 1; size <= 3; size++) {
+        uint8_t said_size[] = "IMPI\0\0\0\4\0\0\0";
+        struct script s;
+
+        script_begin(&s, false);
+        impi_join_destroy(s.k.join);
+        s.k.o.client = 2;
+        s.k.o.nclients = 0;
+        s.k.join = impi_join_create(&s.k.o, NULL);
+        assert_non_null(s.k.join);
+        said_size[11] = size;
+        assert_int_equal(TELL(&s, "\0\0\0\0\0\0\0\0"), 0);
+        assert_int_equal(tell(&s, said_size, 12), size == 3 ? 0 : -1);
+        if (size < 3)
+            assert_non_null(strstr(s.err.text, "we are client 2 of"));
+        impi_join_destroy(s.k.join);
+    }
 }
 
 /* Both clients say X_EXT, the other one that version; then X_RANK, X_ADDR,
@@ -375,6 +468,9 @@ int main(void)
         cmocka_unit_test(im_62_answer_to_impi_may_come_early),
         cmocka_unit_test(im_74_unknown_labels_and_commands_are_ignored),
         cmocka_unit_test(im_75_swallowed_extensions_mean_standard),
+        cmocka_unit_test(without_agreement_labels_go_one_by_one),
+        cmocka_unit_test(agreed_labels_go_in_one_burst),
+        cmocka_unit_test(own_rank_beyond_the_size_is_refused),
         cmocka_unit_test(third_version_of_the_extensions_needs_every_client),
         cmocka_unit_test(third_version_tells_the_processors),
         cmocka_unit_test(third_version_wants_sane_processors_of_all),
