@@ -232,6 +232,36 @@ static void answer_of_absurd_length_is_refused(void **state)
     stop(&b);
 }
 
+/* The longest answer is taken, one byte more or none is not. */
+static void answer_has_at_most_the_length_of_its_method(void **state)
+{
+    for (uint8_t len = 0; len <= 17; len++) {
+        uint8_t answer[4 + 17] = {0, 0, 0, len};
+        bool right = len > 0 && len < 17;
+        struct bench b;
+        int c;
+
+        b.methods[0] = (struct impi_auth_method){.number = 2,
+                                                 .name = "ECHO",
+                                                 .answer_max = 16,
+                                                 .challenge = 3,
+                                                 .verify = echo_verify};
+        start_with(&b, (struct impi_server_options){
+                           .nclients = 1, .methods = b.methods, .nmethods = 1});
+        c = dial(&b);
+        SAY(&b, c, "AUTH\0\0\0\4\0\0\0\4");
+        say(&b, c, answer, 4);
+        assert_int_equal(impi_server_open(b.s, c), right);
+        say(&b, c, answer + 4, len ? len - 1u : 0);
+        assert_int_equal(impi_server_open(b.s, c), right);
+        say(&b, c, answer + 4, 1); /* now it is here, and wrong */
+        assert_false(impi_server_open(b.s, c));
+        if (right)
+            assert_non_null(strstr(last(&b, IMPI_SERVER_REFUSED), "no echo"));
+        stop(&b);
+    }
+}
+
 static void im_39_auth_must_come_first(void **state)
 {
     static const char *const first[] = {
@@ -287,6 +317,7 @@ int main(void)
         cmocka_unit_test(others_go_on_while_an_answer_is_verified),
         cmocka_unit_test(answer_may_be_refused_late),
         cmocka_unit_test(answer_of_absurd_length_is_refused),
+        cmocka_unit_test(answer_has_at_most_the_length_of_its_method),
         cmocka_unit_test(im_39_auth_must_come_first),
         cmocka_unit_test(im_43_server_without_methods_does_not_start),
         cmocka_unit_test(im_66_thirty_three_clients_are_refused),

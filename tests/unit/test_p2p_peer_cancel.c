@@ -71,6 +71,26 @@ static void im_149_the_newest_of_one_id_is_cancelled(void **state)
     net_destroy(net);
 }
 
+/* A message that was not acknowledged gives its credit back when it is
+ * destroyed: else such a pair stops. */
+static void im_146_credit_of_a_destroyed_message_is_returned(void **state)
+{
+    struct net *net = open_net();
+
+    impi_p2p_set_unexpected_max(net->p2p[0], 0);
+    for (uint64_t i = 0; i < 4 * (uint64_t)two.hiwater; i++) {
+        struct impi_packet pk = short_5;
+
+        pk.srqid = 7 + i;
+        assert_int_equal(say(net, pk, "hello"), 0);
+        cancel_and_expect(net, pk.srqid, IMPI_PK_CANCELYES);
+        assert_int_equal(impi_p2p_stats(net->p2p[0])->protoacks_sent, i + 1);
+        if (i % two.ackmark == two.ackmark - 1)
+            ack(net); /* its own replies count, too */
+    }
+    net_destroy(net);
+}
+
 /* ---- cancelled sends, the sender's side ---- */
 
 static int reply(struct net *net, uint32_t type, uint64_t srqid)
@@ -229,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(im_146_im_147_cancel_of_buffered_and_of_received),
+        cmocka_unit_test(im_146_credit_of_a_destroyed_message_is_returned),
         cmocka_unit_test(im_148_cancel_of_a_half_received_long_message),
         cmocka_unit_test(im_149_the_newest_of_one_id_is_cancelled),
         cmocka_unit_test(im_145_cancel_asks_in_three_cases),
