@@ -150,6 +150,7 @@ int elan_site_parse(struct elan_site *site, const char *text,
         {"rails", offsetof(struct elan_site, rails), 1, SF_ELAN_RAILS_MAX},
         {"max_age", offsetof(struct elan_site, max_age), 1,
          ELAN_PAYLOAD_MAX_AGE},
+        {"descent", offsetof(struct elan_site, descent), 0, 1},
         {"elanhosts", offsetof(struct elan_site, elanhosts), 0, 0},
     };
     struct list list = {"SwitchParameters", words, N_WORDS(words), 0};

@@ -21,6 +21,8 @@ struct elan_site {
     uint32_t rails;        /* rails=N, rails of each node [1] */
     uint32_t max_age;      /* max_age=N, seconds that a job info is good for
                               between creation and launch [3600] */
+    uint32_t descent;      /* descent=1: programs are held together without
+                              cgroups, elan/program_descent.h [0] */
     char elanhosts[SF_ELAN_PATH_MAX]; /* elanhosts=PATH */
 };
 

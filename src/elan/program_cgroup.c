@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "elan/program_cgroup.h"
+#include "elan/program_descent.h"
 #include "elan/program_proc.h"
 #include "elan/program_read.h"
 
@@ -30,6 +31,7 @@ void program_cgroup_close(struct program_cgroup *g)
         close(g->dir);
     if (g->tree >= 0)
         close(g->tree);
+    program_descent_free(g->descent);
     *g = PROGRAM_CGROUP_NONE;
 }
 
@@ -38,6 +40,10 @@ int program_cgroup_open_procs(const struct program_cgroup *g,
 {
     int fd;
 
+    if (g->descent) {
+        fd = program_descent_entry(g->descent);
+        return fd >= 0 ? fd : errprintf(err, "socketpair: %s", strerror(errno));
+    }
     if (!g->own) {
         errno = EXDEV;
         return errprintf(err, "the program is Slurm's own group");
@@ -133,6 +139,11 @@ int program_cgroup_pids(const struct program_cgroup *g, pid_t *pids, int max,
 {
     struct pid_list list = {pids, max, 0, skip, arg};
 
+    if (g->descent) {
+        int n = program_descent_pids(g->descent, pids, max, skip, arg);
+
+        return n >= 0 ? n : errprintf(err, "/proc: %s", strerror(errno));
+    }
     if (walk(g->dir, visit_pids, &list, WALK_DEPTH) < 0)
         return errprintf(err, "%s: reading its processes: %s", g->path,
                          strerror(errno));
@@ -227,24 +238,60 @@ static bool is_populated(int events)
     return proc_parse_flat(text, "populated") != 0;
 }
 
+static bool descent_lives(const struct program_cgroup *g)
+{
+    return program_descent_pids(g->descent, NULL, 0, NULL, NULL) != 0;
+}
+
 bool program_cgroup_lives(const struct program_cgroup *g)
 {
-    int fd = openat(g->dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
-    bool lives = fd < 0 ? errno != ENOENT && errno != ENODEV : is_populated(fd);
+    bool lives;
+    int fd;
 
+    if (g->descent)
+        return descent_lives(g);
+    fd = openat(g->dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
+    lives = fd < 0 ? errno != ENOENT && errno != ENODEV : is_populated(fd);
     if (fd >= 0)
         close(fd);
     return lives;
+}
+
+static int still_lives(const struct program_cgroup *g, int timeout_ms,
+                       struct errbuf *err)
+{
+    errno = ETIME;
+    return errprintf(err, "%s: still has processes after %d ms", g->path,
+                     timeout_ms);
+}
+
+#define DESCENT_LOOK_MS 20
+
+static int empty_descent(const struct program_cgroup *g, int timeout_ms,
+                         struct errbuf *err)
+{
+    int64_t end = clock_ms() + timeout_ms;
+
+    while (descent_lives(g)) {
+        if (clock_ms() >= end)
+            return still_lives(g, timeout_ms, err);
+        signal_once(g, SIGKILL, NULL, NULL, NULL);
+        poll(NULL, 0, DESCENT_LOOK_MS);
+    }
+    return 0;
 }
 
 int program_cgroup_empty(const struct program_cgroup *g, int timeout_ms,
                          struct errbuf *err)
 {
     int64_t end = clock_ms() + timeout_ms;
-    int fd = openat(g->dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
-    struct pollfd p = {.fd = fd, .events = POLLPRI};
+    struct pollfd p = {.fd = -1, .events = POLLPRI};
     bool alive;
+    int fd;
 
+    if (g->descent)
+        return empty_descent(g, timeout_ms, err);
+    fd = p.fd = openat(g->dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno != ENOENT && errno != ENODEV)
         return errprintf(err, "%s/cgroup.events: %s", g->path, strerror(errno));
     while ((alive = is_populated(fd)) && clock_ms() < end) {
@@ -257,9 +304,7 @@ int program_cgroup_empty(const struct program_cgroup *g, int timeout_ms,
         close(fd);
     if (!alive)
         return 0;
-    errno = ETIME;
-    return errprintf(err, "%s: still has processes after %d ms", g->path,
-                     timeout_ms);
+    return still_lives(g, timeout_ms, err);
 }
 
 static int visit_remove(int dir, void *arg)
@@ -292,8 +337,11 @@ int program_cgroup_remove(struct program_cgroup *g, struct errbuf *err)
 int program_cgroup_cpu(const struct program_cgroup *g, uint64_t *user_us,
                        uint64_t *system_us)
 {
-    char *text = program_read_at(g->dir, "cpu.stat", 4096);
+    char *text;
 
+    if (g->descent)
+        return program_descent_cpu(g->descent, user_us, system_us);
+    text = program_read_at(g->dir, "cpu.stat", 4096);
     if (!text)
         return -1;
     *user_us = proc_parse_flat(text, "user_usec");
@@ -304,7 +352,7 @@ int program_cgroup_cpu(const struct program_cgroup *g, uint64_t *user_us,
 
 uint64_t program_cgroup_memory_peak(const struct program_cgroup *g)
 {
-    char *text = program_read_at(g->dir, "memory.peak", 64);
+    char *text = g->descent ? NULL : program_read_at(g->dir, "memory.peak", 64);
     uint64_t peak = text ? strtoull(text, NULL, 10) : 0;
 
     free(text);

@@ -11,6 +11,8 @@
  *           or moved.  Slurm puts the step's agent there as well, so a pid can
  *           be left out of signalling.
  *
+ * A third one has no cgroup: program_descent.h.
+ *
  * This is glue: it opens files, waits, and needs root for most.  Functions
  * return 0, or -1 with errno and text.
  */
@@ -24,6 +26,9 @@
 
 #include "base/errbuf.h"
 
+struct program_descent;
+struct program_process;
+
 struct program_cgroup {
     int tree; /* root of the cgroup2 tree, O_PATH */
     int dir;  /* the group's directory */
@@ -31,6 +36,7 @@ struct program_cgroup {
     dev_t dev;
     ino_t ino;
     char path[4096]; /* below the root of the tree */
+    struct program_descent *descent; /* not NULL: there is no cgroup */
 };
 
 #define PROGRAM_CGROUP_NONE ((struct program_cgroup){.tree = -1, .dir = -1})
@@ -49,6 +55,11 @@ int program_cgroup_tree(struct errbuf *err);
  * arrangement). */
 int program_cgroup_make(struct program_cgroup *g, int tree, const char *name,
                         pid_t starter, struct errbuf *err);
+/* Those that descend from that slurmstepd, without a cgroup.  dev and ino are
+ * 0 and its start time. */
+int program_cgroup_descend(struct program_cgroup *g,
+                           const struct program_process *root,
+                           struct errbuf *err);
 /* Another descriptor of the same group, for a process that inherited none. */
 int program_cgroup_reopen(struct program_cgroup *g, const char *path, bool own,
                           struct errbuf *err);

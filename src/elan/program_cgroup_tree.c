@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "elan/program_cgroup.h"
+#include "elan/program_descent.h"
 #include "elan/program_proc.h"
 #include "elan/program_read.h"
 
@@ -60,11 +62,48 @@ static int open_below(int tree, const char *path)
                   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
+/* How the path of a group is written that is none. */
+#define DESCENT "descent:%d:%" SCNu64 "%n"
+
+int program_cgroup_descend(struct program_cgroup *g,
+                           const struct program_process *root,
+                           struct errbuf *err)
+{
+    *g = PROGRAM_CGROUP_NONE;
+    g->descent = program_descent_new(root);
+    if (!g->descent)
+        return errprintf(err, "out of memory");
+    g->ino = root->start;
+    snprintf(g->path, sizeof(g->path), "descent:%d:%" PRIu64, (int)root->pid,
+             root->start);
+    return 0;
+}
+
+/* false: the path is that of a cgroup. */
+static bool read_descent(struct program_process *root, const char *path)
+{
+    int pid, end = 0;
+
+    if (sscanf(path, DESCENT, &pid, &root->start, &end) != 2 || end == 0 ||
+        path[end] != '\0' || pid <= 0)
+        return false;
+    root->pid = pid;
+    return true;
+}
+
 int program_cgroup_take(struct program_cgroup *g, int tree, int dir,
                         const char *path, bool own, struct errbuf *err)
 {
+    struct program_process root;
     struct stat st;
 
+    if (read_descent(&root, path)) {
+        if (tree >= 0)
+            close(tree);
+        if (dir >= 0)
+            close(dir);
+        return program_cgroup_descend(g, &root, err);
+    }
     *g = (struct program_cgroup){.tree = tree, .dir = dir, .own = own};
     snprintf(g->path, sizeof(g->path), "%s", path);
     if (dir < 0 || fstat(dir, &st) < 0) {
@@ -90,8 +129,12 @@ static int open_at(struct program_cgroup *g, int tree, const char *path,
 int program_cgroup_reopen(struct program_cgroup *g, const char *path, bool own,
                           struct errbuf *err)
 {
-    int tree = program_cgroup_tree(err);
+    struct program_process root;
+    int tree;
 
+    if (read_descent(&root, path))
+        return program_cgroup_descend(g, &root, err);
+    tree = program_cgroup_tree(err);
     *g = PROGRAM_CGROUP_NONE;
     return tree < 0 ? -1 : open_at(g, tree, path, own, err);
 }
@@ -172,6 +215,8 @@ int program_cgroup_has(const struct program_cgroup *g, pid_t pid)
 {
     char path[4096];
 
+    if (g->descent)
+        return program_descent_has(g->descent, pid);
     if (path_of(pid, path, sizeof(path)) < 0)
         return -1;
     return is_below(g, path);

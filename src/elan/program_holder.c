@@ -240,12 +240,27 @@ static int copy_of(int fd)
     return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
+static int make_group(struct holder *h, const struct program_spec *spec,
+                      pid_t starter, struct errbuf *err)
+{
+    struct program_process root;
+    char name[64];
+    pid_t ppid;
+
+    if (spec->descent && program_read_process(starter, &root, &ppid) == 0)
+        return program_cgroup_descend(&h->held.group, &root, err);
+    if (spec->descent)
+        return errprintf(err, "the starter is gone");
+    snprintf(name, sizeof(name), PROGRAM_GROUP_PREFIX "%d.%d", spec->number,
+             (int)starter);
+    return program_cgroup_make(&h->held.group, copy_of(h->kept->tree), name,
+                               starter, err);
+}
+
 /* Group, label, socket.  An errno or 0. */
 static int set_up(struct holder *h, const struct program_spec *spec,
                   pid_t starter, struct errbuf *err)
 {
-    char name[64];
-
     program_init(&h->held.program, spec->number, spec->uid);
     program_agent_init(&h->held.agent, starter, spec->agent);
     h->listener = listen_at(h->socket);
@@ -255,10 +270,7 @@ static int set_up(struct holder *h, const struct program_spec *spec,
         errprintf(err, "%s: %s", h->socket, strerror(e));
         return e;
     }
-    snprintf(name, sizeof(name), PROGRAM_GROUP_PREFIX "%d.%d", spec->number,
-             (int)starter);
-    if (program_cgroup_make(&h->held.group, copy_of(h->kept->tree), name,
-                            starter, err) < 0 ||
+    if (make_group(h, spec, starter, err) < 0 ||
         label_group(&h->held, starter, err) < 0) {
         int e = errno ? errno : EIO;
 
@@ -299,7 +311,7 @@ static int take_caps(struct holder *h, int ncaps, struct errbuf *err)
 /* Where tasks enter.  An errno or 0. */
 static int open_entry(struct holder *h, struct errbuf *err)
 {
-    if (!h->held.group.own)
+    if (!h->held.group.own && !h->held.group.descent)
         return 0;
     h->procs = program_cgroup_open_procs(&h->held.group, err);
     return h->procs < 0 ? errno : 0;
@@ -352,7 +364,9 @@ static void report(int lifeline, int error, bool own, const char *text,
 static void report_created(struct holder *h)
 {
     const struct program_cgroup *g = &h->held.group;
-    const int fds[PROGRAM_REPORT_FDS] = {g->tree, g->dir, h->procs};
+    const int fds[PROGRAM_REPORT_FDS] = {
+        g->descent ? h->procs : g->tree, /* there is nothing to be sent */
+        g->descent ? h->procs : g->dir, h->procs};
 
     report(h->lifeline, 0, g->own, g->path, fds, h->procs < 0 ? 2 : 3);
     if (h->procs >= 0)

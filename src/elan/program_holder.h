@@ -24,6 +24,7 @@ struct program_spec {
     const char *rundir; /* of root, exists: sockets go here */
     const char *agent;  /* executable of the step's agent, or NULL */
     const char *holder; /* elan-holder's path; NULL: the installed one */
+    bool descent;       /* no cgroup, see elan/program_descent.h; with agent */
     int linger_ms;      /* it waits for another program; 0: it ends with this */
 };
 

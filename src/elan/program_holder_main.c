@@ -3,7 +3,7 @@
  * elan-holder: the holder as a program of its own, so that starting one copies
  * nothing of slurmstepd.
  *
- *     elan-holder NUMBER UID NCAPS LINGER_MS RUNDIR [AGENT]
+ *     elan-holder NUMBER UID NCAPS LINGER_MS RUNDIR [AGENT [descent]]
  *
  * with the lifeline as fd 3.  Whoever takes it for another program says the
  * same words in one record on the new lifeline.
@@ -51,9 +51,10 @@ static int parse(struct program_spec *spec, int argc, char **argv,
 {
     uint32_t number, uid, ncaps, linger;
 
-    if (argc != 6 && argc != 7)
+    if (argc < 6 || argc > 8)
         return errprintf(err,
-                         "expected NUMBER UID NCAPS LINGER_MS RUNDIR [AGENT]");
+                         "expected NUMBER UID NCAPS LINGER_MS RUNDIR [AGENT "
+                         "[descent]]");
     if (number_parse(&number, argv[1], 1, INT_MAX) < 0)
         return errprintf(err, "NUMBER '%.32s': expected 1 to %d", argv[1],
                          INT_MAX);
@@ -67,14 +68,18 @@ static int parse(struct program_spec *spec, int argc, char **argv,
                          INT_MAX);
     if (check_rundir(argv[5], err) < 0)
         return -1;
-    if (argc == 7 && argv[6][0] != '/')
+    if (argc > 6 && argv[6][0] != '/')
         return errprintf(err, "AGENT '%.64s': expected a path", argv[6]);
+    if (argc == 8 && strcmp(argv[7], PROGRAM_WORD_DESCENT) != 0)
+        return errprintf(err, "'%.32s': expected " PROGRAM_WORD_DESCENT,
+                         argv[7]);
     *spec = (struct program_spec){.number = (int)number,
                                   .uid = (uid_t)uid,
                                   .ncaps = (int)ncaps,
                                   .linger_ms = (int)linger,
                                   .rundir = argv[5],
-                                  .agent = argc == 7 ? argv[6] : NULL};
+                                  .agent = argc > 6 ? argv[6] : NULL,
+                                  .descent = argc == 8};
     return 0;
 }
 

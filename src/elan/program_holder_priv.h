@@ -17,7 +17,8 @@
 
 /* What a holder that waits is told: the words of elan-holder's command line,
  * each with a zero behind it. */
-#define PROGRAM_WORDS_MAX 7
+#define PROGRAM_WORDS_MAX 8
+#define PROGRAM_WORD_DESCENT "descent" /* the last */
 #define PROGRAM_SPEC_MAX (2 * 4096)
 
 /* One program's life, in the holder's process.  Returns when it is over, with

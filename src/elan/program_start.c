@@ -68,7 +68,8 @@ static void say(struct words *w, const struct program_spec *spec)
 {
     *w = (struct words){.argv = {"elan-holder", w->number, w->uid, w->ncaps,
                                  w->linger, (char *)spec->rundir,
-                                 (char *)spec->agent}};
+                                 (char *)spec->agent,
+                                 spec->descent ? PROGRAM_WORD_DESCENT : NULL}};
     snprintf(w->number, sizeof(w->number), "%d", spec->number);
     snprintf(w->uid, sizeof(w->uid), "%u", (unsigned)spec->uid);
     snprintf(w->ncaps, sizeof(w->ncaps), "%d", spec->ncaps);

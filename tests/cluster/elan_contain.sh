@@ -98,6 +98,7 @@ case_killed_slurmstepd_is_cleaned_up() { # EL-42 SL-15
 }
 
 case_killed_holder_and_slurmstepd_are_swept_by_the_next_step() { # SL-15
+    need_cgroups
     own_groups || skip "Slurm's own groups are Slurm's to sweep"
     start_as_user srun -n1 -w n0 sh -c 'setsid sleep 991 & sleep 991'
     wait_for 60 has_pid '^sleep 991'

@@ -17,7 +17,8 @@
 #
 # Inside a case: $CLUSTER is the cluster's directory ($CLUSTER/log,
 # $CLUSTER/etc/slurm.conf), $WORK a directory of the job user, $STAGE the
-# installed tree; SLURM_CONF is set.  $case_tmp is a root-only directory
+# installed tree; SLURM_CONF is set.  $PLAIN says why there are no namespaces, or
+# is empty.  $case_tmp is a root-only directory
 # (removed afterwards).
 
 set -u
@@ -33,7 +34,7 @@ SF_SLURM=$(sed -n 's/^S\["SLURM_PREFIX"\]="\(.*\)"$/\1/p' \
 export SF_SLURM
 [ "$SF_SLURM" = /usr ] || PATH=$SF_SLURM/bin:$SF_SLURM/sbin:$PATH
 JOB_USER=${JOB_USER:-nobody}
-CLUSTER='' WORK='' out='' err='' code=0
+CLUSTER='' WORK='' PLAIN='' out='' err='' code=0
 case_tmp=$(mktemp -d)
 # "${limited[@]}" SECONDS COMMAND..: 124 after so long, and stacks.
 limited=(env "STACKS_TO=$case_tmp/stacks"
@@ -64,6 +65,16 @@ need_cluster() {
     [ -z "$why" ] || skip_all "$why"
 }
 
+# need_cgroups: this case is about control groups (leaves the case).
+need_cgroups() {
+    [ -z "$PLAIN" ] || skip "needs a writable cgroup tree (here: $PLAIN)"
+}
+
+# need_namespaces: this case is about host names, mounts or /dev/shm of a node.
+need_namespaces() {
+    [ -z "$PLAIN" ] || skip "needs namespaces (here: $PLAIN)"
+}
+
 # need_stage FILE..: paths below the stage that the script needs.
 need_stage() {
     local f
@@ -76,6 +87,7 @@ need_stage() {
 # cluster_up OPTION..: once per script; options of `minislurm up`.
 cluster_up() {
     need_cluster
+    PLAIN=$("$MINISLURM" why-plain)
     CLUSTER=$(mktemp -d /tmp/minislurm.XXXXXX)
     "$MINISLURM" up --dir "$CLUSTER" --owner $$ --user "$JOB_USER" \
         --stage "$STAGE" "$@" >"$case_tmp/up" 2>&1 || {

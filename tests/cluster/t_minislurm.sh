@@ -3,7 +3,6 @@
 # The embedded cluster itself: it starts, runs jobs, and leaves nothing.
 . "$(dirname "$0")/lib.sh"
 cluster_up --nodes 4 --switch none
-plain=$("$MINISLURM" why-plain)
 
 case_srun_on_four_nodes() {
     run_as_user srun -N4 printenv SLURMD_NODENAME
@@ -12,7 +11,7 @@ case_srun_on_four_nodes() {
 }
 
 case_each_node_has_a_host_name_of_its_own() {
-    [ -z "$plain" ] || skip "needs namespaces: $plain"
+    need_namespaces
     run_as_user srun -N4 hostname
     assert_equal "n0 n1 n2 n3" "$(sort <<<"$out" | xargs)" "host names"
 }
@@ -59,7 +58,7 @@ case_batch_script() {
 }
 
 case_each_node_has_its_own_munged() {
-    [ -z "$plain" ] || skip "needs namespaces: $plain"
+    need_namespaces
     run_as_user srun -N2 sh -c 'stat -c %i '"$CLUSTER/munge/munge.socket"
     assert_equal 2 "$(sort -u <<<"$out" | wc -l)" "different sockets"
 }
@@ -151,7 +150,7 @@ case_what_another_cluster_left_is_not_ours() {
 }
 
 case_both_proctracks() {
-    [ -z "$plain" ] || skip "needs a writable cgroup tree: $plain"
+    need_cgroups
     local d
     d=$(mktemp -d /tmp/minislurm.XXXXXX)
     capture_two_nodes "$d" --proctrack cgroup -- \
@@ -260,7 +259,7 @@ case_all_waits_are_longer_on_a_slow_machine() {
 message_timeout() { # SF_SLOW
     (
         for part in patience conf; do . "${MINISLURM%/*}/mini/$part.sh"; done
-        dir=/ plain='' switch=none mpi_default=none proctrack=pgid ports=(1) SF_SLOW=$1
+        dir=/ plain='' no_cgroup='' switch=none mpi_default=none proctrack=pgid ports=(1) SF_SLOW=$1
         conf_defaults | sed -n 's/^MessageTimeout=//p' | tr '\n' ' '
     )
 }

@@ -24,13 +24,15 @@ static void el_15_site_chooses_its_own_range(void **state)
 
     assert_int_equal(elan_site_parse(&site,
                                      "Base_Context=0x10,top_context=99,rails=2,"
-                                     "max_age=60,elanhosts=/etc/my hosts",
+                                     "max_age=60,descent=1,"
+                                     "elanhosts=/etc/my hosts",
                                      NULL),
                      0);
     assert_int_equal(site.base_context, 16);
     assert_int_equal(site.top_context, 99);
     assert_int_equal(site.rails, 2);
     assert_int_equal(site.max_age, 60);
+    assert_int_equal(site.descent, 1);
     assert_string_equal(site.elanhosts, "/etc/my hosts");
 }
 
@@ -58,7 +60,7 @@ static void el_05_site_errors_name_the_word(void **state)
                         "top_context 8");
     expect_site_refused("rails=2,vnis=1-2",
                         "SwitchParameters: vnis=1-2: no such word; there are: "
-                        "base_context, top_context, rails, max_age, "
+                        "base_context, top_context, rails, max_age, descent, "
                         "elanhosts");
     expect_site_refused("rails=2,rails=2",
                         "SwitchParameters: rails: given twice");

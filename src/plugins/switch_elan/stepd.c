@@ -10,10 +10,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/sitedir.h"
+#include "elan/options.h"
 #include "elan/rms_env.h"
 #include "plugins/switch_elan/hooks.h"
 #include "plugins/switch_elan/node_open.h"
@@ -29,6 +31,7 @@ static struct {
     struct elan_payload payload;
     struct node_program program;
     pthread_mutex_t lock;
+    bool descent;       /* the program has no cgroup */
     atomic_bool coming; /* the holder was started and not yet waited for */
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -68,6 +71,10 @@ static void await_program(void)
     if (atomic_load(&here.coming) &&
         node_program_ready(&here.program, &err) < 0)
         refuse("SF-E122", "", err.text);
+    /* Who loses its parent becomes our child.  (Not the holder: it was there
+     * before.) */
+    if (here.descent)
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
     atomic_store(&here.coming, false);
     pthread_mutex_unlock(&here.lock);
 }
@@ -90,11 +97,15 @@ int switch_elan_begin(void)
 {
     struct program_spec spec = {.agent = SF_LIBEXECDIR "/impid",
                                 .linger_ms = SF_PROGRAM_LINGER_SECONDS * 1000};
+    struct elan_site site;
     struct errbuf err;
     char dir[128];
 
     if (!here.open)
         return SLURM_SUCCESS; /* refused already */
+    if (elan_site_parse(&site, slurm_conf.switch_param, &err) < 0)
+        return refuse("SF-E101", "", err.text);
+    spec.descent = here.descent = site.descent;
     if (switch_elan_rundir(dir, sizeof(dir), &err) < 0)
         return refuse("SF-E129", "", err.text);
     spec.number = (int)here.payload.prognum;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # slurm.conf, cgroup.conf and the directory of a cluster.
 # Uses: dir, nodes, cpus, ports (array), switch, proctrack, mpi_default,
-# extra (array of Key=Value), plugins (array), slurm, slurm_plugindir.
+# extra (array of Key=Value), plugins (array), slurm, slurm_plugindir, plain,
+# wanted.
 
 find_slurm_plugindir() {
     local d
@@ -99,6 +100,7 @@ SlurmdParameters=config_overrides
 KillWait=5
 CONF
     echo "DebugFlags=Switch${plain:+,NO_CONF_HASH}"
+    [ -z "$no_cgroup" ] || echo "SwitchParameters=descent=1"
     [ -z "${SF_SLOW-}" ] || conf_patience
 }
 
@@ -134,14 +136,20 @@ conf_of() {
 
 # The defaults, with each key that --conf names replaced.
 conf_main() {
-    local e line
+    local e line no_cgroup=''
+    [ -z "$plain" ] || { [ -z "$wanted" ] && cg_writable; } || no_cgroup=1
     conf_defaults | while read -r line; do
         for e in "${extra[@]}"; do
             [ "${e%%=*}" = "${line%%=*}" ] && continue 2
         done
         echo "$line"
     done
-    for e in "${extra[@]}"; do echo "$e"; done
+    for e in "${extra[@]}"; do
+        case $e in
+        SwitchParameters=*) echo "$e${no_cgroup:+,descent=1}" ;;
+        *) echo "$e" ;;
+        esac
+    done
 }
 
 conf_nodes() {

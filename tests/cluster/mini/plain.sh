@@ -9,6 +9,7 @@
 
 plain_environment() { # PLACE
     export MINISLURM_ID=$id MINISLURM_PLACE=$1
+    [ "$1" = ctl ] || export SLURMD_NODENAME=$1 # what scontrol asks for
     SLURM_FABRIC_RUNDIR=$(readlink -f "$dir/run.$1") # it may be in memory
     export SLURM_FABRIC_RUNDIR SLURM_FABRIC_CONFDIR=$dir/etc.fabric
     SLURM_CONF=$dir/etc/slurm.conf
