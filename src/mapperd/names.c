@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/bytebuf.h"
+#include "base/sitedir.h"
 #include "mapperd/netfile.h"
 #include "net/align.h"
 #include "net/format.h"
@@ -49,7 +50,7 @@ static bool get(const char *path, const char *standard, size_t max,
 
 static void get_hosts(struct names *n, const char *path, struct telling *t)
 {
-    const char *standard = SF_SYSCONFDIR "/elanhosts";
+    const char *standard = SITEDIR_CONF("elanhosts");
     struct bytebuf text;
 
     if (!get(path, standard, SF_ELAN_HOSTS_SIZE_MAX + 1, &text, t))
@@ -62,7 +63,7 @@ static void get_hosts(struct names *n, const char *path, struct telling *t)
 
 static void get_cabling(struct names *n, const char *path, struct telling *t)
 {
-    const char *standard = SF_SYSCONFDIR "/swfab.net";
+    const char *standard = SITEDIR_CONF("swfab.net");
     struct bytebuf text;
     struct errbuf err;
 
