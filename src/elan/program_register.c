@@ -113,6 +113,22 @@ static int connect_to(const char *dir, int rail)
     return local_connect(path, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
 }
 
+/* hsnd's socket is beside the node's directory, or in it.  (A holder sees
+ * nothing of slurmd's environment, so it goes by where it was told to be.) */
+static int connect_hsnd(const char *rundir, int rail)
+{
+    const char *slash = strrchr(rundir, '/');
+    char above[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    int fd = connect_to(rundir, rail);
+
+    if (fd < 0 && slash && slash > rundir &&
+        (size_t)(slash - rundir) < sizeof(above)) {
+        snprintf(above, sizeof(above), "%.*s", (int)(slash - rundir), rundir);
+        fd = connect_to(above, rail);
+    }
+    return fd >= 0 ? fd : connect_to(SITEDIR_RUN(""), rail);
+}
+
 /* A connection on which it was said, or -1. */
 static int register_one(const struct program_drivers *d,
                         const struct program_held *held,
@@ -121,12 +137,10 @@ static int register_one(const struct program_drivers *d,
     int rail = __builtin_ctz(cap->RailMask ? cap->RailMask : 1);
     struct program_registration *r = calloc(1, sizeof(*r));
     uint8_t *buf = malloc(PROGRAM_REGISTER_MAX);
-    int fd = connect_to(d->rundir, rail);
+    int fd = connect_hsnd(d->rundir, rail);
     bool said = false;
     size_t len;
 
-    if (fd < 0)
-        fd = connect_to(SITEDIR_RUN(""), rail);
     if (fd >= 0 && r && buf) {
         r->number = (uint32_t)held->program.number;
         r->uid = held->program.uid;
