@@ -133,6 +133,10 @@
 
 /* switch/elan in slurmctld: launches that wait for contexts. */
 #define SF_WAITERS_MAX 256
+/* Refused launches whose users were told why and that will ask once more; bytes
+ * of what they are told. */
+#define SF_SWITCH_TOLD_MAX 64
+#define SF_SWITCH_TOLD_TEXT_MAX 1024
 
 /* Program descriptions (src/elan/program*): capabilities of one program (one
  * per rail), processes between a member and its task that are looked at for

@@ -58,6 +58,10 @@ bool slurm_running_in_slurmstepd(void);
 int proctrack_g_add(struct slurmabi_stepd *step, pid_t pid)
     __attribute__((weak));
 
+/* A line for who started the job: at the terminal of srun or salloc, or in what
+ * a batch script says.  Only in slurmctld, whose read lock of jobs is held. */
+int srun_user_message(void *job, char *text) __attribute__((weak));
+
 /* NodeAddr of a node, in Slurm's memory; srun and the daemons have it. */
 char *slurm_conf_get_nodeaddr(const char *name) __attribute__((weak));
 

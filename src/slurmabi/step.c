@@ -53,6 +53,14 @@ uint16_t slurmabi_step_port(const struct slurmabi_step *step)
     return v;
 }
 
+int slurmabi_step_tell_user(const struct slurmabi_step *step, char *text)
+{
+    if (!srun_user_message)
+        return -1;
+    return srun_user_message((void *)(uintptr_t)job_of(step), text) == 0 ? 0
+                                                                         : -1;
+}
+
 uid_t slurmabi_step_uid(const struct slurmabi_step *step)
 {
     return get32(job_of(step), slurmabi_layout()->job.user_id);

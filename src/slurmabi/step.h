@@ -29,6 +29,8 @@ const char *slurmabi_step_network(const struct slurmabi_step *step);
 /* Where its srun listens; host borrowed and NULL, port 0: nowhere. */
 const char *slurmabi_step_host(const struct slurmabi_step *step);
 uint16_t slurmabi_step_port(const struct slurmabi_step *step);
+/* A line for who started the step's job; -1: nobody can be told. */
+int slurmabi_step_tell_user(const struct slurmabi_step *step, char *text);
 /* Owner of the step's job. */
 uid_t slurmabi_step_uid(const struct slurmabi_step *step);
 /* How often the step's job was requeued and started again. */

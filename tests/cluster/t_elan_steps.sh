@@ -129,6 +129,37 @@ case_unknown_network_word() { # SL-06 SL-13
     assert_log slurmctld.log 'SF-E103 .*--network: fast: no such word'
 }
 
+# srun said "Error configuring interconnect" and no more; the reason was in
+# slurmctld's log, which users do not read.
+case_user_is_told_why_a_step_is_refused() { # SL-06
+    local why='SF-E103 switch/elan refuses .*--network: fast: no such word; there are: .*rails'
+    run_as_user srun -n1 --network=fast true
+    assert_code_not 0
+    assert_error "srun: .*$why"
+    assert_error 'Error configuring interconnect'
+    run_as_user srun -n1 --network=rails=9 true
+    assert_code_not 0
+    assert_error 'srun: .*--network: rails: .*9'
+    run_as_user salloc -n1 srun --network=fast true
+    assert_code_not 0
+    assert_error "salloc: .*$why"
+    run_as_user srun -n1 --network=fast true : -n1 true
+    assert_code_not 0
+    assert_error "srun: .*$why"
+    printf '#!/bin/sh\nsrun -n1 --network=fast true\n' \
+        >"$CLUSTER/tmp/refused.sh"
+    chmod 755 "$CLUSTER/tmp/refused.sh"
+    run_as_user sbatch -W -o "$WORK/refused.out" "$CLUSTER/tmp/refused.sh"
+    wait_for 20 grep -qE "$why" "$WORK/refused.out"
+    # Who asks again is refused again.
+    run_as_user salloc -n1 sh -c 'srun --network=fast true; srun --network=fast true'
+    assert_code_not 0
+    assert_equal 2 "$(grep -c 'SF-E103 switch/elan refuses' <<<"$err")" told
+    wait_for 30 no_job_left
+    run_as_user srun -n1 true
+    assert_code 0
+}
+
 case_batch_script_has_steps_but_no_program() { # SL-04
     cat >"$CLUSTER/tmp/batch.sh" <<SCRIPT
 #!/bin/sh

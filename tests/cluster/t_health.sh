@@ -85,6 +85,7 @@ case_step_on_a_down_node_is_refused() { # EL-57 SL-26
     wait_for 10 is_idle n1
     wait_for 20 refused_on n1 # the table is up to a second old
     assert_log slurmctld.log 'refused: the fabric of node n1 is down since'
+    assert_error 'srun: SF-E103 .*the fabric of node n1 is down since'
     # an admin's resume is respected: not drained again for this fault
     wait_for 10 is_idle n1 # the refused job may still be completing
     say n1 hsnd up

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -23,6 +24,9 @@
 #include "plugins/switch_elan/waiters.h"
 #include "slurmabi/step.h"
 
+#define TOLD_MS 500 /* srun has this long to show why its step is refused */
+#define TOLD_FORGET_MS 60000 /* who has not asked again by then has gone */
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     struct elan_partition *pm;
@@ -31,6 +35,13 @@ static struct {
     struct site site;
     struct gate gate;
     struct mgrconf mgr;
+    struct told {
+        uint32_t job_id;
+        uint64_t why;           /* digest of the reason */
+        int64_t at;             /* ms */
+    } told[SF_SWITCH_TOLD_MAX]; /* refused launches whose users know why and
+                                 * that ask once more; job_id 0: none */
+    unsigned next_told;
     bool good; /* site was read without errors: steps can be built */
     bool seen; /* an attempt to read it was made */
 } ctld;
@@ -169,6 +180,7 @@ struct build {
     struct elan_userkey keys[SF_ELAN_RAILS_MAX];
     struct elan_layout layout;
     struct elan_payload payload;
+    bool checked;        /* the record is what we take it for */
     bool fabric_is_down; /* or may be: the table refuses the step */
 };
 
@@ -177,6 +189,7 @@ static int look_at_record(struct build *b, struct errbuf *err)
     if (slurmabi_step_check(b->record, b->info->job_id, b->info->step_id, err) <
         0)
         return -1;
+    b->checked = true;
     b->info->het_comp = slurmabi_step_step_id(b->record).step_het_comp;
     b->step.uid = slurmabi_step_uid(b->record);
     b->step.run = slurmabi_step_job_restarts(b->record);
@@ -296,6 +309,8 @@ static int allocate(struct build *b, struct errbuf *err)
 /* The table said that it is worth asking again.  By a thread of ours. */
 static void tell_of_waking(const struct gate_wait *wait)
 {
+    if (wait->is_refused)
+        return;
     if (*wait->node)
         slurm_info("switch/elan: a launch that waits for the fabric of node %s "
                    "is told to ask again",
@@ -314,7 +329,7 @@ static bool make_waiters(void)
     return ctld.waiters && ctld.heal_watch;
 }
 
-static void enter_waiter(const struct build *b)
+static void enter_waiter(const struct build *b, const struct gate_wait *wait)
 {
     const char *host = slurmabi_step_host(b->record), *at;
     uint16_t port = slurmabi_step_port(b->record);
@@ -326,9 +341,8 @@ static void enter_waiter(const struct build *b)
     if (host && slurm_conf_get_nodeaddr)
         addr = slurm_conf_get_nodeaddr(host);
     at = addr ? addr : host;
-    if (b->fabric_is_down)
-        heal_watch_add(ctld.heal_watch, table_path(&sitedir), &ctld.gate.wait,
-                       at, port);
+    if (wait)
+        heal_watch_add(ctld.heal_watch, table_path(&sitedir), wait, at, port);
     else
         waiters_add(ctld.waiters, at, port);
     slurmabi_free(addr);
@@ -354,6 +368,57 @@ static void tell_of_wait(const struct build *b, const char *why)
                     b->info->step_id, why);
 }
 
+/* FNV-1a: only to see that a reason is the one that was told. */
+static uint64_t digest(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325;
+
+    for (; *text; text++)
+        h = (h ^ (uint8_t)*text) * 0x100000001b3;
+    return h;
+}
+
+/* It asked again, after its user was told why it is refused.  srun has another
+ * port each time, so this goes by job and reason; of several with the same each
+ * has its turn.  Forgotten then: a new launch is told anew. */
+static bool was_told(const struct build *b, const char *why)
+{
+    uint64_t reason = digest(why);
+    int64_t now = now_ms();
+
+    for (unsigned i = 0; i < SF_SWITCH_TOLD_MAX; i++) {
+        struct told *t = &ctld.told[i];
+
+        if (t->job_id != b->info->job_id || t->why != reason ||
+            now - t->at > TOLD_FORGET_MS)
+            continue;
+        *t = (struct told){0};
+        return true;
+    }
+    return false;
+}
+
+/* slurmctld's answer has a code and no text, and srun ends when it has it.  So
+ * its user is told why, and srun to ask once more in a moment, by when it has
+ * shown that.  False: it cannot be told so. */
+static bool tell_refusal(const struct build *b, const char *why)
+{
+    struct gate_wait wait = {.until = now_ms() + TOLD_MS, .is_refused = true};
+    char text[SF_SWITCH_TOLD_TEXT_MAX];
+
+    if (!b->checked || !slurmabi_step_host(b->record) ||
+        !slurmabi_step_port(b->record) || !make_waiters())
+        return false;
+    snprintf(text, sizeof(text), "SF-E103 switch/elan refuses the step: %s",
+             why);
+    if (slurmabi_step_tell_user(b->record, text) < 0)
+        return false;
+    ctld.told[ctld.next_told++ % SF_SWITCH_TOLD_MAX] =
+        (struct told){b->info->job_id, digest(why), now_ms()};
+    enter_waiter(b, &wait);
+    return true;
+}
+
 /* 0, or the code that Slurm understands. */
 static int build(struct build *b)
 {
@@ -372,12 +437,15 @@ static int build(struct build *b)
         return 0;
     if (errno == EBUSY) {
         tell_of_wait(b, err.text);
-        enter_waiter(b);
+        enter_waiter(b, b->fabric_is_down ? &ctld.gate.wait : NULL);
         return ESLURM_INTERCONNECT_BUSY;
     }
+    if (was_told(b, err.text))
+        return ESLURM_INTERCONNECT_FAILURE;
     slurm_error("SF-E103 switch/elan: step %u.%u refused: %s", b->info->job_id,
                 b->info->step_id, err.text);
-    return ESLURM_INTERCONNECT_FAILURE;
+    return tell_refusal(b, err.text) ? ESLURM_INTERCONNECT_BUSY
+                                     : ESLURM_INTERCONNECT_FAILURE;
 }
 
 int switch_elan_build(struct switch_jobinfo *j,

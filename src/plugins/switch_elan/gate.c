@@ -214,7 +214,7 @@ bool gate_wait_is_over(const struct gate_wait *w,
 
     if (now >= w->until)
         return true;
-    if (!r->known)
+    if (w->is_refused || !r->known)
         return false;
     if (now - t->written > w->stale_after)
         return w->stale_is_allowed;

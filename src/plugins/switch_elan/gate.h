@@ -25,6 +25,7 @@ struct gate_wait {
     int64_t stale_after;           /* of the policy then; ms */
     bool stale_is_allowed;
     uint32_t refuse_percent;
+    bool is_refused; /* it waits for `until` only, when it hears so again */
 };
 
 struct gate {
