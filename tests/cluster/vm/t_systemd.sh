@@ -33,7 +33,7 @@ install_it() {
     # What a site says: which node of the table this is, where reports go, and
     # a topology.conf, which is Slurm's.
     echo "Health=127.0.0.1" | tee -a $conf/hsn.conf >>$conf/mapper.conf
-    echo MapFile=/var/lib/slurm-fabric/map >>$conf/mapper.conf
+    echo MapFile=/var/lib/slurm-fabric/mapperd/map >>$conf/mapper.conf
     printf '%s\n' Nic=ring Fabric=/run/slurm-fabric/swfabd.sock >>$conf/hsn.conf
     printf '%s\n' UpAfter=0 StartGrace=0 TopologyInterval=2 \
         TopologyConf=/etc/slurm/topology.conf >>$conf/switchmgr.conf
@@ -48,6 +48,31 @@ install_it() {
     systemctl daemon-reload
 }
 
+# user_of UNIT: of its main process, as the kernel says
+user_of() { stat -c %U "/proc/$(systemctl show -P MainPID "$1")"; }
+has_caps() { # UNIT WORD: CapBnd
+    [ "$(awk '$1 == "CapBnd:" { print $2 }' \
+        "/proc/$(systemctl show -P MainPID "$1")/status")" = "$2" ]
+}
+refused_none() { # UNIT: it met no wall
+    ! journalctl -u "$1" -o cat --no-pager | grep -iE 'not permitted|denied|SIGSYS'
+}
+
+each_is_behind_its_walls() {
+    is "mapperd is its user" test "$(user_of mapperd)" = slurm-fabric-mapper
+    is "swfabd is its user" test "$(user_of swfabd)" = slurm-fabric-swfab
+    is "mapperd has no capability" has_caps mapperd 0000000000000000
+    is "hsnd has two" has_caps hsnd 0000000000002001
+    for unit in swfabd hsnd mapperd switchmgrd; do
+        is "$unit has a filter of system calls" grep -qx 'Seccomp:.2' \
+            "/proc/$(value MainPID)/status"
+        is "$unit met no wall" refused_none "$unit"
+        is "/etc is not to be written in $unit" fails nsenter -m \
+            -t "$(value MainPID)" touch /etc/slurm-fabric/x
+    done
+    unit=
+}
+
 each_starts_and_serves() {
     for unit in munge swfabd hsnd mapperd switchmgrd; do
         is "systemctl start $unit" systemctl start "$unit"
@@ -56,7 +81,9 @@ each_starts_and_serves() {
     done
     unit=
     is "hsnd is attached and answers" wait_until 60 sfabric --timeout=10 local
-    is "mapperd has mapped the fabric" wait_until 60 test -s /var/lib/slurm-fabric/map
+    is "mapperd has mapped the fabric" wait_until 60 test -s /var/lib/slurm-fabric/mapperd/map
+    is "what root left is its user's" \
+        test "$(stat -c %U /var/lib/slurm-fabric/mapperd/old)" = slurm-fabric-mapper
     # Slurm, which tells it the nodes, is not there yet.
     is "switchmgrd answers" sh -c 'sfabric --timeout=10 --json | grep -q hosts'
     is "its directories are those of its user" \
@@ -114,9 +141,12 @@ stopped_is_stopped() {
 }
 
 install_it >/tmp/install.log 2>&1
+# What mapperd left when it was root, moved by a package.
+mkdir -p /var/lib/slurm-fabric/mapperd && touch /var/lib/slurm-fabric/mapperd/old
 is "make install's sysusers apply" systemd-sysusers
 is "there is a user slurm-fabric" getent passwd slurm-fabric
 each_starts_and_serves
+each_is_behind_its_walls
 health_reaches_slurm
 a_killed_one_is_started_again
 stopped_is_stopped
