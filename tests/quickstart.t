@@ -182,6 +182,35 @@ quick env QUICKSTART_DIR=there "$tmp/src/quickstart" build &&
     grep -qF "built in $tmp/there/build" "$tmp/said"
 report $? "QUICKSTART_DIR may be relative to where it is called"
 
+# A Makefile whose tests pass as soon as they are asked for.
+sources "$tmp/some"
+mkdir "$tmp/some/tests"
+cat >"$tmp/some/conf.in" <<'CONF'
+#!/bin/sh
+touch config.status
+mkdir -p tests
+printf '%s\n' 'all stage:; @:' 'check: tests/a.log tests/b.log' \
+    'tests/%.log:; @echo :test-result: PASS >tests/$*.trs' \
+    '	@echo "PASS: tests/$* 1 - one"' >Makefile
+CONF
+echo 'floor top 2' >"$tmp/some/tests/floors"
+quick "$tmp/some/quickstart" check && grep -qx '  tests/b' "$tmp/said" &&
+    [ "$(tail -n 1 "$tmp/said")" = '2 passed, 0 failed, 0 skipped' ]
+report $? "check runs all tests" "$tmp/said"
+quick "$tmp/some/quickstart" check tests/b.t && ! grep -q tests/a "$tmp/said" &&
+    [ "$(tail -n 1 "$tmp/said")" = '1 passed, 0 failed, 0 skipped' ]
+report $? "or those that are named" "$tmp/said"
+quick "$tmp/some/quickstart" check --floors &&
+    [ "$(tail -n 1 "$tmp/said")" = '3 passed, 0 failed, 0 skipped' ]
+report $? "with --floors their number is one case more" "$tmp/said"
+! quick "$tmp/some/quickstart" check --floors tests/a.t &&
+    grep -q 'of top 1 cases passed' "$tmp/said" &&
+    [ "$(tail -n 1 "$tmp/said")" = '1 passed, 1 failed, 0 skipped' ]
+report $? "which fails when there are too few" "$tmp/said"
+! quick "$tmp/some/quickstart" check ../a && grep -q '^usage' "$tmp/said" &&
+    ! quick "$tmp/some/quickstart" check --flors && grep -q '^usage' "$tmp/said"
+report $? "what is no test's name is wrong usage" "$tmp/said"
+
 sources "$tmp/shut"
 echo 'readlink /proc/self/fd/0 >input' >>"$tmp/shut/conf.in"
 quick sh -c "exec '$tmp/shut/quickstart' build <&-" &&
