@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "health/mgrconf.h"
+#include "health/rate.h"
 
 #define TEXT(key, member) CONF_KEY_STRING(mgrconf, key, member)
 #define FLAG(key, member) CONF_KEY_BOOL(mgrconf, key, member)
@@ -48,6 +49,11 @@ static const struct conf_key keys[] = {
     NUMBER("EchoLoss", echo_loss, 1, 100),
     NUMBER("EchoReporters", echo_reporters, 1, 8),
     NUMBER("UplinkPercent", uplink_percent, 0, 100),
+    NUMBER("ErrorRate", error_rate, 0, RATE_WHOLE),
+    NUMBER("ErrorLeast", error_least, 1, INT32_MAX),
+    NUMBER("ErrorTraffic", error_traffic, 1, INT32_MAX),
+    NUMBER("ErrorWindow", error_window, 1, DAY),
+    NUMBER("ErrorClean", error_clean, 1, 10000),
     FLAG("Drain", drain),
     FLAG("DrainFlapping", drain_flapping),
     FLAG("DrainDegraded", drain_degraded),
@@ -101,6 +107,11 @@ static void defaults(struct mgrconf *c)
         .echo_loss = 20,
         .echo_reporters = 3,
         .uplink_percent = 50,
+        .error_rate = 100,
+        .error_least = 10,
+        .error_traffic = 1000,
+        .error_window = 60,
+        .error_clean = 3,
         .drain = true,
         .drain_flapping = true,
         .features = true,

@@ -37,6 +37,7 @@ struct mgrconf {
     long up_after, flap_count, flap_window, flap_hold, flap_quiet;
     long forget_after, leader_lease, echo_loss, echo_reporters, uplink_percent;
     long silent_after;
+    long error_rate, error_least, error_traffic, error_window, error_clean;
     char *silent_policy;
     /* acting */
     bool drain, drain_flapping, drain_degraded, refuse_flapping, dry_run;

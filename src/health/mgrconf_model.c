@@ -22,5 +22,10 @@ void mgrconf_model(const struct mgrconf *c, struct model_conf *out)
         .echo_loss = (uint32_t)c->echo_loss,
         .echo_reporters = (uint32_t)c->echo_reporters,
         .uplink_percent = (uint32_t)c->uplink_percent,
+        .errors = {.limit = (uint32_t)c->error_rate,
+                   .least = (uint32_t)c->error_least,
+                   .traffic = (uint32_t)c->error_traffic,
+                   .window = c->error_window * 1000,
+                   .clean = (uint32_t)c->error_clean},
     };
 }

@@ -24,6 +24,11 @@ void model_conf_defaults(struct model_conf *c)
         .echo_loss = 20,
         .echo_reporters = 3,
         .uplink_percent = 50,
+        .errors = {.limit = 100,
+                   .least = 10,
+                   .traffic = 1000,
+                   .window = 60000,
+                   .clean = 3},
     };
 }
 

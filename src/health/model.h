@@ -15,6 +15,9 @@
  * for nobody.  What a dead daemon alone could have brought about is shown, and
  * is not `proven`: nothing is drained for it.
  *
+ * The frames that a host's own cable loses or breaks are judged by rate
+ * (model_errors.c); too many of them make it degraded.
+ *
  * The published state lags behind the evidence on purpose (hysteresis):
  *
  *   down      at once (DownAfter)
@@ -36,6 +39,7 @@
 #include <stdint.h>
 
 #include "base/errbuf.h"
+#include "health/rate.h"
 #include "health/report.h"
 #include "health/state.h"
 
@@ -51,6 +55,7 @@ struct model_conf {
     uint32_t echo_loss;      /* percent from which a peer counts as lossy */
     uint32_t echo_reporters; /* hosts that must find the same peer lossy */
     uint32_t uplink_percent; /* crossbar with fewer links up: degraded */
+    struct rate_conf errors; /* of the frames on a host's cable: degraded */
 };
 #define MODEL_RIVAL_MS 30000
 void model_conf_defaults(struct model_conf *conf);

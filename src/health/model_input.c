@@ -318,6 +318,7 @@ int model_input(struct model *m, const struct report *rep, int64_t now,
                 struct errbuf *err)
 {
     struct model_reporter *r = model_reporter_get(m, rep->from, rep->node);
+    bool anew;
 
     if (!r)
         return model_refuse(err, errno, "no room for one more reporter",
@@ -329,13 +330,16 @@ int model_input(struct model *m, const struct report *rep, int64_t now,
         r->pub.refused++;
         return -1;
     }
+    anew = !r->seen || r->pub.instance != rep->instance;
     r->seen = true;
     r->pub.instance = rep->instance;
     r->pub.seq = rep->seq;
     r->pub.at = now;
     r->pub.accepted++;
     model_counters_take(m, r, rep);
-    if (take(m, r, rep, now) == 0)
+    if (take(m, r, rep, now) == 0) {
+        model_errors_take(m, rep, anew, now);
         return 0;
+    }
     return model_refuse(err, errno, "no room for what it reports", rep->node);
 }

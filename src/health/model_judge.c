@@ -203,6 +203,19 @@ static void weigh_uplinks(const struct model *m, const struct model_item *it,
     worsen(v, SEEN_DEGRADED, -1, true, why);
 }
 
+/* Its cable loses or breaks too many frames. */
+static void weigh_errors(struct model *m, const struct model_item *it,
+                         int64_t now, struct verdict *v)
+{
+    const struct model_item *host = model_errors_of(m, it);
+    char why[SF_REPORT_WHY_MAX];
+
+    if (!host || !model_is_fresh(m, host, REPORT_HSND, now))
+        return;
+    model_errors_why(m, host, why, sizeof(why));
+    worsen(v, SEEN_DEGRADED, REPORT_HSND, true, why);
+}
+
 static void weigh(struct model *m, struct model_item *it, int64_t now,
                   struct verdict *v)
 {
@@ -211,6 +224,7 @@ static void weigh(struct model *m, struct model_item *it, int64_t now,
         weigh_source(m, it, (enum report_from)from, now, v);
     if (v->source == -2)
         worsen(v, SEEN_UNKNOWN, -1, false, "no report");
+    weigh_errors(m, it, now, v);
     weigh_own_echoes(m, it, now, v);
     weigh_echoes(m, it, now, v);
     weigh_uplinks(m, it, v);

@@ -36,6 +36,8 @@ struct model_item {
     struct model_echo echoes[MODEL_ECHOES_MAX];
     int64_t deaf_first; /* since when it tells that it loses most; 0: not */
     int64_t deaf_at;    /* when it did so after long enough; 0: not */
+    struct rate errors; /* host: of its cable */
+    int errors_by;      /* rule of model_errors.c that counts, and 1; 0: none */
     uint32_t links, links_up; /* crossbar: to other crossbars */
     struct model_item *leaf;  /* host: crossbar it hangs on (per tick) */
     UT_hash_handle hh;
@@ -125,6 +127,18 @@ int model_refuse(struct errbuf *err, int code, const char *what,
 void model_judge(struct model *m, struct model_item *it, int64_t now);
 void model_alarm(struct model *m, int64_t now, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* ---- model_errors.c ---- */
+
+/* Judge what a reporter counted; anew: since it was started again. */
+void model_errors_take(struct model *m, const struct report *rep, bool anew,
+                       int64_t now);
+/* The host whose cable loses or breaks too many frames, of this item: itself,
+ * or at an end of this link; NULL: none. */
+const struct model_item *model_errors_of(struct model *m,
+                                         const struct model_item *it);
+void model_errors_why(const struct model *m, const struct model_item *host,
+                      char *why, size_t size);
 
 /* Take over what a reporter counted. */
 void model_counters_take(struct model *m, struct model_reporter *r,

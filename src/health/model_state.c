@@ -49,6 +49,8 @@ static struct json_object *put_item(const struct model *m,
     jsonx_add_bool(o, "bad", it->bad_before);
     jsonx_add_int(o, "raw_since", it->raw_since);
     jsonx_add_str(o, "raw", report_seen_name(it->raw));
+    if (it->errors.high)
+        jsonx_add_int(o, "errors", it->errors.rate);
     jsonx_add_bool(o, "mapped", it->epoch == m->epoch && m->epoch > 0);
     for (int from = 0; from < REPORT_FROMS; from++) {
         const struct health_evidence *e = &it->pub.evidence[from];
@@ -189,6 +191,18 @@ static bool get_times(struct json_object *o, struct model_item *it,
     return true;
 }
 
+/* Of a cable that was bad: it is so until it is seen to be well. */
+static bool get_errors(struct json_object *o, struct model_item *it)
+{
+    int64_t rate = 0;
+
+    if (!json_object_object_get_ex(o, "errors", NULL))
+        return true;
+    it->errors.high = jsonx_int(o, "errors", 0, RATE_WHOLE, &rate);
+    it->errors.rate = (uint32_t)rate;
+    return it->errors.high;
+}
+
 static bool get_judgement(struct model *m, struct json_object *o,
                           struct model_item *it)
 {
@@ -238,7 +252,8 @@ static bool get_item(struct model *m, struct json_object *o,
     }
     if (it->pub.evidence[REPORT_HSND].known)
         m->hsnd_rails |= (uint8_t)(1u << rail);
-    return get_times(o, it, shift) && get_judgement(m, o, it);
+    return get_times(o, it, shift) && get_errors(o, it) &&
+           get_judgement(m, o, it);
 }
 
 static void drop_all(struct model *m)

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The health model: rates of frames that a cable loses or breaks.
+ */
+#include "base/jsonx.h"
+#include "health/policy.h"
+#include "health_world.h"
+
+/* ---- the rate alone ------------------------------------------------------ */
+
+static const struct rate_conf conf = {
+    .limit = 100, .least = 10, .traffic = 1000, .window = 60000, .clean = 3};
+
+struct meter {
+    struct rate rate;
+    uint64_t bad, all;
+    int64_t now;
+};
+
+static bool count(struct meter *x, uint64_t bad, uint64_t all, int64_t ms)
+{
+    x->bad += bad;
+    x->all += all;
+    x->now += ms;
+    return rate_take(&x->rate, &conf, x->bad, x->all, false, x->now);
+}
+
+static void enough_errors_of_enough_frames_are_too_many(void **state)
+{
+    struct meter x = {.now = T0};
+
+    assert_false(count(&x, 5000, 5000, 0)); /* before we looked */
+    assert_false(count(&x, 1, 10, 1000));   /* one of ten */
+    assert_false(count(&x, 8, 10000, 1000));
+    assert_false(x.rate.high); /* nine */
+    assert_true(count(&x, 1, 1, 1000));
+    assert_true(x.rate.high);
+    assert_int_equal(x.rate.rate, 10 * 1000000 / 10011);
+}
+
+static void few_frames_say_nothing(void **state)
+{
+    struct meter x = {.now = T0};
+
+    count(&x, 0, 0, 0);
+    assert_false(count(&x, 999, 999, 1000));
+    assert_true(count(&x, 0, 1, 1000));
+    assert_int_equal(x.rate.rate, 999000);
+}
+
+static void many_errors_of_very_many_frames_are_not(void **state)
+{
+    struct meter x = {.now = T0};
+
+    count(&x, 0, 0, 0);
+    for (int i = 0; i < 10000; i++)
+        assert_false(count(&x, 99, 1000000, 1000));
+    assert_false(x.rate.high);
+    assert_true(count(&x, 100 * 60, 1000000, 1000));
+}
+
+/* A window goes on until it has seen enough: a quiet cable is judged, too. */
+static void a_slow_trickle_is_judged(void **state)
+{
+    struct meter x = {.now = T0};
+
+    count(&x, 0, 0, 0);
+    for (int i = 0; i < 49; i++)
+        assert_false(count(&x, i % 2, 20, 30000));
+    assert_true(count(&x, 1, 20, 30000));
+}
+
+/* ... but errors of one window are not those of the next. */
+static void windows_end(void **state)
+{
+    struct meter x = {.now = T0};
+
+    count(&x, 0, 0, 0);
+    for (int i = 0; i < 100; i++)
+        assert_false(count(&x, 9, 1000, 60000));
+    assert_false(x.rate.high);
+}
+
+static void well_again_after_clean_windows_in_a_row(void **state)
+{
+    struct meter x = {.now = T0};
+
+    count(&x, 0, 0, 0);
+    assert_true(count(&x, 20, 1000, 1000));
+    assert_false(count(&x, 0, 20000, 60000));
+    assert_false(count(&x, 0, 20000, 60000));
+    assert_false(count(&x, 2, 20000, 60000)); /* more than half of the limit */
+    assert_false(count(&x, 1, 20000, 60000));
+    assert_false(count(&x, 0, 20000, 60000));
+    assert_false(count(&x, 0, 999, 600000)); /* says nothing */
+    assert_true(x.rate.high);
+    assert_true(count(&x, 0, 1, 0));
+    assert_false(x.rate.high);
+}
+
+/* It is told again only when it has become another. */
+static void a_rate_is_told_once(void **state)
+{
+    struct meter x = {.now = T0};
+
+    count(&x, 0, 0, 0);
+    assert_true(count(&x, 20, 1000, 1000));
+    assert_false(count(&x, 39, 1000, 60000));
+    assert_false(count(&x, 11, 1000, 60000));
+    assert_int_equal(x.rate.rate, 20000);
+    assert_true(count(&x, 40, 1000, 60000));
+    assert_int_equal(x.rate.rate, 40000);
+    assert_true(count(&x, 20, 1000, 60000));
+}
+
+static void counters_that_begin_again_do_not_count(void **state)
+{
+    struct meter x = {.now = T0};
+
+    count(&x, 0, 0, 0);
+    assert_false(count(&x, 9, 1000000, 0));
+    x.bad = 5; /* fewer than before, though more than enough of those */
+    x.all = 2000000;
+    assert_false(count(&x, 0, 0, 1000));
+    assert_false(count(&x, 0, 0, 1000));
+    x.bad = 1000; /* a new life has more of both */
+    x.all = 3000000;
+    assert_false(rate_take(&x.rate, &conf, x.bad, x.all, true, x.now));
+    x.all = 0; /* cleared */
+    assert_false(count(&x, 0, 0, 1000));
+    assert_int_equal(x.rate.in_bad, 9);
+}
+
+/* Whatever a reporter says. */
+static void no_figure_overflows(void **state)
+{
+    struct rate r = {0};
+
+    rate_take(&r, &conf, 0, 0, false, T0);
+    assert_true(rate_take(&r, &conf, INT64_MAX, INT64_MAX, false, T0));
+    assert_int_equal(r.rate, 1000000);
+    rate_take(&r, &conf, 0, 0, true, T0);
+    assert_true(rate_take(&r, &conf, INT64_MAX / 4, INT64_MAX, false, T0));
+    assert_int_equal(r.rate, 250000);
+    for (int i = 0; i < 9; i++) {
+        rate_take(&r, &conf, 0, 0, true, T0);
+        rate_take(&r, &conf, 0, INT64_MAX, false, T0);
+    }
+    rate_take(&r, &conf, 0, 0, true, T0);
+    assert_false(rate_take(&r, &conf, 0, UINT64_MAX, false, T0));
+    rate_take(&r, &conf, 0, 0, true, T0);
+    rate_take(&r, &conf, UINT64_MAX, 1, false, T0);
+    assert_true(r.high);
+}
+
+/* ---- in the model -------------------------------------------------------- */
+
+struct told {
+    const char *bad, *good;
+    uint64_t nbad, ngood;
+};
+
+static void tell(struct world *w, int n, uint64_t instance,
+                 const struct told *told, size_t ntold)
+{
+    struct report_counter c[4] = {{0}};
+    struct report rep = {.from = REPORT_HSND,
+                         .instance = instance,
+                         .seq = ++w->seq,
+                         .counters = c,
+                         .ncounters = 2 * ntold};
+    struct errbuf err;
+
+    for (size_t i = 0; i < ntold; i++) {
+        strcpy(c[2 * i].name, told[i].bad);
+        c[2 * i].value = told[i].nbad;
+        strcpy(c[2 * i + 1].name, told[i].good);
+        c[2 * i + 1].value = told[i].ngood;
+    }
+    snprintf(rep.node, sizeof(rep.node), "n%d", n);
+    assert_int_equal(model_input(w->m, &rep, w->now, &err), 0);
+}
+
+/* n1 on leaf1:0; the map comes again and again. */
+static void maps(struct world *w)
+{
+    struct report_record r[] = {
+        {.kind = REPORT_HOST, .seen = SEEN_UP, .name = "n1", .peer = "leaf1:0"},
+        {.kind = REPORT_HOST, .seen = SEEN_UP, .name = "n2", .peer = "leaf1:1"},
+        {.kind = REPORT_LINK,
+         .seen = SEEN_UP,
+         .name = "leaf1:0",
+         .peer = "n1:0"},
+        {.kind = REPORT_LINK,
+         .seen = SEEN_UP,
+         .name = "n2:0",
+         .peer = "leaf1:1"},
+    };
+
+    assert_int_equal(mapper(w, "n2", 1, r, 4), 0);
+}
+
+/* So many seconds; each has 100 loops, of which `lost` are lost. */
+static void loops(struct world *w, struct told *told, int seconds,
+                  uint64_t lost)
+{
+    for (int i = 0; i < seconds; i++) {
+        pass(w, SEC);
+        if (i % 4 == 0)
+            maps(w);
+        told->ngood += 100;
+        told->nbad += lost;
+        assert_int_equal(hsnd(w, 1, SEEN_UP, "link up"), 0);
+        assert_int_equal(hsnd(w, 2, SEEN_UP, "link up"), 0);
+        tell(w, 1, 1, told, 1);
+    }
+}
+
+static enum health_state link_state(struct world *w, const char *name)
+{
+    const struct health_item *i = model_find(w->m, REPORT_LINK, name);
+
+    return i ? i->state : HEALTH_UNKNOWN;
+}
+
+static void a_cable_that_loses_frames_degrades_its_host(void **state)
+{
+    struct told told = {"loop_lost", "loop_sent", 70, 1000};
+    struct world *w = *state;
+    int changes;
+
+    loops(w, &told, 20, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    loops(w, &told, 15, 1);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
+    assert_string_equal(model_host(w->m, "n1", 0)->why,
+                        "0.3448% of frames lost at leaf1:0 limit 0.01%");
+    assert_int_equal(model_host(w->m, "n1", 0)->source, REPORT_HSND);
+    assert_int_equal(link_state(w, "leaf1:0"), HEALTH_DEGRADED);
+    assert_int_equal(link_state(w, "n2:0"), HEALTH_HEALTHY);
+    changes = w->changes; /* told once */
+    loops(w, &told, 60, 1);
+    assert_int_equal(w->changes, changes);
+    loops(w, &told, 4 * 61 + 11, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    assert_int_equal(link_state(w, "leaf1:0"), HEALTH_HEALTHY);
+    assert_int_equal(w->changes, changes + 2);
+}
+
+/* What happens to it is the policy's: nothing, unless the site says so. */
+static void errors_drain_by_policy_only(void **state)
+{
+    struct told told = {"loop_lost", "loop_sent", 0, 1};
+    struct world *w = *state;
+    struct policy_conf p;
+    struct policy_node n = {.rails = 1};
+    struct health_node h;
+
+    loops(w, &told, 40, 2);
+    assert_true(model_node(w->m, "n1", &h));
+    n.state = n.rail_state[0] = h.state;
+    n.rail_since[0] = h.rail_since[0];
+    n.rail_proven[0] = h.rail_proven[0];
+    policy_conf_defaults(&p);
+    assert_false(policy_decide(&p, &n, w->now, T0 - 1000 * SEC).drain);
+    assert_int_equal(policy_decide(&p, &n, w->now, T0 - 1000 * SEC).refuse, 0);
+    p.drain_degraded = true;
+    assert_true(policy_decide(&p, &n, w->now, T0 - 1000 * SEC).drain);
+}
+
+/* Broken frames may come from anywhere, if the own cable has been tested. */
+static void the_test_of_the_own_cable_counts_before_others_frames(void **state)
+{
+    struct told told[] = {{"loop_lost", "loop_sent", 0, 1},
+                          {"link_bad_packet", "received", 0, 0}};
+    struct world *w = *state;
+
+    hsnd(w, 1, SEEN_UP, "");
+    for (int i = 0; i < 100; i++) {
+        told[0].ngood += 100;
+        told[1].ngood += 1000;
+        told[1].nbad += 50;
+        pass_saying(w, 1, SEEN_UP);
+        tell(w, 1, 1, told, 2);
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+static void without_a_test_broken_frames_count(void **state)
+{
+    struct told told[] = {{"loop_lost", "loop_sent", 0, 0},
+                          {"link_bad_packet", "received", 0, 0}};
+    struct world *w = *state;
+
+    hsnd(w, 1, SEEN_UP, "");
+    for (int i = 0; i < 10; i++) {
+        told[1].ngood += 950;
+        told[1].nbad += 50;
+        pass_saying(w, 1, SEEN_UP);
+        tell(w, 1, 1, told, 2);
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    assert_string_equal(model_host(w->m, "n1", 0)->why,
+                        "5% of frames broken limit 0.01%");
+    /* The test begins to answer: its figures are others. */
+    told[0].ngood = 1;
+    tell(w, 1, 1, told, 2);
+    for (int i = 0; i < 260; i++) {
+        told[0].ngood += 100;
+        told[1].nbad += 50;
+        pass_saying(w, 1, SEEN_UP);
+        tell(w, 1, 1, told, 2);
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+/* hsnd begins again with other figures; what it says of the cable stays. */
+static void a_restart_of_hsnd_neither_makes_nor_mends_it(void **state)
+{
+    struct told told = {"loop_lost", "loop_sent", 0, 1};
+    struct world *w = *state;
+
+    loops(w, &told, 20, 0);
+    told = (struct told){"loop_lost", "loop_sent", 50, 5000};
+    tell(w, 1, 2, &told, 1);
+    pass_saying(w, 5, SEEN_UP);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    loops(w, &told, 20, 2);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    told = (struct told){"loop_lost", "loop_sent", 0, 1};
+    tell(w, 1, 3, &told, 1);
+    loops(w, &told, 30, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+}
+
+static void write_text(const char *text, size_t len, void *arg)
+{
+    fwrite(text, 1, len, arg);
+}
+
+static void it_is_known_over_a_restart_of_switchmgrd(void **state)
+{
+    struct told told = {"loop_lost", "loop_sent", 0, 1};
+    struct world *w = *state;
+    struct json_object *o;
+    struct errbuf err;
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    loops(w, &told, 40, 2);
+    fputc('{', f);
+    assert_int_equal(model_save(w->m, w->now, write_text, f), 0);
+    fputc('}', f);
+    fclose(f);
+    model_free(w->m);
+    w->m = fresh(w);
+    o = jsonx_parse(text, size, &err);
+    assert_int_equal(model_load(w->m, o, w->now, 600000, &err), 0);
+    json_object_put(o);
+    free(text);
+    loops(w, &told, 20, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
+    loops(w, &told, 4 * 61 + 11, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+/* Who is silent is unknown, not degraded for what it said. */
+static void what_a_silent_hsnd_counted_counts_no_more(void **state)
+{
+    struct told told = {"loop_lost", "loop_sent", 0, 1};
+    struct world *w = *state;
+
+    loops(w, &told, 40, 2);
+    pass(w, w->conf.stale[REPORT_HSND] + SEC);
+    assert_int_equal(state_of(w, 1), HEALTH_UNKNOWN);
+}
+
+static void a_limit_of_0_judges_nothing(void **state)
+{
+    struct told told = {"loop_lost", "loop_sent", 0, 1};
+    struct world *w = *state;
+
+    w->conf.errors.limit = 0;
+    model_set_conf(w->m, &w->conf);
+    loops(w, &told, 200, 50);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(enough_errors_of_enough_frames_are_too_many),
+        cmocka_unit_test(few_frames_say_nothing),
+        cmocka_unit_test(many_errors_of_very_many_frames_are_not),
+        cmocka_unit_test(a_slow_trickle_is_judged),
+        cmocka_unit_test(windows_end),
+        cmocka_unit_test(well_again_after_clean_windows_in_a_row),
+        cmocka_unit_test(a_rate_is_told_once),
+        cmocka_unit_test(counters_that_begin_again_do_not_count),
+        cmocka_unit_test(no_figure_overflows),
+        HEALTH_TEST(a_cable_that_loses_frames_degrades_its_host),
+        HEALTH_TEST(errors_drain_by_policy_only),
+        HEALTH_TEST(the_test_of_the_own_cable_counts_before_others_frames),
+        HEALTH_TEST(without_a_test_broken_frames_count),
+        HEALTH_TEST(a_restart_of_hsnd_neither_makes_nor_mends_it),
+        HEALTH_TEST(it_is_known_over_a_restart_of_switchmgrd),
+        HEALTH_TEST(what_a_silent_hsnd_counted_counts_no_more),
+        HEALTH_TEST(a_limit_of_0_judges_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
