@@ -77,16 +77,16 @@ struct impid_task {
     bool ended;
     pid_t pid;
     int pidfd;
+    int status; /* of its end; -1: not known */
+    bool looked;
     ev_io watch;
     uint32_t generation;     /* of its running or else next program */
     struct impid_proc *proc; /* the running one */
 };
 
-/* The rank of this node that ended although others wait in MPI_Init for it. */
-struct impid_missing {
-    bool asked; /* slurmstepd, how it ended */
-    uint32_t rank, generation, waiting;
-    pid_t pid;
+/* slurmstepd is asked how a task ended that others may wait for in MPI_Init. */
+struct impid_ending {
+    struct impid_task *task; /* NULL: none is */
     ev_timer patience;
 };
 
@@ -116,7 +116,7 @@ struct impid {
     bool stopping;
     bool orphan;     /* slurmstepd is gone */
     uint32_t nasked; /* processes whose status slurmstepd will tell */
-    struct impid_missing missing;
+    struct impid_ending ending;
     ev_timer bypass; /* the next look for tasks without libimpi */
     double look_after;
 };

@@ -3,8 +3,10 @@
  * each of its tasks uses; when all have, each computes the same clients.
  *
  * Key "family.G", by agent index: str node name, u32 component, then per task
- * u32 rank, u32 family (0: ended without this program, UNKNOWN: still running
- * when another task was already missing).
+ * u32 rank, u32 family.  In place of a family: UNKNOWN, still running when
+ * another task was already missing; OUT and more, ended without this program,
+ * with this exit code.  So whoever waits for it can say so, when its own agent
+ * may have left long ago.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,17 +19,41 @@
 #include "impid/impid_status.h"
 
 #define UNKNOWN UINT32_MAX
+#define OUT 0x10000u
+#define OUT_CODE_MAX 0xffu
+#define OUT_UNTOLD (OUT | 0x100u) /* nobody knows its exit code */
 
 static bool task_is_out(const struct impid_task *t, uint32_t generation)
 {
     return t->ended && !t->proc && t->generation <= generation;
 }
 
+static int exit_code(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 static uint32_t family_of(const struct impid_round *r, uint32_t i)
 {
+    const struct impid_task *t = &r->impid->tasks[i];
+
     if (r->procs[i])
         return r->procs[i]->family;
-    return task_is_out(&r->impid->tasks[i], r->generation) ? 0 : UNKNOWN;
+    if (!task_is_out(t, r->generation))
+        return UNKNOWN;
+    if (t->status < 0)
+        return OUT_UNTOLD;
+    return OUT | ((uint32_t)exit_code(t->status) & OUT_CODE_MAX);
+}
+
+static bool is_out(uint32_t family)
+{
+    return family != UNKNOWN && family >= OUT;
+}
+
+static int code_of(uint32_t family)
+{
+    return family == OUT_UNTOLD ? -1 : (int)(family & OUT_CODE_MAX);
 }
 
 static void on_families(void *arg, const struct agent_blob *blobs, uint32_t n);
@@ -52,77 +78,75 @@ static void put_families(struct impid_round *r)
     bytebuf_free(&blob);
 }
 
-/* status -1: not known. */
-static void fail_missing(struct impid *a, int status)
+/* Which rank, and where; code -1: not known. */
+static void fail_missing(const struct impid_round *r, uint32_t rank,
+                         const char *node, int code, uint32_t waiting)
 {
-    const struct impid_missing *m = &a->missing;
-    int code = 0;
     char how[64] = "";
 
-    if (status >= 0)
-        code =
-            WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (code > 0)
         snprintf(how, sizeof(how), "its exit code is %d; ", code);
-    impid_fail(a, 312, code ? code : 1, NULL,
+    impid_fail(r->impid, 312, code > 0 ? code : 1, NULL,
                "rank %u on node %s ended without calling MPI_Init in MPI "
                "program %u of the step, for which %u other rank%s wait%s (%sis "
                "it an MPI program, not statically linked, and LD_PRELOAD not "
                "replaced?)",
-               m->rank, a->node_name, m->generation + 1, m->waiting,
-               m->waiting == 1 ? "" : "s", m->waiting == 1 ? "s" : "", how);
+               rank, node, r->generation + 1, waiting, waiting == 1 ? "" : "s",
+               waiting == 1 ? "s" : "", how);
 }
 
-static void stop_asking(struct impid *a)
+/* ---- how a task of this node ended ---------------------------------------*/
+
+static void consider(struct impid_round *r);
+
+/* The answer, or none: what waits for it goes on. */
+static void told(struct impid *a, int status)
 {
-    if (!a->missing.asked)
+    struct impid_round *r;
+
+    if (!a->ending.task)
         return;
-    a->missing.asked = false;
-    ev_timer_stop(a->loop, &a->missing.patience);
+    a->ending.task->status = status;
+    a->ending.task = NULL;
+    ev_timer_stop(a->loop, &a->ending.patience);
+    SLIST_FOREACH(r, &a->rounds, link)
+    if (!r->formed)
+        consider(r);
     if (--a->nasked == 0)
         impid_maybe_leave(a);
 }
 
 static void on_patience(struct ev_loop *loop, ev_timer *w, int revents)
 {
-    struct impid *a = ev_userdata(loop);
-
-    fail_missing(a, -1);
-    stop_asking(a);
+    told(ev_userdata(loop), -1);
 }
 
 void impid_family_status(struct impid *a, pid_t pid, int status)
 {
-    if (!a->missing.asked || a->missing.pid != pid)
-        return;
-    fail_missing(a, status);
-    stop_asking(a);
+    if (a->ending.task && a->ending.task->pid == pid)
+        told(a, status);
 }
 
-/* Said by the agent of that rank, who can know its exit code: slurmstepd's
- * word comes in a moment. */
-static void missing(struct impid *a, uint32_t rank, uint32_t generation,
-                    uint32_t waiting)
+/* False: not known yet, told() follows.  Slurmstepd's word comes in a moment;
+ * one at a time. */
+static bool ending_is_known(struct impid *a, struct impid_task *t)
 {
-    struct impid_task *t = impid_task_find(a, rank);
-    int status;
-
-    if (!t || a->failed || a->missing.asked)
-        return;
-    a->missing = (struct impid_missing){.rank = rank,
-                                        .generation = generation,
-                                        .waiting = waiting,
-                                        .pid = t->pid};
-    status = impid_status_of_kernel(t->pidfd, t->pid);
-    if (status >= 0 || !impid_status_ask_task(t)) {
-        fail_missing(a, status);
-        return;
-    }
-    a->missing.asked = true;
+    if (a->ending.task)
+        return false;
+    if (t->looked)
+        return true;
+    t->looked = true;
+    t->status = impid_status_of_kernel(t->pidfd, t->pid);
+    if (t->status >= 0 || !impid_status_ask_task(t))
+        return true;
+    a->ending.task = t;
     a->nasked++;
-    ev_timer_init(&a->missing.patience, on_patience, IMPID_ANSWER, 0);
-    ev_timer_start(a->loop, &a->missing.patience);
+    ev_timer_init(&a->ending.patience, on_patience, IMPID_ANSWER, 0);
+    ev_timer_start(a->loop, &a->ending.patience);
+    return false;
 }
+
+/* ---- our part ------------------------------------------------------------*/
 
 /* Who started us by hand started an IMPI server, and other clients wait there
  * even if nobody waits here. */
@@ -143,38 +167,41 @@ static void missing_elsewhere(struct impid *a, uint32_t rank)
                rank, a->conf.client, server);
 }
 
-/* A local task is out while another local one waits, or other clients do: no
- * need to ask. */
-static bool locally_impossible(struct impid_round *r)
+/* The first task of this node that is out. */
+static struct impid_task *first_out(const struct impid_round *r, uint32_t *i)
 {
     struct impid *a = r->impid;
 
-    for (uint32_t i = 0; i < a->ntasks; i++) {
-        if (family_of(r, i) != 0)
-            continue;
-        if (awaited_elsewhere(r))
-            missing_elsewhere(a, a->tasks[i].rank);
-        else if (r->nhello > 0)
-            missing(a, a->tasks[i].rank, r->generation, r->nhello);
-        else
-            return false;
-        return true;
-    }
-    return false;
+    for (*i = 0; *i < a->ntasks; (*i)++)
+        if (is_out(family_of(r, *i)))
+            return &a->tasks[*i];
+    return NULL;
 }
 
+static bool all_known(const struct impid_round *r)
+{
+    for (uint32_t i = 0; i < r->impid->ntasks; i++)
+        if (family_of(r, i) == UNKNOWN)
+            return false;
+    return true;
+}
+
+/* When one is out, the others are told at once; or nobody, when one of this
+ * node waits for it, or other clients do. */
 static void consider(struct impid_round *r)
 {
     struct impid *a = r->impid;
-    bool any_out = false, all_known = true;
+    uint32_t i;
+    struct impid_task *out = first_out(r, &i);
 
-    if (locally_impossible(r) || r->put)
+    if (a->failed || (out && !ending_is_known(a, out)))
         return;
-    for (uint32_t i = 0; i < a->ntasks; i++) {
-        any_out = any_out || family_of(r, i) == 0;
-        all_known = all_known && family_of(r, i) != UNKNOWN;
-    }
-    if (any_out || all_known)
+    if (out && awaited_elsewhere(r))
+        missing_elsewhere(a, out->rank);
+    else if (out && r->nhello > 0)
+        fail_missing(r, out->rank, a->node_name, code_of(family_of(r, i)),
+                     r->nhello);
+    else if (!r->put && (out || all_known(r)))
         put_families(r);
 }
 
@@ -225,30 +252,45 @@ static int parse_agent(struct exchange *x, uint32_t agent,
     return r.bad || !x->round->node_names[agent] ? -1 : 0;
 }
 
+static bool waits(const struct impi_member *m)
+{
+    return m->family != UNKNOWN && !is_out(m->family);
+}
+
 static uint32_t count_waiting(const struct exchange *x)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < x->nworld; i++)
-        n += x->members[i].family != 0 && x->members[i].family != UNKNOWN;
+        n += waits(&x->members[i]);
     return n;
 }
 
-/* 1: everybody is there; 0: nobody waits, nothing to do; -1: failed. */
-static int all_there(const struct exchange *x)
+/* Said by the agent of the first that waits: it is there, and one is enough. */
+static void tell_missing(const struct exchange *x, uint32_t waiting)
 {
-    const struct impid_round *r = x->round;
+    struct impid_round *r = x->round;
+    uint32_t first = 0, out = 0;
+
+    while (first < x->nworld && !waits(&x->members[first]))
+        first++;
+    while (out < x->nworld && !is_out(x->members[out].family))
+        out++;
+    if (first < x->nworld && out < x->nworld &&
+        x->members[first].node == r->impid->conf.node)
+        fail_missing(r, out, r->node_names[x->members[out].node],
+                     code_of(x->members[out].family), waiting);
+}
+
+/* Everybody is there; when nobody waits there is nothing to do. */
+static bool all_there(const struct exchange *x)
+{
     uint32_t waiting = count_waiting(x);
 
     if (waiting == x->nworld)
-        return 1;
-    for (uint32_t i = 0; waiting > 0 && i < x->nworld; i++) {
-        if (x->members[i].family != 0)
-            continue;
-        missing(r->impid, i, r->generation, waiting);
-        return -1;
-    }
-    return 0;
+        return true;
+    tell_missing(x, waiting);
+    return false;
 }
 
 static int parse_all(struct exchange *x, const struct agent_blob *blobs,
@@ -276,7 +318,7 @@ static void on_families(void *arg, const struct agent_blob *blobs, uint32_t n)
     x.nworld = a->conf.map.ntasks;
     if (parse_all(&x, blobs, n, &err) < 0)
         impid_fail(a, 314, 1, NULL, "%s", err.text);
-    else if (all_there(&x) == 1 &&
+    else if (all_there(&x) &&
              impid_round_form(x.round, x.members, x.nworld, &err) < 0)
         impid_fail(a, 314, 1, NULL, "%s", err.text);
     free(x.members);

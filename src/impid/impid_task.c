@@ -218,7 +218,8 @@ int impid_task_start(struct impid *a, struct errbuf *err)
         return errprintf(err, "%s", strerror(errno));
     for (uint32_t r = 0; r < map->ntasks; r++)
         if (map->node[r] == a->conf.node)
-            a->tasks[a->ntasks++] = (struct impid_task){.rank = r, .pidfd = -1};
+            a->tasks[a->ntasks++] =
+                (struct impid_task){.rank = r, .pidfd = -1, .status = -1};
     ev_io_init(&a->records, on_record, IMPID_TASKS_FD, EV_READ);
     ev_set_priority(&a->records, EV_MAXPRI); /* before what these tasks say */
     if (fcntl(IMPID_TASKS_FD, F_GETFD) >= 0)

@@ -43,6 +43,49 @@ case_step_without_mpi_has_no_agent_and_no_server() {
     assert_nothing_left
 }
 
+# impid leaves with its last task; that this one never called MPI is known on
+# the node where others wait for it, whoever is gone by then.
+both_agents() { [ "$(impi_pid_of impid | wc -l)" = 2 ]; }
+until_go="until [ -e $WORK/go ]; do sleep 0.05; done"
+case_task_without_mpi_that_another_node_waits_for() {
+    start_as_user srun -n1 "$M" : -n1 sh -c "$until_go"
+    srun_pid=$!
+    wait_for 30 both_agents
+    touch "$WORK/go"
+    collect $srun_pid
+    rm "$WORK/go"
+    assert_code 1
+    assert_error 'SF-E312: rank 1 on node n1 ended without calling MPI_Init'
+    assert_nothing_left
+    start_as_user srun -n1 "$M" : -n1 sh -c "$until_go; exit 6"
+    srun_pid=$!
+    wait_for 30 both_agents
+    touch "$WORK/go"
+    collect $srun_pid
+    rm "$WORK/go"
+    assert_code 6
+    assert_error 'SF-E312: rank 1 on node n1 ended .*its exit code is 6'
+    assert_nothing_left
+}
+
+# Its agent is gone long before anybody can know that it is missed.
+one_agent() { [ "$(impi_pid_of impid | wc -l)" = 1 ]; }
+case_task_without_mpi_that_is_missed_after_its_agent_left() {
+    start_as_user srun --overcommit -n2 sh -c \
+        "[ \$SLURM_PROCID = 0 ] || $until_go; exec $M" : -n1 \
+        sh -c "until [ -e $WORK/left ]; do sleep 0.05; done; exit 7"
+    srun_pid=$!
+    wait_for 30 both_agents
+    touch "$WORK/left"
+    wait_for 30 one_agent
+    touch "$WORK/go"
+    collect $srun_pid
+    rm "$WORK/go" "$WORK/left"
+    assert_code 7
+    assert_error 'SF-E312: rank 2 on node n1 ended .*its exit code is 7'
+    assert_nothing_left
+}
+
 case_batch_scripts_and_shells_need_no_agent() {
     printf '#!/bin/sh\necho batch\nsrun hostname\nsrun -n2 %s\n' "$M" \
         >"$WORK/batch.sh"
