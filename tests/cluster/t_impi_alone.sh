@@ -86,6 +86,20 @@ case_task_without_mpi_that_is_missed_after_its_agent_left() {
     assert_nothing_left
 }
 
+# It is no child of slurmstepd, which ends it all the same.
+case_agent_that_does_not_leave_is_killed() {
+    start_as_user srun -N2 -n2 sh -c "$M; echo ready; $until_go"
+    srun_pid=$!
+    wait_for 30 ready 2
+    impi_pid_of impid >"$case_tmp/stopped"
+    assert_equal 2 "$(wc -l <"$case_tmp/stopped")" "agents"
+    kill -STOP $(cat "$case_tmp/stopped")
+    touch "$WORK/go"
+    collect $srun_pid
+    rm "$WORK/go"
+    assert_nothing_left
+}
+
 case_batch_scripts_and_shells_need_no_agent() {
     printf '#!/bin/sh\necho batch\nsrun hostname\nsrun -n2 %s\n' "$M" \
         >"$WORK/batch.sh"

@@ -92,6 +92,7 @@ static int reply_for(int fd, pid_t pid)
 struct stand_in {
     int fd; /* its end of the socket */
     bool deaf, refused;
+    bool beside;  /* no child of slurmstepd's */
     bool patient; /* when the line ends */
     int grace;    /* ms from SIGTERM to SIGKILL; 0: as it is deaf or not */
     int absent;   /* times that this was told */
@@ -124,7 +125,7 @@ static pid_t make_child(bool deaf, int end)
     return pid;
 }
 
-static int start_stand_in(void *arg, int *status, pid_t *pid)
+static int start_stand_in(void *arg, int *status, pid_t *pid, int *pidfd)
 {
     struct stand_in *s = arg;
     int pair[2];
@@ -137,6 +138,10 @@ static int start_stand_in(void *arg, int *status, pid_t *pid)
     s->fd = pair[0];
     *status = pair[1];
     *pid = s->pid = make_child(s->deaf, s->fd);
+    if (s->beside) {
+        *pid = 0;
+        *pidfd = pidfd_open(s->pid, 0);
+    }
     return 0;
 }
 
@@ -292,6 +297,23 @@ static void first_call_of_mpi_starts_impid(void **state)
     assert_int_equal(waitpid(s.pid, NULL, 0), -1);
     assert_int_equal(ask_to_end(stop), IMPI_KEEPER_GONE); /* again: nothing */
     close(fd);
+    done(&s);
+}
+
+static void impid_that_is_no_child_is_ended_too(void **state)
+{
+    struct stand_in s = {.beside = true};
+    int status;
+
+    keep(&s, -1, -1, true);
+    impi_keeper_end();
+    assert_int_equal(waitpid(s.pid, &status, 0), s.pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    done(&s);
+    s = (struct stand_in){.beside = true, .deaf = true};
+    assert_int_equal(ask_to_end(keep(&s, -1, -1, true)), IMPI_KEEPER_KILLED);
+    assert_int_equal(waitpid(s.pid, &status, 0), s.pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     done(&s);
 }
 
@@ -511,6 +533,7 @@ int main(void)
         cmocka_unit_test(stepd_that_ends_waits_for_no_task),
         cmocka_unit_test(impid_that_nobody_needs_is_not_started),
         cmocka_unit_test(first_call_of_mpi_starts_impid),
+        cmocka_unit_test(impid_that_is_no_child_is_ended_too),
         cmocka_unit_test(impid_that_asks_on_is_killed_in_time),
         cmocka_unit_test(impid_that_only_hangs_up_is_killed),
         cmocka_unit_test(thread_that_cannot_start_is_told),

@@ -292,35 +292,85 @@ static pid_t spawn_inside(int alive)
     return pid;
 }
 
+/* From the one between: by this the keeper ends what is not its child. */
+static void send_pidfd(int to, pid_t pid)
+{
+    char space[CMSG_SPACE(sizeof(int))] = {0}, byte = 0;
+    struct iovec iov = {&byte, 1};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = space,
+                         .msg_controllen = sizeof(space)};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+    int pidfd;
+
+    close_others(&to, 1); /* slurmstepd may have none left */
+    pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    *c = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(c), &pidfd, sizeof(int));
+    if (pidfd >= 0)
+        sendmsg(to, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* -1: it was not sent. */
+static int take_pidfd(int from)
+{
+    char space[CMSG_SPACE(sizeof(int))], byte;
+    struct iovec iov = {&byte, 1};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = space,
+                         .msg_controllen = sizeof(space)};
+    struct cmsghdr *c;
+    int pidfd = -1;
+
+    if (recvmsg(from, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+        return -1;
+    c = CMSG_FIRSTHDR(&msg);
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(&pidfd, CMSG_DATA(c), sizeof(int));
+    return pidfd;
+}
+
 /* Without: nobody stops it in time, and in the container it would be killed
  * before it can say goodbye, or hold up the step's end.  So it stands beside
- * the step, leaves with the last task, and with slurmstepd at the latest,
- * whose end of the socket closes then.  Returns 0 or -1.  (Slurm, which waits
- * for any child, may reap the one between.) */
-static pid_t spawn_beside(int alive)
+ * the step and leaves with the last task; with slurmstepd at the latest, which
+ * ends it by *pidfd.  Returns 0 or -1.  (Slurm, which waits for any child, may
+ * reap the one between.) */
+static pid_t spawn_beside(int alive, int *pidfd)
 {
-    pid_t pid = fork();
-    int status = 0;
+    int way[2] = {-1, -1}, status = 0;
+    pid_t pid;
 
+    socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, way);
+    pid = fork();
     if (pid == 0) {
         pid = fork();
         if (pid == 0)
             become_impid(alive, 0);
+        if (pid > 0 && way[1] >= 0)
+            send_pidfd(way[1], pid);
         _exit(pid < 0);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
+    if (way[0] >= 0)
+        *pidfd = take_pidfd(way[0]);
+    shut(&way[0]);
+    shut(&way[1]);
     return pid > 0 && status == 0 ? 0 : -1;
 }
 
 /* In the keeper's thread, or before there is one. */
-static int spawn(void *arg, int *status, pid_t *pid)
+static int spawn(void *arg, int *status, pid_t *pid, int *pidfd)
 {
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
-    *pid = stopped_by_switch() ? spawn_inside(pair[0]) : spawn_beside(pair[0]);
+    *pid = stopped_by_switch() ? spawn_inside(pair[0])
+                               : spawn_beside(pair[0], pidfd);
     close(pair[0]);
     if (*pid < 0) {
         slurm_error("mpi/impi: SF-E302: impid: %m");

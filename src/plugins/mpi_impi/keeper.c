@@ -62,7 +62,7 @@ static void stop_waiting(struct keeper *k)
 static void start(struct keeper *k)
 {
     k->deadline = 0;
-    if (k->o.start(k->o.arg, &k->status, &k->pid) < 0) {
+    if (k->o.start(k->o.arg, &k->status, &k->pid, &k->pidfd) < 0) {
         k->status = -1;
         k->pid = 0;
     }

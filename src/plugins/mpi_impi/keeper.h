@@ -16,8 +16,9 @@
 
 /* Start impid, once, in the thread that keeps it.  *status gets our end of
  * its socket, its only sign that we live; *pid the child, or 0 when it is
- * nobody's to end.  0, or -1 with a line in the log. */
-typedef int impi_keeper_start_f(void *arg, int *status, pid_t *pid);
+ * none of ours, and then *pidfd what it is ended by (-1: nothing).  0, or -1
+ * with a line in the log. */
+typedef int impi_keeper_start_f(void *arg, int *status, pid_t *pid, int *pidfd);
 
 /* The step ends, and no task has connected the presence: the others of the
  * step know nothing of this node and may wait for it. */
