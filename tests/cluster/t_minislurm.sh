@@ -40,6 +40,28 @@ case_plain_nodes_have_munged_and_run_time_directories() {
     assert_equal 9 "$(sort -u <<<"$out" | wc -l)" "files of their own"
 }
 
+# hsnd shows its memory to nobody; a container's root may not look all the same.
+case_plain_ends_who_cannot_be_looked_at() {
+    local d
+    d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    hidden='import ctypes, os, sys, time
+ctypes.CDLL(None).prctl(4, 0)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+time.sleep(300)'
+    export hidden
+    capture setpriv --bounding-set="$(sed -n 's/^container_caps=//p' \
+        "$SF_TOP_SRCDIR/tests/cluster/fresh")" -- \
+        env -u MINISLURM_DIR -u SLURM_CONF "$MINISLURM" run --dir "$d" \
+        --nodes 1 --switch none --plain -- sh -c 'f=$MINISLURM_DIR/work/hidden
+        touch $f.new
+        setsid python3 -c "$hidden" $f <&- >&- 2>&- &
+        until [ -e $f ]; do sleep 0.1; done
+        ls -l /proc/$!/environ'
+    assert_code 0
+    assert_output ' root root '
+    assert_empty "$(traces "$d")" "left behind"
+}
+
 case_job_user_is_unprivileged() {
     run_as_user srun -n1 id -un
     assert_equal "$JOB_USER" "$out"

@@ -5,7 +5,7 @@
 # Its processes are found by a word in their environment, and with them all who
 # descend from them.  What leaves its parents and empties its environment is
 # not found: whoever wants that to be seen wants cgroups.
-# Uses: dir, id, mini, switch.
+# Uses: dir, id, mini, registry, switch, memory_dir().
 
 plain_environment() { # PLACE
     export MINISLURM_ID=$id MINISLURM_PLACE=$1
@@ -20,7 +20,8 @@ plain_environment() { # PLACE
 
 # plain_members ID: "PID:START" of every process of the cluster.
 plain_members() {
-    "$mini/members" "MINISLURM_ID=$1"
+    "$mini/members" "MINISLURM_ID=$1" "$(cat "$registry/$1/dir")" \
+        "$(memory_dir "$1")"
 }
 
 plain_pids() {
