@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A strict IMPI 0.0 client with one host and one process that talks.
 
-    impi_host.py HOST:PORT CLIENT [--key N] [--strangers]
+    impi_host.py HOST:PORT CLIENT [--key N] [--strangers | --breach]
     impi_host.py HOST:PORT CLIENT [--key N] --habits [HABIT...]
 
 With an IPv6 address, [::1]:PORT, its host is at ::1.  It joins like
@@ -10,7 +10,8 @@ impi_peer.py, dances with the other host (section 2.3.8), and
 plays the other rank of tests/mpi/strict.c over packets (chapter 3), written
 from the specification alone.  What it sees that the standard does not allow
 ends it with a message and code 1.  --strangers: it also plays those who
-connect to a host and say a rank that is not theirs.
+connect to a host and say a rank that is not theirs.  --breach: it sends a
+packet that says it is longer than its message, and waits for the end.
 
 --habits: it plays the other rank of tests/mpi/habits.c, strictly but for the
 habits that real peers have (doc/impi-peers.md) and that are named: garbage,
@@ -157,6 +158,15 @@ class Host(ip.Peer):
             raise ip.Strict("a long message of %d bytes" % len(data))
         self.send(DATA, struct.pack(">i", sum(data)), 8)
 
+    def breach(self):
+        """The host in between does not look at what only a process knows."""
+        self.send(DATA, b"breach", msglen=3)
+        try:
+            while self.link.recv(4096):
+                pass
+        except OSError:
+            pass
+
     def barrier(self):
         """Two masters, linear: the first gathers, then it releases."""
         if self.client == 1:
@@ -240,6 +250,9 @@ def main():
     if "--strangers" in args:
         peer.strangers()
     peer.dance()
+    if "--breach" in args:
+        peer.breach()
+        return
     peer.talk()
     peer.barrier()
     peer.leave()

@@ -54,6 +54,7 @@ struct impi_channel *impi_p2p_attach(struct impi_p2p *p2p, uint32_t peer)
     if (!channel)
         return NULL;
     channel->p2p = p2p;
+    channel->culprit = IMPI_ANY_PEER;
     channel->stage_limit = STAGE_NORMAL;
     TAILQ_INIT(&channel->active);
     TAILQ_INSERT_TAIL(&p2p->channels, channel, link);
@@ -111,6 +112,11 @@ bool impi_channel_failed(const struct impi_channel *channel)
 const char *impi_channel_error(const struct impi_channel *channel)
 {
     return channel->error.text;
+}
+
+uint32_t impi_channel_culprit(const struct impi_channel *channel)
+{
+    return channel->culprit;
 }
 
 bool impi_channel_peer_fini(const struct impi_channel *channel)
@@ -193,6 +199,17 @@ static void take_payload(struct impi_channel *channel, uint8_t *data, size_t n)
         deliver_payload_end(channel);
 }
 
+/* Whose packet it is, by its own word. */
+static uint32_t sender(const struct impi_channel *channel,
+                       const struct impi_packet *pk)
+{
+    for (uint32_t i = 0; i < channel->npairs; i++)
+        if (channel->npairs == 1 || memcmp(channel->pairs[i]->proc, pk->src,
+                                           IMPI_PROC_SIZE) == 0)
+            return channel->pairs[i]->peer;
+    return IMPI_ANY_PEER;
+}
+
 static int take_header(struct impi_channel *channel, const uint8_t *head)
 {
     struct impi_packet pk;
@@ -202,6 +219,8 @@ static int take_header(struct impi_channel *channel, const uint8_t *head)
     impi_packet_decode(&pk, head);
     if (deliver_packet(channel, &pk, &err) < 0) {
         saved = errno;
+        if (saved == EPROTO)
+            channel->culprit = sender(channel, &pk);
         impi_channel_fail(channel, err.text);
         errno = saved;
         return -1;

@@ -46,6 +46,9 @@ void impi_channel_fail(struct impi_channel *channel, const char *why);
 bool impi_channel_failed(const struct impi_channel *channel);
 /* "rank 3: ..."; empty while nothing is wrong. */
 const char *impi_channel_error(const struct impi_channel *channel);
+/* The peer whose packet broke the protocol, by its world rank; IMPI_ANY_PEER:
+ * the channel works, or ended otherwise. */
+uint32_t impi_channel_culprit(const struct impi_channel *channel);
 
 /* Shut down in order (3.8): after all that is queued, FINI.  From then on only
  * acknowledgements are sent; go on with tx and rx until finished. */

@@ -112,6 +112,7 @@ struct impi_channel {
     uint32_t npairs;
     struct impi_pair *last_pair; /* whose packet came last */
     bool failed;
+    uint32_t culprit; /* who broke the protocol, or IMPI_ANY_PEER */
     bool fini_wanted, fini_sent, fini_received;
     struct errbuf error;
     TAILQ_HEAD(, impi_pair) active;

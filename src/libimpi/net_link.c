@@ -187,6 +187,20 @@ static void lost(uint32_t peer, const char *why)
            impi_be.world.procs[peer].client, where, why);
 }
 
+/* By its host: a process of a client that is not ours has no address of its
+ * own. */
+void link_breach(uint32_t peer)
+{
+    const struct impi_proc *p = &impi_be.world.procs[peer];
+    struct netaddr at = impi_hostaddr(impi_be.world.hosts[p->host].addr, 0);
+    char where[NETADDR_IP_MAX];
+
+    netaddr_print_ip(where, &at.ip);
+    be_die(1, "SF-E408: rank %u (client %u, host %u at %s) broke IMPI: %s",
+           peer, p->client, p->host, where,
+           impi_p2p_peer_error(impi_be.p2p, peer));
+}
+
 void link_fail(struct link *l, const char *why)
 {
     bool connecting = l->state == LINK_CONNECTING;

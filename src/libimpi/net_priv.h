@@ -134,6 +134,8 @@ void net_share_awake(void);
 bool link_pump_out(struct link *l);
 /* Its channel has failed, and says why. */
 void link_pump_failed(struct link *l);
+/* That peer broke the protocol: said at once, nobody else knows. */
+void link_breach(uint32_t peer);
 /* Whatever its state wants.  True when something moved. */
 bool link_drive(struct link *l);
 

@@ -60,7 +60,11 @@ static size_t iov_total(const struct iovec *iov, int n)
 
 void link_pump_failed(struct link *l)
 {
+    uint32_t culprit = impi_channel_culprit(l->channel);
     char why[SF_ERRBUF_SIZE];
+
+    if (culprit != IMPI_ANY_PEER && !net.finishing)
+        link_breach(culprit);
 
     strncpy(why, impi_channel_error(l->channel), sizeof(why) - 1);
     why[sizeof(why) - 1] = '\0';

@@ -25,6 +25,21 @@ case_habits()
     report $? "im_128_peers_with_habits: our client $rank is $family, $*"
 }
 
+# A peer whose packet only a process can judge: who broke what, in one line.
+case_breach_is_named()
+{
+    local rank=$1 family=$2 other=$((1 - $1))
+    start_server 2
+    client "$rank" 1 "$dir/strict.$family"
+    "${limited[@]}" 100 python3 "$tests/impi_host.py" "$hostport" $other \
+        --key "$IMPI_AUTH_KEY" --breach >"$TMPDIR/out.peer" 2>&1
+    codes_of_all >"$TMPDIR/out.codes"
+    [ "$(cat "$TMPDIR/out.codes")" != "0 0" ] &&
+        grep -q "SF-E408: rank $other (client $other, host $other at \
+127.0.$((other + 1)).1) broke IMPI: sends a packet longer" "$TMPDIR/out.$rank"
+    report $? "im_097_breach_is_named: by rank $other"
+}
+
 case_unknown_tolerance_is_named()
 {
     start_server 2
@@ -49,6 +64,8 @@ case_habits 1 mpich "reduce-p2p" reduce-p2p
 case_habits 0 mpich native-order native-order
 case_habits 1 mpich "long8, reduce-p2p" long8 reduce-p2p garbage
 case_habits 0 openmpi "long8 reduce-p2p" long8 reduce-p2p garbage
+case_breach_is_named 0 mpich
+case_breach_is_named 1 openmpi
 case_unknown_tolerance_is_named
 # The standard's rule for context ids wants one agreement at a time.
 export THREADS_ONE_MAKER=1

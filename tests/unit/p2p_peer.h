@@ -88,6 +88,7 @@ static inline void check_caught(struct net *net, struct impi_packet pk,
     net_irecv(net, 0, 2, 1000, in[1], 8, &other);
     assert_int_equal(say(net, pk, data), -1);
     assert_int_equal(errno, EPROTO);
+    assert_int_equal(impi_channel_culprit(net->channel[0][1]), 1);
     error = impi_channel_error(net->channel[0][1]);
     assert_memory_equal(error, "rank 1: ", 8);
     assert_string_equal(error + 8, text);

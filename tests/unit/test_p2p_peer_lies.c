@@ -150,6 +150,29 @@ static void peer_speaks_for_others(void **state)
     net_destroy(net);
 }
 
+/* Two peers behind one channel, as behind a relay. */
+static void culprit_is_named_behind_a_relay(void **state)
+{
+    struct impi_packet pk = {.len = 6, .msglen = 5};
+    struct net *net = open_net();
+    struct impi_channel *channel = net->channel[0][1];
+    uint8_t frame[IMPI_PACKET_SIZE];
+
+    assert_int_equal(impi_p2p_attach_more(net->p2p[0], channel, 2), 0);
+    assert_int_equal(say(net, short_5, "hello"), 0);
+    assert_int_equal(impi_channel_culprit(channel), IMPI_ANY_PEER);
+    impi_proc_encode(pk.src, net->world.procs[2].hostid, 1002);
+    impi_proc_encode(pk.dest, net->world.procs[0].hostid, 1000);
+    impi_packet_encode(frame, &pk);
+    assert_int_equal(net_inject(net, 0, 1, frame, sizeof(frame)), -1);
+    assert_int_equal(impi_channel_culprit(channel), 2);
+    net_destroy(net);
+    net = open_net(); /* an end is no breach */
+    impi_channel_fail(net->channel[0][1], "reset");
+    assert_int_equal(impi_channel_culprit(net->channel[0][1]), IMPI_ANY_PEER);
+    net_destroy(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +185,7 @@ int main(void)
         cmocka_unit_test(peer_acknowledges_nothing),
         cmocka_unit_test(peer_ignores_hiwater),
         cmocka_unit_test(peer_speaks_for_others),
+        cmocka_unit_test(culprit_is_named_behind_a_relay),
     };
 
     return cmocka_run_group_tests_name("p2p_peer_lies", tests, NULL, NULL);
