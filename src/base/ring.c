@@ -196,6 +196,21 @@ void ring_consume(struct ring *r)
     record_release(r);
 }
 
+/* What is there now and began where we were when we last learned of more: the
+ * ring never held more than that in between. */
+bool ring_was_full(const struct ring *r, struct ring_crowd *c, size_t len)
+{
+    bool full = false;
+
+    if (r->peer != c->seen) {
+        full = r->peer - c->since + record_size(r, len) > r->size;
+        c->seen = r->peer;
+        c->since = c->last;
+    }
+    c->last = r->own;
+    return full;
+}
+
 /* ---- sleeping ---- */
 
 bool ring_sleep(struct ring *r)

@@ -118,6 +118,14 @@ void ring_release(struct ring *r);
 /* After one ring_consume() or several: must the bell be rung? */
 bool ring_must_wake_full(struct ring *r);
 
+/* To be called before each look at the ring, when all that was looked at is
+ * released: may a record of len bytes have found no room since?  Never no when
+ * one has.  All zero to begin with. */
+struct ring_crowd {
+    uint64_t seen, since, last;
+};
+bool ring_was_full(const struct ring *r, struct ring_crowd *c, size_t len);
+
 /* About to sleep because the ring is empty: false when there is something by
  * now, do not sleep.  ring_awake() afterwards. */
 bool ring_sleep(struct ring *r);

@@ -60,6 +60,7 @@ extern "C" {
  * datagrams themselves travel as HSN_TYPE, which nobody else can open. */
 #define HSN_TYPE_MAPPER 0x000f
 #define HSN_TYPE 0x0701
+#define HSN_TYPE_LOOP 0x0702 /* the driver's own, too */
 
 /* Modules of datagrams.  The numbers below HSN_MODULE_FREE are for root and
  * DatagramGroup, those from there on for everybody. */

@@ -39,6 +39,7 @@ static bool refill(struct dgram_nic *d)
     n = recvmmsg(d->fd, d->msg, DGRAM_IN, MSG_DONTWAIT, NULL);
     d->nic.counters.calls++;
     d->nin = n > 0 ? (unsigned)n : 0;
+    d->nic.counters.crowded += n == DGRAM_IN;
     d->in_msg = 0;
     d->in_at = 0;
     d->now = clock_ns();

@@ -47,6 +47,7 @@ struct hsn_nic_counters {
     uint64_t dropped_route;  /* arrived with route bytes left */
     uint64_t dropped_system; /* the system did not take them */
     uint64_t dropped_tag;    /* tag, counter or session wrong */
+    uint64_t crowded;        /* times that some may have found no room here */
     uint64_t flaps;          /* times the link went down */
     uint64_t calls;          /* system calls that moved packets */
 };

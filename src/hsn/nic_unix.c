@@ -121,6 +121,9 @@ static size_t ring_recv(struct unix_nic *u, struct hsn_rx *rx, size_t max)
     const uint8_t *p = NULL;
     size_t len, n = 0, seen = 0;
 
+    /* What found no room is lost: swfabd does not wait. */
+    u->nic.counters.crowded +=
+        ring_was_full(&u->from, &u->crowd, NET_PACKET_MAX);
     max = max < LENT_MAX ? max : LENT_MAX;
     for (; seen < max && (p = ring_peek(&u->from, &len)); seen++) {
         n += hsn_nic_packet_get(&u->nic, &rx[n], p, len);

@@ -24,6 +24,7 @@ struct unix_nic {
     uint64_t next; /* when to try again */
     struct ring to, from;
     struct ring lent_from; /* hung up while packets of it are lent */
+    struct ring_crowd crowd; /* of `from` */
     bool lent, asleep;
     bool put; /* something into `to`, since the bell was seen to */
     uint8_t buf[NET_PACKET_MAX];

@@ -27,6 +27,7 @@ void unix_nic_hang_up(struct unix_nic *u, const char *why)
     else
         ring_detach(&u->from);
     memset(&u->from, 0, sizeof(u->from));
+    memset(&u->crowd, 0, sizeof(u->crowd));
     u->asleep = false;
     hsn_nic_link(&u->nic, &u->o, false, why);
 }

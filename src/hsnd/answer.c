@@ -53,7 +53,7 @@ static int do_open_raw(struct conn *c, struct hsn_request *r, struct answer *a)
     struct hsnd *d = c->d;
     struct port *p;
 
-    if (r->a > 0x7fff || r->a == HSN_TYPE)
+    if (r->a > 0x7fff || r->a == HSN_TYPE || r->a == HSN_TYPE_LOOP)
         return EINVAL;
     if (!hsnd_may_raw(c))
         return hsnd_refuse(c, "raw type", r->a, EPERM);

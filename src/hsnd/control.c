@@ -60,6 +60,9 @@ static int do_status(const struct ctl_request *q, struct errbuf *err)
     X(port_copied, counts.port_copied)                                         \
     X(routes_died, echo.died)                                                  \
     X(routes_revived, echo.revived)                                            \
+    X(loop_sent, loop_test.sent)                                               \
+    X(loop_lost, loop_test.lost)                                               \
+    X(loop_gaps, loop_test.gaps)                                               \
     X(bells, counts.bells)                                                     \
     X(rounds, counts.rounds)                                                   \
     X(sleeps, counts.sleeps)                                                   \
@@ -69,6 +72,7 @@ static int do_status(const struct ctl_request *q, struct errbuf *err)
     X(link_route_left, nic->counters.dropped_route)                            \
     X(link_not_taken, nic->counters.dropped_system)                            \
     X(link_bad_tag, nic->counters.dropped_tag)                                 \
+    X(link_crowded, nic->counters.crowded)                                     \
     X(link_calls, nic->counters.calls)
 
 struct json_object *control_metrics(const struct hsnd *d)

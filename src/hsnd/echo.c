@@ -110,8 +110,9 @@ static void on_look(struct ev_loop *loop, ev_timer *t, int events)
     (void)loop;
     (void)events;
     if (hsn_alone_look(&d->alone, hsn_engine_routes(d->engine),
-                       hsn_engine_counts(d->engine)->n[HSN_COUNT_received], ask,
-                       d))
+                       hsn_engine_counts(d->engine)->n[HSN_COUNT_received] -
+                           d->loop_back,
+                       ask, d))
         alone_changed(d);
 }
 
@@ -148,5 +149,5 @@ int echo_open(struct hsnd *d)
     d->echo_timer.data = d->echo_due.data = d->alone_timer.data = d;
     ev_timer_start(d->loop, &d->echo_timer);
     ev_timer_again(d->loop, &d->alone_timer);
-    return 0;
+    return loop_open(d);
 }

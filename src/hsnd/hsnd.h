@@ -10,6 +10,7 @@
  *   elan.c      contexts: attach, frames
  *   program.c   programs that holders register
  *   echo.c      echoes to the neighbours
+ *   loop.c      the test of our own cable
  *   control.c   control socket; metrics.c: its figures for Prometheus
  *   health.c    reports to switchmgrd
  */
@@ -39,6 +40,7 @@
 #include "hsn/echo_round.h"
 #include "hsn/engine.h"
 #include "hsn/libhsn.h"
+#include "hsn/loop_test.h"
 #include "hsn/nic_link.h"
 #include "hsn/port_record.h"
 #include "hsn/port_wire.h"
@@ -167,6 +169,10 @@ struct hsnd {
     ev_io listen_io, nic_io;
     int nic_fd; /* that nic_io watches; -1 */
     ev_timer timer, echo_timer, echo_due, alone_timer, health_timer;
+    ev_timer loop_timer;
+    struct hsn_loop loop_test;
+    uint64_t loop_key;  /* by which we know our frames */
+    uint64_t loop_back; /* so many of them came back */
     struct hsn_echo echo;
     struct hsn_alone alone;
     ev_signal sigterm, sigint, sighup;
@@ -266,6 +272,12 @@ void program_end(struct client_program *p);
 
 /* echo.c */
 int echo_open(struct hsnd *d);
+
+/* loop.c */
+int loop_open(struct hsnd *d);
+void loop_receive(struct hsnd *d, const struct iovec *parts, size_t nparts);
+/* A raw packet is done.  False: it was none of these frames. */
+bool loop_complete(struct hsnd *d, uint64_t cookie, int error);
 
 /* control.c, metrics.c, health.c */
 extern const struct ctl_verb hsnd_verbs[];

@@ -281,10 +281,20 @@ static bool raw_deliver(void *arg, uint16_t type, uint16_t subtype,
     struct hsnd *d = arg;
     struct hsn_record r = {.type = type, .subtype = subtype};
 
+    if (type == HSN_TYPE_LOOP) {
+        loop_receive(d, parts, nparts);
+        return true;
+    }
     if (type > 0x7fff || !d->raw[type])
         return false;
     port_deliver(d->raw[type], &r, parts, nparts, NULL);
     return true;
 }
 
-const struct hsn_raw_ops port_raw_ops = {raw_deliver, port_complete};
+static void raw_complete(void *arg, uint64_t cookie, int error)
+{
+    if (!loop_complete(arg, cookie, error))
+        port_complete(arg, cookie, error);
+}
+
+const struct hsn_raw_ops port_raw_ops = {raw_deliver, raw_complete};

@@ -4,7 +4,8 @@
 # switchmgrd on the controller, hsnd and mapperd on each node.  Needs
 # $MINISLURM, $CLUSTER (its directory) and $STAGE.  FABRIC_SWITCHMGR and
 # FABRIC_MAPPER: a line more of switchmgr.conf and of each mapper.conf;
-# FABRIC_NODES: fewer nodes, the others' places stay empty.
+# FABRIC_NODES: fewer nodes, the others' places stay empty; FABRIC_DEFAULTS=1:
+# nothing is judged or repeated faster than by default.
 #
 #     n0 n1     n2 n3
 #      leaf0     leaf1        each leaf has a cable to each spine
@@ -35,7 +36,11 @@ NET
 }
 
 fabric_write_confs() {
-    local k
+    local k fast=() quick=()
+    [ "${FABRIC_DEFAULTS-}" ] || fast=(EchoInterval=1 HealthInterval=1)
+    [ "${FABRIC_DEFAULTS-}" ] || quick=(TableInterval=1 UpAfter=1
+        DegradeAfter=0 FlapCount=0 HsndStale=10 StartGrace=0 DrainAfter=1
+        ResumeAfter=1 DrainPercent=50 DrainMax=1000 BusyGrace=0)
     for k in 0 1 2 3; do
         echo "NodeName=n$k ElanId=$k Board=02000000000$k"
     done >"$CLUSTER/etc.fabric/elanhosts"
@@ -45,8 +50,7 @@ fabric_write_confs() {
         >"$CLUSTER/etc.fabric/swfabd.conf"
     for k in $FABRIC_NODES; do
         printf '%s\n' "NodeName=$k" Nic=ring "Fabric=$CLUSTER/fabric.sock" \
-            "MungeSocket=$CLUSTER/munge.$k/munge.socket" EchoInterval=1 \
-            HealthInterval=1 \
+            "MungeSocket=$CLUSTER/munge.$k/munge.socket" "${fast[@]}" \
             "Health=$CLUSTER/reports.sock" >"$CLUSTER/etc.fabric/hsn.$k"
         printf '%s\n' "MungeSocket=$CLUSTER/munge.$k/munge.socket" \
             "Health=$CLUSTER/reports.sock" "MapFile=$CLUSTER/map.$k" \
@@ -58,9 +62,8 @@ fabric_write_confs() {
         "SlurmConf=$CLUSTER/etc/slurm.conf" \
         "StateDir=$CLUSTER/switchmgr.state" \
         "ReportSocket=$CLUSTER/reports.sock" \
-        SlurmPoll=1 TableInterval=1 UpAfter=1 DegradeAfter=0 FlapCount=0 \
-        HsndStale=10 StartGrace=0 DrainAfter=1 ResumeAfter=1 DrainPercent=50 \
-        DrainMax=1000 BusyGrace=0 ${FABRIC_SWITCHMGR-} >"$CLUSTER/etc.fabric/switchmgr.conf"
+        SlurmPoll=1 "${quick[@]}" ${FABRIC_SWITCHMGR-} \
+        >"$CLUSTER/etc.fabric/switchmgr.conf"
 }
 
 # fabric_daemon PLACE LOG COMMAND..: in the background, as root, on that node.
@@ -178,6 +181,15 @@ fabric_is_configured() {
         fabric_on "$k" "$STAGE/bin/sfabric" local 2>/dev/null |
             grep -Eq " to  *$others hosts?\$" || return 1
     done
+}
+
+# fabric_pids NAME: all processes of that name.
+fabric_pids() {
+    local pid
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && echo "$pid"
+    done
+    return 0
 }
 
 # fabric_pid NODE hsnd|mapperd: its process.

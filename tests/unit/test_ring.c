@@ -50,6 +50,46 @@ static void skipped_records_stay_until_they_are_released(void **state)
     assert_true(len == MAX);
 }
 
+/* A look at no more than n records. */
+static bool look_at(struct pair *p, struct ring_crowd *crowd, uint32_t n)
+{
+    bool full = ring_was_full(&p->out, crowd, MAX);
+    size_t len;
+
+    while (n-- > 0 && ring_peek(&p->out, &len))
+        ring_skip(&p->out);
+    ring_release(&p->out);
+    return full;
+}
+
+/* Asked before each look: when something had no room it says so, and not of a
+ * ring in which there was room for much more. */
+static void a_ring_that_was_full_is_known(void **state)
+{
+    struct pair *p = *state;
+    struct ring_crowd crowd = {0};
+    uint32_t seed = 1, whole = 0;
+
+    for (int i = 0; i < 2000; i++) {
+        uint32_t most = i % 2 ? 6 : 2;
+        bool missed = false, full = false;
+
+        for (int round = 0; round < 5; round++) {
+            seed = seed * 1664525 + 1013904223;
+            for (uint32_t k = (seed >> 16) % most + 1; k > 0; k--)
+                missed |= !put(&p->in, k, i % 2 ? MAX : 100);
+            full |= look_at(p, &crowd, i % 2 ? seed >> 8 & 3 : 4);
+            full &= i % 2 || round > 1; /* of before */
+        }
+        full |= look_at(p, &crowd, 1000);
+        full |= look_at(p, &crowd, 1000);
+        whole += missed;
+        assert_true(!missed || full);
+        assert_true(i % 2 || !full);
+    }
+    assert_true(whole > 100);
+}
+
 static void empty_records_and_short_commits_are_fine(void **state)
 {
     struct pair *p = *state;
@@ -128,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RING_TEST(records_come_out_in_order_and_whole),
         RING_TEST(skipped_records_stay_until_they_are_released),
+        RING_TEST(a_ring_that_was_full_is_known),
         RING_TEST(empty_records_and_short_commits_are_fine),
         RING_TEST(consumer_reads_in_place),
         RING_TEST(notes_come_with_their_records),

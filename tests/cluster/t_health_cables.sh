@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Cables that lose and break frames, judged by default settings: hsnd counts,
+# switchmgrd judges, sinfo and sfabric show which cable of which node it is.
+. "$(dirname "$0")/lib.sh"
+need_stage slurm/switch_elan.so libexec/slurm-fabric/hsnd \
+    libexec/slurm-fabric/swfabd libexec/slurm-fabric/mapperd \
+    libexec/slurm-fabric/switchmgrd bin/sfabric
+. "$SF_TOP_SRCDIR/tests/cluster/fabric.sh"
+FABRIC_DEFAULTS=1
+cluster_up --nodes 4 --switch elan --node-conf "Features=$FABRIC_FEATURES"
+LIMIT=400
+LOG=$CLUSTER/log/switchmgrd.log
+CONF=$CLUSTER/etc.fabric/switchmgr.conf
+fabric_up
+
+idle() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
+drained() {
+    case $(sinfo -h -n "$1" -o %T) in drain*) return 0 ;; esac
+    return 1
+}
+settled() {
+    local k
+    wait_for 90 fabric_is_configured
+    wait_for 90 fabric_is_all_up
+    for k in $FABRIC_NODES; do wait_for 90 idle "$k"; done
+    before=$(wc -l <"$LOG")
+}
+since() { tail -n "+$((before + 1))" "$LOG"; }
+# reread LINE..: with these lines more; none: as at first.
+reread() {
+    local had
+    had=$(grep -c 'switchmgr.conf read again' "$LOG")
+    [ -e "$CONF.first" ] || cp "$CONF" "$CONF.first"
+    { cat "$CONF.first"; [ $# = 0 ] || printf '%s\n' "$@"; } >"$CONF"
+    pidkill HUP "$(fabric_pids switchmgrd | head -1)"
+    wait_for 20 read_again "$had"
+}
+read_again() { [ "$(grep -c 'switchmgr.conf read again' "$LOG")" -gt "$1" ]; }
+
+FRAMES='[0-9.]+% of frames lost at'
+
+case_a_cable_that_breaks_frames_is_shown() { # SL-23
+    local k
+    settled
+    fabric_fault "corrupt n2:0 0.01"
+    wait_for 120 fabric_is n2 degraded
+    run_as_root ctl "$STAGE/bin/sfabric" why n2
+    assert_output "$FRAMES leaf1:0 limit 0.01%"
+    capture scontrol show node n2
+    assert_output 'Extra=.*why=[0-9.]+%_of_frames_lost_at_lea'
+    idle n2 || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
+    sleep 20 # long enough for others to be accused
+    for k in n0 n1 n3; do
+        fabric_is $k up || fail "$k: $(since | grep "host $k")"
+    done
+    assert_equal 1 "$(since | grep -cE "host n2 .*-> degraded .*$FRAMES")" \
+        "times told"
+    run_as_user srun -N1 -w n2 true # it works, all in all
+    assert_code 0
+    fabric_fault "corrupt n2:0 0"
+    reread ErrorWindow=5
+    wait_for 120 fabric_is n2 up
+    reread
+    settled
+}
+
+# By explicit policy only; and back when it is well again.
+case_a_lossy_cable_drains_if_the_site_says_so() { # SL-25
+    settled
+    reread DrainDegraded=yes ErrorWindow=5 ResumeAfter=1
+    fabric_fault "loss n0:0 0.005"
+    wait_for 180 drained n0
+    capture sinfo -h -n n0 -o %E
+    assert_output "^switchmgrd: fabric rail 0 degraded \($FRAMES leaf0:0"
+    assert_output 'limit 0.01%\) since [0-9-]+T[0-9:]+, '
+    fabric_fault "loss n0:0 0"
+    wait_for 180 idle n0
+    reread
+    settled
+}
+
+run_cases

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cables that lose and break frames, in virtual time, by seeds.  Real are the
+ * crossbars (swfab), the test of each host's own cable (hsn/loop_test.h) and
+ * the model; hsnd's event loop, its ring and its reports are acted.  Hosts are
+ * busy: their rings overflow, daemons stand still and are started again,
+ * cables are pulled, crossbars die, reports get lost.
+ *
+ *   sim_cables [FIRST [LAST]]    those seeds, each family
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/be.h"
+#include "health/model.h"
+#include "hsn/loop_test.h"
+#include "net/format.h"
+#include "net/rng.h"
+#include "swfab/swfab.h"
+
+enum { HOSTS = 8, LEAVES = 3, RING = 96, LOOK = 200, SEEDS = 20 };
+#define MINUTE 60000
+
+struct frame {
+    uint32_t number;
+    uint8_t index;
+};
+
+struct sim_host {
+    struct hsn_loop loop;
+    struct frame ring[RING]; /* that has arrived and was not looked at */
+    unsigned held;           /* places of it, others' frames too */
+    unsigned nring;
+    uint64_t crowded;
+    int64_t stands_until; /* hsnd does nothing */
+    unsigned leaf, port;
+    uint64_t instance, seq;
+    uint32_t node;
+};
+
+struct sim {
+    uint64_t seed;
+    struct net_rng rng;
+    int64_t now, fabric_stands;
+    struct net *net;
+    struct swfab *fab;
+    unsigned nhosts, nleaves;
+    struct sim_host host[HOSTS];
+    struct frame stuck[1024]; /* frames in crossbars that stand still */
+    uint8_t stuck_of[1024];
+    unsigned nstuck;
+    struct model *model;
+    uint64_t instances, mapper_seq;
+};
+
+static uint32_t draw(struct sim *s, uint32_t n)
+{
+    return net_rng_below(&s->rng, n);
+}
+
+/* ---- the fabric ---------------------------------------------------------- */
+
+static void make_net(struct sim *s)
+{
+    char text[2048];
+    struct errbuf err;
+    size_t n = 0;
+
+    for (unsigned l = 0; l < s->nleaves; l++)
+        n +=
+            (size_t)snprintf(text + n, sizeof(text) - n, "xbar leaf%u 16\n", l);
+    n += (size_t)snprintf(text + n, sizeof(text) - n, "xbar spine0 8\n");
+    for (unsigned h = 0; h < s->nhosts; h++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n,
+                              "host n%u %012x\ncable n%u leaf%u:%u\n", h, h + 1,
+                              h, s->host[h].leaf, s->host[h].port);
+    for (unsigned l = 0; l < s->nleaves; l++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n,
+                              "cable leaf%u:15 spine0:%u\n", l, l);
+    s->net = net_parse_text("sim", text, n, &err);
+    assert_non_null(s->net);
+    s->fab = swfab_new(s->net);
+    assert_non_null(s->fab);
+    swfab_seed(s->fab, s->seed);
+    for (unsigned h = 0; h < s->nhosts; h++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "n%u", h);
+        s->host[h].node = net_find_name(s->net, name);
+    }
+}
+
+static void arrive(struct sim_host *h, uint32_t number, uint8_t index)
+{
+    if (h->held >= RING)
+        return; /* no room; known at the next look */
+    h->held++;
+    h->ring[h->nring++] = (struct frame){number, index};
+}
+
+struct sending {
+    struct sim *s;
+    unsigned host;
+};
+
+static bool send_frame(void *arg, uint32_t number, unsigned index)
+{
+    struct sending *a = arg;
+    struct sim *s = a->s;
+    struct swfab_arrival out;
+    struct net_packet p;
+    uint8_t route = net_route_byte(0), body[64] = {0}, packet[128];
+    size_t len;
+
+    be_store32(body, number);
+    body[4] = (uint8_t)index;
+    p = (struct net_packet){.route = &route,
+                            .nroute = 1,
+                            .type = 0x702,
+                            .payload = body,
+                            .len = sizeof(body)};
+    len = net_packet_make(packet, sizeof(packet), &p);
+    if (!swfab_send(s->fab, s->host[a->host].node, packet, len, &out) ||
+        out.node != s->host[a->host].node ||
+        net_packet_parse(&p, out.packet, out.len) < 0 || !p.crc_ok)
+        return true;
+    number = be_load32(p.payload);
+    if (s->now < s->fabric_stands) {
+        if (s->nstuck < 1024) {
+            s->stuck[s->nstuck] = (struct frame){number, p.payload[4]};
+            s->stuck_of[s->nstuck++] = (uint8_t)a->host;
+        }
+        return true;
+    }
+    arrive(&s->host[a->host], number, p.payload[4]);
+    return true;
+}
+
+/* ---- hsnd and the model -------------------------------------------------- */
+
+static void report(struct sim *s, unsigned host)
+{
+    struct sim_host *h = &s->host[host];
+    struct report_counter c[2] = {
+        {.name = "loop_sent", .value = h->loop.sent},
+        {.name = "loop_lost", .value = h->loop.lost},
+    };
+    struct report_record me = {.kind = REPORT_HOST, .seen = SEEN_UP};
+    struct report r = {.from = REPORT_HSND,
+                       .instance = h->instance,
+                       .seq = ++h->seq,
+                       .records = &me,
+                       .nrecords = 1,
+                       .counters = c,
+                       .ncounters = 2};
+    struct errbuf err;
+
+    snprintf(me.name, sizeof(me.name), "n%u", host);
+    snprintf(r.node, sizeof(r.node), "n%u", host);
+    if (draw(s, 20)) /* some get lost */
+        assert_int_equal(model_input(s->model, &r, s->now, &err), 0);
+}
+
+static void map(struct sim *s)
+{
+    struct report_record r[HOSTS];
+    struct report rep = {.from = REPORT_MAPPERD,
+                         .node = "n0",
+                         .instance = 1,
+                         .seq = ++s->mapper_seq,
+                         .map = {.present = true,
+                                 .leader = true,
+                                 .version = 1,
+                                 .part = 1,
+                                 .parts = 1},
+                         .records = r,
+                         .nrecords = s->nhosts};
+    struct errbuf err;
+
+    memset(r, 0, sizeof(r));
+    for (unsigned h = 0; h < s->nhosts; h++) {
+        r[h].kind = REPORT_HOST;
+        r[h].seen = SEEN_UP;
+        snprintf(r[h].name, sizeof(r[h].name), "n%u", h);
+        snprintf(r[h].peer, sizeof(r[h].peer), "leaf%u:%u", s->host[h].leaf,
+                 s->host[h].port);
+    }
+    model_input(s->model, &rep, s->now, &err);
+}
+
+/* hsnd looks at its ring, then at the clock. */
+static void host_lives(struct sim *s, unsigned host)
+{
+    struct sim_host *h = &s->host[host];
+    struct sending a = {s, host};
+
+    if (s->now < h->stands_until)
+        return;
+    h->crowded += h->held >= RING;
+    for (unsigned i = 0; i < h->nring; i++)
+        hsn_loop_returned(&h->loop, h->ring[i].number, h->ring[i].index);
+    h->held = h->nring = 0;
+    hsn_loop_look(&h->loop, h->crowded, send_frame, &a);
+    if ((s->now / LOOK + host) % 25 == 0)
+        report(s, host);
+}
+
+static void restart(struct sim *s, unsigned host)
+{
+    struct sim_host *h = &s->host[host];
+
+    memset(&h->loop, 0, sizeof(h->loop));
+    h->instance = ++s->instances;
+    h->seq = 0;
+    h->held = h->nring = 0;
+}
+
+static void step(struct sim *s)
+{
+    s->now += LOOK;
+    if (s->now >= s->fabric_stands) {
+        for (unsigned i = 0; i < s->nstuck; i++)
+            arrive(&s->host[s->stuck_of[i]], s->stuck[i].number,
+                   s->stuck[i].index);
+        s->nstuck = 0;
+    }
+    for (unsigned i = 0; i < s->nhosts; i++)
+        host_lives(s, i);
+    if (s->now % 1000 == 0)
+        model_tick(s->model, s->now);
+    if (s->now % 5000 == 0)
+        map(s);
+}
+
+/* ---- what is no fault of a cable ----------------------------------------- */
+
+static void busy(struct sim *s)
+{
+    unsigned host = draw(s, s->nhosts);
+    struct sim_host *h = &s->host[host];
+
+    switch (draw(s, 9)) {
+    case 0: /* a flood of others' frames: the ring is full or nearly so */
+        h->held += draw(s, 2 * RING);
+        break;
+    case 1:
+        h->stands_until = s->now + draw(s, 20000);
+        break;
+    case 2: /* ... and a flood meanwhile */
+        h->stands_until = s->now + draw(s, 3000);
+        h->held += draw(s, 2 * RING);
+        break;
+    case 3:
+        restart(s, host);
+        break;
+    case 4:
+        s->fabric_stands = s->now + draw(s, 4000);
+        break;
+    case 5:
+        swfab_set_link(s->fab, h->node, 0, false);
+        break;
+    case 6:
+        swfab_set_xbar_dead(
+            s->fab, swfab_node_of(s->fab, swfab_peer(s->fab, h->node, 0)),
+            true);
+        break;
+    default:
+        for (unsigned i = 0; i < s->nhosts; i++)
+            swfab_set_link(s->fab, s->host[i].node, 0, true);
+        for (uint32_t n = 0; n < swfab_nnodes(s->fab); n++)
+            swfab_set_xbar_dead(s->fab, n, false);
+    }
+}
+
+/* ---- the families -------------------------------------------------------- */
+
+static bool is_told(struct sim *s, unsigned host)
+{
+    char name[16];
+    const struct health_item *i;
+
+    snprintf(name, sizeof(name), "n%u", host);
+    i = model_host(s->model, name, 0);
+    return i && i->state == HEALTH_DEGRADED && strstr(i->why, "of frames");
+}
+
+static _Noreturn void wrong(const struct sim *s, const char *what, unsigned h)
+{
+    const struct hsn_loop *x = &s->host[h].loop;
+
+    fail_msg("seed %llu, %lld s: %s: n%u, %llu of %llu lost; again: sim_cables "
+             "%llu",
+             (unsigned long long)s->seed, (long long)s->now / 1000, what, h,
+             (unsigned long long)x->lost, (unsigned long long)x->sent,
+             (unsigned long long)s->seed);
+    abort();
+}
+
+/* Time passes; with trouble so often.  But for `bad` nobody is accused. */
+static void run(struct sim *s, int64_t ms, unsigned trouble, unsigned bad)
+{
+    for (int64_t end = s->now + ms; s->now < end;) {
+        if (trouble && draw(s, trouble) == 0)
+            busy(s);
+        step(s);
+        for (unsigned i = 0; i < s->nhosts && s->now % 1000 == 0; i++)
+            if (i != bad && is_told(s, i))
+                wrong(s, "its cable is well", i);
+    }
+}
+
+static struct sim *sim_new(uint64_t seed)
+{
+    struct sim *s = calloc(1, sizeof(*s));
+    struct model_conf conf;
+
+    s->seed = seed;
+    s->rng = (struct net_rng){seed};
+    s->now = 1700000000000;
+    s->nhosts = 2 + draw(s, HOSTS - 1);
+    s->nleaves = 1 + draw(s, LEAVES);
+    for (unsigned h = 0; h < s->nhosts; h++) {
+        s->host[h].leaf = draw(s, s->nleaves);
+        s->host[h].port = h;
+        restart(s, h);
+    }
+    make_net(s);
+    model_conf_defaults(&conf);
+    s->model = model_new(&conf, NULL);
+    run(s, MINUTE, 0, HOSTS);
+    return s;
+}
+
+static void sim_free(struct sim *s)
+{
+    model_free(s->model);
+    swfab_free(s->fab);
+    net_free(s->net);
+    free(s);
+}
+
+/* Two hours of all that happens to hosts and crossbars, and sound cables. */
+static void sound_cables(uint64_t seed)
+{
+    struct sim *s = sim_new(seed);
+
+    run(s, 120 * (int64_t)MINUTE, 1 + draw(s, 200), HOSTS);
+    sim_free(s);
+}
+
+static int64_t until(struct sim *s, unsigned host, bool told, int64_t most,
+                     unsigned trouble)
+{
+    int64_t began = s->now;
+
+    while (is_told(s, host) != told && s->now - began < most)
+        run(s, 1000, trouble, host);
+    return s->now - began;
+}
+
+/* One cable is bad, from 1e-3 to 2e-2 of its frames. */
+static void a_bad_cable(uint64_t seed)
+{
+    struct sim *s = sim_new(seed);
+    unsigned host = draw(s, s->nhosts);
+    double p = 1e-3 * pow(20, draw(s, 1001) / 1000.);
+    bool loses = draw(s, 2) != 0;
+
+    if (loses)
+        swfab_set_loss(s->fab, s->host[host].node, 0, p);
+    else
+        swfab_set_corruption(s->fab, s->host[host].node, 0, p);
+    until(s, host, true, 10 * MINUTE, 0);
+    if (!is_told(s, host))
+        wrong(s, loses ? "its losses are not told" : "its breaks are not told",
+              host);
+    run(s, 20 * (int64_t)MINUTE, 0, host);
+    if (!is_told(s, host))
+        wrong(s, "its fault is not told any more", host);
+    swfab_set_loss(s->fab, s->host[host].node, 0, 0);
+    swfab_set_corruption(s->fab, s->host[host].node, 0, 0);
+    until(s, host, false, 10 * MINUTE, 0);
+    if (is_told(s, host))
+        wrong(s, "it was mended", host);
+    run(s, 60 * (int64_t)MINUTE, 100, HOSTS);
+    sim_free(s);
+}
+
+/* ... among all the rest; and a cable between crossbars, which is no host's. */
+static void a_bad_cable_among_trouble(uint64_t seed)
+{
+    struct sim *s = sim_new(seed);
+    unsigned host = draw(s, s->nhosts);
+    double p = 1e-3 * pow(20, draw(s, 1001) / 1000.);
+
+    swfab_set_corruption(s->fab, net_find_name(s->net, "spine0"), 0, 0.02);
+    run(s, 30 * (int64_t)MINUTE, 150, HOSTS);
+    swfab_set_loss(s->fab, s->host[host].node, 0, p);
+    until(s, host, true, 60 * MINUTE, 150);
+    if (!is_told(s, host))
+        wrong(s, "its losses are not told", host);
+    sim_free(s);
+}
+
+static uint64_t first = 1, last = SEEDS;
+
+static void over_seeds(void (*family)(uint64_t))
+{
+    for (uint64_t seed = first; seed <= last; seed++)
+        family(seed);
+}
+
+static void sl_25_sound_cables_of_busy_hosts_are_never_accused(void **state)
+{
+    over_seeds(sound_cables);
+}
+
+static void sl_23_a_bad_cable_is_told_and_heals(void **state)
+{
+    over_seeds(a_bad_cable);
+}
+
+static void sl_23_a_bad_cable_is_told_among_trouble(void **state)
+{
+    over_seeds(a_bad_cable_among_trouble);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sl_25_sound_cables_of_busy_hosts_are_never_accused),
+        cmocka_unit_test(sl_23_a_bad_cable_is_told_and_heals),
+        cmocka_unit_test(sl_23_a_bad_cable_is_told_among_trouble),
+    };
+
+    if (argc > 1)
+        first = last = strtoull(argv[1], NULL, 10);
+    if (argc > 2)
+        last = strtoull(argv[2], NULL, 10);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
