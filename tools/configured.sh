@@ -43,3 +43,9 @@ configured() {
     packages_found >"$1/.packages"
     echo "$top" >"$1/.source"
 }
+
+# words_of BUILD NAME: what the variable of its Makefile holds.
+words_of() {
+    printf 'include Makefile\nsf-words:\n\t@echo WORDS: $(%s)\n' "$2" |
+        make -s -C "$1" -f - sf-words 2>/dev/null | sed -n 's/^WORDS: //p'
+}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installing the packages of packages.txt without starting any service, and
 # without touching a Slurm or MUNGE that is at work on this machine.
-# Uses: top (the source directory), say().
+# Uses: top (the source directory), say(), progress() of progress.sh.
 
 # packages_of GROUP..: names from packages.txt.
 packages_of() {
@@ -94,12 +94,71 @@ packages_slurm_fits() { # LOG PACKAGE..
     return 1
 }
 
+# Where apt gets this system's packages from, as far as it says.
+packages_mirror() {
+    apt-get indextargets --format '$(REPO_URI) $(RELEASE)' \
+        'Created-By: Packages' 2>/dev/null |
+        awk '$2 !~ /-/ && $1 ~ /debian\/?$/ { sub("/$", "", $1); print $1; exit }'
+}
+
+# packages_reachable MIRROR: does it answer, within seconds?  Says what else.
+packages_reachable() {
+    local said dir
+    dir=$(mktemp -d)
+    said=$(timeout 30 /usr/lib/apt/apt-helper -o Acquire::Retries=0 \
+        -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10 \
+        -o APT::Sandbox::User=root \
+        download-file "$1/dists/bookworm/InRelease" "$dir/InRelease" 2>&1)
+    [ -s "$dir/InRelease" ]
+    set -- "$1" $?
+    rm -rf "$dir"
+    [ "$2" = 0 ] || echo "$1 does not answer: $(sed -n 's/^E: *//p' \
+        <<<"$said" | head -n 1)"
+    return "$2"
+}
+
+# Seconds for a server that does not answer: enough for a slow one.
+apt_patient=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=2
+    -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30)
+
+# apt_shown LOG WHAT FILTER TOTAL WORD..: apt-get with its progress
+apt_shown() {
+    local log=$1 what=$2 filter=$3 total=$4
+    shift 4
+    apt-get "$@" -o APT::Status-Fd=9 9>&1 >>"$log" 2>&1 |
+        "$filter" | progress "$what" "$total"
+    return "${PIPESTATUS[0]}"
+}
+
+# All is fetched before anything is installed.
+packages_fetch_and_install() { # LOG PACKAGE..
+    local log=$1 total
+    shift
+    set -- "$log" --no-install-recommends --no-upgrade "${apt_patient[@]}" "$@"
+    total=$(apt-get -s install "${@:2}" 2>/dev/null | grep -c '^Inst')
+    apt_shown "$1" "fetching package" fetched "$total" \
+        install -y --download-only "${@:2}" || {
+        tail -n 5 "$log" >&2
+        say "packages cannot be fetched, and none was installed: is there a" \
+            "network, or a proxy to name in http_proxy?  See $log"
+        return 1
+    }
+    (
+        policy_begin
+        apt_shown "$1" "installing package" installed "$total" \
+            install -y "${@:2}"
+    ) && return 0
+    tail -n 20 "$log" >&2
+    say "apt-get failed, see $log"
+    return 1
+}
+
 # packages_install LOG PACKAGE..
 packages_install() {
-    local log=$1 missing status
+    local log=$1 missing
     shift
     # shellcheck disable=SC2046
-    missing=$(packages_missing "$@" | xargs)
+    missing=$(packages_missing "$@" | sort -u | xargs)
     [ -n "$missing" ] || return 0
     command -v apt-get >/dev/null || {
         say "there is no apt-get: quickstart is for Debian 12, and installs" \
@@ -108,18 +167,11 @@ packages_install() {
     }
     say "Installing $(wc -w <<<"$missing") packages (log: $log)"
     export DEBIAN_FRONTEND=noninteractive
-    apt-get update >>"$log" 2>&1
+    apt-get update "${apt_patient[@]}" >>"$log" 2>&1
     # shellcheck disable=SC2086
     packages_slurm_fits "$log" $missing || return 1
     # shellcheck disable=SC2086
     [ -z "$(live_daemons)" ] || packages_spare_live $missing || return 1
-    (
-        policy_begin
-        # shellcheck disable=SC2086
-        apt-get install -y -o DPkg::Lock::Timeout=300 \
-            --no-install-recommends --no-upgrade $missing >>"$log" 2>&1
-    )
-    status=$?
-    [ $status = 0 ] || { tail -n 20 "$log" >&2; say "apt-get failed, see $log"; }
-    return $status
+    # shellcheck disable=SC2086
+    packages_fetch_and_install "$log" $missing
 }

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# How far something long has come: on a terminal one line that changes, else a
+# line with the time now and then, so that who reads a log sees that it lives.
+# Nothing here is awk, which may hold lines back until it has many.
+
+PROGRESS_SECONDS=${PROGRESS_SECONDS:-15}
+
+# progress WHAT TOTAL: standard input has lines "NUMBER TEXT".
+progress() {
+    local what=$1 of='' n text last=$SECONDS
+    [ "${2:-0}" = 0 ] || of=" of $2"
+    while read -r n text; do
+        if [ -t 1 ]; then
+            printf '\r\e[Kquickstart: %s %s%s: %s' "$what" "$n" "$of" \
+                "${text:0:50}"
+        elif [ $((SECONDS - last)) -ge "$PROGRESS_SECONDS" ]; then
+            last=$SECONDS
+            printf 'quickstart: %(%H:%M:%S)T %s %s%s: %s\n' -1 "$what" "$n" \
+                "$of" "$text"
+        fi
+    done
+    [ ! -t 1 ] || printf '\r\e[K'
+}
+
+# What make says that it compiles, with its number.
+compiled() {
+    local word file n=0
+    while read -r word file; do
+        [ "$word" = CC ] && echo "$((n += 1)) $file"
+    done
+}
+
+# apt's status lines (APT::Status-Fd): files that it fetches; packages that are
+# installed then.
+fetched() {
+    local kind file text
+    while IFS=: read -r kind file _ text; do
+        [[ $kind = dlstatus && $text =~ ([0-9]+)' of '[0-9]+ ]] &&
+            echo "${BASH_REMATCH[1]} ${text#*of }"
+    done
+}
+
+installed() {
+    local kind name text n=0
+    while IFS=: read -r kind name _ text; do
+        [[ $kind = pmstatus && $text = Installed* ]] &&
+            echo "$((n += 1)) $name"
+    done
+}
