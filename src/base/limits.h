@@ -204,6 +204,8 @@
 /* Health table: bytes of the file.  A text of a node of Slurm that we merge
  * ours into (features, Extra). */
 #define SF_HEALTH_TABLE_MAX (16 * 1024 * 1024)
+/* What switchmgrd keeps of its model over a restart. */
+#define SF_HEALTH_STATE_MAX (1024 * 1024 * 1024)
 #define SF_PLAN_TEXT_MAX 1024
 /* Software fabric: faults of one script (a flapping cable is many). */
 #define SF_SWFAB_FAULTS_MAX 100000

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/service.h"
 #include "base/sitedir.h"
 #include "hsn/frame.h"
@@ -32,25 +33,6 @@ uint64_t hsnd_board_of(const struct hsnd *d, uint32_t elan_id)
     return rule(d, elan_id);
 }
 
-/* The whole of a file; *text is to be freed.  -1 with errno. */
-static int read_file(const char *path, char **text, size_t *len)
-{
-    FILE *f = fopen(path, "re");
-    int rc = -1;
-
-    *text = NULL;
-    *len = 0;
-    if (!f)
-        return -1;
-    *text = malloc(SF_ELAN_HOSTS_SIZE_MAX + 1);
-    if (*text) {
-        *len = fread(*text, 1, SF_ELAN_HOSTS_SIZE_MAX + 1, f);
-        rc = ferror(f) ? -1 : 0;
-    }
-    fclose(f);
-    return rc;
-}
-
 static void last_error(const char *text, void *arg)
 {
     errprintf(arg, "%s", text);
@@ -65,13 +47,11 @@ static int read_hosts(struct hsnd *d, struct errbuf *err)
 
     if (!path)
         path = sitedir_conf(&sitedir, "elanhosts");
-    if (read_file(path, &text, &len) == 0) {
+    text = file_read(path, SF_ELAN_HOSTS_SIZE_MAX, 0, &len, err);
+    if (text)
         d->hosts = elanhosts_parse(path, text, len, last_error, err);
-    } else if (errno == ENOENT && !d->conf.elanhosts) {
+    else if (errno == ENOENT && !d->conf.elanhosts)
         d->hosts = elanhosts_natural();
-    } else {
-        errprintf(err, "%s: %s", path, strerror(errno));
-    }
     free(text);
     return d->hosts ? 0 : -1;
 }

@@ -5,10 +5,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "hsnd/hsnd.h"
 
@@ -161,22 +160,14 @@ int hsnd_routes_end(struct conn *c, struct hsn_request *r, struct answer *a)
 /* The whole of a file of routes. */
 int hsnd_routes_file(struct hsnd *d, const char *path, struct errbuf *err)
 {
-    FILE *f = fopen(path, "re");
-    char *text = f ? malloc(SF_HSN_ROUTES_SIZE_MAX) : NULL;
-    struct hsn_peer *peers = NULL;
     size_t len, n;
+    char *text = file_read(path, SF_HSN_ROUTES_SIZE_MAX, 0, &len, err);
+    struct hsn_peer *peers = NULL;
     int rc = -1;
 
-    if (!f || !text) {
-        errprintf(err, "%s: %s", path, strerror(errno));
-    } else {
-        len = fread(text, 1, SF_HSN_ROUTES_SIZE_MAX, f);
-        if (hsn_routes_parse(path, text, len, &peers, &n, err) == 0)
-            rc = take_routes(d, peers, n, 0, 0, true, err);
-    }
+    if (text && hsn_routes_parse(path, text, len, &peers, &n, err) == 0)
+        rc = take_routes(d, peers, n, 0, 0, true, err);
     free(peers);
     free(text);
-    if (f)
-        fclose(f);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/bytebuf.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "mapperd/mapperd.h"
 #include "mapperd/netfile.h"
@@ -165,7 +166,9 @@ void mapperd_write_map(struct mapperd *d, const struct net *net)
         return;
     net_write_text(named, &text);
     net_free(named);
-    if (text.bad || netfile_put(d->settings.map_file, &text, 0666, &err) < 0)
+    if (text.bad ||
+        file_replace(d->settings.map_file, bytebuf_data(&text),
+                     bytebuf_len(&text), 0666, FILE_UMASK, &err) < 0)
         log_warn("SF-E854 cannot write the map: %s", err.text);
     bytebuf_free(&text);
 }

@@ -7,11 +7,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/bytebuf.h"
+#include "base/file.h"
 #include "base/sitedir.h"
-#include "mapperd/netfile.h"
 #include "net/align.h"
 #include "net/format.h"
 
@@ -32,49 +30,42 @@ static void tell(const char *text, void *arg)
     t->wrong(text, t->arg);
 }
 
-/* The text of a file.  False: it is not there, or cannot be used (told). */
-static bool get(const char *path, const char *standard, size_t max,
-                struct bytebuf *text, struct telling *t)
+/* The text of a file; NULL: it is not there, or cannot be used (told). */
+static char *get(const char *path, const char *standard, size_t max,
+                 size_t *len, struct telling *t)
 {
-    const char *name = path ? path : standard;
     struct errbuf err;
+    char *text = file_read(path ? path : standard, max, 0, len, &err);
 
-    bytebuf_init(text, max);
-    if (netfile_text(name, text, &err) == 0)
-        return true;
-    if (path || errno != ENOENT)
+    if (!text && (path || errno != ENOENT))
         tell(err.text, t);
-    bytebuf_free(text);
-    return false;
+    return text;
 }
 
 static void get_hosts(struct names *n, const char *path, struct telling *t)
 {
     const char *standard = SITEDIR_CONF("elanhosts");
-    struct bytebuf text;
+    size_t len;
+    char *text = get(path, standard, SF_ELAN_HOSTS_SIZE_MAX, &len, t);
 
-    if (!get(path, standard, SF_ELAN_HOSTS_SIZE_MAX + 1, &text, t))
-        return;
-    n->hosts = elanhosts_parse(path ? path : standard,
-                               (const char *)bytebuf_data(&text),
-                               bytebuf_len(&text), tell, t);
-    bytebuf_free(&text);
+    if (text)
+        n->hosts = elanhosts_parse(path ? path : standard, text, len, tell, t);
+    free(text);
 }
 
 static void get_cabling(struct names *n, const char *path, struct telling *t)
 {
     const char *standard = SITEDIR_CONF("swfab.net");
-    struct bytebuf text;
     struct errbuf err;
+    size_t len;
+    char *text = get(path, standard, SF_NET_FILE_MAX, &len, t);
 
-    if (!get(path, standard, SF_NET_FILE_MAX + 1, &text, t))
+    if (!text)
         return;
-    n->cabling =
-        net_parse(path ? path : standard, (const char *)bytebuf_data(&text),
-                  bytebuf_len(&text), &err);
+    n->cabling = net_parse(path ? path : standard, text, len, &err);
     if (!n->cabling)
         tell(err.text, t);
-    bytebuf_free(&text);
+    free(text);
 }
 
 struct names *names_new(const char *elanhosts, const char *cabling,

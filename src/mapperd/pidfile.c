@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "mapperd/mapperd.h"
 
@@ -28,21 +29,12 @@ static int choose_path(struct mapperd *d)
 }
 
 /* A new file takes the old one's place: a stale one is no obstacle. */
-static int write_pid(const char *path)
+static int write_pid(const char *path, struct errbuf *err)
 {
-    char *tmp = NULL;
-    FILE *f;
-    int rc = -1;
+    char text[24];
+    int len = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 
-    if (asprintf(&tmp, "%s.new", path) < 0)
-        return -1;
-    f = fopen(tmp, "we");
-    if (f) {
-        fprintf(f, "%ld\n", (long)getpid());
-        rc = fclose(f) == 0 ? rename(tmp, path) : -1;
-    }
-    free(tmp);
-    return rc;
+    return file_replace(path, text, (size_t)len, 0644, 0, err);
 }
 
 int mapperd_pid_file(struct mapperd *d, struct errbuf *err)
@@ -52,12 +44,11 @@ int mapperd_pid_file(struct mapperd *d, struct errbuf *err)
         return errprintf(err, "cannot become a daemon: %s", strerror(errno));
     if (choose_path(d) < 0)
         return errprintf(err, "no memory");
-    if (write_pid(d->pid_path) == 0)
+    if (write_pid(d->pid_path, err) == 0)
         return 0;
     if (d->settings.pid_file)
-        return errprintf(err, "cannot write %s: %s", d->pid_path,
-                         strerror(errno));
-    log_debug("no pid file at %s: %s", d->pid_path, strerror(errno));
+        return -1;
+    log_debug("no pid file: %s", err->text);
     free(d->pid_path);
     d->pid_path = NULL;
     return 0;

@@ -6,19 +6,17 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/bytebuf.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/sitedir.h"
 #include "mapper/gm2_store.h"
 #include "mapperd/mapperd.h"
-#include "mapperd/netfile.h"
 
 /* Boards of one machine have files of their own. */
 static char *path_of(const struct mapperd *d)
@@ -49,7 +47,8 @@ void mapperd_store_map(struct mapperd *d, const struct gm2_map *map)
         return;
     bytebuf_init(&bytes, SF_NET_FILE_MAX);
     if (gm2_store_write(map, d->address, &bytes))
-        rc = netfile_put(path, &bytes, 0600, &err);
+        rc = file_replace(path, bytebuf_data(&bytes), bytebuf_len(&bytes), 0600,
+                          0, &err);
     if (rc < 0 && !d->unstored)
         log_warn("SF-E856 the map is not stored, the next start explores "
                  "anew: %s",
@@ -61,54 +60,36 @@ void mapperd_store_map(struct mapperd *d, const struct gm2_map *map)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* -1 with errno; ENOENT: there is none. */
-static int get_file(const char *path, struct bytebuf *bytes)
+static struct gm2_map *read_map(const struct mapperd *d, const char *path,
+                                struct errbuf *err)
 {
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), e;
-    struct stat st;
-    ssize_t n = -1;
+    size_t len;
+    char *bytes = file_read(path, SF_NET_FILE_MAX, FILE_NO_LINK, &len, err);
+    struct gm2_map *map = NULL;
+    struct errbuf why;
 
-    if (fd < 0)
-        return -1;
-    errno = EINVAL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        uint8_t *room;
-
-        do {
-            errno = EFBIG;
-            room = bytebuf_room(bytes, 65536);
-            n = room ? read(fd, room, 65536) : -1;
-            if (n > 0)
-                bytebuf_grow(bytes, (size_t)n);
-        } while (n > 0);
+    if (bytes) {
+        map = gm2_store_read((const uint8_t *)bytes, len, d->address, &why);
+        if (!map)
+            errprintf(err, "%s: %s", path, why.text);
+        free(bytes);
+    } else if (errno == ENOENT) {
+        err->text[0] = '\0';
     }
-    e = errno;
-    close(fd);
-    errno = e;
-    return n < 0 ? -1 : 0;
+    return map;
 }
 
 struct gm2_map *mapperd_stored_map(struct mapperd *d)
 {
     struct errbuf err = {""};
-    struct gm2_map *map = NULL;
-    struct bytebuf bytes;
     char *path = path_of(d);
+    struct gm2_map *map = path ? read_map(d, path, &err) : NULL;
 
-    if (!path)
-        return NULL;
-    bytebuf_init(&bytes, SF_NET_FILE_MAX);
-    if (get_file(path, &bytes) == 0)
-        map = gm2_store_read(bytebuf_data(&bytes), bytebuf_len(&bytes),
-                             d->address, &err);
-    else if (errno != ENOENT)
-        errprintf(&err, "%s", strerror(errno));
     if (map)
         log_info("the stored map %s, of %u hosts, will be verified", path,
                  map->net->nhosts);
     else if (err.text[0])
-        log_warn("SF-E856 the stored map %s is not used: %s", path, err.text);
-    bytebuf_free(&bytes);
+        log_warn("SF-E856 the stored map is not used: %s", err.text);
     free(path);
     return map;
 }

@@ -4,34 +4,19 @@
  */
 #include "sfabric/netsource.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/file.h"
 #include "net/format.h"
-
-static char *read_file(const char *path, size_t *len)
-{
-    FILE *f = fopen(path, "r");
-    char *text = f ? malloc(SF_NET_FILE_MAX + 1UL) : NULL;
-
-    if (!text)
-        sfabric_fail("%s: %s", path, strerror(errno));
-    else
-        *len = fread(text, 1, SF_NET_FILE_MAX + 1UL, f);
-    if (f)
-        fclose(f);
-    return text;
-}
 
 static struct net *net_of_file(const char *path)
 {
     struct errbuf err;
-    size_t len = 0;
-    char *text = read_file(path, &len);
+    size_t len;
+    char *text = file_read(path, SF_NET_FILE_MAX, FILE_ANY, &len, &err);
     struct net *net = text ? net_parse(path, text, len, &err) : NULL;
 
-    if (text && !net)
+    if (!net)
         sfabric_fail("%s", err.text);
     free(text);
     return net;

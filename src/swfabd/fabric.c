@@ -4,46 +4,16 @@
  * a foreign one Y becomes a cable from X to a host "Y:port", which is a trunk:
  * the seat of a link to the other daemon.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bytebuf.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "net/build.h"
 #include "net/format.h"
 #include "swfabd/swfabd.h"
-
-enum { READ_STEP = 64 * 1024 };
-
-/* A text file of limited length, NUL terminated. */
-static char *read_file(const char *path, size_t max, size_t *len,
-                       struct errbuf *err)
-{
-    FILE *f = fopen(path, "re");
-    struct bytebuf b;
-    uint8_t *room;
-    size_t n = 1;
-
-    bytebuf_init(&b, max + READ_STEP + 1);
-    while (f && n && (room = bytebuf_room(&b, READ_STEP))) {
-        n = fread(room, 1, READ_STEP, f);
-        bytebuf_grow(&b, n);
-    }
-    bytebuf_add(&b, "", 1);
-    if (!f || ferror(f) || b.bad || bytebuf_len(&b) > max + 1) {
-        errprintf(err, "%s: %s", path,
-                  f && !ferror(f) ? "too long" : strerror(errno));
-        bytebuf_free(&b);
-    }
-    if (f)
-        fclose(f);
-    *len = b.mem ? bytebuf_len(&b) - 1 : 0;
-    return (char *)b.mem; /* nothing was consumed: it begins there */
-}
 
 /* Net=build:NAME is one made to order, else a file. */
 static struct net *read_net(const struct swfabd_conf *conf, struct errbuf *err)
@@ -60,7 +30,7 @@ static struct net *read_net(const struct swfabd_conf *conf, struct errbuf *err)
             errprintf(err, "Net=%s: %s", conf->net, why.text);
         return net;
     }
-    text = read_file(conf->net, SF_NET_FILE_MAX, &len, err);
+    text = file_read(conf->net, SF_NET_FILE_MAX, FILE_ANY, &len, err);
     net = text ? net_parse(conf->net, text, len, err) : NULL;
     free(text);
     return net;
@@ -69,8 +39,8 @@ static struct net *read_net(const struct swfabd_conf *conf, struct errbuf *err)
 static int read_parts(struct swfabd *d, const struct net *net,
                       struct errbuf *err)
 {
-    size_t len;
-    char *text = read_file(d->conf.parts, SF_SWFABD_PARTS_SIZE_MAX, &len, err);
+    char *text =
+        file_read(d->conf.parts, SF_SWFABD_PARTS_SIZE_MAX, 0, NULL, err);
     int rc;
 
     if (!text)
@@ -88,12 +58,11 @@ static int read_parts(struct swfabd *d, const struct net *net,
 static int read_faults(struct swfabd *d, struct errbuf *err)
 {
     char *text;
-    size_t len;
     int rc;
 
     if (!d->conf.faults)
         return 0;
-    text = read_file(d->conf.faults, SF_SWFABD_PARTS_SIZE_MAX, &len, err);
+    text = file_read(d->conf.faults, SF_SWFABD_PARTS_SIZE_MAX, 0, NULL, err);
     if (!text)
         return -1;
     rc = swfab_script_parse(&d->script, d->conf.faults, text, d->net, err);

@@ -7,12 +7,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clerk.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/service.h"
@@ -54,21 +53,12 @@ static int read_hosts(const struct mgrconf *conf, struct elanhosts **hosts,
     struct sitedir sitedir;
     const char *path =
         conf->elanhosts ? conf->elanhosts : sitedir_conf(&sitedir, "elanhosts");
-    FILE *f = fopen(path, "re");
-    struct stat st;
-    char *text;
     size_t len;
+    char *text = file_read(path, SF_ELAN_HOSTS_SIZE_MAX, 0, &len, err);
 
     *hosts = NULL;
-    if (!f)
-        return errno == ENOENT ? 0 : errprintf(err, "%s: %m", path);
-    if (fstat(fileno(f), &st) < 0 || st.st_size > SF_ELAN_HOSTS_SIZE_MAX ||
-        !(text = malloc((size_t)st.st_size + 1))) {
-        fclose(f);
-        return errprintf(err, "%s: not readable", path);
-    }
-    len = fread(text, 1, (size_t)st.st_size, f);
-    fclose(f);
+    if (!text)
+        return errno == ENOENT ? 0 : -1;
     *hosts = elanhosts_parse(path, text, len, report_line, NULL);
     free(text);
     return *hosts ? 0 : errprintf(err, "%s: it has errors", path);

@@ -5,13 +5,10 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "switchmgrd/net.h"
@@ -48,48 +45,40 @@ static void put_text(const char *text, size_t len, void *arg)
     fwrite(text, 1, len, arg);
 }
 
-static FILE *create(const char *path)
+static int write_file(const struct net *n, const char *path,
+                      struct errbuf *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    int rc = -1;
 
-    if (fd >= 0 && !f)
-        close(fd);
-    return f;
-}
+    errprintf(err, "%s: no memory", path);
+    if (f) {
+        bool good;
 
-static int write_file(const struct net *n, const char *path)
-{
-    char beside[SF_ELAN_PATH_MAX + 8];
-    bool good;
-    FILE *f;
-
-    snprintf(beside, sizeof(beside), "%s.new", path);
-    f = create(beside);
-    if (!f)
-        return -1;
-    fputs("{", f);
-    good = model_save(n->model, net_now(), put_text, f) == 0;
-    fputs(",\"peers\":{", f);
-    put_peers(n, f);
-    fputs("}}\n", f);
-    good = fflush(f) == 0 && !ferror(f) && good;
-    if (fclose(f) < 0 || !good)
-        return -1;
-    return rename(beside, path);
+        fputs("{", f);
+        good = model_save(n->model, net_now(), put_text, f) == 0;
+        fputs(",\"peers\":{", f);
+        put_peers(n, f);
+        fputs("}}\n", f);
+        if (fclose(f) == 0 && good)
+            rc = file_replace(path, text, len, 0600, FILE_DURABLE, err);
+    }
+    free(text);
+    return rc;
 }
 
 void net_state_save(struct net *n)
 {
-    char path[SF_ELAN_PATH_MAX], why[300];
+    char path[SF_ELAN_PATH_MAX];
+    struct errbuf err;
 
     n->saved = net_now();
     n->unsaved = false;
     path_of(n, path, sizeof(path));
-    if (write_file(n, path) == 0)
-        return;
-    snprintf(why, sizeof(why), "%.200s: %s", path, strerror(errno));
-    net_events_alarm(why, net_now(), n);
+    if (write_file(n, path, &err) < 0)
+        net_events_alarm(err.text, net_now(), n);
 }
 
 static void load_peers(struct net *n, struct json_object *o)
@@ -104,31 +93,18 @@ static void load_peers(struct net *n, struct json_object *o)
     }
 }
 
-static char *read_file(const char *path, size_t *len)
-{
-    FILE *f = fopen(path, "re");
-    struct stat st;
-    char *text = NULL;
-
-    if (!f)
-        return NULL;
-    if (fstat(fileno(f), &st) == 0 && st.st_size < 1024L * 1024 * 1024 &&
-        (text = malloc((size_t)st.st_size + 1)))
-        *len = fread(text, 1, (size_t)st.st_size, f);
-    fclose(f);
-    return text;
-}
-
 void net_state_load(struct net *n)
 {
     char path[SF_ELAN_PATH_MAX];
     struct errbuf err;
     struct json_object *o, *peers;
-    size_t len = 0;
+    size_t len;
     char *text;
 
     path_of(n, path, sizeof(path));
-    text = read_file(path, &len);
+    text = file_read(path, SF_HEALTH_STATE_MAX, 0, &len, &err);
+    if (!text && errno != ENOENT)
+        log_warn("SF-E706: %s; health begins anew", err.text);
     if (!text)
         return;
     o = jsonx_parse(text, len, &err);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/sitedir.h"
 #include "switchmgrd/net.h"
 #include "switchmgrd/topology.h"
@@ -48,20 +45,12 @@ static const char *missing(struct net *n)
 
 static void write_candidate(struct net *n, const struct bytebuf *text)
 {
-    struct sitedir sitedir, new;
-    const char *path = sitedir_run(&sitedir, TOPOLOGY_CANDIDATE);
-    const char *beside = sitedir_run(&new, TOPOLOGY_CANDIDATE ".new");
-    size_t len = bytebuf_len(text);
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    bool good = fd >= 0 && write(fd, bytebuf_data(text), len) == (ssize_t)len;
-    char why[256];
+    struct sitedir sitedir;
+    struct errbuf err;
 
-    if (fd >= 0)
-        good = close(fd) == 0 && good;
-    if (good && rename(beside, path) == 0)
-        return;
-    snprintf(why, sizeof(why), "%s: %s", path, strerror(errno));
-    net_events_alarm(why, net_now(), n);
+    if (file_replace(sitedir_run(&sitedir, TOPOLOGY_CANDIDATE),
+                     bytebuf_data(text), bytebuf_len(text), 0644, 0, &err) < 0)
+        net_events_alarm(err.text, net_now(), n);
 }
 
 static void take_map(struct net *n, const char *name, const char *text,
@@ -91,20 +80,14 @@ static void take_map(struct net *n, const char *name, const char *text,
 
 static void look_at_file(struct net *n, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    char *text = NULL;
-    ssize_t got = 0;
+    struct errbuf err;
+    size_t len;
+    char *text = file_read(path, SF_NET_FILE_MAX, 0, &len, &err);
 
-    if (fd < 0)
-        return; /* not written yet */
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        st.st_size <= SF_NET_FILE_MAX &&
-        (text = malloc((size_t)st.st_size + 1)))
-        got = read(fd, text, (size_t)st.st_size);
-    close(fd);
-    if (text && got == st.st_size)
-        take_map(n, path, text, (size_t)got);
+    if (text)
+        take_map(n, path, text, len);
+    else if (errno != ENOENT) /* not written yet */
+        net_events_alarm(err.text, net_now(), n);
     free(text);
 }
 

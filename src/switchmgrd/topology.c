@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "net/format.h"
 #include "net/topo.h"
 #include "switchmgrd/topology.h"
@@ -64,27 +61,6 @@ int topology_text(const char *name, const char *text, size_t len, bool yaml,
     return rc;
 }
 
-static char *read_whole(const char *path, int flags, size_t *len)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
-    struct stat st;
-    char *text = NULL;
-    ssize_t n;
-
-    *len = 0;
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        st.st_size <= SF_TOPOLOGY_SIZE_MAX &&
-        (text = malloc((size_t)st.st_size + 1))) {
-        while (*len < (size_t)st.st_size &&
-               (n = read(fd, text + *len, (size_t)st.st_size - *len)) > 0)
-            *len += (size_t)n;
-    }
-    close(fd);
-    return text;
-}
-
 static void note_fatal(void *arg, bool fatal, unsigned line, const char *text)
 {
     struct errbuf *err = arg;
@@ -93,46 +69,29 @@ static void note_fatal(void *arg, bool fatal, unsigned line, const char *text)
         errprintf(err, "line %u of the new file: %s", line, text);
 }
 
-static int put_into_place(const char *path, const char *text, size_t len,
-                          struct errbuf *err)
-{
-    char beside[SF_ELAN_PATH_MAX + 8];
-    bool good;
-    int fd;
-
-    snprintf(beside, sizeof(beside), "%s.new", path);
-    unlink(beside);
-    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return errprintf(err, "%s: %m", beside);
-    good = write(fd, text, len) == (ssize_t)len && fchmod(fd, 0644) == 0 &&
-           fsync(fd) == 0;
-    good = close(fd) == 0 && good;
-    if (good && rename(beside, path) == 0)
-        return 0;
-    errprintf(err, "%s: %m", path);
-    unlink(beside);
-    return -1;
-}
-
 int topology_install(const char *candidate, const char *path,
                      struct errbuf *err)
 {
     size_t len, old_len;
-    char *text = read_whole(candidate, O_NOFOLLOW, &len), *old;
+    char *text =
+        file_read(candidate, SF_TOPOLOGY_SIZE_MAX, FILE_NO_LINK, &len, err);
+    char *old;
     int rc = 0;
 
+    if (!text && errno != ENOENT) /* none yet */
+        return -1;
     err->text[0] = '\0';
     if (!text)
-        return 0; /* none yet */
-    old = read_whole(path, 0, &old_len);
+        return 0;
+    old = file_read(path, SF_TOPOLOGY_SIZE_MAX, 0, &old_len, NULL);
     if (old && old_len == len && memcmp(old, text, len) == 0)
         rc = 0;
     else if ((topology_is_yaml(path) ? net_topo_check_yaml : net_topo_check)(
                  text, len, note_fatal, NULL, err) < 0)
         rc = -1;
     else
-        rc = put_into_place(path, text, len, err) < 0 ? -1 : 1;
+        rc =
+            file_replace(path, text, len, 0644, FILE_DURABLE, err) < 0 ? -1 : 1;
     free(old);
     free(text);
     return rc;

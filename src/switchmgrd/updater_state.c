@@ -9,10 +9,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <stdlib.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "switchmgrd/net_clock.h"
 #include "switchmgrd/updater.h"
@@ -67,20 +66,19 @@ static void put_all(const struct updater *u, FILE *f)
 
 void upd_state_save(const struct updater *u)
 {
-    char beside[SF_ELAN_PATH_MAX + 8];
-    bool ok;
-    FILE *f;
+    struct errbuf err = {"no memory"};
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    int rc = -1;
 
-    snprintf(beside, sizeof(beside), "%s.new", u->state_path);
-    f = fopen(beside, "we");
     if (f) {
-        fchmod(fileno(f), 0600);
         put_all(u, f);
-        ok = fflush(f) == 0 && fsync(fileno(f)) == 0;
-        ok = fclose(f) == 0 && ok;
-        if (ok && rename(beside, u->state_path) == 0)
-            return;
+        if (fclose(f) == 0)
+            rc = file_replace(u->state_path, text, len, 0600, FILE_DURABLE,
+                              &err);
     }
-    log_error("SF-E704: %s: %m; caps may be forgotten at a restart",
-              u->state_path);
+    free(text);
+    if (rc < 0)
+        log_error("SF-E704: %s; caps may be forgotten at a restart", err.text);
 }

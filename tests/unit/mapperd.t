@@ -348,13 +348,13 @@ for what in "damaged:damage" \
     "that of board:cp $tmp/stored3 $tmp/stored15" \
     "no stored map:cp $tmp/mapper3.conf $tmp/stored15" \
     "Too many levels:ln -sf $tmp/stored3 $tmp/stored15" \
-    "Invalid argument:eval rm $tmp/stored15; mkfifo $tmp/stored15"; do
+    "not a regular file:eval rm $tmp/stored15; mkfifo $tmp/stored15"; do
     # shellcheck disable=SC2086
     again ${what#*:} 2>/dev/null
     same "a stored map with '${what%%:*}' is told once, and explored" \
         "1 16, 0, 1" "${was#* }, $(
             of_mapper 15 hypotheses), $(
-            grep -c "SF-E856 the stored map .* is not used: .*${what%%:*}" \
+            grep -c "SF-E856 the stored map is not used: .*${what%%:*}" \
                 "$tmp/m15.log")"
 done
 

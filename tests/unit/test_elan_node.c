@@ -247,7 +247,7 @@ static void state_file_that_cannot_be_is_told(void **state)
 
     assert_int_equal(state_file_write("/nonexistent", "x", &err), -1);
     assert_string_equal(err.text, "/nonexistent/" STATE_FILE_NAME
-                                  ".new: No such file or directory");
+                                  ": No such file or directory");
     /* A link is not followed, whoever planted it. */
     snprintf(path, sizeof(path), "%s/" STATE_FILE_NAME, dir);
     assert_int_equal(symlink("/etc/passwd", path), 0);

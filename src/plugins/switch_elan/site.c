@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "plugins/switch_elan/site.h"
 #include "slurmabi/slurm_sym.h"
 
@@ -17,46 +14,16 @@ static void report(const char *text, void *arg)
         slurm_error("SF-E102 switch/elan: %s", text);
 }
 
-/* The file's bytes; NULL with errno.  What is no file is refused and not
- * waited for: slurmctld's locks are held.  One byte more than allowed is read,
- * so that the parser sees a file that is too long. */
-static char *read_file(const char *path, size_t *len)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    size_t max = (size_t)SF_ELAN_HOSTS_SIZE_MAX + 1, want;
-    struct stat st;
-    char *buf = NULL;
-    ssize_t n;
-
-    *len = 0;
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        want = (size_t)st.st_size < max ? (size_t)st.st_size : max;
-        buf = malloc(want + 1);
-        while (buf && *len < want &&
-               (n = read(fd, buf + *len, want - *len)) > 0)
-            *len += (size_t)n;
-    } else {
-        errno = EINVAL;
-    }
-    close(fd);
-    return buf;
-}
-
+/* What is no file is refused and not waited for: slurmctld's locks are held. */
 static struct elanhosts *read_hosts(const char *path, struct errbuf *err)
 {
     struct elanhosts *hosts;
     size_t len;
-    char *text = read_file(path, &len);
+    char *text = file_read(path, SF_ELAN_HOSTS_SIZE_MAX, 0, &len, err);
     int errors = 0;
 
-    if (!text && errno == ENOENT)
-        return elanhosts_natural();
-    if (!text) {
-        errprintf(err, "%s: %s", path, strerror(errno));
-        return NULL;
-    }
+    if (!text)
+        return errno == ENOENT ? elanhosts_natural() : NULL;
     hosts = elanhosts_parse(path, text, len, report, &errors);
     free(text);
     if (!hosts)

@@ -1,59 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "elan/state.h"
 #include "plugins/switch_elan/state_file.h"
 
-static int fill(int fd, const char *text)
+static const char *path_in(const char *dir, char *path, size_t size)
 {
-    size_t len = strlen(text);
-
-    return write(fd, text, len) == (ssize_t)len && fsync(fd) == 0 ? 0 : -1;
+    snprintf(path, size, "%s/" STATE_FILE_NAME, dir);
+    return path;
 }
 
 int state_file_write(const char *dir, const char *text, struct errbuf *err)
 {
-    char path[4096], new[4096 + 8];
-    int fd, rc;
+    char path[4096];
 
-    snprintf(path, sizeof(path), "%s/" STATE_FILE_NAME, dir);
-    snprintf(new, sizeof(new), "%s.new", path);
-    fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return errprintf(err, "%s: %s", new, strerror(errno));
-    rc = fill(fd, text);
-    if (close(fd) < 0 || rc < 0 || rename(new, path) < 0) {
-        errprintf(err, "%s: %s", path, strerror(errno));
-        unlink(new);
-        return -1;
-    }
-    return 0;
+    return file_replace(path_in(dir, path, sizeof(path)), text, strlen(text),
+                        0600, FILE_DURABLE, err);
 }
 
 int state_file_read(const char *dir, char **text, struct errbuf *err)
 {
     char path[4096];
-    ssize_t n;
-    int fd;
 
-    *text = NULL;
-    snprintf(path, sizeof(path), "%s/" STATE_FILE_NAME, dir);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return errno == ENOENT
-                   ? 0
-                   : errprintf(err, "%s: %s", path, strerror(errno));
-    *text = calloc(1, ELAN_STATE_SIZE_MAX + 1);
-    n = *text ? read(fd, *text, ELAN_STATE_SIZE_MAX) : -1;
-    close(fd);
-    if (n >= 0)
-        return 0;
-    free(*text);
-    *text = NULL;
-    return errprintf(err, "%s: cannot be read", path);
+    *text = file_read(path_in(dir, path, sizeof(path)), ELAN_STATE_SIZE_MAX,
+                      FILE_NO_LINK, NULL, err);
+    return *text || errno == ENOENT ? 0 : -1;
 }
