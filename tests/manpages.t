@@ -134,6 +134,15 @@ verbs mapperd.8 mapperd/control.c
 verbs swfabd.8 swfabd/control.c
 verbs switchmgrd.8 switchmgrd/net_verbs.c
 
+# What libhsn has for pages, in the page of the library.
+pages_of_libhsn=$(sed -nE '/^LIBHSN_2/,/^}/ s/^ +(hsn_[a-z_]+);$/\1/p' \
+    "$top/src/hsn/libhsn.map" | sort)
+check "libhsn.map has a second version" \
+    "$([ -n "$pages_of_libhsn" ] || echo none)"
+check "libhsn.3 has every call of it" "$(none_but "$pages_of_libhsn" \
+    "$(plain libhsn.3 | awk '/^\.SH/ { s = /SYNOPSIS/ } s' |
+        grep -oE '\bhsn_[a-z_]+' | sort -u)")"
+
 # What users may set: what the sources read, but for what others set.
 variables() {
     {

@@ -223,6 +223,8 @@
 #define SF_HSN_RING_MAX (64 * 1024 * 1024)
 #define SF_HSN_ROUTES_SIZE_MAX (64 * 1024 * 1024)
 #define SF_HSN_ASK_MAX 32
+#define SF_HSN_POOL_SLICES_MAX 256 /* endpoints that share their pages */
+#define SF_HSN_POOL_USER_MAX 256   /* endpoints with pages, of one user */
 
 /* swfabd: bytes of a line of its files, of a file; parts of one fabric;
  * smallest ring of a host; connections that have not said who they are, and

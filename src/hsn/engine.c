@@ -171,7 +171,7 @@ struct hsn_routes *hsn_engine_routes_of(struct hsn_engine *e)
 
 void hsn_engine_page_free(struct hsn_engine *e, void *page)
 {
-    hsn_page_put(&e->pages, page);
+    hsn_pages_put(&e->pages, page);
 }
 
 void *hsn_engine_place(struct hsn_engine *e, void *cache, unsigned half,
@@ -180,12 +180,12 @@ void *hsn_engine_place(struct hsn_engine *e, void *cache, unsigned half,
     if (!cache && half == 0)
         return page;
     if (!cache)
-        cache = hsn_page_get(&e->pages);
+        cache = hsn_pages_get(&e->pages);
     if (cache) {
         memcpy((uint8_t *)cache + half * HSN_FRAGMENT, page, len);
         HSN_ADD(&e->counts, copied_data, len);
     }
-    hsn_page_put(&e->pages, page);
+    hsn_pages_put(&e->pages, page);
     return cache;
 }
 

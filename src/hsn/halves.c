@@ -10,8 +10,8 @@ static void free_half(struct hsn_engine *e, uint32_t index)
 {
     struct hsn_half half = hsn_fragq_take(&e->fragq, index);
 
-    hsn_page_put(&e->pages, half.page[0]);
-    hsn_page_put(&e->pages, half.page[1]);
+    hsn_pages_put(&e->pages, half.page[0]);
+    hsn_pages_put(&e->pages, half.page[1]);
 }
 
 void hsn_halves_free(struct hsn_engine *e)
@@ -86,7 +86,7 @@ static void combine_pages(struct hsn_engine *e, struct hsn_module *m,
     HSN_ADD(&e->counts, copied_data, rest);
     HSN_ADD(&e->counts, copied_header, f->header_len);
     if (f->header_len == 0) {
-        hsn_page_put(&e->pages, second);
+        hsn_pages_put(&e->pages, second);
         d.page[1] = NULL;
     }
     hsn_deliver(e, m, &d);
@@ -114,8 +114,8 @@ static void combine(struct hsn_engine *e, struct hsn_module *m,
     hsn_rx_parts(rx, parts[f->fragment]);
     half_parts(e, &half, parts[half.frame.fragment]);
     combine_in_place(e, m, f, parts);
-    hsn_page_put(&e->pages, half.page[0]);
-    hsn_page_put(&e->pages, half.page[1]);
+    hsn_pages_put(&e->pages, half.page[0]);
+    hsn_pages_put(&e->pages, half.page[1]);
 }
 
 /* Do two halves of one message contradict each other? */

@@ -56,6 +56,7 @@ void hsn_close(struct hsn *h)
 
     if (!h)
         return;
+    hsn_mapped_free(h);
     ring_detach(&h->to);
     ring_detach(&h->from);
     if (h->bell >= 0)
@@ -109,6 +110,7 @@ static struct hsn *open_simple(const char *path, enum hsn_kind kind,
 
     if (!h)
         return NULL;
+    h->number = number;
     hsn_request_begin(&w, h->buf, sizeof(h->buf), verb, number, 0);
     return open_endpoint(h, kind, &w);
 }
@@ -132,8 +134,8 @@ struct hsn *hsn_attach(const char *path, const ELAN_CAPABILITY *cap,
 
     if (!h)
         return NULL;
-    hsn_request_begin(&w, h->buf, sizeof(h->buf), HSN_OPEN_ELAN,
-                      (uint32_t)(context >= 0 ? context : cap->MyContext), 0);
+    h->number = (uint32_t)(context >= 0 ? context : cap->MyContext);
+    hsn_request_begin(&w, h->buf, sizeof(h->buf), HSN_OPEN_ELAN, h->number, 0);
     elan_capability_put(&w, cap);
     len = w.len;
     h = open_endpoint(h, HSN_KIND_ELAN, &w);

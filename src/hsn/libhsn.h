@@ -170,6 +170,49 @@ int hsn_recv(struct hsn *h, struct hsn_message *m);
  * need not make one. */
 int hsn_try_recv(struct hsn *h, struct hsn_message *m);
 
+/* ---- pages ------------------------------------------------------------- */
+
+/* Data of HSN_PAGES_LEAST bytes and more need not be copied: it can travel in
+ * pages that hsnd shares with the process.  What is received so is aligned to
+ * its page and may be kept as long as one likes; what is sent so is given away.
+ *
+ * Endpoints of one program (hsn_attach()) share one piece of memory, and pages
+ * go from one process of it to another uncopied.  So who sends a page must keep
+ * its hands off it, and who does not trust the other processes of its own
+ * program asks for no pages.  No other program, and no endpoint of
+ * hsn_dgram_open(), shares memory with anybody but hsnd. */
+#define HSN_PAGES_LEAST 2048
+
+/* From now on data comes in pages where there are some: an endpoint has 256 at
+ * most, half of which it is given at once to send.  Who keeps too many gets
+ * data by the ring again.  EOPNOTSUPP: not for this kind of endpoint, or hsnd
+ * knows no pages; EBUSY: it has been said; EPERM: not the process that opened
+ * it; ENOSPC: this user or this program has as many as one may have. */
+int hsn_pages_open(struct hsn *h);
+/* Bytes of a page, to which it is aligned: hsnd's PageSize.  0: no pages. */
+size_t hsn_page_size(const struct hsn *h);
+
+/* A page to write into.  NULL with errno EAGAIN: all are under way,
+ * hsn_wait_send() waits for one; EOPNOTSUPP: hsn_pages_open() was not called;
+ * ECONNRESET. */
+void *hsn_page_get(struct hsn *h);
+/* As hsn_send(), with m->data a whole page that was got or kept, from its
+ * beginning; at most hsn_page_size() bytes of it.  On success the page is no
+ * longer the caller's.  EINVAL: no page of the caller's. */
+int hsn_send_page(struct hsn *h, const struct hsn_message *m);
+/* The page that the data of the message just received lies in: it stays after
+ * the next receive.  NULL with errno ENOENT: it did not come in a page. */
+void *hsn_page_keep(struct hsn *h);
+/* Give a page back that was got or kept.  EINVAL: it is none. */
+int hsn_page_free(struct hsn *h, void *page);
+/* Put len bytes of a page into half 0 or 1 of a cache page, for who keeps two
+ * pages of 4 KB in one of 8 KB.  Half 0 without a cache page yet (NULL): the
+ * page itself becomes it, nothing is copied.  Else the data is copied and the
+ * page given back.  The cache page, or NULL with errno: EINVAL, EAGAIN (no
+ * page to be had), and the page is still the caller's. */
+void *hsn_page_place(struct hsn *h, void *cache, unsigned half, void *page,
+                     size_t len);
+
 /* ---- the board --------------------------------------------------------- */
 
 struct hsn_counters {

@@ -12,6 +12,7 @@
 #include "base/look.h"
 #include "base/ring.h"
 #include "hsn/libhsn.h"
+#include "hsn/port_record.h"
 #include "hsn/port_wire.h"
 
 enum hsn_kind { HSN_KIND_NONE, HSN_KIND_RAW, HSN_KIND_DGRAM, HSN_KIND_ELAN };
@@ -28,6 +29,9 @@ struct hsn {
     bool holding;     /* the record of the last receive is still in the ring */
     bool gone;        /* hsnd is */
     unsigned empty;   /* receives in a row that found nothing */
+    uint32_t number;  /* module or context, as opened */
+    struct hsn_mapped *mapped; /* pages; NULL: none */
+    uint32_t page;             /* n: the last message lies in page n - 1 */
     uint8_t buf[SF_HSN_REQUEST_MAX];
 };
 
@@ -37,6 +41,24 @@ int hsn_call(struct hsn *h, int fd, const struct be_writer *w,
              struct be_reader *answer, int fds[2]);
 /* The connection for questions, made when it is not there. */
 int hsn_call_fd(struct hsn *h);
+
+/* libhsn_page.c */
+void hsn_mapped_free(struct hsn *h);
+/* The data of a message that came in a page; NULL: that is none. */
+const void *hsn_page_arrived(struct hsn *h, uint32_t page, size_t data_len);
+/* The message of h->page is not looked at any more. */
+void hsn_page_let_go(struct hsn *h);
+/* About to sleep because no page is left: false, there is one by now, or pages
+ * are not what is waited for. */
+bool hsn_page_sleep(struct hsn *h);
+void hsn_page_awake(struct hsn *h);
+
+/* libhsn_send.c */
+/* A record with that head, data (unless it is in a page) and header. */
+int hsn_send_record(struct hsn *h, const struct hsn_record *head,
+                    const void *data, const void *header);
+/* As hsn_send(); page n: the data is in page n - 1. */
+int hsn_send_message(struct hsn *h, const struct hsn_message *m, uint32_t page);
 
 /* The rings after an error: broken is as good as gone.  -1, with errno. */
 int hsn_ring_failed(struct hsn *h);

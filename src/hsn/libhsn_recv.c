@@ -17,6 +17,7 @@ static void let_go(struct hsn *h)
 {
     if (!h->holding)
         return;
+    hsn_page_let_go(h);
     ring_consume(&h->from);
     h->holding = false;
     if (ring_must_wake_full(&h->from))
@@ -75,21 +76,27 @@ static const struct hsn_record *next(struct hsn *h, bool arm)
 static int receive(struct hsn *h, struct hsn_message *m, bool arm)
 {
     const struct hsn_record *r;
-    const uint8_t *data;
+    const void *data;
 
     if (h->bell < 0 || h->kind == HSN_KIND_RAW)
         return hsn_fail(EOPNOTSUPP);
     r = next(h, arm);
     if (!r)
         return -1;
-    data = (const uint8_t *)(r + 1);
+    data = r->page ? hsn_page_arrived(h, r->page, r->data_len)
+                   : (const void *)(r + 1);
+    if (!data) {
+        h->gone = true;
+        return hsn_fail(ECONNRESET);
+    }
     *m = (struct hsn_message){.board = r->board,
                               .node = r->node,
                               .context = r->context,
                               .module = r->module,
                               .data = data,
                               .data_len = r->data_len,
-                              .header = data + r->data_len,
+                              .header = (const uint8_t *)(r + 1) +
+                                        hsn_record_inline(r),
                               .header_len = r->header_len};
     return 0;
 }

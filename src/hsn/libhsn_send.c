@@ -30,30 +30,45 @@ static uint8_t *append(uint8_t *at, const void *src, size_t len)
     return at + len;
 }
 
-int hsn_send(struct hsn *h, const struct hsn_message *m)
+int hsn_send_record(struct hsn *h, const struct hsn_record *head,
+                    const void *data, const void *header)
+{
+    size_t here = hsn_record_inline(head);
+    struct hsn_record *r =
+        ring_reserve(&h->to, sizeof(*r) + here + head->header_len);
+    uint8_t *at;
+
+    if (!r)
+        return hsn_ring_failed(h);
+    *r = *head;
+    at = append((uint8_t *)(r + 1), data, here);
+    append(at, header, head->header_len);
+    commit(h, sizeof(*r) + here + head->header_len);
+    return 0;
+}
+
+int hsn_send_message(struct hsn *h, const struct hsn_message *m, uint32_t page)
 {
     size_t most =
         h->kind == HSN_KIND_ELAN ? HSN_ELAN_HEADER_MAX : HSN_HEADER_MAX;
-    struct hsn_record *r;
-    uint8_t *at;
+    struct hsn_record r = {.board = m->board,
+                           .node = m->node,
+                           .context = m->context,
+                           .module = m->module,
+                           .data_len = (uint16_t)m->data_len,
+                           .header_len = (uint16_t)m->header_len,
+                           .page = page};
 
     if (usable(h, false) < 0)
         return -1;
     if (m->data_len > HSN_DATA_MAX || m->header_len > most)
         return hsn_fail(EMSGSIZE);
-    r = ring_reserve(&h->to, sizeof(*r) + m->data_len + m->header_len);
-    if (!r)
-        return hsn_ring_failed(h);
-    *r = (struct hsn_record){.board = m->board,
-                             .node = m->node,
-                             .context = m->context,
-                             .module = m->module,
-                             .data_len = (uint16_t)m->data_len,
-                             .header_len = (uint16_t)m->header_len};
-    at = append((uint8_t *)(r + 1), m->data, m->data_len);
-    append(at, m->header, m->header_len);
-    commit(h, sizeof(*r) + m->data_len + m->header_len);
-    return 0;
+    return hsn_send_record(h, &r, m->data, m->header);
+}
+
+int hsn_send(struct hsn *h, const struct hsn_message *m)
+{
+    return hsn_send_message(h, m, 0);
 }
 
 int hsn_raw_send(struct hsn *h, const struct hsn_raw *p)
@@ -86,12 +101,13 @@ int hsn_wait_send(struct hsn *h, int timeout_ms)
 
     if (h->bell < 0)
         return hsn_fail(EOPNOTSUPP);
-    if (ring_sleep_full(&h->to, HSN_RECORD_MAX)) {
+    if (hsn_page_sleep(h) || ring_sleep_full(&h->to, HSN_RECORD_MAX)) {
         n = poll(&p, 1, timeout_ms);
         if (n > 0 && ring_bell_clear(h->bell) < 0)
             h->gone = true;
     }
     ring_awake(&h->to);
+    hsn_page_awake(h);
     if (h->gone)
         return hsn_fail(ECONNRESET);
     return n;

@@ -16,12 +16,12 @@ static void loop_back_pages(struct hsn_engine *e, struct hsn_module *m,
         HSN_ADD(&e->counts, page_size, 1);
         return;
     }
-    d->page[0] = hsn_page_get(&e->pages);
-    d->page[1] = two ? hsn_page_get(&e->pages) : NULL;
+    d->page[0] = hsn_pages_get(&e->pages);
+    d->page[1] = two ? hsn_pages_get(&e->pages) : NULL;
     if (!d->page[0] || (two && !d->page[1])) {
         HSN_ADD(&e->counts, no_memory, 1);
-        hsn_page_put(&e->pages, d->page[0]);
-        hsn_page_put(&e->pages, d->page[1]);
+        hsn_pages_put(&e->pages, d->page[0]);
+        hsn_pages_put(&e->pages, d->page[1]);
         return;
     }
     if (data)

@@ -26,7 +26,7 @@ void hsn_pages_init(struct hsn_pages *p, size_t size,
         p->memory = (struct hsn_memory){libc_alloc, libc_free, NULL};
 }
 
-void *hsn_page_get(struct hsn_pages *p)
+void *hsn_pages_get(struct hsn_pages *p)
 {
     void *page = p->memory.alloc(p->memory.arg, p->size);
 
@@ -35,7 +35,7 @@ void *hsn_page_get(struct hsn_pages *p)
     return page;
 }
 
-void hsn_page_put(struct hsn_pages *p, void *page)
+void hsn_pages_put(struct hsn_pages *p, void *page)
 {
     if (!page)
         return;

@@ -26,7 +26,7 @@ struct hsn_pages {
 
 void hsn_pages_init(struct hsn_pages *p, size_t size,
                     const struct hsn_memory *memory);
-void *hsn_page_get(struct hsn_pages *p);
-void hsn_page_put(struct hsn_pages *p, void *page); /* NULL is fine */
+void *hsn_pages_get(struct hsn_pages *p);
+void hsn_pages_put(struct hsn_pages *p, void *page); /* NULL is fine */
 
 #endif

@@ -33,8 +33,13 @@ enum hsn_verb {
     HSN_ROUTES_CHANGE, /* a: map version, b: host type; u8 configured, u32
                         * version that this client loaded: what is added then
                         * takes the places of those peers; no routes: gone */
+    HSN_PAGES,         /* a: 1 module, 2 context, b: its number, of an
+                        * endpoint of this very process -> u32 slice, u32
+                        * slices, u32 page size; memory (hsn/page_pool.h) */
     HSN_VERBS
 };
+
+enum { HSN_PAGES_OF_MODULE = 1, HSN_PAGES_OF_CONTEXT };
 
 struct hsn_request {
     enum hsn_verb verb;

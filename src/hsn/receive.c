@@ -15,7 +15,7 @@ int hsn_receive_init(struct hsn_engine *e)
 
         rx->nbuf = HSN_MTU / e->pages.size;
         for (size_t k = 0; k < rx->nbuf; k++) {
-            rx->buf[k] = (struct iovec){hsn_page_get(&e->pages), e->pages.size};
+            rx->buf[k] = (struct iovec){hsn_pages_get(&e->pages), e->pages.size};
             if (!rx->buf[k].iov_base)
                 return -1;
         }
@@ -28,7 +28,7 @@ void hsn_receive_free(struct hsn_engine *e)
     hsn_halves_free(e);
     for (unsigned i = 0; e->rx && i < e->o.rx_slots; i++)
         for (size_t k = 0; k < e->rx[i].nbuf; k++)
-            hsn_page_put(&e->pages, e->rx[i].buf[k].iov_base);
+            hsn_pages_put(&e->pages, e->rx[i].buf[k].iov_base);
     free(e->rx);
     e->rx = NULL;
 }

@@ -46,10 +46,10 @@ bool hsn_rx_take_pages(struct hsn_engine *e, struct hsn_rx *rx, size_t n,
     void *fresh[2] = {NULL, NULL};
 
     for (size_t k = 0; k < n; k++) {
-        fresh[k] = hsn_page_get(&e->pages);
+        fresh[k] = hsn_pages_get(&e->pages);
         if (!fresh[k]) {
             HSN_ADD(&e->counts, no_memory, 1);
-            hsn_page_put(&e->pages, fresh[0]);
+            hsn_pages_put(&e->pages, fresh[0]);
             return false;
         }
     }

@@ -120,6 +120,7 @@ static verb_f *const verbs[HSN_VERBS] = {
     [HSN_ROUTES_END] = hsnd_routes_end,
     [HSN_PEER] = do_peer,
     [HSN_ROUTES_CHANGE] = hsnd_routes_begin,
+    [HSN_PAGES] = hsnd_pages,
 };
 
 void hsnd_answer(struct conn *c, const void *buf, size_t len, struct answer *a)

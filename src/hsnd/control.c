@@ -58,6 +58,8 @@ static int do_status(const struct ctl_request *q, struct errbuf *err)
     X(port_full, counts.port_full)                                             \
     X(port_malformed, counts.port_malformed)                                   \
     X(port_copied, counts.port_copied)                                         \
+    X(page_copied, counts.page_copied)                                         \
+    X(page_passed, counts.page_passed)                                         \
     X(routes_died, echo.died)                                                  \
     X(routes_revived, echo.revived)                                            \
     X(loop_sent, loop_test.sent)                                               \

@@ -6,6 +6,7 @@
  *   identity.c  who we are, and which board has which Elan id
  *   listen.c    connections and their requests
  *   port.c      endpoints: rings, delivery
+ *   pages.c     pages that they share
  *   pump.c      from the endpoints' rings to the engine; the loop
  *   elan.c      contexts: attach, frames
  *   program.c   programs that holders register
@@ -82,6 +83,12 @@ struct port {
     struct client_program *program; /* elan */
     struct hsn_elan_sender sender;  /* elan */
     uint8_t *scratch;               /* elan: headers of what is under way */
+    struct page_pool *pool;         /* NULL: no pages */
+    uint16_t slice;                 /* of the pool */
+    unsigned npages;                /* that it has */
+    uint32_t granted;               /* pages, ever */
+    uint32_t sending;               /* n: page n - 1 is under way; 0: none */
+    bool passed;                    /* ... and is another's by now */
     struct port_counts counts;
     bool active;   /* its ring is looked at in each round */
     unsigned at;   /* active: where in d->act */
@@ -97,6 +104,7 @@ struct port {
 /* A program of a holder. */
 struct client_program {
     struct hsnd *d;
+    struct page_pool *pool; /* of its endpoints; NULL: none */
     struct hsn_program *known;
     struct program_cgroup group;
     int fd;
@@ -114,6 +122,8 @@ struct hsnd_counts {
         elan_no_context, elan_unknown_node;
     uint64_t port_full, port_malformed;
     uint64_t port_copied; /* bytes of data put into rings of processes */
+    uint64_t page_copied; /* ... into pages of theirs */
+    uint64_t page_passed; /* ... that changed hands with their page */
     uint64_t bells, rounds, sleeps;
 };
 
@@ -250,6 +260,24 @@ void port_deactivate(struct port *p);
 extern const struct hsn_module_ops port_dgram_ops;
 extern const struct hsn_raw_ops port_raw_ops;
 void port_complete(void *arg, uint64_t cookie, int error);
+
+/* pages.c */
+/* The verb: an errno, or 0. */
+int hsnd_pages(struct conn *c, struct hsn_request *r, struct answer *a);
+/* The endpoint ends, and nothing is under way: its pages are the pool's. */
+void pages_leave(struct port *p);
+void pages_program_ends(struct client_program *p);
+/* The process sends what lies in that page: where, or NULL: it may not. */
+const uint8_t *pages_sent(struct port *p, const struct hsn_record *r);
+/* What it sent is done: it gets the page again, or another one. */
+void pages_done(struct port *p);
+/* The process gives pages back; false: some are not its own. */
+bool pages_freed(struct port *p, const uint8_t *numbers, size_t len);
+/* Does so much data come to this endpoint in a page, if there is one? */
+bool pages_wanted(const struct port *p, size_t data_len);
+/* The data in a page of the endpoint's, from now on its own: the number, plus
+ * one; 0: there is none. */
+uint32_t pages_deliver(struct port *p, const struct iovec *data, size_t ndata);
 
 /* pump.c */
 void hsnd_run(struct hsnd *d);

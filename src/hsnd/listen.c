@@ -39,14 +39,15 @@ static int reply(int fd, struct answer *a)
     } control = {.space = {0}};
     struct iovec iov = {a->buf, a->w.len};
     struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+    size_t len = (size_t)((a->fds[0] >= 0) + (a->fds[1] >= 0)) * sizeof(int);
 
-    if (a->fds[0] >= 0) {
+    if (len) {
         m.msg_control = &control;
-        m.msg_controllen = sizeof(control.space);
+        m.msg_controllen = CMSG_SPACE(len);
         control.head.cmsg_level = SOL_SOCKET;
         control.head.cmsg_type = SCM_RIGHTS;
-        control.head.cmsg_len = CMSG_LEN(sizeof(a->fds));
-        memcpy(CMSG_DATA(&control.head), a->fds, sizeof(a->fds));
+        control.head.cmsg_len = CMSG_LEN(len);
+        memcpy(CMSG_DATA(&control.head), a->fds, len);
     }
     return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
 }

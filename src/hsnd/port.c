@@ -33,6 +33,7 @@ static int peer_of(struct port *p, int fd)
 static int make_rings(struct port *p, int fds[2])
 {
     size_t size = (size_t)p->d->conf.ring_kb * 1024;
+    int e;
 
     fds[0] = ring_create(size, NULL);
     fds[1] = ring_create(size, NULL);
@@ -41,11 +42,19 @@ static int make_rings(struct port *p, int fds[2])
             0 &&
         ring_attach(&p->to, fds[1], RING_PRODUCER, HSN_RECORD_MAX, NULL) == 0)
         return 0;
+    e = errno;
+    for (int i = 0; i < 2; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+        fds[i] = -1; /* of half an endpoint nobody gets anything */
+    }
+    errno = e;
     return -1;
 }
 
 static void port_free(struct port *p)
 {
+    pages_leave(p);
     ring_detach(&p->from);
     ring_detach(&p->to);
     hsn_elan_sender_clear(&p->sender);
@@ -207,8 +216,10 @@ void port_deliver(struct port *p, const struct hsn_record *r,
                   const struct iovec *header)
 {
     size_t data_len = hsn_parts_len(data, ndata);
-    size_t len = sizeof(*r) + data_len + (header ? header->iov_len : 0);
+    size_t header_len = header ? header->iov_len : 0;
+    size_t len = sizeof(*r) + data_len + header_len;
     struct hsn_record *out;
+    uint32_t page = 0;
     uint8_t *at;
 
     if (p->dead)
@@ -219,18 +230,22 @@ void port_deliver(struct port *p, const struct hsn_record *r,
         p->d->counts.port_full++;
         return;
     }
+    if (pages_wanted(p, data_len))
+        page = pages_deliver(p, data, ndata);
     *out = *r;
+    out->page = page;
     out->data_len = (uint16_t)data_len;
-    out->header_len = header ? (uint16_t)header->iov_len : 0;
+    out->header_len = (uint16_t)header_len;
     out->route_len = 0;
     at = (uint8_t *)(out + 1);
-    for (size_t i = 0; i < ndata; i++)
+    for (size_t i = 0; i < ndata && !page; i++)
         at = append(at, &data[i]);
     if (header)
         append(at, header);
-    ring_commit(&p->to, len);
+    ring_commit(&p->to, len - (page ? data_len : 0));
     p->counts.received++;
-    p->d->counts.port_copied += data_len;
+    if (!page)
+        p->d->counts.port_copied += data_len;
     if (!p->dirty) {
         p->dirty = true;
         p->next_dirty = p->d->dirty;
@@ -268,6 +283,7 @@ void port_complete(void *arg, uint64_t cookie, int error)
     p->underway = false;
     if (p->dead)
         return;
+    pages_done(p);
     ring_consume(&p->from);
     p->counts.sent++;
 }

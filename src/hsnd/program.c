@@ -34,6 +34,7 @@ void program_end(struct client_program *p)
         at = &(*at)->next;
     *at = p->next;
     log_debug("program %d is over", p->known->number);
+    pages_program_ends(p);
     ev_io_stop(d->loop, &p->io);
     close(p->fd);
     program_cgroup_close(&p->group);

@@ -17,13 +17,14 @@
 
 /* Hand one record to the engine.  As hsn_engine_send(). */
 static int send_record(struct port *p, const struct hsn_record *r,
-                       const uint8_t *body)
+                       const uint8_t *body, const uint8_t *page)
 {
     struct hsnd *d = p->d;
     const uint8_t *data = body + r->route_len;
+    const uint8_t *header = data + hsn_record_inline(r);
     struct iovec parts[2] = {
-        {(void *)(uintptr_t)data, r->data_len},
-        {(void *)(uintptr_t)(data + r->data_len), r->header_len}};
+        {(void *)(uintptr_t)(page ? page : data), r->data_len},
+        {(void *)(uintptr_t)header, r->header_len}};
 
     if (p->kind == PORT_RAW) {
         struct hsn_send_raw s = {.route = body,
@@ -82,9 +83,10 @@ static struct port *receiver_here(const struct port *p,
  * most; one that makes no room by then loses messages until it does. */
 #define HOLD_NS 2000000
 
-static bool hold_back(struct port *p, const struct hsn_record *r, size_t len)
+static bool hold_back(struct port *p, const struct hsn_record *r)
 {
     struct port *to = receiver_here(p, r);
+    size_t len = sizeof(*r) + r->data_len + r->header_len;
 
     p->held = false;
     if (!to || to->dead)
@@ -103,6 +105,37 @@ static bool hold_back(struct port *p, const struct hsn_record *r, size_t len)
         return false;
     }
     return p->held = p->d->holding = true;
+}
+
+/* Does the head of a record of len bytes make sense for the endpoint? */
+static bool makes_sense(const struct port *p, const struct hsn_record *r,
+                        size_t len)
+{
+    if (!hsn_record_valid(r, len) || !may_reach(p, r->module))
+        return false;
+    return p->kind == PORT_RAW ? r->header_len == 0 && r->page == 0
+                               : r->route_len == 0;
+}
+
+/* A message that is whole: to the engine.  As pump_one(). */
+static bool send_one(struct port *p, const struct hsn_record *r,
+                     const uint8_t *body)
+{
+    const uint8_t *page = NULL;
+
+    if (r->page && !(page = pages_sent(p, r))) {
+        malformed(p);
+        return true;
+    }
+    p->underway = true;
+    if (send_record(p, r, body, page) == 0)
+        return !p->underway;
+    p->underway = false;
+    if (errno == EAGAIN)
+        return false;
+    pages_done(p);
+    ring_consume(&p->from);
+    return true;
 }
 
 /* The oldest record of an endpoint.  False: there is none, or it must wait. */
@@ -124,21 +157,20 @@ static bool pump_one(struct port *p)
         return true;
     }
     memcpy(&r, at, sizeof(r));
-    if (!hsn_record_valid(&r, len) || !may_reach(p, r.module) ||
-        (p->kind == PORT_RAW ? r.header_len != 0 : r.route_len != 0)) {
+    if (!makes_sense(p, &r, len)) {
         malformed(p);
         return true;
     }
-    if (hold_back(p, &r, len))
+    if (p->kind != PORT_RAW && r.type == HSN_RECORD_FREE) {
+        if (pages_freed(p, at + sizeof(r), hsn_record_inline(&r)))
+            ring_consume(&p->from);
+        else
+            malformed(p);
+        return true;
+    }
+    if (hold_back(p, &r))
         return false;
-    p->underway = true;
-    if (send_record(p, &r, at + sizeof(r)) == 0)
-        return !p->underway;
-    p->underway = false;
-    if (errno == EAGAIN)
-        return false;
-    ring_consume(&p->from);
-    return true;
+    return send_one(p, &r, at + sizeof(r));
 }
 
 static unsigned pump(struct port *p)

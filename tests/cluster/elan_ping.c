@@ -4,8 +4,10 @@
  *
  *     elan_ping ping SIZE        all to all: each process gets an answer from
  *                                every other one; prints "all N answered"
- *     elan_ping hold FILE        attaches, writes its capability to FILE, stays
- *                                until FILE.end is there; attaches anew when
+ *     elan_ping pages SIZE       the same by pages, every third of which is
+ * kept for a while elan_ping hoard            pages of processes that died
+ * holding them; needs two contexts elan_ping hold FILE        attaches, writes
+ * its capability to FILE, stays until FILE.end is there; attaches anew when
  *                                hsnd went
  *     elan_ping twice            what a member may not do
  *     elan_ping die              contexts of dead processes are free again
@@ -79,17 +81,24 @@ static uint8_t byte_of(uint32_t from, uint32_t to, size_t i)
     return (uint8_t)(from * 31 + to * 17 + i);
 }
 
+/* Into a page of the network's, if there is one: else it is asked for again. */
 static void send_to(struct hsn *h, uint32_t to, struct header head, size_t size)
 {
-    struct hsn_message m = {.data = page,
+    uint8_t *own = hsn_page_size(h) && size ? hsn_page_get(h) : NULL;
+    uint8_t *data = own ? own : page;
+    struct hsn_message m = {.data = data,
                             .data_len = size,
                             .header = &head,
                             .header_len = sizeof(head)};
 
     for (size_t i = 0; i < size; i++)
-        page[i] = byte_of(head.from, head.to, i);
-    if (elan_capability_locate(&cap, to, &m.node, &m.context) == 0)
+        data[i] = byte_of(head.from, head.to, i);
+    if (elan_capability_locate(&cap, to, &m.node, &m.context) < 0)
+        return;
+    if (!own && (!hsn_page_size(h) || !size))
         hsn_send(h, &m);
+    else if (own && hsn_send_page(h, &m) < 0)
+        hsn_page_free(h, own);
 }
 
 /* Is the message what that process says, and from where it is? */
@@ -117,6 +126,10 @@ struct talk {
     size_t size;
     uint8_t answered[PROCS_MAX], done[PROCS_MAX];
     unsigned wrong;
+    unsigned early;          /* data that came before pages were asked for */
+    unsigned paged, unpaged; /* data that came in pages, or might have */
+    void *kept;
+    struct header kept_head; /* what came with it */
 };
 
 static uint32_t missing(const struct talk *t, const uint8_t *flags)
@@ -128,6 +141,45 @@ static uint32_t missing(const struct talk *t, const uint8_t *flags)
     return k;
 }
 
+/* Ask for pages; what came before that is by the ring. */
+static void open_pages(struct talk *t)
+{
+    struct hsn_message m;
+
+    if (hsn_pages_open(t->h) < 0) {
+        printf("process %u: pages: %s\n", t->me, name_of(errno));
+        return;
+    }
+    while (hsn_try_recv(t->h, &m) == 0)
+        t->early += m.data_len >= HSN_PAGES_LEAST &&
+                    (uintptr_t)m.data % hsn_page_size(t->h);
+}
+
+/* Data that might have come in a page: has it?  Every third is kept, and must
+ * still be right when the next one is. */
+static void look_at_page(struct talk *t, const struct hsn_message *m,
+                         const struct header *head)
+{
+    size_t size = hsn_page_size(t->h);
+
+    if (!size || m->data_len < HSN_PAGES_LEAST)
+        return;
+    if ((uintptr_t)m->data % size) {
+        t->unpaged++;
+        return;
+    }
+    if (t->paged++ % 3)
+        return;
+    for (size_t i = 0; t->kept && i < t->size; i++)
+        t->wrong += ((uint8_t *)t->kept)[i] !=
+                    byte_of(t->kept_head.from, t->kept_head.to, i);
+    if (t->kept)
+        t->wrong += hsn_page_free(t->h, t->kept) < 0;
+    t->kept = hsn_page_keep(t->h);
+    t->kept_head = *head;
+    t->wrong += !t->kept;
+}
+
 static void take(struct talk *t, const struct hsn_message *m)
 {
     struct header head;
@@ -136,6 +188,7 @@ static void take(struct talk *t, const struct hsn_message *m)
         t->wrong++;
         return;
     }
+    look_at_page(t, m, &head);
     if (head.kind == PING)
         send_to(t->h, head.from, (struct header){PONG, t->me, head.from, 0},
                 t->size);
@@ -159,7 +212,7 @@ static void say(struct talk *t)
     }
 }
 
-static int ping(size_t size)
+static int ping(size_t size, bool pages)
 {
     struct talk *t = calloc(1, sizeof(*t));
     struct hsn_message m;
@@ -174,6 +227,8 @@ static int ping(size_t size)
         free(t);
         return 1;
     }
+    if (pages)
+        open_pages(t);
     while (now_ms() < end && (missing(t, t->answered) || missing(t, t->done) ||
                               now_ms() < quiet + 300)) {
         if (missing(t, t->answered) || missing(t, t->done))
@@ -189,6 +244,9 @@ static int ping(size_t size)
     printf("process %u: all %u answered, %u wrong, %u missing\n", t->me,
            t->n - 1 - missing(t, t->answered), t->wrong,
            missing(t, t->answered));
+    if (pages)
+        printf("process %u: %s in pages, %u not, %u before\n", t->me,
+               t->paged ? "data came" : "nothing came", t->unpaged, t->early);
     hsn_close(t->h);
     return missing(t, t->answered) || t->wrong;
 }
@@ -304,6 +362,49 @@ static void lose_context(int heir)
     tell("then we", attach_patiently());
 }
 
+/* How many pages a new process gets at context LowContext + 1, which dies with
+ * them in its hands. */
+static unsigned pages_of_a_child(void)
+{
+    unsigned n = 0;
+    int pipefd[2], status;
+    pid_t pid;
+
+    if (pipe(pipefd) < 0)
+        return 0;
+    pid = fork();
+    if (pid == 0) {
+        struct hsn *h = NULL;
+
+        for (int i = 0; i < 600 && !h; i++) {
+            h = hsn_attach(NULL, &cap, cap.LowContext + 1);
+            if (!h)
+                poll(NULL, 0, 50);
+        }
+        if (h && hsn_pages_open(h) == 0)
+            while (hsn_page_get(h))
+                n++;
+        (void)!write(pipefd[1], &n, sizeof(n));
+        kill(getpid(), SIGKILL);
+    }
+    (void)!read(pipefd[0], &n, sizeof(n));
+    waitpid(pid, &status, 0);
+    close(pipefd[0]);
+    close(pipefd[1]);
+    return n;
+}
+
+static int hoard(void)
+{
+    struct hsn *h = hsn_attach(NULL, &cap, cap.LowContext);
+
+    printf("attach: %s\n", name_of(h && hsn_pages_open(h) == 0 ? 0 : errno));
+    for (int i = 0; i < 6; i++)
+        printf("child got %u pages\n", pages_of_a_child());
+    hsn_close(h);
+    return 0;
+}
+
 static int open_things(void)
 {
     struct hsn *h = hsn_open(NULL);
@@ -337,7 +438,11 @@ int main(int argc, char **argv)
         return 2;
     }
     if (strcmp(what, "ping") == 0)
-        return ping((size_t)atoi(arg));
+        return ping((size_t)atoi(arg), false);
+    if (strcmp(what, "pages") == 0)
+        return ping((size_t)atoi(arg), true);
+    if (strcmp(what, "hoard") == 0)
+        return hoard();
     if (strcmp(what, "hold") == 0)
         return hold(arg);
     if (strcmp(what, "twice") == 0)

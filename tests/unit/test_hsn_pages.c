@@ -166,11 +166,11 @@ static void hs_13_30_pages_are_4k_or_8k_and_aligned(void **state)
     for (size_t size = 4096; size <= 8192; size *= 2) {
         hsn_pages_init(&pages, size, &own); /* those of the driver itself */
         for (int i = 0; i < 16; i++) {
-            got[i] = hsn_page_get(&pages);
+            got[i] = hsn_pages_get(&pages);
             assert_true(aligned(got[i], size));
         }
         for (int i = 0; i < 16; i++)
-            hsn_page_put(&pages, got[i]);
+            hsn_pages_put(&pages, got[i]);
     }
 }
 
