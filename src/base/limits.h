@@ -58,14 +58,22 @@
 
 /* IMPI server, against its clients: words of an AUTH mask; text of a MUNGE
  * credential; payload of one command; payloads and labels of one client in
- * all; connections that have not authenticated (one more pushes out the
- * oldest). */
+ * all; connections that have not authenticated (with one more, one must go:
+ * base/guests.h). */
 #define SF_IMPI_AUTH_WORDS_MAX 8
 #define SF_IMPI_CREDENTIAL_MAX 4096
 #define SF_IMPI_CMD_MAX (16 * 1024 * 1024)
 #define SF_IMPI_CLIENT_BYTES_MAX (16 * 1024 * 1024)
 #define SF_IMPI_CLIENT_LABELS_MAX 1024
 #define SF_IMPI_PENDING_MAX 64
+/* Connections that one turn of a loop takes in: then those that are there have
+ * their say. */
+#define SF_ACCEPTS_MAX 16
+/* Who was sent away before its proof was answered tries again after a pause,
+ * ms, and for so long, s, in all. */
+#define SF_RETRY_MS_MIN 8u
+#define SF_RETRY_MS_MAX 1000u
+#define SF_RETRY_SECONDS 60
 
 /* Agent frames: a frame, a rendezvous key, a blob, all that one rendezvous
  * key collects, keys waiting at once, agents, text. */
@@ -229,8 +237,8 @@
 /* swfabd: bytes of a line of its files, of a file; parts of one fabric;
  * smallest ring of a host; connections that have not said who they are, and
  * the seconds they have for it; HELLOs that are looked at per second, at once,
- * of all of a kind and of one stranger's address; addresses that are remembered;
- * HELLOs that wait for munged. */
+ * of all of a kind and of one stranger's address; addresses that are
+ * remembered; HELLOs that wait for munged. */
 #define SF_SWFABD_LINE_MAX 4096
 #define SF_SWFABD_PARTS_SIZE_MAX (4 * 1024 * 1024)
 #define SF_SWFABD_PARTS_MAX 1024
