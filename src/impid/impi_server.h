@@ -30,7 +30,9 @@
 
 #include "base/bytebuf.h"
 #include "base/errbuf.h"
+#include "base/guests.h"
 #include "base/netaddr.h"
+#include "base/tcp_peer.h"
 #include "impi/agent_wire.h"
 #include "impi/chan_open.h"
 #include "impi/rendezvous.h"
@@ -85,6 +87,7 @@ int server_net_adopt(const struct server_start *start, uint16_t *port,
 /* Accept one connection, nonblocking, without delay.  -1 with errno; peer is
  * "address:port". */
 int server_net_accept(int fd, char *peer, size_t size);
+uint64_t server_net_random(void);
 
 /* ---- the server ---- */
 
@@ -98,6 +101,7 @@ enum agent_state {
 };
 
 struct agent {
+    struct guest guest; /* first; while it opens */
     struct server *server;
     enum agent_state state;
     int fd;
@@ -148,7 +152,9 @@ struct server {
     uint64_t counted; /* seconds in which some agent moved */
     bool moved;
     TAILQ_HEAD(, agent) agents;
-    uint32_t nopening;
+    struct guests opening;
+    int netlink; /* base/tcp_peer.h */
+    bool came;   /* an agent has proved itself: a task has called MPI */
     struct agent **by_index; /* start.agents entries */
     bool *reported;          /* the same: has ever been here */
     bool *orphaned;          /* the same: its slurmstepd was killed */
@@ -158,6 +164,7 @@ struct server {
     ev_io presence_accept;
     TAILQ_HEAD(presence_list, presence) presences;
     uint32_t npresences;
+    struct guests unknown; /* presences that have not said who they are */
     struct rendezvous *rendezvous;
     LIST_HEAD(, world) worlds;
     struct opener *opener; /* of credentials; NULL before the first */
@@ -206,6 +213,8 @@ bool server_agents_flushed(const struct server *s);
 int server_presence_start(struct server *s, struct errbuf *err);
 /* An agent has said BYE. */
 void server_presence_bye(struct server *s, uint32_t agent, const char *node);
+/* The first agent has proved itself. */
+void server_presence_came(struct server *s);
 void server_presence_tick(struct server *s);
 void server_presence_stop(struct server *s);
 

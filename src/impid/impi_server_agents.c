@@ -30,7 +30,7 @@ static void agent_close(struct agent *a)
     ev_io_stop(s->loop, &a->write);
     close(a->fd);
     if (a->state == AGENT_OPENING)
-        s->nopening--;
+        guests_leave(&s->opening, &a->guest);
     else if (s->by_index[a->index] == a) {
         s->by_index[a->index] = NULL;
         s->nlive--;
@@ -138,10 +138,12 @@ static void opened(struct agent *a)
     a->index = a->open.id.from;
     a->state = AGENT_SILENT;
     s->reported[a->index] = true;
-    s->nopening--;
+    guests_leave(&s->opening, &a->guest);
     s->by_index[a->index] = a;
     s->nlive++;
     impi_chan_open_wipe(&a->open);
+    if (!s->came)
+        server_presence_came(s);
 }
 
 static void opening_send(struct agent *a)
@@ -176,6 +178,7 @@ static bool opening_readable(struct agent *a)
         agent_close(a);
         return false;
     }
+    a->guest.spoke = true;
     rc = impi_chan_open_input(&a->open, buf, (size_t)n, &err);
     opening_send(a);
     if (a->dead)
@@ -254,18 +257,20 @@ static void agent_writable(struct ev_loop *loop, ev_io *w, int revents)
 
 /* ---- accepting ---- */
 
+static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
+{
+    struct server *s = arg;
+
+    tcp_peer_ask(((const struct agent *)g)->fd, &s->netlink, out);
+}
+
 /* Agents of a large step all come at once: strangers get some slots more. */
 static void evict(struct server *s)
 {
-    struct agent *a;
-
-    if (s->nopening <= s->start.agents + SF_IMPI_PENDING_MAX)
+    if (s->opening.n <= s->start.agents + SF_IMPI_PENDING_MAX)
         return;
-    TAILQ_FOREACH(a, &s->agents, next)
-    if (!a->dead && a->state == AGENT_OPENING) {
-        agent_close(a);
-        return;
-    }
+    agent_close((struct agent *)guests_choose(&s->opening, ask_who, s,
+                                              server_net_random()));
 }
 
 static void agent_new(struct server *s, int fd, const char *peer)
@@ -273,7 +278,8 @@ static void agent_new(struct server *s, int fd, const char *peer)
     struct agent *a = calloc(1, sizeof(*a));
     uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
 
-    if (!a || mac_random(nonce, sizeof(nonce)) < 0) {
+    if (!a || mac_random(nonce, sizeof(nonce)) < 0 ||
+        guests_enter(&s->opening, &a->guest) < 0) {
         free(a);
         close(fd);
         return;
@@ -290,7 +296,6 @@ static void agent_new(struct server *s, int fd, const char *peer)
     a->read.data = a->write.data = a;
     ev_io_start(s->loop, &a->read);
     TAILQ_INSERT_TAIL(&s->agents, a, next);
-    s->nopening++;
     evict(s);
 }
 
@@ -299,7 +304,7 @@ static void accept_agents(struct ev_loop *loop, ev_io *w, int revents)
     struct server *s = w->data;
     char peer[64];
 
-    for (;;) {
+    for (int i = 0; i < SF_ACCEPTS_MAX; i++) {
         int fd = server_net_accept(s->fd, peer, sizeof(peer));
 
         if (fd >= 0) {
@@ -343,8 +348,7 @@ int server_agents_start(struct server *s, struct errbuf *err)
     s->reported = calloc(s->start.agents, sizeof(bool));
     s->orphaned = calloc(s->start.agents, sizeof(bool));
     s->rendezvous = rendezvous_create();
-    if (!s->by_index || !s->reported || !s->orphaned ||
-        !s->rendezvous)
+    if (!s->by_index || !s->reported || !s->orphaned || !s->rendezvous)
         return errprintf(err, "out of memory");
     s->fd = server_net_adopt(&s->start, &s->port, err);
     if (s->fd < 0)
@@ -384,7 +388,7 @@ void server_agents_tick(struct server *s)
     struct agent *a;
 
     ev_io_start(s->loop, &s->accept);
-    if (++s->ticks == MISSING_SECONDS)
+    if (++s->ticks == MISSING_SECONDS && (s->came || !s->start.presence))
         name_missing(s);
     if (!s->moved)
         return;
@@ -408,6 +412,8 @@ void server_agents_stop(struct server *s)
         agent_close(a);
         agent_free(a);
     }
+    guests_free(&s->opening);
+    tcp_peer_close(&s->netlink);
     free(s->by_index);
     free(s->reported);
     free(s->orphaned);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/limits.h"
+#include "base/mac.h"
 #include "base/netaddr.h"
 #include "impid/impi_server.h"
 
@@ -65,4 +66,13 @@ int server_net_accept(int fd, char *peer, size_t size)
     netaddr_print(text, &from);
     snprintf(peer, size, "%s", text);
     return got;
+}
+
+/* Without randomness the oldest of those who might go does. */
+uint64_t server_net_random(void)
+{
+    uint64_t random = 0;
+
+    mac_random((uint8_t *)&random, sizeof(random));
+    return random;
 }

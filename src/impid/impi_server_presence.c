@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Nodes whose agent has not started (impi/presence.h).  That we run means that
- * some task has called MPI: so every node that is in touch is woken, and one
- * that goes without its agent having been here is missed by those who wait.
+ * Nodes whose agent has not started (impi/presence.h).  As soon as one agent
+ * has proved itself some task has called MPI: so every node that is in touch is
+ * woken, and one that goes without its agent having been here is missed by
+ * those who wait.  (That we run means less: anybody who connects has us
+ * started.)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +18,15 @@
 #include "impid/impi_server.h"
 
 struct presence {
+    struct guest guest; /* first; until it has proved who it is */
     struct server *server;
     int fd;
     ev_io read;
     uint8_t in[IMPI_PRESENCE_SIZE];
     size_t len; /* all of it: who is believed */
     struct impi_presence who;
+    bool over; /* it has said goodbye, when nobody missed it yet */
+    uint8_t code;
     TAILQ_ENTRY(presence) next; /* oldest first */
 };
 
@@ -34,6 +39,7 @@ static void drop(struct presence *p)
 {
     struct server *s = p->server;
 
+    guests_leave(&s->unknown, &p->guest);
     ev_io_stop(s->loop, &p->read);
     close(p->fd);
     TAILQ_REMOVE(&s->presences, p, next);
@@ -46,7 +52,7 @@ static bool still_there(const struct server *s, uint32_t agent)
     const struct presence *p;
 
     TAILQ_FOREACH(p, &s->presences, next)
-    if (proved(p) && p->who.agent == agent)
+    if (proved(p) && !p->over && p->who.agent == agent)
         return true;
     return false;
 }
@@ -91,6 +97,12 @@ static void gone(struct presence *p, bool said, uint8_t code)
     struct impi_presence who = p->who;
     bool known = proved(p);
 
+    if (known && said && !s->came) {
+        ev_io_stop(s->loop, &p->read);
+        p->over = true;
+        p->code = code;
+        return;
+    }
     drop(p);
     if (!known || still_there(s, who.agent))
         return;
@@ -107,6 +119,25 @@ static void gone(struct presence *p, bool said, uint8_t code)
     else
         stepd_lost(s, who.node);
     server_bye(s);
+}
+
+static bool wake(const struct presence *p)
+{
+    return send(p->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+}
+
+void server_presence_came(struct server *s)
+{
+    struct presence *p, *next;
+
+    s->came = true;
+    for (p = TAILQ_FIRST(&s->presences); p; p = next) {
+        next = TAILQ_NEXT(p, next);
+        if (p->over)
+            gone(p, true, p->code);
+        else
+            wake(p); /* that it is lost shows when we read */
+    }
 }
 
 void server_presence_bye(struct server *s, uint32_t agent, const char *node)
@@ -133,37 +164,48 @@ static void readable(struct ev_loop *loop, ev_io *w, int revents)
         return;
     }
     p->len += (size_t)n;
-    if (proved(p) && (impi_presence_decode(&p->who, p->in, s->start.secret) ||
-                      p->who.agent >= s->start.agents))
+    p->guest.spoke = true;
+    if (!proved(p))
+        return;
+    if (impi_presence_decode(&p->who, p->in, s->start.secret) < 0 ||
+        p->who.agent >= s->start.agents)
         drop(p);
+    else
+        guests_leave(&s->unknown, &p->guest);
+}
+
+static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
+{
+    struct server *s = arg;
+
+    tcp_peer_ask(((const struct presence *)g)->fd, &s->netlink, out);
 }
 
 /* As with agents: all may come at once, and strangers get some slots more. */
 static void evict(struct server *s)
 {
-    struct presence *p;
-
     if (s->npresences <= 2 * s->start.agents + SF_IMPI_PENDING_MAX)
         return;
-    TAILQ_FOREACH(p, &s->presences, next)
-    if (!proved(p)) {
-        drop(p);
-        return;
-    }
-    drop(TAILQ_LAST(&s->presences, presence_list));
+    if (s->unknown.n > 0)
+        drop((struct presence *)guests_choose(&s->unknown, ask_who, s,
+                                              server_net_random()));
+    else
+        drop(TAILQ_LAST(&s->presences, presence_list));
 }
 
 static void presence_new(struct server *s, int fd)
 {
     struct presence *p = calloc(1, sizeof(*p));
 
-    if (!p || send(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    if (p)
+        p->fd = fd;
+    if (!p || (s->came && !wake(p)) ||
+        guests_enter(&s->unknown, &p->guest) < 0) {
         free(p);
         close(fd);
         return;
     }
     p->server = s;
-    p->fd = fd;
     ev_io_init(&p->read, readable, fd, EV_READ);
     p->read.data = p;
     ev_io_start(s->loop, &p->read);
@@ -177,7 +219,7 @@ static void accept_presences(struct ev_loop *loop, ev_io *w, int revents)
     struct server *s = w->data;
     char peer[64];
 
-    for (;;) {
+    for (int i = 0; i < SF_ACCEPTS_MAX; i++) {
         int fd = server_net_accept(SERVER_PRESENCE_FD, peer, sizeof(peer));
 
         if (fd >= 0) {
@@ -238,4 +280,5 @@ void server_presence_stop(struct server *s)
     close(SERVER_PRESENCE_FD);
     while ((p = TAILQ_FIRST(&s->presences)))
         drop(p);
+    guests_free(&s->unknown);
 }

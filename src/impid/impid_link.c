@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/guests.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mac.h"
@@ -19,6 +20,16 @@ struct impid_link_wait {
     void *arg; /* NULL: forgotten */
 };
 
+static void try_over(struct impid_link *l)
+{
+    ev_timer_stop(l->impid->loop, &l->again);
+    ev_io_stop(l->impid->loop, &l->io);
+    if (l->fd >= 0)
+        close(l->fd);
+    l->fd = -1;
+    impi_chan_open_wipe(&l->open);
+}
+
 /* The link ends for good: what hangs on it can not go on. */
 static void link_down(struct impid_link *l, const char *why)
 {
@@ -29,12 +40,9 @@ static void link_down(struct impid_link *l, const char *why)
     snprintf(l->error, sizeof(l->error), "%s", why);
     if (l->state == LINK_UP)
         impid_stream_close(&l->stream);
-    if (l->state == LINK_CONNECTING || l->state == LINK_OPENING) {
-        ev_io_stop(l->impid->loop, &l->io);
-        close(l->fd);
-    }
+    if (l->state == LINK_CONNECTING || l->state == LINK_OPENING)
+        try_over(l);
     l->state = LINK_DOWN;
-    impi_chan_open_wipe(&l->open);
     if (l->impid->stopping)
         return;
     log_warn("%s", why);
@@ -156,6 +164,24 @@ static void link_up(struct impid_link *l)
     impid_link_settled(a);
 }
 
+/* Before the proof was answered: nothing has been decided. */
+static void closed_early(struct impid_link *l, const char *why)
+{
+    uint64_t random = 0;
+
+    if (l->impid->stopping ||
+        ev_now(l->impid->loop) - l->since > SF_RETRY_SECONDS) {
+        link_down(l, why);
+        return;
+    }
+    try_over(l);
+    l->state = LINK_CONNECTING;
+    mac_random(&random, sizeof(random));
+    ev_timer_set(&l->again, guests_pause(++l->tries, random) / 1000., 0.);
+    ev_timer_start(l->impid->loop, &l->again);
+    log_debug("%s: again", why);
+}
+
 static int opening_send(struct impid_link *l)
 {
     const uint8_t *data;
@@ -171,7 +197,7 @@ static int opening_send(struct impid_link *l)
     return 0;
 }
 
-/* Read exactly what the opening wants, never more. */
+/* Read exactly what the opening wants, never more.  1: it was closed. */
 static int opening_read(struct impid_link *l, struct errbuf *err)
 {
     uint8_t buf[IMPI_CHAN_REPLY_SIZE];
@@ -183,18 +209,23 @@ static int opening_read(struct impid_link *l, struct errbuf *err)
     n = recv(l->fd, buf, want < sizeof(buf) ? want : sizeof(buf), MSG_DONTWAIT);
     if (n > 0)
         return impi_chan_open_input(&l->open, buf, (size_t)n, err);
-    if (n == 0)
-        return errprintf(err, "impi-server closed the connection");
-    if (errno == EAGAIN || errno == EINTR)
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
-    return errprintf(err, "impi-server: %s", strerror(errno));
+    errprintf(err, "SF-E320: impi-server: %s",
+              n < 0 ? strerror(errno) : "it closed the connection");
+    return n == 0 || errno == ECONNRESET ? 1 : -1;
 }
 
 static void opening_step(struct impid_link *l)
 {
-    struct errbuf err = {"cannot send"};
+    struct errbuf err = {"SF-E320: impi-server: cannot send"};
+    int rc = opening_read(l, &err);
 
-    if (opening_read(l, &err) < 0 || opening_send(l) < 0)
+    if (rc == 0 && opening_send(l) < 0)
+        rc = errno == EPIPE || errno == ECONNRESET ? 1 : -1;
+    if (rc > 0)
+        closed_early(l, err.text);
+    else if (rc < 0)
         link_down(l, err.text);
     else if (impi_chan_open_done(&l->open))
         link_up(l);
@@ -224,7 +255,10 @@ static void connect_failed(struct impid_link *l, int error)
 
     snprintf(text, sizeof(text), "SF-E320: cannot reach impi-server: %s",
              strerror(error));
-    link_down(l, text);
+    if (error == ECONNRESET)
+        closed_early(l, text);
+    else
+        link_down(l, text);
 }
 
 static void on_io(struct ev_loop *loop, ev_io *io, int revents)
@@ -245,15 +279,16 @@ static void on_io(struct ev_loop *loop, ev_io *io, int revents)
         connected(l);
 }
 
-void impid_link_start(struct impid_link *l, struct impid *impid)
+static void try_connect(struct impid_link *l)
 {
-    const struct netaddr *to = &impid->conf.server;
+    const struct netaddr *to = &l->impid->conf.server;
     int one = 1;
 
-    l->impid = impid;
-    bytebuf_init(&l->early, SF_AGENT_FRAME_MAX);
-    l->state = LINK_CONNECTING;
     l->fd = netaddr_open(&to->ip);
+    if (l->fd < 0) {
+        connect_failed(l, errno);
+        return;
+    }
     ev_io_init(&l->io, on_io, l->fd, EV_WRITE);
     l->io.data = l;
     setsockopt(l->fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof(one));
@@ -261,9 +296,26 @@ void impid_link_start(struct impid_link *l, struct impid *impid)
     if (netaddr_connect(l->fd, to) == 0)
         connected(l);
     else if (errno == EINPROGRESS)
-        ev_io_start(impid->loop, &l->io);
+        ev_io_start(l->impid->loop, &l->io);
     else
         connect_failed(l, errno);
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    try_connect(w->data);
+}
+
+void impid_link_start(struct impid_link *l, struct impid *impid)
+{
+    l->impid = impid;
+    bytebuf_init(&l->early, SF_AGENT_FRAME_MAX);
+    l->state = LINK_CONNECTING;
+    l->since = ev_now(impid->loop);
+    ev_io_init(&l->io, on_io, -1, EV_WRITE);
+    ev_timer_init(&l->again, on_again, 0., 0.);
+    l->again.data = l;
+    try_connect(l);
 }
 
 void impid_link_send(struct impid_link *l, const struct agent_msg *msg)

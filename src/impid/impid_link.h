@@ -33,8 +33,11 @@ enum impid_link_state {
 struct impid_link {
     struct impid *impid;
     enum impid_link_state state;
-    int fd; /* while connecting or opening */
+    int fd; /* while connecting or opening; -1 between two tries */
     ev_io io;
+    ev_timer again;
+    unsigned tries;
+    ev_tstamp since; /* the first try */
     struct impi_chan_open open;
     struct impid_stream stream;
     struct bytebuf early; /* frames made before the link is up */
@@ -42,7 +45,9 @@ struct impid_link {
     char error[256]; /* why it is down */
 };
 
-/* Begin to connect.  Failures show as impid_link_down() later or now. */
+/* Begin to connect; again when the connection is closed before the proof was
+ * answered, for impi-server may have had too many of strangers.  Failures show
+ * as impid_link_down() later or now. */
 void impid_link_start(struct impid_link *link, struct impid *impid);
 void impid_link_send(struct impid_link *link, const struct agent_msg *msg);
 /* Contribute to a key; got is called once with everybody's. */

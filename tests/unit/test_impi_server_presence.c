@@ -54,9 +54,9 @@ static void idle_nodes_are_woken_and_not_missed_when_their_agent_came(void **st)
     uint16_t port = start_with_presence(&s, 2);
     int fd = be_present(&s, port, 1);
 
-    hear_wake(fd);
     for (uint32_t i = 0; i < 2; i++)
         join(&s, &a[i], i, 2);
+    hear_wake(fd);
     bye(&a[1]);
     assert_int_equal(send(fd, "", 1, 0), 1);
     close(fd);
@@ -74,9 +74,9 @@ static void killed_slurmstepd_is_lost_after_its_agent_left(void **state)
     uint16_t port = start_with_presence(&s, 2);
     int fd = be_present(&s, port, 1);
 
-    hear_wake(fd);
     for (uint32_t i = 0; i < 2; i++)
         join(&s, &a[i], i, 2);
+    hear_wake(fd);
     bye(&a[1]);
     close(fd);
     read_line(&s, line, sizeof(line));
@@ -96,9 +96,9 @@ static void killed_slurmstepd_is_lost_when_its_agent_leaves_later(void **state)
     uint16_t port = start_with_presence(&s, 2);
     int fd = be_present(&s, port, 1), other;
 
-    hear_wake(fd);
     for (uint32_t i = 0; i < 2; i++)
         join(&s, &a[i], i, 2);
+    hear_wake(fd);
     close(fd);
     other = be_present(&s, port, 0); /* so that the end has been seen */
     hear_wake(other);
@@ -134,6 +134,41 @@ static void node_that_goes_without_an_agent_is_missed(void **state)
     expect_kill(&a, 5);
     bye(&a);
     expect_line(&s, "end code=5");
+    stop(&s);
+}
+
+/* A stranger had the server started: nobody has called MPI, and nobody waits.
+ * When somebody has, he does. */
+static void nobody_is_woken_or_missed_before_an_agent_came(void **state)
+{
+    struct player a;
+    struct program s;
+    char line[512];
+    uint16_t port = start_with_presence(&s, 2);
+    int over = be_present(&s, port, 1), there = be_present(&s, port, 0), none;
+    struct pollfd p = {.fd = there, .events = POLLIN};
+
+    none = dial(s.port);
+    assert_int_equal(send(over, "", 1, 0), 1);
+    close(over);
+    s.secret[0] ^= 1; /* by its end the server has seen those before */
+    over = be_present(&s, port, 0);
+    wait_readable(over);
+    assert_true(recv(over, line, 1, 0) <= 0);
+    close(over);
+    s.secret[0] ^= 1;
+    assert_int_equal(poll(&p, 1, 0), 0);
+    p.fd = s.fd;
+    assert_int_equal(poll(&p, 1, 0), 0);
+    join(&s, &a, 0, 2);
+    hear_wake(there);
+    read_line(&s, line, sizeof(line));
+    assert_non_null(strstr(line, "SF-E312: rank 2 on node node1 ended"));
+    expect_kill(&a, 1);
+    bye(&a);
+    expect_line(&s, "end code=1");
+    close(there);
+    close(none);
     stop(&s);
 }
 
@@ -195,6 +230,7 @@ static void lines_are_handed_over_as_they_are(void **state)
     close(presence);
     read_line(&s, line, sizeof(line));
     assert_int_equal(strncmp(line, "ready ", 6), 0);
+    assert_int_equal(open_channel(agent, s.secret, 0), 0);
     for (int i = 0; i < 9; i++)
         hear_wake(node[i]);
     close(node[4]);
@@ -217,14 +253,12 @@ static void strangers_on_the_line_of_idle_nodes_are_nobody(void **state)
 
     s.secret[0] ^= 1;
     fd = be_present(&s, port, 1);
-    hear_wake(fd);
     wait_readable(fd);
     assert_true(recv(fd, &c, 1, 0) <= 0);
     close(fd);
     s.secret[0] ^= 1;
     close(dial(port));
     fd = be_present(&s, port, 7); /* there is no such node */
-    hear_wake(fd);
     wait_readable(fd);
     assert_true(recv(fd, &c, 1, 0) <= 0);
     close(fd);
@@ -244,6 +278,7 @@ int main(void)
         cmocka_unit_test(
             idle_nodes_are_woken_and_not_missed_when_their_agent_came),
         cmocka_unit_test(node_that_goes_without_an_agent_is_missed),
+        cmocka_unit_test(nobody_is_woken_or_missed_before_an_agent_came),
         cmocka_unit_test(node_that_goes_without_a_goodbye_is_lost),
         cmocka_unit_test(lines_are_handed_over_as_they_are),
         cmocka_unit_test(strangers_on_the_line_of_idle_nodes_are_nobody),
