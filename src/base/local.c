@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* syscall */
 #include "base/local.h"
 
 #include <errno.h>
@@ -7,9 +8,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Linux 6.5 */
+#endif
 
 static int address_of(struct sockaddr_un *un, const char *path)
 {
@@ -102,4 +108,16 @@ int local_listen(const char *path, int type)
     if (somebody_listens(path, type))
         return errno = EADDRINUSE, -1;
     return local_listen_over(path, type);
+}
+
+int local_peer_pidfd(int fd, pid_t pid)
+{
+    socklen_t len = sizeof(int);
+    int pidfd = -1;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0)
+        return pidfd;
+    if (errno != ENOPROTOOPT && errno != EOPNOTSUPP)
+        return -1; /* it has ended: its pid may be another's */
+    return (int)syscall(SYS_pidfd_open, pid, 0);
 }

@@ -5,6 +5,8 @@
 #ifndef SF_BASE_LOCAL_H
 #define SF_BASE_LOCAL_H
 
+#include <sys/types.h>
+
 /* A close-on-exec socket of that type (SOCK_STREAM or SOCK_SEQPACKET, with
  * SOCK_NONBLOCK or without) that is connected to path.  seconds: the longest
  * that connecting, and each call later, may take; 0: no limit.
@@ -24,5 +26,10 @@ int local_listen_over(const char *path, int type);
 /* The same at a path where nothing is; who may connect is left to the caller
  * and its umask.  -1 with errno: EADDRINUSE there is something. */
 int local_listen_new(const char *path, int type);
+
+/* A pidfd of the process that connected, whose pid SO_PEERCRED tells.  Before
+ * Linux 6.5 the pid may have been used again by then.  -1 with errno: ESRCH or
+ * EINVAL when it has ended, EMFILE. */
+int local_peer_pidfd(int fd, pid_t pid);
 
 #endif

@@ -5,30 +5,11 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "elan/program_member.h"
 #include "elan/program_read.h"
-
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77 /* Linux 6.5 */
-#endif
-
-/* The process that connected; before 6.5 the pid might have been used again
- * by now, which pidfd_open() can not tell.  It would have to be a process of
- * the same uid inside the program: one that may ask for itself. */
-static int peer_pidfd(int fd, pid_t pid)
-{
-    socklen_t len = sizeof(int);
-    int pidfd = -1;
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0)
-        return pidfd;
-    if (errno == ESRCH || errno == EINVAL)
-        return -1; /* it has ended: its pid may be another's */
-    return (int)syscall(SYS_pidfd_open, pid, 0);
-}
 
 /* A pidfd is readable once its process has ended. */
 static bool pidfd_lives(int pidfd)
@@ -65,7 +46,9 @@ int program_peer_find(struct program_peer *peer, int fd,
         *peer = (struct program_peer){.uid = cred.uid};
         return 0;
     }
-    pidfd = peer_pidfd(fd, cred.pid);
+    /* Before 6.5 the pid might be another's.  It would have to be a process of
+     * the same uid inside the program: one that may ask for itself. */
+    pidfd = local_peer_pidfd(fd, cred.pid);
     if (pidfd < 0)
         return -1;
     peer->uid = cred.uid;

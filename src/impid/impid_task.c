@@ -13,12 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "base/log.h"
 #include "impid/impid.h"
-
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77 /* Linux 6.5 */
-#endif
 
 static int pidfd_open_pid(pid_t pid)
 {
@@ -29,17 +26,11 @@ int impid_peer_pidfd(int fd, pid_t *pid)
 {
     struct ucred cred;
     socklen_t len = sizeof(cred);
-    int pidfd = -1;
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
         return -1;
     *pid = cred.pid;
-    len = sizeof(pidfd);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0)
-        return pidfd;
-    if (errno == ESRCH || errno == EINVAL)
-        return -1; /* it has ended: its pid may be another's */
-    return pidfd_open_pid(cred.pid);
+    return local_peer_pidfd(fd, cred.pid);
 }
 
 struct impid_task *impid_task_find(struct impid *a, uint32_t rank)

@@ -2,6 +2,7 @@
  * Local sockets.
  */
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -90,11 +91,43 @@ static void who_finds_a_local_path_is_heard(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* Its pid, used again, would be anybody's: here it is ours. */
+static void who_has_ended_is_not_taken_for_another(void **state)
+{
+    char dir[] = "/tmp/localXXXXXX", path[64];
+    int listener, fd, status, pidfd;
+    struct pollfd p;
+    pid_t pid;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/s", dir);
+    listener = local_listen(path, SOCK_SEQPACKET);
+    assert_true(listener >= 0);
+    pid = fork();
+    if (pid == 0)
+        _exit(local_connect(path, SOCK_SEQPACKET, 0) < 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    fd = accept(listener, NULL, NULL);
+    assert_true(fd >= 0);
+    pidfd = local_peer_pidfd(fd, getpid());
+    if (pidfd >= 0) { /* since Linux 6.16: of the one that has ended */
+        p = (struct pollfd){.fd = pidfd, .events = POLLIN};
+        assert_int_equal(poll(&p, 1, 0), 1);
+        close(pidfd);
+    }
+    close(fd);
+    close(listener);
+    unlink(path);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_local_path_belongs_to_who_listens),
         cmocka_unit_test(who_finds_a_local_path_is_heard),
+        cmocka_unit_test(who_has_ended_is_not_taken_for_another),
     };
 
     return cmocka_run_group_tests_name("local", tests, NULL, NULL);
