@@ -57,6 +57,7 @@ static int do_status(const struct ctl_request *q, struct errbuf *err)
     X(elan_unknown_node, counts.elan_unknown_node)                             \
     X(port_full, counts.port_full)                                             \
     X(port_malformed, counts.port_malformed)                                   \
+    X(broken_rings, counts.broken_rings)                                       \
     X(port_copied, counts.port_copied)                                         \
     X(page_copied, counts.page_copied)                                         \
     X(page_passed, counts.page_passed)                                         \

@@ -22,16 +22,24 @@ static uint64_t wall_clock(void)
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
-/* Count a drop, and say it, once a second at most for each cause. */
+bool hsnd_count(struct hsnd *d, uint64_t *count)
+{
+    size_t cause = (size_t)(count - (uint64_t *)&d->counts);
+    uint64_t now = clock_ns();
+
+    ++*count;
+    if (now - d->said[cause] < SECOND && d->said[cause])
+        return false;
+    d->said[cause] = now;
+    return true;
+}
+
+/* Count a drop, and say it. */
 static void note(struct hsnd *d, uint64_t *count, const char *what,
                  uint32_t node, unsigned context)
 {
-    size_t cause = (size_t)(count - (uint64_t *)&d->counts);
-
-    ++*count;
-    if (d->now - d->said[cause] < SECOND && d->said[cause])
+    if (!hsnd_count(d, count))
         return;
-    d->said[cause] = d->now ? d->now : 1;
     log_warn("SF-E810 frame of node %u, context %u: %s", node, context, what);
 }
 
@@ -40,7 +48,8 @@ static int refused(struct conn *c, uint64_t *count, const char *why, int error)
     struct program_peer peer;
     struct program_cgroup none = PROGRAM_CGROUP_NONE;
 
-    ++*count;
+    if (!hsnd_count(c->d, count))
+        return error;
     if (program_peer_find(&peer, c->fd, &none) < 0)
         peer = (struct program_peer){.uid = (uid_t)-1};
     log_warn("SF-E811 attach refused: uid %d, pid %d: %s", (int)peer.uid,

@@ -120,7 +120,7 @@ struct hsnd_counts {
     uint64_t elan_sent, elan_received;
     uint64_t elan_malformed, elan_stranger, elan_tag, elan_replay, elan_spoofed,
         elan_no_context, elan_unknown_node;
-    uint64_t port_full, port_malformed;
+    uint64_t port_full, port_malformed, broken_rings;
     uint64_t port_copied; /* bytes of data put into rings of processes */
     uint64_t page_copied; /* ... into pages of theirs */
     uint64_t page_passed; /* ... that changed hands with their page */
@@ -283,6 +283,9 @@ uint32_t pages_deliver(struct port *p, const struct iovec *data, size_t ndata);
 void hsnd_run(struct hsnd *d);
 
 /* elan.c */
+/* Count one of d->counts.  True: say it; once a second for each, so that a
+ * process fills no log. */
+bool hsnd_count(struct hsnd *d, uint64_t *count);
 int elan_open(struct hsnd *d);
 /* An errno, or 0 and *port. */
 int elan_attach(struct conn *c, const struct hsn_request *r, struct port **port,

@@ -47,7 +47,8 @@ bool hsnd_may_dgram(const struct conn *c)
 
 int hsnd_refuse(struct conn *c, const char *what, uint32_t number, int error)
 {
-    c->d->counts.refused_port++;
+    if (!hsnd_count(c->d, &c->d->counts.refused_port))
+        return error;
     log_info("uid %u may not open %s %#x: %s", (unsigned)c->uid, what, number,
              strerror(error));
     return error;

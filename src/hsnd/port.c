@@ -6,37 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "hsnd/hsnd.h"
-
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77 /* Linux 6.5 */
-#endif
 
 /* The process that connected. */
 static int peer_of(struct port *p, int fd)
 {
     struct ucred cred;
-    socklen_t len = sizeof(cred), pidfd_len = sizeof(p->pidfd);
+    socklen_t len = sizeof(cred);
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
         return -1;
     p->uid = cred.uid;
     p->pid = cred.pid;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &p->pidfd, &pidfd_len) < 0)
-        p->pidfd = (int)syscall(SYS_pidfd_open, cred.pid, 0);
+    p->pidfd = local_peer_pidfd(fd, cred.pid);
     return p->pidfd < 0 ? -1 : 0;
 }
 
+/* Both or none. */
 static int make_rings(struct port *p, int fds[2])
 {
     size_t size = (size_t)p->d->conf.ring_kb * 1024;
     int e;
 
     fds[0] = ring_create(size, NULL);
-    fds[1] = ring_create(size, NULL);
+    fds[1] = fds[0] < 0 ? -1 : ring_create(size, NULL);
     if (fds[0] >= 0 && fds[1] >= 0 &&
         ring_attach(&p->from, fds[0], RING_CONSUMER, HSN_RECORD_MAX, NULL) ==
             0 &&

@@ -147,7 +147,9 @@ static bool pump_one(struct port *p)
 
     if (!at) {
         if (errno != EAGAIN) {
-            log_info("pid %d broke its ring", (int)p->pid);
+            if (hsnd_count(p->d, &p->d->counts.broken_rings))
+                log_info("pid %d of uid %u broke its ring", (int)p->pid,
+                         (unsigned)p->uid);
             port_end(p);
         }
         return false;

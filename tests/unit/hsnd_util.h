@@ -27,6 +27,9 @@
 /* Descriptors that the next hsnd may have; 0: as many as we. */
 static rlim_t hsnd_files __attribute__((unused));
 
+/* What it says, and where; NULL: errors, with ours. */
+static const char *hsnd_log __attribute__((unused));
+
 struct hsnd_process {
     char dir[64], socket[96], control[96], conf[96];
     pid_t pid;
@@ -43,6 +46,8 @@ static inline void hsnd_start(struct hsnd_process *h)
     if (h->pid == 0) {
         const struct rlimit few = {hsnd_files, hsnd_files};
 
+        if (hsnd_log && !freopen(hsnd_log, "w", stderr))
+            _exit(126);
         if (hsnd_files && setrlimit(RLIMIT_NOFILE, &few) < 0)
             _exit(126);
         execl(exe, "hsnd", "-f", h->conf, getenv("HSND_VERBOSE") ? "-v" : NULL,
@@ -76,9 +81,9 @@ static inline struct hsnd_process *hsnd_new(const char *more)
     f = fopen(h->conf, "w");
     assert_non_null(f);
     fprintf(f,
-            "Socket=%s\nControlSocket=%s\nNodeName=n1\nLogLevel=error\n"
+            "Socket=%s\nControlSocket=%s\nNodeName=n1\nLogLevel=%s\n"
             "Board=0200000000a1\n%s",
-            h->socket, h->control, more);
+            h->socket, h->control, hsnd_log ? "info" : "error", more);
     fclose(f);
     hsnd_start(h);
     return h;

@@ -5,6 +5,11 @@
 #include "hsnd_counter.h"
 
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/ring_priv.h"
+#include "hsn/libhsn_priv.h"
 
 #define A 0x400
 
@@ -106,6 +111,129 @@ static void one_user_can_not_keep_others_out(void **state)
     hsnd_free(d);
 }
 
+/* Connections that are answered, until there is no descriptor for another. */
+static size_t take_all(struct hsn **idle, size_t most, void *socket)
+{
+    struct hsn_board_info info;
+    size_t n = 0;
+
+    while (n < most && (idle[n] = hsn_open(socket))) {
+        if (hsn_board(idle[n], &info) < 0)
+            break;
+        n++;
+    }
+    hsn_close(idle[n]);
+    return n;
+}
+
+/* With so few descriptors left that not all can be had: each number of them was
+ * answered but the one that gave half of the rings, where the connection broke.
+ */
+static void an_endpoint_without_descriptors_is_told_so(void **state)
+{
+    struct hsn *idle[300], *h;
+    struct hsnd_process *d;
+    size_t n;
+
+    if (getuid() != 0)
+        skip();
+    hsnd_files = 256;
+    d = hsnd_new("");
+    hsnd_files = 0;
+    n = take_all(idle, 299, d->socket);
+    assert_true(n > 100 && n < 299);
+    for (int left = 1; left <= 3; left++) {
+        hsn_close(idle[--n]); /* hsnd hears of that soon */
+        h = NULL;
+        for (int i = 0; i < 2000 && !h; i++) {
+            h = hsn_dgram_open(d->socket, A);
+            if (!h && errno != ECONNRESET)
+                break;
+        }
+        assert_null(h);
+        assert_int_equal(errno, EMFILE);
+    }
+    while (n > 0)
+        hsn_close(idle[--n]);
+    hsnd_free(d);
+}
+
+#define BREAKS 300
+
+static int break_rings(void *socket)
+{
+    for (int i = 0; i < BREAKS; i++) {
+        struct hsn *h = hsn_dgram_open(socket, 0x500);
+        char c;
+
+        if (!h)
+            return errno;
+        atomic_store(&h->to.shared->tail, UINT64_MAX / 2);
+        ring_bell(h->bell);
+        while (recv(h->bell, &c, 1, 0) > 0) /* until hsnd hangs up */
+            ;
+        hsn_close(h);
+    }
+    return 0;
+}
+
+static int be_refused(void *socket)
+{
+    for (int i = 0; i < BREAKS; i++)
+        if (hsn_dgram_open(socket, HSN_MODULE_SERVER))
+            return 1;
+    return 0;
+}
+
+static unsigned lines_with(const char *path, const char *what)
+{
+    FILE *f = fopen(path, "r");
+    char line[512];
+    unsigned n = 0;
+
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f))
+        n += strstr(line, what) != NULL;
+    fclose(f);
+    return n;
+}
+
+static int64_t seconds_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* A line in a second for each cause, and counters that lose nothing. */
+static void no_user_fills_the_log(void **state)
+{
+    char log[] = "/tmp/hsndlogXXXXXX";
+    struct hsnd_process *d;
+    int64_t begin;
+    unsigned n, most;
+
+    if (getuid() != 0)
+        skip();
+    close(mkstemp(log));
+    hsnd_log = log;
+    d = hsnd_new("");
+    hsnd_log = NULL;
+    begin = seconds_now();
+    assert_int_equal(as_user(65534, break_rings, d->socket), 0);
+    assert_int_equal(as_user(65534, be_refused, d->socket), 0);
+    most = (unsigned)(seconds_now() - begin) + 2;
+    assert_int_equal(counter(d, "broken_rings"), BREAKS);
+    assert_int_equal(counter(d, "refused_port"), BREAKS);
+    hsnd_free(d);
+    n = lines_with(log, "of uid 65534 broke its ring");
+    assert_true(n > 0 && n <= most);
+    n = lines_with(log, "uid 65534 may not open");
+    assert_true(n > 0 && n <= most);
+    unlink(log);
+}
+
 static void an_endpoint_is_one_process_only_until_it_closes(void **state)
 {
     struct hsnd_process *d = hsnd_new("");
@@ -170,6 +298,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(raw_types_and_low_modules_need_privilege),
         cmocka_unit_test(one_user_can_not_keep_others_out),
+        cmocka_unit_test(an_endpoint_without_descriptors_is_told_so),
+        cmocka_unit_test(no_user_fills_the_log),
         cmocka_unit_test(an_endpoint_is_one_process_only_until_it_closes),
         cmocka_unit_test(wrong_calls_say_so),
     };
