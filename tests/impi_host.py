@@ -15,7 +15,8 @@ packet that says it is longer than its message, and waits for the end.
 
 --habits: it plays the other rank of tests/mpi/habits.c, strictly but for the
 habits that real peers have (doc/impi-peers.md) and that are named: garbage,
-long8, native-order, reduce-p2p.
+long8, native-order, reduce-p2p; changed (declares another ackmark than the
+first generation); swapped (its headers are in native order).
 """
 import socket
 import struct
@@ -191,10 +192,25 @@ class Habits(Host):
         self.order = "<" if "native-order" in habits else ">"
         self.long = "q" if habits & {"long8", "native-order"} else "i"
         self.reduce_cid = 0 if "reduce-p2p" in habits else WORLD_COLLECTIVE
-        if habits - {"garbage", "long8", "native-order", "reduce-p2p"}:
+        self.changed = "changed" in habits
+        self.swapped = "swapped" in habits
+        if habits - {"garbage", "long8", "native-order", "reduce-p2p",
+                     "changed", "swapped"}:
             raise ip.Strict("unknown habit")
 
+    def labels(self):
+        for label, data in super().labels():
+            if label == ip.H_ACKMARK and self.changed:
+                data = ip.u32(9)
+            yield label, data
+
     def header(self, kind, size, srqid, drqid, msglen, tag, cid):
+        if self.swapped:
+            return struct.pack(
+                HEADER.format.replace(">", "<"), kind, size,
+                self.process(self.client), self.process(1 - self.client),
+                srqid, drqid, msglen, self.client, tag, cid, self.sequence,
+                0, 0, 0)
         if not self.garbage or kind in (DATA, DATASYNC):
             return super().header(kind, size, srqid, drqid, msglen, tag, cid)
         src, dest = (bytes(16) + b"\xff" * 8,) * 2

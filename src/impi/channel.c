@@ -204,8 +204,8 @@ static uint32_t sender(const struct impi_channel *channel,
                        const struct impi_packet *pk)
 {
     for (uint32_t i = 0; i < channel->npairs; i++)
-        if (channel->npairs == 1 || memcmp(channel->pairs[i]->proc, pk->src,
-                                           IMPI_PROC_SIZE) == 0)
+        if (channel->npairs == 1 ||
+            memcmp(channel->pairs[i]->proc, pk->src, IMPI_PROC_SIZE) == 0)
             return channel->pairs[i]->peer;
     return IMPI_ANY_PEER;
 }

@@ -137,9 +137,16 @@ static int rest_data(struct impi_channel *channel, struct impi_pair *pair,
     return 0;
 }
 
+static bool is_swapped(const struct impi_p2p *p2p, const struct impi_packet *pk)
+{
+    return impi_packet_is_swapped(pk, p2p->maxdatalen, p2p->nprocs);
+}
+
 static int data(struct impi_channel *channel, struct impi_pair *pair,
                 const struct impi_packet *pk, struct errbuf *err)
 {
+    if (is_swapped(pair->p2p, pk))
+        return broken(err, IMPI_PACKET_SWAPPED);
     if (pk->len > pair->p2p->maxdatalen)
         return broken(err, "sends a packet longer than maxdatalen");
     if (pk->len > pk->msglen)
@@ -231,6 +238,8 @@ int deliver_packet(struct impi_channel *channel, const struct impi_packet *pk,
 
     if (pk->type == IMPI_PK_FINI)
         return fini(channel, pk, err);
+    if (pk->type > IMPI_PK_FINI && is_swapped(p2p, pk))
+        return broken(err, IMPI_PACKET_SWAPPED);
     if (pk->type > IMPI_PK_FINI) {
         errprintf(err, "sends a packet of the unknown type %u", pk->type);
         errno = EPROTO;
@@ -242,6 +251,8 @@ int deliver_packet(struct impi_channel *channel, const struct impi_packet *pk,
     if (memcmp(pk->dest, p2p->procs[p2p->rank], IMPI_PROC_SIZE) != 0)
         return broken(err, "sends a packet for another process");
     packet_seen(p2p, pair->peer, true, pk);
+    if (impi_packet_is_old(pk) && p2p->ops->old)
+        p2p->ops->old(p2p->arg, pair->peer);
     if (pk->type == IMPI_PK_PROTOACK)
         return protoack(pair, err);
     return counted(channel, pair, pk, err);

@@ -13,12 +13,12 @@ void impi_join_defaults(struct impi_join_options *o)
 {
     memset(o, 0, sizeof(*o));
     o->extensions = true;
-    o->maxdatalen = 65536;
+    o->maxdatalen = IMPI_OLD_MAXDATALEN;
     o->tagub = INT32_MAX;
     o->coll_xsize = -1;
     o->coll_maxlinear = -1;
-    o->ackmark = 10;
-    o->hiwater = 20;
+    o->ackmark = IMPI_OLD_ACKMARK;
+    o->hiwater = IMPI_OLD_HIWATER;
     impi_repr_own(o->repr);
 }
 

@@ -210,6 +210,45 @@ static int check_host_sizes(const struct impi_join *j,
     return 0;
 }
 
+/* ---- whose they are ---- */
+
+/* Has client c this value at each of its hosts? */
+static bool hosts_say(const struct impi_join *j, const struct join_shape *s,
+                      uint32_t c, int32_t label, uint32_t value)
+{
+    for (uint32_t i = s->host[c]; i < s->host[c + 1]; i++)
+        if (join_get32(j, label, i) != value)
+            return false;
+    return true;
+}
+
+/* The thresholds of collectives are left out: users set those. */
+static bool is_old(const struct impi_join *j, const struct join_shape *s,
+                   const struct impi_world *w, uint32_t c)
+{
+    static const uint8_t zero[IMPI_HOSTID_SIZE - 4];
+
+    return s->host[c + 1] - s->host[c] == 1 &&
+           join_get32(j, IMPI_C_DATALEN, c) == IMPI_OLD_MAXDATALEN &&
+           join_get32(j, IMPI_C_TAGUB, c) == INT32_MAX &&
+           hosts_say(j, s, c, IMPI_H_ACKMARK, IMPI_OLD_ACKMARK) &&
+           hosts_say(j, s, c, IMPI_H_HIWATER, IMPI_OLD_HIWATER) &&
+           memcmp(w->hosts[s->host[c]].addr, zero, sizeof(zero)) == 0;
+}
+
+static void recognise(const struct impi_join *j, const struct join_shape *s,
+                      struct impi_world *w)
+{
+    for (uint32_t c = 0; c < j->nclients && !j->extended; c++) {
+        uint32_t bit = UINT32_C(1) << c;
+
+        if (join_get32(j, IMPI_C_DATALEN, c) == IMPI_STRICT_MAXDATALEN)
+            w->own_clients |= bit;
+        if (is_old(j, s, w, c))
+            w->old_clients |= bit;
+    }
+}
+
 /* ---- all together ---- */
 
 static bool same_representation(const struct impi_join *j)
@@ -261,5 +300,6 @@ int join_make_world(struct impi_join *j, struct errbuf *err)
         join_take_procs(j, &s, w, err) < 0 ||
         join_check_order(j, &s, err) < 0 || join_check_identities(w, err) < 0)
         return -1;
+    recognise(j, &s, w);
     return impi_world_check(w, err);
 }

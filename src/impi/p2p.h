@@ -59,6 +59,9 @@ struct impi_p2p_ops {
      * order of the channel. */
     void (*packet)(void *arg, uint32_t peer, bool in,
                    const struct impi_packet *pk);
+    /* NULL, or: this packet of the peer is one of the first generation
+     * (impi_packet_is_old()).  For each such packet. */
+    void (*old)(void *arg, uint32_t peer);
 };
 
 /* world: borrowed for this call only.  rank: own world rank.  ops: borrowed

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <byteswap.h>
 #include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,11 @@ _Static_assert(sizeof(struct impi_packet) == IMPI_PACKET_SIZE, "layout");
 _Static_assert(offsetof(struct impi_packet, srqid) == 56, "layout");
 _Static_assert(offsetof(struct impi_packet, lsrank) == 80, "layout");
 _Static_assert(offsetof(struct impi_packet, reserved) == 120, "layout");
+
+/* Context ids are given out one after the other: none is so large, and those of
+ * a world that is swapped have as many zero bits below. */
+#define CID_LARGE 48
+#define CID_SMALL 16
 
 /* Exchange the bytes of every integer; its own inverse. */
 static inline void swap_fields(struct impi_packet *pk)
@@ -56,6 +62,28 @@ void impi_proc_encode(uint8_t out[IMPI_PROC_SIZE],
     pid = htobe64(pid);
     memcpy(out, hostid, IMPI_HOSTID_SIZE);
     memcpy(out + IMPI_HOSTID_SIZE, &pid, sizeof(pid));
+}
+
+bool impi_packet_is_swapped(const struct impi_packet *pk, uint32_t maxdatalen,
+                            uint32_t nprocs)
+{
+    uint32_t rank = (uint32_t)pk->lsrank, tag = (uint32_t)pk->tag;
+
+    if (pk->type >= IMPI_PK_TYPES)
+        return bswap_32(pk->type) < IMPI_PK_TYPES;
+    if (pk->type > IMPI_PK_DATASYNC)
+        return false;
+    return (pk->len > maxdatalen && bswap_32(pk->len) <= maxdatalen) ||
+           (rank >= nprocs && bswap_32(rank) < nprocs) ||
+           (tag > INT32_MAX && bswap_32(tag) <= INT32_MAX) ||
+           (pk->cid >> CID_LARGE > 0 && bswap_64(pk->cid) >> CID_SMALL == 0);
+}
+
+bool impi_packet_is_old(const struct impi_packet *pk)
+{
+    return pk->type > IMPI_PK_DATASYNC && pk->type < IMPI_PK_TYPES &&
+           pk->len == IMPI_PACKET_SIZE && pk->msglen == IMPI_PACKET_SIZE &&
+           pk->lsrank == -1 && pk->tag == -1;
 }
 
 static uint64_t proc_pid(const uint8_t proc[IMPI_PROC_SIZE])

@@ -7,6 +7,7 @@
 #ifndef SF_IMPI_PACKET_H
 #define SF_IMPI_PACKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,6 +63,18 @@ static inline uint32_t impi_packet_payload(const struct impi_packet *pk)
 {
     return pk->type <= IMPI_PK_DATASYNC ? pk->len : 0;
 }
+
+/* Are the numbers of this header in the order of a little-endian machine?
+ * True only where one of them cannot be right, but could be with its bytes
+ * exchanged. */
+#define IMPI_PACKET_SWAPPED                                                    \
+    "sends the numbers of its packets in the byte order of its machine; IMPI " \
+    "has them big-endian"
+bool impi_packet_is_swapped(const struct impi_packet *pk, uint32_t maxdatalen,
+                            uint32_t nprocs);
+/* A control packet with what the first generation leaves in the fields that
+ * mean nothing there: lengths of 128, rank and tag -1. */
+bool impi_packet_is_old(const struct impi_packet *pk);
 
 /* "DATASYNC len 5 msglen 9 ...": the fields that mean something for its type.
  * Cuts at size, returns the length without the cut. */

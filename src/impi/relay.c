@@ -137,6 +137,8 @@ static int64_t broken(struct errbuf *err, const char *what, uint32_t value)
 static int64_t check_form(const struct impi_relay *r,
                           const struct impi_packet *pk, struct errbuf *err)
 {
+    if (impi_packet_is_swapped(pk, r->world->maxdatalen, r->world->nprocs))
+        return broken(err, IMPI_PACKET_SWAPPED, pk->type);
     if (pk->type >= IMPI_PK_TYPES)
         return broken(err, "unknown packet type", pk->type);
     if (impi_packet_payload(pk) > r->world->maxdatalen)

@@ -10,8 +10,8 @@
 
 /* Encoded sizes.  The format never leaves one job, whose parts are all of
  * one build: the version word only catches a mixture. */
-#define WORLD_FORMAT 0x49570002 /* "IW", 2 */
-#define FIXED_SIZE (13 * 4 + IMPI_SECRET_SIZE)
+#define WORLD_FORMAT 0x49570003 /* "IW", 3 */
+#define FIXED_SIZE (15 * 4 + IMPI_SECRET_SIZE)
 #define HOST_SIZE (3 * 4 + IMPI_HOSTID_SIZE)
 #define PROC_SIZE (4 * 4 + 8 + 2 * IMPI_HOSTID_SIZE)
 
@@ -50,6 +50,8 @@ static void put_fixed(struct be_writer *o, const struct impi_world *w)
     be_put32(o, w->nclients);
     be_put32(o, w->nhosts);
     be_put32(o, w->nprocs);
+    be_put32(o, w->own_clients);
+    be_put32(o, w->old_clients);
     be_put_bytes(o, w->secret, IMPI_SECRET_SIZE);
 }
 
@@ -225,6 +227,8 @@ int impi_world_decode(struct impi_world *w, const void *buf, size_t len,
     get_fixed(&r, w);
     w->nhosts = be_get32(&r);
     w->nprocs = be_get32(&r);
+    w->own_clients = be_get32(&r);
+    w->old_clients = be_get32(&r);
     be_copy_bytes(&r, w->secret, IMPI_SECRET_SIZE);
     if (r.bad || check_limits(w, err) < 0 ||
         r.left !=

@@ -59,6 +59,14 @@ struct impi_proc {
 #define IMPI_OWN_ACKMARK 64
 #define IMPI_OWN_HIWATER 256
 
+/* What clients of the first generation of IMPI libraries declare.  Ours
+ * declare longer packets where they meet others, so they can be told apart;
+ * the minimum counts (doc/impi-peers.md). */
+#define IMPI_OLD_MAXDATALEN 65536
+#define IMPI_OLD_ACKMARK 10
+#define IMPI_OLD_HIWATER 20
+#define IMPI_STRICT_MAXDATALEN (IMPI_OLD_MAXDATALEN + 4096)
+
 struct impi_world {
     uint32_t version_major, version_minor;
     uint32_t maxdatalen; /* bytes of user data in a packet */
@@ -68,6 +76,9 @@ struct impi_world {
     uint32_t ackmark, hiwater;
     uint32_t flags; /* enum impi_world_flag */
     uint32_t nclients, nhosts, nprocs;
+    /* Bits of clients, by what they declare where the extensions are not
+     * agreed: ours; those of the first generation. */
+    uint32_t own_clients, old_clients;
     struct impi_host *hosts;          /* by host rank */
     struct impi_proc *procs;          /* by world rank */
     uint8_t secret[IMPI_SECRET_SIZE]; /* key of the channel opening */

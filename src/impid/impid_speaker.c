@@ -252,12 +252,14 @@ static void choose_relay_flow(struct impi_join_options *o, uint32_t nprocs)
         each > RELAY_DATALEN_MIN ? (uint32_t)each : RELAY_DATALEN_MIN;
 }
 
-/* With clients of others the usual values stay. */
+/* With clients of others the usual values stay, but for the mark of ours. */
 static void choose_flow(struct impi_join_options *o,
                         const struct impid_client *c)
 {
-    if (is_foreign(c))
+    if (is_foreign(c)) {
+        o->maxdatalen = IMPI_STRICT_MAXDATALEN;
         return;
+    }
     if (c->relay) {
         choose_relay_flow(o, c->round->clients.nprocs);
         return;

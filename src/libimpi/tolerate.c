@@ -13,6 +13,7 @@ static const struct {
     const char *word;
     size_t offset;
 } words[] = {
+    {"big-endian", offsetof(struct tolerated, big_endian)},
     {"long8", offsetof(struct tolerated, long8)},
     {"native-order", offsetof(struct tolerated, native_order)},
     {"reduce-p2p", offsetof(struct tolerated, reduce_p2p)},
@@ -40,10 +41,13 @@ int tolerate_parse(struct tolerated *t, const char *list, struct errbuf *err)
         len = strcspn(list, BETWEEN);
         if (len > 0 && !take(t, list, len))
             return errprintf(err,
-                             "IMPI_TOLERATE: unknown word '%.*s'; long8, "
-                             "native-order and reduce-p2p are known",
+                             "IMPI_TOLERATE: unknown word '%.*s'; big-endian, "
+                             "long8, native-order and reduce-p2p are known",
                              (int)len, list);
         list += len;
     }
+    if (t->native_order && t->big_endian)
+        return errprintf(err, "IMPI_TOLERATE: native-order and big-endian "
+                              "exclude each other");
     return 0;
 }

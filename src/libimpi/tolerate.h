@@ -15,6 +15,7 @@
 struct tolerated {
     bool long8;        /* MPI_LONG has 8 bytes on the wire */
     bool native_order; /* data travel as they are in memory */
+    bool big_endian;   /* they do not, although the peer looks like it */
     bool reduce_p2p;   /* MPI_Reduce in the point-to-point context */
 };
 

@@ -49,6 +49,46 @@ static void choose_data(void)
                      !is_external32_forced();
 }
 
+/* A library of the first generation sends data as they lie in memory where it
+ * takes all machines for its own, and nothing in a message tells. */
+static void warn_of_order(uint32_t client)
+{
+    be_say("SF-E409: client %u looks like an IMPI library of the first "
+           "generation; most of them send data in the byte order of their "
+           "machine, and here they are read as big-endian, so they may be "
+           "wrong: set IMPI_TOLERATE=native-order if that is so, and "
+           "IMPI_TOLERATE=big-endian if not",
+           client);
+}
+
+static bool is_order_known(void)
+{
+    return (impi_be.world.flags & IMPI_WORLD_EXTENDED) ||
+           impi_be.tolerated.native_order || impi_be.tolerated.big_endian;
+}
+
+/* At the start, by what they declare: the first process of each client. */
+static void look_at_peers(uint32_t native_rank)
+{
+    if (is_order_known() || native_rank != 0)
+        return;
+    for (uint32_t c = 0; c < impi_be.world.nclients; c++)
+        if (impi_be.world.old_clients >> c & 1)
+            warn_of_order(c);
+}
+
+/* Later, by what they send; those who declared otherwise. */
+static void found_old(void *arg, uint32_t peer)
+{
+    uint32_t client = impi_be.world.procs[peer].client;
+    uint32_t bit = UINT32_C(1) << client;
+
+    if (is_order_known() || (impi_be.world.old_clients & bit))
+        return;
+    impi_be.world.old_clients |= bit;
+    warn_of_order(client);
+}
+
 static int own_rank(struct errbuf *err)
 {
     const char *text = getenv("SLURM_PROCID");
@@ -152,8 +192,8 @@ static void start(struct task_env *env)
 
 /* ---- after it ---- */
 
-static struct impi_p2p_ops p2p_ops = {.claim = req_claim,
-                                      .connect = net_connect};
+static struct impi_p2p_ops p2p_ops = {
+    .claim = req_claim, .connect = net_connect, .old = found_old};
 
 /* Own place in the world: among those of the client as in the native world. */
 static int rank_in_world(const struct impi_world *w, const struct task_env *env)
@@ -254,6 +294,7 @@ static void span_world(const struct task_env *env)
     join(env);
     crowd_look();
     choose_data();
+    look_at_peers(env->native_rank);
     impi_be.tagub = impi_be.world.tagub;
     impi_be.universe = (int)impi_be.world.nprocs;
     p2p_ops.packet = trace_wanted() ? trace_packet : NULL;

@@ -25,6 +25,50 @@ case_habits()
     report $? "im_128_peers_with_habits: our client $rank is $family, $*"
 }
 
+# case_warned TIMES RANK FAMILY TOLERATE HABIT...: our client RANK warns so often
+# that the data of such a peer may be in the order of its machine.
+case_warned()
+{
+    local times=$1 rank=$2 family=$3 list=$4
+    shift 4
+    start_server 2
+    IMPI_TOLERATE=$list client "$rank" 1 "$dir/habits.$family"
+    "${limited[@]}" 100 python3 "$tests/impi_host.py" "$hostport" \
+        $((1 - rank)) --key "$IMPI_AUTH_KEY" --habits "$@" \
+        >"$TMPDIR/out.peer" 2>&1
+    codes_of_all >"$TMPDIR/out.codes"
+    [ "$(grep -c "SF-E409: client $((1 - rank)) looks .*IMPI_TOLERATE=\
+native-order .*=big-endian" "$TMPDIR/out.$rank")" = "$times" ] &&
+        { [ "$times" = 1 ] || [ "$(cat "$TMPDIR/out.codes")" = "0 0" ]; }
+    report $? "native_order_is_warned_of: $times, '$list', peer: $*"
+}
+
+case_swapped_packets_are_refused()
+{
+    start_server 2
+    client "$1" 1 "$dir/habits.$2"
+    "${limited[@]}" 100 python3 "$tests/impi_host.py" "$hostport" \
+        $((1 - $1)) --key "$IMPI_AUTH_KEY" --habits swapped \
+        >"$TMPDIR/out.peer" 2>&1
+    codes_of_all >"$TMPDIR/out.codes"
+    [ "$(cat "$TMPDIR/out.codes")" != "0 0" ] &&
+        grep -q "SF-E322: host $((1 - $1)) (client $((1 - $1))) broke the \
+protocol: sends the numbers of its packets in the byte order of its machine" \
+            "$TMPDIR/out.$1"
+    report $? "swapped_packets_are_refused: our client $1"
+}
+
+case_ours_are_not_warned_of()
+{
+    start_server 2
+    client 0 1 "$dir/ring.mpich"
+    client 1 1 "$dir/ring.openmpi"
+    codes_of_all >"$TMPDIR/out.codes"
+    [ "$(cat "$TMPDIR/out.codes")" = "0 0 0" ] &&
+        ! grep -q SF-E409 "$TMPDIR"/out.*
+    report $? ours_are_not_warned_of
+}
+
 # A peer whose packet only a process can judge: who broke what, in one line.
 case_breach_is_named()
 {
@@ -64,6 +108,15 @@ case_habits 1 mpich "reduce-p2p" reduce-p2p
 case_habits 0 mpich native-order native-order
 case_habits 1 mpich "long8, reduce-p2p" long8 reduce-p2p garbage
 case_habits 0 openmpi "long8 reduce-p2p" long8 reduce-p2p garbage
+case_warned 1 0 mpich "" native-order
+case_warned 1 1 openmpi "long8" native-order garbage
+case_warned 0 0 openmpi native-order native-order garbage
+case_warned 0 1 mpich big-endian garbage
+case_warned 1 0 mpich "" changed garbage
+case_warned 0 1 openmpi "" changed
+case_ours_are_not_warned_of
+case_swapped_packets_are_refused 0 mpich
+case_swapped_packets_are_refused 1 openmpi
 case_breach_is_named 0 mpich
 case_breach_is_named 1 openmpi
 case_unknown_tolerance_is_named

@@ -453,6 +453,48 @@ static void im_89_flow_control_takes_minima_over_hosts(void **state)
     expect_error("SF-E213: client 2: IMPI_H_ACKMARK is 0");
 }
 
+static void one_host_each(void)
+{
+    static const uint32_t one[] = {1, 1, 1}, per[] = {2, 1, 3};
+
+    job_init(&job, 3, one, per);
+    for (uint32_t c = 0; c < 3; c++)
+        job.clients[c].o.extensions = false;
+}
+
+/* Ours and those of the first generation, where no extensions are agreed. */
+static void clients_are_recognised_by_what_they_declare(void **state)
+{
+    three();
+    expect_world();
+    assert_int_equal(world[0].own_clients | world[0].old_clients, 0);
+    end_world();
+    one_host_each();
+    job.clients[0].o.maxdatalen = IMPI_STRICT_MAXDATALEN;
+    expect_world();
+    assert_int_equal(world[1].own_clients, 1);
+    assert_int_equal(world[1].old_clients, 2 + 4);
+    end_world();
+    one_host_each();
+    job.clients[0].o.tagub--;
+    job.clients[1].o.ackmark = 9;
+    job.clients[2].o.hiwater = 21;
+    expect_world();
+    assert_int_equal(world[0].own_clients | world[0].old_clients, 0);
+    end_world();
+    one_host_each(); /* an IPv6 address */
+    memset(job.clients[0].hosts[0].addr, 0x20, IMPI_HOSTID_SIZE);
+    expect_world();
+    assert_int_equal(world[0].old_clients, 2 + 4);
+    end_world();
+    three(); /* with three, two and two hosts */
+    for (uint32_t c = 0; c < 3; c++)
+        job.clients[c].o.extensions = false;
+    expect_world();
+    assert_int_equal(world[0].old_clients, 0);
+    end_world();
+}
+
 static void im_91_proc_address_may_differ_from_the_hosts(void **state)
 {
     three();
@@ -515,6 +557,7 @@ int main(void)
         cmocka_unit_test(im_84_thresholds_can_be_chosen),
         cmocka_unit_test(im_84_im_85_the_user_chooses_thresholds),
         cmocka_unit_test(im_89_flow_control_takes_minima_over_hosts),
+        cmocka_unit_test(clients_are_recognised_by_what_they_declare),
         cmocka_unit_test(im_91_proc_address_may_differ_from_the_hosts),
         cmocka_unit_test(im_92_identities_are_unique_over_all_clients),
         cmocka_unit_test(im_22_ipv4_is_sent_in_compatible_form),

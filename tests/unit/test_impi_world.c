@@ -29,6 +29,8 @@ static void make(struct impi_world *w)
     w->hiwater = 20;
     w->flags = IMPI_WORLD_EXTENDED;
     w->nclients = 2;
+    w->own_clients = 1;
+    w->old_clients = 2;
     memset(w->secret, 0x5a, sizeof(w->secret));
     for (int i = 0; i < 3; i++) {
         w->hosts[i] = (struct impi_host){client[i], nprocs[i], {0}, 0};
@@ -58,6 +60,8 @@ static void round_trip_keeps_every_field(void **state)
     assert_int_equal(impi_world_encode(&b, &again, &len2), 0);
     assert_int_equal(len, len2);
     assert_memory_equal(buf, again, len);
+    assert_int_equal(b.own_clients, 1);
+    assert_int_equal(b.old_clients, 2);
     assert_int_equal(b.procs[4].host, 1);
     assert_int_equal(b.procs[4].cpus, 60004);
     assert_int_equal(b.procs[4].port, 5004);

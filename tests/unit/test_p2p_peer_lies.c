@@ -150,6 +150,16 @@ static void peer_speaks_for_others(void **state)
     net_destroy(net);
 }
 
+static void packets_in_another_order_are_told(void **state)
+{
+    struct impi_packet pk = {
+        .len = 5, .msglen = 5, .lsrank = 1, .tag = 3, .cid = 1ull << 56};
+
+    check_caught(open_net(), pk, "hello", IMPI_PACKET_SWAPPED);
+    check_caught(open_net(), (struct impi_packet){.type = IMPI_PK_FINI << 24},
+                 NULL, IMPI_PACKET_SWAPPED);
+}
+
 /* Two peers behind one channel, as behind a relay. */
 static void culprit_is_named_behind_a_relay(void **state)
 {
@@ -185,6 +195,7 @@ int main(void)
         cmocka_unit_test(peer_acknowledges_nothing),
         cmocka_unit_test(peer_ignores_hiwater),
         cmocka_unit_test(peer_speaks_for_others),
+        cmocka_unit_test(packets_in_another_order_are_told),
         cmocka_unit_test(culprit_is_named_behind_a_relay),
     };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The packet header of IMPI, section 3.5.
  */
+#include <byteswap.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -117,9 +118,58 @@ static void packet_has_a_printable_form(void **state)
     assert_int_equal(strlen(text), 4);
 }
 
+static void numbers_in_another_order_are_seen(void **state)
+{
+    struct impi_packet pk = {.len = 5, .msglen = 5, .lsrank = 1, .tag = 3};
+
+    assert_false(impi_packet_is_swapped(&pk, 65536, 4));
+    pk.len = bswap_32(5);
+    assert_true(impi_packet_is_swapped(&pk, 65536, 4));
+    pk.len = 65537; /* wrong either way */
+    assert_false(impi_packet_is_swapped(&pk, 65536, 4));
+    pk.len = 0;
+    pk.lsrank = (int32_t)bswap_32(3);
+    assert_true(impi_packet_is_swapped(&pk, 65536, 4));
+    assert_false(impi_packet_is_swapped(&pk, 65536, 3));
+    pk.lsrank = 0;
+    pk.tag = (int32_t)bswap_32(190);
+    assert_true(impi_packet_is_swapped(&pk, 65536, 4));
+    pk.tag = -1;
+    assert_false(impi_packet_is_swapped(&pk, 65536, 4));
+    pk.tag = 0;
+    pk.cid = bswap_64(1);
+    assert_true(impi_packet_is_swapped(&pk, 65536, 4));
+    pk.cid = UINT64_MAX;
+    assert_false(impi_packet_is_swapped(&pk, 65536, 4));
+    pk.cid = bswap_64(1);
+    pk.type = IMPI_PK_SYNCACK; /* it means nothing there */
+    assert_false(impi_packet_is_swapped(&pk, 65536, 4));
+    pk.type = bswap_32(IMPI_PK_FINI);
+    assert_true(impi_packet_is_swapped(&pk, 65536, 4));
+    pk.type = IMPI_PK_TYPES;
+    assert_false(impi_packet_is_swapped(&pk, 65536, 4));
+}
+
+static void control_packets_of_the_first_generation_are_known(void **state)
+{
+    struct impi_packet pk = {.type = IMPI_PK_SYNCACK,
+                             .len = 128,
+                             .msglen = 128,
+                             .lsrank = -1,
+                             .tag = -1};
+
+    assert_true(impi_packet_is_old(&pk));
+    pk.type = IMPI_PK_DATA;
+    assert_false(impi_packet_is_old(&pk));
+    assert_false(
+        impi_packet_is_old(&(struct impi_packet){.type = IMPI_PK_SYNCACK}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_in_another_order_are_seen),
+        cmocka_unit_test(control_packets_of_the_first_generation_are_known),
         cmocka_unit_test(im_124_header_golden_frame),
         cmocka_unit_test(im_116_proc_is_hostid_and_pid),
         cmocka_unit_test(im_125_packet_types_are_numbered_as_written),
