@@ -133,7 +133,7 @@ struct world {
     struct impi_auth_method methods[3];
     struct world_conn **conns; /* by the engine's number */
     int nconns;
-    unsigned nrefused;
+    unsigned nrefused, nwarned;
     char lost[SF_ERRBUF_SIZE]; /* a client that went, when it is not yet told */
     int lost_client;
     ev_timer lost_timer;

@@ -61,13 +61,20 @@ static void on_refused(struct world *w, const char *text)
         server_note(w->server, text);
 }
 
+/* Each client is let in once; a stranger, as often as he comes. */
+static void on_warning(struct world *w, const char *text)
+{
+    if (w->nwarned++ < w->nclients + REFUSED_TOLD)
+        server_note(w->server, text);
+}
+
 static void on_event(void *arg, const struct impi_server_event *event)
 {
     struct world *w = arg;
 
     switch (event->type) {
     case IMPI_SERVER_WARNING:
-        server_note(w->server, event->text);
+        on_warning(w, event->text);
         break;
     case IMPI_SERVER_REFUSED:
         on_refused(w, event->text);

@@ -184,6 +184,33 @@ static void server_that_nobody_needed_says_so_when_asked(void **state)
     stop(&s);
 }
 
+/* Whom the user lets in without proof, as often as they like to come. */
+static void warnings_of_strangers_come_to_an_end(void **state)
+{
+    static const char auth[] = "AUTH\0\0\0\4\0\0\0\1";
+    enum { CALLS = 100, CLIENTS = 2, MORE = 8 };
+    struct program s;
+    struct pollfd p;
+    char line[1024], answer[8];
+    unsigned n = 0;
+
+    start_with(&s, 1, "IMPI_AUTH_NONE=", "ports=0-0 world=2");
+    for (int i = 0; i < CALLS; i++) {
+        int fd = dial(s.port);
+
+        assert_int_equal(send(fd, auth, sizeof(auth) - 1, 0), 12);
+        assert_int_equal(recv(fd, answer, 8, MSG_WAITALL), 8);
+        close(fd);
+    }
+    p = (struct pollfd){.fd = s.fd, .events = POLLIN};
+    while (poll(&p, 1, 0) == 1) { /* said before the answers */
+        read_line(&s, line, sizeof(line));
+        n += strstr(line, "SF-E200: warning: 127.0.0.1:") != NULL;
+    }
+    assert_int_equal(n, CLIENTS + MORE);
+    stop(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +221,7 @@ int main(void)
         cmocka_unit_test(strangers_are_dropped_and_harm_nobody),
         cmocka_unit_test(frames_before_job_are_refused),
         cmocka_unit_test(agent_that_does_not_read_blocks_nobody),
+        cmocka_unit_test(warnings_of_strangers_come_to_an_end),
         cmocka_unit_test(server_that_nobody_needed_says_so_when_asked),
     };
 
