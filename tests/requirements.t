@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# doc/requirements.md names the tests that show each requirement.  Every name
+# doc/requirements.md names the tests that show each requirement, doc/security.md
+# those of each promise.  Every name
 # in backquotes in its third column must be a test that is run: a function that
 # cmocka is given, a function of an MPI program or of a peer, a case of a shell
 # test, a titled world of t_worlds.sh, or a whole script of `make check`.
@@ -9,6 +10,7 @@
 set -u
 . "$(dirname "$0")/tap.sh"
 doc=${SF_REQUIREMENTS:-$top/doc/requirements.md}
+promises=${SF_REQUIREMENTS:-$top/doc/security.md}
 words=$(mktemp)
 trap 'rm -f "$words"' EXIT
 
@@ -70,7 +72,7 @@ declare -A run group_last
 while read -r name; do run[$name]=1; done <"$words"
 while IFS='|' read -r _ id _ tests _; do
     id=${id// /}
-    [[ $id =~ ^(EL|IM|G1|G2|HS|SL)-[0-9]+$ ]] || continue
+    [[ $id =~ ^(EL|IM|G1|G2|HS|SL|SC)-[0-9]+$ ]] || continue
     missing=$(wrong "$tests")
     group=${id%-*} number=$((10#${id#*-}))
     last=${group_last[$group]:-0}
@@ -78,7 +80,9 @@ while IFS='|' read -r _ id _ tests _; do
         missing+=${missing:+$'\n'}"there is no row $group-$((last + 1))"
     group_last[$group]=$number
     check "$id" "$missing"
-done <"$doc"
+done < <(cat "$doc"; [ "$promises" = "$doc" ] || cat "$promises")
+[ -n "${SF_REQUIREMENTS-}" ] || check "there are promises in doc/security.md" \
+    "$([ "${group_last[SC]:-0}" -gt 10 ] || echo "only ${group_last[SC]:-0}")"
 # This test itself: each row of such a document is refused.
 refuses_all() {
     local rows=$words.rows bad
