@@ -32,7 +32,6 @@
     X(no_module, 1, "messages for a module that is not there")                 \
     X(no_type, 1, "raw packets of a type that nobody has open")                \
     X(no_memory, 1, "messages dropped for lack of buffers")                    \
-    X(page_size, 1, "messages whose data is larger than our pages")            \
     X(fragment_expired, 1, "halves whose partner did not come in time")        \
     X(fragment_evicted, 1, "halves that had to give way to newer ones")        \
     X(fragment_duplicate, 1, "halves that were there already")                 \

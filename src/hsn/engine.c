@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hsn/engine_priv.h"
 
@@ -169,26 +168,6 @@ struct hsn_routes *hsn_engine_routes_of(struct hsn_engine *e)
     return &e->routes;
 }
 
-void hsn_engine_page_free(struct hsn_engine *e, void *page)
-{
-    hsn_pages_put(&e->pages, page);
-}
-
-void *hsn_engine_place(struct hsn_engine *e, void *cache, unsigned half,
-                       void *page, size_t len)
-{
-    if (!cache && half == 0)
-        return page;
-    if (!cache)
-        cache = hsn_pages_get(&e->pages);
-    if (cache) {
-        memcpy((uint8_t *)cache + half * HSN_FRAGMENT, page, len);
-        HSN_ADD(&e->counts, copied_data, len);
-    }
-    hsn_pages_put(&e->pages, page);
-    return cache;
-}
-
 void hsn_engine_levels(const struct hsn_engine *e, struct hsn_levels *l)
 {
     *l = (struct hsn_levels){
@@ -198,7 +177,6 @@ void hsn_engine_levels(const struct hsn_engine *e, struct hsn_levels *l)
         .halves = e->fragq.used,
         .pages_allocated = e->pages.allocated,
         .pages_freed = e->pages.freed,
-        .pages_delivered = e->pages.delivered,
     };
     for (unsigned i = 0; e->rx && i < e->o.rx_slots; i++)
         l->rx_filled += e->rx[i].buf[e->rx[i].nbuf - 1].iov_base != NULL;

@@ -49,18 +49,14 @@ struct hsn_engine_options {
     struct hsn_memory memory;
 };
 
-/* A message as it is delivered.  data and header are valid during the call;
- * afterwards only when pages of it were given along. */
+/* A message as it is delivered: it lies where it came in, and is valid during
+ * the call only.  Nothing of it is copied but halves that had to wait. */
 struct hsn_delivery {
     uint64_t from;
     uint16_t module;
-    struct iovec data[2]; /* [1] only for a module that copies by itself */
+    struct iovec data[2];
     size_t ndata;
     struct iovec header;
-    /* Now the module's, to be given back by hsn_engine_page_free(), whenever
-     * it likes, or never.  [0] begins with the data; [1] may be NULL.  Both
-     * are NULL for a module that copies by itself. */
-    void *page[2];
 };
 
 struct hsn_module_ops {
@@ -68,9 +64,6 @@ struct hsn_module_ops {
     /* error: 0 handed to the wire; ENETUNREACH no route, ETIMEDOUT the
      * interface took it too late, ECANCELED stopped, or the interface's. */
     void (*complete)(void *arg, uint64_t cookie, int error);
-    /* It copies what it wants during deliver() and gets no pages: where the
-     * copy is to another process anyway, no other one is made. */
-    bool copies;
 };
 
 /* Raw packets, of all types but HSN_TYPE. */
@@ -139,17 +132,9 @@ const struct hsn_routes *hsn_engine_routes(const struct hsn_engine *e);
 /* To change what is known of peers and routes. */
 struct hsn_routes *hsn_engine_routes_of(struct hsn_engine *e);
 
-/* A page that was delivered comes back. */
-void hsn_engine_page_free(struct hsn_engine *e, void *page);
-/* Put a received page into half 0 or 1 of a cache page of 8 KB.  Half 0
- * without a cache page yet: the page itself becomes it, nothing is copied.
- * Else it is copied and given back.  Returns the cache page. */
-void *hsn_engine_place(struct hsn_engine *e, void *cache, unsigned half,
-                       void *page, size_t len);
-
 struct hsn_levels {
     unsigned pending, busy, rx_filled, rx_slots, halves;
-    uint64_t pages_allocated, pages_freed, pages_delivered;
+    uint64_t pages_allocated, pages_freed;
 };
 void hsn_engine_levels(const struct hsn_engine *e, struct hsn_levels *l);
 struct hsn_counts *hsn_engine_counts(struct hsn_engine *e);

@@ -72,8 +72,8 @@ struct hsn_engine {
 
     struct hsn_rx *rx;
     struct hsn_fragq fragq;
-    /* A lent half for a module that copies: it stays where it is as long as it
-     * is lent, for its partner mostly is next. */
+    /* A lent half: it stays where it is as long as it is lent, for its partner
+     * mostly is next. */
     struct hsn_rx *lent; /* NULL: none */
     struct hsn_frame lent_frame;
 };

@@ -54,7 +54,7 @@ static void half_parts(const struct hsn_engine *e, const struct hsn_half *half,
     parts[1] = (struct iovec){half->page[1], e->pages.size};
 }
 
-/* To a module that copies: the data stays where it is, in two pieces. */
+/* The data stays where it is, in two pieces. */
 static void combine_in_place(struct hsn_engine *e, struct hsn_module *m,
                              const struct hsn_frame *f,
                              struct iovec parts[2][2])
@@ -68,49 +68,14 @@ static void combine_in_place(struct hsn_engine *e, struct hsn_module *m,
     hsn_deliver(e, m, &d);
 }
 
-/* To a module that gets pages: the second half of the data goes behind the
- * first, the module header to the beginning of the second buffer. */
-static void combine_pages(struct hsn_engine *e, struct hsn_module *m,
-                          const struct hsn_frame *f, void *first, void *second)
-{
-    size_t rest = f->data_len - HSN_FRAGMENT;
-    struct hsn_delivery d = {.from = f->host,
-                             .module = f->module,
-                             .ndata = 1,
-                             .data[0] = {first, f->data_len},
-                             .header = {second, f->header_len},
-                             .page = {first, second}};
-
-    memcpy((uint8_t *)first + HSN_FRAGMENT, second, rest);
-    memmove(second, (uint8_t *)second + rest, f->header_len);
-    HSN_ADD(&e->counts, copied_data, rest);
-    HSN_ADD(&e->counts, copied_header, f->header_len);
-    if (f->header_len == 0) {
-        hsn_pages_put(&e->pages, second);
-        d.page[1] = NULL;
-    }
-    hsn_deliver(e, m, &d);
-}
-
 /* The partner is there, at index. */
 static void combine(struct hsn_engine *e, struct hsn_module *m,
                     const struct hsn_frame *f, struct hsn_rx *rx,
                     uint32_t index)
 {
     struct iovec parts[2][2];
-    struct hsn_half half;
-    void *page[2];
+    struct hsn_half half = hsn_fragq_take(&e->fragq, index);
 
-    if (!m->ops.copies) {
-        hsn_rx_own(e, rx, hsn_extent(f).data_len);
-        if (!hsn_rx_take_pages(e, rx, 1, page))
-            return;
-        half = hsn_fragq_take(&e->fragq, index);
-        combine_pages(e, m, f, f->fragment == 0 ? page[0] : half.page[0],
-                      f->fragment == 0 ? half.page[0] : page[0]);
-        return;
-    }
-    half = hsn_fragq_take(&e->fragq, index);
     hsn_rx_parts(rx, parts[f->fragment]);
     half_parts(e, &half, parts[half.frame.fragment]);
     combine_in_place(e, m, f, parts);
@@ -150,11 +115,10 @@ static bool combine_lent(struct hsn_engine *e, struct hsn_module *m,
 }
 
 /* The partner is not there yet. */
-static void first_half(struct hsn_engine *e, const struct hsn_module *m,
-                       const struct hsn_frame *f, struct hsn_rx *rx,
-                       uint64_t now)
+static void first_half(struct hsn_engine *e, const struct hsn_frame *f,
+                       struct hsn_rx *rx, uint64_t now)
 {
-    if (!m->ops.copies || !rx->borrowed) {
+    if (!rx->borrowed) {
         keep_half(e, f, rx, now);
         return;
     }
@@ -169,16 +133,12 @@ void hsn_halves_receive(struct hsn_engine *e, struct hsn_module *m,
     const struct hsn_frame *other;
     uint32_t index;
 
-    if (!m->ops.copies && f->data_len > e->pages.size) {
-        HSN_ADD(&e->counts, page_size, 1);
-        return;
-    }
     if (combine_lent(e, m, f, rx))
         return;
     hsn_halves_keep_lent(e, now);
     index = hsn_fragq_find(&e->fragq, f);
     if (index == HSN_FRAGQ_NONE) {
-        first_half(e, m, f, rx, now);
+        first_half(e, f, rx, now);
         return;
     }
     other = &e->fragq.half[index].frame;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Page-size buffers and who has them: the receive queue, the fragment queue
- * or, after delivery, a module.  The balance is kept: allocated = freed +
- * with the driver + with modules.
+ * Page-size buffers of the receive queue and the fragment queue.  The balance
+ * is kept: allocated = freed + with the driver.  Those that processes get are
+ * other ones (hsn/page_pool.h).
  */
 #ifndef SF_HSN_PAGES_H
 #define SF_HSN_PAGES_H
@@ -21,7 +21,6 @@ struct hsn_pages {
     struct hsn_memory memory;
     size_t size;
     uint64_t allocated, freed; /* ever */
-    uint64_t delivered;        /* given to modules, ever */
 };
 
 void hsn_pages_init(struct hsn_pages *p, size_t size,

@@ -15,7 +15,8 @@ int hsn_receive_init(struct hsn_engine *e)
 
         rx->nbuf = HSN_MTU / e->pages.size;
         for (size_t k = 0; k < rx->nbuf; k++) {
-            rx->buf[k] = (struct iovec){hsn_pages_get(&e->pages), e->pages.size};
+            rx->buf[k] =
+                (struct iovec){hsn_pages_get(&e->pages), e->pages.size};
             if (!rx->buf[k].iov_base)
                 return -1;
         }
@@ -51,21 +52,10 @@ static void deliver_whole(struct hsn_engine *e, struct hsn_module *m,
 {
     struct hsn_delivery d = {.from = f->host, .module = f->module};
     struct iovec parts[2];
-    size_t len = (size_t)f->data_len + f->header_len;
 
-    if (!m->ops.copies) {
-        if (f->data_len > e->pages.size) {
-            HSN_ADD(&e->counts, page_size, 1);
-            return;
-        }
-        hsn_rx_own(e, rx, f->data_len);
-    }
     hsn_rx_parts(rx, parts);
     d.ndata = cut(d.data, parts, f->data_len);
     d.header = hsn_rx_header(e, parts, f->data_len, f->header_len);
-    if (!m->ops.copies &&
-        !hsn_rx_take_pages(e, rx, hsn_rx_pages_for(rx, len), d.page))
-        return;
     hsn_deliver(e, m, &d);
 }
 

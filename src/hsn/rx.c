@@ -82,7 +82,6 @@ void hsn_deliver(struct hsn_engine *e, struct hsn_module *m,
                  const struct hsn_delivery *d)
 {
     HSN_ADD(&e->counts, delivered, 1);
-    e->pages.delivered += (d->page[0] != NULL) + (d->page[1] != NULL);
     m->ops.deliver(m->arg, d);
 }
 

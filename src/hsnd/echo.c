@@ -133,7 +133,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
 
 int echo_open(struct hsnd *d)
 {
-    static const struct hsn_module_ops ops = {receive, done, true};
+    static const struct hsn_module_ops ops = {receive, done};
     uint64_t every = (uint64_t)d->conf.echo_s * 1000000000;
 
     if (hsn_engine_open(d->engine, HSN_MODULE_ECHO, &ops, d) < 0)

@@ -259,7 +259,7 @@ static void receive(void *arg, const struct hsn_delivery *m)
 
 int elan_open(struct hsnd *d)
 {
-    static const struct hsn_module_ops ops = {receive, port_complete, true};
+    static const struct hsn_module_ops ops = {receive, port_complete};
 
     return hsn_engine_open(d->engine, HSN_MODULE_ELAN, &ops, d);
 }

@@ -284,8 +284,7 @@ void port_complete(void *arg, uint64_t cookie, int error)
     p->counts.sent++;
 }
 
-const struct hsn_module_ops port_dgram_ops = {dgram_deliver, port_complete,
-                                              true};
+const struct hsn_module_ops port_dgram_ops = {dgram_deliver, port_complete};
 
 static bool raw_deliver(void *arg, uint16_t type, uint16_t subtype,
                         const struct iovec *parts, size_t nparts)

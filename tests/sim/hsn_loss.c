@@ -223,12 +223,12 @@ static void hs_01_only_what_was_sent_is_delivered(void **state)
     uint64_t seed = own ? strtoull(own, NULL, 0) : 1;
 
     for (uint64_t i = 0; i < (own ? 1 : 3); i++)
-        run(seed + i, 8192, &page_module);
+        run(seed + i, 8192, &copy_module);
 }
 
-static void hs_01_also_to_modules_that_copy(void **state)
+static void hs_01_also_with_pages_of_4k(void **state)
 {
-    run(11, 8192, &copy_module);
+    run(11, 4096, &copy_module);
     run(12, 4096, &copy_module);
 }
 
@@ -236,7 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hs_01_only_what_was_sent_is_delivered),
-        cmocka_unit_test(hs_01_also_to_modules_that_copy),
+        cmocka_unit_test(hs_01_also_with_pages_of_4k),
     };
 
     return cmocka_run_group_tests_name("hsn_loss", tests, NULL, NULL);

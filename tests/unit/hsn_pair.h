@@ -31,7 +31,7 @@ struct pair {
 static inline struct pair pair(size_t page_size,
                                const struct hsn_module_ops *module)
 {
-    return (struct pair){node_new(1, 8192, &page_module),
+    return (struct pair){node_new(1, 8192, &copy_module),
                          node_new(2, page_size, module)};
 }
 

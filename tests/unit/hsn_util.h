@@ -168,8 +168,6 @@ struct inbox {
     size_t ngot;
     struct done done[FAKE_MAX];
     size_t ndone;
-    bool keep_pages; /* else they are freed at once */
-    uint64_t pages_kept;
     void (*on_done)(struct inbox *box, uint64_t cookie, int error);
 };
 
@@ -196,12 +194,6 @@ static inline void inbox_deliver(void *arg, const struct hsn_delivery *d)
     g->header_len = d->header.iov_len;
     if (g->header_len)
         memcpy(g->header, d->header.iov_base, g->header_len);
-    for (int i = 0; i < 2; i++) {
-        if (box->keep_pages)
-            box->pages_kept += d->page[i] != NULL;
-        else
-            hsn_engine_page_free(box->node->e, d->page[i]);
-    }
 }
 
 static inline void inbox_complete(void *arg, uint64_t cookie, int error)
@@ -252,10 +244,8 @@ static inline void test_page_free(void *arg, void *page, size_t size)
     free(page);
 }
 
-static const struct hsn_module_ops page_module = {inbox_deliver, inbox_complete,
-                                                  false};
-static const struct hsn_module_ops copy_module = {inbox_deliver, inbox_complete,
-                                                  true};
+static const struct hsn_module_ops copy_module = {inbox_deliver,
+                                                  inbox_complete};
 static const struct hsn_raw_ops raw_module = {raw_deliver, inbox_complete};
 
 /* Board 1..9 all have one-hop routes to each other. */
@@ -310,7 +300,7 @@ static inline struct node *node_new(uint64_t board, size_t page_size,
 static inline void node_free(struct node *n)
 {
     hsn_engine_free(n->e);
-    assert_int_equal(n->pages_out, n->client.pages_kept + n->server.pages_kept);
+    assert_int_equal(n->pages_out, 0);
     free(n->nic.out);
     free(n->nic.in);
     free(n->client.got);

@@ -32,7 +32,7 @@ static void load(struct node *n, bool neighbour)
 
 static struct node *node_with_ways(bool neighbour)
 {
-    struct node *n = node_new(1, 8192, &page_module);
+    struct node *n = node_new(1, 8192, &copy_module);
 
     load(n, neighbour);
     return n;

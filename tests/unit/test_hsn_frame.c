@@ -81,7 +81,7 @@ static void hs_15_20_21_golden_frame_of_a_whole_message(void **state)
 
 static void hs_14_15_18_golden_packets_of_a_split_page(void **state)
 {
-    struct node *n = node_new(1, 8192, &page_module);
+    struct node *n = node_new(1, 8192, &copy_module);
     struct fake_packet *a = &n->nic.out[0], *b = &n->nic.out[1];
     static uint8_t page[8192];
 
@@ -113,7 +113,7 @@ static void hs_10_8192_is_one_packet_8193_are_two(void **state)
 static void hs_24_more_than_two_fragments_are_refused(void **state)
 {
     static uint8_t page[HSN_DATA_MAX + 1];
-    struct node *n = node_new(1, 8192, &page_module);
+    struct node *n = node_new(1, 8192, &copy_module);
 
     assert_int_equal(hsn_fragments(HSN_DATA_MAX, HSN_HEADER_MAX), 2);
     assert_int_equal(hsn_fragments(HSN_DATA_MAX + 1, 0), 0);

@@ -13,7 +13,7 @@ static void fill_page(void)
 static struct node *sender(void)
 {
     fill_page();
-    return node_new(1, 8192, &page_module);
+    return node_new(1, 8192, &copy_module);
 }
 
 static int send_small(struct node *n, uint64_t cookie)
@@ -198,7 +198,7 @@ static void hs_52_completions_in_any_order_once_each(void **state)
 
 static void hs_53_data_is_the_drivers_until_completion(void **state)
 {
-    struct node *n = sender(), *m = node_new(2, 8192, &page_module);
+    struct node *n = sender(), *m = node_new(2, 8192, &copy_module);
     static uint8_t mine[128];
 
     fill(mine, sizeof(mine), 1);
@@ -375,7 +375,7 @@ static void hs_35_multicast_is_one_unicast_each(void **state)
     struct node *n = sender(), *to[3];
 
     for (uint64_t i = 0; i < 3; i++) {
-        to[i] = node_new(i + 2, 8192, &page_module);
+        to[i] = node_new(i + 2, 8192, &copy_module);
         send_to(n, HSN_MODULE_CLIENT, i + 2, page, 64, NULL, 0, i);
     }
     assert_int_equal(n->nic.nout, 3);
@@ -391,7 +391,7 @@ static void hs_35_multicast_is_one_unicast_each(void **state)
 
 static void hs_22_sequence_numbers_wrap_and_restart(void **state)
 {
-    struct node *m = node_new(2, 8192, &page_module), *n;
+    struct node *m = node_new(2, 8192, &copy_module), *n;
     uint32_t seen[4];
     int k = 0;
 
@@ -405,7 +405,7 @@ static void hs_22_sequence_numbers_wrap_and_restart(void **state)
         hsn_engine_free(n->e);
         n->e = hsn_engine_new(&o, &fake_ops, &n->nic);
         node_routes(n);
-        hsn_engine_open(n->e, HSN_MODULE_CLIENT, &page_module, &n->client);
+        hsn_engine_open(n->e, HSN_MODULE_CLIENT, &copy_module, &n->client);
         for (int i = 0; i < 2; i++) {
             fill(page, 8192, (unsigned)(start * 2 + i));
             send_to(n, HSN_MODULE_CLIENT, 2, page, 8192, NULL, 0, 0);
@@ -435,7 +435,7 @@ static void raw_packets_keep_route_type_and_bytes(void **state)
                              .subtype = 9,
                              .payload = {page, 100},
                              .cookie = 6};
-    struct node *m = node_new(2, 4096, &page_module);
+    struct node *m = node_new(2, 4096, &copy_module);
 
     assert_int_equal(hsn_engine_send_raw(n->e, &s, n->now), 0);
     assert_int_equal(n->raw.ndone, 1);
