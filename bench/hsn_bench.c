@@ -12,6 +12,13 @@
  *
  *     hsn_bench tag SIZE        ns of the tag of a frame: made, checked
  *     hsn_bench memory SOCKET PID N   bytes that hsnd takes per endpoint
+ *
+ * As one of two tasks of a program on this node (elan_run):
+ *
+ *     hsn_bench pages CONTROL COUNT   task 1 gets COUNT messages of 64 KB,
+ * eight hsn_bench rings CONTROL COUNT   of 8 KB each, in pages or by rings, and
+ *                                     prints how many bytes libhsn and hsnd
+ *                                     copied for one, and messages per second
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,9 +37,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ctl.h"
 #include "base/ring.h"
+#include "elan/rmscall.h"
 #include "hsn/elan_frame.h"
 #include "hsn/libhsn.h"
+#include "../tests/unit/ring_wait.h"
 
 #define SIZE_MAX_BENCH (8192 + 64)
 
@@ -423,6 +433,131 @@ static void bench_memory(const char *socket, const char *pid, int n)
     printf("%ld\n", (memory_of(pid) - before) / n);
 }
 
+/* ---- 64 KB between two processes of a program ---- */
+
+enum { PARTS = 8, PART = 8192, WINDOW = 8 /* messages of 64 KB under way */ };
+
+/* Bytes of data that hsnd has copied so far. */
+static uint64_t copied_by_hsnd(const char *control)
+{
+    static const char *const names[] = {"port_copied", "page_copied",
+                                        "copied_data"};
+    struct json_object *reply, *counters, *value;
+    struct errbuf err;
+    uint64_t sum = 0;
+
+    if (ctl_ask(control, "counters", &reply, 60000, &err) < 0 ||
+        !json_object_object_get_ex(reply, "counters", &counters))
+        exit(1);
+    for (int i = 0; i < 3; i++) {
+        if (!json_object_object_get_ex(counters, names[i], &value))
+            exit(1);
+        sum += json_object_get_uint64(value);
+    }
+    json_object_put(reply);
+    return sum;
+}
+
+/* The next message; who waits for a minute gives up. */
+static void await(struct hsn *h, struct hsn_message *m)
+{
+    while (hsn_try_recv(h, m) < 0)
+        if (errno != EAGAIN || (hsn_wait(h, 60000) <= 0 && errno != EINTR))
+            die("receive");
+}
+
+/* To the other task; copied: bytes that had to be copied for it. */
+static void part_send(struct hsn *h, const ELAN_CAPABILITY *cap, bool pages,
+                      int number, uint64_t *copied)
+{
+    struct hsn_message m = {.node = (uint32_t)cap->LowNode,
+                            .context = (uint32_t)cap->LowContext + 1,
+                            .data = buf,
+                            .data_len = PART,
+                            .header = copied,
+                            .header_len = sizeof(*copied)};
+    void *page = buf;
+
+    while (pages && !(page = hsn_page_get(h)))
+        if (errno != EAGAIN || hsn_wait_send(h, 60000) <= 0)
+            die("page");
+    memset(page, number, PART); /* it is made where it is sent from */
+    m.data = page;
+    *copied += pages ? 0 : PART;
+    while ((pages ? hsn_send_page(h, &m) : hsn_send(h, &m)) < 0)
+        if (errno != EAGAIN || hsn_wait_send(h, 60000) <= 0)
+            die("send");
+}
+
+static void task_sends(struct hsn *h, const ELAN_CAPABILITY *cap, bool pages,
+                       int count)
+{
+    struct hsn_message m;
+    uint64_t copied = 0;
+    int taken = 0;
+
+    await(h, &m); /* the other one is there */
+    for (int n = 0; n < count; n++) {
+        for (; n - taken >= WINDOW; taken++)
+            await(h, &m);
+        for (int i = 0; i < PARTS; i++)
+            part_send(h, cap, pages, n, &copied);
+    }
+    for (; taken < count; taken++)
+        await(h, &m);
+}
+
+static void task_receives(struct hsn *h, const ELAN_CAPABILITY *cap,
+                          const char *control, int count)
+{
+    struct hsn_message m, ack = {.node = (uint32_t)cap->LowNode,
+                                 .context = (uint32_t)cap->LowContext,
+                                 .header = "",
+                                 .header_len = 1};
+    uint64_t before = copied_by_hsnd(control), by_library = 0;
+    double begin;
+
+    while (hsn_send(h, &ack) < 0)
+        ;
+    begin = now();
+    for (int n = 0; n < count; n++) {
+        for (int i = 0; i < PARTS; i++) {
+            await(h, &m);
+            if (m.data_len != PART || m.header_len != sizeof(by_library))
+                exit(1);
+            for (size_t k = 0; k < PART; k += 64)
+                if (((const uint8_t *)m.data)[k] != (uint8_t)n)
+                    exit(1); /* one was lost, or is wrong */
+            memcpy(&by_library, m.header, sizeof(by_library));
+        }
+        while (hsn_send(h, &ack) < 0)
+            ;
+    }
+    begin = now() - begin;
+    printf("%.0f %.0f\n",
+           (double)(copied_by_hsnd(control) - before + by_library) / count,
+           count / begin);
+}
+
+static int bench_task(const char *control, bool pages, int count)
+{
+    const char *task = getenv("RMS_PROCID");
+    ELAN_CAPABILITY cap;
+    struct hsn *h;
+
+    if (!task || count < 1 || rms_getcap(0, &cap) < 0)
+        die("no task of a program");
+    h = hsn_attach(NULL, &cap, -1);
+    if (!h || (pages && hsn_pages_open(h) < 0))
+        die("hsnd");
+    if (atoi(task) == 0)
+        task_sends(h, &cap, pages, count);
+    else
+        task_receives(h, &cap, control, count);
+    hsn_close(h);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -441,6 +576,9 @@ int main(int argc, char **argv)
         bench_hsn(argv + 2, size, count, rounds);
     else if (strcmp(what, "tag") == 0 && argc == 3)
         bench_tag((size_t)atol(argv[2]));
+    else if ((strcmp(what, "pages") == 0 || strcmp(what, "rings") == 0) &&
+             argc == 4)
+        return bench_task(argv[2], what[0] == 'p', atoi(argv[3]));
     else if (strcmp(what, "memory") == 0 && argc == 5)
         bench_memory(argv[2], argv[3], atoi(argv[4]));
     else

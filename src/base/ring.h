@@ -143,15 +143,4 @@ int ring_bell_take(int bell);
 /* The same for all rings, a bounded number at a time. */
 int ring_bell_clear(int bell);
 
-/* How long a waiting thread spins before it sleeps: longer while that pays,
- * shorter while it does not.  All zero to begin with. */
-struct ring_spin {
-    unsigned rounds;
-};
-
-/* Consumer: wait until there is a record; timeout in ms, -1 for ever.  1: there
- * is one, 0: time is over, -1 with errno: EPROTO broken, ECONNRESET the peer
- * is gone (after its last record), EINTR. */
-int ring_wait(struct ring *r, int bell, int timeout, struct ring_spin *spin);
-
 #endif

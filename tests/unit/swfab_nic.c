@@ -16,6 +16,7 @@
 #include "base/mac.h"
 #include "base/seal.h"
 #include "swfab_nic.h"
+#include "ring_wait.h"
 
 enum { ETHERTYPE = 0x88b5 };
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "ring_pair.h"
+#include "ring_wait.h"
 
 enum { MANY = 20000 };
 

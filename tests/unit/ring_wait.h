@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A thread that waits at a ring: spins, then sleeps at the bell.
+ * Who waits at a ring as daemons and libhsn do, for tests and benchmarks that
+ * have neither: spins, then sleeps at the bell.
  */
+#ifndef RING_WAIT_H
+#define RING_WAIT_H
+
 #include <errno.h>
 #include <poll.h>
 
 #include "base/ring.h"
+
+/* How long a waiting thread spins before it sleeps: longer while that pays,
+ * shorter while it does not.  All zero to begin with. */
+struct ring_spin {
+    unsigned rounds;
+};
 
 /* A round is one look and one pause, some 50 ns: 200 rounds are about what
  * falling asleep and waking costs, the longest spin is some ten times that. */
@@ -21,7 +31,7 @@ static inline void pause_a_moment(void)
 }
 
 /* 1 a record, 0 none, -1 broken. */
-static int has_one(struct ring *r)
+static inline int has_one(struct ring *r)
 {
     size_t len;
 
@@ -30,7 +40,7 @@ static int has_one(struct ring *r)
     return errno == EAGAIN ? 0 : -1;
 }
 
-static int spin_for_one(struct ring *r, struct ring_spin *spin)
+static inline int spin_for_one(struct ring *r, struct ring_spin *spin)
 {
     int found = 0;
 
@@ -51,7 +61,7 @@ static int spin_for_one(struct ring *r, struct ring_spin *spin)
 }
 
 /* 1 rung, 0 time is over, -1 with errno. */
-static int sleep_at_bell(int bell, int timeout)
+static inline int sleep_at_bell(int bell, int timeout)
 {
     struct pollfd p = {.fd = bell, .events = POLLIN};
     int n = poll(&p, 1, timeout);
@@ -61,7 +71,11 @@ static int sleep_at_bell(int bell, int timeout)
     return ring_bell_clear(bell) < 0 ? -1 : 1;
 }
 
-int ring_wait(struct ring *r, int bell, int timeout, struct ring_spin *spin)
+/* Consumer: wait until there is a record; timeout in ms, -1 for ever.  1: there
+ * is one, 0: time is over, -1 with errno: EPROTO broken, ECONNRESET the peer
+ * is gone (after its last record), EINTR. */
+static inline int ring_wait(struct ring *r, int bell, int timeout,
+                            struct ring_spin *spin)
 {
     int found = timeout ? spin_for_one(r, spin) : has_one(r);
 
@@ -83,3 +97,5 @@ int ring_wait(struct ring *r, int bell, int timeout, struct ring_spin *spin)
     }
     return found;
 }
+
+#endif
