@@ -57,8 +57,8 @@ bool elan_capability_has(const struct elan_capability *cap, uint32_t node,
     return elan_capability_bit(cap, slot_bit(cap, node, slot));
 }
 
-int elan_capability_locate(const struct elan_capability *cap, uint32_t n,
-                           uint32_t *node, uint32_t *context)
+int elan3_locate(const struct elan_capability *cap, uint32_t n, uint32_t *node,
+                 uint32_t *context)
 {
     uint32_t slots = node_range(cap) * width(cap);
 

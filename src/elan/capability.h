@@ -60,8 +60,8 @@ bool elan_capability_bit(const struct elan_capability *cap, uint32_t bit);
 bool elan_capability_has(const struct elan_capability *cap, uint32_t node,
                          uint32_t slot);
 /* Elan id and context of the n-th set bit; -1 (ENOENT) past the last. */
-int elan_capability_locate(const struct elan_capability *cap, uint32_t n,
-                           uint32_t *node, uint32_t *context);
+int elan3_locate(const struct elan_capability *cap, uint32_t n, uint32_t *node,
+                 uint32_t *context);
 /* Compares the keys in a time that does not depend on where they differ. */
 bool elan_capability_equal(const struct elan_capability *a,
                            const struct elan_capability *b);

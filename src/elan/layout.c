@@ -237,19 +237,3 @@ int32_t elan_layout_find(const struct elan_layout *l, uint32_t id)
             return (int32_t)n;
     return -1;
 }
-
-int elan_layout_place(const struct elan_layout *l, uint32_t proc,
-                      uint32_t *node, uint32_t *slot)
-{
-    for (uint32_t n = 0; n < l->nnodes; n++) {
-        for (uint32_t i = l->first[n]; i < l->first[n + 1]; i++) {
-            if (l->procs[i] == proc) {
-                *node = n;
-                *slot = i - l->first[n];
-                return 0;
-            }
-        }
-    }
-    errno = ENOENT;
-    return -1;
-}

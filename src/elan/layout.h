@@ -58,9 +58,6 @@ uint32_t elan_layout_proc(const struct elan_layout *l, uint32_t node,
                           uint32_t slot);
 /* Index of the node with this Elan id on rail 0, or -1. */
 int32_t elan_layout_find(const struct elan_layout *l, uint32_t id);
-/* Node index and slot of a process; -1 (ENOENT) when there is none. */
-int elan_layout_place(const struct elan_layout *l, uint32_t proc,
-                      uint32_t *node, uint32_t *slot);
 
 /* Node indexes in ascending order of their Elan id on a rail: allocated,
  * free() it; NULL with ENOMEM. */

@@ -79,6 +79,11 @@ int rms_prgdestroy(int id);
 
 /* Set every member to its known value. */
 void elan3_nullcap(ELAN_CAPABILITY *cap);
+/* Where process n of the program is: the Elan id of its node and its context
+ * there, to send to (libhsn).  ENOENT: there are not so many.  Where
+ * ELAN_CAP_TYPE_MAPPED is set, processes are not numbered in this order. */
+int elan3_locate(const ELAN_CAPABILITY *cap, uint32_t n, uint32_t *node,
+                 uint32_t *context);
 
 #ifdef __cplusplus
 }

@@ -112,11 +112,6 @@ bool impi_group_are_local(const struct impi_group *g, uint32_t r1, uint32_t r2)
     return g->num_of[r1] == g->num_of[r2];
 }
 
-int64_t impi_group_master_num(const struct impi_group *g, uint32_t r)
-{
-    return impi_group_is_master(g, r) ? (int64_t)g->num_of[r] : -1;
-}
-
 uint32_t impi_group_master_rank(const struct impi_group *g, uint32_t n)
 {
     return g->masters[n];
@@ -151,22 +146,6 @@ const uint32_t *impi_group_locals_to_master(const struct impi_group *g,
                                             uint32_t n)
 {
     return g->locals + g->first[n];
-}
-
-uint32_t impi_group_local_index(const struct impi_group *g, uint32_t r)
-{
-    const uint32_t *locals = impi_group_locals_to_master(g, g->num_of[r]);
-    uint32_t low = 0, high = impi_group_num_local_to_rank(g, r);
-
-    while (high - low > 1) {
-        uint32_t mid = low + (high - low) / 2;
-
-        if (locals[mid] <= r)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
 }
 
 int impi_cubedim(uint32_t n)

@@ -2,7 +2,8 @@
  *
  * Which ranks of a communicator belong to which client: the utility functions
  * of IMPI section 4.2.  The master of a client is its lowest rank in the
- * communicator; masters are numbered in rank order.
+ * communicator; masters are numbered in rank order.  The section's master_num,
+ * which is -1 for who is none, is is_master and local_master_num here.
  */
 #ifndef SF_IMPI_GROUPS_H
 #define SF_IMPI_GROUPS_H
@@ -27,8 +28,6 @@ void impi_group_free(struct impi_group *g);
 
 bool impi_group_is_master(const struct impi_group *g, uint32_t r);
 bool impi_group_are_local(const struct impi_group *g, uint32_t r1, uint32_t r2);
-/* Master number of rank r when it is a master, else -1. */
-int64_t impi_group_master_num(const struct impi_group *g, uint32_t r);
 uint32_t impi_group_master_rank(const struct impi_group *g, uint32_t n);
 uint32_t impi_group_local_master_num(const struct impi_group *g, uint32_t r);
 uint32_t impi_group_local_master_rank(const struct impi_group *g, uint32_t r);
@@ -38,8 +37,6 @@ uint32_t impi_group_num_local_to_rank(const struct impi_group *g, uint32_t r);
 /* The ranks local to master n, ascending; borrowed. */
 const uint32_t *impi_group_locals_to_master(const struct impi_group *g,
                                             uint32_t n);
-/* Place of rank r among the processes of its client. */
-uint32_t impi_group_local_index(const struct impi_group *g, uint32_t r);
 
 /* Smallest i such that n <= 2^i; n = 0 gives -1. */
 int impi_cubedim(uint32_t n);

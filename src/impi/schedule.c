@@ -11,8 +11,8 @@ bool impi_coll_is_linear(const struct impi_group *g,
                          const struct impi_coll_rules *rules)
 {
     if (rules->linear_below)
-        return g->nmasters < rules->maxlinear;
-    return g->nmasters <= rules->maxlinear;
+        return impi_group_num_masters(g) < rules->maxlinear;
+    return impi_group_num_masters(g) <= rules->maxlinear;
 }
 
 /* ---- who speaks for a client ---- */
@@ -20,27 +20,30 @@ bool impi_coll_is_linear(const struct impi_group *g,
 /* The root in its own client, the master elsewhere. */
 static uint32_t speaker(const struct plan *p, uint32_t num)
 {
-    if (num == p->g->num_of[p->root])
+    if (num == impi_group_local_master_num(p->g, p->root))
         return p->root;
-    return p->g->masters[num];
+    return impi_group_master_rank(p->g, num);
 }
 
 static bool is_speaker(const struct plan *p)
 {
-    return speaker(p, p->g->num_of[p->rank]) == p->rank;
+    return speaker(p, impi_group_local_master_num(p->g, p->rank)) == p->rank;
 }
 
 /* Own vertex relative to the root's, and back. */
 static uint32_t vertex(const struct plan *p)
 {
-    uint32_t n = p->g->nmasters;
+    uint32_t n = impi_group_num_masters(p->g);
 
-    return (p->g->num_of[p->rank] + n - p->g->num_of[p->root]) % n;
+    return (impi_group_local_master_num(p->g, p->rank) + n -
+            impi_group_local_master_num(p->g, p->root)) %
+           n;
 }
 
 static uint32_t vertex_rank(const struct plan *p, uint32_t v)
 {
-    return speaker(p, (v + p->g->num_of[p->root]) % p->g->nmasters);
+    return speaker(p, (v + impi_group_local_master_num(p->g, p->root)) %
+                          impi_group_num_masters(p->g));
 }
 
 /* ---- Barrier ---- */
@@ -54,15 +57,15 @@ static void barrier_linear(struct plan *p)
         plan_recv(p, 0, IMPI_BUF_NONE);
         return;
     }
-    for (uint32_t n = 1; n < g->nmasters; n++)
-        plan_recv(p, g->masters[n], IMPI_BUF_NONE);
-    for (uint32_t n = 1; n < g->nmasters; n++)
-        plan_send(p, g->masters[n], IMPI_BUF_NONE);
+    for (uint32_t n = 1; n < impi_group_num_masters(g); n++)
+        plan_recv(p, impi_group_master_rank(g, n), IMPI_BUF_NONE);
+    for (uint32_t n = 1; n < impi_group_num_masters(g); n++)
+        plan_send(p, impi_group_master_rank(g, n), IMPI_BUF_NONE);
 }
 
 static void barrier_tree(struct plan *p)
 {
-    uint32_t me = vertex(p), n = p->g->nmasters;
+    uint32_t me = vertex(p), n = impi_group_num_masters(p->g);
     int dim = impi_cubedim(n);
     int high = impi_hibit(me, dim);
 
@@ -114,9 +117,9 @@ static void bcast_linear(struct plan *p, enum impi_step_buf buf)
         plan_recv(p, p->root, buf);
         return;
     }
-    for (uint32_t n = 0; n < g->nmasters; n++) {
-        if (n != g->num_of[p->root])
-            plan_send(p, g->masters[n], buf);
+    for (uint32_t n = 0; n < impi_group_num_masters(g); n++) {
+        if (n != impi_group_local_master_num(g, p->root))
+            plan_send(p, impi_group_master_rank(g, n), buf);
     }
 }
 
@@ -128,10 +131,11 @@ static void plan_bcast(struct plan *p, const struct impi_coll_rules *rules,
         if (impi_coll_is_linear(p->g, rules))
             bcast_linear(p, buf);
         else
-            plan_tree_down(p, vertex(p), p->g->nmasters, vertex_rank, buf);
+            plan_tree_down(p, vertex(p), impi_group_num_masters(p->g),
+                           vertex_rank, buf);
     }
-    plan_local(p, IMPI_STEP_LOCAL_BCAST, speaker(p, p->g->num_of[p->rank]),
-               buf);
+    plan_local(p, IMPI_STEP_LOCAL_BCAST,
+               speaker(p, impi_group_local_master_num(p->g, p->rank)), buf);
 }
 
 int impi_schedule_bcast(struct impi_schedule *s, const struct impi_group *g,
@@ -155,9 +159,9 @@ static void reduce_linear(struct plan *p)
         plan_send(p, p->root, IMPI_BUF_ACC);
         return;
     }
-    for (uint32_t n = 0; n < g->nmasters; n++) {
-        if (n != g->num_of[p->root])
-            plan_take_partial(p, g->masters[n]);
+    for (uint32_t n = 0; n < impi_group_num_masters(g); n++) {
+        if (n != impi_group_local_master_num(g, p->root))
+            plan_take_partial(p, impi_group_master_rank(g, n));
     }
 }
 
@@ -169,14 +173,15 @@ void plan_reduce(struct plan *p, const struct impi_coll_rules *rules,
         plan_fold_in_order(p, 0, p->g->size);
         return;
     }
-    plan_local(p, IMPI_STEP_LOCAL_REDUCE, speaker(p, p->g->num_of[p->rank]),
+    plan_local(p, IMPI_STEP_LOCAL_REDUCE,
+               speaker(p, impi_group_local_master_num(p->g, p->rank)),
                IMPI_BUF_OWN);
     if (!is_speaker(p))
         return;
     if (impi_coll_is_linear(p->g, rules))
         reduce_linear(p);
     else
-        plan_tree_up(p, vertex(p), p->g->nmasters, vertex_rank);
+        plan_tree_up(p, vertex(p), impi_group_num_masters(p->g), vertex_rank);
 }
 
 int impi_schedule_reduce(struct impi_schedule *s, const struct impi_group *g,
@@ -195,10 +200,10 @@ int impi_schedule_reduce(struct impi_schedule *s, const struct impi_group *g,
  * the same bits. */
 static void exchange(struct plan *p)
 {
-    uint32_t me = p->g->num_of[p->rank];
+    uint32_t me = impi_group_local_master_num(p->g, p->rank);
 
-    for (uint32_t bit = 1; bit < p->g->nmasters; bit <<= 1) {
-        uint32_t peer = p->g->masters[me ^ bit];
+    for (uint32_t bit = 1; bit < impi_group_num_masters(p->g); bit <<= 1) {
+        uint32_t peer = impi_group_master_rank(p->g, me ^ bit);
 
         plan_send(p, peer, IMPI_BUF_ACC);
         plan_with_next(p);
@@ -228,7 +233,8 @@ int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
     struct plan p = {.s = s, .g = g, .rank = rank, .root = 0};
 
     s->count = 0;
-    if (rules->exchange && commutes && is_power_of_two(g->nmasters)) {
+    if (rules->exchange && commutes &&
+        is_power_of_two(impi_group_num_masters(g))) {
         allreduce_by_exchange(&p);
         return plan_finish(&p);
     }

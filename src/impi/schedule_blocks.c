@@ -30,8 +30,8 @@ int impi_schedule_gather_masters(struct impi_schedule *s,
 {
     PLAN(p, .tag = IMPI_GATHER_TAG);
 
-    for (uint32_t n = 1; rank == 0 && n < g->nmasters; n++)
-        plan_recv_block(&p, g->masters[n], n);
+    for (uint32_t n = 1; rank == 0 && n < impi_group_num_masters(g); n++)
+        plan_recv_block(&p, impi_group_master_rank(g, n), n);
     if (rank != 0 && impi_group_is_master(g, rank))
         plan_send_block(&p, 0, 0);
     plan_end_row(&p);

@@ -10,20 +10,23 @@
 uint32_t impi_packed_client(const struct impi_group *g, uint32_t root,
                             uint32_t v)
 {
-    return (v + g->num_of[root]) % g->nmasters;
+    return (v + impi_group_local_master_num(g, root)) %
+           impi_group_num_masters(g);
 }
 
 uint32_t impi_packed_vertex(const struct impi_group *g, uint32_t root,
                             uint32_t rank)
 {
-    return (g->num_of[rank] + g->nmasters - g->num_of[root]) % g->nmasters;
+    return (impi_group_local_master_num(g, rank) + impi_group_num_masters(g) -
+            impi_group_local_master_num(g, root)) %
+           impi_group_num_masters(g);
 }
 
 /* In the tree a vertex has so many as its lowest bit says behind it. */
 uint32_t impi_packed_span(const struct impi_group *g,
                           const struct impi_coll_rules *rules, uint32_t v)
 {
-    uint32_t low = v & -v, left = g->nmasters - v;
+    uint32_t low = v & -v, left = impi_group_num_masters(g) - v;
 
     if (v == 0)
         return left;
@@ -36,14 +39,14 @@ static uint32_t speaker_of(const struct plan *p, uint32_t v)
 {
     if (v == 0)
         return p->root;
-    return p->g->masters[impi_packed_client(p->g, p->root, v)];
+    return impi_group_master_rank(p->g, impi_packed_client(p->g, p->root, v));
 }
 
 /* Blocks of the other processes of the own client. */
 static void collect_locals(struct plan *p)
 {
     const struct impi_group *g = p->g;
-    uint32_t num = g->num_of[p->rank];
+    uint32_t num = impi_group_local_master_num(g, p->rank);
 
     for (uint32_t i = g->first[num]; i < g->first[num + 1]; i++) {
         if (g->locals[i] != p->rank)
@@ -54,7 +57,7 @@ static void collect_locals(struct plan *p)
 /* Bundle of vertex v: block g->size + v. */
 static void bundles_linear(struct plan *p, uint32_t me)
 {
-    uint32_t n = p->g->nmasters;
+    uint32_t n = impi_group_num_masters(p->g);
 
     if (me > 0)
         plan_send_block(p, p->root, p->g->size + me);
@@ -64,7 +67,7 @@ static void bundles_linear(struct plan *p, uint32_t me)
 
 static void bundles_tree(struct plan *p, uint32_t me)
 {
-    uint32_t n = p->g->nmasters, bit = 1;
+    uint32_t n = impi_group_num_masters(p->g), bit = 1;
 
     for (; bit < n && !(me & bit); bit <<= 1) {
         if ((me | bit) < n)

@@ -29,7 +29,8 @@ static void place_block(const struct impi_comm *c, uint32_t master,
 static int gather_blocks(struct impi_comm *c, int *block, int n, int *blocks)
 {
     struct coll *x = coll_new(c);
-    uint32_t nmasters = c->group.nmasters, rank = (uint32_t)c->rank;
+    uint32_t nmasters = impi_group_num_masters(&c->group),
+             rank = (uint32_t)c->rank;
     int *counts = coll_keep(x, calloc(2 * nmasters, sizeof(int)));
 
     if (!counts) {
@@ -59,7 +60,7 @@ static void place_all(const struct impi_comm *c, const int *own,
 {
     place_block(c, 0, own, n, all);
     blocks += (size_t)n * locals(c, 0);
-    for (uint32_t m = 1; m < c->group.nmasters; m++) {
+    for (uint32_t m = 1; m < impi_group_num_masters(&c->group); m++) {
         place_block(c, m, blocks, n, all);
         blocks += (size_t)n * locals(c, m);
     }

@@ -177,7 +177,7 @@ static void set_range(struct coll *x, struct packed *k)
     k->first = k->end = v;
     if (me == k->root) {
         k->first = 1;
-        k->end = g->nmasters;
+        k->end = impi_group_num_masters(g);
     } else if (v > 0 && impi_group_is_master(g, me)) {
         k->end = v + impi_packed_span(g, &rules, v);
     }
@@ -185,7 +185,7 @@ static void set_range(struct coll *x, struct packed *k)
 
 static int allocate(struct coll *x, struct packed *k)
 {
-    size_t n = (size_t)x->c->size + x->c->units->nmasters;
+    size_t n = (size_t)x->c->size + impi_group_num_masters(x->c->units);
     size_t bytes = room(x, k, k->first, k->end);
 
     k->buffer = calloc(1, bytes > k->len ? bytes : k->len + 1);

@@ -93,7 +93,7 @@ static void send_to(struct hsn *h, uint32_t to, struct header head, size_t size)
 
     for (size_t i = 0; i < size; i++)
         data[i] = byte_of(head.from, head.to, i);
-    if (elan_capability_locate(&cap, to, &m.node, &m.context) < 0)
+    if (elan3_locate(&cap, to, &m.node, &m.context) < 0)
         return;
     if (!own && (!hsn_page_size(h) || !size))
         hsn_send(h, &m);
@@ -110,8 +110,7 @@ static int right(const struct hsn_message *m, uint32_t me, struct header *head)
     if (m->header_len != sizeof(*head))
         return 0;
     memcpy(head, m->header, sizeof(*head));
-    if (head->to != me ||
-        elan_capability_locate(&cap, head->from, &node, &context) < 0 ||
+    if (head->to != me || elan3_locate(&cap, head->from, &node, &context) < 0 ||
         node != m->node || context != m->context)
         return 0;
     for (size_t i = 0; i < m->data_len; i++)

@@ -21,8 +21,8 @@ static void use(const struct elan_payload *p)
     for (uint32_t i = 0; i < p->ncaps; i++) {
         const struct elan_capability *cap = &p->caps[i];
 
-        if (elan_capability_locate(cap, (uint32_t)cap->Entries - 1, &node,
-                                   &context) < 0 ||
+        if (elan3_locate(cap, (uint32_t)cap->Entries - 1, &node, &context) <
+                0 ||
             node > (uint32_t)cap->HighNode ||
             context > (uint32_t)cap->HighContext)
             abort();

@@ -76,22 +76,22 @@ static void el_25_one_task_per_node_keeps_the_name(void **state)
 static void check_places(const struct elan_layout *l, bool mapped)
 {
     struct elan_capability cap = build(l, l->max_tasks);
-    uint32_t node, slot, id, context;
+    uint32_t id, context, p;
 
     assert_int_equal(!!(cap.Type & ELAN_CAP_TYPE_MAPPED), mapped);
     assert_int_equal(popcount(&cap), l->nprocs);
-    for (uint32_t p = 0; p < l->nprocs; p++) {
-        assert_int_equal(elan_layout_place(l, p, &node, &slot), 0);
-        assert_true(
-            elan_capability_has(&cap, elan_layout_id(l, 0, node), slot));
-        if (mapped)
-            continue;
-        assert_int_equal(elan_capability_locate(&cap, p, &id, &context), 0);
-        assert_int_equal(id, elan_layout_id(l, 0, node));
-        assert_int_equal(context, LOW + slot);
-    }
-    assert_int_equal(elan_capability_locate(&cap, l->nprocs, &id, &context),
-                     -1);
+    for (uint32_t node = 0; node < l->nnodes; node++)
+        for (uint32_t slot = 0; slot < elan_layout_tasks(l, node); slot++) {
+            p = elan_layout_proc(l, node, slot);
+            assert_true(
+                elan_capability_has(&cap, elan_layout_id(l, 0, node), slot));
+            if (mapped)
+                continue;
+            assert_int_equal(elan3_locate(&cap, p, &id, &context), 0);
+            assert_int_equal(id, elan_layout_id(l, 0, node));
+            assert_int_equal(context, LOW + slot);
+        }
+    assert_int_equal(elan3_locate(&cap, l->nprocs, &id, &context), -1);
 }
 
 static void el_26_no_distribution_misplaces_a_task(void **state)
@@ -322,7 +322,7 @@ static void el_36_cyclic_2_by_8(void **state)
     struct elan_capability cap = build(&l, 2);
     uint32_t node, context;
 
-    assert_int_equal(elan_capability_locate(&cap, 8, &node, &context), 0);
+    assert_int_equal(elan3_locate(&cap, 8, &node, &context), 0);
     assert_int_equal(node, 20);
     assert_int_equal(context, LOW + 1);
     elan_layout_free(&l);
