@@ -23,9 +23,10 @@
  *   down      at once (DownAfter)
  *   healthy   after UpAfter of good evidence, when it was not healthy before
  *   degraded  after DegradeAfter
- *   flapping  when it went down FlapCount times within FlapWindow; then down
- *             again only after FlapHold of evidence, and healthy only after
- *             FlapQuiet without a fault
+ *   flapping  when it went down FlapCount times within FlapWindow, by what
+ *             was told or by what its hsnd counted between two reports; then
+ *             down again only after FlapHold of evidence, and healthy only
+ *             after FlapQuiet without a fault
  *
  * Times are milliseconds since the epoch, from the caller, never running
  * backwards.  No item is judged but by model_input() and model_tick().

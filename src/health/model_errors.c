@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How many of the frames on a host's own cable are lost or broken, by what its
- * hsnd counts.
+ * What a host's own cable does, by what its hsnd counts: how many of the frames
+ * are lost or broken, and how often it was gone for a moment, of which no
+ * report need tell.
  *
  * Where crossbars turn frames round hsnd tests its cable by frames that go no
  * further (hsn/loop_test.h): what is missing of these the cable has lost or
@@ -54,12 +55,33 @@ static int choose(const struct report *rep, uint8_t rail, uint64_t *bad,
     return 0;
 }
 
+/* Times that nothing turned round any more, or that the link went down. */
+static void take_gaps(struct model *m, struct model_item *it,
+                      const struct report *rep, bool anew, int64_t now)
+{
+    uint64_t gaps = 0, flaps = 0, all, more;
+
+    if (!find(rep, it->pub.rail, "loop_gaps", &gaps) &
+        !find(rep, it->pub.rail, "link_flaps", &flaps))
+        return;
+    all = gaps + flaps;
+    more =
+        it->gaps_seen && !anew && all > it->gaps_told ? all - it->gaps_told : 0;
+    it->gaps_seen = true;
+    it->gaps_told = all;
+    for (uint64_t i = 0; i < more && i < MODEL_FLAPS_MAX; i++)
+        it->gaps[it->ngaps++ % MODEL_FLAPS_MAX] = now;
+    if (more)
+        model_judge(m, it, now);
+}
+
 static void take_rail(struct model *m, struct model_item *it,
                       const struct report *rep, bool anew, int64_t now)
 {
     uint64_t bad, all;
     int by = choose(rep, it->pub.rail, &bad, &all);
 
+    take_gaps(m, it, rep, anew, now);
     if (!by)
         return;
     anew |= by != it->errors_by;
@@ -107,6 +129,16 @@ const struct model_item *model_errors_of(struct model *m,
             host = host_at(m, it->pub.rail, it->pub.peer);
     }
     return host && host->errors.high ? host : NULL;
+}
+
+/* "down 4 times in 300 s at leaf1:0" */
+void model_flaps_why(const struct model *m, const struct model_item *it,
+                     uint32_t times, char *why, size_t size)
+{
+    const char *peer = it->pub.kind == REPORT_HOST ? it->pub.peer : "";
+
+    snprintf(why, size, "down %" PRIu32 " times in %" PRId64 " s%s%.20s", times,
+             m->conf.flap_window / 1000, *peer ? " at " : "", peer);
 }
 
 /* 1234: "0.1234%"; no zeros at the end. */

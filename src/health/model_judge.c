@@ -243,11 +243,61 @@ static uint32_t recent_downs(const struct model_item *it, int64_t now,
     return n;
 }
 
+/* The same by what hsnd counted.  The crossbar at the other end did not answer:
+ * no dead daemon of a host can have made it so. */
+static uint32_t recent_gaps(const struct model_item *it, int64_t now,
+                            int64_t window)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < it->ngaps && i < MODEL_FLAPS_MAX; i++)
+        n += now - it->gaps[i] <= window;
+    return n;
+}
+
+/* Both may have seen the same. */
+static uint32_t recent_faults(const struct model *m,
+                              const struct model_item *it, int64_t now,
+                              bool proven)
+{
+    uint32_t downs = recent_downs(it, now, m->conf.flap_window, proven);
+    uint32_t gaps = recent_gaps(it, now, m->conf.flap_window);
+
+    return downs > gaps ? downs : gaps;
+}
+
 static bool flaps(const struct model *m, const struct model_item *it,
                   int64_t now)
 {
-    return m->conf.flap_count && recent_downs(it, now, m->conf.flap_window,
-                                              false) >= m->conf.flap_count;
+    return m->conf.flap_count &&
+           recent_faults(m, it, now, false) >= m->conf.flap_count;
+}
+
+static int64_t last_gap(const struct model_item *it)
+{
+    int64_t last = 0;
+
+    for (uint32_t i = 0; i < it->ngaps && i < MODEL_FLAPS_MAX; i++) {
+        if (it->gaps[i] > last)
+            last = it->gaps[i];
+    }
+    return last;
+}
+
+/* Since when there was no fault.  That nothing was known for a moment is none.
+ */
+static int64_t quiet_since(const struct model_item *it)
+{
+    int64_t gap = last_gap(it);
+
+    return gap > it->back_since ? gap : it->back_since;
+}
+
+/* hsnd goes on counting: nobody may answer, but the cable comes and goes. */
+static bool gaps_go_on(const struct model *m, const struct model_item *it,
+                       int64_t now)
+{
+    return it->ngaps > 0 && now - last_gap(it) < m->conf.flap_hold;
 }
 
 static enum health_state next_when_flapping(const struct model *m,
@@ -258,14 +308,16 @@ static enum health_state next_when_flapping(const struct model *m,
 
     switch (it->raw) {
     case SEEN_DOWN:
-        return age >= m->conf.flap_hold ? HEALTH_DOWN : HEALTH_FLAPPING;
+        return age >= m->conf.flap_hold && !gaps_go_on(m, it, now)
+                   ? HEALTH_DOWN
+                   : HEALTH_FLAPPING;
     case SEEN_UNKNOWN:
-        return HEALTH_UNKNOWN;
+        return age >= m->conf.flap_hold ? HEALTH_UNKNOWN : HEALTH_FLAPPING;
     case SEEN_UP:
     case SEEN_DEGRADED:
         break;
     }
-    if (age < m->conf.flap_quiet)
+    if (now - quiet_since(it) < m->conf.flap_quiet)
         return HEALTH_FLAPPING;
     return it->raw == SEEN_UP ? HEALTH_HEALTHY : HEALTH_DEGRADED;
 }
@@ -276,7 +328,8 @@ static enum health_state next_state(const struct model *m,
     enum health_state is = it->pub.state;
     int64_t age = now - it->raw_since;
 
-    if (is == HEALTH_FLAPPING || (is != HEALTH_DOWN && flaps(m, it, now)))
+    if (is == HEALTH_FLAPPING ||
+        (flaps(m, it, now) && (is != HEALTH_DOWN || gaps_go_on(m, it, now))))
         return next_when_flapping(m, it, now);
     switch (it->raw) {
     case SEEN_DOWN:
@@ -309,20 +362,28 @@ static void publish(struct model *m, struct model_item *it,
     m->counts[it->pub.kind][state]++;
     it->pub.state = state;
     it->pub.since = now;
+    if (was == HEALTH_FLAPPING) {
+        it->pub.count += it->untold;
+        it->untold = 0;
+    }
     if (state != HEALTH_UNKNOWN)
         it->bad_before = state != HEALTH_HEALTHY;
     if (m->ops.changed)
         m->ops.changed(&it->pub, was, now, m->ops.arg);
 }
 
-/* It went down.  A moment of which nothing was known is no new fault. */
+/* It went down.  A moment of which nothing was known is no new fault.  While
+ * it flaps they are not told one by one. */
 static void note_down(struct model_item *it, bool proven, int64_t now)
 {
     uint32_t at = it->ndowns++ % MODEL_FLAPS_MAX;
 
     it->downs[at] = now;
     it->downs_proven[at] = proven;
-    it->pub.count++;
+    if (it->pub.state == HEALTH_FLAPPING)
+        it->untold++;
+    else
+        it->pub.count++;
 }
 
 static void take_verdict(struct model_item *it, const struct verdict *v,
@@ -338,6 +399,9 @@ static void take_verdict(struct model_item *it, const struct verdict *v,
     } else if (v->seen == SEEN_DOWN && v->proven && it->ndowns > 0) {
         it->downs_proven[(it->ndowns - 1) % MODEL_FLAPS_MAX] = true;
     }
+    if (it->definite == SEEN_DOWN && v->seen != SEEN_DOWN &&
+        v->seen != SEEN_UNKNOWN)
+        it->back_since = now;
     if (v->seen != SEEN_UNKNOWN)
         it->definite = v->seen;
     if (!v->proven || v->seen == SEEN_UP)
@@ -363,10 +427,23 @@ static int64_t proven(const struct model *m, const struct model_item *it,
 {
     if (it->pub.state != HEALTH_FLAPPING)
         return lags(it) ? 0 : it->proven_since;
-    return recent_downs(it, now, m->conf.flap_window, true) >=
-                   m->conf.flap_count
-               ? it->pub.since
-               : 0;
+    return recent_faults(m, it, now, true) >= m->conf.flap_count ? it->pub.since
+                                                                 : 0;
+}
+
+/* The reason is told once, not for each flap. */
+static void begin_flapping(const struct model *m, struct model_item *it,
+                           const struct verdict *v, int64_t now)
+{
+    uint32_t downs = recent_downs(it, now, m->conf.flap_window, false);
+    uint32_t times = recent_faults(m, it, now, false);
+
+    if (it->pub.state == HEALTH_FLAPPING && it->pub.why[0])
+        return;
+    it->pub.source = v->source;
+    if (it->pub.state != HEALTH_FLAPPING)
+        it->pub.count += times - downs; /* that nobody told of */
+    model_flaps_why(m, it, times, it->pub.why, sizeof(it->pub.why));
 }
 
 /* While a state lags behind the evidence its reason stays that of the state. */
@@ -378,7 +455,9 @@ void model_judge(struct model *m, struct model_item *it, int64_t now)
     weigh(m, it, now, &v);
     take_verdict(it, &v, now);
     next = next_state(m, it, now);
-    if (!(next == it->pub.state && lags(it))) {
+    if (next == HEALTH_FLAPPING) {
+        begin_flapping(m, it, &v, now);
+    } else if (!(next == it->pub.state && lags(it))) {
         it->pub.source = v.source;
         memcpy(it->pub.why, v.why, sizeof(v.why));
     }

@@ -26,11 +26,17 @@ struct model_item {
     bool judged;               /* raw is valid */
     bool bad_before;           /* the last definite state was not healthy */
     enum report_seen definite; /* raw, when it last was not unknown */
+    int64_t back_since;        /* when it came back from down */
     int64_t proven_since;      /* raw is proven; 0: it is not */
     uint64_t epoch;            /* of the map that it was last part of */
     int64_t downs[MODEL_FLAPS_MAX];
     bool downs_proven[MODEL_FLAPS_MAX];
     uint32_t ndowns;   /* in all; downs[] is a ring */
+    uint32_t untold;   /* of them, since it flaps: pub.count has them later */
+    int64_t gaps[MODEL_FLAPS_MAX]; /* that hsnd counted, which may be those */
+    uint32_t ngaps;                /* in all; gaps[] is a ring */
+    bool gaps_seen;                /* what it counted so far: */
+    uint64_t gaps_told;
     int64_t others_at; /* when model_alone.c last looked at all others */
     bool others_live;  /* what it found */
     struct model_echo echoes[MODEL_ECHOES_MAX];
@@ -139,6 +145,8 @@ const struct model_item *model_errors_of(struct model *m,
                                          const struct model_item *it);
 void model_errors_why(const struct model *m, const struct model_item *host,
                       char *why, size_t size);
+void model_flaps_why(const struct model *m, const struct model_item *it,
+                     uint32_t times, char *why, size_t size);
 
 /* Take over what a reporter counted. */
 void model_counters_take(struct model *m, struct model_reporter *r,

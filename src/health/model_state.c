@@ -37,6 +37,7 @@ static struct json_object *put_item(const struct model *m,
     struct json_object *o = json_object_new_object();
     struct json_object *evidence = json_object_new_array();
     struct json_object *downs = json_object_new_array();
+    struct json_object *gaps = json_object_new_array();
 
     jsonx_add_str(o, "kind", report_kind_name(it->pub.kind));
     jsonx_add_int(o, "rail", it->pub.rail);
@@ -66,6 +67,9 @@ static struct json_object *put_item(const struct model *m,
     for (uint32_t i = 0; i < it->ndowns && i < MODEL_FLAPS_MAX; i++)
         json_object_array_add(downs, json_object_new_int64(it->downs[i]));
     json_object_object_add(o, "downs", downs);
+    for (uint32_t i = 0; i < it->ngaps && i < MODEL_FLAPS_MAX; i++)
+        json_object_array_add(gaps, json_object_new_int64(it->gaps[i]));
+    json_object_object_add(o, "gaps", gaps);
     return o;
 }
 
@@ -175,20 +179,31 @@ static bool get_evidence(struct json_object *o, struct model_item *it,
     return true;
 }
 
+/* Times of faults.  They may be absent. */
+static bool get_faults(struct json_object *o, const char *key,
+                       int64_t at[MODEL_FLAPS_MAX], uint32_t *n)
+{
+    size_t len = 0;
+    struct json_object *a = jsonx_array(o, key, &len);
+
+    if (!a)
+        return !json_object_object_get_ex(o, key, NULL);
+    if (len > MODEL_FLAPS_MAX)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        at[i] = json_object_get_int64(json_object_array_get_idx(a, i));
+    *n = (uint32_t)len;
+    return true;
+}
+
 static bool get_times(struct json_object *o, struct model_item *it,
                       const struct shift *shift)
 {
-    size_t n;
-    struct json_object *a = jsonx_array(o, "downs", &n);
-
-    if (!a || n > MODEL_FLAPS_MAX ||
-        !jsonx_int(o, "since", 0, shift->now, &it->pub.since) ||
-        !jsonx_int(o, "raw_since", 0, shift->now, &it->raw_since))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        it->downs[i] = json_object_get_int64(json_object_array_get_idx(a, i));
-    it->ndowns = (uint32_t)n;
-    return true;
+    return get_faults(o, "downs", it->downs, &it->ndowns) &&
+           get_faults(o, "gaps", it->gaps, &it->ngaps) &&
+           jsonx_int(o, "since", 0, shift->now, &it->pub.since) &&
+           jsonx_int(o, "raw_since", 0, shift->now, &it->raw_since) &&
+           (it->back_since = it->raw_since) >= 0;
 }
 
 /* Of a cable that was bad: it is so until it is seen to be well. */

@@ -25,14 +25,13 @@ static bool is_alive(const struct hsn_loop_look *l)
 
 /* What has come back of a look, all told; those beside it say whether that is
  * a rate. */
-static void judge(struct hsn_loop *x, uint32_t number)
+static void judge(struct hsn_loop *x, uint32_t number, uint64_t crowded)
 {
     const struct hsn_loop_look *l = find(x, number);
     const struct hsn_loop_look *before = find(x, number - 1);
     const struct hsn_loop_look *after = find(x, number + 1);
-    const struct hsn_loop_look *later = find(x, number + 2);
 
-    if (!l || !later || later->crowded != l->crowded)
+    if (!l || crowded != l->crowded)
         return;
     if (is_alive(before) && is_dead(l))
         x->gaps++;
@@ -77,7 +76,14 @@ void hsn_loop_look(struct hsn_loop *x, uint64_t crowded, hsn_loop_send_f *send,
     }
     watch(x, x->number - HSN_LOOP_SOON);
     if (x->works)
-        judge(x, x->number - HSN_LOOP_WAIT);
+        judge(x, x->number - HSN_LOOP_WAIT, crowded);
+}
+
+uint64_t hsn_loop_pause(const struct hsn_loop *x)
+{
+    uint64_t hash = (x->number + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+
+    return HSN_LOOP_LOOK_NS * 3 / 4 + (hash * (HSN_LOOP_LOOK_NS / 2) >> 24);
 }
 
 void hsn_loop_returned(struct hsn_loop *x, uint32_t number, unsigned frame)

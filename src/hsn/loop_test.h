@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What does the cable of this board lose or break?  Five times a second a few
+ * What does the cable of this board lose or break, and does it come and go?
+ * Five times a second a few
  * frames go to the crossbar at its other end and turn round there, so that
  * nobody else's daemon, cable or load has a part in it.  After a frame was
  * missed it is many frames for a while.
@@ -22,7 +23,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HSN_LOOP_LOOK_NS 200000000ULL /* between two looks */
+/* Between two looks, on the average; uneven by a quarter, so that a cable that
+ * goes down and up in step with them does not look well. */
+#define HSN_LOOP_LOOK_NS 200000000ULL
 #define HSN_LOOP_FEW 4                /* frames of a look */
 #define HSN_LOOP_MANY 32
 #define HSN_LOOP_WARY 150 /* looks with many, after a frame was missed */
@@ -54,6 +57,8 @@ typedef bool hsn_loop_send_f(void *arg, uint32_t number, unsigned frame);
 /* crowded: a counter of the times that packets had no room here. */
 void hsn_loop_look(struct hsn_loop *x, uint64_t crowded, hsn_loop_send_f *send,
                    void *arg);
+/* How long until the next look. */
+uint64_t hsn_loop_pause(const struct hsn_loop *x);
 /* A frame is back; or it never left. */
 void hsn_loop_returned(struct hsn_loop *x, uint32_t number, unsigned frame);
 void hsn_loop_unsent(struct hsn_loop *x, uint32_t number, unsigned frame);

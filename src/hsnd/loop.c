@@ -77,8 +77,9 @@ static void on_look(struct ev_loop *loop, ev_timer *t, int events)
 {
     struct hsnd *d = t->data;
 
-    (void)loop;
     (void)events;
+    ev_timer_set(t, (double)hsn_loop_pause(&d->loop_test) / 1e9, 0.);
+    ev_timer_start(loop, t);
     d->now = clock_ns();
     if (!d->nic->up) {
         hsn_loop_forget(&d->loop_test);
@@ -95,8 +96,8 @@ int loop_open(struct hsnd *d)
         return -1;
     if (strcmp(d->nic->kind, "none") == 0)
         return 0;
-    ev_timer_init(&d->loop_timer, on_look, 0., HSN_LOOP_LOOK_NS / 1e9);
+    ev_timer_init(&d->loop_timer, on_look, HSN_LOOP_LOOK_NS / 1e9, 0.);
     d->loop_timer.data = d;
-    ev_timer_again(d->loop, &d->loop_timer);
+    ev_timer_start(d->loop, &d->loop_timer);
     return 0;
 }

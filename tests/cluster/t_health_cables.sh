@@ -80,4 +80,56 @@ case_a_lossy_cable_drains_if_the_site_says_so() { # SL-25
     settled
 }
 
+# flap HALF: the cable of n1 goes down and up, each time for so long.
+flap() {
+    fabric_daemon ctl flap.log timeout 300 python3 -c '
+import json, socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+f = s.makefile()
+at = time.monotonic()
+up = 1
+while True:
+    up = 1 - up
+    do = ("down", "up")[up] + " n1:0"
+    s.sendall(json.dumps({"verb": "fault", "do": do}).encode() + b"\n")
+    f.readline()
+    at += float(sys.argv[2])
+    time.sleep(max(0, at - time.monotonic()))
+' "$CLUSTER/fabric.ctl" "$1"
+}
+flap_ends() {
+    local pid
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" |
+            grep -q '^timeout 300 python3 -c' &&
+            pidkill TERM "$pid"
+    done
+    fabric_fault "up n1:0"
+}
+told_flapping() { [ "$(since | grep -c 'host n1 .*-> flapping (')" -ge 1 ]; }
+
+# Once and once only, by its own name, and nobody else's; until it is quiet.
+flaps_are_told() { # HALF
+    settled
+    flap "$1"
+    wait_for 120 told_flapping
+    sleep 30 # many flaps
+    run_as_root ctl "$STAGE/bin/sfabric" why n1
+    assert_output 'down [0-9]+ times in 300 s at leaf0:1'
+    assert_equal 1 "$(since | grep -c 'host n1 .*-> flapping (')" "times told"
+    assert_empty "$(since | grep 'host n[023] .*-> flapping')" "others"
+    wait_for 60 drained n1 # by default
+    capture sinfo -h -n n1 -o %E
+    assert_output '^switchmgrd: fabric rail 0 flapping \(down [0-9]+ times in'
+    flap_ends
+    reread FlapQuiet=5 ResumeAfter=1
+    wait_for 120 idle n1
+    reread
+}
+case_a_cable_that_flaps_each_second_is_told_once() { flaps_are_told 0.5; }
+case_a_cable_that_flaps_ten_times_a_second_is_told_once() {
+    flaps_are_told 0.05
+}
+
 run_cases

@@ -339,17 +339,15 @@ static void write_text(const char *text, size_t len, void *arg)
     fwrite(text, 1, len, arg);
 }
 
-static void it_is_known_over_a_restart_of_switchmgrd(void **state)
+/* switchmgrd is stopped and started. */
+static void begin_again(struct world *w)
 {
-    struct told told = {"loop_lost", "loop_sent", 0, 1};
-    struct world *w = *state;
     struct json_object *o;
     struct errbuf err;
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
 
-    loops(w, &told, 40, 2);
     fputc('{', f);
     assert_int_equal(model_save(w->m, w->now, write_text, f), 0);
     fputc('}', f);
@@ -360,6 +358,15 @@ static void it_is_known_over_a_restart_of_switchmgrd(void **state)
     assert_int_equal(model_load(w->m, o, w->now, 600000, &err), 0);
     json_object_put(o);
     free(text);
+}
+
+static void it_is_known_over_a_restart_of_switchmgrd(void **state)
+{
+    struct told told = {"loop_lost", "loop_sent", 0, 1};
+    struct world *w = *state;
+
+    loops(w, &told, 40, 2);
+    begin_again(w);
     loops(w, &told, 20, 0);
     assert_int_equal(state_of(w, 1), HEALTH_DEGRADED);
     loops(w, &told, 4 * 61 + 11, 0);
@@ -388,6 +395,136 @@ static void a_limit_of_0_judges_nothing(void **state)
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
 }
 
+/* ---- a cable that comes and goes ----------------------------------------- */
+
+/* So many seconds with a report in each; `gaps` more in the first. */
+static void gaps(struct world *w, uint64_t instance, struct told *told,
+                 int seconds, uint64_t more)
+{
+    told->nbad += more;
+    for (int i = 0; i < seconds; i++) {
+        pass_saying(w, 1, SEEN_UP);
+        if (i % 4 == 0)
+            maps(w);
+        tell(w, 1, instance, told, 1);
+    }
+}
+
+/* Between two reports, which all say that the link is up. */
+static void what_hsnd_counts_is_flapping(void **state)
+{
+    struct told told = {"loop_gaps", "link_flaps", 7, 3};
+    struct world *w = *state;
+    struct health_node h;
+    int changes;
+
+    gaps(w, 1, &told, 20, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    gaps(w, 1, &told, 20, 3);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    told.ngood++; /* the interface noticed this one */
+    gaps(w, 1, &told, 1, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_FLAPPING);
+    assert_string_equal(model_host(w->m, "n1", 0)->why,
+                        "down 4 times in 300 s at leaf1:0");
+    assert_int_equal(model_host(w->m, "n1", 0)->count, 4);
+    assert_true(model_node(w->m, "n1", &h));
+    assert_true(h.rail_proven[0] > 0); /* its crossbar did not answer */
+    changes = w->changes;
+    for (int i = 0; i < 100; i++)
+        gaps(w, 1, &told, 2, 5);
+    assert_int_equal(w->changes, changes); /* told once */
+    assert_string_equal(model_host(w->m, "n1", 0)->why,
+                        "down 4 times in 300 s at leaf1:0");
+    gaps(w, 1, &told, 295, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_FLAPPING);
+    gaps(w, 1, &told, 10, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+static void faults_far_apart_are_no_flapping(void **state)
+{
+    struct told told = {"loop_gaps", "link_flaps", 0, 0};
+    struct world *w = *state;
+
+    for (int i = 0; i < 20; i++) {
+        gaps(w, 1, &told, 101, 1);
+        assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    }
+}
+
+/* What an hsnd that was started again counts has begun again. */
+static void a_restart_of_hsnd_is_no_flapping(void **state)
+{
+    struct told told = {"loop_gaps", "link_flaps", 0, 0};
+    struct world *w = *state;
+
+    for (uint64_t life = 1; life < 10; life++) {
+        told.nbad = 100 * life;
+        gaps(w, life, &told, 10, 0);
+        told.nbad = 0; /* cleared */
+        gaps(w, life, &told, 10, 0);
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+/* That nothing is known for a moment is no fault: the quiet goes on. */
+static void a_late_report_does_not_prolong_flapping(void **state)
+{
+    struct told told = {"loop_gaps", "link_flaps", 0, 0};
+    struct world *w = *state;
+
+    gaps(w, 1, &told, 10, 0);
+    gaps(w, 1, &told, 290, 9);
+    assert_int_equal(state_of(w, 1), HEALTH_FLAPPING);
+    pass(w, w->conf.stale[REPORT_HSND] + SEC);
+    gaps(w, 1, &told, 2, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+}
+
+/* Its mapper and its routes may be gone by that, and nobody answers for long.
+ */
+static void a_cable_that_comes_and_goes_is_not_down(void **state)
+{
+    struct told told = {"loop_gaps", "link_flaps", 0, 0};
+    struct world *w = *state;
+    int changes;
+
+    gaps(w, 1, &told, 10, 0);
+    for (int i = 0; i < 20; i++) {
+        pass_saying(w, 5, SEEN_DOWN);
+        told.nbad += 3;
+        tell(w, 1, 1, &told, 1);
+        if (i == 2)
+            changes = w->changes;
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_FLAPPING);
+    assert_int_equal(w->changes, changes);
+    pass_saying(w, 15, SEEN_DOWN);
+    assert_int_equal(state_of(w, 1), HEALTH_DOWN);
+}
+
+static void flaps_are_known_over_a_restart_of_switchmgrd(void **state)
+{
+    struct told told = {"loop_gaps", "link_flaps", 0, 0};
+    struct world *w = *state;
+
+    gaps(w, 1, &told, 10, 0);
+    gaps(w, 1, &told, 10, 3);
+    begin_again(w);
+    gaps(w, 1, &told, 10, 0);
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    gaps(w, 1, &told, 10, 1);
+    assert_int_equal(state_of(w, 1), HEALTH_FLAPPING);
+    assert_int_equal(model_host(w->m, "n1", 0)->count, 4);
+    begin_again(w);
+    gaps(w, 1, &told, 200, 1);
+    assert_int_equal(state_of(w, 1), HEALTH_FLAPPING);
+    assert_int_equal(model_host(w->m, "n1", 0)->count, 4);
+    assert_string_equal(model_host(w->m, "n1", 0)->why,
+                        "down 4 times in 300 s at leaf1:0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +545,12 @@ int main(void)
         HEALTH_TEST(it_is_known_over_a_restart_of_switchmgrd),
         HEALTH_TEST(what_a_silent_hsnd_counted_counts_no_more),
         HEALTH_TEST(a_limit_of_0_judges_nothing),
+        HEALTH_TEST(what_hsnd_counts_is_flapping),
+        HEALTH_TEST(faults_far_apart_are_no_flapping),
+        HEALTH_TEST(a_restart_of_hsnd_is_no_flapping),
+        HEALTH_TEST(a_late_report_does_not_prolong_flapping),
+        HEALTH_TEST(a_cable_that_comes_and_goes_is_not_down),
+        HEALTH_TEST(flaps_are_known_over_a_restart_of_switchmgrd),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

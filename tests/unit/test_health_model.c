@@ -207,17 +207,23 @@ static void flapping_is_damped(void **state)
         hsnd(w, 1, SEEN_UP, "");
     }
     assert_int_equal(state_of(w, 1), HEALTH_FLAPPING);
-    assert_int_equal(model_host(w->m, "n1", 0)->count, 10);
+    assert_int_equal(model_host(w->m, "n1", 0)->count, 4);
+    assert_string_equal(model_host(w->m, "n1", 0)->why,
+                        "down 4 times in 300 s");
     before = w->changes;
     for (int i = 0; i < 200; i++) {
         pass(w, SEC);
         hsnd(w, 1, i % 2 ? SEEN_DOWN : SEEN_UP, "flap");
     }
     assert_int_equal(w->changes, before); /* nobody hears of each flap */
+    assert_int_equal(model_host(w->m, "n1", 0)->count, 4);
+    assert_string_equal(model_host(w->m, "n1", 0)->why,
+                        "down 4 times in 300 s");
     pass_saying(w, 250, SEEN_UP);
     assert_int_equal(state_of(w, 1), HEALTH_FLAPPING);
     pass_saying(w, 60, SEEN_UP);
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    assert_int_equal(model_host(w->m, "n1", 0)->count, 110);
 }
 
 static void flapping_that_ends_down_is_down(void **state)

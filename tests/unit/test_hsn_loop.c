@@ -173,6 +173,29 @@ static void a_link_that_went_down_takes_its_frames_along(void **state)
     assert_int_equal(w.x.gaps, 0);
 }
 
+/* A cable that goes down and up ten times a second in step with looks that were
+ * even would be well or dead for ever. */
+static void looks_come_at_uneven_times(void **state)
+{
+    struct world w = {.dead = false};
+    uint64_t sum = 0, now = 0;
+    unsigned up = 0;
+
+    for (int i = 0; i < 1000; i++) {
+        uint64_t pause = hsn_loop_pause(&w.x);
+
+        assert_true(pause >= HSN_LOOP_LOOK_NS * 3 / 4);
+        assert_true(pause <= HSN_LOOP_LOOK_NS * 5 / 4);
+        sum += pause;
+        now += pause;
+        up += now / (HSN_LOOP_LOOK_NS / 4) % 2;
+        look(&w, 1);
+    }
+    assert_in_range(sum / 1000, HSN_LOOP_LOOK_NS * 98 / 100,
+                    HSN_LOOP_LOOK_NS * 102 / 100);
+    assert_in_range(up, 400, 600);
+}
+
 /* Whatever a stranger says has come back. */
 static void strangers_frames_are_nothing(void **state)
 {
@@ -199,6 +222,7 @@ int main(void)
         cmocka_unit_test(what_comes_late_is_no_loss),
         cmocka_unit_test(where_nothing_turns_round_nothing_is_said),
         cmocka_unit_test(a_link_that_went_down_takes_its_frames_along),
+        cmocka_unit_test(looks_come_at_uneven_times),
         cmocka_unit_test(strangers_frames_are_nothing),
     };
 
