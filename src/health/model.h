@@ -67,6 +67,7 @@ struct health_evidence {
     bool known; /* this source has spoken about the item */
     enum report_seen seen;
     uint8_t answered;    /* hsnd: enum report_answered */
+    uint8_t turned;      /* hsnd: the same of the other end of its cable */
     uint32_t asked;      /* hosts, none of which answers */
     int64_t alone_since; /* when ANSWERED_NO began */
     int64_t at;          /* last told */

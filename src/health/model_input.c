@@ -53,6 +53,7 @@ static void note_answered(struct model *m, struct model_item *it,
     else if (!e->alone_since)
         e->alone_since = now;
     e->answered = r->answered;
+    e->turned = r->turned;
     e->asked = r->asked;
 }
 

@@ -85,16 +85,22 @@ static void weigh_silence(const struct model *m, const struct model_item *it,
     v->silent = true;
 }
 
-/* "Nobody answers": of whom? */
+/* "Nobody answers": of whom?  While the other end of its cable does, the cable
+ * is not what is dead: then only what is proven counts, for those others may
+ * just have ceased to speak. */
 static void weigh_alone(struct model *m, struct model_item *it, int64_t now,
                         struct verdict *v)
 {
     const struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
     const struct health_evidence *map = &it->pub.evidence[REPORT_MAPPERD];
+    bool turns = e->turned == ANSWERED_YES;
+    bool proven = model_alone_is_proven(m, it, now);
 
-    if (model_others_live(m, it, now))
-        worsen(v, SEEN_DOWN, REPORT_HSND, model_alone_is_proven(m, it, now),
-               e->why);
+    if (model_others_live(m, it, now) && (proven || !turns))
+        worsen(v, SEEN_DOWN, REPORT_HSND, proven, e->why);
+    else if (turns)
+        worsen(v, SEEN_UP, REPORT_HSND, false,
+               "nobody but its crossbar answers");
     else if (map->known && map->seen == SEEN_UP &&
              model_is_fresh(m, it, REPORT_MAPPERD, now))
         worsen(v, SEEN_UP, REPORT_HSND, false, e->why);

@@ -26,6 +26,8 @@ static struct json_object *put_evidence(const struct health_evidence *e,
     jsonx_add_int(o, "at", at);
     if (e->answered != ANSWERED_NOT_SAID)
         jsonx_add_bool(o, "answered", e->answered == ANSWERED_YES);
+    if (e->turned != ANSWERED_NOT_SAID)
+        jsonx_add_bool(o, "turned", e->turned == ANSWERED_YES);
     if (e->asked)
         jsonx_add_int(o, "asked", e->asked);
     return o;
@@ -148,6 +150,11 @@ static bool get_answered(struct json_object *o, struct health_evidence *e,
         if (!jsonx_bool(o, "answered", &yes))
             return false;
         e->answered = yes ? ANSWERED_YES : ANSWERED_NO;
+    }
+    if (json_object_object_get_ex(o, "turned", NULL)) {
+        if (!jsonx_bool(o, "turned", &yes))
+            return false;
+        e->turned = yes ? ANSWERED_YES : ANSWERED_NO;
     }
     if (json_object_object_get_ex(o, "asked", NULL) &&
         !jsonx_int(o, "asked", 0, INT32_MAX, &asked))

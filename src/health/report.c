@@ -58,6 +58,8 @@ static struct json_object *put_record(const struct report_record *r)
         jsonx_add_int(o, "count", (int64_t)r->count);
     if (r->answered != ANSWERED_NOT_SAID)
         jsonx_add_bool(o, "answered", r->answered == ANSWERED_YES);
+    if (r->turned != ANSWERED_NOT_SAID)
+        jsonx_add_bool(o, "turned", r->turned == ANSWERED_YES);
     if (r->asked)
         jsonx_add_int(o, "asked", r->asked);
     return o;

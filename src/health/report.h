@@ -41,6 +41,7 @@ struct report_record {
                          xbar: its id, 0: none */
     uint64_t count;   /* how often since the reporter began */
     uint8_t answered; /* hsnd's host: enum report_answered */
+    uint8_t turned;   /* ... does the other end of its cable answer it? */
     uint32_t asked;   /* hosts that it has asked, when none of them answers */
     char name[SF_REPORT_NAME_MAX]; /* host: NodeName, may be "" when the board
                                       is given; xbar: a stable name, or

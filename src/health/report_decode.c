@@ -124,14 +124,14 @@ static bool identified(const struct report_record *r)
     return false;
 }
 
-static bool get_answered(struct json_object *o, uint8_t *out)
+static bool get_answered(struct json_object *o, const char *key, uint8_t *out)
 {
     bool yes = false;
 
-    if (!has(o, "answered"))
+    if (!has(o, key))
         return true;
     *out = ANSWERED_NO;
-    if (!jsonx_bool(o, "answered", &yes))
+    if (!jsonx_bool(o, key, &yes))
         return false;
     if (yes)
         *out = ANSWERED_YES;
@@ -153,7 +153,8 @@ static bool get_record(struct json_object *o, void *out)
            get_text(o, "peer", r->peer, sizeof(r->peer), clean_name) &&
            get_text(o, "why", r->why, sizeof(r->why), clean_why) &&
            get_number(o, "count", INT64_MAX, &r->count) &&
-           get_answered(o, &r->answered) &&
+           get_answered(o, "answered", &r->answered) &&
+           get_answered(o, "turned", &r->turned) &&
            get_u32(o, "asked", INT32_MAX, &r->asked) &&
            (jsonx_hex(o, "board", &r->board) || !has(o, "board")) &&
            identified(r);

@@ -79,6 +79,18 @@ void hsn_loop_look(struct hsn_loop *x, uint64_t crowded, hsn_loop_send_f *send,
         judge(x, x->number - HSN_LOOP_WAIT, crowded);
 }
 
+int hsn_loop_answers(const struct hsn_loop *x)
+{
+    for (uint32_t i = 0; x->works && i <= HSN_LOOP_SOON; i++) {
+        const struct hsn_loop_look *l =
+            &x->looks[(x->number - i) % HSN_LOOP_KEPT];
+
+        if (l->number == x->number - i && l->back)
+            return 1;
+    }
+    return x->works ? -1 : 0;
+}
+
 uint64_t hsn_loop_pause(const struct hsn_loop *x)
 {
     uint64_t hash = (x->number + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 40;

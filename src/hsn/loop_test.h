@@ -26,7 +26,7 @@
 /* Between two looks, on the average; uneven by a quarter, so that a cable that
  * goes down and up in step with them does not look well. */
 #define HSN_LOOP_LOOK_NS 200000000ULL
-#define HSN_LOOP_FEW 4                /* frames of a look */
+#define HSN_LOOP_FEW 4 /* frames of a look */
 #define HSN_LOOP_MANY 32
 #define HSN_LOOP_WARY 150 /* looks with many, after a frame was missed */
 #define HSN_LOOP_SOON 3   /* looks after which it is missed */
@@ -57,6 +57,9 @@ typedef bool hsn_loop_send_f(void *arg, uint32_t number, unsigned frame);
 /* crowded: a counter of the times that packets had no room here. */
 void hsn_loop_look(struct hsn_loop *x, uint64_t crowded, hsn_loop_send_f *send,
                    void *arg);
+/* Does the other end answer?  1: yes.  -1: no, not in the last looks, though it
+ * did before.  0: it never did. */
+int hsn_loop_answers(const struct hsn_loop *x);
 /* How long until the next look. */
 uint64_t hsn_loop_pause(const struct hsn_loop *x);
 /* A frame is back; or it never left. */

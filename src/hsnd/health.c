@@ -97,6 +97,7 @@ static bool may_still_come(struct hsnd *d)
 static void look(struct hsnd *d, struct report_record *me)
 {
     const char *why = "link up";
+    int turns = hsn_loop_answers(&d->loop_test);
     int answers =
         hsn_alone_answers(&d->alone, hsn_engine_routes(d->engine), &me->asked);
 
@@ -115,6 +116,8 @@ static void look(struct hsnd *d, struct report_record *me)
         me->answered = answers > 0 ? ANSWERED_YES : ANSWERED_NO;
     if (me->answered != ANSWERED_NO)
         me->asked = 0;
+    if (d->nic->up && turns != 0)
+        me->turned = turns > 0 ? ANSWERED_YES : ANSWERED_NO;
     snprintf(me->why, sizeof(me->why), "%s", why);
 }
 

@@ -39,9 +39,10 @@ runs_on() { # NODE
     [ "$code" = 0 ]
 }
 # The healthy one is told as healthy, and works.  What n1 said last counts for
-# HsndStale more: for so long n0, whom nobody answers, may be taken for cut off.
+# HsndStale more, but the crossbar of n0, whom nobody else answers, answers.
 n0_was_well() {
     wait_for 60 fabric_is n0 up
+    assert_empty "$(since | grep 'host n0 rail 0: .* -> down')" "n0 was down"
     runs_on n0 || fail "no step runs on n0: $err"
 }
 

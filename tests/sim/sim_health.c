@@ -175,6 +175,7 @@ static void hsnd_reports(struct sim *s, unsigned host)
     r->answered = n < 0   ? ANSWERED_NO
                   : n > 0 ? ANSWERED_YES
                           : ANSWERED_NOT_SAID;
+    r->turned = on_fabric(s, host) ? ANSWERED_YES : ANSWERED_NO;
     r->board = host + 1;
     snprintf(r->name, sizeof(r->name), "n%u", host);
     snprintf(r->why, sizeof(r->why), n < 0 ? "nobody answers" : "link up");
@@ -335,6 +336,16 @@ static void deliver(struct sim *s, unsigned host)
     }
 }
 
+static bool is_down(const struct sim *s, unsigned host)
+{
+    const struct health_item *i;
+    char name[16];
+
+    snprintf(name, sizeof(name), "n%u", host);
+    i = model_host(s->model, name, 0);
+    return i && i->state >= HEALTH_FLAPPING;
+}
+
 static bool drains(const struct sim *s, unsigned host, bool *resumes)
 {
     struct policy_node p = {.rails = 0};
@@ -401,9 +412,14 @@ static void step(struct sim *s)
         model_tick(s->model, s->now);
     if (s->now % 2000 == 0)
         save(s);
-    for (unsigned i = 0; i < s->nhosts; i++)
-        if (drains(s, i, &resumes) && s->host[i].faulty_until < s->now)
+    for (unsigned i = 0; i < s->nhosts; i++) {
+        if (s->host[i].faulty_until >= s->now)
+            continue;
+        if (drains(s, i, &resumes))
             wrong(s, "drained without a fault", i);
+        if (is_down(s, i))
+            wrong(s, "called down without a fault", i);
+    }
 }
 
 static void run(struct sim *s, int64_t ms)

@@ -5,8 +5,8 @@
  */
 #include "health_world.h"
 
-static void says(struct world *w, int n, enum report_answered answered,
-                 uint32_t asked)
+static void says_turned(struct world *w, int n, enum report_answered answered,
+                        uint32_t asked, enum report_answered turned)
 {
     struct report_record r =
         host(n, answered == ANSWERED_NO ? SEEN_DOWN : SEEN_UP,
@@ -20,8 +20,15 @@ static void says(struct world *w, int n, enum report_answered answered,
 
     r.answered = (uint8_t)answered;
     r.asked = asked;
+    r.turned = (uint8_t)turned;
     snprintf(rep.node, sizeof(rep.node), "n%d", n);
     assert_int_equal(model_input(w->m, &rep, w->now, &err), 0);
+}
+
+static void says(struct world *w, int n, enum report_answered answered,
+                 uint32_t asked)
+{
+    says_turned(w, n, answered, asked, ANSWERED_NOT_SAID);
 }
 
 /* A map of n0 .. n(n-1) with a crossbar, by the mapper of `leader`. */
@@ -82,6 +89,54 @@ static void nobody_answers_when_all_others_are_dead_is_unknown(void **state)
         says(w, 0, ANSWERED_NO, 1);
         assert_int_equal(state_of(w, 0), HEALTH_UNKNOWN);
     }
+}
+
+/* Two nodes, and the other stands still; its last word was late.  The healthy
+ * one was called down for HsndStale. */
+static void whose_crossbar_answers_is_not_down_for_the_other(void **state)
+{
+    struct world *w = *state;
+
+    for (int turned = ANSWERED_NO; turned <= ANSWERED_YES; turned++) {
+        says(w, 0, ANSWERED_YES, 0);
+        says(w, 1, ANSWERED_YES, 0);
+        pass(w, 60 * SEC);
+        says(w, 0, ANSWERED_YES, 0);
+        says(w, 1, ANSWERED_YES, 0);
+        pass(w, 15 * SEC);
+        says_turned(w, 0, ANSWERED_NO, 1, (enum report_answered)turned);
+        pass(w, SEC);
+        says(w, 1, ANSWERED_YES, 0);
+        for (int i = 0; i < 10; i++) {
+            pass(w, SEC);
+            says_turned(w, 0, ANSWERED_NO, 1, (enum report_answered)turned);
+            assert_int_equal(state_of(w, 0), turned == ANSWERED_YES
+                                                 ? HEALTH_HEALTHY
+                                                 : HEALTH_DOWN);
+        }
+    }
+}
+
+/* All ways on from its crossbar are dead: told when it is proven. */
+static void a_crossbar_that_leads_nowhere_is_proven(void **state)
+{
+    struct report_record self = host(3, SEEN_UP, "");
+    static const int rest[] = {0, 1, 2};
+    struct world *w = *state;
+    int64_t cut = w->now + SEC;
+
+    for (int i = 0; i < 60; i++) {
+        pass(w, SEC);
+        maps(w, "n0", 11, rest, 3);
+        for (int n = 0; n < 3; n++)
+            says(w, n, ANSWERED_YES, 0);
+        says_turned(w, 3, i ? ANSWERED_NO : ANSWERED_YES, 3, ANSWERED_YES);
+        assert_int_equal(mapper(w, "n3", 12, &self, 1), 0);
+        if (w->now - cut < 2 * w->conf.stale[REPORT_HSND])
+            assert_int_not_equal(state_of(w, 3), HEALTH_DOWN);
+    }
+    assert_int_equal(state_of(w, 3), HEALTH_DOWN);
+    assert_true(proven_of(w, 3) > 0);
 }
 
 /* Two nodes, and a cable is pulled: both say that nobody answers, and the one
@@ -234,6 +289,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HEALTH_TEST(the_peer_of_a_dead_daemon_stays_healthy),
         HEALTH_TEST(nobody_answers_when_all_others_are_dead_is_unknown),
+        HEALTH_TEST(whose_crossbar_answers_is_not_down_for_the_other),
+        HEALTH_TEST(a_crossbar_that_leads_nowhere_is_proven),
         HEALTH_TEST(of_two_the_one_off_the_map_is_down),
         HEALTH_TEST(one_of_many_is_down_at_once_and_proven_later),
         HEALTH_TEST(the_living_must_have_been_asked),

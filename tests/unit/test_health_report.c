@@ -37,6 +37,9 @@ static struct report_record records[] = {
      .name = "n1",
      .peer = "x3:4",
      .count = 7,
+     .answered = ANSWERED_NO,
+     .turned = ANSWERED_YES,
+     .asked = 2,
      .why = "mute"},
     {.kind = REPORT_LINK, .seen = SEEN_UP, .name = "x1:3", .peer = "x2:0"},
     {.kind = REPORT_XBAR, .seen = SEEN_DEGRADED, .name = "x1"},
@@ -72,6 +75,10 @@ static void a_report_comes_back_as_it_went(void **state)
     assert_int_equal(out.nrecords, 3);
     assert_int_equal(out.records[0].board, 0x60dd470010);
     assert_string_equal(out.records[0].peer, "x3:4");
+    assert_int_equal(out.records[0].answered, ANSWERED_NO);
+    assert_int_equal(out.records[0].turned, ANSWERED_YES);
+    assert_int_equal(out.records[0].asked, 2);
+    assert_int_equal(out.records[1].turned, ANSWERED_NOT_SAID);
     assert_int_equal(out.map.version, 17);
     assert_int_equal(out.map.parts, 2);
     assert_int_equal(out.peers[0].lost, 5);
@@ -112,6 +119,9 @@ static void malformed_reports_are_refused(void **state)
             EBADMSG);
     refused(HEAD ",\"records\":[{\"kind\":\"host\",\"seen\":\"up\","
                  "\"name\":\"n1\",\"rail\":8}]}",
+            EBADMSG);
+    refused(HEAD ",\"records\":[{\"kind\":\"host\",\"seen\":\"up\","
+                 "\"name\":\"n1\",\"turned\":1}]}",
             EBADMSG);
     refused(HEAD ",\"records\":[{\"kind\":\"link\",\"seen\":\"up\","
                  "\"name\":\"n1\"}]}",

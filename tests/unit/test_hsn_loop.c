@@ -196,6 +196,26 @@ static void looks_come_at_uneven_times(void **state)
     assert_in_range(up, 400, 600);
 }
 
+static void whether_the_other_end_answers(void **state)
+{
+    struct world w = {.dead = true};
+
+    look(&w, 10);
+    assert_int_equal(hsn_loop_answers(&w.x), 0); /* it never did */
+    w.dead = false;
+    look(&w, 1);
+    assert_int_equal(hsn_loop_answers(&w.x), 1);
+    w.dead = true;
+    look(&w, HSN_LOOP_SOON);
+    assert_int_equal(hsn_loop_answers(&w.x), 1);
+    look(&w, 1);
+    assert_int_equal(hsn_loop_answers(&w.x), -1);
+    look(&w, 100);
+    assert_int_equal(hsn_loop_answers(&w.x), -1);
+    hsn_loop_forget(&w.x);
+    assert_int_equal(hsn_loop_answers(&w.x), 0);
+}
+
 /* Whatever a stranger says has come back. */
 static void strangers_frames_are_nothing(void **state)
 {
@@ -223,6 +243,7 @@ int main(void)
         cmocka_unit_test(where_nothing_turns_round_nothing_is_said),
         cmocka_unit_test(a_link_that_went_down_takes_its_frames_along),
         cmocka_unit_test(looks_come_at_uneven_times),
+        cmocka_unit_test(whether_the_other_end_answers),
         cmocka_unit_test(strangers_frames_are_nothing),
     };
 
