@@ -152,23 +152,36 @@ void model_item_drop(struct model *m, struct model_item *it)
 
 const struct model_reporter *model_reporter_find(const struct model *m,
                                                  enum report_from from,
-                                                 const char *node)
+                                                 const char *node, uint8_t rail)
 {
     struct model_reporter *r;
     char key[sizeof(r->key)];
 
-    snprintf(key, sizeof(key), "%d/%s", (int)from, node);
+    snprintf(key, sizeof(key), "%d/%u/%s", (int)from, rail, node);
     HASH_FIND_STR(m->reporters, key, r);
     return r;
 }
 
-struct model_reporter *
-model_reporter_get(struct model *m, enum report_from from, const char *node)
+/* A node has one hsnd for each of its NICs, and one mapper. */
+static uint8_t rail_of(const struct report *rep)
 {
+    if (rep->from != REPORT_HSND)
+        return 0;
+    if (rep->nrecords)
+        return rep->records[0].rail;
+    if (rep->ncounters)
+        return rep->counters[0].rail;
+    return rep->npeers ? rep->peers[0].rail : 0;
+}
+
+struct model_reporter *model_reporter_get(struct model *m,
+                                          const struct report *rep)
+{
+    uint8_t rail = rail_of(rep);
     struct model_reporter *r;
     char key[sizeof(r->key)];
 
-    snprintf(key, sizeof(key), "%d/%s", (int)from, node);
+    snprintf(key, sizeof(key), "%d/%u/%s", (int)rep->from, rail, rep->node);
     HASH_FIND_STR(m->reporters, key, r);
     if (r)
         return r;
@@ -180,8 +193,9 @@ model_reporter_get(struct model *m, enum report_from from, const char *node)
     if (!r)
         return NULL;
     memcpy(r->key, key, sizeof(key));
-    r->pub.from = from;
-    snprintf(r->pub.node, sizeof(r->pub.node), "%s", node);
+    r->pub.from = rep->from;
+    r->pub.rail = rail;
+    snprintf(r->pub.node, sizeof(r->pub.node), "%s", rep->node);
     HASH_ADD_STR(m->reporters, key, r);
     return r;
 }

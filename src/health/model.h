@@ -100,6 +100,7 @@ struct health_counter {
 /* A reporter, for metrics and `sfabric`. */
 struct health_reporter {
     enum report_from from;
+    uint8_t rail; /* hsnd: of its NIC */
     char node[SF_REPORT_NAME_MAX];
     uint64_t instance, seq;
     int64_t at;

@@ -80,9 +80,9 @@ void model_note_word(const struct model *m, struct model_reporter *r,
 
 /* It speaks, also then or later, and has done so for a while. */
 static bool is_steady(const struct model *m, enum report_from from,
-                      const char *node, int64_t then, int64_t now)
+                      const char *node, uint8_t rail, int64_t then, int64_t now)
 {
-    const struct model_reporter *r = model_reporter_find(m, from, node);
+    const struct model_reporter *r = model_reporter_find(m, from, node, rail);
 
     return r && r->spoke >= then && now - r->spoke <= m->conf.stale[from] &&
            r->spoke - r->steady >= m->conf.stale[REPORT_HSND];
@@ -95,9 +95,9 @@ bool model_alone_is_proven(const struct model *m, const struct model_item *it,
     const struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
     int64_t then = e->alone_since + 2 * m->conf.stale[REPORT_HSND];
 
-    if (!is_steady(m, REPORT_HSND, it->pub.name, then, now))
+    if (!is_steady(m, REPORT_HSND, it->pub.name, it->pub.rail, then, now))
         return false;
     if (!m->map.known && !it->pub.evidence[REPORT_MAPPERD].known)
         return true; /* nobody maps this fabric */
-    return is_steady(m, REPORT_MAPPERD, it->pub.name, then, now);
+    return is_steady(m, REPORT_MAPPERD, it->pub.name, 0, then, now);
 }

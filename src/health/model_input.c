@@ -318,7 +318,7 @@ static int take(struct model *m, struct model_reporter *r,
 int model_input(struct model *m, const struct report *rep, int64_t now,
                 struct errbuf *err)
 {
-    struct model_reporter *r = model_reporter_get(m, rep->from, rep->node);
+    struct model_reporter *r = model_reporter_get(m, rep);
     bool anew;
 
     if (!r)

@@ -31,8 +31,8 @@ struct model_item {
     uint64_t epoch;            /* of the map that it was last part of */
     int64_t downs[MODEL_FLAPS_MAX];
     bool downs_proven[MODEL_FLAPS_MAX];
-    uint32_t ndowns;   /* in all; downs[] is a ring */
-    uint32_t untold;   /* of them, since it flaps: pub.count has them later */
+    uint32_t ndowns; /* in all; downs[] is a ring */
+    uint32_t untold; /* of them, since it flaps: pub.count has them later */
     int64_t gaps[MODEL_FLAPS_MAX]; /* that hsnd counted, which may be those */
     uint32_t ngaps;                /* in all; gaps[] is a ring */
     bool gaps_seen;                /* what it counted so far: */
@@ -51,7 +51,7 @@ struct model_item {
 
 struct model_reporter {
     struct health_reporter pub;
-    char key[SF_REPORT_NAME_MAX + 4];
+    char key[SF_REPORT_NAME_MAX + 8];
     bool seen;                 /* instance and seq are valid */
     int64_t spoke;             /* last word, taken or not */
     int64_t steady;            /* since when without a start or a silence */
@@ -102,7 +102,8 @@ void model_note_word(const struct model *m, struct model_reporter *r,
 /* NULL: it has never spoken. */
 const struct model_reporter *model_reporter_find(const struct model *m,
                                                  enum report_from from,
-                                                 const char *node);
+                                                 const char *node,
+                                                 uint8_t rail);
 
 /* ---- model_alone.c ---- */
 
@@ -153,7 +154,7 @@ void model_counters_take(struct model *m, struct model_reporter *r,
                          const struct report *rep);
 void model_counters_drop(struct model *m, struct model_reporter *r);
 
-struct model_reporter *
-model_reporter_get(struct model *m, enum report_from from, const char *node);
+struct model_reporter *model_reporter_get(struct model *m,
+                                          const struct report *rep);
 
 #endif

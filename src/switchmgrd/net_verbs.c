@@ -261,6 +261,8 @@ static int verb_reporters(const struct ctl_request *q, struct errbuf *err)
 
         jsonx_add_str(o, "from", report_from_name(r->from));
         jsonx_add_str(o, "node", r->node);
+        if (r->from == REPORT_HSND)
+            jsonx_add_int(o, "rail", r->rail);
         jsonx_add_int(o, "at", net_wall(r->at));
         jsonx_add_uint(o, "accepted", r->accepted);
         jsonx_add_uint(o, "refused", r->refused);

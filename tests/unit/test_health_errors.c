@@ -525,6 +525,75 @@ static void flaps_are_known_over_a_restart_of_switchmgrd(void **state)
                         "down 4 times in 300 s at leaf1:0");
 }
 
+/* ---- several rails ------------------------------------------------------- */
+
+/* The hsnd of one NIC of n1: that nobody answers, and what it counts. */
+static void nic(struct world *w, uint8_t rail, enum report_answered answered,
+                uint64_t lost, uint64_t sent)
+{
+    static uint64_t seq[2];
+    struct report_counter c[2] = {{rail, "loop_lost", lost},
+                                  {rail, "loop_sent", sent}};
+    struct report_record r = host(1, SEEN_UP, "link up");
+    struct report rep = {.from = REPORT_HSND,
+                         .node = "n1",
+                         .instance = 10 + rail,
+                         .seq = ++seq[rail],
+                         .records = &r,
+                         .nrecords = 1,
+                         .counters = c,
+                         .ncounters = 2};
+    struct errbuf err;
+
+    r.rail = rail;
+    r.answered = (uint8_t)answered;
+    r.asked = answered == ANSWERED_NO;
+    assert_int_equal(model_input(w->m, &rep, w->now, &err), 0);
+    rep.seq--; /* each has its own order */
+    assert_int_equal(model_input(w->m, &rep, w->now, &err), -1);
+    assert_int_equal(errno, EALREADY);
+}
+
+/* A node has an hsnd for each NIC.  They were taken for one that is started
+ * again and again, so that nothing they counted was judged. */
+static void each_nic_of_a_node_is_judged_by_itself(void **state)
+{
+    struct world *w = *state;
+
+    for (uint64_t i = 1; i < 60; i++) {
+        pass(w, SEC);
+        nic(w, 0, ANSWERED_YES, 0, 100 * i);
+        nic(w, 1, ANSWERED_YES, 2 * i, 100 * i);
+    }
+    assert_int_equal(model_host(w->m, "n1", 0)->state, HEALTH_HEALTHY);
+    assert_int_equal(model_host(w->m, "n1", 1)->state, HEALTH_DEGRADED);
+}
+
+static void what_one_nic_says_is_proven_by_its_own_daemon(void **state)
+{
+    struct report_record other = {
+        .kind = REPORT_HOST, .seen = SEEN_UP, .rail = 1, .name = "n2"};
+    struct report rep = {.from = REPORT_HSND,
+                         .node = "n2",
+                         .instance = 5,
+                         .records = &other,
+                         .nrecords = 1};
+    struct world *w = *state;
+    struct errbuf err;
+
+    other.answered = ANSWERED_YES;
+    for (uint64_t i = 1; i < 60; i++) {
+        pass(w, SEC);
+        nic(w, 0, ANSWERED_YES, 0, i);
+        nic(w, 1, ANSWERED_NO, 0, i);
+        rep.seq = i;
+        assert_int_equal(model_input(w->m, &rep, w->now, &err), 0);
+    }
+    assert_int_equal(model_host(w->m, "n1", 1)->state, HEALTH_DOWN);
+    assert_true(model_host(w->m, "n1", 1)->proven > 0);
+    assert_int_equal(model_host(w->m, "n1", 0)->state, HEALTH_HEALTHY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -550,6 +619,8 @@ int main(void)
         HEALTH_TEST(a_restart_of_hsnd_is_no_flapping),
         HEALTH_TEST(a_late_report_does_not_prolong_flapping),
         HEALTH_TEST(a_cable_that_comes_and_goes_is_not_down),
+        HEALTH_TEST(each_nic_of_a_node_is_judged_by_itself),
+        HEALTH_TEST(what_one_nic_says_is_proven_by_its_own_daemon),
         HEALTH_TEST(flaps_are_known_over_a_restart_of_switchmgrd),
     };
 
