@@ -123,6 +123,7 @@ flaps_are_told() { # HALF
     capture sinfo -h -n n1 -o %E
     assert_output '^switchmgrd: fabric rail 0 flapping \(down [0-9]+ times in'
     flap_ends
+    sleep 15 # until hsnd has told of the last
     reread FlapQuiet=5 ResumeAfter=1
     wait_for 120 idle n1
     reread

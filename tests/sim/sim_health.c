@@ -39,6 +39,7 @@ struct sim_host {
     struct hsn_routes table;
     struct hsn_alone alone;
     bool heard; /* an echo is answered before the next look */
+    bool link;  /* swfabd is at the other end */
     uint64_t instance[2], seq[2];
     int64_t hsnd_next, mapper_next;
     uint32_t map, version;
@@ -58,7 +59,7 @@ struct sim {
     unsigned nhosts, nleaves;
     bool leaf_dead[LEAVES];
     struct sim_host host[HOSTS];
-    enum life switchmgrd;
+    enum life switchmgrd, swfabd;
     struct model_conf conf;
     struct policy_conf policy;
     struct model *model;
@@ -76,7 +77,8 @@ static uint32_t draw(struct sim *s, uint32_t n)
 
 static bool on_fabric(const struct sim *s, unsigned h)
 {
-    return !s->host[h].pulled && !s->leaf_dead[s->host[h].leaf];
+    return s->swfabd == LIVES && !s->host[h].pulled &&
+           !s->leaf_dead[s->host[h].leaf];
 }
 
 static bool reaches(const struct sim *s, unsigned a, unsigned b)
@@ -176,9 +178,16 @@ static void hsnd_reports(struct sim *s, unsigned host)
                   : n > 0 ? ANSWERED_YES
                           : ANSWERED_NOT_SAID;
     r->turned = on_fabric(s, host) ? ANSWERED_YES : ANSWERED_NO;
+    if (!h->link) {
+        r->seen = SEEN_DOWN;
+        r->answered = r->turned = ANSWERED_NOT_SAID;
+    }
     r->board = host + 1;
     snprintf(r->name, sizeof(r->name), "n%u", host);
-    snprintf(r->why, sizeof(r->why), n < 0 ? "nobody answers" : "link up");
+    snprintf(r->why, sizeof(r->why), "%s",
+             !h->link ? "no link"
+             : n < 0  ? "nobody answers"
+                      : "link up");
     h->queue[(h->tail - 1) % QUEUE].report.nrecords = 1;
     h->hsnd_next = s->now + 5000;
 }
@@ -195,6 +204,8 @@ static void hsnd_lives(struct sim *s, unsigned host)
     changed = h->heard && hsn_alone_answer(&h->alone);
     h->heard = false;
     changed |= hsn_alone_look(&h->alone, &h->table, 0, ask, &a);
+    changed |= h->link != (s->swfabd != DEAD);
+    h->link = s->swfabd != DEAD;
     if (changed || s->now >= h->hsnd_next)
         hsnd_reports(s, host);
 }
@@ -343,7 +354,7 @@ static bool is_down(const struct sim *s, unsigned host)
 
     snprintf(name, sizeof(name), "n%u", host);
     i = model_host(s->model, name, 0);
-    return i && i->state >= HEALTH_FLAPPING;
+    return i && i->state == HEALTH_DOWN;
 }
 
 static bool drains(const struct sim *s, unsigned host, bool *resumes)
@@ -401,8 +412,9 @@ static void step(struct sim *s)
             hsnd_lives(s, i);
         if (s->host[i].mapperd == LIVES)
             mapper_lives(s, i);
-        if (!on_fabric(s, i))
-            s->host[i].faulty_until = s->now + 60000;
+        if (!on_fabric(s, i)) /* FlapQuiet, when all crossbars come and go */
+            s->host[i].faulty_until =
+                s->now + (s->swfabd == LIVES ? 60000 : 400000);
     }
     if (s->switchmgrd != LIVES)
         return;
@@ -497,6 +509,7 @@ static void mend(struct sim *s)
         h->hsnd = h->mapperd = LIVES;
     }
     memset(s->leaf_dead, 0, sizeof(s->leaf_dead));
+    s->swfabd = LIVES;
     if (s->switchmgrd == DEAD)
         begin_switchmgrd(s, true);
     s->switchmgrd = LIVES;
@@ -516,8 +529,10 @@ static struct sim *sim_new(uint64_t seed)
     s->policy.start_grace = draw(s, 2) ? 0 : 60000;
     s->policy.drain_degraded = draw(s, 2) != 0;
     s->policy.drain_after = draw(s, 2) ? 1000 : 10000;
+    s->swfabd = LIVES;
     begin_switchmgrd(s, false);
     for (unsigned i = 0; i < s->nhosts; i++) {
+        s->host[i].link = true;
         s->host[i].leaf = draw(s, s->nleaves);
         begin_hsnd(s, &s->host[i], i + 1);
         begin_mapperd(s, &s->host[i]);
@@ -638,6 +653,51 @@ static void faults_among_deaths(uint64_t seed)
     sim_free(s);
 }
 
+static void assert_nobody_drained(struct sim *s)
+{
+    bool resumes;
+
+    for (unsigned i = 0; i < s->nhosts; i++)
+        if (drains(s, i, &resumes))
+            wrong(s, "drained for crossbars that were started again", i);
+}
+
+/* swfabd is all crossbars.  Started again well within DrainAfter it drains
+ * nobody; dead for longer that is told of each host; and all comes back. */
+static void swfabd_dies(uint64_t seed)
+{
+    struct sim *s = sim_new(seed);
+
+    s->policy.drain_after = 10000;
+    for (int i = 0; i < 6; i++) {
+        bool dies = draw(s, 2);
+
+        s->swfabd = dies ? DEAD : STOPPED;
+        for (int64_t end = s->now + draw(s, 5000); s->now < end;) {
+            step(s);
+            assert_nobody_drained(s);
+        }
+        s->swfabd = LIVES;
+        for (int64_t end = s->now + 60000; s->now < end;) {
+            step(s);
+            assert_nobody_drained(s);
+        }
+        s->swfabd = dies ? DEAD : STOPPED;
+        for (uint32_t n = draw(s, 3); n > 0; n--)
+            harm(s);
+        run(s, draw(s, 120000));
+        for (unsigned k = 0; k < s->nhosts; k++)
+            if (dies && s->now - s->started > 30000 && !is_down(s, k) &&
+                s->host[k].hsnd == LIVES && s->switchmgrd == LIVES &&
+                s->host[k].head == s->host[k].tail)
+                wrong(s, "its crossbar is dead, and it is not told", k);
+        mend(s);
+        run(s, 800000);
+        assert_all_well(s);
+    }
+    sim_free(s);
+}
+
 static uint64_t first = 1, last = SEEDS;
 
 static void over_seeds(void (*family)(uint64_t))
@@ -661,6 +721,11 @@ static void sl_23_a_true_fault_is_told_and_heals(void **state)
     over_seeds(a_true_fault);
 }
 
+static void sl_25_crossbars_started_again_drain_nobody(void **state)
+{
+    over_seeds(swfabd_dies);
+}
+
 static void sl_25_faults_among_deaths_drain_nobody_else(void **state)
 {
     over_seeds(faults_among_deaths);
@@ -672,6 +737,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(sl_25_deaths_of_daemons_alone_drain_nobody),
         cmocka_unit_test(sl_25_all_daemons_restarted_at_once_drain_nobody),
         cmocka_unit_test(sl_23_a_true_fault_is_told_and_heals),
+        cmocka_unit_test(sl_25_crossbars_started_again_drain_nobody),
         cmocka_unit_test(sl_25_faults_among_deaths_drain_nobody_else),
     };
 
