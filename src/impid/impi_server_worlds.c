@@ -231,10 +231,15 @@ static void accept_clients(struct ev_loop *loop, ev_io *io, int revents)
 {
     struct world *w = io->data;
     char peer[64];
-    int fd;
+    int fd = 0;
 
-    while ((fd = server_net_accept(w->fd, peer, sizeof(peer))) >= 0)
-        conn_new(w, fd, peer);
+    for (int i = 0; i < SF_ACCEPTS_MAX && fd >= 0; i++) {
+        fd = server_net_accept(w->fd, peer, sizeof(peer));
+        if (fd >= 0)
+            conn_new(w, fd, peer);
+    }
+    if (fd >= 0)
+        return;
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
         ev_io_stop(loop, io); /* the next tick tries again */
 }

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/mac.h"
 #include "impi/hostaddr.h"
 #include "libimpi/net_priv.h"
@@ -299,7 +300,7 @@ static bool accept_guests(void)
 
     if (!somebody_calls())
         return false;
-    for (;;) {
+    for (int i = 0; i < SF_ACCEPTS_MAX; i++) {
         uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
         struct link *g;
         int fd =
@@ -324,6 +325,7 @@ static bool accept_guests(void)
                               check_guest, NULL);
         net.guest[net.nguests++] = g;
     }
+    return any;
 }
 
 bool net_look_for_guests(void)
