@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "impi/constants.h"
 #include "libimpi/background.h"
 #include "libimpi/coll.h"
@@ -20,6 +21,10 @@
 #include "libimpi/state.h"
 #include "libimpi/stats.h"
 #include "libimpi/trace.h"
+
+/* In MPI_Init, until it is said who is waited for. */
+#define TELL_SECONDS 20
+#define SECOND 1000000000ULL
 
 /* ---- before the native MPI_Init ---- */
 
@@ -227,20 +232,50 @@ static void join(const struct task_env *env)
                env->native_rank, env->client);
 }
 
-/* As MPI_Comm_dup, but it leaves the processor to those it waits for. */
+/* The native library is between its processes, so only who waits can say so.
+ * One of the first two does: the other may be the one that stands still. */
+static void tell_whom_we_wait_for(void)
+{
+    const struct impi_world *w = &impi_be.world;
+    uint32_t n = 0, first = 0, last = 0;
+    int native = 0;
+
+    impi_real.Comm_rank(MPI_COMM_WORLD, &native);
+    if (native > 1)
+        return;
+    for (uint32_t i = 0; i < w->nprocs; i++)
+        if (w->procs[i].client == impi_be.client &&
+            i != (uint32_t)impi_be.rank) {
+            first = n++ ? first : i;
+            last = i;
+        }
+    be_say(
+        "SF-E410: rank %d waits in MPI_Init, after %d seconds still, for the "
+        "%u other processes of client %u (ranks %u to %u): in one of them "
+        "the native MPI library stands still",
+        impi_be.rank, TELL_SECONDS, n, impi_be.client, first, last);
+}
+
+/* As MPI_Comm_dup, but it leaves the processor to those it waits for, and says
+ * so if that takes long. */
 static int dup_world(MPI_Comm *out)
 {
+    uint64_t begin = clock_ns();
     MPI_Request request;
     int flag = 0, rc;
+    bool told = false;
 
-    if (!impi_be.crowded)
-        return impi_real.Comm_dup(MPI_COMM_WORLD, out);
     rc = impi_real.Comm_idup(MPI_COMM_WORLD, out, &request);
     while (rc == MPI_SUCCESS &&
            (rc = impi_real.Test(&request, &flag, MPI_STATUS_IGNORE)) ==
                MPI_SUCCESS &&
-           !flag)
+           !flag) {
+        if (!told && clock_ns() - begin >= TELL_SECONDS * SECOND) {
+            told = true;
+            tell_whom_we_wait_for();
+        }
         sched_yield();
+    }
     return rc;
 }
 

@@ -67,6 +67,42 @@ case_im_05_im_58_strangers_harm_nobody() {
     assert_nothing_left
 }
 
+# The native library is between its processes, and has no time limit: who waits
+# says for whom.  (The tool stops rank 1 when the native MPI_Init is over.)
+case_who_waits_in_mpi_init_says_for_whom() {
+    local srun
+    cat >"$WORK/stop.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+char *getenv(const char *name)
+{
+    static char *(*real)(const char *);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "getenv");
+    if (!strcmp(name, "SLURM_IMPI_DATA") && real("GO_ON") &&
+        !strcmp(real("SLURM_PROCID"), "1"))
+        while (access(real("GO_ON"), F_OK))
+            usleep(10000);
+    return real(name);
+}
+END
+    cc -shared -fPIC -o "$WORK/stop.so" "$WORK/stop.c" -ldl ||
+        skip "no compiler"
+    start_as_user srun --mpi=impi \
+        --export="ALL,LD_PRELOAD=$WORK/stop.so,GO_ON=$WORK/go" \
+        -n2 "$M" : -n1 "$O"
+    srun=$!
+    wait_for 60 grep -q SF-E410 "$case_tmp/bg.err"
+    touch "$WORK/go"
+    collect $srun
+    assert_code 0
+    assert_world 3
+    assert_error 'SF-E410: rank 0 waits in MPI_Init.* client 0 \(ranks 1 to 1\)'
+    assert_nothing_left
+}
+
 # The world ended well; what a task does afterwards is still the job's result.
 case_im_99_exit_code_after_finalize() {
     run_as_user srun --mpi=impi -n1 sh -c "$M; exit 3" : -n1 "$O"
