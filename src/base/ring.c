@@ -145,11 +145,6 @@ void *ring_reserve(struct ring *r, size_t len)
     return record_reserve(r, len);
 }
 
-void ring_commit_note(struct ring *r, size_t len, uint32_t note)
-{
-    record_commit(r, len, note);
-}
-
 void ring_commit(struct ring *r, size_t len)
 {
     record_commit(r, len, 0);
@@ -165,19 +160,9 @@ bool ring_must_wake_full(struct ring *r)
     return take_flag(&r->shared->producer_sleeps);
 }
 
-bool ring_has_news(struct ring *r)
-{
-    return has_record(r) || r->broken;
-}
-
 const void *ring_peek(struct ring *r, size_t *len)
 {
     return record_peek(r, len);
-}
-
-uint32_t ring_note(const struct ring *r)
-{
-    return record_note(r);
 }
 
 void ring_skip(struct ring *r)

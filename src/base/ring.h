@@ -89,8 +89,6 @@ void *ring_reserve(struct ring *r, size_t len);
 /* Make the reserved record, of which len bytes (at most what was reserved)
  * are used, visible to the consumer. */
 void ring_commit(struct ring *r, size_t len);
-/* The same, with a number beside the record that ring_note() gives. */
-void ring_commit_note(struct ring *r, size_t len, uint32_t note);
 
 /* After one ring_commit() or several: must the bell be rung? */
 bool ring_must_wake(struct ring *r);
@@ -104,10 +102,6 @@ bool ring_sleep_full(struct ring *r, size_t len);
 /* The oldest record; it stays until ring_consume().  NULL with errno EAGAIN:
  * empty, EPROTO: broken. */
 const void *ring_peek(struct ring *r, size_t *len);
-/* The same without a look at it: is there one, or something wrong? */
-bool ring_has_news(struct ring *r);
-/* What was noted with the record of ring_peek(); 0 by ring_commit(). */
-uint32_t ring_note(const struct ring *r);
 void ring_consume(struct ring *r);
 /* The same in two steps, for who looks at several records at once: the next
  * ring_peek() gives the next one, and all of them stay until

@@ -268,21 +268,6 @@ void net_turns_allow_tree(struct net_turns *t)
     }
 }
 
-void net_turns_allow_updown(struct net_turns *t)
-{
-    const struct net_routes *r = t->r;
-
-    for (uint32_t e = 0; e < r->nedges; e++) {
-        uint32_t to = r->edges[e].to;
-
-        for (uint32_t f = r->first[to]; f < r->first[to + 1]; f++)
-            if (*net_turn(t, e, f) == NET_TURN_OPEN)
-                *net_turn(t, e, f) = r->edges[e].up || !r->edges[f].up
-                                         ? NET_TURN_ALLOWED
-                                         : NET_TURN_NEVER;
-    }
-}
-
 void net_turns_allow_rest(struct net_turns *t)
 {
     const struct net_routes *r = t->r;

@@ -47,8 +47,6 @@ bool net_turns_allow(struct net_turns *t, uint32_t channel, uint32_t then);
 /* Up and down along the tree of each crossbar's highest neighbour: with these
  * every crossbar reaches every other of its part. */
 void net_turns_allow_tree(struct net_turns *t);
-/* Up and down over all cables, and nothing else ever. */
-void net_turns_allow_updown(struct net_turns *t);
 /* Whatever is still open. */
 void net_turns_allow_rest(struct net_turns *t);
 

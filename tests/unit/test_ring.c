@@ -108,26 +108,6 @@ static void empty_records_and_short_commits_are_fine(void **state)
     assert_int_equal(errno, EMSGSIZE);
 }
 
-static void notes_come_with_their_records(void **state)
-{
-    struct pair *p = *state;
-    size_t len;
-
-    for (uint32_t i = 0; i < 500; i++) {
-        assert_non_null(ring_reserve(&p->in, 20));
-        if (i % 3)
-            ring_commit_note(&p->in, i % 20, i);
-        else
-            ring_commit(&p->in, i % 20);
-        assert_true(ring_has_news(&p->out));
-        assert_non_null(ring_peek(&p->out, &len));
-        assert_int_equal(len, i % 20);
-        assert_int_equal(ring_note(&p->out), i % 3 ? i : 0);
-        ring_consume(&p->out);
-        assert_false(ring_has_news(&p->out));
-    }
-}
-
 /* What lies in the memory from before is no record, whatever it was: here all
  * that a consumer of another salt took for records. */
 static void quickened_ring_knows_old_bytes(void **state)
@@ -171,8 +151,6 @@ int main(void)
         RING_TEST(a_ring_that_was_full_is_known),
         RING_TEST(empty_records_and_short_commits_are_fine),
         RING_TEST(consumer_reads_in_place),
-        RING_TEST(notes_come_with_their_records),
-        QUICK_TEST(notes_come_with_their_records),
         QUICK_TEST(records_come_out_in_order_and_whole),
         QUICK_TEST(empty_records_and_short_commits_are_fine),
         QUICK_TEST(quickened_ring_knows_old_bytes),
