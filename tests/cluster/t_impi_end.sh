@@ -281,8 +281,7 @@ case_sl_17_srun_killed() {
 
 case_sl_20_slurmstepd_killed() {
     hang
-    pidkill KILL "$(awk '$1 == "PPid:" {print $2}' \
-        "/proc/$(impi_pid_of impid | head -n 1)/status")"
+    pidkill KILL "$(stepd_of n0)"
     collect $srun_pid
     assert_code 1
     assert_cause 'lost (impid|slurmstepd) on node n[01]'
