@@ -48,6 +48,8 @@
 /* Nodes of a step whose agents may start with the first call of MPI: their
  * lines wait in one listener (net.core). */
 #define SF_IMPI_LINES_MAX 2048
+/* What impi-server has said and nobody has taken, bytes. */
+#define SF_SERVER_WORDS_MAX (256 * 1024)
 /* Members of a communicator whose collective calls may go straight between
  * all of them: each may need a connection to every other one. */
 #define SF_IMPI_FLAT_MAX 64

@@ -7,7 +7,6 @@
  *   impirun_server.c  -server N: the IMPI server of a job
  *   impirun_client.c  -client RANK HOST:PORT: one client on this machine
  *   impirun_tasks.c   its processes
- *   impirun_control.c what impi-server says
  *   impirun_file.c    -server N -file APPFILE: all of it by one command
  */
 #ifndef SF_IMPID_IMPIRUN_H
@@ -17,9 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/bytebuf.h"
 #include "base/errbuf.h"
-#include "impid/server_proc.h"
+#include "impid/server_words.h"
 
 /* Exit codes beside those of the job. */
 #define IMPIRUN_FAILED 1
@@ -41,26 +39,9 @@ struct impirun {
 int impirun_server(const struct impirun *run);
 int impirun_client(const struct impirun *run);
 
-/* ---- the impi-server process ---- */
-
-struct impirun_control {
-    int fd;
-    struct bytebuf in;
-    size_t taken; /* bytes of the line that was given out last */
-};
-
-int impirun_control_open(struct impirun_control *c,
-                         const struct server_options *o,
-                         char address[SERVER_ADDRESS_MAX], struct errbuf *err);
-/* Read what is there.  False: impi-server is gone. */
-bool impirun_control_read(struct impirun_control *c);
-/* The next whole line that was read, good until the next call; false: none. */
-bool impirun_control_next(struct impirun_control *c, struct server_line *line);
-void impirun_control_close(struct impirun_control *c);
-
 /* Run APPFILE against the server at `address`, whose words come by c; returns
  * the worst status. */
-int impirun_file(const struct impirun *run, struct impirun_control *c,
+int impirun_file(const struct impirun *run, struct server_words *c,
                  const char *address);
 
 /* ---- tasks ---- */

@@ -41,7 +41,7 @@ struct client {
     int alive[2]; /* impid sees its end when we end */
     pid_t impid;
     int signals;
-    struct impirun_control control;
+    struct server_words control;
     struct impirun_tasks tasks;
     int code;     /* of the first cause, 0: none */
     bool unnamed; /* it names no process of ours */
@@ -222,7 +222,8 @@ static int start_server(struct client *c, struct errbuf *err)
 
     if (server_secret(c->secret) < 0)
         return errprintf(err, "%s", strerror(errno));
-    return impirun_control_open(&c->control, &o, c->local, err);
+    server_words_init(&c->control, server_start(&o, c->local, err));
+    return c->control.fd < 0 ? -1 : 0;
 }
 
 static int watch_signals(struct client *c, struct errbuf *err)
@@ -291,10 +292,10 @@ static void on_abort(struct client *c, const struct server_line *line)
 
 static void on_control(struct client *c)
 {
-    bool alive = impirun_control_read(&c->control);
+    bool alive = server_words_read(&c->control);
     struct server_line line;
 
-    while (impirun_control_next(&c->control, &line)) {
+    while (server_words_next(&c->control, &line)) {
         if (line.kind == SERVER_LINE_ABORT)
             on_abort(c, &line);
         else if (line.kind == SERVER_LINE_NOTE)
@@ -379,7 +380,7 @@ static void end_impid(struct client *c)
 static void clean_up(struct client *c)
 {
     impirun_tasks_kill(&c->tasks, SIGKILL);
-    impirun_control_close(&c->control);
+    server_words_close(&c->control);
     end_impid(c);
     if (c->dir[0]) /* PMIx leaves files in it */
         nftw(c->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);

@@ -206,18 +206,18 @@ static void on_signals(struct appfile *app)
 
 /* Why the server turned a client away, say.  How the job ends the clients
  * tell. */
-static void on_control(struct appfile *app, struct impirun_control *c)
+static void on_control(struct appfile *app, struct server_words *c)
 {
     struct server_line line;
 
-    app->server_gone = !impirun_control_read(c);
-    while (impirun_control_next(c, &line))
+    app->server_gone = !server_words_read(c);
+    while (server_words_next(c, &line))
         if (*line.text &&
             (line.kind == SERVER_LINE_NOTE || line.kind == SERVER_LINE_ABORT))
             fprintf(stderr, "impirun: %s\n", line.text);
 }
 
-static void wait_lines(struct appfile *app, struct impirun_control *c)
+static void wait_lines(struct appfile *app, struct server_words *c)
 {
     struct pollfd p[2] = {{.fd = app->signals, .events = POLLIN},
                           {.fd = c->fd, .events = POLLIN}};
@@ -232,7 +232,7 @@ static void wait_lines(struct appfile *app, struct impirun_control *c)
 }
 
 static void run_lines(struct appfile *app, const struct impirun *run,
-                      struct impirun_control *c)
+                      struct server_words *c)
 {
     app->signals = impirun_signals();
     if (app->signals < 0 || start_lines(app, run) < 0) {
@@ -243,7 +243,7 @@ static void run_lines(struct appfile *app, const struct impirun *run,
     wait_lines(app, c);
 }
 
-int impirun_file(const struct impirun *run, struct impirun_control *c,
+int impirun_file(const struct impirun *run, struct server_words *c,
                  const char *address)
 {
     struct appfile app = {.signals = -1};

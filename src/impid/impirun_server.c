@@ -40,7 +40,7 @@ static int choose_address(char out[NETADDR_IP_MAX],
     return 0;
 }
 
-static int start(struct impirun_control *c, const struct impirun *run,
+static int start(struct server_words *c, const struct impirun *run,
                  char address[SERVER_ADDRESS_MAX], struct errbuf *err)
 {
     char advertise[NETADDR_IP_MAX], secret[SERVER_SECRET_SIZE];
@@ -57,7 +57,6 @@ static int start(struct impirun_control *c, const struct impirun *run,
                                .world = run->nclients,
                                .auth = run->auth};
     struct impi_site site;
-    int rc = -1;
 
     if (impi_site_read(&site, SITEDIR_CONF(CONF_NAME), err) < 0)
         return -1;
@@ -68,20 +67,20 @@ static int start(struct impirun_control *c, const struct impirun *run,
     if (server_secret(secret) < 0)
         errprintf(err, "%s", strerror(errno));
     else if (choose_address(advertise, &site, err) == 0)
-        rc = impirun_control_open(c, &o, address, err);
+        server_words_init(c, server_start(&o, address, err));
     impi_site_free(&site);
-    return rc;
+    return c->fd < 0 ? -1 : 0;
 }
 
 /* impi-server has to live first: a list that leaves no method, say, ends it
  * before an address is worth anything.  True: it said ready. */
-static bool wait_ready(struct impirun_control *c)
+static bool wait_ready(struct server_words *c)
 {
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
     struct server_line line;
 
     for (;;) {
-        while (impirun_control_next(c, &line)) {
+        while (server_words_next(c, &line)) {
             if (line.kind == SERVER_LINE_READY)
                 return true;
             if (line.kind == SERVER_LINE_ABORT) {
@@ -93,7 +92,7 @@ static bool wait_ready(struct impirun_control *c)
         }
         if (poll(&p, 1, -1) < 0 && errno != EINTR)
             return false;
-        if (!impirun_control_read(c)) {
+        if (!server_words_read(c)) {
             fprintf(stderr, "impirun: impi-server did not start\n");
             return false;
         }
@@ -101,13 +100,13 @@ static bool wait_ready(struct impirun_control *c)
 }
 
 /* Until all clients have left, or the job broke. */
-static int serve(struct impirun_control *c)
+static int serve(struct server_words *c)
 {
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
     struct server_line line;
 
     for (;;) {
-        while (impirun_control_next(c, &line)) {
+        while (server_words_next(c, &line)) {
             if (line.kind == SERVER_LINE_END)
                 return line.code;
             if (*line.text)
@@ -117,7 +116,7 @@ static int serve(struct impirun_control *c)
         }
         if (poll(&p, 1, -1) < 0 && errno != EINTR)
             return IMPIRUN_FAILED;
-        if (!impirun_control_read(c)) {
+        if (!server_words_read(c)) {
             fprintf(stderr, "impirun: SF-E303: lost impi-server\n");
             return IMPIRUN_FAILED;
         }
@@ -126,7 +125,7 @@ static int serve(struct impirun_control *c)
 
 int impirun_server(const struct impirun *run)
 {
-    struct impirun_control c = {.fd = -1};
+    struct server_words c = {.fd = -1};
     char address[SERVER_ADDRESS_MAX];
     struct errbuf err = {""};
     int rc = IMPIRUN_FAILED;
@@ -144,6 +143,6 @@ int impirun_server(const struct impirun *run)
             rc = serve(&c);
         }
     }
-    impirun_control_close(&c);
+    server_words_close(&c);
     return rc;
 }

@@ -111,4 +111,34 @@ case_im_99_exit_code_after_finalize() {
     assert_nothing_left
 }
 
+
+# From glibc 2.41 on exit() waits for the lock of every stream, also of one that
+# a thread of ours reads.  fflush(NULL) does that everywhere.
+case_no_stream_is_locked_when_srun_ends() {
+    cat >"$WORK/flush.c" <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+__attribute__((destructor)) static void lock_all(void)
+{
+    if (strcmp(program_invocation_short_name, "srun") == 0)
+        fflush(NULL);
+}
+C
+    cc -shared -fPIC -o "$WORK/flush.so" "$WORK/flush.c" || skip "no compiler"
+    start_as_user env LD_PRELOAD="$WORK/flush.so" srun --mpi=impi -N1 -n2 sh -c \
+        "$M; echo ready; until [ -e $WORK/go ]; do sleep 0.05; done"
+    srun_pid=$!
+    wait_for 30 ready 2
+    server=$(impi_pid_of impi-server)
+    kill -STOP "$server" # it has not said its last word when srun ends
+    touch "$WORK/go"
+    collect $srun_pid
+    rm "$WORK/go"
+    kill -CONT "$server"
+    assert_code 0
+    assert_nothing_left
+}
+
 run_cases

@@ -19,7 +19,7 @@
 #include "plugins/mpi_impi/address.h"
 #include "plugins/mpi_impi/client.h"
 #include "impid/names.h"
-#include "impid/server_proc.h"
+#include "impid/server_words.h"
 #include "impid/user_env.h"
 
 #define COMPONENTS_MAX 128
@@ -110,17 +110,14 @@ static void on_end(void)
     pthread_mutex_unlock(&launch.lock);
 }
 
-static void on_line(char *text)
+static void on_line(const struct server_line *line)
 {
-    struct server_line line;
-
-    server_line_parse(&line, text);
-    switch (line.kind) {
+    switch (line->kind) {
     case SERVER_LINE_ABORT:
-        on_abort(&line);
+        on_abort(line);
         break;
     case SERVER_LINE_NOTE:
-        slurm_info("mpi/impi: %s", line.text);
+        slurm_info("mpi/impi: %s", line->text);
         break;
     case SERVER_LINE_END:
         on_end();
@@ -182,21 +179,18 @@ static int serve(void)
 }
 
 /* A server that is gone without a word takes the job along: its agents have
- * lost it and kill their tasks. */
+ * lost it and kill their tasks.  The socket stays: others write to it. */
 static void *reader(void *arg)
 {
-    int fd = serve();
-    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t n;
+    struct server_words words;
+    struct server_line line;
 
-    while (f && (n = getline(&line, &size, f)) > 0) {
-        if (line[n - 1] == '\n')
-            line[n - 1] = '\0';
-        on_line(line);
-    }
-    free(line);
+    server_words_init(&words, serve());
+    while (words.fd >= 0 && server_words_await(&words))
+        while (server_words_next(&words, &line))
+            on_line(&line);
+    words.fd = -1;
+    server_words_close(&words);
     if (!launch.aborted && !launch.ended)
         on_abort(&(struct server_line){.code = 1,
                                        .rank = -1,
