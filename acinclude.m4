@@ -6,7 +6,10 @@ AC_DEFUN([SF_SLURM], [
         [test -r "$with_slurm/include/slurm/slurm_version.h" ||
             AC_MSG_ERROR([no slurm/slurm_version.h in $with_slurm/include])
          SLURM_CPPFLAGS="-isystem $with_slurm/include"
-         SLURM_LDFLAGS="-L$with_slurm/lib"])
+         for sf_dir in "$with_slurm/lib64" "$with_slurm/lib"; do
+             AS_IF([test -e "$sf_dir/libslurm.so"],
+                 [SLURM_LIBS="-L$sf_dir -Wl,-rpath,$sf_dir"])
+         done])
     sf_save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CPPFLAGS $SLURM_CPPFLAGS"
     AC_CHECK_HEADERS([slurm/slurm.h slurm/slurm_version.h slurm/spank.h], [],
@@ -22,9 +25,10 @@ AC_DEFUN([SF_SLURM], [
     AC_MSG_RESULT([$SLURM_VERSION])
     AS_CASE([$sf_major.$sf_minor],
         [22.5 | 23.2 | 23.11], [sf_hooks=22.05],
-        [24.5 | 24.11], [sf_hooks=24.05],
+        [24.5 | 24.11 | 25.5], [sf_hooks=24.05],
+        [25.11 | 26.5], [sf_hooks=25.11],
         [AC_MSG_ERROR([Slurm $SLURM_VERSION is not supported.
- This release knows the plugin ABI of Slurm 22.05 to 24.11.])])
+ This release knows the plugin ABI of Slurm 22.05 to 26.05.])])
     AS_IF([$AWK -v version="$sf_major $sf_minor $sf_micro" \
         -f "$srcdir/tools/slurm-measured.awk" \
         "$srcdir/src/slurmabi/layouts.inc"], [],
@@ -42,13 +46,14 @@ AC_DEFUN([SF_SLURM], [
     AS_IF([test -z "$slurmplugindir"],
         [AC_MSG_ERROR([not found: say --with-slurm-plugindir=DIR])])
     AC_MSG_RESULT([$slurmplugindir])
+    AM_CONDITIONAL([SLURM_HOOKS_22_05], [test "$sf_hooks" = 22.05])
     AM_CONDITIONAL([SLURM_HOOKS_24_05], [test "$sf_hooks" = 24.05])
+    AM_CONDITIONAL([SLURM_HOOKS_25_11], [test "$sf_hooks" = 25.11])
     AC_SUBST([slurmplugindir])
     AC_SUBST([SLURM_PREFIX], [$with_slurm])
     AC_SUBST([SLURM_VERSION])
     AC_SUBST([SLURM_CPPFLAGS])
-    AC_SUBST([SLURM_LDFLAGS])
-    AC_SUBST([SLURM_LIBS], [-lslurm])
+    AC_SUBST([SLURM_LIBS], ["$SLURM_LIBS -lslurm"])
 ])
 
 # SF_HARDEN: what the compiler and the linker have against a mistake that

@@ -38,16 +38,16 @@ said() { # TEXT
     return 1
 }
 
-for v in "20 11 9" "21 8 8" "25 5 0"; do
+for v in "20 11 9" "21 8 8" "26 11 0"; do
     read -r major minor micro <<<"$v"
     text=$(printf '%d.%02d.%d' "$major" "$minor" "$micro")
     fake_slurm "$major" "$minor" "$micro"
     configure_fails --with-slurm="$tmp/slurm" &&
-        said "Slurm $text is not supported" && said "22.05 to 24.11"
+        said "Slurm $text is not supported" && said "22.05 to 26.05"
     report $? "Slurm $text is refused by its number"
 done
 
-for v in "22 5 12" "23 2 9" "23 11 12" "24 11 8"; do
+for v in "22 5 12" "23 2 9" "23 11 12" "24 11 8" "25 5 9" "25 11 8" "26 5 4"; do
     # shellcheck disable=SC2086
     fake_slurm $v
     # shellcheck disable=SC2086

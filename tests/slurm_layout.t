@@ -39,6 +39,7 @@ typedef struct {
 typedef struct {
     uint32_t magic;
     char *host, *network;
+    void *step_layout;
     job_record_t *job_ptr;
     uint16_t port;
     id_t_ step_id;

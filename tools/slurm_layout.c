@@ -125,6 +125,7 @@ static void print_step(void)
     AT(magic_at, magic);
     AT(host, host);
     AT(job_ptr, job_ptr);
+    AT(layout, step_layout);
     AT(network, network);
     AT(port, port);
     AT(step_id, step_id);

@@ -37,7 +37,7 @@ struct slurmabi_layout {
     } task;
     struct {
         uint32_t magic;
-        uint16_t magic_at, host, job_ptr, network, port, step_id;
+        uint16_t magic_at, host, job_ptr, layout, network, port, step_id;
         uint16_t size;
     } step;
     struct {

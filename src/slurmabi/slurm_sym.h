@@ -7,7 +7,7 @@
  * Rules: only the `slurm_` aliases of libslurmfull are used.  They are
  * undefined in our .so files and bound by the process that loads them.
  * What differs between releases is decided here, and nowhere else.
- * Source: 22.05 to 24.11 of Slurm.
+ * Source: 22.05 to 26.05 of Slurm.
  */
 #ifndef SF_SLURMABI_SLURM_SYM_H
 #define SF_SLURMABI_SLURM_SYM_H
@@ -20,6 +20,9 @@
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
 #include <slurm/spank.h> /* slurm_info(), slurm_error(), slurm_debug() ... */
+
+#define SLURMABI_SINCE(major, minor)                                           \
+    (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM((major), (minor), 0))
 
 struct slurmabi_buf;   /* Slurm: buf_t */
 struct slurmabi_cred;  /* Slurm: slurm_cred_t */
@@ -49,9 +52,33 @@ char *slurm_getenvp(char **env, const char *name);
 void slurm_unsetenvp(char **env, const char *name);
 int slurm_env_array_overwrite(char ***env, const char *name, const char *value);
 
+/* Which process is this? */
+#if SLURMABI_SINCE(25, 5)
+bool slurm_run_in_daemon(uint32_t daemons); /* bits: any of these */
+
+static inline bool slurmabi_in_slurmctld(void)
+{
+    return slurm_run_in_daemon(1u << 3);
+}
+
+static inline bool slurmabi_in_slurmd(void)
+{
+    return slurm_run_in_daemon(1u << 4);
+}
+#else
 bool slurm_running_in_slurmctld(void);
 bool slurm_running_in_slurmd(void);
-bool slurm_running_in_slurmstepd(void);
+
+static inline bool slurmabi_in_slurmctld(void)
+{
+    return slurm_running_in_slurmctld();
+}
+
+static inline bool slurmabi_in_slurmd(void)
+{
+    return slurm_running_in_slurmd();
+}
+#endif
 
 /* Adds a process to the step's container.  Only in slurmstepd: check the
  * address before calling. */
@@ -73,12 +100,42 @@ void slurm_cred_unlock_args(struct slurmabi_cred *cred);
 static inline int slurmabi_kill_step(uint32_t job_id, uint32_t step_id,
                                      uint16_t signal)
 {
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
-    return slurm_kill_job_step(job_id, step_id, signal);
-#else
+#if SLURMABI_SINCE(25, 11)
+    slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
+
+    id.job_id = job_id;
+    id.step_id = step_id;
+    return slurm_kill_job_step(&id, signal, 0);
+#elif SLURMABI_SINCE(23, 11)
     return slurm_kill_job_step(job_id, step_id, signal, 0);
+#else
+    return slurm_kill_job_step(job_id, step_id, signal);
 #endif
 }
+
+/* What slurm_load_ctl_conf() gave. */
+static inline void slurmabi_free_conf(slurm_conf_t *conf)
+{
+#if SLURMABI_SINCE(26, 5)
+    slurm_free_conf(conf);
+#else
+    slurm_free_ctl_conf(conf);
+#endif
+}
+
+/* Who says so; from 26.05 on slurmctld knows by itself. */
+static inline void slurmabi_update_by(update_node_msg_t *msg, uid_t uid)
+{
+#if !SLURMABI_SINCE(26, 5)
+    msg->reason_uid = uid;
+#endif
+}
+
+/* What Slurm's record of a step has for the info of a switch plugin. */
+struct slurmabi_plugin_data {
+    void *data;
+    uint32_t plugin_id;
+};
 
 /* Memory of Slurm's allocator.  Zeroed; NULL without memory. */
 #define slurmabi_calloc(count, size)                                           \
@@ -105,7 +162,7 @@ struct slurmabi_mpi_task {
     uint32_t nnodes;
     uint32_t nodeid;
     uint32_t ntasks;
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+#if !SLURMABI_SINCE(23, 11)
     void *self;
 #endif
     slurm_step_id_t step_id;
@@ -121,12 +178,12 @@ void mpi_p_conf_set(void *table);
 int mpi_p_slurmstepd_prefork(const struct slurmabi_stepd *step, char ***env);
 int mpi_p_slurmstepd_task(const struct slurmabi_mpi_task *task, char ***env);
 
-#define SLURMABI_HOOKS_24_05                                                   \
-    (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0))
+#define SLURMABI_HOOKS_25_11 SLURMABI_SINCE(25, 11)
+#define SLURMABI_HOOKS_24_05 (SLURMABI_SINCE(24, 5) && !SLURMABI_HOOKS_25_11)
 
 /* slurmstepd has no hook between the end of the last task and the end of all
  * that is in the step's container. */
-#define SLURMABI_HAS_JOB_FINI (!SLURMABI_HOOKS_24_05)
+#define SLURMABI_HAS_JOB_FINI (!SLURMABI_SINCE(24, 5))
 
 /* ---- switch plugins: plugin_id and these, all of them wanted ------------- */
 int switch_p_job_preinit(struct slurmabi_stepd *step);
@@ -137,9 +194,38 @@ int switch_p_job_attach(struct switch_jobinfo *info, char ***env,
                         uint32_t nprocs, uint32_t rank);
 int switch_p_job_step_complete(struct switch_jobinfo *info, char *nodelist);
 
-#if SLURMABI_HOOKS_24_05 /* 24.05 and 24.11 */
+#if SLURMABI_SINCE(24, 5)
+/* A job's record, which is not ours to look at. */
+struct slurmabi_job;
+
 int switch_p_save(void);
 int switch_p_restore(bool recover);
+void switch_p_job_complete(struct slurmabi_job *job);
+int switch_p_fs_init(struct slurmabi_stepd *step);
+void switch_p_extern_step_fini(uint32_t job_id);
+#endif
+
+#if SLURMABI_HOOKS_25_11 /* 25.11 and 26.05, which want some less */
+int switch_p_stepinfo_build(struct switch_jobinfo **info, void *jobinfo,
+                            struct slurmabi_step *step);
+void switch_p_stepinfo_duplicate(struct switch_jobinfo *src,
+                                 struct switch_jobinfo **dst);
+void switch_p_stepinfo_free(struct switch_jobinfo *info);
+void switch_p_stepinfo_pack(struct switch_jobinfo *info,
+                            struct slurmabi_buf *buf, uint16_t protocol);
+int switch_p_stepinfo_unpack(struct switch_jobinfo **info,
+                             struct slurmabi_buf *buf, uint16_t protocol);
+void switch_p_jobinfo_pack(void *info, struct slurmabi_buf *buf,
+                           uint16_t protocol);
+int switch_p_jobinfo_unpack(void **info, struct slurmabi_buf *buf,
+                            uint16_t protocol);
+void switch_p_jobinfo_free(struct slurmabi_job *job);
+bool switch_p_setup_special_steps(void);
+int switch_p_job_start(struct slurmabi_job *job, bool test_only);
+uint32_t switch_p_job_channel(struct slurmabi_job *job, char *node);
+int switch_p_stepmgr_init(void);
+void switch_p_stepmgr_fini(uint32_t job_id);
+#elif SLURMABI_HOOKS_24_05 /* 24.05, 24.11 and 25.05 */
 int switch_p_build_stepinfo(struct switch_jobinfo **info,
                             slurm_step_layout_t *layout,
                             struct slurmabi_step *step);
@@ -150,19 +236,15 @@ void switch_p_pack_stepinfo(struct switch_jobinfo *info,
                             struct slurmabi_buf *buf, uint16_t protocol);
 int switch_p_unpack_stepinfo(struct switch_jobinfo **info,
                              struct slurmabi_buf *buf, uint16_t protocol);
-/* These are of a job; its record is not ours to look at. */
-struct slurmabi_job;
 void switch_p_pack_jobinfo(void *info, struct slurmabi_buf *buf,
                            uint16_t protocol);
 int switch_p_unpack_jobinfo(void **info, struct slurmabi_buf *buf,
                             uint16_t protocol);
+void switch_p_free_jobinfo(struct slurmabi_job *job);
 void switch_p_job_start(struct slurmabi_job *job);
-void switch_p_job_complete(struct slurmabi_job *job);
-int switch_p_fs_init(struct slurmabi_stepd *step);
 void switch_p_extern_stepinfo(struct switch_jobinfo **info,
                               struct slurmabi_job *job);
-void switch_p_extern_step_fini(uint32_t job_id);
-#else /* 22.05; 23.02 and 23.11 want fewer */
+#else                      /* 22.05; 23.02 and 23.11 want fewer */
 int switch_p_libstate_save(char *dir);
 int switch_p_libstate_restore(char *dir, bool recover);
 int switch_p_alloc_jobinfo(struct switch_jobinfo **info, uint32_t job_id,

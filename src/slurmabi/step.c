@@ -61,6 +61,12 @@ int slurmabi_step_tell_user(const struct slurmabi_step *step, char *text)
                                                                          : -1;
 }
 
+const slurm_step_layout_t *
+slurmabi_step_layout(const struct slurmabi_step *step)
+{
+    return get_pointer(step, slurmabi_layout()->step.layout);
+}
+
 uid_t slurmabi_step_uid(const struct slurmabi_step *step)
 {
     return get32(job_of(step), slurmabi_layout()->job.user_id);

@@ -31,6 +31,9 @@ const char *slurmabi_step_host(const struct slurmabi_step *step);
 uint16_t slurmabi_step_port(const struct slurmabi_step *step);
 /* A line for who started the step's job; -1: nobody can be told. */
 int slurmabi_step_tell_user(const struct slurmabi_step *step, char *text);
+/* Where its tasks run; borrowed; NULL: it has none. */
+const slurm_step_layout_t *
+slurmabi_step_layout(const struct slurmabi_step *step);
 /* Owner of the step's job. */
 uid_t slurmabi_step_uid(const struct slurmabi_step *step);
 /* How often the step's job was requeued and started again. */

@@ -92,7 +92,7 @@ char **slurmabi_stepd_env(const struct slurmabi_stepd *step)
 struct switch_jobinfo *
 slurmabi_stepd_switch_job(const struct slurmabi_stepd *step)
 {
-    dynamic_plugin_data_t *wrapped;
+    const struct slurmabi_plugin_data *wrapped;
 
     get(&wrapped, step, slurmabi_layout()->stepd.switch_job, sizeof(wrapped));
     return wrapped ? wrapped->data : NULL;

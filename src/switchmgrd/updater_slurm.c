@@ -64,7 +64,7 @@ static int64_t boot_time(struct updater *u)
     u->boot_time = 0;
     if (slurm_load_ctl_conf(0, &conf) == SLURM_SUCCESS) {
         u->boot_time = (int64_t)conf->boot_time * 1000;
-        slurm_free_ctl_conf(conf);
+        slurmabi_free_conf(conf);
     }
     return u->boot_time;
 }
@@ -206,7 +206,7 @@ int upd_slurm_load_one(struct updater *u, struct upd_node *n)
 
 static int send_update(struct updater *u, update_node_msg_t *msg)
 {
-    msg->reason_uid = geteuid();
+    slurmabi_update_by(msg, geteuid());
     if (slurm_update_node(msg) != SLURM_SUCCESS)
         return failed(u, "slurm_update_node");
     u->status.updates++;

@@ -74,6 +74,12 @@ int slurm_setenvpf(char ***env, const char *name, const char *fmt, ...)
     return 1;
 }
 
+#if SLURMABI_SINCE(25, 5)
+bool slurm_run_in_daemon(uint32_t daemons)
+{
+    return host.ctld && (daemons & 1u << 3);
+}
+#else
 bool slurm_running_in_slurmctld(void)
 {
     return host.ctld;
@@ -83,6 +89,7 @@ bool slurm_running_in_slurmd(void)
 {
     return false;
 }
+#endif
 
 void *slurm_cred_get_args(struct slurmabi_cred *cred)
 {

@@ -32,7 +32,7 @@ const char *conf; /* as slurmstepd has it */
 
 struct fakes {
     char stepd[1024], step[1024], job[2048];
-    dynamic_plugin_data_t wrapped;
+    struct slurmabi_plugin_data wrapped;
     char *env[2];
     char task[3][256];
     char *tasks[3];

@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The hooks of Slurm 24.05 and 24.11: every one is there, and none minds NULL,
+ * The hooks of Slurm 24.05 and later: every one is there, and none minds NULL,
  * never-built or repeated arguments.
  */
 #include "elan/elanvp.h"
 #include "switch_host.h"
+
+#if SLURMABI_HOOKS_25_11
+#define PACK switch_p_stepinfo_pack
+#define UNPACK switch_p_stepinfo_unpack
+#define FREE switch_p_stepinfo_free
+#define DUPLICATE switch_p_stepinfo_duplicate
+#define PACK_JOB switch_p_jobinfo_pack
+#define UNPACK_JOB switch_p_jobinfo_unpack
+#define FREE_JOB switch_p_jobinfo_free
+#define FULL ESLURM_INTERCONNECT_FAILURE
+#else
+#define PACK switch_p_pack_stepinfo
+#define UNPACK switch_p_unpack_stepinfo
+#define FREE switch_p_free_stepinfo
+#define DUPLICATE switch_p_duplicate_stepinfo
+#define PACK_JOB switch_p_pack_jobinfo
+#define UNPACK_JOB switch_p_unpack_jobinfo
+#define FREE_JOB switch_p_free_jobinfo
+#define FULL ESLURM_INTERCONNECT_BUSY
+#endif
 
 static void sl_02_every_hook_is_there(void **state)
 {
@@ -11,13 +31,30 @@ static void sl_02_every_hook_is_there(void **state)
         "plugin_id",
         "switch_p_save",
         "switch_p_restore",
+#if SLURMABI_HOOKS_25_11
+        "switch_p_jobinfo_pack",
+        "switch_p_jobinfo_unpack",
+        "switch_p_jobinfo_free",
+        "switch_p_stepinfo_build",
+        "switch_p_stepinfo_duplicate",
+        "switch_p_stepinfo_free",
+        "switch_p_stepinfo_pack",
+        "switch_p_stepinfo_unpack",
+        "switch_p_setup_special_steps",
+        "switch_p_job_channel",
+        "switch_p_stepmgr_init",
+        "switch_p_stepmgr_fini",
+#else
         "switch_p_pack_jobinfo",
         "switch_p_unpack_jobinfo",
+        "switch_p_free_jobinfo",
         "switch_p_build_stepinfo",
         "switch_p_duplicate_stepinfo",
         "switch_p_free_stepinfo",
         "switch_p_pack_stepinfo",
         "switch_p_unpack_stepinfo",
+        "switch_p_extern_stepinfo",
+#endif
         "switch_p_job_preinit",
         "switch_p_job_init",
         "switch_p_job_postfini",
@@ -26,13 +63,26 @@ static void sl_02_every_hook_is_there(void **state)
         "switch_p_job_start",
         "switch_p_job_complete",
         "switch_p_fs_init",
-        "switch_p_extern_stepinfo",
         "switch_p_extern_step_fini",
     };
 
-    assert_int_equal(N_OF(hooks), 20);
     for (uint32_t i = 0; i < N_OF(hooks); i++)
         sym(hooks[i]);
+}
+
+static int build(struct switch_jobinfo **j, slurm_step_layout_t *layout,
+                 struct records *r)
+{
+    struct slurmabi_step *step = r ? fill_records(r) : NULL;
+
+#if SLURMABI_HOOKS_25_11
+    if (r)
+        memcpy(r->step + slurmabi_layout()->step.layout, &layout,
+               sizeof(layout));
+    return HOOK(switch_p_stepinfo_build)(j, NULL, step);
+#else
+    return HOOK(switch_p_build_stepinfo)(j, layout, step);
+#endif
 }
 
 static void sl_02_no_hook_minds_null(void **state)
@@ -41,25 +91,34 @@ static void sl_02_no_hook_minds_null(void **state)
     struct slurmabi_buf buf = {.len = 0};
     void *info = (void *)1;
 
-    assert_int_equal(HOOK(switch_p_build_stepinfo)(&j, NULL, NULL),
-                     SLURM_ERROR);
+    assert_int_equal(build(&j, NULL, NULL), SLURM_ERROR);
     assert_int_equal(errno, ESLURM_INTERCONNECT_FAILURE);
     assert_null(j);
     j = (void *)1;
-    HOOK(switch_p_duplicate_stepinfo)(NULL, &j);
+    HOOK(DUPLICATE)(NULL, &j);
     assert_null(j);
-    HOOK(switch_p_free_stepinfo)(NULL);
-    HOOK(switch_p_pack_jobinfo)(NULL, &buf, 0);
+    HOOK(FREE)(NULL);
+    HOOK(PACK_JOB)(NULL, &buf, 0);
     assert_int_equal(buf.len, 0); /* what unpack takes, to the byte */
-    assert_int_equal(HOOK(switch_p_unpack_jobinfo)(&info, &buf, 0), 0);
+    assert_int_equal(HOOK(UNPACK_JOB)(&info, &buf, 0), 0);
     assert_null(info);
     assert_int_equal(HOOK(switch_p_job_step_complete)(NULL, NULL), 0);
-    HOOK(switch_p_job_start)(NULL);
+    HOOK(FREE_JOB)(NULL);
     HOOK(switch_p_job_complete)(NULL);
+    HOOK(switch_p_extern_step_fini)(7);
+#if SLURMABI_HOOKS_25_11
+    assert_int_equal(HOOK(switch_p_job_start)(NULL, true), SLURM_SUCCESS);
+    assert_int_equal(HOOK(switch_p_job_start)(NULL, false), SLURM_SUCCESS);
+    assert_int_equal(HOOK(switch_p_job_channel)(NULL, NULL), NO_VAL);
+    assert_false(HOOK(switch_p_setup_special_steps)());
+    assert_int_equal(HOOK(switch_p_stepmgr_init)(), SLURM_SUCCESS);
+    HOOK(switch_p_stepmgr_fini)(7);
+#else
+    HOOK(switch_p_job_start)(NULL);
     j = (void *)1;
     HOOK(switch_p_extern_stepinfo)(&j, NULL);
     assert_null(j);
-    HOOK(switch_p_extern_step_fini)(7);
+#endif
 }
 
 static void sl_02_node_hooks_without_a_program(void **state)
@@ -100,9 +159,9 @@ static struct switch_jobinfo *recover(uint32_t job, uint32_t prognum,
     struct slurmabi_buf buf = {.len = 0};
 
     host.errors = 0;
-    HOOK(switch_p_pack_stepinfo)(j, &buf, 0);
-    HOOK(switch_p_free_stepinfo)(j);
-    assert_int_equal(HOOK(switch_p_unpack_stepinfo)(&got, &buf, 0), 0);
+    HOOK(PACK)(j, &buf, 0);
+    HOOK(FREE)(j);
+    assert_int_equal(HOOK(UNPACK)(&got, &buf, 0), 0);
     return got;
 }
 
@@ -111,29 +170,27 @@ static void sl_08_pack_and_unpack_null_and_never_built(void **state)
     struct slurmabi_buf buf = {.len = 0};
     struct switch_jobinfo *j = make_info(42, 0, 0, 0), *copy, *got = NULL;
 
-    HOOK(switch_p_pack_stepinfo)(NULL, &buf, 0);
-    HOOK(switch_p_pack_stepinfo)(j, &buf, 0);
-    assert_int_equal(HOOK(switch_p_unpack_stepinfo)(&got, &buf, 0), 0);
+    HOOK(PACK)(NULL, &buf, 0);
+    HOOK(PACK)(j, &buf, 0);
+    assert_int_equal(HOOK(UNPACK)(&got, &buf, 0), 0);
     assert_int_equal(got->info.job_id, 0);
-    HOOK(switch_p_free_stepinfo)(got);
-    assert_int_equal(HOOK(switch_p_unpack_stepinfo)(&got, &buf, 0), 0);
+    HOOK(FREE)(got);
+    assert_int_equal(HOOK(UNPACK)(&got, &buf, 0), 0);
     assert_int_equal(got->info.job_id, 42);
-    HOOK(switch_p_duplicate_stepinfo)(got, &copy);
+    HOOK(DUPLICATE)(got, &copy);
     assert_int_equal(copy->info.job_id, 42);
-    HOOK(switch_p_free_stepinfo)(copy);
-    HOOK(switch_p_free_stepinfo)(got);
+    HOOK(FREE)(copy);
+    HOOK(FREE)(got);
     /* The end of the buffer, and a blob that is none. */
-    assert_int_equal(HOOK(switch_p_unpack_stepinfo)(&got, &buf, 0),
-                     SLURM_ERROR);
+    assert_int_equal(HOOK(UNPACK)(&got, &buf, 0), SLURM_ERROR);
     assert_null(got);
     host.ctld = false;
     slurm_packmem("rubbish", 7, &buf);
-    assert_int_equal(HOOK(switch_p_unpack_stepinfo)(&got, &buf, 0),
-                     SLURM_ERROR);
+    assert_int_equal(HOOK(UNPACK)(&got, &buf, 0), SLURM_ERROR);
     assert_null(got);
     assert_non_null(strstr(host.last, "SF-E110"));
     host.ctld = true;
-    HOOK(switch_p_free_stepinfo)(j);
+    HOOK(FREE)(j);
 }
 
 /* Of two steps that claim the same contexts one is told; after another start
@@ -151,9 +208,9 @@ static void sl_11_books_are_those_of_the_steps_that_are_alive(void **state)
     third = recover(3, 72, 0x500, 2);
     assert_int_equal(host.errors, 0);
     assert_int_equal(HOOK(switch_p_job_step_complete)(third, "n0"), 0);
-    HOOK(switch_p_free_stepinfo)(first);
-    HOOK(switch_p_free_stepinfo)(second);
-    HOOK(switch_p_free_stepinfo)(third);
+    HOOK(FREE)(first);
+    HOOK(FREE)(second);
+    HOOK(FREE)(third);
 }
 
 /* What slurmd and srun unpack is nothing for the books. */
@@ -167,8 +224,8 @@ static void only_slurmctld_keeps_books(void **state)
     held = recover(2, 71, 0x500, 2);
     assert_int_equal(host.errors, 0);
     assert_int_equal(HOOK(switch_p_job_step_complete)(held, "n0"), 0);
-    HOOK(switch_p_free_stepinfo)(seen);
-    HOOK(switch_p_free_stepinfo)(held);
+    HOOK(FREE)(seen);
+    HOOK(FREE)(held);
 }
 
 /* Two tasks on n0: the code for Slurm. */
@@ -186,13 +243,12 @@ static int build_on_n0(struct switch_jobinfo **j)
 
     host.errors = 0;
     host.last[0] = '\0';
-    assert_int_equal(
-        HOOK(switch_p_build_stepinfo)(j, &layout, fill_records(&records)),
-        SLURM_ERROR);
+    assert_int_equal(build(j, &layout, &records), SLURM_ERROR);
     return errno;
 }
 
-/* Slurm asks again for what is BUSY, and gives up on all else. */
+/* Slurm asks again for what is BUSY, where it knows that, and gives up on all
+ * else. */
 static void sl_05_a_full_pool_is_told_as_busy(void **state)
 {
     struct switch_jobinfo *j, *all = recover(1, 70, ELAN_RMS_BASE_CONTEXT_NUM,
@@ -200,18 +256,19 @@ static void sl_05_a_full_pool_is_told_as_busy(void **state)
                                                  ELAN_RMS_BASE_CONTEXT_NUM + 1);
 
     assert_int_equal(host.errors, 0);
-    assert_int_equal(build_on_n0(&j), ESLURM_INTERCONNECT_BUSY);
-    assert_null(strstr(host.last, "SF-E103"));
-    HOOK(switch_p_free_stepinfo)(j);
+    assert_int_equal(build_on_n0(&j), FULL);
+    assert_int_equal(!strstr(host.last, "SF-E103"),
+                     FULL != ESLURM_INTERCONNECT_FAILURE);
+    HOOK(FREE)(j);
     assert_int_equal(HOOK(switch_p_job_step_complete)(all, "n0"), 0);
     /* There is room, but no munged: nothing is kept of it. */
     for (int i = 0; i < 600; i++) {
         assert_int_equal(build_on_n0(&j), ESLURM_INTERCONNECT_FAILURE);
         assert_non_null(strstr(host.last, "SF-E103"));
         assert_int_equal(HOOK(switch_p_job_step_complete)(j, "n0"), 0);
-        HOOK(switch_p_free_stepinfo)(j);
+        HOOK(FREE)(j);
     }
-    HOOK(switch_p_free_stepinfo)(all);
+    HOOK(FREE)(all);
 }
 
 static void a_stepmgr_has_no_contexts_to_give(void **state)
@@ -234,7 +291,7 @@ static void sl_02_hooks_after_fini_do_no_harm(void **state)
     assert_int_equal(fini(), SLURM_SUCCESS);
     assert_int_equal(HOOK(switch_p_job_step_complete)(j, "n0"), 0);
     assert_int_equal(HOOK(switch_p_save)(), 0);
-    HOOK(switch_p_free_stepinfo)(j);
+    HOOK(FREE)(j);
 }
 
 int main(void)

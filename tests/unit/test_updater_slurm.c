@@ -119,6 +119,9 @@ int slurm_load_ctl_conf(time_t since, slurm_conf_t **conf)
     return SLURM_ERROR;
 }
 
+#if SLURMABI_SINCE(26, 5)
+#define slurm_free_ctl_conf slurm_free_conf
+#endif
 void slurm_free_ctl_conf(slurm_conf_t *conf)
 {
 }

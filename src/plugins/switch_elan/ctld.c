@@ -161,7 +161,7 @@ void switch_elan_restore(bool recover)
 
 void switch_elan_reconfigure(void)
 {
-    if (!slurm_running_in_slurmctld())
+    if (!slurmabi_in_slurmctld())
         return;
     pthread_mutex_lock(&lock);
     if (ctld.pm)
@@ -180,6 +180,7 @@ struct build {
     struct elan_userkey keys[SF_ELAN_RAILS_MAX];
     struct elan_layout layout;
     struct elan_payload payload;
+    bool can_wait;       /* srun can be told to ask again */
     bool checked;        /* the record is what we take it for */
     bool fabric_is_down; /* or may be: the table refuses the step */
 };
@@ -400,7 +401,8 @@ static bool was_told(const struct build *b, const char *why)
 
 /* slurmctld's answer has a code and no text, and srun ends when it has it.  So
  * its user is told why, and srun to ask once more in a moment, by when it has
- * shown that.  False: it cannot be told so. */
+ * shown that.  False: it cannot be told so.  (Where no srun asks again the text
+ * may come too late.) */
 static bool tell_refusal(const struct build *b, const char *why)
 {
     struct gate_wait wait = {.until = now_ms() + TOLD_MS, .is_refused = true};
@@ -413,14 +415,15 @@ static bool tell_refusal(const struct build *b, const char *why)
              why);
     if (slurmabi_step_tell_user(b->record, text) < 0)
         return false;
-    ctld.told[ctld.next_told++ % SF_SWITCH_TOLD_MAX] =
-        (struct told){b->info->job_id, digest(why), now_ms()};
-    enter_waiter(b, &wait);
-    return true;
+    if (b->can_wait)
+        ctld.told[ctld.next_told++ % SF_SWITCH_TOLD_MAX] =
+            (struct told){b->info->job_id, digest(why), now_ms()};
+    if (b->can_wait)
+        enter_waiter(b, &wait);
+    return b->can_wait;
 }
 
-/* 0, or the code that Slurm understands. */
-static int build(struct build *b)
+static enum switch_elan_built build(struct build *b)
 {
     struct errbuf err = {""};
     int rc;
@@ -434,49 +437,54 @@ static int build(struct build *b)
              elan_partition_wants_save(ctld.pm))
         save_state(false);
     if (rc == 0)
-        return 0;
-    if (errno == EBUSY) {
+        return SWITCH_ELAN_BUILT;
+    if (errno == EBUSY && b->can_wait) {
         tell_of_wait(b, err.text);
         enter_waiter(b, b->fabric_is_down ? &ctld.gate.wait : NULL);
-        return ESLURM_INTERCONNECT_BUSY;
+        return SWITCH_ELAN_WAIT;
     }
     if (was_told(b, err.text))
-        return ESLURM_INTERCONNECT_FAILURE;
+        return SWITCH_ELAN_REFUSED;
     slurm_error("SF-E103 switch/elan: step %u.%u refused: %s", b->info->job_id,
                 b->info->step_id, err.text);
-    return tell_refusal(b, err.text) ? ESLURM_INTERCONNECT_BUSY
-                                     : ESLURM_INTERCONNECT_FAILURE;
+    return tell_refusal(b, err.text) ? SWITCH_ELAN_WAIT : SWITCH_ELAN_REFUSED;
 }
 
-int switch_elan_build(struct switch_jobinfo *j,
-                      const slurm_step_layout_t *layout,
-                      const struct slurmabi_step *record)
+enum switch_elan_built switch_elan_build(struct switch_jobinfo *j,
+                                         const slurm_step_layout_t *layout,
+                                         const struct slurmabi_step *record,
+                                         bool can_wait)
 {
+    enum switch_elan_built rc;
     struct build *b;
-    int code = ESLURM_INTERCONNECT_FAILURE;
 
-    if (!j || j->magic != SWITCH_ELAN_MAGIC || !layout || !record) {
-        errno = code;
-        return SLURM_ERROR;
-    }
+    if (!j || j->magic != SWITCH_ELAN_MAGIC || !layout || !record)
+        return SWITCH_ELAN_REFUSED;
     b = calloc(1, sizeof(*b));
-    if (b) {
-        b->info = &j->info;
-        b->slurm_layout = layout;
-        b->record = record;
-        errno = 0;
-        pthread_mutex_lock(&lock);
-        code = build(b);
-        pthread_mutex_unlock(&lock);
-        elan_layout_free(&b->layout);
-        elan_payload_free(&b->payload);
-        explicit_bzero(b->keys, sizeof(b->keys));
-        free(b);
-    }
-    if (code == 0)
-        return SLURM_SUCCESS;
-    errno = code;
-    return SLURM_ERROR;
+    if (!b)
+        return SWITCH_ELAN_REFUSED;
+    b->info = &j->info;
+    b->slurm_layout = layout;
+    b->record = record;
+    b->can_wait = can_wait;
+    errno = 0;
+    pthread_mutex_lock(&lock);
+    rc = build(b);
+    pthread_mutex_unlock(&lock);
+    elan_layout_free(&b->layout);
+    elan_payload_free(&b->payload);
+    explicit_bzero(b->keys, sizeof(b->keys));
+    free(b);
+    return rc;
+}
+
+/* The books of contexts and numbers, and the right to seal, are slurmctld's. */
+void switch_elan_refuse_stepmgr(slurm_step_id_t id)
+{
+    slurm_error("SF-E117 switch/elan: step %u.%u refused: the job's steps are "
+                "made by a stepmgr, which has no contexts to give; take away "
+                "enable_stepmgr from SlurmctldParameters, or --stepmgr",
+                id.job_id, id.step_id);
 }
 
 /* Slurm deletes a step that could not be built, and so calls this, before it

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What the hooks of a switch plugin do, whatever a release of Slurm calls them.
- * The hooks themselves are in hooks_22_05.c and hooks_24_05.c, of which one is
- * built: by name, arguments and order they are that family's of releases.
+ * The hooks themselves are in hooks_22_05.c, hooks_24_05.c and hooks_25_11.c,
+ * of which one is built: by name, arguments and order they are that family's of
+ * releases.
  */
 #ifndef SF_SWITCH_ELAN_HOOKS_H
 #define SF_SWITCH_ELAN_HOOKS_H
@@ -35,12 +36,19 @@ void switch_elan_save(void);
 void switch_elan_restore(bool recover);
 /* Read the configuration again. */
 void switch_elan_reconfigure(void);
-/* Give the step its program and seal it into *j.  SLURM_SUCCESS, or
- * SLURM_ERROR with errno ESLURM_INTERCONNECT_BUSY (srun asks again) or
- * _FAILURE, and a line in the log. */
-int switch_elan_build(struct switch_jobinfo *j,
-                      const slurm_step_layout_t *layout,
-                      const struct slurmabi_step *record);
+/* Give the step its program and seal it into *j; all but BUILT with a line in
+ * the log.  WAIT only where srun can be told to ask again. */
+enum switch_elan_built {
+    SWITCH_ELAN_BUILT,
+    SWITCH_ELAN_WAIT,
+    SWITCH_ELAN_REFUSED
+};
+enum switch_elan_built switch_elan_build(struct switch_jobinfo *j,
+                                         const slurm_step_layout_t *layout,
+                                         const struct slurmabi_step *record,
+                                         bool can_wait);
+/* Of a step that a stepmgr makes: refused, with a line in the log. */
+void switch_elan_refuse_stepmgr(slurm_step_id_t id);
 /* Take back what *j has; errno stays.  Once, twice, never built: all fine. */
 void switch_elan_complete(const struct switch_jobinfo *j);
 /* slurmctld was started anew, and the step is alive. */

@@ -39,7 +39,7 @@ int switch_p_unpack_jobinfo(struct switch_jobinfo **out,
                             struct slurmabi_buf *buf, uint16_t protocol)
 {
     /* Nothing of ours is called earlier on a node. */
-    if (slurm_running_in_slurmd() && geteuid() == 0)
+    if (slurmabi_in_slurmd() && geteuid() == 0)
         switch_elan_announce();
     *out = switch_elan_info_unpack(buf);
     return *out ? SLURM_SUCCESS : SLURM_ERROR;
@@ -81,7 +81,16 @@ int switch_p_build_jobinfo(struct switch_jobinfo *j,
                            slurm_step_layout_t *layout,
                            struct slurmabi_step *record)
 {
-    return switch_elan_build(j, layout, record);
+    switch (switch_elan_build(j, layout, record, true)) {
+    case SWITCH_ELAN_BUILT:
+        return SLURM_SUCCESS;
+    case SWITCH_ELAN_WAIT:
+        errno = ESLURM_INTERCONNECT_BUSY;
+        return SLURM_ERROR;
+    default:
+        errno = ESLURM_INTERCONNECT_FAILURE;
+        return SLURM_ERROR;
+    }
 }
 
 int switch_p_job_step_complete(struct switch_jobinfo *j, char *nodelist)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The hooks of Slurm 24.05 and 24.11.  (24.05 asks for fewer.)  Against 22.05:
+ * The hooks of Slurm 24.05, 24.11 and 25.05.  (The older ask for fewer.)
+ * Against 22.05:
  *
  * - Making a step's info and building the step is one call, so that the step's
  *   ids come from its record alone.
@@ -41,7 +42,7 @@ int switch_p_unpack_stepinfo(struct switch_jobinfo **out,
                              struct slurmabi_buf *buf, uint16_t protocol)
 {
     *out = switch_elan_info_unpack(buf);
-    if (*out && slurm_running_in_slurmctld())
+    if (*out && slurmabi_in_slurmctld())
         switch_elan_recover(*out);
     return *out ? SLURM_SUCCESS : SLURM_ERROR;
 }
@@ -59,6 +60,10 @@ int switch_p_unpack_jobinfo(void **info, struct slurmabi_buf *buf,
     return SLURM_SUCCESS;
 }
 
+void switch_p_free_jobinfo(struct slurmabi_job *job)
+{
+}
+
 /* ---- slurmctld ----------------------------------------------------------- */
 
 int switch_p_save(void)
@@ -74,34 +79,40 @@ int switch_p_restore(bool recover)
     return SLURM_SUCCESS;
 }
 
-/* The books of contexts and numbers, and the right to seal, are slurmctld's. */
-static int refuse_stepmgr(slurm_step_id_t id)
+static enum switch_elan_built build(struct switch_jobinfo **out,
+                                    const slurm_step_layout_t *layout,
+                                    const struct slurmabi_step *record)
 {
-    slurm_error("SF-E117 switch/elan: step %u.%u refused: the job's steps are "
-                "made by a stepmgr, which has no contexts to give; take away "
-                "enable_stepmgr from SlurmctldParameters, or --stepmgr",
-                id.job_id, id.step_id);
-    errno = ESLURM_INTERCONNECT_FAILURE;
-    return SLURM_ERROR;
+    struct errbuf err = {""};
+    slurm_step_id_t id;
+
+    if (slurmabi_step_identify(record, &id, &err) < 0) {
+        slurm_error("SF-E103 switch/elan: a step is refused: %s", err.text);
+        return SWITCH_ELAN_REFUSED;
+    }
+    if (!slurmabi_in_slurmctld()) {
+        switch_elan_refuse_stepmgr(id);
+        return SWITCH_ELAN_REFUSED;
+    }
+    *out = switch_elan_info_create(id.job_id, id.step_id);
+    return switch_elan_build(*out, layout, record, true);
 }
 
 int switch_p_build_stepinfo(struct switch_jobinfo **out,
                             slurm_step_layout_t *layout,
                             struct slurmabi_step *record)
 {
-    struct errbuf err = {""};
-    slurm_step_id_t id;
-
     *out = NULL;
-    if (slurmabi_step_identify(record, &id, &err) < 0) {
-        slurm_error("SF-E103 switch/elan: a step is refused: %s", err.text);
+    switch (build(out, layout, record)) {
+    case SWITCH_ELAN_BUILT:
+        return SLURM_SUCCESS;
+    case SWITCH_ELAN_WAIT:
+        errno = ESLURM_INTERCONNECT_BUSY;
+        return SLURM_ERROR;
+    default:
         errno = ESLURM_INTERCONNECT_FAILURE;
         return SLURM_ERROR;
     }
-    if (!slurm_running_in_slurmctld())
-        return refuse_stepmgr(id);
-    *out = switch_elan_info_create(id.job_id, id.step_id);
-    return switch_elan_build(*out, layout, record);
 }
 
 int switch_p_job_step_complete(struct switch_jobinfo *j, char *nodelist)

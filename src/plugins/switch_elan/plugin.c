@@ -22,7 +22,7 @@ int fini(void);
 
 int init(void)
 {
-    if (slurm_running_in_slurmd() && geteuid() == 0)
+    if (slurmabi_in_slurmd() && geteuid() == 0)
         switch_elan_sweep(false);
     return SLURM_SUCCESS;
 }
@@ -110,7 +110,7 @@ static int decode(struct elan_jobinfo *info, const void *bytes, uint32_t len)
 
     if (elan_jobinfo_decode(info, bytes, len, &err) == 0)
         return SLURM_SUCCESS;
-    if (!slurm_running_in_slurmctld()) {
+    if (!slurmabi_in_slurmctld()) {
         slurm_error("SF-E110 switch/elan: job info: %s", err.text);
         return SLURM_ERROR;
     }
