@@ -41,9 +41,26 @@ while IFS= read -r file; do
     unset "may[$name]"
 done < <(find . \( -name '*.so' -o -name elan-holder \) \
     \( -type l -o -type f \) | sort)
+# The Slurm that this build is for: its daemons bind slurm_* of a plugin there,
+# and a header may declare what the library has no more.
+prefix=$(sed -n 's/^S\["SLURM_PREFIX"\]="\(.*\)"$/\1/p' "$build/config.status")
+slurm=$(find "$prefix"/lib/*/slurm-wlm "$prefix"/lib64/slurm \
+    "$prefix"/lib/slurm -name libslurmfull.so 2>/dev/null | head -n 1)
+not_in_slurm() { # what of the names on stdin it has not
+    sort -u | comm -23 - <(nm -D --defined-only "$slurm" |
+        awk '{ sub(/@.*/, "", $NF); print $NF }' | sort -u)
+}
+[ -z "$slurm" ] || check "a function that Slurm has not is seen" \
+    "$([ "$(printf 'slurm_no_such\nslurm_xfree\n' | not_in_slurm)" = \
+        slurm_no_such ] || echo "by none")"
 # The linker lets a plugin call what nobody has; Slurm loads it all the same.
 # What is weak may be missing.
 for file in plugins/*/.libs/*.so; do
+    if [ -n "$slurm" ]; then
+        check "${file##*/} calls only what this Slurm has" \
+            "$(nm -D --undefined-only "$file" |
+                awk '$1 == "U" && $2 ~ /^slurm_/ { print $2 }' | not_in_slurm)"
+    fi
     check "${file##*/} calls only what there is" \
         "$(nm -D --undefined-only "$file" | awk '$1 == "U" { print $2 }' |
             grep -vE '@|^(slurm|ini|munge)_|^__(asan|ubsan|tsan)_')"
