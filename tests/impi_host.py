@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A strict IMPI 0.0 client with one host and one process that talks.
 
-    impi_host.py HOST:PORT CLIENT [--key N] [--strangers | --breach]
+    impi_host.py HOST:PORT CLIENT [--key N] [--strangers | --breach | --turns]
     impi_host.py HOST:PORT CLIENT [--key N] --habits [HABIT...]
 
 With an IPv6 address, [::1]:PORT, its host is at ::1.  It joins like
@@ -12,6 +12,8 @@ from the specification alone.  What it sees that the standard does not allow
 ends it with a message and code 1.  --strangers: it also plays those who
 connect to a host and say a rank that is not theirs.  --breach: it sends a
 packet that says it is longer than its message, and waits for the end.
+
+--turns: see Turns; client 1.
 
 --habits: it plays the other rank of tests/mpi/habits.c, strictly but for the
 habits that real peers have (doc/impi-peers.md) and that are named: garbage,
@@ -252,6 +254,24 @@ class Habits(Host):
             raise ip.Strict("a wrong synchronous message")
 
 
+class Turns(Host):
+    """Takes Bcasts by arrival, from a client of two processes, of which only
+    the master may send; the other rank of tests/mpi/turns.c."""
+
+    ROUNDS = 20
+
+    def process(self, client):
+        return super().process(2 if client == self.client else 0)
+
+    def talk(self):
+        for i in range(self.ROUNDS):
+            for want in (3 * i, 3 * i + 1):
+                value, = struct.unpack(">i", self.message(BCAST, 1))
+                if value != want:
+                    raise ip.Strict("Bcast %d is %d" % (want, value))
+            self.send(DATA, struct.pack(">i", 3 * i + 2), BCAST, 1)
+
+
 def main():
     host, port = sys.argv[1].rsplit(":", 1)
     args = sys.argv[3:]
@@ -260,6 +280,8 @@ def main():
     if "--habits" in args:
         habits = set(args[args.index("--habits") + 1:])
         peer = Habits(address, client, key, habits)
+    elif "--turns" in args:
+        peer = Turns(address, client, key=key)
     else:
         peer = Host(address, client, key=key)
     peer.start()

@@ -20,7 +20,8 @@ bool impi_coll_is_linear(const struct impi_group *g,
 /* The root in its own client, the master elsewhere. */
 static uint32_t speaker(const struct plan *p, uint32_t num)
 {
-    if (num == impi_group_local_master_num(p->g, p->root))
+    if (num == impi_group_local_master_num(p->g, p->root) &&
+        !(p->by_master >> num & 1))
         return p->root;
     return impi_group_master_rank(p->g, num);
 }
@@ -112,9 +113,10 @@ int impi_schedule_barrier(struct impi_schedule *s, const struct impi_group *g,
 static void bcast_linear(struct plan *p, enum impi_step_buf buf)
 {
     const struct impi_group *g = p->g;
+    uint32_t from = speaker(p, impi_group_local_master_num(g, p->root));
 
-    if (p->rank != p->root) {
-        plan_recv(p, p->root, buf);
+    if (p->rank != from) {
+        plan_recv(p, from, buf);
         return;
     }
     for (uint32_t n = 0; n < impi_group_num_masters(g); n++) {
@@ -126,7 +128,15 @@ static void bcast_linear(struct plan *p, enum impi_step_buf buf)
 static void plan_bcast(struct plan *p, const struct impi_coll_rules *rules,
                        enum impi_step_buf buf)
 {
+    uint32_t own = impi_group_local_master_num(p->g, p->rank);
+    bool first; /* the root tells its client before the others */
+
     p->tag = IMPI_BCAST_TAG;
+    p->by_master = rules->by_master;
+    first = own == impi_group_local_master_num(p->g, p->root) &&
+            speaker(p, own) != p->root;
+    if (first)
+        plan_local(p, IMPI_STEP_LOCAL_BCAST, p->root, buf);
     if (is_speaker(p)) {
         if (impi_coll_is_linear(p->g, rules))
             bcast_linear(p, buf);
@@ -134,8 +144,8 @@ static void plan_bcast(struct plan *p, const struct impi_coll_rules *rules,
             plan_tree_down(p, vertex(p), impi_group_num_masters(p->g),
                            vertex_rank, buf);
     }
-    plan_local(p, IMPI_STEP_LOCAL_BCAST,
-               speaker(p, impi_group_local_master_num(p->g, p->rank)), buf);
+    if (!first)
+        plan_local(p, IMPI_STEP_LOCAL_BCAST, speaker(p, own), buf);
 }
 
 int impi_schedule_bcast(struct impi_schedule *s, const struct impi_group *g,

@@ -79,6 +79,10 @@ struct impi_coll_rules {
      * they are 2, 4, 8 ..., in half the time of the standard's Reduce and
      * Bcast. */
     bool exchange;
+    /* Bits of master numbers: all Bcasts from these clients are sent by the
+     * master, which gets them from the root first.  Bcasts from two roots
+     * then come in their order to a peer that matches by arrival. */
+    uint32_t by_master;
 };
 
 /* Each replaces the steps in *s (zeroed or from an earlier call) by those of

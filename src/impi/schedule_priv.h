@@ -13,7 +13,8 @@ struct plan {
     uint32_t rank; /* own */
     uint32_t root;
     int32_t tag;
-    bool failed; /* no memory: nothing is added any more */
+    uint32_t by_master; /* of the rules, while a Bcast is planned */
+    bool failed;        /* no memory: nothing is added any more */
 };
 
 /* Each adds one step: a message, a local operation, acc = buf op acc, and

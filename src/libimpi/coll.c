@@ -77,10 +77,29 @@ int impi_Ibarrier(MPI_Comm comm, MPI_Request *request)
 
 /* ---- Bcast ---- */
 
+/* Those of ours: what others do is theirs. */
+static uint32_t by_master(const struct impi_comm *c)
+{
+    uint32_t bits = 0;
+
+    if (!impi_be.tolerated.bcast_master || c->inter)
+        return 0;
+    for (uint32_t n = 0; n < c->units->nmasters; n++) {
+        uint32_t rank = impi_group_master_rank(c->units, n);
+        uint32_t client = impi_be.client_of[c->world[rank]];
+
+        if (impi_be.world.own_clients >> client & 1)
+            bits |= UINT32_C(1) << n;
+    }
+    return bits;
+}
+
 static int make_bcast(struct coll *x, void *buf, int count, MPI_Datatype type,
                       uint32_t root)
 {
     struct impi_coll_rules r = coll_rules();
+
+    r.by_master = by_master(x->c);
 
     coll_use(x, IMPI_BUF_DATA, buf);
     x->count = count;

@@ -13,6 +13,7 @@ static const struct {
     const char *word;
     size_t offset;
 } words[] = {
+    {"bcast-master", offsetof(struct tolerated, bcast_master)},
     {"big-endian", offsetof(struct tolerated, big_endian)},
     {"long8", offsetof(struct tolerated, long8)},
     {"native-order", offsetof(struct tolerated, native_order)},
@@ -41,8 +42,9 @@ int tolerate_parse(struct tolerated *t, const char *list, struct errbuf *err)
         len = strcspn(list, BETWEEN);
         if (len > 0 && !take(t, list, len))
             return errprintf(err,
-                             "IMPI_TOLERATE: unknown word '%.*s'; big-endian, "
-                             "long8, native-order and reduce-p2p are known",
+                             "IMPI_TOLERATE: unknown word '%.*s'; "
+                             "bcast-master, big-endian, long8, native-order "
+                             "and reduce-p2p are known",
                              (int)len, list);
         list += len;
     }

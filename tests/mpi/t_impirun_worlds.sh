@@ -69,6 +69,20 @@ case_ours_are_not_warned_of()
     report $? ours_are_not_warned_of
 }
 
+# A peer that matches Bcasts by arrival.
+case_turns()
+{
+    start_server 2
+    IMPI_TOLERATE="bcast-master big-endian" client 0 2 "$dir/turns.$1"
+    "${limited[@]}" 100 python3 "$tests/impi_host.py" "$hostport" 1 \
+        --key "$IMPI_AUTH_KEY" --turns >"$TMPDIR/out.peer" 2>&1
+    local rc=$?
+    codes_of_all >"$TMPDIR/out.codes"
+    [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
+        [ "$(grep -c "^PASS turns" "$TMPDIR/out.0")" = 2 ]
+    report $? "bcasts_from_two_roots_come_in_turn: from $1"
+}
+
 # A peer whose packet only a process can judge: who broke what, in one line.
 case_breach_is_named()
 {
@@ -117,6 +131,8 @@ case_warned 0 1 openmpi "" changed
 case_ours_are_not_warned_of
 case_swapped_packets_are_refused 0 mpich
 case_swapped_packets_are_refused 1 openmpi
+case_turns mpich
+case_turns openmpi
 case_breach_is_named 0 mpich
 case_breach_is_named 1 openmpi
 case_unknown_tolerance_is_named
@@ -125,6 +141,7 @@ export THREADS_ONE_MAKER=1
 for program in ring flood order mixes sizes probe coll collv comms groups foreign threads; do
     STRICT_WORLD=1 case_world $program 2:mpich 2:openmpi
 done
+IMPI_TOLERATE=bcast-master STRICT_WORLD=1 case_world coll 2:mpich 3:openmpi
 for spec in "1:openmpi 2:mpich" "2:mpich 3:openmpi"; do
     # shellcheck disable=SC2086 # the clients are several words
     STRICT_WORLD=1 case_world foreign $spec

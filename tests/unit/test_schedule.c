@@ -247,6 +247,14 @@ static void try_barrier(const uint32_t *client, uint32_t size,
     }
 }
 
+static bool sends(const struct impi_schedule *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->steps[i].kind == IMPI_STEP_SEND)
+            return true;
+    return false;
+}
+
 static void try_bcast(const uint32_t *client, uint32_t size,
                       const struct impi_coll_rules *rules, uint32_t root)
 {
@@ -260,6 +268,10 @@ static void try_bcast(const uint32_t *client, uint32_t size,
     check_all_finished(sim);
     for (uint32_t r = 0; r < size; r++)
         assert_string_equal(sim->p[r].buf[IMPI_BUF_DATA].s, "news");
+    for (uint32_t r = 0; r < size; r++)
+        if (rules->by_master >> sim->g.num_of[r] & 1)
+            assert_true(impi_group_is_master(&sim->g, r) ||
+                        !sends(&sim->p[r].s));
     assert_int_equal(sim->messages, sim->g.nmasters - 1);
     sim_free(sim);
 }
@@ -350,6 +362,19 @@ static void bcast_of(const uint32_t *client, uint32_t size,
         try_bcast(client, size, rules, root);
 }
 
+/* Every set of clients whose master speaks for all its roots: what leaves
+ * those clients comes from nobody else. */
+static void bcast_by_master_of(const uint32_t *client, uint32_t size,
+                               const struct impi_coll_rules *rules)
+{
+    for (uint32_t set = 1; set < 8; set++) {
+        struct impi_coll_rules some = *rules;
+
+        some.by_master = set;
+        bcast_of(client, size, &some);
+    }
+}
+
 static void reduce_of(const uint32_t *client, uint32_t size,
                       const struct impi_coll_rules *rules)
 {
@@ -381,6 +406,11 @@ static void im_158_im_197_bcast_over_all_layouts_and_roots(void **state)
     over_layouts(bcast_of, 6);
 }
 
+static void im_183_bcast_by_masters_over_all_layouts_and_roots(void **state)
+{
+    over_layouts(bcast_by_master_of, 5);
+}
+
 static void im_158_im_197_reduce_over_all_layouts_and_roots(void **state)
 {
     over_layouts(reduce_of, 6);
@@ -401,6 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(im_158_im_197_barrier_over_all_layouts),
         cmocka_unit_test(im_158_im_197_bcast_over_all_layouts_and_roots),
+        cmocka_unit_test(im_183_bcast_by_masters_over_all_layouts_and_roots),
         cmocka_unit_test(im_158_im_197_reduce_over_all_layouts_and_roots),
         cmocka_unit_test(im_188_reduce_keeps_rank_order_when_not_commutative),
         cmocka_unit_test(im_192_allreduce_gives_all_the_same_bits),
