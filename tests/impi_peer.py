@@ -6,7 +6,9 @@ It does what the oldest peers do: lock-step, header, label and data in writes
 of their own, exactly the 14 labels, and it gives up on anything it did not
 just ask for.  As a program it plays one client of one process:
 
-    impi_peer.py HOST:PORT CLIENT [--key N]
+    impi_peer.py HOST:PORT CLIENT [--key N [--burst]]
+
+--burst: it sends all labels before it reads an answer, which IMPI allows.
 
 The tests use class Peer.
 """
@@ -123,6 +125,20 @@ class Peer(Wire):
         if self.ints(2) != (DONE, 0):
             raise Strict("no DONE")
 
+    def burst(self):
+        self.authenticate()
+        self.join()
+        self.sock.sendall(b"".join(
+            u32(COLL, 4 + len(data), label) + data
+            for label, data in self.labels()) + u32(DONE, 0))
+        for label, _ in self.labels():
+            cmd, length, back, _ = self.ints(4)
+            if (cmd, back) != (COLL, label):
+                raise Strict("command 0x%x, label 0x%x" % (cmd, back))
+            self.got[label] = self.read(length - 8)
+        if self.ints(2) != (DONE, 0):
+            raise Strict("no DONE")
+
     def finish(self):
         self.sock.sendall(u32(FINI, 0))
         if self.sock.recv(1):
@@ -134,7 +150,10 @@ def main():
     host, port = sys.argv[1].rsplit(":", 1)
     key = int(sys.argv[4]) if sys.argv[3:4] == ["--key"] else None
     peer = Peer((host, int(port)), int(sys.argv[2]), key=key)
-    peer.start()
+    if "--burst" in sys.argv:
+        peer.burst()
+    else:
+        peer.start()
     for label, data in sorted(peer.got.items()):
         print("0x%04x %s" % (label, data.hex()))
     peer.finish()

@@ -83,6 +83,65 @@ case_turns()
     report $? "bcasts_from_two_roots_come_in_turn: from $1"
 }
 
+# A server that waits for all at each label, and two addresses of it: $hostport
+# and $slow, which has latency.
+start_waiting_server()
+{
+    rm -f "$TMPDIR/hostport"
+    mkfifo "$TMPDIR/hostport"
+    "${limited[@]}" 100 python3 "$tests/impi_server.py" "$IMPI_AUTH_KEY" \
+        --waits "$1" >"$TMPDIR/hostport" 2>"$TMPDIR/out.server" &
+    server=$!
+    { read -r hostport && read -r slow; } <"$TMPDIR/hostport"
+}
+
+# case_waiting_server PROGRAM PLACE:FAMILY...: nothing of ours is lost there.
+case_waiting_server()
+{
+    local rank=0 spec at codes
+    start_waiting_server $(($# - 1))
+    at=$hostport
+    for spec in "${@:2}"; do
+        [ "${spec%:*}" = near ] && hostport=$at || hostport=$slow
+        client $rank 1 "$dir/$1.${spec#*:}"
+        rank=$((rank + 1))
+    done
+    codes_of_all >"$TMPDIR/out.codes"
+    codes=$(tr -d ' \n' <"$TMPDIR/out.codes")
+    [ -z "${codes//0/}" ] && grep -q "^PASS $1" "$TMPDIR"/out.*
+    report $? "im_062_server_that_waits_at_each_label: ${*:2}"
+}
+
+# Ours beside the model that goes label by label.
+case_waiting_server_and_peer()
+{
+    local rc
+    start_waiting_server 2
+    hostport=$slow client 0 1 "$dir/strict.mpich"
+    "${limited[@]}" 100 python3 "$tests/impi_host.py" "$hostport" 1 \
+        --key "$IMPI_AUTH_KEY" >"$TMPDIR/out.peer" 2>&1
+    rc=$?
+    codes_of_all >"$TMPDIR/out.codes"
+    [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
+        grep -q "^PASS strict rank 0" "$TMPDIR/out.0"
+    report $? im_062_server_that_waits_and_a_strict_peer
+}
+
+# The server does lose what a client sends ahead.
+case_waiting_server_loses_bursts()
+{
+    local at
+    start_waiting_server 2
+    for at in 0 1; do
+        "${limited[@]}" 100 python3 "$tests/impi_peer.py" "$hostport" $at \
+            --key "$IMPI_AUTH_KEY" --burst >"$TMPDIR/out.$at" 2>&1 &
+        pids+=" $!"
+    done
+    codes_of_all >"$TMPDIR/out.codes"
+    grep -q "^impi_server.py: lost [0-9]* bytes of client" "$TMPDIR/out.server"
+    report $? waiting_server_loses_bursts
+}
+
 # A peer whose packet only a process can judge: who broke what, in one line.
 case_breach_is_named()
 {
@@ -133,6 +192,10 @@ case_swapped_packets_are_refused 0 mpich
 case_swapped_packets_are_refused 1 openmpi
 case_turns mpich
 case_turns openmpi
+case_waiting_server ring far:mpich near:openmpi
+case_waiting_server ring near:openmpi far:mpich near:mpich
+case_waiting_server_and_peer
+case_waiting_server_loses_bursts
 case_breach_is_named 0 mpich
 case_breach_is_named 1 openmpi
 case_unknown_tolerance_is_named
