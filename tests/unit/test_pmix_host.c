@@ -45,6 +45,21 @@ static int fence(void)
     return PMIx_Fence(NULL, 0, &info, 1);
 }
 
+/* Of the process of the other node: the first and the last that is told. */
+static bool knows_the_other(const pmix_proc_t *me)
+{
+    pmix_proc_t other = {.rank = 1};
+    pmix_value_t *v = NULL;
+    bool good;
+
+    memcpy(other.nspace, me->nspace, sizeof(other.nspace));
+    good = PMIx_Get(&other, PMIX_HOSTNAME, NULL, 0, &v) == PMIX_SUCCESS &&
+           v->type == PMIX_STRING && strcmp(v->data.string, "n1") == 0;
+    if (v)
+        PMIX_VALUE_RELEASE(v);
+    return good;
+}
+
 static int client(void)
 {
     char *blob = calloc(1, BLOB);
@@ -52,6 +67,8 @@ static int client(void)
 
     if (!blob || PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS)
         return 2;
+    if (!knows_the_other(&me))
+        return 6;
     if (publish(blob) != PMIX_SUCCESS)
         return 3;
     free(blob);

@@ -318,6 +318,46 @@ static void another_user_gets_no_spare(void **state)
     end_spare(path);
 }
 
+/* Were it not for the rights of its socket: who is not of our uid is hung up on
+ * while the process that waited lives on. */
+static void stranger_is_hung_up_on(void **state)
+{
+    struct fixture *f = *state;
+    struct program_kept kept = PROGRAM_KEPT_NONE;
+    pid_t waits, stranger;
+    int hold[2], status;
+    char path[108], c;
+
+    NEED(f);
+    assert_int_equal(pipe(hold), 0);
+    waits = fork();
+    if (waits == 0) {
+        int fd = program_spare_wait(f->dir, LONG_MS, &kept);
+
+        close(hold[1]);
+        _exit(read(hold[0], &c, 1) != 0 || fd >= 0);
+    }
+    await_spare(f, path);
+    assert_int_equal(chmod(path, 0777), 0);
+    stranger = fork();
+    if (stranger == 0) {
+        struct pollfd p = {.events = POLLIN};
+
+        if (setgid(USER) < 0 || setuid(USER) < 0)
+            _exit(9);
+        p.fd = local_connect(path, SOCK_SEQPACKET, 0);
+        _exit(p.fd < 0 || poll(&p, 1, PATIENCE_MS) != 1 ||
+              recv(p.fd, &c, 1, 0) != 0);
+    }
+    assert_int_equal(waitpid(stranger, &status, 0), stranger);
+    assert_int_equal(status, 0);
+    close(hold[1]);
+    assert_int_equal(waitpid(waits, &status, 0), waits);
+    assert_int_equal(status, 0);
+    close(hold[0]);
+    unlink(path);
+}
+
 /* Who takes it and says nonsense hurts nobody but this spare. */
 static void nonsense_is_refused(void **state)
 {
@@ -474,6 +514,7 @@ int main(void)
         CASE(spare_ends_when_nobody_comes),
         CASE(holder_that_lost_its_starter_does_not_wait),
         CASE(another_user_gets_no_spare),
+        CASE(stranger_is_hung_up_on),
         CASE(nonsense_is_refused),
         CASE(announced_step_is_made_ready_for),
         CASE(socket_that_was_left_is_told_nothing),
