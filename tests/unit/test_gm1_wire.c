@@ -105,8 +105,8 @@ static void g1_32_g1_33_reply_golden_frame(void **state)
 static void g1_37_names_are_cut_at_31_and_never_read_past(void **state)
 {
     static const char *const names[] = {"", "0123456789012345678901234567890",
-                                        "01234567890123456789012345678901"
-                                        "23456789"};
+                                        ("01234567890123456789012345678901"
+                                         "23456789")};
     struct gm1_message msg = reply(), back;
     uint8_t body[72];
 

@@ -45,7 +45,7 @@ static void headers_across_two_buffers_come_in_one_piece(void **state)
 static void hs_13_30_pages_are_4k_or_8k_and_aligned(void **state)
 {
     static const size_t wrong[] = {0, 1000, 2048, 5000, 12288, 16384};
-    struct hsn_memory own = {NULL};
+    struct hsn_memory own = {0};
     struct hsn_pages pages;
     void *got[16];
 

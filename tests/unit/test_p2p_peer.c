@@ -247,6 +247,7 @@ static void im_142_first_packet_of_any_length(void **state)
         struct net *net = open_net();
         struct impi_packet pk = long_25;
         struct impi_request req;
+        static const char all[] = "abcdefghijklmno";
         char in[25];
 
         net_irecv(net, 0, 1, 3, in, 25, &req);
@@ -256,13 +257,13 @@ static void im_142_first_packet_of_any_length(void **state)
         pk.drqid = hear(net, IMPI_PK_SYNCACK).drqid;
         pk.type = IMPI_PK_DATA;
         pk.len = first < 5 ? 10 : 15 - first;
-        assert_int_equal(say(net, pk, "abcdefghijklmno" + first), 0);
+        assert_int_equal(say(net, pk, all + first), 0);
         if (first < 5) {
             pk.len = 5 - first;
-            assert_int_equal(say(net, pk, "abcdefghijklmno" + first + 10), 0);
+            assert_int_equal(say(net, pk, all + first + 10), 0);
         }
         assert_true(req.done);
-        assert_memory_equal(in, "abcdefghijklmno", 15);
+        assert_memory_equal(in, all, 15);
         net_destroy(net);
     }
 }
