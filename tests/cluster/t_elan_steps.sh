@@ -48,7 +48,8 @@ case_a_missing_health_table_is_told() { # SL-26
 
 case_the_task_is_what_slurmstepd_forked() { # EL-54 EL-60
     run_as_user srun -n1 sh -c 'echo "parent $(cat /proc/$PPID/comm)"
-        scontrol listpids $SLURM_JOB_ID.$SLURM_STEP_ID | grep -w "$$"'
+        scontrol listpids $SLURM_JOB_ID.$SLURM_STEP_ID $SLURMD_NODENAME |
+            grep -w "$$"'
     assert_output '^parent slurmstepd$' 1
     assert_output "^[0-9]+ .* 0 +0 *$" 1
 }

@@ -190,7 +190,7 @@ done\n' "$M" "$O" >"$WORK/batch.sh"
 }
 
 case_programs_without_mpi() {
-    run_as_user srun --mpi=impi -N4 -n4 hostname
+    run_as_user srun --mpi=impi -N4 -n4 printenv SLURMD_NODENAME
     assert_code 0
     assert_output '^n[0-3]$' 4
     run_as_user srun --mpi=impi -n2 sh -c 'exit 5'
