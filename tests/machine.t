@@ -100,10 +100,11 @@ fi
 # ---- progress ----------------------------------------------------------------
 PROGRESS_SECONDS=0
 printf '  CC       a.lo\n  CCLD     b\nmake: nothing\n  CC       c.o\n' |
-    compiled | progress "compiling file" 2 | sed 's/[0-9:]\{8\}/TIME/' >"$tmp/said"
-same "files that make compiles are counted, with the time" \
-    "quickstart: TIME compiling file 1 of 2: a.lo
-quickstart: TIME compiling file 2 of 2: c.o" "$(cat "$tmp/said")"
+    compiled | progress "building file" 3 | sed 's/[0-9:]\{8\}/TIME/' >"$tmp/said"
+same "files that make makes are counted, with the time" \
+    "quickstart: TIME building file 1 of 3: a.lo
+quickstart: TIME building file 2 of 3: b
+quickstart: TIME building file 3 of 3: c.o" "$(cat "$tmp/said")"
 printf 'dlstatus:1:0.5:Retrieving file 3 of 40\npmstatus:a:1:Unpacking a\n' |
     fetched | progress fetching 40 | sed 's/[0-9:]\{8\}/TIME/' >"$tmp/said"
 same "so are packages that are fetched" \

@@ -5,15 +5,19 @@
 # Uses: top (the source directory), work and build (where it builds), packages.sh.
 
 # MB: what was measured on Debian 12, and some more.
-MB_PACKAGES=1200 # groups run and build, with what apt keeps of them
-MB_PACKAGES_TEST=1000
-MB_BUILD=400
-MB_BUILD_TEST=900
+MB_PACKAGES=1000 # groups run and build, with what apt keeps of them
+MB_PACKAGES_TEST=400
+MB_BUILD=300
+MB_BUILD_TEST=600
 MB_TMP=100
-MB_MEMORY=900
+MB_MEMORY=500
 
 mb_free() { # DIR
     df -Pm "$1" 2>/dev/null | awk 'END { print $4 }'
+}
+
+mb_size() { # DIR: of its file system
+    df -Pm "$1" 2>/dev/null | awk 'END { print $2 }'
 }
 
 # Of the machine, or of the control group that this runs in.

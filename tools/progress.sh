@@ -22,11 +22,11 @@ progress() {
     [ ! -t 1 ] || printf '\r\e[K'
 }
 
-# What make says that it compiles, with its number.
+# What make says that it compiles or links, with its number.
 compiled() {
     local word file n=0
     while read -r word file; do
-        [ "$word" = CC ] && echo "$((n += 1)) $file"
+        [[ $word = CC || $word = CCLD ]] && echo "$((n += 1)) $file"
     done
 }
 
