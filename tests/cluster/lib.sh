@@ -84,10 +84,17 @@ need_stage() {
     done
 }
 
+# cgroup_if_any: what --proctrack may be here.
+cgroup_if_any() {
+    [ -n "$("$MINISLURM" why-plain)" ] && echo linuxproc || echo cgroup
+}
+
 # cluster_up OPTION..: once per script; options of `minislurm up`.
 cluster_up() {
     need_cluster
     PLAIN=$("$MINISLURM" why-plain)
+    [[ -z $PLAIN || ! " $* " =~ 'proctrack cgroup '|proctrack/cgroup ]] ||
+        skip_all "needs a writable cgroup tree (here: $PLAIN)"
     CLUSTER=$(mktemp -d /tmp/minislurm.XXXXXX)
     "$MINISLURM" up --dir "$CLUSTER" --owner $$ --user "$JOB_USER" \
         --stage "$STAGE" "$@" >"$case_tmp/up" 2>&1 || {

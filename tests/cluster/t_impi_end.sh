@@ -4,7 +4,7 @@
 # proctrack/cgroup; t_impi_alone.sh has linuxproc.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/impi.sh"
-cluster_up --nodes 3 --switch elan --proctrack "${PROCTRACK:-cgroup}"
+cluster_up --nodes 3 --switch elan --proctrack "${PROCTRACK:-$(cgroup_if_any)}"
 impi_programs
 
 # One line from us, and it names rank, node and client.

@@ -174,6 +174,7 @@ case_without_switch_elan() {
 }
 
 case_proctrack_cgroup() {
+    need_cgroups
     local d=$CLUSTER.cgroup
     mkdir "$d"
     capture env -u MINISLURM_DIR "$MINISLURM" run --dir "$d" --nodes 2 \

@@ -40,6 +40,15 @@ case_plain_nodes_have_munged_and_run_time_directories() {
     assert_equal 9 "$(sort -u <<<"$out" | wc -l)" "files of their own"
 }
 
+case_plain_refuses_proctrack_cgroup() {
+    local d
+    d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    capture_two_nodes "$d" --plain --proctrack cgroup -- true
+    assert_code 2
+    assert_error 'proctrack cgroup needs a writable cgroup tree'
+    rmdir "$d"
+}
+
 # hsnd shows its memory to nobody; a container's root may not look all the same.
 case_plain_ends_who_cannot_be_looked_at() {
     local d
