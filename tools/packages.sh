@@ -105,7 +105,7 @@ packages_mirror() {
 packages_reachable() {
     local said dir
     dir=$(mktemp -d)
-    said=$(timeout 30 /usr/lib/apt/apt-helper -o Acquire::Retries=0 \
+    said=$(timeout 45 /usr/lib/apt/apt-helper -o Acquire::Retries=1 \
         -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10 \
         -o APT::Sandbox::User=root \
         download-file "$1/dists/bookworm/InRelease" "$dir/InRelease" 2>&1)
