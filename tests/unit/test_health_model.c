@@ -226,6 +226,24 @@ static void flapping_is_damped(void **state)
     assert_int_equal(model_host(w->m, "n1", 0)->count, 110);
 }
 
+/* With DownAfter each of them is too short to be told. */
+static void short_faults_are_flapping_together(void **state)
+{
+    struct world *w = *state;
+
+    w->conf.down_after = 5 * SEC;
+    model_set_conf(w->m, &w->conf);
+    hsnd(w, 1, SEEN_UP, "");
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+        pass(w, SEC);
+        hsnd(w, 1, SEEN_DOWN, "flap");
+        pass(w, SEC);
+        hsnd(w, 1, SEEN_UP, "");
+    }
+    assert_int_equal(state_of(w, 1), HEALTH_FLAPPING);
+}
+
 static void flapping_that_ends_down_is_down(void **state)
 {
     struct world *w = *state;
@@ -472,6 +490,7 @@ int main(void)
         HEALTH_TEST(sl_23_hsnd_speaks_for_its_own_node_only),
         HEALTH_TEST(old_reports_are_refused),
         HEALTH_TEST(flapping_is_damped),
+        HEALTH_TEST(short_faults_are_flapping_together),
         HEALTH_TEST(flapping_that_ends_down_is_down),
         HEALTH_TEST(degraded_needs_a_moment),
         HEALTH_TEST(names_and_boards_that_disagree_are_an_alarm_no_fault),
