@@ -54,7 +54,7 @@ static int tell(const struct net *truth, uint32_t host, struct explore *x)
     return same ? 0 : 1;
 }
 
-/* As gm2_hypothesis.c asks. */
+/* As gm2.c asks. */
 static int again(struct simfab *sim, const struct prober_limits *limits,
                  const struct explore *x, uint64_t address)
 {

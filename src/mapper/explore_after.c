@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "mapper/explore_priv.h"
-#include "mapper/verify_priv.h"
+#include "mapper/verify.h"
 
 struct after {
     struct explore *x;
@@ -50,7 +50,7 @@ static bool is_nameless(const struct after *a, uint32_t node)
 {
     const struct net_node *n = &a->net->nodes[node];
 
-    if (n->kind != NET_XBAR || n->has_id || node == a->v->root)
+    if (n->kind != NET_XBAR || n->has_id || node == verify_root(a->v))
         return false;
     for (unsigned p = 0; p < n->nports; p++) {
         uint32_t peer = net_peer_node(a->net, node, p);
@@ -105,7 +105,7 @@ static bool keep_true(struct after *a)
     for (uint32_t i = 0; a->net && (c = verify_change(a->v, i)) != NULL; i++)
         take_out(a->net, c);
     for (uint32_t n = 0; a->net && n < a->net->nnodes; n++)
-        if (net_is_host(a->net, n) && n != a->v->me && !verify_host(a->v, n))
+        if (net_is_host(a->net, n) && n != verify_me(a->v) && !verify_host(a->v, n))
             net_disconnect_all(a->net, n);
     for (uint32_t i = 0; a->net && (c = verify_change(a->v, i)) != NULL; i++)
         forget_around(a, c);
@@ -139,12 +139,12 @@ static bool is_open(const struct after *a, uint32_t node, int port)
 /* Did anything come back by the crossbar on the own cable? */
 static bool begins(const struct after *a)
 {
-    const struct net_node *root = &a->net->nodes[a->v->root];
+    const struct net_node *root = &a->net->nodes[verify_root(a->v)];
     unsigned wired = 0;
 
     for (unsigned p = 0; p < root->nports; p++)
         wired += a->net->ports[root->first + p].peer != NET_NONE;
-    return a->net->ports[a->net->nodes[a->v->me].first].peer != NET_NONE &&
+    return a->net->ports[a->net->nodes[verify_me(a->v)].first].peer != NET_NONE &&
            wired > 1;
 }
 
@@ -169,7 +169,7 @@ static bool add_host(struct after *a, uint32_t node, struct atlas_ref at)
 {
     struct atlas *atlas = &a->x->atlas;
     uint32_t host = atlas_host(
-        atlas, node == a->v->me ? &a->x->me : verify_host(a->v, node));
+        atlas, node == verify_me(a->v) ? &a->x->me : verify_host(a->v, node));
 
     return host != ATLAS_NONE && atlas_set_host(atlas, at, host);
 }
@@ -196,9 +196,9 @@ static bool add_port(struct after *a, uint32_t node, unsigned p)
 static bool add_all(struct after *a)
 {
     const struct net *net = a->net;
-    uint32_t in = net->ports[net->nodes[a->v->me].first].peer;
+    uint32_t in = net->ports[net->nodes[verify_me(a->v)].first].peer;
     bool ok = atlas_host(&a->x->atlas, &a->x->me) == 0 &&
-              add_xbar(a, a->v->root, net_port_number(net, in),
+              add_xbar(a, verify_root(a->v), net_port_number(net, in),
                        (struct atlas_ref){ATLAS_NONE, 0});
 
     for (uint32_t i = 0; ok && i < a->n; i++)
@@ -246,11 +246,11 @@ static bool fill(struct after *a)
 
 bool explore_after(struct explore *x, const struct verify *v)
 {
-    uint32_t n = v->map->nnodes;
-    struct after a = {.x = x, .v = v, .old = v->map};
+    uint32_t n = verify_map(v)->nnodes;
+    struct after a = {.x = x, .v = v, .old = verify_map(v)};
     bool ok = false;
 
-    if (verify_failed(v) || v->root == NET_NONE || x->limits.no_check)
+    if (verify_failed(v) || verify_root(v) == NET_NONE || x->limits.no_check)
         return true;
     a.rec = malloc((n + 1) * sizeof(*a.rec));
     a.entry = malloc((n + 1) * sizeof(*a.entry));

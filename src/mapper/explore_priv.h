@@ -2,17 +2,12 @@
  *
  * The explorer's inside.
  *
- * explore.c       the calls of explore.h, rounds, the end
- * explore_slot.c  one port: which question next
- * explore_likely.c, explore_probe.c, explore_answer.c
- *                 what to expect of it, the probe, what the answer says
- * explore_scan.c  which port next, on four levels (below)
- * explore_new.c   crossbars that no guess could name: looked at port by
- *                 port and compared with those known
- * explore_twins.c addresses that answer in several places
- * explore_check.c every link closed to a ring, at the end
+ * explore.c       the calls of explore.h; which port next, on four levels
+ *                 (below), rounds, crossbars that no guess could name, addresses
+ *                 that answer in several places, the end check, the map
+ * explore_port.c  one port: what to expect of it, which question next, the
+ *                 probe, what the answer says
  * explore_after.c beginning with what is verified of an old map
- * explore_map.c   the finished map
  *
  * Levels: a level works only while those before it are idle.
  *   1  ports of crossbars with hosts that are likely to have hosts too
@@ -30,6 +25,7 @@
 #include "mapper/window.h"
 
 #define LEVELS 4
+#define ROOT UINT32_MAX /* owner of probes before there is a crossbar */
 
 enum test {
     TEST_NONE,
@@ -118,16 +114,12 @@ struct explore {
     uint32_t ndoubts;
 };
 
+/* explore.c */
 bool xring_push(struct xring *ring, struct atlas_ref item, bool front);
-bool xring_pop(struct xring *ring, struct atlas_ref *item);
 void explore_fail(struct explore *x, const char *why);
-void explore_add_doubt(struct explore *x, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+void scan_queue_all(struct explore *x, uint32_t rec, bool front);
 
-/* explore_map.c: say what could not be told. */
-void explore_doubts(struct explore *x);
-
-/* explore_slot.c */
+/* explore_port.c */
 uint32_t case_new(struct explore *x, struct atlas_ref at, int level, bool deep);
 bool case_send(struct explore *x, uint32_t c, struct probe *probe);
 /* answer NULL: none came. */
@@ -152,50 +144,11 @@ struct likely slot_likely(struct explore *x, struct atlas_ref at);
 void slots_likely(struct explore *x, uint32_t rec, int first, int last,
                   struct likely *likely);
 
-/* explore_likely.c: the best guess not tried yet goes into c->way; how likely
- * it is (0: none left). */
-double case_best_guess(struct explore *x, struct xcase *c, int likely_rank);
-
-/* explore_probe.c; false: out of reach. */
-bool case_fill_route(struct explore *x, struct xcase *c, struct probe *probe);
-/* There by the one way, over to the other's port of entry, back by the
- * other's way: comes back only if both are one crossbar (a check: only if the
- * link leads from `at` to `other`). */
-bool case_fill_compare(struct explore *x, struct xcase *c, struct probe *probe);
-
-/* explore_answer.c; false: no memory. */
-bool case_take_answer(struct explore *x, struct xcase *c,
-                      const struct probe_answer *answer);
-void case_mark_unanswered(struct explore *x, struct xcase *c, bool sure);
-/* Did it answer the first time it was asked? */
-void case_count_answer(struct explore *x, struct atlas_ref at);
-
-/* explore_root.c: before there is a crossbar. */
-#define ROOT UINT32_MAX /* owner of these probes */
-bool root_next(struct explore *x, uint64_t now, struct probe *probe);
-void root_answer(struct explore *x, const struct probe_answer *answer);
-void root_silent(struct explore *x);
-
-/* explore_rounds.c: all levels are idle. */
-void round_ends(struct explore *x);
-
-/* explore_scan.c */
-bool scan_more(struct explore *x);
-bool scan_queue(struct explore *x, uint32_t rec, int level, bool front);
-void scan_queue_all(struct explore *x, uint32_t rec, bool front);
-bool scan_again(struct explore *x);
-
-/* explore_new.c */
-bool new_more(struct explore *x);
-/* explore_check.c */
-bool check_more(struct explore *x);
+/* explore.c: what a case came to. */
 void check_result(struct explore *x, const struct xcase *c, bool good);
 
-/* explore_twins.c */
-bool twins_more(struct explore *x);
 void twins_result(struct explore *x, const struct xcase *c, bool same);
 
-/* explore_new.c */
 void new_compared(struct explore *x, const struct xcase *c, bool same);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The inside of the GM-1 mapper, shared by its gm1_*.c files only.
+ * The inside of the GM-1 mapper, shared by gm1.c, which talks and configures,
+ * and gm1_search.c, which explores and verifies.
  */
 #ifndef SF_MAPPER_GM1_PRIV_H
 #define SF_MAPPER_GM1_PRIV_H
@@ -143,9 +144,6 @@ void gm1_meet(struct gm1 *g, uint64_t mapper, uint32_t level,
 
 /* gm1_search.c */
 void gm1_search_explore(struct gm1 *g);
-struct explore *gm1_search_explorer(struct gm1 *g);
-/* Explore by one that may know something already; NULL: there is no memory. */
-void gm1_search_explore_by(struct gm1 *g, struct explore *x);
 void gm1_search_verify(struct gm1 *g);
 void gm1_search_stop(struct gm1 *g);
 void gm1_search_back(struct gm1 *g, const struct gm1_message *msg);
@@ -154,40 +152,10 @@ bool gm1_search_own(struct gm1 *g, const struct gm1_message *msg);
 void gm1_search_run(struct gm1 *g, bool tick);
 uint64_t gm1_search_deadline(const struct gm1 *g);
 
-/* gm1_found.c: the end of a search. */
-void gm1_explored(struct gm1 *g);
-void gm1_supposed(struct gm1 *g); /* the net of before is verified */
-void gm1_verified(struct gm1 *g);
-
-/* gm1_hosts.c */
-struct gm1_heard *gm1_hear(struct gm1 *g, const struct gm1_reply *reply,
-                           const struct gm1_route *route);
-void gm1_forget(struct gm1 *g);
 void gm1_take_members(struct gm1_heard *host, const struct gm1_message *msg);
 /* Its cloud is what hosts are told of it now; is it that still? */
 void gm1_cloud_told(struct gm1_heard *host);
-bool gm1_cloud_changed(const struct gm1_heard *host);
 void gm1_assign_gmids(struct gm1 *g);
 void gm1_free_hosts(struct gm1 *g);
-
-/* gm1_talk.c */
-bool gm1_ask(struct gm1 *g, enum gm1_purpose purpose, struct gm1_heard *host,
-             uint32_t first);
-void gm1_hush(struct gm1 *g);
-unsigned gm1_talking(const struct gm1 *g, const struct gm1_heard *host);
-struct gm1_talk *gm1_talk_of(struct gm1 *g, const struct gm1_message *msg);
-void gm1_talk_tick(struct gm1 *g);
-uint64_t gm1_talk_deadline(const struct gm1 *g);
-
-/* gm1_configure.c */
-void gm1_query_more(struct gm1 *g);
-void gm1_configure_start(struct gm1 *g);
-void gm1_configure_more(struct gm1 *g);
-void gm1_talk_answered(struct gm1 *g, const struct gm1_talk *talk,
-                       const struct gm1_message *msg);
-void gm1_talk_given_up(struct gm1 *g, const struct gm1_talk *talk);
-/* The message of a Config talk; 0: there is none. */
-size_t gm1_config_bytes(struct gm1 *g, const struct gm1_talk *talk, void *body,
-                        size_t size);
 
 #endif

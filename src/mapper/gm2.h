@@ -7,7 +7,7 @@
  *     gm2_tick(m, now)               at gm2_deadline(m), or earlier
  *
  * The states and every way from one to another stand in one table
- * (gm2_states.c); each move is told through ops->moved().  doc/mapping-gm2.md
+ * (gm2.c); each move is told through ops->moved().  doc/mapping-gm2.md
  * says how the mappers of a fabric come to one map.
  *
  * Times are nanoseconds of any monotonic clock.

@@ -155,18 +155,12 @@ bool gm2_is_leader(const struct gm2 *m);
 void gm2_adopt(struct gm2 *m, uint64_t address, const struct gm2_route *route);
 void gm2_end(struct gm2 *m, const char *text);
 
-/* gm2_map_use.c: take a map into use.  False: GM2_EVENT_FATAL was fired or
- * there is no memory.  Owns the map in any case. */
+/* Take a map into use.  False: GM2_EVENT_FATAL was fired or there is no memory.
+ * Owns the map in any case. */
 bool gm2_use_map(struct gm2 *m, struct gm2_map *map);
 void gm2_tree_start(struct gm2 *m);
-void gm2_sum_done(struct gm2 *m);
 
-/* gm2_past.c: the map in use is about to be replaced by this one. */
-void gm2_past_keep(struct gm2 *m, const struct gm2_map *next);
 void gm2_past_free(struct gm2 *m);
-bool gm2_past_gives(const struct gm2 *m); /* any delta at all? */
-/* What leads from the map with this counter to the one in use; NULL. */
-const struct bytebuf *gm2_past_delta(struct gm2 *m, uint32_t counter);
 
 /* gm2_talk.c */
 void gm2_say(struct gm2 *m, struct gm2_message *msg,
@@ -174,67 +168,23 @@ void gm2_say(struct gm2 *m, struct gm2_message *msg,
 bool gm2_ask(struct gm2 *m, const struct gm2_talk *talk);
 void gm2_hush(struct gm2 *m, enum gm2_purpose purpose); /* FREE: all */
 bool gm2_talking(const struct gm2 *m, enum gm2_purpose purpose);
-struct gm2_talk *gm2_talk_of(struct gm2 *m, const struct gm2_message *msg);
 void gm2_talk_tick(struct gm2 *m);
 uint64_t gm2_talk_deadline(const struct gm2 *m);
-void gm2_answer_scout(struct gm2 *m, const struct gm2_message *scout);
 void gm2_ping(struct gm2 *m);
 
-/* gm2_meet.c: what messages of mappers mean. */
-void gm2_take_scout(struct gm2 *m, const struct gm2_message *msg);
-void gm2_take_reply(struct gm2 *m, const struct gm2_message *msg);
 void gm2_meet(struct gm2 *m, const struct gm2_message *msg,
               const struct gm2_route *route);
-/* An exchange was given up. */
-void gm2_unanswered(struct gm2 *m, const struct gm2_talk *talk);
 
-/* gm2_fetching.c */
 void gm2_fetch_start(struct gm2 *m);
-void gm2_fetch_whole(struct gm2 *m); /* no delta, or not yet */
-void gm2_take_piece(struct gm2 *m, const struct gm2_message *msg);
-void gm2_take_delta(struct gm2 *m, const struct gm2_message *msg);
 
-/* gm2_search.c: exploring and verifying by probes. */
-void gm2_search_start(struct gm2 *m);
-struct explore *gm2_search_explorer(struct gm2 *m);        /* NULL: no memory */
-void gm2_search_explore(struct gm2 *m, struct explore *x); /* takes it */
-bool gm2_search_verify(struct gm2 *m, const struct verify_options *options,
-                       const struct net *net, uint32_t me);
-void gm2_search_stop(struct gm2 *m);
 void gm2_search_back(struct gm2 *m, const struct gm2_message *msg,
                      const struct probe_id *id);
 bool gm2_search_reply(struct gm2 *m, const struct gm2_message *msg);
 /* False: not of this search, so perhaps of another board with our id. */
 bool gm2_search_own(struct gm2 *m, const struct gm2_message *msg);
 void gm2_search_run(struct gm2 *m, bool tick);
-uint64_t gm2_search_deadline(const struct gm2 *m);
 
-/* gm2_explored.c */
-void gm2_explored(struct gm2 *m);
-/* A net that was found becomes the map; the caller's own.  False: it cannot,
- * and the search goes on as it was. */
-bool gm2_take_net(struct gm2 *m, struct net *net);
-
-/* gm2_hypothesis.c: an old map in the place of an exploration. */
-bool gm2_hypothesis_start(struct gm2 *m); /* false: there is none */
-void gm2_hypothesis_done(struct gm2 *m);  /* v is */
-void gm2_hypothesis_stop(struct gm2 *m);
-
-/* gm2_rounds.c */
-void gm2_round_begin(struct gm2 *m);
 void gm2_round_partners(struct gm2 *m); /* one more partner is through */
-void gm2_round_searched(struct gm2 *m);
 void gm2_look_out_answered(struct gm2 *m, const struct gm2_message *msg);
-void gm2_describe_change(const struct net *net, const struct verify_change *c,
-                         char *text, size_t size);
-
-/* gm2_reduce.c: copies of the map's net with fewer cables. */
-struct net *gm2_reduce_near(const struct net *net, uint32_t me);
-struct net *gm2_reduce_share(const struct net *net, uint32_t me);
-struct net *gm2_reduce_above(const struct net *net, uint32_t me);
-/* Without the nodes that a host cannot reach, the others in their order; *there
- * is the host. */
-struct net *gm2_reduce_reachable(const struct net *net, uint32_t me,
-                                 uint32_t *there);
 
 #endif

@@ -70,6 +70,10 @@ bool verify_failed(const struct verify *v);
 const struct verify_change *verify_change(const struct verify *v, uint32_t i);
 /* What a host answered (gm reads map versions from it); NULL: nothing. */
 const struct probe_host *verify_host(const struct verify *v, uint32_t node);
+/* The map, our host in it, and the crossbar on our cable, or NET_NONE. */
+const struct net *verify_map(const struct verify *v);
+uint32_t verify_me(const struct verify *v);
+uint32_t verify_root(const struct verify *v);
 uint64_t verify_probes(const struct verify *v);
 
 #endif
