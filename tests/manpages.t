@@ -113,7 +113,7 @@ program impid.8 impid/impid
 program impi-server.8 impid/impi-server
 program elan-holder.8 elan/elan-holder
 helps=(--help '--check= --help')
-program mapperd.8 mapperd/mapperd mapperd/options.c mapperd/check_options.c
+program mapperd.8 mapperd/mapperd mapperd/options.c mapperd/check.c
 
 check "sfabric.1 has every command of sfabric" "$(none_but \
     "$(sed -nE 's/^CMD\((.*)\)/\1/p' "$top/src/sfabric/cmds.def" | sort)" \

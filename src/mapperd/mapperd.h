@@ -87,10 +87,6 @@ struct net *mapperd_named_map(const struct mapperd *d, const struct net *net);
 /* The map into its file, if there is to be one. */
 void mapperd_write_map(struct mapperd *d, const struct net *net);
 
-/* pidfile.c */
-int mapperd_pid_file(struct mapperd *d, struct errbuf *err);
-void mapperd_pid_remove(struct mapperd *d);
-
 /* control.c */
 int mapperd_control(struct mapperd *d, struct errbuf *err);
 

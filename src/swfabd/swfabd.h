@@ -172,7 +172,7 @@ void swfabd_rings_add(struct swfabd_seat *seat);
 void swfabd_rings_remove(struct swfabd_seat *seat);
 void swfabd_rings_ring(struct swfabd *d); /* bells of what was put in */
 
-/* wire.c, wire_open.c */
+/* wire.c */
 int swfabd_wire_open(struct swfabd *d, struct errbuf *err);
 void swfabd_wire_close(struct swfabd *d);
 /* End the link of a seat, so that nobody waits for our silence. */
