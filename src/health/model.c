@@ -1,10 +1,17 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The model: its items, what reporters count, reports that come in.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "health/model_priv.h"
+
+static void model_alarm(struct model *m, int64_t now, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void model_counters_drop(struct model *m, struct model_reporter *r);
 
 void model_conf_defaults(struct model_conf *c)
 {
@@ -174,8 +181,8 @@ static uint8_t rail_of(const struct report *rep)
     return rep->npeers ? rep->peers[0].rail : 0;
 }
 
-struct model_reporter *model_reporter_get(struct model *m,
-                                          const struct report *rep)
+static struct model_reporter *model_reporter_get(struct model *m,
+                                                 const struct report *rep)
 {
     uint8_t rail = rail_of(rep);
     struct model_reporter *r;
@@ -200,7 +207,7 @@ struct model_reporter *model_reporter_get(struct model *m,
     return r;
 }
 
-void model_alarm(struct model *m, int64_t now, const char *fmt, ...)
+static void model_alarm(struct model *m, int64_t now, const char *fmt, ...)
 {
     char text[SF_ERRBUF_SIZE];
     va_list ap;
@@ -288,4 +295,658 @@ model_next_reporter(const struct model *m, const struct health_reporter *r)
         r ? ((const struct model_reporter *)r)->hh.next : m->reporters;
 
     return next ? &next->pub : NULL;
+}
+
+/* ---- model counters ---------------------------------------------------- */
+
+/* What reporters count. Thousands of them count the same things: the names
+ * are kept once, a reporter has its values. */
+
+struct model_names {
+    struct model_names *next;
+    size_t reporters; /* that use it */
+    size_t n;
+    struct health_counter at[];
+};
+
+static bool fits(const struct health_counter *at, size_t n,
+                 const struct report *rep)
+{
+    if (n != rep->ncounters)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (at[i].rail != rep->counters[i].rail ||
+            strcmp(at[i].name, rep->counters[i].name) != 0)
+            return false;
+    }
+    return true;
+}
+
+static struct model_names *find(struct model *m, const struct report *rep)
+{
+    struct model_names *s = m->names;
+
+    while (s && !fits(s->at, s->n, rep))
+        s = s->next;
+    return s;
+}
+
+static struct model_names *make(struct model *m, const struct report *rep)
+{
+    struct model_names *s =
+        calloc(1, sizeof(*s) + rep->ncounters * sizeof(s->at[0]));
+
+    if (!s)
+        return NULL;
+    s->n = rep->ncounters;
+    for (size_t i = 0; i < s->n; i++) {
+        s->at[i].rail = rep->counters[i].rail;
+        strcpy(s->at[i].name, rep->counters[i].name);
+    }
+    s->next = m->names;
+    m->names = s;
+    return s;
+}
+
+static void model_counters_drop(struct model *m, struct model_reporter *r)
+{
+    struct model_names *s = r->names, **at = &m->names;
+
+    free(r->pub.values);
+    r->pub.values = NULL;
+    r->pub.counters = NULL;
+    r->pub.ncounters = 0;
+    r->names = NULL;
+    if (!s || --s->reporters > 0)
+        return;
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    free(s);
+}
+
+/* False: no memory, nothing has changed. */
+static bool use(struct model *m, struct model_reporter *r,
+                const struct report *rep)
+{
+    uint64_t *values = calloc(rep->ncounters, sizeof(*values));
+    struct model_names *s = values ? find(m, rep) : NULL;
+
+    if (values && !s)
+        s = make(m, rep);
+    if (!s) {
+        free(values);
+        return false;
+    }
+    s->reporters++;
+    model_counters_drop(m, r);
+    r->names = s;
+    r->pub.values = values;
+    r->pub.counters = s->at;
+    r->pub.ncounters = s->n;
+    return true;
+}
+
+/* Take over what a reporter counted. */
+static void model_counters_take(struct model *m, struct model_reporter *r,
+                                const struct report *rep)
+{
+    if (rep->ncounters == 0 || rep->from != REPORT_HSND) /* a NIC's only */
+        return;
+    if (!fits(r->pub.counters, r->pub.ncounters, rep) && !use(m, r, rep))
+        return;
+    for (size_t i = 0; i < rep->ncounters; i++)
+        r->pub.values[i] = rep->counters[i].value;
+}
+
+/* ---- model check ------------------------------------------------------- */
+
+/* What could be wrong with a report, before anything of it is taken in. */
+
+/* -1, with errno `code` and "who: what". */
+static int model_refuse(struct errbuf *err, int code, const char *what,
+                        const char *who)
+{
+    errprintf(err, "%s: %s", who, what);
+    errno = code;
+    return -1;
+}
+
+/* Order within one life of the sender. */
+static int check_order(const struct model_reporter *r, const struct report *rep,
+                       struct errbuf *err)
+{
+    if (r->seen && r->pub.instance == rep->instance && rep->seq <= r->pub.seq)
+        return model_refuse(err, EALREADY, "older than its last report",
+                            rep->node);
+    return 0;
+}
+
+/* hsnd speaks about its own node. */
+static int check_hsnd(const struct report *rep, struct errbuf *err)
+{
+    for (size_t i = 0; i < rep->nrecords; i++) {
+        const struct report_record *r = &rep->records[i];
+
+        if (r->kind != REPORT_HOST || strcmp(r->name, rep->node) != 0)
+            return model_refuse(
+                err, EPERM, "hsnd reports about its own node only", rep->node);
+    }
+    if (rep->map.present)
+        return model_refuse(err, EPERM, "hsnd has no map", rep->node);
+    return 0;
+}
+
+/* Hosts of a report that is a map or a part of one. */
+static size_t hosts_told(const struct report *rep)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rep->nrecords; i++)
+        n += rep->records[i].kind == REPORT_HOST;
+    return n;
+}
+
+/* Hosts that this source saw up at `since` or later. */
+static size_t hosts_up(const struct model *m, enum report_from from,
+                       int64_t since)
+{
+    const struct model_item *it, *next;
+    size_t n = 0;
+
+    HASH_ITER(hh, m->items, it, next)
+    {
+        const struct health_evidence *e = &it->pub.evidence[from];
+
+        n += it->pub.kind == REPORT_HOST && e->known && e->seen == SEEN_UP &&
+             e->at >= since;
+    }
+    return n;
+}
+
+static size_t hosts_on_the_map(const struct model *m)
+{
+    return hosts_up(m, REPORT_MAPPERD, INT64_MIN);
+}
+
+/* A mapper that is cut off from the rest leads itself, and its map would have
+ * all others down: one of less than half of the hosts is not believed, whoever
+ * tells it.  How many there are the last map says while it is fresh, then the
+ * hosts' own hsnd. */
+static int check_size(struct model *m, const struct report *rep, int64_t now,
+                      struct errbuf *err)
+{
+    const struct health_map *map = &m->map;
+    size_t told = hosts_told(rep), known;
+
+    if (!map->known || rep->map.parts != 1)
+        return 0;
+    known = now - map->at <= m->conf.stale[REPORT_MAPPERD]
+                ? hosts_on_the_map(m)
+                : hosts_up(m, REPORT_HSND, now - m->conf.stale[REPORT_HSND]);
+    if (told * 2 >= known)
+        return 0;
+    model_alarm(m, now, "map of %s has %zu hosts, there were %zu: not believed",
+                rep->node, told, known);
+    return model_refuse(err, EPERM, "less than half of the hosts", rep->node);
+}
+
+/* A mapper knows nothing of the others while its own board has no link.  That
+ * nobody answers its hsnd is something else: a map of more than itself shows
+ * that something does. */
+static int check_own_link(struct model *m, const struct report *rep,
+                          int64_t now, struct errbuf *err)
+{
+    const struct model_item *it;
+    const struct health_evidence *e;
+
+    if (rep->nrecords == 0)
+        return 0;
+    it = model_item_get(m, REPORT_HOST, rep->records[0].rail, rep->node, "");
+    e = it ? &it->pub.evidence[REPORT_HSND] : NULL;
+    if (e && e->known && e->seen == SEEN_DOWN && e->answered != ANSWERED_NO &&
+        now - e->at <= m->conf.stale[REPORT_HSND])
+        return model_refuse(err, EAGAIN, "a map of a mapper without a link",
+                            rep->node);
+    return 0;
+}
+
+/* Does a map hold anything but the mapper's own host?  Then something has
+ * answered it. */
+static bool holds_nothing_else(const struct model *m, const struct report *rep)
+{
+    for (size_t i = 0; i < rep->nrecords; i++) {
+        const struct report_record *r = &rep->records[i];
+        uint8_t rail = r->rail;
+        const char *name = r->board && m->ops.resolve
+                               ? m->ops.resolve(r->board, &rail, m->ops.arg)
+                               : r->name;
+
+        if (r->kind != REPORT_HOST || (rep->nrecords > 1 && !name) ||
+            (name && name[0] && strcmp(name, rep->node) != 0))
+            return false;
+    }
+    return true;
+}
+
+/* Of a mapper that leads: nothing but the mapper's own host? */
+static bool model_map_is_alone(const struct model *m,
+                               const struct model_reporter *r,
+                               const struct report *rep)
+{
+    if (!rep->map.leader || rep->map.parts > 1)
+        return false;
+    if (rep->map.parts == 1)
+        return holds_nothing_else(m, rep);
+    return rep->nrecords == 0 && r->alone &&
+           r->alone_version == rep->map.version;
+}
+
+/* Another mapper says that it leads, and both go on.  After the fabric was in
+ * two that is so for a moment; the one that says it last is not taken. */
+static int refuse_rival(struct model *m, const struct report *rep, int64_t now,
+                        struct errbuf *err)
+{
+    if (m->rival_since == 0 || now - m->rival_at > m->conf.rival_after)
+        m->rival_since = now;
+    m->rival_at = now;
+    if (now - m->rival_since < m->conf.rival_after)
+        return model_refuse(err, EAGAIN, "another mapper leads", rep->node);
+    model_alarm(m, now, "two mappers say they lead: %s and %s", m->map.leader,
+                rep->node);
+    return model_refuse(err, EPERM, "another mapper leads", rep->node);
+}
+
+/* The mapper must lead, and no other may have led within the lease, unless it
+ * knew fewer hosts. */
+static int check_mapper(struct model *m, const struct model_reporter *r,
+                        const struct report *rep, int64_t now,
+                        struct errbuf *err)
+{
+    const struct health_map *map = &m->map;
+
+    if (rep->npeers || !rep->map.present)
+        return model_refuse(err, EPERM, "a mapper reports about its map",
+                            rep->node);
+    if (!rep->map.leader)
+        return rep->nrecords
+                   ? model_refuse(err, EPERM, "this mapper does not lead",
+                                  rep->node)
+                   : 0;
+    if (model_map_is_alone(m, r, rep))
+        return 0; /* it counts for nobody */
+    if (check_own_link(m, rep, now, err) < 0)
+        return -1;
+    if (m->led && strcmp(map->leader, rep->node) != 0 &&
+        now - map->at <= m->conf.leader_lease &&
+        (rep->map.parts == 0 || hosts_told(rep) <= hosts_on_the_map(m)))
+        return refuse_rival(m, rep, now, err);
+    if (map->known && rep->map.parts == 0 &&
+        (map->version != rep->map.version ||
+         strcmp(map->leader, rep->node) != 0))
+        return model_refuse(err, EAGAIN, "the map itself comes first",
+                            rep->node);
+    return check_size(m, rep, now, err);
+}
+
+/* What is wrong with a report: with what stands in it, or with its time, 0 or
+ * -1 with errno: EALREADY older than one before, EPERM the sender may not say
+ * that, EAGAIN not now. */
+static int model_check(struct model *m, const struct model_reporter *r,
+                       const struct report *rep, int64_t now,
+                       struct errbuf *err)
+{
+    if (check_order(r, rep, err) < 0)
+        return -1;
+    switch (rep->from) {
+    case REPORT_HSND:
+        return check_hsnd(rep, err);
+    case REPORT_MAPPERD:
+        return check_mapper(m, r, rep, now, err);
+    case REPORT_LINKS:
+        if (rep->npeers || rep->map.present)
+            return model_refuse(err, EPERM, "a link source reports states only",
+                                rep->node);
+    }
+    return 0;
+}
+
+/* ---- model input ------------------------------------------------------- */
+
+/* Reports into the model: what was found right is taken in. */
+
+/* The node that a host record is about: by its board, by its name.  NULL: not
+ * known (a board that the identity table does not have). */
+static const char *host_name(struct model *m, const struct report_record *r,
+                             uint8_t *rail, int64_t now)
+{
+    const char *name = NULL;
+
+    *rail = r->rail;
+    if (r->board && m->ops.resolve)
+        name = m->ops.resolve(r->board, rail, m->ops.arg);
+    if (!name)
+        return r->name[0] ? r->name : NULL;
+    if (r->name[0] && strcmp(name, r->name) != 0)
+        model_alarm(m, now,
+                    "board %012llx says it is %s; the identity table has %s",
+                    (unsigned long long)r->board, r->name, name);
+    return name;
+}
+
+static void note(struct model *m, struct model_item *it, enum report_from from,
+                 enum report_seen seen, const char *why, int64_t now)
+{
+    struct health_evidence *e = &it->pub.evidence[from];
+
+    e->known = true;
+    e->seen = seen;
+    e->at = now;
+    snprintf(e->why, sizeof(e->why), "%s", why);
+}
+
+/* What hsnd says of its echoes. */
+static void note_answered(struct model *m, struct model_item *it,
+                          const struct report_record *r, int64_t now)
+{
+    struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
+
+    m->hsnd_rails |= (uint8_t)(1u << it->pub.rail);
+    if (r->answered == ANSWERED_YES)
+        m->answered_at[it->pub.rail] = now;
+    if (r->answered != ANSWERED_NO)
+        e->alone_since = 0;
+    else if (!e->alone_since)
+        e->alone_since = now;
+    e->answered = r->answered;
+    e->turned = r->turned;
+    e->asked = r->asked;
+}
+
+/* A host without a name in the identity table is shown by its board. */
+static struct model_item *item_of(struct model *m,
+                                  const struct report_record *r, int64_t now)
+{
+    char board[20];
+    const char *name = r->name;
+    uint8_t rail = r->rail;
+
+    if (r->kind == REPORT_HOST) {
+        name = host_name(m, r, &rail, now);
+        if (!name) {
+            snprintf(board, sizeof(board), "%012llx",
+                     (unsigned long long)r->board);
+            name = board;
+        }
+    }
+    return model_item_make(m, r->kind, rail, name,
+                           r->kind == REPORT_LINK ? r->peer : "", now);
+}
+
+static int take_record(struct model *m, enum report_from from,
+                       const struct report_record *r, int64_t now)
+{
+    struct model_item *it = item_of(m, r, now);
+
+    if (!it)
+        return -1;
+    if (r->board)
+        it->pub.board = r->board;
+    if (r->kind == REPORT_HOST && r->peer[0])
+        memcpy(it->pub.peer, r->peer, sizeof(r->peer));
+    if (from == REPORT_MAPPERD)
+        it->epoch = m->epoch;
+    if (from == REPORT_HSND)
+        note_answered(m, it, r, now);
+    note(m, it, from, r->seen, r->why, now);
+    model_judge(m, it, now);
+    return 0;
+}
+
+static bool is_of_one_map(const struct model_item *it)
+{
+    return it->pub.kind != REPORT_HOST &&
+           (strncmp(it->pub.name, REPORT_ANON, strlen(REPORT_ANON)) == 0 ||
+            strncmp(it->pub.peer, REPORT_ANON, strlen(REPORT_ANON)) == 0);
+}
+
+/* What the mapper once knew and what is not in its new map is not there; but
+ * what had a name for one map only is forgotten with it. */
+static void end_snapshot(struct model *m, int64_t now)
+{
+    struct model_item *it, *next;
+
+    HASH_ITER(hh, m->items, it, next)
+    {
+        if (!it->pub.evidence[REPORT_MAPPERD].known || it->epoch == m->epoch)
+            continue;
+        if (is_of_one_map(it)) {
+            model_item_drop(m, it);
+            continue;
+        }
+        if (strcmp(it->pub.evidence[REPORT_MAPPERD].why, MODEL_NOT_IN_MAP))
+            note(m, it, REPORT_MAPPERD, SEEN_DOWN, MODEL_NOT_IN_MAP, now);
+        model_judge(m, it, now);
+    }
+}
+
+/* A part of a map.  The first of a version begins a snapshot; when all have
+ * come it is complete. */
+static void begin_part(struct model *m, const struct report_map *map)
+{
+    uint64_t bit = 1ull << (map->part - 1);
+
+    if (map->version == m->snapshot_version && !(m->snapshot_parts & bit) &&
+        m->snapshot_parts) {
+        m->snapshot_parts |= bit;
+        return;
+    }
+    m->epoch++;
+    m->snapshot_version = map->version;
+    m->snapshot_parts = bit;
+}
+
+static bool is_whole(const struct model *m, uint32_t parts)
+{
+    uint64_t all = parts >= 64 ? UINT64_MAX : (1ull << parts) - 1;
+
+    return (m->snapshot_parts & all) == all;
+}
+
+static void take_map(struct model *m, const struct report *rep, int64_t now)
+{
+    struct health_map *map = &m->map;
+
+    if (!map->known || map->version != rep->map.version ||
+        strcmp(map->leader, rep->node) != 0) {
+        map->version = rep->map.version;
+        map->since = now;
+        m->snapshot_parts = 0;
+    }
+    snprintf(map->leader, sizeof(map->leader), "%s", rep->node);
+    map->known = m->led = true;
+    map->configured = rep->map.configured;
+    map->verify_us = rep->map.verify_us;
+    map->at = now;
+    m->source_at[REPORT_MAPPERD] = now;
+    if (rep->map.parts)
+        begin_part(m, &rep->map);
+}
+
+static uint32_t hash_name(const char *s)
+{
+    uint32_t h = 2166136261u;
+
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 16777619u;
+    return h;
+}
+
+static bool is_lossy(const struct model *m, const struct report_peer *p)
+{
+    return p->sent >= REPORT_ECHOES_LEAST &&
+           (uint64_t)p->lost * 100 >= (uint64_t)p->sent * m->conf.echo_loss;
+}
+
+/* Remember when `reporter` lost echoes to this host (0: it loses none now),
+ * over the oldest. */
+static void note_echo(struct model_item *it, uint32_t reporter, int64_t at)
+{
+    struct model_echo *slot = &it->echoes[0];
+
+    for (int i = 0; i < MODEL_ECHOES_MAX; i++) {
+        if (it->echoes[i].reporter == reporter) {
+            slot = &it->echoes[i];
+            break;
+        }
+        if (it->echoes[i].at < slot->at)
+            slot = &it->echoes[i];
+    }
+    if (at || slot->reporter == reporter)
+        *slot = (struct model_echo){reporter, at};
+}
+
+static struct model_item *host_of_peer(struct model *m,
+                                       const struct report_peer *p)
+{
+    uint8_t rail = p->rail;
+    const char *name =
+        m->ops.resolve ? m->ops.resolve(p->board, &rail, m->ops.arg) : NULL;
+
+    return name ? model_item_get(m, REPORT_HOST, rail, name, "") : NULL;
+}
+
+/* It loses echoes to most.  Some of those may just have died: by the next time
+ * they are known to be silent, and do not count. */
+static void note_deaf(const struct model *m, struct model_item *it, bool deaf,
+                      int64_t now)
+{
+    if (!deaf)
+        it->deaf_first = it->deaf_at = 0;
+    else if (!it->deaf_first)
+        it->deaf_first = now;
+    if (deaf && now - it->deaf_first >= m->conf.stale[REPORT_HSND])
+        it->deaf_at = now;
+}
+
+/* A peer that tells something: it answers, or is not known to be dead. */
+static bool counts(const struct model *m, const struct report_peer *p,
+                   const struct model_item *it, int64_t now)
+{
+    if (p->sent < REPORT_ECHOES_LEAST)
+        return false;
+    return !it || !is_lossy(m, p) ||
+           (it->pub.state != HEALTH_DOWN &&
+            (!it->pub.evidence[REPORT_HSND].known ||
+             model_is_fresh(m, it, REPORT_HSND, now)));
+}
+
+/* Who loses echoes to more than half has a fault of its own; who loses them to
+ * few points at these.  Peers that are known to be down or silent tell nothing
+ * new. */
+static void take_peers(struct model *m, const struct report *rep, int64_t now)
+{
+    size_t lossy = 0, told = 0;
+    struct model_item *it;
+
+    for (size_t i = 0; i < rep->npeers; i++) {
+        it = host_of_peer(m, &rep->peers[i]);
+        if (!counts(m, &rep->peers[i], it, now))
+            continue;
+        told++;
+        lossy += is_lossy(m, &rep->peers[i]);
+    }
+    if (told == 0)
+        return;
+    it = model_item_get(m, REPORT_HOST, rep->peers[0].rail, rep->node, "");
+    if (it && (told > 1 || lossy == 0)) {
+        note_deaf(m, it, lossy * 2 > told, now);
+        model_judge(m, it, now);
+    }
+    if (told > 1 && lossy * 2 > told)
+        return;
+    for (size_t i = 0; i < rep->npeers; i++) {
+        it = host_of_peer(m, &rep->peers[i]);
+        if (it && rep->peers[i].sent >= REPORT_ECHOES_LEAST)
+            note_echo(it, hash_name(rep->node),
+                      is_lossy(m, &rep->peers[i]) ? now : 0);
+    }
+}
+
+/* hsnd's heartbeat: a report without records vouches for its own hosts. */
+static void vouch_again(struct model *m, const struct report *rep, int64_t now)
+{
+    for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
+        struct model_item *it =
+            model_item_get(m, REPORT_HOST, rail, rep->node, "");
+
+        if (!it || !it->pub.evidence[REPORT_HSND].known)
+            continue;
+        it->pub.evidence[REPORT_HSND].at = now;
+        model_judge(m, it, now);
+    }
+}
+
+/* A mapper that leads nobody: it is alone, or says it does not lead.  If it
+ * was the leader, its place is free. */
+static void gives_up(struct model *m, const struct report *rep)
+{
+    if (m->map.known && strcmp(m->map.leader, rep->node) == 0)
+        m->led = false;
+}
+
+static int take(struct model *m, struct model_reporter *r,
+                const struct report *rep, int64_t now)
+{
+    if (rep->from == REPORT_MAPPERD) {
+        r->alone = model_map_is_alone(m, r, rep);
+        r->alone_version = rep->map.version;
+        if (r->alone || !rep->map.leader) {
+            gives_up(m, rep);
+            return 0;
+        }
+        take_map(m, rep, now);
+    }
+    if (rep->from == REPORT_LINKS)
+        m->source_at[REPORT_LINKS] = now;
+    if (rep->from == REPORT_HSND && rep->nrecords == 0)
+        vouch_again(m, rep, now);
+    for (size_t i = 0; i < rep->nrecords; i++) {
+        if (take_record(m, rep->from, &rep->records[i], now) < 0)
+            return -1;
+    }
+    if (rep->map.leader && rep->map.parts && is_whole(m, rep->map.parts))
+        end_snapshot(m, now);
+    take_peers(m, rep, now);
+    return 0;
+}
+
+int model_input(struct model *m, const struct report *rep, int64_t now,
+                struct errbuf *err)
+{
+    struct model_reporter *r = model_reporter_get(m, rep);
+    bool anew;
+
+    if (!r)
+        return model_refuse(err, errno, "no room for one more reporter",
+                            rep->node);
+    if (!m->began)
+        m->began = now;
+    model_note_word(m, r, rep, now);
+    if (model_check(m, r, rep, now, err) < 0) {
+        r->pub.refused++;
+        return -1;
+    }
+    anew = !r->seen || r->pub.instance != rep->instance;
+    r->seen = true;
+    r->pub.instance = rep->instance;
+    r->pub.seq = rep->seq;
+    r->pub.at = now;
+    r->pub.accepted++;
+    model_counters_take(m, r, rep);
+    if (take(m, r, rep, now) == 0) {
+        model_errors_take(m, rep, anew, now);
+        return 0;
+    }
+    return model_refuse(err, errno, "no room for what it reports", rep->node);
 }

@@ -115,25 +115,10 @@ bool model_others_live(struct model *m, struct model_item *it, int64_t now);
 bool model_alone_is_proven(const struct model *m, const struct model_item *it,
                            int64_t now);
 
-/* ---- model_check.c ---- */
-
-/* Of a mapper that leads: nothing but the mapper's own host? */
-bool model_map_is_alone(const struct model *m, const struct model_reporter *r,
-                        const struct report *rep);
-
-/* What is wrong with a report: with what stands in it, or with its time, 0 or
- * -1 with errno: EALREADY older than one before, EPERM the sender may not say
- * that, EAGAIN not now. */
-int model_check(struct model *m, const struct model_reporter *r,
-                const struct report *rep, int64_t now, struct errbuf *err);
-/* -1, with errno `code` and "who: what". */
-int model_refuse(struct errbuf *err, int code, const char *what,
-                 const char *who);
+/* ---- model_judge.c ---- */
 
 /* Judge an item anew. */
 void model_judge(struct model *m, struct model_item *it, int64_t now);
-void model_alarm(struct model *m, int64_t now, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* ---- model_errors.c ---- */
 
@@ -148,13 +133,5 @@ void model_errors_why(const struct model *m, const struct model_item *host,
                       char *why, size_t size);
 void model_flaps_why(const struct model *m, const struct model_item *it,
                      uint32_t times, char *why, size_t size);
-
-/* Take over what a reporter counted. */
-void model_counters_take(struct model *m, struct model_reporter *r,
-                         const struct report *rep);
-void model_counters_drop(struct model *m, struct model_reporter *r);
-
-struct model_reporter *model_reporter_get(struct model *m,
-                                          const struct report *rep);
 
 #endif

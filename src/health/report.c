@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "health/report.h"
+
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/jsonx.h"
-#include "health/report.h"
 
 static const char *const from_names[] = {"hsnd", "mapperd", "links"};
 static const char *const kind_names[] = {"host", "link", "xbar"};
@@ -182,4 +184,300 @@ char *report_encode(const struct report *r, struct errbuf *err)
         errno = ENOMEM;
     }
     return copy;
+}
+
+/* ---- report decode ----------------------------------------------------- */
+
+static int bad(struct errbuf *err, const char *what)
+{
+    errprintf(err, "malformed report: %s", what);
+    errno = EBADMSG;
+    return -1;
+}
+
+/* Names go into logs, files and Slurm: letters, digits and .-_: only. */
+static bool clean_name(const char *s)
+{
+    for (; *s; s++) {
+        if (!isalnum((unsigned char)*s) && !strchr(".-_:", *s))
+            return false;
+    }
+    return true;
+}
+
+static bool clean_why(const char *s)
+{
+    for (; *s; s++) {
+        if (!isalnum((unsigned char)*s) && !strchr(" .-_:%/+", *s))
+            return false;
+    }
+    return true;
+}
+
+static bool has(struct json_object *o, const char *key)
+{
+    return json_object_object_get_ex(o, key, NULL);
+}
+
+/* An optional text: absent is "". */
+static bool get_text(struct json_object *o, const char *key, char *out,
+                     size_t size, bool (*clean)(const char *))
+{
+    const char *s = jsonx_str(o, key, size);
+
+    if (!s)
+        return !has(o, key);
+    if (!clean(s))
+        return false;
+    strcpy(out, s);
+    return true;
+}
+
+static bool get_number(struct json_object *o, const char *key, int64_t max,
+                       uint64_t *out)
+{
+    int64_t v = 0;
+
+    if (!jsonx_int(o, key, 0, max, &v) && has(o, key))
+        return false;
+    *out = (uint64_t)v;
+    return true;
+}
+
+static bool get_u32(struct json_object *o, const char *key, uint32_t max,
+                    uint32_t *out)
+{
+    uint64_t v;
+
+    if (!get_number(o, key, max, &v))
+        return false;
+    *out = (uint32_t)v;
+    return true;
+}
+
+static bool get_rail(struct json_object *o, uint8_t *rail)
+{
+    uint64_t v;
+
+    if (!get_number(o, "rail", SF_ELAN_RAILS_MAX - 1, &v))
+        return false;
+    *rail = (uint8_t)v;
+    return true;
+}
+
+static int find_word(struct json_object *o, const char *key, int n,
+                     const char *(*name)(int))
+{
+    const char *s = jsonx_str(o, key, 32);
+
+    for (int i = 0; s && i < n; i++) {
+        if (strcmp(s, name(i)) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static const char *from_name(int i)
+{
+    return report_from_name((enum report_from)i);
+}
+
+static const char *kind_name(int i)
+{
+    return report_kind_name((enum report_kind)i);
+}
+
+static const char *seen_name(int i)
+{
+    return report_seen_name((enum report_seen)i);
+}
+
+static bool identified(const struct report_record *r)
+{
+    switch (r->kind) {
+    case REPORT_HOST:
+        return r->name[0] || r->board;
+    case REPORT_LINK:
+        return r->name[0] && r->peer[0];
+    case REPORT_XBAR:
+        return r->name[0] != '\0';
+    }
+    return false;
+}
+
+static bool get_answered(struct json_object *o, const char *key, uint8_t *out)
+{
+    bool yes = false;
+
+    if (!has(o, key))
+        return true;
+    *out = ANSWERED_NO;
+    if (!jsonx_bool(o, key, &yes))
+        return false;
+    if (yes)
+        *out = ANSWERED_YES;
+    return true;
+}
+
+static bool get_record(struct json_object *o, void *out)
+{
+    struct report_record *r = out;
+    int kind = find_word(o, "kind", REPORT_KINDS, kind_name);
+    int seen = find_word(o, "seen", 4, seen_name);
+
+    if (kind < 0 || seen < 0)
+        return false;
+    r->kind = (enum report_kind)kind;
+    r->seen = (enum report_seen)seen;
+    return get_rail(o, &r->rail) &&
+           get_text(o, "name", r->name, sizeof(r->name), clean_name) &&
+           get_text(o, "peer", r->peer, sizeof(r->peer), clean_name) &&
+           get_text(o, "why", r->why, sizeof(r->why), clean_why) &&
+           get_number(o, "count", INT64_MAX, &r->count) &&
+           get_answered(o, "answered", &r->answered) &&
+           get_answered(o, "turned", &r->turned) &&
+           get_u32(o, "asked", INT32_MAX, &r->asked) &&
+           (jsonx_hex(o, "board", &r->board) || !has(o, "board")) &&
+           identified(r);
+}
+
+static bool get_counter(struct json_object *o, void *out)
+{
+    struct report_counter *c = out;
+
+    if (!get_rail(o, &c->rail) ||
+        !get_text(o, "name", c->name, sizeof(c->name), clean_name) ||
+        !get_number(o, "value", INT64_MAX, &c->value) || !c->name[0])
+        return false;
+    return strcspn(c->name, ".-:") == strlen(c->name);
+}
+
+static bool get_peer(struct json_object *o, void *out)
+{
+    struct report_peer *p = out;
+
+    return get_rail(o, &p->rail) && jsonx_hex(o, "board", &p->board) &&
+           get_u32(o, "sent", INT32_MAX, &p->sent) &&
+           get_u32(o, "lost", p->sent, &p->lost);
+}
+
+/* An optional array of objects.  Its length is looked at before anything is
+ * allocated. */
+static int get_array(struct json_object *o, const char *key, size_t max,
+                     size_t size, bool (*get)(struct json_object *, void *),
+                     void *items, size_t *n, struct errbuf *err)
+{
+    struct json_object *a = jsonx_array(o, key, n);
+    char *mem;
+
+    if (!a && !has(o, key))
+        return 0;
+    if (!a || *n > max)
+        return bad(err, key);
+    mem = calloc(*n ? *n : 1, size);
+    memcpy(items, &mem, sizeof(mem));
+    if (!mem) {
+        errprintf(err, "out of memory");
+        errno = ENOMEM;
+        return -1;
+    }
+    for (size_t i = 0; i < *n; i++) {
+        if (!get(json_object_array_get_idx(a, i), mem + i * size))
+            return bad(err, key);
+    }
+    return 0;
+}
+
+static int get_map(struct json_object *o, struct report_map *m,
+                   struct errbuf *err)
+{
+    struct json_object *map = jsonx_object(o, "map");
+
+    if (!map)
+        return has(o, "map") ? bad(err, "map") : 0;
+    m->present = true;
+    if (!jsonx_bool(map, "leader", &m->leader) ||
+        !jsonx_bool(map, "configured", &m->configured) ||
+        !get_number(map, "version", INT64_MAX, &m->version) ||
+        !get_text(map, "leader_node", m->leader_node, sizeof(m->leader_node),
+                  clean_name) ||
+        !get_u32(map, "verify_us", INT32_MAX, &m->verify_us) ||
+        !get_u32(map, "parts", SF_REPORT_PARTS_MAX, &m->parts) ||
+        !get_u32(map, "part", m->parts, &m->part) || (m->parts && !m->part))
+        return bad(err, "map");
+    return 0;
+}
+
+static int get_head(struct json_object *o, struct report *r, struct errbuf *err)
+{
+    int from = find_word(o, "from", REPORT_FROMS, from_name);
+    int64_t v;
+
+    if (!jsonx_int(o, "v", 0, INT32_MAX, &v))
+        return bad(err, "v");
+    if (v != REPORT_VERSION) {
+        errprintf(err, "a report of version %ld, not %d", (long)v,
+                  REPORT_VERSION);
+        errno = EPROTO;
+        return -1;
+    }
+    if (from < 0)
+        return bad(err, "from");
+    r->from = (enum report_from)from;
+    if (!get_text(o, "node", r->node, sizeof(r->node), clean_name) ||
+        !r->node[0])
+        return bad(err, "node");
+    if (!get_number(o, "instance", INT64_MAX, &r->instance) ||
+        !get_number(o, "seq", INT64_MAX, &r->seq))
+        return bad(err, "instance or seq");
+    return 0;
+}
+
+/* Each value is a series of its own: a name that came twice on a rail would
+ * spoil all of them for who scrapes. */
+static bool counted_twice(const struct report *r)
+{
+    for (size_t i = 1; i < r->ncounters; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (r->counters[i].rail == r->counters[j].rail &&
+                strcmp(r->counters[i].name, r->counters[j].name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static int get_all(struct json_object *o, struct report *r, struct errbuf *err)
+{
+    if (get_head(o, r, err) < 0 || get_map(o, &r->map, err) < 0)
+        return -1;
+    if (get_array(o, "records", SF_REPORT_RECORDS_MAX, sizeof(*r->records),
+                  get_record, &r->records, &r->nrecords, err) < 0)
+        return -1;
+    if (get_array(o, "counters", SF_REPORT_COUNTERS_MAX, sizeof(*r->counters),
+                  get_counter, &r->counters, &r->ncounters, err) < 0)
+        return -1;
+    if (counted_twice(r))
+        return bad(err, "a counter twice");
+    return get_array(o, "peers", SF_REPORT_PEERS_MAX, sizeof(*r->peers),
+                     get_peer, &r->peers, &r->npeers, err);
+}
+
+int report_decode(struct report *r, const char *text, size_t len,
+                  struct errbuf *err)
+{
+    struct json_object *o;
+    int rc, e;
+
+    memset(r, 0, sizeof(*r));
+    o = jsonx_parse(text, len, err);
+    if (!o)
+        return -1;
+    rc = get_all(o, r, err);
+    e = errno;
+    json_object_put(o);
+    if (rc < 0)
+        report_free(r);
+    errno = e;
+    return rc;
 }

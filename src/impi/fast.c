@@ -104,7 +104,7 @@ static inline uint64_t difference(const uint8_t *a, const uint8_t *b)
 }
 _Static_assert(IMPI_PROC_SIZE == 24, "three words");
 
-/* All that deliver.c asks of a first packet, and that it is the last. */
+/* All that channel.c asks of a first packet, and that it is the last. */
 static bool is_whole(const struct impi_channel *channel,
                      const struct impi_packet *pk, size_t len)
 {

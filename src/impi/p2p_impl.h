@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Inside of the message engine: what p2p.c, match.c, send.c, deliver.c and
- * channel.c share.  Not for others.
+ * Inside of the message engine: what p2p.c (requests, matching) and channel.c
+ * (bytes that come and go) share.  Not for others.
  *
  * A pair is this process and one peer: flow control and queues (3.6).  A
  * channel carries one pair or many.  Every request that is not done is on
@@ -199,8 +199,6 @@ void pair_fail(struct impi_pair *pair, const char *why);
 
 /* ---- send.c ---- */
 
-/* Fill *item with the pair's next packet; false: nothing may be sent. */
-bool pair_next_packet(struct impi_pair *pair, struct tx_item *item);
 /* True when pair_next_packet() would give one. */
 bool pair_can_send(const struct impi_pair *pair);
 /* Nothing is queued, sendable or not. */
@@ -209,27 +207,16 @@ static inline bool pair_is_quiet(const struct impi_pair *pair)
     return pair->acks_due == 0 && TAILQ_EMPTY(&pair->controls) &&
            TAILQ_EMPTY(&pair->first) && TAILQ_EMPTY(&pair->rest);
 }
-/* One packet of the send is wholly written. */
-void send_written(struct impi_p2p *p2p, struct impi_request *req);
 /* Complete it when all is written and answered. */
 void send_check_drained(struct impi_p2p *p2p, struct impi_request *req);
-/* A SYNCACK came for srqid; -1: for nothing. */
-int send_matched(struct impi_pair *pair, uint64_t srqid, uint64_t drqid);
-
-/* ---- cancel.c ---- */
 
 /* A reply to a CANCEL; NULL, or what is wrong with it. */
 const char *send_cancel_reply(struct impi_pair *pair, uint64_t srqid, bool yes);
-
-/* ---- match.c ---- */
 
 /* Find and unlink the posted receive that takes a message of the pair with
  * these.  NULL: none, or (*later) it cannot be told now. */
 struct impi_request *match_posted(struct impi_pair *pair, uint64_t cid,
                                   int32_t tag, bool *later);
-/* The message goes from the queues to the receive, with what is still to come
- * of its first packet. */
-void take_unexpected(struct impi_request *req, struct impi_unexpected *u);
 /* A receive has a message: status, SYNCACK, id.  0 or -1 ENOMEM. */
 int recv_begin(struct impi_pair *pair, struct impi_request *req, int32_t rank,
                int32_t tag, uint64_t msglen, uint64_t srqid, bool sync);
@@ -242,31 +229,14 @@ static inline bool tag_fits(int32_t wanted, int32_t tag)
     return wanted == tag || wanted == IMPI_ANY_TAG;
 }
 
-/* ---- unexpected.c ---- */
-
 /* Keep a message until it is received; NULL: no memory. */
 struct impi_unexpected *unexpected_add(struct impi_pair *pair,
                                        const struct impi_packet *pk);
-/* The oldest that such a receive takes, or NULL. */
-struct impi_unexpected *find_unexpected(struct impi_p2p *p2p,
-                                        const struct impi_recv *args);
-void unexpected_unlink(struct impi_unexpected *u);
 /* It is to be matched by impi_p2p_settle(). */
 void unexpected_later(struct impi_unexpected *u);
-/* Does one of those fit this posted receive? */
-bool later_fits(const struct impi_p2p *p2p, const struct impi_request *req);
-void unexpected_free(struct impi_unexpected *u);
 /* Both, and no more bytes for it. */
 void unexpected_drop(struct impi_unexpected *u);
 
-/* ---- deliver.c ---- */
-
-/* A packet came from that channel; sets its rx_* for the payload.  Returns 0,
- * or -1 with errno and err. */
-int deliver_packet(struct impi_channel *channel, const struct impi_packet *pk,
-                   struct errbuf *err);
-/* Its payload is here as a whole. */
-void deliver_payload_end(struct impi_channel *channel);
 /* One packet of the pair is received (3.6); every so many are acknowledged. */
 void pair_acknowledge(struct impi_pair *pair);
 static inline void pair_received(struct impi_pair *pair)

@@ -1,11 +1,559 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * In trees a client is a vertex, numbered by its master; for Bcast and Reduce
+ * Schedules of collective calls.  In trees a client is a vertex, numbered by its master; for Bcast and Reduce
  * relative to the root's client, whose vertex is the root itself.
  */
+#include "impi/schedule.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "impi/constants.h"
-#include "impi/schedule_priv.h"
+
+/* Inside of the schedules: how one process's list of steps is put together.
+ */
+struct plan {
+    struct impi_schedule *s;
+    const struct impi_group *g;
+    uint32_t rank; /* own */
+    uint32_t root;
+    int32_t tag;
+    uint32_t by_master; /* of the rules, while a Bcast is planned */
+    bool failed;        /* no memory: nothing is added any more */
+};
+
+static void plan_reduce(struct plan *p, const struct impi_coll_rules *rules,
+                        bool commutes);
+
+static inline bool is_power_of_two(uint32_t n)
+{
+    return (n & (n - 1)) == 0;
+}
+
+/* Binomial trees over vertices 0 to n - 1, me being one of them and who()
+ * their ranks.  Down: from vertex 0 to all.  Up: acc of all into that of
+ * vertex 0. */
+typedef uint32_t plan_who_f(const struct plan *p, uint32_t v);
+
+/* ---- schedule plan ----------------------------------------------------- */
+
+/* Putting steps together. */
+
+static void add(struct plan *p, struct impi_step step)
+{
+    struct impi_schedule *s = p->s;
+
+    if (p->failed)
+        return;
+    if (s->count == s->size) {
+        size_t size = s->size ? 2 * s->size : 16;
+        struct impi_step *steps = realloc(s->steps, size * sizeof(*steps));
+
+        if (!steps) {
+            p->failed = true;
+            return;
+        }
+        s->steps = steps;
+        s->size = size;
+    }
+    s->steps[s->count++] = step;
+}
+
+static struct impi_step message(const struct plan *p, enum impi_step_kind kind,
+                                uint32_t peer, enum impi_step_buf buf)
+{
+    return (struct impi_step){.kind = kind,
+                              .buf = buf,
+                              .local =
+                                  impi_group_are_local(p->g, p->rank, peer),
+                              .tag = p->tag,
+                              .rank = peer};
+}
+
+/* Each adds one step: a message, a local operation, acc = buf op acc, and
+ * acc op buf. */
+static void plan_send(struct plan *p, uint32_t to, enum impi_step_buf buf)
+{
+    add(p, message(p, IMPI_STEP_SEND, to, buf));
+}
+
+static void plan_recv(struct plan *p, uint32_t from, enum impi_step_buf buf)
+{
+    add(p, message(p, IMPI_STEP_RECV, from, buf));
+}
+
+static void plan_local(struct plan *p, enum impi_step_kind kind, uint32_t rank,
+                       enum impi_step_buf buf)
+{
+    add(p, (struct impi_step){
+               .kind = kind, .buf = buf, .local = true, .rank = rank});
+}
+
+static void plan_combine(struct plan *p, enum impi_step_buf buf)
+{
+    add(p, (struct impi_step){.kind = IMPI_STEP_COMBINE, .buf = buf});
+}
+
+static void plan_combine_under(struct plan *p, enum impi_step_buf buf)
+{
+    add(p, (struct impi_step){.kind = IMPI_STEP_COMBINE_UNDER, .buf = buf});
+}
+
+/* The step added last does not keep the next one waiting. */
+static void plan_with_next(struct plan *p)
+{
+    if (p->s->count > 0)
+        p->s->steps[p->s->count - 1].more = true;
+}
+
+/* acc = own by a message to oneself: what the type covers, nothing between. */
+static void plan_copy_own(struct plan *p)
+{
+    plan_recv(p, p->rank, IMPI_BUF_ACC);
+    plan_with_next(p);
+    plan_send(p, p->rank, IMPI_BUF_OWN);
+}
+
+/* Receive into tmp, combine. */
+static void plan_take_partial(struct plan *p, uint32_t from)
+{
+    plan_recv(p, from, IMPI_BUF_TMP);
+    plan_combine(p, IMPI_BUF_TMP);
+}
+
+/* Messages of a row: none waits for another (`more`). */
+static void plan_send_block(struct plan *p, uint32_t to, uint32_t block)
+{
+    struct impi_step step = message(p, IMPI_STEP_SEND, to, IMPI_BUF_OUT);
+
+    step.more = true;
+    step.block = block;
+    add(p, step);
+}
+
+static void plan_recv_block(struct plan *p, uint32_t from, uint32_t block)
+{
+    struct impi_step step = message(p, IMPI_STEP_RECV, from, IMPI_BUF_IN);
+
+    step.more = true;
+    step.block = block;
+    add(p, step);
+}
+
+/* What follows waits for the row before it. */
+static void plan_end_row(struct plan *p)
+{
+    if (p->s->count > 0)
+        p->s->steps[p->s->count - 1].more = false;
+}
+
+static void plan_tree_down(struct plan *p, uint32_t me, uint32_t n,
+                           plan_who_f *who, enum impi_step_buf buf)
+{
+    int dim = impi_cubedim(n);
+    int high = impi_hibit(me, dim);
+
+    if (me > 0)
+        plan_recv(p, who(p, me & ~(UINT32_C(1) << high)), buf);
+    for (int i = high + 1; i < dim; i++) {
+        uint32_t child = me | UINT32_C(1) << i;
+
+        if (child < n)
+            plan_send(p, who(p, child), buf);
+    }
+}
+
+static void plan_tree_up(struct plan *p, uint32_t me, uint32_t n,
+                         plan_who_f *who)
+{
+    for (uint32_t bit = 1; bit < n; bit <<= 1) {
+        if (me & bit) {
+            plan_send(p, who(p, me & ~bit), IMPI_BUF_ACC);
+            return;
+        }
+        if ((me | bit) < n)
+            plan_take_partial(p, who(p, me | bit));
+    }
+}
+
+/* The root's part: i counts from the highest rank down. */
+static void fold(struct plan *p, uint32_t r, uint32_t i)
+{
+    if (r == p->rank && i == 0)
+        add(p, (struct impi_step){.kind = IMPI_STEP_COPY, .buf = IMPI_BUF_OWN});
+    else if (r == p->rank)
+        plan_combine(p, IMPI_BUF_OWN);
+    else if (i == 0)
+        plan_recv(p, r, IMPI_BUF_ACC);
+    else
+        plan_take_partial(p, r);
+}
+
+/* own of ranks [first, first + n) goes straight to p->root, which folds into
+ * acc from the highest rank down: v0 op (v1 op (v2 ...)). */
+static void plan_fold_in_order(struct plan *p, uint32_t first, uint32_t n)
+{
+    if (p->rank != p->root) {
+        plan_send(p, p->root, IMPI_BUF_OWN);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        fold(p, first + n - 1 - i, i);
+}
+
+/* 0, or -1 with errno ENOMEM and no steps. */
+static int plan_finish(struct plan *p)
+{
+    if (!p->failed)
+        return 0;
+    p->s->count = 0;
+    errno = ENOMEM;
+    return -1;
+}
+
+int impi_schedule_add_other(struct impi_schedule *s)
+{
+    struct plan p = {.s = s};
+
+    plan_local(&p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
+    if (s->count > 1) {
+        struct impi_step last = s->steps[s->count - 1];
+
+        memmove(s->steps + 1, s->steps, (s->count - 1) * sizeof(last));
+        s->steps[0] = last;
+    }
+    return plan_finish(&p);
+}
+
+void impi_schedule_free(struct impi_schedule *s)
+{
+    free(s->steps);
+    *s = (struct impi_schedule){0};
+}
+
+/* ---- schedule blocks --------------------------------------------------- */
+
+/* Blocks between all processes, and results from rank to rank. Receives stand
+ * first in a row, so that they are posted when the data come. */
+
+#define PLAN(p, ...)                                                           \
+    struct plan p = {.s = s, .g = g, .rank = rank, __VA_ARGS__};               \
+    s->count = 0
+
+int impi_schedule_gather(struct impi_schedule *s, const struct impi_group *g,
+                         uint32_t rank, uint32_t root, bool self, int32_t tag)
+{
+    PLAN(p, .tag = tag);
+
+    for (uint32_t i = 0; rank == root && i < g->size; i++) {
+        if (i != rank || self)
+            plan_recv_block(&p, i, i);
+    }
+    if (rank != root || self)
+        plan_send_block(&p, root, root);
+    plan_end_row(&p);
+    return plan_finish(&p);
+}
+
+int impi_schedule_gather_masters(struct impi_schedule *s,
+                                 const struct impi_group *g, uint32_t rank)
+{
+    PLAN(p, .tag = IMPI_GATHER_TAG);
+
+    for (uint32_t n = 1; rank == 0 && n < impi_group_num_masters(g); n++)
+        plan_recv_block(&p, impi_group_master_rank(g, n), n);
+    if (rank != 0 && impi_group_is_master(g, rank))
+        plan_send_block(&p, 0, 0);
+    plan_end_row(&p);
+    return plan_finish(&p);
+}
+
+int impi_schedule_scatter(struct impi_schedule *s, const struct impi_group *g,
+                          uint32_t rank, uint32_t root, bool self, int32_t tag)
+{
+    PLAN(p, .tag = tag);
+
+    if (rank != root || self)
+        plan_recv_block(&p, root, root);
+    for (uint32_t i = 0; rank == root && i < g->size; i++) {
+        if (i != rank || self)
+            plan_send_block(&p, i, i);
+    }
+    plan_end_row(&p);
+    return plan_finish(&p);
+}
+
+/* Each begins with its own successor, so that nobody is everybody's first. */
+int impi_schedule_alltoall(struct impi_schedule *s, const struct impi_group *g,
+                           uint32_t rank, bool self, int32_t tag)
+{
+    PLAN(p, .tag = tag);
+
+    for (uint32_t i = 0; i < g->size; i++) {
+        if (i != rank || self)
+            plan_recv_block(&p, i, i);
+    }
+    for (uint32_t k = 0; k < g->size; k++) {
+        uint32_t i = (rank + k) % g->size;
+
+        if (i != rank || self)
+            plan_send_block(&p, i, i);
+    }
+    plan_end_row(&p);
+    return plan_finish(&p);
+}
+
+uint32_t impi_rounds_ahead(uint32_t n, uint32_t rank, uint32_t d)
+{
+    return is_power_of_two(n) ? rank ^ d : (rank + d) % n;
+}
+
+uint32_t impi_rounds_behind(uint32_t n, uint32_t rank, uint32_t d)
+{
+    return is_power_of_two(n) ? rank ^ d : (rank + n - d) % n;
+}
+
+int impi_schedule_rounds(struct impi_schedule *s, const struct impi_group *g,
+                         uint32_t rank, int32_t tag)
+{
+    uint32_t n = g->size;
+    PLAN(p, .tag = tag);
+
+    for (uint32_t k = 0, step = 1; step < n; k++, step <<= 1) {
+        plan_local(&p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
+        plan_recv_block(&p, impi_rounds_behind(n, rank, step), k);
+        plan_send_block(&p, impi_rounds_ahead(n, rank, step), k);
+        plan_end_row(&p);
+    }
+    plan_local(&p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
+    return plan_finish(&p);
+}
+
+int impi_schedule_neighbours(struct impi_schedule *s,
+                             const struct impi_group *g, uint32_t rank,
+                             const struct impi_neighbour *from, size_t nfrom,
+                             const struct impi_neighbour *to, size_t nto)
+{
+    PLAN(p, .tag = 0);
+
+    for (size_t i = 0; i < nfrom; i++) {
+        p.tag = IMPI_NEIGHBOUR_TAG + from[i].tag;
+        plan_recv_block(&p, from[i].rank, from[i].block);
+    }
+    for (size_t i = 0; i < nto; i++) {
+        p.tag = IMPI_NEIGHBOUR_TAG + to[i].tag;
+        plan_send_block(&p, to[i].rank, to[i].block);
+    }
+    plan_end_row(&p);
+    return plan_finish(&p);
+}
+
+static void chain(struct plan *p, enum impi_step_buf before)
+{
+    if (p->rank > 0) {
+        plan_recv(p, p->rank - 1, before);
+        plan_combine(p, before);
+    }
+    if (p->rank + 1 < p->g->size)
+        plan_send(p, p->rank + 1, IMPI_BUF_ACC);
+}
+
+int impi_schedule_scan(struct impi_schedule *s, const struct impi_group *g,
+                       uint32_t rank, bool copy)
+{
+    PLAN(p, .tag = IMPI_SCAN_TAG);
+
+    if (copy)
+        plan_copy_own(&p);
+    chain(&p, IMPI_BUF_TMP);
+    return plan_finish(&p);
+}
+
+int impi_schedule_exscan(struct impi_schedule *s, const struct impi_group *g,
+                         uint32_t rank)
+{
+    PLAN(p, .tag = IMPI_SCAN_TAG);
+
+    chain(&p, IMPI_BUF_DATA);
+    return plan_finish(&p);
+}
+
+int impi_schedule_reduce_scatter(struct impi_schedule *s,
+                                 const struct impi_group *g,
+                                 const struct impi_coll_rules *rules,
+                                 uint32_t rank, bool commutes)
+{
+    PLAN(p, .root = 0);
+
+    plan_reduce(&p, rules, commutes);
+    p.tag = IMPI_SCATTERV_TAG;
+    plan_recv_block(&p, 0, 0);
+    for (uint32_t i = 0; rank == 0 && i < g->size; i++)
+        plan_send_block(&p, i, i);
+    plan_end_row(&p);
+    return plan_finish(&p);
+}
+
+/* ---- schedule inter ---------------------------------------------------- */
+
+/* Between the two groups of an intercommunicator. The standard has none of
+ * these: a group's results go up a binomial tree of its ranks to its leader
+ * (its lowest rank), the leaders speak with each other or with the root, and
+ * what comes goes down a tree. */
+
+/* plan.root: leader of the tree's group. */
+static uint32_t in_group(const struct plan *p, uint32_t v)
+{
+    return p->root + v;
+}
+
+static void down(struct plan *p, const struct impi_sides *sides,
+                 enum impi_step_buf buf)
+{
+    p->root = sides->first;
+    p->tag = IMPI_BCAST_TAG;
+    plan_tree_down(p, p->rank - sides->first, sides->size, in_group, buf);
+}
+
+/* The leader's acc: own of its group, folded. */
+static void up(struct plan *p, const struct impi_sides *sides, bool commutes)
+{
+    p->root = sides->first;
+    p->tag = IMPI_REDUCE_TAG;
+    if (!commutes) {
+        plan_fold_in_order(p, sides->first, sides->size);
+        return;
+    }
+    plan_copy_own(p);
+    plan_tree_up(p, p->rank - sides->first, sides->size, in_group);
+}
+
+/* The leaders swap their acc for the other's, into tmp. */
+static void swap(struct plan *p, const struct impi_sides *sides)
+{
+    if (p->rank != sides->first)
+        return;
+    p->tag = IMPI_MERGE_TAG;
+    plan_recv(p, sides->peer, IMPI_BUF_TMP);
+    if (p->s->count > 0)
+        p->s->steps[p->s->count - 1].more = true;
+    plan_send(p, sides->peer, IMPI_BUF_ACC);
+}
+
+int impi_schedule_inter_bcast(struct impi_schedule *s,
+                              const struct impi_group *g, uint32_t rank,
+                              const struct impi_sides *sides,
+                              enum impi_role role, uint32_t root)
+{
+    PLAN(p, .tag = IMPI_BCAST_TAG);
+
+    if (role == IMPI_ROLE_ROOT)
+        plan_send(&p, sides->peer, IMPI_BUF_DATA);
+    if (role == IMPI_ROLE_OTHER) {
+        if (rank == sides->first)
+            plan_recv(&p, root, IMPI_BUF_DATA);
+        down(&p, sides, IMPI_BUF_DATA);
+    }
+    return plan_finish(&p);
+}
+
+int impi_schedule_inter_reduce(struct impi_schedule *s,
+                               const struct impi_group *g, uint32_t rank,
+                               const struct impi_sides *sides,
+                               enum impi_role role, uint32_t root,
+                               bool commutes)
+{
+    PLAN(p, .tag = IMPI_REDUCE_TAG);
+
+    if (role == IMPI_ROLE_ROOT)
+        plan_recv(&p, sides->peer, IMPI_BUF_DATA);
+    if (role == IMPI_ROLE_OTHER) {
+        up(&p, sides, commutes);
+        if (rank == sides->first)
+            plan_send(&p, root, IMPI_BUF_ACC);
+    }
+    return plan_finish(&p);
+}
+
+int impi_schedule_inter_allreduce(struct impi_schedule *s,
+                                  const struct impi_group *g, uint32_t rank,
+                                  const struct impi_sides *sides, bool commutes)
+{
+    PLAN(p, .root = 0);
+
+    up(&p, sides, commutes);
+    swap(&p, sides);
+    down(&p, sides, IMPI_BUF_TMP);
+    return plan_finish(&p);
+}
+
+int impi_schedule_inter_reduce_scatter(struct impi_schedule *s,
+                                       const struct impi_group *g,
+                                       uint32_t rank,
+                                       const struct impi_sides *sides,
+                                       bool commutes)
+{
+    PLAN(p, .root = 0);
+
+    up(&p, sides, commutes);
+    swap(&p, sides);
+    p.tag = IMPI_SCATTERV_TAG;
+    plan_recv_block(&p, sides->first, 0);
+    for (uint32_t i = 0; rank == sides->first && i < sides->size; i++)
+        plan_send_block(&p, sides->first + i, i);
+    plan_end_row(&p);
+    return plan_finish(&p);
+}
+
+int impi_schedule_inter_gather(struct impi_schedule *s,
+                               const struct impi_group *g, uint32_t rank,
+                               const struct impi_sides *sides,
+                               enum impi_role role, uint32_t root)
+{
+    PLAN(p, .tag = IMPI_GATHER_TAG);
+
+    for (uint32_t i = 0; role == IMPI_ROLE_ROOT && i < sides->npeers; i++)
+        plan_recv_block(&p, sides->peer + i, i);
+    if (role == IMPI_ROLE_OTHER)
+        plan_send_block(&p, root, 0);
+    plan_end_row(&p);
+    return plan_finish(&p);
+}
+
+int impi_schedule_inter_scatter(struct impi_schedule *s,
+                                const struct impi_group *g, uint32_t rank,
+                                const struct impi_sides *sides,
+                                enum impi_role role, uint32_t root)
+{
+    PLAN(p, .tag = IMPI_SCATTER_TAG);
+
+    for (uint32_t i = 0; role == IMPI_ROLE_ROOT && i < sides->npeers; i++)
+        plan_send_block(&p, sides->peer + i, i);
+    if (role == IMPI_ROLE_OTHER)
+        plan_recv_block(&p, root, 0);
+    plan_end_row(&p);
+    return plan_finish(&p);
+}
+
+int impi_schedule_inter_alltoall(struct impi_schedule *s,
+                                 const struct impi_group *g, uint32_t rank,
+                                 const struct impi_sides *sides)
+{
+    PLAN(p, .tag = IMPI_ALLTOALL_TAG);
+
+    for (uint32_t i = 0; i < sides->npeers; i++)
+        plan_recv_block(&p, sides->peer + i, i);
+    for (uint32_t k = 0; k < sides->npeers; k++) {
+        uint32_t i = (rank - sides->first + k) % sides->npeers;
+
+        plan_send_block(&p, sides->peer + i, i);
+    }
+    plan_end_row(&p);
+    return plan_finish(&p);
+}
+
+/* ---- schedule ---------------------------------------------------------- */
 
 bool impi_coll_is_linear(const struct impi_group *g,
                          const struct impi_coll_rules *rules)
@@ -175,8 +723,9 @@ static void reduce_linear(struct plan *p)
     }
 }
 
-void plan_reduce(struct plan *p, const struct impi_coll_rules *rules,
-                 bool commutes)
+/* All own into acc of p->root. */
+static void plan_reduce(struct plan *p, const struct impi_coll_rules *rules,
+                        bool commutes)
 {
     p->tag = IMPI_REDUCE_TAG;
     if (!commutes) {
@@ -251,4 +800,139 @@ int impi_schedule_allreduce(struct impi_schedule *s, const struct impi_group *g,
     plan_reduce(&p, rules, commutes);
     plan_bcast(&p, rules, IMPI_BUF_ACC);
     return plan_finish(&p);
+}
+
+/* ---- schedule packed --------------------------------------------------- */
+
+/* Gather and Scatter of short blocks: between clients all that a client, or a
+ * subtree of clients, has is one message. Both are one exchange: Scatter is
+ * Gather read backwards with sending and receiving swapped. */
+
+uint32_t impi_packed_client(const struct impi_group *g, uint32_t root,
+                            uint32_t v)
+{
+    return (v + impi_group_local_master_num(g, root)) %
+           impi_group_num_masters(g);
+}
+
+uint32_t impi_packed_vertex(const struct impi_group *g, uint32_t root,
+                            uint32_t rank)
+{
+    return (impi_group_local_master_num(g, rank) + impi_group_num_masters(g) -
+            impi_group_local_master_num(g, root)) %
+           impi_group_num_masters(g);
+}
+
+/* In the tree a vertex has so many as its lowest bit says behind it. */
+uint32_t impi_packed_span(const struct impi_group *g,
+                          const struct impi_coll_rules *rules, uint32_t v)
+{
+    uint32_t low = v & -v, left = impi_group_num_masters(g) - v;
+
+    if (v == 0)
+        return left;
+    if (impi_coll_is_linear(g, rules))
+        return 1;
+    return low < left ? low : left;
+}
+
+static uint32_t speaker_of(const struct plan *p, uint32_t v)
+{
+    if (v == 0)
+        return p->root;
+    return impi_group_master_rank(p->g, impi_packed_client(p->g, p->root, v));
+}
+
+/* Blocks of the other processes of the own client. */
+static void collect_locals(struct plan *p)
+{
+    const struct impi_group *g = p->g;
+    uint32_t num = impi_group_local_master_num(g, p->rank);
+
+    for (uint32_t i = g->first[num]; i < g->first[num + 1]; i++) {
+        if (g->locals[i] != p->rank)
+            plan_recv_block(p, g->locals[i], g->locals[i]);
+    }
+}
+
+/* Bundle of vertex v: block g->size + v. */
+static void bundles_linear(struct plan *p, uint32_t me)
+{
+    uint32_t n = impi_group_num_masters(p->g);
+
+    if (me > 0)
+        plan_send_block(p, p->root, p->g->size + me);
+    for (uint32_t v = 1; me == 0 && v < n; v++)
+        plan_recv_block(p, speaker_of(p, v), p->g->size + v);
+}
+
+static void bundles_tree(struct plan *p, uint32_t me)
+{
+    uint32_t n = impi_group_num_masters(p->g), bit = 1;
+
+    for (; bit < n && !(me & bit); bit <<= 1) {
+        if ((me | bit) < n)
+            plan_recv_block(p, speaker_of(p, me | bit),
+                            p->g->size + (me | bit));
+    }
+    plan_end_row(p);
+    if (me > 0)
+        plan_send_block(p, speaker_of(p, me & ~bit), p->g->size + me);
+}
+
+static void packed_up(struct plan *p, const struct impi_coll_rules *rules)
+{
+    uint32_t me = impi_packed_vertex(p->g, p->root, p->rank);
+    uint32_t speaker = speaker_of(p, me);
+
+    if (p->rank != speaker) {
+        plan_send_block(p, speaker, p->rank);
+        return;
+    }
+    collect_locals(p);
+    plan_end_row(p);
+    if (impi_coll_is_linear(p->g, rules))
+        bundles_linear(p, me);
+    else
+        bundles_tree(p, me);
+}
+
+static struct impi_step turned(struct impi_step s)
+{
+    bool send = s.kind == IMPI_STEP_SEND;
+
+    s.kind = send ? IMPI_STEP_RECV : IMPI_STEP_SEND;
+    s.buf = send ? IMPI_BUF_IN : IMPI_BUF_OUT;
+    return s;
+}
+
+/* Steps of a row stay together. */
+static void turn_round(struct impi_schedule *s)
+{
+    for (size_t i = 0, k = s->count; i < k--; i++) {
+        struct impi_step first = s->steps[i];
+
+        s->steps[i] = turned(s->steps[k]);
+        s->steps[k] = turned(first);
+    }
+    /* What was "with the next one" is "with the one before". */
+    for (size_t i = 0; i < s->count; i++)
+        s->steps[i].more = i + 1 < s->count && s->steps[i + 1].more;
+}
+
+int impi_schedule_packed(struct impi_schedule *s, const struct impi_group *g,
+                         const struct impi_coll_rules *rules, uint32_t rank,
+                         uint32_t root, bool up)
+{
+    struct plan p = {.s = s, .g = g, .rank = rank, .root = root};
+
+    p.tag = up ? IMPI_GATHER_TAG : IMPI_SCATTER_TAG;
+    s->count = 0;
+    packed_up(&p, rules);
+    plan_end_row(&p);
+    if (plan_finish(&p) < 0)
+        return -1;
+    if (!up)
+        turn_round(s);
+    return 0;
 }
