@@ -1,12 +1,771 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Barrier and Bcast on spanning communicators, blocking and not: the steps
- * that impi/schedule.h prescribes.
+ * Collective calls on spanning communicators, blocking and not: the steps that
+ * impi/schedule.h prescribes.
  */
 #include "libimpi/coll.h"
 
-#include "libimpi/comm_make.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "impi/constants.h"
 #include "libimpi/buffer.h"
+#include "libimpi/coll_packed.h"
+#include "libimpi/coll_rounds.h"
+#include "libimpi/comm_make.h"
+#include "libimpi/data.h"
+#include "libimpi/progress.h"
+
+/* ---- coll move --------------------------------------------------------- */
+
+/* Gather, Scatter, Allgather, Alltoall and their v and w forms on spanning
+ * communicators, blocking and not: each block goes straight from the process
+ * that has it to the one that wants it, all at once. Short ones of Gather and
+ * Scatter go through the masters (coll_packed.h). */
+
+/* ---- Gather and Scatter: the same with the arrows turned ---- */
+
+enum direction { TO_ROOT, FROM_ROOT };
+
+static struct impi_sides coll_sides(const struct impi_comm *c);
+static int coll_role(const struct impi_comm *c, int root, enum impi_role *role,
+                     uint32_t *rank);
+
+/* x->tag: the operation's own, where it has one. */
+static int schedule_rooted(struct coll *x, enum direction way,
+                           enum impi_role role, uint32_t root, bool self)
+{
+    const struct impi_group *g = x->c->units;
+    struct impi_sides sides = coll_sides(x->c);
+    uint32_t me = (uint32_t)x->c->rank;
+
+    if (x->c->inter && way == TO_ROOT)
+        return impi_schedule_inter_gather(&x->steps, g, me, &sides, role, root);
+    if (x->c->inter)
+        return impi_schedule_inter_scatter(&x->steps, g, me, &sides, role,
+                                           root);
+    if (way == TO_ROOT)
+        return impi_schedule_gather(&x->steps, g, me, root, self, x->tag);
+    return impi_schedule_scatter(&x->steps, g, me, root, self, x->tag);
+}
+
+/* All know how long the blocks are: not so in the v forms. */
+static bool is_even(const struct coll *x)
+{
+    return x->tag == IMPI_GATHER_TAG || x->tag == IMPI_SCATTER_TAG;
+}
+
+/* all: the root's blocks; own: everybody's one, at the root of a group its
+ * own unless in place. */
+static int make_rooted(struct coll *x, enum direction way, struct blocks all,
+                       struct blocks own, int root)
+{
+    bool self = own.base != MPI_IN_PLACE, at_root;
+    enum impi_role role;
+    uint32_t rank;
+    size_t len;
+    int rc = coll_role(x->c, root, &role, &rank);
+
+    at_root = role == IMPI_ROLE_ROOT;
+    if (rc == MPI_SUCCESS && at_root)
+        rc = blocks_check(&all, x->c->peers);
+    if (rc == MPI_SUCCESS &&
+        (x->c->inter ? role == IMPI_ROLE_OTHER : !at_root || self))
+        rc = blocks_check(&own, 1);
+    x->in = way == TO_ROOT ? all : own;
+    x->out = way == TO_ROOT ? own : all;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (is_even(x) && packed_is_short(x->c, at_root ? &all : &own, &len))
+        return packed_make(x, way == TO_ROOT, &all, &own, rank, self, len);
+    return coll_made(schedule_rooted(x, way, role, rank, self));
+}
+
+static int rooted(struct impi_comm *c, enum direction way, struct blocks all,
+                  struct blocks own, int root, int32_t tag,
+                  MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+
+    x->tag = tag;
+    return coll_run(x, make_rooted(x, way, all, own, root), request);
+}
+
+/* ---- Allgather and Alltoall ---- */
+
+static int schedule_all(struct coll *x, bool self)
+{
+    struct impi_sides sides = coll_sides(x->c);
+    uint32_t me = (uint32_t)x->c->rank;
+
+    if (x->c->inter)
+        return coll_made(
+            impi_schedule_inter_alltoall(&x->steps, x->c->units, me, &sides));
+    return coll_made(
+        impi_schedule_alltoall(&x->steps, x->c->units, me, self, x->tag));
+}
+
+static int make_allgather(struct coll *x, struct blocks own, struct blocks in)
+{
+    bool self = own.base != MPI_IN_PLACE;
+    int rc = blocks_check(&in, x->c->peers), me = x->c->rank;
+
+    if (rc == MPI_SUCCESS && !self)
+        own = blocks_one(block_at(&in, me), block_count(&in, me), in.type);
+    if (rc == MPI_SUCCESS)
+        rc = blocks_check(&own, 1);
+    x->in = in;
+    x->out = own;
+    return rc == MPI_SUCCESS ? schedule_all(x, self) : rc;
+}
+
+static int allgather(struct impi_comm *c, struct blocks own, struct blocks in,
+                     int32_t tag, MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+
+    x->tag = tag;
+    return coll_run(x, make_allgather(x, own, in), request);
+}
+
+/* MPI_IN_PLACE: what goes out is copied before anything comes in.  The copies
+ * hang on a list of pointers that is freed with them. */
+static void free_copies(struct coll *x)
+{
+    void **copies = x->arg;
+
+    for (int i = 0; i < x->c->peers; i++)
+        free(copies[i]);
+    free(copies);
+}
+
+static int finish_copies(struct coll *x, int rc)
+{
+    free_copies(x);
+    return rc;
+}
+
+static int copy_blocks(struct coll *x, const struct blocks *in)
+{
+    size_t n = (size_t)x->c->peers;
+    void **copies = calloc(n, sizeof(*copies));
+    void **at = coll_keep(x, calloc(n, sizeof(*at)));
+
+    x->arg = copies;
+    for (int i = 0; copies && at && i < x->c->peers; i++) {
+        copies[i] = data_clone(block_at(in, i), block_count(in, i),
+                               block_type(in, i), &at[i]);
+        if (!copies[i]) {
+            free_copies(x);
+            return MPI_ERR_NO_MEM;
+        }
+    }
+    if (!copies || !at) {
+        free(copies);
+        return MPI_ERR_NO_MEM;
+    }
+    x->out = *in;
+    x->out.at = at;
+    x->finish = finish_copies;
+    return MPI_SUCCESS;
+}
+
+static int make_alltoall(struct coll *x, struct blocks out, struct blocks in)
+{
+    bool in_place = out.base == MPI_IN_PLACE;
+    int rc = blocks_check(&in, x->c->peers);
+    size_t len;
+
+    if (rc == MPI_SUCCESS && !in_place)
+        rc = blocks_check(&out, x->c->peers);
+    if (rc == MPI_SUCCESS && x->tag == IMPI_ALLTOALL_TAG &&
+        rounds_are_better(x->c, &in, &len))
+        return rounds_make(x, in_place ? &in : &out, &in, len);
+    x->in = in;
+    x->out = out;
+    if (rc == MPI_SUCCESS && in_place)
+        rc = copy_blocks(x, &in);
+    return rc == MPI_SUCCESS ? schedule_all(x, !in_place) : rc;
+}
+
+static int alltoall(struct impi_comm *c, struct blocks out, struct blocks in,
+                    int32_t tag, MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+
+    x->tag = tag;
+    return coll_run(x, make_alltoall(x, out, in), request);
+}
+
+/* ---- the calls ---- */
+
+COLL_BOTH(Gather, Igather,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, int recvcount, MPI_Datatype recvtype, int root),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+               root),
+          rooted(c, TO_ROOT, blocks_even(recvbuf, recvcount, recvtype),
+                 blocks_one(sendbuf, sendcount, sendtype), root,
+                 IMPI_GATHER_TAG, request))
+
+COLL_BOTH(Gatherv, Igatherv,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, const int recvcounts[], const int displs[],
+               MPI_Datatype recvtype, int root),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+               recvtype, root),
+          rooted(c, TO_ROOT,
+                 blocks_uneven(recvbuf, recvcounts, displs, recvtype),
+                 blocks_one(sendbuf, sendcount, sendtype), root,
+                 IMPI_GATHERV_TAG, request))
+
+COLL_BOTH(Scatter, Iscatter,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, int recvcount, MPI_Datatype recvtype, int root),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+               root),
+          rooted(c, FROM_ROOT, blocks_even(sendbuf, sendcount, sendtype),
+                 blocks_one(recvbuf, recvcount, recvtype), root,
+                 IMPI_SCATTER_TAG, request))
+
+COLL_BOTH(Scatterv, Iscatterv,
+          LIST(const void *sendbuf, const int sendcounts[], const int displs[],
+               MPI_Datatype sendtype, void *recvbuf, int recvcount,
+               MPI_Datatype recvtype, int root),
+          LIST(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+               recvtype, root),
+          rooted(c, FROM_ROOT,
+                 blocks_uneven(sendbuf, sendcounts, displs, sendtype),
+                 blocks_one(recvbuf, recvcount, recvtype), root,
+                 IMPI_SCATTERV_TAG, request))
+
+COLL_BOTH(Allgather, Iallgather,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, int recvcount, MPI_Datatype recvtype),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
+          allgather(c, blocks_one(sendbuf, sendcount, sendtype),
+                    blocks_even(recvbuf, recvcount, recvtype), IMPI_GATHER_TAG,
+                    request))
+
+COLL_BOTH(Allgatherv, Iallgatherv,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, const int recvcounts[], const int displs[],
+               MPI_Datatype recvtype),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+               recvtype),
+          allgather(c, blocks_one(sendbuf, sendcount, sendtype),
+                    blocks_uneven(recvbuf, recvcounts, displs, recvtype),
+                    IMPI_GATHERV_TAG, request))
+
+COLL_BOTH(Alltoall, Ialltoall,
+          LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+               void *recvbuf, int recvcount, MPI_Datatype recvtype),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
+          alltoall(c, blocks_even(sendbuf, sendcount, sendtype),
+                   blocks_even(recvbuf, recvcount, recvtype), IMPI_ALLTOALL_TAG,
+                   request))
+
+COLL_BOTH(Alltoallv, Ialltoallv,
+          LIST(const void *sendbuf, const int sendcounts[], const int sdispls[],
+               MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+               const int rdispls[], MPI_Datatype recvtype),
+          LIST(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+               rdispls, recvtype),
+          alltoall(c, blocks_uneven(sendbuf, sendcounts, sdispls, sendtype),
+                   blocks_uneven(recvbuf, recvcounts, rdispls, recvtype),
+                   IMPI_ALLTOALLV_TAG, request))
+
+COLL_BOTH(Alltoallw, Ialltoallw,
+          LIST(const void *sendbuf, const int sendcounts[], const int sdispls[],
+               const MPI_Datatype sendtypes[], void *recvbuf,
+               const int recvcounts[], const int rdispls[],
+               const MPI_Datatype recvtypes[]),
+          LIST(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+               rdispls, recvtypes),
+          alltoall(c,
+                   blocks_typed(sendbuf, sendcounts, sdispls, NULL, sendtypes),
+                   blocks_typed(recvbuf, recvcounts, rdispls, NULL, recvtypes),
+                   IMPI_ALLTOALLV_TAG, request))
+
+/* ---- coll reduce ------------------------------------------------------- */
+
+/* Reduce and Allreduce on spanning communicators, blocking and not, and what
+ * all reductions need of buffers. */
+
+/* ---- buffers ---- */
+
+static bool uses(const struct coll *x, enum impi_step_buf buf)
+{
+    for (size_t i = 0; i < x->steps.count; i++) {
+        const struct impi_step *s = &x->steps.steps[i];
+
+        if (s->buf == (uint8_t)buf)
+            return true;
+        if (buf == IMPI_BUF_ACC &&
+            (s->kind == IMPI_STEP_COMBINE ||
+             s->kind == IMPI_STEP_COMBINE_UNDER || s->kind == IMPI_STEP_COPY ||
+             (s->kind == IMPI_STEP_LOCAL_REDUCE && (int)s->rank == x->c->rank)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_given(const struct coll *x, enum impi_step_buf buf)
+{
+    return x->given & 1U << buf;
+}
+
+/* Memory of the call for it, unless the program gave its own. */
+static int add_buffer(struct coll *x, enum impi_step_buf buf)
+{
+    if (is_given(x, buf) || !uses(x, buf))
+        return MPI_SUCCESS;
+    return coll_keep(x, data_room(x->count, x->type, &x->buf[buf]))
+               ? MPI_SUCCESS
+               : MPI_ERR_NO_MEM;
+}
+
+/* What this process adds is overwritten before it was read. */
+static int copy_own(struct coll *x)
+{
+    void **own = &x->buf[IMPI_BUF_OWN];
+
+    return coll_keep(x, data_clone(*own, x->count, x->type, own))
+               ? MPI_SUCCESS
+               : MPI_ERR_NO_MEM;
+}
+
+/* acc, tmp of a reduction where the steps want them and they are not given.
+ */
+static int coll_add_buffers(struct coll *x, bool commutes)
+{
+    int rc = add_buffer(x, IMPI_BUF_ACC);
+
+    if (rc == MPI_SUCCESS)
+        rc = add_buffer(x, IMPI_BUF_TMP);
+    if (rc == MPI_SUCCESS && !commutes && is_given(x, IMPI_BUF_ACC) &&
+        x->buf[IMPI_BUF_OWN] == x->buf[IMPI_BUF_ACC])
+        rc = copy_own(x);
+    return rc;
+}
+
+/* Count, type, operation. */
+static int coll_check_reduction(int count, MPI_Datatype type, MPI_Op op)
+{
+    if (count < 0)
+        return MPI_ERR_COUNT;
+    if (type == MPI_DATATYPE_NULL)
+        return MPI_ERR_TYPE;
+    return op == MPI_OP_NULL ? MPI_ERR_OP : MPI_SUCCESS;
+}
+
+static int coll_check_buffers(const struct coll *x, const void *own,
+                              const void *result)
+{
+    int rc = buffer_check(own, x->count, x->type);
+
+    return rc == MPI_SUCCESS ? buffer_check(result, x->count, x->type) : rc;
+}
+
+/* ---- the calls ---- */
+
+static void reduce_args(struct coll *x, const void *in, int count,
+                        MPI_Datatype type, MPI_Op op)
+{
+    coll_use(x, IMPI_BUF_OWN, in);
+    x->count = count;
+    x->type = type;
+    x->op = op;
+}
+
+static int check_reduction(const struct coll *x, int *commutes)
+{
+    int rc = coll_check_reduction(x->count, x->type, x->op);
+
+    return rc == MPI_SUCCESS ? impi_real.Op_commutative(x->op, commutes) : rc;
+}
+
+static int schedule_reduce(struct coll *x, enum impi_role role, uint32_t root,
+                           bool commutes)
+{
+    const struct impi_group *g = x->c->units;
+    struct impi_coll_rules r = coll_rules();
+    struct impi_sides sides = coll_sides(x->c);
+    uint32_t me = (uint32_t)x->c->rank;
+
+    if (x->c->inter)
+        return impi_schedule_inter_reduce(&x->steps, g, me, &sides, role, root,
+                                          commutes);
+    return impi_schedule_reduce(&x->steps, g, &r, me, root, commutes);
+}
+
+static int make_reduce(struct coll *x, const void *in, void *out, int count,
+                       MPI_Datatype type, MPI_Op op, int root)
+{
+    enum impi_role role;
+    uint32_t rank;
+    int commutes = 0, rc = coll_role(x->c, root, &role, &rank);
+    bool adds = !x->c->inter || role == IMPI_ROLE_OTHER;
+
+    reduce_args(x, in == MPI_IN_PLACE ? out : in, count, type, op);
+    if (role == IMPI_ROLE_ROOT)
+        coll_use(x, x->c->inter ? IMPI_BUF_DATA : IMPI_BUF_ACC, out);
+    if (rc == MPI_SUCCESS)
+        rc = check_reduction(x, &commutes);
+    if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, adds ? x->buf[IMPI_BUF_OWN] : COLL_NO_BUFFER,
+                                role == IMPI_ROLE_ROOT ? out : COLL_NO_BUFFER);
+    if (rc == MPI_SUCCESS)
+        rc = coll_made(schedule_reduce(x, role, rank, commutes));
+    return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
+}
+
+static int reduce(struct impi_comm *c, const void *in, void *out, int count,
+                  MPI_Datatype type, MPI_Op op, int root, MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+
+    return coll_run(x, make_reduce(x, in, out, count, type, op, root), request);
+}
+
+COLL_BOTH(Reduce, Ireduce,
+          LIST(const void *sendbuf, void *recvbuf, int count,
+               MPI_Datatype datatype, MPI_Op op, int root),
+          LIST(sendbuf, recvbuf, count, datatype, op, root),
+          reduce(c, sendbuf, recvbuf, count, datatype, op, root, request))
+
+int coll_make_allreduce(struct coll *x, const void *in, void *out, int count,
+                        MPI_Datatype type, MPI_Op op)
+{
+    struct impi_coll_rules r = coll_rules();
+    int commutes = 0, rc;
+
+    /* In a crowd the fewest messages win, not the fewest in a row. */
+    r.exchange = r.exchange && x->c->units == &x->c->group;
+    reduce_args(x, in == MPI_IN_PLACE ? out : in, count, type, op);
+    coll_use(x, IMPI_BUF_ACC, out);
+    rc = check_reduction(x, &commutes);
+    if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, in, out);
+    if (rc == MPI_SUCCESS)
+        rc = coll_made(impi_schedule_allreduce(&x->steps, x->c->units, &r,
+                                               (uint32_t)x->c->rank, commutes));
+    return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
+}
+
+/* The other group's result. */
+static int make_inter_allreduce(struct coll *x, const void *in, void *out,
+                                int count, MPI_Datatype type, MPI_Op op)
+{
+    struct impi_sides sides = coll_sides(x->c);
+    int commutes = 0, rc;
+
+    reduce_args(x, in, count, type, op);
+    coll_use(x, IMPI_BUF_TMP, out);
+    rc = check_reduction(x, &commutes);
+    if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, in, out);
+    if (rc == MPI_SUCCESS)
+        rc = coll_made(impi_schedule_inter_allreduce(
+            &x->steps, x->c->units, (uint32_t)x->c->rank, &sides, commutes));
+    return rc == MPI_SUCCESS ? coll_add_buffers(x, commutes) : rc;
+}
+
+static int user_allreduce(struct impi_comm *c, const void *in, void *out,
+                          int count, MPI_Datatype type, MPI_Op op,
+                          MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+
+    return coll_run(x,
+                    c->inter ? make_inter_allreduce(x, in, out, count, type, op)
+                             : coll_make_allreduce(x, in, out, count, type, op),
+                    request);
+}
+
+int coll_allreduce(struct impi_comm *c, const void *in, void *out, int count,
+                   MPI_Datatype type, MPI_Op op)
+{
+    struct coll *x = coll_new(c);
+
+    return coll_run(x, coll_make_allreduce(x, in, out, count, type, op), NULL);
+}
+
+COLL_BOTH(Allreduce, Iallreduce,
+          LIST(const void *sendbuf, void *recvbuf, int count,
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, count, datatype, op),
+          user_allreduce(c, sendbuf, recvbuf, count, datatype, op, request))
+
+/* ---- coll scan --------------------------------------------------------- */
+
+/* Scan, Exscan, Reduce_scatter and Reduce_scatter_block on spanning
+ * communicators, blocking and not. A scan goes from rank to rank; the others
+ * reduce to one process, which hands out the blocks. */
+
+static void args(struct coll *x, int count, MPI_Datatype type, MPI_Op op)
+{
+    x->count = count;
+    x->type = type;
+    x->op = op;
+}
+
+/* ---- Scan, Exscan ---- */
+
+static int make_scan(struct coll *x, const void *own, void *result)
+{
+    int rc = x->c->inter ? MPI_ERR_COMM
+                         : coll_check_reduction(x->count, x->type, x->op);
+    bool copy = own != MPI_IN_PLACE;
+
+    coll_use(x, IMPI_BUF_OWN, own);
+    coll_use(x, IMPI_BUF_ACC, result);
+    if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, own, result);
+    if (rc == MPI_SUCCESS)
+        rc = coll_made(impi_schedule_scan(&x->steps, x->c->units,
+                                          (uint32_t)x->c->rank, copy));
+    return rc == MPI_SUCCESS ? coll_add_buffers(x, true) : rc;
+}
+
+/* What came from below lands in the result; rank 0's is not touched. */
+static int make_exscan(struct coll *x, const void *own, void *result)
+{
+    int rc = x->c->inter ? MPI_ERR_COMM
+                         : coll_check_reduction(x->count, x->type, x->op);
+    bool first = x->c->rank == x->c->first;
+    void *copy;
+
+    if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, own,
+                                first && !result ? COLL_NO_BUFFER : result);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    copy = data_clone(own == MPI_IN_PLACE ? result : own, x->count, x->type,
+                      &x->buf[IMPI_BUF_ACC]);
+    if (!copy)
+        return MPI_ERR_NO_MEM;
+    coll_keep(x, copy);
+    coll_use(x, IMPI_BUF_DATA, result);
+    return coll_made(
+        impi_schedule_exscan(&x->steps, x->c->units, (uint32_t)x->c->rank));
+}
+
+typedef int make_f(struct coll *x, const void *own, void *result);
+
+static int chain(struct impi_comm *c, make_f *make, const void *in, void *out,
+                 int count, MPI_Datatype type, MPI_Op op, MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+
+    args(x, count, type, op);
+    return coll_run(x, make(x, in, out), request);
+}
+
+COLL_BOTH(Scan, Iscan,
+          LIST(const void *sendbuf, void *recvbuf, int count,
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, count, datatype, op),
+          chain(c, make_scan, sendbuf, recvbuf, count, datatype, op, request))
+
+COLL_BOTH(Exscan, Iexscan,
+          LIST(const void *sendbuf, void *recvbuf, int count,
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, count, datatype, op),
+          chain(c, make_exscan, sendbuf, recvbuf, count, datatype, op, request))
+
+/* ---- Reduce_scatter ---- */
+
+static int total(const struct impi_comm *c, const int *counts, int count)
+{
+    int sum = 0;
+
+    for (int i = 0; i < c->local; i++) {
+        int n = counts ? counts[i] : count;
+
+        if (n < 0 || sum > INT32_MAX - n)
+            return -1;
+        sum += n;
+    }
+    return sum;
+}
+
+/* counts[i] (counts NULL: count) elements for each of the own group; in is
+ * what this process adds, of an intercommunicator to the others' result. */
+static int schedule(struct coll *x, bool commutes)
+{
+    const struct impi_group *g = x->c->units;
+    struct impi_coll_rules r = coll_rules();
+    struct impi_sides sides = coll_sides(x->c);
+    uint32_t me = (uint32_t)x->c->rank;
+
+    if (x->c->inter)
+        return impi_schedule_inter_reduce_scatter(&x->steps, g, me, &sides,
+                                                  commutes);
+    return impi_schedule_reduce_scatter(&x->steps, g, &r, me, commutes);
+}
+
+/* Where each one's block begins in the sum. */
+static int set_blocks(struct coll *x, const int *counts, int count, char *base)
+{
+    int n = x->c->local, at = 0;
+    int *displs = coll_keep(x, calloc((size_t)n, sizeof(int)));
+
+    if (!displs)
+        return MPI_ERR_NO_MEM;
+    for (int i = 0; i < n; i++) {
+        displs[i] = at;
+        at += counts ? counts[i] : count;
+    }
+    x->out = (struct blocks){.base = base,
+                             .count = count,
+                             .counts = counts,
+                             .displs = displs,
+                             .type = x->type};
+    return blocks_check(&x->out, n);
+}
+
+static int make_reduce_scatter(struct coll *x, const void *own, void *result,
+                               const int *counts, int count)
+{
+    int me = x->c->rank - x->c->first, commutes = 0;
+    int rc = coll_check_reduction(x->count, x->type, x->op);
+
+    coll_use(x, IMPI_BUF_OWN, own == MPI_IN_PLACE ? result : own);
+    x->in = (struct blocks){.base = result,
+                            .count = counts ? counts[me] : count,
+                            .type = x->type,
+                            .single = true};
+    if (rc == MPI_SUCCESS)
+        rc = buffer_check(result, x->in.count, x->type);
+    if (rc == MPI_SUCCESS)
+        rc = coll_check_buffers(x, x->buf[IMPI_BUF_OWN], COLL_NO_BUFFER);
+    if (rc == MPI_SUCCESS)
+        rc = impi_real.Op_commutative(x->op, &commutes);
+    if (rc == MPI_SUCCESS)
+        rc = coll_made(schedule(x, commutes));
+    if (rc == MPI_SUCCESS)
+        rc = coll_add_buffers(x, commutes);
+    if (rc == MPI_SUCCESS && me == 0)
+        rc = set_blocks(x, counts, count,
+                        x->buf[x->c->inter ? IMPI_BUF_TMP : IMPI_BUF_ACC]);
+    return rc;
+}
+
+static int reduce_scatter(struct impi_comm *c, const void *in, void *out,
+                          const int *counts, int count, MPI_Datatype type,
+                          MPI_Op op, MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+
+    args(x, total(c, counts, count), type, op);
+    return coll_run(x, make_reduce_scatter(x, in, out, counts, count), request);
+}
+
+COLL_BOTH(Reduce_scatter, Ireduce_scatter,
+          LIST(const void *sendbuf, void *recvbuf, const int recvcounts[],
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, recvcounts, datatype, op),
+          reduce_scatter(c, sendbuf, recvbuf, recvcounts, 0, datatype, op,
+                         request))
+
+COLL_BOTH(Reduce_scatter_block, Ireduce_scatter_block,
+          LIST(const void *sendbuf, void *recvbuf, int recvcount,
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, recvcount, datatype, op),
+          reduce_scatter(c, sendbuf, recvbuf, NULL, recvcount, datatype, op,
+                         request))
+
+/* ---- coll ints --------------------------------------------------------- */
+
+/* A small gather, for making communicators. */
+
+static uint32_t locals(const struct impi_comm *c, uint32_t master)
+{
+    return impi_group_num_local_to_master(&c->group, master);
+}
+
+/* A client's block to its places in rank order. */
+static void place_block(const struct impi_comm *c, uint32_t master,
+                        const int *block, int n, int *all)
+{
+    const uint32_t *local = impi_group_locals_to_master(&c->group, master);
+
+    for (uint32_t i = 0; i < locals(c, master); i++)
+        memcpy(all + (size_t)local[i] * (size_t)n, block + i * (size_t)n,
+               (size_t)n * sizeof(int));
+}
+
+/* Masters send their client's block to rank 0, which has one place behind the
+ * other for them in `blocks`. */
+static int gather_blocks(struct impi_comm *c, int *block, int n, int *blocks)
+{
+    struct coll *x = coll_new(c);
+    uint32_t nmasters = impi_group_num_masters(&c->group),
+             rank = (uint32_t)c->rank;
+    int *counts = coll_keep(x, calloc(2 * nmasters, sizeof(int)));
+
+    if (!counts) {
+        return coll_run_quiet(x, MPI_ERR_NO_MEM);
+    }
+    for (uint32_t m = 0; m < nmasters; m++) {
+        counts[m] = n * (int)locals(c, m);
+        if (m + 1 < nmasters)
+            counts[nmasters + m + 1] = counts[nmasters + m] + counts[m];
+    }
+    x->in = (struct blocks){.base = (char *)blocks,
+                            .counts = counts,
+                            .displs = counts + nmasters,
+                            .type = MPI_INT,
+                            .extent = sizeof(int)};
+    x->out = (struct blocks){.base = (char *)block,
+                             .count = n * c->native_size,
+                             .type = MPI_INT,
+                             .single = true};
+    return coll_run_quiet(
+        x, coll_made(impi_schedule_gather_masters(&x->steps, &c->group, rank)));
+}
+
+/* Rank 0: what came, in rank order. */
+static void place_all(const struct impi_comm *c, const int *own,
+                      const int *blocks, int n, int *all)
+{
+    place_block(c, 0, own, n, all);
+    blocks += (size_t)n * locals(c, 0);
+    for (uint32_t m = 1; m < impi_group_num_masters(&c->group); m++) {
+        place_block(c, m, blocks, n, all);
+        blocks += (size_t)n * locals(c, m);
+    }
+}
+
+static int local_ints(struct impi_comm *c, const int *own, int n, int *block)
+{
+    MPI_Request req;
+    int rc = impi_real.Iallgather(own, n, MPI_INT, block, n, MPI_INT, c->hidden,
+                                  &req);
+
+    return rc == MPI_SUCCESS ? progress_native_wait(&req, MPI_STATUS_IGNORE)
+                             : rc;
+}
+
+int coll_allgather_ints(struct impi_comm *c, const int *own, int n, int *all)
+{
+    size_t local = (size_t)c->native_size * (size_t)n, sum = c->size;
+    int *block = malloc((local + sum * (size_t)n) * sizeof(int));
+    int rc = MPI_ERR_NO_MEM;
+
+    if (block)
+        rc = local_ints(c, own, n, block);
+    if (rc == MPI_SUCCESS)
+        rc = gather_blocks(c, block, n, block + local);
+    if (rc == MPI_SUCCESS && c->rank == 0)
+        place_all(c, block, block + local, n, all);
+    free(block);
+    if (rc != MPI_SUCCESS)
+        return be_raise(c->comm, rc);
+    return coll_bcast(c, all, n * c->size, MPI_INT, 0);
+}
 
 struct impi_coll_rules coll_rules(void)
 {
@@ -16,7 +775,7 @@ struct impi_coll_rules coll_rules(void)
                                     .exchange = !comm_strict()};
 }
 
-struct impi_sides coll_sides(const struct impi_comm *c)
+static struct impi_sides coll_sides(const struct impi_comm *c)
 {
     return (struct impi_sides){.first = (uint32_t)c->first,
                                .size = (uint32_t)c->local,
@@ -24,8 +783,10 @@ struct impi_sides coll_sides(const struct impi_comm *c)
                                .npeers = (uint32_t)c->peers};
 }
 
-int coll_role(const struct impi_comm *c, int root, enum impi_role *role,
-              uint32_t *rank)
+/* Who this process is when `root` is given; *rank: the root's, over both
+ * groups of an intercommunicator.  MPI_ERR_ROOT, or MPI_SUCCESS. */
+static int coll_role(const struct impi_comm *c, int root, enum impi_role *role,
+                     uint32_t *rank)
 {
     *rank = 0;
     *role = IMPI_ROLE_IDLE;

@@ -10,12 +10,6 @@
 
 /* As the standard wants them and the world has agreed. */
 struct impi_coll_rules coll_rules(void);
-struct impi_sides coll_sides(const struct impi_comm *c);
-
-/* Who this process is when `root` is given; *rank: the root's, over both
- * groups of an intercommunicator.  MPI_ERR_ROOT, or MPI_SUCCESS. */
-int coll_role(const struct impi_comm *c, int root, enum impi_role *role,
-              uint32_t *rank);
 
 /* What impi_schedule_X() returned -> MPI error class. */
 static inline int coll_made(int rc)
@@ -23,18 +17,9 @@ static inline int coll_made(int rc)
     return rc < 0 ? MPI_ERR_NO_MEM : MPI_SUCCESS;
 }
 
-/* acc, tmp of a reduction where the steps want them and they are not given.
- */
-int coll_add_buffers(struct coll *x, bool commutes);
-
-/* Count, type, operation. */
-int coll_check_reduction(int count, MPI_Datatype type, MPI_Op op);
-
 /* What the program gave for it: MPI_ERR_BUFFER, or MPI_SUCCESS.  What is not
  * significant in this process is COLL_NO_BUFFER. */
 #define COLL_NO_BUFFER MPI_IN_PLACE
-int coll_check_buffers(const struct coll *x, const void *own,
-                       const void *result);
 
 /* MPI error code, given to the error handler already. */
 int coll_barrier(struct impi_comm *c);

@@ -44,7 +44,7 @@ struct coll {
     int (*finish)(struct coll *x, int rc);
     void *arg;
 
-    /* Of coll_row.c and coll_run.c. */
+    /* Of coll_run.c. */
     size_t next; /* step */
     int nnative, ncross;
     int rc;
@@ -67,11 +67,6 @@ int coll_run(struct coll *x, int rc, MPI_Request *request);
 /* The same, waiting, without the error handler. */
 int coll_run_quiet(struct coll *x, int rc);
 
-/* ---- coll_row.c ---- */
-
-/* Start steps and end them, row by row, as far as it goes.  True: it is
- * through. */
-bool coll_advance(struct coll *x);
 /* Another native request that the step under way waits for. */
 MPI_Request *coll_native(struct coll *x);
 

@@ -7,16 +7,98 @@
 #include "libimpi/comm_make.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "impi/constants.h"
 #include "libimpi/assist.h"
 #include "libimpi/coll.h"
+#include "libimpi/comm_criss.h"
+#include "libimpi/group.h"
+#include "libimpi/ours.h"
 #include "libimpi/state.h"
 #include "libimpi/topo.h"
 
+/* ---- comm cid ---------------------------------------------------------- */
+
+/* Context ids. By the standard (IMPI 4.6) the members of the old communicator
+ * agree on the highest id that any of them uses, made odd, plus one. That
+ * wants one agreement at a time: two threads of the same two processes could
+ * arrive at one number for two communicators. So whoever may have more than
+ * one under way proposes a number that nobody else has, made of its rank and
+ * a counter, above all ordinary ones; the highest proposal is then the id
+ * itself. */
+
+#define OWN_ID (UINT64_C(1) << 62)
+#define OWN_RANK_SHIFT 34
+
+static int inter_split(struct impi_comm *c, const struct place *own,
+                       struct place *all, uint64_t cid, MPI_Comm *newcomm);
+
+/* The same, for a proposal that may be under way beside others. */
+static uint64_t cid_propose_own(void)
+{
+    static uint64_t counter;
+    uint64_t n = __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED);
+
+    return OWN_ID | (uint64_t)impi_be.rank << OWN_RANK_SHIFT | n << 1;
+}
+
+bool comm_strict(void)
+{
+    return !(impi_be.world.flags & IMPI_WORLD_EXTENDED);
+}
+
+/* In two parts, where the agreement is the caller's: what this process
+ * proposes, and what the largest proposal of all means. */
+static uint64_t cid_propose(void)
+{
+    if (impi_be.multiple && !comm_strict())
+        return cid_propose_own();
+    return impi_be.max_cid | 1;
+}
+
+static int cid_take(uint64_t max, uint64_t *cid)
+{
+    if (max >= IMPI_MAX_CID - 1) {
+        be_say("SF-E518: no context id is left for another communicator");
+        return MPI_ERR_INTERN;
+    }
+    if (max & OWN_ID) {
+        *cid = max;
+        return MPI_SUCCESS;
+    }
+    be_lock();
+    *cid = max + 1;
+    if (impi_be.max_cid < max + 2)
+        impi_be.max_cid = max + 2;
+    be_unlock();
+    return MPI_SUCCESS;
+}
+
+/* Called by all members of c, also by those that get no communicator. */
+static int cid_agree(struct impi_comm *c, uint64_t *cid)
+{
+    uint64_t own = cid_propose(), max;
+    int rc = coll_allreduce(c, &own, &max, 1, MPI_UINT64_T, MPI_MAX);
+
+    return rc == MPI_SUCCESS ? be_raise(c->comm, cid_take(max, cid)) : rc;
+}
+
+/* The same for a duplicate of c. */
+static int cid_agree_dup(struct impi_comm *c, uint64_t *cid)
+{
+    uint64_t max = cid_propose();
+    int rc;
+
+    if (!c->inter || !comm_strict())
+        return cid_agree(c, cid);
+    rc = criss_dup(c, &max);
+    return rc == MPI_SUCCESS ? be_raise(c->comm, cid_take(max, cid)) : rc;
+}
+
 /* ---- putting one together ---- */
 
-bool comm_in_one_client(const int *world, int size)
+static bool comm_in_one_client(const int *world, int size)
 {
     for (int i = 1; i < size; i++) {
         if (impi_be.client_of[world[i]] != impi_be.client_of[world[0]])
@@ -25,7 +107,8 @@ bool comm_in_one_client(const int *world, int size)
     return true;
 }
 
-int comm_place(const int *world, int size, int rank)
+/* Where world rank `rank` stands in world[size], or MPI_UNDEFINED. */
+static int comm_place(const int *world, int size, int rank)
 {
     for (int i = 0; i < size; i++) {
         if (world[i] == rank)
@@ -34,7 +117,8 @@ int comm_place(const int *world, int size, int rank)
     return MPI_UNDEFINED;
 }
 
-struct impi_comm *comm_add(const struct comm_parts *parts)
+/* The same from a hidden duplicate that is there; under the lock. */
+static struct impi_comm *comm_add(const struct comm_parts *parts)
 {
     struct impi_comm *c =
         comm_create(parts, impi_be.rank, impi_be.client_of, impi_be.crowded_of);
@@ -65,7 +149,7 @@ static int native_inter(const struct comm_parts *parts, MPI_Comm *made)
 }
 
 /* The hidden duplicate comes by a split, which calls no attribute callbacks. */
-int comm_span(struct comm_parts *parts, MPI_Comm *made)
+static int comm_span(struct comm_parts *parts, MPI_Comm *made)
 {
     struct impi_comm *c;
     int rc;
@@ -224,4 +308,567 @@ int impi_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
 {
     return ASSISTED(
         impi_real.Comm_split_type(comm, split_type, key, info, newcomm));
+}
+
+/* ---- comm create ------------------------------------------------------- */
+
+/* MPI_Comm_create and MPI_Comm_create_group: communicators of a group. */
+
+static bool is_in(const struct impi_comm *c, int world)
+{
+    for (int i = 0; i < c->local; i++) {
+        if (c->world[c->first + i] == world)
+            return true;
+    }
+    return false;
+}
+
+/* The members of a group that must be a part of c's own group. */
+static int subset(const struct impi_comm *c, MPI_Group group, struct members *m)
+{
+    int rc = members_of(group, m);
+
+    for (int i = 0; i < m->n && rc == MPI_SUCCESS; i++) {
+        if (!is_in(c, m->world[i]))
+            rc = MPI_ERR_GROUP;
+    }
+    return rc;
+}
+
+static int create_part(struct impi_comm *c, const struct members *m,
+                       uint64_t cid, MPI_Comm *newcomm)
+{
+    struct comm_parts parts = {.cid = cid, .world = m->world, .size = m->n};
+    MPI_Group native;
+    int rc = group_native_part(m->world, m->n, &native);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = ASSISTED(impi_real.Comm_create(c->comm, native, newcomm));
+    group_drop(native);
+    if (rc != MPI_SUCCESS || *newcomm == MPI_COMM_NULL)
+        return rc;
+    parts.comm = parts.p2p = *newcomm;
+    return comm_span(&parts, newcomm);
+}
+
+/* As a split in which the place in the group is the key. */
+static int create_inter(struct impi_comm *c, const struct members *m,
+                        uint64_t cid, MPI_Comm *newcomm)
+{
+    int at = members_find(m, impi_be.rank), rc;
+    struct place own = {at < 0 ? MPI_UNDEFINED : 0, at, c->rank};
+    struct place *all = calloc((size_t)c->size, sizeof(*all));
+
+    if (!all)
+        return MPI_ERR_NO_MEM;
+    rc = coll_allgather_ints(c, &own.color, 3, &all->color);
+    if (rc == MPI_SUCCESS)
+        rc = inter_split(c, &own, all, cid, newcomm);
+    free(all);
+    return rc;
+}
+
+static int create(struct impi_comm *c, const struct members *m,
+                  MPI_Comm *newcomm)
+{
+    uint64_t cid;
+    int rc = cid_agree(c, &cid);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return be_raise(c->comm, c->inter ? create_inter(c, m, cid, newcomm)
+                                      : create_part(c, m, cid, newcomm));
+}
+
+int impi_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
+{
+    struct impi_comm *c = impi_span_find(comm);
+    struct members m;
+    int rc;
+
+    if (!c && impi_group_ours(group))
+        return be_raise(comm, MPI_ERR_GROUP);
+    if (!c)
+        return ASSISTED(impi_real.Comm_create(comm, group, newcomm));
+    rc = subset(c, group, &m);
+    rc = rc == MPI_SUCCESS ? create(c, &m, newcomm) : be_raise(comm, rc);
+    free(m.world);
+    return rc;
+}
+
+/* Only the group's members come: they agree in a context that is theirs for
+ * the time, told from others of the same kind by the tag. */
+static int group_agree(struct comm_parts *parts, int tag)
+{
+    struct impi_comm *c;
+    uint64_t cid;
+    int rc = ASSISTED(impi_real.Comm_split(parts->p2p, 0, 0, &parts->hidden));
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    impi_real.Comm_set_errhandler(parts->hidden, MPI_ERRORS_RETURN);
+    be_lock();
+    c = comm_create(parts, impi_be.rank, impi_be.client_of, impi_be.crowded_of);
+    be_unlock();
+    if (!c)
+        return MPI_ERR_NO_MEM;
+    c->tag_base = (tag & 0x3fffff) << 8;
+    rc = cid_agree(c, &cid);
+    be_lock();
+    c->tag_base = 0;
+    c->cid = cid;
+    if (rc == MPI_SUCCESS && impi_span_add(parts->comm, c) < 0)
+        rc = MPI_ERR_NO_MEM;
+    if (rc != MPI_SUCCESS)
+        comm_release(c);
+    be_unlock();
+    return rc;
+}
+
+/* MPICH's MPI_Comm_create_group crashes where the communicator's own group was
+ * never asked for. */
+static int have_native_group(MPI_Comm comm)
+{
+    MPI_Group group;
+    int rc;
+
+    be_lock();
+    rc = impi_real.Comm_group(comm, &group);
+    if (rc == MPI_SUCCESS)
+        rc = impi_real.Group_free(&group);
+    be_unlock();
+    return rc;
+}
+
+static int create_group(struct impi_comm *c, const struct members *m, int tag,
+                        MPI_Comm *newcomm)
+{
+    struct comm_parts parts = {
+        .cid = c->cid | CID_FOR_GROUPS, .world = m->world, .size = m->n};
+    MPI_Group native;
+    int rc = have_native_group(c->comm);
+
+    if (rc == MPI_SUCCESS)
+        rc = group_native_part(m->world, m->n, &native);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = ASSISTED(impi_real.Comm_create_group(c->comm, native, tag, newcomm));
+    group_drop(native);
+    if (rc != MPI_SUCCESS || *newcomm == MPI_COMM_NULL ||
+        comm_in_one_client(m->world, m->n))
+        return rc;
+    parts.comm = parts.p2p = *newcomm;
+    return group_agree(&parts, tag);
+}
+
+int impi_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag,
+                           MPI_Comm *newcomm)
+{
+    struct impi_comm *c = impi_span_find(comm);
+    struct members m = {0};
+    int rc;
+
+    if (!c && impi_group_ours(group))
+        return be_raise(comm, MPI_ERR_GROUP);
+    if (!c)
+        return ASSISTED(impi_real.Comm_create_group(comm, group, tag, newcomm));
+    if (c->inter)
+        return be_raise(comm, MPI_ERR_COMM);
+    rc = subset(c, group, &m);
+    *newcomm = MPI_COMM_NULL;
+    if (rc == MPI_SUCCESS && members_find(&m, impi_be.rank) >= 0)
+        rc = create_group(c, &m, tag, newcomm);
+    free(m.world);
+    return be_raise(comm, rc);
+}
+
+/* ---- comm inter -------------------------------------------------------- */
+
+/* Intercommunicators. Inside, one is a communicator over both groups
+ * (comm.h); its native parts are one of the own group's members in this
+ * client, which is the program's handle, and one of both groups' members, for
+ * messages. */
+
+/* ---- MPI_Comm_split, MPI_Comm_create ---- */
+
+/* The new members of one of c's groups, its first rank and size given. */
+static int pick_half(const struct impi_comm *c, const struct place *all,
+                     int first, int size, int color, int *world)
+{
+    struct place *p = malloc((size_t)size * sizeof(*p));
+    int n = 0;
+
+    if (!p)
+        return -1;
+    for (int i = 0; i < size; i++) {
+        if (all[first + i].color == color)
+            p[n++] = all[first + i];
+    }
+    qsort(p, (size_t)n, sizeof(*p), by_place);
+    for (int i = 0; i < n; i++)
+        world[i] = c->world[p[i].rank];
+    free(p);
+    return n;
+}
+
+/* world[]: both new groups, the one of c's lower group first. */
+static int split_parts(struct impi_comm *c, const struct place *own,
+                       const int *world, int low, int size, uint64_t cid,
+                       MPI_Comm *newcomm)
+{
+    struct comm_parts parts = {
+        .cid = cid, .world = world, .size = size, .low = low};
+    bool none =
+        own->color == MPI_UNDEFINED || low == 0 || low == size || size == 0;
+    int color = none ? MPI_UNDEFINED : own->color;
+    int rc =
+        ASSISTED(impi_real.Comm_split(c->comm, color, own->key, &parts.comm));
+
+    if (rc == MPI_SUCCESS)
+        rc = ASSISTED(impi_real.Comm_split(
+            c->p2p, color, none ? 0 : comm_place(world, size, impi_be.rank),
+            &parts.p2p));
+    *newcomm = MPI_COMM_NULL;
+    if (rc != MPI_SUCCESS || none)
+        return rc;
+    return comm_span(&parts, newcomm);
+}
+
+static int inter_split(struct impi_comm *c, const struct place *own,
+                       struct place *all, uint64_t cid, MPI_Comm *newcomm)
+{
+    int *world = malloc((size_t)c->size * sizeof(int)), rc;
+    int first = c->first + c->peer, low, high = -1;
+
+    if (!world)
+        return MPI_ERR_NO_MEM;
+    low = pick_half(c, all, 0, first, own->color, world);
+    if (low >= 0)
+        high =
+            pick_half(c, all, first, c->size - first, own->color, world + low);
+    rc = high < 0 ? MPI_ERR_NO_MEM
+                  : split_parts(c, own, world, low, low + high, cid, newcomm);
+    free(world);
+    return rc;
+}
+
+/* ---- MPI_Intercomm_create ---- */
+
+/* What the leaders tell each other: proposal and number of processes, then the
+ * processes' world ranks. */
+struct side {
+    uint64_t head[2];
+    int *world;
+};
+
+struct making {
+    MPI_Comm local;
+    int leader; /* in local */
+    int rank;   /* own rank there */
+    MPI_Comm peer;
+    int remote; /* the other leader's rank in peer */
+    int tag;
+    struct side own, other;
+};
+
+/* Ranks of the local communicator, and the highest proposal of them. */
+static int own_side(struct making *m)
+{
+    struct impi_comm *c = impi_span_find(m->local);
+    uint64_t own = cid_propose();
+    struct members all = {0};
+    MPI_Group group;
+    int rc = c && c->inter ? MPI_ERR_COMM : impi_Comm_group(m->local, &group);
+
+    if (rc == MPI_SUCCESS) {
+        rc = members_of(group, &all);
+        group_drop(group);
+    }
+    if (rc != MPI_SUCCESS)
+        return be_raise(m->local, rc);
+    m->own.world = all.world;
+    m->own.head[1] = (uint64_t)all.n;
+    m->rank = members_find(&all, impi_be.rank);
+    return impi_Reduce(&own, &m->own.head[0], 1, MPI_UINT64_T, MPI_MAX,
+                       m->leader, m->local);
+}
+
+static int swap_heads(struct making *m)
+{
+    return impi_Sendrecv(m->own.head, 2, MPI_UINT64_T, m->remote, m->tag,
+                         m->other.head, 2, MPI_UINT64_T, m->remote, m->tag,
+                         m->peer, MPI_STATUS_IGNORE);
+}
+
+static int swap_worlds(struct making *m)
+{
+    return impi_Sendrecv(m->own.world, (int)m->own.head[1], MPI_INT, m->remote,
+                         m->tag, m->other.world, (int)m->other.head[1], MPI_INT,
+                         m->remote, m->tag, m->peer, MPI_STATUS_IGNORE);
+}
+
+/* The other group, and the highest proposal of both. */
+static int other_side(struct making *m)
+{
+    bool leads = m->rank == m->leader;
+    int rc = leads ? swap_heads(m) : MPI_SUCCESS;
+
+    if (leads && rc == MPI_SUCCESS && m->other.head[0] < m->own.head[0])
+        m->other.head[0] = m->own.head[0];
+    if (rc == MPI_SUCCESS)
+        rc = impi_Bcast(m->other.head, 2, MPI_UINT64_T, m->leader, m->local);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (m->other.head[1] == 0 || m->other.head[1] > impi_be.world.nprocs)
+        return be_raise(m->local, MPI_ERR_INTERN);
+    m->other.world = malloc((size_t)m->other.head[1] * sizeof(int));
+    if (!m->other.world)
+        return be_raise(m->local, MPI_ERR_NO_MEM);
+    if (leads)
+        rc = swap_worlds(m);
+    if (rc == MPI_SUCCESS)
+        rc = impi_Bcast(m->other.world, (int)m->other.head[1], MPI_INT,
+                        m->leader, m->local);
+    return rc;
+}
+
+/* world[]: both groups, the one whose first process is lower in front. */
+static void join_sides(const struct making *m, struct comm_parts *parts,
+                       int *world)
+{
+    bool first = m->own.world[0] < m->other.world[0];
+    const struct side *a = first ? &m->own : &m->other;
+    const struct side *b = first ? &m->other : &m->own;
+
+    memcpy(world, a->world, (size_t)a->head[1] * sizeof(int));
+    memcpy(world + a->head[1], b->world, (size_t)b->head[1] * sizeof(int));
+    parts->world = world;
+    parts->low = (int)a->head[1];
+    parts->size = (int)(a->head[1] + b->head[1]);
+}
+
+static int world_is_sound(const struct comm_parts *p)
+{
+    for (int i = 0; i < p->size; i++) {
+        if (p->world[i] < 0 || (uint32_t)p->world[i] >= impi_be.world.nprocs)
+            return 0;
+    }
+    return 1;
+}
+
+static int make_parts(struct making *m, struct comm_parts *parts)
+{
+    struct impi_comm *c = impi_span_find(m->local);
+    MPI_Comm local = c ? c->comm : m->local;
+    int tag = (int)(parts->cid / 2 % 16381) + 1;
+    MPI_Group native;
+    int rc = ASSISTED(impi_real.Comm_split(local, 0, 0, &parts->comm));
+
+    if (rc == MPI_SUCCESS)
+        rc = group_native_part(parts->world, parts->size, &native);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = ASSISTED(
+        impi_real.Comm_create_group(MPI_COMM_WORLD, native, tag, &parts->p2p));
+    group_drop(native);
+    return rc;
+}
+
+static int intercomm(struct making *m, int *world, MPI_Comm *newcomm)
+{
+    struct comm_parts parts = {0};
+    int rc;
+
+    if (!world)
+        return MPI_ERR_NO_MEM;
+    join_sides(m, &parts, world);
+    if (!world_is_sound(&parts))
+        return MPI_ERR_GROUP;
+    rc = cid_take(m->other.head[0], &parts.cid);
+    if (rc == MPI_SUCCESS)
+        rc = make_parts(m, &parts);
+    return rc == MPI_SUCCESS ? comm_span(&parts, newcomm) : rc;
+}
+
+int impi_Intercomm_create(MPI_Comm local_comm, int local_leader,
+                          MPI_Comm peer_comm, int remote_leader, int tag,
+                          MPI_Comm *newintercomm)
+{
+    struct making m = {.local = local_comm,
+                       .leader = local_leader,
+                       .peer = peer_comm,
+                       .remote = remote_leader,
+                       .tag = tag};
+    int rc = own_side(&m), *world = NULL;
+
+    if (rc == MPI_SUCCESS)
+        rc = other_side(&m);
+    if (rc == MPI_SUCCESS) {
+        world = malloc((size_t)(m.own.head[1] + m.other.head[1]) * sizeof(int));
+        rc = be_raise(local_comm, intercomm(&m, world, newintercomm));
+    }
+    free(world);
+    free(m.own.world);
+    free(m.other.world);
+    return rc;
+}
+
+/* ---- comm idup --------------------------------------------------------- */
+
+/* MPI_Comm_idup of a spanning communicator: native duplicates and the
+ * agreement on a context id as one collective call. */
+
+struct idup {
+    struct comm_parts parts;
+    MPI_Comm comm; /* the handle of the old one */
+    uint64_t own, max;
+    MPI_Comm *newcomm;
+};
+
+/* Where several are called one after the other, one at a time: Open MPI mixes
+ * up those on one communicator if their order is not the same everywhere. */
+static int idup_native(struct coll *x)
+{
+    struct idup *d = x->arg;
+    int rc =
+        impi_real.Comm_idup(x->c->hidden, &d->parts.hidden, coll_native(x));
+
+    if (rc == MPI_SUCCESS)
+        rc = impi_real.Comm_idup(d->comm, &d->parts.comm, coll_native(x));
+    if (rc == MPI_SUCCESS && x->c->inter)
+        rc = impi_real.Comm_idup(x->c->p2p, &d->parts.p2p, coll_native(x));
+    return rc;
+}
+
+static int idup_finish(struct coll *x, int rc)
+{
+    struct idup *d = x->arg;
+    struct impi_comm *n = NULL;
+
+    if (!x->c->inter)
+        d->parts.p2p = d->parts.comm;
+    if (rc == MPI_SUCCESS)
+        rc = cid_take(d->max, &d->parts.cid);
+    if (rc == MPI_SUCCESS) {
+        impi_real.Comm_set_errhandler(d->parts.hidden, MPI_ERRORS_RETURN);
+        n = comm_add(&d->parts);
+        rc = n ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    }
+    if (n && x->c->topo)
+        n->topo = topo_copy(x->c->topo);
+    *d->newcomm = d->parts.comm;
+    return rc;
+}
+
+static int make_idup(struct coll *x, struct idup *d, MPI_Comm *newcomm)
+{
+    struct impi_comm *c = x->c;
+    int rc;
+
+    if (!d)
+        return MPI_ERR_NO_MEM;
+    coll_keep(x, d);
+    *d = (struct idup){.own = cid_propose_own(), .newcomm = newcomm};
+    d->parts.world = c->world;
+    d->parts.size = c->size;
+    d->parts.low = c->inter ? c->first + c->peer : 0;
+    x->arg = d;
+    x->local = idup_native;
+    x->finish = idup_finish;
+    d->comm = c->comm;
+    rc = coll_make_allreduce(x, &d->own, &d->max, 1, MPI_UINT64_T, MPI_MAX);
+    if (rc == MPI_SUCCESS)
+        rc = coll_made(impi_schedule_add_other(&x->steps));
+    return rc;
+}
+
+int impi_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
+{
+    struct impi_comm *c = impi_span_find(comm);
+    struct coll *x;
+
+    if (!c)
+        return impi_real.Comm_idup(comm, newcomm, request);
+    x = coll_new(c);
+    return coll_run(x, make_idup(x, malloc(sizeof(struct idup)), newcomm),
+                    request);
+}
+
+/* ---- comm merge -------------------------------------------------------- */
+
+/* MPI_Intercomm_merge: a context id and who goes in front, then one group. */
+
+static int merge_parts(struct impi_comm *c, bool turned, uint64_t cid,
+                       int *world, MPI_Comm *newcomm)
+{
+    int low = c->first + c->peer, high = c->size - low;
+    struct comm_parts parts = {.cid = cid, .world = world, .size = c->size};
+    size_t one = sizeof(int);
+    int rc;
+
+    memcpy(world + (turned ? high : 0), c->world, (size_t)low * one);
+    memcpy(world + (turned ? 0 : low), c->world + low, (size_t)high * one);
+    rc = ASSISTED(impi_real.Comm_split(
+        c->p2p, 0, comm_place(world, c->size, impi_be.rank), newcomm));
+    if (rc != MPI_SUCCESS)
+        return rc;
+    parts.comm = parts.p2p = *newcomm;
+    return comm_span(&parts, newcomm);
+}
+
+/* both[]: what `high` the two groups have given, the lower one's first. */
+static int merge_order(struct impi_comm *c, int high, int *both)
+{
+    int own[2] = {0, 0};
+
+    own[c->first > 0] = high != 0;
+    return coll_allreduce(c, own, both, 2, MPI_INT, MPI_MAX);
+}
+
+/* The same in the standard's messages. */
+static int strict_order(struct impi_comm *c, int high, uint64_t *cid, int *both)
+{
+    uint64_t max = cid_propose();
+    int upper = c->first > 0;
+    int rc = criss_merge(c, &max, high, &both[!upper]);
+
+    both[upper] = high != 0;
+    return rc == MPI_SUCCESS ? be_raise(c->comm, cid_take(max, cid)) : rc;
+}
+
+static int merge_agree(struct impi_comm *c, int high, uint64_t *cid,
+                       bool *turned)
+{
+    int both[2] = {0, 0}, rc;
+
+    if (comm_strict()) {
+        rc = strict_order(c, high, cid, both);
+    } else {
+        rc = cid_agree(c, cid);
+        if (rc == MPI_SUCCESS)
+            rc = merge_order(c, high, both);
+    }
+    *turned = both[0] > both[1];
+    return rc;
+}
+
+int impi_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newcomm)
+{
+    struct impi_comm *c = impi_span_find(intercomm);
+    uint64_t cid;
+    bool turned;
+    int rc, *world;
+
+    if (!c)
+        return ASSISTED(impi_real.Intercomm_merge(intercomm, high, newcomm));
+    if (!c->inter)
+        return be_raise(intercomm, MPI_ERR_COMM);
+    rc = merge_agree(c, high, &cid, &turned);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    world = malloc((size_t)c->size * sizeof(int));
+    rc = world ? merge_parts(c, turned, cid, world, newcomm) : MPI_ERR_NO_MEM;
+    free(world);
+    return be_raise(intercomm, rc);
 }

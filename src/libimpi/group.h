@@ -16,7 +16,6 @@ struct members {
 
 /* MPI error class; m->world is NULL after an error. */
 int members_of(MPI_Group group, struct members *m);
-int group_make(const int *world, int n, MPI_Group *group);
 /* The native group of those of world[n] that are in the own client, in the
  * same order. */
 int group_native_part(const int *world, int n, MPI_Group *group);

@@ -36,7 +36,7 @@ bool net_progress_whole(void);
 /* How often net_progress() ran, or could be left out.  Without the lock. */
 unsigned net_rounds(void);
 
-/* ---- short messages, one by one (net_fast.c) ---- */
+/* ---- short messages, one by one (net.c) ---- */
 
 /* Longest one. */
 #define NET_FAST_MAX 1920

@@ -1,10 +1,124 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Wait, MPI_Test and what else takes one request.
+ * MPI_Wait, MPI_Test and their like, for one request and for arrays.
  */
+#include <stdlib.h>
+
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
 #include "libimpi/status.h"
+
+/* Arrays of requests in which ours and those of the native library are mixed,
+ * as MPI_Waitall, any, some and MPI_Testall, any, some have them.
+ */
+/* Without one of ours and with nothing pending the native function runs
+ * untouched. */
+static inline bool wait_is_plain(int count, const MPI_Request requests[])
+{
+    return !cross_pending() && !impi_requests_ours(count, requests);
+}
+
+static inline MPI_Status *status_at(MPI_Status *statuses, int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+/* One of ours that something can come of. */
+static inline bool wait_own_active(MPI_Request request)
+{
+    return impi_request_ours(request) && req_active(req_of(request));
+}
+
+#define SPLIT_SMALL 32
+
+/* The native ones of an array, apart. */
+struct split {
+    int n; /* native requests, nulls left out */
+    int own;
+    MPI_Request *native;
+    int *place; /* where each stands in the caller's array */
+    MPI_Status *status;
+    int *index; /* room for the native answer */
+    void *memory;
+    struct {
+        MPI_Request native[SPLIT_SMALL];
+        int place[SPLIT_SMALL];
+        MPI_Status status[SPLIT_SMALL];
+        int index[SPLIT_SMALL];
+    } small;
+};
+
+/* ---- wait split -------------------------------------------------------- */
+
+/* Arrays of requests in which ours and native ones are mixed. */
+
+static bool split_room(struct split *s, int count)
+{
+    size_t n = (size_t)count;
+    char *p;
+
+    s->memory = NULL;
+    s->native = s->small.native;
+    s->place = s->small.place;
+    s->status = s->small.status;
+    s->index = s->small.index;
+    if (count <= SPLIT_SMALL)
+        return true;
+    p = s->memory = malloc(
+        n * (sizeof(MPI_Request) + sizeof(MPI_Status) + 2 * sizeof(int)));
+    if (!p)
+        return false;
+    s->native = (MPI_Request *)p;
+    s->status = (MPI_Status *)(p += n * sizeof(MPI_Request));
+    s->place = (int *)(p += n * sizeof(MPI_Status));
+    s->index = s->place + n;
+    return true;
+}
+
+/* False: no memory.  What is made is ended by split_free(). */
+static bool split_make(struct split *s, int count, const MPI_Request req[])
+{
+    s->n = s->own = 0;
+    if (!split_room(s, count))
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (impi_request_ours(req[i])) {
+            s->own += wait_own_active(req[i]);
+        } else if (req[i] != MPI_REQUEST_NULL) {
+            s->native[s->n] = req[i];
+            s->place[s->n++] = i;
+        }
+    }
+    return true;
+}
+
+static void split_free(struct split *s)
+{
+    free(s->memory);
+}
+
+/* The native library has changed its requests: tell the caller's array. */
+static void split_back(const struct split *s, MPI_Request requests[])
+{
+    for (int i = 0; i < s->n; i++)
+        requests[s->place[i]] = s->native[i];
+}
+
+/* The error of having no memory, given to the error handler. */
+static int split_failed(void)
+{
+    return be_raise(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+}
+
+/* One round before the first look, under the lock. */
+static void split_round(const struct split *s)
+{
+    progress_once();
+    if (s->n == 0)
+        progress_native();
+}
+
+/* ---- wait -------------------------------------------------------------- */
 
 /* Nothing to wait for. */
 static int inactive(MPI_Status *status)
@@ -146,3 +260,297 @@ MPI_Request impi_Request_f2c(MPI_Fint request)
     return request;
 }
 #endif
+
+/* ---- wait all ---------------------------------------------------------- */
+
+/* MPI_Waitall and MPI_Testall. */
+
+static bool own_waits_native(int count, const MPI_Request requests[])
+{
+    for (int i = 0; i < count; i++) {
+        if (wait_own_active(requests[i]) &&
+            req_waits_native(req_of(requests[i])))
+            return true;
+    }
+    return false;
+}
+
+/* Those before *from are done. */
+static bool own_all_done(int count, const MPI_Request requests[], int *from)
+{
+    for (; *from < count; ++*from) {
+        if (wait_own_active(requests[*from]) &&
+            !req_poll(req_of(requests[*from])))
+            return false;
+    }
+    return true;
+}
+
+/* A status per place; requests is still as the caller gave it, the native
+ * answer stands in s. */
+static int finish_all(const struct split *s, int native_rc, int count,
+                      MPI_Request requests[], MPI_Status *statuses)
+{
+    bool failed = native_rc != MPI_SUCCESS;
+    int next = 0;
+
+    for (int i = 0; i < count; i++) {
+        int rc = MPI_SUCCESS;
+
+        if (next < s->n && s->place[next] == i) {
+            requests[i] = s->native[next];
+            if (statuses != MPI_STATUSES_IGNORE) {
+                statuses[i] = s->status[next];
+                if (native_rc == MPI_SUCCESS)
+                    statuses[i].MPI_ERROR = MPI_SUCCESS;
+            }
+            next++;
+            continue;
+        }
+        if (wait_own_active(requests[i]))
+            rc = req_retire(&requests[i], status_at(statuses, i), false);
+        else
+            status_empty(status_at(statuses, i));
+        if (statuses != MPI_STATUSES_IGNORE)
+            statuses[i].MPI_ERROR = rc;
+        failed |= rc != MPI_SUCCESS;
+    }
+    return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+/* One look at the native ones.  True: they are done, or one has failed and
+ * there is nothing to wait for any more. */
+static bool native_all_done(struct split *s, int *rc)
+{
+    int flag = 1;
+
+    *rc = MPI_SUCCESS;
+    if (s->n > 0)
+        *rc = impi_real.Testall(s->n, s->native, &flag, s->status);
+    return flag || *rc != MPI_SUCCESS;
+}
+
+static int do_all(int count, MPI_Request requests[], int *flag,
+                  MPI_Status *statuses, bool wait)
+{
+    struct waiter w = {.native = false};
+    struct split s;
+    int rc = MPI_SUCCESS, from = 0;
+
+    if (!split_make(&s, count, requests))
+        return split_failed();
+    be_lock();
+    w.native = s.n > 0 || own_waits_native(count, requests);
+    split_round(&s);
+    while (!(*flag = own_all_done(count, requests, &from) &&
+                     native_all_done(&s, &rc)) &&
+           wait)
+        progress_wait(&w);
+    if (*flag)
+        rc = finish_all(&s, rc, count, requests, statuses);
+    be_unlock();
+    split_free(&s);
+    return rc;
+}
+
+int impi_Waitall(int count, MPI_Request requests[], MPI_Status *statuses)
+{
+    int flag;
+
+    if (likely(wait_is_plain(count, requests)))
+        return impi_real.Waitall(count, requests, statuses);
+    return impi_told_Waitall(do_all(count, requests, &flag, statuses, true),
+                             count, requests, statuses);
+}
+
+int impi_Testall(int count, MPI_Request requests[], int *flag,
+                 MPI_Status *statuses)
+{
+    if (likely(wait_is_plain(count, requests)))
+        return impi_real.Testall(count, requests, flag, statuses);
+    return impi_told_Testall(do_all(count, requests, flag, statuses, false),
+                             count, requests, flag, statuses);
+}
+
+/* ---- wait any ---------------------------------------------------------- */
+
+/* MPI_Waitany and MPI_Testany. */
+
+/* The next of ours that is done, or -1. */
+static int find_done(int count, const MPI_Request requests[])
+{
+    for (int i = 0; i < count; i++) {
+        if (wait_own_active(requests[i]) && req_poll(req_of(requests[i])))
+            return i;
+    }
+    return -1;
+}
+
+/* One look.  true: *index is set (MPI_UNDEFINED: nothing is active). */
+static bool look_any(struct split *s, int count, MPI_Request requests[],
+                     int *index, MPI_Status *status, int *rc)
+{
+    int i = s->own ? find_done(count, requests) : -1, flag = 0;
+
+    *rc = MPI_SUCCESS;
+    if (i >= 0) {
+        *index = i;
+        *rc = req_retire(&requests[i], status, false);
+        return true;
+    }
+    if (s->n > 0) {
+        *rc = impi_real.Testany(s->n, s->native, &i, &flag, status);
+        if (*rc == MPI_SUCCESS && !flag)
+            return false;
+        if (i != MPI_UNDEFINED) {
+            split_back(s, requests);
+            *index = s->place[i];
+            return true;
+        }
+        s->n = 0; /* nothing active among them */
+    }
+    if (s->own)
+        return false;
+    *index = MPI_UNDEFINED;
+    status_empty(status);
+    return true;
+}
+
+/* The first look, and if `wait` as many as it takes.  True: *index is set. */
+static int do_any(int count, MPI_Request requests[], int *index, int *flag,
+                  MPI_Status *status, bool wait)
+{
+    struct waiter w = {.native = true};
+    struct split s;
+    int rc;
+
+    if (!split_make(&s, count, requests))
+        return split_failed();
+    be_lock();
+    split_round(&s);
+    while (!(*flag = look_any(&s, count, requests, index, status, &rc)) && wait)
+        progress_wait(&w);
+    be_unlock();
+    split_free(&s);
+    return rc;
+}
+
+int impi_Waitany(int count, MPI_Request requests[], int *index,
+                 MPI_Status *status)
+{
+    int flag;
+
+    if (likely(wait_is_plain(count, requests)))
+        return impi_real.Waitany(count, requests, index, status);
+    return impi_told_Waitany(
+        do_any(count, requests, index, &flag, status, true), count, requests,
+        index, status);
+}
+
+int impi_Testany(int count, MPI_Request requests[], int *index, int *flag,
+                 MPI_Status *status)
+{
+    int rc;
+
+    if (likely(wait_is_plain(count, requests)))
+        return impi_real.Testany(count, requests, index, flag, status);
+    rc = do_any(count, requests, index, flag, status, false);
+    if (!*flag)
+        *index = MPI_UNDEFINED;
+    return impi_told_Testany(rc, count, requests, index, flag, status);
+}
+
+/* ---- wait some --------------------------------------------------------- */
+
+/* MPI_Waitsome and MPI_Testsome. */
+
+struct some {
+    int n;
+    int *indices;
+    MPI_Status *statuses;
+    bool failed;
+};
+
+static void add(struct some *out, int i, int rc)
+{
+    if (out->statuses != MPI_STATUSES_IGNORE)
+        out->statuses[out->n].MPI_ERROR = rc;
+    out->failed |= rc != MPI_SUCCESS;
+    out->indices[out->n++] = i;
+}
+
+static void some_native(struct split *s, MPI_Request requests[],
+                        struct some *out)
+{
+    int n, rc = impi_real.Testsome(s->n, s->native, &n, s->index, s->status);
+
+    if (n == MPI_UNDEFINED) {
+        s->n = 0;
+        return;
+    }
+    for (int k = 0; k < n; k++) {
+        if (out->statuses != MPI_STATUSES_IGNORE)
+            out->statuses[out->n] = s->status[k];
+        add(out, s->place[s->index[k]],
+            rc == MPI_SUCCESS ? MPI_SUCCESS : s->status[k].MPI_ERROR);
+    }
+    split_back(s, requests);
+}
+
+/* One look.  true: something is done, or nothing is active. */
+static bool look_some(struct split *s, int count, MPI_Request requests[],
+                      struct some *out)
+{
+    for (int i = 0; s->own && i < count; i++) {
+        int rc;
+
+        if (!wait_own_active(requests[i]) || !req_poll(req_of(requests[i])))
+            continue;
+        rc = req_retire(&requests[i], status_at(out->statuses, out->n), false);
+        add(out, i, rc);
+    }
+    if (s->n > 0)
+        some_native(s, requests, out);
+    if (out->n == 0 && s->own == 0 && s->n == 0)
+        out->n = MPI_UNDEFINED;
+    return out->n != 0;
+}
+
+static int do_some(int count, MPI_Request requests[], int *outcount,
+                   int indices[], MPI_Status *statuses, bool wait)
+{
+    struct some out = {.indices = indices, .statuses = statuses};
+    struct waiter w = {.native = true};
+    struct split s;
+
+    if (!split_make(&s, count, requests))
+        return split_failed();
+    be_lock();
+    split_round(&s);
+    while (!look_some(&s, count, requests, &out) && wait)
+        progress_wait(&w);
+    be_unlock();
+    split_free(&s);
+    *outcount = out.n;
+    return out.failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+int impi_Waitsome(int count, MPI_Request requests[], int *outcount,
+                  int indices[], MPI_Status *statuses)
+{
+    if (likely(wait_is_plain(count, requests)))
+        return impi_real.Waitsome(count, requests, outcount, indices, statuses);
+    return impi_told_Waitsome(
+        do_some(count, requests, outcount, indices, statuses, true), count,
+        requests, outcount, indices, statuses);
+}
+
+int impi_Testsome(int count, MPI_Request requests[], int *outcount,
+                  int indices[], MPI_Status *statuses)
+{
+    if (likely(wait_is_plain(count, requests)))
+        return impi_real.Testsome(count, requests, outcount, indices, statuses);
+    return impi_told_Testsome(
+        do_some(count, requests, outcount, indices, statuses, false), count,
+        requests, outcount, indices, statuses);
+}

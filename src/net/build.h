@@ -31,8 +31,6 @@ struct net_clos {
     unsigned parallel[NET_CLOS_LEVELS_MAX];
 };
 
-struct net *net_build_clos(const struct net_clos *clos, struct errbuf *err);
-
 /* A net by name:
  *
  *   C64 C512 C2048 C8192 C65536  the bench nets (doc/net.md)
