@@ -10,11 +10,21 @@
 #define PAUSE_LEAST_NS 100000000u
 #define PAUSE_MOST_NS 1600000000u
 
-/* How long the rest after the last look took. */
+/* How long the rest after the last look took.  One long rest is an interrupt, a
+ * burst of something urgent or the host of a virtual machine: sleeping would
+ * have lost as much.  A competitor that does not give way takes every one. */
 static void judge_rest(struct look *l, uint64_t now)
 {
-    if (!l->rested || now - l->rested <= (l->kept ? l->kept : KEPT_NS))
+    if (!l->rested)
         return;
+    if (now - l->rested <= (l->kept ? l->kept : KEPT_NS)) {
+        l->late = false;
+        return;
+    }
+    if (!l->late) {
+        l->late = true;
+        return;
+    }
     if (l->pause)
         l->pause *= 2;
     else

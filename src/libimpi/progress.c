@@ -14,7 +14,11 @@
 
 #define SPIN_QUIET 200  /* empty rounds before the processor is offered */
 #define SPIN_QUICK 500  /* likewise where a round takes no system call */
-#define SPIN_MAX 1800   /* such offers before the process sleeps */
+#define SPIN_MAX 1800   /* such offers, then it sleeps or ... */
+/* ... where waits have ended soon after that, looks on for so long: who waits
+ * for a process that something urgent holds up for some milliseconds is there
+ * when it goes on. */
+#define SPIN_LONG_NS 10000000u
 #define NATIVE_EVERY 32 /* rounds between looks at the native library */
 #define SLEEP_LONG_MS 100
 #define WHOLE_EVERY 16 /* in a crowd: looks of which one is at everything */
@@ -27,6 +31,10 @@ static struct look crowd = {
 /* Likewise for who waits for the native library: for as long as others give
  * way, it may take long. */
 static struct look offers = {.most = UINT64_MAX, .least = 10000000};
+
+/* Likewise where each process has a processor. */
+static struct look disturbed = {
+    .most = SPIN_LONG_NS, .kept = 100000, .least = 10000000};
 
 /* What has been moved may have more behind it. */
 static void follow_up(void)
@@ -88,7 +96,8 @@ static void rest(const struct waiter *w)
 
     if (w->idle < quiet)
         return;
-    if (w->native || w->idle < quiet + SPIN_MAX)
+    if (w->native || w->idle < quiet + SPIN_MAX ||
+        look_idle(&disturbed, clock_ns()))
         offer_processor();
     else
         sleep_for(w);
@@ -139,6 +148,8 @@ void progress_wait(struct waiter *w)
         return;
     }
     if (progress_once()) {
+        if (disturbed.idle)
+            look_found(&disturbed, clock_ns());
         w->idle = 0;
         return;
     }

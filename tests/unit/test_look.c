@@ -74,12 +74,47 @@ static void waking_up_in_vain_is_part_of_the_pause(void **state)
     assert_false(look_idle(&l, now + 3 * MS));
 }
 
-static void who_is_kept_waiting_sleeps_for_a_while(void **state)
+/* An interrupt, or a burst of something urgent: nobody shares the processor. */
+static void one_late_look_does_not_end_looking(void **state)
+{
+    struct look l = {.most = 50 * MS};
+    uint64_t now = MS;
+
+    wait_for(&l, &now, 10000);
+    for (int i = 0; i < 5; i++) {
+        assert_true(look_idle(&l, now));
+        now += 4 * MS; /* late */
+        assert_true(look_idle(&l, now));
+        now += STEP;
+    }
+    look_found(&l, now);
+    assert_int_equal(wait_for(&l, &now, 10000), 10000);
+}
+
+/* Late each time that it looks, also where something was found between. */
+static void late_looks_in_a_row_count_across_finds(void **state)
 {
     struct look l = {.most = MOST};
+    uint64_t now = MS;
+
+    wait_for(&l, &now, 10000);
+    assert_true(look_idle(&l, now));
+    now += 40000;
+    look_found(&l, now);
+    assert_true(look_idle(&l, now));
+    now += 40000;
+    look_found(&l, now);
+    assert_false(look_idle(&l, now));
+}
+
+static void who_is_kept_waiting_sleeps_for_a_while(void **state)
+{
+    struct look l = {.most = 2 * MOST};
     uint64_t now = MS, begin;
 
     wait_for(&l, &now, 10000);
+    assert_true(look_idle(&l, now));
+    now += 40000;
     assert_true(look_idle(&l, now));
     now += 40000;
     assert_false(look_idle(&l, now));
@@ -102,6 +137,7 @@ static void the_while_grows_until_looking_pays(void **state)
     for (unsigned i = 0; i < sizeof(ms) / sizeof(ms[0]); i++) {
         assert_true(look_idle(&l, now));
         now += 40000;
+        l.late = true; /* the one before was */
         look_found(&l, now);
         assert_int_equal(l.crowded - now, (uint64_t)ms[i] * MS);
         assert_false(look_idle(&l, l.crowded - 1));
@@ -122,6 +158,12 @@ static void the_owner_says_what_is_long(void **state)
     wait_for(&l, &now, 10000);
     assert_true(look_idle(&l, now));
     now += 45000;
+    now += 45001;
+    assert_false(look_idle(&l, now)); /* longer than it may look */
+    assert_true(l.late);
+    look_found(&l, now);
+    wait_for(&l, &now, 10000);
+    l.late = true;
     assert_true(look_idle(&l, now));
     now += 45001;
     assert_false(look_idle(&l, now));
@@ -135,6 +177,8 @@ int main(void)
         cmocka_unit_test(it_looks_no_longer_than_it_may),
         cmocka_unit_test(it_never_looks_where_most_is_zero),
         cmocka_unit_test(waking_up_in_vain_is_part_of_the_pause),
+        cmocka_unit_test(one_late_look_does_not_end_looking),
+        cmocka_unit_test(late_looks_in_a_row_count_across_finds),
         cmocka_unit_test(who_is_kept_waiting_sleeps_for_a_while),
         cmocka_unit_test(the_while_grows_until_looking_pays),
         cmocka_unit_test(the_owner_says_what_is_long),
