@@ -13,6 +13,8 @@ is "every benchmark is listed" "$("$top/bench/run" --list | tr '\n' ' ')" \
     "$(cd "$top/bench" && echo *.bench | sed 's/\.bench//g') "
 is "an unknown name is a usage error" \
     "$("$top/bench/run" nonsense 2>/dev/null; echo $?)" 2
+is "only what runs both sides under it can be disturbed" \
+    "$("$top/bench/run" --disturbed map-clos 2>/dev/null; echo $?)" 2
 line=$(emit 1.0 lower "3 1 2" "4 4 1")
 is "medians" "$(key ours <<<"$line") $(key reference <<<"$line")" "2 4"
 is "ratio of the medians" "$(key ratio <<<"$line")" 0.5
