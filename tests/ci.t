@@ -64,8 +64,8 @@ program "$tmp/src/quickstart" "echo '5 passed, 0 failed, 0 skipped'" 'exit 1'
 report $? "and a stage whose tests pass, but which fails" "$tmp/said"
 
 program "$tmp/src/quickstart" 'sleep 300 & echo $! >'"$tmp/slow; wait"
-! ci --seconds 2 check && sum_is '0 passed, 1 failed, 0 skipped' &&
-    grep -q 'failed: ended after 2 s' "$tmp/said" &&
+! ci --seconds 6 check && sum_is '0 passed, 1 failed, 0 skipped' &&
+    grep -q 'failed: ended after 6 s' "$tmp/said" &&
     ended "$(cat "$tmp/slow")"
 report $? "what takes too long is ended with all that it started" "$tmp/said"
 
