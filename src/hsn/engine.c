@@ -79,8 +79,6 @@ struct hsn_engine {
     struct hsn_frame lent_frame;
 };
 
-/* loop_back.c */
-
 static struct hsn_module *hsn_module_find(struct hsn_engine *e,
                                           uint16_t number);
 

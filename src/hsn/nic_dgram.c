@@ -74,8 +74,6 @@ static inline size_t dgram_prefix(const struct dgram_nic *d)
     return d->ether ? DGRAM_PREFIX : 0;
 }
 
-/* ---- nic_dgram_open.c ---- */
-
 /* ---- nic dgram open ---------------------------------------------------- */
 
 /* Sockets of the interfaces over datagrams. */

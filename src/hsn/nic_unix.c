@@ -39,8 +39,6 @@ struct unix_nic {
     uint8_t buf[NET_PACKET_MAX];
 };
 
-/* ---- nic_unix_link.c ---- */
-
 /* ---- nic unix link ----------------------------------------------------- */
 
 /* Interfaces to swfabd on the same machine: calling it, and its answer. */

@@ -19,7 +19,7 @@ static void show(const struct impi_pair *pair, bool in, const void *wire)
 /* ---- out ---- */
 
 /* Nothing comes before a new packet, and nobody waits for its like.  Below
- * half of the credit a first packet is not cut (send.c). */
+ * half of the credit a first packet is not cut (channel.c). */
 static bool may_send(const struct impi_channel *channel,
                      const struct impi_pair *pair)
 {

@@ -197,7 +197,7 @@ void request_complete(struct impi_p2p *p2p, struct impi_request *req,
 /* All requests of the pair fail. */
 void pair_fail(struct impi_pair *pair, const char *why);
 
-/* ---- send.c ---- */
+/* ---- channel.c ---- */
 
 /* True when pair_next_packet() would give one. */
 bool pair_can_send(const struct impi_pair *pair);
@@ -209,6 +209,8 @@ static inline bool pair_is_quiet(const struct impi_pair *pair)
 }
 /* Complete it when all is written and answered. */
 void send_check_drained(struct impi_p2p *p2p, struct impi_request *req);
+
+/* ---- p2p.c ---- */
 
 /* A reply to a CANCEL; NULL, or what is wrong with it. */
 const char *send_cancel_reply(struct impi_pair *pair, uint64_t srqid, bool yes);
@@ -236,6 +238,8 @@ struct impi_unexpected *unexpected_add(struct impi_pair *pair,
 void unexpected_later(struct impi_unexpected *u);
 /* Both, and no more bytes for it. */
 void unexpected_drop(struct impi_unexpected *u);
+
+/* ---- channel.c ---- */
 
 /* One packet of the pair is received (3.6); every so many are acknowledged. */
 void pair_acknowledge(struct impi_pair *pair);

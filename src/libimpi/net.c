@@ -106,8 +106,6 @@ struct net {
 };
 extern struct net net;
 
-/* ---- net_pump.c ---- */
-
 /* ---- net link ---------------------------------------------------------- */
 
 /* Connections to the processes of other clients: their descriptors and lives.

@@ -29,8 +29,6 @@ static void draw_line(struct drawer *d, const char *kind, uint32_t a,
                       uint32_t b, unsigned cables, enum net_paint how);
 static void draw_begin(struct drawer *d, bool circle);
 
-/* ---- draw_collapsed.c: virtual switches and bundles of cables ---- */
-
 /* ---- draw all ---------------------------------------------------------- */
 
 /* Drawings of a whole net: each crossbar, with its hosts. */
