@@ -129,8 +129,5 @@ flaps_are_told() { # HALF
     reread
 }
 case_a_cable_that_flaps_each_second_is_told_once() { flaps_are_told 0.5; }
-case_a_cable_that_flaps_ten_times_a_second_is_told_once() {
-    flaps_are_told 0.05
-}
 
 run_cases
