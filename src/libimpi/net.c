@@ -32,8 +32,6 @@
 #include "libimpi/share.h"
 #include "libimpi/state.h"
 
-struct pollfd;
-
 /* Connections that strangers may hold half open, beyond one for each rank. */
 #ifndef GUESTS_EXTRA
 #define GUESTS_EXTRA 64
@@ -104,7 +102,6 @@ struct net {
     unsigned round;
     bool finishing;
 };
-extern struct net net;
 
 /* ---- net link ---------------------------------------------------------- */
 
@@ -117,7 +114,7 @@ extern struct net net;
 #define REPEATS_LEAST 4
 #define TCP_NAME_MAX 16 /* TCP_CA_NAME_MAX of the kernel */
 
-struct net net = {.listener = -1};
+static struct net net = {.listener = -1};
 
 static bool link_drive_sharing(struct link *l);
 static void link_pump_failed(struct link *l);
