@@ -6,14 +6,12 @@
  *   impi_server.c          main: start, and the end when srun goes
  *   impi_server_start.c    the line that says what to do
  *   impi_server_net.c      which address, which port
- *   impi_server_control.c  lines to srun; the first cause of an abort
- *   out_queue.c            output queues with shared frames
- *   impi_server_agents.c   agent connections: opening, reading, writing
- *   impi_server_frames.c   what each frame of an agent does
+ *   impi_server_agents.c   agent connections: opening, reading, writing; what
+ *                          they ask; lines to srun and the end of the job
  *   impi_server_presence.c nodes whose agent has not started
- *   impi_server_worlds.c   an IMPI server for each generation
- *   impi_server_auth.c     how its clients authenticate
- *   impi_server_credential.c  opening what MUNGE has sealed, beside the loop
+ *   impi_server_worlds.c   an IMPI server for each generation, and how its
+ *                          clients authenticate
+ *   out_queue.c            output queues with shared frames
  *
  * It runs as the job's user and trusts srun.  Agents are believed after they
  * have proved that they know the step's secret; a stranger costs a slot.
@@ -196,18 +194,11 @@ struct server_cause {
 void server_abort(struct server *s, const struct server_cause *cause);
 /* An agent said BYE: after the last one, srun hears `end`. */
 void server_bye(struct server *s);
-/* srun is gone or done. */
-void server_leave(struct server *s);
 
 /* agents */
 int server_agents_start(struct server *s, struct errbuf *err);
 void server_agents_tick(struct server *s);
 void server_agents_stop(struct server *s);
-void server_agent_send(struct agent *a, const struct agent_msg *msg);
-void server_agent_send_chunk(struct agent *a, struct chunk *c);
-void server_agent_drop(struct agent *a);
-/* Every connected agent has no output left. */
-bool server_agents_flushed(const struct server *s);
 
 /* presence: wake who is there, and miss who goes without an agent. */
 int server_presence_start(struct server *s, struct errbuf *err);
@@ -218,23 +209,12 @@ void server_presence_came(struct server *s);
 void server_presence_tick(struct server *s);
 void server_presence_stop(struct server *s);
 
-/* frames: 0, or -1 with the rule that was broken */
-int server_frame(struct agent *a, const struct agent_msg *msg,
-                 struct errbuf *err);
-
 /* worlds */
 struct world *server_world_get(struct server *s, uint32_t generation,
                                uint32_t nclients, struct errbuf *err);
-/* Fill w->methods, best first; 0: none, the text says why. */
-size_t server_world_methods(struct world *w, struct errbuf *err);
 void server_worlds_tick(struct server *s);
-/* A credential was opened: all who wait look whether it is theirs. */
-void server_worlds_retry(struct server *s);
 void server_worlds_stop(struct server *s);
 
-/* credentials: an impi_auth_open_f, arg is the server */
-int server_credential(void *arg, const char *cred, struct bytebuf *payload,
-                      struct errbuf *err);
 void server_credential_stop(struct server *s);
 
 #endif

@@ -5,10 +5,12 @@
  * bounded, so an agent that does not read delays nobody.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -18,6 +20,10 @@
 #define READ_SIZE (64 * 1024)
 #define OPENING_SECONDS 60
 #define MISSING_SECONDS 30
+
+static int server_frame(struct agent *a, const struct agent_msg *msg,
+                        struct errbuf *err);
+static void server_leave(struct server *s);
 
 static void agent_close(struct agent *a)
 {
@@ -37,7 +43,7 @@ static void agent_close(struct agent *a)
     }
 }
 
-void server_agent_drop(struct agent *a)
+static void server_agent_drop(struct agent *a)
 {
     agent_close(a);
 }
@@ -80,7 +86,7 @@ static void agent_flush(struct agent *a)
         ev_io_stop(a->server->loop, &a->write);
 }
 
-void server_agent_send_chunk(struct agent *a, struct chunk *c)
+static void server_agent_send_chunk(struct agent *a, struct chunk *c)
 {
     if (a->dead)
         return;
@@ -90,7 +96,7 @@ void server_agent_send_chunk(struct agent *a, struct chunk *c)
         agent_flush(a);
 }
 
-void server_agent_send(struct agent *a, const struct agent_msg *msg)
+static void server_agent_send(struct agent *a, const struct agent_msg *msg)
 {
     struct bytebuf b;
     struct chunk *c = NULL;
@@ -106,7 +112,8 @@ void server_agent_send(struct agent *a, const struct agent_msg *msg)
     chunk_release(c);
 }
 
-bool server_agents_flushed(const struct server *s)
+/* Every connected agent has no output left. */
+static bool server_agents_flushed(const struct server *s)
 {
     const struct agent *a;
 
@@ -418,4 +425,341 @@ void server_agents_stop(struct server *s)
     free(s->reported);
     free(s->orphaned);
     rendezvous_destroy(s->rendezvous);
+}
+
+/* ---- what agents ask --------------------------------------------------- */
+
+static int do_job(struct agent *a, const struct agent_msg *msg,
+                  struct errbuf *err)
+{
+    struct server *s = a->server;
+
+    if (a->state != AGENT_SILENT)
+        return errprintf(err, "JOB twice");
+    if (msg->job.agent != a->index)
+        return errprintf(err, "JOB of agent %u on the channel of agent %u",
+                         msg->job.agent, a->index);
+    if (msg->job.agents != s->start.agents)
+        return errprintf(err, "it counts %u agents, srun %u", msg->job.agents,
+                         s->start.agents);
+    memcpy(a->node, msg->job.node, sizeof(a->node));
+    a->state = AGENT_UP;
+    if (s->kill)
+        server_agent_send_chunk(a, s->kill);
+    return 0;
+}
+
+static void spread(struct server *s, const struct rendezvous_result *result)
+{
+    struct chunk *c =
+        chunk_new(bytebuf_data(&result->frame), bytebuf_len(&result->frame));
+
+    for (uint32_t i = 0; c && i < result->nagents; i++)
+        if (s->by_index[result->agents[i]])
+            server_agent_send_chunk(s->by_index[result->agents[i]], c);
+    if (!c)
+        server_abort(s, &(struct server_cause){
+                            .code = 1,
+                            .rank = -1,
+                            .client = -1,
+                            .node = "-",
+                            .text = "SF-E223: impi-server: out of memory"});
+    chunk_release(c);
+}
+
+static int do_put(struct agent *a, const struct agent_msg *msg,
+                  struct errbuf *err)
+{
+    struct rendezvous_result result;
+    int rc = rendezvous_put(a->server->rendezvous, a->index, &msg->put, &result,
+                            err);
+
+    if (rc == 1) {
+        spread(a->server, &result);
+        rendezvous_result_free(&result);
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+static int do_world(struct agent *a, const struct agent_msg *msg,
+                    struct errbuf *err)
+{
+    struct agent_msg reply = {.type = AGENT_WORLD_AT};
+    struct errbuf why;
+    struct world *w = server_world_get(a->server, msg->world.generation,
+                                       msg->world.nclients, &why);
+
+    if (w) {
+        reply.world_at.generation = w->generation;
+        reply.world_at.port = w->port;
+    } else {
+        reply.type = AGENT_ERROR;
+        memcpy(reply.text, why.text, sizeof(reply.text));
+    }
+    server_agent_send(a, &reply);
+    return 0;
+}
+
+static int do_abort(struct agent *a, const struct agent_msg *msg,
+                    struct errbuf *err)
+{
+    server_abort(a->server, &(struct server_cause){.code = msg->abort.code,
+                                                   .rank = msg->abort.rank,
+                                                   .client = msg->abort.client,
+                                                   .node = a->node,
+                                                   .lost = msg->abort.lost,
+                                                   .text = msg->abort.text});
+    return 0;
+}
+
+static int exit_code(int32_t status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 0;
+}
+
+static int do_exit(struct agent *a, const struct agent_msg *msg,
+                   struct errbuf *err)
+{
+    struct server *s = a->server;
+
+    for (uint32_t i = 0; i < msg->exit.count && !s->aborted; i++) {
+        int32_t rank, status;
+
+        agent_exit_at(&msg->exit, i, &rank, &status);
+        if (exit_code(status) > s->code)
+            s->code = exit_code(status);
+    }
+    return 0;
+}
+
+static int do_note(struct agent *a, const struct agent_msg *msg,
+                   struct errbuf *err)
+{
+    server_note(a->server, msg->text);
+    return 0;
+}
+
+static int do_holds(struct agent *a, const struct agent_msg *msg,
+                    struct errbuf *err)
+{
+    snprintf(a->holds, sizeof(a->holds), "%.*s", SF_AGENT_HOLDS_MAX - 1,
+             msg->text);
+    return 0;
+}
+
+static int do_bye(struct agent *a, const struct agent_msg *msg,
+                  struct errbuf *err)
+{
+    struct server *s = a->server;
+
+    a->state = AGENT_BYE_SAID;
+    server_agent_drop(a);
+    server_presence_bye(s, a->index, a->node);
+    server_bye(s);
+    return 0;
+}
+
+static int (*const handlers[])(struct agent *a, const struct agent_msg *msg,
+                               struct errbuf *err) = {
+    [AGENT_JOB] = do_job,     [AGENT_PUT] = do_put,
+    [AGENT_WORLD] = do_world, [AGENT_ABORT] = do_abort,
+    [AGENT_EXIT] = do_exit,   [AGENT_NOTE] = do_note,
+    [AGENT_BYE] = do_bye,     [AGENT_HOLDS] = do_holds,
+};
+#define N_HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
+
+/* frames: 0, or -1 with the rule that was broken */
+static int server_frame(struct agent *a, const struct agent_msg *msg,
+                        struct errbuf *err)
+{
+    if (a->state == AGENT_SILENT && msg->type != AGENT_JOB)
+        return errprintf(err, "frame %d before JOB", (int)msg->type);
+    if (msg->type >= N_HANDLERS || !handlers[msg->type])
+        return errprintf(err, "frame %d is the server's to send",
+                         (int)msg->type);
+    return handlers[msg->type](a, msg, err);
+}
+
+/* ---- the line to srun, and the end of the job -------------------------- */
+
+/* The line to srun (fd 3), and the end of the job. Its closing is the only
+ * thing that ends the server. */
+
+/* Notes beyond this are dropped when srun does not read; the abort and end
+ * lines fit behind them. */
+#define NOTES_MAX (64 * 1024)
+#define CONTROL_MAX (NOTES_MAX + 16 * 1024)
+
+static void control_flush(struct server *s)
+{
+    while (bytebuf_len(&s->control_out) > 0) {
+        ssize_t n =
+            send(SERVER_CONTROL_FD, bytebuf_data(&s->control_out),
+                 bytebuf_len(&s->control_out), MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && out_again(errno)) {
+            ev_io_start(s->loop, &s->control_write);
+            return;
+        }
+        if (n < 0) {
+            bytebuf_consume(&s->control_out, bytebuf_len(&s->control_out));
+            break;
+        }
+        bytebuf_consume(&s->control_out, (size_t)n);
+    }
+    ev_io_stop(s->loop, &s->control_write);
+}
+
+static void control_writable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    control_flush(w->data);
+}
+
+/* All have said goodbye; or some were never here, and the step is over. */
+static void end_maybe(struct server *s)
+{
+    bool over = s->nbye >= s->start.agents || (s->asked && s->nlive == 0);
+
+    if (!over || s->ended)
+        return;
+    s->ended = true;
+    server_control_line(s, "end code=%d", s->code);
+}
+
+static void control_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    struct server *s = w->data;
+    char ignored[256];
+    ssize_t n = recv(SERVER_CONTROL_FD, ignored, sizeof(ignored), MSG_DONTWAIT);
+
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+        ev_io_stop(loop, w);
+        server_leave(s);
+    } else if (n > 0) {
+        s->asked = true;
+        end_maybe(s);
+    }
+}
+
+void server_control_start(struct server *s)
+{
+    bytebuf_init(&s->control_out, CONTROL_MAX);
+    ev_io_init(&s->control_read, control_readable, SERVER_CONTROL_FD, EV_READ);
+    ev_io_init(&s->control_write, control_writable, SERVER_CONTROL_FD,
+               EV_WRITE);
+    s->control_read.data = s->control_write.data = s;
+    ev_io_start(s->loop, &s->control_read);
+}
+
+/* One line is one line: texts of agents may hold anything. */
+static void make_plain(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = ' ';
+}
+
+void server_control_line(struct server *s, const char *fmt, ...)
+{
+    char line[SF_ERRBUF_SIZE + SF_AGENT_NODE_MAX + 128];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof(line) - 1, fmt, ap);
+    va_end(ap);
+    make_plain(line);
+    strcat(line, "\n");
+    bytebuf_add(&s->control_out, line, strlen(line));
+    control_flush(s);
+}
+
+void server_note(struct server *s, const char *text)
+{
+    if (bytebuf_len(&s->control_out) < NOTES_MAX)
+        server_control_line(s, "note %s", text);
+}
+
+/* ---- the end of the job ---- */
+
+static struct chunk *make_kill(int code, const char *text)
+{
+    struct agent_msg m = {.type = AGENT_KILL, .abort = {.code = code}};
+    struct chunk *c = NULL;
+    struct bytebuf b;
+
+    snprintf(m.abort.text, sizeof(m.abort.text), "%s", text);
+    bytebuf_init(&b, 4096);
+    if (agent_msg_encode(&b, &m) == 0)
+        c = chunk_new(bytebuf_data(&b), bytebuf_len(&b));
+    bytebuf_free(&b);
+    return c;
+}
+
+static void kill_all(struct server *s, int code, const char *text)
+{
+    struct agent *a;
+
+    if (!s->kill)
+        s->kill = make_kill(code, text);
+    if (!s->kill)
+        return;
+    TAILQ_FOREACH(a, &s->agents, next)
+    if (a->state == AGENT_UP)
+        server_agent_send_chunk(a, s->kill);
+}
+
+void server_abort(struct server *s, const struct server_cause *cause)
+{
+    char plain[SF_AGENT_NODE_MAX];
+
+    if (s->aborted || s->leaving)
+        return;
+    s->aborted = true;
+    s->code = cause->code;
+    snprintf(plain, sizeof(plain), "%s", cause->node);
+    for (char *c = plain; *c; c++)
+        if (*c == ' ')
+            *c = '_';
+    server_control_line(s, "abort code=%d rank=%d node=%s client=%d %stext=%s",
+                        cause->code, cause->rank, plain, cause->client,
+                        cause->lost ? "lost=1 " : "", cause->text);
+    kill_all(s, cause->code, cause->text);
+}
+
+void server_bye(struct server *s)
+{
+    s->nbye++;
+    end_maybe(s);
+}
+
+/* ---- the end of the server ---- */
+
+static void leave_now(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct server *s = w->data;
+
+    if (server_agents_flushed(s) || ev_now(loop) - s->leave_began > 2.)
+        ev_break(loop, EVBREAK_ALL);
+}
+
+/* srun is gone or done. */
+static void server_leave(struct server *s)
+{
+    if (s->leaving)
+        return;
+    if (!s->aborted)
+        kill_all(s, 137, "srun is gone");
+    s->leaving = true;
+    s->leave_began = ev_now(s->loop);
+    if (server_agents_flushed(s)) {
+        ev_break(s->loop, EVBREAK_ALL);
+        return;
+    }
+    ev_timer_init(&s->leave_timer, leave_now, 0.01, 0.01);
+    s->leave_timer.data = s;
+    ev_timer_start(s->loop, &s->leave_timer);
 }

@@ -5,20 +5,17 @@
  * IMPI clients with the other agents, serves PMI-1 and PMIx to the processes,
  * joins the clients to one world, and ends the job when something dies.
  *
- *   impid.c         main(), start and end
- *   impid_task.c    the tasks of this node, and how they end
+ *   impid.c         main(), start and end; what goes wrong: report, kill
+ *   impid_proc.c    the tasks of this node and the connections of their MPI
+ *                   processes (task_wire)
  *   impid_status.c  how a process ended
- *   impid_proc.c    connections of MPI processes (task_wire)
  *   impid_link.c    the connection to impi-server (agent_wire)
- *   impid_family.c  who is in a generation, with which library
- *   impid_round.c   one generation: clients, environments
- *   impid_pmi.c     the native process management: impid_pmi1.c for MPICH,
- *                   impid_pmix.c for Open MPI
- *   impid_holds.c   who is lost with the agent
- *   impid_join.c    the way from native worlds to the one world
- *   impid_speaker.c the connection that joins a client
+ *   impid_round.c   one generation: who is in it, clients, environments
+ *   impid_pmi.c     the native process management: PMI-1 for MPICH, PMIx for
+ *                   Open MPI
+ *   impid_join.c    from native worlds to the one world
  *   impid_relay.c   packets between hosts, when only these are connected
- *   impid_fail.c    what goes wrong: report, kill
+ *   impid_bypass.c  tasks that run MPI without us
  *
  * A *task* is what Slurm started; a *process* is one MPI program that a task
  * runs (itself or a child); a *round* is the g-th program of all tasks.
@@ -121,27 +118,20 @@ struct impid {
     double look_after;
 };
 
-/* impid_task.c */
-int impid_task_start(struct impid *a, struct errbuf *err);
-struct impid_task *impid_task_find(struct impid *a, uint32_t rank);
-/* Where slurmstepd's tasks register, if that is open. */
-#define IMPID_TASKS_FD 6
-/* Take what they have sent. */
-void impid_task_records(struct impid *a);
-/* The task before exec, known by the peer of its connection. */
-void impid_task_register(struct impid *a, uint32_t rank, int fd);
-/* Whose end is there to be seen, but was not looked at yet, has ended. */
-void impid_task_look(struct impid *a);
-bool impid_task_any_running(const struct impid *a);
-void impid_task_kill_all(struct impid *a);
-/* A pidfd and pid of the peer of a unix socket; -1: gone. */
-int impid_peer_pidfd(int fd, pid_t *pid);
-
 /* impid_bypass.c: fail the job when a task that is waited for runs MPI without
  * libimpi. */
 void impid_bypass_start(struct impid *a);
 
 /* impid_proc.c */
+int impid_task_start(struct impid *a, struct errbuf *err);
+/* Where slurmstepd's tasks register, if that is open. */
+#define IMPID_TASKS_FD 6
+/* Take what they have sent. */
+void impid_task_records(struct impid *a);
+/* Whose end is there to be seen, but was not looked at yet, has ended. */
+void impid_task_look(struct impid *a);
+bool impid_task_any_running(const struct impid *a);
+void impid_task_kill_all(struct impid *a);
 void impid_proc_accept(struct impid *a, int fd);
 void impid_proc_send_env(struct impid_proc *p, const struct task_env *env,
                          int pass_fd);
@@ -156,12 +146,14 @@ void impid_proc_status(struct impid *a, pid_t pid, int status);
 
 /* impid_round.c */
 struct impid_round *impid_round_get(struct impid *a, uint32_t generation);
-/* Everybody is there: members by world rank. */
-int impid_round_form(struct impid_round *r, const struct impi_member *members,
-                     uint32_t nworld, struct errbuf *err);
 void impid_round_finished(struct impid_round *r, struct impid_proc *p);
 void impid_round_proc_gone(struct impid_round *r, struct impid_proc *p);
 void impid_rounds_free(struct impid *a);
+void impid_family_hello(struct impid_round *r, struct impid_proc *p);
+/* A task ended and so will not be in its next round. */
+void impid_family_task_gone(struct impid *a, struct impid_task *t);
+/* slurmstepd says how a task ended. */
+void impid_family_status(struct impid *a, pid_t pid, int status);
 
 /* PMIx fences of one set of participants that were seen so far. */
 struct impid_fence_count {
@@ -169,13 +161,6 @@ struct impid_fence_count {
     uint64_t hash;
     uint32_t count;
 };
-
-/* impid_family.c */
-void impid_family_hello(struct impid_round *r, struct impid_proc *p);
-/* A task ended and so will not be in its next round. */
-void impid_family_task_gone(struct impid *a, struct impid_task *t);
-/* slurmstepd says how a task ended. */
-void impid_family_status(struct impid *a, pid_t pid, int status);
 
 /* One client of a round on this node. */
 struct impid_client {
@@ -223,29 +208,20 @@ void impid_pmi_free_env(char **env);
 /* Its rank among all clients of the job. */
 uint32_t impid_client_number(const struct impid_client *c);
 
-/* impid_join.c */
-void impid_join_add(struct impid_proc *p, const struct task_join *join);
-void impid_join_finished(struct impid_client *c);
-void impid_join_spread(struct impid_client *c, const void *world, size_t len);
-
-/* impid_speaker.c */
-/* The records of all hosts of the client are here: join. */
-void impid_speaker_start(struct impid_client *c, const struct agent_blob *blobs,
-                         uint32_t n);
-void impid_speaker_world_at(struct impid *a, const struct agent_world_at *at);
-/* All processes of the client have finished. */
-void impid_speaker_fini(struct impid_client *c);
-/* Its connection is still open. */
-bool impid_speaker_active(const struct impid_client *c);
-void impid_speaker_free(struct impid_client *c);
-
-/* impid_holds.c */
 /* Make the frame that says whom this agent holds; r: the latest round, NULL
  * before one has formed. */
 void impid_holds(struct agent_msg *msg, const struct impid *a,
                  const struct impid_round *r);
 
-/* impid_fail.c */
+/* impid_join.c */
+void impid_join_add(struct impid_proc *p, const struct task_join *join);
+void impid_join_finished(struct impid_client *c);
+void impid_speaker_world_at(struct impid *a, const struct agent_world_at *at);
+/* Its connection is still open. */
+bool impid_speaker_active(const struct impid_client *c);
+void impid_speaker_free(struct impid_client *c);
+
+/* impid.c */
 /* The job must end: tell impi-server the first cause, SF-E<id> and text (doc/
  * errors.md); code is srun's exit code, p whose fault it is, or NULL. */
 __attribute__((format(printf, 5, 6))) void
@@ -256,7 +232,6 @@ void impid_refuse_waiting(struct impid *a, const char *text);
 /* The job ends: kill what runs here. */
 void impid_killed(struct impid *a, const char *text);
 
-/* impid.c */
 /* The link is up or down. */
 void impid_link_settled(struct impid *a);
 void impid_maybe_leave(struct impid *a);

@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * From native worlds to the one world.  When all local processes of a client
  * listen, their records go to the client's first host, the speaker, which
- * joins the clients (impid_speaker.c) and spreads the world.
+ * joins the clients (below) and spreads the world.
  *
  * Key "join.G.C", by host: u16 port for other hosts, or 0; then per process
  * u32 rank, u32 pid, 16 bytes address, u16 port, u16 processors.  Key
  * "world.G.C": the world from the speaker, nothing from others. Key "fini.G.C":
  * all local processes of a host have finished.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/be.h"
+#include "base/seal.h"
+#include "impi/derive.h"
+#include "impi/join.h"
+#include "impid/impid.h"
 #include "impid/impid_relay.h"
+
+static void impid_speaker_start(struct impid_client *c,
+                                const struct agent_blob *blobs, uint32_t n);
+static void impid_speaker_fini(struct impid_client *c);
 
 static struct impid *agent(const struct impid_client *c)
 {
@@ -88,7 +99,8 @@ static void on_world(void *arg, const struct agent_blob *blobs, uint32_t n)
                             blobs[0].len);
 }
 
-void impid_join_spread(struct impid_client *c, const void *world, size_t len)
+static void impid_join_spread(struct impid_client *c, const void *world,
+                              size_t len)
 {
     struct agent_blob blob = {world, (uint32_t)len};
 
@@ -171,4 +183,411 @@ void impid_join_finished(struct impid_client *c)
         on_all_finished(c, NULL, 0);
     else
         client_put(c, "fini", NULL, 0, on_all_finished);
+}
+
+/* ---- the speaker of a client ------------------------------------------- */
+
+/* The speaker of a client: gives the records of all its processes to the
+ * joining engine and moves the engine's bytes to and from the IMPI server of
+ * the generation. */
+
+#define RECORD_SIZE 28 /* of impid_join.c */
+#define PORT_SIZE 2
+#define RELAY_DATALEN_MIN 512
+
+struct impid_speaker {
+    struct impid_client *client;
+    struct impi_join_host *hosts;
+    struct impi_join_proc *procs;
+    uint32_t nprocs;
+    struct impi_auth_munge_arg munge;
+    struct impi_auth_method methods[3];
+    struct impi_join *engine;
+    int fd; /* while it connects */
+    ev_io connecting;
+    struct impid_stream stream;
+    bool spread;   /* the world is out */
+    bool finished; /* FINI is said */
+};
+
+/* The clients meet at a server that is not the step's own. */
+static bool is_foreign(const struct impid_client *c)
+{
+    return agent(c)->conf.foreign.port != 0;
+}
+
+static void join_failed_hint(struct impid_speaker *j, const char *text,
+                             const char *hint)
+{
+    const struct impid_conf *conf = &agent(j->client)->conf;
+    char server[NETADDR_TEXT_MAX];
+
+    netaddr_print(server, &conf->foreign);
+    if (is_foreign(j->client))
+        impid_fail(agent(j->client), 315, 1, NULL,
+                   "joining client %u at the IMPI server %s: %s%s",
+                   conf->client, server, text, hint);
+    else
+        impid_fail(agent(j->client), 315, 1, NULL, "joining client %u: %s",
+                   j->client->number, text);
+}
+
+static void join_failed(struct impid_speaker *j, const char *text)
+{
+    join_failed_hint(j, text, "");
+}
+
+static void spread_world(struct impid_speaker *s)
+{
+    struct impi_world world;
+    uint8_t *buf = NULL;
+    size_t len = 0;
+
+    s->spread = true;
+    impi_join_take_world(s->engine, &world);
+    if (impi_world_encode(&world, &buf, &len) == 0)
+        impid_join_spread(s->client, buf, len);
+    else
+        join_failed(s, strerror(errno));
+    free(buf);
+    impi_world_free(&world);
+}
+
+static void push(struct impid_speaker *j)
+{
+    const uint8_t *data;
+    size_t len;
+
+    while ((len = impi_join_output(j->engine, &data)) > 0) {
+        bytebuf_add(&j->stream.out, data, len);
+        impi_join_sent(j->engine, len);
+    }
+    impid_stream_send(&j->stream);
+}
+
+static int on_input(struct impid_stream *s, void *arg)
+{
+    struct impid_speaker *j = arg;
+    struct errbuf err = {""};
+    int rc = impi_join_input(j->engine, bytebuf_data(&s->in),
+                             bytebuf_len(&s->in), &err);
+
+    bytebuf_consume(&s->in, bytebuf_len(&s->in));
+    if (rc < 0) {
+        impid_stream_close(s);
+        join_failed(j, err.text);
+        return -1;
+    }
+    push(j);
+    if (impi_join_done(j->engine) && !j->spread)
+        spread_world(j);
+    return 0;
+}
+
+static void on_closed(struct impid_stream *s, void *arg, int error)
+{
+    struct impid_speaker *j = arg;
+    struct errbuf err = {""};
+
+    impid_stream_close(s);
+    if (impi_join_eof(j->engine, &err) == 0 || agent(j->client)->stopping)
+        return;
+    join_failed_hint(j, err.text,
+                     j->spread ? "" : "; the server's own messages say why");
+}
+
+static const struct impid_stream_ops stream_ops = {on_input, on_closed};
+
+static void connected(struct impid_speaker *j)
+{
+    int one = 1;
+
+    setsockopt(j->fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof(one));
+    impid_stream_open(&j->stream, agent(j->client)->loop, j->fd,
+                      SF_AGENT_FRAME_MAX, &stream_ops, j);
+    j->fd = -1;
+    push(j);
+}
+
+static void on_connect(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid_speaker *j = io->data;
+    socklen_t len = sizeof(int);
+    int error = 0;
+
+    ev_io_stop(loop, io);
+    if (getsockopt(j->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+        error = errno;
+    if (error)
+        join_failed(j, strerror(error));
+    else
+        connected(j);
+}
+
+static void join_connect(struct impid_speaker *j, const struct netaddr *to)
+{
+    j->fd = netaddr_open(&to->ip);
+    if (j->fd < 0) {
+        join_failed(j, strerror(errno));
+        return;
+    }
+    ev_io_init(&j->connecting, on_connect, j->fd, EV_WRITE);
+    j->connecting.data = j;
+    if (netaddr_connect(j->fd, to) == 0)
+        connected(j);
+    else if (errno == EINPROGRESS)
+        ev_io_start(agent(j->client)->loop, &j->connecting);
+    else
+        join_failed(j, strerror(errno));
+}
+
+void impid_speaker_world_at(struct impid *a, const struct agent_world_at *at)
+{
+    struct impid_round *r;
+
+    SLIST_FOREACH(r, &a->rounds, link)
+    {
+        if (r->generation != at->generation)
+            continue;
+        for (uint32_t i = 0; i < r->nlocal; i++) {
+            struct impid_speaker *j = r->local[i].speaker;
+
+            if (j && j->fd < 0 && !j->stream.loop) {
+                struct netaddr to = {a->conf.server.ip, at->port};
+
+                join_connect(j, &to);
+            }
+        }
+    }
+}
+
+/* Only the user's own processes can open it: the server runs as the user. */
+static int munge_seal(void *arg, const void *payload, size_t len,
+                      struct bytebuf *cred, struct errbuf *err)
+{
+    const struct impid_conf *conf = arg;
+    char *text;
+
+    if (seal_make(&text, payload, len, getuid(), 0,
+                  conf->munge && conf->munge[0] ? conf->munge : NULL, err) < 0)
+        return -1;
+    bytebuf_add(cred, text, strlen(text));
+    free(text);
+    return 0;
+}
+
+/* A server that was started by hand belongs to no step. */
+static void bind_munge(struct impid_speaker *j)
+{
+    const struct impid_conf *conf = &agent(j->client)->conf;
+
+    if (!is_foreign(j->client))
+        j->munge.binding =
+            (struct impi_auth_binding){conf->job, conf->stepid, conf->component,
+                                       j->client->round->generation};
+    j->munge.seal = munge_seal;
+    j->munge.arg = (void *)conf;
+}
+
+/* MUNGE, and KEY where the user has set IMPI_AUTH_KEY.  With a foreign server
+ * the user's choice (NONE, KEY) stands alone when there is one: MUNGE may not
+ * reach that far. */
+static int choose_methods(struct impid_speaker *j, size_t *n,
+                          struct errbuf *err)
+{
+    const struct impid_conf *conf = &agent(j->client)->conf;
+    const char *none = is_foreign(j->client) ? conf->auth_none : NULL;
+    int found = impi_auth_from_env(j->methods, none, conf->auth_key, err);
+
+    if (found < 0)
+        return -1;
+    *n = (size_t)found;
+    bind_munge(j);
+    if (found == 0 || !is_foreign(j->client))
+        j->methods[(*n)++] = impi_auth_munge(&j->munge);
+    return 0;
+}
+
+/* A host in between keeps what a process does not read: at most half of what
+ * it has room for, when all others send it all that they may. */
+static void choose_relay_flow(struct impi_join_options *o, uint32_t nprocs)
+{
+    uint64_t room = SF_IMPI_RELAY_QUEUE_MAX / 2;
+    uint64_t each = room / nprocs / o->hiwater;
+
+    if (each >= o->maxdatalen)
+        return;
+    o->maxdatalen =
+        each > RELAY_DATALEN_MIN ? (uint32_t)each : RELAY_DATALEN_MIN;
+}
+
+/* With clients of others the usual values stay, but for the mark of ours. */
+static void choose_flow(struct impi_join_options *o,
+                        const struct impid_client *c)
+{
+    if (is_foreign(c)) {
+        o->maxdatalen = IMPI_STRICT_MAXDATALEN;
+        return;
+    }
+    if (c->relay) {
+        choose_relay_flow(o, c->round->clients.nprocs);
+        return;
+    }
+    o->maxdatalen = IMPI_OWN_MAXDATALEN;
+    o->ackmark = IMPI_OWN_ACKMARK;
+    o->hiwater = IMPI_OWN_HIWATER;
+}
+
+static int start_engine(struct impid_speaker *j, struct errbuf *err)
+{
+    const struct impid_client *c = j->client;
+    const struct impid_conf *conf = &agent(c)->conf;
+    struct impi_join_options o;
+
+    impi_join_defaults(&o);
+    o.client = impid_client_number(c);
+    o.nclients = is_foreign(c) ? 0 : c->round->clients.nclients;
+    o.methods = j->methods;
+    o.extensions = !is_foreign(c);
+    o.reorder =
+        is_foreign(c) || (conf->reorder && strcmp(conf->reorder, "1") == 0);
+    o.hosts = j->hosts;
+    o.nhosts = c->nhosts;
+    o.procs = j->procs;
+    o.nprocs = j->nprocs;
+    impi_repr_own(o.repr);
+    choose_flow(&o, c);
+    if (impi_join_threshold(&o.coll_xsize, "IMPI_COLL_XSIZE", conf->coll_xsize,
+                            err) < 0 ||
+        impi_join_threshold(&o.coll_maxlinear, "IMPI_COLL_MAXLINEAR",
+                            conf->coll_maxlinear, err) < 0 ||
+        choose_methods(j, &o.nmethods, err) < 0)
+        return -1;
+    if (impi_derive_channel(o.secret, conf->secret, c->round->generation) < 0)
+        return errprintf(err, "%s", strerror(errno));
+    j->engine = impi_join_create(&o, err);
+    explicit_bzero(o.secret, sizeof(o.secret));
+    return j->engine ? 0 : -1;
+}
+
+static int parse_host(struct impid_speaker *j, uint32_t host,
+                      const struct agent_blob *blob)
+{
+    const struct impi_clients *all = &j->client->round->clients;
+    const struct impi_client_host *h =
+        &all->hosts[all->clients[j->client->number].first_host + host];
+    struct be_reader r;
+
+    if (blob->len != PORT_SIZE + (size_t)h->nprocs * RECORD_SIZE)
+        return -1;
+    be_reader_init(&r, blob->data, blob->len);
+    j->hosts[host].port = be_get16(&r);
+    for (uint32_t i = 0; i < h->nprocs; i++) {
+        struct impi_join_proc *p = &j->procs[j->nprocs++];
+
+        p->rank = be_get32(&r);
+        p->pid = be_get32(&r);
+        be_copy_bytes(&r, p->addr, sizeof(p->addr));
+        p->port = be_get16(&r);
+        p->cpus = be_get16(&r);
+        memcpy(p->hostid, p->addr, sizeof(p->hostid));
+        if (i == 0)
+            memcpy(j->hosts[host].addr, p->addr, sizeof(p->addr));
+    }
+    j->hosts[host].nprocs = h->nprocs;
+    return 0;
+}
+
+/* The standard numbers the processes host by host, a native library as Slurm
+ * has dealt them out. */
+static int check_rank_order(const struct impid_speaker *j, struct errbuf *err)
+{
+    for (uint32_t i = 1; i < j->nprocs; i++)
+        if (j->procs[i].rank < j->procs[i - 1].rank)
+            return errprintf(err, "with an IMPI server of others ranks have "
+                                  "to follow the nodes: use --distribution="
+                                  "block");
+    return 0;
+}
+
+static int parse_records(struct impid_speaker *j,
+                         const struct agent_blob *blobs, uint32_t n,
+                         struct errbuf *err)
+{
+    const struct impid_client *c = j->client;
+
+    j->hosts = calloc(c->nhosts, sizeof(*j->hosts));
+    j->procs =
+        calloc(c->round->clients.clients[c->number].nprocs, sizeof(*j->procs));
+    if (!j->hosts || !j->procs || n != c->nhosts)
+        return errprintf(err, "%s", strerror(ENOMEM));
+    for (uint32_t i = 0; i < n; i++)
+        if (parse_host(j, i, &blobs[i]) < 0)
+            return errprintf(err, "records of host %u are malformed", i);
+    return is_foreign(c) ? check_rank_order(j, err) : 0;
+}
+
+/* The records of all hosts of the client are here: join. */
+static void impid_speaker_start(struct impid_client *c,
+                                const struct agent_blob *blobs, uint32_t n)
+{
+    struct agent_msg msg = {.type = AGENT_WORLD};
+    struct errbuf err = {""};
+
+    c->speaker = calloc(1, sizeof(*c->speaker));
+    if (!c->speaker) {
+        impid_fail(agent(c), 315, 1, NULL, "%s", strerror(errno));
+        return;
+    }
+    c->speaker->client = c;
+    c->speaker->fd = -1;
+    if (parse_records(c->speaker, blobs, n, &err) < 0 ||
+        start_engine(c->speaker, &err) < 0) {
+        join_failed(c->speaker, err.text);
+        return;
+    }
+    if (is_foreign(c)) {
+        join_connect(c->speaker, &agent(c)->conf.foreign);
+        return;
+    }
+    msg.world.generation = c->round->generation;
+    msg.world.nclients = c->round->clients.nclients;
+    impid_link_send(&agent(c)->link, &msg);
+}
+
+/* All processes of the client have finished. */
+static void impid_speaker_fini(struct impid_client *c)
+{
+    struct impid_speaker *j = c->speaker;
+
+    if (!j || !j->engine || !j->spread)
+        return;
+    j->finished = true;
+    impi_join_fini(j->engine);
+    push(j);
+}
+
+bool impid_speaker_active(const struct impid_client *c)
+{
+    return c->speaker &&
+           (c->speaker->fd >= 0 || !c->speaker->finished ||
+            (c->speaker->stream.loop && c->speaker->stream.fd >= 0));
+}
+
+void impid_speaker_free(struct impid_client *c)
+{
+    struct impid_speaker *j = c->speaker;
+
+    if (!j)
+        return;
+    c->speaker = NULL;
+    ev_io_stop(agent(c)->loop, &j->connecting);
+    if (j->fd >= 0)
+        close(j->fd);
+    if (j->stream.loop)
+        impid_stream_close(&j->stream);
+    impi_join_destroy(j->engine);
+    free(j->hosts);
+    free(j->procs);
+    free(j);
 }

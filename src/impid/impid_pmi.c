@@ -2,16 +2,35 @@
  * What the native library of a client needs, by its family.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "impid/impid_pmi.h"
+#include "base/log.h"
+#include "impid/impid.h"
 
-uint32_t *impid_pmi_rank_hosts(const struct impid_client *c)
+/* What the two kinds of native process management in impid share.
+ */
+
+static int impid_pmi_env_add(char **env, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static int impid_pmi1_start(struct impid_client *c, struct errbuf *err);
+static char **impid_pmi1_env(struct impid_proc *p, int *pass_fd,
+                             struct errbuf *err);
+static int impid_pmix_start(struct impid_client *c, struct errbuf *err);
+static char **impid_pmix_env(struct impid_proc *p, struct errbuf *err);
+
+/* ---- what both families need ------------------------------------------- */
+
+/* The node (as host number of the client) of each native rank; free() it.
+ * NULL with errno ENOMEM. */
+static uint32_t *impid_pmi_rank_hosts(const struct impid_client *c)
 {
     const struct impi_clients *all = &c->round->clients;
     const struct impi_client_info *info = &all->clients[c->number];
@@ -22,12 +41,14 @@ uint32_t *impid_pmi_rank_hosts(const struct impid_client *c)
     return host;
 }
 
-char **impid_pmi_env_alloc(size_t n)
+/* A list for n variables; add one; impid_pmi_free_env() frees all.  NULL and
+ * negative: no memory. */
+static char **impid_pmi_env_alloc(size_t n)
 {
     return calloc(n + 1, sizeof(char *));
 }
 
-int impid_pmi_env_add(char **env, const char *fmt, ...)
+static int impid_pmi_env_add(char **env, const char *fmt, ...)
 {
     va_list ap;
     size_t n = 0;
@@ -52,8 +73,9 @@ void impid_pmi_free_env(char **env)
     free(env);
 }
 
-bool impid_pmi_subdir(char *path, size_t size, const struct impid *a,
-                      const char *name, struct errbuf *err)
+/* mkdir DIR/name; false with text when it is not there after that. */
+static bool impid_pmi_subdir(char *path, size_t size, const struct impid *a,
+                             const char *name, struct errbuf *err)
 {
     snprintf(path, size, "%s/%s", a->conf.dir, name);
     if (mkdir(path, 0700) == 0 || errno == EEXIST)
@@ -119,4 +141,433 @@ char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err)
                      : impid_pmix_env(p, err);
 
     return add_site(env, &p->round->impid->conf.site, err);
+}
+
+/* ---- MPICH: PMI-1 ------------------------------------------------------ */
+
+/* A PMI-1 socket for each MPICH process. Barriers over several nodes ride on
+ * rendezvous keys. */
+
+static void on_reply(void *arg, uint32_t local, const char *line, size_t len)
+{
+    struct impid_client *c = arg;
+
+    if (c->procs[local])
+        impid_stream_write(&c->procs[local]->pmi, line, len);
+}
+
+static void barrier_done(struct impid_client *c, const struct agent_blob *blobs,
+                         uint32_t n)
+{
+    struct pmi1_blob *parts = calloc(n ? n : 1, sizeof(*parts));
+    struct errbuf err = {"out of memory"};
+
+    for (uint32_t i = 0; parts && i < n; i++)
+        parts[i] = (struct pmi1_blob){blobs[i].data, blobs[i].len};
+    if (!parts || pmi1_barrier_done(c->pmi1, parts, n, &err) < 0)
+        impid_fail(c->round->impid, 313, 1, NULL, "%s", err.text);
+    free(parts);
+}
+
+static void on_barrier_got(void *arg, const struct agent_blob *blobs,
+                           uint32_t n)
+{
+    struct impid_client *c = arg;
+
+    if (c->pmi1)
+        barrier_done(c, blobs, n);
+}
+
+static void on_barrier(void *arg, const void *blob, size_t len)
+{
+    struct impid_client *c = arg;
+    struct agent_blob own = {blob, (uint32_t)len};
+    char key[64];
+
+    if (c->nhosts == 1) {
+        barrier_done(c, &own, 1);
+        return;
+    }
+    snprintf(key, sizeof(key), "pmi1.%u.%u.%u", c->round->generation, c->number,
+             c->pmi1_seq++);
+    impid_link_put(&c->round->impid->link, key, c->host, c->nhosts, blob, len,
+                   on_barrier_got, c);
+}
+
+static void on_abort(void *arg, uint32_t local, int code)
+{
+    struct impid_client *c = arg;
+
+    impid_fail(c->round->impid, 310, code, c->procs[local],
+               "called MPI_Abort (code %d)", code);
+}
+
+static const struct pmi1_ops pmi1_ops = {on_reply, on_barrier, on_abort};
+
+static int on_pmi_input(struct impid_stream *s, void *arg)
+{
+    struct impid_proc *p = arg;
+    struct impid_client *c = p->client;
+    struct errbuf err;
+    int rc;
+
+    if (!c->pmi1) {
+        impid_stream_close(s);
+        return -1;
+    }
+    rc = pmi1_input(c->pmi1, p->local, bytebuf_data(&s->in),
+                    bytebuf_len(&s->in), &err);
+    bytebuf_consume(&s->in, bytebuf_len(&s->in));
+    p->in_pmi = pmi1_initialized(c->pmi1, p->local);
+    p->out_of_pmi = pmi1_finalized(c->pmi1, p->local);
+    if (rc < 0) {
+        impid_stream_close(s);
+        impid_fail(p->impid, 313, 1, p, "%s", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+static void on_pmi_closed(struct impid_stream *s, void *arg, int error)
+{
+    impid_stream_close(s); /* the other connection tells what it means */
+}
+
+static const struct impid_stream_ops pmi_stream_ops = {on_pmi_input,
+                                                       on_pmi_closed};
+
+/* MPICH */
+static int impid_pmi1_start(struct impid_client *c, struct errbuf *err)
+{
+    const struct impid_round *r = c->round;
+    uint32_t size = r->clients.clients[c->number].nprocs;
+    uint32_t *host = impid_pmi_rank_hosts(c);
+    char *mapping = host ? pmi1_mapping(host, size) : NULL;
+    struct pmi1_config config = {.mapping = mapping,
+                                 .size = size,
+                                 .nlocal = c->nlocal,
+                                 .universe = size};
+    char name[128];
+
+    snprintf(name, sizeof(name), "impi_%s_%u_%u", r->impid->conf.step,
+             r->generation, c->number);
+    config.kvsname = name;
+    if (mapping)
+        c->pmi1 = pmi1_create(&config, &pmi1_ops, c);
+    free(mapping);
+    free(host);
+    return c->pmi1 ? 0 : errprintf(err, "PMI-1: %s", strerror(errno));
+}
+
+/* PMI_FD is what the process gets by SCM_RIGHTS; it sets that itself. */
+static char **impid_pmi1_env(struct impid_proc *p, int *pass_fd,
+                             struct errbuf *err)
+{
+    const struct impi_clients *all = &p->round->clients;
+    int pair[2];
+    char **env;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        errprintf(err, "PMI-1 socket: %s", strerror(errno));
+        return NULL;
+    }
+    impid_stream_open(&p->pmi, p->impid->loop, pair[0], SF_PMI1_LINE_MAX,
+                      &pmi_stream_ops, p);
+    *pass_fd = pair[1];
+    env = impid_pmi_env_alloc(2);
+    if (env &&
+        impid_pmi_env_add(env, "PMI_RANK=%u", all->native[p->task->rank]) >=
+            0 &&
+        impid_pmi_env_add(env, "PMI_SIZE=%u",
+                          all->clients[p->client->number].nprocs) >= 0)
+        return env;
+    errprintf(err, "PMI-1: %s", strerror(ENOMEM));
+    impid_pmi_free_env(env);
+    return NULL;
+}
+
+/* ---- Open MPI: PMIx ---------------------------------------------------- */
+
+/* A PMIx namespace for each Open MPI client. Fences over several nodes ride
+ * on rendezvous keys. */
+
+static struct impid_client *find_nspace(struct impid *a, const char *nspace)
+{
+    struct impid_round *r;
+
+    SLIST_FOREACH(r, &a->rounds, link)
+    for (uint32_t i = 0; i < r->nlocal; i++)
+        if (r->local[i].nspace_known && strcmp(r->local[i].nspace, nspace) == 0)
+            return &r->local[i];
+    return NULL;
+}
+
+static struct impid_proc *find_proc(struct impid *a, const char *nspace,
+                                    uint32_t native)
+{
+    struct impid_client *c = find_nspace(a, nspace);
+
+    for (uint32_t i = 0; c && i < c->nlocal; i++)
+        if (c->procs[i] &&
+            c->round->clients.native[c->procs[i]->task->rank] == native)
+            return c->procs[i];
+    return NULL;
+}
+
+static void pmix_wake(void *arg)
+{
+    struct impid *a = arg;
+
+    ev_async_send(a->loop, &a->pmix_wake);
+}
+
+static void pmix_connected(void *arg, const char *nspace, uint32_t rank)
+{
+    struct impid_proc *p = find_proc(arg, nspace, rank);
+
+    if (p)
+        p->in_pmi = true;
+}
+
+static void pmix_finalized(void *arg, const char *nspace, uint32_t rank)
+{
+    struct impid_proc *p = find_proc(arg, nspace, rank);
+
+    if (p)
+        p->out_of_pmi = true;
+}
+
+static void pmix_abort(void *arg, const char *nspace, uint32_t rank, int code,
+                       const char *text)
+{
+    impid_fail(arg, 310, code, find_proc(arg, nspace, rank),
+               "called MPI_Abort (code %d)", code);
+}
+
+struct fence_wait {
+    struct impid *impid;
+    struct pmix_host_fence *fence;
+};
+
+static void on_fence_got(void *arg, const struct agent_blob *blobs, uint32_t n)
+{
+    struct fence_wait *w = arg;
+    struct bytebuf all;
+
+    bytebuf_init(&all, SF_AGENT_FRAME_MAX);
+    for (uint32_t i = 0; i < n; i++)
+        bytebuf_add(&all, blobs[i].data, blobs[i].len);
+    w->impid->pmix->fence_done(w->fence, bytebuf_data(&all), bytebuf_len(&all),
+                               !all.bad);
+    bytebuf_free(&all);
+    free(w);
+}
+
+/* Hosts that hold participants: how many, and which of them is this. */
+static uint32_t fence_hosts(const struct impid_client *c, const uint32_t *ranks,
+                            size_t nranks, uint32_t *index)
+{
+    uint32_t *host = impid_pmi_rank_hosts(c);
+    bool *used = calloc(c->nhosts, sizeof(*used));
+    uint32_t size = c->round->clients.clients[c->number].nprocs;
+    uint32_t n = 0;
+
+    *index = c->host;
+    if (!ranks || !host || !used) {
+        n = c->nhosts;
+    } else {
+        for (size_t i = 0; i < nranks; i++)
+            if (ranks[i] < size)
+                used[host[ranks[i]]] = true;
+        for (uint32_t i = 0; i < c->nhosts; i++) {
+            if (i == c->host)
+                *index = n;
+            n += used[i];
+        }
+    }
+    free(host);
+    free(used);
+    return n;
+}
+
+/* The participants as part of a key: FNV-1a over the ranks. */
+static uint64_t fence_hash(const uint32_t *ranks, size_t nranks)
+{
+    uint64_t h = 0xcbf29ce484222325ULL;
+
+    for (size_t i = 0; i < nranks; i++)
+        for (int shift = 0; shift < 32; shift += 8)
+            h = (h ^ ((ranks[i] >> shift) & 0xff)) * 0x100000001b3ULL;
+    return h;
+}
+
+/* Fences of one set of participants are numbered by themselves. */
+static uint32_t fence_number(struct impid_client *c, uint64_t hash)
+{
+    struct impid_fence_count *f;
+
+    for (f = c->fences; f; f = f->next)
+        if (f->hash == hash)
+            return f->count++;
+    f = calloc(1, sizeof(*f));
+    if (!f)
+        return 0;
+    f->hash = hash;
+    f->count = 1;
+    f->next = c->fences;
+    c->fences = f;
+    return 0;
+}
+
+static void pmix_fence(void *arg, struct pmix_host_fence *fence,
+                       const char *nspace, const uint32_t *ranks, size_t nranks,
+                       const void *blob, size_t len)
+{
+    struct impid *a = arg;
+    struct impid_client *c = find_nspace(a, nspace);
+    struct fence_wait *w = c ? malloc(sizeof(*w)) : NULL;
+    uint64_t hash = fence_hash(ranks, nranks);
+    uint32_t index, n;
+    char key[128];
+
+    if (!w) {
+        a->pmix->fence_done(fence, NULL, 0, false);
+        return;
+    }
+    n = fence_hosts(c, ranks, nranks, &index);
+    if (n <= 1) {
+        a->pmix->fence_done(fence, blob, len, true);
+        free(w);
+        return;
+    }
+    *w = (struct fence_wait){a, fence};
+    snprintf(key, sizeof(key), "pmix.%u.%u.%016llx.%u", c->round->generation,
+             c->number, (unsigned long long)hash, fence_number(c, hash));
+    impid_link_put(&a->link, key, index, n, blob, len, on_fence_got, w);
+}
+
+static const struct pmix_host_ops pmix_ops = {
+    pmix_wake, pmix_connected, pmix_finalized, pmix_abort, pmix_fence};
+
+static void on_pmix_wake(struct ev_loop *loop, ev_async *w, int revents)
+{
+    struct impid *a = ev_userdata(loop);
+
+    if (a->pmix)
+        a->pmix->dispatch();
+}
+
+/* libev, which we use, also defines the functions of libevent, which libpmix
+ * uses: the module must find its own first.  (A sanitizer can not have that;
+ * it does without Open MPI.) */
+#ifdef __SANITIZE_ADDRESS__
+#define MODULE_FLAGS (RTLD_NOW | RTLD_LOCAL)
+#else
+#define MODULE_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
+#endif
+
+static const struct pmix_host_api *pmix_load(const struct impid *a,
+                                             struct errbuf *err)
+{
+    void *module = dlopen(a->conf.pmix_module, MODULE_FLAGS);
+    const struct pmix_host_api *api;
+
+    if (!module) {
+        errprintf(err, "PMIx for Open MPI: %s", dlerror());
+        return NULL;
+    }
+    api = dlsym(module, "pmix_host_api");
+    if (!api || api->version != PMIX_HOST_API_VERSION) {
+        errprintf(err, "%s is of another version", a->conf.pmix_module);
+        return NULL;
+    }
+    return api;
+}
+
+static int pmix_ensure(struct impid *a, struct errbuf *err)
+{
+    const struct pmix_host_api *api;
+    char dir[256];
+
+    if (a->pmix)
+        return 0;
+    api = pmix_load(a, err);
+    if (!api || !impid_pmi_subdir(dir, sizeof(dir), a, "pmix", err))
+        return -1;
+    ev_async_init(&a->pmix_wake, on_pmix_wake);
+    ev_async_start(a->loop, &a->pmix_wake);
+    if (api->start(dir, a->node_name, &pmix_ops, a, err) < 0)
+        return -1;
+    a->pmix = api;
+    log_debug("PMIx server started");
+    return 0;
+}
+
+static const char **host_names(const struct impid_client *c)
+{
+    const struct impi_clients *all = &c->round->clients;
+    const struct impi_client_info *info = &all->clients[c->number];
+    const char **names = calloc(info->nhosts, sizeof(char *));
+
+    for (uint32_t i = 0; names && i < info->nhosts; i++)
+        names[i] = c->round->node_names[all->hosts[info->first_host + i].node];
+    return names;
+}
+
+/* Open MPI */
+static int impid_pmix_start(struct impid_client *c, struct errbuf *err)
+{
+    const struct impid_round *r = c->round;
+    struct pmix_host_nspace ns = {.host = c->host, .nhosts = c->nhosts};
+    uint32_t *host = impid_pmi_rank_hosts(c);
+    const char **names = host_names(c);
+    char dir[256], name[64];
+    int rc = -1;
+
+    snprintf(c->nspace, sizeof(c->nspace), "impi.%s.%u.%u", r->impid->conf.step,
+             r->generation, c->number);
+    snprintf(name, sizeof(name), "ns.%u.%u", r->generation, c->number);
+    ns.name = c->nspace;
+    ns.dir = dir;
+    ns.size = r->clients.clients[c->number].nprocs;
+    ns.universe = ns.size;
+    ns.host_names = names;
+    ns.rank_host = host;
+    if (!host || !names)
+        errprintf(err, "PMIx: %s", strerror(ENOMEM));
+    else if (pmix_ensure(r->impid, err) == 0 &&
+             impid_pmi_subdir(dir, sizeof(dir), r->impid, name, err))
+        rc = r->impid->pmix->add_nspace(&ns, err);
+    c->nspace_known = rc == 0;
+    free(names);
+    free(host);
+    return rc;
+}
+
+/* Everything from libpmix, and where Open MPI's shared memory goes: two
+ * nodes on one machine would meet in its default place. */
+static char **impid_pmix_env(struct impid_proc *p, struct errbuf *err)
+{
+    struct impid *a = p->impid;
+    char **own = a->pmix->add_process(p->client->nspace,
+                                      p->round->clients.native[p->task->rank],
+                                      getuid(), getgid(), err);
+    char **env;
+    size_t n = 0;
+
+    if (!own)
+        return NULL;
+    while (own[n])
+        n++;
+    env = impid_pmi_env_alloc(n + 1);
+    for (size_t i = 0; env && i < n; i++)
+        env[i] = strdup(own[i]);
+    a->pmix->free_env(own);
+    if (env &&
+        impid_pmi_env_add(env, "OMPI_MCA_btl_vader_backing_directory=%s/vader",
+                          a->conf.dir) >= 0)
+        return env;
+    errprintf(err, "PMIx: %s", strerror(ENOMEM));
+    impid_pmi_free_env(env);
+    return NULL;
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +16,623 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/accept.h"
+#include "base/be.h"
+#include "base/limits.h"
 #include "base/log.h"
+#include "base/mac.h"
+#include "impi/chan_open.h"
+#include "impi/hostaddr.h"
+#include "impi/relay.h"
+#include "impid/out_queue.h"
+
+struct impid_port {
+    struct impid_relay *relay;
+    bool is_host;
+    uint32_t index; /* host rank, or number of the process on this host */
+    int fd;         /* -1: not (yet, any more) connected */
+    ev_io read, write;
+    struct bytebuf in;
+    struct out_queue out;
+};
+
+/* A connection that has not said which host it is. */
+struct impid_guest;
+struct attempt; /* one that is being made */
+
+/* Own processes are not read while more than this waits for one host, until
+ * all is below the second mark.  Hosts are always read: so what waits goes
+ * out, whoever floods whom. */
+#define RELAY_PAUSE (4u * 1024 * 1024)
+#define RELAY_RESUME (1u * 1024 * 1024)
+
+struct impid_relay {
+    struct impid_client *client;
+    bool proved; /* all hosts are ours: they prove the job's secret */
+    bool paused; /* own processes are not read */
+    struct impi_world world;
+    struct impi_relay *engine; /* NULL before the world is joined */
+    uint32_t host;             /* own host rank */
+    int listener;
+    int spare;     /* base/accept.h */
+    uint16_t port; /* it listens there */
+    ev_io accept;
+    ev_prepare flush;          /* FINIs that fell due */
+    struct attempt **attempts; /* [world.nhosts] */
+    struct impid_guest *guests;
+    uint32_t nguests, guests_max;
+    struct impid_port *hosts; /* [world.nhosts]; only others' are used */
+    struct impid_port *procs; /* [own processes] */
+    bool told_hosts, told_procs;
+    bool failed;
+};
+
+/* ---- one connection that carries packets ------------------------------- */
+
+#define READ_SIZE (256 * 1024)
+#define ROUND_READS 4 /* then others have their turn */
+
+static int relay_packet(struct impid_port *p, const struct impi_packet *pk,
+                        const uint8_t *data, size_t len);
+static void relay_gone(struct impid_port *p, int error);
+static __attribute__((format(printf, 2, 3))) void
+relay_fail(struct impid_relay *r, const char *fmt, ...);
+static void relay_balance(struct impid_port *p);
+
+static struct ev_loop *loop_of(const struct impid_relay *r)
+{
+    return r->client->round->impid->loop;
+}
+
+static void port_init(struct impid_port *p, struct impid_relay *r, bool is_host,
+                      uint32_t index)
+{
+    p->relay = r;
+    p->is_host = is_host;
+    p->index = index;
+    p->fd = -1;
+    bytebuf_init(&p->in, IMPI_PACKET_SIZE + r->world.maxdatalen + READ_SIZE);
+    out_init(&p->out, SF_IMPI_RELAY_QUEUE_MAX);
+}
+
+static void port_close(struct impid_port *p)
+{
+    if (!p->relay)
+        return;
+    if (p->fd >= 0) {
+        ev_io_stop(loop_of(p->relay), &p->read);
+        ev_io_stop(loop_of(p->relay), &p->write);
+        close(p->fd);
+        p->fd = -1;
+    }
+    bytebuf_free(&p->in);
+    out_free(&p->out);
+}
+
+/* Hand on what is complete.  0; -1 when the port was closed meanwhile. */
+static int take_packets(struct impid_port *p)
+{
+    while (bytebuf_len(&p->in) >= IMPI_PACKET_SIZE) {
+        struct impi_packet pk;
+        size_t len;
+
+        impi_packet_decode(&pk, bytebuf_data(&p->in));
+        len = IMPI_PACKET_SIZE;
+        if (impi_packet_payload(&pk) > p->relay->world.maxdatalen)
+            len = 0; /* refused by its header alone */
+        else
+            len += impi_packet_payload(&pk);
+        if (bytebuf_len(&p->in) < len)
+            return 0;
+        if (relay_packet(p, &pk, bytebuf_data(&p->in), len) < 0)
+            return -1;
+        bytebuf_consume(&p->in, len);
+    }
+    return 0;
+}
+
+/* Read what comes, or not for a while. */
+static void port_pause(struct impid_port *p, bool pause)
+{
+    if (p->fd < 0)
+        return;
+    if (pause)
+        ev_io_stop(loop_of(p->relay), &p->read);
+    else
+        ev_io_start(loop_of(p->relay), &p->read);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid_port *p = io->data;
+
+    for (int i = 0; i < ROUND_READS && ev_is_active(io); i++) {
+        uint8_t *room = bytebuf_room(&p->in, READ_SIZE);
+        ssize_t n = room ? recv(p->fd, room, READ_SIZE, 0) : 0;
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0) {
+            relay_gone(p, room ? (n < 0 ? errno : 0) : ENOMEM);
+            return;
+        }
+        bytebuf_grow(&p->in, (size_t)n);
+        if (take_packets(p) < 0)
+            return;
+    }
+}
+
+/* When the connection is broken the reading side says why. */
+static void flush(struct impid_port *p)
+{
+    if (p->fd >= 0) {
+        if (out_flush(&p->out, p->fd) < 0 || p->out.bytes == 0)
+            ev_io_stop(loop_of(p->relay), &p->write);
+        else
+            ev_io_start(loop_of(p->relay), &p->write);
+    }
+    if (p->is_host)
+        relay_balance(p);
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *io, int revents)
+{
+    flush(io->data);
+}
+
+/* Take over a connected, nonblocking socket. */
+static void port_open(struct impid_port *p, int fd)
+{
+    p->fd = fd;
+    ev_io_init(&p->read, on_readable, fd, EV_READ);
+    ev_io_init(&p->write, on_writable, fd, EV_WRITE);
+    p->read.data = p->write.data = p;
+    ev_io_start(loop_of(p->relay), &p->read);
+    flush(p);
+}
+
+/* Queue one packet and write what goes; before the port is open it waits. */
+static int port_send(struct impid_port *p, const void *data, size_t len,
+                     bool urgent)
+{
+    struct chunk *c = chunk_new(data, len);
+    int rc = c ? 0 : -1;
+
+    if (c)
+        rc = urgent ? out_add_urgent(&p->out, c) : out_add(&p->out, c);
+    chunk_release(c);
+    if (rc == 0)
+        flush(p);
+    return rc;
+}
+
+/* ---- opening where all hosts are ours: the proof of the job's secret --- */
+
+static int opening_flush(int fd, struct impi_chan_open *o, struct errbuf *err)
+{
+    const uint8_t *out;
+    size_t len;
+
+    while ((len = impi_chan_open_output(o, &out)) > 0) {
+        ssize_t n = send(fd, out, len, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) /* so few bytes always fit */
+            return errprintf(err, "%s", strerror(errno));
+        impi_chan_open_sent(o, (size_t)n);
+    }
+    return 0;
+}
+
+/* Send and receive for the opening of a channel.  Returns 1 it is done, 0 not
+ * yet, -1 it failed (text). */
+static int opening_run(int fd, struct impi_chan_open *o, struct errbuf *err)
+{
+    uint8_t in[IMPI_CHAN_REPLY_SIZE];
+    struct errbuf ignored;
+    ssize_t n;
+
+    for (;;) {
+        if (opening_flush(fd, o, err) < 0)
+            return -1;
+        if (impi_chan_open_done(o))
+            return 1;
+        n = recv(fd, in, impi_chan_open_want(o), 0);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return 0;
+        if (n <= 0)
+            return errprintf(err, "%s",
+                             n < 0 ? strerror(errno) : "closed the connection");
+        if (impi_chan_open_input(o, in, (size_t)n, err) < 0) {
+            opening_flush(fd, o, &ignored); /* the reason, for the other side */
+            return -1;
+        }
+    }
+}
+
+/* ---- who connects to whom (section 2.3.8) ------------------------------ */
+
+/* Connections between IMPI hosts (section 2.3.8): of two hosts the one with
+ * the higher host rank connects, from the address that it has declared, and
+ * says its rank in four bytes; nothing is answered. The one with the lower
+ * rank takes whoever says the rank of a host that is due, and drops the rest
+ * without a word: the standard has no more than that. Where all hosts are
+ * ours, the opening of impi/chan_open.h stands in place of the four bytes:
+ * both sides prove the job's secret. */
+
+/* Connections that strangers may hold without saying a rank. */
+#define GUESTS_EXTRA 64
+#define RANK_SIZE 4
+
+struct impid_guest {
+    struct impid_guest *next; /* newest first */
+    struct impid_relay *relay;
+    int fd;
+    ev_io io;
+    uint8_t said[RANK_SIZE];
+    size_t len;
+    struct impi_chan_open open; /* or this */
+};
+
+/* A connection under way to a host. */
+struct attempt {
+    struct impid_relay *relay;
+    uint32_t host;
+    int fd;
+    ev_io io;
+    bool opening;
+    struct impi_chan_open open;
+};
+
+static void no_delay(int fd)
+{
+    int one = 1;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    netaddr_keep_alive(fd, SF_SILENCE);
+}
+
+/* ---- those who come ---- */
+
+static void guest_remove(struct impid_guest *g)
+{
+    struct impid_guest **at = &g->relay->guests;
+
+    while (*at != g)
+        at = &(*at)->next;
+    *at = g->next;
+    g->relay->nguests--;
+    impi_chan_open_wipe(&g->open);
+    ev_io_stop(loop_of(g->relay), &g->io);
+    free(g);
+}
+
+static void guest_drop(struct impid_guest *g)
+{
+    close(g->fd);
+    guest_remove(g);
+}
+
+/* One that is to call us, and has not. */
+static bool is_due(const struct impid_relay *r, uint32_t host)
+{
+    return r->engine && impi_relay_wants(r->engine, host) &&
+           !impi_relay_connects(r->engine, host) && r->hosts[host].fd < 0;
+}
+
+static void guest_seat(struct impid_guest *g, uint32_t host)
+{
+    struct impid_relay *r = g->relay;
+
+    if (!is_due(r, host)) {
+        log_warn("a stranger said it was host %u: dropped", host);
+        guest_drop(g);
+        return;
+    }
+    port_open(&r->hosts[host], g->fd);
+    guest_remove(g);
+}
+
+static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
+{
+    const struct impid_relay *r = arg;
+
+    if (id->role != IMPI_CHAN_HOST_HOST)
+        return IMPI_CHAN_REFUSE_ROLE;
+    if (id->generation != r->client->round->generation)
+        return IMPI_CHAN_REFUSE_GENERATION;
+    if (id->to != r->host)
+        return IMPI_CHAN_REFUSE_TO;
+    return is_due(r, id->from) ? IMPI_CHAN_ACCEPT : IMPI_CHAN_REFUSE_FROM;
+}
+
+static void on_proof(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid_guest *g = io->data;
+    struct errbuf err;
+    int rc = opening_run(g->fd, &g->open, &err);
+
+    if (rc > 0) {
+        guest_seat(g, g->open.id.from);
+    } else if (rc < 0) {
+        log_warn("dropped a stranger: %s", err.text);
+        guest_drop(g);
+    }
+}
+
+/* Only now do we know whom it may call. */
+static void guest_greet(struct impid_guest *g)
+{
+    uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
+
+    if (mac_random(nonce, sizeof(nonce)) < 0) {
+        guest_drop(g);
+        return;
+    }
+    impi_chan_open_accept(&g->open, g->relay->world.secret, nonce, check_guest,
+                          g->relay);
+    ev_io_init(&g->io, on_proof, g->fd, EV_READ);
+    g->io.data = g;
+    ev_io_start(loop_of(g->relay), &g->io);
+}
+
+static void on_guest(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid_guest *g = io->data;
+    ssize_t n = recv(g->fd, g->said + g->len, RANK_SIZE - g->len, 0);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        guest_drop(g);
+        return;
+    }
+    g->len += (size_t)n;
+    if (g->len < RANK_SIZE)
+        return;
+    if (g->relay->engine)
+        guest_seat(g, be_load32(g->said));
+    else
+        ev_io_stop(loop, io); /* seated when we know the world, too */
+}
+
+static void drop_oldest(struct impid_relay *r)
+{
+    struct impid_guest *g = r->guests;
+
+    while (g->next)
+        g = g->next;
+    guest_drop(g);
+}
+
+static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct impid_relay *r = io->data;
+    int fd = accept_or_shed(r->listener, &r->spare);
+    struct impid_guest *g;
+
+    if (fd < 0)
+        return;
+    if (r->nguests == r->guests_max)
+        drop_oldest(r);
+    g = calloc(1, sizeof(*g));
+    if (!g) {
+        close(fd);
+        return;
+    }
+    no_delay(fd);
+    g->relay = r;
+    g->fd = fd;
+    g->next = r->guests;
+    r->guests = g;
+    r->nguests++;
+    ev_io_init(&g->io, on_guest, fd, EV_READ);
+    g->io.data = g;
+    if (r->proved && r->engine)
+        guest_greet(g);
+    else if (!r->proved)
+        ev_io_start(loop, &g->io);
+}
+
+static int dance_listen(struct impid_relay *r, struct errbuf *err)
+{
+    const struct impid *a = r->client->round->impid;
+    struct netaddr at = impi_hostaddr(a->host_addr, 0);
+
+    r->guests_max = GUESTS_EXTRA + r->client->round->clients.nhosts;
+    r->listener = netaddr_listen(&at.ip, a->conf.site.port_lo,
+                                 a->conf.site.port_hi, &r->port);
+    if (r->listener < 0)
+        return errprintf(err, "cannot listen for other IMPI hosts: %s",
+                         strerror(errno));
+    ev_io_init(&r->accept, on_accept, r->listener, EV_READ);
+    r->accept.data = r;
+    ev_io_start(a->loop, &r->accept);
+    return 0;
+}
+
+/* ---- those we go to ---- */
+
+static void unreachable(struct impid_relay *r, uint32_t host, const char *why)
+{
+    const struct impi_host *h = &r->world.hosts[host];
+    struct netaddr own = impi_hostaddr(r->world.hosts[r->host].addr, 0);
+    struct netaddr to = impi_hostaddr(h->addr, h->port);
+    char a[NETADDR_IP_MAX], b[NETADDR_TEXT_MAX];
+
+    netaddr_print_ip(a, &own.ip);
+    netaddr_print(b, &to);
+    relay_fail(r,
+               "host %u at %s cannot reach host %u (client %u) at "
+               "%s: %s",
+               r->host, a, host, h->client, b, why);
+}
+
+static int say_rank(struct attempt *t, struct errbuf *err)
+{
+    uint8_t rank[RANK_SIZE];
+
+    be_store32(rank, t->relay->host);
+    /* The first bytes on a new connection always fit. */
+    if (send(t->fd, rank, sizeof(rank), MSG_NOSIGNAL) != sizeof(rank))
+        return errprintf(err, "%s", strerror(errno));
+    return 1;
+}
+
+static int begin_opening(struct attempt *t, struct errbuf *err)
+{
+    const struct impid_relay *r = t->relay;
+    struct impi_chan_id id = {.role = IMPI_CHAN_HOST_HOST,
+                              .generation = r->client->round->generation,
+                              .from = r->host,
+                              .to = t->host};
+    uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
+
+    if (mac_random(nonce, sizeof(nonce)) < 0)
+        return errprintf(err, "%s", strerror(errno));
+    impi_chan_open_connect(&t->open, &id, r->world.secret, nonce);
+    t->opening = true;
+    ev_io_stop(loop_of(r), &t->io);
+    ev_io_set(&t->io, t->fd, EV_READ);
+    ev_io_start(loop_of(r), &t->io);
+    return opening_run(t->fd, &t->open, err);
+}
+
+/* 1 it is a connection between hosts, 0 not yet, -1 failed. */
+static int attempt_go_on(struct attempt *t, struct errbuf *err)
+{
+    socklen_t len = sizeof(int);
+    int error = 0;
+
+    if (t->opening)
+        return opening_run(t->fd, &t->open, err);
+    if (getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+        error = errno;
+    if (error)
+        return errprintf(err, "%s", strerror(error));
+    return t->relay->proved ? begin_opening(t, err) : say_rank(t, err);
+}
+
+static void on_attempt(struct ev_loop *loop, ev_io *io, int revents)
+{
+    struct attempt *t = io->data;
+    struct errbuf err = {""};
+    int rc = attempt_go_on(t, &err);
+
+    if (rc == 0)
+        return;
+    ev_io_stop(loop, io);
+    impi_chan_open_wipe(&t->open);
+    t->relay->attempts[t->host] = NULL;
+    if (rc > 0) {
+        port_open(&t->relay->hosts[t->host], t->fd);
+    } else {
+        unreachable(t->relay, t->host, err.text);
+        close(t->fd);
+    }
+    free(t);
+}
+
+/* An address that others refuse to be called from is no reason to give up: the
+ * rank says who we are.  To a host of the other version of IP we go from
+ * whatever address we have there. */
+static void bind_declared(const struct impid_relay *r, int fd,
+                          const struct netaddr *to)
+{
+    struct netaddr own = impi_hostaddr(r->world.hosts[r->host].addr, 0);
+    int one = 1;
+
+    if (netaddr_is_ipv4(&own.ip) != netaddr_is_ipv4(&to->ip))
+        return;
+    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
+    if (netaddr_bind(fd, &own) < 0)
+        log_warn("cannot bind to the declared address: %s", strerror(errno));
+}
+
+static int go_to(struct impid_relay *r, uint32_t host)
+{
+    const struct impi_host *h = &r->world.hosts[host];
+    struct netaddr to = impi_hostaddr(h->addr, h->port);
+    struct attempt *t;
+    int fd = netaddr_open(&to.ip);
+
+    if (fd < 0 && errno == EAFNOSUPPORT) {
+        unreachable(r, host, "no IPv6 here");
+        return 0;
+    }
+    t = calloc(1, sizeof(*t));
+    if (!t || fd < 0) {
+        free(t);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    t->relay = r;
+    t->host = host;
+    t->fd = fd;
+    r->attempts[host] = t;
+    no_delay(fd);
+    bind_declared(r, fd, &to);
+    ev_io_init(&t->io, on_attempt, fd, EV_WRITE);
+    t->io.data = t;
+    if (netaddr_connect(fd, &to) == 0 || errno == EINPROGRESS) {
+        ev_io_start(loop_of(r), &t->io);
+        return 0;
+    }
+    unreachable(r, host, strerror(errno));
+    close(fd);
+    r->attempts[host] = NULL;
+    free(t);
+    return 0;
+}
+
+static int dance_start(struct impid_relay *r, struct errbuf *err)
+{
+    struct impid_guest *g, *next;
+
+    r->attempts = calloc(r->world.nhosts, sizeof(struct attempt *));
+    if (!r->attempts)
+        return errprintf(err, "%s", strerror(errno));
+    for (uint32_t h = 0; h < r->world.nhosts; h++)
+        if (impi_relay_connects(r->engine, h) && go_to(r, h) < 0)
+            return errprintf(err, "no socket for host %u: %s", h,
+                             strerror(errno));
+    for (g = r->guests; g; g = next) { /* who came before we knew */
+        next = g->next;
+        if (r->proved)
+            guest_greet(g);
+        else if (g->len == RANK_SIZE)
+            guest_seat(g, be_load32(g->said));
+    }
+    return 0;
+}
+
+static void dance_stop(struct impid_relay *r)
+{
+    while (r->guests)
+        guest_drop(r->guests);
+    for (uint32_t h = 0; r->attempts && h < r->world.nhosts; h++)
+        if (r->attempts[h]) {
+            ev_io_stop(loop_of(r), &r->attempts[h]->io);
+            close(r->attempts[h]->fd);
+            free(r->attempts[h]);
+        }
+    free(r->attempts);
+    r->attempts = NULL;
+    if (r->listener >= 0) {
+        ev_io_stop(loop_of(r), &r->accept);
+        close(r->listener);
+    }
+    r->listener = -1;
+}
 
 static struct impid *agent(const struct impid_relay *r)
 {
     return r->client->round->impid;
 }
 
-void impid_relay_fail(struct impid_relay *r, const char *fmt, ...)
+static void relay_fail(struct impid_relay *r, const char *fmt, ...)
 {
     char text[SF_ERRBUF_SIZE];
     va_list ap;
@@ -41,15 +651,17 @@ void impid_relay_fail(struct impid_relay *r, const char *fmt, ...)
 static void broken(struct impid_port *p, const char *why)
 {
     if (p->is_host)
-        impid_relay_fail(p->relay, "host %u (client %u) broke the protocol: %s",
-                         p->index, p->relay->world.hosts[p->index].client, why);
+        relay_fail(p->relay, "host %u (client %u) broke the protocol: %s",
+                   p->index, p->relay->world.hosts[p->index].client, why);
     else
-        impid_relay_fail(p->relay, "process %u: %s", p->index, why);
-    impid_port_close(p);
+        relay_fail(p->relay, "process %u: %s", p->index, why);
+    port_close(p);
 }
 
-int impid_relay_packet(struct impid_port *p, const struct impi_packet *pk,
-                       const uint8_t *data, size_t len)
+/* A whole packet came; data is header and payload.  -1: the port is closed,
+ * do not touch it. */
+static int relay_packet(struct impid_port *p, const struct impi_packet *pk,
+                        const uint8_t *data, size_t len)
 {
     struct impid_relay *r = p->relay;
     struct errbuf err = {""};
@@ -67,26 +679,26 @@ int impid_relay_packet(struct impid_port *p, const struct impi_packet *pk,
     port = p->is_host ? &r->procs[to] : &r->hosts[to];
     if (p->is_host && port->fd < 0)
         return 0; /* the process has left: an acknowledgement too late */
-    if (impid_port_send(port, data, len, impi_relay_is_urgent(pk)) == 0)
+    if (port_send(port, data, len, impi_relay_is_urgent(pk)) == 0)
         return 0;
-    impid_relay_fail(r, "packets for %s %lld pile up: %s",
-                     p->is_host ? "process" : "host", (long long)to,
-                     strerror(errno));
-    impid_port_close(p);
+    relay_fail(r, "packets for %s %lld pile up: %s",
+               p->is_host ? "process" : "host", (long long)to, strerror(errno));
+    port_close(p);
     return -1;
 }
 
-void impid_relay_gone(struct impid_port *p, int error)
+/* The other side closed, or errno. */
+static void relay_gone(struct impid_port *p, int error)
 {
     struct impid_relay *r = p->relay;
     bool done = p->is_host ? impi_relay_host_done(r->engine, p->index) : true;
 
-    impid_port_close(p);
+    port_close(p);
     /* What became of a process shows elsewhere. */
     if (!done && !agent(r)->stopping)
-        impid_relay_fail(r, "lost host %u (client %u): %s", p->index,
-                         r->world.hosts[p->index].client,
-                         error ? strerror(error) : "closed without FINI");
+        relay_fail(r, "lost host %u (client %u): %s", p->index,
+                   r->world.hosts[p->index].client,
+                   error ? strerror(error) : "closed without FINI");
 }
 
 /* ---- when much waits ---- */
@@ -95,7 +707,7 @@ static void pause_procs(struct impid_relay *r, bool pause)
 {
     r->paused = pause;
     for (uint32_t i = 0; i < impi_relay_nprocs(r->engine); i++)
-        impid_port_pause(&r->procs[i], pause);
+        port_pause(&r->procs[i], pause);
 }
 
 static bool all_below(const struct impid_relay *r, size_t mark)
@@ -107,7 +719,7 @@ static bool all_below(const struct impid_relay *r, size_t mark)
 }
 
 /* A host of others may wait for us to go on: there flow control has to do. */
-void impid_relay_balance(struct impid_port *p)
+static void relay_balance(struct impid_port *p)
 {
     struct impid_relay *r = p->relay;
 
@@ -132,7 +744,7 @@ static void send_fini(struct impid_port *ports, uint32_t n,
     for (uint32_t i = 0; i < n; i++)
         if (ports[i].is_host ? impi_relay_wants(r->engine, i)
                              : ports[i].fd >= 0)
-            impid_port_send(&ports[i], data, sizeof(data), false);
+            port_send(&ports[i], data, sizeof(data), false);
 }
 
 static bool hosts_flushed(const struct impid_relay *r)
@@ -177,7 +789,7 @@ int impid_relay_listen(struct impid_client *c, uint16_t *port,
         log_info("more processes of other clients than connections (%u): "
                  "hosts pass packets on",
                  agent(r)->conf.direct_max);
-    if (impid_dance_listen(r, err) < 0)
+    if (dance_listen(r, err) < 0)
         return -1;
     *port = r->port;
     return 0;
@@ -206,9 +818,9 @@ static int make_ports(struct impid_relay *r)
     if (!r->hosts || !r->procs)
         return -1;
     for (uint32_t h = 0; h < r->world.nhosts; h++)
-        impid_port_init(&r->hosts[h], r, true, h);
+        port_init(&r->hosts[h], r, true, h);
     for (uint32_t i = 0; i < nprocs; i++)
-        impid_port_init(&r->procs[i], r, false, i);
+        port_init(&r->procs[i], r, false, i);
     return 0;
 }
 
@@ -231,7 +843,7 @@ static int open_procs(struct impid_relay *r, int *fds)
             close(pair[0]);
             return -1;
         }
-        impid_port_open(&r->procs[i], pair[0]);
+        port_open(&r->procs[i], pair[0]);
     }
     return 0;
 }
@@ -265,7 +877,7 @@ int impid_relay_start(struct impid_client *c, const void *world, size_t len,
     ev_prepare_init(&r->flush, on_prepare);
     r->flush.data = r;
     ev_prepare_start(agent(r)->loop, &r->flush);
-    return impid_dance_start(r, err);
+    return dance_start(r, err);
 }
 
 bool impid_relay_active(const struct impid_client *c)
@@ -280,12 +892,12 @@ void impid_relay_free(struct impid_client *c)
     if (!r)
         return;
     c->relay = NULL;
-    impid_dance_stop(r);
+    dance_stop(r);
     ev_prepare_stop(agent(r)->loop, &r->flush);
     for (uint32_t h = 0; r->hosts && h < r->world.nhosts; h++)
-        impid_port_close(&r->hosts[h]);
+        port_close(&r->hosts[h]);
     for (uint32_t i = 0; r->procs && i < impi_relay_nprocs(r->engine); i++)
-        impid_port_close(&r->procs[i]);
+        port_close(&r->procs[i]);
     free(r->hosts);
     free(r->procs);
     impi_relay_destroy(r->engine);

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A round: the g-th MPI program of all tasks.  When it is known who is in it
- * (impid_family.c), the clients of this node are set up and their processes
+ *, the clients of this node are set up and their processes
  * get their environment.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/be.h"
 #include "base/log.h"
+#include "impi/holds.h"
+#include "impid/impid.h"
 #include "impid/impid_relay.h"
+#include "impid/impid_status.h"
+
+static bool waits(const struct impi_member *m);
 
 static struct impid_round *round_new(struct impid *a, uint32_t generation)
 {
@@ -212,8 +219,10 @@ static void tell_holds(const struct impid_round *r)
     impid_link_send(&r->impid->link, &msg);
 }
 
-int impid_round_form(struct impid_round *r, const struct impi_member *members,
-                     uint32_t nworld, struct errbuf *err)
+/* Everybody is there: members by world rank. */
+static int impid_round_form(struct impid_round *r,
+                            const struct impi_member *members, uint32_t nworld,
+                            struct errbuf *err)
 {
     if (impi_clients_form(&r->clients, members, nworld, r->impid->conf.by_node,
                           err) < 0)
@@ -265,4 +274,365 @@ void impid_rounds_free(struct impid *a)
         SLIST_REMOVE_HEAD(&a->rounds, link);
         round_free(r);
     }
+}
+
+/* ---- who is in it, with which library ---------------------------------- */
+
+/* The family exchange of a round: every agent tells the others which library
+ * each of its tasks uses; when all have, each computes the same clients. Key
+ * "family.G", by agent index: str node name, u32 component, then per task u32
+ * rank, u32 family. In place of a family: UNKNOWN, still running when another
+ * task was already missing; OUT and more, ended without this program, with
+ * this exit code. So whoever waits for it can say so, when its own agent may
+ * have left long ago. */
+
+#define UNKNOWN UINT32_MAX
+#define OUT 0x10000u
+#define OUT_CODE_MAX 0xffu
+#define OUT_UNTOLD (OUT | 0x100u) /* nobody knows its exit code */
+
+static bool task_is_out(const struct impid_task *t, uint32_t generation)
+{
+    return t->ended && !t->proc && t->generation <= generation;
+}
+
+static int exit_code(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static uint32_t family_of(const struct impid_round *r, uint32_t i)
+{
+    const struct impid_task *t = &r->impid->tasks[i];
+
+    if (r->procs[i])
+        return r->procs[i]->family;
+    if (!task_is_out(t, r->generation))
+        return UNKNOWN;
+    if (t->status < 0)
+        return OUT_UNTOLD;
+    return OUT | ((uint32_t)exit_code(t->status) & OUT_CODE_MAX);
+}
+
+static bool is_out(uint32_t family)
+{
+    return family != UNKNOWN && family >= OUT;
+}
+
+static int code_of(uint32_t family)
+{
+    return family == OUT_UNTOLD ? -1 : (int)(family & OUT_CODE_MAX);
+}
+
+static void on_families(void *arg, const struct agent_blob *blobs, uint32_t n);
+
+static void put_families(struct impid_round *r)
+{
+    struct impid *a = r->impid;
+    struct bytebuf blob;
+    char key[64];
+
+    r->put = true;
+    bytebuf_init(&blob, SF_AGENT_BLOB_MAX);
+    bytebuf_add_str(&blob, a->node_name);
+    bytebuf_add32(&blob, a->conf.component);
+    for (uint32_t i = 0; i < a->ntasks; i++) {
+        bytebuf_add32(&blob, a->tasks[i].rank);
+        bytebuf_add32(&blob, family_of(r, i));
+    }
+    snprintf(key, sizeof(key), "family.%u", r->generation);
+    impid_link_put(&a->link, key, a->conf.node, a->conf.map.nnodes,
+                   bytebuf_data(&blob), bytebuf_len(&blob), on_families, r);
+    bytebuf_free(&blob);
+}
+
+/* Which rank, and where; code -1: not known. */
+static void fail_missing(const struct impid_round *r, uint32_t rank,
+                         const char *node, int code, uint32_t waiting)
+{
+    char how[64] = "";
+
+    if (code > 0)
+        snprintf(how, sizeof(how), "its exit code is %d; ", code);
+    impid_fail(r->impid, 312, code > 0 ? code : 1, NULL,
+               "rank %u on node %s ended without calling MPI_Init in MPI "
+               "program %u of the step, for which %u other rank%s wait%s (%sis "
+               "it an MPI program, not statically linked, and LD_PRELOAD not "
+               "replaced?)",
+               rank, node, r->generation + 1, waiting, waiting == 1 ? "" : "s",
+               waiting == 1 ? "s" : "", how);
+}
+
+/* ---- how a task of this node ended ---------------------------------------*/
+
+static void consider(struct impid_round *r);
+
+/* The answer, or none: what waits for it goes on. */
+static void told(struct impid *a, int status)
+{
+    struct impid_round *r;
+
+    if (!a->ending.task)
+        return;
+    a->ending.task->status = status;
+    a->ending.task = NULL;
+    ev_timer_stop(a->loop, &a->ending.patience);
+    SLIST_FOREACH(r, &a->rounds, link)
+    if (!r->formed)
+        consider(r);
+    if (--a->nasked == 0)
+        impid_maybe_leave(a);
+}
+
+static void on_patience(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    told(ev_userdata(loop), -1);
+}
+
+void impid_family_status(struct impid *a, pid_t pid, int status)
+{
+    if (a->ending.task && a->ending.task->pid == pid)
+        told(a, status);
+}
+
+/* False: not known yet, told() follows.  Slurmstepd's word comes in a moment;
+ * one at a time. */
+static bool ending_is_known(struct impid *a, struct impid_task *t)
+{
+    if (a->ending.task)
+        return false;
+    if (t->looked)
+        return true;
+    t->looked = true;
+    t->status = impid_status_of_kernel(t->pidfd, t->pid);
+    if (t->status >= 0 || !impid_status_ask_task(t))
+        return true;
+    a->ending.task = t;
+    a->nasked++;
+    ev_timer_init(&a->ending.patience, on_patience, IMPID_ANSWER, 0);
+    ev_timer_start(a->loop, &a->ending.patience);
+    return false;
+}
+
+/* ---- our part ------------------------------------------------------------*/
+
+/* Who started us by hand started an IMPI server, and other clients wait there
+ * even if nobody waits here. */
+static bool awaited_elsewhere(const struct impid_round *r)
+{
+    return r->impid->conf.foreign.port != 0 && r->generation == 0;
+}
+
+static void missing_elsewhere(struct impid *a, uint32_t rank)
+{
+    char server[NETADDR_TEXT_MAX];
+
+    netaddr_print(server, &a->conf.foreign);
+    impid_fail(a, 312, 1, NULL,
+               "process %u of client %u ended without calling MPI_Init, for "
+               "which the IMPI server %s waits (is it an MPI program, and not "
+               "statically linked?)",
+               rank, a->conf.client, server);
+}
+
+/* The first task of this node that is out. */
+static struct impid_task *first_out(const struct impid_round *r, uint32_t *i)
+{
+    struct impid *a = r->impid;
+
+    for (*i = 0; *i < a->ntasks; (*i)++)
+        if (is_out(family_of(r, *i)))
+            return &a->tasks[*i];
+    return NULL;
+}
+
+static bool all_known(const struct impid_round *r)
+{
+    for (uint32_t i = 0; i < r->impid->ntasks; i++)
+        if (family_of(r, i) == UNKNOWN)
+            return false;
+    return true;
+}
+
+/* When one is out, the others are told at once; or nobody, when one of this
+ * node waits for it, or other clients do. */
+static void consider(struct impid_round *r)
+{
+    struct impid *a = r->impid;
+    uint32_t i;
+    struct impid_task *out = first_out(r, &i);
+
+    if (a->failed || (out && !ending_is_known(a, out)))
+        return;
+    if (out && awaited_elsewhere(r))
+        missing_elsewhere(a, out->rank);
+    else if (out && r->nhello > 0)
+        fail_missing(r, out->rank, a->node_name, code_of(family_of(r, i)),
+                     r->nhello);
+    else if (!r->put && (out || all_known(r)))
+        put_families(r);
+}
+
+void impid_family_hello(struct impid_round *r, struct impid_proc *p)
+{
+    r->procs[p->task - r->impid->tasks] = p;
+    r->nhello++;
+    consider(r);
+}
+
+void impid_family_task_gone(struct impid *a, struct impid_task *t)
+{
+    struct impid_round *r;
+
+    if (a->failed || a->stopping)
+        return;
+    r = impid_round_get(a, t->generation);
+    if (r)
+        consider(r);
+}
+
+struct exchange {
+    struct impid_round *round;
+    struct impi_member *members; /* by world rank */
+    uint32_t nworld;
+};
+
+static int parse_agent(struct exchange *x, uint32_t agent,
+                       const struct agent_blob *blob)
+{
+    char name[SF_AGENT_NODE_MAX];
+    const struct taskmap *map = &x->round->impid->conf.map;
+    struct be_reader r;
+    uint32_t component;
+
+    be_reader_init(&r, blob->data, blob->len);
+    be_get_str(&r, name, sizeof(name));
+    component = be_get32(&r);
+    x->round->node_names[agent] = strdup(name);
+    while (!r.bad && r.left > 0) {
+        uint32_t rank = be_get32(&r);
+        uint32_t family = be_get32(&r);
+
+        if (r.bad || rank >= x->nworld || map->node[rank] != agent)
+            return -1;
+        x->members[rank] = (struct impi_member){component, family, agent};
+    }
+    return r.bad || !x->round->node_names[agent] ? -1 : 0;
+}
+
+static bool waits(const struct impi_member *m)
+{
+    return m->family != UNKNOWN && !is_out(m->family);
+}
+
+static uint32_t count_waiting(const struct exchange *x)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < x->nworld; i++)
+        n += waits(&x->members[i]);
+    return n;
+}
+
+/* Said by the agent of the first that waits: it is there, and one is enough. */
+static void tell_missing(const struct exchange *x, uint32_t waiting)
+{
+    struct impid_round *r = x->round;
+    uint32_t first = 0, out = 0;
+
+    while (first < x->nworld && !waits(&x->members[first]))
+        first++;
+    while (out < x->nworld && !is_out(x->members[out].family))
+        out++;
+    if (first < x->nworld && out < x->nworld &&
+        x->members[first].node == r->impid->conf.node)
+        fail_missing(r, out, r->node_names[x->members[out].node],
+                     code_of(x->members[out].family), waiting);
+}
+
+/* Everybody is there; when nobody waits there is nothing to do. */
+static bool all_there(const struct exchange *x)
+{
+    uint32_t waiting = count_waiting(x);
+
+    if (waiting == x->nworld)
+        return true;
+    tell_missing(x, waiting);
+    return false;
+}
+
+static int parse_all(struct exchange *x, const struct agent_blob *blobs,
+                     uint32_t n, struct errbuf *err)
+{
+    x->round->nnodes = n;
+    x->round->node_names = calloc(n, sizeof(char *));
+    x->members = calloc(x->nworld, sizeof(*x->members));
+    if (!x->round->node_names || !x->members)
+        return errprintf(err, "%s", strerror(errno));
+    for (uint32_t i = 0; i < n; i++)
+        if (parse_agent(x, i, &blobs[i]) < 0)
+            return errprintf(err, "family exchange: agent %u is malformed", i);
+    return 0;
+}
+
+static void on_families(void *arg, const struct agent_blob *blobs, uint32_t n)
+{
+    struct exchange x = {.round = arg};
+    struct impid *a = x.round->impid;
+    struct errbuf err;
+
+    if (a->failed)
+        return;
+    x.nworld = a->conf.map.ntasks;
+    if (parse_all(&x, blobs, n, &err) < 0)
+        impid_fail(a, 314, 1, NULL, "%s", err.text);
+    else if (all_there(&x) &&
+             impid_round_form(x.round, x.members, x.nworld, &err) < 0)
+        impid_fail(a, 314, 1, NULL, "%s", err.text);
+    free(x.members);
+}
+
+/* ---- who is lost with this agent --------------------------------------- */
+
+/* Who is lost with this agent: impi-server tells it if that happens. */
+
+/* The ranks here of a client of the round, or all; how many. */
+static uint32_t ranks_of(const struct impid *a, const struct impid_client *c,
+                         uint32_t *ranks)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < a->ntasks; i++)
+        if (!c || c->round->clients.client[a->tasks[i].rank] == c->number)
+            ranks[n++] = a->tasks[i].rank;
+    return n;
+}
+
+/* c: NULL before clients are known; but who starts us as one of several
+ * says which. */
+static void add(struct impi_holds *h, const struct impid *a,
+                const struct impid_client *c, uint32_t *ranks)
+{
+    uint32_t n = ranks_of(a, c, ranks);
+
+    if (a->conf.foreign.port)
+        impi_holds_add(h, a->conf.client, "process", "processes", ranks, n);
+    else
+        impi_holds_add(h, c ? (int64_t)c->number : IMPI_HOLDS_NO_CLIENT, "rank",
+                       "ranks", ranks, n);
+}
+
+void impid_holds(struct agent_msg *msg, const struct impid *a,
+                 const struct impid_round *r)
+{
+    uint32_t *ranks = calloc(a->ntasks ? a->ntasks : 1, sizeof(*ranks));
+    struct impi_holds h = {""};
+
+    for (uint32_t i = 0; ranks && r && i < r->nlocal; i++)
+        add(&h, a, &r->local[i], ranks);
+    if (ranks && !r)
+        add(&h, a, NULL, ranks);
+    free(ranks);
+    msg->type = AGENT_HOLDS;
+    snprintf(msg->text, sizeof(msg->text), "%s", h.text);
 }

@@ -6,7 +6,6 @@
  *   impirun.c         options, help
  *   impirun_server.c  -server N: the IMPI server of a job
  *   impirun_client.c  -client RANK HOST:PORT: one client on this machine
- *   impirun_tasks.c   its processes
  *   impirun_file.c    -server N -file APPFILE: all of it by one command
  */
 #ifndef SF_IMPID_IMPIRUN_H
@@ -44,15 +43,7 @@ int impirun_client(const struct impirun *run);
 int impirun_file(const struct impirun *run, struct server_words *c,
                  const char *address);
 
-/* ---- tasks ---- */
-
-struct impirun_tasks {
-    uint32_t n;
-    pid_t *pid; /* 0: ended */
-    uint32_t nleft;
-    int worst;  /* exit code: highest, 128 + signal for a signal */
-    int exited; /* highest of those that no signal ended */
-};
+/* ---- impirun_client.c: its processes ---- */
 
 /* A descriptor (nonblocking) that tells the signals that end a job by hand or
  * one of its processes; they are blocked from now on.  -1 with errno. */
@@ -60,12 +51,5 @@ int impirun_signals(void);
 
 /* Of a wait status: the exit code, or 128 + the signal. */
 int impirun_exit_code(int status);
-
-int impirun_tasks_start(struct impirun_tasks *t, const struct impirun *run,
-                        const char *agent, struct errbuf *err);
-/* Reap what ended. */
-void impirun_tasks_reap(struct impirun_tasks *t);
-void impirun_tasks_kill(struct impirun_tasks *t, int sig);
-void impirun_tasks_free(struct impirun_tasks *t);
 
 #endif
