@@ -12,6 +12,8 @@ mkdir "$tmp/bin"
 . "$top/tools/packages.sh"
 . "$top/tools/machine.sh"
 . "$top/tools/progress.sh"
+os_release=$tmp/os-release
+printf 'ID=debian\nVERSION_CODENAME=trixie\n' >"$os_release"
 packages_missing() { cat "$tmp/missing"; }
 mb_free() { echo 100000; }
 mb_memory() { echo 100000; }
@@ -73,7 +75,17 @@ report $? "so is a server of packages, where some are missing" "$tmp/said"
     lacks run && grep -q 'no apt-get, and not installed are: slurmd.*guide' \
         "$tmp/said"
 )
-report $? "another distribution is refused where packages are missing" "$tmp/said"
+report $? "where there is no apt-get and packages are missing is refused" "$tmp/said"
+(
+    printf 'ID=ubuntu\nPRETTY_NAME="Ubuntu 24.04"\nVERSION_CODENAME=noble\n' \
+        >"$os_release"
+    : >"$tmp/missing"
+    lacks run && [ ! -s "$tmp/said" ] || exit
+    echo slurmd >"$tmp/missing"
+    lacks run && grep -q 'Ubuntu 24.04, and not installed are: slurmd.*Debian 13' \
+        "$tmp/said"
+)
+report $? "so is another distribution" "$tmp/said"
 : >"$tmp/missing"
 
 if unshare --net true 2>/dev/null; then

@@ -29,6 +29,13 @@ chmod 755 "$tmp"/bin/apt-*
 say() { printf '%s\n' "$*" >>"$tmp/said"; }
 . "$top/tools/packages.sh"
 . "$top/tools/progress.sh"
+# A machine of a release that is supported, and one of another.
+os_release=$tmp/os-release
+debian() { # NUMBER NAME
+    printf 'PRETTY_NAME="Debian %s"\nID=debian\nVERSION_CODENAME=%s\n' \
+        "$1" "$2" >"$os_release"
+}
+debian 12 bookworm
 # Starting services is forbidden by a file in /usr/sbin: not in a test.
 policy=$tmp/policy
 packages_missing() { echo "$@"; }
@@ -66,9 +73,20 @@ echo 22.05.8-4+deb12u3 >"$tmp/slurm"
 try "" libcmocka-dev libslurm-dev && installed
 report $? "Debian 12's Slurm is installed"
 echo 24.11.5-4 >"$tmp/slurm"
+debian 13 trixie
+try "" libcmocka-dev libslurm-dev && installed
+report $? "so is Debian 13's"
+echo 24.11.99-1 >"$tmp/slurm"
 ! try "" libcmocka-dev libslurm-dev && ! installed &&
-    grep -q '24\.11\.5-4.*22\.05.*Nothing was installed' "$tmp/said"
+    grep -q '24\.11\.99-1.*not known.*Nothing was installed' "$tmp/said"
 report $? "where Slurm is another, that is told before anything is installed"
+echo 22.05.8-4 >"$tmp/slurm"
+debian 11 bullseye
+! try "" libcmocka-dev && ! installed &&
+    grep -q 'system is Debian 11; .*Debian 12 .*Debian 13 .*Nothing was' \
+        "$tmp/said"
+report $? "on another system that is told, with those that are supported"
+debian 12 bookworm
 rm "$tmp/slurm"
 ! try "" libslurm-dev && ! installed && grep -q 'no network' "$tmp/said"
 report $? "so is that apt knows of no Slurm"
@@ -196,7 +214,7 @@ printf '%s\n' 'all stage:; @:' 'TESTS = tests/a tests/b' \
     '	@echo "PASS: tests/$* 1 - one"' >Makefile
 CONF
 echo 'floor top 2' >"$tmp/some/tests/floors"
-quick "$tmp/some/quickstart" check && grep -qx '  .2/2. tests/b' "$tmp/said" &&
+quick "$tmp/some/quickstart" check && grep -qx '  .2/2. tests/[ab]' "$tmp/said" &&
     [ "$(tail -n 1 "$tmp/said")" = '2 passed, 0 failed, 0 skipped' ]
 report $? "check runs all tests" "$tmp/said"
 rm -f "$tmp/some/.quickstart/build/tests/a.log" # make check does

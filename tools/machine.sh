@@ -74,9 +74,15 @@ lacks_network() {
 }
 
 lacks_distribution() {
-    [ -z "$1" ] || command -v apt-get >/dev/null ||
-        echo "there is no apt-get, and not installed are: $1." \
-            "quickstart is for Debian 12; doc/guide.md has the way by hand"
+    [ -n "$1" ] || return 0
+    if ! command -v apt-get >/dev/null; then
+        echo "there is no apt-get, and not installed are: $1. quickstart is" \
+            "for $packages_supported; doc/guide.md has the way by hand"
+    elif [ -z "$(packages_release)" ]; then
+        echo "this system is $(of_os_release PRETTY_NAME), and not installed" \
+            "are: $1. quickstart is for $packages_supported; doc/guide.md has" \
+            "the way by hand"
+    fi
 }
 
 # Where packages are missing, their server has to answer.

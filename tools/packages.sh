@@ -3,6 +3,26 @@
 # without touching a Slurm or MUNGE that is at work on this machine.
 # Uses: top (the source directory), say(), progress() of progress.sh.
 
+# The releases of Debian that packages.txt is for: each package has one name in
+# all of them.
+packages_releases="bookworm trixie"
+packages_supported="Debian 12 (bookworm) and Debian 13 (trixie)"
+os_release=/etc/os-release
+
+# of_os_release KEY
+of_os_release() {
+    # shellcheck disable=SC1090
+    ( . "$os_release" && echo "${!1-}" ) 2>/dev/null
+}
+
+# Which of them this machine is; nothing on any other.
+packages_release() {
+    local name
+    name=$(of_os_release VERSION_CODENAME)
+    [ "$(of_os_release ID)" = debian ] || return 0
+    case " $packages_releases " in *" ${name:-?} "*) echo "$name" ;; esac
+}
+
 # packages_of GROUP..: names from packages.txt.
 packages_of() {
     local g
@@ -72,8 +92,17 @@ packages_spare_live() {
     return 1
 }
 
-# A plugin is for one version of Slurm, so another distribution's is of no use;
-# this is told before anything is installed.
+# Another distribution has packages of other names and another Slurm.
+packages_system_fits() {
+    [ -z "$(packages_release)" ] || return 0
+    say "this system is $(of_os_release PRETTY_NAME); quickstart is for" \
+        "$packages_supported, and installs their packages. Nothing was" \
+        "installed.  doc/guide.md has the way by hand."
+    return 1
+}
+
+# A plugin is for one version of Slurm, to the last number; one that is not
+# known is told before anything is installed.
 packages_slurm_fits() { # LOG PACKAGE..
     local version log=$1
     shift
@@ -81,17 +110,19 @@ packages_slurm_fits() { # LOG PACKAGE..
     version=$(LC_ALL=C apt-cache policy libslurm-dev 2>/dev/null |
         awk '$1 == "Candidate:" { print $2 }')
     case $version in
-    22.05.*) return 0 ;;
     '' | '(none)')
         say "apt knows no package libslurm-dev: no network, or no package lists"
         tail -n 5 "$log" >&2
-        ;;
-    *)
-        say "the Slurm of this system is $version; this is for Slurm 22.05," \
-            "which Debian 12 has.  Nothing was installed."
+        return 1
         ;;
     esac
-    return 1
+    awk -v version="$(sed 's/[^0-9.].*//; s/\./ /g' <<<"$version")" \
+        -f "$top/tools/slurm-measured.awk" "$top/src/slurmabi/layouts.inc" ||
+        {
+            say "the Slurm of this system is $version, which is not known to" \
+                "this release (doc/slurm-versions.md).  Nothing was installed."
+            return 1
+        }
 }
 
 # Where apt gets this system's packages from, as far as it says.
@@ -101,14 +132,15 @@ packages_mirror() {
         awk '$2 !~ /-/ && $1 ~ /debian\/?$/ { sub("/$", "", $1); print $1; exit }'
 }
 
-# packages_reachable MIRROR: does it answer, within seconds?  Says what else.
+# packages_reachable MIRROR [RELEASE]: does it answer, within seconds?  Says
+# what else.
 packages_reachable() {
-    local said dir
+    local said dir release=${2:-$(packages_release)}
     dir=$(mktemp -d)
     said=$(timeout 45 /usr/lib/apt/apt-helper -o Acquire::Retries=1 \
         -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10 \
         -o APT::Sandbox::User=root \
-        download-file "$1/dists/bookworm/InRelease" "$dir/InRelease" 2>&1)
+        download-file "$1/dists/${release:-bookworm}/InRelease" "$dir/InRelease" 2>&1)
     [ -s "$dir/InRelease" ]
     set -- "$1" $?
     rm -rf "$dir"
@@ -161,10 +193,11 @@ packages_install() {
     missing=$(packages_missing "$@" | sort -u | xargs)
     [ -n "$missing" ] || return 0
     command -v apt-get >/dev/null || {
-        say "there is no apt-get: quickstart is for Debian 12, and installs" \
-            "its packages.  doc/guide.md has the way by hand."
+        say "there is no apt-get: quickstart is for $packages_supported, and" \
+            "installs their packages.  doc/guide.md has the way by hand."
         return 1
     }
+    packages_system_fits || return 1
     say "Installing $(wc -w <<<"$missing") packages (log: $log)"
     export DEBIAN_FRONTEND=noninteractive
     apt-get update "${apt_patient[@]}" >>"$log" 2>&1
