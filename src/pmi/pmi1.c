@@ -44,6 +44,7 @@ struct pmi1_proc {
     bool finalized;
     bool in_barrier;
     bool in_spawn; /* between mcmd= and endcmd */
+    bool aborted;  /* whatever else it says is not listened to */
     size_t len;    /* bytes of an unfinished line */
     char text[SF_PMI1_LINE_MAX];
 };
@@ -476,6 +477,7 @@ static int cmd_abort(struct pmi1 *p, uint32_t local,
 {
     const char *code = pmi1_line_get(line, "exitcode");
 
+    p->proc[local].aborted = true;
     p->ops->abort(p->arg, local, code ? (int)strtol(code, NULL, 10) : 1);
     return 0;
 }
@@ -561,6 +563,18 @@ static int spawn_line(struct pmi1 *p, uint32_t local, const char *text)
     return 0;
 }
 
+/* Why it aborts is free text behind all else, with blanks and of any length:
+ * the process says that itself on stderr. */
+#define ABORT "cmd=abort "
+
+static void cut_message(char *text)
+{
+    char *message = strstr(text, " message=");
+
+    if (message && strncmp(text, ABORT, strlen(ABORT)) == 0)
+        *message = '\0';
+}
+
 static int run_line(struct pmi1 *p, uint32_t local, char *text,
                     struct errbuf *err)
 {
@@ -574,6 +588,7 @@ static int run_line(struct pmi1 *p, uint32_t local, char *text,
         p->proc[local].in_spawn = true;
         return 0;
     }
+    cut_message(text);
     if (pmi1_line_split(&line, text) < 0)
         return pmi1_refuse(err, EPROTO, local, "not a line of PMI-1");
     name = pmi1_line_get(&line, "cmd");
@@ -590,16 +605,18 @@ int pmi1_input(struct pmi1 *p, uint32_t local, const void *data, size_t len,
 {
     struct pmi1_proc *proc = &p->proc[local];
 
-    for (const char *c = data; len > 0; c++, len--) {
+    for (const char *c = data; len > 0 && !proc->aborted; c++, len--) {
+        bool full = proc->len == sizeof(proc->text) - 1;
+
         if (*c == '\0')
             return pmi1_refuse(err, EPROTO, local, "NUL in a line");
-        if (*c != '\n') {
-            if (proc->len == sizeof(proc->text) - 1)
-                return pmi1_refuse(err, EMSGSIZE, local, "line too long");
+        if (*c != '\n' && !full) {
             proc->text[proc->len++] = *c;
             continue;
         }
         proc->text[proc->len] = '\0';
+        if (*c != '\n' && strncmp(proc->text, ABORT, strlen(ABORT)) != 0)
+            return pmi1_refuse(err, EMSGSIZE, local, "line too long");
         proc->len = 0;
         if (run_line(p, local, proc->text, err) < 0)
             return -1;

@@ -9,8 +9,8 @@
  * the blobs of all nodes and gives them back with pmi1_barrier_done().  Then
  * every get is local.
  *
- * Source: the PMI-1 wire as MPICH 4.0 speaks it (lines of key=value, ended by
- * a newline; "cmd=" first).
+ * Source: the PMI-1 wire as MPICH 4.0 to 4.2 speaks it (lines of key=value,
+ * ended by a newline; "cmd=" first).
  */
 #ifndef SF_PMI_PMI1_H
 #define SF_PMI_PMI1_H

@@ -200,6 +200,34 @@ static void abort_gives_the_exit_code(void **state)
     pmi1_destroy(n.pmi);
 }
 
+/* MPICH 4.1 and later say why, in words and lines as they come. */
+static void abort_may_have_a_message(void **state)
+{
+    static char text[4 * SF_PMI1_LINE_MAX];
+    struct node n;
+
+    node_start(&n, 3, 3);
+    init_all(&n, 3);
+    dialogue(&n, 1,
+             "cmd=abort exitcode=42 message=application called "
+             "MPI_Abort(MPI_COMM_WORLD, 42) - process 1\n",
+             "");
+    assert_int_equal(n.abort_code, 42);
+    assert_int_equal(n.abort_local, 1);
+    /* what is left of the message is no command */
+    dialogue(&n, 1, "Other MPI error\ncmd=get_appnum\ncmd=abort exitcode=7\n",
+             "");
+    assert_int_equal(n.abort_code, 42);
+
+    memset(text, 'x', sizeof(text) - 1);
+    memcpy(text, "cmd=abort exitcode=3 message=", 29);
+    dialogue(&n, 2, text, "");
+    assert_int_equal(n.abort_code, 3);
+    assert_int_equal(n.abort_local, 2);
+    dialogue(&n, 0, "cmd=get_appnum\n", "cmd=appnum rc=0 appnum=0\n");
+    pmi1_destroy(n.pmi);
+}
+
 static void spawn_is_refused_and_the_program_goes_on(void **state)
 {
     struct node n;
@@ -311,6 +339,7 @@ int main(void)
         cmocka_unit_test(barrier_over_three_nodes_spreads_every_key),
         cmocka_unit_test(lines_may_come_in_any_pieces),
         cmocka_unit_test(abort_gives_the_exit_code),
+        cmocka_unit_test(abort_may_have_a_message),
         cmocka_unit_test(spawn_is_refused_and_the_program_goes_on),
         cmocka_unit_test(what_is_not_pmi_is_refused),
         cmocka_unit_test(longest_value_fits_and_one_more_does_not),
