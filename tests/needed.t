@@ -12,10 +12,10 @@ declare -A may=(
     [impid_pmix.so]="libpmix"
     [libelan.so]=""
     [libhsn.so]=""
-    [libimpi-mpich.so]="libnettle libmpich"
-    [libimpi-openmpi.so]="libnettle libmpi"
-    [libimpi.so]=""
-    [mpi_impi.so]="libinih libnettle"
+    [libimpi-mpich.so]="libdl libmpich libpthread"
+    [libimpi-openmpi.so]="libdl libmpi libpthread"
+    [libimpi.so]="libdl"
+    [mpi_impi.so]="libinih"
     [switch_elan.so]="libinih libmunge"
 )
 # Of the compiler, the loader, and what finds mistakes in a build for that.

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fstat_old.h"
+
 #define PIECE 65536u /* where the size is not known */
 
 /* ---- reading ------------------------------------------------------------- */
@@ -59,7 +61,7 @@ static char *read_open(int fd, size_t max, unsigned flags, size_t *len)
 {
     struct stat st;
 
-    if (fstat(fd, &st) < 0)
+    if (fstat_old(fd, &st) < 0)
         return NULL;
     if (flags & FILE_ANY)
         return read_all(fd, PIECE, max, len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Keyed hash (HMAC-SHA256 by nettle) and random bytes (getrandom).
+ * Keyed hash (HMAC-SHA256) and random bytes (getrandom).
  */
 #ifndef SF_BASE_MAC_H
 #define SF_BASE_MAC_H

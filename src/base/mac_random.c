@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Apart from the hash: who only needs a random key loads no nettle.
+ * Apart from the hash: who only needs a random key has no use for it.
  */
 #include <errno.h>
 #include <sys/random.h>

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fstat_old.h"
 #include "base/limits.h"
 #include "base/ring_priv.h"
 
@@ -51,7 +52,7 @@ static uint64_t ring_size(int fd)
     if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) !=
                          (F_SEAL_SHRINK | F_SEAL_GROW))
         return 0;
-    if (fstat(fd, &st) < 0 || st.st_size <= HEAD_SIZE ||
+    if (fstat_old(fd, &st) < 0 || st.st_size <= HEAD_SIZE ||
         !size_is_sane((uint64_t)st.st_size - HEAD_SIZE))
         return 0;
     return (uint64_t)st.st_size - HEAD_SIZE;

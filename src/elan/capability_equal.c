@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Apart from the rest: only hsnd compares, and loads nettle for it.
+ * Apart from the rest: only hsnd compares.
  */
 #include <string.h>
 

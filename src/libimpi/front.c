@@ -157,6 +157,13 @@ static bool foreign_launcher(void)
                                    is_set("PMI_PORT")));
 }
 
+/* Symbols of glibc's versions would be taken for any by another C library, and
+ * what is built for glibc then run with it. */
+static bool is_glibc(void)
+{
+    return dlsym(RTLD_DEFAULT, "gnu_get_libc_version") != NULL;
+}
+
 static void bind_all(void)
 {
     const char *agent = getenv("SLURM_IMPI_AGENT");
@@ -166,6 +173,12 @@ static void bind_all(void)
         give_up("SF-E505: an MPI function was called, but no MPI library is "
                 "loaded (libimpi.so is for LD_PRELOAD only)");
     if (agent && *agent && !foreign_launcher()) {
+        if (!is_glibc())
+            give_up("SF-E506: this program and its %s are linked to another C "
+                    "library than glibc (musl, as in Alpine Linux?), and the "
+                    "back ends need glibc 2.28 or later: build the program in "
+                    "an image that has it",
+                    mpi.soname);
         if (!find_backend(path))
             give_up("SF-E501: this program uses %s (%s), for which there is "
                     "no %s.  Build one with its compiler wrapper:\n"

@@ -36,6 +36,12 @@ static void *own_symbol(void *handle, const char *name, const char *path)
     return sym;
 }
 
+/* glibc writes the address where the file has an offset, musl does not. */
+static const char *string_table(const struct link_map *map, ElfW(Addr) at)
+{
+    return (const char *)(at < map->l_addr ? at + map->l_addr : at);
+}
+
 static const char *soname_of(void *handle, const char *path)
 {
     const char *name = NULL, *strings = NULL;
@@ -47,7 +53,7 @@ static const char *soname_of(void *handle, const char *path)
 
         for (; d->d_tag != DT_NULL; d++)
             if (d->d_tag == DT_STRTAB)
-                strings = (const char *)d->d_un.d_ptr;
+                strings = string_table(map, d->d_un.d_ptr);
         for (d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
             if (d->d_tag == DT_SONAME)
                 name = strings + d->d_un.d_val;

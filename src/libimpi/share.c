@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fstat_old.h"
 #include "base/limits.h"
 #include "base/mac.h"
 #include "base/netaddr.h"
@@ -176,7 +177,7 @@ static int open_ring(uint32_t pid, uint32_t fd)
         memcmp(name, RING_NAME, (size_t)n) != 0)
         return -1;
     own = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (own >= 0 && fstat(own, &st) == 0 && st.st_uid == geteuid())
+    if (own >= 0 && fstat_old(own, &st) == 0 && st.st_uid == geteuid())
         return own;
     if (own >= 0)
         close(own);
