@@ -132,7 +132,7 @@ verbs() {
 verbs hsnd.8 hsnd/control.c
 verbs mapperd.8 mapperd/control.c
 verbs swfabd.8 swfabd/control.c
-verbs switchmgrd.8 switchmgrd/net_verbs.c
+verbs switchmgrd.8 switchmgrd/collector_verbs.c
 
 # What libhsn has for pages, in the page of the library.
 pages_of_libhsn=$(sed -nE '/^LIBHSN_2/,/^}/ s/^ +(hsn_[a-z_]+);$/\1/p' \

@@ -80,7 +80,7 @@ for u in $units; do
         esac || echo "$c"
     done)"
 done
-says NotifyAccess=all switchmgrd # its network side, a child, is ready
+says NotifyAccess=all switchmgrd # its collector, a child, is ready
 says 'ExecReload=/bin/kill -HUP $MAINPID' switchmgrd
 # What runs before the daemon may end with any status: systemd starts the unit
 # again, also after the 2 of a wrong configuration.

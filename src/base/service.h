@@ -10,7 +10,7 @@
 #include <pwd.h>
 #include <stddef.h>
 
-#define SERVICE_USER "slurm-fabric"          /* switchmgrd's network side */
+#define SERVICE_USER "slurm-fabric"          /* switchmgrd's collector */
 #define SERVICE_MAPPER "slurm-fabric-mapper" /* mapperd */
 #define SERVICE_SWFAB "slurm-fabric-swfab"   /* swfabd */
 

@@ -25,7 +25,7 @@
 #define PLAN_MARK "fabric="
 #define PLAN_REASON "switchmgrd: "
 
-/* What the network side wants, of fixed size: this is the record that crosses
+/* What the collector wants, of fixed size: this is the record that crosses
  * to the updater.  Checked by plan_want_valid() there. */
 struct plan_want {
     char node[SF_REPORT_NAME_MAX];

@@ -2,7 +2,7 @@
  *
  * From health to what is wanted of Slurm, and the caps on it.
  *
- * switchmgrd's network side decides what it wants for each node; its updater,
+ * switchmgrd's collector decides what it wants for each node; its updater,
  * which alone has power over Slurm, decides with health/plan.h what of it is
  * done, within the caps.
  */

@@ -30,7 +30,6 @@ struct linksrc_ops {
  *     PATH/XBAR/portN/errors     a number (optional)
  *     PATH/XBAR/portN/rail       a number (optional; 0)
  */
-extern const struct linksrc_ops linksrc_dir;
 
 /* The source that LinkStatus= names; records of one poll as one report. */
 struct linksrc;

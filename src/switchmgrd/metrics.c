@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "switchmgrd/net.h"
+#include "switchmgrd/collector.h"
 
 #if MHD_VERSION < 0x00097002
 #define MHD_Result int
@@ -20,7 +20,7 @@
 #endif
 
 struct metrics {
-    struct net *net;
+    struct collector *collector;
     struct MHD_Daemon *daemon;
     ev_io io;
     ev_timer timer; /* its timeouts */
@@ -42,7 +42,7 @@ static void put_one(FILE *f, const char *name, const char *type,
     fprintf(f, "slurm_fabric_%s %.15g\n", name, value);
 }
 
-static void put_states(FILE *f, const struct net *n, const char *name,
+static void put_states(FILE *f, const struct collector *n, const char *name,
                        enum report_kind kind, const char *help)
 {
     head(f, name, "gauge", help);
@@ -54,7 +54,7 @@ static void put_states(FILE *f, const struct net *n, const char *name,
 
 /* Only those that are not healthy: a series for each of thousands of healthy
  * ones says nothing. */
-static void put_hosts(FILE *f, const struct net *n)
+static void put_hosts(FILE *f, const struct collector *n)
 {
     const struct health_item *i;
 
@@ -69,7 +69,7 @@ static void put_hosts(FILE *f, const struct net *n)
     }
 }
 
-static void put_map(FILE *f, const struct net *n)
+static void put_map(FILE *f, const struct collector *n)
 {
     const struct health_map *m = model_map(n->model);
 
@@ -81,12 +81,12 @@ static void put_map(FILE *f, const struct net *n)
             "Whether all hosts have their routes of it.", m->configured);
     put_one(f, "map_report_age_seconds", "gauge",
             "Since the leading mapper was heard.",
-            (double)(net_now() - m->at) / 1000.0);
+            (double)(steady_now() - m->at) / 1000.0);
     put_one(f, "map_verify_seconds", "gauge",
             "How long the last verification took.", (double)m->verify_us / 1e6);
 }
 
-static void put_reports(FILE *f, const struct net *n)
+static void put_reports(FILE *f, const struct collector *n)
 {
     const struct {
         const char *result;
@@ -107,7 +107,7 @@ static void put_reports(FILE *f, const struct net *n)
             (double)n->count.turned_away);
 }
 
-static void put_updater(FILE *f, const struct net *n)
+static void put_updater(FILE *f, const struct collector *n)
 {
     const struct rec_status *u = &n->updater;
 
@@ -148,7 +148,7 @@ static void look_up(struct family *y, const struct health_reporter *r)
     }
 }
 
-static void put_family(FILE *f, const struct net *n, const char *name)
+static void put_family(FILE *f, const struct collector *n, const char *name)
 {
     struct family y = {.name = name};
     char full[SF_REPORT_COUNTER_NAME_MAX + 16];
@@ -193,7 +193,7 @@ static bool is_new(struct names *s, const char *name)
     return true;
 }
 
-static void put_counters(FILE *f, const struct net *n)
+static void put_counters(FILE *f, const struct collector *n)
 {
     const struct health_counter *last = NULL;
     const struct health_reporter *r;
@@ -212,7 +212,7 @@ static void put_counters(FILE *f, const struct net *n)
     free(done.at);
 }
 
-static char *write_all(const struct net *n, size_t *len)
+static char *write_all(const struct collector *n, size_t *len)
 {
     char *text = NULL;
     FILE *f = open_memstream(&text, len);
@@ -254,8 +254,9 @@ static MHD_Result on_request(void *arg, struct MHD_Connection *c,
                              size_t *size, void **state)
 {
     const struct metrics *m = arg;
-    const char *path =
-        m->net->conf.metrics_path ? m->net->conf.metrics_path : "/metrics";
+    const char *path = m->collector->conf.metrics_path
+                           ? m->collector->conf.metrics_path
+                           : "/metrics";
     size_t len = 0;
     char *text;
 
@@ -264,7 +265,7 @@ static MHD_Result on_request(void *arg, struct MHD_Connection *c,
     if (strcmp(url, path) != 0)
         return answer(c, MHD_HTTP_NOT_FOUND, "text/plain", strdup("not here\n"),
                       9);
-    text = write_all(m->net, &len);
+    text = write_all(m->collector, &len);
     if (!text)
         return MHD_NO;
     return answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4", text, len);
@@ -275,11 +276,11 @@ static void run(struct metrics *m)
     MHD_UNSIGNED_LONG_LONG ms;
 
     MHD_run(m->daemon);
-    ev_timer_stop(m->net->loop, &m->timer);
+    ev_timer_stop(m->collector->loop, &m->timer);
     if (MHD_get_timeout(m->daemon, &ms) != MHD_YES)
         return;
     ev_timer_set(&m->timer, (double)ms / 1000.0 + 0.001, 0.);
-    ev_timer_start(m->net->loop, &m->timer);
+    ev_timer_start(m->collector->loop, &m->timer);
 }
 
 static void on_io(struct ev_loop *loop, ev_io *w, int events)
@@ -303,18 +304,18 @@ static void tell_address(struct MHD_Daemon *daemon,
              info ? info->port : ntohs(sa->sin_port));
 }
 
-struct metrics *metrics_open(struct net *n, struct errbuf *err)
+struct metrics *metrics_open(struct collector *n, struct errbuf *err)
 {
     struct metrics *m = calloc(1, sizeof(*m));
     const union MHD_DaemonInfo *info;
     struct sockaddr_in sa;
 
-    if (!m ||
-        net_address("MetricsListen", n->conf.metrics_listen, 0, &sa, err) < 0) {
+    if (!m || collector_address("MetricsListen", n->conf.metrics_listen, 0, &sa,
+                                err) < 0) {
         free(m);
         return NULL;
     }
-    m->net = n;
+    m->collector = n;
     m->daemon = MHD_start_daemon(
         MHD_USE_EPOLL, 0, NULL, NULL, on_request, m, MHD_OPTION_SOCK_ADDR, &sa,
         MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u,

@@ -3,14 +3,14 @@
  * Records of fixed form between the two processes of switchmgrd, over a
  * SOCK_SEQPACKET pair, one per packet.
  *
- *   network side -> updater   struct rec_want: how a node should be
+ *   collector -> updater   struct rec_want: how a node should be
  *                             struct rec_reload: switchmgr.conf is good, read
  *                             it again
- *   updater -> network side   struct rec_node: a node that Slurm has
+ *   updater -> collector   struct rec_node: a node that Slurm has
  *                             struct rec_status: how the updater fares
  *
  * A want replaces the one before of the same node, so that nothing queues up:
- * the network side sends what changed as fast as the updater reads.
+ * the collector sends what changed as fast as the updater reads.
  */
 #ifndef SF_SWITCHMGRD_RECORD_H
 #define SF_SWITCHMGRD_RECORD_H

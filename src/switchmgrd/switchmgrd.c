@@ -2,8 +2,8 @@
  *
  * switchmgrd: fabric health to Slurm.  Two processes: this one becomes the
  * updater (updater.h), which has power over Slurm and no network; its child is
- * the network side (net.h), which has the network and no power.  When one ends
- * the other does.
+ * the collector (collector.h), which has the network and no power.  When one
+ * ends the other does.
  */
 #define _GNU_SOURCE
 #include "config.h"
@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "base/service.h"
 #include "base/sitedir.h"
-#include "switchmgrd/net.h"
+#include "switchmgrd/collector.h"
 #include "switchmgrd/updater.h"
 
 static volatile int stop;
@@ -44,7 +44,7 @@ static void report_line(const char *text, void *arg)
     fprintf(stderr, "switchmgrd: %s\n", text);
 }
 
-/* A directory that belongs to the network side's user. */
+/* A directory that belongs to the collector's user. */
 static int own_directory(const char *path, const char *user, mode_t mode)
 {
     struct passwd *pw = user && *user ? getpwnam(user) : NULL;
@@ -140,7 +140,7 @@ static int run(struct mgrconf *conf, const char *conf_path)
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         close(pair[0]);
-        return net_run(conf, conf_path, pair[1]);
+        return collector_run(conf, conf_path, pair[1]);
     }
     close(pair[1]);
     return run_updater(conf, conf_path, pair[0], state);
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
         return DAEMON_EXIT_CONF;
     if (!conf.user)
         conf.user = strdup(SERVICE_USER);
-    if (net_check(&conf, args.conf, &err) < 0) {
+    if (collector_check(&conf, args.conf, &err) < 0) {
         fprintf(stderr, "switchmgrd: %s\n", err.text);
         mgrconf_free(&conf);
         return DAEMON_EXIT_CONF;

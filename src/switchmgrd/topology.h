@@ -44,9 +44,9 @@ int topology_text(const char *name, const char *text, size_t len, bool yaml,
 int topology_install(const char *candidate, const char *path,
                      struct errbuf *err);
 
-/* Network side, net_topology.c: look at the map (TopologyMap, else mapperd's
- * control socket) and write a candidate when all nodes are in it. */
-struct net;
-void net_topology_look(struct net *n);
+/* Network side, collector_topology.c: look at the map (TopologyMap, else
+ * mapperd's control socket) and write a candidate when all nodes are in it. */
+struct collector;
+void collector_topology_look(struct collector *n);
 
 #endif

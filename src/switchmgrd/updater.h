@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The updater: the process of switchmgrd that has power over Slurm.  It reads
- * records of fixed form from the network side, and no other input but Slurm's
+ * records of fixed form from the collector, and no other input but Slurm's
  * own; decides with health/plan.h what is done; and keeps the caps, which the
- * network side cannot lift.
+ * collector cannot lift.
  */
 #ifndef SF_SWITCHMGRD_UPDATER_H
 #define SF_SWITCHMGRD_UPDATER_H
@@ -33,7 +33,7 @@ struct upd_node {
     bool capped_is_news;   /* not in the log yet */
     char *dry_told;        /* texts that a dry run has told of; owned */
     int64_t dry_drained, dry_resumed; /* faults that it has told of */
-    bool told;                        /* the network side has it as it is */
+    bool told;                        /* the collector has it as it is */
     uint32_t told_flags;              /* ... with these flags */
     bool seen;                        /* during a load: still there */
     UT_hash_handle hh;
@@ -51,12 +51,12 @@ struct updater {
     int64_t next_poll, next_rpc;
     int64_t next_topology; /* when a candidate is looked at again */
     bool reconfigure;      /* topology.conf has changed */
-    bool reload;           /* the network side found switchmgr.conf good */
+    bool reload;           /* the collector found switchmgr.conf good */
     int fd;
 };
 
-/* Run until the network side has gone or a signal comes (*stop).  *conf is
- * what conf_path holds, and read from there again when the network side says
+/* Run until the collector has gone or a signal comes (*stop).  *conf is
+ * what conf_path holds, and read from there again when the collector says
  * so.  Exit code. */
 int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
                 const char *state_path, volatile int *stop);
@@ -74,30 +74,15 @@ int upd_slurm_drain(struct updater *u, const char *node, const char *reason);
 int upd_slurm_resume(struct updater *u, const char *node);
 int upd_slurm_reconfigure(struct updater *u);
 
-/* ---- updater_caps.c: the caps on drains ---- */
+/* ---- updater.c: the caps on drains, a dry run, what is not forgotten ---- */
 
 /* May one more node be drained?  take: and it is. */
 bool upd_caps_room(struct updater *u);
 bool upd_caps_take(struct updater *u);
-/* The caps leave a node undrained that should be drained. */
-void upd_caps_hold(struct updater *u, struct upd_node *n);
-bool upd_caps_holds(const struct upd_node *n);
-/* Those held since the last call go to the log. */
-void upd_caps_tell(struct updater *u);
-/* Now and then: is there room for those that were held? */
-void upd_caps_look(struct updater *u);
 
-/* ---- updater_dry.c: a dry run ---- */
-
-/* Take out of the plan what has been told. */
-void upd_dry_known(const struct upd_node *n, struct plan *plan);
-void upd_dry_texts(const char *names, const struct plan *plan);
-void upd_dry_texts_told(struct upd_node *n, const struct plan *plan);
-void upd_dry_state(struct updater *u, struct upd_node *n,
-                   const struct plan *plan);
+/* A dry run tells of the node as if it had told nothing. */
 void upd_dry_forget(struct upd_node *n);
 
-/* ---- updater_state.c: what must not be forgotten ---- */
 void upd_state_load(struct updater *u);
 void upd_state_save(const struct updater *u);
 

@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "slurmabi/slurm_sym.h"
-#include "switchmgrd/net_clock.h"
+#include "switchmgrd/steady_clock.h"
 #include "switchmgrd/updater.h"
 
 static void set_text(char **dst, const char *src)
@@ -108,7 +108,7 @@ static void take_node(struct updater *u, const node_info_t *in)
     n->drain = n->state & NODE_STATE_DRAIN;
     n->own = own;
     if (own)
-        n->own_seen = net_wall(net_now());
+        n->own_seen = steady_wall(steady_now());
     else if (n->drained_since)
         miss_drain(u, n);
     n->dirty = n->seen = true;

@@ -56,7 +56,7 @@ fabric() {
     run_as_root ctl "$SFABRIC" "$@"
 }
 
-# Pids of switchmgrd inside this cluster (updater, then network side).
+# Pids of switchmgrd inside this cluster (updater, then collector).
 switchmgr_pids() {
     local pid
     for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do

@@ -14,7 +14,7 @@
 #include "health/plan.h"
 #include "suite.h"
 #include "slurmabi/slurm_sym.h"
-#include "switchmgrd/net_clock.h"
+#include "switchmgrd/steady_clock.h"
 #include "switchmgrd/topology.h"
 #include "switchmgrd/updater.h"
 

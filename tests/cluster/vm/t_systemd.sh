@@ -99,7 +99,7 @@ health_reaches_slurm() {
     is "topology.conf can be written" wait_until 60 grep -q n0 /etc/slurm/topology.conf
     is "systemctl reload" systemctl reload switchmgrd
     is "it is active after the reload" active
-    is "its network side is nobody important" \
+    is "its collector is nobody important" \
         pgrep -u slurm-fabric -f libexec/slurm-fabric/switchmgrd
     is "/usr is not to be written in it" fails nsenter -m -t "$(value MainPID)" touch /usr/x
 }

@@ -8,11 +8,12 @@
 
 #include "base/jsonx.h"
 #include "base/log.h"
-#include "switchmgrd/net.h"
+#include "switchmgrd/collector.h"
 
-void net_event(struct net *n, int64_t now, const char *fmt, ...)
+void collector_event(struct collector *n, int64_t now, const char *fmt, ...)
 {
-    struct net_event *e = &n->events[n->nevents % SF_SWITCHMGR_EVENTS_MAX];
+    struct collector_event *e =
+        &n->events[n->nevents % SF_SWITCHMGR_EVENTS_MAX];
     va_list ap;
 
     e->id = ++n->nevents;
@@ -23,15 +24,15 @@ void net_event(struct net *n, int64_t now, const char *fmt, ...)
     log_info("%s", e->text);
 }
 
-void net_events_changed(const struct health_item *item, enum health_state was,
-                        int64_t now, void *arg)
+void collector_events_changed(const struct health_item *item,
+                              enum health_state was, int64_t now, void *arg)
 {
-    struct net *n = arg;
+    struct collector *n = arg;
     const char *sep = item->kind == REPORT_LINK ? " - " : "";
 
     if (!ev_is_active(&n->soon))
         ev_timer_again(n->loop, &n->soon);
-    net_event(
+    collector_event(
         n, now, "%s %s%s%s rail %u: %s -> %s (%s%s%s)",
         report_kind_name(item->kind), item->name, sep, *sep ? item->peer : "",
         item->rail, health_state_name(was), health_state_name(item->state),
@@ -40,24 +41,24 @@ void net_events_changed(const struct health_item *item, enum health_state was,
         item->why[0] ? ": " : "", item->why);
 }
 
-void net_events_alarm(const char *text, int64_t now, void *arg)
+void collector_events_alarm(const char *text, int64_t now, void *arg)
 {
-    struct net *n = arg;
+    struct collector *n = arg;
     uint64_t last = n->nevents;
 
     /* The same alarm comes with each report. */
     for (int i = 0; i < 16 && last > 0; i++, last--) {
-        const struct net_event *e =
+        const struct collector_event *e =
             &n->events[(last - 1) % SF_SWITCHMGR_EVENTS_MAX];
 
         if (now - e->at < 60000 && strcmp(e->text + 7, text) == 0)
             return;
     }
-    net_event(n, now, "alarm: %s", text);
+    collector_event(n, now, "alarm: %s", text);
 }
 
-struct json_object *net_events_since(const struct net *n, uint64_t id,
-                                     size_t max)
+struct json_object *collector_events_since(const struct collector *n,
+                                           uint64_t id, size_t max)
 {
     struct json_object *list = json_object_new_array();
     uint64_t from = n->nevents > SF_SWITCHMGR_EVENTS_MAX
@@ -69,11 +70,12 @@ struct json_object *net_events_since(const struct net *n, uint64_t id,
     if (from < n->nevents && n->nevents - from > max)
         from = n->nevents - max;
     for (uint64_t i = from; i < n->nevents; i++) {
-        const struct net_event *e = &n->events[i % SF_SWITCHMGR_EVENTS_MAX];
+        const struct collector_event *e =
+            &n->events[i % SF_SWITCHMGR_EVENTS_MAX];
         struct json_object *o = json_object_new_object();
 
         jsonx_add_int(o, "id", (int64_t)e->id);
-        jsonx_add_int(o, "at", net_wall(e->at));
+        jsonx_add_int(o, "at", steady_wall(e->at));
         jsonx_add_str(o, "text", e->text);
         json_object_array_add(list, o);
     }

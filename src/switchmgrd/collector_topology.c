@@ -5,14 +5,14 @@
 
 #include "base/file.h"
 #include "base/sitedir.h"
-#include "switchmgrd/net.h"
+#include "switchmgrd/collector.h"
 #include "switchmgrd/topology.h"
 
 #define ASK_MS 1000 /* how long mapperd may take */
 
 static const char *resolve(uint64_t board, void *arg)
 {
-    const struct net *n = arg;
+    const struct collector *n = arg;
     uint32_t rail;
     const struct elan_host *h =
         n->hosts ? elanhosts_find_board(n->hosts, board, &rail) : NULL;
@@ -22,7 +22,7 @@ static const char *resolve(uint64_t board, void *arg)
 
 static bool take_host(const char *name, void *arg)
 {
-    struct net_peer *p = net_peer_find(arg, name);
+    struct collector_peer *p = collector_peer_find(arg, name);
 
     if (!p || !p->in_slurm)
         return false;
@@ -31,9 +31,9 @@ static bool take_host(const char *name, void *arg)
 }
 
 /* The first node of Slurm that the map lacks, or NULL. */
-static const char *missing(struct net *n)
+static const char *missing(struct collector *n)
 {
-    struct net_peer *p, *next;
+    struct collector_peer *p, *next;
 
     HASH_ITER(hh, n->peers, p, next)
     {
@@ -43,21 +43,21 @@ static const char *missing(struct net *n)
     return NULL;
 }
 
-static void write_candidate(struct net *n, const struct bytebuf *text)
+static void write_candidate(struct collector *n, const struct bytebuf *text)
 {
     struct sitedir sitedir;
     struct errbuf err;
 
     if (file_replace(sitedir_run(&sitedir, TOPOLOGY_CANDIDATE),
                      bytebuf_data(text), bytebuf_len(text), 0644, 0, &err) < 0)
-        net_events_alarm(err.text, net_now(), n);
+        collector_events_alarm(err.text, steady_now(), n);
 }
 
-static void take_map(struct net *n, const char *name, const char *text,
+static void take_map(struct collector *n, const char *name, const char *text,
                      size_t len)
 {
     struct topology_ops ops = {resolve, take_host, n};
-    struct net_peer *p, *next;
+    struct collector_peer *p, *next;
     struct bytebuf out;
     struct errbuf err;
     char why[256];
@@ -67,18 +67,18 @@ static void take_map(struct net *n, const char *name, const char *text,
     bytebuf_init(&out, SF_TOPOLOGY_SIZE_MAX);
     if (topology_text(name, text, len, topology_is_yaml(n->conf.topology_conf),
                       &ops, &out, &err) < 0) {
-        net_events_alarm(err.text, net_now(), n);
+        collector_events_alarm(err.text, steady_now(), n);
     } else if (missing(n)) {
         snprintf(why, sizeof(why), "topology.conf stays: the map has no %.64s",
                  missing(n));
-        net_events_alarm(why, net_now(), n);
+        collector_events_alarm(why, steady_now(), n);
     } else {
         write_candidate(n, &out);
     }
     bytebuf_free(&out);
 }
 
-static void look_at_file(struct net *n, const char *path)
+static void look_at_file(struct collector *n, const char *path)
 {
     struct errbuf err;
     size_t len;
@@ -87,11 +87,11 @@ static void look_at_file(struct net *n, const char *path)
     if (text)
         take_map(n, path, text, len);
     else if (errno != ENOENT) /* not written yet */
-        net_events_alarm(err.text, net_now(), n);
+        collector_events_alarm(err.text, steady_now(), n);
     free(text);
 }
 
-static void ask_mapper(struct net *n)
+static void ask_mapper(struct collector *n)
 {
     struct json_object *reply, *map;
     struct errbuf err;
@@ -105,7 +105,7 @@ static void ask_mapper(struct net *n)
     json_object_put(reply);
 }
 
-void net_topology_look(struct net *n)
+void collector_topology_look(struct collector *n)
 {
     if (n->conf.topology_map && *n->conf.topology_map)
         look_at_file(n, n->conf.topology_map);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the network side must not forget over a restart: the model, and where
+ * What the collector must not forget over a restart: the model, and where
  * the nodes' reports come from (slurmctld may be away when we start).
  */
 #include <arpa/inet.h>
@@ -11,22 +11,22 @@
 #include "base/file.h"
 #include "base/jsonx.h"
 #include "base/log.h"
-#include "switchmgrd/net.h"
+#include "switchmgrd/collector.h"
 
 #define GAP_MAX 600000 /* ms that nobody watched and evidence still counts */
 
-static void path_of(const struct net *n, char *path, size_t size)
+static void path_of(const struct collector *n, char *path, size_t size)
 {
     snprintf(path, size, "%s/switchmgrd/model.json",
              n->conf.state_dir ? n->conf.state_dir : SF_STATEDIR);
 }
 
-static void put_peers(const struct net *n, FILE *f)
+static void put_peers(const struct collector *n, FILE *f)
 {
     char addr[INET_ADDRSTRLEN];
     const char *comma = "";
 
-    for (const struct net_peer *p = n->peers; p; p = p->hh.next) {
+    for (const struct collector_peer *p = n->peers; p; p = p->hh.next) {
         struct json_object *name;
 
         if (!p->in_slurm || p->in_table.s_addr == 0)
@@ -45,7 +45,7 @@ static void put_text(const char *text, size_t len, void *arg)
     fwrite(text, 1, len, arg);
 }
 
-static int write_file(const struct net *n, const char *path,
+static int write_file(const struct collector *n, const char *path,
                       struct errbuf *err)
 {
     char *text = NULL;
@@ -58,7 +58,7 @@ static int write_file(const struct net *n, const char *path,
         bool good;
 
         fputs("{", f);
-        good = model_save(n->model, net_now(), put_text, f) == 0;
+        good = model_save(n->model, steady_now(), put_text, f) == 0;
         fputs(",\"peers\":{", f);
         put_peers(n, f);
         fputs("}}\n", f);
@@ -69,23 +69,23 @@ static int write_file(const struct net *n, const char *path,
     return rc;
 }
 
-void net_state_save(struct net *n)
+void collector_state_save(struct collector *n)
 {
     char path[SF_ELAN_PATH_MAX];
     struct errbuf err;
 
-    n->saved = net_now();
+    n->saved = steady_now();
     n->unsaved = false;
     path_of(n, path, sizeof(path));
     if (write_file(n, path, &err) < 0)
-        net_events_alarm(err.text, net_now(), n);
+        collector_events_alarm(err.text, steady_now(), n);
 }
 
-static void load_peers(struct net *n, struct json_object *o)
+static void load_peers(struct collector *n, struct json_object *o)
 {
     json_object_object_foreach(o, name, value)
     {
-        struct net_peer *p = net_peer_make(n, name);
+        struct collector_peer *p = collector_peer_make(n, name);
         const char *addr = json_object_get_string(value);
 
         if (p && addr)
@@ -93,7 +93,7 @@ static void load_peers(struct net *n, struct json_object *o)
     }
 }
 
-void net_state_load(struct net *n)
+void collector_state_load(struct collector *n)
 {
     char path[SF_ELAN_PATH_MAX];
     struct errbuf err;
@@ -109,7 +109,7 @@ void net_state_load(struct net *n)
         return;
     o = jsonx_parse(text, len, &err);
     free(text);
-    if (!o || model_load(n->model, o, net_now(), GAP_MAX, &err) < 0)
+    if (!o || model_load(n->model, o, steady_now(), GAP_MAX, &err) < 0)
         log_warn("SF-E706: %s: %s; health begins anew", path, err.text);
     peers = o ? jsonx_object(o, "peers") : NULL;
     if (peers)

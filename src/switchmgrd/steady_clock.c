@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "switchmgrd/net_clock.h"
+#include "switchmgrd/steady_clock.h"
 
 /* Less is how a time server slews a clock, and no reason that two looks at
  * one time differ. */
@@ -23,7 +23,7 @@ static int64_t wall_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-int64_t net_now(void)
+int64_t steady_now(void)
 {
     static int64_t offset;
     int64_t steady = clock_ms();
@@ -33,9 +33,9 @@ int64_t net_now(void)
     return steady + offset;
 }
 
-int64_t net_wall(int64_t when)
+int64_t steady_wall(int64_t when)
 {
-    int64_t ahead = wall_ms() - net_now();
+    int64_t ahead = wall_ms() - steady_now();
 
     if (when == 0 || (ahead > -SET_MS && ahead < SET_MS))
         return when;

@@ -13,7 +13,7 @@
 
 #include "base/number.h"
 #include "elan/hostlist.h"
-#include "switchmgrd/net.h"
+#include "switchmgrd/collector.h"
 
 static int wrong(struct errbuf *err, const char *key, const char *what,
                  const char *text)
@@ -22,8 +22,8 @@ static int wrong(struct errbuf *err, const char *key, const char *what,
     return errprintf(err, "%s: %s: %.100s", key, what, text);
 }
 
-int net_address(const char *key, const char *text, uint16_t port,
-                struct sockaddr_in *sa, struct errbuf *err)
+int collector_address(const char *key, const char *text, uint16_t port,
+                      struct sockaddr_in *sa, struct errbuf *err)
 {
     const char *colon = strchr(text, ':');
     size_t len = colon ? (size_t)(colon - text) : strlen(text);
@@ -45,7 +45,7 @@ static int check_address(const char *key, const char *text, uint16_t port,
 {
     struct sockaddr_in sa;
 
-    return text && *text ? net_address(key, text, port, &sa, err) : 0;
+    return text && *text ? collector_address(key, text, port, &sa, err) : 0;
 }
 
 static int check_list(const char *key, const char *text, struct errbuf *err)
@@ -78,7 +78,7 @@ static int check_file(const char *key, const char *path, struct errbuf *err)
 
 static int check(const struct mgrconf *c, struct errbuf *err)
 {
-    if (net_peers_check(c, err) < 0 ||
+    if (collector_peers_check(c, err) < 0 ||
         check_list("MapperNodes", c->mapper_nodes, err) < 0 ||
         check_list("LinkNodes", c->link_nodes, err) < 0 ||
         check_address("Listen", c->listen, SF_REPORT_PORT, err) < 0 ||
@@ -94,7 +94,8 @@ static int check(const struct mgrconf *c, struct errbuf *err)
     return 0;
 }
 
-int net_check(const struct mgrconf *c, const char *path, struct errbuf *err)
+int collector_check(const struct mgrconf *c, const char *path,
+                    struct errbuf *err)
 {
     return check(c, err) < 0 ? conf_locate(err, path) : 0;
 }

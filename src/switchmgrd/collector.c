@@ -17,7 +17,7 @@
 #include "base/service.h"
 #include "base/sitedir.h"
 #include "switchmgrd/linksrc.h"
-#include "switchmgrd/net.h"
+#include "switchmgrd/collector.h"
 #include "switchmgrd/topology.h"
 
 #define PATIENCE_MS                                                            \
@@ -29,7 +29,7 @@
 
 static const char *resolve(uint64_t board, uint8_t *rail, void *arg)
 {
-    struct net *n = arg;
+    struct collector *n = arg;
     uint32_t r;
     const struct elan_host *h =
         n->hosts ? elanhosts_find_board(n->hosts, board, &r) : NULL;
@@ -64,7 +64,7 @@ static int read_hosts(const struct mgrconf *conf, struct elanhosts **hosts,
     return *hosts ? 0 : errprintf(err, "%s: it has errors", path);
 }
 
-static void take_hosts(struct net *n, struct elanhosts *hosts)
+static void take_hosts(struct collector *n, struct elanhosts *hosts)
 {
     if (!hosts) /* the file is gone: the names that are known stay */
         return;
@@ -74,7 +74,7 @@ static void take_hosts(struct net *n, struct elanhosts *hosts)
 }
 
 /* Intervals of a configuration that was read again; 0 stops a timer. */
-static void set_timer(struct net *n, ev_timer *t, long seconds)
+static void set_timer(struct collector *n, ev_timer *t, long seconds)
 {
     if (t->repeat == (double)seconds)
         return;
@@ -82,12 +82,12 @@ static void set_timer(struct net *n, ev_timer *t, long seconds)
     ev_timer_again(n->loop, t);
 }
 
-static bool makes_topology(const struct net *n)
+static bool makes_topology(const struct collector *n)
 {
     return n->conf.topology_conf && *n->conf.topology_conf;
 }
 
-static void set_timers(struct net *n)
+static void set_timers(struct collector *n)
 {
     set_timer(n, &n->table_timer, n->conf.table_interval);
     set_timer(n, &n->state_timer, n->conf.state_interval);
@@ -96,7 +96,7 @@ static void set_timers(struct net *n)
     set_timer(n, &n->link_timer, n->links ? n->conf.link_interval : 0);
 }
 
-int net_reload(struct net *n, struct errbuf *err)
+int collector_reload(struct collector *n, struct errbuf *err)
 {
     struct elanhosts *hosts;
     struct mgrconf fresh;
@@ -104,7 +104,7 @@ int net_reload(struct net *n, struct errbuf *err)
 
     if (mgrconf_read(&fresh, n->conf_path, true, report_line, NULL) < 0)
         return errprintf(err, "%s is wrong; all stays as it was", n->conf_path);
-    if (net_check(&fresh, n->conf_path, err) < 0 ||
+    if (collector_check(&fresh, n->conf_path, err) < 0 ||
         read_hosts(&fresh, &hosts, err) < 0) {
         mgrconf_free(&fresh);
         return -1;
@@ -117,21 +117,21 @@ int net_reload(struct net *n, struct errbuf *err)
     take_hosts(n, hosts);
     set_timers(n);
     n->reloaded = true;
-    net_peers_send(n);
-    return net_peers_configure(n, err);
+    collector_peers_send(n);
+    return collector_peers_configure(n, err);
 }
 
 static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
 {
-    struct net *n = w->data;
+    struct collector *n = w->data;
 
-    model_tick(n->model, net_now());
-    net_peers_judge(n);
-    if (net_now() - n->started >= PATIENCE_MS)
-        net_reports_start(n);
+    model_tick(n->model, steady_now());
+    collector_peers_judge(n);
+    if (steady_now() - n->started >= PATIENCE_MS)
+        collector_reports_start(n);
     /* Who is killed must not come back with yesterday's faults. */
-    if (n->unsaved && net_now() - n->saved >= SAVE_MS)
-        net_state_save(n);
+    if (n->unsaved && steady_now() - n->saved >= SAVE_MS)
+        collector_state_save(n);
 }
 
 /* What follows from a change (hosts, from the links of their crossbar) does not
@@ -139,47 +139,47 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
  * built meanwhile. */
 static void on_soon(struct ev_loop *loop, ev_timer *w, int events)
 {
-    struct net *n = w->data;
+    struct collector *n = w->data;
 
     ev_timer_stop(loop, w);
     n->unsaved = true;
-    model_tick(n->model, net_now());
-    net_peers_judge(n);
-    net_peers_table(n);
+    model_tick(n->model, steady_now());
+    collector_peers_judge(n);
+    collector_peers_table(n);
 }
 
 static void on_table(struct ev_loop *loop, ev_timer *w, int events)
 {
-    net_peers_table(w->data);
+    collector_peers_table(w->data);
 }
 
 /* Lists of thousands of nodes, for who asked, leave much memory free. */
 static void on_state(struct ev_loop *loop, ev_timer *w, int events)
 {
-    net_state_save(w->data);
+    collector_state_save(w->data);
     malloc_trim(0);
 }
 
 static void on_topology(struct ev_loop *loop, ev_timer *w, int events)
 {
-    net_topology_look(w->data);
+    collector_topology_look(w->data);
 }
 
 static void on_links(struct ev_loop *loop, ev_timer *w, int events)
 {
-    struct net *n = w->data;
+    struct collector *n = w->data;
     struct report r;
     struct errbuf err = {"no memory"};
 
     if (linksrc_report(n->links, &r, &err) < 0) {
-        net_events_alarm(err.text, net_now(), n);
+        collector_events_alarm(err.text, steady_now(), n);
         return;
     }
     snprintf(r.node, sizeof(r.node), "switchmgrd");
     r.seq = ++n->link_seq;
     r.instance = (uint64_t)n->started;
-    if (model_input(n->model, &r, net_now(), &err) < 0)
-        net_events_alarm(err.text, net_now(), n);
+    if (model_input(n->model, &r, steady_now(), &err) < 0)
+        collector_events_alarm(err.text, steady_now(), n);
     report_free(&r);
 }
 
@@ -190,16 +190,16 @@ static void on_end(struct ev_loop *loop, ev_signal *w, int events)
 
 static void on_hup(struct ev_loop *loop, ev_signal *w, int events)
 {
-    struct net *n = w->data;
+    struct collector *n = w->data;
     struct errbuf err = {""};
 
-    if (net_reload(n, &err) < 0)
+    if (collector_reload(n, &err) < 0)
         log_error("SF-E700: %s", err.text);
     else
         log_info("switchmgr.conf read again");
 }
 
-static void start_timer(struct net *n, ev_timer *t,
+static void start_timer(struct collector *n, ev_timer *t,
                         void (*call)(struct ev_loop *, ev_timer *, int),
                         double first, double interval)
 {
@@ -209,7 +209,7 @@ static void start_timer(struct net *n, ev_timer *t,
         ev_timer_start(n->loop, t);
 }
 
-static void start_signal(struct net *n, ev_signal *s, int number,
+static void start_signal(struct collector *n, ev_signal *s, int number,
                          void (*call)(struct ev_loop *, ev_signal *, int))
 {
     ev_signal_init(s, call, number);
@@ -217,7 +217,7 @@ static void start_signal(struct net *n, ev_signal *s, int number,
     ev_signal_start(n->loop, s);
 }
 
-static void start(struct net *n)
+static void start(struct collector *n)
 {
     ev_init(&n->soon, on_soon);
     n->soon.data = n;
@@ -234,10 +234,10 @@ static void start(struct net *n)
     start_signal(n, &n->sigterm, SIGTERM, on_end);
     start_signal(n, &n->sigint, SIGINT, on_end);
     start_signal(n, &n->sighup, SIGHUP, on_hup);
-    net_peers_start(n);
+    collector_peers_start(n);
 }
 
-static int find_service_user(struct net *n, struct errbuf *err)
+static int find_service_user(struct collector *n, struct errbuf *err)
 {
     const char *name =
         n->conf.service_user ? n->conf.service_user : n->conf.user;
@@ -257,18 +257,18 @@ static int find_service_user(struct net *n, struct errbuf *err)
 }
 
 /* All that a root's hand may be needed for. */
-static int open_all(struct net *n, struct errbuf *err)
+static int open_all(struct collector *n, struct errbuf *err)
 {
     struct ctl_options o = {
         .path = n->conf.control_socket ? n->conf.control_socket
                                        : SITEDIR_RUN("switchmgrd.sock"),
         .group = n->conf.control_group,
-        .verbs = net_verbs,
-        .nverbs = net_nverbs,
+        .verbs = collector_verbs,
+        .nverbs = collector_nverbs,
         .arg = n,
     };
 
-    if (find_service_user(n, err) < 0 || net_reports_open(n, err) < 0)
+    if (find_service_user(n, err) < 0 || collector_reports_open(n, err) < 0)
         return -1;
     n->ctl = ctl_server_new(n->loop, &o, err);
     if (!n->ctl)
@@ -283,7 +283,7 @@ static int open_all(struct net *n, struct errbuf *err)
 }
 
 /* From here on this process is nobody in particular. */
-static int become_user(const struct net *n, struct errbuf *err)
+static int become_user(const struct collector *n, struct errbuf *err)
 {
     const char *name = n->conf.user;
     struct passwd *pw;
@@ -300,9 +300,10 @@ static int become_user(const struct net *n, struct errbuf *err)
     return 0;
 }
 
-static int make(struct net *n, struct errbuf *err)
+static int make(struct collector *n, struct errbuf *err)
 {
-    struct model_ops ops = {resolve, net_events_changed, net_events_alarm, n};
+    struct model_ops ops = {resolve, collector_events_changed,
+                            collector_events_alarm, n};
     struct model_conf mc;
 
     n->loop = ev_loop_new(EVFLAG_AUTO);
@@ -310,11 +311,11 @@ static int make(struct net *n, struct errbuf *err)
     mgrconf_model(&n->conf, &mc);
     mgrconf_policy(&n->conf, &n->policy);
     n->model = model_new(&mc, &ops);
-    n->started = net_now();
+    n->started = steady_now();
     if (!n->loop || !n->events || !n->model)
         return errprintf(err, "out of memory");
     if (read_hosts(&n->conf, &n->hosts, err) < 0 ||
-        net_peers_configure(n, err) < 0 || open_all(n, err) < 0)
+        collector_peers_configure(n, err) < 0 || open_all(n, err) < 0)
         return -1;
     if (become_user(n, err) < 0)
         return -1;
@@ -322,9 +323,9 @@ static int make(struct net *n, struct errbuf *err)
     return n->clerk ? 0 : errprintf(err, "no thread: %m");
 }
 
-int net_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
+int collector_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
 {
-    struct net *n = calloc(1, sizeof(*n));
+    struct collector *n = calloc(1, sizeof(*n));
     struct errbuf err = {"out of memory"};
 
     if (!n)
@@ -336,13 +337,13 @@ int net_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
         log_error("SF-E700: %s", err.text);
         return 2;
     }
-    net_state_load(n);
+    collector_state_load(n);
     start(n);
     log_info("ready");
     notify_manager(NOTIFY_READY);
     ev_run(n->loop, 0);
     notify_manager(NOTIFY_STOPPING);
-    net_state_save(n);
+    collector_state_save(n);
     metrics_close(n->metrics);
     ctl_server_free(n->ctl);
     linksrc_close(n->links);

@@ -15,19 +15,21 @@
 #include "base/log.h"
 #include "base/sitedir.h"
 #include "elan/hostlist.h"
-#include "switchmgrd/net.h"
+#include "switchmgrd/collector.h"
 
-struct net_peer *net_peer_find(struct net *n, const char *name)
+struct collector_peer *collector_peer_find(struct collector *n,
+                                           const char *name)
 {
-    struct net_peer *p;
+    struct collector_peer *p;
 
     HASH_FIND_STR(n->peers, name, p);
     return p;
 }
 
-struct net_peer *net_peer_make(struct net *n, const char *name)
+struct collector_peer *collector_peer_make(struct collector *n,
+                                           const char *name)
 {
-    struct net_peer *p = net_peer_find(n, name);
+    struct collector_peer *p = collector_peer_find(n, name);
 
     if (p || strlen(name) >= sizeof(p->name) ||
         HASH_COUNT(n->peers) >= SF_SWITCHMGR_NODES_MAX)
@@ -40,14 +42,15 @@ struct net_peer *net_peer_make(struct net *n, const char *name)
     return p;
 }
 
-struct in_addr net_peer_addr(const struct net_peer *p)
+struct in_addr collector_peer_addr(const struct collector_peer *p)
 {
     return p->configured.s_addr ? p->configured : p->in_table;
 }
 
 /* Reporters=NAME=ADDRESS,...: hosts that are no nodes of Slurm, or whose
  * munged uses another address.  Without n only read. */
-static int take_reporters(struct net *n, const char *list, struct errbuf *err)
+static int take_reporters(struct collector *n, const char *list,
+                          struct errbuf *err)
 {
     char *copy = strdup(list), *rest = copy, *word;
     int rc = copy ? 0 : errprintf(err, "no memory");
@@ -55,7 +58,7 @@ static int take_reporters(struct net *n, const char *list, struct errbuf *err)
     while (rc == 0 && (word = strsep(&rest, ","))) {
         char *eq = strchr(word, '=');
         struct in_addr addr;
-        struct net_peer *p;
+        struct collector_peer *p;
 
         if (*word == '\0')
             continue;
@@ -65,7 +68,7 @@ static int take_reporters(struct net *n, const char *list, struct errbuf *err)
             break;
         }
         *eq = '\0';
-        p = n ? net_peer_make(n, word) : NULL;
+        p = n ? collector_peer_make(n, word) : NULL;
         if (p)
             p->configured = addr;
     }
@@ -74,23 +77,24 @@ static int take_reporters(struct net *n, const char *list, struct errbuf *err)
 }
 
 /* Maintenance=HOSTLIST.  Without n only read. */
-static int take_maintenance(struct net *n, const char *list, struct errbuf *err)
+static int take_maintenance(struct collector *n, const char *list,
+                            struct errbuf *err)
 {
     struct elan_names names = {NULL, 0, 0};
     struct errbuf why;
-    struct net_peer *p;
+    struct collector_peer *p;
 
     if (elan_hostlist_expand(&names, list, &why) < 0)
         return errprintf(err, "Maintenance: %s", why.text);
     for (uint32_t i = 0; n && i < names.n; i++) {
-        if ((p = net_peer_make(n, names.name[i])))
+        if ((p = collector_peer_make(n, names.name[i])))
             p->maintenance = true;
     }
     elan_names_free(&names);
     return 0;
 }
 
-static int take_lists(struct net *n, const struct mgrconf *conf,
+static int take_lists(struct collector *n, const struct mgrconf *conf,
                       struct errbuf *err)
 {
     if (conf->reporters && take_reporters(n, conf->reporters, err) < 0)
@@ -100,14 +104,14 @@ static int take_lists(struct net *n, const struct mgrconf *conf,
     return 0;
 }
 
-int net_peers_check(const struct mgrconf *conf, struct errbuf *err)
+int collector_peers_check(const struct mgrconf *conf, struct errbuf *err)
 {
     return take_lists(NULL, conf, err);
 }
 
-int net_peers_configure(struct net *n, struct errbuf *err)
+int collector_peers_configure(struct collector *n, struct errbuf *err)
 {
-    struct net_peer *p, *next;
+    struct collector_peer *p, *next;
 
     HASH_ITER(hh, n->peers, p, next)
     {
@@ -117,7 +121,7 @@ int net_peers_configure(struct net *n, struct errbuf *err)
     return take_lists(n, &n->conf, err);
 }
 
-static void fill_policy_node(const struct net_peer *p,
+static void fill_policy_node(const struct collector_peer *p,
                              const struct health_node *h,
                              struct policy_node *out)
 {
@@ -130,8 +134,8 @@ static void fill_policy_node(const struct net_peer *p,
 }
 
 /* What is wanted of a node now; false: nothing is known of it. */
-static bool want_of(const struct net *n, const struct net_peer *p, int64_t now,
-                    struct plan_want *w, uint8_t *refuse)
+static bool want_of(const struct collector *n, const struct collector_peer *p,
+                    int64_t now, struct plan_want *w, uint8_t *refuse)
 {
     struct policy_node pn;
     struct policy_want pw;
@@ -166,10 +170,10 @@ static bool same_want(const struct plan_want *a, const struct plan_want *b)
     return memcmp(&x, b, sizeof(x)) == 0;
 }
 
-void net_peers_judge(struct net *n)
+void collector_peers_judge(struct collector *n)
 {
-    int64_t now = net_now();
-    struct net_peer *p, *next;
+    int64_t now = steady_now();
+    struct collector_peer *p, *next;
     struct plan_want w;
     uint8_t refuse;
 
@@ -182,10 +186,10 @@ void net_peers_judge(struct net *n)
         p->sent = w;
         p->has_sent = p->dirty = true;
     }
-    net_peers_send(n);
+    collector_peers_send(n);
 }
 
-static bool send_record(struct net *n, const void *rec, size_t len)
+static bool send_record(struct collector *n, const void *rec, size_t len)
 {
     if (send(n->updater_fd, rec, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
         return true;
@@ -194,7 +198,7 @@ static bool send_record(struct net *n, const void *rec, size_t len)
     return false;
 }
 
-static bool tell_of_reload(struct net *n)
+static bool tell_of_reload(struct collector *n)
 {
     struct rec_reload rec = {REC_RELOAD};
 
@@ -202,9 +206,9 @@ static bool tell_of_reload(struct net *n)
     return !n->reloaded;
 }
 
-void net_peers_send(struct net *n)
+void collector_peers_send(struct collector *n)
 {
-    struct net_peer *p, *next;
+    struct collector_peer *p, *next;
 
     if (n->updater_full || (n->reloaded && !tell_of_reload(n)))
         return;
@@ -223,9 +227,9 @@ void net_peers_send(struct net *n)
     }
 }
 
-static void take_node(struct net *n, const struct rec_node *rec)
+static void take_node(struct collector *n, const struct rec_node *rec)
 {
-    struct net_peer *p = net_peer_make(n, rec->name);
+    struct collector_peer *p = collector_peer_make(n, rec->name);
 
     if (!p)
         return;
@@ -235,15 +239,16 @@ static void take_node(struct net *n, const struct rec_node *rec)
         p->has_sent = false;
     p->in_slurm = true;
     if ((rec->flags ^ p->flags) & REC_NODE_OWN_DRAIN)
-        net_event(n, net_now(), "node %s: %s", p->name,
-                  rec->flags & REC_NODE_OWN_DRAIN ? "drained by us"
-                                                  : "no longer drained by us");
+        collector_event(n, steady_now(), "node %s: %s", p->name,
+                        rec->flags & REC_NODE_OWN_DRAIN
+                            ? "drained by us"
+                            : "no longer drained by us");
     p->flags = rec->flags;
 }
 
 static void on_updater(struct ev_loop *loop, ev_io *w, int events)
 {
-    struct net *n = w->data;
+    struct collector *n = w->data;
     union {
         uint32_t type;
         struct rec_node node;
@@ -267,21 +272,21 @@ static void on_updater(struct ev_loop *loop, ev_io *w, int events)
         } else if (len == sizeof(rec.status) && rec.type == REC_STATUS) {
             n->updater = rec.status;
             if (rec.status.nodes > 0)
-                net_reports_start(n);
+                collector_reports_start(n);
         }
     }
 }
 
 static void on_updater_free(struct ev_loop *loop, ev_io *w, int events)
 {
-    struct net *n = w->data;
+    struct collector *n = w->data;
 
     ev_io_stop(loop, w);
     n->updater_full = false;
-    net_peers_send(n);
+    collector_peers_send(n);
 }
 
-void net_peers_start(struct net *n)
+void collector_peers_start(struct collector *n)
 {
     ev_io_init(&n->updater_in, on_updater, n->updater_fd, EV_READ);
     ev_io_init(&n->updater_out, on_updater_free, n->updater_fd, EV_WRITE);
@@ -289,8 +294,8 @@ void net_peers_start(struct net *n)
     ev_io_start(n->loop, &n->updater_in);
 }
 
-static void list_peer(struct net *n, const struct net_peer *p, int64_t now,
-                      struct health_table *t)
+static void list_peer(struct collector *n, const struct collector_peer *p,
+                      int64_t now, struct health_table *t)
 {
     struct health_table_node *e = &t->list[t->n];
     struct plan_want w;
@@ -304,7 +309,7 @@ static void list_peer(struct net *n, const struct net_peer *p, int64_t now,
         return;
     }
     *e = (struct health_table_node){.state = (enum health_state)w.state,
-                                    .since = net_wall(w.since),
+                                    .since = steady_wall(w.since),
                                     .count = w.count,
                                     .refuse = n->conf.dry_run ? 0 : refuse};
     for (int r = 0; r < SF_ELAN_RAILS_MAX; r++) {
@@ -316,15 +321,15 @@ static void list_peer(struct net *n, const struct net_peer *p, int64_t now,
     t->n++;
 }
 
-void net_peers_table(struct net *n)
+void collector_peers_table(struct collector *n)
 {
     struct sitedir sitedir;
     const char *path = n->conf.health_table
                            ? n->conf.health_table
                            : sitedir_run(&sitedir, MGRCONF_TABLE);
-    int64_t now = net_now();
-    struct health_table t = {.written = net_wall(now)};
-    struct net_peer *p, *next;
+    int64_t now = steady_now();
+    struct health_table t = {.written = steady_wall(now)};
+    struct collector_peer *p, *next;
     struct errbuf err;
 
     if (!*path)
@@ -335,6 +340,6 @@ void net_peers_table(struct net *n)
     HASH_ITER(hh, n->peers, p, next)
     list_peer(n, p, now, &t);
     if (health_table_write(path, &t, &err) < 0)
-        net_events_alarm(err.text, now, n);
+        collector_events_alarm(err.text, now, n);
     free(t.list);
 }

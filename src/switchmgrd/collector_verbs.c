@@ -6,9 +6,10 @@
 
 #include "base/jsonx.h"
 #include "elan/hostlist.h"
-#include "switchmgrd/net.h"
+#include "switchmgrd/collector.h"
 
-static struct json_object *counts(const struct net *n, enum report_kind kind)
+static struct json_object *counts(const struct collector *n,
+                                  enum report_kind kind)
 {
     struct json_object *o = json_object_new_object();
 
@@ -19,7 +20,7 @@ static struct json_object *counts(const struct net *n, enum report_kind kind)
     return o;
 }
 
-static struct json_object *map_of(const struct net *n)
+static struct json_object *map_of(const struct collector *n)
 {
     const struct health_map *m = model_map(n->model);
     struct json_object *o = json_object_new_object();
@@ -30,13 +31,13 @@ static struct json_object *map_of(const struct net *n)
     jsonx_add_uint(o, "version", m->version);
     jsonx_add_str(o, "leader", m->leader);
     jsonx_add_bool(o, "configured", m->configured);
-    jsonx_add_int(o, "since", net_wall(m->since));
-    jsonx_add_int(o, "at", net_wall(m->at));
+    jsonx_add_int(o, "since", steady_wall(m->since));
+    jsonx_add_int(o, "at", steady_wall(m->at));
     jsonx_add_int(o, "verify_us", m->verify_us);
     return o;
 }
 
-static struct json_object *updater_of(const struct net *n)
+static struct json_object *updater_of(const struct collector *n)
 {
     const struct rec_status *u = &n->updater;
     struct json_object *o = json_object_new_object();
@@ -67,7 +68,7 @@ static struct json_object *put_item(const struct health_item *i)
     if (i->board)
         jsonx_add_hex(o, "board", i->board);
     jsonx_add_str(o, "state", health_state_name(i->state));
-    jsonx_add_int(o, "since", net_wall(i->since));
+    jsonx_add_int(o, "since", steady_wall(i->since));
     jsonx_add_int(o, "count", i->count);
     jsonx_add_str(o, "why", i->why);
     jsonx_add_str(o, "source",
@@ -90,7 +91,7 @@ static struct json_object *put_evidence(const struct health_item *i)
         jsonx_add_str(o, "from", report_from_name((enum report_from)from));
         jsonx_add_str(o, "seen", report_seen_name(e->seen));
         jsonx_add_str(o, "why", e->why);
-        jsonx_add_int(o, "at", net_wall(e->at));
+        jsonx_add_int(o, "at", steady_wall(e->at));
         json_object_array_add(list, o);
     }
     return list;
@@ -98,10 +99,10 @@ static struct json_object *put_evidence(const struct health_item *i)
 
 static int verb_summary(const struct ctl_request *q, struct errbuf *err)
 {
-    const struct net *n = q->arg;
+    const struct collector *n = q->arg;
 
-    jsonx_add_int(q->out, "now", net_wall(net_now()));
-    jsonx_add_int(q->out, "started", net_wall(n->started));
+    jsonx_add_int(q->out, "now", steady_wall(steady_now()));
+    jsonx_add_int(q->out, "started", steady_wall(n->started));
     json_object_object_add(q->out, "hosts", counts(n, REPORT_HOST));
     json_object_object_add(q->out, "links", counts(n, REPORT_LINK));
     json_object_object_add(q->out, "xbars", counts(n, REPORT_XBAR));
@@ -112,16 +113,16 @@ static int verb_summary(const struct ctl_request *q, struct errbuf *err)
 }
 
 /* One node: its rails and, when all is asked for, the evidence. */
-static struct json_object *put_node(struct net *n, const char *name,
+static struct json_object *put_node(struct collector *n, const char *name,
                                     const struct health_node *h, bool all)
 {
-    const struct net_peer *p = net_peer_find(n, name);
+    const struct collector_peer *p = collector_peer_find(n, name);
     struct json_object *o = json_object_new_object();
     struct json_object *rails = json_object_new_array();
 
     jsonx_add_str(o, "name", name);
     jsonx_add_str(o, "state", health_state_name(h->state));
-    jsonx_add_int(o, "since", net_wall(h->since));
+    jsonx_add_int(o, "since", steady_wall(h->since));
     jsonx_add_int(o, "count", h->count);
     jsonx_add_str(o, "why", h->worst->why);
     jsonx_add_int(o, "rail", h->worst->rail);
@@ -149,7 +150,7 @@ static struct json_object *put_node(struct net *n, const char *name,
 
 static int verb_nodes(const struct ctl_request *q, struct errbuf *err)
 {
-    struct net *n = q->arg;
+    struct collector *n = q->arg;
     struct json_object *list = json_object_new_array();
     const struct health_item *i;
     struct health_node h;
@@ -163,13 +164,14 @@ static int verb_nodes(const struct ctl_request *q, struct errbuf *err)
             continue;
         json_object_array_add(list, put_node(n, i->name, &h, false));
     }
-    jsonx_add_int(q->out, "now", net_wall(net_now()));
+    jsonx_add_int(q->out, "now", steady_wall(steady_now()));
     json_object_object_add(q->out, "nodes", list);
     return 0;
 }
 
 /* What is known of the crossbar that a host hangs on, and of its links. */
-static struct json_object *around(struct net *n, const struct health_node *h)
+static struct json_object *around(struct collector *n,
+                                  const struct health_node *h)
 {
     struct json_object *list = json_object_new_array();
     char xbar[SF_REPORT_NAME_MAX];
@@ -196,7 +198,7 @@ static struct json_object *around(struct net *n, const struct health_node *h)
 
 static int verb_node(const struct ctl_request *q, struct errbuf *err)
 {
-    struct net *n = q->arg;
+    struct collector *n = q->arg;
     const char *name = jsonx_str(q->in, "node", SF_REPORT_NAME_MAX);
     struct health_node h;
 
@@ -207,7 +209,7 @@ static int verb_node(const struct ctl_request *q, struct errbuf *err)
                          "nothing is known of %s: nobody has reported "
                          "about it",
                          name);
-    jsonx_add_int(q->out, "now", net_wall(net_now()));
+    jsonx_add_int(q->out, "now", steady_wall(steady_now()));
     jsonx_add_bool(q->out, "dry_run", n->conf.dry_run);
     json_object_object_add(q->out, "node", put_node(n, name, &h, true));
     json_object_object_add(q->out, "around", around(n, &h));
@@ -217,7 +219,7 @@ static int verb_node(const struct ctl_request *q, struct errbuf *err)
 static int verb_items(const struct ctl_request *q, struct errbuf *err)
 {
     static const char *const kinds[] = {"host", "link", "xbar"};
-    struct net *n = q->arg;
+    struct collector *n = q->arg;
     const char *kind = jsonx_str(q->in, "kind", 8);
     struct json_object *list;
     const struct health_item *i;
@@ -231,7 +233,7 @@ static int verb_items(const struct ctl_request *q, struct errbuf *err)
     for (i = model_next(n->model, (enum report_kind)k, NULL); i;
          i = model_next(n->model, (enum report_kind)k, i))
         json_object_array_add(list, put_item(i));
-    jsonx_add_int(q->out, "now", net_wall(net_now()));
+    jsonx_add_int(q->out, "now", steady_wall(steady_now()));
     json_object_object_add(q->out, "items", list);
     return 0;
 }
@@ -242,16 +244,16 @@ static int verb_events(const struct ctl_request *q, struct errbuf *err)
 
     jsonx_int(q->in, "since", 0, INT64_MAX, &since);
     jsonx_int(q->in, "max", 1, SF_SWITCHMGR_EVENTS_MAX, &max);
-    jsonx_add_int(q->out, "now", net_wall(net_now()));
+    jsonx_add_int(q->out, "now", steady_wall(steady_now()));
     json_object_object_add(
         q->out, "events",
-        net_events_since(q->arg, (uint64_t)since, (size_t)max));
+        collector_events_since(q->arg, (uint64_t)since, (size_t)max));
     return 0;
 }
 
 static int verb_reporters(const struct ctl_request *q, struct errbuf *err)
 {
-    const struct net *n = q->arg;
+    const struct collector *n = q->arg;
     struct json_object *list = json_object_new_array();
     const struct health_reporter *r;
 
@@ -263,26 +265,26 @@ static int verb_reporters(const struct ctl_request *q, struct errbuf *err)
         jsonx_add_str(o, "node", r->node);
         if (r->from == REPORT_HSND)
             jsonx_add_int(o, "rail", r->rail);
-        jsonx_add_int(o, "at", net_wall(r->at));
+        jsonx_add_int(o, "at", steady_wall(r->at));
         jsonx_add_uint(o, "accepted", r->accepted);
         jsonx_add_uint(o, "refused", r->refused);
         json_object_array_add(list, o);
     }
-    jsonx_add_int(q->out, "now", net_wall(net_now()));
+    jsonx_add_int(q->out, "now", steady_wall(steady_now()));
     json_object_object_add(q->out, "reporters", list);
     return 0;
 }
 
 static int verb_reload(const struct ctl_request *q, struct errbuf *err)
 {
-    return net_reload(q->arg, err);
+    return collector_reload(q->arg, err);
 }
 
 static int verb_maintained(const struct ctl_request *q, struct errbuf *err)
 {
-    struct net *n = q->arg;
+    struct collector *n = q->arg;
     struct json_object *list = json_object_new_array();
-    struct net_peer *p, *next;
+    struct collector_peer *p, *next;
 
     HASH_ITER(hh, n->peers, p, next)
     {
@@ -294,22 +296,22 @@ static int verb_maintained(const struct ctl_request *q, struct errbuf *err)
 }
 
 /* All or none: a name that nobody knows is a mistake. */
-static int set_maintenance(struct net *n, const struct elan_names *names,
+static int set_maintenance(struct collector *n, const struct elan_names *names,
                            bool on, struct errbuf *err)
 {
     for (uint32_t i = 0; i < names->n; i++) {
-        if (!net_peer_find(n, names->name[i]))
+        if (!collector_peer_find(n, names->name[i]))
             return errprintf(err, "there is no node %s", names->name[i]);
     }
     for (uint32_t i = 0; i < names->n; i++)
-        net_peer_find(n, names->name[i])->maintenance = on;
+        collector_peer_find(n, names->name[i])->maintenance = on;
     return 0;
 }
 
 /* {"nodes":"n[0-3]","on":true}: until the next reload. */
 static int verb_maintenance(const struct ctl_request *q, struct errbuf *err)
 {
-    struct net *n = q->arg;
+    struct collector *n = q->arg;
     const char *list = jsonx_str(q->in, "nodes", 4096);
     struct elan_names names;
     int rc;
@@ -323,12 +325,12 @@ static int verb_maintenance(const struct ctl_request *q, struct errbuf *err)
     elan_names_free(&names);
     if (rc < 0)
         return -1;
-    net_event(n, net_now(), "maintenance of %.100s: %s by uid %u", list,
-              on ? "begun" : "ended", (unsigned)q->peer->uid);
+    collector_event(n, steady_now(), "maintenance of %.100s: %s by uid %u",
+                    list, on ? "begun" : "ended", (unsigned)q->peer->uid);
     return 0;
 }
 
-const struct ctl_verb net_verbs[] = {
+const struct ctl_verb collector_verbs[] = {
     {"summary", CTL_READ, verb_summary, "how many are in which state"},
     {"nodes", CTL_READ, verb_nodes, "all nodes"},
     {"node", CTL_READ, verb_node, "one node, with its evidence"},
@@ -339,4 +341,5 @@ const struct ctl_verb net_verbs[] = {
     {"maintained", CTL_READ, verb_maintained, "nodes that are not drained"},
     {"maintenance", CTL_WRITE, verb_maintenance, "put nodes there, or out"},
 };
-const size_t net_nverbs = sizeof(net_verbs) / sizeof(net_verbs[0]);
+const size_t collector_nverbs =
+    sizeof(collector_verbs) / sizeof(collector_verbs[0]);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The collector, one of the two processes of switchmgrd: takes reports, keeps
+ * the health model, writes the health table, serves control socket and metrics,
+ * and tells the updater what it wants of Slurm.  It runs as an ordinary user
+ * and has no power over Slurm; all parsers of foreign bytes are here.
+ */
+#ifndef SF_SWITCHMGRD_COLLECTOR_H
+#define SF_SWITCHMGRD_COLLECTOR_H
+
+#include <ev.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "base/ctl.h"
+#include "elan/elanhosts.h"
+#include "health/mgrconf.h"
+#include "health/model.h"
+#include "health/table.h"
+#include "switchmgrd/steady_clock.h"
+#include "switchmgrd/offenders.h"
+#include "switchmgrd/record.h"
+
+/* A node that Slurm has, or that somebody reports about. */
+struct collector_peer {
+    char name[SF_REPORT_NAME_MAX];
+    struct in_addr configured; /* from Reporters=, 0: not there */
+    struct in_addr in_table;   /* Slurm's NodeAddr, 0: not known */
+    bool in_slurm;
+    bool maintenance;
+    bool dirty; /* the updater does not have its want yet */
+    bool has_sent;
+    bool in_map;           /* seen while a topology.conf is made */
+    uint32_t flags;        /* of rec_node */
+    struct plan_want sent; /* what the updater has */
+    UT_hash_handle hh;
+};
+
+struct collector_event {
+    uint64_t id;
+    int64_t at;
+    char text[256];
+};
+
+struct metrics;
+struct collector_listener {
+    ev_io io;
+    int fd;
+};
+struct linksrc;
+
+struct collector {
+    struct ev_loop *loop;
+    struct mgrconf conf;
+    const char *conf_path;
+    struct policy_conf policy;
+    struct elanhosts *hosts;
+    struct model *model;
+    struct collector_peer *peers;
+    struct rec_status updater;
+    struct collector_event *events; /* ring of SF_SWITCHMGR_EVENTS_MAX */
+    uint64_t nevents;
+    int64_t started;
+    int64_t saved; /* when the state file was written */
+    bool unsaved;  /* a state has changed since */
+    struct {
+        uint64_t accepted, refused_munge, refused_uid, refused_host,
+            refused_model, malformed, connections, turned_away;
+    } count;
+    uint32_t nconns, conns_max;
+    TAILQ_HEAD(, conn) strangers; /* collector_reports.c */
+    struct offenders offenders;
+    struct collector_listener tcp, unix_;
+    int spare; /* base/accept.h */
+    int updater_fd;
+    bool updater_full; /* wait until its socket takes more */
+    bool reloaded;     /* the updater has not been told yet */
+    ev_io updater_in, updater_out;
+    ev_timer tick, state_timer, table_timer, link_timer, topology_timer;
+    ev_timer soon; /* a state changed: judge the wants in a moment */
+    ev_signal sigterm, sigint, sighup;
+    struct ctl_server *ctl;
+    struct metrics *metrics;
+    struct clerk *clerk; /* asks munged */
+    struct linksrc *links;
+    uint64_t link_seq;
+    uid_t service_uid, mapper_uid;
+    int exit_code;
+};
+
+/* Opens everything as root, becomes conf->user, runs the loop; returns the
+ * exit code.  *conf is taken over. */
+int collector_run(struct mgrconf *conf, const char *conf_path, int updater_fd);
+
+/* collector_peers.c: nodes, wants */
+struct collector_peer *collector_peer_find(struct collector *n,
+                                           const char *name);
+struct collector_peer *collector_peer_make(struct collector *n,
+                                           const char *name);
+/* What cannot be taken of Reporters and Maintenance: -1. */
+int collector_peers_check(const struct mgrconf *conf, struct errbuf *err);
+/* Where its reports must come from; 0: nowhere. */
+struct in_addr collector_peer_addr(const struct collector_peer *p);
+/* collector_check.c: what else of a configuration that could be read cannot be
+ * used here; -1 with "FILE:LINE: KEY: what" (base/conf.h). */
+int collector_check(const struct mgrconf *conf, const char *path,
+                    struct errbuf *err);
+/* "A.B.C.D:PORT", ":PORT" or "A.B.C.D", whose port is `port` then (0: it must
+ * be there).  -1 with "KEY: not ADDRESS:PORT: TEXT". */
+int collector_address(const char *key, const char *text, uint16_t port,
+                      struct sockaddr_in *sa, struct errbuf *err);
+int collector_peers_configure(struct collector *n, struct errbuf *err);
+void collector_peers_judge(struct collector *n); /* all wants anew */
+void collector_peers_send(struct collector *n);  /* what is dirty */
+void collector_peers_start(struct collector *n);
+void collector_peers_table(struct collector *n); /* write the health table */
+
+/* collector_events.c */
+void collector_event(struct collector *n, int64_t now, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void collector_events_changed(const struct health_item *item,
+                              enum health_state was, int64_t now, void *arg);
+void collector_events_alarm(const char *text, int64_t now, void *arg);
+struct json_object *collector_events_since(const struct collector *n,
+                                           uint64_t id, size_t max);
+
+/* collector_reports.c: listeners.  -1 with text. */
+int collector_reports_open(struct collector *n, struct errbuf *err);
+/* Begin to take them; more than once is fine. */
+void collector_reports_start(struct collector *n);
+
+/* collector_verbs.c */
+extern const struct ctl_verb collector_verbs[];
+extern const size_t collector_nverbs;
+
+/* metrics.c */
+struct metrics *metrics_open(struct collector *n, struct errbuf *err);
+void metrics_close(struct metrics *m);
+
+/* collector_state.c: the model and the peers over a restart */
+void collector_state_load(struct collector *n);
+void collector_state_save(struct collector *n);
+
+/* Take up a changed switchmgr.conf (but for sockets and users).  -1: it is
+ * wrong, all stays. */
+int collector_reload(struct collector *n, struct errbuf *err);
+
+#endif

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Listeners for reports and their connections: a 32-bit length and a
+ * credential in, one byte out.
+ *
+ * Anybody can connect.  A connection that no report was accepted from yet is a
+ * stranger's; when there is no room the stranger that came first makes it, so
+ * that idle connections keep no reporter out.  Strangers of an address that
+ * sends nothing but bad reports are turned away for a while, and so is any
+ * connection that has sent too many in a row.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/accept.h"
+#include "base/be.h"
+#include "base/bytebuf.h"
+#include "base/clerk.h"
+#include "base/limits.h"
+#include "base/local.h"
+#include "base/netaddr.h"
+#include "base/seal.h"
+#include "base/sitedir.h"
+#include "elan/hostlist.h"
+#include "switchmgrd/collector.h"
+
+/* ---- who may report ---------------------------------------------------- */
+
+/* Who may report: a credential made by root or the service user on the node
+ * that the report is about. */
+
+enum verdict {
+    ACCEPTED,
+    REFUSED, /* of a reporter, who may be right next time */
+    BAD      /* of nobody who may report, or no report */
+};
+typedef void auth_done_f(enum verdict verdict, void *arg);
+
+static enum verdict refuse(struct collector *n, uint64_t *counter,
+                           const char *who, const char *why)
+{
+    char text[192];
+
+    (*counter)++;
+    snprintf(text, sizeof(text), "report of %.60s refused: %.110s", who, why);
+    collector_events_alarm(text, steady_now(), n);
+    return BAD;
+}
+
+/* A liar, or a node whose munged goes by another address than NodeAddr. */
+static enum verdict refuse_host(struct collector *n, const char *who,
+                                in_addr_t from, struct in_addr own)
+{
+    char a[INET_ADDRSTRLEN], b[INET_ADDRSTRLEN], why[128];
+
+    inet_ntop(AF_INET, &from, a, sizeof(a));
+    inet_ntop(AF_INET, &own, b, sizeof(b));
+    snprintf(why, sizeof(why),
+             "made on another host (%s, not %s; see Reporters in "
+             "switchmgr.conf)",
+             a, b);
+    return refuse(n, &n->count.refused_host, who, why);
+}
+
+/* A mapper that is cut off goes on reporting: that is no alarm. */
+static enum verdict not_taken(struct collector *n, const char *who,
+                              const char *why)
+{
+    if (errno != EAGAIN)
+        refuse(n, &n->count.refused_model, who, why);
+    else
+        n->count.refused_model++;
+    return REFUSED;
+}
+
+/* The machine's own loopback is as good as its sockets in the file system. */
+static bool is_here(struct in_addr from)
+{
+    return from.s_addr == 0 || from.s_addr == htonl(INADDR_LOOPBACK);
+}
+
+static enum verdict refuse_source(struct collector *n, const char *who,
+                                  struct in_addr from, struct in_addr own)
+{
+    char a[INET_ADDRSTRLEN], b[INET_ADDRSTRLEN], why[160];
+
+    inet_ntop(AF_INET, &from, a, sizeof(a));
+    inet_ntop(AF_INET, &own, b, sizeof(b));
+    snprintf(why, sizeof(why),
+             "sent from another host (%s, not %s; see CheckSource in "
+             "switchmgr.conf)",
+             a, b);
+    return refuse(n, &n->count.refused_host, who, why);
+}
+
+static bool listed(const char *list, const char *name)
+{
+    struct elan_names names;
+    bool found = false;
+
+    if (!list || !*list)
+        return true; /* no list: any */
+    if (elan_hostlist_expand(&names, list, NULL) < 0)
+        return false;
+    for (uint32_t i = 0; i < names.n && !found; i++)
+        found = strcmp(names.name[i], name) == 0;
+    elan_names_free(&names);
+    return found;
+}
+
+static bool check_role(struct collector *n, const struct report *r)
+{
+    switch (r->from) {
+    case REPORT_MAPPERD:
+        return listed(n->conf.mapper_nodes, r->node);
+    case REPORT_LINKS:
+        return n->conf.link_nodes && listed(n->conf.link_nodes, r->node);
+    case REPORT_HSND:
+        break;
+    }
+    return true;
+}
+
+/* Where a credential was made the munged there says, which root of that node
+ * may have told anything: it must also have come from there. */
+static enum verdict take(struct collector *n, const struct report *r,
+                         const struct seal_info *info, struct in_addr from)
+{
+    struct collector_peer *p = collector_peer_find(n, r->node);
+    struct in_addr own = {p ? collector_peer_addr(p).s_addr : 0};
+    struct errbuf err;
+
+    if (info->uid != 0 && info->uid != n->service_uid &&
+        (info->uid != n->mapper_uid || r->from != REPORT_MAPPERD))
+        return refuse(n, &n->count.refused_uid, r->node,
+                      "made by an ordinary user");
+    if (own.s_addr == 0)
+        return refuse(n, &n->count.refused_host, r->node,
+                      "its address is not known");
+    if (info->addr_be != own.s_addr)
+        return refuse_host(n, r->node, info->addr_be, own);
+    if (n->conf.check_source && !is_here(from) && from.s_addr != own.s_addr)
+        return refuse_source(n, r->node, from, own);
+    if (!check_role(n, r)) {
+        errno = EPERM;
+        return not_taken(n, r->node, "it may not report this");
+    }
+    if (model_input(n->model, r, steady_now(), &err) < 0)
+        return not_taken(n, r->node, err.text);
+    n->count.accepted++;
+    return ACCEPTED;
+}
+
+/* A credential at munged, which may let one wait. */
+struct opening {
+    struct clerk_job job; /* first */
+    struct collector *collector;
+    auth_done_f *done;
+    void *arg;
+    char *cred, *munge_socket;
+    struct in_addr from;
+    struct seal_info info;
+    struct errbuf err;
+    void *text;
+    size_t len;
+    int rc;
+};
+
+static void opening_free(struct opening *o)
+{
+    if (!o)
+        return;
+    free(o->cred);
+    free(o->munge_socket);
+    free(o->text);
+    free(o);
+}
+
+/* In the clerk's thread. */
+static void ask_munged(struct clerk_job *job)
+{
+    struct opening *o = (struct opening *)job;
+
+    o->rc = seal_open(&o->text, &o->len, &o->info, o->cred, o->munge_socket,
+                      &o->err);
+}
+
+static enum verdict take_opened(struct opening *o)
+{
+    struct collector *n = o->collector;
+    enum verdict verdict;
+    struct report r;
+
+    if (o->rc < 0)
+        return refuse(n, &n->count.refused_munge, "somebody", o->err.text);
+    if (o->info.replayed || o->info.expired)
+        return refuse(n, &n->count.refused_munge, "somebody",
+                      o->info.replayed ? "a credential seen before"
+                                       : "too old");
+    if (report_decode(&r, o->text, o->len, &o->err) < 0)
+        return refuse(n, &n->count.malformed, "somebody", o->err.text);
+    verdict = take(n, &r, &o->info, o->from);
+    report_free(&r);
+    return verdict;
+}
+
+static void answered(struct clerk_job *job, bool cancelled)
+{
+    struct opening *o = (struct opening *)job;
+    auth_done_f *done = o->done;
+    void *arg = o->arg;
+    enum verdict verdict = cancelled ? REFUSED : take_opened(o);
+
+    opening_free(o);
+    if (!cancelled && done)
+        done(verdict, arg);
+}
+
+/* Have munged open a credential beside the loop: one that hangs holds up
+ * reports and nothing else.  `from` is the address that it was sent from, 0
+ * when it was sent on this machine.  done() tells what became of the report,
+ * unless the asker forgot it.  NULL: too many wait, or no memory. */
+static struct opening *auth_ask(struct collector *n, const char *cred,
+                                size_t len, struct in_addr from,
+                                auth_done_f *done, void *arg)
+{
+    struct opening *o = calloc(1, sizeof(*o));
+
+    if (!o)
+        return NULL;
+    *o = (struct opening){.job = {ask_munged, answered, NULL},
+                          .collector = n,
+                          .from = from,
+                          .done = done,
+                          .arg = arg};
+    o->cred = strndup(cred, len);
+    if (n->conf.munge_socket)
+        o->munge_socket = strdup(n->conf.munge_socket);
+    if (o->cred && (o->munge_socket || !n->conf.munge_socket) &&
+        clerk_give(n->clerk, &o->job) == 0)
+        return o;
+    opening_free(o);
+    return NULL;
+}
+
+static void auth_forget(struct opening *o)
+{
+    o->done = NULL;
+}
+
+/* ---- listeners and their connections ----------------------------------- */
+
+/* What the source of a connection is, above its 32 bits. */
+#define OF_NOBODY 1ull /* gone before it was asked */
+#define OF_ADDRESS 2ull
+#define OF_USER 3ull
+
+struct conn {
+    struct collector *collector;
+    ev_io io;
+    ev_timer timer; /* runs while a report is half here */
+    struct bytebuf rx;
+    struct opening *asked; /* munged, for a report of this connection */
+    int fd;
+    uint64_t source; /* for offenders; 0: root and the service user, here */
+    unsigned bad;    /* reports in a row */
+    bool stranger;
+    TAILQ_ENTRY(conn) link; /* of strangers */
+};
+
+static void conn_free(struct conn *c)
+{
+    ev_io_stop(c->collector->loop, &c->io);
+    ev_timer_stop(c->collector->loop, &c->timer);
+    if (c->stranger)
+        TAILQ_REMOVE(&c->collector->strangers, c, link);
+    if (c->asked)
+        auth_forget(c->asked);
+    c->collector->nconns--;
+    close(c->fd);
+    bytebuf_free(&c->rx);
+    free(c);
+}
+
+static void on_stall(struct ev_loop *loop, ev_timer *w, int events)
+{
+    conn_free(w->data);
+}
+
+static bool take_next(struct conn *c);
+
+static bool is_heard(const struct collector *n, uint64_t source)
+{
+    return source == 0 ||
+           offenders_may_send(&n->offenders, source, steady_now());
+}
+
+/* A reporter's connection is heard whatever else comes from its address: other
+ * users there do not silence it. */
+static bool is_shut_out(const struct conn *c)
+{
+    return c->bad >= SF_SWITCHMGR_BAD_MAX ||
+           (c->stranger && !is_heard(c->collector, c->source));
+}
+
+static void name_source(uint64_t source, char *text, size_t size)
+{
+    struct in_addr a = {(in_addr_t)source};
+    char addr[INET_ADDRSTRLEN];
+
+    if (source >> 32 == OF_USER)
+        snprintf(text, size, "uid %u", (unsigned)(uint32_t)source);
+    else
+        snprintf(text, size, "%s", inet_ntop(AF_INET, &a, addr, sizeof(addr)));
+}
+
+static void count_bad(struct conn *c)
+{
+    struct collector *n = c->collector;
+    char text[128], who[INET_ADDRSTRLEN];
+
+    c->bad++;
+    if (c->source == 0 ||
+        !offenders_count(&n->offenders, c->source, steady_now()))
+        return;
+    name_source(c->source, who, sizeof(who));
+    snprintf(text, sizeof(text),
+             "too many bad reports from %s: not heard for now", who);
+    collector_events_alarm(text, steady_now(), n);
+}
+
+static void count(struct conn *c, enum verdict verdict)
+{
+    if (verdict == BAD) {
+        count_bad(c);
+        return;
+    }
+    c->bad = 0;
+    if (verdict == ACCEPTED && c->stranger) {
+        TAILQ_REMOVE(&c->collector->strangers, c, link);
+        c->stranger = false;
+    }
+}
+
+static void on_answer(enum verdict verdict, void *arg)
+{
+    struct conn *c = arg;
+    char answer = verdict == ACCEPTED ? 'A' : 'R';
+
+    c->asked = NULL;
+    count(c, verdict);
+    /* Who does not read its answers loses the connection. */
+    if (send(c->fd, &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1 ||
+        !take_next(c))
+        conn_free(c);
+}
+
+static struct in_addr address_of(uint64_t source)
+{
+    return (struct in_addr){source >> 32 == OF_ADDRESS ? (in_addr_t)source : 0};
+}
+
+/* The next is read when this one is answered. */
+static bool take_one(struct conn *c, size_t len)
+{
+    if (is_shut_out(c)) {
+        c->collector->count.turned_away++;
+        return false;
+    }
+    ev_io_stop(c->collector->loop, &c->io);
+    ev_timer_stop(c->collector->loop, &c->timer);
+    c->asked = auth_ask(c->collector, (const char *)bytebuf_data(&c->rx) + 4,
+                        len, address_of(c->source), on_answer, c);
+    bytebuf_consume(&c->rx, 4 + len);
+    return c->asked != NULL;
+}
+
+/* Begin with the report at the front of rx, if it is whole. */
+static bool take_next(struct conn *c)
+{
+    if (bytebuf_len(&c->rx) >= 4) {
+        size_t len = be_load32(bytebuf_data(&c->rx));
+
+        if (len == 0 || len > SF_REPORT_CREDENTIAL_MAX)
+            return false;
+        if (bytebuf_len(&c->rx) >= 4 + len)
+            return take_one(c, len);
+    }
+    ev_io_start(c->collector->loop, &c->io);
+    if (bytebuf_len(&c->rx) == 0) {
+        bytebuf_free(&c->rx); /* thousands of idle ones cost nothing */
+        ev_timer_stop(c->collector->loop, &c->timer);
+    } else {
+        ev_timer_again(c->collector->loop, &c->timer);
+    }
+    return true;
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int events)
+{
+    struct conn *c = w->data;
+    uint8_t *room = bytebuf_room(&c->rx, 16384);
+    ssize_t n = room ? recv(c->fd, room, 16384, 0) : 0;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        conn_free(c);
+        return;
+    }
+    bytebuf_grow(&c->rx, (size_t)n);
+    if (!take_next(c))
+        conn_free(c);
+}
+
+/* Whose it is; 0: of who needs no limit. */
+static uint64_t source_of(const struct collector *n, int fd)
+{
+    struct sockaddr_storage sa = {0};
+    socklen_t len = sizeof(sa), clen = sizeof(struct ucred);
+    struct ucred peer;
+
+    if (getpeername(fd, (struct sockaddr *)&sa, &len) == 0 &&
+        sa.ss_family == AF_INET)
+        return OF_ADDRESS << 32 |
+               ((const struct sockaddr_in *)&sa)->sin_addr.s_addr;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &clen) < 0)
+        return OF_NOBODY << 32;
+    if (peer.uid == 0 || peer.uid == n->service_uid ||
+        peer.uid == n->mapper_uid)
+        return 0;
+    return OF_USER << 32 | peer.uid;
+}
+
+static struct conn *make_conn(struct collector *n, int fd, uint64_t source)
+{
+    struct conn *c;
+
+    if (n->nconns >= n->conns_max && !TAILQ_EMPTY(&n->strangers))
+        conn_free(TAILQ_FIRST(&n->strangers));
+    c = n->nconns < n->conns_max ? calloc(1, sizeof(*c)) : NULL;
+    if (!c)
+        return NULL;
+    c->collector = n;
+    c->fd = fd;
+    c->source = source;
+    c->stranger = true;
+    TAILQ_INSERT_TAIL(&n->strangers, c, link);
+    bytebuf_init(&c->rx, SF_REPORT_CREDENTIAL_MAX + 4 + 16384);
+    ev_io_init(&c->io, on_readable, fd, EV_READ);
+    ev_init(&c->timer, on_stall);
+    c->timer.repeat = SF_SWITCHMGR_STALL_SECONDS;
+    c->io.data = c->timer.data = c;
+    n->nconns++;
+    n->count.connections++;
+    return c;
+}
+
+static void on_connect(struct ev_loop *loop, ev_io *w, int events)
+{
+    struct collector *n = w->data;
+    int fd = accept_or_shed(w->fd, &n->spare);
+    struct conn *c;
+    uint64_t source;
+
+    if (fd < 0)
+        return;
+    source = source_of(n, fd);
+    if (!is_heard(n, source)) { /* before it sends us a megabyte */
+        n->count.turned_away++;
+        close(fd);
+        return;
+    }
+    c = make_conn(n, fd, source);
+    if (!c) {
+        close(fd);
+        return;
+    }
+    if (w == &n->tcp.io)
+        netaddr_keep_alive(fd, SF_SILENCE);
+    ev_io_start(n->loop, &c->io);
+}
+
+static void start(struct collector *n, struct collector_listener *l, int fd)
+{
+    l->fd = fd;
+    ev_io_init(&l->io, on_connect, fd, EV_READ);
+    l->io.data = n;
+}
+
+/* Until the nodes' addresses are known every report would be refused: those
+ * who come early wait in the kernel's queue. */
+void collector_reports_start(struct collector *n)
+{
+    if (n->tcp.fd > 0 && !ev_is_active(&n->tcp.io))
+        ev_io_start(n->loop, &n->tcp.io);
+    if (n->unix_.fd > 0 && !ev_is_active(&n->unix_.io))
+        ev_io_start(n->loop, &n->unix_.io);
+}
+
+static int open_tcp(struct collector *n, const char *text, struct errbuf *err)
+{
+    struct sockaddr_in sa;
+    int one = 1, fd;
+
+    if (collector_address("Listen", text, SF_REPORT_PORT, &sa, err) < 0)
+        return -1;
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return errprintf(err, "Listen: %m");
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
+        listen(fd, 4096) < 0) {
+        errprintf(err, "Listen: %s: %m", text);
+        close(fd);
+        return -1;
+    }
+    start(n, &n->tcp, fd);
+    return 0;
+}
+
+static int open_unix(struct collector *n, const char *path, struct errbuf *err)
+{
+    int fd = local_listen(path, SOCK_STREAM);
+
+    if (fd < 0)
+        return errprintf(err, "ReportSocket: %s: %m", path);
+    start(n, &n->unix_, fd);
+    return 0;
+}
+
+/* Of so many descriptors some are for other things. */
+static uint32_t conns_that_fit(size_t fds)
+{
+    if (fds < 2 * SF_SWITCHMGR_FDS_OTHER)
+        return (uint32_t)fds / 2;
+    fds -= SF_SWITCHMGR_FDS_OTHER;
+    return fds < SF_SWITCHMGR_CONNS_MAX ? (uint32_t)fds
+                                        : SF_SWITCHMGR_CONNS_MAX;
+}
+
+int collector_reports_open(struct collector *n, struct errbuf *err)
+{
+    const char *tcp = n->conf.listen, *local = n->conf.report_socket;
+    char any[16];
+
+    TAILQ_INIT(&n->strangers);
+    offenders_init(&n->offenders);
+    n->conns_max = conns_that_fit(accept_room());
+    snprintf(any, sizeof(any), ":%d", SF_REPORT_PORT);
+    if ((!tcp || *tcp) && open_tcp(n, tcp ? tcp : any, err) < 0)
+        return -1;
+    if (local && !*local)
+        return 0;
+    return open_unix(n, local ? local : SITEDIR_RUN(MGRCONF_REPORTS), err);
+}
