@@ -8,7 +8,7 @@
 
 /* What makes two processes members of one client. */
 struct identity {
-    uint32_t component, family, node;
+    uint32_t component, family, node, build;
 };
 
 struct forming {
@@ -20,12 +20,14 @@ struct forming {
 
 static int find_or_add(struct forming *f, const struct impi_member *m)
 {
-    struct identity id = {m->component, m->family, f->by_node ? m->node : 0};
+    struct identity id = {m->component, m->family, f->by_node ? m->node : 0,
+                          m->build};
     uint32_t i;
 
     for (i = 0; i < f->c->nclients; i++)
         if (f->id[i].component == id.component &&
-            f->id[i].family == id.family && f->id[i].node == id.node)
+            f->id[i].family == id.family && f->id[i].node == id.node &&
+            f->id[i].build == id.build)
             return (int)i;
     if (i == SF_IMPI_CLIENTS_MAX)
         return -1;
@@ -50,7 +52,8 @@ static int assign_clients(struct forming *f, struct errbuf *err)
             errno = E2BIG;
             return errprintf(err,
                              "more than %d IMPI clients (a client is the "
-                             "tasks of one component with one MPI library)",
+                             "tasks of one component with one build of an MPI "
+                             "library)",
                              SF_IMPI_CLIENTS_MAX);
         }
         c->client[r] = (uint32_t)k;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which IMPI clients and hosts the processes of one generation make.  A
- * client is the set of processes of one component with one MPI library
- * family (and on one node, if so asked); clients are numbered by their lowest
+ * client is the set of processes of one component with one build of one MPI
+ * library (and on one node, if so asked); clients are numbered by their lowest
  * world rank.  A host is a client's part on one node; hosts are numbered
  * client by client, within a client in node order.  Every agent computes the
  * same from the same members.
@@ -20,6 +20,8 @@ struct impi_member {
     uint32_t component;
     uint32_t family; /* not 0 */
     uint32_t node;   /* index of its agent */
+    uint32_t build;  /* of the library: two versions of one family, or two
+                        builds of one version, do not understand each other */
 };
 
 struct impi_client_info {

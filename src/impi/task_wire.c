@@ -103,6 +103,7 @@ ssize_t task_hello_encode(void *buf, size_t size, const struct task_hello *h)
     be_put32(&w, h->family);
     be_put32(&w, h->rank);
     be_put32(&w, h->pid);
+    be_put32(&w, h->build);
     put_text(&w, h->library);
     return frame_end(&w);
 }
@@ -116,6 +117,7 @@ int task_hello_decode(struct task_hello *h, const void *payload, size_t len)
     h->family = be_get32(&r);
     h->rank = be_get32(&r);
     h->pid = be_get32(&r);
+    h->build = be_get32(&r);
     be_get_str(&r, h->library, sizeof(h->library));
     return payload_end(&r);
 }

@@ -32,7 +32,7 @@
 
 #include "base/limits.h"
 
-#define TASK_WIRE_VERSION 2
+#define TASK_WIRE_VERSION 3
 #define TASK_HEADER_SIZE 8
 
 enum task_frame_type {
@@ -64,7 +64,9 @@ struct task_hello {
     uint32_t family;  /* enum task_family */
     uint32_t rank;    /* in MPI_COMM_WORLD of the step: SLURM_PROCID */
     uint32_t pid;     /* own pid, for messages only: impid asks the kernel */
-    char library[SF_TASK_TEXT_MAX]; /* MPI_Get_library_version, may be cut */
+    uint32_t build; /* of the library: two texts of MPI_Get_library_version
+                       that differ have another number */
+    char library[SF_TASK_TEXT_MAX]; /* its first line, may be cut */
 };
 
 struct task_env {

@@ -54,6 +54,7 @@ struct impid_proc {
     struct impid_client *client; /* NULL before the round is formed */
     uint32_t local;              /* number among the client's on this node */
     uint32_t family;
+    uint32_t build; /* of the MPI library, see task_wire.h */
     pid_t pid;
     int pidfd;
     ev_io ended;             /* pidfd is readable */

@@ -141,6 +141,7 @@ static int take_hello(struct impid_proc *p, const struct task_frame *f)
     t->proc = p;
     p->task = t;
     p->family = h.family;
+    p->build = h.build;
     p->round = impid_round_get(a, t->generation);
     if (!p->round)
         return refuse(p, "out of memory");

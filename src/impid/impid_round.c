@@ -281,7 +281,7 @@ void impid_rounds_free(struct impid *a)
 /* The family exchange of a round: every agent tells the others which library
  * each of its tasks uses; when all have, each computes the same clients. Key
  * "family.G", by agent index: str node name, u32 component, then per task u32
- * rank, u32 family. In place of a family: UNKNOWN, still running when another
+ * rank, u32 family, u32 build of the library. In place of a family: UNKNOWN, still running when another
  * task was already missing; OUT and more, ended without this program, with
  * this exit code. So whoever waits for it can say so, when its own agent may
  * have left long ago. */
@@ -339,6 +339,7 @@ static void put_families(struct impid_round *r)
     for (uint32_t i = 0; i < a->ntasks; i++) {
         bytebuf_add32(&blob, a->tasks[i].rank);
         bytebuf_add32(&blob, family_of(r, i));
+        bytebuf_add32(&blob, r->procs[i] ? r->procs[i]->build : 0);
     }
     snprintf(key, sizeof(key), "family.%u", r->generation);
     impid_link_put(&a->link, key, a->conf.node, a->conf.map.nnodes,
@@ -512,10 +513,11 @@ static int parse_agent(struct exchange *x, uint32_t agent,
     while (!r.bad && r.left > 0) {
         uint32_t rank = be_get32(&r);
         uint32_t family = be_get32(&r);
+        uint32_t build = be_get32(&r);
 
         if (r.bad || rank >= x->nworld || map->node[rank] != agent)
             return -1;
-        x->members[rank] = (struct impi_member){component, family, agent};
+        x->members[rank] = (struct impi_member){component, family, agent, build};
     }
     return r.bad || !x->round->node_names[agent] ? -1 : 0;
 }

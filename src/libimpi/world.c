@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crc32c.h"
 #include "impi/constants.h"
 #include "libimpi/background.h"
 #include "libimpi/coll.h"
@@ -25,6 +26,8 @@
 /* In MPI_Init, until it is said who is waited for. */
 #define TELL_SECONDS 20
 #define SECOND 1000000000ULL
+/* MPI_MAX_LIBRARY_VERSION_STRING is 256 to 8192, as the library was built. */
+#define LIBRARY_TEXT 8192
 
 /* ---- before the native MPI_Init ---- */
 
@@ -110,7 +113,7 @@ static int own_rank(struct errbuf *err)
 
 static void fill_hello(struct task_hello *hello)
 {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    char text[LIBRARY_TEXT] = "";
     int len = 0;
 
     memset(hello, 0, sizeof(*hello));
@@ -125,6 +128,7 @@ static void fill_hello(struct task_hello *hello)
     impi_real.Get_library_version(text, &len);
     snprintf(hello->library, sizeof(hello->library), "%.*s",
              (int)strcspn(text, "\n"), text);
+    hello->build = crc32c(0, text, strnlen(text, sizeof(text)));
 }
 
 /* So that a program which this process starts does not take these for another

@@ -70,6 +70,25 @@ case_sl_19_multi_prog_on_one_node() {
     assert_nothing_left
 }
 
+# The same library once more, which says another text of itself.
+case_two_builds_of_one_library_in_one_component() {
+    local lib
+    lib=$(ldd "$M" | awk '$1 ~ /^libmpich/ { print $3 }')
+    mkdir "$WORK/lib"
+    sed 's/MPICH Release date/MPICH release date/' "$lib" >"$WORK/lib/${lib##*/}"
+    ! cmp -s "$lib" "$WORK/lib/${lib##*/}" || fail "$lib has no such text"
+    printf '%s\n' "0,2 $M" "1,3 env LD_LIBRARY_PATH=$WORK/lib $M" \
+        >"$WORK/builds"
+    run_as_user env IMPI_STATS=1 srun --mpi=impi -N2 -n4 --multi-prog \
+        "$WORK/builds"
+    assert_code 0
+    assert_world 4
+    # Who exchanged anything with processes of which client.
+    assert_error '^slurm-fabric: rank [02]: +[13] +1 '
+    assert_error '^slurm-fabric: rank [13]: +[02] +0 '
+    assert_nothing_left
+}
+
 case_sl_19_each_node_a_client() {
     run_as_user env SLURM_IMPI_CLIENTS=node srun --mpi=impi -N3 -n5 "$M"
     assert_code 0

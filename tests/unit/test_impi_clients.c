@@ -83,6 +83,18 @@ static void sl_19_multi_prog_interleaves_libraries_on_a_node(void **state)
     impi_clients_free(&c);
 }
 
+static void two_builds_of_one_library_are_two_clients(void **state)
+{
+    const struct impi_member m[] = {
+        {0, M, 0, 7}, {0, M, 0, 8}, {0, O, 0, 7}, {0, M, 1, 7}};
+    struct impi_clients c = form(m, 4, false);
+
+    assert_int_equal(c.nclients, 3);
+    expect(c.client, (uint32_t[]){0, 1, 2, 0}, 4);
+    assert_int_equal(c.clients[1].family, M);
+    impi_clients_free(&c);
+}
+
 static void sl_19_three_components_two_nodes_per_client_cyclic(void **state)
 {
     const struct impi_member m[] = {{0, M, 0}, {0, M, 3}, {0, M, 0},
@@ -224,6 +236,7 @@ int main(void)
         cmocka_unit_test(sl_19_hetjob_of_two_components),
         cmocka_unit_test(sl_19_two_components_with_one_library_are_two_clients),
         cmocka_unit_test(sl_19_multi_prog_interleaves_libraries_on_a_node),
+        cmocka_unit_test(two_builds_of_one_library_are_two_clients),
         cmocka_unit_test(sl_19_three_components_two_nodes_per_client_cyclic),
         cmocka_unit_test(sl_19_node_mode_makes_each_node_a_client),
         cmocka_unit_test(the_33rd_client_is_refused),

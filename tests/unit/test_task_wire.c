@@ -29,13 +29,14 @@ static struct task_frame parse(ssize_t len, uint32_t type)
 
 static void hello_golden_bytes(void **state)
 {
-    static const uint8_t want[] = {0, 0, 0, 1, 0, 0, 0,   20, 0, 0,
-                                   0, 1, 0, 0, 0, 2, 0,   0,  0, 3,
-                                   0, 0, 1, 0, 0, 2, 'v', '4'};
+    static const uint8_t want[] = {0, 0, 0, 1, 0, 0, 0, 24, 0, 0,   0,
+                                   1, 0, 0, 0, 2, 0, 0, 0,  3, 0,   0,
+                                   1, 0, 0, 0, 0, 5, 0, 2, 'v', '4'};
     struct task_hello h = {.version = 1,
                            .family = TASK_FAMILY_OPENMPI,
                            .rank = 3,
                            .pid = 256,
+                           .build = 5,
                            .library = "v4"};
     struct task_hello got;
     struct task_frame f;
@@ -47,6 +48,7 @@ static void hello_golden_bytes(void **state)
     assert_int_equal(task_hello_decode(&got, f.payload, f.len), 0);
     assert_int_equal(got.rank, 3);
     assert_int_equal(got.pid, 256);
+    assert_int_equal(got.build, 5);
     assert_string_equal(got.library, "v4");
 }
 
