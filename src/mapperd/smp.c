@@ -96,3 +96,63 @@ bool smp_port_is_up(const uint8_t mad[SMP_SIZE])
 
     return state >= 2 && state <= 4; /* Init, Armed, Active */
 }
+
+/* The widest of a set of widths, in lanes. */
+static uint8_t widest(unsigned set)
+{
+    static const uint8_t order[][2] = {
+        {8, 12}, {4, 8}, {2, 4}, {16, 2}, {1, 1}};
+
+    for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+        if (set & order[i][0])
+            return order[i][1];
+    return 0;
+}
+
+/* The fastest of two sets of speeds: InfiniBand's first ones, and the
+ * extended ones, which are all faster. */
+static uint16_t fastest(unsigned set, unsigned extended)
+{
+    static const uint16_t speeds[] = {25, 50, 100},
+                          more[] = {141, 258, 531, 1062};
+
+    for (int i = 3; i >= 0; i--)
+        if (extended & 1u << i)
+            return more[i];
+    for (int i = 2; i >= 0; i--)
+        if (set & 1u << i)
+            return speeds[i];
+    return 0;
+}
+
+bool smp_port_info(const uint8_t mad[SMP_SIZE], struct smp_port_info *info)
+{
+    const uint8_t *d = mad + AT_DATA;
+
+    *info = (struct smp_port_info){
+        .state = d[32] & 0x0f,
+        .physical = d[33] >> 4,
+        .width = widest(d[31]),
+        .width_max = widest(d[29]),
+        .speed = fastest(d[35] >> 4, d[62] >> 4),
+        .speed_max = fastest(d[35] & 0x0f, d[63] & 0x0f),
+        .lid = (uint16_t)get(d + 16, 2),
+    };
+    return info->state >= SMP_DOWN && info->state <= SMP_ACTIVE;
+}
+
+const char *smp_state_name(unsigned state)
+{
+    static const char *const names[] = {"?", "DOWN", "INIT", "ARMED", "ACTIVE"};
+
+    return state <= SMP_ACTIVE ? names[state] : names[0];
+}
+
+const char *smp_physical_name(unsigned physical)
+{
+    static const char *const names[] = {
+        "?",        "Sleep",  "Polling",           "Disabled",
+        "Training", "LinkUp", "LinkErrorRecovery", "PhyTest"};
+
+    return physical < 8 ? names[physical] : names[0];
+}

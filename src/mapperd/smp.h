@@ -40,6 +40,18 @@ struct smp_node_info {
     uint64_t node_guid, port_guid;
 };
 
+/* States of a port: it carries traffic when it is SMP_ACTIVE; before, there is
+ * a cable, but no subnet manager has brought it up. */
+enum { SMP_DOWN = 1, SMP_INIT, SMP_ARMED, SMP_ACTIVE };
+#define SMP_LINK_UP 5 /* physical state */
+
+struct smp_port_info {
+    uint8_t state, physical;
+    uint8_t width, width_max;  /* lanes: now; most that is enabled */
+    uint16_t speed, speed_max; /* of a lane, in 0.1 Gb/s: the same */
+    uint16_t lid;
+};
+
 void smp_make(uint8_t mad[SMP_SIZE], const struct smp_get *get);
 
 /* Is this an answer that says something: attribute and tid.  False: no
@@ -49,6 +61,13 @@ bool smp_parse(const uint8_t mad[SMP_SIZE], enum smp_attr *attr, uint32_t *tid);
 /* What the answers say; false: not possible (a switch without ports ...). */
 bool smp_node_info(const uint8_t mad[SMP_SIZE], struct smp_node_info *info);
 void smp_node_desc(const uint8_t mad[SMP_SIZE], char desc[SMP_DESC_SIZE + 1]);
+/* False: a state that there is not.  Width and speed are 0 where they are not
+ * told, or nothing that there is. */
+bool smp_port_info(const uint8_t mad[SMP_SIZE], struct smp_port_info *info);
+/* "INIT", "Polling" ... */
+const char *smp_state_name(unsigned state);
+const char *smp_physical_name(unsigned physical);
+/* There is a cable, and something at its other end. */
 bool smp_port_is_up(const uint8_t mad[SMP_SIZE]);
 
 #endif

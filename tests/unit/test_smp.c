@@ -194,6 +194,40 @@ static void ports_are_up_from_init_on(void **state)
     }
 }
 
+/* A PortInfo of a 4x port at 25.8 Gb/s that runs on one lane at 10. */
+static void port_info_tells_state_width_and_speed(void **state)
+{
+    uint8_t mad[SMP_SIZE] = {0};
+    uint8_t *d = mad + DATA;
+    struct smp_port_info i;
+
+    d[16] = 0x12;
+    d[17] = 0x34;
+    d[29] = 1 | 2;      /* width enabled: 1x, 4x */
+    d[31] = 1;          /* active: 1x */
+    d[32] = 7 << 4 | 4; /* supported speeds; ACTIVE */
+    d[33] = 5 << 4;     /* LinkUp */
+    d[35] = 4 << 4 | 7; /* active 10, enabled 2.5 to 10 */
+    d[63] = 1 | 2;      /* extended, enabled: 14, 25.8 */
+    assert_true(smp_port_info(mad, &i));
+    assert_int_equal(i.state, SMP_ACTIVE);
+    assert_int_equal(i.physical, SMP_LINK_UP);
+    assert_int_equal(i.width, 1);
+    assert_int_equal(i.width_max, 4);
+    assert_int_equal(i.speed, 100);
+    assert_int_equal(i.speed_max, 258);
+    assert_int_equal(i.lid, 0x1234);
+    d[31] = 2;
+    d[62] = 2 << 4;
+    assert_true(smp_port_info(mad, &i));
+    assert_int_equal(i.width, 4);
+    assert_int_equal(i.speed, 258);
+    d[32] = 0; /* no such state */
+    assert_false(smp_port_info(mad, &i));
+    assert_string_equal(smp_physical_name(2), "Polling");
+    assert_string_equal(smp_state_name(2), "INIT");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +238,7 @@ int main(void)
         cmocka_unit_test(nodes_that_cannot_be_are_refused),
         cmocka_unit_test(descriptions_end_and_can_be_printed),
         cmocka_unit_test(ports_are_up_from_init_on),
+        cmocka_unit_test(port_info_tells_state_width_and_speed),
     };
 
     return cmocka_run_group_tests_name("smp", tests, NULL, NULL);
