@@ -12,6 +12,7 @@
 #include "base/sitedir.h"
 #include "mapperd/check.h"
 #include "mapperd/mapperd.h"
+#include "mapperd/run_ib.h"
 
 #define EXIT_USAGE 2
 
@@ -84,7 +85,10 @@ int main(int argc, char **argv)
         puts("mapperd (" PACKAGE_NAME ") " PACKAGE_VERSION);
         return 0;
     }
-    rc = rc < 0 ? wrong(err.text) : mapperd_run(&d);
+    if (rc < 0)
+        rc = wrong(err.text);
+    else
+        rc = d.settings.prober ? run_ib(&d.settings) : mapperd_run(&d);
     settings_free(&d.settings);
     return rc;
 }

@@ -105,6 +105,14 @@ const char *names_of_host(const struct names *n, uint64_t board)
                : NULL;
 }
 
+int names_rail_of(const struct names *n, uint64_t board)
+{
+    uint32_t rail;
+
+    return n->hosts && elanhosts_find_board(n->hosts, board, &rail) ? (int)rail
+                                                                    : -1;
+}
+
 /* The identity table is right where the cabling calls a host otherwise.  Of
  * two boards of one host in one map the second has its rail in its name. */
 static bool name_host(const struct names *n, struct net *net, uint32_t host)

@@ -30,5 +30,7 @@ struct net *names_give(const struct names *names, const struct net *map);
 
 /* The host with this board; NULL: not known. */
 const char *names_of_host(const struct names *names, uint64_t board);
+/* Its rail in the identity table; -1: not known. */
+int names_rail_of(const struct names *names, uint64_t board);
 
 #endif

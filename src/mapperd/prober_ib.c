@@ -39,12 +39,11 @@ struct op {
 };
 
 struct ib_run {
-    int port_id, agent;
+    struct ib_port *io;
     int own_port;
-    void *umad;
     struct explore *x;
     struct op ops[OPS];
-    uint32_t next_op, seq;
+    uint32_t next_op, seq, first;
     struct ib_names names;
     struct ib_names ports; /* by port GUID: its number and the description */
     struct ib_missing missing;
@@ -62,11 +61,11 @@ static uint32_t tid_of(const struct ib_run *r, const struct op *op)
 
 static void send_get(struct ib_run *r, const struct smp_get *get)
 {
-    umad_set_addr(r->umad, 0xffff, 0, 0, 0);
-    smp_make(umad_get_mad(r->umad), get);
+    umad_set_addr(r->io->umad, 0xffff, 0, 0, 0);
+    smp_make(umad_get_mad(r->io->umad), get);
     r->stats.mads++;
     /* A failed send is a lost packet: the explorer asks again. */
-    umad_send(r->port_id, r->agent, r->umad, SMP_SIZE, 0, 0);
+    umad_send(r->io->id, r->io->agent, r->io->umad, SMP_SIZE, 0, 0);
 }
 
 /* Ask at the end of the probe's route, or one hop before it. */
@@ -225,9 +224,9 @@ static bool receive(struct ib_run *r, int ms)
 {
     int len = SMP_SIZE;
 
-    if (umad_recv(r->port_id, r->umad, &len, ms) < 0)
+    if (umad_recv(r->io->id, r->io->umad, &len, ms) < 0)
         return false;
-    return len >= SMP_SIZE && umad_status(r->umad) == 0;
+    return len >= SMP_SIZE && umad_status(r->io->umad) == 0;
 }
 
 /* An answer to what we asked of ourselves.  One to an earlier try is as good:
@@ -241,8 +240,8 @@ static bool hear_self(struct ib_run *r, enum smp_attr wanted)
 
     for (uint64_t now = clock_ns(); now < end; now = clock_ns())
         if (receive(r, (int)((end - now) / 1000000) + 1) &&
-            smp_parse(umad_get_mad(r->umad), &attr, &tid) && tid > 0 &&
-            tid <= r->seq && attr == wanted)
+            smp_parse(umad_get_mad(r->io->umad), &attr, &tid) &&
+            tid - r->first <= r->seq - r->first && attr == wanted)
             return true;
     return false;
 }
@@ -261,13 +260,13 @@ static int ask_self(struct ib_run *r, struct probe_host *me)
         if (!hear_self(r, get.attr))
             continue;
         if (get.attr == SMP_NODE_DESC) {
-            smp_node_desc(umad_get_mad(r->umad), desc);
+            smp_node_desc(umad_get_mad(r->io->umad), desc);
             keep_port(r, me->address, (unsigned)r->own_port, desc);
             snprintf(me->name, sizeof(me->name), "%.*s",
                      (int)strcspn(desc, " "), desc);
             return 0;
         }
-        if (!smp_node_info(umad_get_mad(r->umad), &info))
+        if (!smp_node_info(umad_get_mad(r->io->umad), &info))
             continue;
         me->address = info.port_guid;
         r->own_port = info.entry ? info.entry : r->own_port;
@@ -305,7 +304,7 @@ static void hear_last_names(struct ib_run *r)
     for (uint64_t now = clock_ns(); now < end && name_is_awaited(r);
          now = clock_ns())
         if (receive(r, (int)((end - now) / 1000000) + 1))
-            take(r, umad_get_mad(r->umad));
+            take(r, umad_get_mad(r->io->umad));
 }
 
 static void explore_all(struct ib_run *r)
@@ -320,7 +319,7 @@ static void explore_all(struct ib_run *r)
         if (explore_done(r->x))
             break;
         if (receive(r, wait_ms(r->x)))
-            take(r, umad_get_mad(r->umad));
+            take(r, umad_get_mad(r->io->umad));
         explore_tick(r->x, clock_ns());
     }
 }
@@ -328,7 +327,7 @@ static void explore_all(struct ib_run *r)
 /* ---- names of ports -------------------------------------------------------
  */
 
-struct ib_port {
+struct port_name {
     uint64_t guid;
     uint32_t host;
     unsigned port;
@@ -337,18 +336,19 @@ struct ib_port {
 
 static int by_guid(const void *va, const void *vb)
 {
-    const struct ib_port *a = va, *b = vb;
+    const struct port_name *a = va, *b = vb;
 
     return a->guid < b->guid ? -1 : a->guid > b->guid;
 }
 
 /* Not known: the map's name stays, as if it were the only port. */
 static void look_up(const struct ib_run *r, const struct net *map,
-                    uint32_t host, struct ib_port *p)
+                    uint32_t host, struct port_name *p)
 {
     const char *text = ib_names_get(&r->ports, map->nodes[host].id);
 
-    *p = (struct ib_port){.guid = map->nodes[host].id, .host = host, .port = 1};
+    *p = (struct port_name){
+        .guid = map->nodes[host].id, .host = host, .port = 1};
     if (text)
         sscanf(text, "%u %63s %63s", &p->port, p->node, p->device);
     if (!p->node[0])
@@ -359,15 +359,15 @@ static void look_up(const struct ib_run *r, const struct net *map,
 }
 
 /* Whose name is the node's alone: the first of its ports. */
-static const struct ib_port *first_of(const struct net *map,
-                                      const struct ib_port *ports, size_t n,
-                                      const char *node)
+static const struct port_name *first_of(const struct net *map,
+                                        const struct port_name *ports, size_t n,
+                                        const char *node)
 {
     uint32_t host = net_find_name(map, node);
 
     if (host == NET_NONE || !net_is_host(map, host))
         return NULL;
-    return bsearch(&(struct ib_port){.guid = map->nodes[host].id}, ports, n,
+    return bsearch(&(struct port_name){.guid = map->nodes[host].id}, ports, n,
                    sizeof(*ports), by_guid);
 }
 
@@ -375,7 +375,7 @@ static const struct ib_port *first_of(const struct net *map,
  * first is called as the node. */
 static int name_ports(const struct ib_run *r, struct net *map)
 {
-    struct ib_port *ports = calloc(map->nhosts + 1, sizeof(*ports));
+    struct port_name *ports = calloc(map->nhosts + 1, sizeof(*ports));
     bool ok = ports != NULL;
     uint32_t n = 0;
 
@@ -387,11 +387,13 @@ static int name_ports(const struct ib_run *r, struct net *map)
     if (ok)
         qsort(ports, n, sizeof(*ports), by_guid);
     for (uint32_t i = 0; ok && i < n; i++) {
-        const struct ib_port *p = &ports[i];
-        const struct ib_port *first = first_of(map, ports, n, p->node);
+        const struct port_name *p = &ports[i];
+        const struct port_name *first = first_of(map, ports, n, p->node);
         bool another =
             first && p->device[0] && strcmp(first->device, p->device) != 0;
 
+        if (r->ib->host)
+            r->ib->host(p->guid, p->node, p->device, p->port, r->ib->arg);
         ok = net_name_port(map, p->host, p->node, another ? p->device : NULL,
                            first ? p->port : 1);
     }
@@ -430,8 +432,8 @@ static bool hear_last(struct ib_run *r, enum smp_attr wanted)
 
     for (uint64_t now = clock_ns(); now < end; now = clock_ns())
         if (receive(r, (int)((end - now) / 1000000) + 1) &&
-            smp_parse(umad_get_mad(r->umad), &attr, &tid) && tid == r->seq &&
-            attr == wanted)
+            smp_parse(umad_get_mad(r->io->umad), &attr, &tid) &&
+            tid == r->seq && attr == wanted)
             return true;
     return false;
 }
@@ -451,7 +453,7 @@ static bool may_lead_on(struct ib_run *r, const struct ib_route *way,
         get.tid = r->seq;
         send_get(r, &get);
         if (hear_last(r, get.attr))
-            return smp_port_is_up(umad_get_mad(r->umad));
+            return smp_port_is_up(umad_get_mad(r->io->umad));
     }
     return true;
 }
@@ -487,29 +489,6 @@ static void tell_missing(struct ib_run *r, const struct net *map,
         return;
     ib_missing_tell(&r->missing, map, me, tell_hole, r);
     tell_edge(r, map, me);
-}
-
-static int open_port(struct ib_run *r, const struct prober_ib *ib)
-{
-    umad_port_t port;
-
-    if (umad_init() < 0)
-        return errprintf(r->err, "no InfiniBand on this host");
-    if (umad_get_port(ib->ca, ib->port, &port) < 0)
-        return errprintf(r->err, "no such adapter or port: %s port %d",
-                         ib->ca ? ib->ca : "any", ib->port);
-    r->own_port = port.portnum;
-    umad_release_port(&port);
-    r->port_id = umad_open_port(ib->ca, ib->port);
-    if (r->port_id < 0)
-        return errprintf(r->err, "cannot open the adapter: %s",
-                         strerror(-r->port_id));
-    r->agent = umad_register(r->port_id, 0x81, 1, 0, NULL);
-    if (r->agent < 0)
-        return errprintf(r->err, "cannot ask directed-route questions: %s",
-                         strerror(-r->agent));
-    r->umad = umad_alloc(1, umad_size() + SMP_SIZE);
-    return r->umad ? 0 : errprintf(r->err, "no memory");
 }
 
 static struct net *run(struct ib_run *r, const struct prober_ib *ib)
@@ -559,6 +538,7 @@ struct net *prober_ib_map(const struct prober_ib *ib,
     uint64_t since = clock_ns();
     double cpu = clock_cpu_s();
     struct net *map = NULL;
+    struct ib_port own = {0};
 
     if (!r) {
         errprintf(err, "no memory");
@@ -567,14 +547,19 @@ struct net *prober_ib_map(const struct prober_ib *ib,
     r->err = err;
     r->ib = ib;
     r->began = since;
-    if (open_port(r, ib) == 0)
+    r->io = ib->io ? ib->io : &own;
+    if (ib->io || ib_port_open(&own, ib->ca, ib->port, err) == 0) {
+        r->own_port = r->io->number;
+        r->seq = r->io->seq;
+        r->first = r->seq + 1;
         map = run(r, ib);
+        r->io->seq = r->seq;
+    }
     r->stats.seconds = (double)(clock_ns() - since) / 1e9;
     r->stats.cpu = clock_cpu_s() - cpu;
     if (stats)
         *stats = r->stats;
-    if (r->umad)
-        umad_free(r->umad);
+    ib_port_close(&own);
     ib_missing_free(&r->missing);
     ib_names_free(&r->names);
     ib_names_free(&r->ports);

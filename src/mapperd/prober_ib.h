@@ -10,14 +10,20 @@
 #define SF_MAPPERD_PROBER_IB_H
 
 #include "base/errbuf.h"
+#include "mapperd/ib_port.h"
 #include "net/graph.h"
 
 struct prober_ib {
-    const char *ca;  /* NULL: the first */
-    int port;        /* 0: its first active port */
-    unsigned window; /* questions in flight; 0: 8 */
+    struct ib_port *io; /* to ask by; NULL: one of its own: */
+    const char *ca;     /* NULL: the first */
+    int port;           /* 0: its first active port */
+    unsigned window;    /* questions in flight; 0: 8 */
     /* What was not reached, a port in a line; at most some dozen. */
     void (*missing)(const char *text, void *arg);
+    /* Each host of the map, a port of an adapter: by its description.  May be
+     * NULL; device may be "". */
+    void (*host)(uint64_t guid, const char *node, const char *device,
+                 unsigned port, void *arg);
     void *arg;
 };
 

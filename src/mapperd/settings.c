@@ -22,6 +22,12 @@ static const struct conf_key keys[] = {
     STRING("Protocol", protocol),
     FLAG("RespondOnly", respond_only),
     NUMBER("Unit", unit, 0, 63),
+    STRING("Prober", prober),
+    STRING("Ca", ca),
+    NUMBER("CaPort", ca_port, 0, 254),
+    NUMBER("Sweep", sweep, 1, 3600),
+    NUMBER("IbWindow", ib_window, 1, 128),
+    STRING("NodeName", node),
     STRING("Hsnd", hsnd),
     STRING("ControlSocket", control),
     STRING("ControlGroup", control_group),
@@ -103,6 +109,8 @@ void settings_default(struct settings *s)
         .dormant_wake = 5000,
         .configs = 16,
         .health_interval = 1,
+        .sweep = 5,
+        .ib_window = 8,
     };
 }
 
@@ -145,6 +153,8 @@ int settings_finish(struct settings *s, struct errbuf *err)
     if (s->protocol && strcmp(s->protocol, "gm1") != 0 &&
         strcmp(s->protocol, "gm2") != 0)
         return errprintf(err, "Protocol: not gm1 or gm2: %s", s->protocol);
+    if (s->prober && strcmp(s->prober, "ib") != 0)
+        return errprintf(err, "Prober: not ib: %s", s->prober);
     if (s->engine && !net_engine_parse(s->engine, &engine))
         return errprintf(err, "Routes: not auto, dmodk, pairs, updown or gm2: %s",
                          s->engine);

@@ -34,6 +34,11 @@ struct settings {
     long health_interval; /* seconds */
     bool syslog, verbose;
 
+    /* InfiniBand */
+    char *prober; /* "ib"; NULL: hsnd's cable */
+    char *ca, *node;
+    long ca_port, sweep, ib_window;
+
     /* both protocols; times in ms */
     long level, num_passes, max_hops, max_ports;
     char *conf;           /* the file that was read; NULL: none */

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mapperd/ib_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+/* A port that has, or had, a cable. */
+struct port {
+    struct {
+        uint64_t guid;
+        uint64_t number;
+    } key;
+    struct ib_end end;
+    struct port *peer;
+    bool heard; /* in this sweep */
+    unsigned silent;
+    bool known; /* info is valid */
+    struct smp_port_info info;
+    UT_hash_handle hh;
+};
+
+struct watch_switch {
+    uint64_t guid;
+    char name[SF_REPORT_NAME_MAX];
+    bool heard;
+    unsigned silent;
+    UT_hash_handle hh;
+};
+
+struct watch_node {
+    char name[SF_REPORT_NAME_MAX];
+    unsigned rails; /* a bit for each that one of its ports has */
+    UT_hash_handle hh;
+};
+
+struct ib_watch {
+    struct port *ports;
+    struct watch_node *nodes;
+    struct watch_switch *switches;
+    uint64_t version, hash;
+};
+
+#define PORTS_MAX (4 * SF_HEALTH_ITEMS_MAX)
+
+struct ib_watch *ib_watch_new(void)
+{
+    return calloc(1, sizeof(struct ib_watch));
+}
+
+static struct port *find(const struct ib_watch *w, uint64_t guid,
+                         uint8_t number)
+{
+    struct port *p, key;
+
+    memset(&key, 0, sizeof(key));
+    key.key.guid = guid;
+    key.key.number = number;
+    HASH_FIND(hh, w->ports, &key.key, sizeof(key.key), p);
+    return p;
+}
+
+static void drop(struct ib_watch *w, struct port *p)
+{
+    if (p->peer)
+        p->peer->peer = NULL;
+    HASH_DEL(w->ports, p);
+    free(p);
+}
+
+/* With what hangs at its other end: a port without a cable is none. */
+static void unplug(struct ib_watch *w, struct port *p)
+{
+    if (p->peer)
+        drop(w, p->peer);
+    drop(w, p);
+}
+
+void ib_watch_free(struct ib_watch *w)
+{
+    struct port *p, *next;
+    struct watch_switch *s, *snext;
+    struct watch_node *n, *nnext;
+
+    if (!w)
+        return;
+    HASH_ITER(hh, w->ports, p, next)
+    drop(w, p);
+    HASH_ITER(hh, w->switches, s, snext)
+    {
+        HASH_DEL(w->switches, s);
+        free(s);
+    }
+    HASH_ITER(hh, w->nodes, n, nnext)
+    {
+        HASH_DEL(w->nodes, n);
+        free(n);
+    }
+    free(w);
+}
+
+static bool keep_node(struct ib_watch *w, const struct ib_end *e)
+{
+    struct watch_node *n;
+
+    HASH_FIND_STR(w->nodes, e->name, n);
+    if (!n) {
+        if (!(n = calloc(1, sizeof(*n))))
+            return false;
+        memcpy(n->name, e->name, sizeof(n->name));
+        HASH_ADD_STR(w->nodes, name, n);
+    }
+    n->rails |= 1u << e->rail;
+    return true;
+}
+
+static bool keep_switch(struct ib_watch *w, const struct ib_end *e)
+{
+    struct watch_switch *s;
+
+    if (e->host)
+        return keep_node(w, e);
+    HASH_FIND(hh, w->switches, &e->guid, sizeof(e->guid), s);
+    if (!s) {
+        if (HASH_COUNT(w->switches) >= SF_HEALTH_ITEMS_MAX ||
+            !(s = calloc(1, sizeof(*s))))
+            return false;
+        s->guid = e->guid;
+        HASH_ADD(hh, w->switches, guid, sizeof(s->guid), s);
+    }
+    memcpy(s->name, e->name, sizeof(s->name));
+    return true;
+}
+
+static struct port *make(struct ib_watch *w, const struct ib_end *e)
+{
+    struct port *p;
+
+    if (HASH_COUNT(w->ports) >= PORTS_MAX || !(p = calloc(1, sizeof(*p))))
+        return NULL;
+    p->key.guid = e->guid;
+    p->key.number = e->port;
+    p->end = *e;
+    HASH_ADD(hh, w->ports, key, sizeof(p->key), p);
+    return p;
+}
+
+bool ib_watch_cable(struct ib_watch *w, const struct ib_end *a,
+                    const struct ib_end *b)
+{
+    struct port *p = find(w, a->guid, a->port), *q;
+
+    if (a->guid == b->guid && a->port == b->port)
+        return false;
+    if (!keep_switch(w, a) || !keep_switch(w, b))
+        return false;
+    q = find(w, b->guid, b->port);
+    if (p && p->peer == q && q) {
+        p->end = *a;
+        q->end = *b;
+        return true;
+    }
+    if (p)
+        unplug(w, p);
+    q = find(w, b->guid, b->port); /* it may have been p's */
+    if (q)
+        unplug(w, q);
+    p = make(w, a);
+    q = p ? make(w, b) : NULL;
+    if (!q) {
+        if (p)
+            drop(w, p);
+        return false;
+    }
+    p->peer = q;
+    q->peer = p;
+    return true;
+}
+
+/* ---- a sweep ------------------------------------------------------------- */
+
+void ib_watch_begin(struct ib_watch *w)
+{
+    struct port *p, *next;
+    struct watch_switch *s, *snext;
+
+    HASH_ITER(hh, w->ports, p, next)
+    p->heard = false;
+    HASH_ITER(hh, w->switches, s, snext)
+    s->heard = false;
+}
+
+void ib_watch_port(struct ib_watch *w, uint64_t guid, uint8_t number,
+                   const struct smp_port_info *info)
+{
+    struct port *p = find(w, guid, number);
+    struct watch_switch *s;
+
+    HASH_FIND(hh, w->switches, &guid, sizeof(guid), s);
+    if (s)
+        s->heard = true;
+    if (!p)
+        return;
+    p->heard = p->known = true;
+    p->info = *info;
+}
+
+static void count(unsigned *silent, bool heard)
+{
+    if (heard)
+        *silent = 0;
+    else if (*silent < IB_WATCH_SILENT)
+        (*silent)++;
+}
+
+void ib_watch_end(struct ib_watch *w)
+{
+    struct port *p, *next;
+    struct watch_switch *s, *snext;
+
+    HASH_ITER(hh, w->ports, p, next)
+    count(&p->silent, p->heard);
+    HASH_ITER(hh, w->switches, s, snext)
+    count(&s->silent, s->heard);
+}
+
+/* ---- rails --------------------------------------------------------------- */
+
+int ib_watch_rail(const struct ib_watch *w, uint64_t guid, uint8_t number)
+{
+    const struct port *p = find(w, guid, number);
+
+    return p && p->end.host ? p->end.rail : -1;
+}
+
+int ib_watch_free_rail(const struct ib_watch *w, const char *node)
+{
+    const struct watch_node *n;
+
+    HASH_FIND_STR(w->nodes, node, n);
+    for (int rail = 0; rail < SF_ELAN_RAILS_MAX; rail++)
+        if (!n || !(n->rails & 1u << rail))
+            return rail;
+    return -1;
+}
+
+/* ---- judging ------------------------------------------------------------- */
+
+static bool is_silent(const struct port *p)
+{
+    return !p->known || p->silent >= IB_WATCH_SILENT;
+}
+
+static bool is_active(const struct port *p)
+{
+    return p->info.physical == SMP_LINK_UP && p->info.state == SMP_ACTIVE;
+}
+
+static void end_text(const struct ib_end *e, char *text, size_t size)
+{
+    snprintf(text, size, "%.50s:%u", e->name, e->port);
+}
+
+/* What this end alone says. */
+static enum report_seen judge_end(const struct port *p, char *why, size_t size)
+{
+    char end[64];
+
+    end_text(&p->end, end, sizeof(end));
+    if (is_silent(p) || is_active(p)) {
+        why[0] = '\0';
+        return is_silent(p) ? SEEN_UNKNOWN : SEEN_UP;
+    }
+    if (p->info.physical == SMP_LINK_UP && p->info.state != SMP_DOWN)
+        snprintf(why, size, "%.40s is %s: no subnet manager", end,
+                 smp_state_name(p->info.state));
+    else
+        snprintf(why, size, "no link at %.40s: %s", end,
+                 smp_physical_name(p->info.physical));
+    return SEEN_DOWN;
+}
+
+/* A cable, seen from both ends.  The switch's end tells more: it has the name
+ * that is looked for. */
+static enum report_seen judge(const struct port *p, char *why, size_t size)
+{
+    const struct port *first = p->end.host ? p->peer : p;
+    const struct port *second = first->peer;
+    enum report_seen a = judge_end(first, why, size), b;
+    char other[SF_REPORT_WHY_MAX], end[64];
+
+    if (a == SEEN_DOWN)
+        return a;
+    b = judge_end(second, other, sizeof(other));
+    if (b == SEEN_DOWN) {
+        snprintf(why, size, "%s", other);
+        return b;
+    }
+    if (a == SEEN_UP || b == SEEN_UP) {
+        end_text(a == SEEN_UP ? &second->end : &first->end, end, sizeof(end));
+        if (a != b)
+            snprintf(why, size, "%.40s answers no question", end);
+        return a == b || !second->end.host ? SEEN_UP : SEEN_DEGRADED;
+    }
+    end_text(&first->end, end, sizeof(end));
+    snprintf(why, size, "%.40s is out of reach", end);
+    return first->known ? SEEN_DOWN : SEEN_UNKNOWN;
+}
+
+static void put_cable(const struct port *p, struct report_record *r)
+{
+    const struct ib_end *e = &p->end, *peer = &p->peer->end;
+
+    r->seen = judge(p, r->why, sizeof(r->why));
+    if (e->host) {
+        r->kind = REPORT_HOST;
+        r->board = e->guid;
+        r->rail = e->rail;
+        snprintf(r->name, sizeof(r->name), "%s", e->name);
+    } else {
+        r->kind = REPORT_LINK;
+        end_text(e, r->name, sizeof(r->name));
+    }
+    end_text(peer, r->peer, sizeof(r->peer));
+}
+
+static void put_switch(const struct watch_switch *s, struct report_record *r)
+{
+    bool silent = s->silent >= IB_WATCH_SILENT;
+
+    r->kind = REPORT_XBAR;
+    r->board = s->guid;
+    r->seen = silent ? SEEN_DOWN : SEEN_UP;
+    snprintf(r->name, sizeof(r->name), "%s", s->name);
+    if (silent)
+        snprintf(r->why, sizeof(r->why), "answers no question");
+}
+
+/* Of two ends of a cable one is told: the host's, or the smaller. */
+static bool is_told(const struct port *p)
+{
+    if (!p->peer)
+        return false;
+    if (p->end.host || p->peer->end.host)
+        return p->end.host &&
+               !(p->peer->end.host && p->key.guid > p->peer->key.guid);
+    return p->key.guid < p->peer->key.guid ||
+           (p->key.guid == p->peer->key.guid &&
+            p->key.number < p->peer->key.number);
+}
+
+static uint64_t hash_of(const void *data, size_t len)
+{
+    uint64_t h = 14695981039346656037ULL;
+
+    for (const uint8_t *b = data; len > 0; len--)
+        h = (h ^ *b++) * 1099511628211ULL;
+    return h;
+}
+
+struct report_record *ib_watch_records(struct ib_watch *w, size_t *n,
+                                       uint64_t *version)
+{
+    size_t room = HASH_COUNT(w->ports) + HASH_COUNT(w->switches) + 1;
+    struct report_record *records = calloc(room, sizeof(*records));
+    const struct watch_switch *s;
+    const struct port *p;
+    uint64_t hash;
+
+    *n = 0;
+    if (!records)
+        return NULL;
+    for (s = w->switches; s; s = s->hh.next)
+        put_switch(s, &records[(*n)++]);
+    for (p = w->ports; p; p = p->hh.next)
+        if (is_told(p))
+            put_cable(p, &records[(*n)++]);
+    hash = hash_of(records, *n * sizeof(*records));
+    if (hash != w->hash || w->version == 0)
+        w->version++;
+    w->hash = hash;
+    *version = w->version;
+    return records;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What is known of the cables of an InfiniBand fabric, and how they are: what
+ * was once found and is not found any more is missed.  From what both ends of
+ * a cable say, sweep by sweep, come the records of a report.  Pure.
+ *
+ * Who does not answer a sweep is as it was: only after IB_WATCH_SILENT of them
+ * is that something.
+ */
+#ifndef SF_MAPPERD_IB_WATCH_H
+#define SF_MAPPERD_IB_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "health/report.h"
+#include "mapperd/smp.h"
+
+#define IB_WATCH_SILENT 3 /* sweeps */
+
+/* An end of a cable.  A host's is a port of an adapter, by its port GUID, and
+ * it is called by the node's name; a switch's by the switch's GUID. */
+struct ib_end {
+    uint64_t guid;
+    uint8_t port; /* as it is written on it: from 1 */
+    bool host;
+    uint8_t rail; /* host */
+    char name[SF_REPORT_NAME_MAX];
+};
+
+struct ib_watch;
+struct ib_watch *ib_watch_new(void);
+void ib_watch_free(struct ib_watch *watch);
+
+/* A cable is found.  One that was known to lead elsewhere from an end of it is
+ * forgotten.  False: no memory, or too many. */
+bool ib_watch_cable(struct ib_watch *watch, const struct ib_end *a,
+                    const struct ib_end *b);
+
+/* A sweep: what each port says that answers. */
+void ib_watch_begin(struct ib_watch *watch);
+void ib_watch_port(struct ib_watch *watch, uint64_t guid, uint8_t port,
+                   const struct smp_port_info *info);
+void ib_watch_end(struct ib_watch *watch);
+
+/* The rail that a host's port is known by; -1: not known. */
+int ib_watch_rail(const struct ib_watch *watch, uint64_t guid, uint8_t port);
+/* The first rail of a node that no port ever had; -1: all are taken. */
+int ib_watch_free_rail(const struct ib_watch *watch, const char *node);
+
+/* Records of all hosts, switches and cables between switches; *n of them,
+ * free() them.  NULL: no memory.  *version rises when they differ from those
+ * of the last call. */
+struct report_record *ib_watch_records(struct ib_watch *watch, size_t *n,
+                                       uint64_t *version);
+
+#endif

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * See run_ib.h.  A sweep asks each port of the map how it is; it explores the
+ * fabric anew only when the answers do not fit the map.  That is done in a
+ * thread of its own (base/clerk.h), so that reports and signals do not wait
+ * for what does not answer; the loop and the thread never use the same things
+ * at once.
+ */
+#define _GNU_SOURCE
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "mapperd/run_ib.h"
+
+#include "base/log.h"
+
+#ifdef HAVE_UMAD
+
+#include <ev.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "base/clerk.h"
+#include "base/clock.h"
+#include "base/mac.h"
+#include "base/notify.h"
+#include "health/sender.h"
+#include "mapperd/ib_poll.h"
+#include "mapperd/ib_watch.h"
+#include "mapperd/names.h"
+#include "mapperd/netfile.h"
+#include "mapperd/prober_ib.h"
+
+#define PART 1024                 /* records of one report */
+#define EXPLORE_NS 60000000000ULL /* the same doubt, again */
+
+/* A port of an adapter, as it describes itself. */
+struct host {
+    uint64_t guid;
+    uint8_t port;
+    char node[SF_REPORT_NAME_MAX], device[SF_REPORT_NAME_MAX];
+    UT_hash_handle hh;
+};
+
+struct ib_daemon {
+    struct clerk_job sweep; /* first */
+    const struct settings *settings;
+    char node[SF_REPORT_NAME_MAX];
+    struct ev_loop *loop;
+    ev_timer timer;
+    ev_signal sigterm, sigint;
+    struct clerk *clerk, *sweeper;
+    struct sender *sender;
+    struct names *names;
+    struct ib_watch *watch;
+    uint64_t instance, seq, told, mishaps;
+    uint64_t version_base; /* versions of another life are others */
+
+    /* The sweep's. */
+    struct ib_port io;
+    struct host *hosts;
+    struct net *map; /* named; NULL: none */
+    struct ib_poll poll;
+    uint64_t doubt, explored; /* what did not fit; when */
+    bool fresh;               /* the map is new since the loop looked */
+    bool blind;               /* our own port has no link */
+    unsigned lost;            /* ports behind which something is unknown */
+    struct ib_poll_stats polled;
+    uint64_t explorations, mads, took;
+    struct errbuf why; /* "": the sweep is good */
+};
+
+/* ---- in the thread ------------------------------------------------------- */
+
+static void keep_host(uint64_t guid, const char *node, const char *device,
+                      unsigned port, void *arg)
+{
+    struct ib_daemon *d = arg;
+    struct host *h;
+
+    HASH_FIND(hh, d->hosts, &guid, sizeof(guid), h);
+    if (!h) {
+        if (!(h = calloc(1, sizeof(*h))))
+            return;
+        h->guid = guid;
+        HASH_ADD(hh, d->hosts, guid, sizeof(h->guid), h);
+    }
+    h->port = (uint8_t)port;
+    snprintf(h->node, sizeof(h->node), "%.63s", node);
+    snprintf(h->device, sizeof(h->device), "%.63s", device);
+}
+
+static void count_lost(const char *text, void *arg)
+{
+    struct ib_daemon *d = arg;
+
+    d->lost++;
+    log_debug("not reached: %s", text);
+}
+
+static const struct host *host_at(const struct ib_daemon *d, uint32_t node)
+{
+    struct host *h;
+    uint64_t guid = d->map->nodes[node].id;
+
+    HASH_FIND(hh, d->hosts, &guid, sizeof(guid), h);
+    return h;
+}
+
+/* All ports of the map. */
+static int list_asks(struct ib_daemon *d)
+{
+    struct ib_poll *p = &d->poll;
+    const struct net *map = d->map;
+
+    free(p->asks);
+    p->n = 0;
+    p->asks = calloc((size_t)map->nports + 1, sizeof(*p->asks));
+    if (!p->asks)
+        return errprintf(&d->why, "no memory");
+    for (uint32_t i = 0; i < map->nnodes; i++) {
+        const struct host *h = net_is_host(map, i) ? host_at(d, i) : NULL;
+
+        for (unsigned k = 0; k < map->nodes[i].nports; k++)
+            p->asks[p->n++] = (struct ib_ask){
+                .node = i, .port = (uint8_t)(h ? h->port : k + 1)};
+    }
+    p->map = map;
+    p->io = &d->io;
+    p->window = (unsigned)d->settings->ib_window;
+    return 0;
+}
+
+static int explore(struct ib_daemon *d)
+{
+    struct prober_ib_stats s;
+    struct prober_ib ib = {.io = &d->io,
+                           .window = (unsigned)d->settings->ib_window,
+                           .missing = count_lost,
+                           .host = keep_host,
+                           .arg = d};
+    struct net *map;
+
+    d->lost = 0;
+    map = prober_ib_map(&ib, &s, &d->why);
+    if (!map)
+        return -1;
+    d->mads += s.mads;
+    d->explorations++;
+    d->explored = clock_ns();
+    net_free(d->map);
+    d->map = names_give(d->names, map);
+    d->poll.me = 0; /* the explorer's own host is the first */
+    net_free(map);
+    if (!d->map)
+        return errprintf(&d->why, "no memory");
+    d->fresh = true;
+    return list_asks(d);
+}
+
+static bool has_cable(const struct ib_daemon *d, const struct ib_ask *a)
+{
+    unsigned port = net_is_host(d->map, a->node) ? 0 : a->port - 1u;
+
+    return net_peer_node(d->map, a->node, port) != NET_NONE;
+}
+
+/* What of the answers the map does not have, as a number: 0, all fits. */
+static uint64_t doubts(const struct ib_daemon *d)
+{
+    uint64_t h = 14695981039346656037ULL;
+    bool any = false;
+
+    for (size_t i = 0; i < d->poll.n; i++) {
+        const struct ib_ask *a = &d->poll.asks[i];
+        bool link = a->answered && a->info.physical == SMP_LINK_UP;
+
+        if (a->answered && link == has_cable(d, a))
+            continue;
+        any = true;
+        h = (h ^ d->map->nodes[a->node].id) * 1099511628211ULL;
+        h = (h ^ a->port ^ (link ? 512u : 256u)) * 1099511628211ULL;
+    }
+    return any ? h : 0;
+}
+
+static int poll_all(struct ib_daemon *d)
+{
+    if (ib_poll_run(&d->poll, &d->polled) < 0)
+        return errprintf(&d->why, "no memory");
+    d->mads += d->polled.mads;
+    return 0;
+}
+
+/* Our own cable is gone: then nobody else's can be judged. */
+static bool is_blind(const struct ib_daemon *d)
+{
+    for (size_t i = 0; i < d->poll.n; i++) {
+        const struct ib_ask *a = &d->poll.asks[i];
+
+        if (a->node == d->poll.me)
+            return !a->answered || a->info.physical != SMP_LINK_UP;
+    }
+    return true;
+}
+
+static void sweep_work(struct clerk_job *job)
+{
+    struct ib_daemon *d = (struct ib_daemon *)job;
+    uint64_t since = clock_ns(), doubt;
+
+    d->why.text[0] = '\0';
+    d->fresh = false;
+    if (!d->map && explore(d) < 0)
+        return;
+    if (poll_all(d) < 0)
+        return;
+    doubt = doubts(d);
+    if (doubt && (doubt != d->doubt || since - d->explored > EXPLORE_NS)) {
+        if (explore(d) < 0 || poll_all(d) < 0)
+            return;
+        doubt = doubts(d);
+    }
+    d->doubt = doubt;
+    d->blind = is_blind(d);
+    d->took = clock_ns() - since;
+}
+
+/* ---- in the loop: what is known ------------------------------------------ */
+
+static void end_of(const struct ib_daemon *d, uint32_t node, unsigned port,
+                   struct ib_end *e)
+{
+    const struct net_node *n = &d->map->nodes[node];
+    const struct host *h = net_is_host(d->map, node) ? host_at(d, node) : NULL;
+    const char *name = n->name;
+
+    *e = (struct ib_end){.guid = n->id,
+                         .host = net_is_host(d->map, node),
+                         .port = (uint8_t)(h ? h->port : port + 1)};
+    if (e->host) {
+        name = names_of_host(d->names, n->id);
+        if (!name)
+            name = h ? h->node : n->name;
+    }
+    snprintf(e->name, sizeof(e->name), "%.63s", name);
+    for (char *c = e->name; *c; c++) /* a report takes no others */
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                    "0123456789.-_",
+                    *c))
+            *c = '_';
+}
+
+/* A node's ports in the order of their devices, when they are seen first;
+ * later each keeps its rail. */
+static bool choose_rail(struct ib_daemon *d, struct ib_end *e)
+{
+    int rail = names_rail_of(d->names, e->guid);
+
+    if (rail < 0)
+        rail = ib_watch_rail(d->watch, e->guid, e->port);
+    if (rail < 0)
+        rail = ib_watch_free_rail(d->watch, e->name);
+    if (rail < 0 || rail >= SF_ELAN_RAILS_MAX)
+        return false;
+    e->rail = (uint8_t)rail;
+    return true;
+}
+
+static int by_device(const void *va, const void *vb)
+{
+    const struct host *a = *(struct host *const *)va,
+                      *b = *(struct host *const *)vb;
+    int c = strcmp(a->node, b->node);
+
+    if (c == 0)
+        c = strverscmp(a->device, b->device);
+    return c ? c : a->port - b->port;
+}
+
+static void keep_cable(struct ib_daemon *d, uint32_t node, unsigned port)
+{
+    struct ib_end a, b;
+    uint32_t peer = net_peer_node(d->map, node, port);
+
+    if (peer == NET_NONE)
+        return;
+    end_of(d, node, port, &a);
+    end_of(d, peer, net_peer_port(d->map, node, port), &b);
+    if ((a.host && !choose_rail(d, &a)) || (b.host && !choose_rail(d, &b)))
+        log_warn("SF-E855 %s has more ports than rails: one is left out",
+                 a.host ? a.name : b.name);
+    else if (!ib_watch_cable(d->watch, &a, &b))
+        log_warn("SF-E855 a cable is left out: no memory");
+}
+
+static void keep_cables(struct ib_daemon *d)
+{
+    unsigned n = HASH_COUNT(d->hosts), i = 0;
+    struct host **sorted = calloc(n + 1u, sizeof(*sorted)), *h, *next;
+
+    HASH_ITER(hh, d->hosts, h, next)
+    if (sorted)
+        sorted[i++] = h;
+    if (sorted)
+        qsort(sorted, i, sizeof(struct host *), by_device);
+    for (unsigned k = 0; k < i; k++) {
+        uint32_t node = net_find_host(d->map, sorted[k]->guid);
+
+        if (node != NET_NONE)
+            keep_cable(d, node, 0);
+    }
+    free(sorted);
+    for (uint32_t node = 0; node < d->map->nnodes; node++)
+        for (unsigned p = 0;
+             !net_is_host(d->map, node) && p < d->map->nodes[node].nports;
+             p++) {
+            uint32_t peer = net_peer_node(d->map, node, p);
+
+            if (peer != NET_NONE && peer >= node && !net_is_host(d->map, peer))
+                keep_cable(d, node, p);
+        }
+}
+
+static void take_answers(struct ib_daemon *d)
+{
+    ib_watch_begin(d->watch);
+    for (size_t i = 0; i < d->poll.n; i++) {
+        const struct ib_ask *a = &d->poll.asks[i];
+
+        if (a->answered)
+            ib_watch_port(d->watch, d->map->nodes[a->node].id, a->port,
+                          &a->info);
+    }
+    ib_watch_end(d->watch);
+}
+
+/* ---- reports ------------------------------------------------------------- */
+
+static void lost(const char *why)
+{
+    log_warn("SF-E855 a report is lost: %s", why);
+}
+
+static void put(struct ib_daemon *d, struct report *report)
+{
+    struct errbuf err;
+
+    report->seq = ++d->seq;
+    if (sender_put(d->sender, report, &err) < 0)
+        lost(err.text);
+}
+
+/* switchmgrd may not have what it was told. */
+static bool lost_any(struct ib_daemon *d)
+{
+    struct sender_stats s;
+    uint64_t now;
+
+    sender_stats(d->sender, &s);
+    now = s.connects + s.refused + s.dropped;
+    if (now == d->mishaps)
+        return false;
+    d->mishaps = now;
+    return true;
+}
+
+static void put_records(struct ib_daemon *d, struct report *report,
+                        struct report_record *records, size_t n)
+{
+    report->map.parts = (uint32_t)((n + PART - 1) / PART);
+    for (uint32_t i = 0; i < report->map.parts; i++) {
+        report->map.part = i + 1;
+        report->records = records + (size_t)i * PART;
+        report->nrecords =
+            n - (size_t)i * PART < PART ? n - (size_t)i * PART : PART;
+        put(d, report);
+    }
+}
+
+static void report_now(struct ib_daemon *d, bool sees)
+{
+    struct report report = {.from = REPORT_MAPPERD, .instance = d->instance};
+    struct report_record *records = NULL;
+    uint64_t version = 0;
+    size_t n = 0;
+
+    if (!d->sender)
+        return;
+    memcpy(report.node, d->node, sizeof(report.node));
+    report.map.present = true;
+    report.map.leader = report.map.configured = sees;
+    report.map.verify_us = (uint32_t)(d->took / 1000);
+    memcpy(report.map.leader_node, d->node, sizeof(d->node));
+    if (lost_any(d))
+        d->told = 0;
+    if (sees)
+        records = ib_watch_records(d->watch, &n, &version);
+    report.map.version = d->version_base + version;
+    if (records && version != d->told)
+        put_records(d, &report, records, n);
+    else
+        put(d, &report);
+    d->told = records ? version : 0;
+    free(records);
+}
+
+/* ---- a sweep ------------------------------------------------------------- */
+
+static void tell_sweep(struct ib_daemon *d)
+{
+    static bool told;
+
+    if (d->why.text[0]) {
+        if (!told)
+            log_warn("SF-E851 the fabric cannot be looked at: %s", d->why.text);
+        told = true;
+        return;
+    }
+    if (told || d->fresh)
+        log_info("%u hosts, %u switches, %u cables: %" PRIu64
+                 " questions so far, %" PRIu64 " explorations, last sweep "
+                 "%.3f s",
+                 d->map->nhosts, d->map->nxbars, d->map->ncables, d->mads,
+                 d->explorations, (double)d->took / 1e9);
+    told = false;
+    if (d->fresh && d->settings->map_file) {
+        struct errbuf err;
+
+        if (netfile_write(d->settings->map_file, d->map, &err) < 0)
+            log_warn("SF-E854 cannot write the map: %s", err.text);
+    }
+}
+
+static void sweep_done(struct clerk_job *job, bool cancelled)
+{
+    struct ib_daemon *d = (struct ib_daemon *)job;
+    bool sees;
+
+    if (cancelled)
+        return;
+    sees = !d->why.text[0] && !d->blind;
+    tell_sweep(d);
+    if (sees && d->fresh)
+        keep_cables(d);
+    if (sees)
+        take_answers(d);
+    report_now(d, sees);
+    ev_timer_again(d->loop, &d->timer);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
+{
+    struct ib_daemon *d = t->data;
+
+    (void)events;
+    ev_timer_stop(loop, t);
+    if (clerk_give(d->sweeper, &d->sweep) < 0)
+        ev_timer_again(loop, t);
+}
+
+static void on_signal(struct ev_loop *loop, ev_signal *s, int events)
+{
+    (void)s;
+    (void)events;
+    ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_wrong_names(const char *text, void *arg)
+{
+    (void)arg;
+    log_warn("SF-E859 no names from this file: %s", text);
+}
+
+static void watch_signal(struct ib_daemon *d, ev_signal *s, int signo)
+{
+    ev_signal_init(s, on_signal, signo);
+    ev_signal_start(d->loop, s);
+}
+
+static int open_reports(struct ib_daemon *d, struct errbuf *err)
+{
+    struct sender_options options = {.to = d->settings->health,
+                                     .munge_socket = d->settings->munge,
+                                     .reader = (uid_t)-1,
+                                     .lost = lost};
+
+    if (!d->settings->health)
+        return 0;
+    d->clerk = clerk_new(d->loop, SF_SENDER_QUEUE_MAX);
+    if (!d->clerk)
+        return errprintf(err, "no thread to ask munged");
+    options.clerk = d->clerk;
+    d->sender = sender_new(d->loop, &options, err);
+    return d->sender ? 0 : -1;
+}
+
+/* The NodeName: as set, else the host's name without its domain. */
+static int name_self(struct ib_daemon *d, struct errbuf *err)
+{
+    char host[256] = "";
+
+    if (d->settings->node)
+        snprintf(host, sizeof(host), "%s", d->settings->node);
+    else if (gethostname(host, sizeof(host) - 1) == 0)
+        host[strcspn(host, ".")] = '\0';
+    if (!host[0] || strlen(host) >= sizeof(d->node))
+        return errprintf(err, "NodeName: missing or too long");
+    strcpy(d->node, host);
+    return 0;
+}
+
+static int start(struct ib_daemon *d, struct errbuf *err)
+{
+    const struct settings *s = d->settings;
+
+    d->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    d->watch = ib_watch_new();
+    d->names = names_new(s->elanhosts, s->cabling, on_wrong_names, d);
+    if (!d->loop || !d->watch || !d->names ||
+        mac_random(&d->instance, sizeof(d->instance)) < 0)
+        return errprintf(err, "no event loop, memory or randomness");
+    d->version_base = clock_ns() >> 20 & 0xffffffff;
+    d->sweeper = clerk_new(d->loop, 1);
+    if (!d->sweeper)
+        return errprintf(err, "no thread to sweep");
+    if (name_self(d, err) < 0 ||
+        ib_port_open(&d->io, s->ca, (int)s->ca_port, err) < 0 ||
+        open_reports(d, err) < 0)
+        return -1;
+    d->sweep.work = sweep_work;
+    d->sweep.done = sweep_done;
+    ev_timer_init(&d->timer, on_timer, 0., (double)s->sweep);
+    d->timer.data = d;
+    ev_timer_start(d->loop, &d->timer);
+    watch_signal(d, &d->sigterm, SIGTERM);
+    watch_signal(d, &d->sigint, SIGINT);
+    signal(SIGPIPE, SIG_IGN);
+    return 0;
+}
+
+/* The process ends with it: libibumad's port is closed by that (ib_port.h),
+ * and so is all that the thread may still use. */
+int run_ib(struct settings *settings)
+{
+    struct ib_daemon *d = calloc(1, sizeof(*d));
+    struct errbuf err = {"no memory"};
+
+    if (!d || (d->settings = settings, start(d, &err) < 0)) {
+        log_error("SF-E850 %s", err.text);
+        return 1;
+    }
+    log_info("InfiniBand port %d of node %s, a sweep every %ld s", d->io.number,
+             d->node, settings->sweep);
+    notify_manager(NOTIFY_READY);
+    ev_run(d->loop, 0);
+    notify_manager(NOTIFY_STOPPING);
+    fflush(NULL);
+    _exit(0);
+}
+
+#else
+
+int run_ib(struct settings *settings)
+{
+    (void)settings;
+    log_error("SF-E850 built without libibumad: no InfiniBand");
+    return 2;
+}
+
+#endif

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The health of an InfiniBand fabric in Slurm, with nothing else of ours: a
+# cable of ibsim's is pulled, sinfo and sfabric tell which it is, by names.
+. "$(dirname "$0")/lib.sh"
+need_stage libexec/slurm-fabric/mapperd libexec/slurm-fabric/switchmgrd \
+    bin/sfabric
+. "$SF_TOP_SRCDIR/tests/cluster/infiniband.sh"
+lacks=$(ib_missing)
+[ -z "$lacks" ] || skip_all "this machine lacks: $(echo $lacks)"
+cluster_up --nodes 4 --switch none \
+    --node-conf "Features=$FABRIC_FEATURES"
+LIMIT=300
+LOG=$CLUSTER/log/switchmgrd.log
+ib_up || exit 99
+
+idle() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
+drained() {
+    case $(sinfo -h -n "$1" -o %T) in drain*) return 0 ;; esac
+    return 1
+}
+settled() {
+    local k
+    wait_for 60 fabric_is_all_up
+    for k in $FABRIC_NODES; do wait_for 60 idle "$k"; done
+    before=$(wc -l <"$LOG")
+}
+since() { tail -n "+$((before + 1))" "$LOG"; }
+says() { # PATTERN WORDS..: sfabric
+    run_as_root ctl "$STAGE/bin/sfabric" "${@:2}"
+    grep -Eq "$1" <<<"$out"
+}
+
+case_a_pulled_cable_of_infiniband_reaches_sinfo() { # SL-24
+    local k
+    settled
+    ib_pull 1002 1
+    wait_for 60 drained n2
+    capture sinfo -h -n n2 -o %E
+    assert_output '^switchmgrd: fabric rail 0 down \(no link at leaf1:1: '
+    says 'no link at leaf1:1' why n2 || fail "sfabric why: $out"
+    for k in n0 n1 n3; do
+        fabric_is $k up || fail "$k: $(since | grep "host $k")"
+        idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
+    done
+    assert_equal 1 "$(since | grep -cE 'host n2 .*-> down')" "times told"
+    ib_plug 1002 1
+    settled
+}
+
+# One node, two rails: the reason says which.
+case_a_rail_of_two_is_told_apart() { # SL-24
+    settled
+    ib_pull 1002 3
+    wait_for 60 fabric_is n3 down
+    wait_for 60 drained n3
+    capture sinfo -h -n n3 -o %E
+    assert_output '^switchmgrd: fabric rail 1 down \(no link at leaf1:3: '
+    ib_plug 1002 3
+    settled
+}
+
+# A cable between switches is nobody's drain.
+case_a_cable_between_switches_is_shown() { # SL-24
+    local k
+    settled
+    ib_pull 1001 5
+    wait_for 60 says 'link leaf0:5 - spine0:1 is down: no link at'
+    for k in $FABRIC_NODES; do
+        idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
+    done
+    ib_plug 1001 5
+    wait_for 60 no_link_down
+    settled
+}
+no_link_down() { ! says 'link leaf0:5 .* is down'; }
+
+# A subnet manager is what brings a port up: none does here any more.
+case_a_port_without_a_subnet_manager_is_not_up() { # SL-24
+    local pid
+    settled
+    for pid in $(fabric_pids opensm); do pidkill KILL "$pid"; done
+    ib_pull 1002 1
+    wait_for 60 drained n2
+    ib_plug 1002 1
+    wait_for 60 says 'leaf1:1 is INIT: no subnet manager' why n2
+    drained n2 || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
+    ib_start_sm
+    settled
+}
+
+# What was down when the mapper was started again is still missed, and who
+# was drained comes back by itself.
+case_a_mapper_started_again_drains_nobody() { # SL-24
+    local pid k
+    settled
+    for pid in $(fabric_pids mapperd); do pidkill KILL "$pid"; done
+    ib_start_mapperd
+    sleep 5 # some sweeps
+    for k in $FABRIC_NODES; do
+        idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
+    done
+    assert_empty "$(since | grep -E -- '-> (down|flapping)')" "what was told"
+}
+
+run_cases

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cables of InfiniBand: what both ends say of them, sweep by sweep, and which
+ * records that makes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mapperd/ib_watch.h"
+
+#define LEAF 0x1001
+#define SPINE 0x2001
+
+static const struct smp_port_info active = {
+    .state = SMP_ACTIVE, .physical = SMP_LINK_UP, .width = 4, .width_max = 4};
+static const struct smp_port_info polling = {.state = SMP_DOWN, .physical = 2};
+static const struct smp_port_info init = {
+    .state = SMP_INIT, .physical = SMP_LINK_UP, .width = 4, .width_max = 4};
+
+static struct ib_end leaf(uint8_t port)
+{
+    return (struct ib_end){.guid = LEAF, .port = port, .name = "leaf0"};
+}
+
+static struct ib_end spine(uint8_t port)
+{
+    return (struct ib_end){.guid = SPINE, .port = port, .name = "spine0"};
+}
+
+static struct ib_end host(uint64_t guid, uint8_t rail, const char *name)
+{
+    struct ib_end e = {.guid = guid, .port = 1, .host = true, .rail = rail};
+
+    strcpy(e.name, name);
+    return e;
+}
+
+static void plug(struct ib_watch *w, struct ib_end a, struct ib_end b)
+{
+    assert_true(ib_watch_cable(w, &a, &b));
+}
+
+/* n0 and two rails of n1 on a leaf, which has one cable to a spine. */
+static struct ib_watch *world(void)
+{
+    struct ib_watch *w = ib_watch_new();
+
+    assert_non_null(w);
+    plug(w, host(0x10, 0, "n0"), leaf(1));
+    plug(w, host(0x20, 0, "n1"), leaf(2));
+    plug(w, leaf(3), host(0x30, 1, "n1"));
+    plug(w, leaf(8), spine(1));
+    return w;
+}
+
+struct said {
+    uint64_t guid;
+    uint8_t port;
+    const struct smp_port_info *info; /* NULL: it does not answer */
+};
+
+static const struct said well[] = {{LEAF, 1, &active},  {LEAF, 2, &active},
+                                   {LEAF, 3, &active},  {LEAF, 8, &active},
+                                   {SPINE, 1, &active}, {0x10, 1, &active},
+                                   {0x20, 1, &active},  {0x30, 1, &active}};
+#define NWELL (sizeof(well) / sizeof(well[0]))
+
+/* All is well, but for these. */
+static void sweep(struct ib_watch *w, const struct said *but, size_t n)
+{
+    ib_watch_begin(w);
+    for (size_t i = 0; i < NWELL; i++) {
+        const struct smp_port_info *info = well[i].info;
+
+        for (size_t k = 0; k < n; k++)
+            if (but[k].guid == well[i].guid && but[k].port == well[i].port)
+                info = but[k].info;
+        if (info)
+            ib_watch_port(w, well[i].guid, well[i].port, info);
+    }
+    ib_watch_end(w);
+}
+
+static struct report_record *found;
+
+static struct report_record record(struct ib_watch *w, enum report_kind kind,
+                                   const char *name, uint8_t rail)
+{
+    struct report_record none = {.seen = SEEN_UNKNOWN};
+    uint64_t version;
+    size_t n;
+
+    free(found);
+    found = ib_watch_records(w, &n, &version);
+    assert_non_null(found);
+    for (size_t i = 0; i < n; i++)
+        if (found[i].kind == kind && found[i].rail == rail &&
+            strcmp(found[i].name, name) == 0)
+            return found[i];
+    fail_msg("no record of %s", name);
+    return none;
+}
+
+static void expect(struct ib_watch *w, enum report_kind kind, const char *name,
+                   uint8_t rail, enum report_seen seen, const char *why)
+{
+    struct report_record r = record(w, kind, name, rail);
+
+    assert_string_equal(r.why, why);
+    assert_int_equal(r.seen, seen);
+}
+
+static void end(struct ib_watch *w)
+{
+    free(found);
+    found = NULL;
+    ib_watch_free(w);
+}
+
+static void what_is_well_is_up(void **state)
+{
+    struct ib_watch *w = world();
+    struct report_record r;
+
+    sweep(w, NULL, 0);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_UP, "");
+    expect(w, REPORT_HOST, "n1", 1, SEEN_UP, "");
+    expect(w, REPORT_XBAR, "leaf0", 0, SEEN_UP, "");
+    r = record(w, REPORT_LINK, "leaf0:8", 0);
+    assert_string_equal(r.peer, "spine0:1");
+    assert_int_equal(r.seen, SEEN_UP);
+    r = record(w, REPORT_HOST, "n1", 1);
+    assert_string_equal(r.peer, "leaf0:3");
+    assert_int_equal(r.board, 0x30);
+    end(w);
+}
+
+/* By the switch's end: the host behind it cannot be asked any more. */
+static void a_pulled_cable_is_named_by_the_switchs_end(void **state)
+{
+    static const struct said pulled[] = {{LEAF, 3, &polling}, {0x30, 1, NULL}};
+    struct ib_watch *w = world();
+
+    sweep(w, NULL, 0);
+    sweep(w, pulled, 2);
+    expect(w, REPORT_HOST, "n1", 1, SEEN_DOWN, "no link at leaf0:3: Polling");
+    expect(w, REPORT_HOST, "n1", 0, SEEN_UP, "");
+    sweep(w, NULL, 0);
+    expect(w, REPORT_HOST, "n1", 1, SEEN_UP, "");
+    end(w);
+}
+
+static void init_and_armed_are_not_up(void **state)
+{
+    struct smp_port_info armed = init;
+    struct said here[] = {{LEAF, 1, &init}, {0x10, 1, &init}};
+    struct ib_watch *w = world();
+
+    sweep(w, here, 2);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_DOWN,
+           "leaf0:1 is INIT: no subnet manager");
+    armed.state = SMP_ARMED;
+    here[0].info = &active;
+    here[1].info = &armed;
+    sweep(w, here, 2);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_DOWN,
+           "n0:1 is ARMED: no subnet manager");
+    end(w);
+}
+
+/* A lost answer is no fault; three in a row are told, and no drain. */
+static void one_silent_sweep_is_nothing(void **state)
+{
+    static const struct said mute[] = {{0x10, 1, NULL}};
+    struct ib_watch *w = world();
+
+    sweep(w, NULL, 0);
+    for (int i = 1; i < IB_WATCH_SILENT; i++) {
+        sweep(w, mute, 1);
+        expect(w, REPORT_HOST, "n0", 0, SEEN_UP, "");
+    }
+    sweep(w, mute, 1);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_DEGRADED, "n0:1 answers no question");
+    sweep(w, NULL, 0);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_UP, "");
+    end(w);
+}
+
+static void a_dead_switch_takes_its_hosts_along(void **state)
+{
+    static const struct said dead[] = {{LEAF, 1, NULL},      {LEAF, 2, NULL},
+                                       {LEAF, 3, NULL},      {LEAF, 8, NULL},
+                                       {SPINE, 1, &polling}, {0x10, 1, NULL},
+                                       {0x20, 1, NULL},      {0x30, 1, NULL}};
+    struct ib_watch *w = world();
+
+    sweep(w, NULL, 0);
+    for (int i = 0; i < IB_WATCH_SILENT; i++)
+        sweep(w, dead, 8);
+    expect(w, REPORT_XBAR, "leaf0", 0, SEEN_DOWN, "answers no question");
+    expect(w, REPORT_XBAR, "spine0", 0, SEEN_UP, "");
+    expect(w, REPORT_HOST, "n0", 0, SEEN_DOWN, "leaf0:1 is out of reach");
+    expect(w, REPORT_LINK, "leaf0:8", 0, SEEN_DOWN,
+           "no link at spine0:1: Polling");
+    end(w);
+}
+
+/* Who was plugged elsewhere is not missed where it was. */
+static void a_cable_that_is_moved_is_not_missed(void **state)
+{
+    static const struct said moved[] = {{LEAF, 1, &polling}};
+    struct ib_watch *w = world();
+    struct report_record r;
+
+    sweep(w, NULL, 0);
+    plug(w, leaf(4), host(0x10, 0, "n0"));
+    sweep(w, moved, 1);
+    ib_watch_begin(w);
+    ib_watch_port(w, LEAF, 4, &active);
+    ib_watch_port(w, 0x10, 1, &active);
+    ib_watch_end(w);
+    r = record(w, REPORT_HOST, "n0", 0);
+    assert_string_equal(r.peer, "leaf0:4");
+    assert_int_equal(r.seen, SEEN_UP);
+    end(w);
+}
+
+static void each_port_keeps_its_rail(void **state)
+{
+    struct ib_watch *w = world();
+
+    assert_int_equal(ib_watch_rail(w, 0x20, 1), 0);
+    assert_int_equal(ib_watch_rail(w, 0x30, 1), 1);
+    assert_int_equal(ib_watch_rail(w, LEAF, 1), -1);
+    assert_int_equal(ib_watch_rail(w, 0x40, 1), -1);
+    assert_int_equal(ib_watch_free_rail(w, "n1"), 2);
+    assert_int_equal(ib_watch_free_rail(w, "n7"), 0);
+    plug(w, leaf(2), host(0x50, 2, "n1")); /* another adapter in its place */
+    assert_int_equal(ib_watch_free_rail(w, "n1"), 3);
+    end(w);
+}
+
+static void the_version_rises_when_something_changes(void **state)
+{
+    static const struct said pulled[] = {{LEAF, 3, &polling}};
+    struct ib_watch *w = world();
+    uint64_t first, second;
+    size_t n;
+
+    sweep(w, NULL, 0);
+    free(ib_watch_records(w, &n, &first));
+    assert_int_equal(n, 2 + 4);
+    sweep(w, NULL, 0);
+    free(ib_watch_records(w, &n, &second));
+    assert_int_equal(first, second);
+    sweep(w, pulled, 1);
+    free(ib_watch_records(w, &n, &second));
+    assert_int_equal(first + 1, second);
+    end(w);
+}
+
+/* A cable of a port to itself, ports of nobody: no crash, nothing told twice.
+ */
+static void what_makes_no_sense_hurts_nobody(void **state)
+{
+    struct ib_watch *w = ib_watch_new();
+    struct ib_end a = leaf(1), b = host(0x10, 0, "n0");
+    uint64_t version;
+    size_t n;
+
+    ib_watch_cable(w, &a, &a);
+    assert_true(ib_watch_cable(w, &a, &b));
+    assert_true(ib_watch_cable(w, &b, &a));
+    ib_watch_port(w, 0x77, 9, &active);
+    free(ib_watch_records(w, &n, &version));
+    assert_int_equal(n, 2);
+    end(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_well_is_up),
+        cmocka_unit_test(a_pulled_cable_is_named_by_the_switchs_end),
+        cmocka_unit_test(init_and_armed_are_not_up),
+        cmocka_unit_test(one_silent_sweep_is_nothing),
+        cmocka_unit_test(a_dead_switch_takes_its_hosts_along),
+        cmocka_unit_test(a_cable_that_is_moved_is_not_missed),
+        cmocka_unit_test(each_port_keeps_its_rail),
+        cmocka_unit_test(the_version_rises_when_something_changes),
+        cmocka_unit_test(what_makes_no_sense_hurts_nobody),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
