@@ -25,8 +25,7 @@ AC_DEFUN([SF_SLURM], [
     AC_MSG_RESULT([$SLURM_VERSION])
     AS_CASE([$sf_major.$sf_minor],
         [22.5 | 23.2 | 23.11], [sf_hooks=22.05],
-        [24.5 | 24.11 | 25.5], [sf_hooks=24.05],
-        [25.11 | 26.5], [sf_hooks=25.11],
+        [24.5 | 24.11 | 25.5 | 25.11 | 26.5], [sf_hooks=24.05],
         [AC_MSG_ERROR([Slurm $SLURM_VERSION is not supported.
  This release knows the plugin ABI of Slurm 22.05 to 26.05.])])
     AS_IF([$AWK -v version="$sf_major $sf_minor $sf_micro" \
@@ -48,7 +47,6 @@ AC_DEFUN([SF_SLURM], [
     AC_MSG_RESULT([$slurmplugindir])
     AM_CONDITIONAL([SLURM_HOOKS_22_05], [test "$sf_hooks" = 22.05])
     AM_CONDITIONAL([SLURM_HOOKS_24_05], [test "$sf_hooks" = 24.05])
-    AM_CONDITIONAL([SLURM_HOOKS_25_11], [test "$sf_hooks" = 25.11])
     AC_SUBST([slurmplugindir])
     AC_SUBST([SLURM_PREFIX], [$with_slurm])
     AC_SUBST([SLURM_VERSION])

@@ -144,8 +144,27 @@ static void print_job(void)
     AT(job_id, job_id);
     AT(restarts, restart_cnt);
     AT(user_id, user_id);
+#if SINCE(24, 5) /* what a lease is made from; before there is no stepmgr */
+    AT(flags, bit_flags);
+    AT(state, job_state);
+    AT(nodes, nodes);
+    AT(resources, job_resrcs);
+    AT(switch_job, switch_jobinfo);
+#endif
     end(sizeof(record));
 }
+
+#if SINCE(24, 5)
+static void print_resources(void)
+{
+    typedef job_resources_t record;
+
+    begin("resources");
+    AT(cpus_len, cpu_array_cnt);
+    AT(cpus, cpu_array_value);
+    end(sizeof(record));
+}
+#endif
 
 int main(void)
 {
@@ -155,6 +174,9 @@ int main(void)
     print_task();
     print_step();
     print_job();
+#if SINCE(24, 5)
+    print_resources();
+#endif
     printf("    .conf_node_name = %zu,\n", offsetof(slurmd_conf_t, node_name));
     return 0;
 }

@@ -61,6 +61,16 @@ uint32_t elan_live_count(const struct elan_live *live)
     return HASH_COUNT(live->by_number);
 }
 
+void elan_live_each(struct elan_live *live,
+                    void (*f)(struct elan_live_program *p, void *arg),
+                    void *arg)
+{
+    struct elan_live_program *p, *next;
+
+    HASH_ITER(hh, live->by_number, p, next)
+    f(p, arg);
+}
+
 const struct elan_jobinfo *elan_live_info(const struct elan_live_program *p)
 {
     return &p->info;

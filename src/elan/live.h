@@ -25,6 +25,11 @@ struct elan_live_program *elan_live_any(const struct elan_live *live);
 void elan_live_remove(struct elan_live *live, struct elan_live_program *p);
 uint32_t elan_live_count(const struct elan_live *live);
 
+/* Of each one; f may remove it. */
+void elan_live_each(struct elan_live *live,
+                    void (*f)(struct elan_live_program *p, void *arg),
+                    void *arg);
+
 /* What was entered, without the sealed text; borrowed. */
 const struct elan_jobinfo *elan_live_info(const struct elan_live_program *p);
 

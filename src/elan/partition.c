@@ -12,12 +12,25 @@ struct elan_partition {
     struct elan_contexts *contexts;
     struct elan_prognum prognum;
     struct elan_live live;
+    struct elan_live leases; /* by the first number of their blocks */
 };
 
 static uint32_t random_context(const struct elan_site *site, uint32_t random)
 {
     return site->base_context +
            random % (site->top_context - site->base_context + 1);
+}
+
+static bool is_lease(const struct elan_jobinfo *info)
+{
+    return info->step_id == ELAN_LEASE_STEP;
+}
+
+/* Where it is in the books. */
+static struct elan_live *books_of(struct elan_partition *pm,
+                                  const struct elan_jobinfo *info)
+{
+    return is_lease(info) ? &pm->leases : &pm->live;
 }
 
 struct elan_partition *elan_partition_create(const struct elan_site *site,
@@ -41,6 +54,27 @@ struct elan_partition *elan_partition_create(const struct elan_site *site,
     return pm;
 }
 
+struct elan_partition *
+elan_partition_create_leased(const struct elan_jobinfo *info,
+                             struct errbuf *err)
+{
+    struct elan_site site = {
+        .base_context = info->low_context,
+        .top_context = info->low_context + info->ncontexts - 1,
+    };
+    struct elan_partition *pm;
+
+    if (!is_lease(info) || info->prognum == 0 || info->ncontexts == 0) {
+        errno = EINVAL;
+        errprintf(err, "job %u has no lease", info->job_id);
+        return NULL;
+    }
+    pm = elan_partition_create(&site, 0, err);
+    if (pm)
+        elan_prognum_init_block(&pm->prognum, info->prognum);
+    return pm;
+}
+
 static struct elan_nodes nodes_of(const struct elan_jobinfo *info)
 {
     return (struct elan_nodes){info->nodes, info->nnodes};
@@ -52,14 +86,14 @@ static void drop(struct elan_partition *pm, struct elan_live_program *p)
 
     elan_contexts_release(pm->contexts, nodes_of(info), info->low_context,
                           info->ncontexts);
-    elan_live_remove(&pm->live, p);
+    elan_live_remove(books_of(pm, info), p);
 }
 
 void elan_partition_forget(struct elan_partition *pm)
 {
     struct elan_live_program *p;
 
-    while ((p = elan_live_any(&pm->live)))
+    while ((p = elan_live_any(&pm->live)) || (p = elan_live_any(&pm->leases)))
         drop(pm, p);
 }
 
@@ -120,7 +154,17 @@ static bool is_live(uint32_t prognum, void *arg)
 {
     const struct elan_partition *pm = arg;
 
-    return elan_live_find(&pm->live, prognum) != NULL;
+    return elan_live_find(&pm->live, prognum) ||
+           elan_live_find(&pm->leases, elan_prognum_block(prognum));
+}
+
+/* Has somebody a number of the block? */
+static bool is_block_taken(uint32_t first, void *arg)
+{
+    for (uint32_t n = 0; n < ELAN_PROGNUM_BLOCK; n++)
+        if (is_live(first + n, arg))
+            return true;
+    return false;
 }
 
 /* One capability per rail. */
@@ -261,10 +305,82 @@ int elan_partition_build(struct elan_partition *pm,
     return 0;
 }
 
+/* No block can be free that neither a lease nor a program is in. */
+static int take_lease(struct elan_partition *pm, struct elan_jobinfo *got,
+                      struct errbuf *err)
+{
+    uint32_t most =
+        1 + elan_live_count(&pm->leases) + elan_live_count(&pm->live);
+
+    if (elan_contexts_alloc(pm->contexts, nodes_of(got), got->ncontexts,
+                            &got->low_context, err) < 0)
+        return -1;
+    got->prognum =
+        elan_prognum_take_block(&pm->prognum, most, is_block_taken, pm);
+    if (got->prognum == 0)
+        errprintf(err, "no block of program numbers is free");
+    else if (elan_live_add(&pm->leases, got) == 0)
+        return 0;
+    else
+        errprintf(err, "out of memory");
+    elan_contexts_release(pm->contexts, nodes_of(got), got->low_context,
+                          got->ncontexts);
+    errno = got->prognum == 0 ? EBUSY : ENOMEM;
+    return -1;
+}
+
+int elan_partition_lease(struct elan_partition *pm,
+                         const struct elan_layout *nodes, uint32_t width,
+                         struct elan_jobinfo *info, struct errbuf *err)
+{
+    struct elan_jobinfo got = *info;
+
+    if (!is_lease(info) || info->prognum != 0) {
+        errno = EINVAL;
+        return errprintf(err, "job %u has a lease already", info->job_id);
+    }
+    got.ncontexts = width;
+    if (copy_nodes(&got, nodes, err) == 0) {
+        int saved;
+
+        if (take_lease(pm, &got, err) == 0) {
+            *info = got;
+            return 0;
+        }
+        saved = errno;
+        free(got.nodes);
+        errno = saved;
+    }
+    return -1;
+}
+
+struct each {
+    void (*f)(const struct elan_jobinfo *info, void *arg);
+    void *arg;
+};
+
+static void call_each(struct elan_live_program *p, void *arg)
+{
+    const struct each *each = arg;
+
+    each->f(elan_live_info(p), each->arg);
+}
+
+void elan_partition_each_lease(struct elan_partition *pm,
+                               void (*f)(const struct elan_jobinfo *info,
+                                         void *arg),
+                               void *arg)
+{
+    struct each each = {f, arg};
+
+    elan_live_each(&pm->leases, call_each, &each);
+}
+
 bool elan_partition_release(struct elan_partition *pm,
                             const struct elan_jobinfo *info)
 {
-    struct elan_live_program *p = elan_live_find(&pm->live, info->prognum);
+    struct elan_live_program *p =
+        elan_live_find(books_of(pm, info), info->prognum);
     int saved = errno;
 
     if (!p || !elan_live_same_step(p, info))
@@ -281,7 +397,7 @@ int elan_partition_recover(struct elan_partition *pm,
 
     if (info->prognum == 0)
         return 0;
-    p = elan_live_find(&pm->live, info->prognum);
+    p = elan_live_find(books_of(pm, info), info->prognum);
     if (p && elan_live_same_step(p, info))
         return 0;
     if (p) {
@@ -289,10 +405,16 @@ int elan_partition_recover(struct elan_partition *pm,
         return errprintf(err, "program %u is that of step %u.%u", info->prognum,
                          elan_live_info(p)->job_id, elan_live_info(p)->step_id);
     }
+    if (is_lease(info) ? is_block_taken(info->prognum, pm)
+                       : is_live(info->prognum, pm)) {
+        errno = EEXIST;
+        return errprintf(err, "program numbers from %u on are leased or taken",
+                         info->prognum);
+    }
     if (elan_contexts_claim(pm->contexts, nodes_of(info), info->low_context,
                             info->ncontexts, err) < 0)
         return -1;
-    if (elan_live_add(&pm->live, info) == 0)
+    if (elan_live_add(books_of(pm, info), info) == 0)
         return 0;
     elan_contexts_release(pm->contexts, nodes_of(info), info->low_context,
                           info->ncontexts);

@@ -67,6 +67,29 @@ void elan_partition_state(const struct elan_partition *pm, bool orderly,
 bool elan_partition_wants_save(const struct elan_partition *pm);
 void elan_partition_saved(struct elan_partition *pm);
 
+/* A lease (lease.h) in the books is a program of the job's extern step, by the
+ * first number of its block; released and recovered as any other. */
+#define ELAN_LEASE_STEP 0xfffffffcu
+
+/* Lease `width` contexts on these nodes and a block of numbers to the job of
+ * *info, which comes from elan_jobinfo_init() with ELAN_LEASE_STEP.  0, or -1
+ * as elan_partition_build(); then nothing has changed. */
+int elan_partition_lease(struct elan_partition *pm,
+                         const struct elan_layout *nodes, uint32_t width,
+                         struct elan_jobinfo *info, struct errbuf *err);
+
+/* Of each lease; f may release it. */
+void elan_partition_each_lease(struct elan_partition *pm,
+                               void (*f)(const struct elan_jobinfo *info,
+                                         void *arg),
+                               void *arg);
+
+/* The stepmgr's: gives out what was leased and nothing else.  NULL with errno
+ * and text: EINVAL *info is no lease, ENOMEM. */
+struct elan_partition *
+elan_partition_create_leased(const struct elan_jobinfo *info,
+                             struct errbuf *err);
+
 struct elan_step {
     uint32_t uid; /* owner of the job */
     uint32_t run; /* of the job: how often it was requeued */

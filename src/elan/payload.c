@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/be.h"
+#include "elan/lease.h"
 
 #define PAYLOAD_MAGIC 0x53464550 /* "SFEP" */
 #define PAYLOAD_VERSION 2
@@ -186,8 +187,11 @@ typedef int check_f(const struct elan_payload *p, const struct elan_check *c,
 static int check_encoder(const struct elan_payload *p,
                          const struct elan_check *c, struct errbuf *err)
 {
-    if (c->encoder_uid == 0 || c->encoder_uid == c->slurm_uid)
+    if (c->encoder_uid == c->slurm_uid || (c->encoder_uid == 0 && c->lease))
         return 0;
+    if (c->encoder_uid == 0)
+        return errprintf(err, "encoder uid: sealed by root, and slurmctld has "
+                              "leased nothing to the job");
     return errprintf(err, "encoder uid: sealed by uid %u, not by SlurmUser %u",
                      (unsigned)c->encoder_uid, (unsigned)c->slurm_uid);
 }
@@ -266,12 +270,18 @@ static int check_age(const struct elan_payload *p, const struct elan_check *c,
     return 0;
 }
 
+static int check_lease(const struct elan_payload *p, const struct elan_check *c,
+                       struct errbuf *err)
+{
+    return c->lease ? elan_lease_check(c->lease, p, err) : 0;
+}
+
 int elan_payload_check(const struct elan_payload *p,
                        const struct elan_check *check, struct errbuf *err)
 {
     static check_f *const ladder[] = {
-        check_encoder, check_job, check_step, check_component,
-        check_uid,     check_run, check_node, check_age,
+        check_encoder, check_job,  check_step, check_component, check_uid,
+        check_run,     check_node, check_age,  check_lease,
     };
 
     for (size_t i = 0; i < sizeof(ladder) / sizeof(ladder[0]); i++) {

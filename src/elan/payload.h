@@ -25,6 +25,8 @@
 /* Clocks of controller and node may differ by this much, seconds. */
 #define ELAN_PAYLOAD_CLOCK_SKEW 300
 
+struct elan_lease;
+
 struct elan_payload {
     uint32_t job_id;
     uint32_t step_id;
@@ -51,7 +53,10 @@ int elan_payload_encode(const struct elan_payload *p, void **buf, size_t *len,
 struct elan_check {
     uid_t encoder_uid; /* who sealed it, by munged's word */
     bool expired;      /* munged says that its time to live is over */
-    uid_t slurm_uid;   /* SlurmUser; root is good as well */
+    uid_t slurm_uid;   /* SlurmUser */
+    /* What slurmctld leased to the job (lease.h); NULL: none came.  With it
+     * root is good as well: a stepmgr. */
+    const struct elan_lease *lease;
     uint32_t job_id;
     uint32_t step_id;
     uint32_t het_comp;
@@ -65,7 +70,8 @@ struct elan_check {
 
 /* Decode the opened payload buf[0..len) into *p (elan_payload_free() it;
  * cleared on failure), then check, each step by itself and in this order:
- * decode, magic, encoder uid, job, step, component, uid, run, node set, age.
+ * decode, magic, encoder uid, job, step, component, uid, run, node set, age,
+ * lease.
  * Returns 0, or -1 with errno and a text that begins with the name of the
  * failed check ("job: ..."): EPROTO decode or magic, EPROTONOSUPPORT version,
  * EPERM any of the others, ENOMEM. */

@@ -44,8 +44,13 @@ struct slurmabi_layout {
         uint32_t magic;
         uint16_t magic_at, het_job_id, het_job_offset, job_id, restarts;
         uint16_t user_id;
+        uint16_t flags, state, nodes, resources, switch_job; /* from 24.05 */
         uint16_t size;
     } job;
+    struct {
+        uint16_t cpus_len, cpus; /* runs of nodes that are alike */
+        uint16_t size;
+    } resources;             /* of a job, from 24.05 */
     uint16_t conf_node_name; /* in slurmd's and slurmstepd's *conf */
 };
 

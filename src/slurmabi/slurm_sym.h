@@ -25,6 +25,7 @@
     (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM((major), (minor), 0))
 
 struct slurmabi_buf;   /* Slurm: buf_t */
+struct slurmabi_job;   /* Slurm: job_record_t, see slurmabi/job.h */
 struct slurmabi_cred;  /* Slurm: slurm_cred_t */
 struct slurmabi_stepd; /* Slurm: stepd_step_rec_t, see slurmabi/stepd.h */
 struct slurmabi_step;  /* Slurm: step_record_t, see slurmabi/step.h */
@@ -88,6 +89,9 @@ int proctrack_g_add(struct slurmabi_stepd *step, pid_t pid)
 /* A line for who started the job: at the terminal of srun or salloc, or in what
  * a batch script says.  Only in slurmctld, whose read lock of jobs is held. */
 int srun_user_message(void *job, char *text) __attribute__((weak));
+
+/* slurmctld's record of a job, whose lock for jobs is held. */
+struct slurmabi_job *find_job_record(uint32_t job_id) __attribute__((weak));
 
 /* NodeAddr of a node, in Slurm's memory; srun and the daemons have it. */
 char *slurm_conf_get_nodeaddr(const char *name) __attribute__((weak));
@@ -178,9 +182,6 @@ void mpi_p_conf_set(void *table);
 int mpi_p_slurmstepd_prefork(const struct slurmabi_stepd *step, char ***env);
 int mpi_p_slurmstepd_task(const struct slurmabi_mpi_task *task, char ***env);
 
-#define SLURMABI_HOOKS_25_11 SLURMABI_SINCE(25, 11)
-#define SLURMABI_HOOKS_24_05 (SLURMABI_SINCE(24, 5) && !SLURMABI_HOOKS_25_11)
-
 /* slurmstepd has no hook between the end of the last task and the end of all
  * that is in the step's container. */
 #define SLURMABI_HAS_JOB_FINI (!SLURMABI_SINCE(24, 5))
@@ -195,19 +196,30 @@ int switch_p_job_attach(struct switch_jobinfo *info, char ***env,
 int switch_p_job_step_complete(struct switch_jobinfo *info, char *nodelist);
 
 #if SLURMABI_SINCE(24, 5)
-/* A job's record, which is not ours to look at. */
-struct slurmabi_job;
+#if !SLURMABI_SINCE(25, 11) /* then they have their names the other way round  \
+                             */
+#define switch_p_stepinfo_build switch_p_build_stepinfo
+#define switch_p_stepinfo_duplicate switch_p_duplicate_stepinfo
+#define switch_p_stepinfo_free switch_p_free_stepinfo
+#define switch_p_stepinfo_pack switch_p_pack_stepinfo
+#define switch_p_stepinfo_unpack switch_p_unpack_stepinfo
+#define switch_p_jobinfo_pack switch_p_pack_jobinfo
+#define switch_p_jobinfo_unpack switch_p_unpack_jobinfo
+#define switch_p_jobinfo_free switch_p_free_jobinfo
+#endif
 
 int switch_p_save(void);
 int switch_p_restore(bool recover);
-void switch_p_job_complete(struct slurmabi_job *job);
-int switch_p_fs_init(struct slurmabi_stepd *step);
-void switch_p_extern_step_fini(uint32_t job_id);
-#endif
-
-#if SLURMABI_HOOKS_25_11 /* 25.11 and 26.05, which want some less */
+#if SLURMABI_SINCE(25, 11)
 int switch_p_stepinfo_build(struct switch_jobinfo **info, void *jobinfo,
                             struct slurmabi_step *step);
+int switch_p_job_start(struct slurmabi_job *job, bool test_only);
+#else
+int switch_p_stepinfo_build(struct switch_jobinfo **info,
+                            slurm_step_layout_t *layout,
+                            struct slurmabi_step *step);
+void switch_p_job_start(struct slurmabi_job *job);
+#endif
 void switch_p_stepinfo_duplicate(struct switch_jobinfo *src,
                                  struct switch_jobinfo **dst);
 void switch_p_stepinfo_free(struct switch_jobinfo *info);
@@ -220,31 +232,17 @@ void switch_p_jobinfo_pack(void *info, struct slurmabi_buf *buf,
 int switch_p_jobinfo_unpack(void **info, struct slurmabi_buf *buf,
                             uint16_t protocol);
 void switch_p_jobinfo_free(struct slurmabi_job *job);
+void switch_p_job_complete(struct slurmabi_job *job);
+int switch_p_fs_init(struct slurmabi_stepd *step);
+/* No release wants all of these. */
+void switch_p_extern_stepinfo(struct switch_jobinfo **info,
+                              struct slurmabi_job *job);
+void switch_p_extern_step_fini(uint32_t job_id);
 bool switch_p_setup_special_steps(void);
-int switch_p_job_start(struct slurmabi_job *job, bool test_only);
 uint32_t switch_p_job_channel(struct slurmabi_job *job, char *node);
 int switch_p_stepmgr_init(void);
 void switch_p_stepmgr_fini(uint32_t job_id);
-#elif SLURMABI_HOOKS_24_05 /* 24.05, 24.11 and 25.05 */
-int switch_p_build_stepinfo(struct switch_jobinfo **info,
-                            slurm_step_layout_t *layout,
-                            struct slurmabi_step *step);
-void switch_p_duplicate_stepinfo(struct switch_jobinfo *src,
-                                 struct switch_jobinfo **dst);
-void switch_p_free_stepinfo(struct switch_jobinfo *info);
-void switch_p_pack_stepinfo(struct switch_jobinfo *info,
-                            struct slurmabi_buf *buf, uint16_t protocol);
-int switch_p_unpack_stepinfo(struct switch_jobinfo **info,
-                             struct slurmabi_buf *buf, uint16_t protocol);
-void switch_p_pack_jobinfo(void *info, struct slurmabi_buf *buf,
-                           uint16_t protocol);
-int switch_p_unpack_jobinfo(void **info, struct slurmabi_buf *buf,
-                            uint16_t protocol);
-void switch_p_free_jobinfo(struct slurmabi_job *job);
-void switch_p_job_start(struct slurmabi_job *job);
-void switch_p_extern_stepinfo(struct switch_jobinfo **info,
-                              struct slurmabi_job *job);
-#else                      /* 22.05; 23.02 and 23.11 want fewer */
+#else /* 22.05; 23.02 and 23.11 want fewer */
 int switch_p_libstate_save(char *dir);
 int switch_p_libstate_restore(char *dir, bool recover);
 int switch_p_alloc_jobinfo(struct switch_jobinfo **info, uint32_t job_id,

@@ -26,6 +26,11 @@ static const void *job_of(const struct slurmabi_step *step)
     return get_pointer(step, slurmabi_layout()->step.job_ptr);
 }
 
+struct slurmabi_job *slurmabi_step_job(const struct slurmabi_step *step)
+{
+    return (struct slurmabi_job *)(uintptr_t)job_of(step);
+}
+
 slurm_step_id_t slurmabi_step_step_id(const struct slurmabi_step *step)
 {
     slurm_step_id_t id;

@@ -34,6 +34,8 @@ int slurmabi_step_tell_user(const struct slurmabi_step *step, char *text);
 /* Where its tasks run; borrowed; NULL: it has none. */
 const slurm_step_layout_t *
 slurmabi_step_layout(const struct slurmabi_step *step);
+/* The step's job. */
+struct slurmabi_job *slurmabi_step_job(const struct slurmabi_step *step);
 /* Owner of the step's job. */
 uid_t slurmabi_step_uid(const struct slurmabi_step *step);
 /* How often the step's job was requeued and started again. */

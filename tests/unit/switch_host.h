@@ -125,7 +125,9 @@ static void *plugin;
 static char state_dir[] = "/tmp/test_switch_hooks.XXXXXX";
 
 /* dlsym() gives an object pointer; a hook is a function. */
-#define HOOK(name) ((__typeof__(&name))(uintptr_t)sym(#name))
+#define HOOK(name) ((__typeof__(&name))(uintptr_t)sym(NAME_OF(name)))
+#define NAME_OF(name) NAME_OF_(name) /* the one that Slurm looks for */
+#define NAME_OF_(name) #name
 
 static void *sym(const char *name)
 {

@@ -58,7 +58,7 @@ static void el_11_highest_number_is_used(void **state)
 
 static void el_11_saved_number_out_of_range_is_refused(void **state)
 {
-    struct elan_prognum p = {7, 7};
+    struct elan_prognum p = {.next = 7};
 
     assert_int_equal(elan_prognum_init_saved(&p, 0), -1);
     assert_int_equal(errno, EINVAL);

@@ -3,25 +3,12 @@
  * never-built or repeated arguments.
  */
 #include "elan/elanvp.h"
+#include "elan/partition.h"
 #include "switch_host.h"
 
-#if SLURMABI_HOOKS_25_11
-#define PACK switch_p_stepinfo_pack
-#define UNPACK switch_p_stepinfo_unpack
-#define FREE switch_p_stepinfo_free
-#define DUPLICATE switch_p_stepinfo_duplicate
-#define PACK_JOB switch_p_jobinfo_pack
-#define UNPACK_JOB switch_p_jobinfo_unpack
-#define FREE_JOB switch_p_jobinfo_free
+#if SLURMABI_SINCE(25, 11)
 #define FULL ESLURM_INTERCONNECT_FAILURE
 #else
-#define PACK switch_p_pack_stepinfo
-#define UNPACK switch_p_unpack_stepinfo
-#define FREE switch_p_free_stepinfo
-#define DUPLICATE switch_p_duplicate_stepinfo
-#define PACK_JOB switch_p_pack_jobinfo
-#define UNPACK_JOB switch_p_unpack_jobinfo
-#define FREE_JOB switch_p_free_jobinfo
 #define FULL ESLURM_INTERCONNECT_BUSY
 #endif
 
@@ -31,30 +18,19 @@ static void sl_02_every_hook_is_there(void **state)
         "plugin_id",
         "switch_p_save",
         "switch_p_restore",
-#if SLURMABI_HOOKS_25_11
-        "switch_p_jobinfo_pack",
-        "switch_p_jobinfo_unpack",
-        "switch_p_jobinfo_free",
-        "switch_p_stepinfo_build",
-        "switch_p_stepinfo_duplicate",
-        "switch_p_stepinfo_free",
-        "switch_p_stepinfo_pack",
-        "switch_p_stepinfo_unpack",
+        NAME_OF(switch_p_jobinfo_pack),
+        NAME_OF(switch_p_jobinfo_unpack),
+        NAME_OF(switch_p_jobinfo_free),
+        NAME_OF(switch_p_stepinfo_build),
+        NAME_OF(switch_p_stepinfo_duplicate),
+        NAME_OF(switch_p_stepinfo_free),
+        NAME_OF(switch_p_stepinfo_pack),
+        NAME_OF(switch_p_stepinfo_unpack),
         "switch_p_setup_special_steps",
         "switch_p_job_channel",
         "switch_p_stepmgr_init",
         "switch_p_stepmgr_fini",
-#else
-        "switch_p_pack_jobinfo",
-        "switch_p_unpack_jobinfo",
-        "switch_p_free_jobinfo",
-        "switch_p_build_stepinfo",
-        "switch_p_duplicate_stepinfo",
-        "switch_p_free_stepinfo",
-        "switch_p_pack_stepinfo",
-        "switch_p_unpack_stepinfo",
         "switch_p_extern_stepinfo",
-#endif
         "switch_p_job_preinit",
         "switch_p_job_init",
         "switch_p_job_postfini",
@@ -75,13 +51,13 @@ static int build(struct switch_jobinfo **j, slurm_step_layout_t *layout,
 {
     struct slurmabi_step *step = r ? fill_records(r) : NULL;
 
-#if SLURMABI_HOOKS_25_11
+#if SLURMABI_SINCE(25, 11)
     if (r)
         memcpy(r->step + slurmabi_layout()->step.layout, &layout,
                sizeof(layout));
     return HOOK(switch_p_stepinfo_build)(j, NULL, step);
 #else
-    return HOOK(switch_p_build_stepinfo)(j, layout, step);
+    return HOOK(switch_p_stepinfo_build)(j, layout, step);
 #endif
 }
 
@@ -95,30 +71,32 @@ static void sl_02_no_hook_minds_null(void **state)
     assert_int_equal(errno, ESLURM_INTERCONNECT_FAILURE);
     assert_null(j);
     j = (void *)1;
-    HOOK(DUPLICATE)(NULL, &j);
+    HOOK(switch_p_stepinfo_duplicate)(NULL, &j);
     assert_null(j);
-    HOOK(FREE)(NULL);
-    HOOK(PACK_JOB)(NULL, &buf, 0);
-    assert_int_equal(buf.len, 0); /* what unpack takes, to the byte */
-    assert_int_equal(HOOK(UNPACK_JOB)(&info, &buf, 0), 0);
+    HOOK(switch_p_stepinfo_free)(NULL);
+    HOOK(switch_p_jobinfo_pack)(NULL, &buf, 0);
+    assert_int_equal(HOOK(switch_p_jobinfo_unpack)(&info, &buf, 0), 0);
     assert_null(info);
+    assert_int_equal(buf.pos, buf.len); /* to the byte */
+    assert_int_equal(HOOK(switch_p_jobinfo_unpack)(&info, &buf, 0),
+                     SLURM_ERROR);
     assert_int_equal(HOOK(switch_p_job_step_complete)(NULL, NULL), 0);
-    HOOK(FREE_JOB)(NULL);
+    HOOK(switch_p_jobinfo_free)(NULL);
     HOOK(switch_p_job_complete)(NULL);
     HOOK(switch_p_extern_step_fini)(7);
-#if SLURMABI_HOOKS_25_11
+#if SLURMABI_SINCE(25, 11)
     assert_int_equal(HOOK(switch_p_job_start)(NULL, true), SLURM_SUCCESS);
     assert_int_equal(HOOK(switch_p_job_start)(NULL, false), SLURM_SUCCESS);
+#else
+    HOOK(switch_p_job_start)(NULL);
+#endif
     assert_int_equal(HOOK(switch_p_job_channel)(NULL, NULL), NO_VAL);
     assert_false(HOOK(switch_p_setup_special_steps)());
     assert_int_equal(HOOK(switch_p_stepmgr_init)(), SLURM_SUCCESS);
     HOOK(switch_p_stepmgr_fini)(7);
-#else
-    HOOK(switch_p_job_start)(NULL);
     j = (void *)1;
     HOOK(switch_p_extern_stepinfo)(&j, NULL);
     assert_null(j);
-#endif
 }
 
 static void sl_02_node_hooks_without_a_program(void **state)
@@ -159,9 +137,9 @@ static struct switch_jobinfo *recover(uint32_t job, uint32_t prognum,
     struct slurmabi_buf buf = {.len = 0};
 
     host.errors = 0;
-    HOOK(PACK)(j, &buf, 0);
-    HOOK(FREE)(j);
-    assert_int_equal(HOOK(UNPACK)(&got, &buf, 0), 0);
+    HOOK(switch_p_stepinfo_pack)(j, &buf, 0);
+    HOOK(switch_p_stepinfo_free)(j);
+    assert_int_equal(HOOK(switch_p_stepinfo_unpack)(&got, &buf, 0), 0);
     return got;
 }
 
@@ -170,27 +148,27 @@ static void sl_08_pack_and_unpack_null_and_never_built(void **state)
     struct slurmabi_buf buf = {.len = 0};
     struct switch_jobinfo *j = make_info(42, 0, 0, 0), *copy, *got = NULL;
 
-    HOOK(PACK)(NULL, &buf, 0);
-    HOOK(PACK)(j, &buf, 0);
-    assert_int_equal(HOOK(UNPACK)(&got, &buf, 0), 0);
+    HOOK(switch_p_stepinfo_pack)(NULL, &buf, 0);
+    HOOK(switch_p_stepinfo_pack)(j, &buf, 0);
+    assert_int_equal(HOOK(switch_p_stepinfo_unpack)(&got, &buf, 0), 0);
     assert_int_equal(got->info.job_id, 0);
-    HOOK(FREE)(got);
-    assert_int_equal(HOOK(UNPACK)(&got, &buf, 0), 0);
+    HOOK(switch_p_stepinfo_free)(got);
+    assert_int_equal(HOOK(switch_p_stepinfo_unpack)(&got, &buf, 0), 0);
     assert_int_equal(got->info.job_id, 42);
-    HOOK(DUPLICATE)(got, &copy);
+    HOOK(switch_p_stepinfo_duplicate)(got, &copy);
     assert_int_equal(copy->info.job_id, 42);
-    HOOK(FREE)(copy);
-    HOOK(FREE)(got);
+    HOOK(switch_p_stepinfo_free)(copy);
+    HOOK(switch_p_stepinfo_free)(got);
     /* The end of the buffer, and a blob that is none. */
-    assert_int_equal(HOOK(UNPACK)(&got, &buf, 0), SLURM_ERROR);
+    assert_int_equal(HOOK(switch_p_stepinfo_unpack)(&got, &buf, 0), SLURM_ERROR);
     assert_null(got);
     host.ctld = false;
     slurm_packmem("rubbish", 7, &buf);
-    assert_int_equal(HOOK(UNPACK)(&got, &buf, 0), SLURM_ERROR);
+    assert_int_equal(HOOK(switch_p_stepinfo_unpack)(&got, &buf, 0), SLURM_ERROR);
     assert_null(got);
     assert_non_null(strstr(host.last, "SF-E110"));
     host.ctld = true;
-    HOOK(FREE)(j);
+    HOOK(switch_p_stepinfo_free)(j);
 }
 
 /* Of two steps that claim the same contexts one is told; after another start
@@ -208,9 +186,9 @@ static void sl_11_books_are_those_of_the_steps_that_are_alive(void **state)
     third = recover(3, 72, 0x500, 2);
     assert_int_equal(host.errors, 0);
     assert_int_equal(HOOK(switch_p_job_step_complete)(third, "n0"), 0);
-    HOOK(FREE)(first);
-    HOOK(FREE)(second);
-    HOOK(FREE)(third);
+    HOOK(switch_p_stepinfo_free)(first);
+    HOOK(switch_p_stepinfo_free)(second);
+    HOOK(switch_p_stepinfo_free)(third);
 }
 
 /* What slurmd and srun unpack is nothing for the books. */
@@ -224,8 +202,8 @@ static void only_slurmctld_keeps_books(void **state)
     held = recover(2, 71, 0x500, 2);
     assert_int_equal(host.errors, 0);
     assert_int_equal(HOOK(switch_p_job_step_complete)(held, "n0"), 0);
-    HOOK(FREE)(seen);
-    HOOK(FREE)(held);
+    HOOK(switch_p_stepinfo_free)(seen);
+    HOOK(switch_p_stepinfo_free)(held);
 }
 
 /* Two tasks on n0: the code for Slurm. */
@@ -259,27 +237,57 @@ static void sl_05_a_full_pool_is_told_as_busy(void **state)
     assert_int_equal(build_on_n0(&j), FULL);
     assert_int_equal(!strstr(host.last, "SF-E103"),
                      FULL != ESLURM_INTERCONNECT_FAILURE);
-    HOOK(FREE)(j);
+    HOOK(switch_p_stepinfo_free)(j);
     assert_int_equal(HOOK(switch_p_job_step_complete)(all, "n0"), 0);
     /* There is room, but no munged: nothing is kept of it. */
     for (int i = 0; i < 600; i++) {
         assert_int_equal(build_on_n0(&j), ESLURM_INTERCONNECT_FAILURE);
         assert_non_null(strstr(host.last, "SF-E103"));
         assert_int_equal(HOOK(switch_p_job_step_complete)(j, "n0"), 0);
-        HOOK(FREE)(j);
+        HOOK(switch_p_stepinfo_free)(j);
     }
-    HOOK(FREE)(all);
+    HOOK(switch_p_stepinfo_free)(all);
 }
 
-static void a_stepmgr_has_no_contexts_to_give(void **state)
+static void a_stepmgr_without_a_lease_gives_nothing(void **state)
 {
     struct switch_jobinfo *j;
 
     host.ctld = false;
     assert_int_equal(build_on_n0(&j), ESLURM_INTERCONNECT_FAILURE);
     assert_non_null(strstr(host.last, "SF-E117"));
-    assert_null(j);
+    HOOK(switch_p_stepinfo_free)(j);
     host.ctld = true;
+}
+
+/* A job that a stepmgr serves, as slurmctld finds it in its state; and again,
+ * as it would any contexts that somebody has. */
+static void sl_11_a_lease_is_in_the_books_again(void **state)
+{
+    struct switch_jobinfo *lease = make_info(5, 4096, 0x500, 8), *step;
+    struct slurmabi_buf buf = {.len = 0};
+    void *got;
+
+    lease->info.step_id = ELAN_LEASE_STEP;
+    HOOK(switch_p_jobinfo_pack)(lease, &buf, 0);
+    host.errors = 0;
+    assert_int_equal(HOOK(switch_p_jobinfo_unpack)(&got, &buf, 0), 0);
+    assert_non_null(got);
+    assert_int_equal(host.errors, 0);
+    step = recover(6, 5000, 0x505, 1); /* its contexts */
+    assert_int_equal(host.errors, 1);
+    assert_non_null(strstr(host.last, "SF-E107"));
+    HOOK(switch_p_stepinfo_free)(step);
+    step = recover(6, 4097, 0x600, 1); /* its numbers */
+    assert_int_equal(host.errors, 1);
+    HOOK(switch_p_stepinfo_free)(step);
+    HOOK(switch_p_job_complete)(NULL); /* no record of the job: it is over */
+    step = recover(6, 4097, 0x505, 1);
+    assert_int_equal(host.errors, 0);
+    assert_int_equal(HOOK(switch_p_job_step_complete)(step, "n0"), 0);
+    HOOK(switch_p_stepinfo_free)(step);
+    HOOK(switch_p_stepinfo_free)(got);
+    HOOK(switch_p_stepinfo_free)(lease);
 }
 
 static void sl_02_hooks_after_fini_do_no_harm(void **state)
@@ -291,7 +299,7 @@ static void sl_02_hooks_after_fini_do_no_harm(void **state)
     assert_int_equal(fini(), SLURM_SUCCESS);
     assert_int_equal(HOOK(switch_p_job_step_complete)(j, "n0"), 0);
     assert_int_equal(HOOK(switch_p_save)(), 0);
-    HOOK(FREE)(j);
+    HOOK(switch_p_stepinfo_free)(j);
 }
 
 int main(void)
@@ -308,7 +316,8 @@ int main(void)
         cmocka_unit_test(sl_11_books_are_those_of_the_steps_that_are_alive),
         cmocka_unit_test(only_slurmctld_keeps_books),
         cmocka_unit_test(sl_05_a_full_pool_is_told_as_busy),
-        cmocka_unit_test(a_stepmgr_has_no_contexts_to_give),
+        cmocka_unit_test(a_stepmgr_without_a_lease_gives_nothing),
+        cmocka_unit_test(sl_11_a_lease_is_in_the_books_again),
         cmocka_unit_test(sl_02_hooks_after_fini_do_no_harm),
     };
 

@@ -3,6 +3,11 @@
  * switch/elan in slurmctld: gives steps their program and takes it back.  All
  * decisions are elan/partition.h's; here are the lock, the files, the key's
  * random bytes and the seal.
+ *
+ * A stepmgr does the same for the steps of its job, out of what slurmctld
+ * leased to the job (elan/lease.h).  It has no state to save and no health
+ * table, and it seals as root of its node; slurmctld's sealed lease goes with
+ * each step.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,6 +20,8 @@
 #include "base/mac.h"
 #include "base/sitedir.h"
 #include "base/seal.h"
+#include "elan/hostlist.h"
+#include "elan/lease.h"
 #include "elan/partition.h"
 #include "plugins/switch_elan/gate.h"
 #include "plugins/switch_elan/heal_watch.h"
@@ -22,6 +29,7 @@
 #include "plugins/switch_elan/site.h"
 #include "plugins/switch_elan/state_file.h"
 #include "plugins/switch_elan/waiters.h"
+#include "slurmabi/job.h"
 #include "slurmabi/step.h"
 
 #define TOLD_MS 500 /* srun has this long to show why its step is refused */
@@ -42,8 +50,9 @@ static struct {
     } told[SF_SWITCH_TOLD_MAX]; /* refused launches whose users know why and
                                  * that ask once more; job_id 0: none */
     unsigned next_told;
-    bool good; /* site was read without errors: steps can be built */
-    bool seen; /* an attempt to read it was made */
+    char *lease; /* in a stepmgr: sealed by slurmctld */
+    bool good;   /* site was read without errors: steps can be built */
+    bool seen;   /* an attempt to read it was made */
 } ctld;
 
 static void report_mgr(const char *text, void *arg)
@@ -118,6 +127,38 @@ static struct elan_partition *pool(void)
     return ctld.pm;
 }
 
+/* In a stepmgr: the pool that the job's lease is. */
+static int leased_pool(const struct slurmabi_step *record, struct errbuf *err)
+{
+    struct slurmabi_job *job = slurmabi_step_job(record);
+    const struct switch_jobinfo *lease =
+        slurmabi_job_is_good(job) ? *slurmabi_job_switch(job) : NULL;
+
+    if (ctld.pm && ctld.lease)
+        return 0;
+    if (!lease || lease->magic != SWITCH_ELAN_MAGIC || !lease->info.sealed)
+        return errprintf(err, "SF-E117: slurmctld has leased no contexts to "
+                              "the job, its log says why");
+    if (!ctld.good && site_read(&ctld.site, err) < 0)
+        return -1;
+    ctld.good = true;
+    if (!ctld.lease)
+        ctld.lease = strdup(lease->info.sealed);
+    if (!ctld.lease)
+        return errprintf(err, "out of memory");
+    ctld.pm = elan_partition_create_leased(&lease->info, err);
+    return ctld.pm ? 0 : -1;
+}
+
+static int open_pool(const struct slurmabi_step *record, struct errbuf *err)
+{
+    if (!slurmabi_in_slurmctld())
+        return leased_pool(record, err);
+    if (pool() && ctld.good)
+        return 0;
+    return errprintf(err, "the configuration is wrong, see SF-E101");
+}
+
 static void save_state(bool orderly)
 {
     char text[ELAN_STATE_SIZE_MAX];
@@ -128,6 +169,12 @@ static void save_state(bool orderly)
         slurm_error("SF-E106 switch/elan: %s", err.text);
     else
         elan_partition_saved(ctld.pm);
+}
+
+static void save_if_wanted(void)
+{
+    if (slurmabi_in_slurmctld() && elan_partition_wants_save(ctld.pm))
+        save_state(false);
 }
 
 void switch_elan_save(void)
@@ -259,7 +306,8 @@ static int look_at_health(struct build *b, struct errbuf *err)
     struct errbuf news = {""};
     int rc;
 
-    if (!*path) /* HealthTable= : not asked */
+    /* HealthTable= : not asked.  It is a file of slurmctld's machine. */
+    if (!*path || !slurmabi_in_slurmctld())
         return 0;
     tell_of_health(gate_look(&ctld.gate, path, ctld.site.hosts, now, &news),
                    &news);
@@ -278,6 +326,18 @@ static int make_keys(struct build *b, struct errbuf *err)
     return errprintf(err, "no random bytes: %s", strerror(errno));
 }
 
+/* "STEP LEASE" */
+static int add_lease(char **sealed, struct errbuf *err)
+{
+    char *both;
+
+    if (asprintf(&both, "%s %s", *sealed, ctld.lease) < 0)
+        return errprintf(err, "out of memory");
+    free(*sealed);
+    *sealed = both;
+    return 0;
+}
+
 static int seal(struct build *b, struct errbuf *err)
 {
     char path[512];
@@ -292,13 +352,50 @@ static int seal(struct build *b, struct errbuf *err)
                    switch_elan_munge_socket(path, sizeof(path)), err);
     explicit_bzero(bytes, len);
     free(bytes);
-    return rc;
+    return rc < 0 || !ctld.lease ? rc : add_lease(&b->info->sealed, err);
+}
+
+static void release_if_over(const struct elan_jobinfo *lease, void *arg)
+{
+    struct slurmabi_job *job = slurmabi_job_find(lease->job_id);
+    struct switch_jobinfo *its;
+    bool *released = arg;
+
+    if (slurmabi_job_is_good(job)) {
+        its = *slurmabi_job_switch(job);
+        if (slurmabi_job_is_on_nodes(job) && its &&
+            its->info.prognum == lease->prognum)
+            return;
+        if (its && its->info.prognum == lease->prognum) {
+            switch_elan_info_destroy(its);
+            *slurmabi_job_switch(job) = NULL;
+        }
+    }
+    *released |= elan_partition_release(ctld.pm, lease);
+}
+
+/* Leases of jobs that have left their nodes, or that are not in Slurm's books
+ * any more.  Slurm tells of a job's end before its processes have ended, and
+ * of nothing after that. */
+static bool release_leases(void)
+{
+    bool released = false;
+
+    if (slurmabi_in_slurmctld())
+        elan_partition_each_lease(ctld.pm, release_if_over, &released);
+    return released;
+}
+
+static int take(struct build *b, struct errbuf *err)
+{
+    return elan_partition_build(ctld.pm, &b->step, &b->layout, b->info,
+                                &b->payload, err);
 }
 
 static int allocate(struct build *b, struct errbuf *err)
 {
-    if (elan_partition_build(ctld.pm, &b->step, &b->layout, b->info,
-                             &b->payload, err) < 0)
+    if (take(b, err) < 0 &&
+        (errno != EBUSY || !release_leases() || take(b, err) < 0))
         return -1;
     if (seal(b, err) == 0)
         return 0;
@@ -408,8 +505,10 @@ static bool tell_refusal(const struct build *b, const char *why)
     struct gate_wait wait = {.until = now_ms() + TOLD_MS, .is_refused = true};
     char text[SF_SWITCH_TOLD_TEXT_MAX];
 
-    if (!b->checked || !slurmabi_step_host(b->record) ||
-        !slurmabi_step_port(b->record) || !make_waiters())
+    /* A stepmgr has no such agent as slurmctld. */
+    if (!b->checked || !slurmabi_in_slurmctld() ||
+        !slurmabi_step_host(b->record) || !slurmabi_step_port(b->record) ||
+        !make_waiters())
         return false;
     snprintf(text, sizeof(text), "SF-E103 switch/elan refuses the step: %s",
              why);
@@ -428,14 +527,12 @@ static enum switch_elan_built build(struct build *b)
     struct errbuf err = {""};
     int rc;
 
-    if (!pool() || !ctld.good)
-        rc = errprintf(&err, "the configuration is wrong, see SF-E101");
-    else if ((rc = look_at_record(b, &err)) == 0 &&
-             (rc = make_layout(b, &err)) == 0 &&
-             (rc = look_at_health(b, &err)) == 0 &&
-             (rc = make_keys(b, &err)) == 0 && (rc = allocate(b, &err)) == 0 &&
-             elan_partition_wants_save(ctld.pm))
-        save_state(false);
+    if ((rc = open_pool(b->record, &err)) == 0 &&
+        (rc = look_at_record(b, &err)) == 0 &&
+        (rc = make_layout(b, &err)) == 0 &&
+        (rc = look_at_health(b, &err)) == 0 && (rc = make_keys(b, &err)) == 0 &&
+        (rc = allocate(b, &err)) == 0)
+        save_if_wanted();
     if (rc == 0)
         return SWITCH_ELAN_BUILT;
     if (errno == EBUSY && b->can_wait) {
@@ -478,13 +575,141 @@ enum switch_elan_built switch_elan_build(struct switch_jobinfo *j,
     return rc;
 }
 
-/* The books of contexts and numbers, and the right to seal, are slurmctld's. */
-void switch_elan_refuse_stepmgr(slurm_step_id_t id)
+/* ---- leases: what the stepmgr of a job gives out --------------------------
+ */
+
+void switch_elan_job_over(void)
 {
-    slurm_error("SF-E117 switch/elan: step %u.%u refused: the job's steps are "
-                "made by a stepmgr, which has no contexts to give; take away "
-                "enable_stepmgr from SlurmctldParameters, or --stepmgr",
-                id.job_id, id.step_id);
+    int e = errno;
+
+    if (!slurmabi_in_slurmctld())
+        return;
+    pthread_mutex_lock(&lock);
+    if (ctld.pm && release_leases())
+        wake_waiters();
+    pthread_mutex_unlock(&lock);
+    errno = e;
+}
+
+/* The ids of the job's nodes on all rails; a task on each. */
+static int lay_out_nodes(struct elan_layout *nodes, const char *list,
+                         struct errbuf *err)
+{
+    struct elan_names names = {0};
+    uint16_t *tasks = NULL;
+    int rc = -1;
+
+    if (elan_hostlist_expand(&names, list, err) == 0 &&
+        !(tasks = calloc(names.n + 1, sizeof(*tasks))))
+        errprintf(err, "out of memory");
+    if (tasks) {
+        struct elan_step_layout in = {
+            .node_list = list,
+            .nnodes = names.n,
+            .tasks = tasks,
+        };
+
+        for (uint32_t i = 0; i < names.n; i++)
+            tasks[i] = 1;
+        rc = elanhosts_layout(ctld.site.hosts, nodes, &in,
+                              ctld.site.options.rails, err);
+    }
+    free(tasks);
+    elan_names_free(&names);
+    return rc;
+}
+
+static int seal_lease(struct elan_jobinfo *info, struct elan_lease *lease,
+                      struct errbuf *err)
+{
+    char path[512];
+    void *bytes;
+    size_t len;
+    int rc;
+
+    lease->prognum = info->prognum;
+    lease->low_context = info->low_context;
+    lease->ncontexts = info->ncontexts;
+    if (elan_lease_encode(lease, &bytes, &len, err) < 0)
+        return -1;
+    rc = seal_make(&info->sealed, bytes, len, 0, 0,
+                   switch_elan_munge_socket(path, sizeof(path)), err);
+    free(bytes);
+    return rc;
+}
+
+/* Twice as many contexts as the job has CPUs on a node, for steps that
+ * overlap; once, where that is not free. */
+static int take_lease(struct elan_jobinfo *info, struct elan_lease *lease,
+                      uint32_t cpus, struct errbuf *err)
+{
+    if (elan_partition_lease(ctld.pm, &lease->nodes, 2 * cpus, info, err) < 0 &&
+        elan_partition_lease(ctld.pm, &lease->nodes, cpus, info, err) < 0)
+        return -1;
+    save_if_wanted();
+    if (seal_lease(info, lease, err) == 0)
+        return 0;
+    elan_partition_release(ctld.pm, info);
+    return -1;
+}
+
+static struct switch_jobinfo *lease_to(struct slurmabi_job *job,
+                                       struct errbuf *err)
+{
+    struct elan_lease lease = {
+        .job_id = slurmabi_job_id(job),
+        .uid = slurmabi_job_uid(job),
+        .run = slurmabi_job_restarts(job),
+    };
+    const char *nodes = slurmabi_job_nodes(job);
+    uint32_t cpus = slurmabi_job_cpus(job);
+    struct switch_jobinfo *j =
+        switch_elan_info_create(lease.job_id, ELAN_LEASE_STEP);
+
+    if (!j)
+        errprintf(err, "out of memory");
+    else if (!pool() || !ctld.good)
+        errprintf(err, "the configuration is wrong, see SF-E101");
+    else if (!nodes || cpus == 0)
+        errprintf(err, "it has no nodes or no CPUs");
+    else if (lay_out_nodes(&lease.nodes, nodes, err) == 0) {
+        if (release_leases())
+            wake_waiters();
+        if (take_lease(&j->info, &lease, cpus, err) == 0) {
+            elan_lease_free(&lease);
+            return j;
+        }
+    }
+    elan_lease_free(&lease);
+    switch_elan_info_destroy(j);
+    return NULL;
+}
+
+void switch_elan_job_start(struct slurmabi_job *job)
+{
+    struct switch_jobinfo *j;
+    struct errbuf err = {""};
+    void **at;
+
+    if (!slurmabi_in_slurmctld() || !slurmabi_job_is_good(job))
+        return;
+    pthread_mutex_lock(&lock);
+    at = slurmabi_job_switch(job);
+    if (*at) { /* of its last run */
+        j = *at;
+        if (ctld.pm)
+            elan_partition_release(ctld.pm, &j->info);
+        switch_elan_info_destroy(j);
+        *at = NULL;
+    }
+    if (slurmabi_job_has_stepmgr(job)) {
+        *at = lease_to(job, &err);
+        if (!*at)
+            slurm_error("SF-E117 switch/elan: job %u has no lease, and the "
+                        "stepmgr can give its steps nothing: %s",
+                        slurmabi_job_id(job), err.text);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 /* Slurm deletes a step that could not be built, and so calls this, before it
@@ -531,6 +756,8 @@ void switch_elan_ctld_fini(void)
     mgrconf_free(&ctld.mgr);
     memset(&ctld.mgr, 0, sizeof(ctld.mgr));
     site_free(&ctld.site);
+    free(ctld.lease);
+    ctld.lease = NULL;
     ctld.good = ctld.seen = false;
     pthread_mutex_unlock(&lock);
 }

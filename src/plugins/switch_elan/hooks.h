@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What the hooks of a switch plugin do, whatever a release of Slurm calls them.
- * The hooks themselves are in hooks_22_05.c, hooks_24_05.c and hooks_25_11.c,
- * of which one is built: by name, arguments and order they are that family's of
- * releases.
+ * The hooks themselves are in hooks_22_05.c and hooks_24_05.c, of which one is
+ * built: by name, arguments and order they are that family's of releases.
  */
 #ifndef SF_SWITCH_ELAN_HOOKS_H
 #define SF_SWITCH_ELAN_HOOKS_H
@@ -29,7 +28,7 @@ int switch_elan_info_pack(const struct switch_jobinfo *j,
  * it would be fatal: what cannot be read there is as if never built. */
 struct switch_jobinfo *switch_elan_info_unpack(struct slurmabi_buf *buf);
 
-/* ---- slurmctld (ctld.c) -------------------------------------------------- */
+/* ---- slurmctld, and a stepmgr: it builds and completes (ctld.c) ---------- */
 
 /* The counters, into StateSaveLocation and from there. */
 void switch_elan_save(void);
@@ -47,11 +46,15 @@ enum switch_elan_built switch_elan_build(struct switch_jobinfo *j,
                                          const slurm_step_layout_t *layout,
                                          const struct slurmabi_step *record,
                                          bool can_wait);
-/* Of a step that a stepmgr makes: refused, with a line in the log. */
-void switch_elan_refuse_stepmgr(slurm_step_id_t id);
+/* A job starts: if a stepmgr makes its steps, lease it contexts and numbers;
+ * with none its steps are refused. */
+void switch_elan_job_start(struct slurmabi_job *job);
+/* A job has ended, or is about to: leases of jobs that are on no node any more
+ * are taken back. */
+void switch_elan_job_over(void);
 /* Take back what *j has; errno stays.  Once, twice, never built: all fine. */
 void switch_elan_complete(const struct switch_jobinfo *j);
-/* slurmctld was started anew, and the step is alive. */
+/* slurmctld was started anew, and the step is alive, or the job of a lease. */
 void switch_elan_recover(const struct switch_jobinfo *j);
 /* slurmctld ends: give back all memory.  Hooks may still be called. */
 void switch_elan_ctld_fini(void);

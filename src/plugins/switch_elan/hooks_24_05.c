@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The hooks of Slurm 24.05, 24.11 and 25.05.  (The older ask for fewer.)
+ * The hooks of Slurm 24.05 to 26.05, by their names since 25.11; slurm_sym.h
+ * has the older ones.  (Each release asks for some that others do not know.)
  * Against 22.05:
  *
  * - Making a step's info and building the step is one call, so that the step's
@@ -13,32 +14,37 @@
  * - Nothing is called when a step is suspended: what escaped the container
  *   runs on.
  * - scontrol reconfigure starts slurmctld anew.
+ * - The steps of a job may be made by a stepmgr, which is root of a node: the
+ *   job has a lease (elan/lease.h) as its info.
+ * - From 25.11 on a step that cannot be built is refused: srun asks no more;
+ *   and the layout of a step comes by its record.
  */
 #include <errno.h>
 
 #include "plugins/switch_elan/hooks.h"
+#include "slurmabi/job.h"
 #include "slurmabi/step.h"
 
 /* ---- every process ------------------------------------------------------- */
 
-void switch_p_free_stepinfo(struct switch_jobinfo *j)
+void switch_p_stepinfo_free(struct switch_jobinfo *j)
 {
     switch_elan_info_destroy(j);
 }
 
-void switch_p_duplicate_stepinfo(struct switch_jobinfo *src,
+void switch_p_stepinfo_duplicate(struct switch_jobinfo *src,
                                  struct switch_jobinfo **dst)
 {
     *dst = src ? switch_elan_info_copy(src) : NULL;
 }
 
-void switch_p_pack_stepinfo(struct switch_jobinfo *j, struct slurmabi_buf *buf,
+void switch_p_stepinfo_pack(struct switch_jobinfo *j, struct slurmabi_buf *buf,
                             uint16_t protocol)
 {
     switch_elan_info_pack(j, buf);
 }
 
-int switch_p_unpack_stepinfo(struct switch_jobinfo **out,
+int switch_p_stepinfo_unpack(struct switch_jobinfo **out,
                              struct slurmabi_buf *buf, uint16_t protocol)
 {
     *out = switch_elan_info_unpack(buf);
@@ -47,21 +53,40 @@ int switch_p_unpack_stepinfo(struct switch_jobinfo **out,
     return *out ? SLURM_SUCCESS : SLURM_ERROR;
 }
 
-/* A job as a whole has nothing of ours. */
-void switch_p_pack_jobinfo(void *info, struct slurmabi_buf *buf,
+/* A job's lease: a step's info; never built when the job has none. */
+void switch_p_jobinfo_pack(void *info, struct slurmabi_buf *buf,
                            uint16_t protocol)
 {
+    switch_elan_info_pack(info, buf);
 }
 
-int switch_p_unpack_jobinfo(void **info, struct slurmabi_buf *buf,
+int switch_p_jobinfo_unpack(void **info, struct slurmabi_buf *buf,
                             uint16_t protocol)
 {
+    struct switch_jobinfo *j = switch_elan_info_unpack(buf);
+
     *info = NULL;
+    if (!j)
+        return SLURM_ERROR;
+    if (j->info.prognum == 0) {
+        switch_elan_info_destroy(j);
+        return SLURM_SUCCESS;
+    }
+    if (slurmabi_in_slurmctld())
+        switch_elan_recover(j);
+    *info = j;
     return SLURM_SUCCESS;
 }
 
-void switch_p_free_jobinfo(struct slurmabi_job *job)
+/* Slurm deletes the record. */
+void switch_p_jobinfo_free(struct slurmabi_job *job)
 {
+    void **info = slurmabi_job_is_good(job) ? slurmabi_job_switch(job) : NULL;
+
+    if (!info)
+        return;
+    switch_elan_info_destroy(*info);
+    *info = NULL;
 }
 
 /* ---- slurmctld ----------------------------------------------------------- */
@@ -81,29 +106,46 @@ int switch_p_restore(bool recover)
 
 static enum switch_elan_built build(struct switch_jobinfo **out,
                                     const slurm_step_layout_t *layout,
-                                    const struct slurmabi_step *record)
+                                    const struct slurmabi_step *record,
+                                    bool can_wait)
 {
     struct errbuf err = {""};
     slurm_step_id_t id;
 
+    *out = NULL;
     if (slurmabi_step_identify(record, &id, &err) < 0) {
         slurm_error("SF-E103 switch/elan: a step is refused: %s", err.text);
         return SWITCH_ELAN_REFUSED;
     }
-    if (!slurmabi_in_slurmctld()) {
-        switch_elan_refuse_stepmgr(id);
-        return SWITCH_ELAN_REFUSED;
-    }
+    if (!layout)
+        layout = slurmabi_step_layout(record);
     *out = switch_elan_info_create(id.job_id, id.step_id);
-    return switch_elan_build(*out, layout, record, true);
+    return switch_elan_build(*out, layout, record, can_wait);
 }
 
-int switch_p_build_stepinfo(struct switch_jobinfo **out,
+#if SLURMABI_SINCE(25, 11)
+int switch_p_stepinfo_build(struct switch_jobinfo **out, void *jobinfo,
+                            struct slurmabi_step *record)
+{
+    if (build(out, NULL, record, false) == SWITCH_ELAN_BUILT)
+        return SLURM_SUCCESS;
+    errno = ESLURM_INTERCONNECT_FAILURE;
+    return SLURM_ERROR;
+}
+
+/* With test_only it is asked before slurmctld says which nodes the job gets. */
+int switch_p_job_start(struct slurmabi_job *job, bool test_only)
+{
+    if (!test_only)
+        switch_elan_job_start(job);
+    return SLURM_SUCCESS;
+}
+#else
+int switch_p_stepinfo_build(struct switch_jobinfo **out,
                             slurm_step_layout_t *layout,
                             struct slurmabi_step *record)
 {
-    *out = NULL;
-    switch (build(out, layout, record)) {
+    switch (build(out, layout, record, true)) {
     case SWITCH_ELAN_BUILT:
         return SLURM_SUCCESS;
     case SWITCH_ELAN_WAIT:
@@ -115,19 +157,35 @@ int switch_p_build_stepinfo(struct switch_jobinfo **out,
     }
 }
 
+void switch_p_job_start(struct slurmabi_job *job)
+{
+    switch_elan_job_start(job);
+}
+#endif
+
 int switch_p_job_step_complete(struct switch_jobinfo *j, char *nodelist)
 {
     switch_elan_complete(j);
     return SLURM_SUCCESS;
 }
 
-void switch_p_job_start(struct slurmabi_job *job)
-{
-}
-
-/* May come before the job's steps are complete: nothing is returned here. */
+/* May come before the job's steps are complete: of this job nothing is
+ * returned here. */
 void switch_p_job_complete(struct slurmabi_job *job)
 {
+    switch_elan_job_over();
+}
+
+/* Of a node there is one; who shares it is the contexts' to say. */
+uint32_t switch_p_job_channel(struct slurmabi_job *job, char *node)
+{
+    return NO_VAL;
+}
+
+/* Batch scripts and extern steps have no tasks of ours. */
+bool switch_p_setup_special_steps(void)
+{
+    return false;
 }
 
 /* An extern step has no tasks of ours. */
@@ -138,6 +196,17 @@ void switch_p_extern_stepinfo(struct switch_jobinfo **info,
 }
 
 void switch_p_extern_step_fini(uint32_t job_id)
+{
+}
+
+/* It begins when the first step is built. */
+int switch_p_stepmgr_init(void)
+{
+    return SLURM_SUCCESS;
+}
+
+/* Its process ends. */
+void switch_p_stepmgr_fini(uint32_t job_id)
 {
 }
 

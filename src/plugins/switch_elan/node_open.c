@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/seal.h"
+#include "elan/lease.h"
 #include "plugins/switch_elan/jobinfo.h"
 #include "plugins/switch_elan/node_open.h"
 #include "plugins/switch_elan/site.h"
@@ -42,8 +43,31 @@ static int know(struct elan_check *check, const struct slurmabi_stepd *step,
     return rc;
 }
 
-static int open_sealed(struct elan_payload *payload, const char *sealed,
-                       struct elan_check *check, struct errbuf *err)
+/* What slurmctld leased to the job, by its seal.  It is as old as the job. */
+static int open_lease(struct elan_lease *lease, const char *sealed,
+                      uid_t slurm_uid, struct errbuf *err)
+{
+    char path[512];
+    struct seal_info info;
+    struct errbuf why;
+    void *bytes;
+    size_t len;
+    int rc;
+
+    if (seal_open(&bytes, &len, &info, sealed,
+                  switch_elan_munge_socket(path, sizeof(path)), &why) < 0)
+        return errprintf(err, "lease: %s", why.text);
+    if (info.uid == slurm_uid)
+        rc = elan_lease_decode(lease, bytes, len, err);
+    else
+        rc = errprintf(err, "lease: sealed by uid %u, not by SlurmUser %u",
+                       (unsigned)info.uid, (unsigned)slurm_uid);
+    free(bytes);
+    return rc;
+}
+
+static int open_step(struct elan_payload *payload, const char *sealed,
+                     struct elan_check *check, struct errbuf *err)
 {
     char path[512];
     struct seal_info info;
@@ -60,6 +84,31 @@ static int open_sealed(struct elan_payload *payload, const char *sealed,
     rc = elan_payload_open(payload, bytes, len, check, err);
     explicit_bzero(bytes, len);
     free(bytes);
+    return rc;
+}
+
+/* Slurmctld's seal, or a stepmgr's and slurmctld's lease behind it. */
+static int open_sealed(struct elan_payload *payload, const char *sealed,
+                       struct elan_check *check, struct errbuf *err)
+{
+    const char *behind = strchr(sealed, ' ');
+    struct elan_lease lease = {0};
+    char *step;
+    int rc = 0;
+
+    if (!behind)
+        return open_step(payload, sealed, check, err);
+    step = strndup(sealed, (size_t)(behind - sealed));
+    if (!step)
+        return errprintf(err, "decode: out of memory");
+    rc = open_lease(&lease, behind + 1, check->slurm_uid, err);
+    if (rc == 0) {
+        check->lease = &lease;
+        rc = open_step(payload, step, check, err);
+        check->lease = NULL;
+    }
+    elan_lease_free(&lease);
+    free(step);
     return rc;
 }
 
