@@ -105,7 +105,17 @@ ssize_t task_hello_encode(void *buf, size_t size, const struct task_hello *h)
     be_put32(&w, h->pid);
     be_put32(&w, h->build);
     put_text(&w, h->library);
+    put_text(&w, h->dir);
     return frame_end(&w);
+}
+
+/* Nothing else is believed: it becomes part of paths. */
+static bool is_dir(const char *dir)
+{
+    const size_t n = strlen(TASK_DIR_PREFIX);
+
+    return !*dir || (strncmp(dir, TASK_DIR_PREFIX, n) == 0 && dir[n] &&
+                     !dir[n + strspn(dir + n, "0123456789")]);
 }
 
 int task_hello_decode(struct task_hello *h, const void *payload, size_t len)
@@ -119,7 +129,8 @@ int task_hello_decode(struct task_hello *h, const void *payload, size_t len)
     h->pid = be_get32(&r);
     h->build = be_get32(&r);
     be_get_str(&r, h->library, sizeof(h->library));
-    return payload_end(&r);
+    be_get_str(&r, h->dir, sizeof(h->dir));
+    return payload_end(&r) < 0 || !is_dir(h->dir) ? -1 : 0;
 }
 
 /* Up to the strings; these follow as u32 count, then u16 length + bytes. */

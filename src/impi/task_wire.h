@@ -32,8 +32,10 @@
 
 #include "base/limits.h"
 
-#define TASK_WIRE_VERSION 3
+#define TASK_WIRE_VERSION 4
 #define TASK_HEADER_SIZE 8
+#define TASK_DIR_PREFIX "/proc/self/fd/"
+#define TASK_DIR_MAX 32
 
 enum task_frame_type {
     TASK_HELLO = 1,    /* struct task_hello */
@@ -64,9 +66,11 @@ struct task_hello {
     uint32_t family;  /* enum task_family */
     uint32_t rank;    /* in MPI_COMM_WORLD of the step: SLURM_PROCID */
     uint32_t pid;     /* own pid, for messages only: impid asks the kernel */
-    uint32_t build; /* of the library: two texts of MPI_Get_library_version
-                       that differ have another number */
+    uint32_t build;   /* of the library: two texts of MPI_Get_library_version
+                         that differ have another number */
     char library[SF_TASK_TEXT_MAX]; /* its first line, may be cut */
+    char dir[TASK_DIR_MAX]; /* "/proc/self/fd/N" by which it knows the step's
+                               directory, "": by its path */
 };
 
 struct task_env {

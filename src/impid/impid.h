@@ -55,6 +55,7 @@ struct impid_proc {
     uint32_t local;              /* number among the client's on this node */
     uint32_t family;
     uint32_t build; /* of the MPI library, see task_wire.h */
+    char dir[TASK_DIR_MAX]; /* how it knows the step's directory */
     pid_t pid;
     int pidfd;
     ev_io ended;             /* pidfd is readable */

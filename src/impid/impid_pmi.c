@@ -514,6 +514,16 @@ static const char **host_names(const struct impid_client *c)
     return names;
 }
 
+/* How its processes here know the step's directory; in containers (libimpi's
+ * front_carry.c) by a descriptor, which is the same in each. */
+static const char *dir_of_client(const struct impid_client *c)
+{
+    for (uint32_t i = 0; i < c->nlocal; i++)
+        if (c->procs[i] && c->procs[i]->dir[0])
+            return c->procs[i]->dir;
+    return c->round->impid->conf.dir;
+}
+
 /* Open MPI */
 static int impid_pmix_start(struct impid_client *c, struct errbuf *err)
 {
@@ -521,14 +531,15 @@ static int impid_pmix_start(struct impid_client *c, struct errbuf *err)
     struct pmix_host_nspace ns = {.host = c->host, .nhosts = c->nhosts};
     uint32_t *host = impid_pmi_rank_hosts(c);
     const char **names = host_names(c);
-    char dir[256], name[64];
+    char dir[256], known[256], name[64];
     int rc = -1;
 
     snprintf(c->nspace, sizeof(c->nspace), "impi.%s.%u.%u", r->impid->conf.step,
              r->generation, c->number);
     snprintf(name, sizeof(name), "ns.%u.%u", r->generation, c->number);
     ns.name = c->nspace;
-    ns.dir = dir;
+    snprintf(known, sizeof(known), "%s/%s", dir_of_client(c), name);
+    ns.dir = known;
     ns.size = r->clients.clients[c->number].nprocs;
     ns.universe = ns.size;
     ns.host_names = names;

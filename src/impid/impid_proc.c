@@ -142,6 +142,7 @@ static int take_hello(struct impid_proc *p, const struct task_frame *f)
     p->task = t;
     p->family = h.family;
     p->build = h.build;
+    memcpy(p->dir, h.dir, sizeof(p->dir));
     p->round = impid_round_get(a, t->generation);
     if (!p->round)
         return refuse(p, "out of memory");

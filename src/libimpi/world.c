@@ -114,6 +114,8 @@ static int own_rank(struct errbuf *err)
 static void fill_hello(struct task_hello *hello)
 {
     char text[LIBRARY_TEXT] = "";
+    const char *agent = getenv("SLURM_IMPI_AGENT");
+    const char *slash = agent ? strrchr(agent, '/') : NULL;
     int len = 0;
 
     memset(hello, 0, sizeof(*hello));
@@ -129,6 +131,10 @@ static void fill_hello(struct task_hello *hello)
     snprintf(hello->library, sizeof(hello->library), "%.*s",
              (int)strcspn(text, "\n"), text);
     hello->build = crc32c(0, text, strnlen(text, sizeof(text)));
+    if (getenv("SLURM_IMPI_AGENT_DIR") && slash &&
+        slash - agent < (ptrdiff_t)sizeof(hello->dir) &&
+        strncmp(agent, TASK_DIR_PREFIX, strlen(TASK_DIR_PREFIX)) == 0)
+        memcpy(hello->dir, agent, (size_t)(slash - agent));
 }
 
 /* So that a program which this process starts does not take these for another
@@ -141,6 +147,27 @@ static void leave_copy(const char *name, const char *value)
     setenv(copy, value, 1);
 }
 
+/* In a container the step's directory has another name than for impid
+ * (front_carry.c), and so has what is in it. */
+static void set_value(const char *name, const char *value)
+{
+    const char *dir = getenv("SLURM_IMPI_AGENT_DIR");
+    const char *agent = getenv("SLURM_IMPI_AGENT");
+    const char *slash = agent ? strrchr(agent, '/') : NULL;
+    size_t len = dir ? strlen(dir) : 0;
+    char path[4096];
+    int n;
+
+    if (len == 0 || !slash || strncmp(value, dir, len) != 0 ||
+        (value[len] != '/' && value[len] != '\0')) {
+        setenv(name, value, 1);
+        return;
+    }
+    n = snprintf(path, sizeof(path), "%.*s%s", (int)(slash - agent), agent,
+                 value + len);
+    setenv(name, n >= 0 && n < (int)sizeof(path) ? path : value, 1);
+}
+
 static void set_environment(const struct task_env *env, int fd)
 {
     char number[16];
@@ -151,7 +178,7 @@ static void set_environment(const struct task_env *env, int fd)
         if (!eq)
             continue;
         *eq = '\0';
-        setenv(env->env[i], eq + 1, 1);
+        set_value(env->env[i], eq + 1);
         if (strcmp(env->env[i], "PMIX_NAMESPACE") == 0)
             leave_copy(env->env[i], eq + 1);
         *eq = '=';

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -29,9 +30,9 @@ static struct task_frame parse(ssize_t len, uint32_t type)
 
 static void hello_golden_bytes(void **state)
 {
-    static const uint8_t want[] = {0, 0, 0, 1, 0, 0, 0, 24, 0, 0,   0,
-                                   1, 0, 0, 0, 2, 0, 0, 0,  3, 0,   0,
-                                   1, 0, 0, 0, 0, 5, 0, 2, 'v', '4'};
+    static const uint8_t want[] = {0, 0, 0, 1, 0, 0, 0,   26,  0, 0, 0, 1,
+                                   0, 0, 0, 2, 0, 0, 0,   3,   0, 0, 1, 0,
+                                   0, 0, 0, 5, 0, 2, 'v', '4', 0, 0};
     struct task_hello h = {.version = 1,
                            .family = TASK_FAMILY_OPENMPI,
                            .rank = 3,
@@ -50,6 +51,26 @@ static void hello_golden_bytes(void **state)
     assert_int_equal(got.pid, 256);
     assert_int_equal(got.build, 5);
     assert_string_equal(got.library, "v4");
+    assert_string_equal(got.dir, "");
+}
+
+/* Paths are made of it. */
+static void hello_dir_is_a_descriptor(void **state)
+{
+    static const char *const wrong[] = {"/tmp", "/proc/self/fd/",
+                                        "/proc/self/fd/3x",
+                                        "/proc/self/fd/3/..", "proc/self/fd/3"};
+    struct task_hello h = {.version = 1, .dir = "/proc/self/fd/300"}, got;
+    struct task_frame f =
+        parse(task_hello_encode(buf, sizeof(buf), &h), TASK_HELLO);
+
+    assert_int_equal(task_hello_decode(&got, f.payload, f.len), 0);
+    assert_string_equal(got.dir, "/proc/self/fd/300");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        snprintf(h.dir, sizeof(h.dir), "%s", wrong[i]);
+        f = parse(task_hello_encode(buf, sizeof(buf), &h), TASK_HELLO);
+        assert_int_equal(task_hello_decode(&got, f.payload, f.len), -1);
+    }
 }
 
 static void hello_long_library_text_is_cut(void **state)
@@ -230,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hello_golden_bytes),
+        cmocka_unit_test(hello_dir_is_a_descriptor),
         cmocka_unit_test(hello_long_library_text_is_cut),
         cmocka_unit_test(env_round_trip),
         cmocka_unit_test(env_refuses_what_setenv_cannot_take),

@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Components in containers, as an unprivileged user.  By default the image is
+# this machine's own /usr, and no path of the stage or of the step is in it.
+# With SF_IMAGES=DIR, images of Debian 13 are made there by debootstrap (600 MB,
+# some minutes), and stay for the next time.
+. "$(dirname "$0")/lib.sh"
+need_stage slurm/mpi_impi.so slurm/switch_elan.so
+for f in mpich openmpi; do
+    [ -x "$SF_TOP_BUILDDIR/examples/hello_$f" ] ||
+        skip_all "examples/hello_$f is not built"
+done
+command -v ch-run >/dev/null || skip_all "charliecloud is not installed"
+need_cluster
+setpriv --reuid "$JOB_USER" --clear-groups unshare -Ur true 2>/dev/null ||
+    skip_all "user namespaces are not for users here"
+cluster_up --nodes 2
+cp "$SF_TOP_BUILDDIR"/examples/hello_{mpich,openmpi} "$WORK"
+cd "$WORK" || exit 1
+export LD_LIBRARY_PATH=$STAGE/lib USER=$JOB_USER
+
+# Mount points for what is in /usr, and the files that ch-run wants.
+own_image() {
+    own=$WORK/image
+    mkdir -p "$own"/{dev,etc,home,mnt,proc,root,run,sys,tmp,usr,var}
+    ln -s usr/bin usr/lib usr/lib64 usr/sbin "$own"
+    touch "$own"/etc/{passwd,group,hosts,resolv.conf,nsswitch.conf}
+}
+own_image
+in_own="ch-run -b /usr:/usr -b $WORK:/mnt -c /mnt $own --"
+
+assert_world() {
+    assert_code 0
+    assert_output "^rank [0-9]+ of $1 " "$1"
+    assert_output '^all results are right$' 1
+    # Of shared memory that a library believes in, and of the loader.
+    assert_empty "$(grep -E 'UCX +ERROR|cannot be preloaded|GLIBC_' <<<"$err")" \
+        "what the libraries say"
+}
+
+# NAME N: so many ranks have that library.
+assert_library() {
+    assert_output "^rank [0-9]+ of .*$1" "$2"
+}
+
+case_the_image_has_no_path_of_ours() {
+    # shellcheck disable=SC2086
+    run_as_user srun -n1 $in_own sh -c \
+        "ls -d $STAGE /run/slurm-fabric 2>&1; exit 0"
+    assert_code 0
+    assert_output 'No such file' 2
+}
+
+case_charliecloud_openmpi() {
+    # shellcheck disable=SC2086
+    run_as_user srun --mpi=impi -n2 ./hello_mpich : -n2 $in_own ./hello_openmpi
+    assert_world 4
+    assert_library MPICH 2
+    assert_library 'Open MPI' 2
+}
+
+case_charliecloud_mpich() {
+    # shellcheck disable=SC2086
+    run_as_user srun --mpi=impi -n2 ./hello_openmpi : -n2 $in_own ./hello_mpich
+    assert_world 4
+    assert_library MPICH 2
+    assert_library 'Open MPI' 2
+}
+
+case_both_in_containers() {
+    # shellcheck disable=SC2086
+    run_as_user srun --mpi=impi -n1 $in_own ./hello_openmpi : \
+        -n1 $in_own ./hello_mpich
+    assert_world 2
+}
+
+case_a_container_in_a_wrapper() {
+    run_as_user srun --mpi=impi -n2 sh -c \
+        "case \$SLURM_PROCID in 0) exec ./hello_mpich ;; esac
+         $in_own ./hello_openmpi"
+    assert_world 2
+}
+
+case_other_programs_of_the_image() {
+    # shellcheck disable=SC2086
+    run_as_user srun --mpi=impi -n2 $in_own sh -c 'ls / >/dev/null && echo fine'
+    assert_code 0
+    assert_output '^fine$' 2
+    assert_empty "$(grep -v '^srun: job' <<<"$err")" stderr
+}
+
+case_other_tasks_get_nothing() {
+    run_as_user srun --mpi=impi -n1 sh -c \
+        'env | grep -E "AGENT_DIR|/proc/self/fd"; ls /proc/$$/fd; exit 0'
+    assert_code 0
+    assert_output '^(SLURM|LD_)' 0
+    assert_output '^3[0-9]{2}$' 0
+}
+
+# SUITE: $IMAGE, made by what the guide says.
+need_image() {
+    local suite=$1 why line
+    [ -n "${SF_IMAGES-}" ] || skip "SF_IMAGES names no directory for images"
+    why=$("$SF_TOP_SRCDIR/tests/cluster/fresh" --suite "$suite" --why-not)
+    IMAGE=$SF_IMAGES/$suite
+    export IMAGE
+    [ -e "$IMAGE/usr/lib/x86_64-linux-gnu/libmpich.so.12" ] && return 0
+    [ -z "$why" ] || skip "$why"
+    line=$(guide "debootstrap .* $suite ")
+    mkdir -p "$SF_IMAGES"
+    IMAGE=$IMAGE.new
+    rm -rf "$IMAGE"
+    bash -c "${line#sudo }" >"$case_tmp/debootstrap" 2>&1 ||
+        { tail -n 5 "$case_tmp/debootstrap"; skip "debootstrap fails"; }
+    mv "$IMAGE" "$SF_IMAGES/$suite"
+    IMAGE=$SF_IMAGES/$suite
+}
+
+# REGEX: the one command of the guide that matches.
+guide() {
+    local lines
+    lines=$(sed -n "/^    /s/^    //p" "$SF_TOP_SRCDIR/doc/containers.md" |
+        grep -E -- "$1")
+    [ "$(wc -l <<<"$lines")" = 1 ] && [ -n "$lines" ] ||
+        fail "not one command in doc/containers.md: $1" >&2
+    echo "$lines"
+}
+
+case_guide_charliecloud_debian_13() {
+    need_image trixie
+    run_as_user bash -c "$(guide 'ch-run .*hello_openmpi')"
+    assert_world 4
+    assert_library MPICH 2
+    assert_library 'Open MPI v5' 2
+    run_as_user bash -c "$(guide 'ch-run .*hello_mpich')"
+    assert_world 4
+    assert_library 'Open MPI v4' 2
+    assert_library 'MPICH Version: +4.2' 2
+}
+
+case_nothing_left() {
+    wait_for 20 no_job_left
+    run_as_root n0 ls /run/slurm-fabric
+    assert_output '^(step|[0-9]+\.)' 0
+}
+
+run_cases
