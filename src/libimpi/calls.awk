@@ -30,7 +30,6 @@ function add(check, proto,    open, head, name) {
         die(name " listed twice")
     ret[name] = substr(head, 1, RSTART - 2)
     args[name] = substr(proto, open + 1, length(proto) - open - 1)
-    new4[name] = sub(/\[4\]$/, "", check)
     if (check !~ /^(-|comm|file|req|msg|group|step)$/)
         die("no such check: " check)
     checks[name] = check
@@ -87,7 +86,7 @@ function condition(name,    n, i, a, arg, out, sep) {
         } else if (checks[name] == "req" && arg !~ /^new/) {
             if (a[i] ~ /^MPI_Request \*/)
                 out = out sep "impi_request_ours(*" arg ")"
-            else if (a[i] ~ /^MPI_Request [a-z]+\[\]/)
+            else if (a[i] ~ /^(const )?MPI_Request [a-z]+\[\]/)
                 out = out sep "impi_requests_ours(count, " arg ")"
             else if (a[i] ~ /^MPI_Request /)
                 out = out sep "impi_request_ours(" arg ")"
@@ -105,11 +104,6 @@ function condition(name,    n, i, a, arg, out, sep) {
 function bare(name) {
     sub(/^MPI_/, "", name)
     return name
-}
-
-function guard(name, on) {
-    if (new4[name])
-        print on ? "#if MPI_VERSION >= 4" : "#endif"
 }
 
 # Functions whose failures are told by impi_failed_X (failed.h).
@@ -147,7 +141,6 @@ function print_failed(    i, j, f, n, a) {
         f = order[i]
         if (!is_told(f))
             continue
-        guard(f, 1)
         printf "int impi_failed_%s(int rc, %s)\n{\n", bare(f), args[f]
         printf "    struct failed f;\n\n"
         printf "    if (!failed_begin(&f, \"%s\"))\n        return rc;\n", f
@@ -155,7 +148,6 @@ function print_failed(    i, j, f, n, a) {
         for (j = 1; j <= n; j++)
             printf "    %s;\n", tell(a[j])
         printf "    failed_end(&f);\n    return rc;\n}\n\n"
-        guard(f, 0)
     }
 }
 
@@ -167,34 +159,31 @@ function print_told(    i, f, b) {
         b = bare(f)
         if (!is_told(f))
             continue
-        guard(f, 1)
         printf "int impi_failed_%s(int rc, %s);\n", b, args[f]
         printf "static inline int impi_told_%s(int rc, %s)\n{\n", b, args[f]
         printf "    return __builtin_expect(rc == MPI_SUCCESS, 1)\n"
         printf "        ? rc : impi_failed_%s(rc, %s);\n}\n", b, names(args[f])
-        guard(f, 0)
     }
 }
 
 function print_types(    i, f) {
     print "/* Made by calls.awk.  Include mpi.h first. */"
+    print "#if MPI_VERSION < 4 && !defined(MPI_SESSION_NULL)"
+    print "typedef void *MPI_Session; /* the library that is met may have it */"
+    print "#endif"
     print "enum {"
     for (i = 1; i <= norder; i++)
         print "    CALL_" bare(order[i]) ","
     print "    IMPI_NCALLS\n};"
     for (i = 1; i <= norder; i++) {
         f = order[i]
-        guard(f, 1)
         printf "typedef %s impi_%s_f(%s);\n", ret[f], bare(f), args[f]
-        guard(f, 0)
     }
     print "/* The library's own functions; NULL where it has none. */"
     print "struct impi_real {"
     for (i = 1; i <= norder; i++) {
         f = order[i]
-        guard(f, 1)
         printf "    impi_%s_f *%s;\n", bare(f), bare(f)
-        guard(f, 0)
     }
     print "};"
     print "/* What overrides.def names: the back end defines these. */"
@@ -234,13 +223,10 @@ function print_wrap(    i, f, b, how, quick) {
         f = order[i]
         b = bare(f)
         if (f in over && is_told(f) && !(f in tells)) {
-            guard(f, 1)
             print_entry(f, b)
-            guard(f, 0)
         }
         if (checks[f] == "-" || f in over)
             continue
-        guard(f, 1)
         how = condition(f)
         if (ret[f] != "int")
             die(f ": only int functions can fail")
@@ -255,21 +241,15 @@ function print_wrap(    i, f, b, how, quick) {
         printf "    return impi_real.%s(%s);\n}\n\n", b, names(args[f])
         if (quick)
             print_quick(f, b)
-        guard(f, 0)
     }
     print "const struct impi_call impi_calls[IMPI_NCALLS] = {"
     for (i = 1; i <= norder; i++) {
         f = order[i]
         b = bare(f)
-        guard(f, 1)
         how = f in over ? entry_of(f) : checks[f] == "-" ? "0" : "wrap_" b
         printf "    [CALL_%s] = { \"%s\",\n        (impi_call_f *) %s,\n" \
             "        (impi_call_f **) &impi_real.%s, %d },\n", b, f, how, b, \
             f in always
-        guard(f, 0)
-        if (new4[f])
-            printf "#if MPI_VERSION < 4\n    [CALL_%s] = { \"%s\", 0, 0, 0 },\n" \
-                "#endif\n", b, f
     }
     print "};"
 }
@@ -277,9 +257,7 @@ function print_wrap(    i, f, b, how, quick) {
 function print_check(    i, f) {
     for (i = 1; i <= norder; i++) {
         f = order[i]
-        guard(f, 1)
         printf "#ifndef %s\nCHECK(%s, %s)\n#endif\n", f, f, bare(f)
-        guard(f, 0)
     }
 }
 
@@ -320,9 +298,7 @@ function print_probe(    i, j, f, n, a, list) {
         n = split(args[f], a, /, */)
         for (j = 1; j <= n; j++)
             list = list (j > 1 ? ", " : "") dummy(a[j], checks[f])
-        guard(f, 1)
         printf "PROBE(%s, %s)\n", bare(f), list
-        guard(f, 0)
     }
 }
 

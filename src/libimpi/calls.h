@@ -33,7 +33,7 @@ typedef void impi_call_f(void);
 struct impi_call {
     const char *name;   /* MPI_X */
     impi_call_f *fn;    /* override or wrapper; NULL: the library's own */
-    impi_call_f **real; /* its place in impi_real; NULL: not in this mpi.h */
+    impi_call_f **real; /* its place in impi_real; NULL: it has none */
     bool always;        /* also in a world of one client */
 };
 extern const struct impi_call impi_calls[IMPI_NCALLS];

@@ -87,13 +87,28 @@ static const struct impi_front front = {
     .rebind = fill_slots,
 };
 
-/* dir/backend-SONAME, if it is there. */
-static bool try_dir(const char *dir, size_t len, char *path)
+static bool try_file(const char *dir, size_t len, const char *before,
+                     const char *name, const char *after, char *path)
 {
-    int n =
-        snprintf(path, PATH_SIZE, "%.*s/backend-%s", (int)len, dir, mpi.soname);
+    int n = snprintf(path, PATH_SIZE, "%.*s/%s%s%s", (int)len, dir, before,
+                     name, after);
 
     return len > 0 && n < PATH_SIZE && access(path, R_OK) == 0;
+}
+
+/* dir/backend-SONAME, which a site has built, or dir/libimpi-FAMILY.so. */
+static bool try_dir(const char *dir, size_t len, char *path)
+{
+    const char *family;
+
+    if (try_file(dir, len, "backend-", mpi.soname, "", path))
+        return true;
+    family = front_family(&mpi);
+    if (family && try_file(dir, len, "libimpi-", family, ".so", path))
+        return true;
+    /* What is missing. */
+    try_file(dir, len, "backend-", mpi.soname, "", path);
+    return false;
 }
 
 /* The directories of SLURM_IMPI_BACKENDS (colons between), then the front's
@@ -118,10 +133,15 @@ static bool find_backend(char *path)
 
 static void open_backend(const char *path)
 {
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *handle;
     impi_backend_open_f *open_f;
     char err[256] = "it is no back end";
 
+    /* A back end needs no library by its name: what it takes from there (with
+     * Open MPI, objects whose addresses are handles) must be seen where the
+     * library was loaded for somebody alone, as Python does. */
+    dlopen(mpi.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         give_up("SF-E502: cannot load the back end: %s", dlerror());
     *(void **)&open_f = dlsym(handle, "impi_backend_open");

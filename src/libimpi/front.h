@@ -44,6 +44,10 @@ struct front_mpi {
  * loaded locally, as Python does) the first.  0, or -1 when there is none. */
 int front_find_mpi(struct front_mpi *mpi);
 
+/* "mpich", "openmpi" or "abi" (the standard one) for libimpi-FAMILY.so; NULL:
+ * none that is known. */
+const char *front_family(const struct front_mpi *mpi);
+
 /* The function that MPI_X leads to after the front when that is not the
  * library's: a preloaded profiling tool.  NULL when there is none. */
 void *front_find_tool(const struct front_mpi *mpi, const char *name);

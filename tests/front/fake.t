@@ -55,6 +55,39 @@ sendrecv 1 2 3 4 5 6 7 8 9 10 11 12
 rc 42 wtime 99.5"
 like "threads: the back end is opened once" \
     "$(in_step threads | sort | tr '\n' ' ')" "opened threads 16 "
+
+# ---- a library is known by what it defines and says ---------------------------
+# library SONAME TEXT [MACRO..]: one that says TEXT of itself, in the place of
+# the other.
+library() {
+    local name=$1 text=$2
+    shift 2
+    mkdir -p "$tmp/known"
+    $CC -O1 -fPIC -shared -Wl,-soname,"$name" -DTEXT="\"$text\"" "${@/#/-D}" \
+        -o "$tmp/known/$name" "$here/fake_mpi.c" "$here/fake_known.c" &&
+        $CC -O1 -pthread -o "$tmp/known/user" "$here/fake_user.c" \
+            "$tmp/known/$name" -Wl,-rpath,"$tmp/known"
+}
+known() { # what the program says; of the back ends $1 is there
+    mkdir -p "$tmp/$1" && cp "$tmp/be/backend-libfakempi.so.1" \
+        "$tmp/$1/libimpi-$1.so"
+    SLURM_IMPI_BACKENDS=$tmp/$1 SLURM_IMPI_AGENT=/x LD_PRELOAD=$front \
+        "$tmp/known/user" first 2>&1
+}
+for text in "MPICH Version:  3.1" "MVAPICH2 Version  2.3.7" \
+    "Intel(R) MPI Library 2021.11" "MPI VERSION    : CRAY MPICH version 8.1"; do
+    library libmpi_gnu_112.so.12 "$text" MPICH
+    like "its ABI is MPICH's: $text" "$(known mpich)" "opened"
+done
+library libmpi_gnu_112.so.12 "Another MPI" MPICH
+like "MPICH's variables alone are not enough" "$(known mpich)" "SF-E501"
+library libmpi_cxi.so.7 "Open MPI v5" OPENMPI
+like "its ABI is Open MPI's" "$(known openmpi)" "opened"
+library libmpi.so.12 "MPICH Version: 5.0" MPICH ABI=-1
+like "MPICH that knows of the standard ABI and has its own" "$(known mpich)" \
+    "opened"
+library libmpi_abi.so.1 "MPICH Version: 5.0" MPICH ABI=1
+like "the standard ABI is not MPICH's" "$(known mpich)" "SF-E501"
 SLURM_IMPI_BACKENDS=$tmp/refuse
 like "a back end that refuses: code and reason" "$(in_step first)" \
     "SF-E503: back end $tmp/refuse/backend-libfakempi.so.1 refuses: not today"

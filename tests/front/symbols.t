@@ -23,7 +23,9 @@ is "the front exports MPI_X and PMPI_X for the list, Fortran's few, no more" \
     "$(diff "$tmp/both" "$tmp/front")" ""
 
 for f in $(families); do
-    path=$(ldd "$lib/libimpi-$f.so" |
+    mpicc "$f" -x c -o "$tmp/linked" - \
+        <<<'int MPI_Finalize(void); int main(void) { return MPI_Finalize(); }'
+    path=$(ldd "$tmp/linked" |
         awk '$1 ~ /^libmpi/ && $3 ~ /^\// { print $3 }' | head -1)
     functions "$path" >"$tmp/$f.all"
     # Both names exist: a function of the interface, not a constant.
