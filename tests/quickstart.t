@@ -221,6 +221,11 @@ rm -f "$tmp/some/.quickstart/build/tests/a.log" # make check does
 quick "$tmp/some/quickstart" check tests/b.t && ! grep -q tests/a "$tmp/said" &&
     [ "$(tail -n 1 "$tmp/said")" = '1 passed, 0 failed, 0 skipped' ]
 report $? "or those that are named" "$tmp/said"
+printf '%s\n' 'check_PROGRAMS = tests/a tests/tool' 'tests/tool:; @touch $@' \
+    >>"$tmp/some/.quickstart/build/Makefile"
+quick "$tmp/some/quickstart" check tests/b.t &&
+    [ -e "$tmp/some/.quickstart/build/tests/tool" ]
+report $? "with the programs that scripts run" "$tmp/said"
 rm -f "$tmp"/some/.quickstart/build/tests/[ab].log
 quick "$tmp/some/quickstart" check --floors &&
     [ "$(tail -n 1 "$tmp/said")" = '3 passed, 0 failed, 0 skipped' ]
