@@ -291,8 +291,10 @@ static void own_session_dir(uint32_t c)
     char path[256];
 
     session_dir(c, path, sizeof(path));
-    if (mkdir(path, 0700) == 0)
+    if (mkdir(path, 0700) == 0) {
         setenv("OMPI_MCA_orte_tmpdir_base", path, 1);
+        setenv("PRTE_MCA_prte_tmpdir_base", path, 1);
+    }
 }
 
 static void remove_session_dirs(void)
@@ -329,7 +331,6 @@ static void launch(uint32_t c, char **program)
     if (!mpich) {
         argv[i++] = (char *)"--allow-run-as-root";
         argv[i++] = (char *)"--oversubscribe";
-        argv[i++] = (char *)"-q";
     }
     argv[i++] = (char *)"-n";
     argv[i++] = n;
@@ -348,6 +349,9 @@ static void launch(uint32_t c, char **program)
         sigprocmask(SIG_SETMASK, &none, NULL);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         own_session_dir(c);
+        /* What -q does; there is no such option from Open MPI 5 on. */
+        setenv("OMPI_MCA_orte_execute_quiet", "1", 1);
+        setenv("PRTE_MCA_prte_execute_quiet", "1", 1);
         execvp(argv[0], argv);
         _exit(127);
     }

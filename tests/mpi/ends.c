@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A world may end with messages that nobody received, with freed requests
  * under way, and after children were made. */
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "check.h"
+#include "../../src/libimpi/impi.h"
 
 static void children(void)
 {
@@ -21,13 +23,33 @@ static void children(void)
     CHECK(system("exit 3") >> 8 == 3);
 }
 
+/* Within its own client MPICH 4.2 takes a message that nobody receives for an
+ * error: its MPI_Finalize aborts, without us as with us. */
+#if defined MPICH_NUMVERSION && MPICH_NUMVERSION >= 40200000
+static const bool own_refuses = true;
+#else
+static const bool own_refuses = false;
+#endif
+
+static int my_client(void)
+{
+    int *value, found;
+
+    MPI_Comm_get_attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR, &value, &found);
+    CHECK(found);
+    return *value;
+}
+
 static void im_151_unmatched_messages_are_destroyed(void)
 {
     static char buf[1000];
+    int mine = my_client(), *of = calloc((size_t)size, sizeof(*of));
 
+    MPI_Allgather(&mine, 1, MPI_INT, of, 1, MPI_INT, MPI_COMM_WORLD);
     for (int p = 0; p < size; p++)
-        if (p != rank)
+        if (p != rank && !(own_refuses && of[p] == mine))
             MPI_Send(buf, 1000, MPI_CHAR, p, 71, MPI_COMM_WORLD);
+    free(of);
 }
 
 /* A long message whose request is given back, received before the end. */
