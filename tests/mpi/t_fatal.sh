@@ -6,6 +6,7 @@
 # the communicator and the rank, and the exit code that the library gives.
 . "$(dirname "$0")/lib.sh"
 export BARE_FRONT=$front
+export FATAL_CLASS=$TMPDIR/class # what the program expects the code to be
 
 # case_told KIND CLIENTS CALL REASON [NAME]: CALL and REASON are patterns, of
 # the call with its arguments and of what each library calls the error.
@@ -14,11 +15,12 @@ case_told()
     local kind=$1 clients=$2 call=$3 reason=$4 name=${5-} rc class where
     where="rank 1 of 2 in ${name:-MPI_COMM_WORLD}"
     [ "$kind" != file ] || where="no file is open"
+    rm -f "$FATAL_CLASS"
     # shellcheck disable=SC2086
     "${limited[@]}" 60 "$dir/bare_world" $clients -- "$dir/fatal" "$kind" \
         ${name:+"$name"} >"$TMPDIR/out" 2>&1
     rc=$?
-    class=$(sed -n 's/^class //p' "$TMPDIR/out")
+    class=$(cat "$FATAL_CLASS")
     # When the job is ended a launcher may die with a line of the rank that it
     # was to pass on; most come through.
     ntold=$((ntold + 1))
@@ -36,9 +38,10 @@ case_told()
 case_exit_code() # KIND FAMILY
 {
     local class rc
+    rm -f "$FATAL_CLASS"
     "${limited[@]}" 60 "$dir/fatal.$2" "$1" >"$TMPDIR/out" 2>&1
     rc=$?
-    class=$(sed -n 's/^class //p' "$TMPDIR/out")
+    class=$(cat "$FATAL_CLASS")
     [ "$rc" = "$class" ]
     report $? "exit_code_is_the_class_of_the_error: $1, $2 alone"
 }
