@@ -135,7 +135,7 @@ int buffer_missing(int count, MPI_Datatype type)
     MPI_Aint first, length;
 
     if (count <= 0 || type == MPI_DATATYPE_NULL ||
-        impi_real.Type_get_true_extent(type, &first, &length) != MPI_SUCCESS)
+        buffer_span(type, &first, &length) != MPI_SUCCESS)
         return MPI_SUCCESS;
     return length > 0 && first >= 0 && first < BUFFER_PAGE ? MPI_ERR_BUFFER
                                                            : MPI_SUCCESS;
@@ -148,8 +148,7 @@ int buffer_look(const void *buf, int count, MPI_Datatype type)
 
     if (count <= 0 || buf == MPI_IN_PLACE || type == MPI_DATATYPE_NULL ||
         impi_real.Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
-        impi_real.Type_get_true_extent(type, &first, &length) != MPI_SUCCESS ||
-        length == 0)
+        buffer_span(type, &first, &length) != MPI_SUCCESS || length == 0)
         return MPI_SUCCESS;
     last = from + (uintptr_t)((count - 1) * extent + first + length - 1);
     if (is_readable(from + (uintptr_t)first) && is_readable(last))

@@ -39,6 +39,19 @@ static inline bool buffer_is_ours(struct buffer_page *page, const void *buf,
     return true;
 }
 
+/* The bytes of one element: *length of them from *first on.  Of a type without
+ * data Open MPI 5 says that it begins behind all addresses. */
+static inline int buffer_span(MPI_Datatype type, MPI_Aint *first,
+                              MPI_Aint *length)
+{
+    int rc = impi_real.Type_get_true_extent(type, first, length);
+    MPI_Aint end;
+
+    if (rc == MPI_SUCCESS && __builtin_add_overflow(*first, *length, &end))
+        *first = *length = 0;
+    return rc;
+}
+
 /* Where buffer_devices() says so.  Only the first and the last byte are tried.
  */
 int buffer_look(const void *buf, int count, MPI_Datatype type);

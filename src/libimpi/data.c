@@ -265,12 +265,12 @@ static void covered(int count, MPI_Datatype type, MPI_Aint *first, size_t *len)
     MPI_Aint lb, extent, text;
 
     impi_real.Type_get_extent(type, &lb, &extent);
-    impi_real.Type_get_true_extent(type, first, &text);
+    buffer_span(type, first, &text);
     if (extent < 0) {
         *first += (count - 1) * extent;
         extent = -extent;
     }
-    *len = count > 0 ? (size_t)((count - 1) * extent + text) : 0;
+    *len = count > 0 && text > 0 ? (size_t)((count - 1) * extent + text) : 0;
 }
 
 /* Not arithmetic on a pointer: `buf` may be MPI_BOTTOM, or lie so far below

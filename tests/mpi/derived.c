@@ -149,6 +149,32 @@ static void check_type(MPI_Datatype t)
     CHECK(memcmp(ours, theirs, sizeof(ours)) == 0);
 }
 
+/* The part of a distributed array that has nothing of it. */
+static void check_empty(void)
+{
+    int one[1] = {1}, block[1] = {MPI_DISTRIBUTE_BLOCK}, three[1] = {3};
+    int any_arg[1] = {MPI_DISTRIBUTE_DFLT_DARG}, bytes = 1, n = 1;
+    int next = (rank + 1) % size, pos = 0;
+    MPI_Datatype t;
+    MPI_Status st;
+
+    MPI_Type_create_darray(3, 2, 1, one, block, any_arg, three, MPI_ORDER_C,
+                           MPI_INT, &t);
+    MPI_Type_commit(&t);
+    MPI_Type_size(t, &bytes);
+    CHECK(bytes == 0);
+    MPI_Sendrecv(user, 2, t, next, 5, ours, 2, t, MPI_ANY_SOURCE, 5,
+                 MPI_COMM_WORLD, &st);
+    MPI_Get_count(&st, MPI_BYTE, &n);
+    CHECK(n == 0);
+    MPI_Bcast(user, 2, t, 0, MPI_COMM_WORLD);
+    MPI_Allgather(user, 2, t, ours, 2, t, MPI_COMM_WORLD);
+    MPI_Alltoall(user, 1, t, ours, 1, t, MPI_COMM_WORLD);
+    MPI_Pack(user, 2, t, wire, sizeof(wire), &pos, MPI_COMM_WORLD);
+    CHECK(pos == 0);
+    MPI_Type_free(&t);
+}
+
 int main(int argc, char *argv[])
 {
     begin(&argc, &argv);
@@ -163,5 +189,6 @@ int main(int argc, char *argv[])
         check_type(t);
         MPI_Type_free(&t);
     }
+    check_empty();
     return end("derived");
 }
