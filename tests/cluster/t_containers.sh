@@ -21,12 +21,13 @@ export LD_LIBRARY_PATH=$STAGE/lib USER=$JOB_USER
 
 # Mount points for what is in /usr, and the files that ch-run wants.
 own_image() {
-    own=$WORK/image
+    local own=$1
     mkdir -p "$own"/{dev,etc,home,mnt,proc,root,run,sys,tmp,usr,var}
     ln -s usr/bin usr/lib usr/lib64 usr/sbin "$own"
     touch "$own"/etc/{passwd,group,hosts,resolv.conf,nsswitch.conf}
 }
-own_image
+own=$WORK/image
+own_image "$own"
 in_own="ch-run -b /usr:/usr -b $WORK:/mnt -c /mnt $own --"
 
 assert_world() {
@@ -136,6 +137,26 @@ case_guide_charliecloud_debian_13() {
     assert_world 4
     assert_library 'Open MPI v4' 2
     assert_library 'MPICH Version: +4.2' 2
+}
+
+# Without subordinate ids, as the user is here.
+case_guide_podman_mpich() {
+    command -v podman >/dev/null || skip "podman is not installed"
+    own_image "$WORK/pod"
+    sed -n '/^    #!/,/^    exec podman/s/^    //p' \
+        "$SF_TOP_SRCDIR/doc/containers.md" >"$WORK/podman-task"
+    chmod 755 "$WORK/podman-task"
+    mkdir -p "$WORK/home" "$WORK/xdg"
+    chown -R "$JOB_USER" "$WORK/pod" "$WORK/home" "$WORK/xdg"
+    # crun knows no hybrid tree of cgroups
+    [ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ] ||
+        export PODMAN_OPTIONS="--runtime runc"
+    export IMAGE="-v /usr:/usr:ro --rootfs $WORK/pod"
+    export HOME=$WORK/home XDG_RUNTIME_DIR=$WORK/xdg
+    run_as_user bash -c "$(guide '^srun .*podman-task')"
+    assert_world 4
+    assert_library 'Open MPI' 2
+    assert_library MPICH 2
 }
 
 case_nothing_left() {
