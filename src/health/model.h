@@ -10,13 +10,13 @@
  *
  * The silence of a daemon is no evidence against anybody else.  So of a host
  * whose hsnd speaks, "nobody answers" counts when one that was asked is known
- * to be alive (model_alone.c), and that a map does not have it counts when
+ * to be alive (model_judge.c), and that a map does not have it counts when
  * nobody answers it.  The map of a mapper that sees nothing but itself counts
  * for nobody.  What a dead daemon alone could have brought about is shown, and
  * is not `proven`: nothing is drained for it.
  *
  * The frames that a host's own cable loses or breaks are judged by rate
- * (model_errors.c); too many of them make it degraded.
+ * (model_judge.c); too many of them make it degraded.
  *
  * The published state lags behind the evidence on purpose (hysteresis):
  *

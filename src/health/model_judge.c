@@ -2,11 +2,286 @@
  *
  * From evidence to a published state.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "health/model_priv.h"
+
+/* ---- cables that corrupt ----------------------------------------------- */
+
+/* What a host's own cable does, by what its hsnd counts: how many of the
+ * frames are lost or broken, and how often it was gone for a moment, of which
+ * no report need tell. Where crossbars turn frames round hsnd tests its cable
+ * by frames that go no further (hsn/loop_test.h): what is missing of these
+ * the cable has lost or broken, both ways. Frames of others that arrive
+ * broken may have been broken anywhere; they count where there is no such
+ * test. */
+
+static const struct rule {
+    const char *bad, *good; /* counters of hsnd */
+    bool part;              /* bad ones are among the good ones */
+    const char *what;
+} rules[] = {
+    {"loop_lost", "loop_sent", true, "lost"},
+    {"link_bad_packet", "received", false, "broken"},
+};
+#define NRULES ((int)(sizeof(rules) / sizeof(rules[0])))
+
+static bool flaps(const struct model *m, const struct model_item *it,
+                  int64_t now);
+static int64_t proven(const struct model *m, const struct model_item *it,
+                      int64_t now);
+
+static bool find(const struct report *rep, uint8_t rail, const char *name,
+                 uint64_t *value)
+{
+    for (size_t i = 0; i < rep->ncounters; i++) {
+        const struct report_counter *c = &rep->counters[i];
+
+        if (c->rail == rail && strcmp(c->name, name) == 0) {
+            *value = c->value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first rule that there are figures for. */
+static int choose(const struct report *rep, uint8_t rail, uint64_t *bad,
+                  uint64_t *all)
+{
+    for (int i = 0; i < NRULES; i++) {
+        if (!find(rep, rail, rules[i].bad, bad) ||
+            !find(rep, rail, rules[i].good, all))
+            continue;
+        if (!rules[i].part)
+            *all += *bad;
+        if (*all > 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+/* Times that nothing turned round any more, or that the link went down. */
+static void take_gaps(struct model *m, struct model_item *it,
+                      const struct report *rep, bool anew, int64_t now)
+{
+    uint64_t gaps = 0, flaps = 0, all, more;
+
+    if (!find(rep, it->pub.rail, "loop_gaps", &gaps) &
+        !find(rep, it->pub.rail, "link_flaps", &flaps))
+        return;
+    all = gaps + flaps;
+    more =
+        it->gaps_seen && !anew && all > it->gaps_told ? all - it->gaps_told : 0;
+    it->gaps_seen = true;
+    it->gaps_told = all;
+    for (uint64_t i = 0; i < more && i < MODEL_FLAPS_MAX; i++)
+        it->gaps[it->ngaps++ % MODEL_FLAPS_MAX] = now;
+    if (more)
+        model_judge(m, it, now);
+}
+
+static void take_rail(struct model *m, struct model_item *it,
+                      const struct report *rep, bool anew, int64_t now)
+{
+    uint64_t bad, all;
+    int by = choose(rep, it->pub.rail, &bad, &all);
+
+    take_gaps(m, it, rep, anew, now);
+    if (!by)
+        return;
+    anew |= by != it->errors_by;
+    it->errors_by = by;
+    if (rate_take(&it->errors, &m->conf.errors, bad, all, anew, now))
+        model_judge(m, it, now);
+}
+
+void model_errors_take(struct model *m, const struct report *rep, bool anew,
+                       int64_t now)
+{
+    if (rep->ncounters == 0 || rep->from != REPORT_HSND)
+        return;
+    for (uint8_t rail = 0; rail < m->nrails; rail++) {
+        struct model_item *it =
+            model_item_get(m, REPORT_HOST, rail, rep->node, "");
+
+        if (it)
+            take_rail(m, it, rep, anew, now);
+    }
+}
+
+/* The host at an end of a link ("n2:0"). */
+static const struct model_item *host_at(struct model *m, uint8_t rail,
+                                        const char *end)
+{
+    char name[SF_REPORT_NAME_MAX];
+    size_t len = strcspn(end, ":");
+
+    memcpy(name, end, len);
+    name[len] = '\0';
+    return model_item_get(m, REPORT_HOST, rail, name, "");
+}
+
+/* The host whose cable loses or breaks too many frames, of this item: itself,
+ * or at an end of this link; NULL: none. */
+static const struct model_item *model_errors_of(struct model *m,
+                                                const struct model_item *it)
+{
+    const struct model_item *host = it;
+
+    if (it->pub.kind == REPORT_XBAR)
+        return NULL;
+    if (it->pub.kind == REPORT_LINK) {
+        host = host_at(m, it->pub.rail, it->pub.name);
+        if (!host)
+            host = host_at(m, it->pub.rail, it->pub.peer);
+    }
+    return host && host->errors.high ? host : NULL;
+}
+
+/* "down 4 times in 300 s at leaf1:0" */
+static void model_flaps_why(const struct model *m, const struct model_item *it,
+                            uint32_t times, char *why, size_t size)
+{
+    const char *peer = it->pub.kind == REPORT_HOST ? it->pub.peer : "";
+
+    snprintf(why, size, "down %" PRIu32 " times in %" PRId64 " s%s%.20s", times,
+             m->conf.flap_window / 1000, *peer ? " at " : "", peer);
+}
+
+/* 1234: "0.1234%"; no zeros at the end. */
+static void percent(uint32_t rate, char *text, size_t size)
+{
+    size_t len = (size_t)snprintf(text, size, "%" PRIu32 ".%04" PRIu32,
+                                  rate / 10000, rate % 10000);
+
+    while (text[len - 1] == '0')
+        len--;
+    if (text[len - 1] == '.')
+        len--;
+    snprintf(text + len, size - len, "%%");
+}
+
+/* "1.25% of frames lost at leaf1:0 limit 0.01%" */
+static void model_errors_why(const struct model *m,
+                             const struct model_item *host, char *why,
+                             size_t size)
+{
+    const char *peer = host->pub.peer;
+    char rate[16], limit[16];
+
+    percent(host->errors.rate, rate, sizeof(rate));
+    percent(m->conf.errors.limit, limit, sizeof(limit));
+    if (snprintf(why, size, "%s of frames %s%s%.20s limit %s", rate,
+                 host->errors_by ? rules[host->errors_by - 1].what : "lost",
+                 *peer ? " at " : "", peer, limit) < 0)
+        *why = '\0';
+}
+
+/* ---- who is alone ------------------------------------------------------ */
+
+/* A host whose echoes nobody answers: is the host cut off, or are those that
+ * it asked dead? It is cut off when one of them is alive. A host is alive
+ * when its hsnd has spoken since, and others answer it. Also when it is on a
+ * map that the lonely host is not on: of two hosts that do not hear each
+ * other one may see crossbars and the other nothing. A host knows by its
+ * routes whom to ask. Routes may be old, so by counting: if `asked` of the
+ * others did not answer and more of them are alive than were not asked, then
+ * one that was asked is alive. That still may come of a dead daemon: a host
+ * whose own mapper is dead falls out of the map, and out of the routes by
+ * which others would answer it. So it is proven when its own mapper speaks,
+ * too, both for so long that everything that only stood still has had the
+ * time to find together again. */
+
+static bool on_map(const struct model *m, const struct model_item *it,
+                   int64_t now)
+{
+    const struct health_evidence *e = &it->pub.evidence[REPORT_MAPPERD];
+
+    return e->known && e->seen == SEEN_UP &&
+           model_is_fresh(m, it, REPORT_MAPPERD, now);
+}
+
+static bool is_alive(const struct model *m, const struct model_item *it,
+                     int64_t since, bool by_map, int64_t now)
+{
+    const struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
+
+    return e->known && e->at > since &&
+           model_is_fresh(m, it, REPORT_HSND, now) &&
+           (e->answered == ANSWERED_YES || (by_map && on_map(m, it, now)));
+}
+
+static bool look(const struct model *m, const struct model_item *x, bool by_map,
+                 int64_t now)
+{
+    const struct health_evidence *e = &x->pub.evidence[REPORT_HSND];
+    const struct model_item *it, *next;
+    size_t others = 0, alive = 0;
+
+    HASH_ITER(hh, m->items, it, next)
+    {
+        if (it == x || it->pub.kind != REPORT_HOST ||
+            it->pub.rail != x->pub.rail)
+            continue;
+        others++;
+        alive += is_alive(m, it, e->alone_since, by_map, now);
+    }
+    return alive + e->asked > others && alive > 0;
+}
+
+/* Is one of those alive that do not answer this host, whose hsnd is fresh? */
+static bool model_others_live(struct model *m, struct model_item *it,
+                              int64_t now)
+{
+    const struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
+    bool by_map = !on_map(m, it, now);
+
+    if (!by_map && m->answered_at[it->pub.rail] <= e->alone_since) {
+        it->others_live = false;
+    } else if (it->others_at != now && m->looks > 0) {
+        m->looks--;
+        it->others_at = now;
+        it->others_live = look(m, it, by_map, now);
+    }
+    return it->others_live;
+}
+
+void model_note_word(const struct model *m, struct model_reporter *r,
+                     const struct report *rep, int64_t now)
+{
+    if (r->spoke == 0 || (r->seen && r->pub.instance != rep->instance) ||
+        now - r->spoke > m->conf.stale[rep->from])
+        r->steady = now;
+    r->spoke = now;
+}
+
+/* It speaks, also then or later, and has done so for a while. */
+static bool is_steady(const struct model *m, enum report_from from,
+                      const char *node, uint8_t rail, int64_t then, int64_t now)
+{
+    const struct model_reporter *r = model_reporter_find(m, from, node, rail);
+
+    return r && r->spoke >= then && now - r->spoke <= m->conf.stale[from] &&
+           r->spoke - r->steady >= m->conf.stale[REPORT_HSND];
+}
+
+/* A daemon that stood still for less than `stale` is not noticed: so twice. */
+static bool model_alone_is_proven(const struct model *m,
+                                  const struct model_item *it, int64_t now)
+{
+    const struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
+    int64_t then = e->alone_since + 2 * m->conf.stale[REPORT_HSND];
+
+    if (!is_steady(m, REPORT_HSND, it->pub.name, it->pub.rail, then, now))
+        return false;
+    if (!m->map.known && !it->pub.evidence[REPORT_MAPPERD].known)
+        return true; /* nobody maps this fabric */
+    return is_steady(m, REPORT_MAPPERD, it->pub.name, 0, then, now);
+}
 
 /* What the evidence says, and whose. */
 struct verdict {

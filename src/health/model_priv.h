@@ -37,13 +37,13 @@ struct model_item {
     uint32_t ngaps;                /* in all; gaps[] is a ring */
     bool gaps_seen;                /* what it counted so far: */
     uint64_t gaps_told;
-    int64_t others_at; /* when model_alone.c last looked at all others */
+    int64_t others_at; /* when model_judge.c last looked at all others */
     bool others_live;  /* what it found */
     struct model_echo echoes[MODEL_ECHOES_MAX];
     int64_t deaf_first; /* since when it tells that it loses most; 0: not */
     int64_t deaf_at;    /* when it did so after long enough; 0: not */
     struct rate errors; /* host: of its cable */
-    int errors_by;      /* rule of model_errors.c that counts, and 1; 0: none */
+    int errors_by;      /* rule of model_judge.c that counts, and 1; 0: none */
     uint32_t links, links_up; /* crossbar: to other crossbars */
     struct model_item *leaf;  /* host: crossbar it hangs on (per tick) */
     UT_hash_handle hh;
@@ -105,33 +105,15 @@ const struct model_reporter *model_reporter_find(const struct model *m,
                                                  const char *node,
                                                  uint8_t rail);
 
-/* ---- model_alone.c ---- */
+/* ---- model_judge.c ---- */
 
 #define MODEL_LOOKS_MAX 64 /* at all hosts, in a tick */
-
-/* Is one of those alive that do not answer this host, whose hsnd is fresh? */
-bool model_others_live(struct model *m, struct model_item *it, int64_t now);
-/* ... and are its own daemons alive to see that it is so? */
-bool model_alone_is_proven(const struct model *m, const struct model_item *it,
-                           int64_t now);
-
-/* ---- model_judge.c ---- */
 
 /* Judge an item anew. */
 void model_judge(struct model *m, struct model_item *it, int64_t now);
 
-/* ---- model_errors.c ---- */
-
 /* Judge what a reporter counted; anew: since it was started again. */
 void model_errors_take(struct model *m, const struct report *rep, bool anew,
                        int64_t now);
-/* The host whose cable loses or breaks too many frames, of this item: itself,
- * or at an end of this link; NULL: none. */
-const struct model_item *model_errors_of(struct model *m,
-                                         const struct model_item *it);
-void model_errors_why(const struct model *m, const struct model_item *host,
-                      char *why, size_t size);
-void model_flaps_why(const struct model *m, const struct model_item *it,
-                     uint32_t times, char *why, size_t size);
 
 #endif

@@ -19,6 +19,338 @@
 
 #include "net/route_impl.h"
 
+/* ---- what is kept of the trees ----------------------------------------- */
+
+/* What is kept of the trees. A tree that the digits of a
+ * Clos give whole needs no memory: from a crossbar above the leaf there is
+ * one way down, from any other the digit's slot leads up. Only trees with a
+ * place that the digits leave open, or that have been changed, have a row
+ * with an edge for each crossbar. Trees of other nets all have one. What the
+ * digits say is said of the net as it was at first: a tree that uses a cable
+ * which is taken out gets a row. */
+
+/* Rows of one fabric, in bytes: beyond that the answer is an error, not a
+ * machine without memory. */
+#define ROWS_MAX (2ULL << 30)
+
+/* ---- what lies below a crossbar ------------------------------------------ */
+
+static bool net_clos_find_below(struct net_routes *r)
+{
+    struct net_clos_shape *c = &r->clos;
+
+    c->words = r->nleaves / 64 + 1;
+    c->below = calloc((size_t)r->nx + 1, c->words * sizeof(*c->below));
+    if (!c->below)
+        return false;
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        c->below[(size_t)r->leaf_x[l] * c->words + l / 64] |= 1ULL << l % 64;
+    for (uint32_t i = 0; i < r->nx; i++) {
+        uint32_t x = r->order[i];
+        const uint64_t *from = c->below + (size_t)x * c->words;
+
+        for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
+            uint64_t *to = c->below + (size_t)r->edges[e].to * c->words;
+
+            if (!r->edges[e].up)
+                break; /* up edges come first */
+            for (unsigned w = 0; w < c->words; w++)
+                to[w] |= from[w];
+        }
+    }
+    return true;
+}
+
+/* ---- one place, as the digits say ---------------------------------------- */
+
+/* Downwards there is one crossbar to go to, by one of several cables. */
+static uint8_t way_down(const struct net_routes *r, uint32_t x, uint32_t leaf,
+                        unsigned skip)
+{
+    unsigned n = r->first[x + 1] - r->first[x];
+    uint8_t got = NET_NO_EDGE;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct net_edge *e = net_edge_at(r, x, i);
+
+        if (e->up || !net_clos_below(r, e->to, leaf))
+            continue;
+        got = (uint8_t)i;
+        if (skip-- == 0)
+            return got;
+    }
+    return got;
+}
+
+uint8_t net_clos_step(const struct net_routes *r, uint32_t leaf,
+                      unsigned column, uint32_t x)
+{
+    unsigned level = r->clos.level[x];
+
+    if (r->part[x] != r->part[r->leaf_x[leaf]])
+        return NET_NO_EDGE;
+    if (net_clos_below(r, x, leaf))
+        return level == 1
+                   ? NET_NO_EDGE
+                   : way_down(r, x, leaf,
+                              net_clos_digit(r, leaf, column, level - 1) %
+                                  r->clos.parallel[level - 1]);
+    if (level >= r->clos.levels)
+        return NET_NO_EDGE;
+    return r->clos
+        .slot[r->clos.slots[x] + net_clos_digit(r, leaf, column, level)];
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+static int too_much(const struct net_routes *r, uint64_t bytes,
+                    struct errbuf *err)
+{
+    return errprintf(err,
+                     "the routes of %u crossbars and %u hosts would take "
+                     "%llu bytes, the limit is %llu",
+                     r->nx, r->net->nhosts, (unsigned long long)bytes,
+                     ROWS_MAX);
+}
+
+int net_rows_new(struct net_routes *r, bool all, struct errbuf *err)
+{
+    size_t trees = (size_t)r->nleaves * r->columns;
+    uint64_t size = (uint64_t)r->phases * r->nx;
+
+    if (all && trees * size > ROWS_MAX)
+        return too_much(r, trees * size, err);
+    r->rows = calloc(trees + 1, sizeof(*r->rows));
+    if (all)
+        r->block = malloc(trees * size + 1);
+    if (!r->rows || (all && !r->block))
+        return errprintf(err, "out of memory for the routes");
+    for (size_t t = 0; all && t < trees; t++)
+        r->rows[t] = r->block + t * size;
+    if (all)
+        memset(r->block, NET_NO_EDGE, trees * size);
+    return 0;
+}
+
+void net_rows_free(struct net_routes *r)
+{
+    size_t trees = (size_t)r->nleaves * r->columns;
+
+    for (size_t t = 0; r->rows && !r->block && t < trees; t++)
+        free(r->rows[t]);
+    free(r->rows);
+    free(r->block);
+    r->rows = NULL;
+    r->block = NULL;
+    r->nrows = 0;
+}
+
+/* A tree as the digits say. */
+static void write_tree(const struct net_routes *r, uint32_t leaf,
+                       unsigned column, uint8_t *row)
+{
+    for (uint32_t x = 0; x < r->nx; x++)
+        row[x] = net_clos_step(r, leaf, column, x);
+}
+
+int net_tree_own(struct net_routes *r, uint32_t leaf, unsigned column,
+                 struct errbuf *err)
+{
+    uint8_t **row = &r->rows[(size_t)leaf * r->columns + column];
+
+    if (*row)
+        return 0;
+    if ((r->nrows + 1ULL) * r->nx > ROWS_MAX)
+        return too_much(r, (r->nrows + 1ULL) * r->nx, err);
+    *row = malloc(r->nx + 1);
+    if (!*row)
+        return errprintf(err, "out of memory for the routes");
+    r->nrows++;
+    write_tree(r, leaf, column, *row);
+    return 0;
+}
+
+/* ---- the loads of whole trees ------------------------------------------ */
+
+/* Loads of all trees that the digits give whole, at once. See route_impl.h.
+ * Trees with the same digits go the same way up until they are above their
+ * leaf. So what all leaves send is poured upwards once for all trees of the
+ * same digits, as if it never turned; then for each of these trees what went
+ * up from above its leaf is taken back and sent down instead. */
+
+struct pour {
+    struct net_routes *r;
+    const uint8_t *open; /* per tree: not whole */
+    uint32_t *flow;      /* per x: hosts that come by, all leaves' */
+    uint32_t *turned;    /* per x above a leaf: hosts that turn there */
+    uint32_t *reached;   /* x with a flow, lower levels first */
+    uint32_t *above;     /* of them those above the leaf, higher ones first */
+    uint32_t nreached, nleaves, nabove;
+    unsigned digit[NET_LEVELS_MAX + 1];
+    uint64_t period; /* trees with numbers so far apart have the same digits */
+};
+
+/* The edge upwards from x; NULL: none. */
+static const struct net_edge *edge_up(const struct pour *p, uint32_t x)
+{
+    const struct net_clos_shape *c = &p->r->clos;
+    unsigned level = c->level[x];
+    uint8_t ordinal = level < c->levels ? c->slot[c->slots[x] + p->digit[level]]
+                                        : NET_NO_EDGE;
+
+    return ordinal == NET_NO_EDGE ? NULL : net_edge_at(p->r, x, ordinal);
+}
+
+static void pour_up(struct pour *p, uint32_t part)
+{
+    struct net_routes *r = p->r;
+
+    for (uint32_t i = 0; i < p->nreached; i++)
+        p->flow[p->reached[i]] = 0;
+    p->nreached = 0;
+    for (uint32_t l = 0; l < r->nleaves; l++) {
+        uint32_t x = r->leaf_x[l];
+
+        if (r->part[x] != part || !r->weight[l])
+            continue;
+        p->reached[p->nreached++] = x;
+        p->flow[x] = r->weight[l];
+    }
+    p->nleaves = p->nreached;
+    for (uint32_t i = 0; i < p->nreached; i++) {
+        uint32_t x = p->reached[i];
+        const struct net_edge *e = edge_up(p, x);
+
+        if (!e)
+            continue;
+        if (!p->flow[e->to])
+            p->reached[p->nreached++] = e->to;
+        p->flow[e->to] += p->flow[x];
+    }
+}
+
+/* What of the flow came from above the leaf goes up no further. */
+static void turn_back(struct pour *p, uint32_t leaf, uint32_t hosts)
+{
+    struct net_routes *r = p->r;
+
+    p->nabove = 0;
+    for (uint32_t i = p->nreached; i-- > p->nleaves;)
+        if (net_clos_below(r, p->reached[i], leaf))
+            p->above[p->nabove++] = p->reached[i];
+    if (p->flow[r->leaf_x[leaf]])
+        p->above[p->nabove++] = r->leaf_x[leaf];
+    for (uint32_t i = 0; i < p->nabove; i++)
+        p->turned[p->above[i]] = p->flow[p->above[i]];
+    for (uint32_t i = 0; i < p->nabove; i++) {
+        uint32_t x = p->above[i];
+        const struct net_edge *e = edge_up(p, x);
+
+        if (!e)
+            continue;
+        r->load[net_edge_port(r, x, e)] -= hosts * p->flow[x];
+        p->turned[e->to] -= p->flow[x];
+    }
+}
+
+static void send_down(struct pour *p, uint32_t leaf, unsigned column,
+                      uint32_t hosts)
+{
+    struct net_routes *r = p->r;
+
+    for (uint32_t i = 0; i < p->nabove; i++) {
+        uint32_t x = p->above[i], n = p->turned[x];
+
+        while (n && x != r->leaf_x[leaf]) {
+            const struct net_edge *e =
+                net_edge_at(r, x, net_clos_step(r, leaf, column, x));
+
+            r->load[net_edge_port(r, x, e)] += hosts * n;
+            x = e->to;
+        }
+    }
+}
+
+/* Hosts that a whole tree of this part leads to; 0: leave it alone. */
+static uint32_t hosts_of(const struct pour *p, uint64_t tree, uint32_t part)
+{
+    const struct net_routes *r = p->r;
+    uint32_t leaf = (uint32_t)(tree / r->columns);
+
+    if (p->open[tree] || r->part[r->leaf_x[leaf]] != part)
+        return 0;
+    return r->ncolumn[tree];
+}
+
+/* All trees with the digits of the first one. */
+static void pour_alike(struct pour *p, uint64_t first, uint32_t part)
+{
+    struct net_routes *r = p->r;
+    uint64_t trees = (uint64_t)r->nleaves * r->columns;
+    uint32_t sum = 0;
+
+    for (uint64_t t = first; t < trees; t += p->period)
+        sum += hosts_of(p, t, part);
+    if (!sum)
+        return;
+    for (unsigned l = 1; l < r->clos.levels; l++)
+        p->digit[l] = net_clos_digit(r, (uint32_t)(first / r->columns),
+                                     (unsigned)(first % r->columns), l);
+    pour_up(p, part);
+    for (uint32_t i = 0; i < p->nreached; i++) {
+        uint32_t x = p->reached[i];
+        const struct net_edge *e = edge_up(p, x);
+
+        if (e)
+            r->load[net_edge_port(r, x, e)] += sum * p->flow[x];
+    }
+    for (uint64_t t = first; t < trees; t += p->period) {
+        uint32_t hosts = hosts_of(p, t, part);
+
+        if (!hosts)
+            continue;
+        turn_back(p, (uint32_t)(t / r->columns), hosts);
+        send_down(p, (uint32_t)(t / r->columns), (unsigned)(t % r->columns),
+                  hosts);
+    }
+}
+
+static void pour_all(struct pour *p)
+{
+    struct net_routes *r = p->r;
+    uint64_t trees = (uint64_t)r->nleaves * r->columns;
+    uint32_t parts = 0;
+
+    p->period = 1;
+    for (unsigned l = 1; l < r->clos.levels && p->period < trees; l++)
+        p->period *= r->clos.digits[l];
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        if (r->part[r->leaf_x[l]] >= parts)
+            parts = r->part[r->leaf_x[l]] + 1;
+    for (uint32_t part = 0; part < parts; part++)
+        for (uint64_t t = 0; t < p->period && t < trees; t++)
+            pour_alike(p, t, part);
+}
+
+bool net_clos_pour(struct net_routes *r, const uint8_t *open)
+{
+    struct pour p = {.r = r, .open = open};
+    bool ok;
+
+    p.flow = calloc(r->nx + 1, sizeof(*p.flow));
+    p.turned = calloc(r->nx + 1, sizeof(*p.turned));
+    p.reached = malloc((r->nx + 1) * sizeof(*p.reached));
+    p.above = malloc((r->nx + 1) * sizeof(*p.above));
+    ok = p.flow && p.turned && p.reached && p.above;
+    if (ok)
+        pour_all(&p);
+    free(p.flow);
+    free(p.turned);
+    free(p.reached);
+    free(p.above);
+    return ok;
+}
+
 /* ---- levels ------------------------------------------------------------ */
 
 /* Level of every x; 0 where no leaf is near.  False: not a Clos. */

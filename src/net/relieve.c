@@ -18,6 +18,229 @@
 
 #include "net/route_impl.h"
 
+/* ---- what whole trees put on their cables ------------------------------ */
+
+/* What whole trees put on their cables, and what they were before a repair. */
+
+static void pass_on(struct net_routes *r, uint32_t x, unsigned ordinal,
+                    uint32_t hosts)
+{
+    const struct net_edge *e = net_edge_at(r, x, ordinal);
+
+    if (e->up)
+        r->sub_any[e->to] += hosts;
+    else
+        r->sub_down[e->to] += hosts;
+}
+
+/* Upwards the hosts gather in the order of the ranks, downwards against it. */
+static void net_tree_flow(struct net_routes *r, uint32_t leaf, unsigned column)
+{
+    unsigned hosts = r->ncolumn[(size_t)leaf * r->columns + column];
+    uint8_t *next[2];
+
+    net_tree_phases(r, leaf, column, next);
+    memset(r->sub_any, 0, r->nx * sizeof(*r->sub_any));
+    memset(r->sub_down, 0, r->nx * sizeof(*r->sub_down));
+    for (uint32_t l = 0; l < r->nleaves; l++)
+        r->sub_any[r->leaf_x[l]] = r->weight[l] * hosts;
+    for (uint32_t i = 0; i < r->nx; i++) {
+        uint32_t x = r->order[i];
+
+        if (r->sub_any[x] && next[NET_ANY][x] != NET_NO_EDGE)
+            pass_on(r, x, next[NET_ANY][x], r->sub_any[x]);
+    }
+    for (uint32_t i = r->nx; i-- > 0;) {
+        uint32_t x = r->order[i];
+
+        if (r->sub_down[x] && next[NET_DOWN][x] != NET_NO_EDGE)
+            pass_on(r, x, next[NET_DOWN][x], r->sub_down[x]);
+    }
+}
+
+void net_tree_load(struct net_routes *r, uint32_t leaf, unsigned column,
+                   int sign)
+{
+    uint8_t *next[2];
+
+    if (!r->ncolumn[(size_t)leaf * r->columns + column])
+        return;
+    net_tree_phases(r, leaf, column, next);
+    net_tree_flow(r, leaf, column);
+    for (uint32_t x = 0; x < r->nx; x++)
+        for (unsigned phase = NET_ANY; phase <= NET_DOWN; phase++) {
+            uint32_t hosts = phase == NET_ANY ? r->sub_any[x] : r->sub_down[x];
+
+            if (hosts && next[phase][x] != NET_NO_EDGE)
+                r->load[net_edge_port(r, x,
+                                      net_edge_at(r, x, next[phase][x]))] +=
+                    (uint32_t)sign * hosts;
+        }
+}
+
+bool net_tree_save(struct net_routes *r, uint32_t leaf, unsigned column)
+{
+    size_t t = (size_t)leaf * r->columns + column, size;
+
+    if (!r->saved || r->saved[t])
+        return true;
+    size = (size_t)r->phases * r->nx;
+    r->saved[t] = malloc(size + 1);
+    if (r->saved[t])
+        memcpy(r->saved[t], net_tree(r, leaf, column, 0), size);
+    return r->saved[t] != NULL;
+}
+
+/* ---- how evenly routes lie --------------------------------------------- */
+
+/* How evenly routes lie on the cables: see route.h. */
+
+/* ---- the bound ----------------------------------------------------------- */
+
+/* Hosts in the part of the net that each node lies in. */
+static uint32_t *hosts_near(const struct net *net)
+{
+    uint32_t *queue = malloc((net->nnodes + 1) * sizeof(*queue));
+    uint32_t *near = malloc((net->nnodes + 1) * sizeof(*near));
+
+    if (near)
+        memset(near, 0xff, net->nnodes * sizeof(*near));
+    for (uint32_t i = 0; queue && near && i < net->nnodes; i++) {
+        uint32_t n = 0, got = 0, hosts = 0;
+
+        if (near[i] != NET_NONE)
+            continue;
+        queue[got++] = i;
+        near[i] = 0;
+        while (n < got) {
+            uint32_t at = queue[n++];
+
+            hosts += net_is_host(net, at);
+            for (unsigned p = 0; p < net->nodes[at].nports; p++) {
+                uint32_t to = net_peer_node(net, at, p);
+
+                if (to == NET_NONE || near[to] != NET_NONE)
+                    continue;
+                near[to] = 0;
+                queue[got++] = to;
+            }
+        }
+        for (n = 0; n < got; n++)
+            near[queue[n]] = hosts;
+    }
+    free(queue);
+    return near;
+}
+
+double net_ideal_load(const struct net *net)
+{
+    uint32_t *near = hosts_near(net);
+    double ideal = 0;
+
+    for (uint32_t n = 0; near && n < net->nnodes; n++) {
+        uint32_t hosts = 0, cables = 0;
+
+        for (unsigned p = 0; p < net->nodes[n].nports; p++) {
+            uint32_t to = net_peer_node(net, n, p);
+
+            if (to == NET_NONE || to == n)
+                continue;
+            if (net_is_host(net, to))
+                hosts++;
+            else
+                cables++;
+        }
+        if (!net_is_host(net, n) && cables) {
+            double own = (double)hosts * (near[n] - hosts) / cables;
+
+            if (own > ideal)
+                ideal = own;
+        }
+    }
+    free(near);
+    return ideal;
+}
+
+/* ---- what there is --------------------------------------------------------
+ */
+
+/* Host by host, where there are no trees. */
+static void path_loads(const struct net_routes *r, uint32_t *load,
+                       struct net_balance *b)
+{
+    const struct net *net = r->net;
+    struct net_path path;
+
+    for (uint32_t s = 0; s < net->nnodes; s++) {
+        if (!net_is_host(net, s))
+            continue;
+        for (uint32_t d = 0; d < net->nnodes; d++) {
+            if (d == s || !net_is_host(net, d) ||
+                !net_routes_path(r, s, d, &path))
+                continue;
+            b->pairs++;
+            if (path.hops > b->longest)
+                b->longest = path.hops;
+            for (unsigned i = 1; i < path.hops; i++)
+                load[path.port[i]]++;
+        }
+    }
+}
+
+static void tree_lengths(const struct net_routes *r, uint32_t leaf,
+                         unsigned column, struct net_balance *b)
+{
+    uint32_t ports[NET_ROUTE_MAX];
+    unsigned hosts = r->ncolumn[(size_t)leaf * r->columns + column];
+
+    for (uint32_t s = 0; hosts && s < r->nleaves; s++) {
+        uint32_t from = r->weight[s] - (s == leaf); /* not to itself */
+        int n = net_tree_walk(r, s, leaf, column, ports, r->hop_limit - 1);
+
+        if (n < 0 || !r->weight[s])
+            continue;
+        b->pairs += (uint64_t)hosts * from;
+        if ((from || s != leaf) && (unsigned)n + 1 > b->longest)
+            b->longest = (unsigned)n + 1;
+    }
+}
+
+static void find_worst(const struct net_routes *r, const uint32_t *load,
+                       struct net_balance *b)
+{
+    const struct net *net = r->net;
+
+    for (uint32_t p = 0; p < net->nports; p++)
+        if (load[p] > b->worst) {
+            b->worst = load[p];
+            b->worst_port = p;
+        }
+    b->ideal = net_ideal_load(net);
+    b->ratio = b->ideal > 0 ? (double)b->worst / b->ideal : 1;
+}
+
+int net_routes_balance(const struct net_routes *r, struct net_balance *b)
+{
+    uint64_t hosts = r->net->nhosts;
+    uint32_t *own = NULL;
+
+    *b = (struct net_balance){.worst_port = NET_NONE};
+    if (r->engine == NET_GM2 || r->engine == NET_PAIRS) {
+        own = calloc(r->net->nports + 1, sizeof(*own));
+        if (!own)
+            return -1;
+        path_loads(r, own, b);
+    } else {
+        for (uint32_t l = 0; l < r->nleaves; l++)
+            for (unsigned c = 0; c < r->columns; c++)
+                tree_lengths(r, l, c, b);
+    }
+    b->cut_off = hosts * (hosts - (hosts > 0)) - b->pairs;
+    find_worst(r, own ? own : r->load, b);
+    free(own);
+    return 0;
+}
+
 /* Steps aside, and from which share above the bound they are tried. */
 #define ASIDE_MAX 64
 #define ASIDE_ABOVE 1.05
@@ -204,7 +427,7 @@ static bool relieve_cable(struct relief *f)
 }
 
 /* The most loaded cable that is not stuck.  False: none above the target. */
-static bool find_worst(struct relief *f)
+static bool find_worst_cable(struct relief *f)
 {
     const struct net_routes *r = f->r;
     uint32_t worst = f->target;
@@ -232,7 +455,7 @@ static bool go_aside(struct relief *f)
     bool ok;
 
     memset(f->stuck, 0, r->net->nports);
-    if (f->aside++ == ASIDE_MAX || !find_worst(f) ||
+    if (f->aside++ == ASIDE_MAX || !find_worst_cable(f) ||
         r->load[f->cable] <= f->fair)
         return false;
     before = r->load[f->cable];
@@ -245,7 +468,7 @@ static bool go_aside(struct relief *f)
 static bool run(struct relief *f)
 {
     do {
-        while (f->budget && find_worst(f)) {
+        while (f->budget && find_worst_cable(f)) {
             uint32_t before = f->r->load[f->cable];
 
             f->budget -= f->budget < f->r->nx ? f->budget : f->r->nx;

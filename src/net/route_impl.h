@@ -68,7 +68,7 @@ struct net_routes {
     struct net_pairs *pairs; /* engine NET_PAIRS only; has no trees */
 
     uint8_t **rows; /* per tree (leaf, column): [phase][x] edge ordinal; NULL:
-                     * as the digits say (rows.c) */
+                     * as the digits say (clos.c) */
     uint8_t *block; /* memory of all rows; NULL: each has its own */
     uint32_t nrows; /* with memory of their own */
     uint32_t *load; /* per global port: host pairs that leave by it */
@@ -119,7 +119,7 @@ static inline uint32_t net_edge_port(const struct net_routes *r, uint32_t x,
     return r->net->nodes[r->xnode[x]].first + e->port;
 }
 
-/* orient.c: crossbars, leaves, columns, edges; ranks from the centre. */
+/* survey.c: crossbars, leaves, columns, edges; ranks from the centre. */
 bool net_survey(struct net_routes *r);
 bool net_orient_tree(struct net_routes *r);
 /* Fills part[]; dist is scratch, one per x.  Needs the edges. */
@@ -140,8 +140,6 @@ static inline bool net_clos_below(const struct net_routes *r, uint32_t x,
            1;
 }
 
-/* rows.c.  Fills clos.below.  False: out of memory. */
-bool net_clos_find_below(struct net_routes *r);
 /* Where the digits lead from x. */
 uint8_t net_clos_step(const struct net_routes *r, uint32_t leaf,
                       unsigned column, uint32_t x);
@@ -169,10 +167,10 @@ static inline bool net_tree_uses(const struct net_routes *r, uint32_t leaf,
             net_tree_step(r, leaf, column, NET_DOWN, x) == ordinal);
 }
 
-/* pour.c.  The loads of all trees that are not open.  False: out of memory. */
+/* clos.c.  The loads of all trees that are not open.  False: out of memory. */
 bool net_clos_pour(struct net_routes *r, const uint8_t *open);
 
-/* distance.c.  Distances to one leaf into down[] and any[]. */
+/* survey.c.  Distances to one leaf into down[] and any[]. */
 void net_distances(struct net_routes *r, uint32_t leaf);
 /* A cable has gone: no distances are there. */
 void net_distances_forget(struct net_routes *r);
@@ -180,9 +178,9 @@ void net_distances_forget(struct net_routes *r);
  * two leaves themselves? */
 bool net_leaves_alike(const struct net_routes *r, uint32_t leaf);
 
-/* tree.c, and flow.c (loads, flows, what is saved): with the distances of the
- * leaf that they are told, on trees that have a row.
- * Which digits at which level leave places open?  bad[level][digit]. */
+/* tree.c, and relieve.c (loads, flows, what is saved): with the distances of
+ * the leaf that they are told, on trees that have a row. Which digits at which
+ * level leave places open?  bad[level][digit]. */
 void net_clos_find_bad(const struct net_routes *r,
                        bool bad[NET_LEVELS_MAX + 1][NET_SLOTS_MAX]);
 /* Leave every place of a tree open. */
@@ -194,8 +192,6 @@ void net_tree_open(struct net_routes *r, uint32_t leaf, unsigned column);
 void net_tree_fill(struct net_routes *r, uint32_t leaf, unsigned column);
 /* Remember the tree as it is, if a repair wants to know and has not yet. */
 bool net_tree_save(struct net_routes *r, uint32_t leaf, unsigned column);
-/* How many hosts' ways pass each crossbar into sub_any[] and sub_down[]. */
-void net_tree_flow(struct net_routes *r, uint32_t leaf, unsigned column);
 /* Does this edge begin a shortest way from x in this phase? */
 bool net_edge_shortest(const struct net_routes *r, uint32_t x, unsigned phase,
                        const struct net_edge *e);
@@ -218,36 +214,17 @@ uint32_t net_leaf_host(const struct net_routes *r, uint32_t leaf);
 /* Of a net, with nothing in them.  NULL: no memory. */
 struct net_routes *net_routes_bare(const struct net *net);
 
-/* agree.c.  Would routes computed now, without the dead edges, have the same
- * ups and downs?  Then these and those of hosts that compute anew are along one
- * orientation and cannot deadlock together.  False also without memory. */
-bool net_routes_agree(const struct net_routes *r);
-
 /* walk.c.  Along a tree from leaf to leaf: edges as global ports.  Hops - 1,
  * or -1 if there is no way. */
 int net_tree_walk(const struct net_routes *r, uint32_t from, uint32_t leaf,
                   unsigned column, uint32_t *ports, unsigned max);
 
-/* Are they the same route? */
-bool net_path_same(const struct net_path *a, const struct net_path *b);
-
-/* more.c: after the n given, further routes that share no cable with any. */
-unsigned net_more_paths(const struct net_routes *r, uint32_t src, uint32_t dst,
-                        struct net_path *paths, unsigned n, unsigned max);
-/* The shortest legal way between hosts of leaves, whatever the hop limit. */
-bool net_shortest_path(const struct net_routes *r, uint32_t src, uint32_t dst,
-                       struct net_path *path);
-
-/* gm2.c.  One source host's routes at a time are remembered. */
+/* walk.c.  One source host's routes at a time are remembered. */
 struct net_gm2;
 struct net_gm2 *net_gm2_new(const struct net_routes *r);
 void net_gm2_free(struct net_gm2 *gm2);
-/* Up to max ways from leaf to leaf for one source and one destination
- * host; as net_routes_paths(). */
-unsigned net_gm2_paths(const struct net_routes *r, uint32_t src, uint32_t dst,
-                       struct net_path *paths, unsigned max);
 
-/* Of cdg.c and deadlock.c.  A channel is a cable in one direction, named by the
+/* Of deadlock.c.  A channel is a cable in one direction, named by the
  * global port that sends. What a channel waits for leaves the node it arrives
  * at, so one bit per port of that node says it all. */
 struct net_cdg {

@@ -7,6 +7,106 @@
 
 #include "net/route_impl.h"
 
+/* ---- distances from one leaf ------------------------------------------- */
+
+/* How far every crossbar is from one leaf: going only down, and up and then
+ * down. */
+
+/* What reaches the leaf going only down, is found going only up from it. */
+static void distances_down(struct net_routes *r, uint32_t root)
+{
+    uint32_t n = 0, got = 0;
+
+    memset(r->down, 0xff, r->nx * sizeof(*r->down));
+    r->queue[got++] = root;
+    r->down[root] = 0;
+    while (n < got) {
+        uint32_t x = r->queue[n++];
+
+        if (r->down[x] == NET_FAR - 1)
+            continue;
+        for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
+            const struct net_edge *edge = &r->edges[e];
+
+            if (!edge->up)
+                break; /* up edges come first */
+            if (edge->dead || r->down[edge->to] != NET_FAR)
+                continue;
+            r->down[edge->to] = r->down[x] + 1;
+            r->queue[got++] = edge->to;
+        }
+    }
+}
+
+/* Cables upwards only, to the same crossbars. */
+static bool same_parents(const struct net_routes *r, uint32_t a, uint32_t b)
+{
+    uint32_t n = r->first[a + 1] - r->first[a];
+
+    if (r->first[b + 1] - r->first[b] != n)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct net_edge *e = net_edge_at(r, a, i);
+        const struct net_edge *f = net_edge_at(r, b, i);
+
+        if (!e->up || !f->up || e->dead || f->dead || e->to != f->to)
+            return false;
+    }
+    return n > 0;
+}
+
+bool net_leaves_alike(const struct net_routes *r, uint32_t leaf)
+{
+    return r->there != NET_NONE &&
+           same_parents(r, r->leaf_x[r->there], r->leaf_x[leaf]);
+}
+
+static void swap(uint16_t *distance, uint32_t a, uint32_t b)
+{
+    uint16_t was = distance[a];
+
+    distance[a] = distance[b];
+    distance[b] = was;
+}
+
+void net_distances_forget(struct net_routes *r)
+{
+    r->there = NET_NONE;
+    r->round++;
+}
+
+void net_distances(struct net_routes *r, uint32_t leaf)
+{
+    bool alike = net_leaves_alike(r, leaf);
+
+    if (alike) {
+        swap(r->down, r->leaf_x[r->there], r->leaf_x[leaf]);
+        swap(r->any, r->leaf_x[r->there], r->leaf_x[leaf]);
+    }
+    r->there = leaf;
+    r->round++;
+    if (alike)
+        return;
+    distances_down(r, r->leaf_x[leaf]);
+    memcpy(r->any, r->down, r->nx * sizeof(*r->any));
+    for (uint32_t i = r->nx; i-- > 0;) {
+        uint32_t x = r->order[i];
+        unsigned best = r->any[x];
+
+        if (r->phases == 1 && best != NET_FAR)
+            continue;
+        for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
+            const struct net_edge *edge = &r->edges[e];
+
+            if (!edge->up)
+                break;
+            if (!edge->dead && r->any[edge->to] + 1u < best)
+                best = r->any[edge->to] + 1u;
+        }
+        r->any[x] = best;
+    }
+}
+
 static bool allocate_ways(struct net_routes *r, unsigned phase)
 {
     size_t x = r->net->nxbars + 1;
@@ -219,4 +319,140 @@ bool net_index_edges(struct net_routes *r)
     r->first[r->nx] = r->nedges = n;
     net_distances_forget(r);
     return true;
+}
+
+/* ---- up and down by distance from the centre --------------------------- */
+
+/* Up and down by distance from the centre. */
+
+/* More crossbars than this: the centre is estimated (two searches), not
+ * found by a search from each. */
+#define CENTRE_EXACT_MAX 1500
+
+/* ---- up is towards the centre ------------------------------------------ */
+
+/* Breadth first from x; dist has NET_NONE where nobody was.  Crossbars
+ * reached, in r->queue; *far becomes the last distance. */
+static uint32_t search(struct net_routes *r, uint32_t x, uint32_t *dist,
+                       uint32_t *far)
+{
+    uint32_t n = 0, got = 0;
+
+    r->queue[got++] = x;
+    dist[x] = 0;
+    while (n < got) {
+        uint32_t at = r->queue[n++];
+
+        *far = dist[at];
+        for (uint32_t e = r->first[at]; e < r->first[at + 1]; e++)
+            if (!r->edges[e].dead && dist[r->edges[e].to] == NET_NONE) {
+                dist[r->edges[e].to] = dist[at] + 1;
+                r->queue[got++] = r->edges[e].to;
+            }
+    }
+    return got;
+}
+
+static void forget(struct net_routes *r, uint32_t n, uint32_t *dist)
+{
+    for (uint32_t i = 0; i < n; i++)
+        dist[r->queue[i]] = NET_NONE;
+}
+
+/* The crossbar of the part around x whose farthest is nearest. */
+static uint32_t centre(struct net_routes *r, uint32_t x, uint32_t *dist,
+                       uint32_t *part)
+{
+    uint32_t far = 0, best_far = NET_NONE, best = x, n;
+
+    n = search(r, x, dist, &far);
+    forget(r, n, dist);
+    memcpy(part, r->queue, n * sizeof(*part));
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t c = part[i];
+
+        if (n > CENTRE_EXACT_MAX && i % (n / CENTRE_EXACT_MAX + 1))
+            continue;
+        forget(r, search(r, c, dist, &far), dist);
+        if (far < best_far || (far == best_far && r->key[c] < r->key[best])) {
+            best_far = far;
+            best = c;
+        }
+    }
+    return best;
+}
+
+struct ranked {
+    uint32_t dist;
+    uint64_t key;
+    uint32_t x;
+};
+
+/* Far ones first, so that the centre ranks highest. */
+static int by_rank(const void *va, const void *vb)
+{
+    const struct ranked *a = va, *b = vb;
+
+    if (a->dist != b->dist)
+        return a->dist > b->dist ? -1 : 1;
+    if (a->key != b->key)
+        return a->key > b->key ? -1 : 1;
+    return a->x < b->x ? -1 : a->x > b->x;
+}
+
+static void rank_by(struct net_routes *r, struct ranked *k)
+{
+    qsort(k, r->nx, sizeof(*k), by_rank);
+    for (uint32_t i = 0; i < r->nx; i++) {
+        r->order[i] = k[i].x;
+        r->rank[k[i].x] = i;
+    }
+}
+
+void net_find_parts(struct net_routes *r, uint32_t *dist)
+{
+    uint32_t far, parts = 0;
+
+    memset(dist, 0xff, r->nx * sizeof(*dist));
+    for (uint32_t x = 0; x < r->nx; x++) {
+        uint32_t n;
+
+        if (dist[x] != NET_NONE)
+            continue;
+        n = search(r, x, dist, &far);
+        for (uint32_t i = 0; i < n; i++)
+            r->part[r->queue[i]] = parts;
+        parts++;
+    }
+}
+
+bool net_orient_tree(struct net_routes *r)
+{
+    uint32_t *dist = malloc((r->nx + 1) * sizeof(*dist));
+    uint32_t *part = malloc((r->nx + 1) * sizeof(*part)), far;
+    struct ranked *k = malloc((r->nx + 1) * sizeof(*k));
+    bool ok = dist && part && k && net_index_edges(r);
+
+    if (ok) {
+        memset(dist, 0xff, r->nx * sizeof(*dist));
+        for (uint32_t x = 0; x < r->nx; x++)
+            k[x] = (struct ranked){NET_NONE, r->key[x], x};
+        for (uint32_t x = 0; x < r->nx; x++) {
+            uint32_t n;
+
+            if (k[x].dist != NET_NONE)
+                continue;
+            n = search(r, centre(r, x, dist, part), dist, &far);
+            for (uint32_t i = 0; i < n; i++)
+                k[r->queue[i]].dist = dist[r->queue[i]];
+            forget(r, n, dist);
+        }
+        rank_by(r, k);
+        r->phases = 2;
+        ok = net_index_edges(r);
+    }
+    free(dist);
+    free(part);
+    free(k);
+    return ok;
 }
