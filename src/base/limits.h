@@ -205,6 +205,8 @@
 #define SF_REPORT_PARTS_MAX 64
 #define SF_REPORT_CREDENTIAL_MAX (1024 * 1024)
 #define SF_SENDER_QUEUE_MAX 256
+/* A file of rules for the counters of ports (health/tally.h). */
+#define SF_PORT_RULES_MAX 65536
 #define SF_REPORT_PORT 6830
 
 /* Health model: hosts, links and crossbars together; reporters. */

@@ -208,7 +208,7 @@ static bool clean_name(const char *s)
 static bool clean_why(const char *s)
 {
     for (; *s; s++) {
-        if (!isalnum((unsigned char)*s) && !strchr(" .-_:%/+", *s))
+        if (!isalnum((unsigned char)*s) && !strchr(" .-_:%/+>", *s))
             return false;
     }
     return true;

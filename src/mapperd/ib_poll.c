@@ -104,15 +104,20 @@ static void ask(struct run *r, struct slot *s)
     s->sent = clock_ns();
     s->tries++;
     get.tid = tid_of(r, s);
-    if (!path_to(r, a->node, &get)) {
+    if (a->lid ? io->pma < 0 : !path_to(r, a->node, &get)) {
         r->stats->silent++;
         release(r, s);
         return;
     }
-    umad_set_addr(io->umad, 0xffff, 0, 0, 0);
-    smp_make(umad_get_mad(io->umad), &get);
     r->stats->mads++;
-    umad_send(io->id, io->agent, io->umad, SMP_SIZE, 0, 0);
+    if (a->lid) {
+        umad_set_addr(io->umad, a->lid, 1, 0, (int)PMA_QKEY);
+        pma_make(umad_get_mad(io->umad), get.tid, a->port);
+    } else {
+        umad_set_addr(io->umad, 0xffff, 0, 0, 0);
+        smp_make(umad_get_mad(io->umad), &get);
+    }
+    umad_send(io->id, a->lid ? io->pma : io->agent, io->umad, SMP_SIZE, 0, 0);
 }
 
 static void begin(struct run *r, size_t i)
@@ -155,18 +160,30 @@ static int until_next(const struct run *r, uint64_t now)
     return (int)((first + WAIT_NS - now) / 1000000) + 1;
 }
 
+static bool is_counters(const uint8_t *mad)
+{
+    return mad[1] == PMA_CLASS;
+}
+
 static void take(struct run *r, const uint8_t *mad)
 {
     enum smp_attr attr = SMP_NODE_INFO;
     uint32_t tid = 0;
-    bool good = smp_parse(mad, &attr, &tid);
+    bool good =
+        is_counters(mad) ? pma_parse(mad, &tid) : smp_parse(mad, &attr, &tid);
     struct slot *s = &r->slots[tid & (SLOTS - 1)];
     struct ib_ask *a;
 
     if (!s->busy || tid != tid_of(r, s))
         return; /* late, or not ours */
     a = &r->p->asks[s->ask];
-    a->answered = good && attr == SMP_PORT_INFO && smp_port_info(mad, &a->info);
+    if (is_counters(mad) != (a->lid != 0))
+        return;
+    if (a->lid)
+        a->answered = good && pma_counters(mad, a->port, &a->counters);
+    else
+        a->answered =
+            good && attr == SMP_PORT_INFO && smp_port_info(mad, &a->info);
     r->stats->silent += !a->answered;
     release(r, s);
 }

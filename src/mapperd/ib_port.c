@@ -4,6 +4,7 @@
 #include <infiniband/umad.h>
 #include <string.h>
 
+#include "mapperd/pma.h"
 #include "mapperd/smp.h"
 
 int ib_port_open(struct ib_port *p, const char *ca, int number,
@@ -25,6 +26,7 @@ int ib_port_open(struct ib_port *p, const char *ca, int number,
     if (p->agent < 0)
         return errprintf(err, "cannot ask directed-route questions: %s",
                          strerror(-p->agent));
+    p->pma = umad_register(p->id, PMA_CLASS, 1, 0, NULL);
     p->umad = umad_alloc(1, umad_size() + SMP_SIZE);
     return p->umad ? 0 : errprintf(err, "no memory");
 }

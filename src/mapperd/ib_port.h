@@ -12,6 +12,7 @@
 /* All zero when closed. */
 struct ib_port {
     int id, agent; /* libibumad's: for directed-route questions */
+    int pma;       /* for those after counters; -1: they cannot be asked */
     int number;    /* of the port */
     void *umad;    /* one packet */
     uint32_t seq;  /* of questions, so that no late answer is taken for one to

@@ -18,6 +18,7 @@ struct port {
     unsigned silent;
     bool known; /* info is valid */
     struct smp_port_info info;
+    struct tally tally[TALLY_COUNTERS];
     UT_hash_handle hh;
 };
 
@@ -39,6 +40,7 @@ struct ib_watch {
     struct port *ports;
     struct watch_node *nodes;
     struct watch_switch *switches;
+    struct tally_rules rules;
     uint64_t version, hash;
 };
 
@@ -46,7 +48,11 @@ struct ib_watch {
 
 struct ib_watch *ib_watch_new(void)
 {
-    return calloc(1, sizeof(struct ib_watch));
+    struct ib_watch *w = calloc(1, sizeof(*w));
+
+    if (w)
+        tally_rules_default(&w->rules);
+    return w;
 }
 
 static struct port *find(const struct ib_watch *w, uint64_t guid,
@@ -206,6 +212,21 @@ void ib_watch_port(struct ib_watch *w, uint64_t guid, uint8_t number,
     p->info = *info;
 }
 
+void ib_watch_rules(struct ib_watch *w, const struct tally_rules *rules)
+{
+    w->rules = *rules;
+}
+
+void ib_watch_counters(struct ib_watch *w, uint64_t guid, uint8_t number,
+                       const struct pma_counters *c, int64_t now)
+{
+    struct port *p = find(w, guid, number);
+
+    for (int i = 0; p && i < TALLY_COUNTERS; i++)
+        tally_take(&p->tally[i], &w->rules.of[i], c->value[i], c->full[i],
+                   false, now);
+}
+
 static void count(unsigned *silent, bool heard)
 {
     if (heard)
@@ -308,11 +329,80 @@ static enum report_seen judge(const struct port *p, char *why, size_t size)
     return first->known ? SEEN_DOWN : SEEN_UNKNOWN;
 }
 
-static void put_cable(const struct port *p, struct report_record *r)
+/* Fewer lanes, or slower ones, than both ends may use. */
+static bool is_narrow(const struct port *a, const struct port *b, char *why,
+                      size_t size)
+{
+    unsigned width = a->info.width_max, speed = a->info.speed_max;
+
+    if (is_silent(a) || is_silent(b))
+        return false;
+    if (b->info.width_max < width)
+        width = b->info.width_max;
+    if (b->info.speed_max < speed)
+        speed = b->info.speed_max;
+    if (a->info.width && a->info.width < width)
+        snprintf(why, size, "%.32s:%u runs %ux of %ux", a->end.name,
+                 a->end.port, a->info.width, width);
+    else if (a->info.speed && a->info.speed < speed)
+        snprintf(why, size, "%.28s:%u runs %u.%u of %u.%u Gb/s", a->end.name,
+                 a->end.port, a->info.speed / 10u, a->info.speed % 10u,
+                 speed / 10u, speed % 10u);
+    else
+        return false;
+    return true;
+}
+
+static enum report_seen seen_by(enum tally_action action)
+{
+    return action == TALLY_DRAIN     ? SEEN_DOWN
+           : action == TALLY_DEGRADE ? SEEN_DEGRADED
+                                     : SEEN_UP;
+}
+
+/* The worst rule that this end breaks; none: a counter that is blind. */
+static void weigh_counters(const struct ib_watch *w, const struct port *p,
+                           enum report_seen *seen, char *why, size_t size)
+{
+    char text[SF_REPORT_WHY_MAX];
+
+    for (int i = 0; i < TALLY_COUNTERS; i++) {
+        const struct tally *t = &p->tally[i];
+        const struct tally_rule *rule = &w->rules.of[i];
+        enum report_seen s = t->high ? seen_by(rule->action) : SEEN_UP;
+
+        if ((!t->high && !t->blind) || rule->action == TALLY_IGNORE ||
+            (*why && (s < *seen || (s == *seen && !t->high))))
+            continue;
+        tally_text((enum tally_counter)i, t, rule, text, sizeof(text));
+        snprintf(why, size, "%.26s:%u %.32s", p->end.name, p->end.port, text);
+        *seen = s;
+    }
+}
+
+/* ... and, when it is up, how good it is. */
+static enum report_seen judge_all(const struct ib_watch *w,
+                                  const struct port *p, char *why, size_t size)
+{
+    enum report_seen seen = judge(p, why, size);
+    const struct port *first = p->end.host ? p->peer : p;
+
+    if (seen != SEEN_UP)
+        return seen;
+    why[0] = '\0';
+    if (is_narrow(first, first->peer, why, size))
+        seen = SEEN_DEGRADED;
+    weigh_counters(w, first, &seen, why, size);
+    weigh_counters(w, first->peer, &seen, why, size);
+    return seen;
+}
+
+static void put_cable(const struct ib_watch *w, const struct port *p,
+                      struct report_record *r)
 {
     const struct ib_end *e = &p->end, *peer = &p->peer->end;
 
-    r->seen = judge(p, r->why, sizeof(r->why));
+    r->seen = judge_all(w, p, r->why, sizeof(r->why));
     if (e->host) {
         r->kind = REPORT_HOST;
         r->board = e->guid;
@@ -375,7 +465,7 @@ struct report_record *ib_watch_records(struct ib_watch *w, size_t *n,
         put_switch(s, &records[(*n)++]);
     for (p = w->ports; p; p = p->hh.next)
         if (is_told(p))
-            put_cable(p, &records[(*n)++]);
+            put_cable(w, p, &records[(*n)++]);
     hash = hash_of(records, *n * sizeof(*records));
     if (hash != w->hash || w->version == 0)
         w->version++;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "health/report.h"
+#include "mapperd/pma.h"
 #include "mapperd/smp.h"
 
 #define IB_WATCH_SILENT 3 /* sweeps */
@@ -42,7 +43,12 @@ bool ib_watch_cable(struct ib_watch *watch, const struct ib_end *a,
 void ib_watch_begin(struct ib_watch *watch);
 void ib_watch_port(struct ib_watch *watch, uint64_t guid, uint8_t port,
                    const struct smp_port_info *info);
+/* What it has counted; time in ms of a steady clock. */
+void ib_watch_counters(struct ib_watch *watch, uint64_t guid, uint8_t port,
+                       const struct pma_counters *counters, int64_t now);
 void ib_watch_end(struct ib_watch *watch);
+/* What counters are judged by, from now on. */
+void ib_watch_rules(struct ib_watch *watch, const struct tally_rules *rules);
 
 /* The rail that a host's port is known by; -1: not known. */
 int ib_watch_rail(const struct ib_watch *watch, uint64_t guid, uint8_t port);

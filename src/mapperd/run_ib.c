@@ -17,6 +17,7 @@
 
 #ifdef HAVE_UMAD
 
+#include <errno.h>
 #include <ev.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -28,8 +29,10 @@
 
 #include "base/clerk.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mac.h"
 #include "base/notify.h"
+#include "base/sitedir.h"
 #include "health/sender.h"
 #include "mapperd/ib_poll.h"
 #include "mapperd/ib_watch.h"
@@ -66,12 +69,12 @@ struct ib_daemon {
     struct ib_port io;
     struct host *hosts;
     struct net *map; /* named; NULL: none */
-    struct ib_poll poll;
+    struct ib_poll poll, counters;
     uint64_t doubt, explored; /* what did not fit; when */
     bool fresh;               /* the map is new since the loop looked */
     bool blind;               /* our own port has no link */
     unsigned lost;            /* ports behind which something is unknown */
-    struct ib_poll_stats polled;
+    struct ib_poll_stats polled, counted;
     uint64_t explorations, mads, took;
     struct errbuf why; /* "": the sweep is good */
 };
@@ -121,12 +124,14 @@ static int list_asks(struct ib_daemon *d)
 
     free(p->asks);
     p->n = 0;
-    p->asks = calloc((size_t)map->nports + 1, sizeof(*p->asks));
+    p->asks = calloc((size_t)map->nports + map->nxbars + 1, sizeof(*p->asks));
     if (!p->asks)
         return errprintf(&d->why, "no memory");
     for (uint32_t i = 0; i < map->nnodes; i++) {
         const struct host *h = net_is_host(map, i) ? host_at(d, i) : NULL;
 
+        if (!net_is_host(map, i)) /* of all its ports the LID */
+            p->asks[p->n++] = (struct ib_ask){.node = i};
         for (unsigned k = 0; k < map->nodes[i].nports; k++)
             p->asks[p->n++] = (struct ib_ask){
                 .node = i, .port = (uint8_t)(h ? h->port : k + 1)};
@@ -181,7 +186,7 @@ static uint64_t doubts(const struct ib_daemon *d)
         const struct ib_ask *a = &d->poll.asks[i];
         bool link = a->answered && a->info.physical == SMP_LINK_UP;
 
-        if (a->answered && link == has_cable(d, a))
+        if (a->answered && (a->port == 0 || link == has_cable(d, a)))
             continue;
         any = true;
         h = (h ^ d->map->nodes[a->node].id) * 1099511628211ULL;
@@ -195,6 +200,36 @@ static int poll_all(struct ib_daemon *d)
     if (ib_poll_run(&d->poll, &d->polled) < 0)
         return errprintf(&d->why, "no memory");
     d->mads += d->polled.mads;
+    return 0;
+}
+
+/* The counters of all ports that carry traffic. */
+static int poll_counters(struct ib_daemon *d)
+{
+    struct ib_poll *p = &d->counters;
+    uint16_t lid = 0;
+
+    *p = (struct ib_poll){.io = &d->io,
+                          .map = d->map,
+                          .me = d->poll.me,
+                          .window = d->poll.window,
+                          .asks = p->asks};
+    free(p->asks);
+    p->asks = calloc(d->poll.n + 1, sizeof(*p->asks));
+    if (!p->asks)
+        return errprintf(&d->why, "no memory");
+    for (size_t i = 0; i < d->poll.n; i++) {
+        const struct ib_ask *a = &d->poll.asks[i];
+
+        if (a->port == 0 || net_is_host(d->map, a->node))
+            lid = a->answered ? a->info.lid : 0;
+        if (a->port && a->answered && a->info.state == SMP_ACTIVE && lid)
+            p->asks[p->n++] =
+                (struct ib_ask){.node = a->node, .port = a->port, .lid = lid};
+    }
+    if (ib_poll_run(p, &d->counted) < 0)
+        return errprintf(&d->why, "no memory");
+    d->mads += d->counted.mads;
     return 0;
 }
 
@@ -229,6 +264,8 @@ static void sweep_work(struct clerk_job *job)
     }
     d->doubt = doubt;
     d->blind = is_blind(d);
+    if (!d->blind && poll_counters(d) < 0)
+        return;
     d->took = clock_ns() - since;
 }
 
@@ -337,6 +374,13 @@ static void take_answers(struct ib_daemon *d)
         if (a->answered)
             ib_watch_port(d->watch, d->map->nodes[a->node].id, a->port,
                           &a->info);
+    }
+    for (size_t i = 0; i < d->counters.n; i++) {
+        const struct ib_ask *a = &d->counters.asks[i];
+
+        if (a->answered)
+            ib_watch_counters(d->watch, d->map->nodes[a->node].id, a->port,
+                              &a->counters, (int64_t)(clock_ns() / 1000000));
     }
     ib_watch_end(d->watch);
 }
@@ -516,6 +560,26 @@ static int name_self(struct ib_daemon *d, struct errbuf *err)
     return 0;
 }
 
+/* Rules of the site over our own; the file need not be there. */
+static int read_rules(struct ib_daemon *d, struct errbuf *err)
+{
+    const char *path =
+        d->settings->rules ? d->settings->rules : SITEDIR_CONF("ports.rules");
+    struct tally_rules rules;
+    size_t len;
+    char *text = file_read(path, SF_PORT_RULES_MAX, 0, &len, err);
+    int rc;
+
+    if (!text)
+        return errno == ENOENT && !d->settings->rules ? 0 : -1;
+    tally_rules_default(&rules);
+    rc = tally_rules_parse(&rules, path, text, len, err);
+    if (rc == 0)
+        ib_watch_rules(d->watch, &rules);
+    free(text);
+    return rc;
+}
+
 static int start(struct ib_daemon *d, struct errbuf *err)
 {
     const struct settings *s = d->settings;
@@ -530,7 +594,7 @@ static int start(struct ib_daemon *d, struct errbuf *err)
     d->sweeper = clerk_new(d->loop, 1);
     if (!d->sweeper)
         return errprintf(err, "no thread to sweep");
-    if (name_self(d, err) < 0 ||
+    if (name_self(d, err) < 0 || read_rules(d, err) < 0 ||
         ib_port_open(&d->io, s->ca, (int)s->ca_port, err) < 0 ||
         open_reports(d, err) < 0)
         return -1;

@@ -28,6 +28,7 @@ static const struct conf_key keys[] = {
     NUMBER("Sweep", sweep, 1, 3600),
     NUMBER("IbWindow", ib_window, 1, 128),
     STRING("NodeName", node),
+    STRING("Rules", rules),
     STRING("Hsnd", hsnd),
     STRING("ControlSocket", control),
     STRING("ControlGroup", control_group),

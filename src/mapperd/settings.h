@@ -37,6 +37,7 @@ struct settings {
     /* InfiniBand */
     char *prober; /* "ib"; NULL: hsnd's cable */
     char *ca, *node;
+    char *rules; /* of counters */
     long ca_port, sweep, ib_window;
 
     /* both protocols; times in ms */

@@ -89,6 +89,29 @@ case_a_port_without_a_subnet_manager_is_not_up() { # SL-24
     settled
 }
 
+# errors NUMBER: the symbol errors that leaf1's port to n2 has counted.
+errors() {
+    ib_fault "PerformanceSet \"S-0000000000001002\"[1]" \
+        "PortCounters.SymbolErrorCounter=$1"
+}
+
+# Shown with rate and limit, by default nobody's drain, and over when it is.
+case_symbol_errors_are_shown_with_rate_and_limit() { # SL-24
+    local n=0
+    settled
+    while ! fabric_is n2 degraded && [ $n -lt 60000 ]; do
+        errors $((n += 500))
+        sleep 1
+    done
+    says 'leaf1:1 symbol errors [0-9]+/s > 10/s' why n2 || fail "why: $out"
+    capture scontrol show node n2
+    assert_output 'Extra=.*why=leaf1:1_symbol_errors_[0-9]+/s_>'
+    idle n2 || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
+    wait_for 120 fabric_is n2 up
+    assert_equal 1 "$(since | grep -cE 'host n2 .*-> degraded')" "times told"
+    settled
+}
+
 # What was down when the mapper was started again is still missed, and who
 # was drained comes back by itself.
 case_a_mapper_started_again_drains_nobody() { # SL-24

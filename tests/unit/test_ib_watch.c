@@ -46,12 +46,15 @@ static void plug(struct ib_watch *w, struct ib_end a, struct ib_end b)
     assert_true(ib_watch_cable(w, &a, &b));
 }
 
+static struct pma_counters counted; /* by errors(), so far */
+
 /* n0 and two rails of n1 on a leaf, which has one cable to a spine. */
 static struct ib_watch *world(void)
 {
     struct ib_watch *w = ib_watch_new();
 
     assert_non_null(w);
+    memset(&counted, 0, sizeof(counted));
     plug(w, host(0x10, 0, "n0"), leaf(1));
     plug(w, host(0x20, 0, "n1"), leaf(2));
     plug(w, leaf(3), host(0x30, 1, "n1"));
@@ -265,6 +268,144 @@ static void the_version_rises_when_something_changes(void **state)
     end(w);
 }
 
+static void fewer_lanes_than_both_ends_can_is_degraded(void **state)
+{
+    struct smp_port_info one = active, slow = active, both = active;
+    const struct said narrow[] = {{LEAF, 1, &one}, {0x10, 1, &one}};
+    const struct said lame[] = {{LEAF, 1, &slow}, {0x10, 1, &both}};
+    const struct said small[] = {{LEAF, 1, &one}, {0x10, 1, &slow}};
+    struct ib_watch *w = world();
+
+    one.width = 1;
+    sweep(w, narrow, 2);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_DEGRADED, "leaf0:1 runs 1x of 4x");
+    slow.speed = 258;
+    slow.speed_max = both.speed_max = 1062;
+    sweep(w, lame, 2);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_DEGRADED,
+           "leaf0:1 runs 25.8 of 106.2 Gb/s");
+    one.width_max = 1; /* that is all that it may */
+    slow = active;
+    sweep(w, small, 2);
+    expect(w, REPORT_HOST, "n0", 0, SEEN_UP, "");
+    end(w);
+}
+
+/* Errors on this port, sweep by sweep. */
+static void errors(struct ib_watch *w, uint64_t guid, uint8_t port,
+                   enum tally_counter c, unsigned each, int seconds,
+                   int64_t *now)
+{
+    for (int i = 0; i < seconds; i++) {
+        *now += 1000;
+        counted.value[c] += each;
+        sweep(w, NULL, 0);
+        ib_watch_counters(w, guid, port, &counted, *now);
+    }
+}
+
+static void errors_of_either_end_degrade_and_heal(void **state)
+{
+    struct ib_watch *w = world();
+    int64_t now = 0;
+
+    errors(w, LEAF, 2, TALLY_SYMBOL_ERROR, 0, 5, &now);
+    expect(w, REPORT_HOST, "n1", 0, SEEN_UP, "");
+    errors(w, LEAF, 2, TALLY_SYMBOL_ERROR, 50, 15, &now);
+    expect(w, REPORT_HOST, "n1", 0, SEEN_DEGRADED,
+           "leaf0:2 symbol errors 50/s > 10/s");
+    expect(w, REPORT_HOST, "n1", 1, SEEN_UP, "");
+    errors(w, LEAF, 2, TALLY_SYMBOL_ERROR, 0, 45, &now);
+    expect(w, REPORT_HOST, "n1", 0, SEEN_UP, "");
+    errors(w, 0x20, 1, TALLY_PORT_RCV_ERRORS, 90, 15, &now);
+    expect(w, REPORT_HOST, "n1", 0, SEEN_DEGRADED,
+           "n1:1 receive errors 90/s > 10/s");
+    errors(w, SPINE, 1, TALLY_SYMBOL_ERROR, 70, 15, &now);
+    expect(w, REPORT_LINK, "leaf0:8", 0, SEEN_DEGRADED,
+           "spine0:1 symbol errors 70/s > 10/s");
+    end(w);
+}
+
+static void what_a_rule_says_is_done(void **state)
+{
+    static const struct {
+        enum tally_action action;
+        enum report_seen seen;
+        const char *why;
+    } each[] = {
+        {TALLY_IGNORE, SEEN_UP, ""},
+        {TALLY_SHOW, SEEN_UP, "leaf0:2 symbol errors 50/s > 10/s"},
+        {TALLY_DEGRADE, SEEN_DEGRADED, "leaf0:2 symbol errors 50/s > 10/s"},
+        {TALLY_DRAIN, SEEN_DOWN, "leaf0:2 symbol errors 50/s > 10/s"},
+    };
+
+    for (unsigned i = 0; i < 4; i++) {
+        struct ib_watch *w = world();
+        struct tally_rules rules;
+        int64_t now = 0;
+
+        tally_rules_default(&rules);
+        rules.of[TALLY_SYMBOL_ERROR].action = each[i].action;
+        ib_watch_rules(w, &rules);
+        errors(w, LEAF, 2, TALLY_SYMBOL_ERROR, 50, 15, &now);
+        expect(w, REPORT_HOST, "n1", 0, each[i].seen, each[i].why);
+        end(w);
+    }
+}
+
+/* A full counter is shown as blind; another's rate is the worse. */
+static void a_blind_counter_is_shown(void **state)
+{
+    struct pma_counters full = {{0}, {0}};
+    struct ib_watch *w = world();
+    int64_t now = 0;
+
+    full.value[TALLY_LINK_DOWNED] = 255;
+    full.full[TALLY_LINK_DOWNED] = true;
+    sweep(w, NULL, 0);
+    ib_watch_counters(w, LEAF, 2, &full, 1);
+    expect(w, REPORT_HOST, "n1", 0, SEEN_UP,
+           "leaf0:2 link downs: counter is full");
+    errors(w, LEAF, 2, TALLY_SYMBOL_ERROR, 50, 15, &now);
+    expect(w, REPORT_HOST, "n1", 0, SEEN_DEGRADED,
+           "leaf0:2 symbol errors 50/s > 10/s");
+    end(w);
+}
+
+/* A question for port 7's counters, and an answer with each at another value;
+ * layouts by hand. */
+static void counters_are_asked_and_read(void **state)
+{
+    uint8_t mad[SMP_SIZE];
+    struct pma_counters c;
+    uint32_t tid;
+
+    pma_make(mad, 0x01020304, 7);
+    assert_int_equal(mad[1], PMA_CLASS);
+    assert_int_equal(mad[3], 1); /* Get: nothing is ever cleared */
+    assert_int_equal(mad[17], 0x12);
+    assert_int_equal(mad[65], 7);
+    assert_false(pma_parse(mad, &tid));
+    mad[3] = 0x81;
+    memcpy(mad + 64 + 4, (uint8_t[]){1, 2, 3, 255, 4, 5}, 6);
+    memcpy(mad + 64 + 14, (uint8_t[]){255, 255}, 2);
+    mad[64 + 19] = 0x6f;
+    assert_true(pma_parse(mad, &tid));
+    assert_int_equal(tid, 0x01020304);
+    assert_false(pma_counters(mad, 8, &c));
+    assert_true(pma_counters(mad, 7, &c));
+    assert_int_equal(c.value[TALLY_SYMBOL_ERROR], 0x102);
+    assert_int_equal(c.value[TALLY_LINK_ERROR_RECOVERY], 3);
+    assert_true(c.full[TALLY_LINK_DOWNED]);
+    assert_int_equal(c.value[TALLY_PORT_RCV_ERRORS], 0x405);
+    assert_true(c.full[TALLY_PORT_XMIT_DISCARDS]);
+    assert_int_equal(c.value[TALLY_LOCAL_LINK_INTEGRITY_ERRORS], 6);
+    assert_true(c.full[TALLY_EXCESSIVE_BUFFER_OVERRUN_ERRORS]);
+    assert_false(c.full[TALLY_SYMBOL_ERROR]);
+    mad[5] = 0x0c; /* it knows no such thing */
+    assert_false(pma_parse(mad, &tid));
+}
+
 /* A cable of a port to itself, ports of nobody: no crash, nothing told twice.
  */
 static void what_makes_no_sense_hurts_nobody(void **state)
@@ -295,6 +436,11 @@ int main(void)
         cmocka_unit_test(each_port_keeps_its_rail),
         cmocka_unit_test(the_version_rises_when_something_changes),
         cmocka_unit_test(what_makes_no_sense_hurts_nobody),
+        cmocka_unit_test(fewer_lanes_than_both_ends_can_is_degraded),
+        cmocka_unit_test(errors_of_either_end_degrade_and_heal),
+        cmocka_unit_test(what_a_rule_says_is_done),
+        cmocka_unit_test(a_blind_counter_is_shown),
+        cmocka_unit_test(counters_are_asked_and_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

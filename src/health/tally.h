@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Does a counter of a port rise too fast?  What a NIC or a switch counts only
+ * rises, until a driver is loaded anew, somebody clears it, or it is full:
+ * then what lies between two values does not count.  A counter that is full
+ * says nothing any more, and is told to be blind.
+ *
+ * Rules name counters, limits and what follows:
+ *
+ *     symbol_error > 10/s degrade
+ *
+ * The rate is high as soon as a window has more than the limit allows for all
+ * of it, and is so no more after several windows in a row with half of that at
+ * most.  A window is the unit of the limit, ten seconds at least: one burst is
+ * no rate.  Pure; times are milliseconds that never run backwards.
+ */
+#ifndef SF_HEALTH_TALLY_H
+#define SF_HEALTH_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/errbuf.h"
+
+enum tally_action { TALLY_IGNORE, TALLY_SHOW, TALLY_DEGRADE, TALLY_DRAIN };
+
+/* As sysfs calls them below ports/N/counters. */
+enum tally_counter {
+    TALLY_SYMBOL_ERROR,
+    TALLY_LINK_ERROR_RECOVERY,
+    TALLY_LINK_DOWNED,
+    TALLY_PORT_RCV_ERRORS,
+    TALLY_PORT_XMIT_DISCARDS,
+    TALLY_LOCAL_LINK_INTEGRITY_ERRORS,
+    TALLY_EXCESSIVE_BUFFER_OVERRUN_ERRORS,
+    TALLY_COUNTERS
+};
+
+struct tally_rule {
+    uint32_t limit, per; /* so many in so many seconds: 1, 60, 3600 */
+    enum tally_action action;
+};
+
+struct tally_rules {
+    struct tally_rule of[TALLY_COUNTERS];
+};
+void tally_rules_default(struct tally_rules *rules);
+
+/* Lines of rules over what *rules has; # begins a comment.  -1 with text that
+ * names path and line. */
+int tally_rules_parse(struct tally_rules *rules, const char *path,
+                      const char *text, size_t len, struct errbuf *err);
+
+struct tally {
+    bool seen, high, blind;
+    uint64_t last;
+    int64_t last_at; /* when it was told */
+    int64_t began;   /* the window */
+    uint64_t in;     /* it */
+    unsigned clean;  /* windows in a row */
+    uint64_t rate;   /* high: as it was told, per the rule's unit */
+};
+
+/* The counter is so now; full: that is the most it can be; anew: it is
+ * another one's, or began again. */
+void tally_take(struct tally *tally, const struct tally_rule *rule,
+                uint64_t value, bool full, bool anew, int64_t now);
+
+/* "symbol errors 31/s > 10/s", or "symbol errors: counter is full". */
+void tally_text(enum tally_counter counter, const struct tally *tally,
+                const struct tally_rule *rule, char *text, size_t size);
+
+#endif
