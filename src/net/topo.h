@@ -18,6 +18,9 @@
 #include "base/errbuf.h"
 #include "net/graph.h"
 
+/* Sizes of blocks are the smallest times 2 to the power of less than this. */
+#define NET_TOPO_BLOCK_LEVELS 16
+
 struct net_vswitch {
     char name[32];
     unsigned level;         /* leaf 1 */
@@ -43,7 +46,13 @@ void net_topo_free(struct net_topo *topo);
 
 /* topology.conf for topology/tree, and topology.yaml for newer Slurm.  The
  * hosts' names must be Slurm's node names.  Hosts without a cable are in
- * neither. */
+ * neither.
+ *
+ * In topology.yaml a second topology, "blocks", stands behind the tree
+ * "fabric", for partitions that ask for it: each leaf is a block, of the size
+ * of the smallest leaf, in the order of the tree; a level of the tree whose
+ * switches all have as many leaves, a power of two, is a size, too, for only
+ * then are Slurm's groups of blocks those switches. */
 void net_topo_write_conf(const struct net_topo *topo, struct bytebuf *out);
 void net_topo_write_yaml(const struct net_topo *topo, struct bytebuf *out);
 
@@ -63,8 +72,8 @@ typedef bool net_topo_known_f(void *arg, const char *node);
 int net_topo_check(const char *text, size_t len, net_topo_report_f *report,
                    net_topo_known_f *known, void *arg);
 
-/* The same for topology.yaml, by the parser of Slurm 26.05: one topology, a
- * tree, as net_topo_write_yaml() writes it. */
+/* The same for topology.yaml, by the parser of Slurm 26.05: at most a tree and
+ * a topology of blocks, as net_topo_write_yaml() writes them. */
 int net_topo_check_yaml(const char *text, size_t len, net_topo_report_f *report,
                         net_topo_known_f *known, void *arg);
 

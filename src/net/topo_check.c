@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rules of Slurm's topology/tree: see topo.h and topo_check.h.
+ * The rules of Slurm's topology/tree and topology/block: see topo.h and
+ * topo_check.h.
  */
 #include "net/topo_check.h"
 
@@ -34,6 +35,13 @@ struct topo_check {
     struct line_switch *sw;
     uint32_t nsw, cap;
     uint32_t at; /* switch that is looked at */
+    struct blocks {
+        struct net *names, *nodes; /* as above */
+        bool told;                 /* the file has such a topology */
+        unsigned line;             /* of the block that is looked at */
+        uint32_t count, least;     /* nodes in it, in the smallest */
+        uint32_t first, base;      /* nodes in the first; 0: no size is given */
+    } blocks;
 };
 
 void topo_check_tell(struct topo_check *c, bool fatal, unsigned line,
@@ -153,6 +161,100 @@ static void resolve(struct topo_check *c)
     }
 }
 
+/* ---- blocks ---------------------------------------------------------------
+ */
+
+static bool take_block_node(void *arg, const char *name)
+{
+    struct topo_check *c = arg;
+    struct blocks *b = &c->blocks;
+
+    if (c->known && !c->known(c->arg, name)) {
+        topo_check_tell(c, false, b->line, "node %s is not in slurm.conf",
+                        name);
+        return true;
+    }
+    if (net_find_name(b->nodes, name) != NET_NONE) {
+        topo_check_tell(c, false, b->line, "node %s is in more than one block",
+                        name);
+        return true;
+    }
+    b->count++;
+    c->no_memory = c->no_memory || net_add_host(b->nodes, name, 0) == NET_NONE;
+    return !c->no_memory;
+}
+
+void topo_check_block(struct topo_check *c, unsigned line, const char *name,
+                      const char *nodes)
+{
+    struct blocks *b = &c->blocks;
+    struct errbuf err = {""};
+
+    if (!name || !*name || strlen(name) >= SF_NET_NAME_MAX) {
+        topo_check_tell(c, true, line, "a block needs a name");
+        return;
+    }
+    if (net_find_name(b->names, name) != NET_NONE) {
+        topo_check_tell(c, true, line, "block %s is there already", name);
+        return;
+    }
+    if (!nodes) {
+        topo_check_tell(c, true, line, "block %s has no nodes", name);
+        return;
+    }
+    b->line = line;
+    b->count = 0;
+    if (net_hostlist_expand(nodes, take_block_node, c, &err) < 0 &&
+        !c->no_memory)
+        topo_check_tell(c, true, line, "%s", err.text);
+    if (b->names->nnodes == 0)
+        b->first = b->least = b->count;
+    else if (b->count < b->least)
+        b->least = b->count;
+    c->no_memory = c->no_memory || net_add_host(b->names, name, 0) == NET_NONE;
+}
+
+void topo_check_block_size(struct topo_check *c, unsigned line,
+                           const char *size)
+{
+    struct blocks *b = &c->blocks;
+    char *end = NULL;
+    unsigned long n = 0;
+
+    if (size && *size >= '1' && *size <= '9')
+        n = strtoul(size, &end, 10);
+    if (!end || *end || n > SF_NET_NODES_MAX) {
+        topo_check_tell(c, true, line, "%s is not the size of a block",
+                        size ? size : "this");
+        return;
+    }
+    if (!b->base)
+        b->base = (uint32_t)n;
+    if (n % b->base || (n / b->base & (n / b->base - 1)) ||
+        n / b->base >= 1UL << NET_TOPO_BLOCK_LEVELS)
+        topo_check_tell(c, true, line,
+                        "the size %lu is not %u times a power of two", n,
+                        b->base);
+}
+
+void topo_check_blocks_end(struct topo_check *c, unsigned line)
+{
+    struct blocks *b = &c->blocks;
+
+    b->told = true;
+    if (c->bad || c->no_memory)
+        return;
+    if (b->names->nnodes == 0)
+        topo_check_tell(c, true, line, "no blocks");
+    else if (!b->base && !b->first)
+        topo_check_tell(c, true, line,
+                        "neither a size nor a first block "
+                        "with nodes");
+    else if (b->least < (b->base ? b->base : b->first))
+        topo_check_tell(c, false, line, "a block has %u nodes, less than %u",
+                        b->least, b->base ? b->base : b->first);
+}
+
 /* ---- the tree -------------------------------------------------------------
  */
 
@@ -241,6 +343,8 @@ static void reach(struct topo_check *c)
 
 static void check_tree(struct topo_check *c)
 {
+    if (c->blocks.told && c->nsw == 0)
+        return; /* blocks alone */
     resolve(c);
     if (c->bad || c->no_memory)
         return;
@@ -263,7 +367,9 @@ int topo_check_run(topo_read_f *read, const char *text, size_t len,
 
     c.names = net_new();
     c.nodes = net_new();
-    c.no_memory = !c.names || !c.nodes;
+    c.blocks.names = net_new();
+    c.blocks.nodes = net_new();
+    c.no_memory = !c.names || !c.nodes || !c.blocks.names || !c.blocks.nodes;
     if (len > SF_NET_FILE_MAX)
         topo_check_tell(&c, true, 0, "longer than %u bytes", SF_NET_FILE_MAX);
     else if (!c.no_memory)
@@ -280,5 +386,7 @@ int topo_check_run(topo_read_f *read, const char *text, size_t len,
     free(c.sw);
     net_free(c.names);
     net_free(c.nodes);
+    net_free(c.blocks.names);
+    net_free(c.blocks.nodes);
     return c.bad ? -1 : 0;
 }

@@ -30,4 +30,11 @@ void topo_check_tell(struct topo_check *c, bool fatal, unsigned line,
     __attribute__((format(printf, 4, 5)));
 void topo_check_no_memory(struct topo_check *c);
 
+/* topology/block: each block, each size in its order, and when all are told. */
+void topo_check_block(struct topo_check *c, unsigned line, const char *name,
+                      const char *nodes);
+void topo_check_block_size(struct topo_check *c, unsigned line,
+                           const char *size);
+void topo_check_blocks_end(struct topo_check *c, unsigned line);
+
 #endif

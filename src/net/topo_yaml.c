@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reading topology.yaml as the parser of Slurm 26.05 does (doc/topology.md): a
- * list of topologies, of which exactly one is expected here, a tree:
+ * list of topologies, here at most one tree and one of blocks:
  *
  *     - topology: NAME
  *       cluster_default: true
@@ -9,9 +9,15 @@
  *         switches:
  *           - switch: NAME
  *             children: "s[1-2]"      (or nodes: "n[0-3]")
+ *     - topology: NAME
+ *       block:
+ *         block_sizes: [4, 16]
+ *         blocks:
+ *           - block: NAME
+ *             nodes: "n[0-3]"
  *
- * More than one topology, or one of another kind, is not ours to judge and is
- * refused; so nothing in the file is read twice, also not through an alias.
+ * More, or another kind, is not ours to judge and is refused; so nothing in
+ * the file is read twice, also not through an alias.
  */
 #include <string.h>
 #include <strings.h>
@@ -122,12 +128,97 @@ static void take_switches(struct reading *r, yaml_node_t *list)
     }
 }
 
+/* ---- blocks -------------------------------------------------------------- */
+
+static bool take_block_key(struct reading *r, const char *key,
+                           yaml_node_t *value, void *arg)
+{
+    struct topo_words *w = arg;
+    char **slot = NULL;
+
+    if (strcmp(key, "block") == 0)
+        slot = &w->name;
+    else if (strcmp(key, "nodes") == 0)
+        slot = &w->nodes;
+    if (!slot || *slot)
+        return false;
+    *slot = text_of(value);
+    if (!*slot)
+        topo_check_tell(r->c, true, line_of(value), "%s is no text", key);
+    return true;
+}
+
+static void take_blocks(struct reading *r, yaml_node_t *list)
+{
+    yaml_node_item_t *i;
+
+    if (list->type != YAML_SEQUENCE_NODE) {
+        topo_check_tell(r->c, true, line_of(list), "blocks is no list");
+        return;
+    }
+    for (i = list->data.sequence.items.start; i < list->data.sequence.items.top;
+         i++) {
+        yaml_node_t *n = node(r, *i);
+        struct topo_words w = {0};
+
+        if (!each_key(r, n, take_block_key, &w))
+            return;
+        topo_check_block(r->c, line_of(n), w.name, w.nodes);
+    }
+}
+
+static void take_sizes(struct reading *r, yaml_node_t *list)
+{
+    yaml_node_item_t *i;
+
+    if (list->type != YAML_SEQUENCE_NODE) {
+        topo_check_tell(r->c, true, line_of(list), "block_sizes is no list");
+        return;
+    }
+    for (i = list->data.sequence.items.start; i < list->data.sequence.items.top;
+         i++)
+        topo_check_block_size(r->c, line_of(node(r, *i)), text_of(node(r, *i)));
+}
+
+struct blocks {
+    yaml_node_t *sizes, *blocks;
+};
+
+static bool take_blocks_key(struct reading *r, const char *key,
+                            yaml_node_t *value, void *arg)
+{
+    struct blocks *b = arg;
+    yaml_node_t **slot = NULL;
+
+    if (strcmp(key, "block_sizes") == 0)
+        slot = &b->sizes;
+    else if (strcmp(key, "blocks") == 0)
+        slot = &b->blocks;
+    if (!slot || *slot)
+        return false;
+    *slot = value;
+    return true;
+}
+
+static void take_block_topology(struct reading *r, yaml_node_t *n)
+{
+    struct blocks b = {0};
+
+    if (!each_key(r, n, take_blocks_key, &b))
+        return;
+    if (b.sizes)
+        take_sizes(r, b.sizes);
+    if (b.blocks)
+        take_blocks(r, b.blocks);
+    topo_check_blocks_end(r->c, line_of(n));
+}
+
 /* ---- a topology ---------------------------------------------------------- */
 
 struct topology {
     const char *name;
-    yaml_node_t *tree, *switches;
-    bool has_default;
+    yaml_node_t *tree, *switches, *block;
+    bool has_default, is_default;
 };
 
 static bool take_tree_key(struct reading *r, const char *key,
@@ -170,22 +261,53 @@ static bool take_topology_key(struct reading *r, const char *key,
         if (!is_bool(value))
             topo_check_tell(r->c, true, line_of(value),
                             "cluster_default is not true or false");
+        else
+            t->is_default = strcasecmp(text_of(value), "true") == 0;
         return true;
     }
-    if (strcmp(key, "tree") != 0 || t->tree)
+    if (t->tree || t->block)
         return false;
-    t->tree = value;
+    if (strcmp(key, "tree") == 0)
+        t->tree = value;
+    else if (strcmp(key, "block") == 0)
+        t->block = value;
+    else
+        return false;
     return true;
 }
 
-static void take_topology(struct reading *r, yaml_node_t *n)
+/* What the topologies before it were. */
+struct before {
+    const char *name;
+    bool tree, block, is_default;
+};
+
+static void take_topology(struct reading *r, yaml_node_t *n,
+                          struct before *before)
 {
     struct topology t = {0};
 
     if (!each_key(r, n, take_topology_key, &t))
         return;
+    if ((t.tree && before->tree) || (t.block && before->block))
+        topo_check_tell(r->c, true, line_of(n), "one more topology of a kind");
+    else if (before->name && t.name && strcmp(before->name, t.name) == 0)
+        topo_check_tell(r->c, true, line_of(n), "%s is there already", t.name);
+    else if (before->is_default && t.is_default)
+        topo_check_tell(r->c, true, line_of(n),
+                        "more than one topology has cluster_default");
+    before->name = t.name;
+    before->tree = before->tree || t.tree;
+    before->is_default = before->is_default || t.is_default;
+    if (t.block) {
+        if (!before->block)
+            take_block_topology(r, t.block);
+        before->block = true;
+        return;
+    }
     if (!t.tree)
-        topo_check_tell(r->c, true, line_of(n), "the topology has no tree");
+        topo_check_tell(r->c, true, line_of(n),
+                        "the topology has neither tree nor block");
     else if (each_key(r, t.tree, take_tree_key, &t) && !t.switches)
         topo_check_tell(r->c, true, line_of(t.tree),
                         "the tree has no switches");
@@ -197,12 +319,19 @@ static void take_root(struct reading *r)
 {
     yaml_node_t *root = yaml_document_get_root_node(&r->doc);
 
+    struct before before = {0};
+    yaml_node_item_t *i;
+
     if (root->type != YAML_SEQUENCE_NODE ||
-        root->data.sequence.items.top - root->data.sequence.items.start != 1)
+        root->data.sequence.items.top == root->data.sequence.items.start ||
+        root->data.sequence.items.top - root->data.sequence.items.start > 2) {
         topo_check_tell(r->c, true, line_of(root),
-                        "not a list of one topology");
-    else
-        take_topology(r, node(r, *root->data.sequence.items.start));
+                        "not a list of one or two topologies");
+        return;
+    }
+    for (i = root->data.sequence.items.start; i < root->data.sequence.items.top;
+         i++)
+        take_topology(r, node(r, *i), &before);
 }
 
 /* The next document; false: told, or none is left (an empty one). */

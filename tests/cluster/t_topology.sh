@@ -107,9 +107,11 @@ case_a_name_in_yaml_gets_yaml() { # SL-27
     switchmgr_start
     wait_for 20 test -e "$yaml"
     assert_equal 1 "$(grep -c '^- topology: fabric$' "$yaml")" topologies
-    assert_equal 2 "$(grep -c 'nodes: "n\[[02]-[13]\]"$' "$yaml")" leaves
+    assert_equal 1 "$(grep -c '^- topology: blocks$' "$yaml")" topologies
+    assert_equal 4 "$(grep -c 'nodes: "n\[[02]-[13]\]"$' "$yaml")" \
+        "leaves and blocks"
     rm "$MAP"
-    wait_for 60 candidate_gives 'SF-E707: line 1 .*no tree' \
+    wait_for 60 candidate_gives 'SF-E707: line 1 .*neither tree nor block' \
         '- topology: broken'
 }
 

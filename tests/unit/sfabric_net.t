@@ -80,6 +80,18 @@ ok "events: -n takes a number" says 3 'usage: sfabric events' \
 echo '# nothing' >"$tmp/empty.net"
 ok "draw: an empty net is no picture" says 3 'nothing to draw' \
     sfabric draw "$tmp/empty.net"
+tree_of() {
+    sfabric topology "$1" | sed -E 's/"(h|n)[^"]*"/HOSTS/; s/s[0-9]_[0-9a-f]+/S/g'
+}
+same_tree() { diff <(tree_of "$c64") <(tree_of "$tmp/c64.ibnet"); }
+ok "topology: a tree and blocks" says 0 '^- topology: blocks$' \
+    sfabric topology "$c64"
+ok "topology: the same of InfiniBand's form" same_tree
+ok "topology: topology.conf" says 0 '^SwitchName=s1_.* Nodes=h\[0-' \
+    sfabric topology --conf "$c64"
+ok "topology: a plane without hosts" says 3 'plane 3 has no host' \
+    sfabric topology --plane 3 "$c64"
+ok "topology: not a number" says 3 'usage' sfabric topology --plane x "$c64"
 ok "draw: -o is no file" says 3 'sfabric draw >x.svg' \
     sfabric draw "$c64" -o x.svg
 

@@ -98,10 +98,11 @@ static void a_switchs_name_has_a_longest_form(void **state)
 static void what_is_no_tree_is_refused(void **state)
 {
     judged("", -1, "0: nothing in it\n");
-    judged("topology: a\n", -1, "1: not a list of one topology\n");
+    judged("topology: a\n", -1, "1: not a list of one or two topologies\n");
     judged("- topology: a\n  flat: true\n", -1,
            "2: what is flat, or it is there already\n");
-    judged("- topology: a\n", -1, "1: the topology has no tree\n");
+    judged("- topology: a\n", -1,
+           "1: the topology has neither tree nor block\n");
     judged("- topology: a\n  tree:\n    colour: red\n", -1,
            "3: what is colour, or it is there already\n");
     judged("- topology: a\n  tree: []\n", -1, "2: not a list of KEY: VALUE\n");
@@ -112,11 +113,122 @@ static void what_is_no_tree_is_refused(void **state)
            "[{switch: s, nodes: n1}]}\n",
            -1, "2: cluster_default is not true or false\n");
     judged(HEAD "    - switch: a\n      nodes: n1\n- topology: b\n", -1,
-           "1: not a list of one topology\n");
+           "7: the topology has neither tree nor block\n");
     judged(HEAD "    - switch: a\n      nodes: n1\n---\n- topology: b\n", -1,
            "0: more than one document\n");
     judged(HEAD "    - switch: a\n      nodes: [n1]\n", -1,
            "6: nodes is no text\n5: a has neither nodes nor switches\n");
+}
+
+#define BLOCKS "- topology: b\n  block:\n    "
+
+static void blocks_are_judged(void **state)
+{
+    judged(BLOCKS "blocks: [{block: x, nodes: n1}]\n", 0, "");
+    judged(HEAD "    - switch: a\n      nodes: n1\n" BLOCKS
+                "block_sizes: [2, 4, 16]\n    blocks:\n"
+                "    - block: x\n      nodes: n[1-2]\n"
+                "    - block: y\n      nodes: n[3-4]\n",
+           0, "");
+    judged(BLOCKS "block_sizes: [2]\n    blocks: []\n", -1, "3: no blocks\n");
+    judged(BLOCKS "block_sizes: [2]\n", -1, "3: no blocks\n");
+    judged(BLOCKS "blocks: [{block: x}]\n", -1, "3: block x has no nodes\n");
+    judged(BLOCKS "blocks: [{nodes: n1}]\n", -1, "3: a block needs a name\n");
+    judged(BLOCKS "blocks: [{block: x, nodes: n[1}]\n", -1,
+           "3: did not find expected ',' or '}'\n");
+    judged(BLOCKS "blocks: [{block: x, nodes: 'n[1'}]\n", -1,
+           "3: a [ without ]\n");
+    judged(BLOCKS "blocks:\n    - {block: x, nodes: n1}\n"
+                  "    - {block: x, nodes: n2}\n",
+           -1, "5: block x is there already\n");
+    judged(BLOCKS "blocks:\n    - {block: x, nodes: n1}\n"
+                  "    - {block: y, nodes: n1}\n",
+           0,
+           "5: node n1 is in more than one block\n"
+           "3: a block has 0 nodes, less than 1\n");
+    judged(BLOCKS "blocks:\n    - {block: x, nodes: n1, colour: red}\n", -1,
+           "4: what is colour, or it is there already\n");
+}
+
+static void sizes_of_blocks_are_judged(void **state)
+{
+    static const char *const wrong[] = {
+        "0", "-1", "x", "''", "1e9", "[1]", "99999999999999999999"};
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        char text[200];
+        struct told t = {0};
+
+        snprintf(text, sizeof(text),
+                 BLOCKS "block_sizes: [%s]\n    blocks: [{block: x, nodes: "
+                        "n1}]\n",
+                 wrong[i]);
+        assert_int_equal(
+            net_topo_check_yaml(text, strlen(text), note, NULL, &t), -1);
+        assert_non_null(strstr(t.text, "is not the size of a block"));
+    }
+    judged(BLOCKS "block_sizes: [2, 6]\n    blocks: [{block: x, nodes: "
+                  "'n[1-6]'}]\n",
+           -1, "3: the size 6 is not 2 times a power of two\n");
+    judged(BLOCKS "block_sizes: [2, 3]\n    blocks: [{block: x, nodes: "
+                  "'n[1-6]'}]\n",
+           -1, "3: the size 3 is not 2 times a power of two\n");
+    judged(BLOCKS "block_sizes: [1, 65536]\n    blocks: [{block: x, nodes: "
+                  "n1}]\n",
+           -1, "3: the size 65536 is not 1 times a power of two\n");
+    judged(BLOCKS "block_sizes: [4]\n    blocks: [{block: x, nodes: n1}]\n", 0,
+           "3: a block has 1 nodes, less than 4\n");
+}
+
+static void topologies_are_one_of_a_kind(void **state)
+{
+    judged("- {topology: a, block: {blocks: [{block: x, nodes: n1}]}}\n"
+           "- {topology: b, block: {blocks: [{block: x, nodes: n2}]}}\n",
+           -1, "2: one more topology of a kind\n");
+    judged("- {topology: a, block: {blocks: [{block: x, nodes: n1}]}}\n"
+           "- {topology: a, tree: {switches: [{switch: s, nodes: n1}]}}\n",
+           -1, "2: a is there already\n");
+    judged("- {topology: a, cluster_default: true, block: {blocks: [{block: x, "
+           "nodes: n1}]}}\n- {topology: b, cluster_default: true, tree: "
+           "{switches: [{switch: s, nodes: n1}]}}\n",
+           -1, "2: more than one topology has cluster_default\n");
+    judged("- {topology: a, tree: {switches: [{switch: s, nodes: n1}]}, block: "
+           "{blocks: [{block: x, nodes: n1}]}}\n",
+           -1, "1: what is block, or it is there already\n");
+}
+
+/* Lines of the block_sizes of a net. */
+static void sizes_are(const char *name, const char *want)
+{
+    struct net *net = named(name);
+    struct net_topo *t = net_topo_new(net, 0);
+    const char *at, *end;
+    struct bytebuf b;
+
+    bytebuf_init(&b, SF_TOPOLOGY_SIZE_MAX);
+    net_topo_write_yaml(t, &b);
+    bytebuf_add(&b, "", 1);
+    assert_false(b.bad);
+    at = strstr((const char *)bytebuf_data(&b), "block_sizes:\n");
+    assert_non_null(at);
+    at += strlen("block_sizes:\n");
+    end = strstr(at, "    blocks:");
+    assert_non_null(end);
+    assert_int_equal(end - at, strlen(want));
+    assert_memory_equal(at, want, strlen(want));
+    bytebuf_free(&b);
+    net_topo_free(t);
+    net_free(net);
+}
+
+/* Leaves, pods and the core, where there are as many of each in the next; nine
+ * leaves are no power of two. */
+static void blocks_follow_the_fabric(void **state)
+{
+    sizes_are("C64", "      - 8\n      - 64\n");
+    sizes_are("C512", "      - 8\n      - 64\n      - 512\n");
+    sizes_are("C8192", "      - 16\n      - 256\n      - 8192\n");
+    sizes_are("ring:9", "      - 2\n");
 }
 
 static void what_is_no_yaml_is_refused(void **state)
@@ -139,6 +251,10 @@ int main(void)
         cmocka_unit_test(what_breaks_a_rule_of_the_tree_is_found),
         cmocka_unit_test(a_switchs_name_has_a_longest_form),
         cmocka_unit_test(what_is_no_tree_is_refused),
+        cmocka_unit_test(blocks_are_judged),
+        cmocka_unit_test(sizes_of_blocks_are_judged),
+        cmocka_unit_test(topologies_are_one_of_a_kind),
+        cmocka_unit_test(blocks_follow_the_fabric),
         cmocka_unit_test(what_is_no_yaml_is_refused),
     };
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sfabric topology [--conf] [--plane N] [FILE]: Slurm's topology.yaml (with
+ * --conf topology.conf) of a net file or of mapperd's map, on standard output.
+ * What breaks Slurm's own rules is not printed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/format.h"
+#include "net/topo.h"
+#include "sfabric/netsource.h"
+
+struct wishes {
+    bool conf;
+    unsigned plane;
+    const char *file;
+};
+
+static void tell(void *arg, bool fatal, unsigned line, const char *text)
+{
+    fprintf(stderr, "sfabric: line %u of what was made: %s\n", line, text);
+}
+
+static int put(const struct net *net, const struct wishes *w)
+{
+    struct net_topo *topo = net_topo_new(net, w->plane);
+    struct bytebuf out;
+    int rc = SFABRIC_OK;
+
+    bytebuf_init(&out, SF_TOPOLOGY_SIZE_MAX);
+    if (topo)
+        (w->conf ? net_topo_write_conf : net_topo_write_yaml)(topo, &out);
+    if (!topo || out.bad)
+        rc = sfabric_fail("out of memory");
+    else if (!topo->nhosts)
+        rc = sfabric_fail("plane %u has no host with a cable", w->plane);
+    else if ((w->conf ? net_topo_check : net_topo_check_yaml)(
+                 (const char *)bytebuf_data(&out), bytebuf_len(&out), tell,
+                 NULL, NULL) < 0)
+        rc = sfabric_fail("slurmctld would not start with it");
+    else if (fwrite(bytebuf_data(&out), 1, bytebuf_len(&out), stdout) !=
+             bytebuf_len(&out))
+        rc = sfabric_fail("standard output: %m");
+    bytebuf_free(&out);
+    net_topo_free(topo);
+    return rc;
+}
+
+static int parse(int argc, char **argv, struct wishes *w)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--conf") == 0)
+            w->conf = true;
+        else if (strcmp(argv[i], "--plane") == 0 && i + 1 < argc &&
+                 strspn(argv[i + 1], "0123456789") == strlen(argv[i + 1]) &&
+                 strlen(argv[i + 1]) - 1 < 3)
+            w->plane = (unsigned)atoi(argv[++i]);
+        else if (argv[i][0] == '-' || w->file)
+            return -1;
+        else
+            w->file = argv[i];
+    }
+    return 0;
+}
+
+static int run(int argc, char **argv, const struct sfabric_options *o)
+{
+    struct wishes w = {0};
+    struct net *net, *named;
+    int rc;
+
+    if (parse(argc, argv, &w) < 0)
+        return sfabric_usage(&cmd_topology);
+    net = sfabric_net(o, w.file);
+    if (!net)
+        return SFABRIC_UNKNOWN;
+    named = net_copy_named(net);
+    rc = named ? put(named, &w) : sfabric_fail("out of memory");
+    net_free(named);
+    net_free(net);
+    return rc;
+}
+
+const struct sfabric_cmd cmd_topology = {
+    .name = "topology",
+    .args = "[--conf] [--plane N] [FILE]",
+    .help = "Slurm's topology.yaml of the fabric or of a net file",
+    .run = run,
+};
