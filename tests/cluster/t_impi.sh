@@ -147,9 +147,11 @@ case_wrapper_script_and_foreign_variables() {
 }
 
 # SLURM_IMPI_* are not the user's environment: they reach the tasks anyway.
+# Without HOME Open MPI 5 itself does not start as a user who has none.
 case_export_none_for_srun_and_batch() {
+    local home=HOME=$CLUSTER/home
     run_as_user srun --mpi=impi --export=NONE -n2 "$M" : \
-        --export=NONE -n2 "$O"
+        --export=NONE -n2 /usr/bin/env "$home" "$O"
     assert_code 0
     assert_world 4
     run_as_user env FOREIGN=1 srun --mpi=impi --export=NONE -n1 /usr/bin/env
@@ -160,8 +162,8 @@ case_export_none_for_srun_and_batch() {
     if slurm_since 25.11 && [[ $(getent passwd "$JOB_USER") = *nologin ]]; then
         return
     fi
-    printf '#!/bin/sh\n%s --mpi=impi -n2 %s : -n2 %s\n' \
-        "$(command -v srun)" "$M" "$O" >"$WORK/none.sh"
+    printf '#!/bin/sh\n%s --mpi=impi -n2 %s : -n2 /usr/bin/env %s %s\n' \
+        "$(command -v srun)" "$M" "$home" "$O" >"$WORK/none.sh"
     run_as_user sbatch -W --export=NONE -N2 --ntasks-per-node=2 \
         -o "$WORK/none.out" "$WORK/none.sh"
     assert_code 0

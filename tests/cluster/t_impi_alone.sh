@@ -136,7 +136,9 @@ case_mpiexec_of_mpich_in_an_allocation() {
     assert_nothing_left
 }
 case_mpirun_of_open_mpi_in_an_allocation() {
-    local lo="--mca oob_tcp_if_include lo --mca btl_tcp_if_include lo"
+    local lo="--mca btl_tcp_if_include lo"
+    # Of Open MPI 5 the daemons find no other network then.
+    command -v prterun >/dev/null || lo+=" --mca oob_tcp_if_include lo"
     command -v mpirun.openmpi >/dev/null || skip "no mpirun.openmpi"
     four_by_launcher openmpi salloc -N1 -n4 -O mpirun.openmpi $lo -n 4 \
         --oversubscribe "$O"

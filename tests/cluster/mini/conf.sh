@@ -44,6 +44,7 @@ make_tree() {
     chmod 1777 "$dir/tmp"
     chown slurm: "$dir/log" "$dir/state" "$dir/state/ctld"
     chown "$user": "$dir/work" "$dir/home"
+    open_mpi_on_one_machine
     runtime_dirs
     for k in ctl $(node_names); do
         mkdir -p "$dir/spool/$k" "$dir/munge.$k" "$dir/run.$k"
@@ -58,6 +59,14 @@ make_tree() {
 
 node_names() {
     seq -f "n%g" 0 $((nodes - 1))
+}
+
+# Open MPI 5 (which has prterun) finds no pair of interfaces for two nodes that
+# are one machine, but the loopback one.
+open_mpi_on_one_machine() {
+    command -v prterun >/dev/null || return 0
+    mkdir -p "$dir/home/.openmpi"
+    echo "btl_tcp_if_include = lo" >"$dir/home/.openmpi/mca-params.conf"
 }
 
 node_addr() {
