@@ -11,9 +11,6 @@ for prefix in ${SF_YAML_SLURMS-} "$SF_SLURM"; do
     [ "$(printf '%s\n25.05\n' "${version##* }" | sort -V | head -n 1)" = 25.05 ] &&
         prefixes+=("$prefix")
 done
-[ ${#prefixes[@]} -gt 0 ] ||
-    skip_all "no Slurm 25.05 or later (SF_YAML_SLURMS=PREFIX.. names one)"
-
 # Four leaves of two hosts: n0 and n4, n1 and n5 ...
 net() {
     cat <<'NET'
@@ -80,6 +77,8 @@ CONF
 
 case_a_job_is_placed_inside_a_block() { # SL-27
     local prefix
+    [ ${#prefixes[@]} -gt 0 ] ||
+        skip "no Slurm 25.05 or later (SF_YAML_SLURMS=PREFIX.. names one)"
     for prefix in "${prefixes[@]}"; do
         echo "# $("$prefix/sbin/slurmctld" -V)"
         (loads_and_places "$prefix") || return 1
