@@ -57,6 +57,8 @@ report $? "the reason is for that test only" "$tmp/said"
 tested cluster/t_b.sh "SKIP - must run as root"
 ! floors "${all[@]}" && grep -q 'tests/cluster/t_b.sh.*must run as root' "$tmp/said"
 report $? "so is a script that was skipped as a whole" "$tmp/said"
+floors "${all[@]}" 'skip tests/cluster/t_b.sh must run as *'
+report $? "unless the list has it" "$tmp/said"
 rm "$tmp"/tests/cluster/t_b.trs
 floors "${all[@]}"
 report $? "a log of an earlier run does not count" "$tmp/said"
