@@ -82,9 +82,10 @@ static void set_timer(struct collector *n, ev_timer *t, long seconds)
     ev_timer_again(n->loop, t);
 }
 
-static bool makes_topology(const struct collector *n)
+/* For topology.conf, or for the page. */
+static bool needs_map(const struct collector *n)
 {
-    return n->conf.topology_conf && *n->conf.topology_conf;
+    return n->page || (n->conf.topology_conf && *n->conf.topology_conf);
 }
 
 static void set_timers(struct collector *n)
@@ -92,7 +93,7 @@ static void set_timers(struct collector *n)
     set_timer(n, &n->table_timer, n->conf.table_interval);
     set_timer(n, &n->state_timer, n->conf.state_interval);
     set_timer(n, &n->topology_timer,
-              makes_topology(n) ? n->conf.topology_interval : 0);
+              needs_map(n) ? n->conf.topology_interval : 0);
     set_timer(n, &n->link_timer, n->links ? n->conf.link_interval : 0);
 }
 
@@ -228,7 +229,7 @@ static void start(struct collector *n)
     start_timer(n, &n->state_timer, on_state, (double)n->conf.state_interval,
                 (double)n->conf.state_interval);
     start_timer(n, &n->topology_timer, on_topology, 2.0,
-                makes_topology(n) ? (double)n->conf.topology_interval : 0.);
+                needs_map(n) ? (double)n->conf.topology_interval : 0.);
     start_timer(n, &n->link_timer, on_links, 0.01,
                 n->links ? (double)n->conf.link_interval : 0.);
     start_signal(n, &n->sigterm, SIGTERM, on_end);

@@ -82,6 +82,7 @@ struct collector {
     ev_signal sigterm, sigint, sighup;
     struct ctl_server *ctl;
     struct metrics *metrics;
+    struct page *page;   /* with the metrics */
     struct clerk *clerk; /* asks munged */
     struct linksrc *links;
     uint64_t link_seq;

@@ -5,7 +5,9 @@
 
 #include "base/file.h"
 #include "base/sitedir.h"
+#include "net/format.h"
 #include "switchmgrd/collector.h"
+#include "switchmgrd/page.h"
 #include "switchmgrd/topology.h"
 
 #define ASK_MS 1000 /* how long mapperd may take */
@@ -53,8 +55,30 @@ static void write_candidate(struct collector *n, const struct bytebuf *text)
         collector_events_alarm(err.text, steady_now(), n);
 }
 
-static void take_map(struct collector *n, const char *name, const char *text,
+/* The page shows all of the map, by Slurm's names where there are any. */
+static void show_map(struct collector *n, const char *name, const char *text,
                      size_t len)
+{
+    struct errbuf err;
+    struct net *net = net_parse(name, text, len, &err);
+    bool ok = net != NULL;
+
+    for (uint32_t i = 0; ok && i < net->nnodes; i++) {
+        const char *host = net_is_host(net, i) && net->nodes[i].id
+                               ? resolve(net->nodes[i].id, n)
+                               : NULL;
+
+        ok = !host || net_set_name(net, i, host);
+    }
+    if (ok)
+        page_take_net(n->page, net);
+    else if (!net)
+        collector_events_alarm(err.text, steady_now(), n);
+    net_free(net);
+}
+
+static void make_topology(struct collector *n, const char *name,
+                          const char *text, size_t len)
 {
     struct topology_ops ops = {resolve, take_host, n};
     struct collector_peer *p, *next;
@@ -76,6 +100,15 @@ static void take_map(struct collector *n, const char *name, const char *text,
         write_candidate(n, &out);
     }
     bytebuf_free(&out);
+}
+
+static void take_map(struct collector *n, const char *name, const char *text,
+                     size_t len)
+{
+    if (n->page)
+        show_map(n, name, text, len);
+    if (n->conf.topology_conf && *n->conf.topology_conf)
+        make_topology(n, name, text, len);
 }
 
 static void look_at_file(struct collector *n, const char *path)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Prometheus text over HTTP, on a local address.  A scrape reads what is in
- * memory and asks nobody.
+ * Prometheus text and the web page over HTTP, on a local address.  A scrape
+ * reads what is in memory and asks nobody; nothing is changed by HTTP.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "switchmgrd/collector.h"
+#include "switchmgrd/page.h"
 
 #if MHD_VERSION < 0x00097002
 #define MHD_Result int
@@ -248,6 +249,31 @@ static MHD_Result answer(struct MHD_Connection *c, unsigned status,
     return rc;
 }
 
+/* Nothing but the page's own files is loaded, run or asked by it. */
+#define POLICY                                                                 \
+    "default-src 'none'; script-src 'self'; style-src 'self'; "                \
+    "connect-src 'self'; img-src data:; base-uri 'none'; "                     \
+    "form-action 'none'; frame-ancestors 'none'"
+
+static MHD_Result answer_page(struct MHD_Connection *c,
+                              const struct page_answer *a)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(
+        a->len, (void *)a->text, MHD_RESPMEM_MUST_COPY);
+    MHD_Result rc;
+
+    if (!r)
+        return MHD_NO;
+    MHD_add_response_header(r, "Content-Type", a->type);
+    MHD_add_response_header(r, "Content-Security-Policy", POLICY);
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(r, "Cache-Control", "no-store");
+    rc = MHD_queue_response(c, MHD_HTTP_OK, r);
+    MHD_destroy_response(r);
+    return rc;
+}
+
 static MHD_Result on_request(void *arg, struct MHD_Connection *c,
                              const char *url, const char *method,
                              const char *version, const char *data,
@@ -257,11 +283,15 @@ static MHD_Result on_request(void *arg, struct MHD_Connection *c,
     const char *path = m->collector->conf.metrics_path
                            ? m->collector->conf.metrics_path
                            : "/metrics";
+    struct page_answer page;
     size_t len = 0;
     char *text;
 
     if (strcmp(method, "GET") != 0 || *size)
         return MHD_NO;
+    if (strcmp(url, path) != 0 &&
+        page_get(m->collector->page, m->collector, url, &page))
+        return answer_page(c, &page);
     if (strcmp(url, path) != 0)
         return answer(c, MHD_HTTP_NOT_FOUND, "text/plain", strdup("not here\n"),
                       9);
@@ -300,6 +330,8 @@ static void tell_address(struct MHD_Daemon *daemon,
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
 
+    log_info("the page at http://%s:%u/", inet_ntoa(sa->sin_addr),
+             info ? info->port : ntohs(sa->sin_port));
     log_info("metrics at %s:%u", inet_ntoa(sa->sin_addr),
              info ? info->port : ntohs(sa->sin_port));
 }
@@ -316,6 +348,12 @@ struct metrics *metrics_open(struct collector *n, struct errbuf *err)
         return NULL;
     }
     m->collector = n;
+    n->page = page_new();
+    if (!n->page) {
+        errprintf(err, "out of memory");
+        metrics_close(m);
+        return NULL;
+    }
     m->daemon = MHD_start_daemon(
         MHD_USE_EPOLL, 0, NULL, NULL, on_request, m, MHD_OPTION_SOCK_ADDR, &sa,
         MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u,
@@ -342,5 +380,7 @@ void metrics_close(struct metrics *m)
         return;
     if (m->daemon)
         MHD_stop_daemon(m->daemon);
+    page_free(m->collector->page);
+    m->collector->page = NULL;
     free(m);
 }

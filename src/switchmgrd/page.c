@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * See page.h.
+ */
+#include "switchmgrd/page.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/jsonx.h"
+#include "switchmgrd/collector.h"
+#include "switchmgrd/page_files.h"
+
+#define FRESH_MS 500 /* two browsers that ask at once are one look */
+#define EVENTS 50
+
+struct page {
+    char *fabric, *health;
+    size_t fabric_len, health_len;
+    unsigned version; /* of the fabric */
+    int64_t at;       /* of the health */
+};
+
+struct page *page_new(void)
+{
+    return calloc(1, sizeof(struct page));
+}
+
+void page_free(struct page *p)
+{
+    if (!p)
+        return;
+    free(p->fabric);
+    free(p->health);
+    free(p);
+}
+
+/* Its text on its own, or NULL. */
+static char *take_text(struct json_object *o, size_t *len)
+{
+    const char *text = jsonx_text(o, len);
+    char *copy = text ? malloc(*len + 1) : NULL;
+
+    if (copy) {
+        memcpy(copy, text, *len);
+        copy[*len] = '\0';
+    }
+    json_object_put(o);
+    return copy;
+}
+
+static void add_text(struct json_object *list, const char *text)
+{
+    json_object_array_add(list, json_object_new_string(text));
+}
+
+static void add_number(struct json_object *list, int64_t number)
+{
+    json_object_array_add(list, json_object_new_int64(number));
+}
+
+/* ---- the fabric ------------------------------------------------------------
+ */
+
+/* Crossbars are named by their place among crossbars. */
+static int64_t place(const uint32_t *places, uint32_t node)
+{
+    return node == NET_NONE ? -1 : (int64_t)places[node];
+}
+
+/* [name, crossbar, port]; -1: no cable. */
+static struct json_object *put_host(const struct net *net, uint32_t i,
+                                    const uint32_t *places)
+{
+    struct json_object *o = json_object_new_array();
+    uint32_t to = net_peer_node(net, i, 0);
+    char board[32];
+
+    if (to != NET_NONE && net_is_host(net, to))
+        to = NET_NONE;
+    snprintf(board, sizeof(board), "%012" PRIx64, net->nodes[i].id);
+    add_text(o, net->nodes[i].name[0] ? net->nodes[i].name : board);
+    add_number(o, place(places, to));
+    add_number(o, to == NET_NONE ? -1 : (int64_t)net_peer_port(net, i, 0));
+    return o;
+}
+
+/* [name, what reports may call it..]: by its id, or by its place in the map. */
+static struct json_object *put_xbar(const struct net *net, uint32_t i,
+                                    uint32_t at)
+{
+    struct json_object *o = json_object_new_array();
+    char own[32], id[32], anon[32];
+
+    snprintf(own, sizeof(own), "x%u", at);
+    snprintf(id, sizeof(id), "x%" PRIx64, net->nodes[i].id);
+    snprintf(anon, sizeof(anon), REPORT_ANON "%" PRIu32, i);
+    add_text(o, net->nodes[i].name[0] ? net->nodes[i].name : own);
+    if (net->nodes[i].id)
+        add_text(o, id);
+    add_text(o, anon);
+    return o;
+}
+
+static void put_links(const struct net *net, const uint32_t *places,
+                      struct json_object *list)
+{
+    for (uint32_t p = 0; p < net->nports; p++) {
+        uint32_t q = net->ports[p].peer;
+        struct json_object *o;
+
+        if (q == NET_NONE || q < p || net_is_host(net, net->ports[p].node) ||
+            net_is_host(net, net->ports[q].node))
+            continue;
+        o = json_object_new_array();
+        add_number(o, places[net->ports[p].node]);
+        add_number(o, net_port_number(net, p));
+        add_number(o, places[net->ports[q].node]);
+        add_number(o, net_port_number(net, q));
+        json_object_array_add(list, o);
+    }
+}
+
+void page_take_net(struct page *p, const struct net *net)
+{
+    struct json_object *o = json_object_new_object();
+    struct json_object *hosts = json_object_new_array();
+    struct json_object *xbars = json_object_new_array();
+    struct json_object *links = json_object_new_array();
+    uint32_t *places = calloc(net->nnodes + 1, sizeof(*places)), n = 0;
+    size_t len = 0;
+    char *text;
+
+    for (uint32_t i = 0; places && i < net->nnodes; i++) {
+        if (!net_is_host(net, i)) {
+            places[i] = n;
+            json_object_array_add(xbars, put_xbar(net, i, n++));
+        }
+    }
+    for (uint32_t i = 0; places && i < net->nnodes; i++) {
+        if (net_is_host(net, i))
+            json_object_array_add(hosts, put_host(net, i, places));
+    }
+    if (places)
+        put_links(net, places, links);
+    free(places);
+    json_object_object_add(o, "hosts", hosts);
+    json_object_object_add(o, "xbars", xbars);
+    json_object_object_add(o, "links", links);
+    text = take_text(o, &len);
+    if (!text)
+        return;
+    if (p->fabric && p->fabric_len == len &&
+        memcmp(p->fabric, text, len) == 0) {
+        free(text);
+        return;
+    }
+    free(p->fabric);
+    p->fabric = text;
+    p->fabric_len = len;
+    p->version++;
+    p->at = 0;
+}
+
+/* ---- its health ------------------------------------------------------------
+ */
+
+/* What Slurm was told of a node. */
+static const char *told(const struct collector *n, const char *name)
+{
+    struct collector_peer *p = NULL;
+
+    HASH_FIND_STR(n->peers, name, p);
+    if (!p || !p->in_slurm)
+        return "not a node of Slurm";
+    if (p->maintenance)
+        return "maintenance: not drained";
+    if (p->flags & REC_NODE_OWN_DRAIN)
+        return "drained by the fabric";
+    if (p->flags & REC_NODE_UNDONE)
+        return "drain taken back by an administrator";
+    if (p->flags & REC_NODE_CAPPED)
+        return "drain held back by the caps";
+    if (p->flags & REC_NODE_DRAIN)
+        return "drained by somebody else";
+    return "not drained";
+}
+
+static struct json_object *put_item(const struct collector *n,
+                                    const struct health_item *i)
+{
+    struct json_object *o = json_object_new_object();
+
+    jsonx_add_str(o, "name", i->name);
+    if (i->peer[0])
+        jsonx_add_str(o, "peer", i->peer);
+    jsonx_add_str(o, "state", health_state_name(i->state));
+    if (i->state == HEALTH_HEALTHY)
+        return o;
+    jsonx_add_int(o, "rail", i->rail);
+    jsonx_add_int(o, "since", steady_wall(i->since));
+    jsonx_add_str(o, "why", i->why);
+    if (i->kind == REPORT_HOST)
+        jsonx_add_str(o, "slurm", told(n, i->name));
+    return o;
+}
+
+/* Healthy ones by their names alone, so that thousands of them are short. */
+static void put_kind(const struct collector *n, enum report_kind kind,
+                     const char *key, struct json_object *out)
+{
+    struct json_object *list = json_object_new_array();
+    const struct health_item *i;
+
+    for (i = model_next(n->model, kind, NULL); i;
+         i = model_next(n->model, kind, i)) {
+        if (i->state == HEALTH_HEALTHY && kind != REPORT_LINK)
+            add_text(list, i->name);
+        else
+            json_object_array_add(list, put_item(n, i));
+    }
+    json_object_object_add(out, key, list);
+}
+
+static void put_maintained(const struct collector *n, struct json_object *out)
+{
+    struct json_object *list = json_object_new_array();
+
+    for (struct collector_peer *p = n->peers; p; p = p->hh.next) {
+        if (p->maintenance)
+            add_text(list, p->name);
+    }
+    json_object_object_add(out, "maintenance", list);
+}
+
+static void look(struct page *p, const struct collector *n, int64_t now)
+{
+    const struct health_map *m = model_map(n->model);
+    struct json_object *o = json_object_new_object();
+
+    jsonx_add_int(o, "now", steady_wall(now));
+    jsonx_add_int(o, "fabric", p->version);
+    jsonx_add_bool(o, "dry_run", n->conf.dry_run);
+    jsonx_add_bool(o, "reachable", n->updater.reachable);
+    jsonx_add_int(o, "drained", n->updater.own_drains);
+    jsonx_add_int(o, "waiting", n->updater.waiting);
+    jsonx_add_int(o, "capped", (int64_t)n->updater.capped);
+    jsonx_add_int(o, "drain_max", n->conf.drain_max);
+    jsonx_add_int(o, "drain_percent", n->conf.drain_percent);
+    if (m->known) {
+        jsonx_add_str(o, "leader", m->leader);
+        jsonx_add_int(o, "heard", steady_wall(m->at));
+    }
+    put_kind(n, REPORT_HOST, "hosts", o);
+    put_kind(n, REPORT_XBAR, "xbars", o);
+    put_kind(n, REPORT_LINK, "links", o);
+    put_maintained(n, o);
+    json_object_object_add(
+        o, "events",
+        collector_events_since(n, n->nevents > EVENTS ? n->nevents - EVENTS : 0,
+                               EVENTS));
+    free(p->health);
+    p->health = take_text(o, &p->health_len);
+    p->at = now;
+}
+
+/* ---- paths -----------------------------------------------------------------
+ */
+
+static bool is_file(const char *path, struct page_answer *a)
+{
+    static const struct {
+        const char *path, *type, *text;
+        size_t len;
+    } files[] = {
+        {"/", "text/html; charset=utf-8", page_html, sizeof(page_html) - 1},
+        {"/page.css", "text/css; charset=utf-8", page_css,
+         sizeof(page_css) - 1},
+        {"/page.js", "text/javascript; charset=utf-8", page_js,
+         sizeof(page_js) - 1},
+    };
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (strcmp(path, files[i].path) == 0) {
+            *a = (struct page_answer){files[i].type, files[i].text,
+                                      files[i].len};
+            return true;
+        }
+    }
+    return false;
+}
+
+bool page_get(struct page *p, const struct collector *n, const char *path,
+              struct page_answer *a)
+{
+    static const char none[] = "{\"hosts\":[],\"xbars\":[],\"links\":[]}";
+    int64_t now = steady_now();
+
+    if (is_file(path, a))
+        return true;
+    a->type = "application/json";
+    if (strcmp(path, "/fabric.json") == 0) {
+        a->text = p->fabric ? p->fabric : none;
+        a->len = p->fabric ? p->fabric_len : sizeof(none) - 1;
+        return true;
+    }
+    if (strcmp(path, "/health.json") != 0)
+        return false;
+    if (!p->health || now - p->at > FRESH_MS)
+        look(p, n, now);
+    a->text = p->health;
+    a->len = p->health_len;
+    return p->health != NULL;
+}

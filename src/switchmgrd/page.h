@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The web page of the fabric (doc/web.md): its three files, which are part of
+ * the program, and what its script asks for as JSON.
+ */
+#ifndef SF_SWITCHMGRD_PAGE_H
+#define SF_SWITCHMGRD_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "net/graph.h"
+
+struct collector;
+struct page;
+
+struct page_answer {
+    const char *type;
+    const char *text;
+    size_t len;
+};
+
+struct page *page_new(void);
+void page_free(struct page *p);
+
+/* The map whose hosts have Slurm's names.  The same one again costs nothing. */
+void page_take_net(struct page *p, const struct net *net);
+
+/* What stands at `path`, or false.  Borrowed until the next call. */
+bool page_get(struct page *p, const struct collector *n, const char *path,
+              struct page_answer *answer);
+
+#endif

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The page of the fabric.  What comes from the network is only ever put in as
+// text (textContent, setAttribute), never as markup.
+"use strict";
+(() => {
+const STATES = ["healthy", "unknown", "degraded", "flapping", "down"];
+const WORDS = { healthy: "healthy", unknown: "not known", degraded: "degraded",
+  flapping: "comes and goes", down: "down" };
+const DRAWN_MAX = 48;       // more crossbars than this: groups and matrices
+const NS = "http://www.w3.org/2000/svg";
+const $ = id => document.getElementById(id);
+let net = null, health = null, version = -1, picked = null;
+let painted = [];           // [element, () => state, () => title]
+
+function el(name, attributes, ...children) {
+  const e = document.createElement(name);
+  for (const k in attributes) e.setAttribute(k, attributes[k]);
+  e.append(...children);
+  return e;
+}
+function svg(name, attributes, ...children) {
+  const e = document.createElementNS(NS, name);
+  for (const k in attributes) e.setAttribute(k, attributes[k]);
+  e.append(...children);
+  return e;
+}
+const rank = s => STATES.indexOf(s);
+const worst = list => list.reduce((a, b) => rank(b) > rank(a) ? b : a, "healthy");
+const clock = ms => new Date(ms).toLocaleTimeString();
+function ago(ms) {
+  const s = Math.max(0, Math.round((health.now - ms) / 1000));
+  if (s < 120) return s + " s";
+  if (s < 7200) return Math.round(s / 60) + " min";
+  if (s < 172800) return Math.round(s / 3600) + " h";
+  return Math.round(s / 86400) + " days";
+}
+const by_name = (a, b) => a.name.localeCompare(b.name, "en", { numeric: true });
+const count = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : many);
+
+// ---- what is where ---------------------------------------------------------
+
+// level: leaves 1, and up by distance from the hosts.
+function read_fabric(f) {
+  const xbars = f.xbars.map((x, i) => ({ kind: "switch", i, name: x[0], names: x,
+    hosts: [], links: [], level: 0, state: "unknown" }));
+  const hosts = f.hosts.map(h => ({ kind: "node", name: h[0], xbar: xbars[h[1]] || null,
+    port: h[2], state: "unknown" }));
+  const links = f.links.map(l => ({ kind: "cable", a: xbars[l[0]], pa: l[1],
+    b: xbars[l[2]], pb: l[3], state: "unknown" }));
+  for (const h of hosts) if (h.xbar) h.xbar.hosts.push(h);
+  for (const l of links) { l.a.links.push(l); l.b.links.push(l); }
+  let row = xbars.filter(x => x.hosts.length);
+  for (const x of row) { x.level = 1; x.hosts.sort(by_name); }
+  while (row.length) {
+    const next = [];
+    for (const x of row) for (const l of x.links) {
+      const y = l.a === x ? l.b : l.a;
+      if (!y.level) { y.level = x.level + 1; next.push(y); }
+    }
+    row = next;
+  }
+  const ends = new Map(), nodes = new Map();
+  for (const x of xbars) for (const n of x.names) if (!ends.has(n)) ends.set(n, x);
+  for (const h of hosts) nodes.set(h.name, h);
+  const at = new Map();
+  for (const l of links) { at.set(l.a.i + ":" + l.pa, l); at.set(l.b.i + ":" + l.pb, l); }
+  const levels = [];
+  for (const x of xbars) (levels[x.level] = levels[x.level] || []).push(x);
+  for (let i = 0; i < levels.length; i++) (levels[i] = levels[i] || []).sort((a, b) => a.i - b.i);
+  return { xbars, hosts, links, ends, nodes, at, levels };
+}
+
+function cable_of(text) {
+  const c = (text || "").lastIndexOf(":");
+  const x = c > 0 ? net.ends.get(text.slice(0, c)) : null;
+  return x ? net.at.get(x.i + ":" + text.slice(c + 1)) : null;
+}
+
+function take_health() {
+  for (const list of [net.hosts, net.xbars, net.links])
+    for (const o of list) { o.state = "unknown"; o.fault = null; o.seen = false; }
+  const put = (o, i) => {
+    const state = typeof i === "string" ? "healthy" : i.state;
+    if (!o || (o.seen && rank(state) <= rank(o.state))) return;
+    o.state = state; o.seen = true;
+    o.fault = typeof i === "string" || state === "healthy" ? null : i;
+  };
+  const name = i => typeof i === "string" ? i : i.name;
+  for (const i of health.hosts) put(net.nodes.get(name(i)), i);
+  for (const i of health.xbars) put(net.ends.get(name(i)), i);
+  for (const i of health.links) put(cable_of(i.name) || cable_of(i.peer), i);
+}
+
+// ---- pieces of the picture -------------------------------------------------
+
+function label(o) {
+  if (o.kind === "cable")
+    return "cable " + o.a.name + ":" + o.pa + " to " + o.b.name + ":" + o.pb + ", " + WORDS[o.state];
+  return o.kind + " " + o.name + ", " + WORDS[o.state] + (o.fault && o.fault.why ? ": " + o.fault.why : "");
+}
+function choosable(e, o, tab) {
+  e.setAttribute("role", "button");
+  e.setAttribute("tabindex", tab ? "0" : "-1");
+  e.addEventListener("click", ev => { ev.stopPropagation(); pick(o); });
+  e.addEventListener("keydown", ev => {
+    if (ev.key === "Enter" || ev.key === " ") { ev.preventDefault(); pick(o); return; }
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[ev.key];
+    if (!step) return;
+    const all = [...e.closest("svg").querySelectorAll("[role=button]")];
+    const to = all[all.indexOf(e) + step];
+    if (to) { ev.preventDefault(); to.focus(); }
+  });
+  o.shown = o.shown || [];
+  o.shown.push(e);
+}
+function paint(e, state, title, base) {
+  const t = title ? e.appendChild(svg("title", {})) : null;
+  painted.push(() => {
+    e.setAttribute("class", (base || "") + " " + state() + (e.dataset.sel ? " sel" : ""));
+    if (t) { t.textContent = title(); e.setAttribute("aria-label", t.textContent); }
+  });
+}
+function box(o, x, y, w, h, text, tab) {
+  const g = svg("g", {}), r = svg("rect", { x, y, width: w, height: h, rx: 3 });
+  choosable(g, o, tab);
+  g.append(r);
+  if (text) g.append(svg("text", { x: x + w / 2, y: y + h / 2 + 4, "text-anchor": "middle", class: "on" }, text));
+  const t = g.appendChild(svg("title", {}));
+  painted.push(() => {
+    r.setAttribute("class", o.state);
+    g.setAttribute("class", g.dataset.sel ? "sel" : "");
+    t.textContent = label(o);
+    g.setAttribute("aria-label", t.textContent);
+  });
+  return g;
+}
+const fit = (text, w) => text.length * 6.4 <= w - 4 ? text : text.slice(0, Math.max(1, Math.floor((w - 10) / 6.4))) + "\u2026";
+
+// ---- all of it: a row for each level ---------------------------------------
+
+function layers() {
+  const rows = net.levels.slice(1).reverse(), W = 62, H = 26, GAP = 14;
+  const per = Math.max(1, ...net.levels[1] ? net.levels[1].map(x => x.hosts.length) : [1]);
+  const across = Math.min(per, 4), leaf = Math.max(W, across * 30) + GAP;
+  const width = Math.max(320, (net.levels[1] || []).length * leaf, ...rows.map(r => r.length * (W + GAP)));
+  const deep = Math.ceil(per / across), top = 24;
+  const height = top + rows.length * 120 + deep * 22;
+  const s = svg("svg", { width, height, viewBox: "0 0 " + width + " " + height, role: "group", "aria-label": "All switches and nodes" });
+  const place = new Map(), cables = svg("g", {}), boxes = svg("g", {});
+  rows.forEach((row, r) => {
+    const each = width / row.length;
+    row.forEach((x, i) => place.set(x, { x: each * (i + .5), y: top + r * 120 }));
+  });
+  const between = new Map();
+  for (const l of net.links) {
+    const k = Math.min(l.a.i, l.b.i) + "-" + Math.max(l.a.i, l.b.i);
+    if (!between.has(k)) between.set(k, []);
+    between.get(k).push(l);
+  }
+  for (const list of between.values()) list.forEach((l, i) => {
+    const a = place.get(l.a), b = place.get(l.b), off = (i - (list.length - 1) / 2) * 6;
+    if (!a || !b) return;
+    const up = a.y <= b.y ? [a, b] : [b, a];
+    const d = a.y === b.y
+      ? "M" + (a.x + off) + " " + a.y + " Q" + (a.x + b.x) / 2 + " " + (a.y - 46 - Math.abs(off)) + " " + (b.x + off) + " " + b.y
+      : "M" + (up[0].x + off) + " " + (up[0].y + H) + " L" + (up[1].x + off) + " " + up[1].y;
+    const p = svg("path", { d });
+    paint(p, () => l.state, () => label(l), "c");
+    cables.append(p);
+  });
+  for (const [x, at] of place) {
+    boxes.append(box(x, at.x - W / 2, at.y, W, H, fit(x.name, W), true));
+    x.hosts.forEach((h, i) => {
+      const cols = Math.min(across, x.hosts.length), hx = at.x + (i % cols - (cols - 1) / 2) * 30, hy = at.y + 58 + Math.floor(i / cols) * 22;
+      if (i < cols) {
+        const c = svg("path", { d: "M" + at.x + " " + (at.y + H) + " L" + hx + " " + hy });
+        paint(c, () => worst(x.hosts.filter((_, k) => k % cols === i % cols).map(v => v.state)), null, "c");
+        cables.append(c);
+      }
+      boxes.append(box(h, hx - 14, hy, 28, 18, fit(h.name, 30), true));
+    });
+  }
+  s.append(cables, boxes);
+  return s;
+}
+
+// ---- groups and matrices ---------------------------------------------------
+
+// What hangs together below the highest level.
+function groups() {
+  const top = net.levels.length - 1, of = new Map(), list = [];
+  for (const x of net.levels[1] || []) {
+    if (of.has(x)) continue;
+    const g = { leaves: [], mids: [], name: "" }, stack = [x];
+    of.set(x, g);
+    while (stack.length) {
+      const y = stack.pop();
+      (y.level === 1 ? g.leaves : g.mids).push(y);
+      for (const l of y.links) {
+        const z = l.a === y ? l.b : l.a;
+        if (!of.has(z) && (z.level < top || top === 1)) { of.set(z, g); stack.push(z); }
+      }
+    }
+    g.leaves.sort((a, b) => a.i - b.i);
+    g.mids.sort((a, b) => a.i - b.i);
+    list.push(g);
+  }
+  return { list, of, top: top > 1 ? net.levels[top] : [] };
+}
+
+function strip(hosts, w) {
+  const each = 9, cols = Math.max(1, Math.floor(w / each)), h = Math.ceil(hosts.length / cols) * each;
+  const s = svg("svg", { width: w, height: h, "aria-hidden": "true" });
+  hosts.forEach((o, i) => {
+    const r = svg("rect", { x: i % cols * each, y: Math.floor(i / cols) * each, width: 7, height: 7, rx: 1 });
+    r.addEventListener("click", ev => { ev.preventDefault(); pick(o); });
+    paint(r, () => o.state);
+    s.append(r);
+  });
+  return s;
+}
+
+// rows x columns; a cell is the cables between the two.
+function matrix(rows, columns, cables, name, what) {
+  const c = columns.length > 96 ? 6 : columns.length > 40 ? 10 : 18, left = 96, top = 22;
+  const s = svg("svg", { width: left + columns.length * c + 4, height: top + rows.length * Math.max(c, 12) + 4, role: "group", "aria-label": what });
+  const rh = Math.max(c, 12);
+  s.append(svg("text", { x: left, y: 13, class: "dim" }, columns.length > 1 ? columns[0].name + " \u2026 " + columns[columns.length - 1].name : columns[0].name));
+  rows.forEach((r, i) => {
+    s.append(svg("text", { x: left - 8, y: top + i * rh + rh / 2 + 4, "text-anchor": "end", class: "dim" }, fit(name(r), left)));
+    columns.forEach((k, j) => {
+      const list = cables(r, k);
+      if (!list.length) return;
+      const e = svg("rect", { x: left + j * c, y: top + i * rh, width: c - 1, height: rh - 1, rx: c > 8 ? 2 : 0 });
+      const o = { kind: "cell", name: name(r) + " to " + k.name, list };
+      choosable(e, o, i === 0 && j === 0);
+      paint(e, () => worst(list.map(l => l.state)), () => name(r) + " to " + k.name + ": " + count(list.length, "cable", "cables") + ", " + WORDS[worst(list.map(l => l.state))]);
+      s.append(e);
+    });
+  });
+  return s;
+}
+
+function pairs(key) {
+  const m = new Map();
+  for (const l of net.links) for (const [x, y] of [[l.a, l.b], [l.b, l.a]]) {
+    const k = key(x) + "-" + y.i;
+    if (!m.has(k)) m.set(k, []);
+    m.get(k).push(l);
+  }
+  return m;
+}
+
+function inside(g, columns) {
+  const d = el("div", {});
+  const m = pairs(x => x.i);
+  if (columns.length)
+    d.append(el("h3", {}, "Leaf by spine: the cables between them"),
+      matrix(g.leaves, columns, (r, k) => m.get(r.i + "-" + k.i) || [], r => r.name, "Leaves by spines"));
+  d.append(el("h3", {}, "Leaves and their nodes"));
+  const W = 74, H = 20, cols = Math.max(1, ...g.leaves.map(x => x.hosts.length)), w = 46;
+  const s = svg("svg", { width: W + 10 + cols * w, height: g.leaves.length * (H + 5), role: "group", "aria-label": "Leaves and their nodes" });
+  g.leaves.forEach((x, i) => {
+    s.append(box(x, 0, i * (H + 5), W, H, fit(x.name, W), i === 0));
+    x.hosts.forEach((h, j) => s.append(box(h, W + 8 + j * w, i * (H + 5), w - 3, H, fit(h.name, w - 3), false)));
+  });
+  d.append(s);
+  return d;
+}
+
+function grouped() {
+  const { list, of, top } = groups(), d = el("div", {});
+  list.forEach((g, i) => { g.index = i; g.hosts = g.leaves.flatMap(x => x.hosts); g.name = g.leaves.length === 1 ? g.leaves[0].name : "Group " + (i + 1); });
+  const single = list.every(g => g.leaves.length === 1);
+  if (list.length > 1 && top.length) {
+    const m = pairs(x => of.has(x) ? "g" + of.get(x).index : "x" + x.i);
+    d.append(el("h3", {}, single ? "Leaf by spine: the cables between them" : "Groups by core switches: the cables between them"),
+      matrix(list, top, (g, k) => m.get("g" + g.index + "-" + k.i) || [], g => g.name, "Groups by core switches"));
+  }
+  const cards = el("div", { class: "groups" });
+  for (const g of list) {
+    const head = el("summary", {}), say = el("span", {}), box = el("details", {});
+    head.append(say, strip(g.hosts, 210));
+    painted.push(() => {
+      const bad = [...g.hosts, ...g.leaves, ...g.mids].filter(o => rank(o.state) > 1).length;
+      say.textContent = g.name + ": " + (g.hosts.length ? g.hosts[0].name + " \u2026 " + g.hosts[g.hosts.length - 1].name : "") +
+        ", " + count(g.hosts.length, "node", "nodes") + (bad ? ", " + count(bad, "fault", "faults") : "");
+    });
+    box.append(head);
+    g.open = () => {
+      if (box.childElementCount > 1) return;
+      const from = painted.length;
+      box.append(inside(g, g.mids.length ? g.mids : list.length === 1 ? top : []));
+      for (const p of painted.slice(from)) p();
+    };
+    box.addEventListener("toggle", () => { if (box.open) g.open(); });
+    g.box = box;
+    for (const o of [...g.hosts, ...g.leaves, ...g.mids]) o.group = g;
+    cards.append(box);
+  }
+  d.append(el("h3", {}, single ? "Leaves" : list.length > 1 ? "Groups" : "The fabric"), cards);
+  if (list.length === 1) { list[0].box.open = true; list[0].open(); }
+  return d;
+}
+
+function loose() {
+  const list = net.hosts.filter(h => !h.xbar);
+  return list.length ? [el("h3", {}, "Without a cable"), strip(list, 600)] : [];
+}
+
+function draw() {
+  painted = [];
+  for (const o of [...net.hosts, ...net.xbars]) { o.shown = []; o.group = null; }
+  if (!net.hosts.length && !net.xbars.length) {
+    $("map").replaceChildren(el("p", { class: "dim" }, "No map of the fabric yet: no mapper leads, or TopologyMap= names no file. Nothing is known of it, which does not mean that it is down."));
+    return;
+  }
+  $("map").replaceChildren(net.xbars.length <= DRAWN_MAX ? layers() : grouped(), ...loose());
+  $("names").replaceChildren(...[...net.xbars, ...net.hosts].slice(0, 10000).map(o => el("option", { value: o.name })));
+}
+
+// ---- words -----------------------------------------------------------------
+
+function pairs_of(list) {
+  const dl = el("dl", {});
+  for (const [k, v] of list) if (v !== null && v !== undefined && v !== "") dl.append(el("dt", {}, k), el("dd", {}, v));
+  return dl;
+}
+function link_to(o) {
+  const b = el("button", { type: "button" }, o.name);
+  b.addEventListener("click", () => pick(o));
+  return b;
+}
+function detail() {
+  const o = picked;
+  if (!o) return;
+  const f = o.fault, kids = [];
+  if (o.kind === "cell") {
+    kids.push(pairs_of([["Cables", o.name], ...o.list.slice(0, 32).map(l => [WORDS[l.state], l.a.name + ":" + l.pa + " \u2013 " + l.b.name + ":" + l.pb + (l.fault && l.fault.why ? ": " + l.fault.why : "")])]));
+  } else {
+    kids.push(pairs_of([[o.kind === "node" ? "Node" : "Switch", o.name], ["State", WORDS[o.state]],
+      ["Since", f ? clock(f.since) + " (" + ago(f.since) + ")" : ""], ["Why", f ? f.why : ""], ["Slurm", f ? f.slurm : ""],
+      ["Hangs on", o.xbar ? link_to(o.xbar) : ""], ["Port", o.xbar ? String(o.port) : ""],
+      ["Level", o.level ? String(o.level) : ""], ["Nodes", o.hosts ? String(o.hosts.length) : ""],
+      ["Cables up", o.links ? o.links.filter(l => l.state === "healthy").length + " of " + o.links.length : ""]]));
+  }
+  $("detail").replaceChildren(...kids);
+}
+function pick(o) {
+  for (const e of document.querySelectorAll("[data-sel]")) delete e.dataset.sel;
+  picked = o;
+  if (o.group) { o.group.box.open = true; o.group.open(); }
+  for (const e of o.shown || []) e.dataset.sel = "1";
+  for (const p of painted) p();
+  detail();
+}
+
+function faults() {
+  const list = [...health.hosts, ...health.xbars, ...health.links].filter(i => i.state && i.state !== "healthy")
+    .sort((a, b) => rank(b.state) - rank(a.state) || b.since - a.since || by_name(a, b));
+  const known = health.hosts.length + health.xbars.length + health.links.length;
+  const kids = list.slice(0, 100).map(i => {
+    const o = net.nodes.get(i.name) || net.ends.get(i.name);
+    const d = el("div", { class: "fault " + i.state });
+    d.append(el("p", {}, o ? link_to(o) : el("strong", {}, i.name + (i.peer ? " \u2013 " + i.peer : "")), " " + WORDS[i.state] + (i.rail ? " on rail " + i.rail : "")));
+    if (i.why) d.append(el("p", {}, i.why));
+    d.append(el("p", { class: "dim" }, "since " + clock(i.since) + " (" + ago(i.since) + ")" + (i.slurm ? "; Slurm: " + i.slurm : "")));
+    return d;
+  });
+  if (!known) kids.push(el("p", { class: "dim" }, "Nobody has reported yet: nothing is known."));
+  else if (!list.length) kids.push(el("p", { class: "dim" }, "None."));
+  if (list.length > 100) kids.push(el("p", { class: "dim" }, "And " + (list.length - 100) + " more: sfabric hosts."));
+  $("faults").replaceChildren(...kids);
+}
+
+function words() {
+  const n = s => net.hosts.filter(h => h.state === s).length;
+  const parts = [count(net.hosts.length, "node", "nodes"), count(net.xbars.length, "switch", "switches"), count(net.links.length + net.hosts.filter(h => h.xbar).length, "cable", "cables")];
+  for (const s of ["down", "flapping", "degraded", "unknown"]) if (n(s)) parts.push(n(s) + " " + WORDS[s]);
+  const say = parts.join(", ") + ". As of " + clock(health.now) + ".";
+  if ($("sum").textContent !== say) $("sum").textContent = say;
+  $("slurm").replaceChildren(...pairs_of([["slurmctld", health.reachable ? "answers" : "does not answer"],
+    ["Drained by the fabric", String(health.drained)], ["Waiting for an update", String(health.waiting)],
+    ["Held back by the caps", String(health.capped)],
+    ["Caps", "at most " + health.drain_max + " at a time, " + health.drain_percent + " %"],
+    ["Maintenance", health.maintenance.length ? health.maintenance.slice(0, 50).join(", ") : "none"],
+    ["Mapper", health.leader ? health.leader + ", heard " + ago(health.heard) + " ago" : "none was heard"],
+    ["Mode", health.dry_run ? "dry run: Slurm is told nothing" : ""]]).childNodes);
+  $("events").replaceChildren(...health.events.slice().reverse().map(e => el("li", {}, el("time", {}, clock(e.at)), e.text)));
+}
+
+async function ask(path) {
+  const r = await fetch(path, { cache: "no-store" });
+  if (!r.ok) throw new Error(path + ": " + r.status);
+  return r.json();
+}
+async function turn() {
+  try {
+    health = await ask("health.json");
+    const fresh = health.fabric !== version;
+    if (fresh) { net = read_fabric(await ask("fabric.json")); version = health.fabric; picked = null; }
+    take_health();
+    if (fresh) draw();
+    for (const p of painted) p();
+    faults(); words(); detail();
+    document.body.dataset.ready = String(version);
+  } catch (e) {
+    $("sum").textContent = "switchmgrd does not answer: what is shown is old.";
+  }
+  setTimeout(turn, document.hidden ? 10000 : 2000);
+}
+
+$("legend").replaceChildren(...STATES.map(s => el("li", {}, el("i", { class: s }), WORDS[s])));
+$("find").addEventListener("submit", ev => {
+  ev.preventDefault();
+  const q = $("q").value.trim(), low = q.toLowerCase();
+  if (!net || !q) return;
+  const all = [...net.hosts, ...net.xbars];
+  const o = net.nodes.get(q) || net.ends.get(q) || all.find(v => v.name.toLowerCase().startsWith(low)) || all.find(v => v.name.toLowerCase().includes(low));
+  if (!o) { $("detail").replaceChildren(el("p", {}, "There is no node or switch " + q + ".")); return; }
+  pick(o);
+  const e = o.shown[0];
+  if (e) { e.scrollIntoView({ block: "center", inline: "center" }); e.focus({ preventScroll: true }); }
+});
+document.addEventListener("keydown", ev => {
+  if (ev.key === "/" && ev.target.tagName !== "INPUT") { ev.preventDefault(); $("q").focus(); }
+});
+turn();
+})();

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Looks at the page in headless Chromium over its DevTools pipe.
+
+    page_look.py URL WIDTHxHEIGHT OUT.png [EXPRESSION]
+
+Waits until the page has drawn the fabric and EXPRESSION (JavaScript, true when
+there is none) is true, then takes a screenshot.  Prints console errors and
+exceptions and fails if there were any."""
+import base64
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE = 90
+
+
+class Browser:
+    def __init__(self, profile, width, height):
+        down, self.down = os.pipe()
+        self.up, up = os.pipe()
+        for fd in (down, up):
+            os.set_inheritable(fd, True)
+        # The shell places the ends at 3 and 4, whatever they are here.
+        self.child = subprocess.Popen(
+            ["sh", "-c", 'exec chromium "$@" 3<&%d 4>&%d' % (down, up), "sh",
+             "--headless=new", "--no-sandbox", "--disable-gpu",
+             "--disable-dev-shm-usage", "--no-first-run", "--disable-sync",
+             "--disable-background-networking", "--remote-debugging-pipe",
+             "--user-data-dir=" + profile,
+             "--window-size=%d,%d" % (width, height), "about:blank"],
+            close_fds=False, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        os.close(down)
+        os.close(up)
+        self.number, self.rest, self.wrong = 0, b"", []
+
+    def next(self, until):
+        while b"\0" not in self.rest:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self.up], [], [], left)[0]:
+                raise TimeoutError("chromium does not answer")
+            more = os.read(self.up, 1 << 16)
+            if not more:
+                raise EOFError("chromium ended")
+            self.rest += more
+        text, self.rest = self.rest.split(b"\0", 1)
+        return json.loads(text)
+
+    def ask(self, method, session=None, **params):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": params}
+        if session:
+            message["sessionId"] = session
+        os.write(self.down, json.dumps(message).encode() + b"\0")
+        until = time.monotonic() + PATIENCE
+        while True:
+            m = self.next(until)
+            if m.get("id") == self.number:
+                if "error" in m:
+                    raise RuntimeError(m["error"]["message"])
+                return m["result"]
+            self.note(m)
+
+    def note(self, m):
+        p = m.get("params", {})
+        if m.get("method") == "Runtime.exceptionThrown":
+            self.wrong.append(json.dumps(p["exceptionDetails"])[:500])
+        elif m.get("method") == "Runtime.consoleAPICalled":
+            if p["type"] in ("error", "warning", "assert"):
+                self.wrong.append(json.dumps(p["args"])[:500])
+        elif m.get("method") == "Log.entryAdded":
+            if p["entry"]["level"] in ("error", "warning"):
+                self.wrong.append(p["entry"]["text"])
+
+
+def look(browser, url, width, height, out, expression):
+    target = browser.ask("Target.createTarget", url="about:blank")["targetId"]
+    s = browser.ask("Target.attachToTarget", targetId=target,
+                    flatten=True)["sessionId"]
+    for domain in ("Page", "Runtime", "Log"):
+        browser.ask(domain + ".enable", s)
+    browser.ask("Emulation.setDeviceMetricsOverride", s, width=width,
+                height=height, deviceScaleFactor=1, mobile=width < 600)
+    if os.environ.get("PAGE_DARK"):
+        browser.ask("Emulation.setEmulatedMedia", s, features=[
+            {"name": "prefers-color-scheme", "value": "dark"}])
+    browser.ask("Page.navigate", s, url=url)
+    wanted = "Boolean(document.body && document.body.dataset.ready && (%s))" \
+        % (expression or "true")
+    until = time.monotonic() + PATIENCE
+    while not browser.ask("Runtime.evaluate", s, expression=wanted)[
+            "result"].get("value"):
+        if time.monotonic() > until:
+            browser.wrong.append("never true: " + wanted)
+            break
+        select.select([], [], [], 0.2)
+    shot = browser.ask("Page.captureScreenshot", s, format="png")["data"]
+    with open(out, "wb") as f:
+        f.write(base64.b64decode(shot))
+    said = browser.ask("Runtime.evaluate", s,
+                       expression="document.getElementById('sum').textContent")
+    print(said["result"].get("value"))
+
+
+def main():
+    url, size, out = sys.argv[1:4]
+    width, height = (int(n) for n in size.split("x"))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        browser = Browser(profile, width, height)
+        try:
+            look(browser, url, width, height, out,
+                 sys.argv[4] if len(sys.argv) > 4 else None)
+        finally:
+            try:
+                browser.ask("Browser.close")
+            except (OSError, EOFError, TimeoutError):
+                browser.child.kill()
+            browser.child.wait()
+    for w in browser.wrong:
+        print("error:", w)
+    return 1 if browser.wrong else 0
+
+
+sys.exit(main())

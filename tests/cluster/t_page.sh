@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The web page, served by a real switchmgrd and looked at in headless Chromium.
+# PAGE_SHOTS=DIR keeps the pictures.
+. "$(dirname "$0")/lib.sh"
+need_stage slurm/switch_elan.so libexec/slurm-fabric/switchmgrd bin/sfabric
+. "$SF_TOP_SRCDIR/tests/cluster/health.sh"
+cluster_up --nodes 4 --switch elan
+MAP=$CLUSTER/map.net
+SHOTS=${PAGE_SHOTS:-$case_tmp}
+cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
+switchmgr_conf MetricsListen=127.0.0.1:0 "TopologyMap=$MAP" TopologyInterval=1
+switchmgr_start
+
+url() {
+    sed -n 's/.*metrics at \(127.0.0.1:[0-9]*\)$/http:\/\/\1/p' \
+        "$CLUSTER/log/switchmgrd.log" | tail -n 1
+}
+
+# fetch PATH: status and headers, then the body.
+fetch() {
+    run_as_root ctl python3 -c '
+import sys, urllib.request, urllib.error
+try: r = urllib.request.urlopen(sys.argv[1], timeout=30)
+except urllib.error.HTTPError as e: r = e
+print(r.status); print(r.headers); print(r.read().decode())' "$(url)$1"
+}
+
+# looks SIZE NAME EXPRESSION: a picture NAME.png without console errors.
+looks() {
+    LIMIT=150 run_as_root ctl env HOME="$case_tmp" \
+        python3 "$SF_TOP_SRCDIR/tests/cluster/page_look.py" \
+        "$(url)/" "$1" "$SHOTS/$2.png" "$3"
+    assert_code 0
+    [ -s "$SHOTS/$2.png" ] || fail "no picture $2"
+}
+
+need_browser() {
+    command -v chromium >/dev/null || skip "no chromium (Debian: chromium)"
+}
+
+fabric_has() { # HOSTS
+    fetch /fabric.json
+    sed -n '/^{/p' <<<"$out" | python3 -c '
+import json, sys
+sys.exit(len(json.load(sys.stdin)["hosts"]) != int(sys.argv[1]))' "$1"
+}
+
+case_the_page_is_closed_to_what_is_not_its_own() {
+    fetch /
+    assert_output '^200$'
+    assert_output "^Content-Security-Policy: default-src 'none'; script-src 'self'"
+    assert_output '^X-Content-Type-Options: nosniff'
+    assert_output '<title>Fabric</title>'
+    grep -nE '(src|href)="(https?:)?//|innerHTML|document\.write|eval\(' \
+        "$SF_TOP_SRCDIR"/src/switchmgrd/page.{html,js} &&
+        fail "something from outside, or markup from data"
+    fetch /../etc/passwd
+    assert_output '^404$'
+    fetch /page.js
+    assert_output '^Content-Type: text/javascript'
+}
+
+case_sixteen_hosts() {
+    need_browser
+    page_of 16 < <(clos 4 4 2)
+    looks 1440x900 c16 'document.querySelectorAll("#map svg g[role=button]").length >= 20'
+    PAGE_DARK=1 looks 390x844 c16-phone true
+    unset PAGE_DARK
+}
+
+# clos LEAVES HOSTS SPINES: as many hosts on each leaf, a cable to each spine.
+clos() {
+    awk -v leaves="$1" -v hosts="$2" -v spines="$3" 'BEGIN {
+        for (l = 0; l < leaves; l++) for (h = 0; h < hosts; h++)
+            printf "host n%d 0060dd%06x\n", l * hosts + h, l * hosts + h
+        for (l = 0; l < leaves; l++) printf "xbar leaf%d %d\n", l, hosts + spines
+        for (s = 0; s < spines; s++) printf "xbar spine%d %d\n", s, leaves
+        for (l = 0; l < leaves; l++) for (h = 0; h < hosts; h++)
+            printf "cable n%d leaf%d:%d\n", l * hosts + h, l, h
+        for (l = 0; l < leaves; l++) for (s = 0; s < spines; s++)
+            printf "cable leaf%d:%d spine%d:%d\n", l, hosts + s, s, l
+    }'
+}
+
+page_of() { # HOSTS, a map on stdin
+    cat >"$MAP.new"
+    mv "$MAP.new" "$MAP"
+    wait_for 60 fabric_has "$1"
+}
+
+case_larger_ones() {
+    need_browser
+    page_of 128 < <(clos 8 16 8)
+    looks 1440x900 c128 'document.querySelectorAll("#map svg").length'
+    page_of 1024 < <(clos 64 16 16)
+    looks 1440x900 c1024 'document.querySelectorAll("#map details").length'
+    "$SF_TOP_BUILDDIR/tests/unit/same_net" --write C8192 "$case_tmp/c8192"
+    page_of 8192 <"$case_tmp/c8192"
+    looks 1440x900 c8192 'document.querySelectorAll("#map details").length'
+}
+
+# Names come from files and networks.
+case_a_hostile_name_stays_text() {
+    need_browser
+    sed 's/n3/<img_src=x_onerror=alert(1)>/g' \
+        "$SF_TOP_SRCDIR/etc/swfab.net.example" >"$MAP.new"
+    mv "$MAP.new" "$MAP"
+    wait_for 20 fabric_says onerror
+    looks 1000x700 hostile 'document.querySelector("[aria-label*=onerror]") && !document.images.length'
+}
+
+fabric_says() {
+    fetch /fabric.json
+    grep -q "$1" <<<"$out"
+}
+
+case_a_pulled_cable_is_seen() {
+    local node
+    need_browser
+    cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP.new"
+    mv "$MAP.new" "$MAP"
+    wait_for 20 fabric_has 4
+    for node in n0 n1 n2 n3; do reporter $node; done
+    wait_for 20 all_healthy
+    looks 1440x900 well 'document.querySelectorAll("#map g > rect.healthy").length >= 4'
+    say n2 hsnd down no carrier
+    looks 1440x900 pulled 'document.querySelector("#faults .fault.down") && document.querySelector("[aria-label^=\"node n2, down\"]")'
+}
+
+run_cases
