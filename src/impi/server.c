@@ -706,6 +706,13 @@ void impi_server_sent(struct impi_server *s, int conn, size_t n)
         bytebuf_consume(&c->out, n);
 }
 
+bool impi_server_proved(const struct impi_server *s, int conn)
+{
+    const struct session *c = get(s, conn);
+
+    return c && c->client >= 0;
+}
+
 bool impi_server_open(const struct impi_server *s, int conn)
 {
     const struct session *c = get(s, conn);

@@ -87,6 +87,9 @@ size_t impi_server_output(const struct impi_server *s, int conn,
                           const uint8_t **data);
 void impi_server_sent(struct impi_server *s, int conn, size_t n);
 
+/* It has authenticated. */
+bool impi_server_proved(const struct impi_server *s, int conn);
+
 /* False: send what is left, then close it and call impi_server_close(). */
 bool impi_server_open(const struct impi_server *s, int conn);
 

@@ -131,6 +131,7 @@ struct world {
     struct impi_auth_method methods[3];
     struct world_conn **conns; /* by the engine's number */
     int nconns;
+    struct guests guests; /* of them: have not authenticated */
     unsigned nrefused, nwarned;
     char lost[SF_ERRBUF_SIZE]; /* a client that went, when it is not yet told */
     int lost_client;

@@ -26,6 +26,7 @@
 #define REFUSED_TOLD 8
 
 struct world_conn {
+    struct guest guest; /* first: guests_choose() gives it */
     struct world *world;
     int conn;
     int fd;
@@ -102,6 +103,7 @@ static void conn_close(struct world_conn *c)
 {
     struct world *w = c->world;
 
+    guests_leave(&w->guests, &c->guest);
     ev_io_stop(w->server->loop, &c->io);
     close(c->fd);
     c->fd = -1;
@@ -138,6 +140,8 @@ static void conn_flush(struct world_conn *c)
         }
         impi_server_sent(engine, c->conn, (size_t)n);
     }
+    if (impi_server_proved(engine, c->conn))
+        guests_leave(&c->world->guests, &c->guest);
     if (!impi_server_open(engine, c->conn))
         conn_close(c);
     else if (impi_server_waits(engine, c->conn))
@@ -161,6 +165,7 @@ static void conn_read(struct world_conn *c)
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
+    c->guest.spoke = true;
     if (n <= 0)
         conn_close(c);
     else
@@ -209,17 +214,33 @@ static struct world_conn *conn_slot(struct world *w, int conn)
     return w->conns[conn];
 }
 
+static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
+{
+    struct world *w = arg;
+
+    tcp_peer_ask(((const struct world_conn *)g)->fd, &w->server->netlink, out);
+}
+
+/* Before the engine, which knows no sources, ends the oldest. */
+static void make_room(struct world *w)
+{
+    if (w->guests.n >= SF_IMPI_PENDING_MAX)
+        conn_close((struct world_conn *)guests_choose(&w->guests, ask_who, w,
+                                                      server_net_random()));
+}
+
 static void conn_new(struct world *w, int fd, const char *peer)
 {
     uint8_t nonce[IMPI_AUTH_NONCE_SIZE];
     struct world_conn *c = NULL;
     int conn = -1;
 
+    make_room(w);
     if (mac_random(nonce, sizeof(nonce)) == 0)
         conn = impi_server_connect(w->engine, peer, nonce);
     if (conn >= 0)
         c = conn_slot(w, conn);
-    if (!c) {
+    if (!c || guests_enter(&w->guests, &c->guest) < 0) {
         if (conn >= 0)
             impi_server_close(w->engine, conn);
         close(fd);
@@ -263,6 +284,7 @@ static void world_free(struct world *w)
         free(w->conns[i]);
     }
     free(w->conns);
+    guests_free(&w->guests);
     impi_server_destroy(w->engine);
     free(w);
 }
