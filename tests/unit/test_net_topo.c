@@ -288,7 +288,11 @@ static void yaml_has_the_same_tree(void **state)
         "      - switch: s2_0060dd000001\n"
         "        children: \"s1_0060dd000001,s1_0060dd000003\"\n"
         "      - switch: s1_0060dd000001\n        nodes: \"h[0-1]\"\n"
-        "      - switch: s1_0060dd000003\n        nodes: \"h[2-3]\"\n");
+        "      - switch: s1_0060dd000003\n        nodes: \"h[2-3]\"\n"
+        "- topology: blocks\n  cluster_default: false\n  block:\n"
+        "    block_sizes:\n      - 2\n      - 4\n    blocks:\n"
+        "      - block: s1_0060dd000001\n        nodes: \"h[0-1]\"\n"
+        "      - block: s1_0060dd000003\n        nodes: \"h[2-3]\"\n");
     bytebuf_free(&b);
     net_topo_free(t);
     net_free(net);
