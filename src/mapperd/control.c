@@ -27,7 +27,7 @@ static int verb_status(const struct ctl_request *q, struct errbuf *err)
     jsonx_add_str(q->out, "last_notice", d->last_notice);
     jsonx_add_int(q->out, "notices", d->nnotices);
     jsonx_add_int(q->out, "send_full", d->send_full);
-    jsonx_add_int(q->out, "asking", clerk_pending(d->clerk));
+    jsonx_add_int(q->out, "asking", clerk_pending(d->reports.clerk));
     d->engine->status(d, q->out);
     return 0;
 }

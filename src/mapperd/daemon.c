@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/mac.h"
 #include "base/notify.h"
 #include "mapperd/mapperd.h"
 #include "net/packet.h"
@@ -399,7 +398,7 @@ static int start(struct mapperd *d, struct errbuf *err)
     if (!d->names)
         return errprintf(err, "no memory");
     d->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
-    if (!d->loop || mac_random(&d->instance, sizeof(d->instance)) < 0)
+    if (!d->loop)
         return errprintf(err, "no event loop or no randomness");
     init_watchers(d);
     if (await_hsnd(d, err) < 0)
@@ -425,9 +424,8 @@ static void stop(struct mapperd *d)
     mapperd_pid_remove(d);
     free(d->peers);
     names_free(d->names);
-    if (!clerk_free(d->clerk))
+    if (!map_sender_close(&d->reports))
         return; /* munged has not answered: the process just ends */
-    sender_free(d->sender);
     if (d->loop)
         ev_loop_destroy(d->loop);
 }

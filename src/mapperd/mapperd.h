@@ -8,12 +8,11 @@
 
 #include <ev.h>
 
-#include "base/clerk.h"
 #include "base/ctl.h"
-#include "health/sender.h"
 #include "hsn/libhsn.h"
 #include "mapperd/engine.h"
 #include "mapperd/names.h"
+#include "mapperd/map_sender.h"
 #include "mapperd/settings.h"
 
 /* Subtype of a network printf (--printeur): its payload is text. */
@@ -46,12 +45,10 @@ struct mapperd {
     uint64_t peers_said; /* to hsnd, so far: all of them, or what differs */
 
     struct ctl_server *ctl;
-    struct clerk *clerk; /* asks munged; NULL: nobody is reported to */
-    struct sender *sender;
+    struct map_sender reports;
     ev_timer report;
-    uint64_t instance, seq, reported_version;
+    uint64_t reported_version;
     uint64_t intervals; /* that have passed */
-    uint64_t mishaps;   /* of the sender, when the map was last sent */
     bool unstored;      /* the map could not be stored: has been told */
     char last_notice[200];
     uint64_t nnotices;

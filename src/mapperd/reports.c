@@ -14,8 +14,6 @@
 #include "mapperd/mapperd.h"
 
 #define QUIET_INTERVALS 15 /* between two words of one that does not lead */
-/* Records of one part. */
-#define PART 1024
 
 static void name_node(const struct net *net, uint32_t node, char *name,
                       size_t size)
@@ -86,41 +84,15 @@ static size_t fill(const struct net *net, struct report_record *records,
     return n;
 }
 
-static void lost(const char *why)
-{
-    log_warn("SF-E855 a report is lost: %s", why);
-}
-
-static void put(struct mapperd *d, struct report *report)
-{
-    struct errbuf err;
-
-    report->seq = ++d->seq;
-    if (sender_put(d->sender, report, &err) < 0)
-        lost(err.text);
-}
-
-static void put_parts(struct mapperd *d, struct report *report,
-                      const struct net *map)
+static void put_map(struct mapperd *d, struct report *report,
+                    const struct net *map)
 {
     struct net *net = names_give(d->names, map);
-    size_t room = (size_t)map->nnodes + map->ncables + 1, n;
+    size_t room = (size_t)map->nnodes + map->ncables + 1;
     struct report_record *records = net ? calloc(room, sizeof(*records)) : NULL;
 
-    if (!records) {
-        net_free(net);
-        lost("no memory");
-        return;
-    }
-    n = fill(net, records, d->settings.unit);
-    report->map.parts = (uint32_t)((n + PART - 1) / PART);
-    for (uint32_t i = 0; i < report->map.parts; i++) {
-        report->map.part = i + 1;
-        report->records = records + (size_t)i * PART;
-        report->nrecords =
-            n - (size_t)i * PART < PART ? n - (size_t)i * PART : PART;
-        put(d, report);
-    }
+    map_sender_put_parts(&d->reports, report, records,
+                         records ? fill(net, records, d->settings.unit) : 0);
     net_free(net);
     free(records);
 }
@@ -145,41 +117,25 @@ static void describe(struct mapperd *d, struct report *report)
     json_object_put(s);
 }
 
-/* switchmgrd has been away or refused something since we looked, or a report
- * got lost before it was sent: it may not have the map, which a heartbeat alone
- * does not bring. */
-static bool lost_any(struct mapperd *d)
-{
-    struct sender_stats s;
-    uint64_t now;
-
-    sender_stats(d->sender, &s);
-    now = s.connects + s.refused + s.dropped;
-    if (now == d->mishaps)
-        return false;
-    d->mishaps = now;
-    return true;
-}
-
 void mapperd_report_now(struct mapperd *d)
 {
-    struct report report = {.from = REPORT_MAPPERD, .instance = d->instance};
+    struct report report = {.from = REPORT_MAPPERD};
     const struct net *net;
 
-    if (!d->sender)
+    if (!map_sender_is_open(&d->reports))
         return;
     snprintf(report.node, sizeof(report.node), "%s", d->node);
     describe(d, &report);
     net = d->engine->map(d);
-    if (lost_any(d))
+    if (map_sender_lost_any(&d->reports))
         d->reported_version = UINT64_MAX;
     if (!report.map.leader || !net ||
         report.map.version == d->reported_version) {
-        put(d, &report);
+        map_sender_put(&d->reports, &report);
         return;
     }
     d->reported_version = report.map.version;
-    put_parts(d, &report, net);
+    put_map(d, &report, net);
 }
 
 static bool leads(struct mapperd *d)
@@ -200,21 +156,12 @@ static void on_report(struct ev_loop *loop, ev_timer *t, int events)
 
 int mapperd_reports(struct mapperd *d, struct errbuf *err)
 {
-    struct sender_options options = {.to = d->settings.health,
-                                     .munge_socket = d->settings.munge,
-                                     .reader = (uid_t)-1,
-                                     .lost = lost};
     const double interval = (double)d->settings.health_interval;
 
-    if (!d->settings.health)
-        return 0;
-    d->clerk = clerk_new(d->loop, SF_SENDER_QUEUE_MAX);
-    if (!d->clerk)
-        return errprintf(err, "no thread to ask munged");
-    options.clerk = d->clerk;
-    d->sender = sender_new(d->loop, &options, err);
-    if (!d->sender)
+    if (map_sender_open(&d->reports, d->loop, &d->settings, err) < 0)
         return -1;
+    if (!map_sender_is_open(&d->reports))
+        return 0;
     ev_timer_init(&d->report, on_report, interval, interval);
     d->report.data = d;
     ev_timer_start(d->loop, &d->report);

@@ -30,17 +30,15 @@
 #include "base/clerk.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/mac.h"
 #include "base/notify.h"
 #include "base/sitedir.h"
-#include "health/sender.h"
 #include "mapperd/ib_poll.h"
 #include "mapperd/ib_watch.h"
+#include "mapperd/map_sender.h"
 #include "mapperd/names.h"
 #include "mapperd/netfile.h"
 #include "mapperd/prober_ib.h"
 
-#define PART 1024                 /* records of one report */
 #define EXPLORE_NS 60000000000ULL /* the same doubt, again */
 
 /* A port of an adapter, as it describes itself. */
@@ -58,11 +56,11 @@ struct ib_daemon {
     struct ev_loop *loop;
     ev_timer timer;
     ev_signal sigterm, sigint;
-    struct clerk *clerk, *sweeper;
-    struct sender *sender;
+    struct clerk *sweeper;
+    struct map_sender reports;
     struct names *names;
     struct ib_watch *watch;
-    uint64_t instance, seq, told, mishaps;
+    uint64_t told;         /* version that switchmgrd has; 0: none */
     uint64_t version_base; /* versions of another life are others */
 
     /* The sweep's. */
@@ -387,70 +385,29 @@ static void take_answers(struct ib_daemon *d)
 
 /* ---- reports ------------------------------------------------------------- */
 
-static void lost(const char *why)
-{
-    log_warn("SF-E855 a report is lost: %s", why);
-}
-
-static void put(struct ib_daemon *d, struct report *report)
-{
-    struct errbuf err;
-
-    report->seq = ++d->seq;
-    if (sender_put(d->sender, report, &err) < 0)
-        lost(err.text);
-}
-
-/* switchmgrd may not have what it was told. */
-static bool lost_any(struct ib_daemon *d)
-{
-    struct sender_stats s;
-    uint64_t now;
-
-    sender_stats(d->sender, &s);
-    now = s.connects + s.refused + s.dropped;
-    if (now == d->mishaps)
-        return false;
-    d->mishaps = now;
-    return true;
-}
-
-static void put_records(struct ib_daemon *d, struct report *report,
-                        struct report_record *records, size_t n)
-{
-    report->map.parts = (uint32_t)((n + PART - 1) / PART);
-    for (uint32_t i = 0; i < report->map.parts; i++) {
-        report->map.part = i + 1;
-        report->records = records + (size_t)i * PART;
-        report->nrecords =
-            n - (size_t)i * PART < PART ? n - (size_t)i * PART : PART;
-        put(d, report);
-    }
-}
-
 static void report_now(struct ib_daemon *d, bool sees)
 {
-    struct report report = {.from = REPORT_MAPPERD, .instance = d->instance};
+    struct report report = {.from = REPORT_MAPPERD};
     struct report_record *records = NULL;
     uint64_t version = 0;
     size_t n = 0;
 
-    if (!d->sender)
+    if (!map_sender_is_open(&d->reports))
         return;
     memcpy(report.node, d->node, sizeof(report.node));
     report.map.present = true;
     report.map.leader = report.map.configured = sees;
     report.map.verify_us = (uint32_t)(d->took / 1000);
     memcpy(report.map.leader_node, d->node, sizeof(d->node));
-    if (lost_any(d))
+    if (map_sender_lost_any(&d->reports))
         d->told = 0;
     if (sees)
         records = ib_watch_records(d->watch, &n, &version);
     report.map.version = d->version_base + version;
     if (records && version != d->told)
-        put_records(d, &report, records, n);
+        map_sender_put_parts(&d->reports, &report, records, n);
     else
-        put(d, &report);
+        map_sender_put(&d->reports, &report);
     d->told = records ? version : 0;
     free(records);
 }
@@ -528,23 +485,6 @@ static void watch_signal(struct ib_daemon *d, ev_signal *s, int signo)
     ev_signal_start(d->loop, s);
 }
 
-static int open_reports(struct ib_daemon *d, struct errbuf *err)
-{
-    struct sender_options options = {.to = d->settings->health,
-                                     .munge_socket = d->settings->munge,
-                                     .reader = (uid_t)-1,
-                                     .lost = lost};
-
-    if (!d->settings->health)
-        return 0;
-    d->clerk = clerk_new(d->loop, SF_SENDER_QUEUE_MAX);
-    if (!d->clerk)
-        return errprintf(err, "no thread to ask munged");
-    options.clerk = d->clerk;
-    d->sender = sender_new(d->loop, &options, err);
-    return d->sender ? 0 : -1;
-}
-
 /* The NodeName: as set, else the host's name without its domain. */
 static int name_self(struct ib_daemon *d, struct errbuf *err)
 {
@@ -587,16 +527,15 @@ static int start(struct ib_daemon *d, struct errbuf *err)
     d->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     d->watch = ib_watch_new();
     d->names = names_new(s->elanhosts, s->cabling, on_wrong_names, d);
-    if (!d->loop || !d->watch || !d->names ||
-        mac_random(&d->instance, sizeof(d->instance)) < 0)
-        return errprintf(err, "no event loop, memory or randomness");
+    if (!d->loop || !d->watch || !d->names)
+        return errprintf(err, "no event loop or memory");
     d->version_base = clock_ns() >> 20 & 0xffffffff;
     d->sweeper = clerk_new(d->loop, 1);
     if (!d->sweeper)
         return errprintf(err, "no thread to sweep");
     if (name_self(d, err) < 0 || read_rules(d, err) < 0 ||
         ib_port_open(&d->io, s->ca, (int)s->ca_port, err) < 0 ||
-        open_reports(d, err) < 0)
+        map_sender_open(&d->reports, d->loop, s, err) < 0)
         return -1;
     d->sweep.work = sweep_work;
     d->sweep.done = sweep_done;
