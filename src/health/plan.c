@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "health/plan.h"
+#include "health/report.h"
 
 static bool clean(const char *s, size_t size, const char *also)
 {
@@ -22,7 +23,7 @@ static bool clean(const char *s, size_t size, const char *also)
 bool plan_want_valid(const struct plan_want *w)
 {
     if (!clean(w->node, sizeof(w->node), ".-_") || !w->node[0] ||
-        !clean(w->why, sizeof(w->why), " .-_:%/+>") ||
+        !clean(w->why, sizeof(w->why), REPORT_WHY_ALSO) ||
         w->state >= HEALTH_STATES || w->drain > 1 || w->resume > 1 ||
         w->since < 0)
         return false;

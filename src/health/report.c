@@ -195,20 +195,10 @@ static int bad(struct errbuf *err, const char *what)
     return -1;
 }
 
-/* Names go into logs, files and Slurm: letters, digits and .-_: only. */
-static bool clean_name(const char *s)
+static bool clean(const char *s, const char *also)
 {
     for (; *s; s++) {
-        if (!isalnum((unsigned char)*s) && !strchr(".-_:", *s))
-            return false;
-    }
-    return true;
-}
-
-static bool clean_why(const char *s)
-{
-    for (; *s; s++) {
-        if (!isalnum((unsigned char)*s) && !strchr(" .-_:%/+>", *s))
+        if (!isalnum((unsigned char)*s) && !strchr(also, *s))
             return false;
     }
     return true;
@@ -221,13 +211,13 @@ static bool has(struct json_object *o, const char *key)
 
 /* An optional text: absent is "". */
 static bool get_text(struct json_object *o, const char *key, char *out,
-                     size_t size, bool (*clean)(const char *))
+                     size_t size, const char *also)
 {
     const char *s = jsonx_str(o, key, size);
 
     if (!s)
         return !has(o, key);
-    if (!clean(s))
+    if (!clean(s, also))
         return false;
     strcpy(out, s);
     return true;
@@ -330,9 +320,9 @@ static bool get_record(struct json_object *o, void *out)
     r->kind = (enum report_kind)kind;
     r->seen = (enum report_seen)seen;
     return get_rail(o, &r->rail) &&
-           get_text(o, "name", r->name, sizeof(r->name), clean_name) &&
-           get_text(o, "peer", r->peer, sizeof(r->peer), clean_name) &&
-           get_text(o, "why", r->why, sizeof(r->why), clean_why) &&
+           get_text(o, "name", r->name, sizeof(r->name), REPORT_NAME_ALSO) &&
+           get_text(o, "peer", r->peer, sizeof(r->peer), REPORT_NAME_ALSO) &&
+           get_text(o, "why", r->why, sizeof(r->why), REPORT_WHY_ALSO) &&
            get_number(o, "count", INT64_MAX, &r->count) &&
            get_answered(o, "answered", &r->answered) &&
            get_answered(o, "turned", &r->turned) &&
@@ -346,7 +336,7 @@ static bool get_counter(struct json_object *o, void *out)
     struct report_counter *c = out;
 
     if (!get_rail(o, &c->rail) ||
-        !get_text(o, "name", c->name, sizeof(c->name), clean_name) ||
+        !get_text(o, "name", c->name, sizeof(c->name), REPORT_NAME_ALSO) ||
         !get_number(o, "value", INT64_MAX, &c->value) || !c->name[0])
         return false;
     return strcspn(c->name, ".-:") == strlen(c->name);
@@ -400,7 +390,7 @@ static int get_map(struct json_object *o, struct report_map *m,
         !jsonx_bool(map, "configured", &m->configured) ||
         !get_number(map, "version", INT64_MAX, &m->version) ||
         !get_text(map, "leader_node", m->leader_node, sizeof(m->leader_node),
-                  clean_name) ||
+                  REPORT_NAME_ALSO) ||
         !get_u32(map, "verify_us", INT32_MAX, &m->verify_us) ||
         !get_u32(map, "parts", SF_REPORT_PARTS_MAX, &m->parts) ||
         !get_u32(map, "part", m->parts, &m->part) || (m->parts && !m->part))
@@ -424,7 +414,7 @@ static int get_head(struct json_object *o, struct report *r, struct errbuf *err)
     if (from < 0)
         return bad(err, "from");
     r->from = (enum report_from)from;
-    if (!get_text(o, "node", r->node, sizeof(r->node), clean_name) ||
+    if (!get_text(o, "node", r->node, sizeof(r->node), REPORT_NAME_ALSO) ||
         !r->node[0])
         return bad(err, "node");
     if (!get_number(o, "instance", INT64_MAX, &r->instance) ||

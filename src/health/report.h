@@ -33,6 +33,11 @@ enum report_answered { ANSWERED_NOT_SAID, ANSWERED_NO, ANSWERED_YES };
  * map: the next one may call another crossbar so. */
 #define REPORT_ANON "anon"
 
+/* What a name may have beside letters and digits, and a `why`: both go into
+ * logs, files and Slurm. */
+#define REPORT_NAME_ALSO ".-_:"
+#define REPORT_WHY_ALSO " .-_:%/+>"
+
 struct report_record {
     enum report_kind kind;
     enum report_seen seen;
