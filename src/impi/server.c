@@ -45,7 +45,6 @@ struct session {
     enum session_state state;
     int client;     /* rank, or -1 */
     uint64_t since; /* counted time at connect */
-    uint64_t order; /* which connection it was */
     char peer[IMPI_PEER_NAME_SIZE];
     const struct impi_auth_method *method;
     uint8_t nonce[IMPI_AUTH_NONCE_SIZE];
@@ -64,7 +63,6 @@ struct impi_server {
     int nsessions;
     int by_rank[SF_IMPI_CLIENTS_MAX]; /* connection, or -1 */
     uint32_t njoined, nfini;
-    uint64_t nconnects;
     bool started, ready, finished, noticed;
     bool moved; /* bytes came since the last tick */
     bool have_time;
@@ -627,26 +625,6 @@ void impi_server_destroy(struct impi_server *s)
     free(s);
 }
 
-/* Too many strangers: the one that had most time goes. */
-static void evict(struct impi_server *s)
-{
-    int n = 0, oldest = -1;
-
-    for (int i = 0; i < s->nsessions; i++) {
-        const struct session *c = &s->sessions[i];
-
-        if (!live(c) || c->client >= 0)
-            continue;
-        n++;
-        if (oldest < 0 || c->order < s->sessions[oldest].order)
-            oldest = i;
-    }
-    if (n > SF_IMPI_PENDING_MAX)
-        server_break(s, oldest, "SF-E206",
-                     "more than %d connections without authentication",
-                     SF_IMPI_PENDING_MAX);
-}
-
 static int free_slot(struct impi_server *s)
 {
     struct session *more;
@@ -673,9 +651,15 @@ int impi_server_connect(struct impi_server *s, const char *peer,
     if (conn < 0)
         return -1;
     session_begin(&s->sessions[conn], peer, nonce, s->counted);
-    s->sessions[conn].order = s->nconnects++;
-    evict(s);
     return conn;
+}
+
+void impi_server_crowded(struct impi_server *s, int conn)
+{
+    if (get(s, conn))
+        server_break(s, conn, "SF-E206",
+                     "more than %d connections without authentication",
+                     SF_IMPI_PENDING_MAX);
 }
 
 void impi_server_input(struct impi_server *s, int conn, const void *data,

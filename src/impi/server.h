@@ -74,6 +74,11 @@ int impi_server_connect(struct impi_server *s, const char *peer,
                         const uint8_t nonce[IMPI_AUTH_NONCE_SIZE]);
 
 /* Bytes came.  What comes on a connection that is to be closed is dropped. */
+/* Turn one away that has not authenticated, for there are more than
+ * SF_IMPI_PENDING_MAX of them; which one is the caller's choice, who sees where
+ * they come from. */
+void impi_server_crowded(struct impi_server *s, int conn);
+
 void impi_server_input(struct impi_server *s, int conn, const void *data,
                        size_t len);
 

@@ -221,12 +221,16 @@ static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
     tcp_peer_ask(((const struct world_conn *)g)->fd, &w->server->netlink, out);
 }
 
-/* Before the engine, which knows no sources, ends the oldest. */
 static void make_room(struct world *w)
 {
-    if (w->guests.n >= SF_IMPI_PENDING_MAX)
-        conn_close((struct world_conn *)guests_choose(&w->guests, ask_who, w,
-                                                      server_net_random()));
+    struct world_conn *c;
+
+    if (w->guests.n < SF_IMPI_PENDING_MAX)
+        return;
+    c = (struct world_conn *)guests_choose(&w->guests, ask_who, w,
+                                           server_net_random());
+    impi_server_crowded(w->engine, c->conn);
+    conn_close(c);
 }
 
 static void conn_new(struct world *w, int fd, const char *peer)

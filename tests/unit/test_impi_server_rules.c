@@ -166,17 +166,18 @@ static void payloads_of_one_client_are_bounded(void **state)
     stop(&b);
 }
 
-static void strangers_push_out_the_oldest_stranger(void **state)
+static void a_stranger_makes_room_and_hurts_nobody(void **state)
 {
-    int idle[SF_IMPI_PENDING_MAX + 1], c[2];
     struct bench b;
+    int c[2], idle;
 
     start(&b, 2);
     c[0] = join(&b, 0);
-    for (int i = 0; i <= SF_IMPI_PENDING_MAX; i++)
-        idle[i] = dial(&b);
-    assert_false(impi_server_open(b.s, idle[0]));
-    assert_true(impi_server_open(b.s, idle[1]));
+    idle = dial(&b);
+    impi_server_crowded(b.s, idle);
+    assert_false(impi_server_open(b.s, idle));
+    assert_non_null(strstr(last(&b, IMPI_SERVER_REFUSED), "SF-E206"));
+    impi_server_close(b.s, idle);
     assert_true(impi_server_open(b.s, c[0]));
     c[1] = join(&b, 1);
     assert_true(impi_server_started(b.s));
@@ -251,7 +252,7 @@ int main(void)
         cmocka_unit_test(auth_of_odd_lengths_is_refused),
         cmocka_unit_test(im_37_unknown_commands_are_skipped_by_length),
         cmocka_unit_test(payloads_of_one_client_are_bounded),
-        cmocka_unit_test(strangers_push_out_the_oldest_stranger),
+        cmocka_unit_test(a_stranger_makes_room_and_hurts_nobody),
         cmocka_unit_test(any_cut_of_the_bytes_gives_the_same_answer),
         cmocka_unit_test(random_bytes_never_break_the_good_clients),
     };

@@ -3,6 +3,10 @@
  */
 #include "impi_server_process.h"
 
+#include <sys/wait.h>
+
+#define NOBODY 65534
+
 static unsigned ask_world(struct player *p, uint32_t generation,
                           uint32_t nclients)
 {
@@ -188,12 +192,76 @@ static void im_55_wrong_key_over_tcp(void **state)
     stop(&s);
 }
 
+/* As another user, hold silent connections; a byte to `told` once more of them
+ * were sent away than there are places.  Ends with its parent's end of
+ * `told`. */
+static void flood(unsigned port, int told)
+{
+    int fd[3 * SF_IMPI_PENDING_MAX];
+    char byte;
+
+    if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
+        _exit(1);
+    for (size_t i = 0; i < 3 * SF_IMPI_PENDING_MAX; i++)
+        fd[i] = dial(port);
+    for (size_t gone = 0; gone <= SF_IMPI_PENDING_MAX; gone++) {
+        wait_readable(fd[gone]);
+        if (recv(fd[gone], &byte, 1, 0) > 0)
+            _exit(1);
+    }
+    _exit(send(told, "", 1, 0) == 1 && recv(told, &byte, 1, 0) == 0 ? 0 : 1);
+}
+
+static void strangers_go_before_clients_that_came_first(void **state)
+{
+    struct impi_auth_method key;
+    struct impi_join *j[2];
+    struct player a[2];
+    struct program s;
+    int fd[2], told[2], status;
+    unsigned port;
+    char byte;
+    pid_t pid;
+
+    if (geteuid() != 0)
+        skip();
+    start_joined(&s, a, 2);
+    port = ask_world(&a[0], 0, 2);
+    for (uint32_t c = 0; c < 2; c++) {
+        j[c] = make_join(c, 2, &key);
+        fd[c] = dial(port);
+    }
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, told), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(told[0]);
+        flood(port, told[1]);
+    }
+    close(told[1]);
+    assert_int_equal(recv(told[0], &byte, 1, 0), 1);
+    drive(j, fd);
+    close(told[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    for (int c = 0; c < 2; c++) {
+        impi_join_fini(j[c]);
+        join_flush(j[c], fd[c]);
+        wait_readable(fd[c]);
+        close(fd[c]);
+        impi_join_destroy(j[c]);
+    }
+    bye(&a[0]);
+    bye(&a[1]);
+    stop(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_generations_join_over_tcp),
         cmocka_unit_test(im_97_client_lost_before_fini_aborts),
         cmocka_unit_test(im_55_wrong_key_over_tcp),
+        cmocka_unit_test(strangers_go_before_clients_that_came_first),
     };
 
     return cmocka_run_group_tests_name("impi_server_worlds", tests, NULL, NULL);
