@@ -148,7 +148,7 @@ case_wrapper_script_and_foreign_variables() {
 
 # SLURM_IMPI_* are not the user's environment: they reach the tasks anyway.
 # Without HOME Open MPI 5 itself does not start as a user who has none.
-case_export_none_for_srun_and_batch() {
+case_export_none_for_srun() {
     local home=HOME=$CLUSTER/home
     run_as_user srun --mpi=impi --export=NONE -n2 "$M" : \
         --export=NONE -n2 /usr/bin/env "$home" "$O"
@@ -157,10 +157,14 @@ case_export_none_for_srun_and_batch() {
     run_as_user env FOREIGN=1 srun --mpi=impi --export=NONE -n1 /usr/bin/env
     assert_output '^FOREIGN=' 0
     assert_output '^SLURM_IMPI_AGENT=/' 1
-    # For this batch script slurmd asks the user's login shell, and holds the
-    # job of one who has none.
+    assert_nothing_left
+}
+case_export_none_for_a_batch_script() {
+    local home=HOME=$CLUSTER/home
+    # For this script slurmd asks the user's login shell, and holds the job of
+    # one who has none.
     if slurm_since 25.11 && [[ $(getent passwd "$JOB_USER") = *nologin ]]; then
-        return
+        skip "$JOB_USER has no login shell, which this Slurm asks"
     fi
     printf '#!/bin/sh\n%s --mpi=impi -n2 %s : -n2 /usr/bin/env %s %s\n' \
         "$(command -v srun)" "$M" "$home" "$O" >"$WORK/none.sh"

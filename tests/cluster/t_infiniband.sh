@@ -112,18 +112,20 @@ case_symbol_errors_are_shown_with_rate_and_limit() { # SL-24
     settled
 }
 
-# What was down when the mapper was started again is still missed, and who
-# was drained comes back by itself.
 case_a_mapper_started_again_drains_nobody() { # SL-24
     local pid k
     settled
     for pid in $(fabric_pids mapperd); do pidkill KILL "$pid"; done
     ib_start_mapperd
-    sleep 5 # some sweeps
-    for k in $FABRIC_NODES; do
+    ib_pull 1002 1 # when this is seen there were some sweeps
+    wait_for 60 drained n2
+    for k in n0 n1 n3; do
         idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
     done
-    assert_empty "$(since | grep -E -- '-> (down|flapping)')" "what was told"
+    assert_empty "$(since | grep -E 'host n[013] .*-> (down|flapping)')" \
+        "what was told"
+    ib_plug 1002 1
+    settled
 }
 
 run_cases
