@@ -43,20 +43,32 @@ static int know(struct elan_check *check, const struct slurmabi_stepd *step,
     return rc;
 }
 
+/* The bytes that munged has sealed, free() them; NULL with text. */
+static void *open_seal(size_t *len, struct seal_info *info, const char *sealed,
+                       const char *what, struct errbuf *err)
+{
+    char path[512];
+    struct errbuf why;
+    void *bytes;
+
+    if (seal_open(&bytes, len, info, sealed,
+                  switch_elan_munge_socket(path, sizeof(path)), &why) == 0)
+        return bytes;
+    errprintf(err, "%s: %s", what, why.text);
+    return NULL;
+}
+
 /* What slurmctld leased to the job, by its seal.  It is as old as the job. */
 static int open_lease(struct elan_lease *lease, const char *sealed,
                       uid_t slurm_uid, struct errbuf *err)
 {
-    char path[512];
     struct seal_info info;
-    struct errbuf why;
-    void *bytes;
     size_t len;
+    void *bytes = open_seal(&len, &info, sealed, "lease", err);
     int rc;
 
-    if (seal_open(&bytes, &len, &info, sealed,
-                  switch_elan_munge_socket(path, sizeof(path)), &why) < 0)
-        return errprintf(err, "lease: %s", why.text);
+    if (!bytes)
+        return -1;
     if (info.uid == slurm_uid)
         rc = elan_lease_decode(lease, bytes, len, err);
     else
@@ -69,16 +81,13 @@ static int open_lease(struct elan_lease *lease, const char *sealed,
 static int open_step(struct elan_payload *payload, const char *sealed,
                      struct elan_check *check, struct errbuf *err)
 {
-    char path[512];
     struct seal_info info;
-    struct errbuf why;
-    void *bytes;
     size_t len;
+    void *bytes = open_seal(&len, &info, sealed, "decode", err);
     int rc;
 
-    if (seal_open(&bytes, &len, &info, sealed,
-                  switch_elan_munge_socket(path, sizeof(path)), &why) < 0)
-        return errprintf(err, "decode: %s", why.text);
+    if (!bytes)
+        return -1;
     check->encoder_uid = info.uid;
     check->expired = info.expired;
     rc = elan_payload_open(payload, bytes, len, check, err);
