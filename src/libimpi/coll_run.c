@@ -51,13 +51,15 @@ static int move_native(struct coll *x, const struct message *m, bool recv)
 {
     MPI_Comm comm = x->c->hidden;
     MPI_Request *r = coll_native(x);
-    int peer = x->c->native[m->peer];
+    int peer = x->c->native[m->peer], count = m->count;
+    MPI_Datatype type = m->type;
 
-    if (recv)
-        return started(x, impi_real.Irecv(m->buf, m->count, m->type, peer,
+    if (!recv)
+        return started(x, impi_real.Isend(m->buf, m->count, m->type, peer,
                                           m->tag, comm, r));
-    return started(
-        x, impi_real.Isend(m->buf, m->count, m->type, peer, m->tag, comm, r));
+    data_spare_empty(&count, &type);
+    return started(x,
+                   impi_real.Irecv(m->buf, count, type, peer, m->tag, comm, r));
 }
 
 static int move_cross(struct coll *x, const struct message *m, bool recv)

@@ -250,6 +250,17 @@ int data_received(struct data *d, uint64_t wire, uint64_t *bytes)
     return rc;
 }
 
+void data_spare_empty(int *count, MPI_Datatype *type)
+{
+    MPI_Count size = 1;
+
+    if (type_known(*type) || *type == MPI_DATATYPE_NULL ||
+        impi_real.Type_size_x(*type, &size) != MPI_SUCCESS || size != 0)
+        return;
+    *count = 0;
+    *type = MPI_BYTE;
+}
+
 void data_drop(struct data *d)
 {
     free(d->staging);

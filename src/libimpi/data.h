@@ -75,6 +75,11 @@ int data_assign(void *to, const void *from, int count, MPI_Datatype type);
 /* Copy count elements, gaps included, between two buffers. */
 int data_copy(void *to, const void *from, int count, MPI_Datatype type);
 
+/* A receive whose type has no bytes, as one of no bytes: MPICH 4.2 and 5.0
+ * divide by zero when they are given a type that has none but has an extent,
+ * such as an empty part of a distributed array. */
+void data_spare_empty(int *count, MPI_Datatype *type);
+
 /* What was found out about a predefined type; NULL says nothing. */
 const struct type_info *type_known(MPI_Datatype type);
 

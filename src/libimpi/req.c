@@ -173,9 +173,12 @@ int req_send(struct req *r, const struct message *m, bool sync)
 
 static int post_native(struct req *r, const struct message *m, int peer)
 {
-    int rc = impi_real.Irecv(m->buf, m->count, m->type, peer, m->tag,
-                             m->comm->p2p, &r->native);
+    int rc, count = m->count;
+    MPI_Datatype type = m->type;
 
+    data_spare_empty(&count, &type);
+    rc = impi_real.Irecv(m->buf, count, type, peer, m->tag, m->comm->p2p,
+                         &r->native);
     r->raised = rc != MPI_SUCCESS;
     return rc;
 }

@@ -36,6 +36,7 @@ static int exchange(int other)
 int main(int argc, char *argv[])
 {
     begin(&argc, &argv);
+    CHECK(size == 2);
     begun = MPI_Wtime();
     if (rank == 0)
         look_for_a_while();
