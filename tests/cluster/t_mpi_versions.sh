@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Two versions of one family of MPI libraries in one world: each is a client,
+# as components of a heterogeneous job and as tasks of one component.  The
+# second one is a copy of this machine's whose version text says another
+# number.  SF_MPIS names prefixes of others (tools/mpi-versions), which are run
+# beside the one of this machine as well.
+. "$(dirname "$0")/lib.sh"
+need_stage slurm/mpi_impi.so slurm/switch_elan.so
+for f in mpich openmpi; do
+    [ -x "$SF_TOP_BUILDDIR/examples/hello_$f" ] ||
+        skip_all "examples/hello_$f is not built"
+done
+cluster_up --nodes 2
+cp "$SF_TOP_BUILDDIR"/examples/hello_{mpich,openmpi} "$WORK"
+cd "$WORK" || exit 1
+
+# COMMAND..: the version that a program of one process says it has.
+version_of() {
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$@" |
+        sed -nE 's/^rank 0 of 1 .*(MPICH Version:|Open MPI v) *([0-9.]+).*/\2/p'
+}
+
+# FAMILY: $first and $second are the program with this machine's library, and
+# with a copy in which the last digit of the version is another, so that it is
+# known as another build; $mine and $other are the two versions.
+second_build() {
+    local program=$WORK/hello_$1 lib=$WORK/$1.other path next
+    path=$(ldd "$program" |
+        awk '$1 ~ /^libmpi/ && $3 ~ /^\// { print $3 }' | head -n 1)
+    mine=$(version_of "$program")
+    next=${mine%?}$(((${mine: -1} + 1) % 10))
+    mkdir -p "$lib"
+    # Open MPI makes its text from numbers.
+    LC_ALL=C sed "s/${mine//./[.]}/$next/g; s/ v%d[.]%d[.]%d/ v%d.%d.09/" \
+        "$path" >"$lib/${path##*/}"
+    first=$program second="env LD_LIBRARY_PATH=$lib $program"
+    # shellcheck disable=SC2086
+    other=$(version_of $second)
+    [ -n "$other" ] && [ "$other" != "$mine" ] ||
+        fail "a second $mine says that it is $other"
+}
+
+# Ranks of this machine's version and of the other one, each known by its rank.
+assert_versions() { # FAMILY RANKS_OF_MINE RANKS_OF_THE_OTHER
+    local family=MPICH r
+    [ "$1" = mpich ] || family='Open MPI'
+    assert_code 0
+    assert_output '^all results are right$' 1
+    for r in $2; do assert_output "^rank $r of 4 .*$family.*[ v]$mine$" 1; done
+    for r in $3; do assert_output "^rank $r of 4 .*$family.*[ v]$other$" 1; done
+}
+
+two_components() { # FAMILY
+    # shellcheck disable=SC2086
+    run_as_user srun --mpi=impi -n2 $first : -n2 $second
+    assert_versions "$1" '0 1' '2 3'
+}
+
+wrapper() { # FAMILY
+    run_as_user srun --mpi=impi -N2 -n4 sh -c "case \$SLURM_PROCID in
+        0 | 2) exec $first ;; esac; exec $second"
+    assert_versions "$1" '0 2' '1 3'
+}
+
+multi_prog() { # FAMILY
+    printf '%s\n' "0,3 $first" "1-2 $second" >"$WORK/$1.conf"
+    run_as_user srun --mpi=impi -N2 -n4 --multi-prog "$WORK/$1.conf"
+    assert_versions "$1" '0 3' '1 2'
+}
+
+case_mpich_as_two_components() { second_build mpich; two_components mpich; }
+case_mpich_by_a_wrapper() { second_build mpich; wrapper mpich; }
+case_mpich_by_multi_prog() { second_build mpich; multi_prog mpich; }
+case_openmpi_as_two_components() { second_build openmpi; two_components openmpi; }
+case_openmpi_by_a_wrapper() { second_build openmpi; wrapper openmpi; }
+case_openmpi_by_multi_prog() { second_build openmpi; multi_prog openmpi; }
+
+# A version that is installed in a prefix.
+case_versions_of_prefixes() {
+    local prefix text family
+    [ -n "${SF_MPIS-}" ] || skip "SF_MPIS names no prefix of a second version"
+    for prefix in $SF_MPIS; do
+        text=$(printf '%s\n' '#include <mpi.h>' 'MPI_WHICH OPEN_MPI' |
+            "$prefix/bin/mpicc" -E -x c - | tail -n 1)
+        family=mpich
+        [[ $text == *OPEN_MPI ]] || family=openmpi
+        second_build "$family"
+        "$prefix/bin/mpicc" -o "$WORK/other" \
+            "$SF_TOP_SRCDIR/examples/hello.c" || fail "$prefix: does not compile"
+        second="env LD_LIBRARY_PATH=$prefix/lib $WORK/other"
+        # shellcheck disable=SC2086
+        other=$(version_of $second)
+        echo "# $family $mine and $other"
+        two_components "$family"
+        wrapper "$family"
+        multi_prog "$family"
+    done
+}
+
+case_nothing_left() {
+    wait_for 20 no_job_left
+    run_as_root n0 ls /run/slurm-fabric
+    assert_output '^(step|[0-9]+\.)' 0
+}
+
+run_cases
