@@ -123,11 +123,15 @@
 #define SF_ELAN_NODES_MAX 65536
 #define SF_ELAN_RAILS_MAX 8
 
-/* Elan: a node's name and a file's name, NUL included; bracket pairs in one
- * node name of a list; digits of one number in brackets. */
-#define SF_ELAN_NAME_MAX 256
+/* Lists of host names: names in one list, a name with its NUL, bracket pairs
+ * in one name, digits of one number in brackets. */
+#define SF_HOST_NAMES_MAX (256u * 1024)
+#define SF_HOST_NAME_MAX 256
+#define SF_HOST_NAME_BRACKETS_MAX 4
+#define SF_HOST_NAME_DIGITS_MAX 9
+
+/* Elan: a file's name, NUL included; digits of a decimal number. */
 #define SF_ELAN_PATH_MAX 1024
-#define SF_ELAN_BRACKETS_MAX 4
 #define SF_ELAN_DIGITS_MAX 9
 
 /* Path of a configuration or run-time file. */

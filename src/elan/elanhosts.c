@@ -13,7 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "elan/hostlist.h"
+#include "base/host_names.h"
+#include "base/limits.h"
 #include "elan/numbers.h"
 
 /* Shared by the parser and the look-ups of the identity table only.
@@ -225,7 +226,7 @@ struct numbers {
 };
 
 struct line {
-    struct elan_names names;
+    struct host_names names;
     struct numbers id[SF_ELAN_RAILS_MAX];
     struct numbers board[SF_ELAN_RAILS_MAX];
 };
@@ -267,7 +268,7 @@ static int no_memory(struct parser *p)
 
 static void line_free(struct line *line)
 {
-    elan_names_free(&line->names);
+    host_names_free(&line->names);
     for (int rail = 0; rail < SF_ELAN_RAILS_MAX; rail++) {
         elan_numbers_free(&line->id[rail].list);
         elan_numbers_free(&line->board[rail].list);
@@ -311,7 +312,7 @@ static int set_names(struct parser *p, const char *key, const char *value,
 
     if (line->names.n > 0)
         return complain(p, key, "given twice");
-    if (elan_hostlist_expand(&line->names, value, &err) == 0)
+    if (host_names_expand(&line->names, value, SF_ELAN_NODES_MAX, &err) == 0)
         return 0;
     if (errno == ENOMEM)
         return no_memory(p);
@@ -621,7 +622,7 @@ int elanhosts_ids(const struct elanhosts *hosts, const char *node,
 }
 
 static int fill_ids(const struct elanhosts *hosts,
-                    const struct elan_names *names, uint32_t nrails,
+                    const struct host_names *names, uint32_t nrails,
                     uint32_t *ids, struct errbuf *err)
 {
     uint32_t one[SF_ELAN_RAILS_MAX];
@@ -636,7 +637,7 @@ static int fill_ids(const struct elanhosts *hosts,
 }
 
 static int make_layout(const struct elanhosts *hosts,
-                       const struct elan_names *names,
+                       const struct host_names *names,
                        struct elan_layout *layout,
                        const struct elan_step_layout *step, uint32_t nrails,
                        struct errbuf *err)
@@ -666,14 +667,14 @@ int elanhosts_layout(const struct elanhosts *hosts, struct elan_layout *layout,
                      const struct elan_step_layout *step, uint32_t nrails,
                      struct errbuf *err)
 {
-    struct elan_names names;
+    struct host_names names;
     int rc = -1;
 
     memset(layout, 0, sizeof(*layout));
     errno = EINVAL;
     if (nrails < 1 || nrails > SF_ELAN_RAILS_MAX)
         return errprintf(err, "%u rails, limit %d", nrails, SF_ELAN_RAILS_MAX);
-    if (elan_hostlist_expand(&names, step->node_list, err) < 0)
+    if (host_names_expand(&names, step->node_list, SF_ELAN_NODES_MAX, err) < 0)
         return -1;
     if (names.n == step->nnodes) {
         rc = make_layout(hosts, &names, layout, step, nrails, err);
@@ -681,6 +682,6 @@ int elanhosts_layout(const struct elanhosts *hosts, struct elan_layout *layout,
         errprintf(err, "%u names for %u nodes", names.n, step->nnodes);
         errno = EINVAL;
     }
-    elan_names_free(&names);
+    host_names_free(&names);
     return rc;
 }

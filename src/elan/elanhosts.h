@@ -73,7 +73,7 @@ struct elan_step_layout {
 };
 
 /* The layout of a step (elan_layout_free() it).  Errors as
- * elan_layout_make(), elan_hostlist_expand() and elanhosts_ids(). */
+ * elan_layout_make(), host_names_expand() and elanhosts_ids(). */
 int elanhosts_layout(const struct elanhosts *hosts, struct elan_layout *layout,
                      const struct elan_step_layout *step, uint32_t nrails,
                      struct errbuf *err);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bytebuf.h"
-#include "net/hostlist.h"
+#include "base/host_names.h"
 #include "net/topo.h"
 
 struct drawer {
@@ -182,7 +182,7 @@ static void write_names(struct drawer *d, const char **names, uint32_t n,
     struct bytebuf list;
 
     bytebuf_init(&list, SF_NET_FILE_MAX);
-    if (net_hostlist_compress(names, n, &list)) {
+    if (host_names_compress(names, n, &list)) {
         bytebuf_add(&list, "", 1);
         draw_quoted(bytebuf_len(&list) > LABEL_MAX
                         ? many

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "net/graph.h"
-#include "net/hostlist.h"
+#include "base/host_names.h"
 
 /* slurmctld gives up after so many rounds of giving levels. */
 #define ROUNDS 20
@@ -152,9 +152,8 @@ static void resolve(struct topo_check *c)
     for (c->at = 0; c->at < c->nsw && !c->no_memory; c->at++) {
         struct line_switch *s = &c->sw[c->at];
         struct errbuf err = {""};
-        int rc = s->nodes
-                     ? net_hostlist_expand(s->nodes, take_node, c, &err)
-                     : net_hostlist_expand(s->switches, take_child, c, &err);
+        int rc = s->nodes ? host_names_each(s->nodes, take_node, c, &err)
+                          : host_names_each(s->switches, take_child, c, &err);
 
         if (rc < 0 && !c->no_memory)
             topo_check_tell(c, true, s->line, "%s", err.text);
@@ -204,8 +203,7 @@ void topo_check_block(struct topo_check *c, unsigned line, const char *name,
     }
     b->line = line;
     b->count = 0;
-    if (net_hostlist_expand(nodes, take_block_node, c, &err) < 0 &&
-        !c->no_memory)
+    if (host_names_each(nodes, take_block_node, c, &err) < 0 && !c->no_memory)
         topo_check_tell(c, true, line, "%s", err.text);
     if (b->names->nnodes == 0)
         b->first = b->least = b->count;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/hostlist.h"
+#include "base/host_names.h"
 #include "net/topo.h"
 
 static void add_hosts(const struct net_topo *t, const struct net_vswitch *s,
@@ -14,7 +14,7 @@ static void add_hosts(const struct net_topo *t, const struct net_vswitch *s,
 
     for (uint32_t i = 0; names && i < s->nhosts; i++)
         names[i] = t->net->nodes[t->hosts[s->first + i]].name;
-    if (!names || !net_hostlist_compress(names, s->nhosts, out))
+    if (!names || !host_names_compress(names, s->nhosts, out))
         out->bad = true;
     free(names);
 }

@@ -9,7 +9,7 @@
 #include "base/bytebuf.h"
 #include "base/jsonx.h"
 #include "base/limits.h"
-#include "net/hostlist.h"
+#include "base/host_names.h"
 #include "sfabric/sfabric.h"
 
 static int change(const char *nodes, bool on, const struct sfabric_options *o)
@@ -38,7 +38,7 @@ static int print(struct json_object *list)
     bytebuf_init(&text, SF_CTL_REPLY_MAX);
     for (size_t i = 0; names && i < n; i++)
         names[i] = json_object_get_string(json_object_array_get_idx(list, i));
-    if (!names || (n && !net_hostlist_compress(names, n, &text)) || text.bad)
+    if (!names || (n && !host_names_compress(names, n, &text)) || text.bad)
         rc = sfabric_fail("out of memory");
     else if (n)
         printf("%.*s\n", (int)bytebuf_len(&text),

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/bytebuf.h"
-#include "net/hostlist.h"
+#include "base/host_names.h"
 #include "net/route.h"
 #include "sfabric/netsource.h"
 
@@ -112,7 +112,7 @@ static int no_such_host(const struct net *net, const char *name)
     for (uint32_t i = 0; names && i < net->nnodes && n < net->nhosts; i++)
         if (net_is_host(net, i))
             names[n++] = net->nodes[i].name;
-    if (n == 0 || !net_hostlist_compress(names, n, &list))
+    if (n == 0 || !host_names_compress(names, n, &list))
         sfabric_fail("no host is called %s", name);
     else
         sfabric_fail("no host is called %s; they are %.*s", name,

@@ -6,7 +6,7 @@
 
 #include "base/bytebuf.h"
 #include "base/jsonx.h"
-#include "net/hostlist.h"
+#include "base/host_names.h"
 #include "sfabric/format.h"
 
 #define FIELDS_MAX 16
@@ -222,7 +222,7 @@ static void print_titles(const struct format *f)
 static void compress(const char **names, size_t n, struct bytebuf *out)
 {
     bytebuf_consume(out, bytebuf_len(out));
-    if (!net_hostlist_compress(names, n, out))
+    if (!host_names_compress(names, n, out))
         bytebuf_add(out, "?", 1);
     bytebuf_add(out, "", 1);
 }

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/auth_info.h"
 #include "base/seal.h"
 
 #define ASK_SECONDS 20
@@ -52,11 +53,8 @@ struct config {
 /* "AuthInfo=socket=PATH,..." of slurm.conf, or as scontrol shows it. */
 static void take_socket(struct config *c, const char *line)
 {
-    const char *at = strstr(line, "socket=");
-
-    if (strncasecmp(line, "AuthInfo", 8) == 0 && at)
-        snprintf(c->munge, sizeof(c->munge), "%.*s",
-                 (int)strcspn(at + 7, ",; \n"), at + 7);
+    if (strncasecmp(line, "AuthInfo", 8) == 0)
+        auth_info_munge_socket(line, c->munge, sizeof(c->munge));
 }
 
 /* Who gets no answer from slurmctld reads what the commands read. */

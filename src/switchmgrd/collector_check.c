@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/host_names.h"
+#include "base/limits.h"
 #include "base/number.h"
-#include "elan/hostlist.h"
 #include "switchmgrd/collector.h"
 
 static int wrong(struct errbuf *err, const char *key, const char *what,
@@ -50,14 +51,14 @@ static int check_address(const char *key, const char *text, uint16_t port,
 
 static int check_list(const char *key, const char *text, struct errbuf *err)
 {
-    struct elan_names names;
+    struct host_names names;
     struct errbuf why;
 
     if (!text || !*text)
         return 0;
-    if (elan_hostlist_expand(&names, text, &why) < 0)
+    if (host_names_expand(&names, text, SF_ELAN_NODES_MAX, &why) < 0)
         return errprintf(err, "%s: %s", key, why.text);
-    elan_names_free(&names);
+    host_names_free(&names);
     return 0;
 }
 

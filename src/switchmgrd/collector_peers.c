@@ -12,9 +12,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/host_names.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/sitedir.h"
-#include "elan/hostlist.h"
 #include "switchmgrd/collector.h"
 
 struct collector_peer *collector_peer_find(struct collector *n,
@@ -80,17 +81,17 @@ static int take_reporters(struct collector *n, const char *list,
 static int take_maintenance(struct collector *n, const char *list,
                             struct errbuf *err)
 {
-    struct elan_names names = {NULL, 0, 0};
+    struct host_names names = {NULL, 0, 0};
     struct errbuf why;
     struct collector_peer *p;
 
-    if (elan_hostlist_expand(&names, list, &why) < 0)
+    if (host_names_expand(&names, list, SF_ELAN_NODES_MAX, &why) < 0)
         return errprintf(err, "Maintenance: %s", why.text);
     for (uint32_t i = 0; n && i < names.n; i++) {
         if ((p = collector_peer_make(n, names.name[i])))
             p->maintenance = true;
     }
-    elan_names_free(&names);
+    host_names_free(&names);
     return 0;
 }
 

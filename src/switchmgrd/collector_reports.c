@@ -24,12 +24,12 @@
 #include "base/be.h"
 #include "base/bytebuf.h"
 #include "base/clerk.h"
+#include "base/host_names.h"
 #include "base/limits.h"
 #include "base/local.h"
 #include "base/netaddr.h"
 #include "base/seal.h"
 #include "base/sitedir.h"
-#include "elan/hostlist.h"
 #include "switchmgrd/collector.h"
 
 /* ---- who may report ---------------------------------------------------- */
@@ -103,16 +103,16 @@ static enum verdict refuse_source(struct collector *n, const char *who,
 
 static bool listed(const char *list, const char *name)
 {
-    struct elan_names names;
+    struct host_names names;
     bool found = false;
 
     if (!list || !*list)
         return true; /* no list: any */
-    if (elan_hostlist_expand(&names, list, NULL) < 0)
+    if (host_names_expand(&names, list, SF_ELAN_NODES_MAX, NULL) < 0)
         return false;
     for (uint32_t i = 0; i < names.n && !found; i++)
         found = strcmp(names.name[i], name) == 0;
-    elan_names_free(&names);
+    host_names_free(&names);
     return found;
 }
 

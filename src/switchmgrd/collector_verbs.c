@@ -4,8 +4,9 @@
  */
 #include <string.h>
 
+#include "base/host_names.h"
 #include "base/jsonx.h"
-#include "elan/hostlist.h"
+#include "base/limits.h"
 #include "switchmgrd/collector.h"
 
 static struct json_object *counts(const struct collector *n,
@@ -296,7 +297,7 @@ static int verb_maintained(const struct ctl_request *q, struct errbuf *err)
 }
 
 /* All or none: a name that nobody knows is a mistake. */
-static int set_maintenance(struct collector *n, const struct elan_names *names,
+static int set_maintenance(struct collector *n, const struct host_names *names,
                            bool on, struct errbuf *err)
 {
     for (uint32_t i = 0; i < names->n; i++) {
@@ -313,16 +314,16 @@ static int verb_maintenance(const struct ctl_request *q, struct errbuf *err)
 {
     struct collector *n = q->arg;
     const char *list = jsonx_str(q->in, "nodes", 4096);
-    struct elan_names names;
+    struct host_names names;
     int rc;
     bool on;
 
     if (!list || !jsonx_bool(q->in, "on", &on))
         return errprintf(err, "\"nodes\" and \"on\" are needed");
-    if (elan_hostlist_expand(&names, list, err) < 0)
+    if (host_names_expand(&names, list, SF_ELAN_NODES_MAX, err) < 0)
         return -1;
     rc = set_maintenance(n, &names, on, err);
-    elan_names_free(&names);
+    host_names_free(&names);
     if (rc < 0)
         return -1;
     collector_event(n, steady_now(), "maintenance of %.100s: %s by uid %u",

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host_names.h"
+#include "base/limits.h"
 #include "elan/elanhosts.h"
-#include "elan/hostlist.h"
 #include "elan/options.h"
 #include "elan/state.h"
 #include "fuzz.h"
@@ -15,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = strndup((const char *)data, size);
     struct elanhosts *natural = elanhosts_natural();
-    struct elan_names names;
+    struct host_names names;
     struct elan_options options;
     struct elan_site site;
     struct elan_state state;
@@ -30,8 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         elan_options_parse(&options, text, &site, &err);
         elan_state_parse(&state, "fuzz", text, &err);
         elanhosts_ids(natural, text, 1, &id, &err);
-        if (elan_hostlist_expand(&names, text, &err) == 0)
-            elan_names_free(&names);
+        if (host_names_expand(&names, text, SF_ELAN_NODES_MAX, &err) == 0)
+            host_names_free(&names);
     }
     elanhosts_destroy(natural);
     free(text);

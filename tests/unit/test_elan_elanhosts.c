@@ -1,96 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Host lists and the identity table.
+ * The identity table.
  */
 #include "base/limits.h"
 #include "elan/elanhosts.h"
-#include "elan/hostlist.h"
 #include "elan_util.h"
-
-static void expect_names(const char *text, const char *want)
-{
-    struct elan_names names;
-    struct errbuf err = {""};
-    char got[4096] = "";
-
-    if (elan_hostlist_expand(&names, text, &err) < 0)
-        fail_msg("%s: %s", text, err.text);
-    for (uint32_t i = 0; i < names.n; i++) {
-        strcat(got, names.name[i]);
-        strcat(got, i + 1 < names.n ? " " : "");
-    }
-    assert_string_equal(got, want);
-    elan_names_free(&names);
-}
-
-static void hostlist_expands_as_slurm_does(void **state)
-{
-    expect_names("n0", "n0");
-    expect_names("n[0-3,8],login", "n0 n1 n2 n3 n8 login");
-    expect_names("n[08-11]", "n08 n09 n10 n11");
-    expect_names("n[8-11]", "n8 n9 n10 n11");
-    expect_names("n[098-101]", "n098 n099 n100 n101");
-    expect_names("r[1-2]n[0-1]", "r1n0 r1n1 r2n0 r2n1");
-    expect_names("n[3,1,2]-ib.example.org",
-                 "n3-ib.example.org n1-ib.example.org n2-ib.example.org");
-    expect_names("n[000001-2]", "n000001 n000002");
-    expect_names("a,a", "a a");
-}
-
-static void expect_list_refused(const char *text, int code, const char *error)
-{
-    struct elan_names names;
-    struct errbuf err = {""};
-
-    errno = 0;
-    assert_int_equal(elan_hostlist_expand(&names, text, &err), -1);
-    assert_int_equal(errno, code);
-    assert_string_equal(err.text, error);
-    assert_int_equal(names.n, 0);
-    assert_null(names.name);
-}
-
-static void hostlist_errors_say_where(void **state)
-{
-    expect_list_refused("", EINVAL, "a name is missing at \"\"");
-    expect_list_refused("n1,,n2", EINVAL, "a name is missing at \",n2\"");
-    expect_list_refused("n1,", EINVAL, "a name is missing at \"\"");
-    expect_list_refused("n[0-3", EINVAL, "] is missing at \"0-3\"");
-    expect_list_refused("n]", EINVAL,
-                        "a character that no node name has at \"]\"");
-    expect_list_refused("n[]", EINVAL,
-                        "a number is missing or too long at \"]\"");
-    expect_list_refused("n[1-]", EINVAL,
-                        "a number is missing or too long at \"1-]\"");
-    expect_list_refused("n[3-1]", EINVAL, "a range runs backwards at \"3-1]\"");
-    expect_list_refused("n[1[2]]", EINVAL,
-                        "neither , nor ] after a number at \"1[2]]\"");
-    expect_list_refused("n[1234567890]", EINVAL,
-                        "a number is missing or too long at \"1234567890]\"");
-    expect_list_refused("n m", EINVAL,
-                        "a character that no node name has at \" m\"");
-    expect_list_refused("n[1][1][1][1][1]", EINVAL,
-                        "too many brackets in one name at \"1]\"");
-}
-
-static void hostlist_is_bounded(void **state)
-{
-    struct elan_names names;
-    char longer[SF_ELAN_NAME_MAX + 1];
-
-    expect_list_refused("n[0-65536]", EINVAL,
-                        "a range is too long at \"0-65536]\"");
-    expect_list_refused("n[0-999][0-999][0-999][0-999]", E2BIG,
-                        "more than 65536 names");
-    assert_int_equal(elan_hostlist_expand(&names, "n[0-65535]", NULL), 0);
-    assert_int_equal(names.n, 65536);
-    elan_names_free(&names);
-    memset(longer, 'n', sizeof(longer));
-    longer[SF_ELAN_NAME_MAX] = '\0';
-    assert_int_equal(elan_hostlist_expand(&names, longer, NULL), -1);
-    longer[SF_ELAN_NAME_MAX - 1] = '\0';
-    assert_int_equal(elan_hostlist_expand(&names, longer, NULL), 0);
-    elan_names_free(&names);
-}
 
 /* ---- the table ------------------------------------------------------------
  */
@@ -345,9 +258,6 @@ static void example_file_is_good(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostlist_expands_as_slurm_does),
-        cmocka_unit_test(hostlist_errors_say_where),
-        cmocka_unit_test(hostlist_is_bounded),
         cmocka_unit_test(table_gives_ids_and_boards_per_rail),
         cmocka_unit_test(table_names_the_missing_node),
         cmocka_unit_test(natural_default_is_the_number_of_the_name),

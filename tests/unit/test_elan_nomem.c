@@ -2,8 +2,9 @@
  * The n-th allocation fails, for every n: ENOMEM, nothing leaked, nothing
  * half done.  The linker sends every allocation of the engines through here.
  */
+#include "base/host_names.h"
+#include "base/limits.h"
 #include "elan/elanhosts.h"
-#include "elan/hostlist.h"
 #include "elan/partition.h"
 #include "elan_util.h"
 #include "nomem.h"
@@ -165,11 +166,11 @@ static int decode_payload(void)
 
 static int expand_names(void)
 {
-    struct elan_names names;
+    struct host_names names;
 
-    if (elan_hostlist_expand(&names, "n[0-40]", NULL) < 0)
+    if (host_names_expand(&names, "n[0-40]", SF_ELAN_NODES_MAX, NULL) < 0)
         return -1;
-    elan_names_free(&names);
+    host_names_free(&names);
     return 0;
 }
 

@@ -3,133 +3,8 @@
  * is found.
  */
 #include "net/format.h"
-#include "net/hostlist.h"
 #include "net/topo.h"
 #include "net_check.h"
-
-/* ---- lists of names -------------------------------------------------------
- */
-
-static bool collect(void *arg, const char *name)
-{
-    strcat(arg, name);
-    strcat(arg, " ");
-    return true;
-}
-
-static void expands(const char *text, const char *names)
-{
-    char got[1000] = "";
-    struct errbuf err;
-
-    assert_int_equal(net_hostlist_expand(text, collect, got, &err), 0);
-    assert_string_equal(got, names);
-}
-
-static void lists_expand(void **state)
-{
-    static const char *const wrong[] = {"",
-                                        "a,",
-                                        "n[",
-                                        "n[1",
-                                        "n]",
-                                        "n[]",
-                                        "n[a]",
-                                        "n[2-1]",
-                                        "n[1-]",
-                                        "n[-1]",
-                                        "n[1,]",
-                                        "n[1-2",
-                                        "n[1]]",
-                                        "n[0-999999999]",
-                                        "n[1234567890]",
-                                        "a\001"};
-    char got[100] = "";
-    struct errbuf err;
-
-    expands("n1", "n1 ");
-    expands("n[0-2,8],login", "n0 n1 n2 n8 login ");
-    expands("r[1-2]n[08-10]", "r1n08 r1n09 r1n10 r2n08 r2n09 r2n10 ");
-    for (size_t i = 1; i < sizeof(wrong) / sizeof(*wrong); i++) {
-        char big[100] = "";
-
-        if (strstr(wrong[i], "999999999"))
-            continue;
-        if (net_hostlist_expand(wrong[i], collect, big, &err) != -1)
-            fail_msg("%s", wrong[i]);
-    }
-    assert_int_equal(net_hostlist_expand("", collect, got, &err), -1);
-}
-
-static bool count(void *arg, const char *name)
-{
-    ++*(uint32_t *)arg;
-    return true;
-}
-
-static void endless_lists_end(void **state)
-{
-    struct errbuf err;
-    uint32_t n = 0;
-
-    assert_int_equal(net_hostlist_expand("n[0-999999999]", count, &n, &err),
-                     -1);
-    assert_int_equal(n, SF_NET_NODES_MAX);
-    assert_int_equal(
-        net_hostlist_expand("n[0-9999]m[0-9999]k[0-9999]", count, &n, &err),
-        -1);
-}
-
-static void lists_compress(void **state)
-{
-    const char *names[] = {"n10",  "n9", "n1",   "login", "n2", "n3", "m007",
-                           "m008", "m6", "a-p1", "a-p2",  "x",  "7",  "8"};
-    struct bytebuf b;
-
-    bytebuf_init(&b, 1000);
-    assert_true(net_hostlist_compress(names, 14, &b));
-    bytebuf_add(&b, "", 1);
-    assert_string_equal((const char *)bytebuf_data(&b),
-                        "[7-8],a-p[1-2],login,m6,m[007-008],n[1-3,9-10],x");
-    bytebuf_free(&b);
-}
-
-static void compressed_lists_expand_to_the_same(void **state)
-{
-    struct net_rng rng = {5};
-
-    for (int round = 0; round < 200; round++) {
-        char text[40][16], got[2000] = "", want[2000] = "";
-        const char *names[40];
-        unsigned n = 1 + net_rng_below(&rng, 39);
-        struct bytebuf b;
-        struct errbuf err;
-
-        for (unsigned i = 0; i < n; i++) {
-            switch (net_rng_below(&rng, 3)) {
-            case 0:
-                snprintf(text[i], sizeof(text[i]), "n%u", i);
-                break;
-            case 1:
-                snprintf(text[i], sizeof(text[i]), "n%03u", i);
-                break;
-            default:
-                snprintf(text[i], sizeof(text[i]), "a%ub%u", i, i * 7 % 5);
-            }
-            names[i] = text[i];
-        }
-        bytebuf_init(&b, 2000);
-        assert_true(net_hostlist_compress(names, n, &b));
-        bytebuf_add(&b, "", 1);
-        for (unsigned i = 0; i < n; i++)
-            collect(want, names[i]);
-        if (net_hostlist_expand((const char *)bytebuf_data(&b), collect, got,
-                                &err) < 0)
-            fail_msg("%s", err.text);
-        assert_string_equal(got, want);
-        bytebuf_free(&b);
-    }
-}
 
 /* ---- the writer -----------------------------------------------------------
  */
@@ -341,7 +216,7 @@ static void what_ends_slurmctld_is_fatal(void **state)
            "2: no line has the switch c\n");
     judged("SwitchName=a Nodes=n1\nSwitchName=b Switches=b\n", -1,
            "2: b is its own child\n");
-    judged("SwitchName=a Nodes=n[1\n", -1, "1: a [ without ]\n");
+    judged("SwitchName=a Nodes=n[1\n", -1, "1: ] is missing at \"1\"\n");
     judged("SwitchName=a Nodes=n1\nSwitchName=b Switches=c\n"
            "SwitchName=c Switches=b\n",
            -1, "2: switch b: a cycle, or deeper than 20 levels\n");
@@ -394,10 +269,6 @@ static void twenty_levels_are_enough(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_expand),
-        cmocka_unit_test(endless_lists_end),
-        cmocka_unit_test(lists_compress),
-        cmocka_unit_test(compressed_lists_expand_to_the_same),
         cmocka_unit_test(small_tree_in_full),
         cmocka_unit_test(every_net_gives_a_file_that_keeps_the_rules),
         cmocka_unit_test(nothing_changed_nothing_differs),

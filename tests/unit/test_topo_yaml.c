@@ -80,7 +80,7 @@ static void what_breaks_a_rule_of_the_tree_is_found(void **state)
                 "    - switch: b\n      children: c\n",
            -1, "7: no line has the switch c\n");
     judged(HEAD "    - switch: a\n      nodes: n[1\n", -1,
-           "5: a [ without ]\n");
+           "5: ] is missing at \"1\"\n");
     judged("- topology: a\n  tree:\n    switches: []\n", -1,
            "3: no switches\n");
 }
@@ -137,7 +137,7 @@ static void blocks_are_judged(void **state)
     judged(BLOCKS "blocks: [{block: x, nodes: n[1}]\n", -1,
            "3: did not find expected ',' or '}'\n");
     judged(BLOCKS "blocks: [{block: x, nodes: 'n[1'}]\n", -1,
-           "3: a [ without ]\n");
+           "3: ] is missing at \"1\"\n");
     judged(BLOCKS "blocks:\n    - {block: x, nodes: n1}\n"
                   "    - {block: x, nodes: n2}\n",
            -1, "5: block x is there already\n");

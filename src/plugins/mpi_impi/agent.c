@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/auth_info.h"
 #include "base/sitedir.h"
 #include "impid/names.h"
 #include "plugins/mpi_impi/agent.h"
@@ -123,11 +124,10 @@ static void record_number(FILE *f, const char *key, uint32_t value)
 /* "socket=PATH" of AuthInfo, which is Slurm's own configuration. */
 static void record_munge(FILE *f)
 {
-    const char *p = slurm_conf.authinfo;
+    char path[SF_SITEDIR_PATH_MAX];
 
-    p = p ? strstr(p, "socket=") : NULL;
-    if (p)
-        fprintf(f, "munge=%.*s%c", (int)strcspn(p + 7, ","), p + 7, '\0');
+    record(f, "munge",
+           auth_info_munge_socket(slurm_conf.authinfo, path, sizeof(path)));
 }
 
 /* switch/elan's job_fini will stop impid, where there is one. */

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/auth_info.h"
 #include "base/sitedir.h"
 #include "base/quiet_thread.h"
 #include "impi/agent_wire.h"
@@ -234,15 +235,6 @@ static char *expand_nodes(const char *node_list)
     return text;
 }
 
-static void munge_socket(char *out, size_t size)
-{
-    const char *p = slurm_conf.authinfo;
-
-    p = p ? strstr(p, "socket=") : NULL;
-    snprintf(out, size, "%.*s", p ? (int)strcspn(p + 7, ",") : 0,
-             p ? p + 7 : "");
-}
-
 /* The variables as they are now: the thread may not look at them later. */
 static char **copy_env(void)
 {
@@ -303,7 +295,8 @@ static int start_server(const struct slurmabi_mpi_client *client,
 {
     const slurm_step_layout_t *layout = client->step_layout;
 
-    munge_socket(launch.munge, sizeof(launch.munge));
+    auth_info_munge_socket(slurm_conf.authinfo, launch.munge,
+                           sizeof(launch.munge));
     if (impi_server_address(launch.bind, launch.advertise, site,
                             layout->node_list, err) < 0)
         return -1;

@@ -17,10 +17,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/host_names.h"
+#include "base/limits.h"
 #include "base/mac.h"
-#include "base/sitedir.h"
 #include "base/seal.h"
-#include "elan/hostlist.h"
+#include "base/sitedir.h"
 #include "elan/lease.h"
 #include "elan/partition.h"
 #include "plugins/switch_elan/gate.h"
@@ -595,11 +596,11 @@ void switch_elan_job_over(void)
 static int lay_out_nodes(struct elan_layout *nodes, const char *list,
                          struct errbuf *err)
 {
-    struct elan_names names = {0};
+    struct host_names names = {0};
     uint16_t *tasks = NULL;
     int rc = -1;
 
-    if (elan_hostlist_expand(&names, list, err) == 0 &&
+    if (host_names_expand(&names, list, SF_ELAN_NODES_MAX, err) == 0 &&
         !(tasks = calloc(names.n + 1, sizeof(*tasks))))
         errprintf(err, "out of memory");
     if (tasks) {
@@ -615,7 +616,7 @@ static int lay_out_nodes(struct elan_layout *nodes, const char *list,
                               ctld.site.options.rails, err);
     }
     free(tasks);
-    elan_names_free(&names);
+    host_names_free(&names);
     return rc;
 }
 

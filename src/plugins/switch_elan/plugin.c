@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auth_info.h"
 #include "plugins/switch_elan/hooks.h"
 #include "plugins/switch_elan/sweep.h"
 
@@ -35,19 +36,7 @@ int fini(void)
 
 const char *switch_elan_munge_socket(char *buf, size_t size)
 {
-    const char *at =
-        slurm_conf.authinfo ? strstr(slurm_conf.authinfo, "socket=") : NULL;
-    size_t len;
-
-    if (!at)
-        return NULL;
-    at += strlen("socket=");
-    len = strcspn(at, ",");
-    if (len == 0 || len >= size)
-        return NULL;
-    memcpy(buf, at, len);
-    buf[len] = '\0';
-    return buf;
+    return auth_info_munge_socket(slurm_conf.authinfo, buf, size);
 }
 
 struct switch_jobinfo *switch_elan_info_create(uint32_t job_id,
