@@ -183,6 +183,19 @@ fabric_is_configured() {
     done
 }
 
+# For tests (lib.sh).  Nothing is left of the start, or of the case before;
+# what switchmgrd logs from here on is fabric_log's.
+fabric_settles() {
+    local k
+    wait_for 90 fabric_is_configured
+    wait_for 90 fabric_is_all_up
+    for k in $FABRIC_NODES; do wait_for 90 is_idle "$k"; done
+    fabric_before=$(wc -l <"$CLUSTER/log/switchmgrd.log")
+}
+fabric_log() {
+    tail -n "+$((fabric_before + 1))" "$CLUSTER/log/switchmgrd.log"
+}
+
 # fabric_pids NAME: all processes of that name.
 fabric_pids() {
     local pid

@@ -135,15 +135,6 @@ reason_of() {
     sinfo -h -n "$1" -o %E
 }
 
-is_drained() {
-    case $(sinfo -h -n "$1" -o %T) in drain*) return 0 ;; esac
-    return 1
-}
-
-is_idle() {
-    [ "$(sinfo -h -n "$1" -o %T)" = idle ]
-}
-
 # health_up: four nodes with a reporter each, switchmgrd, metrics served.
 health_up() {
     local node

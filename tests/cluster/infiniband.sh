@@ -12,6 +12,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/mini/patience.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/fabric.sh"
 
+fabric_is_configured() { :; } # routes are OpenSM's
+
 ib_missing() { # what this machine lacks; nothing: it can be done
     local sim
     command -v ibsim >/dev/null || echo ibsim

@@ -52,6 +52,16 @@ skip() {
     exit 0
 }
 
+# What Slurm says of a node.
+is_idle() { # NODE
+    [ "$(sinfo -h -n "$1" -o %T)" = idle ]
+}
+
+is_drained() { # NODE
+    case $(sinfo -h -n "$1" -o %T) in drain*) return 0 ;; esac
+    return 1
+}
+
 # slurm_since MAJOR.MINOR: is this Slurm of that release or later?
 slurm_since() {
     local version

@@ -148,10 +148,6 @@ no_live_step() {
     [ ! -d "/proc/$live" ] || [ -z "$(ls "/proc/$live/fd" 2>/dev/null)" ]
 }
 
-node_is_idle() {
-    [ "$(sinfo -h -n n0 -o %T)" = idle ]
-}
-
 # Slurm then does not know the job, and kills what runs under it.
 case_killed_before_the_record_was_written() { # SL-11 EL-11
     start_live_step
@@ -163,7 +159,7 @@ case_killed_before_the_record_was_written() { # SL-11 EL-11
     wait_for 20 scontrol ping
     wait_for 40 no_live_step
     wait "$live" && fail "the lost step ended well"
-    wait_for 20 node_is_idle
+    wait_for 20 is_idle n0
     run_as_user srun -n1 -w n0 "$SHOW"
     assert_code 0
     [ "$(number "$out")" -gt "$(number "$old")" ] ||

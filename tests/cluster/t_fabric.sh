@@ -13,21 +13,8 @@ LIMIT=120
 fabric_manager
 fabric_up
 
-drained() {
-    case $(sinfo -h -n "$1" -o %T) in drain*) return 0 ;; esac
-    return 1
-}
-idle() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
-# Nothing is left of the start, or of the case before.
-settled() {
-    local k
-    wait_for 60 fabric_is_configured
-    wait_for 60 fabric_is_all_up
-    for k in $FABRIC_NODES; do wait_for 60 idle "$k"; done
-}
-
 case_the_mappers_agree_and_sinfo_shows_it() {
-    settled
+    fabric_settles
     run_as_root ctl "$STAGE/bin/sfabric"
     assert_code 0
     run_as_user srun -N4 -C fabric_up true
@@ -36,7 +23,7 @@ case_the_mappers_agree_and_sinfo_shows_it() {
 
 # The map had board addresses and numbers of its own, switchmgrd other numbers.
 case_one_name_for_one_thing_everywhere() {
-    settled
+    fabric_settles
     run_as_root n0 "$STAGE/bin/sfabric" hosts
     assert_code 0
     assert_output '^n2 +020000000002 +leaf1 +0 '
@@ -63,7 +50,7 @@ assert_same_names() {
 
 # As an NHC check asks, without any option: it looked for another socket.
 case_each_node_checks_its_own_nic() {
-    settled
+    fabric_settles
     run_as_root n0 "$STAGE/bin/sfabric" check
     assert_code 0
     assert_output '^n0: link up, network fully configured, routes to 3 hosts$'
@@ -81,25 +68,25 @@ case_every_daemon_says_when_it_serves() {
 ready_are() { [ "$(grep -cx "$1 READY=1" "$CLUSTER/log/notify.log")" = "$2" ]; }
 
 case_programs_talk_along_computed_routes() {
-    settled
+    fabric_settles
     run_as_user srun -N4 -n8 --ntasks-per-node=2 "$PING" ping 64
     assert_code 0
     assert_output '^process [0-7]: all 7 answered, 0 wrong, 0 missing$' 8
 }
 
 case_a_pulled_cable_drains_its_node_and_only_it() {
-    settled
+    fabric_settles
     fabric_fault "down n2:0"
     wait_for 60 fabric_is n2 down
-    wait_for 60 drained n2
+    wait_for 60 is_drained n2
     capture sinfo -h -n n2 -o %E
     assert_output '^switchmgrd: '
-    wait_for 20 idle n0
+    wait_for 20 is_idle n0
     run_as_user srun -N3 -w n0,n1,n3 "$PING" ping 64
     assert_code 0
     fabric_fault "up n2:0"
     wait_for 90 fabric_is_all_up
-    wait_for 60 idle n2
+    wait_for 60 is_idle n2
 }
 
 # Whose board is the highest leads; alone it would have all others down.
@@ -115,36 +102,36 @@ nobody_answers() { # NODE: its hsnd said so last
 # Its own mapper finds nothing and would leave hsnd without a peer to ask; then
 # nobody could be missed any more.
 case_a_node_that_is_cut_off_does_not_say_it_is_well() {
-    settled
+    fabric_settles
     fabric_fault "down n1:0"
     wait_for 60 nobody_answers n1
     wait_for 60 maps_only_itself n1
-    wait_for 60 drained n1
+    wait_for 60 is_drained n1
     nobody_answers n1 || fail "hsnd took it back"
     run_as_root n1 "$STAGE/bin/sfabric" check
     assert_code 2
     fabric_fault "up n1:0"
     wait_for 90 fabric_is_all_up
-    wait_for 60 idle n1
+    wait_for 60 is_idle n1
 }
 
 # Others may be silent for a second, too, when the machine stands still: then
 # their own hsnd says so, not the map of n3.
 case_a_leader_that_is_cut_off_drains_only_itself() {
     local k log=$CLUSTER/log/switchmgrd.log before
-    settled
+    fabric_settles
     before=$(wc -l <"$log")
     fabric_fault "down n3:0"
-    wait_for 60 drained n3
+    wait_for 60 is_drained n3
     for k in n0 n1 n2; do
         wait_for 60 fabric_is $k up
-        wait_for 60 idle $k
+        wait_for 60 is_idle $k
     done
     assert_empty "$(tail -n +$((before + 1)) "$log" |
         grep -E 'n[012] drained: .*not in the map')" "drained by the map"
     fabric_fault "up n3:0"
     wait_for 90 fabric_is_all_up
-    wait_for 60 idle n3
+    wait_for 60 is_idle n3
 }
 
 sfabric_says() { # PATTERN
@@ -152,7 +139,7 @@ sfabric_says() { # PATTERN
     grep -qE -- "$1" <<<"$out"
 }
 case_a_dead_spine_costs_no_node() {
-    settled
+    fabric_settles
     fabric_fault "kill spine0"
     wait_for 60 fabric_has_xbars 3
     wait_for 60 fabric_is_configured

@@ -14,19 +14,6 @@ LOG=$CLUSTER/log/switchmgrd.log
 CONF=$CLUSTER/etc.fabric/switchmgr.conf
 fabric_up
 
-idle() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
-drained() {
-    case $(sinfo -h -n "$1" -o %T) in drain*) return 0 ;; esac
-    return 1
-}
-settled() {
-    local k
-    wait_for 90 fabric_is_configured
-    wait_for 90 fabric_is_all_up
-    for k in $FABRIC_NODES; do wait_for 90 idle "$k"; done
-    before=$(wc -l <"$LOG")
-}
-since() { tail -n "+$((before + 1))" "$LOG"; }
 # reread LINE..: with these lines more; none: as at first.
 reread() {
     local had
@@ -42,19 +29,20 @@ FRAMES='[0-9.]+% of frames lost at'
 
 case_a_cable_that_breaks_frames_is_shown() { # SL-23
     local k
-    settled
+    fabric_settles
     fabric_fault "corrupt n2:0 0.01"
     wait_for 120 fabric_is n2 degraded
     run_as_root ctl "$STAGE/bin/sfabric" why n2
     assert_output "$FRAMES leaf1:0 limit 0.01%"
     capture scontrol show node n2
     assert_output 'Extra=.*why=[0-9.]+%_of_frames_lost_at_lea'
-    idle n2 || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
+    is_idle n2 || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
     sleep 20 # long enough for others to be accused
     for k in n0 n1 n3; do
-        fabric_is $k up || fail "$k: $(since | grep "host $k")"
+        fabric_is $k up || fail "$k: $(fabric_log | grep "host $k")"
     done
-    assert_equal 1 "$(since | grep -cE "host n2 .*-> degraded .*$FRAMES")" \
+    assert_equal 1 \
+        "$(fabric_log | grep -cE "host n2 .*-> degraded .*$FRAMES")" \
         "times told"
     run_as_user srun -N1 -w n2 true # it works, all in all
     assert_code 0
@@ -62,22 +50,22 @@ case_a_cable_that_breaks_frames_is_shown() { # SL-23
     reread ErrorWindow=5
     wait_for 120 fabric_is n2 up
     reread
-    settled
+    fabric_settles
 }
 
 # By explicit policy only; and back when it is well again.
 case_a_lossy_cable_drains_if_the_site_says_so() { # SL-25
-    settled
+    fabric_settles
     reread DrainDegraded=yes ErrorWindow=5 ResumeAfter=1
     fabric_fault "loss n0:0 0.005"
-    wait_for 180 drained n0
+    wait_for 180 is_drained n0
     capture sinfo -h -n n0 -o %E
     assert_output "^switchmgrd: fabric rail 0 degraded \($FRAMES leaf0:0"
     assert_output 'limit 0.01%\) since [0-9-]+T[0-9:]+, '
     fabric_fault "loss n0:0 0"
-    wait_for 180 idle n0
+    wait_for 180 is_idle n0
     reread
-    settled
+    fabric_settles
 }
 
 # flap HALF: the cable of n1 goes down and up, each time for so long.
@@ -107,25 +95,26 @@ flap_ends() {
     done
     fabric_fault "up n1:0"
 }
-told_flapping() { [ "$(since | grep -c 'host n1 .*-> flapping (')" -ge 1 ]; }
+told_flapping() { fabric_log | grep -q 'host n1 .*-> flapping ('; }
 
 # Once and once only, by its own name, and nobody else's; until it is quiet.
 flaps_are_told() { # HALF
-    settled
+    fabric_settles
     flap "$1"
     wait_for 120 told_flapping
     sleep 30 # many flaps
     run_as_root ctl "$STAGE/bin/sfabric" why n1
     assert_output 'down [0-9]+ times in 300 s at leaf0:1'
-    assert_equal 1 "$(since | grep -c 'host n1 .*-> flapping (')" "times told"
-    assert_empty "$(since | grep 'host n[023] .*-> flapping')" "others"
-    wait_for 60 drained n1 # by default
+    assert_equal 1 "$(fabric_log | grep -c 'host n1 .*-> flapping (')" \
+        "times told"
+    assert_empty "$(fabric_log | grep 'host n[023] .*-> flapping')" "others"
+    wait_for 60 is_drained n1 # by default
     capture sinfo -h -n n1 -o %E
     assert_output '^switchmgrd: fabric rail 0 flapping \(down [0-9]+ times in'
     flap_ends
     sleep 15 # until hsnd has told of the last
     reread FlapQuiet=5 ResumeAfter=1
-    wait_for 120 idle n1
+    wait_for 120 is_idle n1
     reread
 }
 case_a_cable_that_flaps_each_second_is_told_once() { flaps_are_told 0.5; }

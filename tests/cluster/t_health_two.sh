@@ -12,27 +12,13 @@ FABRIC_NODES='n0 n1' # n1 has the higher board: its mapper leads
 FABRIC_SWITCHMGR=SilentAfter=5
 cluster_up --nodes 2 --switch elan --node-conf "Features=$FABRIC_FEATURES"
 LIMIT=240
-LOG=$CLUSTER/log/switchmgrd.log
 fabric_up
 
-idle() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
-drained() {
-    case $(sinfo -h -n "$1" -o %T) in drain*) return 0 ;; esac
-    return 1
-}
-settled() {
-    local k
-    wait_for 60 fabric_is_configured
-    wait_for 60 fabric_is_all_up
-    for k in $FABRIC_NODES; do wait_for 60 idle "$k"; done
-    before=$(wc -l <"$LOG")
-}
-since() { tail -n "+$((before + 1))" "$LOG"; }
-since_has() { since | grep -q "$1"; }
+since_has() { fabric_log | grep -q "$1"; }
 nobody_was_drained() {
-    assert_empty "$(since | grep 'drained by us')" "drained by us"
-    idle n0 || fail "n0 is $(sinfo -h -n n0 -o '%T %E')"
-    idle n1 || fail "n1 is $(sinfo -h -n n1 -o '%T %E')"
+    assert_empty "$(fabric_log | grep 'drained by us')" "drained by us"
+    is_idle n0 || fail "n0 is $(sinfo -h -n n0 -o '%T %E')"
+    is_idle n1 || fail "n1 is $(sinfo -h -n n1 -o '%T %E')"
 }
 runs_on() { # NODE
     run_as_user srun -N1 -w "$1" true
@@ -42,26 +28,27 @@ runs_on() { # NODE
 # HsndStale more, but the crossbar of n0, whom nobody else answers, answers.
 n0_was_well() {
     wait_for 60 fabric_is n0 up
-    assert_empty "$(since | grep 'host n0 rail 0: .* -> down')" "n0 was down"
+    assert_empty "$(fabric_log | grep 'host n0 rail 0: .* -> down')" \
+        "n0 was down"
     runs_on n0 || fail "no step runs on n0: $err"
 }
 
 case_the_leaders_hsnd_is_stopped_and_nobody_is_drained() {
-    settled
+    fabric_settles
     pidkill TERM "$(fabric_pid n1 hsnd)"
     wait_for 60 since_has 'host n1 rail 0: .* -> unknown ('
     wait_for 60 since_has 'host n1 rail 0: .* -> degraded (hsnd: .* silent'
-    assert_empty "$(since | grep 'two mappers say')" "alarms"
+    assert_empty "$(fabric_log | grep 'two mappers say')" "alarms"
     nobody_was_drained
     n0_was_well
     wait_for 20 fabric_is n1 degraded
     fabric_start_hsnd n1
-    settled
+    fabric_settles
 }
 
 case_the_leaders_hsnd_stands_still_and_nobody_is_drained() {
     local pid
-    settled
+    fabric_settles
     pid=$(fabric_pid n1 hsnd)
     pidkill STOP "$pid"
     wait_for 60 since_has 'host n1 rail 0: .* -> unknown ('
@@ -69,24 +56,24 @@ case_the_leaders_hsnd_stands_still_and_nobody_is_drained() {
     nobody_was_drained
     n0_was_well
     pidkill CONT "$pid"
-    settled
+    fabric_settles
 }
 
 case_the_others_hsnd_is_stopped_and_nobody_is_drained() {
-    settled
+    fabric_settles
     pidkill TERM "$(fabric_pid n0 hsnd)"
     wait_for 60 since_has 'host n0 rail 0: .* -> unknown ('
     wait_for 60 since_has 'host n0 rail 0: .* -> degraded (hsnd: .* silent'
     nobody_was_drained
     runs_on n1 || fail "no step runs on n1: $err"
     fabric_start_hsnd n0
-    settled
+    fabric_settles
 }
 
 case_a_mapper_is_killed_and_nobody_is_drained() {
     local k pid
     for k in n1 n0; do
-        settled
+        fabric_settles
         pid=$(fabric_pid $k mapperd)
         pidkill KILL "$pid"
         # The other's map lacks it, and its routes: nobody answers it then.
@@ -95,12 +82,12 @@ case_a_mapper_is_killed_and_nobody_is_drained() {
         nobody_was_drained
         fabric_start_mapperd $k
     done
-    settled
+    fabric_settles
 }
 
 case_all_daemons_are_restarted_and_nobody_is_drained() {
     local k d
-    settled
+    fabric_settles
     for k in $FABRIC_NODES; do
         for d in hsnd mapperd; do pidkill KILL "$(fabric_pid $k $d)"; done
     done
@@ -114,7 +101,7 @@ case_all_daemons_are_restarted_and_nobody_is_drained() {
     wait_for 60 fabric_is_configured
     wait_for 60 fabric_is_all_up
     nobody_was_drained
-    assert_empty "$(since | grep 'down (link up)')" "contradictions"
+    assert_empty "$(fabric_log | grep 'down (link up)')" "contradictions"
 }
 
 # The others' words: n0 alone says that n1 is gone, and n1 says so itself.
@@ -122,15 +109,16 @@ case_a_pulled_cable_drains_its_node_alone() {
     local k other
     for k in n1 n0; do
         [ $k = n1 ] && other=n0 || other=n1
-        settled
+        fabric_settles
         fabric_fault "down $k:0"
-        wait_for 60 drained $k
-        assert_empty "$(since | grep "node $other: drained by us")" "$other"
-        idle $other || fail "$other is $(sinfo -h -n $other -o '%T %E')"
+        wait_for 60 is_drained $k
+        assert_empty "$(fabric_log | grep "node $other: drained by us")" \
+            "$other"
+        is_idle $other || fail "$other is $(sinfo -h -n $other -o '%T %E')"
         fabric_fault "up $k:0"
-        wait_for 60 idle $k
+        wait_for 60 is_idle $k
     done
-    settled
+    fabric_settles
 }
 
 run_cases

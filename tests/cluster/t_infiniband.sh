@@ -11,21 +11,8 @@ lacks=$(ib_missing)
 cluster_up --nodes 4 --switch none \
     --node-conf "Features=$FABRIC_FEATURES"
 LIMIT=300
-LOG=$CLUSTER/log/switchmgrd.log
 ib_up || exit 99
 
-idle() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
-drained() {
-    case $(sinfo -h -n "$1" -o %T) in drain*) return 0 ;; esac
-    return 1
-}
-settled() {
-    local k
-    wait_for 60 fabric_is_all_up
-    for k in $FABRIC_NODES; do wait_for 60 idle "$k"; done
-    before=$(wc -l <"$LOG")
-}
-since() { tail -n "+$((before + 1))" "$LOG"; }
 says() { # PATTERN WORDS..: sfabric
     run_as_root ctl "$STAGE/bin/sfabric" "${@:2}"
     grep -Eq "$1" <<<"$out"
@@ -33,60 +20,60 @@ says() { # PATTERN WORDS..: sfabric
 
 case_a_pulled_cable_of_infiniband_reaches_sinfo() { # SL-24
     local k
-    settled
+    fabric_settles
     ib_pull 1002 1
-    wait_for 60 drained n2
+    wait_for 60 is_drained n2
     capture sinfo -h -n n2 -o %E
     assert_output '^switchmgrd: fabric rail 0 down \(no link at leaf1:1: '
     says 'no link at leaf1:1' why n2 || fail "sfabric why: $out"
     for k in n0 n1 n3; do
-        fabric_is $k up || fail "$k: $(since | grep "host $k")"
-        idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
+        fabric_is $k up || fail "$k: $(fabric_log | grep "host $k")"
+        is_idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
     done
-    assert_equal 1 "$(since | grep -cE 'host n2 .*-> down')" "times told"
+    assert_equal 1 "$(fabric_log | grep -cE 'host n2 .*-> down')" "times told"
     ib_plug 1002 1
-    settled
+    fabric_settles
 }
 
 # One node, two rails: the reason says which.
 case_a_rail_of_two_is_told_apart() { # SL-24
-    settled
+    fabric_settles
     ib_pull 1002 3
     wait_for 60 fabric_is n3 down
-    wait_for 60 drained n3
+    wait_for 60 is_drained n3
     capture sinfo -h -n n3 -o %E
     assert_output '^switchmgrd: fabric rail 1 down \(no link at leaf1:3: '
     ib_plug 1002 3
-    settled
+    fabric_settles
 }
 
 # A cable between switches is nobody's drain.
 case_a_cable_between_switches_is_shown() { # SL-24
     local k
-    settled
+    fabric_settles
     ib_pull 1001 5
     wait_for 60 says 'link leaf0:5 - spine0:1 is down: no link at'
     for k in $FABRIC_NODES; do
-        idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
+        is_idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
     done
     ib_plug 1001 5
     wait_for 60 no_link_down
-    settled
+    fabric_settles
 }
 no_link_down() { ! says 'link leaf0:5 .* is down'; }
 
 # A subnet manager is what brings a port up: none does here any more.
 case_a_port_without_a_subnet_manager_is_not_up() { # SL-24
     local pid
-    settled
+    fabric_settles
     for pid in $(fabric_pids opensm); do pidkill KILL "$pid"; done
     ib_pull 1002 1
-    wait_for 60 drained n2
+    wait_for 60 is_drained n2
     ib_plug 1002 1
     wait_for 60 says 'leaf1:1 is INIT: no subnet manager' why n2
-    drained n2 || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
+    is_drained n2 || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
     ib_start_sm
-    settled
+    fabric_settles
 }
 
 # errors NUMBER: the symbol errors that leaf1's port to n2 has counted.
@@ -98,7 +85,7 @@ errors() {
 # Shown with rate and limit, by default nobody's drain, and over when it is.
 case_symbol_errors_are_shown_with_rate_and_limit() { # SL-24
     local n=0
-    settled
+    fabric_settles
     while ! fabric_is n2 degraded && [ $n -lt 60000 ]; do
         errors $((n += 500))
         sleep 1
@@ -106,26 +93,27 @@ case_symbol_errors_are_shown_with_rate_and_limit() { # SL-24
     says 'leaf1:1 symbol errors [0-9]+/s > 10/s' why n2 || fail "why: $out"
     capture scontrol show node n2
     assert_output 'Extra=.*why=leaf1:1_symbol_errors_[0-9]+/s_>'
-    idle n2 || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
+    is_idle n2 || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
     wait_for 120 fabric_is n2 up
-    assert_equal 1 "$(since | grep -cE 'host n2 .*-> degraded')" "times told"
-    settled
+    assert_equal 1 "$(fabric_log | grep -cE 'host n2 .*-> degraded')" \
+        "times told"
+    fabric_settles
 }
 
 case_a_mapper_started_again_drains_nobody() { # SL-24
     local pid k
-    settled
+    fabric_settles
     for pid in $(fabric_pids mapperd); do pidkill KILL "$pid"; done
     ib_start_mapperd
     ib_pull 1002 1 # when this is seen there were some sweeps
-    wait_for 60 drained n2
+    wait_for 60 is_drained n2
     for k in n0 n1 n3; do
-        idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
+        is_idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
     done
-    assert_empty "$(since | grep -E 'host n[013] .*-> (down|flapping)')" \
+    assert_empty "$(fabric_log | grep -E 'host n[013] .*-> (down|flapping)')" \
         "what was told"
     ib_plug 1002 1
-    settled
+    fabric_settles
 }
 
 run_cases
