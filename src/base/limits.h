@@ -279,6 +279,14 @@
 #define SF_LINKSRC_PORTS_MAX 256
 #define SF_LINKSRC_XBARS_MAX 4096
 
+/* History of links: links, a link's name (a node, a slash and its rail) and
+ * the path of a file, NUL included; bytes of the file of names (a line of each
+ * at most 110). */
+#define SF_HISTORY_LINKS_MAX (256 * 1024)
+#define SF_HISTORY_NAME_MAX (SF_REPORT_NAME_MAX + 8)
+#define SF_HISTORY_PATH_MAX 1200
+#define SF_HISTORY_NAMES_MAX (SF_HISTORY_LINKS_MAX * 110)
+
 /* A topology.conf that switchmgrd installs, bytes. */
 #define SF_TOPOLOGY_SIZE_MAX (32 * 1024 * 1024)
 

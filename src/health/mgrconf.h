@@ -31,7 +31,7 @@ struct mgrconf {
     /* control, metrics, files */
     char *control_socket, *control_group, *metrics_listen, *metrics_path;
     char *state_dir, *health_table, *elanhosts, *slurm_conf;
-    long table_interval, state_interval;
+    long table_interval, state_interval, history_links;
     /* judging */
     long hsnd_stale, mapper_stale, links_stale, down_after, degrade_after;
     long up_after, flap_count, flap_window, flap_hold, flap_quiet;

@@ -128,6 +128,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *w, int events)
 
     model_tick(n->model, steady_now());
     collector_peers_judge(n);
+    collector_history_tick(n, steady_now());
     if (steady_now() - n->started >= PATIENCE_MS)
         collector_reports_start(n);
     /* Who is killed must not come back with yesterday's faults. */
@@ -339,12 +340,16 @@ int collector_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
         return 2;
     }
     collector_state_load(n);
+    /* Health goes on without. */
+    if (collector_history_open(n, &err) < 0)
+        log_error("SF-E708 no history is kept: %s", err.text);
     start(n);
     log_info("ready");
     notify_manager(NOTIFY_READY);
     ev_run(n->loop, 0);
     notify_manager(NOTIFY_STOPPING);
     collector_state_save(n);
+    collector_history_close(n);
     metrics_close(n->metrics);
     ctl_server_free(n->ctl);
     linksrc_close(n->links);

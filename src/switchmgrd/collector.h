@@ -18,6 +18,7 @@
 #include "health/mgrconf.h"
 #include "health/model.h"
 #include "health/table.h"
+#include "switchmgrd/collector_history.h"
 #include "switchmgrd/steady_clock.h"
 #include "switchmgrd/offenders.h"
 #include "switchmgrd/record.h"
@@ -85,6 +86,7 @@ struct collector {
     struct page *page;   /* with the metrics */
     struct clerk *clerk; /* asks munged */
     struct linksrc *links;
+    struct collector_history *history; /* NULL: none is kept */
     uint64_t link_seq;
     uid_t service_uid, mapper_uid;
     int exit_code;

@@ -32,6 +32,7 @@ void collector_events_changed(const struct health_item *item,
 
     if (!ev_is_active(&n->soon))
         ev_timer_again(n->loop, &n->soon);
+    collector_history_changed(n, item, was);
     collector_event(
         n, now, "%s %s%s%s rail %u: %s -> %s (%s%s%s)",
         report_kind_name(item->kind), item->name, sep, *sep ? item->peer : "",

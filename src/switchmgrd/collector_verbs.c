@@ -276,6 +276,27 @@ static int verb_reporters(const struct ctl_request *q, struct errbuf *err)
     return 0;
 }
 
+static int verb_history(const struct ctl_request *q, struct errbuf *err)
+{
+    const char *name = jsonx_str(q->in, "link", SF_HISTORY_NAME_MAX);
+    struct json_object *o;
+    bool year = false;
+
+    if (!name)
+        return errprintf(err, "\"link\" is missing");
+    jsonx_bool(q->in, "year", &year);
+    o = collector_history_of(q->arg, name,
+                             year ? HISTORY_BY_HOUR : HISTORY_BY_MINUTE);
+    if (!o)
+        return errprintf(err,
+                         "there is no history of %s: a link is a node, "
+                         "NODE/RAIL, or the end of a cable between switches "
+                         "as `sfabric why` tells it",
+                         name);
+    json_object_object_add(q->out, "history", o);
+    return 0;
+}
+
 static int verb_reload(const struct ctl_request *q, struct errbuf *err)
 {
     return collector_reload(q->arg, err);
@@ -337,6 +358,7 @@ const struct ctl_verb collector_verbs[] = {
     {"node", CTL_READ, verb_node, "one node, with its evidence"},
     {"items", CTL_READ, verb_items, "all hosts, links or xbars"},
     {"events", CTL_READ, verb_events, "what happened since an event"},
+    {"history", CTL_READ, verb_history, "a day or a year of a link"},
     {"reporters", CTL_READ, verb_reporters, "who reports"},
     {"reload", CTL_WRITE, verb_reload, "read switchmgr.conf again"},
     {"maintained", CTL_READ, verb_maintained, "nodes that are not drained"},

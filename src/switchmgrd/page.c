@@ -16,8 +16,8 @@
 #define EVENTS 50
 
 struct page {
-    char *fabric, *health;
-    size_t fabric_len, health_len;
+    char *fabric, *health, *history;
+    size_t fabric_len, health_len, history_len;
     unsigned version; /* of the fabric */
     int64_t at;       /* of the health */
 };
@@ -33,6 +33,7 @@ void page_free(struct page *p)
         return;
     free(p->fabric);
     free(p->health);
+    free(p->history);
     free(p);
 }
 
@@ -291,6 +292,35 @@ static bool is_file(const char *path, struct page_answer *a)
     return false;
 }
 
+/* /day/LINK and /year/LINK; {} when there is none. */
+static bool history(struct page *p, const struct collector *n, const char *path,
+                    struct page_answer *a)
+{
+    static const struct {
+        const char *path;
+        enum history_by by;
+    } ways[] = {{"/day/", HISTORY_BY_MINUTE}, {"/year/", HISTORY_BY_HOUR}};
+    struct json_object *o = NULL;
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        size_t len = strlen(ways[i].path);
+
+        if (strncmp(path, ways[i].path, len) == 0) {
+            o = collector_history_of(n, path + len, ways[i].by);
+            is = true;
+        }
+    }
+    if (!is)
+        return false;
+    o = o ? o : json_object_new_object();
+    free(p->history);
+    p->history = take_text(o, &p->history_len);
+    a->text = p->history;
+    a->len = p->history_len;
+    return p->history != NULL;
+}
+
 bool page_get(struct page *p, const struct collector *n, const char *path,
               struct page_answer *a)
 {
@@ -306,7 +336,7 @@ bool page_get(struct page *p, const struct collector *n, const char *path,
         return true;
     }
     if (strcmp(path, "/health.json") != 0)
-        return false;
+        return history(p, n, path, a);
     if (!p->health || now - p->at > FRESH_MS)
         look(p, n, now);
     a->text = p->health;

@@ -78,11 +78,11 @@ function cable_of(text) {
 
 function take_health() {
   for (const list of [net.hosts, net.xbars, net.links])
-    for (const o of list) { o.state = "unknown"; o.fault = null; o.seen = false; }
+    for (const o of list) { o.state = "unknown"; o.fault = null; o.seen = false; o.named = null; }
   const put = (o, i) => {
     const state = typeof i === "string" ? "healthy" : i.state;
     if (!o || (o.seen && rank(state) <= rank(o.state))) return;
-    o.state = state; o.seen = true;
+    o.state = state; o.seen = true; o.named = typeof i === "string" ? i : i.name;
     o.fault = typeof i === "string" || state === "healthy" ? null : i;
   };
   const name = i => typeof i === "string" ? i : i.name;
@@ -165,7 +165,9 @@ function layers() {
       ? "M" + (a.x + off) + " " + a.y + " Q" + (a.x + b.x) / 2 + " " + (a.y - 46 - Math.abs(off)) + " " + (b.x + off) + " " + b.y
       : "M" + (up[0].x + off) + " " + (up[0].y + H) + " L" + (up[1].x + off) + " " + up[1].y;
     const p = svg("path", { d });
+    p.addEventListener("click", () => pick(l));
     paint(p, () => l.state, () => label(l), "c");
+    l.shown.push(p);
     cables.append(p);
   });
   for (const [x, at] of place) {
@@ -310,7 +312,7 @@ function loose() {
 
 function draw() {
   painted = [];
-  for (const o of [...net.hosts, ...net.xbars]) { o.shown = []; o.group = null; }
+  for (const o of [...net.hosts, ...net.xbars, ...net.links]) { o.shown = []; o.group = null; }
   if (!net.hosts.length && !net.xbars.length) {
     $("map").replaceChildren(el("p", { class: "dim" }, "No map of the fabric yet: no mapper leads, or TopologyMap= names no file. Nothing is known of it, which does not mean that it is down."));
     return;
@@ -326,8 +328,9 @@ function pairs_of(list) {
   for (const [k, v] of list) if (v !== null && v !== undefined && v !== "") dl.append(el("dt", {}, k), el("dd", {}, v));
   return dl;
 }
+const ends_of = l => l.a.name + ":" + l.pa + " \u2013 " + l.b.name + ":" + l.pb;
 function link_to(o) {
-  const b = el("button", { type: "button" }, o.name);
+  const b = el("button", { type: "button" }, o.kind === "cable" ? ends_of(o) : o.name);
   b.addEventListener("click", () => pick(o));
   return b;
 }
@@ -336,15 +339,71 @@ function detail() {
   if (!o) return;
   const f = o.fault, kids = [];
   if (o.kind === "cell") {
-    kids.push(pairs_of([["Cables", o.name], ...o.list.slice(0, 32).map(l => [WORDS[l.state], l.a.name + ":" + l.pa + " \u2013 " + l.b.name + ":" + l.pb + (l.fault && l.fault.why ? ": " + l.fault.why : "")])]));
+    kids.push(pairs_of([["Cables", o.name], ...o.list.slice(0, 32).map(l => [WORDS[l.state], link_to(l)])]));
   } else {
-    kids.push(pairs_of([[o.kind === "node" ? "Node" : "Switch", o.name], ["State", WORDS[o.state]],
+    kids.push(pairs_of([[{ node: "Node", switch: "Switch", cable: "Cable" }[o.kind], o.kind === "cable" ? ends_of(o) : o.name], ["State", WORDS[o.state]],
       ["Since", f ? clock(f.since) + " (" + ago(f.since) + ")" : ""], ["Why", f ? f.why : ""], ["Slurm", f ? f.slurm : ""],
       ["Hangs on", o.xbar ? link_to(o.xbar) : ""], ["Port", o.xbar ? String(o.port) : ""],
       ["Level", o.level ? String(o.level) : ""], ["Nodes", o.hosts ? String(o.hosts.length) : ""],
-      ["Cables up", o.links ? o.links.filter(l => l.state === "healthy").length + " of " + o.links.length : ""]]));
+      ["Cables up", o.links ? o.links.filter(l => l.state === "healthy").length + " of " + o.links.length : ""],
+      ...(o.links || []).slice(0, 64).map(l => [WORDS[l.state], link_to(l)])]));
   }
+  if (o.kind === "node" || o.kind === "cable") kids.push(day_of(o));
   $("detail").replaceChildren(...kids);
+}
+
+// ---- the last day of a link ------------------------------------------------
+
+function rate(v) {
+  const units = ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"];
+  let u = 0;
+  for (; v >= 1000 && u < units.length - 1; u++) v /= 1000;
+  return (u && v < 100 ? v.toFixed(1) : String(Math.round(v))) + " " + units[u];
+}
+// Runs of samples for which `of` is the same and not null: [value, from, to].
+function runs(list, of) {
+  const out = [];
+  list.forEach((v, i) => {
+    const k = of(v), last = out[out.length - 1];
+    if (k === null) return;
+    if (last && last[0] === k && last[2] === i) last[2] = i + 1;
+    else out.push([k, i, i + 1]);
+  });
+  return out;
+}
+function chart(h) {
+  const W = 340, H = 96, n = h.in.length, x = i => i * W / n;
+  const max = Math.max(1, ...h.in, ...h.out), y = v => 14 + (H - 26) * (1 - v / max);
+  const errors = h.errors.reduce((a, b) => a + (b || 0), 0);
+  const known = h.in.some(v => v !== null);
+  const say = (known ? "highest in " + rate(Math.max(0, ...h.in)) + ", out " + rate(Math.max(0, ...h.out)) + "; " +
+    count(errors, "frame", "frames") + " lost or broken" : "nobody counts its traffic");
+  const s = svg("svg", { width: "100%", viewBox: "0 0 " + W + " " + (H + 16), role: "img", "aria-label": "The last day: " + say });
+  for (const f of [0, .25, .5, .75, 1]) s.append(svg("line", { x1: f * W, x2: f * W, y1: 14, y2: H - 8, class: "grid" }));
+  for (const [list, name] of [[h.out, "out"], [h.in, "in"]])
+    for (const [, from, to] of runs(list, v => v === null ? null : 1))
+      s.append(svg("polyline", { class: name, points: list.slice(from, to).map((v, i) => x(from + i).toFixed(1) + "," + y(v).toFixed(1)).join(" ") +
+        (to - from === 1 ? " " + x(to).toFixed(1) + "," + y(list[from]).toFixed(1) : "") }));
+  for (const [, from, to] of runs(h.errors, v => v ? 1 : null))
+    s.append(svg("rect", { x: x(from), width: Math.max(1.5, x(to) - x(from)), y: 3, height: 7, class: "flapping" }));
+  for (const [state, from, to] of runs(h.state, v => v))
+    s.append(svg("rect", { x: x(from), width: Math.max(1, x(to) - x(from)), y: H - 6, height: 6, class: state }));
+  s.append(svg("text", { x: 0, y: H + 13, class: "dim" }, "24 h ago"), svg("text", { x: W, y: H + 13, "text-anchor": "end", class: "dim" }, "now"));
+  return el("figure", {}, s, el("figcaption", { class: "dim" },
+    el("i", { class: "in" }), "in ", el("i", { class: "out" }), "out; " + say + ". The strip below is its worst state of each minute."));
+}
+// It is asked for once a minute, and drawn again only then.
+function day_of(o) {
+  const name = o.kind === "node" ? o.name : o.named;
+  if (o.day && Date.now() - o.day.at < 60000) return o.day.box;
+  const box = o.day ? o.day.box : el("div", { class: "day" });
+  o.day = { at: Date.now(), box };
+  const none = text => box.replaceChildren(el("h3", {}, "Last day"), el("p", { class: "dim" }, text));
+  if (!name) none("No history: this link has no name that lasts, or nobody has reported of it.");
+  else ask("day/" + encodeURI(name)).then(h => h.in
+    ? box.replaceChildren(el("h3", {}, "Last day"), chart(h)) : none("No history yet."),
+    () => none("switchmgrd does not answer."));
+  return box;
 }
 function pick(o) {
   for (const e of document.querySelectorAll("[data-sel]")) delete e.dataset.sel;

@@ -10,6 +10,12 @@ MAP=$CLUSTER/map.net
 SHOTS=${PAGE_SHOTS:-$case_tmp}
 cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
 switchmgr_conf MetricsListen=127.0.0.1:0 "TopologyMap=$MAP" TopologyInterval=1
+# A day that others have seen: switchmgrd finds it at its start.
+mkdir -p "$CLUSTER/switchmgr.state/switchmgrd"
+"$SF_TOP_BUILDDIR/tests/cluster/history_make" \
+    "$CLUSTER/switchmgr.state/switchmgrd/history" n0 n1 n2 n3 ||
+    fail "no history"
+chown -R nobody "$CLUSTER/switchmgr.state/switchmgrd"
 switchmgr_start
 
 url() {
@@ -126,6 +132,37 @@ case_a_pulled_cable_is_seen() {
     looks 1440x900 well 'document.querySelectorAll("#map g > rect.healthy").length >= 4'
     say n2 hsnd down no carrier
     looks 1440x900 pulled 'document.querySelector("#faults .fault.down") && document.querySelector("[aria-label^=\"node n2, down\"]")'
+}
+
+case_a_link_shows_its_last_day() {
+    need_browser
+    fetch /day/n1
+    assert_output '"from":[0-9]*,"step":60000,'
+    fetch /day/nobody
+    assert_output '^[{][}]$'
+    looks 1440x1000 day '
+        (document.getElementById("q").value ||
+         ((document.getElementById("q").value = "n1"),
+          document.getElementById("find").requestSubmit(), false)) &&
+        document.querySelectorAll("#detail polyline.in").length'
+    looks 390x1400 day-phone '
+        (document.getElementById("q").value ||
+         ((document.getElementById("q").value = "n1"),
+          document.getElementById("find").requestSubmit(), false)) &&
+        document.querySelectorAll("#detail polyline.in").length'
+    fabric history n1
+    assert_code 0
+    assert_output '^FROM  *IN  *OUT  *ERRORS  *WORST$'
+    [ "$(grep -c 'healthy$' <<<"$out")" -ge 20 ] || fail "hours: $out"
+    assert_output ' 1440 .*degraded$'
+    fabric history --hour n1
+    [ "$(wc -l <<<"$out")" -ge 50 ] || fail "minutes: $out"
+    fabric history --year n1
+    assert_output 'degraded$'
+    fabric history nobody
+    assert_code 3
+    fabric --json history n1
+    assert_output '"step": 60000'
 }
 
 run_cases

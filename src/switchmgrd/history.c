@@ -1,0 +1,708 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * See history.h.
+ */
+#include "switchmgrd/history.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "base/be.h"
+#include "base/bytebuf.h"
+#include "base/crc32c.h"
+#include "base/file.h"
+
+#define MAGIC "SFhist\0\1"
+#define TITLE "slurm-fabric history 1\n"
+#define BLOCKS (HISTORY_MINUTES + HISTORY_HOURS)
+#define GROUP ((off_t)BLOCKS * HISTORY_BLOCK)
+#define CATCH_UP 24 /* hours that are made from minutes after a start */
+#define DAY_MINUTES 1440
+#define SETTLED 10 /* minutes after a start */
+
+struct column {
+    struct history_name is;
+    bool set;
+    struct history_sample next;
+    UT_hash_handle hh;
+};
+
+struct history {
+    struct history_options o;
+    char names[SF_HISTORY_PATH_MAX], ring[SF_HISTORY_PATH_MAX];
+    int fd;
+    struct column *by_name, **columns;
+    size_t ncolumns, ngroups; /* columns that are taken; groups in the ring */
+    int64_t hours_done;       /* the last hour that was made */
+    int64_t names_saved;      /* in this minute */
+    int64_t opened;
+    bool names_changed;
+    uint64_t damaged; /* blocks that were told of */
+};
+
+static void tell(const struct history *h, const char *text)
+{
+    if (h->o.tell)
+        h->o.tell(text, h->o.arg);
+}
+
+/* ---- a block ---------------------------------------------------------------
+ */
+
+uint16_t history_code(uint64_t value)
+{
+    unsigned shift = 0;
+
+    while (value >> shift >= 4096 && shift < 30)
+        shift++;
+    if (value >> shift >= 4096)
+        return UINT16_MAX;
+    value >>= shift;
+    return value < 2048 ? (uint16_t)value
+                        : (uint16_t)((shift + 1) << 11 | (value & 2047));
+}
+
+uint64_t history_value(uint16_t code)
+{
+    unsigned e = code >> 11;
+    uint64_t m = code & 2047u;
+
+    return e ? (2048 | m) << (e - 1) : m;
+}
+
+/* time, sum of all but itself, cells: in, out, errors, known, state. */
+static uint32_t sum_of(const uint8_t *block)
+{
+    return crc32c(crc32c(0, block, 4), block + 8, HISTORY_BLOCK - 8);
+}
+
+void history_block_write(uint8_t block[HISTORY_BLOCK], uint32_t time,
+                         const struct history_sample *s)
+{
+    struct be_writer w;
+
+    be_writer_init(&w, block, HISTORY_BLOCK);
+    be_put32(&w, time);
+    be_put32(&w, 0);
+    for (size_t i = 0; i < HISTORY_COLUMNS; i++) {
+        be_put16(&w, history_code(s[i].in));
+        be_put16(&w, history_code(s[i].out));
+        be_put16(&w, history_code(s[i].errors));
+        be_put8(&w, s[i].known);
+        be_put8(&w, s[i].state);
+    }
+    be_store32(block + 4, sum_of(block));
+}
+
+int history_block_read(const uint8_t block[HISTORY_BLOCK], uint32_t time,
+                       struct history_sample s[HISTORY_COLUMNS])
+{
+    static const uint8_t hole[HISTORY_BLOCK];
+    struct be_reader r;
+
+    memset(s, 0, HISTORY_COLUMNS * sizeof(*s));
+    if (memcmp(block, hole, HISTORY_BLOCK) == 0)
+        return 0;
+    if (be_load32(block + 4) != sum_of(block))
+        return -1;
+    if (be_load32(block) != time)
+        return 0;
+    be_reader_init(&r, block + 8, HISTORY_BLOCK - 8);
+    for (size_t i = 0; i < HISTORY_COLUMNS; i++) {
+        s[i].in = history_value(be_get16(&r));
+        s[i].out = history_value(be_get16(&r));
+        s[i].errors = history_value(be_get16(&r));
+        s[i].known = be_get8(&r);
+        s[i].state = be_get8(&r);
+    }
+    return 1;
+}
+
+/* ---- names -----------------------------------------------------------------
+ */
+
+static bool is_name(const char *s)
+{
+    if (!isalnum((unsigned char)*s) || strlen(s) >= SF_HISTORY_NAME_MAX)
+        return false;
+    for (; *s; s++) {
+        if (!isalnum((unsigned char)*s) && !strchr(".-_:/", *s))
+            return false;
+    }
+    return true;
+}
+
+/* "COLUMN SINCE SEEN NAME\n"; the text has a NUL behind it. */
+static bool read_line(const char **at, struct history_name *n)
+{
+    uint32_t *const numbers[] = {&n->column, &n->since, &n->seen};
+    const char *p = *at;
+    size_t len;
+
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        unsigned long v;
+
+        if (!isdigit((unsigned char)*p))
+            return false;
+        v = strtoul(p, &end, 10);
+        if (v > UINT32_MAX || *end != ' ')
+            return false;
+        *numbers[i] = (uint32_t)v;
+        p = end + 1;
+    }
+    len = strcspn(p, "\n");
+    if (len == 0 || len >= sizeof(n->name) || p[len] != '\n')
+        return false;
+    memcpy(n->name, p, len);
+    n->name[len] = '\0';
+    *at = p + len + 1;
+    return n->column < SF_HISTORY_LINKS_MAX && is_name(n->name);
+}
+
+/* The last line, "end SUM", is of all before it. */
+static const char *sound(const char *text, size_t len, struct errbuf *err)
+{
+    static const char end[] = "end 00000000\n";
+    size_t tail = sizeof(end) - 1;
+    char want[sizeof(end)];
+
+    if (len < sizeof(TITLE) - 1 + tail ||
+        memcmp(text, TITLE, sizeof(TITLE) - 1) != 0) {
+        errprintf(err, "not a file of names, or cut off");
+        return NULL;
+    }
+    snprintf(want, sizeof(want), "end %08" PRIx32 "\n",
+             crc32c(0, text, len - tail));
+    if (memcmp(text + len - tail, want, tail) != 0) {
+        errprintf(err, "cut off or changed: its sum is wrong");
+        return NULL;
+    }
+    return text + len - tail;
+}
+
+int history_names_read(const char *text, size_t len, history_name_f *add,
+                       void *arg, struct errbuf *err)
+{
+    const char *end = sound(text, len, err), *at;
+    struct history_name n;
+
+    if (!end)
+        return -1;
+    for (at = text + sizeof(TITLE) - 1; at < end;) {
+        if (!read_line(&at, &n) || at > end)
+            return errprintf(err, "a line that is none: %.32s", at);
+    }
+    for (at = text + sizeof(TITLE) - 1; at < end;) {
+        int rc = read_line(&at, &n) ? add(&n, arg) : -1;
+
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+char *history_names_close(const char *lines, size_t len, size_t *whole)
+{
+    size_t title = sizeof(TITLE) - 1;
+    char *text = malloc(title + len + 32);
+
+    if (!text)
+        return NULL;
+    memcpy(text, TITLE, title);
+    memcpy(text + title, lines, len);
+    *whole = title + len;
+    *whole += (size_t)sprintf(text + *whole, "end %08" PRIx32 "\n",
+                              crc32c(0, text, *whole));
+    return text;
+}
+
+static int save_names(struct history *h, int64_t now, struct errbuf *err)
+{
+    struct bytebuf b;
+    char *text = NULL;
+    size_t len;
+    int rc = -1;
+
+    bytebuf_init(&b, SF_HISTORY_NAMES_MAX);
+    for (size_t i = 0; i < h->ncolumns; i++) {
+        const struct history_name *n = &h->columns[i]->is;
+
+        bytebuf_printf(&b, "%" PRIu32 " %" PRIu32 " %" PRIu32 " %s\n",
+                       n->column, n->since, n->seen, n->name);
+    }
+    if (!b.bad)
+        text = history_names_close((const char *)bytebuf_data(&b),
+                                   bytebuf_len(&b), &len);
+    if (text)
+        rc = file_replace(h->names, text, len, 0600, FILE_DURABLE, err);
+    else
+        errprintf(err, "%s: no memory", h->names);
+    free(text);
+    bytebuf_free(&b);
+    if (rc == 0) {
+        h->names_changed = false;
+        h->names_saved = now;
+    }
+    return rc;
+}
+
+/* ---- columns ---------------------------------------------------------------
+ */
+
+static struct column *find(const struct history *h, const char *name)
+{
+    struct column *c;
+
+    HASH_FIND_STR(h->by_name, name, c);
+    return c;
+}
+
+/* Another column at the end. */
+static struct column *grow(struct history *h)
+{
+    struct column **more, *c = calloc(1, sizeof(*c));
+
+    if (!c)
+        return NULL;
+    if (h->ncolumns % HISTORY_COLUMNS == 0) {
+        more = realloc(h->columns,
+                       (h->ncolumns + HISTORY_COLUMNS) * sizeof(*more));
+        if (!more) {
+            free(c);
+            return NULL;
+        }
+        h->columns = more;
+    }
+    c->is.column = (uint32_t)h->ncolumns;
+    h->columns[h->ncolumns++] = c;
+    return c;
+}
+
+/* The one that nobody has seen for the longest, and for a day.  How old `seen`
+ * is shows only when all that are there had time to be seen. */
+static struct column *reuse(struct history *h, int64_t now)
+{
+    size_t n = now - h->opened < SETTLED ? 0 : h->ncolumns;
+    struct column *oldest = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        struct column *c = h->columns[i];
+
+        if (now - (int64_t)c->is.seen >= DAY_MINUTES && !c->set &&
+            (!oldest || c->is.seen < oldest->is.seen))
+            oldest = c;
+    }
+    if (oldest)
+        HASH_DEL(h->by_name, oldest);
+    else
+        errno = ENOSPC;
+    return oldest;
+}
+
+static struct column *take(struct history *h, const char *name, int64_t now)
+{
+    struct column *c;
+
+    if (!is_name(name)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    c = h->ncolumns < h->o.links_max ? grow(h) : reuse(h, now);
+    if (!c)
+        return NULL;
+    snprintf(c->is.name, sizeof(c->is.name), "%s", name);
+    c->is.since = (uint32_t)now;
+    HASH_ADD_STR(h->by_name, is.name, c);
+    h->names_changed = true;
+    return c;
+}
+
+int history_set(struct history *h, const char *name, int64_t now,
+                const struct history_sample *s)
+{
+    struct column *c = find(h, name);
+
+    if (!c && !(c = take(h, name, now)))
+        return -1;
+    c->is.seen = (uint32_t)now;
+    c->next = *s;
+    c->set = true;
+    return 0;
+}
+
+/* ---- the ring --------------------------------------------------------------
+ */
+
+static off_t place(size_t group, enum history_by by, int64_t time)
+{
+    int64_t at = by == HISTORY_BY_MINUTE
+                     ? time % HISTORY_MINUTES
+                     : HISTORY_MINUTES + time % HISTORY_HOURS;
+
+    return HISTORY_HEAD + (off_t)group * GROUP + at * HISTORY_BLOCK;
+}
+
+/* As history_block_read(); what the file is too short for is not there. */
+static int read_block(struct history *h, size_t group, enum history_by by,
+                      int64_t time, struct history_sample *s)
+{
+    uint8_t block[HISTORY_BLOCK] = {0};
+    char text[SF_HISTORY_PATH_MAX + 128];
+    ssize_t n;
+    int rc = -1;
+
+    do
+        n = pread(h->fd, block, sizeof(block), place(group, by, time));
+    while (n < 0 && errno == EINTR);
+    if (n == 0 || n == HISTORY_BLOCK)
+        rc = history_block_read(block, (uint32_t)time, s);
+    else
+        memset(s, 0, HISTORY_COLUMNS * sizeof(*s));
+    if (rc < 0 && h->damaged++ == 0) {
+        snprintf(text, sizeof(text),
+                 "%s: the block at %lld is damaged: what it held counts as "
+                 "not known; others may be, too",
+                 h->ring, (long long)place(group, by, time));
+        tell(h, text);
+    }
+    return rc;
+}
+
+static int write_block(struct history *h, size_t group, enum history_by by,
+                       int64_t time, const struct history_sample *s,
+                       struct errbuf *err)
+{
+    uint8_t block[HISTORY_BLOCK];
+    ssize_t n;
+
+    history_block_write(block, (uint32_t)time, s);
+    do
+        n = pwrite(h->fd, block, sizeof(block), place(group, by, time));
+    while (n < 0 && errno == EINTR);
+    if (n == HISTORY_BLOCK)
+        return 0;
+    return errprintf(err, "%s: %s", h->ring,
+                     n < 0 ? strerror(errno) : "no space left");
+}
+
+/* Groups come before the names that say so. */
+static int extend(struct history *h, struct errbuf *err)
+{
+    size_t need = (h->ncolumns + HISTORY_COLUMNS - 1) / HISTORY_COLUMNS;
+
+    if (need <= h->ngroups)
+        return 0;
+    if (ftruncate(h->fd, HISTORY_HEAD + (off_t)need * GROUP) < 0 ||
+        fsync(h->fd) < 0)
+        return errprintf(err, "%s: %s", h->ring, strerror(errno));
+    h->ngroups = need;
+    return 0;
+}
+
+/* An hour of one link, of its minutes. */
+struct hour {
+    uint64_t in, out, errors;
+    unsigned known, state;
+};
+
+static void add(struct hour *hour, const struct history_sample *s)
+{
+    if (s->known) {
+        hour->in += s->in;
+        hour->out += s->out;
+        hour->known++;
+    }
+    hour->errors += s->errors;
+    if (s->state > hour->state)
+        hour->state = s->state;
+}
+
+static int make_hour(struct history *h, size_t group, int64_t hour,
+                     struct errbuf *err)
+{
+    struct hour sum[HISTORY_COLUMNS] = {{0}};
+    struct history_sample s[HISTORY_COLUMNS];
+    bool any = false;
+
+    if (read_block(h, group, HISTORY_BY_HOUR, hour, s) > 0)
+        return 0;
+    for (int64_t m = hour * 60; m < hour * 60 + 60; m++) {
+        if (read_block(h, group, HISTORY_BY_MINUTE, m, s) <= 0)
+            continue;
+        any = true;
+        for (size_t i = 0; i < HISTORY_COLUMNS; i++) {
+            size_t c = group * HISTORY_COLUMNS + i;
+
+            if (c < h->ncolumns && m >= (int64_t)h->columns[c]->is.since)
+                add(&sum[i], &s[i]);
+        }
+    }
+    if (!any)
+        return 0;
+    for (size_t i = 0; i < HISTORY_COLUMNS; i++) {
+        const struct hour *a = &sum[i];
+
+        s[i] = (struct history_sample){
+            a->known ? a->in / a->known : 0, a->known ? a->out / a->known : 0,
+            a->errors, (uint8_t)a->known, (uint8_t)a->state};
+    }
+    return write_block(h, group, HISTORY_BY_HOUR, hour, s, err);
+}
+
+/* The hours that ended before this minute. */
+static int make_hours(struct history *h, int64_t minute, struct errbuf *err)
+{
+    int64_t hour = h->hours_done + 1, over = minute / 60;
+
+    if (hour < over - CATCH_UP)
+        hour = over - CATCH_UP;
+    for (; hour < over; hour++) {
+        for (size_t g = 0; g < h->ngroups; g++) {
+            if (make_hour(h, g, hour, err) < 0)
+                return -1;
+        }
+        h->hours_done = hour;
+    }
+    return 0;
+}
+
+static int write_minute(struct history *h, int64_t minute, struct errbuf *err)
+{
+    struct history_sample s[HISTORY_COLUMNS];
+
+    for (size_t g = 0; g < h->ngroups; g++) {
+        memset(s, 0, sizeof(s));
+        for (size_t i = 0; i < HISTORY_COLUMNS; i++) {
+            size_t c = g * HISTORY_COLUMNS + i;
+
+            if (c < h->ncolumns && h->columns[c]->set)
+                s[i] = h->columns[c]->next;
+        }
+        if (write_block(h, g, HISTORY_BY_MINUTE, minute, s, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int history_write(struct history *h, int64_t minute, struct errbuf *err)
+{
+    bool old = minute - h->names_saved >= DAY_MINUTES;
+    int rc = -1;
+
+    if (extend(h, err) == 0 &&
+        (!(h->names_changed || old) || save_names(h, minute, err) == 0) &&
+        write_minute(h, minute, err) == 0 &&
+        make_hours(h, minute + 1, err) == 0) {
+        rc = fdatasync(h->fd);
+        if (rc < 0)
+            errprintf(err, "%s: %s", h->ring, strerror(errno));
+    }
+    for (size_t i = 0; i < h->ncolumns; i++)
+        h->columns[i]->set = false;
+    return rc;
+}
+
+bool history_read(struct history *h, const char *name, enum history_by by,
+                  int64_t last, struct history_sample *out, size_t n)
+{
+    const struct column *c = find(h, name);
+    struct history_sample s[HISTORY_COLUMNS];
+    int64_t since;
+
+    if (!c)
+        return false;
+    since = by == HISTORY_BY_MINUTE ? c->is.since : c->is.since / 60;
+    for (size_t i = 0; i < n; i++) {
+        int64_t time = last - (int64_t)(n - 1 - i);
+
+        memset(&out[i], 0, sizeof(out[i]));
+        if (time >= since &&
+            read_block(h, c->is.column / HISTORY_COLUMNS, by, time, s) > 0)
+            out[i] = s[c->is.column % HISTORY_COLUMNS];
+    }
+    return true;
+}
+
+/* ---- opening ---------------------------------------------------------------
+ */
+
+static int add_name(const struct history_name *n, void *arg)
+{
+    struct history *h = arg;
+    struct column *c;
+
+    if (n->column != h->ncolumns || find(h, n->name) ||
+        n->column >= SF_HISTORY_LINKS_MAX)
+        return -2;
+    c = grow(h);
+    if (!c)
+        return -1;
+    c->is = *n;
+    HASH_ADD_STR(h->by_name, is.name, c);
+    return 0;
+}
+
+static void forget(struct history *h)
+{
+    HASH_CLEAR(hh, h->by_name);
+    for (size_t i = 0; i < h->ncolumns; i++)
+        free(h->columns[i]);
+    free(h->columns);
+    h->columns = NULL;
+    h->ncolumns = h->ngroups = 0;
+}
+
+/* What is of no use is kept for who wants to look, and told of. */
+static void put_aside(struct history *h, const char *path, const char *why)
+{
+    char bad[SF_HISTORY_PATH_MAX + 8], text[2 * SF_HISTORY_PATH_MAX];
+
+    snprintf(bad, sizeof(bad), "%s.bad", path);
+    if (rename(path, bad) < 0 && errno == ENOENT)
+        return;
+    snprintf(text, sizeof(text),
+             "%s: %s; it is now %s.bad, and history begins anew", path, why,
+             path);
+    tell(h, text);
+}
+
+static void load_names(struct history *h)
+{
+    struct errbuf err = {"names that contradict each other"};
+    size_t len;
+    char *text = file_read(h->names, SF_HISTORY_NAMES_MAX, 0, &len, &err);
+
+    if (!text && errno == ENOENT)
+        return;
+    if (!text || history_names_read(text, len, add_name, h, &err) != 0) {
+        forget(h);
+        put_aside(h, h->names, err.text);
+    }
+    free(text);
+}
+
+static void make_head(uint8_t head[HISTORY_HEAD])
+{
+    struct be_writer w;
+
+    memset(head, 0, HISTORY_HEAD);
+    be_writer_init(&w, head, HISTORY_HEAD);
+    be_put_bytes(&w, MAGIC, 8);
+    be_put32(&w, HISTORY_MINUTES);
+    be_put32(&w, HISTORY_HOURS);
+    be_put32(&w, crc32c(0, head, 16));
+}
+
+/* Is the open file what its head says, and as long as the names need it? */
+static bool is_ring(struct history *h, char *why, size_t size)
+{
+    size_t need = (h->ncolumns + HISTORY_COLUMNS - 1) / HISTORY_COLUMNS;
+    off_t want = HISTORY_HEAD + (off_t)need * GROUP;
+    uint8_t head[HISTORY_HEAD], have[HISTORY_HEAD] = {0};
+    struct stat st;
+    ssize_t n = pread(h->fd, have, sizeof(have), 0);
+
+    make_head(head);
+    if (fstat(h->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        snprintf(why, size, "not a regular file");
+        return false;
+    }
+    if (n != HISTORY_HEAD || memcmp(head, have, HISTORY_HEAD) != 0) {
+        snprintf(why, size, "not a history of this format, or cut off");
+        return false;
+    }
+    if (st.st_size > HISTORY_HEAD && need == 0) {
+        snprintf(why, size, "nobody knows whose it is, without names");
+        return false;
+    }
+    h->ngroups = need;
+    if (st.st_size < want) {
+        snprintf(why, size,
+                 "%s: cut off at %lld of %lld bytes: what stood behind them "
+                 "is not known",
+                 h->ring, (long long)st.st_size, (long long)want);
+        tell(h, why);
+        return ftruncate(h->fd, want) == 0;
+    }
+    return true;
+}
+
+static int begin_ring(struct history *h, struct errbuf *err)
+{
+    uint8_t head[HISTORY_HEAD];
+
+    make_head(head);
+    h->fd = open(h->ring, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (h->fd >= 0 && pwrite(h->fd, head, sizeof(head), 0) == HISTORY_HEAD &&
+        fsync(h->fd) == 0)
+        return 0;
+    return errprintf(err, "%s: %s", h->ring, strerror(errno));
+}
+
+static int open_ring(struct history *h, struct errbuf *err)
+{
+    char why[SF_HISTORY_PATH_MAX + 128];
+
+    h->fd = open(h->ring, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (h->fd < 0 && errno != ENOENT && errno != ELOOP && errno != EISDIR)
+        return errprintf(err, "%s: %s", h->ring, strerror(errno));
+    if (h->fd >= 0 && is_ring(h, why, sizeof(why)))
+        return 0;
+    if (h->fd >= 0)
+        close(h->fd);
+    if (h->fd >= 0 || errno != ENOENT)
+        put_aside(h, h->ring, h->fd >= 0 ? why : "not a regular file");
+    else if (h->ncolumns)
+        tell(h, "the history's ring is gone; it begins anew");
+    forget(h);
+    put_aside(h, h->names, "its ring is of no use");
+    return begin_ring(h, err);
+}
+
+struct history *history_open(const struct history_options *o, int64_t now,
+                             struct errbuf *err)
+{
+    struct history *h = calloc(1, sizeof(*h));
+    int e;
+
+    if (!h) {
+        errprintf(err, "no memory");
+        return NULL;
+    }
+    h->o = *o;
+    h->o.dir = NULL;
+    h->fd = -1;
+    h->hours_done = now / 60 - CATCH_UP - 1;
+    h->names_saved = h->opened = now;
+    snprintf(h->names, sizeof(h->names), "%s/names", o->dir);
+    snprintf(h->ring, sizeof(h->ring), "%s/ring", o->dir);
+    if (mkdir(o->dir, 0700) < 0 && errno != EEXIST) {
+        errprintf(err, "%s: %s", o->dir, strerror(errno));
+    } else {
+        load_names(h);
+        if (open_ring(h, err) == 0 && make_hours(h, now, err) == 0)
+            return h;
+    }
+    e = errno;
+    history_close(h);
+    errno = e;
+    return NULL;
+}
+
+void history_close(struct history *h)
+{
+    if (!h)
+        return;
+    forget(h);
+    if (h->fd >= 0)
+        close(h->fd);
+    free(h);
+}
