@@ -24,6 +24,10 @@ static const struct {
     {"excessive_buffer_overrun_errors",
      "buffer overruns",
      {5, 60, TALLY_DEGRADE}},
+    {"rnr_nak_retry_err", "RNR retries used up", {5, 60, TALLY_SHOW}},
+    {"local_ack_timeout_err", "ACK timeouts", {1, 1, TALLY_DEGRADE}},
+    {"roce_slow_restart", "slow restarts", {10, 1, TALLY_DEGRADE}},
+    {"rx_crc_errors", "CRC errors", {10, 1, TALLY_DEGRADE}},
 };
 static const char *const actions[] = {"ignore", "show", "degrade", "drain"};
 static const struct {
@@ -59,23 +63,34 @@ static bool read_limit(const char *word, struct tally_rule *rule)
     return false;
 }
 
-static bool read_action(const char *word, struct tally_rule *rule)
+const char *tally_counter_name(enum tally_counter counter)
 {
-    for (int i = 0; i <= TALLY_DRAIN; i++)
-        if (strcmp(word, actions[i]) == 0) {
-            rule->action = (enum tally_action)i;
-            return true;
-        }
-    return false;
+    return known[counter].name;
 }
 
-/* A line without its comment; NULL: it is fine, else what is wrong. */
-static const char *read_rule(struct tally_rules *r, const char *line)
+int tally_action_parse(const char *word)
 {
+    for (int i = 0; i <= TALLY_DRAIN; i++)
+        if (strcmp(word, actions[i]) == 0)
+            return i;
+    return -1;
+}
+
+enum report_seen tally_seen(enum tally_action action)
+{
+    return action == TALLY_DRAIN     ? SEEN_DOWN
+           : action == TALLY_DEGRADE ? SEEN_DEGRADED
+                                     : SEEN_UP;
+}
+
+const char *tally_rule_read(void *rules, const char *line)
+{
+    struct tally_rules *r = rules;
     char name[48], sign[4], limit[24], action[12], more[2];
     int n =
         sscanf(line, "%47s %3s %23s %11s %1s", name, sign, limit, action, more);
     struct tally_rule rule;
+    int what;
 
     if (n <= 0)
         return NULL;
@@ -86,18 +101,18 @@ static const char *read_rule(struct tally_rules *r, const char *line)
             continue;
         if (!read_limit(limit, &rule))
             return "the limit is not NUMBER/s, NUMBER/min or NUMBER/h";
-        if (!read_action(action, &rule))
+        if ((what = tally_action_parse(action)) < 0)
             return "the action is not ignore, show, degrade or drain";
+        rule.action = (enum tally_action)what;
         r->of[i] = rule;
         return NULL;
     }
     return "no such counter";
 }
 
-int tally_rules_parse(struct tally_rules *rules, const char *path,
+int tally_lines_parse(void *rules, tally_line_f *read, const char *path,
                       const char *text, size_t len, struct errbuf *err)
 {
-    struct tally_rules r = *rules;
     const char *end = text + len, *wrong;
     char line[160];
 
@@ -110,10 +125,20 @@ int tally_rules_parse(struct tally_rules *rules, const char *path,
         memcpy(line, text, n);
         line[n] = '\0';
         line[strcspn(line, "#")] = '\0';
-        if ((wrong = read_rule(&r, line)))
+        if ((wrong = read(rules, line)))
             return errprintf(err, "%s:%u: %s", path, number, wrong);
         text += n + 1;
     }
+    return 0;
+}
+
+int tally_rules_parse(struct tally_rules *rules, const char *path,
+                      const char *text, size_t len, struct errbuf *err)
+{
+    struct tally_rules r = *rules;
+
+    if (tally_lines_parse(&r, tally_rule_read, path, text, len, err) < 0)
+        return -1;
     *rules = r;
     return 0;
 }

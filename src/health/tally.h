@@ -22,10 +22,12 @@
 #include <stdint.h>
 
 #include "base/errbuf.h"
+#include "health/report.h"
 
 enum tally_action { TALLY_IGNORE, TALLY_SHOW, TALLY_DEGRADE, TALLY_DRAIN };
 
-/* As sysfs calls them below ports/N/counters. */
+/* As sysfs calls them below ports/N/counters; the later ones below
+ * ports/N/hw_counters, and among a network interface's statistics. */
 enum tally_counter {
     TALLY_SYMBOL_ERROR,
     TALLY_LINK_ERROR_RECOVERY,
@@ -34,8 +36,14 @@ enum tally_counter {
     TALLY_PORT_XMIT_DISCARDS,
     TALLY_LOCAL_LINK_INTEGRITY_ERRORS,
     TALLY_EXCESSIVE_BUFFER_OVERRUN_ERRORS,
+    TALLY_PORT_COUNTERS, /* those that every InfiniBand port has */
+    TALLY_RNR_NAK_RETRY_ERR = TALLY_PORT_COUNTERS,
+    TALLY_LOCAL_ACK_TIMEOUT_ERR,
+    TALLY_ROCE_SLOW_RESTART,
+    TALLY_RX_CRC_ERRORS,
     TALLY_COUNTERS
 };
+const char *tally_counter_name(enum tally_counter counter);
 
 struct tally_rule {
     uint32_t limit, per; /* so many in so many seconds: 1, 60, 3600 */
@@ -47,8 +55,20 @@ struct tally_rules {
 };
 void tally_rules_default(struct tally_rules *rules);
 
-/* Lines of rules over what *rules has; # begins a comment.  -1 with text that
- * names path and line. */
+/* -1: there is no such action. */
+int tally_action_parse(const char *word);
+/* What a rule that is broken makes of what is up. */
+enum report_seen tally_seen(enum tally_action action);
+
+/* A line without its comment: NULL, *rules has it, else what is wrong. */
+typedef const char *tally_line_f(void *rules, const char *line);
+/* A file of such lines; # begins a comment.  -1 with text that names path and
+ * line. */
+int tally_lines_parse(void *rules, tally_line_f *read, const char *path,
+                      const char *text, size_t len, struct errbuf *err);
+
+const char *tally_rule_read(void *rules, const char *line);
+/* Lines of rules over what *rules has. */
 int tally_rules_parse(struct tally_rules *rules, const char *path,
                       const char *text, size_t len, struct errbuf *err);
 

@@ -18,7 +18,7 @@ struct port {
     unsigned silent;
     bool known; /* info is valid */
     struct smp_port_info info;
-    struct tally tally[TALLY_COUNTERS];
+    struct tally tally[TALLY_PORT_COUNTERS];
     UT_hash_handle hh;
 };
 
@@ -222,7 +222,7 @@ void ib_watch_counters(struct ib_watch *w, uint64_t guid, uint8_t number,
 {
     struct port *p = find(w, guid, number);
 
-    for (int i = 0; p && i < TALLY_COUNTERS; i++)
+    for (int i = 0; p && i < TALLY_PORT_COUNTERS; i++)
         tally_take(&p->tally[i], &w->rules.of[i], c->value[i], c->full[i],
                    false, now);
 }
@@ -353,23 +353,16 @@ static bool is_narrow(const struct port *a, const struct port *b, char *why,
     return true;
 }
 
-static enum report_seen seen_by(enum tally_action action)
-{
-    return action == TALLY_DRAIN     ? SEEN_DOWN
-           : action == TALLY_DEGRADE ? SEEN_DEGRADED
-                                     : SEEN_UP;
-}
-
 /* The worst rule that this end breaks; none: a counter that is blind. */
 static void weigh_counters(const struct ib_watch *w, const struct port *p,
                            enum report_seen *seen, char *why, size_t size)
 {
     char text[SF_REPORT_WHY_MAX];
 
-    for (int i = 0; i < TALLY_COUNTERS; i++) {
+    for (int i = 0; i < TALLY_PORT_COUNTERS; i++) {
         const struct tally *t = &p->tally[i];
         const struct tally_rule *rule = &w->rules.of[i];
-        enum report_seen s = t->high ? seen_by(rule->action) : SEEN_UP;
+        enum report_seen s = t->high ? tally_seen(rule->action) : SEEN_UP;
 
         if ((!t->high && !t->blind) || rule->action == TALLY_IGNORE ||
             (*why && (s < *seen || (s == *seen && !t->high))))

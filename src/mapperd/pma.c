@@ -12,7 +12,7 @@
 /* Where each is in PortCounters: offset, bits, and for four bits the shift. */
 static const struct {
     uint8_t at, bits, shift;
-} where[TALLY_COUNTERS] = {
+} where[TALLY_PORT_COUNTERS] = {
     [TALLY_SYMBOL_ERROR] = {4, 16, 0},
     [TALLY_LINK_ERROR_RECOVERY] = {6, 8, 0},
     [TALLY_LINK_DOWNED] = {7, 8, 0},
@@ -51,7 +51,7 @@ bool pma_counters(const uint8_t mad[SMP_SIZE], uint8_t port,
 {
     const uint8_t *d = mad + AT_DATA;
 
-    for (int i = 0; i < TALLY_COUNTERS; i++) {
+    for (int i = 0; i < TALLY_PORT_COUNTERS; i++) {
         const uint8_t *at = d + where[i].at;
         uint64_t v = where[i].bits == 16 ? (uint64_t)at[0] << 8 | at[1] : *at;
         uint64_t most = (1u << where[i].bits) - 1;

@@ -17,8 +17,8 @@
 #define PMA_QKEY 0x80010000u
 
 struct pma_counters {
-    uint64_t value[TALLY_COUNTERS];
-    bool full[TALLY_COUNTERS]; /* it counts no further */
+    uint64_t value[TALLY_PORT_COUNTERS];
+    bool full[TALLY_PORT_COUNTERS]; /* it counts no further */
 };
 
 /* A question for the counters of a port, from 1. */
