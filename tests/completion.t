@@ -18,6 +18,7 @@ offers() {
 }
 
 offers hsnd/hsnd --t --test-config
+offers nicd/nicd --t --test-config
 offers swfabd/swfabd --t --test-config
 offers switchmgrd/switchmgrd - -f
 offers mapperd/mapperd --map- --map-file=

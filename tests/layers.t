@@ -23,6 +23,7 @@ declare -A below=(
     [impid]="base impi pmi"
     [conform]=""
     [hsnd]="base elan net health hsn"
+    [nicd]="base health"
     [swfabd]="base net swfab"
     [mapperd]="base elan net health hsn mapper swfab"
     [switchmgrd]="base slurmabi elan net health"

@@ -103,6 +103,7 @@ else
 fi
 helps=(--help)
 program hsnd.8 hsnd/hsnd base/daemon_args.c
+program nicd.8 nicd/nicd base/daemon_args.c
 program swfabd.8 swfabd/swfabd base/daemon_args.c
 program switchmgrd.8 switchmgrd/switchmgrd base/daemon_args.c
 program impirun.1 impid/impirun impid/impirun.c
@@ -188,6 +189,7 @@ configuration() {
 
 configuration hsn.conf.5 hsn.conf.example hsnd/conf.c
 configuration mapper.conf.5 mapper.conf.example mapperd/settings.c
+configuration nicd.conf.5 nicd.conf.example nicd/conf.c
 configuration switchmgr.conf.5 switchmgr.conf.example health/mgrconf.c
 configuration impi.conf.5 impi.conf.example impi/site.c
 configuration swfabd.conf.5 swfabd.conf.example swfabd/conf.c

@@ -84,7 +84,7 @@ installed_in_a_copy() {
             getent passwd slurm-fabric-mapper
             getent passwd slurm-fabric-swfab
             sfabric --version
-            for d in hsnd mapperd swfabd switchmgrd; do
+            for d in hsnd mapperd nicd swfabd switchmgrd; do
                 /usr/libexec/slurm-fabric/\$d --version
                 systemctl --root=/ is-enabled \$d.service && exit 1
             done
@@ -112,6 +112,7 @@ check_deb() {
         bin/sfabric man1/sfabric.1.gz
     ok "the daemons and units are in slurm-fabric-daemons" \
         listed slurm-fabric-daemons slurm-fabric/hsnd slurm-fabric/mapperd \
+        slurm-fabric/nicd system/nicd.service \
         slurm-fabric/swfabd slurm-fabric/switchmgrd system/hsnd.service \
         system/switchmgrd.service sysusers.d/slurm-fabric.conf \
         man5/hsn.conf.5.gz

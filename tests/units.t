@@ -8,7 +8,7 @@ set -u
 command -v systemd-analyze >/dev/null || skip_all "no systemd-analyze"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-units='hsnd mapperd swfabd switchmgrd'
+units='hsnd mapperd nicd swfabd switchmgrd'
 # Units of other packages that ours name.
 printf '[Service]\nExecStart=/bin/true\n' >"$tmp/munge.service"
 cp "$tmp/munge.service" "$tmp/slurmd.service"
@@ -40,7 +40,7 @@ says() {
 # seconds, and with what it left behind in /run and /var/lib.
 says Restart=on-failure $units
 says RestartSec=1 $units
-says RuntimeDirectoryPreserve=yes $units
+says RuntimeDirectoryPreserve=yes hsnd mapperd swfabd switchmgrd
 says StateDirectory=slurm-fabric hsnd switchmgrd
 # Directories of root's are not shared with a user: systemd would give them to
 # whom it starts.
@@ -49,7 +49,8 @@ says "RuntimeDirectory=slurm-fabric/mapperd gm_mapper" mapperd
 says RuntimeDirectory=slurm-fabric/swfabd swfabd
 says User=slurm-fabric-mapper mapperd
 says User=slurm-fabric-swfab swfabd
-for u in mapperd swfabd; do
+says User=slurm-fabric nicd
+for u in mapperd nicd swfabd; do
     user=$(sed -n 's/^User=//p' "$top/dist/$u.service.in")
     grep -q "^u $user " "$top/dist/sysusers/slurm-fabric.conf" &&
         grep -q "\"$user\"" "$top/src/base/service.h"
@@ -64,6 +65,7 @@ exposed() {
 if systemd-analyze security --help 2>&1 | grep -q -- --offline; then
     exposed mapperd 25
     exposed swfabd 25
+    exposed nicd 25
     exposed switchmgrd 25
     exposed hsnd 30
 else

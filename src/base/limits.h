@@ -202,6 +202,7 @@
  * keeps while switchmgrd is away.  The port is where switchmgrd listens. */
 #define SF_REPORT_NAME_MAX 64
 #define SF_REPORT_WHY_MAX 64
+#define SF_REPORT_NIC_MAX 64
 #define SF_REPORT_COUNTER_NAME_MAX 40
 #define SF_REPORT_RECORDS_MAX 2048
 #define SF_REPORT_COUNTERS_MAX 256
@@ -211,6 +212,12 @@
 #define SF_SENDER_QUEUE_MAX 256
 /* A file of rules for the counters of ports (health/tally.h). */
 #define SF_PORT_RULES_MAX 65536
+/* nicd: ports that it watches, names of devices and models, entries of a
+ * directory that are looked at, bytes of a file of sysfs. */
+#define SF_NIC_PORTS_MAX 64
+#define SF_NIC_NAME_MAX 32
+#define SF_NIC_ENTRIES_MAX 1024
+#define SF_NIC_FILE_MAX 256
 #define SF_REPORT_PORT 6830
 
 /* Health model: hosts, links and crossbars together; reporters. */

@@ -36,6 +36,9 @@ static const struct conf_key keys[] = {
     NUMBER("HsndStale", hsnd_stale, 1, DAY),
     NUMBER("MapperStale", mapper_stale, 1, DAY),
     NUMBER("LinksStale", links_stale, 1, DAY),
+    NUMBER("NicStale", nic_stale, 1, DAY),
+    TEXT("NicUncabled", nic_uncabled),
+    TEXT("NicSlow", nic_slow),
     NUMBER("DownAfter", down_after, 0, DAY),
     NUMBER("DegradeAfter", degrade_after, 0, DAY),
     NUMBER("UpAfter", up_after, 0, DAY),
@@ -97,6 +100,7 @@ static void defaults(struct mgrconf *c)
         .hsnd_stale = 15,
         .mapper_stale = 15,
         .links_stale = 60,
+        .nic_stale = 15,
         .degrade_after = 2,
         .up_after = 10,
         .flap_count = 4,
@@ -160,6 +164,9 @@ static void check(struct mgrconf *c, struct conf_check *k)
     static const char *const down[] = {"refuse", "nobroadcast", "ignore", NULL};
     static const char *const rails[] = {"any", "all", NULL};
     static const char *const silent[] = {"degrade", "show", "refuse", NULL};
+    static const char *const nic[] = {"degrade", "ignore", "show", "drain",
+                                      NULL};
+    static const char *const no_nic = "not ignore, show, degrade or drain";
 
     c->on_stale = (enum mgr_stale)conf_one_of(k, "StalePolicy", c->stale_policy,
                                               stale, "not allow or refuse");
@@ -169,6 +176,10 @@ static void check(struct mgrconf *c, struct conf_check *k)
     c->on_silent =
         (enum mgr_silent)conf_one_of(k, "SilentPolicy", c->silent_policy,
                                      silent, "not degrade, show or refuse");
+    c->on_uncabled = (enum mgr_nic)conf_one_of(k, "NicUncabled",
+                                               c->nic_uncabled, nic, no_nic);
+    c->on_slow =
+        (enum mgr_nic)conf_one_of(k, "NicSlow", c->nic_slow, nic, no_nic);
     conf_one_of(k, "DrainRails", c->drain_rails, rails, "not any or all");
     absolute(k, "HealthTable", c->health_table);
     absolute(k, "ReportSocket", c->report_socket);

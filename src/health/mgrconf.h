@@ -20,6 +20,7 @@
 
 enum mgr_stale { MGR_STALE_ALLOW, MGR_STALE_REFUSE };
 enum mgr_down { MGR_DOWN_REFUSE, MGR_DOWN_NOBROADCAST, MGR_DOWN_IGNORE };
+enum mgr_nic { MGR_NIC_DEGRADE, MGR_NIC_IGNORE, MGR_NIC_SHOW, MGR_NIC_DRAIN };
 enum mgr_silent { MGR_SILENT_DEGRADE, MGR_SILENT_SHOW, MGR_SILENT_REFUSE };
 
 /* As in the file: times in seconds; texts are owned, NULL: not given. */
@@ -33,12 +34,13 @@ struct mgrconf {
     char *state_dir, *health_table, *elanhosts, *slurm_conf;
     long table_interval, state_interval, history_links;
     /* judging */
-    long hsnd_stale, mapper_stale, links_stale, down_after, degrade_after;
+    long hsnd_stale, mapper_stale, links_stale, nic_stale;
+    long down_after, degrade_after;
     long up_after, flap_count, flap_window, flap_hold, flap_quiet;
     long forget_after, leader_lease, echo_loss, echo_reporters, uplink_percent;
     long silent_after;
     long error_rate, error_least, error_traffic, error_window, error_clean;
-    char *silent_policy;
+    char *silent_policy, *nic_uncabled, *nic_slow;
     /* acting */
     bool drain, drain_flapping, drain_degraded, refuse_flapping, dry_run;
     bool features, extra, comment;
@@ -57,6 +59,7 @@ struct mgrconf {
     enum mgr_stale on_stale;
     enum mgr_down on_down;
     enum mgr_silent on_silent;
+    enum mgr_nic on_uncabled, on_slow;
 };
 
 /* Read a file; all its errors are reported (report may be NULL).  An absent

@@ -2,11 +2,21 @@
 #include "health/mgrconf.h"
 #include "health/model.h"
 
+static enum tally_action action(enum mgr_nic nic)
+{
+    static const enum tally_action as[] = {[MGR_NIC_DEGRADE] = TALLY_DEGRADE,
+                                           [MGR_NIC_IGNORE] = TALLY_IGNORE,
+                                           [MGR_NIC_SHOW] = TALLY_SHOW,
+                                           [MGR_NIC_DRAIN] = TALLY_DRAIN};
+
+    return as[nic];
+}
+
 void mgrconf_model(const struct mgrconf *c, struct model_conf *out)
 {
     *out = (struct model_conf){
         .stale = {c->hsnd_stale * 1000, c->mapper_stale * 1000,
-                  c->links_stale * 1000},
+                  c->links_stale * 1000, c->nic_stale * 1000},
         .down_after = c->down_after * 1000,
         .degrade_after = c->degrade_after * 1000,
         .up_after = c->up_after * 1000,
@@ -27,5 +37,7 @@ void mgrconf_model(const struct mgrconf *c, struct model_conf *out)
                    .traffic = (uint32_t)c->error_traffic,
                    .window = c->error_window * 1000,
                    .clean = (uint32_t)c->error_clean},
+        .nic_uncabled = action(c->on_uncabled),
+        .nic_slow = action(c->on_slow),
     };
 }

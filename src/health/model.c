@@ -16,7 +16,7 @@ static void model_counters_drop(struct model *m, struct model_reporter *r);
 void model_conf_defaults(struct model_conf *c)
 {
     *c = (struct model_conf){
-        .stale = {15000, 15000, 60000},
+        .stale = {15000, 15000, 60000, 15000},
         .down_after = 0,
         .degrade_after = 2000,
         .up_after = 10000,
@@ -36,6 +36,8 @@ void model_conf_defaults(struct model_conf *c)
                    .traffic = 1000,
                    .window = 60000,
                    .clean = 3},
+        .nic_uncabled = TALLY_DEGRADE,
+        .nic_slow = TALLY_DEGRADE,
     };
 }
 
@@ -76,6 +78,7 @@ void model_free(struct model *m)
         model_counters_drop(m, r);
         free(r);
     }
+    model_nic_free(m);
     free(m);
 }
 
@@ -422,18 +425,27 @@ static int check_order(const struct model_reporter *r, const struct report *rep,
     return 0;
 }
 
-/* hsnd speaks about its own node. */
-static int check_hsnd(const struct report *rep, struct errbuf *err)
+/* hsnd and nicd speak about their own node. */
+static int check_own(const struct report *rep, struct errbuf *err)
 {
+    bool nicd = rep->from == REPORT_NICD;
+
     for (size_t i = 0; i < rep->nrecords; i++) {
         const struct report_record *r = &rep->records[i];
 
         if (r->kind != REPORT_HOST || strcmp(r->name, rep->node) != 0)
-            return model_refuse(
-                err, EPERM, "hsnd reports about its own node only", rep->node);
+            return model_refuse(err, EPERM,
+                                nicd ? "nicd reports about its own node only"
+                                     : "hsnd reports about its own node only",
+                                rep->node);
     }
     if (rep->map.present)
-        return model_refuse(err, EPERM, "hsnd has no map", rep->node);
+        return model_refuse(err, EPERM,
+                            nicd ? "nicd has no map" : "hsnd has no map",
+                            rep->node);
+    if (nicd && (rep->npeers || rep->nrecords > 2 * SF_ELAN_RAILS_MAX))
+        return model_refuse(err, EPERM, "nicd reports ports of NICs only",
+                            rep->node);
     return 0;
 }
 
@@ -600,7 +612,8 @@ static int model_check(struct model *m, const struct model_reporter *r,
         return -1;
     switch (rep->from) {
     case REPORT_HSND:
-        return check_hsnd(rep, err);
+    case REPORT_NICD:
+        return check_own(rep, err);
     case REPORT_MAPPERD:
         return check_mapper(m, r, rep, now, err);
     case REPORT_LINKS:
@@ -617,14 +630,17 @@ static int model_check(struct model *m, const struct model_reporter *r,
 
 /* The node that a host record is about: by its board, by its name.  NULL: not
  * known (a board that the identity table does not have). */
-static const char *host_name(struct model *m, const struct report_record *r,
-                             uint8_t *rail, int64_t now)
+static const char *host_name(struct model *m, enum report_from from,
+                             const struct report_record *r, uint8_t *rail,
+                             int64_t now)
 {
     const char *name = NULL;
 
     *rail = r->rail;
     if (r->board && m->ops.resolve)
         name = m->ops.resolve(r->board, rail, m->ops.arg);
+    if (!name && r->name[0])
+        *rail = model_nic_rail(m, from, r);
     if (!name)
         return r->name[0] ? r->name : NULL;
     if (r->name[0] && strcmp(name, r->name) != 0)
@@ -664,7 +680,7 @@ static void note_answered(struct model *m, struct model_item *it,
 }
 
 /* A host without a name in the identity table is shown by its board. */
-static struct model_item *item_of(struct model *m,
+static struct model_item *item_of(struct model *m, enum report_from from,
                                   const struct report_record *r, int64_t now)
 {
     char board[20];
@@ -672,7 +688,7 @@ static struct model_item *item_of(struct model *m,
     uint8_t rail = r->rail;
 
     if (r->kind == REPORT_HOST) {
-        name = host_name(m, r, &rail, now);
+        name = host_name(m, from, r, &rail, now);
         if (!name) {
             snprintf(board, sizeof(board), "%012llx",
                      (unsigned long long)r->board);
@@ -683,10 +699,11 @@ static struct model_item *item_of(struct model *m,
                            r->kind == REPORT_LINK ? r->peer : "", now);
 }
 
-static int take_record(struct model *m, enum report_from from,
+static int take_record(struct model *m, const struct report *rep,
                        const struct report_record *r, int64_t now)
 {
-    struct model_item *it = item_of(m, r, now);
+    enum report_from from = rep->from;
+    struct model_item *it = item_of(m, from, r, now);
 
     if (!it)
         return -1;
@@ -698,6 +715,8 @@ static int take_record(struct model *m, enum report_from from,
         it->epoch = m->epoch;
     if (from == REPORT_HSND)
         note_answered(m, it, r, now);
+    if (from == REPORT_NICD)
+        model_nic_take(it, rep, r, now);
     note(m, it, from, r->seen, r->why, now);
     model_judge(m, it, now);
     return 0;
@@ -912,7 +931,11 @@ static int take(struct model *m, struct model_reporter *r,
     if (rep->from == REPORT_HSND && rep->nrecords == 0)
         vouch_again(m, rep, now);
     for (size_t i = 0; i < rep->nrecords; i++) {
-        if (take_record(m, rep->from, &rep->records[i], now) < 0)
+        const struct report_record *rec = &rep->records[i];
+
+        if (rep->from == REPORT_NICD && rec->out)
+            model_nic_leave_out(m, rec);
+        else if (take_record(m, rep, rec, now) < 0)
             return -1;
     }
     if (rep->map.leader && rep->map.parts && is_whole(m, rep->map.parts))

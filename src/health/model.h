@@ -4,7 +4,7 @@
  * rail), link and crossbar, and how it is judged.
  *
  * Evidence comes as reports (health/report.h) and is kept per source: hsnd,
- * the leading mapper, sources of link status.  The worst fresh evidence
+ * nicd, the leading mapper, sources of link status.  The worst fresh evidence
  * counts; a source that once spoke about an item and then falls silent makes
  * it "unknown" (unless another says worse), never "healthy".
  *
@@ -43,6 +43,7 @@
 #include "health/rate.h"
 #include "health/report.h"
 #include "health/state.h"
+#include "health/tally.h"
 
 struct model_conf {
     int64_t stale[REPORT_FROMS]; /* silence after which a source is stale */
@@ -57,6 +58,8 @@ struct model_conf {
     uint32_t echo_reporters; /* hosts that must find the same peer lossy */
     uint32_t uplink_percent; /* crossbar with fewer links up: degraded */
     struct rate_conf errors; /* of the frames on a host's cable: degraded */
+    enum tally_action nic_uncabled; /* no link ever, most like it have one */
+    enum tally_action nic_slow;     /* slower than most like it */
 };
 #define MODEL_RIVAL_MS 30000
 void model_conf_defaults(struct model_conf *conf);

@@ -64,6 +64,12 @@ static int choose(const struct report *rep, uint8_t rail, uint64_t *bad,
     return 0;
 }
 
+void model_gaps_add(struct model_item *it, uint64_t more, int64_t now)
+{
+    for (uint64_t i = 0; i < more && i < MODEL_FLAPS_MAX; i++)
+        it->gaps[it->ngaps++ % MODEL_FLAPS_MAX] = now;
+}
+
 /* Times that nothing turned round any more, or that the link went down. */
 static void take_gaps(struct model *m, struct model_item *it,
                       const struct report *rep, bool anew, int64_t now)
@@ -78,8 +84,7 @@ static void take_gaps(struct model *m, struct model_item *it,
         it->gaps_seen && !anew && all > it->gaps_told ? all - it->gaps_told : 0;
     it->gaps_seen = true;
     it->gaps_told = all;
-    for (uint64_t i = 0; i < more && i < MODEL_FLAPS_MAX; i++)
-        it->gaps[it->ngaps++ % MODEL_FLAPS_MAX] = now;
+    model_gaps_add(it, more, now);
     if (more)
         model_judge(m, it, now);
 }
@@ -334,16 +339,17 @@ bool model_is_fresh(const struct model *m, const struct model_item *it,
     return now - vouched(m, it, from) <= m->conf.stale[from];
 }
 
-/* For so long hsnd has been stale while we listened. */
+/* For so long its own hsnd or nicd has been stale while we listened. */
 static bool is_silent_for_long(const struct model *m,
-                               const struct model_item *it, int64_t now)
+                               const struct model_item *it,
+                               enum report_from from, int64_t now)
 {
-    int64_t at = it->pub.evidence[REPORT_HSND].at;
+    int64_t at = it->pub.evidence[from].at;
 
     if (at < m->began)
         at = m->began;
     return m->conf.silent_after > 0 &&
-           now - at > m->conf.stale[REPORT_HSND] + m->conf.silent_after;
+           now - at > m->conf.stale[from] + m->conf.silent_after;
 }
 
 static void weigh_silence(const struct model *m, const struct model_item *it,
@@ -351,11 +357,17 @@ static void weigh_silence(const struct model *m, const struct model_item *it,
 {
     char why[SF_REPORT_WHY_MAX];
 
+    if (from == REPORT_NICD &&
+        model_nic_is_gone(m, it, now, why, sizeof(why))) {
+        worsen(v, SEEN_DEGRADED, (int)from, true, why);
+        return;
+    }
     snprintf(why, sizeof(why), "%s is silent", report_from_name(from));
     worsen(v, SEEN_UNKNOWN, (int)from, false, why);
-    if (from != REPORT_HSND || !is_silent_for_long(m, it, now))
+    if ((from != REPORT_HSND && from != REPORT_NICD) ||
+        !is_silent_for_long(m, it, from, now))
         return;
-    snprintf(why, sizeof(why), "hsnd is silent for long");
+    snprintf(why, sizeof(why), "%s is silent for long", report_from_name(from));
     worsen(v, SEEN_DEGRADED, (int)from, false, why);
     v->silent = true;
 }
@@ -413,6 +425,8 @@ static void weigh_source(struct model *m, struct model_item *it,
     const struct health_evidence *e = &it->pub.evidence[from];
     const struct health_evidence *own = &it->pub.evidence[REPORT_HSND];
     bool host = it->pub.kind == REPORT_HOST;
+    char why[SF_REPORT_WHY_MAX];
+    enum report_seen seen;
 
     if (!e->known)
         return;
@@ -425,6 +439,9 @@ static void weigh_source(struct model *m, struct model_item *it,
             weigh_absence(m, it, now, v);
         else if (!own->known || model_is_fresh(m, it, REPORT_HSND, now))
             worsen(v, SEEN_DOWN, (int)from, true, e->why);
+    } else if (from == REPORT_NICD) {
+        seen = model_nic_says(m, it, why, sizeof(why));
+        worsen(v, seen, (int)from, true, why);
     } else {
         worsen(v, e->seen, (int)from, true, e->why);
     }
@@ -799,6 +816,7 @@ void model_tick(struct model *m, int64_t now)
     if (!m->began)
         m->began = now;
     m->looks = MODEL_LOOKS_MAX;
+    model_nic_count(m, now);
     HASH_ITER(hh, m->items, it, next)
     {
         it->links = it->links_up = 0;

@@ -44,6 +44,11 @@ struct model_item {
     int64_t deaf_at;    /* when it did so after long enough; 0: not */
     struct rate errors; /* host: of its cable */
     int errors_by;      /* rule of model_judge.c that counts, and 1; 0: none */
+    char nic[SF_REPORT_NIC_MAX]; /* host: of nicd, see model_nic.c */
+    uint64_t nic_instance;       /* of the nicd that told so */
+    uint64_t nic_flaps;          /* what it counted so far */
+    uint32_t nic_mbps;
+    bool nic_never, nic_was_up;
     uint32_t links, links_up; /* crossbar: to other crossbars */
     struct model_item *leaf;  /* host: crossbar it hangs on (per tick) */
     UT_hash_handle hh;
@@ -67,6 +72,7 @@ struct model {
     struct model_item *items;
     struct model_reporter *reporters;
     struct model_names *names; /* what they count, each list once */
+    struct model_nics *nics;   /* NICs of a kind */
     struct health_map map;
     bool led;                      /* map.leader still says it leads */
     int64_t rival_since, rival_at; /* another says so, too */
@@ -112,8 +118,33 @@ const struct model_reporter *model_reporter_find(const struct model *m,
 /* Judge an item anew. */
 void model_judge(struct model *m, struct model_item *it, int64_t now);
 
+/* It was down so often more; who calls judges it anew. */
+void model_gaps_add(struct model_item *it, uint64_t more, int64_t now);
+
 /* Judge what a reporter counted; anew: since it was started again. */
 void model_errors_take(struct model *m, const struct report *rep, bool anew,
                        int64_t now);
+
+/* ---- model_nic.c ---- */
+
+/* The rail of a host that the identity table does not have: where nicd, or a
+ * map, has told of the same port before; else where the record wants it. */
+uint8_t model_nic_rail(struct model *m, enum report_from from,
+                       const struct report_record *r);
+/* What nicd tells of a port, beside what any record does. */
+void model_nic_take(struct model_item *it, const struct report *rep,
+                    const struct report_record *r, int64_t now);
+/* A port that the configuration of nicd leaves out. */
+void model_nic_leave_out(struct model *m, const struct report_record *r);
+/* What nicd's fresh word makes of a host. */
+enum report_seen model_nic_says(const struct model *m,
+                                const struct model_item *it, char *why,
+                                size_t size);
+/* Its nicd speaks, but of other ports only. */
+bool model_nic_is_gone(const struct model *m, const struct model_item *it,
+                       int64_t now, char *why, size_t size);
+/* Count NICs of a kind; each tick. */
+void model_nic_count(struct model *m, int64_t now);
+void model_nic_free(struct model *m);
 
 #endif

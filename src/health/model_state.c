@@ -54,6 +54,12 @@ static struct json_object *put_item(const struct model *m,
     jsonx_add_str(o, "raw", report_seen_name(it->raw));
     if (it->errors.high)
         jsonx_add_int(o, "errors", it->errors.rate);
+    if (it->nic[0]) {
+        jsonx_add_str(o, "nic", it->nic);
+        jsonx_add_bool(o, "was_up", it->nic_was_up);
+        jsonx_add_bool(o, "never", it->nic_never);
+        jsonx_add_int(o, "mbps", it->nic_mbps);
+    }
     jsonx_add_bool(o, "mapped", it->epoch == m->epoch && m->epoch > 0);
     for (int from = 0; from < REPORT_FROMS; from++) {
         const struct health_evidence *e = &it->pub.evidence[from];
@@ -225,6 +231,23 @@ static bool get_errors(struct json_object *o, struct model_item *it)
     return it->errors.high;
 }
 
+/* What nicd told; it may be absent. */
+static bool get_nic(struct json_object *o, struct model_item *it)
+{
+    const char *nic = jsonx_str(o, "nic", SF_REPORT_NIC_MAX);
+    int64_t mbps;
+
+    if (!nic)
+        return !json_object_object_get_ex(o, "nic", NULL);
+    strcpy(it->nic, nic);
+    if (!jsonx_bool(o, "was_up", &it->nic_was_up) ||
+        !jsonx_bool(o, "never", &it->nic_never) ||
+        !jsonx_int(o, "mbps", 0, UINT32_MAX, &mbps))
+        return false;
+    it->nic_mbps = (uint32_t)mbps;
+    return true;
+}
+
 static bool get_judgement(struct model *m, struct json_object *o,
                           struct model_item *it)
 {
@@ -274,7 +297,7 @@ static bool get_item(struct model *m, struct json_object *o,
     }
     if (it->pub.evidence[REPORT_HSND].known)
         m->hsnd_rails |= (uint8_t)(1u << rail);
-    return get_times(o, it, shift) && get_errors(o, it) &&
+    return get_times(o, it, shift) && get_errors(o, it) && get_nic(o, it) &&
            get_judgement(m, o, it);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/jsonx.h"
 
-static const char *const from_names[] = {"hsnd", "mapperd", "links"};
+static const char *const from_names[] = {"hsnd", "mapperd", "links", "nicd"};
 static const char *const kind_names[] = {"host", "link", "xbar"};
 static const char *const seen_names[] = {"unknown", "up", "degraded", "down"};
 
@@ -64,6 +64,13 @@ static struct json_object *put_record(const struct report_record *r)
         jsonx_add_bool(o, "turned", r->turned == ANSWERED_YES);
     if (r->asked)
         jsonx_add_int(o, "asked", r->asked);
+    add_text(o, "nic", r->nic);
+    if (r->mbps)
+        jsonx_add_int(o, "mbps", r->mbps);
+    if (r->never)
+        jsonx_add_bool(o, "never", true);
+    if (r->out)
+        jsonx_add_bool(o, "out", true);
     return o;
 }
 
@@ -309,6 +316,19 @@ static bool get_answered(struct json_object *o, const char *key, uint8_t *out)
     return true;
 }
 
+/* An optional yes: absent is no. */
+static bool get_yes(struct json_object *o, const char *key, bool *out)
+{
+    return jsonx_bool(o, key, out) || !has(o, key);
+}
+
+static bool get_nic(struct json_object *o, struct report_record *r)
+{
+    return get_text(o, "nic", r->nic, sizeof(r->nic), REPORT_WHY_ALSO) &&
+           get_u32(o, "mbps", INT32_MAX, &r->mbps) &&
+           get_yes(o, "never", &r->never) && get_yes(o, "out", &r->out);
+}
+
 static bool get_record(struct json_object *o, void *out)
 {
     struct report_record *r = out;
@@ -328,7 +348,7 @@ static bool get_record(struct json_object *o, void *out)
            get_answered(o, "turned", &r->turned) &&
            get_u32(o, "asked", INT32_MAX, &r->asked) &&
            (jsonx_hex(o, "board", &r->board) || !has(o, "board")) &&
-           identified(r);
+           get_nic(o, r) && identified(r);
 }
 
 static bool get_counter(struct json_object *o, void *out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Health reports: what hsnd, mapperd and sources of link status tell
+ * Health reports: what hsnd, nicd, mapperd and sources of link status tell
  * switchmgrd.  One report is one JSON object, version REPORT_VERSION
  * (doc/health-report.md); how it travels is health/sender.h.
  *
@@ -21,10 +21,10 @@
 
 #define REPORT_VERSION 1
 
-enum report_from { REPORT_HSND, REPORT_MAPPERD, REPORT_LINKS };
+enum report_from { REPORT_HSND, REPORT_MAPPERD, REPORT_LINKS, REPORT_NICD };
 enum report_kind { REPORT_HOST, REPORT_LINK, REPORT_XBAR };
 enum report_seen { SEEN_UNKNOWN, SEEN_UP, SEEN_DEGRADED, SEEN_DOWN };
-#define REPORT_FROMS 3
+#define REPORT_FROMS 4
 #define REPORT_KINDS 3
 /* Does anybody answer the echoes of a host?  Only its own hsnd knows. */
 enum report_answered { ANSWERED_NOT_SAID, ANSWERED_NO, ANSWERED_YES };
@@ -56,6 +56,12 @@ struct report_record {
                                       the crossbar that it hangs on, or "" */
     char why[SF_REPORT_WHY_MAX];   /* evidence: "mute", "no light",
                                       "echo loss 12 %" */
+    /* Of nicd's host, which is a port of a NIC: */
+    char nic[SF_REPORT_NIC_MAX]; /* what it is: "MT4123 mlx5_0/1" */
+    uint32_t mbps;               /* with a link: its speed, 0: not known */
+    bool never;                  /* no link since nicd began */
+    bool out;                    /* left out by the configuration: nothing is
+                                    told of it from now on */
 };
 
 /* What a NIC counts; becomes slurm_fabric_nic_NAME_total. */

@@ -124,6 +124,7 @@ static bool check_role(struct collector *n, const struct report *r)
     case REPORT_LINKS:
         return n->conf.link_nodes && listed(n->conf.link_nodes, r->node);
     case REPORT_HSND:
+    case REPORT_NICD:
         break;
     }
     return true;

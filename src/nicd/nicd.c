@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * nicd: looks at this node's NICs each second and reports to switchmgrd, every
+ * HealthInterval and when something has changed.  munged, which seals reports,
+ * is asked beside the loop: while it hangs, looking goes on.
+ */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include <ev.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clerk.h"
+#include "base/clock.h"
+#include "base/daemon_args.h"
+#include "base/log.h"
+#include "base/mac.h"
+#include "base/notify.h"
+#include "base/repeat.h"
+#include "base/sitedir.h"
+#include "health/pace.h"
+#include "health/sender.h"
+#include "nicd/nicd.h"
+#include "nicd/sysfs.h"
+
+#define LOOK_SECONDS 1.
+#define SECOND_NS 1000000000ULL
+
+struct nicd {
+    struct nicd_conf conf;
+    char node[SF_REPORT_NAME_MAX];
+    struct ev_loop *loop;
+    ev_timer timer;
+    ev_signal sigterm, sigint;
+    struct sysfs *source;
+    struct nics *nics;
+    struct nic_port ports[SF_NIC_PORTS_MAX];
+    struct report_record records[NIC_RECORDS_MAX];
+    struct report report;
+    struct clerk *clerk;
+    struct sender *sender;
+    struct pace pace;
+    bool told_untold;
+};
+
+static struct repeat trouble;
+
+static void lost(const char *why)
+{
+    uint64_t n = repeat_count(&trouble, why);
+
+    if (n > 0)
+        log_warn("SF-E871 report to switchmgrd: %s (%llu times)", why,
+                 (unsigned long long)n);
+}
+
+/* ---- looking and telling ------------------------------------------------- */
+
+static void log_records(const struct nicd *d)
+{
+    for (size_t i = 0; i < d->report.nrecords; i++) {
+        const struct report_record *r = &d->records[i];
+
+        log_debug("rail %u: %s: %s%s%s", r->rail, r->nic,
+                  r->out ? "left out" : report_seen_name(r->seen),
+                  r->why[0] ? ": " : "", r->why);
+    }
+}
+
+static void tell(struct nicd *d, uint64_t now)
+{
+    struct errbuf err;
+
+    d->report.seq++;
+    if (sender_put(d->sender, &d->report, &err) < 0)
+        lost(err.text);
+    else
+        repeat_over(&trouble);
+    pace_done(&d->pace, now);
+}
+
+static void look(struct nicd *d)
+{
+    uint64_t now = clock_ns();
+    int64_t ms = (int64_t)(now / 1000000);
+    size_t n = sysfs_look(d->source, d->ports);
+    bool room = nics_look(d->nics, d->ports, n, ms), changed;
+
+    d->report.nrecords = nics_records(d->nics, d->node, (unsigned)d->conf.rail,
+                                      d->records, &changed, ms);
+    if ((!room || nics_untold(d->nics)) && !d->told_untold) {
+        log_warn("SF-E872 this node has more ports than rails: %u are left "
+                 "out",
+                 nics_untold(d->nics));
+        d->told_untold = true;
+    }
+    if (changed) {
+        d->pace.wanted = true;
+        log_records(d);
+    }
+    if (pace_due(&d->pace) <= now)
+        tell(d, now);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
+{
+    (void)loop;
+    (void)events;
+    look(t->data);
+}
+
+/* ---- start and end ------------------------------------------------------- */
+
+static void on_signal(struct ev_loop *loop, ev_signal *s, int events)
+{
+    (void)s;
+    (void)events;
+    ev_break(loop, EVBREAK_ALL);
+}
+
+static void watch_signal(struct nicd *d, ev_signal *s, int signo)
+{
+    ev_signal_init(s, on_signal, signo);
+    ev_signal_start(d->loop, s);
+}
+
+/* The NodeName: as set, else the host's name without its domain. */
+static int name_self(struct nicd *d, struct errbuf *err)
+{
+    char host[256] = "";
+
+    if (d->conf.node)
+        snprintf(host, sizeof(host), "%s", d->conf.node);
+    else if (gethostname(host, sizeof(host) - 1) == 0)
+        host[strcspn(host, ".")] = '\0';
+    if (!host[0] || strlen(host) >= sizeof(d->node))
+        return errprintf(err, "NodeName: missing or too long");
+    strcpy(d->node, host);
+    return 0;
+}
+
+static int open_sender(struct nicd *d, struct errbuf *err)
+{
+    struct sender_options o = {.to = d->conf.health,
+                               .munge_socket = d->conf.munge,
+                               .reader = (uid_t)-1,
+                               .lost = lost};
+
+    if (mac_random(&d->report.instance, sizeof(d->report.instance)) < 0)
+        return errprintf(err, "no randomness");
+    d->clerk = clerk_new(d->loop, SF_SENDER_QUEUE_MAX);
+    if (!d->clerk)
+        return errprintf(err, "no thread to ask munged");
+    o.clerk = d->clerk;
+    d->sender = sender_new(d->loop, &o, err);
+    return d->sender ? 0 : -1;
+}
+
+static int start(struct nicd *d, struct errbuf *err)
+{
+    const struct nicd_conf *c = &d->conf;
+    struct sysfs_options o = {.root = c->root ? c->root : "/",
+                              .watch = c->watch,
+                              .ignore = c->ignore,
+                              .behind = c->behind};
+
+    d->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    d->nics = nics_new(&c->judge);
+    if (!d->loop || !d->nics)
+        return errprintf(err, "no event loop or memory");
+    d->report.from = REPORT_NICD;
+    d->report.records = d->records;
+    if (name_self(d, err) < 0 || !(d->source = sysfs_open(&o, err)) ||
+        open_sender(d, err) < 0)
+        return -1;
+    memcpy(d->report.node, d->node, sizeof(d->node));
+    d->pace = (struct pace){.every = (uint64_t)c->health_interval * SECOND_NS,
+                            .least = SECOND_NS / 2};
+    ev_timer_init(&d->timer, on_timer, 0., LOOK_SECONDS);
+    d->timer.data = d;
+    ev_timer_start(d->loop, &d->timer);
+    watch_signal(d, &d->sigterm, SIGTERM);
+    watch_signal(d, &d->sigint, SIGINT);
+    signal(SIGPIPE, SIG_IGN);
+    return 0;
+}
+
+static void stop(struct nicd *d)
+{
+    if (clerk_free(d->clerk)) /* else munged hangs: the process just ends */
+        sender_free(d->sender);
+    sysfs_close(d->source);
+    nics_free(d->nics);
+    if (d->loop)
+        ev_loop_destroy(d->loop);
+}
+
+static int run(struct nicd *d)
+{
+    struct errbuf err;
+    int rc = 1;
+
+    if (start(d, &err) == 0) {
+        log_info("looks at the NICs of node %s, reports to %s", d->node,
+                 d->conf.health);
+        notify_manager(NOTIFY_READY);
+        ev_run(d->loop, 0);
+        notify_manager(NOTIFY_STOPPING);
+        rc = 0;
+    } else {
+        log_error("SF-E870 %s", err.text);
+    }
+    stop(d);
+    return rc;
+}
+
+static void open_log(const struct nicd_conf *c, const struct daemon_args *args)
+{
+    static const char *const words[] = {"error", "warn", "info", "debug"};
+    struct log_options o = {.program = "nicd",
+                            .level = LOG_LEVEL_INFO,
+                            .to_syslog = c->syslog || args->syslog};
+
+    for (int i = 0; i < 4; i++)
+        if (c->log_level && strcmp(c->log_level, words[i]) == 0)
+            o.level = (enum log_level)i;
+    if (args->verbose)
+        o.level = LOG_LEVEL_DEBUG;
+    log_open(&o);
+}
+
+static void report_error(const char *text, void *arg)
+{
+    (void)arg;
+    log_error("SF-E870 %s", text);
+}
+
+int main(int argc, char **argv)
+{
+    const struct daemon_program program = {
+        "nicd", "Report the health of this node's NICs.",
+        SITEDIR_CONF("nicd.conf")};
+    struct daemon_args args;
+    struct nicd *d;
+    int rc = 0;
+
+    if (!daemon_args_read(&args, &program, argc, argv, &rc))
+        return rc;
+    if (!(d = calloc(1, sizeof(*d)))) {
+        log_error("SF-E870 no memory");
+        return 1;
+    }
+    open_log(&d->conf, &args);
+    if (nicd_conf_read(&d->conf, args.conf, args.conf_named, report_error,
+                       NULL) < 0) {
+        free(d);
+        return DAEMON_EXIT_CONF;
+    }
+    open_log(&d->conf, &args);
+    if (!args.test)
+        rc = run(d);
+    nicd_conf_free(&d->conf);
+    free(d);
+    return rc;
+}
