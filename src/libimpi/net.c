@@ -21,8 +21,11 @@
 #include <unistd.h>
 
 #include "base/accept.h"
+#include "base/clock.h"
+#include "base/guests.h"
 #include "base/limits.h"
 #include "base/mac.h"
+#include "base/tcp_peer.h"
 #include "impi/chan_open.h"
 #include "impi/chan_share.h"
 #include "impi/channel.h"
@@ -39,8 +42,6 @@
 /* How long a half open connection counts as something that is under way, s:
  * a stranger who only holds one shall not slow the program down for ever. */
 #define GUEST_NEWS 10
-/* How often an attempt is made again that the peer dropped half way. */
-#define TRIES_MAX 8
 /* Above this many, ask the kernel which are ready instead of trying each. */
 #define TRY_EACH_MAX 4
 /* Look for new connections at every n-th round without any other reason. */
@@ -60,6 +61,7 @@
 #define PEER_RELAY UINT32_MAX
 
 enum link_state {
+    LINK_PAUSED,     /* was closed during opening: tries again */
     LINK_CONNECTING, /* TCP under way */
     LINK_OPENING,    /* proving each other */
     LINK_SHARING,    /* proved; agreeing on shared memory */
@@ -72,9 +74,11 @@ struct link {
     uint32_t peer; /* a guest: not known */
     int fd;        /* its data, or only its bell: see share */
     enum link_state state;
-    bool blocked; /* the socket takes no more for now */
-    unsigned tries;
-    time_t since; /* a guest: when it came */
+    bool blocked;   /* the socket takes no more for now */
+    unsigned tries; /* that were closed during opening */
+    time_t since;   /* the first one */
+    int64_t again;  /* LINK_PAUSED: when, of clock_ms() */
+    struct guest guest;
     struct impi_chan_open open;
     struct impi_chan_share sharing;
     struct share *share; /* NULL: its data take the socket */
@@ -91,13 +95,14 @@ struct net {
     struct link **by_peer;   /* [nprocs] */
     struct link **links;     /* all that is not a guest, dense */
     size_t nlinks;
-    size_t nopening;     /* of them: not open yet */
-    size_t nshared;      /* of them: with shared memory */
-    bool sharing_off;    /* between clients the user or site wants none */
-    bool asleep;         /* those with shared memory may ring their bells */
-    struct link **guest; /* oldest first */
-    size_t nguests;
+    size_t nopening;      /* of them: not open yet */
+    size_t nshared;       /* of them: with shared memory */
+    bool sharing_off;     /* between clients the user or site wants none */
+    bool asleep;          /* those with shared memory may ring their bells */
+    struct guests guests; /* have not proved who they are */
     size_t guests_max;
+    time_t guest_came;  /* the last one */
+    int netlink;        /* base/tcp_peer.h */
     struct pollfd *fds; /* listener, guests, links */
     unsigned round;
     bool finishing;
@@ -184,11 +189,10 @@ int net_start(struct errbuf *err)
     want_descriptors(n);
     net.sharing_off = share_is_off();
     net.guests_max = n + GUESTS_EXTRA;
-    net.guest = calloc(net.guests_max, sizeof(struct link *));
     net.by_peer = calloc(n, sizeof(struct link *));
     net.links = calloc(n, sizeof(struct link *));
     net.fds = calloc(n + net.guests_max + 1, sizeof(struct pollfd));
-    if (!net.by_peer || !net.links || !net.fds || !net.guest)
+    if (!net.by_peer || !net.links || !net.fds)
         return errprintf(err, "no memory");
     return 0;
 }
@@ -212,9 +216,9 @@ static int net_listener(void)
 
 bool net_opening(void)
 {
-    if (net.nopening > 0 || net.nguests == 0)
+    if (net.nopening > 0 || net.guests.n == 0)
         return net.nopening > 0;
-    return net_now_s() - net.guest[net.nguests - 1]->since < GUEST_NEWS;
+    return net_now_s() - net.guest_came < GUEST_NEWS;
 }
 
 /* ---- life of a link ---- */
@@ -771,8 +775,14 @@ static bool refused_twice(const struct link *l)
     return l->open.initiator && l->open.verdict == IMPI_CHAN_REFUSE_TWICE;
 }
 
+static int opening_closed(struct errbuf *err, int error)
+{
+    errprintf(err, "%s", error ? strerror(error) : "closed");
+    return !error || error == ECONNRESET || error == EPIPE ? -2 : -1;
+}
+
 /* Send and receive for the opening until the socket has no more.
- * Returns 1 done, 0 not yet, -1 failed (text). */
+ * Returns 1 done, 0 not yet, -1 failed, -2 closed by the peer (text). */
 static int run_opening(struct link *l, struct errbuf *err)
 {
     const uint8_t *out;
@@ -786,7 +796,7 @@ static int run_opening(struct link *l, struct errbuf *err)
             if (n < 0 && (errno == EAGAIN || errno == EINTR))
                 return 0;
             if (n < 0)
-                return errprintf(err, "%s", strerror(errno));
+                return opening_closed(err, errno);
             impi_chan_open_sent(&l->open, (size_t)n);
         }
         if (impi_chan_open_done(&l->open))
@@ -798,7 +808,8 @@ static int run_opening(struct link *l, struct errbuf *err)
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return 0;
         if (n <= 0)
-            return errprintf(err, "%s", n < 0 ? strerror(errno) : "closed");
+            return opening_closed(err, n < 0 ? errno : 0);
+        l->guest.spoke = true;
         if (impi_chan_open_input(&l->open, in, (size_t)n, err) < 0) {
             if (impi_chan_open_output(&l->open, &out) > 0)
                 (void)!send(l->fd, out, IMPI_CHAN_CODE_SIZE,
@@ -816,17 +827,38 @@ static void await_peer(struct link *l)
     l->state = LINK_AWAITED;
 }
 
+static uint64_t any_number(void)
+{
+    uint64_t random = 0;
+
+    mac_random(&random, sizeof(random));
+    return random;
+}
+
 /* The peer hung up half way: it had too many guests, or it is gone, which the
  * next attempt shows. */
 static void try_again(struct link *l, const char *why)
 {
-    if (++l->tries == TRIES_MAX) {
+    time_t now = net_now_s();
+
+    if (l->tries++ == 0)
+        l->since = now;
+    if (now - l->since > SF_RETRY_SECONDS) {
         link_fail(l, why);
         return;
     }
     link_close_fd(l);
     impi_chan_open_wipe(&l->open);
+    l->state = LINK_PAUSED;
+    l->again = clock_ms() + guests_pause(l->tries, any_number());
+}
+
+static bool link_drive_paused(struct link *l)
+{
+    if (clock_ms() < l->again)
+        return false;
     start_connect(l);
+    return true;
 }
 
 static bool link_drive_opening(struct link *l)
@@ -841,6 +873,10 @@ static bool link_drive_opening(struct link *l)
         if (poll(&p, 1, 0) <= 0)
             return false;
         getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &soerr, &len);
+        if (soerr == ECONNRESET) {
+            try_again(l, strerror(soerr));
+            return true;
+        }
         if (soerr) {
             link_fail(l, strerror(soerr));
             return true;
@@ -852,23 +888,35 @@ static bool link_drive_opening(struct link *l)
         link_proved(l, true);
     else if (rc < 0 && refused_twice(l))
         await_peer(l);
-    else if (rc < 0)
+    else if (rc == -2)
         try_again(l, err.text);
+    else if (rc < 0)
+        link_fail(l, err.text);
     return rc != 0;
 }
 
-static void drop_guest(size_t i)
+static struct link *link_of(const struct guest *g)
 {
-    net.nguests--;
-    memmove(&net.guest[i], &net.guest[i + 1],
-            (net.nguests - i) * sizeof(net.guest[0]));
+    return (struct link *)((char *)g - offsetof(struct link, guest));
+}
+
+static void free_guest(struct link *g)
+{
+    link_close_fd(g);
+    impi_chan_open_wipe(&g->open);
+    free(g);
+}
+
+static void drop_guest(struct link *g)
+{
+    guests_leave(&net.guests, &g->guest);
+    free_guest(g);
 }
 
 /* Strangers, and those that stall, are dropped without a word: a real peer
  * comes back with the job's secret. */
-static bool drive_guest(size_t i)
+static bool drive_guest(struct link *g)
 {
-    struct link *g = net.guest[i];
     struct errbuf err;
     int rc = run_opening(g, &err);
 
@@ -877,15 +925,37 @@ static bool drive_guest(size_t i)
             expect_guest(g);
         return false;
     }
-    drop_guest(i);
     if (rc > 0) {
+        guests_leave(&net.guests, &g->guest);
         seat_guest(g);
-        return true;
+    } else {
+        drop_guest(g);
     }
-    link_close_fd(g);
-    impi_chan_open_wipe(&g->open);
-    free(g);
     return true;
+}
+
+static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
+{
+    tcp_peer_ask(link_of(g)->fd, &net.netlink, out);
+}
+
+static void enter_guest(int fd)
+{
+    uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
+    struct link *g = link_create(fd, LINK_OPENING);
+
+    if (guests_enter(&net.guests, &g->guest) < 0) {
+        free_guest(g);
+        return;
+    }
+    net.guest_came = net_now_s();
+    link_set_up_socket(fd);
+    fresh_nonce(nonce);
+    impi_chan_open_accept(&g->open, impi_be.world.secret, nonce, check_guest,
+                          NULL);
+    if (net.guests.n > net.guests_max)
+        drop_guest(
+            link_of(guests_choose(&net.guests, ask_who, NULL, any_number())));
 }
 
 /* Others wait for us: once, the user is told why. */
@@ -915,8 +985,6 @@ static bool accept_guests(void)
     if (!somebody_calls())
         return false;
     for (int i = 0; i < SF_ACCEPTS_MAX; i++) {
-        uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
-        struct link *g;
         int fd =
             accept4(net.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -925,19 +993,7 @@ static bool accept_guests(void)
             return any;
         }
         any = true;
-        link_set_up_socket(fd);
-        if (net.nguests == net.guests_max) { /* the oldest has had its time */
-            link_close_fd(net.guest[0]);
-            impi_chan_open_wipe(&net.guest[0]->open);
-            free(net.guest[0]);
-            drop_guest(0);
-        }
-        g = link_create(fd, LINK_OPENING);
-        g->since = net_now_s();
-        fresh_nonce(nonce);
-        impi_chan_open_accept(&g->open, impi_be.world.secret, nonce,
-                              check_guest, NULL);
-        net.guest[net.nguests++] = g;
+        enter_guest(fd);
     }
     return any;
 }
@@ -946,8 +1002,8 @@ static bool net_look_for_guests(void)
 {
     bool moved = accept_guests();
 
-    for (size_t i = net.nguests; i > 0; i--)
-        moved |= drive_guest(i - 1);
+    for (size_t i = net.guests.n; i > 0; i--)
+        moved |= drive_guest(link_of(net.guests.all[i - 1]));
     return moved;
 }
 
@@ -1083,6 +1139,8 @@ static bool link_drive(struct link *l)
     switch (l->state) {
     case LINK_OPEN:
         return pump(l);
+    case LINK_PAUSED:
+        return link_drive_paused(l);
     case LINK_CONNECTING:
     case LINK_OPENING:
         return link_drive_opening(l);
@@ -1118,9 +1176,9 @@ static nfds_t fill_fds(void)
     nfds_t n = 0;
 
     net.fds[n++] = (struct pollfd){.fd = net_listener(), .events = POLLIN};
-    for (size_t i = 0; i < net.nguests; i++)
-        net.fds[n++] =
-            (struct pollfd){.fd = net.guest[i]->fd, .events = POLLIN};
+    for (size_t i = 0; i < net.guests.n; i++)
+        net.fds[n++] = (struct pollfd){.fd = link_of(net.guests.all[i])->fd,
+                                       .events = POLLIN};
     for (size_t i = 0; i < net.nlinks; i++)
         net.fds[n++] = (struct pollfd){.fd = net.links[i]->fd,
                                        .events = link_events(net.links[i])};
@@ -1136,7 +1194,7 @@ static bool has_output(const struct link *l)
  * opened: the kernel is not asked whether these may write. */
 static bool drive_ready(int ms)
 {
-    size_t first = 1 + net.nguests, nlinks = net.nlinks;
+    size_t first = 1 + net.guests.n, nlinks = net.nlinks;
     bool moved = false;
 
     if (poll(net.fds, fill_fds(), ms) < 0)
@@ -1221,7 +1279,7 @@ bool net_progress_awaited(void)
 
 static bool guests_ready(void)
 {
-    for (size_t i = 0; i <= net.nguests; i++) {
+    for (size_t i = 0; i <= net.guests.n; i++) {
         if (net.fds[i].revents)
             return true;
     }
@@ -1317,16 +1375,15 @@ static void free_all(void)
         link_close_fd(net.links[i]);
         free(net.links[i]);
     }
-    for (size_t i = 0; i < net.nguests; i++) {
-        link_close_fd(net.guest[i]);
-        free(net.guest[i]);
-    }
+    while (net.guests.n > 0)
+        drop_guest(link_of(net.guests.all[0]));
+    guests_free(&net.guests);
+    tcp_peer_close(&net.netlink);
     if (net.listener >= 0)
         close(net.listener);
     free(net.by_peer);
     free(net.links);
     free(net.fds);
-    free(net.guest);
     memset(&net, 0, sizeof(net));
     net.listener = -1;
 }
@@ -1349,12 +1406,13 @@ void net_forget(void)
 {
     for (size_t i = 0; i < net.nlinks; i++)
         link_close_fd(net.links[i]);
-    for (size_t i = 0; i < net.nguests; i++)
-        link_close_fd(net.guest[i]);
+    for (size_t i = 0; i < net.guests.n; i++)
+        link_close_fd(link_of(net.guests.all[i]));
+    tcp_peer_close(&net.netlink);
     if (net.listener >= 0)
         close(net.listener);
     net.listener = -1;
-    net.nlinks = net.nguests = 0;
+    net.nlinks = net.guests.n = 0;
 }
 
 /* ---- net fast ---------------------------------------------------------- */
@@ -1382,7 +1440,7 @@ bool net_skip_round(void)
     unsigned round = net.round;
 
     if (round % SKIP_MOST == 0 || net.asleep || net.nopening > 0 ||
-        net.nguests > 0)
+        net.guests.n > 0)
         return false;
     __atomic_store_n(&net.round, round + 1, __ATOMIC_RELAXED);
     return true;

@@ -4,14 +4,15 @@
  * client is started by its own library's launcher; this program plays
  * impid's part towards the processes (impi/task_wire.h).
  *
- *   bare_world [-i] [-6] [-h] [-u] [-m maxdatalen] FAMILY:N ...
+ *   bare_world [-i] [-6] [-h] [-u] [-f] [-m maxdatalen] FAMILY:N ...
  *              -- PROGRAM [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
  * ranks are dealt out to the clients in turn, instead of client by client.
  * -6: processes meet at ::1 instead of 127.0.0.1.  -h: each process has an
  * IMPI host of its own, instead of each client.  -u: the last rank is said to
- * be at an address of a network for documents.
+ * be at an address of a network for documents.  -f: the others reach it by a
+ * way that another user floods (flooded_way.h).
  * BARE_FRONT names the library to preload.  Exit code: that of MPI_Abort; 1
  * when a process vanished; else the worst of the launchers'.
  */
@@ -32,6 +33,7 @@
 #include <unistd.h>
 
 #include "base/mac.h"
+#include "flooded_way.h"
 #include "impi/task_wire.h"
 #include "impi/world.h"
 
@@ -67,6 +69,7 @@ static struct {
     bool ipv6;
     bool own_hosts;
     bool last_is_far;
+    bool last_is_flooded;
 } b;
 
 static void die(const char *what)
@@ -182,6 +185,11 @@ static void take_join(struct proc *p, const struct task_frame *f)
     memcpy(w->addr, j.addr, sizeof(w->addr));
     address(p, w->addr);
     w->port = j.port;
+    if (b.last_is_flooded && p->rank == b.nprocs - 1) {
+        w->port = flooded_way(j.port);
+        if (!w->port)
+            die("flooded way");
+    }
     w->cpus = j.cpus;
     if (++b.njoin == b.nprocs)
         to_all(send_world);
@@ -485,6 +493,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             b.own_hosts = true;
         } else if (strcmp(*argv, "-u") == 0) {
             b.last_is_far = true;
+        } else if (strcmp(*argv, "-f") == 0) {
+            b.last_is_flooded = true;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
             *maxdatalen = (uint32_t)atoi(*++argv);
         } else if (colon && b.nclients < MAX_CLIENTS) {
@@ -511,9 +521,8 @@ int main(int argc, char **argv)
     struct sigaction sa = {.sa_handler = on_signal};
 
     if (!program || !*program) {
-        fprintf(stderr,
-                "usage: bare_world [-i] [-6] [-h] [-u] [-m bytes] FAMILY:N "
-                "... -- PROGRAM [ARG ...]\n");
+        fprintf(stderr, "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-m bytes] "
+                        "FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;
     }
     if (!getenv("BARE_FRONT")) {

@@ -111,6 +111,19 @@ case_unreachable_process_is_named()
     report $? "$title: $*"
 }
 
+# Another user opens more connections than a process keeps, before it can read
+# who its peer is.
+case_processes_meet_in_a_flood()
+{
+    local title=processes_meet_in_a_flood
+    if [ "$(id -u)" != 0 ]; then
+        skipped "$title: $*" "only root has another user's sockets"
+        return
+    fi
+    world -f "$@" -- "$dir/ring" && grep -q "^PASS ring" "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
 # Rank 0 let rank 1 in, began a connection of its own before it could say so,
 # and each kept the one that the other gave up.
 case_both_call_and_the_answer_is_late()
@@ -257,6 +270,8 @@ done
 case_run threads mpich:2 openmpi:1
 unset SLURM_IMPI_FLAT
 case_memory_is_shared_inside_a_client_by_flat_calls
+case_processes_meet_in_a_flood mpich:1 openmpi:1
+case_processes_meet_in_a_flood openmpi:1 mpich:1
 title=im_004_what_no_other_program_calls
 case_run seldom mpich:1 openmpi:1
 case_run seldom mpich:2 openmpi:2
