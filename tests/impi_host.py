@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A strict IMPI 0.0 client with one host and one process that talks.
 
-    impi_host.py HOST:PORT CLIENT [--key N] [--strangers | --breach | --turns]
+    impi_host.py HOST:PORT CLIENT [--key N] [--strangers | --flood UID | --breach |
+        --turns]
     impi_host.py HOST:PORT CLIENT [--key N] --habits [HABIT...]
 
 With an IPv6 address, [::1]:PORT, its host is at ::1.  It joins like
@@ -10,7 +11,9 @@ impi_peer.py, dances with the other host (section 2.3.8), and
 plays the other rank of tests/mpi/strict.c over packets (chapter 3), written
 from the specification alone.  What it sees that the standard does not allow
 ends it with a message and code 1.  --strangers: it also plays those who
-connect to a host and say a rank that is not theirs.  --breach: it sends a
+connect to a host and say a rank that is not theirs.  --flood: before client 1
+says its rank, user UID opens more connections than a host keeps (as root).
+--breach: it sends a
 packet that says it is longer than its message, and waits for the end.
 
 --turns: see Turns; client 1.
@@ -20,6 +23,8 @@ habits that real peers have (doc/impi-peers.md) and that are named: garbage,
 long8, native-order, reduce-p2p; changed (declares another ackmark than the
 first generation); swapped (its headers are in native order).
 """
+import os
+import select
 import socket
 import struct
 import sys
@@ -29,6 +34,7 @@ import impi_peer as ip
 DATA, DATASYNC, PROTOACK, SYNCACK, FINI = 0, 1, 2, 3, 7
 HEADER = struct.Struct(">II24s24sQQQiiQQqQQ")
 BARRIER, BCAST, REDUCE, WORLD_COLLECTIVE = 110, 120, 190, 1
+CROWD = 200
 GARBAGE = 128  # what such a peer writes into both lengths
 
 
@@ -81,10 +87,25 @@ class Host(ip.Peer):
                 raise ip.Strict("an answer to a stranger")
             sock.close()
 
-    def dance(self):
+    def flood(self, uid):
+        """Some must be sent away before we say who we are."""
+        os.seteuid(uid)
+        crowd = [socket.create_connection(self.other_address(), ip.PATIENCE)
+                 for _ in range(CROWD)]
+        os.seteuid(0)
+        gone = 0
+        while gone < CROWD // 2:
+            for sock in select.select(crowd, [], [], ip.PATIENCE)[0]:
+                crowd.remove(sock)
+                gone += 1
+        self.crowd = crowd
+
+    def dance(self, flood=None):
         if self.client == 1:
             self.link = socket.create_connection(
                 self.other_address(), ip.PATIENCE, (self.own, 0))
+            if flood is not None:
+                self.flood(flood)
             self.link.sendall(ip.u32(1))
             return
         self.link, source = self.listener.accept()
@@ -287,7 +308,8 @@ def main():
     peer.start()
     if "--strangers" in args:
         peer.strangers()
-    peer.dance()
+    peer.dance(int(args[args.index("--flood") + 1]) if "--flood" in args
+               else None)
     if "--breach" in args:
         peer.breach()
         return

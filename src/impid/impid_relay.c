@@ -18,9 +18,12 @@
 
 #include "base/accept.h"
 #include "base/be.h"
+#include "base/guests.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mac.h"
+#include "base/repeat.h"
+#include "base/tcp_peer.h"
 #include "impi/chan_open.h"
 #include "impi/hostaddr.h"
 #include "impi/relay.h"
@@ -36,9 +39,7 @@ struct impid_port {
     struct out_queue out;
 };
 
-/* A connection that has not said which host it is. */
-struct impid_guest;
-struct attempt; /* one that is being made */
+struct attempt; /* a connection that is being made */
 
 /* Own processes are not read while more than this waits for one host, until
  * all is below the second mark.  Hosts are always read: so what waits goes
@@ -59,8 +60,10 @@ struct impid_relay {
     ev_io accept;
     ev_prepare flush;          /* FINIs that fell due */
     struct attempt **attempts; /* [world.nhosts] */
-    struct impid_guest *guests;
-    uint32_t nguests, guests_max;
+    struct guests guests;      /* struct impid_guest */
+    size_t guests_max;
+    int netlink;              /* base/tcp_peer.h */
+    struct repeat strangers;  /* what is told of them */
     struct impid_port *hosts; /* [world.nhosts]; only others' are used */
     struct impid_port *procs; /* [own processes] */
     bool told_hosts, told_procs;
@@ -208,6 +211,12 @@ static int port_send(struct impid_port *p, const void *data, size_t len,
 
 /* ---- opening where all hosts are ours: the proof of the job's secret --- */
 
+static int opening_closed(struct errbuf *err, int error)
+{
+    errprintf(err, "%s", error ? strerror(error) : "closed the connection");
+    return !error || error == ECONNRESET || error == EPIPE ? -2 : -1;
+}
+
 static int opening_flush(int fd, struct impi_chan_open *o, struct errbuf *err)
 {
     const uint8_t *out;
@@ -219,14 +228,14 @@ static int opening_flush(int fd, struct impi_chan_open *o, struct errbuf *err)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) /* so few bytes always fit */
-            return errprintf(err, "%s", strerror(errno));
+            return opening_closed(err, errno);
         impi_chan_open_sent(o, (size_t)n);
     }
     return 0;
 }
 
 /* Send and receive for the opening of a channel.  Returns 1 it is done, 0 not
- * yet, -1 it failed (text). */
+ * yet, -1 it failed, -2 the other side closed (text). */
 static int opening_run(int fd, struct impi_chan_open *o, struct errbuf *err)
 {
     uint8_t in[IMPI_CHAN_REPLY_SIZE];
@@ -234,16 +243,17 @@ static int opening_run(int fd, struct impi_chan_open *o, struct errbuf *err)
     ssize_t n;
 
     for (;;) {
-        if (opening_flush(fd, o, err) < 0)
-            return -1;
+        int rc = opening_flush(fd, o, err);
+
+        if (rc < 0)
+            return rc;
         if (impi_chan_open_done(o))
             return 1;
         n = recv(fd, in, impi_chan_open_want(o), 0);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return 0;
         if (n <= 0)
-            return errprintf(err, "%s",
-                             n < 0 ? strerror(errno) : "closed the connection");
+            return opening_closed(err, n < 0 ? errno : 0);
         if (impi_chan_open_input(o, in, (size_t)n, err) < 0) {
             opening_flush(fd, o, &ignored); /* the reason, for the other side */
             return -1;
@@ -266,7 +276,7 @@ static int opening_run(int fd, struct impi_chan_open *o, struct errbuf *err)
 #define RANK_SIZE 4
 
 struct impid_guest {
-    struct impid_guest *next; /* newest first */
+    struct guest guest; /* first: guests_choose() gives it */
     struct impid_relay *relay;
     int fd;
     ev_io io;
@@ -275,12 +285,15 @@ struct impid_guest {
     struct impi_chan_open open; /* or this */
 };
 
-/* A connection under way to a host. */
+/* A connection under way to a host, or a pause before it. */
 struct attempt {
     struct impid_relay *relay;
     uint32_t host;
     int fd;
     ev_io io;
+    ev_timer again;
+    ev_tstamp since;
+    unsigned tries; /* that were closed during opening */
     bool opening;
     struct impi_chan_open open;
 };
@@ -297,12 +310,7 @@ static void no_delay(int fd)
 
 static void guest_remove(struct impid_guest *g)
 {
-    struct impid_guest **at = &g->relay->guests;
-
-    while (*at != g)
-        at = &(*at)->next;
-    *at = g->next;
-    g->relay->nguests--;
+    guests_leave(&g->relay->guests, &g->guest);
     impi_chan_open_wipe(&g->open);
     ev_io_stop(loop_of(g->relay), &g->io);
     free(g);
@@ -312,6 +320,15 @@ static void guest_drop(struct impid_guest *g)
 {
     close(g->fd);
     guest_remove(g);
+}
+
+/* As many as they are, they do not fill the log. */
+static void tell_of_stranger(struct impid_relay *r, const char *what)
+{
+    uint64_t n = repeat_count(&r->strangers, what);
+
+    if (n > 0)
+        log_warn("%s: dropped%s", what, n > 1 ? ", as others before" : "");
 }
 
 /* One that is to call us, and has not. */
@@ -326,7 +343,7 @@ static void guest_seat(struct impid_guest *g, uint32_t host)
     struct impid_relay *r = g->relay;
 
     if (!is_due(r, host)) {
-        log_warn("a stranger said it was host %u: dropped", host);
+        tell_of_stranger(r, "a stranger said that it was a host");
         guest_drop(g);
         return;
     }
@@ -351,12 +368,14 @@ static void on_proof(struct ev_loop *loop, ev_io *io, int revents)
 {
     struct impid_guest *g = io->data;
     struct errbuf err;
-    int rc = opening_run(g->fd, &g->open, &err);
+    int rc;
 
+    g->guest.spoke = true;
+    rc = opening_run(g->fd, &g->open, &err);
     if (rc > 0) {
         guest_seat(g, g->open.id.from);
     } else if (rc < 0) {
-        log_warn("dropped a stranger: %s", err.text);
+        tell_of_stranger(g->relay, "a stranger cannot prove who it is");
         guest_drop(g);
     }
 }
@@ -388,6 +407,7 @@ static void on_guest(struct ev_loop *loop, ev_io *io, int revents)
         guest_drop(g);
         return;
     }
+    g->guest.spoke = true;
     g->len += (size_t)n;
     if (g->len < RANK_SIZE)
         return;
@@ -397,42 +417,52 @@ static void on_guest(struct ev_loop *loop, ev_io *io, int revents)
         ev_io_stop(loop, io); /* seated when we know the world, too */
 }
 
-static void drop_oldest(struct impid_relay *r)
+static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
 {
-    struct impid_guest *g = r->guests;
+    struct impid_relay *r = arg;
 
-    while (g->next)
-        g = g->next;
-    guest_drop(g);
+    tcp_peer_ask(((const struct impid_guest *)g)->fd, &r->netlink, out);
+}
+
+static uint64_t any_number(void)
+{
+    uint64_t random = 0;
+
+    mac_random(&random, sizeof(random));
+    return random;
+}
+
+static void guest_enter(struct impid_relay *r, int fd)
+{
+    struct impid_guest *g = calloc(1, sizeof(*g));
+
+    if (!g || guests_enter(&r->guests, &g->guest) < 0) {
+        close(fd);
+        free(g);
+        return;
+    }
+    no_delay(fd);
+    g->relay = r;
+    g->fd = fd;
+    ev_io_init(&g->io, on_guest, fd, EV_READ);
+    g->io.data = g;
+    if (r->proved && r->engine)
+        guest_greet(g);
+    else if (!r->proved)
+        ev_io_start(loop_of(r), &g->io);
 }
 
 static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
 {
     struct impid_relay *r = io->data;
     int fd = accept_or_shed(r->listener, &r->spare);
-    struct impid_guest *g;
 
     if (fd < 0)
         return;
-    if (r->nguests == r->guests_max)
-        drop_oldest(r);
-    g = calloc(1, sizeof(*g));
-    if (!g) {
-        close(fd);
-        return;
-    }
-    no_delay(fd);
-    g->relay = r;
-    g->fd = fd;
-    g->next = r->guests;
-    r->guests = g;
-    r->nguests++;
-    ev_io_init(&g->io, on_guest, fd, EV_READ);
-    g->io.data = g;
-    if (r->proved && r->engine)
-        guest_greet(g);
-    else if (!r->proved)
-        ev_io_start(loop, &g->io);
+    guest_enter(r, fd);
+    if (r->guests.n > r->guests_max)
+        guest_drop((struct impid_guest *)guests_choose(&r->guests, ask_who, r,
+                                                       any_number()));
 }
 
 static int dance_listen(struct impid_relay *r, struct errbuf *err)
@@ -510,8 +540,47 @@ static int attempt_go_on(struct attempt *t, struct errbuf *err)
     if (getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
         error = errno;
     if (error)
-        return errprintf(err, "%s", strerror(error));
+        return opening_closed(err, error);
     return t->relay->proved ? begin_opening(t, err) : say_rank(t, err);
+}
+
+static void attempt_end(struct attempt *t)
+{
+    ev_io_stop(loop_of(t->relay), &t->io);
+    ev_timer_stop(loop_of(t->relay), &t->again);
+    impi_chan_open_wipe(&t->open);
+    t->relay->attempts[t->host] = NULL;
+    if (t->fd >= 0)
+        close(t->fd);
+    free(t);
+}
+
+static void attempt_failed(struct attempt *t, const char *why)
+{
+    struct impid_relay *r = t->relay;
+    uint32_t host = t->host;
+
+    attempt_end(t);
+    unreachable(r, host, why);
+}
+
+/* The other host had too many guests, or is gone, which the next try shows. */
+static void attempt_closed(struct attempt *t, const char *why)
+{
+    struct ev_loop *loop = loop_of(t->relay);
+
+    if (ev_now(loop) - t->since > SF_RETRY_SECONDS) {
+        attempt_failed(t, why);
+        return;
+    }
+    ev_io_stop(loop, &t->io);
+    close(t->fd);
+    t->fd = -1;
+    t->opening = false;
+    impi_chan_open_wipe(&t->open);
+    ev_timer_set(&t->again, guests_pause(++t->tries, any_number()) / 1000., 0.);
+    ev_timer_start(loop, &t->again);
+    log_debug("host %u %s: again", t->host, why);
 }
 
 static void on_attempt(struct ev_loop *loop, ev_io *io, int revents)
@@ -520,18 +589,16 @@ static void on_attempt(struct ev_loop *loop, ev_io *io, int revents)
     struct errbuf err = {""};
     int rc = attempt_go_on(t, &err);
 
-    if (rc == 0)
-        return;
-    ev_io_stop(loop, io);
-    impi_chan_open_wipe(&t->open);
-    t->relay->attempts[t->host] = NULL;
-    if (rc > 0) {
+    if (rc == -2) {
+        attempt_closed(t, err.text);
+    } else if (rc < 0) {
+        attempt_failed(t, err.text);
+    } else if (rc > 0) {
+        ev_io_stop(loop, io); /* before the port has the descriptor */
         port_open(&t->relay->hosts[t->host], t->fd);
-    } else {
-        unreachable(t->relay, t->host, err.text);
-        close(t->fd);
+        t->fd = -1;
+        attempt_end(t);
     }
-    free(t);
 }
 
 /* An address that others refuse to be called from is no reason to give up: the
@@ -550,56 +617,62 @@ static void bind_declared(const struct impid_relay *r, int fd,
         log_warn("cannot bind to the declared address: %s", strerror(errno));
 }
 
+/* Begin, or begin again. */
+static void attempt_start(struct attempt *t)
+{
+    struct impid_relay *r = t->relay;
+    const struct impi_host *h = &r->world.hosts[t->host];
+    struct netaddr to = impi_hostaddr(h->addr, h->port);
+
+    t->fd = netaddr_open(&to.ip);
+    if (t->fd < 0) {
+        attempt_failed(t, errno == EAFNOSUPPORT ? "no IPv6 here"
+                                                : strerror(errno));
+        return;
+    }
+    no_delay(t->fd);
+    bind_declared(r, t->fd, &to);
+    ev_io_set(&t->io, t->fd, EV_WRITE);
+    if (netaddr_connect(t->fd, &to) == 0 || errno == EINPROGRESS)
+        ev_io_start(loop_of(r), &t->io);
+    else
+        attempt_failed(t, strerror(errno));
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    attempt_start(w->data);
+}
+
 static int go_to(struct impid_relay *r, uint32_t host)
 {
-    const struct impi_host *h = &r->world.hosts[host];
-    struct netaddr to = impi_hostaddr(h->addr, h->port);
-    struct attempt *t;
-    int fd = netaddr_open(&to.ip);
+    struct attempt *t = calloc(1, sizeof(*t));
 
-    if (fd < 0 && errno == EAFNOSUPPORT) {
-        unreachable(r, host, "no IPv6 here");
-        return 0;
-    }
-    t = calloc(1, sizeof(*t));
-    if (!t || fd < 0) {
-        free(t);
-        if (fd >= 0)
-            close(fd);
+    if (!t)
         return -1;
-    }
     t->relay = r;
     t->host = host;
-    t->fd = fd;
+    t->fd = -1;
+    t->since = ev_now(loop_of(r));
+    ev_io_init(&t->io, on_attempt, -1, EV_WRITE);
+    ev_timer_init(&t->again, on_again, 0., 0.);
+    t->io.data = t->again.data = t;
     r->attempts[host] = t;
-    no_delay(fd);
-    bind_declared(r, fd, &to);
-    ev_io_init(&t->io, on_attempt, fd, EV_WRITE);
-    t->io.data = t;
-    if (netaddr_connect(fd, &to) == 0 || errno == EINPROGRESS) {
-        ev_io_start(loop_of(r), &t->io);
-        return 0;
-    }
-    unreachable(r, host, strerror(errno));
-    close(fd);
-    r->attempts[host] = NULL;
-    free(t);
+    attempt_start(t);
     return 0;
 }
 
 static int dance_start(struct impid_relay *r, struct errbuf *err)
 {
-    struct impid_guest *g, *next;
-
     r->attempts = calloc(r->world.nhosts, sizeof(struct attempt *));
     if (!r->attempts)
         return errprintf(err, "%s", strerror(errno));
     for (uint32_t h = 0; h < r->world.nhosts; h++)
         if (impi_relay_connects(r->engine, h) && go_to(r, h) < 0)
-            return errprintf(err, "no socket for host %u: %s", h,
-                             strerror(errno));
-    for (g = r->guests; g; g = next) { /* who came before we knew */
-        next = g->next;
+            return errprintf(err, "%s", strerror(errno));
+    for (size_t i = r->guests.n; i-- > 0;) { /* who came before we knew */
+        struct impid_guest *g = (struct impid_guest *)r->guests.all[i];
+
         if (r->proved)
             guest_greet(g);
         else if (g->len == RANK_SIZE)
@@ -610,14 +683,13 @@ static int dance_start(struct impid_relay *r, struct errbuf *err)
 
 static void dance_stop(struct impid_relay *r)
 {
-    while (r->guests)
-        guest_drop(r->guests);
+    while (r->guests.n > 0)
+        guest_drop((struct impid_guest *)r->guests.all[0]);
+    guests_free(&r->guests);
+    tcp_peer_close(&r->netlink);
     for (uint32_t h = 0; r->attempts && h < r->world.nhosts; h++)
-        if (r->attempts[h]) {
-            ev_io_stop(loop_of(r), &r->attempts[h]->io);
-            close(r->attempts[h]->fd);
-            free(r->attempts[h]);
-        }
+        if (r->attempts[h])
+            attempt_end(r->attempts[h]);
     free(r->attempts);
     r->attempts = NULL;
     if (r->listener >= 0) {

@@ -174,6 +174,11 @@ case_strict 0 mpich
 case_strict 1 openmpi
 case_strict 0 openmpi --strangers
 case_strict 1 mpich
+if [ "$(id -u)" = 0 ]; then
+    case_strict 0 mpich --flood 65534
+else
+    skipped im_103_host_in_a_flood "only root has another user's sockets"
+fi
 case_habits 0 mpich ""
 case_habits 1 openmpi "" garbage
 case_habits 0 openmpi long8 long8
