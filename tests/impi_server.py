@@ -3,7 +3,7 @@
 """A strict IMPI 0.0 server of one client, to see when that says FINI.
 
     impi_server.py KEY QUESTIONS
-    impi_server.py KEY --waits CLIENTS
+    impi_server.py KEY --waits CLIENTS [BUSY]
 
 Its address stands on the first line of its output.  Of each line that comes
 from QUESTIONS, a fifo, it says whether FINI has come by now ("early") or not
@@ -14,6 +14,8 @@ other it reads what there is of each, takes one command of it, and waits for
 those of the others before it looks again; what it has read beyond is lost.  Here
 that ends it with code 1 and a line that says how much of which client.  The
 second line of its output is another address of it, behind a line with latency.
+BUSY: so many connections it closes at first without a word, as a server that
+has too many does.
 """
 import os
 import select
@@ -147,13 +149,15 @@ def delay(listener, to):
             threading.Thread(target=pump, args=ends, daemon=True).start()
 
 
-def wait_for_all(key, n):
+def wait_for_all(key, n, busy):
     listener, slow = (socket.create_server(("127.0.0.1", 0)) for _ in "12")
     listener.settimeout(ip.PATIENCE)
     for s in (listener, slow):
         print("%s:%d" % s.getsockname(), flush=True)
     threading.Thread(target=delay, args=(slow, listener.getsockname()),
                      daemon=True).start()
+    for _ in range(busy):
+        listener.accept()[0].close()
     clients = [Client(key, listener.accept()[0], n) for _ in range(n)]
     clients.sort(key=lambda c: c.rank)
     said = None
@@ -178,7 +182,8 @@ def wait_for_all(key, n):
 
 def main():
     if sys.argv[2] == "--waits":
-        wait_for_all(int(sys.argv[1]), int(sys.argv[3]))
+        wait_for_all(int(sys.argv[1]), int(sys.argv[3]),
+                     int(sys.argv[4]) if len(sys.argv) > 4 else 0)
         return
     server = Server(int(sys.argv[1]))
     print("%s:%d" % server.listener.getsockname(), flush=True)

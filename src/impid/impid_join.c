@@ -17,6 +17,9 @@
 #include <unistd.h>
 
 #include "base/be.h"
+#include "base/guests.h"
+#include "base/log.h"
+#include "base/mac.h"
 #include "base/seal.h"
 #include "impi/derive.h"
 #include "impi/join.h"
@@ -194,6 +197,9 @@ void impid_join_finished(struct impid_client *c)
 #define RECORD_SIZE 28 /* of impid_join.c */
 #define PORT_SIZE 2
 #define RELAY_DATALEN_MIN 512
+/* Connections that were closed before the server said a word: it had too many,
+ * or has nothing to say to us, which shall be known within a second or two. */
+#define SPEAKER_TRIES 8
 
 struct impid_speaker {
     struct impid_client *client;
@@ -203,8 +209,12 @@ struct impid_speaker {
     struct impi_auth_munge_arg munge;
     struct impi_auth_method methods[3];
     struct impi_join *engine;
+    struct netaddr server;
     int fd; /* while it connects */
     ev_io connecting;
+    ev_timer again;
+    unsigned tries;
+    bool answered; /* the server has said something */
     struct impid_stream stream;
     bool spread;   /* the world is out */
     bool finished; /* FINI is said */
@@ -253,6 +263,30 @@ static void spread_world(struct impid_speaker *s)
     impi_world_free(&world);
 }
 
+static int start_engine(struct impid_speaker *j, struct errbuf *err);
+
+/* Before the server has said a word nothing is decided: begin anew, unless it
+ * has been so too often.  False: it has. */
+static bool try_again(struct impid_speaker *j)
+{
+    struct errbuf err = {""};
+    uint64_t random = 0;
+
+    if (j->answered || j->tries == SPEAKER_TRIES)
+        return false;
+    impi_join_destroy(j->engine);
+    j->engine = NULL;
+    if (start_engine(j, &err) < 0) {
+        join_failed(j, err.text);
+        return true;
+    }
+    mac_random(&random, sizeof(random));
+    ev_timer_set(&j->again, guests_pause(++j->tries, random) / 1000., 0.);
+    ev_timer_start(agent(j->client)->loop, &j->again);
+    log_debug("the IMPI server closed the connection: again");
+    return true;
+}
+
 static void push(struct impid_speaker *j)
 {
     const uint8_t *data;
@@ -272,6 +306,7 @@ static int on_input(struct impid_stream *s, void *arg)
     int rc = impi_join_input(j->engine, bytebuf_data(&s->in),
                              bytebuf_len(&s->in), &err);
 
+    j->answered = true;
     bytebuf_consume(&s->in, bytebuf_len(&s->in));
     if (rc < 0) {
         impid_stream_close(s);
@@ -290,7 +325,8 @@ static void on_closed(struct impid_stream *s, void *arg, int error)
     struct errbuf err = {""};
 
     impid_stream_close(s);
-    if (impi_join_eof(j->engine, &err) == 0 || agent(j->client)->stopping)
+    if (impi_join_eof(j->engine, &err) == 0 || agent(j->client)->stopping ||
+        try_again(j))
         return;
     join_failed_hint(j, err.text,
                      j->spread ? "" : "; the server's own messages say why");
@@ -318,14 +354,20 @@ static void on_connect(struct ev_loop *loop, ev_io *io, int revents)
     ev_io_stop(loop, io);
     if (getsockopt(j->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
         error = errno;
-    if (error)
-        join_failed(j, strerror(error));
-    else
+    if (!error) {
         connected(j);
+        return;
+    }
+    close(j->fd);
+    j->fd = -1;
+    if (error != ECONNRESET || !try_again(j))
+        join_failed(j, strerror(error));
 }
 
-static void join_connect(struct impid_speaker *j, const struct netaddr *to)
+static void join_connect(struct impid_speaker *j)
 {
+    const struct netaddr *to = &j->server;
+
     j->fd = netaddr_open(&to->ip);
     if (j->fd < 0) {
         join_failed(j, strerror(errno));
@@ -341,6 +383,11 @@ static void join_connect(struct impid_speaker *j, const struct netaddr *to)
         join_failed(j, strerror(errno));
 }
 
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    join_connect(w->data);
+}
+
 void impid_speaker_world_at(struct impid *a, const struct agent_world_at *at)
 {
     struct impid_round *r;
@@ -353,9 +400,8 @@ void impid_speaker_world_at(struct impid *a, const struct agent_world_at *at)
             struct impid_speaker *j = r->local[i].speaker;
 
             if (j && j->fd < 0 && !j->stream.loop) {
-                struct netaddr to = {a->conf.server.ip, at->port};
-
-                join_connect(j, &to);
+                j->server = (struct netaddr){a->conf.server.ip, at->port};
+                join_connect(j);
             }
         }
     }
@@ -541,13 +587,16 @@ static void impid_speaker_start(struct impid_client *c,
     }
     c->speaker->client = c;
     c->speaker->fd = -1;
+    ev_timer_init(&c->speaker->again, on_again, 0., 0.);
+    c->speaker->again.data = c->speaker;
     if (parse_records(c->speaker, blobs, n, &err) < 0 ||
         start_engine(c->speaker, &err) < 0) {
         join_failed(c->speaker, err.text);
         return;
     }
     if (is_foreign(c)) {
-        join_connect(c->speaker, &agent(c)->conf.foreign);
+        c->speaker->server = agent(c)->conf.foreign;
+        join_connect(c->speaker);
         return;
     }
     msg.world.generation = c->round->generation;
@@ -582,6 +631,7 @@ void impid_speaker_free(struct impid_client *c)
         return;
     c->speaker = NULL;
     ev_io_stop(agent(c)->loop, &j->connecting);
+    ev_timer_stop(agent(c)->loop, &j->again);
     if (j->fd >= 0)
         close(j->fd);
     if (j->stream.loop)

@@ -85,12 +85,12 @@ case_turns()
 
 # A server that waits for all at each label, and two addresses of it: $hostport
 # and $slow, which has latency.
-start_waiting_server()
+start_waiting_server() # CLIENTS [BUSY]
 {
     rm -f "$TMPDIR/hostport"
     mkfifo "$TMPDIR/hostport"
     "${limited[@]}" 100 python3 "$tests/impi_server.py" "$IMPI_AUTH_KEY" \
-        --waits "$1" >"$TMPDIR/hostport" 2>"$TMPDIR/out.server" &
+        --waits "$@" >"$TMPDIR/hostport" 2>"$TMPDIR/out.server" &
     server=$!
     { read -r hostport && read -r slow; } <"$TMPDIR/hostport"
 }
@@ -110,6 +110,19 @@ case_waiting_server()
     codes=$(tr -d ' \n' <"$TMPDIR/out.codes")
     [ -z "${codes//0/}" ] && grep -q "^PASS $1" "$TMPDIR"/out.*
     report $? "im_062_server_that_waits_at_each_label: ${*:2}"
+}
+
+# A server that has too many strangers closes what came last or first: who was
+# not answered comes again.
+case_busy_server()
+{
+    start_waiting_server 2 5
+    client 0 1 "$dir/ring.mpich"
+    client 1 1 "$dir/ring.openmpi"
+    codes_of_all >"$TMPDIR/out.codes"
+    [ "$(cat "$TMPDIR/out.codes")" = "0 0 0" ] &&
+        grep -q "^PASS ring" "$TMPDIR"/out.*
+    report $? busy_server_is_asked_again
 }
 
 # Ours beside the model that goes label by label.
@@ -200,6 +213,7 @@ case_turns openmpi
 case_waiting_server ring far:mpich near:openmpi
 case_waiting_server ring near:openmpi far:mpich near:mpich
 case_waiting_server_and_peer
+case_busy_server
 case_waiting_server_loses_bursts
 case_breach_is_named 0 mpich
 case_breach_is_named 1 openmpi
