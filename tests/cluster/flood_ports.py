@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """As another user, hold as many connections as it can to whoever listens at
-ports FIRST to LAST of this machine: flood_ports.py FIRST LAST UID.
+ports FIRST to LAST of this machine: flood_ports.py FIRST LAST UID [NAME..].
+With names only at the ports of programs that are called so.
 
 Every second connection says what the opening of our channels begins with, and
 nothing more, the others are silent.  What is closed is opened again at once.
@@ -21,6 +22,8 @@ HELLO = b"SFCO" + struct.pack(">HHIII", 1, 1, 0, 0, 0) + bytes(32)
 LISTEN = "0A"
 
 first, last, uid = map(int, sys.argv[1:4])
+names = sys.argv[4:]
+program = {}  # by inode of a listening socket
 look = selectors.DefaultSelector()
 mine = {}  # port: connections
 made = 0
@@ -33,6 +36,32 @@ def stop(*_):
     going = False
 
 
+def sockets_of(pid):
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        to = os.readlink(f"/proc/{pid}/fd/{fd}")
+        if to.startswith("socket:["):
+            yield to[8:-1]
+
+
+def find_program(inode):
+    """Only root may look, and sockets are to be the other user's."""
+    os.seteuid(0)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if inode in sockets_of(pid):
+                with open(f"/proc/{pid}/comm") as f:
+                    program[inode] = f.read().strip()
+        except OSError:
+            pass  # it has ended
+    os.seteuid(uid)
+
+
+def is_meant(inode):
+    if names and inode not in program:
+        find_program(inode)
+    return not names or program.get(inode) in names
+
+
 def listeners():
     found = []
     with open("/proc/net/tcp") as f:
@@ -41,7 +70,7 @@ def listeners():
             if words[3] != LISTEN:
                 continue
             address, port = words[1].split(":")
-            if first <= int(port, 16) <= last:
+            if first <= int(port, 16) <= last and is_meant(words[9]):
                 ip = socket.inet_ntoa(bytes.fromhex(address)[::-1])
                 ip = "127.0.0.1" if ip == "0.0.0.0" else ip
                 found.append((ip, int(port, 16)))
@@ -97,7 +126,7 @@ def drain():
 
 
 os.setgroups([])
-os.setuid(uid)
+os.seteuid(uid)
 signal.signal(signal.SIGTERM, stop)
 print("ready", flush=True)
 while going and os.getppid() == parent:

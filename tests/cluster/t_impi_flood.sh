@@ -12,9 +12,9 @@ STRANGER=$(($(stat -c %u "$WORK") - 1))
 FIRST=$((10000 + RANDOM % 70 * 100))
 LAST=$((FIRST + 99))
 
-flood_start() {
+flood_start() { # [NAMES OF PROGRAMS..]
     python3 "$SF_TOP_SRCDIR/tests/cluster/flood_ports.py" \
-        $FIRST $LAST $STRANGER >"$case_tmp/flood" 2>&1 &
+        $FIRST $LAST $STRANGER "$@" >"$case_tmp/flood" 2>&1 &
     flood=$!
     wait_for 30 grep -q ready "$case_tmp/flood"
 }
@@ -44,16 +44,17 @@ jobs_start() { # N COMMAND..
     echo "$fine"
 }
 
+# JOBS: how many (20).  FLOODED: names of programs whose ports alone are flooded.
 all_start() { # SRUN'S WORDS..
-    local started
+    local started jobs=${JOBS-20}
     printf 'PortRange=%s-%s\n' $FIRST $LAST >"$CLUSTER/etc.fabric/impi.conf"
-    flood_start
-    jobs_start 20 srun --mpi=impi "$@" >"$case_tmp/started"
+    flood_start ${FLOODED-}
+    jobs_start "$jobs" srun --mpi=impi "$@" >"$case_tmp/started"
     flood_stop
     grep '^#' "$case_tmp/started"
     started=$(tail -n 1 "$case_tmp/started")
-    assert_equal 20 "$started" "jobs that started"
-    [ "$(connections)" -gt 5000 ] || fail "that was no flood"
+    assert_equal "$jobs" "$started" "jobs that started"
+    [ "$(connections)" -gt $((250 * jobs)) ] || fail "that was no flood"
     rm "$CLUSTER/etc.fabric/impi.conf"
     assert_nothing_left
 }
@@ -69,6 +70,16 @@ case_jobs_on_several_nodes_start_in_a_flood() {
 # Packets go from host to host.
 case_jobs_with_relays_start_in_a_flood() {
     SLURM_IMPI_DIRECT=0 all_start -n2 "$M" : -n2 "$O"
+}
+
+# All of the flood is for the ports where processes meet.
+case_processes_meet_in_a_flood() {
+    JOBS=5 FLOODED="mpich openmpi" all_start -n2 "$M" : -n2 "$O"
+}
+
+# All of it is for the ports where relays meet.
+case_relays_meet_in_a_flood() {
+    JOBS=5 FLOODED=impid SLURM_IMPI_DIRECT=0 all_start -n2 "$M" : -n2 "$O"
 }
 
 # Who opens a connection has not called MPI_Init: agents that start now would
