@@ -334,3 +334,21 @@ int task_exiting_decode(struct task_exiting *x, const void *payload, size_t len)
     x->code = (int32_t)be_get32(&r);
     return payload_end(&r);
 }
+
+ssize_t task_stage_encode(void *buf, size_t size, const struct task_stage *s)
+{
+    struct be_writer w;
+
+    frame_begin(&w, buf, size, TASK_STAGE);
+    be_put32(&w, s->stage);
+    return frame_end(&w);
+}
+
+int task_stage_decode(struct task_stage *s, const void *payload, size_t len)
+{
+    struct be_reader r;
+
+    be_reader_init(&r, payload, len);
+    s->stage = be_get32(&r);
+    return payload_end(&r);
+}

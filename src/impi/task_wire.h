@@ -11,6 +11,7 @@
  *             <--------------------------   RELAY + one fd, when only hosts
  *                                           are connected
  *             <--------------------------   WORLD (impi/world.h) or ERROR
+ *     STAGE   -------------------------->         how far MPI_Init has come
  *     ABORT   -------------------------->         MPI_Abort
  *     FINISH  -------------------------->         MPI_Finalize
  *             <--------------------------   FINISHED
@@ -32,7 +33,7 @@
 
 #include "base/limits.h"
 
-#define TASK_WIRE_VERSION 4
+#define TASK_WIRE_VERSION 5
 #define TASK_HEADER_SIZE 8
 #define TASK_DIR_PREFIX "/proc/self/fd/"
 #define TASK_DIR_MAX 32
@@ -49,6 +50,7 @@ enum task_frame_type {
     TASK_REGISTER = 9, /* struct task_register */
     TASK_EXITING = 10, /* struct task_exiting */
     TASK_RELAY = 11,   /* empty, and one fd: packets go that way */
+    TASK_STAGE = 12,   /* struct task_stage */
 };
 
 /* The MPI library families; an IMPI client has one. */
@@ -112,6 +114,16 @@ struct task_exiting {
     int32_t code; /* the argument of exit() */
 };
 
+/* How far MPI_Init has come, for who asks where it stands still. */
+enum task_stage_reached {
+    TASK_STAGE_WORLD = 1, /* WORLD is read */
+    TASK_STAGE_READY = 2  /* MPI_Init is about to return */
+};
+
+struct task_stage {
+    uint32_t stage; /* enum task_stage_reached */
+};
+
 /* One frame at the front of a stream; payload borrows from the buffer. */
 struct task_frame {
     uint32_t type;
@@ -159,5 +171,8 @@ ssize_t task_exiting_encode(void *buf, size_t size,
                             const struct task_exiting *x);
 int task_exiting_decode(struct task_exiting *x, const void *payload,
                         size_t len);
+
+ssize_t task_stage_encode(void *buf, size_t size, const struct task_stage *s);
+int task_stage_decode(struct task_stage *s, const void *payload, size_t len);
 
 #endif

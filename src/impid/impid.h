@@ -16,6 +16,7 @@
  *   impid_join.c    from native worlds to the one world
  *   impid_relay.c   packets between hosts, when only these are connected
  *   impid_bypass.c  tasks that run MPI without us
+ *   impid_still.c   who is behind in MPI_Init
  *
  * A *task* is what Slurm started; a *process* is one MPI program that a task
  * runs (itself or a child); a *round* is the g-th program of all tasks.
@@ -32,6 +33,7 @@
 
 #include "impi/agent_wire.h"
 #include "impi/clients.h"
+#include "impi/holds.h"
 #include "impi/task_wire.h"
 #include "impid/impid_conf.h"
 #include "impid/impid_link.h"
@@ -62,6 +64,7 @@ struct impid_proc {
     ev_timer linger;         /* connection lost: the end should show soon */
     bool in_pmi, out_of_pmi; /* native init and finalize seen */
     bool joined;
+    uint32_t stage; /* enum task_stage, in MPI_Init */
     bool finished;
     bool lost;       /* connection is gone */
     int32_t exiting; /* argument of exit(), if it said so */
@@ -182,6 +185,7 @@ struct impid_client {
     struct impid_fence_count *fences;
     struct impid_speaker *speaker; /* of its first host only */
     struct impid_relay *relay;     /* where only hosts are connected */
+    bool spread;                   /* the world is with its processes */
 };
 
 struct impid_round {
@@ -197,7 +201,11 @@ struct impid_round {
     uint32_t nnodes;
     uint32_t nlocal; /* clients on this node */
     struct impid_client *local;
+    ev_timer still; /* started when it has formed */
 };
+
+/* impid_still.c: tell who is behind when MPI_Init stands still. */
+void impid_still_start(struct impid_round *r);
 
 /* impid_pmi.c */
 int impid_pmi_start(struct impid_client *c, struct errbuf *err);

@@ -96,6 +96,7 @@ static void on_world(void *arg, const struct agent_blob *blobs, uint32_t n)
 
     if (n > 0 && c->relay && start_relay(c, &blobs[0]) < 0)
         return;
+    c->spread = n > 0;
     for (uint32_t i = 0; n > 0 && i < c->nlocal; i++)
         if (c->procs[i])
             impid_proc_send(c->procs[i], TASK_WORLD, blobs[0].data,

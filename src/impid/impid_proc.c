@@ -161,6 +161,16 @@ static int take_join(struct impid_proc *p, const struct task_frame *f)
     return 0;
 }
 
+static int take_stage(struct impid_proc *p, const struct task_frame *f)
+{
+    struct task_stage s;
+
+    if (!p->client || task_stage_decode(&s, f->payload, f->len) < 0)
+        return refuse(p, "unexpected STAGE");
+    p->stage = s.stage;
+    return 0;
+}
+
 static int take_abort(struct impid_proc *p, const struct task_frame *f)
 {
     struct task_abort abort;
@@ -215,6 +225,7 @@ static const struct {
     {TASK_HELLO, take_hello},     {TASK_JOIN, take_join},
     {TASK_ABORT, take_abort},     {TASK_FINISH, take_finish},
     {TASK_EXITING, take_exiting}, {TASK_REGISTER, take_register},
+    {TASK_STAGE, take_stage},
 };
 
 static int take(struct impid_proc *p, const struct task_frame *f)

@@ -12,7 +12,6 @@
 
 #include "base/be.h"
 #include "base/log.h"
-#include "impi/holds.h"
 #include "impid/impid.h"
 #include "impid/impid_relay.h"
 #include "impid/impid_status.h"
@@ -59,6 +58,7 @@ static void client_clear(struct impid_client *c)
 static void round_free(struct impid_round *r)
 {
     impid_link_forget(&r->impid->link, r);
+    ev_timer_stop(r->impid->loop, &r->still);
     for (uint32_t i = 0; i < r->nlocal; i++)
         client_clear(&r->local[i]);
     for (uint32_t i = 0; i < r->nnodes && r->node_names; i++)
@@ -240,6 +240,7 @@ static int impid_round_form(struct impid_round *r,
     for (uint32_t i = 0; i < r->nlocal; i++)
         if (start_client(&r->local[i], err) < 0)
             return -1;
+    impid_still_start(r);
     return 0;
 }
 

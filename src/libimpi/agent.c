@@ -226,6 +226,16 @@ void agent_abort(struct agent *a, int code, const char *text)
         send_all(a, buf, (size_t)len, MSG_DONTWAIT);
 }
 
+void agent_stage(struct agent *a, uint32_t stage)
+{
+    uint8_t buf[64];
+    struct task_stage s = {.stage = stage};
+    ssize_t len = task_stage_encode(buf, sizeof(buf), &s);
+
+    if (a->fd >= 0 && len > 0)
+        send_all(a, buf, (size_t)len, MSG_DONTWAIT);
+}
+
 void agent_exiting(struct agent *a, int code)
 {
     uint8_t buf[64];

@@ -35,6 +35,8 @@ int agent_finish(struct agent *a, struct errbuf *err);
 
 /* Tell; no answer comes.  Never waits. */
 void agent_abort(struct agent *a, int code, const char *text);
+/* enum task_stage_reached */
+void agent_stage(struct agent *a, uint32_t stage);
 void agent_exiting(struct agent *a, int code);
 
 void agent_close(struct agent *a);

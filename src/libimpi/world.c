@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/crc32c.h"
 #include "impi/constants.h"
 #include "libimpi/background.h"
@@ -23,9 +22,6 @@
 #include "libimpi/stats.h"
 #include "libimpi/trace.h"
 
-/* In MPI_Init, until it is said who is waited for. */
-#define TELL_SECONDS 20
-#define SECOND 1000000000ULL
 /* MPI_MAX_LIBRARY_VERSION_STRING is 256 to 8192, as the library was built. */
 #define LIBRARY_TEXT 8192
 
@@ -263,50 +259,18 @@ static void join(const struct task_env *env)
                env->native_rank, env->client);
 }
 
-/* The native library is between its processes, so only who waits can say so.
- * One of the first two does: the other may be the one that stands still. */
-static void tell_whom_we_wait_for(void)
-{
-    const struct impi_world *w = &impi_be.world;
-    uint32_t n = 0, first = 0, last = 0;
-    int native = 0;
-
-    impi_real.Comm_rank(MPI_COMM_WORLD, &native);
-    if (native > 1)
-        return;
-    for (uint32_t i = 0; i < w->nprocs; i++)
-        if (w->procs[i].client == impi_be.client &&
-            i != (uint32_t)impi_be.rank) {
-            first = n++ ? first : i;
-            last = i;
-        }
-    be_say(
-        "SF-E410: rank %d waits in MPI_Init, after %d seconds still, for the "
-        "%u other processes of client %u (ranks %u to %u): in one of them "
-        "the native MPI library stands still",
-        impi_be.rank, TELL_SECONDS, n, impi_be.client, first, last);
-}
-
-/* As MPI_Comm_dup, but it leaves the processor to those it waits for, and says
- * so if that takes long. */
+/* As MPI_Comm_dup, but it leaves the processor to those it waits for. */
 static int dup_world(MPI_Comm *out)
 {
-    uint64_t begin = clock_ns();
     MPI_Request request;
     int flag = 0, rc;
-    bool told = false;
 
     rc = impi_real.Comm_idup(MPI_COMM_WORLD, out, &request);
     while (rc == MPI_SUCCESS &&
            (rc = impi_real.Test(&request, &flag, MPI_STATUS_IGNORE)) ==
                MPI_SUCCESS &&
-           !flag) {
-        if (!told && clock_ns() - begin >= TELL_SECONDS * SECOND) {
-            told = true;
-            tell_whom_we_wait_for();
-        }
+           !flag)
         sched_yield();
-    }
     return rc;
 }
 
@@ -361,6 +325,7 @@ static void span_world(const struct task_env *env)
     crowd_look();
     choose_data();
     look_at_peers(env->native_rank);
+    agent_stage(&impi_be.agent, TASK_STAGE_WORLD);
     impi_be.tagub = impi_be.world.tagub;
     impi_be.universe = (int)impi_be.world.nprocs;
     p2p_ops.packet = trace_wanted() ? trace_packet : NULL;
@@ -390,6 +355,7 @@ static int finish_start(int rc, struct task_env *env)
     } else if (rc == MPI_SUCCESS) {
         impi_calls_go_native();
     }
+    agent_stage(&impi_be.agent, TASK_STAGE_READY);
     task_env_clear(env);
     return rc;
 }

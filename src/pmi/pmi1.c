@@ -658,6 +658,11 @@ bool pmi1_initialized(const struct pmi1 *p, uint32_t local)
     return p->proc[local].initialized;
 }
 
+bool pmi1_in_barrier(const struct pmi1 *p, uint32_t local)
+{
+    return p->proc[local].in_barrier;
+}
+
 bool pmi1_finalized(const struct pmi1 *p, uint32_t local)
 {
     return p->proc[local].finalized;

@@ -65,6 +65,9 @@ int pmi1_barrier_done(struct pmi1 *p, const struct pmi1_blob *blobs,
 bool pmi1_initialized(const struct pmi1 *p, uint32_t local);
 bool pmi1_finalized(const struct pmi1 *p, uint32_t local);
 
+/* Does it wait in a barrier? */
+bool pmi1_in_barrier(const struct pmi1 *p, uint32_t local);
+
 /* PMI_process_mapping of a client: node[i] is the node of rank i, any
  * numbering.  Returns an allocated "(vector,(node,nodes,tasks),...)" with
  * nodes numbered by first use, or NULL with errno ENOMEM. */

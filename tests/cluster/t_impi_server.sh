@@ -67,10 +67,9 @@ case_im_05_im_58_strangers_harm_nobody() {
     assert_nothing_left
 }
 
-# The native library is between its processes, and has no time limit: who waits
-# says for whom.  (The tool stops rank 1 when the native MPI_Init is over.)
-case_who_waits_in_mpi_init_says_for_whom() {
-    local srun
+# A tool that stops rank 1 where somebody asks for a variable of the
+# environment whose name begins with $STOP_AT.
+build_stop() {
     cat >"$WORK/stop.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -81,7 +80,8 @@ char *getenv(const char *name)
     static char *(*real)(const char *);
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "getenv");
-    if (!strcmp(name, "SLURM_IMPI_DATA") && real("GO_ON") &&
+    const char *at = real("STOP_AT");
+    if (at && !strncmp(name, at, strlen(at)) && real("GO_ON") &&
         !strcmp(real("SLURM_PROCID"), "1"))
         while (access(real("GO_ON"), F_OK))
             usleep(10000);
@@ -90,8 +90,16 @@ char *getenv(const char *name)
 END
     cc -shared -fPIC -o "$WORK/stop.so" "$WORK/stop.c" -ldl ||
         skip "no compiler"
+}
+
+# The native library is between its processes, and has no time limit: who is
+# behind is told.
+who_is_behind_is_told() { # STOP_AT WHERE
+    local srun
+    build_stop
+    rm -f "$WORK/go"
     start_as_user srun --mpi=impi \
-        --export="ALL,LD_PRELOAD=$WORK/stop.so,GO_ON=$WORK/go" \
+        --export="ALL,LD_PRELOAD=$WORK/stop.so,GO_ON=$WORK/go,STOP_AT=$1" \
         -n2 "$M" : -n1 "$O"
     srun=$!
     wait_for 60 grep -q SF-E410 "$case_tmp/bg.err"
@@ -99,8 +107,18 @@ END
     collect $srun
     assert_code 0
     assert_world 3
-    assert_error 'SF-E410: rank 0 waits in MPI_Init.* client 0 \(ranks 1 to 1\)'
+    assert_error "SF-E410: MPI_Init stands still for 20 seconds on node [^ ]*: \
+rank 1 of client 0 \(MPICH\) has $2 \(rank 1 is process [0-9]*, [a-z ]*\); \
+rank 0 waits"
     assert_nothing_left
+}
+case_who_is_behind_after_the_native_mpi_init() {
+    who_is_behind_is_told SLURM_IMPI_DATA \
+        "not taken the world from impid"
+}
+case_who_is_behind_in_the_native_mpi_init() {
+    who_is_behind_is_told MPIR_CVAR_ \
+        "not come out of the native MPI_Init"
 }
 
 # The world ended well; what a task does afterwards is still the job's result.

@@ -11,6 +11,7 @@ static void decode(const struct task_frame *f)
         struct task_abort abort;
         struct task_register reg;
         struct task_exiting exiting;
+        struct task_stage stage;
         struct task_text text;
     } u;
     struct task_env env;
@@ -20,6 +21,7 @@ static void decode(const struct task_frame *f)
     task_abort_decode(&u.abort, f->payload, f->len);
     task_register_decode(&u.reg, f->payload, f->len);
     task_exiting_decode(&u.exiting, f->payload, f->len);
+    task_stage_decode(&u.stage, f->payload, f->len);
     task_error_decode(&u.text, f->payload, f->len);
     if (task_env_decode(&env, f->payload, f->len) == 0)
         task_env_clear(&env);

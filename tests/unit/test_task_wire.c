@@ -156,6 +156,7 @@ static void small_frames_round_trip(void **state)
     struct task_abort a = {.code = -42, .text = "why"}, ga;
     struct task_register r = {.rank = 9, .local = 1}, gr;
     struct task_exiting x = {.code = 7}, gx;
+    struct task_stage s = {.stage = TASK_STAGE_READY}, gs;
     struct task_text t;
     struct task_frame f;
 
@@ -175,6 +176,9 @@ static void small_frames_round_trip(void **state)
     f = parse(task_exiting_encode(buf, sizeof(buf), &x), TASK_EXITING);
     assert_int_equal(task_exiting_decode(&gx, f.payload, f.len), 0);
     assert_int_equal(gx.code, 7);
+    f = parse(task_stage_encode(buf, sizeof(buf), &s), TASK_STAGE);
+    assert_int_equal(task_stage_decode(&gs, f.payload, f.len), 0);
+    assert_int_equal(gs.stage, TASK_STAGE_READY);
     f = parse(task_error_encode(buf, sizeof(buf), "no"), TASK_ERROR);
     assert_int_equal(task_error_decode(&t, f.payload, f.len), 0);
     assert_string_equal(t.text, "no");
