@@ -29,6 +29,7 @@
 #include "base/bytebuf.h"
 #include "base/errbuf.h"
 #include "base/guests.h"
+#include "base/repeat.h"
 #include "base/netaddr.h"
 #include "base/tcp_peer.h"
 #include "impi/agent_wire.h"
@@ -132,7 +133,7 @@ struct world {
     struct world_conn **conns; /* by the engine's number */
     int nconns;
     struct guests guests; /* of them: have not authenticated */
-    unsigned nrefused, nwarned;
+    unsigned nrefused, nwarned, nlogged;
     char lost[SF_ERRBUF_SIZE]; /* a client that went, when it is not yet told */
     int lost_client;
     ev_timer lost_timer;
@@ -152,8 +153,9 @@ struct server {
     bool moved;
     TAILQ_HEAD(, agent) agents;
     struct guests opening;
-    int netlink; /* base/tcp_peer.h */
-    bool came;   /* an agent has proved itself: a task has called MPI */
+    struct repeat refused; /* openings: what is logged of them */
+    int netlink;           /* base/tcp_peer.h */
+    bool came; /* an agent has proved itself: a task has called MPI */
     struct agent **by_index; /* start.agents entries */
     bool *reported;          /* the same: has ever been here */
     bool *orphaned;          /* the same: its slurmstepd was killed */

@@ -170,6 +170,19 @@ static void opening_send(struct agent *a)
     }
 }
 
+/* As often as strangers come, they do not fill the user's file. */
+static void log_refusal(const struct agent *a, const char *why)
+{
+    uint64_t n = repeat_count(&a->server->refused, "SF-E222");
+
+    if (n == 1)
+        log_warn("SF-E222: connection from %s refused: %s", a->peer, why);
+    else if (n > 1)
+        log_warn("SF-E222: %llu connections refused so far, the last from %s: "
+                 "%s",
+                 (unsigned long long)n, a->peer, why);
+}
+
 /* Returns false when nothing more can be read now. */
 static bool opening_readable(struct agent *a)
 {
@@ -191,7 +204,7 @@ static bool opening_readable(struct agent *a)
     if (a->dead)
         return false;
     if (rc < 0) {
-        log_warn("SF-E222: connection from %s refused: %s", a->peer, err.text);
+        log_refusal(a, err.text);
         agent_close(a);
         return false;
     }

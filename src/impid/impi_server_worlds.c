@@ -62,7 +62,8 @@ static void on_lost(struct world *w, const struct impi_server_event *event)
  * tries again and again, is not worth more than a few lines. */
 static void on_refused(struct world *w, const char *text)
 {
-    log_warn("%s", text);
+    if (w->nlogged++ < REFUSED_TOLD)
+        log_warn("%s", text);
     if (strncmp(text, "SF-E206", 7) != 0 && w->nrefused++ < REFUSED_TOLD)
         server_note(w->server, text);
 }

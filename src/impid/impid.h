@@ -31,6 +31,7 @@
 
 #include <ev.h>
 
+#include "base/repeat.h"
 #include "impi/agent_wire.h"
 #include "impi/clients.h"
 #include "impi/holds.h"
@@ -56,7 +57,7 @@ struct impid_proc {
     struct impid_client *client; /* NULL before the round is formed */
     uint32_t local;              /* number among the client's on this node */
     uint32_t family;
-    uint32_t build; /* of the MPI library, see task_wire.h */
+    uint32_t build;         /* of the MPI library, see task_wire.h */
     char dir[TASK_DIR_MAX]; /* how it knows the step's directory */
     pid_t pid;
     int pidfd;
@@ -116,8 +117,9 @@ struct impid {
     bool leaving;          /* as soon as it is made */
     bool failed;           /* an abort was sent or a kill received */
     bool stopping;
-    bool orphan;     /* slurmstepd is gone */
-    uint32_t nasked; /* processes whose status slurmstepd will tell */
+    bool orphan;           /* slurmstepd is gone */
+    struct repeat refused; /* processes: what is logged of them */
+    uint32_t nasked;       /* processes whose status slurmstepd will tell */
     struct impid_ending ending;
     ev_timer bypass; /* the next look for tasks without libimpi */
     double look_after;

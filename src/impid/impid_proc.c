@@ -111,7 +111,8 @@ void impid_proc_send_relay(struct impid_proc *p, int fd)
 static int refuse(struct impid_proc *p, const char *text)
 {
     impid_proc_error(p, text);
-    log_warn("process %d: %s", (int)p->pid, text);
+    if (repeat_count(&p->impid->refused, "a process") > 0)
+        log_warn("process %d: %s", (int)p->pid, text);
     if (p->task)
         impid_fail(p->impid, 313, 1, p, "%s", text);
     impid_proc_free(p);
@@ -473,7 +474,8 @@ static void registered(struct impid *a, uint32_t rank, pid_t pid, int pidfd)
     struct impid_task *t = impid_task_find(a, rank);
 
     if (!t || t->registered) {
-        log_warn("task %u registered %s", rank, t ? "twice" : "elsewhere");
+        if (repeat_count(&a->refused, "a task") > 0)
+            log_warn("task %u registered %s", rank, t ? "twice" : "elsewhere");
         if (pidfd >= 0)
             close(pidfd);
         return;

@@ -40,6 +40,8 @@ struct program {
 
 /* The next server's fd 5, itself above 5; -1: none. */
 static int presence_listener = -1;
+/* Its stderr; -1: ours. */
+static int log_of_server = -1;
 
 struct player {
     int fd;
@@ -96,6 +98,8 @@ static inline void spawn(struct program *s, const char *env)
         char *const envp[] = {(char *)env, NULL};
 
         close(pair[0]);
+        if (log_of_server >= 0)
+            dup2(log_of_server, STDERR_FILENO);
         if (pair[1] != 3) {
             dup2(pair[1], 3);
             close(pair[1]);

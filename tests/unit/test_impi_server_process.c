@@ -125,6 +125,40 @@ static void strangers_are_dropped_and_harm_nobody(void **state)
     stop(&s);
 }
 
+static unsigned lines_of(int fd)
+{
+    char text[65536];
+    ssize_t len = pread(fd, text, sizeof(text), 0);
+    unsigned n = 0;
+
+    for (ssize_t i = 0; i < len; i++)
+        n += text[i] == '\n';
+    return n;
+}
+
+/* One line, and one more each time that they are ten times as many. */
+static void strangers_do_not_fill_the_log(void **state)
+{
+    FILE *log = tmpfile();
+    char junk[200] = "";
+    struct program s;
+
+    assert_non_null(log);
+    log_of_server = fileno(log);
+    start(&s, 1);
+    log_of_server = -1;
+    for (int i = 0; i < 200; i++) {
+        int fd = dial(s.port);
+
+        assert_int_equal(send(fd, junk, sizeof(junk), MSG_NOSIGNAL), 200);
+        wait_readable(fd);
+        close(fd);
+    }
+    stop(&s);
+    assert_int_equal(lines_of(fileno(log)), 3);
+    fclose(log);
+}
+
 static void frames_before_job_are_refused(void **state)
 {
     struct player a;
@@ -219,6 +253,7 @@ int main(void)
         cmocka_unit_test(ports_come_from_the_range),
         cmocka_unit_test(rendezvous_spreads_blobs_in_index_order),
         cmocka_unit_test(strangers_are_dropped_and_harm_nobody),
+        cmocka_unit_test(strangers_do_not_fill_the_log),
         cmocka_unit_test(frames_before_job_are_refused),
         cmocka_unit_test(agent_that_does_not_read_blocks_nobody),
         cmocka_unit_test(warnings_of_strangers_come_to_an_end),
