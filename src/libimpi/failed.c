@@ -208,13 +208,30 @@ static int exit_code(int code)
     return class & 0xff ? class & 0xff : 1;
 }
 
-static bool is_fatal(MPI_Errhandler handler)
+#ifdef IMPI_FAMILY_OPENMPI
+/* MPI_ERRORS_ABORT, which Open MPI has since version 5: the back end is for the
+ * earlier ones as well, whatever it is compiled with. */
+extern char errors_abort[] __asm__("ompi_mpi_errors_abort")
+    __attribute__((weak));
+
+static bool is_abort(MPI_Errhandler handler)
+{
+    return errors_abort && (char *)handler == errors_abort;
+}
+#else
+static bool is_abort(MPI_Errhandler handler)
 {
 #ifdef MPI_ERRORS_ABORT
-    if (handler == MPI_ERRORS_ABORT)
-        return true;
+    return handler == MPI_ERRORS_ABORT;
+#else
+    return false;
 #endif
-    return handler == MPI_ERRORS_ARE_FATAL;
+}
+#endif
+
+static bool is_fatal(MPI_Errhandler handler)
+{
+    return is_abort(handler) || handler == MPI_ERRORS_ARE_FATAL;
 }
 
 static bool errors_are_fatal(MPI_Comm comm)
