@@ -10,23 +10,23 @@
  *   elan     datagrams between the contexts of one program; needs the
  *            program's capability, and only a member of the program gets in
  *
- * An endpoint is a unix connection (who asks is the kernel's word, and the
- * endpoint is gone when the process is) and a pair of shared-memory rings.
- * Handles are not thread safe; two threads take two handles.
+ * An endpoint is a unix connection, over which the kernel vouches for the
+ * caller and which ends with the process, and a pair of shared-memory rings.
+ * Handles are not thread safe: use one per thread.
  *
- * Everything is an unreliable datagram: what was sent may be lost, but never
- * arrives broken, mixed up, or at somebody else's endpoint.  No call waits for
- * the wire.  A message that was accepted by a send call has been copied: the
- * caller's memory is his again.
+ * Everything is an unreliable datagram: a message may be lost, but it never
+ * arrives corrupted, mixed with another one, or at the wrong endpoint.  No call
+ * waits for the wire.  When a send call succeeds the message has been copied,
+ * and the caller may reuse its memory.
  *
- * Errors: calls that return int give 0, or -1 with errno; those that return
- * a handle give NULL with errno.  Common ones:
+ * Errors: calls that return int return 0, or -1 with errno set; those that
+ * return a handle return NULL with errno set.  Common values:
  *   ENOENT, ECONNREFUSED  no hsnd at that path
  *   ETIMEDOUT             hsnd does not answer (5 s)
- *   EPROTO                what answers there is no hsnd of this version
+ *   EPROTO                whatever answers there is not an hsnd of this version
  *   ECONNRESET            hsnd ended or withdrew the endpoint (its program is
  *                         over); hsn_close() it, open another one
- *   EOPNOTSUPP            not for this kind of endpoint
+ *   EOPNOTSUPP            this kind of endpoint does not support the call
  */
 #ifndef HSN_LIBHSN_H
 #define HSN_LIBHSN_H
@@ -41,7 +41,7 @@
 extern "C" {
 #endif
 
-/* Longest packet that the interface takes, between type and CRC. */
+/* Longest packet that the interface accepts, bytes between type and CRC. */
 #define HSN_MTU 8192
 
 /* Longest data (a page) and module header of one message: it must fit into
@@ -60,10 +60,10 @@ extern "C" {
  * datagrams themselves travel as HSN_TYPE, which nobody else can open. */
 #define HSN_TYPE_MAPPER 0x000f
 #define HSN_TYPE 0x0701
-#define HSN_TYPE_LOOP 0x0702 /* the driver's own, too */
+#define HSN_TYPE_LOOP 0x0702 /* reserved for the driver as well */
 
-/* Modules of datagrams.  The numbers below HSN_MODULE_FREE are for root and
- * DatagramGroup, those from there on for everybody. */
+/* Modules of datagrams.  Numbers below HSN_MODULE_FREE are reserved for root
+ * and DatagramGroup; everybody may use the others. */
 #define HSN_MODULE_ECHO 0 /* hsnd's own */
 #define HSN_MODULE_CLIENT 1
 #define HSN_MODULE_SERVER 2
@@ -72,14 +72,14 @@ extern "C" {
 
 struct hsn; /* one endpoint */
 
-/* Where hsnd of rail 0 listens, when path is NULL: HSN_SOCKET of the
- * environment; else hsnd-0 beside the own program's socket; else
- * RUNDIR/hsnd-0. */
+/* A path of NULL means the hsnd of rail 0: $HSN_SOCKET if set, otherwise hsnd-0
+ * in the directory of this program's own socket, otherwise RUNDIR/hsnd-0. */
 
 /* ---- opening ----------------------------------------------------------- */
 
-/* All of them: ENOENT or ECONNREFUSED: there is no hsnd; ECONNRESET: it has
- * ended, or this user has as many connections and endpoints as one may. */
+/* All of these fail with ENOENT or ECONNREFUSED when no hsnd is running, and
+ * with ECONNRESET when it has ended or this user has reached the limit of
+ * connections or endpoints. */
 
 /* Packets of this type, in both directions.
  * EPERM: not root and not in RawGroup; EBUSY: another process has the type;
@@ -89,21 +89,22 @@ struct hsn *hsn_raw_open(const char *path, uint16_t type);
 /* Datagrams of this module.  EPERM, EBUSY, EINVAL as above. */
 struct hsn *hsn_dgram_open(const char *path, uint16_t module);
 
-/* Attach to a context of the own program.  context -1: cap->MyContext.
+/* Attach to a context of the caller's program.  context -1: cap->MyContext.
  * EPERM    the caller is not a member of the program, or another user
  * EACCES   no program on this node has such a capability (wrong key, or
  *          altered), or not on this rail
  * ERANGE   context outside LowContext..HighContext
- * EBUSY    a living process has the context
+ * EBUSY    a running process has the context
  * ENOSYS   hsnd knows no programs (yet): switch/elan is not in use here
- * The caller should wipe his copy of the capability afterwards. */
+ * The caller should wipe its copy of the capability afterwards. */
 struct hsn *hsn_attach(const char *path, const ELAN_CAPABILITY *cap,
                        int context);
 
-/* The same under the documents' name, with the default path and MyContext. */
+/* The same under the name that the Elan documents use, with the default path
+ * and MyContext. */
 int elan3_attach(struct hsn **ctx, const ELAN_CAPABILITY *cap);
 
-/* Only to ask and to load routes; no messages. */
+/* For queries and for loading routes only; no messages. */
 struct hsn *hsn_open(const char *path);
 
 void hsn_close(struct hsn *h); /* NULL is fine; keeps errno */
@@ -115,12 +116,12 @@ void hsn_close(struct hsn *h); /* NULL is fine; keeps errno */
  * For use in an event loop: when readable, receive until EAGAIN. */
 int hsn_fd(const struct hsn *h);
 
-/* Spin for a moment, then sleep, until something can be received.  1, 0 when
- * timeout_ms (-1: none) passed, -1 with ECONNRESET or EINTR. */
+/* Spin for a moment, then sleep, until something can be received.  Returns 1, 0
+ * after timeout_ms (-1: no limit), or -1 with ECONNRESET or EINTR. */
 int hsn_wait(struct hsn *h, int timeout_ms);
 
-/* The same until there is room to send a message of any length; after EAGAIN
- * of a send call. */
+/* The same until there is room for a message of any length.  Call it after a
+ * send call returned EAGAIN. */
 int hsn_wait_send(struct hsn *h, int timeout_ms);
 
 /* ---- raw packets ------------------------------------------------------- */
@@ -135,9 +136,9 @@ struct hsn_raw {
 };
 
 /* EAGAIN: ring full, try later.  EMSGSIZE: len or route_len too long.
- * EINVAL: a route byte that is none (top bits 10). */
+ * EINVAL: an invalid route byte (top bits 10). */
 int hsn_raw_send(struct hsn *h, const struct hsn_raw *packet);
-/* EAGAIN: nothing there.  The payload stays valid until the next receive. */
+/* EAGAIN: nothing has arrived.  The payload stays valid until the next receive. */
 int hsn_raw_recv(struct hsn *h, struct hsn_raw *packet);
 
 /* ---- datagrams --------------------------------------------------------- */
@@ -148,68 +149,72 @@ struct hsn_message {
     uint64_t board;   /* dgram: receiver; sender of a received one */
     uint32_t node;    /* elan: Elan id of receiver; sender of a received one */
     uint32_t context; /* elan: context of the same */
-    uint16_t module;  /* dgram: there, 0: the own number; received: own */
+    uint16_t module;  /* dgram: the receiver's, 0: this endpoint's number */
     const void *data;
     size_t data_len; /* at most HSN_DATA_MAX */
     const void *header;
     size_t header_len; /* at most HSN_HEADER_MAX, elan: HSN_ELAN_HEADER_MAX */
 };
 
-/* The frame between contexts has a header of its own before the module's. */
+/* A frame between contexts carries its own header before the module's. */
 #define HSN_ELAN_HEADER 48
 #define HSN_ELAN_HEADER_MAX (HSN_HEADER_MAX - HSN_ELAN_HEADER)
 
-/* One message.  Success says that hsnd will try.
- * EAGAIN: ring full.  EMSGSIZE: data or header too long.  An address that
- * hsnd cannot reach is counted there (no_route), as any loss is. */
+/* Send one message.  Success means that hsnd will try to deliver it.
+ * EAGAIN: ring full.  EMSGSIZE: data or header too long.  hsnd counts messages
+ * to addresses that it cannot reach (no_route) like every other loss. */
 int hsn_send(struct hsn *h, const struct hsn_message *m);
-/* The next message, in the ring (no copy) until the next receive.  EAGAIN:
- * nothing there. */
+/* Receive the next message.  It stays in the ring, uncopied, until the next
+ * receive call.  EAGAIN: nothing has arrived. */
 int hsn_recv(struct hsn *h, struct hsn_message *m);
-/* The same, for who asks again at once: does not ask for a wake-up, so hsnd
- * need not make one. */
+/* The same for a caller that polls: it does not request a wake-up, so hsnd need
+ * not make one. */
 int hsn_try_recv(struct hsn *h, struct hsn_message *m);
 
 /* ---- pages ------------------------------------------------------------- */
 
-/* Data of HSN_PAGES_LEAST bytes and more need not be copied: it can travel in
- * pages that hsnd shares with the process.  What is received so is aligned to
- * its page and may be kept as long as one likes; what is sent so is given away.
+/* Data of HSN_PAGES_LEAST bytes or more need not be copied: it can travel in
+ * pages that hsnd shares with the process.  Data received in a page is aligned
+ * to the page and may be kept for any length of time; a page that is sent is
+ * given away.
  *
- * Endpoints of one program (hsn_attach()) share one piece of memory, and pages
- * go from one process of it to another uncopied.  So who sends a page must keep
- * its hands off it, and who does not trust the other processes of its own
- * program asks for no pages.  No other program, and no endpoint of
- * hsn_dgram_open(), shares memory with anybody but hsnd. */
+ * Endpoints of one program (hsn_attach()) share one memory segment, and pages
+ * pass between the program's processes without a copy.  A sender must therefore
+ * not touch a page after sending it, and a process that does not trust the
+ * other processes of its program must not use pages.  Other programs, and
+ * endpoints of hsn_dgram_open(), share memory with hsnd only. */
 #define HSN_PAGES_LEAST 2048
 
-/* From now on data comes in pages where there are some: an endpoint has 256 at
- * most, half of which it is given at once to send.  Who keeps too many gets
- * data by the ring again.  EOPNOTSUPP: not for this kind of endpoint, or hsnd
- * knows no pages; EBUSY: it has been said; EPERM: not the process that opened
- * it; ENOSPC: this user or this program has as many as one may have. */
+/* From now on data arrives in pages while pages are free: an endpoint has at
+ * most 256, half of which it gets at once for sending.  An endpoint that keeps
+ * too many receives data through the ring again.  EOPNOTSUPP: this kind of
+ * endpoint, or this hsnd, has no pages; EBUSY: already called; EPERM: called by
+ * another process than the one that opened the endpoint; ENOSPC: this user or
+ * this program has reached its limit. */
 int hsn_pages_open(struct hsn *h);
-/* Bytes of a page, to which it is aligned: hsnd's PageSize.  0: no pages. */
+/* Size and alignment of a page in bytes: hsnd's PageSize.  0: no pages. */
 size_t hsn_page_size(const struct hsn *h);
 
-/* A page to write into.  NULL with errno EAGAIN: all are under way,
+/* A page to write to.  NULL with errno EAGAIN: all are in use, and
  * hsn_wait_send() waits for one; EOPNOTSUPP: hsn_pages_open() was not called;
  * ECONNRESET. */
 void *hsn_page_get(struct hsn *h);
-/* As hsn_send(), with m->data a whole page that was got or kept, from its
- * beginning; at most hsn_page_size() bytes of it.  On success the page is no
- * longer the caller's.  EINVAL: no page of the caller's. */
+/* Like hsn_send(); m->data is the beginning of a page from hsn_page_get() or
+ * hsn_page_keep(), and data_len is at most hsn_page_size().  On success the
+ * page no longer belongs to the caller.  EINVAL: not a page of the caller's. */
 int hsn_send_page(struct hsn *h, const struct hsn_message *m);
-/* The page that the data of the message just received lies in: it stays after
- * the next receive.  NULL with errno ENOENT: it did not come in a page. */
+/* Keep the page that holds the data of the message just received beyond the
+ * next receive.  NULL with errno ENOENT: the data did not come in a page. */
 void *hsn_page_keep(struct hsn *h);
-/* Give a page back that was got or kept.  EINVAL: it is none. */
+/* Return a page from hsn_page_get() or hsn_page_keep().  EINVAL: it is not a
+ * page of the caller's. */
 int hsn_page_free(struct hsn *h, void *page);
-/* Put len bytes of a page into half 0 or 1 of a cache page, for who keeps two
- * pages of 4 KB in one of 8 KB.  Half 0 without a cache page yet (NULL): the
- * page itself becomes it, nothing is copied.  Else the data is copied and the
- * page given back.  The cache page, or NULL with errno: EINVAL, EAGAIN (no
- * page to be had), and the page is still the caller's. */
+/* Put len bytes of a page into half 0 or 1 of a cache page, for callers that
+ * keep two pages of 4 KB in one of 8 KB.  For half 0 without a cache page
+ * (NULL) the page itself becomes the cache page and nothing is copied;
+ * otherwise the data is copied and the page returned.  Returns the cache page,
+ * or NULL with errno EINVAL or EAGAIN (no free page); the page then still
+ * belongs to the caller. */
 void *hsn_page_place(struct hsn *h, void *cache, unsigned half, void *page,
                      size_t len);
 
@@ -227,11 +232,11 @@ struct hsn_board_info {
     char node[HSN_NODE_MAX];
     uint32_t host_type; /* as loaded with the routes; 0 before */
     uint32_t map_version;
-    uint32_t npeers; /* that there are routes to */
-    bool configured; /* the map was said to be complete */
+    uint32_t npeers; /* with routes */
+    bool configured; /* the map is complete, according to the mapper */
     bool link;       /* the NIC has a link */
-    bool simulated;  /* its cable leads to software crossbars, which have said
-                      * so; not known of raw Ethernet */
+    bool simulated;  /* the cable leads to software crossbars, which said so;
+                      * unknown for raw Ethernet */
     uint32_t page_size;
     struct hsn_counters counters;
 };
@@ -251,24 +256,24 @@ struct hsn_peer {
     struct hsn_route route[HSN_ROUTES_MAX];
 };
 
-/* Replace all routes by these, at once or (on failure) not at all.  A peer
- * with the own address is allowed and ignored.  `configured`: the map is
+/* Replace all routes atomically; on failure the old ones stay.  A peer with
+ * this board's own address is allowed and ignored.  `configured`: the map is
  * complete ("network fully configured").
- * EPERM: neither root nor RawGroup.  EINVAL: a route byte that is none (top
- * bits 10), an address twice or of more than 48 bits.  E2BIG: too many peers.
- * EAGAIN: somebody else is loading. */
+ * EPERM: neither root nor RawGroup.  EINVAL: an invalid route byte (top bits
+ * 10), or an address that occurs twice or has more than 48 bits.  E2BIG: too
+ * many peers.  EAGAIN: another process is loading routes. */
 int hsn_load_routes(struct hsn *h, uint32_t map_version, uint32_t host_type,
                     bool configured, const struct hsn_peer *peers, size_t n);
 
-/* Change the routes that this very `h` loaded last, under map version `from`:
- * the peers given take the places of those with their addresses or are added,
- * those with no routes are taken out, all others stay.  As above, and ESTALE:
- * other routes are loaded; load them all. */
+/* Change the routes that this handle loaded last, under map version `from`: a
+ * given peer replaces the one with its address or is added, a peer without
+ * routes is removed, all others stay.  Errors as above, and ESTALE: other
+ * routes are loaded now; load all of them again. */
 int hsn_change_routes(struct hsn *h, uint32_t from, uint32_t map_version,
                       uint32_t host_type, bool configured,
                       const struct hsn_peer *peers, size_t n);
 
-/* The routes to one peer that hsnd has now.  EHOSTUNREACH: none. */
+/* The routes to one peer that hsnd uses now.  EHOSTUNREACH: none. */
 int hsn_peer_routes(struct hsn *h, uint64_t address, struct hsn_peer *peer);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A GM-2 mapper: its searches and rounds, old maps as hypotheses, its moves
- * from state to state, time.  What it says to others: gm2_talk.c.
+ * A GM-2 mapper: its searches and verification rounds, old maps as hypotheses,
+ * its state machine, and time.  Its messages to other mappers: gm2_talk.c.
  */
 #include "mapper/gm2.h"
 
@@ -28,10 +28,10 @@ static void gm2_search_explore(struct gm2 *m, struct explore *x);
 
 /* ---- gm2 reduce -------------------------------------------------------- */
 
-/* Parts of a map for one host to verify: copies of the net in which only some
- * cables are left, with the same nodes and ports. */
+/* The parts of a map that one host verifies: copies of the net with the same
+ * nodes and ports, but only some of its cables. */
 
-/* Take out of a copy all cables that are not marked at their lower end. */
+/* A copy without the cables that are not marked at their lower end. */
 static struct net *keep_only(const struct net *net, const bool *keep)
 {
     struct net *copy = net_copy(net);
@@ -45,7 +45,7 @@ static struct net *keep_only(const struct net *net, const bool *keep)
     return copy;
 }
 
-/* Copies of the map's net with fewer cables. */
+/* The host's own crossbar with its cables. */
 static struct net *gm2_reduce_near(const struct net *net, uint32_t me)
 {
     bool *keep = calloc(net->nports + 1, sizeof(*keep));
@@ -62,7 +62,7 @@ static struct net *gm2_reduce_near(const struct net *net, uint32_t me)
     return copy;
 }
 
-/* up[n]: the port of node n that leads towards the host; NET_NONE. */
+/* up[n]: the port of node n that leads towards the host, or NET_NONE. */
 static void search(const struct net *net, uint32_t me, uint32_t *up,
                    uint32_t *queue)
 {
@@ -146,8 +146,8 @@ static struct net *gm2_reduce_above(const struct net *net, uint32_t me)
     return copy;
 }
 
-/* Without the nodes that a host cannot reach, the others in their order; *there
- * is the host. */
+/* A copy without the nodes that the host cannot reach, in the same order;
+ * *there is the host's number in it. */
 static struct net *gm2_reduce_reachable(const struct net *net, uint32_t me,
                                         uint32_t *there)
 {
@@ -173,12 +173,12 @@ static struct net *gm2_reduce_reachable(const struct net *net, uint32_t me,
 
 /* ---- gm2 explored ------------------------------------------------------ */
 
-/* The end of an exploration: what was found becomes a map with a version. */
+/* The end of an exploration: the net found becomes a map with a version. */
 
-/* Board ids of --extra-hosts: locally administered ones. */
+/* Board ids of --extra-hosts: locally administered addresses. */
 #define EXTRA_ADDRESS UINT64_C(0x02ff00000000)
 
-/* What a host answered just now. */
+/* What a host answered in the current search. */
 static const struct probe_host *answer_of(const struct gm2 *m, uint64_t address)
 {
     uint32_t node;
@@ -237,14 +237,15 @@ static struct gm2_map *make_map(struct gm2 *m, const struct net *net)
     const struct gm2_version version = next_version(m);
     struct gm2_map *map = gm2_map_new(net, &version, host_of, m);
 
-    /* Whoever is higher was met when it answered; if not, look again. */
+    /* A higher host makes itself known when it answers.  If the map has one
+     * that did not, search again. */
     if (!map || map->net->nodes[0].id == m->config.address)
         return map;
     gm2_map_free(map);
     return NULL;
 }
 
-/* Two boards of one id cannot both lead, and nobody could tell their maps
+/* Two boards with one id cannot both lead: nobody could tell their maps
  * apart. */
 static bool has_twin(const struct gm2 *m, const struct net *net)
 {
@@ -267,7 +268,7 @@ static void end_as_twin(struct gm2 *m)
     gm2_end(m, text);
 }
 
-/* Crossbars where they stood in the map before, so that the two differ only
+/* Number the crossbars as in the previous map, so that the two maps differ only
  * where the fabric does. */
 static struct gm2_map *make_alike(struct gm2 *m, const struct net *net)
 {
@@ -280,11 +281,12 @@ static struct gm2_map *make_alike(struct gm2 *m, const struct net *net)
     return map;
 }
 
-/* Does the new map look as if it, or the one before, had come of lost probes?
- * The same again: nothing was wrong with it.  More than before: it had missed
- * something (or somebody has plugged something in; one map later that is
- * known).  Less than before, or another: that one was right in its time.  Who
- * learns no timers asks no silent port again, so nothing speaks against it. */
+/* Could the new map, or the previous one, be the result of lost probes?  If
+ * both are the same, the search was unnecessary: something was lost.  If the
+ * new one has more cables, the previous one missed some (or somebody plugged a
+ * cable in; the next map will tell).  If it has fewer, or others, the previous
+ * one was right in its time.  With fixed timers silent ports are not probed
+ * again, so every map is doubtful. */
 static bool looks_doubtful(const struct gm2 *m, const struct net *net)
 {
     const struct net *old = m->map ? m->map->net : NULL;
@@ -293,7 +295,7 @@ static bool looks_doubtful(const struct gm2 *m, const struct net *net)
            (old && (net->ncables > old->ncables || net_same(old, net, NULL)));
 }
 
-/* True: it is the end. */
+/* True: the mapper has ended. */
 static bool met_twin(struct gm2 *m)
 {
     if (++m->twins < GM_TWIN_SEARCHES) {
@@ -304,8 +306,8 @@ static bool met_twin(struct gm2 *m)
     return true;
 }
 
-/* A net that was found becomes the map; the caller's own.  False: it cannot,
- * and the search goes on as it was. */
+/* Make the net found the map; the caller keeps the net.  False: it cannot
+ * become the map, and the search continues. */
 static bool gm2_take_net(struct gm2 *m, struct net *net)
 {
     struct gm2_map *map;
@@ -341,17 +343,16 @@ static void gm2_explored(struct gm2 *m)
 
 /* ---- gm2 hypothesis ---------------------------------------------------- */
 
-/* An old map as hypothesis, in the place of an exploration: after a restart
- * the stored one, with --map-incrementally the one in use. It is verified
- * link by link, host by host, port by port. What is lost is taken out, and
- * the rest is verified again, until a whole verification finds nothing: only
- * then it is the map. Where there is anything else (somebody new, somebody
- * elsewhere) that is explored, with the rest as it was verified
- * (explore_after.c). Whoever was not the highest in the stored map first asks
- * those above it: one of them that answers leads, and nothing needs to be
- * verified here. */
+/* An old map serves as a hypothesis in place of an exploration: the stored map
+ * after a restart, the map in use with --map-incrementally.  It is verified
+ * link by link, host by host, port by port.  Whatever is lost is removed and
+ * the rest verified again, until a complete verification finds no difference;
+ * only then does it become the map.  Anything that is new or has moved is
+ * explored, starting from what was verified.  A host that was not the highest
+ * in the stored map first asks those above it: if one answers, that one leads,
+ * and nothing is verified here. */
 
-/* Patched so often: it changes faster than it can be verified. */
+/* After this many patches the fabric changes faster than it can be verified. */
 #define PATCHES_MAX 4
 
 void gm2_suppose(struct gm2 *m, struct gm2_map *map)
@@ -427,9 +428,9 @@ static bool gm2_hypothesis_start(struct gm2 *m)
     return ask(m);
 }
 
-/* ---- what came of it ----------------------------------------------------- */
+/* ---- the result ---------------------------------------------------------- */
 
-/* Everything anew; or, with what was verified, only the rest. */
+/* Explore everything anew, or only the rest if part of it was verified. */
 static void give_up(struct gm2 *m, const char *why, bool verified)
 {
     struct explore *x = gm2_search_explorer(m);
@@ -447,7 +448,7 @@ static void give_up(struct gm2 *m, const char *why, bool verified)
     gm2_search_explore(m, x);
 }
 
-/* The first change that is more than a loss; NULL: there is none. */
+/* The first change that is more than a loss, or NULL. */
 static const struct verify_change *more_than_lost(const struct gm2 *m)
 {
     const struct verify_change *c;
@@ -459,7 +460,7 @@ static const struct verify_change *more_than_lost(const struct gm2 *m)
     return c;
 }
 
-/* Take out what is lost.  False: no memory. */
+/* Remove what is lost.  False: no memory. */
 static bool patch(struct gm2 *m)
 {
     const struct verify_change *c;
@@ -496,7 +497,7 @@ static void accept(struct gm2 *m)
                    patched ? ", less what is lost" : "");
 }
 
-/* V is. */
+/* The verification has ended. */
 static void gm2_hypothesis_done(struct gm2 *m)
 {
     const struct verify_change *c = verify_change(m->v, 0);
@@ -561,8 +562,8 @@ static void ask_partner(struct gm2 *m, const struct gm2_partner *partner,
         gm2_ask(m, &talk);
 }
 
-/* Nothing is known at the other end of the own cable: one probe for a
- * crossbar, one for a host.  What comes back is a change. */
+/* Nothing is known at the other end of this host's cable: send one probe for a
+ * crossbar and one for a host.  Any answer is a change. */
 static void look_out(struct gm2 *m)
 {
     struct gm2_message probe = {.subtype = GM2_PROBE,
@@ -595,8 +596,8 @@ static void gm2_round_begin(struct gm2 *m)
     gm2_round_partners(m);
 }
 
-/* A child with another map is told of ours; one that never takes it is not
- * what the map says. */
+/* A child with another map is told about ours.  A child that never accepts it
+ * is not the host that the map shows. */
 static bool children_follow(struct gm2 *m)
 {
     char who[GM_ADDRESS_TEXT];
@@ -726,8 +727,8 @@ static void gm2_describe_change(const struct net *net,
 
 /* ---- gm2 search -------------------------------------------------------- */
 
-/* Probes: between the explorer or verifier, which know nothing of bytes, and
- * GM-2's messages. */
+/* Probes: translation between the explorer or verifier, which do not know any
+ * wire format, and GM-2's messages. */
 
 static void own_host(const struct gm2 *m, struct probe_host *host)
 {
@@ -765,8 +766,8 @@ static bool gm2_search_verify(struct gm2 *m,
 {
     struct prober_limits limits = m->config.limits;
 
-    /* A free port that is still free answers nothing: what is missed now is
-     * found in the next round. */
+    /* A port that is still free does not answer: what is missed now is found in
+     * the next round. */
     limits.tries =
         options->hosts || options->links ? (uint8_t)m->config.verify_tries : 2;
     new_session(m);
@@ -787,7 +788,7 @@ static struct explore *gm2_search_explorer(struct gm2 *m)
     return explore_new(&limits, &me);
 }
 
-/* Takes it. */
+/* Takes ownership of x. */
 static void gm2_search_explore(struct gm2 *m, struct explore *x)
 {
     m->counters.explorations++;
@@ -890,7 +891,7 @@ void gm2_search_back(struct gm2 *m, const struct gm2_message *msg,
     answer(m, &a);
 }
 
-/* A scout of ours came back to us: our own port lies at the route's end. */
+/* One of our scouts came back: the route ends at our own port. */
 bool gm2_search_own(struct gm2 *m, const struct gm2_message *msg)
 {
     struct probe_answer a = {.tag = msg->tag, .outcome = PROBE_HOST};
@@ -983,7 +984,7 @@ static uint64_t gm2_search_deadline(const struct gm2 *m)
 
 /* ---- gm2 states -------------------------------------------------------- */
 
-/* The states of a GM-2 mapper and all ways between them. */
+/* The states of a GM-2 mapper and all transitions between them. */
 
 #define NONE GM2_NSTATES
 #define SLEEPING GM2_STATE_SLEEPING
@@ -995,8 +996,8 @@ static uint64_t gm2_search_deadline(const struct gm2 *m)
 #define PAUSED GM2_STATE_PAUSED
 #define ENDED GM2_STATE_ENDED
 
-/* Of a mapper that never maps `never` is the next state; of one that made its
- * map itself, `leader`.  NONE there: the same as `to`. */
+/* `never` is the next state of a mapper that never maps, `leader` that of one
+ * that made its map itself.  NONE: the same as `to`. */
 static const struct edge {
     enum gm2_state from;
     enum gm2_event event;
@@ -1177,14 +1178,14 @@ static void enter_mapping(struct gm2 *m, enum gm2_event event)
     bool young = m->map && m->now - m->map_since < m->config.verify_pause / 2;
 
     m->parent.address = 0;
-    /* Not in a circle without a breath. */
+    /* Pause first, so as not to explore in a tight loop. */
     if (event == GM2_EVENT_EXPLORE_FAILED || young)
         m->timer = m->now + m->config.verify_pause / 2;
     else
         gm2_search_start(m);
 }
 
-/* A map that could not be had is not asked for again without a breath. */
+/* Pause before asking again for a map that could not be fetched. */
 static void enter_fetching(struct gm2 *m)
 {
     if (m->now < m->fetch_again && gm2_version_equal(&m->want, &m->unfetched))
@@ -1193,12 +1194,12 @@ static void enter_fetching(struct gm2 *m)
         gm2_fetch_start(m);
 }
 
-/* All hosts have a map at about the same time.  Were all their rounds to begin
- * together, what breaks after them would be seen a whole pause later; so hosts
- * have first rests of different length, half a pause at least: a link that
- * flaps is not to be mapped for ever.  Neighbours in the order of ids, who
- * mostly share a crossbar and its cables, lie far apart: their numbers count
- * with the bits reversed. */
+/* All hosts get a map at about the same time.  If all their rounds began
+ * together, a fault just after them would be seen a whole pause later.  So the
+ * first rests differ in length, but last at least half a pause, or a flapping
+ * link would be mapped continuously.  Neighbours in the order of ids mostly
+ * share a crossbar and its cables; reversing the bits of their numbers spreads
+ * them out. */
 static uint64_t first_rest(const struct gm2 *m)
 {
     uint32_t slot = 0;
@@ -1269,9 +1270,9 @@ bool gm2_fire(struct gm2 *m, enum gm2_event event)
     return true;
 }
 
-/* Maps that do not last, though nothing else was found in the end or something
- * had been missed, were made in a fabric that loses probes.  What is really
- * another fabric each time is explored as ever. */
+/* Maps that were replaced soon, by the same map or by one with more cables,
+ * were made in a fabric that loses probes.  A fabric that really changes each
+ * time is explored as usual. */
 static void judge_map(struct gm2 *m)
 {
     uint64_t age = m->now - m->map_since;
@@ -1315,7 +1316,8 @@ static void rest_is_over(struct gm2 *m)
     if (m->config.map_once && m->complete && m->lingering)
         gm2_end(m, NULL);
     else if (m->config.map_once && m->complete) {
-        /* No more rounds, but the children must hear that it is complete. */
+        /* No more rounds, but the children must learn that the map is
+         * complete. */
         m->lingering = true;
         m->timer = m->now + 3 * m->config.verify_pause;
     } else if (m->config.thrash && m->complete && gm2_is_leader(m))
@@ -1370,7 +1372,7 @@ uint64_t gm2_deadline(const struct gm2 *m)
     return s < t ? s : t;
 }
 
-/* ---- looking at it ------------------------------------------------------- */
+/* ---- inspection ---------------------------------------------------------- */
 
 void gm2_status(const struct gm2 *m, struct gm2_status *status)
 {
