@@ -75,8 +75,8 @@ struct conf_check {
 };
 /* "FILE:LINE: KEY: WHAT"; see conf_locate() */
 void conf_wrong(struct conf_check *check, const char *key, const char *what);
-/* Which of the words (the last is NULL) the value is, without case; 0 when it
- * is NULL, 0 and wrong when it is none. */
+/* The index of the value among the words (the last is NULL), ignoring case; 0
+ * if the value is NULL; 0 and a complaint if it is not one of them. */
 int conf_one_of(struct conf_check *check, const char *key, const char *value,
                 const char *const *words, const char *what);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Connections whose peer has not proved yet who it is, and which of them must
- * go when there are too many.  A stranger can open as many as he likes; those
- * of honest peers shall live until their proof is read.  So
+ * Connections whose peer has not yet proved its identity, and which of them are
+ * closed when there are too many.  A stranger can open any number; connections
+ * of honest peers should live until their proof is read.  So
  *
- *   - users of this machine who are not ours go before whom nobody knows, these
- *     before other machines, and our own user's last;
+ *   - those of other users of this machine are closed before those of unknown
+ *     origin, these before other machines', and our own user's last;
  *   - among those of one kind the source that has most of them pays;
  *   - there the oldest that has not said a word goes, for an honest peer speaks
  *     at once; where few are silent a random one does, so that a stranger who

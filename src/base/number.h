@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* A number from lo to hi; text may be NULL, which is none.  0, or -1 with
- * EINVAL; then *out is as it was. */
+/* Parse a number from lo to hi.  0, or -1 with EINVAL (also for text NULL);
+ * *out is unchanged then. */
 int number_parse(uint32_t *out, const char *text, uint32_t lo, uint32_t hi);
 
 #endif

@@ -103,8 +103,8 @@ bool ring_sleep_full(struct ring *r, size_t len);
  * empty, EPROTO: broken. */
 const void *ring_peek(struct ring *r, size_t *len);
 void ring_consume(struct ring *r);
-/* The same in two steps, for who looks at several records at once: the next
- * ring_peek() gives the next one, and all of them stay until
+/* The same in two steps, to look at several records at once: after ring_skip()
+ * ring_peek() returns the next record, and all of them stay until
  * ring_release(). */
 void ring_skip(struct ring *r);
 void ring_release(struct ring *r);
@@ -131,8 +131,8 @@ void ring_awake(struct ring *r);
 
 /* Ring the bell: never blocks, and a bell that is full of rings is enough. */
 void ring_bell(int bell);
-/* Take one ring, for who is told again when there are more.  0, or -1 when the
- * peer is gone (ECONNRESET). */
+/* Take one ring of the bell, for callers that are notified again while there
+ * are more.  0, or -1 when the peer is gone (ECONNRESET). */
 int ring_bell_take(int bell);
 /* The same for all rings, a bounded number at a time. */
 int ring_bell_clear(int bell);

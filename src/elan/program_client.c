@@ -32,7 +32,8 @@ static ssize_t exchange(int fd, const void *request, size_t len, void *reply,
 {
     ssize_t n;
 
-    /* Who was sent away may find his answer although he could not ask. */
+    /* A client that was refused may find the answer although it could not
+     * ask. */
     if (send(fd, request, len, MSG_NOSIGNAL) < 0 && errno != EPIPE)
         return -1;
     do

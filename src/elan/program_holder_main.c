@@ -83,7 +83,7 @@ static int parse(struct program_spec *spec, int argc, char **argv,
     return 0;
 }
 
-/* Who holds the other end of the lifeline; -1: there is none. */
+/* The process at the other end of the lifeline; -1: there is none. */
 static pid_t find_starter(int lifeline)
 {
     struct ucred cred;

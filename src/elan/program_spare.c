@@ -116,8 +116,8 @@ static bool was_touched(int news, int watch)
     return touched;
 }
 
-/* Wait until somebody connects, and make ready for who is announced.  false:
- * nobody came in that time. */
+/* Wait until a process connects; meanwhile prepare for the processes that are
+ * announced.  false: none connected in that time. */
 static bool await(int listener, int wait_ms, const struct program_kept *kept,
                   int watch)
 {

@@ -182,7 +182,7 @@ static bool tag_right(struct fastmac *mac, const struct hsn_elan_head *h,
     return fastmac_check(mac, h->tag, h->counter, parts, n);
 }
 
-/* Remember the sender in its new epoch; the key becomes his. */
+/* Remember the sender in its new epoch; it takes ownership of the key. */
 static struct source *enter(struct hsn_elan_sources *s, struct source *src,
                             const struct hsn_elan_head *h, struct fastmac *mac)
 {

@@ -119,8 +119,8 @@ int hsn_engine_send_raw(struct hsn_engine *e, const struct hsn_send_raw *s,
  * halves expire, complete what is sent, send what is pending.  Returns how
  * many packets it processed; when that is the batch, there may be more. */
 unsigned hsn_engine_wake(struct hsn_engine *e, uint64_t now);
-/* While held, sends do not flush the interface: for who sends many in a row.
- * Letting go sends and flushes. */
+/* While held, sends do not flush the interface, so that many in a row cost one
+ * flush.  Releasing sends and flushes. */
 void hsn_engine_hold(struct hsn_engine *e, bool hold, uint64_t now);
 /* When hsn_engine_wake() is due although nothing arrives; UINT64_MAX: never. */
 uint64_t hsn_engine_deadline(const struct hsn_engine *e);

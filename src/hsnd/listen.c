@@ -121,7 +121,7 @@ static bool has_share(const struct hsnd *d, uid_t uid)
     return n >= d->user_share;
 }
 
-/* A connection for whoever is at the other end; NULL: he gets none. */
+/* A connection for the peer, or NULL if it gets none. */
 static struct conn *conn_new(struct hsnd *d, int fd)
 {
     struct ucred peer;

@@ -294,8 +294,8 @@ bool pages_freed(struct port *p, const uint8_t *numbers, size_t len)
     return true;
 }
 
-/* Data that lies in a page of the same pool, which another endpoint is
- * sending, changes hands.  0: it is none, or must be copied. */
+/* Pass on data that lies in a page of the same pool, sent by another endpoint.
+ * 0: it does not lie in such a page, or must be copied. */
 static uint32_t pass(struct port *p, const struct iovec *data, size_t ndata)
 {
     struct page_pool *pool = p->pool;

@@ -29,8 +29,8 @@ const void *impi_fast_send(struct impi_channel *channel,
                            const struct impi_send *args);
 /* It was written, with len bytes of data. */
 void impi_fast_sent(struct impi_channel *channel, size_t len);
-/* Behind that, for who wants a request: make it what impi_p2p_isend() would
- * have made of it by now, done, and to be cancelled as any other. */
+/* After impi_fast_sent(), for a caller that needs a request: set *req as
+ * impi_p2p_isend() would have, done, and cancelled like any other. */
 void impi_fast_request(struct impi_p2p *p2p, struct impi_request *req,
                        const struct impi_send *args);
 

@@ -3,7 +3,7 @@
  * Which ranks of a communicator belong to which client: the utility functions
  * of IMPI section 4.2.  The master of a client is its lowest rank in the
  * communicator; masters are numbered in rank order.  The section's master_num,
- * which is -1 for who is none, is is_master and local_master_num here.
+ * -1 for ranks that are not masters, is is_master and local_master_num here.
  */
 #ifndef SF_IMPI_GROUPS_H
 #define SF_IMPI_GROUPS_H

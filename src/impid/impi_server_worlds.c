@@ -68,7 +68,8 @@ static void on_refused(struct world *w, const char *text)
         server_note(w->server, text);
 }
 
-/* Each client is let in once; a stranger, as often as he comes. */
+/* Every client is admitted once; strangers may be refused any number of times,
+ * but only some refusals are reported. */
 static void on_warning(struct world *w, const char *text)
 {
     if (w->nwarned++ < w->nclients + REFUSED_TOLD)

@@ -341,7 +341,7 @@ static void on_silence(struct client *c)
     c->ended = true;
 }
 
-/* How long END, or why there is none, may be away; -1: for ever. */
+/* How long to wait for END or for the reason of its absence; -1: no limit. */
 static int patience(const struct client *c)
 {
     if (!c->ended && c->impid == 0)

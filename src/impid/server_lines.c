@@ -21,7 +21,7 @@ static void drop(struct server_lines *l, size_t i)
 
 enum told { NOTHING, HELLO, GOODBYE };
 
-/* What a line has told so far; it stays there. */
+/* What has arrived on a line so far; the data stays in the socket. */
 static enum told look(const struct server_lines *l, size_t i,
                       struct impi_presence *who)
 {
@@ -35,8 +35,8 @@ static enum told look(const struct server_lines *l, size_t i,
     return n == IMPI_PRESENCE_SIZE ? HELLO : GOODBYE;
 }
 
-/* Who has copied what a node said can end a line of his own, not the
- * node's. */
+/* Is the agent still connected by another line?  A stranger that copied a
+ * node's greeting can end its own line only, not the node's. */
 static bool stands(const struct server_lines *l, uint32_t agent)
 {
     struct impi_presence who;
@@ -59,7 +59,7 @@ static bool is_lost(struct server_lines *l, size_t i, struct impi_presence *who)
     return told == HELLO && !stands(l, who->agent);
 }
 
-/* As many as impi-server has: as of all nodes twice, and some of strangers. */
+/* As many as impi-server has: two for each node, and some for strangers. */
 static size_t places(const struct server_lines *l)
 {
     size_t n = 2 * (size_t)l->nodes + SF_IMPI_PENDING_MAX;
@@ -67,8 +67,8 @@ static size_t places(const struct server_lines *l)
     return n < SF_IMPI_LINES_MAX ? n : SF_IMPI_LINES_MAX;
 }
 
-/* There is a place for one more, now that the oldest stranger has lost his.
- * (A node says who it is as soon as it is connected.) */
+/* Make room for one more line by closing the oldest stranger's.  (A node says
+ * who it is as soon as it is connected.) */
 static bool make_place(struct server_lines *l)
 {
     struct impi_presence who;
@@ -90,7 +90,7 @@ static bool make_place(struct server_lines *l)
     return true;
 }
 
-/* They stay in the order of their numbers: server_proc.c relies on it. */
+/* Lines stay in the order of their numbers; server_proc.c relies on it. */
 static void insert(struct server_lines *l, int fd)
 {
     size_t i = l->n++;
@@ -100,7 +100,7 @@ static void insert(struct server_lines *l, int fd)
     l->line[i] = (struct node_line){.fd = fd, .birth = l->births++};
 }
 
-/* Those that we have no descriptor for wait for the server. */
+/* Connections for which we have no descriptor wait for the server. */
 static void accept_line(struct server_lines *l)
 {
     int fd = accept4(l->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -133,7 +133,7 @@ static struct pollfd *to_poll(const struct server_lines *l, int agents,
     return p;
 }
 
-/* From the last to the first: dropping one moves those behind it. */
+/* From last to first, because dropping a line moves those behind it. */
 static bool find_lost(struct server_lines *l, const struct pollfd *lines,
                       size_t n, struct impi_presence *lost)
 {
@@ -143,7 +143,8 @@ static bool find_lost(struct server_lines *l, const struct pollfd *lines,
     return false;
 }
 
-/* Only the agents' listener, for so long or for ever (-1). */
+/* Wait for the agents' listener only, for ms milliseconds or without limit
+ * (-1). */
 static bool wait_for_agent(int agents, int ms)
 {
     struct pollfd p = {.fd = agents, .events = POLLIN};

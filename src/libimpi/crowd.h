@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Are there more processes on this machine than processors?  Then nobody may
+ * Are there more processes on this machine than processors?  Then none may
  * spin, and collective calls are flat (doc/impi-extensions.md).
  */
 #ifndef LIBIMPI_CROWD_H
@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* Processors that this process and its neighbours may use, as the others are
- * told.  After agent_connect(). */
+/* How many processors this process and its neighbours may use, to tell the
+ * other processes.  After agent_connect(). */
 uint16_t crowd_cpus_to_tell(void);
 
 /* The world is known: set impi_be.crowded, crowd_wait and crowded_of. */

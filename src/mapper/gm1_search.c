@@ -367,8 +367,8 @@ static bool use_net(struct gm1 *g, struct net *net)
     return true;
 }
 
-/* Two boards of one id cannot both be active: nobody could tell whose
- * configuration he has. */
+/* Two boards with one id cannot both be active: nobody could tell whose
+ * configuration it has. */
 static bool has_twin(const struct gm1 *g, const struct net *net)
 {
     unsigned n = 0;

@@ -950,10 +950,10 @@ static bool new_map(struct gm2 *m, const struct gm2_message *msg)
     return true;
 }
 
-/* Everybody proves that what goes up, then down as his own routes do cannot
- * deadlock: that holds for all together if up is the same for all.  Of two
- * hosts for which it is not, some two neighbours of the tree on the way from
- * the one to the other are such. */
+/* Each host proves that routes which first go up and then down, as its own do,
+ * cannot deadlock.  The proof holds for all hosts together only if all agree on
+ * which way is up.  If two hosts disagree, then so do some two neighbours on
+ * the tree path between them; it is enough to compare neighbours. */
 static void compare_ups(struct gm2 *m, const struct gm2_message *msg)
 {
     bool same = msg->ups == m->ups;

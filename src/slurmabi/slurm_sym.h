@@ -86,8 +86,9 @@ static inline bool slurmabi_in_slurmd(void)
 int proctrack_g_add(struct slurmabi_stepd *step, pid_t pid)
     __attribute__((weak));
 
-/* A line for who started the job: at the terminal of srun or salloc, or in what
- * a batch script says.  Only in slurmctld, whose read lock of jobs is held. */
+/* Send a line of text to the user who started the job: to the terminal of srun
+ * or salloc, or to a batch script's output.  In slurmctld only, with its read
+ * lock of jobs held. */
 int srun_user_message(void *job, char *text) __attribute__((weak));
 
 /* slurmctld's record of a job, whose lock for jobs is held. */

@@ -29,7 +29,8 @@ const char *slurmabi_step_network(const struct slurmabi_step *step);
 /* Where its srun listens; host borrowed and NULL, port 0: nowhere. */
 const char *slurmabi_step_host(const struct slurmabi_step *step);
 uint16_t slurmabi_step_port(const struct slurmabi_step *step);
-/* A line for who started the step's job; -1: nobody can be told. */
+/* Send a line of text to the user who started the step's job; -1: it cannot be
+ * delivered. */
 int slurmabi_step_tell_user(const struct slurmabi_step *step, char *text);
 /* Where its tasks run; borrowed; NULL: it has none. */
 const slurm_step_layout_t *

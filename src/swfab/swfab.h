@@ -105,7 +105,8 @@ uint64_t swfab_count(const struct swfab *fab, uint32_t port,
 /* Packets that left by a port. */
 uint64_t swfab_passed(const struct swfab *fab, uint32_t port);
 uint64_t swfab_total(const struct swfab *fab, enum swfab_fate cause);
-/* Add one, for who has causes of its own (NO_HOST, FULL, BLOCKED). */
+/* Count a packet that the caller dropped for a cause of its own (NO_HOST, FULL,
+ * BLOCKED). */
 void swfab_count_up(struct swfab *fab, uint32_t port, enum swfab_fate cause);
 void swfab_clear_counters(struct swfab *fab);
 

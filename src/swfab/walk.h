@@ -30,8 +30,8 @@ struct swfab_walk {
     } flip[SWFAB_FLIPS_MAX];
 };
 
-/* Follow a packet from a host to its end and count it; or do not count it,
- * for who still has to see whether somebody takes it there. */
+/* Follow a packet from a host to its end and count it.  swfab_follow() does not
+ * count it, for callers that do not know yet whether anybody takes it there. */
 enum swfab_fate swfab_walk(struct swfab *fab, uint32_t host,
                            struct swfab_walk *w);
 enum swfab_fate swfab_follow(struct swfab *fab, uint32_t host,

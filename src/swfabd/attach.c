@@ -26,7 +26,7 @@ struct comer {
     struct greeting *greeting; /* munged is being asked */
 };
 
-/* Anybody can be refused as often as he likes; the log need not grow by it. */
+/* Anybody can provoke refusals; the log must not grow with each. */
 void swfabd_log_refusal(struct swfabd *d, const char *why)
 {
     uint64_t now = clock_ns();

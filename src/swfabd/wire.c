@@ -29,7 +29,8 @@ static inline struct swfabd_wire *swfabd_wire_of(struct swfabd_seat *seat)
     return seat->wire && seat->wire->fd >= 0 ? seat->wire : NULL;
 }
 
-/* Who sends, as the door knows him: not by his port, which he may choose. */
+/* The sender as the door identifies it: not by its port, which it can
+ * choose. */
 static inline uint64_t swfabd_source(bool ether,
                                      const union swfabd_address *from)
 {

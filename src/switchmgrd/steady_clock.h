@@ -7,11 +7,10 @@
 
 #include <stdint.h>
 
-/* What was an hour ago by steady_now() was one, whoever set the clock
+/* Seconds; an hour by steady_now() is an hour even if the wall clock was set
  * meanwhile. */
 int64_t steady_now(void);
-/* A time of steady_now()'s as today's wall clock tells it, for who compares it
- * with that; 0, never, stays 0. */
+/* Convert a time of steady_now() to the wall clock's; 0 (never) stays 0. */
 int64_t steady_wall(int64_t when);
 
 #endif

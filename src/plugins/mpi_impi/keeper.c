@@ -289,7 +289,7 @@ static void *keep(void *arg)
 
 /* ---- from slurmstepd's own thread ----------------------------------------*/
 
-/* An answer lies ready for who asks before there is a thread: no impid. */
+/* Until there is a thread, an answer to any question lies ready: no impid. */
 static bool open_dialogue(struct keeper *k)
 {
     const char gone = IMPI_KEEPER_GONE;

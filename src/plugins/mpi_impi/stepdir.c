@@ -182,7 +182,7 @@ void stepdir_remove(const char *path, uid_t uid, gid_t gid, int dir)
 
 /* When to give up. */
 struct patience {
-    uid_t uid; /* his own */
+    uid_t uid; /* whose directories may take until `own` */
     int64_t own, others;
 };
 
