@@ -110,6 +110,45 @@ uint64_t impi_layout_native(const struct impi_layout *l)
     return l->native;
 }
 
+/* ---- memory ---- */
+
+static int walk(const struct impi_layout *l, ptrdiff_t disp,
+                impi_layout_walk_f *f, void *arg);
+
+static int walk_run(const struct run *run, ptrdiff_t disp,
+                    impi_layout_walk_f *f, void *arg)
+{
+    const struct impi_layout *of = run->of;
+    int rc = 0;
+
+    disp += run->disp;
+    if (of->n > 0 && run->stride == (ptrdiff_t)of->native)
+        return f(arg, disp, run->repeat * of->native, 1, 0);
+    if (of->n > 0)
+        return f(arg, disp, of->native, run->repeat, run->stride);
+    for (uint64_t i = 0; i < run->repeat && rc == 0; i++)
+        rc = walk(of, disp + (ptrdiff_t)i * run->stride, f, arg);
+    return rc;
+}
+
+static int walk(const struct impi_layout *l, ptrdiff_t disp,
+                impi_layout_walk_f *f, void *arg)
+{
+    int rc = 0;
+
+    if (l->n > 0)
+        return f(arg, disp, l->native, 1, 0);
+    for (size_t i = 0; i < l->nruns && rc == 0; i++)
+        rc = walk_run(&l->runs[i], disp, f, arg);
+    return rc;
+}
+
+int impi_layout_walk(const struct impi_layout *l, impi_layout_walk_f *f,
+                     void *arg)
+{
+    return walk(l, 0, f, arg);
+}
+
 /* ---- conversion ---- */
 
 /* Where something lies on both sides, and how far the next one is. */

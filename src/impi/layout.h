@@ -35,6 +35,14 @@ void impi_layout_add(struct impi_layout *l, ptrdiff_t disp, uint64_t repeat,
 uint64_t impi_layout_wire(const struct impi_layout *l);
 uint64_t impi_layout_native(const struct impi_layout *l);
 
+/* Tell where the bytes of one lie in memory, in the order of the type map:
+ * `repeat` blocks of len bytes, the first at byte disp.  Ends early when f
+ * does not return 0; returns what it returned last. */
+typedef int impi_layout_walk_f(void *arg, ptrdiff_t disp, uint64_t len,
+                               uint64_t repeat, ptrdiff_t stride);
+int impi_layout_walk(const struct impi_layout *l, impi_layout_walk_f *f,
+                     void *arg);
+
 /* count of them, `extent` bytes apart from address `native` on.  0, or -1 when
  * a value did not fit: it is cut, all others are right. */
 int impi_layout_pack(const struct impi_layout *l, void *wire, intptr_t native,

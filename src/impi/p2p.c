@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "impi/constants.h"
 #include "impi/p2p_impl.h"
 
 static void take_unexpected(struct impi_request *req,
@@ -60,7 +61,8 @@ struct impi_unexpected *unexpected_add(struct impi_pair *pair,
         .sync = pk->type == IMPI_PK_DATASYNC,
         .size = size,
     };
-    TAILQ_INSERT_TAIL(&p2p->unexpected, u, link);
+    u->service = pk->cid >= IMPI_MAX_CID;
+    TAILQ_INSERT_TAIL(u->service ? &p2p->service : &p2p->unexpected, u, link);
     TAILQ_INSERT_TAIL(&pair->unexpected, u, of_pair);
     pair->unexpected_mem += sizeof(*u) + size;
     p2p->stats.unexpected_messages++;
@@ -73,7 +75,9 @@ struct impi_unexpected *unexpected_add(struct impi_pair *pair,
 static void unexpected_unlink(struct impi_unexpected *u)
 {
     u->pair->p2p->nlater -= u->later;
-    TAILQ_REMOVE(&u->pair->p2p->unexpected, u, link);
+    TAILQ_REMOVE(u->service ? &u->pair->p2p->service
+                            : &u->pair->p2p->unexpected,
+                 u, link);
     TAILQ_REMOVE(&u->pair->unexpected, u, of_pair);
 }
 
@@ -164,6 +168,20 @@ struct impi_unexpected *impi_p2p_improbe(struct impi_p2p *p2p,
 
     if (u)
         unexpected_unlink(u);
+    return u;
+}
+
+struct impi_unexpected *impi_p2p_service(struct impi_p2p *p2p, uint32_t *peer,
+                                         uint64_t *cid, uint64_t *len)
+{
+    struct impi_unexpected *u = TAILQ_FIRST(&p2p->service);
+
+    if (!u)
+        return NULL;
+    *peer = u->pair->peer;
+    *cid = u->cid;
+    *len = u->msglen;
+    unexpected_unlink(u);
     return u;
 }
 
@@ -537,6 +555,7 @@ struct impi_p2p *impi_p2p_create(const struct impi_world *world, uint32_t rank,
     TAILQ_INIT(&p2p->channels);
     TAILQ_INIT(&p2p->posted_any);
     TAILQ_INIT(&p2p->unexpected);
+    TAILQ_INIT(&p2p->service);
     impi_pool_init(&p2p->small_pool,
                    sizeof(struct impi_unexpected) + UNEXPECTED_SMALL, 128);
     impi_pool_init(&p2p->medium_pool,
@@ -581,7 +600,8 @@ void impi_p2p_destroy(struct impi_p2p *p2p)
     forget_requests(p2p);
     while ((channel = TAILQ_FIRST(&p2p->channels)))
         impi_channel_destroy(channel);
-    while ((u = TAILQ_FIRST(&p2p->unexpected)))
+    while ((u = TAILQ_FIRST(&p2p->unexpected)) ||
+           (u = TAILQ_FIRST(&p2p->service)))
         unexpected_drop(u);
     for (uint32_t i = 0; p2p->pairs && i < p2p->nprocs; i++) {
         if (p2p->pairs[i])

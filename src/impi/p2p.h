@@ -159,6 +159,12 @@ void impi_p2p_imrecv(struct impi_p2p *p2p, struct impi_request *req,
                      struct impi_unexpected *message,
                      const struct impi_buffer *buf);
 
+/* Messages with a context id from IMPI_MAX_CID (constants.h) on are not for
+ * receives of the program: take the oldest of them (NULL: none), which must be
+ * received by impi_p2p_imrecv() exactly once.  Fills *peer, *cid and *len. */
+struct impi_unexpected *impi_p2p_service(struct impi_p2p *p2p, uint32_t *peer,
+                                         uint64_t *cid, uint64_t *len);
+
 /* True while a request is posted, queued or half done, or bytes wait to be
  * written: then native calls must not block. */
 bool impi_p2p_busy(const struct impi_p2p *p2p);

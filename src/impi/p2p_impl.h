@@ -35,6 +35,7 @@ struct impi_unexpected {
     bool sync;          /* a SYNCACK is due at the match */
     bool received;      /* counts as received already */
     bool later;         /* not matched yet: a receive could not be claimed */
+    bool service;       /* on the list of that name */
     uint32_t size;      /* memory for its data */
     uint8_t data[];
 };
@@ -149,6 +150,7 @@ struct impi_p2p {
     TAILQ_HEAD(, impi_channel) channels;
     struct impi_request_list posted_any;
     struct unexpected_list unexpected;
+    struct unexpected_list service; /* see impi_p2p_service() */
     size_t nlater;        /* of them: not matched yet */
     uint64_t order;       /* of posted receives */
     uint64_t send_number; /* of short sends, for their srqid */

@@ -1,0 +1,925 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages of one peer come in the order in which it sent them, so an answer
+ * to the last of them (FLUSHED) confirms them all, and an UNLOCK stands behind
+ * the operations of its epoch.
+ */
+#include "impi/rma.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/be.h"
+#include "base/limits.h"
+#include "impi/slots.h"
+
+/* Behind the kinds of operations. */
+enum message_kind {
+    MSG_RESULT = 6, /* of an operation: id; its data */
+    MSG_REFUSED,    /* id or 0, disp; op: enum impi_rma_error */
+    MSG_TYPE,       /* type: its number; data: the type */
+    MSG_FLUSH,      /* id: a running number */
+    MSG_FLUSHED,    /* id: the same */
+    MSG_LOCK,       /* op: enum impi_rma_lock */
+    MSG_GRANTED,    /* */
+    MSG_UNLOCK,     /* id: as of FLUSH; answered by FLUSHED */
+    MSG_POST,       /* */
+    MSG_COMPLETE,   /* */
+    MSG_KINDS
+};
+
+#define VERSION 1
+
+/* The header, in the order of the wire. */
+struct head {
+    uint8_t version, kind;
+    uint16_t op;
+    uint16_t elem;
+    uint16_t type; /* number of a type of the sender, 0: bytes in a row */
+    uint64_t win, id;
+    int64_t disp;
+    uint64_t count, len; /* of the type; bytes that it moves */
+};
+
+/* What this process knows about another member of a window. */
+struct peer {
+    /* It as our target. */
+    uint32_t open;    /* operations without answer */
+    bool unflushed;   /* operations behind the last FLUSH */
+    uint8_t lock;     /* enum impi_rma_lock, as asked for */
+    bool granted;     /* it is there */
+    uint64_t flushes; /* number of the last FLUSH */
+    uint64_t flushed; /* and of the last FLUSHED */
+    uint32_t posts;
+    /* It as an origin of operations on our memory. */
+    uint8_t holds; /* enum impi_rma_lock */
+    uint8_t waits; /* likewise, in the queue */
+    uint32_t completes;
+};
+
+struct piece {
+    uint8_t *base;
+    uint64_t size;
+};
+
+struct impi_rma_win {
+    struct impi_rma *rma;
+    struct impi_rma_win *next;
+    uint64_t id;
+    uint32_t n, own;
+    uint32_t *world;
+    uint32_t *member; /* [nprocs] rank here of each world rank, or n */
+    struct peer *peers;
+    /* The own memory. */
+    bool dynamic;
+    struct piece *pieces;
+    size_t npieces;
+    /* Its lock: how many hold it, in which mode; who waits, in their order. */
+    uint32_t holders;
+    uint8_t mode;
+    uint32_t *queue; /* [n], round */
+    uint32_t queue_head, queue_len;
+    bool refused;
+    struct impi_rma_refusal refusal;
+};
+
+/* Types of ours that peers have, by number - 1. */
+struct own_type {
+    struct impi_rma_type *type;
+    uint8_t *sent; /* a bit per world rank */
+};
+
+struct impi_rma {
+    const struct impi_rma_ops *ops;
+    void *arg;
+    uint32_t rank, nprocs;
+    struct impi_slots slots;
+    struct impi_rma_win *wins;
+    struct own_type own[SF_IMPI_RMA_TYPES_MAX];
+    unsigned next_own;
+    struct impi_rma_type ***types; /* [nprocs] of peers, made at need */
+};
+
+/* ---- header ---- */
+
+static void head_encode(const struct head *h, uint8_t out[IMPI_RMA_HEAD])
+{
+    memset(out, 0, IMPI_RMA_HEAD);
+    out[0] = h->version;
+    out[1] = h->kind;
+    be_store32(out + 4, (uint32_t)h->op << 16 | h->elem);
+    be_store32(out + 8, h->type);
+    be_store64(out + 16, h->win);
+    be_store64(out + 24, h->id);
+    be_store64(out + 32, (uint64_t)h->disp);
+    be_store64(out + 40, h->count);
+    be_store64(out + 48, h->len);
+}
+
+static void head_decode(struct head *h, const uint8_t *in)
+{
+    uint32_t op = be_load32(in + 4);
+
+    h->version = in[0];
+    h->kind = in[1];
+    h->op = (uint16_t)(op >> 16);
+    h->elem = (uint16_t)op;
+    h->type = (uint16_t)be_load32(in + 8);
+    h->win = be_load64(in + 16);
+    h->id = be_load64(in + 24);
+    h->disp = (int64_t)be_load64(in + 32);
+    h->count = be_load64(in + 40);
+    h->len = be_load64(in + 48);
+}
+
+static int handle(struct impi_rma *rma, uint32_t peer, const struct head *h,
+                  const uint8_t *data, size_t len, struct errbuf *err);
+
+/* To another process, or at once to this one. */
+static void tell(struct impi_rma *rma, uint32_t peer, struct head *h,
+                 const void *data, size_t len)
+{
+    uint8_t out[IMPI_RMA_HEAD];
+
+    h->version = VERSION;
+    if (peer == rma->rank) {
+        handle(rma, peer, h, data, len, NULL);
+        return;
+    }
+    head_encode(h, out);
+    rma->ops->send(rma->arg, peer, out, data, len);
+}
+
+/* A message of the window without data. */
+static void tell_member(struct impi_rma_win *win, uint32_t member, uint8_t kind,
+                        uint16_t op, uint64_t id)
+{
+    struct head h = {.kind = kind, .op = op, .win = win->id, .id = id};
+
+    tell(win->rma, win->world[member], &h, NULL, 0);
+}
+
+/* ---- life ---- */
+
+struct impi_rma *impi_rma_create(uint32_t rank, uint32_t nprocs,
+                                 const struct impi_rma_ops *ops, void *arg)
+{
+    struct impi_rma *rma = calloc(1, sizeof(*rma));
+
+    if (!rma)
+        return NULL;
+    rma->ops = ops;
+    rma->arg = arg;
+    rma->rank = rank;
+    rma->nprocs = nprocs;
+    rma->types = calloc(nprocs, sizeof(*rma->types));
+    if (rma->types)
+        return rma;
+    free(rma);
+    return NULL;
+}
+
+static void types_free(struct impi_rma_type **types)
+{
+    for (unsigned i = 0; types && i < SF_IMPI_RMA_TYPES_MAX; i++)
+        free(types[i]);
+    free(types);
+}
+
+void impi_rma_destroy(struct impi_rma *rma)
+{
+    if (!rma)
+        return;
+    while (rma->wins)
+        impi_rma_win_free(rma->wins);
+    for (unsigned i = 0; i < SF_IMPI_RMA_TYPES_MAX; i++) {
+        free(rma->own[i].type);
+        free(rma->own[i].sent);
+    }
+    for (uint32_t i = 0; i < rma->nprocs; i++)
+        types_free(rma->types[i]);
+    free(rma->types);
+    impi_slots_free(&rma->slots);
+    free(rma);
+}
+
+static struct impi_rma_win *find_win(const struct impi_rma *rma, uint64_t id)
+{
+    struct impi_rma_win *win = rma->wins;
+
+    while (win && win->id != id)
+        win = win->next;
+    return win;
+}
+
+static void win_destroy(struct impi_rma_win *win)
+{
+    free(win->world);
+    free(win->member);
+    free(win->peers);
+    free(win->pieces);
+    free(win->queue);
+    free(win);
+}
+
+struct impi_rma_win *impi_rma_win_create(struct impi_rma *rma, uint64_t id,
+                                         const uint32_t *world, uint32_t n,
+                                         uint32_t own)
+{
+    struct impi_rma_win *win;
+
+    if (find_win(rma, id)) {
+        errno = EEXIST;
+        return NULL;
+    }
+    win = calloc(1, sizeof(*win));
+    if (!win)
+        return NULL;
+    win->rma = rma;
+    win->id = id;
+    win->n = n;
+    win->own = own;
+    win->world = malloc(n * sizeof(*win->world));
+    win->member = malloc(rma->nprocs * sizeof(*win->member));
+    win->peers = calloc(n, sizeof(*win->peers));
+    win->queue = malloc(n * sizeof(*win->queue));
+    if (!win->world || !win->member || !win->peers || !win->queue) {
+        win_destroy(win);
+        errno = ENOMEM;
+        return NULL;
+    }
+    for (uint32_t i = 0; i < rma->nprocs; i++)
+        win->member[i] = n;
+    for (uint32_t i = 0; i < n; i++) {
+        win->world[i] = world[i];
+        win->member[world[i]] = i;
+    }
+    win->next = rma->wins;
+    rma->wins = win;
+    return win;
+}
+
+void impi_rma_win_free(struct impi_rma_win *win)
+{
+    struct impi_rma_win **p = &win->rma->wins;
+
+    while (*p != win)
+        p = &(*p)->next;
+    *p = win->next;
+    win_destroy(win);
+}
+
+bool impi_rma_win_refused(struct impi_rma_win *win,
+                          struct impi_rma_refusal *refusal)
+{
+    bool refused = win->refused;
+
+    *refusal = win->refusal;
+    win->refused = false;
+    return refused;
+}
+
+/* ---- own memory ---- */
+
+void impi_rma_win_dynamic(struct impi_rma_win *win)
+{
+    win->dynamic = true;
+}
+
+static bool overlap(const struct piece *p, uintptr_t base, uint64_t size)
+{
+    uintptr_t own = (uintptr_t)p->base;
+
+    return base < own + p->size && own < base + size;
+}
+
+int impi_rma_win_attach(struct impi_rma_win *win, void *base, uint64_t size)
+{
+    struct piece *more;
+
+    for (size_t i = 0; i < win->npieces; i++) {
+        if (overlap(&win->pieces[i], (uintptr_t)base, size)) {
+            errno = EEXIST;
+            return -1;
+        }
+    }
+    more = realloc(win->pieces, (win->npieces + 1) * sizeof(*more));
+    if (!more)
+        return -1;
+    win->pieces = more;
+    more[win->npieces++] = (struct piece){base, size};
+    return 0;
+}
+
+int impi_rma_win_memory(struct impi_rma_win *win, void *base, uint64_t size)
+{
+    return impi_rma_win_attach(win, base, size);
+}
+
+int impi_rma_win_detach(struct impi_rma_win *win, const void *base)
+{
+    for (size_t i = 0; i < win->npieces; i++) {
+        if (win->pieces[i].base != base)
+            continue;
+        win->pieces[i] = win->pieces[--win->npieces];
+        return 0;
+    }
+    errno = ENOENT;
+    return -1;
+}
+
+/* Is all of it inside of the piece?  *at: where disp is. */
+static bool in_piece(const struct piece *p, const struct impi_rma_type *type,
+                     const struct head *h, int64_t disp, uint8_t **at)
+{
+    if (type ? !impi_rma_type_fits(type, h->count, disp, p->size)
+             : disp < 0 || (uint64_t)disp > p->size ||
+                   h->len > p->size - (uint64_t)disp)
+        return false;
+    *at = p->base + disp;
+    return true;
+}
+
+static bool in_memory(const struct impi_rma_win *win,
+                      const struct impi_rma_type *type, const struct head *h,
+                      uint8_t **at)
+{
+    *at = NULL;
+    if (h->len == 0)
+        return true;
+    for (size_t i = 0; i < win->npieces; i++) {
+        const struct piece *p = &win->pieces[i];
+        int64_t disp = h->disp;
+
+        if (win->dynamic &&
+            __builtin_sub_overflow(disp, (int64_t)(intptr_t)p->base, &disp))
+            continue;
+        if (in_piece(p, type, h, disp, at))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the target's side of operations ---- */
+
+static int broke(struct errbuf *err, const char *what)
+{
+    errprintf(err, "%s", what);
+    errno = EPROTO;
+    return -1;
+}
+
+/* The type that a message names; *type NULL: bytes in a row. */
+static int find_type(struct impi_rma *rma, uint32_t peer, const struct head *h,
+                     const struct impi_rma_type **type, struct errbuf *err)
+{
+    uint64_t size;
+
+    *type = NULL;
+    if (h->len > SF_IMPI_RMA_DATA_MAX)
+        return broke(err, "an operation is too long");
+    if (h->type == 0)
+        return 0;
+    if (peer == rma->rank)
+        *type = rma->own[h->type - 1].type;
+    else if (h->type <= SF_IMPI_RMA_TYPES_MAX && rma->types[peer])
+        *type = rma->types[peer][h->type - 1];
+    if (!*type)
+        return broke(err, "an operation names a datatype that was not sent");
+    if (__builtin_mul_overflow(h->count, (*type)->size, &size) ||
+        size != h->len)
+        return broke(err, "an operation is not as long as its datatype");
+    return 0;
+}
+
+static void load(const struct impi_rma_type *type, const struct head *h,
+                 const uint8_t *at, uint8_t *out)
+{
+    if (h->len == 0)
+        return;
+    if (type)
+        impi_rma_type_gather(type, h->count, at, out);
+    else
+        memcpy(out, at, h->len);
+}
+
+static void store(const struct impi_rma_type *type, const struct head *h,
+                  uint8_t *at, const uint8_t *in)
+{
+    if (h->len == 0)
+        return;
+    if (type)
+        impi_rma_type_scatter(type, h->count, at, in);
+    else
+        memmove(at, in, h->len);
+}
+
+static int accumulate(const struct impi_rma_type *type, const struct head *h,
+                      uint8_t *at, const uint8_t *in)
+{
+    size_t n = h->len / impi_rma_elem_size(h->elem);
+    uint8_t *packed;
+
+    if (h->op == IMPI_RMA_NO_OP || n == 0)
+        return 0;
+    if (!type) {
+        impi_rma_op_apply(h->op, h->elem, at, in, n);
+        return 0;
+    }
+    packed = malloc(h->len);
+    if (!packed)
+        return -1;
+    load(type, h, at, packed);
+    impi_rma_op_apply(h->op, h->elem, packed, in, n);
+    store(type, h, at, packed);
+    free(packed);
+    return 0;
+}
+
+static int swap_if_equal(const struct head *h, uint8_t *at, const uint8_t *in)
+{
+    if (h->len > 0 && memcmp(at, in + h->len, h->len) == 0)
+        memcpy(at, in, h->len);
+    return 0;
+}
+
+static void refuse(struct impi_rma *rma, uint32_t peer, const struct head *h,
+                   uint16_t error)
+{
+    struct head answer = {.kind = MSG_REFUSED,
+                          .op = error,
+                          .win = h->win,
+                          .id = h->id,
+                          .disp = h->disp};
+
+    tell(rma, peer, &answer, NULL, 0);
+}
+
+static void answer(struct impi_rma *rma, uint32_t peer, const struct head *h,
+                   const void *data, size_t len)
+{
+    struct head answer = {.kind = MSG_RESULT, .win = h->win, .id = h->id};
+
+    tell(rma, peer, &answer, data, len);
+}
+
+/* Bytes of data that come with the operation. */
+static uint64_t data_of(const struct head *h)
+{
+    switch (h->kind) {
+    case IMPI_RMA_GET:
+        return 0;
+    case IMPI_RMA_GACC:
+        return h->op == IMPI_RMA_NO_OP ? 0 : h->len;
+    case IMPI_RMA_CAS:
+        return 2 * h->len;
+    default:
+        return h->len;
+    }
+}
+
+static bool op_is_good(const struct head *h)
+{
+    size_t size = impi_rma_elem_size(h->elem);
+
+    switch (h->kind) {
+    case IMPI_RMA_ACC:
+    case IMPI_RMA_GACC:
+        return impi_rma_op_fits(h->op, h->elem) && h->len % size == 0;
+    case IMPI_RMA_CAS:
+        return size > 0 && h->len == size && h->type == 0;
+    default:
+        return true;
+    }
+}
+
+static bool has_result(uint8_t kind)
+{
+    return kind == IMPI_RMA_GET || kind == IMPI_RMA_GACC ||
+           kind == IMPI_RMA_CAS;
+}
+
+/* What it does to the memory. */
+static int change(const struct impi_rma_type *type, const struct head *h,
+                  uint8_t *at, const uint8_t *data)
+{
+    switch (h->kind) {
+    case IMPI_RMA_PUT:
+        store(type, h, at, data);
+        return 0;
+    case IMPI_RMA_ACC:
+    case IMPI_RMA_GACC:
+        return accumulate(type, h, at, data);
+    case IMPI_RMA_CAS:
+        return swap_if_equal(h, at, data);
+    default:
+        return 0;
+    }
+}
+
+static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
+                 const uint8_t *data, size_t len, struct errbuf *err)
+{
+    const struct impi_rma_type *type;
+    uint8_t *at, *old = NULL;
+    int rc;
+
+    if (find_type(win->rma, peer, h, &type, err) < 0)
+        return -1;
+    if (len != data_of(h))
+        return broke(err, "an operation has not the data that it tells of");
+    if (!op_is_good(h)) {
+        refuse(win->rma, peer, h, IMPI_RMA_ERR_OP);
+        return 0;
+    }
+    if (!in_memory(win, type, h, &at)) {
+        refuse(win->rma, peer, h, IMPI_RMA_ERR_RANGE);
+        return 0;
+    }
+    if (has_result(h->kind)) {
+        old = malloc(h->len + 1);
+        if (!old)
+            return -1;
+        load(type, h, at, old);
+    }
+    rc = change(type, h, at, data);
+    if (rc == 0 && h->id)
+        answer(win->rma, peer, h, old, old ? h->len : 0);
+    free(old);
+    return rc;
+}
+
+static int take_type(struct impi_rma *rma, uint32_t peer, const struct head *h,
+                     const uint8_t *data, size_t len, struct errbuf *err)
+{
+    struct impi_rma_type *type, **slot;
+
+    if (h->type < 1 || h->type > SF_IMPI_RMA_TYPES_MAX)
+        return broke(err, "a datatype has a number that is none");
+    if (!rma->types[peer])
+        rma->types[peer] = calloc(SF_IMPI_RMA_TYPES_MAX, sizeof(type));
+    type = rma->types[peer] ? impi_rma_type_decode(data, len, err) : NULL;
+    if (!type)
+        return -1;
+    slot = &rma->types[peer][h->type - 1];
+    free(*slot);
+    *slot = type;
+    return 0;
+}
+
+/* ---- the own lock ---- */
+
+static void grant(struct impi_rma_win *win, uint32_t origin, uint8_t mode)
+{
+    win->mode = mode;
+    win->holders++;
+    win->peers[origin].holds = mode;
+    tell_member(win, origin, MSG_GRANTED, 0, 0);
+}
+
+static bool is_free_for(const struct impi_rma_win *win, uint8_t mode)
+{
+    return win->holders == 0 ||
+           (mode == IMPI_RMA_SHARED && win->mode == IMPI_RMA_SHARED);
+}
+
+/* Those at the head of the queue that may go on together. */
+static void grant_next(struct impi_rma_win *win)
+{
+    while (win->queue_len > 0) {
+        uint32_t origin = win->queue[win->queue_head];
+        uint8_t mode = win->peers[origin].waits;
+
+        if (!is_free_for(win, mode))
+            return;
+        win->queue_head = (win->queue_head + 1) % win->n;
+        win->queue_len--;
+        win->peers[origin].waits = IMPI_RMA_UNLOCKED;
+        grant(win, origin, mode);
+    }
+}
+
+static int take_lock(struct impi_rma_win *win, uint32_t origin, uint16_t mode,
+                     struct errbuf *err)
+{
+    struct peer *p = &win->peers[origin];
+
+    if (mode != IMPI_RMA_SHARED && mode != IMPI_RMA_EXCLUSIVE)
+        return broke(err, "a lock is neither shared nor exclusive");
+    if (p->holds || p->waits)
+        return broke(err, "a lock is asked for twice");
+    if (win->queue_len == 0 && is_free_for(win, (uint8_t)mode)) {
+        grant(win, origin, (uint8_t)mode);
+        return 0;
+    }
+    p->waits = (uint8_t)mode;
+    win->queue[(win->queue_head + win->queue_len++) % win->n] = origin;
+    return 0;
+}
+
+static int take_unlock(struct impi_rma_win *win, uint32_t origin, uint64_t id,
+                       struct errbuf *err)
+{
+    struct peer *p = &win->peers[origin];
+
+    if (!p->holds)
+        return broke(err, "a lock is given back that is not held");
+    p->holds = IMPI_RMA_UNLOCKED;
+    win->holders--;
+    tell_member(win, origin, MSG_FLUSHED, 0, id);
+    grant_next(win);
+    return 0;
+}
+
+/* ---- answers ---- */
+
+/* The operation of ours that an answer of the peer is for. */
+static struct impi_rma_op *find_op(const struct impi_rma_win *win,
+                                   uint32_t member, uint64_t id)
+{
+    struct impi_rma_op *op = impi_slots_find(&win->rma->slots, id);
+
+    return op && op->win == win && op->target == member ? op : NULL;
+}
+
+static void end_op(struct impi_rma_op *op, uint32_t error)
+{
+    impi_slots_remove(&op->win->rma->slots, op->id);
+    op->win->peers[op->target].open--;
+    op->error = error;
+    op->done = true;
+}
+
+static int take_result(struct impi_rma_win *win, uint32_t member,
+                       const struct head *h, const uint8_t *data, size_t len,
+                       struct errbuf *err)
+{
+    struct impi_rma_op *op = find_op(win, member, h->id);
+
+    if (!op || len != op->len)
+        return broke(err, "an answer fits no operation");
+    if (len > 0)
+        memcpy(op->result, data, len);
+    end_op(op, IMPI_RMA_OK);
+    return 0;
+}
+
+static int take_refusal(struct impi_rma_win *win, uint32_t member,
+                        const struct head *h, struct errbuf *err)
+{
+    struct impi_rma_op *op = h->id ? find_op(win, member, h->id) : NULL;
+
+    if ((h->id && !op) || h->op == IMPI_RMA_OK || h->op > IMPI_RMA_ERR_OP)
+        return broke(err, "a refusal fits no operation");
+    if (op)
+        end_op(op, h->op);
+    if (!win->refused)
+        win->refusal =
+            (struct impi_rma_refusal){member, h->op, (uint64_t)h->disp};
+    win->refused = true;
+    return 0;
+}
+
+static int take_flushed(struct peer *p, uint64_t id, struct errbuf *err)
+{
+    if (id != p->flushed + 1 || id > p->flushes)
+        return broke(err, "a flush is confirmed that was not asked for");
+    p->flushed = id;
+    return 0;
+}
+
+static int take_grant(struct peer *p, struct errbuf *err)
+{
+    if (!p->lock || p->granted)
+        return broke(err, "a lock is granted that was not asked for");
+    p->granted = true;
+    return 0;
+}
+
+/* ---- messages ---- */
+
+static int handle_in(struct impi_rma_win *win, uint32_t peer, uint32_t member,
+                     const struct head *h, const uint8_t *data, size_t len,
+                     struct errbuf *err)
+{
+    struct peer *p = &win->peers[member];
+
+    switch (h->kind) {
+    case MSG_RESULT:
+        return take_result(win, member, h, data, len, err);
+    case MSG_REFUSED:
+        return take_refusal(win, member, h, err);
+    case MSG_FLUSH:
+        tell_member(win, member, MSG_FLUSHED, 0, h->id);
+        return 0;
+    case MSG_FLUSHED:
+        return take_flushed(p, h->id, err);
+    case MSG_LOCK:
+        return take_lock(win, member, h->op, err);
+    case MSG_GRANTED:
+        return take_grant(p, err);
+    case MSG_UNLOCK:
+        return take_unlock(win, member, h->id, err);
+    case MSG_POST:
+        p->posts++;
+        return 0;
+    case MSG_COMPLETE:
+        p->completes++;
+        return 0;
+    default:
+        return do_op(win, peer, h, data, len, err);
+    }
+}
+
+static int handle(struct impi_rma *rma, uint32_t peer, const struct head *h,
+                  const uint8_t *data, size_t len, struct errbuf *err)
+{
+    struct impi_rma_win *win;
+
+    if (h->version != VERSION || h->kind == 0 || h->kind >= MSG_KINDS)
+        return broke(err, "a message of one-sided communication is none");
+    if (h->kind == MSG_TYPE)
+        return take_type(rma, peer, h, data, len, err);
+    win = find_win(rma, h->win);
+    if (!win || win->member[peer] == win->n)
+        return broke(err, "a message is for a window that it has no part in");
+    return handle_in(win, peer, win->member[peer], h, data, len, err);
+}
+
+int impi_rma_input(struct impi_rma *rma, uint32_t peer, const void *msg,
+                   size_t len, struct errbuf *err)
+{
+    struct head h;
+
+    if (len < IMPI_RMA_HEAD || peer >= rma->nprocs || peer == rma->rank)
+        return broke(err, "a message of one-sided communication is cut short");
+    head_decode(&h, msg);
+    return handle(rma, peer, &h, (const uint8_t *)msg + IMPI_RMA_HEAD,
+                  len - IMPI_RMA_HEAD, err);
+}
+
+/* ---- the origin's side ---- */
+
+static bool same_type(const struct impi_rma_type *a,
+                      const struct impi_rma_type *b)
+{
+    return a->extent == b->extent && a->nruns == b->nruns &&
+           memcmp(a->runs, b->runs, a->nruns * sizeof(a->runs[0])) == 0;
+}
+
+/* Its place among the own types; the oldest gives way.  -1: no memory. */
+static int place_type(struct impi_rma *rma, const struct impi_rma_type *type)
+{
+    size_t bytes = sizeof(*type) + type->nruns * sizeof(type->runs[0]);
+    struct own_type *o;
+
+    for (int i = 0; i < SF_IMPI_RMA_TYPES_MAX && rma->own[i].type; i++)
+        if (same_type(rma->own[i].type, type))
+            return i;
+    o = &rma->own[rma->next_own];
+    free(o->type);
+    free(o->sent);
+    o->sent = calloc(rma->nprocs / 8 + 1, 1);
+    o->type = o->sent ? malloc(bytes) : NULL;
+    if (!o->type) {
+        free(o->sent);
+        o->sent = NULL;
+        return -1;
+    }
+    memcpy(o->type, type, bytes);
+    rma->next_own = (rma->next_own + 1) % SF_IMPI_RMA_TYPES_MAX;
+    return (int)(o - rma->own);
+}
+
+/* The number of a type that the peer knows by then; -1 ENOMEM. */
+static int introduce(struct impi_rma *rma, uint32_t peer,
+                     const struct impi_rma_type *type)
+{
+    int i = place_type(rma, type);
+    struct head h = {.kind = MSG_TYPE, .type = (uint16_t)(i + 1)};
+    uint8_t *wire, bit = (uint8_t)(1u << peer % 8);
+    size_t len = impi_rma_type_wire(type);
+
+    if (i < 0)
+        return -1;
+    if (peer == rma->rank || rma->own[i].sent[peer / 8] & bit)
+        return i + 1;
+    wire = malloc(len);
+    if (!wire)
+        return -1;
+    impi_rma_type_encode(type, wire);
+    tell(rma, peer, &h, wire, len);
+    free(wire);
+    rma->own[i].sent[peer / 8] |= bit;
+    return i + 1;
+}
+
+static int open_op(struct impi_rma_win *win, const struct impi_rma_args *args,
+                   struct impi_rma_op *op)
+{
+    *op = (struct impi_rma_op){.user = op->user,
+                               .win = win,
+                               .target = args->target,
+                               .result = args->result};
+    if (has_result((uint8_t)args->kind))
+        op->len = args->len;
+    op->id = impi_slots_add(&win->rma->slots, op);
+    if (!op->id)
+        return -1;
+    win->peers[args->target].open++;
+    return 0;
+}
+
+int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
+                   struct impi_rma_op *op)
+{
+    uint32_t peer = win->world[args->target];
+    struct head h = {.kind = (uint8_t)args->kind,
+                     .op = (uint16_t)args->op,
+                     .elem = (uint16_t)args->elem,
+                     .win = win->id,
+                     .disp = args->disp,
+                     .count = args->count,
+                     .len = args->len};
+    int type = args->type ? introduce(win->rma, peer, args->type) : 0;
+
+    if (type < 0 || (op && open_op(win, args, op) < 0))
+        return -1;
+    h.type = (uint16_t)type;
+    if (op)
+        h.id = op->id;
+    else
+        win->peers[args->target].unflushed = true;
+    tell(win->rma, peer, &h, args->data, data_of(&h));
+    return 0;
+}
+
+void impi_rma_flush(struct impi_rma_win *win, uint32_t target)
+{
+    struct peer *p = &win->peers[target];
+
+    if (!p->unflushed)
+        return;
+    p->unflushed = false;
+    tell_member(win, target, MSG_FLUSH, 0, ++p->flushes);
+}
+
+bool impi_rma_is_flushed(const struct impi_rma_win *win, uint32_t target)
+{
+    const struct peer *p = &win->peers[target];
+
+    return p->open == 0 && p->flushed == p->flushes;
+}
+
+void impi_rma_lock(struct impi_rma_win *win, uint32_t target,
+                   enum impi_rma_lock mode)
+{
+    win->peers[target].lock = (uint8_t)mode;
+    win->peers[target].granted = false;
+    tell_member(win, target, MSG_LOCK, (uint16_t)mode, 0);
+}
+
+bool impi_rma_is_locked(const struct impi_rma_win *win, uint32_t target)
+{
+    return win->peers[target].granted;
+}
+
+void impi_rma_unlock(struct impi_rma_win *win, uint32_t target)
+{
+    struct peer *p = &win->peers[target];
+
+    p->lock = IMPI_RMA_UNLOCKED;
+    p->granted = p->unflushed = false;
+    tell_member(win, target, MSG_UNLOCK, 0, ++p->flushes);
+}
+
+void impi_rma_post(struct impi_rma_win *win, uint32_t origin)
+{
+    tell_member(win, origin, MSG_POST, 0, 0);
+}
+
+bool impi_rma_take_post(struct impi_rma_win *win, uint32_t target)
+{
+    struct peer *p = &win->peers[target];
+
+    if (p->posts == 0)
+        return false;
+    p->posts--;
+    return true;
+}
+
+void impi_rma_complete(struct impi_rma_win *win, uint32_t target)
+{
+    tell_member(win, target, MSG_COMPLETE, 0, 0);
+}
+
+bool impi_rma_completed(const struct impi_rma_win *win, uint32_t origin)
+{
+    return win->peers[origin].completes > 0;
+}
+
+void impi_rma_take_complete(struct impi_rma_win *win, uint32_t origin)
+{
+    win->peers[origin].completes--;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One-sided communication between the processes of a spanning world
+ * (doc/impi-rma.md): windows, the operations on them, locks, and the counting
+ * behind fences, epochs and flushes.  Each process's own memory is read and
+ * written by this engine alone when operations come, so that accumulates are
+ * atomic whoever sends them.
+ *
+ * A pure engine: no descriptors, clock, threads or MPI.  Messages go out by
+ * ops.send and come in by impi_rma_input(), in order from each peer; what is
+ * for this process itself takes the same way within the call.  Peers are world
+ * ranks, targets and origins are ranks of the window.
+ */
+#ifndef SF_IMPI_RMA_H
+#define SF_IMPI_RMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/errbuf.h"
+#include "impi/rma_op.h"
+#include "impi/rma_type.h"
+
+/* Context id of its messages: above all that are given out. */
+#define IMPI_RMA_CID UINT64_C(18446744073709551602)
+#define IMPI_RMA_HEAD 64 /* bytes before the data */
+
+struct impi_rma;
+struct impi_rma_win;
+
+struct impi_rma_ops {
+    /* A message for a peer (never this process): head, IMPI_RMA_HEAD bytes,
+     * then len bytes of data.  Both are copied or written before it returns.
+     * Called from inside the engine's functions; it must not call back. */
+    void (*send)(void *arg, uint32_t peer, const uint8_t *head,
+                 const void *data, size_t len);
+};
+
+/* ops: borrowed for the engine's life.  NULL: no memory. */
+struct impi_rma *impi_rma_create(uint32_t rank, uint32_t nprocs,
+                                 const struct impi_rma_ops *ops, void *arg);
+/* With all its windows. */
+void impi_rma_destroy(struct impi_rma *rma);
+
+/* A message of `peer`.  0, or -1 with errno: EPROTO it broke the protocol
+ * (err says how), ENOMEM. */
+int impi_rma_input(struct impi_rma *rma, uint32_t peer, const void *msg,
+                   size_t len, struct errbuf *err);
+
+/* ---- windows ---- */
+
+/* id: the same for all members and no other window of theirs.  world[n]: world
+ * rank of each member, own: this process's rank.  Registered before any member
+ * may use it.  NULL with errno ENOMEM, EEXIST. */
+struct impi_rma_win *impi_rma_win_create(struct impi_rma *rma, uint64_t id,
+                                         const uint32_t *world, uint32_t n,
+                                         uint32_t own);
+void impi_rma_win_free(struct impi_rma_win *win);
+
+/* The own memory: base and size, displacements are bytes from base (0 or -1
+ * ENOMEM); or (dynamic) pieces that come and go, displacements are addresses.
+ */
+int impi_rma_win_memory(struct impi_rma_win *win, void *base, uint64_t size);
+void impi_rma_win_dynamic(struct impi_rma_win *win);
+/* 0, or -1 with errno: ENOMEM; EEXIST it overlaps; ENOENT no such piece. */
+int impi_rma_win_attach(struct impi_rma_win *win, void *base, uint64_t size);
+int impi_rma_win_detach(struct impi_rma_win *win, const void *base);
+
+/* What a target refused since the last time this was asked: true once. */
+struct impi_rma_refusal {
+    uint32_t target;
+    uint32_t error; /* enum impi_rma_error */
+    uint64_t disp;
+};
+bool impi_rma_win_refused(struct impi_rma_win *win,
+                          struct impi_rma_refusal *refusal);
+
+/* ---- operations ---- */
+
+enum impi_rma_error {
+    IMPI_RMA_OK = 0,
+    IMPI_RMA_ERR_RANGE = 1, /* beyond the memory of the target */
+    IMPI_RMA_ERR_OP = 2,    /* no such operation for such elements */
+};
+
+enum impi_rma_kind {
+    IMPI_RMA_PUT = 1,
+    IMPI_RMA_GET = 2,
+    IMPI_RMA_ACC = 3,  /* accumulate */
+    IMPI_RMA_GACC = 4, /* and what was there before */
+    IMPI_RMA_CAS = 5,  /* compare and swap one element */
+};
+
+/* One that has an answer; the caller's memory until done. */
+struct impi_rma_op {
+    bool done;
+    uint32_t error; /* enum impi_rma_error */
+    void *user;     /* never touched by the engine */
+    /* The engine's own. */
+    struct impi_rma_win *win;
+    uint32_t target;
+    uint64_t id;
+    void *result;
+    uint64_t len;
+};
+
+struct impi_rma_args {
+    enum impi_rma_kind kind;
+    uint32_t target;
+    int64_t disp;                     /* bytes */
+    const struct impi_rma_type *type; /* NULL: len bytes in a row */
+    uint64_t count;                   /* of the type */
+    uint64_t len;      /* bytes of data, at most SF_IMPI_RMA_DATA_MAX */
+    uint32_t op, elem; /* of accumulates; elem of CAS */
+    const void *data;  /* all but GET; GACC with NO_OP: not used.  CAS: what
+                          to put, then what to compare with */
+    void *result;      /* GET, GACC, CAS: where len bytes go */
+};
+
+/* Start it.  op NULL: only for PUT and ACC, which then end with a flush; with
+ * one they are answered as well.  0, or -1 ENOMEM. */
+int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
+                   struct impi_rma_op *op);
+
+/* Ask a target to confirm all that was started so far, if anything is not
+ * confirmed yet; it is done when impi_rma_is_flushed(). */
+void impi_rma_flush(struct impi_rma_win *win, uint32_t target);
+bool impi_rma_is_flushed(const struct impi_rma_win *win, uint32_t target);
+
+/* ---- locks ---- */
+
+enum impi_rma_lock { IMPI_RMA_UNLOCKED, IMPI_RMA_SHARED, IMPI_RMA_EXCLUSIVE };
+
+/* Ask for a lock; it is there when impi_rma_is_locked(). */
+void impi_rma_lock(struct impi_rma_win *win, uint32_t target,
+                   enum impi_rma_lock mode);
+bool impi_rma_is_locked(const struct impi_rma_win *win, uint32_t target);
+/* Give it back behind all operations; done when impi_rma_is_flushed(). */
+void impi_rma_unlock(struct impi_rma_win *win, uint32_t target);
+
+/* ---- post, start, complete, wait ---- */
+
+/* Tell an origin that it may access this process's memory; has this target
+ * told us?  (Each is asked for once per epoch.) */
+void impi_rma_post(struct impi_rma_win *win, uint32_t origin);
+bool impi_rma_take_post(struct impi_rma_win *win, uint32_t target);
+/* Tell a target that all operations on it are out; has this origin?  Seen
+ * does not take it. */
+void impi_rma_complete(struct impi_rma_win *win, uint32_t target);
+bool impi_rma_completed(const struct impi_rma_win *win, uint32_t origin);
+void impi_rma_take_complete(struct impi_rma_win *win, uint32_t origin);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "impi/rma_type.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/be.h"
+#include "base/limits.h"
+
+#define HEAD 16 /* extent, number of runs */
+#define RUN 32
+/* Every address and length lies below, so that no sum of two overflows. */
+#define FAR (INT64_C(1) << 47)
+
+static bool is_near(int64_t v)
+{
+    return v > -FAR && v < FAR;
+}
+
+/* a * b where both are near; false: the product is not. */
+static bool product(uint64_t a, int64_t b, int64_t *out)
+{
+    return a < (uint64_t)FAR && !__builtin_mul_overflow((int64_t)a, b, out) &&
+           is_near(*out);
+}
+
+/* What one run adds. */
+static bool add_run(struct impi_rma_type *t, const struct impi_rma_run *r)
+{
+    int64_t last, bytes, lo = r->disp, hi = r->disp;
+
+    if (!is_near(r->disp) || !is_near(r->stride) || r->len == 0 ||
+        r->repeat == 0 || r->len >= (uint64_t)FAR ||
+        !product(r->repeat - 1, r->stride, &last) ||
+        !product(r->repeat, (int64_t)r->len, &bytes))
+        return false;
+    if (last < 0)
+        lo += last;
+    else
+        hi += last;
+    hi += (int64_t)r->len;
+    if (t->size == 0 || lo < t->lb)
+        t->lb = lo;
+    if (t->size == 0 || hi > t->ub)
+        t->ub = hi;
+    t->size += (uint64_t)bytes;
+    return is_near(lo) && is_near(hi) && t->size < (uint64_t)FAR;
+}
+
+struct impi_rma_type *impi_rma_type_make(int64_t extent,
+                                         const struct impi_rma_run *runs,
+                                         uint32_t nruns)
+{
+    struct impi_rma_type *t;
+    bool good = is_near(extent);
+
+    if (nruns > SF_IMPI_RMA_RUNS_MAX) {
+        errno = EINVAL;
+        return NULL;
+    }
+    t = calloc(1, sizeof(*t) + nruns * sizeof(t->runs[0]));
+    if (!t)
+        return NULL;
+    t->extent = extent;
+    t->nruns = nruns;
+    for (uint32_t i = 0; good && i < nruns; i++) {
+        t->runs[i] = runs[i];
+        good = add_run(t, &runs[i]);
+    }
+    if (good)
+        return t;
+    free(t);
+    errno = EINVAL;
+    return NULL;
+}
+
+bool impi_rma_type_fits(const struct impi_rma_type *type, uint64_t count,
+                        int64_t disp, uint64_t size)
+{
+    int64_t last, lo = type->lb, hi = type->ub;
+
+    if (count == 0 || type->size == 0)
+        return true;
+    if (!is_near(disp) || !product(count - 1, type->extent, &last))
+        return false;
+    if (last < 0)
+        lo += last;
+    else
+        hi += last;
+    return lo + disp >= 0 && (uint64_t)(hi + disp) <= size;
+}
+
+/* ---- moving ---- */
+
+/* Blocks of the usual lengths: a copy of known size is one instruction. */
+#define COPY_EACH(n)                                                           \
+    do {                                                                       \
+        for (uint64_t i = 0; i < repeat; i++) {                                \
+            memcpy(to, from, n);                                               \
+            to += to_step;                                                     \
+            from += from_step;                                                 \
+        }                                                                      \
+    } while (0)
+
+static void copy_blocks(uint8_t *to, int64_t to_step, const uint8_t *from,
+                        int64_t from_step, size_t len, uint64_t repeat)
+{
+    if (len == 8)
+        COPY_EACH(8);
+    else if (len == 4)
+        COPY_EACH(4);
+    else
+        COPY_EACH(len);
+}
+
+void impi_rma_type_gather(const struct impi_rma_type *type, uint64_t count,
+                          const uint8_t *at, uint8_t *packed)
+{
+    for (; count > 0; count--, at += type->extent) {
+        for (uint32_t i = 0; i < type->nruns; i++) {
+            const struct impi_rma_run *r = &type->runs[i];
+
+            copy_blocks(packed, (int64_t)r->len, at + r->disp, r->stride,
+                        r->len, r->repeat);
+            packed += r->len * r->repeat;
+        }
+    }
+}
+
+void impi_rma_type_scatter(const struct impi_rma_type *type, uint64_t count,
+                           uint8_t *at, const uint8_t *packed)
+{
+    for (; count > 0; count--, at += type->extent) {
+        for (uint32_t i = 0; i < type->nruns; i++) {
+            const struct impi_rma_run *r = &type->runs[i];
+
+            copy_blocks(at + r->disp, r->stride, packed, (int64_t)r->len,
+                        r->len, r->repeat);
+            packed += r->len * r->repeat;
+        }
+    }
+}
+
+/* ---- on the wire ---- */
+
+size_t impi_rma_type_wire(const struct impi_rma_type *type)
+{
+    return HEAD + (size_t)type->nruns * RUN;
+}
+
+void impi_rma_type_encode(const struct impi_rma_type *type, uint8_t *out)
+{
+    be_store64(out, (uint64_t)type->extent);
+    be_store64(out + 8, type->nruns);
+    out += HEAD;
+    for (uint32_t i = 0; i < type->nruns; i++, out += RUN) {
+        const struct impi_rma_run *r = &type->runs[i];
+
+        be_store64(out, (uint64_t)r->disp);
+        be_store64(out + 8, r->len);
+        be_store64(out + 16, r->repeat);
+        be_store64(out + 24, (uint64_t)r->stride);
+    }
+}
+
+static struct impi_rma_type *bad(struct errbuf *err, const char *what)
+{
+    errprintf(err, "a datatype %s", what);
+    errno = EPROTO;
+    return NULL;
+}
+
+struct impi_rma_type *impi_rma_type_decode(const uint8_t *in, size_t len,
+                                           struct errbuf *err)
+{
+    struct impi_rma_run *runs;
+    struct impi_rma_type *t;
+    uint64_t n;
+
+    if (len < HEAD)
+        return bad(err, "is cut short");
+    n = be_load64(in + 8);
+    if (n > SF_IMPI_RMA_RUNS_MAX)
+        return bad(err, "has too many runs");
+    if (len != HEAD + n * RUN)
+        return bad(err, "is not as long as its runs");
+    runs = malloc(n * sizeof(*runs) + 1);
+    if (!runs)
+        return NULL;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint8_t *p = in + HEAD + i * RUN;
+
+        runs[i] = (struct impi_rma_run){(int64_t)be_load64(p), be_load64(p + 8),
+                                        be_load64(p + 16),
+                                        (int64_t)be_load64(p + 24)};
+    }
+    t = impi_rma_type_make((int64_t)be_load64(in), runs, (uint32_t)n);
+    free(runs);
+    return t || errno == ENOMEM ? t : bad(err, "is nowhere in memory");
+}

@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * One-sided communication among several engines in one process.  Messages of
+ * a pair stay in order; which pair goes on is chosen by a seed.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/be.h"
+#include "base/limits.h"
+#include "impi/rma.h"
+
+#define N 4
+#define CELLS 16
+
+struct msg {
+    struct msg *next;
+    size_t len;
+    uint8_t bytes[];
+};
+
+static struct {
+    struct impi_rma *rma[N];
+    struct impi_rma_win *win[N];
+    int64_t mem[N][CELLS];
+    struct msg *from[N][N]; /* [to][from], oldest first */
+    uint64_t random;
+    int sent;
+} w;
+
+static uint32_t draw(uint32_t n)
+{
+    w.random = w.random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (uint32_t)(w.random >> 33) % n;
+}
+
+static void send_msg(void *arg, uint32_t peer, const uint8_t *head,
+                     const void *data, size_t len)
+{
+    size_t own = (size_t)(uintptr_t)arg;
+    struct msg **p = &w.from[peer][own];
+    struct msg *m = malloc(sizeof(*m) + IMPI_RMA_HEAD + len);
+
+    assert_non_null(m);
+    m->next = NULL;
+    m->len = IMPI_RMA_HEAD + len;
+    memcpy(m->bytes, head, IMPI_RMA_HEAD);
+    if (len > 0)
+        memcpy(m->bytes + IMPI_RMA_HEAD, data, len);
+    while (*p)
+        p = &(*p)->next;
+    *p = m;
+    w.sent++;
+}
+
+static const struct impi_rma_ops ops = {.send = send_msg};
+
+static void begin(uint64_t seed)
+{
+    static const uint32_t world[N] = {0, 1, 2, 3};
+
+    memset(&w, 0, sizeof(w));
+    w.random = seed;
+    for (uint32_t i = 0; i < N; i++) {
+        w.rma[i] = impi_rma_create(i, N, &ops, (void *)(uintptr_t)i);
+        w.win[i] = impi_rma_win_create(w.rma[i], 8, world, N, i);
+        assert_int_equal(
+            impi_rma_win_memory(w.win[i], w.mem[i], sizeof(w.mem[i])), 0);
+    }
+}
+
+/* One message, or false: there is none. */
+static bool step(void)
+{
+    uint32_t first = draw(N * N);
+
+    for (uint32_t i = 0; i < N * N; i++) {
+        uint32_t to = (first + i) / N % N, from = (first + i) % N;
+        struct msg *m = w.from[to][from];
+        struct errbuf err = {""};
+
+        if (!m)
+            continue;
+        w.from[to][from] = m->next;
+        assert_int_equal(
+            impi_rma_input(w.rma[to], from, m->bytes, m->len, &err), 0);
+        free(m);
+        return true;
+    }
+    return false;
+}
+
+static void run(void)
+{
+    while (step())
+        ;
+}
+
+static void end(void)
+{
+    run();
+    for (int i = 0; i < N; i++)
+        impi_rma_destroy(w.rma[i]);
+}
+
+static void flush(uint32_t own, uint32_t target)
+{
+    impi_rma_flush(w.win[own], target);
+    while (!impi_rma_is_flushed(w.win[own], target))
+        assert_true(step());
+}
+
+static struct impi_rma_args at(enum impi_rma_kind kind, uint32_t target,
+                               int cell, int cells)
+{
+    return (struct impi_rma_args){.kind = kind,
+                                  .target = target,
+                                  .disp = cell * 8,
+                                  .len = (uint64_t)cells * 8};
+}
+
+static void put(uint32_t own, uint32_t target, int cell, int64_t v)
+{
+    struct impi_rma_args a = at(IMPI_RMA_PUT, target, cell, 1);
+
+    a.data = &v;
+    assert_int_equal(impi_rma_start(w.win[own], &a, NULL), 0);
+}
+
+static int64_t fetch(uint32_t own, uint32_t target, int cell, uint32_t op,
+                     int64_t v)
+{
+    struct impi_rma_args a = at(IMPI_RMA_GACC, target, cell, 1);
+    struct impi_rma_op o = {0};
+    int64_t old = -1;
+
+    a.op = op;
+    a.elem = IMPI_RMA_INT64;
+    a.data = &v;
+    a.result = &old;
+    assert_int_equal(impi_rma_start(w.win[own], &a, &o), 0);
+    while (!o.done)
+        assert_true(step());
+    assert_int_equal(o.error, IMPI_RMA_OK);
+    return old;
+}
+
+static void what_is_put_is_there_after_a_flush(void **state)
+{
+    (void)state;
+    begin(1);
+    put(0, 1, 3, 77);
+    assert_int_equal(w.mem[1][3], 0);
+    assert_true(impi_rma_is_flushed(w.win[0], 1));
+    flush(0, 1);
+    assert_int_equal(w.mem[1][3], 77);
+    /* nothing to confirm: no message */
+    int sent = w.sent;
+
+    flush(0, 1);
+    assert_int_equal(w.sent, sent);
+    /* its own memory without any */
+    put(2, 2, 0, 5);
+    assert_int_equal(w.mem[2][0], 5);
+    assert_int_equal(w.sent, sent);
+    end();
+}
+
+static void answers_bring_what_was_there(void **state)
+{
+    struct impi_rma_args a;
+    struct impi_rma_op o = {0};
+    int64_t both[2] = {9, 40}, got = 0;
+
+    (void)state;
+    begin(2);
+    w.mem[3][1] = 40;
+    assert_int_equal(fetch(0, 3, 1, IMPI_RMA_NO_OP, 1), 40);
+    a = at(IMPI_RMA_CAS, 3, 1, 1);
+    a.elem = IMPI_RMA_INT64;
+    a.data = both;
+    a.result = &got;
+    impi_rma_start(w.win[0], &a, &o);
+    run();
+    assert_true(o.done);
+    assert_int_equal(got, 40);
+    assert_int_equal(w.mem[3][1], 9);
+    impi_rma_start(w.win[1], &a, &o);
+    run();
+    assert_int_equal(got, 9);
+    assert_int_equal(w.mem[3][1], 9);
+    end();
+}
+
+static void locks_are_given_in_the_order_of_asking(void **state)
+{
+    (void)state;
+    begin(3);
+    impi_rma_lock(w.win[0], 3, IMPI_RMA_SHARED);
+    run();
+    assert_true(impi_rma_is_locked(w.win[0], 3));
+    impi_rma_lock(w.win[1], 3, IMPI_RMA_EXCLUSIVE);
+    run();
+    /* shared, but behind one that waits */
+    impi_rma_lock(w.win[2], 3, IMPI_RMA_SHARED);
+    impi_rma_lock(w.win[3], 3, IMPI_RMA_SHARED);
+    run();
+    assert_false(impi_rma_is_locked(w.win[1], 3));
+    assert_false(impi_rma_is_locked(w.win[2], 3));
+    impi_rma_unlock(w.win[0], 3);
+    run();
+    assert_true(impi_rma_is_flushed(w.win[0], 3));
+    assert_true(impi_rma_is_locked(w.win[1], 3));
+    assert_false(impi_rma_is_locked(w.win[2], 3));
+    impi_rma_unlock(w.win[1], 3);
+    run();
+    assert_true(impi_rma_is_locked(w.win[2], 3));
+    assert_true(impi_rma_is_locked(w.win[3], 3));
+    impi_rma_unlock(w.win[2], 3);
+    impi_rma_unlock(w.win[3], 3);
+    end();
+}
+
+static void posts_and_completes_are_counted(void **state)
+{
+    (void)state;
+    begin(4);
+    impi_rma_post(w.win[0], 1);
+    assert_false(impi_rma_take_post(w.win[1], 0));
+    run();
+    assert_true(impi_rma_take_post(w.win[1], 0));
+    assert_false(impi_rma_take_post(w.win[1], 0));
+    put(1, 0, 0, 4);
+    impi_rma_complete(w.win[1], 0);
+    while (!impi_rma_completed(w.win[0], 1))
+        assert_true(step());
+    assert_int_equal(w.mem[0][0], 4);
+    impi_rma_take_complete(w.win[0], 1);
+    assert_false(impi_rma_completed(w.win[0], 1));
+    end();
+}
+
+static void refused(uint32_t own, const struct impi_rma_args *a, uint32_t error)
+{
+    struct impi_rma_refusal r;
+    struct impi_rma_op o = {0};
+
+    assert_int_equal(impi_rma_start(w.win[own], a, &o), 0);
+    run();
+    assert_true(o.done);
+    assert_int_equal(o.error, error);
+    assert_true(impi_rma_win_refused(w.win[own], &r));
+    assert_int_equal(r.target, a->target);
+    assert_int_equal(r.error, error);
+    assert_int_equal(r.disp, a->disp);
+    assert_false(impi_rma_win_refused(w.win[own], &r));
+}
+
+static void what_is_beyond_the_window_is_refused(void **state)
+{
+    int64_t v[4] = {0};
+    struct impi_rma_args a;
+    struct impi_rma_refusal r;
+
+    (void)state;
+    begin(5);
+    a = at(IMPI_RMA_PUT, 1, CELLS, 1);
+    a.data = v;
+    refused(0, &a, IMPI_RMA_ERR_RANGE);
+    a = at(IMPI_RMA_PUT, 1, CELLS - 1, 2);
+    a.data = v;
+    refused(0, &a, IMPI_RMA_ERR_RANGE);
+    a = at(IMPI_RMA_PUT, 1, -1, 1);
+    a.data = v;
+    refused(0, &a, IMPI_RMA_ERR_RANGE);
+    a.disp = INT64_MAX;
+    refused(1, &a, IMPI_RMA_ERR_RANGE);
+    /* without an answer it is told with the next flush */
+    put(0, 2, CELLS, 1);
+    flush(0, 2);
+    assert_true(impi_rma_win_refused(w.win[0], &r));
+    assert_int_equal(r.target, 2);
+    a = at(IMPI_RMA_ACC, 1, 0, 1);
+    a.data = v;
+    a.op = IMPI_RMA_BAND;
+    a.elem = IMPI_RMA_DOUBLE;
+    refused(0, &a, IMPI_RMA_ERR_OP);
+    end();
+}
+
+static void attached_pieces_are_addresses(void **state)
+{
+    static const uint32_t world[2] = {1, 0};
+    struct impi_rma_win *a, *b;
+    int64_t piece[4] = {5, 6, 7, 8}, got = 0;
+    struct impi_rma_args args = {.kind = IMPI_RMA_GET, .len = 8};
+    struct impi_rma_op o = {0};
+
+    (void)state;
+    begin(6);
+    a = impi_rma_win_create(w.rma[0], 9, world, 2, 1);
+    b = impi_rma_win_create(w.rma[1], 9, world, 2, 0);
+    impi_rma_win_dynamic(a);
+    impi_rma_win_dynamic(b);
+    assert_int_equal(impi_rma_win_attach(b, piece, sizeof(piece)), 0);
+    assert_int_equal(impi_rma_win_attach(b, &piece[3], 8), -1);
+    assert_int_equal(errno, EEXIST);
+    args.disp = (int64_t)(intptr_t)&piece[2];
+    args.result = &got;
+    impi_rma_start(a, &args, &o);
+    run();
+    assert_int_equal(got, 7);
+    assert_int_equal(impi_rma_win_detach(b, &piece[1]), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(impi_rma_win_detach(b, piece), 0);
+    impi_rma_start(a, &args, &o);
+    run();
+    assert_int_equal(o.error, IMPI_RMA_ERR_RANGE);
+    end();
+}
+
+/* ---- datatypes ---- */
+
+static struct impi_rma_type *every_second(int64_t extent)
+{
+    const struct impi_rma_run run = {0, 8, 3, 16};
+
+    return impi_rma_type_make(extent, &run, 1);
+}
+
+static void a_type_travels_once(void **state)
+{
+    struct impi_rma_type *t = every_second(48);
+    int64_t v[6] = {1, 2, 3, 4, 5, 6};
+    struct impi_rma_args a = {.kind = IMPI_RMA_PUT,
+                              .target = 2,
+                              .disp = 8,
+                              .type = t,
+                              .count = 2,
+                              .len = 48,
+                              .data = v};
+
+    (void)state;
+    begin(7);
+    impi_rma_start(w.win[0], &a, NULL);
+    assert_int_equal(w.sent, 2);
+    impi_rma_start(w.win[0], &a, NULL);
+    assert_int_equal(w.sent, 3);
+    flush(0, 2);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(w.mem[2][1 + 2 * i], i + 1);
+        assert_int_equal(w.mem[2][2 * i], 0);
+    }
+    /* its own accumulate, and one too many */
+    a.kind = IMPI_RMA_ACC;
+    a.target = 0;
+    a.op = IMPI_RMA_SUM;
+    a.elem = IMPI_RMA_INT64;
+    impi_rma_start(w.win[0], &a, NULL);
+    impi_rma_start(w.win[0], &a, NULL);
+    assert_int_equal(w.mem[0][11], 12);
+    a.disp = 48;
+    refused(0, &a, IMPI_RMA_ERR_RANGE);
+    free(t);
+    /* many more than are kept: the oldest give way, none is confused */
+    for (int i = 0; i < 2 * SF_IMPI_RMA_TYPES_MAX; i++) {
+        t = every_second(48 + i);
+        a = (struct impi_rma_args){.kind = IMPI_RMA_PUT,
+                                   .target = 1,
+                                   .type = t,
+                                   .count = 1,
+                                   .len = 24,
+                                   .data = v};
+        impi_rma_start(w.win[3], &a, NULL);
+        free(t);
+    }
+    flush(3, 1);
+    assert_int_equal(w.mem[1][4], 3);
+    end();
+}
+
+static void types_that_are_nowhere_are_refused(void **state)
+{
+    static const struct impi_rma_run bad[] = {
+        {0, 0, 1, 0},
+        {0, 1, 0, 0},
+        {INT64_MIN, 1, 1, 0},
+        {0, UINT64_MAX, 1, 0},
+        {0, 8, UINT64_MAX, 8},
+        {0, 8, 1u << 30, INT64_MAX / 2},
+        {(INT64_C(1) << 47) - 1, 8, 2, 8},
+    };
+    uint8_t wire[64];
+    struct impi_rma_type *t;
+    struct errbuf err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_null(impi_rma_type_make(8, &bad[i], 1));
+        assert_int_equal(errno, EINVAL);
+    }
+    assert_null(impi_rma_type_make(INT64_MAX, NULL, 0));
+    t = every_second(-8);
+    assert_int_equal(impi_rma_type_wire(t), 48);
+    impi_rma_type_encode(t, wire);
+    assert_false(impi_rma_type_fits(t, 2, 0, 100));
+    assert_true(impi_rma_type_fits(t, 2, 8, 48));
+    assert_false(impi_rma_type_fits(t, 2, 8, 47));
+    assert_false(impi_rma_type_fits(t, UINT64_MAX, 8, 48));
+    free(t);
+    t = impi_rma_type_decode(wire, 48, &err);
+    assert_non_null(t);
+    assert_int_equal(t->lb, 0);
+    assert_int_equal(t->ub, 40);
+    free(t);
+    for (size_t len = 0; len < 64; len++) {
+        if (len != 48)
+            assert_null(impi_rma_type_decode(wire, len, &err));
+    }
+    be_store64(wire + 8, SF_IMPI_RMA_RUNS_MAX + UINT64_C(1));
+    assert_null(impi_rma_type_decode(wire, 48, &err));
+    assert_int_equal(errno, EPROTO);
+}
+
+/* ---- operations ---- */
+
+#define OPERATION(type, elem, op, x, y, want)                                  \
+    do {                                                                       \
+        type a = (x), b = (y), c = (want);                                     \
+                                                                               \
+        assert_true(impi_rma_op_fits(op, elem));                               \
+        assert_int_equal(impi_rma_elem_size(elem), sizeof(type));              \
+        impi_rma_op_apply(op, elem, &a, &b, 1);                                \
+        assert_memory_equal(&a, &c, sizeof(a));                                \
+    } while (0)
+
+static void operations_do_what_mpi_says(void **state)
+{
+    (void)state;
+    OPERATION(int8_t, IMPI_RMA_INT8, IMPI_RMA_MAX, -1, 1, 1);
+    OPERATION(uint8_t, IMPI_RMA_UINT8, IMPI_RMA_MAX, 255, 1, 255);
+    OPERATION(uint8_t, IMPI_RMA_BYTE, IMPI_RMA_BXOR, 12, 10, 6);
+    OPERATION(int16_t, IMPI_RMA_INT16, IMPI_RMA_MIN, -1, 1, -1);
+    OPERATION(uint16_t, IMPI_RMA_UINT16, IMPI_RMA_PROD, 65535, 65535, 1);
+    OPERATION(int32_t, IMPI_RMA_INT32, IMPI_RMA_SUM, INT32_MAX, 1, INT32_MIN);
+    OPERATION(uint32_t, IMPI_RMA_UINT32, IMPI_RMA_BAND, 12, 10, 8);
+    OPERATION(int64_t, IMPI_RMA_INT64, IMPI_RMA_LXOR, 2, 3, 0);
+    OPERATION(uint64_t, IMPI_RMA_UINT64, IMPI_RMA_BOR, 12, 10, 14);
+    OPERATION(float, IMPI_RMA_FLOAT, IMPI_RMA_PROD, 1.5f, 2, 3);
+    OPERATION(double, IMPI_RMA_DOUBLE, IMPI_RMA_MIN, -1.5, 2, -1.5);
+    OPERATION(int32_t, IMPI_RMA_LOGICAL, IMPI_RMA_LOR, 0, 1, 1);
+    OPERATION(uint8_t, IMPI_RMA_BOOL, IMPI_RMA_LAND, 1, 1, 1);
+    OPERATION(int32_t, IMPI_RMA_INT32, IMPI_RMA_REPLACE, 4, 5, 5);
+    OPERATION(int32_t, IMPI_RMA_INT32, IMPI_RMA_NO_OP, 4, 5, 4);
+    assert_false(impi_rma_op_fits(IMPI_RMA_SUM, IMPI_RMA_BYTE));
+    assert_false(impi_rma_op_fits(IMPI_RMA_MAX, IMPI_RMA_CDOUBLE));
+    assert_false(impi_rma_op_fits(IMPI_RMA_LAND, IMPI_RMA_DOUBLE));
+    assert_false(impi_rma_op_fits(IMPI_RMA_MINLOC, IMPI_RMA_INT32));
+    assert_false(impi_rma_op_fits(0, IMPI_RMA_INT32));
+    assert_false(impi_rma_op_fits(IMPI_RMA_OPS, IMPI_RMA_INT32));
+    assert_false(impi_rma_op_fits(IMPI_RMA_SUM, IMPI_RMA_ELEMS));
+}
+
+static void complex_and_pairs(void **state)
+{
+    double z[2] = {1, 2}, y[2] = {3, -1};
+    int32_t p[4] = {5, 2, 7, 7}, q[4] = {5, 1, 8, 0};
+    struct __attribute__((packed)) {
+        double v;
+        int32_t i;
+    } d = {1, 0}, e = {2, 9};
+
+    (void)state;
+    impi_rma_op_apply(IMPI_RMA_PROD, IMPI_RMA_CDOUBLE, z, y, 1);
+    assert_true(z[0] == 5 && z[1] == 5);
+    impi_rma_op_apply(IMPI_RMA_MINLOC, IMPI_RMA_2INT, p, q, 2);
+    assert_true(p[0] == 5 && p[1] == 1 && p[2] == 7 && p[3] == 7);
+    assert_int_equal(impi_rma_elem_size(IMPI_RMA_DOUBLE_INT), sizeof(d));
+    impi_rma_op_apply(IMPI_RMA_MAXLOC, IMPI_RMA_DOUBLE_INT, &d, &e, 1);
+    assert_true(d.v == 2 && d.i == 9);
+    for (uint32_t elem = 1; elem < IMPI_RMA_ELEMS; elem++) {
+        uint8_t a[32] = {0}, b[32] = {0};
+
+        assert_in_range(impi_rma_elem_size(elem), 1, IMPI_RMA_ELEM_SIZE_MAX);
+        for (uint32_t op = 1; op < IMPI_RMA_OPS; op++)
+            if (impi_rma_op_fits(op, elem))
+                impi_rma_op_apply(op, elem, a, b, 1);
+    }
+}
+
+/* ---- peers that lie ---- */
+
+/* A header as rma.c lays it out. */
+static void forge(uint8_t *m, uint8_t kind, uint16_t op, uint32_t type,
+                  uint64_t id, uint64_t count, uint64_t len)
+{
+    memset(m, 0, IMPI_RMA_HEAD);
+    m[0] = 1;
+    m[1] = kind;
+    be_store32(m + 4, (uint32_t)op << 16 | IMPI_RMA_INT64);
+    be_store32(m + 8, type);
+    be_store64(m + 16, 8);
+    be_store64(m + 24, id);
+    be_store64(m + 40, count);
+    be_store64(m + 48, len);
+}
+
+static void breaks(const uint8_t *m, size_t len)
+{
+    struct errbuf err = {""};
+
+    assert_int_equal(impi_rma_input(w.rma[0], 1, m, len, &err), -1);
+    assert_int_equal(errno, EPROTO);
+    assert_true(err.text[0] != '\0');
+}
+
+static void a_peer_that_lies_is_found_out(void **state)
+{
+    enum { RESULT = 6, REFUSED, TYPE, FLUSH, FLUSHED, LOCK, GRANTED, UNLOCK };
+    uint8_t m[IMPI_RMA_HEAD + 64];
+
+    (void)state;
+    begin(8);
+    memset(m, 0, sizeof(m));
+    breaks(m, 0);
+    breaks(m, IMPI_RMA_HEAD - 1);
+    breaks(m, sizeof(m));
+    forge(m, 99, 0, 0, 0, 0, 0);
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, IMPI_RMA_PUT, 0, 0, 0, 0, 8); /* no data */
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, IMPI_RMA_PUT, 0, 0, 0, 0, UINT64_MAX);
+    breaks(m, IMPI_RMA_HEAD + 8);
+    forge(m, IMPI_RMA_GET, 0, 0, 1, 0, SF_IMPI_RMA_DATA_MAX + UINT64_C(1));
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, IMPI_RMA_PUT, 0, 1, 0, 1, 8); /* of a type that did not come */
+    breaks(m, IMPI_RMA_HEAD + 8);
+    forge(m, IMPI_RMA_PUT, 0, 60000, 0, 1, 8);
+    breaks(m, IMPI_RMA_HEAD + 8);
+    forge(m, TYPE, 0, 0, 0, 0, 0);
+    breaks(m, IMPI_RMA_HEAD + 16);
+    forge(m, TYPE, 0, SF_IMPI_RMA_TYPES_MAX + 1, 0, 0, 0);
+    breaks(m, IMPI_RMA_HEAD + 16);
+    forge(m, RESULT, 0, 0, 5, 0, 0);
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, REFUSED, 1, 0, 5, 0, 0);
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, REFUSED, 9, 0, 0, 0, 0);
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, FLUSHED, 0, 0, 1, 0, 0);
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, GRANTED, 0, 0, 0, 0, 0);
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, LOCK, 3, 0, 0, 0, 0);
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, UNLOCK, 0, 0, 1, 0, 0);
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, LOCK, 1, 0, 0, 0, 0);
+    assert_int_equal(impi_rma_input(w.rma[0], 1, m, IMPI_RMA_HEAD, NULL), 0);
+    breaks(m, IMPI_RMA_HEAD); /* twice */
+    be_store64(m + 16, 999);  /* no such window */
+    breaks(m, IMPI_RMA_HEAD);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < N; k++)
+            while (w.from[i][k]) {
+                struct msg *next = w.from[i][k]->next;
+
+                free(w.from[i][k]);
+                w.from[i][k] = next;
+            }
+    end();
+}
+
+/* ---- many at once ---- */
+
+/* What one process is about: under a lock it reads, adds and writes back;
+ * without one it fetches and adds. */
+struct actor {
+    int left;
+    enum { IDLE, LOCKING, READING, WRITING, UNLOCKING, FETCHING } state;
+    uint32_t target;
+    int64_t v, one, last;
+    struct impi_rma_op op;
+};
+
+static void act(uint32_t own, struct actor *a, int64_t sums[N])
+{
+    struct impi_rma_args args;
+
+    switch (a->state) {
+    case IDLE:
+        if (a->left == 0)
+            return;
+        a->left--;
+        a->target = draw(N);
+        if (draw(2)) {
+            impi_rma_lock(w.win[own], a->target, IMPI_RMA_EXCLUSIVE);
+            a->state = LOCKING;
+            return;
+        }
+        args = at(IMPI_RMA_GACC, a->target, 1, 1);
+        args.op = IMPI_RMA_SUM;
+        args.elem = IMPI_RMA_INT64;
+        a->one = 1;
+        args.data = &a->one;
+        args.result = &a->last;
+        impi_rma_start(w.win[own], &args, &a->op);
+        sums[a->target]++;
+        a->state = FETCHING;
+        return;
+    case LOCKING:
+        if (!impi_rma_is_locked(w.win[own], a->target))
+            return;
+        args = at(IMPI_RMA_GET, a->target, 0, 1);
+        args.result = &a->v;
+        impi_rma_start(w.win[own], &args, &a->op);
+        a->state = READING;
+        return;
+    case READING:
+        if (!a->op.done)
+            return;
+        put(own, a->target, 0, a->v + 1);
+        impi_rma_unlock(w.win[own], a->target);
+        a->state = UNLOCKING;
+        return;
+    case FETCHING:
+        a->state = a->op.done ? IDLE : FETCHING;
+        return;
+    default:
+        if (impi_rma_is_flushed(w.win[own], a->target))
+            a->state = IDLE;
+        return;
+    }
+}
+
+static void nothing_is_lost_whatever_the_order(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct actor actors[N] = {0};
+        int64_t sums[N] = {0}, locked = 0, fetched = 0, all = 0;
+        bool busy = true;
+
+        begin(seed);
+        for (uint32_t i = 0; i < N; i++)
+            actors[i].left = 30;
+        for (int turns = 0; busy; turns++) {
+            uint32_t i = draw(N);
+
+            if (turns > 100000)
+                fail_msg("seed %d stands still", (int)seed);
+            act(i, &actors[i], sums);
+            if (draw(3))
+                step();
+            busy = false;
+            for (uint32_t k = 0; k < N; k++)
+                busy |= actors[k].left > 0 || actors[k].state != IDLE;
+        }
+        run();
+        for (uint32_t i = 0; i < N; i++) {
+            locked += w.mem[i][0];
+            fetched += w.mem[i][1];
+            if (w.mem[i][1] != sums[i])
+                fail_msg("seed %d: rank %u has %d", (int)seed, i,
+                         (int)w.mem[i][1]);
+            all += sums[i];
+        }
+        if (locked + fetched != N * 30 || fetched != all)
+            fail_msg("seed %d: %d and %d", (int)seed, (int)locked,
+                     (int)fetched);
+        end();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_put_is_there_after_a_flush),
+        cmocka_unit_test(answers_bring_what_was_there),
+        cmocka_unit_test(locks_are_given_in_the_order_of_asking),
+        cmocka_unit_test(posts_and_completes_are_counted),
+        cmocka_unit_test(what_is_beyond_the_window_is_refused),
+        cmocka_unit_test(attached_pieces_are_addresses),
+        cmocka_unit_test(a_type_travels_once),
+        cmocka_unit_test(types_that_are_nowhere_are_refused),
+        cmocka_unit_test(operations_do_what_mpi_says),
+        cmocka_unit_test(complex_and_pairs),
+        cmocka_unit_test(a_peer_that_lies_is_found_out),
+        cmocka_unit_test(nothing_is_lost_whatever_the_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
