@@ -26,10 +26,12 @@
 #include "impi/world.h"
 
 /* Version of the channels between processes that X_EXT offers; what came with
- * the second (chan_share.h) and the third (X_CPUS: flat collective calls). */
-#define IMPI_EXT_VERSION 3
+ * the second (chan_share.h), the third (X_CPUS: flat collective calls) and the
+ * fourth (rma.h). */
+#define IMPI_EXT_VERSION 4
 #define IMPI_EXT_SHARE 2
 #define IMPI_EXT_FLAT 3
+#define IMPI_EXT_RMA 4
 #define IMPI_REPR_SIZE 16
 
 struct impi_join_host {

@@ -34,6 +34,8 @@ enum impi_world_flag {
     /* All clients speak version 3: it is known of every process how many
      * processors it has, and all may meet, those of one client, too. */
     IMPI_WORLD_FLAT = 1u << 3,
+    /* All clients speak version 4: windows may span them. */
+    IMPI_WORLD_RMA = 1u << 4,
 };
 
 struct impi_host {

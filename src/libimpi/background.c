@@ -23,10 +23,12 @@
 #include "base/quiet_thread.h"
 #include "libimpi/net.h"
 #include "libimpi/state.h"
+#include "libimpi/win.h"
 
 #define LOOK_MS 100   /* between looks while the program serves itself */
 #define SERVE_MS 10   /* in its place: between rounds without news */
 #define SERVE_EMPTY 5 /* such rounds until it only looks again */
+#define INSIDE_MS 1   /* with windows: until the program may be away again */
 #define FDS_MAX 64    /* of the connections; news of others waits a bit */
 #define STACK_SIZE (256 * 1024)
 
@@ -49,6 +51,8 @@ bool background_round(void)
 
     impi_be.mute = !impi_be.multiple;
     moved = net_progress_whole();
+    if (impi_be.windows > 0 && win_progress())
+        moved = true;
     impi_be.mute = false;
     /* From here on shared memory rings its bell. */
     return !net_sleep() || moved;
@@ -133,12 +137,50 @@ static void serve(void)
     }
 }
 
+/* Woken up: once for all who did so. */
+static void wait_for(struct pollfd *fds, unsigned n, int ms)
+{
+    uint64_t times;
+
+    fds[0] = (struct pollfd){.fd = background.wake, .events = POLLIN};
+    if (poll(fds, n, ms) > 0 && fds[0].revents &&
+        read(background.wake, &times, sizeof(times)) < 0)
+        errno = 0;
+}
+
+static bool has_windows(void)
+{
+    return __atomic_load_n(&impi_be.windows, __ATOMIC_RELAXED) > 0;
+}
+
+/* While the program has a window, sleep on the connections: what comes is
+ * served at once, unless the program is inside and does so itself. */
+static void serve_windows(void)
+{
+    struct pollfd fds[FDS_MAX + 1];
+
+    while (has_windows() && !stopping()) {
+        bool moved = false, there = take_lock();
+        unsigned n = 0;
+
+        if (there) {
+            moved = background_round();
+            be_note_pending();
+            n = net_fds(fds + 1, FDS_MAX);
+            let_go();
+        }
+        if (!moved)
+            wait_for(fds, n + 1, there ? LOOK_MS : INSIDE_MS);
+    }
+}
+
 static void *look(void *arg)
 {
-    struct pollfd wake = {.fd = background.wake, .events = POLLIN};
+    struct pollfd wake;
 
     while (!stopping()) {
-        poll(&wake, 1, LOOK_MS);
+        wait_for(&wake, 1, LOOK_MS);
+        serve_windows();
         if (!stopping() && !program_is_there())
             serve();
     }
@@ -181,14 +223,19 @@ void background_start(void)
     background.running = background.wake >= 0 && start_thread() == 0;
 }
 
-void background_stop(void)
+void background_wake(void)
 {
     uint64_t one = 1;
 
+    if (background.running && write(background.wake, &one, sizeof(one)) < 0)
+        errno = 0; /* it looks again soon anyway */
+}
+
+void background_stop(void)
+{
     if (background.running) {
         __atomic_store_n(&background.stop, true, __ATOMIC_RELEASE);
-        if (write(background.wake, &one, sizeof(one)) < 0)
-            errno = 0; /* it looks again soon anyway */
+        background_wake();
         pthread_join(background.thread, NULL);
         background.running = false;
     }

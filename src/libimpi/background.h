@@ -23,6 +23,8 @@
  * no thread or no membarrier(2), or the user none wants
  * (SLURM_IMPI_THREAD=no). */
 void background_start(void);
+/* There is something to do for it now. */
+void background_wake(void);
 /* Before the connections end. */
 void background_stop(void);
 

@@ -30,7 +30,7 @@ function add(check, proto,    open, head, name) {
         die(name " listed twice")
     ret[name] = substr(head, 1, RSTART - 2)
     args[name] = substr(proto, open + 1, length(proto) - open - 1)
-    if (check !~ /^(-|comm|file|req|msg|group|step)$/)
+    if (check !~ /^(-|comm|file|req|msg|group|step|win)$/)
         die("no such check: " check)
     checks[name] = check
     order[++norder] = name
@@ -40,7 +40,7 @@ function add(check, proto,    open, head, name) {
 function large(list,    n, i, a, out) {
     n = split(list, a, /, */)
     for (i = 1; i <= n; i++) {
-        if (a[i] ~ /^int ([a-z]*count|outsize|insize|disp_unit)$/ ||
+        if (a[i] ~ /^int ([a-z_]*count|outsize|insize|disp_unit)$/ ||
             a[i] == "int *position")
             sub(/int/, a[i] ~ /disp_unit/ ? "MPI_Aint" : "MPI_Count", a[i])
         else if (a[i] ~ /^const int [a-z]*counts\[\]$/)
@@ -92,6 +92,8 @@ function condition(name,    n, i, a, arg, out, sep) {
                 out = out sep "impi_request_ours(" arg ")"
         } else if (checks[name] == "group" && a[i] ~ /^MPI_Group [a-z]/) {
             out = out sep "impi_group_ours(" arg ")"
+        } else if (checks[name] == "win" && a[i] ~ /^MPI_Win [a-z]/) {
+            out = out sep "impi_win_spans(" arg ")"
         } else if (checks[name] == "msg" && arg !~ /^new/ &&
                    a[i] ~ /^MPI_Message \*/)
             out = out sep "impi_message_ours(*" arg ")"
@@ -127,6 +129,8 @@ function tell(arg,    name) {
         return "failed_op(&f, " name ")"
     if (arg ~ /^MPI_Comm /)
         return "failed_comm(&f, " name ")"
+    if (arg ~ /^MPI_Win /)
+        return "failed_win(&f, " name ")"
     if (match(arg, /^MPI_(Group|Info|Request|Message) /)) {
         arg = toupper(substr(arg, 1, RLENGTH - 1)) "_NULL"
         return "failed_handle(&f, \"" name "\", (uintptr_t)" name \
@@ -248,8 +252,8 @@ function print_wrap(    i, f, b, how, quick) {
         b = bare(f)
         how = f in over ? entry_of(f) : checks[f] == "-" ? "0" : "wrap_" b
         printf "    [CALL_%s] = { \"%s\",\n        (impi_call_f *) %s,\n" \
-            "        (impi_call_f **) &impi_real.%s, %d },\n", b, f, how, b, \
-            f in always
+            "        (impi_call_f **) &impi_real.%s, %d, %d },\n", b, f, how, \
+            b, f in always, checks[f] == "win"
     }
     print "};"
 }
@@ -292,7 +296,7 @@ function dummy(arg, check) {
 function print_probe(    i, j, f, n, a, list) {
     for (i = 1; i <= norder; i++) {
         f = order[i]
-        if (checks[f] == "-" || f in over)
+        if (checks[f] == "-" || checks[f] == "win" || f in over)
             continue
         list = ""
         n = split(args[f], a, /, */)

@@ -12,6 +12,7 @@
 #include "libimpi/calls.h"
 #include "libimpi/ours.h"
 #include "libimpi/span.h"
+#include "libimpi/win.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -21,6 +22,7 @@ EXPORT impi_backend_symbol_f impi_backend_symbol;
 struct impi_real impi_real;
 static const struct impi_front *impi_front;
 static bool native_only;
+static bool windows;
 
 #define NOINLINE __attribute__((noinline))
 #include "libimpi/calls_wrap.h"
@@ -74,7 +76,8 @@ void *impi_backend_symbol(const char *name)
 {
     const struct impi_call *call = find_call(name);
 
-    if (!call || !call->real || !*call->real || (native_only && !call->always))
+    if (!call || !call->real || !*call->real || 
+        (native_only && !call->always) || (call->window && !windows))
         return NULL;
     return *(void *const *)&call->fn;
 }
@@ -82,5 +85,13 @@ void *impi_backend_symbol(const char *name)
 void impi_calls_go_native(void)
 {
     native_only = true;
+    impi_front->rebind();
+}
+
+void impi_calls_have_windows(void)
+{
+    if (windows)
+        return;
+    windows = true;
     impi_front->rebind();
 }

@@ -35,6 +35,7 @@ struct impi_call {
     impi_call_f *fn;    /* override or wrapper; NULL: the library's own */
     impi_call_f **real; /* its place in impi_real; NULL: it has none */
     bool always;        /* also in a world of one client */
+    bool window;        /* only once there is a window that spans */
 };
 extern const struct impi_call impi_calls[IMPI_NCALLS];
 
@@ -49,5 +50,9 @@ int impi_unsupported_file(int call);
 /* The world has one client: from now on the program calls its library
  * directly, but for the overrides marked "always". */
 void impi_calls_go_native(void);
+
+/* There is a window that spans: from now on calls with a window are looked
+ * at.  Until then they are the library's own. */
+void impi_calls_have_windows(void);
 
 #endif

@@ -16,11 +16,21 @@ static __thread struct {
     MPI_Comm comm;
     int code; /* MPI_SUCCESS: nothing */
     bool file;
-} noted;
+    MPI_Win win;
+} noted = {.win = MPI_WIN_NULL};
 
 int be_raise_error(MPI_Comm comm, int code)
 {
     noted.comm = comm;
+    noted.code = code;
+    noted.file = false;
+    noted.win = MPI_WIN_NULL;
+    return code;
+}
+
+int failed_note_win(MPI_Win win, int code)
+{
+    noted.win = win;
     noted.code = code;
     noted.file = false;
     return code;
@@ -30,6 +40,7 @@ int failed_note_file(int code)
 {
     noted.code = code;
     noted.file = true;
+    noted.win = MPI_WIN_NULL;
     return code;
 }
 
@@ -62,6 +73,7 @@ bool failed_begin(struct failed *f, const char *function)
     f->comm = noted.comm;
     f->code = noted.code;
     f->file = noted.file;
+    f->win = noted.win;
     noted.code = MPI_SUCCESS;
     f->len = 0;
     add(f, "%s(", function);
@@ -148,6 +160,25 @@ void failed_comm(struct failed *f, MPI_Comm comm)
 
     name_of(comm, name);
     add_named(f, "comm", name, (uintptr_t)comm);
+}
+
+static void name_of_win(MPI_Win win, char name[NAME_SIZE])
+{
+    int len;
+
+    name[0] = '\0';
+    if (win == MPI_WIN_NULL)
+        strcpy(name, "MPI_WIN_NULL");
+    else if (impi_real.Win_get_name(win, name, &len) != MPI_SUCCESS)
+        name[0] = '\0';
+}
+
+void failed_win(struct failed *f, MPI_Win win)
+{
+    char name[NAME_SIZE];
+
+    name_of_win(win, name);
+    add_named(f, "win", name, (uintptr_t)win);
 }
 
 /* ---- what is wrong ---- */
@@ -377,10 +408,31 @@ static void raise_comm(const struct failed *f)
     impi_real.Comm_call_errhandler(f->comm, f->code);
 }
 
+static void raise_win(const struct failed *f)
+{
+    char place[NAME_SIZE + 64], name[NAME_SIZE];
+    MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
+
+    name_of_win(f->win, name);
+    if (!*name)
+        snprintf(name, sizeof(name), "0x%lx",
+                 (unsigned long)(uintptr_t)f->win);
+    snprintf(place, sizeof(place), "rank %d of MPI_COMM_WORLD, window %s",
+             impi_be.rank, name);
+    if (impi_real.Win_get_errhandler(f->win, &handler) != MPI_SUCCESS ||
+        is_fatal(handler))
+        end_job(f, place);
+    impi_real.Errhandler_free(&handler);
+    remember(f, place);
+    impi_real.Win_call_errhandler(f->win, f->code);
+}
+
 void failed_end(struct failed *f)
 {
     add(f, ")");
-    if (f->file)
+    if (f->win != MPI_WIN_NULL)
+        raise_win(f);
+    else if (f->file)
         raise_file(f);
     else
         raise_comm(f);

@@ -27,12 +27,16 @@ struct failed {
     MPI_Comm comm;
     int code;
     bool file; /* the handler is MPI_FILE_NULL's */
+    MPI_Win win; /* or that of a window; else null */
     size_t len;
     char call[FAILED_CALL_MAX]; /* "MPI_X(a=1, b=2)" */
 };
 
 /* The error is one without a communicator, of a file that is none yet. */
 int failed_note_file(int code);
+
+/* The error is one of a window. */
+int failed_note_win(MPI_Win win, int code);
 
 /* False: what failed was the library's own, which has told it. */
 bool failed_begin(struct failed *f, const char *function);
@@ -45,6 +49,7 @@ void failed_handle(struct failed *f, const char *name, uintptr_t value,
 void failed_type(struct failed *f, MPI_Datatype type);
 void failed_op(struct failed *f, MPI_Op op);
 void failed_comm(struct failed *f, MPI_Comm comm);
+void failed_win(struct failed *f, MPI_Win win);
 /* To the error handler. */
 void failed_end(struct failed *f);
 

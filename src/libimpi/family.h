@@ -40,6 +40,10 @@ static inline int keyval_of_fortran(int keyval)
     return keyval;
 }
 
+/* Nothing in Open MPI has a window of MPI_Win_create on one process alone, only
+ * of MPI_Win_allocate. */
+#define WINDOW_OF_OTHERS_MEMORY 0
+
 static inline MPI_Group group_from_index(uint32_t index)
 {
     return (MPI_Group)((uintptr_t)group_places +
@@ -56,6 +60,7 @@ static inline uint32_t group_to_index(MPI_Group group)
 #else
 
 #define IMPI_FAMILY_NAME "MPICH"
+#define WINDOW_OF_OTHERS_MEMORY 1
 #define HANDLE_INDEX_MAX 0x00ffffffu
 
 /* A keyval of MPI's own: those of Fortran are even, one more than C's. */

@@ -11,6 +11,7 @@
 #include "libimpi/coll_run.h"
 #include "libimpi/net.h"
 #include "libimpi/req.h"
+#include "libimpi/win.h"
 
 #define SPIN_QUIET 200  /* empty rounds before the processor is offered */
 #define SPIN_QUICK 500  /* likewise where a round takes no system call */
@@ -43,6 +44,8 @@ static void follow_up(void)
         impi_be.unsettled = false;
         impi_p2p_settle(impi_be.p2p);
     }
+    if (unlikely(impi_be.windows > 0))
+        win_progress();
     req_reap();
     if (coll_any())
         coll_progress();

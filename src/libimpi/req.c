@@ -13,6 +13,7 @@
 #include "libimpi/persist.h"
 #include "libimpi/state.h"
 #include "libimpi/status.h"
+#include "libimpi/win.h"
 
 /* An open request holds its communicator. */
 static inline void req_hold_comm(struct req *r, struct impi_comm *c)
@@ -299,6 +300,12 @@ void req_coll(struct req *r, struct coll *x)
     r->coll = x;
 }
 
+void req_rma(struct req *r, struct impi_comm *c, struct win_op *op)
+{
+    req_hold_comm(r, c);
+    r->rma = op;
+}
+
 /* ---- req end ----------------------------------------------------------- */
 
 /* How a request ends: by the engine, by the native library, or cancelled. */
@@ -412,6 +419,16 @@ static void take_coll(struct req *r)
     r->done = true;
 }
 
+static void take_rma(struct req *r)
+{
+    r->error = win_op_end(r->rma);
+    r->raised = r->error != MPI_SUCCESS;
+    r->rma = NULL;
+    r->source = MPI_ANY_SOURCE;
+    r->tag = MPI_ANY_TAG;
+    r->done = true;
+}
+
 bool req_waits_native(const struct req *r)
 {
     if (r->coll)
@@ -426,6 +443,11 @@ bool req_poll(struct req *r)
     if (r->coll) {
         if (r->coll->done)
             take_coll(r);
+        return r->done;
+    }
+    if (r->rma) {
+        if (win_op_done(r->rma))
+            take_rma(r);
         return r->done;
     }
     if (r->in_core && r->core.done)
@@ -472,7 +494,7 @@ static void cancel_send(struct req *r)
 
 void req_cancel(struct req *r)
 {
-    if (r->coll)
+    if (r->coll || r->rma)
         return; /* cannot be */
     if (!r->recv)
         cancel_send(r);

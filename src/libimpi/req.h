@@ -15,11 +15,14 @@
 #include "libimpi/data.h"
 #include "libimpi/family.h"
 
+struct win_op;
+
 struct req {
     struct impi_request core; /* the engine's; .user is this struct */
     struct data data;
     MPI_Request native;      /* the half in the native library, or null */
     struct coll *coll;       /* a collective call, and nothing else */
+    struct win_op *rma;      /* an operation on a window, likewise */
     struct persist *persist; /* what a persistent one is made of */
     struct impi_comm *comm;  /* for ranks and errors; held while open */
     uint32_t index;          /* in the table */
@@ -97,8 +100,9 @@ void req_complete(struct req *r, struct impi_comm *c);
 /* Not a persistent one that was not started. */
 bool req_active(const struct req *r);
 
-/* The request of a collective call. */
+/* The request of a collective call; of an operation on a window. */
 void req_coll(struct req *r, struct coll *x);
+void req_rma(struct req *r, struct impi_comm *c, struct win_op *op);
 
 /* Does it wait for the native library, too? */
 bool req_waits_native(const struct req *r);

@@ -12,6 +12,7 @@
 
 #include "libimpi/coll_run.h"
 #include "libimpi/net.h"
+#include "libimpi/win.h"
 
 /* When a peer is lost, impid most likely knows why and is about to end this
  * process; its message is the better one. */
@@ -36,6 +37,8 @@ void be_unlock(void)
 {
     if (impi_be.p2p)
         be_note_pending();
+    if (unlikely(impi_be.windows > 0) && impi_be.inside <= 1)
+        win_left();
     be_unlock_same();
 }
 

@@ -21,6 +21,7 @@
 #include "libimpi/state.h"
 #include "libimpi/stats.h"
 #include "libimpi/trace.h"
+#include "libimpi/win_wire.h"
 
 /* MPI_MAX_LIBRARY_VERSION_STRING is 256 to 8192, as the library was built. */
 #define LIBRARY_TEXT 8192
@@ -413,6 +414,7 @@ static void leave_world(void)
     background_stop();
     be_lock();
     stats_print();
+    win_end();
     net_finish();
     impi_p2p_destroy(impi_be.p2p);
     impi_be.p2p = NULL;

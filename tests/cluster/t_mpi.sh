@@ -6,7 +6,7 @@
 . "$(dirname "$0")/impi.sh"
 cluster_up --nodes 3 --switch elan
 
-for f in flood ring order sizes probe mixes coll comms types errors threads ends; do
+for f in flood ring order sizes probe mixes coll comms types errors threads ends win; do
     for l in mpich openmpi; do
         [ -x "$SF_TOP_BUILDDIR/tests/mpi/$f.$l" ] ||
             skip_all "$f.$l is not built"
@@ -52,6 +52,12 @@ case_im_001_errors_threads_and_ends() {
     two errors
     two threads
     two ends
+    assert_nothing_left
+}
+
+case_one_sided_of_both_libraries() {
+    two win
+    three win
     assert_nothing_left
 }
 

@@ -113,22 +113,47 @@ static void im_110_split_by_host_color(void)
     MPI_Comm_free(&c);
 }
 
+static void is_refused(int code, const char *function)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int class, len;
+
+    MPI_Error_class(code, &class);
+    CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION);
+    MPI_Error_string(code, text, &len);
+    CHECK(strstr(text, function) && strstr(text, "IMPI_CLIENT_COLOR"));
+}
+
+/* Memory of all; and every window, where a client knows nothing of them. */
+static void windows_that_are_refused(void)
+{
+    MPI_Win win;
+    int v, *base;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    is_refused(MPI_Win_allocate_shared(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD,
+                                       &base, &win),
+               "MPI_Win_allocate_shared");
+    if (getenv("NO_WINDOWS")) {
+        is_refused(MPI_Win_create(&v, sizeof(v), sizeof(v), MPI_INFO_NULL,
+                                  MPI_COMM_WORLD, &win),
+                   "MPI_Win_create");
+        is_refused(MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base,
+                                    &win),
+                   "MPI_Win_allocate");
+        is_refused(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win),
+                   "MPI_Win_create_dynamic");
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 static void im_157_parts_of_one_client_are_native(void)
 {
     MPI_Comm part;
     MPI_Group group;
     MPI_Win win;
-    int v = -1, *base, n, r, class;
-    char text[MPI_MAX_ERROR_STRING];
+    int *base, n, r;
 
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    n = MPI_Win_create(&v, sizeof(v), sizeof(v), MPI_INFO_NULL, MPI_COMM_WORLD,
-                       &win);
-    MPI_Error_class(n, &class);
-    CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION);
-    MPI_Error_string(n, text, &r);
-    CHECK(strstr(text, "MPI_Win_create") && strstr(text, "IMPI_CLIENT_COLOR"));
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_split(MPI_COMM_WORLD, attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR), 0,
                    &part);
     MPI_Comm_size(part, &n);
@@ -167,6 +192,7 @@ int main(int argc, char **argv)
     im_112_hosts_are_not_clients();
     im_119_of_all_clients();
     im_110_split_by_host_color();
+    windows_that_are_refused();
     im_157_parts_of_one_client_are_native();
     return end("attrs");
 }

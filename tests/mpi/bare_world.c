@@ -70,6 +70,7 @@ static struct {
     bool own_hosts;
     bool last_is_far;
     bool last_is_flooded;
+    bool no_windows;
 } b;
 
 static void die(const char *what)
@@ -495,6 +496,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             b.last_is_far = true;
         } else if (strcmp(*argv, "-f") == 0) {
             b.last_is_flooded = true;
+        } else if (strcmp(*argv, "-w") == 0) {
+            b.no_windows = true; /* as before version 4 of the extensions */
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
             *maxdatalen = (uint32_t)atoi(*++argv);
         } else if (colon && b.nclients < MAX_CLIENTS) {
@@ -515,14 +518,15 @@ int main(int argc, char **argv)
 {
     uint32_t maxdatalen = IMPI_OWN_MAXDATALEN;
     uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE |
-                     IMPI_WORLD_SHARE | IMPI_WORLD_FLAT;
+                     IMPI_WORLD_SHARE | IMPI_WORLD_FLAT | IMPI_WORLD_RMA;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};
 
     if (!program || !*program) {
-        fprintf(stderr, "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-m bytes] "
-                        "FAMILY:N ... -- PROGRAM [ARG ...]\n");
+        fprintf(stderr,
+                "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-m bytes] "
+                "FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;
     }
     if (!getenv("BARE_FRONT")) {
@@ -534,7 +538,7 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &sa, NULL);
     sigaction(SIGINT, &sa, NULL);
     deal_ranks(interleave);
-    make_world(maxdatalen, flags);
+    make_world(maxdatalen, b.no_windows ? flags & ~IMPI_WORLD_RMA : flags);
     listen_here();
     for (uint32_t c = 0; c < b.nclients; c++)
         launch(c, program);

@@ -155,9 +155,10 @@ static void leader(void)
 static void window(void)
 {
     MPI_Win win;
+    void *base;
 
     expect(MPI_ERR_UNSUPPORTED_OPERATION);
-    MPI_Win_create(x, sizeof(x), 1, MPI_INFO_NULL, w, &win);
+    MPI_Win_allocate_shared(sizeof(x), 1, MPI_INFO_NULL, w, &base, &win);
 }
 
 static void spawn(void)

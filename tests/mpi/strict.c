@@ -12,7 +12,8 @@
 
 int main(int argc, char **argv)
 {
-    int rank, size, v = 0x01020304, sum = 0, got = -1, answer = -1;
+    int rank, size, v = 0x01020304, sum = 0, got = -1, answer = -1, class;
+    MPI_Win win;
     unsigned char *buf = malloc(LONG_BYTES);
 
     MPI_Init(&argc, &argv);
@@ -27,7 +28,13 @@ int main(int argc, char **argv)
              MPI_STATUS_IGNORE);
     MPI_Send(buf, LONG_BYTES, MPI_BYTE, 1 - rank, 7, MPI_COMM_WORLD);
     MPI_Recv(&got, 1, MPI_INT, 1 - rank, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (size == 2 && answer == v + 1 && got == sum)
+    /* Nothing of it reaches the other client. */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Error_class(MPI_Win_create(buf, LONG_BYTES, 1, MPI_INFO_NULL,
+                                   MPI_COMM_WORLD, &win),
+                    &class);
+    if (size == 2 && answer == v + 1 && got == sum &&
+        class == MPI_ERR_UNSUPPORTED_OPERATION)
         printf("PASS strict rank %d\n", rank);
     fflush(stdout);
     free(buf);

@@ -104,8 +104,9 @@ newcomm$buf\)" "[Ii]nvalid group"
         "[Ii]nvalid communicator"
     told leader "MPI_Intercomm_create\(MPI_COMM_SELF, local_leader=0, $w, \
 remote_leader=4, tag=7, newintercomm$buf\)" "[Ii]nvalid rank"
-    told window "MPI_Win_create\(base$buf, size=16, disp_unit=1, \
-MPI_INFO_NULL, $w, newwin$buf\)" "SF-E510: MPI_Win_create is not supported"
+    told window "MPI_Win_allocate_shared\(size=16, disp_unit=1, \
+MPI_INFO_NULL, $w, baseptr$buf, newwin$buf\)" \
+        "SF-E510: MPI_Win_allocate_shared is not supported"
     told spawn "MPI_Comm_spawn\(command=true, argv=0x0, maxprocs=2, \
 MPI_INFO_NULL, root=0, $w, newintercomm$buf, errcodes=0x0\)" \
         "SF-E510: MPI_Comm_spawn is not supported"

@@ -317,6 +317,17 @@ if have_ipv6; then
 else
     skipped "$title" "no IPv6 here"
 fi
+title=one_sided_across_clients
+for world in "mpich:1 openmpi:1" "-i openmpi:2 mpich:2" "mpich:1 openmpi:1 mpich:1"; do
+    # shellcheck disable=SC2086
+    case_run win $world
+done
+title=one_sided_without_shared_memory
+IMPI_SHM=0 case_run win mpich:2 openmpi:1
+title=one_sided_without_a_thread
+SLURM_IMPI_THREAD=no case_run win mpich:1 openmpi:2
+title=windows_are_refused_where_a_client_has_none
+NO_WINDOWS=1 case_run attrs -w mpich:1 openmpi:1
 title=im_157_one_client_is_native
 for prog in ring attrs; do
     case_run $prog mpich:3

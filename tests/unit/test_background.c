@@ -79,6 +79,11 @@ unsigned net_rounds(void)
     return 0;
 }
 
+bool win_progress(void)
+{
+    return false;
+}
+
 void be_note_pending(void)
 {
 }

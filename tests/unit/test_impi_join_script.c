@@ -149,7 +149,7 @@ static void without_agreement_labels_go_one_by_one(void **state)
 
     script_joined(&s, true);
     assert_int_equal(TELL(&s, VERSIONS), 0);
-    SAID(&s, "COLL\0\0\0\10\0\0\x10\x80\0\0\0\3"
+    SAID(&s, "COLL\0\0\0\10\0\0\x10\x80\0\0\0\4"
              "COLL\0\0\0\10\0\0\x11\0\0\0\0\1");
     assert_int_equal(TELL(&s, "COLL\0\0\0\14\0\0\x10\x80\0\0\0\1"
                               "\0\0\0\3"),
@@ -208,7 +208,7 @@ static void own_rank_beyond_the_size_is_refused(void **state)
  * X_PORT and X_REPR. */
 static void script_extended(struct script *s, uint8_t version)
 {
-    uint8_t ext[] = "COLL\0\0\0\x10\0\0\x10\x80\0\0\0\3\0\0\0\3\0\0\0";
+    uint8_t ext[] = "COLL\0\0\0\x10\0\0\x10\x80\0\0\0\3\0\0\0\4\0\0\0";
 
     script_joined(s, true);
     assert_int_equal(TELL(s, VERSIONS), 0);
@@ -266,8 +266,26 @@ static void third_version_tells_the_processors(void **state)
                      0);
     impi_join_take_world(s.k.join, &w);
     assert_true(w.flags & IMPI_WORLD_FLAT);
+    assert_false(w.flags & IMPI_WORLD_RMA);
     assert_int_equal(w.procs[0].cpus, 2);
     assert_int_equal(w.procs[1].cpus, 0xffff);
+    impi_world_free(&w);
+    impi_join_destroy(s.k.join);
+}
+
+/* The other client is newer still. */
+static void fourth_version_has_windows(void **state)
+{
+    struct impi_world w;
+    struct script s;
+
+    script_extended(&s, 5);
+    assert_int_equal(TELL(&s, "COLL\0\0\0\x10\0\0\x44\0\0\0\0\3"
+                              "\0\0\0\2\0\0\0\2"
+                              "DONE\0\0\0\0"),
+                     0);
+    impi_join_take_world(s.k.join, &w);
+    assert_true(w.flags & IMPI_WORLD_RMA);
     impi_world_free(&w);
     impi_join_destroy(s.k.join);
 }
@@ -473,6 +491,7 @@ int main(void)
         cmocka_unit_test(own_rank_beyond_the_size_is_refused),
         cmocka_unit_test(third_version_of_the_extensions_needs_every_client),
         cmocka_unit_test(third_version_tells_the_processors),
+        cmocka_unit_test(fourth_version_has_windows),
         cmocka_unit_test(third_version_wants_sane_processors_of_all),
         cmocka_unit_test(im_76_missing_label_names_client_and_label),
         cmocka_unit_test(im_77_half_a_version_is_refused),

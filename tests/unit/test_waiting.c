@@ -103,6 +103,11 @@ bool net_opening(void)
     return false;
 }
 
+bool win_progress(void)
+{
+    return false;
+}
+
 void req_reap(void)
 {
 }

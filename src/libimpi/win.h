@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Windows on communicators that span (doc/impi-rma.md).  The program's handle
+ * is a native window on MPI_COMM_SELF over the same memory: attributes, names,
+ * info, error handlers and Fortran's handle are the library's own.  What
+ * reaches other processes goes through the engine (impi/rma.h).
+ */
+#ifndef LIBIMPI_WIN_H
+#define LIBIMPI_WIN_H
+
+#include "impi/rma.h"
+#include "libimpi/comm.h"
+#include "libimpi/data.h"
+
+struct win_op;
+
+/* Bits of a target's state. */
+enum {
+    WIN_LOCKED = 1,  /* by MPI_Win_lock, or so far under MPI_Win_lock_all */
+    WIN_NOCHECK = 2, /* likewise, without a lock */
+    WIN_STARTED = 4, /* in MPI_Win_start's group */
+    WIN_TOUCHED = 8, /* something may not be confirmed */
+};
+
+struct win {
+    MPI_Win handle;
+    MPI_Comm comm; /* its own: fences, groups, ranks */
+    struct impi_comm *c;
+    struct impi_rma_win *core;
+    bool dynamic;
+    int flavor, unit; /* of the own memory, for attributes */
+    void *base;
+    MPI_Aint size;
+    int *units;      /* [size] displacement unit of each member */
+    uint64_t *sizes; /* [size] bytes of its memory */
+    uint8_t *state;  /* [size] */
+    int *touched;    /* [size] targets with WIN_TOUCHED */
+    int ntouched;
+    int nlocked;             /* targets with a lock by MPI_Win_lock */
+    bool lock_all, unlocked; /* under MPI_Win_lock_all; with NOCHECK */
+    bool fence;              /* a fence has begun an epoch */
+    int *start, nstart;      /* targets; -1: no epoch */
+    int *post, npost;        /* origins; -1: no epoch */
+    struct win_op *ops;      /* not ended */
+    struct win *next;
+};
+
+/* Of a handle; NULL: a native window. */
+struct win *win_find(MPI_Win handle);
+static inline bool impi_win_spans(MPI_Win win)
+{
+    return win_find(win) != NULL;
+}
+
+/* Note an error for the window's handler.  Returns the code. */
+int win_raise(const struct win *w, int code);
+
+/* Move messages of one-sided communication between the engines.  Under the
+ * lock.  True when something moved. */
+bool win_progress(void);
+
+/* The program leaves the library: from now on a thread of ours serves
+ * others.  Under the lock. */
+void win_left(void);
+
+/* Something of the target may have to be confirmed. */
+void win_touch(struct win *w, int target);
+/* May an operation on it begin?  Waits for its lock under MPI_Win_lock_all.
+ * MPI error class.  Under the lock. */
+int win_access(struct win *w, int target);
+
+/* ---- operations (win_ops.c) ---- */
+
+/* Take results of what is done, except where there is a request.  MPI error
+ * class of the first that failed.  Under the lock. */
+int win_settle(struct win *w);
+/* Of a request (MPI_Rput and its like). */
+bool win_op_done(const struct win_op *op);
+int win_op_end(struct win_op *op);
+
+/* How many messages of ours wait to be written; waits until they are few. */
+void win_throttle(void);
+
+/* ---- datatypes (win_types.c) ---- */
+
+/* *type NULL: elements in a row.  free() it.  MPI error class. */
+int win_type_make(struct impi_rma_type **type, MPI_Datatype from);
+/* The element that a type is made of, 0: not one, or of several kinds. */
+uint32_t win_type_elem(MPI_Datatype type);
+/* 0: not a predefined operation. */
+uint32_t win_opcode(MPI_Op op);
+
+#endif

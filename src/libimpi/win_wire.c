@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The engine's messages are ordinary ones with a context id that no
+ * communicator has (impi_p2p_service()): so flow control, order and the
+ * choice of memory or socket are those of all others.
+ */
+#include "libimpi/win_wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/limits.h"
+#include "libimpi/background.h"
+#include "libimpi/net.h"
+#include "libimpi/progress.h"
+#include "libimpi/win.h"
+
+/* Bytes that may wait to be written before the program waits, too. */
+#define OUT_MAX (32u * 1024 * 1024)
+/* Longest message: a compare-and-swap has two elements, all else the data of
+ * one operation, or a datatype. */
+#define MESSAGE_MAX (IMPI_RMA_HEAD + (uint64_t)SF_IMPI_RMA_DATA_MAX)
+
+struct message_out {
+    struct impi_request core;
+    size_t len;
+    TAILQ_ENTRY(message_out) link;
+    uint8_t bytes[];
+};
+
+struct message_in {
+    struct impi_request core;
+    uint32_t peer;
+    size_t len;
+    TAILQ_ENTRY(message_in) link;
+    uint8_t bytes[];
+};
+
+static struct {
+    struct impi_rma *engine;
+    TAILQ_HEAD(out_list, message_out) out;
+    size_t out_bytes;
+    TAILQ_HEAD(in_list, message_in) in;
+} wire;
+
+/* ---- out ---- */
+
+static void fill(uint8_t *to, const uint8_t *head, const void *data, size_t len)
+{
+    memcpy(to, head, IMPI_RMA_HEAD);
+    if (len > 0)
+        memcpy(to + IMPI_RMA_HEAD, data, len);
+}
+
+/* Of which `part` is written. */
+static void queue(struct impi_send *args, const uint8_t *head, const void *data,
+                  size_t len, size_t part)
+{
+    struct message_out *m = malloc(sizeof(*m) + IMPI_RMA_HEAD + len);
+
+    if (!m)
+        be_die(1, "SF-E403: no memory for a message of %zu bytes", len);
+    fill(m->bytes, head, data, len);
+    m->len = IMPI_RMA_HEAD + len;
+    args->buf.base = m->bytes;
+    impi_p2p_isend(impi_be.p2p, &m->core, args);
+    if (part > 0)
+        net_put_part(args->peer, part);
+    TAILQ_INSERT_TAIL(&wire.out, m, link);
+    wire.out_bytes += m->len;
+}
+
+static void send_short(struct impi_send *args, const uint8_t *head,
+                       const void *data, size_t len)
+{
+    uint8_t flat[NET_FAST_MAX];
+    size_t part = 0;
+
+    fill(flat, head, data, len);
+    args->buf.base = flat;
+    if (net_put(args, &part) != NET_PUT_ALL)
+        queue(args, head, data, len, part);
+}
+
+static void send_message(void *arg, uint32_t peer, const uint8_t *head,
+                         const void *data, size_t len)
+{
+    struct impi_send args = {.peer = peer,
+                             .rank = impi_be.rank,
+                             .cid = IMPI_RMA_CID,
+                             .buf.len = IMPI_RMA_HEAD + len};
+
+    (void)arg;
+    if (args.buf.len <= NET_FAST_MAX)
+        send_short(&args, head, data, len);
+    else
+        queue(&args, head, data, len, 0);
+}
+
+static void reap(void)
+{
+    struct message_out *m, *next;
+
+    for (m = TAILQ_FIRST(&wire.out); m; m = next) {
+        next = TAILQ_NEXT(m, link);
+        if (!m->core.done)
+            continue;
+        TAILQ_REMOVE(&wire.out, m, link);
+        wire.out_bytes -= m->len;
+        free(m);
+    }
+}
+
+void win_throttle(void)
+{
+    struct waiter w = {.native = false};
+
+    while (wire.out_bytes > OUT_MAX)
+        progress_wait(&w);
+}
+
+/* ---- in ---- */
+
+static void breach(uint32_t peer, const char *why) __attribute__((noreturn));
+static void breach(uint32_t peer, const char *why)
+{
+    be_die(1, "SF-E408: rank %u (client %u) broke IMPI: %s", peer,
+           impi_be.world.procs[peer].client, why);
+}
+
+static bool take_one(void)
+{
+    struct impi_buffer buf = {0};
+    struct impi_unexpected *u;
+    struct message_in *m;
+    uint64_t cid, len;
+    uint32_t peer;
+
+    u = impi_p2p_service(impi_be.p2p, &peer, &cid, &len);
+    if (!u)
+        return false;
+    if (cid != IMPI_RMA_CID || len < IMPI_RMA_HEAD || len > MESSAGE_MAX)
+        breach(peer, "a message of one-sided communication is too short, too "
+                     "long, or for nobody");
+    m = malloc(sizeof(*m) + len);
+    if (!m)
+        be_die(1, "SF-E403: no memory for a message of %llu bytes",
+               (unsigned long long)len);
+    m->peer = peer;
+    m->len = len;
+    buf.base = m->bytes;
+    buf.len = len;
+    impi_p2p_imrecv(impi_be.p2p, &m->core, u, &buf);
+    TAILQ_INSERT_TAIL(&wire.in, m, link);
+    return true;
+}
+
+/* Is an earlier one of the same peer still coming? */
+static bool stands_behind(const struct message_in *m)
+{
+    const struct message_in *p;
+
+    TAILQ_FOREACH(p, &wire.in, link)
+    {
+        if (p == m)
+            return false;
+        if (p->peer == m->peer)
+            return true;
+    }
+    return false;
+}
+
+static bool handle_all(void)
+{
+    struct message_in *m, *next;
+    struct errbuf err = {""};
+    bool moved = false;
+
+    for (m = TAILQ_FIRST(&wire.in); m; m = next) {
+        next = TAILQ_NEXT(m, link);
+        if (!m->core.done || stands_behind(m))
+            continue;
+        TAILQ_REMOVE(&wire.in, m, link);
+        if (m->core.status.error == IMPI_OK &&
+            impi_rma_input(wire.engine, m->peer, m->bytes, m->len, &err) < 0)
+            breach(m->peer, err.text);
+        free(m);
+        moved = true;
+    }
+    return moved;
+}
+
+bool win_progress(void)
+{
+    bool moved = false;
+
+    while (take_one())
+        moved = true;
+    if (!TAILQ_EMPTY(&wire.in))
+        moved |= handle_all();
+    if (!TAILQ_EMPTY(&wire.out))
+        reap();
+    return moved;
+}
+
+/* ---- life ---- */
+
+struct impi_rma *win_engine(void)
+{
+    static const struct impi_rma_ops ops = {.send = send_message};
+
+    if (wire.engine)
+        return wire.engine;
+    TAILQ_INIT(&wire.out);
+    TAILQ_INIT(&wire.in);
+    wire.engine = impi_rma_create((uint32_t)impi_be.rank, impi_be.world.nprocs,
+                                  &ops, NULL);
+    if (!wire.engine)
+        be_die(1, "SF-E403: no memory for windows");
+    return wire.engine;
+}
+
+void win_first(void)
+{
+    impi_calls_have_windows();
+    background_wake();
+}
+
+void win_left(void)
+{
+    if (!net_sleep())
+        background_wake();
+}
+
+void win_end(void)
+{
+    struct message_out *m;
+
+    while (wire.engine && (m = TAILQ_FIRST(&wire.out))) {
+        TAILQ_REMOVE(&wire.out, m, link);
+        free(m);
+    }
+    impi_rma_destroy(wire.engine);
+    wire.engine = NULL;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One-sided communication's messages: between the engine (impi/rma.h) and the
+ * channels.  All under the lock.
+ */
+#ifndef LIBIMPI_WIN_WIRE_H
+#define LIBIMPI_WIN_WIRE_H
+
+#include "impi/rma.h"
+
+/* The process's engine, made at need; ends the job when there is no memory. */
+struct impi_rma *win_engine(void);
+
+/* The first window is there: its calls lead here, others are served. */
+void win_first(void);
+
+/* At MPI_Finalize. */
+void win_end(void);
+
+#endif
