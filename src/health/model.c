@@ -716,7 +716,7 @@ static int take_record(struct model *m, const struct report *rep,
     if (from == REPORT_HSND)
         note_answered(m, it, r, now);
     if (from == REPORT_NICD)
-        model_nic_take(it, rep, r, now);
+        model_nic_take(m, it, rep, r, now);
     note(m, it, from, r->seen, r->why, now);
     model_judge(m, it, now);
     return 0;

@@ -718,13 +718,23 @@ static bool lags(const struct model_item *it)
     return it->pub.state > as[it->raw];
 }
 
+/* nicd's word is worth something for a while after it was given; that it is
+ * so all the time is proven by words alone.  It may have died while a cable was
+ * gone for a moment. */
+static int64_t proven_by_words(const struct model_item *it, int64_t now)
+{
+    if (it->proven_since && it->pub.source == REPORT_NICD)
+        return it->proven_since + (now - it->pub.evidence[REPORT_NICD].at);
+    return it->proven_since;
+}
+
 /* What can be acted on is what the evidence says now, not what is still shown
  * because it was so a moment ago; but flapping is made of moments. */
 static int64_t proven(const struct model *m, const struct model_item *it,
                       int64_t now)
 {
     if (it->pub.state != HEALTH_FLAPPING)
-        return lags(it) ? 0 : it->proven_since;
+        return lags(it) ? 0 : proven_by_words(it, now);
     return recent_faults(m, it, now, true) >= m->conf.flap_count ? it->pub.since
                                                                  : 0;
 }

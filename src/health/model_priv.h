@@ -132,8 +132,9 @@ void model_errors_take(struct model *m, const struct report *rep, bool anew,
 uint8_t model_nic_rail(struct model *m, enum report_from from,
                        const struct report_record *r);
 /* What nicd tells of a port, beside what any record does. */
-void model_nic_take(struct model_item *it, const struct report *rep,
-                    const struct report_record *r, int64_t now);
+void model_nic_take(const struct model *m, struct model_item *it,
+                    const struct report *rep, const struct report_record *r,
+                    int64_t now);
 /* A port that the configuration of nicd leaves out. */
 void model_nic_leave_out(struct model *m, const struct report_record *r);
 /* What nicd's fresh word makes of a host. */

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * NICs in virtual time, by seeds: nodes of two ports each, with the real judge
+ * of nicd, and one switchmgrd with the real model and the real policy.  What
+ * befalls a cluster beside faults: drivers loaded again, counters cleared, one
+ * flap, reboots, daemons that die, stand still and are started again, all at
+ * once too, clocks that are set.  For none of that is a node drained, whatever
+ * the counters stood at; a cable that is pulled is told once, drains its node,
+ * and the node comes back.
+ *
+ *   sim_nics [FIRST [LAST]]    those seeds, each family
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/jsonx.h"
+#include "health/model.h"
+#include "health/nic.h"
+#include "health/policy.h"
+#include "net/rng.h"
+
+enum { NODES = 6, PORTS = 2, QUEUE = 32, SEEDS = 20 };
+enum life { DEAD, STOPPED, LIVES };
+#define SEC 1000
+
+struct message {
+    int64_t due;
+    struct report report;
+    struct report_record records[NIC_RECORDS_MAX];
+};
+
+struct cable {
+    int64_t pulled_until, away_until, flap_until, linked_at;
+    int64_t flapped; /* when it last was down, whyever */
+    uint64_t errors, downs;
+    bool was_up;
+};
+
+struct node {
+    enum life nicd;
+    struct nics *nics;
+    uint64_t instance, seq;
+    int64_t next, boots_until;
+    struct cable cable[PORTS];
+    int64_t faulty_until; /* a real fault may still show */
+    struct message queue[QUEUE];
+    unsigned head, tail;
+};
+
+struct sim {
+    uint64_t seed;
+    struct net_rng rng;
+    int64_t now, started;
+    struct node node[NODES];
+    enum life switchmgrd;
+    struct model_conf conf;
+    struct policy_conf policy;
+    struct model *model;
+    char *saved;
+    size_t nsaved;
+    uint64_t instances;
+    int downs; /* that were told */
+};
+
+static uint32_t draw(struct sim *s, uint32_t n)
+{
+    return (uint32_t)(net_rng_next(&s->rng) % n);
+}
+
+/* ---- a node -------------------------------------------------------------- */
+
+static bool is_up(const struct sim *s, const struct cable *c)
+{
+    return s->now >= c->pulled_until && s->now >= c->flap_until &&
+           s->now >= c->linked_at;
+}
+
+static void see(struct sim *s, unsigned n, int k, struct nic_port *p)
+{
+    struct cable *c = &s->node[n].cable[k];
+    bool up = is_up(s, c);
+
+    *p = (struct nic_port){.board = n * PORTS + (unsigned)k + 1,
+                           .link = up ? NIC_UP : NIC_DOWN,
+                           .mbps = up ? 100000 : 0,
+                           .lanes = 4,
+                           .has = 1u << TALLY_SYMBOL_ERROR,
+                           .has_downs = true};
+    snprintf(p->name, sizeof(p->name), "mlx5_%d/1", k);
+    snprintf(p->model, sizeof(p->model), "MT4123");
+    snprintf(p->says, sizeof(p->says), up ? "ACTIVE" : "Polling");
+    c->downs += c->was_up && !up;
+    c->was_up = up;
+    c->errors += draw(s, 5); /* noise below half of the limit */
+    p->value[TALLY_SYMBOL_ERROR] = c->errors;
+    p->downs = c->downs;
+}
+
+static void say(struct sim *s, unsigned n, struct report_record *r, size_t nr)
+{
+    struct node *h = &s->node[n];
+    struct message *m = &h->queue[h->tail % QUEUE];
+    int64_t late = draw(s, 20) == 0 ? draw(s, 4000) : draw(s, 100);
+
+    if (h->tail - h->head == QUEUE)
+        h->head++;
+    memset(m, 0, sizeof(*m));
+    m->due = s->now + late;
+    if (h->tail > h->head && h->queue[(h->tail - 1) % QUEUE].due > m->due)
+        m->due = h->queue[(h->tail - 1) % QUEUE].due;
+    h->tail++;
+    m->report = (struct report){.from = REPORT_NICD,
+                                .instance = h->instance,
+                                .seq = ++h->seq,
+                                .nrecords = nr};
+    snprintf(m->report.node, sizeof(m->report.node), "n%u", n);
+    memcpy(m->records, r, nr * sizeof(*r));
+    h->next = s->now + 5 * SEC;
+}
+
+static void nicd_lives(struct sim *s, unsigned n)
+{
+    struct node *h = &s->node[n];
+    struct report_record r[NIC_RECORDS_MAX];
+    struct nic_port port[PORTS];
+    bool changed;
+    char name[16];
+    size_t np = 0, nr;
+
+    for (int k = 0; k < PORTS; k++)
+        if (s->now >= h->cable[k].away_until)
+            see(s, n, k, &port[np++]);
+    assert_true(nics_look(h->nics, port, np, s->now));
+    snprintf(name, sizeof(name), "n%u", n);
+    nr = nics_records(h->nics, name, 0, r, &changed, s->now);
+    if (nr && (changed || s->now >= h->next))
+        say(s, n, r, nr);
+}
+
+static void begin_nicd(struct sim *s, struct node *h)
+{
+    struct nic_rules rules;
+
+    nic_rules_default(&rules);
+    nics_free(h->nics);
+    assert_non_null(h->nics = nics_new(&rules));
+    h->nicd = LIVES;
+    h->instance = ++s->instances;
+    h->seq = 0;
+    h->next = s->now;
+}
+
+/* ---- switchmgrd ---------------------------------------------------------- */
+
+static void changed(const struct health_item *item, enum health_state was,
+                    int64_t now, void *arg)
+{
+    struct sim *s = arg;
+
+    (void)was;
+    (void)now;
+    s->downs += item->state == HEALTH_DOWN;
+}
+
+static void keep(const char *text, size_t len, void *arg)
+{
+    fwrite(text, 1, len, arg);
+}
+
+static void save(struct sim *s)
+{
+    FILE *f;
+
+    free(s->saved);
+    s->saved = NULL;
+    f = open_memstream(&s->saved, &s->nsaved);
+    fputc('{', f);
+    model_save(s->model, s->now, keep, f);
+    fputc('}', f);
+    fclose(f);
+}
+
+static void begin_switchmgrd(struct sim *s, bool remembers)
+{
+    struct model_ops ops = {.changed = changed, .arg = s};
+    struct json_object *o;
+    struct errbuf err;
+
+    model_free(s->model);
+    s->model = model_new(&s->conf, &ops);
+    s->switchmgrd = LIVES;
+    s->started = s->now;
+    if (!remembers || !s->saved)
+        return;
+    assert_non_null(o = jsonx_parse(s->saved, s->nsaved, &err));
+    assert_int_equal(model_load(s->model, o, s->now, 600 * SEC, &err), 0);
+    json_object_put(o);
+}
+
+static void deliver(struct sim *s, struct node *h)
+{
+    struct errbuf err;
+
+    while (h->head < h->tail && h->queue[h->head % QUEUE].due <= s->now) {
+        struct message *m = &h->queue[h->head++ % QUEUE];
+
+        m->report.records = m->records;
+        model_input(s->model, &m->report, s->now, &err);
+    }
+}
+
+static bool drains(const struct sim *s, unsigned n, bool *resumes)
+{
+    struct policy_node p = {.rails = 0};
+    struct health_node node;
+    struct policy_want w;
+    char name[16];
+
+    snprintf(name, sizeof(name), "n%u", n);
+    *resumes = false;
+    if (!model_node(s->model, name, &node))
+        return false;
+    p.state = node.state;
+    p.rails = node.rails;
+    p.silent = node.silent;
+    memcpy(p.rail_state, node.rail_state, sizeof(p.rail_state));
+    memcpy(p.rail_since, node.rail_since, sizeof(p.rail_since));
+    memcpy(p.rail_proven, node.rail_proven, sizeof(p.rail_proven));
+    w = policy_decide(&s->policy, &p, s->now, s->started);
+    *resumes = w.resume;
+    return w.drain;
+}
+
+/* ---- the run ------------------------------------------------------------- */
+
+static _Noreturn void wrong(const struct sim *s, const char *what, unsigned n)
+{
+    const struct health_item *i;
+    char name[16];
+
+    snprintf(name, sizeof(name), "n%u", n);
+    for (uint8_t k = 0; k < PORTS; k++) {
+        i = model_host(s->model, name, k);
+        print_message("rail %u: %s, %s\n", k,
+                      i ? health_state_name(i->state) : "?", i ? i->why : "?");
+    }
+    fail_msg("seed %llu, %lld s: %s: %s; again: sim_nics %llu",
+             (unsigned long long)s->seed, (long long)s->now / SEC, what, name,
+             (unsigned long long)s->seed);
+    abort();
+}
+
+static void step(struct sim *s)
+{
+    bool resumes;
+
+    s->now += SEC;
+    for (unsigned n = 0; n < NODES; n++) {
+        struct node *h = &s->node[n];
+
+        for (int k = 0; k < PORTS; k++)
+            if (s->now < h->cable[k].pulled_until)
+                h->faulty_until = s->now + 90 * SEC;
+        if (h->boots_until && s->now >= h->boots_until) {
+            h->boots_until = 0;
+            begin_nicd(s, h);
+        }
+        if (h->nicd == LIVES && !h->boots_until)
+            nicd_lives(s, n);
+    }
+    if (s->switchmgrd != LIVES)
+        return;
+    for (unsigned n = 0; n < NODES; n++)
+        deliver(s, &s->node[n]);
+    model_tick(s->model, s->now);
+    if (s->now % (2 * SEC) == 0)
+        save(s);
+    for (unsigned n = 0; n < NODES; n++)
+        if (s->node[n].faulty_until < s->now && drains(s, n, &resumes))
+            wrong(s, "drained without a fault", n);
+}
+
+static void run(struct sim *s, int64_t seconds)
+{
+    while (seconds-- > 0)
+        step(s);
+}
+
+/* ---- what befalls it ----------------------------------------------------- */
+
+static void load_driver_again(struct sim *s, struct cable *c)
+{
+    c->away_until = s->now + (2 + draw(s, 25)) * SEC;
+    if (draw(s, 2)) /* some drivers begin their counters anew */
+        c->errors = c->downs = 0;
+}
+
+/* Not while it is still in mind that it was down: four times is flapping. */
+static void flap(struct sim *s, struct cable *c)
+{
+    if (s->now - c->flapped < 400 * SEC)
+        return;
+    c->flapped = s->now;
+    c->flap_until = s->now + (1 + draw(s, 5)) * SEC;
+}
+
+static void reboot(struct sim *s, struct node *h)
+{
+    h->boots_until = s->now + (20 + draw(s, 300)) * SEC;
+    for (int k = 0; k < PORTS; k++) {
+        struct cable *c = &h->cable[k];
+
+        c->linked_at = h->boots_until + draw(s, 50) * SEC;
+        c->errors = c->downs = 0;
+        c->was_up = false;
+    }
+}
+
+static void harm_daemon(struct sim *s, enum life *life)
+{
+    *life = *life == STOPPED && draw(s, 2) ? LIVES
+            : draw(s, 2)                   ? STOPPED
+                                           : DEAD;
+}
+
+static void harm(struct sim *s)
+{
+    struct node *h = &s->node[draw(s, NODES)];
+    struct cable *c = &h->cable[draw(s, PORTS)];
+
+    switch (draw(s, 8)) {
+    case 0:
+        load_driver_again(s, c);
+        break;
+    case 1:
+        flap(s, c);
+        break;
+    case 2:
+        reboot(s, h);
+        break;
+    case 3:
+        c->errors = 0; /* somebody cleared it */
+        break;
+    case 4:
+        if (s->switchmgrd == DEAD)
+            begin_switchmgrd(s, draw(s, 4) != 0);
+        else
+            harm_daemon(s, &s->switchmgrd);
+        break;
+    default:
+        if (h->nicd == DEAD)
+            begin_nicd(s, h);
+        else
+            harm_daemon(s, &h->nicd);
+        break;
+    }
+}
+
+static void mend(struct sim *s)
+{
+    for (unsigned n = 0; n < NODES; n++) {
+        struct node *h = &s->node[n];
+
+        if (h->nicd == DEAD)
+            begin_nicd(s, h);
+        h->nicd = LIVES;
+    }
+    if (s->switchmgrd == DEAD)
+        begin_switchmgrd(s, true);
+    s->switchmgrd = LIVES;
+}
+
+static struct sim *sim_new(uint64_t seed)
+{
+    struct sim *s = calloc(1, sizeof(*s));
+
+    assert_non_null(s);
+    s->seed = seed;
+    s->rng = (struct net_rng){seed};
+    s->now = 1700000000000;
+    model_conf_defaults(&s->conf);
+    policy_conf_defaults(&s->policy);
+    s->policy.start_grace = draw(s, 2) ? 0 : 60000;
+    begin_switchmgrd(s, false);
+    for (unsigned n = 0; n < NODES; n++)
+        begin_nicd(s, &s->node[n]);
+    run(s, 120);
+    return s;
+}
+
+static void sim_free(struct sim *s)
+{
+    for (unsigned n = 0; n < NODES; n++)
+        nics_free(s->node[n].nics);
+    model_free(s->model);
+    free(s->saved);
+    free(s);
+}
+
+static void all_is_well(struct sim *s)
+{
+    bool resumes;
+
+    for (unsigned n = 0; n < NODES; n++)
+        if (drains(s, n, &resumes) || !resumes)
+            wrong(s, "not well again", n);
+}
+
+/* ---- the families -------------------------------------------------------- */
+
+static void harm_drains_nobody(uint64_t seed)
+{
+    struct sim *s = sim_new(seed);
+
+    all_is_well(s);
+    for (int i = 0; i < 80; i++) {
+        for (uint32_t n = draw(s, 4); n > 0; n--)
+            harm(s);
+        run(s, draw(s, 3) ? draw(s, 10) : draw(s, 120));
+    }
+    mend(s);
+    run(s, 900); /* the longest boot, FlapQuiet, ResumeAfter */
+    all_is_well(s);
+    sim_free(s);
+}
+
+static void all_at_once(uint64_t seed)
+{
+    struct sim *s = sim_new(seed);
+
+    for (int i = 0; i < 10; i++) {
+        for (unsigned n = 0; n < NODES; n++)
+            s->node[n].nicd = draw(s, 2) ? DEAD : STOPPED;
+        s->switchmgrd = DEAD;
+        run(s, draw(s, 400));
+        mend(s);
+        run(s, draw(s, 90));
+    }
+    run(s, 500);
+    all_is_well(s);
+    sim_free(s);
+}
+
+/* Nothing else is amiss: told once, drained, and well again. */
+static void a_pulled_cable_is_told_once(uint64_t seed)
+{
+    struct sim *s = sim_new(seed);
+    bool resumes;
+
+    for (int i = 0; i < 6; i++) {
+        unsigned n = draw(s, NODES);
+        int told = s->downs;
+
+        s->node[n].cable[draw(s, PORTS)].pulled_until = s->now + 120 * SEC;
+        run(s, 100);
+        if (!drains(s, n, &resumes))
+            wrong(s, "its fault is not told", n);
+        run(s, 500);
+        all_is_well(s);
+        if (s->downs != told + 1)
+            wrong(s, "not told once", n);
+    }
+    sim_free(s);
+}
+
+static void faults_among_harm(uint64_t seed)
+{
+    struct sim *s = sim_new(seed);
+
+    for (int i = 0; i < 80; i++) {
+        harm(s);
+        if (draw(s, 6) == 0) {
+            struct node *h = &s->node[draw(s, NODES)];
+
+            h->cable[draw(s, PORTS)].pulled_until =
+                s->now + (60 + draw(s, 300)) * SEC;
+            h->faulty_until = s->now + 90 * SEC;
+        }
+        for (unsigned n = 0; n < NODES; n++) /* flapping counts what was */
+            for (int k = 0; k < PORTS; k++)
+                if (s->node[n].faulty_until >= s->now)
+                    s->node[n].cable[k].flapped = s->now;
+        run(s, draw(s, 3) ? draw(s, 10) : draw(s, 120));
+    }
+    mend(s);
+    run(s, 1200);
+    all_is_well(s);
+    sim_free(s);
+}
+
+static uint64_t first = 1, last = SEEDS;
+
+static void over(void (*family)(uint64_t seed))
+{
+    for (uint64_t seed = first; seed <= last; seed++)
+        family(seed);
+}
+
+static void drivers_reboots_and_restarts_drain_nobody(void **state)
+{
+    (void)state;
+    over(harm_drains_nobody);
+}
+
+static void all_daemons_at_once_drain_nobody(void **state)
+{
+    (void)state;
+    over(all_at_once);
+}
+
+static void each_true_fault_is_told_once_and_heals(void **state)
+{
+    (void)state;
+    over(a_pulled_cable_is_told_once);
+}
+
+static void among_faults_who_has_none_is_not_drained(void **state)
+{
+    (void)state;
+    over(faults_among_harm);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drivers_reboots_and_restarts_drain_nobody),
+        cmocka_unit_test(all_daemons_at_once_drain_nobody),
+        cmocka_unit_test(each_true_fault_is_told_once_and_heals),
+        cmocka_unit_test(among_faults_who_has_none_is_not_drained),
+    };
+
+    if (argc > 1)
+        first = last = strtoull(argv[1], NULL, 10);
+    if (argc > 2)
+        last = strtoull(argv[2], NULL, 10);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
