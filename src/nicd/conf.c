@@ -25,6 +25,7 @@ static const struct conf_key keys[] = {
     TEXT("Rules", rules),
     NUMBER("Rail", rail, 0, SF_ELAN_RAILS_MAX - 1),
     NUMBER("HealthInterval", health_interval, 1, 60),
+    NUMBER("LookInterval", look_interval, 1, 3600),
     NUMBER("LinkWait", link_wait, 0, DAY),
     NUMBER("VanishAfter", vanish_after, 0, DAY),
     TEXT("LogLevel", log_level),
@@ -71,8 +72,10 @@ int nicd_conf_read(struct nicd_conf *c, const char *path, bool must,
 {
     struct conf_check k = {path, report, arg, 0};
 
-    *c = (struct nicd_conf){
-        .health_interval = 5, .link_wait = 60, .vanish_after = 30};
+    *c = (struct nicd_conf){.health_interval = 5,
+                            .look_interval = 1,
+                            .link_wait = 60,
+                            .vanish_after = 30};
     if (conf_read(path, must, keys, NKEYS, c, report, arg) == 0)
         check(c, &k);
     else

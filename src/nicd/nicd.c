@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * nicd: looks at this node's NICs each second and reports to switchmgrd, every
- * HealthInterval and when something has changed.  munged, which seals reports,
+ * nicd: looks at this node's NICs each second, and when the kernel says that an
+ * interface has changed; reports to switchmgrd, every HealthInterval and when
+ * something has changed.  munged, which seals reports,
  * is asked beside the loop: while it hangs, looking goes on.
  */
 #define _GNU_SOURCE
@@ -24,17 +25,19 @@
 #include "base/sitedir.h"
 #include "health/pace.h"
 #include "health/sender.h"
+#include "nicd/links.h"
 #include "nicd/nicd.h"
 #include "nicd/sysfs.h"
 
-#define LOOK_SECONDS 1.
+#define SOON_SECONDS 0.05 /* what changes together is one look */
 #define SECOND_NS 1000000000ULL
 
 struct nicd {
     struct nicd_conf conf;
     char node[SF_REPORT_NAME_MAX];
     struct ev_loop *loop;
-    ev_timer timer;
+    ev_timer timer, soon;
+    ev_io links;
     ev_signal sigterm, sigint;
     struct sysfs *source;
     struct nics *nics;
@@ -44,6 +47,7 @@ struct nicd {
     struct clerk *clerk;
     struct sender *sender;
     struct pace pace;
+    uint64_t sent; /* reports, when we last looked */
     bool told_untold;
 };
 
@@ -73,13 +77,16 @@ static void log_records(const struct nicd *d)
 
 static void tell(struct nicd *d, uint64_t now)
 {
+    struct sender_stats stats;
     struct errbuf err;
 
+    sender_stats(d->sender, &stats);
+    if (stats.sent > d->sent)
+        repeat_over(&trouble);
+    d->sent = stats.sent;
     d->report.seq++;
     if (sender_put(d->sender, &d->report, &err) < 0)
         lost(err.text);
-    else
-        repeat_over(&trouble);
     pace_done(&d->pace, now);
 }
 
@@ -111,6 +118,18 @@ static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
     (void)loop;
     (void)events;
     look(t->data);
+}
+
+static void on_links(struct ev_loop *loop, ev_io *io, int events)
+{
+    struct nicd *d = io->data;
+
+    (void)events;
+    links_drain(io->fd);
+    if (!ev_is_active(&d->soon)) {
+        ev_timer_set(&d->soon, SOON_SECONDS, 0.);
+        ev_timer_start(loop, &d->soon);
+    }
 }
 
 /* ---- start and end ------------------------------------------------------- */
@@ -160,6 +179,26 @@ static int open_sender(struct nicd *d, struct errbuf *err)
     return d->sender ? 0 : -1;
 }
 
+/* Of this machine's interfaces; of a tree elsewhere the kernel knows nothing.
+ */
+static void watch_links(struct nicd *d)
+{
+    struct errbuf err;
+    int fd;
+
+    if (d->conf.root)
+        return;
+    fd = links_open(&err);
+    if (fd < 0) {
+        log_info("%s", err.text);
+        return;
+    }
+    ev_init(&d->soon, on_timer);
+    ev_io_init(&d->links, on_links, fd, EV_READ);
+    d->soon.data = d->links.data = d;
+    ev_io_start(d->loop, &d->links);
+}
+
 static int start(struct nicd *d, struct errbuf *err)
 {
     const struct nicd_conf *c = &d->conf;
@@ -180,7 +219,8 @@ static int start(struct nicd *d, struct errbuf *err)
     memcpy(d->report.node, d->node, sizeof(d->node));
     d->pace = (struct pace){.every = (uint64_t)c->health_interval * SECOND_NS,
                             .least = SECOND_NS / 2};
-    ev_timer_init(&d->timer, on_timer, 0., LOOK_SECONDS);
+    watch_links(d);
+    ev_timer_init(&d->timer, on_timer, 0., (double)c->look_interval);
     d->timer.data = d;
     ev_timer_start(d->loop, &d->timer);
     watch_signal(d, &d->sigterm, SIGTERM);

@@ -14,7 +14,7 @@
 struct nicd_conf {
     char *node, *health, *munge, *root, *watch, *ignore, *behind, *rules;
     char *log_level;
-    long rail, health_interval, link_wait, vanish_after;
+    long rail, health_interval, look_interval, link_wait, vanish_after;
     bool syslog;
     struct nic_rules judge; /* of the file Rules */
 };

@@ -261,7 +261,8 @@ static struct known *add(struct sysfs *s, enum kind kind, const char *device,
     k->port = port;
     snprintf(k->device, sizeof(k->device), "%s", device);
     if (port)
-        snprintf(k->is.name, sizeof(k->is.name), "%.27s/%u", device, port);
+        snprintf(k->is.name, sizeof(k->is.name), "%.27s/%u", device,
+                 port % 1000u);
     else
         snprintf(k->is.name, sizeof(k->is.name), "%s", device);
     return k;

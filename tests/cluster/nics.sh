@@ -28,7 +28,7 @@ nics_write_confs() {
             HealthInterval=1 LinkWait=2 VanishAfter=3 ${NIC_CONF-} \
             >"$CLUSTER/etc.fabric/nicd.$k"
     done
-    printf '%s\n' Listen= User=nobody \
+    printf '%s\n' Listen= User=nobody ServiceUser=nobody \
         "MungeSocket=$CLUSTER/munge.ctl/munge.socket" \
         "SlurmConf=$CLUSTER/etc/slurm.conf" \
         "StateDir=$CLUSTER/switchmgr.state" StateInterval=1 \
@@ -39,8 +39,13 @@ nics_write_confs() {
         ${NIC_SWITCHMGR-} >"$CLUSTER/etc.fabric/switchmgr.conf"
 }
 
+# As an ordinary user without any right, as its unit does.
 nics_start_nicd() { # NODE
-    fabric_program "$1" "nicd.$1.log" nicd -f "$CLUSTER/etc.fabric/nicd.$1"
+    local as=()
+    command -v setpriv >/dev/null && as=(setpriv --reuid=nobody --clear-groups
+        --no-new-privs --inh-caps=-all --bounding-set=-all)
+    fabric_daemon "$1" "nicd.$1.log" "${as[@]}" \
+        "$STAGE/libexec/slurm-fabric/nicd" -f "$CLUSTER/etc.fabric/nicd.$1"
 }
 
 nics_up() {

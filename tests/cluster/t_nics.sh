@@ -88,6 +88,23 @@ case_half_the_width_is_shown_and_drains_nobody() { # SL-24
     settled
 }
 
+case_errors_are_shown_with_rate_and_limit() { # SL-24
+    local n=0
+    settled
+    while ! fabric_is n2 degraded && [ $n -lt 60000 ]; do
+        nic_set "$CLUSTER/nic.n2" mlx5_0 1 counters/symbol_error $((n += 500))
+        sleep 1
+    done
+    says 'mlx5_0/1 symbol errors [0-9]+/s > 10/s' n2 || fail "why: $out"
+    capture scontrol show node n2
+    assert_output 'Extra=.*why=mlx5_0/1_symbol_errors_[0-9]+/s_>'
+    state_is n2 idle || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
+    told_once n2 degraded
+    nic_set "$CLUSTER/nic.n2" mlx5_0 1 counters/symbol_error 0 # a new driver
+    wait_for 120 fabric_is n2 up
+    settled
+}
+
 case_a_management_interface_is_left_alone() { # SL-24
     settled
     nic_write "$CLUSTER/nic.n0/sys/class/net/eth0/operstate" down
