@@ -291,6 +291,9 @@
 #define SF_LINKSRC_PORTS_MAX 256
 #define SF_LINKSRC_XBARS_MAX 4096
 
+/* The web page: a host's name with its port, NUL included. */
+#define SF_PAGE_HOST_MAX 264
+
 /* History of links: links, a link's name (a node, a slash and its rail) and
  * the path of a file, NUL included; bytes of the file of names (a line of each
  * at most 110). */

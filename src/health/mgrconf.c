@@ -26,6 +26,7 @@ static const struct conf_key keys[] = {
     TEXT("ControlGroup", control_group),
     TEXT("MetricsListen", metrics_listen),
     TEXT("MetricsPath", metrics_path),
+    TEXT("MetricsHosts", metrics_hosts),
     TEXT("StateDir", state_dir),
     TEXT("HealthTable", health_table),
     TEXT("Elanhosts", elanhosts),

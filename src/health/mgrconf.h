@@ -31,6 +31,7 @@ struct mgrconf {
     bool check_source;
     /* control, metrics, files */
     char *control_socket, *control_group, *metrics_listen, *metrics_path;
+    char *metrics_hosts;
     char *state_dir, *health_table, *elanhosts, *slurm_conf;
     long table_interval, state_interval, history_links;
     /* judging */

@@ -3,16 +3,19 @@
  * Prometheus text and the web page over HTTP, on a local address.  A scrape
  * reads what is in memory and asks nobody; nothing is changed by HTTP.
  */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "switchmgrd/collector.h"
 #include "switchmgrd/page.h"
+#include "switchmgrd/page_host.h"
 
 #if MHD_VERSION < 0x00097002
 #define MHD_Result int
@@ -23,6 +26,8 @@
 struct metrics {
     struct collector *collector;
     struct MHD_Daemon *daemon;
+    char own[SF_PAGE_HOST_MAX]; /* this machine's name */
+    bool host_told;
     ev_io io;
     ev_timer timer; /* its timeouts */
 };
@@ -249,6 +254,8 @@ static MHD_Result answer(struct MHD_Connection *c, unsigned status,
     return rc;
 }
 
+#define MISDIRECTED 421
+
 /* Nothing but the page's own files is loaded, run or asked by it. */
 #define POLICY                                                                 \
     "default-src 'none'; script-src 'self'; style-src 'self'; "                \
@@ -274,12 +281,26 @@ static MHD_Result answer_page(struct MHD_Connection *c,
     return rc;
 }
 
+/* A name that is not ours leads here only when somebody has made it do so. */
+static bool for_us(struct metrics *m, struct MHD_Connection *c)
+{
+    const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+
+    if (page_host_ok(host, m->own, m->collector->conf.metrics_hosts))
+        return true;
+    if (!m->host_told)
+        log_warn("SF-E709 a request for another host was refused; if it is a "
+                 "name of this one, put it into MetricsHosts");
+    m->host_told = true;
+    return false;
+}
+
 static MHD_Result on_request(void *arg, struct MHD_Connection *c,
                              const char *url, const char *method,
                              const char *version, const char *data,
                              size_t *size, void **state)
 {
-    const struct metrics *m = arg;
+    struct metrics *m = arg;
     const char *path = m->collector->conf.metrics_path
                            ? m->collector->conf.metrics_path
                            : "/metrics";
@@ -289,6 +310,11 @@ static MHD_Result on_request(void *arg, struct MHD_Connection *c,
 
     if (strcmp(method, "GET") != 0 || *size)
         return MHD_NO;
+    if (!for_us(m, c))
+        return answer(c, MISDIRECTED, "text/plain",
+                      strdup("not a name of this host: MetricsHosts= has "
+                             "those that are\n"),
+                      58);
     if (strcmp(url, path) != 0 &&
         page_get(m->collector->page, m->collector, url, &page))
         return answer_page(c, &page);
@@ -348,6 +374,7 @@ struct metrics *metrics_open(struct collector *n, struct errbuf *err)
         return NULL;
     }
     m->collector = n;
+    gethostname(m->own, sizeof(m->own) - 1);
     n->page = page_new();
     if (!n->page) {
         errprintf(err, "out of memory");

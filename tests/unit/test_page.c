@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The web page's answers: by which names it may be asked for, what stands at
+ * which path, and what of the fabric and its health is told.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "page_bed.h"
+
+static void only_own_names_and_addresses_are_served(void **state)
+{
+    static const struct {
+        const char *host, *list;
+        bool good;
+    } cases[] = {
+        {NULL, NULL, true},
+        {"127.0.0.1", NULL, true},
+        {"127.0.0.1:9839", NULL, true},
+        {"10.1.2.3:80", NULL, true},
+        {"[::1]", NULL, true},
+        {"[::1]:9839", NULL, true},
+        {"localhost:9839", NULL, true},
+        {"LocalHost", NULL, true},
+        {"ctl", NULL, true},
+        {"CTL:1", NULL, true},
+        {"ctl.evil.example", NULL, false},
+        {"ctlx", NULL, false},
+        {"ct", NULL, false},
+        {"evil.example:9839", NULL, false},
+        {"evil.example", "fabric.site,ctl.site", false},
+        {"fabric.site", "fabric.site,ctl.site", true},
+        {"CTL.site:443", " fabric.site, ctl.site ", true},
+        {"fabric.site,ctl.site", "fabric.site,ctl.site", false},
+        {"", NULL, false},
+        {"", "", false},
+        {":80", ",", false},
+        {"[::1", NULL, false},
+        {"[]", NULL, false},
+        {"[]:80", NULL, false},
+        {"[evil.example]", NULL, false},
+        {"::1", NULL, false},
+        {"127.0.0.1.evil.example", NULL, false},
+        {"127.0.0.1:80.evil.example", NULL, false},
+        {"127.0.0.1@evil.example", NULL, false},
+        {"0x7f.1", NULL, false},
+    };
+    char longer[2 * SF_PAGE_HOST_MAX];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (page_host_ok(cases[i].host, "ctl", cases[i].list) != cases[i].good)
+            fail_msg("%s of %s", cases[i].host, cases[i].list);
+    }
+    memset(longer, 'a', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
+    assert_false(page_host_ok(longer, "ctl", longer));
+    assert_false(page_host_ok("evil", "", NULL)); /* who has no name */
+}
+
+static void paths_are_its_own_and_no_others(void **state)
+{
+    static const char *const good[] = {"/",
+                                       "/page.css",
+                                       "/page.js",
+                                       "/fabric.json",
+                                       "/health.json",
+                                       "/day/n1",
+                                       "/day/",
+                                       "/year/../../etc"};
+    static const char *const bad[] = {"",
+                                      "//",
+                                      "/page.html",
+                                      "/page.js/",
+                                      "/../etc/passwd",
+                                      "/health.json?x",
+                                      "/days/n1",
+                                      "/day"};
+    struct page_bed *b = *state;
+    struct page_answer a;
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_true(page_get(b->page, &b->n, good[i], &a));
+        assert_int_equal(strlen(a.text), a.len);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_false(page_get(b->page, &b->n, bad[i], &a));
+    /* No link is a file. */
+    assert_true(page_get(b->page, &b->n, "/year/../../etc", &a));
+    assert_string_equal(a.text, "{}");
+}
+
+static struct json_object *get(struct page_bed *b, const char *path)
+{
+    struct page_answer a;
+    struct errbuf err;
+    struct json_object *o;
+
+    assert_true(page_get(b->page, &b->n, path, &a));
+    o = jsonx_parse(a.text, a.len, &err);
+    assert_non_null(o);
+    return o;
+}
+
+static void before_there_is_a_map_nothing_is_told_of_one(void **state)
+{
+    struct page_bed *b = *state;
+    struct json_object *o = get(b, "/fabric.json");
+    size_t n = 1;
+
+    assert_non_null(jsonx_array(o, "hosts", &n));
+    assert_int_equal(n, 0);
+    json_object_put(o);
+}
+
+static void the_fabric_is_told_with_names_and_cables(void **state)
+{
+    static const char map[] = "host n0 0060dd000000\nhost n1 0060dd000001\n"
+                              "xbar leaf0 4\nxbar leaf1 4\n"
+                              "cable n0 leaf0:0\ncable n1 leaf1:2\n"
+                              "cable leaf0:3 leaf1:3\n";
+    struct page_bed *b = *state;
+    struct errbuf err;
+    struct net *net = net_parse("map", map, strlen(map), &err);
+    struct json_object *o;
+
+    assert_non_null(net);
+    page_take_net(b->page, net);
+    o = get(b, "/fabric.json");
+    assert_string_equal(
+        json_object_to_json_string_ext(jsonx_array(o, "hosts", &(size_t){0}),
+                                       JSON_C_TO_STRING_PLAIN),
+        "[[\"n0\",0,0],[\"n1\",1,2]]");
+    assert_string_equal(
+        json_object_to_json_string_ext(jsonx_array(o, "links", &(size_t){0}),
+                                       JSON_C_TO_STRING_PLAIN),
+        "[[0,3,1,3]]");
+    json_object_put(o);
+    o = get(b, "/health.json");
+    assert_int_equal(json_object_get_int(json_object_object_get(o, "fabric")),
+                     1);
+    json_object_put(o);
+    page_take_net(b->page, net); /* the same again is no news */
+    page_bed_now += 10000;
+    o = get(b, "/health.json");
+    assert_int_equal(json_object_get_int(json_object_object_get(o, "fabric")),
+                     1);
+    json_object_put(o);
+    net_free(net);
+}
+
+/* What Slurm was told, maintenance and the caps as they stand. */
+static void a_fault_is_told_with_what_became_of_it(void **state)
+{
+    static const struct {
+        uint32_t flags;
+        bool in_slurm, maintenance;
+        const char *told;
+    } cases[] = {
+        {0, false, false, "not a node of Slurm"},
+        {0, true, false, "not drained"},
+        {0, true, true, "maintenance: not drained"},
+        {REC_NODE_OWN_DRAIN | REC_NODE_DRAIN, true, false,
+         "drained by the fabric"},
+        {REC_NODE_DRAIN, true, false, "drained by somebody else"},
+        {REC_NODE_CAPPED, true, false, "drain held back by the caps"},
+        {REC_NODE_UNDONE, true, false, "drain taken back by an administrator"},
+    };
+    struct page_bed *b = *state;
+    struct collector_peer *p = page_bed_peer(b, "n1");
+    size_t n;
+
+    page_bed_says(b, 1, SEEN_DOWN, "no link");
+    b->n.updater.capped = 3;
+    b->n.updater.own_drains = 2;
+    b->n.conf.drain_max = 8;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct json_object *o, *host;
+
+        p->flags = cases[i].flags;
+        p->in_slurm = cases[i].in_slurm;
+        p->maintenance = cases[i].maintenance;
+        page_bed_now += 1000; /* not the same look */
+        o = get(b, "/health.json");
+        host = json_object_array_get_idx(jsonx_array(o, "hosts", &n), 0);
+        assert_string_equal(jsonx_str(host, "state", 64), "down");
+        assert_string_equal(jsonx_str(host, "why", 64), "no link");
+        assert_string_equal(jsonx_str(host, "slurm", 64), cases[i].told);
+        jsonx_array(o, "maintenance", &n);
+        assert_int_equal(n, cases[i].maintenance);
+        assert_int_equal(
+            json_object_get_int(json_object_object_get(o, "capped")), 3);
+        assert_int_equal(
+            json_object_get_int(json_object_object_get(o, "drained")), 2);
+        assert_int_equal(
+            json_object_get_int(json_object_object_get(o, "drain_max")), 8);
+        json_object_put(o);
+    }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, page_bed_up, page_bed_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(only_own_names_and_addresses_are_served),
+        TEST(paths_are_its_own_and_no_others),
+        TEST(before_there_is_a_map_nothing_is_told_of_one),
+        TEST(the_fabric_is_told_with_names_and_cables),
+        TEST(a_fault_is_told_with_what_became_of_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
