@@ -141,8 +141,14 @@ const fit = (text, w) => text.length * 6.4 <= w - 4 ? text : text.slice(0, Math.
 function layers() {
   const rows = net.levels.slice(1).reverse(), W = 62, H = 26, GAP = 14;
   const per = Math.max(1, ...net.levels[1] ? net.levels[1].map(x => x.hosts.length) : [1]);
-  const across = Math.min(per, 4), leaf = Math.max(W, across * 30) + GAP;
-  const width = Math.max(320, (net.levels[1] || []).length * leaf, ...rows.map(r => r.length * (W + GAP)));
+  // As many nodes side by side below a leaf as leave the picture its width.
+  let across = Math.min(per, 4), width;
+  for (; across > 0; across--) {
+    const leaf = Math.max(W, across * 30) + GAP;
+    width = Math.max(280, (net.levels[1] || []).length * leaf, ...rows.map(r => r.length * (W + GAP)));
+    if (width <= $("map").clientWidth) break;
+  }
+  if (!across) return null;
   const deep = Math.ceil(per / across), top = 24;
   const height = top + rows.length * 120 + deep * 22;
   const s = svg("svg", { width, height, viewBox: "0 0 " + width + " " + height, role: "group", "aria-label": "All switches and nodes" });
@@ -317,7 +323,7 @@ function draw() {
     $("map").replaceChildren(el("p", { class: "dim" }, "No map of the fabric yet: no mapper leads, or TopologyMap= names no file. Nothing is known of it, which does not mean that it is down."));
     return;
   }
-  $("map").replaceChildren(net.xbars.length <= DRAWN_MAX ? layers() : grouped(), ...loose());
+  $("map").replaceChildren((net.xbars.length <= DRAWN_MAX && layers()) || grouped(), ...loose());
   $("names").replaceChildren(...[...net.xbars, ...net.hosts].slice(0, 10000).map(o => el("option", { value: o.name })));
 }
 
@@ -421,7 +427,7 @@ function faults() {
   const kids = list.slice(0, 100).map(i => {
     const o = net.nodes.get(i.name) || net.ends.get(i.name);
     const d = el("div", { class: "fault " + i.state });
-    d.append(el("p", {}, o ? link_to(o) : el("strong", {}, i.name + (i.peer ? " \u2013 " + i.peer : "")), " " + WORDS[i.state] + (i.rail ? " on rail " + i.rail : "")));
+    d.append(el("p", {}, o ? link_to(o) : el("strong", {}, i.slurm || !i.peer ? i.name : i.name + " \u2013 " + i.peer), " " + WORDS[i.state] + (i.rail ? " on rail " + i.rail : "") + (i.slurm && i.peer ? " at " + i.peer : "")));
     if (i.why) d.append(el("p", {}, i.why));
     d.append(el("p", { class: "dim" }, "since " + clock(i.since) + " (" + ago(i.since) + ")" + (i.slurm ? "; Slurm: " + i.slurm : "")));
     return d;
@@ -461,6 +467,7 @@ async function turn() {
     take_health();
     if (fresh) draw();
     for (const p of painted) p();
+    if (fresh) performance.mark("fabric drawn");
     faults(); words(); detail();
     document.body.dataset.ready = String(version);
   } catch (e) {
@@ -483,6 +490,14 @@ $("find").addEventListener("submit", ev => {
 });
 document.addEventListener("keydown", ev => {
   if (ev.key === "/" && ev.target.tagName !== "INPUT") { ev.preventDefault(); $("q").focus(); }
+});
+let wide = innerWidth;
+addEventListener("resize", () => {
+  if (!net || wide === innerWidth) return;
+  wide = innerWidth;
+  draw();
+  if (picked) pick(picked);
+  for (const p of painted) p();
 });
 turn();
 })();

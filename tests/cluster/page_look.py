@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Looks at the page in headless Chromium over its DevTools pipe.
 
-    page_look.py URL WIDTHxHEIGHT OUT.png [EXPRESSION]
+    page_look.py URL WIDTHxHEIGHT OUT.png [EXPRESSION..]
 
 Waits until the page has drawn the fabric and EXPRESSION (JavaScript, true when
-there is none) is true, then takes a screenshot.  Prints console errors and
-exceptions and fails if there were any."""
+there is none) is true, then takes a screenshot, and says "seen 1"; then for the
+next one, on the same page.  Prints when the browser painted first and when the
+fabric was drawn (ms since the navigation, by the browser's own performance
+entries), console errors and exceptions, and fails if there were any of these.
+PAGE_PATIENCE: seconds to wait for each."""
 import base64
 import json
 import os
@@ -16,7 +19,10 @@ import sys
 import tempfile
 import time
 
-PATIENCE = 90
+PATIENCE = int(os.environ.get("PAGE_PATIENCE", "90"))
+PAINTS = """JSON.stringify([...performance.getEntriesByType("paint"),
+    ...performance.getEntriesByName("fabric drawn")].map(
+        e => e.name + " " + Math.round(e.startTime) + " ms"))"""
 
 
 class Browser:
@@ -78,7 +84,20 @@ class Browser:
                 self.wrong.append(p["entry"]["text"])
 
 
-def look(browser, url, width, height, out, expression):
+def wait_true(browser, s, expression):
+    wanted = "Boolean(document.body && document.body.dataset.ready && (%s))" \
+        % expression
+    until = time.monotonic() + PATIENCE
+    while not browser.ask("Runtime.evaluate", s, expression=wanted)[
+            "result"].get("value"):
+        if time.monotonic() > until:
+            browser.wrong.append("never true: " + wanted)
+            return False
+        select.select([], [], [], 0.2)
+    return True
+
+
+def look(browser, url, width, height, out, expressions):
     target = browser.ask("Target.createTarget", url="about:blank")["targetId"]
     s = browser.ask("Target.attachToTarget", targetId=target,
                     flatten=True)["sessionId"]
@@ -90,18 +109,17 @@ def look(browser, url, width, height, out, expression):
         browser.ask("Emulation.setEmulatedMedia", s, features=[
             {"name": "prefers-color-scheme", "value": "dark"}])
     browser.ask("Page.navigate", s, url=url)
-    wanted = "Boolean(document.body && document.body.dataset.ready && (%s))" \
-        % (expression or "true")
-    until = time.monotonic() + PATIENCE
-    while not browser.ask("Runtime.evaluate", s, expression=wanted)[
-            "result"].get("value"):
-        if time.monotonic() > until:
-            browser.wrong.append("never true: " + wanted)
+    for i, expression in enumerate(expressions or ["true"]):
+        good = wait_true(browser, s, expression)
+        shot = browser.ask("Page.captureScreenshot", s, format="png")["data"]
+        name = out if i == 0 else out.replace(".png", "-%d.png" % (i + 1))
+        with open(name, "wb") as f:
+            f.write(base64.b64decode(shot))
+        if not good:
             break
-        select.select([], [], [], 0.2)
-    shot = browser.ask("Page.captureScreenshot", s, format="png")["data"]
-    with open(out, "wb") as f:
-        f.write(base64.b64decode(shot))
+        print("seen %d" % (i + 1), flush=True)
+    paints = browser.ask("Runtime.evaluate", s, expression=PAINTS)
+    print("; ".join(json.loads(paints["result"]["value"])))
     said = browser.ask("Runtime.evaluate", s,
                        expression="document.getElementById('sum').textContent")
     print(said["result"].get("value"))
@@ -113,8 +131,7 @@ def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(profile, width, height)
         try:
-            look(browser, url, width, height, out,
-                 sys.argv[4] if len(sys.argv) > 4 else None)
+            look(browser, url, width, height, out, sys.argv[4:])
         finally:
             try:
                 browser.ask("Browser.close")
