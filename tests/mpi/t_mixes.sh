@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Random mixes of calls (random_mix) in worlds whose connections work as badly
-# as they may (shaky.so), by seed.  MIXES_FIRST and MIXES_RUNS say which seeds,
+# Random mixes of calls (random_mix; of one-sided ones, rma_mix) in worlds whose
+# connections work as badly as they may (shaky.so), by seed.  MIXES_FIRST and MIXES_RUNS say which seeds,
 # MIXES_ROUNDS how long each is; `make soak-mpi` has many.
 . "$(dirname "$0")/lib.sh"
 first=${MIXES_FIRST:-1} runs=${MIXES_RUNS:-3} rounds=${MIXES_ROUNDS:-25}
@@ -14,24 +14,25 @@ need_both random_mix
 [ -e "$dir/shaky.so" ] || skip_all "no shaky.so"
 
 # The world, and what else is different, come from the seed as well: every
-# fourth through shared memory, every fifth as external32.
-case_by_seed()
+# fourth through shared memory, every fifth as external32 (which has no windows).
+case_by_seed() # PROGRAM SEED
 {
-    local seed=$1 world shm data=native
+    local prog=$1 seed=$2 world shm data=native
     read -ra world <<<"${worlds[seed % ${#worlds[@]}]}"
     shm=$((seed % 4 == 0))
-    [ $((seed / 5 % 5)) = 4 ] && data=external32
+    [ "$prog" = random_mix ] && [ $((seed / 5 % 5)) = 4 ] && data=external32
     SHAKY_SEED=$seed IMPI_SHM=$shm SLURM_IMPI_DATA=$data "${limited[@]}" 300 \
-        "$dir/bare_world" "${world[@]}" -- "$dir/random_mix" "$seed" "$rounds" \
-        >"$TMPDIR/out" 2>&1 && grep -q "^PASS random_mix" "$TMPDIR/out"
+        "$dir/bare_world" "${world[@]}" -- "$dir/$prog" "$seed" "$rounds" \
+        >"$TMPDIR/out" 2>&1 && grep -q "^PASS $prog" "$TMPDIR/out"
     local code=$?
     [ $code = 0 ] || echo "again: SF_TOP_BUILDDIR=$SF_TOP_BUILDDIR" \
         "MIXES_FIRST=$seed MIXES_RUNS=1 MIXES_ROUNDS=$rounds $0" \
         >"$TMPDIR/out.again"
-    report $code "seed $seed in ${world[*]}"
+    report $code "$prog, seed $seed in ${world[*]}"
 }
 
 for ((seed = first; seed < first + runs; seed++)); do
-    case_by_seed "$seed"
+    case_by_seed random_mix "$seed"
+    case_by_seed rma_mix "$seed"
 done
 finish

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# One-sided communication in worlds of several IMPI clients on this machine,
+# without Slurm: windows, epochs, operations, datatypes, targets that are out of
+# MPI, processes that die.
+. "$(dirname "$0")/lib.sh"
+export BARE_FRONT=$front
+
+# case_run TITLE NAME CLIENTS... [-- ARGUMENTS]: it says PASS in that world.
+case_run()
+{
+    local title=$1 name=$2 world=()
+    shift 2
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        world+=("$1")
+        shift
+    done
+    "${limited[@]}" 120 "$dir/bare_world" "${world[@]}" -- "$dir/$name" "${@:2}" \
+        >"$TMPDIR/out" 2>&1 && grep -q "^PASS $name" "$TMPDIR/out"
+    report $? "$title: $name in ${world[*]}${2:+, ${*:2}}"
+}
+
+# All wait for ever where the target's help is needed.
+case_target_is_out_of_mpi() # FLAVOR CLIENTS..
+{
+    rm -f "$TMPDIR/fifo"
+    mkfifo "$TMPDIR/fifo"
+    case_run target_is_out_of_mpi rma_passive "${@:2}" -- "$TMPDIR/fifo" "$1"
+}
+
+# The job ends, the launcher says of whom, and of shared memory nothing is left.
+case_death_ends_all() # WHO CLIENTS..
+{
+    local title=death_in_an_epoch_ends_all rc
+    if ! unshare -m true 2>/dev/null; then
+        skipped "$title: $*" "no namespaces"
+        return
+    fi
+    # shellcheck disable=SC2016
+    "${limited[@]}" 60 unshare -m bash -c '
+        mount -t tmpfs none /dev/shm || exit 98
+        "${@:2}"
+        rc=$?
+        ls -A /dev/shm >"$1"
+        exit $rc' - "$TMPDIR/left" "$dir/bare_world" "${@:2}" -- \
+        "$dir/rma_death" "$1" >"$TMPDIR/out" 2>&1
+    rc=$?
+    [ $rc = 1 ] && grep -qE "rank [0-9]+ vanished" "$TMPDIR/out" &&
+        ! grep -q "^PASS" "$TMPDIR/out" &&
+        [ -e "$TMPDIR/left" ] && [ ! -s "$TMPDIR/left" ]
+    report $? "$title: $*"
+}
+
+need_both rma_sync
+
+title=windows_of_all_processes
+for prog in rma_sync rma_ops rma_types rma_win; do
+    case_run $title $prog mpich:1 openmpi:1
+    case_run $title $prog mpich:2 openmpi:2
+    case_run $title $prog -i mpich:2 openmpi:1 mpich:2
+done
+title=windows_by_tcp_as_between_machines
+export IMPI_SHM=0
+for prog in rma_sync rma_ops rma_types; do
+    case_run $title $prog -i openmpi:2 mpich:1
+done
+unset IMPI_SHM
+title=what_a_library_alone_gets_wrong
+case_run $title rma_win openmpi:1 mpich:2 -- our_classes our_bases
+title=windows_by_mpif_h_and_mpi_f08
+for prog in rma_fold rma_f08; do
+    if [ -x "$dir/$prog.mpich" ] && [ -x "$dir/$prog.openmpi" ]; then
+        case_run $title $prog mpich:2 openmpi:1
+    else
+        skipped "$title: $prog" "no Fortran compiler for both"
+    fi
+done
+for flavor in create allocate; do
+    case_target_is_out_of_mpi $flavor mpich:2 openmpi:1
+    case_target_is_out_of_mpi $flavor openmpi:1 mpich:2
+    IMPI_SHM=0 case_target_is_out_of_mpi $flavor mpich:1 openmpi:1
+done
+for who in target origin holder fence; do
+    case_death_ends_all $who mpich:2 openmpi:2
+    case_death_ends_all $who -i openmpi:2 mpich:1
+done
+finish
