@@ -43,6 +43,8 @@ static inline int keyval_of_fortran(int keyval)
 /* Nothing in Open MPI has a window of MPI_Win_create on one process alone, only
  * of MPI_Win_allocate. */
 #define WINDOW_OF_OTHERS_MEMORY 0
+/* A receive whose type has an extent but no bytes ends no program. */
+#define RECV_OF_EMPTY_TYPE_FAILS 0
 
 static inline MPI_Group group_from_index(uint32_t index)
 {
@@ -61,6 +63,7 @@ static inline uint32_t group_to_index(MPI_Group group)
 
 #define IMPI_FAMILY_NAME "MPICH"
 #define WINDOW_OF_OTHERS_MEMORY 1
+#define RECV_OF_EMPTY_TYPE_FAILS 1 /* data_spare_empty() */
 #define HANDLE_INDEX_MAX 0x00ffffffu
 
 /* A keyval of MPI's own: those of Fortran are even, one more than C's. */

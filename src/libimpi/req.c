@@ -177,7 +177,8 @@ static int post_native(struct req *r, const struct message *m, int peer)
     int rc, count = m->count;
     MPI_Datatype type = m->type;
 
-    data_spare_empty(&count, &type);
+    if (RECV_OF_EMPTY_TYPE_FAILS)
+        data_spare_empty(&count, &type);
     rc = impi_real.Irecv(m->buf, count, type, peer, m->tag, m->comm->p2p,
                          &r->native);
     r->raised = rc != MPI_SUCCESS;
@@ -445,15 +446,12 @@ bool req_poll(struct req *r)
             take_coll(r);
         return r->done;
     }
-    if (r->rma) {
-        if (win_op_done(r->rma))
-            take_rma(r);
-        return r->done;
-    }
     if (r->in_core && r->core.done)
         take_core(r);
     else if (r->native != MPI_REQUEST_NULL)
         poll_native(r);
+    else if (unlikely(r->rma != NULL) && win_op_done(r->rma))
+        take_rma(r);
     return r->done;
 }
 
