@@ -58,6 +58,7 @@ struct peer {
     uint32_t completes;
 };
 
+/* Of the own memory; those of a window in the order of their addresses. */
 struct piece {
     uint8_t *base;
     uint64_t size;
@@ -297,18 +298,23 @@ static bool overlap(const struct piece *p, uintptr_t base, uint64_t size)
 int impi_rma_win_attach(struct impi_rma_win *win, void *base, uint64_t size)
 {
     struct piece *more;
+    size_t at = 0;
 
     for (size_t i = 0; i < win->npieces; i++) {
         if (overlap(&win->pieces[i], (uintptr_t)base, size)) {
             errno = EEXIST;
             return -1;
         }
+        if ((uintptr_t)win->pieces[i].base < (uintptr_t)base)
+            at = i + 1;
     }
     more = realloc(win->pieces, (win->npieces + 1) * sizeof(*more));
     if (!more)
         return -1;
     win->pieces = more;
-    more[win->npieces++] = (struct piece){base, size};
+    memmove(more + at + 1, more + at, (win->npieces - at) * sizeof(*more));
+    more[at] = (struct piece){base, size};
+    win->npieces++;
     return 0;
 }
 
@@ -320,9 +326,12 @@ int impi_rma_win_memory(struct impi_rma_win *win, void *base, uint64_t size)
 int impi_rma_win_detach(struct impi_rma_win *win, const void *base)
 {
     for (size_t i = 0; i < win->npieces; i++) {
-        if (win->pieces[i].base != base)
+        struct piece *p = &win->pieces[i];
+
+        if (p->base != base)
             continue;
-        win->pieces[i] = win->pieces[--win->npieces];
+        win->npieces--;
+        memmove(p, p + 1, (win->npieces - i) * sizeof(*p));
         return 0;
     }
     errno = ENOENT;
@@ -341,21 +350,34 @@ static bool in_piece(const struct piece *p, const struct impi_rma_type *type,
     return true;
 }
 
+/* The piece at *i and those that follow it without a gap, as one; *i: the one
+ * behind them. */
+static struct piece take_neighbours(const struct impi_rma_win *win, size_t *i)
+{
+    struct piece all = win->pieces[(*i)++];
+
+    while (*i < win->npieces && win->pieces[*i].base == all.base + all.size)
+        all.size += win->pieces[(*i)++].size;
+    return all;
+}
+
 static bool in_memory(const struct impi_rma_win *win,
                       const struct impi_rma_type *type, const struct head *h,
                       uint8_t **at)
 {
+    size_t i = 0;
+
     *at = NULL;
     if (h->len == 0)
         return true;
-    for (size_t i = 0; i < win->npieces; i++) {
-        const struct piece *p = &win->pieces[i];
+    while (i < win->npieces) {
+        struct piece p = take_neighbours(win, &i);
         int64_t disp = h->disp;
 
         if (win->dynamic &&
-            __builtin_sub_overflow(disp, (int64_t)(intptr_t)p->base, &disp))
+            __builtin_sub_overflow(disp, (int64_t)(intptr_t)p.base, &disp))
             continue;
-        if (in_piece(p, type, h, disp, at))
+        if (in_piece(&p, type, h, disp, at))
             return true;
     }
     return false;
@@ -456,6 +478,13 @@ static void refuse(struct impi_rma *rma, uint32_t peer, const struct head *h,
     tell(rma, peer, &answer, NULL, 0);
 }
 
+/* Nothing is changed; the origin hears of it. */
+static int no_memory(struct impi_rma *rma, uint32_t peer, const struct head *h)
+{
+    refuse(rma, peer, h, IMPI_RMA_ERR_NO_MEM);
+    return 0;
+}
+
 static void answer(struct impi_rma *rma, uint32_t peer, const struct head *h,
                    const void *data, size_t len)
 {
@@ -523,7 +552,6 @@ static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
 {
     const struct impi_rma_type *type;
     uint8_t *at, *old = NULL;
-    int rc;
 
     if (find_type(win->rma, peer, h, &type, err) < 0)
         return -1;
@@ -537,17 +565,23 @@ static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
         refuse(win->rma, peer, h, IMPI_RMA_ERR_RANGE);
         return 0;
     }
+    if (h->kind == IMPI_RMA_GET && !type) {
+        if (h->id)
+            answer(win->rma, peer, h, at, h->len);
+        return 0;
+    }
     if (has_result(h->kind)) {
         old = malloc(h->len + 1);
         if (!old)
-            return -1;
+            return no_memory(win->rma, peer, h);
         load(type, h, at, old);
     }
-    rc = change(type, h, at, data);
-    if (rc == 0 && h->id)
+    if (change(type, h, at, data) < 0)
+        no_memory(win->rma, peer, h);
+    else if (h->id)
         answer(win->rma, peer, h, old, old ? h->len : 0);
     free(old);
-    return rc;
+    return 0;
 }
 
 static int take_type(struct impi_rma *rma, uint32_t peer, const struct head *h,
@@ -660,7 +694,7 @@ static int take_result(struct impi_rma_win *win, uint32_t member,
     if (!op || len != op->len)
         return broke(err, "an answer fits no operation");
     if (len > 0)
-        memcpy(op->result, data, len);
+        memmove(op->result, data, len); /* of its own window perhaps */
     end_op(op, IMPI_RMA_OK);
     return 0;
 }
@@ -670,7 +704,7 @@ static int take_refusal(struct impi_rma_win *win, uint32_t member,
 {
     struct impi_rma_op *op = h->id ? find_op(win, member, h->id) : NULL;
 
-    if ((h->id && !op) || h->op == IMPI_RMA_OK || h->op > IMPI_RMA_ERR_OP)
+    if ((h->id && !op) || h->op == IMPI_RMA_OK || h->op > IMPI_RMA_ERR_NO_MEM)
         return broke(err, "a refusal fits no operation");
     if (op)
         end_op(op, h->op);

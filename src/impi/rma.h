@@ -44,7 +44,7 @@ struct impi_rma *impi_rma_create(uint32_t rank, uint32_t nprocs,
 void impi_rma_destroy(struct impi_rma *rma);
 
 /* A message of `peer`.  0, or -1 with errno: EPROTO it broke the protocol
- * (err says how), ENOMEM. */
+ * (err says how), ENOMEM: a datatype of its cannot be kept. */
 int impi_rma_input(struct impi_rma *rma, uint32_t peer, const void *msg,
                    size_t len, struct errbuf *err);
 
@@ -59,8 +59,8 @@ struct impi_rma_win *impi_rma_win_create(struct impi_rma *rma, uint64_t id,
 void impi_rma_win_free(struct impi_rma_win *win);
 
 /* The own memory: base and size, displacements are bytes from base (0 or -1
- * ENOMEM); or (dynamic) pieces that come and go, displacements are addresses.
- */
+ * ENOMEM); or (dynamic) pieces that come and go, displacements are addresses,
+ * and pieces without a gap between them are as one. */
 int impi_rma_win_memory(struct impi_rma_win *win, void *base, uint64_t size);
 void impi_rma_win_dynamic(struct impi_rma_win *win);
 /* 0, or -1 with errno: ENOMEM; EEXIST it overlaps; ENOENT no such piece. */
@@ -80,8 +80,9 @@ bool impi_rma_win_refused(struct impi_rma_win *win,
 
 enum impi_rma_error {
     IMPI_RMA_OK = 0,
-    IMPI_RMA_ERR_RANGE = 1, /* beyond the memory of the target */
-    IMPI_RMA_ERR_OP = 2,    /* no such operation for such elements */
+    IMPI_RMA_ERR_RANGE = 1,  /* beyond the memory of the target */
+    IMPI_RMA_ERR_OP = 2,     /* no such operation for such elements */
+    IMPI_RMA_ERR_NO_MEM = 3, /* the target cannot hold what it takes */
 };
 
 enum impi_rma_kind {

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/limits.h"
 #include "libimpi/coll.h"
@@ -511,26 +512,42 @@ static struct win *win_new(MPI_Comm comm)
     return NULL;
 }
 
-/* What a member tells all others. */
-enum { SAY_OK, SAY_UNIT, SAY_SIZE_HIGH, SAY_SIZE_LOW, SAY_N };
+/* What a member tells all others: how it went, and of its memory.  Numbers of
+ * errors are each library's own. */
+enum { WENT_WELL, WENT_OUT_OF_MEMORY, WENT_WRONG };
+enum { SAY_HOW, SAY_UNIT, SAY_SIZE_HIGH, SAY_SIZE_LOW, SAY_N };
 
-static int tell_all(struct win *w, bool good, MPI_Aint size, int unit)
+static int how_it_went(int rc)
+{
+    int class = MPI_SUCCESS;
+
+    if (rc == MPI_SUCCESS)
+        return WENT_WELL;
+    impi_real.Error_class(rc, &class);
+    return class == MPI_ERR_NO_MEM ? WENT_OUT_OF_MEMORY : WENT_WRONG;
+}
+
+/* rc: how it went here; returns how it went everywhere. */
+static int tell_all(struct win *w, int rc, MPI_Aint size, int unit)
 {
     uint64_t bytes = (uint64_t)size;
-    int own[SAY_N] = {good, unit, (int)(bytes >> 32), (int)(uint32_t)bytes};
-    int *all = calloc((size_t)w->c->size * SAY_N, sizeof(*all)), rc;
+    int own[SAY_N] = {how_it_went(rc), unit, (int)(bytes >> 32),
+                      (int)(uint32_t)bytes};
+    int *all = calloc((size_t)w->c->size * SAY_N, sizeof(*all)), told;
 
     if (!all)
-        return MPI_ERR_NO_MEM;
-    rc = coll_allgather_ints(w->c, own, SAY_N, all);
-    for (int i = 0; i < w->c->size && rc == MPI_SUCCESS; i++) {
+        be_die(1, "SF-E403: no memory for a window");
+    told = coll_allgather_ints(w->c, own, SAY_N, all);
+    rc = rc == MPI_SUCCESS ? told : rc;
+    for (int i = 0; i < w->c->size && told == MPI_SUCCESS; i++) {
         const int *m = all + (size_t)i * SAY_N;
 
         w->units[i] = m[SAY_UNIT];
         w->sizes[i] = (uint64_t)(uint32_t)m[SAY_SIZE_HIGH] << 32 |
                       (uint32_t)m[SAY_SIZE_LOW];
-        if (!m[SAY_OK])
-            rc = MPI_ERR_WIN;
+        if (rc == MPI_SUCCESS && m[SAY_HOW] != WENT_WELL)
+            rc =
+                m[SAY_HOW] == WENT_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_WIN;
     }
     free(all);
     return rc;
@@ -544,11 +561,27 @@ struct memory {
     int flavor;
 };
 
+/* MPICH 4.0.2 ends the program where its own allocation fails. */
+static bool has_room(MPI_Aint size)
+{
+    void *at = size == 0 ? NULL
+                         : mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (at == MAP_FAILED)
+        return false;
+    if (at)
+        munmap(at, (size_t)size);
+    return true;
+}
+
 /* The handle: a window of the library's own, of this process alone. */
 static int native_window(struct memory *m, MPI_Info info, MPI_Win *handle)
 {
     void *none;
 
+    if (m->flavor == MPI_WIN_FLAVOR_ALLOCATE && !has_room(m->size))
+        return MPI_ERR_NO_MEM;
     if (m->flavor == MPI_WIN_FLAVOR_ALLOCATE)
         return impi_real.Win_allocate(m->size, m->unit, info, MPI_COMM_SELF,
                                       &m->base, handle);
@@ -615,10 +648,7 @@ static int make(MPI_Comm comm, MPI_Comm own, MPI_Win handle, int rc,
         rc = register_memory(w, m);
     /* From here on others may come. */
     publish(w);
-    if (rc == MPI_SUCCESS)
-        rc = tell_all(w, true, m->size, m->unit);
-    else
-        tell_all(w, false, 0, 1);
+    rc = tell_all(w, rc, m->size, m->unit);
     *newwin = handle;
     if (rc == MPI_SUCCESS)
         return rc;
@@ -662,6 +692,7 @@ int impi_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info,
     rc = own_comm(comm, &own);
     if (rc != MPI_SUCCESS)
         return rc;
+    *newwin = MPI_WIN_NULL;
     rc = native_window(&m, info, newwin);
     return make(comm, own, *newwin, rc, &m, newwin);
 }
@@ -684,6 +715,7 @@ int impi_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info,
     rc = own_comm(comm, &own);
     if (rc != MPI_SUCCESS)
         return rc;
+    *newwin = MPI_WIN_NULL;
     rc = native_window(&m, info, newwin);
     *(void **)baseptr = m.base;
     return make(comm, own, *newwin, rc, &m, newwin);
@@ -703,6 +735,7 @@ int impi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *newwin)
     rc = own_comm(comm, &own);
     if (rc != MPI_SUCCESS)
         return rc;
+    *newwin = MPI_WIN_NULL;
     rc = native_window(&m, info, newwin);
     return make(comm, own, *newwin, rc, &m, newwin);
 }

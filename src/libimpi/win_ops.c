@@ -46,6 +46,8 @@ static int class_of(uint32_t error)
         return MPI_SUCCESS;
     case IMPI_RMA_ERR_RANGE:
         return MPI_ERR_RMA_RANGE;
+    case IMPI_RMA_ERR_NO_MEM:
+        return MPI_ERR_NO_MEM;
     default:
         return MPI_ERR_OP;
     }
@@ -92,6 +94,18 @@ int win_op_end(struct win_op *op)
     return rc == MPI_SUCCESS ? rc : win_raise(w, rc);
 }
 
+static const char *reason(uint32_t error)
+{
+    switch (error) {
+    case IMPI_RMA_ERR_RANGE:
+        return "it is not within the memory of its window";
+    case IMPI_RMA_ERR_NO_MEM:
+        return "it has no memory for that much data";
+    default:
+        return "the operation is none for such elements";
+    }
+}
+
 static int settle_refusal(struct win *w)
 {
     struct impi_rma_refusal r;
@@ -100,10 +114,7 @@ static int settle_refusal(struct win *w)
         return MPI_SUCCESS;
     be_say("SF-E513: rank %u of the window refused an access at displacement "
            "%lld: %s",
-           r.target, (long long)r.disp,
-           r.error == IMPI_RMA_ERR_RANGE
-               ? "it is not within the memory of its window"
-               : "the operation is none for such elements");
+           r.target, (long long)r.disp, reason(r.error));
     return class_of(r.error);
 }
 

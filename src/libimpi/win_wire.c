@@ -6,6 +6,7 @@
  */
 #include "libimpi/win_wire.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -129,6 +130,18 @@ static void breach(uint32_t peer, const char *why)
            impi_be.world.procs[peer].client, why);
 }
 
+static void handle_one(const struct message_in *m)
+{
+    struct errbuf err = {""};
+
+    if (m->core.status.error != IMPI_OK ||
+        impi_rma_input(wire.engine, m->peer, m->bytes, m->len, &err) == 0)
+        return;
+    if (errno == ENOMEM)
+        be_die(1, "SF-E403: no memory for a datatype of rank %u", m->peer);
+    breach(m->peer, err.text);
+}
+
 static bool take_one(void)
 {
     struct impi_buffer buf = {0};
@@ -174,7 +187,6 @@ static bool stands_behind(const struct message_in *m)
 static bool handle_all(void)
 {
     struct message_in *m, *next;
-    struct errbuf err = {""};
     bool moved = false;
 
     for (m = TAILQ_FIRST(&wire.in); m; m = next) {
@@ -182,9 +194,7 @@ static bool handle_all(void)
         if (!m->core.done || stands_behind(m))
             continue;
         TAILQ_REMOVE(&wire.in, m, link);
-        if (m->core.status.error == IMPI_OK &&
-            impi_rma_input(wire.engine, m->peer, m->bytes, m->len, &err) < 0)
-            breach(m->peer, err.text);
+        handle_one(m);
         free(m);
         moved = true;
     }

@@ -424,6 +424,24 @@ static void our_classes(void)
     free(mem);
 }
 
+/* More than there is, for one: an error for all, and the next one is made.
+ * (MPICH 4.0.2 alone ends the program.) */
+static void our_no_memory(void)
+{
+    MPI_Aint bytes = rank == size - 1 ? (MPI_Aint)1 << 46 : 64;
+    int *mem = NULL;
+    MPI_Win win;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    IS(MPI_Win_allocate(bytes, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &mem, &win),
+       MPI_ERR_NO_MEM);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &mem, &win);
+    mem[0] = 0;
+    use(win, mem);
+    MPI_Win_free(&win);
+}
+
 /* Windows of one byte at every address.  (MPICH 4.0.2 alone: rma.h.) */
 static void our_bases(void)
 {
@@ -458,6 +476,7 @@ static const struct part parts[] = {{"create", created},
                                     {"epochs", classes_of_epochs},
                                     {"our_classes", our_classes},
                                     {"our_bases", our_bases},
+                                    {"our_no_memory", our_no_memory},
                                     {"info", info},
                                     {"allocate", allocated},
                                     {"dynamic", dynamic},

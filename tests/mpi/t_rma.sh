@@ -67,7 +67,9 @@ for prog in rma_sync rma_ops rma_types; do
 done
 unset IMPI_SHM
 title=what_a_library_alone_gets_wrong
-case_run $title rma_win openmpi:1 mpich:2 -- our_classes our_bases
+case_run $title rma_win openmpi:1 mpich:2 -- our_classes our_bases \
+    our_no_memory
+case_run $title rma_win mpich:1 openmpi:1 -- our_no_memory
 title=windows_by_mpif_h_and_mpi_f08
 for prog in rma_fold rma_f08; do
     if [ -x "$dir/$prog.mpich" ] && [ -x "$dir/$prog.openmpi" ]; then

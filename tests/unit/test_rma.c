@@ -15,6 +15,7 @@
 #include "base/be.h"
 #include "base/limits.h"
 #include "impi/rma.h"
+#include "nomem.h"
 
 #define N 4
 #define CELLS 16
@@ -32,6 +33,7 @@ static struct {
     struct msg *from[N][N]; /* [to][from], oldest first */
     uint64_t random;
     int sent;
+    const void *data; /* of the last message */
 } w;
 
 static uint32_t draw(uint32_t n)
@@ -57,6 +59,7 @@ static void send_msg(void *arg, uint32_t peer, const uint8_t *head,
         p = &(*p)->next;
     *p = m;
     w.sent++;
+    w.data = data;
 }
 
 static const struct impi_rma_ops ops = {.send = send_msg};
@@ -322,6 +325,112 @@ static void attached_pieces_are_addresses(void **state)
     impi_rma_start(a, &args, &o);
     run();
     assert_int_equal(o.error, IMPI_RMA_ERR_RANGE);
+    end();
+}
+
+static void neighbouring_pieces_are_as_one(void **state)
+{
+    static const uint32_t world[2] = {1, 0};
+    struct impi_rma_win *a, *b;
+    int64_t mem[6] = {5, 6, 7, 8, 9, 10}, got[6] = {0};
+    struct impi_rma_args args = {.kind = IMPI_RMA_GET, .len = 40};
+    struct impi_rma_op o = {0};
+
+    (void)state;
+    begin(9);
+    a = impi_rma_win_create(w.rma[0], 9, world, 2, 1);
+    b = impi_rma_win_create(w.rma[1], 9, world, 2, 0);
+    impi_rma_win_dynamic(a);
+    impi_rma_win_dynamic(b);
+    assert_int_equal(impi_rma_win_attach(b, &mem[4], 16), 0);
+    assert_int_equal(impi_rma_win_attach(b, &mem[0], 16), 0);
+    args.disp = (int64_t)(intptr_t)&mem[1];
+    args.result = got;
+    impi_rma_start(a, &args, &o);
+    run();
+    assert_int_equal(o.error, IMPI_RMA_ERR_RANGE); /* a gap */
+    assert_int_equal(impi_rma_win_attach(b, &mem[2], 16), 0);
+    impi_rma_start(a, &args, &o);
+    run();
+    assert_int_equal(o.error, IMPI_RMA_OK);
+    assert_memory_equal(got, mem + 1, 40);
+    args.len = 48; /* one more than there is */
+    impi_rma_start(a, &args, &o);
+    run();
+    assert_int_equal(o.error, IMPI_RMA_ERR_RANGE);
+    args.len = 40;
+    assert_int_equal(impi_rma_win_detach(b, &mem[2]), 0);
+    impi_rma_start(a, &args, &o);
+    run();
+    assert_int_equal(o.error, IMPI_RMA_ERR_RANGE);
+    end();
+}
+
+/* ---- memory of the target ---- */
+
+static void a_get_is_answered_from_the_memory_itself(void **state)
+{
+    struct impi_rma_args a = at(IMPI_RMA_GET, 1, 2, 4);
+    struct impi_rma_op o = {0};
+    int64_t got[4] = {0};
+
+    (void)state;
+    begin(10);
+    w.mem[1][3] = 9;
+    a.result = got;
+    impi_rma_start(w.win[0], &a, &o);
+    step();
+    assert_ptr_equal(w.data, &w.mem[1][2]);
+    run();
+    assert_int_equal(got[1], 9);
+    end();
+}
+
+static void no_memory_at_the_target_is_told_to_the_origin(void **state)
+{
+    static const struct impi_rma_run run_of_two = {0, 8, 2, 16};
+    struct impi_rma_type *t = impi_rma_type_make(32, &run_of_two, 1);
+    struct impi_rma_args a = {.target = 1,
+                              .type = t,
+                              .count = 1,
+                              .len = 16,
+                              .op = IMPI_RMA_SUM,
+                              .elem = IMPI_RMA_INT64};
+    static const enum impi_rma_kind kinds[] = {IMPI_RMA_GET, IMPI_RMA_ACC,
+                                               IMPI_RMA_GACC};
+    int64_t v[2] = {1, 1}, got[2] = {0};
+
+    (void)state;
+    begin(11);
+    a.data = v;
+    a.result = got;
+    a.kind = IMPI_RMA_PUT;
+    impi_rma_start(w.win[0], &a, NULL); /* the type is there */
+    run();
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct impi_rma_op o = {0};
+        struct impi_rma_refusal r;
+        struct msg *m;
+        struct errbuf err = {""};
+
+        a.kind = kinds[i];
+        impi_rma_start(w.win[0], &a, &o);
+        m = w.from[1][0];
+        w.from[1][0] = m->next;
+        left = 0;
+        once = true;
+        /* the answer wants some, too, but that is the test's own */
+        assert_int_equal(impi_rma_input(w.rma[1], 0, m->bytes, m->len, &err),
+                         0);
+        left = -1;
+        free(m);
+        run();
+        assert_true(o.done);
+        assert_int_equal(o.error, IMPI_RMA_ERR_NO_MEM);
+        assert_true(impi_rma_win_refused(w.win[0], &r));
+        assert_int_equal(w.mem[1][0], 1);
+    }
+    free(t);
     end();
 }
 
@@ -687,6 +796,9 @@ int main(void)
         cmocka_unit_test(posts_and_completes_are_counted),
         cmocka_unit_test(what_is_beyond_the_window_is_refused),
         cmocka_unit_test(attached_pieces_are_addresses),
+        cmocka_unit_test(neighbouring_pieces_are_as_one),
+        cmocka_unit_test(a_get_is_answered_from_the_memory_itself),
+        cmocka_unit_test(no_memory_at_the_target_is_told_to_the_origin),
         cmocka_unit_test(a_type_travels_once),
         cmocka_unit_test(types_that_are_nowhere_are_refused),
         cmocka_unit_test(operations_do_what_mpi_says),
