@@ -23,6 +23,16 @@ static const struct {
     [LOG_LEVEL_DEBUG] = {"debug", LOG_DEBUG},
 };
 
+enum log_level log_level_of(const char *word, enum log_level otherwise)
+{
+    static const char *const words[] = {"error", "warn", "info", "debug"};
+
+    for (int i = 0; i < 4; i++)
+        if (word && strcmp(word, words[i]) == 0)
+            return (enum log_level)i;
+    return otherwise;
+}
+
 void log_open(const struct log_options *options)
 {
     opts = *options;

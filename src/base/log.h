@@ -22,6 +22,10 @@ struct log_options {
     bool to_syslog;       /* else stderr */
 };
 
+/* The level that a configuration file calls error, warn, info or debug;
+ * otherwise for any other word and for NULL. */
+enum log_level log_level_of(const char *word, enum log_level otherwise);
+
 /* May be called again; before the first call errors and warnings go to
  * stderr without a program name. */
 void log_open(const struct log_options *options);

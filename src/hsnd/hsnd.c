@@ -201,14 +201,10 @@ static int default_paths(struct hsnd_conf *c)
 
 static void open_log(const struct hsnd_conf *c, const struct daemon_args *args)
 {
-    static const char *const words[] = {"error", "warn", "info", "debug"};
     struct log_options o = {.program = "hsnd",
-                            .level = LOG_LEVEL_INFO,
+                            .level = log_level_of(c->log_level, LOG_LEVEL_INFO),
                             .to_syslog = c->syslog || args->syslog};
 
-    for (int i = 0; i < 4; i++)
-        if (c->log_level && strcmp(c->log_level, words[i]) == 0)
-            o.level = (enum log_level)i;
     if (args->verbose)
         o.level = LOG_LEVEL_DEBUG;
     log_open(&o);

@@ -29,14 +29,10 @@ static int wrong(const char *text)
 
 static int open_log(const struct settings *s, struct errbuf *err)
 {
-    static const char *const words[] = {"error", "warn", "info", "debug"};
     struct log_options o = {.program = "mapperd",
-                            .level = LOG_LEVEL_INFO,
+                            .level = log_level_of(s->log_level, LOG_LEVEL_INFO),
                             .to_syslog = s->syslog && !s->verbose_file};
 
-    for (int i = 0; i < 4; i++)
-        if (s->log_level && strcmp(s->log_level, words[i]) == 0)
-            o.level = (enum log_level)i;
     if (s->verbose)
         o.level = LOG_LEVEL_DEBUG;
     if (s->verbose_file && !freopen(s->verbose_file, "a", stderr))
