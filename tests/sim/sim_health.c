@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/jsonx.h"
 #include "health/model.h"
 #include "health/policy.h"
 #include "hsn/alone.h"
 #include "net/rng.h"
+#include "tests/sim/model_state.h"
 
 enum { HOSTS = 8, LEAVES = 3, QUEUE = 512, TICK = 200, SEEDS = 30 };
 enum life { DEAD, STOPPED, LIVES };
@@ -63,8 +63,7 @@ struct sim {
     struct model_conf conf;
     struct policy_conf policy;
     struct model *model;
-    char *saved;
-    size_t nsaved;
+    struct model_state saved;
     uint64_t instances;
 };
 
@@ -295,29 +294,9 @@ static void mapper_lives(struct sim *s, unsigned host)
 
 /* ---- switchmgrd ---------------------------------------------------------- */
 
-static void keep(const char *text, size_t len, void *arg)
-{
-    fwrite(text, 1, len, arg);
-}
-
-static void save(struct sim *s)
-{
-    FILE *f;
-
-    free(s->saved);
-    s->saved = NULL;
-    f = open_memstream(&s->saved, &s->nsaved);
-    fputc('{', f);
-    model_save(s->model, s->now, keep, f);
-    fputc('}', f);
-    fclose(f);
-}
-
 static void begin_switchmgrd(struct sim *s, bool remembers)
 {
     struct model_ops ops = {.resolve = resolve, .arg = s};
-    struct json_object *o;
-    struct errbuf err;
 
     model_free(s->model);
     s->model = model_new(&s->conf, &ops);
@@ -325,12 +304,8 @@ static void begin_switchmgrd(struct sim *s, bool remembers)
     s->started = s->now;
     for (unsigned i = 0; i < s->nhosts; i++)
         s->host[i].sends_map = true; /* its sender connects again */
-    if (!remembers || !s->saved)
-        return;
-    o = jsonx_parse(s->saved, s->nsaved, &err);
-    assert_non_null(o);
-    assert_int_equal(model_load(s->model, o, s->now, 600000, &err), 0);
-    json_object_put(o);
+    if (remembers)
+        model_state_give(&s->saved, s->model, s->now, 600000);
 }
 
 static void deliver(struct sim *s, unsigned host)
@@ -423,7 +398,7 @@ static void step(struct sim *s)
     if (s->now % 400 == 0)
         model_tick(s->model, s->now);
     if (s->now % 2000 == 0)
-        save(s);
+        model_state_keep(&s->saved, s->model, s->now);
     for (unsigned i = 0; i < s->nhosts; i++) {
         if (s->host[i].faulty_until >= s->now)
             continue;
@@ -546,7 +521,7 @@ static void sim_free(struct sim *s)
     for (unsigned i = 0; i < s->nhosts; i++)
         hsn_routes_free(&s->host[i].table);
     model_free(s->model);
-    free(s->saved);
+    free(s->saved.text);
     free(s);
 }
 

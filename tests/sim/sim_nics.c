@@ -20,11 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/jsonx.h"
 #include "health/model.h"
 #include "health/nic.h"
 #include "health/policy.h"
 #include "net/rng.h"
+#include "tests/sim/model_state.h"
 
 enum { NODES = 6, PORTS = 2, QUEUE = 32, SEEDS = 20 };
 enum life { DEAD, STOPPED, LIVES };
@@ -63,8 +63,7 @@ struct sim {
     struct model_conf conf;
     struct policy_conf policy;
     struct model *model;
-    char *saved;
-    size_t nsaved;
+    struct model_state saved;
     uint64_t instances;
     int downs; /* that were told */
 };
@@ -169,39 +168,16 @@ static void changed(const struct health_item *item, enum health_state was,
     s->downs += item->state == HEALTH_DOWN;
 }
 
-static void keep(const char *text, size_t len, void *arg)
-{
-    fwrite(text, 1, len, arg);
-}
-
-static void save(struct sim *s)
-{
-    FILE *f;
-
-    free(s->saved);
-    s->saved = NULL;
-    f = open_memstream(&s->saved, &s->nsaved);
-    fputc('{', f);
-    model_save(s->model, s->now, keep, f);
-    fputc('}', f);
-    fclose(f);
-}
-
 static void begin_switchmgrd(struct sim *s, bool remembers)
 {
     struct model_ops ops = {.changed = changed, .arg = s};
-    struct json_object *o;
-    struct errbuf err;
 
     model_free(s->model);
     s->model = model_new(&s->conf, &ops);
     s->switchmgrd = LIVES;
     s->started = s->now;
-    if (!remembers || !s->saved)
-        return;
-    assert_non_null(o = jsonx_parse(s->saved, s->nsaved, &err));
-    assert_int_equal(model_load(s->model, o, s->now, 600 * SEC, &err), 0);
-    json_object_put(o);
+    if (remembers)
+        model_state_give(&s->saved, s->model, s->now, 600 * SEC);
 }
 
 static void deliver(struct sim *s, struct node *h)
@@ -281,7 +257,7 @@ static void step(struct sim *s)
         deliver(s, &s->node[n]);
     model_tick(s->model, s->now);
     if (s->now % (2 * SEC) == 0)
-        save(s);
+        model_state_keep(&s->saved, s->model, s->now);
     for (unsigned n = 0; n < NODES; n++)
         if (s->node[n].faulty_until < s->now && drains(s, n, &resumes))
             wrong(s, "drained without a fault", n);
@@ -400,7 +376,7 @@ static void sim_free(struct sim *s)
     for (unsigned n = 0; n < NODES; n++)
         nics_free(s->node[n].nics);
     model_free(s->model);
-    free(s->saved);
+    free(s->saved.text);
     free(s);
 }
 
