@@ -7,9 +7,7 @@
  * and go, cancelled sends, native barriers.  All data and statuses are looked
  * at.  Each rank draws for itself in what order it waits and when it rests.
  */
-#include <stdint.h>
-#include <time.h>
-#include "check.h"
+#include "mix.h"
 
 #define MESSAGES 24
 #define LONGEST 600000
@@ -17,31 +15,6 @@
 #define NCOMMS 3
 #define CANCEL_TAG 900
 #define FLAG_TAG 901
-
-static uint64_t seed, common, own;
-static int round_now, step_now;
-
-#define MUST(cond)                                                             \
-    do {                                                                       \
-        if (!(cond)) {                                                         \
-            fprintf(stderr, "seed %llu, round %d, step %d\n",                  \
-                    (unsigned long long)seed, round_now, step_now);            \
-            CHECK(cond);                                                       \
-        }                                                                      \
-    } while (0)
-
-static int draw(uint64_t *state, int n)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (int)((*state >> 11) % (uint64_t)n);
-}
-
-static int pick(int n)
-{
-    return draw(&common, n);
-}
 
 static int pick_length(void)
 {
@@ -55,18 +28,6 @@ static int pick_length(void)
     if (kind < 7)
         return edge[e] + sign < 0 ? 0 : edge[e] + sign;
     return n;
-}
-
-/* Seldom so long that our thread serves the connections in our place. */
-static void rest(void)
-{
-    struct timespec t = {.tv_nsec = draw(&own, 300000)};
-    int kind = draw(&own, 300);
-
-    if (kind == 0)
-        t.tv_nsec += 210000000; /* two of its looks */
-    if (kind % 10 == 0)
-        nanosleep(&t, NULL);
 }
 
 /* ---- communicators: the members are always all ---- */
@@ -531,10 +492,7 @@ int main(int argc, char **argv)
     int rounds = argc > 2 ? atoi(argv[2]) : 40, left;
     void *bsend = malloc(1 << 20);
 
-    seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    begin(&argc, &argv);
-    common = (seed + 1) * 0x9e3779b97f4a7c15ULL | 1;
-    own = common ^ (uint64_t)(rank + 1) << 32;
+    begin_mix(argc, argv);
     MPI_Buffer_attach(bsend, 1 << 20);
     make_comms();
     for (round_now = 0; round_now < rounds; round_now++)

@@ -7,10 +7,9 @@
  * windows, and keep a model of all memory.  In one epoch no two operations meet
  * but accumulates with one operation.  After each epoch each process compares
  * its memory, and what it got, with the model.  Each draws for itself when it
- * rests, and in what order it looks. */
-#include <stdint.h>
-#include <time.h>
-
+ * rests, and in what order it looks.
+ */
+#include "mix.h"
 #include "rma.h"
 
 #define SLOTS 12
@@ -20,42 +19,7 @@
 #define OPS 40
 #define NWINS 2
 
-static uint64_t seed, common, own;
-static int round_now, kinds;
-
-#define MUST(cond)                                                             \
-    do {                                                                       \
-        if (!(cond)) {                                                         \
-            fprintf(stderr, "seed %llu, round %d\n", (unsigned long long)seed, \
-                    round_now);                                                \
-            CHECK(cond);                                                       \
-        }                                                                      \
-    } while (0)
-
-static int draw(uint64_t *state, int n)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (int)((*state >> 11) % (uint64_t)n);
-}
-
-static int pick(int n)
-{
-    return draw(&common, n);
-}
-
-/* Seldom so long that a thread has to see to the connections. */
-static void rest(void)
-{
-    struct timespec t = {.tv_nsec = draw(&own, 300000)};
-    int kind = draw(&own, 300);
-
-    if (kind == 0)
-        t.tv_nsec += 210000000;
-    if (kind % 10 == 0)
-        nanosleep(&t, NULL);
-}
+static int kinds;
 
 /* ---- windows and their model ---- */
 
@@ -314,6 +278,7 @@ static void one_round(void)
     int w = pick(NWINS);
     enum epoch kind = (enum epoch)pick(kinds);
 
+    step_now = (int)kind;
     win = wins[w];
     local = mem[w];
     now = model[w];
@@ -349,12 +314,9 @@ int main(int argc, char **argv)
 {
     int rounds = argc > 2 ? atoi(argv[2]) : 40;
 
-    seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     kinds = argc > 3 ? atoi(argv[3]) : NEPOCHS;
-    begin(&argc, &argv);
+    begin_mix(argc, argv);
     CHECK(kinds >= 1 && kinds <= NEPOCHS);
-    common = (seed + 1) * 0x9e3779b97f4a7c15ULL | 1;
-    own = common ^ (uint64_t)(rank + 1) << 32;
     open_windows();
     for (round_now = 0; round_now < rounds; round_now++)
         one_round();
