@@ -13,7 +13,7 @@
  *                                     all have a route within its hop limit
  *     net_bench bound NET             what no routes can beat (net_bound.h)
  *     net_bench routes NET ENGINE     CPU seconds for all routes
- *     net_bench proved NET            CPU seconds for all routes, and the proof
+ *     net_bench proved NET ENGINE     CPU seconds for all routes, and the proof
  *                                     of one host's with its alternatives
  *     net_bench repair NET            CPU seconds, hosts to be told, routes
  *                                     changed when that uplink is lost; peers
@@ -188,11 +188,14 @@ static int cmd_routes(char **argv)
 /* What each mapper does with a new map. */
 static int cmd_proved(char **argv)
 {
-    const struct net_route_params p = {.hop_limit = NET_ROUTE_MAX};
+    struct net_route_params p = {.hop_limit = NET_ROUTE_MAX};
     struct net *net = build(argv[0]);
     struct errbuf why, err;
-    double t = clock_cpu_s();
+    double t;
 
+    if (!net_engine_parse(argv[1], &p.engine))
+        die(argv[1], "no such engine");
+    t = clock_cpu_s();
     if (!net_routes_proved(net, &p, net->nhosts / 2, &why, &err))
         die(argv[0], err.text);
     t = clock_cpu_s() - t;
@@ -394,7 +397,7 @@ int main(int argc, char **argv)
     } verbs[] = {{"write", 3, cmd_write},   {"uplink", 1, cmd_uplink},
                  {"host", 1, cmd_host},     {"balance", 3, cmd_balance},
                  {"lft", 2, cmd_lft},       {"routes", 2, cmd_routes},
-                 {"proved", 1, cmd_proved}, {"repair", 1, cmd_repair},
+                 {"proved", 2, cmd_proved}, {"repair", 1, cmd_repair},
                  {"bound", 1, cmd_bound},   {"direct", 1, cmd_direct}};
 
     for (size_t i = 0; argc > 1 && i < sizeof(verbs) / sizeof(*verbs); i++)

@@ -113,35 +113,22 @@ static int too_much(const struct net_routes *r, uint64_t bytes,
                      ROWS_MAX);
 }
 
-int net_rows_new(struct net_routes *r, bool all, struct errbuf *err)
+int net_rows_new(struct net_routes *r, struct errbuf *err)
 {
     size_t trees = (size_t)r->nleaves * r->columns;
-    uint64_t size = (uint64_t)r->phases * r->nx;
 
-    if (all && trees * size > ROWS_MAX)
-        return too_much(r, trees * size, err);
     r->rows = calloc(trees + 1, sizeof(*r->rows));
-    if (all)
-        r->block = malloc(trees * size + 1);
-    if (!r->rows || (all && !r->block))
-        return errprintf(err, "out of memory for the routes");
-    for (size_t t = 0; all && t < trees; t++)
-        r->rows[t] = r->block + t * size;
-    if (all)
-        memset(r->block, NET_NO_EDGE, trees * size);
-    return 0;
+    return r->rows ? 0 : errprintf(err, "out of memory for the routes");
 }
 
 void net_rows_free(struct net_routes *r)
 {
     size_t trees = (size_t)r->nleaves * r->columns;
 
-    for (size_t t = 0; r->rows && !r->block && t < trees; t++)
+    for (size_t t = 0; r->rows && t < trees; t++)
         free(r->rows[t]);
     free(r->rows);
-    free(r->block);
     r->rows = NULL;
-    r->block = NULL;
     r->nrows = 0;
 }
 

@@ -176,12 +176,12 @@ void net_cdg_add_routes(struct net_cdg *cdg, const struct net_routes *r)
         add_pairs(cdg, r);
         return;
     }
-    if (r->engine == NET_GM2) {
+    if (r->gm2 || r->updown) {
         add_paths(cdg, r);
         return;
     }
     /* Trees without a row. */
-    if (r->nrows < r->nleaves * r->columns && !r->block)
+    if (r->nrows < r->nleaves * r->columns)
         net_cdg_add_turns(cdg, r);
     for (uint32_t l = 0; l < r->nleaves; l++)
         for (unsigned c = 0; c < r->columns; c++)

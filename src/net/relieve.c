@@ -225,7 +225,7 @@ int net_routes_balance(const struct net_routes *r, struct net_balance *b)
     uint32_t *own = NULL;
 
     *b = (struct net_balance){.worst_port = NET_NONE};
-    if (r->engine == NET_GM2 || r->engine == NET_PAIRS) {
+    if (r->gm2 || r->pairs || r->updown) {
         own = calloc(r->net->nports + 1, sizeof(*own));
         if (!own)
             return -1;

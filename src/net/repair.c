@@ -7,6 +7,7 @@
 #include "net/deadlock.h"
 #include "net/pairs.h"
 #include "net/route_impl.h"
+#include "net/updown.h"
 
 /* ---- do the routes of two hosts go together? --------------------------- */
 
@@ -102,6 +103,10 @@ static int forget_host(struct repair *rep, uint32_t host, struct errbuf *err)
 
     if (leaf == NET_NONE)
         return 0;
+    if (!r->rows) {
+        r->leaf_of[host] = NET_NONE;
+        return 0;
+    }
     if (net_tree_own(r, leaf, own, err) < 0)
         return -1;
     net_tree_load(r, leaf, own, -1);
@@ -137,6 +142,8 @@ static void kill_edge(struct repair *rep, uint32_t port)
     r->edges[e].dead = 1;
     net_distances_forget(r);
     ordinal = e - r->first[x];
+    if (!r->rows)
+        return;
     for (uint32_t l = 0; l < r->nleaves; l++)
         for (unsigned c = 0; c < r->columns; c++)
             if (net_tree_uses(r, l, c, x, ordinal))
@@ -261,6 +268,23 @@ static int mend_all(struct repair *rep, struct errbuf *err)
     return 0;
 }
 
+/* Where a host's routes are computed when they are asked for: those that went
+ * over what is gone are others then.  Is there still a way for everybody? */
+static int mend_updown(struct repair *rep, struct errbuf *err)
+{
+    struct net_routes *r = rep->r;
+
+    net_updown_forget(r->updown);
+    net_find_parts(r, r->sub_any);
+    for (uint32_t l = 0; l < r->nleaves && 2 * r->depth + 1 > r->hop_limit;
+         l++) {
+        net_distances(r, l);
+        if (net_check_leaf(r, l, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static bool begin(struct repair *rep)
 {
     struct net_routes *r = rep->r;
@@ -290,6 +314,11 @@ static void end(struct repair *rep)
     free(rep->changed[1]);
 }
 
+static int other_ups(struct errbuf *err)
+{
+    return errprintf(err, "up and down are others in what is left");
+}
+
 int net_routes_repair(struct net_routes *r, const uint32_t *ports,
                       const uint32_t *peers, unsigned n,
                       struct net_repair *what, struct errbuf *err)
@@ -305,12 +334,15 @@ int net_routes_repair(struct net_routes *r, const uint32_t *ports,
         rc = 0;
         for (unsigned i = 0; i < n && rc == 0; i++)
             rc = lose_cable(&rep, ports[i], peers[i], err);
+        if (rc == 0 && r->updown && !net_routes_agree(r))
+            rc = other_ups(err);
         if (rc == 0)
-            rc = mend_all(&rep, err);
-        if (rc == 0 && net_routes_deadlock(r, err) != 0)
+            rc = r->updown ? mend_updown(&rep, err) : mend_all(&rep, err);
+        if (rc == 0 && (r->updown ? net_turns_deadlock(r, err)
+                                  : net_routes_deadlock(r, err)) != 0)
             rc = -1;
-        if (rc == 0 && !net_routes_agree(r))
-            rc = errprintf(err, "up and down are others in what is left");
+        if (rc == 0 && !r->updown && !net_routes_agree(r))
+            rc = other_ups(err);
     } else {
         errprintf(err, "out of memory for the repair");
     }

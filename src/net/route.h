@@ -11,8 +11,8 @@
  * Every tree goes up, then down, along one orientation of the crossbars (those
  * of NET_PAIRS are no trees, and have their own turns), so that no set of
  * routes can deadlock (net/deadlock.h proves it of each that is made or
- * repaired; of NET_GM2, where only a host knows its own, it proves the
- * orientation, and net_routes_proved() that host's routes):
+ * repaired; of NET_GM2 and NET_UPDOWN, where only a host knows its own, it
+ * proves the orientation, and net_routes_proved() that host's routes):
  *
  *   NET_DMODK   on a folded Clos, also with holes: levels are the distance to
  *               the hosts, the cable upwards is chosen by the destination's
@@ -21,9 +21,9 @@
  *   NET_PAIRS   on any net: a way for each pair of leaves, not along trees nor
  *               up and down, but over turns that are chosen as the ways are
  *               laid, so that they make no cycle (src/net/pairs.h).
- *   NET_UPDOWN  on any net: up is towards the centre (ties by address); of the
- *               shortest ways the one whose most loaded cable has least load,
- *               found tree by tree and improved in several passes.
+ *   NET_UPDOWN  on any net: up is towards the centre (ties by address); each
+ *               host for itself, so that all together share the shortest ways
+ *               evenly (src/net/updown.h).
  *   NET_GM2     the GM-2 document's own: each host for itself, repeated
  *               shortest-path searches in random port order over cables whose
  *               cost rises with each route, within the same orientation.
@@ -65,7 +65,6 @@ struct net_route_params {
     enum net_engine engine;
     unsigned alternatives; /* K; 0: NET_ALTERNATIVES_DEFAULT */
     unsigned hop_limit;    /* 0: NET_HOPS_DEFAULT */
-    unsigned passes;       /* NET_UPDOWN: improvements; 0: 2 */
     uint64_t seed;         /* NET_GM2 */
 };
 
@@ -145,8 +144,9 @@ struct net_repair {
  * are touched, and in these only the places where the way is gone or got
  * longer.  Repaired routes and those that another host computes anew for the
  * net that is left go up and down alike, so they cannot deadlock together.
- * *what may be NULL.  -1 and *err: these routes are unusable, compute new ones
- * (out of memory, too many hops, no Clos any more, another centre). */
+ * *what may be NULL; it is all 0 of NET_UPDOWN.  -1 and *err: these routes are
+ * unusable, compute new ones (out of memory, too many hops, no Clos any more,
+ * another centre). */
 int net_routes_repair(struct net_routes *r, const uint32_t *ports,
                       const uint32_t *peers, unsigned n,
                       struct net_repair *what, struct errbuf *err);
@@ -169,7 +169,8 @@ struct net_balance {
     unsigned longest; /* hops */
 };
 
-/* -1: out of memory.  For NET_GM2 this computes every host's routes. */
+/* -1: out of memory.  For NET_GM2 and NET_UPDOWN this computes every host's
+ * routes. */
 int net_routes_balance(const struct net_routes *r, struct net_balance *b);
 
 /* Lower bound of the worst load of any routes: what each leaf must send and
@@ -177,7 +178,7 @@ int net_routes_balance(const struct net_routes *r, struct net_balance *b);
 double net_ideal_load(const struct net *net);
 
 /* Routes over each global port, for pictures and lists; NULL where nobody knows
- * those of all hosts (NET_GM2, NET_PAIRS of a large net). */
+ * those of all hosts (NET_GM2, NET_UPDOWN, NET_PAIRS of a large net). */
 const uint32_t *net_routes_loads(const struct net_routes *r);
 
 #endif

@@ -42,13 +42,15 @@ struct net_clos_shape {
 struct net_routes {
     const struct net *net;
     enum net_engine engine, asked; /* asked: may be NET_AUTO */
-    unsigned alternatives, hop_limit, passes;
+    unsigned alternatives, hop_limit;
     uint64_t seed;
     struct net_beyond beyond;
 
     uint32_t nx, nleaves, nedges;
     unsigned columns; /* per leaf */
     unsigned phases;  /* 1: a crossbar reached downwards goes on as any other */
+    unsigned depth;   /* of net_orient_tree(): cables from any crossbar to its
+                       * centre */
 
     uint32_t *xnode;  /* x -> node */
     uint32_t *xindex; /* node -> x (crossbar) or NET_NONE */
@@ -64,14 +66,15 @@ struct net_routes {
     uint16_t *ncolumn; /* per leaf and column: hosts */
     struct net_clos_shape clos;
 
-    struct net_gm2 *gm2;     /* engine NET_GM2 only; has no trees */
-    struct net_pairs *pairs; /* engine NET_PAIRS only; has no trees */
+    struct net_gm2 *gm2;       /* engine NET_GM2 only; has no trees */
+    struct net_pairs *pairs;   /* engine NET_PAIRS only; has no trees */
+    struct net_updown *updown; /* engine NET_UPDOWN only; has no trees */
 
-    uint8_t **rows; /* per tree (leaf, column): [phase][x] edge ordinal; NULL:
-                     * as the digits say (clos.c) */
-    uint8_t *block; /* memory of all rows; NULL: each has its own */
-    uint32_t nrows; /* with memory of their own */
-    uint32_t *load; /* per global port: host pairs that leave by it */
+    uint8_t **rows;  /* per tree (leaf, column): [phase][x] edge ordinal; NULL:
+                      * as the digits say (clos.c) */
+    uint32_t nrows;  /* with memory of their own */
+    uint32_t *load;  /* per global port: host pairs that leave by it */
+    uint64_t *looks; /* edges looked at so far: work, on any machine */
 
     /* Scratch for one destination leaf: shortest ways from each x, only
      * down, and up then down; the most loaded cable on the tree's way. */
@@ -143,8 +146,8 @@ static inline bool net_clos_below(const struct net_routes *r, uint32_t x,
 /* Where the digits lead from x. */
 uint8_t net_clos_step(const struct net_routes *r, uint32_t leaf,
                       unsigned column, uint32_t x);
-/* Room for the trees; `all`: a row for each of them. */
-int net_rows_new(struct net_routes *r, bool all, struct errbuf *err);
+/* Room for the trees. */
+int net_rows_new(struct net_routes *r, struct errbuf *err);
 void net_rows_free(struct net_routes *r);
 /* Give a tree a row if it has none: it is about to change. */
 int net_tree_own(struct net_routes *r, uint32_t leaf, unsigned column,
@@ -183,8 +186,6 @@ bool net_leaves_alike(const struct net_routes *r, uint32_t leaf);
  * level leave places open?  bad[level][digit]. */
 void net_clos_find_bad(const struct net_routes *r,
                        bool bad[NET_LEVELS_MAX + 1][NET_SLOTS_MAX]);
-/* Leave every place of a tree open. */
-void net_tree_clear(struct net_routes *r, uint32_t leaf, unsigned column);
 /* Leave those open whose way is gone or no longer a shortest. */
 void net_tree_open(struct net_routes *r, uint32_t leaf, unsigned column);
 /* Choose an edge for each open place, the least loaded way at that moment;

@@ -8,6 +8,7 @@
 #include "net/deadlock.h"
 #include "net/pairs.h"
 #include "net/route_impl.h"
+#include "net/updown.h"
 
 static const char *const engine_names[] = {"auto", "dmodk", "pairs", "updown",
                                            "gm2"};
@@ -40,7 +41,7 @@ static void free_survey(struct net_routes *r)
                    r->load,     r->down,     r->any,     r->bdown,
                    r->bany,     r->sub_down, r->sub_any, r->queue,
                    r->part,     r->ways[0],  r->ways[1], r->nways[0],
-                   r->nways[1], r->seen[0],  r->seen[1]};
+                   r->nways[1], r->seen[0],  r->seen[1], r->looks};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);
@@ -60,6 +61,7 @@ void net_routes_free(struct net_routes *r)
     net_rows_free(r);
     net_gm2_free(r->gm2);
     net_pairs_free(r->pairs);
+    net_updown_free(r->updown);
     free(r);
     errno = saved;
 }
@@ -189,51 +191,35 @@ static int route_digits(struct net_routes *r, struct errbuf *err)
     return rc;
 }
 
-static uint32_t worst_load(const struct net_routes *r)
+/* Whether a way could be too long.  1: some leaves have none. */
+static int note_leaves(struct net_routes *r)
 {
-    uint32_t worst = 0;
+    int rc = 0;
 
-    for (uint32_t p = 0; p < r->net->nports; p++)
-        if (r->load[p] > worst)
-            worst = r->load[p];
-    return worst;
-}
-
-static int route_updown(struct net_routes *r, struct errbuf *err)
-{
-    uint32_t worst = UINT32_MAX;
-
-    for (unsigned pass = 0; pass <= r->passes; pass++) {
-        for (uint32_t l = 0; l < r->nleaves; l++) {
-            net_distances(r, l);
-            if (pass == 0)
-                note_leaf(r, l);
-            for (unsigned c = 0; c < r->columns; c++) {
-                if (pass)
-                    net_tree_load(r, l, c, -1);
-                net_tree_clear(r, l, c);
-                net_tree_fill(r, l, c);
-            }
-        }
-        if (worst_load(r) >= worst)
-            break;
-        worst = worst_load(r);
-    }
-    return net_relieve(r, err);
-}
-
-/* A host's own routes are computed when they are asked for; whether one
- * could be too long is known now. */
-static int route_gm2(struct net_routes *r, struct errbuf *err)
-{
-    for (uint32_t l = 0; l < r->nleaves; l++) {
-        int rc;
-
+    for (uint32_t l = 0; l < r->nleaves && rc == 0; l++) {
         net_distances(r, l);
         rc = note_leaf(r, l);
-        if (rc)
-            return rc;
     }
+    return rc;
+}
+
+/* A host's own routes are computed when they are asked for. */
+static int route_updown(struct net_routes *r, struct errbuf *err)
+{
+    /* Every way to the centre and down from there is one. */
+    if (2 * r->depth + 1 > r->hop_limit)
+        note_leaves(r);
+    r->updown = net_updown_new(r);
+    return r->updown ? 0 : no_memory(err);
+}
+
+/* The same. */
+static int route_gm2(struct net_routes *r, struct errbuf *err)
+{
+    int rc = note_leaves(r);
+
+    if (rc)
+        return rc;
     r->gm2 = net_gm2_new(r);
     return r->gm2 ? 0 : no_memory(err);
 }
@@ -263,7 +249,7 @@ static int try_clos(struct net_routes *r, struct errbuf *err)
     if (r->engine == NET_GM2)
         return route_gm2(r, err);
     r->engine = NET_DMODK;
-    return net_rows_new(r, false, err) < 0 ? -1 : route_digits(r, err);
+    return net_rows_new(r, err) < 0 ? -1 : route_digits(r, err);
 }
 
 static int use_tree(struct net_routes *r, struct errbuf *err)
@@ -282,7 +268,7 @@ static int use_tree(struct net_routes *r, struct errbuf *err)
         r->pairs = net_pairs_new(r);
         return r->pairs ? 0 : no_memory(err);
     }
-    return net_rows_new(r, true, err) < 0 ? -1 : route_updown(r, err);
+    return route_updown(r, err);
 }
 
 static int compute(struct net_routes *r, struct errbuf *err)
@@ -302,12 +288,13 @@ static int compute(struct net_routes *r, struct errbuf *err)
     return use_tree(r, err);
 }
 
-/* Of NET_GM2 every host has routes of its own, which nobody else knows: what is
- * proved is that nothing which goes up, then down can deadlock. */
+/* Of NET_GM2 and NET_UPDOWN every host has routes of its own, which nobody else
+ * knows: what is proved is that nothing which goes up, then down can
+ * deadlock. */
 static int prove(const struct net_routes *r, struct errbuf *err)
 {
-    int rc = r->engine == NET_GM2 ? net_turns_deadlock(r, err)
-                                  : net_routes_deadlock(r, err);
+    int rc = r->gm2 || r->updown ? net_turns_deadlock(r, err)
+                                 : net_routes_deadlock(r, err);
 
     if (rc > 0)
         errno = EDEADLK;
@@ -337,7 +324,6 @@ struct net_routes *net_routes_new(const struct net *net,
     r->alternatives =
         params->alternatives ? params->alternatives : NET_ALTERNATIVES_DEFAULT;
     r->hop_limit = params->hop_limit ? params->hop_limit : NET_HOPS_DEFAULT;
-    r->passes = params->passes ? params->passes : 2;
     r->seed = params->seed;
     r->beyond.limit = r->hop_limit;
     if (r->hop_limit > NET_ROUTE_MAX ||
@@ -367,6 +353,6 @@ void net_routes_beyond(const struct net_routes *r, struct net_beyond *b)
 
 const uint32_t *net_routes_loads(const struct net_routes *r)
 {
-    return r->engine == NET_GM2 || (r->pairs && !r->pairs->kept) ? NULL
-                                                                 : r->load;
+    return r->gm2 || r->updown || (r->pairs && !r->pairs->kept) ? NULL
+                                                                : r->load;
 }

@@ -87,6 +87,7 @@ void net_distances(struct net_routes *r, uint32_t leaf)
     r->round++;
     if (alike)
         return;
+    *r->looks += 2 * (uint64_t)r->nedges;
     distances_down(r, r->leaf_x[leaf]);
     memcpy(r->any, r->down, r->nx * sizeof(*r->any));
     for (uint32_t i = r->nx; i-- > 0;) {
@@ -139,7 +140,7 @@ static bool allocate(struct net_routes *r)
            (r->sub_down = calloc(x, sizeof(*r->sub_down))) &&
            (r->sub_any = calloc(x, sizeof(*r->sub_any))) &&
            (r->queue = calloc(x, sizeof(*r->queue))) && allocate_ways(r, 0) &&
-           allocate_ways(r, 1) &&
+           allocate_ways(r, 1) && (r->looks = calloc(1, sizeof(*r->looks))) &&
            (r->load = calloc(r->net->nports + 1, sizeof(*r->load)));
 }
 
@@ -344,6 +345,7 @@ static uint32_t search(struct net_routes *r, uint32_t x, uint32_t *dist,
         uint32_t at = r->queue[n++];
 
         *far = dist[at];
+        *r->looks += r->first[at + 1] - r->first[at];
         for (uint32_t e = r->first[at]; e < r->first[at + 1]; e++)
             if (!r->edges[e].dead && dist[r->edges[e].to] == NET_NONE) {
                 dist[r->edges[e].to] = dist[at] + 1;
@@ -359,21 +361,45 @@ static void forget(struct net_routes *r, uint32_t n, uint32_t *dist)
         dist[r->queue[i]] = NET_NONE;
 }
 
-/* The crossbar of the part around x whose farthest is nearest. */
+/* How far at least the farthest is from each crossbar, after a search from one
+ * whose own is so far. */
+static void raise_least(const struct net_routes *r, uint32_t n,
+                        const uint32_t *dist, uint32_t far, uint32_t *least)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t y = r->queue[i], d = dist[y];
+
+        if (d < far - d)
+            d = far - d;
+        if (d > least[y])
+            least[y] = d;
+    }
+}
+
+/* The crossbar of the part around x whose farthest is nearest, ties by key.
+ * Nothing is searched from a crossbar that earlier searches rule out. */
 static uint32_t centre(struct net_routes *r, uint32_t x, uint32_t *dist,
                        uint32_t *part)
 {
     uint32_t far = 0, best_far = NET_NONE, best = x, n;
+    uint32_t *least = r->sub_any;
 
     n = search(r, x, dist, &far);
     forget(r, n, dist);
     memcpy(part, r->queue, n * sizeof(*part));
+    for (uint32_t i = 0; i < n; i++)
+        least[part[i]] = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t c = part[i];
 
         if (n > CENTRE_EXACT_MAX && i % (n / CENTRE_EXACT_MAX + 1))
             continue;
-        forget(r, search(r, c, dist, &far), dist);
+        if (least[c] > best_far ||
+            (least[c] == best_far && r->key[c] >= r->key[best]))
+            continue;
+        search(r, c, dist, &far);
+        raise_least(r, n, dist, far, least);
+        forget(r, n, dist);
         if (far < best_far || (far == best_far && r->key[c] < r->key[best])) {
             best_far = far;
             best = c;
@@ -443,6 +469,8 @@ bool net_orient_tree(struct net_routes *r)
             if (k[x].dist != NET_NONE)
                 continue;
             n = search(r, centre(r, x, dist, part), dist, &far);
+            if (far > r->depth)
+                r->depth = far;
             for (uint32_t i = 0; i < n; i++)
                 k[r->queue[i]].dist = dist[r->queue[i]];
             forget(r, n, dist);

@@ -110,12 +110,6 @@ static struct choice choose(struct net_routes *r, uint8_t *const next[2],
 
 /* ---- whole trees ------------------------------------------------------- */
 
-void net_tree_clear(struct net_routes *r, uint32_t leaf, unsigned column)
-{
-    memset(net_tree(r, leaf, column, 0), NET_NO_EDGE,
-           (size_t)r->phases * r->nx);
-}
-
 void net_clos_find_bad(const struct net_routes *r,
                        bool bad[NET_LEVELS_MAX + 1][NET_SLOTS_MAX])
 {

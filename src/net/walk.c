@@ -10,6 +10,7 @@
 #include "net/pairs.h"
 #include "net/rng.h"
 #include "net/route_impl.h"
+#include "net/updown.h"
 
 /* ---- routes that share no cable ---------------------------------------- */
 
@@ -70,6 +71,7 @@ static uint32_t search(struct hunt *h, uint32_t start, uint32_t end_x)
 
         if (x == end_x)
             return at;
+        *r->looks += r->first[x + 1] - r->first[x];
         for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
             const struct net_edge *edge = &r->edges[e];
             uint32_t port = net_edge_port(r, x, edge);
@@ -491,10 +493,15 @@ static bool path_by(const struct net_routes *r, uint32_t src, uint32_t dst,
     if (!path_ends(r, src, dst, &path->port[0], &last) ||
         r->leaf_of[src] == NET_NONE || r->leaf_of[dst] == NET_NONE)
         return false;
-    n = r->pairs ? net_pairs_walk(r->pairs, r->leaf_of[src], r->leaf_of[dst],
-                                  column, path->port + 1, r->hop_limit - 1)
-                 : net_tree_walk(r, r->leaf_of[src], r->leaf_of[dst], column,
-                                 path->port + 1, r->hop_limit - 1);
+    if (r->updown)
+        n = net_updown_walk(r->updown, src, dst, column, path->port + 1,
+                            r->hop_limit - 1);
+    else if (r->pairs)
+        n = net_pairs_walk(r->pairs, r->leaf_of[src], r->leaf_of[dst], column,
+                           path->port + 1, r->hop_limit - 1);
+    else
+        n = net_tree_walk(r, r->leaf_of[src], r->leaf_of[dst], column,
+                          path->port + 1, r->hop_limit - 1);
     if (n < 0)
         return false;
     path->port[n + 1] = last;
@@ -558,9 +565,12 @@ static unsigned by_columns(const struct net_routes *r, uint32_t src,
                            uint32_t dst, struct net_path *paths, unsigned n,
                            unsigned max, bool disjoint)
 {
-    unsigned own =
-        r->pairs ? net_pairs_variant(r->pairs, src, dst) : r->column[dst];
-    unsigned all = r->pairs ? r->pairs->variants : r->columns;
+    unsigned own = r->updown  ? 0
+                   : r->pairs ? net_pairs_variant(r->pairs, src, dst)
+                              : r->column[dst];
+    unsigned all = r->updown  ? NET_UPDOWN_VARIANTS
+                   : r->pairs ? r->pairs->variants
+                              : r->columns;
 
     for (unsigned c = 0; c < all && n < max; c++) {
         struct net_path *p = &paths[n];
@@ -575,10 +585,31 @@ static unsigned by_columns(const struct net_routes *r, uint32_t src,
     return n;
 }
 
+/* Cables of a leaf to other crossbars. */
+static unsigned cables_of(const struct net_routes *r, uint32_t leaf)
+{
+    uint32_t x = r->leaf_x[leaf];
+    unsigned n = 0;
+
+    for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++)
+        n += !r->edges[e].dead;
+    return n;
+}
+
+/* No more routes than this can share no cable. */
+static unsigned most_apart(const struct net_routes *r, uint32_t src,
+                           uint32_t dst)
+{
+    unsigned from = cables_of(r, r->leaf_of[src]);
+    unsigned to = cables_of(r, r->leaf_of[dst]);
+
+    return from < to ? from : to;
+}
+
 unsigned net_routes_paths(const struct net_routes *r, uint32_t src,
                           uint32_t dst, struct net_path *paths, unsigned max)
 {
-    unsigned n;
+    unsigned n, most;
 
     if (max > r->alternatives)
         max = r->alternatives;
@@ -591,7 +622,11 @@ unsigned net_routes_paths(const struct net_routes *r, uint32_t src,
     n = by_columns(r, src, dst, paths, 0, max, true);
     if (n == 0 || n == max || paths[0].hops == 1)
         return n;
-    n = net_more_paths(r, src, dst, paths, n, max);
+    most = most_apart(r, src, dst);
+    if (most > max)
+        most = max;
+    if (n < most)
+        n = net_more_paths(r, src, dst, paths, n, most);
     return by_columns(r, src, dst, paths, n, max, false);
 }
 

@@ -45,6 +45,10 @@ static void loads_are_true(const struct net *net, const struct net_routes *r)
     uint32_t *load = calloc(net->nports, sizeof(*load));
     struct net_path p;
 
+    if (!net_routes_loads(r)) {
+        free(load);
+        return; /* nobody knows those of all hosts */
+    }
     for (uint32_t s = 0; s < net->nnodes; s++)
         for (uint32_t d = 0; d < net->nnodes; d++)
             if (net_routes_path(r, s, d, &p))
