@@ -26,6 +26,7 @@ enum message_kind {
     MSG_UNLOCK,     /* id: as of FLUSH; answered by FLUSHED */
     MSG_POST,       /* */
     MSG_COMPLETE,   /* */
+    MSG_TURN,       /* the own lock may have come to who waits for it */
     MSG_KINDS
 };
 
@@ -49,13 +50,20 @@ struct peer {
     bool unflushed;   /* operations behind the last FLUSH */
     uint8_t lock;     /* enum impi_rma_lock, as asked for */
     bool granted;     /* it is there */
+    bool leaving;     /* it goes back when all is confirmed */
+    uint32_t number;  /* of impi_rma_words_ask() */
     uint64_t flushes; /* number of the last FLUSH */
     uint64_t flushed; /* and of the last FLUSHED */
     uint32_t posts;
     /* It as an origin of operations on our memory. */
     uint8_t holds; /* enum impi_rma_lock */
     uint8_t waits; /* likewise, in the queue */
+    uint32_t turn; /* then: its number */
     uint32_t completes;
+    /* Its memory, where that is mapped. */
+    struct impi_rma_words *words;
+    uint8_t *base;
+    uint64_t size;
 };
 
 /* Of the own memory; those of a window in the order of their addresses. */
@@ -76,9 +84,8 @@ struct impi_rma_win {
     bool dynamic;
     struct piece *pieces;
     size_t npieces;
-    /* Its lock: how many hold it, in which mode; who waits, in their order. */
-    uint32_t holders;
-    uint8_t mode;
+    struct impi_rma_words *words, *private_words;
+    /* Those who wait for its lock by messages, in their order. */
     uint32_t *queue; /* [n], round */
     uint32_t queue_head, queue_len;
     bool refused;
@@ -220,6 +227,7 @@ static void win_destroy(struct impi_rma_win *win)
     free(win->member);
     free(win->peers);
     free(win->pieces);
+    free(win->private_words);
     free(win->queue);
     free(win);
 }
@@ -245,7 +253,9 @@ struct impi_rma_win *impi_rma_win_create(struct impi_rma *rma, uint64_t id,
     win->member = malloc(rma->nprocs * sizeof(*win->member));
     win->peers = calloc(n, sizeof(*win->peers));
     win->queue = malloc(n * sizeof(*win->queue));
-    if (!win->world || !win->member || !win->peers || !win->queue) {
+    win->words = win->private_words = calloc(1, impi_rma_words_size(n));
+    if (!win->world || !win->member || !win->peers || !win->queue ||
+        !win->words) {
         win_destroy(win);
         errno = ENOMEM;
         return NULL;
@@ -383,6 +393,27 @@ static bool in_memory(const struct impi_rma_win *win,
     return false;
 }
 
+void impi_rma_win_words(struct impi_rma_win *win, struct impi_rma_words *words)
+{
+    win->words = words;
+}
+
+void impi_rma_win_reach(struct impi_rma_win *win, uint32_t target,
+                        struct impi_rma_words *words, void *base, uint64_t size)
+{
+    struct peer *p = &win->peers[target];
+
+    p->words = words;
+    p->base = base;
+    p->size = size;
+}
+
+struct impi_rma_words *impi_rma_win_reached(const struct impi_rma_win *win,
+                                            uint32_t target)
+{
+    return win->peers[target].words;
+}
+
 /* ---- the target's side of operations ---- */
 
 static int broke(struct errbuf *err, const char *what)
@@ -423,7 +454,7 @@ static void load(const struct impi_rma_type *type, const struct head *h,
     if (type)
         impi_rma_type_gather(type, h->count, at, out);
     else
-        memcpy(out, at, h->len);
+        memmove(out, at, h->len); /* a window of its own perhaps */
 }
 
 static void store(const struct impi_rma_type *type, const struct head *h,
@@ -529,6 +560,24 @@ static bool has_result(uint8_t kind)
            kind == IMPI_RMA_CAS;
 }
 
+/* Must nobody else change elements meanwhile? */
+static bool is_atomic(uint8_t kind)
+{
+    return kind != IMPI_RMA_PUT && kind != IMPI_RMA_GET;
+}
+
+/* Be the only one who changes elements of the target's memory. */
+static void begin_change(const struct impi_rma_win *win, uint32_t target,
+                         struct impi_rma_words *words)
+{
+    const struct impi_rma *rma = win->rma;
+    uint32_t who;
+
+    for (unsigned i = 0; !impi_rma_words_begin(words, win->own, &who); i++)
+        if (rma->ops->pause)
+            rma->ops->pause(rma->arg, win, target, who, i);
+}
+
 /* What it does to the memory. */
 static int change(const struct impi_rma_type *type, const struct head *h,
                   uint8_t *at, const uint8_t *data)
@@ -552,6 +601,7 @@ static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
 {
     const struct impi_rma_type *type;
     uint8_t *at, *old = NULL;
+    int rc;
 
     if (find_type(win->rma, peer, h, &type, err) < 0)
         return -1;
@@ -574,9 +624,15 @@ static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
         old = malloc(h->len + 1);
         if (!old)
             return no_memory(win->rma, peer, h);
-        load(type, h, at, old);
     }
-    if (change(type, h, at, data) < 0)
+    if (is_atomic(h->kind))
+        begin_change(win, win->own, win->words);
+    if (old)
+        load(type, h, at, old);
+    rc = change(type, h, at, data);
+    if (is_atomic(h->kind))
+        impi_rma_words_end(win->words);
+    if (rc < 0)
         no_memory(win->rma, peer, h);
     else if (h->id)
         answer(win->rma, peer, h, old, old ? h->len : 0);
@@ -604,34 +660,37 @@ static int take_type(struct impi_rma *rma, uint32_t peer, const struct head *h,
 
 /* ---- the own lock ---- */
 
-static void grant(struct impi_rma_win *win, uint32_t origin, uint8_t mode)
+/* Its turn has come, and it is in: let it know. */
+static bool grant(struct impi_rma_win *win, uint32_t origin)
 {
-    win->mode = mode;
-    win->holders++;
-    win->peers[origin].holds = mode;
+    struct peer *p = &win->peers[origin];
+    bool next; /* we look at the next one ourselves */
+
+    if (!impi_rma_words_enter(win->words, p->turn, p->waits, origin, &next))
+        return false;
+    p->holds = p->waits;
+    p->waits = IMPI_RMA_UNLOCKED;
+    win->queue_head = (win->queue_head + 1) % win->n;
+    win->queue_len--;
     tell_member(win, origin, MSG_GRANTED, 0, 0);
+    return true;
 }
 
-static bool is_free_for(const struct impi_rma_win *win, uint8_t mode)
-{
-    return win->holders == 0 ||
-           (mode == IMPI_RMA_SHARED && win->mode == IMPI_RMA_SHARED);
-}
-
-/* Those at the head of the queue that may go on together. */
+/* Those at the head of the queue whose turn has come.  Who leaves tells us only
+ * when we have said that we wait for it; then look once more. */
 static void grant_next(struct impi_rma_win *win)
 {
-    while (win->queue_len > 0) {
-        uint32_t origin = win->queue[win->queue_head];
-        uint8_t mode = win->peers[origin].waits;
+    bool waits = false;
 
-        if (!is_free_for(win, mode))
+    while (win->queue_len > 0) {
+        if (grant(win, win->queue[win->queue_head]))
+            continue;
+        if (waits)
             return;
-        win->queue_head = (win->queue_head + 1) % win->n;
-        win->queue_len--;
-        win->peers[origin].waits = IMPI_RMA_UNLOCKED;
-        grant(win, origin, mode);
+        waits = true;
+        impi_rma_words_await(win->words, true);
     }
+    impi_rma_words_await(win->words, false);
 }
 
 static int take_lock(struct impi_rma_win *win, uint32_t origin, uint16_t mode,
@@ -643,12 +702,10 @@ static int take_lock(struct impi_rma_win *win, uint32_t origin, uint16_t mode,
         return broke(err, "a lock is neither shared nor exclusive");
     if (p->holds || p->waits)
         return broke(err, "a lock is asked for twice");
-    if (win->queue_len == 0 && is_free_for(win, (uint8_t)mode)) {
-        grant(win, origin, (uint8_t)mode);
-        return 0;
-    }
     p->waits = (uint8_t)mode;
+    p->turn = impi_rma_words_ask(win->words);
     win->queue[(win->queue_head + win->queue_len++) % win->n] = origin;
+    grant_next(win);
     return 0;
 }
 
@@ -659,8 +716,8 @@ static int take_unlock(struct impi_rma_win *win, uint32_t origin, uint64_t id,
 
     if (!p->holds)
         return broke(err, "a lock is given back that is not held");
+    impi_rma_words_leave(win->words, p->holds, origin);
     p->holds = IMPI_RMA_UNLOCKED;
-    win->holders--;
     tell_member(win, origin, MSG_FLUSHED, 0, id);
     grant_next(win);
     return 0;
@@ -699,6 +756,14 @@ static int take_result(struct impi_rma_win *win, uint32_t member,
     return 0;
 }
 
+static void note_refusal(struct impi_rma_win *win, uint32_t target,
+                         uint32_t error, int64_t disp)
+{
+    if (!win->refused)
+        win->refusal = (struct impi_rma_refusal){target, error, (uint64_t)disp};
+    win->refused = true;
+}
+
 static int take_refusal(struct impi_rma_win *win, uint32_t member,
                         const struct head *h, struct errbuf *err)
 {
@@ -708,10 +773,7 @@ static int take_refusal(struct impi_rma_win *win, uint32_t member,
         return broke(err, "a refusal fits no operation");
     if (op)
         end_op(op, h->op);
-    if (!win->refused)
-        win->refusal =
-            (struct impi_rma_refusal){member, h->op, (uint64_t)h->disp};
-    win->refused = true;
+    note_refusal(win, member, h->op, h->disp);
     return 0;
 }
 
@@ -725,7 +787,7 @@ static int take_flushed(struct peer *p, uint64_t id, struct errbuf *err)
 
 static int take_grant(struct peer *p, struct errbuf *err)
 {
-    if (!p->lock || p->granted)
+    if (!p->lock || p->granted || p->words)
         return broke(err, "a lock is granted that was not asked for");
     p->granted = true;
     return 0;
@@ -760,6 +822,9 @@ static int handle_in(struct impi_rma_win *win, uint32_t peer, uint32_t member,
         return 0;
     case MSG_COMPLETE:
         p->completes++;
+        return 0;
+    case MSG_TURN:
+        grant_next(win);
         return 0;
     default:
         return do_op(win, peer, h, data, len, err);
@@ -865,6 +930,63 @@ static int open_op(struct impi_rma_win *win, const struct impi_rma_args *args,
     return 0;
 }
 
+/* ---- memory of others that is mapped here ---- */
+
+/* Moves bytes between the origin's memory and the target's. */
+static int move(struct impi_rma_win *win, const struct impi_rma_args *args,
+                const struct head *h, uint8_t *at)
+{
+    const struct impi_rma_type *type = args->type;
+    struct impi_rma_words *words = win->peers[args->target].words;
+    int rc;
+
+    if (h->kind == IMPI_RMA_PUT) {
+        store(type, h, at, args->data);
+        return 0;
+    }
+    if (h->kind == IMPI_RMA_GET) {
+        load(type, h, at, args->result);
+        return 0;
+    }
+    begin_change(win, args->target, words);
+    if (has_result(h->kind))
+        load(type, h, at, args->result);
+    rc = change(type, h, at, args->data);
+    impi_rma_words_end(words);
+    return rc;
+}
+
+static uint32_t do_mapped(struct impi_rma_win *win,
+                          const struct impi_rma_args *args,
+                          const struct head *h)
+{
+    const struct peer *p = &win->peers[args->target];
+    struct piece all = {p->base, p->size};
+    uint8_t *at = NULL;
+
+    if (!op_is_good(h))
+        return IMPI_RMA_ERR_OP;
+    if (h->len > 0 && !in_piece(&all, args->type, h, h->disp, &at))
+        return IMPI_RMA_ERR_RANGE;
+    return move(win, args, h, at) < 0 ? IMPI_RMA_ERR_NO_MEM : IMPI_RMA_OK;
+}
+
+static void start_mapped(struct impi_rma_win *win,
+                         const struct impi_rma_args *args, const struct head *h,
+                         struct impi_rma_op *op)
+{
+    uint32_t error = do_mapped(win, args, h);
+
+    if (error != IMPI_RMA_OK)
+        note_refusal(win, args->target, error, args->disp);
+    if (op) {
+        op->win = win;
+        op->target = args->target;
+        op->error = error;
+        op->done = true;
+    }
+}
+
 int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
                    struct impi_rma_op *op)
 {
@@ -876,8 +998,13 @@ int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
                      .disp = args->disp,
                      .count = args->count,
                      .len = args->len};
-    int type = args->type ? introduce(win->rma, peer, args->type) : 0;
+    int type;
 
+    if (win->peers[args->target].base) {
+        start_mapped(win, args, &h, op);
+        return 0;
+    }
+    type = args->type ? introduce(win->rma, peer, args->type) : 0;
     if (type < 0 || (op && open_op(win, args, op) < 0))
         return -1;
     h.type = (uint16_t)type;
@@ -887,6 +1014,15 @@ int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
         win->peers[args->target].unflushed = true;
     tell(win->rma, peer, &h, args->data, data_of(&h));
     return 0;
+}
+
+/* ---- what the origin waits for ---- */
+
+/* The target's engine may be the next one. */
+static void tell_turn(struct impi_rma_win *win, uint32_t target, bool next)
+{
+    if (next)
+        tell_member(win, target, MSG_TURN, 0, 0);
 }
 
 void impi_rma_flush(struct impi_rma_win *win, uint32_t target)
@@ -899,32 +1035,67 @@ void impi_rma_flush(struct impi_rma_win *win, uint32_t target)
     tell_member(win, target, MSG_FLUSH, 0, ++p->flushes);
 }
 
-bool impi_rma_is_flushed(const struct impi_rma_win *win, uint32_t target)
+static void leave(struct impi_rma_win *win, uint32_t target)
 {
-    const struct peer *p = &win->peers[target];
+    struct peer *p = &win->peers[target];
+    enum impi_rma_lock mode = p->lock;
 
-    return p->open == 0 && p->flushed == p->flushes;
+    p->leaving = false;
+    p->lock = IMPI_RMA_UNLOCKED;
+    tell_turn(win, target, impi_rma_words_leave(p->words, mode, win->own));
+}
+
+bool impi_rma_is_flushed(struct impi_rma_win *win, uint32_t target)
+{
+    struct peer *p = &win->peers[target];
+
+    if (p->open > 0 || p->flushed != p->flushes)
+        return false;
+    if (p->leaving)
+        leave(win, target);
+    return true;
 }
 
 void impi_rma_lock(struct impi_rma_win *win, uint32_t target,
                    enum impi_rma_lock mode)
 {
-    win->peers[target].lock = (uint8_t)mode;
-    win->peers[target].granted = false;
-    tell_member(win, target, MSG_LOCK, (uint16_t)mode, 0);
+    struct peer *p = &win->peers[target];
+
+    p->lock = (uint8_t)mode;
+    p->granted = false;
+    if (p->words)
+        p->number = impi_rma_words_ask(p->words);
+    else
+        tell_member(win, target, MSG_LOCK, (uint16_t)mode, 0);
 }
 
-bool impi_rma_is_locked(const struct impi_rma_win *win, uint32_t target)
+bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target)
 {
-    return win->peers[target].granted;
+    struct peer *p = &win->peers[target];
+    bool next;
+
+    if (!p->granted && p->words) {
+        p->granted =
+            impi_rma_words_enter(p->words, p->number, p->lock, win->own, &next);
+        tell_turn(win, target, next);
+    }
+    return p->granted;
 }
 
+/* By messages an UNLOCK stands behind all operations; the words are left when
+ * those that went by messages are confirmed. */
 void impi_rma_unlock(struct impi_rma_win *win, uint32_t target)
 {
     struct peer *p = &win->peers[target];
 
+    p->granted = false;
+    if (p->words) {
+        p->leaving = true;
+        impi_rma_flush(win, target);
+        return;
+    }
     p->lock = IMPI_RMA_UNLOCKED;
-    p->granted = p->unflushed = false;
+    p->unflushed = false;
     tell_member(win, target, MSG_UNLOCK, 0, ++p->flushes);
 }
 

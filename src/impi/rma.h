@@ -2,9 +2,10 @@
  *
  * One-sided communication between the processes of a spanning world
  * (doc/impi-rma.md): windows, the operations on them, locks, and the counting
- * behind fences, epochs and flushes.  Each process's own memory is read and
- * written by this engine alone when operations come, so that accumulates are
- * atomic whoever sends them.
+ * behind fences, epochs and flushes.  A target's memory is read and written by
+ * its own engine, for whoever sends a message, and by the engines of those
+ * processes that have it mapped (impi_rma_win_reach()).  Accumulates and locks
+ * take the target's words (rma_words.h) either way.
  *
  * A pure engine: no descriptors, clock, threads or MPI.  Messages go out by
  * ops.send and come in by impi_rma_input(), in order from each peer; what is
@@ -21,6 +22,7 @@
 #include "base/errbuf.h"
 #include "impi/rma_op.h"
 #include "impi/rma_type.h"
+#include "impi/rma_words.h"
 
 /* Context id of its messages: above all that are given out. */
 #define IMPI_RMA_CID UINT64_C(18446744073709551602)
@@ -35,6 +37,12 @@ struct impi_rma_ops {
      * Called from inside the engine's functions; it must not call back. */
     void (*send)(void *arg, uint32_t peer, const uint8_t *head,
                  const void *data, size_t len);
+    /* For the round-th time the memory of a target is being changed by another
+     * member, `who` (any number where somebody lies), for some instructions or
+     * until it has its processor back: let others run.  Only where words are
+     * shared. */
+    void (*pause)(void *arg, const struct impi_rma_win *win, uint32_t target,
+                  uint32_t who, unsigned round);
 };
 
 /* ops: borrowed for the engine's life.  NULL: no memory. */
@@ -66,6 +74,18 @@ void impi_rma_win_dynamic(struct impi_rma_win *win);
 /* 0, or -1 with errno: ENOMEM; EEXIST it overlaps; ENOENT no such piece. */
 int impi_rma_win_attach(struct impi_rma_win *win, void *base, uint64_t size);
 int impi_rma_win_detach(struct impi_rma_win *win, const void *base);
+
+/* The words that guard the own memory, of impi_rma_words_size(n) bytes; others
+ * may have mapped them.  Without: private ones.  Before anybody uses it. */
+void impi_rma_win_words(struct impi_rma_win *win, struct impi_rma_words *words);
+/* A target's words, and (base not NULL) its memory, are mapped here: locks, and
+ * operations, go without messages.  Before any use of that target. */
+void impi_rma_win_reach(struct impi_rma_win *win, uint32_t target,
+                        struct impi_rma_words *words, void *base,
+                        uint64_t size);
+/* Its words, if they are. */
+struct impi_rma_words *impi_rma_win_reached(const struct impi_rma_win *win,
+                                            uint32_t target);
 
 /* What a target refused since the last time this was asked: true once. */
 struct impi_rma_refusal {
@@ -127,16 +147,14 @@ int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
 /* Ask a target to confirm all that was started so far, if anything is not
  * confirmed yet; it is done when impi_rma_is_flushed(). */
 void impi_rma_flush(struct impi_rma_win *win, uint32_t target);
-bool impi_rma_is_flushed(const struct impi_rma_win *win, uint32_t target);
+bool impi_rma_is_flushed(struct impi_rma_win *win, uint32_t target);
 
 /* ---- locks ---- */
-
-enum impi_rma_lock { IMPI_RMA_UNLOCKED, IMPI_RMA_SHARED, IMPI_RMA_EXCLUSIVE };
 
 /* Ask for a lock; it is there when impi_rma_is_locked(). */
 void impi_rma_lock(struct impi_rma_win *win, uint32_t target,
                    enum impi_rma_lock mode);
-bool impi_rma_is_locked(const struct impi_rma_win *win, uint32_t target);
+bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target);
 /* Give it back behind all operations; done when impi_rma_is_flushed(). */
 void impi_rma_unlock(struct impi_rma_win *win, uint32_t target);
 

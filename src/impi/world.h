@@ -36,6 +36,9 @@ enum impi_world_flag {
     IMPI_WORLD_FLAT = 1u << 3,
     /* All clients speak version 4: windows may span them. */
     IMPI_WORLD_RMA = 1u << 4,
+    /* All clients speak version 5: members of a window tell each other of
+     * memory that they share. */
+    IMPI_WORLD_RMA_SHARE = 1u << 5,
 };
 
 struct impi_host {

@@ -59,6 +59,7 @@ static const struct {
     {"SLURM_IMPI_FLAT", "yes", "no"},
     {ENV_REORDER, "1", "0"},
     {"IMPI_SHM", "0", "1"},
+    {"SLURM_IMPI_WINDOWS", "messages", "shared"},
     {"IMPI_STATS", "1", "0"},
     {"IMPI_TRACE", "1", "0"},
 };

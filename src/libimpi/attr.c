@@ -12,6 +12,7 @@
 #include "libimpi/group.h"
 #include "libimpi/impi.h"
 #include "libimpi/state.h"
+#include "libimpi/win.h"
 
 static bool is_impi(int keyval)
 {
@@ -170,15 +171,40 @@ int impi_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag)
 
 __attribute__((visibility("default"))) impi_fortran_attr_f impi_fortran_attr;
 
-int impi_fortran_attr(int comm, int keyval, int *value, int *flag)
+/* The address, or the number that it points to. */
+static int win_attr(int win, int keyval, intptr_t *value, int *flag)
 {
 #ifdef IMPI_FAMILY_OPENMPI
-    MPI_Comm c = impi_real.Comm_f2c(comm);
+    MPI_Win w = impi_real.Win_f2c(win);
 #else
-    MPI_Comm c = comm;
+    MPI_Win w = win;
+#endif
+    void *p;
+
+    keyval = keyval_of_fortran(keyval);
+    if (!impi_win_spans(w) || !win_attr_ours(keyval))
+        return -1;
+    if (impi_Win_get_attr(w, keyval, &p, flag) != MPI_SUCCESS || !*flag)
+        return -1;
+    if (keyval == MPI_WIN_BASE)
+        *value = (intptr_t)p;
+    else
+        *value = keyval == MPI_WIN_SIZE ? *(MPI_Aint *)p : *(int *)p;
+    return MPI_SUCCESS;
+}
+
+int impi_fortran_attr(bool win, int handle, int keyval, intptr_t *value,
+                      int *flag)
+{
+#ifdef IMPI_FAMILY_OPENMPI
+    MPI_Comm c = impi_real.Comm_f2c(handle);
+#else
+    MPI_Comm c = handle;
 #endif
     int *p, rc;
 
+    if (win)
+        return win_attr(handle, keyval, value, flag);
     if (!is_impi(keyval)) {
         keyval = keyval_of_fortran(keyval);
         if (!of_all(keyval) || !impi_comm_spans(c))

@@ -7,9 +7,11 @@
 #ifndef SF_LIBIMPI_BACKEND_H
 #define SF_LIBIMPI_BACKEND_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stddef.h>
 
-#define IMPI_BACKEND_VERSION 1
+#define IMPI_BACKEND_VERSION 2
 
 /* What the front offers. */
 struct impi_front {
@@ -27,8 +29,9 @@ typedef int impi_backend_open_f(const struct impi_front *front, void *mpi,
                                 char *err, size_t errsize);
 typedef void *impi_backend_symbol_f(const char *name);
 
-/* Also exported: an attribute of Fortran's communicator comm, if it is one that
- * the library does not know: its MPI error code; else -1. */
-typedef int impi_fortran_attr_f(int comm, int keyval, int *value, int *flag);
+/* Also exported: an attribute of a communicator or (win) a window of Fortran's,
+ * if it is one that the library does not know: its MPI error code; else -1. */
+typedef int impi_fortran_attr_f(bool win, int handle, int keyval,
+                                intptr_t *value, int *flag);
 
 #endif

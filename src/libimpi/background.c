@@ -150,7 +150,7 @@ static void wait_for(struct pollfd *fds, unsigned n, int ms)
 
 static bool has_windows(void)
 {
-    return __atomic_load_n(&impi_be.windows, __ATOMIC_RELAXED) > 0;
+    return __atomic_load_n(&impi_be.served, __ATOMIC_RELAXED) > 0;
 }
 
 /* While the program has a window, sleep on the connections: what comes is

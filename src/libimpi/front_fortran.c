@@ -15,39 +15,46 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* An address-sized value (MPI_COMM_GET_ATTR), or an integer (MPI_ATTR_GET). */
-typedef void get_f(int *comm, int *keyval, void *value, int *flag, int *ierr);
+typedef void get_f(int *handle, int *keyval, void *value, int *flag, int *ierr);
 
-static void get(const char *name, bool wide, int *comm, int *keyval,
+enum kind { COMM_INTEGER, COMM, WIN };
+
+static void get(const char *name, enum kind kind, int *handle, int *keyval,
                 void *value, int *flag, int *ierr)
 {
     impi_fortran_attr_f *ours = front_fortran_attr();
-    int v = 0, rc = ours ? ours(*comm, *keyval, &v, flag) : -1;
+    intptr_t v = 0;
+    int rc = ours ? ours(kind == WIN, *handle, *keyval, &v, flag) : -1;
     get_f *library;
 
     if (rc < 0) {
         *(void **)&library = dlsym(RTLD_NEXT, name);
         if (library)
-            library(comm, keyval, value, flag, ierr);
+            library(handle, keyval, value, flag, ierr);
         return;
     }
-    if (*flag && wide)
+    if (*flag && kind != COMM_INTEGER)
         *(intptr_t *)value = v;
     else if (*flag)
-        *(int *)value = v;
+        *(int *)value = (int)v;
     if (ierr)
         *ierr = rc;
 }
 
-#define FUNCTION(name, wide)                                                   \
+#define FUNCTION(name, kind)                                                   \
     EXPORT get_f name;                                                         \
-    void name(int *comm, int *keyval, void *value, int *flag, int *ierr)       \
+    void name(int *handle, int *keyval, void *value, int *flag, int *ierr)     \
     {                                                                          \
-        get(#name, wide, comm, keyval, value, flag, ierr);                     \
+        get(#name, kind, handle, keyval, value, flag, ierr);                   \
     }
 
-FUNCTION(mpi_comm_get_attr_, true)
-FUNCTION(pmpi_comm_get_attr_, true)
-FUNCTION(mpi_comm_get_attr_f08_, true)
-FUNCTION(pmpi_comm_get_attr_f08_, true)
-FUNCTION(mpi_attr_get_, false)
-FUNCTION(pmpi_attr_get_, false)
+FUNCTION(mpi_comm_get_attr_, COMM)
+FUNCTION(pmpi_comm_get_attr_, COMM)
+FUNCTION(mpi_comm_get_attr_f08_, COMM)
+FUNCTION(pmpi_comm_get_attr_f08_, COMM)
+FUNCTION(mpi_attr_get_, COMM_INTEGER)
+FUNCTION(pmpi_attr_get_, COMM_INTEGER)
+FUNCTION(mpi_win_get_attr_, WIN)
+FUNCTION(pmpi_win_get_attr_, WIN)
+FUNCTION(mpi_win_get_attr_f08_, WIN)
+FUNCTION(pmpi_win_get_attr_f08_, WIN)

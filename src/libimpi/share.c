@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,9 +20,12 @@
 #include "base/mac.h"
 #include "base/netaddr.h"
 
-/* What /proc/PID/fd/N shows for a ring of base/ring.h.  Nothing else is
- * opened: that could be a device, or a file that never answers. */
+/* What /proc/PID/fd/N shows for a ring of base/ring.h, and for an area. Nothing
+ * else is opened: that could be a device, or a file that never answers. */
 #define RING_NAME "/memfd:slurm-fabric-ring (deleted)"
+#define AREA_NAME "slurm-fabric-area"
+#define AREA_SHOWN "/memfd:" AREA_NAME " (deleted)"
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 bool share_is_off(void)
 {
@@ -120,12 +124,12 @@ static bool take_token(struct share *s)
 /* ---- the maker ---- */
 
 /* Growing a file beyond the limit would end the program. */
-static bool may_grow(void)
+static bool may_grow(size_t len)
 {
     struct rlimit r;
 
     return getrlimit(RLIMIT_FSIZE, &r) == 0 &&
-           (r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= 2 * SF_SHARE_RING);
+           (r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= len);
 }
 
 static int make(struct share *s)
@@ -143,7 +147,7 @@ static int make(struct share *s)
 
 struct share *share_create(struct impi_chan_offer *offer)
 {
-    struct share *s = may_grow() ? new_share() : NULL;
+    struct share *s = may_grow(2 * SF_SHARE_RING) ? new_share() : NULL;
 
     if (!s || make(s) < 0) {
         share_free(s);
@@ -164,17 +168,17 @@ bool share_confirm(struct share *s)
 
 /* ---- the other one ---- */
 
-static int open_ring(uint32_t pid, uint32_t fd)
+/* Memory of a process of our own user that is shown so. */
+static int open_memory(uint32_t pid, uint32_t fd, const char *shown)
 {
-    char path[64], name[sizeof(RING_NAME)];
+    char path[64], name[64];
     struct stat st;
     ssize_t n;
     int own;
 
     snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, fd);
     n = readlink(path, name, sizeof(name));
-    if (n != (ssize_t)strlen(RING_NAME) ||
-        memcmp(name, RING_NAME, (size_t)n) != 0)
+    if (n != (ssize_t)strlen(shown) || memcmp(name, shown, (size_t)n) != 0)
         return -1;
     own = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (own >= 0 && fstat_old(own, &st) == 0 && st.st_uid == geteuid())
@@ -197,8 +201,8 @@ struct share *share_open(const struct impi_chan_offer *offer)
     if (!s)
         return NULL;
     memcpy(s->token, offer->token, sizeof(s->token));
-    s->fd_in = open_ring(offer->pid, offer->fd_out);
-    s->fd_out = open_ring(offer->pid, offer->fd_in);
+    s->fd_in = open_memory(offer->pid, offer->fd_out, RING_NAME);
+    s->fd_out = open_memory(offer->pid, offer->fd_in, RING_NAME);
     if (s->fd_in >= 0 && s->fd_out >= 0 && attach(s) == 0 && as_agreed(s) &&
         take_token(s) && put_token(s) == 0) {
         close_fds(s);
@@ -206,4 +210,90 @@ struct share *share_open(const struct impi_chan_offer *offer)
     }
     share_free(s);
     return NULL;
+}
+
+/* ---- areas ---- */
+
+static int map_area(struct share_area *a, size_t len)
+{
+    void *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+
+    if (at == MAP_FAILED)
+        return -1;
+    a->at = at;
+    a->len = len;
+    return 0;
+}
+
+int share_area_make(struct share_area *a, size_t len)
+{
+    *a = SHARE_NO_AREA;
+    if (!may_grow(len)) {
+        errno = EFBIG;
+        return -1;
+    }
+    a->fd = memfd_create(AREA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (a->fd >= 0 && ftruncate(a->fd, (off_t)len) == 0 &&
+        fcntl(a->fd, F_ADD_SEALS, SEALS) == 0 && map_area(a, len) == 0)
+        return 0;
+    share_area_free(a);
+    return -1;
+}
+
+static bool is_area(int fd, size_t len)
+{
+    struct stat st;
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    return seals >= 0 && (seals & SEALS) == SEALS && fstat_old(fd, &st) == 0 &&
+           (uint64_t)st.st_size == len;
+}
+
+int share_area_open(struct share_area *a, uint32_t pid, uint32_t fd, size_t len)
+{
+    *a = SHARE_NO_AREA;
+    if (pid == 0)
+        return -1;
+    a->fd = open_memory(pid, fd, AREA_SHOWN);
+    if (a->fd >= 0 && is_area(a->fd, len) && map_area(a, len) == 0) {
+        share_area_close(a);
+        return 0;
+    }
+    share_area_free(a);
+    return -1;
+}
+
+void share_area_close(struct share_area *a)
+{
+    if (a->fd >= 0)
+        close(a->fd);
+    a->fd = -1;
+}
+
+void share_area_free(struct share_area *a)
+{
+    int saved = errno;
+
+    share_area_close(a);
+    if (a->at)
+        munmap(a->at, a->len);
+    *a = SHARE_NO_AREA;
+    errno = saved;
+}
+
+bool share_is_gone(uint32_t pid)
+{
+    char path[64], text[512], *end;
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT;
+    n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    end = strrchr(text, ')');
+    return n <= 0 || (end && (end[2] == 'Z' || end[2] == 'X'));
 }

@@ -36,4 +36,28 @@ struct share *share_open(const struct impi_chan_offer *offer);
 /* NULL is fine; keeps errno. */
 void share_free(struct share *s);
 
+/* ---- an area of memory for any number of processes ---- */
+
+/* One makes it; others open it as long as the maker keeps its descriptor.
+ * Nobody can change its size. */
+struct share_area {
+    uint8_t *at; /* NULL: none */
+    size_t len;
+    int fd; /* the maker's, until share_area_close(); or -1 */
+};
+#define SHARE_NO_AREA ((struct share_area){.fd = -1})
+
+/* len bytes, all zero.  0, or -1 with errno: it cannot be had. */
+int share_area_make(struct share_area *a, size_t len);
+/* The area of len bytes behind a descriptor of process pid (0: none), if it is
+ * one.  0, or -1. */
+int share_area_open(struct share_area *a, uint32_t pid, uint32_t fd,
+                    size_t len);
+/* From here on nobody else opens it. */
+void share_area_close(struct share_area *a);
+void share_area_free(struct share_area *a);
+
+/* Has this process of our machine ended, or is about to be forgotten? */
+bool share_is_gone(uint32_t pid);
+
 #endif

@@ -37,7 +37,7 @@ void be_unlock(void)
 {
     if (impi_be.p2p)
         be_note_pending();
-    if (unlikely(impi_be.windows > 0) && impi_be.inside <= 1)
+    if (unlikely(impi_be.served > 0) && impi_be.inside <= 1)
         win_left();
     be_unlock_same();
 }

@@ -53,7 +53,8 @@ struct backend {
      * it waits.  Written under the lock, read without. */
     bool pending;
 
-    int windows; /* that span: others are served all the time */
+    int windows; /* that span */
+    int served;  /* of them: where others are served all the time */
 
     bool threads;   /* the lock is wanted */
     int inside;     /* without it: how often be_lock() was called */

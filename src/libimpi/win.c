@@ -15,7 +15,14 @@
 #include "libimpi/group.h"
 #include "libimpi/progress.h"
 #include "libimpi/ours.h"
+#include "libimpi/win_share.h"
 #include "libimpi/win_wire.h"
+
+/* A lock of memory that is mapped here is given back within some instructions,
+ * or not soon.  Looks at it before others are served meanwhile; and rounds of
+ * service between looks for who has it and is gone. */
+#define LOCK_SPINS 200
+#define WATCH_EVERY 4096
 
 static struct win *windows;
 
@@ -33,6 +40,15 @@ struct win *win_find(MPI_Win handle)
     return w;
 }
 
+struct win *win_of(const struct impi_rma_win *core)
+{
+    struct win *w = windows;
+
+    while (w && w->core != core)
+        w = w->next;
+    return w;
+}
+
 /* ---- waiting ---- */
 
 void win_touch(struct win *w, int target)
@@ -46,10 +62,19 @@ void win_touch(struct win *w, int target)
 /* Until a lock that was asked for is there. */
 static void wait_lock(struct win *w, int target)
 {
-    struct waiter wait = {.native = false};
+    bool mapped = impi_rma_win_reached(w->core, (uint32_t)target) != NULL;
+    struct waiter wait = {.native = mapped}; /* no bell wakes it */
+    unsigned spins = mapped ? LOCK_SPINS : 0, rounds = 0;
 
-    while (!impi_rma_is_locked(w->core, (uint32_t)target))
+    while (!impi_rma_is_locked(w->core, (uint32_t)target)) {
+        if (spins > 0) {
+            spins--;
+            continue;
+        }
         progress_wait(&wait);
+        if (mapped && ++rounds % WATCH_EVERY == 0)
+            win_share_watch(w, target);
+    }
 }
 
 static void wait_flushed(struct win *w, int target)
@@ -476,6 +501,7 @@ static bool may_be_made(const struct impi_comm *c)
 
 static void win_destroy(struct win *w)
 {
+    win_share_free(w);
     if (w->core)
         impi_rma_win_free(w->core);
     free(w->units);
@@ -498,11 +524,16 @@ static struct win *win_new(MPI_Comm comm)
     w->comm = comm;
     w->c = c;
     w->nstart = w->npost = -1;
+    w->area = SHARE_NO_AREA;
+    w->areas = calloc(n, sizeof(*w->areas));
+    w->pids = calloc(n, sizeof(*w->pids));
     w->units = calloc(n, sizeof(*w->units));
     w->sizes = calloc(n, sizeof(*w->sizes));
     w->state = calloc(n, sizeof(*w->state));
     w->touched = calloc(n, sizeof(*w->touched));
-    if (w->units && w->sizes && w->state && w->touched)
+    for (size_t i = 0; w->areas && i < n; i++)
+        w->areas[i] = SHARE_NO_AREA;
+    if (w->units && w->sizes && w->state && w->touched && w->areas && w->pids)
         w->core = impi_rma_win_create(win_engine(), c->cid,
                                       (const uint32_t *)c->world, (uint32_t)n,
                                       (uint32_t)c->rank);
@@ -515,7 +546,15 @@ static struct win *win_new(MPI_Comm comm)
 /* What a member tells all others: how it went, and of its memory.  Numbers of
  * errors are each library's own. */
 enum { WENT_WELL, WENT_OUT_OF_MEMORY, WENT_WRONG };
-enum { SAY_HOW, SAY_UNIT, SAY_SIZE_HIGH, SAY_SIZE_LOW, SAY_N };
+enum {
+    SAY_HOW,
+    SAY_UNIT,
+    SAY_SIZE_HIGH,
+    SAY_SIZE_LOW,
+    SAY_N, /* and where it is agreed upon */
+    SAY_AREA = SAY_N,
+    SAY_N_SHARED = SAY_AREA + WIN_SAY_AREA
+};
 
 static int how_it_went(int rc)
 {
@@ -527,24 +566,34 @@ static int how_it_went(int rc)
     return class == MPI_ERR_NO_MEM ? WENT_OUT_OF_MEMORY : WENT_WRONG;
 }
 
-/* rc: how it went here; returns how it went everywhere. */
-static int tell_all(struct win *w, int rc, MPI_Aint size, int unit)
+static void take_said(struct win *w, int member, const int *m)
 {
-    uint64_t bytes = (uint64_t)size;
-    int own[SAY_N] = {how_it_went(rc), unit, (int)(bytes >> 32),
-                      (int)(uint32_t)bytes};
-    int *all = calloc((size_t)w->c->size * SAY_N, sizeof(*all)), told;
+    w->units[member] = m[SAY_UNIT];
+    w->sizes[member] =
+        (uint64_t)(uint32_t)m[SAY_SIZE_HIGH] << 32 | (uint32_t)m[SAY_SIZE_LOW];
+    if (win_share_agreed())
+        win_share_reach(w, member, m + SAY_AREA,
+                        w->flavor == MPI_WIN_FLAVOR_ALLOCATE);
+}
+
+/* rc: how it went here; returns how it went everywhere. */
+static int tell_all(struct win *w, int rc)
+{
+    uint64_t bytes = (uint64_t)w->size;
+    int n = win_share_agreed() ? SAY_N_SHARED : SAY_N, told;
+    int own[SAY_N_SHARED] = {how_it_went(rc), w->unit, (int)(bytes >> 32),
+                             (int)(uint32_t)bytes};
+    int *all = calloc((size_t)w->c->size * (size_t)n, sizeof(*all));
 
     if (!all)
         be_die(1, "SF-E403: no memory for a window");
-    told = coll_allgather_ints(w->c, own, SAY_N, all);
+    win_share_say(&w->area, own + SAY_AREA);
+    told = coll_allgather_ints(w->c, own, n, all);
     rc = rc == MPI_SUCCESS ? told : rc;
     for (int i = 0; i < w->c->size && told == MPI_SUCCESS; i++) {
-        const int *m = all + (size_t)i * SAY_N;
+        const int *m = all + (size_t)i * (size_t)n;
 
-        w->units[i] = m[SAY_UNIT];
-        w->sizes[i] = (uint64_t)(uint32_t)m[SAY_SIZE_HIGH] << 32 |
-                      (uint32_t)m[SAY_SIZE_LOW];
+        take_said(w, i, m);
         if (rc == MPI_SUCCESS && m[SAY_HOW] != WENT_WELL)
             rc =
                 m[SAY_HOW] == WENT_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_WIN;
@@ -553,15 +602,40 @@ static int tell_all(struct win *w, int rc, MPI_Aint size, int unit)
     return rc;
 }
 
-/* The memory that the native window has. */
+/* All have opened what they can.  Where everybody reaches this process's memory
+ * it need not serve them while the program is away. */
+static int agree_on_service(struct win *w)
+{
+    int n = w->c->size, rc;
+    int *reach = calloc(2 * (size_t)n, sizeof(*reach));
+
+    if (!reach)
+        be_die(1, "SF-E403: no memory for a window");
+    for (int i = 0; i < n; i++)
+        reach[i] = win_share_reaches(w, i);
+    rc = coll_allreduce(w->c, reach, reach + n, n, MPI_INT, MPI_SUM);
+    share_area_close(&w->area);
+    if (rc == MPI_SUCCESS && reach[n + w->c->rank] == n) {
+        be_lock();
+        w->served = false;
+        impi_be.served--;
+        be_unlock();
+    }
+    free(reach);
+    return rc;
+}
+
+/* The memory of a window, which the native one has, too, if it can. */
 struct memory {
     void *base;
     MPI_Aint size;
     int unit;
     int flavor;
+    struct share_area area; /* where base is, or words for it; or none */
 };
 
-/* MPICH 4.0.2 ends the program where its own allocation fails. */
+/* MPICH 4.0.2 ends the program where its own allocation fails, and a memfd of
+ * any size can be had. */
 static bool has_room(MPI_Aint size)
 {
     void *at = size == 0 ? NULL
@@ -575,14 +649,26 @@ static bool has_room(MPI_Aint size)
     return true;
 }
 
+/* Memory for a window of MPI_Win_allocate, or words for another one. */
+static void shared_memory(struct memory *m, const struct impi_comm *c)
+{
+    bool allocate = m->flavor == MPI_WIN_FLAVOR_ALLOCATE;
+
+    m->area = SHARE_NO_AREA;
+    if (win_share_wanted() && (!allocate || has_room(m->size)))
+        win_share_make(&m->area, (uint32_t)c->size, allocate ? m->size : 0,
+                       allocate ? &m->base : NULL);
+}
+
 /* The handle: a window of the library's own, of this process alone. */
 static int native_window(struct memory *m, MPI_Info info, MPI_Win *handle)
 {
+    bool allocate = m->flavor == MPI_WIN_FLAVOR_ALLOCATE && !m->area.at;
     void *none;
 
-    if (m->flavor == MPI_WIN_FLAVOR_ALLOCATE && !has_room(m->size))
+    if (allocate && !has_room(m->size))
         return MPI_ERR_NO_MEM;
-    if (m->flavor == MPI_WIN_FLAVOR_ALLOCATE)
+    if (allocate)
         return impi_real.Win_allocate(m->size, m->unit, info, MPI_COMM_SELF,
                                       &m->base, handle);
     if (!WINDOW_OF_OTHERS_MEMORY)
@@ -601,6 +687,7 @@ static int register_memory(struct win *w, const struct memory *m)
     w->base = m->base;
     w->size = m->size;
     w->dynamic = m->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    win_share_own(w);
     if (w->dynamic) {
         impi_rma_win_dynamic(w->core);
         return MPI_SUCCESS;
@@ -615,7 +702,9 @@ static void publish(struct win *w)
     be_lock();
     w->next = windows;
     __atomic_store_n(&windows, w, __ATOMIC_RELEASE);
-    if (impi_be.windows++ == 0)
+    impi_be.windows++;
+    w->served = true;
+    if (impi_be.served++ == 0)
         win_first();
     be_unlock();
 }
@@ -629,6 +718,7 @@ static void unpublish(struct win *w)
         p = &(*p)->next;
     __atomic_store_n(p, w->next, __ATOMIC_RELEASE);
     impi_be.windows--;
+    impi_be.served -= w->served;
     be_unlock();
 }
 
@@ -644,11 +734,14 @@ static int make(MPI_Comm comm, MPI_Comm own, MPI_Win handle, int rc,
     if (!w)
         be_die(1, "SF-E403: no memory for a window");
     w->handle = handle;
+    w->area = m->area;
     if (rc == MPI_SUCCESS)
         rc = register_memory(w, m);
     /* From here on others may come. */
     publish(w);
-    rc = tell_all(w, rc, m->size, m->unit);
+    rc = tell_all(w, rc);
+    if (rc == MPI_SUCCESS && win_share_agreed())
+        rc = agree_on_service(w);
     *newwin = handle;
     if (rc == MPI_SUCCESS)
         return rc;
@@ -678,7 +771,8 @@ int impi_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info,
                     MPI_Comm comm, MPI_Win *newwin)
 {
     struct impi_comm *c = impi_span_find(comm);
-    struct memory m = {base, size, disp_unit, MPI_WIN_FLAVOR_CREATE};
+    struct memory m = {base, size, disp_unit, MPI_WIN_FLAVOR_CREATE,
+                       SHARE_NO_AREA};
     MPI_Comm own;
     int rc;
 
@@ -693,6 +787,7 @@ int impi_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info,
     if (rc != MPI_SUCCESS)
         return rc;
     *newwin = MPI_WIN_NULL;
+    shared_memory(&m, c);
     rc = native_window(&m, info, newwin);
     return make(comm, own, *newwin, rc, &m, newwin);
 }
@@ -701,7 +796,8 @@ int impi_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info,
                       MPI_Comm comm, void *baseptr, MPI_Win *newwin)
 {
     struct impi_comm *c = impi_span_find(comm);
-    struct memory m = {NULL, size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE};
+    struct memory m = {NULL, size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE,
+                       SHARE_NO_AREA};
     MPI_Comm own;
     int rc;
 
@@ -716,6 +812,7 @@ int impi_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info,
     if (rc != MPI_SUCCESS)
         return rc;
     *newwin = MPI_WIN_NULL;
+    shared_memory(&m, c);
     rc = native_window(&m, info, newwin);
     *(void **)baseptr = m.base;
     return make(comm, own, *newwin, rc, &m, newwin);
@@ -736,6 +833,7 @@ int impi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *newwin)
     if (rc != MPI_SUCCESS)
         return rc;
     *newwin = MPI_WIN_NULL;
+    shared_memory(&m, c);
     rc = native_window(&m, info, newwin);
     return make(comm, own, *newwin, rc, &m, newwin);
 }
@@ -796,6 +894,13 @@ int impi_Win_free(MPI_Win *win)
     be_unlock();
     impi_Comm_free(&comm);
     return impi_real.Win_free(win) == MPI_SUCCESS ? rc : MPI_ERR_WIN;
+}
+
+bool win_attr_ours(int keyval)
+{
+    return keyval == MPI_WIN_BASE || keyval == MPI_WIN_SIZE ||
+           keyval == MPI_WIN_DISP_UNIT || keyval == MPI_WIN_CREATE_FLAVOR ||
+           keyval == MPI_WIN_MODEL;
 }
 
 /* The library's handle may tell of other memory. */

@@ -11,6 +11,7 @@
 #include "impi/rma.h"
 #include "libimpi/comm.h"
 #include "libimpi/data.h"
+#include "libimpi/share.h"
 
 struct win_op;
 
@@ -36,21 +37,30 @@ struct win {
     uint8_t *state;  /* [size] */
     int *touched;    /* [size] targets with WIN_TOUCHED */
     int ntouched;
-    int nlocked;             /* targets with a lock by MPI_Win_lock */
-    bool lock_all, unlocked; /* under MPI_Win_lock_all; with NOCHECK */
-    bool fence;              /* a fence has begun an epoch */
-    int *start, nstart;      /* targets; -1: no epoch */
-    int *post, npost;        /* origins; -1: no epoch */
-    struct win_op *ops;      /* not ended */
+    int nlocked;              /* targets with a lock by MPI_Win_lock */
+    bool lock_all, unlocked;  /* under MPI_Win_lock_all; with NOCHECK */
+    bool fence;               /* a fence has begun an epoch */
+    int *start, nstart;       /* targets; -1: no epoch */
+    int *post, npost;         /* origins; -1: no epoch */
+    struct win_op *ops;       /* not ended */
+    struct share_area area;   /* the own (win_share.h), */
+    struct share_area *areas; /* [size] and those of others that are open; */
+    uint32_t *pids;           /* [size] their processes */
+    bool served; /* others need this process's help: counted in impi_be */
     struct win *next;
 };
 
 /* Of a handle; NULL: a native window. */
 struct win *win_find(MPI_Win handle);
+/* Of the engine's; NULL: not there yet. */
+struct win *win_of(const struct impi_rma_win *core);
 static inline bool impi_win_spans(MPI_Win win)
 {
     return win_find(win) != NULL;
 }
+
+/* Is it one that windows that span tell of themselves? */
+bool win_attr_ours(int keyval);
 
 /* Note an error for the window's handler.  Returns the code. */
 int win_raise(const struct win *w, int code);

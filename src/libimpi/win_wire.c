@@ -16,6 +16,7 @@
 #include "libimpi/net.h"
 #include "libimpi/progress.h"
 #include "libimpi/win.h"
+#include "libimpi/win_share.h"
 
 /* Bytes that may wait to be written before the program waits, too. */
 #define OUT_MAX (32u * 1024 * 1024)
@@ -218,7 +219,8 @@ bool win_progress(void)
 
 struct impi_rma *win_engine(void)
 {
-    static const struct impi_rma_ops ops = {.send = send_message};
+    static const struct impi_rma_ops ops = {.send = send_message,
+                                            .pause = win_share_pause};
 
     if (wire.engine)
         return wire.engine;

@@ -13,7 +13,7 @@ functions() { nm -D --defined-only "$1" | awk '{ print $3 }' | sort -u; }
 
 gen list | sort >"$tmp/list"
 functions "$front" >"$tmp/front"
-fortran="mpi_attr_get_ mpi_comm_get_attr_ mpi_comm_get_attr_f08_"
+fortran="mpi_attr_get_ mpi_comm_get_attr_ mpi_comm_get_attr_f08_ mpi_win_get_attr_ mpi_win_get_attr_f08_"
 {
     cat "$tmp/list"
     sed 's/^/P/' "$tmp/list"

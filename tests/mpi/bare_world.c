@@ -4,7 +4,7 @@
  * client is started by its own library's launcher; this program plays
  * impid's part towards the processes (impi/task_wire.h).
  *
- *   bare_world [-i] [-6] [-h] [-u] [-f] [-m maxdatalen] FAMILY:N ...
+ *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-m maxdatalen] FAMILY:N ...
  *              -- PROGRAM [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
@@ -12,7 +12,9 @@
  * -6: processes meet at ::1 instead of 127.0.0.1.  -h: each process has an
  * IMPI host of its own, instead of each client.  -u: the last rank is said to
  * be at an address of a network for documents.  -f: the others reach it by a
- * way that another user floods (flooded_way.h).
+ * way that another user floods (flooded_way.h).  -w: no windows span, as
+ * before version 4 of the extensions.  -s: their members share no memory, as
+ * before version 5.
  * BARE_FRONT names the library to preload.  Exit code: that of MPI_Abort; 1
  * when a process vanished; else the worst of the launchers'.
  */
@@ -70,7 +72,7 @@ static struct {
     bool own_hosts;
     bool last_is_far;
     bool last_is_flooded;
-    bool no_windows;
+    uint32_t without; /* enum impi_world_flag */
 } b;
 
 static void die(const char *what)
@@ -497,7 +499,10 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
         } else if (strcmp(*argv, "-f") == 0) {
             b.last_is_flooded = true;
         } else if (strcmp(*argv, "-w") == 0) {
-            b.no_windows = true; /* as before version 4 of the extensions */
+            /* as before version 4 of the extensions */
+            b.without |= IMPI_WORLD_RMA | IMPI_WORLD_RMA_SHARE;
+        } else if (strcmp(*argv, "-s") == 0) {
+            b.without |= IMPI_WORLD_RMA_SHARE; /* before version 5 */
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
             *maxdatalen = (uint32_t)atoi(*++argv);
         } else if (colon && b.nclients < MAX_CLIENTS) {
@@ -518,15 +523,17 @@ int main(int argc, char **argv)
 {
     uint32_t maxdatalen = IMPI_OWN_MAXDATALEN;
     uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE |
-                     IMPI_WORLD_SHARE | IMPI_WORLD_FLAT | IMPI_WORLD_RMA;
+                     IMPI_WORLD_SHARE | IMPI_WORLD_FLAT | IMPI_WORLD_RMA |
+                     IMPI_WORLD_RMA_SHARE;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};
 
     if (!program || !*program) {
-        fprintf(stderr,
-                "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-m bytes] "
-                "FAMILY:N ... -- PROGRAM [ARG ...]\n");
+        fprintf(
+            stderr,
+            "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-m bytes] "
+            "FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;
     }
     if (!getenv("BARE_FRONT")) {
@@ -538,7 +545,7 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &sa, NULL);
     sigaction(SIGINT, &sa, NULL);
     deal_ranks(interleave);
-    make_world(maxdatalen, b.no_windows ? flags & ~IMPI_WORLD_RMA : flags);
+    make_world(maxdatalen, flags & ~b.without);
     listen_here();
     for (uint32_t c = 0; c < b.nclients; c++)
         launch(c, program);

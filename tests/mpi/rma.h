@@ -14,6 +14,14 @@ struct part {
     void (*run)(void);
 };
 
+/* SOME_BY_MESSAGES: processes of odd rank share no memory of windows, so that
+ * the others' is changed both ways at once. */
+static inline void apart(void)
+{
+    if (getenv("SOME_BY_MESSAGES") && rank % 2)
+        setenv("SLURM_IMPI_WINDOWS", "messages", 1);
+}
+
 /* All of them but those whose name begins with "our", or those that the
  * arguments name; a barrier behind each.  "our": a library alone gets it wrong.
  */
@@ -22,6 +30,7 @@ static inline void run_parts(int argc, char **argv, const struct part *parts,
 {
     int found = 0;
 
+    apart();
     for (size_t i = 0; i < n; i++) {
         int wanted = argc < 2 && strncmp(parts[i].name, "our", 3) != 0;
 
@@ -47,6 +56,36 @@ static inline MPI_Win window(void *base, size_t bytes, int unit)
                    &win);
     CHECK(win != MPI_WIN_NULL);
     return win;
+}
+
+/* Memory of the program's own, or of MPI_Win_allocate.  Nobody else may use it
+ * before a barrier. */
+static inline MPI_Win window_over(void *base, size_t bytes, int unit,
+                                  int allocated)
+{
+    MPI_Win win = MPI_WIN_NULL;
+    void *mem;
+
+    if (!allocated)
+        return window(*(void **)base = malloc(bytes), bytes, unit);
+    MPI_Win_allocate((MPI_Aint)bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &mem,
+                     &win);
+    CHECK(win != MPI_WIN_NULL && mem);
+    memset(mem, 0, bytes);
+    *(void **)base = mem;
+    return win;
+}
+
+static inline void free_over(MPI_Win *win, void *base, int allocated)
+{
+    MPI_Win_free(win);
+    if (!allocated)
+        free(base);
+}
+
+static inline int want_allocated(void)
+{
+    return getenv("WINDOWS_ALLOCATED") != NULL;
 }
 
 #endif

@@ -96,8 +96,7 @@ int main(int argc, char **argv)
     const char *who = argc > 1 ? argv[1] : "";
 
     begin(&argc, &argv);
-    mem = malloc((size_t)size * sizeof(int));
-    win = window(mem, (size_t)size * sizeof(int), sizeof(int));
+    win = window_over(&mem, (size_t)size * sizeof(int), sizeof(int), 1);
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(who, "target") == 0)
         target();

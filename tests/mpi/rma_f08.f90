@@ -113,8 +113,8 @@ contains
         call MPI_Win_allocate(int(4 * n, MPI_ADDRESS_KIND), 4, MPI_INFO_NULL, &
                               MPI_COMM_WORLD, base, win)
         call c_f_pointer(base, mine, [n])
-        ! Of a window of MPI_Win_create Fortran does not know these where the
-        ! library's own handle has no memory (doc/impi-rma.md).
+        call MPI_Win_get_attr(win, MPI_WIN_BASE, bytes, found)
+        call check(found .and. bytes == transfer(base, bytes), 'base')
         call MPI_Win_get_attr(win, MPI_WIN_SIZE, bytes, found)
         call check(found .and. bytes == 4 * n, 'size')
         call MPI_Win_get_attr(win, MPI_WIN_DISP_UNIT, bytes, found)

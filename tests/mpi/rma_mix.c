@@ -30,19 +30,16 @@ static int model[NWINS][MOST][CELLS], (*now)[CELLS];
 static void open_windows(void)
 {
     CHECK(size <= MOST);
-    for (int w = 0; w < NWINS; w++) {
-        mem[w] = malloc(sizeof(model[0][0]));
-        wins[w] = window(mem[w], sizeof(model[0][0]), sizeof(int));
-    }
+    apart();
+    for (int w = 0; w < NWINS; w++)
+        wins[w] = window_over(&mem[w], sizeof(model[0][0]), sizeof(int), w % 2);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void close_windows(void)
 {
-    for (int w = 0; w < NWINS; w++) {
-        MPI_Win_free(&wins[w]);
-        free(mem[w]);
-    }
+    for (int w = 0; w < NWINS; w++)
+        free_over(&wins[w], mem[w], w % 2);
 }
 
 /* ---- operations ---- */

@@ -20,15 +20,13 @@ static int next, prev;
 
 static void open_window(size_t bytes)
 {
-    mem = malloc(bytes);
-    win = window(mem, bytes, 1);
+    win = window_over(&mem, bytes, 1, want_allocated());
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void close_window(void)
 {
-    MPI_Win_free(&win);
-    free(mem);
+    free_over(&win, mem, want_allocated());
 }
 
 /* ---- types and operations ---- */

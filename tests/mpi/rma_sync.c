@@ -12,16 +12,15 @@ static int next, prev;
 
 static void open_window(int ints)
 {
-    mem = malloc((size_t)ints * sizeof(int));
-    win = window(mem, (size_t)ints * sizeof(int), sizeof(int));
+    win = window_over(&mem, (size_t)ints * sizeof(int), sizeof(int),
+                      want_allocated());
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void close_window(void)
 {
-    MPI_Win_free(&win);
+    free_over(&win, mem, want_allocated());
     CHECK(win == MPI_WIN_NULL);
-    free(mem);
 }
 
 /* One int of this process's own memory, as everybody may see it now. */

@@ -27,8 +27,7 @@ static int draw(int n)
 
 static void open_window(void)
 {
-    mem = malloc(sizeof(model));
-    win = window(mem, sizeof(model), sizeof(int));
+    win = window_over(&mem, sizeof(model), sizeof(int), want_allocated());
     for (int i = 0; i < CELLS; i++)
         model[i] = mem[i] = 10000 * i;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -52,8 +51,7 @@ static void look(const char *what)
 static void close_window(void)
 {
     MPI_Win_unlock_all(win);
-    MPI_Win_free(&win);
-    free(mem);
+    free_over(&win, mem, want_allocated());
 }
 
 /* ---- types of some ints each ---- */

@@ -15,14 +15,19 @@ need_both random_mix
 
 # The world, and what else is different, come from the seed as well: every
 # fourth through shared memory, every fifth as external32 (which has no windows).
+# Windows are by turns without shared memory, in it, and in that of some.
 case_by_seed() # PROGRAM SEED
 {
-    local prog=$1 seed=$2 world shm data=native
+    local prog=$1 seed=$2 world shm data=native some=()
     read -ra world <<<"${worlds[seed % ${#worlds[@]}]}"
     shm=$((seed % 4 == 0))
     [ "$prog" = random_mix ] && [ $((seed / 5 % 5)) = 4 ] && data=external32
+    if [ "$prog" = rma_mix ]; then
+        shm=$((seed % 3 > 0))
+        [ $((seed % 3)) = 1 ] || some=(SOME_BY_MESSAGES=1)
+    fi
     SHAKY_SEED=$seed IMPI_SHM=$shm SLURM_IMPI_DATA=$data "${limited[@]}" 300 \
-        "$dir/bare_world" "${world[@]}" -- "$dir/$prog" "$seed" "$rounds" \
+        env "${some[@]}" "$dir/bare_world" "${world[@]}" -- "$dir/$prog" "$seed" "$rounds" \
         >"$TMPDIR/out" 2>&1 && grep -q "^PASS $prog" "$TMPDIR/out"
     local code=$?
     [ $code = 0 ] || echo "again: SF_TOP_BUILDDIR=$SF_TOP_BUILDDIR" \

@@ -60,12 +60,31 @@ for prog in rma_sync rma_ops rma_types rma_win; do
     case_run $title $prog mpich:2 openmpi:2
     case_run $title $prog -i mpich:2 openmpi:1 mpich:2
 done
+title=windows_of_shared_memory
+for prog in rma_sync rma_ops rma_types; do
+    for world in "mpich:1 openmpi:1" "-i mpich:2 openmpi:3"; do
+        # shellcheck disable=SC2086
+        WINDOWS_ALLOCATED=1 case_run $title $prog $world
+    done
+done
 title=windows_by_tcp_as_between_machines
 export IMPI_SHM=0
 for prog in rma_sync rma_ops rma_types; do
     case_run $title $prog -i openmpi:2 mpich:1
 done
 unset IMPI_SHM
+title=windows_by_messages_through_shared_memory
+for prog in rma_sync rma_ops rma_types rma_win; do
+    SLURM_IMPI_WINDOWS=messages case_run $title $prog -i openmpi:1 mpich:2
+done
+title=with_clients_that_share_no_windows
+case_run $title rma_sync -s mpich:1 openmpi:2
+title=both_ways_at_once
+for prog in rma_sync rma_ops rma_types rma_win; do
+    SOME_BY_MESSAGES=1 case_run $title $prog mpich:3 openmpi:2
+    SOME_BY_MESSAGES=1 WINDOWS_ALLOCATED=1 case_run $title $prog \
+        -i mpich:2 openmpi:2
+done
 title=what_a_library_alone_gets_wrong
 case_run $title rma_win openmpi:1 mpich:2 -- our_classes our_bases \
     our_no_memory
@@ -82,9 +101,12 @@ for flavor in create allocate; do
     case_target_is_out_of_mpi $flavor mpich:2 openmpi:1
     case_target_is_out_of_mpi $flavor openmpi:1 mpich:2
     IMPI_SHM=0 case_target_is_out_of_mpi $flavor mpich:1 openmpi:1
+    SLURM_IMPI_WINDOWS=messages case_target_is_out_of_mpi $flavor \
+        mpich:1 openmpi:2
 done
 for who in target origin holder fence; do
     case_death_ends_all $who mpich:2 openmpi:2
     case_death_ends_all $who -i openmpi:2 mpich:1
+    SLURM_IMPI_WINDOWS=messages case_death_ends_all $who mpich:2 openmpi:1
 done
 finish

@@ -3,6 +3,8 @@
  * a pair stay in order; which pair goes on is chosen by a seed.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -34,6 +36,7 @@ static struct {
     uint64_t random;
     int sent;
     const void *data; /* of the last message */
+    _Alignas(64) uint8_t words[N][256];
 } w;
 
 static uint32_t draw(uint32_t n)
@@ -62,7 +65,19 @@ static void send_msg(void *arg, uint32_t peer, const uint8_t *head,
     w.data = data;
 }
 
-static const struct impi_rma_ops ops = {.send = send_msg};
+static void pause_change(void *arg, const struct impi_rma_win *win,
+                         uint32_t target, uint32_t who, unsigned round)
+{
+    (void)arg;
+    (void)win;
+    (void)target;
+    (void)who;
+    (void)round;
+    sched_yield();
+}
+
+static const struct impi_rma_ops ops = {.send = send_msg,
+                                        .pause = pause_change};
 
 static void begin(uint64_t seed)
 {
@@ -75,6 +90,28 @@ static void begin(uint64_t seed)
         w.win[i] = impi_rma_win_create(w.rma[i], 8, world, N, i);
         assert_int_equal(
             impi_rma_win_memory(w.win[i], w.mem[i], sizeof(w.mem[i])), 0);
+    }
+}
+
+static struct impi_rma_words *words(uint32_t target)
+{
+    return (struct impi_rma_words *)(void *)w.words[target];
+}
+
+/* Some have the memory of others mapped, or only its words. */
+static void begin_mapped(uint64_t seed)
+{
+    begin(seed);
+    assert_true(impi_rma_words_size(N) <= sizeof(w.words[0]));
+    for (uint32_t i = 0; i < N; i++)
+        impi_rma_win_words(w.win[i], words(i));
+    for (uint32_t i = 0; i < N * N; i++) {
+        uint32_t how = draw(3);
+
+        if (how > 0)
+            impi_rma_win_reach(w.win[i / N], i % N, words(i % N),
+                               how == 1 ? w.mem[i % N] : NULL,
+                               sizeof(w.mem[0]));
     }
 }
 
@@ -748,15 +785,14 @@ static void act(uint32_t own, struct actor *a, int64_t sums[N])
     }
 }
 
-static void nothing_is_lost_whatever_the_order(void **state)
+static void nothing_is_lost(void (*start)(uint64_t seed))
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct actor actors[N] = {0};
         int64_t sums[N] = {0}, locked = 0, fetched = 0, all = 0;
         bool busy = true;
 
-        begin(seed);
+        start(seed);
         for (uint32_t i = 0; i < N; i++)
             actors[i].left = 30;
         for (int turns = 0; busy; turns++) {
@@ -787,6 +823,140 @@ static void nothing_is_lost_whatever_the_order(void **state)
     }
 }
 
+static void nothing_is_lost_whatever_the_order(void **state)
+{
+    (void)state;
+    nothing_is_lost(begin);
+}
+
+static void nor_where_some_need_no_messages(void **state)
+{
+    (void)state;
+    nothing_is_lost(begin_mapped);
+}
+
+/* ---- memory that is mapped ---- */
+
+static void what_is_mapped_needs_no_message(void **state)
+{
+    struct impi_rma_args a;
+    struct impi_rma_op o = {0};
+    struct impi_rma_refusal r;
+    int64_t v[2] = {0}, got = 0;
+
+    (void)state;
+    begin(20);
+    impi_rma_win_words(w.win[1], words(1));
+    impi_rma_win_reach(w.win[0], 1, words(1), w.mem[1], sizeof(w.mem[1]));
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE);
+    assert_true(impi_rma_is_locked(w.win[0], 1));
+    put(0, 1, 3, 77);
+    assert_int_equal(w.mem[1][3], 77);
+    assert_int_equal(fetch(0, 1, 3, IMPI_RMA_SUM, 3), 77);
+    assert_int_equal(w.mem[1][3], 80);
+    a = at(IMPI_RMA_CAS, 1, 3, 1);
+    v[0] = 9;
+    v[1] = 80;
+    a.elem = IMPI_RMA_INT64;
+    a.data = v;
+    a.result = &got;
+    impi_rma_start(w.win[0], &a, &o);
+    assert_true(o.done && got == 80 && w.mem[1][3] == 9);
+    a = at(IMPI_RMA_GET, 1, CELLS - 1, 2);
+    impi_rma_start(w.win[0], &a, &o);
+    assert_true(o.done);
+    assert_int_equal(o.error, IMPI_RMA_ERR_RANGE);
+    assert_true(impi_rma_win_refused(w.win[0], &r));
+    a = at(IMPI_RMA_PUT, 1, -1, 1);
+    a.data = v;
+    impi_rma_start(w.win[0], &a, NULL);
+    assert_true(impi_rma_win_refused(w.win[0], &r));
+    assert_int_equal(r.target, 1);
+    impi_rma_flush(w.win[0], 1);
+    impi_rma_unlock(w.win[0], 1);
+    assert_true(impi_rma_is_flushed(w.win[0], 1));
+    assert_int_equal(w.sent, 0);
+    end();
+}
+
+/* One asks by a message, two by the words: each has its turn. */
+static void turns_are_one_line_for_both_ways(void **state)
+{
+    (void)state;
+    begin(21);
+    impi_rma_win_words(w.win[3], words(3));
+    for (uint32_t i = 1; i < 3; i++)
+        impi_rma_win_reach(w.win[i], 3, words(3), w.mem[3], sizeof(w.mem[3]));
+    impi_rma_lock(w.win[1], 3, IMPI_RMA_EXCLUSIVE);
+    assert_true(impi_rma_is_locked(w.win[1], 3));
+    impi_rma_lock(w.win[0], 3, IMPI_RMA_SHARED);
+    run();
+    impi_rma_lock(w.win[2], 3, IMPI_RMA_EXCLUSIVE);
+    assert_false(impi_rma_is_locked(w.win[0], 3));
+    assert_false(impi_rma_is_locked(w.win[2], 3));
+    impi_rma_unlock(w.win[1], 3);
+    assert_true(impi_rma_is_flushed(w.win[1], 3));
+    assert_false(impi_rma_is_locked(w.win[2], 3));
+    run();
+    assert_true(impi_rma_is_locked(w.win[0], 3));
+    assert_false(impi_rma_is_locked(w.win[2], 3));
+    impi_rma_unlock(w.win[0], 3);
+    run();
+    assert_true(impi_rma_is_locked(w.win[2], 3));
+    impi_rma_unlock(w.win[2], 3);
+    assert_true(impi_rma_is_flushed(w.win[2], 3));
+    end();
+}
+
+/* Threads in place of processes. */
+enum { TIMES = 20000 };
+static struct {
+    _Alignas(64) uint8_t words[256];
+    long locked, changed; /* under each of both */
+    int readers;
+} t;
+
+static void *use_words(void *arg)
+{
+    struct impi_rma_words *words = (struct impi_rma_words *)(void *)t.words;
+    uint32_t rank = (uint32_t)(uintptr_t)arg, who;
+
+    for (int i = 0; i < TIMES; i++) {
+        enum impi_rma_lock mode = i % 3 ? IMPI_RMA_EXCLUSIVE : IMPI_RMA_SHARED;
+        uint32_t number = impi_rma_words_ask(words);
+        bool next;
+
+        while (!impi_rma_words_enter(words, number, mode, rank, &next))
+            sched_yield();
+        if (mode == IMPI_RMA_EXCLUSIVE && t.readers == 0)
+            t.locked++;
+        else if (mode == IMPI_RMA_SHARED)
+            __atomic_add_fetch(&t.readers, 1, __ATOMIC_SEQ_CST);
+        if (mode == IMPI_RMA_SHARED)
+            __atomic_sub_fetch(&t.readers, 1, __ATOMIC_SEQ_CST);
+        impi_rma_words_leave(words, mode, rank);
+        while (!impi_rma_words_begin(words, rank, &who))
+            sched_yield();
+        t.changed++;
+        impi_rma_words_end(words);
+    }
+    return NULL;
+}
+
+static void words_hold_between_threads(void **state)
+{
+    pthread_t thread[3];
+
+    (void)state;
+    for (uintptr_t i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, use_words, (void *)i),
+                         0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+    assert_int_equal(t.changed, 3 * TIMES);
+    assert_int_equal(t.locked, 3 * (TIMES - (TIMES + 2) / 3));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -805,6 +975,10 @@ int main(void)
         cmocka_unit_test(complex_and_pairs),
         cmocka_unit_test(a_peer_that_lies_is_found_out),
         cmocka_unit_test(nothing_is_lost_whatever_the_order),
+        cmocka_unit_test(nor_where_some_need_no_messages),
+        cmocka_unit_test(what_is_mapped_needs_no_message),
+        cmocka_unit_test(turns_are_one_line_for_both_ways),
+        cmocka_unit_test(words_hold_between_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Memory of windows that processes of one machine share (doc/impi-rma.md).
+ * Each member makes an area: words that guard its memory (impi/rma_words.h)
+ * and, in a window of MPI_Win_allocate, the memory itself.  Who can opens it
+ * (libimpi/share.h) and needs no messages to it from then on; each pair finds
+ * out for itself.
+ */
+#ifndef LIBIMPI_WIN_SHARE_H
+#define LIBIMPI_WIN_SHARE_H
+
+#include "libimpi/share.h"
+#include "libimpi/win.h"
+
+/* What a member says of its area, in ints. */
+#define WIN_SAY_AREA (2 + IMPI_SHARE_TOKEN_SIZE / (int)sizeof(int))
+
+/* Have all agreed, and does this process want to? */
+bool win_share_agreed(void);
+bool win_share_wanted(void);
+
+/* The own area, with `bytes` of memory for the program at *memory (NULL: only
+ * words).  False: none is to be had. */
+bool win_share_make(struct share_area *a, uint32_t members, MPI_Aint bytes,
+                    void **memory);
+/* For the others; of an area that is none, too. */
+void win_share_say(const struct share_area *a, int said[WIN_SAY_AREA]);
+
+/* Our own members' words, once the window is there. */
+void win_share_own(struct win *w);
+/* Open what a member told of; its memory, if `memory`, has w->sizes[member]
+ * bytes. */
+void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA],
+                     bool memory);
+/* Does this process reach that one's memory, or what needs none? */
+bool win_share_reaches(const struct win *w, int member);
+
+/* Who waits for a lock of this target looks, now and then, whether a process
+ * that holds it is still there: if not, the job ends. */
+void win_share_watch(const struct win *w, int target);
+
+/* struct impi_rma_ops' pause. */
+void win_share_pause(void *arg, const struct impi_rma_win *core,
+                     uint32_t target, uint32_t who, unsigned round);
+
+void win_share_free(struct win *w);
+
+#endif
