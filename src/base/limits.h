@@ -192,6 +192,19 @@
 #define SF_RING_BELLS 16
 /* Channels of IMPI in shared memory: bytes of the ring each way. */
 #define SF_SHARE_RING (256u * 1024)
+/* Channels of IMPI over libfabric: name of a provider and an address there;
+ * bytes of one frame, and frames that one end may have on the way, as a peer
+ * may say and as we do; time for the first frame each way, ms. */
+#define SF_FABRIC_NAME_MAX 64
+#define SF_FABRIC_ADDR_MAX 256
+#define SF_FABRIC_ORDER_MAX 256 /* IMPI_FABRIC as a whole */
+#define SF_FABRIC_FRAME_MIN 4096
+#define SF_FABRIC_FRAME_MAX (1024u * 1024)
+#define SF_FABRIC_CREDITS_MIN 4
+#define SF_FABRIC_CREDITS_MAX 1024
+#define SF_FABRIC_FRAME (16u * 1024)
+#define SF_FABRIC_CREDITS 32
+#define SF_FABRIC_HELLO_MS 5000
 /* Mapping (src/mapper/gm*): hosts, crossbars and pieces of one GM-2 map;
  * members of one cloud. */
 #define SF_GM_HOSTS_MAX 131072

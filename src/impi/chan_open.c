@@ -224,6 +224,15 @@ bool impi_chan_open_done(const struct impi_chan_open *o)
     return impi_chan_open_accepted(o) && o->out_sent == o->out_len;
 }
 
+uint64_t impi_chan_open_key(const struct impi_chan_open *o, bool to_acceptor)
+{
+    uint8_t mac[MAC_SIZE];
+
+    assert(impi_chan_open_accepted(o));
+    sign(o, to_acceptor ? "fabric>a" : "fabric>i", mac);
+    return be_load64(mac);
+}
+
 void impi_chan_open_wipe(struct impi_chan_open *o)
 {
     explicit_bzero(o->secret, sizeof(o->secret));

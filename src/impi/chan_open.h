@@ -123,6 +123,11 @@ bool impi_chan_open_accepted(const struct impi_chan_open *o);
 /* True when, besides, all output is sent. */
 bool impi_chan_open_done(const struct impi_chan_open *o);
 
+/* Once accepted, before it is wiped: a key of this connection for another way
+ * between the two, in one direction.  Both sides have the same; it is fresh
+ * for each connection, and says nothing of the secret. */
+uint64_t impi_chan_open_key(const struct impi_chan_open *o, bool to_acceptor);
+
 /* Overwrite what is secret in it. */
 void impi_chan_open_wipe(struct impi_chan_open *o);
 
