@@ -151,7 +151,7 @@ variables() {
         sed -nE '/From the user/,/To the tasks/ s/^#define ENV_[A-Z_]+ "([A-Z_]+)".*/\1/p' \
             "$top/src/impid/names.h"
     } | grep -vE '^(LD_PRELOAD|NOTIFY_SOCKET|TMPDIR|SLURM_PROCID|SLURM_CONF|SLURMD_NODENAME|RUNTIME_DIRECTORY|STATE_DIRECTORY)$' |
-        grep -vE '^(SLURM_FABRIC_(PROGRAM|IMPID_STOP)|SLURM_IMPI_AGENT(_DIR)?)$' | sort -u
+        grep -vE '^(SLURM_FABRIC_(PROGRAM|IMPID_STOP)|SLURM_IMPI_AGENT(_DIR)?|IMPI_SITE_FABRIC)$' | sort -u
 }
 
 check "the sources read variables" "$([ -n "$(variables)" ] || echo none)"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * After the opening of a channel between two processes (chan_open.h) that do
- * not share memory, where all clients speak version 5 of the extensions: do
+ * not share memory, where all clients speak version 6 of the extensions: do
  * both ends agree to move the channel's bytes by libfabric?
  * doc/impi-fabric.md.  A pure engine: the caller moves the bytes, and does
  * with libfabric what is to be done.

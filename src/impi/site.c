@@ -16,6 +16,7 @@ static const struct conf_key keys[] = {
     TEXT("PortRange", port_range),
     TEXT("Network", network),
     TEXT("Advertise", advertise),
+    TEXT("Fabric", fabric),
     NUMBER("DirectMax", direct_max, 0, SF_IMPI_PROCS_MAX),
     FLAG("Debug", debug),
     FLAG("SharedMemory", shared_memory),
@@ -79,6 +80,11 @@ int impi_site_read(struct impi_site *site, const char *path, struct errbuf *err)
                               &why) < 0) {
         errprintf(err, "PortRange: %s", why.text);
         conf_locate(err, path);
+        goto error;
+    }
+    if (site->fabric && strlen(site->fabric) >= SF_FABRIC_ORDER_MAX) {
+        errprintf(err, "Fabric: more than %d bytes", SF_FABRIC_ORDER_MAX - 1);
+        errno = EINVAL;
         goto error;
     }
     return 0;

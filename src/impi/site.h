@@ -16,6 +16,7 @@ struct impi_site {
     char *network;    /* "10.1.0.0/16": listen there, or NULL */
     char *advertise;  /* address of impi-server as nodes see it, or NULL */
     long direct_max;  /* connections of one process; -1: not said */
+    char *fabric;     /* providers of libfabric in order, or NULL */
     bool debug;
     bool shared_memory;        /* between clients on one machine; default yes */
     uint16_t port_lo, port_hi; /* of port_range; 0,0: any */

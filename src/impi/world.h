@@ -39,6 +39,9 @@ enum impi_world_flag {
     /* All clients speak version 5: members of a window tell each other of
      * memory that they share. */
     IMPI_WORLD_RMA_SHARE = 1u << 5,
+    /* All clients speak version 6: channels between processes that do not
+     * share memory begin with a word about libfabric. */
+    IMPI_WORLD_FABRIC = 1u << 6,
 };
 
 struct impi_host {

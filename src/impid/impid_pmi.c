@@ -110,28 +110,39 @@ void impid_pmi_stop(struct impid_client *c)
     }
 }
 
-/* What the site wants of the process itself.  Takes env, also when it fails:
- * NULL. */
-static char **add_site(char **env, const struct impi_site *site,
-                       struct errbuf *err)
+/* One more, or NULL.  Takes env, also then. */
+static char **add_one(char **env, const char *name, const char *value)
 {
     size_t n = 0;
     char **more;
 
-    if (!env || site->shared_memory)
-        return env;
     while (env[n])
         n++;
     more = realloc(env, (n + 2) * sizeof(char *));
     if (more) {
         env = more;
         env[n + 1] = NULL;
-        if (impid_pmi_env_add(env, "IMPI_SHM=0") >= 0)
+        if (impid_pmi_env_add(env, "%s=%s", name, value) >= 0)
             return env;
     }
-    errprintf(err, "%s", strerror(ENOMEM));
     impid_pmi_free_env(env);
     return NULL;
+}
+
+/* What the site wants of the process itself.  Takes env, also when it fails:
+ * NULL. */
+static char **add_site(char **env, const struct impi_site *site,
+                       struct errbuf *err)
+{
+    if (!env)
+        return NULL;
+    if (!site->shared_memory)
+        env = add_one(env, "IMPI_SHM", "0");
+    if (env && site->fabric)
+        env = add_one(env, "IMPI_SITE_FABRIC", site->fabric);
+    if (!env)
+        errprintf(err, "%s", strerror(ENOMEM));
+    return env;
 }
 
 char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err)

@@ -26,12 +26,14 @@
 #include "base/limits.h"
 #include "base/mac.h"
 #include "base/tcp_peer.h"
+#include "impi/chan_fabric.h"
 #include "impi/chan_open.h"
 #include "impi/chan_share.h"
 #include "impi/channel.h"
 #include "impi/fast.h"
 #include "impi/hostaddr.h"
 #include "impi/packet.h"
+#include "libimpi/fabric.h"
 #include "libimpi/share.h"
 #include "libimpi/state.h"
 
@@ -57,6 +59,8 @@
 #define ROUND_BYTES (1u << 20)
 /* A round at least at every n-th short message that goes without one. */
 #define SKIP_MOST 32
+/* The listener and the fabric, before the guests. */
+#define FDS_FIRST 2
 /* In place of a rank: everybody, behind impid. */
 #define PEER_RELAY UINT32_MAX
 
@@ -65,14 +69,35 @@ enum link_state {
     LINK_CONNECTING, /* TCP under way */
     LINK_OPENING,    /* proving each other */
     LINK_SHARING,    /* proved; agreeing on shared memory */
+    LINK_MEETING,    /* the same, on libfabric */
     LINK_AWAITED,    /* the peer's own connection is on its way */
     LINK_OPEN,
     LINK_CLOSED
 };
 
+struct link;
+
+/* By what an open link's data go. */
+struct way {
+    const char *name;
+    bool socket; /* by the link's own: only the kernel knows of news */
+    /* Move what can be moved. */
+    bool (*out)(struct link *l);
+    bool (*in)(struct link *l);
+    /* Short messages, see net_put() and net_take(); looks: at most. */
+    size_t (*put)(struct link *l, const void *head,
+                  const struct impi_buffer *buf);
+    bool (*take)(struct link *l, const struct impi_recv *want, unsigned looks,
+                 struct impi_status *status);
+    unsigned (*looks)(void); /* when it is worth to wait */
+    /* The channel is finished: may the connection be closed?  NULL: yes. */
+    bool (*leave)(struct link *l);
+};
+
 struct link {
     uint32_t peer; /* a guest: not known */
-    int fd;        /* its data, or only its bell: see share */
+    int fd;        /* its data, or only its bell: see way */
+    const struct way *way;
     enum link_state state;
     bool blocked;   /* the socket takes no more for now */
     unsigned tries; /* that were closed during opening */
@@ -81,9 +106,15 @@ struct link {
     struct guest guest;
     struct impi_chan_open open;
     struct impi_chan_share sharing;
-    struct share *share; /* NULL: its data take the socket */
-    bool gone;           /* with share: the socket is at its end */
+    struct share *share; /* NULL: not by this */
+    bool gone;           /* without the socket's: it is at its end */
     struct impi_channel *channel;
+    /* By libfabric, or NULL; what is said of it. */
+    struct fabric_peer *fabric;
+    struct impi_chan_fabric meeting;
+    uint64_t key_out, key_in;
+    int64_t meet_by;              /* LINK_MEETING: of clock_ms(), or 0 */
+    bool leave_said, leave_heard; /* all that came is taken */
 };
 
 struct net {
@@ -97,6 +128,7 @@ struct net {
     size_t nlinks;
     size_t nopening;      /* of them: not open yet */
     size_t nshared;       /* of them: with shared memory */
+    size_t nfabric;       /* of them: by libfabric */
     bool sharing_off;     /* between clients the user or site wants none */
     bool asleep;          /* those with shared memory may ring their bells */
     struct guests guests; /* have not proved who they are */
@@ -121,7 +153,9 @@ struct net {
 
 static struct net net = {.listener = -1};
 
+static const struct way way_share, way_fabric, way_socket;
 static bool link_drive_sharing(struct link *l);
+static void link_begin_meeting(struct link *l, bool initiator);
 static void link_pump_failed(struct link *l);
 
 /* ---- descriptors ---- */
@@ -191,7 +225,7 @@ int net_start(struct errbuf *err)
     net.guests_max = n + GUESTS_EXTRA;
     net.by_peer = calloc(n, sizeof(struct link *));
     net.links = calloc(n, sizeof(struct link *));
-    net.fds = calloc(n + net.guests_max + 1, sizeof(struct pollfd));
+    net.fds = calloc(n + net.guests_max + FDS_FIRST, sizeof(struct pollfd));
     if (!net.by_peer || !net.links || !net.fds)
         return errprintf(err, "no memory");
     return 0;
@@ -234,12 +268,26 @@ static struct link *link_create(int fd, enum link_state state)
     return l;
 }
 
-static void link_close_fd(struct link *l)
+static void drop_share(struct link *l)
 {
     if (l->share)
         net.nshared--;
     share_free(l->share);
     l->share = NULL;
+}
+
+static void drop_fabric(struct link *l)
+{
+    if (l->fabric)
+        net.nfabric--;
+    fabric_drop(l->fabric);
+    l->fabric = NULL;
+}
+
+static void link_close_fd(struct link *l)
+{
+    drop_share(l);
+    drop_fabric(l);
     if (l->fd >= 0)
         close(l->fd);
     l->fd = -1;
@@ -334,7 +382,8 @@ static void do_not_pace(int fd)
 /* The opening is through: hand over to the engine. */
 static void link_opened(struct link *l)
 {
-    if (!l->share && share_is_near(l->fd))
+    l->way = l->share ? &way_share : l->fabric ? &way_fabric : &way_socket;
+    if (l->way->socket && share_is_near(l->fd))
         do_not_pace(l->fd);
     l->channel = impi_p2p_attach(impi_be.p2p, l->peer);
     if (!l->channel)
@@ -408,6 +457,8 @@ static void make_offer(struct link *l)
 /* The peer is proved: open the link, or agree on shared memory first. */
 static void link_proved(struct link *l, bool initiator)
 {
+    l->key_out = impi_chan_open_key(&l->open, initiator);
+    l->key_in = impi_chan_open_key(&l->open, !initiator);
     impi_chan_open_wipe(&l->open);
     if (!(impi_be.world.flags & IMPI_WORLD_SHARE)) {
         link_opened(l);
@@ -480,14 +531,6 @@ static int run_sharing(struct link *l, struct errbuf *err)
     }
 }
 
-static void drop_share(struct link *l)
-{
-    if (l->share)
-        net.nshared--;
-    share_free(l->share);
-    l->share = NULL;
-}
-
 static bool link_drive_sharing(struct link *l)
 {
     struct errbuf err;
@@ -497,7 +540,7 @@ static bool link_drive_sharing(struct link *l)
         link_fail(l, err.text);
     } else if (rc > 0 && !l->sharing.agreed) {
         drop_share(l);
-        link_opened(l);
+        link_begin_meeting(l, l->sharing.initiator);
     } else if (rc > 0 && l->sharing.initiator && !share_confirm(l->share)) {
         link_fail(l, "uses other shared memory than it was offered");
     } else if (rc > 0) {
@@ -596,16 +639,249 @@ static bool net_share_has_news(void)
     return false;
 }
 
+/* ---- libfabric ---------------------------------------------------------- */
+
+/* Agreeing on libfabric, moving bytes by it.  The socket stays: it tells of the
+ * peer's end, and takes one word at the end, for what is sent by libfabric may
+ * be overtaken by the end of the socket. */
+
+#define LEAVE 'F'
+
+/* ---- agreeing ---- */
+
+static bool may_meet_by_fabric(void)
+{
+    struct netaddr own = address_of((uint32_t)impi_be.rank);
+
+    return fabric_start(&own);
+}
+
+/* What to say of it; NULL: none. */
+static const struct impi_fabric_end *reserve(struct link *l,
+                                             struct impi_fabric_end *own)
+{
+    if (may_meet_by_fabric())
+        l->fabric = fabric_reserve(own, l->key_out, l->key_in);
+    if (!l->fabric)
+        return NULL;
+    net.nfabric++;
+    return own;
+}
+
+static void begin_proving(struct link *l)
+{
+    l->meet_by = clock_ms() + SF_FABRIC_HELLO_MS;
+    if (fabric_meet(l->fabric, &l->meeting.own, &l->meeting.peer) < 0)
+        impi_chan_fabric_prove(&l->meeting, false);
+}
+
+static void judge_fabric(struct link *l)
+{
+    struct impi_fabric_end own;
+    const struct impi_fabric_end *end = reserve(l, &own);
+
+    if (end && !impi_fabric_fits(end, &l->meeting.peer))
+        end = NULL;
+    impi_chan_fabric_answer(&l->meeting, end);
+}
+
+static void look_for_hello(struct link *l)
+{
+    if (!l->meet_by)
+        begin_proving(l);
+    if (!impi_chan_fabric_proving(&l->meeting))
+        return;
+    fabric_poll();
+    if (fabric_error(l->fabric) || clock_ms() >= l->meet_by)
+        impi_chan_fabric_prove(&l->meeting, false);
+    else if (fabric_met(l->fabric))
+        impi_chan_fabric_prove(&l->meeting, true);
+}
+
+/* Send what is to be said.  1 done, 0 not now, -1 failed. */
+static int flush_meeting(struct link *l)
+{
+    const uint8_t *out;
+    size_t n;
+
+    while ((n = impi_chan_fabric_output(&l->meeting, &out)) > 0) {
+        ssize_t done = send(l->fd, out, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (done < 0)
+            return errno == EAGAIN || errno == EINTR ? 0 : -1;
+        impi_chan_fabric_sent(&l->meeting, (size_t)done);
+    }
+    return 1;
+}
+
+static int take_meeting(struct link *l, struct errbuf *err)
+{
+    uint8_t in[IMPI_FABRIC_END_MAX];
+    size_t want = impi_chan_fabric_want(&l->meeting);
+    ssize_t n;
+
+    if (want == 0)
+        return 0;
+    n = recv(l->fd, in, want, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n <= 0)
+        return errprintf(err, "%s", n < 0 ? strerror(errno) : "closed");
+    return impi_chan_fabric_input(&l->meeting, in, (size_t)n, err) < 0 ? -1 : 1;
+}
+
+static int run_meeting(struct link *l, struct errbuf *err)
+{
+    for (;;) {
+        int rc;
+
+        if (impi_chan_fabric_asked(&l->meeting))
+            judge_fabric(l);
+        if (impi_chan_fabric_proving(&l->meeting))
+            look_for_hello(l);
+        rc = flush_meeting(l);
+        if (rc < 0)
+            errprintf(err, "%s", strerror(errno));
+        if (rc <= 0)
+            return rc;
+        if (impi_chan_fabric_done(&l->meeting))
+            return 1;
+        rc = take_meeting(l, err);
+        if (rc <= 0)
+            return rc;
+    }
+}
+
+static bool link_drive_meeting(struct link *l)
+{
+    struct errbuf err;
+    int rc = run_meeting(l, &err);
+
+    if (rc < 0) {
+        link_fail(l, err.text);
+    } else if (rc > 0) {
+        if (!l->meeting.agreed)
+            drop_fabric(l);
+        link_opened(l);
+    }
+    return rc != 0;
+}
+
+static void link_begin_meeting(struct link *l, bool initiator)
+{
+    struct impi_fabric_end own;
+
+    if (!(impi_be.world.flags & IMPI_WORLD_FABRIC)) {
+        link_opened(l);
+        return;
+    }
+    l->state = LINK_MEETING;
+    if (initiator)
+        impi_chan_fabric_offer(&l->meeting, reserve(l, &own));
+    else
+        impi_chan_fabric_await(&l->meeting);
+    link_drive_meeting(l);
+}
+
+/* ---- moving ---- */
+
+static bool link_fabric_out(struct link *l)
+{
+    struct iovec iov[IMPI_TX_IOV];
+    bool moved = false;
+
+    l->blocked = false;
+    while (impi_channel_tx_ready(l->channel)) {
+        int n = impi_channel_tx(l->channel, iov, IMPI_TX_IOV);
+        size_t done;
+
+        if (n == 0)
+            break;
+        done = fabric_write(l->fabric, iov, n);
+        if (done == 0) { /* if it is broken the reading side finds it */
+            l->blocked = true;
+            break;
+        }
+        impi_channel_tx_done(l->channel, done);
+        moved = true;
+    }
+    return moved;
+}
+
+/* What the socket has to say: the peer has all that we sent, or is gone. */
+static void look_at_bell(struct link *l)
+{
+    char word[SF_RING_BELLS];
+    ssize_t n;
+
+    if (l->gone)
+        return;
+    n = recv(l->fd, word, sizeof(word), MSG_DONTWAIT);
+    if (n > 0)
+        l->leave_heard = true;
+    else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+        l->gone = true;
+}
+
+/* Its frames are read first, as far as they have come. */
+static int fabric_is_over(struct link *l)
+{
+    if (fabric_error(l->fabric)) {
+        impi_channel_fail(l->channel, fabric_error(l->fabric));
+        return -1;
+    }
+    if (!l->gone || l->leave_heard)
+        return 0;
+    fabric_poll();
+    return fabric_ready(l->fabric) > 0 ? 0
+                                       : impi_channel_rx_done(l->channel, 0);
+}
+
+static bool link_fabric_in(struct link *l)
+{
+    struct iovec iov[IMPI_RX_IOV];
+    size_t got = 0, ready;
+    int rc = 0;
+
+    while (got < ROUND_BYTES && rc == 0 &&
+           (ready = fabric_ready(l->fabric)) > 0) {
+        int n = rx_places(l, iov, ready);
+        size_t done = fabric_read(l->fabric, iov, n);
+
+        got += done;
+        rc = impi_channel_rx_done(l->channel, done);
+    }
+    if (rc == 0 && got == 0)
+        rc = fabric_is_over(l);
+    if (rc < 0)
+        link_pump_failed(l);
+    return got > 0 || rc < 0;
+}
+
+/* What this side has sent is there when the peer says so, and the other way
+ * round. */
+static bool link_fabric_leave(struct link *l)
+{
+    char word = LEAVE;
+
+    if (!l->leave_said && fabric_is_flushed(l->fabric))
+        l->leave_said = send(l->fd, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+    look_at_bell(l);
+    return l->gone || (l->leave_said && l->leave_heard);
+}
+
 /* ---- sleeping ---- */
 
-/* About to sleep: false when a ring has news. */
+/* About to sleep: false when a ring or the fabric has news. */
 static bool net_share_sleep(void)
 {
     bool quiet = true;
 
-    if (net.nshared == 0)
+    if (net.nshared == 0 && net.nfabric == 0)
         return true;
     net.asleep = true;
+    if (net.nfabric > 0)
+        quiet = fabric_sleep();
     for (size_t i = 0; i < net.nlinks && quiet; i++) {
         struct link *l = net.links[i];
 
@@ -621,8 +897,12 @@ static void net_share_awake(void)
     for (size_t i = 0; i < net.nlinks; i++) {
         struct link *l = net.links[i];
 
-        if (l->state != LINK_OPEN || !l->share)
+        if (l->state != LINK_OPEN || l->way->socket)
             continue;
+        if (l->fabric) {
+            look_at_bell(l);
+            continue;
+        }
         if (net.asleep)
             ring_stream_awake(&l->share->stream);
         if (!l->gone && ring_bell_clear(l->fd) < 0)
@@ -695,6 +975,7 @@ int net_use_relay(int fd)
     if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
         return -1;
     l->peer = PEER_RELAY;
+    l->way = &way_socket;
     for (uint32_t i = 0; i < w->nprocs; i++) {
         if (w->procs[i].client == impi_be.client)
             continue;
@@ -738,8 +1019,8 @@ static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
         return IMPI_CHAN_REFUSE_FROM;
     own = net.by_peer[id->from];
     if (own &&
-        (own->state == LINK_SHARING || own->state == LINK_OPEN ||
-         own->state == LINK_CLOSED ||
+        (own->state == LINK_SHARING || own->state == LINK_MEETING ||
+         own->state == LINK_OPEN || own->state == LINK_CLOSED ||
          (own->state != LINK_AWAITED && (uint32_t)impi_be.rank < id->from)))
         return IMPI_CHAN_REFUSE_TWICE;
     return IMPI_CHAN_ACCEPT;
@@ -765,6 +1046,7 @@ static void seat_guest(struct link *g)
     own = net.by_peer[g->open.id.from];
     link_close_fd(own);
     own->fd = g->fd;
+    own->open = g->open;
     impi_chan_open_wipe(&g->open);
     free(g);
     link_proved(own, false);
@@ -1115,18 +1397,19 @@ static bool socket_in(struct link *l)
 
 static bool link_pump_out(struct link *l)
 {
-    return l->share ? link_share_out(l) : socket_out(l);
+    return l->way->out(l);
 }
 
 static bool pump(struct link *l)
 {
     bool moved = link_pump_out(l);
 
-    moved |= l->share ? link_share_in(l) : socket_in(l);
+    moved |= l->way->in(l);
     /* What came in may have released something to send. */
     if (l->state == LINK_OPEN && moved && impi_channel_tx_ready(l->channel))
         link_pump_out(l);
-    if (l->state == LINK_OPEN && impi_channel_finished(l->channel)) {
+    if (l->state == LINK_OPEN && impi_channel_finished(l->channel) &&
+        (!l->way->leave || l->way->leave(l))) {
         link_close_fd(l);
         l->state = LINK_CLOSED;
     }
@@ -1146,6 +1429,8 @@ static bool link_drive(struct link *l)
         return link_drive_opening(l);
     case LINK_SHARING:
         return link_drive_sharing(l);
+    case LINK_MEETING:
+        return link_drive_meeting(l);
     default:
         return false;
     }
@@ -1162,20 +1447,23 @@ static short link_events(const struct link *l)
         return POLLOUT;
     case LINK_OPENING:
     case LINK_SHARING:
+    case LINK_MEETING:
         return POLLIN;
     case LINK_OPEN:
-        return l->blocked && !l->share ? POLLIN | POLLOUT : POLLIN;
+        return l->blocked && l->way->socket ? POLLIN | POLLOUT : POLLIN;
     default:
         return 0;
     }
 }
 
-/* Fill net.fds: listener, guests, links.  Returns how many. */
+/* Fill net.fds: listener, fabric, guests, links.  Returns how many. */
 static nfds_t fill_fds(void)
 {
     nfds_t n = 0;
 
     net.fds[n++] = (struct pollfd){.fd = net_listener(), .events = POLLIN};
+    net.fds[n++] = (struct pollfd){.fd = net.nfabric > 0 ? fabric_fd() : -1,
+                                   .events = POLLIN};
     for (size_t i = 0; i < net.guests.n; i++)
         net.fds[n++] = (struct pollfd){.fd = link_of(net.guests.all[i])->fd,
                                        .events = POLLIN};
@@ -1183,6 +1471,13 @@ static nfds_t fill_fds(void)
         net.fds[n++] = (struct pollfd){.fd = net.links[i]->fd,
                                        .events = link_events(net.links[i])};
     return n;
+}
+
+/* Its frames go to the links that they are for. */
+static void poll_fabric(void)
+{
+    if (net.nfabric > 0)
+        fabric_poll();
 }
 
 static bool has_output(const struct link *l)
@@ -1194,16 +1489,17 @@ static bool has_output(const struct link *l)
  * opened: the kernel is not asked whether these may write. */
 static bool drive_ready(int ms)
 {
-    size_t first = 1 + net.guests.n, nlinks = net.nlinks;
+    size_t first = FDS_FIRST + net.guests.n, nlinks = net.nlinks;
     bool moved = false;
 
     if (poll(net.fds, fill_fds(), ms) < 0)
         return false;
+    poll_fabric();
     for (size_t i = 0; i < nlinks; i++) {
         struct link *l = net.links[i];
 
-        if (l->state != LINK_OPEN || l->share || net.fds[first + i].revents ||
-            has_output(l))
+        if (l->state != LINK_OPEN || !l->way->socket ||
+            net.fds[first + i].revents || has_output(l))
             moved |= link_drive(l);
     }
     return moved;
@@ -1214,12 +1510,13 @@ static inline bool drive_links(bool sockets)
 {
     bool moved = false;
 
-    if (sockets && net.nlinks - net.nshared > TRY_EACH_MAX)
+    if (sockets && net.nlinks - net.nshared - net.nfabric > TRY_EACH_MAX)
         return drive_ready(0);
+    poll_fabric();
     for (size_t i = 0; i < net.nlinks; i++) {
         struct link *l = net.links[i];
 
-        if (sockets || l->share || has_output(l))
+        if (sockets || (l->way && !l->way->socket) || has_output(l))
             moved |= link_drive(l);
     }
     return moved;
@@ -1242,14 +1539,23 @@ bool net_progress(void)
     unsigned round = net.round;
     bool shared = net.nshared > 0, moved;
     bool sockets = !shared || net_opening() || round % SOCKETS_EVERY == 0;
+    unsigned every = shared ? LOOK_EVERY_SHARED : LOOK_EVERY;
 
     __atomic_store_n(&net.round, round + 1, __ATOMIC_RELAXED);
-    if (net.asleep || (shared && round % LOOK_EVERY_SHARED == 0))
+    if (net.asleep || (shared + net.nfabric > 0 && round % every == 0))
         net_share_awake();
     moved = drive_links(sockets);
-    if (net_opening() || round % (shared ? LOOK_EVERY_SHARED : LOOK_EVERY) == 0)
+    if (net_opening() || round % every == 0)
         moved |= look_around();
     return moved;
+}
+
+/* A fabric that has no descriptor is looked at often. */
+static int nap(int ms)
+{
+    bool blind = net.nfabric > 0 && fabric_fd() < 0;
+
+    return blind && ms > FABRIC_NAP_MS ? FABRIC_NAP_MS : ms;
 }
 
 static bool write_ready(void)
@@ -1268,6 +1574,7 @@ bool net_progress_awaited(void)
     bool moved = false;
 
     __atomic_store_n(&net.round, net.round + 1, __ATOMIC_RELAXED);
+    poll_fabric();
     for (size_t i = 0; i < net.nlinks; i++) {
         struct link *l = net.links[i];
 
@@ -1279,11 +1586,11 @@ bool net_progress_awaited(void)
 
 static bool guests_ready(void)
 {
-    for (size_t i = 0; i <= net.guests.n; i++) {
+    for (size_t i = FDS_FIRST; i < FDS_FIRST + net.guests.n; i++) {
         if (net.fds[i].revents)
             return true;
     }
-    return false;
+    return net.fds[0].revents;
 }
 
 bool net_write_or_wait(int ms)
@@ -1295,6 +1602,7 @@ bool net_write_or_wait(int ms)
         return true;
     if (!net_sleep())
         ms = 0;
+    ms = nap(ms);
     moved = drive_ready(ms);
     if (net.asleep)
         net_share_awake();
@@ -1306,7 +1614,7 @@ bool net_progress_whole(void)
 {
     bool moved;
 
-    if (net.nshared > 0)
+    if (net.nshared + net.nfabric > 0)
         net_share_awake();
     moved = drive_links(true);
     return moved | look_around();
@@ -1355,7 +1663,16 @@ void net_wait(int ms)
         be_lock();
         return;
     }
-    poll(fds, n, ms);
+    poll(fds, n, nap(ms));
+}
+
+const char *net_way(uint32_t peer)
+{
+    const struct link *l = net.by_peer[peer];
+
+    if (!l || !l->way)
+        return "-";
+    return l->fabric ? fabric_name() : l->way->name;
 }
 
 /* ---- the end ---- */
@@ -1375,6 +1692,7 @@ static void free_all(void)
         link_close_fd(net.links[i]);
         free(net.links[i]);
     }
+    fabric_stop();
     while (net.guests.n > 0)
         drop_guest(link_of(net.guests.all[0]));
     guests_free(&net.guests);
@@ -1404,8 +1722,12 @@ void net_finish(void)
 
 void net_forget(void)
 {
-    for (size_t i = 0; i < net.nlinks; i++)
+    fabric_forget();
+    for (size_t i = 0; i < net.nlinks; i++) {
+        net.links[i]->fabric = NULL;
         link_close_fd(net.links[i]);
+    }
+    net.nfabric = 0;
     for (size_t i = 0; i < net.guests.n; i++)
         link_close_fd(link_of(net.guests.all[i]));
     tcp_peer_close(&net.netlink);
@@ -1473,6 +1795,12 @@ static size_t put_socket(struct link *l, const void *head,
     return done < 0 ? 0 : (size_t)done;
 }
 
+static size_t put_fabric(struct link *l, const void *head,
+                         const struct impi_buffer *buf)
+{
+    return fabric_put(l->fabric, head, IMPI_PACKET_SIZE, buf->base, buf->len);
+}
+
 enum net_put net_put(const struct impi_send *args, size_t *part)
 {
     struct link *l = open_link(args->peer);
@@ -1481,8 +1809,7 @@ enum net_put net_put(const struct impi_send *args, size_t *part)
 
     if (!head)
         return NET_PUT_NONE;
-    done = l->share ? put_shared(l, head, &args->buf)
-                    : put_socket(l, head, &args->buf);
+    done = l->way->put(l, head, &args->buf);
     *part = done;
     if (done == IMPI_PACKET_SIZE + args->buf.len) {
         impi_fast_sent(l->channel, args->buf.len);
@@ -1574,15 +1901,76 @@ static bool wait_socket(struct link *l, const struct impi_recv *want,
     return false;
 }
 
+static bool take_fabric(struct link *l, const struct impi_recv *want,
+                        struct impi_status *status)
+{
+    size_t len;
+    const uint8_t *head = fabric_look(l->fabric, &len);
+
+    if (!head || len < IMPI_PACKET_SIZE ||
+        !impi_fast_take(l->channel, head, len - IMPI_PACKET_SIZE, want,
+                        status)) {
+        link_fabric_in(l);
+        return false;
+    }
+    if (len > IMPI_PACKET_SIZE)
+        memcpy(want->buf.base, head + IMPI_PACKET_SIZE, len - IMPI_PACKET_SIZE);
+    fabric_taken(l->fabric);
+    return true;
+}
+
+static bool wait_fabric(struct link *l, const struct impi_recv *want,
+                        unsigned looks, struct impi_status *status)
+{
+    for (; fabric_ready(l->fabric) == 0; looks--) {
+        if (looks == 0)
+            return false;
+        fabric_poll();
+    }
+    return take_fabric(l, want, status);
+}
+
+/* ---- the three ways ---- */
+
+static unsigned looks_shared(void)
+{
+    return LOOKS_SHARED;
+}
+
+static unsigned looks_kernel(void)
+{
+    return 1 + LOOKS_SOCKET / (1 + (unsigned)net.nlinks);
+}
+
+static const struct way way_share = {.name = "memory",
+                                     .out = link_share_out,
+                                     .in = link_share_in,
+                                     .put = put_shared,
+                                     .take = wait_shared,
+                                     .looks = looks_shared};
+
+static const struct way way_fabric = {.name = "fabric",
+                                      .out = link_fabric_out,
+                                      .in = link_fabric_in,
+                                      .put = put_fabric,
+                                      .take = wait_fabric,
+                                      .looks = looks_kernel,
+                                      .leave = link_fabric_leave};
+
+static const struct way way_socket = {.name = "TCP",
+                                      .socket = true,
+                                      .out = socket_out,
+                                      .in = socket_in,
+                                      .put = put_socket,
+                                      .take = wait_socket,
+                                      .looks = looks_kernel};
+
 static bool take_from(struct link *l, const struct impi_recv *want, bool wait,
                       struct impi_status *status)
 {
     if (!impi_fast_is_free(l->channel, want))
         return false;
-    if (l->share)
-        return wait_shared(l, want, wait ? LOOKS_SHARED : 1, status);
-    return wait_socket(l, want, wait ? 1 + LOOKS_SOCKET / (1 + net.nlinks) : 1,
-                       status);
+    return l->way->take(l, want, wait ? l->way->looks() : 1, status);
 }
 
 /* Sockets are not asked one by one. */

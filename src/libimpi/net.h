@@ -88,6 +88,10 @@ void net_finish(void);
 /* In a child after fork: let go of the descriptors, tell nobody. */
 void net_forget(void);
 
+/* By what the messages of this peer go, for a table: "TCP", "memory", a
+ * provider of libfabric; "-" none did. */
+const char *net_way(uint32_t peer);
+
 /* Connections are being opened. */
 bool net_opening(void);
 

@@ -10,28 +10,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libimpi/fabric.h"
+#include "libimpi/net.h"
 #include "libimpi/state.h"
 
 static void line(FILE *f, uint32_t peer, const struct impi_peer_stats *s)
 {
     fprintf(f,
             "slurm-fabric: rank %d: %6" PRIu32 " %6" PRIu32 " %10" PRIu64
-            " %14" PRIu64 " %10" PRIu64 " %14" PRIu64 " %8" PRIu64 "\n",
+            " %14" PRIu64 " %10" PRIu64 " %14" PRIu64 " %8" PRIu64 " %s\n",
             impi_be.rank, peer, impi_be.client_of[peer], s->messages_out,
-            s->bytes_out, s->messages_in, s->bytes_in, s->waits);
+            s->bytes_out, s->messages_in, s->bytes_in, s->waits, net_way(peer));
 }
 
 static void table(FILE *f)
 {
-    fprintf(f, "slurm-fabric: rank %d: %6s %6s %10s %14s %10s %14s %8s\n",
+    fprintf(f, "slurm-fabric: rank %d: %6s %6s %10s %14s %10s %14s %8s %s\n",
             impi_be.rank, "peer", "client", "sent", "bytes", "received",
-            "bytes", "waits");
+            "bytes", "waits", "by");
     for (uint32_t i = 0; i < impi_be.world.nprocs; i++) {
         struct impi_peer_stats s;
 
         if (impi_p2p_peer_stats(impi_be.p2p, i, &s))
             line(f, i, &s);
     }
+}
+
+/* The frames of libfabric, or why there is none where one was wanted. */
+static void fabric_line(FILE *f)
+{
+    struct fabric_counts c;
+
+    if (fabric_why_not())
+        fprintf(f, "slurm-fabric: rank %d: no fabric: %s\n", impi_be.rank,
+                fabric_why_not());
+    if (!fabric_name())
+        return;
+    fabric_count(&c);
+    fprintf(f,
+            "slurm-fabric: rank %d: %s: %" PRIu64 " frames out with %" PRIu64
+            " bytes, %" PRIu64 " in with %" PRIu64 ", %" PRIu64
+            " of strangers\n",
+            impi_be.rank, fabric_name(), c.frames_out, c.bytes_out, c.frames_in,
+            c.bytes_in, c.strangers);
 }
 
 void stats_print(void)
@@ -47,6 +68,7 @@ void stats_print(void)
     if (!f)
         return;
     table(f);
+    fabric_line(f);
     fclose(f);
     fputs(text, stderr);
     free(text);

@@ -524,7 +524,7 @@ int main(int argc, char **argv)
     uint32_t maxdatalen = IMPI_OWN_MAXDATALEN;
     uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE |
                      IMPI_WORLD_SHARE | IMPI_WORLD_FLAT | IMPI_WORLD_RMA |
-                     IMPI_WORLD_RMA_SHARE;
+                     IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FABRIC;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};

@@ -62,7 +62,7 @@ case_what_passes_is_shown()
     cp "$TMPDIR/shown" "$TMPDIR/out"
     read -ra out < <(shown 0 '1 +1 ')
     read -ra in < <(shown 1 '0 +0 ')
-    [ "${#out[@]}" = 5 ] && [ "${out[1]}" -gt 0 ] && [ "${in[1]}" -gt 0 ] &&
+    [ "${#out[@]}" = 6 ] && [ "${out[1]}" -gt 0 ] && [ "${in[1]}" -gt 0 ] &&
         [ "${out[*]:0:4}" = "${in[*]:2:2} ${in[*]:0:2}" ]
     report $? "$title: table in $*"
 }

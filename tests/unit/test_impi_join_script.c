@@ -149,7 +149,7 @@ static void without_agreement_labels_go_one_by_one(void **state)
 
     script_joined(&s, true);
     assert_int_equal(TELL(&s, VERSIONS), 0);
-    SAID(&s, "COLL\0\0\0\10\0\0\x10\x80\0\0\0\5"
+    SAID(&s, "COLL\0\0\0\10\0\0\x10\x80\0\0\0\6"
              "COLL\0\0\0\10\0\0\x11\0\0\0\0\1");
     assert_int_equal(TELL(&s, "COLL\0\0\0\14\0\0\x10\x80\0\0\0\1"
                               "\0\0\0\3"),

@@ -43,6 +43,10 @@ static void sl_18_impi_conf_is_read(void **state)
                      0);
     assert_false(site.shared_memory);
     assert_int_equal(site.direct_max, 64);
+    assert_null(site.fabric);
+    impi_site_free(&site);
+    assert_int_equal(read_site(&site, "Fabric=verbs,tcp\n", NULL), 0);
+    assert_string_equal(site.fabric, "verbs,tcp");
     impi_site_free(&site);
     assert_int_equal(read_site(&site,
                                "# ports\nPortRange=4000-4100\n"

@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Worlds of several IMPI clients on this machine whose channels go by libfabric,
+# provider tcp, without Slurm: the programs of this folder, random mixes, a peer
+# that dies, a provider that one side has not.
+. "$(dirname "$0")/lib.sh"
+export BARE_FRONT=$front IMPI_SHM=0 IMPI_FABRIC=tcp IMPI_STATS=1
+export SLURM_IMPI_WINDOWS=messages
+first=${MIXES_FIRST:-1} runs=${MIXES_RUNS:-2} rounds=${MIXES_ROUNDS:-25}
+
+world()
+{
+    "${limited[@]}" 120 "$dir/bare_world" "$@" >"$TMPDIR/out" 2>&1
+}
+
+# What the tables say of how messages went, once each.
+ways()
+{
+    sed -nE 's/^slurm-fabric: rank [0-9]+: +[0-9]+ +[0-9]+ .* ([^ ]+)$/\1/p' \
+        "$TMPDIR/out" | sort -u | tr '\n' ' '
+}
+
+# Frames were sent, none came from strangers, and nothing between two clients
+# used TCP.  (Flat collective calls inside one share memory.)
+all_by_fabric()
+{
+    [[ "$(ways)" =~ ^(memory )?tcp[^\ ]*\ $ ]] &&
+        grep -qE ': [1-9][0-9]* frames out with [1-9]' "$TMPDIR/out" &&
+        ! grep -E 'frames out' "$TMPDIR/out" | grep -qv ' 0 of strangers'
+}
+
+# case_run NAME CLIENTS.. [-- ARGUMENTS]: PASS, and all of it by libfabric.
+case_run()
+{
+    local name=$1 world=()
+    shift
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        world+=("$1")
+        shift
+    done
+    world "${world[@]}" -- "$dir/$name" "${@:2}" &&
+        grep -q "^PASS $name" "$TMPDIR/out" && all_by_fabric
+    report $? "$title: $name in ${world[*]}${2:+, ${*:2}}"
+}
+
+# case_by IMPI_FABRIC WAY TEXT CLIENTS..: goes this way, and says why.
+case_by()
+{
+    IMPI_FABRIC=$1 world "${@:4}" -- "$dir/ring" &&
+        grep -q "^PASS ring" "$TMPDIR/out" && [ "$(ways)" = "$2 " ] &&
+        { [ -z "$3" ] || grep -qE "no fabric: $3" "$TMPDIR/out"; }
+    report $? "$title: IMPI_FABRIC=$1 goes by $2"
+}
+
+# One client's processes are kept from it by a front of their own environment.
+case_one_side_only()
+{
+    local title=one_side_without_a_provider_goes_by_tcp
+    cat >"$TMPDIR/half" <<EOF
+#!/bin/sh
+case \$0 in *.$1) export IMPI_FABRIC=none ;; esac
+exec "$dir/ring.\${0##*.}"
+EOF
+    cp "$TMPDIR/half" "$TMPDIR/half.mpich"
+    cp "$TMPDIR/half" "$TMPDIR/half.openmpi"
+    chmod +x "$TMPDIR"/half.*
+    world mpich:1 openmpi:1 -- "$TMPDIR/half" &&
+        grep -q "^PASS ring" "$TMPDIR/out" && [ "$(ways)" = "TCP " ]
+    report $? "$title: $1 has none"
+    rm -f "$TMPDIR"/half*
+}
+
+# Two who wait for each other over a network that drops all: each sees it by the
+# connection that stays beside the fabric.
+case_silent_peer()
+{
+    local title=a_silent_peer_is_told_with_its_rank rc
+    IMPI_SILENCE=12 world mpich:1 openmpi:1 -- "$dir/lost" filter
+    rc=$?
+    [ $rc = 1 ] && grep -qE "SF-E402: lost rank [01] \(client [01], 127.0.0.1:" \
+        "$TMPDIR/out"
+    report $? "$title"
+}
+
+case_death_ends_all() # WHO
+{
+    local title=a_dead_peer_ends_all rc
+    world mpich:2 openmpi:2 -- "$dir/rma_death" "$1"
+    rc=$?
+    [ $rc = 1 ] && grep -qE "rank [0-9]+ vanished" "$TMPDIR/out"
+    report $? "$title: $1"
+}
+
+need_both ring
+title=without_libfabric
+world mpich:1 openmpi:1 -- "$dir/ring"
+grep -qE 'no fabric: (built|libfabric.so)' "$TMPDIR/out" &&
+    skip_all "$(grep -m1 'no fabric' "$TMPDIR/out")"
+
+title=all_bytes_by_libfabric
+for prog in ring order sizes probe coll collv types comms persist threads topo \
+    errors turns; do
+    case_run $prog mpich:2 openmpi:1
+    case_run $prog -i openmpi:2 mpich:1 openmpi:1
+done
+title=small_packets_by_libfabric
+case_run sizes -m 1000 mpich:1 openmpi:1
+title=windows_by_libfabric
+for prog in rma_sync rma_ops rma_types rma_win; do
+    case_run $prog mpich:1 openmpi:2
+done
+title=mixes_by_libfabric
+for ((seed = first; seed < first + runs; seed++)); do
+    case_run random_mix -i mpich:2 openmpi:2 -- "$seed" "$rounds"
+    case_run rma_mix openmpi:1 mpich:2 -- "$seed" "$rounds"
+done
+title=which_provider
+case_by tcp 'tcp;ofi_rxm' '' mpich:1 openmpi:1
+case_by none,tcp 'tcp;ofi_rxm' '' mpich:1 openmpi:1
+case_by none TCP '' mpich:1 openmpi:1
+case_by nothing_such TCP 'nothing_such: ' mpich:1 openmpi:1
+case_one_side_only mpich
+case_one_side_only openmpi
+case_death_ends_all target
+case_death_ends_all fence
+case_silent_peer
+finish
