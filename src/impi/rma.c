@@ -971,6 +971,32 @@ static uint32_t do_mapped(struct impi_rma_win *win,
     return move(win, args, h, at) < 0 ? IMPI_RMA_ERR_NO_MEM : IMPI_RMA_OK;
 }
 
+bool impi_rma_at_once(struct impi_rma_win *win,
+                      const struct impi_rma_args *args)
+{
+    const struct peer *p = &win->peers[args->target];
+    const uint64_t disp = (uint64_t)args->disp;
+    uint8_t *at = p->base + disp;
+    struct head h;
+
+    if (!p->base || args->type || args->len > p->size ||
+        disp > p->size - args->len)
+        return false;
+    if (args->kind == IMPI_RMA_PUT) {
+        memmove(at, args->data, args->len);
+        return true;
+    }
+    if (args->kind == IMPI_RMA_GET) {
+        memmove(args->result, at, args->len);
+        return true;
+    }
+    h = (struct head){.kind = (uint8_t)args->kind,
+                      .op = (uint16_t)args->op,
+                      .elem = (uint16_t)args->elem,
+                      .len = args->len};
+    return op_is_good(&h) && move(win, args, &h, at) == 0;
+}
+
 static void start_mapped(struct impi_rma_win *win,
                          const struct impi_rma_args *args, const struct head *h,
                          struct impi_rma_op *op)

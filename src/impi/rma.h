@@ -144,6 +144,12 @@ struct impi_rma_args {
 int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
                    struct impi_rma_op *op);
 
+/* The same without a handle, where the target's memory is mapped, the data lie
+ * in a row and fit: done.  False: it is not so, and nothing has happened.
+ * Changes nothing of the engine, so any thread may call it at any time. */
+bool impi_rma_at_once(struct impi_rma_win *win,
+                      const struct impi_rma_args *args);
+
 /* Ask a target to confirm all that was started so far, if anything is not
  * confirmed yet; it is done when impi_rma_is_flushed(). */
 void impi_rma_flush(struct impi_rma_win *win, uint32_t target);

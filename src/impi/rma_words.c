@@ -8,9 +8,8 @@
 
 #define LINE 64
 
-_Static_assert(offsetof(struct impi_rma_words, changer) == LINE &&
-                   offsetof(struct impi_rma_words, holds) == 2 * LINE,
-               "lines of their own");
+_Static_assert(offsetof(struct impi_rma_words, users) == LINE,
+               "one line for the lock, another for changes");
 
 size_t impi_rma_words_size(uint32_t n)
 {
@@ -33,7 +32,7 @@ bool impi_rma_words_enter(struct impi_rma_words *w, uint32_t number,
         return false;
     atomic_store_explicit(&w->holds[rank], (uint8_t)mode, memory_order_relaxed);
     if (shared) {
-        atomic_fetch_add(&w->read, 1);
+        atomic_store(&w->read, number + 1); /* nobody else moves it now */
         *next = atomic_load(&w->awaited);
     }
     return true;
@@ -44,9 +43,16 @@ bool impi_rma_words_leave(struct impi_rma_words *w, enum impi_rma_lock mode,
 {
     atomic_store_explicit(&w->holds[rank], IMPI_RMA_UNLOCKED,
                           memory_order_relaxed);
-    if (mode == IMPI_RMA_EXCLUSIVE)
-        atomic_fetch_add(&w->read, 1);
-    atomic_fetch_add(&w->write, 1);
+    if (mode == IMPI_RMA_EXCLUSIVE) {
+        uint32_t next =
+            atomic_load_explicit(&w->write, memory_order_relaxed) + 1;
+
+        /* alone in there: nobody else moves either */
+        atomic_store_explicit(&w->read, next, memory_order_release);
+        atomic_store(&w->write, next);
+    } else {
+        atomic_fetch_add(&w->write, 1);
+    }
     return atomic_load(&w->awaited);
 }
 

@@ -23,16 +23,15 @@ enum impi_rma_lock { IMPI_RMA_UNLOCKED, IMPI_RMA_SHARED, IMPI_RMA_EXCLUSIVE };
  * next number, and goes in when `read` (a shared one) or `write` has come to
  * it.  So nobody passes anybody, whichever way he came. */
 struct impi_rma_words {
+    _Atomic uint32_t changer; /* who accumulates: rank + 1; 0: nobody */
+    uint8_t apart[60];
     _Atomic uint32_t users;   /* the next number */
     _Atomic uint32_t read;    /* number that may go in shared, */
     _Atomic uint32_t write;   /* and exclusively: as many have left */
     _Atomic uint32_t awaited; /* the member's engine holds a number for another
                                  and sleeps: tell it when a turn has come */
-    uint8_t apart[48];
-    _Atomic uint32_t changer; /* who accumulates: rank + 1; 0: nobody */
-    uint8_t apart_too[60];
-    _Atomic uint8_t holds[]; /* [n] enum impi_rma_lock, by rank: who to look
-                                for when it is not given back */
+    _Atomic uint8_t holds[];  /* [n] enum impi_rma_lock, by rank: who to look
+                                 for when it is not given back */
 };
 
 /* Bytes for n members, whole cache lines. */

@@ -21,8 +21,11 @@
 /* A lock of memory that is mapped here is given back within some instructions,
  * or not soon.  Looks at it before others are served meanwhile; and rounds of
  * service between looks for who has it and is gone. */
-#define LOCK_SPINS 200
+#define LOCK_SPINS 1000
 #define WATCH_EVERY 4096
+/* Flushes that have nothing to wait for, one after the other: who looks for a
+ * change in a loop of them lets others' messages come in at this one. */
+#define QUICK_MOST 64
 
 static struct win *windows;
 
@@ -64,7 +67,7 @@ static void wait_lock(struct win *w, int target)
 {
     bool mapped = impi_rma_win_reached(w->core, (uint32_t)target) != NULL;
     struct waiter wait = {.native = mapped}; /* no bell wakes it */
-    unsigned spins = mapped ? LOCK_SPINS : 0, rounds = 0;
+    unsigned spins = mapped && !impi_be.crowded ? LOCK_SPINS : 0, rounds = 0;
 
     while (!impi_rma_is_locked(w->core, (uint32_t)target)) {
         if (spins > 0) {
@@ -424,7 +427,22 @@ static int flush_target(struct win *w, int rank)
     if (!w->lock_all && !(w->state[rank] & (WIN_LOCKED | WIN_NOCHECK)))
         return MPI_ERR_RMA_SYNC;
     flush_one(w, rank);
+    if (w->direct[rank])
+        win_look_around();
     return win_settle(w);
+}
+
+/* Nothing of this process is under way to a target whose memory is mapped. */
+static bool is_flushed_at_once(struct win *w, int rank)
+{
+    unsigned quick = __atomic_load_n(&w->quick, __ATOMIC_RELAXED) + 1;
+
+    __atomic_store_n(&w->quick, quick, __ATOMIC_RELAXED);
+    if (!win_is_open(w, rank) || w->ops || w->state[rank] & WIN_TOUCHED ||
+        !(w->lock_all || w->nlocked) || quick % QUICK_MOST == 0)
+        return false;
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+    return true;
 }
 
 int impi_Win_flush(int rank, MPI_Win win)
@@ -433,6 +451,8 @@ int impi_Win_flush(int rank, MPI_Win win)
 
     if (!w)
         return ASSISTED(impi_real.Win_flush(rank, win));
+    if (is_flushed_at_once(w, rank))
+        return MPI_SUCCESS;
     be_lock();
     return leave(w, flush_target(w, rank));
 }
@@ -443,6 +463,8 @@ int impi_Win_flush_local(int rank, MPI_Win win)
 
     if (!w)
         return ASSISTED(impi_real.Win_flush_local(rank, win));
+    if (is_flushed_at_once(w, rank))
+        return MPI_SUCCESS;
     be_lock();
     return leave(w, flush_target(w, rank));
 }
@@ -507,6 +529,7 @@ static void win_destroy(struct win *w)
     free(w->units);
     free(w->sizes);
     free(w->state);
+    free(w->direct);
     free(w->touched);
     free(w->start);
     free(w->post);
@@ -530,10 +553,12 @@ static struct win *win_new(MPI_Comm comm)
     w->units = calloc(n, sizeof(*w->units));
     w->sizes = calloc(n, sizeof(*w->sizes));
     w->state = calloc(n, sizeof(*w->state));
+    w->direct = calloc(n, sizeof(*w->direct));
     w->touched = calloc(n, sizeof(*w->touched));
     for (size_t i = 0; w->areas && i < n; i++)
         w->areas[i] = SHARE_NO_AREA;
-    if (w->units && w->sizes && w->state && w->touched && w->areas && w->pids)
+    if (w->units && w->sizes && w->state && w->direct && w->touched &&
+        w->areas && w->pids)
         w->core = impi_rma_win_create(win_engine(), c->cid,
                                       (const uint32_t *)c->world, (uint32_t)n,
                                       (uint32_t)c->rank);

@@ -35,6 +35,8 @@ struct win {
     int *units;      /* [size] displacement unit of each member */
     uint64_t *sizes; /* [size] bytes of its memory */
     uint8_t *state;  /* [size] */
+    bool *direct;    /* [size] its memory is mapped here */
+    unsigned quick;  /* calls in a row that looked at no connection */
     int *touched;    /* [size] targets with WIN_TOUCHED */
     int ntouched;
     int nlocked;              /* targets with a lock by MPI_Win_lock */
@@ -57,6 +59,16 @@ struct win *win_of(const struct impi_rma_win *core);
 static inline bool impi_win_spans(MPI_Win win)
 {
     return win_find(win) != NULL;
+}
+
+/* Does an operation on the target end when its call returns, and may it begin
+ * without a wait? */
+static inline bool win_is_open(const struct win *w, int target)
+{
+    const uint8_t any = WIN_LOCKED | WIN_NOCHECK | WIN_STARTED;
+
+    return (unsigned)target < (unsigned)w->c->size && w->direct[target] &&
+           (w->state[target] & any || (w->lock_all ? w->unlocked : w->fence));
 }
 
 /* Is it one that windows that span tell of themselves? */
@@ -88,6 +100,9 @@ int win_settle(struct win *w);
 bool win_op_done(const struct win_op *op);
 int win_op_end(struct win_op *op);
 
+/* For who has left out looks at anything but memory: look. */
+void win_look_around(void);
+
 /* How many messages of ours wait to be written; waits until they are few. */
 void win_throttle(void);
 
@@ -97,6 +112,9 @@ void win_throttle(void);
 int win_type_make(struct impi_rma_type **type, MPI_Datatype from);
 /* The element that a type is made of, 0: not one, or of several kinds. */
 uint32_t win_type_elem(MPI_Datatype type);
+/* That of a predefined type that was asked for; 0 says nothing.  Without the
+ * lock. */
+uint32_t win_type_known(MPI_Datatype type);
 /* 0: not a predefined operation. */
 uint32_t win_opcode(MPI_Op op);
 

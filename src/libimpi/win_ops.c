@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libimpi/buffer.h"
 #include "libimpi/p2p_calls.h"
+#include "libimpi/progress.h"
 #include "libimpi/win.h"
 
 /* One that has an answer. */
@@ -268,7 +270,8 @@ static int hand_over(const struct call *c, struct impi_rma_args *args,
         free(op);
         return MPI_ERR_NO_MEM;
     }
-    win_touch(c->w, c->target);
+    if (!c->w->direct[c->target])
+        win_touch(c->w, c->target);
     if (op) {
         op->next = c->w->ops;
         c->w->ops = op;
@@ -319,6 +322,64 @@ static int start_locked(const struct call *c, struct win_op **made,
     return rc;
 }
 
+/* ---- at once ---- */
+
+static struct buffer_page page = {BUFFER_NO_PAGE};
+
+void win_look_around(void)
+{
+    buffer_page_forget(&page);
+    progress_once();
+}
+
+static bool is_plain(int count, MPI_Datatype type, const void *buf,
+                     uint64_t *len)
+{
+    return buf && data_is_plain(count, type, len) &&
+           buffer_is_ours(&page, buf, *len);
+}
+
+/* Where the target's memory is mapped, an operation on elements in a row needs
+ * neither the lock nor anything that is kept.  False: it takes the long way,
+ * which finds out what is wrong as well. */
+static bool at_once(const struct call *c)
+{
+    struct impi_rma_args args = {.kind = c->kind,
+                                 .target = (uint32_t)c->target,
+                                 .data = c->origin,
+                                 .result = c->result};
+    uint8_t both[2 * IMPI_RMA_ELEM_SIZE_MAX];
+    uint64_t len;
+
+    if (!win_is_open(c->w, c->target) ||
+        !data_is_plain(c->target_count, c->target_type, &args.len) ||
+        __builtin_mul_overflow((int64_t)c->disp, c->w->units[c->target],
+                               &args.disp))
+        return false;
+    if (has_origin(c) &&
+        (!is_plain(c->origin_count, c->origin_type, c->origin, &len) ||
+         len != args.len))
+        return false;
+    if (has_result(c) &&
+        (!is_plain(c->result_count, c->result_type, c->result, &len) ||
+         len < args.len))
+        return false;
+    if (accumulates(c) || c->kind == IMPI_RMA_CAS)
+        args.elem = win_type_known(c->target_type);
+    if (accumulates(c))
+        args.op = win_opcode(c->op);
+    if (c->kind == IMPI_RMA_CAS && (!c->compare || args.len > sizeof(both) / 2))
+        return false;
+    if (c->kind == IMPI_RMA_CAS) {
+        memcpy(both, c->origin, args.len);
+        memcpy(both + args.len, c->compare, args.len);
+        args.data = both;
+    }
+    return impi_rma_at_once(c->w->core, &args);
+}
+
+/* ---- the long way ---- */
+
 /* request NULL: without one. */
 static int start(const struct call *c, MPI_Request *request)
 {
@@ -326,6 +387,8 @@ static int start(const struct call *c, MPI_Request *request)
     struct req *r = NULL;
     int rc = MPI_SUCCESS;
 
+    if (!request && at_once(c))
+        return rc;
     be_lock();
     if (request && !(r = req_alloc()))
         rc = MPI_ERR_NO_MEM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An area: the token at its begin, words, and from a page on the memory.
+ * An area: the token at its begin, words, and behind them the memory.
  */
 #include "libimpi/win_share.h"
 
@@ -13,7 +13,11 @@
 #include "libimpi/state.h"
 
 #define WORDS_AT 64 /* behind the token, a cache line */
-#define PAGE 4096   /* where memory begins, on every machine alike */
+/* Memory begins in the middle of a page of this size, on every machine alike:
+ * large memory of malloc() begins near that of a page, and a copy between two
+ * places that differ by few bytes but for whole pages is ten times slower, for
+ * a load has to wait for a store that it seems to meet. */
+#define PAGE 4096
 /* Looks at a lock that is held for some instructions, before others may run;
  * and then those between looks at its holder's life. */
 #define SPINS 100
@@ -36,7 +40,9 @@ bool win_share_wanted(void)
 
 static size_t memory_at(uint32_t members)
 {
-    return (WORDS_AT + impi_rma_words_size(members) + PAGE - 1) / PAGE * PAGE;
+    return (WORDS_AT + impi_rma_words_size(members) + PAGE / 2 - 1) / PAGE *
+               PAGE +
+           PAGE / 2;
 }
 
 static struct impi_rma_words *words_of(const struct share_area *a)
@@ -85,6 +91,7 @@ static void reach(struct win *w, int member, const struct share_area *a,
 {
     uint8_t *at = memory ? a->at + memory_at((uint32_t)w->c->size) : NULL;
 
+    w->direct[member] = memory;
     impi_rma_win_reach(w->core, (uint32_t)member, words_of(a), at,
                        memory ? w->sizes[member] : 0);
 }
@@ -114,8 +121,7 @@ void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA],
 
 bool win_share_reaches(const struct win *w, int member)
 {
-    return impi_rma_win_reached(w->core, (uint32_t)member) &&
-           w->flavor == MPI_WIN_FLAVOR_ALLOCATE;
+    return w->direct[member];
 }
 
 /* ---- those who end while others wait ---- */

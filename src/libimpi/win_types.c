@@ -237,8 +237,37 @@ static uint32_t elem_of_inner(MPI_Datatype type, int nints, int naddrs,
     return elem == UINT32_MAX ? 0 : elem;
 }
 
+/* Predefined types that were asked for; they never go away.  Written under the
+ * lock, read without. */
+static struct {
+    MPI_Datatype type;
+    uint32_t elem;
+} known[sizeof(named) / sizeof(named[0])];
+static unsigned nknown;
+
+uint32_t win_type_known(MPI_Datatype type)
+{
+    unsigned n = __atomic_load_n(&nknown, __ATOMIC_ACQUIRE);
+
+    for (unsigned i = 0; i < n; i++)
+        if (known[i].type == type)
+            return known[i].elem;
+    return 0;
+}
+
+static void remember(MPI_Datatype type, uint32_t elem)
+{
+    if (win_type_known(type) || nknown == sizeof(known) / sizeof(known[0]))
+        return;
+    known[nknown].type = type;
+    known[nknown].elem = elem;
+    __atomic_store_n(&nknown, nknown + 1, __ATOMIC_RELEASE);
+}
+
 uint32_t win_type_elem(MPI_Datatype type)
 {
+    uint32_t elem;
+
     int nints, naddrs, ntypes, combiner;
 
     if (impi_real.Type_get_envelope(type, &nints, &naddrs, &ntypes,
@@ -246,7 +275,10 @@ uint32_t win_type_elem(MPI_Datatype type)
         return 0;
     switch (combiner) {
     case MPI_COMBINER_NAMED:
-        return elem_of_named(type);
+        elem = elem_of_named(type);
+        if (elem)
+            remember(type, elem);
+        return elem;
     case MPI_COMBINER_F90_REAL:
     case MPI_COMBINER_F90_COMPLEX:
     case MPI_COMBINER_F90_INTEGER:
@@ -260,7 +292,7 @@ uint32_t win_type_elem(MPI_Datatype type)
 
 uint32_t win_opcode(MPI_Op op)
 {
-    const struct {
+    static const struct {
         MPI_Op op;
         uint32_t code;
     } ops[] = {
