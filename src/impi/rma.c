@@ -408,6 +408,13 @@ void impi_rma_win_reach(struct impi_rma_win *win, uint32_t target,
     p->size = size;
 }
 
+void *impi_rma_win_memory_of(const struct impi_rma_win *win, uint32_t target,
+                             uint64_t *size)
+{
+    *size = win->peers[target].size;
+    return win->peers[target].base;
+}
+
 struct impi_rma_words *impi_rma_win_reached(const struct impi_rma_win *win,
                                             uint32_t target)
 {

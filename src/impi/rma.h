@@ -83,6 +83,9 @@ void impi_rma_win_words(struct impi_rma_win *win, struct impi_rma_words *words);
 void impi_rma_win_reach(struct impi_rma_win *win, uint32_t target,
                         struct impi_rma_words *words, void *base,
                         uint64_t size);
+/* Where its memory is mapped, and how much it is; NULL: it is not. */
+void *impi_rma_win_memory_of(const struct impi_rma_win *win, uint32_t target,
+                             uint64_t *size);
 /* Its words, if they are. */
 struct impi_rma_words *impi_rma_win_reached(const struct impi_rma_win *win,
                                             uint32_t target);

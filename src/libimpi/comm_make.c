@@ -17,6 +17,7 @@
 #include "libimpi/ours.h"
 #include "libimpi/state.h"
 #include "libimpi/topo.h"
+#include "libimpi/win_share.h"
 
 /* ---- comm cid ---------------------------------------------------------- */
 
@@ -302,12 +303,77 @@ int impi_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
     return rc;
 }
 
-/* Those that can share memory are of one client: a native affair. */
+/* ---- MPI_Comm_split_type ---- */
+
+/* What each says: what it asks for, and the machine where it would share
+ * memory of windows. */
+enum { ASKS_NOTHING, ASKS_SHARED, ASKS_OTHER };
+struct asked {
+    int what, machine[2];
+};
+
+static struct asked ask(int split_type)
+{
+    uint64_t machine = win_share_wanted() ? share_machine() : 0;
+    struct asked a = {split_type == MPI_UNDEFINED          ? ASKS_NOTHING
+                      : split_type == MPI_COMM_TYPE_SHARED ? ASKS_SHARED
+                                                           : ASKS_OTHER,
+                      {(int)(machine >> 32), (int)(uint32_t)machine}};
+
+    return a;
+}
+
+/* The first of the same machine.  *own: each client splits for itself, for
+ * somebody wants no sharing, or all something else. */
+static int color_of(const struct asked *all, int n, int rank, bool *own)
+{
+    int color = rank;
+
+    *own = false;
+    for (int i = n - 1; i >= 0; i--) {
+        if (all[i].what == ASKS_OTHER ||
+            (all[i].what == ASKS_SHARED && !all[i].machine[0] &&
+             !all[i].machine[1]))
+            *own = true;
+        if (all[i].what == ASKS_SHARED &&
+            memcmp(all[i].machine, all[rank].machine, sizeof(all[i].machine)) ==
+                0)
+            color = i;
+    }
+    return all[rank].what == ASKS_SHARED ? color : MPI_UNDEFINED;
+}
+
+static int split_by_machine(struct impi_comm *c, int split_type, int *color,
+                            bool *own)
+{
+    struct asked mine = ask(split_type);
+    struct asked *all = calloc((size_t)c->size, sizeof(*all));
+    int rc;
+
+    if (!all)
+        be_die(1, "SF-E403: no memory for a communicator");
+    rc = coll_allgather_ints(c, &mine.what, 3, &all->what);
+    *color = color_of(all, c->size, c->rank, own);
+    free(all);
+    return rc;
+}
+
+/* Where windows share memory, so do processes of several clients. */
 int impi_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
                          MPI_Comm *newcomm)
 {
-    return ASSISTED(
-        impi_real.Comm_split_type(comm, split_type, key, info, newcomm));
+    struct impi_comm *c = impi_span_find(comm);
+    bool own = true;
+    int color = 0, rc = MPI_SUCCESS;
+
+    if (c && win_may_share(c))
+        rc = split_by_machine(c, split_type, &color, &own);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (own)
+        return ASSISTED(
+            impi_real.Comm_split_type(comm, split_type, key, info, newcomm));
+    return impi_Comm_split(comm, color, key, newcomm);
 }
 
 /* ---- comm create ------------------------------------------------------- */

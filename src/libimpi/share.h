@@ -57,6 +57,11 @@ int share_area_open(struct share_area *a, uint32_t pid, uint32_t fd,
 void share_area_close(struct share_area *a);
 void share_area_free(struct share_area *a);
 
+/* A number that processes have in common which can open each other's areas, as
+ * far as they can tell: of one user, on one machine, with one view of its
+ * processes.  0: not known. */
+uint64_t share_machine(void);
+
 /* Has this process of our machine ended, or is about to be forgotten? */
 bool share_is_gone(uint32_t pid);
 

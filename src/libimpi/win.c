@@ -521,6 +521,11 @@ static bool may_be_made(const struct impi_comm *c)
            impi_be.native && !c->inter;
 }
 
+bool win_may_share(const struct impi_comm *c)
+{
+    return may_be_made(c) && win_share_agreed();
+}
+
 static void win_destroy(struct win *w)
 {
     win_share_free(w);
@@ -570,7 +575,7 @@ static struct win *win_new(MPI_Comm comm)
 
 /* What a member tells all others: how it went, and of its memory.  Numbers of
  * errors are each library's own. */
-enum { WENT_WELL, WENT_OUT_OF_MEMORY, WENT_WRONG };
+enum { WENT_WELL, WENT_OUT_OF_MEMORY, WENT_APART, WENT_WRONG };
 enum {
     SAY_HOW,
     SAY_UNIT,
@@ -588,17 +593,30 @@ static int how_it_went(int rc)
     if (rc == MPI_SUCCESS)
         return WENT_WELL;
     impi_real.Error_class(rc, &class);
-    return class == MPI_ERR_NO_MEM ? WENT_OUT_OF_MEMORY : WENT_WRONG;
+    return class == MPI_ERR_NO_MEM       ? WENT_OUT_OF_MEMORY
+           : class == MPI_ERR_RMA_SHARED ? WENT_APART
+                                         : WENT_WRONG;
 }
 
-static void take_said(struct win *w, int member, const int *m)
+static int class_of(int how)
+{
+    switch (how) {
+    case WENT_WELL:
+        return MPI_SUCCESS;
+    case WENT_OUT_OF_MEMORY:
+        return MPI_ERR_NO_MEM;
+    case WENT_APART:
+        return MPI_ERR_RMA_SHARED;
+    default:
+        return MPI_ERR_WIN;
+    }
+}
+
+static void take_sizes(struct win *w, int member, const int *m)
 {
     w->units[member] = m[SAY_UNIT];
     w->sizes[member] =
         (uint64_t)(uint32_t)m[SAY_SIZE_HIGH] << 32 | (uint32_t)m[SAY_SIZE_LOW];
-    if (win_share_agreed())
-        win_share_reach(w, member, m + SAY_AREA,
-                        w->flavor == MPI_WIN_FLAVOR_ALLOCATE);
 }
 
 /* rc: how it went here; returns how it went everywhere. */
@@ -616,13 +634,13 @@ static int tell_all(struct win *w, int rc)
     told = coll_allgather_ints(w->c, own, n, all);
     rc = rc == MPI_SUCCESS ? told : rc;
     for (int i = 0; i < w->c->size && told == MPI_SUCCESS; i++) {
-        const int *m = all + (size_t)i * (size_t)n;
-
-        take_said(w, i, m);
-        if (rc == MPI_SUCCESS && m[SAY_HOW] != WENT_WELL)
-            rc =
-                m[SAY_HOW] == WENT_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_WIN;
+        if (rc == MPI_SUCCESS)
+            rc = class_of(all[(size_t)i * (size_t)n + SAY_HOW]);
+        take_sizes(w, i, all + (size_t)i * (size_t)n);
     }
+    for (int i = 0; i < w->c->size && rc == MPI_SUCCESS; i++)
+        if (win_share_agreed())
+            win_share_reach(w, i, all + (size_t)i * (size_t)n + SAY_AREA);
     free(all);
     return rc;
 }
@@ -678,11 +696,12 @@ static bool has_room(MPI_Aint size)
 static void shared_memory(struct memory *m, const struct impi_comm *c)
 {
     bool allocate = m->flavor == MPI_WIN_FLAVOR_ALLOCATE;
+    struct win_layout l = {(uint32_t)c->size, 1,
+                           allocate ? (uint64_t)m->size : 0};
 
     m->area = SHARE_NO_AREA;
     if (win_share_wanted() && (!allocate || has_room(m->size)))
-        win_share_make(&m->area, (uint32_t)c->size, allocate ? m->size : 0,
-                       allocate ? &m->base : NULL);
+        win_share_make(&m->area, &l, allocate ? &m->base : NULL);
 }
 
 /* The handle: a window of the library's own, of this process alone. */
@@ -843,6 +862,85 @@ int impi_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info,
     return make(comm, own, *newwin, rc, &m, newwin);
 }
 
+/* Bytes of all members, and of those before this one.  MPI error class, for all
+ * alike. */
+static int sum_sizes(struct impi_comm *c, MPI_Aint size, uint64_t *before,
+                     uint64_t *sum)
+{
+    int own[] = {win_share_wanted(), (int)(size >> 32), (int)(uint32_t)size};
+    int *all = calloc(3 * (size_t)c->size, sizeof(*all)), rc;
+
+    if (!all)
+        be_die(1, "SF-E403: no memory for a window");
+    rc = coll_allgather_ints(c, own, 3, all);
+    *sum = 0;
+    for (int i = 0; i < c->size && rc == MPI_SUCCESS; i++) {
+        const int *m = all + 3 * (size_t)i;
+        uint64_t bytes = (uint64_t)(uint32_t)m[1] << 32 | (uint32_t)m[2];
+
+        if (i == c->rank)
+            *before = *sum;
+        if (!m[0])
+            rc = MPI_ERR_RMA_SHARED;
+        else if (__builtin_add_overflow(*sum, bytes, sum) ||
+                 *sum > PTRDIFF_MAX / 2)
+            rc = MPI_ERR_NO_MEM;
+    }
+    free(all);
+    return rc;
+}
+
+/* One area for all, made by the first, in which the members' memory lies one
+ * behind the other. */
+static int one_area(struct impi_comm *c, struct memory *m)
+{
+    struct win_layout l = {(uint32_t)c->size, (uint32_t)c->size, 0};
+    int said[WIN_SAY_AREA], rc;
+    uint64_t before = 0;
+    void *at;
+
+    rc = sum_sizes(c, m->size, &before, &l.bytes);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (c->rank == 0 && has_room((MPI_Aint)l.bytes))
+        win_share_make(&m->area, &l, &at);
+    win_share_say(&m->area, said);
+    rc = coll_bcast(c, said, WIN_SAY_AREA, MPI_INT, 0);
+    if (rc != MPI_SUCCESS || said[0] == 0)
+        return rc == MPI_SUCCESS ? MPI_ERR_NO_MEM : rc;
+    if (c->rank != 0 && !win_share_open(&m->area, &l, said, &at))
+        return MPI_ERR_RMA_SHARED;
+    m->base = (uint8_t *)at + before;
+    return MPI_SUCCESS;
+}
+
+int impi_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info,
+                             MPI_Comm comm, void *baseptr, MPI_Win *newwin)
+{
+    struct impi_comm *c = impi_span_find(comm);
+    struct memory m = {NULL, size, disp_unit, MPI_WIN_FLAVOR_SHARED,
+                       SHARE_NO_AREA};
+    MPI_Comm own;
+    int rc;
+
+    if (!c)
+        return ASSISTED(impi_real.Win_allocate_shared(size, disp_unit, info,
+                                                      comm, baseptr, newwin));
+    if (!win_may_share(c))
+        return impi_unsupported(comm, CALL_Win_allocate_shared);
+    if (size < 0 || disp_unit <= 0)
+        return be_raise(comm, size < 0 ? MPI_ERR_SIZE : MPI_ERR_DISP);
+    rc = own_comm(comm, &own);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *newwin = MPI_WIN_NULL;
+    rc = one_area(impi_span_find(own), &m);
+    if (rc == MPI_SUCCESS)
+        rc = native_window(&m, info, newwin);
+    *(void **)baseptr = m.base;
+    return make(comm, own, *newwin, rc, &m, newwin);
+}
+
 int impi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *newwin)
 {
     struct impi_comm *c = impi_span_find(comm);
@@ -972,8 +1070,21 @@ int impi_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit,
                           void *baseptr)
 {
     struct win *w = win_find(win);
+    uint64_t len = 0;
 
     if (!w)
         return impi_real.Win_shared_query(win, rank, size, disp_unit, baseptr);
-    return win_raise(w, MPI_ERR_RMA_FLAVOR);
+    if (w->flavor != MPI_WIN_FLAVOR_SHARED)
+        return win_raise(w, MPI_ERR_RMA_FLAVOR);
+    for (int i = 0; i < w->c->size && rank == MPI_PROC_NULL; i++)
+        if (w->sizes[i] > 0)
+            rank = i;
+    if (rank == MPI_PROC_NULL)
+        rank = 0; /* nobody has any */
+    if (rank < 0 || rank >= w->c->size)
+        return win_raise(w, MPI_ERR_RANK);
+    *(void **)baseptr = impi_rma_win_memory_of(w->core, (uint32_t)rank, &len);
+    *size = (MPI_Aint)len;
+    *disp_unit = w->units[rank];
+    return MPI_SUCCESS;
 }

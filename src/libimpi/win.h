@@ -54,6 +54,9 @@ struct win {
 
 /* Of a handle; NULL: a native window. */
 struct win *win_find(MPI_Win handle);
+/* May members of this communicator make windows that share memory? */
+bool win_may_share(const struct impi_comm *c);
+
 /* Of the engine's; NULL: not there yet. */
 struct win *win_of(const struct impi_rma_win *core);
 static inline bool impi_win_spans(MPI_Win win)

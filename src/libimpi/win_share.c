@@ -38,28 +38,50 @@ bool win_share_wanted(void)
            !(text && strcmp(text, "messages") == 0);
 }
 
-static size_t memory_at(uint32_t members)
+static size_t memory_at(const struct win_layout *l)
 {
-    return (WORDS_AT + impi_rma_words_size(members) + PAGE / 2 - 1) / PAGE *
-               PAGE +
-           PAGE / 2;
+    size_t words = l->owners * impi_rma_words_size(l->members);
+
+    return (WORDS_AT + words + PAGE / 2 - 1) / PAGE * PAGE + PAGE / 2;
 }
 
-static struct impi_rma_words *words_of(const struct share_area *a)
+/* Of its owner-th member. */
+static struct impi_rma_words *words_of(const struct share_area *a,
+                                       uint32_t members, uint32_t owner)
 {
-    return (struct impi_rma_words *)(void *)(a->at + WORDS_AT);
+    size_t at = WORDS_AT + owner * impi_rma_words_size(members);
+
+    return (struct impi_rma_words *)(void *)(a->at + at);
 }
 
-bool win_share_make(struct share_area *a, uint32_t members, MPI_Aint bytes,
+bool win_share_make(struct share_area *a, const struct win_layout *l,
                     void **memory)
 {
-    size_t at = memory_at(members);
+    size_t at = memory_at(l);
 
     *a = SHARE_NO_AREA;
-    if ((uint64_t)bytes > SIZE_MAX / 2 ||
-        share_area_make(a, at + (size_t)bytes) < 0)
+    if (l->bytes > SIZE_MAX / 2 || share_area_make(a, at + l->bytes) < 0)
         return false;
     if (mac_random(a->at, IMPI_SHARE_TOKEN_SIZE) < 0) {
+        share_area_free(a);
+        return false;
+    }
+    if (memory)
+        *memory = a->at + at;
+    return true;
+}
+
+bool win_share_open(struct share_area *a, const struct win_layout *l,
+                    const int said[WIN_SAY_AREA], void **memory)
+{
+    size_t at = memory_at(l);
+
+    *a = SHARE_NO_AREA;
+    if (l->bytes > SIZE_MAX / 2 ||
+        share_area_open(a, (uint32_t)said[0], (uint32_t)said[1],
+                        at + l->bytes) < 0)
+        return false;
+    if (!mac_equal(a->at, said + 2, IMPI_SHARE_TOKEN_SIZE)) {
         share_area_free(a);
         return false;
     }
@@ -78,45 +100,68 @@ void win_share_say(const struct share_area *a, int said[WIN_SAY_AREA])
     memcpy(said + 2, a->at, IMPI_SHARE_TOKEN_SIZE);
 }
 
+/* Is the memory of all in the own area? */
+static bool is_one_area(const struct win *w)
+{
+    return w->flavor == MPI_WIN_FLAVOR_SHARED;
+}
+
 void win_share_own(struct win *w)
 {
+    uint32_t owner = is_one_area(w) ? (uint32_t)w->c->rank : 0;
+
     if (w->area.at)
-        impi_rma_win_words(w->core, words_of(&w->area));
+        impi_rma_win_words(w->core,
+                           words_of(&w->area, (uint32_t)w->c->size, owner));
 }
 
 /* ---- the others' ---- */
 
 static void reach(struct win *w, int member, const struct share_area *a,
-                  bool memory)
+                  uint32_t owner, void *memory)
 {
-    uint8_t *at = memory ? a->at + memory_at((uint32_t)w->c->size) : NULL;
-
-    w->direct[member] = memory;
-    impi_rma_win_reach(w->core, (uint32_t)member, words_of(a), at,
-                       memory ? w->sizes[member] : 0);
+    w->direct[member] = memory != NULL;
+    impi_rma_win_reach(w->core, (uint32_t)member,
+                       words_of(a, (uint32_t)w->c->size, owner), memory,
+                       w->sizes[member]);
 }
 
-void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA],
-                     bool memory)
+/* Behind that of those before it. */
+static void reach_within(struct win *w, int member)
 {
-    struct share_area *a = &w->areas[member];
-    uint64_t bytes = memory ? w->sizes[member] : 0;
-    size_t len = memory_at((uint32_t)w->c->size) + bytes;
+    uint8_t *at = (uint8_t *)w->base;
 
-    if (member == w->c->rank) {
-        if (w->area.at)
-            reach(w, member, &w->area, memory);
+    for (int i = 0; i < w->c->rank; i++)
+        at -= w->sizes[i];
+    for (int i = 0; i < member; i++)
+        at += w->sizes[i];
+    reach(w, member, &w->area, (uint32_t)member, at);
+}
+
+static void reach_apart(struct win *w, int member, const int said[WIN_SAY_AREA])
+{
+    bool memory = w->flavor == MPI_WIN_FLAVOR_ALLOCATE;
+    struct win_layout l = {(uint32_t)w->c->size, 1,
+                           memory ? w->sizes[member] : 0};
+    struct share_area *a = &w->areas[member];
+    void *at;
+
+    if (member == w->c->rank)
+        reach(w, member, &w->area, 0, memory ? w->base : NULL);
+    else if (win_share_open(a, &l, said, &at))
+        reach(w, member, a, 0, memory ? at : NULL);
+}
+
+void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA])
+{
+    if (!w->area.at)
         return;
-    }
-    if (!w->area.at || bytes > SIZE_MAX / 2 ||
-        share_area_open(a, (uint32_t)said[0], (uint32_t)said[1], len) < 0)
-        return;
-    if (!mac_equal(a->at, said + 2, IMPI_SHARE_TOKEN_SIZE)) {
-        share_area_free(a);
-        return;
-    }
-    w->pids[member] = (uint32_t)said[0];
-    reach(w, member, a, memory);
+    if (is_one_area(w))
+        reach_within(w, member);
+    else
+        reach_apart(w, member, said);
+    if (impi_rma_win_reached(w->core, (uint32_t)member))
+        w->pids[member] = (uint32_t)said[0];
 }
 
 bool win_share_reaches(const struct win *w, int member)

@@ -19,19 +19,28 @@
 bool win_share_agreed(void);
 bool win_share_wanted(void);
 
-/* The own area, with `bytes` of memory for the program at *memory (NULL: only
- * words).  False: none is to be had. */
-bool win_share_make(struct share_area *a, uint32_t members, MPI_Aint bytes,
+/* What is in an area: words of as many of the window's members as have their
+ * memory in it (one, or all), and that memory. */
+struct win_layout {
+    uint32_t members, owners;
+    uint64_t bytes;
+};
+
+/* An area of our own; *memory (or NULL): where its memory begins.  False: none
+ * is to be had. */
+bool win_share_make(struct share_area *a, const struct win_layout *l,
                     void **memory);
+/* That of another one that said so. */
+bool win_share_open(struct share_area *a, const struct win_layout *l,
+                    const int said[WIN_SAY_AREA], void **memory);
 /* For the others; of an area that is none, too. */
 void win_share_say(const struct share_area *a, int said[WIN_SAY_AREA]);
 
 /* Our own members' words, once the window is there. */
 void win_share_own(struct win *w);
-/* Open what a member told of; its memory, if `memory`, has w->sizes[member]
- * bytes. */
-void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA],
-                     bool memory);
+/* Open what a member told of, which may have its memory in it; one after the
+ * other.  All of a window of MPI_Win_allocate_shared are in the own area. */
+void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA]);
 /* Does this process reach that one's memory, or what needs none? */
 bool win_share_reaches(const struct win *w, int member);
 

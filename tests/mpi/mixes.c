@@ -178,8 +178,10 @@ static void dependent_barrier(void)
     int x = 0, last = size - 1, n;
     double then;
 
+    setenv("SLURM_IMPI_WINDOWS", "messages", 1); /* each client for itself */
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank,
                         MPI_INFO_NULL, &near);
+    unsetenv("SLURM_IMPI_WINDOWS");
     MPI_Comm_size(near, &n);
     MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (n == 2 && size > 2 && rank == 0) {

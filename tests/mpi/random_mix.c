@@ -42,8 +42,10 @@ static void make_comms(void)
     comms[0] = MPI_COMM_WORLD;
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[2]);
+    setenv("SLURM_IMPI_WINDOWS", "messages", 1); /* each client for itself */
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank,
                         MPI_INFO_NULL, &near);
+    unsetenv("SLURM_IMPI_WINDOWS");
     MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, near);
     client = malloc((size_t)size * sizeof(int));
     MPI_Allgather(&first, 1, MPI_INT, client, 1, MPI_INT, MPI_COMM_WORLD);

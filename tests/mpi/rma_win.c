@@ -148,7 +148,7 @@ static void shared(void)
 {
     MPI_Comm node;
     MPI_Aint bytes;
-    int *mem, *theirs, me, n, unit, last = -1;
+    int *mem, *theirs, *before = NULL, me, n, unit, last = -1, one = 1;
     MPI_Win win;
 
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank,
@@ -161,6 +161,7 @@ static void shared(void)
           MPI_WIN_FLAVOR_SHARED);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
     mem[0] = 50 + me;
+    mem[40] = 0;
     MPI_Win_sync(win);
     MPI_Barrier(node);
     MPI_Win_sync(win);
@@ -168,6 +169,8 @@ static void shared(void)
         MPI_Win_shared_query(win, r, &bytes, &unit, &theirs);
         CHECK(bytes == (r + 1) * 64 * (MPI_Aint)sizeof(int) && unit == 4);
         CHECK(theirs[0] == 50 + r);
+        CHECK(!before || theirs == before + r * 64);
+        before = theirs;
         CHECK(r != me || theirs == mem);
         theirs[1 + me] = 1000 * r + me;
         last = theirs[0];
@@ -181,8 +184,36 @@ static void shared(void)
     MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &theirs);
     CHECK(bytes == 64 * (MPI_Aint)sizeof(int) && theirs[0] == 50);
     MPI_Win_unlock_all(win);
+    /* it is a window as any other */
+    MPI_Win_lock_all(0, win);
+    MPI_Accumulate(&one, 1, MPI_INT, n - 1, 40, 1, MPI_INT, MPI_SUM, win);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(node);
+    CHECK(me != n - 1 || mem[40] == n);
     MPI_Win_free(&win);
     MPI_Comm_free(&node);
+}
+
+/* All of this machine, of whatever client. */
+static void our_shared(void)
+{
+    MPI_Comm node;
+    int n;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, -rank,
+                        MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &n);
+    CHECK(n == size);
+    MPI_Comm_rank(node, &n);
+    CHECK(n == size - 1 - rank);
+    MPI_Comm_free(&node);
+    MPI_Comm_split_type(MPI_COMM_WORLD,
+                        rank ? MPI_COMM_TYPE_SHARED : MPI_UNDEFINED, 0,
+                        MPI_INFO_NULL, &node);
+    CHECK((node == MPI_COMM_NULL) == (rank == 0));
+    if (rank)
+        MPI_Comm_free(&node);
+    shared();
 }
 
 static void many_at_once(void)
@@ -442,6 +473,29 @@ static void our_no_memory(void)
     MPI_Win_free(&win);
 }
 
+/* One that shares nothing: none of them has a window, and each client is a
+ * machine of its own. */
+static void our_apart(void)
+{
+    MPI_Comm node;
+    MPI_Win win;
+    int *mem, n;
+
+    if (rank == size - 1)
+        setenv("SLURM_IMPI_WINDOWS", "messages", 1);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    IS(MPI_Win_allocate_shared(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &mem,
+                               &win),
+       MPI_ERR_RMA_SHARED);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                        &node);
+    MPI_Comm_size(node, &n);
+    CHECK(n < size);
+    MPI_Comm_free(&node);
+    unsetenv("SLURM_IMPI_WINDOWS");
+}
+
 /* Windows of one byte at every address.  (MPICH 4.0.2 alone: rma.h.) */
 static void our_bases(void)
 {
@@ -476,6 +530,8 @@ static const struct part parts[] = {{"create", created},
                                     {"epochs", classes_of_epochs},
                                     {"our_classes", our_classes},
                                     {"our_bases", our_bases},
+                                    {"our_shared", our_shared},
+                                    {"our_apart", our_apart},
                                     {"our_no_memory", our_no_memory},
                                     {"info", info},
                                     {"allocate", allocated},

@@ -89,6 +89,11 @@ title=what_a_library_alone_gets_wrong
 case_run $title rma_win openmpi:1 mpich:2 -- our_classes our_bases \
     our_no_memory
 case_run $title rma_win mpich:1 openmpi:1 -- our_no_memory
+title=memory_of_one_machine_for_all_clients
+for world in "mpich:1 openmpi:1" "openmpi:1 mpich:1" "-i mpich:2 openmpi:2 mpich:1"; do
+    # shellcheck disable=SC2086
+    case_run $title rma_win $world -- our_shared our_apart
+done
 title=windows_by_mpif_h_and_mpi_f08
 for prog in rma_fold rma_f08; do
     if [ -x "$dir/$prog.mpich" ] && [ -x "$dir/$prog.openmpi" ]; then
