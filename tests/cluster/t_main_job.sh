@@ -130,6 +130,35 @@ case_clients_by_node() {
     assert_world 3 "0 1 2" ""
 }
 
+# As between machines: by a provider of libfabric, of the user's word or the
+# site's, and the tables say so of all messages.
+assert_all_by_fabric() {
+    assert_error '^slurm-fabric: rank [0-9]+: +[0-9]+ +[01] .* tcp[^ ]*$'
+    assert_error ' [1-9][0-9]* frames out with [1-9]'
+    ! grep -E '^slurm-fabric: rank .* TCP$' <<<"$err" || fail "by TCP: $err"
+}
+
+case_messages_by_libfabric() {
+    local n
+    ldconfig -p | grep -qF 'libfabric.so.1' || skip "no libfabric1"
+    for n in 1 2; do
+        run_as_user env IMPI_FABRIC=tcp IMPI_SHM=0 IMPI_STATS=1 \
+            srun --mpi=impi -N$n -n2 $M : -N$n -n2 $O
+        assert_world 4 "0 1" "2 3"
+        assert_all_by_fabric
+    done
+    echo 'Fabric=cxi,tcp' >"$CLUSTER/etc.fabric/impi.conf"
+    run_as_user env IMPI_SHM=0 IMPI_STATS=1 srun --mpi=impi -n2 $M : -n2 $O
+    assert_world 4 "0 1" "2 3"
+    assert_all_by_fabric
+    run_as_user env IMPI_FABRIC=none IMPI_SHM=0 IMPI_STATS=1 \
+        srun --mpi=impi -n1 $M : -n1 $O
+    rm "$CLUSTER/etc.fabric/impi.conf"
+    assert_world 2
+    assert_error ' TCP$'
+    ! grep -q 'frames out' <<<"$err" || fail "a fabric: $err"
+}
+
 case_two_programs_in_a_row() {
     run_as_user srun --mpi=impi -n2 sh -c "$M && $O" : -n2 sh -c "$O && $M"
     assert_code 0
