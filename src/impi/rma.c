@@ -64,6 +64,8 @@ struct peer {
     struct impi_rma_words *words;
     uint8_t *base;
     uint64_t size;
+    bool far; /* its memory can be copied, at: */
+    uint64_t address;
 };
 
 /* Of the own memory; those of a window in the order of their addresses. */
@@ -405,6 +407,16 @@ void impi_rma_win_reach(struct impi_rma_win *win, uint32_t target,
 
     p->words = words;
     p->base = base;
+    p->size = size;
+}
+
+void impi_rma_win_reach_far(struct impi_rma_win *win, uint32_t target,
+                            uint64_t address, uint64_t size)
+{
+    struct peer *p = &win->peers[target];
+
+    p->far = true;
+    p->address = address;
     p->size = size;
 }
 
@@ -1020,6 +1032,31 @@ static void start_mapped(struct impi_rma_win *win,
     }
 }
 
+/* ---- memory of others that can be copied ---- */
+
+/* False: by a message, which also finds out what is wrong. */
+static bool start_far(struct impi_rma_win *win,
+                      const struct impi_rma_args *args, struct impi_rma_op *op)
+{
+    const struct peer *p = &win->peers[args->target];
+    bool write = args->kind == IMPI_RMA_PUT;
+    const struct impi_rma *rma = win->rma;
+    uint64_t disp = (uint64_t)args->disp;
+    void *own = write ? (void *)(uintptr_t)args->data : args->result;
+
+    if (!p->far || args->type || (!write && args->kind != IMPI_RMA_GET) ||
+        args->len > p->size || disp > p->size - args->len)
+        return false;
+    if (args->len > 0 &&
+        rma->ops->copy(rma->arg, win, args->target, p->address + disp, own,
+                       args->len, write) < 0)
+        return false;
+    if (op)
+        *op = (struct impi_rma_op){
+            .done = true, .user = op->user, .win = win, .target = args->target};
+    return true;
+}
+
 int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
                    struct impi_rma_op *op)
 {
@@ -1037,6 +1074,8 @@ int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
         start_mapped(win, args, &h, op);
         return 0;
     }
+    if (start_far(win, args, op))
+        return 0;
     type = args->type ? introduce(win->rma, peer, args->type) : 0;
     if (type < 0 || (op && open_op(win, args, op) < 0))
         return -1;

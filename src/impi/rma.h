@@ -37,6 +37,12 @@ struct impi_rma_ops {
      * Called from inside the engine's functions; it must not call back. */
     void (*send)(void *arg, uint32_t peer, const uint8_t *head,
                  const void *data, size_t len);
+    /* Copy between memory of this process and that of a member at an address
+     * of its own, without its help.  0; -1: it is not to be had (a part may be
+     * copied), and a message takes its place.  Only after
+     * impi_rma_win_reach_far(). */
+    int (*copy)(void *arg, const struct impi_rma_win *win, uint32_t target,
+                uint64_t address, void *own, size_t len, bool write);
     /* For the round-th time the memory of a target is being changed by another
      * member, `who` (any number where somebody lies), for some instructions or
      * until it has its processor back: let others run.  Only where words are
@@ -83,6 +89,10 @@ void impi_rma_win_words(struct impi_rma_win *win, struct impi_rma_words *words);
 void impi_rma_win_reach(struct impi_rma_win *win, uint32_t target,
                         struct impi_rma_words *words, void *base,
                         uint64_t size);
+/* Bytes in a row of a target's memory, which begins at this address of its own,
+ * can be put and got by ops.copy; all else takes messages. */
+void impi_rma_win_reach_far(struct impi_rma_win *win, uint32_t target,
+                            uint64_t address, uint64_t size);
 /* Where its memory is mapped, and how much it is; NULL: it is not. */
 void *impi_rma_win_memory_of(const struct impi_rma_win *win, uint32_t target,
                              uint64_t *size);

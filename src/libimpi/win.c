@@ -630,7 +630,7 @@ static int tell_all(struct win *w, int rc)
 
     if (!all)
         be_die(1, "SF-E403: no memory for a window");
-    win_share_say(&w->area, own + SAY_AREA);
+    win_share_say(&w->area, w->base, own + SAY_AREA);
     told = coll_allgather_ints(w->c, own, n, all);
     rc = rc == MPI_SUCCESS ? told : rc;
     for (int i = 0; i < w->c->size && told == MPI_SUCCESS; i++) {
@@ -904,7 +904,7 @@ static int one_area(struct impi_comm *c, struct memory *m)
         return rc;
     if (c->rank == 0 && has_room((MPI_Aint)l.bytes))
         win_share_make(&m->area, &l, &at);
-    win_share_say(&m->area, said);
+    win_share_say(&m->area, NULL, said);
     rc = coll_bcast(c, said, WIN_SAY_AREA, MPI_INT, 0);
     if (rc != MPI_SUCCESS || said[0] == 0)
         return rc == MPI_SUCCESS ? MPI_ERR_NO_MEM : rc;

@@ -2,11 +2,13 @@
  *
  * An area: the token at its begin, words, and behind them the memory.
  */
+#define _GNU_SOURCE /* process_vm_readv */
 #include "libimpi/win_share.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/mac.h"
@@ -78,10 +80,10 @@ bool win_share_open(struct share_area *a, const struct win_layout *l,
 
     *a = SHARE_NO_AREA;
     if (l->bytes > SIZE_MAX / 2 ||
-        share_area_open(a, (uint32_t)said[0], (uint32_t)said[1],
-                        at + l->bytes) < 0)
+        share_area_open(a, (uint32_t)said[WIN_SAY_PID],
+                        (uint32_t)said[WIN_SAY_FD], at + l->bytes) < 0)
         return false;
-    if (!mac_equal(a->at, said + 2, IMPI_SHARE_TOKEN_SIZE)) {
+    if (!mac_equal(a->at, said + WIN_SAY_TOKEN, IMPI_SHARE_TOKEN_SIZE)) {
         share_area_free(a);
         return false;
     }
@@ -90,14 +92,30 @@ bool win_share_open(struct share_area *a, const struct win_layout *l,
     return true;
 }
 
-void win_share_say(const struct share_area *a, int said[WIN_SAY_AREA])
+static void say_address(int said[2], const void *at)
+{
+    uint64_t address = (uintptr_t)at;
+
+    said[0] = (int)(address >> 32);
+    said[1] = (int)(uint32_t)address;
+}
+
+static uint64_t address_of(const int said[2])
+{
+    return (uint64_t)(uint32_t)said[0] << 32 | (uint32_t)said[1];
+}
+
+void win_share_say(const struct share_area *a, const void *base,
+                   int said[WIN_SAY_AREA])
 {
     memset(said, 0, WIN_SAY_AREA * sizeof(int));
     if (!a->at)
         return;
-    said[0] = (int)getpid();
-    said[1] = a->fd;
-    memcpy(said + 2, a->at, IMPI_SHARE_TOKEN_SIZE);
+    said[WIN_SAY_PID] = (int)getpid();
+    said[WIN_SAY_FD] = a->fd;
+    say_address(said + WIN_SAY_AT, a->at);
+    say_address(said + WIN_SAY_BASE, base);
+    memcpy(said + WIN_SAY_TOKEN, a->at, IMPI_SHARE_TOKEN_SIZE);
 }
 
 /* Is the memory of all in the own area? */
@@ -152,6 +170,48 @@ static void reach_apart(struct win *w, int member, const int said[WIN_SAY_AREA])
         reach(w, member, a, 0, memory ? at : NULL);
 }
 
+/* ---- memory that is not in an area ---- */
+
+static int copy(uint32_t pid, uint64_t address, void *own, size_t len,
+                bool write)
+{
+    while (len > 0) {
+        struct iovec here = {own, len};
+        struct iovec there = {(void *)(uintptr_t)address, len};
+        ssize_t n = write
+                        ? process_vm_writev((pid_t)pid, &here, 1, &there, 1, 0)
+                        : process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0);
+
+        if (n <= 0)
+            return -1;
+        own = (uint8_t *)own + n;
+        address += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+int win_share_copy(void *arg, const struct impi_rma_win *core, uint32_t target,
+                   uint64_t address, void *own, size_t len, bool write)
+{
+    const struct win *w = win_of(core);
+
+    (void)arg;
+    return w ? copy(w->pids[target], address, own, len, write) : -1;
+}
+
+/* Does the kernel let us?  Then the token is where the member says. */
+static bool may_copy(const struct win *w, int member,
+                     const int said[WIN_SAY_AREA])
+{
+    uint8_t token[IMPI_SHARE_TOKEN_SIZE];
+
+    return member != w->c->rank && w->pids[member] &&
+           copy(w->pids[member], address_of(said + WIN_SAY_AT), token,
+                sizeof(token), false) == 0 &&
+           mac_equal(token, said + WIN_SAY_TOKEN, sizeof(token));
+}
+
 void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA])
 {
     if (!w->area.at)
@@ -161,7 +221,11 @@ void win_share_reach(struct win *w, int member, const int said[WIN_SAY_AREA])
     else
         reach_apart(w, member, said);
     if (impi_rma_win_reached(w->core, (uint32_t)member))
-        w->pids[member] = (uint32_t)said[0];
+        w->pids[member] = (uint32_t)said[WIN_SAY_PID];
+    if (w->flavor == MPI_WIN_FLAVOR_CREATE && may_copy(w, member, said))
+        impi_rma_win_reach_far(w->core, (uint32_t)member,
+                               address_of(said + WIN_SAY_BASE),
+                               w->sizes[member]);
 }
 
 bool win_share_reaches(const struct win *w, int member)

@@ -12,8 +12,17 @@
 #include "libimpi/share.h"
 #include "libimpi/win.h"
 
-/* What a member says of its area, in ints. */
-#define WIN_SAY_AREA (2 + IMPI_SHARE_TOKEN_SIZE / (int)sizeof(int))
+/* What a member says of its area, in ints: its process, descriptor, where it
+ * has the area and where its memory in the window, both in two parts, the
+ * token. */
+enum {
+    WIN_SAY_PID,
+    WIN_SAY_FD,
+    WIN_SAY_AT,
+    WIN_SAY_BASE = WIN_SAY_AT + 2,
+    WIN_SAY_TOKEN = WIN_SAY_BASE + 2,
+    WIN_SAY_AREA = WIN_SAY_TOKEN + IMPI_SHARE_TOKEN_SIZE / (int)sizeof(int)
+};
 
 /* Have all agreed, and does this process want to? */
 bool win_share_agreed(void);
@@ -34,7 +43,8 @@ bool win_share_make(struct share_area *a, const struct win_layout *l,
 bool win_share_open(struct share_area *a, const struct win_layout *l,
                     const int said[WIN_SAY_AREA], void **memory);
 /* For the others; of an area that is none, too. */
-void win_share_say(const struct share_area *a, int said[WIN_SAY_AREA]);
+void win_share_say(const struct share_area *a, const void *base,
+                   int said[WIN_SAY_AREA]);
 
 /* Our own members' words, once the window is there. */
 void win_share_own(struct win *w);
@@ -48,7 +58,10 @@ bool win_share_reaches(const struct win *w, int member);
  * that holds it is still there: if not, the job ends. */
 void win_share_watch(const struct win *w, int target);
 
-/* struct impi_rma_ops' pause. */
+/* struct impi_rma_ops' copy: memory that a program gave to MPI_Win_create. */
+int win_share_copy(void *arg, const struct impi_rma_win *core, uint32_t target,
+                   uint64_t address, void *own, size_t len, bool write);
+/* Its pause. */
 void win_share_pause(void *arg, const struct impi_rma_win *core,
                      uint32_t target, uint32_t who, unsigned round);
 

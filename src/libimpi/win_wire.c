@@ -219,8 +219,8 @@ bool win_progress(void)
 
 struct impi_rma *win_engine(void)
 {
-    static const struct impi_rma_ops ops = {.send = send_message,
-                                            .pause = win_share_pause};
+    static const struct impi_rma_ops ops = {
+        .send = send_message, .copy = win_share_copy, .pause = win_share_pause};
 
     if (wire.engine)
         return wire.engine;

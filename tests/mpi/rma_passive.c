@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- *   rma_passive FIFO [FLAVOR]
+ *   rma_passive FIFO [FLAVOR [LOCKS]]
  *
  * The last rank is out of MPI: it waits until somebody opens the FIFO, or looks
  * for a file all the time.  Only when all others have ended all their
  * operations on its window, and seen the results, does one of them let it come
- * back.  Where its help were needed all would wait for ever. */
+ * back.  Where its help were needed all would wait for ever.  LOCKS: the others
+ * only lock, put and get, for which it needs no thread either. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 
 static const char *fifo;
 static char file[4096];
-static int target, *mem, allocate;
+static int target, *mem, allocate, only_locks;
 static MPI_Win win;
 static MPI_Comm others; /* all but the target */
 
@@ -147,18 +148,18 @@ static void while_away(int computes)
     for (int step = 0; step < 3; step++) {
         if (rank == target) {
             be_away(computes);
-            if (step == 0)
+            if (step == 0 && !only_locks)
                 for (int r = 0; r < size - 1; r++)
                     CHECK(seen(10 + 16 * r) == 77);
             CHECK(step != 1 || seen(0) == TIMES * (size - 1));
             CHECK(step != 2 || seen(CELLS - 1) == 3 * (CELLS - 1));
             unlink(file);
         } else {
-            if (step == 0)
+            if (step == 0 && !only_locks)
                 every_call();
             else if (step == 1)
                 lock_by_lock();
-            else
+            else if (step == 2)
                 much();
             call_back(computes);
         }
@@ -174,6 +175,7 @@ int main(int argc, char **argv)
     fifo = argv[1];
     snprintf(file, sizeof(file), "%s.back", fifo);
     allocate = argc > 2 && strcmp(argv[2], "allocate") == 0;
+    only_locks = argc > 3;
     target = size - 1;
     MPI_Comm_split(MPI_COMM_WORLD, rank == target, rank, &others);
     while_away(0);

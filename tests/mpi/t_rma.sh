@@ -109,6 +109,20 @@ for flavor in create allocate; do
     SLURM_IMPI_WINDOWS=messages case_target_is_out_of_mpi $flavor \
         mpich:1 openmpi:2
 done
+# Neither does the target's thread help: memory is shared, or copied.
+SLURM_IMPI_THREAD=no case_target_is_out_of_mpi allocate mpich:1 openmpi:1
+SLURM_IMPI_THREAD=no case_target_is_out_of_mpi allocate -i openmpi:2 mpich:2
+if [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; then
+    for world in "mpich:1 openmpi:1" "openmpi:1 mpich:2"; do
+        rm -f "$TMPDIR/fifo"
+        mkfifo "$TMPDIR/fifo"
+        # shellcheck disable=SC2086
+        SLURM_IMPI_THREAD=no case_run target_of_other_memory_is_out_of_mpi \
+            rma_passive $world -- "$TMPDIR/fifo" create locks
+    done
+else
+    skipped target_of_other_memory_is_out_of_mpi "processes may not be copied"
+fi
 for who in target origin holder fence; do
     case_death_ends_all $who mpich:2 openmpi:2
     case_death_ends_all $who -i openmpi:2 mpich:1

@@ -35,7 +35,8 @@ static struct {
     struct msg *from[N][N]; /* [to][from], oldest first */
     uint64_t random;
     int sent;
-    const void *data; /* of the last message */
+    const void *data;     /* of the last message */
+    int copies, may_copy; /* so many of them work */
     _Alignas(64) uint8_t words[N][256];
 } w;
 
@@ -76,8 +77,23 @@ static void pause_change(void *arg, const struct impi_rma_win *win,
     sched_yield();
 }
 
-static const struct impi_rma_ops ops = {.send = send_msg,
-                                        .pause = pause_change};
+static int copy_far(void *arg, const struct impi_rma_win *win, uint32_t target,
+                    uint64_t address, void *own, size_t len, bool write)
+{
+    void *there = (void *)(uintptr_t)address;
+
+    (void)arg;
+    (void)win;
+    (void)target;
+    w.copies++;
+    if (w.copies > w.may_copy)
+        return -1;
+    memcpy(write ? there : own, write ? own : there, len);
+    return 0;
+}
+
+static const struct impi_rma_ops ops = {
+    .send = send_msg, .copy = copy_far, .pause = pause_change};
 
 static void begin(uint64_t seed)
 {
@@ -879,6 +895,38 @@ static void what_is_mapped_needs_no_message(void **state)
     end();
 }
 
+static void what_can_be_copied_takes_messages_only_where_it_fails(void **state)
+{
+    struct impi_rma_args a = at(IMPI_RMA_GET, 1, 2, 2);
+    struct impi_rma_op o = {0};
+    int64_t got[2] = {0};
+
+    (void)state;
+    begin(22);
+    w.may_copy = 2;
+    impi_rma_win_reach_far(w.win[0], 1, (uintptr_t)w.mem[1], sizeof(w.mem[1]));
+    put(0, 1, 3, 77);
+    assert_int_equal(w.mem[1][3], 77);
+    a.result = got;
+    impi_rma_start(w.win[0], &a, &o);
+    assert_true(o.done && got[1] == 77);
+    assert_true(impi_rma_is_flushed(w.win[0], 1));
+    assert_int_equal(w.sent, 0);
+    impi_rma_start(w.win[0], &a, &o);
+    assert_false(o.done);
+    run();
+    assert_true(o.done);
+    put(0, 1, 4, 5);
+    flush(0, 1);
+    assert_int_equal(w.mem[1][4], 5);
+    assert_int_equal(w.copies, 4);
+    assert_int_equal(fetch(0, 1, 4, IMPI_RMA_SUM, 1), 5);
+    a = at(IMPI_RMA_GET, 1, CELLS, 1);
+    refused(0, &a, IMPI_RMA_ERR_RANGE);
+    assert_int_equal(w.copies, 4);
+    end();
+}
+
 /* One asks by a message, two by the words: each has its turn. */
 static void turns_are_one_line_for_both_ways(void **state)
 {
@@ -977,6 +1025,7 @@ int main(void)
         cmocka_unit_test(nothing_is_lost_whatever_the_order),
         cmocka_unit_test(nor_where_some_need_no_messages),
         cmocka_unit_test(what_is_mapped_needs_no_message),
+        cmocka_unit_test(what_can_be_copied_takes_messages_only_where_it_fails),
         cmocka_unit_test(turns_are_one_line_for_both_ways),
         cmocka_unit_test(words_hold_between_threads),
     };
