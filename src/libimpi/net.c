@@ -36,6 +36,7 @@
 #include "libimpi/fabric.h"
 #include "libimpi/share.h"
 #include "libimpi/state.h"
+#include "libimpi/win.h"
 
 /* Connections that strangers may hold half open, beyond one for each rank. */
 #ifndef GUESTS_EXTRA
@@ -333,8 +334,8 @@ static void lost(uint32_t peer, const char *why)
                why);
     at = address_of(peer);
     netaddr_print(where, &at);
-    be_die(1, "SF-E402: lost rank %u (client %u, %s): %s", peer,
-           impi_be.world.procs[peer].client, where, why);
+    be_die(1, "SF-E402: lost rank %u (client %u, %s): %s%s", peer,
+           impi_be.world.procs[peer].client, where, why, win_waits());
 }
 
 /* By its host: a process of a client that is not ours has no address of its

@@ -5,6 +5,7 @@
  */
 #include "libimpi/win.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -54,6 +55,41 @@ struct win *win_of(const struct impi_rma_win *core)
 
 /* ---- waiting ---- */
 
+/* Under the lock. */
+static const struct win *waits_in;
+static const char *waits_why;
+static int waits_for; /* rank of the window, -1: all of it */
+
+static void wait_begins(const struct win *w, const char *why, int rank)
+{
+    waits_in = w;
+    waits_why = why;
+    waits_for = rank;
+}
+
+static void wait_ends(void)
+{
+    waits_in = NULL;
+}
+
+const char *win_waits(void)
+{
+    static char text[MPI_MAX_OBJECT_NAME + 160];
+    char name[MPI_MAX_OBJECT_NAME] = "", whose[32] = "all";
+    int n;
+
+    if (!waits_in)
+        return "";
+    if (waits_for >= 0)
+        snprintf(whose, sizeof(whose), "rank %d",
+                 waits_in->c->world[waits_for]);
+    impi_real.Win_get_name(waits_in->handle, name, &n);
+    snprintf(text, sizeof(text),
+             "; waits for %s of %s in a window of %d processes%s%s", waits_why,
+             whose, waits_in->c->size, name[0] ? ", " : "", name);
+    return text;
+}
+
 void win_touch(struct win *w, int target)
 {
     if (w->state[target] & WIN_TOUCHED)
@@ -74,18 +110,23 @@ static void wait_lock(struct win *w, int target)
             spins--;
             continue;
         }
+        wait_begins(w, "the lock", target);
         progress_wait(&wait);
         if (mapped && ++rounds % WATCH_EVERY == 0)
             win_share_watch(w, target);
     }
+    wait_ends();
 }
 
 static void wait_flushed(struct win *w, int target)
 {
     struct waiter wait = {.native = false};
 
-    while (!impi_rma_is_flushed(w->core, (uint32_t)target))
+    while (!impi_rma_is_flushed(w->core, (uint32_t)target)) {
+        wait_begins(w, "a flush", target);
         progress_wait(&wait);
+    }
+    wait_ends();
 }
 
 /* Everything on this target is confirmed. */
@@ -144,11 +185,13 @@ int impi_Win_fence(int assertion, MPI_Win win)
         return leave(w, MPI_ERR_RMA_SYNC);
     flush_touched(w);
     rc = win_settle(w);
+    wait_begins(w, "the fence", -1);
     be_unlock();
     if (rc == MPI_SUCCESS)
         rc = coll_barrier(w->c);
     else
         coll_barrier(w->c);
+    wait_ends();
     w->fence = !(assertion & MPI_MODE_NOSUCCEED);
     return rc == MPI_SUCCESS ? rc : win_raise(w, rc);
 }
@@ -208,8 +251,11 @@ static void wait_post(struct win *w, int target)
 {
     struct waiter wait = {.native = false};
 
-    while (!impi_rma_take_post(w->core, (uint32_t)target))
+    while (!impi_rma_take_post(w->core, (uint32_t)target)) {
+        wait_begins(w, "the post", target);
         progress_wait(&wait);
+    }
+    wait_ends();
 }
 
 int impi_Win_start(MPI_Group group, int assertion, MPI_Win win)
@@ -285,8 +331,11 @@ int impi_Win_wait(MPI_Win win)
     be_lock();
     if (w->npost < 0)
         return leave(w, MPI_ERR_RMA_SYNC);
-    while (!all_completed(w))
+    while (!all_completed(w)) {
+        wait_begins(w, "the epoch", -1);
         progress_wait(&wait);
+    }
+    wait_ends();
     end_exposure(w);
     return leave(w, MPI_SUCCESS);
 }

@@ -77,6 +77,10 @@ static inline bool win_is_open(const struct win *w, int target)
 /* Is it one that windows that span tell of themselves? */
 bool win_attr_ours(int keyval);
 
+/* What this process waits for when it has lost another one: text to put behind,
+ * or "". */
+const char *win_waits(void);
+
 /* Note an error for the window's handler.  Returns the code. */
 int win_raise(const struct win *w, int code);
 
