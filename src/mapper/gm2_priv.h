@@ -100,9 +100,11 @@ struct gm2 {
     struct gm2_map *map;
     struct net_routes *routes;
     struct errbuf unproved; /* why these are not those asked for; "" */
+    bool repaired;          /* they are not those of this map computed anew */
     struct errbuf beyond;   /* who has no route for the hop limit; "" */
     uint16_t ups;           /* of the routes */
     uint64_t unlike;        /* a partner whose ups are others; 0 none */
+    unsigned unlike_heard;  /* messages of such, since the routes are these */
     uint32_t me;            /* node of the map */
     bool valid, complete;
     bool lingering;     /* --map-once: complete, about to end */

@@ -403,6 +403,7 @@ static bool repair(struct gm2 *m, struct gm2_map *map, uint32_t me)
         m->map->version = map->version;
         gm2_map_free(map);
         m->counters.repairs++;
+        m->repaired |= lost.n > 0;
         return true;
     }
     net_routes_free(m->routes);
@@ -431,6 +432,7 @@ static bool route_anew(struct gm2 *m, struct gm2_map *map, uint32_t me)
     gm2_map_free(m->map);
     m->map = map;
     m->routes = routes;
+    m->repaired = false;
     return true;
 }
 
@@ -459,7 +461,7 @@ bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
         return false;
     gm2_suppose(m, NULL);
     m->ups = net_routes_ups(m->routes);
-    m->unlike = 0;
+    m->unlike = m->unlike_heard = 0;
     m->me = me;
     m->valid = true; /* whoever is told of the map may ask for its leader */
     m->complete = false;
@@ -950,20 +952,50 @@ static bool new_map(struct gm2 *m, const struct gm2_message *msg)
     return true;
 }
 
+/* As many partners as there can be, once each. */
+#define UNLIKE_HEARD 3
+
+/* A partner has routes of the same map that allow other turns, and these here
+ * were repaired: hosts that repair keep the turns of an older map, which who
+ * has just come does not know.  Computed anew they are the same everywhere. */
+static void renew(struct gm2 *m)
+{
+    struct errbuf err = {""};
+    struct net_routes *routes = compute(m, m->map, m->me, &err);
+
+    m->repaired = false;
+    m->unlike = m->unlike_heard = 0;
+    if (!routes) {
+        gm2_notice(m, "routes are not computed anew: %s", err.text);
+        return;
+    }
+    net_routes_free(m->routes);
+    m->routes = routes;
+    m->ups = net_routes_ups(routes);
+    find_beyond(m);
+    if (m->ops.configured)
+        m->ops.configured(m->map, m->me, m->routes, m->arg);
+}
+
 /* Each host proves that routes which first go up and then down, as its own do,
  * cannot deadlock.  The proof holds for all hosts together only if all agree on
  * which way is up.  If two hosts disagree, then so do some two neighbours on
  * the tree path between them; it is enough to compare neighbours. */
 static void compare_ups(struct gm2 *m, const struct gm2_message *msg)
 {
-    bool same = msg->ups == m->ups;
-
     if (!m->valid || msg->ups == 0 ||
         !gm2_version_equal(&msg->version, &m->map->version))
         return;
-    if (same && m->unlike == msg->sender)
-        m->unlike = 0;
-    if (same || m->unlike != 0)
+    if (msg->ups != m->ups && m->repaired)
+        renew(m);
+    if (msg->ups == m->ups) {
+        if (m->unlike == msg->sender)
+            m->unlike = 0;
+        return;
+    }
+    /* Partners with repaired routes compute anew when they hear of this, too.
+     */
+    if (m->unlike != 0 || ++m->unlike_heard <= UNLIKE_HEARD)
         return;
     m->unlike = msg->sender;
     if (m->ops.unlike)

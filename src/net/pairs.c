@@ -25,6 +25,11 @@
 #define STEEP 43
 #define OCTAVES_ABOVE 8
 
+/* Repairs: ways that are laid between two looks at the loads; times that ways
+ * over cables which bear more than an eighth above the worst are laid again. */
+#define MEND_AT_ONCE 4
+#define MEND_PASSES 8
+
 /* ---- hosts and variants ---------------------------------------------------
  */
 
@@ -188,7 +193,8 @@ static void search(struct net_pairs *p, uint32_t from, unsigned limit,
     memset(p->best, 0xff, r->nx * sizeof(*p->best));
     p->nheap = 0;
     for (uint32_t e = r->first[from]; e < r->first[from + 1]; e++)
-        relax(p, e, NET_NONE, p->cost[e], 1);
+        if (!r->edges[e].dead)
+            relax(p, e, NET_NONE, p->cost[e], 1);
     while (p->nheap > 0) {
         uint32_t e = take_nearest(p), x = r->edges[e].to;
         const uint8_t *turn = p->t->state + p->t->base[e];
@@ -198,7 +204,8 @@ static void search(struct net_pairs *p, uint32_t from, unsigned limit,
         if (p->hops[e] >= limit)
             continue;
         for (uint32_t f = r->first[x]; f < r->first[x + 1]; f++, turn++)
-            if (*turn == NET_TURN_ALLOWED || (open && *turn == NET_TURN_OPEN))
+            if (!r->edges[f].dead &&
+                (*turn == NET_TURN_ALLOWED || (open && *turn == NET_TURN_OPEN)))
                 relax(p, f, e, p->dist[e] + p->cost[f], p->hops[e] + 1u);
         p->work += r->first[x + 1] - r->first[x];
     }
@@ -651,6 +658,16 @@ static bool lay_all(struct net_pairs *p, struct net_routes *r,
     return ok;
 }
 
+/* Per global port. */
+static void keep_loads(const struct net_pairs *p, uint32_t *load)
+{
+    const struct net_routes *r = p->r;
+
+    for (uint32_t e = 0; e < r->nedges; e++)
+        load[net_edge_port(r, p->t->from[e], &r->edges[e])] =
+            (uint32_t)p->load[e];
+}
+
 struct net_pairs *net_pairs_new(struct net_routes *r)
 {
     struct net_pairs *p = calloc(1, sizeof(*p));
@@ -678,10 +695,105 @@ struct net_pairs *net_pairs_new(struct net_routes *r)
         net_pairs_free(p);
         return NULL;
     }
-    for (uint32_t e = 0; e < r->nedges && p->kept; e++)
-        r->load[net_edge_port(r, p->t->from[e], &r->edges[e])] =
-            (uint32_t)p->load[e];
+    if (p->kept) {
+        keep_loads(p, r->load);
+        p->worst = highest(p, p->load);
+    }
     return p;
+}
+
+/* ---- after cables are gone ------------------------------------------------
+ */
+
+/* Does a way go over a cable that is gone, or over one that bears more than
+ * `limit`? */
+static bool must_go(const struct net_pairs *p, uint32_t s, const uint8_t *way,
+                    uint64_t limit)
+{
+    const struct net_routes *r = p->r;
+    uint32_t x = r->leaf_x[s];
+
+    for (; *way != NET_NO_EDGE; way++) {
+        uint32_t e = r->first[x] + *way;
+
+        if (r->edges[e].dead || p->load[e] > limit)
+            return true;
+        x = r->edges[e].to;
+    }
+    return false;
+}
+
+/* The ways of a source that must go are laid anew, all others stay.  False:
+ * somebody who had a way has none. */
+static bool mend_source(struct net_pairs *p, uint32_t s, uint64_t limit,
+                        struct net_repair *what)
+{
+    uint32_t all = p->r->nleaves * p->variants, n = 0;
+
+    for (uint32_t i = 0; i < all; i++) {
+        uint8_t *way = row_of(p, s) + (size_t)i * p->stride;
+        uint64_t hosts = weight(p, s, i / p->variants, i % p->variants);
+
+        if (i / p->variants == s || !must_go(p, s, way, limit))
+            continue;
+        add_load(p, p->load, s, way, -hosts);
+        way[0] = NET_NO_EDGE;
+        what->routes += hosts;
+        p->items[n++] = i;
+    }
+    if (n == 0)
+        return true;
+    what->hosts += p->r->weight[s];
+    for (uint32_t i = 0; i < n; i += MEND_AT_ONCE) {
+        cost_steeply(p, p->load, highest(p, p->load), 0);
+        lay(p, p->load, s, p->items + i,
+            n - i < MEND_AT_ONCE ? n - i : MEND_AT_ONCE, 1);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (row_of(p, s)[(size_t)p->items[i] * p->stride] == NET_NO_EDGE)
+            return false;
+    return true;
+}
+
+/* Where ways are laid when they are asked for: is there one from each of some
+ * leaves to all that it can reach at all? */
+static bool sample_reaches(struct net_pairs *p)
+{
+    const struct net_routes *r = p->r;
+
+    cost_alike(p);
+    for (uint32_t i = 0; i < SAMPLE_MIN && i < r->nleaves; i++) {
+        uint32_t s = (uint32_t)((uint64_t)r->nleaves * i / SAMPLE_MIN);
+
+        search(p, r->leaf_x[s], r->hop_limit - 1, false);
+        for (uint32_t d = 0; d < r->nleaves; d++)
+            if (d != s && p->best[r->leaf_x[d]] == NET_NONE &&
+                r->part[r->leaf_x[d]] == r->part[r->leaf_x[s]])
+                return false;
+    }
+    return true;
+}
+
+bool net_pairs_repair(struct net_pairs *p, uint32_t *load,
+                      struct net_repair *what)
+{
+    const struct net_routes *r = p->r;
+
+    if (!p->kept) {
+        p->source = NET_NONE;
+        return sample_reaches(p);
+    }
+    for (unsigned pass = 0; pass <= MEND_PASSES; pass++) {
+        uint64_t limit = pass == 0 ? UINT64_MAX : p->worst * 9 / 8;
+
+        if (pass > 0 && highest(p, p->load) <= limit)
+            break;
+        for (uint32_t s = 0; s < r->nleaves; s++)
+            if (!mend_source(p, s, limit, what))
+                return false;
+    }
+    keep_loads(p, load);
+    return highest(p, p->load) * 2 <= p->worst * 3;
 }
 
 int net_pairs_walk(struct net_pairs *p, uint32_t from, uint32_t leaf,

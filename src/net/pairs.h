@@ -39,6 +39,7 @@ struct net_pairs {
                          of all */
     uint64_t *own;    /* not kept: with what the source adds */
     uint64_t work;    /* turns looked at so far */
+    uint64_t worst;   /* kept: most that a channel bore before any repair */
     uint64_t missing; /* host pairs without a way, while turns are found */
 
     /* Of one search. */
@@ -54,6 +55,14 @@ struct net_pairs {
 /* Needs net_orient_tree() and parts.  NULL: out of memory. */
 struct net_pairs *net_pairs_new(struct net_routes *r);
 void net_pairs_free(struct net_pairs *p);
+
+/* Edges of r have died: ways over them are laid anew, over the turns that are
+ * allowed, no others; so what is left makes no cycle.  Then ways leave cables
+ * that bear much more than the worst did.  load: per global port, becomes
+ * theirs.  False: somebody would be without a way who had one, or the worst
+ * bears half as much again; they are unusable. */
+bool net_pairs_repair(struct net_pairs *p, uint32_t *load,
+                      struct net_repair *what);
 
 /* The variant that a pair of hosts takes first. */
 unsigned net_pairs_variant(const struct net_pairs *p, uint32_t src,

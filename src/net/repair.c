@@ -103,6 +103,8 @@ static int forget_host(struct repair *rep, uint32_t host, struct errbuf *err)
 
     if (leaf == NET_NONE)
         return 0;
+    if (r->pairs)
+        return errprintf(err, "a host is gone: its ways are in the loads");
     if (!r->rows) {
         r->leaf_of[host] = NET_NONE;
         return 0;
@@ -319,6 +321,30 @@ static int other_ups(struct errbuf *err)
     return errprintf(err, "up and down are others in what is left");
 }
 
+/* Where each host's routes are computed when they are asked for, and where they
+ * are ways between pairs: over turns that are as before. */
+static int mend_others(struct repair *rep, struct errbuf *err)
+{
+    struct net_routes *r = rep->r;
+
+    if (r->updown && !net_routes_agree(r))
+        return other_ups(err);
+    if (r->updown)
+        return mend_updown(rep, err);
+    net_find_parts(r, r->sub_any);
+    if (!net_pairs_repair(r->pairs, r->load, &rep->what))
+        return errprintf(err, "the turns that are allowed lead no more, or not "
+                              "evenly, from everybody to everybody");
+    return 0;
+}
+
+static int mend_trees(struct repair *rep, struct errbuf *err)
+{
+    if (mend_all(rep, err) < 0 || net_routes_deadlock(rep->r, err) != 0)
+        return -1;
+    return net_routes_agree(rep->r) ? 0 : other_ups(err);
+}
+
 int net_routes_repair(struct net_routes *r, const uint32_t *ports,
                       const uint32_t *peers, unsigned n,
                       struct net_repair *what, struct errbuf *err)
@@ -328,21 +354,16 @@ int net_routes_repair(struct net_routes *r, const uint32_t *ports,
 
     if (r->engine == NET_GM2)
         return errprintf(err, "engine gm2 computes new routes each time");
-    if (r->pairs)
-        return errprintf(err, "engine pairs computes new routes each time");
     if (begin(&rep)) {
         rc = 0;
         for (unsigned i = 0; i < n && rc == 0; i++)
             rc = lose_cable(&rep, ports[i], peers[i], err);
-        if (rc == 0 && r->updown && !net_routes_agree(r))
-            rc = other_ups(err);
-        if (rc == 0)
-            rc = r->updown ? mend_updown(&rep, err) : mend_all(&rep, err);
-        if (rc == 0 && (r->updown ? net_turns_deadlock(r, err)
-                                  : net_routes_deadlock(r, err)) != 0)
+        if (rc == 0 && r->rows)
+            rc = mend_trees(&rep, err);
+        else if (rc == 0 && mend_others(&rep, err) < 0)
             rc = -1;
-        if (rc == 0 && !r->updown && !net_routes_agree(r))
-            rc = other_ups(err);
+        else if (rc == 0 && net_turns_deadlock(r, err) != 0)
+            rc = -1;
     } else {
         errprintf(err, "out of memory for the repair");
     }

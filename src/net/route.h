@@ -144,9 +144,12 @@ struct net_repair {
  * are touched, and in these only the places where the way is gone or got
  * longer.  Repaired routes and those that another host computes anew for the
  * net that is left go up and down alike, so they cannot deadlock together.
- * *what may be NULL; it is all 0 of NET_UPDOWN.  -1 and *err: these routes are
- * unusable, compute new ones (out of memory, too many hops, no Clos any more,
- * another centre). */
+ * Those of NET_PAIRS keep the turns of before, which new routes do not have:
+ * who has repaired compares net_routes_ups() with others.
+ * *what may be NULL; it is all 0 of NET_UPDOWN.  For NET_PAIRS `routes` counts
+ * pairs of hosts, once for each time they are laid.    -1 and *err: these
+ * routes are unusable, compute new ones (out of memory, too many hops, no Clos
+ * any more, another centre). */
 int net_routes_repair(struct net_routes *r, const uint32_t *ports,
                       const uint32_t *peers, unsigned n,
                       struct net_repair *what, struct errbuf *err);

@@ -289,10 +289,12 @@ uint32_t net_turns_print(const struct net_turns *t)
         uint32_t to = r->edges[e].to;
         uint64_t port = net_edge_port(r, t->from[e], &r->edges[e]) + 1;
 
+        if (r->edges[e].dead)
+            continue;
         for (uint32_t f = r->first[to]; f < r->first[to + 1]; f++) {
             uint64_t h = port << 8 | r->edges[f].port;
 
-            if (*net_turn(t, e, f) != NET_TURN_ALLOWED)
+            if (r->edges[f].dead || *net_turn(t, e, f) != NET_TURN_ALLOWED)
                 continue;
             h *= UINT64_C(0x9e3779b97f4a7c15);
             h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -93,7 +93,7 @@ static void enter(struct hunt *h, uint32_t from, uint32_t e, uint32_t *got)
     const struct net_routes *r = h->r;
     uint32_t port = net_edge_port(r, r->pairs->t->from[e], &r->edges[e]);
 
-    if (h->used[port] || h->from[e] != NET_NONE)
+    if (r->edges[e].dead || h->used[port] || h->from[e] != NET_NONE)
         return;
     h->from[e] = from;
     h->by[e] = port;

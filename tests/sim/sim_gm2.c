@@ -197,6 +197,68 @@ static void every_net_meets_every_setting(void **state)
                      200 * 3);
 }
 
+static struct gm2_status status(const struct world *w, uint32_t node)
+{
+    struct gm2_status s;
+
+    gm2_status(w->hosts[node].gm2, &s);
+    return s;
+}
+
+static uint16_t ups_of(const struct world *w, uint32_t node)
+{
+    return net_routes_ups(gm2_current_routes(w->hosts[node].gm2));
+}
+
+static uint64_t repairs_of_all(struct world *w)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < w->net->nnodes; i++)
+        n += w->hosts[i].gm2 ? status(w, i).counters.repairs : 0;
+    return n;
+}
+
+static void all_allow_the_same_turns(struct world *w)
+{
+    uint32_t first = net_find_name(w->net, "h0");
+    struct errbuf why;
+
+    for (unsigned i = 0; i < w->net->nnodes; i++) {
+        if (!w->hosts[i].gm2)
+            continue;
+        assert_int_equal(ups_of(w, i), ups_of(w, first));
+        assert_int_equal(status(w, i).unlike, 0);
+    }
+    if (!world_gm2_routes_are_safe(w, &why))
+        fail_msg("%s", why.text);
+}
+
+/* Off Clos the turns that routes are laid over depend on the whole net: those
+ * who repair keep the old ones, which a mapper that comes then cannot know. */
+static void repaired_routes_give_way_to_those_of_who_comes(void **state)
+{
+    struct world *w = world_new("torus:4x4:1", 1);
+    uint32_t x = net_find_name(w->net, "x5");
+    uint32_t first = net_find_name(w->net, "h0");
+    uint16_t ups;
+
+    world_gm2_all(w, NULL, NULL);
+    assert_true(world_until(w, 20 * SECOND, world_gm2_settled));
+    world_pull(w, x, 1);
+    assert_true(world_until(w, world_now(w) + 20 * SECOND, world_gm2_settled));
+    assert_int_equal(repairs_of_all(w), 16);
+    world_run(w, world_now(w) + 5 * SECOND);
+    all_allow_the_same_turns(w);
+    ups = ups_of(w, first);
+    world_gm2(w, net_find_name(w->net, "h3"), NULL, NULL);
+    assert_true(world_until(w, world_now(w) + 60 * SECOND, world_gm2_settled));
+    world_run(w, world_now(w) + 5 * SECOND);
+    all_allow_the_same_turns(w);
+    assert_int_not_equal(ups, ups_of(w, first));
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +276,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(g2_34_loss_of_30_percent),
         cmocka_unit_test(mappers_begin_with_their_old_maps),
         cmocka_unit_test(a_link_lost_soon_after_others),
+        cmocka_unit_test(repaired_routes_give_way_to_those_of_who_comes),
         cmocka_unit_test(g2_03_g2_47_the_map_goes_down_the_tree),
         cmocka_unit_test(a_stuck_fabric_is_not_filled_faster_than_it_empties),
     };

@@ -276,6 +276,81 @@ static void repaired_and_new_routes_cannot_deadlock_together(void **state)
     assert_true(refused > 20);
 }
 
+/* Ways between pairs: those that went over the cable are others, few others
+ * are, and all of them together with those of a host that repaired, too, make
+ * no cycle. */
+static void repaired_once(const char *name, uint64_t seed, unsigned *kept)
+{
+    const struct net_route_params p = {.engine = NET_PAIRS};
+    struct net *net = named(name), *before = net_copy(net);
+    struct errbuf err;
+    struct net_routes *old = net_routes_new(before, &p, &err);
+    struct net_routes *r = net_routes_new(net, &p, &err);
+    struct net_balance was, is;
+    struct net_rng rng = {seed};
+    struct net_repair what;
+    uint32_t port, peer;
+    uint64_t used = 0, others = 0;
+
+    assert_non_null(old);
+    assert_non_null(r);
+    assert_true(cut_one(net, &rng, false, &port, &peer));
+    if (net_routes_repair(r, &port, &peer, 1, &what, &err) < 0) {
+        assert_non_null(strstr(err.text, "lead no more"));
+        goto out;
+    }
+    ++*kept;
+    for (uint32_t s = 0; s < net->nnodes; s++)
+        for (uint32_t d = 0; d < net->nnodes; d++) {
+            struct net_path a, b;
+            bool over = false;
+
+            if (!net_routes_path(old, s, d, &a))
+                continue;
+            assert_true(net_routes_path(r, s, d, &b));
+            for (unsigned i = 0; i <= a.hops; i++)
+                over |= a.port[i] == port || a.port[i] == peer;
+            for (unsigned i = 0; i <= b.hops; i++)
+                assert_true(b.port[i] != port && b.port[i] != peer);
+            used += over;
+            others += !over && (a.hops != b.hops ||
+                                memcmp(a.port, b.port, (a.hops + 1u) * 4) != 0);
+        }
+    assert_true(what.routes >= used);
+    net_routes_balance(old, &was);
+    if (others > was.pairs / 6)
+        fail_msg("%s seed %d: %d others", name, (int)seed, (int)others);
+    assert_int_equal(net_routes_deadlock(r, &err), 0);
+    assert_int_equal(net_turns_deadlock(r, &err), 0);
+    loads_are_true(net, r);
+    net_routes_balance(r, &is);
+    assert_int_equal(is.pairs, was.pairs);
+    print_message("# %s: %d over it, %d others; worst %d, now %d\n", name,
+                  (int)used, (int)others, (int)was.worst, (int)is.worst);
+    if (is.worst * 2 > was.worst * 3)
+        fail_msg("%s seed %d: %d of %d", name, (int)seed, (int)is.worst,
+                 (int)was.worst);
+out:
+    net_routes_free(old);
+    net_routes_free(r);
+    net_free(before);
+    net_free(net);
+}
+
+static void pairs_are_repaired_where_the_cable_was(void **state)
+{
+    static const char *const nets[] = {"torus:6x6",    "torus:4x4x4",
+                                       "hypercube:5",  "dragonfly:4:2",
+                                       "regular:40:5", "random:20:40:3"};
+    unsigned kept = 0;
+
+    for (size_t i = 0; i < sizeof(nets) / sizeof(*nets); i++)
+        for (uint64_t seed = 1; seed <= 4; seed++)
+            repaired_once(nets[i], seed, &kept);
+    print_message("# %u of 24 repaired\n", kept);
+    assert_in_range(kept, 20, 24);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +360,7 @@ int main(void)
         cmocka_unit_test(lost_host_changes_nobodys_route),
         cmocka_unit_test(repair_beyond_the_hop_limit_is_an_error),
         cmocka_unit_test(repaired_and_new_routes_cannot_deadlock_together),
+        cmocka_unit_test(pairs_are_repaired_where_the_cable_was),
     };
 
     return cmocka_run_group_tests_name("net repair", tests, NULL, NULL);
