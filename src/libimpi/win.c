@@ -477,7 +477,7 @@ static int flush_target(struct win *w, int rank)
         return MPI_ERR_RMA_SYNC;
     flush_one(w, rank);
     if (w->direct[rank])
-        win_look_around();
+        progress_once();
     return win_settle(w);
 }
 

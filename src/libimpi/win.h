@@ -107,9 +107,6 @@ int win_settle(struct win *w);
 bool win_op_done(const struct win_op *op);
 int win_op_end(struct win_op *op);
 
-/* For who has left out looks at anything but memory: look. */
-void win_look_around(void);
-
 /* How many messages of ours wait to be written; waits until they are few. */
 void win_throttle(void);
 

@@ -8,7 +8,6 @@
 
 #include "libimpi/buffer.h"
 #include "libimpi/p2p_calls.h"
-#include "libimpi/progress.h"
 #include "libimpi/win.h"
 
 /* One that has an answer. */
@@ -324,19 +323,10 @@ static int start_locked(const struct call *c, struct win_op **made,
 
 /* ---- at once ---- */
 
-static struct buffer_page page = {BUFFER_NO_PAGE};
-
-void win_look_around(void)
-{
-    buffer_page_forget(&page);
-    progress_once();
-}
-
 static bool is_plain(int count, MPI_Datatype type, const void *buf,
                      uint64_t *len)
 {
-    return buf && data_is_plain(count, type, len) &&
-           buffer_is_ours(&page, buf, *len);
+    return buf && data_is_plain(count, type, len) && !buffer_devices();
 }
 
 /* Where the target's memory is mapped, an operation on elements in a row needs
