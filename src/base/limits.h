@@ -112,6 +112,8 @@
 #define SF_IMPI_RMA_DATA_MAX (1024u * 1024 * 1024)
 #define SF_IMPI_RMA_RUNS_MAX 65536
 #define SF_IMPI_RMA_TYPES_MAX 64
+/* Files: runs of one process's part in a collective access. */
+#define SF_IMPI_IO_RUNS_MAX (16u * 1024 * 1024)
 
 /* PMI-1 server: what get_maxes answers, one line (a put of the longest value
  * fits), the key-value space of one client, processes of a client on a node. */

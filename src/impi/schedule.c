@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Schedules of collective calls.  In trees a client is a vertex, numbered by its master; for Bcast and Reduce
- * relative to the root's client, whose vertex is the root itself.
+ * Schedules of collective calls.  In trees a client is a vertex, numbered by
+ * its master; for Bcast and Reduce relative to the root's client, whose vertex
+ * is the root itself.
  */
 #include "impi/schedule.h"
 
@@ -223,6 +224,14 @@ int impi_schedule_add_other(struct impi_schedule *s)
         memmove(s->steps + 1, s->steps, (s->count - 1) * sizeof(last));
         s->steps[0] = last;
     }
+    return plan_finish(&p);
+}
+
+int impi_schedule_then_other(struct impi_schedule *s)
+{
+    struct plan p = {.s = s};
+
+    plan_local(&p, IMPI_STEP_LOCAL_OTHER, 0, IMPI_BUF_NONE);
     return plan_finish(&p);
 }
 

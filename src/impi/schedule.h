@@ -222,6 +222,8 @@ int impi_schedule_inter_alltoall(struct impi_schedule *s,
 
 /* One IMPI_STEP_LOCAL_OTHER in front. */
 int impi_schedule_add_other(struct impi_schedule *s);
+/* One behind what is there: 0, or -1 with errno ENOMEM. */
+int impi_schedule_then_other(struct impi_schedule *s);
 void impi_schedule_free(struct impi_schedule *s);
 
 /* True when a collective goes linear. */

@@ -42,6 +42,8 @@ enum impi_world_flag {
     /* All clients speak version 6: channels between processes that do not
      * share memory begin with a word about libfabric. */
     IMPI_WORLD_FABRIC = 1u << 6,
+    /* All clients speak version 7: files may span them. */
+    IMPI_WORLD_FILES = 1u << 7,
 };
 
 struct impi_host {

@@ -80,7 +80,7 @@ function condition(name,    n, i, a, arg, out, sep) {
     for (i = 1; i <= n; i++) {
         arg = argname(a[i])
         sep = out == "" ? "" : "\n        || "
-        if (checks[name] ~ /^(comm|file)$/ && a[i] ~ /^MPI_Comm [a-z]/) {
+        if (checks[name] == "comm" && a[i] ~ /^MPI_Comm [a-z]/) {
             out = out sep "impi_comm_spans(" arg ")"
             comm = comm == "MPI_COMM_SELF" ? arg : comm
         } else if (checks[name] == "req" && arg !~ /^new/) {
@@ -94,6 +94,9 @@ function condition(name,    n, i, a, arg, out, sep) {
             out = out sep "impi_group_ours(" arg ")"
         } else if (checks[name] == "win" && a[i] ~ /^MPI_Win [a-z]/) {
             out = out sep "impi_win_spans(" arg ")"
+        } else if (checks[name] == "file" && a[i] ~ /^MPI_File \*?[a-z]/) {
+            out = out sep "impi_file_spans(" (a[i] ~ /\*/ ? "*" : "") arg ")"
+            file = (a[i] ~ /\*/ ? "*" : "") arg
         } else if (checks[name] == "msg" && arg !~ /^new/ &&
                    a[i] ~ /^MPI_Message \*/)
             out = out sep "impi_message_ours(*" arg ")"
@@ -131,6 +134,8 @@ function tell(arg,    name) {
         return "failed_comm(&f, " name ")"
     if (arg ~ /^MPI_Win /)
         return "failed_win(&f, " name ")"
+    if (arg ~ /^MPI_File /)
+        return "failed_file(&f, " name ")"
     if (match(arg, /^MPI_(Group|Info|Request|Message) /)) {
         arg = toupper(substr(arg, 1, RLENGTH - 1)) "_NULL"
         return "failed_handle(&f, \"" name "\", (uintptr_t)" name \
@@ -208,6 +213,13 @@ function print_entry(f, b) {
         b, b, names(args[f]), names(args[f])
 }
 
+# From when on a function is looked at.
+function from(f) {
+    if (checks[f] == "win")
+        return "IMPI_WITH_WINDOWS"
+    return checks[f] == "file" ? "IMPI_WITH_FILES" : "IMPI_AT_ONCE"
+}
+
 # The place in the table of an override.
 function entry_of(f) {
     return is_told(f) && !(f in tells) ? "entry_" bare(f) : "impi_" bare(f)
@@ -240,7 +252,7 @@ function print_wrap(    i, f, b, how, quick) {
         printf "    if (unlikely(%s))\n", how
         printf "        return impi_told_%s(impi_unsupported%s(", b, \
             checks[f] == "file" ? "_file" : ""
-        printf checks[f] == "file" ? "" : "%s, ", comm
+        printf "%s, ", checks[f] == "file" ? file : comm
         printf "CALL_%s), %s);\n", b, names(args[f])
         printf "    return impi_real.%s(%s);\n}\n\n", b, names(args[f])
         if (quick)
@@ -252,8 +264,8 @@ function print_wrap(    i, f, b, how, quick) {
         b = bare(f)
         how = f in over ? entry_of(f) : checks[f] == "-" ? "0" : "wrap_" b
         printf "    [CALL_%s] = { \"%s\",\n        (impi_call_f *) %s,\n" \
-            "        (impi_call_f **) &impi_real.%s, %d, %d },\n", b, f, how, \
-            b, f in always, checks[f] == "win"
+            "        (impi_call_f **) &impi_real.%s, %d, %s },\n", b, f, how, \
+            b, f in always, from(f)
     }
     print "};"
 }
@@ -296,7 +308,7 @@ function dummy(arg, check) {
 function print_probe(    i, j, f, n, a, list) {
     for (i = 1; i <= norder; i++) {
         f = order[i]
-        if (checks[f] == "-" || checks[f] == "win" || f in over)
+        if (checks[f] ~ /^(-|win|file)$/ || f in over)
             continue
         list = ""
         n = split(args[f], a, /, */)

@@ -10,6 +10,7 @@
 
 #include "libimpi/backend.h"
 #include "libimpi/calls.h"
+#include "libimpi/file.h"
 #include "libimpi/ours.h"
 #include "libimpi/span.h"
 #include "libimpi/win.h"
@@ -22,7 +23,7 @@ EXPORT impi_backend_symbol_f impi_backend_symbol;
 struct impi_real impi_real;
 static const struct impi_front *impi_front;
 static bool native_only;
-static bool windows;
+static bool windows, files;
 
 #define NOINLINE __attribute__((noinline))
 #include "libimpi/calls_wrap.h"
@@ -72,12 +73,24 @@ static const struct impi_call *find_call(const char *name)
     return NULL;
 }
 
+static bool is_wanted(const struct impi_call *call)
+{
+    switch (call->from) {
+    case IMPI_WITH_WINDOWS:
+        return windows;
+    case IMPI_WITH_FILES:
+        return files;
+    default:
+        return true;
+    }
+}
+
 void *impi_backend_symbol(const char *name)
 {
     const struct impi_call *call = find_call(name);
 
-    if (!call || !call->real || !*call->real || 
-        (native_only && !call->always) || (call->window && !windows))
+    if (!call || !call->real || !*call->real ||
+        (native_only && !call->always) || !is_wanted(call))
         return NULL;
     return *(void *const *)&call->fn;
 }
@@ -93,5 +106,13 @@ void impi_calls_have_windows(void)
     if (windows)
         return;
     windows = true;
+    impi_front->rebind();
+}
+
+void impi_calls_have_files(void)
+{
+    if (files)
+        return;
+    files = true;
     impi_front->rebind();
 }

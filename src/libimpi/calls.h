@@ -35,17 +35,18 @@ struct impi_call {
     impi_call_f *fn;    /* override or wrapper; NULL: the library's own */
     impi_call_f **real; /* its place in impi_real; NULL: it has none */
     bool always;        /* also in a world of one client */
-    bool window;        /* only once there is a window that spans */
+    /* Only once there is a window, or a file, that spans. */
+    enum { IMPI_AT_ONCE, IMPI_WITH_WINDOWS, IMPI_WITH_FILES } from;
 };
 extern const struct impi_call impi_calls[IMPI_NCALLS];
 
 /* Fail because `call` cannot be done on communicator comm (or on a request or
  * message of ours; comm is then MPI_COMM_SELF): error class
  * MPI_ERR_UNSUPPORTED_OPERATION with a text that names the function, for the
- * error handler of comm (of MPI_FILE_NULL).  Returns the error code, for
+ * error handler of comm (of file).  Returns the error code, for
  * impi_told_X(). */
 int impi_unsupported(MPI_Comm comm, int call);
-int impi_unsupported_file(int call);
+int impi_unsupported_file(MPI_File file, int call);
 
 /* The world has one client: from now on the program calls its library
  * directly, but for the overrides marked "always". */
@@ -54,5 +55,7 @@ void impi_calls_go_native(void);
 /* There is a window that spans: from now on calls with a window are looked
  * at.  Until then they are the library's own. */
 void impi_calls_have_windows(void);
+/* Likewise of a file. */
+void impi_calls_have_files(void);
 
 #endif

@@ -405,7 +405,7 @@ static void enqueue(struct coll *x)
 
 /* ---- both ways to run it ---- */
 
-int coll_run_quiet(struct coll *x, int rc)
+int coll_run_bytes(struct coll *x, int rc, uint64_t *bytes)
 {
     struct waiter w = {.native = false};
 
@@ -422,9 +422,17 @@ int coll_run_quiet(struct coll *x, int rc)
         w.native = coll_waits_native(x);
         progress_wait(&w);
     }
+    *bytes = x->bytes;
     rc = coll_end(x);
     be_unlock();
     return rc;
+}
+
+int coll_run_quiet(struct coll *x, int rc)
+{
+    uint64_t bytes;
+
+    return coll_run_bytes(x, rc, &bytes);
 }
 
 static int start(struct coll *x, MPI_Request *request)

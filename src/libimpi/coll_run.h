@@ -43,6 +43,9 @@ struct coll {
      * apart what arg points to when rc says that it failed. */
     int (*finish)(struct coll *x, int rc);
     void *arg;
+    uint64_t bytes; /* for the status, of an access to a file ... */
+    bool of_file;   /* ... whose error handler is the one to be told */
+    MPI_File file;
 
     /* Of coll_run.c. */
     size_t next; /* step */
@@ -66,6 +69,8 @@ void *coll_keep(struct coll *x, void *p);
 int coll_run(struct coll *x, int rc, MPI_Request *request);
 /* The same, waiting, without the error handler. */
 int coll_run_quiet(struct coll *x, int rc);
+/* The same; *bytes: its own. */
+int coll_run_bytes(struct coll *x, int rc, uint64_t *bytes);
 
 /* Another native request that the step under way waits for. */
 MPI_Request *coll_native(struct coll *x);

@@ -15,7 +15,8 @@
 static __thread struct {
     MPI_Comm comm;
     int code; /* MPI_SUCCESS: nothing */
-    bool file;
+    bool of_file;
+    MPI_File file;
     MPI_Win win;
 } noted = {.win = MPI_WIN_NULL};
 
@@ -23,7 +24,7 @@ int be_raise_error(MPI_Comm comm, int code)
 {
     noted.comm = comm;
     noted.code = code;
-    noted.file = false;
+    noted.of_file = false;
     noted.win = MPI_WIN_NULL;
     return code;
 }
@@ -32,14 +33,15 @@ int failed_note_win(MPI_Win win, int code)
 {
     noted.win = win;
     noted.code = code;
-    noted.file = false;
+    noted.of_file = false;
     return code;
 }
 
-int failed_note_file(int code)
+int failed_note_file(MPI_File file, int code)
 {
     noted.code = code;
-    noted.file = true;
+    noted.of_file = true;
+    noted.file = file;
     noted.win = MPI_WIN_NULL;
     return code;
 }
@@ -72,6 +74,7 @@ bool failed_begin(struct failed *f, const char *function)
         return false;
     f->comm = noted.comm;
     f->code = noted.code;
+    f->of_file = noted.of_file;
     f->file = noted.file;
     f->win = noted.win;
     noted.code = MPI_SUCCESS;
@@ -179,6 +182,17 @@ void failed_win(struct failed *f, MPI_Win win)
 
     name_of_win(win, name);
     add_named(f, "win", name, (uintptr_t)win);
+}
+
+void failed_file(struct failed *f, MPI_File file)
+{
+    const char *name = failed_file_name(file);
+
+    add_named(f, "fh",
+              name                    ? name
+              : file == MPI_FILE_NULL ? "MPI_FILE_NULL"
+                                      : "",
+              (uintptr_t)file);
 }
 
 /* ---- what is wrong ---- */
@@ -354,9 +368,8 @@ int impi_File_create_errhandler(MPI_File_errhandler_function *fn,
     return MPI_SUCCESS;
 }
 
-static void call_file_handler(MPI_Errhandler handler, int code)
+static void call_file_handler(MPI_File file, MPI_Errhandler handler, int code)
 {
-    MPI_File none = MPI_FILE_NULL;
     struct file_handler *h;
 
     be_lock();
@@ -364,7 +377,7 @@ static void call_file_handler(MPI_Errhandler handler, int code)
         ;
     be_unlock();
     if (h)
-        h->fn(&none, &code);
+        h->fn(&file, &code);
 }
 #else
 int impi_File_create_errhandler(MPI_File_errhandler_function *fn,
@@ -373,10 +386,10 @@ int impi_File_create_errhandler(MPI_File_errhandler_function *fn,
     return impi_real.File_create_errhandler(fn, errhandler);
 }
 
-static void call_file_handler(MPI_Errhandler handler, int code)
+static void call_file_handler(MPI_File file, MPI_Errhandler handler, int code)
 {
     (void)handler;
-    impi_real.File_call_errhandler(MPI_FILE_NULL, code);
+    impi_real.File_call_errhandler(file, code);
 }
 #endif
 
@@ -384,14 +397,20 @@ static void call_file_handler(MPI_Errhandler handler, int code)
 
 static void raise_file(const struct failed *f)
 {
+    const char *name = failed_file_name(f->file);
+    char place[NAME_SIZE + 256] = "no file is open";
     MPI_Errhandler handler;
 
-    if (impi_real.File_get_errhandler(MPI_FILE_NULL, &handler) != MPI_SUCCESS)
+    if (name)
+        snprintf(place, sizeof(place), "rank %d of MPI_COMM_WORLD, file %s",
+                 impi_be.rank, name);
+    if (impi_real.File_get_errhandler(f->file, &handler) != MPI_SUCCESS)
         return;
     if (is_fatal(handler))
-        end_job(f, "no file is open");
+        end_job(f, place);
+    remember(f, place);
     if (handler != MPI_ERRORS_RETURN)
-        call_file_handler(handler, f->code);
+        call_file_handler(f->file, handler, f->code);
     impi_real.Errhandler_free(&handler);
 }
 
@@ -415,8 +434,7 @@ static void raise_win(const struct failed *f)
 
     name_of_win(f->win, name);
     if (!*name)
-        snprintf(name, sizeof(name), "0x%lx",
-                 (unsigned long)(uintptr_t)f->win);
+        snprintf(name, sizeof(name), "0x%lx", (unsigned long)(uintptr_t)f->win);
     snprintf(place, sizeof(place), "rank %d of MPI_COMM_WORLD, window %s",
              impi_be.rank, name);
     if (impi_real.Win_get_errhandler(f->win, &handler) != MPI_SUCCESS ||
@@ -432,7 +450,7 @@ void failed_end(struct failed *f)
     add(f, ")");
     if (f->win != MPI_WIN_NULL)
         raise_win(f);
-    else if (f->file)
+    else if (f->of_file)
         raise_file(f);
     else
         raise_comm(f);

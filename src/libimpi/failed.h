@@ -26,14 +26,17 @@
 struct failed {
     MPI_Comm comm;
     int code;
-    bool file; /* the handler is MPI_FILE_NULL's */
-    MPI_Win win; /* or that of a window; else null */
+    bool of_file;
+    MPI_File file; /* whose handler it is, if of_file */
+    MPI_Win win;   /* or that of a window; else null */
     size_t len;
     char call[FAILED_CALL_MAX]; /* "MPI_X(a=1, b=2)" */
 };
 
-/* The error is one without a communicator, of a file that is none yet. */
-int failed_note_file(int code);
+/* The error is one of a file, or (MPI_FILE_NULL) of what is none yet. */
+int failed_note_file(MPI_File file, int code);
+/* The name of one that spans, else NULL (file.c). */
+const char *failed_file_name(MPI_File file);
 
 /* The error is one of a window. */
 int failed_note_win(MPI_Win win, int code);
@@ -50,6 +53,7 @@ void failed_type(struct failed *f, MPI_Datatype type);
 void failed_op(struct failed *f, MPI_Op op);
 void failed_comm(struct failed *f, MPI_Comm comm);
 void failed_win(struct failed *f, MPI_Win win);
+void failed_file(struct failed *f, MPI_File file);
 /* To the error handler. */
 void failed_end(struct failed *f);
 

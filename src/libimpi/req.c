@@ -9,6 +9,7 @@
 
 #include "impi/fast.h"
 #include "libimpi/coll_run.h"
+#include "libimpi/failed.h"
 #include "libimpi/net.h"
 #include "libimpi/persist.h"
 #include "libimpi/state.h"
@@ -413,7 +414,14 @@ static void poll_native(struct req *r)
 
 static void take_coll(struct req *r)
 {
+    bool of_file = r->coll->of_file;
+    MPI_File file = r->coll->file;
+
+    r->bytes = r->coll->bytes;
     r->error = coll_end(r->coll);
+    r->raised = of_file && r->error != MPI_SUCCESS;
+    if (r->raised)
+        failed_note_file(file, r->error);
     r->coll = NULL;
     r->source = MPI_ANY_SOURCE;
     r->tag = MPI_ANY_TAG;

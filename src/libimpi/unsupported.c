@@ -49,9 +49,9 @@ int impi_unsupported(MPI_Comm comm, int call)
     return be_raise(comm, code_of(call));
 }
 
-int impi_unsupported_file(int call)
+int impi_unsupported_file(MPI_File file, int call)
 {
-    return failed_note_file(code_of(call));
+    return failed_note_file(file, code_of(call));
 }
 
 int impi_Error_class(int errorcode, int *errorclass)

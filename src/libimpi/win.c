@@ -797,8 +797,8 @@ static void publish(struct win *w)
     __atomic_store_n(&windows, w, __ATOMIC_RELEASE);
     impi_be.windows++;
     w->served = true;
-    if (impi_be.served++ == 0)
-        win_first();
+    impi_be.served++;
+    win_first();
     be_unlock();
 }
 

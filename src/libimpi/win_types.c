@@ -4,50 +4,12 @@
  */
 #include <stdlib.h>
 
-#include "libimpi/layouts.h"
+#include "base/limits.h"
 #include "libimpi/state.h"
+#include "libimpi/type_runs.h"
 #include "libimpi/win.h"
 
 /* ---- where a type's bytes lie ---- */
-
-struct runs {
-    struct impi_rma_run *run;
-    uint32_t n, room;
-    bool failed;
-};
-
-/* Neighbours become one. */
-static bool merge(struct runs *r, int64_t disp, uint64_t len)
-{
-    struct impi_rma_run *last = r->n ? &r->run[r->n - 1] : NULL;
-
-    if (!last || last->repeat != 1 || last->disp + (int64_t)last->len != disp)
-        return false;
-    last->len += len;
-    return true;
-}
-
-static int add_run(void *arg, ptrdiff_t disp, uint64_t len, uint64_t repeat,
-                   ptrdiff_t stride)
-{
-    struct runs *r = arg;
-
-    if (len == 0 || repeat == 0 || (repeat == 1 && merge(r, disp, len)))
-        return 0;
-    if (r->n == r->room) {
-        uint32_t room = r->room ? 2 * r->room : 16;
-        struct impi_rma_run *more = r->n < SF_IMPI_RMA_RUNS_MAX
-                                        ? realloc(r->run, room * sizeof(*more))
-                                        : NULL;
-
-        if (!more)
-            return -1;
-        r->run = more;
-        r->room = room;
-    }
-    r->run[r->n++] = (struct impi_rma_run){disp, len, repeat, stride};
-    return 0;
-}
 
 /* One block that is followed by the next element at once. */
 static bool is_row(const struct impi_rma_type *t)
@@ -59,21 +21,14 @@ static bool is_row(const struct impi_rma_type *t)
 
 int win_type_make(struct impi_rma_type **type, MPI_Datatype from)
 {
-    struct impi_layout *l = NULL;
-    struct runs r = {0};
-    MPI_Aint lb, extent = 0;
-    int rc = impi_real.Type_get_extent(from, &lb, &extent);
+    struct type_runs r;
+    int rc = type_runs_get(&r, from, SF_IMPI_RMA_RUNS_MAX);
 
     *type = NULL;
-    if (rc == MPI_SUCCESS)
-        rc = layout_make(&l, from);
-    if (rc == MPI_SUCCESS && impi_layout_walk(l, add_run, &r) < 0)
-        rc = MPI_ERR_NO_MEM;
     if (rc == MPI_SUCCESS) {
-        *type = impi_rma_type_make(extent, r.run, r.n);
+        *type = impi_rma_type_make(r.extent, r.run, r.n);
         rc = *type ? MPI_SUCCESS : MPI_ERR_TYPE;
     }
-    impi_layout_free(l);
     free(r.run);
     if (*type && is_row(*type)) {
         free(*type);

@@ -500,9 +500,11 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             b.last_is_flooded = true;
         } else if (strcmp(*argv, "-w") == 0) {
             /* as before version 4 of the extensions */
-            b.without |= IMPI_WORLD_RMA | IMPI_WORLD_RMA_SHARE;
+            b.without |=
+                IMPI_WORLD_RMA | IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES;
         } else if (strcmp(*argv, "-s") == 0) {
-            b.without |= IMPI_WORLD_RMA_SHARE; /* before version 5 */
+            /* before version 5 */
+            b.without |= IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
             *maxdatalen = (uint32_t)atoi(*++argv);
         } else if (colon && b.nclients < MAX_CLIENTS) {
@@ -524,7 +526,8 @@ int main(int argc, char **argv)
     uint32_t maxdatalen = IMPI_OWN_MAXDATALEN;
     uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE |
                      IMPI_WORLD_SHARE | IMPI_WORLD_FLAT | IMPI_WORLD_RMA |
-                     IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FABRIC;
+                     IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FABRIC |
+                     IMPI_WORLD_FILES;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};
