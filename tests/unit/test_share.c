@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -196,6 +197,80 @@ static void one_machine_is_told_by_addresses(void **state)
     close(b);
 }
 
+/* ---- areas ---- */
+
+static void an_area_is_the_same_memory_for_who_opens_it(void **state)
+{
+    struct share_area a, b;
+    uint32_t own = (uint32_t)getpid(), fd;
+
+    (void)state;
+    assert_int_equal(share_area_make(&a, 12345), 0);
+    fd = (uint32_t)a.fd;
+    assert_int_equal(a.at[12344], 0);
+    a.at[12344] = 7;
+    assert_int_equal(share_area_open(&b, own, fd, 12345), 0);
+    assert_ptr_not_equal(a.at, b.at);
+    assert_int_equal(b.at[12344], 7);
+    b.at[0] = 9;
+    assert_int_equal(a.at[0], 9);
+    share_area_free(&b);
+    assert_null(b.at);
+    /* nobody makes it shorter below us */
+    assert_int_equal(ftruncate(a.fd, 1), -1);
+    share_area_close(&a);
+    assert_int_equal(share_area_open(&b, own, fd, 12345), -1);
+    a.at[0] = 1;
+    share_area_free(&a);
+}
+
+static void what_is_no_area_is_not_opened(void **state)
+{
+    uint32_t own = (uint32_t)getpid();
+    struct share_area a, b;
+    int ring = ring_create(4096 * 16, &err), file;
+    struct rlimit r, less;
+
+    (void)state;
+    assert_int_equal(share_area_make(&a, 8192), 0);
+    assert_int_equal(share_area_open(&b, own, (uint32_t)a.fd, 8191), -1);
+    assert_int_equal(share_area_open(&b, own, (uint32_t)a.fd, 1 << 20), -1);
+    assert_int_equal(share_area_open(&b, 0, (uint32_t)a.fd, 8192), -1);
+    assert_int_equal(share_area_open(&b, own, UINT32_MAX, 8192), -1);
+    assert_int_equal(share_area_open(&b, own, (uint32_t)ring, 4096 * 17), -1);
+    file = open("/proc/self/exe", O_RDONLY);
+    assert_int_equal(share_area_open(&b, own, (uint32_t)file, 8192), -1);
+    assert_null(b.at);
+    close(file);
+    close(ring);
+    share_area_free(&a);
+    /* a limit that would end the program is not run into */
+    getrlimit(RLIMIT_FSIZE, &r);
+    less = r;
+    less.rlim_cur = 4096;
+    setrlimit(RLIMIT_FSIZE, &less);
+    assert_int_equal(share_area_make(&a, 8192), -1);
+    setrlimit(RLIMIT_FSIZE, &r);
+}
+
+static void who_has_ended_is_gone(void **state)
+{
+    pid_t child = fork();
+    siginfo_t info;
+
+    (void)state;
+    if (child == 0)
+        _exit(0);
+    assert_false(share_is_gone((uint32_t)getpid()));
+    /* a zombie, then none */
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    assert_true(share_is_gone((uint32_t)child));
+    waitpid(child, NULL, 0);
+    assert_true(share_is_gone((uint32_t)child));
+    assert_true(share_machine() != 0);
+    assert_true(share_machine() == share_machine());
+}
+
 static void setting_switches_it_off(void **state)
 {
     setenv("IMPI_SHM", "0", 1);
@@ -216,6 +291,9 @@ int main(void)
         cmocka_unit_test(offers_of_anything_else_are_refused),
         cmocka_unit_test(limit_of_file_size_is_kept),
         cmocka_unit_test(one_machine_is_told_by_addresses),
+        cmocka_unit_test(an_area_is_the_same_memory_for_who_opens_it),
+        cmocka_unit_test(what_is_no_area_is_not_opened),
+        cmocka_unit_test(who_has_ended_is_gone),
         cmocka_unit_test(setting_switches_it_off),
     };
 
