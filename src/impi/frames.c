@@ -79,11 +79,20 @@ static bool is_in_place(const struct impi_frames *f,
     return frame->kind == IMPI_FRAME_DATA || frame->kind == IMPI_FRAME_CREDITS;
 }
 
+int impi_frames_is_next(const struct impi_frames *f,
+                        const struct impi_frame *frame, struct errbuf *err)
+{
+    uint32_t ahead = frame->sequence - f->sequence_in;
+
+    if (ahead >= f->window + IMPI_FRAMES_SPARE)
+        return broken(err, "sends frames out of order");
+    return ahead == 0;
+}
+
 int impi_frames_take(struct impi_frames *f, const struct impi_frame *frame,
                      struct errbuf *err)
 {
-    if (frame->sequence != f->sequence_in)
-        return broken(err, "sends frames out of order");
+    assert(frame->sequence == f->sequence_in);
     if (!is_in_place(f, frame))
         return broken(err, "sends a frame of the wrong kind");
     if (frame->credits > f->window_out - f->may_send)

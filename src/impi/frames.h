@@ -67,8 +67,15 @@ void impi_frames_put(struct impi_frames *f, uint8_t head[IMPI_FRAME_SIZE],
 /* What a frame of `size` bytes says.  False: it is none. */
 bool impi_frame_decode(struct impi_frame *frame, const void *data, size_t size);
 
-/* Take a decoded frame whose key is key_in.  0, or -1 with errno EPROTO: the
- * peer has left the rules, more data than it has credits for included. */
+/* Is a decoded frame whose key is key_in the next one?  The network may say of
+ * a short one that it has come before it says so of a long one that was sent
+ * earlier.  1: it is; 0: keep it until then; -1 with errno EPROTO: it is older
+ * than that, or further ahead than the peer has credits for. */
+int impi_frames_is_next(const struct impi_frames *f,
+                        const struct impi_frame *frame, struct errbuf *err);
+
+/* Take the next one.  0, or -1 with errno EPROTO: the peer has left the rules,
+ * more data than it has credits for included. */
 int impi_frames_take(struct impi_frames *f, const struct impi_frame *frame,
                      struct errbuf *err);
 

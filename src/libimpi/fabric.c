@@ -51,6 +51,10 @@ static char why_not[SF_ERRBUF_SIZE];
 /* Failed receives in a row that are still taken for a stranger's doing. */
 #define FAILURES_MAX 64
 #define PEERS_FIRST 16
+/* Frames of a peer that are ahead of others, by sequence: all may be. */
+#define HELD 64
+_Static_assert(HELD >= BUFFERS_IN && (HELD & (HELD - 1)) == 0,
+               "a place for each, and the sequence may wrap");
 
 /* One frame's memory, and the provider's note of what it does with it. */
 struct buffer {
@@ -80,6 +84,7 @@ struct fabric_peer {
     bool known;           /* its end is */
     struct buffer *early; /* a frame that came before, */
     size_t early_size;
+    struct buffer *held[HELD];
     struct buffers in;  /* frames to read */
     struct buffers out; /* frames that the provider does not take yet */
     unsigned sending;   /* that it has taken */
@@ -802,12 +807,63 @@ static void keep_early(struct fabric_peer *p, struct buffer *b, size_t size)
     p->early_size = size;
 }
 
+/* The next frame of its peer. */
+static void take(struct fabric_peer *p, struct buffer *b,
+                 const struct impi_frame *frame)
+{
+    if (impi_frames_take(&p->frames, frame, &p->error) < 0) {
+        repost(b);
+        return;
+    }
+    fabric.counts.frames_in++;
+    fabric.counts.bytes_in += frame->length;
+    if (frame->kind != IMPI_FRAME_DATA) {
+        repost(b);
+        return;
+    }
+    b->peer = p;
+    b->len = frame->length;
+    b->at = 0;
+    TAILQ_INSERT_TAIL(&p->in, b, link);
+}
+
+/* Those that have waited for the one that came last. */
+static void take_held(struct fabric_peer *p)
+{
+    struct impi_frame frame;
+    struct buffer **at;
+
+    while (*(at = &p->held[p->frames.sequence_in % HELD]) &&
+           !p->error.text[0]) {
+        struct buffer *b = *at;
+
+        *at = NULL;
+        impi_frame_decode(&frame, b->data, b->len);
+        take(p, b, &frame);
+    }
+}
+
+static void hold(struct fabric_peer *p, struct buffer *b, size_t size,
+                 uint32_t sequence)
+{
+    struct buffer **at = &p->held[sequence % HELD];
+
+    if (*at) {
+        errprintf(&p->error, "sends a frame twice");
+        repost(b);
+        return;
+    }
+    b->len = size;
+    *at = b;
+}
+
 /* A frame has come.  Who does not know the key is not our peer, whatever it
  * says. */
 static void arrive(struct buffer *b, size_t size)
 {
     struct impi_frame frame;
     struct fabric_peer *p = NULL;
+    int next = -1;
 
     if (impi_frame_decode(&frame, b->data, size) &&
         frame.number < fabric.npeers)
@@ -821,20 +877,16 @@ static void arrive(struct buffer *b, size_t size)
         keep_early(p, b, size);
         return;
     }
-    if (p->error.text[0] || impi_frames_take(&p->frames, &frame, &p->error)) {
+    if (!p->error.text[0])
+        next = impi_frames_is_next(&p->frames, &frame, &p->error);
+    if (next < 0) {
         repost(b);
-        return;
+    } else if (next == 0) {
+        hold(p, b, size, frame.sequence);
+    } else {
+        take(p, b, &frame);
+        take_held(p);
     }
-    fabric.counts.frames_in++;
-    fabric.counts.bytes_in += frame.length;
-    if (frame.kind != IMPI_FRAME_DATA) {
-        repost(b);
-        return;
-    }
-    b->peer = p;
-    b->len = frame.length;
-    b->at = 0;
-    TAILQ_INSERT_TAIL(&p->in, b, link);
 }
 
 int fabric_meet(struct fabric_peer *p, const struct impi_fabric_end *own,
@@ -983,6 +1035,9 @@ void fabric_drop(struct fabric_peer *p)
         TAILQ_REMOVE(&p->out, b, link);
         give_back_out(b);
     }
+    for (size_t i = 0; i < HELD; i++)
+        if (p->held[i])
+            repost(p->held[i]);
     if (p->early)
         repost(p->early);
     forget_buffers(p);

@@ -71,6 +71,7 @@ static void frames(const uint8_t *data, size_t size, bool keep)
         size_t n = IMPI_FRAME_SIZE + data[19]; /* of its length */
 
         if (n > size || !impi_frame_decode(&frame, data, n) ||
+            impi_frames_is_next(&f, &frame, &err) <= 0 ||
             impi_frames_take(&f, &frame, &err) < 0)
             break;
         if (f.may_send > own.credits || f.may_come > own.credits)

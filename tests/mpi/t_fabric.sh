@@ -106,6 +106,13 @@ for prog in ring order sizes probe coll collv types comms persist threads topo \
 done
 title=small_packets_by_libfabric
 case_run sizes -m 1000 mpich:1 openmpi:1
+# The provider says of a short frame that it has come before it says so of a long
+# one that went before it, by another protocol of its own.
+title=frames_that_overtake_by_libfabric
+for limit in 1024 4096; do
+    FI_OFI_RXM_BUFFER_SIZE=$limit case_run sizes mpich:1 openmpi:1
+    FI_OFI_RXM_BUFFER_SIZE=$limit case_run random_mix openmpi:1 mpich:2 -- 3 20
+done
 title=windows_by_libfabric
 for prog in rma_sync rma_ops rma_types rma_win; do
     case_run $prog mpich:1 openmpi:2

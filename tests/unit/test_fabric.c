@@ -401,8 +401,10 @@ static void test_no_more_on_the_way_than_buffers(void **state)
 
 static int take(struct two *t, struct impi_frame frame)
 {
-    frame.key = 100;
-    frame.number = 5;
+    int next = impi_frames_is_next(&t->b, &frame, &t->err);
+
+    if (next <= 0)
+        return next < 0 ? -1 : 1;
     return impi_frames_take(&t->b, &frame, &t->err);
 }
 
@@ -413,9 +415,15 @@ static void test_frames_that_break_the_rules(void **state)
         .sequence = 1, .kind = IMPI_FRAME_DATA, .length = 1};
 
     meet(&t);
-    assert_int_equal(take(&t, (struct impi_frame){.sequence = 2}), -1);
+    /* One long ago, and further ahead than there are buffers. */
+    assert_int_equal(take(&t, (struct impi_frame){.sequence = 0}), -1);
     assert_int_equal(errno, EPROTO);
     assert_string_equal(t.err.text, "sends frames out of order");
+    data.sequence = 1 + 5 + IMPI_FRAMES_SPARE;
+    assert_int_equal(take(&t, data), -1);
+    data.sequence--;
+    assert_int_equal(take(&t, data), 1);
+    data.sequence = 1;
     data.kind = IMPI_FRAME_HELLO;
     assert_int_equal(take(&t, data), -1);
     assert_string_equal(t.err.text, "sends a frame of the wrong kind");
