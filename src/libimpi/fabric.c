@@ -48,8 +48,6 @@ static char why_not[SF_ERRBUF_SIZE];
 #define BUFFERS_IN (CREDITS + IMPI_FRAMES_SPARE) /* for each peer */
 #define BUFFERS_OUT 16                           /* likewise, on average */
 #define READ_MOST 16                             /* completions at a time */
-/* Failed receives in a row that are still taken for a stranger's doing. */
-#define FAILURES_MAX 64
 #define PEERS_FIRST 16
 /* Frames of a peer that are ahead of others, by sequence: all may be. */
 #define HELD 64
@@ -116,7 +114,6 @@ static struct {
     struct fabric_peer **peers;
     size_t npeers, peers_room;
     size_t nlive;
-    unsigned failures;
     struct errbuf broken;
     struct fabric_counts counts;
 } fabric = {.fd = -1};
@@ -926,12 +923,11 @@ static void completed(const struct fi_cq_msg_entry *e)
         gone(b);
         return;
     }
-    fabric.failures = 0;
     arrive(b, e->len);
 }
 
-/* A send's error is its peer's.  One of receiving may be a stranger's whose
- * frame is too long; the endpoint's own do not end. */
+/* A send's error is its peer's.  A frame too long for a buffer is a stranger's;
+ * any other that did not come may be anybody's. */
 static void failed(void)
 {
     struct fi_cq_err_entry e = {0};
@@ -943,13 +939,13 @@ static void failed(void)
         if (b->peer)
             peer_fail(b->peer, "sending", e.err);
         gone(b);
-        return;
-    }
-    if (++fabric.failures > FAILURES_MAX)
+    } else if (e.err == FI_ETRUNC || e.err == FI_EMSGSIZE) {
+        fabric.counts.strangers++;
+        repost(b);
+    } else {
         errprintf(&fabric.broken, "%s: receiving: %s", fabric.end.name,
                   fabric.strerror(e.err));
-    else
-        repost(b);
+    }
 }
 
 static void serve_peers(void)

@@ -92,6 +92,46 @@ case_death_ends_all() # WHO
     report $? "$title: $1"
 }
 
+# A library in front of the real one, with one fault; MPICH as Debian builds it
+# has no libfabric of its own, so nobody else meets it.
+make_faulty()
+{
+    faulty=$TMPDIR/faulty
+    mkdir "$faulty"
+    gcc -shared -fPIC -o "$faulty/libfabric.so.1" -Wl,-soname,libfabric.so.1 \
+        "$tests/mpi/faulty_fabric.c" -ldl 2>"$TMPDIR/out"
+}
+
+faulty_world() # FAULT COMMAND..
+{
+    local real
+    real=$(ldconfig -p | sed -n 's/.*libfabric\.so\.1 .*=> //p' | head -n 1)
+    FAULTY_REAL=$real FAULTY_FABRIC=$1 LD_LIBRARY_PATH=$faulty \
+        world mpich:1 mpich:1 -- "${@:2}"
+}
+
+# What goes wrong before anything was sent: TCP in its place, and why.
+case_fault_before_use() # FAULT WHY
+{
+    local title=without_a_working_provider_by_tcp
+    faulty_world "$1" "$dir/ring" && grep -q "^PASS ring" "$TMPDIR/out" &&
+        [ "$(ways)" = "TCP " ] &&
+        { [ -z "$2" ] || grep -qE "no fabric: tcp: $2" "$TMPDIR/out"; }
+    report $? "$title: $1"
+}
+
+# And after it: the rank and the cause are told.
+case_fault_in_use() # FAULT WHY
+{
+    local title=a_provider_that_fails_is_told rc
+    faulty_world "$1" "$dir/sizes"
+    rc=$?
+    [ $rc = 1 ] && grep -qE \
+        "SF-E402: lost rank [01] \(client [01], [^)]*\): rank [01]: tcp[^ ]*: $2" \
+        "$TMPDIR/out"
+    report $? "$title: $1"
+}
+
 need_both ring
 title=without_libfabric
 world mpich:1 openmpi:1 -- "$dir/ring"
@@ -129,6 +169,19 @@ case_by none TCP '' mpich:1 openmpi:1
 case_by nothing_such TCP 'nothing_such: ' mpich:1 openmpi:1
 case_one_side_only mpich
 case_one_side_only openmpi
+if make_faulty; then
+    faulty_world none "$dir/ring" && [[ "$(ways)" =~ ^tcp ]]
+    report $? "a_faulty_library_without_a_fault"
+    case_fault_before_use endpoint 'Cannot allocate memory'
+    case_fault_before_use register ''
+    case_fault_before_use mute ''
+    case_fault_before_use 'send 1' ''
+    case_fault_in_use 'send 40' 'sending: Input/output error'
+    case_fault_in_use 'done 90' '(sending|receiving): Input/output error'
+    case_fault_in_use 'queue 90' 'Input/output error'
+else
+    skipped a_provider_that_fails_is_told "no headers of libfabric"
+fi
 case_death_ends_all target
 case_death_ends_all fence
 case_silent_peer
