@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "impi/io_plan.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -44,6 +45,7 @@ void impi_io_record_encode(const struct impi_io_part *p, uint8_t *out)
     be_store64(out + 24, p->nruns);
     be_store64(out + 32, (uint64_t)p->first);
     be_store64(out + 40, (uint64_t)p->end);
+    assert(p->nruns == p->list.n);
     if (impi_io_has_list(p))
         impi_io_list_encode(&p->list, out + HEAD);
 }

@@ -426,14 +426,14 @@ static int after_records(struct coll *x, struct together *t)
 
 static int run_records(struct coll *x, struct together *t)
 {
-    struct impi_io_part p = {.error = (uint32_t)file_error_told(t->error),
-                             .list = t->a.list};
+    struct impi_io_part p = {.error = (uint32_t)file_error_told(t->error)};
     bool takes_part = t->error == MPI_SUCCESS && t->a.list.n > 0 &&
                       t->f->view.rising && !t->f->atomic;
     int rc;
 
     t->records = get((size_t)x->c->size, sizeof(t->own));
     if (takes_part) {
+        p.list = t->a.list;
         p.bytes = t->a.len;
         p.nruns = t->a.list.n;
         p.first = impi_io_list_first(&t->a.list);
