@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mapper/cables.h"
 #include "mapper/gm2_priv.h"
 #include "mapper/gm_address.h"
 #include "net/align.h"
@@ -879,6 +880,10 @@ void gm2_search_back(struct gm2 *m, const struct gm2_message *msg,
 {
     struct probe_answer a = {.tag = msg->tag, .outcome = PROBE_BACK};
 
+    if (m->cables && msg->session == m->cables_session) {
+        cables_back(m->cables, msg->tag);
+        return;
+    }
     if ((!m->x && !m->v) || msg->session != m->session) {
         m->counters.dropped_late++;
         gm2_look_out_answered(m, msg);
@@ -1136,6 +1141,7 @@ void gm2_free(struct gm2 *m)
         return;
     gm2_search_stop(m);
     gm2_fetch_free(m->fetch);
+    cables_free(m->cables);
     net_routes_free(m->routes);
     gm2_map_free(m->map);
     gm2_map_free(m->supposed);
@@ -1353,6 +1359,36 @@ static void timer_rings(struct gm2 *m)
     }
 }
 
+/* Frames over each cable of the map, while this mapper leads and verifies. */
+static void test_cables(struct gm2 *m)
+{
+    struct cables_frame f;
+
+    if (m->state != GM2_STATE_VERIFYING || !m->valid || !gm2_is_leader(m) ||
+        m->config.no_xbar_check) {
+        cables_free(m->cables);
+        m->cables = NULL;
+        return;
+    }
+    if (!m->cables) {
+        m->cables = cables_new(m->map->net, m->me, m->now);
+        m->cables_session = (uint32_t)net_rng_next(&m->rng);
+    }
+    if (!m->cables)
+        return; /* no memory; next time */
+    if (cables_tick(m->cables, m->now) && m->ops.cables)
+        m->ops.cables(m->arg);
+    while (cables_next(m->cables, &f)) {
+        struct gm2_message msg = {
+            .subtype = GM2_PROBE, .tag = f.tag, .session = m->cables_session};
+        struct gm2_route route = {.len = f.nroute};
+
+        memcpy(route.byte, f.route, f.nroute);
+        m->counters.probes++;
+        gm2_say(m, &msg, &route);
+    }
+}
+
 void gm2_tick(struct gm2 *m, uint64_t now)
 {
     if (now > m->now)
@@ -1361,6 +1397,7 @@ void gm2_tick(struct gm2 *m, uint64_t now)
     if (m->timer <= m->now)
         timer_rings(m);
     gm2_search_run(m, true);
+    test_cables(m);
 }
 
 uint64_t gm2_deadline(const struct gm2 *m)
@@ -1369,7 +1406,14 @@ uint64_t gm2_deadline(const struct gm2 *m)
 
     if (m->timer < t)
         t = m->timer;
+    if (m->cables && cables_deadline(m->cables) < t)
+        t = cables_deadline(m->cables);
     return s < t ? s : t;
+}
+
+uint32_t gm2_cable_lost(const struct gm2 *m, uint32_t port)
+{
+    return m->cables ? cables_lost(m->cables, port) : 0;
 }
 
 /* ---- inspection ---------------------------------------------------------- */

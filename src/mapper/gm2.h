@@ -101,6 +101,9 @@ struct gm2_ops {
                   void *arg);
     /* This parent or child has routes that turn in other ways. */
     void (*unlike)(uint64_t address, void *arg);
+    /* A cable between crossbars loses frames, or does so no more:
+     * gm2_cable_lost() (told by the leader only). */
+    void (*cables)(void *arg);
     /* What was noticed in verify mode, or is doubtful, in words. */
     void (*notice)(const char *text, void *arg);
     /* The end: a user error, in words; or finished after --map-once (text
@@ -165,6 +168,10 @@ void gm2_status(const struct gm2 *m, struct gm2_status *status);
 /* The map and routes in use, NULL before the first. */
 const struct gm2_map *gm2_current_map(const struct gm2 *m);
 const struct net_routes *gm2_current_routes(const struct gm2 *m);
+
+/* Of the cable at a global port of the map in use: crossings lost of a million;
+ * 0: it is well, or between no crossbars, or this is not the leader. */
+uint32_t gm2_cable_lost(const struct gm2 *m, uint32_t port);
 
 /* The table: where an event leads from a state, GM2_NSTATES if it is not
  * expected there (and then ignored).  Two rows for one pair: a mapper that

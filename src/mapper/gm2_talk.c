@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "mapper/cables.h"
 #include "mapper/gm2_priv.h"
 #include "mapper/gm_address.h"
 #include "net/deadlock.h"
@@ -457,6 +458,8 @@ bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
     uint32_t me = own_node(m, map->net);
 
     gm2_past_keep(m, map);
+    cables_free(m->cables);
+    m->cables = NULL;
     if (!repair(m, map, me) && !route_anew(m, map, me))
         return false;
     gm2_suppose(m, NULL);

@@ -27,6 +27,9 @@ struct engine {
     void (*status)(const struct mapperd *d, struct json_object *out);
     /* The map, NULL before the first (or ever, for the host side). */
     const struct net *(*map)(const struct mapperd *d);
+    /* Of the cable between crossbars at a port of the map: crossings lost of a
+     * million, 0: it is well.  NULL: nobody looks. */
+    uint32_t (*lost)(const struct mapperd *d, uint32_t port);
 };
 
 extern const struct engine engine_gm2, engine_gm1, engine_host;

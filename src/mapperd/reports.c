@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "mapper/cables.h"
 #include "mapper/gm_address.h"
 #include "mapperd/mapperd.h"
 
@@ -59,8 +60,46 @@ static void add_node(const struct net *net, uint32_t node,
         name_end(net, peer, r->peer, sizeof(r->peer));
 }
 
-static size_t fill(const struct net *net, struct report_record *records,
-                   long rail)
+/* The number of a node's first port with a cable. */
+static unsigned first_cabled(const struct net *net, uint32_t node)
+{
+    unsigned port = 0;
+
+    while (port < net->nodes[node].nports &&
+           net_peer_node(net, node, port) == NET_NONE)
+        port++;
+    return port;
+}
+
+/* A port of the map with names, in the map itself: there the ports of a
+ * crossbar are counted from elsewhere. */
+static uint32_t port_of_map(const struct net *map, const struct net *named,
+                            uint32_t port)
+{
+    uint32_t node = named->ports[port].node;
+
+    return map->nodes[node].first + first_cabled(map, node) +
+           net_port_number(named, port) - first_cabled(named, node);
+}
+
+/* A cable between crossbars that loses frames. */
+static void put_lost(const struct mapperd *d, const struct net *named,
+                     uint32_t port, struct report_record *r)
+{
+    uint32_t lost = 0;
+
+    if (d->engine->lost)
+        lost = d->engine->lost(d, port_of_map(d->engine->map(d), named, port));
+    if (!lost)
+        return;
+    r->seen = SEEN_DEGRADED;
+    snprintf(r->why, sizeof(r->why), "%u.%02u%% of frames lost limit %u.%u%%",
+             lost / 10000, lost / 100 % 100, CABLES_LIMIT / 10000,
+             CABLES_LIMIT / 1000 % 10);
+}
+
+static size_t fill(const struct mapperd *d, const struct net *net,
+                   struct report_record *records)
 {
     size_t n = 0;
 
@@ -77,10 +116,11 @@ static size_t fill(const struct net *net, struct report_record *records,
         records[n].seen = SEEN_UP;
         name_end(net, p, records[n].name, sizeof(records[n].name));
         name_end(net, q, records[n].peer, sizeof(records[n].peer));
+        put_lost(d, net, p, &records[n]);
         n++;
     }
     for (size_t i = 0; i < n; i++)
-        records[i].rail = (uint8_t)rail;
+        records[i].rail = (uint8_t)d->settings.unit;
     return n;
 }
 
@@ -92,7 +132,7 @@ static void put_map(struct mapperd *d, struct report *report,
     struct report_record *records = net ? calloc(room, sizeof(*records)) : NULL;
 
     map_sender_put_parts(&d->reports, report, records,
-                         records ? fill(net, records, d->settings.unit) : 0);
+                         records ? fill(d, net, records) : 0);
     net_free(net);
     free(records);
 }

@@ -74,6 +74,14 @@ static void on_complete(uint32_t nhosts, void *arg)
     mapperd_report_now(arg);
 }
 
+static void on_cables(void *arg)
+{
+    struct mapperd *d = arg;
+
+    d->reported_version = UINT64_MAX; /* the map, once more */
+    mapperd_report_now(d);
+}
+
 static void on_invalid(void *arg)
 {
     mapperd_report_now(arg);
@@ -108,6 +116,7 @@ static int start(struct mapperd *d, struct errbuf *err)
         .configured = on_configured,
         .invalid = on_invalid,
         .complete = on_complete,
+        .cables = on_cables,
         .unlike = on_unlike,
         .moved = on_moved,
         .notice = engine_notice,
@@ -198,5 +207,10 @@ static const struct net *map(const struct mapperd *d)
     return m ? m->net : NULL;
 }
 
-const struct engine engine_gm2 = {"GM-2", start,    stop,   input,
-                                  tick,   deadline, status, map};
+static uint32_t lost(const struct mapperd *d, uint32_t port)
+{
+    return d->gm2 ? gm2_cable_lost(d->gm2, port) : 0;
+}
+
+const struct engine engine_gm2 = {"GM-2",   start,  stop, input, tick,
+                                  deadline, status, map,  lost};

@@ -53,6 +53,28 @@ case_a_cable_that_breaks_frames_is_shown() { # SL-23
     fabric_settles
 }
 
+# A cable that has no host: the leading mapper finds which; once, by its ends.
+between_is_told() {
+    fabric_log | grep -qE "$BETWEEN: healthy -> degraded \(mapperd: $LOST"
+}
+BETWEEN='link (leaf0:4 - spine0:0|spine0:0 - leaf0:4) rail 0'
+LOST='[0-9.]+% of frames lost limit 0.1%'
+case_a_cable_between_crossbars_is_named_and_drains_nobody() {
+    fabric_settles
+    fabric_fault "corrupt leaf0:4 0.02"
+    wait_for 120 between_is_told
+    run_as_user srun -N4 true
+    assert_code 0
+    fabric_fault "corrupt leaf0:4 0"
+    wait_for 240 between_is_well
+    assert_equal 1 "$(fabric_log | grep -cE "$BETWEEN: .* -> degraded")" \
+        "times told"
+    assert_empty "$(fabric_log | grep -E '^.*(host|link) .*-> (down|degraded)' |
+        grep -vE "$BETWEEN")" "others"
+    fabric_is_all_up || fail "somebody is not up"
+}
+between_is_well() { fabric_log | grep -qE "$BETWEEN: degraded -> healthy"; }
+
 # By explicit policy only; and back when it is well again.
 case_a_lossy_cable_drains_if_the_site_says_so() { # SL-25
     fabric_settles

@@ -248,6 +248,49 @@ static void a_cable_that_loses_frames_degrades_its_host(void **state)
     assert_int_equal(w->changes, changes + 2);
 }
 
+/* As the mapper that leads tells it: of a cable that has no host. */
+static void between(struct world *w, enum report_seen seen, const char *why)
+{
+    struct report_record r[] = {
+        {.kind = REPORT_HOST, .seen = SEEN_UP, .name = "n1", .peer = "leaf1:0"},
+        {.kind = REPORT_HOST, .seen = SEEN_UP, .name = "n2", .peer = "leaf2:0"},
+        {.kind = REPORT_XBAR, .seen = SEEN_UP, .name = "leaf1"},
+        {.kind = REPORT_XBAR, .seen = SEEN_UP, .name = "leaf2"},
+        {.kind = REPORT_LINK,
+         .seen = seen,
+         .name = "leaf1:4",
+         .peer = "leaf2:4"},
+    };
+
+    snprintf(r[4].why, sizeof(r[4].why), "%s", why);
+    assert_int_equal(mapper(w, "n2", 1, r, 5), 0);
+    for (int i = 0; i < 20; i++) {
+        pass(w, SEC);
+        assert_int_equal(hsnd(w, 1, SEEN_UP, "link up"), 0);
+        assert_int_equal(hsnd(w, 2, SEEN_UP, "link up"), 0);
+        assert_int_equal(mapper(w, "n2", 1, NULL, 0), 0);
+    }
+}
+
+static void a_cable_between_crossbars_degrades_nobody_else(void **state)
+{
+    struct world *w = *state;
+    int changes;
+
+    between(w, SEEN_UP, "");
+    changes = w->changes;
+    between(w, SEEN_DEGRADED, "1.04% of frames lost limit 0.1%");
+    assert_int_equal(link_state(w, "leaf1:4"), HEALTH_DEGRADED);
+    assert_int_equal(w->changes, changes + 1);
+    between(w, SEEN_DEGRADED, "2.50% of frames lost limit 0.1%");
+    assert_int_equal(w->changes, changes + 1); /* told once */
+    assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
+    assert_int_equal(state_of(w, 2), HEALTH_HEALTHY);
+    between(w, SEEN_UP, "");
+    between(w, SEEN_UP, "");
+    assert_int_equal(link_state(w, "leaf1:4"), HEALTH_HEALTHY);
+}
+
 /* What happens to it is the policy's: nothing, unless the site says so. */
 static void errors_drain_by_policy_only(void **state)
 {
@@ -607,6 +650,7 @@ int main(void)
         cmocka_unit_test(counters_that_begin_again_do_not_count),
         cmocka_unit_test(no_figure_overflows),
         HEALTH_TEST(a_cable_that_loses_frames_degrades_its_host),
+        HEALTH_TEST(a_cable_between_crossbars_degrades_nobody_else),
         HEALTH_TEST(errors_drain_by_policy_only),
         HEALTH_TEST(the_test_of_the_own_cable_counts_before_others_frames),
         HEALTH_TEST(without_a_test_broken_frames_count),
