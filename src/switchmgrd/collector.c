@@ -24,6 +24,7 @@
     5000             /* how long reports wait for slurmctld's first word       \
                       */
 #define SAVE_MS 2000 /* between two writes of the state file */
+#define WRITES_MAX 4 /* that wait for the disk */
 #define TICK 0.5     /* seconds between looks at the time */
 #define SOON 0.02    /* changes that come together are judged together */
 
@@ -322,7 +323,19 @@ static int make(struct collector *n, struct errbuf *err)
     if (become_user(n, err) < 0)
         return -1;
     n->clerk = clerk_new(n->loop, SF_SWITCHMGR_CONNS_MAX);
-    return n->clerk ? 0 : errprintf(err, "no thread: %m");
+    n->writer = clerk_new(n->loop, WRITES_MAX);
+    return n->clerk && n->writer ? 0 : errprintf(err, "no thread: %m");
+}
+
+/* Nothing else is to be done now, so this waits for the disk; one that stands
+ * still already is not waited for a second time. */
+static void save_the_last(struct collector *n)
+{
+    if (!clerk_free(n->writer))
+        return;
+    n->writer = NULL;
+    collector_state_save(n);
+    collector_history_close(n);
 }
 
 int collector_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
@@ -348,8 +361,7 @@ int collector_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
     notify_manager(NOTIFY_READY);
     ev_run(n->loop, 0);
     notify_manager(NOTIFY_STOPPING);
-    collector_state_save(n);
-    collector_history_close(n);
+    save_the_last(n);
     metrics_close(n->metrics);
     ctl_server_free(n->ctl);
     linksrc_close(n->links);

@@ -84,7 +84,9 @@ struct collector {
     struct ctl_server *ctl;
     struct metrics *metrics;
     struct page *page;   /* with the metrics */
-    struct clerk *clerk; /* asks munged */
+    struct clerk *clerk;  /* asks munged */
+    struct clerk *writer; /* waits for the disk */
+    bool saving;          /* it has the state */
     struct linksrc *links;
     struct collector_history *history; /* NULL: none is kept */
     uint64_t link_seq;

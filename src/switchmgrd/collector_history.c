@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clerk.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "switchmgrd/collector.h"
@@ -34,6 +35,13 @@ struct collector_history {
     struct link *links;
     int64_t minute; /* that is going on */
     bool full_told;
+    struct syncing {
+        struct clerk_job job; /* first */
+        struct collector *collector;
+        bool pending;
+        int rc;
+        struct errbuf err;
+    } syncing;
 };
 
 static int64_t minute_of(int64_t now)
@@ -225,6 +233,37 @@ static void forget_gone(struct collector_history *c)
     }
 }
 
+static void sync_file(struct clerk_job *job)
+{
+    struct syncing *s = (struct syncing *)job;
+
+    s->rc = history_sync(s->collector->history->file, &s->err);
+}
+
+static void synced(struct clerk_job *job, bool cancelled)
+{
+    struct syncing *s = (struct syncing *)job;
+
+    s->pending = false;
+    if (!cancelled && s->rc < 0)
+        tell(s->err.text, s->collector);
+}
+
+/* Beside the loop.  What a slow disk still works at need not be asked again:
+ * the next minute's is for this one, too. */
+static void sync_minute(struct collector *n)
+{
+    struct syncing *s = &n->history->syncing;
+
+    if (s->pending)
+        return;
+    s->job = (struct clerk_job){sync_file, synced, NULL};
+    s->collector = n;
+    s->pending = true;
+    if (clerk_give(n->writer, &s->job) < 0)
+        s->pending = false;
+}
+
 static void write_minute(struct collector *n)
 {
     struct collector_history *c = n->history;
@@ -241,6 +280,8 @@ static void write_minute(struct collector *n)
     forget_gone(c);
     if (history_write(c->file, c->minute, &err) < 0)
         tell(err.text, n);
+    else
+        sync_minute(n);
 }
 
 void collector_history_tick(struct collector *n, int64_t now)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clerk.h"
 #include "base/file.h"
 #include "base/jsonx.h"
 #include "base/log.h"
@@ -45,40 +46,81 @@ static void put_text(const char *text, size_t len, void *arg)
     fwrite(text, 1, len, arg);
 }
 
-static int write_file(const struct collector *n, const char *path,
-                      struct errbuf *err)
+/* The file's text, from malloc; NULL: no memory. */
+static char *text_of(const struct collector *n, size_t *len)
 {
     char *text = NULL;
-    size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
-    int rc = -1;
+    FILE *f = open_memstream(&text, len);
+    bool good;
 
-    errprintf(err, "%s: no memory", path);
-    if (f) {
-        bool good;
-
-        fputs("{", f);
-        good = model_save(n->model, steady_now(), put_text, f) == 0;
-        fputs(",\"peers\":{", f);
-        put_peers(n, f);
-        fputs("}}\n", f);
-        if (fclose(f) == 0 && good)
-            rc = file_replace(path, text, len, 0600, FILE_DURABLE, err);
-    }
+    if (!f)
+        return NULL;
+    fputs("{", f);
+    good = model_save(n->model, steady_now(), put_text, f) == 0;
+    fputs(",\"peers\":{", f);
+    put_peers(n, f);
+    fputs("}}\n", f);
+    if (fclose(f) == 0 && good)
+        return text;
     free(text);
-    return rc;
+    return NULL;
+}
+
+/* One text on its way to the disk, which may take long. */
+struct saving {
+    struct clerk_job job; /* first */
+    struct collector *collector;
+    char path[SF_ELAN_PATH_MAX];
+    char *text;
+    size_t len;
+    int rc;
+    struct errbuf err;
+};
+
+static void write_file(struct clerk_job *job)
+{
+    struct saving *s = (struct saving *)job;
+
+    s->rc = file_replace(s->path, s->text, s->len, 0600, FILE_DURABLE, &s->err);
+}
+
+static void written(struct clerk_job *job, bool cancelled)
+{
+    struct saving *s = (struct saving *)job;
+
+    s->collector->saving = false;
+    if (!cancelled && s->rc < 0)
+        collector_events_alarm(s->err.text, steady_now(), s->collector);
+    free(s->text);
+    free(s);
 }
 
 void collector_state_save(struct collector *n)
 {
-    char path[SF_ELAN_PATH_MAX];
-    struct errbuf err;
+    struct saving *s;
 
+    if (n->saving) { /* the disk is slow: the next tick tries again */
+        n->unsaved = true;
+        return;
+    }
     n->saved = steady_now();
     n->unsaved = false;
-    path_of(n, path, sizeof(path));
-    if (write_file(n, path, &err) < 0)
-        collector_events_alarm(err.text, steady_now(), n);
+    s = calloc(1, sizeof(*s));
+    if (s) {
+        s->job = (struct clerk_job){write_file, written, NULL};
+        s->collector = n;
+        path_of(n, s->path, sizeof(s->path));
+        s->text = text_of(n, &s->len);
+    }
+    n->saving = s && s->text;
+    if (n->saving && clerk_give(n->writer, &s->job) == 0)
+        return;
+    n->saving = false;
+    n->unsaved = true;
+    collector_events_alarm("state is not saved: no memory", steady_now(), n);
+    if (s)
+        free(s->text);
+    free(s);
 }
 
 static void load_peers(struct collector *n, struct json_object *o)

@@ -499,15 +499,18 @@ int history_write(struct history *h, int64_t minute, struct errbuf *err)
 
     if (extend(h, err) == 0 &&
         (!(h->names_changed || old) || save_names(h, minute, err) == 0) &&
-        write_minute(h, minute, err) == 0 &&
-        make_hours(h, minute + 1, err) == 0) {
-        rc = fdatasync(h->fd);
-        if (rc < 0)
-            errprintf(err, "%s: %s", h->ring, strerror(errno));
-    }
+        write_minute(h, minute, err) == 0)
+        rc = make_hours(h, minute + 1, err);
     for (size_t i = 0; i < h->ncolumns; i++)
         h->columns[i]->set = false;
     return rc;
+}
+
+int history_sync(const struct history *h, struct errbuf *err)
+{
+    if (fdatasync(h->fd) == 0)
+        return 0;
+    return errprintf(err, "%s: %s", h->ring, strerror(errno));
 }
 
 bool history_read(struct history *h, const char *name, enum history_by by,

@@ -140,6 +140,30 @@ case_all_daemons_started_again_drain_nobody() { # SL-24
     fabric_settles
 }
 
+collector_waits() { [ -n "$(find "${1%/*}" -name 'disk.*' -user nobody)" ]; }
+# The state is written each second, and waits for the disk.  Slurm is told when
+# what we want of it is on the disk, so as to know later what was ours.
+case_a_disk_that_stands_still_holds_up_no_report() { # SL-24
+    local slow=$WORK/slow/disk
+    fabric_settles
+    mkdir -m 777 "${slow%/*}"
+    kill_all switchmgrd
+    fabric_daemon ctl switchmgrd.log env SLOW_DISK="$slow" \
+        LD_PRELOAD="$SF_TOP_BUILDDIR/tests/cluster/slow_disk.so" \
+        "$STAGE/libexec/slurm-fabric/switchmgrd"
+    touch "$slow"
+    wait_for 60 collector_waits "$slow"
+    nic_link "$CLUSTER/nic.n1" mlx5_0 1 down
+    wait_for 60 says 'nicd *says down \(mlx5_0/1 no link' n1
+    is_drained n1 && fail "n1 is drained, and that is nowhere on the disk"
+    rm "$slow"
+    wait_for 60 is_drained n1
+    nic_link "$CLUSTER/nic.n1" mlx5_0 1 up
+    kill_all switchmgrd
+    fabric_program ctl switchmgrd.log switchmgrd
+    fabric_settles
+}
+
 case_an_admins_drain_stays() { # SL-24
     fabric_settles
     scontrol update nodename=n0 state=drain reason='bad fan'

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A disk that stands still, for LD_PRELOAD: as long as the file $SLOW_DISK is
+ * there, fsync() and fdatasync() do not return.  A process that waits
+ * makes $SLOW_DISK.PID.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static void wait_for_disk(void)
+{
+    const struct timespec moment = {.tv_nsec = 20000000};
+    const char *path = getenv("SLOW_DISK");
+    char met[4096];
+
+    while (path && access(path, F_OK) == 0) {
+        snprintf(met, sizeof(met), "%s.%d", path, (int)getpid());
+        close(open(met, O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
+        nanosleep(&moment, NULL);
+    }
+}
+
+static int then(const char *name, int fd)
+{
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+
+    wait_for_disk();
+    return real(fd);
+}
+
+int fsync(int fd)
+{
+    return then("fsync", fd);
+}
+
+int fdatasync(int fd)
+{
+    return then("fdatasync", fd);
+}
