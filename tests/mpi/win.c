@@ -376,7 +376,6 @@ static void errors_are_returned(void)
 {
     int v = 0, peer = (rank + 1) % size;
     MPI_Win w;
-    int *base;
 
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     CHECK(class_of(MPI_Put(&v, 1, MPI_INT, peer, 0, 1, MPI_INT, win)) ==
@@ -402,11 +401,6 @@ static void errors_are_returned(void)
     CHECK(class_of(MPI_Win_unlock(peer, w)) == MPI_ERR_RMA_RANGE);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_free(&w);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    CHECK(class_of(MPI_Win_allocate_shared(sizeof(int), 1, MPI_INFO_NULL,
-                                           MPI_COMM_WORLD, &base, &w)) ==
-          MPI_ERR_UNSUPPORTED_OPERATION);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 static void step(const char *name, void (*f)(void))
