@@ -75,9 +75,10 @@ static void take_gaps(struct model *m, struct model_item *it,
                       const struct report *rep, bool anew, int64_t now)
 {
     uint64_t gaps = 0, flaps = 0, all, more;
+    bool loops = find(rep, it->pub.rail, "loop_gaps", &gaps);
+    bool links = find(rep, it->pub.rail, "link_flaps", &flaps);
 
-    if (!find(rep, it->pub.rail, "loop_gaps", &gaps) &
-        !find(rep, it->pub.rail, "link_flaps", &flaps))
+    if (!loops && !links)
         return;
     all = gaps + flaps;
     more =
