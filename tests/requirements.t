@@ -29,8 +29,9 @@ used_words() {
     matches "^static void ($word)\(void \*\*.*" '*.[ch]'
     matches "^($word)\(void \*\*.*" '*.c' # a long name has a line of its own
     # Of MPI programs and of peers that are scripts.
-    matches "^static void (im_[a-z0-9_]+)\(.*" '*.c'
-    matches "^def (im_[a-z0-9_]+)\(.*" '*.py'
+    find "$top/tests/mpi" -name '*.c' -exec \
+        sed -nE "s/^static void ($word)\(.*/\1/p" {} +
+    matches "^def ($word)\(.*" '*.py'
     # Of shell scripts that name each case they run.
     matches "^(case_[A-Za-z0-9_]+)\(\).*" '*.sh'
 } | sort -u | comm -12 - <(used_words) >"$words"
@@ -39,8 +40,8 @@ all_run='^run_cases|contain_cases'
     # Of shell scripts whose cases are all run.
     find "$top/tests" -name '*.sh' -exec grep -lZE "$all_run" {} + |
         xargs -0 sed -nE 's/^(case_[A-Za-z0-9_]+)\(\).*/\1/p'
-    matches "^title=(im_[a-z0-9_]+)$" '*.sh'
-    matches "^case_end (im_[a-z0-9_]+) .*" '*.sh'
+    matches "^title=($word)$" '*.sh'
+    matches "^case_end ($word) .*" '*.sh'
 } >>"$words"
 [ -r "$doc" ] || skip_all "no doc/requirements.md"
 
@@ -89,9 +90,9 @@ refuses_all() {
     printf '| %s |\n' 'EL-01 | a | `no_such_test`' \
         'EL-02 | a document alone | `doc/elan.md`' \
         'EL-03 | a program, not a test | `tests/mpi/ring.c`' \
-        'EL-04 | nothing | -' 'EL-06 | a number is left out | `im_160_packed`' \
+        'EL-04 | nothing | -' 'EL-06 | a number is left out | `packed_data_cross`' \
         'EL-07 | too short a reason | no test: none' \
-        'EL-08 | put off | `im_160_packed`; later: more' >"$rows"
+        'EL-08 | put off | `packed_data_cross`; later: more' >"$rows"
     bad=$(SF_REQUIREMENTS=$rows "$0" | grep -c '^not ok')
     rm -f "$rows"
     [ "$bad" = 7 ]

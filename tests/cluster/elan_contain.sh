@@ -139,7 +139,7 @@ case_missing_holder_is_named_to_the_user() {
 }
 
 # No step, no slurmstepd: libelan and the holder alone.
-case_el_63_program_without_slurm() {
+case_program_without_slurm() {
     local uid run=$SF_TOP_BUILDDIR/examples/elan_run
     uid=$(id -u "$JOB_USER")
     run_as_root n0 "$run" -n 3 -u "$uid" -c 1100 "$SHOW"
@@ -160,7 +160,7 @@ case_el_63_program_without_slurm() {
 
 # EL-62: what is left of a task that crashes is Slurm's business and the
 # user's limits; its program ends as any other.
-case_el_62_crash_is_slurms_to_report() {
+case_crash_is_slurms_to_report() {
     run_as_user sh -c 'ulimit -c 0; srun --propagate=CORE -n1 -w n0 sh -c "
         ulimit -c; kill -SEGV \$\$"'
     assert_code 139

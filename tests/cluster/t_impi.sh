@@ -6,7 +6,7 @@
 cluster_up --nodes 4 --switch elan --proctrack "${PROCTRACK:-linuxproc}"
 impi_programs
 
-case_sl_16_list_shows_impi() {
+case_list_shows_impi() {
     run_as_user srun --mpi=list
     grep -qw impi <<<"$out$err" || fail "impi is not listed"
 }
@@ -27,7 +27,7 @@ case_one_component_of_openmpi_on_two_nodes() {
     assert_nothing_left
 }
 
-case_sl_19_hetjob_of_both_libraries() {
+case_hetjob_of_both_libraries() {
     run_as_user srun --mpi=impi -n2 "$M" : -n2 "$O"
     assert_code 0
     assert_world 4
@@ -36,14 +36,14 @@ case_sl_19_hetjob_of_both_libraries() {
     assert_nothing_left
 }
 
-case_sl_19_three_components_and_two_nodes_per_client() {
+case_three_components_and_two_nodes_per_client() {
     run_as_user srun --mpi=impi -N2 -n3 "$O" : -N1 -n2 "$M" : -N1 -n1 "$M"
     assert_code 0
     assert_world 6
     assert_nothing_left
 }
 
-case_sl_19_hetstep() {
+case_components_of_a_hetstep_have_programs() {
     run_as_user salloc -N2 --ntasks-per-node=2 \
         srun --mpi=impi -N1 -n2 "$M" : -N1 -n2 "$O"
     assert_code 0
@@ -51,7 +51,7 @@ case_sl_19_hetstep() {
     assert_nothing_left
 }
 
-case_sl_19_one_group_of_a_hetjob() {
+case_one_group_of_a_hetjob() {
     run_as_user salloc -N1 -n2 : -N1 -n2 \
         sh -c "srun --mpi=impi --het-group=1 $M && srun --mpi=impi \
             --het-group=0,1 $O"
@@ -61,7 +61,7 @@ case_sl_19_one_group_of_a_hetjob() {
     assert_nothing_left
 }
 
-case_sl_19_multi_prog_on_one_node() {
+case_multi_prog_on_one_node_is_one_program() {
     printf '0,2 %s\n1,3 %s\n' "$O" "$M" >"$WORK/prog.conf"
     run_as_user srun --mpi=impi -N1 -n4 --multi-prog "$WORK/prog.conf"
     assert_code 0
@@ -89,7 +89,7 @@ case_two_builds_of_one_library_in_one_component() {
     assert_nothing_left
 }
 
-case_sl_19_each_node_a_client() {
+case_each_node_a_client() {
     run_as_user env SLURM_IMPI_CLIENTS=node srun --mpi=impi -N3 -n5 "$M"
     assert_code 0
     assert_world 5
@@ -229,7 +229,7 @@ case_programs_without_mpi() {
 }
 
 # (Ports of which minislurm gives its daemons none: host.sh.)
-case_sl_18_ports_and_network_of_impi_conf() {
+case_ports_and_network_of_impi_conf() {
     printf 'PortRange=18000-18999\nNetwork=127.0.0.0/8\n' \
         >"$CLUSTER/etc.fabric/impi.conf"
     run_as_user srun --mpi=impi -n1 sh -c 'echo $SLURM_IMPI_SERVER'
@@ -315,7 +315,7 @@ case_what_is_ignored_is_told() {
 }
 
 # Server, agents, the line between nodes and processes, all of IPv6.
-case_sl_18_im_021_network_of_ipv6() {
+case_network_of_ipv6() {
     grep -q "^0*1 .* lo$" /proc/net/if_inet6 2>/dev/null || skip "no IPv6 here"
     echo 'Network=::1' >"$CLUSTER/etc.fabric/impi.conf"
     run_as_user srun --mpi=impi -n1 sh -c 'echo $SLURM_IMPI_SERVER'

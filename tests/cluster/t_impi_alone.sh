@@ -7,14 +7,14 @@
 cluster_up --nodes 2 --switch none --proctrack linuxproc --mpi-default impi
 impi_programs
 
-case_sl_16_world_without_switch_elan() {
+case_world_without_switch_elan() {
     run_as_user srun -n2 "$M" : -n2 "$O"
     assert_code 0
     assert_world 4
     assert_nothing_left
 }
 
-case_sl_16_mpi_default_runs_anything() {
+case_mpi_default_runs_anything() {
     run_as_user srun -N2 -n4 hostname
     assert_code 0
     assert_output '^n[01]$' 4

@@ -250,7 +250,7 @@ case_impid_killed() {
     assert_nothing_left
 }
 
-case_sl_17_server_killed() {
+case_server_killed() {
     hang
     pidkill KILL "$(impi_pid_of impi-server)"
     collect $srun_pid
@@ -267,7 +267,7 @@ srun_pids() {
     return 0
 }
 
-case_sl_17_srun_killed() {
+case_srun_killed() {
     hang
     # shellcheck disable=SC2046
     pidkill KILL $(srun_pids)
@@ -279,7 +279,7 @@ case_sl_17_srun_killed() {
     assert_nothing_left
 }
 
-case_sl_20_slurmstepd_killed() {
+case_slurmstepd_killed() {
     hang
     pidkill KILL "$(stepd_of n0)"
     collect $srun_pid
@@ -404,7 +404,7 @@ end_the_step() {
     collect $srun_pid
     assert_nothing_left
 }
-case_sl_20_agent_is_clean() {
+case_agent_is_clean() {
     hang
     assert_agents_are_clean
     end_the_step

@@ -23,7 +23,7 @@ client() {
     echo "SLURM_IMPI_JOIN=$at SLURM_IMPI_CLIENT=$1 $KEY srun ${*:2}"
 }
 
-case_im_104_two_launches_are_one_job() {
+case_two_launches_are_one_job() {
     start_server 2
     run_as_user sh -c "$(client 0 -N2 -n2 -w n0,n1 "$M") & a=\$!
         $(client 1 -N2 -n3 -w n2,n3 "$O"); b=\$?; wait \$a && exit \$b"
@@ -36,7 +36,7 @@ has_said() { [ "$(tail -n 1 "$WORK/said")" = "$1" ]; }
 
 # The server is a script; the agent of the second host is stopped, so that its
 # process cannot say that it has finished.
-case_im_107_fini_waits_for_the_last_host() {
+case_fini_waits_for_the_last_host() {
     local srun late end=$WORK/fini fifo=$case_tmp/questions
     mkfifo "$fifo"
     python3 "$SF_TOP_SRCDIR/tests/impi_server.py" 31415926 "$fifo" \
@@ -81,7 +81,7 @@ case_wrong_words_are_refused() {
     assert_nothing_left
 }
 
-case_im_097_a_launch_that_dies_ends_the_other() {
+case_a_launch_that_dies_ends_the_other() {
     start_server 2
     run_as_user sh -c "$(client 0 -n1 "$M" kill 0 9) & a=\$!
         $(client 1 -n1 "$O" kill 0 9); b=\$?; wait \$a; exit \$b"

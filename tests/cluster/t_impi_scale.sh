@@ -27,7 +27,7 @@ components() {
 }
 
 # MPICH's start waits for processes of one node in a loop that never yields.
-case_im_066_many_ranks_under_srun() {
+case_many_ranks_under_srun() {
     local ranks=$((clients * procs)) step
     mapfile -t step < <(components)
     run_as_user env MPIR_CVAR_NOLOCAL=1 srun --mpi=impi "${step[@]}"

@@ -6,7 +6,7 @@
 cluster_up --nodes 3 --switch elan
 impi_programs
 
-case_im_84_im_85_thresholds_reach_the_world() {
+case_thresholds_reach_the_world() {
     run_as_user env IMPI_COLL_XSIZE=0 IMPI_COLL_MAXLINEAR=1 \
         srun --mpi=impi -n2 "$M" : -n1 "$O" : -n2 "$M"
     assert_code 0
@@ -14,7 +14,7 @@ case_im_84_im_85_thresholds_reach_the_world() {
     assert_nothing_left
 }
 
-case_im_86_clients_that_disagree_do_not_start() {
+case_clients_that_disagree_do_not_start() {
     run_as_user srun --mpi=impi \
         --export=ALL,IMPI_COLL_XSIZE=512 -n1 "$M" : \
         --export=ALL,IMPI_COLL_XSIZE=2048 -n1 "$O"
@@ -43,7 +43,7 @@ ports_of() { # PID
 
 # Strangers say nothing, or nonsense, at every port of the server while a
 # job runs; it neither stops nor fails.
-case_im_05_im_58_strangers_harm_nobody() {
+case_strangers_harm_nobody() {
     local pid port srun said=0 end=$WORK/said
     start_as_user srun --mpi=impi -n1 "$M" until "$end" : \
         -n1 "$O" until "$end"
@@ -122,7 +122,7 @@ case_who_is_behind_in_the_native_mpi_init() {
 }
 
 # The world ended well; what a task does afterwards is still the job's result.
-case_im_99_exit_code_after_finalize() {
+case_exit_code_after_finalize() {
     run_as_user srun --mpi=impi -n1 sh -c "$M; exit 3" : -n1 "$O"
     assert_code 3
     assert_world 2

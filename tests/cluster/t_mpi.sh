@@ -30,7 +30,7 @@ three() {
     assert_output "^PASS $1\$" 1
 }
 
-case_im_001_point_to_point_of_both_libraries() {
+case_point_to_point_of_both_libraries() {
     two ring
     two order
     two sizes
@@ -40,7 +40,7 @@ case_im_001_point_to_point_of_both_libraries() {
     assert_nothing_left
 }
 
-case_im_001_collectives_and_communicators() {
+case_collectives_and_communicators() {
     two coll
     two comms
     three coll
@@ -48,7 +48,7 @@ case_im_001_collectives_and_communicators() {
     assert_nothing_left
 }
 
-case_im_001_errors_threads_and_ends() {
+case_errors_threads_and_ends() {
     two errors
     two threads
     two ends
@@ -61,7 +61,7 @@ case_one_sided_of_both_libraries() {
     assert_nothing_left
 }
 
-case_im_019_external32_by_request() {
+case_external32_by_request() {
     export SLURM_IMPI_DATA=external32
     two types
     two coll
@@ -70,7 +70,7 @@ case_im_019_external32_by_request() {
 }
 
 # Fewer connections are allowed than there are peers: impids pass on.
-case_im_006_relay_beyond_the_limit_of_connections() {
+case_relay_beyond_the_limit_of_connections() {
     run_as_user mkdir -p "$WORK/log"
     export SLURM_IMPI_DIRECT=1 SLURM_IMPI_LOG=$WORK/log
     two flood

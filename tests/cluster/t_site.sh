@@ -123,7 +123,7 @@ unmounted() {
 }
 
 # A node that was forgotten: what Slurm 22.05 says does not tell the reason.
-case_sl_21_verify_finds_a_node_without_the_plugin() {
+case_verify_finds_a_node_without_the_plugin() {
     local part
     run_as_root n0 "$STAGE/bin/sfabric" verify
     assert_output '^ok +mpi_impi.so '

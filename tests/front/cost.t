@@ -31,15 +31,15 @@ at_most() {
 
 for f in mpich openmpi; do
     for call in send recv; do
-        at_most "im_2_${f}_${call}_alone" $f $call world alone 2
-        at_most "im_2_${f}_${call}_on_native_communicator" \
+        at_most "${f}_${call}_alone" $f $call world alone 2
+        at_most "${f}_${call}_on_native_communicator" \
             $f $call self both 40
     done
-    at_most "im_2_${f}_message_alone" $f message world alone 8
+    at_most "${f}_message_alone" $f message world alone 8
 done
 # Irecv, Send and Wait in MPI_COMM_WORLD, with a rank of the own client.
-at_most im_2_message_inside_first_client mpich message world both 120
+at_most message_inside_first_client mpich message world both 120
 # Here the ranks differ from the library's, so that MPI_Irecv needs a request
 # of ours, which translates the status.
-at_most im_2_message_inside_other_client openmpi message world both 800
+at_most message_inside_other_client openmpi message world both 800
 finish

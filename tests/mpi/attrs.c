@@ -31,7 +31,7 @@ static void fits(MPI_Comm comm, int size_key, int color_key)
         CHECK(seen[i]);
 }
 
-static void im_108_im_109_on_every_communicator(void)
+static void on_every_communicator(void)
 {
     MPI_Comm c, ic;
     int inter, world = attr(MPI_COMM_WORLD, IMPI_CLIENT_SIZE);
@@ -72,7 +72,7 @@ static void both_sides_count(MPI_Comm part, int n)
 
 /* In a world where each process is a host: as many, and in the order of their
  * ranks; clients are fewer. */
-static void im_112_hosts_are_not_clients(void)
+static void hosts_are_not_clients(void)
 {
     int n, color;
     MPI_Comm c;
@@ -97,13 +97,13 @@ static void im_112_hosts_are_not_clients(void)
 
 /* A program that spawns as many as there is room for spawns none, and one that
  * compares times of two processes does not. */
-static void im_119_of_all_clients(void)
+static void of_all_clients(void)
 {
     CHECK(attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE) == size);
     CHECK(!attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL));
 }
 
-static void im_110_split_by_host_color(void)
+static void split_by_host_color(void)
 {
     MPI_Comm c;
 
@@ -145,7 +145,7 @@ static void windows_that_are_refused(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-static void im_157_parts_of_one_client_are_native(void)
+static void parts_of_one_client_are_native(void)
 {
     MPI_Comm part;
     MPI_Group group;
@@ -168,7 +168,7 @@ static void im_157_parts_of_one_client_are_native(void)
 }
 
 /* What no spanning communicator can do. */
-static void im_157_a_world_of_one_client_is_native(void)
+static void a_world_of_one_client_is_native(void)
 {
     MPI_Win win;
     int v = 0;
@@ -182,16 +182,16 @@ int main(int argc, char **argv)
 {
     begin(&argc, &argv);
     if (attr(MPI_COMM_WORLD, IMPI_CLIENT_SIZE) == 1) {
-        im_157_a_world_of_one_client_is_native();
+        a_world_of_one_client_is_native();
         return end("attrs");
     }
     if (size > 1)
-        im_108_im_109_on_every_communicator();
-    im_112_hosts_are_not_clients();
-    im_119_of_all_clients();
-    im_110_split_by_host_color();
+        on_every_communicator();
+    hosts_are_not_clients();
+    of_all_clients();
+    split_by_host_color();
     if (getenv("NO_WINDOWS"))
         windows_that_are_refused();
-    im_157_parts_of_one_client_are_native();
+    parts_of_one_client_are_native();
     return end("attrs");
 }

@@ -104,7 +104,7 @@ static void gathervs(void)
     free(own);
 }
 
-static void im_191_allgathers(int n)
+static void allgathers(int n)
 {
     int *own = array(n), *all = array(n * size), *v = array(total);
 
@@ -291,7 +291,7 @@ static void scans(MPI_Datatype pair, MPI_Op op)
         check_functions(own, 7, rank - 1, 0);
 }
 
-static void im_189_reduce_scatters(MPI_Datatype pair, MPI_Op op)
+static void reduce_scatters(MPI_Datatype pair, MPI_Op op)
 {
     int n = 0, mine = 0;
     long long(*own)[2], (*out)[2];
@@ -325,7 +325,7 @@ static void operations(void)
     MPI_Type_commit(&pair);
     MPI_Op_create(affine, 0, &op);
     scans(pair, op);
-    im_189_reduce_scatters(pair, op);
+    reduce_scatters(pair, op);
     MPI_Op_free(&op);
     MPI_Type_free(&pair);
 }
@@ -343,7 +343,7 @@ static void wrong_root(void)
 
 /* Short blocks of ints with gaps, one after the other and at once; the type
  * is gone before they are done. */
-static void im_184_im_186_gaps(void)
+static void gaps_in_types_are_kept(void)
 {
     int *own = array(6), *all = array(6 * size), *back = array(6);
     MPI_Datatype raw, t;
@@ -408,7 +408,7 @@ int main(int argc, char **argv)
         shape(unit);
         gathers(unit);
         gathervs();
-        im_191_allgathers(unit);
+        allgathers(unit);
         alltoalls(unit);
         alltoall_of_a_vector(unit);
         alltoallvs();
@@ -418,7 +418,7 @@ int main(int argc, char **argv)
         free(ats);
     }
     derived();
-    im_184_im_186_gaps();
+    gaps_in_types_are_kept();
     wrong_root();
     buffers_of_nothing();
     return end("collv");

@@ -34,7 +34,7 @@ static void use(MPI_Comm comm, int expected_size, int expected_rank)
     MPI_Barrier(comm);
 }
 
-static void im_170_dup_keeps_messages_apart(void)
+static void dup_keeps_messages_apart(void)
 {
     MPI_Comm a, b;
     MPI_Request req[2];
@@ -63,7 +63,7 @@ static void im_170_dup_keeps_messages_apart(void)
     MPI_Comm_free(&b);
 }
 
-static void im_172_split_sorts_by_color_key_rank(void)
+static void split_sorts_by_color_key_rank(void)
 {
     MPI_Comm c, cc;
     int half = (size + 1 - rank % 2) / 2, result;
@@ -87,7 +87,7 @@ static void im_172_split_sorts_by_color_key_rank(void)
     MPI_Comm_free(&c);
 }
 
-static void im_173_undefined_color_gets_none(void)
+static void undefined_color_gets_none(void)
 {
     MPI_Comm c;
 
@@ -101,7 +101,7 @@ static void im_173_undefined_color_gets_none(void)
 }
 
 /* Processes of two clients have no part in it, and none of their own. */
-static void im_173_undefined_colors_make_no_part(void)
+static void undefined_colors_make_no_part(void)
 {
     bool without = rank == 0 || rank == size - 1;
     MPI_Comm c;
@@ -187,10 +187,10 @@ static void many(void)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
-    im_170_dup_keeps_messages_apart();
-    im_172_split_sorts_by_color_key_rank();
-    im_173_undefined_color_gets_none();
-    im_173_undefined_colors_make_no_part();
+    dup_keeps_messages_apart();
+    split_sorts_by_color_key_rank();
+    undefined_color_gets_none();
+    undefined_colors_make_no_part();
     small_parts();
     freed_while_open();
     if (size > 1)

@@ -40,7 +40,7 @@ static int my_client(void)
     return *value;
 }
 
-static void im_151_unmatched_messages_are_destroyed(void)
+static void unmatched_messages_are_destroyed(void)
 {
     static char buf[1000];
     int mine = my_client(), *of = calloc((size_t)size, sizeof(*of));
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     children();
     MPI_Barrier(MPI_COMM_WORLD);
     children();
-    im_151_unmatched_messages_are_destroyed();
+    unmatched_messages_are_destroyed();
     freed_long_send(big, 1 << 20);
     MPI_Finalized(&flag);
     CHECK(!flag);

@@ -24,7 +24,7 @@ static void handler(MPI_Comm *comm, int *code, ...)
     handled = *code;
 }
 
-static void im_119_tag_ub_is_the_negotiated_bound(void)
+static void tag_ub_is_the_negotiated_bound(void)
 {
     const char *text = getenv("BARE_TAGUB");
     int x = 0, *ub, flag;
@@ -39,7 +39,7 @@ static void im_119_tag_ub_is_the_negotiated_bound(void)
 }
 
 /* MPICH's programs read of the function and its arguments in the text. */
-static void im_159_text_of_a_returned_error_says_what_the_librarys_does(void)
+static void text_of_a_returned_error_says_what_the_librarys_does(void)
 {
     char text[MPI_MAX_ERROR_STRING];
     int len, x = 0,
@@ -203,7 +203,7 @@ static void long_range(void)
 
 /* Processes that disagree on the length: each that gets more than it takes
  * has the error of its own receive, and the world goes on. */
-static void im_159_collectives_return_the_errors_inside(void)
+static void collectives_return_the_errors_inside(void)
 {
     int data[8] = {0}, code;
 
@@ -243,7 +243,7 @@ static void file_is_refused(void)
 
 /* Files have handlers of their own, and the default of what has no file yet is
  * to return.  (Open MPI's program was ended, without a word of why.) */
-static void im_159_no_file_is_a_returned_error_by_default(void)
+static void no_file_is_a_returned_error_by_default(void)
 {
     MPI_Errhandler own, was;
 
@@ -264,19 +264,19 @@ static void im_159_no_file_is_a_returned_error_by_default(void)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
-    im_159_no_file_is_a_returned_error_by_default();
+    no_file_is_a_returned_error_by_default();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     arguments();
-    im_159_text_of_a_returned_error_says_what_the_librarys_does();
+    text_of_a_returned_error_says_what_the_librarys_does();
     MPI_Barrier(MPI_COMM_WORLD);
     no_buffer_is_an_error();
     no_buffer_of_a_reduction_is_an_error();
     no_buffer_of_an_idle_side_is_right();
-    im_119_tag_ub_is_the_negotiated_bound();
+    tag_ub_is_the_negotiated_bound();
     MPI_Barrier(MPI_COMM_WORLD);
     long_range();
     for (int d = 1; d < size; d++)
         truncated((rank + d) % size, (rank + size - d) % size);
-    im_159_collectives_return_the_errors_inside();
+    collectives_return_the_errors_inside();
     return end("errors");
 }

@@ -72,7 +72,7 @@ static void by_hand(MPI_Comm ic, int tag, int in, int out, const uint64_t *own,
     CHECK(n == out);
 }
 
-static void im_171_dup_of_an_intercommunicator(MPI_Comm ic)
+static void dup_of_an_intercommunicator(MPI_Comm ic)
 {
     uint64_t own[2] = {PROPOSAL + 2 * (uint64_t)local, 0}, theirs[2] = {0, 0};
     MPI_Comm dup;
@@ -89,7 +89,7 @@ static void im_171_dup_of_an_intercommunicator(MPI_Comm ic)
 }
 
 /* high: this side's; the merged group begins with the side that says 0. */
-static void im_177_im_179_merge(MPI_Comm ic, int high, int first)
+static void merged_intercommunicators_span(MPI_Comm ic, int high, int first)
 {
     uint64_t proposal = PROPOSAL + (first ? 1000 : 2000), theirs[2] = {0, 7};
     uint64_t own[2] = {proposal + 2 * (uint64_t)local, !high};
@@ -107,7 +107,7 @@ static void im_177_im_179_merge(MPI_Comm ic, int high, int first)
     CHECK(is_highest(theirs[0], proposal) && theirs[1] == (uint64_t)high);
 }
 
-static void im_169_free_of_an_intercommunicator(MPI_Comm *ic)
+static void free_of_an_intercommunicator(MPI_Comm *ic)
 {
     uint64_t none[2] = {0, 0};
 
@@ -120,7 +120,7 @@ static void im_169_free_of_an_intercommunicator(MPI_Comm *ic)
 }
 
 /* The leaders swap proposal and size as two values of eight bytes. */
-static void im_175_leaders_swap_eight_bytes_each(MPI_Comm side)
+static void leaders_swap_eight_bytes_each(MPI_Comm side)
 {
     uint64_t own[2] = {1, 0}, theirs[2] = {0, 0};
     int ranks[64], others[64], n;
@@ -149,7 +149,7 @@ static void im_175_leaders_swap_eight_bytes_each(MPI_Comm side)
 }
 
 /* A foreign library that has used all context ids. */
-static void im_166_out_of_contexts(MPI_Comm ic)
+static void out_of_contexts(MPI_Comm ic)
 {
     uint64_t own[2] = {LAST_ID - 1, 0}, theirs[2];
     MPI_Comm dup;
@@ -166,7 +166,7 @@ static void im_166_out_of_contexts(MPI_Comm ic)
 /* Who frees waits for the others.  Each of the lower half says that it has, to
  * every one of the upper half whose partner it is; a word that comes before
  * they free comes from one that did not wait. */
-static void im_168_free_is_a_barrier(void)
+static void free_is_a_barrier(void)
 {
     int partner = rank < half ? rank : (rank - half) % half, early = 0;
     MPI_Comm dup;
@@ -206,17 +206,17 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     half = size / 2;
     CHECK(halves_are_whole_clients());
-    im_168_free_is_a_barrier();
+    free_is_a_barrier();
     MPI_Comm_split(MPI_COMM_WORLD, calls_mpi(), rank, &side);
     MPI_Comm_rank(side, &local);
     MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, calls_mpi() ? half : 0, 5,
                          &ic);
     MPI_Comm_remote_size(ic, &remote);
-    im_171_dup_of_an_intercommunicator(ic);
-    im_177_im_179_merge(ic, 0, 1);
-    im_177_im_179_merge(ic, 1, 0);
-    im_166_out_of_contexts(ic);
-    im_169_free_of_an_intercommunicator(&ic);
-    im_175_leaders_swap_eight_bytes_each(side);
+    dup_of_an_intercommunicator(ic);
+    merged_intercommunicators_span(ic, 0, 1);
+    merged_intercommunicators_span(ic, 1, 0);
+    out_of_contexts(ic);
+    free_of_an_intercommunicator(&ic);
+    leaders_swap_eight_bytes_each(side);
     return end("foreign");
 }

@@ -66,7 +66,7 @@ static void is_backwards(MPI_Comm c)
     CHECK(sum == size * (size - 1) / 2);
 }
 
-static void im_167_communicators_made_from_groups(void)
+static void communicators_made_from_groups(void)
 {
     MPI_Group all, back, part;
     MPI_Comm c;
@@ -159,7 +159,7 @@ static void everybody(MPI_Comm ic, int n, int sum)
 }
 
 /* odd, even: what the two sides say; even ranks have the lower first one. */
-static void im_178_merge(MPI_Comm ic, int odd, int even)
+static void merged_intercommunicator_is_ordered(MPI_Comm ic, int odd, int even)
 {
     MPI_Comm c;
     int r, n, low = (size + 1) / 2;
@@ -199,7 +199,7 @@ static void use(MPI_Comm ic)
     everybody(ic, n, sum);
 }
 
-static void im_174_im_176_intercommunicators(void)
+static void intercommunicators_span(void)
 {
     MPI_Comm half, ic, dup, part;
     int result;
@@ -213,7 +213,7 @@ static void im_174_im_176_intercommunicators(void)
     use(dup);
     for (int odd = 0; odd < 2; odd++)
         for (int even = 0; even < 2; even++)
-            im_178_merge(dup, odd, even);
+            merged_intercommunicator_is_ordered(dup, odd, even);
     MPI_Comm_free(&dup);
     /* one of each side at a time */
     MPI_Comm_split(ic, rank / 2, 0, &part);
@@ -236,7 +236,7 @@ static void im_174_im_176_intercommunicators(void)
 /* Two processes, one of each side, use more communicators than all others: a
  * new id that is not above theirs, too, would mix up what they say there and
  * in the new one. */
-static void im_174_the_id_is_above_those_of_all(void)
+static void the_id_is_above_those_of_all(void)
 {
     enum { PAIRS = 6 };
     MPI_Comm side, ic, pair[PAIRS];
@@ -271,7 +271,7 @@ static void im_174_the_id_is_above_those_of_all(void)
 }
 
 /* One side uses more communicators than the other. */
-static void im_174_both_sides_take_one_id(void)
+static void both_sides_take_one_id(void)
 {
     enum { MORE = 6 };
     MPI_Comm side, ic, more[MORE];
@@ -345,13 +345,13 @@ int main(int argc, char **argv)
 {
     begin(&argc, &argv);
     group_algebra_with_ranks_of_other_clients();
-    im_167_communicators_made_from_groups();
+    communicators_made_from_groups();
     if (size > 1)
-        im_174_im_176_intercommunicators();
+        intercommunicators_span();
     if (size > 1)
-        im_174_the_id_is_above_those_of_all();
+        the_id_is_above_those_of_all();
     if (size > 1)
-        im_174_both_sides_take_one_id();
+        both_sides_take_one_id();
     many_idups_at_once();
     freed_while_under_way();
     return end("groups");

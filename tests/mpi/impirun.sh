@@ -53,7 +53,7 @@ case_world()
     codes_of_all >"$TMPDIR/out.codes"
     codes=$(tr -d ' \n' <"$TMPDIR/out.codes")
     [ -z "${codes//0/}" ] && grep -q "^PASS $name" "$TMPDIR"/out.*
-    report $? "im_006_relay: $name in $*${SERVER:+, $SERVER}"
+    report $? "messages_cross_by_relay: $name in $*${SERVER:+, $SERVER}"
 }
 
 # case_strict RANK FAMILY [ARGS]: our client RANK, the script is the other.
@@ -67,7 +67,7 @@ case_strict()
     codes_of_all >"$TMPDIR/out.codes"
     [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
         grep -q "^PASS strict rank $1" "$TMPDIR/out.$1"
-    report $? "im_100_im_101_im_103_strict_peer: our client $1 is $2 ${*:3}${SERVER:+, $SERVER}"
+    report $? "strict_peer: our client $1 is $2 ${*:3}${SERVER:+, $SERVER}"
 }
 
 # At the end: no directory is left behind.

@@ -73,7 +73,7 @@ static void cancel(int source)
 }
 
 /* A cancelled send is never seen; one that could not be cancelled is. */
-static void im_145_cancelled_sends(int to, int from)
+static void cancelled_sends(int to, int from)
 {
     MPI_Request req;
     MPI_Status st;
@@ -167,7 +167,7 @@ static void probe_then_receive(int first, int second, int len)
 
 /* A receive from anybody gets what the probe for anybody has told of, although
  * another message has come since. */
-static void im_144_what_was_probed_comes_first(void)
+static void what_was_probed_comes_first(void)
 {
     static const int len[] = {1, 2, 3, 3001, 100000, 100001, 100002};
     int near = first_rank(1), far = first_rank(0);
@@ -192,9 +192,9 @@ int main(int argc, char **argv)
     cancel((rank + 1) % size);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int d = 1; d < size; d++)
-        im_145_cancelled_sends((rank + d) % size, (rank + size - d) % size);
+        cancelled_sends((rank + d) % size, (rank + size - d) % size);
     MPI_Barrier(MPI_COMM_WORLD);
-    im_144_what_was_probed_comes_first();
+    what_was_probed_comes_first();
     MPI_Barrier(MPI_COMM_WORLD);
     if (size > 1 && rank == 0)
         MPI_Send(&x, 1, MPI_INT, size - 1, 99, MPI_COMM_WORLD);

@@ -44,7 +44,7 @@ sees()
         "$TMPDIR/wrong" >"$TMPDIR/out" 2>&1
     [ $? = 1 ] && grep -q "^FAIL rank 0 line [0-9]* (wrong): $2" "$TMPDIR/out" &&
         grep -q '^END rank 0 of 1 failures 1$' "$TMPDIR/out"
-    report $? "im_014_the_interpreter_sees: $1"
+    report $? "the_interpreter_sees: $1"
 }
 
 # tells TITLE CODE LINE COMMANDS: the manager ends with that code and says that
@@ -55,7 +55,7 @@ tells()
     "$conform" --clients 1 --procs 1 --tests data_int,data_long \
         --job "sh $TMPDIR/job" >"$TMPDIR/out" 2>&1
     [ $? = "$2" ] && grep -qx "$3" "$TMPDIR/out"
-    report $? "im_015_the_manager_tells: $1"
+    report $? "the_manager_tells: $1"
 }
 
 # conform KIND ARGS: the numbers go on from one run to the next.
@@ -64,8 +64,8 @@ conform()
     local line end=''
     while IFS= read -r line; do
         case $line in
-        ok\ *) result 0 "im_014_im_015_$1: ${line#* - }" ;;
-        not\ ok\ *) result 1 "im_014_im_015_$1: ${line#* - }" ;;
+        ok\ *) result 0 "$1: ${line#* - }" ;;
+        not\ ok\ *) result 1 "$1: ${line#* - }" ;;
         1..*) end=$line ;;
         *) echo "$line" ;;
         esac

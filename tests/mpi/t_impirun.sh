@@ -14,7 +14,7 @@ start_server6()
 }
 
 # The world is as the standard orders it, whoever comes first.
-case_im_030_ranks_follow_the_clients()
+case_ranks_follow_the_clients()
 {
     start_server 2
     client 1 1 "$dir/ranks.openmpi"
@@ -23,11 +23,11 @@ case_im_030_ranks_follow_the_clients()
     [ "$(cat "$TMPDIR/out.codes")" = "0 0 0" ] &&
         [ "$(sort "$TMPDIR/out.0")" = "$(printf 'rank 0 of 3\nrank 1 of 3')" ] &&
         [ "$(cat "$TMPDIR/out.1")" = "rank 2 of 3" ]
-    report $? im_030_ranks_follow_the_clients
+    report $? ranks_follow_the_clients
 }
 
 # One line, and a reader that goes away after it does no harm.
-case_im_025_im_026_one_line_on_stdout()
+case_one_line_on_stdout()
 {
     local line
     line=$("${limited[@]}" 100 "$impirun" -server 1 2>"$TMPDIR/out.server" | {
@@ -39,11 +39,11 @@ case_im_025_im_026_one_line_on_stdout()
     })
     [[ $line =~ ^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+:[0-9]+$ ]] &&
         grep -q '^rank 0 of 1$' "$TMPDIR/out.0"
-    report $? im_025_im_026_one_line_on_stdout
+    report $? one_line_on_stdout
 }
 
 # Not a word more until all is over.
-case_im_026_nothing_after_that_line()
+case_nothing_after_that_line()
 {
     local rest fd
     mkfifo "$TMPDIR/all"
@@ -58,10 +58,10 @@ case_im_026_nothing_after_that_line()
     exec {fd}<&-
     echo "then: $rest" >"$TMPDIR/out.rest"
     [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] && [ -z "$rest" ]
-    report $? im_026_nothing_after_that_line
+    report $? nothing_after_that_line
 }
 
-case_im_027_port_is_tried_and_nothing_else()
+case_port_is_tried_and_nothing_else()
 {
     local port rc other
     start_server 1
@@ -73,10 +73,10 @@ case_im_027_port_is_tried_and_nothing_else()
     kill "$server"
     wait "$server"
     [ $rc = 1 ] && [ -z "$other" ] && grep -q SF-E220 "$TMPDIR/out.2"
-    report $? im_027_port_is_tried_and_nothing_else
+    report $? port_is_tried_and_nothing_else
 }
 
-case_im_029_wrong_usage()
+case_wrong_usage()
 {
     local rc=0 args
     while read -r args; do
@@ -100,10 +100,10 @@ case_im_029_wrong_usage()
 -client 0 127.0.0.1:1 -np 0 true
 -np 2 true
 LINES
-    report $rc im_029_wrong_usage
+    report $rc wrong_usage
 }
 
-case_im_031_application_file()
+case_application_file()
 {
     cat >"$TMPDIR/appfile" <<LINES
 # machine, arguments
@@ -114,7 +114,7 @@ LINES
     "${limited[@]}" 100 "$impirun" -server 2 -file "$TMPDIR/appfile" \
         >"$TMPDIR/out.1" 2>&1
     [ $? = 0 ] && grep -q '^PASS ring' "$TMPDIR/out.1"
-    report $? im_031_application_file
+    report $? application_file
 }
 
 # As it stands in the manual page; rsh is a pretence.
@@ -135,7 +135,7 @@ case_example_of_the_manual_page()
     report $? example_of_the_manual_page
 }
 
-case_im_032_launcher_of_other_machines()
+case_launcher_of_other_machines()
 {
     cat >"$TMPDIR/launcher" <<'LAUNCHER'
 #!/bin/sh
@@ -151,7 +151,7 @@ LAUNCHER
         "$TMPDIR/appfile" -launcher "$TMPDIR/launcher" >"$TMPDIR/out.1" 2>&1
     [ $? = 0 ] && grep -q '^to elsewhere$' "$TMPDIR/out.launcher" &&
         grep -q '^rank 0 of 1$' "$TMPDIR/out.1"
-    report $? im_032_launcher_of_other_machines
+    report $? launcher_of_other_machines
 }
 
 case_application_file_of_another_number()
@@ -206,7 +206,7 @@ PROGRAM
     wait "$server"
 }
 
-case_im_011_who_has_another_key_stays_out()
+case_who_has_another_key_stays_out()
 {
     start_server 1
     IMPI_AUTH_KEY=4712 "${limited[@]}" 100 "$impirun" -client 0 "$hostport" \
@@ -215,11 +215,11 @@ case_im_011_who_has_another_key_stays_out()
     client 0 1 "$dir/ranks.mpich"
     codes_of_all >"$TMPDIR/out.codes"
     [ $rc = 1 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ]
-    report $? im_011_who_has_another_key_stays_out
+    report $? who_has_another_key_stays_out
 }
 
 # A list forbids what it does not name, NONE included.
-case_im_011_list_of_methods()
+case_list_of_methods()
 {
     local rc
     "$impirun" -server 1 -auth 5 >"$TMPDIR/out.1" 2>"$TMPDIR/out.2"
@@ -232,7 +232,7 @@ case_im_011_list_of_methods()
     client 0 1 "$dir/ranks.mpich"
     codes_of_all >"$TMPDIR/out.codes"
     [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ]
-    report $? im_011_list_of_methods
+    report $? list_of_methods
 }
 
 # The impid that `impirun -client 0` has started.
@@ -296,15 +296,15 @@ leads_out() # TITLE VERSION ADDRESS BITS PRINTED
     report $? "$1"
 }
 
-case_im_028_the_address_leads_out()
+case_the_address_leads_out()
 {
-    leads_out im_028_the_address_leads_out 4 10.9.8.7 32 10.9.8.7
+    leads_out the_address_leads_out 4 10.9.8.7 32 10.9.8.7
 }
 
 # There it is one of IPv6.
-case_im_021_where_only_ipv6_leads_out()
+case_where_only_ipv6_leads_out()
 {
-    leads_out im_021_where_only_ipv6_leads_out 6 fd00::7 128 '[fd00::7]'
+    leads_out where_only_ipv6_leads_out 6 fd00::7 128 '[fd00::7]'
 }
 
 case_nobody_at_an_address_of_ipv6()
@@ -317,7 +317,7 @@ case_nobody_at_an_address_of_ipv6()
 cases_of_ipv6()
 {
     if ! have_ipv6; then
-        skipped im_021_agents_meet_by_ipv6 "no IPv6 here"
+        skipped agents_meet_by_ipv6 "no IPv6 here"
         return
     fi
     SERVER=start_server6
@@ -327,7 +327,7 @@ cases_of_ipv6()
     case_world coll 1:openmpi 1:mpich 1:openmpi
     SERVER=
     case_nobody_at_an_address_of_ipv6
-    case_im_021_where_only_ipv6_leads_out
+    case_where_only_ipv6_leads_out
 }
 
 # case_file TITLE CODE TEXT LINE...: the application file of these lines ends,
@@ -472,18 +472,18 @@ case_what_a_process_cannot_get_ends_all() # WHICH CODE WHAT
 
 need_both ring
 need_stage impirun
-case_im_029_wrong_usage
-case_im_027_port_is_tried_and_nothing_else
-case_im_025_im_026_one_line_on_stdout
-case_im_026_nothing_after_that_line
-case_im_028_the_address_leads_out
-case_im_030_ranks_follow_the_clients
-case_im_031_application_file
+case_wrong_usage
+case_port_is_tried_and_nothing_else
+case_one_line_on_stdout
+case_nothing_after_that_line
+case_the_address_leads_out
+case_ranks_follow_the_clients
+case_application_file
 case_example_of_the_manual_page
-case_im_032_launcher_of_other_machines
+case_launcher_of_other_machines
 case_application_file_of_another_number
-case_im_011_who_has_another_key_stays_out
-case_im_011_list_of_methods
+case_who_has_another_key_stays_out
+case_list_of_methods
 case_killed_impid_ends_the_client
 case_nobody_at_that_address
 cases_of_mistakes_in_the_application_file

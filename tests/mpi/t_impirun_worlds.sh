@@ -22,7 +22,7 @@ case_habits()
     codes_of_all >"$TMPDIR/out.codes"
     [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
         grep -q "^PASS habits rank $rank" "$TMPDIR/out.$rank"
-    report $? "im_128_peers_with_habits: our client $rank is $family, $*"
+    report $? "peers_with_habits: our client $rank is $family, $*"
 }
 
 # case_warned TIMES RANK FAMILY TOLERATE HABIT...: our client RANK warns so often
@@ -109,7 +109,7 @@ case_waiting_server()
     codes_of_all >"$TMPDIR/out.codes"
     codes=$(tr -d ' \n' <"$TMPDIR/out.codes")
     [ -z "${codes//0/}" ] && grep -q "^PASS $1" "$TMPDIR"/out.*
-    report $? "im_062_server_that_waits_at_each_label: ${*:2}"
+    report $? "server_that_waits_at_each_label: ${*:2}"
 }
 
 # A server that has too many strangers closes what came last or first: who was
@@ -137,7 +137,7 @@ case_waiting_server_and_peer()
     codes_of_all >"$TMPDIR/out.codes"
     [ $rc = 0 ] && [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
         grep -q "^PASS strict rank 0" "$TMPDIR/out.0"
-    report $? im_062_server_that_waits_and_a_strict_peer
+    report $? server_that_waits_and_a_strict_peer
 }
 
 # The server does lose what a client sends ahead.
@@ -167,7 +167,7 @@ case_breach_is_named()
     [ "$(cat "$TMPDIR/out.codes")" != "0 0" ] &&
         grep -q "SF-E408: rank $other (client $other, host $other at \
 127.0.$((other + 1)).1) broke IMPI: sends a packet longer" "$TMPDIR/out.$rank"
-    report $? "im_097_breach_is_named: by rank $other"
+    report $? "breach_is_named: by rank $other"
 }
 
 case_unknown_tolerance_is_named()
@@ -190,7 +190,7 @@ case_strict 1 mpich
 if [ "$(id -u)" = 0 ]; then
     case_strict 0 mpich --flood 65534
 else
-    skipped im_103_host_in_a_flood "only root has another user's sockets"
+    skipped host_in_a_flood "only root has another user's sockets"
 fi
 case_habits 0 mpich ""
 case_habits 1 openmpi "" garbage

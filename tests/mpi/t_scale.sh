@@ -39,7 +39,7 @@ done
 server='' pids=''
 
 ranks=$((clients * procs))
-title="im_066_many_clients: $ranks ranks in $clients clients"
+title="many_clients: $ranks ranks in $clients clients"
 [ $rc = 0 ] && [ "$(cat "$TMPDIR"/out.* | grep -c "^rank .* of $ranks:")" \
     = $ranks ] && grep -q '^PASS ring' "$TMPDIR/out.0"
 rc=$?

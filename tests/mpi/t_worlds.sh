@@ -22,9 +22,9 @@ case_run()
 }
 
 # Answers of a process that does not call MPI.
-case_im_145_im_146_answered_while_away()
+case_answered_while_away()
 {
-    local title=im_145_im_146_answered_while_away
+    local title=answered_while_away
     rm -f "$TMPDIR/fifo"
     mkfifo "$TMPDIR/fifo"
     world "$@" -- "$dir/away" "$TMPDIR/fifo" "${SLURM_IMPI_THREAD-}" &&
@@ -80,9 +80,9 @@ case_end()
 
 # Channels are Internet-domain sockets, and no socket lingers for no time: a
 # FINI that waits to be sent would be thrown away.
-case_im_154_im_155_sockets_of_channels()
+case_sockets_of_channels()
 {
-    local title=im_154_im_155_sockets_of_channels log=$TMPDIR/calls
+    local title=sockets_of_channels log=$TMPDIR/calls
     if ! strace -o "$log" true 2>/dev/null; then
         skipped "$title" "no strace"
         return
@@ -239,14 +239,14 @@ begin_lost_address way_that_drops_packets_is_told
 begin_lost_address what_cannot_be_sent_is_told data
 begin_lost_filter what_is_sent_in_vain_is_told
 
-title=im_001_im_117_unmodified_programs_in_one_world
+title=unmodified_programs_in_one_world
 for prog in ring order sizes probe mixes bottom coll collv comms groups persist topo types errors attrs \
     ends; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
     case_run $prog -i mpich:2 openmpi:1 mpich:2
 done
-title=im_109_im_112_each_process_a_host
+title=each_process_a_host
 export ATTRS_OWN_HOSTS=1
 case_run attrs -h mpich:2 openmpi:2
 case_run attrs -h -i mpich:2 openmpi:1 mpich:2
@@ -272,30 +272,30 @@ unset SLURM_IMPI_FLAT
 case_memory_is_shared_inside_a_client_by_flat_calls
 case_processes_meet_in_a_flood mpich:1 openmpi:1
 case_processes_meet_in_a_flood openmpi:1 mpich:1
-title=im_004_what_no_other_program_calls
+title=what_no_other_program_calls
 case_run seldom mpich:1 openmpi:1
 case_run seldom mpich:2 openmpi:2
 case_run seldom -i openmpi:3 mpich:2 openmpi:2
-title=im_003_two_clients_of_one_library
+title=two_clients_of_one_library
 for prog in ring coll; do
     case_run $prog mpich:1 mpich:1
     case_run $prog openmpi:1 openmpi:2
 done
-title=im_197_six_clients_of_one_process
+title=six_clients_of_one_process
 for prog in ring coll; do
     case_run $prog mpich:1 openmpi:1 mpich:1 openmpi:1 mpich:1 openmpi:1
 done
-title=im_123_packets_of_seven_bytes
+title=packets_of_seven_bytes
 for prog in ring coll; do
     case_run $prog -i -m 7 openmpi:2 mpich:2
 done
-title=im_155_by_tcp_as_between_machines
+title=by_tcp_as_between_machines
 export IMPI_SHM=0
 for prog in ring order sizes probe coll threads; do
     case_run $prog mpich:2 openmpi:1
 done
 unset IMPI_SHM
-title=im_019_im_020_all_types_as_external32
+title=all_types_as_external32
 export SLURM_IMPI_DATA=external32
 for prog in types bottom coll collv sizes errors; do
     case_run $prog mpich:1 openmpi:1
@@ -303,7 +303,7 @@ for prog in types bottom coll collv sizes errors; do
 done
 case_run derived mpich:1 openmpi:1
 unset SLURM_IMPI_DATA
-title=im_001_fortran_by_mpif_h_mpi_and_mpi_f08
+title=fortran_by_mpif_h_mpi_and_mpi_f08
 for prog in fold fring f08 fattr; do
     if [ -x "$dir/$prog.mpich" ] && [ -x "$dir/$prog.openmpi" ]; then
         case_run $prog mpich:2 openmpi:2
@@ -311,7 +311,7 @@ for prog in fold fring f08 fattr; do
         skipped "$title: $prog" "no Fortran compiler for both"
     fi
 done
-title=im_021_processes_meet_by_ipv6
+title=processes_meet_by_ipv6
 if have_ipv6; then
     case_run ring -6 mpich:1 openmpi:1
 else
@@ -328,7 +328,7 @@ title=one_sided_without_a_thread
 SLURM_IMPI_THREAD=no case_run win mpich:1 openmpi:2
 title=windows_are_refused_where_a_client_has_none
 NO_WINDOWS=1 case_run attrs -w mpich:1 openmpi:1
-title=im_157_one_client_is_native
+title=one_client_is_native
 for prog in ring attrs; do
     case_run $prog mpich:3
     case_run $prog openmpi:3
@@ -336,15 +336,15 @@ done
 case_what_passes_is_shown mpich:1 openmpi:1
 IMPI_SHM=0 case_what_passes_is_shown openmpi:1 mpich:1
 case_device_pointers_are_refused mpich:1 openmpi:1
-case_im_145_im_146_answered_while_away mpich:1 openmpi:2
-case_im_145_im_146_answered_while_away openmpi:1 mpich:2
+case_answered_while_away mpich:1 openmpi:2
+case_answered_while_away openmpi:1 mpich:2
 export SLURM_IMPI_THREAD=multiple
-case_im_145_im_146_answered_while_away mpich:1 openmpi:2
-case_im_145_im_146_answered_while_away openmpi:1 mpich:2
+case_answered_while_away mpich:1 openmpi:2
+case_answered_while_away openmpi:1 mpich:2
 unset SLURM_IMPI_THREAD
-case_end im_105_finalize_waits_for_the_last 0 "PASS late" \
+case_end finalize_waits_for_the_last 0 "PASS late" \
     mpich:2 openmpi:2 -- "$dir/late" "$TMPDIR/late"
-case_im_154_im_155_sockets_of_channels
+case_sockets_of_channels
 case_end abort_ends_all_with_its_code 42 "rank 3 called MPI_Abort(42)" \
     mpich:2 openmpi:2 -- "$dir/abort" 42
 case_end abort_ends_all_with_its_code_mpich 7 "rank 3 called MPI_Abort(7)" \

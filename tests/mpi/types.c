@@ -169,7 +169,7 @@ static void bottom(void)
 
 /* What one library has packed the other unpacks; as external32 there is
  * nothing but the values, and the size is exact. */
-static void im_160_packed(void)
+static void packed_data_cross(void)
 {
     const char *data = getenv("SLURM_IMPI_DATA");
     bool external = data && strcmp(data, "external32") == 0;
@@ -201,7 +201,7 @@ static void im_160_packed(void)
 }
 
 /* Where one library is alone its own form stands: a long keeps its bytes. */
-static void im_161_packed_inside_one_client(void)
+static void packed_inside_one_client(void)
 {
     long out = 0x0102030405060708L, in = 0;
     int room, pos = 0;
@@ -257,8 +257,8 @@ int main(int argc, char **argv)
         structs();
         partial();
         bottom();
-        im_160_packed();
-        im_161_packed_inside_one_client();
+        packed_data_cross();
+        packed_inside_one_client();
     }
     return end("types");
 }

@@ -217,7 +217,7 @@ static void run(uint64_t seed, size_t page_size,
     free(w);
 }
 
-static void hs_01_only_what_was_sent_is_delivered(void **state)
+static void only_what_was_sent_is_delivered(void **state)
 {
     const char *own = getenv("HSN_SEED");
     uint64_t seed = own ? strtoull(own, NULL, 0) : 1;
@@ -226,7 +226,7 @@ static void hs_01_only_what_was_sent_is_delivered(void **state)
         run(seed + i, 8192, &copy_module);
 }
 
-static void hs_01_also_with_pages_of_4k(void **state)
+static void also_with_pages_of_4k(void **state)
 {
     run(11, 4096, &copy_module);
     run(12, 4096, &copy_module);
@@ -235,8 +235,8 @@ static void hs_01_also_with_pages_of_4k(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hs_01_only_what_was_sent_is_delivered),
-        cmocka_unit_test(hs_01_also_with_pages_of_4k),
+        cmocka_unit_test(only_what_was_sent_is_delivered),
+        cmocka_unit_test(also_with_pages_of_4k),
     };
 
     return cmocka_run_group_tests_name("hsn_loss", tests, NULL, NULL);

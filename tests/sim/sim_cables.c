@@ -489,27 +489,27 @@ static void over_seeds(void (*family)(uint64_t))
         family(seed);
 }
 
-static void sl_25_sound_cables_of_busy_hosts_are_never_accused(void **state)
+static void sound_cables_of_busy_hosts_are_never_accused(void **state)
 {
     over_seeds(sound_cables);
 }
 
-static void sl_23_a_bad_cable_is_told_and_heals(void **state)
+static void a_bad_cable_is_told_and_heals(void **state)
 {
     over_seeds(a_bad_cable);
 }
 
-static void sl_23_a_bad_cable_is_told_among_trouble(void **state)
+static void a_bad_cable_is_told_among_trouble(void **state)
 {
     over_seeds(a_bad_cable_among_trouble);
 }
 
-static void sl_25_standstills_are_no_flaps(void **state)
+static void standstills_are_no_flaps(void **state)
 {
     over_seeds(standstills);
 }
 
-static void sl_23_a_flapping_cable_is_told_once_and_heals(void **state)
+static void a_flapping_cable_is_told_once_and_heals(void **state)
 {
     over_seeds(a_flapping_cable);
 }
@@ -517,11 +517,11 @@ static void sl_23_a_flapping_cable_is_told_once_and_heals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sl_25_sound_cables_of_busy_hosts_are_never_accused),
-        cmocka_unit_test(sl_23_a_bad_cable_is_told_and_heals),
-        cmocka_unit_test(sl_23_a_bad_cable_is_told_among_trouble),
-        cmocka_unit_test(sl_25_standstills_are_no_flaps),
-        cmocka_unit_test(sl_23_a_flapping_cable_is_told_once_and_heals),
+        cmocka_unit_test(sound_cables_of_busy_hosts_are_never_accused),
+        cmocka_unit_test(a_bad_cable_is_told_and_heals),
+        cmocka_unit_test(a_bad_cable_is_told_among_trouble),
+        cmocka_unit_test(standstills_are_no_flaps),
+        cmocka_unit_test(a_flapping_cable_is_told_once_and_heals),
     };
 
     if (argc > 1)

@@ -681,27 +681,27 @@ static void over_seeds(void (*family)(uint64_t))
         family(seed);
 }
 
-static void sl_25_deaths_of_daemons_alone_drain_nobody(void **state)
+static void deaths_of_daemons_alone_drain_nobody(void **state)
 {
     over_seeds(deaths_of_daemons);
 }
 
-static void sl_25_all_daemons_restarted_at_once_drain_nobody(void **state)
+static void all_daemons_restarted_at_once_drain_nobody(void **state)
 {
     over_seeds(all_at_once);
 }
 
-static void sl_23_a_true_fault_is_told_and_heals(void **state)
+static void a_true_fault_is_told_and_heals(void **state)
 {
     over_seeds(a_true_fault);
 }
 
-static void sl_25_crossbars_started_again_drain_nobody(void **state)
+static void crossbars_started_again_drain_nobody(void **state)
 {
     over_seeds(swfabd_dies);
 }
 
-static void sl_25_faults_among_deaths_drain_nobody_else(void **state)
+static void faults_among_deaths_drain_nobody_else(void **state)
 {
     over_seeds(faults_among_deaths);
 }
@@ -709,11 +709,11 @@ static void sl_25_faults_among_deaths_drain_nobody_else(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sl_25_deaths_of_daemons_alone_drain_nobody),
-        cmocka_unit_test(sl_25_all_daemons_restarted_at_once_drain_nobody),
-        cmocka_unit_test(sl_23_a_true_fault_is_told_and_heals),
-        cmocka_unit_test(sl_25_crossbars_started_again_drain_nobody),
-        cmocka_unit_test(sl_25_faults_among_deaths_drain_nobody_else),
+        cmocka_unit_test(deaths_of_daemons_alone_drain_nobody),
+        cmocka_unit_test(all_daemons_restarted_at_once_drain_nobody),
+        cmocka_unit_test(a_true_fault_is_told_and_heals),
+        cmocka_unit_test(crossbars_started_again_drain_nobody),
+        cmocka_unit_test(faults_among_deaths_drain_nobody_else),
     };
 
     if (argc > 1)

@@ -113,7 +113,7 @@ def all_at_once(peers, what):
 SHAPE = ((3, 2), (2, 3), (2, 4))  # the specification's three clients
 
 
-def im_23_strict_peers_start_and_leave():
+def strict_peers_start_and_leave():
     s = Server(IMPI_AUTH_NONE="")
     at = s.world(0, 3)
     peers = [ip.Peer(at, c, *SHAPE[c]) for c in range(3)]
@@ -131,7 +131,7 @@ def im_23_strict_peers_start_and_leave():
     s.stop()
 
 
-def im_51_none_is_not_offered_unless_asked_for():
+def none_is_not_offered_unless_asked_for():
     s = Server()
     peer = ip.Peer(s.world(0, 1), 0)
     errors = all_at_once([peer], ip.Peer.start)
@@ -139,7 +139,7 @@ def im_51_none_is_not_offered_unless_asked_for():
     s.stop()
 
 
-def im_55_key_right_and_wrong():
+def key_right_and_wrong():
     s = Server(IMPI_AUTH_KEY="5678")
     at = s.world(0, 2)
     wrong = ip.Peer(at, 0, key=1234)
@@ -178,7 +178,7 @@ def silent_munged_stops_nobody():
         server.stop()
 
 
-def im_97_a_peer_that_dies_ends_the_job():
+def a_peer_that_dies_ends_the_job():
     s = Server(IMPI_AUTH_KEY="1")
     at = s.world(0, 2)
     peers = [ip.Peer(at, c, key=1) for c in range(2)]
@@ -190,11 +190,11 @@ def im_97_a_peer_that_dies_ends_the_job():
 
 
 def main():
-    cases = (im_23_strict_peers_start_and_leave,
-             im_51_none_is_not_offered_unless_asked_for,
-             im_55_key_right_and_wrong,
+    cases = (strict_peers_start_and_leave,
+             none_is_not_offered_unless_asked_for,
+             key_right_and_wrong,
              silent_munged_stops_nobody,
-             im_97_a_peer_that_dies_ends_the_job)
+             a_peer_that_dies_ends_the_job)
     print("1..%d" % len(cases))
     for n, case in enumerate(cases, 1):
         try:

@@ -172,7 +172,7 @@ static int unload(void **state)
     return dlclose(plugin);
 }
 
-static void sl_01_name_type_version_and_id(void **state)
+static void name_type_version_and_id(void **state)
 {
     assert_string_equal((char *)sym("plugin_type"), "switch/elan");
     assert_int_equal(*(uint32_t *)sym("plugin_version"), SLURM_VERSION_NUMBER);
@@ -181,7 +181,7 @@ static void sl_01_name_type_version_and_id(void **state)
 }
 
 /* Nothing of the plugin's inside may meet a name of a daemon's. */
-static void sl_02_nothing_but_hooks_is_seen(void **state)
+static void nothing_but_hooks_is_seen(void **state)
 {
     static const char *const inside[] = {"errprintf", "be_get32", "mac_sign",
                                          "elan_partition_build", "seal_make"};
@@ -190,7 +190,7 @@ static void sl_02_nothing_but_hooks_is_seen(void **state)
         assert_null(dlsym(plugin, inside[i]));
 }
 
-static void sl_03_init_is_silent(void **state)
+static void init_is_silent(void **state)
 {
     int (*init)(void) = (int (*)(void))(uintptr_t)sym("init");
     int (*fini)(void) = (int (*)(void))(uintptr_t)sym("fini");
@@ -203,7 +203,7 @@ static void sl_03_init_is_silent(void **state)
 }
 
 /* As srun of any user loads it: it may not need more, and prints nothing. */
-static void sl_03_init_of_nobody_prints_nothing(void **state)
+static void init_of_nobody_prints_nothing(void **state)
 {
     int (*init)(void) = (int (*)(void))(uintptr_t)sym("init");
     int out[2], status;

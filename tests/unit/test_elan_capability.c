@@ -13,7 +13,7 @@ static int popcount(const struct elan_capability *cap)
     return n;
 }
 
-static void el_24_nullcap_sets_every_member(void **state)
+static void nullcap_sets_every_member(void **state)
 {
     struct elan_capability cap, zero = {0};
 
@@ -32,7 +32,7 @@ static void el_24_nullcap_sets_every_member(void **state)
     assert_memory_equal(cap.Bitmap, zero.Bitmap, sizeof(cap.Bitmap));
 }
 
-static void el_24_members_not_named_keep_their_null_value(void **state)
+static void members_not_named_keep_their_null_value(void **state)
 {
     struct elan_layout l = even_layout(2, 0, 2, false);
     struct elan_capability cap = build(&l, 2);
@@ -42,7 +42,7 @@ static void el_24_members_not_named_keep_their_null_value(void **state)
     elan_layout_free(&l);
 }
 
-static void el_25_type_follows_the_distribution(void **state)
+static void type_follows_the_distribution(void **state)
 {
     struct elan_layout b = even_layout(2, 0, 2, false);
     struct elan_layout c = even_layout(2, 0, 2, true);
@@ -56,7 +56,7 @@ static void el_25_type_follows_the_distribution(void **state)
 }
 
 /* Where both orders are the same, what the step asked for is kept. */
-static void el_25_one_task_per_node_keeps_the_name(void **state)
+static void one_task_per_node_keeps_the_name(void **state)
 {
     struct elan_layout b = even_layout(4, 0, 1, false);
     struct elan_layout c = even_layout(4, 0, 1, true);
@@ -94,7 +94,7 @@ static void check_places(const struct elan_layout *l, bool mapped)
     assert_int_equal(elan3_locate(&cap, l->nprocs, &id, &context), -1);
 }
 
-static void el_26_no_distribution_misplaces_a_task(void **state)
+static void no_distribution_misplaces_a_task(void **state)
 {
     const uint32_t ids[] = {3, 4, 6}, reversed[] = {6, 4, 3};
     const uint16_t even[] = {4, 4, 4}, uneven[] = {1, 4, 2};
@@ -129,7 +129,7 @@ static void el_26_no_distribution_misplaces_a_task(void **state)
 }
 
 /* A plane distribution that happens to be block order is block. */
-static void el_26_the_layout_counts_not_its_name(void **state)
+static void the_layout_counts_not_its_name(void **state)
 {
     uint32_t n0[] = {0, 2}, n1[] = {1, 3};
     uint32_t *const tids[] = {n0, n1};
@@ -143,7 +143,7 @@ static void el_26_the_layout_counts_not_its_name(void **state)
     elan_layout_free(&l);
 }
 
-static void el_26_random_layouts(void **state)
+static void random_layouts(void **state)
 {
     uint32_t seed = 99;
 
@@ -180,7 +180,7 @@ static bool broadcastable(uint32_t n, const uint32_t *ids)
     return build_of(n, ids, ones, false).Type & ELAN_CAP_TYPE_BROADCASTABLE;
 }
 
-static void el_21_27_broadcastable_only_without_holes(void **state)
+static void broadcastable_only_without_holes(void **state)
 {
     assert_true(broadcastable(3, (const uint32_t[]){4, 5, 6}));
     assert_true(broadcastable(1, (const uint32_t[]){9}));
@@ -189,12 +189,12 @@ static void el_21_27_broadcastable_only_without_holes(void **state)
     assert_false(broadcastable(2, (const uint32_t[]){4, 6}));
 }
 
-static void el_23_contiguous_across_switch_blocks(void **state)
+static void contiguous_across_switch_blocks(void **state)
 {
     assert_true(broadcastable(4, (const uint32_t[]){126, 127, 128, 129}));
 }
 
-static void el_22_node_off_the_fabric_clears_broadcast(void **state)
+static void node_off_the_fabric_clears_broadcast(void **state)
 {
     struct elan_layout l = even_layout(3, 4, 1, false);
     struct elan_capability_spec spec = {&l, 0, LOW, 1, key, true};
@@ -205,7 +205,7 @@ static void el_22_node_off_the_fabric_clears_broadcast(void **state)
     elan_layout_free(&l);
 }
 
-static void el_28_29_one_rail_is_mask_1_and_multi_rail(void **state)
+static void one_rail_is_mask_1_and_multi_rail(void **state)
 {
     struct elan_layout l = even_layout(2, 0, 1, false);
     struct elan_capability cap = build(&l, 1);
@@ -215,7 +215,7 @@ static void el_28_29_one_rail_is_mask_1_and_multi_rail(void **state)
     elan_layout_free(&l);
 }
 
-static void el_59_each_rail_has_its_own_ids_and_mask(void **state)
+static void each_rail_has_its_own_ids_and_mask(void **state)
 {
     const uint32_t ids[] = {0, 1, 7, 5}; /* rail 0: 0 1, rail 1: 7 5 */
     const uint16_t two[] = {2, 2};
@@ -235,7 +235,7 @@ static void el_59_each_rail_has_its_own_ids_and_mask(void **state)
     elan_layout_free(&l);
 }
 
-static void el_31_contexts_are_first_and_last(void **state)
+static void contexts_are_first_and_last(void **state)
 {
     struct elan_layout l = even_layout(2, 0, 3, false);
     struct elan_capability cap = build(&l, 3);
@@ -250,7 +250,7 @@ static void el_31_contexts_are_first_and_last(void **state)
     elan_layout_free(&l);
 }
 
-static void el_30_key_is_taken_as_four_values(void **state)
+static void key_is_taken_as_four_values(void **state)
 {
     struct elan_layout l = even_layout(1, 0, 1, false);
     struct elan_capability cap = build(&l, 1);
@@ -260,7 +260,7 @@ static void el_30_key_is_taken_as_four_values(void **state)
     elan_layout_free(&l);
 }
 
-static void el_32_33_entries_and_node_bounds(void **state)
+static void entries_and_node_bounds(void **state)
 {
     const uint32_t ids[] = {7, 3, 9};
     const uint32_t downward[] = {9, 7, 3};
@@ -276,7 +276,7 @@ static void el_32_33_entries_and_node_bounds(void **state)
 }
 
 /* Two tasks per node: bits 0 and 1 are LowNode's, 2 and 3 LowNode + 1's. */
-static void el_34_bitmap_block_two_per_node(void **state)
+static void bitmap_block_two_per_node(void **state)
 {
     const uint32_t ids[] = {10, 11, 12};
     const uint16_t tasks[] = {2, 1, 2}; /* 3 is the one that is not there */
@@ -290,7 +290,7 @@ static void el_34_bitmap_block_two_per_node(void **state)
     assert_false(elan_capability_has(&cap, 13, 0));
 }
 
-static void el_35_holes_are_clear(void **state)
+static void holes_are_clear(void **state)
 {
     const uint32_t ids[] = {10, 12, 15};
     const uint16_t tasks[] = {2, 1, 2};
@@ -303,7 +303,7 @@ static void el_35_holes_are_clear(void **state)
     assert_int_equal(popcount(&cap), N_OF(set));
 }
 
-static void el_36_bitmap_cyclic_order(void **state)
+static void bitmap_cyclic_order(void **state)
 {
     const uint32_t ids[] = {10, 11, 13};
     const uint16_t tasks[] = {2, 1, 2};
@@ -316,7 +316,7 @@ static void el_36_bitmap_cyclic_order(void **state)
     assert_int_equal(popcount(&cap), N_OF(set));
 }
 
-static void el_36_cyclic_2_by_8(void **state)
+static void cyclic_2_by_8(void **state)
 {
     struct elan_layout l = even_layout(8, 20, 2, true);
     struct elan_capability cap = build(&l, 2);
@@ -328,7 +328,7 @@ static void el_36_cyclic_2_by_8(void **state)
     elan_layout_free(&l);
 }
 
-static void el_37_slots_below_at_and_above_the_limit(void **state)
+static void slots_below_at_and_above_the_limit(void **state)
 {
     const uint32_t below[] = {0, ELAN_MAX_VPS - 2};
     const uint32_t at[] = {0, ELAN_MAX_VPS - 1};
@@ -352,7 +352,7 @@ static void el_37_slots_below_at_and_above_the_limit(void **state)
     elan_layout_free(&l);
 }
 
-static void el_37_five_thousand_nodes(void **state)
+static void five_thousand_nodes(void **state)
 {
     struct elan_layout l = even_layout(5000, 100, 3, true);
 
@@ -381,27 +381,27 @@ static void build_refuses_contexts_outside_the_adapter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_24_nullcap_sets_every_member),
-        cmocka_unit_test(el_24_members_not_named_keep_their_null_value),
-        cmocka_unit_test(el_25_type_follows_the_distribution),
-        cmocka_unit_test(el_25_one_task_per_node_keeps_the_name),
-        cmocka_unit_test(el_26_no_distribution_misplaces_a_task),
-        cmocka_unit_test(el_26_the_layout_counts_not_its_name),
-        cmocka_unit_test(el_26_random_layouts),
-        cmocka_unit_test(el_21_27_broadcastable_only_without_holes),
-        cmocka_unit_test(el_23_contiguous_across_switch_blocks),
-        cmocka_unit_test(el_22_node_off_the_fabric_clears_broadcast),
-        cmocka_unit_test(el_28_29_one_rail_is_mask_1_and_multi_rail),
-        cmocka_unit_test(el_59_each_rail_has_its_own_ids_and_mask),
-        cmocka_unit_test(el_31_contexts_are_first_and_last),
-        cmocka_unit_test(el_30_key_is_taken_as_four_values),
-        cmocka_unit_test(el_32_33_entries_and_node_bounds),
-        cmocka_unit_test(el_34_bitmap_block_two_per_node),
-        cmocka_unit_test(el_35_holes_are_clear),
-        cmocka_unit_test(el_36_bitmap_cyclic_order),
-        cmocka_unit_test(el_36_cyclic_2_by_8),
-        cmocka_unit_test(el_37_slots_below_at_and_above_the_limit),
-        cmocka_unit_test(el_37_five_thousand_nodes),
+        cmocka_unit_test(nullcap_sets_every_member),
+        cmocka_unit_test(members_not_named_keep_their_null_value),
+        cmocka_unit_test(type_follows_the_distribution),
+        cmocka_unit_test(one_task_per_node_keeps_the_name),
+        cmocka_unit_test(no_distribution_misplaces_a_task),
+        cmocka_unit_test(the_layout_counts_not_its_name),
+        cmocka_unit_test(random_layouts),
+        cmocka_unit_test(broadcastable_only_without_holes),
+        cmocka_unit_test(contiguous_across_switch_blocks),
+        cmocka_unit_test(node_off_the_fabric_clears_broadcast),
+        cmocka_unit_test(one_rail_is_mask_1_and_multi_rail),
+        cmocka_unit_test(each_rail_has_its_own_ids_and_mask),
+        cmocka_unit_test(contexts_are_first_and_last),
+        cmocka_unit_test(key_is_taken_as_four_values),
+        cmocka_unit_test(entries_and_node_bounds),
+        cmocka_unit_test(bitmap_block_two_per_node),
+        cmocka_unit_test(holes_are_clear),
+        cmocka_unit_test(bitmap_cyclic_order),
+        cmocka_unit_test(cyclic_2_by_8),
+        cmocka_unit_test(slots_below_at_and_above_the_limit),
+        cmocka_unit_test(five_thousand_nodes),
         cmocka_unit_test(build_refuses_contexts_outside_the_adapter),
     };
 

@@ -29,7 +29,7 @@ static int decode(struct elan_capability *cap, const uint8_t *buf, size_t len)
     return rc;
 }
 
-static void el_03_codec_keeps_every_member(void **state)
+static void codec_keeps_every_member(void **state)
 {
     const uint32_t ids[] = {10, 12, 15};
     const uint16_t tasks[] = {2, 1, 2};
@@ -53,7 +53,7 @@ static void el_03_codec_keeps_every_member(void **state)
 }
 
 /* What one changed bit does not show, because another lie hides it. */
-static void el_03_bitmap_and_counts_belong_together(void **state)
+static void bitmap_and_counts_belong_together(void **state)
 {
     struct elan_layout l = even_layout(8, 4, 4, false); /* 32 slots */
     struct elan_capability good = build(&l, 4), cap = good, got;
@@ -145,8 +145,8 @@ static void validate_names_what_is_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_03_codec_keeps_every_member),
-        cmocka_unit_test(el_03_bitmap_and_counts_belong_together),
+        cmocka_unit_test(codec_keeps_every_member),
+        cmocka_unit_test(bitmap_and_counts_belong_together),
         cmocka_unit_test(capability_codec_refuses_cuts_and_lies),
         cmocka_unit_test(validate_names_what_is_wrong),
     };

@@ -31,7 +31,7 @@ static int alloc(struct elan_contexts *c, struct elan_nodes nodes,
                                                                 : (int)low;
 }
 
-static void el_14_both_ends_are_used(void **state)
+static void both_ends_are_used(void **state)
 {
     struct elan_contexts *c =
         pool(ELAN_RMS_BASE_CONTEXT_NUM, ELAN_RMS_TOP_CONTEXT_NUM);
@@ -43,7 +43,7 @@ static void el_14_both_ends_are_used(void **state)
     elan_contexts_destroy(c);
 }
 
-static void el_12_range_is_contiguous_and_as_wide_as_asked(void **state)
+static void range_is_contiguous_and_as_wide_as_asked(void **state)
 {
     struct elan_contexts *c = pool(0, 9);
 
@@ -55,7 +55,7 @@ static void el_12_range_is_contiguous_and_as_wide_as_asked(void **state)
     elan_contexts_destroy(c);
 }
 
-static void el_13_range_is_free_on_every_node(void **state)
+static void range_is_free_on_every_node(void **state)
 {
     struct elan_contexts *c = pool(0, 7);
 
@@ -69,7 +69,7 @@ static void el_13_range_is_free_on_every_node(void **state)
     elan_contexts_destroy(c);
 }
 
-static void el_16_next_fit_upward_then_wrap(void **state)
+static void next_fit_upward_then_wrap(void **state)
 {
     struct elan_contexts *c = pool(10, 19);
 
@@ -83,7 +83,7 @@ static void el_16_next_fit_upward_then_wrap(void **state)
     elan_contexts_destroy(c);
 }
 
-static void el_17_shared_only_without_a_common_node(void **state)
+static void shared_only_without_a_common_node(void **state)
 {
     struct elan_contexts *c = pool(0, 3);
 
@@ -97,7 +97,7 @@ static void el_17_shared_only_without_a_common_node(void **state)
     elan_contexts_destroy(c);
 }
 
-static void el_18_busy_and_never_are_told_apart(void **state)
+static void busy_and_never_are_told_apart(void **state)
 {
     struct elan_contexts *c = pool(0, 3);
     struct errbuf err;
@@ -117,7 +117,7 @@ static void el_18_busy_and_never_are_told_apart(void **state)
     elan_contexts_destroy(c);
 }
 
-static void el_05_only_ranges_within_the_adapter(void **state)
+static void only_ranges_within_the_adapter(void **state)
 {
     struct errbuf err;
     struct elan_contexts *c;
@@ -134,7 +134,7 @@ static void el_05_only_ranges_within_the_adapter(void **state)
     elan_contexts_destroy(c);
 }
 
-static void el_19_release_of_what_is_not_taken_changes_nothing(void **state)
+static void release_of_what_is_not_taken_changes_nothing(void **state)
 {
     struct elan_contexts *c = pool(0, 63);
 
@@ -251,7 +251,7 @@ static void random_request(struct live *want, uint32_t *seed)
         want->nodes[want->n++] = next_random(seed) % MODEL_NODES;
 }
 
-static void el_04_17_random_mix_agrees_with_the_model(void **state)
+static void random_mix_agrees_with_the_model(void **state)
 {
     static struct model m;
     uint32_t seed = 4711, low, busy = 0;
@@ -295,7 +295,7 @@ static void el_04_17_random_mix_agrees_with_the_model(void **state)
     assert_true(busy > 50);
 }
 
-static void el_19_10000_steps_leave_the_pool_empty(void **state)
+static void the_pool_is_empty_after_10000_steps(void **state)
 {
     struct elan_contexts *c = pool(0x400, 0x7fe);
     struct {
@@ -335,18 +335,18 @@ static void el_19_10000_steps_leave_the_pool_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_14_both_ends_are_used),
-        cmocka_unit_test(el_12_range_is_contiguous_and_as_wide_as_asked),
-        cmocka_unit_test(el_13_range_is_free_on_every_node),
-        cmocka_unit_test(el_16_next_fit_upward_then_wrap),
-        cmocka_unit_test(el_17_shared_only_without_a_common_node),
-        cmocka_unit_test(el_18_busy_and_never_are_told_apart),
-        cmocka_unit_test(el_05_only_ranges_within_the_adapter),
-        cmocka_unit_test(el_19_release_of_what_is_not_taken_changes_nothing),
+        cmocka_unit_test(both_ends_are_used),
+        cmocka_unit_test(range_is_contiguous_and_as_wide_as_asked),
+        cmocka_unit_test(range_is_free_on_every_node),
+        cmocka_unit_test(next_fit_upward_then_wrap),
+        cmocka_unit_test(shared_only_without_a_common_node),
+        cmocka_unit_test(busy_and_never_are_told_apart),
+        cmocka_unit_test(only_ranges_within_the_adapter),
+        cmocka_unit_test(release_of_what_is_not_taken_changes_nothing),
         cmocka_unit_test(claim_takes_what_was_recovered),
         cmocka_unit_test(range_may_change_while_programs_live),
-        cmocka_unit_test(el_04_17_random_mix_agrees_with_the_model),
-        cmocka_unit_test(el_19_10000_steps_leave_the_pool_empty),
+        cmocka_unit_test(random_mix_agrees_with_the_model),
+        cmocka_unit_test(the_pool_is_empty_after_10000_steps),
     };
 
     return cmocka_run_group_tests_name("elan_contexts", tests, NULL, NULL);

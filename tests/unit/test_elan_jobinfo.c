@@ -52,7 +52,7 @@ static void round_trip(const struct elan_jobinfo *info)
     free(buf);
 }
 
-static void sl_08_jobinfo_round_trip(void **state)
+static void jobinfo_round_trip(void **state)
 {
     struct elan_jobinfo info = sample(), never;
 
@@ -65,7 +65,7 @@ static void sl_08_jobinfo_round_trip(void **state)
     elan_jobinfo_free(&info);
 }
 
-static void sl_08_null_is_one_never_built(void **state)
+static void null_is_one_never_built(void **state)
 {
     struct elan_jobinfo got;
     void *buf;
@@ -106,7 +106,7 @@ static void expect_refused(const void *buf, size_t len, int code,
     assert_null(got.sealed);
 }
 
-static void sl_08_cut_foreign_or_newer_is_refused(void **state)
+static void cut_foreign_or_newer_is_refused(void **state)
 {
     struct elan_jobinfo info = sample();
     uint8_t *bytes;
@@ -184,10 +184,10 @@ static void jobinfo_longer_than_the_limit_is_not_made(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sl_08_jobinfo_round_trip),
-        cmocka_unit_test(sl_08_null_is_one_never_built),
+        cmocka_unit_test(jobinfo_round_trip),
+        cmocka_unit_test(null_is_one_never_built),
         cmocka_unit_test(jobinfo_copy_is_deep),
-        cmocka_unit_test(sl_08_cut_foreign_or_newer_is_refused),
+        cmocka_unit_test(cut_foreign_or_newer_is_refused),
         cmocka_unit_test(jobinfo_with_senseless_members_is_refused),
         cmocka_unit_test(jobinfo_longer_than_the_limit_is_not_made),
     };

@@ -19,7 +19,7 @@ static void assert_distinct(struct elan_userkey *keys, size_t n)
 }
 
 /* With a restart in the middle; numbers and keys are all different. */
-static void el_02_10000_programs_are_all_different(void **state)
+static void no_two_of_10000_programs_are_the_same(void **state)
 {
     struct elan_partition *pm = manager(NULL);
     struct elan_userkey *keys = calloc(10000, sizeof(*keys));
@@ -48,7 +48,7 @@ static void el_02_10000_programs_are_all_different(void **state)
     elan_partition_destroy(pm);
 }
 
-static void el_30_100000_keys_and_none_twice(void **state)
+static void no_two_of_100000_keys_are_the_same(void **state)
 {
     struct elan_userkey *keys = calloc(100000, sizeof(*keys));
 
@@ -58,7 +58,7 @@ static void el_30_100000_keys_and_none_twice(void **state)
     free(keys);
 }
 
-static void el_30_a_forked_process_makes_other_keys(void **state)
+static void a_forked_process_makes_other_keys(void **state)
 {
     struct elan_userkey mine, childs;
     int fd[2], status;
@@ -81,9 +81,9 @@ static void el_30_a_forked_process_makes_other_keys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_02_10000_programs_are_all_different),
-        cmocka_unit_test(el_30_100000_keys_and_none_twice),
-        cmocka_unit_test(el_30_a_forked_process_makes_other_keys),
+        cmocka_unit_test(no_two_of_10000_programs_are_the_same),
+        cmocka_unit_test(no_two_of_100000_keys_are_the_same),
+        cmocka_unit_test(a_forked_process_makes_other_keys),
     };
 
     return cmocka_run_group_tests_name("elan_keys", tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "elan/elanvp.h"
 #include "elan_util.h"
 
-static void el_52_block_order_is_node_by_node(void **state)
+static void block_order_is_node_by_node(void **state)
 {
     struct elan_layout l = even_layout(8, 0, 2, false);
 
@@ -16,7 +16,7 @@ static void el_52_block_order_is_node_by_node(void **state)
     elan_layout_free(&l);
 }
 
-static void el_52_cyclic_order_is_slot_by_slot(void **state)
+static void cyclic_order_is_slot_by_slot(void **state)
 {
     struct elan_layout l = even_layout(8, 0, 2, true);
 
@@ -97,7 +97,7 @@ static void layout_refuses_what_makes_no_program(void **state)
     expect_refused(s, E2BIG, "9 rails, limit 8");
 }
 
-static void el_37_processes_at_and_above_the_limit(void **state)
+static void processes_at_and_above_the_limit(void **state)
 {
     const uint32_t ids[] = {0, 1};
     const uint16_t fits[] = {ELAN_MAX_VPS - 1, 1}, over[] = {ELAN_MAX_VPS, 1};
@@ -173,7 +173,7 @@ static void layout_codec_keeps_every_distribution(void **state)
     elan_layout_free(&l);
 }
 
-static void sl_08_layout_of_5000_nodes_takes_few_bytes(void **state)
+static void layout_of_5000_nodes_takes_few_bytes(void **state)
 {
     struct elan_layout block = even_layout(5000, 1, 3, false);
     struct elan_layout cyclic = even_layout(5000, 1, 3, true);
@@ -191,15 +191,15 @@ static void sl_08_layout_of_5000_nodes_takes_few_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_52_block_order_is_node_by_node),
-        cmocka_unit_test(el_52_cyclic_order_is_slot_by_slot),
+        cmocka_unit_test(block_order_is_node_by_node),
+        cmocka_unit_test(cyclic_order_is_slot_by_slot),
         cmocka_unit_test(cyclic_order_skips_full_nodes),
         cmocka_unit_test(every_process_has_one_slot),
         cmocka_unit_test(layout_refuses_what_makes_no_program),
-        cmocka_unit_test(el_37_processes_at_and_above_the_limit),
+        cmocka_unit_test(processes_at_and_above_the_limit),
         cmocka_unit_test(by_id_sorts_node_indexes),
         cmocka_unit_test(layout_codec_keeps_every_distribution),
-        cmocka_unit_test(sl_08_layout_of_5000_nodes_takes_few_bytes),
+        cmocka_unit_test(layout_of_5000_nodes_takes_few_bytes),
     };
 
     return cmocka_run_group_tests_name("elan_layout", tests, NULL, NULL);

@@ -122,7 +122,7 @@ static int begin(struct node_program *p, const char *failing, int code,
     return rc;
 }
 
-static void el_41_program_and_capabilities_before_members(void **state)
+static void program_and_capabilities_before_members(void **state)
 {
     struct node_program p;
     struct program_stats stats;
@@ -140,7 +140,7 @@ static void el_41_program_and_capabilities_before_members(void **state)
                         "setcap(1,1) suspend resume destroy ");
 }
 
-static void el_42_program_is_destroyed_once(void **state)
+static void program_is_destroyed_once(void **state)
 {
     struct node_program p;
     struct program_stats stats;
@@ -158,7 +158,7 @@ static void el_42_program_is_destroyed_once(void **state)
 static const int codes[] = {EPERM,  ENOENT, EAGAIN, ENOMEM, EACCES,
                             EEXIST, EINVAL, ENOSPC, EPROTO, ETIMEDOUT};
 
-static void el_45_each_failure_of_prgcreate_is_named(void **state)
+static void each_failure_of_prgcreate_is_named(void **state)
 {
     struct node_program p;
     struct errbuf err;
@@ -175,7 +175,7 @@ static void el_45_each_failure_of_prgcreate_is_named(void **state)
     }
 }
 
-static void el_45_each_failure_of_prgaddcap_is_named(void **state)
+static void each_failure_of_prgaddcap_is_named(void **state)
 {
     struct node_program p;
     struct errbuf err;
@@ -194,7 +194,7 @@ static void el_45_each_failure_of_prgaddcap_is_named(void **state)
     }
 }
 
-static void el_46_failing_setcap_is_named(void **state)
+static void setcap_that_fails_is_named(void **state)
 {
     struct node_program p;
     struct program_stats stats;
@@ -259,11 +259,11 @@ static void state_file_that_cannot_be_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_41_program_and_capabilities_before_members),
-        cmocka_unit_test(el_42_program_is_destroyed_once),
-        cmocka_unit_test(el_45_each_failure_of_prgcreate_is_named),
-        cmocka_unit_test(el_45_each_failure_of_prgaddcap_is_named),
-        cmocka_unit_test(el_46_failing_setcap_is_named),
+        cmocka_unit_test(program_and_capabilities_before_members),
+        cmocka_unit_test(program_is_destroyed_once),
+        cmocka_unit_test(each_failure_of_prgcreate_is_named),
+        cmocka_unit_test(each_failure_of_prgaddcap_is_named),
+        cmocka_unit_test(setcap_that_fails_is_named),
         cmocka_unit_test(state_file_is_replaced_and_private),
         cmocka_unit_test(state_file_that_cannot_be_is_told),
     };

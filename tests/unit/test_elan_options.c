@@ -6,7 +6,7 @@
 #include "elan/options.h"
 #include "elan_util.h"
 
-static void el_15_defaults_of_the_context_range(void **state)
+static void defaults_of_the_context_range(void **state)
 {
     struct elan_site site;
 
@@ -18,7 +18,7 @@ static void el_15_defaults_of_the_context_range(void **state)
     assert_string_equal(site.elanhosts, SF_SYSCONFDIR "/elanhosts");
 }
 
-static void el_15_site_chooses_its_own_range(void **state)
+static void site_chooses_its_own_range(void **state)
 {
     struct elan_site site;
 
@@ -50,7 +50,7 @@ static void expect_site_refused(const char *text, const char *error)
     assert_int_equal(site.rails, 1);
 }
 
-static void el_05_site_errors_name_the_word(void **state)
+static void site_errors_name_the_word(void **state)
 {
     expect_site_refused("base_context=4000,top_context=4096",
                         "SwitchParameters: top_context: 4096 is not between 0 "
@@ -84,7 +84,7 @@ static int options(struct elan_options *o, const char *text, struct errbuf *err)
     return elan_options_parse(o, text, &site, err);
 }
 
-static void sl_13_network_words(void **state)
+static void network_words(void **state)
 {
     struct elan_options o;
 
@@ -97,7 +97,7 @@ static void sl_13_network_words(void **state)
     assert_int_equal(o.extra_contexts, 4);
 }
 
-static void sl_13_unknown_word_is_refused(void **state)
+static void unknown_word_is_refused(void **state)
 {
     struct elan_options o;
     struct errbuf err;
@@ -120,11 +120,11 @@ static void sl_13_unknown_word_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_15_defaults_of_the_context_range),
-        cmocka_unit_test(el_15_site_chooses_its_own_range),
-        cmocka_unit_test(el_05_site_errors_name_the_word),
-        cmocka_unit_test(sl_13_network_words),
-        cmocka_unit_test(sl_13_unknown_word_is_refused),
+        cmocka_unit_test(defaults_of_the_context_range),
+        cmocka_unit_test(site_chooses_its_own_range),
+        cmocka_unit_test(site_errors_name_the_word),
+        cmocka_unit_test(network_words),
+        cmocka_unit_test(unknown_word_is_refused),
     };
 
     return cmocka_run_group_tests_name("elan_options", tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void program_has_number_contexts_and_capability(void **state)
     elan_partition_destroy(pm);
 }
 
-static void el_12_width_is_the_largest_number_of_tasks(void **state)
+static void width_is_the_largest_number_of_tasks(void **state)
 {
     const uint32_t ids[] = {1, 2, 3};
     const uint16_t tasks[] = {1, 4, 3};
@@ -47,7 +47,7 @@ static void el_12_width_is_the_largest_number_of_tasks(void **state)
     elan_partition_destroy(pm);
 }
 
-static void sl_13_extra_contexts_widen_the_range(void **state)
+static void extra_contexts_widen_the_range(void **state)
 {
     struct elan_partition *pm = manager(NULL);
     struct program p;
@@ -64,7 +64,7 @@ static void sl_13_extra_contexts_widen_the_range(void **state)
     elan_partition_destroy(pm);
 }
 
-static void el_59_one_capability_per_rail(void **state)
+static void one_capability_per_rail(void **state)
 {
     const uint32_t ids[] = {4, 5, 8, 9};
     const uint16_t tasks[] = {1, 1};
@@ -94,7 +94,7 @@ static void el_59_one_capability_per_rail(void **state)
     elan_partition_destroy(pm);
 }
 
-static void el_56_components_are_programs_of_their_own(void **state)
+static void components_are_programs_of_their_own(void **state)
 {
     struct elan_partition *pm = manager(NULL);
     struct program a, b;
@@ -118,7 +118,7 @@ static void el_56_components_are_programs_of_their_own(void **state)
     elan_partition_destroy(pm);
 }
 
-static void el_18_exhausted_is_busy_until_release(void **state)
+static void exhausted_is_busy_until_release(void **state)
 {
     struct elan_partition *pm = manager("base_context=0,top_context=3");
     struct program a, b;
@@ -148,7 +148,7 @@ uint32_t __wrap_elan_prognum_take(struct elan_prognum *p,
 }
 
 /* All of 2^31 numbers live, which no test can wait for. */
-static void el_19_contexts_come_back_when_no_number_is_free(void **state)
+static void contexts_come_back_when_no_number_is_free(void **state)
 {
     struct elan_partition *pm = manager("base_context=0,top_context=3");
     struct program p;
@@ -165,7 +165,7 @@ static void el_19_contexts_come_back_when_no_number_is_free(void **state)
 
 /* OnDown=nobroadcast: what the health table says of a step reaches each of its
  * capabilities. */
-static void el_20_no_broadcast_for_a_step_with_a_fault(void **state)
+static void no_broadcast_for_a_step_with_a_fault(void **state)
 {
     struct elan_partition *pm = manager(NULL);
     struct elan_userkey keys[1] = {{{1, 2, 3, 4}}};
@@ -178,9 +178,8 @@ static void el_20_no_broadcast_for_a_step_with_a_fault(void **state)
 
         step.no_broadcast = fault;
         elan_jobinfo_init(&p.info, 1, (uint32_t)fault, NO_COMPONENT);
-        assert_int_equal(elan_partition_build(pm, &step, &l, &p.info,
-                                              &p.payload, &err),
-                         0);
+        assert_int_equal(
+            elan_partition_build(pm, &step, &l, &p.info, &p.payload, &err), 0);
         assert_int_equal(
             !(p.payload.caps[0].Type & ELAN_CAP_TYPE_BROADCASTABLE), fault);
         program_free(&p);
@@ -188,7 +187,7 @@ static void el_20_no_broadcast_for_a_step_with_a_fault(void **state)
     elan_partition_destroy(pm);
 }
 
-static void el_37_more_slots_than_a_bitmap_is_final(void **state)
+static void more_slots_than_a_bitmap_is_final(void **state)
 {
     struct elan_partition *pm = manager(NULL);
     const uint32_t ids[] = {0, 16000};
@@ -203,7 +202,7 @@ static void el_37_more_slots_than_a_bitmap_is_final(void **state)
     elan_partition_destroy(pm);
 }
 
-static void sl_10_release_twice_never_built_and_failed(void **state)
+static void release_twice_never_built_and_failed(void **state)
 {
     struct elan_partition *pm = manager("base_context=0,top_context=3");
     struct program a, b;
@@ -226,7 +225,7 @@ static void sl_10_release_twice_never_built_and_failed(void **state)
 }
 
 /* A late second release must not free what another step got since. */
-static void el_19_stale_release_spares_the_next_owner(void **state)
+static void stale_release_spares_the_next_owner(void **state)
 {
     struct elan_partition *pm = manager("base_context=0,top_context=3");
     struct program a, b;
@@ -245,7 +244,7 @@ static void el_19_stale_release_spares_the_next_owner(void **state)
     elan_partition_destroy(pm);
 }
 
-static void sl_10_release_in_every_order(void **state)
+static void release_in_every_order(void **state)
 {
     for (int order = 0; order < 24; order++) {
         struct elan_partition *pm = manager(NULL);
@@ -294,17 +293,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(program_has_number_contexts_and_capability),
-        cmocka_unit_test(el_12_width_is_the_largest_number_of_tasks),
-        cmocka_unit_test(sl_13_extra_contexts_widen_the_range),
-        cmocka_unit_test(el_59_one_capability_per_rail),
-        cmocka_unit_test(el_56_components_are_programs_of_their_own),
-        cmocka_unit_test(el_18_exhausted_is_busy_until_release),
-        cmocka_unit_test(el_19_contexts_come_back_when_no_number_is_free),
-        cmocka_unit_test(el_20_no_broadcast_for_a_step_with_a_fault),
-        cmocka_unit_test(el_37_more_slots_than_a_bitmap_is_final),
-        cmocka_unit_test(sl_10_release_twice_never_built_and_failed),
-        cmocka_unit_test(el_19_stale_release_spares_the_next_owner),
-        cmocka_unit_test(sl_10_release_in_every_order),
+        cmocka_unit_test(width_is_the_largest_number_of_tasks),
+        cmocka_unit_test(extra_contexts_widen_the_range),
+        cmocka_unit_test(one_capability_per_rail),
+        cmocka_unit_test(components_are_programs_of_their_own),
+        cmocka_unit_test(exhausted_is_busy_until_release),
+        cmocka_unit_test(contexts_come_back_when_no_number_is_free),
+        cmocka_unit_test(no_broadcast_for_a_step_with_a_fault),
+        cmocka_unit_test(more_slots_than_a_bitmap_is_final),
+        cmocka_unit_test(release_twice_never_built_and_failed),
+        cmocka_unit_test(stale_release_spares_the_next_owner),
+        cmocka_unit_test(release_in_every_order),
         cmocka_unit_test(reconfigured_range_holds_for_the_next_program),
     };
 

@@ -66,7 +66,7 @@ static void payload_round_trip(void **state)
     free(buf);
 }
 
-static void el_59_two_rails_two_capabilities(void **state)
+static void two_rails_two_capabilities(void **state)
 {
     const uint32_t ids[] = {0, 1, 1, 0};
     const uint16_t tasks[] = {1, 2};
@@ -114,7 +114,7 @@ static void expect_refused(const void *buf, size_t len,
     assert_null(got.layout.procs);
 }
 
-static void sl_09_each_check_names_itself(void **state)
+static void each_check_names_itself(void **state)
 {
     struct elan_payload p = sample(false);
     struct elan_check c = good_check;
@@ -165,7 +165,7 @@ static void sl_09_each_check_names_itself(void **state)
     elan_payload_free(&p);
 }
 
-static void sl_09_clocks_may_differ(void **state)
+static void clocks_may_differ(void **state)
 {
     struct elan_payload p = sample(false), got;
     struct elan_check c = good_check;
@@ -183,7 +183,7 @@ static void sl_09_clocks_may_differ(void **state)
 }
 
 /* The first rung that fails is the one that is named. */
-static void sl_09_checks_come_in_their_order(void **state)
+static void checks_come_in_their_order(void **state)
 {
     struct elan_payload p = sample(false);
     struct elan_check c = {.encoder_uid = 1, .expired = true};
@@ -217,7 +217,7 @@ static void sl_09_checks_come_in_their_order(void **state)
     elan_payload_free(&p);
 }
 
-static void sl_09_cut_or_foreign_payload_is_refused(void **state)
+static void cut_or_foreign_payload_is_refused(void **state)
 {
     struct elan_payload p = sample(false), got;
     size_t len;
@@ -243,7 +243,7 @@ static void sl_09_cut_or_foreign_payload_is_refused(void **state)
     elan_payload_free(&p);
 }
 
-static void sl_09_one_changed_bit_never_reads_past_the_end(void **state)
+static void one_changed_bit_never_reads_past_the_end(void **state)
 {
     struct elan_payload p = sample(false), got;
     size_t len;
@@ -280,7 +280,7 @@ static void capability_of_another_layout_is_refused(void **state)
     elan_payload_free(&other);
 }
 
-static void sl_08_payload_of_5000_nodes_is_small(void **state)
+static void payload_of_5000_nodes_is_small(void **state)
 {
     struct elan_payload p = sample(false), got;
     struct elan_capability_spec spec = {&p.layout,      0,    0x400, 3,
@@ -303,14 +303,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(payload_round_trip),
-        cmocka_unit_test(el_59_two_rails_two_capabilities),
-        cmocka_unit_test(sl_09_each_check_names_itself),
-        cmocka_unit_test(sl_09_clocks_may_differ),
-        cmocka_unit_test(sl_09_checks_come_in_their_order),
-        cmocka_unit_test(sl_09_cut_or_foreign_payload_is_refused),
-        cmocka_unit_test(sl_09_one_changed_bit_never_reads_past_the_end),
+        cmocka_unit_test(two_rails_two_capabilities),
+        cmocka_unit_test(each_check_names_itself),
+        cmocka_unit_test(clocks_may_differ),
+        cmocka_unit_test(checks_come_in_their_order),
+        cmocka_unit_test(cut_or_foreign_payload_is_refused),
+        cmocka_unit_test(one_changed_bit_never_reads_past_the_end),
         cmocka_unit_test(capability_of_another_layout_is_refused),
-        cmocka_unit_test(sl_08_payload_of_5000_nodes_is_small),
+        cmocka_unit_test(payload_of_5000_nodes_is_small),
     };
 
     return cmocka_run_group_tests_name("elan_payload", tests, NULL, NULL);

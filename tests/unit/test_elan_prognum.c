@@ -5,7 +5,7 @@
 #include "elan/state.h"
 #include "elan_util.h"
 
-static void el_10_numbers_rise_and_are_never_zero(void **state)
+static void numbers_rise_and_are_never_zero(void **state)
 {
     struct elan_prognum p;
     uint32_t last = 0;
@@ -19,7 +19,7 @@ static void el_10_numbers_rise_and_are_never_zero(void **state)
     }
 }
 
-static void el_11_random_start_is_in_the_range(void **state)
+static void random_start_is_in_the_range(void **state)
 {
     const uint32_t randoms[] = {0, 1, INT32_MAX - 1, INT32_MAX, 0xffffffff};
     struct elan_prognum p;
@@ -37,7 +37,7 @@ static bool low_ones_live(uint32_t prognum, void *arg)
     return prognum <= 3 || prognum == INT32_MAX;
 }
 
-static void el_11_wraps_and_skips_live_ones(void **state)
+static void wraps_and_skips_live_ones(void **state)
 {
     struct elan_prognum p;
 
@@ -47,7 +47,7 @@ static void el_11_wraps_and_skips_live_ones(void **state)
     assert_int_equal(elan_prognum_take(&p, low_ones_live, NULL), 5);
 }
 
-static void el_11_highest_number_is_used(void **state)
+static void highest_number_is_used(void **state)
 {
     struct elan_prognum p;
 
@@ -56,7 +56,7 @@ static void el_11_highest_number_is_used(void **state)
     assert_int_equal(elan_prognum_take(&p, NULL, NULL), 1);
 }
 
-static void el_11_saved_number_out_of_range_is_refused(void **state)
+static void saved_number_out_of_range_is_refused(void **state)
 {
     struct elan_prognum p = {.next = 7};
 
@@ -68,7 +68,7 @@ static void el_11_saved_number_out_of_range_is_refused(void **state)
 
 /* What a controller gave out before it was killed is not given out by the
  * next one, wherever it was killed. */
-static void el_11_crash_never_repeats_a_number(void **state)
+static void crash_never_repeats_a_number(void **state)
 {
     struct elan_prognum p, after;
 
@@ -162,12 +162,12 @@ static void state_refuses_what_it_does_not_know(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_10_numbers_rise_and_are_never_zero),
-        cmocka_unit_test(el_11_random_start_is_in_the_range),
-        cmocka_unit_test(el_11_wraps_and_skips_live_ones),
-        cmocka_unit_test(el_11_highest_number_is_used),
-        cmocka_unit_test(el_11_saved_number_out_of_range_is_refused),
-        cmocka_unit_test(el_11_crash_never_repeats_a_number),
+        cmocka_unit_test(numbers_rise_and_are_never_zero),
+        cmocka_unit_test(random_start_is_in_the_range),
+        cmocka_unit_test(wraps_and_skips_live_ones),
+        cmocka_unit_test(highest_number_is_used),
+        cmocka_unit_test(saved_number_out_of_range_is_refused),
+        cmocka_unit_test(crash_never_repeats_a_number),
         cmocka_unit_test(orderly_end_skips_nothing),
         cmocka_unit_test(save_is_wanted_once_per_reserve),
         cmocka_unit_test(state_round_trip),

@@ -50,7 +50,7 @@ static void capabilities_are_added_in_order(void **state)
     assert_int_equal(p.ncaps, 0);
 }
 
-static void el_46_a_context_belongs_to_one_process(void **state)
+static void a_context_belongs_to_one_process(void **state)
 {
     struct program p = program();
     struct program_process a = {100, 1}, b = {101, 1}, again = {100, 2};
@@ -71,7 +71,7 @@ static void el_46_a_context_belongs_to_one_process(void **state)
     program_clear(&p);
 }
 
-static void el_46_another_context_gives_the_first_back(void **state)
+static void another_context_gives_the_first_back(void **state)
 {
     struct program p = program();
     struct program_process a = {100, 1}, b = {101, 1}, holder;
@@ -83,7 +83,7 @@ static void el_46_another_context_gives_the_first_back(void **state)
     program_clear(&p);
 }
 
-static void el_47_own_context_is_low_plus_index(void **state)
+static void own_context_is_low_plus_index(void **state)
 {
     struct program p = program();
     struct program_process chain[] = {{300, 9}, {200, 5}, {100, 1}}, holder;
@@ -133,7 +133,7 @@ static void held_free(struct program_held *h)
     program_clear(&h->program);
 }
 
-static void el_09_44_members_get_the_capability_strangers_nothing(void **state)
+static void members_get_the_capability_strangers_nothing(void **state)
 {
     struct program_held h = held();
     struct program_peer member = {OWNER, true, {{100, 1}}, 1};
@@ -157,7 +157,7 @@ static void el_09_44_members_get_the_capability_strangers_nothing(void **state)
     held_free(&h);
 }
 
-static void el_09_two_members_see_the_same(void **state)
+static void two_members_see_the_same(void **state)
 {
     struct program_held h = held();
     struct program_peer a = {OWNER, true, {{100, 1}}, 1};
@@ -340,11 +340,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capabilities_are_added_in_order),
-        cmocka_unit_test(el_46_a_context_belongs_to_one_process),
-        cmocka_unit_test(el_46_another_context_gives_the_first_back),
-        cmocka_unit_test(el_47_own_context_is_low_plus_index),
-        cmocka_unit_test(el_09_44_members_get_the_capability_strangers_nothing),
-        cmocka_unit_test(el_09_two_members_see_the_same),
+        cmocka_unit_test(a_context_belongs_to_one_process),
+        cmocka_unit_test(another_context_gives_the_first_back),
+        cmocka_unit_test(own_context_is_low_plus_index),
+        cmocka_unit_test(members_get_the_capability_strangers_nothing),
+        cmocka_unit_test(two_members_see_the_same),
         cmocka_unit_test(only_root_changes_a_program),
         cmocka_unit_test(another_user_neither_signals_nor_looks),
         cmocka_unit_test(malformed_requests_are_answered_with_eproto),

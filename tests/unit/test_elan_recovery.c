@@ -17,7 +17,7 @@ static struct elan_jobinfo through_the_wire(const struct elan_jobinfo *info)
     return got;
 }
 
-static void sl_11_restart_keeps_live_programs(void **state)
+static void restart_keeps_live_programs(void **state)
 {
     struct elan_partition *pm = manager("base_context=0,top_context=7"), *next;
     struct program a, b, c, d;
@@ -51,7 +51,7 @@ static void sl_11_restart_keeps_live_programs(void **state)
     elan_partition_destroy(next);
 }
 
-static void sl_11_recovery_refuses_what_is_taken(void **state)
+static void recovery_refuses_what_is_taken(void **state)
 {
     struct elan_partition *pm = manager("base_context=0,top_context=7");
     struct program a;
@@ -77,7 +77,7 @@ static void sl_11_recovery_refuses_what_is_taken(void **state)
 }
 
 /* A backup that was in charge before still has the steps of then. */
-static void sl_11_takeover_forgets_what_was_live_before(void **state)
+static void takeover_forgets_what_was_live_before(void **state)
 {
     struct elan_partition *pm = manager("base_context=0,top_context=7");
     struct program a, b, c;
@@ -98,7 +98,7 @@ static void sl_11_takeover_forgets_what_was_live_before(void **state)
     elan_partition_destroy(pm);
 }
 
-static void sl_11_bad_state_changes_nothing(void **state)
+static void bad_state_changes_nothing(void **state)
 {
     struct elan_partition *pm = manager(NULL);
     struct errbuf err;
@@ -184,7 +184,7 @@ static void controller_restarts(struct world *w, bool orderly, uint32_t *seed)
     }
 }
 
-static void el_19_churn_with_crashes_leaves_the_pool_empty(void **state)
+static void churn_with_crashes_leaves_the_pool_empty(void **state)
 {
     struct world w = {.pm = manager("base_context=0,top_context=40")};
     uint32_t seed = 31;
@@ -211,11 +211,11 @@ static void el_19_churn_with_crashes_leaves_the_pool_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sl_11_restart_keeps_live_programs),
-        cmocka_unit_test(sl_11_recovery_refuses_what_is_taken),
-        cmocka_unit_test(sl_11_takeover_forgets_what_was_live_before),
-        cmocka_unit_test(sl_11_bad_state_changes_nothing),
-        cmocka_unit_test(el_19_churn_with_crashes_leaves_the_pool_empty),
+        cmocka_unit_test(restart_keeps_live_programs),
+        cmocka_unit_test(recovery_refuses_what_is_taken),
+        cmocka_unit_test(takeover_forgets_what_was_live_before),
+        cmocka_unit_test(bad_state_changes_nothing),
+        cmocka_unit_test(churn_with_crashes_leaves_the_pool_empty),
     };
 
     return cmocka_run_group_tests_name("elan_recovery", tests, NULL, NULL);

@@ -19,7 +19,7 @@ static const char *get(const struct elan_layout *l, uint32_t node,
     return NULL;
 }
 
-static void el_48_all_variables_are_there(void **state)
+static void all_variables_are_there(void **state)
 {
     static const char *const names[] = {
         "RMS_NNODES", "RMS_NPROCS", "RMS_NODEID",     "RMS_PROCID",
@@ -31,7 +31,7 @@ static void el_48_all_variables_are_there(void **state)
     elan_layout_free(&l);
 }
 
-static void el_52_block_16_on_8(void **state)
+static void block_16_on_8(void **state)
 {
     struct elan_layout l = even_layout(8, 3, 2, false);
 
@@ -41,7 +41,7 @@ static void el_52_block_16_on_8(void **state)
     elan_layout_free(&l);
 }
 
-static void el_52_cyclic_16_on_8(void **state)
+static void cyclic_16_on_8(void **state)
 {
     struct elan_layout l = even_layout(8, 3, 2, true);
 
@@ -51,7 +51,7 @@ static void el_52_cyclic_16_on_8(void **state)
     elan_layout_free(&l);
 }
 
-static void el_49_50_nodes_and_processes_uneven(void **state)
+static void nodes_and_processes_uneven(void **state)
 {
     const uint32_t ids[] = {5, 9, 12};
     const uint16_t tasks[] = {4, 1, 3};
@@ -62,7 +62,7 @@ static void el_49_50_nodes_and_processes_uneven(void **state)
     elan_layout_free(&l);
 }
 
-static void el_51_nodeid_counts_from_0_whatever_the_elan_ids(void **state)
+static void nodeid_counts_from_0_whatever_the_elan_ids(void **state)
 {
     const uint32_t ids[] = {5, 9, 12};
     const uint16_t tasks[] = {1, 1, 1};
@@ -74,7 +74,7 @@ static void el_51_nodeid_counts_from_0_whatever_the_elan_ids(void **state)
     elan_layout_free(&l);
 }
 
-static void el_53_rank_is_procid_everywhere(void **state)
+static void rank_is_procid_everywhere(void **state)
 {
     uint32_t n0[] = {4, 0}, n1[] = {2}, n2[] = {1, 3, 5};
     uint32_t *const tids[] = {n0, n1, n2};
@@ -94,7 +94,7 @@ static void el_53_rank_is_procid_everywhere(void **state)
     elan_layout_free(&l);
 }
 
-static void el_55_jobid_resourceid_machine(void **state)
+static void jobid_resourceid_machine(void **state)
 {
     struct elan_layout l = even_layout(1, 0, 1, false);
 
@@ -123,13 +123,13 @@ static void process_that_does_not_exist_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_48_all_variables_are_there),
-        cmocka_unit_test(el_52_block_16_on_8),
-        cmocka_unit_test(el_52_cyclic_16_on_8),
-        cmocka_unit_test(el_49_50_nodes_and_processes_uneven),
-        cmocka_unit_test(el_51_nodeid_counts_from_0_whatever_the_elan_ids),
-        cmocka_unit_test(el_53_rank_is_procid_everywhere),
-        cmocka_unit_test(el_55_jobid_resourceid_machine),
+        cmocka_unit_test(all_variables_are_there),
+        cmocka_unit_test(block_16_on_8),
+        cmocka_unit_test(cyclic_16_on_8),
+        cmocka_unit_test(nodes_and_processes_uneven),
+        cmocka_unit_test(nodeid_counts_from_0_whatever_the_elan_ids),
+        cmocka_unit_test(rank_is_procid_everywhere),
+        cmocka_unit_test(jobid_resourceid_machine),
         cmocka_unit_test(process_that_does_not_exist_is_refused),
     };
 

@@ -77,7 +77,7 @@ static int check(struct world *w, const uint32_t *ids, uint32_t n,
 
 static const uint32_t with3[] = {1, 2, 3}, without3[] = {1, 2, 4};
 
-static void el_57_step_on_a_down_node_is_refused(void **state)
+static void step_on_a_down_node_is_refused(void **state)
 {
     struct world *w = *state;
     struct errbuf err;
@@ -90,7 +90,7 @@ static void el_57_step_on_a_down_node_is_refused(void **state)
                         "the fabric of node n3 is down since 40 s (mute)");
 }
 
-static void sl_26_busy_only_within_busy_grace(void **state)
+static void busy_only_within_busy_grace(void **state)
 {
     struct world *w = *state;
     struct errbuf err;
@@ -113,7 +113,7 @@ static void only_the_rails_of_the_step_count(void **state)
     assert_int_equal(check(w, with3, 3, 2, NULL, &err), -1);
 }
 
-static void el_22_policy_may_clear_broadcast_instead(void **state)
+static void policy_may_clear_broadcast_instead(void **state)
 {
     struct world *w = *state;
     struct errbuf err;
@@ -127,7 +127,7 @@ static void el_22_policy_may_clear_broadcast_instead(void **state)
     assert_true(none);
 }
 
-static void sl_26_stale_table_is_treated_by_policy(void **state)
+static void stale_table_is_treated_by_policy(void **state)
 {
     struct world *w = *state;
     struct errbuf err;
@@ -148,7 +148,7 @@ static enum gate_news look(struct world *w, struct errbuf *news)
     return gate_look(&w->gate, w->path, w->hosts, NOW, news);
 }
 
-static void sl_26_absent_table_is_treated_by_policy(void **state)
+static void absent_table_is_treated_by_policy(void **state)
 {
     struct world *w = *state;
     struct errbuf err, news;
@@ -161,7 +161,7 @@ static void sl_26_absent_table_is_treated_by_policy(void **state)
 }
 
 /* It was told without a number and without what to do. */
-static void sl_26_an_absent_table_is_told_with_what_to_do(void **state)
+static void an_absent_table_is_told_with_what_to_do(void **state)
 {
     struct world *w = *state;
     struct errbuf news;
@@ -180,7 +180,7 @@ static void sl_26_an_absent_table_is_told_with_what_to_do(void **state)
     assert_int_equal(look(w, &news), GATE_SAME);
 }
 
-static void sl_26_torn_table_keeps_the_last_word(void **state)
+static void torn_table_keeps_the_last_word(void **state)
 {
     struct world *w = *state;
     struct errbuf err, news;
@@ -214,7 +214,7 @@ static void most_of_the_cluster_down_is_not_believed(void **state)
     assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
 }
 
-static void sl_26_each_node_of_the_step_is_looked_at(void **state)
+static void each_node_of_the_step_is_looked_at(void **state)
 {
     static const uint32_t first3[] = {3, 1, 2};
     struct world *w = *state;
@@ -224,7 +224,7 @@ static void sl_26_each_node_of_the_step_is_looked_at(void **state)
     assert_int_equal(check(w, first3, 3, 1, NULL, &err), -1);
 }
 
-static void el_57_policy_may_ignore_the_table(void **state)
+static void policy_may_ignore_the_table(void **state)
 {
     struct world *w = *state;
     struct errbuf err;
@@ -236,7 +236,7 @@ static void el_57_policy_may_ignore_the_table(void **state)
     assert_false(none);
 }
 
-static void sl_26_a_table_that_is_back_is_told_once(void **state)
+static void a_table_that_is_back_is_told_once(void **state)
 {
     struct world *w = *state;
     struct errbuf news;
@@ -258,7 +258,7 @@ static enum gate_news news_of_age(struct world *w, int64_t now)
 }
 
 /* A switchmgrd that was gone showed by nothing in slurmctld's log. */
-static void sl_26_a_stale_table_is_told_once(void **state)
+static void a_stale_table_is_told_once(void **state)
 {
     struct world *w = *state;
 
@@ -271,7 +271,7 @@ static void sl_26_a_stale_table_is_told_once(void **state)
     assert_int_equal(news_of_age(w, NOW + 34 * SEC), GATE_SAME);
 }
 
-static void sl_26_a_site_may_do_without_a_table(void **state)
+static void a_site_may_do_without_a_table(void **state)
 {
     struct world *w = *state;
 
@@ -290,7 +290,7 @@ static bool is_over(const struct world *w, struct health_table *t, int64_t now)
 }
 
 /* srun was told only after one to two minutes. */
-static void sl_26_a_healed_node_ends_the_wait(void **state)
+static void a_healed_node_ends_the_wait(void **state)
 {
     struct health_table_node n[] = {{"n2", HEALTH_DOWN, NOW, 1, 1, 1, "x"},
                                     {"n3", HEALTH_DOWN, NOW, 1, 3, 3, "x"}};
@@ -311,7 +311,7 @@ static void sl_26_a_healed_node_ends_the_wait(void **state)
     assert_true(is_over(w, &t, NOW));
 }
 
-static void sl_26_the_end_of_busy_grace_ends_the_wait(void **state)
+static void the_end_of_busy_grace_ends_the_wait(void **state)
 {
     struct health_table_node n = {"n3", HEALTH_DOWN, NOW, 1, 1, 1, "x"};
     struct health_table t = {NOW + 19 * SEC, 8, 7, &n, 1};
@@ -327,7 +327,7 @@ static void sl_26_the_end_of_busy_grace_ends_the_wait(void **state)
     assert_true(gate_wait_is_over(&w->gate.wait, &none, 0, NOW + 20 * SEC));
 }
 
-static void sl_26_a_table_not_believed_ends_the_wait(void **state)
+static void a_table_not_believed_ends_the_wait(void **state)
 {
     struct health_table_node n[] = {{"n3", HEALTH_DOWN, NOW, 1, 1, 1, "x"},
                                     {"n4", HEALTH_DOWN, NOW, 1, 1, 1, "x"}};
@@ -345,7 +345,7 @@ static void sl_26_a_table_not_believed_ends_the_wait(void **state)
     assert_true(is_over(w, &t, NOW + 31 * SEC)); /* stale, which is allowed */
 }
 
-static void sl_26_a_fresh_table_ends_the_wait_for_one(void **state)
+static void a_fresh_table_ends_the_wait_for_one(void **state)
 {
     struct health_table_node n = {"n3", HEALTH_DOWN, NOW, 1, 1, 1, "x"};
     struct health_table t = {NOW - 40 * SEC, 8, 7, &n, 1};
@@ -448,24 +448,24 @@ static void wrong_configuration_is_told_all_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(el_57_step_on_a_down_node_is_refused),
-        T(sl_26_busy_only_within_busy_grace),
+        T(step_on_a_down_node_is_refused),
+        T(busy_only_within_busy_grace),
         T(only_the_rails_of_the_step_count),
-        T(el_22_policy_may_clear_broadcast_instead),
-        T(sl_26_stale_table_is_treated_by_policy),
-        T(sl_26_absent_table_is_treated_by_policy),
-        T(sl_26_an_absent_table_is_told_with_what_to_do),
-        T(sl_26_torn_table_keeps_the_last_word),
+        T(policy_may_clear_broadcast_instead),
+        T(stale_table_is_treated_by_policy),
+        T(absent_table_is_treated_by_policy),
+        T(an_absent_table_is_told_with_what_to_do),
+        T(torn_table_keeps_the_last_word),
         T(most_of_the_cluster_down_is_not_believed),
-        T(sl_26_each_node_of_the_step_is_looked_at),
-        T(el_57_policy_may_ignore_the_table),
-        T(sl_26_a_table_that_is_back_is_told_once),
-        T(sl_26_a_stale_table_is_told_once),
-        T(sl_26_a_site_may_do_without_a_table),
-        T(sl_26_a_healed_node_ends_the_wait),
-        T(sl_26_the_end_of_busy_grace_ends_the_wait),
-        T(sl_26_a_table_not_believed_ends_the_wait),
-        T(sl_26_a_fresh_table_ends_the_wait_for_one),
+        T(each_node_of_the_step_is_looked_at),
+        T(policy_may_ignore_the_table),
+        T(a_table_that_is_back_is_told_once),
+        T(a_stale_table_is_told_once),
+        T(a_site_may_do_without_a_table),
+        T(a_healed_node_ends_the_wait),
+        T(the_end_of_busy_grace_ends_the_wait),
+        T(a_table_not_believed_ends_the_wait),
+        T(a_fresh_table_ends_the_wait_for_one),
         T(one_node_is_always_believed),
         T(names_go_through_elanhosts),
         cmocka_unit_test(wrong_configuration_is_told_all_at_once),

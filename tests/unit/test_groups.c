@@ -14,7 +14,7 @@
 /* The example of section 4.2: clients A, B, C. */
 static const uint32_t example[8] = {0, 0, 1, 1, 0, 1, 2, 2};
 
-static void im_162_masters_of_the_example(void **state)
+static void masters_of_the_example(void **state)
 {
     struct impi_group g;
 
@@ -26,7 +26,7 @@ static void im_162_masters_of_the_example(void **state)
     impi_group_free(&g);
 }
 
-static void im_163_helpers_over_the_example(void **state)
+static void helpers_over_the_example(void **state)
 {
     static const bool is_master[8] = {true,  false, true, false,
                                       false, false, true, false};
@@ -53,7 +53,7 @@ static void im_163_helpers_over_the_example(void **state)
     impi_group_free(&g);
 }
 
-static void im_164_cubedim_and_hibit(void **state)
+static void cubedim_and_hibit(void **state)
 {
     for (uint32_t n = 1; n <= 33; n++) {
         int i = impi_cubedim(n);
@@ -70,7 +70,7 @@ static void im_164_cubedim_and_hibit(void **state)
     assert_int_equal(impi_hibit(0xffffffff, 32), 31);
 }
 
-static void im_195_constants_of_chapter_4(void **state)
+static void constants_of_chapter_4(void **state)
 {
     static const int tags[] = {
         IMPI_BARRIER_TAG,  IMPI_BCAST_TAG,     IMPI_GATHER_TAG,
@@ -89,10 +89,10 @@ static void im_195_constants_of_chapter_4(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_162_masters_of_the_example),
-        cmocka_unit_test(im_163_helpers_over_the_example),
-        cmocka_unit_test(im_164_cubedim_and_hibit),
-        cmocka_unit_test(im_195_constants_of_chapter_4),
+        cmocka_unit_test(masters_of_the_example),
+        cmocka_unit_test(helpers_over_the_example),
+        cmocka_unit_test(cubedim_and_hibit),
+        cmocka_unit_test(constants_of_chapter_4),
     };
 
     return cmocka_run_group_tests_name("groups", tests, NULL, NULL);

@@ -88,7 +88,7 @@ static void wait_for_n3(struct world *w, int64_t until, uint16_t port)
     heal_watch_add(w->watch, w->path, &wait, "127.0.0.1", port);
 }
 
-static void sl_26_a_launch_is_woken_when_the_node_heals(void **state)
+static void a_launch_is_woken_when_the_node_heals(void **state)
 {
     struct world *w = *state;
 
@@ -110,7 +110,7 @@ static void a_node_that_healed_meanwhile_is_seen(void **state)
     assert_true(is_woken(&w->launch, 20000));
 }
 
-static void sl_26_a_launch_is_woken_to_be_refused(void **state)
+static void a_launch_is_woken_to_be_refused(void **state)
 {
     struct world *w = *state;
 
@@ -170,9 +170,9 @@ static void what_can_be_no_launch_is_not_entered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(sl_26_a_launch_is_woken_when_the_node_heals),
+        T(a_launch_is_woken_when_the_node_heals),
         T(a_node_that_healed_meanwhile_is_seen),
-        T(sl_26_a_launch_is_woken_to_be_refused),
+        T(a_launch_is_woken_to_be_refused),
         T(a_new_policy_wakes_all),
         T(too_many_forget_the_oldest),
         T(what_can_be_no_launch_is_not_entered),

@@ -17,7 +17,7 @@ static void the_mapper_alone_is_enough(void **state)
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
 }
 
-static void sl_23_a_lying_hsnd_does_not_outvote_the_mapper(void **state)
+static void a_lying_hsnd_does_not_outvote_the_mapper(void **state)
 {
     struct world *w = *state;
     struct report_record r = host(1, SEEN_DOWN, "mute");
@@ -29,7 +29,7 @@ static void sl_23_a_lying_hsnd_does_not_outvote_the_mapper(void **state)
     assert_int_equal(model_host(w->m, "n1", 0)->source, REPORT_MAPPERD);
 }
 
-static void sl_23_only_the_leading_mapper_is_heard(void **state)
+static void only_the_leading_mapper_is_heard(void **state)
 {
     struct world *w = *state;
     struct report_record r = host(1, SEEN_UP, "");
@@ -125,7 +125,7 @@ static void a_leader_that_sees_nothing_gives_its_place_up(void **state)
 }
 
 /* Whoever is cut off leads itself and would have all others down. */
-static void sl_25_a_map_of_less_than_half_is_not_believed(void **state)
+static void a_map_of_less_than_half_is_not_believed(void **state)
 {
     struct world *w = *state;
     struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, ""),
@@ -144,7 +144,7 @@ static void sl_25_a_map_of_less_than_half_is_not_believed(void **state)
 }
 
 /* Also when no map has come for so long that the last one is stale. */
-static void sl_25_nor_is_it_when_the_last_map_is_old(void **state)
+static void nor_is_it_when_the_last_map_is_old(void **state)
 {
     struct world *w = *state;
     struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, ""),
@@ -166,7 +166,7 @@ static void sl_25_nor_is_it_when_the_last_map_is_old(void **state)
     assert_int_equal(state_of(w, 1), HEALTH_UNKNOWN);
 }
 
-static void sl_25_a_mapper_without_a_link_is_not_believed(void **state)
+static void a_mapper_without_a_link_is_not_believed(void **state)
 {
     struct world *w = *state;
     struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, "")};
@@ -202,7 +202,7 @@ static void a_mapper_without_a_link_is_no_alarm(void **state)
 }
 
 /* It may have spoken first. */
-static void sl_25_who_knows_more_hosts_leads_at_once(void **state)
+static void who_knows_more_hosts_leads_at_once(void **state)
 {
     struct world *w = *state;
     struct report_record all[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, ""),
@@ -273,17 +273,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HEALTH_TEST(the_mapper_alone_is_enough),
-        HEALTH_TEST(sl_23_a_lying_hsnd_does_not_outvote_the_mapper),
-        HEALTH_TEST(sl_23_only_the_leading_mapper_is_heard),
+        HEALTH_TEST(a_lying_hsnd_does_not_outvote_the_mapper),
+        HEALTH_TEST(only_the_leading_mapper_is_heard),
         HEALTH_TEST(two_leaders_are_an_alarm_only_if_it_lasts),
         HEALTH_TEST(a_leader_that_sees_nothing_gives_its_place_up),
         HEALTH_TEST(what_is_not_in_the_new_map_is_down),
         HEALTH_TEST(names_of_one_map_are_forgotten_with_it),
-        HEALTH_TEST(sl_25_a_map_of_less_than_half_is_not_believed),
-        HEALTH_TEST(sl_25_nor_is_it_when_the_last_map_is_old),
-        HEALTH_TEST(sl_25_a_mapper_without_a_link_is_not_believed),
+        HEALTH_TEST(a_map_of_less_than_half_is_not_believed),
+        HEALTH_TEST(nor_is_it_when_the_last_map_is_old),
+        HEALTH_TEST(a_mapper_without_a_link_is_not_believed),
         HEALTH_TEST(a_mapper_without_a_link_is_no_alarm),
-        HEALTH_TEST(sl_25_who_knows_more_hosts_leads_at_once),
+        HEALTH_TEST(who_knows_more_hosts_leads_at_once),
         HEALTH_TEST(a_map_in_parts_is_whole_only_with_the_last),
     };
 

@@ -68,7 +68,7 @@ static void down_comes_at_once_and_healthy_after_a_while(void **state)
     assert_int_equal(state_of(w, 1), HEALTH_HEALTHY);
 }
 
-static void sl_23_silence_becomes_unknown_never_healthy(void **state)
+static void silence_becomes_unknown_never_healthy(void **state)
 {
     struct world *w = *state;
 
@@ -144,7 +144,7 @@ static void a_reason_stays_with_its_state(void **state)
 }
 
 /* The mapper says up, hsnd of the node has died. */
-static void sl_23_one_silent_source_is_enough_for_unknown(void **state)
+static void one_silent_source_is_enough_for_unknown(void **state)
 {
     struct world *w = *state;
     struct report_record r = host(1, SEEN_UP, "");
@@ -158,7 +158,7 @@ static void sl_23_one_silent_source_is_enough_for_unknown(void **state)
     assert_int_equal(state_of(w, 1), HEALTH_UNKNOWN);
 }
 
-static void sl_23_hsnd_speaks_for_its_own_node_only(void **state)
+static void hsnd_speaks_for_its_own_node_only(void **state)
 {
     struct world *w = *state;
     struct report_record r = host(2, SEEN_DOWN, "lie");
@@ -462,7 +462,7 @@ static void what_nobody_speaks_of_is_forgotten(void **state)
 }
 
 /* 5 % of the reports get lost, for an hour: nothing happens. */
-static void sl_25_lost_reports_drain_nobody(void **state)
+static void lost_reports_drain_nobody(void **state)
 {
     struct world *w = *state;
     uint32_t random = 1;
@@ -482,12 +482,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HEALTH_TEST(the_first_good_word_makes_healthy),
         HEALTH_TEST(down_comes_at_once_and_healthy_after_a_while),
-        HEALTH_TEST(sl_23_silence_becomes_unknown_never_healthy),
+        HEALTH_TEST(silence_becomes_unknown_never_healthy),
         HEALTH_TEST(who_is_silent_for_long_is_degraded_never_proven),
         HEALTH_TEST(time_that_nobody_listened_is_not_silence),
         HEALTH_TEST(a_reason_stays_with_its_state),
-        HEALTH_TEST(sl_23_one_silent_source_is_enough_for_unknown),
-        HEALTH_TEST(sl_23_hsnd_speaks_for_its_own_node_only),
+        HEALTH_TEST(one_silent_source_is_enough_for_unknown),
+        HEALTH_TEST(hsnd_speaks_for_its_own_node_only),
         HEALTH_TEST(old_reports_are_refused),
         HEALTH_TEST(flapping_is_damped),
         HEALTH_TEST(short_faults_are_flapping_together),
@@ -501,7 +501,7 @@ int main(void)
         HEALTH_TEST(a_restart_after_long_trusts_nothing),
         HEALTH_TEST(a_spoiled_state_file_is_refused_whole),
         HEALTH_TEST(what_nobody_speaks_of_is_forgotten),
-        HEALTH_TEST(sl_25_lost_reports_drain_nobody),
+        HEALTH_TEST(lost_reports_drain_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

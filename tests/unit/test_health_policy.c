@@ -102,7 +102,7 @@ static void rails_and_maintenance(void **state)
 }
 
 /* A mapper that says all is down. */
-static void sl_25_a_mistake_never_drains_a_cluster(void **state)
+static void a_mistake_never_drains_a_cluster(void **state)
 {
     struct caps *caps = calloc(1, sizeof(*caps));
     struct caps_conf conf;
@@ -223,7 +223,7 @@ static void extra_and_comment_leave_what_is_anothers(void **state)
     assert_true(p.set_comment);
 }
 
-static void sl_25_drain_says_what_where_since_and_how_often(void **state)
+static void drain_says_what_where_since_and_how_often(void **state)
 {
     struct plan_want w = want(HEALTH_DOWN);
     struct plan_node n = {.since = "2023-11-14T22:13:20"};
@@ -237,7 +237,7 @@ static void sl_25_drain_says_what_where_since_and_how_often(void **state)
     assert_true(plan_is_own(p.reason));
 }
 
-static void sl_25_an_admins_drain_is_untouched(void **state)
+static void an_admins_drain_is_untouched(void **state)
 {
     struct plan_want w = want(HEALTH_DOWN);
     struct plan_node n = {.drain = true, .reason = "bad memory"};
@@ -262,7 +262,7 @@ static void sl_25_an_admins_drain_is_untouched(void **state)
 }
 
 /* An admin resumes a node that we drained: not again for the same fault. */
-static void sl_25_an_admins_resume_is_respected(void **state)
+static void an_admins_resume_is_respected(void **state)
 {
     struct plan_want w = want(HEALTH_DOWN);
     struct plan_node n = {.undone = w.since};
@@ -324,8 +324,7 @@ static void records_of_the_network_side_are_checked(void **state)
     assert_false(plan_want_valid(&w));
 }
 
-static void
-sl_25_a_drain_that_slurmctld_forgot_is_no_admins_resume(void **state)
+static void a_drain_that_slurmctld_forgot_is_no_admins_resume(void **state)
 {
     /* started long before the drain was seen: somebody took it back */
     assert_false(plan_drain_was_lost(50000, 10000));
@@ -347,17 +346,16 @@ int main(void)
         cmocka_unit_test(steps_are_refused_at_once),
         cmocka_unit_test(resume_only_after_health),
         cmocka_unit_test(rails_and_maintenance),
-        cmocka_unit_test(sl_25_a_mistake_never_drains_a_cluster),
+        cmocka_unit_test(a_mistake_never_drains_a_cluster),
         cmocka_unit_test(a_small_cluster_may_drain_one_node),
         cmocka_unit_test(features_are_merged),
         cmocka_unit_test(features_only_where_declared),
         cmocka_unit_test(features_of_rails),
         cmocka_unit_test(extra_and_comment_leave_what_is_anothers),
-        cmocka_unit_test(sl_25_drain_says_what_where_since_and_how_often),
-        cmocka_unit_test(sl_25_an_admins_drain_is_untouched),
-        cmocka_unit_test(sl_25_an_admins_resume_is_respected),
-        cmocka_unit_test(
-            sl_25_a_drain_that_slurmctld_forgot_is_no_admins_resume),
+        cmocka_unit_test(drain_says_what_where_since_and_how_often),
+        cmocka_unit_test(an_admins_drain_is_untouched),
+        cmocka_unit_test(an_admins_resume_is_respected),
+        cmocka_unit_test(a_drain_that_slurmctld_forgot_is_no_admins_resume),
         cmocka_unit_test(nodes_that_are_down_are_left_alone),
         cmocka_unit_test(texts_too_long_to_merge_are_left),
         cmocka_unit_test(records_of_the_network_side_are_checked),

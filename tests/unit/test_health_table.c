@@ -55,7 +55,7 @@ static void a_table_comes_back_as_it_went(void **state)
     free(text);
 }
 
-static void sl_26_every_cut_is_noticed(void **state)
+static void every_cut_is_noticed(void **state)
 {
     struct health_table in = sample(), out;
     struct errbuf err;
@@ -74,7 +74,7 @@ static void sl_26_every_cut_is_noticed(void **state)
     free(text);
 }
 
-static void sl_26_every_changed_byte_is_noticed(void **state)
+static void every_changed_byte_is_noticed(void **state)
 {
     struct health_table in = sample(), out;
     struct errbuf err;
@@ -135,7 +135,7 @@ static void put(const char *path, const char *text, size_t len)
     close(fd);
 }
 
-static void sl_26_read_only_when_changed(void **state)
+static void read_only_when_changed(void **state)
 {
     struct place *p = *state;
     struct health_table t = sample();
@@ -155,7 +155,7 @@ static void sl_26_read_only_when_changed(void **state)
     assert_int_equal(p->reader.table.n, 1);
 }
 
-static void sl_26_a_bad_file_keeps_the_last_good_table(void **state)
+static void a_bad_file_keeps_the_last_good_table(void **state)
 {
     struct place *p = *state;
     struct health_table t = sample();
@@ -178,7 +178,7 @@ static void sl_26_a_bad_file_keeps_the_last_good_table(void **state)
     assert_int_equal(p->reader.table.n, 3);
 }
 
-static void sl_26_a_name_that_is_no_file_does_not_block(void **state)
+static void a_name_that_is_no_file_does_not_block(void **state)
 {
     struct place *p = *state;
     struct errbuf err;
@@ -208,12 +208,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_comes_back_as_it_went),
-        cmocka_unit_test(sl_26_every_cut_is_noticed),
-        cmocka_unit_test(sl_26_every_changed_byte_is_noticed),
+        cmocka_unit_test(every_cut_is_noticed),
+        cmocka_unit_test(every_changed_byte_is_noticed),
         cmocka_unit_test(another_version_is_told),
-        T(sl_26_read_only_when_changed),
-        T(sl_26_a_bad_file_keeps_the_last_good_table),
-        T(sl_26_a_name_that_is_no_file_does_not_block),
+        T(read_only_when_changed),
+        T(a_bad_file_keeps_the_last_good_table),
+        T(a_name_that_is_no_file_does_not_block),
         cmocka_unit_test(a_directory_that_is_not_there_is_told),
     };
 

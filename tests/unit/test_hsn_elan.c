@@ -70,7 +70,7 @@ static struct hsn_elan_sender sender(uint32_t key, uint32_t node,
     return s;
 }
 
-static void el_40_frames_of_the_program_are_taken_once(void **state)
+static void frames_of_the_program_are_taken_once(void **state)
 {
     struct elan_capability c = capability(1);
     struct hsn_elan_sources *s = hsn_elan_sources_new(&c);
@@ -88,7 +88,7 @@ static void el_40_frames_of_the_program_are_taken_once(void **state)
     hsn_elan_sources_free(s);
 }
 
-static void el_40_wrong_key_is_dropped(void **state)
+static void wrong_key_is_dropped(void **state)
 {
     struct elan_capability c = capability(1);
     struct hsn_elan_sources *s = hsn_elan_sources_new(&c);
@@ -100,7 +100,7 @@ static void el_40_wrong_key_is_dropped(void **state)
     hsn_elan_sources_free(s);
 }
 
-static void el_40_every_changed_bit_is_noticed(void **state)
+static void every_changed_bit_is_noticed(void **state)
 {
     struct elan_capability c = capability(1);
     struct hsn_elan_sources *s = hsn_elan_sources_new(&c);
@@ -118,7 +118,7 @@ static void el_40_every_changed_bit_is_noticed(void **state)
     hsn_elan_sources_free(s);
 }
 
-static void el_40_spoofed_sources_are_dropped(void **state)
+static void spoofed_sources_are_dropped(void **state)
 {
     static const struct {
         uint32_t node;
@@ -139,7 +139,7 @@ static void el_40_spoofed_sources_are_dropped(void **state)
     hsn_elan_sources_free(s);
 }
 
-static void el_40_replay_from_an_earlier_attachment(void **state)
+static void replay_from_an_earlier_attachment(void **state)
 {
     struct elan_capability c = capability(1);
     struct hsn_elan_sources *s = hsn_elan_sources_new(&c);
@@ -158,7 +158,7 @@ static void el_40_replay_from_an_earlier_attachment(void **state)
 
 /* Same contexts, same nodes, another program: another key. */
 /* Its counter begins anew, however far the old one had come. */
-static void el_40_a_new_attachment_counts_anew(void **state)
+static void a_new_attachment_counts_anew(void **state)
 {
     struct elan_capability c = capability(1);
     struct hsn_elan_sources *s = hsn_elan_sources_new(&c);
@@ -182,7 +182,7 @@ static void el_40_a_new_attachment_counts_anew(void **state)
 }
 
 /* The same bytes, but some of the data as header. */
-static void el_40_where_the_header_begins_is_signed(void **state)
+static void where_the_header_begins_is_signed(void **state)
 {
     struct elan_capability c = capability(1);
     struct hsn_elan_sources *s = hsn_elan_sources_new(&c);
@@ -207,7 +207,7 @@ static void el_40_where_the_header_begins_is_signed(void **state)
     hsn_elan_sources_free(s);
 }
 
-static void el_40_replay_from_an_earlier_program(void **state)
+static void replay_from_an_earlier_program(void **state)
 {
     struct elan_capability now = capability(2);
     struct hsn_elan_sources *s = hsn_elan_sources_new(&now);
@@ -237,7 +237,7 @@ static void forged_frames_do_not_spoil_the_true_sender(void **state)
     hsn_elan_sources_free(s);
 }
 
-static void el_40_only_the_right_capability_is_found(void **state)
+static void only_the_right_capability_is_found(void **state)
 {
     static struct hsn_contexts all;
     struct elan_capability one = capability(1), two = capability(2);
@@ -260,7 +260,7 @@ static void el_40_only_the_right_capability_is_found(void **state)
     assert_int_equal(all.nprograms, 0);
 }
 
-static void el_01_uid_membership_range_and_use_are_checked(void **state)
+static void uid_membership_range_and_use_are_checked(void **state)
 {
     static struct hsn_contexts all;
     struct elan_capability cap = capability(1);
@@ -348,16 +348,16 @@ static void routes_of_a_request_have_a_longest_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_40_only_the_right_capability_is_found),
-        cmocka_unit_test(el_01_uid_membership_range_and_use_are_checked),
-        cmocka_unit_test(el_40_frames_of_the_program_are_taken_once),
-        cmocka_unit_test(el_40_wrong_key_is_dropped),
-        cmocka_unit_test(el_40_every_changed_bit_is_noticed),
-        cmocka_unit_test(el_40_spoofed_sources_are_dropped),
-        cmocka_unit_test(el_40_replay_from_an_earlier_attachment),
-        cmocka_unit_test(el_40_replay_from_an_earlier_program),
-        cmocka_unit_test(el_40_a_new_attachment_counts_anew),
-        cmocka_unit_test(el_40_where_the_header_begins_is_signed),
+        cmocka_unit_test(only_the_right_capability_is_found),
+        cmocka_unit_test(uid_membership_range_and_use_are_checked),
+        cmocka_unit_test(frames_of_the_program_are_taken_once),
+        cmocka_unit_test(wrong_key_is_dropped),
+        cmocka_unit_test(every_changed_bit_is_noticed),
+        cmocka_unit_test(spoofed_sources_are_dropped),
+        cmocka_unit_test(replay_from_an_earlier_attachment),
+        cmocka_unit_test(replay_from_an_earlier_program),
+        cmocka_unit_test(a_new_attachment_counts_anew),
+        cmocka_unit_test(where_the_header_begins_is_signed),
         cmocka_unit_test(forged_frames_do_not_spoil_the_true_sender),
         cmocka_unit_test(epochs_of_a_context_only_rise),
         cmocka_unit_test(requests_keep_every_member),

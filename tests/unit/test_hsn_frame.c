@@ -44,7 +44,7 @@ static void crc32c_is_the_same_with_and_without_the_instruction(void **state)
                      crc32c(0, buf, 9000));
 }
 
-static void hs_15_20_21_golden_frame_of_a_whole_message(void **state)
+static void golden_frame_of_a_whole_message(void **state)
 {
     static const uint8_t golden[] = {
         'p',  'a',  'g',  'e',                          /* data */
@@ -79,7 +79,7 @@ static void hs_15_20_21_golden_frame_of_a_whole_message(void **state)
     assert_true(f.last);
 }
 
-static void hs_14_15_18_golden_packets_of_a_split_page(void **state)
+static void golden_packets_of_a_split_page(void **state)
 {
     struct node *n = node_new(1, 8192, &copy_module);
     struct fake_packet *a = &n->nic.out[0], *b = &n->nic.out[1];
@@ -101,7 +101,7 @@ static void hs_14_15_18_golden_packets_of_a_split_page(void **state)
     node_free(n);
 }
 
-static void hs_10_8192_is_one_packet_8193_are_two(void **state)
+static void one_packet_holds_8192_bytes_8193_are_two(void **state)
 {
     assert_int_equal(hsn_fragments(8192 - HSN_TRAILER, 0), 1);
     assert_int_equal(hsn_fragments(8192 - HSN_TRAILER - 100, 100), 1);
@@ -110,7 +110,7 @@ static void hs_10_8192_is_one_packet_8193_are_two(void **state)
     assert_int_equal(hsn_fragments(0, 0), 1);
 }
 
-static void hs_24_more_than_two_fragments_are_refused(void **state)
+static void more_than_two_fragments_are_refused(void **state)
 {
     static uint8_t page[HSN_DATA_MAX + 1];
     struct node *n = node_new(1, 8192, &copy_module);
@@ -147,7 +147,7 @@ static enum hsn_frame_fault fault_of(uint8_t fragment, bool last,
     return hsn_frame_get(&got, &all, 1);
 }
 
-static void hs_23_43_fragment_and_last_flag(void **state)
+static void fragment_and_last_flag(void **state)
 {
     assert_int_equal(fault_of(0, true, 100), HSN_FRAME_OK);
     assert_int_equal(fault_of(0, false, 8192), HSN_FRAME_OK);
@@ -284,11 +284,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crc32c_agrees_with_published_values),
         cmocka_unit_test(crc32c_is_the_same_with_and_without_the_instruction),
-        cmocka_unit_test(hs_15_20_21_golden_frame_of_a_whole_message),
-        cmocka_unit_test(hs_14_15_18_golden_packets_of_a_split_page),
-        cmocka_unit_test(hs_10_8192_is_one_packet_8193_are_two),
-        cmocka_unit_test(hs_24_more_than_two_fragments_are_refused),
-        cmocka_unit_test(hs_23_43_fragment_and_last_flag),
+        cmocka_unit_test(golden_frame_of_a_whole_message),
+        cmocka_unit_test(golden_packets_of_a_split_page),
+        cmocka_unit_test(one_packet_holds_8192_bytes_8193_are_two),
+        cmocka_unit_test(more_than_two_fragments_are_refused),
+        cmocka_unit_test(fragment_and_last_flag),
         cmocka_unit_test(frame_every_flipped_bit_is_noticed),
         cmocka_unit_test(routes_file_is_read),
         cmocka_unit_test(routes_file_errors_name_the_line),

@@ -4,7 +4,7 @@
 #include "hsn/fragq.h"
 #include "hsn_pair.h"
 
-static void hs_08_25_26_halves_become_one_message(void **state)
+static void halves_become_one_message(void **state)
 {
     struct pair p = pair(8192, &copy_module);
     const struct hsn_delivery *d;
@@ -30,7 +30,7 @@ static void hs_08_25_26_halves_become_one_message(void **state)
     pair_free(&p);
 }
 
-static void hs_11_modules_notice_nothing_of_fragments(void **state)
+static void modules_notice_nothing_of_fragments(void **state)
 {
     struct pair p = pair(8192, &copy_module);
     static const size_t size[][2] = {{8192, 0}, {8192, 16}, {8192, 21},
@@ -47,7 +47,7 @@ static void hs_11_modules_notice_nothing_of_fragments(void **state)
     pair_free(&p);
 }
 
-static void hs_19_45_halves_apart_and_in_either_order(void **state)
+static void halves_apart_and_in_either_order(void **state)
 {
     struct pair p = pair(8192, &copy_module);
     size_t a = say(p.from, HSN_MODULE_CLIENT, 8192, 9, 1);
@@ -67,7 +67,7 @@ static void hs_19_45_halves_apart_and_in_either_order(void **state)
     pair_free(&p);
 }
 
-static void hs_46_47_half_expires_by_its_own_timer(void **state)
+static void half_expires_by_its_own_timer(void **state)
 {
     struct pair p = pair(8192, &copy_module);
     int64_t pages = p.to->pages_out;
@@ -95,7 +95,7 @@ static void hs_46_47_half_expires_by_its_own_timer(void **state)
     pair_free(&p);
 }
 
-static void hs_47_the_time_is_settable(void **state)
+static void the_time_is_settable(void **state)
 {
     struct pair p = pair(8192, &copy_module);
     struct hsn_engine_options o = {
@@ -117,7 +117,7 @@ static void hs_47_the_time_is_settable(void **state)
     pair_free(&p);
 }
 
-static void hs_48_duplicate_half(void **state)
+static void duplicate_half(void **state)
 {
     struct pair p = pair(8192, &copy_module);
 
@@ -132,7 +132,7 @@ static void hs_48_duplicate_half(void **state)
     pair_free(&p);
 }
 
-static void hs_48_partner_after_expiry(void **state)
+static void partner_after_expiry(void **state)
 {
     struct pair p = pair(8192, &copy_module);
 
@@ -186,20 +186,20 @@ static void try_strangers(uint64_t board, uint32_t incarnation, bool lend)
     pair_free(&p);
 }
 
-static void hs_48_same_sequence_of_two_hosts(void **state)
+static void same_sequence_of_two_hosts(void **state)
 {
     try_strangers(3, 0x11220001, false);
     try_strangers(3, 0x11220001, true);
 }
 
-static void hs_22_48_same_sequence_of_two_incarnations(void **state)
+static void same_sequence_of_two_incarnations(void **state)
 {
     try_strangers(1, 0x11220002, false);
     try_strangers(1, 0x11220002, true);
 }
 
 /* A queue so small that most strangers share its bucket. */
-static void hs_48_nothing_but_the_same_message_is_found(void **state)
+static void nothing_but_the_same_message_is_found(void **state)
 {
     struct hsn_half half = {
         .frame = {
@@ -243,7 +243,7 @@ static void try_contradiction(uint16_t module, size_t data_len,
     pair_free(&p);
 }
 
-static void hs_48_halves_that_contradict_each_other(void **state)
+static void halves_that_contradict_each_other(void **state)
 {
     try_contradiction(HSN_MODULE_CLIENT, 8192, 10);
     try_contradiction(HSN_MODULE_CLIENT, 8191, 9);
@@ -251,7 +251,7 @@ static void hs_48_halves_that_contradict_each_other(void **state)
 }
 
 /* Two halves that are lent together but were never one message. */
-static void hs_48_lent_halves_that_contradict_each_other(void **state)
+static void lent_halves_that_contradict_each_other(void **state)
 {
     struct pair p = pair(8192, &copy_module);
     struct node *twin = node_new(1, 8192, &copy_module);
@@ -270,7 +270,7 @@ static void hs_48_lent_halves_that_contradict_each_other(void **state)
     pair_free(&p);
 }
 
-static void hs_09_full_fragment_queue_lets_the_oldest_go(void **state)
+static void full_fragment_queue_lets_the_oldest_go(void **state)
 {
     struct pair p = pair(8192, &copy_module);
     struct node *other = node_new(3, 8192, &copy_module);
@@ -293,7 +293,7 @@ static void hs_09_full_fragment_queue_lets_the_oldest_go(void **state)
 }
 
 /* Five hosts, none beyond its share, fill the queue. */
-static void hs_09_of_all_halves_the_oldest_go(void **state)
+static void of_all_halves_the_oldest_go(void **state)
 {
     struct node *to = node_new(2, 8192, &copy_module), *from[5];
 
@@ -323,20 +323,20 @@ static void hs_09_of_all_halves_the_oldest_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hs_08_25_26_halves_become_one_message),
-        cmocka_unit_test(hs_11_modules_notice_nothing_of_fragments),
-        cmocka_unit_test(hs_19_45_halves_apart_and_in_either_order),
-        cmocka_unit_test(hs_46_47_half_expires_by_its_own_timer),
-        cmocka_unit_test(hs_47_the_time_is_settable),
-        cmocka_unit_test(hs_48_duplicate_half),
-        cmocka_unit_test(hs_48_partner_after_expiry),
-        cmocka_unit_test(hs_48_same_sequence_of_two_hosts),
-        cmocka_unit_test(hs_22_48_same_sequence_of_two_incarnations),
-        cmocka_unit_test(hs_48_nothing_but_the_same_message_is_found),
-        cmocka_unit_test(hs_48_halves_that_contradict_each_other),
-        cmocka_unit_test(hs_48_lent_halves_that_contradict_each_other),
-        cmocka_unit_test(hs_09_full_fragment_queue_lets_the_oldest_go),
-        cmocka_unit_test(hs_09_of_all_halves_the_oldest_go),
+        cmocka_unit_test(halves_become_one_message),
+        cmocka_unit_test(modules_notice_nothing_of_fragments),
+        cmocka_unit_test(halves_apart_and_in_either_order),
+        cmocka_unit_test(half_expires_by_its_own_timer),
+        cmocka_unit_test(the_time_is_settable),
+        cmocka_unit_test(duplicate_half),
+        cmocka_unit_test(partner_after_expiry),
+        cmocka_unit_test(same_sequence_of_two_hosts),
+        cmocka_unit_test(same_sequence_of_two_incarnations),
+        cmocka_unit_test(nothing_but_the_same_message_is_found),
+        cmocka_unit_test(halves_that_contradict_each_other),
+        cmocka_unit_test(lent_halves_that_contradict_each_other),
+        cmocka_unit_test(full_fragment_queue_lets_the_oldest_go),
+        cmocka_unit_test(of_all_halves_the_oldest_go),
     };
 
     return cmocka_run_group_tests_name("hsn_halves", tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include "hsn/pages.h"
 #include "hsn_pair.h"
 
-static void hs_11_12_messages_lie_where_they_came(void **state)
+static void messages_lie_where_they_came(void **state)
 {
     static const size_t sizes[] = {4096, 8192};
 
@@ -42,7 +42,7 @@ static void headers_across_two_buffers_come_in_one_piece(void **state)
     pair_free(&p);
 }
 
-static void hs_13_30_pages_are_4k_or_8k_and_aligned(void **state)
+static void pages_are_4k_or_8k_and_aligned(void **state)
 {
     static const size_t wrong[] = {0, 1000, 2048, 5000, 12288, 16384};
     struct hsn_memory own = {0};
@@ -67,7 +67,7 @@ static void hs_13_30_pages_are_4k_or_8k_and_aligned(void **state)
 }
 
 /* A half that has to wait takes pages with it, which must be replaced. */
-static void hs_34_no_memory_drops_counts_and_tries_again(void **state)
+static void no_memory_drops_counts_and_tries_again(void **state)
 {
     struct pair p = pair(8192, &copy_module);
 
@@ -88,7 +88,7 @@ static void hs_34_no_memory_drops_counts_and_tries_again(void **state)
     pair_free(&p);
 }
 
-static void hs_34_memory_for_one_page_of_two(void **state)
+static void memory_for_one_page_of_two(void **state)
 {
     struct pair p = pair(4096, &copy_module);
 
@@ -130,7 +130,7 @@ static size_t packet_of(const size_t at[4], char c)
 
 /* Halves that are lent together are delivered from where they lie; others wait
  * in pages of ours. */
-static void hs_12_lent_halves_are_not_copied(void **state)
+static void lent_halves_are_not_copied(void **state)
 {
     static const struct {
         const char *packets; /* of four messages; ' ': the handler runs */
@@ -170,13 +170,13 @@ static void hs_12_lent_halves_are_not_copied(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hs_11_12_messages_lie_where_they_came),
+        cmocka_unit_test(messages_lie_where_they_came),
         cmocka_unit_test(headers_across_two_buffers_come_in_one_piece),
-        cmocka_unit_test(hs_13_30_pages_are_4k_or_8k_and_aligned),
-        cmocka_unit_test(hs_34_no_memory_drops_counts_and_tries_again),
-        cmocka_unit_test(hs_34_memory_for_one_page_of_two),
+        cmocka_unit_test(pages_are_4k_or_8k_and_aligned),
+        cmocka_unit_test(no_memory_drops_counts_and_tries_again),
+        cmocka_unit_test(memory_for_one_page_of_two),
         cmocka_unit_test(lent_packets_are_given_back),
-        cmocka_unit_test(hs_12_lent_halves_are_not_copied),
+        cmocka_unit_test(lent_halves_are_not_copied),
     };
 
     return cmocka_run_group_tests_name("hsn_pages", tests, NULL, NULL);

@@ -3,7 +3,7 @@
  */
 #include "hsn_pair.h"
 
-static void hs_02_03_two_modules_at_once_by_one_interface(void **state)
+static void two_modules_at_once_by_one_interface(void **state)
 {
     struct pair p = pair(8192, &copy_module);
 
@@ -22,7 +22,7 @@ static void hs_02_03_two_modules_at_once_by_one_interface(void **state)
     pair_free(&p);
 }
 
-static void hs_04_unknown_module_is_dropped_and_counted(void **state)
+static void unknown_module_is_dropped_and_counted(void **state)
 {
     struct pair p = pair(8192, &copy_module);
 
@@ -57,13 +57,13 @@ static void try_receive_queue(size_t size)
 }
 
 /* Halves that wait take buffers with them. */
-static void hs_07_29_36_receive_queue_is_always_filled(void **state)
+static void receive_queue_is_always_filled(void **state)
 {
     try_receive_queue(4096);
     try_receive_queue(8192);
 }
 
-static void hs_29_burst_of_the_pool_size_loses_none(void **state)
+static void burst_of_the_pool_size_loses_none(void **state)
 {
     struct pair p = pair(8192, &copy_module);
 
@@ -76,7 +76,7 @@ static void hs_29_burst_of_the_pool_size_loses_none(void **state)
     pair_free(&p);
 }
 
-static void hs_38_39_handler_takes_the_first_few(void **state)
+static void handler_takes_the_first_few(void **state)
 {
     struct pair p = pair(8192, &copy_module);
 
@@ -99,7 +99,7 @@ static void hs_38_39_handler_takes_the_first_few(void **state)
     pair_free(&p);
 }
 
-static void hs_44_header_of_the_driver_is_gone(void **state)
+static void header_of_the_driver_is_gone(void **state)
 {
     struct pair p = pair(8192, &copy_module);
 
@@ -111,7 +111,7 @@ static void hs_44_header_of_the_driver_is_gone(void **state)
     pair_free(&p);
 }
 
-static void hs_01_broken_and_foreign_packets_are_counted(void **state)
+static void broken_and_foreign_packets_are_counted(void **state)
 {
     struct pair p = pair(8192, &copy_module);
     struct fake_packet *out = p.from->nic.out;
@@ -149,13 +149,13 @@ static void messages_to_the_own_board_loop_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hs_02_03_two_modules_at_once_by_one_interface),
-        cmocka_unit_test(hs_04_unknown_module_is_dropped_and_counted),
-        cmocka_unit_test(hs_07_29_36_receive_queue_is_always_filled),
-        cmocka_unit_test(hs_29_burst_of_the_pool_size_loses_none),
-        cmocka_unit_test(hs_38_39_handler_takes_the_first_few),
-        cmocka_unit_test(hs_44_header_of_the_driver_is_gone),
-        cmocka_unit_test(hs_01_broken_and_foreign_packets_are_counted),
+        cmocka_unit_test(two_modules_at_once_by_one_interface),
+        cmocka_unit_test(unknown_module_is_dropped_and_counted),
+        cmocka_unit_test(receive_queue_is_always_filled),
+        cmocka_unit_test(burst_of_the_pool_size_loses_none),
+        cmocka_unit_test(handler_takes_the_first_few),
+        cmocka_unit_test(header_of_the_driver_is_gone),
+        cmocka_unit_test(broken_and_foreign_packets_are_counted),
         cmocka_unit_test(messages_to_the_own_board_loop_back),
     };
 

@@ -29,7 +29,7 @@ static struct hsn_levels levels(struct node *n)
     return l;
 }
 
-static void hs_05_busy_interface_keeps_messages_pending(void **state)
+static void busy_interface_keeps_messages_pending(void **state)
 {
     struct node *n = sender();
 
@@ -42,7 +42,7 @@ static void hs_05_busy_interface_keeps_messages_pending(void **state)
     node_free(n);
 }
 
-static void hs_06_51_packets_are_busy_until_completion(void **state)
+static void packets_are_busy_until_completion(void **state)
 {
     struct node *n = sender();
 
@@ -59,7 +59,7 @@ static void hs_06_51_packets_are_busy_until_completion(void **state)
     node_free(n);
 }
 
-static void hs_09_full_pending_queue_refuses_and_counts(void **state)
+static void full_pending_queue_refuses_and_counts(void **state)
 {
     struct node *n = sender();
 
@@ -76,7 +76,7 @@ static void hs_09_full_pending_queue_refuses_and_counts(void **state)
     node_free(n);
 }
 
-static void hs_37_send_queue_begins_free(void **state)
+static void send_queue_begins_free(void **state)
 {
     for (int i = 0; i < 2; i++) {
         struct node *n = sender();
@@ -90,7 +90,7 @@ static void hs_37_send_queue_begins_free(void **state)
     }
 }
 
-static void hs_40_handler_sends_what_is_pending(void **state)
+static void handler_sends_what_is_pending(void **state)
 {
     struct node *n = sender();
 
@@ -103,7 +103,7 @@ static void hs_40_handler_sends_what_is_pending(void **state)
     node_free(n);
 }
 
-static void hs_41_sending_never_waits_for_the_wire(void **state)
+static void sending_never_waits_for_the_wire(void **state)
 {
     struct node *n = sender();
 
@@ -117,7 +117,7 @@ static void hs_41_sending_never_waits_for_the_wire(void **state)
     node_free(n);
 }
 
-static void hs_42_messages_leave_in_order(void **state)
+static void messages_leave_in_order(void **state)
 {
     struct node *n = sender();
 
@@ -145,7 +145,7 @@ static void send_again(struct inbox *box, uint64_t cookie, int error)
     assert_int_equal(box->node->nic.nout, before);
 }
 
-static void hs_49_output_from_a_completion_returns_at_once(void **state)
+static void output_from_a_completion_returns_at_once(void **state)
 {
     struct node *n = sender();
 
@@ -160,7 +160,7 @@ static void hs_49_output_from_a_completion_returns_at_once(void **state)
     node_free(n);
 }
 
-static void hs_50_two_gather_parts_data_first_uncopied(void **state)
+static void two_gather_parts_data_first_uncopied(void **state)
 {
     struct node *n = sender();
     struct fake_packet *p = n->nic.out;
@@ -177,7 +177,7 @@ static void hs_50_two_gather_parts_data_first_uncopied(void **state)
     node_free(n);
 }
 
-static void hs_52_completions_in_any_order_once_each(void **state)
+static void completions_in_any_order_once_each(void **state)
 {
     struct node *n = sender();
     static const size_t order[] = {3, 0, 4, 1, 2};
@@ -196,7 +196,7 @@ static void hs_52_completions_in_any_order_once_each(void **state)
     node_free(n);
 }
 
-static void hs_53_data_is_the_drivers_until_completion(void **state)
+static void data_is_the_drivers_until_completion(void **state)
 {
     struct node *n = sender(), *m = node_new(2, 8192, &copy_module);
     static uint8_t mine[128];
@@ -218,7 +218,7 @@ static void hs_53_data_is_the_drivers_until_completion(void **state)
     node_free(m);
 }
 
-static void hs_53_both_packets_of_a_message_first(void **state)
+static void both_packets_of_a_message_first(void **state)
 {
     for (size_t last = 0; last < 2; last++) {
         struct node *n = sender();
@@ -235,7 +235,7 @@ static void hs_53_both_packets_of_a_message_first(void **state)
     }
 }
 
-static void hs_54_completion_does_not_mean_received(void **state)
+static void completion_does_not_mean_received(void **state)
 {
     struct node *n = sender(); /* there is no board 2 at all */
 
@@ -245,7 +245,7 @@ static void hs_54_completion_does_not_mean_received(void **state)
     node_free(n);
 }
 
-static void hs_55_everything_completes_at_the_end(void **state)
+static void everything_completes_at_the_end(void **state)
 {
     struct node *n = sender();
     unsigned seen = 0;
@@ -267,7 +267,7 @@ static void hs_55_everything_completes_at_the_end(void **state)
     node_free(n);
 }
 
-static void hs_55_dead_interface_completes_with_an_error(void **state)
+static void dead_interface_completes_with_an_error(void **state)
 {
     struct node *n = sender();
 
@@ -292,7 +292,7 @@ static void hs_55_dead_interface_completes_with_an_error(void **state)
     node_free(n);
 }
 
-static void hs_55_peer_that_left_the_map(void **state)
+static void peer_that_left_the_map(void **state)
 {
     struct node *n = sender();
     struct hsn_routes none;
@@ -312,7 +312,7 @@ static void hs_55_peer_that_left_the_map(void **state)
     node_free(n);
 }
 
-static void hs_55_module_that_closes_gets_its_memory_back(void **state)
+static void module_that_closes_gets_its_memory_back(void **state)
 {
     struct node *n = sender();
 
@@ -334,7 +334,7 @@ static void hs_55_module_that_closes_gets_its_memory_back(void **state)
     node_free(n);
 }
 
-static void hs_56_burst_leaves_without_further_calls(void **state)
+static void burst_leaves_without_further_calls(void **state)
 {
     struct node *n = sender();
 
@@ -356,7 +356,7 @@ static void send_for_ever(struct inbox *box, uint64_t cookie, int error)
 }
 
 /* A module that sends as soon as it is told of a failure. */
-static void hs_56_each_call_is_bounded(void **state)
+static void each_call_is_bounded(void **state)
 {
     struct node *n = sender();
 
@@ -370,7 +370,7 @@ static void hs_56_each_call_is_bounded(void **state)
     node_free(n);
 }
 
-static void hs_35_multicast_is_one_unicast_each(void **state)
+static void multicast_is_one_unicast_each(void **state)
 {
     struct node *n = sender(), *to[3];
 
@@ -389,7 +389,7 @@ static void hs_35_multicast_is_one_unicast_each(void **state)
     node_free(n);
 }
 
-static void hs_22_sequence_numbers_wrap_and_restart(void **state)
+static void sequence_numbers_wrap_and_restart(void **state)
 {
     struct node *m = node_new(2, 8192, &copy_module), *n;
     uint32_t seen[4];
@@ -480,27 +480,27 @@ static void raw_packets_have_a_longest_route(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hs_05_busy_interface_keeps_messages_pending),
-        cmocka_unit_test(hs_06_51_packets_are_busy_until_completion),
-        cmocka_unit_test(hs_09_full_pending_queue_refuses_and_counts),
-        cmocka_unit_test(hs_22_sequence_numbers_wrap_and_restart),
-        cmocka_unit_test(hs_35_multicast_is_one_unicast_each),
-        cmocka_unit_test(hs_37_send_queue_begins_free),
-        cmocka_unit_test(hs_40_handler_sends_what_is_pending),
-        cmocka_unit_test(hs_41_sending_never_waits_for_the_wire),
-        cmocka_unit_test(hs_42_messages_leave_in_order),
-        cmocka_unit_test(hs_49_output_from_a_completion_returns_at_once),
-        cmocka_unit_test(hs_50_two_gather_parts_data_first_uncopied),
-        cmocka_unit_test(hs_52_completions_in_any_order_once_each),
-        cmocka_unit_test(hs_53_data_is_the_drivers_until_completion),
-        cmocka_unit_test(hs_53_both_packets_of_a_message_first),
-        cmocka_unit_test(hs_54_completion_does_not_mean_received),
-        cmocka_unit_test(hs_55_everything_completes_at_the_end),
-        cmocka_unit_test(hs_55_dead_interface_completes_with_an_error),
-        cmocka_unit_test(hs_55_peer_that_left_the_map),
-        cmocka_unit_test(hs_55_module_that_closes_gets_its_memory_back),
-        cmocka_unit_test(hs_56_burst_leaves_without_further_calls),
-        cmocka_unit_test(hs_56_each_call_is_bounded),
+        cmocka_unit_test(busy_interface_keeps_messages_pending),
+        cmocka_unit_test(packets_are_busy_until_completion),
+        cmocka_unit_test(full_pending_queue_refuses_and_counts),
+        cmocka_unit_test(sequence_numbers_wrap_and_restart),
+        cmocka_unit_test(multicast_is_one_unicast_each),
+        cmocka_unit_test(send_queue_begins_free),
+        cmocka_unit_test(handler_sends_what_is_pending),
+        cmocka_unit_test(sending_never_waits_for_the_wire),
+        cmocka_unit_test(messages_leave_in_order),
+        cmocka_unit_test(output_from_a_completion_returns_at_once),
+        cmocka_unit_test(two_gather_parts_data_first_uncopied),
+        cmocka_unit_test(completions_in_any_order_once_each),
+        cmocka_unit_test(data_is_the_drivers_until_completion),
+        cmocka_unit_test(both_packets_of_a_message_first),
+        cmocka_unit_test(completion_does_not_mean_received),
+        cmocka_unit_test(everything_completes_at_the_end),
+        cmocka_unit_test(dead_interface_completes_with_an_error),
+        cmocka_unit_test(peer_that_left_the_map),
+        cmocka_unit_test(module_that_closes_gets_its_memory_back),
+        cmocka_unit_test(burst_leaves_without_further_calls),
+        cmocka_unit_test(each_call_is_bounded),
         cmocka_unit_test(raw_packets_keep_route_type_and_bytes),
         cmocka_unit_test(raw_packets_have_a_longest_route),
     };

@@ -59,7 +59,7 @@ static int send_page(struct hsn *h, uint16_t module, void *page, size_t len)
 /* The page fills one buffer of the receiver, aligned; the header comes apart
  * from it. Between hsnd and the process nothing is copied: the one copy is what
  * an interface does that puts a packet into memory. */
-static void hs_13_16_a_4k_page_fills_a_page_headers_another(void **state)
+static void a_4k_page_fills_a_page_headers_another(void **state)
 {
     struct hsnd_process *d = hsnd_new("PageSize=4096\n");
     struct hsn *a = open_with_pages(d, A), *b = open_with_pages(d, B);
@@ -85,7 +85,7 @@ static void hs_13_16_a_4k_page_fills_a_page_headers_another(void **state)
 }
 
 /* With pages of 4 KB on its side, what is larger comes by the ring. */
-static void hs_13_data_larger_than_a_page_comes_by_the_ring(void **state)
+static void data_larger_than_a_page_comes_by_the_ring(void **state)
 {
     struct hsnd_process *d = hsnd_new("PageSize=4096\n");
     struct hsn *a = open_with_pages(d, A), *b = open_with_pages(d, B);
@@ -110,7 +110,7 @@ static void hs_13_data_larger_than_a_page_comes_by_the_ring(void **state)
 
 /* Two client pages in one of the cache: the first stays where it came, the
  * second is copied behind it. */
-static void hs_17_page_out_of_4k_is_copied_to_the_second_half_only(void **state)
+static void page_out_of_4k_is_copied_to_the_second_half_only(void **state)
 {
     struct hsnd_process *d = hsnd_new("");
     struct hsn *a = open_with_pages(d, A), *b = open_with_pages(d, B);
@@ -149,7 +149,7 @@ static void hs_17_page_out_of_4k_is_copied_to_the_second_half_only(void **state)
 
 /* Who keeps all that comes gets no more pages, and still every message; with
  * pages given back it goes on as before. */
-static void hs_31_32_33_pages_are_kept_and_given_back(void **state)
+static void pages_are_kept_and_given_back(void **state)
 {
     enum { N = 400, ROOM = HSN_PAGES_MOST - HSN_PAGES_GRANTED };
     struct hsnd_process *d = hsnd_new("RingSize=1024\n");
@@ -186,7 +186,7 @@ static void hs_31_32_33_pages_are_kept_and_given_back(void **state)
 }
 
 /* Within one piece of memory a page changes hands and nothing is copied. */
-static void hs_12_a_page_to_the_same_pool_is_not_copied(void **state)
+static void a_page_to_the_same_pool_is_not_copied(void **state)
 {
     struct hsnd_process *d = hsnd_new("");
     struct hsn *a = open_with_pages(d, A);
@@ -419,12 +419,11 @@ static void one_user_can_not_take_all_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hs_13_16_a_4k_page_fills_a_page_headers_another),
-        cmocka_unit_test(hs_13_data_larger_than_a_page_comes_by_the_ring),
-        cmocka_unit_test(
-            hs_17_page_out_of_4k_is_copied_to_the_second_half_only),
-        cmocka_unit_test(hs_31_32_33_pages_are_kept_and_given_back),
-        cmocka_unit_test(hs_12_a_page_to_the_same_pool_is_not_copied),
+        cmocka_unit_test(a_4k_page_fills_a_page_headers_another),
+        cmocka_unit_test(data_larger_than_a_page_comes_by_the_ring),
+        cmocka_unit_test(page_out_of_4k_is_copied_to_the_second_half_only),
+        cmocka_unit_test(pages_are_kept_and_given_back),
+        cmocka_unit_test(a_page_to_the_same_pool_is_not_copied),
         cmocka_unit_test(pages_that_were_sent_come_back),
         cmocka_unit_test(pages_reach_who_asked_for_none),
         cmocka_unit_test(lies_about_pages_are_refused_and_counted),

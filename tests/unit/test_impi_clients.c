@@ -34,7 +34,7 @@ static void expect(const uint32_t *got, const uint32_t *want, uint32_t n)
     assert_memory_equal(got, want, n * sizeof(*got));
 }
 
-static void sl_19_one_component_one_library_is_one_client(void **state)
+static void one_component_one_library_is_one_client(void **state)
 {
     const struct impi_member m[] = {{0, M, 0}, {0, M, 0}, {0, M, 1}};
     struct impi_clients c = form(m, 3, false);
@@ -46,7 +46,7 @@ static void sl_19_one_component_one_library_is_one_client(void **state)
     impi_clients_free(&c);
 }
 
-static void sl_19_hetjob_of_two_components(void **state)
+static void hetjob_of_two_components(void **state)
 {
     const struct impi_member m[] = {{0, M, 0}, {0, M, 0}, {1, O, 1}, {1, O, 1}};
     struct impi_clients c = form(m, 4, false);
@@ -59,7 +59,7 @@ static void sl_19_hetjob_of_two_components(void **state)
     impi_clients_free(&c);
 }
 
-static void sl_19_two_components_with_one_library_are_two_clients(void **state)
+static void two_components_with_one_library_are_two_clients(void **state)
 {
     const struct impi_member m[] = {{0, M, 0}, {1, M, 1}};
     struct impi_clients c = form(m, 2, false);
@@ -68,7 +68,7 @@ static void sl_19_two_components_with_one_library_are_two_clients(void **state)
     impi_clients_free(&c);
 }
 
-static void sl_19_multi_prog_interleaves_libraries_on_a_node(void **state)
+static void multi_prog_interleaves_libraries_on_a_node(void **state)
 {
     const struct impi_member m[] = {{0, O, 0}, {0, M, 0}, {0, O, 0}, {0, M, 0}};
     struct impi_clients c = form(m, 4, false);
@@ -95,7 +95,7 @@ static void two_builds_of_one_library_are_two_clients(void **state)
     impi_clients_free(&c);
 }
 
-static void sl_19_three_components_two_nodes_per_client_cyclic(void **state)
+static void three_components_two_nodes_per_client_cyclic(void **state)
 {
     const struct impi_member m[] = {{0, M, 0}, {0, M, 3}, {0, M, 0},
                                     {1, O, 1}, {1, O, 2}, {2, M, 4}};
@@ -111,7 +111,7 @@ static void sl_19_three_components_two_nodes_per_client_cyclic(void **state)
     impi_clients_free(&c);
 }
 
-static void sl_19_node_mode_makes_each_node_a_client(void **state)
+static void node_mode_makes_each_node_a_client(void **state)
 {
     const struct impi_member m[] = {{0, M, 0}, {0, M, 1}, {0, M, 0}, {0, O, 1}};
     struct impi_clients c = form(m, 4, true);
@@ -232,13 +232,13 @@ static void component_finds_its_nodes_in_the_map(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sl_19_one_component_one_library_is_one_client),
-        cmocka_unit_test(sl_19_hetjob_of_two_components),
-        cmocka_unit_test(sl_19_two_components_with_one_library_are_two_clients),
-        cmocka_unit_test(sl_19_multi_prog_interleaves_libraries_on_a_node),
+        cmocka_unit_test(one_component_one_library_is_one_client),
+        cmocka_unit_test(hetjob_of_two_components),
+        cmocka_unit_test(two_components_with_one_library_are_two_clients),
+        cmocka_unit_test(multi_prog_interleaves_libraries_on_a_node),
         cmocka_unit_test(two_builds_of_one_library_are_two_clients),
-        cmocka_unit_test(sl_19_three_components_two_nodes_per_client_cyclic),
-        cmocka_unit_test(sl_19_node_mode_makes_each_node_a_client),
+        cmocka_unit_test(three_components_two_nodes_per_client_cyclic),
+        cmocka_unit_test(node_mode_makes_each_node_a_client),
         cmocka_unit_test(the_33rd_client_is_refused),
         cmocka_unit_test(a_rank_without_library_is_refused),
         cmocka_unit_test(task_map_parses_ranges_and_strides),

@@ -45,7 +45,7 @@ static void free_worlds(struct job *job, struct impi_world *w)
         impi_world_free(&w[c]);
 }
 
-static void im_34_three_clients_join_and_leave(void **state)
+static void three_clients_join_and_leave(void **state)
 {
     struct impi_world w[3];
     struct job job;
@@ -79,7 +79,7 @@ static void im_34_three_clients_join_and_leave(void **state)
 
 /* ---- many ---- */
 
-static void im_66_thirty_two_clients_join(void **state)
+static void thirty_two_clients_join(void **state)
 {
     static struct impi_world w[32];
     static struct job job;
@@ -99,7 +99,7 @@ static void im_66_thirty_two_clients_join(void **state)
     job_free(&job);
 }
 
-static void im_47_key_and_none_authenticate_clients_of_one_job(void **state)
+static void key_and_none_authenticate_clients_of_one_job(void **state)
 {
     static struct impi_world w[3];
     static struct job job;
@@ -160,7 +160,7 @@ static void expect_error(const char *text)
     job_free(&job);
 }
 
-static void im_87_hosts_are_indexed_by_client_then_host(void **state)
+static void hosts_are_indexed_by_client_then_host(void **state)
 {
     static const uint32_t client[] = {0, 0, 0, 1, 1, 2, 2};
     static const uint32_t nprocs[] = {2, 2, 2, 3, 3, 4, 4};
@@ -181,7 +181,7 @@ static void im_87_hosts_are_indexed_by_client_then_host(void **state)
     end_world();
 }
 
-static void im_90_procs_are_indexed_by_client_then_host(void **state)
+static void procs_are_indexed_by_client_then_host(void **state)
 {
     uint32_t rank = 0;
 
@@ -198,7 +198,7 @@ static void im_90_procs_are_indexed_by_client_then_host(void **state)
 }
 
 /* Plain tasks dealt out cyclically: ranks 0,3 1,4 2,5 on three clients. */
-static void im_30_extensions_carry_a_permutation(void **state)
+static void extensions_carry_a_permutation(void **state)
 {
     static const uint32_t one[] = {1, 1, 1}, two[] = {2, 2, 2};
 
@@ -216,7 +216,7 @@ static void im_30_extensions_carry_a_permutation(void **state)
     end_world();
 }
 
-static void im_30_strict_order_differs_from_the_wanted_one(void **state)
+static void strict_order_differs_from_the_wanted_one(void **state)
 {
     static const uint32_t one[] = {1, 1, 1}, two[] = {2, 2, 2};
 
@@ -289,7 +289,7 @@ static const struct impi_version versions[3][3] = {{{0, 0}, {0, 1}, {0, 0}},
                                                    {{0, 0}, {0, 1}, {0, 2}}};
 static const uint32_t nversions[3] = {2, 3, 3};
 
-static void im_78_highest_common_version(void **state)
+static void highest_common_version(void **state)
 {
     three();
     for (int c = 0; c < 3; c++) {
@@ -315,13 +315,13 @@ static void cap_version(const struct impi_version *cap)
     end_world();
 }
 
-static void im_80_version_can_be_capped(void **state)
+static void version_can_be_capped(void **state)
 {
     cap_version(&(const struct impi_version){0, 0});
     cap_version(&(const struct impi_version){0, 1}); /* itself still goes */
 }
 
-static void im_77_version_arrays_are_checked(void **state)
+static void version_arrays_are_checked(void **state)
 {
     static const struct impi_version no_zero[] = {{0, 1}, {0, 2}};
     static const struct impi_version falling[] = {{0, 0}, {2, 0}, {1, 0}};
@@ -353,7 +353,7 @@ static void im_77_version_arrays_are_checked(void **state)
                  "once by each of 3 clients");
 }
 
-static void im_82_smallest_datalen_rules(void **state)
+static void smallest_datalen_rules(void **state)
 {
     three();
     job.clients[0].o.maxdatalen = 8000;
@@ -372,7 +372,7 @@ static void im_82_smallest_datalen_rules(void **state)
     expect_error("SF-E213: client 2: IMPI_C_DATALEN is 0");
 }
 
-static void im_83_smallest_tagub_rules(void **state)
+static void smallest_tagub_rules(void **state)
 {
     three();
     job.clients[1].o.tagub = 32767;
@@ -384,7 +384,7 @@ static void im_83_smallest_tagub_rules(void **state)
     expect_error("SF-E213: client 1: IMPI_C_TAGUB is 32766");
 }
 
-static void im_86_collective_thresholds_must_agree(void **state)
+static void collective_thresholds_must_agree(void **state)
 {
     three();
     job.clients[0].o.coll_xsize = 1024; /* what -1 means */
@@ -405,7 +405,7 @@ static void im_86_collective_thresholds_must_agree(void **state)
     expect_error("SF-E213: client 0: IMPI_C_COLL_XSIZE is -2");
 }
 
-static void im_84_thresholds_can_be_chosen(void **state)
+static void thresholds_can_be_chosen(void **state)
 {
     three();
     for (int c = 0; c < 3; c++) {
@@ -418,7 +418,7 @@ static void im_84_thresholds_can_be_chosen(void **state)
     end_world();
 }
 
-static void im_84_im_85_the_user_chooses_thresholds(void **state)
+static void the_user_chooses_thresholds(void **state)
 {
     static const char *const bad[] = {
         "-1", "x", "1x", " 1", "2147483648", "99999999999999999999"};
@@ -437,7 +437,7 @@ static void im_84_im_85_the_user_chooses_thresholds(void **state)
     assert_int_equal(v, INT32_MAX);
 }
 
-static void im_89_flow_control_takes_minima_over_hosts(void **state)
+static void flow_control_takes_minima_over_hosts(void **state)
 {
     three();
     job.clients[0].o.ackmark = 30;
@@ -499,7 +499,7 @@ static void clients_are_recognised_by_what_they_declare(void **state)
     end_world();
 }
 
-static void im_91_proc_address_may_differ_from_the_hosts(void **state)
+static void proc_address_may_differ_from_the_hosts(void **state)
 {
     three();
     memset(job.clients[1].procs[0].hostid, 0x20, 16);
@@ -509,7 +509,7 @@ static void im_91_proc_address_may_differ_from_the_hosts(void **state)
     end_world();
 }
 
-static void im_92_identities_are_unique_over_all_clients(void **state)
+static void identities_are_unique_over_all_clients(void **state)
 {
     three();
     /* the same machine and pid, once mapped and once compatible */
@@ -527,7 +527,7 @@ static void im_92_identities_are_unique_over_all_clients(void **state)
     end_world();
 }
 
-static void im_22_ipv4_is_sent_in_compatible_form(void **state)
+static void ipv4_is_sent_in_compatible_form(void **state)
 {
     three();
     job.clients[0].hosts[1].addr[10] = 0xff;
@@ -541,30 +541,30 @@ static void im_22_ipv4_is_sent_in_compatible_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_34_three_clients_join_and_leave),
-        cmocka_unit_test(im_66_thirty_two_clients_join),
-        cmocka_unit_test(im_47_key_and_none_authenticate_clients_of_one_job),
-        cmocka_unit_test(im_87_hosts_are_indexed_by_client_then_host),
-        cmocka_unit_test(im_90_procs_are_indexed_by_client_then_host),
-        cmocka_unit_test(im_30_extensions_carry_a_permutation),
-        cmocka_unit_test(im_30_strict_order_differs_from_the_wanted_one),
+        cmocka_unit_test(three_clients_join_and_leave),
+        cmocka_unit_test(thirty_two_clients_join),
+        cmocka_unit_test(key_and_none_authenticate_clients_of_one_job),
+        cmocka_unit_test(hosts_are_indexed_by_client_then_host),
+        cmocka_unit_test(procs_are_indexed_by_client_then_host),
+        cmocka_unit_test(extensions_carry_a_permutation),
+        cmocka_unit_test(strict_order_differs_from_the_wanted_one),
         cmocka_unit_test(bad_permutations_name_the_client),
         cmocka_unit_test(extensions_need_every_client),
         cmocka_unit_test(native_data_need_equal_representations),
         cmocka_unit_test(secret_is_our_own_and_never_sent),
-        cmocka_unit_test(im_78_highest_common_version),
-        cmocka_unit_test(im_80_version_can_be_capped),
-        cmocka_unit_test(im_77_version_arrays_are_checked),
-        cmocka_unit_test(im_82_smallest_datalen_rules),
-        cmocka_unit_test(im_83_smallest_tagub_rules),
-        cmocka_unit_test(im_86_collective_thresholds_must_agree),
-        cmocka_unit_test(im_84_thresholds_can_be_chosen),
-        cmocka_unit_test(im_84_im_85_the_user_chooses_thresholds),
-        cmocka_unit_test(im_89_flow_control_takes_minima_over_hosts),
+        cmocka_unit_test(highest_common_version),
+        cmocka_unit_test(version_can_be_capped),
+        cmocka_unit_test(version_arrays_are_checked),
+        cmocka_unit_test(smallest_datalen_rules),
+        cmocka_unit_test(smallest_tagub_rules),
+        cmocka_unit_test(collective_thresholds_must_agree),
+        cmocka_unit_test(thresholds_can_be_chosen),
+        cmocka_unit_test(the_user_chooses_thresholds),
+        cmocka_unit_test(flow_control_takes_minima_over_hosts),
         cmocka_unit_test(clients_are_recognised_by_what_they_declare),
-        cmocka_unit_test(im_91_proc_address_may_differ_from_the_hosts),
-        cmocka_unit_test(im_92_identities_are_unique_over_all_clients),
-        cmocka_unit_test(im_22_ipv4_is_sent_in_compatible_form),
+        cmocka_unit_test(proc_address_may_differ_from_the_hosts),
+        cmocka_unit_test(identities_are_unique_over_all_clients),
+        cmocka_unit_test(ipv4_is_sent_in_compatible_form),
     };
 
     return cmocka_run_group_tests_name("impi_join", tests, NULL, NULL);

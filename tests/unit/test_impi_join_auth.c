@@ -4,7 +4,7 @@
  */
 #include "join_script.h"
 
-static void im_43_client_without_methods_does_not_start(void **state)
+static void client_without_methods_does_not_start(void **state)
 {
     struct script s;
     struct errbuf err;
@@ -17,7 +17,7 @@ static void im_43_client_without_methods_does_not_start(void **state)
                                   "available for negotiation");
 }
 
-static void im_56_hang_up_after_the_key_is_explained(void **state)
+static void hang_up_after_the_key_is_explained(void **state)
 {
     struct script s;
 
@@ -40,7 +40,7 @@ static void im_56_hang_up_after_the_key_is_explained(void **state)
     impi_join_destroy(s.k.join);
 }
 
-static void im_45_follow_on_bytes_are_read_by_their_length(void **state)
+static void follow_on_bytes_are_read_by_their_length(void **state)
 {
     struct script s;
 
@@ -56,7 +56,7 @@ static void im_45_follow_on_bytes_are_read_by_their_length(void **state)
     impi_join_destroy(s.k.join);
 }
 
-static void im_59_strict_mask_3_never_meets_munge(void **state)
+static void strict_mask_3_never_meets_munge(void **state)
 {
     struct script s;
 
@@ -115,10 +115,10 @@ static void a_method_that_fails_ends_the_join(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_43_client_without_methods_does_not_start),
-        cmocka_unit_test(im_56_hang_up_after_the_key_is_explained),
-        cmocka_unit_test(im_45_follow_on_bytes_are_read_by_their_length),
-        cmocka_unit_test(im_59_strict_mask_3_never_meets_munge),
+        cmocka_unit_test(client_without_methods_does_not_start),
+        cmocka_unit_test(hang_up_after_the_key_is_explained),
+        cmocka_unit_test(follow_on_bytes_are_read_by_their_length),
+        cmocka_unit_test(strict_mask_3_never_meets_munge),
         cmocka_unit_test(servers_that_lie_are_refused),
         cmocka_unit_test(a_method_that_fails_ends_the_join),
     };

@@ -59,7 +59,7 @@ static const char *tell_next(struct script *s, const char *p)
 
 /* One label, its answer, the next: a server that waits for the others at each
  * label has nothing to lose of what it has read ahead. */
-static void im_70_strict_client_sends_its_14_labels_in_order(void **state)
+static void strict_client_sends_its_14_labels_in_order(void **state)
 {
     const char *answer = standard_labels;
     struct impi_world w;
@@ -88,7 +88,7 @@ static void im_70_strict_client_sends_its_14_labels_in_order(void **state)
     impi_join_destroy(s.k.join);
 }
 
-static void im_79_nothing_is_sent_before_the_version_is_known(void **state)
+static void nothing_is_sent_before_the_version_is_known(void **state)
 {
     struct script s;
 
@@ -98,7 +98,7 @@ static void im_79_nothing_is_sent_before_the_version_is_known(void **state)
     impi_join_destroy(s.k.join);
 }
 
-static void im_62_answer_to_impi_may_come_early(void **state)
+static void answer_to_impi_may_come_early(void **state)
 {
     struct script s;
 
@@ -107,7 +107,7 @@ static void im_62_answer_to_impi_may_come_early(void **state)
     impi_join_destroy(s.k.join);
 }
 
-static void im_74_unknown_labels_and_commands_are_ignored(void **state)
+static void unknown_labels_and_commands_are_ignored(void **state)
 {
     struct script s;
 
@@ -125,7 +125,7 @@ static void im_74_unknown_labels_and_commands_are_ignored(void **state)
 }
 
 /* A server that swallows what it does not know: X_EXT never comes back. */
-static void im_75_swallowed_extensions_mean_standard(void **state)
+static void swallowed_extensions_mean_standard(void **state)
 {
     struct impi_world w;
     struct script s;
@@ -347,7 +347,7 @@ static void tell_changed(struct script *s, const char *find, size_t len,
 
 #define CHANGED(s, find, put) tell_changed(s, find, sizeof(find) - 1, put)
 
-static void im_76_missing_label_names_client_and_label(void **state)
+static void missing_label_names_client_and_label(void **state)
 {
     struct script s;
 
@@ -361,7 +361,7 @@ static void im_76_missing_label_names_client_and_label(void **state)
                         "SF-E211: client 0 did not send IMPI_H_HIWATER");
 }
 
-static void im_81_counts_must_be_positive_and_add_up(void **state)
+static void counts_must_be_positive_and_add_up(void **state)
 {
     struct script s;
 
@@ -384,7 +384,7 @@ static void im_81_counts_must_be_positive_and_add_up(void **state)
     assert_string_equal(s.err.text, "SF-E213: client 1: IMPI_H_PORT is 71537");
 }
 
-static void im_77_half_a_version_is_refused(void **state)
+static void half_a_version_is_refused(void **state)
 {
     struct script s;
 
@@ -397,7 +397,7 @@ static void im_77_half_a_version_is_refused(void **state)
 }
 
 /* A foreign client may say it in the other form of IPv4. */
-static void im_92_mapped_and_compatible_are_one_machine(void **state)
+static void mapped_and_compatible_are_one_machine(void **state)
 {
     static const char both[] =
         "\0\0\x30\0\0\0\0\3"
@@ -414,7 +414,7 @@ static void im_92_mapped_and_compatible_are_one_machine(void **state)
 }
 
 /* Client 1 has two processes and one host, which has one. */
-static void im_81_too_few_processes_on_the_hosts(void **state)
+static void too_few_processes_on_the_hosts(void **state)
 {
     static const char nprocs[] = "\0\0\x12\0\0\0\0\3\0\0\0\1\0\0\0";
     char copy[sizeof(standard_labels)], *at;
@@ -445,7 +445,7 @@ static void im_81_too_few_processes_on_the_hosts(void **state)
 
 /* Each label one element short and one too long: an error that names the
  * other client and the label, and (under ASan) no byte read past the end. */
-static void im_93_wrong_length_names_client_and_label(void **state)
+static void wrong_length_names_client_and_label(void **state)
 {
     for (int i = 0; i < IMPI_N_LABELS; i++) {
         const struct impi_label_info *l = &impi_labels[i];
@@ -501,11 +501,11 @@ static void wrong_number_of_clients_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_70_strict_client_sends_its_14_labels_in_order),
-        cmocka_unit_test(im_79_nothing_is_sent_before_the_version_is_known),
-        cmocka_unit_test(im_62_answer_to_impi_may_come_early),
-        cmocka_unit_test(im_74_unknown_labels_and_commands_are_ignored),
-        cmocka_unit_test(im_75_swallowed_extensions_mean_standard),
+        cmocka_unit_test(strict_client_sends_its_14_labels_in_order),
+        cmocka_unit_test(nothing_is_sent_before_the_version_is_known),
+        cmocka_unit_test(answer_to_impi_may_come_early),
+        cmocka_unit_test(unknown_labels_and_commands_are_ignored),
+        cmocka_unit_test(swallowed_extensions_mean_standard),
         cmocka_unit_test(without_agreement_labels_go_one_by_one),
         cmocka_unit_test(agreed_labels_go_in_one_burst),
         cmocka_unit_test(own_rank_beyond_the_size_is_refused),
@@ -515,12 +515,12 @@ int main(void)
         cmocka_unit_test(fifth_version_shares_their_memory),
         cmocka_unit_test(seventh_version_has_files),
         cmocka_unit_test(third_version_wants_sane_processors_of_all),
-        cmocka_unit_test(im_76_missing_label_names_client_and_label),
-        cmocka_unit_test(im_77_half_a_version_is_refused),
-        cmocka_unit_test(im_92_mapped_and_compatible_are_one_machine),
-        cmocka_unit_test(im_81_counts_must_be_positive_and_add_up),
-        cmocka_unit_test(im_81_too_few_processes_on_the_hosts),
-        cmocka_unit_test(im_93_wrong_length_names_client_and_label),
+        cmocka_unit_test(missing_label_names_client_and_label),
+        cmocka_unit_test(half_a_version_is_refused),
+        cmocka_unit_test(mapped_and_compatible_are_one_machine),
+        cmocka_unit_test(counts_must_be_positive_and_add_up),
+        cmocka_unit_test(too_few_processes_on_the_hosts),
+        cmocka_unit_test(wrong_length_names_client_and_label),
         cmocka_unit_test(wrong_number_of_clients_is_refused),
     };
 

@@ -82,7 +82,7 @@ static int64_t from_host(struct fixture *f, uint32_t host, uint32_t type,
     return impi_relay_from_host(f->relay, host, &pk, &err);
 }
 
-static void im_100_the_higher_host_connects(void **state)
+static void the_higher_host_connects(void **state)
 {
     struct fixture f;
 
@@ -112,7 +112,7 @@ static void packets_find_their_way(void **state)
     drop(&f);
 }
 
-static void im_101_nobody_speaks_for_others(void **state)
+static void nobody_speaks_for_others(void **state)
 {
     struct fixture f;
 
@@ -160,7 +160,7 @@ static void lengths_and_types_are_checked(void **state)
     drop(&f);
 }
 
-static void im_106_fini_when_all_have_said_it(void **state)
+static void fini_when_all_have_said_it(void **state)
 {
     struct fixture f;
 
@@ -207,12 +207,12 @@ static void a_host_must_exist(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_100_the_higher_host_connects),
+        cmocka_unit_test(the_higher_host_connects),
         cmocka_unit_test(packets_find_their_way),
-        cmocka_unit_test(im_101_nobody_speaks_for_others),
+        cmocka_unit_test(nobody_speaks_for_others),
         cmocka_unit_test(packets_to_nobody_are_refused),
         cmocka_unit_test(lengths_and_types_are_checked),
-        cmocka_unit_test(im_106_fini_when_all_have_said_it),
+        cmocka_unit_test(fini_when_all_have_said_it),
         cmocka_unit_test(only_acknowledgements_after_fini),
         cmocka_unit_test(a_host_must_exist),
     };

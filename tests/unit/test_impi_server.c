@@ -6,7 +6,7 @@
 
 /* ---- IMPI ---- */
 
-static void im_61_all_are_answered_after_the_last_joined(void **state)
+static void all_are_answered_after_the_last_joined(void **state)
 {
     struct bench b;
     int c[3];
@@ -24,7 +24,7 @@ static void im_61_all_are_answered_after_the_last_joined(void **state)
     stop(&b);
 }
 
-static void im_63_bad_ranks_are_refused_and_the_job_goes_on(void **state)
+static void bad_ranks_are_refused_and_the_job_goes_on(void **state)
 {
     struct bench b;
     int c[2], bad;
@@ -55,7 +55,7 @@ static void im_63_bad_ranks_are_refused_and_the_job_goes_on(void **state)
     stop(&b);
 }
 
-static void im_58_rank_of_a_client_that_left_early_is_free_again(void **state)
+static void rank_of_a_client_that_left_early_is_free_again(void **state)
 {
     struct bench b;
     int c[2];
@@ -76,7 +76,7 @@ static void im_58_rank_of_a_client_that_left_early_is_free_again(void **state)
     stop(&b);
 }
 
-static void im_58_thirty_one_join_past_a_silent_one(void **state)
+static void thirty_one_join_past_a_silent_one(void **state)
 {
     struct bench b;
     int silent, half, c[31];
@@ -105,7 +105,7 @@ static void im_58_thirty_one_join_past_a_silent_one(void **state)
 
 /* ---- COLL ---- */
 
-static void im_94_nhosts_exchange_of_the_specification(void **state)
+static void nhosts_exchange_of_the_specification(void **state)
 {
     struct bench b;
     int c[3];
@@ -122,7 +122,7 @@ static void im_94_nhosts_exchange_of_the_specification(void **state)
     stop(&b);
 }
 
-static void im_88_port_exchange_of_the_specification(void **state)
+static void port_exchange_of_the_specification(void **state)
 {
     struct bench b;
     int c[3];
@@ -140,7 +140,7 @@ static void im_88_port_exchange_of_the_specification(void **state)
     stop(&b);
 }
 
-static void im_73_missing_client_of_the_specification(void **state)
+static void missing_client_of_the_specification(void **state)
 {
     struct bench b;
     int c[3];
@@ -157,7 +157,7 @@ static void im_73_missing_client_of_the_specification(void **state)
 }
 
 /* Each client is a label ahead of the other in turn. */
-static void im_67_only_payloads_of_one_label_are_joined(void **state)
+static void only_payloads_of_one_label_are_joined(void **state)
 {
     struct bench b;
     int c[3];
@@ -176,7 +176,7 @@ static void im_67_only_payloads_of_one_label_are_joined(void **state)
     stop(&b);
 }
 
-static void im_72_done_passes_all_labels(void **state)
+static void done_passes_all_labels(void **state)
 {
     struct bench b;
     int c[2];
@@ -197,7 +197,7 @@ static void im_72_done_passes_all_labels(void **state)
     stop(&b);
 }
 
-static void im_10_unknown_labels_are_relayed_byte_for_byte(void **state)
+static void unknown_labels_are_relayed_byte_for_byte(void **state)
 {
     uint8_t data[3000], want[3016];
     struct bench b;
@@ -215,7 +215,7 @@ static void im_10_unknown_labels_are_relayed_byte_for_byte(void **state)
     stop(&b);
 }
 
-static void im_64_empty_payload_is_allowed(void **state)
+static void empty_payload_is_allowed(void **state)
 {
     struct bench b;
     int c[2];
@@ -227,7 +227,7 @@ static void im_64_empty_payload_is_allowed(void **state)
     stop(&b);
 }
 
-static void im_75_unknown_labels_can_be_withheld(void **state)
+static void unknown_labels_can_be_withheld(void **state)
 {
     struct bench b;
     int c[2];
@@ -260,7 +260,7 @@ static void im_75_unknown_labels_can_be_withheld(void **state)
 
 /* ---- DONE, FINI, and loss ---- */
 
-static void im_96_fini_from_all_finishes(void **state)
+static void fini_from_all_finishes(void **state)
 {
     struct bench b;
     int c[2];
@@ -286,7 +286,7 @@ static void im_96_fini_from_all_finishes(void **state)
     stop(&b);
 }
 
-static void im_97_loss_before_fini_names_the_client(void **state)
+static void loss_before_fini_names_the_client(void **state)
 {
     static const char *const said[] = {"", "COLL\0\0\0\4\0\0\x10\0",
                                        "DONE\0\0\0\0"};
@@ -381,20 +381,20 @@ static void missing_clients_are_named_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_61_all_are_answered_after_the_last_joined),
-        cmocka_unit_test(im_63_bad_ranks_are_refused_and_the_job_goes_on),
-        cmocka_unit_test(im_58_rank_of_a_client_that_left_early_is_free_again),
-        cmocka_unit_test(im_58_thirty_one_join_past_a_silent_one),
-        cmocka_unit_test(im_94_nhosts_exchange_of_the_specification),
-        cmocka_unit_test(im_88_port_exchange_of_the_specification),
-        cmocka_unit_test(im_73_missing_client_of_the_specification),
-        cmocka_unit_test(im_67_only_payloads_of_one_label_are_joined),
-        cmocka_unit_test(im_72_done_passes_all_labels),
-        cmocka_unit_test(im_10_unknown_labels_are_relayed_byte_for_byte),
-        cmocka_unit_test(im_64_empty_payload_is_allowed),
-        cmocka_unit_test(im_75_unknown_labels_can_be_withheld),
-        cmocka_unit_test(im_96_fini_from_all_finishes),
-        cmocka_unit_test(im_97_loss_before_fini_names_the_client),
+        cmocka_unit_test(all_are_answered_after_the_last_joined),
+        cmocka_unit_test(bad_ranks_are_refused_and_the_job_goes_on),
+        cmocka_unit_test(rank_of_a_client_that_left_early_is_free_again),
+        cmocka_unit_test(thirty_one_join_past_a_silent_one),
+        cmocka_unit_test(nhosts_exchange_of_the_specification),
+        cmocka_unit_test(port_exchange_of_the_specification),
+        cmocka_unit_test(missing_client_of_the_specification),
+        cmocka_unit_test(only_payloads_of_one_label_are_joined),
+        cmocka_unit_test(done_passes_all_labels),
+        cmocka_unit_test(unknown_labels_are_relayed_byte_for_byte),
+        cmocka_unit_test(empty_payload_is_allowed),
+        cmocka_unit_test(unknown_labels_can_be_withheld),
+        cmocka_unit_test(fini_from_all_finishes),
+        cmocka_unit_test(loss_before_fini_names_the_client),
         cmocka_unit_test(late_authentication_ends_while_others_move),
         cmocka_unit_test(a_job_that_is_suspended_loses_nobody),
         cmocka_unit_test(missing_clients_are_named_once),

@@ -4,7 +4,7 @@
  */
 #include "impi_server_bench.h"
 
-static void im_52_none_dialogue_of_the_specification(void **state)
+static void none_dialogue_of_the_specification(void **state)
 {
     struct bench b;
     int c;
@@ -17,7 +17,7 @@ static void im_52_none_dialogue_of_the_specification(void **state)
     stop(&b);
 }
 
-static void im_53_none_is_warned_of_with_the_address(void **state)
+static void none_is_warned_of_with_the_address(void **state)
 {
     struct bench b;
     int c;
@@ -40,7 +40,7 @@ static void start_keyed(struct bench *b, uint32_t n)
                       .nclients = n, .methods = b->methods, .nmethods = 2});
 }
 
-static void im_55_key_dialogues_of_the_specification(void **state)
+static void key_dialogues_of_the_specification(void **state)
 {
     struct bench b;
     int good, bad;
@@ -64,7 +64,7 @@ static void im_55_key_dialogues_of_the_specification(void **state)
     stop(&b);
 }
 
-static void im_11_all_64_bits_of_a_key_count(void **state)
+static void all_64_bits_of_a_key_count(void **state)
 {
     struct bench b;
 
@@ -81,7 +81,7 @@ static void im_11_all_64_bits_of_a_key_count(void **state)
     stop(&b);
 }
 
-static void im_44_best_common_method_is_taken(void **state)
+static void best_common_method_is_taken(void **state)
 {
     struct bench b;
     int c;
@@ -112,7 +112,7 @@ static int echo_verify(const struct impi_auth_method *m,
     return errprintf(err, "no echo");
 }
 
-static void im_11_a_method_can_be_added(void **state)
+static void a_method_can_be_added(void **state)
 {
     struct bench b;
     const uint8_t *data;
@@ -262,7 +262,7 @@ static void answer_has_at_most_the_length_of_its_method(void **state)
     }
 }
 
-static void im_39_auth_must_come_first(void **state)
+static void auth_must_come_first(void **state)
 {
     static const char *const first[] = {
         "IMPI\0\0\0\4\0\0\0\0", "COLL\0\0\0\4\0\0\x10\0",
@@ -282,7 +282,7 @@ static void im_39_auth_must_come_first(void **state)
     }
 }
 
-static void im_43_server_without_methods_does_not_start(void **state)
+static void server_without_methods_does_not_start(void **state)
 {
     struct impi_server_options o = {.nclients = 2};
     struct errbuf err;
@@ -292,7 +292,7 @@ static void im_43_server_without_methods_does_not_start(void **state)
                                   "available for negotiation");
 }
 
-static void im_66_thirty_three_clients_are_refused(void **state)
+static void thirty_three_clients_are_refused(void **state)
 {
     struct impi_auth_method none = impi_auth_none();
     struct impi_server_options o = {
@@ -308,19 +308,19 @@ static void im_66_thirty_three_clients_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_52_none_dialogue_of_the_specification),
-        cmocka_unit_test(im_53_none_is_warned_of_with_the_address),
-        cmocka_unit_test(im_55_key_dialogues_of_the_specification),
-        cmocka_unit_test(im_11_all_64_bits_of_a_key_count),
-        cmocka_unit_test(im_44_best_common_method_is_taken),
-        cmocka_unit_test(im_11_a_method_can_be_added),
+        cmocka_unit_test(none_dialogue_of_the_specification),
+        cmocka_unit_test(none_is_warned_of_with_the_address),
+        cmocka_unit_test(key_dialogues_of_the_specification),
+        cmocka_unit_test(all_64_bits_of_a_key_count),
+        cmocka_unit_test(best_common_method_is_taken),
+        cmocka_unit_test(a_method_can_be_added),
         cmocka_unit_test(others_go_on_while_an_answer_is_verified),
         cmocka_unit_test(answer_may_be_refused_late),
         cmocka_unit_test(answer_of_absurd_length_is_refused),
         cmocka_unit_test(answer_has_at_most_the_length_of_its_method),
-        cmocka_unit_test(im_39_auth_must_come_first),
-        cmocka_unit_test(im_43_server_without_methods_does_not_start),
-        cmocka_unit_test(im_66_thirty_three_clients_are_refused),
+        cmocka_unit_test(auth_must_come_first),
+        cmocka_unit_test(server_without_methods_does_not_start),
+        cmocka_unit_test(thirty_three_clients_are_refused),
     };
 
     return cmocka_run_group_tests_name("impi_server_auth", tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void liar(const void *bytes, size_t len, const char *want)
 
 #define LIAR(literal, want) liar(literal, sizeof(literal) - 1, want)
 
-static void im_71_labels_must_ascend(void **state)
+static void labels_must_ascend(void **state)
 {
     LIAR("COLL\0\0\0\4\0\0\x11\0COLL\0\0\0\4\0\0\x10\0",
          "IMPI_C_VERSION after IMPI_C_NHOSTS");
@@ -32,14 +32,14 @@ static void im_71_labels_must_ascend(void **state)
          "IMPI_C_NHOSTS sent twice");
 }
 
-static void im_69_label_zero_and_negative_are_refused(void **state)
+static void label_zero_and_negative_are_refused(void **state)
 {
     LIAR("COLL\0\0\0\4\0\0\0\0", "label 0x0 is reserved");
     LIAR("COLL\0\0\0\4\xff\0\0\0", "label 0xff000000 is reserved");
 }
 
 /* 0 alone is reserved: the highest number is a label like others. */
-static void im_69_highest_label_is_a_label(void **state)
+static void highest_label_is_a_label(void **state)
 {
     struct bench b;
     int c[2];
@@ -85,7 +85,7 @@ static void quotas_of_one_that_left_early_are_given_back(void **state)
     stop(&b);
 }
 
-static void im_38_absurd_lengths_close_that_client_only(void **state)
+static void absurd_lengths_close_that_client_only(void **state)
 {
     LIAR("COLL\xff\xff\xff\xff", "COLL of -1 bytes");
     LIAR("COLL\x7f\xff\xff\xff", "COLL of 2147483647 bytes");
@@ -121,7 +121,7 @@ static void auth_of_odd_lengths_is_refused(void **state)
     }
 }
 
-static void im_37_unknown_commands_are_skipped_by_length(void **state)
+static void unknown_commands_are_skipped_by_length(void **state)
 {
     uint8_t *big = malloc(70000);
     struct bench b;
@@ -243,14 +243,14 @@ static void random_bytes_never_break_the_good_clients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_71_labels_must_ascend),
-        cmocka_unit_test(im_69_label_zero_and_negative_are_refused),
-        cmocka_unit_test(im_69_highest_label_is_a_label),
+        cmocka_unit_test(labels_must_ascend),
+        cmocka_unit_test(label_zero_and_negative_are_refused),
+        cmocka_unit_test(highest_label_is_a_label),
         cmocka_unit_test(quotas_of_one_that_left_early_are_given_back),
-        cmocka_unit_test(im_38_absurd_lengths_close_that_client_only),
+        cmocka_unit_test(absurd_lengths_close_that_client_only),
         cmocka_unit_test(commands_out_of_turn_are_refused),
         cmocka_unit_test(auth_of_odd_lengths_is_refused),
-        cmocka_unit_test(im_37_unknown_commands_are_skipped_by_length),
+        cmocka_unit_test(unknown_commands_are_skipped_by_length),
         cmocka_unit_test(payloads_of_one_client_are_bounded),
         cmocka_unit_test(a_stranger_makes_room_and_hurts_nobody),
         cmocka_unit_test(any_cut_of_the_bytes_gives_the_same_answer),

@@ -128,7 +128,7 @@ static void two_generations_join_over_tcp(void **state)
     stop(&s);
 }
 
-static void im_97_client_lost_before_fini_aborts(void **state)
+static void client_lost_before_fini_aborts(void **state)
 {
     struct impi_auth_method key;
     struct impi_join *j[2];
@@ -160,7 +160,7 @@ static void im_97_client_lost_before_fini_aborts(void **state)
     stop(&s);
 }
 
-static void im_55_wrong_key_over_tcp(void **state)
+static void wrong_key_over_tcp(void **state)
 {
     struct impi_auth_method key;
     struct impi_join *j;
@@ -259,8 +259,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_generations_join_over_tcp),
-        cmocka_unit_test(im_97_client_lost_before_fini_aborts),
-        cmocka_unit_test(im_55_wrong_key_over_tcp),
+        cmocka_unit_test(client_lost_before_fini_aborts),
+        cmocka_unit_test(wrong_key_over_tcp),
         cmocka_unit_test(strangers_go_before_clients_that_came_first),
     };
 

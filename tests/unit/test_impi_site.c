@@ -30,7 +30,7 @@ static int read_site(struct impi_site *site, const char *text,
     return rc;
 }
 
-static void sl_18_impi_conf_is_read(void **state)
+static void impi_conf_is_read(void **state)
 {
     struct impi_site site;
 
@@ -60,7 +60,7 @@ static void sl_18_impi_conf_is_read(void **state)
     impi_site_free(&site);
 }
 
-static void sl_18_impi_conf_errors_name_the_key(void **state)
+static void impi_conf_errors_name_the_key(void **state)
 {
     struct impi_site site;
     struct errbuf err;
@@ -87,7 +87,7 @@ static void port_ranges(void **state)
     assert_int_equal(hi, 65535);
 }
 
-static void sl_18_networks(void **state)
+static void networks_are_read_back(void **state)
 {
     const char *bad[] = {"",
                          "10.0.0",
@@ -134,7 +134,7 @@ static void interface_is_found_by_its_name(void **state)
     assert_string_equal(err.text, "no interface lo: is up with an address");
 }
 
-static void sl_18_own_address_towards_a_peer(void **state)
+static void own_address_towards_a_peer(void **state)
 {
     struct in6_addr peer, own;
 
@@ -146,12 +146,12 @@ static void sl_18_own_address_towards_a_peer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sl_18_impi_conf_is_read),
-        cmocka_unit_test(sl_18_impi_conf_errors_name_the_key),
+        cmocka_unit_test(impi_conf_is_read),
+        cmocka_unit_test(impi_conf_errors_name_the_key),
         cmocka_unit_test(port_ranges),
-        cmocka_unit_test(sl_18_networks),
+        cmocka_unit_test(networks_are_read_back),
         cmocka_unit_test(interface_is_found_by_its_name),
-        cmocka_unit_test(sl_18_own_address_towards_a_peer),
+        cmocka_unit_test(own_address_towards_a_peer),
     };
 
     return cmocka_run_group_tests_name("impi_site", tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void expect_bytes(const void *want, size_t len)
 
 /* ---- structures ---- */
 
-static void im_18_extremes_are_big_endian_twos_complement(void **state)
+static void extremes_are_big_endian_twos_complement(void **state)
 {
     impi_impi_encode(&out, INT32_MIN);
     expect_bytes("IMPI\0\0\0\4\x80\0\0\0", 12);
@@ -54,7 +54,7 @@ static void im_18_extremes_are_big_endian_twos_complement(void **state)
                 0x0102030405060708);
 }
 
-static void im_36_command_codes_are_their_letters(void **state)
+static void command_codes_are_their_letters(void **state)
 {
     static const struct {
         int32_t cmd;
@@ -76,7 +76,7 @@ static void im_36_command_codes_are_their_letters(void **state)
     assert_string_equal(impi_cmd_name(0x1234, name), "command 0x1234");
 }
 
-static void im_35_command_is_code_and_length(void **state)
+static void command_is_code_and_length(void **state)
 {
     struct impi_cmd c;
 
@@ -87,7 +87,7 @@ static void im_35_command_is_code_and_length(void **state)
     assert_int_equal(c.len, -1);
 }
 
-static void im_40_auth_carries_masks(void **state)
+static void auth_carries_masks(void **state)
 {
     const uint32_t mask[] = {0x3, 0x2};
 
@@ -97,7 +97,7 @@ static void im_40_auth_carries_masks(void **state)
     expect_bytes("AUTH\0\0\0\10\0\0\0\3\0\0\0\2", 16);
 }
 
-static void im_64_coll_to_server(void **state)
+static void coll_to_server(void **state)
 {
     impi_coll_encode(&out, IMPI_C_NHOSTS, 4);
     bytebuf_add32(&out, 3);
@@ -119,7 +119,7 @@ static void coll_to_client_and_version(void **state)
     assert_int_equal(h.client_mask, 0x80000001);
 }
 
-static void im_68_labels_have_the_published_numbers(void **state)
+static void labels_have_the_published_numbers(void **state)
 {
     static const int32_t standard[] = {0x1000, 0x1100, 0x1200, 0x1300, 0x1400,
                                        0x1500, 0x1600, 0x2000, 0x2100, 0x2200,
@@ -149,7 +149,7 @@ static void versions_compare_major_first(void **state)
 
 /* ---- masks and lists ---- */
 
-static void im_41_methods_beyond_one_word(void **state)
+static void methods_beyond_one_word(void **state)
 {
     struct impi_auth_method m[2] = {{.number = 33}, {.number = 1}};
     uint32_t mask[SF_IMPI_AUTH_WORDS_MAX];
@@ -178,7 +178,7 @@ static void check_list(const char *text, uint32_t n, const int *want)
         assert_int_equal(list.number[i], want[i]);
 }
 
-static void im_48_preference_list(void **state)
+static void preference_list(void **state)
 {
     static const char *const bad[] = {
         "",    ",",     "1,",  "1,,2", "a",     "1-",         "-1",
@@ -206,7 +206,7 @@ static size_t three_methods(struct impi_auth_method *m)
     return 3;
 }
 
-static void im_49_strongest_first_without_a_list(void **state)
+static void strongest_first_without_a_list(void **state)
 {
     struct impi_auth_method m[3];
     size_t n = impi_auth_order(m, three_methods(m), NULL);
@@ -217,7 +217,7 @@ static void im_49_strongest_first_without_a_list(void **state)
     assert_int_equal(m[2].number, IMPI_AUTH_NONE);
 }
 
-static void im_50_a_list_excludes_what_it_does_not_name(void **state)
+static void a_list_excludes_what_it_does_not_name(void **state)
 {
     struct impi_auth_method m[3];
     struct impi_auth_list list;
@@ -248,7 +248,7 @@ static void none_before_others_is_warned_of(void **state)
     assert_false(impi_auth_warning(m, n, &text));
 }
 
-static void im_57_key_is_decimal_64_bits(void **state)
+static void key_is_decimal_64_bits(void **state)
 {
     static const char *const bad[] = {"",
                                       "abc",
@@ -274,7 +274,7 @@ static void im_57_key_is_decimal_64_bits(void **state)
     }
 }
 
-static void im_42_im_51_im_54_the_user_enables_methods(void **state)
+static void the_user_enables_methods(void **state)
 {
     static const struct {
         const char *none, *key;
@@ -406,21 +406,21 @@ static void munge_refuses_what_is_not_a_credential_of_ours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(im_18_extremes_are_big_endian_twos_complement),
-        T(im_36_command_codes_are_their_letters),
-        T(im_35_command_is_code_and_length),
-        T(im_40_auth_carries_masks),
-        T(im_64_coll_to_server),
+        T(extremes_are_big_endian_twos_complement),
+        T(command_codes_are_their_letters),
+        T(command_is_code_and_length),
+        T(auth_carries_masks),
+        T(coll_to_server),
         T(coll_to_client_and_version),
-        T(im_68_labels_have_the_published_numbers),
+        T(labels_have_the_published_numbers),
         T(versions_compare_major_first),
-        T(im_41_methods_beyond_one_word),
-        T(im_48_preference_list),
-        T(im_49_strongest_first_without_a_list),
-        T(im_50_a_list_excludes_what_it_does_not_name),
+        T(methods_beyond_one_word),
+        T(preference_list),
+        T(strongest_first_without_a_list),
+        T(a_list_excludes_what_it_does_not_name),
         T(none_before_others_is_warned_of),
-        T(im_57_key_is_decimal_64_bits),
-        T(im_42_im_51_im_54_the_user_enables_methods),
+        T(key_is_decimal_64_bits),
+        T(the_user_enables_methods),
         T(munge_binds_nonce_job_step_and_generation),
         T(munge_refuses_what_is_not_a_credential_of_ours),
     };

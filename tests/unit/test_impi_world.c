@@ -147,7 +147,7 @@ static void counts_are_checked_before_allocation(void **state)
     impi_world_free(&w);
 }
 
-static void im_22_ipv4_compatible_and_mapped_are_equal(void **state)
+static void ipv4_compatible_and_mapped_are_equal(void **state)
 {
     static const uint8_t ipv4[4] = {192, 168, 4, 7};
     static const uint8_t loopback6[16] = {[15] = 1};
@@ -171,7 +171,7 @@ int main(void)
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(inconsistent_worlds_are_refused_by_reason),
         cmocka_unit_test(counts_are_checked_before_allocation),
-        cmocka_unit_test(im_22_ipv4_compatible_and_mapped_are_equal),
+        cmocka_unit_test(ipv4_compatible_and_mapped_are_equal),
     };
 
     return cmocka_run_group_tests_name("impi_world", tests, NULL, NULL);

@@ -124,7 +124,7 @@ static void impid_names_what_is_wrong_in_its_configuration(void **state)
 #undef REFUSED
 }
 
-static void im_021_agents_take_both_versions_of_ip(void **state)
+static void agents_take_both_versions_of_ip(void **state)
 {
     static const char text[] = RECORDS "foreign=[::1]:4000";
     static const char bare[] = "foreign=::1:4000";
@@ -224,7 +224,7 @@ int main(void)
         cmocka_unit_test(impid_finds_itself_in_the_task_map),
         cmocka_unit_test(connections_of_a_process_are_limited),
         cmocka_unit_test(impid_names_what_is_wrong_in_its_configuration),
-        cmocka_unit_test(im_021_agents_take_both_versions_of_ip),
+        cmocka_unit_test(agents_take_both_versions_of_ip),
         cmocka_unit_test(processes_get_another_key_in_each_generation),
         cmocka_unit_test(lines_of_the_server),
         cmocka_unit_test(variables_of_another_launcher_are_found),

@@ -204,7 +204,7 @@ static void finish_waits_for_its_answer(void **state)
 
 /* ---- addresses ---- */
 
-static void im_155_addresses_are_of_the_internet(void **state)
+static void addresses_are_of_the_internet(void **state)
 {
     static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff, 10, 1, 2, 3};
     static const uint8_t compatible[16] = {[12] = 10, 1, 2, 3};
@@ -229,7 +229,7 @@ static void im_155_addresses_are_of_the_internet(void **state)
 
 /* ---- habits of peers ---- */
 
-static void im_128_list_of_habits_to_tolerate(void **state)
+static void list_of_habits_to_tolerate(void **state)
 {
     struct tolerated t;
     struct errbuf err;
@@ -253,8 +253,8 @@ int main(void)
         cmocka_unit_test(wrong_or_broken_answers_are_errors),
         cmocka_unit_test(lost_impid_is_an_error_not_a_wait),
         cmocka_unit_test(finish_waits_for_its_answer),
-        cmocka_unit_test(im_155_addresses_are_of_the_internet),
-        cmocka_unit_test(im_128_list_of_habits_to_tolerate),
+        cmocka_unit_test(addresses_are_of_the_internet),
+        cmocka_unit_test(list_of_habits_to_tolerate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static const struct report_record *find(const struct report *r,
     return NULL;
 }
 
-static void el_58_status_of_elite_switches_from_a_tree(void **state)
+static void status_of_elite_switches_from_a_tree(void **state)
 {
     const struct tree *t = *state;
     struct errbuf err;
@@ -104,7 +104,7 @@ static void el_58_status_of_elite_switches_from_a_tree(void **state)
     linksrc_close(s);
 }
 
-static void el_58_link_status_reaches_the_model(void **state)
+static void link_status_reaches_the_model(void **state)
 {
     const struct tree *t = *state;
     struct model_conf conf;
@@ -188,8 +188,8 @@ static void known_messages_are_explained(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(el_58_status_of_elite_switches_from_a_tree),
-        T(el_58_link_status_reaches_the_model),
+        T(status_of_elite_switches_from_a_tree),
+        T(link_status_reaches_the_model),
         T(odd_trees_are_read_without_harm),
         cmocka_unit_test(a_plugins_version_is_read_from_its_file),
         cmocka_unit_test(known_messages_are_explained),

@@ -93,7 +93,7 @@ static int setup(void **state)
     return 0;
 }
 
-static void el_41_program_then_capabilities_then_members(void **state)
+static void program_then_capabilities_then_members(void **state)
 {
     struct elan_capability caps[2];
     struct elan_payload payload;
@@ -111,7 +111,7 @@ static void el_41_program_then_capabilities_then_members(void **state)
         calls, "create addcap0 addcap1 ready setcap0 setcap1 destroy ");
 }
 
-static void el_42_destroyed_once(void **state)
+static void destroyed_once(void **state)
 {
     struct elan_capability caps[2];
     struct elan_payload payload;
@@ -128,7 +128,7 @@ static void el_42_destroyed_once(void **state)
     assert_int_equal(node_program_enter(&p, 0, NULL), -1);
 }
 
-static void el_45_each_failure_names_call_and_errno(void **state)
+static void each_failure_names_call_and_errno(void **state)
 {
     static const int errors[] = {EPERM, ENOMEM, EEXIST, EAGAIN, EINVAL, ENODEV};
     struct elan_capability caps[2];
@@ -243,9 +243,9 @@ static void state_file_is_private_and_replaced_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(el_41_program_then_capabilities_then_members),
-        TEST(el_42_destroyed_once),
-        TEST(el_45_each_failure_names_call_and_errno),
+        TEST(program_then_capabilities_then_members),
+        TEST(destroyed_once),
+        TEST(each_failure_names_call_and_errno),
         TEST(failing_setcap_is_named),
         TEST(agent_is_ended_by_who_keeps_it),
         TEST(state_file_is_private_and_replaced_whole),

@@ -69,7 +69,7 @@ static void one_message(const struct net_options *o, size_t len, bool sync,
     net_destroy(net);
 }
 
-static void im_123_im_137_every_length_around_maxdatalen(void **state)
+static void every_length_around_maxdatalen(void **state)
 {
     static const uint32_t maxdatalen[] = {1, 7, 100, 65536};
 
@@ -94,7 +94,7 @@ static void im_123_im_137_every_length_around_maxdatalen(void **state)
     }
 }
 
-static void im_130_im_131_ackmark_and_hiwater_of_one(void **state)
+static void ackmark_and_hiwater_of_one(void **state)
 {
     struct net_options o = small;
 
@@ -278,7 +278,7 @@ static void random_cancels(uint64_t seed, int outcomes[2])
     free(posts);
 }
 
-static void im_147_never_both_received_and_cancelled(void **state)
+static void never_both_received_and_cancelled(void **state)
 {
     int outcomes[2] = {0};
 
@@ -290,10 +290,10 @@ static void im_147_never_both_received_and_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_123_im_137_every_length_around_maxdatalen),
-        cmocka_unit_test(im_130_im_131_ackmark_and_hiwater_of_one),
+        cmocka_unit_test(every_length_around_maxdatalen),
+        cmocka_unit_test(ackmark_and_hiwater_of_one),
         cmocka_unit_test(large_message_of_4_mb),
-        cmocka_unit_test(im_147_never_both_received_and_cancelled),
+        cmocka_unit_test(never_both_received_and_cancelled),
         cmocka_unit_test(messages_arrive_whole_and_in_order_in_random_programs),
     };
 

@@ -90,7 +90,7 @@ static void check_never_past_hiwater(const struct net *net, uint32_t from,
     assert_int_equal(acks, counted / o->ackmark);
 }
 
-static void im_130_counter_never_passes_hiwater(void **state)
+static void counter_never_passes_hiwater(void **state)
 {
     struct net *net = net_create(&plain);
     struct lot *out = lot_new(), *in = lot_new();
@@ -111,7 +111,7 @@ static void im_130_counter_never_passes_hiwater(void **state)
 
 /* 10^5 packets, ackmark = hiwater = 1 and larger: one PROTOACK for every
  * ackmark packets. */
-static void im_131_one_protoack_per_ackmark_packets(void **state)
+static void one_protoack_per_ackmark_packets(void **state)
 {
     for (uint32_t ackmark = 1; ackmark <= 7; ackmark += 3) {
         struct net_options o = plain;
@@ -140,7 +140,7 @@ static void im_131_one_protoack_per_ackmark_packets(void **state)
 }
 
 /* SYNCACKs count in the other direction and are acknowledged. */
-static void im_133_syncacks_are_counted_and_acknowledged(void **state)
+static void syncacks_are_counted_and_acknowledged(void **state)
 {
     struct net *net = net_create(&plain);
     struct lot *out = lot_new(), *in = lot_new();
@@ -160,7 +160,7 @@ static void im_133_syncacks_are_counted_and_acknowledged(void **state)
     net_destroy(net);
 }
 
-static void im_132_protoack_and_fini_do_not_count(void **state)
+static void protoack_and_fini_do_not_count(void **state)
 {
     struct net *net = net_create(&plain);
     struct lot *out = lot_new(), *in = lot_new();
@@ -184,7 +184,7 @@ static void im_132_protoack_and_fini_do_not_count(void **state)
 
 /* In the strict reading (nothing acknowledged before it is received) the
  * sender stops at hiwater, and so does the memory. */
-static void im_136_unexpected_memory_stops_at_hiwater(void **state)
+static void unexpected_memory_stops_at_hiwater(void **state)
 {
     struct net *net = net_create(&plain);
     struct lot *out = lot_new(), *in = lot_new();
@@ -205,7 +205,7 @@ static void im_136_unexpected_memory_stops_at_hiwater(void **state)
 }
 
 /* With the default, up to a limit and then hiwater packets more. */
-static void im_136_unexpected_memory_is_bounded(void **state)
+static void unexpected_memory_is_bounded(void **state)
 {
     struct net *net = net_create(&plain);
     struct lot *out = lot_new(), *in = lot_new();
@@ -315,7 +315,7 @@ static void syncack_gets_past_ones_own_flood(void **state)
 
 /* Two processes flooding each other through buffers smaller than a packet,
  * at every setting: never stops. */
-static void im_135_mutual_floods_never_stop(void **state)
+static void mutual_floods_never_stop(void **state)
 {
     for (uint32_t hiwater = 1; hiwater <= 5; hiwater++) {
         struct net_options o = plain;
@@ -345,7 +345,7 @@ static void im_135_mutual_floods_never_stop(void **state)
 }
 
 /* IM-113: nothing relies on the stream holding more than a byte. */
-static void im_113_streams_of_one_byte_suffice(void **state)
+static void streams_of_one_byte_suffice(void **state)
 {
     struct net_options o = plain;
     struct lot *out = lot_new(), *in = lot_new();
@@ -388,7 +388,7 @@ static struct net *behind_one_host(uint32_t nprocs)
     return net;
 }
 
-static void im_134_a_blocked_pair_does_not_hold_up_others(void **state)
+static void a_blocked_pair_does_not_hold_up_others(void **state)
 {
     struct net *net = behind_one_host(3);
     struct lot *asleep = lot_new(), *awake = lot_new();
@@ -416,7 +416,7 @@ static void im_134_a_blocked_pair_does_not_hold_up_others(void **state)
     net_destroy(net);
 }
 
-static void im_114_sixteen_pairs_share_one_channel(void **state)
+static void sixteen_pairs_share_one_channel(void **state)
 {
     struct net *net = behind_one_host(16);
     struct impi_request recv[16][10];
@@ -447,19 +447,19 @@ static void im_114_sixteen_pairs_share_one_channel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_130_counter_never_passes_hiwater),
-        cmocka_unit_test(im_131_one_protoack_per_ackmark_packets),
-        cmocka_unit_test(im_133_syncacks_are_counted_and_acknowledged),
-        cmocka_unit_test(im_132_protoack_and_fini_do_not_count),
-        cmocka_unit_test(im_136_unexpected_memory_stops_at_hiwater),
-        cmocka_unit_test(im_136_unexpected_memory_is_bounded),
+        cmocka_unit_test(counter_never_passes_hiwater),
+        cmocka_unit_test(one_protoack_per_ackmark_packets),
+        cmocka_unit_test(syncacks_are_counted_and_acknowledged),
+        cmocka_unit_test(protoack_and_fini_do_not_count),
+        cmocka_unit_test(unexpected_memory_stops_at_hiwater),
+        cmocka_unit_test(unexpected_memory_is_bounded),
         cmocka_unit_test(receive_of_a_message_behind_hiwater_others),
         cmocka_unit_test(receive_behind_more_large_messages_than_memory),
         cmocka_unit_test(syncack_gets_past_ones_own_flood),
-        cmocka_unit_test(im_135_mutual_floods_never_stop),
-        cmocka_unit_test(im_113_streams_of_one_byte_suffice),
-        cmocka_unit_test(im_134_a_blocked_pair_does_not_hold_up_others),
-        cmocka_unit_test(im_114_sixteen_pairs_share_one_channel),
+        cmocka_unit_test(mutual_floods_never_stop),
+        cmocka_unit_test(streams_of_one_byte_suffice),
+        cmocka_unit_test(a_blocked_pair_does_not_hold_up_others),
+        cmocka_unit_test(sixteen_pairs_share_one_channel),
     };
 
     return cmocka_run_group_tests_name("p2p_flow", tests, NULL, NULL);

@@ -88,7 +88,7 @@ static void any_source_takes_the_oldest_arrival(void **state)
     net_destroy(net);
 }
 
-static void im_118_context_ids_keep_messages_apart(void **state)
+static void context_ids_keep_messages_apart(void **state)
 {
     struct net *net = net_create(&net_three);
     struct impi_request s, r[2];
@@ -112,7 +112,7 @@ static void im_118_context_ids_keep_messages_apart(void **state)
 
 /* IM-122: a wildcard learns the rank that the sender has in the communicator
  * from the packet; a receive from a peer gives back what was asked for. */
-static void im_122_source_is_the_rank_in_the_communicator(void **state)
+static void source_is_the_rank_in_the_communicator(void **state)
 {
     struct net *net = net_create(&net_three);
     struct impi_send send = {.peer = 2, .rank = 5, .tag = 1, .cid = 8};
@@ -209,7 +209,7 @@ static void claim_denied_by_all_leaves_it_unexpected(void **state)
 
 /* ---- probes ---- */
 
-static void im_144_probe_sees_only_wholly_read_first_packets(void **state)
+static void probe_sees_only_wholly_read_first_packets(void **state)
 {
     struct net *net = net_create(&net_three);
     struct impi_recv want = {.peer = 0, .rank = 0, .tag = IMPI_ANY_TAG};
@@ -234,7 +234,7 @@ static void im_144_probe_sees_only_wholly_read_first_packets(void **state)
     net_destroy(net);
 }
 
-static void im_144_probe_of_a_long_message_tells_its_length(void **state)
+static void probe_of_a_long_message_tells_its_length(void **state)
 {
     struct net *net = net_create(&net_three);
     struct impi_recv want = {.peer = IMPI_ANY_PEER, .tag = 3};
@@ -410,7 +410,7 @@ static void converted_data_pass_through_the_callback(void **state)
 
 /* IM-120: ids of many requests stay apart. */
 /* So what a peer says of an old request finds no new one. */
-static void im_120_an_id_that_was_used_is_no_more(void **state)
+static void an_id_that_was_used_is_no_more(void **state)
 {
     struct impi_slots slots = {0};
     int object[2];
@@ -426,7 +426,7 @@ static void im_120_an_id_that_was_used_is_no_more(void **state)
     impi_slots_free(&slots);
 }
 
-static void im_120_ten_thousand_outstanding_requests(void **state)
+static void ten_thousand_outstanding_requests(void **state)
 {
     enum { N = 10000 };
     struct net *net = net_create(&net_three);
@@ -459,19 +459,19 @@ int main(void)
         cmocka_unit_test(order_of_arrival_is_order_of_sending),
         cmocka_unit_test(posted_receives_match_in_posting_order),
         cmocka_unit_test(any_source_takes_the_oldest_arrival),
-        cmocka_unit_test(im_118_context_ids_keep_messages_apart),
-        cmocka_unit_test(im_122_source_is_the_rank_in_the_communicator),
+        cmocka_unit_test(context_ids_keep_messages_apart),
+        cmocka_unit_test(source_is_the_rank_in_the_communicator),
         cmocka_unit_test(claim_granted_takes_the_message),
         cmocka_unit_test(claim_denied_goes_on_to_the_next_receive),
         cmocka_unit_test(claim_denied_by_all_leaves_it_unexpected),
-        cmocka_unit_test(im_144_probe_sees_only_wholly_read_first_packets),
-        cmocka_unit_test(im_144_probe_of_a_long_message_tells_its_length),
+        cmocka_unit_test(probe_sees_only_wholly_read_first_packets),
+        cmocka_unit_test(probe_of_a_long_message_tells_its_length),
         cmocka_unit_test(matched_probe_takes_the_message_out),
         cmocka_unit_test(cancel_of_a_posted_receive),
         cmocka_unit_test(receive_posted_in_the_middle_of_the_message),
         cmocka_unit_test(converted_data_pass_through_the_callback),
-        cmocka_unit_test(im_120_ten_thousand_outstanding_requests),
-        cmocka_unit_test(im_120_an_id_that_was_used_is_no_more),
+        cmocka_unit_test(ten_thousand_outstanding_requests),
+        cmocka_unit_test(an_id_that_was_used_is_no_more),
     };
 
     return cmocka_run_group_tests_name("p2p_match", tests, NULL, NULL);

@@ -5,7 +5,7 @@
 
 /* ---- sending ---- */
 
-static void im_137_im_138_short_packets_by_kind_of_send(void **state)
+static void short_packets_by_kind_of_send(void **state)
 {
     static const size_t lens[] = {0, 1, 10};
     struct net *net = open_net();
@@ -37,7 +37,7 @@ static void im_137_im_138_short_packets_by_kind_of_send(void **state)
     net_destroy(net);
 }
 
-static void im_140_im_141_long_message_packet_by_packet(void **state)
+static void long_message_packet_by_packet(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk, syncack = {.type = IMPI_PK_SYNCACK, .drqid = 77};
@@ -78,7 +78,7 @@ static struct impi_packet first_of(struct net *net, size_t len, uint32_t type,
 }
 
 /* Where all processes are ours nobody sends more unasked. */
-static void im_142_first_packet_to_our_own_is_256_kb(void **state)
+static void first_packet_to_our_own_is_256_kb(void **state)
 {
     struct impi_packet pk, syncack = {.type = IMPI_PK_SYNCACK, .drqid = 77};
     struct net_options o = two;
@@ -101,7 +101,7 @@ static void im_142_first_packet_to_our_own_is_256_kb(void **state)
     net_destroy(net);
 }
 
-static void im_142_first_packet_to_strangers_is_maxdatalen(void **state)
+static void first_packet_to_strangers_is_maxdatalen(void **state)
 {
     struct net_options o = two;
     struct impi_request req;
@@ -126,8 +126,7 @@ static void hear_data_only(struct net *net, uint32_t n)
     assert_false(net_take_packet(net, 0, 1, &pk));
 }
 
-static void
-im_130_im_131_hiwater_packets_go_and_ackmark_after_each_ack(void **state)
+static void hiwater_packets_go_and_ackmark_after_each_ack(void **state)
 {
     struct net *net = open_net();
     struct impi_request req[12];
@@ -144,7 +143,7 @@ im_130_im_131_hiwater_packets_go_and_ackmark_after_each_ack(void **state)
 }
 
 /* Other messages go between the packets of a long one. */
-static void im_142_long_sends_do_not_hold_up_others(void **state)
+static void long_sends_do_not_hold_up_others(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk, syncack = {.type = IMPI_PK_SYNCACK};
@@ -181,7 +180,7 @@ static void im_142_long_sends_do_not_hold_up_others(void **state)
 
 /* ---- receiving ---- */
 
-static void im_139_syncack_only_after_the_match(void **state)
+static void syncack_only_after_the_match(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk = short_5;
@@ -202,7 +201,7 @@ static void im_139_syncack_only_after_the_match(void **state)
     net_destroy(net);
 }
 
-static void im_142_two_long_messages_interleaved_by_drqid(void **state)
+static void two_long_messages_interleaved_by_drqid(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk = long_25, rest = {.msglen = 25, .lsrank = 1};
@@ -241,7 +240,7 @@ static void im_142_two_long_messages_interleaved_by_drqid(void **state)
 }
 
 /* The first packet may be shorter than maxdatalen. */
-static void im_142_first_packet_of_any_length(void **state)
+static void first_packet_of_any_length(void **state)
 {
     for (uint32_t first = 0; first <= 10; first++) {
         struct net *net = open_net();
@@ -269,7 +268,7 @@ static void im_142_first_packet_of_any_length(void **state)
 }
 
 /* What it says in the field of the receiver's id means nothing yet. */
-static void im_142_short_message_with_an_id_is_a_first_packet(void **state)
+static void short_message_with_an_id_is_a_first_packet(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk = short_5;
@@ -284,8 +283,7 @@ static void im_142_short_message_with_an_id_is_a_first_packet(void **state)
     net_destroy(net);
 }
 
-static void
-im_143_truncated_messages_drain_and_the_channel_goes_on(void **state)
+static void truncated_messages_drain_and_the_channel_goes_on(void **state)
 {
     static const size_t rooms[] = {0, 3, 10, 14, 24};
 
@@ -314,7 +312,7 @@ im_143_truncated_messages_drain_and_the_channel_goes_on(void **state)
     }
 }
 
-static void im_121_messages_over_4_gib_announce_their_length(void **state)
+static void messages_over_4_gib_announce_their_length(void **state)
 {
     struct net *net = open_net();
     struct impi_recv want = {.peer = 1, .tag = 3};
@@ -333,7 +331,7 @@ static void im_121_messages_over_4_gib_announce_their_length(void **state)
 
 /* ---- fields that mean nothing ---- */
 
-static void im_128_garbage_in_control_packets_is_ignored(void **state)
+static void garbage_in_control_packets_is_ignored(void **state)
 {
     struct net *net = open_net();
     struct impi_packet garbage = {
@@ -370,7 +368,7 @@ static void im_128_garbage_in_control_packets_is_ignored(void **state)
     net_destroy(net);
 }
 
-static void im_129_service_fields_are_never_needed(void **state)
+static void service_fields_are_never_needed(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk = short_5;
@@ -391,22 +389,20 @@ static void im_129_service_fields_are_never_needed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_137_im_138_short_packets_by_kind_of_send),
-        cmocka_unit_test(im_140_im_141_long_message_packet_by_packet),
-        cmocka_unit_test(
-            im_130_im_131_hiwater_packets_go_and_ackmark_after_each_ack),
-        cmocka_unit_test(im_142_long_sends_do_not_hold_up_others),
-        cmocka_unit_test(im_139_syncack_only_after_the_match),
-        cmocka_unit_test(im_142_two_long_messages_interleaved_by_drqid),
-        cmocka_unit_test(im_142_first_packet_of_any_length),
-        cmocka_unit_test(im_142_first_packet_to_our_own_is_256_kb),
-        cmocka_unit_test(im_142_first_packet_to_strangers_is_maxdatalen),
-        cmocka_unit_test(im_142_short_message_with_an_id_is_a_first_packet),
-        cmocka_unit_test(
-            im_143_truncated_messages_drain_and_the_channel_goes_on),
-        cmocka_unit_test(im_121_messages_over_4_gib_announce_their_length),
-        cmocka_unit_test(im_128_garbage_in_control_packets_is_ignored),
-        cmocka_unit_test(im_129_service_fields_are_never_needed),
+        cmocka_unit_test(short_packets_by_kind_of_send),
+        cmocka_unit_test(long_message_packet_by_packet),
+        cmocka_unit_test(hiwater_packets_go_and_ackmark_after_each_ack),
+        cmocka_unit_test(long_sends_do_not_hold_up_others),
+        cmocka_unit_test(syncack_only_after_the_match),
+        cmocka_unit_test(two_long_messages_interleaved_by_drqid),
+        cmocka_unit_test(first_packet_of_any_length),
+        cmocka_unit_test(first_packet_to_our_own_is_256_kb),
+        cmocka_unit_test(first_packet_to_strangers_is_maxdatalen),
+        cmocka_unit_test(short_message_with_an_id_is_a_first_packet),
+        cmocka_unit_test(truncated_messages_drain_and_the_channel_goes_on),
+        cmocka_unit_test(messages_over_4_gib_announce_their_length),
+        cmocka_unit_test(garbage_in_control_packets_is_ignored),
+        cmocka_unit_test(service_fields_are_never_needed),
     };
 
     return cmocka_run_group_tests_name("p2p_peer", tests, NULL, NULL);

@@ -15,7 +15,7 @@ static void cancel_and_expect(struct net *net, uint64_t srqid, uint32_t answer)
     silent(net); /* exactly one */
 }
 
-static void im_146_im_147_cancel_of_buffered_and_of_received(void **state)
+static void cancel_of_buffered_and_of_received(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk = short_5;
@@ -36,7 +36,7 @@ static void im_146_im_147_cancel_of_buffered_and_of_received(void **state)
     net_destroy(net);
 }
 
-static void im_148_cancel_of_a_half_received_long_message(void **state)
+static void cancel_of_a_half_received_long_message(void **state)
 {
     struct net *net = open_net();
     struct impi_request req;
@@ -52,7 +52,7 @@ static void im_148_cancel_of_a_half_received_long_message(void **state)
     net_destroy(net);
 }
 
-static void im_149_the_newest_of_one_id_is_cancelled(void **state)
+static void the_newest_of_one_id_is_cancelled(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk = short_5;
@@ -73,7 +73,7 @@ static void im_149_the_newest_of_one_id_is_cancelled(void **state)
 
 /* A message that was not acknowledged gives its credit back when it is
  * destroyed: else such a pair stops. */
-static void im_146_credit_of_a_destroyed_message_is_returned(void **state)
+static void credit_of_a_destroyed_message_is_returned(void **state)
 {
     struct net *net = open_net();
 
@@ -108,7 +108,7 @@ static void check_cancelled(const struct impi_request *req, bool cancelled)
 }
 
 /* A short send, written and done; a synchronous and a long one that wait. */
-static void im_145_cancel_asks_in_three_cases(void **state)
+static void cancel_asks_in_three_cases(void **state)
 {
     for (int how = 0; how < 3; how++) {
         for (int yes = 0; yes < 2; yes++) {
@@ -144,7 +144,7 @@ static void im_145_cancel_asks_in_three_cases(void **state)
     }
 }
 
-static void im_145_cancel_is_local_otherwise(void **state)
+static void cancel_is_local_otherwise(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk = {.type = IMPI_PK_SYNCACK};
@@ -184,7 +184,7 @@ static void im_145_cancel_is_local_otherwise(void **state)
 }
 
 /* ackmark is 2: two of each kind are worth one PROTOACK. */
-static void im_133_cancels_and_replies_are_acknowledged(void **state)
+static void cancels_and_replies_are_acknowledged(void **state)
 {
     struct net *net = open_net();
     const struct impi_p2p_stats *stats = impi_p2p_stats(net->p2p[0]);
@@ -208,7 +208,7 @@ static void im_133_cancels_and_replies_are_acknowledged(void **state)
     net_destroy(net);
 }
 
-static void im_146_crossing_syncack_and_cancel(void **state)
+static void crossing_syncack_and_cancel(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk = {.type = IMPI_PK_SYNCACK, .drqid = 3};
@@ -248,14 +248,14 @@ static void peer_gives_back_what_it_has_received(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_146_im_147_cancel_of_buffered_and_of_received),
-        cmocka_unit_test(im_146_credit_of_a_destroyed_message_is_returned),
-        cmocka_unit_test(im_148_cancel_of_a_half_received_long_message),
-        cmocka_unit_test(im_149_the_newest_of_one_id_is_cancelled),
-        cmocka_unit_test(im_145_cancel_asks_in_three_cases),
-        cmocka_unit_test(im_145_cancel_is_local_otherwise),
-        cmocka_unit_test(im_146_crossing_syncack_and_cancel),
-        cmocka_unit_test(im_133_cancels_and_replies_are_acknowledged),
+        cmocka_unit_test(cancel_of_buffered_and_of_received),
+        cmocka_unit_test(credit_of_a_destroyed_message_is_returned),
+        cmocka_unit_test(cancel_of_a_half_received_long_message),
+        cmocka_unit_test(the_newest_of_one_id_is_cancelled),
+        cmocka_unit_test(cancel_asks_in_three_cases),
+        cmocka_unit_test(cancel_is_local_otherwise),
+        cmocka_unit_test(crossing_syncack_and_cancel),
+        cmocka_unit_test(cancels_and_replies_are_acknowledged),
         cmocka_unit_test(peer_gives_back_what_it_has_received),
     };
 

@@ -3,7 +3,7 @@
  */
 #include "p2p_peer.h"
 
-static void im_150_im_194_fini_both_ways_ends_a_channel(void **state)
+static void fini_both_ways_ends_a_channel(void **state)
 {
     struct net *net = open_net();
     struct impi_channel *channel = net->channel[0][1];
@@ -20,7 +20,7 @@ static void im_150_im_194_fini_both_ways_ends_a_channel(void **state)
     net_destroy(net);
 }
 
-static void im_150_the_peers_fini_alone_ends_nothing(void **state)
+static void the_peers_fini_alone_ends_nothing(void **state)
 {
     struct net *net = open_net();
     struct impi_channel *channel = net->channel[0][1];
@@ -81,7 +81,7 @@ static void syncack_after_the_own_fini_ends_the_send(void **state)
 
 /* After the own FINI messages are read, destroyed and acknowledged, and
  * nothing else is sent. */
-static void im_151_im_152_only_acknowledgements_after_fini(void **state)
+static void acknowledgements_alone_after_fini(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk = long_25;
@@ -115,7 +115,7 @@ static void data_after_the_peers_fini_is_an_error(void **state)
     check_caught(net, fini, NULL, "ends the channel twice");
 }
 
-static void im_153_end_of_file_before_fini_names_the_peer(void **state)
+static void end_of_file_before_fini_names_the_peer(void **state)
 {
     struct net *net = open_net();
     struct impi_request sync, large, recv, any, whole, half;
@@ -146,7 +146,7 @@ static void im_153_end_of_file_before_fini_names_the_peer(void **state)
 }
 
 /* At every byte of a long exchange: whatever the state, all requests end. */
-static void im_153_end_of_file_at_any_byte(void **state)
+static void end_of_file_at_any_byte(void **state)
 {
     for (size_t cut = 0; cut < 520; cut++) {
         struct net *net = open_net();
@@ -198,7 +198,7 @@ static void peer_that_can_not_be_reached(void **state)
     net_destroy(net);
 }
 
-static void im_156_engine_refuses_values_out_of_bounds(void **state)
+static void engine_refuses_values_out_of_bounds(void **state)
 {
     static const uint32_t bad[][3] = {{0, 1, 1}, {1, 0, 1}, {1, 2, 1}};
     static const struct impi_p2p_ops ops;
@@ -218,16 +218,16 @@ static void im_156_engine_refuses_values_out_of_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_150_im_194_fini_both_ways_ends_a_channel),
-        cmocka_unit_test(im_150_the_peers_fini_alone_ends_nothing),
+        cmocka_unit_test(fini_both_ways_ends_a_channel),
+        cmocka_unit_test(the_peers_fini_alone_ends_nothing),
         cmocka_unit_test(fini_waits_for_what_is_queued),
         cmocka_unit_test(syncack_after_the_own_fini_ends_the_send),
-        cmocka_unit_test(im_151_im_152_only_acknowledgements_after_fini),
+        cmocka_unit_test(acknowledgements_alone_after_fini),
         cmocka_unit_test(data_after_the_peers_fini_is_an_error),
-        cmocka_unit_test(im_153_end_of_file_before_fini_names_the_peer),
-        cmocka_unit_test(im_153_end_of_file_at_any_byte),
+        cmocka_unit_test(end_of_file_before_fini_names_the_peer),
+        cmocka_unit_test(end_of_file_at_any_byte),
         cmocka_unit_test(peer_that_can_not_be_reached),
-        cmocka_unit_test(im_156_engine_refuses_values_out_of_bounds),
+        cmocka_unit_test(engine_refuses_values_out_of_bounds),
     };
 
     return cmocka_run_group_tests_name("p2p_peer_end", tests, NULL, NULL);

@@ -3,14 +3,14 @@
  */
 #include "p2p_peer.h"
 
-static void im_125_unknown_type_is_an_error_of_that_channel(void **state)
+static void unknown_type_is_an_error_of_that_channel(void **state)
 {
     struct impi_packet pk = {.type = 8};
 
     check_caught(open_net(), pk, NULL, "sends a packet of the unknown type 8");
 }
 
-static void im_126_packet_longer_than_maxdatalen(void **state)
+static void packet_longer_than_maxdatalen(void **state)
 {
     struct impi_packet pk = {.len = UINT32_MAX, .msglen = UINT32_MAX};
 
@@ -22,7 +22,7 @@ static void im_126_packet_longer_than_maxdatalen(void **state)
                  "sends a packet longer than its message");
 }
 
-static void im_126_packet_of_maxdatalen_is_taken(void **state)
+static void packet_of_maxdatalen_is_taken(void **state)
 {
     struct net *net = open_net();
     struct impi_packet pk = short_5;
@@ -186,9 +186,9 @@ static void culprit_is_named_behind_a_relay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_125_unknown_type_is_an_error_of_that_channel),
-        cmocka_unit_test(im_126_packet_longer_than_maxdatalen),
-        cmocka_unit_test(im_126_packet_of_maxdatalen_is_taken),
+        cmocka_unit_test(unknown_type_is_an_error_of_that_channel),
+        cmocka_unit_test(packet_longer_than_maxdatalen),
+        cmocka_unit_test(packet_of_maxdatalen_is_taken),
         cmocka_unit_test(peer_sends_for_requests_that_do_not_exist),
         cmocka_unit_test(peer_sends_more_than_the_message_has),
         cmocka_unit_test(peer_uses_the_request_of_another_peer),

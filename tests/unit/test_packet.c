@@ -32,7 +32,7 @@ static const struct impi_packet distinct = {
     .reserved = 0x78797a7b7c7d7e7f,
 };
 
-static void im_124_header_golden_frame(void **state)
+static void header_golden_frame(void **state)
 {
     uint8_t frame[IMPI_PACKET_SIZE];
     struct impi_packet back;
@@ -44,7 +44,7 @@ static void im_124_header_golden_frame(void **state)
     assert_memory_equal(&back, &distinct, sizeof(back));
 }
 
-static void im_116_proc_is_hostid_and_pid(void **state)
+static void proc_is_hostid_and_pid(void **state)
 {
     const uint8_t hostid[16] = {0, 0, 0, 0, 0,   0, 0, 0,
                                 0, 0, 0, 0, 127, 0, 0, 3};
@@ -56,7 +56,7 @@ static void im_116_proc_is_hostid_and_pid(void **state)
     assert_memory_equal(proc, want, sizeof(want));
 }
 
-static void im_125_packet_types_are_numbered_as_written(void **state)
+static void packet_types_are_numbered_as_written(void **state)
 {
     assert_int_equal(IMPI_PK_DATA, 0);
     assert_int_equal(IMPI_PK_DATASYNC, 1);
@@ -68,7 +68,7 @@ static void im_125_packet_types_are_numbered_as_written(void **state)
     assert_int_equal(IMPI_PK_FINI, 7);
 }
 
-static void im_127_only_data_packets_carry_data(void **state)
+static void only_data_packets_carry_data(void **state)
 {
     for (uint32_t type = 0; type < 10; type++) {
         struct impi_packet pk = {.type = type, .len = 128};
@@ -77,7 +77,7 @@ static void im_127_only_data_packets_carry_data(void **state)
     }
 }
 
-static void im_121_message_length_has_64_bits(void **state)
+static void message_length_has_64_bits(void **state)
 {
     struct impi_packet pk = {.msglen = UINT64_C(5) << 30}, back;
     uint8_t frame[IMPI_PACKET_SIZE];
@@ -170,11 +170,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_in_another_order_are_seen),
         cmocka_unit_test(control_packets_of_the_first_generation_are_known),
-        cmocka_unit_test(im_124_header_golden_frame),
-        cmocka_unit_test(im_116_proc_is_hostid_and_pid),
-        cmocka_unit_test(im_125_packet_types_are_numbered_as_written),
-        cmocka_unit_test(im_127_only_data_packets_carry_data),
-        cmocka_unit_test(im_121_message_length_has_64_bits),
+        cmocka_unit_test(header_golden_frame),
+        cmocka_unit_test(proc_is_hostid_and_pid),
+        cmocka_unit_test(packet_types_are_numbered_as_written),
+        cmocka_unit_test(only_data_packets_carry_data),
+        cmocka_unit_test(message_length_has_64_bits),
         cmocka_unit_test(packet_has_a_printable_form),
     };
 

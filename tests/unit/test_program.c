@@ -47,7 +47,7 @@ static void capabilities_come_in_order_and_once(void **state)
     assert_int_equal(p.ncaps, 0);
 }
 
-static void el_46_a_context_has_one_process(void **state)
+static void a_context_has_one_process(void **state)
 {
     struct elan_capability cap = cap_of(0);
     struct program_process holder;
@@ -72,7 +72,7 @@ static void el_46_a_context_has_one_process(void **state)
     program_clear(&p);
 }
 
-static void el_47_descendants_have_their_tasks_context(void **state)
+static void descendants_have_their_tasks_context(void **state)
 {
     const struct program_process chain[] = {c, b, a}, other[] = {{400, 1}};
     struct elan_capability cap = cap_of(0), got;
@@ -154,7 +154,7 @@ static void replies_carry_errno_or_an_answer(void **state)
     assert_int_equal(program_reply_open(&r, buf, w.len), EPROTO);
 }
 
-static void el_44_rights_are_for_members_owners_and_root(void **state)
+static void rights_are_for_members_owners_and_root(void **state)
 {
     assert_int_equal(program_verb_right(PROGRAM_GETCAP), PROGRAM_MEMBER);
     assert_int_equal(program_verb_right(PROGRAM_SETCAP), PROGRAM_MEMBER);
@@ -256,12 +256,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(capabilities_come_in_order_and_once),
-        cmocka_unit_test(el_46_a_context_has_one_process),
-        cmocka_unit_test(el_47_descendants_have_their_tasks_context),
+        cmocka_unit_test(a_context_has_one_process),
+        cmocka_unit_test(descendants_have_their_tasks_context),
         cmocka_unit_test(same_pid_with_another_start_is_another_process),
         cmocka_unit_test(requests_survive_the_wire),
         cmocka_unit_test(replies_carry_errno_or_an_answer),
-        cmocka_unit_test(el_44_rights_are_for_members_owners_and_root),
+        cmocka_unit_test(rights_are_for_members_owners_and_root),
         cmocka_unit_test(stat_survives_a_hostile_command_name),
         cmocka_unit_test(cgroup2_line_is_found_among_others),
         cmocka_unit_test(mounts_are_found_whole_ones_first),

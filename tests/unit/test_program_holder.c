@@ -67,7 +67,7 @@ static int member_code(struct fixture *f)
     return 0;
 }
 
-static void el_09_members_get_the_capability(void **state)
+static void members_get_the_capability(void **state)
 {
     struct fixture *f = *state;
 
@@ -98,7 +98,7 @@ static int stranger_code(struct fixture *f)
     return 0;
 }
 
-static void el_44_same_uid_outside_gets_nothing(void **state)
+static void same_uid_outside_gets_nothing(void **state)
 {
     struct fixture *f = *state;
 
@@ -118,7 +118,7 @@ static int foreign_member_code(struct fixture *f)
     return rms_setcap(0, 0) != -1 || errno != EPERM ? 3 : 0;
 }
 
-static void el_44_member_of_another_uid_gets_nothing(void **state)
+static void member_of_another_uid_gets_nothing(void **state)
 {
     struct fixture *f = *state;
 
@@ -177,7 +177,7 @@ static int escape_code(struct fixture *f)
                                                                             : 2;
 }
 
-static void el_06_escaped_processes_are_members_and_die(void **state)
+static void escaped_processes_are_members_and_die(void **state)
 {
     struct fixture *f = *state;
     pid_t pids[8];
@@ -211,7 +211,7 @@ static pid_t start_stranger(struct fixture *f)
     _exit(98);
 }
 
-static void el_07_a_signal_reaches_all_and_nobody_else(void **state)
+static void a_signal_reaches_all_and_nobody_else(void **state)
 {
     struct fixture *f = *state;
     pid_t pids[8], stranger;
@@ -235,7 +235,7 @@ static void el_07_a_signal_reaches_all_and_nobody_else(void **state)
     assert_int_equal(WTERMSIG(status), SIGTERM);
 }
 
-static void el_42_lifeline_ends_the_program(void **state)
+static void lifeline_ends_the_program(void **state)
 {
     struct fixture *f = *state;
     char group[4200], socket[108];
@@ -272,7 +272,7 @@ static int take_twice_code(struct fixture *f)
     return WEXITSTATUS(status);
 }
 
-static void el_46_a_context_is_free_when_its_process_has_ended(void **state)
+static void a_context_is_free_when_its_process_has_ended(void **state)
 {
     struct fixture *f = *state;
 
@@ -292,7 +292,7 @@ static int burn_code(struct fixture *f)
     return rms_setcap(0, 0) < 0;
 }
 
-static void el_08_figures_count_ended_members(void **state)
+static void figures_count_ended_members(void **state)
 {
     struct fixture *f = *state;
     struct program_stats s;
@@ -305,7 +305,7 @@ static void el_08_figures_count_ended_members(void **state)
     assert_true(s.seen >= 1);
 }
 
-static void el_07_suspend_and_resume(void **state)
+static void suspend_and_resume(void **state)
 {
     struct fixture *f = *state;
     char path[64], text[8] = "";
@@ -415,16 +415,16 @@ static void garbage_and_silence_hurt_only_the_client(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(el_09_members_get_the_capability),
-        TEST(el_44_same_uid_outside_gets_nothing),
-        TEST(el_46_a_context_is_free_when_its_process_has_ended),
-        TEST(el_44_member_of_another_uid_gets_nothing),
+        TEST(members_get_the_capability),
+        TEST(same_uid_outside_gets_nothing),
+        TEST(a_context_is_free_when_its_process_has_ended),
+        TEST(member_of_another_uid_gets_nothing),
         TEST(another_user_is_sent_away),
-        TEST(el_06_escaped_processes_are_members_and_die),
-        TEST(el_07_a_signal_reaches_all_and_nobody_else),
-        TEST(el_42_lifeline_ends_the_program),
-        TEST(el_08_figures_count_ended_members),
-        TEST(el_07_suspend_and_resume),
+        TEST(escaped_processes_are_members_and_die),
+        TEST(a_signal_reaches_all_and_nobody_else),
+        TEST(lifeline_ends_the_program),
+        TEST(figures_count_ended_members),
+        TEST(suspend_and_resume),
         TEST(a_signal_does_not_resume_a_suspended_program),
         TEST(destroy_answers_and_removes),
         TEST(sweep_spares_the_living),

@@ -396,32 +396,32 @@ static void allreduce_of(const uint32_t *client, uint32_t size,
     try_allreduce(client, size, rules, false);
 }
 
-static void im_158_im_197_barrier_over_all_layouts(void **state)
+static void barrier_over_all_layouts(void **state)
 {
     over_layouts(barrier_of, 6);
 }
 
-static void im_158_im_197_bcast_over_all_layouts_and_roots(void **state)
+static void bcast_over_all_layouts_and_roots(void **state)
 {
     over_layouts(bcast_of, 6);
 }
 
-static void im_183_bcast_by_masters_over_all_layouts_and_roots(void **state)
+static void bcast_by_masters_over_all_layouts_and_roots(void **state)
 {
     over_layouts(bcast_by_master_of, 5);
 }
 
-static void im_158_im_197_reduce_over_all_layouts_and_roots(void **state)
+static void reduce_over_all_layouts_and_roots(void **state)
 {
     over_layouts(reduce_of, 6);
 }
 
-static void im_188_reduce_keeps_rank_order_when_not_commutative(void **state)
+static void reduce_keeps_rank_order_when_not_commutative(void **state)
 {
     over_layouts(reduce_in_order_of, 6);
 }
 
-static void im_192_allreduce_gives_all_the_same_bits(void **state)
+static void allreduce_gives_all_the_same_bits(void **state)
 {
     over_layouts(allreduce_of, 7);
 }
@@ -429,12 +429,12 @@ static void im_192_allreduce_gives_all_the_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_158_im_197_barrier_over_all_layouts),
-        cmocka_unit_test(im_158_im_197_bcast_over_all_layouts_and_roots),
-        cmocka_unit_test(im_183_bcast_by_masters_over_all_layouts_and_roots),
-        cmocka_unit_test(im_158_im_197_reduce_over_all_layouts_and_roots),
-        cmocka_unit_test(im_188_reduce_keeps_rank_order_when_not_commutative),
-        cmocka_unit_test(im_192_allreduce_gives_all_the_same_bits),
+        cmocka_unit_test(barrier_over_all_layouts),
+        cmocka_unit_test(bcast_over_all_layouts_and_roots),
+        cmocka_unit_test(bcast_by_masters_over_all_layouts_and_roots),
+        cmocka_unit_test(reduce_over_all_layouts_and_roots),
+        cmocka_unit_test(reduce_keeps_rank_order_when_not_commutative),
+        cmocka_unit_test(allreduce_gives_all_the_same_bits),
     };
 
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);

@@ -88,7 +88,7 @@ static void try_packed(uint32_t size, uint32_t nclients, uint32_t root, bool up)
     }
 }
 
-static void im_184_im_186_packed_through_masters(void **state)
+static void packed_through_masters(void **state)
 {
     EACH_WORLD for (uint32_t root = 0; root < size; root++)
     {
@@ -99,7 +99,7 @@ static void im_184_im_186_packed_through_masters(void **state)
 
 /* A subtree's bundle follows its own client's: the spans of all children and
  * oneself add up. */
-static void im_184_bundles_add_up(void **state)
+static void bundles_add_up(void **state)
 {
     struct impi_coll_rules rules = {.maxlinear = 1};
 
@@ -117,7 +117,7 @@ static void im_184_bundles_add_up(void **state)
     }
 }
 
-static void im_193_every_block_of_an_alltoall_arrives(void **state)
+static void every_block_of_an_alltoall_arrives(void **state)
 {
     EACH_WORLD
     {
@@ -233,7 +233,7 @@ static void allreduce_by_exchange(void **state)
     }
 }
 
-static void im_190_scan_goes_from_rank_to_rank(void **state)
+static void scan_goes_from_rank_to_rank(void **state)
 {
     EACH_WORLD for (int exclusive = 0; exclusive < 2; exclusive++)
     {
@@ -282,13 +282,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_go_straight_to_and_from_any_root),
-        cmocka_unit_test(im_184_im_186_packed_through_masters),
-        cmocka_unit_test(im_184_bundles_add_up),
-        cmocka_unit_test(im_193_every_block_of_an_alltoall_arrives),
+        cmocka_unit_test(packed_through_masters),
+        cmocka_unit_test(bundles_add_up),
+        cmocka_unit_test(every_block_of_an_alltoall_arrives),
         cmocka_unit_test(alltoall_by_rounds_brings_every_block_home),
         cmocka_unit_test(one_round_of_alltoall_goes_between_clients),
         cmocka_unit_test(allreduce_by_exchange),
-        cmocka_unit_test(im_190_scan_goes_from_rank_to_rank),
+        cmocka_unit_test(scan_goes_from_rank_to_rank),
         cmocka_unit_test(neighbours_that_are_one_process),
     };
 

@@ -45,7 +45,7 @@ static void one_each(struct impi_group *g, uint32_t n)
 
 static const struct impi_coll_rules four = {.maxlinear = 4};
 
-static void im_180_barrier_linear_trace(void **state)
+static void barrier_linear_trace(void **state)
 {
     static const char *const want[] = {"r1 r2 r3 s1 s2 s3", "s0 r0", "s0 r0",
                                        "s0 r0"};
@@ -61,7 +61,7 @@ static void im_180_barrier_linear_trace(void **state)
     impi_group_free(&g);
 }
 
-static void im_181_barrier_tree_trace(void **state)
+static void barrier_tree_trace(void **state)
 {
     static const char *const want[] = {"r4 r2 r1 s1 s2 s4",
                                        "r5 r3 s0 r0 s3 s5",
@@ -81,7 +81,7 @@ static void im_181_barrier_tree_trace(void **state)
     impi_group_free(&g);
 }
 
-static void im_183_bcast_traces(void **state)
+static void bcast_traces(void **state)
 {
     static const char *const linear[] = {"r2", "r2", "s0 s1 s3", "r2"};
     /* root 4 of 6: vertices 4 5 0 1 2 3 */
@@ -105,7 +105,7 @@ static void im_183_bcast_traces(void **state)
     impi_group_free(&g);
 }
 
-static void im_187_reduce_traces(void **state)
+static void reduce_traces(void **state)
 {
     static const char *const linear[] = {"s2", "s2", "r0 r1 r3", "s2"};
     static const char *const tree[] = {"r1 s4", "s0",       "r3 s4",
@@ -128,7 +128,7 @@ static void im_187_reduce_traces(void **state)
     impi_group_free(&g);
 }
 
-static void im_182_exactly_maxlinear_masters_switch(void **state)
+static void exactly_maxlinear_masters_switch(void **state)
 {
     struct impi_coll_rules below = {.maxlinear = 4, .linear_below = true};
     struct impi_group g;
@@ -146,7 +146,7 @@ static void im_182_exactly_maxlinear_masters_switch(void **state)
 }
 
 /* The root stands in for its client's master. */
-static void im_183_im_187_root_that_is_no_master(void **state)
+static void root_that_is_no_master(void **state)
 {
     static const uint32_t client[4] = {0, 0, 1, 1};
     struct impi_schedule s = {0};
@@ -168,12 +168,12 @@ static void im_183_im_187_root_that_is_no_master(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(im_180_barrier_linear_trace),
-        cmocka_unit_test(im_181_barrier_tree_trace),
-        cmocka_unit_test(im_183_bcast_traces),
-        cmocka_unit_test(im_187_reduce_traces),
-        cmocka_unit_test(im_182_exactly_maxlinear_masters_switch),
-        cmocka_unit_test(im_183_im_187_root_that_is_no_master),
+        cmocka_unit_test(barrier_linear_trace),
+        cmocka_unit_test(barrier_tree_trace),
+        cmocka_unit_test(bcast_traces),
+        cmocka_unit_test(reduce_traces),
+        cmocka_unit_test(exactly_maxlinear_masters_switch),
+        cmocka_unit_test(root_that_is_no_master),
     };
 
     return cmocka_run_group_tests_name("schedule_traces", tests, NULL, NULL);

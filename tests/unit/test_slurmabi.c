@@ -126,7 +126,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void sl_28_versions_without_a_layout_are_refused(void **state)
+static void versions_without_a_layout_are_refused(void **state)
 {
     assert_non_null(slurmabi_layout_find(SLURM_VERSION_NUM(22, 5, 8)));
     assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(21, 8, 8)));
@@ -325,7 +325,7 @@ static void mpi_structs_have_slurms_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(sl_28_versions_without_a_layout_are_refused),
+        TEST(versions_without_a_layout_are_refused),
         TEST(a_release_has_the_row_that_was_measured_on_it),
         TEST(stepd_members_come_from_their_places),
         TEST(stepd_knows_how_a_task_ended),

@@ -19,7 +19,7 @@ static void pass(int64_t ms)
     steady += ms;
 }
 
-static void sl_26_ages_do_not_notice_a_set_clock(void **state)
+static void ages_do_not_notice_a_set_clock(void **state)
 {
     int64_t then = steady_now();
 
@@ -36,7 +36,7 @@ static void sl_26_ages_do_not_notice_a_set_clock(void **state)
 
 /* What the table says must not be an hour old for slurmctld, nor sfabric tell
  * of an event of an hour ago. */
-static void sl_26_what_leaves_is_of_the_wall_clock(void **state)
+static void what_leaves_is_of_the_wall_clock(void **state)
 {
     int64_t then = steady_now();
 
@@ -74,8 +74,8 @@ static void never_stays_never(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sl_26_ages_do_not_notice_a_set_clock),
-        cmocka_unit_test(sl_26_what_leaves_is_of_the_wall_clock),
+        cmocka_unit_test(ages_do_not_notice_a_set_clock),
+        cmocka_unit_test(what_leaves_is_of_the_wall_clock),
         cmocka_unit_test(slewing_changes_no_time),
         cmocka_unit_test(never_stays_never),
     };

@@ -5,7 +5,7 @@
 #include "elan/elanvp.h"
 #include "switch_host.h"
 
-static void sl_02_every_hook_is_there(void **state)
+static void every_hook_is_there(void **state)
 {
     static const char *const hooks[] = {
         "plugin_id",
@@ -46,7 +46,7 @@ static void sl_02_every_hook_is_there(void **state)
         sym(hooks[i]);
 }
 
-static void sl_02_no_hook_minds_null(void **state)
+static void no_hook_minds_null(void **state)
 {
     struct switch_jobinfo *j = (void *)1;
     struct slurmabi_buf buf = {.len = 0};
@@ -75,7 +75,7 @@ static void sl_02_no_hook_minds_null(void **state)
     assert_int_equal(HOOK(switch_p_libstate_clear)(), 0);
 }
 
-static void sl_02_node_hooks_without_a_program(void **state)
+static void node_hooks_without_a_program(void **state)
 {
     char **env = NULL;
 
@@ -93,7 +93,7 @@ static void sl_02_node_hooks_without_a_program(void **state)
     assert_int_equal(HOOK(switch_p_job_step_post_resume)(NULL), 0);
 }
 
-static void sl_08_pack_and_unpack_null_and_never_built(void **state)
+static void pack_and_unpack_null_and_never_built(void **state)
 {
     struct slurmabi_buf buf = {.len = 0};
     struct switch_jobinfo *j, *got = NULL;
@@ -122,7 +122,7 @@ static void sl_08_pack_and_unpack_null_and_never_built(void **state)
 
 /* A slurmctld that is told of an error ends, and so at each new start: its
  * state stays.  What could not be packed for want of memory is empty there. */
-static void sl_11_step_that_cannot_be_read_does_not_end_slurmctld(void **state)
+static void step_that_cannot_be_read_does_not_end_slurmctld(void **state)
 {
     struct slurmabi_buf buf = {.len = 0};
     struct switch_jobinfo *j, *got;
@@ -148,7 +148,7 @@ static void sl_11_step_that_cannot_be_read_does_not_end_slurmctld(void **state)
     HOOK(switch_p_free_jobinfo)(j);
 }
 
-static void sl_10_never_built_job_info_in_every_order(void **state)
+static void never_built_job_info_in_every_order(void **state)
 {
     struct switch_jobinfo *j, *copy;
 
@@ -165,7 +165,7 @@ static void sl_10_never_built_job_info_in_every_order(void **state)
     HOOK(switch_p_free_jobinfo)(j);
 }
 
-static void sl_02_reconfig_and_state_any_number_of_times(void **state)
+static void reconfig_and_state_any_number_of_times(void **state)
 {
     host.errors = 0;
     for (int i = 0; i < 3; i++) {
@@ -207,7 +207,7 @@ static void tell_of_step(struct switch_jobinfo **j, uint32_t job,
 
 /* A slurmctld that is in charge a second time gets the steps told anew: those
  * that ended in between are not among them, and their contexts are others'. */
-static void sl_11_restore_forgets_what_was_live_before(void **state)
+static void restore_forgets_what_was_live_before(void **state)
 {
     struct switch_jobinfo *before, *other, *now;
 
@@ -225,7 +225,7 @@ static void sl_11_restore_forgets_what_was_live_before(void **state)
     HOOK(switch_p_free_jobinfo)(now);
 }
 
-static void sl_02_hooks_after_fini_do_no_harm(void **state)
+static void hooks_after_fini_do_no_harm(void **state)
 {
     int (*fini)(void) = (int (*)(void))(uintptr_t)sym("fini");
     struct switch_jobinfo *j;
@@ -260,7 +260,7 @@ static int build_on_n0(struct switch_jobinfo *j)
 }
 
 /* Slurm asks again for what is BUSY, and gives up on all else. */
-static void sl_05_a_full_pool_is_told_as_busy(void **state)
+static void a_full_pool_is_told_as_busy(void **state)
 {
     struct switch_jobinfo *all, *j;
 
@@ -278,7 +278,7 @@ static void sl_05_a_full_pool_is_told_as_busy(void **state)
 }
 
 /* munged is not there: the step is refused for good, and nothing is kept. */
-static void sl_10_failed_seal_keeps_nothing(void **state)
+static void failed_seal_keeps_nothing(void **state)
 {
     struct switch_jobinfo *j;
 
@@ -295,21 +295,21 @@ static void sl_10_failed_seal_keeps_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sl_01_name_type_version_and_id),
-        cmocka_unit_test(sl_02_every_hook_is_there),
-        cmocka_unit_test(sl_02_nothing_but_hooks_is_seen),
-        cmocka_unit_test(sl_03_init_is_silent),
-        cmocka_unit_test(sl_03_init_of_nobody_prints_nothing),
-        cmocka_unit_test(sl_02_no_hook_minds_null),
-        cmocka_unit_test(sl_02_node_hooks_without_a_program),
-        cmocka_unit_test(sl_08_pack_and_unpack_null_and_never_built),
-        cmocka_unit_test(sl_10_never_built_job_info_in_every_order),
-        cmocka_unit_test(sl_02_reconfig_and_state_any_number_of_times),
-        cmocka_unit_test(sl_11_restore_forgets_what_was_live_before),
-        cmocka_unit_test(sl_11_step_that_cannot_be_read_does_not_end_slurmctld),
-        cmocka_unit_test(sl_05_a_full_pool_is_told_as_busy),
-        cmocka_unit_test(sl_02_hooks_after_fini_do_no_harm),
-        cmocka_unit_test(sl_10_failed_seal_keeps_nothing),
+        cmocka_unit_test(name_type_version_and_id),
+        cmocka_unit_test(every_hook_is_there),
+        cmocka_unit_test(nothing_but_hooks_is_seen),
+        cmocka_unit_test(init_is_silent),
+        cmocka_unit_test(init_of_nobody_prints_nothing),
+        cmocka_unit_test(no_hook_minds_null),
+        cmocka_unit_test(node_hooks_without_a_program),
+        cmocka_unit_test(pack_and_unpack_null_and_never_built),
+        cmocka_unit_test(never_built_job_info_in_every_order),
+        cmocka_unit_test(reconfig_and_state_any_number_of_times),
+        cmocka_unit_test(restore_forgets_what_was_live_before),
+        cmocka_unit_test(step_that_cannot_be_read_does_not_end_slurmctld),
+        cmocka_unit_test(a_full_pool_is_told_as_busy),
+        cmocka_unit_test(hooks_after_fini_do_no_harm),
+        cmocka_unit_test(failed_seal_keeps_nothing),
     };
 
     return cmocka_run_group_tests_name("switch_hooks", tests, load, unload);

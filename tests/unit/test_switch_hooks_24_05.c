@@ -12,7 +12,7 @@
 #define FULL ESLURM_INTERCONNECT_BUSY
 #endif
 
-static void sl_02_every_hook_is_there(void **state)
+static void every_hook_is_there(void **state)
 {
     static const char *const hooks[] = {
         "plugin_id",
@@ -61,7 +61,7 @@ static int build(struct switch_jobinfo **j, slurm_step_layout_t *layout,
 #endif
 }
 
-static void sl_02_no_hook_minds_null(void **state)
+static void no_hook_minds_null(void **state)
 {
     struct switch_jobinfo *j = (void *)1;
     struct slurmabi_buf buf = {.len = 0};
@@ -99,7 +99,7 @@ static void sl_02_no_hook_minds_null(void **state)
     assert_null(j);
 }
 
-static void sl_02_node_hooks_without_a_program(void **state)
+static void node_hooks_without_a_program(void **state)
 {
     char **env = NULL;
 
@@ -143,7 +143,7 @@ static struct switch_jobinfo *recover(uint32_t job, uint32_t prognum,
     return got;
 }
 
-static void sl_08_pack_and_unpack_null_and_never_built(void **state)
+static void pack_and_unpack_null_and_never_built(void **state)
 {
     struct slurmabi_buf buf = {.len = 0};
     struct switch_jobinfo *j = make_info(42, 0, 0, 0), *copy, *got = NULL;
@@ -160,11 +160,13 @@ static void sl_08_pack_and_unpack_null_and_never_built(void **state)
     HOOK(switch_p_stepinfo_free)(copy);
     HOOK(switch_p_stepinfo_free)(got);
     /* The end of the buffer, and a blob that is none. */
-    assert_int_equal(HOOK(switch_p_stepinfo_unpack)(&got, &buf, 0), SLURM_ERROR);
+    assert_int_equal(HOOK(switch_p_stepinfo_unpack)(&got, &buf, 0),
+                     SLURM_ERROR);
     assert_null(got);
     host.ctld = false;
     slurm_packmem("rubbish", 7, &buf);
-    assert_int_equal(HOOK(switch_p_stepinfo_unpack)(&got, &buf, 0), SLURM_ERROR);
+    assert_int_equal(HOOK(switch_p_stepinfo_unpack)(&got, &buf, 0),
+                     SLURM_ERROR);
     assert_null(got);
     assert_non_null(strstr(host.last, "SF-E110"));
     host.ctld = true;
@@ -173,7 +175,7 @@ static void sl_08_pack_and_unpack_null_and_never_built(void **state)
 
 /* Of two steps that claim the same contexts one is told; after another start
  * only the steps that are alive then have theirs. */
-static void sl_11_books_are_those_of_the_steps_that_are_alive(void **state)
+static void books_are_those_of_the_steps_that_are_alive(void **state)
 {
     struct switch_jobinfo *first = recover(1, 70, 0x500, 2), *second, *third;
 
@@ -227,7 +229,7 @@ static int build_on_n0(struct switch_jobinfo **j)
 
 /* Slurm asks again for what is BUSY, where it knows that, and gives up on all
  * else. */
-static void sl_05_a_full_pool_is_told_as_busy(void **state)
+static void a_full_pool_is_told_as_busy(void **state)
 {
     struct switch_jobinfo *j, *all = recover(1, 70, ELAN_RMS_BASE_CONTEXT_NUM,
                                              ELAN_RMS_TOP_CONTEXT_NUM -
@@ -262,7 +264,7 @@ static void a_stepmgr_without_a_lease_gives_nothing(void **state)
 
 /* A job that a stepmgr serves, as slurmctld finds it in its state; and again,
  * as it would any contexts that somebody has. */
-static void sl_11_a_lease_is_in_the_books_again(void **state)
+static void a_lease_is_in_the_books_again(void **state)
 {
     struct switch_jobinfo *lease = make_info(5, 4096, 0x500, 8), *step;
     struct slurmabi_buf buf = {.len = 0};
@@ -290,7 +292,7 @@ static void sl_11_a_lease_is_in_the_books_again(void **state)
     HOOK(switch_p_stepinfo_free)(lease);
 }
 
-static void sl_02_hooks_after_fini_do_no_harm(void **state)
+static void hooks_after_fini_do_no_harm(void **state)
 {
     int (*fini)(void) = (int (*)(void))(uintptr_t)sym("fini");
     struct switch_jobinfo *j = make_info(42, 0, 0, 0);
@@ -305,20 +307,20 @@ static void sl_02_hooks_after_fini_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sl_01_name_type_version_and_id),
-        cmocka_unit_test(sl_02_every_hook_is_there),
-        cmocka_unit_test(sl_02_nothing_but_hooks_is_seen),
-        cmocka_unit_test(sl_03_init_is_silent),
-        cmocka_unit_test(sl_03_init_of_nobody_prints_nothing),
-        cmocka_unit_test(sl_02_no_hook_minds_null),
-        cmocka_unit_test(sl_02_node_hooks_without_a_program),
-        cmocka_unit_test(sl_08_pack_and_unpack_null_and_never_built),
-        cmocka_unit_test(sl_11_books_are_those_of_the_steps_that_are_alive),
+        cmocka_unit_test(name_type_version_and_id),
+        cmocka_unit_test(every_hook_is_there),
+        cmocka_unit_test(nothing_but_hooks_is_seen),
+        cmocka_unit_test(init_is_silent),
+        cmocka_unit_test(init_of_nobody_prints_nothing),
+        cmocka_unit_test(no_hook_minds_null),
+        cmocka_unit_test(node_hooks_without_a_program),
+        cmocka_unit_test(pack_and_unpack_null_and_never_built),
+        cmocka_unit_test(books_are_those_of_the_steps_that_are_alive),
         cmocka_unit_test(only_slurmctld_keeps_books),
-        cmocka_unit_test(sl_05_a_full_pool_is_told_as_busy),
+        cmocka_unit_test(a_full_pool_is_told_as_busy),
         cmocka_unit_test(a_stepmgr_without_a_lease_gives_nothing),
-        cmocka_unit_test(sl_11_a_lease_is_in_the_books_again),
-        cmocka_unit_test(sl_02_hooks_after_fini_do_no_harm),
+        cmocka_unit_test(a_lease_is_in_the_books_again),
+        cmocka_unit_test(hooks_after_fini_do_no_harm),
     };
 
     return cmocka_run_group_tests_name("switch_hooks_24_05", tests, load,

@@ -17,7 +17,7 @@
 #include "launch.h"
 #include "plugins/switch_elan/waiters.h"
 
-static void el_18_all_who_wait_are_woken(void **state)
+static void all_who_wait_are_woken(void **state)
 {
     struct launch a = launch_open(), b = launch_open();
     struct waiters *w = waiters_create();
@@ -110,7 +110,7 @@ static void beyond_the_limit_the_oldest_is_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(el_18_all_who_wait_are_woken),
+        cmocka_unit_test(all_who_wait_are_woken),
         cmocka_unit_test(a_launch_that_is_gone_hinders_nobody),
         cmocka_unit_test(launches_on_a_dead_host_hold_up_nobody),
         cmocka_unit_test(beyond_the_limit_the_oldest_is_forgotten),
