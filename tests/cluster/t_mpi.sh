@@ -6,7 +6,8 @@
 . "$(dirname "$0")/impi.sh"
 cluster_up --nodes 3 --switch elan
 
-for f in flood ring order sizes probe mixes coll comms types errors threads ends win; do
+for f in flood ring order sizes probe mixes coll comms types errors threads ends \
+    win io_open io_data; do
     for l in mpich openmpi; do
         [ -x "$SF_TOP_BUILDDIR/tests/mpi/$f.$l" ] ||
             skip_all "$f.$l is not built"
@@ -58,6 +59,16 @@ case_errors_threads_and_ends() {
 case_one_sided_of_both_libraries() {
     two win
     three win
+    assert_nothing_left
+}
+
+case_files_of_both_libraries() {
+    run_as_user mkdir -p "$WORK/io"
+    export IO_DIR=$WORK/io
+    two io_open
+    two io_data
+    three io_data
+    unset IO_DIR
     assert_nothing_left
 }
 
