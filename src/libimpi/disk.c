@@ -11,6 +11,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/fstat_old.h"
+
 #define NFS_MAGIC 0x6969
 /* Of one call: the system's own limit of pieces; and pieces so short that they
  * are cheaper copied. */
@@ -394,7 +396,7 @@ int disk_size(struct disk *d, int64_t *size)
     int rc;
 
     if (d->fd >= 0) {
-        if (fstat(d->fd, &st) < 0)
+        if (fstat_old(d->fd, &st) < 0)
             return class_of(errno);
         *size = st.st_size;
         return MPI_SUCCESS;
