@@ -370,6 +370,63 @@ static void atomic_writes_are_whole(void)
     MPI_Type_free(&type);
 }
 
+/* Of calls whose kin are used above. */
+static void nonblocking_and_split_forms(void)
+{
+    MPI_File f = fresh("forms");
+    MPI_Offset own = (MPI_Offset)rank * N;
+    MPI_Request r;
+    MPI_Status st;
+
+    fill(out, N, rank, 7);
+    CHECK(MPI_File_iwrite_at(f, own, out, N, MPI_BYTE, &r) == MPI_SUCCESS);
+    MPI_Wait(&r, &st);
+    CHECK(count_of(&st, MPI_BYTE) == N);
+    check_whole("forms", 7);
+    memset(in, 0, N);
+    CHECK(MPI_File_iread_at(f, own, in, N, MPI_BYTE, &r) == MPI_SUCCESS);
+    MPI_Wait(&r, &st);
+    CHECK(count_of(&st, MPI_BYTE) == N && same(in, N, rank, 7));
+    memset(in, 0, N);
+    MPI_File_seek(f, own, MPI_SEEK_SET);
+    CHECK(MPI_File_iread_all(f, in, N, MPI_BYTE, &r) == MPI_SUCCESS);
+    MPI_Wait(&r, &st);
+    CHECK(count_of(&st, MPI_BYTE) == N && same(in, N, rank, 7));
+    memset(in, 0, N);
+    MPI_File_seek(f, own, MPI_SEEK_SET);
+    CHECK(MPI_File_read_all_begin(f, in, N, MPI_BYTE) == MPI_SUCCESS);
+    CHECK(MPI_File_read_all_end(f, in, &st) == MPI_SUCCESS);
+    CHECK(count_of(&st, MPI_BYTE) == N && same(in, N, rank, 7));
+    closed(&f);
+}
+
+static void shared_and_ordered_forms(void)
+{
+    MPI_File f = fresh("forms2");
+    MPI_Request r;
+    MPI_Status st;
+    int whose = -1;
+
+    fill(out, N, rank, 8);
+    CHECK(MPI_File_write_ordered_begin(f, out, N, MPI_BYTE) == MPI_SUCCESS);
+    CHECK(MPI_File_write_ordered_end(f, out, &st) == MPI_SUCCESS);
+    CHECK(count_of(&st, MPI_BYTE) == N);
+    check_whole("forms2", 8);
+    MPI_File_seek_shared(f, 0, MPI_SEEK_SET);
+    memset(in, 0, N);
+    CHECK(MPI_File_read_ordered(f, in, N, MPI_BYTE, &st) == MPI_SUCCESS);
+    CHECK(count_of(&st, MPI_BYTE) == N && same(in, N, rank, 8));
+    MPI_File_seek_shared(f, 0, MPI_SEEK_SET);
+    memset(in, 0, N);
+    CHECK(MPI_File_iread_shared(f, in, N, MPI_BYTE, &r) == MPI_SUCCESS);
+    MPI_Wait(&r, &st);
+    CHECK(count_of(&st, MPI_BYTE) == N);
+    for (int i = 0; i < size; i++) /* each got somebody's whole part */
+        whose = same(in, N, i, 8) ? i : whose;
+    CHECK(whose >= 0);
+    closed(&f);
+}
+
 int main(int argc, char **argv)
 {
 #define PART(name)                                                             \
@@ -389,6 +446,8 @@ int main(int argc, char **argv)
         PART(memory_has_gaps),
         PART(external32_is_big_endian),
         PART(atomic_writes_are_whole),
+        PART(nonblocking_and_split_forms),
+        PART(shared_and_ordered_forms),
     };
 
     begin(&argc, &argv);
