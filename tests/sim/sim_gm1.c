@@ -65,78 +65,78 @@ static const struct seeds seeds = {
     .heal_limit = 240 * SECOND,
 };
 
-static void g1_19_g1_20_all_mappers_at_once(void **state)
+static void gm1_all_mappers_at_once(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[0]));
 }
 
-static void g1_66_leader_killed(void **state)
+static void gm1_leader_killed(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[1]));
 }
 
-static void g1_13_mapper_killed(void **state)
+static void mapper_killed(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[2]));
 }
 
-static void g1_66_mapper_restarted(void **state)
+static void gm1_mapper_restarted(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[3]));
 }
 
-static void g1_13_link_lost(void **state)
+static void gm1_link_lost(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[4]));
 }
 
-static void g1_19_g1_67_partition_and_heal(void **state)
+static void gm1_partition_and_heal(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[5]));
 }
 
-static void g1_13_host_moved(void **state)
+static void gm1_host_moved(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[6]));
 }
 
-static void g1_13_cables_swapped(void **state)
+static void gm1_cables_swapped(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[7]));
 }
 
-static void g1_13_crossbar_replaced(void **state)
+static void gm1_crossbar_replaced(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[8]));
 }
 
-static void g1_13_flapping_link(void **state)
+static void gm1_flapping_link(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[9]));
 }
 
-static void g1_26_loss_of_30_percent(void **state)
+static void gm1_loss_of_30_percent(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[10]));
 }
 
 /* Probes had locked each other in; the mapper sent more than the fabric could
  * get rid of, for ever. */
-static void g1_26_a_stuck_fabric_is_left_alone(void **state)
+static void a_stuck_fabric_is_left_alone(void **state)
 {
     assert_true(seeds_run_one(&seeds, "loss-30-percent", 420));
 }
 
 /* A cable from a crossbar to itself: a guess through it blocked itself, and
  * the loop behind it came too late, each time. */
-static void g1_13_a_crossbar_cabled_to_itself(void **state)
+static void a_crossbar_cabled_to_itself(void **state)
 {
     assert_true(seeds_run_one(&seeds, "cables-swapped", 680));
 }
 
 /* 64 hosts take two messages each: some had acknowledged one when the other was
  * given up, and were never configured again. */
-static void g1_68_half_a_configuration_is_noticed(void **state)
+static void half_a_configuration_is_noticed(void **state)
 {
     assert_true(seeds_run_one(&seeds, "loss-30-percent", 127));
     assert_true(seeds_run_one(&seeds, "loss-30-percent", 217));
@@ -155,22 +155,22 @@ static void a_link_lost_soon_after_others(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g1_19_g1_20_all_mappers_at_once),
-        cmocka_unit_test(g1_66_leader_killed),
-        cmocka_unit_test(g1_13_mapper_killed),
-        cmocka_unit_test(g1_66_mapper_restarted),
-        cmocka_unit_test(g1_13_link_lost),
-        cmocka_unit_test(g1_19_g1_67_partition_and_heal),
-        cmocka_unit_test(g1_13_host_moved),
-        cmocka_unit_test(g1_13_cables_swapped),
-        cmocka_unit_test(g1_13_crossbar_replaced),
-        cmocka_unit_test(g1_13_flapping_link),
-        cmocka_unit_test(g1_26_loss_of_30_percent),
+        cmocka_unit_test(gm1_all_mappers_at_once),
+        cmocka_unit_test(gm1_leader_killed),
+        cmocka_unit_test(mapper_killed),
+        cmocka_unit_test(gm1_mapper_restarted),
+        cmocka_unit_test(gm1_link_lost),
+        cmocka_unit_test(gm1_partition_and_heal),
+        cmocka_unit_test(gm1_host_moved),
+        cmocka_unit_test(gm1_cables_swapped),
+        cmocka_unit_test(gm1_crossbar_replaced),
+        cmocka_unit_test(gm1_flapping_link),
+        cmocka_unit_test(gm1_loss_of_30_percent),
         cmocka_unit_test(mappers_begin_with_their_old_maps),
         cmocka_unit_test(a_link_lost_soon_after_others),
-        cmocka_unit_test(g1_26_a_stuck_fabric_is_left_alone),
-        cmocka_unit_test(g1_13_a_crossbar_cabled_to_itself),
-        cmocka_unit_test(g1_68_half_a_configuration_is_noticed),
+        cmocka_unit_test(a_stuck_fabric_is_left_alone),
+        cmocka_unit_test(a_crossbar_cabled_to_itself),
+        cmocka_unit_test(half_a_configuration_is_noticed),
     };
     int status = seeds_main(&seeds, argc, argv);
 

@@ -54,57 +54,57 @@ static const struct seeds seeds = {
     .heal_limit = 120 * SECOND,
 };
 
-static void g2_35_g2_42_all_mappers_at_once(void **state)
+static void gm2_all_mappers_at_once(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[0]));
 }
 
-static void g2_69_leader_killed(void **state)
+static void gm2_leader_killed(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[1]));
 }
 
-static void g2_26_g2_68_mapper_killed(void **state)
+static void gm2_mapper_killed(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[2]));
 }
 
-static void g2_49_mapper_restarted(void **state)
+static void gm2_mapper_restarted(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[3]));
 }
 
-static void g2_67_link_lost(void **state)
+static void gm2_link_lost(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[4]));
 }
 
-static void g2_72_partition_and_heal(void **state)
+static void partition_and_heal(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[5]));
 }
 
-static void g2_67_host_moved(void **state)
+static void gm2_host_moved(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[6]));
 }
 
-static void g2_67_cables_swapped(void **state)
+static void gm2_cables_swapped(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[7]));
 }
 
-static void g2_67_crossbar_replaced(void **state)
+static void gm2_crossbar_replaced(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[8]));
 }
 
-static void g2_04_flapping_link(void **state)
+static void gm2_flapping_link(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[9]));
 }
 
-static void g2_34_loss_of_30_percent(void **state)
+static void gm2_loss_of_30_percent(void **state)
 {
     assert_true(seeds_run_family(&seeds, &harms[10]));
 }
@@ -144,7 +144,7 @@ static bool everybody_is_valid(struct world *w)
 
 /* One explores, then the map goes down the tree.  SF_SIM_LARGE names a larger
  * net (C2048 takes 2 GB: every mapper holds the map). */
-static void g2_03_g2_47_the_map_goes_down_the_tree(void **state)
+static void the_map_goes_down_the_tree(void **state)
 {
     const char *name = getenv("SF_SIM_LARGE");
     struct world *w = world_new(name ? name : "C512", 1);
@@ -263,21 +263,21 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_net_meets_every_setting),
-        cmocka_unit_test(g2_35_g2_42_all_mappers_at_once),
-        cmocka_unit_test(g2_69_leader_killed),
-        cmocka_unit_test(g2_26_g2_68_mapper_killed),
-        cmocka_unit_test(g2_49_mapper_restarted),
-        cmocka_unit_test(g2_67_link_lost),
-        cmocka_unit_test(g2_72_partition_and_heal),
-        cmocka_unit_test(g2_67_host_moved),
-        cmocka_unit_test(g2_67_cables_swapped),
-        cmocka_unit_test(g2_67_crossbar_replaced),
-        cmocka_unit_test(g2_04_flapping_link),
-        cmocka_unit_test(g2_34_loss_of_30_percent),
+        cmocka_unit_test(gm2_all_mappers_at_once),
+        cmocka_unit_test(gm2_leader_killed),
+        cmocka_unit_test(gm2_mapper_killed),
+        cmocka_unit_test(gm2_mapper_restarted),
+        cmocka_unit_test(gm2_link_lost),
+        cmocka_unit_test(partition_and_heal),
+        cmocka_unit_test(gm2_host_moved),
+        cmocka_unit_test(gm2_cables_swapped),
+        cmocka_unit_test(gm2_crossbar_replaced),
+        cmocka_unit_test(gm2_flapping_link),
+        cmocka_unit_test(gm2_loss_of_30_percent),
         cmocka_unit_test(mappers_begin_with_their_old_maps),
         cmocka_unit_test(a_link_lost_soon_after_others),
         cmocka_unit_test(repaired_routes_give_way_to_those_of_who_comes),
-        cmocka_unit_test(g2_03_g2_47_the_map_goes_down_the_tree),
+        cmocka_unit_test(the_map_goes_down_the_tree),
         cmocka_unit_test(a_stuck_fabric_is_not_filled_faster_than_it_empties),
     };
     int status = seeds_main(&seeds, argc, argv);

@@ -184,7 +184,7 @@ static void crossbars_without_ids_beside_some_with(void **state)
     close_world(&w);
 }
 
-static void g2_22_the_end_check_can_be_left_out(void **state)
+static void the_end_check_can_be_left_out(void **state)
 {
     struct world w;
     uint64_t with, without;
@@ -205,7 +205,7 @@ static void g2_22_the_end_check_can_be_left_out(void **state)
 }
 
 /* G1-79: two boards with one address are reported, never made one. */
-static void g1_79_a_shared_address_is_reported_and_not_merged(void **state)
+static void a_shared_address_is_reported_and_not_merged(void **state)
 {
     struct world w;
     bool told = false;
@@ -229,7 +229,7 @@ static void g1_79_a_shared_address_is_reported_and_not_merged(void **state)
 
 /* Every probe that may come: fixed timers send three times, 10 and 5 ms
  * apart. */
-static void g1_26_fixed_timers_send_three_times_at_their_interval(void **state)
+static void fixed_timers_send_three_times_at_their_interval(void **state)
 {
     struct prober_limits limits = PROBER_LIMITS_DEFAULT;
     struct probe_host me = {.address = 1};
@@ -462,9 +462,9 @@ int main(void)
         cmocka_unit_test(regions_without_hosts_are_mapped_exactly),
         cmocka_unit_test(only_its_own_plane_is_in_the_map),
         cmocka_unit_test(crossbars_without_ids_beside_some_with),
-        cmocka_unit_test(g2_22_the_end_check_can_be_left_out),
-        cmocka_unit_test(g1_79_a_shared_address_is_reported_and_not_merged),
-        cmocka_unit_test(g1_26_fixed_timers_send_three_times_at_their_interval),
+        cmocka_unit_test(the_end_check_can_be_left_out),
+        cmocka_unit_test(a_shared_address_is_reported_and_not_merged),
+        cmocka_unit_test(fixed_timers_send_three_times_at_their_interval),
         cmocka_unit_test(learnt_waits_are_shorter_and_never_longer_than_fixed),
         cmocka_unit_test(nothing_on_the_cable_is_a_map_of_one),
         cmocka_unit_test(two_hosts_on_one_cable_are_a_map),

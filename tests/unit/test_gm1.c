@@ -4,7 +4,7 @@
  */
 #include "gm1_util.h"
 
-static void g1_04_states_form_the_cycle(void **state)
+static void states_form_the_cycle(void **state)
 {
     static const struct {
         enum gm1_event event;
@@ -73,7 +73,7 @@ static void lonely(struct sends *s, const struct gm1_options *options)
     gm1_free(g);
 }
 
-static void g1_26_g1_27_g1_72_retransmissions_and_their_timers(void **state)
+static void retransmissions_and_their_timers(void **state)
 {
     struct gm1_options options;
     struct sends s = {.kind = GM1_SCOUT};
@@ -118,7 +118,7 @@ static void keep_first(const uint8_t *route, size_t nroute, const void *body,
 
 /* Of two explorations in which nothing comes back the second one hears a
  * message of the first: it would take it for a crossbar. */
-static void g1_75_what_returns_of_an_older_phase_is_ignored(void **state)
+static void what_returns_of_an_older_phase_is_ignored(void **state)
 {
     static const struct gm1_ops ops = {.send = keep_first};
     struct gm1_options options;
@@ -147,7 +147,7 @@ static void g1_75_what_returns_of_an_older_phase_is_ignored(void **state)
     gm1_free(g);
 }
 
-static void g1_03_g1_07_nobody_there_ends_the_cycle(void **state)
+static void nobody_there_ends_the_cycle(void **state)
 {
     struct gm1_options options;
     struct sends s = {.kind = GM1_VERIFY};
@@ -159,10 +159,10 @@ static void g1_03_g1_07_nobody_there_ends_the_cycle(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g1_04_states_form_the_cycle),
-    cmocka_unit_test(g1_26_g1_27_g1_72_retransmissions_and_their_timers),
-    cmocka_unit_test(g1_75_what_returns_of_an_older_phase_is_ignored),
-    cmocka_unit_test(g1_03_g1_07_nobody_there_ends_the_cycle),
+    cmocka_unit_test(states_form_the_cycle),
+    cmocka_unit_test(retransmissions_and_their_timers),
+    cmocka_unit_test(what_returns_of_an_older_phase_is_ignored),
+    cmocka_unit_test(nobody_there_ends_the_cycle),
 };
 
 int main(void)

@@ -14,7 +14,7 @@ static void run_on(struct world *w, uint64_t time)
 /* ---- versions ------------------------------------------------------------ */
 
 /* It has another mapper's, a higher one, when ours comes. */
-static void g1_61_who_refuses_is_left_until_the_next_mapping(void **state)
+static void who_refuses_is_left_until_the_next_mapping(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);
 
@@ -36,7 +36,7 @@ static void g1_61_who_refuses_is_left_until_the_next_mapping(void **state)
 }
 
 /* Somebody else configures the mapper's own host while it sleeps. */
-static void g1_11_the_own_host_is_looked_at_too(void **state)
+static void the_own_host_is_looked_at_too(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);
 
@@ -50,7 +50,7 @@ static void g1_11_the_own_host_is_looked_at_too(void **state)
     world_free(w);
 }
 
-static void g1_11_another_gmid_is_out_of_date(void **state)
+static void another_gmid_is_out_of_date(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);
     struct hostside_state s;
@@ -65,7 +65,7 @@ static void g1_11_another_gmid_is_out_of_date(void **state)
 }
 
 /* Everybody learns what it says of itself now. */
-static void g1_10_another_name_or_type_is_another_version(void **state)
+static void another_name_or_type_is_another_version(void **state)
 {
     static const struct hostside_config others[] = {
         {.name = "renamed"}, {.name = "renamed", .node_type = 7}};
@@ -94,7 +94,7 @@ static void of_type_5(struct gm1_options *c, uint32_t node, void *arg)
     c->host.name = "mapper";
 }
 
-static void g1_39_the_own_host_is_told_as_it_says(void **state)
+static void the_own_host_is_told_as_it_says(void **state)
 {
     struct world *w = one_mapper("line:2:2", of_type_5);
     const struct gm1_entry *e;
@@ -109,7 +109,7 @@ static void g1_39_the_own_host_is_told_as_it_says(void **state)
 /* ---- gmIDs --------------------------------------------------------------- */
 
 /* The new mapper has learnt those of the others. */
-static void g1_66_a_new_host_gets_a_gmid_that_is_free(void **state)
+static void a_new_host_gets_a_gmid_that_is_free(void **state)
 {
     struct world *w = one_mapper("line:2:3", fast);
     bool seen[10] = {false};
@@ -146,7 +146,7 @@ static void as_another(struct world *w, uint32_t node, void *body, size_t len)
     assert_int_equal(gm1_encode(body, len, &msg), len);
 }
 
-static void g1_58_a_config_that_another_acknowledges_is_none(void **state)
+static void a_config_that_another_acknowledges_is_none(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);
     bool other = false;
@@ -177,7 +177,7 @@ static void without_address(struct world *w, uint32_t node, void *body,
     assert_int_equal(gm1_encode(body, len, &msg), len);
 }
 
-static void g1_33_a_host_without_an_address_is_not_there(void **state)
+static void a_host_without_an_address_is_not_there(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);
 
@@ -201,7 +201,7 @@ static void lose_rows(struct world *w, uint32_t node, void *body, size_t len)
 }
 
 /* What the gateway's Reply had is configured; and it is asked again. */
-static void g1_51_a_gateway_that_does_not_give_its_rows(void **state)
+static void a_gateway_that_does_not_give_its_rows(void **state)
 {
     struct world *w = cloud_world(500);
 
@@ -233,7 +233,7 @@ static void boast(struct world *w, uint32_t node, void *body, size_t len)
 }
 
 /* It is asked for as many rows as a cloud may have. */
-static void g1_44_a_gateway_that_announces_too_much(void **state)
+static void a_gateway_that_announces_too_much(void **state)
 {
     const unsigned most = SF_GM_CLOUD_MAX / GM1_MEMBERS_MAX + 1;
     struct world *w = cloud_world(3);
@@ -266,7 +266,7 @@ static void change_cloud(const struct gm1_member *cloud, uint32_t n)
     world_free(w);
 }
 
-static void g1_49_members_that_change_reach_every_host(void **state)
+static void members_that_change_reach_every_host(void **state)
 {
     struct gm1_member cloud[3];
 
@@ -314,7 +314,7 @@ static void twice_in_70_ms(struct gm1_options *c, uint32_t node, void *arg)
     c->limits.scout_wait = 70 * MS;
 }
 
-static void g1_59_tries_of_configs_are_settable(void **state)
+static void tries_of_configs_are_settable(void **state)
 {
     struct world *w = one_mapper("line:1:2", twice_in_70_ms);
     uint64_t start;
@@ -361,7 +361,7 @@ static void count_verify(struct world *w, uint32_t node, void *body, size_t len)
         *(unsigned *)w->tap_arg += msg.subtype == GM1_VERIFY;
 }
 
-static void g1_74_verification_sends_verify_messages(void **state)
+static void verification_sends_verify_messages(void **state)
 {
     struct world *w = one_mapper("ring:5:2", fast);
     unsigned n = 0;
@@ -377,21 +377,21 @@ static void g1_74_verification_sends_verify_messages(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g1_61_who_refuses_is_left_until_the_next_mapping),
-    cmocka_unit_test(g1_11_the_own_host_is_looked_at_too),
-    cmocka_unit_test(g1_11_another_gmid_is_out_of_date),
-    cmocka_unit_test(g1_10_another_name_or_type_is_another_version),
-    cmocka_unit_test(g1_39_the_own_host_is_told_as_it_says),
-    cmocka_unit_test(g1_66_a_new_host_gets_a_gmid_that_is_free),
-    cmocka_unit_test(g1_58_a_config_that_another_acknowledges_is_none),
-    cmocka_unit_test(g1_33_a_host_without_an_address_is_not_there),
-    cmocka_unit_test(g1_51_a_gateway_that_does_not_give_its_rows),
-    cmocka_unit_test(g1_44_a_gateway_that_announces_too_much),
-    cmocka_unit_test(g1_49_members_that_change_reach_every_host),
+    cmocka_unit_test(who_refuses_is_left_until_the_next_mapping),
+    cmocka_unit_test(the_own_host_is_looked_at_too),
+    cmocka_unit_test(another_gmid_is_out_of_date),
+    cmocka_unit_test(another_name_or_type_is_another_version),
+    cmocka_unit_test(the_own_host_is_told_as_it_says),
+    cmocka_unit_test(a_new_host_gets_a_gmid_that_is_free),
+    cmocka_unit_test(a_config_that_another_acknowledges_is_none),
+    cmocka_unit_test(a_host_without_an_address_is_not_there),
+    cmocka_unit_test(a_gateway_that_does_not_give_its_rows),
+    cmocka_unit_test(a_gateway_that_announces_too_much),
+    cmocka_unit_test(members_that_change_reach_every_host),
     cmocka_unit_test(the_window_limits_what_is_under_way),
-    cmocka_unit_test(g1_59_tries_of_configs_are_settable),
+    cmocka_unit_test(tries_of_configs_are_settable),
     cmocka_unit_test(rows_rise_by_address),
-    cmocka_unit_test(g1_74_verification_sends_verify_messages),
+    cmocka_unit_test(verification_sends_verify_messages),
 };
 
 const struct suite gm1_answers = SUITE(tests);

@@ -5,7 +5,7 @@
 
 /* ---- gmIDs --------------------------------------------------------------- */
 
-static void g1_67_conflicts_of_gmids_are_reset(void **state)
+static void conflicts_of_gmids_are_reset(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
     uint32_t a = net_peer_node(w->net, host(w, 0), 0), b;
@@ -55,7 +55,7 @@ static void was_elsewhere(struct world *w, unsigned i, uint16_t gmid)
 }
 
 /* Members of clouds cannot be reset, so it is the host that gets another. */
-static void g1_67_a_member_keeps_its_gmid(void **state)
+static void a_member_keeps_its_gmid(void **state)
 {
     struct world *w = cloud_world(3);
     const struct gm1_entry *member;
@@ -78,7 +78,7 @@ static void g1_67_a_member_keeps_its_gmid(void **state)
 
 /* ---- configuration ------------------------------------------------------- */
 
-static void g1_09_mute_hosts_are_left_until_the_next_mapping(void **state)
+static void mute_hosts_are_left_until_the_next_mapping(void **state)
 {
     struct world *w = one_mapper("line:2:3", fast);
     bool others = true;
@@ -123,14 +123,14 @@ static void try_two_configs(world_gm1_f *tune, unsigned least, unsigned most)
     world_free(w);
 }
 
-static void g1_60_configs_one_at_a_time(void **state)
+static void configs_one_at_a_time(void **state)
 {
     try_two_configs(in_order, 4, 4);
     try_two_configs(learnt, 5, 8);
 }
 
 /* Virtual time: exactly then. */
-static void g1_59_configs_go_again_each_10_ms_three_times(void **state)
+static void configs_go_again_each_10_ms_three_times(void **state)
 {
     struct world *w = one_mapper("line:1:2", learnt);
     uint64_t start;
@@ -149,7 +149,7 @@ static void g1_59_configs_go_again_each_10_ms_three_times(void **state)
     world_free(w);
 }
 
-static void g1_76_g1_81_minimal_node_gets_one_config(void **state)
+static void minimal_node_gets_one_config(void **state)
 {
     const struct hostside_config minimal = {.minimal = true};
     struct world *w = world_new("line:2:3", 1);
@@ -167,7 +167,7 @@ static void g1_76_g1_81_minimal_node_gets_one_config(void **state)
 }
 
 /* Where the others get two. */
-static void g1_76_a_minimal_node_of_many_gets_one_config(void **state)
+static void a_minimal_node_of_many_gets_one_config(void **state)
 {
     const struct hostside_config minimal = {.minimal = true};
     struct world *w = one_mapper("clos:8x8:1x4:1x2", learnt);
@@ -192,7 +192,7 @@ static void spoil_options(struct world *w, uint32_t node, void *body,
     assert_int_equal(gm1_encode(body, len, &msg), len);
 }
 
-static void g1_77_an_undefined_option_gets_all_configs(void **state)
+static void an_undefined_option_gets_all_configs(void **state)
 {
     struct world *w = one_mapper("clos:8x8:1x4:1x2", learnt);
 
@@ -205,7 +205,7 @@ static void g1_77_an_undefined_option_gets_all_configs(void **state)
 
 /* ---- clouds -------------------------------------------------------------- */
 
-static void g1_46_g1_49_g1_50_members_reach_every_host(void **state)
+static void members_reach_every_host(void **state)
 {
     struct world *w = cloud_world(500);
     struct gm1_status s;
@@ -269,7 +269,7 @@ static struct asked queries_for(uint32_t members)
 }
 
 /* The rows that the reply had no room for, each once. */
-static void g1_46_only_the_rest_is_asked_for(void **state)
+static void only_the_rest_is_asked_for(void **state)
 {
     struct asked asked = queries_for(500);
 
@@ -286,7 +286,7 @@ static void g1_46_only_the_rest_is_asked_for(void **state)
 }
 
 /* One address in two rows. */
-static void g1_48_the_last_row_of_a_member_holds(void **state)
+static void the_last_row_of_a_member_holds(void **state)
 {
     const struct gm1_member twice[] = {{0x020000000000, 1},
                                        {0x020000000000, 2}};
@@ -304,7 +304,7 @@ static void g1_48_the_last_row_of_a_member_holds(void **state)
 }
 
 /* The document's exchange: the second query is lost and sent again. */
-static void g1_51_g1_52_a_lost_query_is_sent_again(void **state)
+static void a_lost_query_is_sent_again(void **state)
 {
     struct world *w = cloud_world(500);
     struct gm1_status s;
@@ -322,7 +322,7 @@ static void g1_51_g1_52_a_lost_query_is_sent_again(void **state)
     world_free(w);
 }
 
-static void g1_47_g1_48_the_table_may_shrink_or_shift(void **state)
+static void the_table_may_shrink_or_shift(void **state)
 {
     struct world *w = cloud_world(500);
     struct gm1_member cloud[400];
@@ -341,7 +341,7 @@ static void g1_47_g1_48_the_table_may_shrink_or_shift(void **state)
 }
 
 /* A row twice is no change, each time the cloud is looked at. */
-static void g1_48_a_table_with_a_row_twice_is_left_alone(void **state)
+static void a_table_with_a_row_twice_is_left_alone(void **state)
 {
     struct world *w = cloud_world(3);
     struct gm1_member cloud[4];
@@ -359,7 +359,7 @@ static void g1_48_a_table_with_a_row_twice_is_left_alone(void **state)
 }
 
 /* As many members as before, of which one says something else. */
-static void g1_49_another_control_reaches_every_host(void **state)
+static void another_control_reaches_every_host(void **state)
 {
     struct world *w = cloud_world(3);
     struct gm1_member cloud[3];
@@ -380,21 +380,21 @@ static void g1_49_another_control_reaches_every_host(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g1_48_a_table_with_a_row_twice_is_left_alone),
-    cmocka_unit_test(g1_49_another_control_reaches_every_host),
-    cmocka_unit_test(g1_67_conflicts_of_gmids_are_reset),
-    cmocka_unit_test(g1_67_a_member_keeps_its_gmid),
-    cmocka_unit_test(g1_09_mute_hosts_are_left_until_the_next_mapping),
-    cmocka_unit_test(g1_60_configs_one_at_a_time),
-    cmocka_unit_test(g1_59_configs_go_again_each_10_ms_three_times),
-    cmocka_unit_test(g1_76_g1_81_minimal_node_gets_one_config),
-    cmocka_unit_test(g1_76_a_minimal_node_of_many_gets_one_config),
-    cmocka_unit_test(g1_77_an_undefined_option_gets_all_configs),
-    cmocka_unit_test(g1_46_g1_49_g1_50_members_reach_every_host),
-    cmocka_unit_test(g1_46_only_the_rest_is_asked_for),
-    cmocka_unit_test(g1_48_the_last_row_of_a_member_holds),
-    cmocka_unit_test(g1_51_g1_52_a_lost_query_is_sent_again),
-    cmocka_unit_test(g1_47_g1_48_the_table_may_shrink_or_shift),
+    cmocka_unit_test(a_table_with_a_row_twice_is_left_alone),
+    cmocka_unit_test(another_control_reaches_every_host),
+    cmocka_unit_test(conflicts_of_gmids_are_reset),
+    cmocka_unit_test(a_member_keeps_its_gmid),
+    cmocka_unit_test(mute_hosts_are_left_until_the_next_mapping),
+    cmocka_unit_test(configs_one_at_a_time),
+    cmocka_unit_test(configs_go_again_each_10_ms_three_times),
+    cmocka_unit_test(minimal_node_gets_one_config),
+    cmocka_unit_test(a_minimal_node_of_many_gets_one_config),
+    cmocka_unit_test(an_undefined_option_gets_all_configs),
+    cmocka_unit_test(members_reach_every_host),
+    cmocka_unit_test(only_the_rest_is_asked_for),
+    cmocka_unit_test(the_last_row_of_a_member_holds),
+    cmocka_unit_test(a_lost_query_is_sent_again),
+    cmocka_unit_test(the_table_may_shrink_or_shift),
 };
 
 const struct suite gm1_hosts = SUITE(tests);

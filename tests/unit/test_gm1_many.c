@@ -27,7 +27,7 @@ static void levels_0_3_7(struct gm1_options *c, uint32_t node, void *arg)
     c->host.level = level[c->host.address - NET_BUILD_HOST_ID];
 }
 
-static void g1_19_g1_20_g1_28_highest_level_then_highest_id(void **state)
+static void highest_level_then_highest_id(void **state)
 {
     struct world *w = many_mappers("line:2:3", levels_0_3_7);
 
@@ -44,7 +44,7 @@ static void g1_19_g1_20_g1_28_highest_level_then_highest_id(void **state)
     world_free(w);
 }
 
-static void g1_05_g1_12_g1_66_a_dormant_mapper_takes_over(void **state)
+static void a_dormant_mapper_takes_over(void **state)
 {
     struct world *w = many_mappers("line:2:3", level_1);
     uint16_t gmid[6];
@@ -74,7 +74,7 @@ static void g1_05_g1_12_g1_66_a_dormant_mapper_takes_over(void **state)
     world_free(w);
 }
 
-static void g1_13_a_cable_that_comes_back_is_noticed(void **state)
+static void a_cable_that_comes_back_is_noticed(void **state)
 {
     struct world *w = many_mappers("line:2:3", level_1);
     uint32_t h = host(w, 5), x = net_peer_node(w->net, h, 0);
@@ -92,7 +92,7 @@ static void g1_13_a_cable_that_comes_back_is_noticed(void **state)
     world_free(w);
 }
 
-static void g1_17_dormant_mappers_wake_every_5_seconds(void **state)
+static void dormant_mappers_wake_every_5_seconds(void **state)
 {
     struct gm1_options defaults;
     struct world *w = world_new("line:1:2", 1);
@@ -114,7 +114,7 @@ static void g1_17_dormant_mappers_wake_every_5_seconds(void **state)
 }
 
 /* Its host still answers, but says that no mapper runs there. */
-static void g1_05_a_host_that_lost_its_mapper_is_not_followed(void **state)
+static void a_host_that_lost_its_mapper_is_not_followed(void **state)
 {
     struct world *w = world_new("line:1:2", 1);
 
@@ -135,7 +135,7 @@ static void wake_each_second(struct gm1_options *c, uint32_t node, void *arg)
     c->dormant_wake = SECOND;
 }
 
-static void g1_17_the_time_of_dormant_mappers_is_settable(void **state)
+static void the_time_of_dormant_mappers_is_settable(void **state)
 {
     struct world *w = world_new("line:1:2", 1);
 
@@ -176,7 +176,7 @@ static void busy(struct gm1_options *c, uint32_t node, void *arg)
 }
 
 /* Its scouts are enough: nobody asks whether it is there. */
-static void g1_17_an_active_mapper_that_is_heard_is_not_asked(void **state)
+static void an_active_mapper_that_is_heard_is_not_asked(void **state)
 {
     struct world *w = many_mappers("line:1:2", busy);
     uint64_t scouts;
@@ -197,7 +197,7 @@ static void second_sleeps_long(struct gm1_options *c, uint32_t node, void *arg)
 }
 
 /* It has not said a word, but its host answers. */
-static void g1_28_a_higher_mapper_that_only_answers_is_followed(void **state)
+static void a_higher_mapper_that_only_answers_is_followed(void **state)
 {
     struct world *w = many_mappers("line:1:2", second_sleeps_long);
 
@@ -241,7 +241,7 @@ static struct world *dormant(struct pinged *p)
     return w;
 }
 
-static void g1_05_another_board_in_its_place_is_not_followed(void **state)
+static void another_board_in_its_place_is_not_followed(void **state)
 {
     struct pinged p;
     struct world *w = dormant(&p);
@@ -253,8 +253,7 @@ static void g1_05_another_board_in_its_place_is_not_followed(void **state)
 }
 
 /* By the way that its last Scout told. */
-static void
-g1_25_the_active_mapper_is_asked_where_it_was_heard_last(void **state)
+static void the_active_mapper_is_asked_where_it_was_heard_last(void **state)
 {
     const struct gm1_message scout = {
         .subtype = GM1_SCOUT,
@@ -280,16 +279,16 @@ g1_25_the_active_mapper_is_asked_where_it_was_heard_last(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g1_17_an_active_mapper_that_is_heard_is_not_asked),
-    cmocka_unit_test(g1_28_a_higher_mapper_that_only_answers_is_followed),
-    cmocka_unit_test(g1_05_another_board_in_its_place_is_not_followed),
-    cmocka_unit_test(g1_25_the_active_mapper_is_asked_where_it_was_heard_last),
-    cmocka_unit_test(g1_19_g1_20_g1_28_highest_level_then_highest_id),
-    cmocka_unit_test(g1_05_g1_12_g1_66_a_dormant_mapper_takes_over),
-    cmocka_unit_test(g1_13_a_cable_that_comes_back_is_noticed),
-    cmocka_unit_test(g1_17_dormant_mappers_wake_every_5_seconds),
-    cmocka_unit_test(g1_05_a_host_that_lost_its_mapper_is_not_followed),
-    cmocka_unit_test(g1_17_the_time_of_dormant_mappers_is_settable),
+    cmocka_unit_test(an_active_mapper_that_is_heard_is_not_asked),
+    cmocka_unit_test(a_higher_mapper_that_only_answers_is_followed),
+    cmocka_unit_test(another_board_in_its_place_is_not_followed),
+    cmocka_unit_test(the_active_mapper_is_asked_where_it_was_heard_last),
+    cmocka_unit_test(highest_level_then_highest_id),
+    cmocka_unit_test(a_dormant_mapper_takes_over),
+    cmocka_unit_test(a_cable_that_comes_back_is_noticed),
+    cmocka_unit_test(dormant_mappers_wake_every_5_seconds),
+    cmocka_unit_test(a_host_that_lost_its_mapper_is_not_followed),
+    cmocka_unit_test(the_time_of_dormant_mappers_is_settable),
     cmocka_unit_test(loss_is_only_slower),
 };
 

@@ -6,7 +6,7 @@
 #include "mapper/verify.h"
 #include "net/same.h"
 
-static void g1_08_g1_41_g1_66_one_mapper_configures_all(void **state)
+static void one_mapper_configures_all(void **state)
 {
     static const char *const nets[] = {"line:1:4", "line:3:3", "ring:5:2",
                                        "clos:4x4:1x2:1x2", "hostless-ring:4"};
@@ -32,7 +32,7 @@ static void g1_08_g1_41_g1_66_one_mapper_configures_all(void **state)
     }
 }
 
-static void g1_71_routes_lead_where_they_say(void **state)
+static void routes_lead_where_they_say(void **state)
 {
     struct world *w = one_mapper("torus:3x3:1", learnt);
 
@@ -271,7 +271,7 @@ static void a_mapper_that_never_had_a_cable_configures_itself(void **state)
     world_free(w);
 }
 
-static void g1_11_g1_14_g1_16_an_unchanged_net_is_left_alone(void **state)
+static void an_unchanged_net_is_left_alone(void **state)
 {
     struct world *w = one_mapper("line:3:3", learnt);
     struct gm1_status first, last;
@@ -300,7 +300,7 @@ static void never_verify(struct gm1_options *c, uint32_t node, void *arg)
     c->no_verify = true;
 }
 
-static void g1_15_verification_can_be_switched_off(void **state)
+static void verification_can_be_switched_off(void **state)
 {
     struct world *w = one_mapper("line:2:2", never_verify);
 
@@ -311,7 +311,7 @@ static void g1_15_verification_can_be_switched_off(void **state)
     world_free(w);
 }
 
-static void g1_13_changes_lead_back_to_exploration(void **state)
+static void changes_lead_back_to_exploration(void **state)
 {
     struct world *w = one_mapper("ring:5:2", fast);
     uint32_t x = net_peer_node(w->net, host(w, 0), 0), peer;
@@ -342,7 +342,7 @@ static void g1_13_changes_lead_back_to_exploration(void **state)
     world_free(w);
 }
 
-static void g1_10_versions_rise_and_are_never_0(void **state)
+static void versions_rise_and_are_never_0(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);
     uint32_t x = net_peer_node(w->net, host(w, 0), 0);
@@ -362,17 +362,17 @@ static void g1_10_versions_rise_and_are_never_0(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g1_08_g1_41_g1_66_one_mapper_configures_all),
-    cmocka_unit_test(g1_71_routes_lead_where_they_say),
+    cmocka_unit_test(one_mapper_configures_all),
+    cmocka_unit_test(routes_lead_where_they_say),
     cmocka_unit_test(a_mapper_that_starts_again_verifies_its_old_map),
     cmocka_unit_test(only_what_is_not_true_of_an_old_map_is_explored),
     cmocka_unit_test(what_is_different_in_an_old_map_is_found_at_once),
     cmocka_unit_test(each_verification_closes_other_links_to_rings),
     cmocka_unit_test(a_mapper_that_never_had_a_cable_configures_itself),
-    cmocka_unit_test(g1_11_g1_14_g1_16_an_unchanged_net_is_left_alone),
-    cmocka_unit_test(g1_15_verification_can_be_switched_off),
-    cmocka_unit_test(g1_13_changes_lead_back_to_exploration),
-    cmocka_unit_test(g1_10_versions_rise_and_are_never_0),
+    cmocka_unit_test(an_unchanged_net_is_left_alone),
+    cmocka_unit_test(verification_can_be_switched_off),
+    cmocka_unit_test(changes_lead_back_to_exploration),
+    cmocka_unit_test(versions_rise_and_are_never_0),
 };
 
 const struct suite gm1_mapping = SUITE(tests);

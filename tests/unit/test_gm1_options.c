@@ -136,7 +136,7 @@ static void close_pair(struct pair *p)
 
 /* Undefined options are as 0, and that is said once; no bit of them is taken
  * for one that is defined. */
-static void g1_40_g1_77_undefined_options_are_as_none(void **state)
+static void undefined_options_are_as_none(void **state)
 {
     static const uint16_t options[] = {OPTION_OFFERED, 0x0101, 0x8002, 0xffff};
 
@@ -158,7 +158,7 @@ static void g1_40_g1_77_undefined_options_are_as_none(void **state)
     }
 }
 
-static void g1_40_defined_options_are_no_warning(void **state)
+static void defined_options_are_no_warning(void **state)
 {
     static const uint16_t options[] = {GM1_OPTION_NONE, GM1_OPTION_NO_ROUTES};
 
@@ -180,8 +180,8 @@ static void g1_40_defined_options_are_no_warning(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g1_40_g1_77_undefined_options_are_as_none),
-        cmocka_unit_test(g1_40_defined_options_are_no_warning),
+        cmocka_unit_test(undefined_options_are_as_none),
+        cmocka_unit_test(defined_options_are_no_warning),
     };
 
     return cmocka_run_group_tests_name("gm1 options", tests, NULL, NULL);

@@ -32,7 +32,7 @@ static void scout_of_level_9(struct world *w, unsigned i)
     world_hear(w, host(w, i), body, gm1_encode(body, sizeof(body), &msg));
 }
 
-static void g1_28_a_higher_scout_stops_it_wherever_it_is(void **state)
+static void a_higher_scout_stops_it_wherever_it_is(void **state)
 {
     static const enum gm1_state states[] = {
         GM1_STATE_EXPLORING, GM1_STATE_QUERYING, GM1_STATE_CONFIGURING,
@@ -50,7 +50,7 @@ static void g1_28_a_higher_scout_stops_it_wherever_it_is(void **state)
 }
 
 /* Eight gateways of 8192 members each: numHosts of a Config has 16 bits. */
-static void g1_68_more_rows_than_a_config_can_count(void **state)
+static void more_rows_than_a_config_can_count(void **state)
 {
     const struct hostside_config gateway = {.gateway = true};
     struct gm1_member *cloud = calloc(SF_GM_CLOUD_MAX, sizeof(*cloud));
@@ -73,7 +73,7 @@ static void g1_68_more_rows_than_a_config_can_count(void **state)
 }
 
 /* A host that was restarted answers as before, but has nothing. */
-static void g1_11_a_host_that_forgot_is_configured_again(void **state)
+static void a_host_that_forgot_is_configured_again(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);
     uint64_t before;
@@ -89,7 +89,7 @@ static void g1_11_a_host_that_forgot_is_configured_again(void **state)
     world_free(w);
 }
 
-static void g1_11_out_of_date_is_another_mapper_or_version(void **state)
+static void out_of_date_is_another_mapper_or_version(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);
     struct hostside_state s;
@@ -110,7 +110,7 @@ static void g1_11_out_of_date_is_another_mapper_or_version(void **state)
     world_free(w);
 }
 
-static void g1_10_after_the_highest_version_all_begin_anew(void **state)
+static void after_the_highest_version_all_begin_anew(void **state)
 {
     struct world *w = one_mapper("line:2:2", fast);
 
@@ -122,7 +122,7 @@ static void g1_10_after_the_highest_version_all_begin_anew(void **state)
 }
 
 /* Somebody answers with the right port, but of another time. */
-static void g1_55_replies_of_another_phase_are_dropped(void **state)
+static void replies_of_another_phase_are_dropped(void **state)
 {
     struct world *w = cloud_world(500);
     struct gm1_message msg = {.subtype = GM1_CLOUD_QUERY_REPLY};
@@ -148,7 +148,7 @@ static void by_gm2(struct gm1_options *o, uint32_t node, void *arg)
 }
 
 /* Engine gm2 of a GM-1 mapper: proved for all hosts, or not used. */
-static void g2_59_gm1_does_not_use_routes_that_could_deadlock(void **state)
+static void gm1_does_not_use_routes_that_could_deadlock(void **state)
 {
     for (unsigned i = 0; i < 2; i++) {
         struct world *w;
@@ -174,7 +174,7 @@ static void by_dmodk(struct gm1_options *o, uint32_t node, void *arg)
 }
 
 /* An engine that the fabric is not made for: told, and mapperd ends. */
-static void g2_59_gm1_without_routes_says_so(void **state)
+static void gm1_without_routes_says_so(void **state)
 {
     struct world *w = one_mapper("ring:5:2", by_dmodk);
 
@@ -195,14 +195,14 @@ static void every_edge_of_gm1_is_taken(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(exploring_that_fails_ends_the_cycle),
-    cmocka_unit_test(g1_28_a_higher_scout_stops_it_wherever_it_is),
-    cmocka_unit_test(g1_68_more_rows_than_a_config_can_count),
-    cmocka_unit_test(g1_11_a_host_that_forgot_is_configured_again),
-    cmocka_unit_test(g1_11_out_of_date_is_another_mapper_or_version),
-    cmocka_unit_test(g1_10_after_the_highest_version_all_begin_anew),
-    cmocka_unit_test(g1_55_replies_of_another_phase_are_dropped),
-    cmocka_unit_test(g2_59_gm1_does_not_use_routes_that_could_deadlock),
-    cmocka_unit_test(g2_59_gm1_without_routes_says_so),
+    cmocka_unit_test(a_higher_scout_stops_it_wherever_it_is),
+    cmocka_unit_test(more_rows_than_a_config_can_count),
+    cmocka_unit_test(a_host_that_forgot_is_configured_again),
+    cmocka_unit_test(out_of_date_is_another_mapper_or_version),
+    cmocka_unit_test(after_the_highest_version_all_begin_anew),
+    cmocka_unit_test(replies_of_another_phase_are_dropped),
+    cmocka_unit_test(gm1_does_not_use_routes_that_could_deadlock),
+    cmocka_unit_test(gm1_without_routes_says_so),
     cmocka_unit_test(every_edge_of_gm1_is_taken),
 };
 

@@ -52,7 +52,7 @@ static struct gm1_message scout(void)
         .scout = {{3, {0x81, 0x80, 0xbf}}, 0x0060dd010203, 1, 0x31323334}};
 }
 
-static void g1_21_g1_24_g1_31_scout_golden_frame(void **state)
+static void scout_golden_frame(void **state)
 {
     const struct gm1_message msg = scout();
     struct gm1_message back;
@@ -86,7 +86,7 @@ static struct gm1_message reply(void)
     return msg;
 }
 
-static void g1_32_g1_33_reply_golden_frame(void **state)
+static void gm1_reply_golden_frame(void **state)
 {
     const struct gm1_message msg = reply();
     struct gm1_message back;
@@ -102,7 +102,7 @@ static void g1_32_g1_33_reply_golden_frame(void **state)
     assert_memory_equal(again, body, 72);
 }
 
-static void g1_37_names_are_cut_at_31_and_never_read_past(void **state)
+static void names_are_cut_at_31_and_never_read_past(void **state)
 {
     static const char *const names[] = {"", "0123456789012345678901234567890",
                                         ("01234567890123456789012345678901"
@@ -128,7 +128,7 @@ static void fill_members(struct gm1_member *members, uint32_t n)
             (struct gm1_member){0x020000000000 + i, (uint16_t)(0xbe00 + i)};
 }
 
-static void g1_42_g1_43_g1_44_cloud_reply_golden_frame(void **state)
+static void cloud_reply_golden_frame(void **state)
 {
     struct gm1_message msg = reply(), back;
     struct gm1_member members[176], got;
@@ -151,7 +151,7 @@ static void g1_42_g1_43_g1_44_cloud_reply_golden_frame(void **state)
     assert_int_equal(got.control, 0xbe00 + 174);
 }
 
-static void g1_44_rows_are_those_present_not_those_announced(void **state)
+static void rows_are_those_present_not_those_announced(void **state)
 {
     struct gm1_message msg = reply(), back;
     struct gm1_member members[3];
@@ -173,7 +173,7 @@ static void g1_44_rows_are_those_present_not_those_announced(void **state)
     assert_int_equal(back.nrows, 2);
 }
 
-static void g1_53_cloud_query_golden_frame(void **state)
+static void cloud_query_golden_frame(void **state)
 {
     const struct gm1_message msg = {.subtype = GM1_CLOUD_QUERY,
                                     .port = PORT,
@@ -190,7 +190,7 @@ static void g1_53_cloud_query_golden_frame(void **state)
     assert_int_equal(back.query.nhosts, 150);
 }
 
-static void g1_54_cloud_query_reply_golden_frame(void **state)
+static void cloud_query_reply_golden_frame(void **state)
 {
     struct gm1_message msg = {.subtype = GM1_CLOUD_QUERY_REPLY,
                               .port = PORT,
@@ -228,7 +228,7 @@ static struct gm1_message config(void)
     return msg;
 }
 
-static void g1_56_g1_57_config_golden_frame(void **state)
+static void config_golden_frame(void **state)
 {
     const struct gm1_message msg = config();
     const struct gm1_entry entry = {0x0060dd070809,    0x8182,   0x0001,
@@ -256,7 +256,7 @@ static void g1_56_g1_57_config_golden_frame(void **state)
     assert_int_equal(errno, EPROTO);
 }
 
-static void g1_73_g1_74_switch_messages_golden_frames(void **state)
+static void switch_messages_golden_frames(void **state)
 {
     struct gm1_message msg = {
         .subtype = GM1_PROBE, .port = PORT, .phase = PHASE};
@@ -269,7 +269,7 @@ static void g1_73_g1_74_switch_messages_golden_frames(void **state)
     EXPECT(body, 12, HEAD("\x04"));
 }
 
-static void g1_22_route_longer_than_32_is_refused(void **state)
+static void route_longer_than_32_is_refused(void **state)
 {
     struct gm1_message msg = scout(), back;
     uint8_t body[60];
@@ -284,7 +284,7 @@ static void g1_22_route_longer_than_32_is_refused(void **state)
     assert_int_equal(errno, EPROTO);
 }
 
-static void g1_22_entry_with_a_long_route_is_refused(void **state)
+static void entry_with_a_long_route_is_refused(void **state)
 {
     const struct gm1_message msg = config();
     const struct gm1_entry entry = {.route = {32, {0}}};
@@ -302,7 +302,7 @@ static void g1_22_entry_with_a_long_route_is_refused(void **state)
     assert_int_equal(errno, EPROTO);
 }
 
-static void g1_23_other_types_and_subtypes_are_not_ours(void **state)
+static void other_types_and_subtypes_are_not_ours(void **state)
 {
     static const uint8_t subtypes[] = {5, 6, 9, 0xf0, 0xff};
     const struct gm1_message msg = scout();
@@ -341,7 +341,7 @@ static void every_cut_is_refused(void **state)
     }
 }
 
-static void g1_20_rank_is_level_then_unsigned_address(void **state)
+static void rank_is_level_then_unsigned_address(void **state)
 {
     for (int byte = 0; byte < 6; byte++) {
         uint64_t low = 0x0060dd7f7f7fULL & ~(0xffULL << 8 * byte);
@@ -357,20 +357,20 @@ static void g1_20_rank_is_level_then_unsigned_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g1_21_g1_24_g1_31_scout_golden_frame),
-        cmocka_unit_test(g1_32_g1_33_reply_golden_frame),
-        cmocka_unit_test(g1_37_names_are_cut_at_31_and_never_read_past),
-        cmocka_unit_test(g1_42_g1_43_g1_44_cloud_reply_golden_frame),
-        cmocka_unit_test(g1_44_rows_are_those_present_not_those_announced),
-        cmocka_unit_test(g1_53_cloud_query_golden_frame),
-        cmocka_unit_test(g1_54_cloud_query_reply_golden_frame),
-        cmocka_unit_test(g1_56_g1_57_config_golden_frame),
-        cmocka_unit_test(g1_73_g1_74_switch_messages_golden_frames),
-        cmocka_unit_test(g1_22_route_longer_than_32_is_refused),
-        cmocka_unit_test(g1_22_entry_with_a_long_route_is_refused),
-        cmocka_unit_test(g1_23_other_types_and_subtypes_are_not_ours),
+        cmocka_unit_test(scout_golden_frame),
+        cmocka_unit_test(gm1_reply_golden_frame),
+        cmocka_unit_test(names_are_cut_at_31_and_never_read_past),
+        cmocka_unit_test(cloud_reply_golden_frame),
+        cmocka_unit_test(rows_are_those_present_not_those_announced),
+        cmocka_unit_test(cloud_query_golden_frame),
+        cmocka_unit_test(cloud_query_reply_golden_frame),
+        cmocka_unit_test(config_golden_frame),
+        cmocka_unit_test(switch_messages_golden_frames),
+        cmocka_unit_test(route_longer_than_32_is_refused),
+        cmocka_unit_test(entry_with_a_long_route_is_refused),
+        cmocka_unit_test(other_types_and_subtypes_are_not_ours),
         cmocka_unit_test(every_cut_is_refused),
-        cmocka_unit_test(g1_20_rank_is_level_then_unsigned_address),
+        cmocka_unit_test(rank_is_level_then_unsigned_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static void nothing_leads_out_of_the_end(void **state)
                          GM2_NSTATES);
 }
 
-static void g2_10_level_0_never_gets_to_mapping(void **state)
+static void level_0_never_gets_to_mapping(void **state)
 {
     for (int s = 0; s < GM2_NSTATES; s++) {
         for (int e = 0; e < GM2_NEVENTS; e++) {
@@ -34,7 +34,7 @@ static void g2_10_level_0_never_gets_to_mapping(void **state)
     }
 }
 
-static void g2_37_g2_40_g2_48_edges_are_the_documents(void **state)
+static void edges_are_the_documents(void **state)
 {
     static const struct {
         enum gm2_state from;
@@ -61,7 +61,7 @@ static void g2_37_g2_40_g2_48_edges_are_the_documents(void **state)
 
 /* ---- strangers ----------------------------------------------------------- */
 
-static void g2_06_gm1_mappers_are_not_there(void **state)
+static void gm1_mappers_are_not_there(void **state)
 {
     struct world *w = world_new("line:2:4", 1);
     struct gm2_status s;
@@ -119,9 +119,9 @@ static void any_bytes_do_no_harm(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(states_and_events_have_names),
     cmocka_unit_test(nothing_leads_out_of_the_end),
-    cmocka_unit_test(g2_10_level_0_never_gets_to_mapping),
-    cmocka_unit_test(g2_37_g2_40_g2_48_edges_are_the_documents),
-    cmocka_unit_test(g2_06_gm1_mappers_are_not_there),
+    cmocka_unit_test(level_0_never_gets_to_mapping),
+    cmocka_unit_test(edges_are_the_documents),
+    cmocka_unit_test(gm1_mappers_are_not_there),
     cmocka_unit_test(any_bytes_do_no_harm),
 };
 

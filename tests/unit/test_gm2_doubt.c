@@ -83,12 +83,12 @@ static uint32_t *the_grandchild(struct family *f)
     return &f->grandchild;
 }
 
-static void g2_68_doubt_of_a_child_climbs_to_the_leader(void **state)
+static void doubt_of_a_child_climbs_to_the_leader(void **state)
 {
     doubt_of(the_grandchild);
 }
 
-static void g2_68_doubt_of_a_parent_climbs_to_the_leader(void **state)
+static void doubt_of_a_parent_climbs_to_the_leader(void **state)
 {
     doubt_of(the_leader);
 }
@@ -117,7 +117,7 @@ static void mute_to_leader(struct world *w, uint32_t node, void *body,
 }
 
 /* It answers probes: a mapper that hangs, not a host that is gone. */
-static void g2_68_a_child_that_is_mute_is_a_change(void **state)
+static void a_child_that_is_mute_is_a_change(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
     struct family f;
@@ -138,7 +138,7 @@ static void g2_68_a_child_that_is_mute_is_a_change(void **state)
 }
 
 /* It is told of the map in each round, and given five. */
-static void g2_68_child_that_never_takes_the_map_is_a_change(void **state)
+static void child_that_never_takes_the_map_is_a_change(void **state)
 {
     struct family f = family_of(settled("line:2:3"));
 
@@ -156,7 +156,7 @@ static void g2_68_child_that_never_takes_the_map_is_a_change(void **state)
 
 /* A child that has found a change is passive, and asks whether there is a new
  * map. */
-static void g2_68_who_asks_for_another_map_is_believed(void **state)
+static void who_asks_for_another_map_is_believed(void **state)
 {
     struct family f = family_of(settled("line:2:3"));
     struct gm2_message ask = {.subtype = GM2_SCOUT,
@@ -213,7 +213,7 @@ static uint64_t probes_after(uint64_t age)
 }
 
 /* What is unanswered is asked twice as often when the last map did not last. */
-static void g2_34_a_map_that_did_not_last_is_made_with_more_tries(void **state)
+static void a_map_that_did_not_last_is_made_with_more_tries(void **state)
 {
     uint64_t usual = probes_after(7 * SECOND), wary = probes_after(2 * SECOND);
 
@@ -249,7 +249,7 @@ static uint64_t probes_of_a_young_map_doubted(struct family *f)
 
 /* Once something had broken, all that broke within seconds after it was mapped
  * with up to 30 tries, for a minute. */
-static void g2_34_a_map_that_was_right_is_no_reason_for_more_tries(void **state)
+static void a_map_that_was_right_is_no_reason_for_more_tries(void **state)
 {
     struct world *w = world_new("ring:3:2", 1);
     struct family f;
@@ -271,13 +271,13 @@ static void g2_34_a_map_that_was_right_is_no_reason_for_more_tries(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g2_68_a_child_that_is_mute_is_a_change),
-    cmocka_unit_test(g2_68_doubt_of_a_child_climbs_to_the_leader),
-    cmocka_unit_test(g2_68_doubt_of_a_parent_climbs_to_the_leader),
-    cmocka_unit_test(g2_68_child_that_never_takes_the_map_is_a_change),
-    cmocka_unit_test(g2_68_who_asks_for_another_map_is_believed),
-    cmocka_unit_test(g2_34_a_map_that_did_not_last_is_made_with_more_tries),
-    cmocka_unit_test(g2_34_a_map_that_was_right_is_no_reason_for_more_tries),
+    cmocka_unit_test(a_child_that_is_mute_is_a_change),
+    cmocka_unit_test(doubt_of_a_child_climbs_to_the_leader),
+    cmocka_unit_test(doubt_of_a_parent_climbs_to_the_leader),
+    cmocka_unit_test(child_that_never_takes_the_map_is_a_change),
+    cmocka_unit_test(who_asks_for_another_map_is_believed),
+    cmocka_unit_test(a_map_that_did_not_last_is_made_with_more_tries),
+    cmocka_unit_test(a_map_that_was_right_is_no_reason_for_more_tries),
 };
 
 const struct suite gm2_doubt = SUITE(tests);

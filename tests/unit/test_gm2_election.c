@@ -9,7 +9,7 @@ static void level_of_h1_is_7(struct gm2_config *c, uint32_t node, void *arg)
         c->level = 7;
 }
 
-static void g2_36_level_beats_board_id(void **state)
+static void level_beats_board_id(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
 
@@ -22,7 +22,7 @@ static void g2_36_level_beats_board_id(void **state)
     world_free(w);
 }
 
-static void g2_38_g2_42_passive_mappers_know_a_higher_parent(void **state)
+static void passive_mappers_know_a_higher_parent(void **state)
 {
     struct world *w = settled("line:3:3");
 
@@ -43,7 +43,7 @@ static void level_0(struct gm2_config *c, uint32_t node, void *arg)
         c->level = 0;
 }
 
-static void g2_10_level_0_gets_map_and_routes(void **state)
+static void level_0_gets_map_and_routes(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
     struct gm2_status s;
@@ -58,7 +58,7 @@ static void g2_10_level_0_gets_map_and_routes(void **state)
     world_free(w);
 }
 
-static void g2_11_all_at_level_0_nobody_maps(void **state)
+static void all_at_level_0_nobody_maps(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
 
@@ -73,7 +73,7 @@ static void g2_11_all_at_level_0_nobody_maps(void **state)
     world_free(w);
 }
 
-static void g2_45_sleepers_answer_scouts(void **state)
+static void sleepers_answer_scouts(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
 
@@ -83,7 +83,7 @@ static void g2_45_sleepers_answer_scouts(void **state)
     world_free(w);
 }
 
-static void g2_26_g2_31_host_without_a_mapper_is_invisible(void **state)
+static void host_without_a_mapper_is_invisible(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
 
@@ -94,7 +94,7 @@ static void g2_26_g2_31_host_without_a_mapper_is_invisible(void **state)
     world_free(w);
 }
 
-static void g2_72_two_planes_have_two_leaders(void **state)
+static void two_planes_have_two_leaders(void **state)
 {
     struct world *w = settled("two-planes");
     unsigned leaders = 0;
@@ -107,13 +107,13 @@ static void g2_72_two_planes_have_two_leaders(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g2_36_level_beats_board_id),
-    cmocka_unit_test(g2_38_g2_42_passive_mappers_know_a_higher_parent),
-    cmocka_unit_test(g2_10_level_0_gets_map_and_routes),
-    cmocka_unit_test(g2_11_all_at_level_0_nobody_maps),
-    cmocka_unit_test(g2_45_sleepers_answer_scouts),
-    cmocka_unit_test(g2_26_g2_31_host_without_a_mapper_is_invisible),
-    cmocka_unit_test(g2_72_two_planes_have_two_leaders),
+    cmocka_unit_test(level_beats_board_id),
+    cmocka_unit_test(passive_mappers_know_a_higher_parent),
+    cmocka_unit_test(level_0_gets_map_and_routes),
+    cmocka_unit_test(all_at_level_0_nobody_maps),
+    cmocka_unit_test(sleepers_answer_scouts),
+    cmocka_unit_test(host_without_a_mapper_is_invisible),
+    cmocka_unit_test(two_planes_have_two_leaders),
 };
 
 const struct suite gm2_election = SUITE(tests);

@@ -5,7 +5,7 @@
 
 /* ---- versions and pieces ------------------------------------------------- */
 
-static void g2_49_counters_start_at_random(void **state)
+static void counters_start_at_random(void **state)
 {
     uint32_t first = 0;
 
@@ -29,7 +29,7 @@ static void no_pause(struct gm2_config *c, uint32_t node, void *arg)
     c->verify_pause = 100 * MS;
 }
 
-static void g2_15_thrash_raises_the_version_without_change(void **state)
+static void thrash_raises_the_version_without_change(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
     uint32_t before;
@@ -78,7 +78,7 @@ static void begin_at_the_end(struct gm2_config *c, uint32_t node, void *arg)
     c->seed = UINT64_C(0x25114ed53327345a) ^ c->address;
 }
 
-static void g2_49_the_counter_skips_0(void **state)
+static void the_counter_skips_0(void **state)
 {
     struct world *w = world_new("line:1:2", 1);
 
@@ -89,7 +89,7 @@ static void g2_49_the_counter_skips_0(void **state)
     world_free(w);
 }
 
-static void g2_18_complete_is_when_the_last_has_it(void **state)
+static void complete_is_when_the_last_has_it(void **state)
 {
     struct world *w = world_new("line:1:2", 1);
 
@@ -102,7 +102,7 @@ static void g2_18_complete_is_when_the_last_has_it(void **state)
     world_free(w);
 }
 
-static void g2_18_map_once_ends_when_everybody_has_the_map(void **state)
+static void map_once_ends_when_everybody_has_the_map(void **state)
 {
     struct world *w = world_new("line:3:3", 1);
     uint32_t counter;
@@ -122,7 +122,7 @@ static void inflate(struct gm2_config *c, uint32_t node, void *arg)
     c->extra_hosts = 100;
 }
 
-static void g2_16_extra_hosts_inflate_the_map(void **state)
+static void extra_hosts_inflate_the_map(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
 
@@ -165,7 +165,7 @@ static uint64_t repair_cost(bool full)
     return before;
 }
 
-static void g2_19_incremental_mapping_takes_fewer_probes(void **state)
+static void incremental_mapping_takes_fewer_probes(void **state)
 {
     uint64_t full = repair_cost(true), patch = repair_cost(false);
 
@@ -178,7 +178,7 @@ static void g2_19_incremental_mapping_takes_fewer_probes(void **state)
 
 #define BEYOND "no route of at most 11 hops leads to 1 of 11 hosts: "
 
-static void g2_61_eleven_hops_and_no_more(void **state)
+static void eleven_hops_and_no_more(void **state)
 {
     struct world *w = settled("line:11:1");
     struct gm2_status s;
@@ -198,7 +198,7 @@ static void g2_61_eleven_hops_and_no_more(void **state)
 
 /* The mappers ended; and where the way to a partner in the tree is longer than
  * any route, the map goes down there all the same. */
-static void g2_61_a_ring_of_20_is_mapped_by_all(void **state)
+static void a_ring_of_20_is_mapped_by_all(void **state)
 {
     struct world *w = settled("ring:20:1");
     unsigned beyond = 0;
@@ -219,7 +219,7 @@ static void deep(struct gm2_config *c, uint32_t node, void *arg)
     c->routes.hop_limit = 20;
 }
 
-static void g2_62_the_limit_can_be_raised(void **state)
+static void the_limit_can_be_raised(void **state)
 {
     struct world *w = world_new("line:12:1", 1);
 
@@ -266,7 +266,7 @@ static void check_routes(struct world *w)
     }
 }
 
-static void g2_01_g2_55_g2_58_routes_lead_where_they_say(void **state)
+static void gm2_routes_lead_where_they_say(void **state)
 {
     static world_gm2_f *const tunes[] = {NULL, non_clos, gm2_engine};
 
@@ -281,18 +281,18 @@ static void g2_01_g2_55_g2_58_routes_lead_where_they_say(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g2_49_counters_start_at_random),
-    cmocka_unit_test(g2_15_thrash_raises_the_version_without_change),
-    cmocka_unit_test(g2_49_the_counter_skips_0),
+    cmocka_unit_test(counters_start_at_random),
+    cmocka_unit_test(thrash_raises_the_version_without_change),
+    cmocka_unit_test(the_counter_skips_0),
     cmocka_unit_test(a_map_is_told_when_it_is_valid),
-    cmocka_unit_test(g2_18_complete_is_when_the_last_has_it),
-    cmocka_unit_test(g2_18_map_once_ends_when_everybody_has_the_map),
-    cmocka_unit_test(g2_16_extra_hosts_inflate_the_map),
-    cmocka_unit_test(g2_19_incremental_mapping_takes_fewer_probes),
-    cmocka_unit_test(g2_61_eleven_hops_and_no_more),
-    cmocka_unit_test(g2_61_a_ring_of_20_is_mapped_by_all),
-    cmocka_unit_test(g2_62_the_limit_can_be_raised),
-    cmocka_unit_test(g2_01_g2_55_g2_58_routes_lead_where_they_say),
+    cmocka_unit_test(complete_is_when_the_last_has_it),
+    cmocka_unit_test(map_once_ends_when_everybody_has_the_map),
+    cmocka_unit_test(extra_hosts_inflate_the_map),
+    cmocka_unit_test(incremental_mapping_takes_fewer_probes),
+    cmocka_unit_test(eleven_hops_and_no_more),
+    cmocka_unit_test(a_ring_of_20_is_mapped_by_all),
+    cmocka_unit_test(the_limit_can_be_raised),
+    cmocka_unit_test(gm2_routes_lead_where_they_say),
 };
 
 const struct suite gm2_maps = SUITE(tests);

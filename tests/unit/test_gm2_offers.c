@@ -65,7 +65,7 @@ static bool fetched(const struct offer *o, uint64_t sender,
     return status(o->w, o->node).state == GM2_STATE_FETCHING;
 }
 
-static void g2_50_an_older_map_of_the_same_leader_is_not_fetched(void **state)
+static void an_older_map_of_the_same_leader_is_not_fetched(void **state)
 {
     struct offer o = make_offer();
 
@@ -77,7 +77,7 @@ static void g2_50_an_older_map_of_the_same_leader_is_not_fetched(void **state)
     world_free(o.w);
 }
 
-static void g2_50_a_map_of_a_lower_leader_is_the_parents_alone(void **state)
+static void a_map_of_a_lower_leader_is_the_parents_alone(void **state)
 {
     struct offer o = make_offer();
     const struct gm2_version lower = {NET_BUILD_HOST_ID + 2, 1, 5};
@@ -88,7 +88,7 @@ static void g2_50_a_map_of_a_lower_leader_is_the_parents_alone(void **state)
     world_free(o.w);
 }
 
-static void g2_50_a_map_of_a_higher_leader_is_anybodys(void **state)
+static void a_map_of_a_higher_leader_is_anybodys(void **state)
 {
     const struct gm2_version higher = {PARENT, 1, 5};
     const struct gm2_version between = {STRANGER, 1, 6};
@@ -107,7 +107,7 @@ static void g2_50_a_map_of_a_higher_leader_is_anybodys(void **state)
     world_free(o.w);
 }
 
-static void g2_47_who_tells_of_the_own_map_is_the_parent(void **state)
+static void who_tells_of_the_own_map_is_the_parent(void **state)
 {
     struct offer o = make_offer();
 
@@ -121,7 +121,7 @@ static void g2_47_who_tells_of_the_own_map_is_the_parent(void **state)
 
 /* Not in the map, and it verifies one or asks for it: so the map is not true
  * any more. */
-static void g2_68_a_host_that_is_not_in_the_map_is_a_change(void **state)
+static void a_host_that_is_not_in_the_map_is_a_change(void **state)
 {
     static const enum gm2_reason reasons[] = {GM2_LX_VERIFYING,
                                               GM2_LX_QUERYING_MAP_VERSION};
@@ -218,8 +218,7 @@ static void count_pieces_asked(struct world *w, uint32_t node, void *body,
 }
 
 /* Nobody gives the pieces of a map; it is offered again and again. */
-static void
-g2_52_a_map_that_cannot_be_had_is_not_asked_for_at_once(void **state)
+static void a_map_that_cannot_be_had_is_not_asked_for_at_once(void **state)
 {
     struct gm2_version offered = {PARENT, 1, 5};
     struct world *w = world_new("line:1:2", 1);
@@ -251,14 +250,14 @@ g2_52_a_map_that_cannot_be_had_is_not_asked_for_at_once(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g2_50_an_older_map_of_the_same_leader_is_not_fetched),
-    cmocka_unit_test(g2_50_a_map_of_a_lower_leader_is_the_parents_alone),
-    cmocka_unit_test(g2_50_a_map_of_a_higher_leader_is_anybodys),
-    cmocka_unit_test(g2_47_who_tells_of_the_own_map_is_the_parent),
-    cmocka_unit_test(g2_68_a_host_that_is_not_in_the_map_is_a_change),
+    cmocka_unit_test(an_older_map_of_the_same_leader_is_not_fetched),
+    cmocka_unit_test(a_map_of_a_lower_leader_is_the_parents_alone),
+    cmocka_unit_test(a_map_of_a_higher_leader_is_anybodys),
+    cmocka_unit_test(who_tells_of_the_own_map_is_the_parent),
+    cmocka_unit_test(a_host_that_is_not_in_the_map_is_a_change),
     cmocka_unit_test(a_host_without_a_board_id_is_not_there),
     cmocka_unit_test(a_young_map_is_not_made_anew_without_a_breath),
-    cmocka_unit_test(g2_52_a_map_that_cannot_be_had_is_not_asked_for_at_once),
+    cmocka_unit_test(a_map_that_cannot_be_had_is_not_asked_for_at_once),
 };
 
 const struct suite gm2_offers = SUITE(tests);

@@ -102,7 +102,7 @@ static enum gm2_state state_of(struct spoken *s)
     return status_now.state;
 }
 
-static void g2_37_g2_38_g2_39_a_passive_mapper_pings_each_second(void **state)
+static void a_passive_mapper_pings_each_second(void **state)
 {
     struct gm2_status st;
     struct spoken s;
@@ -119,7 +119,7 @@ static void g2_37_g2_38_g2_39_a_passive_mapper_pings_each_second(void **state)
     gm2_free(s.m);
 }
 
-static void g2_33_g2_40_g2_41_a_mute_parent_is_lost_after_30_tries(void **state)
+static void a_mute_parent_is_lost_after_30_tries(void **state)
 {
     struct spoken s;
     unsigned before;
@@ -137,7 +137,7 @@ static void g2_33_g2_40_g2_41_a_mute_parent_is_lost_after_30_tries(void **state)
     gm2_free(s.m);
 }
 
-static void g2_33_g2_41_tries_for_a_parent_are_settable(void **state)
+static void tries_for_a_parent_are_settable(void **state)
 {
     struct spoken s;
     unsigned before;
@@ -166,7 +166,7 @@ static void say_pause(struct spoken *s, uint64_t sender, uint32_t seconds)
     gm2_input(s->m, s->now, body, gm2_encode(body, sizeof(body), &pause));
 }
 
-static void g2_17_only_a_higher_one_pauses_and_not_for_ever(void **state)
+static void only_a_higher_one_pauses_and_not_for_ever(void **state)
 {
     struct spoken s;
 
@@ -184,7 +184,7 @@ static void g2_17_only_a_higher_one_pauses_and_not_for_ever(void **state)
 }
 
 /* What the parent must show for the child to fetch its map. */
-static void g2_50_when_a_parent_has_a_new_map(void **state)
+static void when_a_parent_has_a_new_map(void **state)
 {
     static const struct {
         uint16_t flags;
@@ -229,7 +229,7 @@ static void make_fetching(struct spoken *s)
     assert_int_equal(state_of(s), GM2_STATE_FETCHING);
 }
 
-static void g2_52_a_fetch_that_fails_leads_back_to_mapping(void **state)
+static void a_fetch_that_fails_leads_back_to_mapping(void **state)
 {
     struct spoken s;
 
@@ -290,7 +290,7 @@ static void give_piece(struct spoken *s, const struct gm2_map *map)
 }
 
 /* Then there is no use in asking for it 30 times. */
-static void g2_52_a_parent_without_the_piece_leads_back_to_mapping(void **state)
+static void a_parent_without_the_piece_leads_back_to_mapping(void **state)
 {
     uint8_t body[200];
     struct spoken s;
@@ -306,7 +306,7 @@ static void g2_52_a_parent_without_the_piece_leads_back_to_mapping(void **state)
 }
 
 /* Nobody asks for pieces of these again: the mapper must not wait for any. */
-static void g2_52_pieces_that_make_no_map_lead_back_to_mapping(void **state)
+static void pieces_that_make_no_map_lead_back_to_mapping(void **state)
 {
     struct gm2_map *map = map_of_others(2), *other = map_of_others(3);
     struct spoken s;
@@ -327,7 +327,7 @@ static void g2_52_pieces_that_make_no_map_lead_back_to_mapping(void **state)
 }
 
 /* What a parent tells of must be a map, a valid one, of a higher leader. */
-static void g2_50_which_map_that_is_told_of_is_fetched(void **state)
+static void which_map_that_is_told_of_is_fetched(void **state)
 {
     static const struct {
         uint16_t flags;
@@ -457,7 +457,7 @@ static void answers_of_another_session_are_late(void **state)
 
 /* For as long as is set, along the way of the scout; nobody without the
  * option. */
-static void g2_17_who_is_met_is_paused_for_the_time_that_is_set(void **state)
+static void who_is_met_is_paused_for_the_time_that_is_set(void **state)
 {
     static const uint64_t times[] = {0, 3 * SECOND, 60 * SECOND};
     struct mapping p;
@@ -480,17 +480,17 @@ static void g2_17_who_is_met_is_paused_for_the_time_that_is_set(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g2_50_which_map_that_is_told_of_is_fetched),
+    cmocka_unit_test(which_map_that_is_told_of_is_fetched),
     cmocka_unit_test(answers_of_another_session_are_late),
-    cmocka_unit_test(g2_17_who_is_met_is_paused_for_the_time_that_is_set),
-    cmocka_unit_test(g2_37_g2_38_g2_39_a_passive_mapper_pings_each_second),
-    cmocka_unit_test(g2_33_g2_40_g2_41_a_mute_parent_is_lost_after_30_tries),
-    cmocka_unit_test(g2_33_g2_41_tries_for_a_parent_are_settable),
-    cmocka_unit_test(g2_17_only_a_higher_one_pauses_and_not_for_ever),
-    cmocka_unit_test(g2_50_when_a_parent_has_a_new_map),
-    cmocka_unit_test(g2_52_a_fetch_that_fails_leads_back_to_mapping),
-    cmocka_unit_test(g2_52_a_parent_without_the_piece_leads_back_to_mapping),
-    cmocka_unit_test(g2_52_pieces_that_make_no_map_lead_back_to_mapping),
+    cmocka_unit_test(who_is_met_is_paused_for_the_time_that_is_set),
+    cmocka_unit_test(a_passive_mapper_pings_each_second),
+    cmocka_unit_test(a_mute_parent_is_lost_after_30_tries),
+    cmocka_unit_test(tries_for_a_parent_are_settable),
+    cmocka_unit_test(only_a_higher_one_pauses_and_not_for_ever),
+    cmocka_unit_test(when_a_parent_has_a_new_map),
+    cmocka_unit_test(a_fetch_that_fails_leads_back_to_mapping),
+    cmocka_unit_test(a_parent_without_the_piece_leads_back_to_mapping),
+    cmocka_unit_test(pieces_that_make_no_map_lead_back_to_mapping),
 };
 
 const struct suite gm2_spoken = SUITE(tests);

@@ -76,7 +76,7 @@ static void try_exchange(struct exchange *x)
     world_free(w);
 }
 
-static void g2_33_waits_and_tries_of_each_exchange_are_settable(void **state)
+static void waits_and_tries_of_each_exchange_are_settable(void **state)
 {
     struct exchange all[] = {
         {.reason = GM2_LX_VERIFYING, .wait = SCOUT_WAIT, .tries = 4},
@@ -160,7 +160,7 @@ static unsigned tries_of_verify_mode(uint8_t tries, bool fixed)
     return p.n;
 }
 
-static void g2_33_tries_of_verify_mode_are_settable(void **state)
+static void tries_of_verify_mode_are_settable(void **state)
 {
     for (unsigned fixed = 0; fixed < 2; fixed++) {
         assert_int_equal(tries_of_verify_mode(3, fixed), 3);
@@ -191,7 +191,7 @@ static unsigned tries_of_exploring(uint8_t tries, bool fixed)
 }
 
 /* With learnt timers it is at least as often as losses ask for, 24 here. */
-static void g2_33_tries_of_scouts_are_settable(void **state)
+static void tries_of_scouts_are_settable(void **state)
 {
     assert_int_equal(tries_of_exploring(2, true), 2);
     assert_int_equal(tries_of_exploring(4, true), 4);
@@ -200,9 +200,9 @@ static void g2_33_tries_of_scouts_are_settable(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g2_33_waits_and_tries_of_each_exchange_are_settable),
-    cmocka_unit_test(g2_33_tries_of_verify_mode_are_settable),
-    cmocka_unit_test(g2_33_tries_of_scouts_are_settable),
+    cmocka_unit_test(waits_and_tries_of_each_exchange_are_settable),
+    cmocka_unit_test(tries_of_verify_mode_are_settable),
+    cmocka_unit_test(tries_of_scouts_are_settable),
 };
 
 const struct suite gm2_tries = SUITE(tests);

@@ -3,7 +3,7 @@
  */
 #include "gm2_util.h"
 
-static void g2_66_rounds_have_a_pause_of_a_second(void **state)
+static void rounds_have_a_pause_of_a_second(void **state)
 {
     struct world *w = settled("line:2:3");
     uint64_t before = status(w, host(w, 0)).counters.rounds;
@@ -48,13 +48,13 @@ static void rest_three_seconds(struct gm2_config *c, uint32_t node, void *arg)
     c->verify_pause = 3 * SECOND;
 }
 
-static void g2_66_the_pause_is_a_second_and_settable(void **state)
+static void the_pause_is_a_second_and_settable(void **state)
 {
     try_pause(NULL, SECOND);
     try_pause(rest_three_seconds, 3 * SECOND);
 }
 
-static void g2_67_added_host_is_found(void **state)
+static void added_host_is_found(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
 
@@ -67,7 +67,7 @@ static void g2_67_added_host_is_found(void **state)
     world_free(w);
 }
 
-static void g2_67_added_and_lost_links_are_found(void **state)
+static void added_and_lost_links_are_found(void **state)
 {
     struct world *w = settled("line:4:2");
     uint32_t a = net_peer_node(w->net, host(w, 0), 0);
@@ -109,7 +109,7 @@ static void count_answers(struct world *w, uint32_t node, void *body,
 }
 
 /* Of the hosts on its crossbar the tree partners are but three. */
-static void g2_67_each_round_asks_every_host_of_the_own_crossbar(void **state)
+static void each_round_asks_every_host_of_the_own_crossbar(void **state)
 {
     struct world *w = settled("line:1:8");
     struct scouts s = {.node = host(w, 0)};
@@ -158,7 +158,7 @@ static void partners_wait_long(struct gm2_config *c, uint32_t node, void *arg)
 }
 
 /* Nobody is near: it is in somebody's share. */
-static void g2_67_each_link_far_from_hosts_is_found(void **state)
+static void each_link_far_from_hosts_is_found(void **state)
 {
     unsigned n = 0;
 
@@ -191,7 +191,7 @@ static void only_the_leader_verifies(struct gm2_config *c, uint32_t node,
 }
 
 /* Whosever share it is in: those beside it see it in their next round. */
-static void g2_67_links_of_the_own_crossbar_are_found_at_once(void **state)
+static void links_of_the_own_crossbar_are_found_at_once(void **state)
 {
     unsigned n = 0;
 
@@ -284,7 +284,7 @@ static void add_a_host(struct world *w)
     world_gm2(w, host(w, 11), sleep_first, NULL);
 }
 
-static void g2_67_each_change_is_seen_by_verifying_alone(void **state)
+static void each_change_is_seen_by_verifying_alone(void **state)
 {
     static const struct {
         void (*change)(struct world *w);
@@ -317,7 +317,7 @@ static void g2_67_each_change_is_seen_by_verifying_alone(void **state)
     }
 }
 
-static void g2_44_a_dozen_children_do_not_upset_anybody(void **state)
+static void a_dozen_children_do_not_upset_anybody(void **state)
 {
     struct world *w = settled("line:1:13");
 
@@ -332,7 +332,7 @@ static void pauser(struct gm2_config *c, uint32_t node, void *arg)
     c->pause = c->address == NET_BUILD_HOST_ID + 5;
 }
 
-static void g2_17_pause_keeps_the_others_quiet(void **state)
+static void pause_keeps_the_others_quiet(void **state)
 {
     struct world *w = world_new("line:2:3", 1);
 
@@ -350,7 +350,7 @@ static void g2_17_pause_keeps_the_others_quiet(void **state)
 
 /* Of hosts that get the map at once no two begin their rounds together, and
  * none before half a pause is over. */
-static void g2_66_hosts_do_not_all_rest_alike(void **state)
+static void hosts_do_not_all_rest_alike(void **state)
 {
     struct world *w = settled("line:1:8");
     uint64_t began[8] = {0}, from = world_now(w), rest;
@@ -372,17 +372,17 @@ static void g2_66_hosts_do_not_all_rest_alike(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g2_66_rounds_have_a_pause_of_a_second),
-    cmocka_unit_test(g2_66_the_pause_is_a_second_and_settable),
-    cmocka_unit_test(g2_66_hosts_do_not_all_rest_alike),
-    cmocka_unit_test(g2_67_added_host_is_found),
-    cmocka_unit_test(g2_67_added_and_lost_links_are_found),
-    cmocka_unit_test(g2_67_each_round_asks_every_host_of_the_own_crossbar),
-    cmocka_unit_test(g2_67_each_link_far_from_hosts_is_found),
-    cmocka_unit_test(g2_67_links_of_the_own_crossbar_are_found_at_once),
-    cmocka_unit_test(g2_67_each_change_is_seen_by_verifying_alone),
-    cmocka_unit_test(g2_44_a_dozen_children_do_not_upset_anybody),
-    cmocka_unit_test(g2_17_pause_keeps_the_others_quiet),
+    cmocka_unit_test(rounds_have_a_pause_of_a_second),
+    cmocka_unit_test(the_pause_is_a_second_and_settable),
+    cmocka_unit_test(hosts_do_not_all_rest_alike),
+    cmocka_unit_test(added_host_is_found),
+    cmocka_unit_test(added_and_lost_links_are_found),
+    cmocka_unit_test(each_round_asks_every_host_of_the_own_crossbar),
+    cmocka_unit_test(each_link_far_from_hosts_is_found),
+    cmocka_unit_test(links_of_the_own_crossbar_are_found_at_once),
+    cmocka_unit_test(each_change_is_seen_by_verifying_alone),
+    cmocka_unit_test(a_dozen_children_do_not_upset_anybody),
+    cmocka_unit_test(pause_keeps_the_others_quiet),
 };
 
 const struct suite gm2_verifying = SUITE(tests);

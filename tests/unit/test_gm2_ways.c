@@ -75,7 +75,7 @@ static const struct beginning {
 };
 #define BEGINNINGS (sizeof(beginnings) / sizeof(*beginnings))
 
-static void g2_17_everybody_can_be_paused(void **state)
+static void everybody_can_be_paused(void **state)
 {
     for (unsigned i = 0; i < BEGINNINGS; i++) {
         struct alone a = alone(beginnings[i].tune);
@@ -87,7 +87,7 @@ static void g2_17_everybody_can_be_paused(void **state)
     }
 }
 
-static void g2_48_everybody_can_be_told_of_a_map(void **state)
+static void everybody_can_be_told_of_a_map(void **state)
 {
     for (unsigned i = 0; i < BEGINNINGS; i++) {
         struct alone a = alone(beginnings[i].tune);
@@ -106,7 +106,7 @@ static void g2_48_everybody_can_be_told_of_a_map(void **state)
     }
 }
 
-static void g2_41_level_0_listens_again_when_its_parent_is_lost(void **state)
+static void level_0_listens_again_when_its_parent_is_lost(void **state)
 {
     struct alone a = alone(at_level_0);
 
@@ -115,7 +115,7 @@ static void g2_41_level_0_listens_again_when_its_parent_is_lost(void **state)
     world_free(a.w);
 }
 
-static void g2_37_who_verifies_follows_a_higher_one(void **state)
+static void who_verifies_follows_a_higher_one(void **state)
 {
     struct alone a = alone(NULL);
 
@@ -131,7 +131,7 @@ static void lowest_at_level_0(struct gm2_config *c, uint32_t node, void *arg)
     c->level = c->address != NET_BUILD_HOST_ID;
 }
 
-static void g2_69_the_leader_is_lost_to_those_who_verify(void **state)
+static void the_leader_is_lost_to_those_who_verify(void **state)
 {
     struct world *w = world_new("line:1:4", 1);
 
@@ -167,7 +167,7 @@ static void by_dmodk(struct gm2_config *c, uint32_t node, void *arg)
 }
 
 /* An engine that the map is not made for: its leader, and who only fetches. */
-static void g2_59_who_cannot_route_a_map_ends(void **state)
+static void who_cannot_route_a_map_ends(void **state)
 {
     for (unsigned i = 0; i < 5; i += 4) {
         struct world *w = world_new("ring:5:1", 1);
@@ -197,7 +197,7 @@ static void no_rest(struct gm2_config *c, uint32_t node, void *arg)
 }
 
 /* LX_TREE got lost: the child sees the new map in its next round. */
-static void g2_50_a_child_that_was_not_told_asks(void **state)
+static void a_child_that_was_not_told_asks(void **state)
 {
     struct world *w = world_new("line:1:6", 1);
 
@@ -214,7 +214,7 @@ static void by_gm2(struct gm2_config *c, uint32_t node, void *arg)
 
 /* Engine gm2 where a proof fails: all use others, say what was found, and come
  * back to it with the next map that is proved. */
-static void g2_59_routes_that_could_deadlock_are_not_used(void **state)
+static void routes_that_could_deadlock_are_not_used(void **state)
 {
     struct world *w = world_new("clos:4x4:1x2:1x2", 1);
     struct gm2_status s;
@@ -261,7 +261,7 @@ static void all_are_proved(void)
 }
 
 /* Its own, not the leader's: of a map, and of one that is repaired. */
-static void g2_59_each_mapper_proves_what_it_uses(void **state)
+static void each_mapper_proves_what_it_uses(void **state)
 {
     struct world *w = world_new("clos:4x4:1x2:1x2", 1);
     uint32_t x = net_peer_node(w->net, host(w, 0), 0), peer;
@@ -300,7 +300,7 @@ static unsigned who_notice(struct world *w)
 
 /* NonClos on one host of a Clos, wherever it stands in the tree: its parent and
  * children say so, and it does, until it is as the others. */
-static void g2_59_hosts_with_other_ups_and_downs_are_told(void **state)
+static void hosts_with_other_ups_and_downs_are_told(void **state)
 {
     for (unsigned i = 0; i < 16; i += 5) {
         struct world *w = world_new("clos:4x4:1x2:1x2", 1);
@@ -329,17 +329,17 @@ static void every_edge_of_gm2_is_taken(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(g2_17_everybody_can_be_paused),
-    cmocka_unit_test(g2_48_everybody_can_be_told_of_a_map),
-    cmocka_unit_test(g2_41_level_0_listens_again_when_its_parent_is_lost),
-    cmocka_unit_test(g2_37_who_verifies_follows_a_higher_one),
-    cmocka_unit_test(g2_69_the_leader_is_lost_to_those_who_verify),
+    cmocka_unit_test(everybody_can_be_paused),
+    cmocka_unit_test(everybody_can_be_told_of_a_map),
+    cmocka_unit_test(level_0_listens_again_when_its_parent_is_lost),
+    cmocka_unit_test(who_verifies_follows_a_higher_one),
+    cmocka_unit_test(the_leader_is_lost_to_those_who_verify),
     cmocka_unit_test(exploring_that_fails_is_begun_again),
-    cmocka_unit_test(g2_59_who_cannot_route_a_map_ends),
-    cmocka_unit_test(g2_50_a_child_that_was_not_told_asks),
-    cmocka_unit_test(g2_59_routes_that_could_deadlock_are_not_used),
-    cmocka_unit_test(g2_59_each_mapper_proves_what_it_uses),
-    cmocka_unit_test(g2_59_hosts_with_other_ups_and_downs_are_told),
+    cmocka_unit_test(who_cannot_route_a_map_ends),
+    cmocka_unit_test(a_child_that_was_not_told_asks),
+    cmocka_unit_test(routes_that_could_deadlock_are_not_used),
+    cmocka_unit_test(each_mapper_proves_what_it_uses),
+    cmocka_unit_test(hosts_with_other_ups_and_downs_are_told),
     cmocka_unit_test(every_edge_of_gm2_is_taken),
 };
 

@@ -54,7 +54,7 @@ static void probe_golden_frame(void **state)
     assert_int_equal(back.tag, msg.tag);
 }
 
-static void g2_32_golden_frame_per_reason(void **state)
+static void golden_frame_per_reason(void **state)
 {
     for (unsigned reason = 1; reason <= GM2_REASON_MAX; reason++) {
         const uint8_t want[] = {
@@ -95,7 +95,7 @@ static void reply_golden_frame(void **state)
     assert_memory_equal(&back.reply, &msg.reply, sizeof(msg.reply));
 }
 
-static void g2_32_unknown_reasons_and_versions_are_dropped(void **state)
+static void unknown_reasons_and_versions_are_dropped(void **state)
 {
     const struct gm2_message msg = message(GM2_SCOUT, GM2_LX_TREE);
     struct gm2_message back;
@@ -162,7 +162,7 @@ static void every_cut_is_refused(void **state)
     }
 }
 
-static void g2_06_gm2_drops_gm1_messages(void **state)
+static void gm2_drops_gm1_messages(void **state)
 {
     static const enum gm1_subtype kinds[] = {
         GM1_SCOUT,
@@ -206,7 +206,7 @@ static struct gm2_map *named_map(const char *name, struct net **net)
     return map;
 }
 
-static void g2_36_g2_46_hosts_stand_in_the_order_of_rank(void **state)
+static void hosts_stand_in_the_order_of_rank(void **state)
 {
     struct net *net;
     struct gm2_map *map = named_map("C64", &net);
@@ -223,7 +223,7 @@ static void g2_36_g2_46_hosts_stand_in_the_order_of_rank(void **state)
     net_free(net);
 }
 
-static void g2_50_versions_differ_in_leader_or_counter(void **state)
+static void versions_differ_in_leader_or_counter(void **state)
 {
     const struct gm2_version one = {0x0060dd000009, 1, 7};
     struct gm2_version other = one;
@@ -236,7 +236,7 @@ static void g2_50_versions_differ_in_leader_or_counter(void **state)
     assert_false(gm2_version_equal(&one, &other));
 }
 
-static void g2_46_numbers_in_the_tree(void **state)
+static void numbers_in_the_tree(void **state)
 {
     static const uint32_t sizes[] = {1, 2, 3, 16, 1000, 8192};
 
@@ -274,7 +274,7 @@ static void carry(const struct gm2_map *map, uint32_t which,
     assert_int_equal(gm2_fetch_add(fetch, &back), want);
 }
 
-static void g2_51_g2_54_map_travels_in_pieces(void **state)
+static void map_travels_in_pieces(void **state)
 {
     static const char *const names[] = {"C64", "C512", "random:30:50:1",
                                         "line:1:2", "two-planes"};
@@ -342,7 +342,7 @@ static void piece_golden_frame(void **state)
     net_free(net);
 }
 
-static void g2_53_pieces_of_two_versions_never_mix(void **state)
+static void pieces_of_two_versions_never_mix(void **state)
 {
     struct net *net;
     struct gm2_map *map = named_map("C512", &net);
@@ -401,7 +401,7 @@ static void pieces_that_do_not_fit_make_no_map(void **state)
     net_free(net);
 }
 
-static void g2_05_size_of_a_map_is_linear(void **state)
+static void size_of_a_map_is_linear(void **state)
 {
     static const char *const names[] = {"C512", "C2048", "C8192"};
 
@@ -420,20 +420,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(probe_golden_frame),
-        cmocka_unit_test(g2_32_golden_frame_per_reason),
+        cmocka_unit_test(golden_frame_per_reason),
         cmocka_unit_test(reply_golden_frame),
-        cmocka_unit_test(g2_32_unknown_reasons_and_versions_are_dropped),
+        cmocka_unit_test(unknown_reasons_and_versions_are_dropped),
         cmocka_unit_test(a_sender_without_a_board_id_is_refused),
         cmocka_unit_test(every_cut_is_refused),
-        cmocka_unit_test(g2_06_gm2_drops_gm1_messages),
-        cmocka_unit_test(g2_36_g2_46_hosts_stand_in_the_order_of_rank),
-        cmocka_unit_test(g2_46_numbers_in_the_tree),
-        cmocka_unit_test(g2_50_versions_differ_in_leader_or_counter),
-        cmocka_unit_test(g2_51_g2_54_map_travels_in_pieces),
+        cmocka_unit_test(gm2_drops_gm1_messages),
+        cmocka_unit_test(hosts_stand_in_the_order_of_rank),
+        cmocka_unit_test(numbers_in_the_tree),
+        cmocka_unit_test(versions_differ_in_leader_or_counter),
+        cmocka_unit_test(map_travels_in_pieces),
         cmocka_unit_test(piece_golden_frame),
-        cmocka_unit_test(g2_53_pieces_of_two_versions_never_mix),
+        cmocka_unit_test(pieces_of_two_versions_never_mix),
         cmocka_unit_test(pieces_that_do_not_fit_make_no_map),
-        cmocka_unit_test(g2_05_size_of_a_map_is_linear),
+        cmocka_unit_test(size_of_a_map_is_linear),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,7 +116,7 @@ static void config(struct world *w, uint32_t version, uint16_t total,
     config_to(w, ME, version, total, first, n, 0);
 }
 
-static void g1_25_g1_29_scout_is_answered_by_its_route(void **state)
+static void scout_is_answered_by_its_route(void **state)
 {
     struct world w;
 
@@ -134,7 +134,7 @@ static void g1_25_g1_29_scout_is_answered_by_its_route(void **state)
     hostside_free(w.host);
 }
 
-static void g1_34_g1_35_g1_36_zero_before_the_first_config(void **state)
+static void zero_before_the_first_config(void **state)
 {
     struct world w;
 
@@ -151,7 +151,7 @@ static void g1_34_g1_35_g1_36_zero_before_the_first_config(void **state)
     hostside_free(w.host);
 }
 
-static void g1_30_reset_forgets_everything(void **state)
+static void reset_forgets_everything(void **state)
 {
     struct hostside_state s;
     struct world w;
@@ -170,7 +170,7 @@ static void g1_30_reset_forgets_everything(void **state)
     hostside_free(w.host);
 }
 
-static void g1_01_g1_02_only_host_messages_are_answered(void **state)
+static void only_host_messages_are_answered(void **state)
 {
     struct gm1_message msg = {.subtype = GM1_PROBE, .port = 1, .phase = 1};
     uint8_t body[100];
@@ -195,7 +195,7 @@ static void g1_01_g1_02_only_host_messages_are_answered(void **state)
     hostside_free(w.host);
 }
 
-static void g1_58_g1_65_each_config_is_acknowledged(void **state)
+static void each_config_is_acknowledged(void **state)
 {
     struct world w;
 
@@ -212,7 +212,7 @@ static void g1_58_g1_65_each_config_is_acknowledged(void **state)
     hostside_free(w.host);
 }
 
-static void g1_61_g1_62_older_versions_are_acknowledged_not_taken(void **state)
+static void older_versions_are_acknowledged_not_taken(void **state)
 {
     struct hostside_state s;
     struct world w;
@@ -261,7 +261,7 @@ static void permute(struct world *w, int *order, int n)
     assert_int_equal(s.nentries, 20);
 }
 
-static void g1_60_g1_63_configs_in_any_order(void **state)
+static void configs_in_any_order(void **state)
 {
     int order[4] = {0, 1, 2, 3};
     struct world w;
@@ -271,7 +271,7 @@ static void g1_60_g1_63_configs_in_any_order(void **state)
     hostside_free(w.host);
 }
 
-static void g1_64_config_of_another_host_is_dropped(void **state)
+static void config_of_another_host_is_dropped(void **state)
 {
     struct world w;
 
@@ -282,7 +282,7 @@ static void g1_64_config_of_another_host_is_dropped(void **state)
     hostside_free(w.host);
 }
 
-static void g1_68_complete_exactly_at_the_announced_number(void **state)
+static void complete_exactly_at_the_announced_number(void **state)
 {
     struct world w;
 
@@ -301,7 +301,7 @@ static void g1_68_complete_exactly_at_the_announced_number(void **state)
     hostside_free(w.host);
 }
 
-static void g1_69_another_version_clears_the_routes(void **state)
+static void another_version_clears_the_routes(void **state)
 {
     struct world w;
 
@@ -322,7 +322,7 @@ static void count(const struct gm1_entry *entry, void *arg)
 
 /* It had claimed the version from the first message on: when the rest was
  * lost, every mapper took it for configured. */
-static void g1_35_half_a_configuration_claims_no_version(void **state)
+static void half_a_configuration_claims_no_version(void **state)
 {
     struct world w;
 
@@ -340,7 +340,7 @@ static void g1_35_half_a_configuration_claims_no_version(void **state)
 }
 
 /* Two mappers chose one version: rows of both would make a whole. */
-static void g1_69_the_same_version_of_another_mapper_clears_too(void **state)
+static void the_same_version_of_another_mapper_clears_too(void **state)
 {
     struct hostside_state s;
     struct world w;
@@ -355,7 +355,7 @@ static void g1_69_the_same_version_of_another_mapper_clears_too(void **state)
     hostside_free(w.host);
 }
 
-static void g1_70_entries_are_kept_as_they_came(void **state)
+static void entries_are_kept_as_they_came(void **state)
 {
     const struct gm1_entry *e;
     struct world w;
@@ -374,7 +374,7 @@ static void g1_70_entries_are_kept_as_they_came(void **state)
     hostside_free(w.host);
 }
 
-static void g1_70_what_came_last_of_an_address_holds(void **state)
+static void what_came_last_of_an_address_holds(void **state)
 {
     struct gm1_message msg = {.subtype = GM1_CONFIG,
                               .config = {0, {1, {0x84}}, ME, MAPPER, 42, 3, 7}};
@@ -395,7 +395,7 @@ static void g1_70_what_came_last_of_an_address_holds(void **state)
     hostside_free(w.host);
 }
 
-static void g1_38_g1_39_level_and_type_are_the_hosts_own(void **state)
+static void level_and_type_are_the_hosts_own(void **state)
 {
     static const uint16_t types[] = {0, 1, 2, 77};
     struct hostside_config c = plain;
@@ -414,7 +414,7 @@ static void g1_38_g1_39_level_and_type_are_the_hosts_own(void **state)
     }
 }
 
-static void g1_76_g1_81_minimal_node_keeps_three_things(void **state)
+static void minimal_node_keeps_three_things(void **state)
 {
     struct hostside_config c = plain;
     struct world w;
@@ -469,7 +469,7 @@ static uint64_t row(const struct world *w, uint32_t i)
     return m.address - 0x020000000000;
 }
 
-static void g1_45_g1_47_gateway_answers_with_its_cloud(void **state)
+static void gateway_answers_with_its_cloud(void **state)
 {
     struct world w;
 
@@ -500,7 +500,7 @@ static void g1_45_g1_47_gateway_answers_with_its_cloud(void **state)
 
 /* A query carries no route: it is answered by that of the last Scout, which
  * may be another one than before. */
-static void g1_47_a_query_is_answered_by_the_last_scouts_route(void **state)
+static void a_query_is_answered_by_the_last_scouts_route(void **state)
 {
     static const struct gm1_route ways[] = {
         {3, {0x81, 0x82, 0x83}}, {2, {0x91, 0x92}}, {5, {1, 2, 3, 4, 5}}};
@@ -524,7 +524,7 @@ static void g1_47_a_query_is_answered_by_the_last_scouts_route(void **state)
     hostside_free(w.host);
 }
 
-static void g2_06_gm1_host_drops_gm2_messages(void **state)
+static void gm1_host_drops_gm2_messages(void **state)
 {
     static const enum gm2_subtype kinds[] = {GM2_PROBE, GM2_SCOUT, GM2_REPLY};
     uint8_t body[200];
@@ -546,25 +546,25 @@ static void g2_06_gm1_host_drops_gm2_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g1_25_g1_29_scout_is_answered_by_its_route),
-        cmocka_unit_test(g1_34_g1_35_g1_36_zero_before_the_first_config),
-        cmocka_unit_test(g1_30_reset_forgets_everything),
-        cmocka_unit_test(g1_01_g1_02_only_host_messages_are_answered),
-        cmocka_unit_test(g1_58_g1_65_each_config_is_acknowledged),
-        cmocka_unit_test(g1_61_g1_62_older_versions_are_acknowledged_not_taken),
-        cmocka_unit_test(g1_60_g1_63_configs_in_any_order),
-        cmocka_unit_test(g1_64_config_of_another_host_is_dropped),
-        cmocka_unit_test(g1_68_complete_exactly_at_the_announced_number),
-        cmocka_unit_test(g1_69_another_version_clears_the_routes),
-        cmocka_unit_test(g1_35_half_a_configuration_claims_no_version),
-        cmocka_unit_test(g1_69_the_same_version_of_another_mapper_clears_too),
-        cmocka_unit_test(g1_70_entries_are_kept_as_they_came),
-        cmocka_unit_test(g1_70_what_came_last_of_an_address_holds),
-        cmocka_unit_test(g1_38_g1_39_level_and_type_are_the_hosts_own),
-        cmocka_unit_test(g1_76_g1_81_minimal_node_keeps_three_things),
-        cmocka_unit_test(g1_45_g1_47_gateway_answers_with_its_cloud),
-        cmocka_unit_test(g1_47_a_query_is_answered_by_the_last_scouts_route),
-        cmocka_unit_test(g2_06_gm1_host_drops_gm2_messages),
+        cmocka_unit_test(scout_is_answered_by_its_route),
+        cmocka_unit_test(zero_before_the_first_config),
+        cmocka_unit_test(reset_forgets_everything),
+        cmocka_unit_test(only_host_messages_are_answered),
+        cmocka_unit_test(each_config_is_acknowledged),
+        cmocka_unit_test(older_versions_are_acknowledged_not_taken),
+        cmocka_unit_test(configs_in_any_order),
+        cmocka_unit_test(config_of_another_host_is_dropped),
+        cmocka_unit_test(complete_exactly_at_the_announced_number),
+        cmocka_unit_test(another_version_clears_the_routes),
+        cmocka_unit_test(half_a_configuration_claims_no_version),
+        cmocka_unit_test(the_same_version_of_another_mapper_clears_too),
+        cmocka_unit_test(entries_are_kept_as_they_came),
+        cmocka_unit_test(what_came_last_of_an_address_holds),
+        cmocka_unit_test(level_and_type_are_the_hosts_own),
+        cmocka_unit_test(minimal_node_keeps_three_things),
+        cmocka_unit_test(gateway_answers_with_its_cloud),
+        cmocka_unit_test(a_query_is_answered_by_the_last_scouts_route),
+        cmocka_unit_test(gm1_host_drops_gm2_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void expect(const uint32_t *got, const uint32_t *want, uint32_t n)
 
 static void one_component_one_library_is_one_client(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0}, {0, M, 0}, {0, M, 1}};
+    const struct impi_member m[] = {{0, M, 0, 0}, {0, M, 0, 0}, {0, M, 1, 0}};
     struct impi_clients c = form(m, 3, false);
 
     assert_int_equal(c.nclients, 1);
@@ -48,7 +48,8 @@ static void one_component_one_library_is_one_client(void **state)
 
 static void hetjob_of_two_components(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0}, {0, M, 0}, {1, O, 1}, {1, O, 1}};
+    const struct impi_member m[] = {
+        {0, M, 0, 0}, {0, M, 0, 0}, {1, O, 1, 0}, {1, O, 1, 0}};
     struct impi_clients c = form(m, 4, false);
 
     assert_int_equal(c.nclients, 2);
@@ -61,7 +62,7 @@ static void hetjob_of_two_components(void **state)
 
 static void two_components_with_one_library_are_two_clients(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0}, {1, M, 1}};
+    const struct impi_member m[] = {{0, M, 0, 0}, {1, M, 1, 0}};
     struct impi_clients c = form(m, 2, false);
 
     assert_int_equal(c.nclients, 2);
@@ -70,7 +71,8 @@ static void two_components_with_one_library_are_two_clients(void **state)
 
 static void multi_prog_interleaves_libraries_on_a_node(void **state)
 {
-    const struct impi_member m[] = {{0, O, 0}, {0, M, 0}, {0, O, 0}, {0, M, 0}};
+    const struct impi_member m[] = {
+        {0, O, 0, 0}, {0, M, 0, 0}, {0, O, 0, 0}, {0, M, 0, 0}};
     struct impi_clients c = form(m, 4, false);
 
     assert_int_equal(c.nclients, 2);
@@ -97,8 +99,8 @@ static void two_builds_of_one_library_are_two_clients(void **state)
 
 static void three_components_two_nodes_per_client_cyclic(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0}, {0, M, 3}, {0, M, 0},
-                                    {1, O, 1}, {1, O, 2}, {2, M, 4}};
+    const struct impi_member m[] = {{0, M, 0, 0}, {0, M, 3, 0}, {0, M, 0, 0},
+                                    {1, O, 1, 0}, {1, O, 2, 0}, {2, M, 4, 0}};
     struct impi_clients c = form(m, 6, false);
 
     assert_int_equal(c.nclients, 3);
@@ -113,7 +115,8 @@ static void three_components_two_nodes_per_client_cyclic(void **state)
 
 static void node_mode_makes_each_node_a_client(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0}, {0, M, 1}, {0, M, 0}, {0, O, 1}};
+    const struct impi_member m[] = {
+        {0, M, 0, 0}, {0, M, 1, 0}, {0, M, 0, 0}, {0, O, 1, 0}};
     struct impi_clients c = form(m, 4, true);
 
     assert_int_equal(c.nclients, 3);
@@ -128,7 +131,7 @@ static void the_33rd_client_is_refused(void **state)
     struct errbuf err;
 
     for (uint32_t i = 0; i <= SF_IMPI_CLIENTS_MAX; i++)
-        m[i] = (struct impi_member){i, M, i};
+        m[i] = (struct impi_member){i, M, i, 0};
     c = form(m, SF_IMPI_CLIENTS_MAX, false);
     impi_clients_free(&c);
     assert_int_equal(
@@ -139,7 +142,7 @@ static void the_33rd_client_is_refused(void **state)
 
 static void a_rank_without_library_is_refused(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0}, {0, 0, 0}};
+    const struct impi_member m[] = {{0, M, 0, 0}, {0, 0, 0, 0}};
     struct impi_clients c;
 
     assert_int_equal(impi_clients_form(&c, m, 2, false, NULL), -1);

@@ -133,7 +133,7 @@ static void try_key(const char *key, unsigned value)
     settings_free(&s);
 }
 
-static void g1_18_g2_33_keys_reach_the_engines(void **state)
+static void keys_reach_the_engines(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NNUMBERS; i++) {
@@ -146,7 +146,7 @@ static void g1_18_g2_33_keys_reach_the_engines(void **state)
 /* ---- words --------------------------------------------------------------- */
 
 /* As the option does. */
-static void g2_23_verbose_file_alone_is_verbose(void **state)
+static void verbose_file_alone_is_verbose(void **state)
 {
     struct settings s;
     struct errbuf err;
@@ -190,8 +190,8 @@ static void gm1_has_fixed_timers_and_gm2_learns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g1_18_g2_33_keys_reach_the_engines),
-        cmocka_unit_test(g2_23_verbose_file_alone_is_verbose),
+        cmocka_unit_test(keys_reach_the_engines),
+        cmocka_unit_test(verbose_file_alone_is_verbose),
         cmocka_unit_test(gm1_has_fixed_timers_and_gm2_learns),
     };
 

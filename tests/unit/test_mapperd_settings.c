@@ -29,7 +29,7 @@ static int take(struct settings *s, struct errbuf *err, const char *words)
     return settings_options(s, argc, argv, &conf, err);
 }
 
-static void g2_20_three_spellings_of_the_board_are_one(void **state)
+static void three_spellings_of_the_board_are_one(void **state)
 {
     static const char *const words[] = {"-B 3", "-b 3", "--unit=3", "-B3"};
     struct settings s;
@@ -61,7 +61,7 @@ static void places_are(const char *words, const char *hsnd, const char *control)
 }
 
 /* Two boards of a host have mappers that do not meet. */
-static void g2_02_each_board_has_sockets_of_its_own(void **state)
+static void each_board_has_sockets_of_its_own(void **state)
 {
     (void)state;
     places_are("", SF_RUNSTATEDIR "/hsnd-0", SF_RUNSTATEDIR "/mapperd.sock");
@@ -72,7 +72,7 @@ static void g2_02_each_board_has_sockets_of_its_own(void **state)
     places_are("-B 1 --control=/c", SF_RUNSTATEDIR "/hsnd-1", "/c");
 }
 
-static void g2_23_verbose_is_what_three_options_say(void **state)
+static void verbose_is_what_three_options_say(void **state)
 {
     struct settings s;
     struct errbuf err;
@@ -104,7 +104,7 @@ static void is_refused(const char *words, const char *why)
     settings_free(&s);
 }
 
-static void g2_24_what_is_unknown_is_named(void **state)
+static void what_is_unknown_is_named(void **state)
 {
     (void)state;
     is_refused("--nonsense", "--nonsense");
@@ -114,7 +114,7 @@ static void g2_24_what_is_unknown_is_named(void **state)
     is_refused("-v board", "what is board?");
 }
 
-static void g2_09_help_is_asked_for(void **state)
+static void help_is_asked_for(void **state)
 {
     struct settings s;
     struct errbuf err;
@@ -129,11 +129,11 @@ static void g2_09_help_is_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g2_20_three_spellings_of_the_board_are_one),
-        cmocka_unit_test(g2_02_each_board_has_sockets_of_its_own),
-        cmocka_unit_test(g2_23_verbose_is_what_three_options_say),
-        cmocka_unit_test(g2_24_what_is_unknown_is_named),
-        cmocka_unit_test(g2_09_help_is_asked_for),
+        cmocka_unit_test(three_spellings_of_the_board_are_one),
+        cmocka_unit_test(each_board_has_sockets_of_its_own),
+        cmocka_unit_test(verbose_is_what_three_options_say),
+        cmocka_unit_test(what_is_unknown_is_named),
+        cmocka_unit_test(help_is_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

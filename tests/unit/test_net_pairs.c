@@ -10,7 +10,7 @@
  * 1.1 of the fractional optimum for hypercubes, 2.0 for tori, and 0.8 of what
  * OpenSM's nue leaves with one lane for the others (bench/run routes-balance).
  */
-static void g2_57_other_nets_are_even_too(void **state)
+static void other_nets_are_even_too(void **state)
 {
     static const struct {
         const char *net;
@@ -165,7 +165,7 @@ static void all_hosts_together(uint64_t seed)
     net_free(net);
 }
 
-static void g2_59_all_hosts_of_any_broken_net_go_together(void **state)
+static void all_hosts_of_any_broken_net_go_together(void **state)
 {
     for (uint64_t seed = 1; seed <= 30; seed++)
         all_hosts_together(seed);
@@ -176,7 +176,7 @@ static void g2_59_all_hosts_of_any_broken_net_go_together(void **state)
 
 /* Ways of all leaves would take too long: each host's own are laid when they
  * are asked for. */
-static void g2_59_hosts_of_a_large_net_lay_their_own(void **state)
+static void hosts_of_a_large_net_lay_their_own(void **state)
 {
     struct net *net = named("torus:12x12x8:1");
     struct net_routes *a = routes(net, NET_AUTO, 32);
@@ -212,9 +212,9 @@ static void g2_59_hosts_of_a_large_net_lay_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g2_57_other_nets_are_even_too),
-        cmocka_unit_test(g2_59_all_hosts_of_any_broken_net_go_together),
-        cmocka_unit_test(g2_59_hosts_of_a_large_net_lay_their_own),
+        cmocka_unit_test(other_nets_are_even_too),
+        cmocka_unit_test(all_hosts_of_any_broken_net_go_together),
+        cmocka_unit_test(hosts_of_a_large_net_lay_their_own),
     };
 
     return cmocka_run_group_tests_name("net pairs", tests, NULL, NULL);

@@ -11,12 +11,12 @@ static void check_deadlock(const struct net *net, const struct net_routes *r)
     no_deadlock(r);
 }
 
-static void g2_59_no_engine_can_deadlock_on_any_net(void **state)
+static void no_engine_can_deadlock_on_any_net(void **state)
 {
     every_engine_on_every_net(check_deadlock);
 }
 
-static void g2_59_alternatives_cannot_deadlock_either(void **state)
+static void alternatives_cannot_deadlock_either(void **state)
 {
     for (size_t i = 0; i < sizeof(all_nets) / sizeof(*all_nets); i++) {
         struct net *net = named(all_nets[i]);
@@ -41,7 +41,7 @@ static void g2_59_alternatives_cannot_deadlock_either(void **state)
 }
 
 /* Three crossbars in a ring, each packet two steps clockwise. */
-static void g2_59_a_cycle_is_found(void **state)
+static void a_cycle_is_found(void **state)
 {
     struct net *net = named("ring:3:1");
     struct net_cdg *cdg = net_cdg_new(net);
@@ -92,7 +92,7 @@ int __wrap_net_turns_deadlock(const struct net_routes *r, struct errbuf *err)
     return 1;
 }
 
-static void g2_59_every_set_of_routes_is_proved(void **state)
+static void every_set_of_routes_is_proved(void **state)
 {
     static const enum net_engine engines[] = {NET_DMODK, NET_PAIRS, NET_UPDOWN,
                                               NET_GM2};
@@ -124,14 +124,14 @@ static void check_hosts(const struct net *net, const struct net_routes *r)
             fail_msg("%s", err.text);
 }
 
-static void g2_59_each_host_proves_its_own_routes(void **state)
+static void each_host_proves_its_own_routes(void **state)
 {
     every_engine_on_every_net(check_hosts);
 }
 
 /* On a ring somebody must not go the short way: the turn at the bottom is not
  * among those that are proved. */
-static void g2_59_a_route_that_turns_up_again_is_not_proved(void **state)
+static void a_route_that_turns_up_again_is_not_proved(void **state)
 {
     struct net *net = named("ring:5:1");
     struct net_routes *r = routes(net, NET_UPDOWN, 11);
@@ -177,7 +177,7 @@ static enum net_engine engine_after(struct net *net, enum net_engine engine,
     return engine;
 }
 
-static void g2_59_what_is_not_proved_is_not_used(void **state)
+static void what_is_not_proved_is_not_used(void **state)
 {
     static const char gm2[] = "engine gm2: a cycle of turns";
     static const char dmodk[] = "engine auto: a cycle of cables";
@@ -193,7 +193,7 @@ static void g2_59_what_is_not_proved_is_not_used(void **state)
 
 /* What dmodk and gm2 may do on a Clos is the same; elsewhere gm2 goes up and
  * down as updown does, and pairs by turns of its own. */
-static void g2_59_ups_are_told_apart(void **state)
+static void ups_are_told_apart(void **state)
 {
     static const char *const names[] = {"C64", "clos:3x5x4:1x2x3:1x2x1",
                                         "torus:4x4", "random:20:60:1"};
@@ -219,14 +219,14 @@ static void g2_59_ups_are_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g2_59_no_engine_can_deadlock_on_any_net),
-        cmocka_unit_test(g2_59_alternatives_cannot_deadlock_either),
-        cmocka_unit_test(g2_59_a_cycle_is_found),
-        cmocka_unit_test(g2_59_every_set_of_routes_is_proved),
-        cmocka_unit_test(g2_59_each_host_proves_its_own_routes),
-        cmocka_unit_test(g2_59_a_route_that_turns_up_again_is_not_proved),
-        cmocka_unit_test(g2_59_what_is_not_proved_is_not_used),
-        cmocka_unit_test(g2_59_ups_are_told_apart),
+        cmocka_unit_test(no_engine_can_deadlock_on_any_net),
+        cmocka_unit_test(alternatives_cannot_deadlock_either),
+        cmocka_unit_test(a_cycle_is_found),
+        cmocka_unit_test(every_set_of_routes_is_proved),
+        cmocka_unit_test(each_host_proves_its_own_routes),
+        cmocka_unit_test(a_route_that_turns_up_again_is_not_proved),
+        cmocka_unit_test(what_is_not_proved_is_not_used),
+        cmocka_unit_test(ups_are_told_apart),
     };
 
     return cmocka_run_group_tests_name("net proof", tests, NULL, NULL);

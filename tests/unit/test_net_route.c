@@ -67,7 +67,7 @@ static void check_arrival(const struct net *net, const struct net_routes *r)
         assert_int_equal(pairs, b.pairs);
 }
 
-static void g2_01_every_host_reaches_every_other(void **state)
+static void every_host_reaches_every_other(void **state)
 {
     every_engine_on_every_net(check_arrival);
 }
@@ -113,7 +113,7 @@ static void dmodk_is_refused_where_it_cannot_be(void **state)
 }
 
 /* All but the two ends of the line have routes. */
-static void g2_61_a_route_of_12_hops_is_left_out_and_named(void **state)
+static void a_route_of_12_hops_is_left_out_and_named(void **state)
 {
     struct net_route_params p = {0};
     struct net *net = named("line:11:1");
@@ -220,7 +220,7 @@ static void an_engine_that_does_not_fit_is_no_lack_of_memory(void **state)
     net_free(net);
 }
 
-static void g2_62_the_limit_can_be_set_for_simulated_nets(void **state)
+static void the_limit_can_be_set_for_simulated_nets(void **state)
 {
     struct net_route_params p = {.hop_limit = 12};
     struct net *net = named("line:12:1");
@@ -366,14 +366,14 @@ static void broken_routes_are_lost_on_the_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g2_01_every_host_reaches_every_other),
+        cmocka_unit_test(every_host_reaches_every_other),
         cmocka_unit_test(any_seed_of_broken_nets_is_routed),
         cmocka_unit_test(dmodk_is_refused_where_it_cannot_be),
-        cmocka_unit_test(g2_61_a_route_of_12_hops_is_left_out_and_named),
+        cmocka_unit_test(a_route_of_12_hops_is_left_out_and_named),
         cmocka_unit_test(a_ring_of_20_is_routed_as_far_as_the_limit_goes),
         cmocka_unit_test(a_list_of_hosts_without_routes_ends_in_a_number),
         cmocka_unit_test(an_engine_that_does_not_fit_is_no_lack_of_memory),
-        cmocka_unit_test(g2_62_the_limit_can_be_set_for_simulated_nets),
+        cmocka_unit_test(the_limit_can_be_set_for_simulated_nets),
         cmocka_unit_test(sixty_five_thousand_hosts_are_routed),
         cmocka_unit_test(routes_do_not_depend_on_the_order_of_nodes),
         cmocka_unit_test(hosts_on_one_cable_need_no_byte),

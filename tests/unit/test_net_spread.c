@@ -18,7 +18,7 @@ static void balanced(const char *name, enum net_engine engine, double ratio)
     net_free(net);
 }
 
-static void g2_57_dmodk_is_exactly_even_on_every_clos(void **state)
+static void dmodk_is_exactly_even_on_every_clos(void **state)
 {
     balanced("C64", NET_AUTO, 1.0);
     balanced("C512", NET_DMODK, 1.0);
@@ -29,7 +29,7 @@ static void g2_57_dmodk_is_exactly_even_on_every_clos(void **state)
 }
 
 /* Holes: still a Clos to the recogniser, still nearly even. */
-static void g2_57_dmodk_with_holes_is_nearly_even(void **state)
+static void dmodk_with_holes_is_nearly_even(void **state)
 {
     for (unsigned seed = 1; seed <= 10; seed++) {
         char name[64];
@@ -57,7 +57,7 @@ static unsigned shared_cables(const struct net *net, const struct net_path *a,
 
 /* C512: eight uplinks, so eight routes without a common cable; within a leaf
  * there is just one way. */
-static void g2_58_eight_routes_share_no_cable(void **state)
+static void eight_routes_share_no_cable(void **state)
 {
     struct net *net = named("C512");
     struct net_routes *r = routes(net, NET_AUTO, 11);
@@ -82,7 +82,7 @@ static void g2_58_eight_routes_share_no_cable(void **state)
 
 /* Both ways round a ring, but no further one; up*|down* forbids one of them
  * for some pairs, never both. */
-static void g2_58_disjoint_where_they_exist_elsewhere(void **state)
+static void disjoint_where_they_exist_elsewhere(void **state)
 {
     struct net *net = named("torus:4x4:2:2");
     struct net_routes *r = routes(net, NET_AUTO, 20);
@@ -157,7 +157,7 @@ static void loads_are_those_of_the_routes(void **state)
     every_engine_on_every_net(check_loads);
 }
 
-static void g2_12_as_many_routes_as_asked(void **state)
+static void as_many_routes_as_asked(void **state)
 {
     struct net *net = named("C64");
     static const unsigned want[] = {1, 8, 16};
@@ -175,7 +175,7 @@ static void g2_12_as_many_routes_as_asked(void **state)
     net_free(net);
 }
 
-static void g2_56_gm2_repeats_by_seed_and_spreads(void **state)
+static void gm2_repeats_by_seed_and_spreads(void **state)
 {
     struct net *net = named("C64");
     struct net_routes *a = routes(net, NET_GM2, 11);
@@ -209,14 +209,14 @@ static void g2_56_gm2_repeats_by_seed_and_spreads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g2_57_dmodk_is_exactly_even_on_every_clos),
-        cmocka_unit_test(g2_57_dmodk_with_holes_is_nearly_even),
-        cmocka_unit_test(g2_58_eight_routes_share_no_cable),
-        cmocka_unit_test(g2_58_disjoint_where_they_exist_elsewhere),
+        cmocka_unit_test(dmodk_is_exactly_even_on_every_clos),
+        cmocka_unit_test(dmodk_with_holes_is_nearly_even),
+        cmocka_unit_test(eight_routes_share_no_cable),
+        cmocka_unit_test(disjoint_where_they_exist_elsewhere),
         cmocka_unit_test(first_route_is_the_balanced_one),
         cmocka_unit_test(loads_are_those_of_the_routes),
-        cmocka_unit_test(g2_12_as_many_routes_as_asked),
-        cmocka_unit_test(g2_56_gm2_repeats_by_seed_and_spreads),
+        cmocka_unit_test(as_many_routes_as_asked),
+        cmocka_unit_test(gm2_repeats_by_seed_and_spreads),
     };
 
     return cmocka_run_group_tests_name("net spread", tests, NULL, NULL);

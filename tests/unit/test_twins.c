@@ -66,7 +66,7 @@ static struct net *crossbars_that_fit(void)
     return net;
 }
 
-static void g1_79_crossbars_that_fit_together_stay_two(void **state)
+static void crossbars_that_fit_together_stay_two(void **state)
 {
     struct prober_limits limits = PROBER_LIMITS_DEFAULT;
     struct net *truth = crossbars_that_fit(), *map;
@@ -109,7 +109,7 @@ static struct explore *explored_with_losses(struct net *truth, uint64_t seed,
 }
 
 /* Comparisons are lost, too, where addresses are not trusted. */
-static void g1_79_ring_with_twins_is_not_unfolded_by_losses(void **state)
+static void ring_with_twins_is_not_unfolded_by_losses(void **state)
 {
     struct net *truth = net_build_named("ring:6:1", NULL);
 
@@ -181,7 +181,7 @@ static struct world *gm1_twins(unsigned a, unsigned b)
     return w;
 }
 
-static void g1_79_gm1_maps_both_and_configures_the_others(void **state)
+static void gm1_maps_both_and_configures_the_others(void **state)
 {
     struct world *w = gm1_twins(0, 4);
     struct gm1_status s = status1(w, 8);
@@ -198,7 +198,7 @@ static void g1_79_gm1_maps_both_and_configures_the_others(void **state)
 }
 
 /* Wherever the two are, on one crossbar, too. */
-static void g1_79_gm1_tells_twins_wherever_they_are(void **state)
+static void gm1_tells_twins_wherever_they_are(void **state)
 {
     (void)state;
     for (unsigned a = 0; a < 8; a++) {
@@ -215,7 +215,7 @@ static void g1_79_gm1_tells_twins_wherever_they_are(void **state)
     }
 }
 
-static void g1_79_gm1_twins_are_not_active(void **state)
+static void gm1_twins_are_not_active(void **state)
 {
     struct world *w = gm1_twins(8, 0); /* the highest, twice */
     struct gm1_status s = status1(w, 7);
@@ -302,7 +302,7 @@ static void routes_lead(const struct world *w, unsigned i)
     }
 }
 
-static void g1_79_gm2_maps_both_and_each_has_routes_of_its_own(void **state)
+static void gm2_maps_both_and_each_has_routes_of_its_own(void **state)
 {
     static const char *const nets[] = {"line:3:3", "torus:3x3:1", "ring:5:2"};
     static const unsigned pair[][2] = {{0, 4}, {2, 5}, {0, 1}};
@@ -329,7 +329,7 @@ static void g1_79_gm2_maps_both_and_each_has_routes_of_its_own(void **state)
     }
 }
 
-static void g1_79_gm2_twins_do_not_lead(void **state)
+static void gm2_twins_do_not_lead(void **state)
 {
     struct world *w = twins("line:3:3", 8, 0);
     uint32_t a = nth_host(w, 0), b = nth_host(w, 8), left;
@@ -369,15 +369,15 @@ static void a_twin_that_was_seen_once_ended_the_mapper(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g1_79_crossbars_that_fit_together_stay_two),
-        cmocka_unit_test(g1_79_ring_with_twins_is_not_unfolded_by_losses),
+        cmocka_unit_test(crossbars_that_fit_together_stay_two),
+        cmocka_unit_test(ring_with_twins_is_not_unfolded_by_losses),
         cmocka_unit_test(losses_alone_do_not_begin_anew),
-        cmocka_unit_test(g1_79_gm1_maps_both_and_configures_the_others),
-        cmocka_unit_test(g1_79_gm1_tells_twins_wherever_they_are),
-        cmocka_unit_test(g1_79_gm1_twins_are_not_active),
+        cmocka_unit_test(gm1_maps_both_and_configures_the_others),
+        cmocka_unit_test(gm1_tells_twins_wherever_they_are),
+        cmocka_unit_test(gm1_twins_are_not_active),
         cmocka_unit_test(a_gm1_twin_that_was_seen_once_was_never_active_again),
-        cmocka_unit_test(g1_79_gm2_maps_both_and_each_has_routes_of_its_own),
-        cmocka_unit_test(g1_79_gm2_twins_do_not_lead),
+        cmocka_unit_test(gm2_maps_both_and_each_has_routes_of_its_own),
+        cmocka_unit_test(gm2_twins_do_not_lead),
         cmocka_unit_test(a_twin_that_was_seen_once_ended_the_mapper),
     };
 
