@@ -83,7 +83,7 @@ struct collector {
     ev_signal sigterm, sigint, sighup;
     struct ctl_server *ctl;
     struct metrics *metrics;
-    struct page *page;   /* with the metrics */
+    struct page *page;    /* with the metrics */
     struct clerk *clerk;  /* asks munged */
     struct clerk *writer; /* waits for the disk */
     bool saving;          /* it has the state */

@@ -64,8 +64,8 @@ int history_set(struct history *h, const char *name, int64_t now,
                 const struct history_sample *s);
 /* The minute is over.  0, or -1 with text: it is lost. */
 int history_write(struct history *h, int64_t minute, struct errbuf *err);
-/* What was written is on the disk when this returns: 0, or -1 with text.  It may
- * take long, and another thread may call it. */
+/* What was written is on the disk when this returns: 0, or -1 with text.  It
+ * may take long, and another thread may call it. */
 int history_sync(const struct history *h, struct errbuf *err);
 
 /* The last n minutes or hours up to `last`, oldest first.  False: there is no
