@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Connections to the processes of other clients: how they open, memory that
- * they share, data, short messages one by one, rounds over all of them, and
+ * Connections to the processes of other clients: how they open, by what their
+ * bytes go (link.h), short messages one by one, rounds over all of them, and
  * their end.
  */
 #define _GNU_SOURCE
@@ -26,14 +26,11 @@
 #include "base/limits.h"
 #include "base/mac.h"
 #include "base/tcp_peer.h"
-#include "impi/chan_fabric.h"
-#include "impi/chan_open.h"
-#include "impi/chan_share.h"
-#include "impi/channel.h"
 #include "impi/fast.h"
 #include "impi/hostaddr.h"
 #include "impi/packet.h"
 #include "libimpi/fabric.h"
+#include "libimpi/link.h"
 #include "libimpi/share.h"
 #include "libimpi/state.h"
 #include "libimpi/win.h"
@@ -56,67 +53,12 @@
 #define LOOKS 16
 /* Where some links have shared memory: look at sockets every n-th round. */
 #define SOCKETS_EVERY 8
-/* Bytes taken from one connection before the next one has its turn. */
-#define ROUND_BYTES (1u << 20)
 /* A round at least at every n-th short message that goes without one. */
 #define SKIP_MOST 32
 /* The listener and the fabric, before the guests. */
 #define FDS_FIRST 2
 /* In place of a rank: everybody, behind impid. */
 #define PEER_RELAY UINT32_MAX
-
-enum link_state {
-    LINK_PAUSED,     /* was closed during opening: tries again */
-    LINK_CONNECTING, /* TCP under way */
-    LINK_OPENING,    /* proving each other */
-    LINK_SHARING,    /* proved; agreeing on shared memory */
-    LINK_MEETING,    /* the same, on libfabric */
-    LINK_AWAITED,    /* the peer's own connection is on its way */
-    LINK_OPEN,
-    LINK_CLOSED
-};
-
-struct link;
-
-/* By what an open link's data go. */
-struct way {
-    const char *name;
-    bool socket; /* by the link's own: only the kernel knows of news */
-    /* Move what can be moved. */
-    bool (*out)(struct link *l);
-    bool (*in)(struct link *l);
-    /* Short messages, see net_put() and net_take(); looks: at most. */
-    size_t (*put)(struct link *l, const void *head,
-                  const struct impi_buffer *buf);
-    bool (*take)(struct link *l, const struct impi_recv *want, unsigned looks,
-                 struct impi_status *status);
-    unsigned (*looks)(void); /* when it is worth to wait */
-    /* The channel is finished: may the connection be closed?  NULL: yes. */
-    bool (*leave)(struct link *l);
-};
-
-struct link {
-    uint32_t peer; /* a guest: not known */
-    int fd;        /* its data, or only its bell: see way */
-    const struct way *way;
-    enum link_state state;
-    bool blocked;   /* the socket takes no more for now */
-    unsigned tries; /* that were closed during opening */
-    time_t since;   /* the first one */
-    int64_t again;  /* LINK_PAUSED: when, of clock_ms() */
-    struct guest guest;
-    struct impi_chan_open open;
-    struct impi_chan_share sharing;
-    struct share *share; /* NULL: not by this */
-    bool gone;           /* without the socket's: it is at its end */
-    struct impi_channel *channel;
-    /* By libfabric, or NULL; what is said of it. */
-    struct fabric_peer *fabric;
-    struct impi_chan_fabric meeting;
-    uint64_t key_out, key_in;
-    int64_t meet_by;              /* LINK_MEETING: of clock_ms(), or 0 */
-    bool leave_said, leave_heard; /* all that came is taken */
-};
 
 struct net {
     int listener;
@@ -128,9 +70,8 @@ struct net {
     struct link **links;     /* all that is not a guest, dense */
     size_t nlinks;
     size_t nopening;      /* of them: not open yet */
-    size_t nshared;       /* of them: with shared memory */
-    size_t nfabric;       /* of them: by libfabric */
-    bool sharing_off;     /* between clients the user or site wants none */
+    size_t nshared;       /* of them: by shared memory, */
+    size_t nfabric;       /* and by libfabric, agreeing included */
     bool asleep;          /* those with shared memory may ring their bells */
     struct guests guests; /* have not proved who they are */
     size_t guests_max;
@@ -150,14 +91,12 @@ struct net {
  * that this process was away. */
 #define WATCHES 12
 #define REPEATS_LEAST 4
-#define TCP_NAME_MAX 16 /* TCP_CA_NAME_MAX of the kernel */
 
 static struct net net = {.listener = -1};
 
-static const struct way way_share, way_fabric, way_socket;
-static bool link_drive_sharing(struct link *l);
-static void link_begin_meeting(struct link *l, bool initiator);
-static void link_pump_failed(struct link *l);
+/* What a link may go by, the best first. */
+static const struct way *const ways[] = {&way_share, &way_fabric, &way_socket};
+#define NWAYS (sizeof(ways) / sizeof(ways[0]))
 
 /* ---- descriptors ---- */
 
@@ -222,7 +161,6 @@ int net_start(struct errbuf *err)
     if (choose_silence(err) < 0)
         return -1;
     want_descriptors(n);
-    net.sharing_off = share_is_off();
     net.guests_max = n + GUESTS_EXTRA;
     net.by_peer = calloc(n, sizeof(struct link *));
     net.links = calloc(n, sizeof(struct link *));
@@ -269,26 +207,29 @@ static struct link *link_create(int fd, enum link_state state)
     return l;
 }
 
-static void drop_share(struct link *l)
+/* By what it goes, or tries to. */
+static void count_way(const struct link *l, int n)
 {
-    if (l->share)
-        net.nshared--;
-    share_free(l->share);
-    l->share = NULL;
+    if (l->way == &way_share)
+        net.nshared += (size_t)n;
+    else if (l->way == &way_fabric)
+        net.nfabric += (size_t)n;
 }
 
-static void drop_fabric(struct link *l)
+static void use_way(struct link *l, const struct way *way)
 {
-    if (l->fabric)
-        net.nfabric--;
-    fabric_drop(l->fabric);
-    l->fabric = NULL;
+    count_way(l, -1);
+    l->way = way;
+    count_way(l, 1);
 }
 
 static void link_close_fd(struct link *l)
 {
-    drop_share(l);
-    drop_fabric(l);
+    if (l->fd >= 0)
+        count_way(l, -1);
+    for (size_t i = 0; i < NWAYS; i++)
+        if (ways[i]->drop)
+            ways[i]->drop(l);
     if (l->fd >= 0)
         close(l->fd);
     l->fd = -1;
@@ -368,24 +309,9 @@ static void link_fail(struct link *l, const char *why)
         lost(l->peer, why);
 }
 
-/* Within one machine there is no path whose rate could be found out; the
- * pauses by which BBR looks for it only cost.  Every kernel has Reno. */
-static void do_not_pace(int fd)
-{
-    char name[TCP_NAME_MAX + 1] = "";
-    socklen_t len = TCP_NAME_MAX;
-
-    if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len) == 0 &&
-        strncmp(name, "bbr", 3) == 0)
-        setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
-}
-
-/* The opening is through: hand over to the engine. */
+/* It is known by what it goes: hand over to the engine. */
 static void link_opened(struct link *l)
 {
-    l->way = l->share ? &way_share : l->fabric ? &way_fabric : &way_socket;
-    if (l->way->socket && share_is_near(l->fd))
-        do_not_pace(l->fd);
     l->channel = impi_p2p_attach(impi_be.p2p, l->peer);
     if (!l->channel)
         be_die(1, "SF-E403: no channel to rank %u: %s", l->peer,
@@ -425,300 +351,34 @@ static void net_watch(void)
     }
 }
 
-/* ---- net share --------------------------------------------------------- */
+/* ---- agreeing ---------------------------------------------------------- */
 
-/* Channels between processes of one machine: agreeing on shared memory, and
- * moving bytes through it. The socket stays: it is the bell that wakes a
- * process that sleeps, and its end tells that the peer is gone. */
-
-/* Behind a header as much as this is not worth reading it by itself. */
-#define SMALL 2048
-
-/* ---- agreeing ---- */
-
-/* Who wants no memory shared between clients leaves that inside one to the
- * library, which shares it: so do the flat collectives' channels. */
-static bool may_share(const struct link *l)
-{
-    return !net.sharing_off ||
-           impi_be.world.procs[l->peer].client == impi_be.client;
-}
-
-static void make_offer(struct link *l)
-{
-    struct impi_chan_offer offer;
-
-    if (may_share(l) && share_is_near(l->fd))
-        l->share = share_create(&offer);
-    if (l->share)
-        net.nshared++;
-    impi_chan_share_offer(&l->sharing, l->share ? &offer : NULL);
-}
-
-/* The peer is proved: open the link, or agree on shared memory first. */
-static void link_proved(struct link *l, bool initiator)
-{
-    l->key_out = impi_chan_open_key(&l->open, initiator);
-    l->key_in = impi_chan_open_key(&l->open, !initiator);
-    impi_chan_open_wipe(&l->open);
-    if (!(impi_be.world.flags & IMPI_WORLD_SHARE)) {
-        link_opened(l);
-        return;
-    }
-    l->state = LINK_SHARING;
-    if (initiator)
-        make_offer(l);
-    else
-        impi_chan_share_await(&l->sharing);
-    link_drive_sharing(l);
-}
-
-static void judge(struct link *l)
-{
-    if (may_share(l))
-        l->share = share_open(&l->sharing.offer);
-    if (l->share)
-        net.nshared++;
-    impi_chan_share_answer(&l->sharing, l->share != NULL);
-}
+/* By what the bytes of a proved link go.  One way after the other is tried
+ * until both ends agree; the last one, the socket, needs no word. */
 
 /* Send what is to be sent.  1 done, 0 not now, -1 failed. */
-static int flush_sharing(struct link *l)
+static int flush_words(struct link *l, struct errbuf *err)
 {
     const uint8_t *out;
     size_t n;
 
-    while ((n = impi_chan_share_output(&l->sharing, &out)) > 0) {
+    while ((n = l->way->output(l, &out)) > 0) {
         ssize_t done = send(l->fd, out, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 
+        if (done < 0 && (errno == EAGAIN || errno == EINTR))
+            return 0;
         if (done < 0)
-            return errno == EAGAIN || errno == EINTR ? 0 : -1;
-        impi_chan_share_sent(&l->sharing, (size_t)done);
+            return errprintf(err, "%s", strerror(errno));
+        l->way->sent(l, (size_t)done);
     }
     return 1;
 }
 
-/* As flush_sharing(), for one piece of input. */
-static int take_sharing(struct link *l, struct errbuf *err)
+/* The same for one piece of input. */
+static int take_words(struct link *l, struct errbuf *err)
 {
-    uint8_t in[IMPI_SHARE_OFFER_SIZE];
-    ssize_t n =
-        recv(l->fd, in, impi_chan_share_want(&l->sharing), MSG_DONTWAIT);
-
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
-    if (n <= 0)
-        return errprintf(err, "%s", n < 0 ? strerror(errno) : "closed");
-    return impi_chan_share_input(&l->sharing, in, (size_t)n, err) < 0 ? -1 : 1;
-}
-
-static int run_sharing(struct link *l, struct errbuf *err)
-{
-    for (;;) {
-        int rc;
-
-        if (impi_chan_share_asked(&l->sharing))
-            judge(l);
-        rc = flush_sharing(l);
-        if (rc < 0)
-            errprintf(err, "%s", strerror(errno));
-        if (rc <= 0)
-            return rc;
-        if (impi_chan_share_done(&l->sharing))
-            return 1;
-        rc = take_sharing(l, err);
-        if (rc <= 0)
-            return rc;
-    }
-}
-
-static bool link_drive_sharing(struct link *l)
-{
-    struct errbuf err;
-    int rc = run_sharing(l, &err);
-
-    if (rc < 0) {
-        link_fail(l, err.text);
-    } else if (rc > 0 && !l->sharing.agreed) {
-        drop_share(l);
-        link_begin_meeting(l, l->sharing.initiator);
-    } else if (rc > 0 && l->sharing.initiator && !share_confirm(l->share)) {
-        link_fail(l, "uses other shared memory than it was offered");
-    } else if (rc > 0) {
-        link_opened(l);
-    }
-    return rc != 0;
-}
-
-/* ---- moving ---- */
-
-/* As link_pump_out() and the reading half of link_drive(), by the rings. */
-static bool link_share_out(struct link *l)
-{
-    struct iovec iov[IMPI_TX_IOV];
-    bool moved = false, ring;
-
-    l->blocked = false;
-    while (impi_channel_tx_ready(l->channel)) {
-        int n = impi_channel_tx(l->channel, iov, IMPI_TX_IOV);
-        size_t done;
-
-        if (n == 0)
-            break;
-        done = ring_stream_write(&l->share->stream, iov, n, &ring);
-        if (ring)
-            ring_bell(l->fd);
-        if (done == 0) { /* for a broken ring the reading side finds it */
-            l->blocked = true;
-            break;
-        }
-        impi_channel_tx_done(l->channel, done);
-        moved = true;
-    }
-    return moved;
-}
-
-/* Where the next bytes go.  A header with much behind it is taken alone, so
- * that its data go straight to their place. */
-static int rx_places(struct link *l, struct iovec *iov, size_t ready)
-{
-    int n = impi_channel_rx(l->channel, iov, IMPI_RX_IOV);
-
-    if (n == 1 && ready > SMALL && iov[0].iov_len > IMPI_PACKET_SIZE)
-        iov[0].iov_len = IMPI_PACKET_SIZE;
-    return n;
-}
-
-/* Nothing is in the ring.  What the peer wrote before its end is there when
- * the end is seen: so look once more behind that. */
-static bool at_end(struct link *l)
-{
-    return l->gone && ring_stream_ready(&l->share->stream) == 0;
-}
-
-static bool link_share_in(struct link *l)
-{
-    struct ring_stream *s = &l->share->stream;
-    struct iovec iov[IMPI_RX_IOV];
-    size_t got = 0, ready;
-    bool ring = false;
-    int rc = 0;
-
-    while (got < ROUND_BYTES && rc == 0 && (ready = ring_stream_ready(s)) > 0) {
-        int n = rx_places(l, iov, ready);
-        bool more = false;
-        ssize_t done = ring_stream_read(s, iov, n, &more);
-
-        ring |= more;
-        if (done <= 0)
-            break;
-        got += (size_t)done;
-        rc = impi_channel_rx_done(l->channel, (size_t)done);
-    }
-    if (ring)
-        ring_bell(l->fd);
-    if (rc == 0 && (s->in.broken || s->out.broken)) {
-        impi_channel_fail(l->channel, "left the rules of shared memory");
-        rc = -1;
-    } else if (rc == 0 && got == 0 && at_end(l)) {
-        rc = impi_channel_rx_done(l->channel, 0);
-    }
-    if (rc < 0)
-        link_pump_failed(l);
-    return got > 0 || rc < 0;
-}
-
-/* Cheap: would link_share_in() find something on any link? */
-static bool net_share_has_news(void)
-{
-    for (size_t i = 0; i < net.nlinks; i++) {
-        struct share *s = net.links[i]->share;
-
-        if (s && ring_stream_has_news(&s->stream))
-            return true;
-    }
-    return false;
-}
-
-/* ---- libfabric ---------------------------------------------------------- */
-
-/* Agreeing on libfabric, moving bytes by it.  The socket stays: it tells of the
- * peer's end, and takes one word at the end, for what is sent by libfabric may
- * be overtaken by the end of the socket. */
-
-#define LEAVE 'F'
-
-/* ---- agreeing ---- */
-
-static bool may_meet_by_fabric(void)
-{
-    struct netaddr own = address_of((uint32_t)impi_be.rank);
-
-    return fabric_start(&own);
-}
-
-/* What to say of it; NULL: none. */
-static const struct impi_fabric_end *reserve(struct link *l,
-                                             struct impi_fabric_end *own)
-{
-    if (may_meet_by_fabric())
-        l->fabric = fabric_reserve(own, l->key_out, l->key_in);
-    if (!l->fabric)
-        return NULL;
-    net.nfabric++;
-    return own;
-}
-
-static void begin_proving(struct link *l)
-{
-    l->meet_by = clock_ms() + SF_FABRIC_HELLO_MS;
-    if (fabric_meet(l->fabric, &l->meeting.own, &l->meeting.peer) < 0)
-        impi_chan_fabric_prove(&l->meeting, false);
-}
-
-static void judge_fabric(struct link *l)
-{
-    struct impi_fabric_end own;
-    const struct impi_fabric_end *end = reserve(l, &own);
-
-    if (end && !impi_fabric_fits(end, &l->meeting.peer))
-        end = NULL;
-    impi_chan_fabric_answer(&l->meeting, end);
-}
-
-static void look_for_hello(struct link *l)
-{
-    if (!l->meet_by)
-        begin_proving(l);
-    if (!impi_chan_fabric_proving(&l->meeting))
-        return;
-    fabric_poll();
-    if (fabric_error(l->fabric) || clock_ms() >= l->meet_by)
-        impi_chan_fabric_prove(&l->meeting, false);
-    else if (fabric_met(l->fabric))
-        impi_chan_fabric_prove(&l->meeting, true);
-}
-
-/* Send what is to be said.  1 done, 0 not now, -1 failed. */
-static int flush_meeting(struct link *l)
-{
-    const uint8_t *out;
-    size_t n;
-
-    while ((n = impi_chan_fabric_output(&l->meeting, &out)) > 0) {
-        ssize_t done = send(l->fd, out, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-        if (done < 0)
-            return errno == EAGAIN || errno == EINTR ? 0 : -1;
-        impi_chan_fabric_sent(&l->meeting, (size_t)done);
-    }
-    return 1;
-}
-
-static int take_meeting(struct link *l, struct errbuf *err)
-{
-    uint8_t in[IMPI_FABRIC_END_MAX];
-    size_t want = impi_chan_fabric_want(&l->meeting);
+    uint8_t in[LINK_WANT_MAX];
+    size_t want = l->way->want(l);
     ssize_t n;
 
     if (want == 0)
@@ -728,147 +388,88 @@ static int take_meeting(struct link *l, struct errbuf *err)
         return 0;
     if (n <= 0)
         return errprintf(err, "%s", n < 0 ? strerror(errno) : "closed");
-    return impi_chan_fabric_input(&l->meeting, in, (size_t)n, err) < 0 ? -1 : 1;
+    return l->way->input(l, in, (size_t)n, err) < 0 ? -1 : 1;
 }
 
-static int run_meeting(struct link *l, struct errbuf *err)
+/* 1 both have said all, 0 not yet, -1 failed. */
+static int run_agreeing(struct link *l, struct errbuf *err)
 {
-    for (;;) {
-        int rc;
+    int rc = 1;
 
-        if (impi_chan_fabric_asked(&l->meeting))
-            judge_fabric(l);
-        if (impi_chan_fabric_proving(&l->meeting))
-            look_for_hello(l);
-        rc = flush_meeting(l);
-        if (rc < 0)
-            errprintf(err, "%s", strerror(errno));
-        if (rc <= 0)
-            return rc;
-        if (impi_chan_fabric_done(&l->meeting))
+    if (!l->way->begin)
+        return 1;
+    while (rc > 0) {
+        l->way->look(l);
+        rc = flush_words(l, err);
+        if (rc > 0 && l->way->done(l))
             return 1;
-        rc = take_meeting(l, err);
-        if (rc <= 0)
-            return rc;
+        if (rc > 0)
+            rc = take_words(l, err);
     }
+    return rc;
 }
 
-static bool link_drive_meeting(struct link *l)
+/* The first one behind `way` (NULL: of all) that this world has. */
+static const struct way *next_way(const struct way *way)
+{
+    size_t i = 0;
+
+    while (way && ways[i++] != way)
+        ;
+    while (ways[i]->flag && !(impi_be.world.flags & ways[i]->flag))
+        i++;
+    return ways[i];
+}
+
+static void try_next_way(struct link *l)
+{
+    if (l->way && l->way->drop)
+        l->way->drop(l);
+    use_way(l, next_way(l->way));
+    if (l->way->begin)
+        l->way->begin(l, l->initiator);
+}
+
+static bool link_drive_agreeing(struct link *l)
 {
     struct errbuf err;
-    int rc = run_meeting(l, &err);
-
-    if (rc < 0) {
-        link_fail(l, err.text);
-    } else if (rc > 0) {
-        if (!l->meeting.agreed)
-            drop_fabric(l);
-        link_opened(l);
-    }
-    return rc != 0;
-}
-
-static void link_begin_meeting(struct link *l, bool initiator)
-{
-    struct impi_fabric_end own;
-
-    if (!(impi_be.world.flags & IMPI_WORLD_FABRIC)) {
-        link_opened(l);
-        return;
-    }
-    l->state = LINK_MEETING;
-    if (initiator)
-        impi_chan_fabric_offer(&l->meeting, reserve(l, &own));
-    else
-        impi_chan_fabric_await(&l->meeting);
-    link_drive_meeting(l);
-}
-
-/* ---- moving ---- */
-
-static bool link_fabric_out(struct link *l)
-{
-    struct iovec iov[IMPI_TX_IOV];
     bool moved = false;
+    int rc;
 
-    l->blocked = false;
-    while (impi_channel_tx_ready(l->channel)) {
-        int n = impi_channel_tx(l->channel, iov, IMPI_TX_IOV);
-        size_t done;
-
-        if (n == 0)
-            break;
-        done = fabric_write(l->fabric, iov, n);
-        if (done == 0) { /* if it is broken the reading side finds it */
-            l->blocked = true;
-            break;
-        }
-        impi_channel_tx_done(l->channel, done);
+    while ((rc = run_agreeing(l, &err)) > 0 &&
+           (rc = l->way->end(l, &err)) == 0) {
+        try_next_way(l);
         moved = true;
     }
-    return moved;
-}
-
-/* What the socket has to say: the peer has all that we sent, or is gone. */
-static void look_at_bell(struct link *l)
-{
-    char word[SF_RING_BELLS];
-    ssize_t n;
-
-    if (l->gone)
-        return;
-    n = recv(l->fd, word, sizeof(word), MSG_DONTWAIT);
-    if (n > 0)
-        l->leave_heard = true;
-    else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-        l->gone = true;
-}
-
-/* Its frames are read first, as far as they have come. */
-static int fabric_is_over(struct link *l)
-{
-    if (fabric_error(l->fabric)) {
-        impi_channel_fail(l->channel, fabric_error(l->fabric));
-        return -1;
-    }
-    if (!l->gone || l->leave_heard)
-        return 0;
-    fabric_poll();
-    return fabric_ready(l->fabric) > 0 ? 0
-                                       : impi_channel_rx_done(l->channel, 0);
-}
-
-static bool link_fabric_in(struct link *l)
-{
-    struct iovec iov[IMPI_RX_IOV];
-    size_t got = 0, ready;
-    int rc = 0;
-
-    while (got < ROUND_BYTES && rc == 0 &&
-           (ready = fabric_ready(l->fabric)) > 0) {
-        int n = rx_places(l, iov, ready);
-        size_t done = fabric_read(l->fabric, iov, n);
-
-        got += done;
-        rc = impi_channel_rx_done(l->channel, done);
-    }
-    if (rc == 0 && got == 0)
-        rc = fabric_is_over(l);
     if (rc < 0)
-        link_pump_failed(l);
-    return got > 0 || rc < 0;
+        link_fail(l, err.text);
+    else if (rc > 0)
+        link_opened(l);
+    return moved || rc != 0;
 }
 
-/* What this side has sent is there when the peer says so, and the other way
- * round. */
-static bool link_fabric_leave(struct link *l)
+/* The peer is proved. */
+static void link_proved(struct link *l, bool initiator)
 {
-    char word = LEAVE;
+    l->key_out = impi_chan_open_key(&l->open, initiator);
+    l->key_in = impi_chan_open_key(&l->open, !initiator);
+    impi_chan_open_wipe(&l->open);
+    l->initiator = initiator;
+    l->state = LINK_AGREEING;
+    try_next_way(l);
+    link_drive_agreeing(l);
+}
 
-    if (!l->leave_said && fabric_is_flushed(l->fabric))
-        l->leave_said = send(l->fd, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
-    look_at_bell(l);
-    return l->gone || (l->leave_said && l->leave_heard);
+/* Cheap: has something come by shared memory? */
+static bool net_share_has_news(void)
+{
+    for (size_t i = 0; i < net.nlinks; i++) {
+        struct share *s = net.links[i]->share;
+
+        if (s && ring_stream_has_news(&s->stream))
+            return true;
+    }
+    return false;
 }
 
 /* ---- sleeping ---- */
@@ -886,8 +487,8 @@ static bool net_share_sleep(void)
     for (size_t i = 0; i < net.nlinks && quiet; i++) {
         struct link *l = net.links[i];
 
-        if (l->state == LINK_OPEN && l->share)
-            quiet = ring_stream_sleep(&l->share->stream, l->blocked);
+        if (l->state == LINK_OPEN && l->way->sleep)
+            quiet = l->way->sleep(l);
     }
     return quiet;
 }
@@ -898,16 +499,8 @@ static void net_share_awake(void)
     for (size_t i = 0; i < net.nlinks; i++) {
         struct link *l = net.links[i];
 
-        if (l->state != LINK_OPEN || l->way->socket)
-            continue;
-        if (l->fabric) {
-            look_at_bell(l);
-            continue;
-        }
-        if (net.asleep)
-            ring_stream_awake(&l->share->stream);
-        if (!l->gone && ring_bell_clear(l->fd) < 0)
-            l->gone = true;
+        if (l->state == LINK_OPEN && l->way->awake)
+            l->way->awake(l, net.asleep);
     }
     net.asleep = false;
 }
@@ -1020,8 +613,8 @@ static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
         return IMPI_CHAN_REFUSE_FROM;
     own = net.by_peer[id->from];
     if (own &&
-        (own->state == LINK_SHARING || own->state == LINK_MEETING ||
-         own->state == LINK_OPEN || own->state == LINK_CLOSED ||
+        (own->state == LINK_AGREEING || own->state == LINK_OPEN ||
+         own->state == LINK_CLOSED ||
          (own->state != LINK_AWAITED && (uint32_t)impi_be.rank < id->from)))
         return IMPI_CHAN_REFUSE_TWICE;
     return IMPI_CHAN_ACCEPT;
@@ -1292,59 +885,12 @@ static bool net_look_for_guests(void)
 
 /* ---- net pump ---------------------------------------------------------- */
 
-/* Moving bytes between the channels of the message engine and their sockets. */
+/* Moving bytes between the channels of the message engine and their ways. */
 
-/* Without a driver of an accelerator nobody looks at buffers before. */
-static void check_fault(const struct link *l, const char *which)
-{
-    if (errno == EFAULT)
-        be_die(1,
-               "SF-E405: a message %s rank %u has a buffer that is not memory "
-               "of this process",
-               which, l->peer);
-}
+/* Behind a header as much as this is not worth reading it by itself. */
+#define SMALL 2048
 
-static bool socket_out(struct link *l)
-{
-    struct iovec iov[IMPI_TX_IOV];
-    bool moved = false;
-
-    l->blocked = false;
-    while (impi_channel_tx_ready(l->channel)) {
-        int n = impi_channel_tx(l->channel, iov, IMPI_TX_IOV);
-        struct msghdr msg = {.msg_iov = iov, .msg_iovlen = (size_t)n};
-        ssize_t done;
-
-        if (n == 0)
-            break;
-        done = sendmsg(l->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (done < 0 && (errno == EAGAIN || errno == EINTR)) {
-            l->blocked = true;
-            break;
-        }
-        if (done < 0) {
-            check_fault(l, "to");
-            /* What it sent before is still to be read: the reading side
-             * finds the end. */
-            break;
-        }
-        impi_channel_tx_done(l->channel, (size_t)done);
-        moved = true;
-    }
-    return moved;
-}
-
-static size_t iov_total(const struct iovec *iov, int n)
-{
-    size_t sum = 0;
-
-    for (int i = 0; i < n; i++)
-        sum += iov[i].iov_len;
-    return sum;
-}
-
-/* Its channel has failed, and says why. */
-static void link_pump_failed(struct link *l)
+void link_failed(struct link *l)
 {
     uint32_t culprit = impi_channel_culprit(l->channel);
     char why[SF_ERRBUF_SIZE];
@@ -1357,48 +903,31 @@ static void link_pump_failed(struct link *l)
     link_fail(l, why);
 }
 
-/* Into one place, as most often, it is a cheaper call. */
-static ssize_t receive(int fd, struct iovec *iov, int n)
+int link_places(struct link *l, struct iovec *iov, size_t ready)
 {
-    struct msghdr msg = {.msg_iov = iov, .msg_iovlen = (size_t)n};
+    int n = impi_channel_rx(l->channel, iov, IMPI_RX_IOV);
 
-    if (n == 1)
-        return recv(fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT);
-    return recvmsg(fd, &msg, MSG_DONTWAIT);
-}
-
-static bool socket_in(struct link *l)
-{
-    struct iovec iov[IMPI_RX_IOV];
-    size_t got = 0;
-
-    while (got < ROUND_BYTES) {
-        int n = impi_channel_rx(l->channel, iov, IMPI_RX_IOV);
-        size_t want = iov_total(iov, n);
-        ssize_t done = receive(l->fd, iov, n);
-
-        if (done < 0 && (errno == EAGAIN || errno == EINTR))
-            break;
-        if (done < 0) {
-            check_fault(l, "from");
-            done = 0;
-        }
-        got += (size_t)done;
-        if (impi_channel_rx_done(l->channel, (size_t)done) < 0) {
-            link_pump_failed(l);
-            return true;
-        }
-        if (done == 0 || (size_t)done < want)
-            break;
-        if (!l->blocked && impi_channel_tx_ready(l->channel))
-            break; /* an answer that the other side may wait for */
-    }
-    return got > 0;
+    if (n == 1 && ready > SMALL && iov[0].iov_len > IMPI_PACKET_SIZE)
+        iov[0].iov_len = IMPI_PACKET_SIZE;
+    return n;
 }
 
 static bool link_pump_out(struct link *l)
 {
-    return l->way->out(l);
+    struct iovec iov[IMPI_TX_IOV];
+    bool moved = false;
+
+    l->blocked = false;
+    while (impi_channel_tx_ready(l->channel)) {
+        int n = impi_channel_tx(l->channel, iov, IMPI_TX_IOV);
+        size_t done = n > 0 ? l->way->write(l, iov, n) : 0;
+
+        if (done == 0)
+            break;
+        impi_channel_tx_done(l->channel, done);
+        moved = true;
+    }
+    return moved;
 }
 
 static bool pump(struct link *l)
@@ -1428,10 +957,8 @@ static bool link_drive(struct link *l)
     case LINK_CONNECTING:
     case LINK_OPENING:
         return link_drive_opening(l);
-    case LINK_SHARING:
-        return link_drive_sharing(l);
-    case LINK_MEETING:
-        return link_drive_meeting(l);
+    case LINK_AGREEING:
+        return link_drive_agreeing(l);
     default:
         return false;
     }
@@ -1447,8 +974,7 @@ static short link_events(const struct link *l)
     case LINK_CONNECTING:
         return POLLOUT;
     case LINK_OPENING:
-    case LINK_SHARING:
-    case LINK_MEETING:
+    case LINK_AGREEING:
         return POLLIN;
     case LINK_OPEN:
         return l->blocked && l->way->socket ? POLLIN | POLLOUT : POLLIN;
@@ -1671,9 +1197,7 @@ const char *net_way(uint32_t peer)
 {
     const struct link *l = net.by_peer[peer];
 
-    if (!l || !l->way)
-        return "-";
-    return l->fabric ? fabric_name() : l->way->name;
+    return l && l->way ? l->way->name() : "-";
 }
 
 /* ---- the end ---- */
@@ -1743,9 +1267,6 @@ void net_forget(void)
 /* Short messages straight to and from the memory or the socket of a link
  * (impi/fast.h), without a round over all of them. */
 
-_Static_assert(NET_FAST_MAX + IMPI_PACKET_SIZE <= RING_STREAM_SHORT,
-               "one record of a ring");
-
 /* Looks for a message before the others have their turn: about 2 us where a
  * look takes no system call, else 8 us over all links. */
 #define LOOKS_SHARED 256
@@ -1770,37 +1291,6 @@ bool net_skip_round(void)
 }
 
 /* ---- out ---- */
-
-static size_t put_shared(struct link *l, const void *head,
-                         const struct impi_buffer *buf)
-{
-    bool ring, done = ring_stream_put(&l->share->stream, head, buf->base,
-                                      buf->len, &ring);
-
-    if (ring)
-        ring_bell(l->fd);
-    return done ? IMPI_PACKET_SIZE + buf->len : 0;
-}
-
-static size_t put_socket(struct link *l, const void *head,
-                         const struct impi_buffer *buf)
-{
-    uint8_t flat[IMPI_PACKET_SIZE + NET_FAST_MAX];
-    ssize_t done;
-
-    memcpy(flat, head, IMPI_PACKET_SIZE);
-    if (buf->len > 0)
-        memcpy(flat + IMPI_PACKET_SIZE, buf->base, buf->len);
-    done = send(l->fd, flat, IMPI_PACKET_SIZE + buf->len,
-                MSG_NOSIGNAL | MSG_DONTWAIT);
-    return done < 0 ? 0 : (size_t)done;
-}
-
-static size_t put_fabric(struct link *l, const void *head,
-                         const struct impi_buffer *buf)
-{
-    return fabric_put(l->fabric, head, IMPI_PACKET_SIZE, buf->base, buf->len);
-}
 
 enum net_put net_put(const struct impi_send *args, size_t *part)
 {
@@ -1830,148 +1320,19 @@ void net_put_part(uint32_t peer, size_t part)
 
 /* ---- in ---- */
 
-static bool take_shared(struct link *l, const struct impi_recv *want,
-                        struct impi_status *status)
+/* How long it is worth to wait. */
+static unsigned looks_at(const struct link *l)
 {
-    struct ring_stream *s = &l->share->stream;
-    const uint8_t *data, *head;
-    bool ring;
-    size_t len;
-
-    head = ring_stream_look(s, &data, &len);
-    if (!head || !impi_fast_take(l->channel, head, len, want, status)) {
-        link_share_in(l);
-        return false;
-    }
-    if (len > 0)
-        memcpy(want->buf.base, data, len);
-    ring_stream_drop(s, &ring);
-    if (ring)
-        ring_bell(l->fd);
-    return true;
+    return l->way == &way_share ? LOOKS_SHARED
+                                : 1 + LOOKS_SOCKET / (1 + (unsigned)net.nlinks);
 }
-
-/* Until the message is there, or another one is. */
-static bool wait_shared(struct link *l, const struct impi_recv *want,
-                        unsigned looks, struct impi_status *status)
-{
-    struct ring_stream *s = &l->share->stream;
-
-    while (!ring_stream_has_news(s)) {
-        if (--looks == 0)
-            return false;
-    }
-    return take_shared(l, want, status);
-}
-
-/* One look at the socket.  False: *again tells whether another one may
- * help. */
-static bool take_socket(struct link *l, const struct impi_recv *want,
-                        struct impi_status *status, bool *again)
-{
-    struct iovec iov;
-    ssize_t n;
-
-    impi_channel_rx(l->channel, &iov, 1);
-    n = recv(l->fd, iov.iov_base, iov.iov_len, MSG_DONTWAIT);
-    *again = n < 0 && (errno == EAGAIN || errno == EINTR);
-    if (*again)
-        return false;
-    if (n >= IMPI_PACKET_SIZE &&
-        impi_fast_take(l->channel, iov.iov_base, (size_t)n - IMPI_PACKET_SIZE,
-                       want, status)) {
-        if (n > IMPI_PACKET_SIZE)
-            memcpy(want->buf.base, (uint8_t *)iov.iov_base + IMPI_PACKET_SIZE,
-                   (size_t)n - IMPI_PACKET_SIZE);
-        return true;
-    }
-    if (impi_channel_rx_done(l->channel, n < 0 ? 0 : (size_t)n) < 0)
-        link_pump_failed(l);
-    return false;
-}
-
-static bool wait_socket(struct link *l, const struct impi_recv *want,
-                        unsigned looks, struct impi_status *status)
-{
-    bool again = true;
-
-    for (; looks > 0 && again; looks--) {
-        if (take_socket(l, want, status, &again))
-            return true;
-    }
-    return false;
-}
-
-static bool take_fabric(struct link *l, const struct impi_recv *want,
-                        struct impi_status *status)
-{
-    size_t len;
-    const uint8_t *head = fabric_look(l->fabric, &len);
-
-    if (!head || len < IMPI_PACKET_SIZE ||
-        !impi_fast_take(l->channel, head, len - IMPI_PACKET_SIZE, want,
-                        status)) {
-        link_fabric_in(l);
-        return false;
-    }
-    if (len > IMPI_PACKET_SIZE)
-        memcpy(want->buf.base, head + IMPI_PACKET_SIZE, len - IMPI_PACKET_SIZE);
-    fabric_taken(l->fabric);
-    return true;
-}
-
-static bool wait_fabric(struct link *l, const struct impi_recv *want,
-                        unsigned looks, struct impi_status *status)
-{
-    for (; fabric_ready(l->fabric) == 0; looks--) {
-        if (looks == 0)
-            return false;
-        fabric_poll();
-    }
-    return take_fabric(l, want, status);
-}
-
-/* ---- the three ways ---- */
-
-static unsigned looks_shared(void)
-{
-    return LOOKS_SHARED;
-}
-
-static unsigned looks_kernel(void)
-{
-    return 1 + LOOKS_SOCKET / (1 + (unsigned)net.nlinks);
-}
-
-static const struct way way_share = {.name = "memory",
-                                     .out = link_share_out,
-                                     .in = link_share_in,
-                                     .put = put_shared,
-                                     .take = wait_shared,
-                                     .looks = looks_shared};
-
-static const struct way way_fabric = {.name = "fabric",
-                                      .out = link_fabric_out,
-                                      .in = link_fabric_in,
-                                      .put = put_fabric,
-                                      .take = wait_fabric,
-                                      .looks = looks_kernel,
-                                      .leave = link_fabric_leave};
-
-static const struct way way_socket = {.name = "TCP",
-                                      .socket = true,
-                                      .out = socket_out,
-                                      .in = socket_in,
-                                      .put = put_socket,
-                                      .take = wait_socket,
-                                      .looks = looks_kernel};
 
 static bool take_from(struct link *l, const struct impi_recv *want, bool wait,
                       struct impi_status *status)
 {
     if (!impi_fast_is_free(l->channel, want))
         return false;
-    return l->way->take(l, want, wait ? l->way->looks() : 1, status);
+    return l->way->take(l, want, wait ? looks_at(l) : 1, status);
 }
 
 /* Sockets are not asked one by one. */
