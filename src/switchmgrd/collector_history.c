@@ -35,13 +35,13 @@ struct collector_history {
     struct link *links;
     int64_t minute; /* that is going on */
     bool full_told;
-    struct syncing {
-        struct clerk_job job; /* first */
-        struct collector *collector;
-        bool pending;
-        int rc;
-        struct errbuf err;
-    } syncing;
+};
+
+/* A minute on its way to the disk. */
+struct writing {
+    struct clerk_job job; /* first */
+    struct collector *collector;
+    struct history_turn *turn;
 };
 
 static int64_t minute_of(int64_t now)
@@ -233,42 +233,48 @@ static void forget_gone(struct collector_history *c)
     }
 }
 
-static void sync_file(struct clerk_job *job)
+static void write_turn(struct clerk_job *job)
 {
-    struct syncing *s = (struct syncing *)job;
-
-    s->rc = history_sync(s->collector->history->file, &s->err);
+    history_turn_write(((struct writing *)job)->turn);
 }
 
-static void synced(struct clerk_job *job, bool cancelled)
+/* The last ones before the end may not have been begun. */
+static void written(struct clerk_job *job, bool cancelled)
 {
-    struct syncing *s = (struct syncing *)job;
+    struct writing *w = (struct writing *)job;
+    struct errbuf err;
 
-    s->pending = false;
-    if (!cancelled && s->rc < 0)
-        tell(s->err.text, s->collector);
+    if (cancelled && !history_turn_is_written(w->turn))
+        history_turn_write(w->turn);
+    if (history_turn_end(w->collector->history->file, w->turn, &err) < 0)
+        tell(err.text, w->collector);
+    free(w);
 }
 
-/* Beside the loop.  What a slow disk still works at need not be asked again:
- * the next minute's is for this one, too. */
-static void sync_minute(struct collector *n)
+/* Beside the loop: a disk that stands still holds nothing up.  When as many
+ * minutes wait as may, this one is lost. */
+static void give_turn(struct collector *n, struct history_turn *turn)
 {
-    struct syncing *s = &n->history->syncing;
+    struct writing *w = calloc(1, sizeof(*w));
+    struct errbuf err;
 
-    if (s->pending)
-        return;
-    s->job = (struct clerk_job){sync_file, synced, NULL};
-    s->collector = n;
-    s->pending = true;
-    if (clerk_give(n->writer, &s->job) < 0)
-        s->pending = false;
+    if (w) {
+        w->job = (struct clerk_job){write_turn, written, NULL};
+        w->collector = n;
+        w->turn = turn;
+        if (clerk_give(n->writer, &w->job) == 0)
+            return;
+    }
+    free(w);
+    if (history_turn_end(n->history->file, turn, &err) < 0)
+        tell(err.text, n);
 }
 
 static void write_minute(struct collector *n)
 {
     struct collector_history *c = n->history;
     const struct health_item *i;
-    struct errbuf err;
+    struct history_turn *turn;
 
     take_all_rates(n);
     for (i = model_next(n->model, REPORT_HOST, NULL); i;
@@ -278,10 +284,11 @@ static void write_minute(struct collector *n)
          i = model_next(n->model, REPORT_LINK, i))
         put(n, i);
     forget_gone(c);
-    if (history_write(c->file, c->minute, &err) < 0)
-        tell(err.text, n);
+    turn = history_turn_new(c->file, c->minute);
+    if (turn)
+        give_turn(n, turn);
     else
-        sync_minute(n);
+        tell("a minute of history is lost: no memory", n);
 }
 
 void collector_history_tick(struct collector *n, int64_t now)

@@ -44,7 +44,27 @@ struct history {
     int64_t names_saved;      /* in this minute */
     int64_t opened;
     bool names_changed;
-    uint64_t damaged; /* blocks that were told of */
+    bool damage_told;
+    size_t turns; /* that have not ended */
+    int64_t from; /* their first minute */
+};
+
+/* All that the turn of a minute puts on the disk, apart from the history. */
+struct history_turn {
+    const char *names_path, *ring; /* the history's */
+    int fd;
+    int64_t minute;
+    size_t old_groups, ngroups;
+    uint8_t *blocks; /* of each group; NULL: only hours */
+    char *names;     /* the file, when it is to be written */
+    size_t names_len;
+    int64_t hour_from, hour_to; /* hours to be made; the second is none */
+    uint32_t *since;            /* of each column, when there are hours */
+    size_t ncolumns;
+    off_t damaged; /* the first block that is; 0: none */
+    bool done;
+    int rc;
+    struct errbuf err;
 };
 
 static void tell(const struct history *h, const char *text)
@@ -224,12 +244,11 @@ char *history_names_close(const char *lines, size_t len, size_t *whole)
     return text;
 }
 
-static int save_names(struct history *h, int64_t now, struct errbuf *err)
+/* The file of names as it should be now; NULL: no memory. */
+static char *names_of(const struct history *h, size_t *len)
 {
     struct bytebuf b;
     char *text = NULL;
-    size_t len;
-    int rc = -1;
 
     bytebuf_init(&b, SF_HISTORY_NAMES_MAX);
     for (size_t i = 0; i < h->ncolumns; i++) {
@@ -240,18 +259,9 @@ static int save_names(struct history *h, int64_t now, struct errbuf *err)
     }
     if (!b.bad)
         text = history_names_close((const char *)bytebuf_data(&b),
-                                   bytebuf_len(&b), &len);
-    if (text)
-        rc = file_replace(h->names, text, len, 0600, FILE_DURABLE, err);
-    else
-        errprintf(err, "%s: no memory", h->names);
-    free(text);
+                                   bytebuf_len(&b), len);
     bytebuf_free(&b);
-    if (rc == 0) {
-        h->names_changed = false;
-        h->names_saved = now;
-    }
-    return rc;
+    return text;
 }
 
 /* ---- columns ---------------------------------------------------------------
@@ -351,59 +361,60 @@ static off_t place(size_t group, enum history_by by, int64_t time)
 }
 
 /* As history_block_read(); what the file is too short for is not there. */
-static int read_block(struct history *h, size_t group, enum history_by by,
-                      int64_t time, struct history_sample *s)
+static int read_block(int fd, size_t group, enum history_by by, int64_t time,
+                      struct history_sample *s)
 {
     uint8_t block[HISTORY_BLOCK] = {0};
-    char text[SF_HISTORY_PATH_MAX + 128];
     ssize_t n;
-    int rc = -1;
 
     do
-        n = pread(h->fd, block, sizeof(block), place(group, by, time));
+        n = pread(fd, block, sizeof(block), place(group, by, time));
     while (n < 0 && errno == EINTR);
     if (n == 0 || n == HISTORY_BLOCK)
-        rc = history_block_read(block, (uint32_t)time, s);
-    else
-        memset(s, 0, HISTORY_COLUMNS * sizeof(*s));
-    if (rc < 0 && h->damaged++ == 0) {
-        snprintf(text, sizeof(text),
-                 "%s: the block at %lld is damaged: what it held counts as "
-                 "not known; others may be, too",
-                 h->ring, (long long)place(group, by, time));
-        tell(h, text);
-    }
-    return rc;
+        return history_block_read(block, (uint32_t)time, s);
+    memset(s, 0, HISTORY_COLUMNS * sizeof(*s));
+    return -1;
 }
 
-static int write_block(struct history *h, size_t group, enum history_by by,
-                       int64_t time, const struct history_sample *s,
-                       struct errbuf *err)
+static void tell_damage(struct history *h, off_t at)
 {
-    uint8_t block[HISTORY_BLOCK];
+    char text[SF_HISTORY_PATH_MAX + 128];
+
+    if (h->damage_told)
+        return;
+    h->damage_told = true;
+    snprintf(text, sizeof(text),
+             "%s: the block at %lld is damaged: what it held counts as not "
+             "known; others may be, too",
+             h->ring, (long long)at);
+    tell(h, text);
+}
+
+static int write_block(const struct history_turn *t, off_t at,
+                       const uint8_t block[HISTORY_BLOCK], struct errbuf *err)
+{
     ssize_t n;
 
-    history_block_write(block, (uint32_t)time, s);
     do
-        n = pwrite(h->fd, block, sizeof(block), place(group, by, time));
+        n = pwrite(t->fd, block, HISTORY_BLOCK, at);
     while (n < 0 && errno == EINTR);
     if (n == HISTORY_BLOCK)
         return 0;
-    return errprintf(err, "%s: %s", h->ring,
+    return errprintf(err, "%s: %s", t->ring,
                      n < 0 ? strerror(errno) : "no space left");
 }
 
-/* Groups come before the names that say so. */
-static int extend(struct history *h, struct errbuf *err)
-{
-    size_t need = (h->ncolumns + HISTORY_COLUMNS - 1) / HISTORY_COLUMNS;
+/* ---- the turn of a minute --------------------------------------------------
+ */
 
-    if (need <= h->ngroups)
+/* Groups come before the names that say so. */
+static int extend(const struct history_turn *t, struct errbuf *err)
+{
+    if (t->ngroups <= t->old_groups)
         return 0;
-    if (ftruncate(h->fd, HISTORY_HEAD + (off_t)need * GROUP) < 0 ||
-        fsync(h->fd) < 0)
-        return errprintf(err, "%s: %s", h->ring, strerror(errno));
-    h->ngroups = need;
+    if (ftruncate(t->fd, HISTORY_HEAD + (off_t)t->ngroups * GROUP) < 0 ||
+        fsync(t->fd) < 0)
+        return errprintf(err, "%s: %s", t->ring, strerror(errno));
     return 0;
 }
 
@@ -425,23 +436,34 @@ static void add(struct hour *hour, const struct history_sample *s)
         hour->state = s->state;
 }
 
-static int make_hour(struct history *h, size_t group, int64_t hour,
+static int look(struct history_turn *t, size_t group, enum history_by by,
+                int64_t time, struct history_sample *s)
+{
+    int rc = read_block(t->fd, group, by, time, s);
+
+    if (rc < 0 && !t->damaged)
+        t->damaged = place(group, by, time);
+    return rc;
+}
+
+static int make_hour(struct history_turn *t, size_t group, int64_t hour,
                      struct errbuf *err)
 {
     struct hour sum[HISTORY_COLUMNS] = {{0}};
     struct history_sample s[HISTORY_COLUMNS];
+    uint8_t block[HISTORY_BLOCK];
     bool any = false;
 
-    if (read_block(h, group, HISTORY_BY_HOUR, hour, s) > 0)
+    if (look(t, group, HISTORY_BY_HOUR, hour, s) > 0)
         return 0;
     for (int64_t m = hour * 60; m < hour * 60 + 60; m++) {
-        if (read_block(h, group, HISTORY_BY_MINUTE, m, s) <= 0)
+        if (look(t, group, HISTORY_BY_MINUTE, m, s) <= 0)
             continue;
         any = true;
         for (size_t i = 0; i < HISTORY_COLUMNS; i++) {
             size_t c = group * HISTORY_COLUMNS + i;
 
-            if (c < h->ncolumns && m >= (int64_t)h->columns[c]->is.since)
+            if (c < t->ncolumns && m >= (int64_t)t->since[c])
                 add(&sum[i], &s[i]);
         }
     }
@@ -454,31 +476,54 @@ static int make_hour(struct history *h, size_t group, int64_t hour,
             a->known ? a->in / a->known : 0, a->known ? a->out / a->known : 0,
             a->errors, (uint8_t)a->known, (uint8_t)a->state};
     }
-    return write_block(h, group, HISTORY_BY_HOUR, hour, s, err);
+    history_block_write(block, (uint32_t)hour, s);
+    return write_block(t, place(group, HISTORY_BY_HOUR, hour), block, err);
 }
 
-/* The hours that ended before this minute. */
-static int make_hours(struct history *h, int64_t minute, struct errbuf *err)
+static int make_hours(struct history_turn *t, struct errbuf *err)
 {
-    int64_t hour = h->hours_done + 1, over = minute / 60;
-
-    if (hour < over - CATCH_UP)
-        hour = over - CATCH_UP;
-    for (; hour < over; hour++) {
-        for (size_t g = 0; g < h->ngroups; g++) {
-            if (make_hour(h, g, hour, err) < 0)
+    for (; t->hour_from < t->hour_to; t->hour_from++) {
+        for (size_t g = 0; g < t->ngroups; g++) {
+            if (make_hour(t, g, t->hour_from, err) < 0)
                 return -1;
         }
-        h->hours_done = hour;
     }
     return 0;
 }
 
-static int write_minute(struct history *h, int64_t minute, struct errbuf *err)
+static int write_minute(const struct history_turn *t, struct errbuf *err)
 {
-    struct history_sample s[HISTORY_COLUMNS];
+    for (size_t g = 0; t->blocks && g < t->ngroups; g++) {
+        if (write_block(t, place(g, HISTORY_BY_MINUTE, t->minute),
+                        t->blocks + g * HISTORY_BLOCK, err) < 0)
+            return -1;
+    }
+    return 0;
+}
 
-    for (size_t g = 0; g < h->ngroups; g++) {
+void history_turn_write(struct history_turn *t)
+{
+    t->done = true;
+    t->rc = -1;
+    if (extend(t, &t->err) == 0 &&
+        (!t->names || file_replace(t->names_path, t->names, t->names_len, 0600,
+                                   FILE_DURABLE, &t->err) == 0) &&
+        write_minute(t, &t->err) == 0)
+        t->rc = make_hours(t, &t->err);
+    if (t->rc == 0 && t->blocks && fdatasync(t->fd) < 0)
+        t->rc = errprintf(&t->err, "%s: %s", t->ring, strerror(errno));
+}
+
+bool history_turn_is_written(const struct history_turn *t)
+{
+    return t->done;
+}
+
+static void put_blocks(const struct history *h, struct history_turn *t)
+{
+    for (size_t g = 0; g < t->ngroups; g++) {
+        struct history_sample s[HISTORY_COLUMNS];
+
         memset(s, 0, sizeof(s));
         for (size_t i = 0; i < HISTORY_COLUMNS; i++) {
             size_t c = g * HISTORY_COLUMNS + i;
@@ -486,31 +531,134 @@ static int write_minute(struct history *h, int64_t minute, struct errbuf *err)
             if (c < h->ncolumns && h->columns[c]->set)
                 s[i] = h->columns[c]->next;
         }
-        if (write_block(h, g, HISTORY_BY_MINUTE, minute, s, err) < 0)
-            return -1;
+        history_block_write(t->blocks + g * HISTORY_BLOCK, (uint32_t)t->minute,
+                            s);
     }
-    return 0;
+}
+
+static void turn_free(struct history_turn *t)
+{
+    if (!t)
+        return;
+    free(t->blocks);
+    free(t->names);
+    free(t->since);
+    free(t);
+}
+
+/* The hours that ended before this minute. */
+static bool put_hours(const struct history *h, struct history_turn *t,
+                      int64_t minute)
+{
+    t->hour_to = minute / 60;
+    t->hour_from = h->hours_done + 1;
+    if (t->hour_from < t->hour_to - CATCH_UP)
+        t->hour_from = t->hour_to - CATCH_UP;
+    if (t->hour_from >= t->hour_to)
+        return true;
+    t->since = calloc(h->ncolumns + 1, sizeof(*t->since));
+    for (size_t i = 0; t->since && i < h->ncolumns; i++)
+        t->since[i] = h->columns[i]->is.since;
+    return t->since != NULL;
+}
+
+static struct history_turn *turn_new(const struct history *h)
+{
+    struct history_turn *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return NULL;
+    t->fd = h->fd;
+    t->names_path = h->names;
+    t->ring = h->ring;
+    t->ncolumns = h->ncolumns;
+    t->old_groups = h->ngroups;
+    t->ngroups = (h->ncolumns + HISTORY_COLUMNS - 1) / HISTORY_COLUMNS;
+    return t;
+}
+
+struct history_turn *history_turn_new(struct history *h, int64_t minute)
+{
+    bool names = h->names_changed || minute - h->names_saved >= DAY_MINUTES;
+    struct history_turn *t = turn_new(h);
+    bool ok = t;
+
+    if (ok) {
+        t->minute = minute;
+        t->blocks = calloc(t->ngroups + 1, HISTORY_BLOCK);
+        if (names)
+            t->names = names_of(h, &t->names_len);
+        ok = t->blocks && (!names || t->names) && put_hours(h, t, minute + 1);
+    }
+    if (ok) {
+        put_blocks(h, t);
+        h->from = h->turns++ ? h->from : minute;
+    }
+    if (ok && names) {
+        h->names_changed = false;
+        h->names_saved = minute;
+    }
+    for (size_t i = 0; i < h->ncolumns; i++)
+        h->columns[i]->set = false;
+    if (ok)
+        return t;
+    turn_free(t);
+    return NULL;
+}
+
+int history_turn_end(struct history *h, struct history_turn *t,
+                     struct errbuf *err)
+{
+    int rc = t->done ? t->rc : errprintf(err, "%s: not written", t->ring);
+
+    if (t->damaged)
+        tell_damage(h, t->damaged);
+    if (t->done && rc < 0)
+        *err = t->err;
+    if (rc < 0)
+        h->names_changed = h->names_changed || t->names;
+    else if (t->ngroups > h->ngroups)
+        h->ngroups = t->ngroups;
+    if (t->hour_from - 1 > h->hours_done)
+        h->hours_done = t->hour_from - 1;
+    if (t->blocks) {
+        h->turns--;
+        h->from = t->minute + 1;
+    }
+    turn_free(t);
+    return rc;
 }
 
 int history_write(struct history *h, int64_t minute, struct errbuf *err)
 {
-    bool old = minute - h->names_saved >= DAY_MINUTES;
-    int rc = -1;
+    struct history_turn *t = history_turn_new(h, minute);
 
-    if (extend(h, err) == 0 &&
-        (!(h->names_changed || old) || save_names(h, minute, err) == 0) &&
-        write_minute(h, minute, err) == 0)
-        rc = make_hours(h, minute + 1, err);
-    for (size_t i = 0; i < h->ncolumns; i++)
-        h->columns[i]->set = false;
-    return rc;
+    if (!t)
+        return errprintf(err, "%s: no memory", h->ring);
+    history_turn_write(t);
+    return history_turn_end(h, t, err);
 }
 
-int history_sync(const struct history *h, struct errbuf *err)
+/* A start has only the hours to make that ended before. */
+static int catch_up(struct history *h, int64_t now, struct errbuf *err)
 {
-    if (fdatasync(h->fd) == 0)
-        return 0;
-    return errprintf(err, "%s: %s", h->ring, strerror(errno));
+    struct history_turn *t = turn_new(h);
+
+    if (!t || !put_hours(h, t, now)) {
+        turn_free(t);
+        return errprintf(err, "%s: no memory", h->ring);
+    }
+    history_turn_write(t);
+    return history_turn_end(h, t, err);
+}
+
+/* What another thread may be writing just now is not known yet. */
+static bool is_written(const struct history *h, enum history_by by,
+                       int64_t time)
+{
+    if (h->turns == 0)
+        return true;
+    return time < (by == HISTORY_BY_MINUTE ? h->from : h->hours_done + 1);
 }
 
 bool history_read(struct history *h, const char *name, enum history_by by,
@@ -518,17 +666,24 @@ bool history_read(struct history *h, const char *name, enum history_by by,
 {
     const struct column *c = find(h, name);
     struct history_sample s[HISTORY_COLUMNS];
+    size_t group;
     int64_t since;
+    int rc;
 
     if (!c)
         return false;
+    group = c->is.column / HISTORY_COLUMNS;
     since = by == HISTORY_BY_MINUTE ? c->is.since : c->is.since / 60;
     for (size_t i = 0; i < n; i++) {
         int64_t time = last - (int64_t)(n - 1 - i);
 
         memset(&out[i], 0, sizeof(out[i]));
-        if (time >= since &&
-            read_block(h, c->is.column / HISTORY_COLUMNS, by, time, s) > 0)
+        if (time < since || !is_written(h, by, time))
+            continue;
+        rc = read_block(h->fd, group, by, time, s);
+        if (rc < 0)
+            tell_damage(h, place(group, by, time));
+        else if (rc > 0)
             out[i] = s[c->is.column % HISTORY_COLUMNS];
     }
     return true;
@@ -691,7 +846,7 @@ struct history *history_open(const struct history_options *o, int64_t now,
         errprintf(err, "%s: %s", o->dir, strerror(errno));
     } else {
         load_names(h);
-        if (open_ring(h, err) == 0 && make_hours(h, now, err) == 0)
+        if (open_ring(h, err) == 0 && catch_up(h, now, err) == 0)
             return h;
     }
     e = errno;

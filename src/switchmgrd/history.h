@@ -62,11 +62,21 @@ void history_close(struct history *h);
  * are links_max others, all of them seen within a day; or ENOMEM. */
 int history_set(struct history *h, const char *name, int64_t now,
                 const struct history_sample *s);
-/* The minute is over.  0, or -1 with text: it is lost. */
+/* The minute is over: what was set becomes a turn, which has all that it needs
+ * of its own.  NULL: no memory, the minute is lost.
+ *
+ * history_turn_write() puts it on the disk and may take long; another thread
+ * may do it, for one turn after the other in their order, while the history is
+ * used, but not closed.  history_turn_end() then frees the turn: 0, or -1 with
+ * text: the minute is lost.  Until then its minute is not known. */
+struct history_turn;
+struct history_turn *history_turn_new(struct history *h, int64_t minute);
+void history_turn_write(struct history_turn *t);
+bool history_turn_is_written(const struct history_turn *t);
+int history_turn_end(struct history *h, struct history_turn *t,
+                     struct errbuf *err);
+/* All three. */
 int history_write(struct history *h, int64_t minute, struct errbuf *err);
-/* What was written is on the disk when this returns: 0, or -1 with text.  It
- * may take long, and another thread may call it. */
-int history_sync(const struct history *h, struct errbuf *err);
 
 /* The last n minutes or hours up to `last`, oldest first.  False: there is no
  * such link. */
