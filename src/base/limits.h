@@ -320,4 +320,11 @@
 /* A topology.conf that switchmgrd installs, bytes. */
 #define SF_TOPOLOGY_SIZE_MAX (32 * 1024 * 1024)
 
+/* Files of domains (net/topo_domains.h): NVLink joins some dozens of nodes, so
+ * the largest fabrics have some thousands of domains.  A name is one of Slurm's
+ * blocks (topology.yaml(5): 64 letters). */
+#define SF_DOMAINS_MAX 8192
+#define SF_DOMAIN_NAME_MAX 65
+#define SF_DOMAINS_SIZE_MAX (4 * 1024 * 1024)
+
 #endif

@@ -86,6 +86,7 @@ static const struct conf_key keys[] = {
     NUMBER("LinkInterval", link_interval, 1, DAY),
     TEXT("TopologyConf", topology_conf),
     TEXT("TopologyMap", topology_map),
+    TEXT("TopologyDomains", topology_domains),
     NUMBER("TopologyInterval", topology_interval, 1, DAY),
     FLAG("TopologyReconfigure", topology_reconfigure),
 };
@@ -188,6 +189,7 @@ static void check(struct mgrconf *c, struct conf_check *k)
     absolute(k, "StateDir", c->state_dir);
     absolute(k, "TopologyConf", c->topology_conf);
     yaml_named(k, c->topology_conf);
+    absolute(k, "TopologyDomains", c->topology_domains);
     absolute(k, "Elanhosts", c->elanhosts);
     if (c->stale_after <= c->table_interval)
         conf_wrong(k, "StaleAfter", "not more than TableInterval");

@@ -53,7 +53,7 @@ struct mgrconf {
     char *stale_policy, *down_policy;
     long busy_grace, stale_after, refuse_percent;
     /* link status and topology.conf */
-    char *link_status, *topology_conf, *topology_map;
+    char *link_status, *topology_conf, *topology_map, *topology_domains;
     long link_interval, topology_interval;
     bool topology_reconfigure;
     /* found from the words above */

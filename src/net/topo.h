@@ -18,6 +18,8 @@
 #include "base/errbuf.h"
 #include "net/graph.h"
 
+struct net_domains;
+
 /* Sizes of blocks are the smallest times 2 to the power of less than this. */
 #define NET_TOPO_BLOCK_LEVELS 16
 
@@ -49,12 +51,15 @@ void net_topo_free(struct net_topo *topo);
  * neither.
  *
  * In topology.yaml a second topology, "blocks", stands behind the tree
- * "fabric", for partitions that ask for it: each leaf is a block, of the size
- * of the smallest leaf, in the order of the tree; a level of the tree whose
- * switches all have as many leaves, a power of two, is a size, too, for only
- * then are Slurm's groups of blocks those switches. */
+ * "fabric", for partitions that ask for it: each leaf, or each domain where
+ * there are some (net/topo_domains.h), is a block, of the size of the smallest,
+ * in the order of the tree; a level of the tree whose switches all have as many
+ * whole blocks, a power of two, is a size, too, for only then are Slurm's
+ * groups of blocks those switches.  A node in no domain is in no block. */
 void net_topo_write_conf(const struct net_topo *topo, struct bytebuf *out);
-void net_topo_write_yaml(const struct net_topo *topo, struct bytebuf *out);
+void net_topo_write_yaml(const struct net_topo *topo,
+                         const struct net_domains *domains,
+                         struct bytebuf *out);
 
 /* ---- Slurm 22.05's own rules ---------------------------------------------
  *

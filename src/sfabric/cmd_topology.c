@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sfabric topology [--conf] [--plane N] [FILE]: Slurm's topology.yaml (with
- * --conf topology.conf) of a net file or of mapperd's map, on standard output.
- * What breaks Slurm's own rules is not printed.
+ * sfabric topology [--conf] [--plane N] [--domains FILE] [FILE]: Slurm's
+ * topology.yaml (with --conf topology.conf) of a net file or of mapperd's map,
+ * on standard output.  What breaks Slurm's own rules is not printed.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "net/format.h"
 #include "net/topo.h"
+#include "net/topo_domains.h"
 #include "sfabric/netsource.h"
 
 struct wishes {
     bool conf;
     unsigned plane;
-    const char *file;
+    const char *file, *domains;
 };
 
 static void tell(void *arg, bool fatal, unsigned line, const char *text)
@@ -22,15 +24,18 @@ static void tell(void *arg, bool fatal, unsigned line, const char *text)
     fprintf(stderr, "sfabric: line %u of what was made: %s\n", line, text);
 }
 
-static int put(const struct net *net, const struct wishes *w)
+static int put(const struct net *net, const struct wishes *w,
+               const struct net_domains *domains)
 {
     struct net_topo *topo = net_topo_new(net, w->plane);
     struct bytebuf out;
     int rc = SFABRIC_OK;
 
     bytebuf_init(&out, SF_TOPOLOGY_SIZE_MAX);
-    if (topo)
-        (w->conf ? net_topo_write_conf : net_topo_write_yaml)(topo, &out);
+    if (topo && w->conf)
+        net_topo_write_conf(topo, &out);
+    else if (topo)
+        net_topo_write_yaml(topo, domains, &out);
     if (!topo || out.bad)
         rc = sfabric_fail("out of memory");
     else if (!topo->nhosts)
@@ -56,35 +61,59 @@ static int parse(int argc, char **argv, struct wishes *w)
                  strspn(argv[i + 1], "0123456789") == strlen(argv[i + 1]) &&
                  strlen(argv[i + 1]) - 1 < 3)
             w->plane = (unsigned)atoi(argv[++i]);
+        else if (strcmp(argv[i], "--domains") == 0 && i + 1 < argc)
+            w->domains = argv[++i];
         else if (argv[i][0] == '-' || w->file)
             return -1;
         else
             w->file = argv[i];
     }
-    return 0;
+    return w->conf && w->domains ? -1 : 0; /* topology.conf has no blocks */
+}
+
+/* NULL, told: it cannot be used. */
+static struct net_domains *read_domains(const char *path)
+{
+    struct net_domains *d = NULL;
+    struct errbuf err;
+    size_t len;
+    char *text = file_read(path, SF_DOMAINS_SIZE_MAX, 0, &len, &err);
+
+    if (text)
+        d = net_domains_parse(path, text, len, &err);
+    if (!d)
+        sfabric_fail("%s", err.text);
+    free(text);
+    return d;
 }
 
 static int run(int argc, char **argv, const struct sfabric_options *o)
 {
     struct wishes w = {0};
+    struct net_domains *domains = NULL;
     struct net *net, *named;
     int rc;
 
     if (parse(argc, argv, &w) < 0)
         return sfabric_usage(&cmd_topology);
-    net = sfabric_net(o, w.file);
-    if (!net)
+    if (w.domains && !(domains = read_domains(w.domains)))
         return SFABRIC_UNKNOWN;
+    net = sfabric_net(o, w.file);
+    if (!net) {
+        net_domains_free(domains);
+        return SFABRIC_UNKNOWN;
+    }
     named = net_copy_named(net);
-    rc = named ? put(named, &w) : sfabric_fail("out of memory");
+    rc = named ? put(named, &w, domains) : sfabric_fail("out of memory");
     net_free(named);
     net_free(net);
+    net_domains_free(domains);
     return rc;
 }
 
 const struct sfabric_cmd cmd_topology = {
     .name = "topology",
-    .args = "[--conf] [--plane N] [FILE]",
+    .args = "[--conf] [--plane N] [--domains FILE] [FILE]",
     .help = "Slurm's topology.yaml of the fabric or of a net file",
     .run = run,
 };

@@ -90,7 +90,7 @@ static void make_topology(struct collector *n, const char *name,
     p->in_map = false;
     bytebuf_init(&out, SF_TOPOLOGY_SIZE_MAX);
     if (topology_text(name, text, len, topology_is_yaml(n->conf.topology_conf),
-                      &ops, &out, &err) < 0) {
+                      n->conf.topology_domains, &ops, &out, &err) < 0) {
         collector_events_alarm(err.text, steady_now(), n);
     } else if (missing(n)) {
         snprintf(why, sizeof(why), "topology.conf stays: the map has no %.64s",

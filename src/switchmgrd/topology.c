@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "net/format.h"
 #include "net/topo.h"
+#include "net/topo_domains.h"
 #include "switchmgrd/topology.h"
 
 /* Hosts get Slurm's names; those that Slurm does not have lose their cable,
@@ -36,9 +37,29 @@ bool topology_is_yaml(const char *path)
     return dot && strcmp(dot, ".yaml") == 0;
 }
 
+/* -1 with text: it cannot be used. */
+static int write_yaml(const struct net_topo *topo, const char *path,
+                      struct bytebuf *out, struct errbuf *err)
+{
+    struct net_domains *domains = NULL;
+    size_t len;
+    char *text = NULL;
+
+    if (path && *path) {
+        text = file_read(path, SF_DOMAINS_SIZE_MAX, 0, &len, err);
+        domains = text ? net_domains_parse(path, text, len, err) : NULL;
+        free(text);
+        if (!domains)
+            return -1;
+    }
+    net_topo_write_yaml(topo, domains, out);
+    net_domains_free(domains);
+    return 0;
+}
+
 int topology_text(const char *name, const char *text, size_t len, bool yaml,
-                  const struct topology_ops *ops, struct bytebuf *out,
-                  struct errbuf *err)
+                  const char *domains, const struct topology_ops *ops,
+                  struct bytebuf *out, struct errbuf *err)
 {
     struct net *net = net_parse(name, text, len, err);
     struct net_topo *topo = NULL;
@@ -50,11 +71,11 @@ int topology_text(const char *name, const char *text, size_t len, bool yaml,
             errprintf(err, "out of memory");
     }
     if (topo) {
-        if (yaml)
-            net_topo_write_yaml(topo, out);
-        else
+        rc = yaml ? write_yaml(topo, domains, out, err) : 0;
+        if (!yaml)
             net_topo_write_conf(topo, out);
-        rc = out->bad ? errprintf(err, "the topology file gets too long") : 0;
+        if (out->bad)
+            rc = errprintf(err, "the topology file gets too long");
     }
     net_topo_free(topo);
     net_free(net);

@@ -34,10 +34,11 @@ struct topology_ops {
 bool topology_is_yaml(const char *path);
 
 /* A map's text (own or InfiniBand's format; `name` stands for the file) to
- * topology.conf's or topology.yaml's.  0, or -1 with errno and text. */
+ * topology.conf's or, with the domains of a file or NULL, topology.yaml's.  0,
+ * or -1 with errno and text. */
 int topology_text(const char *name, const char *text, size_t len, bool yaml,
-                  const struct topology_ops *ops, struct bytebuf *out,
-                  struct errbuf *err);
+                  const char *domains, const struct topology_ops *ops,
+                  struct bytebuf *out, struct errbuf *err);
 
 /* Put a candidate into place.  1: done, slurmctld should reconfigure; 0:
  * nothing new; -1 with text: it would harm slurmctld, or cannot be written. */

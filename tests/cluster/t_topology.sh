@@ -115,6 +115,21 @@ case_a_name_in_yaml_gets_yaml() { # SL-27
         '- topology: broken'
 }
 
+case_domains_are_the_blocks() { # SL-27
+    local yaml=$CLUSTER/etc/topology.yaml domains=$CLUSTER/etc/domains
+    cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
+    printf 'rack1 n[0-3]\n' >"$domains"
+    switchmgr_stop
+    switchmgr_conf "TopologyConf=$yaml" "TopologyMap=$MAP" TopologyInterval=1 \
+        "TopologyDomains=$domains"
+    switchmgr_start
+    wait_for 60 grep -q 'block: rack1' "$yaml"
+    assert_equal 1 "$(grep -c 'nodes: "n\[0-3\]"$' "$yaml")" "blocks of four"
+    printf 'rack1 n[0-3]\nrack2 n3\n' >"$domains"
+    wait_for 60 event_says 'domains:2: a node that is in a domain already: n3'
+    assert_equal 1 "$(grep -c 'block: rack' "$yaml")" "blocks, as before"
+}
+
 shows() {
     scontrol show topology | grep -q "$1"
 }

@@ -42,14 +42,20 @@ cable leaf3:6 spine:3
 NET
 }
 
-loads_and_places() { # PREFIX
-    local yaml
+# loads_and_places PREFIX BLOCK PAIRS [OPTION..]: topology.yaml as `sfabric
+# topology` makes it with these options has that block with n0, and a job of two
+# nodes lands on one of the pairs.
+loads_and_places() {
+    local yaml block=$2 pairs=$3 prefix=$1
+    shift 3
+    set -- "$prefix" "$@"
     PATH=$1/bin:$1/sbin:$PATH
     cluster_up --nodes 8 --cpus 1 --switch none --slurm "$1" \
         --stage "$case_tmp/none"
     yaml=$CLUSTER/etc/topology.yaml
     net >"$case_tmp/a.net"
-    "$SF_TOP_BUILDDIR/src/sfabric/sfabric" topology "$case_tmp/a.net" >"$yaml" ||
+    "$SF_TOP_BUILDDIR/src/sfabric/sfabric" topology "${@:2}" \
+        "$case_tmp/a.net" >"$yaml" ||
         fail "no topology.yaml"
     sed -i '/^PartitionName=/d' "$SLURM_CONF"
     cat >>"$SLURM_CONF" <<'CONF'
@@ -63,26 +69,35 @@ CONF
     assert_output 'SwitchName=s2_0060dd470000 .*'
     assert_output 'SwitchName=s1_0060dd470000 .*Nodes=n\[0,4\]'
     capture scontrol show topology blocks
-    assert_output 'BlockName=s1_0060dd470000 .*Nodes=n\[0,4\]'
-    assert_output 'BlockName=s1_0060dd470003 .*Nodes=n\[3,7\]'
+    assert_output "BlockName=$block"
     # Neighbours by number are not neighbours by cable: two nodes of one block.
     run_as_user srun -p blocks -N2 --segment=2 sh -c 'echo $SLURMD_NODENAME'
     assert_code 0
-    case $(sort <<<"$out" | paste -sd,) in
-    n0,n4 | n1,n5 | n2,n6 | n3,n7) ;;
-    *) fail "two nodes that are not one block: $out" ;;
-    esac
+    [[ " $pairs " = *" $(sort <<<"$out" | paste -sd,) "* ]] ||
+        fail "two nodes that are not one block: $out"
     cluster_down
 }
 
-case_a_job_is_placed_inside_a_block() { # SL-27
+with_each() { # as loads_and_places, without the prefix
     local prefix
     [ ${#prefixes[@]} -gt 0 ] ||
         skip "no Slurm 25.05 or later (SF_YAML_SLURMS=PREFIX.. names one)"
     for prefix in "${prefixes[@]}"; do
         echo "# $("$prefix/sbin/slurmctld" -V)"
-        (loads_and_places "$prefix") || return 1
+        (loads_and_places "$prefix" "$@") || return 1
     done
+}
+
+case_a_job_is_placed_inside_a_block() { # SL-27
+    with_each 's1_0060dd470000 .*Nodes=n\[0,4\]' 'n0,n4 n1,n5 n2,n6 n3,n7'
+}
+
+# Across the leaves, which no cable says.
+case_a_job_is_placed_inside_a_domain() { # SL-27
+    printf '# NVLink\nrack%d n%d,n%d\n' 1 0 5 2 1 4 3 2 7 4 3 6 \
+        >"$case_tmp/domains"
+    with_each 'rack1 .*Nodes=n\[0,5\]' 'n0,n5 n1,n4 n2,n7 n3,n6' \
+        --domains "$case_tmp/domains"
 }
 
 run_cases

@@ -153,7 +153,7 @@ static void yaml_has_the_same_tree(void **state)
     struct bytebuf b;
 
     bytebuf_init(&b, 10000);
-    net_topo_write_yaml(t, &b);
+    net_topo_write_yaml(t, NULL, &b);
     bytebuf_add(&b, "", 1);
     assert_string_equal(
         (const char *)bytebuf_data(&b),

@@ -3,6 +3,7 @@
  * what is wrong is found with its line.
  */
 #include "net/topo.h"
+#include "net/topo_domains.h"
 #include "net_check.h"
 
 struct told {
@@ -44,7 +45,7 @@ static void what_is_written_keeps_the_rules(void **state)
         struct bytebuf b;
 
         bytebuf_init(&b, SF_TOPOLOGY_SIZE_MAX);
-        net_topo_write_yaml(t, &b);
+        net_topo_write_yaml(t, NULL, &b);
         assert_false(b.bad);
         net_topo_check_yaml((const char *)bytebuf_data(&b), bytebuf_len(&b),
                             note, NULL, &told);
@@ -197,18 +198,34 @@ static void topologies_are_one_of_a_kind(void **state)
            -1, "1: what is block, or it is there already\n");
 }
 
-/* Lines of the block_sizes of a net. */
-static void sizes_are(const char *name, const char *want)
+/* NULL without a text. */
+static struct net_domains *domains_of(const char *text)
 {
+    struct net_domains *d = NULL;
+    struct errbuf err = {""};
+
+    if (text)
+        d = net_domains_parse("d", text, strlen(text), &err);
+    assert_string_equal(err.text, "");
+    return d;
+}
+
+/* Lines of the block_sizes of a net. */
+static void sizes_by(const char *name, const char *domains, const char *want)
+{
+    struct net_domains *d = domains_of(domains);
     struct net *net = named(name);
     struct net_topo *t = net_topo_new(net, 0);
     const char *at, *end;
     struct bytebuf b;
 
     bytebuf_init(&b, SF_TOPOLOGY_SIZE_MAX);
-    net_topo_write_yaml(t, &b);
-    bytebuf_add(&b, "", 1);
+    net_topo_write_yaml(t, d, &b);
     assert_false(b.bad);
+    assert_int_equal(net_topo_check_yaml((const char *)bytebuf_data(&b),
+                                         bytebuf_len(&b), NULL, NULL, NULL),
+                     0);
+    bytebuf_add(&b, "", 1);
     at = strstr((const char *)bytebuf_data(&b), "block_sizes:\n");
     assert_non_null(at);
     at += strlen("block_sizes:\n");
@@ -219,6 +236,12 @@ static void sizes_are(const char *name, const char *want)
     bytebuf_free(&b);
     net_topo_free(t);
     net_free(net);
+    net_domains_free(d);
+}
+
+static void sizes_are(const char *name, const char *want)
+{
+    sizes_by(name, NULL, want);
 }
 
 /* Leaves, pods and the core, where there are as many of each in the next; nine
@@ -229,6 +252,79 @@ static void blocks_follow_the_fabric(void **state)
     sizes_are("C512", "      - 8\n      - 64\n      - 512\n");
     sizes_are("C8192", "      - 16\n      - 256\n      - 8192\n");
     sizes_are("ring:9", "      - 2\n");
+}
+
+/* Domains of two leaves each, four to a pod, and within one leaf. */
+static void blocks_follow_the_domains(void **state)
+{
+    char text[2048] = "";
+    size_t n = 0;
+
+    for (int i = 0; i < 32; i++)
+        n += (size_t)sprintf(text + n, "rack%d h[%d-%d]\n", i, i * 16,
+                             i * 16 + 15);
+    sizes_by("C512", text, "      - 16\n      - 64\n      - 512\n");
+    /* Half of the nodes: one pod in two is full of domains. */
+    n = 0;
+    for (int i = 0; i < 4; i++)
+        n += (size_t)sprintf(text + n, "rack%d h[%d-%d] # a pod\n", i, i * 4,
+                             i * 4 + 3);
+    sizes_by("C512", text, "      - 4\n      - 8\n      - 16\n");
+    /* One lies in two pods: only what holds all of it is a size. */
+    sizes_by("C512", "a h[0-7]\nb h[60-67]\nc h[70-77]\nd h[80-87]\n",
+             "      - 8\n      - 32\n");
+}
+
+/* Blocks come in the order of the tree, with the domains' names; hosts that
+ * the map lacks and those in no domain are in none. */
+static void blocks_have_the_names_of_domains(void **state)
+{
+    struct net_domains *d =
+        domains_of("# NVLink\n\nlate h[8-9]\n early\th[0-1],gone # x\n");
+    struct net *net = named("C64");
+    struct net_topo *t = net_topo_new(net, 0);
+    struct bytebuf b;
+
+    bytebuf_init(&b, SF_TOPOLOGY_SIZE_MAX);
+    net_topo_write_yaml(t, d, &b);
+    bytebuf_add(&b, "", 1);
+    assert_non_null(strstr((const char *)bytebuf_data(&b),
+                           "    blocks:\n"
+                           "      - block: early\n        nodes: \"h[0-1]\"\n"
+                           "      - block: late\n        nodes: \"h[8-9]\"\n"));
+    bytebuf_free(&b);
+    net_topo_free(t);
+    net_free(net);
+    net_domains_free(d);
+}
+
+static void refused(const char *text, size_t len, const char *words)
+{
+    struct errbuf err = {""};
+
+    assert_null(net_domains_parse("d", text, len, &err));
+    assert_string_equal(err.text, words);
+}
+
+static void domains_that_are_none_are_refused_with_their_line(void **state)
+{
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        {"", "d:1: no domain in it"},
+        {"# only\n", "d:2: no domain in it"},
+        {"a\n", "d:1: not NAME NODES: a"},
+        {"a n1 n2\n", "d:1: not NAME NODES: a"},
+        {"a n1\na n2\n", "d:2: a domain that is there already: a"},
+        {"a n[1-3]\nb n3\n", "d:2: a node that is in a domain already: n3"},
+        {"a n1,n1\n", "d:1: a node that is in a domain already: n1"},
+        {"a: n1\n", "d:1: not a name of a domain: a:"},
+        {"-a n1\n", "d:1: not a name of a domain: -a"},
+    };
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        refused(bad[i].text, strlen(bad[i].text), bad[i].words);
+    refused("a n\0b c", 7, "d:0: a NUL in it");
 }
 
 static void what_is_no_yaml_is_refused(void **state)
@@ -255,6 +351,9 @@ int main(void)
         cmocka_unit_test(sizes_of_blocks_are_judged),
         cmocka_unit_test(topologies_are_one_of_a_kind),
         cmocka_unit_test(blocks_follow_the_fabric),
+        cmocka_unit_test(blocks_follow_the_domains),
+        cmocka_unit_test(blocks_have_the_names_of_domains),
+        cmocka_unit_test(domains_that_are_none_are_refused_with_their_line),
         cmocka_unit_test(what_is_no_yaml_is_refused),
     };
 
