@@ -103,6 +103,7 @@ case_a_name_in_yaml_gets_yaml() { # SL-27
     local yaml=$CLUSTER/etc/topology.yaml
     cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
     switchmgr_stop
+    rm -f "$yaml"
     switchmgr_conf "TopologyConf=$yaml" "TopologyMap=$MAP" TopologyInterval=1
     switchmgr_start
     wait_for 20 test -e "$yaml"
@@ -120,6 +121,7 @@ case_domains_are_the_blocks() { # SL-27
     cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
     printf 'rack1 n[0-3]\n' >"$domains"
     switchmgr_stop
+    rm -f "$yaml"
     switchmgr_conf "TopologyConf=$yaml" "TopologyMap=$MAP" TopologyInterval=1 \
         "TopologyDomains=$domains"
     switchmgr_start
