@@ -15,6 +15,8 @@
 /* Runs that a record itself has room for. */
 #define IMPI_IO_RECORD_RUNS 4
 #define IMPI_IO_RECORD_SIZE (48 + IMPI_IO_RECORD_RUNS * 32)
+/* Bytes of a process up to which they travel with its order. */
+#define IMPI_IO_SMALL 4096
 
 /* One process's part in an access. */
 struct impi_io_part {

@@ -267,6 +267,51 @@ int file_end_of(struct file *f, uint64_t *etypes)
     return rc;
 }
 
+static uint32_t mix(uint32_t mark, uint64_t value)
+{
+    for (int i = 0; i < 8; i++)
+        mark = (mark ^ (uint8_t)(value >> (8 * i))) * 16777619u;
+    return mark;
+}
+
+/* A number (FNV-1a) that two views have in common if they are the same. */
+static uint32_t mark_of(const struct file *f)
+{
+    const struct impi_io_view *v = &f->view;
+    uint32_t mark = mix(2166136261u, (uint64_t)v->disp);
+
+    mark = mix(mark, v->etype);
+    mark = mix(mark, (uint64_t)v->extent);
+    mark = mix(mark, f->external);
+    for (uint32_t i = 0; i < v->nruns; i++) {
+        mark = mix(mark, (uint64_t)v->runs[i].disp);
+        mark = mix(mark, v->runs[i].len);
+        mark = mix(mark, v->runs[i].repeat);
+        mark = mix(mark, (uint64_t)v->runs[i].stride);
+    }
+    return mark;
+}
+
+/* As file_agree(); if nobody has an error also whether the views are alike. */
+static int agree_view(struct file *f, int own)
+{
+    int said[2] = {file_error_told(own), (int)mark_of(f)}, rc = own;
+    int *all = ask_all(f->c, said, 2);
+    bool alike = true;
+
+    if (!all)
+        return MPI_ERR_OTHER;
+    for (int i = 0; i < f->c->size; i++) {
+        if (rc == MPI_SUCCESS)
+            rc = file_error_heard(all[2 * i]);
+        alike = alike && all[2 * i + 1] == said[1];
+    }
+    free(all);
+    if (rc == MPI_SUCCESS)
+        f->alike = alike;
+    return rc;
+}
+
 /* All have another view, or nobody has. */
 static int change_view(struct file *f, MPI_Offset disp, MPI_Datatype etype,
                        MPI_Datatype filetype, const char *datarep)
@@ -279,7 +324,7 @@ static int change_view(struct file *f, MPI_Offset disp, MPI_Datatype etype,
         disp = impi_io_view_at(&f->view, f->pos * f->view.etype);
     keep_view(&old, f);
     rc = file_new_view(f, disp, etype, filetype, datarep);
-    if (file_agree(f, rc) == MPI_SUCCESS) {
+    if (agree_view(f, rc) == MPI_SUCCESS) {
         file_drop_view(&old);
         return MPI_SUCCESS;
     }
@@ -533,6 +578,7 @@ static int open_file(struct file *f, MPI_Info info)
     if (rc != MPI_SUCCESS)
         return rc;
     rc = file_plain_view(f);
+    f->alike = true;
     if (rc == MPI_SUCCESS && f->amode & MPI_MODE_APPEND)
         rc = file_end_of(f, &end);
     f->pos = end;

@@ -28,6 +28,7 @@ struct file {
     struct impi_io_view view;
     MPI_Datatype etype, filetype; /* copies, unless predefined */
     bool external;                /* external32 in the file */
+    bool alike;                   /* all processes have the same view */
     char datarep[MPI_MAX_DATAREP_STRING];
     uint64_t pos; /* the individual pointer, in etypes */
     uint32_t naggs;

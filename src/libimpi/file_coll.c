@@ -9,7 +9,8 @@
  *   verdict   everybody knows who failed, and where the file ends
  *
  * With the shared pointer: lengths to rank 0, places back, everybody writes or
- * reads its own, verdict.
+ * reads its own, verdict.  Where all have little, the data travel with lengths
+ * and places, rank 0 does all of it in one go, and its answer is the verdict.
  */
 #include <errno.h>
 #include <limits.h>
@@ -45,9 +46,17 @@ struct together {
     size_t nfrom, nto;
     uint8_t *room; /* what comes, or goes, in a round */
 
-    int64_t said[2], answer[2]; /* of PLACES: etypes, error */
-    int64_t *lengths;           /* of all: etypes, error */
+    uint8_t *orders; /* room for one, or of rank 0 for those of all */
     int64_t verdict[2];
+};
+
+/* Of a call with the shared pointer: to rank 0, and back.  Data of at most
+ * IMPI_IO_SMALL bytes may follow. */
+struct order {
+    int64_t etypes; /* how many; back: where */
+    int64_t error;
+    int64_t served; /* back: 1, rank 0 has done it */
+    int64_t ended;  /* then: where it found the end of the file */
 };
 
 /* ---- memory ---- */
@@ -88,7 +97,7 @@ static void destroy(struct together *t)
     free(t->from);
     free(t->to);
     free(t->room);
-    free(t->lengths);
+    free(t->orders);
     free(t);
 }
 
@@ -459,61 +468,164 @@ static int run_records(struct coll *x, struct together *t)
 
 /* ---- in the order of ranks ---- */
 
+static bool carries(const struct together *t, bool there)
+{
+    return t->f->alike && t->a.write == there;
+}
+
+/* One order with room for data, on the way there and back alike. */
+static size_t order_size(const struct together *t)
+{
+    return sizeof(struct order) + (t->f->alike ? IMPI_IO_SMALL : 0);
+}
+
+static struct order *order_of(const struct together *t, int rank)
+{
+    return (void *)(t->orders + (size_t)rank * order_size(t));
+}
+
+static uint8_t *data_of(struct order *o)
+{
+    return (uint8_t *)(o + 1);
+}
+
+/* Little enough to travel with its order? */
+static bool is_small(const struct together *t)
+{
+    return t->f->alike && t->a.len <= IMPI_IO_SMALL;
+}
+
 static int run_order(struct coll *x, struct together *t)
 {
-    t->said[0] = (int64_t)t->a.etypes;
-    t->said[1] = file_error_told(t->error);
-    t->lengths = get((size_t)x->c->size, sizeof(t->said));
-    if (x->c->rank > 0)
-        send_to(t, 0, t->said, sizeof(t->said));
+    size_t room = sizeof(struct order) + (carries(t, true) ? IMPI_IO_SMALL : 0);
+    struct order *o;
+
+    t->orders = get(x->c->rank == 0 ? (size_t)x->c->size : 1, order_size(t));
+    o = order_of(t, 0);
+    *o = (struct order){.etypes = (int64_t)t->a.etypes,
+                        .error = file_error_told(t->error)};
+    if (x->c->rank > 0) {
+        bool data = t->a.write && t->error == MPI_SUCCESS && is_small(t) &&
+                    t->a.len > 0;
+
+        if (data)
+            memcpy(data_of(o), t->a.base, t->a.len);
+        send_to(t, 0, o, sizeof(*o) + (data ? t->a.len : 0));
+    }
     for (int i = 1; i < x->c->size && x->c->rank == 0; i++)
-        recv_from(t, (uint32_t)i, t->lengths + 2 * (size_t)i, sizeof(t->said));
+        recv_from(t, (uint32_t)i, order_of(t, i), room);
     return run_row(x, t, ORDER);
 }
 
-/* Rank 0: all have come, and so nobody is behind with the pointer. */
-static void find_places(struct together *t)
+/* Rank 0: all have come, and so nobody is behind with the pointer.  The bytes
+ * of all, or 0 if they are not for rank 0 to move; len[i]: of rank i. */
+static uint64_t find_places(struct together *t, uint64_t *len)
 {
     int n = t->f->c->size;
     int64_t at = t->f->shared, error = 0;
+    bool small = t->f->alike;
+    uint64_t sum = 0;
 
-    memcpy(t->lengths, t->said, sizeof(t->said));
     for (int i = n - 1; i >= 0; i--)
-        if (t->lengths[2 * i + 1] != 0)
-            error = t->lengths[2 * i + 1];
+        if (order_of(t, i)->error != 0)
+            error = order_of(t, i)->error;
     for (int i = 0; i < n; i++) {
-        int64_t len = t->lengths[2 * i];
+        struct order *o = order_of(t, i);
+        int64_t etypes = o->etypes;
 
-        if (len < 0 || len >= IMPI_IO_FAR)
+        if (etypes < 0 || etypes >= IMPI_IO_FAR)
             breach(t, (uint32_t)i, "a length in a file is none");
-        t->lengths[2 * i] = at;
-        t->lengths[2 * i + 1] = error;
-        at += error == 0 ? len : 0;
+        if (__builtin_mul_overflow((uint64_t)etypes, t->f->view.etype,
+                                   &len[i]) ||
+            len[i] > IMPI_IO_SMALL)
+            small = false;
+        sum += small ? len[i] : 0;
+        *o = (struct order){.etypes = at, .error = error};
+        at += error == 0 ? etypes : 0;
     }
     t->f->shared = at;
-    memcpy(t->answer, t->lengths, sizeof(t->answer));
+    return small && error == 0 ? sum : 0;
+}
+
+/* Rank 0: the data of all, which lie in a row in the view of all, between the
+ * file and their orders. */
+static void serve(struct together *t, const uint64_t *len, uint64_t sum)
+{
+    struct file_access all = {.f = t->f, .write = t->a.write, .len = sum};
+    uint8_t *base = get(sum, 1), *at = base;
+    int64_t ended = DISK_NOT_ENDED;
+    int n = t->f->c->size, rc;
+
+    all.base = (char *)base;
+    for (int i = 0; i < n && t->a.write; at += len[i++])
+        if (len[i] > 0)
+            memcpy(at, i ? data_of(order_of(t, i)) : (uint8_t *)t->a.base,
+                   len[i]);
+    rc = file_access_place(&all, (uint64_t)order_of(t, 0)->etypes);
+    if (rc == MPI_SUCCESS)
+        rc = file_access_alone(&all, &ended);
+    note(t, rc);
+    for (int i = 0; i < n; i++) {
+        struct order *o = order_of(t, i);
+
+        o->error = file_error_told(rc);
+        o->served = 1;
+        o->ended = ended;
+        if (!t->a.write)
+            memcpy(data_of(o), at, len[i]);
+        at += t->a.write ? 0 : len[i];
+    }
+    impi_io_list_free(&all.list);
+    free(base);
 }
 
 static int after_order(struct coll *x, struct together *t)
 {
+    size_t room =
+        sizeof(struct order) + (carries(t, false) ? IMPI_IO_SMALL : 0);
+    uint64_t *len, sum;
+
     if (x->c->rank > 0) {
-        recv_from(t, 0, t->answer, sizeof(t->answer));
+        recv_from(t, 0, order_of(t, 0), room);
         return run_row(x, t, PLACES);
     }
-    find_places(t);
+    len = get((size_t)x->c->size, sizeof(*len));
+    sum = find_places(t, len);
+    if (sum > 0)
+        serve(t, len, sum);
     for (int i = 1; i < x->c->size; i++)
-        send_to(t, (uint32_t)i, t->lengths + 2 * (size_t)i, sizeof(t->answer));
+        send_to(t, (uint32_t)i, order_of(t, i),
+                sizeof(struct order) + (sum && !t->a.write ? len[i] : 0));
+    free(len);
     return run_row(x, t, PLACES);
+}
+
+/* What rank 0 has done is done. */
+static int take_served(struct together *t, struct order *o)
+{
+    if (!is_small(t))
+        breach(t, 0, "it has moved more data than it was given");
+    note_end(t, o->ended);
+    t->verdict[1] = t->ended;
+    if (t->a.write || t->a.len == 0)
+        return MPI_SUCCESS;
+    memcpy(t->a.base, data_of(o), t->a.len);
+    note(t, file_access_place(&t->a, (uint64_t)o->etypes));
+    return MPI_SUCCESS;
 }
 
 static int after_places(struct coll *x, struct together *t)
 {
-    note(t, file_error_heard(t->answer[1]));
+    struct order *o = order_of(t, 0);
+
+    note(t, file_error_heard(o->error));
     if (t->error != MPI_SUCCESS) {
         t->verdict[1] = t->ended;
         return MPI_SUCCESS;
     }
-    note(t, file_access_place(&t->a, (uint64_t)t->answer[0]));
+    if (o->served)
+        return take_served(t, o);
+    note(t, file_access_place(&t->a, (uint64_t)o->etypes));
     return run_alone(x, t);
 }
 

@@ -204,6 +204,88 @@ static void ordered_is_by_rank(void)
     closed(&f);
 }
 
+/* Lengths of all kinds: none, little (which rank 0 moves for all), and in the
+ * second round too much for that. */
+static int length_of(int who, int round)
+{
+    return round ? 3000 * (who + 1) : who % 3 * 1365;
+}
+
+#define MOST (3000 * 64)
+
+/* In a view that is the same for all, every second block of 24 bytes. */
+static void ordered_of_any_length(void)
+{
+    static unsigned char own[MOST], back[MOST];
+    MPI_File f = fresh("lengths");
+    MPI_Datatype type, gap;
+    MPI_Offset at = -1, sum = 0;
+    MPI_Status st;
+
+    MPI_Type_contiguous(24, MPI_BYTE, &type);
+    MPI_Type_create_resized(type, 0, 48, &gap);
+    MPI_Type_commit(&gap);
+    CHECK(MPI_File_set_view(f, 5, MPI_BYTE, gap, "native", MPI_INFO_NULL) ==
+          MPI_SUCCESS);
+    for (int round = 0; round < 2; round++) {
+        int n = length_of(rank, round);
+
+        fill(own, (size_t)n, rank, 9 + round);
+        CHECK(MPI_File_write_ordered(f, own, n, MPI_BYTE, &st) == MPI_SUCCESS);
+        CHECK(count_of(&st, MPI_BYTE) == n);
+        for (int i = 0; i < size; i++)
+            sum += length_of(i, round);
+        CHECK(MPI_File_get_position_shared(f, &at) == MPI_SUCCESS && at == sum);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    CHECK(MPI_File_seek_shared(f, 0, MPI_SEEK_SET) == MPI_SUCCESS);
+    for (int round = 0; round < 2; round++) {
+        int n = length_of(rank, round);
+
+        memset(back, 0, MOST);
+        CHECK(MPI_File_read_ordered(f, back, n, MPI_BYTE, &st) == MPI_SUCCESS);
+        CHECK(count_of(&st, MPI_BYTE) == n);
+        CHECK(same(back, (size_t)n, rank, 9 + round));
+    }
+    MPI_Type_free(&type);
+    MPI_Type_free(&gap);
+    closed(&f);
+}
+
+static void an_ordered_read_ends_where_the_file_does(void)
+{
+    MPI_File f = fresh("short");
+    MPI_Status st;
+
+    fill(out, N, rank, 11);
+    CHECK(MPI_File_write_ordered(f, out, N, MPI_BYTE, &st) == MPI_SUCCESS);
+    CHECK(MPI_File_set_size(f, (MPI_Offset)N * size - 10) == MPI_SUCCESS);
+    CHECK(MPI_File_seek_shared(f, 0, MPI_SEEK_SET) == MPI_SUCCESS);
+    CHECK(MPI_File_read_ordered(f, in, N, MPI_BYTE, &st) == MPI_SUCCESS);
+    CHECK(count_of(&st, MPI_BYTE) == (rank == size - 1 ? N - 10 : N));
+    CHECK(MPI_File_read_ordered(f, in, N, MPI_BYTE, &st) == MPI_SUCCESS);
+    CHECK(count_of(&st, MPI_BYTE) == 0);
+    closed(&f);
+}
+
+/* MPI asks for the same view; as the libraries do, each place is taken in the
+ * view of its process. */
+static void ordered_in_views_of_their_own(void)
+{
+    MPI_File f = fresh("views");
+    unsigned char back[8], mine[8];
+    MPI_Status st;
+
+    fill(mine, 8, rank, 12);
+    CHECK(MPI_File_set_view(f, (MPI_Offset)rank * 100, MPI_BYTE, MPI_BYTE,
+                            "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_write_ordered(f, mine, 8, MPI_BYTE, &st) == MPI_SUCCESS);
+    CHECK(MPI_File_read_at(f, (MPI_Offset)rank * 8, back, 8, MPI_BYTE, &st) ==
+          MPI_SUCCESS);
+    CHECK(count_of(&st, MPI_BYTE) == 8 && same(back, 8, rank, 12));
+    closed(&f);
+}
+
 /* Pieces of 4 of each process in turn, by a view; large enough for rounds. */
 static void interleaved(const char *name, int piece, int pieces)
 {
@@ -441,6 +523,9 @@ int main(int argc, char **argv)
         PART(individual_pointers_move),
         PART(the_shared_pointer_is_one),
         PART(ordered_is_by_rank),
+        PART(ordered_of_any_length),
+        PART(an_ordered_read_ends_where_the_file_does),
+        PART(ordered_in_views_of_their_own),
         PART(views_interleave),
         PART(views_are_irregular),
         PART(memory_has_gaps),

@@ -45,6 +45,10 @@ static void all_hear_that_it_is_full(void)
                             MPI_INFO_NULL) == MPI_SUCCESS);
     rc = MPI_File_write_ordered(f, out, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
     CHECK(is_full(rc));
+    /* The same where rank 0 writes what all have. */
+    for (int i = 0; i == 0 || (rc == MPI_SUCCESS && i < 1000); i++)
+        rc = MPI_File_write_ordered(f, out, 4096, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK(is_full(rc));
     closed(&f);
 }
 
