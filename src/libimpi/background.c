@@ -38,6 +38,7 @@ static struct {
     bool stop;
     int wake;
     unsigned seen; /* net_rounds() at the last look */
+    bool asleep;   /* until something wakes it */
 } background = {.wake = -1};
 
 static int fence_all(int command)
@@ -167,10 +168,13 @@ static void serve_windows(void)
             moved = background_round();
             be_note_pending();
             n = net_fds(fds + 1, FDS_MAX);
+            /* Before the program, which may have news for us, is in again. */
+            __atomic_store_n(&background.asleep, !moved, __ATOMIC_RELAXED);
             let_go();
         }
         if (!moved)
             wait_for(fds, n + 1, there ? LOOK_MS : INSIDE_MS);
+        __atomic_store_n(&background.asleep, false, __ATOMIC_RELAXED);
     }
 }
 
@@ -229,6 +233,12 @@ void background_wake(void)
 
     if (background.running && write(background.wake, &one, sizeof(one)) < 0)
         errno = 0; /* it looks again soon anyway */
+}
+
+void background_hurry(void)
+{
+    if (__atomic_exchange_n(&background.asleep, false, __ATOMIC_RELAXED))
+        background_wake();
 }
 
 void background_stop(void)

@@ -25,6 +25,8 @@
 void background_start(void);
 /* There is something to do for it now. */
 void background_wake(void);
+/* The same, unless it looks within a millisecond anyway.  Under the lock. */
+void background_hurry(void);
 /* Before the connections end. */
 void background_stop(void);
 

@@ -21,7 +21,10 @@ static void leave(void)
 {
     if (likely(net_skip_round() && !impi_p2p_busy(impi_be.p2p) &&
                !coll_any())) {
-        be_unlock_same();
+        if (unlikely(impi_be.served > 0))
+            be_unlock();
+        else
+            be_unlock_same();
         return;
     }
     buffer_page_forget(&out_page);

@@ -62,7 +62,8 @@ struct way {
 
     /* ---- sleeping; NULL: the kernel wakes ---- */
     bool (*sleep)(struct link *l); /* false: there is news */
-    void (*awake)(struct link *l, bool slept);
+    void (*awake)(struct link *l); /* no bell is needed from here on */
+    void (*bell)(struct link *l);  /* it may have rung: is the peer there? */
 
     /* ---- the end; NULL: nothing to do ---- */
     /* The channel is finished: may the connection be closed? */

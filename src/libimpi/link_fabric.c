@@ -228,11 +228,6 @@ static bool wait_frame(struct link *l, const struct impi_recv *want,
     return take_frame(l, want, status);
 }
 
-static void fabric_awake(struct link *l, bool slept)
-{
-    look_at_bell(l);
-}
-
 static void fabric_let_go(struct link *l)
 {
     fabric_drop(l->fabric);
@@ -253,6 +248,6 @@ const struct way way_fabric = {.name = fabric_name,
                                .in = fabric_in,
                                .put = put_frame,
                                .take = wait_frame,
-                               .awake = fabric_awake,
+                               .bell = look_at_bell,
                                .leave = fabric_leave,
                                .drop = fabric_let_go};

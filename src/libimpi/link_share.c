@@ -194,10 +194,13 @@ static bool share_sleep(struct link *l)
     return ring_stream_sleep(&l->share->stream, l->blocked);
 }
 
-static void share_awake(struct link *l, bool slept)
+static void share_awake(struct link *l)
 {
-    if (slept)
-        ring_stream_awake(&l->share->stream);
+    ring_stream_awake(&l->share->stream);
+}
+
+static void share_bell(struct link *l)
+{
     if (!l->gone && ring_bell_clear(l->fd) < 0)
         l->gone = true;
 }
@@ -229,4 +232,5 @@ const struct way way_share = {.name = share_name,
                               .take = share_take,
                               .sleep = share_sleep,
                               .awake = share_awake,
+                              .bell = share_bell,
                               .drop = share_drop};

@@ -493,16 +493,27 @@ static bool net_share_sleep(void)
     return quiet;
 }
 
-/* Awake again, or only to see whether peers are still there. */
 static void net_share_awake(void)
 {
-    for (size_t i = 0; i < net.nlinks; i++) {
+    for (size_t i = 0; i < net.nlinks && net.asleep; i++) {
         struct link *l = net.links[i];
 
         if (l->state == LINK_OPEN && l->way->awake)
-            l->way->awake(l, net.asleep);
+            l->way->awake(l);
     }
     net.asleep = false;
+}
+
+/* Which takes a system call for each. */
+static void net_look_at_bells(void)
+{
+    net_share_awake();
+    for (size_t i = 0; i < net.nlinks; i++) {
+        struct link *l = net.links[i];
+
+        if (l->state == LINK_OPEN && l->way->bell)
+            l->way->bell(l);
+    }
 }
 
 /* ---- net open ---------------------------------------------------------- */
@@ -1070,7 +1081,7 @@ bool net_progress(void)
 
     __atomic_store_n(&net.round, round + 1, __ATOMIC_RELAXED);
     if (net.asleep || (shared + net.nfabric > 0 && round % every == 0))
-        net_share_awake();
+        net_look_at_bells();
     moved = drive_links(sockets);
     if (net_opening() || round % every == 0)
         moved |= look_around();
@@ -1132,7 +1143,7 @@ bool net_write_or_wait(int ms)
     ms = nap(ms);
     moved = drive_ready(ms);
     if (net.asleep)
-        net_share_awake();
+        net_look_at_bells();
     net_watch();
     return (guests_ready() && net_look_for_guests()) || moved;
 }
@@ -1142,7 +1153,7 @@ bool net_progress_whole(void)
     bool moved;
 
     if (net.nshared + net.nfabric > 0)
-        net_share_awake();
+        net_look_at_bells();
     moved = drive_links(true);
     return moved | look_around();
 }
@@ -1283,9 +1294,10 @@ bool net_skip_round(void)
 {
     unsigned round = net.round;
 
-    if (round % SKIP_MOST == 0 || net.asleep || net.nopening > 0 ||
-        net.guests.n > 0)
+    if (round % SKIP_MOST == 0 || net.nopening > 0 || net.guests.n > 0)
         return false;
+    if (unlikely(net.asleep))
+        net_share_awake();
     __atomic_store_n(&net.round, round + 1, __ATOMIC_RELAXED);
     return true;
 }
@@ -1359,8 +1371,8 @@ bool net_take(const struct impi_recv *want, bool wait,
 {
     struct link *l;
 
-    if (net.asleep)
-        return false;
+    if (unlikely(net.asleep))
+        net_share_awake();
     if (want->peer == IMPI_ANY_PEER)
         return take_from_any(want, wait, status);
     l = open_link(want->peer);

@@ -242,7 +242,7 @@ void win_first(void)
 void win_left(void)
 {
     if (!net_sleep())
-        background_wake();
+        background_hurry();
 }
 
 void win_end(void)
