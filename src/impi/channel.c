@@ -94,7 +94,7 @@ static void fill(struct impi_pair *pair, struct tx_item *item,
 {
     struct impi_packet *pk = &item->pk;
 
-    memcpy(pk->src, pair->p2p->procs[pair->p2p->rank], IMPI_PROC_SIZE);
+    memcpy(pk->src, pair->p2p->proc, IMPI_PROC_SIZE);
     memcpy(pk->dest, pair->proc, IMPI_PROC_SIZE);
     pk->seqnum = ++pair->seqnum;
     item->req = req;
@@ -739,7 +739,7 @@ static int deliver_packet(struct impi_channel *channel,
     pair = find_pair(channel, pk->src);
     if (!pair)
         return broken(err, "sends for a process that is not behind it");
-    if (memcmp(pk->dest, p2p->procs[p2p->rank], IMPI_PROC_SIZE) != 0)
+    if (memcmp(pk->dest, p2p->proc, IMPI_PROC_SIZE) != 0)
         return broken(err, "sends a packet for another process");
     packet_seen(p2p, pair->peer, true, pk);
     if (impi_packet_is_old(pk) && p2p->ops->old)

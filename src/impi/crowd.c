@@ -39,17 +39,13 @@ static void set_place(struct place *out, const struct impi_world *w,
 }
 
 /* Those of one machine, n of them. */
-static void judge(const struct impi_world *w, const struct place *all,
-                  uint32_t n, bool *crowded)
+static void note(const struct place *all, uint32_t n, uint32_t *count)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t cpus = w->procs[all[i].rank].cpus;
-
-        crowded[all[i].rank] = cpus > 0 && n > cpus;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        count[all[i].rank] = n;
 }
 
-int impi_crowd_find(const struct impi_world *w, bool *crowded)
+int impi_crowd_count(const struct impi_world *w, uint32_t *count)
 {
     struct place *all = calloc(w->nprocs, sizeof(*all));
     uint32_t first = 0;
@@ -62,7 +58,7 @@ int impi_crowd_find(const struct impi_world *w, bool *crowded)
     for (uint32_t i = 1; i <= w->nprocs; i++) {
         if (i < w->nprocs && by_machine(&all[first], &all[i]) == 0)
             continue;
-        judge(w, &all[first], i - first, crowded);
+        note(&all[first], i - first, count);
         first = i;
     }
     free(all);

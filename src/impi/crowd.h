@@ -12,10 +12,16 @@
 
 #include "impi/world.h"
 
-/* Set crowded[r] for each rank r of the world.  A rank that does not tell how
- * many processors it has is not crowded.  Returns 0, or -1 with errno ENOMEM.
- */
-int impi_crowd_find(const struct impi_world *w, bool *crowded);
+/* Set count[r] for each rank r of the world: how many processes run on its
+ * machine.  0, or -1 with errno ENOMEM. */
+int impi_crowd_count(const struct impi_world *w, uint32_t *count);
+
+/* For n processes on the machine of one that tells of so many processors; 0: it
+ * does not tell, and is not crowded. */
+static inline bool impi_crowd_is(uint32_t n, uint32_t processors)
+{
+    return processors > 0 && n > processors;
+}
 
 /* How a process waits for its native library, which offers nothing to sleep on:
  * it polls, yields the processor, and polls again; after a while it sleeps

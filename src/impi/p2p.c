@@ -527,6 +527,14 @@ const char *send_cancel_reply(struct impi_pair *pair, uint64_t srqid, bool yes)
     return NULL;
 }
 
+static void encode_proc(const struct impi_p2p *p2p, uint32_t rank,
+                        uint8_t id[IMPI_PROC_SIZE])
+{
+    struct impi_proc p = impi_world_proc(p2p->world, rank);
+
+    impi_proc_encode(id, p.hostid, p.pid);
+}
+
 struct impi_p2p *impi_p2p_create(const struct impi_world *world, uint32_t rank,
                                  const struct impi_p2p_ops *ops, void *arg)
 {
@@ -561,16 +569,14 @@ struct impi_p2p *impi_p2p_create(const struct impi_world *world, uint32_t rank,
     impi_pool_init(&p2p->medium_pool,
                    sizeof(struct impi_unexpected) + UNEXPECTED_MEDIUM, 32);
     impi_pool_init(&p2p->control_pool, sizeof(struct control), 64);
-    p2p->procs = malloc(world->nprocs * sizeof(*p2p->procs));
+    p2p->world = world;
+    encode_proc(p2p, rank, p2p->proc);
     p2p->pairs = calloc(world->nprocs, sizeof(struct impi_pair *));
-    if (!p2p->procs || !p2p->pairs) {
+    if (!p2p->pairs) {
         impi_p2p_destroy(p2p);
         errno = ENOMEM;
         return NULL;
     }
-    for (uint32_t i = 0; i < world->nprocs; i++)
-        impi_proc_encode(p2p->procs[i], world->procs[i].hostid,
-                         world->procs[i].pid);
     return p2p;
 }
 
@@ -613,7 +619,6 @@ void impi_p2p_destroy(struct impi_p2p *p2p)
     impi_pool_destroy(&p2p->control_pool);
     impi_slots_free(&p2p->slots);
     free(p2p->pairs);
-    free(p2p->procs);
     free(p2p);
 }
 
@@ -630,8 +635,8 @@ static struct impi_pair *pair_create(struct impi_p2p *p2p, uint32_t peer)
         return NULL;
     pair->p2p = p2p;
     pair->peer = peer;
-    memcpy(pair->proc, p2p->procs[peer], IMPI_PROC_SIZE);
-    memcpy(pair->fast.src, p2p->procs[p2p->rank], IMPI_PROC_SIZE);
+    encode_proc(p2p, peer, pair->proc);
+    memcpy(pair->fast.src, p2p->proc, IMPI_PROC_SIZE);
     memcpy(pair->fast.dest, pair->proc, IMPI_PROC_SIZE);
     TAILQ_INIT(&pair->controls);
     TAILQ_INIT(&pair->first);

@@ -64,8 +64,8 @@ struct impi_p2p_ops {
     void (*old)(void *arg, uint32_t peer);
 };
 
-/* world: borrowed for this call only.  rank: own world rank.  ops: borrowed
- * for the engine's life.  Returns NULL with errno ENOMEM or EINVAL. */
+/* world, ops: borrowed for the engine's life.  rank: own world rank.  Returns
+ * NULL with errno ENOMEM or EINVAL. */
 struct impi_p2p *impi_p2p_create(const struct impi_world *world, uint32_t rank,
                                  const struct impi_p2p_ops *ops, void *arg);
 /* Frees the engine and all its channels; requests that are not done are

@@ -143,19 +143,20 @@ struct impi_p2p {
     uint32_t first_max; /* see FIRST_MAX; else maxdatalen */
     bool modest;        /* see MODEST; all processes are ours */
     size_t unexpected_max;
-    uint8_t (*procs)[IMPI_PROC_SIZE];
-    struct impi_pair **pairs; /* made at first use */
+    const struct impi_world *world;
+    uint8_t proc[IMPI_PROC_SIZE]; /* own */
+    struct impi_pair **pairs;     /* made at first use */
     struct impi_slots slots;
     struct impi_pool small_pool, medium_pool, control_pool;
     TAILQ_HEAD(, impi_channel) channels;
     struct impi_request_list posted_any;
     struct unexpected_list unexpected;
     struct unexpected_list service; /* see impi_p2p_service() */
-    size_t nlater;        /* of them: not matched yet */
-    uint64_t order;       /* of posted receives */
-    uint64_t send_number; /* of short sends, for their srqid */
-    uint32_t pending;     /* requests not done */
-    uint32_t unsent;      /* packets in rings, and pairs that are active */
+    size_t nlater;                  /* of them: not matched yet */
+    uint64_t order;                 /* of posted receives */
+    uint64_t send_number;           /* of short sends, for their srqid */
+    uint32_t pending;               /* requests not done */
+    uint32_t unsent; /* packets in rings, and pairs that are active */
     struct impi_p2p_stats stats;
 };
 

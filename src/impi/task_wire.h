@@ -10,7 +10,8 @@
  *     JOIN    -------------------------->         only when nclients > 1
  *             <--------------------------   RELAY + one fd, when only hosts
  *                                           are connected
- *             <--------------------------   WORLD (impi/world.h) or ERROR
+ *             <--------------------------   WORLD (head, impi/world.h) + one
+ *                                           fd (impi/table.h), or ERROR
  *     STAGE   -------------------------->         how far MPI_Init has come
  *     ABORT   -------------------------->         MPI_Abort
  *     FINISH  -------------------------->         MPI_Finalize
@@ -33,7 +34,7 @@
 
 #include "base/limits.h"
 
-#define TASK_WIRE_VERSION 5
+#define TASK_WIRE_VERSION 6
 #define TASK_HEADER_SIZE 8
 #define TASK_DIR_PREFIX "/proc/self/fd/"
 #define TASK_DIR_MAX 32
@@ -43,7 +44,7 @@ enum task_frame_type {
     TASK_ENV = 2,      /* struct task_env */
     TASK_ERROR = 3,    /* struct task_text: print it, exit(1) */
     TASK_JOIN = 4,     /* struct task_join */
-    TASK_WORLD = 5,    /* impi_world_encode() */
+    TASK_WORLD = 5,    /* impi_world_encode_head(), and one fd: the table */
     TASK_FINISH = 6,   /* empty */
     TASK_FINISHED = 7, /* empty */
     TASK_ABORT = 8,    /* struct task_abort */

@@ -7,13 +7,19 @@
 #include <string.h>
 
 #include "base/be.h"
+#include "impi/table.h"
 
 /* Encoded sizes.  The format never leaves one job, whose parts are all of
- * one build: the version word only catches a mixture. */
-#define WORLD_FORMAT 0x49570003 /* "IW", 3 */
-#define FIXED_SIZE (15 * 4 + IMPI_SECRET_SIZE)
+ * one build: the version word only catches a mixture.
+ *
+ * head; hosts; u32 places, u32 runs; places; runs of ranks of one place, in
+ * rank order, (u32 place, u32 ranks); by rank: u32 lower half of the pid, u16
+ * port. */
+#define WORLD_FORMAT 0x49570004 /* "IW", 4 */
 #define HOST_SIZE (3 * 4 + IMPI_HOSTID_SIZE)
-#define PROC_SIZE (4 * 4 + 8 + 2 * IMPI_HOSTID_SIZE)
+#define PLACE_SIZE (4 * 4 + 2 * IMPI_HOSTID_SIZE)
+#define RUN_SIZE 8
+#define PROC_SIZE 6
 
 int impi_world_alloc(struct impi_world *w, uint32_t nhosts, uint32_t nprocs)
 {
@@ -35,7 +41,7 @@ void impi_world_free(struct impi_world *w)
     explicit_bzero(w, sizeof(*w));
 }
 
-static void put_fixed(struct be_writer *o, const struct impi_world *w)
+static void put_head(struct be_writer *o, const struct impi_world *w)
 {
     be_put32(o, WORLD_FORMAT);
     be_put32(o, w->version_major);
@@ -63,36 +69,172 @@ static void put_host(struct be_writer *o, const struct impi_host *h)
     be_put_bytes(o, h->addr, IMPI_HOSTID_SIZE);
 }
 
-static void put_proc(struct be_writer *o, const struct impi_proc *p)
+static void put_place(struct be_writer *o, const struct impi_place *p)
 {
     be_put32(o, p->client);
     be_put32(o, p->host);
-    be_put32(o, p->port);
-    be_put32(o, p->cpus);
-    be_put64(o, p->pid);
     be_put_bytes(o, p->hostid, IMPI_HOSTID_SIZE);
     be_put_bytes(o, p->addr, IMPI_HOSTID_SIZE);
+    be_put32(o, p->pid_high);
+    be_put32(o, p->cpus);
 }
 
-int impi_world_encode(const struct impi_world *w, uint8_t **buf, size_t *len)
+void impi_world_encode_head(const struct impi_world *w, uint8_t *buf)
 {
     struct be_writer o;
 
-    *len = FIXED_SIZE + (size_t)w->nhosts * HOST_SIZE +
+    be_writer_init(&o, buf, IMPI_WORLD_HEAD_SIZE);
+    put_head(&o, w);
+}
+
+/* ---- places ---- */
+
+struct seat {
+    struct impi_place place;
+    uint32_t rank;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct seat *x = a, *y = b;
+    int d = memcmp(&x->place, &y->place, sizeof(x->place));
+
+    return d ? d : x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* struct impi_place has no holes, so places are compared as bytes. */
+_Static_assert(sizeof(struct impi_place) == PLACE_SIZE, "struct impi_place");
+
+void impi_world_get_place(const struct impi_world *w, uint32_t rank,
+                          struct impi_place *out)
+{
+    const struct impi_proc *p = &w->procs[rank];
+
+    out->client = p->client;
+    out->host = p->host;
+    memcpy(out->hostid, p->hostid, IMPI_HOSTID_SIZE);
+    memcpy(out->addr, p->addr, IMPI_HOSTID_SIZE);
+    out->pid_high = (uint32_t)(p->pid >> 32);
+    out->cpus = p->cpus;
+}
+
+/* place[] of each rank becomes the first rank of its place. */
+static int find_first_ranks(const struct impi_world *w, uint32_t *place)
+{
+    struct seat *all = calloc(w->nprocs, sizeof(*all));
+    uint32_t first = 0;
+
+    if (!all)
+        return -1;
+    for (uint32_t r = 0; r < w->nprocs; r++) {
+        impi_world_get_place(w, r, &all[r].place);
+        all[r].rank = r;
+    }
+    qsort(all, w->nprocs, sizeof(*all), by_place);
+    for (uint32_t i = 0; i < w->nprocs; i++) {
+        if (memcmp(&all[i].place, &all[first].place, sizeof(all->place)) != 0)
+            first = i;
+        place[all[i].rank] = all[first].rank;
+    }
+    free(all);
+    return 0;
+}
+
+uint32_t impi_world_places(const struct impi_world *w, uint32_t *place,
+                           uint32_t *first)
+{
+    uint32_t n = 0;
+
+    if (find_first_ranks(w, place) < 0)
+        return 0;
+    for (uint32_t r = 0; r < w->nprocs; r++) {
+        if (place[r] == r) {
+            first[n] = r;
+            place[r] = n++;
+        } else {
+            place[r] = place[place[r]];
+        }
+    }
+    return n;
+}
+
+/* ---- encoding ---- */
+
+static uint32_t count_runs(const uint32_t *place, uint32_t n)
+{
+    uint32_t runs = 1;
+
+    for (uint32_t r = 1; r < n; r++)
+        runs += place[r] != place[r - 1];
+    return runs;
+}
+
+static void put_runs(struct be_writer *o, const uint32_t *place, uint32_t n)
+{
+    uint32_t first = 0;
+
+    for (uint32_t r = 1; r <= n; r++) {
+        if (r < n && place[r] == place[first])
+            continue;
+        be_put32(o, place[first]);
+        be_put32(o, r - first);
+        first = r;
+    }
+}
+
+static void put_procs(struct be_writer *o, const struct impi_world *w)
+{
+    for (uint32_t i = 0; i < w->nprocs; i++)
+        be_put32(o, (uint32_t)w->procs[i].pid);
+    for (uint32_t i = 0; i < w->nprocs; i++)
+        be_put16(o, w->procs[i].port);
+}
+
+static int encode(const struct impi_world *w, const uint32_t *place,
+                  const uint32_t *first, uint32_t nplaces, uint8_t **buf,
+                  size_t *len)
+{
+    uint32_t nruns = count_runs(place, w->nprocs);
+    struct impi_place p;
+    struct be_writer o;
+
+    *len = IMPI_WORLD_HEAD_SIZE + (size_t)w->nhosts * HOST_SIZE + 8 +
+           (size_t)nplaces * PLACE_SIZE + (size_t)nruns * RUN_SIZE +
            (size_t)w->nprocs * PROC_SIZE;
     *buf = malloc(*len);
     if (!*buf)
         return -1;
     be_writer_init(&o, *buf, *len);
-    put_fixed(&o, w);
+    put_head(&o, w);
     for (uint32_t i = 0; i < w->nhosts; i++)
         put_host(&o, &w->hosts[i]);
-    for (uint32_t i = 0; i < w->nprocs; i++)
-        put_proc(&o, &w->procs[i]);
+    be_put32(&o, nplaces);
+    be_put32(&o, nruns);
+    for (uint32_t i = 0; i < nplaces; i++) {
+        impi_world_get_place(w, first[i], &p);
+        put_place(&o, &p);
+    }
+    put_runs(&o, place, w->nprocs);
+    put_procs(&o, w);
     return 0;
 }
 
-static void get_fixed(struct be_reader *r, struct impi_world *w)
+int impi_world_encode(const struct impi_world *w, uint8_t **buf, size_t *len)
+{
+    uint32_t *place = calloc(w->nprocs, sizeof(*place));
+    uint32_t *first = calloc(w->nprocs, sizeof(*first)), n = 0;
+    int rc = -1;
+
+    if (place && first)
+        n = impi_world_places(w, place, first);
+    if (n > 0)
+        rc = encode(w, place, first, n, buf, len);
+    free(place);
+    free(first);
+    return rc;
+}
+
+static void get_head(struct be_reader *r, struct impi_world *w)
 {
     w->version_major = be_get32(r);
     w->version_minor = be_get32(r);
@@ -104,6 +246,11 @@ static void get_fixed(struct be_reader *r, struct impi_world *w)
     w->hiwater = be_get32(r);
     w->flags = be_get32(r);
     w->nclients = be_get32(r);
+    w->nhosts = be_get32(r);
+    w->nprocs = be_get32(r);
+    w->own_clients = be_get32(r);
+    w->old_clients = be_get32(r);
+    be_copy_bytes(r, w->secret, IMPI_SECRET_SIZE);
 }
 
 static void get_host(struct be_reader *r, struct impi_host *h)
@@ -118,21 +265,25 @@ static void get_host(struct be_reader *r, struct impi_host *h)
     be_copy_bytes(r, h->addr, IMPI_HOSTID_SIZE);
 }
 
-static void get_proc(struct be_reader *r, struct impi_proc *p)
+static void get_place(struct be_reader *r, struct impi_place *p)
 {
-    uint32_t port, cpus;
-
     p->client = be_get32(r);
     p->host = be_get32(r);
-    port = be_get32(r);
-    r->bad |= port > UINT16_MAX;
-    p->port = (uint16_t)port;
-    cpus = be_get32(r);
-    r->bad |= cpus > UINT16_MAX;
-    p->cpus = (uint16_t)cpus;
-    p->pid = be_get64(r);
     be_copy_bytes(r, p->hostid, IMPI_HOSTID_SIZE);
     be_copy_bytes(r, p->addr, IMPI_HOSTID_SIZE);
+    p->pid_high = be_get32(r);
+    p->cpus = be_get32(r);
+    r->bad |= p->cpus > UINT16_MAX;
+}
+
+static void set_proc(struct impi_proc *p, const struct impi_place *at)
+{
+    p->client = at->client;
+    p->host = at->host;
+    memcpy(p->hostid, at->hostid, IMPI_HOSTID_SIZE);
+    memcpy(p->addr, at->addr, IMPI_HOSTID_SIZE);
+    p->pid = (uint64_t)at->pid_high << 32;
+    p->cpus = (uint16_t)at->cpus;
 }
 
 static int fail(struct errbuf *err, const char *text)
@@ -201,6 +352,47 @@ int impi_world_check(const struct impi_world *w, struct errbuf *err)
     return rc;
 }
 
+/* The ranks of each run get what its place says. */
+static int get_runs(struct impi_world *w, struct be_reader *r,
+                    const uint8_t *places, uint32_t nplaces, uint32_t nruns)
+{
+    uint32_t rank = 0;
+
+    for (uint32_t i = 0; i < nruns; i++) {
+        uint32_t at = be_get32(r), n = be_get32(r);
+        struct impi_place place;
+        struct be_reader one;
+
+        if (at >= nplaces || n == 0 || n > w->nprocs - rank)
+            return -1;
+        be_reader_init(&one, places + (size_t)at * PLACE_SIZE, PLACE_SIZE);
+        get_place(&one, &place);
+        if (one.bad)
+            return -1;
+        while (n-- > 0)
+            set_proc(&w->procs[rank++], &place);
+    }
+    return rank == w->nprocs ? 0 : -1;
+}
+
+static int get_procs(struct impi_world *w, struct be_reader *r)
+{
+    uint32_t nplaces = be_get32(r), nruns = be_get32(r);
+    const uint8_t *places;
+
+    if (nplaces > w->nprocs || nruns > w->nprocs)
+        return -1;
+    places = be_get_bytes(r, (size_t)nplaces * PLACE_SIZE);
+    if (r->left != (size_t)nruns * RUN_SIZE + (size_t)w->nprocs * PROC_SIZE ||
+        get_runs(w, r, places, nplaces, nruns) < 0)
+        return -1;
+    for (uint32_t i = 0; i < w->nprocs; i++)
+        w->procs[i].pid |= be_get32(r);
+    for (uint32_t i = 0; i < w->nprocs; i++)
+        w->procs[i].port = be_get16(r);
+    return be_reader_done(r) ? 0 : -1;
+}
+
 static int decode_arrays(struct impi_world *w, struct be_reader *r,
                          struct errbuf *err)
 {
@@ -208,35 +400,58 @@ static int decode_arrays(struct impi_world *w, struct be_reader *r,
         return errprintf(err, "world: out of memory");
     for (uint32_t i = 0; i < w->nhosts; i++)
         get_host(r, &w->hosts[i]);
-    for (uint32_t i = 0; i < w->nprocs; i++)
-        get_proc(r, &w->procs[i]);
-    if (!be_reader_done(r))
+    if (get_procs(w, r) < 0)
         return fail(err, "malformed entry");
     return impi_world_check(w, err);
+}
+
+/* So many bytes at least follow the head. */
+static size_t least_size(const struct impi_world *w)
+{
+    return (size_t)w->nhosts * HOST_SIZE + (size_t)w->nprocs * PROC_SIZE;
+}
+
+static int decode_head(struct impi_world *w, struct be_reader *r,
+                       struct errbuf *err)
+{
+    if (be_get32(r) != WORLD_FORMAT)
+        return fail(err, "not a world, or of another version");
+    get_head(r, w);
+    if (r->bad)
+        return fail(err, "wrong length");
+    return check_limits(w, err);
+}
+
+int impi_world_decode_head(struct impi_world *w, const void *buf, size_t len,
+                           struct errbuf *err)
+{
+    struct be_reader r;
+    int rc;
+
+    memset(w, 0, sizeof(*w));
+    be_reader_init(&r, buf, len);
+    rc = decode_head(w, &r, err);
+    if (rc == 0)
+        rc = be_reader_done(&r) ? check_properties(w, err)
+                                : fail(err, "wrong length");
+    if (rc < 0)
+        explicit_bzero(w, sizeof(*w));
+    return rc;
 }
 
 int impi_world_decode(struct impi_world *w, const void *buf, size_t len,
                       struct errbuf *err)
 {
     struct be_reader r;
+    int rc;
 
     memset(w, 0, sizeof(*w));
     be_reader_init(&r, buf, len);
-    if (be_get32(&r) != WORLD_FORMAT)
-        return fail(err, "not a world, or of another version");
-    get_fixed(&r, w);
-    w->nhosts = be_get32(&r);
-    w->nprocs = be_get32(&r);
-    w->own_clients = be_get32(&r);
-    w->old_clients = be_get32(&r);
-    be_copy_bytes(&r, w->secret, IMPI_SECRET_SIZE);
-    if (r.bad || check_limits(w, err) < 0 ||
-        r.left !=
-            (size_t)w->nhosts * HOST_SIZE + (size_t)w->nprocs * PROC_SIZE) {
-        memset(w, 0, sizeof(*w));
-        return fail(err, "wrong length");
-    }
-    if (decode_arrays(w, &r, err) < 0) {
+    rc = decode_head(w, &r, err);
+    if (rc == 0)
+        rc = r.left >= least_size(w) ? decode_arrays(w, &r, err)
+                                     : fail(err, "wrong length");
+    if (rc < 0) {
         int saved = errno;
 
         impi_world_free(w);
@@ -244,6 +459,34 @@ int impi_world_decode(struct impi_world *w, const void *buf, size_t len,
         return -1;
     }
     return 0;
+}
+
+/* ---- one process ---- */
+
+struct impi_proc impi_world_proc(const struct impi_world *w, uint32_t rank)
+{
+    const struct impi_table *t = w->table;
+    struct impi_proc p = {.port = 0};
+
+    if (!t)
+        return w->procs[rank];
+    set_proc(&p, &t->places[t->place[rank]].place);
+    p.pid |= t->pid[rank];
+    p.port = t->port[rank];
+    return p;
+}
+
+uint32_t impi_world_client(const struct impi_world *w, uint32_t rank)
+{
+    const struct impi_table *t = w->table;
+
+    return t ? t->places[t->place[rank]].place.client : w->procs[rank].client;
+}
+
+const struct impi_host *impi_world_host(const struct impi_world *w,
+                                        uint32_t host)
+{
+    return w->table ? &w->table->hosts[host] : &w->hosts[host];
 }
 
 bool impi_hostid_get_ipv4(uint8_t ipv4[4], const uint8_t id[IMPI_HOSTID_SIZE])
@@ -263,14 +506,4 @@ void impi_hostid_set_ipv4(uint8_t id[IMPI_HOSTID_SIZE], const uint8_t ipv4[4])
 {
     memset(id, 0, IMPI_HOSTID_SIZE);
     memcpy(id + 12, ipv4, 4);
-}
-
-bool impi_hostid_equal(const uint8_t a[IMPI_HOSTID_SIZE],
-                       const uint8_t b[IMPI_HOSTID_SIZE])
-{
-    uint8_t a4[4], b4[4];
-
-    if (impi_hostid_get_ipv4(a4, a) && impi_hostid_get_ipv4(b4, b))
-        return memcmp(a4, b4, 4) == 0;
-    return memcmp(a, b, IMPI_HOSTID_SIZE) == 0;
 }

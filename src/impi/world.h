@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The joined world: what every process knows about every other one after the
- * start-up of an IMPI job, and its encoding for the way from an agent to its
- * processes and from the agent that joined to the client's other agents.
+ * start-up of an IMPI job, and its encoding for the way from the agent that
+ * joined to the client's other agents.
  *
  * Ranks are MPI_COMM_WORLD ranks.  A client's processes need not be
  * neighbours in it; the native rank of a process is its place among its
  * client's processes in world rank order.
  *
- * A struct impi_world owns its two arrays: impi_world_free().
+ * A struct impi_world owns its two arrays: impi_world_free().  In a process
+ * the node's table stands for both (table.h), which is not the world's own.
  */
 #ifndef SF_IMPI_WORLD_H
 #define SF_IMPI_WORLD_H
@@ -77,6 +78,8 @@ struct impi_proc {
 #define IMPI_OLD_HIWATER 20
 #define IMPI_STRICT_MAXDATALEN (IMPI_OLD_MAXDATALEN + 4096)
 
+struct impi_table;
+
 struct impi_world {
     uint32_t version_major, version_minor;
     uint32_t maxdatalen; /* bytes of user data in a packet */
@@ -91,8 +94,33 @@ struct impi_world {
     uint32_t own_clients, old_clients;
     struct impi_host *hosts;          /* by host rank */
     struct impi_proc *procs;          /* by world rank */
+    const struct impi_table *table;   /* or this, and the arrays are NULL */
     uint8_t secret[IMPI_SECRET_SIZE]; /* key of the channel opening */
 };
+
+/* What is known of a rank, which is in range; where it is in both forms. */
+struct impi_proc impi_world_proc(const struct impi_world *w, uint32_t rank);
+uint32_t impi_world_client(const struct impi_world *w, uint32_t rank);
+const struct impi_host *impi_world_host(const struct impi_world *w,
+                                        uint32_t host);
+
+/* What processes of one place have in common. */
+struct impi_place {
+    uint32_t client;
+    uint32_t host;
+    uint8_t hostid[IMPI_HOSTID_SIZE];
+    uint8_t addr[IMPI_HOSTID_SIZE];
+    uint32_t pid_high; /* upper half of the pid: a foreign one may be long */
+    uint32_t cpus;
+};
+
+/* The places of a world with procs, numbered in the order of their first
+ * ranks: place[nprocs] becomes each rank's, first[nprocs] the first rank of
+ * each place.  Returns how many; 0 with errno ENOMEM. */
+uint32_t impi_world_places(const struct impi_world *w, uint32_t *place,
+                           uint32_t *first);
+void impi_world_get_place(const struct impi_world *w, uint32_t rank,
+                          struct impi_place *out);
 
 /* Encode into *buf (free() it).  Returns 0, or -1 with errno ENOMEM. */
 int impi_world_encode(const struct impi_world *w, uint8_t **buf, size_t *len);
@@ -102,6 +130,13 @@ int impi_world_encode(const struct impi_world *w, uint8_t **buf, size_t *len);
  * inconsistent (text says which); ENOMEM.  On failure *w is empty. */
 int impi_world_decode(struct impi_world *w, const void *buf, size_t len,
                       struct errbuf *err);
+
+/* The same without hosts and processes, of which only the numbers are there:
+ * for who has the table.  The buffer has IMPI_WORLD_HEAD_SIZE bytes. */
+#define IMPI_WORLD_HEAD_SIZE (15 * 4 + IMPI_SECRET_SIZE)
+void impi_world_encode_head(const struct impi_world *w, uint8_t *buf);
+int impi_world_decode_head(struct impi_world *w, const void *buf, size_t len,
+                           struct errbuf *err);
 
 /* 1 <= clients <= hosts <= procs, indexes in range, host sizes add up, and
  * the mandated properties of section 3.9.  Returns 0, or -1 EPROTO. */
@@ -113,11 +148,8 @@ int impi_world_alloc(struct impi_world *w, uint32_t nhosts, uint32_t nprocs);
 /* Free the arrays and zero everything, the secret included. */
 void impi_world_free(struct impi_world *w);
 
-/* True when both name the same machine address: IPv4-compatible and
- * IPv4-mapped forms are equal (1.2.3). */
-bool impi_hostid_equal(const uint8_t a[IMPI_HOSTID_SIZE],
-                       const uint8_t b[IMPI_HOSTID_SIZE]);
-/* The IPv4 address inside, in network order as four bytes; false: none. */
+/* The IPv4 address inside, in network order as four bytes, in its compatible
+ * or its mapped form (1.2.3); false: none. */
 bool impi_hostid_get_ipv4(uint8_t ipv4[4], const uint8_t id[IMPI_HOSTID_SIZE]);
 /* The form we send: IPv4-compatible (12 zero bytes). */
 void impi_hostid_set_ipv4(uint8_t id[IMPI_HOSTID_SIZE], const uint8_t ipv4[4]);

@@ -36,6 +36,7 @@
 #include "impi/clients.h"
 #include "impi/holds.h"
 #include "impi/task_wire.h"
+#include "impi/world.h"
 #include "impid/impid_conf.h"
 #include "impid/impid_link.h"
 #include "impid/impid_stream.h"
@@ -142,8 +143,9 @@ void impid_task_kill_all(struct impid *a);
 void impid_proc_accept(struct impid *a, int fd);
 void impid_proc_send_env(struct impid_proc *p, const struct task_env *env,
                          int pass_fd);
-void impid_proc_send(struct impid_proc *p, uint32_t type, const void *payload,
-                     size_t len);
+/* The world: its head, and a descriptor of the node's table. */
+void impid_proc_send_world(struct impid_proc *p, const struct impi_world *world,
+                           int table);
 /* The socket of its packets, when only hosts are connected. */
 void impid_proc_send_relay(struct impid_proc *p, int fd);
 void impid_proc_error(struct impid_proc *p, const char *text);
@@ -203,6 +205,10 @@ struct impid_round {
     uint32_t nnodes;
     uint32_t nlocal; /* clients on this node */
     struct impid_client *local;
+    /* What all processes here read of the world: sealed, and mapped. */
+    int table;
+    const void *image; /* NULL: there is none yet */
+    size_t image_len;
     ev_timer still; /* started when it has formed */
 };
 
@@ -228,6 +234,7 @@ void impid_holds(struct agent_msg *msg, const struct impid *a,
 /* impid_join.c */
 void impid_join_add(struct impid_proc *p, const struct task_join *join);
 void impid_join_finished(struct impid_client *c);
+void impid_join_drop_table(struct impid_round *r);
 void impid_speaker_world_at(struct impid *a, const struct agent_world_at *at);
 /* Its connection is still open. */
 bool impid_speaker_active(const struct impid_client *c);

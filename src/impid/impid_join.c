@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,8 +22,10 @@
 #include "base/log.h"
 #include "base/mac.h"
 #include "base/seal.h"
+#include "base/sealed.h"
 #include "impi/derive.h"
 #include "impi/join.h"
+#include "impi/table.h"
 #include "impid/impid.h"
 #include "impid/impid_relay.h"
 
@@ -90,6 +93,69 @@ static int start_relay(struct impid_client *c, const struct agent_blob *world)
     return rc;
 }
 
+/* All processes of the round here read the same table: their clients have
+ * joined the same world. */
+static int keep_table(struct impid_round *r, const uint8_t *image, size_t len,
+                      struct errbuf *err)
+{
+    if (r->image && r->image_len == len && memcmp(r->image, image, len) == 0)
+        return 0;
+    impid_join_drop_table(r);
+    r->table = sealed_make("slurm-fabric-world", image, len);
+    if (r->table < 0)
+        return errprintf(err, "%s", strerror(errno));
+    r->image = sealed_map(r->table, IMPI_TABLE_MAX, &r->image_len, err);
+    return r->image ? 0 : -1;
+}
+
+void impid_join_drop_table(struct impid_round *r)
+{
+    if (r->image)
+        munmap((void *)r->image, r->image_len);
+    if (r->table >= 0)
+        close(r->table);
+    r->image = NULL;
+    r->table = -1;
+}
+
+static int make_table(struct impid_round *r, const struct impi_world *world,
+                      struct errbuf *err)
+{
+    uint32_t *clients = calloc(r->nlocal, sizeof(*clients));
+    uint8_t *image = NULL;
+    size_t len;
+    int rc;
+
+    for (uint32_t i = 0; clients && i < r->nlocal; i++)
+        clients[i] = impid_client_number(&r->local[i]);
+    if (!clients ||
+        impi_table_build(&image, &len, world, clients, r->nlocal) < 0)
+        rc = errprintf(err, "%s", strerror(ENOMEM));
+    else
+        rc = keep_table(r, image, len, err);
+    free(clients);
+    free(image);
+    return rc;
+}
+
+/* The world to the client's processes. */
+static void hand_out(struct impid_client *c, const struct agent_blob *blob)
+{
+    struct errbuf err = {""};
+    struct impi_world world;
+
+    if (impi_world_decode(&world, blob->data, blob->len, &err) < 0 ||
+        make_table(c->round, &world, &err) < 0) {
+        impid_fail(agent(c), 324, 1, NULL, "%s", err.text);
+        impi_world_free(&world);
+        return;
+    }
+    for (uint32_t i = 0; i < c->nlocal; i++)
+        if (c->procs[i])
+            impid_proc_send_world(c->procs[i], &world, c->round->table);
+    impi_world_free(&world);
+}
+
 static void on_world(void *arg, const struct agent_blob *blobs, uint32_t n)
 {
     struct impid_client *c = arg;
@@ -97,10 +163,8 @@ static void on_world(void *arg, const struct agent_blob *blobs, uint32_t n)
     if (n > 0 && c->relay && start_relay(c, &blobs[0]) < 0)
         return;
     c->spread = n > 0;
-    for (uint32_t i = 0; n > 0 && i < c->nlocal; i++)
-        if (c->procs[i])
-            impid_proc_send(c->procs[i], TASK_WORLD, blobs[0].data,
-                            blobs[0].len);
+    if (n > 0)
+        hand_out(c, &blobs[0]);
 }
 
 static void impid_join_spread(struct impid_client *c, const void *world,

@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/be.h"
 #include "base/local.h"
 #include "base/log.h"
 #include "impid/impid.h"
@@ -26,20 +25,6 @@ static int take(struct impid_proc *p, const struct task_frame *f);
 static int impid_peer_pidfd(int fd, pid_t *pid);
 static struct impid_task *impid_task_find(struct impid *a, uint32_t rank);
 static void impid_task_register(struct impid *a, uint32_t rank, int fd);
-
-void impid_proc_send(struct impid_proc *p, uint32_t type, const void *payload,
-                     size_t len)
-{
-    uint8_t header[TASK_HEADER_SIZE];
-
-    if (p->lost)
-        return;
-    if (task_frame_encode(header, sizeof(header), type, NULL, 0) < 0)
-        return;
-    be_store32(header + 4, (uint32_t)len);
-    bytebuf_add(&p->stream.out, header, sizeof(header));
-    impid_stream_write(&p->stream, payload, len);
-}
 
 void impid_proc_error(struct impid_proc *p, const char *text)
 {
@@ -105,6 +90,21 @@ void impid_proc_send_relay(struct impid_proc *p, int fd)
 
     if (!p->lost && (n < 0 || send_with_fd(p, frame, (size_t)n, fd) < 0))
         not_sent(p, 322, "the socket for its packets");
+}
+
+void impid_proc_send_world(struct impid_proc *p, const struct impi_world *world,
+                           int table)
+{
+    uint8_t head[IMPI_WORLD_HEAD_SIZE];
+    uint8_t frame[TASK_HEADER_SIZE + sizeof(head)];
+    ssize_t n;
+
+    impi_world_encode_head(world, head);
+    n = task_frame_encode(frame, sizeof(frame), TASK_WORLD, head, sizeof(head));
+    if (!p->lost && (n < 0 || send_with_fd(p, frame, (size_t)n, table) < 0))
+        not_sent(p, 324, "the table of the world");
+    explicit_bzero(head, sizeof(head));
+    explicit_bzero(frame, sizeof(frame));
 }
 
 /* A process that breaks the rules inside a round ends the job. */
@@ -187,12 +187,21 @@ static int take_abort(struct impid_proc *p, const struct task_frame *f)
     return 0;
 }
 
+static void send_finished(struct impid_proc *p)
+{
+    uint8_t frame[TASK_HEADER_SIZE];
+    ssize_t n = task_frame_encode(frame, sizeof(frame), TASK_FINISHED, NULL, 0);
+
+    if (n > 0 && !p->lost)
+        impid_stream_write(&p->stream, frame, (size_t)n);
+}
+
 static int take_finish(struct impid_proc *p, const struct task_frame *f)
 {
     if (!p->client || p->finished || f->len != 0)
         return refuse(p, "unexpected FINISH");
     p->finished = true;
-    impid_proc_send(p, TASK_FINISHED, NULL, 0);
+    send_finished(p);
     impid_round_finished(p->round, p);
     return 0;
 }

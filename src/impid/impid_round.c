@@ -31,6 +31,7 @@ static struct impid_round *round_new(struct impid *a, uint32_t generation)
     }
     r->impid = a;
     r->generation = generation;
+    r->table = -1;
     SLIST_INSERT_HEAD(&a->rounds, r, link);
     return r;
 }
@@ -64,6 +65,7 @@ static void round_free(struct impid_round *r)
     for (uint32_t i = 0; i < r->nnodes && r->node_names; i++)
         free(r->node_names[i]);
     free(r->node_names);
+    impid_join_drop_table(r);
     if (r->formed)
         impi_clients_free(&r->clients);
     free(r->local);
@@ -282,10 +284,10 @@ void impid_rounds_free(struct impid *a)
 /* The family exchange of a round: every agent tells the others which library
  * each of its tasks uses; when all have, each computes the same clients. Key
  * "family.G", by agent index: str node name, u32 component, then per task u32
- * rank, u32 family, u32 build of the library. In place of a family: UNKNOWN, still running when another
- * task was already missing; OUT and more, ended without this program, with
- * this exit code. So whoever waits for it can say so, when its own agent may
- * have left long ago. */
+ * rank, u32 family, u32 build of the library. In place of a family: UNKNOWN,
+ * still running when another task was already missing; OUT and more, ended
+ * without this program, with this exit code. So whoever waits for it can say
+ * so, when its own agent may have left long ago. */
 
 #define UNKNOWN UINT32_MAX
 #define OUT 0x10000u
@@ -518,7 +520,8 @@ static int parse_agent(struct exchange *x, uint32_t agent,
 
         if (r.bad || rank >= x->nworld || map->node[rank] != agent)
             return -1;
-        x->members[rank] = (struct impi_member){component, family, agent, build};
+        x->members[rank] =
+            (struct impi_member){component, family, agent, build};
     }
     return r.bad || !x->round->node_names[agent] ? -1 : 0;
 }

@@ -127,18 +127,12 @@ static void drop_frame(struct agent *a, int n)
     memmove(a->buf, a->buf + n, a->len);
 }
 
-/* Wait for a frame of this type; an ERROR in its place becomes our error. */
-static int expect(struct agent *a, uint32_t type, struct task_frame *frame,
-                  int *fd, struct errbuf *err)
+/* n if it is of this type; an ERROR in its place becomes our error. */
+static int check_type(const struct task_frame *frame, uint32_t type, int n,
+                      struct errbuf *err)
 {
     struct task_text text;
-    int none = -1;
-    int n = next_frame(a, frame, fd ? fd : &none, err);
 
-    if (none >= 0)
-        close(none);
-    if (n < 0)
-        return -1;
     if (frame->type == type)
         return n;
     if (frame->type == TASK_ERROR &&
@@ -146,6 +140,18 @@ static int expect(struct agent *a, uint32_t type, struct task_frame *frame,
         return errprintf(err, "%s", text.text);
     return errprintf(err, "impid sent frame %u where %u was due", frame->type,
                      type);
+}
+
+/* Wait for a frame of this type. */
+static int expect(struct agent *a, uint32_t type, struct task_frame *frame,
+                  int *fd, struct errbuf *err)
+{
+    int none = -1;
+    int n = next_frame(a, frame, fd ? fd : &none, err);
+
+    if (none >= 0)
+        close(none);
+    return n < 0 ? -1 : check_type(frame, type, n, err);
 }
 
 int agent_hello(struct agent *a, const struct task_hello *hello,
@@ -170,32 +176,42 @@ int agent_hello(struct agent *a, const struct task_hello *hello,
     return -1;
 }
 
-/* WORLD, and before it perhaps the socket of a relay. */
+/* WORLD with the table, and before it perhaps the socket of a relay.  (One
+ * call receives one descriptor at most, with the frame that it was sent with.)
+ */
 static int expect_world(struct agent *a, struct task_frame *frame, int *relay,
-                        struct errbuf *err)
+                        int *table, struct errbuf *err)
 {
-    int n = next_frame(a, frame, relay, err);
+    int n = next_frame(a, frame, table, err);
 
     if (n >= 0 && frame->type == TASK_RELAY && frame->len == 0) {
         drop_frame(a, n);
+        *relay = *table;
+        *table = -1;
         if (*relay < 0)
             return errprintf(err, "impid sent no socket for packets");
+        n = next_frame(a, frame, table, err);
     }
-    return n < 0 ? -1 : expect(a, TASK_WORLD, frame, relay, err);
+    n = n < 0 ? -1 : check_type(frame, TASK_WORLD, n, err);
+    if (n >= 0 && *table < 0)
+        return errprintf(err, "impid sent no table of the world");
+    return n;
 }
 
 int agent_join(struct agent *a, const struct task_join *join,
-               struct impi_world *world, int *relay, struct errbuf *err)
+               struct impi_world *world, int *relay, int *table,
+               struct errbuf *err)
 {
     uint8_t buf[128];
     struct task_frame frame;
     int n;
 
+    *relay = *table = -1;
     if (send_frame(a, buf, task_join_encode(buf, sizeof(buf), join), err) < 0)
         return -1;
-    *relay = -1;
-    n = expect_world(a, &frame, relay, err);
-    if (n < 0 || impi_world_decode(world, frame.payload, frame.len, err) < 0)
+    n = expect_world(a, &frame, relay, table, err);
+    if (n < 0 ||
+        impi_world_decode_head(world, frame.payload, frame.len, err) < 0)
         return -1;
     drop_frame(a, n);
     return 0;

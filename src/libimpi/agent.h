@@ -25,10 +25,12 @@ int agent_connect(struct agent *a, const char *path, struct errbuf *err);
 int agent_hello(struct agent *a, const struct task_hello *hello,
                 struct task_env *env, int *fd, struct errbuf *err);
 
-/* JOIN, then wait for WORLD: impi_world_free().  *relay: the socket that all
- * packets for other clients take, or -1: processes talk to each other. */
+/* JOIN, then wait for WORLD: the head of one, and *table, a descriptor of the
+ * node's table.  *relay: the socket that all packets for other clients take, or
+ * -1: processes talk to each other. */
 int agent_join(struct agent *a, const struct task_join *join,
-               struct impi_world *world, int *relay, struct errbuf *err);
+               struct impi_world *world, int *relay, int *table,
+               struct errbuf *err);
 
 /* FINISH, then wait for FINISHED. */
 int agent_finish(struct agent *a, struct errbuf *err);

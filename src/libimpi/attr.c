@@ -59,9 +59,9 @@ static int native_members(MPI_Comm comm, struct members *all)
 
 static uint32_t place_of(int world, bool host)
 {
-    const struct impi_proc *p = &impi_be.world.procs[world];
+    struct impi_proc p = impi_world_proc(&impi_be.world, (uint32_t)world);
 
-    return host ? p->host : p->client;
+    return host ? p.host : p.client;
 }
 
 /* Different places of n processes, and which of them is the own: hosts and

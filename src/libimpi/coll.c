@@ -847,7 +847,7 @@ static uint32_t by_master(const struct impi_comm *c)
         return 0;
     for (uint32_t n = 0; n < c->units->nmasters; n++) {
         uint32_t rank = impi_group_master_rank(c->units, n);
-        uint32_t client = impi_be.client_of[c->world[rank]];
+        uint32_t client = client_of(c->world[rank]);
 
         if (impi_be.world.own_clients >> client & 1)
             bits |= UINT32_C(1) << n;

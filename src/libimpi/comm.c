@@ -12,29 +12,32 @@
 #include "libimpi/coll.h"
 #include "libimpi/comm_criss.h"
 #include "libimpi/comm_make.h"
+#include "libimpi/crowd.h"
 #include "libimpi/state.h"
 #include "libimpi/topo.h"
 
 /* Native ranks follow the order of ranks: both sides of the table. */
-static void fill_native(struct impi_comm *c, const uint32_t *client_of, int own)
+static void fill_native(struct impi_comm *c, int *native, int *members)
 {
     c->same = true;
     for (int i = 0; i < c->size; i++) {
-        c->native[i] = -1;
-        if (c->world[i] == own)
+        native[i] = -1;
+        if (c->world[i] == impi_be.rank)
             c->rank = i;
-        if (client_of[c->world[i]] != client_of[own])
+        if (client_of(c->world[i]) != impi_be.client)
             continue;
         if (c->rank == i)
             c->native_rank = c->native_size;
         if (c->native_size != i)
             c->same = false;
-        c->members[c->native_size] = i;
-        c->native[i] = c->native_size++;
+        members[c->native_size] = i;
+        native[i] = c->native_size++;
     }
+    c->native = native;
+    c->members = members;
 }
 
-static int fill_group(struct impi_comm *c, const uint32_t *client_of)
+static int fill_group(struct impi_comm *c)
 {
     uint32_t *client = malloc((size_t)c->size * sizeof(*client));
     int rc;
@@ -42,25 +45,63 @@ static int fill_group(struct impi_comm *c, const uint32_t *client_of)
     if (!client)
         return -1;
     for (int i = 0; i < c->size; i++)
-        client[i] = client_of[c->world[i]];
+        client[i] = client_of(c->world[i]);
     rc = impi_group_init(&c->group, client, (uint32_t)c->size);
     free(client);
     return rc;
 }
 
-static bool is_flat(const struct impi_comm *c, const bool *crowded_of)
+static int fill_members(struct impi_comm *c, const struct comm_parts *parts)
 {
-    bool flat = crowded_of && c->size <= SF_IMPI_FLAT_MAX;
+    size_t bytes = (size_t)c->size * sizeof(int);
+    int *world = malloc(bytes), *native = malloc(bytes);
+    int *members = malloc(bytes);
+
+    c->world = world;
+    if (!world || !native || !members) {
+        free(native);
+        free(members);
+        return -1;
+    }
+    memcpy(world, parts->world, bytes);
+    fill_native(c, native, members);
+    return fill_group(c);
+}
+
+/* The world itself, which the node's table has. */
+static int use_table(struct impi_comm *c)
+{
+    const struct impi_table *t = &impi_be.table;
+    uint32_t n;
+
+    c->whole = true;
+    c->world = t->identity;
+    c->native = impi_table_native(t, impi_be.client);
+    if (!c->native)
+        return -1;
+    c->group = t->group;
+    c->rank = impi_be.rank;
+    c->native_rank = c->native[c->rank];
+    n = impi_group_local_master_num(&c->group, (uint32_t)c->rank);
+    c->members = (const int *)impi_group_locals_to_master(&c->group, n);
+    c->native_size = (int)impi_group_num_local_to_master(&c->group, n);
+    c->same = c->members[c->native_size - 1] == c->native_size - 1;
+    return 0;
+}
+
+static bool is_flat(const struct impi_comm *c)
+{
+    bool flat = impi_be.flat && c->size <= SF_IMPI_FLAT_MAX;
 
     for (int i = 0; flat && i < c->size; i++)
-        flat = crowded_of[c->world[i]];
+        flat = crowd_is(c->world[i]);
     return flat;
 }
 
-static int fill_units(struct impi_comm *c, const bool *crowded_of)
+static int fill_units(struct impi_comm *c)
 {
     c->units = &c->group;
-    if (!is_flat(c, crowded_of))
+    if (!is_flat(c))
         return 0;
     c->units = &c->flat;
     return impi_group_init(&c->flat, (const uint32_t *)c->world,
@@ -69,11 +110,13 @@ static int fill_units(struct impi_comm *c, const bool *crowded_of)
 
 static void destroy(struct impi_comm *c)
 {
-    impi_group_free(&c->group);
+    if (!c->whole) {
+        impi_group_free(&c->group);
+        free((void *)c->world);
+        free((void *)c->native);
+        free((void *)c->members);
+    }
     impi_group_free(&c->flat);
-    free(c->world);
-    free(c->native);
-    free(c->members);
     topo_free(c->topo);
     free(c);
 }
@@ -94,11 +137,9 @@ static void fill_sides(struct impi_comm *c, int low)
     c->peers = c->size - c->local;
 }
 
-struct impi_comm *comm_create(const struct comm_parts *parts, int own,
-                              const uint32_t *client_of, const bool *crowded_of)
+struct impi_comm *comm_create(const struct comm_parts *parts)
 {
     struct impi_comm *c = calloc(1, sizeof(*c));
-    size_t bytes = (size_t)parts->size * sizeof(int);
 
     if (!c)
         return NULL;
@@ -111,15 +152,10 @@ struct impi_comm *comm_create(const struct comm_parts *parts, int own,
     c->size = parts->size;
     c->rank = -1;
     c->queue_end = &c->queue;
-    c->world = malloc(bytes);
-    c->native = malloc(bytes);
-    c->members = malloc(bytes);
-    if (c->world && c->native && c->members) {
-        memcpy(c->world, parts->world, bytes);
-        fill_native(c, client_of, own);
+    if ((parts->world ? fill_members(c, parts) : use_table(c)) == 0 &&
+        fill_units(c) == 0) {
         fill_sides(c, parts->low);
-        if (fill_group(c, client_of) == 0 && fill_units(c, crowded_of) == 0)
-            return c;
+        return c;
     }
     destroy(c);
     return NULL;

@@ -31,10 +31,11 @@ struct impi_comm {
     int size;
     int native_rank; /* own rank in p2p */
     int native_size;
-    int *world;              /* [size] rank in MPI_COMM_WORLD */
-    int *native;             /* [size] rank in p2p, -1: in another client */
-    int *members;            /* [native_size] rank here of each rank in p2p */
+    const int *world;        /* [size] rank in MPI_COMM_WORLD */
+    const int *native;       /* [size] rank in p2p, -1: in another client */
+    const int *members;      /* [native_size] rank here of each rank in p2p */
     struct impi_group group; /* which rank is in which client */
+    bool whole; /* all of the world: these are the node's table's */
     /* What collective calls take for clients: them, or each process. */
     const struct impi_group *units;
     struct impi_group flat; /* each process by itself, where that is wanted */
@@ -53,18 +54,15 @@ struct impi_comm {
 struct comm_parts {
     MPI_Comm comm, p2p, hidden;
     uint64_t cid;
-    const int *world; /* [size] copied */
+    const int *world; /* [size] copied; NULL: all of the world as it is */
     int size;
     int low; /* members of the first group of an intercommunicator, or 0 */
 };
 
-/* Make the tables of one communicator.  client_of[] is indexed by world rank,
- * own: this process's.  crowded_of[] likewise, or NULL: collective calls among
- * few that are all crowded go straight between them ("flat").  The handles are
- * its own from now on.  Returns NULL when out of memory. */
-struct impi_comm *comm_create(const struct comm_parts *parts, int own,
-                              const uint32_t *client_of,
-                              const bool *crowded_of);
+/* Make the tables of one communicator.  Where the world is flat, collective
+ * calls among few that are all crowded go straight between them.  The handles
+ * are its own from now on.  Returns NULL when out of memory. */
+struct impi_comm *comm_create(const struct comm_parts *parts);
 /* Another holder; one less, the last one frees it, with the native handles
  * that the program does not know.  Under the lock. */
 void comm_hold(struct impi_comm *c);

@@ -102,7 +102,7 @@ static int cid_agree_dup(struct impi_comm *c, uint64_t *cid)
 static bool comm_in_one_client(const int *world, int size)
 {
     for (int i = 1; i < size; i++) {
-        if (impi_be.client_of[world[i]] != impi_be.client_of[world[0]])
+        if (client_of(world[i]) != client_of(world[0]))
             return false;
     }
     return true;
@@ -121,8 +121,7 @@ static int comm_place(const int *world, int size, int rank)
 /* The same from a hidden duplicate that is there; under the lock. */
 static struct impi_comm *comm_add(const struct comm_parts *parts)
 {
-    struct impi_comm *c =
-        comm_create(parts, impi_be.rank, impi_be.client_of, impi_be.crowded_of);
+    struct impi_comm *c = comm_create(parts);
 
     if (!c)
         return NULL;
@@ -475,7 +474,7 @@ static int group_agree(struct comm_parts *parts, int tag)
         return rc;
     impi_real.Comm_set_errhandler(parts->hidden, MPI_ERRORS_RETURN);
     be_lock();
-    c = comm_create(parts, impi_be.rank, impi_be.client_of, impi_be.crowded_of);
+    c = comm_create(parts);
     be_unlock();
     if (!c)
         return MPI_ERR_NO_MEM;

@@ -51,37 +51,21 @@ uint16_t crowd_cpus_to_tell(void)
     return n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
 }
 
-/* Processes of this machine, whatever their client. */
-static uint32_t count_neighbours(void)
-{
-    const struct impi_world *w = &impi_be.world;
-    const uint8_t *own = w->procs[impi_be.rank].hostid;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < w->nprocs; i++)
-        n += impi_hostid_equal(w->procs[i].hostid, own);
-    return n;
-}
-
-/* NULL: collective calls are never flat in this world. */
-static bool *find_crowded(void)
-{
-    const struct impi_world *w = &impi_be.world;
-    bool *crowded;
-
-    if (!(w->flags & IMPI_WORLD_FLAT) || impi_be.relay >= 0)
-        return NULL;
-    crowded = malloc(w->nprocs * sizeof(*crowded));
-    if (!crowded || impi_crowd_find(w, crowded) < 0)
-        be_die(1, "SF-E403: no memory for the world");
-    return crowded;
-}
-
 void crowd_look(void)
 {
-    uint32_t n = count_neighbours(), cpus = processors();
+    const struct impi_table *t = &impi_be.table;
+    uint32_t n = t->places[t->place[impi_be.rank]].neighbours;
+    uint32_t cpus = processors();
 
     impi_crowd_wait(&impi_be.crowd_wait, n, cpus);
     impi_be.crowded = n > cpus;
-    impi_be.crowded_of = find_crowded();
+    impi_be.flat = (impi_be.world.flags & IMPI_WORLD_FLAT) && impi_be.relay < 0;
+}
+
+bool crowd_is(int rank)
+{
+    const struct impi_table *t = &impi_be.table;
+    const struct impi_table_place *p = &t->places[t->place[rank]];
+
+    return impi_crowd_is(p->neighbours, p->place.cpus);
 }

@@ -6,13 +6,17 @@
 #ifndef LIBIMPI_CROWD_H
 #define LIBIMPI_CROWD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How many processors this process and its neighbours may use, to tell the
  * other processes.  After agent_connect(). */
 uint16_t crowd_cpus_to_tell(void);
 
-/* The world is known: set impi_be.crowded, crowd_wait and crowded_of. */
+/* The world is known: set impi_be.crowded, crowd_wait and flat. */
 void crowd_look(void);
+
+/* Where flat: the process with this rank in the world is on such a machine. */
+bool crowd_is(int rank);
 
 #endif

@@ -25,8 +25,9 @@
 
 static bool may_meet_by_fabric(void)
 {
-    const struct impi_proc *p = &impi_be.world.procs[impi_be.rank];
-    struct netaddr own = impi_hostaddr(p->addr, p->port);
+    struct impi_proc p =
+        impi_world_proc(&impi_be.world, (uint32_t)impi_be.rank);
+    struct netaddr own = impi_hostaddr(p.addr, p.port);
 
     return fabric_start(&own);
 }

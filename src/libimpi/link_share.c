@@ -22,8 +22,7 @@ _Static_assert(NET_FAST_MAX + IMPI_PACKET_SIZE <= RING_STREAM_SHORT,
  * library, which shares it: so do the flat collectives' channels. */
 static bool may_share(const struct link *l)
 {
-    return !share_is_off() ||
-           impi_be.world.procs[l->peer].client == impi_be.client;
+    return !share_is_off() || client_of((int)l->peer) == impi_be.client;
 }
 
 static void make_offer(struct link *l)

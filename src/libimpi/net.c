@@ -245,9 +245,9 @@ static void link_add(struct link *l, uint32_t peer)
 
 static struct netaddr address_of(uint32_t rank)
 {
-    const struct impi_proc *p = &impi_be.world.procs[rank];
+    struct impi_proc p = impi_world_proc(&impi_be.world, rank);
 
-    return impi_hostaddr(p->addr, p->port);
+    return impi_hostaddr(p.addr, p.port);
 }
 
 /* Never reached: the way from here to there, which the user may mend. */
@@ -261,7 +261,7 @@ static void unreachable(uint32_t peer, const char *why)
     netaddr_print_ip(here, &from.ip);
     netaddr_print(there, &to);
     be_die(1, "SF-E407: %s cannot reach rank %u (client %u) at %s: %s", here,
-           peer, impi_be.world.procs[peer].client, there, why);
+           peer, client_of((int)peer), there, why);
 }
 
 static void lost(uint32_t peer, const char *why)
@@ -276,20 +276,21 @@ static void lost(uint32_t peer, const char *why)
     at = address_of(peer);
     netaddr_print(where, &at);
     be_die(1, "SF-E402: lost rank %u (client %u, %s): %s%s", peer,
-           impi_be.world.procs[peer].client, where, why, win_waits());
+           client_of((int)peer), where, why, win_waits());
 }
 
 /* By its host: a process of a client that is not ours has no address of its
  * own. */
 static void link_breach(uint32_t peer)
 {
-    const struct impi_proc *p = &impi_be.world.procs[peer];
-    struct netaddr at = impi_hostaddr(impi_be.world.hosts[p->host].addr, 0);
+    struct impi_proc p = impi_world_proc(&impi_be.world, peer);
+    struct netaddr at =
+        impi_hostaddr(impi_world_host(&impi_be.world, p.host)->addr, 0);
     char where[NETADDR_IP_MAX];
 
     netaddr_print_ip(where, &at.ip);
     be_die(1, "SF-E408: rank %u (client %u, host %u at %s) broke IMPI: %s",
-           peer, p->client, p->host, where,
+           peer, p.client, p.host, where,
            impi_p2p_peer_error(impi_be.p2p, peer));
 }
 
@@ -545,8 +546,7 @@ static void begin_opening(struct link *l)
 
 static void start_connect(struct link *l)
 {
-    const struct impi_proc *p = &impi_be.world.procs[l->peer];
-    struct netaddr to = impi_hostaddr(p->addr, p->port);
+    struct netaddr to = address_of(l->peer);
 
     l->state = LINK_CONNECTING;
     l->fd = netaddr_open(&to.ip);
@@ -582,7 +582,7 @@ int net_use_relay(int fd)
     l->peer = PEER_RELAY;
     l->way = &way_socket;
     for (uint32_t i = 0; i < w->nprocs; i++) {
-        if (w->procs[i].client == impi_be.client)
+        if (client_of((int)i) == impi_be.client)
             continue;
         net.by_peer[i] = l;
         if (!l->channel)
@@ -604,8 +604,8 @@ int net_use_relay(int fd)
 /* Processes of the own client only where flat collective calls want them. */
 static bool may_meet(uint32_t rank)
 {
-    return impi_be.world.procs[rank].client != impi_be.client ||
-           (impi_be.crowded_of && rank != (uint32_t)impi_be.rank);
+    return client_of((int)rank) != impi_be.client ||
+           (impi_be.flat && rank != (uint32_t)impi_be.rank);
 }
 
 /* Asked when the initiator of a guest connection is proved. */

@@ -13,6 +13,7 @@
 
 #include "impi/crowd.h"
 #include "impi/p2p.h"
+#include "impi/table.h"
 #include "impi/world.h"
 #include "libimpi/agent.h"
 #include "libimpi/comm.h"
@@ -35,11 +36,13 @@ struct backend {
     int relay; /* socket of all packets, or -1: straight to each peer */
     uint32_t generation;
     uint32_t client;
-    struct impi_world world;
-    uint32_t *client_of; /* [nprocs] by world rank */
-    /* [nprocs] who shares a machine with more than it has processors; NULL:
-     * not all know it of all, or they do not meet each other. */
-    bool *crowded_of;
+    struct impi_world world; /* with the node's table */
+    struct impi_table table;
+    const void *image; /* of it: mapped, so many bytes */
+    size_t image_len;
+    /* All know of all who shares a machine with more than it has processors,
+     * and may meet each other. */
+    bool flat;
     uint64_t max_cid; /* highest context id in use */
     struct impi_comm *world_comm;
     struct agent agent;
@@ -85,6 +88,12 @@ static inline void be_lock(void)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (unlikely(__atomic_load_n(&impi_be.away, __ATOMIC_ACQUIRE)))
         be_lock_slow();
+}
+
+/* The client of a process, by its rank in the world. */
+static inline uint32_t client_of(int rank)
+{
+    return impi_world_client(&impi_be.world, (uint32_t)rank);
 }
 
 /* Also notes whether anything is pending. */

@@ -19,7 +19,7 @@ static void line(FILE *f, uint32_t peer, const struct impi_peer_stats *s)
     fprintf(f,
             "slurm-fabric: rank %d: %6" PRIu32 " %6" PRIu32 " %10" PRIu64
             " %14" PRIu64 " %10" PRIu64 " %14" PRIu64 " %8" PRIu64 " %s\n",
-            impi_be.rank, peer, impi_be.client_of[peer], s->messages_out,
+            impi_be.rank, peer, client_of((int)peer), s->messages_out,
             s->bytes_out, s->messages_in, s->bytes_in, s->waits, net_way(peer));
 }
 

@@ -251,8 +251,8 @@ static void look_at(const struct win *w, uint32_t who, uint32_t target,
     be_die(1,
            "SF-E402: lost rank %u (client %u), which %s rank %d in a window "
            "of %d processes%s%s",
-           rank, impi_be.world.procs[rank].client, what, w->c->world[target],
-           w->c->size, name[0] ? ", " : "", name);
+           rank, client_of(rank), what, w->c->world[target], w->c->size,
+           name[0] ? ", " : "", name);
 }
 
 void win_share_watch(const struct win *w, int target)

@@ -128,7 +128,7 @@ static void breach(uint32_t peer, const char *why) __attribute__((noreturn));
 static void breach(uint32_t peer, const char *why)
 {
     be_die(1, "SF-E408: rank %u (client %u) broke IMPI: %s", peer,
-           impi_be.world.procs[peer].client, why);
+           client_of((int)peer), why);
 }
 
 static void handle_one(const struct message_in *m)

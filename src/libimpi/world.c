@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/sealed.h"
 #include "impi/constants.h"
 #include "libimpi/background.h"
 #include "libimpi/coll.h"
@@ -85,7 +87,7 @@ static void look_at_peers(uint32_t native_rank)
 /* Later, by what they send; those who declared otherwise. */
 static void found_old(void *arg, uint32_t peer)
 {
-    uint32_t client = impi_be.world.procs[peer].client;
+    uint32_t client = client_of((int)peer);
     uint32_t bit = UINT32_C(1) << client;
 
     if (is_order_known() || (impi_be.world.old_clients & bit))
@@ -229,21 +231,34 @@ static struct impi_p2p_ops p2p_ops = {
     .claim = req_claim, .connect = net_connect, .old = found_old};
 
 /* Own place in the world: among those of the client as in the native world. */
-static int rank_in_world(const struct impi_world *w, const struct task_env *env)
+static int rank_in_world(const struct impi_table *t, const struct task_env *env)
 {
-    uint32_t seen = 0;
+    const int *native = impi_table_native(t, env->client);
 
-    for (uint32_t i = 0; i < w->nprocs; i++)
-        if (w->procs[i].client == env->client && seen++ == env->native_rank)
+    for (uint32_t i = 0; native && i < t->nprocs; i++)
+        if (native[i] == (int)env->native_rank)
             return (int)i;
     return -1;
+}
+
+/* The node's table stands for what the world has of each process. */
+static int take_table(int fd, struct errbuf *err)
+{
+    impi_be.image = sealed_map(fd, IMPI_TABLE_MAX, &impi_be.image_len, err);
+    close(fd);
+    if (!impi_be.image ||
+        impi_table_open(&impi_be.table, &impi_be.world, impi_be.image,
+                        impi_be.image_len, err) < 0)
+        return -1;
+    impi_be.world.table = &impi_be.table;
+    return 0;
 }
 
 static void join(const struct task_env *env)
 {
     struct task_join j = {.pid = (uint32_t)getpid()};
     struct errbuf err;
-    int port;
+    int port, table;
 
     memcpy(j.addr, env->host_addr, sizeof(j.addr));
     port = net_listen(env->host_addr, env->port_lo, env->port_hi, &err);
@@ -251,10 +266,11 @@ static void join(const struct task_env *env)
         be_die(1, "SF-E401: %s", err.text);
     j.port = (uint16_t)port;
     j.cpus = crowd_cpus_to_tell();
-    if (agent_join(&impi_be.agent, &j, &impi_be.world, &impi_be.relay, &err) <
-        0)
+    if (agent_join(&impi_be.agent, &j, &impi_be.world, &impi_be.relay, &table,
+                   &err) < 0 ||
+        take_table(table, &err) < 0)
         be_die(1, "SF-E401: cannot join the world: %s", err.text);
-    impi_be.rank = rank_in_world(&impi_be.world, env);
+    impi_be.rank = rank_in_world(&impi_be.table, env);
     if (impi_be.rank < 0)
         be_die(1, "SF-E401: process %u of client %u is not in the world",
                env->native_rank, env->client);
@@ -277,31 +293,16 @@ static int dup_world(MPI_Comm *out)
 
 static struct impi_comm *make_world_comm(void)
 {
-    const struct impi_world *w = &impi_be.world;
-    int *world = malloc(w->nprocs * sizeof(*world));
-    struct impi_comm *c = NULL;
-    MPI_Comm hidden;
+    struct comm_parts parts = {.comm = MPI_COMM_WORLD,
+                               .p2p = MPI_COMM_WORLD,
+                               .cid = IMPI_WORLD_CID,
+                               .size = (int)impi_be.world.nprocs};
 
-    impi_be.client_of = malloc(w->nprocs * sizeof(uint32_t));
     impi_be.max_cid = IMPI_WORLD_CID + 1;
-    if (impi_be.client_of && world && dup_world(&hidden) == MPI_SUCCESS) {
-        for (uint32_t i = 0; i < w->nprocs; i++) {
-            impi_be.client_of[i] = w->procs[i].client;
-            world[i] = (int)i;
-        }
-        struct comm_parts parts = {.comm = MPI_COMM_WORLD,
-                                   .p2p = MPI_COMM_WORLD,
-                                   .hidden = hidden,
-                                   .cid = IMPI_WORLD_CID,
-                                   .world = world,
-                                   .size = (int)w->nprocs};
-
-        impi_real.Comm_set_errhandler(hidden, MPI_ERRORS_RETURN);
-        c = comm_create(&parts, impi_be.rank, impi_be.client_of,
-                        impi_be.crowded_of);
-    }
-    free(world);
-    return c;
+    if (dup_world(&parts.hidden) != MPI_SUCCESS)
+        return NULL;
+    impi_real.Comm_set_errhandler(parts.hidden, MPI_ERRORS_RETURN);
+    return comm_create(&parts);
 }
 
 static void check_native_size(const struct task_env *env,
@@ -423,13 +424,11 @@ static void leave_world(void)
     impi_span_remove(MPI_COMM_WORLD);
     group_end();
     comm_release(impi_be.world_comm);
-    free(impi_be.client_of);
-    free(impi_be.crowded_of);
-    impi_be.client_of = NULL;
-    impi_be.crowded_of = NULL;
     impi_be.world_comm = NULL;
     impi_be.spanning = false;
     impi_world_free(&impi_be.world);
+    munmap((void *)impi_be.image, impi_be.image_len);
+    impi_be.image = NULL;
 }
 
 int impi_Finalize(void)

@@ -35,8 +35,10 @@
 #include <unistd.h>
 
 #include "base/mac.h"
+#include "base/sealed.h"
 #include "flooded_way.h"
 #include "impi/task_wire.h"
+#include "impi/table.h"
 #include "impi/world.h"
 
 #define MAX_PROCS 64
@@ -145,17 +147,47 @@ static void send_env(struct proc *p)
     send_all(p, buf, task_env_encode(buf, sizeof(buf), &e));
 }
 
+static int make_table(void)
+{
+    uint32_t clients[MAX_CLIENTS];
+    uint8_t *image;
+    size_t len;
+    int fd;
+
+    for (uint32_t i = 0; i < b.nclients; i++)
+        clients[i] = i;
+    if (impi_table_build(&image, &len, &b.world, clients, b.nclients) < 0 ||
+        (fd = sealed_make("bare_world", image, len)) < 0)
+        die("table");
+    free(image);
+    return fd;
+}
+
 static void send_world(struct proc *p)
 {
-    static uint8_t buf[BUF_SIZE];
-    uint8_t *world;
-    size_t len;
+    uint8_t head[IMPI_WORLD_HEAD_SIZE];
+    uint8_t frame[TASK_HEADER_SIZE + sizeof(head)];
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {.space = {0}};
+    struct iovec iov = {frame, sizeof(frame)};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = &control,
+                         .msg_controllen = sizeof(control)};
+    int table = make_table();
 
-    if (impi_world_encode(&b.world, &world, &len) < 0)
-        die("world");
-    send_all(p, buf,
-             task_frame_encode(buf, sizeof(buf), TASK_WORLD, world, len));
-    free(world);
+    impi_world_encode_head(&b.world, head);
+    task_frame_encode(frame, sizeof(frame), TASK_WORLD, head, sizeof(head));
+    control.head.cmsg_level = SOL_SOCKET;
+    control.head.cmsg_type = SCM_RIGHTS;
+    control.head.cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(&control.head), &table, sizeof(int));
+    if (sendmsg(p->fd, &msg, MSG_NOSIGNAL) != (ssize_t)sizeof(frame) &&
+        !b.failed)
+        die("WORLD");
+    close(table);
 }
 
 static void to_all(void (*what)(struct proc *))
