@@ -420,6 +420,8 @@ static void weigh_absence(const struct model *m, const struct model_item *it,
         worsen(v, SEEN_UNKNOWN, REPORT_MAPPERD, false, MODEL_NOT_IN_MAP);
 }
 
+/* A port that was down and of which a new nicd does not know yet stays so, and
+ * that proves nothing. */
 static void weigh_source(struct model *m, struct model_item *it,
                          enum report_from from, int64_t now, struct verdict *v)
 {
@@ -442,7 +444,10 @@ static void weigh_source(struct model *m, struct model_item *it,
             worsen(v, SEEN_DOWN, (int)from, true, e->why);
     } else if (from == REPORT_NICD) {
         seen = model_nic_says(m, it, why, sizeof(why));
-        worsen(v, seen, (int)from, true, why);
+        if (seen == SEEN_UNKNOWN && it->pub.state == HEALTH_DOWN)
+            worsen(v, SEEN_DOWN, (int)from, false, why);
+        else
+            worsen(v, seen, (int)from, true, why);
     } else {
         worsen(v, e->seen, (int)from, true, e->why);
     }

@@ -256,7 +256,8 @@ enum report_seen model_nic_says(const struct model *m,
     const struct health_evidence *e = word_of(it);
     struct model_nics *g;
 
-    snprintf(why, size, "%s", e->why);
+    memcpy(why, e->why, size < sizeof(e->why) ? size : sizeof(e->why));
+    why[size - 1] = '\0';
     HASH_FIND_STR(m->nics, it->nic, g);
     if (it->nic_never && !it->nic_was_up &&
         (e->seen == SEEN_DOWN || e->seen == SEEN_DEGRADED))

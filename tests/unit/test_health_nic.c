@@ -198,6 +198,32 @@ static void a_link_lost_over_a_reboot_is_down(void **state)
     assert_true(drains(w));
 }
 
+/* Until the new one knows, its port is as it was; not long enough for a drain
+ * of a port that was down for a moment only, as when a machine goes down. */
+static void a_port_that_is_down_is_told_once_over_a_restart(void **state)
+{
+    struct world *w = *state;
+    struct report_record down =
+        nic("mlx5_0/1", 0x10, SEEN_DOWN, "mlx5_0/1 no link: Polling");
+    struct report_record yet =
+        nic("mlx5_0/1", 0x10, SEEN_UNKNOWN, "mlx5_0/1 has no link yet");
+    struct report_record r = nic("mlx5_0/1", 0x10, SEEN_UP, "");
+    int told;
+
+    yet.never = true;
+    saying(w, 5, 7, &r, 1);
+    told = w->changes;
+    saying(w, 2, 7, &down, 1);
+    saying(w, 60, 8, &yet, 1);
+    is(w, 0, HEALTH_DOWN, "mlx5_0/1 has no link yet");
+    assert_false(drains(w));
+    r = never(0x10);
+    saying(w, 15, 8, &r, 1);
+    assert_true(drains(w));
+    assert_int_equal(w->changes, told + 1);
+    assert_int_equal(rail(w, 0)->count, 1);
+}
+
 static void slower_than_most_of_its_kind_is_degraded(void **state)
 {
     struct world *w = *state;
@@ -380,6 +406,7 @@ int main(void)
         HEALTH_TEST(silence_of_nicd_is_unknown_and_drains_nobody),
         HEALTH_TEST(a_port_that_was_never_cabled_is_compared),
         HEALTH_TEST(a_link_lost_over_a_reboot_is_down),
+        HEALTH_TEST(a_port_that_is_down_is_told_once_over_a_restart),
         HEALTH_TEST(slower_than_most_of_its_kind_is_degraded),
         HEALTH_TEST(ports_keep_their_rails_over_a_restart),
         HEALTH_TEST(a_new_card_takes_the_place_of_the_old),
