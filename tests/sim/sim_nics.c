@@ -8,7 +8,9 @@
  * the counters stood at; a cable that is pulled is told once, drains its node,
  * and the node comes back.
  *
- *   sim_nics [FIRST [LAST]]    those seeds, each family
+ *   sim_nics [FIRST [LAST]]       those seeds, each family
+ *   sim_nics --hours N [FIRST]    long runs from that seed on, until N
+ * simulated node-hours are through
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,6 +39,7 @@ struct message {
 };
 
 struct cable {
+    struct nic_port port; /* what does not change of it */
     int64_t pulled_until, away_until, flap_until, linked_at;
     int64_t flapped; /* when it last was down, whyever */
     uint64_t errors, downs;
@@ -44,6 +47,7 @@ struct cable {
 };
 
 struct node {
+    char name[16];
     enum life nicd;
     struct nics *nics;
     uint64_t instance, seq;
@@ -58,6 +62,8 @@ struct sim {
     uint64_t seed;
     struct net_rng rng;
     int64_t now, started;
+    int64_t pace;   /* ms between two looks */
+    int64_t offset; /* of switchmgrd's clock, which may be set */
     struct node node[NODES];
     enum life switchmgrd;
     struct model_conf conf;
@@ -66,6 +72,7 @@ struct sim {
     struct model_state saved;
     uint64_t instances;
     int downs; /* that were told */
+    double node_hours;
 };
 
 static uint32_t draw(struct sim *s, uint32_t n)
@@ -86,20 +93,26 @@ static void see(struct sim *s, unsigned n, int k, struct nic_port *p)
     struct cable *c = &s->node[n].cable[k];
     bool up = is_up(s, c);
 
-    *p = (struct nic_port){.board = n * PORTS + (unsigned)k + 1,
-                           .link = up ? NIC_UP : NIC_DOWN,
-                           .mbps = up ? 100000 : 0,
-                           .lanes = 4,
-                           .has = 1u << TALLY_SYMBOL_ERROR,
-                           .has_downs = true};
-    snprintf(p->name, sizeof(p->name), "mlx5_%d/1", k);
-    snprintf(p->model, sizeof(p->model), "MT4123");
-    snprintf(p->says, sizeof(p->says), up ? "ACTIVE" : "Polling");
+    *p = c->port;
+    p->link = up ? NIC_UP : NIC_DOWN;
+    p->mbps = up ? 100000 : 0;
+    strcpy(p->says, up ? "ACTIVE" : "Polling");
     c->downs += c->was_up && !up;
     c->was_up = up;
-    c->errors += draw(s, 5); /* noise below half of the limit */
+    /* Noise below half of the limit. */
+    c->errors += draw(s, 5) * (uint64_t)(s->pace / SEC);
     p->value[TALLY_SYMBOL_ERROR] = c->errors;
     p->downs = c->downs;
+}
+
+static void make_port(struct cable *c, unsigned n, int k)
+{
+    c->port = (struct nic_port){.board = n * PORTS + (unsigned)k + 1,
+                                .lanes = 4,
+                                .has = 1u << TALLY_SYMBOL_ERROR,
+                                .has_downs = true};
+    snprintf(c->port.name, sizeof(c->port.name), "mlx5_%d/1", k);
+    snprintf(c->port.model, sizeof(c->port.model), "MT4123");
 }
 
 static void say(struct sim *s, unsigned n, struct report_record *r, size_t nr)
@@ -119,7 +132,7 @@ static void say(struct sim *s, unsigned n, struct report_record *r, size_t nr)
                                 .instance = h->instance,
                                 .seq = ++h->seq,
                                 .nrecords = nr};
-    snprintf(m->report.node, sizeof(m->report.node), "n%u", n);
+    memcpy(m->report.node, h->name, sizeof(h->name));
     memcpy(m->records, r, nr * sizeof(*r));
     h->next = s->now + 5 * SEC;
 }
@@ -130,15 +143,13 @@ static void nicd_lives(struct sim *s, unsigned n)
     struct report_record r[NIC_RECORDS_MAX];
     struct nic_port port[PORTS];
     bool changed;
-    char name[16];
     size_t np = 0, nr;
 
     for (int k = 0; k < PORTS; k++)
         if (s->now >= h->cable[k].away_until)
             see(s, n, k, &port[np++]);
     assert_true(nics_look(h->nics, port, np, s->now));
-    snprintf(name, sizeof(name), "n%u", n);
-    nr = nics_records(h->nics, name, 0, r, &changed, s->now);
+    nr = nics_records(h->nics, h->name, 0, r, &changed, s->now);
     if (nr && (changed || s->now >= h->next))
         say(s, n, r, nr);
 }
@@ -158,6 +169,11 @@ static void begin_nicd(struct sim *s, struct node *h)
 
 /* ---- switchmgrd ---------------------------------------------------------- */
 
+static int64_t its_time(const struct sim *s)
+{
+    return s->now + s->offset;
+}
+
 static void changed(const struct health_item *item, enum health_state was,
                     int64_t now, void *arg)
 {
@@ -175,9 +191,9 @@ static void begin_switchmgrd(struct sim *s, bool remembers)
     model_free(s->model);
     s->model = model_new(&s->conf, &ops);
     s->switchmgrd = LIVES;
-    s->started = s->now;
+    s->started = its_time(s);
     if (remembers)
-        model_state_give(&s->saved, s->model, s->now, 600 * SEC);
+        model_state_give(&s->saved, s->model, its_time(s), 600 * SEC);
 }
 
 static void deliver(struct sim *s, struct node *h)
@@ -188,7 +204,7 @@ static void deliver(struct sim *s, struct node *h)
         struct message *m = &h->queue[h->head++ % QUEUE];
 
         m->report.records = m->records;
-        model_input(s->model, &m->report, s->now, &err);
+        model_input(s->model, &m->report, its_time(s), &err);
     }
 }
 
@@ -197,11 +213,9 @@ static bool drains(const struct sim *s, unsigned n, bool *resumes)
     struct policy_node p = {.rails = 0};
     struct health_node node;
     struct policy_want w;
-    char name[16];
 
-    snprintf(name, sizeof(name), "n%u", n);
     *resumes = false;
-    if (!model_node(s->model, name, &node))
+    if (!model_node(s->model, s->node[n].name, &node))
         return false;
     p.state = node.state;
     p.rails = node.rails;
@@ -209,7 +223,7 @@ static bool drains(const struct sim *s, unsigned n, bool *resumes)
     memcpy(p.rail_state, node.rail_state, sizeof(p.rail_state));
     memcpy(p.rail_since, node.rail_since, sizeof(p.rail_since));
     memcpy(p.rail_proven, node.rail_proven, sizeof(p.rail_proven));
-    w = policy_decide(&s->policy, &p, s->now, s->started);
+    w = policy_decide(&s->policy, &p, its_time(s), s->started);
     *resumes = w.resume;
     return w.drain;
 }
@@ -219,9 +233,8 @@ static bool drains(const struct sim *s, unsigned n, bool *resumes)
 static _Noreturn void wrong(const struct sim *s, const char *what, unsigned n)
 {
     const struct health_item *i;
-    char name[16];
+    const char *name = s->node[n].name;
 
-    snprintf(name, sizeof(name), "n%u", n);
     for (uint8_t k = 0; k < PORTS; k++) {
         i = model_host(s->model, name, k);
         print_message("rail %u: %s, %s\n", k,
@@ -237,7 +250,8 @@ static void step(struct sim *s)
 {
     bool resumes;
 
-    s->now += SEC;
+    s->now += s->pace;
+    s->node_hours += NODES * (double)s->pace / (3600. * SEC);
     for (unsigned n = 0; n < NODES; n++) {
         struct node *h = &s->node[n];
 
@@ -255,9 +269,7 @@ static void step(struct sim *s)
         return;
     for (unsigned n = 0; n < NODES; n++)
         deliver(s, &s->node[n]);
-    model_tick(s->model, s->now);
-    if (s->now % (2 * SEC) == 0)
-        model_state_keep(&s->saved, s->model, s->now);
+    model_tick(s->model, its_time(s));
     for (unsigned n = 0; n < NODES; n++)
         if (s->node[n].faulty_until < s->now && drains(s, n, &resumes))
             wrong(s, "drained without a fault", n);
@@ -267,6 +279,32 @@ static void run(struct sim *s, int64_t seconds)
 {
     while (seconds-- > 0)
         step(s);
+}
+
+/* Nothing befalls it: it is enough to look every ten seconds. */
+static void idle(struct sim *s, int64_t seconds)
+{
+    s->pace = 10 * SEC;
+    run(s, seconds / 10);
+    s->pace = SEC;
+}
+
+/* What it wrote last is up to two seconds old. */
+static void kill_switchmgrd(struct sim *s)
+{
+    if (s->switchmgrd != DEAD)
+        model_state_keep(&s->saved, s->model, its_time(s));
+    run(s, draw(s, 3));
+    s->switchmgrd = DEAD;
+}
+
+/* Its machine's clock may have been set meanwhile: ahead, or back. */
+static void restart_switchmgrd(struct sim *s, bool remembers)
+{
+    static const int64_t set[] = {0, 0, 0, 30, 4000, 100000};
+
+    s->offset += set[draw(s, 6)] * SEC;
+    begin_switchmgrd(s, remembers);
 }
 
 /* ---- what befalls it ----------------------------------------------------- */
@@ -326,9 +364,11 @@ static void harm(struct sim *s)
         break;
     case 4:
         if (s->switchmgrd == DEAD)
-            begin_switchmgrd(s, draw(s, 4) != 0);
+            restart_switchmgrd(s, draw(s, 4) != 0);
+        else if (draw(s, 2))
+            kill_switchmgrd(s);
         else
-            harm_daemon(s, &s->switchmgrd);
+            s->switchmgrd = s->switchmgrd == STOPPED ? LIVES : STOPPED;
         break;
     default:
         if (h->nicd == DEAD)
@@ -349,7 +389,7 @@ static void mend(struct sim *s)
         h->nicd = LIVES;
     }
     if (s->switchmgrd == DEAD)
-        begin_switchmgrd(s, true);
+        restart_switchmgrd(s, true);
     s->switchmgrd = LIVES;
 }
 
@@ -361,12 +401,17 @@ static struct sim *sim_new(uint64_t seed)
     s->seed = seed;
     s->rng = (struct net_rng){seed};
     s->now = 1700000000000;
+    s->pace = SEC;
     model_conf_defaults(&s->conf);
     policy_conf_defaults(&s->policy);
     s->policy.start_grace = draw(s, 2) ? 0 : 60000;
     begin_switchmgrd(s, false);
-    for (unsigned n = 0; n < NODES; n++)
+    for (unsigned n = 0; n < NODES; n++) {
+        snprintf(s->node[n].name, sizeof(s->node[n].name), "n%u", n);
+        for (int k = 0; k < PORTS; k++)
+            make_port(&s->node[n].cable[k], n, k);
         begin_nicd(s, &s->node[n]);
+    }
     run(s, 120);
     return s;
 }
@@ -414,7 +459,7 @@ static void all_at_once(uint64_t seed)
     for (int i = 0; i < 10; i++) {
         for (unsigned n = 0; n < NODES; n++)
             s->node[n].nicd = draw(s, 2) ? DEAD : STOPPED;
-        s->switchmgrd = DEAD;
+        kill_switchmgrd(s);
         run(s, draw(s, 400));
         mend(s);
         run(s, draw(s, 90));
@@ -471,7 +516,104 @@ static void faults_among_harm(uint64_t seed)
     sim_free(s);
 }
 
+/* All daemons of a node, or switchmgrd, or everything at once, are killed and
+ * started again while the fault is there and known. */
+static void restart_some(struct sim *s, unsigned n)
+{
+    switch (draw(s, 4)) {
+    case 0:
+        begin_nicd(s, &s->node[n]);
+        break;
+    case 1:
+        kill_switchmgrd(s);
+        run(s, draw(s, 60));
+        begin_switchmgrd(s, true);
+        break;
+    case 2:
+        kill_switchmgrd(s);
+        for (unsigned i = 0; i < NODES; i++)
+            begin_nicd(s, &s->node[i]);
+        begin_switchmgrd(s, true);
+        break;
+    default:
+        break;
+    }
+}
+
+static void one_fault(struct sim *s)
+{
+    unsigned n = draw(s, NODES);
+    int told = s->downs;
+    bool resumes;
+
+    s->node[n].cable[draw(s, PORTS)].pulled_until =
+        s->now + (300 + draw(s, 600)) * SEC;
+    run(s, 100);
+    if (!drains(s, n, &resumes))
+        wrong(s, "its fault is not told", n);
+    restart_some(s, n);
+    run(s, 150);
+    if (!drains(s, n, &resumes))
+        wrong(s, "forgotten over a restart", n);
+    idle(s, 1200);
+    all_is_well(s);
+    if (s->downs != told + 1)
+        wrong(s, "not told once", n);
+}
+
+/* Bursts of harm, and faults, each alone; between them nothing for a while, as
+ * in a cluster that runs. */
+static void long_run(struct sim *s, double node_hours)
+{
+    while (s->node_hours < node_hours) {
+        if (draw(s, 4) == 0) {
+            one_fault(s);
+        } else {
+            for (uint32_t i = draw(s, 12); i > 0; i--) {
+                harm(s);
+                run(s, draw(s, 30));
+            }
+            mend(s);
+            idle(s, 1200); /* the longest boot, FlapQuiet, ResumeAfter */
+            all_is_well(s);
+        }
+        idle(s, draw(s, 8 * 3600));
+    }
+}
+
 static uint64_t first = 1, last = SEEDS;
+
+/* Runs of 600 node-hours. */
+static int soak(double node_hours)
+{
+    double done = 0;
+
+    for (uint64_t seed = first; done < node_hours; seed++) {
+        struct sim *s = sim_new(seed);
+
+        long_run(s, 600);
+        done += s->node_hours;
+        sim_free(s);
+        if (seed % 50 == 0) {
+            printf("# %.0f node-hours, seed %llu\n", done,
+                   (unsigned long long)seed);
+            fflush(stdout);
+        }
+        last = seed;
+    }
+    printf("%.0f node-hours, seeds %llu to %llu: no false drain, none that "
+           "stays, each fault told once\n",
+           done, (unsigned long long)first, (unsigned long long)last);
+    return 0;
+}
+
+static void a_long_run(uint64_t seed)
+{
+    struct sim *s = sim_new(seed);
+
+    long_run(s, 60);
+    sim_free(s);
+}
 
 static void over(void (*family)(uint64_t seed))
 {
@@ -503,6 +645,12 @@ static void among_faults_who_has_none_is_not_drained(void **state)
     over(faults_among_harm);
 }
 
+static void a_long_run_has_neither_false_nor_stuck_drains(void **state)
+{
+    (void)state;
+    over(a_long_run);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -510,8 +658,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(all_daemons_at_once_drain_nobody),
         cmocka_unit_test(each_true_fault_is_told_once_and_heals),
         cmocka_unit_test(among_faults_who_has_none_is_not_drained),
+        cmocka_unit_test(a_long_run_has_neither_false_nor_stuck_drains),
     };
 
+    if (argc > 2 && strcmp(argv[1], "--hours") == 0) {
+        first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+        return soak(strtod(argv[2], NULL));
+    }
     if (argc > 1)
         first = last = strtoull(argv[1], NULL, 10);
     if (argc > 2)
