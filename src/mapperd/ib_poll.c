@@ -94,30 +94,50 @@ static void release(struct run *r, struct slot *s)
     r->inflight--;
 }
 
+static enum pma_attr attr_of(enum ib_what what)
+{
+    return what == IB_CAN             ? PMA_CLASS_INFO
+           : what == IB_COUNTERS_WIDE ? PMA_COUNTERS_WIDE
+                                      : PMA_COUNTERS;
+}
+
+static void make_pma(uint8_t *mad, uint32_t tid, const struct ib_ask *a)
+{
+    if (a->what == IB_CLEAR)
+        pma_make_clear(mad, tid, a->port, a->of);
+    else
+        pma_make(mad, tid, attr_of(a->what), a->port);
+}
+
 static void ask(struct run *r, struct slot *s)
 {
     const struct ib_ask *a = &r->p->asks[s->ask];
     struct ib_port *io = r->p->io;
+    bool by_lid = a->what >= IB_COUNTERS;
     struct smp_get get = {.attr = SMP_PORT_INFO, .mod = a->port};
 
     s->seq = ++io->seq & SEQ_MASK;
     s->sent = clock_ns();
     s->tries++;
     get.tid = tid_of(r, s);
-    if (a->lid ? io->pma < 0 : !path_to(r, a->node, &get)) {
+    if (a->what == IB_ROUTES) {
+        get.attr = SMP_FORWARDING;
+        get.mod = a->of;
+    }
+    if (by_lid ? io->pma < 0 || !a->lid : !path_to(r, a->node, &get)) {
         r->stats->silent++;
         release(r, s);
         return;
     }
     r->stats->mads++;
-    if (a->lid) {
+    if (by_lid) {
         umad_set_addr(io->umad, a->lid, 1, 0, (int)PMA_QKEY);
-        pma_make(umad_get_mad(io->umad), get.tid, a->port);
+        make_pma(umad_get_mad(io->umad), get.tid, a);
     } else {
         umad_set_addr(io->umad, 0xffff, 0, 0, 0);
         smp_make(umad_get_mad(io->umad), &get);
     }
-    umad_send(io->id, a->lid ? io->pma : io->agent, io->umad, SMP_SIZE, 0, 0);
+    umad_send(io->id, by_lid ? io->pma : io->agent, io->umad, SMP_SIZE, 0, 0);
 }
 
 static void begin(struct run *r, size_t i)
@@ -160,30 +180,47 @@ static int until_next(const struct run *r, uint64_t now)
     return (int)((first + WAIT_NS - now) / 1000000) + 1;
 }
 
-static bool is_counters(const uint8_t *mad)
+static bool take_smp(const uint8_t *mad, enum smp_attr attr, struct ib_ask *a)
 {
-    return mad[1] == PMA_CLASS;
+    if (a->what == IB_PORT)
+        return attr == SMP_PORT_INFO && smp_port_info(mad, &a->info);
+    if (a->what == IB_ROUTES && attr == SMP_FORWARDING) {
+        smp_forwarding(mad, a->routes);
+        return true;
+    }
+    return false;
+}
+
+static bool take_pma(const uint8_t *mad, enum pma_attr attr, struct ib_ask *a)
+{
+    if (a->what < IB_COUNTERS || attr != attr_of(a->what))
+        return false;
+    if (a->what == IB_CAN)
+        a->wide = pma_is_wide(mad);
+    else if (a->what != IB_CLEAR)
+        return pma_counters(mad, attr, a->port, &a->counters);
+    return true;
 }
 
 static void take(struct run *r, const uint8_t *mad)
 {
-    enum smp_attr attr = SMP_NODE_INFO;
+    bool pma = mad[1] == PMA_CLASS, good;
+    enum smp_attr smp = SMP_NODE_INFO;
+    enum pma_attr attr = PMA_CLASS_INFO;
     uint32_t tid = 0;
-    bool good =
-        is_counters(mad) ? pma_parse(mad, &tid) : smp_parse(mad, &attr, &tid);
-    struct slot *s = &r->slots[tid & (SLOTS - 1)];
+    struct slot *s;
     struct ib_ask *a;
 
+    good = pma ? pma_parse(mad, &attr, &tid) : smp_parse(mad, &smp, &tid);
+    s = &r->slots[tid & (SLOTS - 1)];
     if (!s->busy || tid != tid_of(r, s))
         return; /* late, or not ours */
     a = &r->p->asks[s->ask];
-    if (is_counters(mad) != (a->lid != 0))
+    if (pma != (a->what >= IB_COUNTERS))
         return;
-    if (a->lid)
-        a->answered = good && pma_counters(mad, a->port, &a->counters);
-    else
-        a->answered =
-            good && attr == SMP_PORT_INFO && smp_port_info(mad, &a->info);
+    a->refused = !good;
+    a->answered =
+        good && (pma ? take_pma(mad, attr, a) : take_smp(mad, smp, a));
     r->stats->silent += !a->answered;
     release(r, s);
 }
@@ -212,7 +249,7 @@ int ib_poll_run(struct ib_poll *p, struct ib_poll_stats *stats)
     r->stats = stats;
     r->window = p->window && p->window < SLOTS ? p->window : SLOTS;
     for (size_t i = 0; i < p->n; i++)
-        p->asks[i].answered = false;
+        p->asks[i].answered = p->asks[i].refused = false;
     while (next < p->n || r->inflight > 0) {
         while (next < p->n && r->inflight < r->window)
             begin(r, next++);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Asks all ports of a map how they are: switches' and hosts', each by the
- * shortest path of the map, many at a time; or for what they have counted. What
- * does not answer is asked again a few times.
+ * Asks many questions of the nodes of a map, many at a time: how a port is, and
+ * what a switch's routes are, by the shortest path of the map; what a port has
+ * counted, by its LID.  What does not answer is asked again a few times.
  */
 #ifndef SF_MAPPERD_IB_POLL_H
 #define SF_MAPPERD_IB_POLL_H
@@ -16,13 +16,29 @@
 #include "mapperd/smp.h"
 #include "net/graph.h"
 
+enum ib_what {
+    IB_PORT,          /* how it is */
+    IB_ROUTES,        /* a block of a switch's forwarding table */
+    IB_COUNTERS,      /* what it has counted */
+    IB_COUNTERS_WIDE, /* ... in 64 bits */
+    IB_CAN,           /* has the node IB_COUNTERS_WIDE? */
+    IB_CLEAR,         /* begin counters anew */
+};
+
 struct ib_ask {
+    enum ib_what what;
     uint32_t node; /* of the map */
     uint8_t port;  /* from 1; 0: a switch itself */
-    uint16_t lid;  /* not 0: its counters are asked for, by this LID */
+    uint16_t lid;  /* from IB_COUNTERS on: where it is asked */
+    uint16_t of;   /* IB_ROUTES: the block; IB_CLEAR: a bit for each */
     bool answered;
-    struct smp_port_info info;    /* lid 0 */
-    struct pma_counters counters; /* else */
+    bool refused; /* an answer, that it has no such thing */
+    union {
+        struct smp_port_info info;
+        uint8_t routes[SMP_BLOCK];
+        struct pma_counters counters;
+        bool wide; /* IB_CAN */
+    };
 };
 
 struct ib_poll {

@@ -19,6 +19,9 @@ struct port {
     bool known; /* info is valid */
     struct smp_port_info info;
     struct tally tally[TALLY_PORT_COUNTERS];
+    uint16_t lid; /* the last that it had */
+    bool ill;     /* the cable, if it is told by this end */
+    int routes;   /* ... to so many nodes, when it became so; -1: not known */
     UT_hash_handle hh;
 };
 
@@ -27,12 +30,15 @@ struct watch_switch {
     char name[SF_REPORT_NAME_MAX];
     bool heard;
     unsigned silent;
+    uint8_t *routes; /* of each LID below nroutes: the port; 255: none */
+    size_t nroutes;
     UT_hash_handle hh;
 };
 
 struct watch_node {
     char name[SF_REPORT_NAME_MAX];
     unsigned rails; /* a bit for each that one of its ports has */
+    unsigned mark;  /* counted in this round */
     UT_hash_handle hh;
 };
 
@@ -42,6 +48,9 @@ struct ib_watch {
     struct watch_switch *switches;
     struct tally_rules rules;
     uint64_t version, hash;
+    unsigned round;
+    ib_watch_hurt_f *hurt;
+    void *arg;
 };
 
 #define PORTS_MAX (4 * SF_HEALTH_ITEMS_MAX)
@@ -96,6 +105,7 @@ void ib_watch_free(struct ib_watch *w)
     HASH_ITER(hh, w->switches, s, snext)
     {
         HASH_DEL(w->switches, s);
+        free(s->routes);
         free(s);
     }
     HASH_ITER(hh, w->nodes, n, nnext)
@@ -148,6 +158,7 @@ static struct port *make(struct ib_watch *w, const struct ib_end *e)
     p->key.guid = e->guid;
     p->key.number = e->port;
     p->end = *e;
+    p->routes = -1;
     HASH_ADD(hh, w->ports, key, sizeof(p->key), p);
     return p;
 }
@@ -210,6 +221,8 @@ void ib_watch_port(struct ib_watch *w, uint64_t guid, uint8_t number,
         return;
     p->heard = p->known = true;
     p->info = *info;
+    if (info->lid)
+        p->lid = info->lid;
 }
 
 void ib_watch_rules(struct ib_watch *w, const struct tally_rules *rules)
@@ -227,23 +240,32 @@ void ib_watch_counters(struct ib_watch *w, uint64_t guid, uint8_t number,
                    false, now);
 }
 
-static void count(unsigned *silent, bool heard)
+#define NO_ROUTE 255
+
+void ib_watch_routes(struct ib_watch *w, uint64_t guid, unsigned block,
+                     const uint8_t ports[SMP_BLOCK])
 {
-    if (heard)
-        *silent = 0;
-    else if (*silent < IB_WATCH_SILENT)
-        (*silent)++;
+    size_t end = (block + 1u) * (size_t)SMP_BLOCK;
+    struct watch_switch *s;
+    uint8_t *more;
+
+    HASH_FIND(hh, w->switches, &guid, sizeof(guid), s);
+    if (!s || block >= SMP_BLOCKS_MAX)
+        return;
+    if (s->nroutes < end) {
+        if (!(more = realloc(s->routes, end)))
+            return;
+        memset(more + s->nroutes, NO_ROUTE, end - s->nroutes);
+        s->routes = more;
+        s->nroutes = end;
+    }
+    memcpy(s->routes + end - SMP_BLOCK, ports, SMP_BLOCK);
 }
 
-void ib_watch_end(struct ib_watch *w)
+void ib_watch_on_hurt(struct ib_watch *w, ib_watch_hurt_f *hurt, void *arg)
 {
-    struct port *p, *next;
-    struct watch_switch *s, *snext;
-
-    HASH_ITER(hh, w->ports, p, next)
-    count(&p->silent, p->heard);
-    HASH_ITER(hh, w->switches, s, snext)
-    count(&s->silent, s->heard);
+    w->hurt = hurt;
+    w->arg = arg;
 }
 
 /* ---- rails --------------------------------------------------------------- */
@@ -390,10 +412,25 @@ static enum report_seen judge_all(const struct ib_watch *w,
     return seen;
 }
 
+/* Of two ends of a cable one is told: the host's, or the smaller. */
+static bool is_told(const struct port *p)
+{
+    if (!p->peer)
+        return false;
+    if (p->end.host || p->peer->end.host)
+        return p->end.host &&
+               !(p->peer->end.host && p->key.guid > p->peer->key.guid);
+    return p->key.guid < p->peer->key.guid ||
+           (p->key.guid == p->peer->key.guid &&
+            p->key.number < p->peer->key.number);
+}
+
 static void put_cable(const struct ib_watch *w, const struct port *p,
                       struct report_record *r)
 {
     const struct ib_end *e = &p->end, *peer = &p->peer->end;
+    char more[40];
+    size_t len;
 
     r->seen = judge_all(w, p, r->why, sizeof(r->why));
     if (e->host) {
@@ -406,6 +443,11 @@ static void put_cable(const struct ib_watch *w, const struct port *p,
         end_text(e, r->name, sizeof(r->name));
     }
     end_text(peer, r->peer, sizeof(r->peer));
+    len = strlen(r->why);
+    if (!e->host && p->ill && p->routes > 0 &&
+        snprintf(more, sizeof(more), " - routes to %d nodes", p->routes) <
+            (int)(sizeof(r->why) - len))
+        memcpy(r->why + len, more, strlen(more) + 1);
 }
 
 static void put_switch(const struct watch_switch *s, struct report_record *r)
@@ -420,18 +462,107 @@ static void put_switch(const struct watch_switch *s, struct report_record *r)
         snprintf(r->why, sizeof(r->why), "answers no question");
 }
 
-/* Of two ends of a cable one is told: the host's, or the smaller. */
-static bool is_told(const struct port *p)
+/* ---- whom a cable hurts -------------------------------------------------- */
+
+static const struct watch_switch *switch_of(const struct ib_watch *w,
+                                            const struct port *p)
 {
-    if (!p->peer)
-        return false;
-    if (p->end.host || p->peer->end.host)
-        return p->end.host &&
-               !(p->peer->end.host && p->key.guid > p->peer->key.guid);
-    return p->key.guid < p->peer->key.guid ||
-           (p->key.guid == p->peer->key.guid &&
-            p->key.number < p->peer->key.number);
+    const struct watch_switch *s;
+
+    HASH_FIND(hh, w->switches, &p->end.guid, sizeof(p->end.guid), s);
+    return s;
 }
+
+/* Does this end send to that LID? */
+static bool sends(const struct watch_switch *s, const struct port *p,
+                  unsigned lid)
+{
+    return s && lid < s->nroutes && s->routes[lid] == p->end.port;
+}
+
+/* Nodes to which either end of the cable sends over it, some of them by name;
+ * -1: no routes are known. */
+static int nodes_over(struct ib_watch *w, const struct port *link, char *names,
+                      size_t size)
+{
+    const struct watch_switch *a = switch_of(w, link),
+                              *b = switch_of(w, link->peer);
+    size_t len = 0;
+    int n = 0;
+
+    names[0] = '\0';
+    if ((!a || !a->nroutes) && (!b || !b->nroutes))
+        return -1;
+    w->round++;
+    for (const struct port *p = w->ports; p; p = p->hh.next) {
+        unsigned lid = p->end.host ? p->lid : 0;
+        struct watch_node *node;
+
+        if (!lid || (!sends(a, link, lid) && !sends(b, link->peer, lid)))
+            continue;
+        HASH_FIND_STR(w->nodes, p->end.name, node);
+        if (!node || node->mark == w->round)
+            continue;
+        node->mark = w->round;
+        n++;
+        if (len + strlen(node->name) + 5 < size)
+            len += (size_t)snprintf(names + len, size - len, "%s%s",
+                                    len ? "," : "", node->name);
+        else if (len + 5 > size || names[len - 1] != '.')
+            len += (size_t)snprintf(names + len, size - len, ",..");
+    }
+    return n;
+}
+
+static void look_at_link(struct ib_watch *w, struct port *p)
+{
+    char why[SF_REPORT_WHY_MAX], names[400];
+    char a[64], b[64], link[140];
+    bool ill = judge_all(w, p, why, sizeof(why)) != SEEN_UP;
+
+    if (!ill || !p->ill)
+        p->routes = -1;
+    p->ill = ill;
+    if (!ill || p->routes >= 0)
+        return;
+    p->routes = nodes_over(w, p, names, sizeof(names));
+    if (p->routes <= 0 || !w->hurt)
+        return;
+    end_text(&p->end, a, sizeof(a));
+    end_text(&p->peer->end, b, sizeof(b));
+    snprintf(link, sizeof(link), "%s - %s", a, b);
+    w->hurt(link, names, (unsigned)p->routes, w->arg);
+}
+
+static void look_at_links(struct ib_watch *w)
+{
+    for (struct port *p = w->ports; p; p = p->hh.next)
+        if (!p->end.host && is_told(p))
+            look_at_link(w, p);
+}
+
+static void count(unsigned *silent, bool heard)
+{
+    if (heard)
+        *silent = 0;
+    else if (*silent < IB_WATCH_SILENT)
+        (*silent)++;
+}
+
+void ib_watch_end(struct ib_watch *w)
+{
+    struct port *p, *next;
+    struct watch_switch *s, *snext;
+
+    HASH_ITER(hh, w->ports, p, next)
+    count(&p->silent, p->heard);
+    HASH_ITER(hh, w->switches, s, snext)
+    count(&s->silent, s->heard);
+    look_at_links(w);
+}
+
+/* ---- records --------------------------------------------------------------
+ */
 
 static uint64_t hash_of(const void *data, size_t len)
 {

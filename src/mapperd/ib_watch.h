@@ -47,6 +47,15 @@ void ib_watch_port(struct ib_watch *watch, uint64_t guid, uint8_t port,
 void ib_watch_counters(struct ib_watch *watch, uint64_t guid, uint8_t port,
                        const struct pma_counters *counters, int64_t now);
 void ib_watch_end(struct ib_watch *watch);
+/* By which ports a switch sends what goes to the LIDs of a block. */
+void ib_watch_routes(struct ib_watch *watch, uint64_t guid, unsigned block,
+                     const uint8_t ports[SMP_BLOCK]);
+/* A cable between switches is not well: over it went routes to so many nodes,
+ * of which some are named.  Called from ib_watch_end(), once for each time; or,
+ * when no routes were known then, later. */
+typedef void ib_watch_hurt_f(const char *link, const char *names, unsigned n,
+                             void *arg);
+void ib_watch_on_hurt(struct ib_watch *watch, ib_watch_hurt_f *hurt, void *arg);
 /* What counters are judged by, from now on. */
 void ib_watch_rules(struct ib_watch *watch, const struct tally_rules *rules);
 
@@ -56,8 +65,9 @@ int ib_watch_rail(const struct ib_watch *watch, uint64_t guid, uint8_t port);
 int ib_watch_free_rail(const struct ib_watch *watch, const char *node);
 
 /* Records of all hosts, switches and cables between switches; *n of them,
- * free() them.  NULL: no memory.  *version rises when they differ from those
- * of the last call. */
+ * free() them.  A cable that is not well says to how many nodes routes went
+ * over it when it last was.  NULL: no memory.  *version rises when they differ
+ * from those of the last call. */
 struct report_record *ib_watch_records(struct ib_watch *watch, size_t *n,
                                        uint64_t *version);
 

@@ -32,7 +32,7 @@
 #include "base/file.h"
 #include "base/notify.h"
 #include "base/sitedir.h"
-#include "mapperd/ib_poll.h"
+#include "mapperd/ib_sweep.h"
 #include "mapperd/ib_watch.h"
 #include "mapperd/map_sender.h"
 #include "mapperd/names.h"
@@ -67,12 +67,11 @@ struct ib_daemon {
     struct ib_port io;
     struct host *hosts;
     struct net *map; /* named; NULL: none */
-    struct ib_poll poll, counters;
+    struct ib_sweep asked;
     uint64_t doubt, explored; /* what did not fit; when */
     bool fresh;               /* the map is new since the loop looked */
     bool blind;               /* our own port has no link */
     unsigned lost;            /* ports behind which something is unknown */
-    struct ib_poll_stats polled, counted;
     uint64_t explorations, mads, took;
     struct errbuf why; /* "": the sweep is good */
 };
@@ -114,30 +113,11 @@ static const struct host *host_at(const struct ib_daemon *d, uint32_t node)
     return h;
 }
 
-/* All ports of the map. */
-static int list_asks(struct ib_daemon *d)
+static uint8_t port_of(uint32_t node, void *arg)
 {
-    struct ib_poll *p = &d->poll;
-    const struct net *map = d->map;
+    const struct host *h = host_at(arg, node);
 
-    free(p->asks);
-    p->n = 0;
-    p->asks = calloc((size_t)map->nports + map->nxbars + 1, sizeof(*p->asks));
-    if (!p->asks)
-        return errprintf(&d->why, "no memory");
-    for (uint32_t i = 0; i < map->nnodes; i++) {
-        const struct host *h = net_is_host(map, i) ? host_at(d, i) : NULL;
-
-        if (!net_is_host(map, i)) /* of all its ports the LID */
-            p->asks[p->n++] = (struct ib_ask){.node = i};
-        for (unsigned k = 0; k < map->nodes[i].nports; k++)
-            p->asks[p->n++] = (struct ib_ask){
-                .node = i, .port = (uint8_t)(h ? h->port : k + 1)};
-    }
-    p->map = map;
-    p->io = &d->io;
-    p->window = (unsigned)d->settings->ib_window;
-    return 0;
+    return h ? h->port : 1;
 }
 
 static int explore(struct ib_daemon *d)
@@ -159,12 +139,12 @@ static int explore(struct ib_daemon *d)
     d->explored = clock_ns();
     net_free(d->map);
     d->map = names_give(d->names, map);
-    d->poll.me = 0; /* the explorer's own host is the first */
     net_free(map);
-    if (!d->map)
+    /* The explorer's own host is the first. */
+    if (!d->map || ib_sweep_map(&d->asked, d->map, 0, port_of, d) < 0)
         return errprintf(&d->why, "no memory");
     d->fresh = true;
-    return list_asks(d);
+    return 0;
 }
 
 static bool has_cable(const struct ib_daemon *d, const struct ib_ask *a)
@@ -180,8 +160,8 @@ static uint64_t doubts(const struct ib_daemon *d)
     uint64_t h = 14695981039346656037ULL;
     bool any = false;
 
-    for (size_t i = 0; i < d->poll.n; i++) {
-        const struct ib_ask *a = &d->poll.asks[i];
+    for (size_t i = 0; i < d->asked.ports.n; i++) {
+        const struct ib_ask *a = &d->asked.ports.asks[i];
         bool link = a->answered && a->info.physical == SMP_LINK_UP;
 
         if (a->answered && (a->port == 0 || link == has_cable(d, a)))
@@ -193,51 +173,13 @@ static uint64_t doubts(const struct ib_daemon *d)
     return any ? h : 0;
 }
 
-static int poll_all(struct ib_daemon *d)
-{
-    if (ib_poll_run(&d->poll, &d->polled) < 0)
-        return errprintf(&d->why, "no memory");
-    d->mads += d->polled.mads;
-    return 0;
-}
-
-/* The counters of all ports that carry traffic. */
-static int poll_counters(struct ib_daemon *d)
-{
-    struct ib_poll *p = &d->counters;
-    uint16_t lid = 0;
-
-    *p = (struct ib_poll){.io = &d->io,
-                          .map = d->map,
-                          .me = d->poll.me,
-                          .window = d->poll.window,
-                          .asks = p->asks};
-    free(p->asks);
-    p->asks = calloc(d->poll.n + 1, sizeof(*p->asks));
-    if (!p->asks)
-        return errprintf(&d->why, "no memory");
-    for (size_t i = 0; i < d->poll.n; i++) {
-        const struct ib_ask *a = &d->poll.asks[i];
-
-        if (a->port == 0 || net_is_host(d->map, a->node))
-            lid = a->answered ? a->info.lid : 0;
-        if (a->port && a->answered && a->info.state == SMP_ACTIVE && lid)
-            p->asks[p->n++] =
-                (struct ib_ask){.node = a->node, .port = a->port, .lid = lid};
-    }
-    if (ib_poll_run(p, &d->counted) < 0)
-        return errprintf(&d->why, "no memory");
-    d->mads += d->counted.mads;
-    return 0;
-}
-
 /* Our own cable is gone: then nobody else's can be judged. */
 static bool is_blind(const struct ib_daemon *d)
 {
-    for (size_t i = 0; i < d->poll.n; i++) {
-        const struct ib_ask *a = &d->poll.asks[i];
+    for (size_t i = 0; i < d->asked.ports.n; i++) {
+        const struct ib_ask *a = &d->asked.ports.asks[i];
 
-        if (a->node == d->poll.me)
+        if (a->node == d->asked.ports.me)
             return !a->answered || a->info.physical != SMP_LINK_UP;
     }
     return true;
@@ -252,19 +194,25 @@ static void sweep_work(struct clerk_job *job)
     d->fresh = false;
     if (!d->map && explore(d) < 0)
         return;
-    if (poll_all(d) < 0)
-        return;
+    if (ib_sweep_ports(&d->asked) < 0)
+        goto no_memory;
     doubt = doubts(d);
     if (doubt && (doubt != d->doubt || since - d->explored > EXPLORE_NS)) {
-        if (explore(d) < 0 || poll_all(d) < 0)
+        if (explore(d) < 0)
             return;
+        if (ib_sweep_ports(&d->asked) < 0)
+            goto no_memory;
         doubt = doubts(d);
     }
     d->doubt = doubt;
     d->blind = is_blind(d);
-    if (!d->blind && poll_counters(d) < 0)
-        return;
+    if (!d->blind && (ib_sweep_counters(&d->asked) < 0 ||
+                      ib_sweep_routes(&d->asked, clock_ns()) < 0))
+        goto no_memory;
     d->took = clock_ns() - since;
+    return;
+no_memory:
+    errprintf(&d->why, "no memory");
 }
 
 /* ---- in the loop: what is known ------------------------------------------ */
@@ -366,21 +314,36 @@ static void keep_cables(struct ib_daemon *d)
 static void take_answers(struct ib_daemon *d)
 {
     ib_watch_begin(d->watch);
-    for (size_t i = 0; i < d->poll.n; i++) {
-        const struct ib_ask *a = &d->poll.asks[i];
+    for (size_t i = 0; i < d->asked.ports.n; i++) {
+        const struct ib_ask *a = &d->asked.ports.asks[i];
 
         if (a->answered)
             ib_watch_port(d->watch, d->map->nodes[a->node].id, a->port,
                           &a->info);
     }
-    for (size_t i = 0; i < d->counters.n; i++) {
-        const struct ib_ask *a = &d->counters.asks[i];
+    for (size_t i = 0; i < d->asked.counters.n; i++) {
+        const struct ib_ask *a = &d->asked.counters.asks[i];
 
         if (a->answered)
             ib_watch_counters(d->watch, d->map->nodes[a->node].id, a->port,
                               &a->counters, (int64_t)(clock_ns() / 1000000));
     }
     ib_watch_end(d->watch);
+    /* After that: a subnet manager may have led them round what has broken. */
+    for (size_t i = 0; i < d->asked.routes.n; i++) {
+        const struct ib_ask *a = &d->asked.routes.asks[i];
+
+        if (a->answered)
+            ib_watch_routes(d->watch, d->map->nodes[a->node].id, a->of,
+                            a->routes);
+    }
+}
+
+static void tell_hurt(const char *link, const char *names, unsigned n,
+                      void *arg)
+{
+    (void)arg;
+    log_info("link %s is not well: routes to %u nodes: %s", link, n, names);
 }
 
 /* ---- reports ------------------------------------------------------------- */
@@ -428,8 +391,14 @@ static void tell_sweep(struct ib_daemon *d)
         log_info("%u hosts, %u switches, %u cables: %" PRIu64
                  " questions so far, %" PRIu64 " explorations, last sweep "
                  "%.3f s",
-                 d->map->nhosts, d->map->nxbars, d->map->ncables, d->mads,
-                 d->explorations, (double)d->took / 1e9);
+                 d->map->nhosts, d->map->nxbars, d->map->ncables,
+                 d->mads + d->asked.mads, d->explorations,
+                 (double)d->took / 1e9);
+    else
+        log_debug("sweep: %zu ports, %zu with counters, %" PRIu64
+                  " questions, %.3f s",
+                  d->asked.ports.n, d->asked.counters.n, d->asked.swept,
+                  (double)d->took / 1e9);
     told = false;
     if (d->fresh && d->settings->map_file) {
         struct errbuf err;
@@ -537,6 +506,10 @@ static int start(struct ib_daemon *d, struct errbuf *err)
         ib_port_open(&d->io, s->ca, (int)s->ca_port, err) < 0 ||
         map_sender_open(&d->reports, d->loop, s, err) < 0)
         return -1;
+    d->asked.io = &d->io;
+    d->asked.window = (unsigned)s->ib_window;
+    d->asked.clear_full = s->clear_full;
+    ib_watch_on_hurt(d->watch, tell_hurt, NULL);
     d->sweep.work = sweep_work;
     d->sweep.done = sweep_done;
     ev_timer_init(&d->timer, on_timer, 0., (double)s->sweep);

@@ -27,6 +27,7 @@ static const struct conf_key keys[] = {
     NUMBER("CaPort", ca_port, 0, 254),
     NUMBER("Sweep", sweep, 1, 3600),
     NUMBER("IbWindow", ib_window, 1, 128),
+    FLAG("ClearFull", clear_full),
     STRING("NodeName", node),
     STRING("Rules", rules),
     STRING("Hsnd", hsnd),
@@ -157,7 +158,8 @@ int settings_finish(struct settings *s, struct errbuf *err)
     if (s->prober && strcmp(s->prober, "ib") != 0)
         return errprintf(err, "Prober: not ib: %s", s->prober);
     if (s->engine && !net_engine_parse(s->engine, &engine))
-        return errprintf(err, "Routes: not auto, dmodk, pairs, updown or gm2: %s",
+        return errprintf(err,
+                         "Routes: not auto, dmodk, pairs, updown or gm2: %s",
                          s->engine);
     /* Where verbose output goes is a wish for it, in the file, too. */
     s->verbose |= s->verbose_file != NULL;

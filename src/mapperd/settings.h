@@ -24,7 +24,7 @@ struct settings {
     char *pid_dir;  /* without it: pid.UNIT there */
     char *map_file;
     char *cabling, *elanhosts; /* names of nodes */
-    char *stored_map; /* the last map, for the next start */
+    char *stored_map;          /* the last map, for the next start */
     bool no_stored_map;
     char *verbose_file;
     char *log_level;
@@ -37,7 +37,8 @@ struct settings {
     /* InfiniBand */
     char *prober; /* "ib"; NULL: hsnd's cable */
     char *ca, *node;
-    char *rules; /* of counters */
+    char *rules;     /* of counters */
+    bool clear_full; /* counters of ports */
     long ca_port, sweep, ib_window;
 
     /* both protocols; times in ms */

@@ -141,6 +141,11 @@ bool smp_port_info(const uint8_t mad[SMP_SIZE], struct smp_port_info *info)
     return info->state >= SMP_DOWN && info->state <= SMP_ACTIVE;
 }
 
+void smp_forwarding(const uint8_t mad[SMP_SIZE], uint8_t ports[SMP_BLOCK])
+{
+    memcpy(ports, mad + AT_DATA, SMP_BLOCK);
+}
+
 const char *smp_state_name(unsigned state)
 {
     static const char *const names[] = {"?", "DOWN", "INIT", "ARMED", "ACTIVE"};

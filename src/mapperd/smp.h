@@ -19,7 +19,12 @@ enum smp_attr {
     SMP_NODE_DESC = 0x0010,
     SMP_NODE_INFO = 0x0011,
     SMP_PORT_INFO = 0x0015,
+    SMP_FORWARDING = 0x0019,
 };
+/* Entries of a block of a switch's linear forwarding table, one for each LID.
+ */
+#define SMP_BLOCK 64
+#define SMP_BLOCKS_MAX 768 /* of all unicast LIDs */
 
 enum { SMP_CA = 1, SMP_SWITCH = 2, SMP_ROUTER = 3 };
 
@@ -28,7 +33,7 @@ enum { SMP_CA = 1, SMP_SWITCH = 2, SMP_ROUTER = 3 };
 struct smp_get {
     uint32_t tid;
     enum smp_attr attr;
-    uint32_t mod; /* SMP_PORT_INFO: the port */
+    uint32_t mod; /* SMP_PORT_INFO: the port; SMP_FORWARDING: the block */
     uint8_t hops;
     uint8_t path[SMP_HOPS_MAX];
 };
@@ -64,6 +69,8 @@ void smp_node_desc(const uint8_t mad[SMP_SIZE], char desc[SMP_DESC_SIZE + 1]);
 /* False: a state that there is not.  Width and speed are 0 where they are not
  * told, or nothing that there is. */
 bool smp_port_info(const uint8_t mad[SMP_SIZE], struct smp_port_info *info);
+/* By which port the switch sends what goes to each LID of the block. */
+void smp_forwarding(const uint8_t mad[SMP_SIZE], uint8_t ports[SMP_BLOCK]);
 /* "INIT", "Polling" ... */
 const char *smp_state_name(unsigned state);
 const char *smp_physical_name(unsigned physical);

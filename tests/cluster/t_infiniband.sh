@@ -52,7 +52,9 @@ case_a_cable_between_switches_is_shown() { # SL-24
     local k
     fabric_settles
     ib_pull 1001 5
-    wait_for 60 says 'link leaf0:5 - spine0:1 is down: no link at'
+    wait_for 60 says 'link leaf0:5 - spine0:1 is down: no link at .* routes to'
+    grep -Eq 'link leaf0:5 - spine0:1 is not well: routes to [1-4] nodes: n[0-3]' \
+        "$CLUSTER/log/mapperd.ib.log" || fail "the log names no node"
     for k in $FABRIC_NODES; do
         is_idle $k || fail "$k is $(sinfo -h -n $k -o '%T %E')"
     done

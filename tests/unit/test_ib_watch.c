@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -378,22 +379,24 @@ static void counters_are_asked_and_read(void **state)
 {
     uint8_t mad[SMP_SIZE];
     struct pma_counters c;
+    enum pma_attr attr;
     uint32_t tid;
 
-    pma_make(mad, 0x01020304, 7);
+    pma_make(mad, 0x01020304, PMA_COUNTERS, 7);
     assert_int_equal(mad[1], PMA_CLASS);
     assert_int_equal(mad[3], 1); /* Get: nothing is ever cleared */
     assert_int_equal(mad[17], 0x12);
     assert_int_equal(mad[65], 7);
-    assert_false(pma_parse(mad, &tid));
+    assert_false(pma_parse(mad, &attr, &tid));
     mad[3] = 0x81;
     memcpy(mad + 64 + 4, (uint8_t[]){1, 2, 3, 255, 4, 5}, 6);
     memcpy(mad + 64 + 14, (uint8_t[]){255, 255}, 2);
     mad[64 + 19] = 0x6f;
-    assert_true(pma_parse(mad, &tid));
+    assert_true(pma_parse(mad, &attr, &tid));
+    assert_int_equal(attr, PMA_COUNTERS);
     assert_int_equal(tid, 0x01020304);
-    assert_false(pma_counters(mad, 8, &c));
-    assert_true(pma_counters(mad, 7, &c));
+    assert_false(pma_counters(mad, attr, 8, &c));
+    assert_true(pma_counters(mad, attr, 7, &c));
     assert_int_equal(c.value[TALLY_SYMBOL_ERROR], 0x102);
     assert_int_equal(c.value[TALLY_LINK_ERROR_RECOVERY], 3);
     assert_true(c.full[TALLY_LINK_DOWNED]);
@@ -403,7 +406,121 @@ static void counters_are_asked_and_read(void **state)
     assert_true(c.full[TALLY_EXCESSIVE_BUFFER_OVERRUN_ERRORS]);
     assert_false(c.full[TALLY_SYMBOL_ERROR]);
     mad[5] = 0x0c; /* it knows no such thing */
-    assert_false(pma_parse(mad, &tid));
+    assert_false(pma_parse(mad, &attr, &tid));
+}
+
+/* PortCountersExtended: errors from byte 72 on, eight bytes each. */
+static void wide_counters_are_read(void **state)
+{
+    uint8_t mad[SMP_SIZE];
+    struct pma_counters c;
+
+    pma_make(mad, 1, PMA_COUNTERS_WIDE, 7);
+    assert_int_equal(mad[17], 0x1d);
+    mad[64 + 72] = 1;               /* SymbolErrorCounter */
+    memset(mad + 64 + 88, 0xff, 8); /* LinkDownedCounter */
+    mad[64 + 127] = 9;              /* PortXmitDiscards */
+    mad[64 + 159] = 2;              /* ExcessiveBufferOverrunErrors */
+    assert_true(pma_counters(mad, PMA_COUNTERS_WIDE, 7, &c));
+    assert_true(c.value[TALLY_SYMBOL_ERROR] == 1ULL << 56);
+    assert_true(c.full[TALLY_LINK_DOWNED]);
+    assert_int_equal(c.value[TALLY_PORT_XMIT_DISCARDS], 9);
+    assert_int_equal(c.value[TALLY_EXCESSIVE_BUFFER_OVERRUN_ERRORS], 2);
+    assert_int_equal(c.value[TALLY_LINK_ERROR_RECOVERY], 0);
+    pma_make(mad, 1, PMA_CLASS_INFO, 7);
+    assert_int_equal(mad[65], 0);
+    assert_false(pma_is_wide(mad));
+    mad[64 + 2] = 0x02; /* PortCountersExtended */
+    mad[64 + 7] = 0x1f; /* an answer takes long */
+    assert_false(pma_is_wide(mad));
+    mad[64 + 7] = 2 << 5; /* ... with errors */
+    assert_true(pma_is_wide(mad));
+    pma_make_clear(mad, 1, 7, 1u << TALLY_PORT_XMIT_DISCARDS);
+    assert_int_equal(mad[3], 2); /* Set */
+    assert_int_equal(mad[65], 7);
+    assert_int_equal(mad[66] << 8 | mad[67], 1 << 6);
+}
+
+/* ---- whom a cable hurts -------------------------------------------------- */
+
+static char hurt_link[64], hurt_names[64];
+static unsigned hurt_nodes, hurts;
+
+static void hurt(const char *link, const char *names, unsigned n, void *arg)
+{
+    (void)arg;
+    snprintf(hurt_link, sizeof(hurt_link), "%s", link);
+    snprintf(hurt_names, sizeof(hurt_names), "%s", names);
+    hurt_nodes = n;
+    hurts++;
+}
+
+/* n2 behind the spine; LIDs of n0, n1 (two rails) and n2 are 1 to 4. */
+static struct ib_watch *routed_world(void)
+{
+    struct ib_watch *w = world();
+    const uint64_t guid[] = {0x10, 0x20, 0x30, 0x40};
+    uint8_t leaf_routes[SMP_BLOCK], spine_routes[SMP_BLOCK];
+    struct smp_port_info info = active;
+
+    ib_watch_on_hurt(w, hurt, NULL);
+    hurts = hurt_nodes = 0;
+    plug(w, host(0x40, 0, "n2"), spine(2));
+    sweep(w, NULL, 0);
+    for (uint16_t i = 0; i < 4; i++) {
+        info.lid = i + 1;
+        ib_watch_port(w, guid[i], 1, &info);
+    }
+    memset(leaf_routes, 255, sizeof(leaf_routes));
+    memset(spine_routes, 255, sizeof(spine_routes));
+    memcpy(leaf_routes + 1, (uint8_t[]){1, 2, 3, 8}, 4);
+    memcpy(spine_routes + 1, (uint8_t[]){1, 1, 1, 2}, 4);
+    ib_watch_routes(w, LEAF, 0, leaf_routes);
+    ib_watch_routes(w, SPINE, 0, spine_routes);
+    ib_watch_routes(w, 0x999, 0, leaf_routes); /* none of ours */
+    ib_watch_routes(w, LEAF, SMP_BLOCKS_MAX, leaf_routes);
+    return w;
+}
+
+static void a_bad_cable_between_switches_tells_whom_it_hurts(void **state)
+{
+    static const struct said pulled[] = {{LEAF, 8, &polling},
+                                         {SPINE, 1, &polling}};
+    uint8_t round[SMP_BLOCK] = {0};
+    struct ib_watch *w = routed_world();
+
+    expect(w, REPORT_LINK, "leaf0:8", 0, SEEN_UP, "");
+    sweep(w, pulled, 2);
+    expect(w, REPORT_LINK, "leaf0:8", 0, SEEN_DOWN,
+           "no link at leaf0:8: Polling - routes to 3 nodes");
+    assert_string_equal(hurt_link, "leaf0:8 - spine0:1");
+    assert_int_equal(hurt_nodes, 3);
+    assert_int_equal(strlen(hurt_names), strlen("n0,n1,n2"));
+    /* The subnet manager leads them round it. */
+    ib_watch_routes(w, LEAF, 0, round);
+    ib_watch_routes(w, SPINE, 0, round);
+    sweep(w, pulled, 2);
+    expect(w, REPORT_LINK, "leaf0:8", 0, SEEN_DOWN,
+           "no link at leaf0:8: Polling - routes to 3 nodes");
+    assert_int_equal(hurts, 1);
+    sweep(w, NULL, 0);
+    expect(w, REPORT_LINK, "leaf0:8", 0, SEEN_UP, "");
+    sweep(w, pulled, 2);
+    expect(w, REPORT_LINK, "leaf0:8", 0, SEEN_DOWN,
+           "no link at leaf0:8: Polling");
+    end(w);
+}
+
+static void without_routes_nothing_is_said_of_them(void **state)
+{
+    static const struct said pulled[] = {{LEAF, 8, &polling}};
+    struct ib_watch *w = world();
+
+    sweep(w, NULL, 0);
+    sweep(w, pulled, 1);
+    expect(w, REPORT_LINK, "leaf0:8", 0, SEEN_DOWN,
+           "no link at leaf0:8: Polling");
+    end(w);
 }
 
 /* A cable of a port to itself, ports of nobody: no crash, nothing told twice.
@@ -441,6 +558,9 @@ int main(void)
         cmocka_unit_test(what_a_rule_says_is_done),
         cmocka_unit_test(a_blind_counter_is_shown),
         cmocka_unit_test(counters_are_asked_and_read),
+        cmocka_unit_test(wide_counters_are_read),
+        cmocka_unit_test(a_bad_cable_between_switches_tells_whom_it_hurts),
+        cmocka_unit_test(without_routes_nothing_is_said_of_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
