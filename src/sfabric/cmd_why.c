@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sfabric why NODE: a node's state, explained from its evidence.
+ * sfabric why NODE: a node's state, explained from its evidence; of a job,
+ * why_job.c.
  */
 #include <string.h>
 
 #include "base/jsonx.h"
 #include "sfabric/format.h"
 #include "sfabric/sfabric.h"
+#include "sfabric/why_job.h"
 
 static const char *text(struct json_object *o, const char *key)
 {
@@ -117,9 +119,14 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
 {
     struct json_object *in, *reply, *node, *rails;
     size_t n;
+    bool brief = argc == 3 && strcmp(argv[1], "--brief") == 0;
     int rc;
 
-    if (argc != 2)
+    if (argc != 2 && !brief)
+        return sfabric_usage(&cmd_why);
+    if (why_job_is_one(argv[argc - 1]))
+        return why_job(argv[argc - 1], brief, o);
+    if (brief)
         return sfabric_usage(&cmd_why);
     if (strpbrk(argv[1], "[,"))
         return sfabric_fail("why: one node at a time, not %s; sfabric -N "
@@ -149,7 +156,7 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
 
 const struct sfabric_cmd cmd_why = {
     .name = "why",
-    .args = "NODE",
-    .help = "why a node is in its state: the evidence",
+    .args = "NODE|[--brief] JOBID",
+    .help = "why a node is in its state; what a job's links were like",
     .run = run,
 };

@@ -221,6 +221,70 @@ int slurm_nodes(slurm_node_f *each, void *arg)
     return rc == 0 ? w.n : -1;
 }
 
+/* ---- jobs ---------------------------------------------------------------- */
+
+/* "2026-11-27T03:43:09", local time; 0: "Unknown" and the like. */
+static int64_t time_of(const char *text)
+{
+    struct tm tm = {.tm_isdst = -1};
+
+    return strptime(text, "%Y-%m-%dT%H:%M:%S", &tm)
+               ? (int64_t)mktime(&tm) * 1000
+               : 0;
+}
+
+static void job_line(char *line, void *arg)
+{
+    struct slurm_job *job = arg;
+    char when[32];
+
+    if (strncmp(line, "JobId=", 6) != 0 || job->start)
+        return;
+    value_of(line, "NodeList=", job->nodes, sizeof(job->nodes));
+    if (job->nodes[0] == '(')
+        job->nodes[0] = '\0';
+    value_of(line, "JobState=", job->state, sizeof(job->state));
+    value_of(line, "StartTime=", when, sizeof(when));
+    job->start = time_of(when);
+    value_of(line, "EndTime=", when, sizeof(when));
+    job->end = time_of(when);
+}
+
+/* "n[0-3]|2026-11-27T03:43:09|2026-11-27T03:44:00|COMPLETED" */
+static void sacct_line(char *line, void *arg)
+{
+    struct slurm_job *job = arg;
+    char *rest = line, *f[4];
+
+    for (int i = 0; i < 4; i++)
+        if (!(f[i] = strsep(&rest, "|")))
+            return;
+    if (job->start || !time_of(f[1]))
+        return;
+    snprintf(job->nodes, sizeof(job->nodes), "%s", f[0]);
+    job->start = time_of(f[1]);
+    job->end = time_of(f[2]);
+    snprintf(job->state, sizeof(job->state), "%s", f[3]);
+}
+
+bool slurm_find_job(const char *id, struct slurm_job *job)
+{
+    char command[128];
+
+    memset(job, 0, sizeof(*job));
+    snprintf(job->id, sizeof(job->id), "%s", id);
+    snprintf(command, sizeof(command), "scontrol -o show job %s 2>/dev/null",
+             id);
+    slurm_says(command, ASK_SECONDS, job_line, job);
+    if (!job->state[0]) {
+        snprintf(command, sizeof(command),
+                 "sacct -nPX -j %s -o NodeList,Start,End,State 2>/dev/null",
+                 id);
+        slurm_says(command, ASK_SECONDS, sacct_line, job);
+    }
+    return job->state[0] != '\0';
+}
+
 int slurm_node_status(const char *state)
 {
     static const struct {

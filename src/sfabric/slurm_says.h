@@ -31,6 +31,14 @@ typedef void slurm_node_f(const struct slurm_node *node, void *arg);
 /* All of them.  How many; -1: slurmctld does not answer. */
 int slurm_nodes(slurm_node_f *each, void *arg);
 
+/* A job, of Slurm's memory or of its accounting. */
+struct slurm_job {
+    char id[32], nodes[4096], state[32]; /* nodes: as a list; "": none yet */
+    int64_t start, end;                  /* ms since the epoch; 0: not yet */
+};
+/* id: digits, '_' and '+' alone.  False: it is not known. */
+bool slurm_find_job(const char *id, struct slurm_job *job);
+
 /* What Slurm makes of a state's words ("IDLE+DRAIN", "DOWN*"): SFABRIC_OK jobs
  * can run there, SFABRIC_DEGRADED an administrator keeps them away,
  * SFABRIC_DOWN it is broken. */

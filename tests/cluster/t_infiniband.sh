@@ -64,6 +64,45 @@ case_a_cable_between_switches_is_shown() { # SL-24
 }
 no_link_down() { ! says 'link leaf0:5 .* is down'; }
 
+# A job runs while the cable of one of its nodes is pulled: why tells so, then
+# and when it is over, and the epilog's script logs it.
+case_why_tells_what_a_jobs_links_were_like() { # SL-24
+    local id
+    fabric_settles
+    id=$(sbatch --parsable -w n1,n2 -N 2 -o /dev/null \
+        --wrap 'while [ ! -e '"$WORK"'/over ]; do sleep 0.1; done')
+    wait_for 60 job_is "$id" RUNNING
+    run_as_root ctl "$STAGE/bin/sfabric" why "$id"
+    assert_equal 0 "$code" "exit status: $out"
+    grep -q 'n2 rail 0 - leaf1:1: well' <<<"$out" || fail "$out"
+    ib_pull 1002 1
+    wait_for 60 fabric_is n2 down
+    run_as_root ctl "$STAGE/bin/sfabric" why "$id"
+    assert_equal 2 "$code" "exit status: $out"
+    ib_plug 1002 1
+    wait_for 60 fabric_is n2 up
+    touch "$WORK/over"
+    wait_for 60 job_is "$id" COMPLETED
+    run_as_root ctl "$STAGE/bin/sfabric" why "$id"
+    assert_equal 2 "$code" "exit status: $out"
+    grep -Eq 'n2 rail 0 - leaf1:1: down at 20.*, now healthy' <<<"$out" ||
+        fail "$out"
+    grep -Eq 'n1 rail 0 - leaf0:2: well' <<<"$out" || fail "$out"
+    grep -Eq 'host n2 rail 0: .*-> down \(.*no link at leaf1:1' <<<"$out" ||
+        fail "$out"
+    mkdir "$WORK/bin"
+    printf '%s\n' '#!/bin/sh' 'echo "$*" >>'"$WORK/logged" >"$WORK/bin/logger"
+    chmod +x "$WORK/bin/logger"
+    run_as_root ctl env SFABRIC="$STAGE/bin/sfabric" SLURM_JOB_ID="$id" \
+        PATH="$WORK/bin:$PATH" \
+        "$SF_TOP_SRCDIR/contrib/slurm_fabric_epilog"
+    grep -q "^-t slurm-fabric job $id: fabric: n2 rail 0 - leaf1:1 was down at" \
+        "$WORK/logged" || fail "logged: $(cat "$WORK/logged")"
+    run_as_root ctl "$STAGE/bin/sfabric" why 999999
+    assert_equal 3 "$code" "exit status: $out"
+}
+job_is() { scontrol -o show job "$1" | grep -q "JobState=$2"; }
+
 # A subnet manager is what brings a port up: none does here any more.
 case_a_port_without_a_subnet_manager_is_not_up() { # SL-24
     local pid

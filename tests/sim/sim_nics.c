@@ -309,8 +309,12 @@ static void restart_switchmgrd(struct sim *s, bool remembers)
 
 /* ---- what befalls it ----------------------------------------------------- */
 
+/* Once, not again while it is being loaded: then it would be away for longer
+ * than VanishAfter. */
 static void load_driver_again(struct sim *s, struct cable *c)
 {
+    if (s->now < c->away_until + 10 * SEC)
+        return;
     c->away_until = s->now + (2 + draw(s, 25)) * SEC;
     if (draw(s, 2)) /* some drivers begin their counters anew */
         c->errors = c->downs = 0;
@@ -547,7 +551,7 @@ static void one_fault(struct sim *s)
     bool resumes;
 
     s->node[n].cable[draw(s, PORTS)].pulled_until =
-        s->now + (300 + draw(s, 600)) * SEC;
+        s->now + (400 + draw(s, 600)) * SEC;
     run(s, 100);
     if (!drains(s, n, &resumes))
         wrong(s, "its fault is not told", n);

@@ -67,7 +67,7 @@ ok "no file and no mapperd: status 3" says 3 mapperd sfabric hosts \
 
 ok "no daemon: it is asked whether it runs" says 3 'does it run' sfabric why n0 \
     --socket "$tmp/none"
-ok "help of a command" says 0 'usage: sfabric why NODE' sfabric why --help
+ok "help of a command" says 0 'usage: sfabric why NODE|' sfabric why --help
 ok "help is a command, too" says 0 'EXIT STATUS' sfabric help
 ok "a timeout is a number" says 3 '-t lacks' sfabric -t soon hosts "$c64"
 ok "a timeout is more than nothing" says 3 '--timeout=0 lacks' \
