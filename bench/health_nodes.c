@@ -3,8 +3,9 @@
  * As many reporters as a big cluster has nodes: each with a connection of its
  * own to switchmgrd and a MUNGE credential for each report, spread evenly.
  *
- *     health_nodes SERVER MUNGE_SOCKET NODES SECONDS-BETWEEN-REPORTS
+ *     health_nodes SERVER MUNGE_SOCKET NODES SECONDS-BETWEEN-REPORTS [nics]
  *
+ * They report as hsnd does, or, nics, as nicd of two ports.
  * Nodes are f0, f1, ...  Commands on standard input: "down K": every
  * (NODES/K)th says down at once; "up": these say up again.  Prints "ready"
  * when each has been heard once, and at the end how many reports were
@@ -33,7 +34,7 @@ struct world {
     long n, next, down;
     double interval;
     double due; /* reports that should have gone by now */
-    bool ready;
+    bool ready, nics;
     struct report_counter counters[COUNTERS];
     ev_timer tick;
     ev_io in;
@@ -60,6 +61,44 @@ static void speak(struct world *w, long i)
         fprintf(stderr, "health_nodes: %s\n", err.text);
 }
 
+static void speak_of_nics(struct world *w, long i)
+{
+    struct node *node = &w->nodes[i];
+    struct report_record ports[2];
+    struct report r = {.from = REPORT_NICD,
+                       .instance = (uint64_t)getpid(),
+                       .seq = ++node->seq,
+                       .records = ports,
+                       .nrecords = 2};
+    struct errbuf err;
+
+    snprintf(r.node, sizeof(r.node), "f%ld", i);
+    for (unsigned k = 0; k < 2; k++) {
+        bool down = node->down && k == 0;
+
+        ports[k] = (struct report_record){.kind = REPORT_HOST,
+                                          .seen = down ? SEEN_DOWN : SEEN_UP,
+                                          .rail = (uint8_t)k,
+                                          .board = 2 * (uint64_t)i + k + 1,
+                                          .mbps = down ? 0 : 100000};
+        snprintf(ports[k].name, sizeof(ports[k].name), "f%ld", i);
+        snprintf(ports[k].nic, sizeof(ports[k].nic), "MT4123 mlx5_%u/1", k);
+        if (down)
+            snprintf(ports[k].why, sizeof(ports[k].why),
+                     "mlx5_0/1 no link: Polling");
+    }
+    if (sender_put(node->sender, &r, &err) < 0)
+        fprintf(stderr, "health_nodes: %s\n", err.text);
+}
+
+static void say(struct world *w, long i)
+{
+    if (w->nics)
+        speak_of_nics(w, i);
+    else
+        speak(w, i);
+}
+
 static void count(const struct world *w, uint64_t *accepted, uint64_t *refused)
 {
     *accepted = *refused = 0;
@@ -79,7 +118,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *t, int events)
 
     w->due += (double)w->n * TICK / w->interval;
     for (; w->due >= 1; w->due--) {
-        speak(w, w->next);
+        say(w, w->next);
         w->next = (w->next + 1) % w->n;
     }
     if (w->ready || w->next)
@@ -97,7 +136,7 @@ static void change(struct world *w, long k, bool down)
         long which = i * (w->n / k);
 
         w->nodes[which].down = down;
-        speak(w, which);
+        say(w, which);
     }
 }
 
@@ -148,7 +187,8 @@ int main(int argc, char **argv)
     static struct world w;
     uint64_t accepted, refused;
 
-    if (argc != 5 || !loop || !make_nodes(&w, loop, argv))
+    w.nics = argc == 6 && strcmp(argv[5], "nics") == 0;
+    if (argc != 5 + w.nics || !loop || !make_nodes(&w, loop, argv))
         return 2;
     ev_timer_init(&w.tick, on_tick, 0., TICK);
     ev_io_init(&w.in, on_command, 0, EV_READ);

@@ -28,6 +28,7 @@ dump_files_dir $osm
 log_file $osm/log
 max_wire_smps 64
 max_smps_timeout 600000
+${opensm_conf-}
 CONF
     export IBSIM_SOCKNAME=sf.$BASHPID.${osm##*.}
     : >"$osm/ibsim.log"
