@@ -89,6 +89,22 @@ installed_in_a_copy() {
                 systemctl --root=/ is-enabled \$d.service && exit 1
             done
             getent passwd slurm-fabric
+            # doc/health-only.md, step by step.
+            mkdir -p /etc/slurm-fabric
+            printf \"%s\\n\" Prober=ib Health=CONTROLLER \
+                >/etc/slurm-fabric/mapper.conf
+            printf \"%s\\n\" Health=CONTROLLER \"Watch=mlx5_*,hsn0\" \
+                Ignore=irdma0 >/etc/slurm-fabric/nicd.conf
+            echo DryRun=yes >/etc/slurm-fabric/switchmgr.conf
+            for d in nicd switchmgrd; do
+                /usr/libexec/slurm-fabric/\$d --test-config
+            done
+            systemctl --root=/ enable nicd switchmgrd mapperd
+            systemctl --root=/ is-enabled nicd
+            systemctl --root=/ disable nicd switchmgrd mapperd
+            ls /usr/share/doc/*/examples/slurm_fabric_epilog*
+            rm -r /etc/slurm-fabric/mapper.conf /etc/slurm-fabric/nicd.conf \
+                /etc/slurm-fabric/switchmgr.conf
             impirun --version
             sfabric verify | grep \"^ok *switch_elan.so\"
             sfabric verify | grep \"^ok *mpi_impi.so\"
