@@ -17,8 +17,8 @@
 #include "umad_sim.h"
 
 enum { N0, N1, N2, LEAF0, LEAF1 };
-#define NPORTS (3 + 4 + 4 + 2) /* hosts', switches', and switches themselves   \
-                                */
+/* Those of hosts and switches, and two switches themselves. */
+#define NPORTS (3 + 4 + 4 + 2)
 
 struct world {
     struct umad_sim sim;
