@@ -8,7 +8,7 @@ FNR == 1 {
     print "static const char " name "[] ="
 }
 {
-    gsub(/\\/, "\\\\")
+    gsub(/\\/, "&&")
     gsub(/"/, "\\\"")
     print "\"" $0 "\\n\""
 }
