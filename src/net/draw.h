@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A picture of a fabric, as a graph for graphviz's dot.
+ * A picture of a fabric: as SVG, or as a graph for graphviz's dot.
  *
- * Up to a few hundred hosts everything is drawn: crossbars by their distance
- * from the hosts and with the hosts on them, one line for all cables between
- * two of them.  Above that the virtual switches of net/topo.h are drawn
- * instead, each with the hosts or the number of crossbars in it, so that 2048
- * hosts fit a page.
+ * SVG is laid out as the web page does: up to some dozens of crossbars each is
+ * drawn, a row for each distance from the hosts, with its hosts and the numbers
+ * of its ports; above that the cables between groups of crossbars and the core
+ * are a matrix of coloured cells, and each group has its hosts and a matrix of
+ * its own.
+ *
+ * In the graph for dot everything is drawn up to a few hundred hosts: crossbars
+ * with the hosts on them, one line for all cables between two of them.  Above
+ * that the virtual switches of net/topo.h are drawn instead, each with the hosts
+ * or the number of crossbars in it, so that 2048 hosts fit a page.
  */
 #ifndef SF_NET_DRAW_H
 #define SF_NET_DRAW_H
@@ -16,6 +21,8 @@
 
 /* More hosts than this: collapsed, unless asked otherwise. */
 #define NET_DRAW_ALL_MAX 256
+/* As SVG: more crossbars than this, or more than fit side by side. */
+#define NET_DRAW_XBARS_MAX 48
 
 /* The worse of two stands later. */
 enum net_paint { NET_FINE, NET_UNSURE, NET_HURT, NET_DEAD };
@@ -27,9 +34,14 @@ struct net_drawing {
     enum net_paint (*paint)(void *arg, const struct net *net, uint32_t node,
                             uint32_t port);
     void *arg;
+    /* SVG only: its title, and what is said of health; NULL: "Fabric", and that
+     * nothing is known. */
+    const char *title, *health;
 };
 
 /* False: out of memory; see also out->bad. */
+bool net_write_svg(const struct net *net, const struct net_drawing *drawing,
+                   struct bytebuf *out);
 bool net_write_dot(const struct net *net, const struct net_drawing *drawing,
                    struct bytebuf *out);
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * sfabric draw [--all|--collapsed] [--dot] [--health] [FILE]: the fabric as a
- * picture, SVG (graphviz's dot draws it) or the graph for dot, on standard
- * output.  Without a net file the map comes from mapperd.  Health is painted on
- * when switchmgrd answers; on a file's net with --health only, for it may be of
- * another fabric.
+ * picture, SVG or the graph for graphviz's dot, on standard output.  Without a
+ * net file the map comes from mapperd.  Health is painted on when switchmgrd
+ * answers; on a file's net with --health only, for it may be of another fabric.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 
 #include "base/jsonx.h"
 #include "health/report.h"
@@ -143,7 +142,8 @@ static enum net_paint painted(void *arg, const struct net *net, uint32_t node,
 
 /* What switchmgrd says, if it is there; a fabric without one is drawn too.
  * --socket is mapperd's where it gives the map. */
-static void ask_health(struct health *h, const struct sfabric_options *options,
+/* False: it did not answer. */
+static bool ask_health(struct health *h, const struct sfabric_options *options,
                        bool has_file)
 {
     static const char *const kinds[] = {"host", "link", "xbar"};
@@ -158,47 +158,47 @@ static void ask_health(struct health *h, const struct sfabric_options *options,
         jsonx_add_str(request, "kind", kinds[i]);
         reply = sfabric_ask(o, "switchmgrd", "items", request);
         if (!reply)
-            return;
+            return false;
         put_list(h, reply, "items");
         json_object_put(reply);
     }
+    return true;
 }
 
 /* ---- the picture ------------------------------------------------------------
  */
 
-static int run_dot(const struct bytebuf *graph)
-{
-    const char *at = (const char *)bytebuf_data(graph);
-    FILE *dot = popen("dot -Tsvg", "w");
-    size_t n = bytebuf_len(graph);
-
-    if (!dot)
-        return sfabric_fail("dot: %s", strerror(errno));
-    if (fwrite(at, 1, n, dot) != n) {
-        pclose(dot);
-        return sfabric_fail("dot did not take the graph");
-    }
-    return pclose(dot) == 0
-               ? SFABRIC_OK
-               : sfabric_fail("dot failed (is graphviz installed?); --dot "
-                              "prints the graph");
-}
-
-static int draw(const struct net *net, struct wishes *w)
+static int draw(const struct net *net, const struct wishes *w)
 {
     struct bytebuf out;
     int rc = SFABRIC_OK;
 
-    bytebuf_init(&out, 4UL * SF_NET_FILE_MAX);
-    if (!net_write_dot(net, &w->how, &out) || out.bad)
+    bytebuf_init(&out, 8UL * SF_NET_FILE_MAX);
+    if (!(w->dot ? net_write_dot : net_write_svg)(net, &w->how, &out) ||
+        out.bad)
         rc = sfabric_fail("out of memory");
-    else if (!w->dot)
-        rc = run_dot(&out);
-    else
-        fwrite(bytebuf_data(&out), 1, bytebuf_len(&out), stdout);
+    else if (fwrite(bytebuf_data(&out), 1, bytebuf_len(&out), stdout) !=
+             bytebuf_len(&out))
+        rc = sfabric_fail("standard output: %m");
     bytebuf_free(&out);
     return rc;
+}
+
+/* What the picture says of the health on it. */
+static void say_health(bool asked, bool answered, char *text, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (!asked)
+        snprintf(text, size, "Nobody was asked for its health: all is grey.");
+    else if (!answered)
+        snprintf(text, size,
+                 "switchmgrd does not answer: nothing is known of its health, "
+                 "all is grey.");
+    else if (!localtime_r(&now, &tm) ||
+             strftime(text, size, "Health as of %Y-%m-%d %H:%M:%S.", &tm) == 0)
+        snprintf(text, size, "Health as of now.");
 }
 
 static int parse(int argc, char **argv, struct wishes *w)
@@ -225,6 +225,8 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
     struct wishes w = {.how = {.what = NET_DRAW_AUTO}};
     struct health h = {0};
     struct net *net;
+    char title[160], says[128];
+    bool asked, answered = false;
     int rc;
 
     if (parse(argc, argv, &w) < 0)
@@ -236,22 +238,25 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
     net = sfabric_net(o, w.file);
     if (!net)
         return SFABRIC_UNKNOWN;
-    if (net->nnodes == 0) {
-        net_free(net);
-        return sfabric_fail("%s has neither hosts nor crossbars: there is "
-                            "nothing to draw",
-                            w.file ? w.file : "mapperd's map");
-    }
+    if (net->nnodes == 0)
+        sfabric_fail("%s has neither hosts nor crossbars",
+                     w.file ? w.file : "mapperd's map");
     h.net = net;
     h.node = calloc(net->nnodes + 1, 1);
     h.port = calloc(net->nports + 1, 1);
-    if (h.node && h.port && (!w.file || w.health)) {
+    asked = h.node && h.port && (!w.file || w.health);
+    if (asked) {
         memset(h.node, NET_UNSURE, net->nnodes);
         memset(h.port, NET_UNSURE, net->nports);
-        ask_health(&h, o, w.file != NULL);
+        answered = ask_health(&h, o, w.file != NULL);
         w.how.paint = painted;
         w.how.arg = &h;
     }
+    say_health(asked, answered, says, sizeof(says));
+    snprintf(title, sizeof(title), "Fabric of %s",
+             w.file ? w.file : "mapperd's map");
+    w.how.title = title;
+    w.how.health = says;
     rc = draw(net, &w);
     free(h.node);
     free(h.port);

@@ -78,8 +78,13 @@ ok "why: one node, no list" says 3 'one node at a time' sfabric why 'n[0-1]'
 ok "events: -n takes a number" says 3 'usage: sfabric events' \
     sfabric events -n soon --socket "$tmp/none"
 echo '# nothing' >"$tmp/empty.net"
-ok "draw: an empty net is no picture" says 3 'nothing to draw' \
+ok "draw: of an empty net the picture says so" says 0 'The map is empty' \
     sfabric draw "$tmp/empty.net"
+ok "draw: without switchmgrd the picture says that nothing is known" says 0 \
+    'switchmgrd does not answer: nothing is known' \
+    sfabric draw --health --socket "$tmp/none" "$c64"
+ok "draw: title, legend and ports" says 0 '>degraded or flapping</text>' \
+    sfabric draw "$c64"
 tree_of() {
     sfabric topology "$1" | sed -E 's/"(h|n)[^"]*"/HOSTS/; s/s[0-9]_[0-9a-f]+/S/g'
 }
