@@ -306,8 +306,12 @@
 #define SF_LINKSRC_PORTS_MAX 256
 #define SF_LINKSRC_XBARS_MAX 4096
 
-/* The web page: a host's name with its port, NUL included. */
+/* The web page: a host's name with its port, NUL included; jobs whose nodes are
+ * known, and bytes of a list of nodes, which has at most some 8 for each of
+ * 8192 nodes that follow in no order. */
 #define SF_PAGE_HOST_MAX 264
+#define SF_SWITCHMGR_JOBS_MAX (128 * 1024)
+#define SF_JOB_NODES_MAX (64 * 1024)
 
 /* History of links: links, a link's name (a node, a slash and its rail) and
  * the path of a file, NUL included; bytes of the file of names (a line of each

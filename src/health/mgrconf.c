@@ -27,6 +27,7 @@ static const struct conf_key keys[] = {
     TEXT("MetricsListen", metrics_listen),
     TEXT("MetricsPath", metrics_path),
     TEXT("MetricsHosts", metrics_hosts),
+    FLAG("PageJobs", page_jobs),
     TEXT("StateDir", state_dir),
     TEXT("HealthTable", health_table),
     TEXT("Elanhosts", elanhosts),
@@ -138,6 +139,7 @@ static void defaults(struct mgrconf *c)
         .stale_after = 30,
         .link_interval = 10,
         .topology_interval = 60,
+        .page_jobs = true,
         .topology_reconfigure = true,
     };
 }

@@ -52,6 +52,7 @@ struct mgrconf {
     /* steps */
     char *stale_policy, *down_policy;
     long busy_grace, stale_after, refuse_percent;
+    bool page_jobs;
     /* link status and topology.conf */
     char *link_status, *topology_conf, *topology_map, *topology_domains;
     long link_interval, topology_interval;

@@ -10,8 +10,8 @@
  *
  * In the graph for dot everything is drawn up to a few hundred hosts: crossbars
  * with the hosts on them, one line for all cables between two of them.  Above
- * that the virtual switches of net/topo.h are drawn instead, each with the hosts
- * or the number of crossbars in it, so that 2048 hosts fit a page.
+ * that the virtual switches of net/topo.h are drawn instead, each with the
+ * hosts or the number of crossbars in it, so that 2048 hosts fit a page.
  */
 #ifndef SF_NET_DRAW_H
 #define SF_NET_DRAW_H

@@ -18,6 +18,7 @@
 #include "base/sitedir.h"
 #include "switchmgrd/linksrc.h"
 #include "switchmgrd/collector.h"
+#include "switchmgrd/jobs.h"
 #include "switchmgrd/topology.h"
 
 #define PATIENCE_MS                                                            \
@@ -314,8 +315,9 @@ static int make(struct collector *n, struct errbuf *err)
     mgrconf_model(&n->conf, &mc);
     mgrconf_policy(&n->conf, &n->policy);
     n->model = model_new(&mc, &ops);
+    n->jobs = jobs_new();
     n->started = steady_now();
-    if (!n->loop || !n->events || !n->model)
+    if (!n->loop || !n->events || !n->model || !n->jobs)
         return errprintf(err, "out of memory");
     if (read_hosts(&n->conf, &n->hosts, err) < 0 ||
         collector_peers_configure(n, err) < 0 || open_all(n, err) < 0)
@@ -365,6 +367,7 @@ int collector_run(struct mgrconf *conf, const char *conf_path, int updater_fd)
     metrics_close(n->metrics);
     ctl_server_free(n->ctl);
     linksrc_close(n->links);
+    jobs_free(n->jobs);
     clerk_free(n->clerk);
     return n->exit_code; /* the rest goes with the process */
 }

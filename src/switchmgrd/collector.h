@@ -84,6 +84,7 @@ struct collector {
     struct ctl_server *ctl;
     struct metrics *metrics;
     struct page *page;    /* with the metrics */
+    struct jobs *jobs;    /* for the page */
     struct clerk *clerk;  /* asks munged */
     struct clerk *writer; /* waits for the disk */
     bool saving;          /* it has the state */

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/sitedir.h"
 #include "switchmgrd/collector.h"
+#include "switchmgrd/jobs.h"
 
 struct collector_peer *collector_peer_find(struct collector *n,
                                            const char *name)
@@ -254,6 +255,7 @@ static void on_updater(struct ev_loop *loop, ev_io *w, int events)
         uint32_t type;
         struct rec_node node;
         struct rec_status status;
+        struct rec_job job;
     } rec;
 
     for (int i = 0; i < 1000; i++) {
@@ -270,6 +272,9 @@ static void on_updater(struct ev_loop *loop, ev_io *w, int events)
         if (len == sizeof(rec.node) && rec.type == REC_NODE) {
             rec.node.name[sizeof(rec.node.name) - 1] = '\0';
             take_node(n, &rec.node);
+        } else if (len == sizeof(rec.job) && rec.type == REC_JOB) {
+            if (!jobs_take(n->jobs, &rec.job))
+                log_debug("the nodes of job %u are not kept", rec.job.id);
         } else if (len == sizeof(rec.status) && rec.type == REC_STATUS) {
             n->updater = rec.status;
             if (rec.status.nodes > 0)

@@ -8,16 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host_names.h"
 #include "base/jsonx.h"
 #include "switchmgrd/collector.h"
+#include "switchmgrd/jobs.h"
 #include "switchmgrd/page_files.h"
 
 #define FRESH_MS 500 /* two browsers that ask at once are one look */
 #define EVENTS 50
 
 struct page {
-    char *fabric, *health, *history;
-    size_t fabric_len, health_len, history_len;
+    char *fabric, *health, *asked; /* the last is a history or a job */
+    size_t fabric_len, health_len, asked_len;
     unsigned version; /* of the fabric */
     int64_t at;       /* of the health */
 };
@@ -33,7 +35,7 @@ void page_free(struct page *p)
         return;
     free(p->fabric);
     free(p->health);
-    free(p->history);
+    free(p->asked);
     free(p);
 }
 
@@ -292,6 +294,44 @@ static bool is_file(const char *path, struct page_answer *a)
     return false;
 }
 
+/* {} without an object, which is the callee's. */
+static bool give(struct page *p, struct json_object *o, struct page_answer *a)
+{
+    o = o ? o : json_object_new_object();
+    free(p->asked);
+    p->asked = take_text(o, &p->asked_len);
+    a->text = p->asked;
+    a->len = p->asked_len;
+    return p->asked != NULL;
+}
+
+static bool add_name(void *list, const char *name)
+{
+    add_text(list, name);
+    return true;
+}
+
+/* /job/NUMBER: its nodes; {} when there is none. */
+static bool job(struct page *p, const struct collector *n, const char *path,
+                struct page_answer *a)
+{
+    static const char begin[] = "/job/";
+    const char *name = path + sizeof(begin) - 1, *nodes;
+    struct json_object *o = NULL, *list;
+
+    if (strncmp(path, begin, sizeof(begin) - 1) != 0)
+        return false;
+    nodes = n->jobs ? jobs_nodes(n->jobs, name) : NULL;
+    if (nodes) {
+        o = json_object_new_object();
+        list = json_object_new_array();
+        jsonx_add_str(o, "job", name);
+        host_names_each(nodes, add_name, list, NULL);
+        json_object_object_add(o, "nodes", list);
+    }
+    return give(p, o, a);
+}
+
 /* /day/LINK and /year/LINK; {} when there is none. */
 static bool history(struct page *p, const struct collector *n, const char *path,
                     struct page_answer *a)
@@ -311,14 +351,7 @@ static bool history(struct page *p, const struct collector *n, const char *path,
             is = true;
         }
     }
-    if (!is)
-        return false;
-    o = o ? o : json_object_new_object();
-    free(p->history);
-    p->history = take_text(o, &p->history_len);
-    a->text = p->history;
-    a->len = p->history_len;
-    return p->history != NULL;
+    return is && give(p, o, a);
 }
 
 bool page_get(struct page *p, const struct collector *n, const char *path,
@@ -336,7 +369,7 @@ bool page_get(struct page *p, const struct collector *n, const char *path,
         return true;
     }
     if (strcmp(path, "/health.json") != 0)
-        return history(p, n, path, a);
+        return history(p, n, path, a) || job(p, n, path, a);
     if (!p->health || now - p->at > FRESH_MS)
         look(p, n, now);
     a->text = p->health;

@@ -223,6 +223,7 @@ function strip(hosts, w) {
     const r = svg("rect", { x: i % cols * each, y: Math.floor(i / cols) * each, width: 7, height: 7, rx: 1 });
     r.addEventListener("click", ev => { ev.preventDefault(); pick(o); });
     paint(r, () => o.state);
+    o.shown.push(r);
     s.append(r);
   });
   return s;
@@ -312,8 +313,15 @@ function grouped() {
 }
 
 function loose() {
-  const list = net.hosts.filter(h => !h.xbar);
-  return list.length ? [el("h3", {}, "Without a cable"), strip(list, 600)] : [];
+  const list = net.hosts.filter(h => !h.xbar), far = net.levels[0] || [];
+  return [...list.length ? [el("h3", {}, "Nodes without a cable"), rows_of(list)] : [],
+    ...far.length ? [el("h3", {}, "Switches that no node reaches"), rows_of(far)] : []];
+}
+function rows_of(list) {
+  const W = 74, cols = Math.max(1, Math.floor($("map").clientWidth / W));
+  const s = svg("svg", { width: Math.min(cols, list.length) * W, height: Math.ceil(list.length / cols) * 26, role: "group", "aria-label": "Not joined to the others" });
+  list.forEach((o, i) => s.append(box(o, i % cols * W, Math.floor(i / cols) * 26, W - 4, 22, fit(o.name, W - 4), i === 0)));
+  return s;
 }
 
 function draw() {
@@ -343,6 +351,7 @@ function link_to(o) {
 function detail() {
   const o = picked;
   if (!o) return;
+  if (o.kind === "job") { job_detail(o); return; }
   const f = o.fault, kids = [];
   if (o.kind === "cell") {
     kids.push(pairs_of([["Cables", o.name], ...o.list.slice(0, 32).map(l => [WORDS[l.state], link_to(l)])]));
@@ -354,8 +363,15 @@ function detail() {
       ["Cables up", o.links ? o.links.filter(l => l.state === "healthy").length + " of " + o.links.length : ""],
       ...(o.links || []).slice(0, 64).map(l => [WORDS[l.state], link_to(l)])]));
   }
-  if (o.kind === "node" || o.kind === "cable") kids.push(day_of(o));
-  $("detail").replaceChildren(...kids);
+  put_detail(o, kids, o.kind === "node" || o.kind === "cable" ? day_of(o) : null);
+}
+// It is read out when it changes, and so is left alone when it does not.
+let detailed = {};
+function put_detail(o, kids, more) {
+  const say = kids.map(k => k.textContent).join("\n");
+  if (detailed.o === o && detailed.say === say) return;
+  detailed = { o, say };
+  $("detail").replaceChildren(...kids, ...more ? [more] : []);
 }
 
 // ---- the last day of a link ------------------------------------------------
@@ -412,12 +428,46 @@ function day_of(o) {
   return box;
 }
 function pick(o) {
-  for (const e of document.querySelectorAll("[data-sel]")) delete e.dataset.sel;
   picked = o;
-  if (o.group) { o.group.box.open = true; o.group.open(); }
-  for (const e of o.shown || []) e.dataset.sel = "1";
-  for (const p of painted) p();
+  if (o && o.group) { o.group.box.open = true; o.group.open(); }
+  mark();
+  if (!o) put_detail(null, [el("p", { class: "dim" }, "Nothing is selected. Choose a node or a switch, or press / to search for one or for a job.")], null);
   detail();
+}
+// A job is marked at all of its nodes.
+function mark() {
+  for (const e of document.querySelectorAll("[data-sel]")) delete e.dataset.sel;
+  for (const o of picked ? picked.kind === "job" ? picked.nodes : [picked] : [])
+    for (const e of o.shown || []) e.dataset.sel = "1";
+  for (const p of painted) p();
+}
+
+// ---- jobs ------------------------------------------------------------------
+
+const is_job = q => /^[0-9]+([_+][0-9]+)?$/.test(q);
+async function look_up(name) {
+  const j = await ask("job/" + encodeURIComponent(name));
+  return j.nodes ? { kind: "job", name: j.job, names: j.nodes, at: Date.now(), asked: name,
+    nodes: j.nodes.map(n => net.nodes.get(n)).filter(Boolean) } : null;
+}
+function job_detail(o) {
+  const bad = o.nodes.filter(h => rank(h.state) > 1).sort((a, b) => rank(b.state) - rank(a.state) || by_name(a, b));
+  const lacking = o.names.length - o.nodes.length;
+  const kids = [pairs_of([["Job", o.name], ["Nodes", String(o.names.length)],
+    ["State", o.ended ? "has ended, or Slurm does not tell" : WORDS[worst(o.nodes.map(h => h.state))]],
+    ["Not in the map", lacking ? String(lacking) : ""],
+    ["Switches", String(new Set(o.nodes.map(h => h.xbar)).size)]])];
+  if (bad.length) kids.push(el("h3", {}, "Nodes with faults"), pairs_of(bad.slice(0, 64).map(h => [WORDS[h.state], link_to(h)])));
+  kids.push(el("h3", {}, "Its nodes"), el("p", {}, ...o.nodes.slice(0, 256).flatMap(h => [link_to(h), " "]), o.nodes.length > 256 ? "\u2026" : ""));
+  put_detail(o, kids, null);
+  if (o.ended || Date.now() - o.at < 10000) return;
+  o.at = Date.now();
+  look_up(o.asked).then(j => {
+    if (picked !== o) return;
+    o.ended = !j;
+    if (j) { o.names = j.names; o.nodes = j.nodes; }
+    mark();
+  }, () => {});
 }
 
 function faults() {
@@ -454,6 +504,17 @@ function words() {
   $("events").replaceChildren(...health.events.slice().reverse().map(e => el("li", {}, el("time", {}, clock(e.at)), e.text)));
 }
 
+// What was chosen, in a new map.
+function again(o) {
+  if (!o) return null;
+  if (o.kind === "node") return net.nodes.get(o.name) || null;
+  if (o.kind === "switch") return net.ends.get(o.name) || null;
+  if (o.kind === "cable") return cable_of(o.a.name + ":" + o.pa);
+  if (o.kind !== "job") return null;
+  o.nodes = o.names.map(n => net.nodes.get(n)).filter(Boolean);
+  return o;
+}
+
 async function ask(path) {
   const r = await fetch(path, { cache: "no-store" });
   if (!r.ok) throw new Error(path + ": " + r.status);
@@ -463,9 +524,9 @@ async function turn() {
   try {
     health = await ask("health.json");
     const fresh = health.fabric !== version;
-    if (fresh) { net = read_fabric(await ask("fabric.json")); version = health.fabric; picked = null; }
+    if (fresh) { net = read_fabric(await ask("fabric.json")); version = health.fabric; }
     take_health();
-    if (fresh) draw();
+    if (fresh) { draw(); picked = again(picked); mark(); }
     for (const p of painted) p();
     if (fresh) performance.mark("fabric drawn");
     faults(); words(); detail();
@@ -483,13 +544,27 @@ $("find").addEventListener("submit", ev => {
   if (!net || !q) return;
   const all = [...net.hosts, ...net.xbars];
   const o = net.nodes.get(q) || net.ends.get(q) || all.find(v => v.name.toLowerCase().startsWith(low)) || all.find(v => v.name.toLowerCase().includes(low));
-  if (!o) { $("detail").replaceChildren(el("p", {}, "There is no node or switch " + q + ".")); return; }
-  pick(o);
-  const e = o.shown[0];
-  if (e) { e.scrollIntoView({ block: "center", inline: "center" }); e.focus({ preventScroll: true }); }
+  if (is_job(q) && !(o && o.name === q))
+    look_up(q).then(j => found(j || o, q), () => found(o, q));
+  else found(o, q);
 });
+function found(o, q) {
+  if (!o) {
+    picked = null;
+    mark();
+    put_detail(null, [el("p", {}, is_job(q) ? "There is no node or switch " + q + ", and no job of that number runs." : "There is no node or switch " + q + ".")], null);
+    return;
+  }
+  pick(o);
+  const e = ((o.kind === "job" ? o.nodes[0] : o) || {}).shown;
+  const to = e && (e.find(s => s.getAttribute("role")) || e[0]);
+  if (!to) return;
+  to.scrollIntoView({ block: "center", inline: "center" });
+  if (to.getAttribute("role")) to.focus({ preventScroll: true });
+}
 document.addEventListener("keydown", ev => {
   if (ev.key === "/" && ev.target.tagName !== "INPUT") { ev.preventDefault(); $("q").focus(); }
+  if (ev.key === "Escape" && picked) pick(null);
 });
 let wide = innerWidth;
 addEventListener("resize", () => {

@@ -7,6 +7,7 @@
  *                             struct rec_reload: switchmgr.conf is good, read
  *                             it again
  *   updater -> collector   struct rec_node: a node that Slurm has
+ *                             struct rec_job: a job that runs, and its nodes
  *                             struct rec_status: how the updater fares
  *
  * A want replaces the one before of the same node, so that nothing queues up:
@@ -20,7 +21,7 @@
 
 #include "health/plan.h"
 
-enum rec_type { REC_WANT = 1, REC_NODE, REC_STATUS, REC_RELOAD };
+enum rec_type { REC_WANT = 1, REC_NODE, REC_STATUS, REC_RELOAD, REC_JOB };
 
 struct rec_want {
     uint32_t type;
@@ -43,6 +44,22 @@ struct rec_node {
     uint32_t flags;
     struct in_addr addr; /* 0: not known */
     char name[SF_REPORT_NAME_MAX];
+};
+
+#define REC_JOB_NAME_MAX 32
+#define REC_JOB_PIECE 1000
+
+enum { REC_JOB_LAST = 1, REC_JOB_GONE = 2 };
+
+/* A list of nodes may be longer than a record: its pieces come in order, and
+ * one `at` 0 begins anew.  The job is known with the last. */
+struct rec_job {
+    uint32_t type;
+    uint32_t flags;
+    uint32_t id;
+    uint32_t at, len; /* of the list */
+    char name[REC_JOB_NAME_MAX];
+    char nodes[REC_JOB_PIECE];
 };
 
 struct rec_status {

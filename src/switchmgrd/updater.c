@@ -744,7 +744,7 @@ static int time_to_wait(const struct updater *u, bool more)
     /* While slurmctld is away nothing can be done before the next look. */
     if (more && u->status.reachable && u->next_rpc < until)
         until = u->next_rpc;
-    if (!all_told(u) && now + 100 < until)
+    if ((!all_told(u) || u->jobs.untold) && now + 100 < until)
         until = now + 100;
     if (until <= now)
         return 0;
@@ -774,7 +774,7 @@ static void reload(struct updater *u)
         n->told = false;
         n->dirty = n->wanted;
     }
-    u->next_poll = 0;
+    u->next_poll = u->jobs.next = 0;
 }
 
 int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
@@ -790,6 +790,7 @@ int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
     u->conf_path = conf_path;
     u->fd = fd;
     u->state_path = state_path;
+    u->jobs.is_private = true;
     mgrconf_caps(conf, &u->caps_conf);
     upd_state_load(u);
     while (!*stop) {
@@ -804,7 +805,9 @@ int updater_run(struct mgrconf *conf, const char *conf_path, int fd,
         poll_slurm(u, &distance);
         look_at_topology(u);
         more = upd_apply(u);
+        upd_jobs_look(u);
         tell(u);
+        upd_jobs_tell(u);
     }
     free(u); /* its nodes go with the process */
     return *stop ? 0 : 1;

@@ -39,6 +39,16 @@ struct upd_node {
     UT_hash_handle hh;
 };
 
+/* A job whose nodes the collector is told. */
+struct upd_job {
+    uint32_t id;
+    char name[REC_JOB_NAME_MAX];
+    char *nodes; /* NULL: it has gone */
+    bool seen;   /* during a load: still there */
+    bool told;
+    UT_hash_handle hh;
+};
+
 struct updater {
     struct mgrconf *conf;
     const char *conf_path, *state_path;
@@ -52,6 +62,13 @@ struct updater {
     int64_t next_topology; /* when a candidate is looked at again */
     bool reconfigure;      /* topology.conf has changed */
     bool reload;           /* the collector found switchmgr.conf good */
+    struct {
+        struct upd_job *by_id;
+        int64_t next;                     /* look */
+        int64_t last_update, conf_update; /* of Slurm's, seconds */
+        bool is_private; /* slurm.conf has PrivateData=jobs, or is not known */
+        bool untold;
+    } jobs;
     int fd;
 };
 
@@ -73,6 +90,11 @@ int upd_slurm_set(struct updater *u, const char *nodes, const char *features,
 int upd_slurm_drain(struct updater *u, const char *node, const char *reason);
 int upd_slurm_resume(struct updater *u, const char *node);
 int upd_slurm_reconfigure(struct updater *u);
+
+/* ---- updater_jobs.c: libslurm's jobs to the collector ---- */
+
+void upd_jobs_look(struct updater *u); /* when it is time */
+void upd_jobs_tell(struct updater *u); /* what it does not know */
 
 /* ---- updater.c: the caps on drains, a dry run, what is not forgotten ---- */
 

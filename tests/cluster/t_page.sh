@@ -8,6 +8,7 @@ need_stage slurm/switch_elan.so libexec/slurm-fabric/switchmgrd bin/sfabric
 cluster_up --nodes 4 --switch elan
 MAP=$CLUSTER/map.net
 SHOTS=${PAGE_SHOTS:-$case_tmp}
+PAGE_JS=$SF_TOP_SRCDIR/src/switchmgrd/page.js
 cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
 switchmgr_conf MetricsListen=127.0.0.1:0 "TopologyMap=$MAP" TopologyInterval=1 \
     MetricsHosts=proxy.site,fabric.site
@@ -75,6 +76,8 @@ case_the_page_is_closed_to_what_is_not_its_own() {
     assert_output '^404$'
     fetch /page.js
     assert_output '^Content-Type: text/javascript'
+    diff <(tail -n "$(wc -l <"$PAGE_JS")" <<<"$out") "$PAGE_JS" ||
+        fail "the script is not what it was written as"
 }
 
 # Who leads a name of his own here reads nothing.
@@ -166,6 +169,52 @@ case_a_pulled_cable_is_seen() {
     looks 1440x900 well 'document.querySelectorAll("#map g > rect.healthy").length >= 4'
     say n2 hsnd down no carrier
     looks 1440x900 pulled 'document.querySelector("#faults .fault.down") && document.querySelector("[aria-label^=\"node n2, down\"]")'
+}
+
+job_is_known() { # NUMBER
+    fetch "/job/$1"
+    grep -q '"nodes":\["n1","n2"\]' <<<"$out"
+}
+
+case_a_job_is_found_at_its_nodes() {
+    local job find
+    cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP.new"
+    mv "$MAP.new" "$MAP"
+    wait_for 20 fabric_has 4
+    run_as_user sbatch --parsable -N2 -w n1,n2 --output=/dev/null \
+        --wrap 'sleep 600'
+    assert_code 0
+    job=$out
+    wait_for 60 job_is_known "$job"
+    fetch /job/999999
+    assert_output '^[{][}]$'
+    if command -v chromium >/dev/null; then
+        find="(document.getElementById('q').value ||
+             ((document.getElementById('q').value = '$job'),
+              document.getElementById('find').requestSubmit(), false))"
+        looks 1440x900 job "$find &&
+            document.querySelectorAll('#map g.sel').length == 2 &&
+            document.querySelector('#map g.sel[aria-label^=\"node n1\"]') &&
+            document.getElementById('detail').textContent.includes('Job$job')"
+    fi
+    scancel "$job"
+    wait_for 60 job_is_gone "$job"
+    run_as_user sbatch --parsable -N2 -w n1,n2 --output=/dev/null \
+        --wrap 'sleep 600'
+    job=$out
+    wait_for 60 job_is_known "$job"
+    # Whose jobs are nobody's business is not told.
+    echo PrivateData=jobs >>"$SLURM_CONF"
+    scontrol reconfigure
+    wait_for 60 job_is_gone "$job"
+    sed -i /^PrivateData=jobs/d "$SLURM_CONF"
+    scontrol reconfigure
+    scancel "$job"
+}
+
+job_is_gone() { # NUMBER
+    fetch "/job/$1"
+    grep -q '^[{][}]$' <<<"$out"
 }
 
 case_a_link_shows_its_last_day() {

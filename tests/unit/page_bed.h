@@ -13,6 +13,7 @@
 #include "base/jsonx.h"
 #include "net/format.h"
 #include "switchmgrd/collector.h"
+#include "switchmgrd/jobs.h"
 #include "switchmgrd/page.h"
 #include "switchmgrd/page_host.h"
 
@@ -86,6 +87,7 @@ static inline int page_bed_up(void **state)
     b->n.model = model_new(&conf, &ops);
     b->page = page_new();
     b->n.page = b->page;
+    b->n.jobs = jobs_new();
     *state = b;
     return 0;
 }
@@ -101,6 +103,7 @@ static inline int page_bed_down(void **state)
         free(p);
     }
     page_free(b->page);
+    jobs_free(b->n.jobs);
     model_free(b->n.model);
     free(b);
     return 0;

@@ -105,6 +105,64 @@ static struct json_object *get(struct page_bed *b, const char *path)
     return o;
 }
 
+/* A piece of a job's list of nodes, or the end of the job. */
+static bool job_says(struct page_bed *b, uint32_t id, uint32_t flags,
+                     uint32_t at, const char *nodes)
+{
+    struct rec_job rec = {.type = REC_JOB, .flags = flags, .id = id, .at = at};
+
+    rec.len = (uint32_t)strlen(nodes);
+    memcpy(rec.nodes, nodes, rec.len);
+    snprintf(rec.name, sizeof(rec.name), "70_%u", id);
+    return jobs_take(b->n.jobs, &rec);
+}
+
+static void job_is(struct page_bed *b, const char *name, const char *want)
+{
+    struct page_answer a;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/job/%s", name);
+    assert_true(page_get(b->page, &b->n, path, &a));
+    assert_string_equal(a.text, want);
+}
+
+static void a_job_is_told_with_its_nodes(void **state)
+{
+    struct page_bed *b = *state;
+
+    job_is(b, "71", "{}");
+    assert_true(job_says(b, 71, 0, 0, "n[1-"));
+    job_is(b, "71", "{}"); /* half of it */
+    assert_true(job_says(b, 71, REC_JOB_LAST, 4, "3],m7"));
+    job_is(b, "71", "{\"job\":\"71\",\"nodes\":[\"n1\",\"n2\",\"n3\",\"m7\"]}");
+    job_is(b, "70_71",
+           "{\"job\":\"70_71\",\"nodes\":[\"n1\",\"n2\",\"n3\",\"m7\"]}");
+    job_is(b, "7", "{}");
+    job_is(b, "", "{}");
+    assert_true(job_says(b, 71, REC_JOB_LAST, 0, "n9")); /* another list */
+    job_is(b, "71", "{\"job\":\"71\",\"nodes\":[\"n9\"]}");
+    assert_false(job_says(b, 71, REC_JOB_LAST, 1, "x")); /* from nowhere */
+    job_is(b, "71", "{}");
+    assert_true(job_says(b, 72, REC_JOB_LAST, 0, "n1"));
+    assert_true(job_says(b, 72, REC_JOB_GONE, 0, ""));
+    job_is(b, "72", "{}");
+}
+
+static void a_jobs_list_has_its_limit(void **state)
+{
+    struct page_bed *b = *state;
+    struct rec_job rec = {.type = REC_JOB, .id = 5, .len = REC_JOB_PIECE + 1};
+
+    assert_false(jobs_take(b->n.jobs, &rec));
+    rec.len = REC_JOB_PIECE;
+    memset(rec.nodes, 'n', sizeof(rec.nodes));
+    for (; rec.at + rec.len <= SF_JOB_NODES_MAX; rec.at += rec.len)
+        assert_true(jobs_take(b->n.jobs, &rec));
+    assert_false(jobs_take(b->n.jobs, &rec));
+    job_is(b, "5", "{}");
+}
+
 static void before_there_is_a_map_nothing_is_told_of_one(void **state)
 {
     struct page_bed *b = *state;
@@ -208,6 +266,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(only_own_names_and_addresses_are_served),
         TEST(paths_are_its_own_and_no_others),
+        TEST(a_job_is_told_with_its_nodes),
+        TEST(a_jobs_list_has_its_limit),
         TEST(before_there_is_a_map_nothing_is_told_of_one),
         TEST(the_fabric_is_told_with_names_and_cables),
         TEST(a_fault_is_told_with_what_became_of_it),
