@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows that span: how they are made and freed, and the calls that
- * synchronize.
+ * Windows that span: how they are made and freed, and what they say of
+ * themselves.
  */
 #include "libimpi/win.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include "base/limits.h"
 #include "libimpi/coll.h"
 #include "libimpi/failed.h"
-#include "libimpi/group.h"
-#include "libimpi/progress.h"
 #include "libimpi/ours.h"
 #include "libimpi/win_share.h"
 #include "libimpi/win_wire.h"
-
-/* A lock of memory that is mapped here is given back within some instructions,
- * or not soon.  Looks at it before others are served meanwhile; and rounds of
- * service between looks for who has it and is gone. */
-#define LOCK_SPINS 1000
-#define WATCH_EVERY 4096
-/* Flushes that have nothing to wait for, one after the other: who looks for a
- * change in a loop of them lets others' messages come in at this one. */
-#define QUICK_MOST 64
 
 static struct win *windows;
 
@@ -51,513 +37,6 @@ struct win *win_of(const struct impi_rma_win *core)
     while (w && w->core != core)
         w = w->next;
     return w;
-}
-
-/* ---- waiting ---- */
-
-/* Under the lock. */
-static const struct win *waits_in;
-static const char *waits_why;
-static int waits_for; /* rank of the window, -1: all of it */
-
-static void wait_begins(const struct win *w, const char *why, int rank)
-{
-    waits_in = w;
-    waits_why = why;
-    waits_for = rank;
-}
-
-static void wait_ends(void)
-{
-    waits_in = NULL;
-}
-
-const char *win_waits(void)
-{
-    static char text[MPI_MAX_OBJECT_NAME + 160];
-    char name[MPI_MAX_OBJECT_NAME] = "", whose[32] = "all";
-    int n;
-
-    if (!waits_in)
-        return "";
-    if (waits_for >= 0)
-        snprintf(whose, sizeof(whose), "rank %d",
-                 waits_in->c->world[waits_for]);
-    impi_real.Win_get_name(waits_in->handle, name, &n);
-    snprintf(text, sizeof(text),
-             "; waits for %s of %s in a window of %d processes%s%s", waits_why,
-             whose, waits_in->c->size, name[0] ? ", " : "", name);
-    return text;
-}
-
-void win_touch(struct win *w, int target)
-{
-    if (w->state[target] & WIN_TOUCHED)
-        return;
-    w->state[target] |= WIN_TOUCHED;
-    w->touched[w->ntouched++] = target;
-}
-
-/* Until a lock that was asked for is there. */
-static void wait_lock(struct win *w, int target)
-{
-    bool mapped = impi_rma_win_reached(w->core, (uint32_t)target) != NULL;
-    struct waiter wait = {.native = mapped}; /* no bell wakes it */
-    unsigned spins = mapped && !impi_be.crowded ? LOCK_SPINS : 0, rounds = 0;
-
-    while (!impi_rma_is_locked(w->core, (uint32_t)target)) {
-        if (spins > 0) {
-            spins--;
-            continue;
-        }
-        wait_begins(w, "the lock", target);
-        progress_wait(&wait);
-        if (mapped && ++rounds % WATCH_EVERY == 0)
-            win_share_watch(w, target);
-    }
-    wait_ends();
-}
-
-static void wait_flushed(struct win *w, int target)
-{
-    struct waiter wait = {.native = false};
-
-    while (!impi_rma_is_flushed(w->core, (uint32_t)target)) {
-        wait_begins(w, "a flush", target);
-        progress_wait(&wait);
-    }
-    wait_ends();
-}
-
-/* Everything on this target is confirmed. */
-static void flush_one(struct win *w, int target)
-{
-    impi_rma_flush(w->core, (uint32_t)target);
-    wait_flushed(w, target);
-}
-
-static void flush_touched(struct win *w)
-{
-    for (int i = 0; i < w->ntouched; i++)
-        impi_rma_flush(w->core, (uint32_t)w->touched[i]);
-    for (int i = 0; i < w->ntouched; i++) {
-        wait_flushed(w, w->touched[i]);
-        w->state[w->touched[i]] &= (uint8_t)~WIN_TOUCHED;
-    }
-    w->ntouched = 0;
-}
-
-int win_access(struct win *w, int target)
-{
-    uint8_t state = w->state[target];
-
-    if (state & (WIN_LOCKED | WIN_NOCHECK | WIN_STARTED))
-        return MPI_SUCCESS;
-    if (w->lock_all && w->unlocked)
-        return MPI_SUCCESS;
-    if (w->lock_all) {
-        impi_rma_lock(w->core, (uint32_t)target, IMPI_RMA_SHARED);
-        w->state[target] |= WIN_LOCKED;
-        wait_lock(w, target);
-        return MPI_SUCCESS;
-    }
-    return w->fence ? MPI_SUCCESS : MPI_ERR_RMA_SYNC;
-}
-
-/* The way out of a call that synchronizes. */
-static int leave(const struct win *w, int rc)
-{
-    be_unlock();
-    return rc == MPI_SUCCESS ? rc : win_raise(w, rc);
-}
-
-/* ---- fence ---- */
-
-int impi_Win_fence(int assertion, MPI_Win win)
-{
-    struct win *w = win_find(win);
-    int rc;
-
-    if (!w)
-        return ASSISTED(impi_real.Win_fence(assertion, win));
-    be_lock();
-    if (w->nlocked || w->lock_all || w->nstart >= 0)
-        return leave(w, MPI_ERR_RMA_SYNC);
-    flush_touched(w);
-    rc = win_settle(w);
-    wait_begins(w, "the fence", -1);
-    be_unlock();
-    if (rc == MPI_SUCCESS)
-        rc = coll_barrier(w->c);
-    else
-        coll_barrier(w->c);
-    wait_ends();
-    w->fence = !(assertion & MPI_MODE_NOSUCCEED);
-    return rc == MPI_SUCCESS ? rc : win_raise(w, rc);
-}
-
-/* ---- post, start, complete, wait ---- */
-
-/* A group's members as ranks of the window.  MPI error class. */
-static int ranks_of(const struct win *w, MPI_Group group, int **ranks, int *n)
-{
-    struct members m = {0};
-    int rc = members_of(group, &m);
-
-    *ranks = NULL;
-    if (rc != MPI_SUCCESS)
-        return rc;
-    *n = m.n;
-    *ranks = malloc(((size_t)m.n + 1) * sizeof(**ranks));
-    if (!*ranks)
-        rc = MPI_ERR_NO_MEM;
-    for (int i = 0; i < m.n && rc == MPI_SUCCESS; i++) {
-        int r = 0;
-
-        while (r < w->c->size && w->c->world[r] != m.world[i])
-            r++;
-        (*ranks)[i] = r;
-        if (r == w->c->size)
-            rc = MPI_ERR_GROUP;
-    }
-    free(m.world);
-    if (rc != MPI_SUCCESS) {
-        free(*ranks);
-        *ranks = NULL;
-    }
-    return rc;
-}
-
-int impi_Win_post(MPI_Group group, int assertion, MPI_Win win)
-{
-    struct win *w = win_find(win);
-    int rc = MPI_SUCCESS, n;
-
-    if (!w && impi_group_ours(group))
-        return impi_unsupported(MPI_COMM_SELF, CALL_Win_post);
-    if (!w)
-        return impi_real.Win_post(group, assertion, win);
-    be_lock();
-    rc = w->npost >= 0 ? MPI_ERR_RMA_SYNC : ranks_of(w, group, &w->post, &n);
-    if (rc != MPI_SUCCESS)
-        return leave(w, rc);
-    w->npost = n;
-    for (int i = 0; i < n && !(assertion & MPI_MODE_NOCHECK); i++)
-        impi_rma_post(w->core, (uint32_t)w->post[i]);
-    return leave(w, MPI_SUCCESS);
-}
-
-static void wait_post(struct win *w, int target)
-{
-    struct waiter wait = {.native = false};
-
-    while (!impi_rma_take_post(w->core, (uint32_t)target)) {
-        wait_begins(w, "the post", target);
-        progress_wait(&wait);
-    }
-    wait_ends();
-}
-
-int impi_Win_start(MPI_Group group, int assertion, MPI_Win win)
-{
-    struct win *w = win_find(win);
-    int rc, n;
-
-    if (!w && impi_group_ours(group))
-        return impi_unsupported(MPI_COMM_SELF, CALL_Win_start);
-    if (!w)
-        return ASSISTED(impi_real.Win_start(group, assertion, win));
-    be_lock();
-    rc = w->nstart >= 0 || w->nlocked || w->lock_all
-             ? MPI_ERR_RMA_SYNC
-             : ranks_of(w, group, &w->start, &n);
-    if (rc != MPI_SUCCESS)
-        return leave(w, rc);
-    w->nstart = n;
-    for (int i = 0; i < n; i++) {
-        w->state[w->start[i]] |= WIN_STARTED;
-        if (!(assertion & MPI_MODE_NOCHECK))
-            wait_post(w, w->start[i]);
-    }
-    return leave(w, MPI_SUCCESS);
-}
-
-int impi_Win_complete(MPI_Win win)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return ASSISTED(impi_real.Win_complete(win));
-    be_lock();
-    if (w->nstart < 0)
-        return leave(w, MPI_ERR_RMA_SYNC);
-    for (int i = 0; i < w->nstart; i++) {
-        impi_rma_flush(w->core, (uint32_t)w->start[i]);
-        impi_rma_complete(w->core, (uint32_t)w->start[i]);
-        w->state[w->start[i]] &= (uint8_t)~WIN_STARTED;
-    }
-    flush_touched(w);
-    free(w->start);
-    w->start = NULL;
-    w->nstart = -1;
-    return leave(w, win_settle(w));
-}
-
-static bool all_completed(const struct win *w)
-{
-    for (int i = 0; i < w->npost; i++) {
-        if (!impi_rma_completed(w->core, (uint32_t)w->post[i]))
-            return false;
-    }
-    return true;
-}
-
-static void end_exposure(struct win *w)
-{
-    for (int i = 0; i < w->npost; i++)
-        impi_rma_take_complete(w->core, (uint32_t)w->post[i]);
-    free(w->post);
-    w->post = NULL;
-    w->npost = -1;
-}
-
-int impi_Win_wait(MPI_Win win)
-{
-    struct win *w = win_find(win);
-    struct waiter wait = {.native = false};
-
-    if (!w)
-        return ASSISTED(impi_real.Win_wait(win));
-    be_lock();
-    if (w->npost < 0)
-        return leave(w, MPI_ERR_RMA_SYNC);
-    while (!all_completed(w)) {
-        wait_begins(w, "the epoch", -1);
-        progress_wait(&wait);
-    }
-    wait_ends();
-    end_exposure(w);
-    return leave(w, MPI_SUCCESS);
-}
-
-int impi_Win_test(MPI_Win win, int *flag)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return impi_real.Win_test(win, flag);
-    be_lock();
-    if (w->npost < 0)
-        return leave(w, MPI_ERR_RMA_SYNC);
-    progress_once();
-    *flag = all_completed(w);
-    if (*flag)
-        end_exposure(w);
-    return leave(w, MPI_SUCCESS);
-}
-
-/* ---- lock, unlock ---- */
-
-/* What is wrong with a rank and the epoch it needs; *none: MPI_PROC_NULL. */
-static int check_rank(const struct win *w, int rank, bool *none)
-{
-    *none = rank == MPI_PROC_NULL;
-    if (!*none && (rank < 0 || rank >= w->c->size))
-        return MPI_ERR_RANK;
-    return MPI_SUCCESS;
-}
-
-static int lock_one(struct win *w, int type, int rank, int assertion)
-{
-    bool none;
-    int rc = check_rank(w, rank, &none);
-
-    if (type != MPI_LOCK_SHARED && type != MPI_LOCK_EXCLUSIVE)
-        return MPI_ERR_LOCKTYPE;
-    if (rc != MPI_SUCCESS || none)
-        return rc;
-    if (w->lock_all || w->nstart >= 0 ||
-        w->state[rank] & (WIN_LOCKED | WIN_NOCHECK))
-        return MPI_ERR_RMA_SYNC;
-    w->nlocked++;
-    if (assertion & MPI_MODE_NOCHECK) {
-        w->state[rank] |= WIN_NOCHECK;
-        return MPI_SUCCESS;
-    }
-    w->state[rank] |= WIN_LOCKED;
-    impi_rma_lock(w->core, (uint32_t)rank,
-                  type == MPI_LOCK_SHARED ? IMPI_RMA_SHARED
-                                          : IMPI_RMA_EXCLUSIVE);
-    wait_lock(w, rank);
-    return MPI_SUCCESS;
-}
-
-int impi_Win_lock(int lock_type, int rank, int assertion, MPI_Win win)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return ASSISTED(impi_real.Win_lock(lock_type, rank, assertion, win));
-    be_lock();
-    return leave(w, lock_one(w, lock_type, rank, assertion));
-}
-
-static int unlock_one(struct win *w, int rank)
-{
-    bool none;
-    int rc = check_rank(w, rank, &none);
-
-    if (rc != MPI_SUCCESS || none)
-        return rc;
-    if (w->lock_all || !(w->state[rank] & (WIN_LOCKED | WIN_NOCHECK)))
-        return MPI_ERR_RMA_SYNC;
-    if (w->state[rank] & WIN_LOCKED)
-        impi_rma_unlock(w->core, (uint32_t)rank);
-    w->state[rank] &= (uint8_t) ~(WIN_LOCKED | WIN_NOCHECK);
-    w->nlocked--;
-    flush_one(w, rank);
-    return win_settle(w);
-}
-
-int impi_Win_unlock(int rank, MPI_Win win)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return ASSISTED(impi_real.Win_unlock(rank, win));
-    be_lock();
-    return leave(w, unlock_one(w, rank));
-}
-
-int impi_Win_lock_all(int assertion, MPI_Win win)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return ASSISTED(impi_real.Win_lock_all(assertion, win));
-    be_lock();
-    if (w->lock_all || w->nlocked || w->nstart >= 0)
-        return leave(w, MPI_ERR_RMA_SYNC);
-    w->lock_all = true;
-    w->unlocked = assertion & MPI_MODE_NOCHECK;
-    return leave(w, MPI_SUCCESS);
-}
-
-int impi_Win_unlock_all(MPI_Win win)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return ASSISTED(impi_real.Win_unlock_all(win));
-    be_lock();
-    if (!w->lock_all)
-        return leave(w, MPI_ERR_RMA_SYNC);
-    for (int i = 0; i < w->c->size; i++) {
-        if (!(w->state[i] & WIN_LOCKED))
-            continue;
-        impi_rma_unlock(w->core, (uint32_t)i);
-        w->state[i] &= (uint8_t)~WIN_LOCKED;
-        win_touch(w, i);
-    }
-    w->lock_all = false;
-    flush_touched(w);
-    return leave(w, win_settle(w));
-}
-
-/* ---- flush, sync ---- */
-
-static int flush_target(struct win *w, int rank)
-{
-    bool none;
-    int rc = check_rank(w, rank, &none);
-
-    if (rc != MPI_SUCCESS || none)
-        return rc;
-    if (!w->lock_all && !(w->state[rank] & (WIN_LOCKED | WIN_NOCHECK)))
-        return MPI_ERR_RMA_SYNC;
-    flush_one(w, rank);
-    if (w->direct[rank])
-        progress_once();
-    return win_settle(w);
-}
-
-/* Nothing of this process is under way to a target whose memory is mapped. */
-static bool is_flushed_at_once(struct win *w, int rank)
-{
-    unsigned quick = __atomic_load_n(&w->quick, __ATOMIC_RELAXED) + 1;
-
-    __atomic_store_n(&w->quick, quick, __ATOMIC_RELAXED);
-    if (!win_is_open(w, rank) || w->ops || w->state[rank] & WIN_TOUCHED ||
-        !(w->lock_all || w->nlocked) || quick % QUICK_MOST == 0)
-        return false;
-    __atomic_thread_fence(__ATOMIC_ACQ_REL);
-    return true;
-}
-
-int impi_Win_flush(int rank, MPI_Win win)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return ASSISTED(impi_real.Win_flush(rank, win));
-    if (is_flushed_at_once(w, rank))
-        return MPI_SUCCESS;
-    be_lock();
-    return leave(w, flush_target(w, rank));
-}
-
-int impi_Win_flush_local(int rank, MPI_Win win)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return ASSISTED(impi_real.Win_flush_local(rank, win));
-    if (is_flushed_at_once(w, rank))
-        return MPI_SUCCESS;
-    be_lock();
-    return leave(w, flush_target(w, rank));
-}
-
-static int flush_everything(struct win *w)
-{
-    if (!w->lock_all && !w->nlocked)
-        return MPI_ERR_RMA_SYNC;
-    flush_touched(w);
-    return win_settle(w);
-}
-
-int impi_Win_flush_all(MPI_Win win)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return ASSISTED(impi_real.Win_flush_all(win));
-    be_lock();
-    return leave(w, flush_everything(w));
-}
-
-int impi_Win_flush_local_all(MPI_Win win)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return ASSISTED(impi_real.Win_flush_local_all(win));
-    be_lock();
-    return leave(w, flush_everything(w));
-}
-
-/* The memory model is unified: what others have stored is there.  Who looks
- * for it in a loop lets it come in. */
-int impi_Win_sync(MPI_Win win)
-{
-    struct win *w = win_find(win);
-
-    if (!w)
-        return impi_real.Win_sync(win);
-    be_lock();
-    progress_once();
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    return leave(w, MPI_SUCCESS);
 }
 
 /* ---- making one ---- */
@@ -815,18 +294,22 @@ static void unpublish(struct win *w)
     be_unlock();
 }
 
-/* rc: how making the native window went.  All members end alike. */
-static int make(MPI_Comm comm, MPI_Comm own, MPI_Win handle, int rc,
-                const struct memory *m, MPI_Win *newwin)
+/* With a communicator of its own, which the window keeps.  rc: how it went so
+ * far.  All members end alike. */
+static int make(MPI_Comm comm, MPI_Comm own, int rc, struct memory *m,
+                MPI_Info info, MPI_Win *newwin)
 {
     struct win *w;
 
+    *newwin = MPI_WIN_NULL;
+    if (rc == MPI_SUCCESS)
+        rc = native_window(m, info, newwin);
     be_lock();
     w = win_new(own);
     be_unlock();
     if (!w)
         be_die(1, "SF-E403: no memory for a window");
-    w->handle = handle;
+    w->handle = *newwin;
     w->area = m->area;
     if (rc == MPI_SUCCESS)
         rc = register_memory(w, m);
@@ -835,7 +318,6 @@ static int make(MPI_Comm comm, MPI_Comm own, MPI_Win handle, int rc,
     rc = tell_all(w, rc);
     if (rc == MPI_SUCCESS && win_share_agreed())
         rc = agree_on_service(w);
-    *newwin = handle;
     if (rc == MPI_SUCCESS)
         return rc;
     unpublish(w);
@@ -843,7 +325,7 @@ static int make(MPI_Comm comm, MPI_Comm own, MPI_Win handle, int rc,
     win_destroy(w);
     be_unlock();
     impi_Comm_free(&own);
-    if (handle != MPI_WIN_NULL)
+    if (*newwin != MPI_WIN_NULL)
         impi_real.Win_free(newwin);
     return be_raise(comm, rc);
 }
@@ -860,6 +342,17 @@ static int own_comm(MPI_Comm comm, MPI_Comm *own)
     return rc;
 }
 
+/* May it be made (`may`, else the call is not supported), and of this? */
+static int begin(MPI_Comm comm, int call, bool may, const struct memory *m,
+                 MPI_Comm *own)
+{
+    if (!may)
+        return impi_unsupported(comm, call);
+    if (m->size < 0 || m->unit <= 0)
+        return be_raise(comm, m->size < 0 ? MPI_ERR_SIZE : MPI_ERR_DISP);
+    return own_comm(comm, own);
+}
+
 int impi_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info,
                     MPI_Comm comm, MPI_Win *newwin)
 {
@@ -872,17 +365,11 @@ int impi_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info,
     if (!c)
         return ASSISTED(
             impi_real.Win_create(base, size, disp_unit, info, comm, newwin));
-    if (!may_be_made(c))
-        return impi_unsupported(comm, CALL_Win_create);
-    if (size < 0 || disp_unit <= 0)
-        return be_raise(comm, size < 0 ? MPI_ERR_SIZE : MPI_ERR_DISP);
-    rc = own_comm(comm, &own);
+    rc = begin(comm, CALL_Win_create, may_be_made(c), &m, &own);
     if (rc != MPI_SUCCESS)
         return rc;
-    *newwin = MPI_WIN_NULL;
     shared_memory(&m, c);
-    rc = native_window(&m, info, newwin);
-    return make(comm, own, *newwin, rc, &m, newwin);
+    return make(comm, own, MPI_SUCCESS, &m, info, newwin);
 }
 
 int impi_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info,
@@ -897,18 +384,13 @@ int impi_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info,
     if (!c)
         return ASSISTED(impi_real.Win_allocate(size, disp_unit, info, comm,
                                                baseptr, newwin));
-    if (!may_be_made(c))
-        return impi_unsupported(comm, CALL_Win_allocate);
-    if (size < 0 || disp_unit <= 0)
-        return be_raise(comm, size < 0 ? MPI_ERR_SIZE : MPI_ERR_DISP);
-    rc = own_comm(comm, &own);
+    rc = begin(comm, CALL_Win_allocate, may_be_made(c), &m, &own);
     if (rc != MPI_SUCCESS)
         return rc;
-    *newwin = MPI_WIN_NULL;
     shared_memory(&m, c);
-    rc = native_window(&m, info, newwin);
+    rc = make(comm, own, MPI_SUCCESS, &m, info, newwin);
     *(void **)baseptr = m.base;
-    return make(comm, own, *newwin, rc, &m, newwin);
+    return rc;
 }
 
 /* Bytes of all members, and of those before this one.  MPI error class, for all
@@ -975,19 +457,13 @@ int impi_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info,
     if (!c)
         return ASSISTED(impi_real.Win_allocate_shared(size, disp_unit, info,
                                                       comm, baseptr, newwin));
-    if (!win_may_share(c))
-        return impi_unsupported(comm, CALL_Win_allocate_shared);
-    if (size < 0 || disp_unit <= 0)
-        return be_raise(comm, size < 0 ? MPI_ERR_SIZE : MPI_ERR_DISP);
-    rc = own_comm(comm, &own);
+    rc = begin(comm, CALL_Win_allocate_shared, win_may_share(c), &m, &own);
     if (rc != MPI_SUCCESS)
         return rc;
-    *newwin = MPI_WIN_NULL;
     rc = one_area(impi_span_find(own), &m);
-    if (rc == MPI_SUCCESS)
-        rc = native_window(&m, info, newwin);
+    rc = make(comm, own, rc, &m, info, newwin);
     *(void **)baseptr = m.base;
-    return make(comm, own, *newwin, rc, &m, newwin);
+    return rc;
 }
 
 int impi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *newwin)
@@ -999,15 +475,11 @@ int impi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *newwin)
 
     if (!c)
         return ASSISTED(impi_real.Win_create_dynamic(info, comm, newwin));
-    if (!may_be_made(c))
-        return impi_unsupported(comm, CALL_Win_create_dynamic);
-    rc = own_comm(comm, &own);
+    rc = begin(comm, CALL_Win_create_dynamic, may_be_made(c), &m, &own);
     if (rc != MPI_SUCCESS)
         return rc;
-    *newwin = MPI_WIN_NULL;
     shared_memory(&m, c);
-    rc = native_window(&m, info, newwin);
-    return make(comm, own, *newwin, rc, &m, newwin);
+    return make(comm, own, MPI_SUCCESS, &m, info, newwin);
 }
 
 int impi_Win_attach(MPI_Win win, void *base, MPI_Aint size)
@@ -1024,7 +496,7 @@ int impi_Win_attach(MPI_Win win, void *base, MPI_Aint size)
         rc = MPI_ERR_SIZE;
     else if (impi_rma_win_attach(w->core, base, (uint64_t)size) < 0)
         rc = MPI_ERR_RMA_ATTACH;
-    return leave(w, rc);
+    return win_leave(w, rc);
 }
 
 int impi_Win_detach(MPI_Win win, const void *base)
@@ -1039,7 +511,7 @@ int impi_Win_detach(MPI_Win win, const void *base)
         rc = MPI_ERR_RMA_FLAVOR;
     else if (impi_rma_win_detach(w->core, base) < 0)
         rc = MPI_ERR_BASE;
-    return leave(w, rc);
+    return win_leave(w, rc);
 }
 
 /* ---- the end of one ---- */
@@ -1055,7 +527,7 @@ int impi_Win_free(MPI_Win *win)
     if (w->nlocked || w->lock_all || w->nstart >= 0 || w->npost >= 0)
         return win_raise(w, MPI_ERR_RMA_SYNC);
     be_lock();
-    flush_touched(w);
+    win_flush_touched(w);
     rc = win_settle(w);
     be_unlock();
     coll_barrier(w->c);

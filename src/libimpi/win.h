@@ -12,6 +12,7 @@
 #include "libimpi/comm.h"
 #include "libimpi/data.h"
 #include "libimpi/share.h"
+#include "libimpi/state.h"
 
 struct win_op;
 
@@ -83,6 +84,12 @@ const char *win_waits(void);
 
 /* Note an error for the window's handler.  Returns the code. */
 int win_raise(const struct win *w, int code);
+/* The way out of a call, which gives the lock back. */
+static inline int win_leave(const struct win *w, int rc)
+{
+    be_unlock();
+    return rc == MPI_SUCCESS ? rc : win_raise(w, rc);
+}
 
 /* Move messages of one-sided communication between the engines.  Under the
  * lock.  True when something moved. */
@@ -94,6 +101,8 @@ void win_left(void);
 
 /* Something of the target may have to be confirmed. */
 void win_touch(struct win *w, int target);
+/* All that has been touched is confirmed.  Under the lock. */
+void win_flush_touched(struct win *w);
 /* May an operation on it begin?  Waits for its lock under MPI_Win_lock_all.
  * MPI error class.  Under the lock. */
 int win_access(struct win *w, int target);
