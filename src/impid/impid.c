@@ -191,6 +191,9 @@ static void finish(struct impid *a)
         if (a->tasks[i].pidfd >= 0)
             close(a->tasks[i].pidfd);
     free(a->tasks);
+    if (a->topology)
+        unlink(a->topology);
+    free(a->topology);
     impid_conf_free(&a->conf);
     ev_loop_destroy(a->loop);
 }

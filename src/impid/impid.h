@@ -17,6 +17,7 @@
  *   impid_relay.c   packets between hosts, when only these are connected
  *   impid_bypass.c  tasks that run MPI without us
  *   impid_still.c   who is behind in MPI_Init
+ *   impid_topology.c  the node's topology, for the libraries' own start
  *
  * A *task* is what Slurm started; a *process* is one MPI program that a task
  * runs (itself or a child); a *round* is the g-th program of all tasks.
@@ -123,6 +124,8 @@ struct impid {
     uint32_t nasked;       /* processes whose status slurmstepd will tell */
     struct impid_ending ending;
     ev_timer bypass; /* the next look for tasks without libimpi */
+    bool looked_at_node;
+    char *topology; /* the file with what was found; NULL: none */
     double look_after;
 };
 

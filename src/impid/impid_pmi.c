@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "impid/impid.h"
+#include "impid/impid_topology.h"
 
 /* What the two kinds of native process management in impid share.
  */
@@ -145,13 +146,44 @@ static char **add_site(char **env, const struct impi_site *site,
     return env;
 }
 
+/* The file with the node's topology, made when it is first wanted; NULL: the
+ * processes look for themselves. */
+static const char *topology_file(struct impid *a)
+{
+    if (a->looked_at_node || a->ntasks < IMPID_TOPOLOGY_LEAST)
+        return a->topology;
+    a->looked_at_node = true;
+    if (asprintf(&a->topology, "%s/topology.xml", a->conf.dir) < 0)
+        a->topology = NULL;
+    if (a->topology && impid_topology_write(a->topology) < 0) {
+        log_debug("no topology for the processes: %s", strerror(errno));
+        free(a->topology);
+        a->topology = NULL;
+    }
+    return a->topology;
+}
+
+/* Takes env, also when it fails: NULL. */
+static char **add_topology(char **env, struct impid *a, struct errbuf *err)
+{
+    const char *file = env ? topology_file(a) : NULL;
+
+    if (!file)
+        return env;
+    env = add_one(env, "HWLOC_XMLFILE", file);
+    if (!env)
+        errprintf(err, "%s", strerror(ENOMEM));
+    return env;
+}
+
 char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err)
 {
+    struct impid *a = p->impid;
     char **env = p->family == TASK_FAMILY_MPICH
                      ? impid_pmi1_env(p, pass_fd, err)
                      : impid_pmix_env(p, err);
 
-    return add_site(env, &p->round->impid->conf.site, err);
+    return add_topology(add_site(env, &a->conf.site, err), a, err);
 }
 
 /* ---- MPICH: PMI-1 ------------------------------------------------------ */

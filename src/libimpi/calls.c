@@ -13,6 +13,7 @@
 #include "libimpi/file.h"
 #include "libimpi/ours.h"
 #include "libimpi/span.h"
+#include "libimpi/topology.h"
 #include "libimpi/win.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -51,6 +52,7 @@ int impi_backend_open(const struct impi_front *front, void *mpi, char *err,
         return -1;
     }
     impi_front = front;
+    topology_of_library(mpi);
     for (int i = 0; i < IMPI_NCALLS; i++)
         find_real(mpi, &impi_calls[i]);
     return 0;

@@ -22,6 +22,7 @@
 #include "libimpi/req.h"
 #include "libimpi/state.h"
 #include "libimpi/stats.h"
+#include "libimpi/topology.h"
 #include "libimpi/trace.h"
 #include "libimpi/win_wire.h"
 
@@ -167,6 +168,14 @@ static void set_value(const char *name, const char *value)
     setenv(name, n >= 0 && n < (int)sizeof(path) ? path : value, 1);
 }
 
+static void lend_topology(const char *file)
+{
+    if (!topology_may_lend())
+        return;
+    set_value(TOPOLOGY_VARIABLE, file);
+    topology_lend();
+}
+
 static void set_environment(const struct task_env *env, int fd)
 {
     char number[16];
@@ -177,6 +186,11 @@ static void set_environment(const struct task_env *env, int fd)
         if (!eq)
             continue;
         *eq = '\0';
+        if (strcmp(env->env[i], TOPOLOGY_VARIABLE) == 0) {
+            lend_topology(eq + 1);
+            *eq = '=';
+            continue;
+        }
         set_value(env->env[i], eq + 1);
         if (strcmp(env->env[i], "PMIX_NAMESPACE") == 0)
             leave_copy(env->env[i], eq + 1);
@@ -349,6 +363,7 @@ static int finish_start(int rc, struct task_env *env)
 {
     int level = MPI_THREAD_SINGLE;
 
+    topology_take_back();
     if (rc == MPI_SUCCESS && env->nclients > 1) {
         impi_real.Query_thread(&level);
         impi_be.multiple = level == MPI_THREAD_MULTIPLE;

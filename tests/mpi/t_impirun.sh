@@ -470,6 +470,28 @@ case_what_a_process_cannot_get_ends_all() # WHICH CODE WHAT
     report $? "$title"
 }
 
+# By impid, and not by each process.
+case_topology_is_looked_for_once_per_node()
+{
+    local title=topology_is_looked_for_once_per_node log=$TMPDIR/calls
+    if ! ldd "$dir/ring.mpich" | grep -q 'libhwloc\.so\.15 => /' ||
+        ! strace -o "$log" true 2>/dev/null; then
+        skipped "$title" "no strace, or a library without hwloc 2"
+        return
+    fi
+    start_server 1
+    under=(strace -f -o "$log" -e trace=openat)
+    client 0 4 "$dir/ring.mpich"
+    under=()
+    codes_of_all >"$TMPDIR/out.codes"
+    grep topology "$log" >"$TMPDIR/out.log"
+    [ "$(cat "$TMPDIR/out.codes")" = "0 0" ] &&
+        [ "$(grep -c '/topology\.xml", O_RDONLY' "$log")" = 4 ] &&
+        [ "$(grep '/cpu0/topology/core_cpus"' "$log" | cut -d' ' -f1 |
+            sort -u | wc -l)" = 1 ]
+    report $? "$title"
+}
+
 need_both ring
 need_stage impirun
 case_wrong_usage
@@ -492,6 +514,7 @@ case_interface_of_the_user
 case_killed_before_they_begin
 case_abort_ends_all_with_its_code
 case_abort_is_told_by_who_is_told_to_end
+case_topology_is_looked_for_once_per_node
 case_no_memory_to_write_is_for_now
 case_what_a_process_cannot_get_ends_all 1 SF-E314 "its environment"
 case_what_a_process_cannot_get_ends_all 2 SF-E322 "the socket for its packets"
