@@ -175,6 +175,7 @@ static const struct codec {
     [AGENT_BYE] = {"BYE", put_nothing, get_nothing},
     [AGENT_ERROR] = {"ERROR", put_text, get_text},
     [AGENT_HOLDS] = {"HOLDS", put_text, get_text},
+    [AGENT_GATHER] = {"GATHER", put_put, get_put},
 };
 #define N_CODECS (sizeof(codecs) / sizeof(codecs[0]))
 

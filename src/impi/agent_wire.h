@@ -33,6 +33,8 @@ enum agent_type {
     AGENT_ERROR = 11,   /* server -> agent: request refused */
     AGENT_HOLDS = 12,   /* agent -> server: who is lost with it, in words; the
                            last one counts */
+    AGENT_GATHER = 13,  /* agent -> server: as PUT, but only who contributed
+                           index 0 gets them all */
 };
 
 struct agent_blob {
@@ -48,7 +50,7 @@ struct agent_job {
 };
 
 /* Keyed allgatherv: when `expected` distinct indexes (0..expected-1) of `key`
- * are in, every contributor gets them all. */
+ * are in, every contributor gets them all (PUT), or the first (GATHER). */
 struct agent_put {
     char key[SF_AGENT_KEY_MAX];
     uint32_t index;
@@ -95,7 +97,7 @@ struct agent_msg {
     enum agent_type type;
     union {
         struct agent_job job;
-        struct agent_put put;
+        struct agent_put put; /* PUT, GATHER */
         struct agent_got got;
         struct agent_world world;
         struct agent_world_at world_at;

@@ -19,6 +19,7 @@ struct part {
 struct gathering {
     char key[SF_AGENT_KEY_MAX];
     uint32_t expected;
+    bool gather;      /* for index 0 only */
     uint32_t n, room; /* parts there, and allocated */
     struct part *parts;
     uint8_t *here; /* bit per index */
@@ -63,7 +64,7 @@ uint32_t rendezvous_open(const struct rendezvous *r)
 }
 
 static int check(const struct rendezvous *r, const struct gathering *g,
-                 const struct agent_put *put, struct errbuf *err)
+                 const struct agent_put *put, bool gather, struct errbuf *err)
 {
     errno = EPROTO;
     if (put->expected < 1 || put->expected > SF_RENDEZVOUS_PARTS_MAX)
@@ -83,6 +84,8 @@ static int check(const struct rendezvous *r, const struct gathering *g,
     if (g->expected != put->expected)
         return errprintf(err, "key \"%s\": %u contributions expected, not %u",
                          put->key, g->expected, put->expected);
+    if (g->gather != gather)
+        return errprintf(err, "key \"%s\": gathered by some only", put->key);
     if (g->here[put->index / 8] >> put->index % 8 & 1)
         return errprintf(err, "key \"%s\": index %u twice", put->key,
                          put->index);
@@ -95,7 +98,7 @@ static int check(const struct rendezvous *r, const struct gathering *g,
 }
 
 static struct gathering *gathering_new(struct rendezvous *r,
-                                       const struct agent_put *put)
+                                       const struct agent_put *put, bool gather)
 {
     struct gathering *g = calloc(1, sizeof(*g));
 
@@ -108,6 +111,7 @@ static struct gathering *gathering_new(struct rendezvous *r,
     }
     strcpy(g->key, put->key);
     g->expected = put->expected;
+    g->gather = gather;
     HASH_ADD_STR(r->keys, key, g);
     if (g->hh.tbl)
         return g;
@@ -163,15 +167,15 @@ static int by_value(const void *a, const void *b)
 static int list_agents(const struct gathering *g,
                        struct rendezvous_result *result)
 {
-    uint32_t n = 0;
+    uint32_t n = 0, wanted = g->gather ? 1 : g->n; /* they are sorted */
 
     result->agents = calloc(g->n, sizeof(*result->agents));
     if (!result->agents)
         return -1;
-    for (uint32_t i = 0; i < g->n; i++)
+    for (uint32_t i = 0; i < wanted; i++)
         result->agents[i] = g->parts[i].agent;
-    qsort(result->agents, g->n, sizeof(*result->agents), by_value);
-    for (uint32_t i = 0; i < g->n; i++)
+    qsort(result->agents, wanted, sizeof(*result->agents), by_value);
+    for (uint32_t i = 0; i < wanted; i++)
         if (i == 0 || result->agents[i] != result->agents[n - 1])
             result->agents[n++] = result->agents[i];
     result->nagents = n;
@@ -222,16 +226,16 @@ void rendezvous_result_free(struct rendezvous_result *result)
 }
 
 int rendezvous_put(struct rendezvous *r, uint32_t agent,
-                   const struct agent_put *put,
+                   const struct agent_put *put, bool gather,
                    struct rendezvous_result *result, struct errbuf *err)
 {
     struct gathering *g;
 
     HASH_FIND_STR(r->keys, put->key, g);
-    if (check(r, g, put, err) < 0)
+    if (check(r, g, put, gather, err) < 0)
         return -1;
     if (!g)
-        g = gathering_new(r, put);
+        g = gathering_new(r, put, gather);
     if (!g || add_part(r, g, agent, put) < 0) {
         errno = ENOMEM;
         return errprintf(err, "key \"%s\": out of memory", put->key);

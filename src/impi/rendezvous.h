@@ -7,6 +7,7 @@
 #ifndef SF_IMPI_RENDEZVOUS_H
 #define SF_IMPI_RENDEZVOUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,13 +27,14 @@ struct rendezvous_result {
 struct rendezvous *rendezvous_create(void);
 void rendezvous_destroy(struct rendezvous *r);
 
-/* A contribution of an agent; the blob is copied.  Returns 1: the key is
+/* A contribution of an agent; the blob is copied.  gather: only who has
+ * contributed index 0 gets the result.  Returns 1: the key is
  * complete, *result is filled (rendezvous_result_free()) and the key is
  * forgotten; 0: others are missing; -1 with errno EPROTO (the agent breaks
  * the rules: index out of range or twice, another number expected than
- * before, a limit) or ENOMEM. */
+ * before, gathered by some only, a limit) or ENOMEM. */
 int rendezvous_put(struct rendezvous *r, uint32_t agent,
-                   const struct agent_put *put,
+                   const struct agent_put *put, bool gather,
                    struct rendezvous_result *result, struct errbuf *err);
 void rendezvous_result_free(struct rendezvous_result *result);
 

@@ -484,8 +484,8 @@ static int do_put(struct agent *a, const struct agent_msg *msg,
                   struct errbuf *err)
 {
     struct rendezvous_result result;
-    int rc = rendezvous_put(a->server->rendezvous, a->index, &msg->put, &result,
-                            err);
+    int rc = rendezvous_put(a->server->rendezvous, a->index, &msg->put,
+                            msg->type == AGENT_GATHER, &result, err);
 
     if (rc == 1) {
         spread(a->server, &result);
@@ -580,6 +580,7 @@ static int (*const handlers[])(struct agent *a, const struct agent_msg *msg,
     [AGENT_WORLD] = do_world, [AGENT_ABORT] = do_abort,
     [AGENT_EXIT] = do_exit,   [AGENT_NOTE] = do_note,
     [AGENT_BYE] = do_bye,     [AGENT_HOLDS] = do_holds,
+    [AGENT_GATHER] = do_put,
 };
 #define N_HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
 

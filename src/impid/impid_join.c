@@ -3,10 +3,10 @@
  * listen, their records go to the client's first host, the speaker, which
  * joins the clients (below) and spreads the world.
  *
- * Key "join.G.C", by host: u16 port for other hosts, or 0; then per process
- * u32 rank, u32 pid, 16 bytes address, u16 port, u16 processors.  Key
- * "world.G.C": the world from the speaker, nothing from others. Key "fini.G.C":
- * all local processes of a host have finished.
+ * Key "join.G.C", gathered by the first host, by host: u16 port for other
+ * hosts, or 0; then per process u32 rank, u32 pid, 16 bytes address, u16 port,
+ * u16 processors.  Key "world.G.C": the world from the speaker, nothing from
+ * others. Key "fini.G.C": all local processes of a host have finished.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -38,14 +38,25 @@ static struct impid *agent(const struct impid_client *c)
     return c->round->impid;
 }
 
-static void client_put(struct impid_client *c, const char *what,
-                       const void *blob, size_t len, impid_got_f *got)
+typedef void contribute_f(struct impid_link *link, const char *key,
+                          uint32_t index, uint32_t expected, const void *blob,
+                          size_t len, impid_got_f *got, void *arg);
+
+static void contribute(struct impid_client *c, contribute_f *how,
+                       const char *what, const void *blob, size_t len,
+                       impid_got_f *got)
 {
     char key[64];
 
     snprintf(key, sizeof(key), "%s.%u.%u", what, c->round->generation,
              c->number);
-    impid_link_put(&agent(c)->link, key, c->host, c->nhosts, blob, len, got, c);
+    how(&agent(c)->link, key, c->host, c->nhosts, blob, len, got, c);
+}
+
+static void client_put(struct impid_client *c, const char *what,
+                       const void *blob, size_t len, impid_got_f *got)
+{
+    contribute(c, impid_link_put, what, blob, len, got);
 }
 
 /* Most processes of other clients that any process may talk to. */
@@ -180,11 +191,18 @@ static void impid_join_spread(struct impid_client *c, const void *world,
 
 static void on_records(void *arg, const struct agent_blob *blobs, uint32_t n)
 {
-    struct impid_client *c = arg;
+    impid_speaker_start(arg, blobs, n);
+}
 
-    if (c->host == 0)
-        impid_speaker_start(c, blobs, n);
-    else
+/* To the client's first host, which gives the world in return. */
+static void send_records(struct impid_client *c, const struct agent_blob *own)
+{
+    if (c->nhosts == 1) {
+        on_records(c, own, 1);
+        return;
+    }
+    contribute(c, impid_link_gather, "join", own->data, own->len, on_records);
+    if (c->host != 0)
         client_put(c, "world", NULL, 0, on_world);
 }
 
@@ -219,10 +237,7 @@ static void put_records(struct impid_client *c)
     }
     own =
         (struct agent_blob){bytebuf_data(&blob), (uint32_t)bytebuf_len(&blob)};
-    if (c->nhosts == 1)
-        on_records(c, &own, 1);
-    else
-        client_put(c, "join", own.data, own.len, on_records);
+    send_records(c, &own);
     bytebuf_free(&blob);
 }
 

@@ -330,29 +330,57 @@ void impid_link_send(struct impid_link *l, const struct agent_msg *msg)
     impid_stream_send(&l->stream);
 }
 
+/* got: NULL, no answer comes. */
+static void contribute(struct impid_link *l, const struct agent_put *p,
+                       bool gather, impid_got_f *got, void *arg)
+{
+    struct agent_msg msg = {.type = gather ? AGENT_GATHER : AGENT_PUT,
+                            .put = *p};
+    struct impid_link_wait *w = got ? calloc(1, sizeof(*w)) : NULL;
+
+    if ((got && !w) || p->blob.len > SF_AGENT_BLOB_MAX) {
+        impid_fail(l->impid, 319, 1, NULL, "exchange of %s: %s", p->key,
+                   got && !w ? strerror(ENOMEM) : "too large");
+        free(w);
+        return;
+    }
+    if (w) {
+        memcpy(w->key, p->key, sizeof(w->key));
+        w->got = got;
+        w->arg = arg;
+        LIST_INSERT_HEAD(&l->waits, w, link);
+    }
+    impid_link_send(l, &msg);
+}
+
+static struct agent_put contribution(const char *key, uint32_t index,
+                                     uint32_t expected, const void *blob,
+                                     size_t len)
+{
+    struct agent_put p = {.index = index, .expected = expected};
+
+    snprintf(p.key, sizeof(p.key), "%s", key);
+    p.blob.data = blob;
+    p.blob.len = len < UINT32_MAX ? (uint32_t)len : UINT32_MAX;
+    return p;
+}
+
 void impid_link_put(struct impid_link *l, const char *key, uint32_t index,
                     uint32_t expected, const void *blob, size_t len,
                     impid_got_f *got, void *arg)
 {
-    struct agent_msg msg = {.type = AGENT_PUT};
-    struct impid_link_wait *w = calloc(1, sizeof(*w));
+    struct agent_put p = contribution(key, index, expected, blob, len);
 
-    if (!w || len > SF_AGENT_BLOB_MAX) {
-        free(w);
-        impid_fail(l->impid, 319, 1, NULL, "exchange of %s: %s", key,
-                   w ? "too large" : strerror(ENOMEM));
-        return;
-    }
-    snprintf(w->key, sizeof(w->key), "%s", key);
-    w->got = got;
-    w->arg = arg;
-    LIST_INSERT_HEAD(&l->waits, w, link);
-    snprintf(msg.put.key, sizeof(msg.put.key), "%s", key);
-    msg.put.index = index;
-    msg.put.expected = expected;
-    msg.put.blob.data = blob;
-    msg.put.blob.len = (uint32_t)len;
-    impid_link_send(l, &msg);
+    contribute(l, &p, false, got, arg);
+}
+
+void impid_link_gather(struct impid_link *l, const char *key, uint32_t index,
+                       uint32_t expected, const void *blob, size_t len,
+                       impid_got_f *got, void *arg)
+{
+    struct agent_put p = contribution(key, index, expected, blob, len);
+
+    contribute(l, &p, true, index == 0 ? got : NULL, arg);
 }
 
 void impid_link_forget(struct impid_link *l, const void *arg)

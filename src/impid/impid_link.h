@@ -54,6 +54,10 @@ void impid_link_send(struct impid_link *link, const struct agent_msg *msg);
 void impid_link_put(struct impid_link *link, const char *key, uint32_t index,
                     uint32_t expected, const void *blob, size_t len,
                     impid_got_f *got, void *arg);
+/* The same where only who contributes index 0 gets everybody's. */
+void impid_link_gather(struct impid_link *link, const char *key, uint32_t index,
+                       uint32_t expected, const void *blob, size_t len,
+                       impid_got_f *got, void *arg);
 /* Drop the waits of an owner that goes away. */
 void impid_link_forget(struct impid_link *link, const void *arg);
 /* Neither up nor down yet. */

@@ -283,11 +283,12 @@ void impid_rounds_free(struct impid *a)
 
 /* The family exchange of a round: every agent tells the others which library
  * each of its tasks uses; when all have, each computes the same clients. Key
- * "family.G", by agent index: str node name, u32 component, then per task u32
- * rank, u32 family, u32 build of the library. In place of a family: UNKNOWN,
- * still running when another task was already missing; OUT and more, ended
- * without this program, with this exit code. So whoever waits for it can say
- * so, when its own agent may have left long ago. */
+ * "family.G", by agent index: str node name, u32 component, then runs of its
+ * tasks in rank order: u32 tasks, u32 family, u32 build of the library, which
+ * all of the run have. In place of a family: UNKNOWN, still running when
+ * another task was already missing; OUT and more, ended without this program,
+ * with this exit code. So whoever waits for it can say so, when its own agent
+ * may have left long ago. */
 
 #define UNKNOWN UINT32_MAX
 #define OUT 0x10000u
@@ -329,6 +330,26 @@ static int code_of(uint32_t family)
 
 static void on_families(void *arg, const struct agent_blob *blobs, uint32_t n);
 
+static uint32_t build_of(const struct impid_round *r, uint32_t i)
+{
+    return r->procs[i] ? r->procs[i]->build : 0;
+}
+
+static void add_runs(const struct impid_round *r, struct bytebuf *blob)
+{
+    uint32_t first = 0, n = r->impid->ntasks;
+
+    for (uint32_t i = 1; i <= n; i++) {
+        if (i < n && family_of(r, i) == family_of(r, first) &&
+            build_of(r, i) == build_of(r, first))
+            continue;
+        bytebuf_add32(blob, i - first);
+        bytebuf_add32(blob, family_of(r, first));
+        bytebuf_add32(blob, build_of(r, first));
+        first = i;
+    }
+}
+
 static void put_families(struct impid_round *r)
 {
     struct impid *a = r->impid;
@@ -339,11 +360,8 @@ static void put_families(struct impid_round *r)
     bytebuf_init(&blob, SF_AGENT_BLOB_MAX);
     bytebuf_add_str(&blob, a->node_name);
     bytebuf_add32(&blob, a->conf.component);
-    for (uint32_t i = 0; i < a->ntasks; i++) {
-        bytebuf_add32(&blob, a->tasks[i].rank);
-        bytebuf_add32(&blob, family_of(r, i));
-        bytebuf_add32(&blob, r->procs[i] ? r->procs[i]->build : 0);
-    }
+    if (a->ntasks > 0)
+        add_runs(r, &blob);
     snprintf(key, sizeof(key), "family.%u", r->generation);
     impid_link_put(&a->link, key, a->conf.node, a->conf.map.nnodes,
                    bytebuf_data(&blob), bytebuf_len(&blob), on_families, r);
@@ -501,29 +519,60 @@ struct exchange {
     uint32_t nworld;
 };
 
-static int parse_agent(struct exchange *x, uint32_t agent,
-                       const struct agent_blob *blob)
-{
-    char name[SF_AGENT_NODE_MAX];
-    const struct taskmap *map = &x->round->impid->conf.map;
+/* What an agent says of its tasks, read one by one. */
+struct said {
     struct be_reader r;
     uint32_t component;
+    uint32_t left, family, build; /* the run, and how many of it are left */
+};
 
-    be_reader_init(&r, blob->data, blob->len);
-    be_get_str(&r, name, sizeof(name));
-    component = be_get32(&r);
-    x->round->node_names[agent] = strdup(name);
-    while (!r.bad && r.left > 0) {
-        uint32_t rank = be_get32(&r);
-        uint32_t family = be_get32(&r);
-        uint32_t build = be_get32(&r);
+static int said_open(struct said *s, struct exchange *x, uint32_t agent,
+                     const struct agent_blob *blob)
+{
+    char name[SF_AGENT_NODE_MAX];
 
-        if (r.bad || rank >= x->nworld || map->node[rank] != agent)
-            return -1;
-        x->members[rank] =
-            (struct impi_member){component, family, agent, build};
+    be_reader_init(&s->r, blob->data, blob->len);
+    be_get_str(&s->r, name, sizeof(name));
+    s->component = be_get32(&s->r);
+    x->round->node_names[agent] = s->r.bad ? NULL : strdup(name);
+    return x->round->node_names[agent] ? 0 : -1;
+}
+
+static int said_next(struct said *s, uint32_t agent, struct impi_member *out)
+{
+    if (s->left == 0) {
+        s->left = be_get32(&s->r);
+        s->family = be_get32(&s->r);
+        s->build = be_get32(&s->r);
     }
-    return r.bad || !x->round->node_names[agent] ? -1 : 0;
+    if (s->r.bad || s->left == 0)
+        return -1;
+    s->left--;
+    *out = (struct impi_member){s->component, s->family, agent, s->build};
+    return 0;
+}
+
+static int malformed(struct errbuf *err, uint32_t agent)
+{
+    return errprintf(err, "family exchange: agent %u is malformed", agent);
+}
+
+/* Each rank is the next one of its node's agent. */
+static int deal_out(struct exchange *x, struct said *said, uint32_t n,
+                    struct errbuf *err)
+{
+    const struct taskmap *map = &x->round->impid->conf.map;
+
+    for (uint32_t rank = 0; rank < x->nworld; rank++) {
+        uint32_t agent = map->node[rank];
+
+        if (agent >= n || said_next(&said[agent], agent, &x->members[rank]) < 0)
+            return malformed(err, agent);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (said[i].left > 0 || !be_reader_done(&said[i].r))
+            return malformed(err, i);
+    return 0;
 }
 
 static bool waits(const struct impi_member *m)
@@ -570,15 +619,21 @@ static bool all_there(const struct exchange *x)
 static int parse_all(struct exchange *x, const struct agent_blob *blobs,
                      uint32_t n, struct errbuf *err)
 {
+    struct said *said = calloc(n, sizeof(*said));
+    int rc = 0;
+
     x->round->nnodes = n;
     x->round->node_names = calloc(n, sizeof(char *));
     x->members = calloc(x->nworld, sizeof(*x->members));
-    if (!x->round->node_names || !x->members)
-        return errprintf(err, "%s", strerror(errno));
-    for (uint32_t i = 0; i < n; i++)
-        if (parse_agent(x, i, &blobs[i]) < 0)
-            return errprintf(err, "family exchange: agent %u is malformed", i);
-    return 0;
+    if (!said || !x->round->node_names || !x->members)
+        rc = errprintf(err, "%s", strerror(errno));
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        if (said_open(&said[i], x, i, &blobs[i]) < 0)
+            rc = malformed(err, i);
+    if (rc == 0)
+        rc = deal_out(x, said, n, err);
+    free(said);
+    return rc;
 }
 
 static void on_families(void *arg, const struct agent_blob *blobs, uint32_t n)

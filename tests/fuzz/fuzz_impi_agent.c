@@ -15,8 +15,9 @@ static void walk(const struct agent_msg *m, struct rendezvous *r)
     struct be_reader walker;
     int32_t rank, status;
 
-    if (m->type == AGENT_PUT &&
-        rendezvous_put(r, m->put.index % 3, &m->put, &result, NULL) == 1)
+    if ((m->type == AGENT_PUT || m->type == AGENT_GATHER) &&
+        rendezvous_put(r, m->put.index % 3, &m->put, m->type == AGENT_GATHER,
+                       &result, NULL) == 1)
         rendezvous_result_free(&result);
     for (uint32_t i = 0; m->type == AGENT_EXIT && i < m->exit.count; i++)
         agent_exit_at(&m->exit, i, &rank, &status);

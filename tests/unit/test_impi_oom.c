@@ -143,7 +143,7 @@ static bool run_rendezvous(void)
     int rc = 0;
 
     for (put.index = 0; r && rc == 0 && put.index < 6; put.index++)
-        rc = rendezvous_put(r, put.index, &put, &result, NULL);
+        rc = rendezvous_put(r, put.index, &put, false, &result, NULL);
     if (rc == 1)
         rendezvous_result_free(&result);
     rendezvous_destroy(r);

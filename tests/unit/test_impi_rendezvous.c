@@ -29,8 +29,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static int put(uint32_t agent, const char *key, uint32_t index,
-               uint32_t expected, const char *text)
+static int contribute(uint32_t agent, const char *key, uint32_t index,
+                      uint32_t expected, const char *text, bool gather)
 {
     struct agent_put p = {
         .index = index,
@@ -38,7 +38,13 @@ static int put(uint32_t agent, const char *key, uint32_t index,
         .blob = {(const uint8_t *)text, (uint32_t)strlen(text)}};
 
     strcpy(p.key, key);
-    return rendezvous_put(r, agent, &p, &result, &err);
+    return rendezvous_put(r, agent, &p, gather, &result, &err);
+}
+
+static int put(uint32_t agent, const char *key, uint32_t index,
+               uint32_t expected, const char *text)
+{
+    return contribute(agent, key, index, expected, text, false);
 }
 
 static void last_contribution_completes(void **state)
@@ -80,6 +86,21 @@ static void agent_with_two_indexes_gets_one_answer(void **state)
     rendezvous_result_free(&result);
 }
 
+static void what_is_gathered_goes_to_the_first_alone(void **state)
+{
+    struct agent_msg m;
+
+    assert_int_equal(contribute(7, "a", 1, 3, "one", true), 0);
+    assert_int_equal(contribute(9, "a", 0, 3, "zero", true), 0);
+    assert_int_equal(contribute(5, "a", 2, 3, "two", true), 1);
+    assert_int_equal(result.nagents, 1);
+    assert_int_equal(result.agents[0], 9);
+    assert_true(agent_msg_decode(&m, bytebuf_data(&result.frame),
+                                 bytebuf_len(&result.frame), &err) > 0);
+    assert_int_equal(m.got.count, 3);
+    rendezvous_result_free(&result);
+}
+
 static void keys_do_not_mix(void **state)
 {
     assert_int_equal(put(1, "a", 0, 2, "x"), 0);
@@ -105,6 +126,8 @@ static void rules_are_kept_by_reason(void **state)
     assert_int_equal(put(1, "a", 0, 3, ""), 0);
     refuse(put(2, "a", 0, 3, ""), "key \"a\": index 0 twice");
     refuse(put(2, "a", 1, 4, ""), "key \"a\": 3 contributions expected, not 4");
+    refuse(contribute(2, "a", 1, 3, "", true),
+           "key \"a\": gathered by some only");
     assert_int_equal(put(2, "a", 1, 3, ""), 0);
 }
 
@@ -128,9 +151,9 @@ static void one_key_fits_one_frame(void **state)
     uint8_t *blob = calloc(1, SF_AGENT_BLOB_MAX);
 
     p.blob = (struct agent_blob){blob, SF_AGENT_BLOB_MAX};
-    assert_int_equal(rendezvous_put(r, 0, &p, &result, &err), 0);
+    assert_int_equal(rendezvous_put(r, 0, &p, false, &result, &err), 0);
     p.index = 1;
-    refuse(rendezvous_put(r, 0, &p, &result, &err),
+    refuse(rendezvous_put(r, 0, &p, false, &result, &err),
            "key \"big\": more than one frame can carry");
     free(blob);
 }
@@ -142,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(last_contribution_completes),
         T(agent_with_two_indexes_gets_one_answer),
+        T(what_is_gathered_goes_to_the_first_alone),
         T(keys_do_not_mix),
         T(rules_are_kept_by_reason),
         T(open_keys_are_bounded),
