@@ -207,6 +207,12 @@
 #define SF_FABRIC_FRAME (16u * 1024)
 #define SF_FABRIC_CREDITS 32
 #define SF_FABRIC_HELLO_MS 5000
+/* Pieces of a sender's memory that a receiver reads at a time, as a peer may
+ * say and as we do; bytes of one, at most and from which on it is worth it. */
+#define SF_FABRIC_LENDS_MAX 16
+#define SF_FABRIC_LENDS 8
+#define SF_FABRIC_LEND_MAX (4u * 1024 * 1024)
+#define SF_FABRIC_LEND_MIN (32u * 1024)
 /* Mapping (src/mapper/gm*): hosts, crossbars and pieces of one GM-2 map;
  * members of one cloud. */
 #define SF_GM_HOSTS_MAX 131072

@@ -38,7 +38,8 @@ static void put_end(struct impi_chan_fabric *f,
     be_put32(&w, end->version);
     be_put32(&w, end->addr_format);
     be_put32(&w, end->frame);
-    be_put32(&w, end->credits);
+    be_put16(&w, end->lends);
+    be_put16(&w, end->credits);
     be_put32(&w, end->number);
     be_put_bytes(&w, end->name, strlen(end->name));
     be_put_bytes(&w, end->addr, end->addr_len);
@@ -104,7 +105,8 @@ static int take_end(struct impi_chan_fabric *f, struct errbuf *err)
     end->version = be_get32(&r);
     end->addr_format = be_get32(&r);
     end->frame = be_get32(&r);
-    end->credits = be_get32(&r);
+    end->lends = be_get16(&r);
+    end->credits = be_get16(&r);
     end->number = be_get32(&r);
     be_copy_bytes(&r, end->name, name);
     be_copy_bytes(&r, end->addr, end->addr_len);
@@ -114,7 +116,9 @@ static int take_end(struct impi_chan_fabric *f, struct errbuf *err)
     if (strlen(end->name) != name)
         return fail(f, err, "names a fabric with a zero inside");
     if (!is_between(end->frame, SF_FABRIC_FRAME_MIN, SF_FABRIC_FRAME_MAX) ||
-        !is_between(end->credits, SF_FABRIC_CREDITS_MIN, SF_FABRIC_CREDITS_MAX))
+        !is_between(end->credits, SF_FABRIC_CREDITS_MIN,
+                    SF_FABRIC_CREDITS_MAX) ||
+        end->lends > SF_FABRIC_LENDS_MAX)
         return fail(f, err, "has a fabric with impossible frames");
     return 0;
 }

@@ -17,8 +17,9 @@
  *   END: magic "SFFB", u16 length of the name, u16 length of the address,
  *        u32 protocol, u32 its version, u32 form of addresses (these three as
  *        libfabric numbers them), u32 bytes of the longest frame it takes,
- *        u32 frames that may be on the way to it, u32 number of the channel
- *        there; the name of the provider, the address
+ *        u16 pieces of the other's memory that it reads at a time (0: it does
+ *        not), u16 frames that may be on the way to it, u32 number of the
+ *        channel there; the name of the provider, the address
  *
  * Use, on either side:
  *
@@ -51,7 +52,8 @@ struct impi_fabric_end {
     char name[SF_FABRIC_NAME_MAX + 1]; /* of the provider; empty: no end */
     uint32_t protocol, version, addr_format;
     uint32_t frame;   /* bytes of the longest frame, its head included */
-    uint32_t credits; /* frames on the way */
+    uint16_t lends;   /* of the peer's memory, read at a time */
+    uint16_t credits; /* frames on the way */
     uint32_t number;  /* of the channel there */
     uint32_t addr_len;
     uint8_t addr[SF_FABRIC_ADDR_MAX];

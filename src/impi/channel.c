@@ -1036,3 +1036,30 @@ int impi_channel_rx_done(struct impi_channel *channel, size_t n)
     assert(channel->stage_len <= STAGE_SIZE);
     return take_stage(channel);
 }
+
+void *impi_channel_promise(struct impi_channel *channel, size_t max,
+                           size_t *len, struct impi_request **promised)
+{
+    struct impi_request *req = channel->rx_req;
+    uint8_t *room;
+
+    if (channel->failed || channel->left == 0 || channel->stage_len > 0 ||
+        !req || channel->rx_unexpected)
+        return NULL;
+    room = direct_room(channel, len);
+    if (!room)
+        return NULL;
+    if (*len > max)
+        *len = max;
+    req->promised++;
+    *promised = req;
+    take_payload(channel, NULL, *len);
+    return room;
+}
+
+void impi_channel_kept(struct impi_channel *channel,
+                       struct impi_request *promised)
+{
+    promised->promised--;
+    recv_check_done(channel->p2p, promised);
+}

@@ -41,6 +41,16 @@ int impi_channel_rx(struct impi_channel *channel, struct iovec *iov, int max);
  * broke the protocol, ECONNRESET end of file, ENOMEM. */
 int impi_channel_rx_done(struct impi_channel *channel, size_t n);
 
+/* The next bytes come by another way, while the channel goes on: up to max of
+ * them count as read, into memory of the receive *promised, which is not done
+ * until impi_channel_kept() for each such call.  Returns the memory and *len;
+ * or NULL: these have no lasting place, read them as above.  On a channel that
+ * has failed, promises are void. */
+void *impi_channel_promise(struct impi_channel *channel, size_t max,
+                           size_t *len, struct impi_request **promised);
+void impi_channel_kept(struct impi_channel *channel,
+                       struct impi_request *promised);
+
 /* The connection broke (reset ...): all that is open on it fails. */
 void impi_channel_fail(struct impi_channel *channel, const char *why);
 bool impi_channel_failed(const struct impi_channel *channel);

@@ -17,6 +17,17 @@ void impi_frames_init(struct impi_frames *f, const struct impi_fabric_end *own,
     f->number_out = peer->number;
     f->may_send = f->window_out = peer->credits;
     f->may_come = f->window = own->credits;
+    if (own->lends > 0 && peer->lends > 0) {
+        f->lends_out = peer->lends;
+        if (f->lends_out > SF_FABRIC_LENDS)
+            f->lends_out = SF_FABRIC_LENDS;
+        f->lends_in = own->lends;
+    }
+}
+
+static bool takes_credit(uint32_t kind)
+{
+    return kind == IMPI_FRAME_DATA || kind == IMPI_FRAME_LEND;
 }
 
 void impi_frames_put(struct impi_frames *f, uint8_t head[IMPI_FRAME_SIZE],
@@ -24,7 +35,8 @@ void impi_frames_put(struct impi_frames *f, uint8_t head[IMPI_FRAME_SIZE],
 {
     struct be_writer w;
 
-    assert(kind != IMPI_FRAME_DATA || f->may_send > 0);
+    assert(!takes_credit(kind) || f->may_send > 0);
+    assert(kind != IMPI_FRAME_LEND || impi_frames_may_lend(f));
     be_writer_init(&w, head, IMPI_FRAME_SIZE);
     be_put64(&w, f->key_out);
     be_put32(&w, f->number_out);
@@ -35,7 +47,8 @@ void impi_frames_put(struct impi_frames *f, uint8_t head[IMPI_FRAME_SIZE],
     assert(!w.bad);
     f->may_come += f->owed;
     f->owed = 0;
-    f->may_send -= kind == IMPI_FRAME_DATA;
+    f->may_send -= takes_credit(kind);
+    f->lent += kind == IMPI_FRAME_LEND;
 }
 
 bool impi_frame_decode(struct impi_frame *frame, const void *data, size_t size)
@@ -59,14 +72,38 @@ static int broken(struct errbuf *err, const char *text)
     return -1;
 }
 
-static int take_data(struct impi_frames *f, const struct impi_frame *frame,
-                     struct errbuf *err)
+/* Does the length fit the kind? */
+static int check_length(const struct impi_frame *frame, struct errbuf *err)
 {
-    if (frame->length == 0)
-        return broken(err, "sends a frame of data without data");
+    switch (frame->kind) {
+    case IMPI_FRAME_DATA:
+        return frame->length > 0
+                   ? 0
+                   : broken(err, "sends a frame of data without data");
+    case IMPI_FRAME_LEND:
+        return frame->length == IMPI_LEND_SIZE
+                   ? 0
+                   : broken(err, "lends memory in a wrong form");
+    case IMPI_FRAME_READ:
+        return frame->length == IMPI_READ_SIZE
+                   ? 0
+                   : broken(err, "returns memory in a wrong form");
+    default:
+        return frame->length == 0 ? 0
+                                  : broken(err, "sends data where none belong");
+    }
+}
+
+/* Those that take a credit. */
+static int take_counted(struct impi_frames *f, const struct impi_frame *frame,
+                        struct errbuf *err)
+{
     if (f->may_come == 0)
         return broken(err, "sends more frames than it has credits for");
+    if (frame->kind == IMPI_FRAME_LEND && f->borrowed == f->lends_in)
+        return broken(err, "lends more memory than was agreed");
     f->may_come--;
+    f->borrowed += frame->kind == IMPI_FRAME_LEND;
     return 0;
 }
 
@@ -76,7 +113,7 @@ static bool is_in_place(const struct impi_frames *f,
 {
     if (!f->met)
         return frame->kind == IMPI_FRAME_HELLO;
-    return frame->kind == IMPI_FRAME_DATA || frame->kind == IMPI_FRAME_CREDITS;
+    return frame->kind > IMPI_FRAME_HELLO && frame->kind <= IMPI_FRAME_READ;
 }
 
 int impi_frames_is_next(const struct impi_frames *f,
@@ -97,9 +134,9 @@ int impi_frames_take(struct impi_frames *f, const struct impi_frame *frame,
         return broken(err, "sends a frame of the wrong kind");
     if (frame->credits > f->window_out - f->may_send)
         return broken(err, "gives back more credits than were used");
-    if (frame->kind != IMPI_FRAME_DATA && frame->length > 0)
-        return broken(err, "sends data where none belong");
-    if (frame->kind == IMPI_FRAME_DATA && take_data(f, frame, err) < 0)
+    if (check_length(frame, err) < 0)
+        return -1;
+    if (takes_credit(frame->kind) && take_counted(f, frame, err) < 0)
         return -1;
     f->sequence_in++;
     f->met = true;
@@ -116,4 +153,48 @@ void impi_frames_freed(struct impi_frames *f)
 bool impi_frames_owes(const struct impi_frames *f)
 {
     return f->owed >= (f->window + 1) / 2;
+}
+
+/* ---- pieces that are lent ---- */
+
+bool impi_frames_may_lend(const struct impi_frames *f)
+{
+    return f->lent < f->lends_out;
+}
+
+void impi_lend_encode(uint8_t data[IMPI_LEND_SIZE], const struct impi_lend *l)
+{
+    be_store64(data, l->address);
+    be_store64(data + 8, l->key);
+    be_store32(data + 16, l->length);
+}
+
+int impi_lend_decode(struct impi_lend *l, const uint8_t data[IMPI_LEND_SIZE],
+                     struct errbuf *err)
+{
+    l->address = be_load64(data);
+    l->key = be_load64(data + 8);
+    l->length = be_load32(data + 16);
+    if (l->length == 0 || l->length > SF_FABRIC_LEND_MAX)
+        return broken(err, "lends an impossible piece of memory");
+    return 0;
+}
+
+void impi_frames_read(struct impi_frames *f, uint8_t data[IMPI_READ_SIZE],
+                      uint32_t n)
+{
+    assert(0 < n && n <= f->borrowed);
+    f->borrowed -= n;
+    be_store32(data, n);
+}
+
+int impi_frames_returned(struct impi_frames *f,
+                         const uint8_t data[IMPI_READ_SIZE], struct errbuf *err)
+{
+    uint32_t n = be_load32(data);
+
+    if (n == 0 || n > f->lent)
+        return broken(err, "returns memory that it was not lent");
+    f->lent -= n;
+    return (int)n;
 }

@@ -17,6 +17,17 @@
  * frames that take none.  It gives a credit back when the buffer is free again,
  * with the next frame that goes the other way, or with one of its own when half
  * of all are owed: so no more than two of those can be on the way.
+ *
+ * Where both ends can (`lends` of chan_fabric.h), long pieces of the stream
+ * stay in the sender's memory, and the receiver reads them there.  A frame LEND
+ * stands for such a piece and takes a credit, behind its head 20 bytes:
+ *
+ *   u64 address of the piece, as the sender's provider names it, u64 key
+ *   u32 bytes, 1 to SF_FABRIC_LEND_MAX
+ *
+ * When the piece has been read, a frame READ says so, and the sender may use
+ * its memory again: u32, so many more pieces, in the order in which they were
+ * lent.
  */
 #ifndef SF_IMPI_FRAMES_H
 #define SF_IMPI_FRAMES_H
@@ -29,12 +40,22 @@
 #include "impi/chan_fabric.h"
 
 #define IMPI_FRAME_SIZE 24
-#define IMPI_FRAMES_SPARE 3 /* the hello and two of credits */
+/* The hello, two of credits, one for each piece that is lent. */
+#define IMPI_FRAMES_SPARE (3 + SF_FABRIC_LENDS)
+#define IMPI_LEND_SIZE 20
+#define IMPI_READ_SIZE 4
 
 enum impi_frame_kind {
     IMPI_FRAME_HELLO = 1, /* the first one, empty */
     IMPI_FRAME_DATA = 2,  /* takes a credit */
-    IMPI_FRAME_CREDITS = 3
+    IMPI_FRAME_CREDITS = 3,
+    IMPI_FRAME_LEND = 4, /* takes a credit */
+    IMPI_FRAME_READ = 5
+};
+
+struct impi_lend {
+    uint64_t address, key;
+    uint32_t length;
 };
 
 struct impi_frame {
@@ -51,6 +72,8 @@ struct impi_frames {
     uint32_t owed;                      /* to the peer, see above */
     uint32_t window;                    /* that we gave it */
     uint32_t window_out;                /* that it gave us */
+    uint32_t lends_out, lends_in;       /* pieces lent at a time, at most */
+    uint32_t lent, borrowed;            /* that are: to the peer, by it */
     bool met;                           /* its hello has come */
 };
 
@@ -59,8 +82,8 @@ void impi_frames_init(struct impi_frames *f, const struct impi_fabric_end *own,
                       const struct impi_fabric_end *peer, uint64_t key_out,
                       uint64_t key_in);
 
-/* The head of the next frame, with len bytes behind it; for data there must be
- * a credit (may_send > 0). */
+/* The head of the next frame, with len bytes behind it; for data and pieces
+ * there must be a credit (may_send > 0), for a piece impi_frames_may_lend(). */
 void impi_frames_put(struct impi_frames *f, uint8_t head[IMPI_FRAME_SIZE],
                      enum impi_frame_kind kind, size_t len);
 
@@ -79,7 +102,24 @@ int impi_frames_is_next(const struct impi_frames *f,
 int impi_frames_take(struct impi_frames *f, const struct impi_frame *frame,
                      struct errbuf *err);
 
-/* The buffer of a frame of data is free again. */
+/* One more piece may be lent to the peer. */
+bool impi_frames_may_lend(const struct impi_frames *f);
+/* What is behind the head of LEND, and of READ. */
+void impi_lend_encode(uint8_t data[IMPI_LEND_SIZE], const struct impi_lend *l);
+/* After impi_frames_take().  0, or -1 with errno EPROTO: an impossible piece.
+ */
+int impi_lend_decode(struct impi_lend *l, const uint8_t data[IMPI_LEND_SIZE],
+                     struct errbuf *err);
+/* n pieces that the peer has lent are read: what the next READ says. */
+void impi_frames_read(struct impi_frames *f, uint8_t data[IMPI_READ_SIZE],
+                      uint32_t n);
+/* The peer's READ, after impi_frames_take(): how many of ours, or -1 with errno
+ * EPROTO: more than it was lent. */
+int impi_frames_returned(struct impi_frames *f,
+                         const uint8_t data[IMPI_READ_SIZE],
+                         struct errbuf *err);
+
+/* The buffer of a frame of data or of a piece is free again. */
 void impi_frames_freed(struct impi_frames *f);
 /* So much is owed that a frame of its own is due. */
 bool impi_frames_owes(const struct impi_frames *f);

@@ -302,6 +302,7 @@ int recv_begin(struct impi_pair *pair, struct impi_request *req, int32_t rank,
         req->status.error = IMPI_ERR_TRUNCATE;
     req->msglen = msglen;
     req->moved = 0;
+    req->promised = 0;
     req->state = IMPI_REQ_MATCHED;
     TAILQ_INSERT_TAIL(&pair->matched, req, link);
     if (!sync)
@@ -330,7 +331,7 @@ void recv_bytes(struct impi_request *req, uint8_t *data, size_t n)
 
 void recv_check_done(struct impi_p2p *p2p, struct impi_request *req)
 {
-    if (req->moved == req->msglen)
+    if (req->moved == req->msglen && req->promised == 0)
         request_complete(p2p, req, &req->pair->matched, IMPI_OK);
 }
 

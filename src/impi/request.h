@@ -73,6 +73,7 @@ struct impi_request {
     bool cancelling; /* send: a CANCEL is out, its reply is awaited */
     uint8_t state;
     uint8_t unwritten; /* send: packets handed out, not yet written */
+    uint32_t promised; /* receive: parts that count as arrived, but are not */
     int32_t rank;      /* recv: source asked for; send: own rank */
     int32_t tag;
     uint64_t cid;

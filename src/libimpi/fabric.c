@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "libimpi/fabric.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,13 +34,15 @@ static char why_not[SF_ERRBUF_SIZE];
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 
+#include "base/mac.h"
 #include "impi/frames.h"
 
 /* What is asked for: an old one, for the library may be older than the headers.
  */
 #define API FI_VERSION(1, 9)
-/* Modes of memory that we keep to: our own buffers only are used. */
+/* Modes of memory that we keep to. */
 #define MR_MODE                                                                \
     (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |        \
      FI_MR_ENDPOINT)
@@ -49,22 +52,62 @@ static char why_not[SF_ERRBUF_SIZE];
 #define BUFFERS_OUT 16                           /* likewise, on average */
 #define READ_MOST 16                             /* completions at a time */
 #define PEERS_FIRST 16
+#define KEYS_TRIED 4 /* for memory to lend, where we choose them */
 /* Frames of a peer that are ahead of others, by sequence: all may be. */
 #define HELD 64
 _Static_assert(HELD >= BUFFERS_IN && (HELD & (HELD - 1)) == 0,
                "a place for each, and the sequence may wrap");
 
-/* One frame's memory, and the provider's note of what it does with it. */
-struct buffer {
+enum use { USE_IN, USE_OUT, USE_READ };
+
+/* What the provider does something with: a frame's memory, or a read. */
+struct work {
     struct fi_context2 context; /* first: completions name it */
+    enum use use;
+};
+
+/* One frame's memory. */
+struct buffer {
+    struct work work; /* first */
     TAILQ_ENTRY(buffer) link;
     struct fabric_peer *peer; /* on whose behalf, or NULL */
     uint8_t *data;
     void *desc;
-    size_t len, at; /* in: of the payload, what was read */
-    bool out;
+    size_t len, at; /* in: of the payload (or the piece lent), what was read */
+    /* In, a frame that stands for a piece of the peer's memory: */
+    bool is_lent;
+    struct impi_lend lend;
+    unsigned reads; /* of it, under way */
+    bool over;      /* no more of them */
+    TAILQ_ENTRY(buffer) lent_link;
 };
 TAILQ_HEAD(buffers, buffer);
+
+/* Bytes of a piece that are read from the peer's memory. */
+struct reading {
+    struct work work; /* first */
+    TAILQ_ENTRY(reading) link;
+    struct fabric_peer *peer; /* NULL: it is gone */
+    struct buffer *of;
+    uint64_t address;
+    uint8_t *to;
+    size_t len, at; /* at: of them that are here, by parts only */
+    struct fid_mr *mr;
+    bool by_parts;      /* the place cannot be registered: */
+    struct buffer *own; /* each part comes into one of these first */
+    bool given;         /* the provider has it */
+    void *token;        /* of who has promised the place; NULL: nobody, it is */
+    uint8_t *memory;    /* ours, and of it */
+    size_t used;        /* so much was read on */
+};
+TAILQ_HEAD(readings, reading);
+
+/* Memory that a peer reads. */
+struct lent {
+    struct fid_mr *mr;
+    size_t len;
+    size_t before; /* bytes in frames since the piece before */
+};
 
 /* Buffers that were made together. */
 struct slab {
@@ -87,6 +130,17 @@ struct fabric_peer {
     struct buffers out; /* frames that the provider does not take yet */
     unsigned sending;   /* that it has taken */
     uint32_t frame;     /* longest one to it */
+    /* Out: pieces that it has not read, from the oldest on; bytes of the stream
+     * in frames behind them; bytes before them that nobody was told of. */
+    struct lent lent[SF_FABRIC_LENDS];
+    unsigned first_lent, nlent;
+    size_t behind, ready;
+    /* In: pieces that it lent, reads of them that are under way, and those to
+     * promised places that are done. */
+    struct buffers pieces;
+    struct readings reads, kept;
+    struct reading *staged; /* of the first piece, into our own memory */
+    uint32_t returns;       /* pieces to return */
     uint64_t key_out, key_in;
     struct errbuf error;
 };
@@ -105,6 +159,7 @@ static struct {
     struct fid_av *av;
     struct fid_cq *cq;
     struct fid_ep *ep;
+    struct readings orphans; /* reads of peers that are gone */
     int fd;
     struct impi_fabric_end end; /* its number aside */
     SLIST_HEAD(, slab) slabs;
@@ -160,13 +215,13 @@ static int find_library(void)
                : -1;
 }
 
-static struct fi_info *make_hints(const char *provider)
+static struct fi_info *make_hints(const char *provider, uint64_t caps)
 {
     struct fi_info *hints = fabric.dupinfo(NULL);
 
     if (!hints)
         return NULL;
-    hints->caps = FI_MSG;
+    hints->caps = caps;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
     hints->tx_attr->msg_order = FI_ORDER_SAS;
@@ -199,9 +254,10 @@ static bool is_usable(const struct fi_info *info)
 }
 
 /* The first of what the provider offers that serves. */
-static int ask(const char *provider, const struct netaddr *own)
+static int ask_for(const char *provider, const struct netaddr *own,
+                   uint64_t caps)
 {
-    struct fi_info *hints = make_hints(provider), *all = NULL, *i;
+    struct fi_info *hints = make_hints(provider, caps), *all = NULL, *i;
     char ip[NETADDR_IP_MAX];
     int rc;
 
@@ -219,6 +275,19 @@ static int ask(const char *provider, const struct netaddr *own)
         fabric.info = fabric.dupinfo(i);
     fabric.freeinfo(all);
     return fabric.info ? 0 : no(provider, -FI_ENODATA);
+}
+
+/* Without reading of memory long messages go in frames. */
+static int ask(const char *provider, const struct netaddr *own)
+{
+    return ask_for(provider, own, FI_MSG | FI_RMA) == 0
+               ? 0
+               : ask_for(provider, own, FI_MSG);
+}
+
+static bool can_read(void)
+{
+    return fabric.info->caps & FI_RMA;
 }
 
 /* ---- memory ------------------------------------------------------------ */
@@ -244,15 +313,46 @@ static void free_slab(struct slab *s)
     free(s);
 }
 
-static int register_slab(struct slab *s, bool out)
+/* A key that nobody can guess, where we choose it. */
+static uint64_t fresh_key(void)
 {
-    int rc;
+    const struct fi_domain_attr *attr = fabric.info->domain_attr;
+    uint64_t key = 0;
 
-    if (!(fabric.info->domain_attr->mr_mode & FI_MR_LOCAL))
+    if (attr->mr_mode & FI_MR_PROV_KEY)
         return 0;
-    rc = fi_mr_reg(fabric.domain, s->memory, s->n * FRAME,
-                   out ? FI_SEND : FI_RECV, 0, 0, 0, &s->mr, NULL);
-    return rc < 0 ? rc : bind_memory(s->mr);
+    mac_random(&key, sizeof(key));
+    return attr->mr_key_size < sizeof(key)
+               ? key & ((1ull << 8 * attr->mr_key_size) - 1)
+               : key;
+}
+
+static int register_memory(void *memory, size_t len, uint64_t access,
+                           struct fid_mr **mr)
+{
+    int rc = -FI_ENOKEY;
+
+    *mr = NULL;
+    for (int i = 0; i < KEYS_TRIED && rc == -FI_ENOKEY; i++)
+        rc = fi_mr_reg(fabric.domain, memory, len, access, 0, fresh_key(), 0,
+                       mr, NULL);
+    if (rc == 0)
+        rc = bind_memory(*mr);
+    if (rc < 0 && *mr)
+        fi_close(&(*mr)->fid);
+    if (rc < 0)
+        *mr = NULL;
+    return rc;
+}
+
+/* The same, where the provider wants it for our own use of memory. */
+static int register_own(void *memory, size_t len, uint64_t access,
+                        struct fid_mr **mr)
+{
+    *mr = NULL;
+    return fabric.info->domain_attr->mr_mode & FI_MR_LOCAL
+               ? register_memory(memory, len, access, mr)
+               : 0;
 }
 
 static struct slab *make_slab(size_t n, bool out)
@@ -264,7 +364,11 @@ static struct slab *make_slab(size_t n, bool out)
     s->n = n;
     s->all = calloc(n, sizeof(struct buffer));
     if (!s->all || posix_memalign((void **)&s->memory, 4096, n * FRAME) != 0 ||
-        register_slab(s, out) < 0) {
+        register_own(s->memory, n * FRAME,
+                     !out         ? FI_RECV
+                     : can_read() ? FI_SEND | FI_READ
+                                  : FI_SEND,
+                     &s->mr) < 0) {
         free_slab(s);
         return NULL;
     }
@@ -283,7 +387,7 @@ static int add_buffers(size_t n, bool out, struct buffers *list)
 
         b->data = s->memory + i * FRAME;
         b->desc = s->mr ? fi_mr_desc(s->mr) : NULL;
-        b->out = out;
+        b->work.use = out ? USE_OUT : USE_IN;
         TAILQ_INSERT_TAIL(list, b, link);
     }
     SLIST_INSERT_HEAD(&fabric.slabs, s, link);
@@ -342,6 +446,7 @@ static int learn_end(void)
     end->addr_format = fabric.info->addr_format;
     end->frame = FRAME;
     end->credits = CREDITS;
+    end->lends = can_read() ? SF_FABRIC_LENDS : 0;
     return len > 0 ? 0 : -FI_ENODATA;
 }
 
@@ -351,8 +456,17 @@ static void close_fid(struct fid *fid)
         fi_close(fid);
 }
 
+static void free_reading(struct readings *list, struct reading *r)
+{
+    TAILQ_REMOVE(list, r, link);
+    close_fid(r->mr ? &r->mr->fid : NULL);
+    free(r->memory);
+    free(r);
+}
+
 static void close_all(void)
 {
+    struct reading *r;
     struct slab *s;
 
     close_fid(fabric.ep ? &fabric.ep->fid : NULL);
@@ -360,6 +474,8 @@ static void close_all(void)
         SLIST_REMOVE_HEAD(&fabric.slabs, link);
         free_slab(s);
     }
+    while ((r = TAILQ_FIRST(&fabric.orphans)))
+        free_reading(&fabric.orphans, r);
     close_fid(fabric.cq ? &fabric.cq->fid : NULL);
     close_fid(fabric.av ? &fabric.av->fid : NULL);
     close_fid(fabric.domain ? &fabric.domain->fid : NULL);
@@ -456,6 +572,7 @@ bool fabric_start(const struct netaddr *own)
     fabric.tried = true;
     TAILQ_INIT(&fabric.free_out);
     TAILQ_INIT(&fabric.unposted);
+    TAILQ_INIT(&fabric.orphans);
     order = wanted();
     fabric.open = order && find_library() == 0 && open_first(order, own);
     return fabric.open;
@@ -491,7 +608,7 @@ static void post_all(void)
 
     while ((b = TAILQ_FIRST(&fabric.unposted))) {
         ssize_t rc = fi_recv(fabric.ep, b->data, FRAME, b->desc, FI_ADDR_UNSPEC,
-                             &b->context);
+                             &b->work.context);
 
         if (rc == -FI_EAGAIN)
             return;
@@ -561,6 +678,9 @@ struct fabric_peer *fabric_reserve(struct impi_fabric_end *own,
         return NULL;
     TAILQ_INIT(&p->in);
     TAILQ_INIT(&p->out);
+    TAILQ_INIT(&p->pieces);
+    TAILQ_INIT(&p->reads);
+    TAILQ_INIT(&p->kept);
     p->key_out = key_out;
     p->key_in = key_in;
     if (provide_in(fabric.nlive + 1) < 0 || provide_out() < 0 || seat(p) < 0) {
@@ -596,8 +716,8 @@ static void push(struct fabric_peer *p)
     struct buffer *b;
 
     while ((b = TAILQ_FIRST(&p->out)) && !p->error.text[0]) {
-        ssize_t rc =
-            fi_send(fabric.ep, b->data, b->len, b->desc, p->addr, &b->context);
+        ssize_t rc = fi_send(fabric.ep, b->data, b->len, b->desc, p->addr,
+                             &b->work.context);
 
         if (rc == -FI_EAGAIN)
             return;
@@ -663,9 +783,30 @@ static bool may_write(const struct fabric_peer *p)
     return TAILQ_EMPTY(&p->out) && p->frames.may_send > 0 && !fabric_error(p);
 }
 
-/* Bytes of iov[0..n) from *skip on, at most room; counts *skip up. */
-static size_t gather(uint8_t *to, size_t room, const struct iovec *iov, int n,
-                     size_t *skip)
+/* The piece of iov[0..n) that holds byte `skip`, from there on; false: none. */
+static bool piece_at(const struct iovec *iov, int n, size_t skip,
+                     struct iovec *piece)
+{
+    int i = 0;
+
+    while (i < n && skip >= iov[i].iov_len)
+        skip -= iov[i++].iov_len;
+    if (i == n)
+        return false;
+    piece->iov_base = (uint8_t *)iov[i].iov_base + skip;
+    piece->iov_len = iov[i].iov_len - skip;
+    return true;
+}
+
+static bool is_long(const struct fabric_peer *p, size_t len)
+{
+    return p->frames.lends_out > 0 && len >= SF_FABRIC_LEND_MIN;
+}
+
+/* Bytes of iov[0..n) from *skip on, at most room, up to a piece that is better
+ * lent; counts *skip up. */
+static size_t gather(const struct fabric_peer *p, uint8_t *to, size_t room,
+                     const struct iovec *iov, int n, size_t *skip)
 {
     size_t at = 0, done = 0;
 
@@ -676,6 +817,8 @@ static size_t gather(uint8_t *to, size_t room, const struct iovec *iov, int n,
             continue;
         from = *skip - at;
         len = iov[i].iov_len - from;
+        if (done > 0 && is_long(p, len))
+            break;
         if (len > room - done)
             len = room - done;
         memcpy(to + done, (const uint8_t *)iov[i].iov_base + from, len);
@@ -685,23 +828,105 @@ static size_t gather(uint8_t *to, size_t room, const struct iovec *iov, int n,
     return done;
 }
 
+/* The peer may read it from now on.  False: memory that cannot be had for that,
+ * which goes in frames. */
+static bool lend(struct fabric_peer *p, struct buffer *b,
+                 const struct iovec *piece)
+{
+    struct lent *lent = &p->lent[(p->first_lent + p->nlent) % SF_FABRIC_LENDS];
+    struct impi_lend l = {.length = SF_FABRIC_LEND_MAX};
+
+    if (piece->iov_len < l.length)
+        l.length = (uint32_t)piece->iov_len;
+    if (register_memory(piece->iov_base, l.length, FI_REMOTE_READ, &lent->mr) <
+        0)
+        return false;
+    if (fabric.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR)
+        l.address = (uintptr_t)piece->iov_base;
+    l.key = fi_mr_key(lent->mr);
+    lent->len = l.length;
+    lent->before = p->behind;
+    p->behind = 0;
+    p->nlent++;
+    fabric.counts.lent_out++;
+    fabric.counts.bytes_out += l.length;
+    impi_lend_encode(b->data + IMPI_FRAME_SIZE, &l);
+    send_frame(p, b, IMPI_FRAME_LEND, IMPI_LEND_SIZE);
+    return true;
+}
+
+/* From the byte *skip on, one frame.  False: not now. */
+static bool write_next(struct fabric_peer *p, const struct iovec *iov, int n,
+                       size_t *skip)
+{
+    struct iovec piece;
+    struct buffer *b;
+    size_t len;
+
+    if (!may_write(p) || !piece_at(iov, n, *skip, &piece))
+        return false;
+    if (is_long(p, piece.iov_len) && !impi_frames_may_lend(&p->frames))
+        return false;
+    b = take_out(p);
+    if (!b)
+        return false;
+    if (is_long(p, piece.iov_len) && lend(p, b, &piece)) {
+        *skip += p->lent[(p->first_lent + p->nlent - 1) % SF_FABRIC_LENDS].len;
+        return true;
+    }
+    len = gather(p, b->data + IMPI_FRAME_SIZE, p->frame - IMPI_FRAME_SIZE, iov,
+                 n, skip);
+    send_frame(p, b, IMPI_FRAME_DATA, len);
+    *(p->nlent > 0 ? &p->behind : &p->ready) += len;
+    return true;
+}
+
+/* Bytes of which the caller was not told, from the first one on. */
+static size_t untold(const struct fabric_peer *p)
+{
+    size_t sum = p->ready + p->behind;
+
+    for (unsigned i = 0; i < p->nlent; i++) {
+        const struct lent *l = &p->lent[(p->first_lent + i) % SF_FABRIC_LENDS];
+
+        sum += l->len + l->before;
+    }
+    return sum;
+}
+
 size_t fabric_write(struct fabric_peer *p, const struct iovec *iov, int n)
 {
-    size_t skip = 0, total = 0;
+    size_t skip = untold(p), done;
 
-    for (int i = 0; i < n; i++)
-        total += iov[i].iov_len;
     push(p);
-    while (skip < total && may_write(p)) {
-        struct buffer *b = take_out(p);
+    while (write_next(p, iov, n, &skip))
+        ;
+    done = p->ready;
+    p->ready = 0;
+    return done;
+}
 
-        if (!b)
-            break;
-        send_frame(p, b, IMPI_FRAME_DATA,
-                   gather(b->data + IMPI_FRAME_SIZE, p->frame - IMPI_FRAME_SIZE,
-                          iov, n, &skip));
+/* The peer has read so many pieces. */
+static void take_back(struct fabric_peer *p, const struct buffer *b)
+{
+    int n =
+        impi_frames_returned(&p->frames, b->data + IMPI_FRAME_SIZE, &p->error);
+
+    for (; n > 0; n--) {
+        struct lent *l = &p->lent[p->first_lent];
+
+        close_fid(&l->mr->fid);
+        p->first_lent = (p->first_lent + 1) % SF_FABRIC_LENDS;
+        p->nlent--;
+        p->ready += l->len;
+        if (p->nlent > 0) {
+            p->ready += p->lent[p->first_lent].before;
+            p->lent[p->first_lent].before = 0;
+        } else {
+            p->ready += p->behind;
+            p->behind = 0;
+        }
     }
-    return skip;
 }
 
 size_t fabric_put(struct fabric_peer *p, const void *head, size_t head_len,
@@ -721,7 +946,8 @@ size_t fabric_put(struct fabric_peer *p, const void *head, size_t head_len,
 
 bool fabric_is_flushed(const struct fabric_peer *p)
 {
-    return p->sending == 0 && TAILQ_EMPTY(&p->out);
+    return p->sending == 0 && TAILQ_EMPTY(&p->out) && p->nlent == 0 &&
+           TAILQ_EMPTY(&p->pieces) && p->returns == 0;
 }
 
 /* ---- in ---- */
@@ -753,41 +979,257 @@ const uint8_t *fabric_look(const struct fabric_peer *p, size_t *len)
 {
     const struct buffer *b = TAILQ_FIRST(&p->in);
 
-    if (!b || b->at > 0)
+    if (!b || b->at > 0 || b->is_lent)
         return NULL;
     *len = b->len;
     return b->data + IMPI_FRAME_SIZE;
 }
 
-size_t fabric_ready(const struct fabric_peer *p)
+/* ---- pieces that a peer has lent ---- */
+
+/* Say that the oldest pieces are read, once they are. */
+static void return_pieces(struct fabric_peer *p)
+{
+    struct buffer *b;
+
+    while ((b = TAILQ_FIRST(&p->pieces)) && b->over && b->reads == 0) {
+        TAILQ_REMOVE(&p->pieces, b, lent_link);
+        repost(b);
+        impi_frames_freed(&p->frames);
+        p->returns++;
+    }
+    if (p->returns == 0 || p->error.text[0] || !(b = take_out(p)))
+        return;
+    impi_frames_read(&p->frames, b->data + IMPI_FRAME_SIZE, p->returns);
+    p->returns = 0;
+    send_frame(p, b, IMPI_FRAME_READ, IMPI_READ_SIZE);
+}
+
+/* All of it is asked for, and what came into our own memory is read. */
+static void piece_over(struct fabric_peer *p, struct buffer *b)
+{
+    TAILQ_REMOVE(&p->in, b, link);
+    b->over = true;
+    return_pieces(p);
+}
+
+/* The part of it that is next, where the provider cannot read to the place. */
+static bool take_part(struct fabric_peer *p, struct reading *r)
+{
+    if (r->by_parts && !r->own)
+        r->own = take_out(p);
+    return !r->by_parts || r->own;
+}
+
+static size_t part_size(const struct reading *r)
+{
+    size_t left = r->len - r->at;
+
+    return r->by_parts && left > FRAME ? FRAME : left;
+}
+
+/* Give the provider the reads that it has not taken yet. */
+static void push_reads(struct fabric_peer *p)
+{
+    struct reading *r;
+    ssize_t rc;
+
+    TAILQ_FOREACH(r, &p->reads, link)
+    {
+        if (r->given || p->error.text[0])
+            continue;
+        if (!take_part(p, r))
+            return;
+        rc = fi_read(fabric.ep, r->own ? r->own->data : r->to, part_size(r),
+                     r->own  ? r->own->desc
+                     : r->mr ? fi_mr_desc(r->mr)
+                             : NULL,
+                     p->addr, r->address + r->at, r->of->lend.key,
+                     &r->work.context);
+        if (rc == -FI_EAGAIN)
+            return;
+        if (rc < 0) {
+            peer_fail(p, "reading", (int)-rc);
+            return;
+        }
+        r->given = true;
+    }
+}
+
+size_t fabric_lent(const struct fabric_peer *p)
 {
     const struct buffer *b = TAILQ_FIRST(&p->in);
 
-    return b ? b->len - b->at : 0;
+    if (!b || !b->is_lent || p->staged || fabric_error(p))
+        return 0;
+    return b->len - b->at;
+}
+
+/* Read the next len bytes of the first piece to there. */
+static struct reading *begin_read(struct fabric_peer *p, void *to, size_t len)
+{
+    struct buffer *b = TAILQ_FIRST(&p->in);
+    struct reading *r = calloc(1, sizeof(*r));
+
+    assert(len <= fabric_lent(p));
+    if (!r) {
+        peer_fail(p, "reading", FI_ENOMEM);
+        return NULL;
+    }
+    r->work.use = USE_READ;
+    r->peer = p;
+    r->of = b;
+    r->address = b->lend.address + b->at;
+    r->to = to;
+    r->len = len;
+    r->by_parts = register_own(to, len, FI_READ, &r->mr) < 0;
+    b->at += len;
+    b->reads++;
+    fabric.counts.reads++;
+    fabric.counts.bytes_in += len;
+    TAILQ_INSERT_TAIL(&p->reads, r, link);
+    return r;
+}
+
+void fabric_borrow(struct fabric_peer *p, void *to, size_t len, void *token)
+{
+    struct buffer *b = TAILQ_FIRST(&p->in);
+    struct reading *r = begin_read(p, to, len);
+
+    if (!r)
+        return;
+    r->token = token;
+    push_reads(p);
+    if (b->at == b->len)
+        piece_over(p, b);
+}
+
+void fabric_stage(struct fabric_peer *p)
+{
+    size_t len = fabric_lent(p);
+    uint8_t *memory = malloc(len);
+
+    if (!memory) {
+        peer_fail(p, "reading", FI_ENOMEM);
+        return;
+    }
+    p->staged = begin_read(p, memory, len);
+    if (!p->staged) {
+        free(memory);
+        return;
+    }
+    p->staged->memory = memory;
+    push_reads(p);
+}
+
+void *fabric_kept(struct fabric_peer *p)
+{
+    struct reading *r = TAILQ_FIRST(&p->kept);
+    void *token;
+
+    if (!r || r == p->staged)
+        return NULL;
+    token = r->token;
+    free_reading(&p->kept, r);
+    return token;
+}
+
+/* All of it is here. */
+static void read_over(struct fabric_peer *p, struct reading *r)
+{
+    TAILQ_REMOVE(&p->reads, r, link);
+    TAILQ_INSERT_TAIL(&p->kept, r, link);
+    r->of->reads--;
+    if (r->token)
+        return_pieces(p);
+}
+
+/* The provider has done with it. */
+static void read_done(struct reading *r, int error)
+{
+    struct fabric_peer *p = r->peer;
+    size_t part = part_size(r);
+
+    if (p && r->own && !error)
+        memcpy(r->to + r->at, r->own->data, part);
+    if (r->own)
+        give_back_out(r->own);
+    r->own = NULL;
+    r->given = false;
+    r->at += part;
+    if (!p)
+        free_reading(&fabric.orphans, r);
+    else if (error)
+        peer_fail(p, "reading", error);
+    else if (r->at < r->len)
+        push_reads(p);
+    else
+        read_over(p, r);
+}
+
+/* ---- the stream ---- */
+
+/* The next bytes of it that are here. */
+static const uint8_t *bytes_here(const struct fabric_peer *p, size_t *len)
+{
+    const struct buffer *b = TAILQ_FIRST(&p->in);
+    const struct reading *r = p->staged;
+
+    *len = 0;
+    if (b && !b->is_lent) {
+        *len = b->len - b->at;
+        return b->data + IMPI_FRAME_SIZE + b->at;
+    }
+    if (!r || r->at < r->len)
+        return NULL;
+    *len = r->len - r->used;
+    return r->memory + r->used;
+}
+
+static void use_bytes(struct fabric_peer *p, size_t len)
+{
+    struct buffer *b = TAILQ_FIRST(&p->in);
+    struct reading *r = p->staged;
+
+    if (!b->is_lent) {
+        b->at += len;
+        if (b->at == b->len)
+            fabric_taken(p);
+        return;
+    }
+    r->used += len;
+    if (r->used < r->len)
+        return;
+    p->staged = NULL;
+    free_reading(&p->kept, r);
+    piece_over(p, b);
+}
+
+size_t fabric_ready(const struct fabric_peer *p)
+{
+    size_t len;
+
+    bytes_here(p, &len);
+    return len;
 }
 
 size_t fabric_read(struct fabric_peer *p, const struct iovec *iov, int n)
 {
-    size_t done = 0, at = 0;
-    struct buffer *b;
+    size_t done = 0, at = 0, len;
+    const uint8_t *from;
     int i = 0;
 
-    while (i < n && (b = TAILQ_FIRST(&p->in))) {
-        size_t len = b->len - b->at;
-
+    while (i < n && (from = bytes_here(p, &len))) {
         if (len > iov[i].iov_len - at)
             len = iov[i].iov_len - at;
-        memcpy((uint8_t *)iov[i].iov_base + at,
-               b->data + IMPI_FRAME_SIZE + b->at, len);
+        memcpy((uint8_t *)iov[i].iov_base + at, from, len);
         done += len;
-        b->at += len;
         at += len;
+        use_bytes(p, len);
         if (at == iov[i].iov_len) {
             at = 0;
             i++;
         }
-        if (b->at == b->len)
-            fabric_taken(p);
     }
     return done;
 }
@@ -804,6 +1246,17 @@ static void keep_early(struct fabric_peer *p, struct buffer *b, size_t size)
     p->early_size = size;
 }
 
+static int take_piece(struct fabric_peer *p, struct buffer *b)
+{
+    if (impi_lend_decode(&b->lend, b->data + IMPI_FRAME_SIZE, &p->error) < 0)
+        return -1;
+    b->len = b->lend.length;
+    b->reads = 0;
+    b->over = false;
+    TAILQ_INSERT_TAIL(&p->pieces, b, lent_link);
+    return 0;
+}
+
 /* The next frame of its peer. */
 static void take(struct fabric_peer *p, struct buffer *b,
                  const struct impi_frame *frame)
@@ -814,13 +1267,20 @@ static void take(struct fabric_peer *p, struct buffer *b,
     }
     fabric.counts.frames_in++;
     fabric.counts.bytes_in += frame->length;
-    if (frame->kind != IMPI_FRAME_DATA) {
+    if (frame->kind != IMPI_FRAME_DATA && frame->kind != IMPI_FRAME_LEND) {
+        if (frame->kind == IMPI_FRAME_READ)
+            take_back(p, b);
         repost(b);
         return;
     }
     b->peer = p;
     b->len = frame->length;
     b->at = 0;
+    b->is_lent = frame->kind == IMPI_FRAME_LEND;
+    if (b->is_lent && take_piece(p, b) < 0) {
+        repost(b);
+        return;
+    }
     TAILQ_INSERT_TAIL(&p->in, b, link);
 }
 
@@ -915,27 +1375,32 @@ static void gone(struct buffer *b)
 
 static void completed(const struct fi_cq_msg_entry *e)
 {
-    struct buffer *b = e->op_context;
+    struct work *w = e->op_context;
 
-    if (!b)
+    if (!w)
         return;
-    if (b->out) {
-        gone(b);
-        return;
-    }
-    arrive(b, e->len);
+    if (w->use == USE_OUT)
+        gone((struct buffer *)w);
+    else if (w->use == USE_READ)
+        read_done((struct reading *)w, 0);
+    else
+        arrive((struct buffer *)w, e->len);
 }
 
-/* A send's error is its peer's.  A frame too long for a buffer is a stranger's;
- * any other that did not come may be anybody's. */
+/* An error of a send or a read is its peer's.  A frame too long for a buffer is
+ * a stranger's; any other that did not come may be anybody's. */
 static void failed(void)
 {
     struct fi_cq_err_entry e = {0};
     struct buffer *b;
+    struct work *w;
 
-    if (fi_cq_readerr(fabric.cq, &e, 0) <= 0 || !(b = e.op_context))
+    if (fi_cq_readerr(fabric.cq, &e, 0) <= 0 || !(w = e.op_context))
         return;
-    if (b->out) {
+    b = (struct buffer *)w;
+    if (w->use == USE_READ) {
+        read_done((struct reading *)w, e.err);
+    } else if (w->use == USE_OUT) {
         if (b->peer)
             peer_fail(b->peer, "sending", e.err);
         gone(b);
@@ -957,6 +1422,8 @@ static void serve_peers(void)
             continue;
         if (!TAILQ_EMPTY(&p->out))
             push(p);
+        push_reads(p);
+        return_pieces(p);
         pay_back(p);
     }
 }
@@ -986,6 +1453,14 @@ bool fabric_poll(void)
     return any;
 }
 
+/* There is something for the caller to do. */
+static bool has_news(const struct fabric_peer *p)
+{
+    return fabric_ready(p) > 0 || fabric_lent(p) > 0 || p->ready > 0 ||
+           (!TAILQ_EMPTY(&p->kept) && TAILQ_FIRST(&p->kept) != p->staged) ||
+           fabric_error(p);
+}
+
 bool fabric_sleep(void)
 {
     struct fid *fid = fabric.cq ? &fabric.cq->fid : NULL;
@@ -993,8 +1468,7 @@ bool fabric_sleep(void)
     if (!fabric.open)
         return true;
     for (size_t i = 0; i < fabric.npeers; i++)
-        if (fabric.peers[i] && (!TAILQ_EMPTY(&fabric.peers[i]->in) ||
-                                fabric_error(fabric.peers[i])))
+        if (fabric.peers[i] && has_news(fabric.peers[i]))
             return false;
     return fabric.fd < 0 || fi_trywait(fabric.fabric, &fid, 1) == 0;
 }
@@ -1017,16 +1491,42 @@ static void forget_buffers(const struct fabric_peer *p)
             s->all[i].peer = NULL;
 }
 
+/* Those that the provider has go on to our memory, which is kept for them, or
+ * to a place that is about to be lost with the process. */
+static void drop_reads(struct fabric_peer *p)
+{
+    struct reading *r;
+    struct buffer *b;
+
+    while ((r = TAILQ_FIRST(&p->kept)))
+        free_reading(&p->kept, r);
+    while ((r = TAILQ_FIRST(&p->reads))) {
+        TAILQ_REMOVE(&p->reads, r, link);
+        TAILQ_INSERT_TAIL(&fabric.orphans, r, link);
+        r->peer = NULL;
+        if (!r->given)
+            free_reading(&fabric.orphans, r);
+    }
+    while ((b = TAILQ_FIRST(&p->pieces))) {
+        TAILQ_REMOVE(&p->pieces, b, lent_link);
+        if (b->over)
+            repost(b);
+    }
+}
+
 void fabric_drop(struct fabric_peer *p)
 {
     struct buffer *b;
 
     if (!p)
         return;
+    drop_reads(p);
     while ((b = TAILQ_FIRST(&p->in))) {
         TAILQ_REMOVE(&p->in, b, link);
         repost(b);
     }
+    for (unsigned i = 0; i < p->nlent; i++)
+        close_fid(&p->lent[(p->first_lent + i) % SF_FABRIC_LENDS].mr->fid);
     while ((b = TAILQ_FIRST(&p->out))) {
         TAILQ_REMOVE(&p->out, b, link);
         give_back_out(b);
@@ -1120,6 +1620,20 @@ const uint8_t *fabric_look(const struct fabric_peer *p, size_t *len)
 }
 void fabric_taken(struct fabric_peer *p)
 {
+}
+size_t fabric_lent(const struct fabric_peer *p)
+{
+    return 0;
+}
+void fabric_borrow(struct fabric_peer *p, void *to, size_t len, void *token)
+{
+}
+void fabric_stage(struct fabric_peer *p)
+{
+}
+void *fabric_kept(struct fabric_peer *p)
+{
+    return NULL;
 }
 bool fabric_poll(void)
 {

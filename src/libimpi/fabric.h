@@ -49,7 +49,9 @@ void fabric_drop(struct fabric_peer *p);
 /* Why frames can no longer come or go; NULL: all is well. */
 const char *fabric_error(const struct fabric_peer *p);
 
-/* Take what fits of iov[0..n); returns the bytes, 0 for now. */
+/* Take what fits of iov[0..n).  Returns the bytes from the first one on that
+ * the caller may forget, 0 for now; the next call begins behind those, with the
+ * same bytes or more, in the same memory. */
 size_t fabric_write(struct fabric_peer *p, const struct iovec *iov, int n);
 /* The same for all of a short message as one frame, or 0. */
 size_t fabric_put(struct fabric_peer *p, const void *head, size_t head_len,
@@ -67,6 +69,19 @@ size_t fabric_ready(const struct fabric_peer *p);
 const uint8_t *fabric_look(const struct fabric_peer *p, size_t *len);
 void fabric_taken(struct fabric_peer *p);
 
+/* Long pieces stay in the peer's memory until they are read there.  Bytes of
+ * such a piece that is next in the stream; 0: it is none, or its bytes are to
+ * be had by fabric_read() before long. */
+size_t fabric_lent(const struct fabric_peer *p);
+/* Read the next len of them, at most that many, to a place that lasts until
+ * fabric_kept() gives the token back (not NULL); the stream goes on behind
+ * them. */
+void fabric_borrow(struct fabric_peer *p, void *to, size_t len, void *token);
+/* There is no such place: what is left of them comes by fabric_read(). */
+void fabric_stage(struct fabric_peer *p);
+/* Bytes that fabric_borrow() asked for are here; NULL: none, or no more. */
+void *fabric_kept(struct fabric_peer *p);
+
 /* ---- all of them ---- */
 
 /* Ask for what has come and gone.  True when there was something. */
@@ -81,7 +96,8 @@ int fabric_fd(void);
 /* How much went by it: of all peers there have been. */
 struct fabric_counts {
     uint64_t frames_out, frames_in, bytes_out, bytes_in;
-    uint64_t strangers; /* frames of nobody */
+    uint64_t lent_out, reads; /* pieces of our memory, reads of the peers' */
+    uint64_t strangers;       /* frames of nobody */
 };
 void fabric_count(struct fabric_counts *out);
 

@@ -159,25 +159,58 @@ static int fabric_is_over(struct link *l)
                                        : impi_channel_rx_done(l->channel, 0);
 }
 
+/* Bytes that count as read by now, from memory that the peer lends. */
+static size_t borrow(struct link *l)
+{
+    size_t len = fabric_lent(l->fabric), room;
+    struct impi_request *req;
+    void *to = impi_channel_promise(l->channel, len, &room, &req);
+
+    if (!to) {
+        fabric_stage(l->fabric);
+        return 0;
+    }
+    fabric_borrow(l->fabric, to, room, req);
+    return room;
+}
+
+static bool keep_promises(struct link *l)
+{
+    struct impi_request *req;
+    bool any = false;
+
+    while ((req = fabric_kept(l->fabric))) {
+        impi_channel_kept(l->channel, req);
+        any = true;
+    }
+    return any;
+}
+
 static bool fabric_in(struct link *l)
 {
     struct iovec iov[IMPI_RX_IOV];
+    bool kept = keep_promises(l);
     size_t got = 0, ready;
     int rc = 0;
 
-    while (got < LINK_ROUND_BYTES && rc == 0 &&
-           (ready = fabric_ready(l->fabric)) > 0) {
-        int n = link_places(l, iov, ready);
-        size_t done = fabric_read(l->fabric, iov, n);
+    while (got < LINK_ROUND_BYTES && rc == 0) {
+        if (fabric_lent(l->fabric) > 0) {
+            got += borrow(l);
+        } else if ((ready = fabric_ready(l->fabric)) > 0) {
+            int n = link_places(l, iov, ready);
+            size_t done = fabric_read(l->fabric, iov, n);
 
-        got += done;
-        rc = impi_channel_rx_done(l->channel, done);
+            got += done;
+            rc = impi_channel_rx_done(l->channel, done);
+        } else {
+            break;
+        }
     }
     if (rc == 0 && got == 0)
         rc = fabric_is_over(l);
     if (rc < 0)
         link_failed(l);
-    return got > 0 || rc < 0;
+    return kept || got > 0 || rc < 0;
 }
 
 /* What this side has sent is there when the peer says so, and the other way

@@ -49,10 +49,10 @@ static void fabric_line(FILE *f)
     fabric_count(&c);
     fprintf(f,
             "slurm-fabric: rank %d: %s: %" PRIu64 " frames out with %" PRIu64
-            " bytes, %" PRIu64 " in with %" PRIu64 ", %" PRIu64
-            " of strangers\n",
-            impi_be.rank, fabric_name(), c.frames_out, c.bytes_out, c.frames_in,
-            c.bytes_in, c.strangers);
+            " bytes (%" PRIu64 " pieces lent), %" PRIu64 " in with %" PRIu64
+            " (%" PRIu64 " reads), %" PRIu64 " of strangers\n",
+            impi_be.rank, fabric_name(), c.frames_out, c.bytes_out, c.lent_out,
+            c.frames_in, c.bytes_in, c.reads, c.strangers);
 }
 
 void stats_print(void)

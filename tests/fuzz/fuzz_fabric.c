@@ -13,6 +13,7 @@ static const struct impi_fabric_end own = {
     .version = 1,
     .addr_format = 2,
     .frame = SF_FABRIC_FRAME,
+    .lends = 2,
     .credits = 4,
     .addr_len = 16,
 };
@@ -64,7 +65,9 @@ static void frames(const uint8_t *data, size_t size, bool keep)
     struct impi_frame frame;
     struct impi_frames f;
     struct errbuf err;
+    struct impi_lend lend;
     unsigned kept = 0;
+    bool counted;
 
     impi_frames_init(&f, &own, &own, 0, 0);
     while (size >= IMPI_FRAME_SIZE) {
@@ -76,10 +79,22 @@ static void frames(const uint8_t *data, size_t size, bool keep)
             break;
         if (f.may_send > own.credits || f.may_come > own.credits)
             abort();
-        if (frame.kind == IMPI_FRAME_DATA && keep && ++kept > own.credits)
+        if (f.borrowed > own.lends)
             abort();
-        if (frame.kind == IMPI_FRAME_DATA && !keep)
+        counted =
+            frame.kind == IMPI_FRAME_DATA || frame.kind == IMPI_FRAME_LEND;
+        if (counted && keep && ++kept > own.credits)
+            abort();
+        if (counted && !keep)
             impi_frames_freed(&f);
+        if (frame.kind == IMPI_FRAME_LEND &&
+            impi_lend_decode(&lend, data + IMPI_FRAME_SIZE, &err) < 0)
+            break;
+        if (frame.kind == IMPI_FRAME_LEND && !keep)
+            impi_frames_read(&f, head, 1);
+        if (frame.kind == IMPI_FRAME_READ &&
+            impi_frames_returned(&f, data + IMPI_FRAME_SIZE, &err) < 0)
+            break;
         if (impi_frames_owes(&f))
             impi_frames_put(&f, head, IMPI_FRAME_CREDITS, 0);
         data += n;

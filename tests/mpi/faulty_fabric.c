@@ -5,14 +5,23 @@
  *
  *   endpoint   there is no memory for an endpoint
  *   register   nor for registering any (then the provider is one that wants it)
+ *   lend       nor for registering what a peer shall read
+ *   place      nor for registering where a peer's memory is read to (the
+ *              provider is one that wants it)
+ *   noread     the provider cannot read a peer's memory
  *   mute       what is sent never arrives, and is never done with
  *   send N     the Nth send is refused
+ *   read N     the Nth read of a peer's memory is refused
+ *   wrongkey   what is read is looked for under another key
+ *   die N      the process ends at the Nth read of a peer's memory
+ *   busy N     each Nth read is to be tried again first
  *   done N     the Nth completion is an error
  *   queue N    the queue itself fails at its Nth completion
  *
  * Only objects of one domain: all that a back end makes.  Those that a provider
  * makes of another one below it are left alone. */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,16 +30,20 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 
 static struct fi_ops_fabric fabric_ops;
 static struct fi_ops_domain domain_ops;
 static struct fi_ops_mr mr_ops;
 static struct fi_ops_msg msg_ops;
 static struct fi_ops_cq cq_ops;
+static struct fi_ops_rma rma_ops;
 static const struct fi_ops_fabric *real_fabric;
 static const struct fi_ops_domain *real_domain;
 static const struct fi_ops_msg *real_msg;
 static const struct fi_ops_cq *real_cq;
+static const struct fi_ops_rma *real_rma;
+static const struct fi_ops_mr *real_mr;
 static struct fi_cq_msg_entry failed;
 static int failing;
 
@@ -70,6 +83,32 @@ static ssize_t my_send(struct fid_ep *ep, const void *buf, size_t len,
     rc = real_msg->send(ep, buf, len, desc, to, context);
     taken += rc == 0;
     return rc;
+}
+
+/* Again and again. */
+static int is_nth(const char *name, int *count)
+{
+    if (!is_due(name, count))
+        return 0;
+    *count = 0;
+    return 1;
+}
+
+static ssize_t my_rma_read(struct fid_ep *ep, void *buf, size_t len, void *desc,
+                           fi_addr_t from, uint64_t addr, uint64_t key,
+                           void *context)
+{
+    static int refused, died, busy;
+    int once = 0;
+
+    if (is_due("read", &refused))
+        return -FI_EIO;
+    if (is_due("die", &died))
+        raise(SIGKILL);
+    if (is_nth("busy", &busy))
+        return -FI_EAGAIN;
+    return real_rma->read(ep, buf, len, desc, from, addr,
+                          is_due("wrongkey", &once) ? key ^ 1 : key, context);
 }
 
 static ssize_t my_read(struct fid_cq *cq, void *buf, size_t count)
@@ -115,6 +154,12 @@ static int my_endpoint(struct fid_domain *domain, struct fi_info *info,
     msg_ops = *real_msg;
     msg_ops.send = my_send;
     (*ep)->msg = &msg_ops;
+    real_rma = (*ep)->rma;
+    if (real_rma) {
+        rma_ops = *real_rma;
+        rma_ops.read = my_rma_read;
+        (*ep)->rma = &rma_ops;
+    }
     return 0;
 }
 
@@ -137,13 +182,19 @@ static int my_register(struct fid *fid, const void *buf, size_t len,
                        uint64_t access, uint64_t offset, uint64_t key,
                        uint64_t flags, struct fid_mr **mr, void *context)
 {
-    return -FI_ENOMEM;
+    int once = 0;
+
+    if (is_due("register", &once) ||
+        (is_due("lend", &once) && access == FI_REMOTE_READ) ||
+        (is_due("place", &once) && access == FI_READ))
+        return -FI_ENOMEM;
+    return real_mr->reg(fid, buf, len, access, offset, key, flags, mr, context);
 }
 
 static int my_domain(struct fid_fabric *fabric, struct fi_info *info,
                      struct fid_domain **domain, void *context)
 {
-    int rc = real_fabric->domain(fabric, info, domain, context), once = 0;
+    int rc = real_fabric->domain(fabric, info, domain, context);
 
     if (rc)
         return rc;
@@ -152,10 +203,10 @@ static int my_domain(struct fid_fabric *fabric, struct fi_info *info,
     domain_ops.endpoint = my_endpoint;
     domain_ops.cq_open = my_cq;
     (*domain)->ops = &domain_ops;
-    mr_ops = *(*domain)->mr;
+    real_mr = (*domain)->mr;
+    mr_ops = *real_mr;
     mr_ops.reg = my_register;
-    if (is_due("register", &once))
-        (*domain)->mr = &mr_ops;
+    (*domain)->mr = &mr_ops;
     return 0;
 }
 
@@ -183,7 +234,12 @@ int fi_getinfo(uint32_t version, const char *node, const char *service,
              const struct fi_info *, struct fi_info **) = real("fi_getinfo");
     int rc = f(version, node, service, flags, hints, info), once = 0;
 
-    if (rc == 0 && is_due("register", &once))
+    if (is_due("noread", &once) && hints && (hints->caps & FI_RMA)) {
+        if (rc == 0)
+            fi_freeinfo(*info);
+        return -FI_ENODATA;
+    }
+    if (rc == 0 && (is_due("register", &once) || is_due("place", &once)))
         for (struct fi_info *i = *info; i; i = i->next)
             i->domain_attr->mr_mode |= FI_MR_LOCAL;
     return rc;

@@ -40,7 +40,8 @@ case_run()
         shift
     done
     world "${world[@]}" -- "$dir/$name" "${@:2}" &&
-        grep -q "^PASS $name" "$TMPDIR/out" && all_by_fabric
+        grep -q "^PASS $name" "$TMPDIR/out" && all_by_fabric &&
+        grep 'frames out' "$TMPDIR/out" >"$TMPDIR/lent"
     report $? "$title: $name in ${world[*]}${2:+, ${*:2}}"
 }
 
@@ -51,6 +52,12 @@ case_by()
         grep -q "^PASS ring" "$TMPDIR/out" && [ "$(ways)" = "$2 " ] &&
         { [ -z "$3" ] || grep -qE "no fabric: $3" "$TMPDIR/out"; }
     report $? "$title: IMPI_FABRIC=$1 goes by $2"
+}
+
+# Pieces of memory were lent, and read.
+lent()
+{
+    [[ "$(cat "$TMPDIR/lent")" =~ \([1-9][0-9]*\ pieces\ lent\).*\([1-9][0-9]*\ reads\) ]]
 }
 
 # One client's processes are kept from it by a front of their own environment.
@@ -120,6 +127,27 @@ case_fault_before_use() # FAULT WHY
     report $? "$title: $1"
 }
 
+# A fault that is lived with: all goes by libfabric, and so many pieces of memory
+# (a pattern) were lent.
+case_fault_lived_with() # FAULT LENT
+{
+    local title=a_fault_that_is_lived_with
+    faulty_world "$1" "$dir/sizes" && grep -q "^PASS sizes" "$TMPDIR/out" &&
+        all_by_fabric && grep -q "($2 pieces lent)" "$TMPDIR/out"
+    report $? "$title: $1"
+}
+
+# Whose reader is killed amid a read, is told.
+case_reader_dies()
+{
+    local title=a_reader_that_dies_is_told rc
+    faulty_world 'die 5' "$dir/sizes"
+    rc=$?
+    [ $rc != 0 ] && grep -qE 'SF-E402: lost rank [01]|rank [01] vanished' \
+        "$TMPDIR/out"
+    report $? "$title"
+}
+
 # And after it: the rank and the cause are told.
 case_fault_in_use() # FAULT WHY
 {
@@ -153,6 +181,15 @@ for limit in 1024 4096; do
     FI_OFI_RXM_BUFFER_SIZE=$limit case_run sizes mpich:1 openmpi:1
     FI_OFI_RXM_BUFFER_SIZE=$limit case_run random_mix openmpi:1 mpich:2 -- 3 20
 done
+# Long messages are read from the sender's memory; none of it may be read, or
+# to be written, after the message is done.
+title=long_messages_are_read
+case_run remap mpich:1 openmpi:1
+lent
+report $? "$title: some were lent"
+for size in 32767 32768 32769 262144 300000; do
+    case_run sizes -m $size openmpi:1 mpich:1
+done
 title=windows_by_libfabric
 for prog in rma_sync rma_ops rma_types rma_win; do
     case_run $prog mpich:1 openmpi:2
@@ -179,6 +216,13 @@ if make_faulty; then
     case_fault_in_use 'send 40' 'sending: Input/output error'
     case_fault_in_use 'done 90' '(sending|receiving): Input/output error'
     case_fault_in_use 'queue 90' 'Input/output error'
+    case_fault_in_use 'read 3' 'reading: Input/output error'
+    case_fault_in_use wrongkey 'reading: '
+    case_fault_lived_with lend 0
+    case_fault_lived_with place '[1-9][0-9]*'
+    case_fault_lived_with noread 0
+    case_fault_lived_with 'busy 2' '[1-9][0-9]*'
+    case_reader_dies
 else
     skipped a_provider_that_fails_is_told "no headers of libfabric"
 fi

@@ -22,6 +22,7 @@ static struct impi_fabric_end make_end(const char *name, uint32_t number)
         .version = 1,
         .addr_format = 3,
         .frame = SF_FABRIC_FRAME,
+        .lends = SF_FABRIC_LENDS,
         .credits = 8,
         .number = number,
         .addr_len = 16,
@@ -227,6 +228,9 @@ static void test_what_is_no_end_of_a_fabric(void **state)
                         "has a fabric with impossible frames");
     assert_string_equal(say32(24, SF_FABRIC_CREDITS_MIN - 1),
                         "has a fabric with impossible frames");
+    assert_string_equal(say32(24, SF_FABRIC_LENDS_MAX << 16 | 8), "");
+    assert_string_equal(say32(24, (SF_FABRIC_LENDS_MAX + 1) << 16 | 8),
+                        "has a fabric with impossible frames");
     assert_string_equal(say32(24, UINT32_MAX),
                         "has a fabric with impossible frames");
 }
@@ -399,6 +403,68 @@ static void test_no_more_on_the_way_than_buffers(void **state)
     }
 }
 
+/* Pieces of memory that one lends and the other reads. */
+static void test_no_more_is_lent_than_was_agreed(void **state)
+{
+    uint8_t read[IMPI_READ_SIZE];
+    struct two t;
+
+    meet(&t);
+    for (int round = 0; round < 20; round++) {
+        unsigned n = 0;
+
+        for (; n < 4; n++) {
+            assert_true(impi_frames_may_lend(&t.a));
+            assert_int_equal(
+                send_one(&t, &t.a, &t.b, IMPI_FRAME_LEND, IMPI_LEND_SIZE), 0);
+            impi_frames_freed(&t.b);
+        }
+        assert_int_equal(t.a.lent, 4);
+        impi_frames_read(&t.b, read, 3);
+        assert_int_equal(
+            send_one(&t, &t.b, &t.a, IMPI_FRAME_READ, IMPI_READ_SIZE), 0);
+        assert_int_equal(impi_frames_returned(&t.a, read, &t.err), 3);
+        impi_frames_read(&t.b, read, 1);
+        send_one(&t, &t.b, &t.a, IMPI_FRAME_READ, IMPI_READ_SIZE);
+        assert_int_equal(impi_frames_returned(&t.a, read, &t.err), 1);
+        assert_int_equal(t.a.lent, 0);
+        if (impi_frames_owes(&t.b))
+            send_one(&t, &t.b, &t.a, IMPI_FRAME_CREDITS, 0);
+    }
+    t.a.lent = SF_FABRIC_LENDS;
+    assert_false(impi_frames_may_lend(&t.a));
+}
+
+static void test_nothing_is_lent_to_who_reads_nothing(void **state)
+{
+    struct impi_fabric_end a = make_end("x", 4), b = make_end("x", 5);
+    struct impi_frames f;
+
+    b.lends = 0;
+    impi_frames_init(&f, &a, &b, 1, 2);
+    assert_false(impi_frames_may_lend(&f));
+    assert_int_equal(f.lends_in, 0);
+}
+
+static void test_what_is_no_piece_of_memory(void **state)
+{
+    struct impi_lend l = {.address = 1ull << 40, .key = 7, .length = 9}, out;
+    uint8_t bytes[IMPI_LEND_SIZE];
+    struct errbuf err;
+
+    impi_lend_encode(bytes, &l);
+    assert_int_equal(impi_lend_decode(&out, bytes, &err), 0);
+    assert_true(out.address == l.address && out.key == 7 && out.length == 9);
+    l.length = 0;
+    impi_lend_encode(bytes, &l);
+    assert_int_equal(impi_lend_decode(&out, bytes, &err), -1);
+    assert_int_equal(errno, EPROTO);
+    l.length = SF_FABRIC_LEND_MAX + 1;
+    impi_lend_encode(bytes, &l);
+    assert_int_equal(impi_lend_decode(&out, bytes, &err), -1);
+    assert_string_equal(err.text, "lends an impossible piece of memory");
+}
+
 static int take(struct two *t, struct impi_frame frame)
 {
     int next = impi_frames_is_next(&t->b, &frame, &t->err);
@@ -449,6 +515,37 @@ static void test_frames_that_break_the_rules(void **state)
                         "sends more frames than it has credits for");
 }
 
+static void test_pieces_that_break_the_rules(void **state)
+{
+    struct two t;
+    struct impi_frame lend = {
+        .sequence = 1, .kind = IMPI_FRAME_LEND, .length = IMPI_LEND_SIZE};
+    uint8_t read[IMPI_READ_SIZE];
+
+    meet(&t);
+    lend.length--;
+    assert_int_equal(take(&t, lend), -1);
+    assert_string_equal(t.err.text, "lends memory in a wrong form");
+    lend.length++;
+    t.b.lends_in = 2;
+    for (int i = 0; i < 2; i++, lend.sequence++)
+        assert_int_equal(take(&t, lend), 0);
+    assert_int_equal(take(&t, lend), -1);
+    assert_string_equal(t.err.text, "lends more memory than was agreed");
+    lend.kind = IMPI_FRAME_READ;
+    assert_int_equal(take(&t, lend), -1);
+    assert_string_equal(t.err.text, "returns memory in a wrong form");
+    /* More than it was lent, and none. */
+    t.b.lent = 1;
+    be_store32(read, 2);
+    assert_int_equal(impi_frames_returned(&t.b, read, &t.err), -1);
+    assert_int_equal(errno, EPROTO);
+    assert_string_equal(t.err.text, "returns memory that it was not lent");
+    be_store32(read, 0);
+    assert_int_equal(impi_frames_returned(&t.b, read, &t.err), -1);
+    assert_int_equal(t.b.lent, 1);
+}
+
 static void test_data_before_the_hello(void **state)
 {
     struct impi_fabric_end a = make_end("x", 4);
@@ -489,6 +586,10 @@ int main(void)
         cmocka_unit_test(test_credits_come_back),
         cmocka_unit_test(test_no_more_on_the_way_than_buffers),
         cmocka_unit_test(test_frames_that_break_the_rules),
+        cmocka_unit_test(test_no_more_is_lent_than_was_agreed),
+        cmocka_unit_test(test_nothing_is_lent_to_who_reads_nothing),
+        cmocka_unit_test(test_what_is_no_piece_of_memory),
+        cmocka_unit_test(test_pieces_that_break_the_rules),
         cmocka_unit_test(test_data_before_the_hello),
         cmocka_unit_test(test_what_is_no_frame),
     };
