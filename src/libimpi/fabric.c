@@ -1,35 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libfabric under the channels.  Only what the library exports by name is
- * looked up; all else goes through its objects.
+ * libfabric under the channels: one endpoint, its buffers, frames and pieces of
+ * memory in both directions.
  */
 #define _GNU_SOURCE
 #include "libimpi/fabric.h"
+#include "libimpi/libfabric.h"
 
 #include <assert.h>
-#include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
-/* A kit (impi-backend) is compiled where the site has its MPI library: without
- * the headers there the back end does without. */
-#if defined(__has_include) && !defined(SF_NO_FABRIC)
-#if __has_include(<rdma/fi_endpoint.h>)
-#define WITH_FABRIC 1
-#endif
-#endif
-
-/* What nothing else is said to try, in this order, where there is hardware. */
-#define ORDER "verbs,cxi,efa,opx,psm3"
-
-static char why_not[SF_ERRBUF_SIZE];
+static struct errbuf why_not;
 
 #ifdef WITH_FABRIC
-#include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -39,13 +26,6 @@ static char why_not[SF_ERRBUF_SIZE];
 #include "base/mac.h"
 #include "impi/frames.h"
 
-/* What is asked for: an old one, for the library may be older than the headers.
- */
-#define API FI_VERSION(1, 9)
-/* Modes of memory that we keep to. */
-#define MR_MODE                                                                \
-    (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |        \
-     FI_MR_ENDPOINT)
 #define FRAME SF_FABRIC_FRAME
 #define CREDITS SF_FABRIC_CREDITS
 #define BUFFERS_IN (CREDITS + IMPI_FRAMES_SPARE) /* for each peer */
@@ -147,12 +127,7 @@ struct fabric_peer {
 
 static struct {
     bool tried, open;
-    struct fi_info *(*dupinfo)(const struct fi_info *);
-    void (*freeinfo)(struct fi_info *);
-    int (*getinfo)(uint32_t, const char *, const char *, uint64_t,
-                   const struct fi_info *, struct fi_info **);
-    int (*make)(struct fi_fabric_attr *, struct fid_fabric **, void *);
-    const char *(*strerror)(int);
+    struct libfabric lib;
     struct fi_info *info;
     struct fid_fabric *fabric;
     struct fid_domain *domain;
@@ -172,118 +147,6 @@ static struct {
     struct errbuf broken;
     struct fabric_counts counts;
 } fabric = {.fd = -1};
-
-/* ---- finding it -------------------------------------------------------- */
-
-static int no(const char *what, int code)
-{
-    const char *text = fabric.strerror ? fabric.strerror(-code) : "";
-
-    snprintf(why_not, sizeof(why_not), "%s: %s", what, text);
-    return -1;
-}
-
-static void *symbol(void *library, const char *name)
-{
-    void *at = dlsym(library, name);
-
-    if (!at)
-        snprintf(why_not, sizeof(why_not), "libfabric.so.1 has no %s", name);
-    return at;
-}
-
-/* The one that the process has, if it has one: its MPI library's.  Else one
- * that nobody else sees. */
-static int find_library(void)
-{
-    void *lib = dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD);
-
-    if (!lib)
-        lib = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!lib) {
-        snprintf(why_not, sizeof(why_not), "%s", dlerror());
-        return -1;
-    }
-    *(void **)&fabric.dupinfo = symbol(lib, "fi_dupinfo");
-    *(void **)&fabric.freeinfo = symbol(lib, "fi_freeinfo");
-    *(void **)&fabric.getinfo = symbol(lib, "fi_getinfo");
-    *(void **)&fabric.make = symbol(lib, "fi_fabric");
-    *(void **)&fabric.strerror = symbol(lib, "fi_strerror");
-    return fabric.dupinfo && fabric.freeinfo && fabric.getinfo && fabric.make &&
-                   fabric.strerror
-               ? 0
-               : -1;
-}
-
-static struct fi_info *make_hints(const char *provider, uint64_t caps)
-{
-    struct fi_info *hints = fabric.dupinfo(NULL);
-
-    if (!hints)
-        return NULL;
-    hints->caps = caps;
-    hints->mode = FI_CONTEXT | FI_CONTEXT2;
-    hints->ep_attr->type = FI_EP_RDM;
-    hints->tx_attr->msg_order = FI_ORDER_SAS;
-    hints->rx_attr->msg_order = FI_ORDER_SAS;
-    hints->domain_attr->mr_mode = MR_MODE;
-    hints->domain_attr->threading = FI_THREAD_DOMAIN;
-    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-    hints->fabric_attr->prov_name = strdup(provider);
-    if (hints->fabric_attr->prov_name)
-        return hints;
-    fabric.freeinfo(hints);
-    return NULL;
-}
-
-/* Does it bind to an address of IP?  Then to the one that other clients are
- * told, which the site has chosen. */
-static bool takes_ip(const char *provider)
-{
-    return strncmp(provider, "tcp", 3) == 0 ||
-           strncmp(provider, "net", 3) == 0 ||
-           strncmp(provider, "sockets", 7) == 0 ||
-           strncmp(provider, "verbs", 5) == 0;
-}
-
-static bool is_usable(const struct fi_info *info)
-{
-    return info->ep_attr->max_msg_size >= FRAME && info->tx_attr->size > 0 &&
-           info->rx_attr->size >= BUFFERS_IN && info->fabric_attr->prov_name &&
-           strlen(info->fabric_attr->prov_name) <= SF_FABRIC_NAME_MAX;
-}
-
-/* The first of what the provider offers that serves. */
-static int ask_for(const char *provider, const struct netaddr *own,
-                   uint64_t caps)
-{
-    struct fi_info *hints = make_hints(provider, caps), *all = NULL, *i;
-    char ip[NETADDR_IP_MAX];
-    int rc;
-
-    if (!hints)
-        return no(provider, -FI_ENOMEM);
-    netaddr_print_ip(ip, &own->ip);
-    rc = fabric.getinfo(API, takes_ip(provider) ? ip : NULL, NULL,
-                        takes_ip(provider) ? FI_SOURCE : 0, hints, &all);
-    fabric.freeinfo(hints);
-    if (rc < 0)
-        return no(provider, rc);
-    for (i = all; i && !is_usable(i); i = i->next)
-        ;
-    if (i)
-        fabric.info = fabric.dupinfo(i);
-    fabric.freeinfo(all);
-    return fabric.info ? 0 : no(provider, -FI_ENODATA);
-}
-
-/* Without reading of memory long messages go in frames. */
-static int ask(const char *provider, const struct netaddr *own)
-{
-    return ask_for(provider, own, FI_MSG | FI_RMA) == 0
-               ? 0
-               : ask_for(provider, own, FI_MSG);
-}
 
 static bool can_read(void)
 {
@@ -419,7 +282,8 @@ static int open_endpoint(void)
     struct fi_av_attr av = {.type = FI_AV_UNSPEC};
     int rc;
 
-    if ((rc = fabric.make(fabric.info->fabric_attr, &fabric.fabric, NULL)) ||
+    if ((rc =
+             fabric.lib.make(fabric.info->fabric_attr, &fabric.fabric, NULL)) ||
         (rc = fi_domain(fabric.fabric, fabric.info, &fabric.domain, NULL)) ||
         (rc = fi_av_open(fabric.domain, &av, &fabric.av, NULL)) ||
         (rc = open_queue()) ||
@@ -481,7 +345,7 @@ static void close_all(void)
     close_fid(fabric.domain ? &fabric.domain->fid : NULL);
     close_fid(fabric.fabric ? &fabric.fabric->fid : NULL);
     if (fabric.info)
-        fabric.freeinfo(fabric.info);
+        fabric.lib.freeinfo(fabric.info);
     fabric.ep = NULL;
     fabric.cq = NULL;
     fabric.av = NULL;
@@ -498,62 +362,30 @@ static bool open_provider(const char *provider, const struct netaddr *own)
 {
     int rc;
 
-    if (ask(provider, own) < 0)
+    fabric.info =
+        libfabric_ask(&fabric.lib, provider, own, FRAME, BUFFERS_IN, &why_not);
+    if (!fabric.info)
         return false;
     rc = open_endpoint();
     if (rc == 0)
         rc = learn_end();
     if (rc == 0)
         return true;
-    no(provider, rc);
+    errprintf(&why_not, "%s: %s", provider, fabric.lib.strerror(-rc));
     close_all();
     return false;
 }
 
 /* ---- which ------------------------------------------------------------- */
 
-static bool has_entries(const char *path)
-{
-    DIR *dir = opendir(path);
-    bool any = false;
-    struct dirent *e;
-
-    while (dir && !any && (e = readdir(dir)))
-        any = e->d_name[0] != '.';
-    if (dir)
-        closedir(dir);
-    return any;
-}
-
-/* Without such a device no provider of ORDER has anything, and loading the
- * library would cost each program some milliseconds. */
-static bool has_hardware(void)
-{
-    return has_entries("/sys/class/infiniband") ||
-           has_entries("/sys/class/cxi");
-}
-
-/* The user's word, else the site's, else what hardware there is.  NULL: none
- * is wanted. */
-static const char *wanted(void)
-{
-    const char *order = getenv("IMPI_FABRIC");
-
-    if (!order || !*order)
-        order = getenv("IMPI_SITE_FABRIC");
-    if (!order || !*order || strcmp(order, "auto") == 0)
-        order = has_hardware() ? ORDER : "none";
-    return strcmp(order, "none") == 0 ? NULL : order;
-}
-
 static bool open_first(const char *order, const struct netaddr *own)
 {
     char text[SF_FABRIC_ORDER_MAX], *at = text, *name;
 
     if (strlen(order) >= sizeof(text)) {
-        snprintf(why_not, sizeof(why_not),
-                 "the list of providers is longer than %zu characters",
-                 sizeof(text) - 1);
+        errprintf(&why_not,
+                  "the list of providers is longer than %zu characters",
+                  sizeof(text) - 1);
         return false;
     }
     strcpy(text, order);
@@ -573,8 +405,9 @@ bool fabric_start(const struct netaddr *own)
     TAILQ_INIT(&fabric.free_out);
     TAILQ_INIT(&fabric.unposted);
     TAILQ_INIT(&fabric.orphans);
-    order = wanted();
-    fabric.open = order && find_library() == 0 && open_first(order, own);
+    order = libfabric_wanted();
+    fabric.open = order && libfabric_find(&fabric.lib, &why_not) == 0 &&
+                  open_first(order, own);
     return fabric.open;
 }
 
@@ -614,7 +447,7 @@ static void post_all(void)
             return;
         if (rc < 0) {
             errprintf(&fabric.broken, "%s: posting a buffer: %s",
-                      fabric.end.name, fabric.strerror((int)-rc));
+                      fabric.end.name, fabric.lib.strerror((int)-rc));
             return;
         }
         TAILQ_REMOVE(&fabric.unposted, b, link);
@@ -697,7 +530,7 @@ static int peer_fail(struct fabric_peer *p, const char *what, int code)
 {
     if (!p->error.text[0])
         errprintf(&p->error, "%s: %s: %s", fabric.end.name, what,
-                  fabric.strerror(code));
+                  fabric.lib.strerror(code));
     return -1;
 }
 
@@ -1409,7 +1242,7 @@ static void failed(void)
         repost(b);
     } else {
         errprintf(&fabric.broken, "%s: receiving: %s", fabric.end.name,
-                  fabric.strerror(e.err));
+                  fabric.lib.strerror(e.err));
     }
 }
 
@@ -1444,7 +1277,7 @@ bool fabric_poll(void)
             failed();
         else if (n < 0 && n != -FI_EAGAIN && n != -FI_EINTR)
             errprintf(&fabric.broken, "%s: %s", fabric.end.name,
-                      fabric.strerror((int)-n));
+                      fabric.lib.strerror((int)-n));
         any |= n > 0 || n == -FI_EAVAIL;
     } while (n == READ_MOST || (n == -FI_EAVAIL && !fabric.broken.text[0]));
     if (!TAILQ_EMPTY(&fabric.unposted))
@@ -1537,8 +1370,6 @@ void fabric_drop(struct fabric_peer *p)
     if (p->early)
         repost(p->early);
     forget_buffers(p);
-    if (p->known && p->sending == 0)
-        fi_av_remove(fabric.av, &p->addr, 1, 0);
     fabric.peers[p->number] = NULL;
     fabric.nlive--;
     free(p);
@@ -1556,8 +1387,7 @@ bool fabric_start(const struct netaddr *own)
     const char *order = getenv("IMPI_FABRIC");
 
     if (order && strcmp(order, "none") != 0)
-        snprintf(why_not, sizeof(why_not),
-                 "built without the headers of libfabric");
+        errprintf(&why_not, "built without the headers of libfabric");
     return false;
 }
 
@@ -1591,7 +1421,7 @@ void fabric_drop(struct fabric_peer *p)
 }
 const char *fabric_error(const struct fabric_peer *p)
 {
-    return why_not;
+    return why_not.text;
 }
 size_t fabric_write(struct fabric_peer *p, const struct iovec *iov, int n)
 {
@@ -1656,5 +1486,5 @@ void fabric_count(struct fabric_counts *out)
 
 const char *fabric_why_not(void)
 {
-    return why_not[0] ? why_not : NULL;
+    return why_not.text[0] ? why_not.text : NULL;
 }

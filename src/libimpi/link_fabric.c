@@ -115,8 +115,26 @@ static int fabric_input(struct link *l, const void *in, size_t n,
     return impi_chan_fabric_input(&l->meeting, in, n, err);
 }
 
+/* Whoever has a provider says of the first peer that it is of no use for. */
+static void say_no_fabric(const struct link *l)
+{
+    const struct impi_chan_fabric *m = &l->meeting;
+    static bool said;
+
+    if (said || !fabric_name())
+        return;
+    said = true;
+    be_say("to rank %u (client %u) by TCP, not by libfabric: here %s, %s",
+           l->peer, impi_be.world.procs[l->peer].client, fabric_name(),
+           !m->peer.name[0] ? "no such provider there"
+           : m->own.name[0] ? "no frame came through"
+                            : m->peer.name);
+}
+
 static int fabric_end(struct link *l, struct errbuf *err)
 {
+    if (!l->meeting.agreed)
+        say_no_fabric(l);
     return l->meeting.agreed;
 }
 

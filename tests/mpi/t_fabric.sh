@@ -73,8 +73,10 @@ EOF
     cp "$TMPDIR/half" "$TMPDIR/half.openmpi"
     chmod +x "$TMPDIR"/half.*
     world mpich:1 openmpi:1 -- "$TMPDIR/half" &&
-        grep -q "^PASS ring" "$TMPDIR/out" && [ "$(ways)" = "TCP " ]
-    report $? "$title: $1 has none"
+        grep -q "^PASS ring" "$TMPDIR/out" && [ "$(ways)" = "TCP " ] &&
+        [ "$(grep -cE 'to rank [01] \(client [01]\) by TCP, not by libfabric' \
+            "$TMPDIR/out")" = 1 ]
+    report $? "$title: $1 has none, which is said once"
     rm -f "$TMPDIR"/half*
 }
 
