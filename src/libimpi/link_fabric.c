@@ -125,7 +125,7 @@ static void say_no_fabric(const struct link *l)
         return;
     said = true;
     be_say("to rank %u (client %u) by TCP, not by libfabric: here %s, %s",
-           l->peer, impi_be.world.procs[l->peer].client, fabric_name(),
+           l->peer, client_of((int)l->peer), fabric_name(),
            !m->peer.name[0] ? "no such provider there"
            : m->own.name[0] ? "no frame came through"
                             : m->peer.name);
