@@ -121,7 +121,7 @@ static void say_no_fabric(const struct link *l)
     const struct impi_chan_fabric *m = &l->meeting;
     static bool said;
 
-    if (said || !fabric_name())
+    if (said || !may_meet_by_fabric())
         return;
     said = true;
     be_say("to rank %u (client %u) by TCP, not by libfabric: here %s, %s",
