@@ -57,6 +57,18 @@
 #define SF_IMPI_ROUNDS_LEAST 5
 #define SF_IMPI_ROUNDS_BLOCK_MAX 2048
 #define SF_IMPI_TAGUB_MIN 32767 /* section 3.9 */
+/* Worlds that meet by a port (impi/couple.h): callers that have not been let in
+ * yet; open ports of a process; text of a refusal; processes of other worlds
+ * that one process has ever met; bytes of a service's name and of its file;
+ * seconds that a call waits for one who accepts, unless the program says
+ * otherwise. */
+#define SF_IMPI_PORT_CALLERS_MAX 64
+#define SF_IMPI_PORTS_MAX 1024
+#define SF_IMPI_REFUSAL_MAX 256
+#define SF_IMPI_FOREIGN_MAX SF_IMPI_PROCS_MAX
+#define SF_IMPI_SERVICE_MAX 200
+#define SF_IMPI_SERVICE_FILE_MAX 1024
+#define SF_IMPI_CONNECT_SECONDS 180
 
 /* IMPI server, against its clients: words of an AUTH mask; text of a MUNGE
  * credential; payload of one command; payloads and labels of one client in

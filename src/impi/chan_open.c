@@ -81,6 +81,12 @@ void impi_chan_open_accept(struct impi_chan_open *o,
     o->check_arg = check_arg;
 }
 
+void impi_chan_open_use(struct impi_chan_open *o,
+                        const uint8_t secret[IMPI_CHAN_SECRET_SIZE])
+{
+    memcpy(o->secret, secret, sizeof(o->secret));
+}
+
 static size_t stage_size(const struct impi_chan_open *o)
 {
     static const size_t sizes[2][2] = {

@@ -45,7 +45,9 @@
 enum impi_chan_role {
     IMPI_CHAN_AGENT_SERVER = 1,
     IMPI_CHAN_PROC_PROC = 2,
-    IMPI_CHAN_HOST_HOST = 3
+    IMPI_CHAN_HOST_HOST = 3,
+    IMPI_CHAN_PORT = 4,   /* roots of two worlds: the port's key */
+    IMPI_CHAN_COUPLED = 5 /* processes of two worlds (couple.h) */
 };
 
 enum impi_chan_code {
@@ -67,8 +69,13 @@ struct impi_chan_id {
     uint32_t to;
 };
 
-/* Acceptor: asked at the HELLO, when nothing is proved yet, and again once
- * the initiator has proved that it knows the secret.  Changes nothing.
+/* Where from, to and generation are those of PROC_PROC, they are for COUPLED
+ * the ranks in both groups and the number of the couple; for PORT from is 0 and
+ * to the port's number.
+ *
+ * Acceptor: asked at the HELLO, when nothing is proved yet, and again once
+ * the initiator has proved that it knows the secret.  Changes nothing but, at
+ * the HELLO, the secret (impi_chan_open_use()).
  * Returns an enum impi_chan_code. */
 typedef uint32_t impi_chan_check_f(void *arg, const struct impi_chan_id *id);
 
@@ -101,6 +108,10 @@ void impi_chan_open_accept(struct impi_chan_open *o,
                            const uint8_t secret[IMPI_CHAN_SECRET_SIZE],
                            const uint8_t nonce[IMPI_CHAN_NONCE_SIZE],
                            impi_chan_check_f *check, void *check_arg);
+
+/* In the check: the secret of who calls is another one. */
+void impi_chan_open_use(struct impi_chan_open *o,
+                        const uint8_t secret[IMPI_CHAN_SECRET_SIZE]);
 
 /* Bytes that the engine waits for now; 0: none (done, failed). */
 size_t impi_chan_open_want(const struct impi_chan_open *o);

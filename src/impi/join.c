@@ -12,12 +12,10 @@
 #include "impi/join.h"
 
 #include <errno.h>
-#include <float.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/be.h"
 #include "base/bytebuf.h"
@@ -378,33 +376,6 @@ static int join_check_identities(const struct impi_world *w, struct errbuf *err)
 /* ---- join labels ------------------------------------------------------- */
 
 /* What a joining client contributes, label by label in ascending order. */
-
-/* Byte order, then sizes and formats of what the two languages share.  Two
- * builds with equal descriptors have every basic type alike. */
-void impi_repr_own(uint8_t repr[IMPI_REPR_SIZE])
-{
-    const uint16_t probe = 1;
-    const uint8_t r[IMPI_REPR_SIZE] = {
-        1,                                /* format of the descriptor */
-        *(const uint8_t *)&probe ? 1 : 2, /* 1 little-endian, 2 big-endian */
-        sizeof(short),
-        sizeof(int),
-        sizeof(long),
-        sizeof(long long),
-        sizeof(void *),
-        sizeof(wchar_t),
-        sizeof(bool),
-        sizeof(float),
-        sizeof(double),
-        sizeof(long double),
-        LDBL_MANT_DIG, /* 64: x87, 106: double-double, 113: binary128 */
-        (char)-1 < 0,  /* plain char is signed */
-        _Alignof(double),
-        _Alignof(long double),
-    };
-
-    memcpy(repr, r, IMPI_REPR_SIZE);
-}
 
 /* IPv4 goes out in the compatible form, which every peer reads (IM-022). */
 static void put_addr(struct bytebuf *o, const uint8_t addr[IMPI_HOSTID_SIZE])

@@ -36,7 +36,6 @@
 #define IMPI_EXT_RMA_SHARE 5
 #define IMPI_EXT_FABRIC 6
 #define IMPI_EXT_FILES 7
-#define IMPI_REPR_SIZE 16
 
 struct impi_join_host {
     uint8_t addr[IMPI_HOSTID_SIZE];
@@ -84,10 +83,6 @@ void impi_join_defaults(struct impi_join_options *o);
  * empty leaves *value.  name is for the message.  0, or -1 EINVAL. */
 int impi_join_threshold(int32_t *value, const char *name, const char *text,
                         struct errbuf *err);
-
-/* Descriptor of this build's representation of basic types; equal
- * descriptors mean that no conversion is needed. */
-void impi_repr_own(uint8_t repr[IMPI_REPR_SIZE]);
 
 struct impi_join;
 

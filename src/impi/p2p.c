@@ -581,6 +581,20 @@ struct impi_p2p *impi_p2p_create(const struct impi_world *world, uint32_t rank,
     return p2p;
 }
 
+int impi_p2p_grow(struct impi_p2p *p2p, const struct impi_world *world)
+{
+    size_t n = world->nprocs, old = p2p->nprocs;
+    struct impi_pair **pairs =
+        realloc(p2p->pairs, n * sizeof(struct impi_pair *));
+
+    if (!pairs)
+        return -1;
+    p2p->pairs = pairs;
+    memset(pairs + old, 0, (n - old) * sizeof(struct impi_pair *));
+    p2p->nprocs = world->nprocs;
+    return 0;
+}
+
 /* Their memory may be gone already. */
 static void forget_requests(struct impi_p2p *p2p)
 {
@@ -754,6 +768,17 @@ void impi_p2p_peer_fail(struct impi_p2p *p2p, uint32_t peer, const char *why)
         impi_channel_fail(pair->channel, why);
     else
         pair_fail(pair, why);
+}
+
+void impi_p2p_fail_any(struct impi_p2p *p2p, uint64_t cid)
+{
+    struct impi_request *req, *next;
+
+    for (req = TAILQ_FIRST(&p2p->posted_any); req; req = next) {
+        next = TAILQ_NEXT(req, link);
+        if (req->cid == cid && !req->shared)
+            request_complete(p2p, req, &p2p->posted_any, IMPI_ERR_PEER);
+    }
 }
 
 const char *impi_p2p_peer_error(const struct impi_p2p *p2p, uint32_t peer)

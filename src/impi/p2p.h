@@ -72,6 +72,10 @@ struct impi_p2p *impi_p2p_create(const struct impi_world *world, uint32_t rank,
  * forgotten. */
 void impi_p2p_destroy(struct impi_p2p *p2p);
 
+/* More processes have come (of another world, impi/couple.h): those of `world`
+ * from the former number on.  0, or -1 ENOMEM with nothing changed. */
+int impi_p2p_grow(struct impi_p2p *p2p, const struct impi_world *world);
+
 /* Unexpected messages are acknowledged at once (so that the sender goes on)
  * while those of one pair take less memory than this (small ones four times
  * as much); beyond it only when they are received.  The memory of a pair is
@@ -94,6 +98,9 @@ struct impi_channel *impi_p2p_channel(struct impi_p2p *p2p, uint32_t peer);
 
 /* A peer without a channel can not be reached: as impi_channel_fail(). */
 void impi_p2p_peer_fail(struct impi_p2p *p2p, uint32_t peer, const char *why);
+/* Receives of this context from anybody, which wait for nobody else any more,
+ * fail; not those that the native library has, too. */
+void impi_p2p_fail_any(struct impi_p2p *p2p, uint64_t cid);
 /* Why the peer is lost, or NULL while it is not. */
 const char *impi_p2p_peer_error(const struct impi_p2p *p2p, uint32_t peer);
 

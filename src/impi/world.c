@@ -2,9 +2,11 @@
 #include "impi/world.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "base/be.h"
 #include "impi/table.h"
@@ -38,6 +40,8 @@ void impi_world_free(struct impi_world *w)
 {
     free(w->hosts);
     free(w->procs);
+    free(w->foreign);
+    free(w->foreign_hosts);
     explicit_bzero(w, sizeof(*w));
 }
 
@@ -463,10 +467,18 @@ int impi_world_decode(struct impi_world *w, const void *buf, size_t len,
 
 /* ---- one process ---- */
 
+static bool is_foreign(const struct impi_world *w, uint32_t rank)
+{
+    return w->foreign && rank >= w->home;
+}
+
 struct impi_proc impi_world_proc(const struct impi_world *w, uint32_t rank)
 {
     const struct impi_table *t = w->table;
     struct impi_proc p = {.port = 0};
+
+    if (is_foreign(w, rank))
+        return w->foreign[rank - w->home];
 
     if (!t)
         return w->procs[rank];
@@ -480,13 +492,44 @@ uint32_t impi_world_client(const struct impi_world *w, uint32_t rank)
 {
     const struct impi_table *t = w->table;
 
+    if (is_foreign(w, rank))
+        return w->foreign[rank - w->home].client;
     return t ? t->places[t->place[rank]].place.client : w->procs[rank].client;
 }
 
 const struct impi_host *impi_world_host(const struct impi_world *w,
                                         uint32_t host)
 {
+    if (w->foreign_hosts && host >= w->home_hosts)
+        return &w->foreign_hosts[host - w->home_hosts];
     return w->table ? &w->table->hosts[host] : &w->hosts[host];
+}
+
+/* Byte order, then sizes and formats of what the two languages share.  Two
+ * builds with equal descriptors have every basic type alike. */
+void impi_repr_own(uint8_t repr[IMPI_REPR_SIZE])
+{
+    const uint16_t probe = 1;
+    const uint8_t r[IMPI_REPR_SIZE] = {
+        1,                                /* format of the descriptor */
+        *(const uint8_t *)&probe ? 1 : 2, /* 1 little-endian, 2 big-endian */
+        sizeof(short),
+        sizeof(int),
+        sizeof(long),
+        sizeof(long long),
+        sizeof(void *),
+        sizeof(wchar_t),
+        sizeof(bool),
+        sizeof(float),
+        sizeof(double),
+        sizeof(long double),
+        LDBL_MANT_DIG, /* 64: x87, 106: double-double, 113: binary128 */
+        (char)-1 < 0,  /* plain char is signed */
+        _Alignof(double),
+        _Alignof(long double),
+    };
+
+    memcpy(repr, r, IMPI_REPR_SIZE);
 }
 
 bool impi_hostid_get_ipv4(uint8_t ipv4[4], const uint8_t id[IMPI_HOSTID_SIZE])

@@ -22,6 +22,7 @@
 
 #define IMPI_HOSTID_SIZE 16 /* an IPv6 address, or IPv4 inside one (1.2.3) */
 #define IMPI_SECRET_SIZE 32
+#define IMPI_REPR_SIZE 16
 
 enum impi_world_flag {
     /* All clients said X_EXT: processes talk straight to each other. */
@@ -92,9 +93,14 @@ struct impi_world {
     /* Bits of clients, by what they declare where the extensions are not
      * agreed: ours; those of the first generation. */
     uint32_t own_clients, old_clients;
-    struct impi_host *hosts;          /* by host rank */
-    struct impi_proc *procs;          /* by world rank */
-    const struct impi_table *table;   /* or this, and the arrays are NULL */
+    struct impi_host *hosts;        /* by host rank */
+    struct impi_proc *procs;        /* by world rank */
+    const struct impi_table *table; /* or this, and the arrays are NULL */
+    /* Processes of other worlds (libimpi/foreign.h): their ranks follow those
+     * of this one, which are `home` then; of their hosts likewise.  Owned. */
+    uint32_t home, home_hosts;
+    struct impi_proc *foreign;
+    struct impi_host *foreign_hosts;
     uint8_t secret[IMPI_SECRET_SIZE]; /* key of the channel opening */
 };
 
@@ -147,6 +153,10 @@ int impi_world_alloc(struct impi_world *w, uint32_t nhosts, uint32_t nprocs);
 
 /* Free the arrays and zero everything, the secret included. */
 void impi_world_free(struct impi_world *w);
+
+/* Descriptor of this build's representation of basic types; equal
+ * descriptors mean that no conversion is needed. */
+void impi_repr_own(uint8_t repr[IMPI_REPR_SIZE]);
 
 /* The IPv4 address inside, in network order as four bytes, in its compatible
  * or its mapped form (1.2.3); false: none. */

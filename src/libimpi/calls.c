@@ -103,6 +103,12 @@ void impi_calls_go_native(void)
     impi_front->rebind();
 }
 
+void impi_calls_go_across(void)
+{
+    native_only = false;
+    impi_front->rebind();
+}
+
 void impi_calls_have_windows(void)
 {
     if (windows)

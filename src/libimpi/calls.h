@@ -52,6 +52,9 @@ int impi_unsupported_file(MPI_File file, int call);
  * directly, but for the overrides marked "always". */
 void impi_calls_go_native(void);
 
+/* It meets another world: all overrides hold again. */
+void impi_calls_go_across(void);
+
 /* There is a window that spans: from now on calls with a window are looked
  * at.  Until then they are the library's own. */
 void impi_calls_have_windows(void);

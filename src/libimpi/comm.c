@@ -13,6 +13,7 @@
 #include "libimpi/comm_criss.h"
 #include "libimpi/comm_make.h"
 #include "libimpi/crowd.h"
+#include "libimpi/foreign.h"
 #include "libimpi/state.h"
 #include "libimpi/topo.h"
 
@@ -94,7 +95,7 @@ static bool is_flat(const struct impi_comm *c)
     bool flat = impi_be.flat && c->size <= SF_IMPI_FLAT_MAX;
 
     for (int i = 0; flat && i < c->size; i++)
-        flat = crowd_is(c->world[i]);
+        flat = (uint32_t)c->world[i] < impi_be.home && crowd_is(c->world[i]);
     return flat;
 }
 
@@ -137,6 +138,21 @@ static void fill_sides(struct impi_comm *c, int low)
     c->peers = c->size - c->local;
 }
 
+/* Who of them is of another world. */
+static void find_foreign(struct impi_comm *c)
+{
+    c->strangers = true;
+    for (int i = 0; i < c->size; i++) {
+        bool foreign = (uint32_t)c->world[i] >= impi_be.home;
+
+        c->foreign = c->foreign || foreign;
+        if (!foreign && i >= c->peer && i < c->peer + c->peers)
+            c->strangers = false;
+    }
+    if (c->foreign)
+        foreign_hold(c);
+}
+
 struct impi_comm *comm_create(const struct comm_parts *parts)
 {
     struct impi_comm *c = calloc(1, sizeof(*c));
@@ -155,6 +171,7 @@ struct impi_comm *comm_create(const struct comm_parts *parts)
     if ((parts->world ? fill_members(c, parts) : use_table(c)) == 0 &&
         fill_units(c) == 0) {
         fill_sides(c, parts->low);
+        find_foreign(c);
         return c;
     }
     destroy(c);
@@ -170,6 +187,8 @@ void comm_release(struct impi_comm *c)
 {
     if (--c->refs > 0)
         return;
+    if (c->foreign)
+        foreign_release(c);
     impi_real.Comm_free(&c->hidden);
     if (c->late != MPI_COMM_NULL)
         impi_real.Comm_free(&c->late);
@@ -313,10 +332,15 @@ int impi_Comm_free(MPI_Comm *comm)
 int impi_Comm_disconnect(MPI_Comm *comm)
 {
     struct impi_comm *c = impi_span_find(*comm);
+    bool foreign = c && c->foreign;
     int rc;
 
     if (!c || *comm == MPI_COMM_WORLD)
         return ASSISTED(impi_real.Comm_disconnect(comm));
     rc = coll_barrier(c);
-    return rc == MPI_SUCCESS ? let_go(c, comm) : rc;
+    if (rc == MPI_SUCCESS)
+        rc = let_go(c, comm);
+    if (rc == MPI_SUCCESS && foreign)
+        foreign_part();
+    return rc;
 }

@@ -41,8 +41,12 @@ struct impi_comm {
     struct impi_group flat; /* each process by itself, where that is wanted */
     bool same; /* native rank == rank here for every native rank, not inter */
     bool inter;
-    MPI_Comm late;     /* the handle given back while wanted, or null */
-    int straight;      /* peers that may be handed to the library as they are */
+    MPI_Comm late;  /* the handle given back while wanted, or null */
+    int straight;   /* peers that may be handed to the library as they are */
+    bool foreign;   /* has processes of other worlds (foreign.h) */
+    bool strangers; /* all whom ranks in messages mean are such */
+    bool abandoned;    /* and all of these are lost */
+    struct impi_comm *next_foreign;
     int first, local;  /* own group: rank of its first, size */
     int peer, peers;   /* whom ranks in messages mean */
     int32_t tag_base;  /* added to the tags of collective traffic */

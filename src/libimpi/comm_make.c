@@ -6,9 +6,11 @@
  */
 #include "libimpi/comm_make.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mac.h"
 #include "impi/constants.h"
 #include "libimpi/assist.h"
 #include "libimpi/coll.h"
@@ -30,14 +32,29 @@
  * itself. */
 
 #define OWN_ID (UINT64_C(1) << 62)
+#define FOREIGN_ID (UINT64_C(1) << 61) /* above all others with OWN_ID */
 #define OWN_RANK_SHIFT 34
 
 static int inter_split(struct impi_comm *c, const struct place *own,
                        struct place *all, uint64_t cid, MPI_Comm *newcomm);
 
+/* Processes of two worlds could propose the same: so who may meet others
+ * proposes by chance, among 2^60. */
+uint64_t comm_foreign_cid(void)
+{
+    uint64_t n = 0;
+
+    if (mac_random(&n, sizeof(n)) < 0)
+        be_die(1, "SF-E403: no random numbers: %s", strerror(errno));
+    return OWN_ID | FOREIGN_ID | (n & (FOREIGN_ID - 1) & ~UINT64_C(1));
+}
+
 /* The same, for a proposal that may be under way beside others. */
 static uint64_t cid_propose_own(void)
 {
+    if (impi_be.coupled)
+        return comm_foreign_cid();
+
     static uint64_t counter;
     uint64_t n = __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED);
 
@@ -53,7 +70,7 @@ bool comm_strict(void)
  * proposes, and what the largest proposal of all means. */
 static uint64_t cid_propose(void)
 {
-    if (impi_be.multiple && !comm_strict())
+    if ((impi_be.multiple || impi_be.coupled) && !comm_strict())
         return cid_propose_own();
     return impi_be.max_cid | 1;
 }
@@ -637,6 +654,24 @@ struct making {
     struct side own, other;
 };
 
+/* Others know a process of another world by another number. */
+static bool is_at_home(const struct members *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        if (m->world[i] < 0 || (uint32_t)m->world[i] >= impi_be.home)
+            return false;
+    }
+    return true;
+}
+
+static bool leads_abroad(const struct making *m)
+{
+    const struct impi_comm *c = impi_span_find(m->peer);
+
+    return c && m->remote >= 0 && m->remote < c->peers &&
+           (uint32_t)c->world[c->peer + m->remote] >= impi_be.home;
+}
+
 /* Ranks of the local communicator, and the highest proposal of them. */
 static int own_side(struct making *m)
 {
@@ -653,7 +688,7 @@ static int own_side(struct making *m)
     if (rc != MPI_SUCCESS)
         return be_raise(m->local, rc);
     m->own.world = all.world;
-    m->own.head[1] = (uint64_t)all.n;
+    m->own.head[1] = is_at_home(&all) ? (uint64_t)all.n : 0;
     m->rank = members_find(&all, impi_be.rank);
     return impi_Reduce(&own, &m->own.head[0], 1, MPI_UINT64_T, MPI_MAX,
                        m->leader, m->local);
@@ -677,7 +712,11 @@ static int swap_worlds(struct making *m)
 static int other_side(struct making *m)
 {
     bool leads = m->rank == m->leader;
-    int rc = leads ? swap_heads(m) : MPI_SUCCESS;
+    bool abroad = leads && leads_abroad(m);
+    int rc = leads && !abroad ? swap_heads(m) : MPI_SUCCESS;
+
+    if (abroad || m->own.head[1] == 0)
+        m->other.head[1] = 0;
 
     if (leads && rc == MPI_SUCCESS && m->other.head[0] < m->own.head[0])
         m->other.head[0] = m->own.head[0];
@@ -685,7 +724,9 @@ static int other_side(struct making *m)
         rc = impi_Bcast(m->other.head, 2, MPI_UINT64_T, m->leader, m->local);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (m->other.head[1] == 0 || m->other.head[1] > impi_be.world.nprocs)
+    if (m->other.head[1] == 0)
+        return impi_unsupported(m->local, CALL_Intercomm_create);
+    if (m->other.head[1] > impi_be.home)
         return be_raise(m->local, MPI_ERR_INTERN);
     m->other.world = malloc((size_t)m->other.head[1] * sizeof(int));
     if (!m->other.world)
@@ -716,7 +757,7 @@ static void join_sides(const struct making *m, struct comm_parts *parts,
 static int world_is_sound(const struct comm_parts *p)
 {
     for (int i = 0; i < p->size; i++) {
-        if (p->world[i] < 0 || (uint32_t)p->world[i] >= impi_be.world.nprocs)
+        if (p->world[i] < 0 || (uint32_t)p->world[i] >= impi_be.home)
             return 0;
     }
     return 1;
@@ -777,6 +818,38 @@ int impi_Intercomm_create(MPI_Comm local_comm, int local_leader,
     free(m.own.world);
     free(m.other.world);
     return rc;
+}
+
+/* ---- two worlds -------------------------------------------------------- */
+
+int comm_members(MPI_Comm comm, int *world, int n)
+{
+    struct members all = {0};
+    MPI_Group group;
+    int rc = impi_Comm_group(comm, &group);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = members_of(group, &all);
+    group_drop(group);
+    if (rc == MPI_SUCCESS && all.n == n)
+        memcpy(world, all.world, (size_t)n * sizeof(int));
+    free(all.world);
+    return rc;
+}
+
+int comm_couple(MPI_Comm local, const int *world, int low, int size,
+                uint64_t cid, MPI_Comm *newcomm)
+{
+    struct impi_comm *c = impi_span_find(local);
+    MPI_Comm native = c ? c->comm : local;
+    struct comm_parts parts = {
+        .world = world, .low = low, .size = size, .cid = cid};
+    int rc = ASSISTED(impi_real.Comm_split(native, 0, 0, &parts.comm));
+
+    if (rc == MPI_SUCCESS)
+        rc = ASSISTED(impi_real.Comm_split(native, 0, 0, &parts.p2p));
+    return rc == MPI_SUCCESS ? comm_span(&parts, newcomm) : rc;
 }
 
 /* ---- comm idup --------------------------------------------------------- */

@@ -18,6 +18,17 @@
  * be used? */
 bool comm_strict(void);
 
+/* The own group of an intracommunicator, n processes. */
+int comm_members(MPI_Comm comm, int *world, int n);
+
+/* A context id that no other world's processes have, by chance. */
+uint64_t comm_foreign_cid(void);
+
+/* An intercommunicator of local's group and one of another world: both groups,
+ * that with `low` members in front.  Every member of local calls it. */
+int comm_couple(MPI_Comm local, const int *world, int low, int size,
+                uint64_t cid, MPI_Comm *newcomm);
+
 /* MPI_Comm_create and _split of an intercommunicator, once a context id is
  * agreed on: `place` of each process in its new group; members have the same
  * non-negative color.  Every member of c calls them. */

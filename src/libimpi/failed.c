@@ -18,6 +18,7 @@ static __thread struct {
     bool of_file;
     MPI_File file;
     MPI_Win win;
+    char why[SF_IMPI_REFUSAL_MAX];
 } noted = {.win = MPI_WIN_NULL};
 
 int be_raise_error(MPI_Comm comm, int code)
@@ -26,6 +27,14 @@ int be_raise_error(MPI_Comm comm, int code)
     noted.code = code;
     noted.of_file = false;
     noted.win = MPI_WIN_NULL;
+    noted.why[0] = '\0';
+    return code;
+}
+
+int failed_note_why(MPI_Comm comm, int code, const char *why)
+{
+    be_raise(comm, code);
+    snprintf(noted.why, sizeof(noted.why), "%s", why);
     return code;
 }
 
@@ -77,6 +86,8 @@ bool failed_begin(struct failed *f, const char *function)
     f->of_file = noted.of_file;
     f->file = noted.file;
     f->win = noted.win;
+    memcpy(f->why, noted.why, sizeof(f->why));
+    noted.why[0] = '\0';
     noted.code = MPI_SUCCESS;
     f->len = 0;
     add(f, "%s(", function);
@@ -215,13 +226,16 @@ static const char *last_reason(const char *text)
     return *p == ' ' ? p + 1 : line;
 }
 
-static void reason_of(int code, char reason[MPI_MAX_ERROR_STRING])
+static void reason_of(const struct failed *f, char reason[MPI_MAX_ERROR_STRING])
 {
     char text[MPI_MAX_ERROR_STRING] = "";
-    int len;
+    int len, n;
 
-    impi_real.Error_string(code, text, &len);
-    snprintf(reason, MPI_MAX_ERROR_STRING, "%s", last_reason(text));
+    impi_real.Error_string(f->code, text, &len);
+    n = snprintf(reason, MPI_MAX_ERROR_STRING, "%s", last_reason(text));
+    if (*f->why && n >= 0 && n < MPI_MAX_ERROR_STRING)
+        snprintf(reason + n, (size_t)(MPI_MAX_ERROR_STRING - n), ": %.*s",
+                 MPI_MAX_ERROR_STRING - n, f->why);
 }
 
 /* "rank 1 of 2 in MPI_COMM_WORLD" */
@@ -297,7 +311,7 @@ static void end_job(const struct failed *f, const char *place)
 {
     char reason[MPI_MAX_ERROR_STRING];
 
-    reason_of(f->code, reason);
+    reason_of(f, reason);
     be_die(exit_code(f->code), "SF-E512: %s failed (%s): %s", f->call, place,
            reason);
 }
@@ -314,7 +328,7 @@ static void remember(const struct failed *f, const char *place)
     char reason[MPI_MAX_ERROR_STRING];
     int n;
 
-    reason_of(f->code, reason);
+    reason_of(f, reason);
     n = snprintf(last.text, sizeof(last.text),
                  "%s, error stack:\n%s failed\n%s", reason, f->call, place);
     last.code = n > 0 ? f->code : MPI_SUCCESS;
@@ -421,7 +435,7 @@ static void raise_comm(const struct failed *f)
     char place[NAME_SIZE + 64];
 
     place_of(f->comm, place, sizeof(place));
-    if (impi_be.spanning && errors_are_fatal(f->comm))
+    if (impi_be.started && errors_are_fatal(f->comm))
         end_job(f, place);
     remember(f, place);
     impi_real.Comm_call_errhandler(f->comm, f->code);

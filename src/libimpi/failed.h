@@ -27,8 +27,9 @@ struct failed {
     MPI_Comm comm;
     int code;
     bool of_file;
-    MPI_File file; /* whose handler it is, if of_file */
-    MPI_Win win;   /* or that of a window; else null */
+    MPI_File file;                 /* whose handler it is, if of_file */
+    MPI_Win win;                   /* or that of a window; else null */
+    char why[SF_IMPI_REFUSAL_MAX]; /* more than the code says, or empty */
     size_t len;
     char call[FAILED_CALL_MAX]; /* "MPI_X(a=1, b=2)" */
 };
@@ -40,6 +41,9 @@ const char *failed_file_name(MPI_File file);
 
 /* The error is one of a window. */
 int failed_note_win(MPI_Win win, int code);
+
+/* The error is one of comm, for this reason, which a class does not tell. */
+int failed_note_why(MPI_Comm comm, int code, const char *why);
 
 /* False: what failed was the library's own, which has told it. */
 bool failed_begin(struct failed *f, const char *function);

@@ -593,7 +593,7 @@ static int open_file(struct file *f, MPI_Info info)
 static bool may_be_opened(const struct impi_comm *c)
 {
     return impi_be.world.flags & IMPI_WORLD_FILES && impi_be.relay < 0 &&
-           impi_be.native && !c->inter;
+           impi_be.native && !c->inter && !c->foreign;
 }
 
 int impi_File_open(MPI_Comm comm, const char *filename, int amode,

@@ -109,16 +109,22 @@ int members_find(const struct members *m, int world)
 
 /* ---- new ones ---- */
 
+/* Rank in the native world, -1: of another client, or of another world. */
+static int native_of(int world)
+{
+    return (uint32_t)world < impi_be.home ? impi_be.world_comm->native[world]
+                                          : -1;
+}
+
 int group_native_part(const int *world, int n, MPI_Group *group)
 {
-    const struct impi_comm *w = impi_be.world_comm;
     int *native = malloc(((size_t)n + 1) * sizeof(int)), count = 0, rc;
 
     if (!native)
         return MPI_ERR_NO_MEM;
     for (int i = 0; i < n; i++) {
-        if (w->native[world[i]] >= 0)
-            native[count++] = w->native[world[i]];
+        if (native_of(world[i]) >= 0)
+            native[count++] = native_of(world[i]);
     }
     rc = find_native_world();
     if (rc == MPI_SUCCESS) /* an empty one, too: MPI_GROUP_EMPTY is counted */
@@ -177,7 +183,7 @@ static int group_make(const int *world, int n, MPI_Group *group)
     for (int i = 0; i < n; i++) {
         if (world[i] < 0)
             return MPI_ERR_GROUP;
-        native = native && impi_be.world_comm->native[world[i]] >= 0;
+        native = native && native_of(world[i]) >= 0;
     }
     return native ? group_native_part(world, n, group)
                   : add_own(world, n, group);

@@ -30,6 +30,7 @@
 #include "impi/hostaddr.h"
 #include "impi/packet.h"
 #include "libimpi/fabric.h"
+#include "libimpi/foreign.h"
 #include "libimpi/link.h"
 #include "libimpi/share.h"
 #include "libimpi/state.h"
@@ -66,8 +67,9 @@ struct net {
     bool told_full;          /* no descriptors: said so */
     int silence;             /* seconds after which a machine is lost */
     time_t watch_at;         /* when to look for that */
-    struct link **by_peer;   /* [nprocs] */
-    struct link **links;     /* all that is not a guest, dense */
+    size_t nprocs;
+    struct link **by_peer; /* [nprocs] */
+    struct link **links;   /* all that is not a guest, dense */
     size_t nlinks;
     size_t nopening;      /* of them: not open yet */
     size_t nshared;       /* of them: by shared memory, */
@@ -162,11 +164,37 @@ int net_start(struct errbuf *err)
         return -1;
     want_descriptors(n);
     net.guests_max = n + GUESTS_EXTRA;
+    net.nprocs = n;
     net.by_peer = calloc(n, sizeof(struct link *));
     net.links = calloc(n, sizeof(struct link *));
     net.fds = calloc(n + net.guests_max + FDS_FIRST, sizeof(struct pollfd));
     if (!net.by_peer || !net.links || !net.fds)
         return errprintf(err, "no memory");
+    return 0;
+}
+
+int net_grow(void)
+{
+    size_t n = impi_be.world.nprocs, old = net.nprocs;
+    void *by_peer = realloc(net.by_peer, n * sizeof(struct link *)), *links,
+         *fds;
+
+    if (!by_peer)
+        return -1;
+    net.by_peer = by_peer;
+    memset(net.by_peer + old, 0, (n - old) * sizeof(struct link *));
+    links = realloc(net.links, n * sizeof(struct link *));
+    if (!links)
+        return -1;
+    net.links = links;
+    fds = realloc(net.fds,
+                  (2 * n + GUESTS_EXTRA + FDS_FIRST) * sizeof(struct pollfd));
+    if (!fds)
+        return -1;
+    net.fds = fds;
+    net.guests_max = n + GUESTS_EXTRA;
+    net.nprocs = n;
+    want_descriptors(n);
     return 0;
 }
 
@@ -289,6 +317,11 @@ static void link_breach(uint32_t peer)
     char where[NETADDR_IP_MAX];
 
     netaddr_print_ip(where, &at.ip);
+    if (foreign_of(peer)) {
+        be_say("SF-E408: the process at %s broke IMPI: %s", where,
+               impi_p2p_peer_error(impi_be.p2p, peer));
+        return;
+    }
     be_die(1, "SF-E408: rank %u (client %u, host %u at %s) broke IMPI: %s",
            peer, p.client, p.host, where,
            impi_p2p_peer_error(impi_be.p2p, peer));
@@ -304,7 +337,9 @@ static void link_fail(struct link *l, const char *why)
     l->state = LINK_CLOSED;
     if (net.finishing)
         return;
-    if (connecting)
+    if (foreign_of(l->peer))
+        foreign_lost(l->peer, why);
+    else if (connecting)
         unreachable(l->peer, why);
     else
         lost(l->peer, why);
@@ -410,14 +445,22 @@ static int run_agreeing(struct link *l, struct errbuf *err)
     return rc;
 }
 
-/* The first one behind `way` (NULL: of all) that this world has. */
-static const struct way *next_way(const struct way *way)
+/* What both ends know, of their world or of their two worlds. */
+static uint32_t flags_of(const struct link *l)
+{
+    const struct couple *c = foreign_of(l->peer);
+
+    return c ? (c->share ? IMPI_WORLD_SHARE : 0) : impi_be.world.flags;
+}
+
+/* The first one behind the link's `way` (NULL: of all) that both have. */
+static const struct way *next_way(const struct link *l)
 {
     size_t i = 0;
 
-    while (way && ways[i++] != way)
+    while (l->way && ways[i++] != l->way)
         ;
-    while (ways[i]->flag && !(impi_be.world.flags & ways[i]->flag))
+    while (ways[i]->flag && !(flags_of(l) & ways[i]->flag))
         i++;
     return ways[i];
 }
@@ -426,7 +469,7 @@ static void try_next_way(struct link *l)
 {
     if (l->way && l->way->drop)
         l->way->drop(l);
-    use_way(l, next_way(l->way));
+    use_way(l, next_way(l));
     if (l->way->begin)
         l->way->begin(l, l->initiator);
 }
@@ -533,14 +576,21 @@ static void fresh_nonce(uint8_t nonce[IMPI_CHAN_NONCE_SIZE])
 
 static void begin_opening(struct link *l)
 {
+    const struct couple *c = foreign_of(l->peer);
     uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
     struct impi_chan_id id = {.role = IMPI_CHAN_PROC_PROC,
                               .generation = impi_be.generation,
                               .from = (uint32_t)impi_be.rank,
                               .to = l->peer};
 
+    if (c)
+        id = (struct impi_chan_id){.role = IMPI_CHAN_COUPLED,
+                                   .generation = c->number,
+                                   .from = c->own,
+                                   .to = l->peer - c->first};
     fresh_nonce(nonce);
-    impi_chan_open_connect(&l->open, &id, impi_be.world.secret, nonce);
+    impi_chan_open_connect(&l->open, &id, c ? c->secret : impi_be.world.secret,
+                           nonce);
     l->state = LINK_OPENING;
 }
 
@@ -608,36 +658,67 @@ static bool may_meet(uint32_t rank)
            (impi_be.flat && rank != (uint32_t)impi_be.rank);
 }
 
+/* Of two that call each other the lower one's connection is kept. */
+static bool is_lower(uint32_t peer)
+{
+    const struct couple *c = foreign_of(peer);
+
+    return c ? c->acceptor : (uint32_t)impi_be.rank < peer;
+}
+
+static uint32_t check_peer(uint32_t peer)
+{
+    const struct link *own = net.by_peer[peer];
+
+    if (own && (own->state == LINK_AGREEING || own->state == LINK_OPEN ||
+                own->state == LINK_CLOSED ||
+                (own->state != LINK_AWAITED && is_lower(peer))))
+        return IMPI_CHAN_REFUSE_TWICE;
+    return IMPI_CHAN_ACCEPT;
+}
+
+/* A process of another world. */
+static uint32_t check_foreign(struct link *g, const struct impi_chan_id *id)
+{
+    const struct couple *c = foreign_find(id->generation);
+
+    if (!c)
+        return IMPI_CHAN_REFUSE_GENERATION;
+    if (id->to != c->own)
+        return IMPI_CHAN_REFUSE_TO;
+    impi_chan_open_use(&g->open, c->secret);
+    if (id->from >= c->n)
+        return IMPI_CHAN_REFUSE_FROM;
+    g->peer = c->first + id->from;
+    return check_peer(g->peer);
+}
+
 /* Asked when the initiator of a guest connection is proved. */
 static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
 {
-    const struct impi_world *w = &impi_be.world;
-    struct link *own;
+    struct link *g = arg;
 
+    if (id->role == IMPI_CHAN_COUPLED)
+        return check_foreign(g, id);
     if (id->role != IMPI_CHAN_PROC_PROC)
         return IMPI_CHAN_REFUSE_ROLE;
     if (id->generation != impi_be.generation)
         return IMPI_CHAN_REFUSE_GENERATION;
     if (id->to != (uint32_t)impi_be.rank)
         return IMPI_CHAN_REFUSE_TO;
-    if (id->from >= w->nprocs || !may_meet(id->from))
+    if (id->from >= impi_be.home || !may_meet(id->from))
         return IMPI_CHAN_REFUSE_FROM;
-    own = net.by_peer[id->from];
-    if (own &&
-        (own->state == LINK_AGREEING || own->state == LINK_OPEN ||
-         own->state == LINK_CLOSED ||
-         (own->state != LINK_AWAITED && (uint32_t)impi_be.rank < id->from)))
-        return IMPI_CHAN_REFUSE_TWICE;
-    return IMPI_CHAN_ACCEPT;
+    g->peer = id->from;
+    return check_peer(g->peer);
 }
 
 /* From when a guest is let in there is no connection of our own to its rank:
  * each side would keep the one that the other gives up. */
 static void expect_guest(const struct link *g)
 {
-    if (net.by_peer[g->open.id.from])
+    if (net.by_peer[g->peer])
         return;
-    link_add(link_create(-1, LINK_AWAITED), g->open.id.from);
+    link_add(link_create(-1, LINK_AWAITED), g->peer);
     net.nopening++;
 }
 
@@ -648,7 +729,7 @@ static void seat_guest(struct link *g)
     struct link *own;
 
     expect_guest(g);
-    own = net.by_peer[g->open.id.from];
+    own = net.by_peer[g->peer];
     link_close_fd(own);
     own->fd = g->fd;
     own->open = g->open;
@@ -839,7 +920,7 @@ static void enter_guest(int fd)
     link_set_up_socket(fd);
     fresh_nonce(nonce);
     impi_chan_open_accept(&g->open, impi_be.world.secret, nonce, check_guest,
-                          NULL);
+                          g);
     if (net.guests.n > net.guests_max)
         drop_guest(
             link_of(guests_choose(&net.guests, ask_who, NULL, any_number())));
@@ -1212,6 +1293,21 @@ const char *net_way(uint32_t peer)
 }
 
 /* ---- the end ---- */
+
+void net_part(uint32_t peer)
+{
+    struct link *l = net.by_peer[peer];
+
+    if (l && l->state == LINK_OPEN)
+        impi_channel_fini(l->channel);
+}
+
+bool net_has_parted(uint32_t peer)
+{
+    const struct link *l = net.by_peer[peer];
+
+    return !l || l->state == LINK_CLOSED;
+}
 
 static bool all_closed(void)
 {

@@ -19,6 +19,14 @@ int net_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
 /* From here on impi_be.world and .p2p are used.  0, or -1 no memory. */
 int net_start(struct errbuf *err);
 
+/* There are more peers now in impi_be.world.  0, or -1 no memory. */
+int net_grow(void);
+
+/* The connection to this peer, if there is one, ends when all is written and
+ * the peer ends it, too.  Has it? */
+void net_part(uint32_t peer);
+bool net_has_parted(uint32_t peer);
+
 /* Only hosts are connected: all packets for other clients take this socket
  * to impid.  0, or -1 no memory. */
 int net_use_relay(int fd);

@@ -194,7 +194,7 @@ static int post_core(struct req *r, const struct message *m)
         .rank = any ? IMPI_ANY_SOURCE : m->peer - m->comm->peer,
         .tag = core_tag(m->tag),
         .cid = m->cid,
-        .shared = any};
+        .shared = any && !m->comm->strangers};
     int rc = data_for_recv(&r->data, m->buf, m->count, m->type);
 
     if (rc != MPI_SUCCESS)
@@ -203,6 +203,8 @@ static int post_core(struct req *r, const struct message *m)
     args.buf.len = r->data.len;
     r->in_core = true;
     impi_p2p_irecv(impi_be.p2p, &r->core, &args);
+    if (any && m->comm->abandoned)
+        impi_p2p_fail_any(impi_be.p2p, m->cid);
     return MPI_SUCCESS;
 }
 
@@ -241,7 +243,8 @@ static int start_recv(struct req *r, const struct message *m)
     if (take_probed(r, m, &rc))
         return rc;
     rc = post_core(r, m);
-    if (rc != MPI_SUCCESS || m->peer != MPI_ANY_SOURCE || !waits_in_core(r))
+    if (rc != MPI_SUCCESS || m->peer != MPI_ANY_SOURCE || m->comm->strangers ||
+        !waits_in_core(r))
         return rc;
     rc = post_native(r, m, MPI_ANY_SOURCE);
     if (rc == MPI_SUCCESS)

@@ -31,9 +31,14 @@ struct backend {
     struct impi_crowd_wait crowd_wait; /* how long to sleep */
     pid_t pid;                         /* a child after fork is none of us */
     int rank;                          /* in MPI_COMM_WORLD */
-    int tagub;                         /* negotiated */
-    int universe;                      /* MPI_UNIVERSE_SIZE: all there are */
-    int relay; /* socket of all packets, or -1: straight to each peer */
+    uint32_t home; /* processes of the own world; others are behind them */
+    bool coupled;  /* has met another world, or may */
+    /* Where this process listens, and the ports that it may take. */
+    uint8_t own_addr[IMPI_HOSTID_SIZE];
+    uint16_t port_lo, port_hi;
+    int tagub;    /* negotiated */
+    int universe; /* MPI_UNIVERSE_SIZE: all there are */
+    int relay;    /* socket of all packets, or -1: straight to each peer */
     uint32_t generation;
     uint32_t client;
     struct impi_world world; /* with the node's table */
@@ -108,6 +113,10 @@ static inline void be_unlock_same(void)
         __atomic_store_n(&impi_be.inside, impi_be.inside - 1, __ATOMIC_RELEASE);
 }
 void be_note_pending(void); /* and nothing else; under the lock */
+
+/* This process may meet other worlds from now on: it takes connections, also
+ * where its world has one client only.  0, or -1 and why it cannot. */
+int world_open(struct errbuf *err);
 
 /* Tell the user (stderr): "slurm-fabric: CODE: rank N: text". */
 void be_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

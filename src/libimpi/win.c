@@ -46,7 +46,7 @@ struct win *win_of(const struct impi_rma_win *core)
 static bool may_be_made(const struct impi_comm *c)
 {
     return impi_be.world.flags & IMPI_WORLD_RMA && impi_be.relay < 0 &&
-           impi_be.native && !c->inter;
+           impi_be.native && !c->inter && !c->foreign;
 }
 
 bool win_may_share(const struct impi_comm *c)

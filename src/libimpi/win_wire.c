@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "libimpi/background.h"
+#include "libimpi/foreign.h"
 #include "libimpi/net.h"
 #include "libimpi/progress.h"
 #include "libimpi/win.h"
@@ -154,7 +155,9 @@ static bool take_one(void)
     u = impi_p2p_service(impi_be.p2p, &peer, &cid, &len);
     if (!u)
         return false;
-    if (cid != IMPI_RMA_CID || len < IMPI_RMA_HEAD || len > MESSAGE_MAX)
+    if (foreign_of(peer))
+        len = 0; /* its world has no window with us: truncated, and ignored */
+    else if (cid != IMPI_RMA_CID || len < IMPI_RMA_HEAD || len > MESSAGE_MAX)
         breach(peer, "a message of one-sided communication is too short, too "
                      "long, or for nobody");
     m = malloc(sizeof(*m) + len);
@@ -226,8 +229,8 @@ struct impi_rma *win_engine(void)
         return wire.engine;
     TAILQ_INIT(&wire.out);
     TAILQ_INIT(&wire.in);
-    wire.engine = impi_rma_create((uint32_t)impi_be.rank, impi_be.world.nprocs,
-                                  &ops, NULL);
+    wire.engine =
+        impi_rma_create((uint32_t)impi_be.rank, impi_be.home, &ops, NULL);
     if (!wire.engine)
         be_die(1, "SF-E403: no memory for windows");
     return wire.engine;

@@ -3,6 +3,7 @@
  * MPI_Init to MPI_Finalize: the process says to impid which library it uses,
  * gets the environment of its native MPI, starts that, and joins the world.
  */
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,16 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/mac.h"
 #include "base/sealed.h"
 #include "impi/constants.h"
 #include "libimpi/background.h"
 #include "libimpi/coll.h"
 #include "libimpi/crowd.h"
+#include "libimpi/foreign.h"
 #include "libimpi/group.h"
 #include "libimpi/net.h"
+#include "libimpi/port.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
 #include "libimpi/state.h"
@@ -234,6 +238,9 @@ static void start(struct task_env *env)
     impi_be.pid = getpid();
     impi_be.generation = env->generation;
     impi_be.client = env->client;
+    memcpy(impi_be.own_addr, env->host_addr, sizeof(impi_be.own_addr));
+    impi_be.port_lo = env->port_lo;
+    impi_be.port_hi = env->port_hi;
     set_environment(env, fd);
     on_exit(say_exit, NULL);
     pthread_atfork(NULL, NULL, after_fork);
@@ -344,6 +351,7 @@ static void span_world(const struct task_env *env)
     agent_stage(&impi_be.agent, TASK_STAGE_WORLD);
     impi_be.tagub = impi_be.world.tagub;
     impi_be.universe = (int)impi_be.world.nprocs;
+    impi_be.home = impi_be.world.nprocs;
     p2p_ops.packet = trace_wanted() ? trace_packet : NULL;
     impi_be.p2p =
         impi_p2p_create(&impi_be.world, (uint32_t)impi_be.rank, &p2p_ops, NULL);
@@ -375,6 +383,109 @@ static int finish_start(int rc, struct task_env *env)
     agent_stage(&impi_be.agent, TASK_STAGE_READY);
     task_env_clear(env);
     return rc;
+}
+
+/* ---- a world of one client that meets another world ---- */
+
+/* Who its processes are the library knows; this one is all that others ask
+ * for. */
+static void fill_alone(struct impi_world *w, int size, uint16_t port)
+{
+    struct impi_proc *own;
+
+    if (impi_world_alloc(w, 1, (uint32_t)size) < 0 ||
+        mac_random(w->secret, sizeof(w->secret)) < 0)
+        be_die(1, "SF-E403: cannot set up the world: %s", strerror(errno));
+    w->maxdatalen = IMPI_OWN_MAXDATALEN;
+    w->ackmark = IMPI_OWN_ACKMARK;
+    w->hiwater = IMPI_OWN_HIWATER;
+    w->tagub = INT32_MAX;
+    w->coll_xsize = IMPI_COLL_XSIZE_DEFAULT;
+    w->coll_maxlinear = IMPI_COLL_MAXLINEAR_DEFAULT;
+    w->flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_SHARE;
+    if (!is_external32_forced())
+        w->flags |= IMPI_WORLD_NATIVE;
+    w->nclients = 1;
+    w->hosts[0].nprocs = (uint32_t)size;
+    memcpy(w->hosts[0].addr, impi_be.own_addr, IMPI_HOSTID_SIZE);
+    own = &w->procs[impi_be.rank];
+    memcpy(own->addr, impi_be.own_addr, IMPI_HOSTID_SIZE);
+    memcpy(own->hostid, impi_be.own_addr, IMPI_HOSTID_SIZE);
+    own->pid = (uint64_t)getpid();
+    own->port = port;
+}
+
+/* Its members are those of the native MPI_COMM_WORLD, which stays the
+ * library's own. */
+static struct impi_comm *make_alone_comm(void)
+{
+    uint32_t n = impi_be.world.nprocs;
+    int *world = malloc(n * sizeof(*world));
+    struct comm_parts parts = {
+        .comm = MPI_COMM_WORLD, .p2p = MPI_COMM_WORLD, .size = (int)n};
+    struct impi_comm *c = NULL;
+
+    if (world &&
+        impi_real.Comm_dup(MPI_COMM_SELF, &parts.hidden) == MPI_SUCCESS) {
+        for (uint32_t i = 0; i < n; i++)
+            world[i] = (int)i;
+        parts.world = world;
+        impi_real.Comm_set_errhandler(parts.hidden, MPI_ERRORS_RETURN);
+        c = comm_create(&parts);
+    }
+    free(world);
+    return c;
+}
+
+static void start_alone(int port)
+{
+    int size, level = MPI_THREAD_SINGLE;
+    struct errbuf err = {""};
+
+    impi_real.Comm_size(MPI_COMM_WORLD, &size);
+    impi_real.Comm_rank(MPI_COMM_WORLD, &impi_be.rank);
+    impi_real.Query_thread(&level);
+    impi_be.multiple = level == MPI_THREAD_MULTIPLE;
+    fill_alone(&impi_be.world, size, (uint16_t)port);
+    impi_be.home = (uint32_t)size;
+    impi_be.relay = -1;
+    choose_data();
+    impi_be.tagub = impi_be.world.tagub;
+    impi_be.max_cid = IMPI_WORLD_CID + 1;
+    p2p_ops.packet = trace_wanted() ? trace_packet : NULL;
+    impi_be.p2p =
+        impi_p2p_create(&impi_be.world, (uint32_t)impi_be.rank, &p2p_ops, NULL);
+    impi_be.world_comm = make_alone_comm();
+    if (!impi_be.p2p || !impi_be.world_comm || net_start(&err) < 0)
+        be_die(1, "SF-E403: cannot set up the world: %s", err.text);
+    impi_be.threads = impi_be.multiple;
+    background_start();
+    impi_calls_go_across();
+}
+
+int world_open(struct errbuf *err)
+{
+    int port;
+
+    if (!impi_be.started)
+        return errprintf(err, "MPI has ended");
+    if (impi_be.spanning &&
+        (!(impi_be.world.flags & IMPI_WORLD_EXTENDED) || impi_be.relay >= 0))
+        return errprintf(err, "SF-E516: processes of this world do not take "
+                              "connections: it is relayed, or has a client "
+                              "that is not slurm-fabric's");
+    if (!impi_be.p2p) {
+        port =
+            net_listen(impi_be.own_addr, impi_be.port_lo, impi_be.port_hi, err);
+        if (port < 0)
+            return -1;
+        start_alone(port);
+    }
+    impi_be.coupled = true;
+    if (!impi_be.native)
+        return errprintf(err, "SF-E516: data of this world travel as "
+                              "external32, so it cannot meet another one");
+    return 0;
 }
 
 static int native_init(int *argc, char ***argv, uint32_t nclients)
@@ -422,6 +533,19 @@ static void flush_detached(void)
     be_unlock();
 }
 
+static void forget_world(void)
+{
+    comm_release(impi_be.world_comm);
+    foreign_end();
+    port_end();
+    impi_be.world_comm = NULL;
+    impi_be.spanning = impi_be.coupled = false;
+    impi_world_free(&impi_be.world);
+    if (impi_be.image)
+        munmap((void *)impi_be.image, impi_be.image_len);
+    impi_be.image = NULL;
+}
+
 static void leave_world(void)
 {
     flush_detached();
@@ -438,12 +562,23 @@ static void leave_world(void)
     be_unlock();
     impi_span_remove(MPI_COMM_WORLD);
     group_end();
-    comm_release(impi_be.world_comm);
-    impi_be.world_comm = NULL;
-    impi_be.spanning = false;
-    impi_world_free(&impi_be.world);
-    munmap((void *)impi_be.image, impi_be.image_len);
-    impi_be.image = NULL;
+    forget_world();
+}
+
+/* The others' connections end when they finalize, too. */
+static void leave_alone(void)
+{
+    flush_detached();
+    background_stop();
+    be_lock();
+    stats_print();
+    net_finish();
+    impi_p2p_destroy(impi_be.p2p);
+    impi_be.p2p = NULL;
+    impi_be.pending = impi_be.crowded = false;
+    be_unlock();
+    group_end();
+    forget_world();
 }
 
 int impi_Finalize(void)
@@ -454,6 +589,8 @@ int impi_Finalize(void)
         return impi_real.Finalize();
     if (impi_be.spanning)
         leave_world();
+    else if (impi_be.p2p)
+        leave_alone();
     if (agent_finish(&impi_be.agent, &err) < 0)
         be_die(1, "SF-E404: %s", err.text);
     impi_be.started = false;

@@ -139,10 +139,11 @@ int main(int argc, char *argv[])
     spanning_handles_are_found();
     impi_span_add(MPI_COMM_WORLD, (struct impi_comm *)&data);
     if (argc > 2) {
-        impi_Comm_accept_f *f = NULL;
+        impi_Comm_spawn_f *f = NULL;
 
-        *(void **)&f = impi_backend_symbol("MPI_Comm_accept");
-        return f("", MPI_INFO_NULL, 0, MPI_COMM_WORLD, NULL);
+        *(void **)&f = impi_backend_symbol("MPI_Comm_spawn");
+        return f("", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, NULL,
+                 MPI_ERRCODES_IGNORE);
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Processes of other worlds, which this one has met by a port (port.h).  They
+ * stand behind those of the own world in its tables, in the order in which they
+ * came, and keep their place; each process has numbers of its own for them, so
+ * such a number never leaves it.  All of one meeting are a couple.
+ *
+ * Under the lock, unless said otherwise.
+ */
+#ifndef LIBIMPI_FOREIGN_H
+#define LIBIMPI_FOREIGN_H
+
+#include "impi/couple.h"
+#include "libimpi/comm.h"
+
+struct couple {
+    uint32_t number; /* the same on both sides */
+    uint8_t secret[IMPI_CHAN_SECRET_SIZE];
+    bool acceptor;     /* we are; its connections win over the others' */
+    bool share;        /* channels begin with an offer of shared memory */
+    uint32_t own;      /* own rank in the own group */
+    uint32_t first, n; /* the others, as peers */
+    unsigned comms;    /* communicators with some of them */
+    struct couple *next;
+};
+
+/* Their place in all tables.  The rest of `like` is given.  Ends the job where
+ * there is no memory.  NULL: too many, or that number is there. */
+struct couple *foreign_add(const struct couple *like,
+                           const struct impi_side *side);
+
+/* Whose peer that is; NULL: of the own world.  The number of a couple. */
+struct couple *foreign_of(uint32_t peer);
+struct couple *foreign_find(uint32_t number);
+
+/* This peer can be reached no more: what waits for it fails, the user is told
+ * once for each couple. */
+void foreign_lost(uint32_t peer, const char *why);
+
+/* A communicator has come; it goes.  With the last one of a couple the
+ * connections to it end, which foreign_part() waits for (without the lock). */
+void foreign_hold(struct impi_comm *c);
+void foreign_release(struct impi_comm *c);
+void foreign_part(void);
+
+/* At MPI_Finalize. */
+void foreign_end(void);
+
+#endif

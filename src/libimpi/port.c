@@ -1,0 +1,906 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The two roots meet at a port, prove that they know its key, and tell each
+ * other of their groups.  Each group then takes the other's processes into its
+ * tables and makes the intercommunicator; when both have, the roots say GO.
+ */
+#define _GNU_SOURCE
+#include "libimpi/port.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/mac.h"
+#include "base/netaddr.h"
+#include "impi/couple.h"
+#include "impi/hostaddr.h"
+#include "libimpi/assist.h"
+#include "libimpi/comm_make.h"
+#include "libimpi/failed.h"
+#include "libimpi/foreign.h"
+#include "libimpi/progress.h"
+#include "libimpi/state.h"
+
+/* How long a root waits in poll() before it looks after other things. */
+#define LOOK_MS 2
+/* A caller that was sent away half way comes again after this. */
+#define AGAIN_MS 50
+#define NEVER INT64_MAX
+
+/* One who has called and is not let in yet. */
+struct caller {
+    int fd;
+    struct impi_chan_open open;
+};
+
+struct port {
+    struct impi_port name;
+    int fd;
+    struct caller callers[SF_IMPI_PORT_CALLERS_MAX]; /* the oldest first */
+    unsigned ncallers;
+    struct port *next;
+};
+
+static struct port *ports;
+static unsigned nports;
+static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- bytes ---- */
+
+/* Everything else goes on meanwhile.  -1: the time is over. */
+static int go_on(struct pollfd *fds, unsigned n, int64_t until)
+{
+    while (poll(fds, n, LOOK_MS) <= 0) {
+        be_lock();
+        progress_once();
+        be_unlock();
+        if (clock_ms() >= until) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int wait_for(int fd, short events, int64_t until)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+
+    return go_on(&p, 1, until);
+}
+
+static bool not_now(void)
+{
+    return errno == EAGAIN || errno == EINTR;
+}
+
+static int send_all(int fd, const void *data, size_t len, int64_t until)
+{
+    const uint8_t *at = data;
+
+    while (len > 0) {
+        ssize_t n = send(fd, at, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && (!not_now() || wait_for(fd, POLLOUT, until) < 0))
+            return -1;
+        if (n > 0) {
+            at += n;
+            len -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+static int recv_all(int fd, void *data, size_t len, int64_t until)
+{
+    uint8_t *at = data;
+
+    while (len > 0) {
+        ssize_t n = recv(fd, at, len, MSG_DONTWAIT);
+
+        if (n == 0)
+            errno = ECONNRESET;
+        if (n == 0 ||
+            (n < 0 && (!not_now() || wait_for(fd, POLLIN, until) < 0)))
+            return -1;
+        if (n > 0) {
+            at += n;
+            len -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+static int send_frame(int fd, uint32_t type, const void *data, size_t len,
+                      int64_t until)
+{
+    uint8_t head[IMPI_COUPLE_HEADER_SIZE];
+
+    impi_couple_header_put(head, type, (uint32_t)len);
+    if (send_all(fd, head, sizeof(head), until) < 0)
+        return -1;
+    return send_all(fd, data, len, until);
+}
+
+static void refuse(int fd, const char *why, int64_t until)
+{
+    send_frame(fd, IMPI_COUPLE_REFUSE, why, strnlen(why, SF_IMPI_REFUSAL_MAX),
+               until);
+}
+
+/* A frame of that type; free(*data), which has a NUL behind it. */
+static int recv_frame(int fd, uint32_t type, uint8_t **data, size_t *len,
+                      int64_t until, struct errbuf *err)
+{
+    uint8_t head[IMPI_COUPLE_HEADER_SIZE];
+    uint32_t got = 0;
+    ssize_t n;
+
+    *data = NULL;
+    if (recv_all(fd, head, sizeof(head), until) < 0)
+        return errprintf(err, "%s", strerror(errno));
+    n = impi_couple_header_get(&got, head);
+    if (n < 0)
+        return errprintf(err, "the other world says nonsense");
+    *data = calloc(1, (size_t)n + 1);
+    if (!*data)
+        return errprintf(err, "no memory");
+    *len = (size_t)n;
+    if (recv_all(fd, *data, *len, until) < 0)
+        errprintf(err, "%s", strerror(errno));
+    else if (got == type)
+        return 0;
+    else if (got == IMPI_COUPLE_REFUSE)
+        errprintf(err, "the other world refuses: %s", (char *)*data);
+    else
+        errprintf(err, "the other world says what was not due");
+    free(*data);
+    *data = NULL;
+    return -1;
+}
+
+/* ---- the proof ---- */
+
+/* As far as it goes now: 1 proved, 0 not yet, -1 failed. */
+static int drive_opening(int fd, struct impi_chan_open *o, struct errbuf *err)
+{
+    uint8_t in[IMPI_CHAN_REPLY_SIZE];
+    const uint8_t *out;
+    size_t want;
+    ssize_t n;
+
+    for (;;) {
+        while ((want = impi_chan_open_output(o, &out)) > 0) {
+            n = send(fd, out, want, MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (n < 0)
+                return not_now() ? 0 : errprintf(err, "%s", strerror(errno));
+            impi_chan_open_sent(o, (size_t)n);
+        }
+        if (impi_chan_open_done(o))
+            return 1;
+        want = impi_chan_open_want(o);
+        n = recv(fd, in, want, MSG_DONTWAIT);
+        if (n < 0 && not_now())
+            return 0;
+        if (n <= 0) {
+            errprintf(err, "%s", n < 0 ? strerror(errno) : "closed");
+            errno = n < 0 ? errno : ECONNRESET;
+            return -1;
+        }
+        if (impi_chan_open_input(o, in, (size_t)n, err) < 0)
+            return -1;
+    }
+}
+
+/* ---- ports of this process ---- */
+
+static struct port **find_port(const char *name)
+{
+    char text[IMPI_PORT_NAME_SIZE];
+    struct port **at = &ports;
+
+    for (; *at; at = &(*at)->next) {
+        impi_port_print(text, &(*at)->name);
+        if (strcmp(text, name) == 0)
+            break;
+    }
+    return at;
+}
+
+static void drop_caller(struct port *p, unsigned i)
+{
+    impi_chan_open_wipe(&p->callers[i].open);
+    p->ncallers--;
+    memmove(&p->callers[i], &p->callers[i + 1],
+            (p->ncallers - i) * sizeof(p->callers[0]));
+}
+
+static void free_port(struct port *p)
+{
+    while (p->ncallers > 0) {
+        close(p->callers[0].fd);
+        drop_caller(p, 0);
+    }
+    close(p->fd);
+    explicit_bzero(p, sizeof(*p));
+    free(p);
+}
+
+static struct port *new_port(struct errbuf *err)
+{
+    struct netaddr own = impi_hostaddr(impi_be.own_addr, 0);
+    struct port *p = calloc(1, sizeof(*p));
+
+    if (!p) {
+        errprintf(err, "no memory");
+        return NULL;
+    }
+    memcpy(p->name.addr, impi_be.own_addr, sizeof(p->name.addr));
+    p->fd = netaddr_listen(&own.ip, impi_be.port_lo, impi_be.port_hi,
+                           &p->name.port);
+    if (p->fd >= 0 && mac_random(p->name.key, sizeof(p->name.key)) == 0 &&
+        mac_random(&p->name.number, sizeof(p->name.number)) == 0)
+        return p;
+    errprintf(err, "cannot listen: %s", strerror(errno));
+    if (p->fd >= 0)
+        close(p->fd);
+    free(p);
+    return NULL;
+}
+
+static int open_port(char *name, struct errbuf *err)
+{
+    struct port *p;
+
+    if (world_open(err) < 0)
+        return -1;
+    if (nports >= SF_IMPI_PORTS_MAX)
+        return errprintf(err, "%u ports are open already", nports);
+    p = new_port(err);
+    if (!p)
+        return -1;
+    impi_port_print(name, &p->name);
+    p->next = ports;
+    ports = p;
+    nports++;
+    return 0;
+}
+
+static int close_port(const char *name)
+{
+    struct port **at = find_port(name), *p = *at;
+
+    if (!p)
+        return -1;
+    *at = p->next;
+    nports--;
+    free_port(p);
+    return 0;
+}
+
+int impi_Open_port(MPI_Info info, char *port_name)
+{
+    struct errbuf err = {""};
+    int rc;
+
+    _Static_assert(IMPI_PORT_NAME_SIZE <= MPI_MAX_PORT_NAME, "fits");
+    pthread_mutex_lock(&ports_lock);
+    rc = open_port(port_name, &err);
+    pthread_mutex_unlock(&ports_lock);
+    return rc == 0 ? MPI_SUCCESS
+                   : failed_note_why(MPI_COMM_WORLD, MPI_ERR_OTHER, err.text);
+}
+
+int impi_Close_port(const char *port_name)
+{
+    int rc;
+
+    pthread_mutex_lock(&ports_lock);
+    rc = close_port(port_name);
+    pthread_mutex_unlock(&ports_lock);
+    return rc == 0 ? MPI_SUCCESS
+                   : failed_note_why(MPI_COMM_WORLD, MPI_ERR_PORT,
+                                     "this process has no such port open");
+}
+
+void port_end(void)
+{
+    names_end();
+    while (ports) {
+        struct port *p = ports;
+
+        ports = p->next;
+        free_port(p);
+    }
+    nports = 0;
+}
+
+/* ---- a root that accepts ---- */
+
+static uint32_t check_caller(void *arg, const struct impi_chan_id *id)
+{
+    const struct port *p = arg;
+
+    if (id->role != IMPI_CHAN_PORT)
+        return IMPI_CHAN_REFUSE_ROLE;
+    return id->to == p->name.number ? IMPI_CHAN_ACCEPT : IMPI_CHAN_REFUSE_TO;
+}
+
+/* Who calls too often pushes out the oldest, which comes again if it is
+ * honest. */
+static void enter_callers(struct port *p)
+{
+    for (int i = 0; i < SF_ACCEPTS_MAX; i++) {
+        int fd = accept4(p->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
+        struct caller *c;
+
+        if (fd < 0)
+            return;
+        if (mac_random(nonce, sizeof(nonce)) < 0) {
+            close(fd);
+            return;
+        }
+        if (p->ncallers == SF_IMPI_PORT_CALLERS_MAX) {
+            close(p->callers[0].fd);
+            drop_caller(p, 0);
+        }
+        c = &p->callers[p->ncallers++];
+        c->fd = fd;
+        netaddr_keep_alive(fd, SF_SILENCE);
+        impi_chan_open_accept(&c->open, p->name.key, nonce, check_caller, p);
+    }
+}
+
+/* The first that has proved itself, -1: none has yet. */
+static int proved_caller(struct port *p)
+{
+    struct errbuf err;
+
+    for (unsigned i = 0; i < p->ncallers;) {
+        int fd = p->callers[i].fd;
+        int rc = drive_opening(fd, &p->callers[i].open, &err);
+
+        if (rc == 0) {
+            i++;
+            continue;
+        }
+        drop_caller(p, i);
+        if (rc > 0)
+            return fd;
+        close(fd);
+    }
+    return -1;
+}
+
+static int wait_for_callers(const struct port *p, int64_t until)
+{
+    struct pollfd fds[SF_IMPI_PORT_CALLERS_MAX + 1];
+
+    fds[0] = (struct pollfd){.fd = p->fd, .events = POLLIN};
+    for (unsigned i = 0; i < p->ncallers; i++)
+        fds[1 + i] = (struct pollfd){.fd = p->callers[i].fd, .events = POLLIN};
+    return go_on(fds, 1 + p->ncallers, until);
+}
+
+/* Its descriptor, or -1: nobody came in time. */
+static int next_caller(struct port *p, int64_t until)
+{
+    for (;;) {
+        int fd;
+
+        enter_callers(p);
+        fd = proved_caller(p);
+        if (fd >= 0)
+            return fd;
+        if (wait_for_callers(p, until) < 0)
+            return -1;
+    }
+}
+
+/* ---- a root that connects ---- */
+
+/* 1 proved; 0 sent away, to come again; -1 failed. */
+static int call_once(const struct impi_port *to, int fd, int64_t until,
+                     struct errbuf *err)
+{
+    const struct netaddr at = impi_hostaddr(to->addr, to->port);
+    const struct impi_chan_id id = {.role = IMPI_CHAN_PORT, .to = to->number};
+    uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
+    struct impi_chan_open open;
+    int rc, soerr = 0;
+    socklen_t len = sizeof(soerr);
+
+    if (netaddr_connect(fd, &at) < 0 && errno != EINPROGRESS)
+        return errprintf(err, "%s", strerror(errno));
+    if (wait_for(fd, POLLOUT, until) < 0)
+        return errprintf(err, "no answer in time");
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &soerr, &len);
+    if (soerr)
+        return errprintf(err, "%s", strerror(soerr));
+    if (mac_random(nonce, sizeof(nonce)) < 0)
+        return errprintf(err, "no random numbers");
+    impi_chan_open_connect(&open, &id, to->key, nonce);
+    while ((rc = drive_opening(fd, &open, err)) == 0) {
+        if (wait_for(fd, POLLIN, until) < 0)
+            rc = errprintf(err, "nobody accepts there in time");
+        if (rc < 0)
+            break;
+    }
+    impi_chan_open_wipe(&open);
+    if (rc < 0 && (errno == ECONNRESET || errno == EPIPE))
+        return 0;
+    return rc;
+}
+
+static int call(const struct impi_port *to, int64_t until, struct errbuf *err)
+{
+    const struct netaddr at = impi_hostaddr(to->addr, to->port);
+    char where[NETADDR_TEXT_MAX];
+    struct errbuf why = {""};
+
+    netaddr_print(where, &at);
+    for (;;) {
+        int fd = netaddr_open(&at.ip), rc = -1;
+
+        if (fd < 0)
+            errprintf(&why, "%s", strerror(errno));
+        else
+            rc = call_once(to, fd, until, &why);
+        if (rc > 0) {
+            netaddr_keep_alive(fd, SF_SILENCE);
+            return fd;
+        }
+        if (fd >= 0)
+            close(fd);
+        if (rc < 0 || clock_ms() >= until)
+            return errprintf(err, "port at %s: %s", where, why.text);
+        poll(NULL, 0, AGAIN_MS);
+    }
+}
+
+/* ---- both groups ---- */
+
+struct meeting {
+    MPI_Comm comm;
+    int root, rank, size;
+    bool acceptor;
+    int64_t until;
+    /* The root's. */
+    struct port *port;     /* of an acceptor */
+    struct impi_port name; /* of the port */
+    int fd;
+    struct impi_side own;
+    struct errbuf err;
+    /* What it tells the others. */
+    struct {
+        int code;
+        uint32_t number, len;
+        uint64_t cid;
+        uint8_t secret[IMPI_CHAN_SECRET_SIZE];
+        char share;
+        char why[SF_IMPI_REFUSAL_MAX];
+    } told;
+    uint8_t *table; /* the other side, encoded */
+};
+
+static bool is_root(const struct meeting *m)
+{
+    return m->rank == m->root;
+}
+
+/* What is wrong, for all of the group. */
+static int fail(struct meeting *m, int code, const char *why)
+{
+    m->told.code = code;
+    memset(m->told.why, 0, sizeof(m->told.why));
+    memcpy(m->told.why, why, strnlen(why, sizeof(m->told.why) - 1));
+    return -1;
+}
+
+static void fill_own(struct impi_side_proc *p)
+{
+    struct impi_proc own =
+        impi_world_proc(&impi_be.world, (uint32_t)impi_be.rank);
+
+    memcpy(p->addr, own.addr, sizeof(p->addr));
+    memcpy(p->hostid, own.hostid, sizeof(p->hostid));
+    p->port = own.port;
+    p->pid = own.pid;
+    p->client = own.client;
+}
+
+/* All processes of the group, at the root.  Port 0: that one takes no
+ * connections, and says why for itself. */
+static int gather(struct meeting *m, uint8_t **all)
+{
+    uint8_t own[IMPI_SIDE_PROC_SIZE];
+    struct impi_side_proc p = {.port = 0};
+
+    if (world_open(&m->err) == 0)
+        fill_own(&p);
+    impi_side_proc_encode(own, &p);
+    *all = malloc((size_t)m->size * sizeof(own));
+    if (!*all)
+        be_die(1, "SF-E403: no memory for the processes of a communicator");
+    return impi_Gather(own, sizeof(own), MPI_BYTE, *all, sizeof(own), MPI_BYTE,
+                       m->root, m->comm);
+}
+
+/* The table is put together from encoded pieces, so it goes through the same
+ * checks as a foreign one. */
+static int fill_side(struct meeting *m, const uint8_t *all)
+{
+    const struct impi_world *w = &impi_be.world;
+    struct impi_side *s = &m->own;
+
+    s->maxdatalen = w->maxdatalen;
+    s->ackmark = w->ackmark;
+    s->hiwater = w->hiwater;
+    s->coll_xsize = w->coll_xsize;
+    s->coll_maxlinear = w->coll_maxlinear;
+    s->share = w->flags & IMPI_WORLD_SHARE;
+    s->cid = comm_foreign_cid();
+    impi_repr_own(s->repr);
+    s->nprocs = (uint32_t)m->size;
+    if (mac_random(s->nonce, sizeof(s->nonce)) < 0 ||
+        mac_random(&s->number, sizeof(s->number)) < 0)
+        return fail(m, MPI_ERR_INTERN, "no random numbers");
+    if (*m->err.text)
+        return fail(m, MPI_ERR_OTHER, m->err.text);
+    if (impi_side_put_procs(s, all, &m->err) < 0)
+        return fail(m, MPI_ERR_OTHER, m->err.text);
+    return 0;
+}
+
+static int send_side(struct meeting *m, struct errbuf *err)
+{
+    uint8_t *buf;
+    size_t len;
+    int rc;
+
+    if (impi_side_encode(&m->own, &buf, &len) < 0)
+        return errprintf(err, "no memory");
+    rc = send_frame(m->fd, IMPI_COUPLE_SIDE, buf, len, m->until);
+    free(buf);
+    return rc == 0 ? 0 : errprintf(err, "%s", strerror(errno));
+}
+
+/* What both know now, for the own group. */
+static int agree(struct meeting *m, const struct impi_side *other, size_t len,
+                 struct errbuf *err)
+{
+    const struct impi_side *a = m->acceptor ? &m->own : other;
+    const struct impi_side *c = m->acceptor ? other : &m->own;
+
+    if (impi_side_fits(&m->own, other, err) < 0)
+        return -1;
+    if (impi_couple_secret(m->told.secret, &m->name, a, c) < 0)
+        return errprintf(err, "no memory");
+    m->told.code = MPI_SUCCESS;
+    m->told.number = a->number;
+    m->told.cid = a->cid;
+    m->told.share = a->share && c->share;
+    m->told.len = (uint32_t)len;
+    return 0;
+}
+
+static int take_side(struct meeting *m, struct errbuf *err)
+{
+    struct impi_side other;
+    size_t len;
+    int rc;
+
+    if (recv_frame(m->fd, IMPI_COUPLE_SIDE, &m->table, &len, m->until, err) < 0)
+        return -1;
+    if (impi_side_decode(&other, m->table, len, err) < 0)
+        return -1;
+    rc = agree(m, &other, len, err);
+    impi_side_free(&other);
+    return rc;
+}
+
+/* Who speaks first is read first, so neither waits for the other to take what
+ * it says. */
+static int swap_sides(struct meeting *m, struct errbuf *err)
+{
+    if (m->acceptor)
+        return send_side(m, err) < 0 || take_side(m, err) < 0 ? -1 : 0;
+    if (take_side(m, err) == 0)
+        return send_side(m, err);
+    refuse(m->fd, err->text, m->until);
+    return -1;
+}
+
+static void hang_up(struct meeting *m)
+{
+    if (m->fd >= 0)
+        close(m->fd);
+    m->fd = -1;
+    free(m->table);
+    m->table = NULL;
+}
+
+/* One who knows the key and does not fit is sent away, and the next one is
+ * waited for. */
+static int accept_one(struct meeting *m)
+{
+    struct errbuf err = {""};
+
+    for (;;) {
+        m->fd = next_caller(m->port, m->until);
+        if (m->fd < 0)
+            return fail(m, MPI_ERR_PORT, "nobody has connected in time");
+        if (swap_sides(m, &err) == 0)
+            return 0;
+        be_say("SF-E517: who called at a port of this process was sent away: "
+               "%s",
+               err.text);
+        hang_up(m);
+    }
+}
+
+static int connect_one(struct meeting *m)
+{
+    struct errbuf err = {""};
+
+    m->fd = call(&m->name, m->until, &err);
+    if (m->fd < 0 || swap_sides(m, &err) < 0)
+        return fail(m, MPI_ERR_PORT, err.text);
+    return 0;
+}
+
+static void meet(struct meeting *m, const uint8_t *all)
+{
+    if (m->told.code != MPI_SUCCESS || fill_side(m, all) < 0)
+        return;
+    if (m->acceptor)
+        accept_one(m);
+    else
+        connect_one(m);
+}
+
+/* ---- each process of the group ---- */
+
+static int hear(struct meeting *m)
+{
+    int rc = impi_Bcast(&m->told, sizeof(m->told), MPI_BYTE, m->root, m->comm);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (m->told.code != MPI_SUCCESS)
+        return failed_note_why(m->comm, m->told.code, m->told.why);
+    if (!is_root(m))
+        m->table = malloc(m->told.len);
+    if (!m->table)
+        be_die(1, "SF-E403: no memory for the processes of another world");
+    return impi_Bcast(m->table, (int)m->told.len, MPI_BYTE, m->root, m->comm);
+}
+
+/* Own group and the other one, the acceptor's in front. */
+static int *both_groups(const struct meeting *m, const struct couple *c)
+{
+    int size = m->size, n = (int)c->n;
+    int *world = malloc((size_t)(size + n) * sizeof(int));
+    int own = m->acceptor ? 0 : n, other = m->acceptor ? size : 0;
+
+    if (!world)
+        be_die(1, "SF-E403: no memory for a communicator");
+    if (comm_members(m->comm, world + own, size) != MPI_SUCCESS) {
+        free(world);
+        return NULL;
+    }
+    for (int i = 0; i < n; i++)
+        world[other + i] = (int)c->first + i;
+    return world;
+}
+
+static struct couple *take_in(struct meeting *m)
+{
+    struct couple like = {.number = m->told.number,
+                          .acceptor = m->acceptor,
+                          .share = m->told.share,
+                          .own = (uint32_t)m->rank};
+    struct impi_side other;
+    struct couple *c;
+    struct errbuf err;
+
+    if (impi_side_decode(&other, m->table, m->told.len, &err) < 0)
+        be_die(1, "SF-E403: %s", err.text);
+    memcpy(like.secret, m->told.secret, sizeof(like.secret));
+    be_lock();
+    c = foreign_add(&like, &other);
+    be_unlock();
+    impi_side_free(&other);
+    return c;
+}
+
+static int make(struct meeting *m, MPI_Comm *newcomm)
+{
+    struct couple *c = take_in(m);
+    int *world = c ? both_groups(m, c) : NULL;
+    int rc, low;
+
+    if (!world)
+        return failed_note_why(m->comm, MPI_ERR_INTERN,
+                               "too many processes of other worlds");
+    low = m->acceptor ? m->size : (int)c->n;
+    rc = comm_couple(m->comm, world, low, m->size + (int)c->n, m->told.cid,
+                     newcomm);
+    free(world);
+    return be_raise(m->comm, rc);
+}
+
+/* All of both groups take calls: only now may one of them call another. */
+static int wait_for_other(struct meeting *m)
+{
+    struct errbuf err = {""};
+    uint8_t *data = NULL;
+    size_t len;
+
+    if (send_frame(m->fd, IMPI_COUPLE_GO, NULL, 0, m->until) < 0)
+        errprintf(&err, "%s", strerror(errno));
+    else if (recv_frame(m->fd, IMPI_COUPLE_GO, &data, &len, m->until, &err) ==
+             0)
+        m->told.code = MPI_SUCCESS;
+    if (!data)
+        fail(m, MPI_ERR_PORT, err.text);
+    free(data);
+    return 0;
+}
+
+static int go(struct meeting *m, MPI_Comm *newcomm)
+{
+    int rc = impi_Barrier(m->comm);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (is_root(m))
+        wait_for_other(m);
+    rc = impi_Bcast(&m->told, sizeof(m->told), MPI_BYTE, m->root, m->comm);
+    if (rc != MPI_SUCCESS || m->told.code == MPI_SUCCESS)
+        return rc;
+    impi_Comm_free(newcomm);
+    return failed_note_why(m->comm, m->told.code, m->told.why);
+}
+
+/* ---- the calls ---- */
+
+static int64_t time_from(MPI_Info info, bool acceptor)
+{
+    char text[16] = "";
+    int flag = 0, seconds;
+
+    if (info != MPI_INFO_NULL)
+        impi_real.Info_get(info, "timeout", sizeof(text) - 1, text, &flag);
+    seconds = flag ? atoi(text) : 0;
+    if (seconds <= 0)
+        seconds = acceptor ? 0 : SF_IMPI_CONNECT_SECONDS;
+    return seconds ? clock_ms() + (int64_t)seconds * 1000 : NEVER;
+}
+
+static void find_named(struct meeting *m, const char *name)
+{
+    if (!m->acceptor) {
+        if (impi_port_parse(&m->name, name, &m->err) < 0)
+            fail(m, MPI_ERR_PORT, m->err.text);
+        return;
+    }
+    pthread_mutex_lock(&ports_lock);
+    m->port = *find_port(name);
+    pthread_mutex_unlock(&ports_lock);
+    if (m->port)
+        m->name = m->port->name;
+    else
+        fail(m, MPI_ERR_PORT, "this process has no such port open");
+}
+
+static int run(struct meeting *m, const char *name, MPI_Comm *newcomm)
+{
+    uint8_t *all;
+    int rc = gather(m, &all);
+
+    if (rc == MPI_SUCCESS && is_root(m)) {
+        find_named(m, name);
+        meet(m, all);
+    }
+    free(all);
+    if (rc == MPI_SUCCESS)
+        rc = hear(m);
+    if (rc == MPI_SUCCESS)
+        rc = make(m, newcomm);
+    if (rc == MPI_SUCCESS)
+        rc = go(m, newcomm);
+    return rc;
+}
+
+static int meet_other(const char *name, MPI_Info info, int root, MPI_Comm comm,
+                      bool acceptor, MPI_Comm *newcomm)
+{
+    struct meeting m = {.comm = comm,
+                        .root = root,
+                        .acceptor = acceptor,
+                        .fd = -1,
+                        .until = time_from(info, acceptor)};
+    int inter = 0, rc = impi_Comm_test_inter(comm, &inter);
+
+    if (rc == MPI_SUCCESS)
+        rc = impi_Comm_size(comm, &m.size);
+    if (rc == MPI_SUCCESS)
+        rc = impi_Comm_rank(comm, &m.rank);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (inter)
+        return be_raise(comm, MPI_ERR_COMM);
+    if (root < 0 || root >= m.size)
+        return be_raise(comm, MPI_ERR_ROOT);
+    *newcomm = MPI_COMM_NULL;
+    rc = run(&m, name, newcomm);
+    hang_up(&m);
+    impi_side_free(&m.own);
+    explicit_bzero(&m, sizeof(m));
+    return rc;
+}
+
+int impi_Comm_accept(const char *port_name, MPI_Info info, int root,
+                     MPI_Comm comm, MPI_Comm *newcomm)
+{
+    return meet_other(port_name, info, root, comm, true, newcomm);
+}
+
+int impi_Comm_connect(const char *port_name, MPI_Info info, int root,
+                      MPI_Comm comm, MPI_Comm *newcomm)
+{
+    return meet_other(port_name, info, root, comm, false, newcomm);
+}
+
+/* ---- MPI_Comm_join ---- */
+
+/* Who has the higher number accepts at a port of its own, whose name goes over
+ * the socket. */
+static int join(int fd, MPI_Comm *newcomm, struct errbuf *err)
+{
+    int64_t until = clock_ms() + SF_IMPI_CONNECT_SECONDS * 1000;
+    char name[IMPI_PORT_NAME_SIZE] = "";
+    uint8_t own[8], other[8];
+    bool acceptor;
+    int rc;
+
+    if (mac_random(own, sizeof(own)) < 0 ||
+        send_all(fd, own, sizeof(own), until) < 0 ||
+        recv_all(fd, other, sizeof(other), until) < 0)
+        return errprintf(err, "the socket: %s", strerror(errno));
+    acceptor = memcmp(own, other, sizeof(own)) > 0;
+    if (acceptor && impi_Open_port(MPI_INFO_NULL, name) != MPI_SUCCESS)
+        return -1;
+    rc = acceptor ? send_all(fd, name, sizeof(name), until)
+                  : recv_all(fd, name, sizeof(name), until);
+    name[sizeof(name) - 1] = '\0';
+    if (rc < 0)
+        errprintf(err, "the socket: %s", strerror(errno));
+    else
+        rc = meet_other(name, MPI_INFO_NULL, 0, MPI_COMM_SELF, acceptor,
+                        newcomm);
+    if (acceptor)
+        impi_Close_port(name);
+    return rc;
+}
+
+int impi_Comm_join(int fd, MPI_Comm *newintercomm)
+{
+    struct errbuf err = {""};
+    int rc;
+
+    *newintercomm = MPI_COMM_NULL;
+    rc = join(fd, newintercomm, &err);
+    if (rc == MPI_SUCCESS || !*err.text)
+        return rc < 0 ? MPI_ERR_OTHER : rc;
+    return failed_note_why(MPI_COMM_SELF, MPI_ERR_OTHER, err.text);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One of two worlds that meet by a port and talk over the intercommunicator.
+ *
+ *   ports accept|connect NAME WHAT
+ *
+ * The accepting one publishes NAME, the other one looks it up.  WHAT: talk, or
+ * lost (the accepting world dies, the other one has an error and goes on), or
+ * world (as talk, between the halves of one world), or names (both).
+ */
+#include <netinet/in.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static int accepts;
+
+static int class_of(int rc)
+{
+    int class = MPI_SUCCESS;
+
+    MPI_Error_class(rc, &class);
+    return class;
+}
+
+/* ---- meeting ---- */
+
+static void look_up(const char *name, char *port)
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    while (MPI_Lookup_name(name, MPI_INFO_NULL, port) != MPI_SUCCESS)
+        usleep(10000);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+static MPI_Comm meet(const char *name, MPI_Comm local, int root)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter;
+    int own;
+
+    MPI_Comm_rank(local, &own);
+    if (accepts && own == root) {
+        MPI_Open_port(MPI_INFO_NULL, port);
+        MPI_Publish_name(name, MPI_INFO_NULL, port);
+    } else if (own == root) {
+        look_up(name, port);
+    }
+    if (accepts)
+        MPI_Comm_accept(port, MPI_INFO_NULL, root, local, &inter);
+    else
+        MPI_Comm_connect(port, MPI_INFO_NULL, root, local, &inter);
+    if (accepts && own == root) {
+        MPI_Unpublish_name(name, MPI_INFO_NULL, port);
+        MPI_Close_port(port);
+    }
+    return inter;
+}
+
+/* ---- talking ---- */
+
+#define MOST 300000
+#define PEERS 8
+
+/* Everybody with everybody of the other group, short and long. */
+static void messages(MPI_Comm inter, int local, int remote)
+{
+    static unsigned char out[MOST], in[PEERS][MOST];
+    static const int lengths[] = {0, 1, 1000, MOST};
+    MPI_Request r[2 * PEERS];
+    MPI_Status st[2 * PEERS];
+
+    CHECK(remote <= PEERS);
+    for (int i = 0; i < 4; i++) {
+        int n = lengths[i], count;
+
+        fill(out, (size_t)n, local + 10 * accepts, i);
+        for (int k = 0; k < remote; k++) {
+            MPI_Irecv(in[k], n, MPI_BYTE, k, 5 + i, inter, &r[k]);
+            MPI_Isend(out, n, MPI_BYTE, k, 5 + i, inter, &r[remote + k]);
+        }
+        MPI_Waitall(2 * remote, r, st);
+        for (int k = 0; k < remote; k++) {
+            MPI_Get_count(&st[k], MPI_BYTE, &count);
+            CHECK(count == n && st[k].MPI_SOURCE == k);
+            CHECK(st[k].MPI_TAG == 5 + i);
+            CHECK(same(in[k], (size_t)n, k + 10 * !accepts, i));
+        }
+        MPI_Barrier(inter);
+    }
+}
+
+/* Rank 0 of each hears all of the other group by MPI_ANY_SOURCE. */
+static void anybody(MPI_Comm inter, int local, int remote)
+{
+    int seen = 0, value = local, own = local;
+    MPI_Request r;
+
+    MPI_Issend(&own, 1, MPI_INT, 0, 9, inter, &r);
+    for (int i = 0; local == 0 && i < remote; i++) {
+        MPI_Status st;
+
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, inter, &st);
+        CHECK(st.MPI_SOURCE == value && st.MPI_TAG == 9);
+        seen |= 1 << value;
+    }
+    CHECK(local != 0 || seen == (1 << remote) - 1);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+static void collectives(MPI_Comm inter, int local, int remote)
+{
+    int sum = -1, value = local + 1, all[64];
+    double field[500];
+
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, inter);
+    CHECK(sum == remote * (remote + 1) / 2);
+    for (int i = 0; i < 500; i++)
+        field[i] = accepts ? i : -1;
+    MPI_Bcast(field, 500, MPI_DOUBLE,
+              !accepts     ? 0
+              : local == 0 ? MPI_ROOT
+                           : MPI_PROC_NULL,
+              inter);
+    CHECK(field[499] == 499);
+    MPI_Allgather(&value, 1, MPI_INT, all, 1, MPI_INT, inter);
+    for (int i = 0; i < remote; i++)
+        CHECK(all[i] == i + 1);
+    MPI_Barrier(inter);
+}
+
+/* The acceptors in front. */
+static void merged(MPI_Comm inter, int local, int n, int remote)
+{
+    MPI_Comm both, dup, half;
+    int own, all, sum, one = 1, result;
+    MPI_Group group;
+
+    MPI_Intercomm_merge(inter, !accepts, &both);
+    MPI_Comm_rank(both, &own);
+    MPI_Comm_size(both, &all);
+    CHECK(all == n + remote && own == (accepts ? local : remote + local));
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, both);
+    CHECK(sum == all);
+    MPI_Comm_dup(both, &dup);
+    MPI_Comm_split(dup, own % 2, own, &half);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, half);
+    CHECK(sum == (all + (own % 2 == 0)) / 2);
+    MPI_Comm_group(both, &group);
+    MPI_Group_size(group, &sum);
+    CHECK(sum == all);
+    MPI_Group_free(&group);
+    MPI_Comm_compare(both, dup, &result);
+    CHECK(result == MPI_CONGRUENT);
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&dup);
+    MPI_Comm_disconnect(&both);
+}
+
+static void talk(const char *name, MPI_Comm local, int root)
+{
+    MPI_Comm inter = meet(name, local, root);
+    int flag = 0, own, n, remote;
+
+    MPI_Comm_test_inter(inter, &flag);
+    MPI_Comm_rank(inter, &own);
+    MPI_Comm_size(inter, &n);
+    MPI_Comm_remote_size(inter, &remote);
+    CHECK(flag);
+    messages(inter, own, remote);
+    anybody(inter, own, remote);
+    collectives(inter, own, remote);
+    merged(inter, own, n, remote);
+    MPI_Comm_disconnect(&inter);
+    CHECK(inter == MPI_COMM_NULL);
+}
+
+/* ---- what goes wrong ---- */
+
+static void wrong_ports(void)
+{
+    static const char *const names[] = {
+        "", "impi1/", "impi1/127.0.0.1:1/00000000/",
+        "impi1/127.0.0.1:0/00000000/"
+        "0000000000000000000000000000000000000000000000000000000000000000",
+        /* nobody listens there */
+        "impi1/127.0.0.1:1/00000000/"
+        "0000000000000000000000000000000000000000000000000000000000000000"};
+    MPI_Comm inter;
+    char port[MPI_MAX_PORT_NAME];
+
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 5; i++) {
+        CHECK(class_of(MPI_Comm_connect(names[i], MPI_INFO_NULL, 0,
+                                        MPI_COMM_SELF, &inter)) ==
+              MPI_ERR_PORT);
+        CHECK(inter == MPI_COMM_NULL);
+        CHECK(class_of(MPI_Comm_accept(names[i], MPI_INFO_NULL, 0,
+                                       MPI_COMM_SELF, &inter)) == MPI_ERR_PORT);
+    }
+    CHECK(class_of(MPI_Close_port("none")) == MPI_ERR_PORT);
+    CHECK(class_of(MPI_Comm_accept("none", MPI_INFO_NULL, 7, MPI_COMM_SELF,
+                                   &inter)) == MPI_ERR_ROOT);
+    CHECK(class_of(MPI_Lookup_name("nobody's", MPI_INFO_NULL, port)) ==
+          MPI_ERR_NAME);
+    CHECK(class_of(MPI_Unpublish_name("nobody's", MPI_INFO_NULL, "x")) ==
+          MPI_ERR_SERVICE);
+    CHECK(class_of(MPI_Publish_name("", MPI_INFO_NULL, "x")) ==
+          MPI_ERR_SERVICE);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+/* Nobody comes: the info key says how long that is waited for. */
+static void nobody_comes(void)
+{
+    char port[MPI_MAX_PORT_NAME];
+    MPI_Comm inter;
+    MPI_Info info;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "timeout", "1");
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Open_port(MPI_INFO_NULL, port);
+    CHECK(class_of(MPI_Comm_accept(port, info, 0, MPI_COMM_SELF, &inter)) ==
+          MPI_ERR_PORT);
+    CHECK(class_of(MPI_Comm_connect(port, info, 0, MPI_COMM_SELF, &inter)) ==
+          MPI_ERR_PORT);
+    MPI_Close_port(port);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Info_free(&info);
+}
+
+/* A name is there once. */
+static void names(const char *name)
+{
+    char port[MPI_MAX_PORT_NAME], found[MPI_MAX_PORT_NAME];
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Open_port(MPI_INFO_NULL, port);
+    CHECK(MPI_Publish_name(name, MPI_INFO_NULL, port) == MPI_SUCCESS);
+    CHECK(class_of(MPI_Publish_name(name, MPI_INFO_NULL, port)) ==
+          MPI_ERR_SERVICE);
+    CHECK(MPI_Lookup_name(name, MPI_INFO_NULL, found) == MPI_SUCCESS);
+    CHECK(strcmp(port, found) == 0);
+    CHECK(class_of(MPI_Unpublish_name(name, MPI_INFO_NULL, "other")) ==
+          MPI_ERR_SERVICE);
+    CHECK(MPI_Unpublish_name(name, MPI_INFO_NULL, port) == MPI_SUCCESS);
+    CHECK(class_of(MPI_Lookup_name(name, MPI_INFO_NULL, found)) ==
+          MPI_ERR_NAME);
+    MPI_Close_port(port);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+/* ---- the other world dies ---- */
+
+static void lost(const char *name)
+{
+    MPI_Comm inter = meet(name, MPI_COMM_WORLD, 0);
+    int value = 0;
+
+    MPI_Barrier(inter);
+    if (accepts)
+        _exit(7);
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    CHECK(MPI_Recv(&value, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE) !=
+          MPI_SUCCESS);
+    CHECK(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 1, inter,
+                   MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    MPI_Comm_free(&inter);
+}
+
+/* ---- one world ---- */
+
+static int listen_here(int *port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    CHECK(fd >= 0 && bind(fd, (void *)&at, sizeof(at)) == 0);
+    CHECK(listen(fd, 1) == 0 && getsockname(fd, (void *)&at, &len) == 0);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+static int call(int port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    CHECK(fd >= 0 && connect(fd, (void *)&at, sizeof(at)) == 0);
+    return fd;
+}
+
+/* The first and the last process join over a socket between them. */
+static void join(void)
+{
+    int port = 0, fd, listener, value = rank, got = -1;
+    MPI_Comm inter;
+
+    if (rank == 0) {
+        listener = listen_here(&port);
+        MPI_Send(&port, 1, MPI_INT, size - 1, 0, MPI_COMM_WORLD);
+        fd = accept(listener, NULL, NULL);
+        close(listener);
+    } else if (rank == size - 1) {
+        MPI_Recv(&port, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        fd = call(port);
+    } else {
+        return;
+    }
+    MPI_Comm_join(fd, &inter);
+    MPI_Sendrecv(&value, 1, MPI_INT, 0, 1, &got, 1, MPI_INT, 0, 1, inter,
+                 MPI_STATUS_IGNORE);
+    CHECK(got == size - 1 - rank);
+    MPI_Comm_disconnect(&inter);
+    close(fd);
+}
+
+/* Its lower and its upper half; and two processes over a socket. */
+static void halves(const char *name)
+{
+    MPI_Comm half;
+
+    accepts = rank < size / 2;
+    MPI_Comm_split(MPI_COMM_WORLD, accepts, 0, &half);
+    talk(name, half, 0);
+    MPI_Comm_free(&half);
+    join();
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    CHECK(argc == 4);
+    accepts = strcmp(argv[1], "accept") == 0;
+    if (strcmp(argv[3], "lost") == 0) {
+        lost(argv[2]);
+    } else if (strcmp(argv[3], "world") == 0) {
+        halves(argv[2]);
+    } else if (strcmp(argv[3], "names") == 0) {
+        if (rank == 0) {
+            wrong_ports();
+            nobody_comes();
+            names(argv[2]);
+        }
+    } else {
+        talk(argv[2], MPI_COMM_WORLD, size - 1);
+        talk(argv[2], MPI_COMM_WORLD, 0);
+    }
+    return end("ports");
+}

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Worlds that meet by a port, without Slurm: each of the two is one that
+# bare_world starts.
+. "$(dirname "$0")/lib.sh"
+export BARE_FRONT=$front
+export SLURM_IMPI_NAMES=$TMPDIR/names
+
+# world ROLE WHAT CLIENTS..: one of two worlds, its words in out.ROLE.
+world()
+{
+    local role=$1 what=$2
+    shift 2
+    "${limited[@]}" 60 "$dir/bare_world" "$@" -- "$dir/ports" "$role" ocean \
+        "$what" >"$TMPDIR/out.$role" 2>&1
+}
+
+# case_meet TITLE ACCEPTOR CONNECTOR: clients in words.
+case_meet()
+{
+    local acceptor codes
+    rm -rf "$SLURM_IMPI_NAMES"
+    # shellcheck disable=SC2086
+    world accept talk $2 &
+    acceptor=$!
+    # shellcheck disable=SC2086
+    world connect talk $3
+    codes=$?
+    wait $acceptor
+    codes+=" $?"
+    [ "$codes" = "0 0" ] && grep -q "^PASS" "$TMPDIR/out.accept" &&
+        grep -q "^PASS" "$TMPDIR/out.connect" &&
+        [ -z "$(ls -A "$SLURM_IMPI_NAMES")" ]
+    report $? "$1: $2 with $3"
+}
+
+# What one of a world does by itself.
+case_one()
+{
+    local title=$1 what=$2
+    shift 2
+    rm -rf "$SLURM_IMPI_NAMES"
+    world accept "$what" "$@" && grep -q "^PASS" "$TMPDIR/out.accept"
+    report $? "$title: $*"
+}
+
+# The other world dies; this one is told and goes on.
+case_lost()
+{
+    local acceptor
+    rm -rf "$SLURM_IMPI_NAMES"
+    # shellcheck disable=SC2086
+    world accept lost $1 &
+    acceptor=$!
+    # shellcheck disable=SC2086
+    world connect lost $2 && grep -q "^PASS" "$TMPDIR/out.connect" &&
+        grep -q "SF-E515: lost rank 0 of the other world" "$TMPDIR/out.connect"
+    report $? "the_loss_of_the_other_world_is_an_error: $1 with $2"
+    wait $acceptor
+}
+
+need_both ports
+
+title=two_worlds_talk
+case_meet $title mpich:1 openmpi:1
+case_meet $title openmpi:2 mpich:3
+case_meet $title mpich:2 mpich:1
+case_meet $title "mpich:1 openmpi:1" mpich:2
+case_meet $title "-i openmpi:2 mpich:2" "mpich:1 openmpi:2"
+IMPI_SHM=0 case_meet two_worlds_talk_by_tcp openmpi:2 mpich:2
+case_meet two_worlds_talk_over_ipv6 "-6 mpich:1" "-6 openmpi:2"
+case_one halves_of_a_world_talk world mpich:4
+case_one halves_of_a_world_talk world openmpi:3
+case_one halves_of_a_world_talk world -i mpich:2 openmpi:2
+case_one mistakes_are_told names mpich:1
+case_one mistakes_are_told names openmpi:2
+case_one mistakes_are_told names mpich:1 openmpi:1
+case_lost mpich:1 openmpi:1
+case_lost openmpi:2 "mpich:1 openmpi:1"
+finish
