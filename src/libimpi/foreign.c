@@ -228,6 +228,15 @@ static bool all_lost(const struct impi_comm *c)
     return true;
 }
 
+/* Most likely its whole world has ended: those that no connection tells of are
+ * found out by one. */
+static void look_for_others(const struct couple *c)
+{
+    for (uint32_t i = c->first; i < c->first + c->n; i++)
+        if (!impi_p2p_peer_error(impi_be.p2p, i))
+            net_connect(NULL, i);
+}
+
 void foreign_lost(uint32_t peer, const char *why)
 {
     const struct couple *c = foreign_of(peer);
@@ -248,4 +257,6 @@ void foreign_lost(uint32_t peer, const char *why)
         if (i->abandoned)
             impi_p2p_fail_any(impi_be.p2p, i->cid);
     }
+    if (c && c->comms > 0)
+        look_for_others(c);
 }
