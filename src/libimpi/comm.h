@@ -45,7 +45,7 @@ struct impi_comm {
     int straight;   /* peers that may be handed to the library as they are */
     bool foreign;   /* has processes of other worlds (foreign.h) */
     bool strangers; /* all whom ranks in messages mean are such */
-    bool abandoned;    /* and all of these are lost */
+    bool abandoned; /* and all of these are lost */
     struct impi_comm *next_foreign;
     int first, local;  /* own group: rank of its first, size */
     int peer, peers;   /* whom ranks in messages mean */
