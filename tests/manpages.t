@@ -150,7 +150,7 @@ variables() {
         grep -rhoE 'getenv\("[A-Z_]+"' "$top/src" | grep -oE '[A-Z_]{3,}'
         sed -nE '/From the user/,/To the tasks/ s/^#define ENV_[A-Z_]+ "([A-Z_]+)".*/\1/p' \
             "$top/src/impid/names.h"
-    } | grep -vE '^(LD_PRELOAD|NOTIFY_SOCKET|TMPDIR|SLURM_PROCID|SLURM_CONF|SLURMD_NODENAME|RUNTIME_DIRECTORY|STATE_DIRECTORY)$' |
+    } | grep -vE '^(LD_PRELOAD|HOME|NOTIFY_SOCKET|TMPDIR|SLURM_PROCID|SLURM_CONF|SLURMD_NODENAME|RUNTIME_DIRECTORY|STATE_DIRECTORY)$' |
         grep -vE '^(SLURM_FABRIC_(PROGRAM|IMPID_STOP)|SLURM_IMPI_AGENT(_DIR)?|IMPI_SITE_FABRIC)$' | sort -u
 }
 
