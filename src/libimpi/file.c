@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/limits.h"
 #include "libimpi/coll.h"
 #include "libimpi/external.h"
@@ -267,29 +268,15 @@ int file_end_of(struct file *f, uint64_t *etypes)
     return rc;
 }
 
-static uint32_t mix(uint32_t mark, uint64_t value)
-{
-    for (int i = 0; i < 8; i++)
-        mark = (mark ^ (uint8_t)(value >> (8 * i))) * 16777619u;
-    return mark;
-}
-
-/* A number (FNV-1a) that two views have in common if they are the same. */
+/* A checksum that two views have in common if they are the same. */
 static uint32_t mark_of(const struct file *f)
 {
     const struct impi_io_view *v = &f->view;
-    uint32_t mark = mix(2166136261u, (uint64_t)v->disp);
+    const uint64_t head[] = {(uint64_t)v->disp, v->etype, (uint64_t)v->extent,
+                             f->external};
 
-    mark = mix(mark, v->etype);
-    mark = mix(mark, (uint64_t)v->extent);
-    mark = mix(mark, f->external);
-    for (uint32_t i = 0; i < v->nruns; i++) {
-        mark = mix(mark, (uint64_t)v->runs[i].disp);
-        mark = mix(mark, v->runs[i].len);
-        mark = mix(mark, v->runs[i].repeat);
-        mark = mix(mark, (uint64_t)v->runs[i].stride);
-    }
-    return mark;
+    return crc32c(crc32c(0, head, sizeof(head)), v->runs,
+                  v->nruns * sizeof(v->runs[0]));
 }
 
 /* As file_agree(); if nobody has an error also whether the views are alike. */

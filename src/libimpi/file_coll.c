@@ -468,6 +468,7 @@ static int run_records(struct coll *x, struct together *t)
 
 /* ---- in the order of ranks ---- */
 
+/* May data travel with an order to rank 0 (there), or with its answer? */
 static bool carries(const struct together *t, bool there)
 {
     return t->f->alike && t->a.write == there;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Names of services (MPI-3.1 chapter 10.4.4): a file for each in a directory of
- * the user that all his nodes see, SLURM_IMPI_NAMES or
- * $HOME/.slurm-fabric/names.  Only he can read it; whoever knows the name of a
- * port may connect.
+ * the user that all nodes see, SLURM_IMPI_NAMES or $HOME/.slurm-fabric/names.
+ * Only that user can read it; whoever knows the name of a port may connect.
  */
 #define _GNU_SOURCE
 #include <errno.h>
