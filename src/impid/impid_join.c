@@ -112,7 +112,7 @@ static int keep_table(struct impid_round *r, const uint8_t *image, size_t len,
     if (r->image && r->image_len == len && memcmp(r->image, image, len) == 0)
         return 0;
     impid_join_drop_table(r);
-    r->table = sealed_make("slurm-fabric-world", image, len);
+    r->table = sealed_make("impi-world", image, len);
     if (r->table < 0)
         return errprintf(err, "%s", strerror(errno));
     r->image = sealed_map(r->table, IMPI_TABLE_MAX, &r->image_len, err);
