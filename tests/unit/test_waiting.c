@@ -37,7 +37,8 @@ static struct {
     int nap_ms; /* of the last */
 } count;
 
-static struct impi_proc procs[MOST];
+static const uint32_t place[MOST]; /* all at the first */
+static struct impi_table_place here;
 static struct impi_comm world_comm;
 struct backend impi_be;
 struct impi_real impi_real;
@@ -167,8 +168,10 @@ static void among(uint32_t n)
     world_comm.native_size = (int)n;
     impi_be.world_comm = &world_comm;
     impi_be.agent.fd = -1;
-    impi_be.world.procs = procs;
     impi_be.world.nprocs = n;
+    here.neighbours = n;
+    impi_be.table = (struct impi_table){
+        .nprocs = n, .place = place, .nplaces = 1, .places = &here};
     crowd_look();
 }
 
