@@ -7,7 +7,7 @@
 cluster_up --nodes 3 --switch elan
 
 for f in flood ring order sizes probe mixes coll comms types errors threads ends \
-    win io_open io_data; do
+    win io_open io_data ports; do
     for l in mpich openmpi; do
         [ -x "$SF_TOP_BUILDDIR/tests/mpi/$f.$l" ] ||
             skip_all "$f.$l is not built"
@@ -69,6 +69,30 @@ case_files_of_both_libraries() {
     two io_data
     three io_data
     unset IO_DIR
+    assert_nothing_left
+}
+
+# Two launches of one user, one of each library, and one that spans.
+case_two_launches_meet_by_a_port() {
+    local meet
+    run_as_user mkdir -p "$WORK/names"
+    export SLURM_IMPI_NAMES=$WORK/names
+    meet='srun --mpi=impi -N1 -n2 '$WORK/ports.openmpi' connect ocean talk'
+    start_as_user bash -c "$meet"
+    run_as_user srun --mpi=impi -N1 -n2 "$WORK/ports.mpich" accept ocean talk
+    assert_code 0
+    assert_output "^PASS ports\$" 1
+    wait $!
+    assert_equal 0 $?
+    start_as_user bash -c "$meet"
+    run_as_user srun --mpi=impi -N1 -n1 "$WORK/ports.mpich" accept ocean talk \
+        : -N1 -n1 "$WORK/ports.openmpi" accept ocean talk
+    assert_code 0
+    assert_output "^PASS ports\$" 1
+    wait $!
+    assert_equal 0 $?
+    assert_equal "" "$(ls -A "$WORK/names")"
+    unset SLURM_IMPI_NAMES
     assert_nothing_left
 }
 
