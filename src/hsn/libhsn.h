@@ -138,7 +138,8 @@ struct hsn_raw {
 /* EAGAIN: ring full, try later.  EMSGSIZE: len or route_len too long.
  * EINVAL: an invalid route byte (top bits 10). */
 int hsn_raw_send(struct hsn *h, const struct hsn_raw *packet);
-/* EAGAIN: nothing has arrived.  The payload stays valid until the next receive. */
+/* EAGAIN: nothing has arrived.  The payload stays valid until the next receive.
+ */
 int hsn_raw_recv(struct hsn *h, struct hsn_raw *packet);
 
 /* ---- datagrams --------------------------------------------------------- */
@@ -187,7 +188,8 @@ int hsn_try_recv(struct hsn *h, struct hsn_message *m);
 
 /* From now on data arrives in pages while pages are free: an endpoint has at
  * most 256, half of which it gets at once for sending.  An endpoint that keeps
- * too many receives data through the ring again.  EOPNOTSUPP: this kind of
+ * too many, or lets 64 or more messages wait, receives data through the ring
+ * again, which hsnd counts (page_short).  EOPNOTSUPP: this kind of
  * endpoint, or this hsnd, has no pages; EBUSY: already called; EPERM: called by
  * another process than the one that opened the endpoint; ENOSPC: this user or
  * this program has reached its limit. */

@@ -61,6 +61,7 @@ static int do_status(const struct ctl_request *q, struct errbuf *err)
     X(port_copied, counts.port_copied)                                         \
     X(page_copied, counts.page_copied)                                         \
     X(page_passed, counts.page_passed)                                         \
+    X(page_short, counts.page_short)                                           \
     X(routes_died, echo.died)                                                  \
     X(routes_revived, echo.revived)                                            \
     X(loop_sent, loop_test.sent)                                               \

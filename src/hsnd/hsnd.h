@@ -124,6 +124,7 @@ struct hsnd_counts {
     uint64_t port_copied; /* bytes of data put into rings of processes */
     uint64_t page_copied; /* ... into pages of theirs */
     uint64_t page_passed; /* ... that changed hands with their page */
+    uint64_t page_short;  /* of port_copied: its process had no page left */
     uint64_t bells, rounds, sleeps;
 };
 

@@ -215,7 +215,8 @@ void port_deliver(struct port *p, const struct hsn_record *r,
     size_t header_len = header ? header->iov_len : 0;
     size_t len = sizeof(*r) + data_len + header_len;
     struct hsn_record *out;
-    uint32_t page = 0;
+    bool wanted = pages_wanted(p, data_len);
+    uint32_t page;
     uint8_t *at;
 
     if (p->dead)
@@ -226,8 +227,7 @@ void port_deliver(struct port *p, const struct hsn_record *r,
         p->d->counts.port_full++;
         return;
     }
-    if (pages_wanted(p, data_len))
-        page = pages_deliver(p, data, ndata);
+    page = wanted ? pages_deliver(p, data, ndata) : 0;
     *out = *r;
     out->page = page;
     out->data_len = (uint16_t)data_len;
@@ -242,6 +242,8 @@ void port_deliver(struct port *p, const struct hsn_record *r,
     p->counts.received++;
     if (!page)
         p->d->counts.port_copied += data_len;
+    if (wanted && !page)
+        p->d->counts.page_short += data_len;
     if (!p->dirty) {
         p->dirty = true;
         p->next_dirty = p->d->dirty;

@@ -124,6 +124,9 @@ struct talk {
     uint32_t me, n;
     size_t size;
     uint8_t answered[PROCS_MAX], done[PROCS_MAX];
+    struct {
+        uint64_t next, pause; /* ms */
+    } asked[PROCS_MAX];
     unsigned wrong;
     unsigned early;          /* data that came before pages were asked for */
     unsigned paged, unpaged; /* data that came in pages, or might have */
@@ -197,6 +200,20 @@ static void take(struct talk *t, const struct hsn_message *m)
         t->done[head.from] = 1;
 }
 
+/* Is it time to ask that process again?  Rarer and rarer: who does not look
+ * for a while, on a machine that is busy, must not find more data than he has
+ * pages for. */
+static bool may_ask(struct talk *t, uint32_t i)
+{
+    uint64_t pause = t->asked[i].pause ? 2 * t->asked[i].pause : 20;
+
+    if (now_ms() < t->asked[i].next)
+        return false;
+    t->asked[i].pause = pause < 4000 ? pause : 4000;
+    t->asked[i].next = now_ms() + t->asked[i].pause;
+    return true;
+}
+
 static void say(struct talk *t)
 {
     uint32_t waiting = missing(t, t->answered);
@@ -204,9 +221,9 @@ static void say(struct talk *t)
     for (uint32_t i = 0; i < t->n; i++) {
         if (i == t->me)
             continue;
-        if (!t->answered[i])
+        if (!t->answered[i] && may_ask(t, i))
             send_to(t->h, i, (struct header){PING, t->me, i, 0}, t->size);
-        else if (!waiting)
+        if (!waiting)
             send_to(t->h, i, (struct header){DONE, t->me, i, 0}, 0);
     }
 }

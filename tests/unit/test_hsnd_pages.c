@@ -167,6 +167,7 @@ static void pages_are_kept_and_given_back(void **state)
     }
     assert_int_equal(n, ROOM);
     assert_int_equal(counter(d, "port_copied"), (N - ROOM) * 8192);
+    assert_int_equal(counter(d, "page_short"), (N - ROOM) * 8192);
     for (unsigned i = 0; i < n; i++) {
         assert_filled(kept[i], 8192, i); /* nobody has touched it */
         assert_int_equal(hsn_page_free(b, kept[i]), 0);
@@ -180,6 +181,34 @@ static void pages_are_kept_and_given_back(void **state)
         assert_true(aligned(m.data, 8192));
     }
     assert_int_equal(counter(d, "port_copied"), (N - ROOM) * 8192);
+    hsn_close(a);
+    hsn_close(b);
+    hsnd_free(d);
+}
+
+/* Data that waits in the ring has its pages, too: who does not look for long
+ * gets the rest by the ring, which is counted, and pages again afterwards. */
+static void who_does_not_look_runs_out_of_pages(void **state)
+{
+    enum { N = 150, ROOM = HSN_PAGES_MOST - HSN_PAGES_GRANTED };
+    struct hsnd_process *d = hsnd_new("RingSize=1024\n");
+    struct hsn *a = open_with_pages(d, A), *b = open_with_pages(d, B);
+    struct hsn_message m;
+
+    for (unsigned i = 0; i < N; i++)
+        assert_int_equal(send_page(a, B, filled(a, i), 8192), 0);
+    for (unsigned i = 0; i < N; i++) {
+        receive(b, &m);
+        assert_filled(m.data, 8192, i);
+    }
+    assert_int_equal(counter(d, "page_short"), (N - ROOM) * 8192);
+    assert_int_equal(counter(d, "port_copied"), (N - ROOM) * 8192);
+    for (unsigned i = 0; i < N; i++) {
+        assert_int_equal(send_page(a, B, filled(a, i), 8192), 0);
+        receive(b, &m);
+        assert_true(aligned(m.data, 8192));
+    }
+    assert_int_equal(counter(d, "page_short"), (N - ROOM) * 8192);
     hsn_close(a);
     hsn_close(b);
     hsnd_free(d);
@@ -423,6 +452,7 @@ int main(void)
         cmocka_unit_test(data_larger_than_a_page_comes_by_the_ring),
         cmocka_unit_test(page_out_of_4k_is_copied_to_the_second_half_only),
         cmocka_unit_test(pages_are_kept_and_given_back),
+        cmocka_unit_test(who_does_not_look_runs_out_of_pages),
         cmocka_unit_test(a_page_to_the_same_pool_is_not_copied),
         cmocka_unit_test(pages_that_were_sent_come_back),
         cmocka_unit_test(pages_reach_who_asked_for_none),
