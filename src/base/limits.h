@@ -32,7 +32,7 @@
  * (a world of 10^5 ranks is about 8 MB). */
 #define SF_TASK_TEXT_MAX 512
 #define SF_TASK_ENV_MAX 256
-#define SF_TASK_REQUEST_MAX 4096
+#define SF_TASK_REQUEST_MAX (64 * 1024)
 #define SF_TASK_REPLY_MAX (64 * 1024 * 1024)
 
 /* Seconds of silence after which the other end of an idle TCP connection counts

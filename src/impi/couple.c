@@ -96,12 +96,14 @@ ssize_t impi_couple_header_get(uint32_t *type,
     static const size_t most[] = {
         [IMPI_COUPLE_SIDE] = SIDE_MAX,
         [IMPI_COUPLE_REFUSE] = SF_IMPI_REFUSAL_MAX,
+        [IMPI_COUPLE_GO] = 0,
+        [IMPI_COUPLE_PROOF] = SF_IMPI_CREDENTIAL_MAX - 1,
     };
     uint32_t len = be_load32(in + 4);
 
     *type = be_load32(in);
-    if (*type >= IMPI_COUPLE_SIDE && *type <= IMPI_COUPLE_GO &&
-        len <= (*type == IMPI_COUPLE_GO ? 0 : most[*type]))
+    if (*type >= IMPI_COUPLE_SIDE && *type <= IMPI_COUPLE_PROOF &&
+        len <= most[*type])
         return (ssize_t)len;
     errno = EPROTO;
     return -1;
@@ -271,4 +273,13 @@ int impi_couple_secret(uint8_t secret[IMPI_CHAN_SECRET_SIZE],
     _Static_assert(MAC_SIZE == IMPI_CHAN_SECRET_SIZE,
                    "one is made of the other");
     return mac_sign(secret, port->key, sizeof(port->key), parts, 3);
+}
+
+int impi_couple_about(uint8_t about[IMPI_COUPLE_ABOUT_SIZE],
+                      const uint8_t secret[IMPI_CHAN_SECRET_SIZE],
+                      bool acceptor)
+{
+    const struct mac_part role = {acceptor ? "accepts " : "connects", 8};
+
+    return mac_sign(about, secret, IMPI_CHAN_SECRET_SIZE, &role, 1);
 }

@@ -14,7 +14,10 @@
  *
  *   acceptor   SIDE    its own group (impi_side_encode)
  *   connector  SIDE    likewise
- *   either     REFUSE  text, in place of its SIDE
+ *   connector  PROOF   a MUNGE credential of its user about the couple
+ *                      (impi_couple_about); empty where its site needs none
+ *   acceptor   PROOF   likewise: it has chosen this caller
+ *   either     REFUSE  text, in place of its SIDE or PROOF
  *   both       GO      nothing: all processes of the own group take calls
  */
 #ifndef SF_IMPI_COUPLE_H
@@ -45,9 +48,11 @@ int impi_port_parse(struct impi_port *p, const char *name, struct errbuf *err);
 enum impi_couple_frame {
     IMPI_COUPLE_SIDE = 1,
     IMPI_COUPLE_REFUSE = 2,
-    IMPI_COUPLE_GO = 3
+    IMPI_COUPLE_GO = 3,
+    IMPI_COUPLE_PROOF = 4
 };
 #define IMPI_COUPLE_HEADER_SIZE 8
+#define IMPI_COUPLE_ABOUT_SIZE MAC_SIZE
 /* Header of a frame; returns the length of its payload, or -1 EPROTO: no such
  * type, longer than it may be. */
 void impi_couple_header_put(uint8_t out[IMPI_COUPLE_HEADER_SIZE], uint32_t type,
@@ -102,5 +107,11 @@ int impi_couple_secret(uint8_t secret[IMPI_CHAN_SECRET_SIZE],
                        const struct impi_port *port,
                        const struct impi_side *acceptor,
                        const struct impi_side *connector);
+
+/* What a credential is about: only who knows the couple's secret can tell it,
+ * and each side says another one.  0, or -1 ENOMEM. */
+int impi_couple_about(uint8_t about[IMPI_COUPLE_ABOUT_SIZE],
+                      const uint8_t secret[IMPI_CHAN_SECRET_SIZE],
+                      bool acceptor);
 
 #endif

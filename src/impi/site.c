@@ -17,6 +17,7 @@ static const struct conf_key keys[] = {
     TEXT("Network", network),
     TEXT("Advertise", advertise),
     TEXT("Fabric", fabric),
+    TEXT("PortUsers", port_users),
     NUMBER("DirectMax", direct_max, 0, SF_IMPI_PROCS_MAX),
     FLAG("Debug", debug),
     FLAG("SharedMemory", shared_memory),
@@ -84,6 +85,15 @@ int impi_site_read(struct impi_site *site, const char *path, struct errbuf *err)
     }
     if (site->fabric && strlen(site->fabric) >= SF_FABRIC_ORDER_MAX) {
         errprintf(err, "Fabric: more than %d bytes", SF_FABRIC_ORDER_MAX - 1);
+        errno = EINVAL;
+        goto error;
+    }
+    site->any_user = site->port_users && strcmp(site->port_users, "any") == 0;
+    if (site->port_users && !site->any_user &&
+        strcmp(site->port_users, "same") != 0) {
+        errprintf(err, "PortUsers: '%s' is neither same nor any",
+                  site->port_users);
+        conf_locate(err, path);
         errno = EINVAL;
         goto error;
     }

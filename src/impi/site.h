@@ -17,8 +17,10 @@ struct impi_site {
     char *advertise;  /* address of impi-server as nodes see it, or NULL */
     long direct_max;  /* connections of one process; -1: not said */
     char *fabric;     /* providers of libfabric in order, or NULL */
+    char *port_users; /* "same", "any" or NULL, which is same */
     bool debug;
     bool shared_memory;        /* between clients on one machine; default yes */
+    bool any_user;             /* of PortUsers: worlds of others may meet */
     uint16_t port_lo, port_hi; /* of port_range; 0,0: any */
 };
 

@@ -352,3 +352,26 @@ int task_stage_decode(struct task_stage *s, const void *payload, size_t len)
     s->stage = be_get32(&r);
     return payload_end(&r);
 }
+
+ssize_t task_proof_encode(void *buf, size_t size, uint32_t type,
+                          const struct task_proof *p)
+{
+    struct be_writer w;
+
+    frame_begin(&w, buf, size, type);
+    be_put_bytes(&w, p->about, sizeof(p->about));
+    be_put_str(&w, p->credential);
+    be_put_str(&w, p->text);
+    return frame_end(&w);
+}
+
+int task_proof_decode(struct task_proof *p, const void *payload, size_t len)
+{
+    struct be_reader r;
+
+    be_reader_init(&r, payload, len);
+    be_copy_bytes(&r, p->about, sizeof(p->about));
+    be_get_str(&r, p->credential, sizeof(p->credential));
+    be_get_str(&r, p->text, sizeof(p->text));
+    return payload_end(&r);
+}

@@ -14,6 +14,10 @@
  *                                           fd (impi/table.h), or ERROR
  *     STAGE   -------------------------->         how far MPI_Init has come
  *     ABORT   -------------------------->         MPI_Abort
+ *     PROVE   -------------------------->         a credential about this
+ *             <--------------------------   PROOF
+ *     CHECK   -------------------------->         whose credential is it?
+ *             <--------------------------   CHECKED
  *     FINISH  -------------------------->         MPI_Finalize
  *             <--------------------------   FINISHED
  *     EXITING -------------------------->         exit() without MPI_Finalize
@@ -34,7 +38,7 @@
 
 #include "base/limits.h"
 
-#define TASK_WIRE_VERSION 6
+#define TASK_WIRE_VERSION 7
 #define TASK_HEADER_SIZE 8
 #define TASK_DIR_PREFIX "/proc/self/fd/"
 #define TASK_DIR_MAX 32
@@ -52,6 +56,10 @@ enum task_frame_type {
     TASK_EXITING = 10, /* struct task_exiting */
     TASK_RELAY = 11,   /* empty, and one fd: packets go that way */
     TASK_STAGE = 12,   /* struct task_stage */
+    TASK_PROVE = 13,   /* struct task_proof: about */
+    TASK_PROOF = 14,   /* struct task_proof: credential, or text */
+    TASK_CHECK = 15,   /* struct task_proof: about and credential */
+    TASK_CHECKED = 16, /* struct task_proof: text; "": it is good */
 };
 
 /* The MPI library families; an IMPI client has one. */
@@ -125,6 +133,16 @@ struct task_stage {
     uint32_t stage; /* enum task_stage_reached */
 };
 
+#define TASK_ABOUT_SIZE 32
+
+/* Of a user, by MUNGE: images of containers have no munged.  Where the site
+ * lets any user meet, a credential may be empty. */
+struct task_proof {
+    uint8_t about[TASK_ABOUT_SIZE]; /* what it is about */
+    char credential[SF_IMPI_CREDENTIAL_MAX];
+    char text[SF_TASK_TEXT_MAX]; /* why not */
+};
+
 /* One frame at the front of a stream; payload borrows from the buffer. */
 struct task_frame {
     uint32_t type;
@@ -175,5 +193,11 @@ int task_exiting_decode(struct task_exiting *x, const void *payload,
 
 ssize_t task_stage_encode(void *buf, size_t size, const struct task_stage *s);
 int task_stage_decode(struct task_stage *s, const void *payload, size_t len);
+
+/* type: PROVE, PROOF, CHECK or CHECKED, which are alike. */
+ssize_t task_proof_encode(void *buf, size_t size, uint32_t type,
+                          const struct task_proof *p);
+int task_proof_decode(struct task_proof *p, const void *payload, size_t len);
+#define TASK_PROOF_SIZE (TASK_HEADER_SIZE + sizeof(struct task_proof) + 4)
 
 #endif

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clerk.h"
 #include "base/daemon_args.h"
 #include "base/log.h"
 #include "impi/presence.h"
@@ -195,6 +196,8 @@ static void finish(struct impid *a)
         unlink(a->topology);
     free(a->topology);
     impid_conf_free(&a->conf);
+    if (!clerk_free(a->clerk))
+        _exit(0); /* it is with munged: the process ends without it */
     ev_loop_destroy(a->loop);
 }
 

@@ -8,6 +8,7 @@
  *   impid.c         main(), start and end; what goes wrong: report, kill
  *   impid_proc.c    the tasks of this node and the connections of their MPI
  *                   processes (task_wire)
+ *   impid_proof.c   who the user is, for another world that it meets
  *   impid_status.c  how a process ended
  *   impid_link.c    the connection to impi-server (agent_wire)
  *   impid_round.c   one generation: who is in it, clients, environments
@@ -47,6 +48,8 @@
 struct impid;
 struct impid_round;
 struct impid_client;
+struct impid_question;
+struct clerk;
 
 /* One MPI process: its connection, and the PMI-1 socket of an MPICH one. */
 struct impid_proc {
@@ -72,7 +75,8 @@ struct impid_proc {
     bool lost;       /* connection is gone */
     int32_t exiting; /* argument of exit(), if it said so */
     bool said_exiting;
-    bool asked; /* slurmstepd, how it ended */
+    bool asked;                      /* slurmstepd, how it ended */
+    struct impid_question *question; /* to munged, for this one */
 };
 
 /* One task of this node. */
@@ -123,7 +127,8 @@ struct impid {
     struct repeat refused; /* processes: what is logged of them */
     uint32_t nasked;       /* processes whose status slurmstepd will tell */
     struct impid_ending ending;
-    ev_timer bypass; /* the next look for tasks without libimpi */
+    struct clerk *clerk; /* asks munged; NULL: was not needed */
+    ev_timer bypass;     /* the next look for tasks without libimpi */
     bool looked_at_node;
     char *topology; /* the file with what was found; NULL: none */
     double look_after;
@@ -155,6 +160,11 @@ void impid_proc_error(struct impid_proc *p, const char *text);
 void impid_proc_free(struct impid_proc *p);
 /* slurmstepd says how a process ended. */
 void impid_proc_status(struct impid *a, pid_t pid, int status);
+
+/* impid_proof.c: PROVE or CHECK of a process.  -1: it breaks the rules. */
+int impid_proof_ask(struct impid_proc *p, const struct task_frame *f);
+/* The process goes. */
+void impid_proof_forget(struct impid_proc *p);
 
 /* impid_round.c */
 struct impid_round *impid_round_get(struct impid *a, uint32_t generation);

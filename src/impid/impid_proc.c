@@ -228,6 +228,13 @@ static int take_register(struct impid_proc *p, const struct task_frame *f)
     return -1;
 }
 
+static int take_question(struct impid_proc *p, const struct task_frame *f)
+{
+    if (!p->client || impid_proof_ask(p, f) < 0)
+        return refuse(p, "unexpected PROVE or CHECK");
+    return 0;
+}
+
 static const struct {
     uint32_t type;
     int (*take)(struct impid_proc *p, const struct task_frame *f);
@@ -235,7 +242,8 @@ static const struct {
     {TASK_HELLO, take_hello},     {TASK_JOIN, take_join},
     {TASK_ABORT, take_abort},     {TASK_FINISH, take_finish},
     {TASK_EXITING, take_exiting}, {TASK_REGISTER, take_register},
-    {TASK_STAGE, take_stage},
+    {TASK_STAGE, take_stage},     {TASK_PROVE, take_question},
+    {TASK_CHECK, take_question},
 };
 
 static int take(struct impid_proc *p, const struct task_frame *f)
@@ -386,8 +394,8 @@ void impid_proc_accept(struct impid *a, int fd)
     p->pmi.fd = -1;
     p->pidfd = impid_peer_pidfd(fd, &p->pid);
     LIST_INSERT_HEAD(&a->procs, p, link);
-    impid_stream_open(&p->stream, a->loop, fd, SF_TASK_REQUEST_MAX, &stream_ops,
-                      p);
+    impid_stream_open(&p->stream, a->loop, fd,
+                      SF_TASK_REQUEST_MAX + TASK_HEADER_SIZE, &stream_ops, p);
 }
 
 void impid_proc_free(struct impid_proc *p)
@@ -395,6 +403,7 @@ void impid_proc_free(struct impid_proc *p)
     struct ev_loop *loop = p->impid->loop;
 
     LIST_REMOVE(p, link);
+    impid_proof_forget(p);
     if (p->round)
         impid_round_proc_gone(p->round, p);
     if (p->task && p->task->proc == p) {

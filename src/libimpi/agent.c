@@ -5,6 +5,8 @@
 #include "libimpi/agent.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -215,6 +217,64 @@ int agent_join(struct agent *a, const struct task_join *join,
         return -1;
     drop_frame(a, n);
     return 0;
+}
+
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+
+static int ask(struct agent *a, uint32_t type, uint32_t answer,
+               struct task_proof *proof, struct errbuf *err)
+{
+    uint8_t buf[TASK_PROOF_SIZE];
+    struct task_frame frame;
+    int n;
+
+    if (send_frame(a, buf, task_proof_encode(buf, sizeof(buf), type, proof),
+                   err) < 0)
+        return -1;
+    n = expect(a, answer, &frame, NULL, err);
+    if (n < 0)
+        return -1;
+    if (task_proof_decode(proof, frame.payload, frame.len) < 0)
+        errprintf(err, "impid sent a broken proof");
+    else if (proof->text[0])
+        errprintf(err, "%s", proof->text);
+    else
+        n = 0;
+    drop_frame(a, (int)(TASK_HEADER_SIZE + frame.len));
+    return n ? -1 : 0;
+}
+
+static int ask_alone(struct agent *a, uint32_t type, uint32_t answer,
+                     struct task_proof *proof, struct errbuf *err)
+{
+    int rc;
+
+    pthread_mutex_lock(&asking);
+    rc = ask(a, type, answer, proof, err);
+    pthread_mutex_unlock(&asking);
+    return rc;
+}
+
+int agent_prove(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
+                char credential[SF_IMPI_CREDENTIAL_MAX], struct errbuf *err)
+{
+    struct task_proof proof = {.text = ""};
+
+    memcpy(proof.about, about, sizeof(proof.about));
+    if (ask_alone(a, TASK_PROVE, TASK_PROOF, &proof, err) < 0)
+        return -1;
+    strcpy(credential, proof.credential);
+    return 0;
+}
+
+int agent_check(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
+                const char *credential, struct errbuf *err)
+{
+    struct task_proof proof = {.text = ""};
+
+    memcpy(proof.about, about, sizeof(proof.about));
+    snprintf(proof.credential, sizeof(proof.credential), "%s", credential);
+    return ask_alone(a, TASK_CHECK, TASK_CHECKED, &proof, err);
 }
 
 int agent_finish(struct agent *a, struct errbuf *err)

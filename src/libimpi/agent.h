@@ -32,6 +32,13 @@ int agent_join(struct agent *a, const struct task_join *join,
                struct impi_world *world, int *relay, int *table,
                struct errbuf *err);
 
+/* A credential of this user about that, for another world; and is this one of a
+ * user that this world may meet?  Threads may ask at once. */
+int agent_prove(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
+                char credential[SF_IMPI_CREDENTIAL_MAX], struct errbuf *err);
+int agent_check(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
+                const char *credential, struct errbuf *err);
+
 /* FINISH, then wait for FINISHED. */
 int agent_finish(struct agent *a, struct errbuf *err);
 

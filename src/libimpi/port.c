@@ -19,7 +19,7 @@
 #include "base/limits.h"
 #include "base/mac.h"
 #include "base/netaddr.h"
-#include "impi/couple.h"
+#include "impi/couple_guest.h"
 #include "impi/hostaddr.h"
 #include "libimpi/assist.h"
 #include "libimpi/comm_make.h"
@@ -34,10 +34,13 @@
 #define AGAIN_MS 50
 #define NEVER INT64_MAX
 
-/* One who has called and is not let in yet. */
+/* How long one that was chosen may take until its whole group is ready. */
+#define READY_MS (SF_IMPI_CONNECT_SECONDS * INT64_C(1000))
+
+/* One who has called and is not chosen yet. */
 struct caller {
     int fd;
-    struct impi_chan_open open;
+    struct impi_couple_guest guest;
 };
 
 struct port {
@@ -135,37 +138,6 @@ static void refuse(int fd, const char *why, int64_t until)
                until);
 }
 
-/* A frame of that type; free(*data), which has a NUL behind it. */
-static int recv_frame(int fd, uint32_t type, uint8_t **data, size_t *len,
-                      int64_t until, struct errbuf *err)
-{
-    uint8_t head[IMPI_COUPLE_HEADER_SIZE];
-    uint32_t got = 0;
-    ssize_t n;
-
-    *data = NULL;
-    if (recv_all(fd, head, sizeof(head), until) < 0)
-        return errprintf(err, "%s", strerror(errno));
-    n = impi_couple_header_get(&got, head);
-    if (n < 0)
-        return errprintf(err, "the other world says nonsense");
-    *data = calloc(1, (size_t)n + 1);
-    if (!*data)
-        return errprintf(err, "no memory");
-    *len = (size_t)n;
-    if (recv_all(fd, *data, *len, until) < 0)
-        errprintf(err, "%s", strerror(errno));
-    else if (got == type)
-        return 0;
-    else if (got == IMPI_COUPLE_REFUSE)
-        errprintf(err, "the other world refuses: %s", (char *)*data);
-    else
-        errprintf(err, "the other world says what was not due");
-    free(*data);
-    *data = NULL;
-    return -1;
-}
-
 /* ---- the proof ---- */
 
 /* As far as it goes now: 1 proved, 0 not yet, -1 failed. */
@@ -216,18 +188,17 @@ static struct port **find_port(const char *name)
 
 static void drop_caller(struct port *p, unsigned i)
 {
-    impi_chan_open_wipe(&p->callers[i].open);
+    impi_couple_guest_free(&p->callers[i].guest);
     p->ncallers--;
     memmove(&p->callers[i], &p->callers[i + 1],
             (p->ncallers - i) * sizeof(p->callers[0]));
 }
 
+static void send_callers_back(struct port *p);
+
 static void free_port(struct port *p)
 {
-    while (p->ncallers > 0) {
-        close(p->callers[0].fd);
-        drop_caller(p, 0);
-    }
+    send_callers_back(p);
     close(p->fd);
     explicit_bzero(p, sizeof(*p));
     free(p);
@@ -324,6 +295,12 @@ void port_end(void)
 
 /* ---- a root that accepts ---- */
 
+/* What all callers are told: the SIDE of the own group, as a frame. */
+struct said {
+    uint8_t *frame;
+    size_t len;
+};
+
 static uint32_t check_caller(void *arg, const struct impi_chan_id *id)
 {
     const struct port *p = arg;
@@ -335,7 +312,7 @@ static uint32_t check_caller(void *arg, const struct impi_chan_id *id)
 
 /* Who calls too often pushes out the oldest, which comes again if it is
  * honest. */
-static void enter_callers(struct port *p)
+static void enter_callers(struct port *p, const struct said *said)
 {
     for (int i = 0; i < SF_ACCEPTS_MAX; i++) {
         int fd = accept4(p->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -355,29 +332,83 @@ static void enter_callers(struct port *p)
         c = &p->callers[p->ncallers++];
         c->fd = fd;
         netaddr_keep_alive(fd, SF_SILENCE);
-        impi_chan_open_accept(&c->open, p->name.key, nonce, check_caller, p);
+        impi_couple_guest_init(&c->guest, p->name.key, nonce, check_caller, p,
+                               said->frame, said->len);
     }
 }
 
-/* The first that has proved itself, -1: none has yet. */
-static int proved_caller(struct port *p)
+/* As far as it goes now: 1 ready, 0 not yet, -1 failed. */
+static int drive_guest(struct caller *c, struct errbuf *err)
 {
-    struct errbuf err;
+    struct impi_couple_guest *g = &c->guest;
+    uint8_t in[IMPI_COUPLE_GUEST_READ];
+    const uint8_t *out;
+    size_t want;
+    ssize_t n;
 
+    for (;;) {
+        while ((want = impi_couple_guest_output(g, &out)) > 0) {
+            n = send(c->fd, out, want, MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (n < 0 && !not_now())
+                return errprintf(err, "%s", strerror(errno));
+            if (n < 0)
+                break;
+            impi_couple_guest_sent(g, (size_t)n);
+        }
+        if (impi_couple_guest_ready(g))
+            return 1;
+        want = impi_couple_guest_want(g);
+        if (want == 0)
+            return 0;
+        n = recv(c->fd, in, want, MSG_DONTWAIT);
+        if (n < 0 && not_now())
+            return 0;
+        if (n <= 0)
+            return errprintf(err, "%s", n < 0 ? strerror(errno) : "closed");
+        if (impi_couple_guest_input(g, in, (size_t)n, err) < 0)
+            return -1;
+    }
+}
+
+static void say_sent_away(const char *why)
+{
+    be_say("SF-E517: who called at a port of this process was sent away: %s",
+           why);
+}
+
+/* The first that has said all; false: none has yet.  Its guest is the
+ * caller's. */
+static bool ready_caller(struct port *p, struct caller *ready)
+{
     for (unsigned i = 0; i < p->ncallers;) {
-        int fd = p->callers[i].fd;
-        int rc = drive_opening(fd, &p->callers[i].open, &err);
+        struct caller *c = &p->callers[i];
+        struct errbuf err = {""};
+        int rc = drive_guest(c, &err);
 
         if (rc == 0) {
             i++;
             continue;
         }
+        if (rc > 0) {
+            *ready = *c;
+            memset(&c->guest, 0, sizeof(c->guest));
+            drop_caller(p, i);
+            return true;
+        }
+        if (impi_couple_guest_proved(&c->guest))
+            say_sent_away(err.text);
+        close(c->fd);
         drop_caller(p, i);
-        if (rc > 0)
-            return fd;
-        close(fd);
     }
-    return -1;
+    return false;
+}
+
+static short events_of(const struct caller *c)
+{
+    const uint8_t *out;
+
+    return impi_couple_guest_output(&c->guest, &out) > 0 ? POLLIN | POLLOUT
+                                                         : POLLIN;
 }
 
 static int wait_for_callers(const struct port *p, int64_t until)
@@ -386,22 +417,30 @@ static int wait_for_callers(const struct port *p, int64_t until)
 
     fds[0] = (struct pollfd){.fd = p->fd, .events = POLLIN};
     for (unsigned i = 0; i < p->ncallers; i++)
-        fds[1 + i] = (struct pollfd){.fd = p->callers[i].fd, .events = POLLIN};
+        fds[1 + i] = (struct pollfd){.fd = p->callers[i].fd,
+                                     .events = events_of(&p->callers[i])};
     return go_on(fds, 1 + p->ncallers, until);
 }
 
-/* Its descriptor, or -1: nobody came in time. */
-static int next_caller(struct port *p, int64_t until)
+/* -1: nobody came in time. */
+static int next_caller(struct port *p, const struct said *said, int64_t until,
+                       struct caller *ready)
 {
     for (;;) {
-        int fd;
-
-        enter_callers(p);
-        fd = proved_caller(p);
-        if (fd >= 0)
-            return fd;
+        enter_callers(p, said);
+        if (ready_caller(p, ready))
+            return 0;
         if (wait_for_callers(p, until) < 0)
             return -1;
+    }
+}
+
+/* All have been told of a group that they shall not meet: they come again. */
+static void send_callers_back(struct port *p)
+{
+    while (p->ncallers > 0) {
+        close(p->callers[0].fd);
+        drop_caller(p, 0);
     }
 }
 
@@ -478,6 +517,7 @@ struct meeting {
     struct impi_port name; /* of the port */
     int fd;
     struct impi_side own;
+    bool closed; /* the other one has closed the connection */
     struct errbuf err;
     /* What it tells the others. */
     struct {
@@ -490,6 +530,39 @@ struct meeting {
     } told;
     uint8_t *table; /* the other side, encoded */
 };
+
+/* A frame of that type; free(*data), which has a NUL behind it. */
+static int recv_frame(struct meeting *m, uint32_t type, uint8_t **data,
+                      size_t *len, struct errbuf *err)
+{
+    uint8_t head[IMPI_COUPLE_HEADER_SIZE];
+    uint32_t got = 0;
+    ssize_t n;
+
+    *data = NULL;
+    if (recv_all(m->fd, head, sizeof(head), m->until) < 0) {
+        m->closed = errno != ETIMEDOUT;
+        return errprintf(err, "%s", strerror(errno));
+    }
+    n = impi_couple_header_get(&got, head);
+    if (n < 0)
+        return errprintf(err, "the other world says nonsense");
+    *data = calloc(1, (size_t)n + 1);
+    if (!*data)
+        return errprintf(err, "no memory");
+    *len = (size_t)n;
+    if (recv_all(m->fd, *data, *len, m->until) < 0)
+        errprintf(err, "%s", strerror(errno));
+    else if (got == type)
+        return 0;
+    else if (got == IMPI_COUPLE_REFUSE)
+        errprintf(err, "the other world refuses: %s", (char *)*data);
+    else
+        errprintf(err, "the other world says what was not due");
+    free(*data);
+    *data = NULL;
+    return -1;
+}
 
 static bool is_root(const struct meeting *m)
 {
@@ -560,17 +633,21 @@ static int fill_side(struct meeting *m, const uint8_t *all)
     return 0;
 }
 
-static int send_side(struct meeting *m, struct errbuf *err)
+static int make_said(const struct meeting *m, struct said *said)
 {
-    uint8_t *buf;
+    uint8_t *side;
     size_t len;
-    int rc;
 
-    if (impi_side_encode(&m->own, &buf, &len) < 0)
-        return errprintf(err, "no memory");
-    rc = send_frame(m->fd, IMPI_COUPLE_SIDE, buf, len, m->until);
-    free(buf);
-    return rc == 0 ? 0 : errprintf(err, "%s", strerror(errno));
+    if (impi_side_encode(&m->own, &side, &len) < 0)
+        return -1;
+    said->len = IMPI_COUPLE_HEADER_SIZE + len;
+    said->frame = malloc(said->len);
+    if (said->frame) {
+        impi_couple_header_put(said->frame, IMPI_COUPLE_SIDE, (uint32_t)len);
+        memcpy(said->frame + IMPI_COUPLE_HEADER_SIZE, side, len);
+    }
+    free(side);
+    return said->frame ? 0 : -1;
 }
 
 /* What both know now, for the own group. */
@@ -592,14 +669,11 @@ static int agree(struct meeting *m, const struct impi_side *other, size_t len,
     return 0;
 }
 
-static int take_side(struct meeting *m, struct errbuf *err)
+static int take_side(struct meeting *m, size_t len, struct errbuf *err)
 {
     struct impi_side other;
-    size_t len;
     int rc;
 
-    if (recv_frame(m->fd, IMPI_COUPLE_SIDE, &m->table, &len, m->until, err) < 0)
-        return -1;
     if (impi_side_decode(&other, m->table, len, err) < 0)
         return -1;
     rc = agree(m, &other, len, err);
@@ -607,16 +681,32 @@ static int take_side(struct meeting *m, struct errbuf *err)
     return rc;
 }
 
-/* Who speaks first is read first, so neither waits for the other to take what
- * it says. */
-static int swap_sides(struct meeting *m, struct errbuf *err)
+/* Say who the own user is. */
+static int send_proof(struct meeting *m, int64_t until, struct errbuf *err)
 {
-    if (m->acceptor)
-        return send_side(m, err) < 0 || take_side(m, err) < 0 ? -1 : 0;
-    if (take_side(m, err) == 0)
-        return send_side(m, err);
-    refuse(m->fd, err->text, m->until);
-    return -1;
+    uint8_t about[IMPI_COUPLE_ABOUT_SIZE];
+    char credential[SF_IMPI_CREDENTIAL_MAX];
+
+    if (impi_couple_about(about, m->told.secret, m->acceptor) < 0)
+        return errprintf(err, "no memory");
+    if (agent_prove(&impi_be.agent, about, credential, err) < 0)
+        return -1;
+    if (send_frame(m->fd, IMPI_COUPLE_PROOF, credential, strlen(credential),
+                   until) == 0)
+        return 0;
+    m->closed = true;
+    return errprintf(err, "%s", strerror(errno));
+}
+
+/* Is the other one's user one that this world may meet? */
+static int check_proof(const struct meeting *m, const char *credential,
+                       struct errbuf *err)
+{
+    uint8_t about[IMPI_COUPLE_ABOUT_SIZE];
+
+    if (impi_couple_about(about, m->told.secret, !m->acceptor) < 0)
+        return errprintf(err, "no memory");
+    return agent_check(&impi_be.agent, about, credential, err);
 }
 
 static void hang_up(struct meeting *m)
@@ -628,33 +718,100 @@ static void hang_up(struct meeting *m)
     m->table = NULL;
 }
 
-/* One who knows the key and does not fit is sent away, and the next one is
+/* One that has said all: does it fit, and whose is it? */
+static int choose(struct meeting *m, struct caller *c, struct errbuf *err)
+{
+    m->fd = c->fd;
+    m->table = c->guest.side;
+    c->guest.side = NULL;
+    if (take_side(m, c->guest.side_len, err) < 0 ||
+        check_proof(m, c->guest.credential, err) < 0)
+        return -1;
+    return send_proof(m, clock_ms(), err);
+}
+
+/* One who knows the key and may not come in is sent away, and the next one is
  * waited for. */
 static int accept_one(struct meeting *m)
 {
-    struct errbuf err = {""};
+    struct said said = {NULL, 0};
+    int rc = -1;
 
-    for (;;) {
-        m->fd = next_caller(m->port, m->until);
-        if (m->fd < 0)
-            return fail(m, MPI_ERR_PORT, "nobody has connected in time");
-        if (swap_sides(m, &err) == 0)
-            return 0;
-        be_say("SF-E517: who called at a port of this process was sent away: "
-               "%s",
-               err.text);
+    if (make_said(m, &said) < 0)
+        return fail(m, MPI_ERR_INTERN, "no memory");
+    while (rc < 0) {
+        struct errbuf err = {""};
+        struct caller c;
+
+        if (next_caller(m->port, &said, m->until, &c) < 0) {
+            fail(m, MPI_ERR_PORT, "nobody has connected in time");
+            break;
+        }
+        rc = choose(m, &c, &err);
+        impi_couple_guest_free(&c.guest);
+        if (rc == 0)
+            break;
+        say_sent_away(err.text);
+        refuse(m->fd, err.text, clock_ms());
         hang_up(m);
     }
+    send_callers_back(m->port);
+    free(said.frame);
+    return rc;
 }
 
+/* Who speaks first is read first, so neither waits for the other to take what
+ * it says.  The acceptor's PROOF says that it has chosen us. */
+static int speak(struct meeting *m, struct errbuf *err)
+{
+    struct said said = {NULL, 0};
+    uint8_t *credential = NULL;
+    size_t len;
+    int rc;
+
+    if (recv_frame(m, IMPI_COUPLE_SIDE, &m->table, &len, err) < 0)
+        return -1;
+    if (take_side(m, len, err) < 0) {
+        refuse(m->fd, err->text, m->until);
+        return -1;
+    }
+    if (make_said(m, &said) < 0)
+        return errprintf(err, "no memory");
+    rc = send_all(m->fd, said.frame, said.len, m->until);
+    free(said.frame);
+    if (rc < 0) {
+        m->closed = true;
+        return errprintf(err, "%s", strerror(errno));
+    }
+    if (send_proof(m, m->until, err) < 0) {
+        if (!m->closed)
+            refuse(m->fd, err->text, m->until);
+        return -1;
+    }
+    if (recv_frame(m, IMPI_COUPLE_PROOF, &credential, &len, err) < 0)
+        return -1;
+    rc = check_proof(m, (char *)credential, err);
+    free(credential);
+    if (rc < 0)
+        refuse(m->fd, err->text, m->until);
+    return rc;
+}
+
+/* The acceptor sends those back that it has not chosen. */
 static int connect_one(struct meeting *m)
 {
-    struct errbuf err = {""};
+    for (;;) {
+        struct errbuf err = {""};
 
-    m->fd = call(&m->name, m->until, &err);
-    if (m->fd < 0 || swap_sides(m, &err) < 0)
-        return fail(m, MPI_ERR_PORT, err.text);
-    return 0;
+        m->closed = false;
+        m->fd = call(&m->name, m->until, &err);
+        if (m->fd >= 0 && speak(m, &err) == 0)
+            return 0;
+        hang_up(m);
+        if (!m->closed || clock_ms() >= m->until)
+            return fail(m, MPI_ERR_PORT, err.text);
+        poll(NULL, 0, AGAIN_MS);
+    }
 }
 
 static void meet(struct meeting *m, const uint8_t *all)
@@ -739,21 +896,20 @@ static int make(struct meeting *m, MPI_Comm *newcomm)
 }
 
 /* All of both groups take calls: only now may one of them call another. */
-static int wait_for_other(struct meeting *m)
+static void wait_for_other(struct meeting *m)
 {
     struct errbuf err = {""};
     uint8_t *data = NULL;
     size_t len;
 
+    m->until = clock_ms() + READY_MS;
     if (send_frame(m->fd, IMPI_COUPLE_GO, NULL, 0, m->until) < 0)
         errprintf(&err, "%s", strerror(errno));
-    else if (recv_frame(m->fd, IMPI_COUPLE_GO, &data, &len, m->until, &err) ==
-             0)
+    else if (recv_frame(m, IMPI_COUPLE_GO, &data, &len, &err) == 0)
         m->told.code = MPI_SUCCESS;
     if (!data)
         fail(m, MPI_ERR_PORT, err.text);
     free(data);
-    return 0;
 }
 
 static int go(struct meeting *m, MPI_Comm *newcomm)

@@ -96,6 +96,30 @@ case_two_launches_meet_by_a_port() {
     assert_nothing_left
 }
 
+# Root knows the name of the port, too.
+case_another_user_is_refused_at_a_port() {
+    local acceptor
+    run_as_user mkdir -p "$WORK/names"
+    mkdir -p "$case_tmp/names"
+    export SLURM_IMPI_NAMES=$WORK/names
+    start_as_user srun --mpi=impi -N1 -n2 "$WORK/ports.mpich" accept ocean talk
+    acceptor=$!
+    wait_for 60 test -s "$WORK/names/ocean" || fail "no name"
+    cp "$WORK/names/ocean" "$case_tmp/names"
+    SLURM_IMPI_NAMES=$case_tmp/names run_as_root ctl \
+        srun --mpi=impi -N1 -n1 "$WORK/ports.openmpi" connect ocean talk
+    [ "$code" != 0 ] || fail "root was let in"
+    grep -q 'SF-E519: .*it belongs to user 0' "$case_tmp/bg.err" ||
+        fail "the acceptor says: $(cat "$case_tmp/bg.err")"
+    grep -q 'SF-E519' <<<"$err" || fail "root hears: $err"
+    run_as_user srun --mpi=impi -N1 -n1 "$WORK/ports.openmpi" connect ocean talk
+    assert_code 0
+    wait $acceptor
+    assert_equal 0 $? "the acceptor's code"
+    unset SLURM_IMPI_NAMES
+    assert_nothing_left
+}
+
 case_external32_by_request() {
     export SLURM_IMPI_DATA=external32
     two types

@@ -12,6 +12,7 @@ static void decode(const struct task_frame *f)
         struct task_register reg;
         struct task_exiting exiting;
         struct task_stage stage;
+        struct task_proof proof;
         struct task_text text;
     } u;
     struct task_env env;
@@ -22,6 +23,7 @@ static void decode(const struct task_frame *f)
     task_register_decode(&u.reg, f->payload, f->len);
     task_exiting_decode(&u.exiting, f->payload, f->len);
     task_stage_decode(&u.stage, f->payload, f->len);
+    task_proof_decode(&u.proof, f->payload, f->len);
     task_error_decode(&u.text, f->payload, f->len);
     if (task_env_decode(&env, f->payload, f->len) == 0)
         task_env_clear(&env);

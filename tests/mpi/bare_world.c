@@ -4,7 +4,8 @@
  * client is started by its own library's launcher; this program plays
  * impid's part towards the processes (impi/task_wire.h).
  *
- *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-m maxdatalen] FAMILY:N ...
+ *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-o] [-m maxdatalen] FAMILY:N
+ * ...
  *              -- PROGRAM [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
@@ -14,7 +15,7 @@
  * be at an address of a network for documents.  -f: the others reach it by a
  * way that another user floods (flooded_way.h).  -w: no windows span, as
  * before version 4 of the extensions.  -s: their members share no memory, as
- * before version 5.
+ * before version 5.  -o: what stands for MUNGE says that another user runs it.
  * BARE_FRONT names the library to preload.  Exit code: that of MPI_Abort; 1
  * when a process vanished; else the worst of the launchers'.
  */
@@ -74,6 +75,7 @@ static struct {
     bool own_hosts;
     bool last_is_far;
     bool last_is_flooded;
+    bool other_user;
     uint32_t without; /* enum impi_world_flag */
 } b;
 
@@ -230,6 +232,26 @@ static void take_join(struct proc *p, const struct task_frame *f)
         to_all(send_world);
 }
 
+/* In the place of munged. */
+static void take_question(struct proc *p, const struct task_frame *f)
+{
+    const char *own = b.other_user ? "bare other" : "bare same";
+    uint8_t buf[TASK_PROOF_SIZE];
+    struct task_proof t;
+
+    if (task_proof_decode(&t, f->payload, f->len) < 0)
+        die("PROVE or CHECK");
+    if (f->type == TASK_PROVE)
+        strcpy(t.credential, own);
+    else if (strcmp(t.credential, own) != 0)
+        strcpy(t.text, "SF-E519: the other world may not meet this one: it "
+                       "belongs to another user");
+    send_all(p, buf,
+             task_proof_encode(
+                 buf, sizeof(buf),
+                 f->type == TASK_PROVE ? TASK_PROOF : TASK_CHECKED, &t));
+}
+
 static void take_frame(struct proc *p, const struct task_frame *f)
 {
     struct task_hello h;
@@ -263,6 +285,10 @@ static void take_frame(struct proc *p, const struct task_frame *f)
             snprintf(text, sizeof(text), "rank %u called MPI_Abort(%d)",
                      p->rank, a.code);
         kill_all(a.code, text);
+        break;
+    case TASK_PROVE:
+    case TASK_CHECK:
+        take_question(p, f);
         break;
     default:
         break;
@@ -530,6 +556,8 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             b.last_is_far = true;
         } else if (strcmp(*argv, "-f") == 0) {
             b.last_is_flooded = true;
+        } else if (strcmp(*argv, "-o") == 0) {
+            b.other_user = true;
         } else if (strcmp(*argv, "-w") == 0) {
             /* as before version 4 of the extensions */
             b.without |=

@@ -60,6 +60,28 @@ case_lost()
     wait $acceptor
 }
 
+# Another user who knows the port's name is refused, and the next one is not.
+case_refused()
+{
+    local acceptor codes
+    rm -rf "$SLURM_IMPI_NAMES"
+    # shellcheck disable=SC2086
+    world accept talk $1 &
+    acceptor=$!
+    # shellcheck disable=SC2086
+    world connect talk -o $2
+    [ $? != 0 ] && grep -q "SF-E519: the other world may not meet this one" \
+        "$TMPDIR/out.connect"
+    codes=$?
+    # shellcheck disable=SC2086
+    world connect talk $2
+    codes+=" $?"
+    wait $acceptor
+    codes+=" $?"
+    [ "$codes" = "0 0 0" ] && grep -q "SF-E517.*SF-E519" "$TMPDIR/out.accept"
+    report $? "another_user_is_refused: $1 with $2"
+}
+
 need_both ports
 
 title=two_worlds_talk
@@ -76,6 +98,8 @@ case_one halves_of_a_world_talk world -i mpich:2 openmpi:2
 case_one mistakes_are_told names mpich:1
 case_one mistakes_are_told names openmpi:2
 case_one mistakes_are_told names mpich:1 openmpi:1
+case_refused mpich:1 openmpi:1
+case_refused openmpi:2 "mpich:1 openmpi:1"
 case_lost mpich:1 openmpi:1
 case_lost openmpi:2 "mpich:1 openmpi:1"
 finish

@@ -170,7 +170,9 @@ static void headers_of_frames_are_checked(void **state)
     assert_int_equal(impi_couple_header_get(&type, head), -1);
     impi_couple_header_put(head, 0, 0);
     assert_int_equal(impi_couple_header_get(&type, head), -1);
-    impi_couple_header_put(head, 4, 0);
+    impi_couple_header_put(head, IMPI_COUPLE_PROOF, SF_IMPI_CREDENTIAL_MAX);
+    assert_int_equal(impi_couple_header_get(&type, head), -1);
+    impi_couple_header_put(head, 5, 0);
     assert_int_equal(impi_couple_header_get(&type, head), -1);
 }
 

@@ -146,6 +146,26 @@ static void env_count_is_checked_before_it_allocates(void **state)
     assert_int_equal(errno, EPROTO);
 }
 
+static void proofs_round_trip(void **state)
+{
+    static struct task_proof p = {.about = {1, 2},
+                                  .credential = "MUNGE:abc",
+                                  .text = "why"},
+                             got;
+    struct task_frame f =
+        parse(task_proof_encode(buf, sizeof(buf), TASK_CHECK, &p), TASK_CHECK);
+
+    assert_int_equal(task_proof_decode(&got, f.payload, f.len), 0);
+    assert_memory_equal(got.about, p.about, sizeof(p.about));
+    assert_string_equal(got.credential, p.credential);
+    assert_string_equal(got.text, p.text);
+    assert_int_equal(task_proof_decode(&got, f.payload, f.len - 1), -1);
+    memset(p.credential, 'x', sizeof(p.credential) - 1);
+    f = parse(task_proof_encode(buf, sizeof(buf), TASK_PROOF, &p), TASK_PROOF);
+    assert_int_equal(task_proof_decode(&got, f.payload, f.len), 0);
+    assert_string_equal(got.credential, p.credential);
+}
+
 static void small_frames_round_trip(void **state)
 {
     struct task_join j = {.pid = 7,
@@ -261,6 +281,7 @@ int main(void)
         cmocka_unit_test(env_refuses_what_setenv_cannot_take),
         cmocka_unit_test(env_count_is_checked_before_it_allocates),
         cmocka_unit_test(small_frames_round_trip),
+        cmocka_unit_test(proofs_round_trip),
         cmocka_unit_test(every_truncation_and_excess_is_refused),
         cmocka_unit_test(frame_longer_than_the_limit_is_refused_by_its_header),
         cmocka_unit_test(encoder_without_room_fails),
