@@ -38,6 +38,7 @@ AC_DEFUN([SF_SLURM], [
     sf_multiarch=$($CC -print-multiarch 2>/dev/null)
     slurmplugindir=$with_slurm_plugindir
     for sf_dir in "$with_slurm/lib/$sf_multiarch/slurm-wlm" \
+        "$with_slurm/lib/$sf_multiarch/slurm" \
         "$with_slurm/lib64/slurm" "$with_slurm/lib/slurm"; do
         AS_IF([test -z "$slurmplugindir" && test -d "$sf_dir"],
             [slurmplugindir=$sf_dir])

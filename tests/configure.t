@@ -62,6 +62,21 @@ configure_fails --with-slurm="$tmp/slurm" &&
     said "version of Slurm... 22.05.9" && said "--with-slurm-plugindir=DIR"
 report $? "22.05.9 is taken; its plugin directory has to be said"
 
+# Debian's packages, SchedMD's packages, SchedMD's RPMs, a prefix; what comes
+# after it fails here.
+multiarch=$(gcc -print-multiarch 2>/dev/null)
+cp "$tmp/cache" "$tmp/cache.all"
+echo "ac_cv_header_munge_h=no" >>"$tmp/cache"
+for dir in ${multiarch:+"lib/$multiarch/slurm-wlm" "lib/$multiarch/slurm"} \
+    lib64/slurm lib/slurm; do
+    mkdir -p "$tmp/slurm/$dir"
+    configure_fails --with-slurm="$tmp/slurm" &&
+        said "plugin directory... $tmp/slurm/$dir"
+    report $? "plugins are found in $dir"
+    rm -r "$tmp/slurm/${dir%%/*}"
+done
+mv "$tmp/cache.all" "$tmp/cache"
+
 rm "$tmp/slurm/include/slurm/slurm_version.h"
 configure_fails --with-slurm="$tmp/slurm" &&
     said "no slurm/slurm_version.h in $tmp/slurm/include"

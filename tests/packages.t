@@ -31,6 +31,7 @@ depends_on_this_slurm() {
     local d
     d=$(dpkg-deb -f "$(debs | grep /slurm-fabric_)" Depends)
     echo "$d"
+    debs | grep "/slurm-fabric_$version-.*+slurm${slurm}_" || return 1
     grep -qF "slurm-wlm-basic-plugins (>= $slurm)" <<<"$d" &&
         grep -qF "slurm-wlm-basic-plugins (<< $slurm+~)" <<<"$d"
 }
@@ -112,7 +113,7 @@ installed_in_a_copy() {
             MPICH=\$(command -v mpicc.mpich) && \
                 impi-backend --mpicc \$MPICH --output /tmp
             dpkg -P slurm-fabric-daemons slurm-fabric slurm-fabric-dev \
-                slurm-fabric-doc libhsn0 libelan0
+                slurm-fabric-doc slurm-fabric-source libhsn0 libelan0
             test ! -e /usr/libexec/slurm-fabric
             test ! -e /usr/bin/sfabric"
     ' - "$tmp" "$out"
@@ -134,7 +135,11 @@ check_deb() {
         man5/hsn.conf.5.gz
     ok "headers are in slurm-fabric-dev" listed slurm-fabric-dev \
         elan/rmscall.h hsn/libhsn.h include/impi.h libhsn.so
-    ok "it asks for exactly this Slurm" depends_on_this_slurm
+    ok "it asks for exactly this Slurm, which its version names" \
+        depends_on_this_slurm
+    ok "the sources and what builds them are in slurm-fabric-source" \
+        listed slurm-fabric-source src/slurm-fabric/rebuild$ \
+        "src/slurm-fabric/slurm-fabric-$version.tar.xz$"
     ok "what is in them is hardened" deb_hardened
     [ -n "${SF_PACKAGES-}" ] ||
         ok "PACKAGER stands in them" deb_has_packager

@@ -145,8 +145,10 @@ static void check_slurm(struct findings *f)
     else
         findings_say(f, SFABRIC_DOWN, "Slurm",
                      "%s is installed, slurm-fabric was built for %s: Slurm "
-                     "will refuse the plugins; rebuild",
-                     w.line, ours);
+                     "will refuse the plugins; on a build host "
+                     "(slurm-fabric-source), %s makes the packages for the "
+                     "Slurm that is installed there",
+                     w.line, ours, SF_REBUILD);
 }
 
 static void check_slurm_conf(struct findings *f)

@@ -114,6 +114,15 @@ no_munged() {
     grep -qE '^wrong +munged .*start it' <<<"$out"
 }
 
+case_another_slurm_is_named_with_the_command_that_builds_for_it() {
+    mkdir -p "$WORK/newer"
+    printf '#!/bin/sh\necho slurm 99.05.1\n' >"$WORK/newer/sinfo"
+    chmod 755 "$WORK/newer/sinfo"
+    run_as_root n0 env PATH="$WORK/newer:$PATH" "$SFABRIC" verify
+    assert_code 2
+    assert_output '^wrong +Slurm +slurm 99\.05\.1 is installed.*/rebuild '
+}
+
 # scontrol of another day; of the node's, only what it says of the time.
 case_a_clock_that_is_off_is_said_in_seconds() {
     mkdir "$WORK/bin"
