@@ -24,6 +24,9 @@
 #define SF_CTL_IDLE_SECONDS 60
 #define SF_CTL_STALL_SECONDS 10
 
+/* Of a node's Extra as Slurm tells it, what is looked at. */
+#define SF_SLURM_EXTRA_MAX 4096
+
 /* MUNGE: longest payload that is sealed.  munged refuses 1 MiB in all. */
 #define SF_SEAL_PAYLOAD_MAX (512 * 1024)
 

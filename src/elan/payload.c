@@ -30,7 +30,15 @@ static size_t encoded_size(const struct elan_payload *p)
 
     for (uint32_t i = 0; i < p->ncaps; i++)
         size += elan_capability_size(&p->caps[i]);
-    return size;
+    return size + (p->hold.n ? 4 + 1 + p->hold.n * 4 : 0);
+}
+
+static void put_hold(struct be_writer *w, const struct elan_hold *hold)
+{
+    be_put32(w, hold->seconds);
+    be_put8(w, (uint8_t)hold->n);
+    for (uint32_t i = 0; i < hold->n; i++)
+        be_put32(w, hold->nodes[i]);
 }
 
 static void put(struct be_writer *w, const struct elan_payload *p)
@@ -48,6 +56,8 @@ static void put(struct be_writer *w, const struct elan_payload *p)
     be_put8(w, (uint8_t)p->ncaps);
     for (uint32_t i = 0; i < p->ncaps; i++)
         elan_capability_put(w, &p->caps[i]);
+    if (p->hold.n)
+        put_hold(w, &p->hold);
 }
 
 int elan_payload_encode(const struct elan_payload *p, void **buf, size_t *len,
@@ -151,7 +161,34 @@ static int get_caps(struct be_reader *r, struct elan_payload *p,
                              i);
         }
     }
+    return 0;
+}
+
+/* It ends the payload, of steps that are held only. */
+static int get_hold(struct be_reader *r, struct elan_payload *p,
+                    struct errbuf *err)
+{
+    struct elan_hold *hold = &p->hold;
+    uint32_t n;
+
+    if (be_reader_done(r))
+        return 0;
     errno = EPROTO;
+    hold->seconds = be_get32(r);
+    n = be_get8(r);
+    if (r->bad || n == 0)
+        return errprintf(err, "decode: bytes after the payload");
+    if (n > ELAN_HOLD_NODES_MAX || hold->seconds > ELAN_HOLD_SECONDS_MAX)
+        return errprintf(err, "decode: %u nodes are held for %u seconds", n,
+                         hold->seconds);
+    for (uint32_t i = 0; i < n; i++) {
+        hold->nodes[i] = be_get32(r);
+        if (hold->nodes[i] >= p->layout.nnodes ||
+            (i && hold->nodes[i] <= hold->nodes[i - 1]))
+            return errprintf(err, "decode: node %u is held, of %u",
+                             hold->nodes[i], p->layout.nnodes);
+    }
+    hold->n = n;
     if (!be_reader_done(r))
         return errprintf(err, "decode: bytes after the payload");
     return 0;
@@ -170,7 +207,7 @@ int elan_payload_decode(struct elan_payload *p, const void *buf, size_t len,
     }
     be_reader_init(&r, buf, len);
     if (get_head(&r, p, err) == 0 && get_layout(&r, p, err) == 0 &&
-        get_caps(&r, p, err) == 0)
+        get_caps(&r, p, err) == 0 && get_hold(&r, p, err) == 0)
         return 0;
     elan_payload_free(p);
     return -1;

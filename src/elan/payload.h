@@ -25,7 +25,19 @@
 /* Clocks of controller and node may differ by this much, seconds. */
 #define ELAN_PAYLOAD_CLOCK_SKEW 300
 
+/* Nodes whose tasks are held, and for how long at most. */
+#define ELAN_HOLD_NODES_MAX 16
+#define ELAN_HOLD_SECONDS_MAX 86400
+
 struct elan_lease;
+
+/* The fabric of these nodes has a young fault: their tasks begin when it is
+ * well, within so many seconds, or not at all. */
+struct elan_hold {
+    uint32_t seconds;
+    uint32_t n;                          /* 0: none */
+    uint32_t nodes[ELAN_HOLD_NODES_MAX]; /* of the layout, ascending */
+};
 
 struct elan_payload {
     uint32_t job_id;
@@ -38,6 +50,7 @@ struct elan_payload {
     struct elan_layout layout;
     uint32_t ncaps;               /* one for each rail of the layout */
     struct elan_capability *caps; /* [ncaps], owned */
+    struct elan_hold hold;
 };
 
 /* Clear the keys and free what *p holds, not p itself. */

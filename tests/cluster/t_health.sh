@@ -97,8 +97,11 @@ refused_on() {
     ! runs_on "$1"
 }
 
-# srun by itself asks again only after one to two minutes.
+# srun by itself asks again only after one to two minutes; from 25.11 on it
+# does not ask again, and the tasks are held on the node.
 case_a_waiting_step_runs_when_the_node_heals() { # SL-26
+    local text='waits: the fabric of node n1 is down'
+    ! slurm_since 25.11 || text='is held on 1 nodes .*fabric of node n1 is down'
     reread Drain=no BusyGrace=3600
     run_as_root ctl scontrol reconfigure
     wait_for 20 all_idle
@@ -106,11 +109,31 @@ case_a_waiting_step_runs_when_the_node_heals() { # SL-26
     wait_for 10 extra_has n1 fabric=down
     "$MINISLURM" exec --dir "$CLUSTER" -- srun -N1 -w n1 true \
         >"$case_tmp/waits" 2>&1 &
-    wait_for 20 log_has slurmctld.log 'waits: the fabric of node n1 is down'
+    wait_for 20 log_has slurmctld.log "$text"
+    if slurm_since 25.11; then
+        wait_for 20 log_has slurmd.n1.log "waits for this node's fabric"
+    fi
     say n1 hsnd up
     wait $! || fail "the waiting launch failed: $(cat "$case_tmp/waits")"
-    assert_log slurmctld.log \
+    slurm_since 25.11 || assert_log slurmctld.log \
         'waits for the fabric of node n1 is told to ask again'
+    reread
+    run_as_root ctl scontrol reconfigure
+    wait_for 20 all_idle
+}
+
+# Before 25.11 it is not started, and refused at the end of BusyGrace.
+case_a_held_step_ends_with_busy_grace() {
+    slurm_since 25.11 || skip "steps wait before they are built"
+    reread Drain=no BusyGrace=6
+    run_as_root ctl scontrol reconfigure
+    wait_for 20 all_idle
+    say n1 hsnd down gone
+    wait_for 10 extra_has n1 fabric=down
+    run_as_user srun -N1 -w n1 true
+    assert_code_not 0
+    assert_error 'SF-E121 .*did not come back within'
+    say n1 hsnd up
     reread
     run_as_root ctl scontrol reconfigure
     wait_for 20 all_idle

@@ -66,6 +66,56 @@ static void payload_round_trip(void **state)
     free(buf);
 }
 
+static void held_nodes_are_told(void **state)
+{
+    struct elan_payload p = sample(false), got;
+    size_t len;
+    void *buf;
+
+    p.hold = (struct elan_hold){20, 2, {0, 2}};
+    buf = encode(&p, &len);
+    assert_int_equal(elan_payload_open(&got, buf, len, &good_check, NULL), 0);
+    assert_int_equal(got.hold.seconds, 20);
+    assert_int_equal(got.hold.n, 2);
+    assert_int_equal(got.hold.nodes[0], 0);
+    assert_int_equal(got.hold.nodes[1], 2);
+    elan_payload_free(&got);
+    elan_payload_free(&p);
+    free(buf);
+}
+
+static void what_is_held_wrongly_is_refused(void **state)
+{
+    static const struct elan_hold bad[] = {
+        {20, 1, {3}},    /* of three nodes */
+        {20, 2, {1, 1}}, /* twice */
+        {20, 2, {2, 1}}, /* not ascending */
+        {86401, 1, {0}}, /* for longer than anybody waits */
+    };
+    struct elan_payload p = sample(false), got;
+    struct errbuf err;
+    size_t len;
+    char *buf;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        p.hold = bad[i];
+        buf = encode(&p, &len);
+        assert_int_equal(elan_payload_open(&got, buf, len, &good_check, &err),
+                         -1);
+        assert_int_equal(errno, EPROTO);
+        free(buf);
+    }
+    p.hold = (struct elan_hold){20, 2, {0, 2}};
+    buf = encode(&p, &len);
+    for (size_t cut = 1; cut < 4 + 1 + 8; cut++)
+        assert_int_equal(
+            elan_payload_open(&got, buf, len - cut, &good_check, &err), -1);
+    buf[len - 9] = 17; /* more nodes than a hold has */
+    assert_int_equal(elan_payload_open(&got, buf, len, &good_check, &err), -1);
+    free(buf);
+    elan_payload_free(&p);
+}
+
 static void two_rails_two_capabilities(void **state)
 {
     const uint32_t ids[] = {0, 1, 1, 0};
@@ -303,6 +353,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(payload_round_trip),
+        cmocka_unit_test(held_nodes_are_told),
+        cmocka_unit_test(what_is_held_wrongly_is_refused),
         cmocka_unit_test(two_rails_two_capabilities),
         cmocka_unit_test(each_check_names_itself),
         cmocka_unit_test(clocks_may_differ),

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "plugins/switch_elan/gate.h"
+#include "plugins/switch_elan/hold.h"
 
 #define NOW 1700000000000
 #define SEC 1000
@@ -101,6 +102,95 @@ static void busy_only_within_busy_grace(void **state)
     write_table(w, NOW, 30 * SEC, 1);
     assert_int_equal(check(w, with3, 3, 1, NULL, &err), -1);
     assert_int_equal(errno, EHOSTDOWN);
+}
+
+static int hold(struct world *w, const uint32_t *ids, uint32_t n,
+                struct elan_hold *h)
+{
+    struct errbuf err;
+
+    assert_int_equal(check(w, ids, n, 1, NULL, &err), -1);
+    return gate_hold(&w->gate, &w->conf, ids, n, 1, NOW, h);
+}
+
+static void
+a_node_with_a_young_fault_is_held_for_the_rest_of_busy_grace(void **state)
+{
+    struct world *w = *state;
+    struct elan_hold h;
+
+    write_table(w, NOW, 10 * SEC + 1, 1);
+    assert_int_equal(hold(w, with3, 3, &h), 0);
+    assert_int_equal(h.n, 1);
+    assert_int_equal(h.nodes[0], 2);
+    assert_int_equal(h.seconds, 20);
+    write_table(w, NOW, 30 * SEC, 1);
+    assert_int_equal(hold(w, with3, 3, &h), -1);
+    assert_int_equal(errno, EHOSTDOWN);
+    assert_int_equal(h.n, 0);
+}
+
+static void no_node_is_held_that_slurm_says_nothing_of(void **state)
+{
+    struct world *w = *state;
+    struct elan_hold h;
+
+    write_table(w, NOW, SEC, 1);
+    w->conf.extra = false;
+    assert_int_equal(hold(w, with3, 3, &h), -1);
+    w->conf.extra = true;
+    w->conf.dry_run = true;
+    assert_int_equal(hold(w, with3, 3, &h), -1);
+    w->conf.dry_run = false;
+    assert_int_equal(hold(w, with3, 3, &h), 0);
+}
+
+static void extra_is_read_word_by_word(void **state)
+{
+    assert_false(hold_is_down(NULL, 1));
+    assert_false(hold_is_down("", 1));
+    assert_false(hold_is_down("fabric=up:rail0=up", 1));
+    assert_true(hold_is_down("fabric=down:rail0=down:since=1:why=x", 1));
+    assert_true(hold_is_down("rack=3 fabric=down:rail0=down", 1));
+    assert_false(hold_is_down("fabric=down:rail0=up:rail1=down", 1));
+    assert_true(hold_is_down("fabric=down:rail0=up:rail1=down", 2));
+    assert_false(hold_is_down("fabric=up:rail0=up other:rail0=down", 1));
+    assert_false(hold_is_down("fabric=up:rail0=downer", 1));
+    assert_false(hold_is_down(":rail0=down", 1));
+}
+
+static void a_held_node_goes_when_slurm_has_seen_it_well_again(void **state)
+{
+    struct hold h;
+
+    hold_begin(&h, NOW, 20);
+    assert_int_equal(hold_look(&h, NOW, true, true), HOLD_WAIT);
+    assert_int_equal(hold_look(&h, NOW + SEC, false, false), HOLD_WAIT);
+    assert_int_equal(hold_look(&h, NOW + 2 * SEC, true, false), HOLD_GO);
+}
+
+/* The table knows of a fault before Extra does. */
+static void a_held_node_does_not_go_before_its_fault_is_told_of(void **state)
+{
+    struct hold h;
+
+    hold_begin(&h, NOW, 20);
+    assert_int_equal(hold_look(&h, NOW, true, false), HOLD_WAIT);
+    assert_int_equal(hold_look(&h, NOW + SEC, true, true), HOLD_WAIT);
+    assert_int_equal(hold_look(&h, NOW + 6 * SEC, true, true), HOLD_WAIT);
+    hold_begin(&h, NOW, 20);
+    assert_int_equal(hold_look(&h, NOW + HOLD_SETTLE_MS, true, false), HOLD_GO);
+}
+
+static void a_held_node_is_refused_when_its_time_is_over(void **state)
+{
+    struct hold h;
+
+    hold_begin(&h, NOW, 20);
+    assert_int_equal(hold_look(&h, NOW + 20 * SEC - 1, true, true), HOLD_WAIT);
+    assert_int_equal(hold_look(&h, NOW + 20 * SEC, true, true), HOLD_REFUSE);
+    hold_begin(&h, NOW, 20);
+    assert_int_equal(hold_look(&h, NOW + 20 * SEC, false, false), HOLD_REFUSE);
 }
 
 static void only_the_rails_of_the_step_count(void **state)
@@ -450,6 +540,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(step_on_a_down_node_is_refused),
         T(busy_only_within_busy_grace),
+        T(a_node_with_a_young_fault_is_held_for_the_rest_of_busy_grace),
+        T(no_node_is_held_that_slurm_says_nothing_of),
+        T(extra_is_read_word_by_word),
+        T(a_held_node_goes_when_slurm_has_seen_it_well_again),
+        T(a_held_node_does_not_go_before_its_fault_is_told_of),
+        T(a_held_node_is_refused_when_its_time_is_over),
         T(only_the_rails_of_the_step_count),
         T(policy_may_clear_broadcast_instead),
         T(stale_table_is_treated_by_policy),

@@ -231,6 +231,7 @@ struct build {
     bool can_wait;       /* srun can be told to ask again */
     bool checked;        /* the record is what we take it for */
     bool fabric_is_down; /* or may be: the table refuses the step */
+    struct elan_hold hold;
 };
 
 static int look_at_record(struct build *b, struct errbuf *err)
@@ -316,6 +317,9 @@ static int look_at_health(struct build *b, struct errbuf *err)
     rc = gate_check(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
                     b->step.options.rails, now, &b->step.no_broadcast, err);
     b->fabric_is_down = rc < 0;
+    if (rc < 0 && errno == EBUSY && !b->can_wait)
+        rc = gate_hold(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
+                       b->step.options.rails, now, &b->hold);
     return rc;
 }
 
@@ -398,6 +402,7 @@ static int allocate(struct build *b, struct errbuf *err)
     if (take(b, err) < 0 &&
         (errno != EBUSY || !release_leases() || take(b, err) < 0))
         return -1;
+    b->payload.hold = b->hold;
     if (seal(b, err) == 0)
         return 0;
     elan_partition_release(ctld.pm, b->info);
@@ -523,6 +528,22 @@ static bool tell_refusal(const struct build *b, const char *why)
     return b->can_wait;
 }
 
+/* It is built, and some of its nodes let no task begin yet. */
+static void tell_of_hold(const struct build *b, const char *why)
+{
+    char text[SF_SWITCH_TOLD_TEXT_MAX];
+
+    slurm_info("switch/elan: step %u.%u is held on %u nodes for at most %u s: "
+               "%s",
+               b->info->job_id, b->info->step_id, b->hold.n, b->hold.seconds,
+               why);
+    snprintf(text, sizeof(text),
+             "switch/elan: the step waits for at most %u s: %s",
+             b->hold.seconds, why);
+    if (slurmabi_step_host(b->record) && slurmabi_step_port(b->record))
+        slurmabi_step_tell_user(b->record, text);
+}
+
 static enum switch_elan_built build(struct build *b)
 {
     struct errbuf err = {""};
@@ -534,6 +555,8 @@ static enum switch_elan_built build(struct build *b)
         (rc = look_at_health(b, &err)) == 0 && (rc = make_keys(b, &err)) == 0 &&
         (rc = allocate(b, &err)) == 0)
         save_if_wanted();
+    if (rc == 0 && b->hold.n)
+        tell_of_hold(b, err.text);
     if (rc == 0)
         return SWITCH_ELAN_BUILT;
     if (errno == EBUSY && b->can_wait) {

@@ -205,6 +205,46 @@ int gate_check(struct gate *g, const struct mgrconf *conf, const uint32_t *ids,
     return 0;
 }
 
+/* Seconds for which a step waits for this fault to go; 0: it does not. */
+static uint32_t patience(const struct health_table_node *fault,
+                         const struct mgrconf *conf, int64_t now)
+{
+    int64_t left = (int64_t)conf->busy_grace * 1000 - (now - fault->since);
+
+    if (fault->state != HEALTH_DOWN || left <= 0)
+        return 0;
+    left = (left + 999) / 1000;
+    return left > ELAN_HOLD_SECONDS_MAX ? ELAN_HOLD_SECONDS_MAX
+                                        : (uint32_t)left;
+}
+
+int gate_hold(const struct gate *g, const struct mgrconf *conf,
+              const uint32_t *ids, uint32_t n, uint32_t rails, int64_t now,
+              struct elan_hold *hold)
+{
+    const struct health_table_node *fault;
+    uint32_t bits = (1u << rails) - 1, seconds;
+
+    memset(hold, 0, sizeof(*hold));
+    errno = EHOSTDOWN;
+    /* What the nodes are told of each other comes by Extra. */
+    if (!conf->extra || conf->dry_run || silence(g, conf, now) > 0)
+        return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_listed(g, ids[i]) || !(fault = fault_of(g, ids[i], bits)))
+            continue;
+        seconds = patience(fault, conf, now);
+        if (seconds == 0 || hold->n == ELAN_HOLD_NODES_MAX) {
+            memset(hold, 0, sizeof(*hold));
+            return -1;
+        }
+        if (seconds > hold->seconds)
+            hold->seconds = seconds;
+        hold->nodes[hold->n++] = i;
+    }
+    return hold->n ? 0 : -1;
+}
+
 bool gate_wait_is_over(const struct gate_wait *w,
                        const struct health_table_reader *r, uint32_t refused,
                        int64_t now)

@@ -12,6 +12,7 @@
 
 #include "base/errbuf.h"
 #include "elan/elanhosts.h"
+#include "elan/payload.h"
 #include "health/mgrconf.h"
 #include "health/table.h"
 
@@ -72,6 +73,14 @@ void gate_free(struct gate *gate);
 int gate_check(struct gate *gate, const struct mgrconf *conf,
                const uint32_t *ids, uint32_t n, uint32_t rails, int64_t now,
                bool *no_broadcast, struct errbuf *err);
+
+/* After EBUSY, where Slurm cannot make a step wait: which of these nodes to
+ * hold instead, as indexes of ids, and for how long.  0; or -1 with errno
+ * EHOSTDOWN: not to be held, for a fault is too old, of another kind than
+ * "down", or of too many nodes, or there is no table to rely on. */
+int gate_hold(const struct gate *gate, const struct mgrconf *conf,
+              const uint32_t *ids, uint32_t n, uint32_t rails, int64_t now,
+              struct elan_hold *hold);
 
 /* Nodes that the table refuses steps on. */
 uint32_t gate_refused(const struct health_table *table);

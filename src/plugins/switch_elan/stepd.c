@@ -6,27 +6,35 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/sitedir.h"
 #include "elan/options.h"
 #include "elan/rms_env.h"
+#include "plugins/switch_elan/hold.h"
 #include "plugins/switch_elan/hooks.h"
 #include "plugins/switch_elan/node_open.h"
 #include "plugins/switch_elan/node_program.h"
 #include "plugins/switch_elan/sweep.h"
+#include "slurmabi/node.h"
 
 /* How long ending impid may take: it has 9 s before it is killed. */
 #define AGENT_WAIT_MS 15000
+/* Between two looks of a held step: one RPC to slurmctld each. */
+#define HOLD_LOOK_MS 1000
 
 static struct {
     bool open;             /* payload is good */
+    uint32_t nodeid;       /* of the step */
     struct errbuf refused; /* else why, with its code */
     struct elan_payload payload;
     struct node_program program;
@@ -56,6 +64,7 @@ int switch_elan_preinit(const struct slurmabi_stepd *step)
     if (node_open(&here.payload, step, &err) < 0)
         return refuse("SF-E120", "job info refused: ", err.text);
     here.open = true;
+    here.nodeid = slurmabi_stepd_nodeid(step);
     return SLURM_SUCCESS;
 }
 
@@ -93,6 +102,59 @@ static void await_program_at_fork(void)
         done = true;
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static bool is_held(void)
+{
+    const struct elan_hold *hold = &here.payload.hold;
+
+    for (uint32_t i = 0; i < hold->n; i++)
+        if (hold->nodes[i] == here.nodeid)
+            return true;
+    return false;
+}
+
+/* Slurmd has its answer and srun waits for the tasks; nobody else waits here.
+ * (A step that is cancelled meanwhile ends when its tasks would begin.) */
+static int await_fabric(void)
+{
+    const struct elan_hold *held = &here.payload.hold;
+    char extra[SF_SLURM_EXTRA_MAX] = "", why[128];
+    struct hold hold;
+    bool known;
+
+    if (!is_held())
+        return 0;
+    slurm_info("switch/elan: step %u.%u waits for this node's fabric, at most "
+               "%u s",
+               here.payload.job_id, here.payload.step_id, held->seconds);
+    hold_begin(&hold, now_ms(), held->seconds);
+    for (;;) {
+        known = slurmabi_own_extra(extra, sizeof(extra)) == 0;
+        switch (hold_look(&hold, now_ms(), known,
+                          hold_is_down(extra, here.payload.layout.nrails))) {
+        case HOLD_GO:
+            return 0;
+        case HOLD_REFUSE:
+            snprintf(why, sizeof(why),
+                     "the fabric of this node did not come back within %u s%s",
+                     held->seconds,
+                     known ? "" : " (slurmctld does not say how it is)");
+            refuse("SF-E121", "", why);
+            return -1;
+        case HOLD_WAIT:
+            break;
+        }
+        poll(NULL, 0, HOLD_LOOK_MS);
+    }
+}
+
 int switch_elan_begin(void)
 {
     struct program_spec spec = {.agent = SF_LIBEXECDIR "/impid",
@@ -103,6 +165,8 @@ int switch_elan_begin(void)
 
     if (!here.open)
         return SLURM_SUCCESS; /* refused already */
+    if (await_fabric() < 0)
+        return SLURM_SUCCESS;
     if (elan_site_parse(&site, slurm_conf.switch_param, &err) < 0)
         return refuse("SF-E101", "", err.text);
     spec.descent = here.descent = site.descent;
