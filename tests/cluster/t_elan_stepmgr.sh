@@ -56,6 +56,7 @@ case_both_kinds_share_a_node() { # EL-18
     start_as_user srun -w n0 -n2 sh -c \
         "$SHOW; : >$WORK/own; until [ -e $WORK/go ]; do sleep 0.1; done"
     wait_for 20 test -e "$WORK/own"
+    wait_for 20 grep -q 'of=[0-9]*-[0-9]' "$case_tmp/bg.out" # srun has it
     out=$(cat "$case_tmp/bg.out")
     out_own=$(ranges)
     run_as_user srun --stepmgr -w n0 -n2 "$SHOW"
