@@ -713,6 +713,8 @@ static int take_record(struct model *m, const struct report *rep,
         memcpy(it->pub.peer, r->peer, sizeof(r->peer));
     if (from == REPORT_MAPPERD)
         it->epoch = m->epoch;
+    if (from == REPORT_MAPPERD && r->kind == REPORT_LINK)
+        model_gaps_of_link(it, rep->instance, r->count, now);
     if (from == REPORT_HSND)
         note_answered(m, it, r, now);
     if (from == REPORT_NICD)

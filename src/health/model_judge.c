@@ -70,6 +70,20 @@ void model_gaps_add(struct model_item *it, uint64_t more, int64_t now)
         it->gaps[it->ngaps++ % MODEL_FLAPS_MAX] = now;
 }
 
+/* Of a count that was never heard before nobody knows when it was made.  One
+ * that is smaller began anew. */
+void model_gaps_of_link(struct model_item *it, uint64_t instance,
+                        uint64_t count, int64_t now)
+{
+    bool anew = it->gaps_instance != instance || count < it->gaps_told;
+
+    if (it->gaps_seen)
+        model_gaps_add(it, anew ? count : count - it->gaps_told, now);
+    it->gaps_seen = true;
+    it->gaps_told = count;
+    it->gaps_instance = instance;
+}
+
 /* Times that nothing turned round any more, or that the link went down. */
 static void take_gaps(struct model *m, struct model_item *it,
                       const struct report *rep, bool anew, int64_t now)
@@ -547,8 +561,9 @@ static uint32_t recent_downs(const struct model_item *it, int64_t now,
     return n;
 }
 
-/* The same by what hsnd counted.  The crossbar at the other end did not answer:
- * no dead daemon of a host can have made it so. */
+/* The same by what hsnd counted, or a mapper of a link between crossbars.  The
+ * crossbar at the other end did not answer: no dead daemon of a host can have
+ * made it so. */
 static uint32_t recent_gaps(const struct model_item *it, int64_t now,
                             int64_t window)
 {

@@ -37,8 +37,9 @@ struct model_item {
     uint32_t ngaps;                /* in all; gaps[] is a ring */
     bool gaps_seen;                /* what it counted so far: */
     uint64_t gaps_told;
-    int64_t others_at; /* when model_judge.c last looked at all others */
-    bool others_live;  /* what it found */
+    uint64_t gaps_instance; /* link: of the mapper that counts them */
+    int64_t others_at;      /* when model_judge.c last looked at all others */
+    bool others_live;       /* what it found */
     struct model_echo echoes[MODEL_ECHOES_MAX];
     int64_t deaf_first; /* since when it tells that it loses most; 0: not */
     int64_t deaf_at;    /* when it did so after long enough; 0: not */
@@ -120,6 +121,10 @@ void model_judge(struct model *m, struct model_item *it, int64_t now);
 
 /* It was down so often more; who calls judges it anew. */
 void model_gaps_add(struct model_item *it, uint64_t more, int64_t now);
+/* The same of a link, of which a mapper says how often it was gone since that
+ * mapper began. */
+void model_gaps_of_link(struct model_item *it, uint64_t instance,
+                        uint64_t count, int64_t now);
 
 /* Judge what a reporter counted; anew: since it was started again. */
 void model_errors_take(struct model *m, const struct report *rep, bool anew,

@@ -44,7 +44,8 @@ struct report_record {
     uint8_t rail;
     uint64_t board;   /* host: board address or port GUID, 0: not known;
                          xbar: its id, 0: none */
-    uint64_t count;   /* how often since the reporter began */
+    uint64_t count;   /* nicd's host, mapperd's link: how often it was lost
+                         since the reporter began */
     uint8_t answered; /* hsnd's host: enum report_answered */
     uint8_t turned;   /* ... does the other end of its cable answer it? */
     uint32_t asked;   /* hosts that it has asked, when none of them answers */

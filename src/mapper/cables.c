@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Cables between crossbars that lose frames: see cables.h.
+ * Cables between crossbars that lose frames, or fall: see cables.h.
  */
 #include "mapper/cables.h"
 
@@ -7,16 +7,18 @@
 #include <string.h>
 
 #include "net/packet.h"
+#include "net/rng.h"
 
-#define LOOKS 256 /* remembered: all that can be under way */
+#define LOOKS 512 /* remembered: all that can be under way */
 #define MILLION 1000000u
-#define LEAST 8        /* frames, fewer are none */
-#define SURE 25        /* (5 sigma) squared */
-#define CLEAN 2048     /* frames that say that it is well again */
-#define OLD (1u << 16) /* frames after which half is forgotten */
+#define LEAST 8           /* frames, fewer are none */
+#define SURE 25           /* (5 sigma) squared */
+#define CLEAN 2048        /* frames that say that it is well again */
+#define OLD (1u << 16)    /* frames after which half is forgotten */
+#define SOON 100000000ULL /* ns within which frames usually come back */
 
-_Static_assert(LOOKS >
-                   (CABLES_MOST + 1) * (CABLES_WAIT_NS / CABLES_LOOK_NS + 1),
+_Static_assert(LOOKS > (CABLES_MOST + 1) *
+                           (CABLES_WAIT_NS / (CABLES_LOOK_NS / 2) + 1),
                "looks that are under way");
 
 /* Frames to each end, and what is missing. */
@@ -28,9 +30,23 @@ struct cable {
     uint32_t port;     /* global, at the crossbar nearer to us */
     uint32_t wary;     /* looks with many frames, still */
     struct count late; /* since it was judged last */
-    struct count gap;  /* looks from which nothing came back from behind */
+    bool gone;         /* from the last look nothing came back from behind */
+    uint32_t falls;
+    uint32_t calm; /* looks that must go by until it is judged again */
     bool faulty;
     uint32_t told; /* crossings lost of a million */
+};
+
+/* A cable by its ends, the lower first. */
+struct ends {
+    uint64_t id[2];
+    uint32_t port[2]; /* of the crossbar */
+};
+
+struct kept {
+    struct ends ends;
+    uint32_t falls, wary, calm;
+    bool gone;
 };
 
 struct look {
@@ -42,7 +58,10 @@ struct look {
 };
 
 struct cables {
-    const struct net *map;
+    const struct net *map; /* NULL: none */
+    struct net_rng rng;
+    struct kept kept[CABLES_KEPT];
+    uint32_t nkept;    /* in all; kept[] is a ring */
     uint32_t *entered; /* per node: port by which it is reached from us, global;
                           NET_NONE: not */
     uint32_t *of;      /* per global port: cable, or NET_NONE */
@@ -52,7 +71,7 @@ struct cables {
     uint32_t number, ended; /* of the last look; those before are over */
     uint32_t sending;       /* look that frames are handed out of */
     unsigned frame;
-    uint64_t due;
+    uint64_t due, now;
 };
 
 /* ---- ways ---------------------------------------------------------------- */
@@ -228,6 +247,24 @@ static bool judge(struct cable *k)
     return true;
 }
 
+/* Was it gone, by a look whose time is over?  True: that is all that this look
+ * says. */
+static bool is_gone(struct cable *k, const struct count *n)
+{
+    if (n->far == n->sent) {
+        if (n->sent == CABLES_MANY && 2 * n->near < n->sent)
+            k->gone = true;
+        return true;
+    }
+    if (k->gone) {
+        k->gone = false;
+        k->falls++;
+        k->calm = CABLES_WARY;
+        k->late = (struct count){0};
+    }
+    return false;
+}
+
 /* Time is over for a look. */
 static bool end_look(struct cables *c, struct look *l)
 {
@@ -238,13 +275,12 @@ static bool end_look(struct cables *c, struct look *l)
     l->cable = NET_NONE;
     if (n.far > n.near || k->faulty)
         k->wary = CABLES_WARY;
-    if (n.far == n.sent) {
-        if (n.near < n.sent)
-            add(&k->gap, &n);
+    if (is_gone(k, &n))
+        return false;
+    if (k->calm > 0) {
+        k->calm--;
         return false;
     }
-    add(&k->late, &k->gap);
-    k->gap = (struct count){0};
     add(&k->late, &n);
     return judge(k);
 }
@@ -253,6 +289,7 @@ bool cables_tick(struct cables *c, uint64_t now)
 {
     bool changed = false;
 
+    c->now = now;
     while (c->ended != c->number) {
         struct look *l = look_of(c, c->ended + 1);
 
@@ -262,7 +299,8 @@ bool cables_tick(struct cables *c, uint64_t now)
         c->ended++;
     }
     if (now >= c->due && c->n) {
-        c->due = now + CABLES_LOOK_NS;
+        c->due = now + CABLES_LOOK_NS / 2 +
+                 net_rng_below(&c->rng, (uint32_t)CABLES_LOOK_NS);
         begin_looks(c, now);
     }
     return changed;
@@ -327,40 +365,162 @@ static void add_cable(struct cables *c, uint32_t p)
     c->all[c->n++] = (struct cable){.port = from};
 }
 
-struct cables *cables_new(const struct net *map, uint32_t me, uint64_t now)
+/* False: a crossbar has no id; its ports are counted from elsewhere in each
+ * map. */
+static bool ends_of(const struct cables *c, uint32_t port, struct ends *e)
+{
+    const struct net *map = c->map;
+    uint32_t p[2] = {port, map->ports[port].peer};
+
+    if (map->nodes[map->ports[p[0]].node].id >
+        map->nodes[map->ports[p[1]].node].id) {
+        p[0] = p[1];
+        p[1] = port;
+    }
+    for (int i = 0; i < 2; i++) {
+        e->id[i] = map->nodes[map->ports[p[i]].node].id;
+        e->port[i] = net_port_number(map, p[i]);
+    }
+    return e->id[0] != 0;
+}
+
+static struct kept *kept_of(struct cables *c, const struct ends *e)
+{
+    for (uint32_t i = 0; i < c->nkept && i < CABLES_KEPT; i++) {
+        const struct ends *k = &c->kept[i].ends;
+
+        if (k->id[0] == e->id[0] && k->id[1] == e->id[1] &&
+            k->port[0] == e->port[0] && k->port[1] == e->port[1])
+            return &c->kept[i];
+    }
+    return NULL;
+}
+
+static void keep(struct cables *c, const struct cable *k)
+{
+    struct ends e;
+    struct kept *at;
+
+    if ((!k->falls && !k->wary) || !ends_of(c, k->port, &e))
+        return;
+    at = kept_of(c, &e);
+    if (!at)
+        at = &c->kept[c->nkept++ % CABLES_KEPT];
+    *at = (struct kept){e, k->falls, k->wary, k->calm, k->gone};
+}
+
+static void take_over(struct cables *c, struct cable *k)
+{
+    const struct kept *had;
+    struct ends e;
+
+    if (c->nkept == 0 || !ends_of(c, k->port, &e) || !(had = kept_of(c, &e)))
+        return;
+    k->falls = had->falls;
+    k->wary = had->wary;
+    k->calm = had->calm;
+    k->gone = had->gone;
+}
+
+static void forget_map(struct cables *c)
+{
+    free(c->entered);
+    free(c->of);
+    free(c->all);
+    c->entered = c->of = NULL;
+    c->all = NULL;
+    c->map = NULL;
+    c->n = c->at = c->wary_at = 0;
+    for (unsigned i = 0; i < LOOKS; i++)
+        c->looks[i].cable = NET_NONE;
+}
+
+struct cables *cables_new(uint64_t seed)
 {
     struct cables *c = calloc(1, sizeof(*c));
 
     if (!c)
         return NULL;
+    c->rng.state = seed;
+    forget_map(c);
+    return c;
+}
+
+bool cables_begin(struct cables *c, const struct net *map, uint32_t me,
+                  uint64_t now)
+{
+    cables_stop(c);
     c->map = map;
     c->due = now;
+    c->ended = c->sending = c->number;
+    c->frame = 0;
     c->entered = malloc((map->nnodes + 1) * sizeof(*c->entered));
     c->of = malloc((map->nports + 1) * sizeof(*c->of));
     c->all = calloc(map->ncables + 1, sizeof(*c->all));
     if (!c->entered || !c->of || !c->all || !find_ways(c, me)) {
-        cables_free(c);
-        return NULL;
+        forget_map(c);
+        return false;
     }
-    for (unsigned i = 0; i < LOOKS; i++)
-        c->looks[i].cable = NET_NONE;
     memset(c->of, 0xff, map->nports * sizeof(*c->of));
     for (uint32_t p = 0; p < map->nports; p++)
         add_cable(c, p);
-    return c;
+    for (uint32_t i = 0; i < c->n; i++)
+        take_over(c, &c->all[i]);
+    if (c->n) /* the first ones are not looked at more often than others */
+        c->at = net_rng_below(&c->rng, c->n);
+    return true;
+}
+
+/* While a cable flaps maps may not last as long as a look: what has not come
+ * back by now will not. */
+static void end_old_looks(struct cables *c)
+{
+    while (c->ended != c->number) {
+        struct look *l = look_of(c, ++c->ended);
+
+        if (l && l->over + SOON <= c->now + CABLES_WAIT_NS)
+            end_look(c, l);
+    }
+}
+
+void cables_stop(struct cables *c)
+{
+    if (!c->map)
+        return;
+    end_old_looks(c);
+    for (uint32_t i = 0; i < c->n; i++)
+        keep(c, &c->all[i]);
+    forget_map(c);
+}
+
+bool cables_began(const struct cables *c)
+{
+    return c->map != NULL;
 }
 
 void cables_free(struct cables *c)
 {
     if (!c)
         return;
-    free(c->entered);
-    free(c->of);
-    free(c->all);
+    forget_map(c);
     free(c);
+}
+
+static const struct cable *cable_at(const struct cables *c, uint32_t port)
+{
+    return !c->map || c->of[port] == NET_NONE ? NULL : &c->all[c->of[port]];
 }
 
 uint32_t cables_lost(const struct cables *c, uint32_t port)
 {
-    return c->of[port] == NET_NONE ? 0 : c->all[c->of[port]].told;
+    const struct cable *k = cable_at(c, port);
+
+    return k ? k->told : 0;
+}
+
+uint32_t cables_falls(const struct cables *c, uint32_t port)
+{
+    const struct cable *k = cable_at(c, port);
+
+    return k ? k->falls : 0;
 }

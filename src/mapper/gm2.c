@@ -1366,15 +1366,17 @@ static void test_cables(struct gm2 *m)
 
     if (m->state != GM2_STATE_VERIFYING || !m->valid || !gm2_is_leader(m) ||
         m->config.no_xbar_check) {
-        cables_free(m->cables);
-        m->cables = NULL;
+        if (m->cables)
+            cables_stop(m->cables);
         return;
     }
-    if (!m->cables) {
-        m->cables = cables_new(m->map->net, m->me, m->now);
+    if (!m->cables)
+        m->cables = cables_new(net_rng_next(&m->rng));
+    if (m->cables && !cables_began(m->cables)) {
+        cables_begin(m->cables, m->map->net, m->me, m->now);
         m->cables_session = (uint32_t)net_rng_next(&m->rng);
     }
-    if (!m->cables)
+    if (!m->cables || !cables_began(m->cables))
         return; /* no memory; next time */
     if (cables_tick(m->cables, m->now) && m->ops.cables)
         m->ops.cables(m->arg);
@@ -1414,6 +1416,11 @@ uint64_t gm2_deadline(const struct gm2 *m)
 uint32_t gm2_cable_lost(const struct gm2 *m, uint32_t port)
 {
     return m->cables ? cables_lost(m->cables, port) : 0;
+}
+
+uint32_t gm2_cable_falls(const struct gm2 *m, uint32_t port)
+{
+    return m->cables ? cables_falls(m->cables, port) : 0;
 }
 
 /* ---- inspection ---------------------------------------------------------- */

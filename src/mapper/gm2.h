@@ -172,6 +172,8 @@ const struct net_routes *gm2_current_routes(const struct gm2 *m);
 /* Of the cable at a global port of the map in use: crossings lost of a million;
  * 0: it is well, or between no crossbars, or this is not the leader. */
 uint32_t gm2_cable_lost(const struct gm2 *m, uint32_t port);
+/* How often that cable was gone for a moment while this mapper led. */
+uint32_t gm2_cable_falls(const struct gm2 *m, uint32_t port);
 
 /* The table: where an event leads from a state, GM2_NSTATES if it is not
  * expected there (and then ignored).  Two rows for one pair: a mapper that

@@ -131,7 +131,7 @@ struct gm2 {
     uint32_t round;
     uint64_t round_start, round_time;
 
-    struct cables *cables; /* of the map, while this one leads; or NULL */
+    struct cables *cables; /* have a map while this one leads; or NULL */
     uint32_t cables_session;
 
     struct gm2_past past[SF_GM_PAST_MAX]; /* the latest first */

@@ -458,8 +458,8 @@ bool gm2_use_map(struct gm2 *m, struct gm2_map *map)
     uint32_t me = own_node(m, map->net);
 
     gm2_past_keep(m, map);
-    cables_free(m->cables);
-    m->cables = NULL;
+    if (m->cables)
+        cables_stop(m->cables);
     if (!repair(m, map, me) && !route_anew(m, map, me))
         return false;
     gm2_suppose(m, NULL);

@@ -30,6 +30,8 @@ struct engine {
     /* Of the cable between crossbars at a port of the map: crossings lost of a
      * million, 0: it is well.  NULL: nobody looks. */
     uint32_t (*lost)(const struct mapperd *d, uint32_t port);
+    /* How often that cable was gone for a moment.  NULL: nobody looks. */
+    uint32_t (*falls)(const struct mapperd *d, uint32_t port);
 };
 
 extern const struct engine engine_gm2, engine_gm1, engine_host;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reports to switchmgrd: every HealthInterval, and when a map comes or goes.
- * Only the leader tells what the map consists of, once per version; the others
+ * Only the leader tells what the map consists of, once per version, and each
+ * time which cables between crossbars were gone for a moment; the others
  * say from time to time that they are there.  munged, which seals them, is
  * asked beside the loop: while it hangs, mapping goes on.
  */
@@ -15,6 +16,7 @@
 #include "mapperd/mapperd.h"
 
 #define QUIET_INTERVALS 15 /* between two words of one that does not lead */
+#define FALLEN_MAX 256     /* cables that fell, told beside the map */
 
 static void name_node(const struct net *net, uint32_t node, char *name,
                       size_t size)
@@ -98,30 +100,66 @@ static void put_lost(const struct mapperd *d, const struct net *named,
              CABLES_LIMIT / 1000 % 10);
 }
 
+static bool is_between(const struct net *net, uint32_t port)
+{
+    uint32_t q = net->ports[port].peer;
+
+    return q != NET_NONE && q >= port &&
+           net->nodes[net->ports[port].node].kind != NET_HOST &&
+           net->nodes[net->ports[q].node].kind != NET_HOST;
+}
+
+static uint32_t falls_at(const struct mapperd *d, const struct net *named,
+                         uint32_t port)
+{
+    return d->engine->falls ? d->engine->falls(d, port_of_map(d->engine->map(d),
+                                                              named, port))
+                            : 0;
+}
+
+static void add_link(const struct mapperd *d, const struct net *net, uint32_t p,
+                     struct report_record *r)
+{
+    r->kind = REPORT_LINK;
+    r->seen = SEEN_UP;
+    r->rail = (uint8_t)d->settings.unit;
+    r->count = falls_at(d, net, p);
+    name_end(net, p, r->name, sizeof(r->name));
+    name_end(net, net->ports[p].peer, r->peer, sizeof(r->peer));
+    put_lost(d, net, p, r);
+}
+
 static size_t fill(const struct mapperd *d, const struct net *net,
                    struct report_record *records)
 {
     size_t n = 0;
 
-    for (uint32_t i = 0; i < net->nnodes; i++)
+    for (uint32_t i = 0; i < net->nnodes; i++) {
+        records[n].rail = (uint8_t)d->settings.unit;
         add_node(net, i, &records[n++]);
-    for (uint32_t p = 0; p < net->nports; p++) {
-        uint32_t q = net->ports[p].peer;
-
-        if (q == NET_NONE || q < p ||
-            net->nodes[net->ports[p].node].kind == NET_HOST ||
-            net->nodes[net->ports[q].node].kind == NET_HOST)
-            continue;
-        records[n].kind = REPORT_LINK;
-        records[n].seen = SEEN_UP;
-        name_end(net, p, records[n].name, sizeof(records[n].name));
-        name_end(net, q, records[n].peer, sizeof(records[n].peer));
-        put_lost(d, net, p, &records[n]);
-        n++;
     }
-    for (size_t i = 0; i < n; i++)
-        records[i].rail = (uint8_t)d->settings.unit;
+    for (uint32_t p = 0; p < net->nports; p++)
+        if (is_between(net, p))
+            add_link(d, net, p, &records[n++]);
     return n;
+}
+
+/* The cables that were ever gone for a moment, each time: how often. */
+static void put_falls(struct mapperd *d, struct report *report,
+                      const struct net *map)
+{
+    struct net *net = d->engine->falls ? names_give(d->names, map) : NULL;
+    struct report_record *records =
+        net ? calloc(FALLEN_MAX, sizeof(*records)) : NULL;
+
+    for (uint32_t p = 0;
+         records && p < net->nports && report->nrecords < FALLEN_MAX; p++)
+        if (is_between(net, p) && falls_at(d, net, p))
+            add_link(d, net, p, &records[report->nrecords++]);
+    report->records = report->nrecords ? records : NULL;
+    map_sender_put(&d->reports, report);
+    net_free(net);
+    free(records);
 }
 
 static void put_map(struct mapperd *d, struct report *report,
@@ -169,9 +207,12 @@ void mapperd_report_now(struct mapperd *d)
     net = d->engine->map(d);
     if (map_sender_lost_any(&d->reports))
         d->reported_version = UINT64_MAX;
-    if (!report.map.leader || !net ||
-        report.map.version == d->reported_version) {
+    if (!report.map.leader || !net) {
         map_sender_put(&d->reports, &report);
+        return;
+    }
+    if (report.map.version == d->reported_version) {
+        put_falls(d, &report, net);
         return;
     }
     d->reported_version = report.map.version;

@@ -212,9 +212,9 @@ static const struct net *map_gm1(const struct mapperd *d)
     return gm1_map(d->gm1);
 }
 
-const struct engine engine_gm1 = {"GM-1",     start_gm1, stop_gm1,
-                                  input_gm1,  tick_gm1,  deadline_gm1,
-                                  status_gm1, map_gm1,   NULL};
+const struct engine engine_gm1 = {"GM-1",   start_gm1,    stop_gm1,   input_gm1,
+                                  tick_gm1, deadline_gm1, status_gm1, map_gm1,
+                                  NULL,     NULL};
 
 /* ---- the host side alone ------------------------------------------------- */
 
@@ -261,4 +261,4 @@ static const struct net *map_host(const struct mapperd *d)
 
 const struct engine engine_host = {
     "host side of GM-1", start_host,  stop_host, input_host, tick_host,
-    deadline_host,       status_host, map_host,  NULL};
+    deadline_host,       status_host, map_host,  NULL,       NULL};

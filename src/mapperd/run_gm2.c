@@ -212,5 +212,10 @@ static uint32_t lost(const struct mapperd *d, uint32_t port)
     return d->gm2 ? gm2_cable_lost(d->gm2, port) : 0;
 }
 
+static uint32_t falls(const struct mapperd *d, uint32_t port)
+{
+    return d->gm2 ? gm2_cable_falls(d->gm2, port) : 0;
+}
+
 const struct engine engine_gm2 = {"GM-2",   start,  stop, input, tick,
-                                  deadline, status, map,  lost};
+                                  deadline, status, map,  lost,  falls};

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Cables between crossbars that lose or break packets, by seed: the mapper that
- * leads names that one and no other.
+ * Cables between crossbars that lose or break packets, or come and go, by seed:
+ * the mapper that leads names that one and no other; of one that comes and goes
+ * the health model says that it flaps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "health/model.h"
 #include "mapper_world.h"
 
 #define SEEDS 24
+#define FLAP_SEEDS 12
+#define TOLD_EVERY (5 * SECOND) /* HealthInterval */
 
 static const char *const nets[] = {
     "clos:4x4:1x2:1x2+ids", "ring:5:2+ids", "torus:3x3:1+ids",
@@ -142,11 +147,160 @@ static void nobody_is_accused_of_what_all_lose(void **state)
     }
 }
 
+/* ---- that come and go ---------------------------------------------------- */
+
+struct watch {
+    struct model *model;
+    uint64_t seq, version, at;
+};
+
+static void name_end(const struct net *map, uint32_t port, char *name)
+{
+    snprintf(name, SF_REPORT_NAME_MAX, "x%llx:%u",
+             (unsigned long long)map->nodes[map->ports[port].node].id,
+             net_port_number(map, port));
+}
+
+/* As mapperd/reports.c does: the whole map when it is new, and each time the
+ * cables that fell. */
+static void report_links(struct watch *w, const struct gm2 *m, uint64_t now)
+{
+    const struct net *map = gm2_current_map(m)->net;
+    struct report_record *r = calloc(map->ncables + 1, sizeof(*r));
+    struct errbuf err = {""};
+    struct gm2_status s;
+    struct report report = {.from = REPORT_MAPPERD,
+                            .node = "h",
+                            .instance = gm2_current_map(m)->version.leader,
+                            .seq = ++w->seq,
+                            .records = r,
+                            .map = {.present = true, .leader = true}};
+    bool whole;
+
+    gm2_status(m, &s);
+    whole = s.version.counter != w->version;
+    w->version = report.map.version = s.version.counter;
+    report.map.part = report.map.parts = whole;
+    for (uint32_t p = 0; p < map->nports; p++) {
+        uint32_t q = map->ports[p].peer;
+        struct report_record *to = &r[report.nrecords];
+
+        if (q == NET_NONE || q < p || net_is_host(map, map->ports[p].node) ||
+            net_is_host(map, map->ports[q].node))
+            continue;
+        *to = (struct report_record){
+            .kind = REPORT_LINK,
+            .seen = gm2_cable_lost(m, p) ? SEEN_DEGRADED : SEEN_UP,
+            .count = gm2_cable_falls(m, p)};
+        name_end(map, p, to->name);
+        name_end(map, q, to->peer);
+        report.nrecords += whole || to->count;
+    }
+    if (model_input(w->model, &report, (int64_t)(now / MS), &err) < 0)
+        fail_msg("%s", err.text);
+    free(r);
+}
+
+static bool is_at(const struct health_item *it, const char *end)
+{
+    return strcmp(it->name, end) == 0 || strcmp(it->peer, end) == 0;
+}
+
+/* Up for one part of each period, down for the other. */
+static void flap(struct story *s, struct watch *w, uint64_t period, double down)
+{
+    uint64_t now = world_now(s->w), in = now % period;
+    const struct gm2 *m = leader_of(s->w);
+
+    swfab_set_link(s->w->fab, s->node, s->port,
+                   in >= (uint64_t)((double)period * down));
+    world_run(s->w, now + 10 * MS);
+    if (!m || (m = leader_of(s->w)) == NULL)
+        return;
+    if (gm2_current_map(m)->version.counter == w->version &&
+        now < w->at + TOLD_EVERY)
+        return;
+    w->at = now;
+    report_links(w, m, now);
+    model_tick(w->model, (int64_t)(now / MS));
+}
+
+static unsigned flapping(const struct watch *w, const char *end, bool *right)
+{
+    const struct health_item *it = NULL;
+    unsigned n = 0;
+
+    *right = false;
+    while ((it = model_next(w->model, REPORT_LINK, it))) {
+        n += it->state == HEALTH_FLAPPING;
+        *right |= it->state == HEALTH_FLAPPING && is_at(it, end);
+    }
+    return n;
+}
+
+/* No cable is the only way between two parts: beyond one that is, all comes and
+ * goes with it. */
+static const char *const woven[] = {"clos:4x4:1x2:1x2+ids", "ring:5:2+ids",
+                                    "torus:3x3:1+ids", "random:6:16:3+ids"};
+
+static void play_flaps(uint64_t seed, unsigned hz, double down)
+{
+    const char *name = woven[seed % 4];
+    struct story s = {.w = world_new(name, seed)};
+    struct model_conf conf;
+    struct model_ops ops = {0};
+    struct watch w = {.version = UINT64_MAX};
+    char end[SF_REPORT_NAME_MAX];
+    uint64_t since;
+    bool right = false;
+
+    model_conf_defaults(&conf);
+    w.model = model_new(&conf, &ops);
+    world_gm2_all(s.w, NULL, NULL);
+    assert_true(world_until(s.w, 60 * SECOND, world_gm2_settled));
+    choose(&s, seed);
+    snprintf(end, sizeof(end), "x%llx:%u",
+             (unsigned long long)s.w->net->nodes[s.node].id, s.port);
+    report_links(&w, leader_of(s.w), world_now(s.w));
+    since = world_now(s.w);
+    while (!right && world_now(s.w) < since + 300 * SECOND) {
+        flap(&s, &w, SECOND / hz, down);
+        if (flapping(&w, end, &right) > right)
+            fail_msg("%s seed %d: another is accused", name, (int)seed);
+    }
+    if (!right)
+        fail_msg("%s seed %d: nobody is called flapping at %u Hz, down %g",
+                 name, (int)seed, hz, down);
+    print_message("# %s: %u Hz, down %g, told after %.0f s\n", name, hz, down,
+                  (double)(world_now(s.w) - since) / 1e9);
+    for (since = world_now(s.w); world_now(s.w) < since + 60 * SECOND;) {
+        flap(&s, &w, SECOND / hz, down);
+        assert_int_equal(flapping(&w, end, &right), 1);
+        assert_true(right);
+    }
+    model_free(w.model);
+    world_free(s.w);
+}
+
+static void a_cable_that_flaps_each_second_is_called_so(void **state)
+{
+    for (uint64_t seed = 1; seed <= FLAP_SEEDS; seed++)
+        play_flaps(seed, 1, seed / 4 % 2 ? 0.1 : 0.5);
+}
+
+static void a_cable_that_flaps_ten_times_a_second_is_called_so(void **state)
+{
+    for (uint64_t seed = 1; seed <= FLAP_SEEDS; seed++)
+        play_flaps(seed, 10, seed / 4 % 2 ? 0.1 : 0.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cable_that_loses_is_the_only_one_accused),
         cmocka_unit_test(nobody_is_accused_of_what_all_lose),
+        cmocka_unit_test(a_cable_that_flaps_each_second_is_called_so),
+        cmocka_unit_test(a_cable_that_flaps_ten_times_a_second_is_called_so),
     };
 
     return cmocka_run_group_tests_name("sim cables between", tests, NULL, NULL);

@@ -237,6 +237,63 @@ static void names_of_one_map_are_forgotten_with_it(void **state)
                      HEALTH_DOWN);
 }
 
+static int tell_falls(struct world *w, const char *node, uint64_t instance,
+                      uint64_t count, bool whole)
+{
+    struct report_record r = {.kind = REPORT_LINK,
+                              .seen = SEEN_UP,
+                              .name = "leaf0:4",
+                              .peer = "spine0:0",
+                              .count = count};
+    struct report rep = {.from = REPORT_MAPPERD,
+                         .instance = instance,
+                         .seq = ++w->seq,
+                         .map = {.present = true,
+                                 .leader = true,
+                                 .version = instance,
+                                 .part = whole,
+                                 .parts = whole},
+                         .records = &r,
+                         .nrecords = 1};
+    struct errbuf err;
+
+    snprintf(rep.node, sizeof(rep.node), "%s", node);
+    return model_input(w->m, &rep, w->now, &err);
+}
+
+static enum health_state link_state(const struct world *w)
+{
+    return model_find(w->m, REPORT_LINK, "leaf0:4")->state;
+}
+
+/* By the mapper's count; also when another mapper counts from then on. */
+static void a_link_that_falls_again_and_again_flaps(void **state)
+{
+    struct world *w = *state;
+    const struct health_item *it;
+
+    tell_falls(w, "n0", 1, 1000, true); /* of long ago, maybe */
+    pass(w, SEC);
+    assert_int_equal(link_state(w), HEALTH_HEALTHY);
+    tell_falls(w, "n0", 1, 1002, false);
+    pass(w, SEC);
+    assert_int_equal(link_state(w), HEALTH_HEALTHY);
+    pass(w, 10 * SEC);
+    tell_falls(w, "n1", 2, 1, true);
+    pass(w, SEC);
+    assert_int_equal(link_state(w), HEALTH_HEALTHY);
+    tell_falls(w, "n1", 2, 2, false);
+    pass(w, SEC);
+    assert_int_equal(link_state(w), HEALTH_FLAPPING);
+    it = model_find(w->m, REPORT_LINK, "leaf0:4");
+    assert_string_equal(it->why, "down 4 times in 300 s");
+    for (int64_t t = 0; t <= w->conf.flap_quiet; t += 5 * SEC) {
+        tell_falls(w, "n1", 2, 2, false);
+        pass(w, 5 * SEC);
+    }
+    assert_int_equal(link_state(w), HEALTH_HEALTHY);
+}
+
 static void a_map_in_parts_is_whole_only_with_the_last(void **state)
 {
     struct world *w = *state;
@@ -284,6 +341,7 @@ int main(void)
         HEALTH_TEST(a_mapper_without_a_link_is_not_believed),
         HEALTH_TEST(a_mapper_without_a_link_is_no_alarm),
         HEALTH_TEST(who_knows_more_hosts_leads_at_once),
+        HEALTH_TEST(a_link_that_falls_again_and_again_flaps),
         HEALTH_TEST(a_map_in_parts_is_whole_only_with_the_last),
     };
 
