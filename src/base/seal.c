@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include "base/heap_forget.h"
 #include "base/seal.h"
 
 static munge_ctx_t context_create(const char *socket, struct errbuf *err)
@@ -106,8 +107,9 @@ static void fill_info(struct seal_info *info, munge_ctx_t ctx, munge_err_t e)
     info->expired = (e == EMUNGE_CRED_EXPIRED);
 }
 
-int seal_open(void **payload, size_t *len, struct seal_info *info,
-              const char *cred, const char *socket, struct errbuf *err)
+static int open_it(void **payload, size_t *len, struct seal_info *info,
+                   const char *cred, const char *socket, bool secret,
+                   struct errbuf *err)
 {
     munge_ctx_t ctx = context_create(socket, err);
     int buf_len = 0;
@@ -120,6 +122,8 @@ int seal_open(void **payload, size_t *len, struct seal_info *info,
         return -1;
     *info = (struct seal_info){.uid = SEAL_ANY_UID, .gid = (gid_t)-1};
     e = munge_decode(cred, ctx, &buf, &buf_len, &info->uid, &info->gid);
+    if (secret && buf && buf_len > 0)
+        heap_forget(buf, (size_t)buf_len);
     fill_info(info, ctx, e);
     if (e != EMUNGE_SUCCESS)
         explain(err, ctx, e);
@@ -133,4 +137,16 @@ int seal_open(void **payload, size_t *len, struct seal_info *info,
     free(buf);
     errno = errno_of(e);
     return -1;
+}
+
+int seal_open(void **payload, size_t *len, struct seal_info *info,
+              const char *cred, const char *socket, struct errbuf *err)
+{
+    return open_it(payload, len, info, cred, socket, false, err);
+}
+
+int seal_open_secret(void **payload, size_t *len, struct seal_info *info,
+                     const char *cred, const char *socket, struct errbuf *err)
+{
+    return open_it(payload, len, info, cred, socket, true, err);
 }

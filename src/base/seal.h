@@ -44,4 +44,10 @@ int seal_make(char **cred, const void *payload, size_t len, uid_t reader,
 int seal_open(void **payload, size_t *len, struct seal_info *info,
               const char *cred, const char *socket, struct errbuf *err);
 
+/* The same of what is secret: libmunge (0.5.15) frees what it got from munged
+ * without clearing it, and so that is done here.  For the first thread of a
+ * process; costs a look at its whole heap. */
+int seal_open_secret(void **payload, size_t *len, struct seal_info *info,
+                     const char *cred, const char *socket, struct errbuf *err);
+
 #endif

@@ -51,8 +51,9 @@ static void *open_seal(size_t *len, struct seal_info *info, const char *sealed,
     struct errbuf why;
     void *bytes;
 
-    if (seal_open(&bytes, len, info, sealed,
-                  switch_elan_munge_socket(path, sizeof(path)), &why) == 0)
+    if (seal_open_secret(&bytes, len, info, sealed,
+                         switch_elan_munge_socket(path, sizeof(path)),
+                         &why) == 0)
         return bytes;
     errprintf(err, "%s: %s", what, why.text);
     return NULL;
