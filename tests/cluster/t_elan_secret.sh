@@ -15,11 +15,18 @@ cp "$FORGE" "$CLUSTER/evil/"
 sed "s,^PluginDir=,&$CLUSTER/evil:," "$SLURM_CONF" >"$CLUSTER/evil/slurm.conf"
 chmod -R go+rX "$CLUSTER/evil"
 
+# From these releases on slurmstepd takes the info of a step out of the
+# credential that slurmctld has signed.
+info_is_signed() {
+    slurm_since 24.05.2 ||
+        { slurm_since 23.11.9 && ! slurm_since 24.05; } ||
+        { slurm_since 23.02.8 && ! slurm_since 23.11; }
+}
+
 # forge WHAT COMMAND..: the user's srun with a tampered job info.
 forge() {
     local what=$1
-    ! slurm_since 24.11 ||
-        skip "srun has no hand in the info of a step from 24.11 on"
+    ! info_is_signed || skip "srun has no hand in the info of a step"
     shift
     run_as_user env SLURM_CONF="$CLUSTER/evil/slurm.conf" \
         FORGE="$what" FORGE_FILE="$WORK/sealed" "$@"
