@@ -251,6 +251,14 @@
 #define SF_REPORT_PARTS_MAX 64
 #define SF_REPORT_CREDENTIAL_MAX (1024 * 1024)
 #define SF_SENDER_QUEUE_MAX 256
+/* The key of a connection of reports: bytes (AES-128, FIPS 197); seconds and
+ * reports that it serves at most, a sender takes another at half of either. */
+#define SF_REPORT_KEY 16
+#define SF_REPORT_KEY_SECONDS 3600
+#define SF_REPORT_KEY_REPORTS_MAX (1u << 31)
+/* A report of at most so many bytes is kept by both ends of its connection, for
+ * a later one that says the same. */
+#define SF_REPORT_KEPT_MAX 4096
 /* A file of rules for the counters of ports (health/tally.h). */
 #define SF_PORT_RULES_MAX 65536
 /* nicd: ports that it watches, names of devices and models, entries of a

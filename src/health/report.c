@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "health/report.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,6 +193,40 @@ char *report_encode(const struct report *r, struct errbuf *err)
         errno = ENOMEM;
     }
     return copy;
+}
+
+char *report_with_key(const char *text, const uint8_t key[SF_REPORT_KEY])
+{
+    static const char head[] = "{\"key\":\"", tail[] = "\",";
+    size_t len = strlen(text);
+    char *out = malloc(sizeof(head) + 2 * SF_REPORT_KEY + sizeof(tail) + len);
+    char *at = out;
+
+    if (!out)
+        return NULL;
+    at = stpcpy(at, head);
+    for (int i = 0; i < SF_REPORT_KEY; i++)
+        at += sprintf(at, "%02x", key[i]);
+    at = stpcpy(at, tail);
+    strcpy(at, text + 1); /* after its brace */
+    return out;
+}
+
+/* Where the number seq begins.  No text of a report holds a quote. */
+static const char *seq_of(const char *text)
+{
+    const char *at = strstr(text, "\"seq\":");
+
+    return at ? at + strcspn(at, "0123456789") : text;
+}
+
+bool report_same_text(const char *a, const char *b)
+{
+    const char *x = seq_of(a), *y = seq_of(b);
+
+    return x - a == y - b && memcmp(a, b, (size_t)(x - a)) == 0 &&
+           strcmp(x + strspn(x, "0123456789"), y + strspn(y, "0123456789")) ==
+               0;
 }
 
 /* ---- report decode ----------------------------------------------------- */
@@ -418,6 +454,34 @@ static int get_map(struct json_object *o, struct report_map *m,
     return 0;
 }
 
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+/* An optional key: absent is none. */
+static bool get_key(struct json_object *o, struct report *r)
+{
+    const char *s = jsonx_str(o, "key", 2 * SF_REPORT_KEY + 1);
+
+    if (!s)
+        return !has(o, "key");
+    if (strlen(s) != 2 * SF_REPORT_KEY)
+        return false;
+    for (int i = 0; i < SF_REPORT_KEY; i++) {
+        int high = hex_digit(s[2 * i]), low = hex_digit(s[2 * i + 1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        r->key[i] = (uint8_t)(high << 4 | low);
+    }
+    r->has_key = true;
+    return true;
+}
+
 static int get_head(struct json_object *o, struct report *r, struct errbuf *err)
 {
     int from = find_word(o, "from", REPORT_FROMS, from_name);
@@ -440,7 +504,7 @@ static int get_head(struct json_object *o, struct report *r, struct errbuf *err)
     if (!get_number(o, "instance", INT64_MAX, &r->instance) ||
         !get_number(o, "seq", INT64_MAX, &r->seq))
         return bad(err, "instance or seq");
-    return 0;
+    return get_key(o, r) ? 0 : bad(err, "key");
 }
 
 /* Each value is a series of its own: a name that came twice on a rail would

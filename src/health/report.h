@@ -96,6 +96,8 @@ struct report {
     char node[SF_REPORT_NAME_MAX]; /* NodeName of the sender */
     uint64_t instance;             /* random, new at each start of the sender */
     uint64_t seq;                  /* rises by one with each report */
+    bool has_key;                  /* decoded: it brought a key */
+    uint8_t key[SF_REPORT_KEY];    /* for what follows on its connection */
     struct report_map map;
     struct report_record *records;
     struct report_counter *counters;
@@ -107,12 +109,19 @@ struct report {
  * EINVAL (text): beyond the limits. */
 char *report_encode(const struct report *report, struct errbuf *err);
 
+/* The same line with a key in it, for a credential; free() it.  NULL: no
+ * memory. */
+char *report_with_key(const char *text, const uint8_t key[SF_REPORT_KEY]);
+
 /* Read a report; release it with report_free() (it is empty after failure).
  * 0, or -1 with errno and text: EBADMSG malformed, EPROTO another version,
  * ENOMEM. */
 int report_decode(struct report *report, const char *text, size_t len,
                   struct errbuf *err);
 void report_free(struct report *report);
+
+/* Do two lines of report_encode() say the same, their seq apart? */
+bool report_same_text(const char *a, const char *b);
 
 const char *report_from_name(enum report_from from);
 const char *report_kind_name(enum report_kind kind);

@@ -15,18 +15,35 @@
 
 #include "base/be.h"
 #include "base/clerk.h"
+#include "base/clock.h"
 #include "base/limits.h"
+#include "base/mac.h"
 #include "base/netaddr.h"
 #include "base/seal.h"
+#include "health/report_key.h"
 #include "health/sender.h"
 
 #define RETRY_FIRST 0.1 /* seconds until the first new attempt */
 #define RETRY_LAST 5.0
+#define SECOND_NS 1000000000ull
+#define KEY_TEXT 64 /* bytes by which report_with_key() lengthens, or more */
 
 struct item {
     STAILQ_ENTRY(item) link;
+    uint8_t *wire; /* as it is sent; NULL: not sealed yet */
     size_t len, sent;
-    uint8_t bytes[];
+    bool busy;     /* munged has it */
+    bool proposes; /* its credential brings a key */
+    bool again;    /* only its number was sent */
+    uint64_t seq;
+    char text[];
+};
+
+/* How the reports of this connection are sealed. */
+enum sealed_by {
+    BY_MUNGE, /* and the next one brings a key */
+    WAITING,  /* for the answer to the key */
+    BY_KEY
 };
 
 struct sender {
@@ -39,23 +56,48 @@ struct sender {
     void (*lost)(const char *why);
     STAILQ_HEAD(, item) queue;
     struct sender_stats stats;
+    struct report_key key;
+    enum sealed_by by;
+    uint64_t key_ns;     /* when it was taken */
+    uint64_t unanswered; /* reports of this connection */
+    struct item *last;   /* the last that was sent with all that it says */
+    uint64_t last_in;    /* answers until the one to it; 0: it is accepted */
     ev_io in, out;
     ev_timer retry;
     double distance;
-    bool connected;
+    bool connected, flushing;
     int fd;
 };
 
-static void drop_first(struct sender *s)
+static void item_free(struct item *it)
+{
+    if (it)
+        free(it->wire);
+    free(it);
+}
+
+static void forget_last(struct sender *s)
+{
+    item_free(s->last);
+    s->last = NULL;
+}
+
+static struct item *take_first(struct sender *s)
 {
     struct item *it = STAILQ_FIRST(&s->queue);
 
     STAILQ_REMOVE_HEAD(&s->queue, link);
     s->stats.queued--;
-    free(it);
+    return it;
 }
 
-/* The connection is lost: what was sent in part is sent again. */
+static void drop_first(struct sender *s)
+{
+    item_free(take_first(s));
+}
+
+/* The connection is lost, and its key with it: what was sent in part is sealed
+ * and sent again. */
 static void hang_up(struct sender *s)
 {
     struct item *it = STAILQ_FIRST(&s->queue);
@@ -67,8 +109,14 @@ static void hang_up(struct sender *s)
     }
     s->fd = -1;
     s->connected = false;
-    if (it)
+    s->by = BY_MUNGE;
+    s->unanswered = 0;
+    forget_last(s);
+    if (it) {
         it->sent = 0;
+        free(it->wire);
+        it->wire = NULL;
+    }
 }
 
 static void try_later(struct sender *s)
@@ -82,32 +130,248 @@ static void try_later(struct sender *s)
         s->distance = RETRY_LAST;
 }
 
-static void flush(struct sender *s)
+/* ---- sealing ------------------------------------------------------------- */
+
+static void flush(struct sender *s);
+
+static void lose_first(struct sender *s, const char *why)
+{
+    drop_first(s);
+    s->stats.dropped++;
+    if (s->lost)
+        s->lost(why);
+}
+
+/* What is sent: a length with `flag`, and `len` bytes that the caller fills
+ * in; NULL: no memory. */
+static uint8_t *frame(struct item *it, size_t len, uint32_t flag)
+{
+    it->wire = malloc(4 + len);
+    if (!it->wire)
+        return NULL;
+    it->len = 4 + len;
+    be_store32(it->wire, (uint32_t)len | flag);
+    return it->wire + 4;
+}
+
+/* A report at munged. */
+struct sealing {
+    struct clerk_job job; /* first */
+    struct sender *s;
+    char *cred; /* NULL: err says why */
+    struct errbuf err;
+    char text[];
+};
+
+static void seal(struct clerk_job *job)
+{
+    struct sealing *g = (struct sealing *)(void *)job;
+
+    seal_make(&g->cred, g->text, strlen(g->text), g->s->reader, 0,
+              g->s->munge_socket, &g->err);
+}
+
+/* The first one has its credential, if there is one. */
+static void take_credential(struct sender *s, const char *cred, const char *why)
+{
+    struct item *it = STAILQ_FIRST(&s->queue);
+    size_t len = cred ? strlen(cred) : 0;
+    uint8_t *body;
+
+    it->busy = false;
+    body = cred ? frame(it, len, 0) : NULL;
+    if (body)
+        memcpy(body, cred, len);
+    else
+        lose_first(s, cred ? "out of memory" : why);
+}
+
+static void sealed(struct clerk_job *job, bool cancelled)
+{
+    struct sealing *g = (struct sealing *)(void *)job;
+
+    if (!cancelled) {
+        take_credential(g->s, g->cred, g->err.text);
+        if (g->s->connected)
+            flush(g->s);
+    }
+    free(g->cred);
+    free(g);
+}
+
+/* Ask munged for the first one's credential, which is to bring a key. */
+static void ask_munged(struct sender *s, struct item *it)
+{
+    char *text;
+    struct sealing *g = NULL;
+
+    s->key.count = 0;
+    text = mac_random(s->key.key, sizeof(s->key.key)) == 0
+               ? report_with_key(it->text, s->key.key)
+               : NULL;
+    if (text)
+        g = calloc(1, sizeof(*g) + strlen(text) + 1);
+    if (g) {
+        g->job = (struct clerk_job){seal, sealed, NULL};
+        g->s = s;
+        strcpy(g->text, text);
+        it->busy = it->proposes = true;
+        if (clerk_give(s->clerk, &g->job) < 0) {
+            free(g);
+            it->busy = false;
+            lose_first(s, "too many reports wait for munged");
+        }
+    } else {
+        lose_first(s, "out of memory");
+    }
+    free(text);
+}
+
+static bool key_is_good(struct sender *s)
+{
+    if (s->by == BY_KEY &&
+        (s->key.count >= SF_REPORT_KEY_REPORTS_MAX / 2 ||
+         clock_ns() - s->key_ns >= SF_REPORT_KEY_SECONDS / 2 * SECOND_NS))
+        s->by = BY_MUNGE;
+    return s->by == BY_KEY;
+}
+
+/* Does switchmgrd know already what this one says? */
+static bool says_the_same(const struct sender *s, const struct item *it)
+{
+    return s->last && s->last_in == 0 &&
+           report_same_text(s->last->text, it->text);
+}
+
+static void seal_by_key(struct sender *s, struct item *it)
+{
+    uint8_t seq[REPORT_AGAIN_SIZE], *body;
+    const void *text = it->text;
+    size_t len = strlen(it->text);
+
+    it->again = says_the_same(s, it);
+    if (it->again) {
+        be_store64(seq, it->seq);
+        text = seq;
+        len = sizeof(seq);
+    }
+    it->proposes = false;
+    body = frame(it, len + REPORT_TAG_SIZE, REPORT_KEYED);
+    if (!body) {
+        lose_first(s, "out of memory");
+        return;
+    }
+    memcpy(body, text, len);
+    report_key_sign(&s->key, body + len, text, len);
+}
+
+/* Seal the first one, if it is not.  False: it has to wait. */
+static bool seal_first(struct sender *s, struct item *it)
+{
+    if (it->busy || s->by == WAITING)
+        return false;
+    if (it->wire)
+        return true;
+    if (key_is_good(s))
+        seal_by_key(s, it);
+    else
+        ask_munged(s, it);
+    it = STAILQ_FIRST(&s->queue);
+    return !it || !it->busy;
+}
+
+/* ---- sending ------------------------------------------------------------- */
+
+static void is_sent(struct sender *s)
+{
+    struct item *it = take_first(s);
+
+    s->stats.sent++;
+    s->unanswered++;
+    if (it->proposes)
+        s->by = WAITING;
+    if (it->again) {
+        item_free(it);
+        return;
+    }
+    forget_last(s);
+    if (strlen(it->text) + KEY_TEXT > SF_REPORT_KEPT_MAX) {
+        item_free(it);
+        return;
+    }
+    s->last = it;
+    s->last_in = s->unanswered;
+}
+
+/* 1: sent; 0: not now; -1: the connection is lost. */
+static int send_some(struct sender *s, struct item *it)
+{
+    ssize_t n;
+
+    do
+        n = send(s->fd, it->wire + it->sent, it->len - it->sent, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return errno == EAGAIN ? 0 : -1;
+    it->sent += (size_t)n;
+    return 1;
+}
+
+/* -1: the connection is lost. */
+static int flush_queue(struct sender *s, bool *more)
 {
     struct item *it;
+    int rc;
 
+    *more = false;
     while ((it = STAILQ_FIRST(&s->queue))) {
-        ssize_t n =
-            send(s->fd, it->bytes + it->sent, it->len - it->sent, MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            break;
-        if (n < 0) {
-            try_later(s);
-            return;
-        }
-        it->sent += (size_t)n;
-        if (it->sent < it->len)
-            continue;
-        s->stats.sent++;
-        drop_first(s);
+        if (!seal_first(s, it))
+            return 0;
+        if (it != STAILQ_FIRST(&s->queue) || !it->wire)
+            continue; /* it is lost */
+        rc = send_some(s, it);
+        *more = rc == 0;
+        if (rc <= 0)
+            return rc;
+        if (it->sent == it->len)
+            is_sent(s);
     }
-    if (it)
+    return 0;
+}
+
+static void flush(struct sender *s)
+{
+    bool more;
+    int rc;
+
+    if (s->flushing)
+        return; /* without a clerk munged answers within */
+    s->flushing = true;
+    rc = flush_queue(s, &more);
+    s->flushing = false;
+    if (rc < 0)
+        try_later(s);
+    else if (more)
         ev_io_start(s->loop, &s->out);
     else
         ev_io_stop(s->loop, &s->out);
+}
+
+/* The answer to a report: A accepted, K accepted and its key too, R refused. */
+static void take_answer(struct sender *s, char answer)
+{
+    s->stats.accepted += answer == 'A' || answer == 'K';
+    s->stats.refused += answer == 'R';
+    if (s->unanswered > 0)
+        s->unanswered--;
+    if (s->last_in > 0)
+        s->last_in--;
+    if (answer == 'R' && s->last_in == 0)
+        forget_last(s);
+    if (s->unanswered > 0 || s->by != WAITING)
+        return;
+    s->by = answer == 'K' ? BY_KEY : BY_MUNGE;
+    s->key_ns = clock_ns();
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int events)
@@ -122,11 +386,10 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
         try_later(s);
         return;
     }
-    for (ssize_t i = 0; i < n; i++) {
-        s->stats.accepted += answers[i] == 'A';
-        s->stats.refused += answers[i] == 'R';
-    }
     s->distance = RETRY_FIRST;
+    for (ssize_t i = 0; i < n; i++)
+        take_answer(s, answers[i]);
+    flush(s);
 }
 
 static void on_writable(struct ev_loop *loop, ev_io *w, int events)
@@ -182,7 +445,8 @@ static void on_retry(struct ev_loop *loop, ev_timer *w, int events)
         dial(s);
 }
 
-/* When there are too many the oldest goes, but not one that is half sent. */
+/* When there are too many the oldest goes, but not one that is half sent or at
+ * munged. */
 static void limit_queue(struct sender *s)
 {
     struct item *first, *second;
@@ -192,28 +456,33 @@ static void limit_queue(struct sender *s)
     first = STAILQ_FIRST(&s->queue);
     second = STAILQ_NEXT(first, link);
     s->stats.dropped++;
-    if (first->sent == 0) {
+    if (first->sent == 0 && !first->busy) {
         drop_first(s);
-    } else if (second) {
+    } else {
         STAILQ_REMOVE(&s->queue, second, item, link);
         s->stats.queued--;
         free(second);
     }
 }
 
-static void queue_credential(struct sender *s, const char *cred)
+int sender_put(struct sender *s, const struct report *report,
+               struct errbuf *err)
 {
-    size_t len = strlen(cred);
-    struct item *it = malloc(sizeof(*it) + 4 + len);
+    char *text = report_encode(report, err);
+    size_t len = text ? strlen(text) + 1 : 0;
+    struct item *it = text ? calloc(1, sizeof(*it) + len) : NULL;
 
+    if (!text)
+        return -1;
+    s->stats.put++;
     if (!it) {
+        free(text);
         s->stats.dropped++;
-        return;
+        return errprintf(err, "out of memory");
     }
-    it->len = 4 + len;
-    it->sent = 0;
-    be_store32(it->bytes, (uint32_t)len);
-    memcpy(it->bytes + 4, cred, len);
+    memcpy(it->text, text, len);
+    it->seq = report->seq;
+    free(text);
     STAILQ_INSERT_TAIL(&s->queue, it, link);
     s->stats.queued++;
     limit_queue(s);
@@ -221,89 +490,7 @@ static void queue_credential(struct sender *s, const char *cred)
         flush(s);
     else
         dial(s);
-}
-
-/* A report that is to be sealed. */
-struct sealing {
-    struct clerk_job job;
-    struct sender *s;
-    char *cred; /* NULL: err says why */
-    struct errbuf err;
-    char text[];
-};
-
-static void seal(struct clerk_job *job)
-{
-    struct sealing *g = (struct sealing *)(void *)job;
-
-    seal_make(&g->cred, g->text, strlen(g->text), g->s->reader, 0,
-              g->s->munge_socket, &g->err);
-}
-
-/* Queue it, and free the job. */
-static int finish(struct sealing *g, struct errbuf *err)
-{
-    int rc = 0;
-
-    if (g->cred) {
-        queue_credential(g->s, g->cred);
-    } else {
-        g->s->stats.dropped++;
-        rc = errprintf(err, "%s", g->err.text);
-    }
-    free(g->cred);
-    free(g);
-    return rc;
-}
-
-static void sealed(struct clerk_job *job, bool cancelled)
-{
-    struct sealing *g = (struct sealing *)(void *)job;
-    void (*lost)(const char *why) = g->s->lost;
-    struct errbuf err;
-
-    if (!cancelled) {
-        if (finish(g, &err) < 0)
-            lost(err.text);
-        return;
-    }
-    free(g->cred);
-    free(g);
-}
-
-static int put_text(struct sender *s, const char *text, struct errbuf *err)
-{
-    size_t len = strlen(text) + 1;
-    struct sealing *g = calloc(1, sizeof(*g) + len);
-
-    s->stats.put++;
-    if (!g)
-        return errprintf(err, "out of memory");
-    g->job = (struct clerk_job){seal, sealed, NULL};
-    g->s = s;
-    memcpy(g->text, text, len);
-    if (!s->clerk) {
-        seal(&g->job);
-        return finish(g, err);
-    }
-    if (clerk_give(s->clerk, &g->job) == 0)
-        return 0;
-    free(g);
-    s->stats.dropped++;
-    return errprintf(err, "too many reports wait for munged");
-}
-
-int sender_put(struct sender *s, const struct report *report,
-               struct errbuf *err)
-{
-    char *text = report_encode(report, err);
-    int rc;
-
-    if (!text)
-        return -1;
-    rc = put_text(s, text, err);
-    free(text);
-    return rc;
+    return 0;
 }
 
 static int resolve_unix(struct sender *s, const char *path, struct errbuf *err)

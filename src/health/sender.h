@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sends reports to switchmgrd: glue for the event loop of hsnd, mapperd and
- * sources of link status.  Each report is sealed in one MUNGE credential of
- * its own and sent over TCP ("host:port", "host" for port
- * SF_REPORT_PORT) or a unix socket ("/path") as a 32-bit big-endian length and
- * the credential's text; switchmgrd answers each with one byte, 'A' accepted
- * or 'R' refused.
+ * Sends reports to switchmgrd: glue for the event loop of hsnd, nicd, mapperd
+ * and sources of link status.  They go over TCP ("host:port", "host" for port
+ * SF_REPORT_PORT) or a unix socket ("/path"), in the form of
+ * doc/health-report.md: the first of a connection in a MUNGE credential, which
+ * also brings a key, those that follow under that key.
  *
  * Nothing here waits: while switchmgrd is away reports queue, the oldest are
  * dropped, and the connection is tried again at growing distances.
- * Sealing asks the local munged (about 80 us, or seconds when that hangs):
- * beside the loop, if there is a clerk.
+ * Sealing the first asks the local munged (about 80 us, or seconds when that
+ * hangs): beside the loop, if there is a clerk.
  */
 #ifndef SF_HEALTH_SENDER_H
 #define SF_HEALTH_SENDER_H
@@ -29,8 +28,9 @@ struct sender_options {
     const char *to;
     const char *munge_socket;      /* NULL: the default */
     uid_t reader;                  /* who can open it; SEAL_ANY_UID: anybody */
-    struct clerk *clerk;           /* NULL: munged is asked by sender_put() */
-    void (*lost)(const char *why); /* clerk: a report could not be sealed */
+    struct clerk *clerk;           /* NULL: munged is asked in the loop */
+    void (*lost)(const char *why); /* a report could not be sealed, and is
+                                      lost; NULL: nobody wants to know */
 };
 
 struct sender_stats {
@@ -46,9 +46,8 @@ struct sender *sender_new(struct ev_loop *loop,
 /* The clerk, if any, was freed before. */
 void sender_free(struct sender *sender);
 
-/* Seal and queue.  0; or -1 with errno and text: it cannot be encoded, or
- * munged does not answer (the report is lost; tell the log, go on).  With a
- * clerk, lost() says the latter, later. */
+/* Queue it; it is sealed when it is its turn to be sent.  0; or -1 with errno
+ * and text: it cannot be encoded, or no memory. */
 int sender_put(struct sender *sender, const struct report *report,
                struct errbuf *err);
 

@@ -66,8 +66,9 @@ struct collector {
     int64_t saved; /* when the state file was written */
     bool unsaved;  /* a state has changed since */
     struct {
-        uint64_t accepted, refused_munge, refused_uid, refused_host,
-            refused_model, malformed, connections, turned_away;
+        uint64_t credentials, accepted, refused_munge, refused_uid,
+            refused_host, refused_model, refused_key, malformed, connections,
+            turned_away;
     } count;
     uint32_t nconns, conns_max;
     TAILQ_HEAD(, conn) strangers; /* collector_reports.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Listeners for reports and their connections: a 32-bit length and a
- * credential in, one byte out.
+ * Listeners for reports and their connections: a 32-bit length and a report in
+ * a credential, or under the key that such a one brought, in; one byte out.
  *
  * Anybody can connect.  A connection that no report was accepted from yet is a
  * stranger's; when there is no room the stranger that came first makes it, so
@@ -30,6 +30,7 @@
 #include "base/netaddr.h"
 #include "base/seal.h"
 #include "base/sitedir.h"
+#include "health/report_key.h"
 #include "switchmgrd/collector.h"
 
 /* ---- who may report ---------------------------------------------------- */
@@ -42,7 +43,18 @@ enum verdict {
     REFUSED, /* of a reporter, who may be right next time */
     BAD      /* of nobody who may report, or no report */
 };
-typedef void auth_done_f(enum verdict verdict, void *arg);
+
+/* What proves the reports of a connection: a credential, and what was proven
+ * by it. */
+struct proof {
+    struct seal_info info;
+    bool has_key;
+    struct report_key key;
+    int64_t since;       /* steady */
+    struct report *last; /* the last that was accepted, if it is short; owned */
+};
+/* What it takes of the proof it sets to NULL there. */
+typedef void auth_done_f(enum verdict verdict, struct proof *proof, void *arg);
 
 static enum verdict refuse(struct collector *n, uint64_t *counter,
                            const char *who, const char *why)
@@ -194,11 +206,60 @@ static void ask_munged(struct clerk_job *job)
                       &o->err);
 }
 
-static enum verdict take_opened(struct opening *o)
+static void forget_last(struct proof *proof)
 {
-    struct collector *n = o->collector;
+    if (proof->last)
+        report_free(proof->last);
+    free(proof->last);
+    proof->last = NULL;
+}
+
+/* Keep an accepted one, whose contents are taken over. */
+static void keep_last(struct proof *proof, struct report *r, size_t len)
+{
+    forget_last(proof);
+    if (len <= SF_REPORT_KEPT_MAX && (proof->last = malloc(sizeof(*r))))
+        *proof->last = *r;
+    else
+        report_free(r);
+}
+
+/* A report's text, by whose word it counts; a key in it goes to the proof. */
+static enum verdict take_text(struct collector *n, const char *text, size_t len,
+                              struct proof *proof, struct in_addr from)
+{
     enum verdict verdict;
     struct report r;
+    struct errbuf err;
+
+    if (report_decode(&r, text, len, &err) < 0)
+        return refuse(n, &n->count.malformed, "somebody", err.text);
+    if (r.has_key && !proof->has_key) { /* only a credential brings one */
+        proof->has_key = true;
+        memcpy(proof->key.key, r.key, sizeof(proof->key.key));
+    }
+    verdict = take(n, &r, &proof->info, from);
+    if (verdict == ACCEPTED)
+        keep_last(proof, &r, len);
+    else
+        report_free(&r);
+    return verdict;
+}
+
+/* What the last one said, once more. */
+static enum verdict take_again(struct collector *n, uint64_t seq,
+                               struct proof *proof, struct in_addr from)
+{
+    if (!proof->last)
+        return refuse(n, &n->count.malformed, "somebody",
+                      "the same as a report that is not known");
+    proof->last->seq = seq & INT64_MAX;
+    return take(n, proof->last, &proof->info, from);
+}
+
+static enum verdict take_opened(struct opening *o, struct proof *proof)
+{
+    struct collector *n = o->collector;
 
     if (o->rc < 0)
         return refuse(n, &n->count.refused_munge, "somebody", o->err.text);
@@ -206,11 +267,8 @@ static enum verdict take_opened(struct opening *o)
         return refuse(n, &n->count.refused_munge, "somebody",
                       o->info.replayed ? "a credential seen before"
                                        : "too old");
-    if (report_decode(&r, o->text, o->len, &o->err) < 0)
-        return refuse(n, &n->count.malformed, "somebody", o->err.text);
-    verdict = take(n, &r, &o->info, o->from);
-    report_free(&r);
-    return verdict;
+    *proof = (struct proof){.info = o->info, .since = steady_now()};
+    return take_text(n, o->text, o->len, proof, o->from);
 }
 
 static void answered(struct clerk_job *job, bool cancelled)
@@ -218,11 +276,13 @@ static void answered(struct clerk_job *job, bool cancelled)
     struct opening *o = (struct opening *)job;
     auth_done_f *done = o->done;
     void *arg = o->arg;
-    enum verdict verdict = cancelled ? REFUSED : take_opened(o);
+    struct proof proof = {.has_key = false};
+    enum verdict verdict = cancelled ? REFUSED : take_opened(o, &proof);
 
     opening_free(o);
     if (!cancelled && done)
-        done(verdict, arg);
+        done(verdict, &proof, arg);
+    forget_last(&proof);
 }
 
 /* Have munged open a credential beside the loop: one that hangs holds up
@@ -246,8 +306,10 @@ static struct opening *auth_ask(struct collector *n, const char *cred,
     if (n->conf.munge_socket)
         o->munge_socket = strdup(n->conf.munge_socket);
     if (o->cred && (o->munge_socket || !n->conf.munge_socket) &&
-        clerk_give(n->clerk, &o->job) == 0)
+        clerk_give(n->clerk, &o->job) == 0) {
+        n->count.credentials++;
         return o;
+    }
     opening_free(o);
     return NULL;
 }
@@ -263,6 +325,7 @@ static void auth_forget(struct opening *o)
 #define OF_NOBODY 1ull /* gone before it was asked */
 #define OF_ADDRESS 2ull
 #define OF_USER 3ull
+#define KEY_MS (SF_REPORT_KEY_SECONDS * 1000ll)
 
 struct conn {
     struct collector *collector;
@@ -270,6 +333,7 @@ struct conn {
     ev_timer timer; /* runs while a report is half here */
     struct bytebuf rx;
     struct opening *asked; /* munged, for a report of this connection */
+    struct proof proof;    /* the last that brought a key */
     int fd;
     uint64_t source; /* for offenders; 0: root and the service user, here */
     unsigned bad;    /* reports in a row */
@@ -285,6 +349,7 @@ static void conn_free(struct conn *c)
         TAILQ_REMOVE(&c->collector->strangers, c, link);
     if (c->asked)
         auth_forget(c->asked);
+    forget_last(&c->proof);
     c->collector->nconns--;
     close(c->fd);
     bytebuf_free(&c->rx);
@@ -351,15 +416,30 @@ static void count(struct conn *c, enum verdict verdict)
     }
 }
 
-static void on_answer(enum verdict verdict, void *arg)
+/* Who does not read its answers loses the connection: false. */
+static bool answer(struct conn *c, char how)
+{
+    return send(c->fd, &how, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+}
+
+static void on_answer(enum verdict verdict, struct proof *proof, void *arg)
 {
     struct conn *c = arg;
-    char answer = verdict == ACCEPTED ? 'A' : 'R';
+    bool key = verdict == ACCEPTED && proof->has_key;
 
     c->asked = NULL;
     count(c, verdict);
-    /* Who does not read its answers loses the connection. */
-    if (send(c->fd, &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1 ||
+    if (verdict == ACCEPTED) {
+        forget_last(&c->proof);
+        if (key)
+            c->proof = *proof;
+        else
+            c->proof.last = proof->last;
+        proof->last = NULL;
+    }
+    if (!answer(c, key                   ? 'K'
+                   : verdict == ACCEPTED ? 'A'
+                                         : 'R') ||
         !take_next(c))
         conn_free(c);
 }
@@ -370,12 +450,8 @@ static struct in_addr address_of(uint64_t source)
 }
 
 /* The next is read when this one is answered. */
-static bool take_one(struct conn *c, size_t len)
+static bool ask_for(struct conn *c, size_t len)
 {
-    if (is_shut_out(c)) {
-        c->collector->count.turned_away++;
-        return false;
-    }
     ev_io_stop(c->collector->loop, &c->io);
     ev_timer_stop(c->collector->loop, &c->timer);
     c->asked = auth_ask(c->collector, (const char *)bytebuf_data(&c->rx) + 4,
@@ -384,17 +460,55 @@ static bool take_one(struct conn *c, size_t len)
     return c->asked != NULL;
 }
 
-/* Begin with the report at the front of rx, if it is whole. */
-static bool take_next(struct conn *c)
+static bool refuse_key(struct conn *c)
 {
-    if (bytebuf_len(&c->rx) >= 4) {
-        size_t len = be_load32(bytebuf_data(&c->rx));
+    struct collector *n = c->collector;
 
-        if (len == 0 || len > SF_REPORT_CREDENTIAL_MAX)
-            return false;
-        if (bytebuf_len(&c->rx) >= 4 + len)
-            return take_one(c, len);
+    refuse(n, &n->count.refused_key, "somebody",
+           c->proof.has_key ? "not under the key of its connection"
+                            : "under a key that nobody brought");
+    count_bad(c);
+    return false;
+}
+
+/* Is it a report under the connection's key, which is as good as the credential
+ * that brought it, for an hour? */
+static bool is_keyed(struct proof *proof, const uint8_t *text, size_t len)
+{
+    return proof->has_key && steady_now() - proof->since <= KEY_MS &&
+           report_key_check(&proof->key, text, len);
+}
+
+static bool take_keyed(struct conn *c, size_t len)
+{
+    const uint8_t *text = bytebuf_data(&c->rx) + 4;
+    struct in_addr from = address_of(c->source);
+    enum verdict verdict;
+
+    if (!is_keyed(&c->proof, text, len))
+        return refuse_key(c);
+    if (len == REPORT_AGAIN_SIZE + REPORT_TAG_SIZE)
+        verdict = take_again(c->collector, be_load64(text), &c->proof, from);
+    else
+        verdict = take_text(c->collector, (const char *)text,
+                            len - REPORT_TAG_SIZE, &c->proof, from);
+    bytebuf_consume(&c->rx, 4 + len);
+    count(c, verdict);
+    return answer(c, verdict == ACCEPTED ? 'A' : 'R');
+}
+
+static bool take_one(struct conn *c, size_t len, bool keyed)
+{
+    if (is_shut_out(c)) {
+        c->collector->count.turned_away++;
+        return false;
     }
+    return keyed ? take_keyed(c, len) : ask_for(c, len);
+}
+
+/* Wait for the rest of a report. */
+static void await_more(struct conn *c)
+{
     ev_io_start(c->collector->loop, &c->io);
     if (bytebuf_len(&c->rx) == 0) {
         bytebuf_free(&c->rx); /* thousands of idle ones cost nothing */
@@ -402,14 +516,33 @@ static bool take_next(struct conn *c)
     } else {
         ev_timer_again(c->collector->loop, &c->timer);
     }
+}
+
+/* Take the reports at the front of rx that are whole, until one has to wait
+ * for munged.  False: the connection is of no more use. */
+static bool take_next(struct conn *c)
+{
+    while (!c->asked && bytebuf_len(&c->rx) >= 4) {
+        uint32_t head = be_load32(bytebuf_data(&c->rx));
+        size_t len = head & ~REPORT_KEYED;
+
+        if (len == 0 || len > SF_REPORT_CREDENTIAL_MAX)
+            return false;
+        if (bytebuf_len(&c->rx) < 4 + len)
+            break;
+        if (!take_one(c, len, (head & REPORT_KEYED) != 0))
+            return false;
+    }
+    if (!c->asked)
+        await_more(c);
     return true;
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int events)
 {
     struct conn *c = w->data;
-    uint8_t *room = bytebuf_room(&c->rx, 16384);
-    ssize_t n = room ? recv(c->fd, room, 16384, 0) : 0;
+    uint8_t some[16384];
+    ssize_t n = recv(c->fd, some, sizeof(some), 0);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -417,8 +550,8 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
         conn_free(c);
         return;
     }
-    bytebuf_grow(&c->rx, (size_t)n);
-    if (!take_next(c))
+    bytebuf_add(&c->rx, some, (size_t)n);
+    if (c->rx.bad || !take_next(c))
         conn_free(c);
 }
 

@@ -101,6 +101,7 @@ static void put_reports(FILE *f, const struct collector *n)
                 {"refused_munge", n->count.refused_munge},
                 {"refused_uid", n->count.refused_uid},
                 {"refused_host", n->count.refused_host},
+                {"refused_key", n->count.refused_key},
                 {"refused_content", n->count.refused_model},
                 {"malformed", n->count.malformed}};
 
@@ -108,6 +109,9 @@ static void put_reports(FILE *f, const struct collector *n)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         fprintf(f, "slurm_fabric_reports_total{result=\"%s\"} %llu\n",
                 rows[i].result, (unsigned long long)rows[i].value);
+    put_one(f, "credentials_total", "counter",
+            "Credentials of reports that munged was asked for.",
+            (double)n->count.credentials);
     put_one(f, "connections_turned_away_total", "counter",
             "Connections closed for too many bad reports.",
             (double)n->count.turned_away);

@@ -86,8 +86,43 @@ case_bad_reporters_hurt_only_themselves() { # SL-23
     assert_output '^huge: refused$'
     assert_output '^not JSON: refused$'
     assert_output '^announces 4 GB: cut off$'
+    assert_output '^under no key: cut off$'
+    assert_output '^under another key: cut off$'
     assert_output '^stalled: cut off$'
+    fabric events -n 200
+    assert_output 'alarm: report of somebody refused: under a key that nobody brought$'
+    assert_output 'alarm: report of somebody refused: not under the key of its connection$'
     wait_for 20 all_healthy
+}
+
+# munged is asked once for a connection, not for each report.
+case_reports_follow_under_a_key() { # SL-23
+    local before
+    wait_for 20 all_healthy
+    before=$(report_count credentials_total)
+    for _ in 1 2 3 4 5 6 7 8; do
+        say n1 hsnd up
+    done
+    say n1 hsnd degraded errors
+    wait_for 20 extra_has n1 fabric=degraded
+    say n1 hsnd up
+    wait_for 20 extra_has n1 fabric=up
+    [ "$(report_count credentials_total)" = "$before" ] ||
+        fail "munged was asked: $before, then $(report_count credentials_total)"
+    # Another connection brings a key of its own.
+    silence n1
+    reporter n1
+    say n1 hsnd up
+    wait_for 20 credentials_are $((before + 1))
+}
+
+report_count() { # METRIC
+    metrics
+    sed -n "s/^slurm_fabric_$1 //p" <<<"$out"
+}
+
+credentials_are() { # COUNT
+    [ "$(report_count credentials_total)" = "$1" ]
 }
 
 # Each bad credential costs munged a round trip: who sends no others is not

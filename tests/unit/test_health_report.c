@@ -27,6 +27,7 @@
 #include "base/clerk.h"
 #include "base/seal.h"
 #include "health/report.h"
+#include "health/report_key.h"
 #include "health/sender.h"
 
 static struct report_record records[] = {
@@ -113,6 +114,10 @@ static void malformed_reports_are_refused(void **state)
     refused("{\"v\":1,\"from\":\"hsnd\",\"node\":\"n0;rm\"}", EBADMSG);
     refused(HEAD ",\"seq\":-1}", EBADMSG);
     refused(HEAD ",\"seq\":\"1\"}", EBADMSG);
+    refused(HEAD ",\"key\":\"\"}", EBADMSG);
+    refused(HEAD ",\"key\":\"00112233445566778899aabbccddeef\"}", EBADMSG);
+    refused(HEAD ",\"key\":\"00112233445566778899aabbccddeefg\"}", EBADMSG);
+    refused(HEAD ",\"key\":[]}", EBADMSG);
     refused(HEAD ",\"records\":{}}", EBADMSG);
     refused(HEAD ",\"records\":[1]}", EBADMSG);
     refused(HEAD ",\"records\":[{\"kind\":\"host\",\"seen\":\"up\"}]}",
@@ -305,29 +310,34 @@ static void sender_drops_the_oldest_and_never_waits(void **state)
     sender_free(s);
 }
 
-static void sender_says_when_munge_is_gone(void **state)
-{
-    struct listener *l = *state;
-    struct sender_options o = {
-        .to = l->path, .munge_socket = "/nonexistent/m", .reader = 0};
-    struct report r = sample();
-    struct errbuf err = {""};
-    struct sender *s = sender_new(l->loop, &o, &err);
-    struct sender_stats st;
-
-    assert_non_null(s);
-    assert_int_equal(sender_put(s, &r, &err), -1);
-    assert_true(err.text[0] != '\0');
-    sender_stats(s, &st);
-    assert_int_equal(st.dropped, 1);
-    sender_free(s);
-}
-
 static unsigned nlost;
 
 static void count_lost(const char *why)
 {
     nlost += why[0] != '\0';
+}
+
+static void sender_says_when_munge_is_gone(void **state)
+{
+    struct listener *l = *state;
+    struct sender_options o = {.to = l->path,
+                               .munge_socket = "/nonexistent/m",
+                               .reader = 0,
+                               .lost = count_lost};
+    struct report r = sample();
+    struct errbuf err = {""};
+    struct sender *s = sender_new(l->loop, &o, &err);
+    struct sender_stats st;
+
+    nlost = 0;
+    assert_non_null(s);
+    assert_int_equal(sender_put(s, &r, &err), 0);
+    while (nlost == 0)
+        ev_run(l->loop, EVRUN_ONCE);
+    sender_stats(s, &st);
+    assert_int_equal(st.dropped, 1);
+    assert_int_equal(st.queued, 0);
+    sender_free(s);
 }
 
 /* With munged, and without: put() asks nobody itself. */
@@ -351,8 +361,6 @@ static void sender_asks_munged_beside_the_loop(void **state)
     without = sender_new(l->loop, &o, &err);
     assert_int_equal(sender_put(with, &r, &err), 0);
     assert_int_equal(sender_put(without, &r, &err), 0);
-    sender_stats(with, &st);
-    assert_int_equal(st.queued, 0);
     do {
         ev_run(l->loop, EVRUN_ONCE);
         sender_stats(with, &st);
@@ -374,42 +382,263 @@ static void sender_refuses_what_is_no_address(void **state)
     assert_non_null(strstr(err.text, ":12"));
 }
 
-static void sender_brings_a_credential_through(void **state)
+/* ---- switchmgrd's end ---- */
+
+/* What the sender sends next, at most `size` bytes; *keyed: under a key. */
+static size_t next_frame(struct listener *l, int fd, uint8_t *out, size_t size,
+                         bool *keyed)
 {
-    struct listener *l = *state;
-    struct report r = sample();
-    struct sender_stats st;
-    struct errbuf err;
-    struct seal_info info;
-    struct sender *s;
     uint8_t head[4];
-    char *cred;
+    size_t len;
+
+    while (recv(fd, head, 4, MSG_PEEK | MSG_DONTWAIT) != 4)
+        ev_run(l->loop, EVRUN_ONCE);
+    assert_int_equal(recv(fd, head, 4, MSG_WAITALL), 4);
+    *keyed = be_load32(head) & REPORT_KEYED;
+    len = be_load32(head) & ~REPORT_KEYED;
+    assert_true(len < size);
+    assert_int_equal(recv(fd, out, len, MSG_WAITALL), len);
+    out[len] = '\0';
+    return len;
+}
+
+/* A credential; its report, and the key that it brought. */
+static void next_credential(struct listener *l, int fd, struct report *r,
+                            struct report_key *key)
+{
+    static uint8_t cred[8192];
+    struct seal_info info;
+    struct errbuf err;
+    bool keyed;
     void *text;
     size_t len;
+
+    next_frame(l, fd, cred, sizeof(cred), &keyed);
+    assert_false(keyed);
+    assert_int_equal(
+        seal_open(&text, &len, &info, (char *)cred, munge.socket, &err), 0);
+    assert_int_equal(info.uid, getuid());
+    assert_int_equal(report_decode(r, text, len, &err), 0);
+    free(text);
+    assert_true(r->has_key);
+    memcpy(key->key, r->key, sizeof(key->key));
+    key->count = 0;
+}
+
+static void next_keyed(struct listener *l, int fd, struct report *r,
+                       struct report_key *key)
+{
+    static uint8_t text[8192];
+    struct errbuf err;
+    bool keyed;
+    size_t len = next_frame(l, fd, text, sizeof(text), &keyed);
+
+    assert_true(keyed);
+    assert_true(report_key_check(key, text, len));
+    memset(r, 0, sizeof(*r));
+    if (len == REPORT_AGAIN_SIZE + REPORT_TAG_SIZE) {
+        r->seq = be_load64(text);
+        return;
+    }
+    assert_int_equal(
+        report_decode(r, (char *)text, len - REPORT_TAG_SIZE, &err), 0);
+    assert_false(r->has_key);
+}
+
+static void put_seen(struct sender *s, uint64_t seq, enum report_seen seen)
+{
+    struct report r = sample();
+    struct errbuf err;
+
+    r.seq = seq;
+    r.records[0].seen = seen;
+    assert_int_equal(sender_put(s, &r, &err), 0);
+}
+
+static void put(struct sender *s, uint64_t seq)
+{
+    put_seen(s, seq, SEEN_UP);
+}
+
+static void put_other(struct sender *s, uint64_t seq)
+{
+    put_seen(s, seq, SEEN_DOWN);
+}
+
+static void answer(struct listener *l, int fd, struct sender *s, char how)
+{
+    struct sender_stats st;
+    uint64_t before;
+
+    sender_stats(s, &st);
+    before = st.accepted + st.refused;
+    assert_int_equal(send(fd, &how, 1, 0), 1);
+    do {
+        ev_run(l->loop, EVRUN_ONCE);
+        sender_stats(s, &st);
+    } while (st.accepted + st.refused == before);
+}
+
+static void expect_seq(struct report *r, uint64_t seq)
+{
+    assert_string_equal(r->node, "n0");
+    assert_int_equal(r->seq, seq);
+    report_free(r);
+}
+
+/* What was said before, but for its number. */
+static void expect_again(const struct report *r, uint64_t seq)
+{
+    assert_string_equal(r->node, "");
+    assert_int_equal(r->seq, seq);
+}
+
+static void sender_brings_a_key_and_uses_it(void **state)
+{
+    struct listener *l = *state;
+    struct sender *s = make_sender(l);
+    struct report_key key;
+    struct sender_stats st;
+    struct report r;
     int fd;
 
-    s = make_sender(l);
-    assert_int_equal(sender_put(s, &r, &err), 0);
-    ev_run(l->loop, EVRUN_ONCE);
+    put(s, 1);
+    put(s, 2); /* waits for the answer */
+    put(s, 3);
     fd = accept(l->fd, NULL, NULL);
-    assert_int_equal(recv(fd, head, 4, MSG_WAITALL), 4);
-    len = be_load32(head);
-    cred = calloc(1, len + 1);
-    assert_int_equal(recv(fd, cred, len, MSG_WAITALL), len);
-    assert_int_equal(seal_open(&text, &len, &info, cred, munge.socket, &err),
-                     0);
-    assert_int_equal(info.uid, getuid());
-    assert_int_equal(report_decode(&r, text, len, &err), 0);
-    assert_string_equal(r.node, "n0");
-    report_free(&r);
-    assert_int_equal(send(fd, "A", 1, 0), 1);
-    ev_run(l->loop, EVRUN_ONCE);
+    next_credential(l, fd, &r, &key);
+    expect_seq(&r, 1);
+    answer(l, fd, s, 'K');
+    next_keyed(l, fd, &r, &key);
+    expect_again(&r, 2);
+    next_keyed(l, fd, &r, &key);
+    expect_again(&r, 3);
+    answer(l, fd, s, 'A');
+    answer(l, fd, s, 'R');
+    put(s, 4);
+    next_keyed(l, fd, &r, &key);
+    expect_seq(&r, 4); /* not the same as one that was refused */
+    answer(l, fd, s, 'A');
+    put(s, 5);
+    next_keyed(l, fd, &r, &key);
+    expect_again(&r, 5);
+    answer(l, fd, s, 'A');
+    put_other(s, 6);
+    put_other(s, 7);
+    next_keyed(l, fd, &r, &key);
+    expect_seq(&r, 6);
+    next_keyed(l, fd, &r, &key);
+    expect_seq(&r, 7); /* whether 6 was accepted is not known yet */
     sender_stats(s, &st);
-    assert_int_equal(st.accepted, 1);
-    free(cred);
-    free(text);
+    assert_int_equal(st.accepted, 4);
+    assert_int_equal(st.refused, 1);
+    assert_int_equal(st.sent, 7);
     close(fd);
     sender_free(s);
+}
+
+/* One of before, which answers A: each report has a credential. */
+static void sender_does_without_a_key_where_none_is_taken(void **state)
+{
+    struct listener *l = *state;
+    struct sender *s = make_sender(l);
+    struct report_key first, second;
+    struct report r;
+    int fd;
+
+    put(s, 1);
+    put(s, 2);
+    fd = accept(l->fd, NULL, NULL);
+    next_credential(l, fd, &r, &first);
+    expect_seq(&r, 1);
+    answer(l, fd, s, 'A');
+    next_credential(l, fd, &r, &second);
+    expect_seq(&r, 2);
+    assert_memory_not_equal(first.key, second.key, sizeof(first.key));
+    close(fd);
+    sender_free(s);
+}
+
+static void sender_takes_another_key_for_each_connection(void **state)
+{
+    struct listener *l = *state;
+    struct sender *s = make_sender(l);
+    struct report_key first, second;
+    struct sender_stats st;
+    struct report r;
+    int fd;
+
+    put(s, 1);
+    fd = accept(l->fd, NULL, NULL);
+    next_credential(l, fd, &r, &first);
+    expect_seq(&r, 1);
+    answer(l, fd, s, 'K');
+    close(fd); /* switchmgrd starts anew */
+    do {
+        put(s, 2);
+        ev_run(l->loop, EVRUN_ONCE);
+        sender_stats(s, &st);
+    } while (st.connects < 2);
+    fd = accept(l->fd, NULL, NULL);
+    next_credential(l, fd, &r, &second);
+    expect_seq(&r, 2);
+    assert_memory_not_equal(first.key, second.key, sizeof(first.key));
+    close(fd);
+    sender_free(s);
+}
+
+static void reports_are_the_same_but_for_their_number(void **state)
+{
+    struct report r = sample();
+    struct errbuf err;
+    char *one, *two, *other;
+
+    r.seq = 9;
+    one = report_encode(&r, &err);
+    r.seq = 1234567;
+    two = report_encode(&r, &err);
+    r.records[1].count++;
+    other = report_encode(&r, &err);
+    assert_true(report_same_text(one, two));
+    assert_false(report_same_text(two, other));
+    free(one);
+    free(two);
+    free(other);
+    r.records[1].count--; /* sample()'s are static */
+}
+
+/* ---- reports under a key ---- */
+
+static void a_changed_or_repeated_report_is_not_taken(void **state)
+{
+    struct report_key out = {.key = "sixteen bytes"}, in = out, other = out;
+    uint8_t one[5 + REPORT_TAG_SIZE] = "first";
+    uint8_t two[6 + REPORT_TAG_SIZE] = "second";
+
+    report_key_sign(&out, one + 5, one, 5);
+    report_key_sign(&out, two + 6, two, 6);
+    other.key[3] ^= 1;
+    assert_false(report_key_check(&other, one, sizeof(one)));
+    assert_false(report_key_check(&in, two, sizeof(two))); /* out of order */
+    for (size_t i = 0; i < sizeof(one); i++) {
+        one[i] ^= 0x10;
+        assert_false(report_key_check(&in, one, sizeof(one)));
+        one[i] ^= 0x10;
+    }
+    for (size_t len = 0; len < sizeof(one); len++)
+        assert_false(report_key_check(&in, one, len));
+    assert_true(report_key_check(&in, one, sizeof(one)));
+    assert_false(report_key_check(&in, one, sizeof(one))); /* again */
+    assert_true(report_key_check(&in, two, sizeof(two)));
+}
+
+static void a_key_comes_to_an_end(void **state)
+{
+    struct report_key out = {.count = SF_REPORT_KEY_REPORTS_MAX}, in = out;
+    uint8_t text[1 + REPORT_TAG_SIZE] = "x";
+
+    report_key_sign(&out, text + 1, text, 1);
+    assert_false(report_key_check(&in, text, sizeof(text)));
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, open_listener, close_listener)
@@ -425,7 +654,12 @@ int main(void)
         T(sender_says_when_munge_is_gone),
         T(sender_asks_munged_beside_the_loop),
         T(sender_refuses_what_is_no_address),
-        T(sender_brings_a_credential_through),
+        T(sender_brings_a_key_and_uses_it),
+        T(sender_does_without_a_key_where_none_is_taken),
+        T(sender_takes_another_key_for_each_connection),
+        cmocka_unit_test(reports_are_the_same_but_for_their_number),
+        cmocka_unit_test(a_changed_or_repeated_report_is_not_taken),
+        cmocka_unit_test(a_key_comes_to_an_end),
     };
 
     return cmocka_run_group_tests(tests, munge_up, munge_down);

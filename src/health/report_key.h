@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reports under a connection's own key (doc/health-report.md): HMAC-SHA256,
+ * some microseconds for a report, where a MUNGE credential costs a hundred.
+ * The key comes in a report that MUNGE seals; what follows on that connection
+ * is as trustworthy as that report.  The number of the report under its key,
+ * from 1, goes into the tag and is not sent: nothing can be replayed, left out
+ * or exchanged.  Pure.
+ */
+#ifndef SF_HEALTH_REPORT_KEY_H
+#define SF_HEALTH_REPORT_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/limits.h"
+#include "base/mac.h"
+
+#define REPORT_TAG_SIZE MAC_SIZE /* bytes behind the text */
+/* In the length that precedes what is sent: a report under the key, not a
+ * credential. */
+#define REPORT_KEYED 0x80000000u
+/* The bytes of a text that is only a number, big-endian: the seq of a report
+ * that otherwise says what the last accepted one of its connection said, which
+ * had at most SF_REPORT_KEPT_MAX bytes.  No report is as short. */
+#define REPORT_AGAIN_SIZE 8
+
+struct report_key {
+    uint8_t key[SF_REPORT_KEY];
+    uint64_t count; /* reports so far */
+};
+
+/* The tag of the key's next report, which is counted. */
+void report_key_sign(struct report_key *key, uint8_t tag[REPORT_TAG_SIZE],
+                     const void *text, size_t len);
+
+/* Is text[0..len), which ends with its tag, the key's next report?  Counts it
+ * if so.  False: too short, not the next one, changed on its way, or
+ * SF_REPORT_KEY_REPORTS_MAX have come. */
+bool report_key_check(struct report_key *key, const uint8_t *text, size_t len);
+
+#endif
