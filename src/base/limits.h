@@ -60,6 +60,11 @@
 #define SF_IMPI_ROUNDS_LEAST 5
 #define SF_IMPI_ROUNDS_BLOCK_MAX 2048
 #define SF_IMPI_TAGUB_MIN 32767 /* section 3.9 */
+/* Commands of one MPI_Comm_spawn_multiple, as srun takes components; steps that
+ * one launch has had started and that still run. */
+#define SF_IMPI_SPAWN_MAX 128
+#define SF_IMPI_SPAWNED_MAX 1024
+
 /* Worlds that meet by a port (impi/couple.h): callers that have not been let in
  * yet; open ports of a process; text of a refusal; processes of other worlds
  * that one process has ever met; bytes of a service's name and of its file;

@@ -70,6 +70,12 @@ static void put_text(struct bytebuf *o, const struct agent_msg *m)
     bytebuf_add_str(o, m->text);
 }
 
+static void put_spawn(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add32(o, m->spawn.rank);
+    bytebuf_add(o, m->spawn.blob.data, m->spawn.blob.len);
+}
+
 static void put_nothing(struct bytebuf *o, const struct agent_msg *m)
 {
 }
@@ -154,6 +160,13 @@ static void get_text(struct be_reader *r, struct agent_msg *m)
     be_get_str(r, m->text, sizeof(m->text));
 }
 
+static void get_spawn(struct be_reader *r, struct agent_msg *m)
+{
+    m->spawn.rank = be_get32(r);
+    m->spawn.blob.len = (uint32_t)r->left;
+    m->spawn.blob.data = be_get_bytes(r, r->left);
+}
+
 static void get_nothing(struct be_reader *r, struct agent_msg *m)
 {
 }
@@ -176,6 +189,8 @@ static const struct codec {
     [AGENT_ERROR] = {"ERROR", put_text, get_text},
     [AGENT_HOLDS] = {"HOLDS", put_text, get_text},
     [AGENT_GATHER] = {"GATHER", put_put, get_put},
+    [AGENT_SPAWN] = {"SPAWN", put_spawn, get_spawn},
+    [AGENT_SPAWNED] = {"SPAWNED", put_spawn, get_spawn},
 };
 #define N_CODECS (sizeof(codecs) / sizeof(codecs[0]))
 

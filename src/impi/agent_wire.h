@@ -35,6 +35,8 @@ enum agent_type {
                            last one counts */
     AGENT_GATHER = 13,  /* agent -> server: as PUT, but only who contributed
                            index 0 gets them all */
+    AGENT_SPAWN = 14,   /* agent -> server: start a step for a process */
+    AGENT_SPAWNED = 15, /* server -> agent: what became of it */
 };
 
 struct agent_blob {
@@ -92,6 +94,11 @@ struct agent_exit {
                                  with agent_exit_at() */
 };
 
+struct agent_spawn {
+    uint32_t rank;          /* world rank of the process */
+    struct agent_blob blob; /* borrowed: impi/spawn.h */
+};
+
 /* One frame.  Strings are copied, blobs are borrowed from the buffer. */
 struct agent_msg {
     enum agent_type type;
@@ -103,6 +110,7 @@ struct agent_msg {
         struct agent_world_at world_at;
         struct agent_abort abort; /* ABORT; KILL (code and text only) */
         struct agent_exit exit;
+        struct agent_spawn spawn;     /* SPAWN, SPAWNED */
         char text[SF_AGENT_TEXT_MAX]; /* NOTE, ERROR, HOLDS */
     };
 };

@@ -18,6 +18,8 @@
  *             <--------------------------   PROOF
  *     CHECK   -------------------------->         whose credential is it?
  *             <--------------------------   CHECKED
+ *     SPAWN   -------------------------->         MPI_Comm_spawn
+ *             <--------------------------   SPAWNED, whenever its step ends
  *     FINISH  -------------------------->         MPI_Finalize
  *             <--------------------------   FINISHED
  *     EXITING -------------------------->         exit() without MPI_Finalize
@@ -60,6 +62,8 @@ enum task_frame_type {
     TASK_PROOF = 14,   /* struct task_proof: credential, or text */
     TASK_CHECK = 15,   /* struct task_proof: about and credential */
     TASK_CHECKED = 16, /* struct task_proof: text; "": it is good */
+    TASK_SPAWN = 17,   /* impi_spawn_encode() (impi/spawn.h) */
+    TASK_SPAWNED = 18, /* impi_spawned_encode() */
 };
 
 /* The MPI library families; an IMPI client has one. */

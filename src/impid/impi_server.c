@@ -67,6 +67,7 @@ static int start(struct server *s, struct errbuf *err)
     LIST_INIT(&s->worlds);
     TAILQ_INIT(&s->agents);
     TAILQ_INIT(&s->presences);
+    server_spawn_begin(s);
     server_control_start(s);
     if (server_presence_start(s, err) < 0)
         return -1;
@@ -93,6 +94,7 @@ static void run(struct server *s)
 
 static void stop(struct server *s)
 {
+    server_spawn_stop(s);
     server_worlds_stop(s);
     server_credential_stop(s);
     server_presence_stop(s);

@@ -9,6 +9,7 @@
  *   impi_server_agents.c   agent connections: opening, reading, writing; what
  *                          they ask; lines to srun and the end of the job
  *   impi_server_presence.c nodes whose agent has not started
+ *   impi_server_spawn.c    steps that processes ask for
  *   impi_server_worlds.c   an IMPI server for each generation, and how its
  *                          clients authenticate
  *   out_queue.c            output queues with shared frames
@@ -55,6 +56,7 @@ struct server_start {
     bool listener;               /* fd 4 is the listener */
     bool presence;               /* fd 5 is that of nodes without an agent */
     uint32_t lines;              /* of such nodes, from fd 6 on */
+    bool stdio; /* behind them srun's output and standard error */
     /* Not for the agents of a step: one IMPI server for so many clients, as
      * impirun starts it. */
     uint32_t world;
@@ -118,6 +120,7 @@ struct agent {
 };
 
 struct world_conn;
+struct spawned;
 struct opener;
 struct presence;
 
@@ -178,6 +181,12 @@ struct server {
     struct chunk *kill; /* the KILL frame, once aborted */
     ev_timer leave_timer;
     double leave_began;
+    bool left; /* nothing is to be done but to wait for spawned steps */
+    /* Steps that processes have had started. */
+    char srun[256];     /* who started us; "": not srun */
+    int out_fd, err_fd; /* where it writes; -1: not known */
+    LIST_HEAD(, spawned) spawned;
+    uint32_t nspawned;
 };
 
 /* control */
@@ -202,6 +211,19 @@ void server_bye(struct server *s);
 int server_agents_start(struct server *s, struct errbuf *err);
 void server_agents_tick(struct server *s);
 void server_agents_stop(struct server *s);
+/* To one, if it is connected. */
+void server_agent_tell(struct server *s, uint32_t agent,
+                       const struct agent_msg *msg);
+
+/* spawned steps */
+void server_spawn_begin(struct server *s);
+void server_spawn_step(struct server *s, uint32_t agent,
+                       const struct agent_spawn *m);
+/* The launch fails: its children end, too. */
+void server_spawn_kill(struct server *s);
+void server_spawn_stop(struct server *s);
+/* The last one has ended: nothing keeps a server that leaves. */
+void server_spawned_all(struct server *s);
 
 /* presence: wake who is there, and miss who goes without an agent. */
 int server_presence_start(struct server *s, struct errbuf *err);

@@ -112,6 +112,13 @@ static void server_agent_send(struct agent *a, const struct agent_msg *msg)
     chunk_release(c);
 }
 
+void server_agent_tell(struct server *s, uint32_t agent,
+                       const struct agent_msg *msg)
+{
+    if (s->by_index[agent])
+        server_agent_send(s->by_index[agent], msg);
+}
+
 /* Every connected agent has no output left. */
 static bool server_agents_flushed(const struct server *s)
 {
@@ -574,13 +581,20 @@ static int do_bye(struct agent *a, const struct agent_msg *msg,
     return 0;
 }
 
+static int do_spawn(struct agent *a, const struct agent_msg *msg,
+                    struct errbuf *err)
+{
+    server_spawn_step(a->server, a->index, &msg->spawn);
+    return 0;
+}
+
 static int (*const handlers[])(struct agent *a, const struct agent_msg *msg,
                                struct errbuf *err) = {
     [AGENT_JOB] = do_job,     [AGENT_PUT] = do_put,
     [AGENT_WORLD] = do_world, [AGENT_ABORT] = do_abort,
     [AGENT_EXIT] = do_exit,   [AGENT_NOTE] = do_note,
     [AGENT_BYE] = do_bye,     [AGENT_HOLDS] = do_holds,
-    [AGENT_GATHER] = do_put,
+    [AGENT_GATHER] = do_put,  [AGENT_SPAWN] = do_spawn,
 };
 #define N_HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
 
@@ -742,6 +756,7 @@ void server_abort(struct server *s, const struct server_cause *cause)
                         cause->code, cause->rank, plain, cause->client,
                         cause->lost ? "lost=1 " : "", cause->text);
     kill_all(s, cause->code, cause->text);
+    server_spawn_kill(s);
 }
 
 void server_bye(struct server *s)
@@ -756,24 +771,33 @@ static void leave_now(struct ev_loop *loop, ev_timer *w, int revents)
 {
     struct server *s = w->data;
 
-    if (server_agents_flushed(s) || ev_now(loop) - s->leave_began > 2.)
+    if (!server_agents_flushed(s) && ev_now(loop) - s->leave_began <= 2.)
+        return;
+    ev_timer_stop(loop, w);
+    s->left = true;
+    if (s->nspawned == 0)
         ev_break(loop, EVBREAK_ALL);
 }
 
-/* srun is gone or done. */
+void server_spawned_all(struct server *s)
+{
+    if (s->left)
+        ev_break(s->loop, EVBREAK_ALL);
+}
+
+/* srun is gone or done.  Steps that were spawned run on if all went well:
+ * their standard error passes through here. */
 static void server_leave(struct server *s)
 {
     if (s->leaving)
         return;
     if (!s->aborted)
         kill_all(s, 137, "srun is gone");
+    if (!s->ended || s->aborted)
+        server_spawn_kill(s);
     s->leaving = true;
     s->leave_began = ev_now(s->loop);
-    if (server_agents_flushed(s)) {
-        ev_break(s->loop, EVBREAK_ALL);
-        return;
-    }
-    ev_timer_init(&s->leave_timer, leave_now, 0.01, 0.01);
+    ev_timer_init(&s->leave_timer, leave_now, 0., 0.01);
     s->leave_timer.data = s;
     ev_timer_start(s->loop, &s->leave_timer);
 }

@@ -107,6 +107,12 @@ static int set_lines(struct server_start *s, const char *v)
     return number_parse(&s->lines, v, 0, SF_IMPI_LINES_MAX);
 }
 
+static int set_stdio(struct server_start *s, const char *v)
+{
+    s->stdio = strcmp(v, "1") == 0;
+    return s->stdio ? 0 : -1;
+}
+
 static int set_world(struct server_start *s, const char *v)
 {
     return number_parse(&s->world, v, 0, UINT32_MAX);
@@ -137,6 +143,7 @@ static const struct key {
     {"listener", false, set_listener},
     {"presence", false, set_presence},
     {"lines", false, set_lines},
+    {"stdio", false, set_stdio},
     {"world", false, set_world},
     {"auth", false, set_auth},
 };

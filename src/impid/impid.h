@@ -158,6 +158,8 @@ void impid_proc_send_world(struct impid_proc *p, const struct impi_world *world,
 void impid_proc_send_relay(struct impid_proc *p, int fd);
 void impid_proc_error(struct impid_proc *p, const char *text);
 void impid_proc_free(struct impid_proc *p);
+/* What became of a step that one has had started. */
+void impid_proc_spawned(struct impid *a, const struct agent_spawn *m);
 /* slurmstepd says how a process ended. */
 void impid_proc_status(struct impid *a, pid_t pid, int status);
 

@@ -98,6 +98,9 @@ static void on_msg(struct impid_link *l, const struct agent_msg *msg)
     case AGENT_KILL:
         impid_killed(l->impid, msg->abort.text);
         break;
+    case AGENT_SPAWNED:
+        impid_proc_spawned(l->impid, &msg->spawn);
+        break;
     case AGENT_ERROR:
         impid_fail(l->impid, 318, 1, NULL, "impi-server: %s", msg->text);
         break;

@@ -16,6 +16,7 @@
 
 #include "base/local.h"
 #include "base/log.h"
+#include "impi/spawn.h"
 #include "impid/impid.h"
 #include "impid/impid_status.h"
 
@@ -235,6 +236,34 @@ static int take_question(struct impid_proc *p, const struct task_frame *f)
     return 0;
 }
 
+/* The server starts the step, for it is beside srun. */
+static int take_spawn(struct impid_proc *p, const struct task_frame *f)
+{
+    struct agent_msg msg = {.type = AGENT_SPAWN};
+    struct impi_spawn request;
+    struct errbuf err;
+
+    if (!p->client || impi_spawn_decode(&request, f->payload, f->len, &err) < 0)
+        return refuse(p, "unexpected SPAWN");
+    impi_spawn_free(&request);
+    msg.spawn.rank = p->task->rank;
+    msg.spawn.blob.data = f->payload;
+    msg.spawn.blob.len = f->len;
+    impid_link_send(&p->impid->link, &msg);
+    return 0;
+}
+
+void impid_proc_spawned(struct impid *a, const struct agent_spawn *m)
+{
+    const struct impid_task *t = impid_task_find(a, m->rank);
+    uint8_t frame[TASK_HEADER_SIZE + SF_AGENT_TEXT_MAX + 64];
+    ssize_t n = task_frame_encode(frame, sizeof(frame), TASK_SPAWNED,
+                                  m->blob.data, m->blob.len);
+
+    if (n > 0 && t && t->proc && !t->proc->lost)
+        impid_stream_write(&t->proc->stream, frame, (size_t)n);
+}
+
 static const struct {
     uint32_t type;
     int (*take)(struct impid_proc *p, const struct task_frame *f);
@@ -243,7 +272,7 @@ static const struct {
     {TASK_ABORT, take_abort},     {TASK_FINISH, take_finish},
     {TASK_EXITING, take_exiting}, {TASK_REGISTER, take_register},
     {TASK_STAGE, take_stage},     {TASK_PROVE, take_question},
-    {TASK_CHECK, take_question},
+    {TASK_CHECK, take_question},  {TASK_SPAWN, take_spawn},
 };
 
 static int take(struct impid_proc *p, const struct task_frame *f)

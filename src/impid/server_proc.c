@@ -90,6 +90,7 @@ void server_line_parse(struct server_line *out, char *line)
 struct inherited {
     int control, listener, presence;
     const struct server_lines *lines;
+    bool stdio; /* our output and standard error, behind the lines */
 };
 
 static int nlines(const struct inherited *fd)
@@ -108,6 +109,23 @@ static int add_lines(posix_spawn_file_actions_t *fa, const struct inherited *fd)
     return rc;
 }
 
+static int add_stdio(posix_spawn_file_actions_t *fa, const struct inherited *fd)
+{
+    int out = LINES_FIRST + nlines(fd);
+    int rc = posix_spawn_file_actions_adddup2(fa, STDOUT_FILENO, out);
+
+    return rc ? rc
+              : posix_spawn_file_actions_adddup2(fa, STDERR_FILENO, out + 1);
+}
+
+/* The first that is not its own. */
+static int first_free(const struct inherited *fd)
+{
+    if (fd->stdio)
+        return LINES_FIRST + nlines(fd) + 2;
+    return fd->presence >= 0 ? LINES_FIRST + nlines(fd) : 5;
+}
+
 /* 2: the log or nothing; all else closed. */
 static int file_actions(posix_spawn_file_actions_t *fa,
                         const struct inherited *fd,
@@ -122,14 +140,13 @@ static int file_actions(posix_spawn_file_actions_t *fa,
            posix_spawn_file_actions_adddup2(fa, fd->listener, 4) ||
            (fd->presence >= 0 &&
             posix_spawn_file_actions_adddup2(fa, fd->presence, 5)) ||
+           add_lines(fa, fd) || (fd->stdio && add_stdio(fa, fd)) ||
            posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDWR, 0) ||
            posix_spawn_file_actions_addopen(fa, 1, "/dev/null", O_RDWR, 0) ||
            posix_spawn_file_actions_addopen(
                fa, 2, log,
                O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0600) ||
-           add_lines(fa, fd) ||
-           posix_spawn_file_actions_addclosefrom_np(
-               fa, fd->presence >= 0 ? LINES_FIRST + nlines(fd) : 5);
+           posix_spawn_file_actions_addclosefrom_np(fa, first_free(fd));
 }
 
 static int spawn(const struct inherited *fd, const struct server_options *o)
@@ -160,10 +177,11 @@ static int say_start(int fd, const struct server_options *o,
     len = asprintf(&line,
                    "start secret=%s job=%u step=%u agents=%u tasks=%u bind=%s "
                    "advertise=%s ports=%u-%u munge=%s world=%u auth=%s "
-                   "listener=4%s\n",
+                   "listener=4%s%s\n",
                    o->secret, o->job, o->step, o->agents, o->tasks, o->bind,
                    o->advertise, o->port_lo, o->port_hi, o->munge, o->world,
-                   o->auth ? o->auth : "", presence);
+                   o->auth ? o->auth : "", presence,
+                   has->stdio ? " stdio=1" : "");
 
     if (len < 0)
         return -1;
@@ -207,8 +225,11 @@ int server_spawn(const struct server_options *o, int listener, int presence,
 {
     struct inherited fd = {
         .listener = listener, .presence = presence, .lines = lines};
+
     int pair[2], rc = -1;
 
+    fd.stdio = o->stdio && fcntl(STDOUT_FILENO, F_GETFD) >= 0 &&
+               fcntl(STDERR_FILENO, F_GETFD) >= 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return errprintf(err, "socketpair: %s", strerror(errno));
     fd.control = out_of_the_way(pair[1]);

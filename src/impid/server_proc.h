@@ -26,6 +26,7 @@ struct server_options {
     uint32_t world;    /* not for agents: an IMPI server for so many clients */
     const char *auth;  /* preference list for these, or NULL */
     char *const *env;  /* its environment; NULL: ours */
+    bool stdio;        /* it may write where we do, for steps that it starts */
 };
 
 #define SERVER_ADDRESS_MAX NETADDR_TEXT_MAX
@@ -67,7 +68,7 @@ struct server_line {
     int32_t code;
     int32_t rank;
     int32_t client;
-    bool lost; /* no agent can kill there: Slurm must */
+    bool lost;        /* no agent can kill there: Slurm must */
     const char *node; /* borrowed from the line; "" */
     const char *text; /* likewise */
 };

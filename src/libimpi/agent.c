@@ -5,6 +5,7 @@
 #include "libimpi/agent.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/local.h"
+#include "impi/spawn.h"
 
 int agent_connect(struct agent *a, const char *path, struct errbuf *err)
 {
@@ -129,6 +131,20 @@ static void drop_frame(struct agent *a, int n)
     memmove(a->buf, a->buf + n, a->len);
 }
 
+/* A step that we had started has ended, at any time: take that out. */
+static bool take_ended(struct agent *a, const struct task_frame *frame)
+{
+    struct agent_ended *e = &a->ended[a->nended % 8];
+
+    if (frame->type != TASK_SPAWNED)
+        return false;
+    if (impi_spawned_decode(&e->number, e->why, sizeof(e->why), frame->payload,
+                            frame->len) == 0)
+        a->nended++;
+    drop_frame(a, (int)(TASK_HEADER_SIZE + frame->len));
+    return true;
+}
+
 /* n if it is of this type; an ERROR in its place becomes our error. */
 static int check_type(const struct task_frame *frame, uint32_t type, int n,
                       struct errbuf *err)
@@ -148,9 +164,11 @@ static int check_type(const struct task_frame *frame, uint32_t type, int n,
 static int expect(struct agent *a, uint32_t type, struct task_frame *frame,
                   int *fd, struct errbuf *err)
 {
-    int none = -1;
-    int n = next_frame(a, frame, fd ? fd : &none, err);
+    int none = -1, n;
 
+    do
+        n = next_frame(a, frame, fd ? fd : &none, err);
+    while (n >= 0 && take_ended(a, frame));
     if (none >= 0)
         close(none);
     return n < 0 ? -1 : check_type(frame, type, n, err);
@@ -275,6 +293,63 @@ int agent_check(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
     memcpy(proof.about, about, sizeof(proof.about));
     snprintf(proof.credential, sizeof(proof.credential), "%s", credential);
     return ask_alone(a, TASK_CHECK, TASK_CHECKED, &proof, err);
+}
+
+int agent_spawn(struct agent *a, const void *request, size_t len,
+                struct errbuf *err)
+{
+    uint8_t *buf = malloc(TASK_HEADER_SIZE + len);
+    int rc;
+
+    if (!buf)
+        return errprintf(err, "no memory");
+    pthread_mutex_lock(&asking);
+    rc = send_frame(a, buf,
+                    task_frame_encode(buf, TASK_HEADER_SIZE + len, TASK_SPAWN,
+                                      request, len),
+                    err);
+    pthread_mutex_unlock(&asking);
+    explicit_bzero(buf, TASK_HEADER_SIZE + len);
+    free(buf);
+    return rc;
+}
+
+/* What has come, without waiting.  -1: the connection is gone. */
+static int look(struct agent *a)
+{
+    struct pollfd p = {.fd = a->fd, .events = POLLIN};
+    struct task_frame frame;
+    int none = -1;
+
+    while (poll(&p, 1, 0) > 0) {
+        ssize_t n;
+
+        if (reserve(a) < 0)
+            return 0;
+        n = receive(a, &none);
+
+        if (n <= 0 && errno != EINTR)
+            return -1;
+        a->len += n > 0 ? (size_t)n : 0;
+        while (task_frame_parse(&frame, a->buf, a->len, SF_TASK_REPLY_MAX) > 0)
+            if (!take_ended(a, &frame))
+                return 0;
+    }
+    return 0;
+}
+
+bool agent_spawned(struct agent *a, uint32_t number, struct errbuf *why)
+{
+    bool ended = false;
+
+    pthread_mutex_lock(&asking);
+    if (look(a) < 0)
+        ended = errprintf(why, "lost the connection to impid");
+    for (unsigned i = 0; !ended && i < 8; i++)
+        if (a->ended[i].number == number)
+            ended = errprintf(why, "%s", a->ended[i].why);
+    pthread_mutex_unlock(&asking);
+    return ended;
 }
 
 int agent_finish(struct agent *a, struct errbuf *err)

@@ -7,6 +7,8 @@
 #ifndef LIBIMPI_AGENT_H
 #define LIBIMPI_AGENT_H
 
+#include <stdbool.h>
+
 #include "base/errbuf.h"
 #include "impi/task_wire.h"
 #include "impi/world.h"
@@ -16,6 +18,12 @@ struct agent {
     uint8_t *buf;
     size_t len;
     size_t size;
+    /* The last steps of ours that have ended. */
+    struct agent_ended {
+        uint32_t number; /* 0: none */
+        char why[SF_TASK_TEXT_MAX];
+    } ended[8];
+    unsigned nended;
 };
 
 int agent_connect(struct agent *a, const char *path, struct errbuf *err);
@@ -38,6 +46,12 @@ int agent_prove(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
                 char credential[SF_IMPI_CREDENTIAL_MAX], struct errbuf *err);
 int agent_check(struct agent *a, const uint8_t about[TASK_ABOUT_SIZE],
                 const char *credential, struct errbuf *err);
+
+/* Have a step started (impi_spawn_encode()).  Has that one ended, and why?
+ * Threads may ask at once. */
+int agent_spawn(struct agent *a, const void *request, size_t len,
+                struct errbuf *err);
+bool agent_spawned(struct agent *a, uint32_t number, struct errbuf *why);
 
 /* FINISH, then wait for FINISHED. */
 int agent_finish(struct agent *a, struct errbuf *err);

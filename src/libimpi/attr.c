@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "impi/spawn.h"
 #include "libimpi/backend.h"
 #include "libimpi/family.h"
 #include "libimpi/group.h"
@@ -130,8 +131,31 @@ static int get_impi(MPI_Comm comm, int keyval, int **value, int *flag)
                : be_raise(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, rc);
 }
 
+/* Other steps of the job may have them just now. */
+static int *universe(void)
+{
+    int room = impi_spawn_room(getenv("SLURM_JOB_CPUS_PER_NODE"),
+                               getenv("SLURM_CPUS_PER_TASK"));
+
+    if (!impi_be.spanning)
+        impi_real.Comm_size(MPI_COMM_WORLD, &impi_be.universe);
+    else
+        impi_be.universe = (int)impi_be.home;
+    if (room > impi_be.universe)
+        impi_be.universe = room;
+    return &impi_be.universe;
+}
+
+/* Of a communicator of the library alone, too? */
+static bool is_of_all(MPI_Comm comm, int keyval)
+{
+    return keyval == MPI_UNIVERSE_SIZE
+               ? impi_be.started && comm == MPI_COMM_WORLD
+               : impi_be.spanning && impi_span_find(comm);
+}
+
 /* What is so of all clients together, or NULL: the bound all have agreed on;
- * as many processes as can be had are there already, for none can be started;
+ * the processes that are there, or as many as the job has processors for;
  * and the clocks of two clients need not be one. */
 static int *of_all(int keyval)
 {
@@ -141,7 +165,7 @@ static int *of_all(int keyval)
     case MPI_TAG_UB:
         return &impi_be.tagub;
     case MPI_UNIVERSE_SIZE:
-        return &impi_be.universe;
+        return universe();
     case MPI_WTIME_IS_GLOBAL:
         return &no_global_clock;
     default:
@@ -156,8 +180,8 @@ int impi_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val,
 
     if (is_impi(comm_keyval))
         return get_impi(comm, comm_keyval, attribute_val, flag);
-    value = of_all(comm_keyval);
-    if (!value || !impi_be.spanning || !impi_span_find(comm))
+    value = is_of_all(comm, comm_keyval) ? of_all(comm_keyval) : NULL;
+    if (!value)
         return impi_real.Comm_get_attr(comm, comm_keyval, attribute_val, flag);
     *(int **)attribute_val = value;
     *flag = 1;
@@ -207,7 +231,7 @@ int impi_fortran_attr(bool win, int handle, int keyval, intptr_t *value,
         return win_attr(handle, keyval, value, flag);
     if (!is_impi(keyval)) {
         keyval = keyval_of_fortran(keyval);
-        if (!of_all(keyval) || !impi_comm_spans(c))
+        if (!is_of_all(c, keyval) || !of_all(keyval))
             return -1;
     }
     rc = impi_Comm_get_attr(c, keyval, &p, flag);

@@ -38,6 +38,11 @@ int failed_note_why(MPI_Comm comm, int code, const char *why)
     return code;
 }
 
+const char *failed_noted_why(void)
+{
+    return noted.why;
+}
+
 int failed_note_win(MPI_Win win, int code)
 {
     noted.win = win;

@@ -45,6 +45,9 @@ int failed_note_win(MPI_Win win, int code);
 /* The error is one of comm, for this reason, which a class does not tell. */
 int failed_note_why(MPI_Comm comm, int code, const char *why);
 
+/* What failed_note_why() was told last in this thread. */
+const char *failed_noted_why(void);
+
 /* False: what failed was the library's own, which has told it. */
 bool failed_begin(struct failed *f, const char *function);
 void failed_number(struct failed *f, const char *name, long long value);

@@ -422,19 +422,6 @@ static int wait_for_callers(const struct port *p, int64_t until)
     return go_on(fds, 1 + p->ncallers, until);
 }
 
-/* -1: nobody came in time. */
-static int next_caller(struct port *p, const struct said *said, int64_t until,
-                       struct caller *ready)
-{
-    for (;;) {
-        enter_callers(p, said);
-        if (ready_caller(p, ready))
-            return 0;
-        if (wait_for_callers(p, until) < 0)
-            return -1;
-    }
-}
-
 /* All have been told of a group that they shall not meet: they come again. */
 static void send_callers_back(struct port *p)
 {
@@ -518,11 +505,12 @@ struct meeting {
     int fd;
     struct impi_side own;
     bool closed; /* the other one has closed the connection */
+    struct port_children *children; /* that are accepted, or NULL */
     struct errbuf err;
     /* What it tells the others. */
     struct {
         int code;
-        uint32_t number, len;
+        uint32_t number, len, wanted;
         uint64_t cid;
         uint8_t secret[IMPI_CHAN_SECRET_SIZE];
         char share;
@@ -718,6 +706,28 @@ static void hang_up(struct meeting *m)
     m->table = NULL;
 }
 
+/* Where something else has to be looked after, too. */
+static int64_t soon(void)
+{
+    return clock_ms() + 1;
+}
+
+/* -1: nobody came in time, or will (text). */
+static int next_caller(const struct meeting *m, const struct said *said,
+                       struct caller *ready, struct errbuf *err)
+{
+    for (;;) {
+        enter_callers(m->port, said);
+        if (ready_caller(m->port, ready))
+            return 0;
+        if (m->children && m->children->has_failed(m->children->arg, err))
+            return -1;
+        if (wait_for_callers(m->port, m->children ? soon() : m->until) < 0 &&
+            clock_ms() >= m->until)
+            return errprintf(err, "nobody has connected in time");
+    }
+}
+
 /* One that has said all: does it fit, and whose is it? */
 static int choose(struct meeting *m, struct caller *c, struct errbuf *err)
 {
@@ -743,8 +753,8 @@ static int accept_one(struct meeting *m)
         struct errbuf err = {""};
         struct caller c;
 
-        if (next_caller(m->port, &said, m->until, &c) < 0) {
-            fail(m, MPI_ERR_PORT, "nobody has connected in time");
+        if (next_caller(m, &said, &c, &err) < 0) {
+            fail(m, m->children ? MPI_ERR_SPAWN : MPI_ERR_PORT, err.text);
             break;
         }
         rc = choose(m, &c, &err);
@@ -958,14 +968,46 @@ static void find_named(struct meeting *m, const char *name)
         fail(m, MPI_ERR_PORT, "this process has no such port open");
 }
 
+/* A port of their own, and they are started. */
+static void start_children(struct meeting *m)
+{
+    char name[IMPI_PORT_NAME_SIZE];
+
+    pthread_mutex_lock(&ports_lock);
+    if (open_port(name, &m->err) == 0) {
+        m->port = *find_port(name);
+        m->name = m->port->name;
+    }
+    pthread_mutex_unlock(&ports_lock);
+    m->told.wanted = m->children->wanted;
+    if (!m->port || m->children->start(m->children->arg, name, &m->err) < 0)
+        fail(m, MPI_ERR_SPAWN, m->err.text);
+    explicit_bzero(name, sizeof(name));
+}
+
+static void close_port_of_children(struct meeting *m)
+{
+    char name[IMPI_PORT_NAME_SIZE];
+
+    if (!m->children || !m->port)
+        return;
+    impi_port_print(name, &m->name);
+    impi_Close_port(name);
+    explicit_bzero(name, sizeof(name));
+}
+
 static int run(struct meeting *m, const char *name, MPI_Comm *newcomm)
 {
     uint8_t *all;
     int rc = gather(m, &all);
 
     if (rc == MPI_SUCCESS && is_root(m)) {
-        find_named(m, name);
+        if (m->children)
+            start_children(m);
+        else
+            find_named(m, name);
         meet(m, all);
+        close_port_of_children(m);
     }
     free(all);
     if (rc == MPI_SUCCESS)
@@ -977,6 +1019,30 @@ static int run(struct meeting *m, const char *name, MPI_Comm *newcomm)
     return rc;
 }
 
+static int begin_meeting(struct meeting *m, const char *name, MPI_Comm *newcomm)
+{
+    int inter = 0, rc = impi_Comm_test_inter(m->comm, &inter);
+
+    if (rc == MPI_SUCCESS)
+        rc = impi_Comm_size(m->comm, &m->size);
+    if (rc == MPI_SUCCESS)
+        rc = impi_Comm_rank(m->comm, &m->rank);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (inter)
+        return be_raise(m->comm, MPI_ERR_COMM);
+    if (m->root < 0 || m->root >= m->size)
+        return be_raise(m->comm, MPI_ERR_ROOT);
+    *newcomm = MPI_COMM_NULL;
+    rc = run(m, name, newcomm);
+    if (m->children)
+        m->children->wanted = m->told.wanted;
+    hang_up(m);
+    impi_side_free(&m->own);
+    explicit_bzero(m, sizeof(*m));
+    return rc;
+}
+
 static int meet_other(const char *name, MPI_Info info, int root, MPI_Comm comm,
                       bool acceptor, MPI_Comm *newcomm)
 {
@@ -985,24 +1051,21 @@ static int meet_other(const char *name, MPI_Info info, int root, MPI_Comm comm,
                         .acceptor = acceptor,
                         .fd = -1,
                         .until = time_from(info, acceptor)};
-    int inter = 0, rc = impi_Comm_test_inter(comm, &inter);
 
-    if (rc == MPI_SUCCESS)
-        rc = impi_Comm_size(comm, &m.size);
-    if (rc == MPI_SUCCESS)
-        rc = impi_Comm_rank(comm, &m.rank);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if (inter)
-        return be_raise(comm, MPI_ERR_COMM);
-    if (root < 0 || root >= m.size)
-        return be_raise(comm, MPI_ERR_ROOT);
-    *newcomm = MPI_COMM_NULL;
-    rc = run(&m, name, newcomm);
-    hang_up(&m);
-    impi_side_free(&m.own);
-    explicit_bzero(&m, sizeof(m));
-    return rc;
+    return begin_meeting(&m, name, newcomm);
+}
+
+int port_meet_children(struct port_children *children, int root, MPI_Comm comm,
+                       MPI_Comm *newcomm)
+{
+    struct meeting m = {.comm = comm,
+                        .root = root,
+                        .acceptor = true,
+                        .fd = -1,
+                        .until = NEVER,
+                        .children = children};
+
+    return begin_meeting(&m, NULL, newcomm);
 }
 
 int impi_Comm_accept(const char *port_name, MPI_Info info, int root,

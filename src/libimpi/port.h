@@ -6,6 +6,20 @@
 #ifndef LIBIMPI_PORT_H
 #define LIBIMPI_PORT_H
 
+#include "libimpi/state.h"
+
+/* As MPI_Comm_accept, at a port of its own, of processes that the root has
+ * started. */
+struct port_children {
+    /* The root's: start them, to connect there; has that failed? */
+    int (*start)(void *arg, const char *port, struct errbuf *err);
+    bool (*has_failed)(void *arg, struct errbuf *why);
+    void *arg;
+    uint32_t wanted; /* how many; the root's, then known to all */
+};
+int port_meet_children(struct port_children *children, int root, MPI_Comm comm,
+                       MPI_Comm *newcomm);
+
 /* At MPI_Finalize: close what is open, take back what is published. */
 void port_end(void);
 /* The same for names alone (names.c). */

@@ -24,6 +24,7 @@
 #include "libimpi/port.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
+#include "libimpi/spawn.h"
 #include "libimpi/state.h"
 #include "libimpi/stats.h"
 #include "libimpi/topology.h"
@@ -350,7 +351,6 @@ static void span_world(const struct task_env *env)
     look_at_peers(env->native_rank);
     agent_stage(&impi_be.agent, TASK_STAGE_WORLD);
     impi_be.tagub = impi_be.world.tagub;
-    impi_be.universe = (int)impi_be.world.nprocs;
     impi_be.home = impi_be.world.nprocs;
     p2p_ops.packet = trace_wanted() ? trace_packet : NULL;
     impi_be.p2p =
@@ -380,6 +380,8 @@ static int finish_start(int rc, struct task_env *env)
     } else if (rc == MPI_SUCCESS) {
         impi_calls_go_native();
     }
+    if (rc == MPI_SUCCESS)
+        spawn_meet_parent();
     agent_stage(&impi_be.agent, TASK_STAGE_READY);
     task_env_clear(env);
     return rc;

@@ -139,11 +139,13 @@ int main(int argc, char *argv[])
     spanning_handles_are_found();
     impi_span_add(MPI_COMM_WORLD, (struct impi_comm *)&data);
     if (argc > 2) {
-        impi_Comm_spawn_f *f = NULL;
+        impi_Grequest_complete_f *f = NULL;
+        uintptr_t ours = 0x3a000001u;
+        MPI_Request request;
 
-        *(void **)&f = impi_backend_symbol("MPI_Comm_spawn");
-        return f("", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, NULL,
-                 MPI_ERRCODES_IGNORE);
+        memcpy(&request, &ours, sizeof(request));
+        *(void **)&f = impi_backend_symbol("MPI_Grequest_complete");
+        return f(request);
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -36,7 +36,7 @@ for f in $(families); do
         [[ $out == *SF-E510* ]] && break
     done
     like "$f: without an error handler the program ends and names it" \
-        "$out" "SF-E510: MPI_Comm_spawn is not supported across IMPI clients"
+        "$out" "SF-E510: MPI_Grequest_complete is not supported across IMPI clients"
     [[ $out != *"rc 0"* ]]
     report $? "$f: it ends with an error"
 done

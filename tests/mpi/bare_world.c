@@ -38,6 +38,7 @@
 #include "base/mac.h"
 #include "base/sealed.h"
 #include "flooded_way.h"
+#include "impi/spawn.h"
 #include "impi/task_wire.h"
 #include "impi/table.h"
 #include "impi/world.h"
@@ -252,6 +253,26 @@ static void take_question(struct proc *p, const struct task_frame *f)
                  f->type == TASK_PROVE ? TASK_PROOF : TASK_CHECKED, &t));
 }
 
+/* As impi-server of impirun. */
+static void refuse_spawn(struct proc *p, const struct task_frame *f)
+{
+    uint8_t buf[256];
+    struct impi_spawn s;
+    struct errbuf err;
+    struct bytebuf answer;
+
+    if (impi_spawn_decode(&s, f->payload, f->len, &err) < 0)
+        die("SPAWN");
+    bytebuf_init(&answer, sizeof(buf));
+    impi_spawned_encode(&answer, s.number,
+                        "only srun's steps can start others");
+    send_all(p, buf,
+             task_frame_encode(buf, sizeof(buf), TASK_SPAWNED,
+                               bytebuf_data(&answer), bytebuf_len(&answer)));
+    bytebuf_free(&answer);
+    impi_spawn_free(&s);
+}
+
 static void take_frame(struct proc *p, const struct task_frame *f)
 {
     struct task_hello h;
@@ -289,6 +310,9 @@ static void take_frame(struct proc *p, const struct task_frame *f)
     case TASK_PROVE:
     case TASK_CHECK:
         take_question(p, f);
+        break;
+    case TASK_SPAWN:
+        refuse_spawn(p, f);
         break;
     default:
         break;

@@ -105,8 +105,8 @@ newcomm$buf\)" "[Ii]nvalid group"
     told leader "MPI_Intercomm_create\(MPI_COMM_SELF, local_leader=0, $w, \
 remote_leader=4, tag=7, newintercomm$buf\)" "[Ii]nvalid rank"
     told spawn "MPI_Comm_spawn\(command=true, argv=0x0, maxprocs=2, \
-MPI_INFO_NULL, root=0, $w, newintercomm$buf, errcodes=0x0\)" \
-        "SF-E510: MPI_Comm_spawn is not supported"
+MPI_INFO_NULL, root=4, $w, newintercomm$buf, errcodes=0x0\)" \
+        "[Ii]nvalid root"
 done
 # Where a client knows nothing of files and windows that span.
 for clients in "-s mpich:1 openmpi:1" "-s openmpi:1 mpich:1"; do

@@ -268,7 +268,8 @@ static void set_options(const struct slurmabi_mpi_client *client,
                                             .port_hi = site->port_hi,
                                             .munge = launch.munge,
                                             .log = log ? strdup(log) : NULL,
-                                            .env = copy_env()};
+                                            .env = copy_env(),
+                                            .stdio = true};
 }
 
 /* The nodes start their agents when a task calls MPI; if they are several and

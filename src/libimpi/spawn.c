@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Comm_spawn, MPI_Comm_spawn_multiple and MPI_Comm_get_parent: the root
+ * opens a port, has the server beside srun start a step (impi/spawn.h), and
+ * waits for it as MPI_Comm_accept does.  The children connect to that port in
+ * their MPI_Init.  doc/impi-processes.md.
+ */
+#define _GNU_SOURCE
+#include "libimpi/spawn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytebuf.h"
+#include "impi/spawn.h"
+#include "libimpi/failed.h"
+#include "libimpi/port.h"
+#include "libimpi/state.h"
+
+#define KEY_OVERLAP "slurm_overlap"
+#define VALUE_MAX 4096
+
+/* ---- what is asked for ---- */
+
+static uint32_t last_number;
+
+/* One call, at its root. */
+struct spawning {
+    struct impi_spawn request;
+    int count;
+    char **commands;
+    char ***argvs;
+    const int *maxprocs;
+    const MPI_Info *infos;
+};
+
+/* A copy, "" where there is no such key. */
+static char *value_of(MPI_Info info, const char *key)
+{
+    char value[VALUE_MAX] = "";
+    int flag = 0, len = 0;
+
+    if (info != MPI_INFO_NULL)
+        impi_real.Info_get_valuelen(info, key, &len, &flag);
+    if (flag && len < VALUE_MAX)
+        impi_real.Info_get(info, key, VALUE_MAX - 1, value, &flag);
+    return strdup(flag ? value : "");
+}
+
+static bool is_yes(const char *value)
+{
+    return strcmp(value, "yes") == 0 || strcmp(value, "true") == 0 ||
+           strcmp(value, "1") == 0;
+}
+
+static int fill_argv(struct impi_spawn_command *c, const char *command,
+                     char **argv)
+{
+    uint32_t n = 0;
+
+    while (argv && argv[n])
+        n++;
+    c->argv = calloc(n + 1, sizeof(*c->argv));
+    if (!c->argv)
+        return -1;
+    c->argc = n + 1;
+    for (uint32_t i = 0; i <= n; i++)
+        if (!(c->argv[i] = strdup(i == 0 ? command : argv[i - 1])))
+            return -1;
+    return 0;
+}
+
+static int fill_command(struct spawning *s, int i, struct errbuf *err)
+{
+    struct impi_spawn_command *c = &s->request.commands[i];
+    MPI_Info info = s->infos[i];
+    char **argv = s->argvs == MPI_ARGVS_NULL ? MPI_ARGV_NULL : s->argvs[i];
+    char *overlap;
+
+    if (s->maxprocs[i] <= 0)
+        return errprintf(err, "maxprocs is %d", s->maxprocs[i]);
+    if (!s->commands[i] || !s->commands[i][0])
+        return errprintf(err, "no command is given");
+    c->maxprocs = (uint32_t)s->maxprocs[i];
+    c->host = value_of(info, "host");
+    c->wdir = value_of(info, "wdir");
+    c->path = value_of(info, "path");
+    overlap = value_of(info, KEY_OVERLAP);
+    c->overlap = overlap && is_yes(overlap);
+    free(overlap);
+    if (!c->host || !c->wdir || !c->path ||
+        fill_argv(c, s->commands[i], argv) < 0)
+        return errprintf(err, "no memory");
+    return 0;
+}
+
+static int fill_request(struct spawning *s, const char *port,
+                        struct errbuf *err)
+{
+    struct impi_spawn *r = &s->request;
+    char cwd[VALUE_MAX];
+
+    if (s->count < 1 || s->count > SF_IMPI_SPAWN_MAX)
+        return errprintf(err, "%d commands, 1 to %d can be started", s->count,
+                         SF_IMPI_SPAWN_MAX);
+    r->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+    r->port = strdup(port);
+    r->cwd = strdup(getcwd(cwd, sizeof(cwd)) ? cwd : "");
+    r->commands = calloc((size_t)s->count, sizeof(*r->commands));
+    if (!r->port || !r->cwd || !r->commands)
+        return errprintf(err, "no memory");
+    r->ncommands = (uint32_t)s->count;
+    for (int i = 0; i < s->count; i++)
+        if (fill_command(s, i, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- what port.c asks for ---- */
+
+static int start(void *arg, const char *port, struct errbuf *err)
+{
+    struct spawning *s = arg;
+    struct bytebuf b;
+    int rc = -1;
+
+    if (fill_request(s, port, err) < 0)
+        return -1;
+    bytebuf_init(&b, SF_TASK_REQUEST_MAX);
+    impi_spawn_encode(&b, &s->request);
+    if (b.bad)
+        errprintf(err, "the commands and their arguments are too long");
+    else
+        rc =
+            agent_spawn(&impi_be.agent, bytebuf_data(&b), bytebuf_len(&b), err);
+    bytebuf_free(&b);
+    return rc;
+}
+
+static bool has_failed(void *arg, struct errbuf *why)
+{
+    const struct spawning *s = arg;
+
+    return agent_spawned(&impi_be.agent, s->request.number, why);
+}
+
+/* ---- the calls ---- */
+
+static void fill_codes(int *codes, uint32_t n, int code)
+{
+    if (codes == MPI_ERRCODES_IGNORE)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        codes[i] = code;
+}
+
+static uint32_t wanted(const struct spawning *s)
+{
+    uint32_t n = 0;
+
+    for (int i = 0; i < s->count; i++)
+        n += s->maxprocs[i] > 0 ? (uint32_t)s->maxprocs[i] : 0;
+    return n;
+}
+
+int impi_Comm_spawn_multiple(int count, char *commands[], char **argvs[],
+                             const int maxprocs[], const MPI_Info infos[],
+                             int root, MPI_Comm comm, MPI_Comm *newintercomm,
+                             int errcodes[])
+{
+    struct spawning s = {.count = count,
+                         .commands = commands,
+                         .argvs = argvs,
+                         .maxprocs = maxprocs,
+                         .infos = infos};
+    struct port_children children = {
+        .start = start, .has_failed = has_failed, .arg = &s};
+    int rank = -1, rc;
+
+    impi_Comm_rank(comm, &rank);
+    if (rank == root)
+        children.wanted = wanted(&s);
+    rc = port_meet_children(&children, root, comm, newintercomm);
+    fill_codes(errcodes, children.wanted,
+               rc == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_SPAWN);
+    impi_spawn_free(&s.request);
+    return rc;
+}
+
+int impi_Comm_spawn(const char *command, char *argv[], int maxprocs,
+                    MPI_Info info, int root, MPI_Comm comm,
+                    MPI_Comm *newintercomm, int errcodes[])
+{
+    char *commands[1] = {(char *)command};
+    char **argvs[1] = {argv};
+
+    return impi_Comm_spawn_multiple(1, commands, argvs, &maxprocs, &info, root,
+                                    comm, newintercomm, errcodes);
+}
+
+/* ---- the children ---- */
+
+static MPI_Comm parent = MPI_COMM_NULL;
+
+void spawn_meet_parent(void)
+{
+    const char *port = getenv(IMPI_SPAWN_PARENT);
+    int rc;
+
+    if (!port || !*port || impi_be.generation > 0)
+        return;
+    rc = impi_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &parent);
+    if (rc == MPI_SUCCESS)
+        return;
+    be_die(1, "SF-E514: cannot meet the world that has spawned this one: %s",
+           failed_noted_why());
+}
+
+/* Not after MPI_Comm_disconnect. */
+int impi_Comm_get_parent(MPI_Comm *newparent)
+{
+    if (parent != MPI_COMM_NULL && !impi_comm_spans(parent))
+        parent = MPI_COMM_NULL;
+    *newparent = parent;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# MPI_Comm_spawn under a real Slurm: a step of the same job, of the same or
+# another library, where the allocation has room, and why not where it has none.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/impi.sh"
+cluster_up --nodes 3 --switch elan
+
+for l in mpich openmpi; do
+    [ -x "$SF_TOP_BUILDDIR/tests/mpi/spawn.$l" ] ||
+        skip_all "spawn.$l is not built"
+    install -m 755 "$SF_TOP_BUILDDIR/tests/mpi/spawn.$l" "$WORK/spawn.$l"
+done
+cd "$WORK" || exit 1
+M=$WORK/spawn.mpich O=$WORK/spawn.openmpi
+
+# spawned N: the parents' world and its N children's are well, and all of both
+# was seen at the parents' srun.
+spawned() {
+    assert_code 0
+    assert_output '^PASS spawn$' 1
+    assert_output '^PASS child$' "${2:-1}"
+    assert_output "^child [0-9]+ of $1 on " "$1"
+}
+
+# in_job COMMAND..: in an allocation of three nodes with four processors each.
+in_job() {
+    run_as_user salloc -Q -N3 --ntasks-per-node=4 "$@"
+}
+
+case_a_world_of_one_library_has_another_started() {
+    in_job srun --mpi=impi -N1 -n2 --exact "$M" world "$O" 2
+    spawned 2
+    in_job srun --mpi=impi -N1 -n2 --exact "$O" world "$M" 3
+    spawned 3
+    assert_nothing_left
+}
+
+case_a_spanning_world_has_others_started() {
+    in_job srun --mpi=impi -N1 -n1 --exact "$M" world "$O" 2 \
+        : -N1 -n1 --exact "$O" world "$O" 2
+    spawned 2
+    in_job srun --mpi=impi -N1 -n2 --exact "$O" half "$M" 2 \
+        : -N1 -n2 --exact "$M" half "$M" 2
+    spawned 2
+    assert_nothing_left
+}
+
+case_from_self_and_twice() {
+    in_job srun --mpi=impi -N1 -n2 --exact "$M" self "$M" 1
+    spawned 1
+    in_job srun --mpi=impi -N1 -n2 --exact "$O" twice "$M" 1
+    assert_code 0
+    assert_output '^PASS child$' 2
+    assert_nothing_left
+}
+
+case_several_commands_are_one_world() {
+    in_job srun --mpi=impi -N1 -n2 --exact "$M" world "$M" 1 "$O" 2
+    spawned 3
+    assert_nothing_left
+}
+
+case_info_keys_say_where() {
+    run_as_user mkdir -p "$WORK/there"
+    in_job srun --mpi=impi -w n0 -N1 -n1 --exact "$M" world host=n2 \
+        wdir="$WORK/there" path="$WORK" spawn.openmpi 2
+    spawned 2
+    assert_output "^child [01] of 2 on n2 in $WORK/there\$" 2
+    assert_nothing_left
+}
+
+case_a_full_allocation_says_so_at_once() {
+    run_as_user srun --mpi=impi -N1 -n2 "$M" fails "$M" 1
+    assert_code 0
+    assert_output '^PASS spawn$' 1
+    run_as_user srun --mpi=impi -N1 -n2 "$O" world "$M" 1
+    [ "$code" != 0 ] || fail "it was spawned"
+    grep -q "MPI_Comm_spawn(.*Unable to create step" <<<"$err" ||
+        fail "no reason: $err"
+    run_as_user srun --mpi=impi -N1 -n2 "$M" world slurm_overlap=yes "$O" 1
+    spawned 1
+    assert_nothing_left
+}
+
+case_a_program_that_is_not_there() {
+    in_job srun --mpi=impi -N1 -n1 --exact "$M" fails "$WORK/nobody" 2
+    assert_code 0
+    assert_output '^PASS spawn$' 1
+    in_job srun --mpi=impi -N1 -n1 --exact "$M" fails /bin/true 2
+    assert_code 0
+    assert_output '^PASS spawn$' 1
+    assert_nothing_left
+}
+
+case_the_children_s_death_is_an_error() {
+    in_job srun --mpi=impi -N1 -n2 --exact "$O" dies "$M" 2
+    assert_code 0
+    assert_output '^PASS spawn$' 1
+    grep -q "SF-E515: lost rank" <<<"$err" || fail "not told: $err"
+    assert_nothing_left
+}
+
+run_cases
