@@ -90,7 +90,7 @@ case_a_lossy_cable_drains_if_the_site_says_so() { # SL-25
     fabric_settles
 }
 
-# flap HALF: the cable of n1 goes down and up, each time for so long.
+# flap PORT HALF: its cable goes down and up, each time for so long.
 flap() {
     fabric_daemon ctl flap.log timeout 300 python3 -c '
 import json, socket, sys, time
@@ -101,28 +101,28 @@ at = time.monotonic()
 up = 1
 while True:
     up = 1 - up
-    do = ("down", "up")[up] + " n1:0"
+    do = ("down", "up")[up] + " " + sys.argv[3]
     s.sendall(json.dumps({"verb": "fault", "do": do}).encode() + b"\n")
     f.readline()
     at += float(sys.argv[2])
     time.sleep(max(0, at - time.monotonic()))
-' "$CLUSTER/fabric.ctl" "$1"
+' "$CLUSTER/fabric.ctl" "$2" "$1"
 }
-flap_ends() {
+flap_ends() { # PORT
     local pid
     for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
         tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" |
             grep -q '^timeout 300 python3 -c' &&
             pidkill TERM "$pid"
     done
-    fabric_fault "up n1:0"
+    fabric_fault "up $1"
 }
 told_flapping() { fabric_log | grep -q 'host n1 .*-> flapping ('; }
 
 # Once and once only, by its own name, and nobody else's; until it is quiet.
 flaps_are_told() { # HALF
     fabric_settles
-    flap "$1"
+    flap n1:0 "$1"
     wait_for 120 told_flapping
     sleep 30 # many flaps
     run_as_root ctl "$STAGE/bin/sfabric" why n1
@@ -133,12 +133,28 @@ flaps_are_told() { # HALF
     wait_for 60 is_drained n1 # by default
     capture sinfo -h -n n1 -o %E
     assert_output '^switchmgrd: fabric rail 0 flapping \(down [0-9]+ times in'
-    flap_ends
+    flap_ends n1:0
     sleep 15 # until hsnd has told of the last
     reread FlapQuiet=5 ResumeAfter=1
     wait_for 120 is_idle n1
     reread
 }
 case_a_cable_that_flaps_each_second_is_told_once() { flaps_are_told 0.5; }
+
+# One between crossbars is told by its own name, and drains nobody.
+link_flaps() { fabric_log | grep -qE "$BETWEEN: .* -> flapping \\(.*down"; }
+case_a_cable_between_crossbars_that_flaps_is_told_so() {
+    fabric_settles
+    flap leaf0:4 0.5
+    wait_for 240 link_flaps
+    assert_empty "$(fabric_log | grep -E 'link .*-> flapping' |
+        grep -vE "$BETWEEN")" "other links"
+    assert_empty "$(fabric_log | grep 'host .*-> flapping')" "hosts"
+    for k in n0 n1 n2 n3; do
+        is_drained $k && fail "$k is drained"
+    done
+    flap_ends leaf0:4
+    fabric_settles
+}
 
 run_cases

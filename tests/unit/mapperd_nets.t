@@ -93,7 +93,7 @@ same "all others reach each other" "$ring" "$(unreached)"
 
 mapped
 fault "down x2:1"
-until_ok 30 mapped_anew "$was" || show
+until_ok 120 mapped_anew "$was" || show
 same "a cable of the ring pulled: another map, of a row" 0 $?
 row="0060dd000001 0060dd000005
 0060dd000001 0060dd000009
@@ -103,6 +103,14 @@ row="0060dd000001 0060dd000005
 0060dd000011 0060dd000005"
 soon "more than 11 cables apart have no route, and are named" "$row" no_way
 same "the mappers kept running" 0 "$(alive; echo $?)"
+
+# A row of twenty is explored step by step, each of which waits for scouts that
+# are lost (ScoutTimeout, several times): half a minute.
+mapped
+fault "up x2:1"
+until_ok 120 mapped_anew "$was" || show
+same "the cable put back: another map" 0 $?
+soon "of the ring as it was" "$ring" no_way
 end_net
 
 # ---- a torus ----
