@@ -69,8 +69,10 @@ static int fill_clients(struct forming *f)
     c->clients = calloc(c->nclients, sizeof(*c->clients));
     if (!c->clients)
         return -1;
-    for (uint32_t r = 0; r < c->nprocs; r++)
+    for (uint32_t r = 0; r < c->nprocs; r++) {
         c->native[r] = c->clients[c->client[r]].nprocs++;
+        c->memory[r] = f->members[r].memory;
+    }
     for (uint32_t k = 0; k < c->nclients; k++) {
         struct impi_client_info *info = &c->clients[k];
 
@@ -148,7 +150,8 @@ static int allocate(struct impi_clients *c, uint32_t n)
     c->client = calloc(n, sizeof(*c->client));
     c->host = calloc(n, sizeof(*c->host));
     c->native = calloc(n, sizeof(*c->native));
-    return c->client && c->host && c->native ? 0 : -1;
+    c->memory = calloc(n, sizeof(*c->memory));
+    return c->client && c->host && c->native && c->memory ? 0 : -1;
 }
 
 int impi_clients_form(struct impi_clients *c, const struct impi_member *members,
@@ -189,6 +192,7 @@ void impi_clients_free(struct impi_clients *c)
     free(c->client);
     free(c->host);
     free(c->native);
+    free(c->memory);
     memset(c, 0, sizeof(*c));
     errno = saved;
 }
@@ -202,4 +206,23 @@ int64_t impi_clients_host_on(const struct impi_clients *c, uint32_t client,
         if (c->hosts[info->first_host + i].node == node)
             return info->first_host + i;
     return -1;
+}
+
+/* Numbers of hosts with as many places behind each as a node has memories. */
+uint32_t *impi_clients_native_nodes(const struct impi_clients *c,
+                                    uint32_t client)
+{
+    const struct impi_client_info *info = &c->clients[client];
+    uint32_t *node = calloc(info->nprocs, sizeof(*node));
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; node && i < info->nprocs; i++)
+        if (c->memory[info->ranks[i]] > most)
+            most = c->memory[info->ranks[i]];
+    for (uint32_t i = 0; node && i < info->nprocs; i++) {
+        uint32_t r = info->ranks[i];
+
+        node[i] = (c->host[r] - info->first_host) * (most + 1) + c->memory[r];
+    }
+    return node;
 }

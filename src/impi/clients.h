@@ -22,6 +22,7 @@ struct impi_member {
     uint32_t node;   /* index of its agent */
     uint32_t build;  /* of the library: two versions of one family, or two
                         builds of one version, do not understand each other */
+    uint32_t memory; /* which of its node's shared memories it sees, from 0 */
 };
 
 struct impi_client_info {
@@ -44,6 +45,7 @@ struct impi_clients {
     uint32_t *client;               /* of each world rank, */
     uint32_t *host;                 /* its host rank, */
     uint32_t *native;               /* its rank among its client's */
+    uint32_t *memory;               /* as the member's */
 };
 
 /* Form the clients of members[0..n).  Returns 0; or -1 with errno and text:
@@ -52,6 +54,12 @@ struct impi_clients {
 int impi_clients_form(struct impi_clients *c, const struct impi_member *members,
                       uint32_t n, bool by_node, struct errbuf *err);
 void impi_clients_free(struct impi_clients *c);
+
+/* Where the native library of a client may count on shared memory: a number for
+ * each native rank, equal for those of one node who see the same memory.  NULL
+ * with errno ENOMEM; free() it. */
+uint32_t *impi_clients_native_nodes(const struct impi_clients *c,
+                                    uint32_t client);
 
 /* The host rank of a client on a node, or -1. */
 int64_t impi_clients_host_on(const struct impi_clients *c, uint32_t client,

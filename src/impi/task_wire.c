@@ -106,6 +106,8 @@ ssize_t task_hello_encode(void *buf, size_t size, const struct task_hello *h)
     be_put32(&w, h->build);
     put_text(&w, h->library);
     put_text(&w, h->dir);
+    be_put64(&w, h->memory);
+    be_put64(&w, h->users);
     return frame_end(&w);
 }
 
@@ -130,6 +132,8 @@ int task_hello_decode(struct task_hello *h, const void *payload, size_t len)
     h->build = be_get32(&r);
     be_get_str(&r, h->library, sizeof(h->library));
     be_get_str(&r, h->dir, sizeof(h->dir));
+    h->memory = be_get64(&r);
+    h->users = be_get64(&r);
     return payload_end(&r) < 0 || !is_dir(h->dir) ? -1 : 0;
 }
 

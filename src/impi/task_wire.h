@@ -40,7 +40,7 @@
 
 #include "base/limits.h"
 
-#define TASK_WIRE_VERSION 7
+#define TASK_WIRE_VERSION 8
 #define TASK_HEADER_SIZE 8
 #define TASK_DIR_PREFIX "/proc/self/fd/"
 #define TASK_DIR_MAX 32
@@ -86,6 +86,9 @@ struct task_hello {
     char library[SF_TASK_TEXT_MAX]; /* its first line, may be cut */
     char dir[TASK_DIR_MAX]; /* "/proc/self/fd/N" by which it knows the step's
                                directory, "": by its path */
+    /* Containers: processes for whom these are equal see the same /dev/shm, and
+     * are in one user namespace.  0: not known. */
+    uint64_t memory, users;
 };
 
 struct task_env {
@@ -99,7 +102,9 @@ struct task_env {
     uint16_t port_lo;      /* listen in this range; 0,0: any */
     uint16_t port_hi;
     uint32_t nenv;
-    char **env; /* nenv strings "NAME=value", then NULL */
+    /* nenv strings "NAME=value", then NULL; "?NAME=value" is only for who has
+     * no value of his own. */
+    char **env;
 };
 
 struct task_join {

@@ -64,6 +64,7 @@ struct impid_proc {
     uint32_t family;
     uint32_t build;         /* of the MPI library, see task_wire.h */
     char dir[TASK_DIR_MAX]; /* how it knows the step's directory */
+    uint64_t memory, users; /* of its container, see task_wire.h */
     pid_t pid;
     int pidfd;
     ev_io ended;             /* pidfd is readable */

@@ -176,6 +176,57 @@ static char **add_topology(char **env, struct impid *a, struct errbuf *err)
     return env;
 }
 
+/* What the processes of a client on this node do not have in common, each being
+ * in a container of its own. */
+struct apart {
+    bool memory; /* /dev/shm: by PMI_process_mapping they are several nodes */
+    bool users;  /* the user namespace: none may read another's memory */
+};
+
+static struct apart look_apart(const struct impid_client *c)
+{
+    const struct impid_proc *first = NULL;
+    struct apart apart = {false, false};
+
+    for (uint32_t i = 0; i < c->nlocal; i++) {
+        const struct impid_proc *p = c->procs[i];
+
+        if (!p)
+            continue;
+        if (!first)
+            first = p;
+        apart.memory |= p->memory != first->memory;
+        apart.users |= p->users != first->users;
+    }
+    return apart;
+}
+
+/* Takes env, also when it fails: NULL.  What the user has set stays. */
+static char **add_apart(char **env, const struct impid_proc *p,
+                        struct errbuf *err)
+{
+    const struct impid_client *c = p->client;
+    struct apart apart = look_apart(c);
+    char **more = env;
+
+    if (more && apart.users) {
+        /* UCX opens /proc/PID/fd, others read each other's memory. */
+        more = add_one(more, "?UCX_POSIX_USE_PROC_LINK", "n");
+        if (more && c->family == TASK_FAMILY_MPICH)
+            more = add_one(more, "?MPIR_CVAR_CH4_CMA_ENABLE", "0");
+        else if (more)
+            more = add_one(more, "?OMPI_MCA_btl_vader_single_copy_mechanism",
+                           "none");
+    }
+    /* MPICH has its own way within a node, and UCX takes any two processes of a
+     * machine for neighbours. */
+    if (more && c->family == TASK_FAMILY_MPICH && apart.memory)
+        more = add_one(more, "?UCX_TLS", "^sm");
+    if (env && !more)
+        errprintf(err, "%s", strerror(ENOMEM));
+    return more;
+}
+
 char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err)
 {
     struct impid *a = p->impid;
@@ -183,7 +234,8 @@ char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err)
                      ? impid_pmi1_env(p, pass_fd, err)
                      : impid_pmix_env(p, err);
 
-    return add_topology(add_site(env, &a->conf.site, err), a, err);
+    env = add_apart(add_site(env, &a->conf.site, err), p, err);
+    return add_topology(env, a, err);
 }
 
 /* ---- MPICH: PMI-1 ------------------------------------------------------ */
@@ -284,8 +336,8 @@ static int impid_pmi1_start(struct impid_client *c, struct errbuf *err)
 {
     const struct impid_round *r = c->round;
     uint32_t size = r->clients.clients[c->number].nprocs;
-    uint32_t *host = impid_pmi_rank_hosts(c);
-    char *mapping = host ? pmi1_mapping(host, size) : NULL;
+    uint32_t *node = impi_clients_native_nodes(&r->clients, c->number);
+    char *mapping = node ? pmi1_mapping(node, size) : NULL;
     struct pmi1_config config = {.mapping = mapping,
                                  .size = size,
                                  .nlocal = c->nlocal,
@@ -298,7 +350,7 @@ static int impid_pmi1_start(struct impid_client *c, struct errbuf *err)
     if (mapping)
         c->pmi1 = pmi1_create(&config, &pmi1_ops, c);
     free(mapping);
-    free(host);
+    free(node);
     return c->pmi1 ? 0 : errprintf(err, "PMI-1: %s", strerror(errno));
 }
 
@@ -598,14 +650,39 @@ static int impid_pmix_start(struct impid_client *c, struct errbuf *err)
     return rc;
 }
 
+/* The user or group of a process as it is called in the process's own
+ * namespace, where that is a container's; id elsewhere.  map: "uid_map" or
+ * "gid_map" of proc(5), lines of: first there, first here, how many. */
+static uint32_t id_inside(pid_t pid, const char *map, uint32_t id)
+{
+    unsigned int there, here, count;
+    char path[64];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, map);
+    f = fopen(path, "re");
+    if (!f)
+        return id;
+    while (fscanf(f, "%u %u %u", &there, &here, &count) == 3)
+        if (id >= here && id - here < count) {
+            id = there + (id - here);
+            break;
+        }
+    fclose(f);
+    return id;
+}
+
 /* Everything from libpmix, and where Open MPI's shared memory goes: two
- * nodes on one machine would meet in its default place. */
+ * nodes on one machine would meet in its default place, and containers need not
+ * have that in common.  (The second is how Open MPI 5 says vader.)  PMIx wants
+ * to hear from the process who it is, which the socket has told us. */
 static char **impid_pmix_env(struct impid_proc *p, struct errbuf *err)
 {
     struct impid *a = p->impid;
-    char **own = a->pmix->add_process(p->client->nspace,
-                                      p->round->clients.native[p->task->rank],
-                                      getuid(), getgid(), err);
+    char **own = a->pmix->add_process(
+        p->client->nspace, p->round->clients.native[p->task->rank],
+        id_inside(p->pid, "uid_map", getuid()),
+        id_inside(p->pid, "gid_map", getgid()), err);
     char **env;
     size_t n = 0;
 
@@ -613,12 +690,16 @@ static char **impid_pmix_env(struct impid_proc *p, struct errbuf *err)
         return NULL;
     while (own[n])
         n++;
-    env = impid_pmi_env_alloc(n + 1);
+    env = impid_pmi_env_alloc(n + 3);
     for (size_t i = 0; env && i < n; i++)
         env[i] = strdup(own[i]);
     a->pmix->free_env(own);
     if (env &&
         impid_pmi_env_add(env, "OMPI_MCA_btl_vader_backing_directory=%s/vader",
+                          a->conf.dir) >= 0 &&
+        impid_pmi_env_add(env, "OMPI_MCA_btl_sm_backing_directory=%s/vader",
+                          a->conf.dir) >= 0 &&
+        impid_pmi_env_add(env, "OMPI_MCA_osc_sm_backing_directory=%s/vader",
                           a->conf.dir) >= 0)
         return env;
     errprintf(err, "PMIx: %s", strerror(ENOMEM));

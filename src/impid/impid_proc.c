@@ -145,6 +145,8 @@ static int take_hello(struct impid_proc *p, const struct task_frame *f)
     p->family = h.family;
     p->build = h.build;
     memcpy(p->dir, h.dir, sizeof(p->dir));
+    p->memory = h.memory;
+    p->users = h.users;
     p->round = impid_round_get(a, t->generation);
     if (!p->round)
         return refuse(p, "out of memory");

@@ -284,8 +284,9 @@ void impid_rounds_free(struct impid *a)
 /* The family exchange of a round: every agent tells the others which library
  * each of its tasks uses; when all have, each computes the same clients. Key
  * "family.G", by agent index: str node name, u32 component, then runs of its
- * tasks in rank order: u32 tasks, u32 family, u32 build of the library, which
- * all of the run have. In place of a family: UNKNOWN, still running when
+ * tasks in rank order: u32 tasks, u32 family, u32 build of the library, u32
+ * which of the node's shared memories they see (containers), from 0, which all
+ * of the run have. In place of a family: UNKNOWN, still running when
  * another task was already missing; OUT and more, ended without this program,
  * with this exit code. So whoever waits for it can say so, when its own agent
  * may have left long ago. */
@@ -335,17 +336,31 @@ static uint32_t build_of(const struct impid_round *r, uint32_t i)
     return r->procs[i] ? r->procs[i]->build : 0;
 }
 
+/* The number of the first task that sees the same. */
+static uint32_t memory_of(const struct impid_round *r, uint32_t i)
+{
+    uint32_t first = 0;
+
+    if (!r->procs[i])
+        return 0;
+    while (!r->procs[first] || r->procs[first]->memory != r->procs[i]->memory)
+        first++;
+    return first;
+}
+
 static void add_runs(const struct impid_round *r, struct bytebuf *blob)
 {
     uint32_t first = 0, n = r->impid->ntasks;
 
     for (uint32_t i = 1; i <= n; i++) {
         if (i < n && family_of(r, i) == family_of(r, first) &&
-            build_of(r, i) == build_of(r, first))
+            build_of(r, i) == build_of(r, first) &&
+            memory_of(r, i) == memory_of(r, first))
             continue;
         bytebuf_add32(blob, i - first);
         bytebuf_add32(blob, family_of(r, first));
         bytebuf_add32(blob, build_of(r, first));
+        bytebuf_add32(blob, memory_of(r, first));
         first = i;
     }
 }
@@ -523,7 +538,8 @@ struct exchange {
 struct said {
     struct be_reader r;
     uint32_t component;
-    uint32_t left, family, build; /* the run, and how many of it are left */
+    uint32_t left; /* of the run */
+    uint32_t family, build, memory;
 };
 
 static int said_open(struct said *s, struct exchange *x, uint32_t agent,
@@ -544,11 +560,13 @@ static int said_next(struct said *s, uint32_t agent, struct impi_member *out)
         s->left = be_get32(&s->r);
         s->family = be_get32(&s->r);
         s->build = be_get32(&s->r);
+        s->memory = be_get32(&s->r);
     }
-    if (s->r.bad || s->left == 0)
+    if (s->r.bad || s->left == 0 || s->memory >= SF_PMI1_LOCAL_MAX)
         return -1;
     s->left--;
-    *out = (struct impi_member){s->component, s->family, agent, s->build};
+    *out = (struct impi_member){s->component, s->family, agent, s->build,
+                                s->memory};
     return 0;
 }
 

@@ -3,6 +3,7 @@
  * MPI_Init to MPI_Finalize: the process says to impid which library it uses,
  * gets the environment of its native MPI, starts that, and joins the world.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/identity.h"
 #include "base/mac.h"
 #include "base/sealed.h"
 #include "impi/constants.h"
@@ -136,6 +138,8 @@ static void fill_hello(struct task_hello *hello)
     snprintf(hello->library, sizeof(hello->library), "%.*s",
              (int)strcspn(text, "\n"), text);
     hello->build = crc32c(0, text, strnlen(text, sizeof(text)));
+    hello->memory = identity_of("/dev/shm");
+    hello->users = identity_of("/proc/self/ns/user");
     if (getenv("SLURM_IMPI_AGENT_DIR") && slash &&
         slash - agent < (ptrdiff_t)sizeof(hello->dir) &&
         strncmp(agent, TASK_DIR_PREFIX, strlen(TASK_DIR_PREFIX)) == 0)
@@ -181,6 +185,19 @@ static void lend_topology(const char *file)
     topology_lend();
 }
 
+static void set_one(const char *name, const char *value)
+{
+    if (*name == '?' && getenv(name + 1))
+        return;
+    if (strcmp(name, TOPOLOGY_VARIABLE) == 0) {
+        lend_topology(value);
+        return;
+    }
+    set_value(*name == '?' ? name + 1 : name, value);
+    if (strcmp(name, "PMIX_NAMESPACE") == 0)
+        leave_copy(name, value);
+}
+
 static void set_environment(const struct task_env *env, int fd)
 {
     char number[16];
@@ -191,14 +208,7 @@ static void set_environment(const struct task_env *env, int fd)
         if (!eq)
             continue;
         *eq = '\0';
-        if (strcmp(env->env[i], TOPOLOGY_VARIABLE) == 0) {
-            lend_topology(eq + 1);
-            *eq = '=';
-            continue;
-        }
-        set_value(env->env[i], eq + 1);
-        if (strcmp(env->env[i], "PMIX_NAMESPACE") == 0)
-            leave_copy(env->env[i], eq + 1);
+        set_one(env->env[i], eq + 1);
         *eq = '=';
     }
     if (fd < 0)

@@ -36,7 +36,8 @@ static void expect(const uint32_t *got, const uint32_t *want, uint32_t n)
 
 static void one_component_one_library_is_one_client(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0, 0}, {0, M, 0, 0}, {0, M, 1, 0}};
+    const struct impi_member m[] = {
+        {0, M, 0, 0, 0}, {0, M, 0, 0, 0}, {0, M, 1, 0, 0}};
     struct impi_clients c = form(m, 3, false);
 
     assert_int_equal(c.nclients, 1);
@@ -46,23 +47,41 @@ static void one_component_one_library_is_one_client(void **state)
     impi_clients_free(&c);
 }
 
+/* Containers: one host of ours, several nodes to the library. */
+static void a_memory_of_its_own_is_a_native_node(void **state)
+{
+    const struct impi_member m[] = {{0, M, 0, 0, 0},
+                                    {0, M, 0, 0, 0},
+                                    {0, M, 0, 0, 2},
+                                    {0, M, 1, 0, 0},
+                                    {0, M, 1, 0, 1}};
+    struct impi_clients c = form(m, 5, false);
+    uint32_t *node = impi_clients_native_nodes(&c, 0);
+
+    assert_int_equal(c.nhosts, 2);
+    assert_non_null(node);
+    expect(node, (uint32_t[]){0, 0, 2, 3, 4}, 5);
+    free(node);
+    impi_clients_free(&c);
+}
+
 static void hetjob_of_two_components(void **state)
 {
     const struct impi_member m[] = {
-        {0, M, 0, 0}, {0, M, 0, 0}, {1, O, 1, 0}, {1, O, 1, 0}};
+        {0, M, 0, 0, 0}, {0, M, 0, 0, 0}, {1, O, 1, 0, 0}, {1, O, 1, 0, 0}};
     struct impi_clients c = form(m, 4, false);
 
     assert_int_equal(c.nclients, 2);
     assert_int_equal(c.clients[1].family, O);
     assert_int_equal(c.clients[1].first_host, 1);
-    expect(c.client, (uint32_t[]){0, 0, 1, 1}, 4);
+    expect(c.client, (uint32_t[]){0, 0, 1, 1, 0}, 4);
     expect(c.native, (uint32_t[]){0, 1, 0, 1}, 4);
     impi_clients_free(&c);
 }
 
 static void two_components_with_one_library_are_two_clients(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0, 0}, {1, M, 1, 0}};
+    const struct impi_member m[] = {{0, M, 0, 0, 0}, {1, M, 1, 0, 0}};
     struct impi_clients c = form(m, 2, false);
 
     assert_int_equal(c.nclients, 2);
@@ -72,14 +91,14 @@ static void two_components_with_one_library_are_two_clients(void **state)
 static void multi_prog_interleaves_libraries_on_a_node(void **state)
 {
     const struct impi_member m[] = {
-        {0, O, 0, 0}, {0, M, 0, 0}, {0, O, 0, 0}, {0, M, 0, 0}};
+        {0, O, 0, 0, 0}, {0, M, 0, 0, 0}, {0, O, 0, 0, 0}, {0, M, 0, 0, 0}};
     struct impi_clients c = form(m, 4, false);
 
     assert_int_equal(c.nclients, 2);
     assert_int_equal(c.nhosts, 2);
     assert_int_equal(c.clients[0].family, O); /* holds rank 0 */
     expect(c.client, (uint32_t[]){0, 1, 0, 1}, 4);
-    expect(c.native, (uint32_t[]){0, 0, 1, 1}, 4);
+    expect(c.native, (uint32_t[]){0, 0, 1, 1, 0}, 4);
     expect(c.clients[1].ranks, (uint32_t[]){1, 3}, 2);
     expect(c.host, (uint32_t[]){0, 1, 0, 1}, 4);
     impi_clients_free(&c);
@@ -88,7 +107,7 @@ static void multi_prog_interleaves_libraries_on_a_node(void **state)
 static void two_builds_of_one_library_are_two_clients(void **state)
 {
     const struct impi_member m[] = {
-        {0, M, 0, 7}, {0, M, 0, 8}, {0, O, 0, 7}, {0, M, 1, 7}};
+        {0, M, 0, 7, 0}, {0, M, 0, 8, 0}, {0, O, 0, 7, 0}, {0, M, 1, 7, 0}};
     struct impi_clients c = form(m, 4, false);
 
     assert_int_equal(c.nclients, 3);
@@ -99,8 +118,9 @@ static void two_builds_of_one_library_are_two_clients(void **state)
 
 static void three_components_two_nodes_per_client_cyclic(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0, 0}, {0, M, 3, 0}, {0, M, 0, 0},
-                                    {1, O, 1, 0}, {1, O, 2, 0}, {2, M, 4, 0}};
+    const struct impi_member m[] = {{0, M, 0, 0, 0}, {0, M, 3, 0, 0},
+                                    {0, M, 0, 0, 0}, {1, O, 1, 0, 0},
+                                    {1, O, 2, 0, 0}, {2, M, 4, 0, 0}};
     struct impi_clients c = form(m, 6, false);
 
     assert_int_equal(c.nclients, 3);
@@ -116,7 +136,7 @@ static void three_components_two_nodes_per_client_cyclic(void **state)
 static void node_mode_makes_each_node_a_client(void **state)
 {
     const struct impi_member m[] = {
-        {0, M, 0, 0}, {0, M, 1, 0}, {0, M, 0, 0}, {0, O, 1, 0}};
+        {0, M, 0, 0, 0}, {0, M, 1, 0, 0}, {0, M, 0, 0, 0}, {0, O, 1, 0, 0}};
     struct impi_clients c = form(m, 4, true);
 
     assert_int_equal(c.nclients, 3);
@@ -131,7 +151,7 @@ static void the_33rd_client_is_refused(void **state)
     struct errbuf err;
 
     for (uint32_t i = 0; i <= SF_IMPI_CLIENTS_MAX; i++)
-        m[i] = (struct impi_member){i, M, i, 0};
+        m[i] = (struct impi_member){i, M, i, 0, 0};
     c = form(m, SF_IMPI_CLIENTS_MAX, false);
     impi_clients_free(&c);
     assert_int_equal(
@@ -142,7 +162,7 @@ static void the_33rd_client_is_refused(void **state)
 
 static void a_rank_without_library_is_refused(void **state)
 {
-    const struct impi_member m[] = {{0, M, 0, 0}, {0, 0, 0, 0}};
+    const struct impi_member m[] = {{0, M, 0, 0, 0}, {0, 0, 0, 0, 0}};
     struct impi_clients c;
 
     assert_int_equal(impi_clients_form(&c, m, 2, false, NULL), -1);
@@ -236,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_component_one_library_is_one_client),
+        cmocka_unit_test(a_memory_of_its_own_is_a_native_node),
         cmocka_unit_test(hetjob_of_two_components),
         cmocka_unit_test(two_components_with_one_library_are_two_clients),
         cmocka_unit_test(multi_prog_interleaves_libraries_on_a_node),

@@ -30,15 +30,18 @@ static struct task_frame parse(ssize_t len, uint32_t type)
 
 static void hello_golden_bytes(void **state)
 {
-    static const uint8_t want[] = {0, 0, 0, 1, 0, 0, 0,   26,  0, 0, 0, 1,
-                                   0, 0, 0, 2, 0, 0, 0,   3,   0, 0, 1, 0,
-                                   0, 0, 0, 5, 0, 2, 'v', '4', 0, 0};
+    static const uint8_t want[] = {0, 0, 0, 1, 0,   0,   0, 42, 0, 0, 0, 1, 0,
+                                   0, 0, 2, 0, 0,   0,   3, 0,  0, 1, 0, 0, 0,
+                                   0, 5, 0, 2, 'v', '4', 0, 0,  0, 0, 0, 0, 0,
+                                   0, 1, 7, 0, 0,   0,   0, 0,  0, 0, 8};
     struct task_hello h = {.version = 1,
                            .family = TASK_FAMILY_OPENMPI,
                            .rank = 3,
                            .pid = 256,
                            .build = 5,
-                           .library = "v4"};
+                           .library = "v4",
+                           .memory = 0x107,
+                           .users = 8};
     struct task_hello got;
     struct task_frame f;
     ssize_t n = task_hello_encode(buf, sizeof(buf), &h);
@@ -52,6 +55,8 @@ static void hello_golden_bytes(void **state)
     assert_int_equal(got.build, 5);
     assert_string_equal(got.library, "v4");
     assert_string_equal(got.dir, "");
+    assert_int_equal(got.memory, 0x107);
+    assert_int_equal(got.users, 8);
 }
 
 /* Paths are made of it. */
