@@ -52,4 +52,9 @@ const char *front_family(const struct front_mpi *mpi);
  * library's: a preloaded profiling tool.  NULL when there is none. */
 void *front_find_tool(const struct front_mpi *mpi, const char *name);
 
+/* This process is podman: have it begin again with a configuration by which
+ * its containers are in the step whose agent this is.  Returns where that is
+ * done already, and where it cannot be done (after SF-E507 on stderr). */
+void front_podman(const char *agent) __attribute__((visibility("hidden")));
+
 #endif

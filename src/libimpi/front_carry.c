@@ -23,8 +23,6 @@
  * shell or a program counts on. */
 #define FIRST_FD 300
 
-static const char *const runtimes[] = {"ch-run"};
-
 /* A list with words between which stand separators. */
 struct list {
     char text[LIST_SIZE];
@@ -129,26 +127,29 @@ static bool carry_agent(const char *agent)
     return true;
 }
 
-static bool is_runtime(void)
-{
-    for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
-        if (strcmp(program_invocation_short_name, runtimes[i]) == 0)
-            return true;
-    return false;
-}
-
 /* In a container that one in a container starts all is there. */
-static __attribute__((constructor)) void carry_all(void)
+static void carry_all(const char *agent)
 {
-    const char *agent;
-
-    if (!is_runtime() || getenv("SLURM_IMPI_AGENT_DIR"))
-        return;
-    agent = getenv("SLURM_IMPI_AGENT");
-    if (!agent || !*agent || !carry_agent(agent))
+    if (getenv("SLURM_IMPI_AGENT_DIR") || !carry_agent(agent))
         return;
     carry_front();
     carry_backends();
-    /* Between user namespaces /proc/PID/fd is closed; UCX does not see it. */
-    setenv("UCX_POSIX_USE_PROC_LINK", "n", 0);
+}
+
+static const struct runtime {
+    const char *name;
+    void (*carry)(const char *agent);
+} runtimes[] = {{"ch-run", carry_all}, {"podman", front_podman}};
+
+static __attribute__((constructor)) void enter_runtime(void)
+{
+    const char *agent;
+
+    for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+        if (strcmp(program_invocation_short_name, runtimes[i].name) != 0)
+            continue;
+        agent = getenv("SLURM_IMPI_AGENT");
+        if (agent && *agent)
+            runtimes[i].carry(agent);
+    }
 }
