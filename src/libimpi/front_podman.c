@@ -6,9 +6,9 @@
  * name in its environment: what it is written in (Go) has read the environment
  * before a library could change it.
  *
- * Since Podman 4.7 CONTAINERS_CONF_OVERRIDE names a file that is read after all
- * others.  An older one has CONTAINERS_CONF only, which is read in their place;
- * who has set that himself has his reasons.
+ * CONTAINERS_CONF_OVERRIDE names a file that is read after all others, where
+ * podman has that name in it.  An older one (4.3) has CONTAINERS_CONF only,
+ * which is read in their place; who has set that himself has his reasons.
  */
 #define _GNU_SOURCE
 #include "libimpi/front.h"
