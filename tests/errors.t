@@ -34,10 +34,20 @@ shown() {
     sed -nE 's/^\| `(SF-E[0-9]{3} [^`]*)` .*/\1/p' "$top/doc/trouble.md"
 }
 
-# The strings of the sources, each on one line.
+# The strings of the sources, each on one line: neighbours are one, as in C.
 strings_of_sources() {
-    find "$top/src" -name '*.[ch]' -exec cat {} + | sed 's/\\$//' |
-        tr '\n' ' ' | sed 's/" *"//g' | grep -oE '"[^"]*"'
+    find "$top/src" -name '*.[ch]' -exec cat {} + | python3 -c '
+import re, sys
+token = re.compile(r"""/\*.*?\*/|//[^\n]*|(\x27(?:\\.|[^\x27\\])*\x27)|"((?:\\.|[^"\\])*)"|\s+|.""", re.S)
+said = []
+for m in token.finditer(sys.stdin.read().replace("\\\n", "")):
+    if m[2] is not None:
+        said.append(m[2])
+    elif m[1] or not re.match(r"/[*/]|\s", m[0]):
+        if said:
+            print("".join(said))
+        said = []
+'
 }
 
 not_said() {
