@@ -645,7 +645,7 @@ bool net_orient_clos(struct net_routes *r, bool *fits)
     if (*fits)
         ok = rank_levels(r) && net_index_edges(r) && order_leaves(r, up) &&
              number_slots(r, up, fits) && net_clos_find_below(r);
-    r->phases = 1;
+    r->is_clos = *fits;
     free(up);
     return ok;
 }

@@ -57,33 +57,18 @@ void net_cdg_add_path(struct net_cdg *cdg, const struct net_path *path)
 /* From each crossbar the first two cables of its way: together they are all
  * pairs that any route along the tree has.  Cables of hosts cannot be part
  * of a cycle. */
-static void add_phase(struct net_cdg *cdg, const struct net_routes *r,
-                      uint8_t *const next[2], unsigned phase)
-{
-    for (uint32_t x = 0; x < r->nx; x++) {
-        const struct net_edge *e, *f;
-        unsigned then;
-
-        if (next[phase][x] == NET_NO_EDGE)
-            continue;
-        e = net_edge_at(r, x, next[phase][x]);
-        then = next[e->up ? phase : NET_DOWN][e->to];
-        if (then == NET_NO_EDGE)
-            continue;
-        f = net_edge_at(r, e->to, then);
-        depend(cdg, net_edge_port(r, x, e), f->port);
-    }
-}
-
 static void add_tree(struct net_cdg *cdg, const struct net_routes *r,
                      uint32_t leaf, unsigned column)
 {
-    uint8_t *next[2] = {net_tree(r, leaf, column, NET_ANY),
-                        net_tree(r, leaf, column, NET_DOWN)};
+    const uint8_t *next = net_tree(r, leaf, column);
 
-    add_phase(cdg, r, next, NET_ANY);
-    if (r->phases == 2)
-        add_phase(cdg, r, next, NET_DOWN);
+    for (uint32_t x = 0; x < r->nx; x++) {
+        const struct net_edge *e = net_tree_edge(r, next, x), *then;
+
+        then = e ? net_tree_edge(r, next, e->to) : NULL;
+        if (then)
+            depend(cdg, net_edge_port(r, x, e), then->port);
+    }
 }
 
 bool net_cdg_has_path(const struct net_cdg *cdg, const struct net_path *path)

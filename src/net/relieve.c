@@ -22,72 +22,55 @@
 
 /* What whole trees put on their cables, and what they were before a repair. */
 
-static void pass_on(struct net_routes *r, uint32_t x, unsigned ordinal,
-                    uint32_t hosts)
+static void pass_on(struct net_routes *r, const uint8_t *next, uint32_t x,
+                    bool up)
 {
-    const struct net_edge *e = net_edge_at(r, x, ordinal);
+    const struct net_edge *e = r->passing[x] ? net_tree_edge(r, next, x) : NULL;
 
-    if (e->up)
-        r->sub_any[e->to] += hosts;
-    else
-        r->sub_down[e->to] += hosts;
+    if (e && e->up == up)
+        r->passing[e->to] += r->passing[x];
 }
 
 /* Upwards the hosts gather in the order of the ranks, downwards against it. */
 static void net_tree_flow(struct net_routes *r, uint32_t leaf, unsigned column)
 {
     unsigned hosts = r->ncolumn[(size_t)leaf * r->columns + column];
-    uint8_t *next[2];
+    const uint8_t *next = net_tree(r, leaf, column);
 
-    net_tree_phases(r, leaf, column, next);
-    memset(r->sub_any, 0, r->nx * sizeof(*r->sub_any));
-    memset(r->sub_down, 0, r->nx * sizeof(*r->sub_down));
+    memset(r->passing, 0, r->nx * sizeof(*r->passing));
     for (uint32_t l = 0; l < r->nleaves; l++)
-        r->sub_any[r->leaf_x[l]] = r->weight[l] * hosts;
-    for (uint32_t i = 0; i < r->nx; i++) {
-        uint32_t x = r->order[i];
-
-        if (r->sub_any[x] && next[NET_ANY][x] != NET_NO_EDGE)
-            pass_on(r, x, next[NET_ANY][x], r->sub_any[x]);
-    }
-    for (uint32_t i = r->nx; i-- > 0;) {
-        uint32_t x = r->order[i];
-
-        if (r->sub_down[x] && next[NET_DOWN][x] != NET_NO_EDGE)
-            pass_on(r, x, next[NET_DOWN][x], r->sub_down[x]);
-    }
+        r->passing[r->leaf_x[l]] = r->weight[l] * hosts;
+    for (uint32_t i = 0; i < r->nx; i++)
+        pass_on(r, next, r->order[i], true);
+    for (uint32_t i = r->nx; i-- > 0;)
+        pass_on(r, next, r->order[i], false);
 }
 
 void net_tree_load(struct net_routes *r, uint32_t leaf, unsigned column,
                    int sign)
 {
-    uint8_t *next[2];
+    const uint8_t *next = net_tree(r, leaf, column);
 
     if (!r->ncolumn[(size_t)leaf * r->columns + column])
         return;
-    net_tree_phases(r, leaf, column, next);
     net_tree_flow(r, leaf, column);
-    for (uint32_t x = 0; x < r->nx; x++)
-        for (unsigned phase = NET_ANY; phase <= NET_DOWN; phase++) {
-            uint32_t hosts = phase == NET_ANY ? r->sub_any[x] : r->sub_down[x];
+    for (uint32_t x = 0; x < r->nx; x++) {
+        const struct net_edge *e = net_tree_edge(r, next, x);
 
-            if (hosts && next[phase][x] != NET_NO_EDGE)
-                r->load[net_edge_port(r, x,
-                                      net_edge_at(r, x, next[phase][x]))] +=
-                    (uint32_t)sign * hosts;
-        }
+        if (e)
+            r->load[net_edge_port(r, x, e)] += (uint32_t)sign * r->passing[x];
+    }
 }
 
 bool net_tree_save(struct net_routes *r, uint32_t leaf, unsigned column)
 {
-    size_t t = (size_t)leaf * r->columns + column, size;
+    size_t t = (size_t)leaf * r->columns + column;
 
     if (!r->saved || r->saved[t])
         return true;
-    size = (size_t)r->phases * r->nx;
-    r->saved[t] = malloc(size + 1);
+    r->saved[t] = malloc(r->nx + 1);
     if (r->saved[t])
-        memcpy(r->saved[t], net_tree(r, leaf, column, 0), size);
+        memcpy(r->saved[t], net_tree(r, leaf, column), r->nx);
     return r->saved[t] != NULL;
 }
 
@@ -250,77 +233,71 @@ int net_routes_balance(const struct net_routes *r, struct net_balance *b)
 struct relief {
     struct net_routes *r;
     struct errbuf *err;
-    uint32_t target;  /* no cable at or below this is looked at */
-    uint32_t fair;    /* no step aside at or below this */
-    unsigned aside;   /* steps aside so far */
-    bool step_aside;  /* the next may be one */
-    uint64_t budget;  /* places that may still be looked at */
-    uint8_t *stuck;   /* per global port: no way was found */
-    uint8_t *over[2]; /* per x: its way goes over the cable */
-    uint32_t leaf;    /* whose distances are there */
-    uint32_t cable;   /* global port that is to be relieved */
-    uint32_t x;       /* where it begins */
+    uint32_t target; /* no cable at or below this is looked at */
+    uint32_t fair;   /* no step aside at or below this */
+    unsigned aside;  /* steps aside so far */
+    bool step_aside; /* the next may be one */
+    uint64_t budget; /* places that may still be looked at */
+    uint8_t *stuck;  /* per global port: no way was found */
+    uint8_t *over;   /* per x: its way goes over the cable */
+    uint32_t leaf;   /* whose distances are there */
+    uint32_t cable;  /* global port that is to be relieved */
+    uint32_t x;      /* where it begins */
     unsigned ordinal;
 };
 
-/* Most loaded cable from (x, phase) on. */
-static uint32_t worst_on(const struct net_routes *r, uint8_t *const next[2],
-                         uint32_t x, unsigned phase)
+/* Most loaded cable from x on. */
+static uint32_t worst_on(const struct net_routes *r, const uint8_t *next,
+                         uint32_t x)
 {
+    const struct net_edge *e;
     uint32_t worst = 0;
 
-    while (next[phase][x] != NET_NO_EDGE) {
-        const struct net_edge *e = net_edge_at(r, x, next[phase][x]);
+    while ((e = net_tree_edge(r, next, x))) {
         uint32_t load = r->load[net_edge_port(r, x, e)];
 
         if (load > worst)
             worst = load;
-        phase = e->up ? phase : NET_DOWN;
         x = e->to;
     }
     return worst;
 }
 
-static void add_on(struct net_routes *r, uint8_t *const next[2], uint32_t x,
-                   unsigned phase, uint32_t hosts)
+static void add_on(struct net_routes *r, const uint8_t *next, uint32_t x,
+                   uint32_t hosts)
 {
-    while (next[phase][x] != NET_NO_EDGE) {
-        const struct net_edge *e = net_edge_at(r, x, next[phase][x]);
+    const struct net_edge *e;
 
+    while ((e = net_tree_edge(r, next, x))) {
         r->load[net_edge_port(r, x, e)] += hosts;
-        phase = e->up ? phase : NET_DOWN;
         x = e->to;
     }
 }
 
-static void mark(struct relief *f, uint8_t *const next[2], uint32_t x,
-                 unsigned phase)
+static void mark(struct relief *f, const uint8_t *next, uint32_t x, bool up)
 {
-    const struct net_edge *e;
-    bool over = false;
+    const struct net_edge *e = net_tree_edge(f->r, next, x);
 
-    if (next[phase][x] != NET_NO_EDGE) {
-        e = net_edge_at(f->r, x, next[phase][x]);
-        over = (x == f->x && next[phase][x] == f->ordinal) ||
-               f->over[e->up ? phase : NET_DOWN][e->to];
-    }
-    f->over[phase][x] = over;
+    if ((e && e->up) != up)
+        return;
+    f->over[x] = e && ((x == f->x && next[x] == f->ordinal) || f->over[e->to]);
 }
 
-static void mark_all(struct relief *f, uint8_t *const next[2])
+/* Downwards what the lower ones do is known first, upwards the higher ones. */
+static void mark_all(struct relief *f, const uint8_t *next)
 {
     const struct net_routes *r = f->r;
 
     for (uint32_t i = 0; i < r->nx; i++)
-        mark(f, next, r->order[i], NET_DOWN);
+        mark(f, next, r->order[i], false);
     for (uint32_t i = r->nx; i-- > 0;)
-        mark(f, next, r->order[i], NET_ANY);
+        mark(f, next, r->order[i], true);
 }
 
-/* The least loaded other way from (x, phase), with what goes there now taken
- * off its old one. */
-static unsigned other_way(const struct relief *f, uint8_t *const next[2],
-                          uint32_t x, unsigned phase, uint32_t *worst)
+/* The least loaded other way from x, with what goes there now taken off its old
+ * one. */
+static unsigned other_way(const struct relief *f, const uint8_t *next,
+                          uint32_t x, uint32_t *worst)
 {
     const struct net_routes *r = f->r;
     unsigned n = r->first[x + 1] - r->first[x], best = NET_NO_EDGE;
@@ -328,16 +305,14 @@ static unsigned other_way(const struct relief *f, uint8_t *const next[2],
     for (unsigned k = 0; k < n; k++) {
         unsigned i = (k + x + f->aside) % n;
         const struct net_edge *e = net_edge_at(r, x, i);
-        unsigned then = e->up ? phase : NET_DOWN;
         uint32_t load, on;
 
-        if (i == next[phase][x] || !net_edge_shortest(r, x, phase, e) ||
-            f->over[then][e->to])
+        if (i == next[x] || !net_edge_shortest(r, x, e) || f->over[e->to])
             continue;
         load = r->load[net_edge_port(r, x, e)];
         if (load >= *worst)
             continue;
-        on = worst_on(r, next, e->to, then);
+        on = worst_on(r, next, e->to);
         if (on > load)
             load = on;
         if (load < *worst) {
@@ -349,36 +324,30 @@ static unsigned other_way(const struct relief *f, uint8_t *const next[2],
 }
 
 /* Turn one place if that helps.  True if it did. */
-static bool turn(struct relief *f, uint8_t *const next[2], uint32_t x,
-                 unsigned phase)
+static bool turn(struct relief *f, uint8_t *next, uint32_t x)
 {
     struct net_routes *r = f->r;
-    uint32_t hosts = phase == NET_ANY ? r->sub_any[x] : r->sub_down[x];
-    uint32_t load = r->load[f->cable], worst;
+    uint32_t hosts = r->passing[x], load = r->load[f->cable], worst;
     unsigned way;
 
-    if (!hosts || !f->over[phase][x] || hosts > load)
+    if (!hosts || !f->over[x] || hosts > load)
         return false;
-    add_on(r, next, x, phase, -hosts);
+    add_on(r, next, x, -hosts);
     worst = load - hosts + f->step_aside; /* others must stay below that */
-    way = other_way(f, next, x, phase, &worst);
+    way = other_way(f, next, x, &worst);
     if (way != NET_NO_EDGE)
-        next[phase][x] = (uint8_t)way;
-    add_on(r, next, x, phase, hosts);
+        next[x] = (uint8_t)way;
+    add_on(r, next, x, hosts);
     return way != NET_NO_EDGE;
 }
 
-static bool turn_one(struct relief *f, uint8_t *const next[2])
+static bool turn_one(struct relief *f, uint8_t *next)
 {
     const struct net_routes *r = f->r;
 
-    for (uint32_t i = 0; i < r->nx; i++) {
-        uint32_t x = r->order[(i + f->aside) % r->nx];
-
-        if (turn(f, next, x, NET_ANY) ||
-            (r->phases == 2 && turn(f, next, x, NET_DOWN)))
+    for (uint32_t i = 0; i < r->nx; i++)
+        if (turn(f, next, r->order[(i + f->aside) % r->nx]))
             return true;
-    }
     return false;
 }
 
@@ -386,13 +355,12 @@ static bool turn_one(struct relief *f, uint8_t *const next[2])
 static bool relieve_tree(struct relief *f, uint32_t leaf, unsigned column)
 {
     struct net_routes *r = f->r;
-    uint8_t *next[2];
+    uint8_t *next;
 
     if (net_tree_own(r, leaf, column, f->err) < 0 ||
         !net_tree_save(r, leaf, column))
         return false;
-    next[NET_ANY] = net_tree(r, leaf, column, NET_ANY);
-    next[NET_DOWN] = net_tree(r, leaf, column, NET_DOWN);
+    next = net_tree(r, leaf, column);
     if (f->leaf != leaf)
         net_distances(r, leaf);
     f->leaf = leaf;
@@ -508,11 +476,9 @@ int net_relieve(struct net_routes *r, struct errbuf *err)
     if (f.budget > BUDGET_MAX)
         f.budget = BUDGET_MAX;
     f.stuck = calloc(r->net->nports + 1, 1);
-    f.over[0] = calloc(r->nx + 1, 1);
-    f.over[1] = calloc(r->nx + 1, 1);
-    ok = f.stuck && f.over[0] && f.over[1] && run(&f);
+    f.over = calloc(r->nx + 1, 1);
+    ok = f.stuck && f.over && run(&f);
     free(f.stuck);
-    free(f.over[0]);
-    free(f.over[1]);
+    free(f.over);
     return ok ? 0 : errprintf(err, "out of memory for the routes");
 }

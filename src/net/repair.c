@@ -88,7 +88,7 @@ struct repair {
     uint32_t leaf;     /* whose distances are there; NET_NONE: nobody's */
     uint8_t *tree;     /* per tree: used a lost cable */
     uint8_t *leaf_hit; /* per leaf: a route from it changed */
-    uint8_t *changed[2];
+    uint8_t *changed;  /* per x: its way is another */
     struct net_repair what;
 };
 
@@ -171,43 +171,40 @@ static int lose_cable(struct repair *rep, uint32_t a, uint32_t b,
 
 /* ---- trees -------------------------------------------------------------- */
 
-/* Is the way from (x, phase) another than in the old tree?  Known of the
- * crossbars it leads to. */
-static bool differs(const struct repair *rep, const uint8_t *now,
-                    const uint8_t *old, uint32_t x)
+/* Is the way from x another than in the old tree?  Known of the crossbars it
+ * leads to. */
+static void differ(struct repair *rep, const uint8_t *now, const uint8_t *old,
+                   uint32_t x)
 {
-    const struct net_edge *e;
+    const struct net_edge *e = net_tree_edge(rep->r, now, x);
 
-    if (now[x] != old[x])
-        return true;
-    if (now[x] == NET_NO_EDGE)
-        return false;
-    e = net_edge_at(rep->r, x, now[x]);
-    return rep->changed[e->up ? NET_ANY : NET_DOWN][e->to];
+    rep->changed[x] = now[x] != old[x] || (e && rep->changed[e->to]);
 }
 
+static bool leads_up(const struct net_edge *e)
+{
+    return e && e->up;
+}
+
+/* Downwards what the lower ones do is known first, upwards the higher ones. */
 static void compare(struct repair *rep, uint32_t leaf, unsigned column)
 {
     struct net_routes *r = rep->r;
-    const uint8_t *down = net_tree(r, leaf, column, NET_DOWN);
-    const uint8_t *any = net_tree(r, leaf, column, NET_ANY);
+    const uint8_t *now = net_tree(r, leaf, column);
     const uint8_t *old = r->saved[(size_t)leaf * r->columns + column];
-    const uint8_t *old_down = r->phases == 2 ? old + r->nx : old;
     unsigned hosts = r->ncolumn[(size_t)leaf * r->columns + column];
 
-    for (uint32_t i = 0; i < r->nx; i++) {
-        uint32_t x = r->order[i];
-
-        rep->changed[NET_DOWN][x] = differs(rep, down, old_down, x);
-    }
-    for (uint32_t i = r->nx; i-- > 0;) {
-        uint32_t x = r->order[i], l = r->leaf_of[r->xnode[x]];
-
-        rep->changed[NET_ANY][x] = differs(rep, any, old, x);
-        if (l != NET_NONE && hosts && rep->changed[NET_ANY][x]) {
-            rep->leaf_hit[l] = 1;
-            rep->what.routes += hosts;
-        }
+    for (uint32_t i = 0; i < r->nx; i++)
+        if (!leads_up(net_tree_edge(r, now, r->order[i])))
+            differ(rep, now, old, r->order[i]);
+    for (uint32_t i = r->nx; i-- > 0;)
+        if (leads_up(net_tree_edge(r, now, r->order[i])))
+            differ(rep, now, old, r->order[i]);
+    for (uint32_t l = 0; hosts && l < r->nleaves; l++) {
+        if (!rep->changed[r->leaf_x[l]])
+            continue;
+        rep->leaf_hit[l] = 1;
+        rep->what.routes += hosts;
     }
 }
 
@@ -258,7 +255,7 @@ static int mend_all(struct repair *rep, struct errbuf *err)
 
     if (!memchr(rep->tree, 1, (size_t)r->nleaves * r->columns))
         return 0; /* only hosts went */
-    net_find_parts(r, r->sub_any);
+    net_find_parts(r, r->passing);
     for (uint32_t l = 0; l < r->nleaves; l++)
         for (unsigned c = 0; c < r->columns; c++)
             if (rep->tree[(size_t)l * r->columns + c] &&
@@ -277,7 +274,7 @@ static int mend_updown(struct repair *rep, struct errbuf *err)
     struct net_routes *r = rep->r;
 
     net_updown_forget(r->updown);
-    net_find_parts(r, r->sub_any);
+    net_find_parts(r, r->passing);
     for (uint32_t l = 0; l < r->nleaves && 2 * r->depth + 1 > r->hop_limit;
          l++) {
         net_distances(r, l);
@@ -295,10 +292,8 @@ static bool begin(struct repair *rep)
     r->saved = calloc(trees, sizeof(*r->saved));
     rep->tree = calloc(trees, 1);
     rep->leaf_hit = calloc(r->nleaves + 1, 1);
-    rep->changed[0] = calloc(r->nx + 1, 1);
-    rep->changed[1] = calloc(r->nx + 1, 1);
-    return r->saved && rep->tree && rep->leaf_hit && rep->changed[0] &&
-           rep->changed[1];
+    rep->changed = calloc(r->nx + 1, 1);
+    return r->saved && rep->tree && rep->leaf_hit && rep->changed;
 }
 
 static void end(struct repair *rep)
@@ -312,8 +307,7 @@ static void end(struct repair *rep)
     r->saved = NULL;
     free(rep->tree);
     free(rep->leaf_hit);
-    free(rep->changed[0]);
-    free(rep->changed[1]);
+    free(rep->changed);
 }
 
 static int other_ups(struct errbuf *err)
@@ -331,7 +325,7 @@ static int mend_others(struct repair *rep, struct errbuf *err)
         return other_ups(err);
     if (r->updown)
         return mend_updown(rep, err);
-    net_find_parts(r, r->sub_any);
+    net_find_parts(r, r->passing);
     if (!net_pairs_repair(r->pairs, r->load, &rep->what))
         return errprintf(err, "the turns that are allowed lead no more, or not "
                               "evenly, from everybody to everybody");

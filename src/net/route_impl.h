@@ -48,7 +48,7 @@ struct net_routes {
 
     uint32_t nx, nleaves, nedges;
     unsigned columns; /* per leaf */
-    unsigned phases;  /* 1: a crossbar reached downwards goes on as any other */
+    bool is_clos;     /* oriented as one: a way downwards is a shortest */
     unsigned depth;   /* of net_orient_tree(): cables from any crossbar to its
                        * centre */
 
@@ -70,44 +70,35 @@ struct net_routes {
     struct net_pairs *pairs;   /* engine NET_PAIRS only; has no trees */
     struct net_updown *updown; /* engine NET_UPDOWN only; has no trees */
 
-    uint8_t **rows;  /* per tree (leaf, column): [phase][x] edge ordinal; NULL:
-                      * as the digits say (clos.c) */
+    uint8_t **rows;  /* per tree (leaf, column): [x] edge ordinal; NULL: as the
+                      * digits say (clos.c) */
     uint32_t nrows;  /* with memory of their own */
     uint32_t *load;  /* per global port: host pairs that leave by it */
     uint64_t *looks; /* edges looked at so far: work, on any machine */
 
     /* Scratch for one destination leaf: shortest ways from each x, only
-     * down, and up then down; the most loaded cable on the tree's way. */
+     * down, and up then down. */
     uint32_t there; /* whose distances these are; NET_NONE: nobody's */
     uint16_t *down, *any;
-    /* Edges that begin a shortest way, per phase and x: as many as `nways`,
-     * from first[x] on; good while `seen` says the present round. */
-    uint8_t *ways[2], *nways[2];
-    uint32_t *seen[2], round;
-    uint32_t *bdown, *bany;
-    uint32_t *sub_down, *sub_any; /* hosts whose way passes each x */
-    uint8_t **saved; /* per tree: as it was; only while a repair runs */
+    /* Edges that begin a shortest way, per x: as many as `nways`, from first[x]
+     * on; good while `seen` says the present round. */
+    uint8_t *ways, *nways;
+    uint32_t *seen, round;
+    uint32_t *onward;  /* per x: the most loaded cable on the tree's way */
+    uint32_t *passing; /* per x: hosts whose way passes it */
+    uint8_t **saved;   /* per tree: as it was; only while a repair runs */
     uint32_t *queue;
     uint32_t *part; /* per x: which connected part of the net */
 };
 
-/* Phases of a way. */
+/* Phases of a way: may it still go up? */
 enum { NET_ANY = 0, NET_DOWN = 1 };
 
 /* The row of a tree that has one. */
 static inline uint8_t *net_tree(const struct net_routes *r, uint32_t leaf,
-                                unsigned column, unsigned phase)
+                                unsigned column)
 {
-    return r->rows[(size_t)leaf * r->columns + column] +
-           (size_t)(phase % r->phases) * r->nx;
-}
-
-/* Both of them. */
-static inline void net_tree_phases(const struct net_routes *r, uint32_t leaf,
-                                   unsigned column, uint8_t *next[2])
-{
-    next[NET_ANY] = net_tree(r, leaf, column, NET_ANY);
-    next[NET_DOWN] = net_tree(r, leaf, column, NET_DOWN);
+    return r->rows[(size_t)leaf * r->columns + column];
 }
 
 static inline const struct net_edge *net_edge_at(const struct net_routes *r,
@@ -154,20 +145,25 @@ int net_tree_own(struct net_routes *r, uint32_t leaf, unsigned column,
                  struct errbuf *err);
 /* Where a tree leads from x. */
 static inline uint8_t net_tree_step(const struct net_routes *r, uint32_t leaf,
-                                    unsigned column, unsigned phase, uint32_t x)
+                                    unsigned column, uint32_t x)
 {
-    return r->rows[(size_t)leaf * r->columns + column]
-               ? net_tree(r, leaf, column, phase)[x]
-               : net_clos_step(r, leaf, column, x);
+    const uint8_t *next = net_tree(r, leaf, column);
+
+    return next ? next[x] : net_clos_step(r, leaf, column, x);
+}
+
+/* The edge by which a tree leaves x; NULL: none. */
+static inline const struct net_edge *
+net_tree_edge(const struct net_routes *r, const uint8_t *next, uint32_t x)
+{
+    return next[x] == NET_NO_EDGE ? NULL : net_edge_at(r, x, next[x]);
 }
 
 /* Does a tree leave x by this edge? */
 static inline bool net_tree_uses(const struct net_routes *r, uint32_t leaf,
                                  unsigned column, uint32_t x, unsigned ordinal)
 {
-    return net_tree_step(r, leaf, column, NET_ANY, x) == ordinal ||
-           (r->phases == 2 &&
-            net_tree_step(r, leaf, column, NET_DOWN, x) == ordinal);
+    return net_tree_step(r, leaf, column, x) == ordinal;
 }
 
 /* clos.c.  The loads of all trees that are not open.  False: out of memory. */
@@ -193,8 +189,8 @@ void net_tree_open(struct net_routes *r, uint32_t leaf, unsigned column);
 void net_tree_fill(struct net_routes *r, uint32_t leaf, unsigned column);
 /* Remember the tree as it is, if a repair wants to know and has not yet. */
 bool net_tree_save(struct net_routes *r, uint32_t leaf, unsigned column);
-/* Does this edge begin a shortest way from x in this phase? */
-bool net_edge_shortest(const struct net_routes *r, uint32_t x, unsigned phase,
+/* Does this edge begin a shortest way from x? */
+bool net_edge_shortest(const struct net_routes *r, uint32_t x,
                        const struct net_edge *e);
 /* Add (sign 1) or take away (-1) the load of a tree. */
 void net_tree_load(struct net_routes *r, uint32_t leaf, unsigned column,

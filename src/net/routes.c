@@ -35,13 +35,11 @@ enum net_engine net_routes_engine(const struct net_routes *r)
 
 static void free_survey(struct net_routes *r)
 {
-    void *all[] = {r->xnode,    r->xindex,   r->key,     r->order,
-                   r->rank,     r->first,    r->edges,   r->leaf_x,
-                   r->leaf_of,  r->column,   r->weight,  r->ncolumn,
-                   r->load,     r->down,     r->any,     r->bdown,
-                   r->bany,     r->sub_down, r->sub_any, r->queue,
-                   r->part,     r->ways[0],  r->ways[1], r->nways[0],
-                   r->nways[1], r->seen[0],  r->seen[1], r->looks};
+    void *all[] = {r->xnode,  r->xindex,  r->key,    r->order,   r->rank,
+                   r->first,  r->edges,   r->leaf_x, r->leaf_of, r->column,
+                   r->weight, r->ncolumn, r->load,   r->down,    r->any,
+                   r->onward, r->passing, r->queue,  r->part,    r->ways,
+                   r->nways,  r->seen,    r->looks};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         free(all[i]);

@@ -94,7 +94,7 @@ void net_distances(struct net_routes *r, uint32_t leaf)
         uint32_t x = r->order[i];
         unsigned best = r->any[x];
 
-        if (r->phases == 1 && best != NET_FAR)
+        if (r->is_clos && best != NET_FAR)
             continue;
         for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
             const struct net_edge *edge = &r->edges[e];
@@ -106,15 +106,6 @@ void net_distances(struct net_routes *r, uint32_t leaf)
         }
         r->any[x] = best;
     }
-}
-
-static bool allocate_ways(struct net_routes *r, unsigned phase)
-{
-    size_t x = r->net->nxbars + 1;
-
-    return (r->ways[phase] = calloc(r->net->nports + 1, 1)) &&
-           (r->nways[phase] = calloc(x, 1)) &&
-           (r->seen[phase] = calloc(x, sizeof(*r->seen[phase])));
 }
 
 static bool allocate(struct net_routes *r)
@@ -135,12 +126,13 @@ static bool allocate(struct net_routes *r)
            (r->down = malloc(x * sizeof(*r->down))) &&
            (r->any = malloc(x * sizeof(*r->any))) &&
            (r->part = calloc(x, sizeof(*r->part))) &&
-           (r->bdown = calloc(x, sizeof(*r->bdown))) &&
-           (r->bany = calloc(x, sizeof(*r->bany))) &&
-           (r->sub_down = calloc(x, sizeof(*r->sub_down))) &&
-           (r->sub_any = calloc(x, sizeof(*r->sub_any))) &&
-           (r->queue = calloc(x, sizeof(*r->queue))) && allocate_ways(r, 0) &&
-           allocate_ways(r, 1) && (r->looks = calloc(1, sizeof(*r->looks))) &&
+           (r->onward = calloc(x, sizeof(*r->onward))) &&
+           (r->passing = calloc(x, sizeof(*r->passing))) &&
+           (r->queue = calloc(x, sizeof(*r->queue))) &&
+           (r->ways = calloc(r->net->nports + 1, 1)) &&
+           (r->nways = calloc(x, 1)) &&
+           (r->seen = calloc(x, sizeof(*r->seen))) &&
+           (r->looks = calloc(1, sizeof(*r->looks))) &&
            (r->load = calloc(r->net->nports + 1, sizeof(*r->load)));
 }
 
@@ -382,7 +374,7 @@ static uint32_t centre(struct net_routes *r, uint32_t x, uint32_t *dist,
                        uint32_t *part)
 {
     uint32_t far = 0, best_far = NET_NONE, best = x, n;
-    uint32_t *least = r->sub_any;
+    uint32_t *least = r->passing;
 
     n = search(r, x, dist, &far);
     forget(r, n, dist);
@@ -476,7 +468,7 @@ bool net_orient_tree(struct net_routes *r)
             forget(r, n, dist);
         }
         rank_by(r, k);
-        r->phases = 2;
+        r->is_clos = false;
         ok = net_index_edges(r);
     }
     free(dist);

@@ -442,18 +442,16 @@ int net_tree_walk(const struct net_routes *r, uint32_t from, uint32_t leaf,
                   unsigned column, uint32_t *ports, unsigned max)
 {
     uint32_t x = r->leaf_x[from], end = r->leaf_x[leaf];
-    unsigned n = 0, phase = NET_ANY;
+    unsigned n = 0;
 
     while (x != end) {
-        unsigned ordinal = net_tree_step(r, leaf, column, phase, x);
+        unsigned ordinal = net_tree_step(r, leaf, column, x);
         const struct net_edge *e;
 
         if (ordinal == NET_NO_EDGE || n == max)
             return -1;
         e = net_edge_at(r, x, ordinal);
         ports[n++] = net_edge_port(r, x, e);
-        if (!e->up)
-            phase = NET_DOWN;
         x = e->to;
     }
     return (int)n;

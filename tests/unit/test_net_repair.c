@@ -123,6 +123,14 @@ static void repaired_routes_are_as_good_as_new(void **state)
     repeated("C512", 2, false, 1);
 }
 
+/* Two cables lead on from where some ways turn and others come down: a place of
+ * a tree that is moved takes both along. */
+static void loads_are_true_where_ways_turn_and_come_down(void **state)
+{
+    for (uint64_t seed = 0; seed < 5; seed++)
+        repeated("clos:4x4x4:1x2x2:1x2x2", 10, false, seed);
+}
+
 /* One uplink of a leaf: only routes that went over it change, and the few
  * that make room. */
 static void repair_touches_what_used_the_cable(void **state)
@@ -355,6 +363,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repaired_routes_are_as_good_as_new),
+        cmocka_unit_test(loads_are_true_where_ways_turn_and_come_down),
         cmocka_unit_test(repair_touches_what_used_the_cable),
         cmocka_unit_test(one_lost_cable_leaves_the_load_nearly_even),
         cmocka_unit_test(lost_host_changes_nobodys_route),
