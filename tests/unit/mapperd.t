@@ -254,9 +254,18 @@ for i in $all; do stop_mapper TERM "$i"; done
 
 # ---- a munged that hangs ----
 
+# switchmgrd that takes a connection and says nothing.
+python3 -c '
+import signal, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen(8)
+signal.pause()' "$tmp/mute" &
+mute=$!
+until_ok 20 test -S "$tmp/mute"
 start_munged slow good
 munged=$last
-echo "Health=$tmp/nobody" >"$tmp/more"
+echo "Health=$tmp/mute" >"$tmp/more"
 echo "MungeSocket=$tmp/slow.munge" >>"$tmp/more"
 signal STOP "$munged"
 start_mapperd 0
@@ -264,12 +273,14 @@ asking() { # MORE-THAN
     call "$tmp/m0.ctl" '{"verb":"status"}' >"$tmp/answer" &&
         [ "$(sed 's/.*"asking":\([0-9]*\).*/\1/' "$tmp/answer")" -gt "$1" ]
 }
-until_ok 20 asking 1
+until_ok 20 asking 0
 same "a munged that hangs stops neither answers nor the loop" 0 $?
 signal CONT "$munged"
 until_ok 20 eval '! asking 0'
 same "what waited is sealed when it is awake" 0 $?
 stop_mapper TERM 0
+kill "$mute"
+wait "$mute"
 rm "$tmp/more"
 
 # ---- the longest route ----
