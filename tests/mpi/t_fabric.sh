@@ -216,7 +216,7 @@ if make_faulty; then
     case_fault_before_use mute ''
     case_fault_before_use 'send 1' ''
     case_fault_in_use 'send 40' 'sending: Input/output error'
-    case_fault_in_use 'done 90' '(sending|receiving): Input/output error'
+    case_fault_in_use 'done 90' '(sending|receiving|reading): Input/output error'
     case_fault_in_use 'queue 90' 'Input/output error'
     case_fault_in_use 'read 3' 'reading: Input/output error'
     case_fault_in_use wrongkey 'reading: '
