@@ -117,6 +117,22 @@ flap_ends() { # PORT
     done
     fabric_fault "up $1"
 }
+# One between crossbars is told by its own name, and drains nobody.
+link_flaps() { fabric_log | grep -qE "$BETWEEN: .* -> flapping \\(.*down"; }
+case_a_cable_between_crossbars_that_flaps_is_told_so() {
+    fabric_settles
+    flap leaf0:4 0.5
+    wait_for 240 link_flaps
+    assert_empty "$(fabric_log | grep -E 'link .*-> flapping' |
+        grep -vE "$BETWEEN")" "other links"
+    assert_empty "$(fabric_log | grep 'host .*-> flapping')" "hosts"
+    for k in n0 n1 n2 n3; do
+        is_drained $k && fail "$k is drained"
+    done
+    flap_ends leaf0:4
+    fabric_settles
+}
+
 told_flapping() { fabric_log | grep -q 'host n1 .*-> flapping ('; }
 
 # Once and once only, by its own name, and nobody else's; until it is quiet.
@@ -139,22 +155,7 @@ flaps_are_told() { # HALF
     wait_for 120 is_idle n1
     reread
 }
+# The last: with the site's own window it is flapping again, for five minutes.
 case_a_cable_that_flaps_each_second_is_told_once() { flaps_are_told 0.5; }
-
-# One between crossbars is told by its own name, and drains nobody.
-link_flaps() { fabric_log | grep -qE "$BETWEEN: .* -> flapping \\(.*down"; }
-case_a_cable_between_crossbars_that_flaps_is_told_so() {
-    fabric_settles
-    flap leaf0:4 0.5
-    wait_for 240 link_flaps
-    assert_empty "$(fabric_log | grep -E 'link .*-> flapping' |
-        grep -vE "$BETWEEN")" "other links"
-    assert_empty "$(fabric_log | grep 'host .*-> flapping')" "hosts"
-    for k in n0 n1 n2 n3; do
-        is_drained $k && fail "$k is drained"
-    done
-    flap_ends leaf0:4
-    fabric_settles
-}
 
 run_cases
