@@ -100,6 +100,16 @@ void slurm_cred_unlock_args(struct slurmabi_cred *cred)
 {
 }
 
+/* Of a node's Extra: slurmctld does not answer. */
+int slurm_load_node_single(node_info_msg_t **msg, char *name, uint16_t flags)
+{
+    return SLURM_ERROR;
+}
+
+void slurm_free_node_info_msg(node_info_msg_t *msg)
+{
+}
+
 void slurm_error(const char *fmt, ...)
 {
     va_list ap;
