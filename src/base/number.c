@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/number.h"
 
@@ -17,4 +18,23 @@ int number_parse(uint32_t *out, const char *text, uint32_t lo, uint32_t hi)
     }
     *out = (uint32_t)v;
     return 0;
+}
+
+int number_hex(uint8_t *out, size_t n, const char *text)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < 2 * n; i++) {
+        const char *d = text[i] ? strchr(digits, text[i]) : NULL;
+
+        if (!d) {
+            errno = EINVAL;
+            return -1;
+        }
+        out[i / 2] = (uint8_t)(out[i / 2] << 4 | (d - digits));
+    }
+    if (!text[2 * n])
+        return 0;
+    errno = EINVAL;
+    return -1;
 }

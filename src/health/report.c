@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/jsonx.h"
+#include "base/number.h"
 
 static const char *const from_names[] = {"hsnd", "mapperd", "links", "nicd"};
 static const char *const kind_names[] = {"host", "link", "xbar"};
@@ -454,14 +455,6 @@ static int get_map(struct json_object *o, struct report_map *m,
     return 0;
 }
 
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
 /* An optional key: absent is none. */
 static bool get_key(struct json_object *o, struct report *r)
 {
@@ -469,15 +462,8 @@ static bool get_key(struct json_object *o, struct report *r)
 
     if (!s)
         return !has(o, "key");
-    if (strlen(s) != 2 * SF_REPORT_KEY)
+    if (number_hex(r->key, sizeof(r->key), s) < 0)
         return false;
-    for (int i = 0; i < SF_REPORT_KEY; i++) {
-        int high = hex_digit(s[2 * i]), low = hex_digit(s[2 * i + 1]);
-
-        if (high < 0 || low < 0)
-            return false;
-        r->key[i] = (uint8_t)(high << 4 | low);
-    }
     r->has_key = true;
     return true;
 }

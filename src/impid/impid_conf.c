@@ -88,26 +88,13 @@ static int set_address(struct netaddr *out, const char *name, const char *value,
     return netaddr_parse(out, value) < 0 ? bad(err, name, value) : 0;
 }
 
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *p = c ? strchr(digits, c) : NULL;
-
-    return p ? (int)(p - digits) : -1;
-}
-
 static int set_secret(struct impid_conf *conf, const char *value,
                       struct errbuf *err)
 {
     if (strlen(value) != 2 * sizeof(conf->secret))
         return bad(err, "secret", "(length)");
-    for (size_t i = 0; i < sizeof(conf->secret); i++) {
-        int hi = hex_digit(value[2 * i]), lo = hex_digit(value[2 * i + 1]);
-
-        if (hi < 0 || lo < 0)
-            return bad(err, "secret", "(not hexadecimal)");
-        conf->secret[i] = (uint8_t)(hi * 16 + lo);
-    }
+    if (number_hex(conf->secret, sizeof(conf->secret), value) < 0)
+        return bad(err, "secret", "(not hexadecimal)");
     return 0;
 }
 

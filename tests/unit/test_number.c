@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Decimal numbers in text.
+ * Numbers in text.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -57,12 +57,29 @@ static void only_digits_are_a_number(void **state)
     is_none(NULL, 0, UINT32_MAX);
 }
 
+static void bytes_are_two_digits_each_and_no_more(void **state)
+{
+    static const char *const bad[] = {"",     "0",    "00",    "00f",
+                                      "00fG", "00FF", "00ff ", "00ff0"};
+    uint8_t out[2];
+
+    assert_int_equal(number_hex(out, 2, "0af9"), 0);
+    assert_int_equal(out[0], 0x0a);
+    assert_int_equal(out[1], 0xf9);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        errno = 0;
+        assert_int_equal(number_hex(out, 2, bad[i]), -1);
+        assert_int_equal(errno, EINVAL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ends_of_the_range_are_numbers),
         cmocka_unit_test(what_is_beyond_the_range_is_none),
         cmocka_unit_test(only_digits_are_a_number),
+        cmocka_unit_test(bytes_are_two_digits_each_and_no_more),
     };
 
     return cmocka_run_group_tests_name("number", tests, NULL, NULL);
