@@ -320,6 +320,7 @@ void server_spawn_step(struct server *s, uint32_t agent,
 
     if (impi_spawn_decode(&request, m->blob.data, m->blob.len, &err) < 0 ||
         !c) {
+        impi_spawn_free(&request);
         free(c);
         return; /* impid has looked at it */
     }
