@@ -5,44 +5,21 @@
 # With SF_IMAGES=DIR, images of Debian 13 are made there by debootstrap (600 MB,
 # some minutes), and stay for the next time.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/containers.sh"
 need_stage slurm/mpi_impi.so slurm/switch_elan.so
 for f in mpich openmpi; do
     [ -x "$SF_TOP_BUILDDIR/examples/hello_$f" ] ||
         skip_all "examples/hello_$f is not built"
 done
-command -v ch-run >/dev/null || skip_all "charliecloud is not installed"
-need_cluster
-setpriv --reuid "$JOB_USER" --clear-groups unshare -Ur true 2>/dev/null ||
-    skip_all "user namespaces are not for users here"
+need_user_namespaces
 cluster_up --nodes 2
 cp "$SF_TOP_BUILDDIR"/examples/hello_{mpich,openmpi} "$WORK"
 cd "$WORK" || exit 1
 export LD_LIBRARY_PATH=$STAGE/lib USER=$JOB_USER
 
-# Mount points for what is in /usr, and the files that ch-run wants.
-own_image() {
-    local own=$1
-    mkdir -p "$own"/{dev,etc,home,mnt,proc,root,run,sys,tmp,usr,var}
-    ln -s usr/bin usr/lib usr/lib64 usr/sbin "$own"
-    touch "$own"/etc/{passwd,group,hosts,resolv.conf,nsswitch.conf}
-}
 own=$WORK/image
 own_image "$own"
 in_own="ch-run -b /usr:/usr -b $WORK:/mnt -c /mnt $own --"
-
-assert_world() {
-    assert_code 0
-    assert_output "^rank [0-9]+ of $1 " "$1"
-    assert_output '^all results are right$' 1
-    # Of shared memory that a library believes in, and of the loader.
-    assert_empty "$(grep -E 'UCX +ERROR|cannot be preloaded|GLIBC_' <<<"$err")" \
-        "what the libraries say"
-}
-
-# NAME N: so many ranks have that library.
-assert_library() {
-    assert_output "^rank [0-9]+ of .*$1" "$2"
-}
 
 case_the_image_has_no_path_of_ours() {
     # shellcheck disable=SC2086
@@ -98,37 +75,8 @@ case_other_tasks_get_nothing() {
     assert_output '^3[0-9]{2}$' 0
 }
 
-# SUITE: $IMAGE, made by what the guide says.
-need_image() {
-    local suite=$1 why line
-    [ -n "${SF_IMAGES-}" ] || skip "SF_IMAGES names no directory for images"
-    why=$("$SF_TOP_SRCDIR/tests/cluster/fresh" --suite "$suite" --why-not)
-    IMAGE=$SF_IMAGES/$suite
-    export IMAGE
-    [ -e "$IMAGE/usr/lib/x86_64-linux-gnu/libmpich.so.12" ] && return 0
-    [ -z "$why" ] || skip "$why"
-    line=$(guide "debootstrap .* $suite ")
-    mkdir -p "$SF_IMAGES"
-    IMAGE=$IMAGE.new
-    rm -rf "$IMAGE"
-    bash -c "${line#sudo }" >"$case_tmp/debootstrap" 2>&1 ||
-        { tail -n 5 "$case_tmp/debootstrap"; skip "debootstrap fails"; }
-    mv "$IMAGE" "$SF_IMAGES/$suite"
-    IMAGE=$SF_IMAGES/$suite
-}
-
-# REGEX: the one command of the guide that matches.
-guide() {
-    local lines
-    lines=$(sed -n "/^    /s/^    //p" "$SF_TOP_SRCDIR/doc/containers.md" |
-        grep -E -- "$1")
-    [ "$(wc -l <<<"$lines")" = 1 ] && [ -n "$lines" ] ||
-        fail "not one command in doc/containers.md: $1" >&2
-    echo "$lines"
-}
-
 case_guide_charliecloud_debian_13() {
-    need_image trixie
+    need_image trixie usr/lib/x86_64-linux-gnu/libmpich.so.12
     run_as_user bash -c "$(guide 'ch-run .*hello_openmpi')"
     assert_world 4
     assert_library MPICH 2
@@ -139,28 +87,20 @@ case_guide_charliecloud_debian_13() {
     assert_library 'MPICH Version: +4.2' 2
 }
 
-# Podman's storage, and this machine's own /usr as the image: $IMAGE.  The user
-# has no subordinate ids.
-need_podman() {
-    command -v podman >/dev/null || skip "podman is not installed"
+# This machine's own /usr as Podman's image.  The user has no subordinate ids.
+need_own_image() {
+    need_podman
     [ -e "$WORK/pod" ] || own_image "$WORK/pod"
-    mkdir -p "$WORK/home" "$WORK/xdg"
-    chown -R "$JOB_USER" "$WORK/pod" "$WORK/home" "$WORK/xdg"
+    chown -R "$JOB_USER" "$WORK/pod"
     export IMAGE="-v /usr:/usr:ro --rootfs $WORK/pod"
-    export HOME=$WORK/home XDG_RUNTIME_DIR=$WORK/xdg
 }
 
-# The guide's command; crun knows no hybrid tree of cgroups.
 podman_line() {
-    local line
-    line=$(guide "^srun .*podman run .*$1") || return 1
-    [ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ] ||
-        line=${line/podman run/podman --runtime runc run}
-    echo "$line"
+    podman_here "$(guide "^srun .*podman run .*$1")"
 }
 
 case_guide_podman_mpich() {
-    need_podman
+    need_own_image
     run_as_user bash -c "$(podman_line hello_mpich)"
     assert_world 4
     assert_library 'Open MPI' 2
@@ -169,7 +109,7 @@ case_guide_podman_mpich() {
 
 # By the container's user 0, whom PMIx must not take for another.
 case_guide_podman_openmpi() {
-    need_podman
+    need_own_image
     run_as_user bash -c "$(podman_line hello_openmpi)"
     assert_world 4
     assert_library 'Open MPI' 2

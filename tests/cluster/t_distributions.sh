@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# One world of three distributions, as an unprivileged user: programs of this
+# machine, of an image of Debian 11 by Charliecloud and of one of Debian 13 by
+# Podman, each with the MPI libraries of its own.  SF_IMAGES=DIR is where the
+# images are, or are made by debootstrap (2 GB, some minutes).
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/containers.sh"
+need_stage slurm/mpi_impi.so slurm/switch_elan.so
+for f in mpich openmpi; do
+    [ -x "$SF_TOP_BUILDDIR/examples/hello_$f" ] ||
+        skip_all "examples/hello_$f is not built"
+done
+[ -n "${SF_IMAGES-}" ] || skip_all "SF_IMAGES names no directory for images"
+command -v podman >/dev/null || skip_all "podman is not installed"
+need_user_namespaces
+cluster_up --nodes 4
+cp "$SF_TOP_BUILDDIR"/examples/hello_{mpich,openmpi} \
+    "$SF_TOP_SRCDIR/examples/hello.c" "$WORK"
+mkdir "$WORK/elan"
+cp "$SF_TOP_SRCDIR/src/elan/elanvp.h" "$WORK/elan"
+cd "$WORK" || exit 1
+export LD_LIBRARY_PATH=$STAGE/lib USER=$JOB_USER
+need_podman
+
+# $DEBIAN11, $DEBIAN13 (the job user's copy) and the programs for them.
+need_images() {
+    local own
+    need_image bullseye usr/include/x86_64-linux-gnu/mpich/mpi.h
+    DEBIAN11=$IMAGE
+    need_image trixie usr/lib/x86_64-linux-gnu/libmpich.so.12
+    own=$SF_IMAGES/trixie.$JOB_USER
+    if [ ! -e "$own" ]; then
+        rm -rf "$own.new"
+        install -d -o "$JOB_USER" "$own.new"
+        DEBIAN13=$own.new bash -c "$(guide 'tar .*DEBIAN13' |
+            sed "s/^sudo //; s/| /| setpriv --reuid $JOB_USER --clear-groups /")" ||
+            fail "the image cannot be copied"
+        mv "$own.new" "$own"
+    fi
+    DEBIAN13=$own
+    export DEBIAN11 DEBIAN13
+}
+
+# Program that DEBIAN11 runs, by the guide's line: NAME, of FAMILY.
+compile_11() {
+    local line
+    line=$(guide '^ch-run .*mpicc')
+    line=${line/mpicc.mpich/mpicc.$2}
+    run_as_user bash -c "${line/hello_11/$1}"
+    assert_code 0
+}
+
+# Here, there and in Debian 13, two ranks of each.
+three_places() { # PROGRAM PROGRAM PROGRAM
+    local line
+    line=$(guide '^srun .*ch-run .*podman')
+    line=${line/hello_mpich/$1} line=${line/hello_11/$2}
+    run_as_user bash -c "$(podman_here "${line/hello_13/$3}")"
+}
+
+case_guide_three_distributions() {
+    need_images
+    compile_11 hello_11 mpich
+    run_as_user bash -c "$(guide '^mpicc.openmpi')"
+    assert_code 0
+    three_places hello_mpich hello_11 hello_13
+    assert_world 6
+    assert_library 'MPICH Version: +4.0' 2
+    assert_library 'MPICH Version: +3.4' 2
+    assert_library 'Open MPI v5' 2
+}
+
+# As they say it.
+library() { # FAMILY DEBIAN
+    case $1$2 in
+    mpich11) echo 'MPICH Version: +3[.]4' ;;
+    mpich12) echo 'MPICH Version: +4[.]0' ;;
+    mpich13) echo 'MPICH Version: +4[.]2' ;;
+    openmpi11) echo 'Open MPI v4[.]1[.]0' ;;
+    openmpi12) echo 'Open MPI v4[.]1[.][1-9]' ;;
+    openmpi13) echo 'Open MPI v5' ;;
+    esac
+}
+
+case_each_library_of_each_distribution() {
+    local here there later
+    need_images
+    for there in mpich openmpi; do
+        compile_11 "hello_11_$there" "$there"
+        for here in mpich openmpi; do
+            for later in mpich openmpi; do
+                three_places "hello_$here" "hello_11_$there" "hello_$later"
+                assert_world 6
+                assert_library "$(library $here 12)" 2
+                assert_library "$(library $there 11)" 2
+                assert_library "$(library $later 13)" 2
+            done
+        done
+    done
+}
+
+# Programs that check what they compute, compiled in the oldest place for all:
+# each family has one ABI.
+case_programs_of_each_distribution() {
+    local p f
+    need_images
+    mkdir "$WORK/tree"
+    ( cd "$SF_TOP_SRCDIR" && find src tests/mpi -name '*.h' -exec cp --parents \
+        -t "$WORK/tree" {} + &&
+        cp --parents -t "$WORK/tree" tests/mpi/{ring,coll,probe,types}.c )
+    for p in ring coll probe types; do
+        for f in mpich openmpi; do
+            run_as_user ch-run -b "$WORK:/mnt" -c /mnt "$DEBIAN11" -- \
+                "mpicc.$f" -std=gnu11 -w -O1 -I tree/src -o "${p}_$f" \
+                "tree/tests/mpi/$p.c" -lm
+            assert_code 0
+        done
+        three_places "${p}_openmpi" "${p}_mpich" "${p}_openmpi"
+        assert_code 0
+        assert_output "^PASS $p\$" 1
+        three_places "${p}_mpich" "${p}_openmpi" "${p}_mpich"
+        assert_code 0
+        assert_output "^PASS $p\$" 1
+    done
+}
+
+# The ranks of a client in one container, where the runtime can do that.
+case_one_container_per_client() {
+    local f
+    need_images
+    for f in mpich openmpi; do
+        compile_11 "hello_11_$f" "$f"
+        run_as_user bash -c "$(podman_here "srun --mpi=impi -n2 ./hello_mpich : \
+            -n4 -N1 -O ch-run --join --join-ct=4 --join-tag=a \
+            -b '$WORK:/mnt' -c /mnt $DEBIAN11 -- ./hello_11_$f : \
+            -n1 podman run --rm -v '$WORK:/mnt' -w /mnt \
+            --rootfs $DEBIAN13 ./hello_openmpi")"
+        assert_world 7
+        assert_library "$(library $f 11)" 4
+        assert_library "$(library openmpi 13)" 1
+    done
+}
+
+case_nothing_left() {
+    wait_for 20 no_job_left
+    run_as_root n0 ls /run/slurm-fabric
+    assert_output '^(step|[0-9]+\.)' 0
+}
+
+run_cases
