@@ -27,6 +27,7 @@
 #include "impi/chan_open.h"
 #include "impi/hostaddr.h"
 #include "impi/relay.h"
+#include "impid/impid_opening.h"
 #include "impid/out_queue.h"
 
 struct impid_port {
@@ -209,58 +210,6 @@ static int port_send(struct impid_port *p, const void *data, size_t len,
     return rc;
 }
 
-/* ---- opening where all hosts are ours: the proof of the job's secret --- */
-
-static int opening_closed(struct errbuf *err, int error)
-{
-    errprintf(err, "%s", error ? strerror(error) : "closed the connection");
-    return !error || error == ECONNRESET || error == EPIPE ? -2 : -1;
-}
-
-static int opening_flush(int fd, struct impi_chan_open *o, struct errbuf *err)
-{
-    const uint8_t *out;
-    size_t len;
-
-    while ((len = impi_chan_open_output(o, &out)) > 0) {
-        ssize_t n = send(fd, out, len, MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) /* so few bytes always fit */
-            return opening_closed(err, errno);
-        impi_chan_open_sent(o, (size_t)n);
-    }
-    return 0;
-}
-
-/* Send and receive for the opening of a channel.  Returns 1 it is done, 0 not
- * yet, -1 it failed, -2 the other side closed (text). */
-static int opening_run(int fd, struct impi_chan_open *o, struct errbuf *err)
-{
-    uint8_t in[IMPI_CHAN_REPLY_SIZE];
-    struct errbuf ignored;
-    ssize_t n;
-
-    for (;;) {
-        int rc = opening_flush(fd, o, err);
-
-        if (rc < 0)
-            return rc;
-        if (impi_chan_open_done(o))
-            return 1;
-        n = recv(fd, in, impi_chan_open_want(o), 0);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-            return 0;
-        if (n <= 0)
-            return opening_closed(err, n < 0 ? errno : 0);
-        if (impi_chan_open_input(o, in, (size_t)n, err) < 0) {
-            opening_flush(fd, o, &ignored); /* the reason, for the other side */
-            return -1;
-        }
-    }
-}
-
 /* ---- who connects to whom (section 2.3.8) ------------------------------ */
 
 /* Connections between IMPI hosts (section 2.3.8): of two hosts the one with
@@ -371,7 +320,7 @@ static void on_proof(struct ev_loop *loop, ev_io *io, int revents)
     int rc;
 
     g->guest.spoke = true;
-    rc = opening_run(g->fd, &g->open, &err);
+    rc = impid_opening_run(g->fd, &g->open, &err);
     if (rc > 0) {
         guest_seat(g, g->open.id.from);
     } else if (rc < 0) {
@@ -526,7 +475,7 @@ static int begin_opening(struct attempt *t, struct errbuf *err)
     ev_io_stop(loop_of(r), &t->io);
     ev_io_set(&t->io, t->fd, EV_READ);
     ev_io_start(loop_of(r), &t->io);
-    return opening_run(t->fd, &t->open, err);
+    return impid_opening_run(t->fd, &t->open, err);
 }
 
 /* 1 it is a connection between hosts, 0 not yet, -1 failed. */
@@ -536,11 +485,11 @@ static int attempt_go_on(struct attempt *t, struct errbuf *err)
     int error = 0;
 
     if (t->opening)
-        return opening_run(t->fd, &t->open, err);
+        return impid_opening_run(t->fd, &t->open, err);
     if (getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
         error = errno;
     if (error)
-        return opening_closed(err, error);
+        return impid_opening_closed(err, error);
     return t->relay->proved ? begin_opening(t, err) : say_rank(t, err);
 }
 
