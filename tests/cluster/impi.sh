@@ -25,6 +25,12 @@ assert_world() {
     done
 }
 
+# One line from us, and it names rank, node and client.
+assert_cause() {
+    assert_error "mpi/impi: SF-E[0-9]+: $1"
+    assert_equal 1 "$(grep -c 'mpi/impi: .*the job ends' <<<"$err")" "causes"
+}
+
 # Whatever an impi step may leave behind: processes of the user in the
 # cluster, impid or impi-server anywhere in it, step directories.
 impi_leftovers() {

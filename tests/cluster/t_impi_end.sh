@@ -7,12 +7,6 @@
 cluster_up --nodes 3 --switch elan --proctrack "${PROCTRACK:-$(cgroup_if_any)}"
 impi_programs
 
-# One line from us, and it names rank, node and client.
-assert_cause() {
-    assert_error "mpi/impi: SF-E[0-9]+: $1"
-    assert_equal 1 "$(grep -c 'mpi/impi: .*the job ends' <<<"$err")" "causes"
-}
-
 case_abort_in_mpich() {
     run_as_user srun --mpi=impi -n2 "$M" abort 1 42 : -n2 "$O" abort 1 42
     assert_code 42
