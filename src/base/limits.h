@@ -110,6 +110,12 @@
 #define SF_AGENT_HOLDS_MAX 160
 #define SF_AGENT_RANKS_MAX 64
 
+/* The tree of a step's agents: children of impi-server and of each agent, where
+ * the site says nothing else (FanOut); seconds until an agent whose parent is
+ * gone tells so, if impi-server has not seen it before. */
+#define SF_AGENT_FANOUT 16
+#define SF_AGENT_PARENT_SECONDS 10
+
 /* impi-server: bytes that wait for one agent; generations at once. */
 #define SF_AGENT_OUT_MAX (512u * 1024 * 1024)
 #define SF_IMPI_GENERATIONS_MAX 64

@@ -76,6 +76,25 @@ static void put_spawn(struct bytebuf *o, const struct agent_msg *m)
     bytebuf_add(o, m->spawn.blob.data, m->spawn.blob.len);
 }
 
+static void put_number(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add32(o, m->number);
+}
+
+static void put_at(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add32(o, m->at.agent);
+    bytebuf_add(o, m->at.addr, sizeof(m->at.addr));
+    bytebuf_add16(o, m->at.port);
+}
+
+static void put_spread(struct bytebuf *o, const struct agent_msg *m)
+{
+    bytebuf_add32(o, m->spread.set.len);
+    bytebuf_add(o, m->spread.set.data, m->spread.set.len);
+    bytebuf_add(o, m->spread.frame.data, m->spread.frame.len);
+}
+
 static void put_nothing(struct bytebuf *o, const struct agent_msg *m)
 {
 }
@@ -167,6 +186,27 @@ static void get_spawn(struct be_reader *r, struct agent_msg *m)
     m->spawn.blob.data = be_get_bytes(r, r->left);
 }
 
+static void get_number(struct be_reader *r, struct agent_msg *m)
+{
+    m->number = be_get32(r);
+}
+
+static void get_at(struct be_reader *r, struct agent_msg *m)
+{
+    m->at.agent = be_get32(r);
+    be_copy_bytes(r, m->at.addr, sizeof(m->at.addr));
+    m->at.port = be_get16(r);
+}
+
+static void get_spread(struct be_reader *r, struct agent_msg *m)
+{
+    m->spread.set.len = be_get32(r);
+    r->bad |= m->spread.set.len > SF_AGENTS_MAX / 8;
+    m->spread.set.data = be_get_bytes(r, m->spread.set.len);
+    m->spread.frame.len = (uint32_t)r->left;
+    m->spread.frame.data = be_get_bytes(r, r->left);
+}
+
 static void get_nothing(struct be_reader *r, struct agent_msg *m)
 {
 }
@@ -191,6 +231,13 @@ static const struct codec {
     [AGENT_GATHER] = {"GATHER", put_put, get_put},
     [AGENT_SPAWN] = {"SPAWN", put_spawn, get_spawn},
     [AGENT_SPAWNED] = {"SPAWNED", put_spawn, get_spawn},
+    [AGENT_TREE] = {"TREE", put_number, get_number},
+    [AGENT_LISTENS] = {"LISTENS", put_at, get_at},
+    [AGENT_PARENT] = {"PARENT", put_at, get_at},
+    [AGENT_ATTACHED] = {"ATTACHED", put_nothing, get_nothing},
+    [AGENT_LEAVING] = {"LEAVING", put_nothing, get_nothing},
+    [AGENT_LEAVE] = {"LEAVE", put_number, get_number},
+    [AGENT_SPREAD] = {"SPREAD", put_spread, get_spread},
 };
 #define N_CODECS (sizeof(codecs) / sizeof(codecs[0]))
 
@@ -258,6 +305,22 @@ void agent_blobs_add(struct bytebuf *packed, const void *data, uint32_t len)
 {
     bytebuf_add32(packed, len);
     bytebuf_add(packed, data, len);
+}
+
+int agent_spread_begin(struct bytebuf *out, const void *set, size_t set_len,
+                       size_t frame_len)
+{
+    uint64_t payload = 4 + (uint64_t)set_len + frame_len;
+
+    out->bad |= payload > SF_AGENT_FRAME_MAX;
+    bytebuf_add32(out, AGENT_SPREAD);
+    bytebuf_add32(out, (uint32_t)payload);
+    bytebuf_add32(out, (uint32_t)set_len);
+    bytebuf_add(out, set, set_len);
+    if (!out->bad)
+        return 0;
+    errno = ENOBUFS;
+    return -1;
 }
 
 void agent_exit_at(const struct agent_exit *e, uint32_t i, int32_t *rank,

@@ -37,6 +37,14 @@ enum agent_type {
                            index 0 gets them all */
     AGENT_SPAWN = 14,   /* agent -> server: start a step for a process */
     AGENT_SPAWNED = 15, /* server -> agent: what became of it */
+    /* The tree, in a step of more agents than its fan-out (agent_tree.h). */
+    AGENT_TREE = 16,     /* server -> agent: there is one */
+    AGENT_LISTENS = 17,  /* agent -> server: where its children connect */
+    AGENT_PARENT = 18,   /* server -> agent: where its parent listens */
+    AGENT_ATTACHED = 19, /* agent -> server: it is connected there */
+    AGENT_LEAVING = 20,  /* agent -> server: pass on nothing more by it */
+    AGENT_LEAVE = 21,    /* server -> agent: after so many SPREADs */
+    AGENT_SPREAD = 22,   /* server -> agent -> its children: a GOT for some */
 };
 
 struct agent_blob {
@@ -99,6 +107,19 @@ struct agent_spawn {
     struct agent_blob blob; /* borrowed: impi/spawn.h */
 };
 
+#define AGENT_ADDR_SIZE 16 /* as IMPI_HOSTID_SIZE */
+
+struct agent_at {
+    uint32_t agent; /* PARENT: who it is; LISTENS: 0 */
+    uint8_t addr[AGENT_ADDR_SIZE];
+    uint16_t port;
+};
+
+struct agent_spread {
+    struct agent_blob set;   /* borrowed: agent_set_has() */
+    struct agent_blob frame; /* borrowed: a whole frame, header and all */
+};
+
 /* One frame.  Strings are copied, blobs are borrowed from the buffer. */
 struct agent_msg {
     enum agent_type type;
@@ -110,7 +131,10 @@ struct agent_msg {
         struct agent_world_at world_at;
         struct agent_abort abort; /* ABORT; KILL (code and text only) */
         struct agent_exit exit;
-        struct agent_spawn spawn;     /* SPAWN, SPAWNED */
+        struct agent_spawn spawn; /* SPAWN, SPAWNED */
+        uint32_t number;          /* TREE: the fan-out; LEAVE: SPREADs */
+        struct agent_at at;       /* LISTENS, PARENT */
+        struct agent_spread spread;
         char text[SF_AGENT_TEXT_MAX]; /* NOTE, ERROR, HOLDS */
     };
 };
@@ -132,6 +156,11 @@ void agent_blobs_init(struct be_reader *r, const struct agent_got *got);
 bool agent_blobs_next(struct be_reader *r, struct agent_blob *blob);
 /* Append one blob to what will be a GOT's `packed`. */
 void agent_blobs_add(struct bytebuf *packed, const void *data, uint32_t len);
+
+/* Append all of a SPREAD but the frame of frame_len bytes that ends it, which
+ * many may share.  0, or -1 ENOBUFS (out->bad). */
+int agent_spread_begin(struct bytebuf *out, const void *set, size_t set_len,
+                       size_t frame_len);
 
 /* Entry i < count of an EXIT; and append one to its `packed`. */
 void agent_exit_at(const struct agent_exit *e, uint32_t i, int32_t *rank,

@@ -46,8 +46,9 @@ enum impi_chan_role {
     IMPI_CHAN_AGENT_SERVER = 1,
     IMPI_CHAN_PROC_PROC = 2,
     IMPI_CHAN_HOST_HOST = 3,
-    IMPI_CHAN_PORT = 4,   /* roots of two worlds: the port's key */
-    IMPI_CHAN_COUPLED = 5 /* processes of two worlds (couple.h) */
+    IMPI_CHAN_PORT = 4,       /* roots of two worlds: the port's key */
+    IMPI_CHAN_COUPLED = 5,    /* processes of two worlds (couple.h) */
+    IMPI_CHAN_AGENT_AGENT = 6 /* to its parent in the tree (agent_tree.h) */
 };
 
 enum impi_chan_code {
@@ -61,7 +62,8 @@ enum impi_chan_code {
 };
 
 /* Who talks to whom.  from and to: ranks (role 2), agent index and 0
- * (role 1).  generation: 0 where it means nothing (role 1). */
+ * (role 1), two agents (role 6).  generation: 0 where it means nothing (roles
+ * 1, 6). */
 struct impi_chan_id {
     uint16_t role;
     uint32_t generation;

@@ -89,8 +89,9 @@ static int check(const struct rendezvous *r, const struct gathering *g,
     if (g->here[put->index / 8] >> put->index % 8 & 1)
         return errprintf(err, "key \"%s\": index %u twice", put->key,
                          put->index);
-    /* the frame that will carry it all, with its lengths */
-    if (g->bytes + put->blob.len + 4ull * g->expected + SF_AGENT_KEY_MAX + 64 >
+    /* the frame that will carry it all, with its lengths, in a SPREAD */
+    if (g->bytes + put->blob.len + 4ull * g->expected + SF_AGENT_KEY_MAX +
+            SF_AGENTS_MAX / 8 + 64 >
         SF_AGENT_FRAME_MAX)
         return errprintf(err, "key \"%s\": more than one frame can carry",
                          put->key);

@@ -19,6 +19,7 @@ static const struct conf_key keys[] = {
     TEXT("Fabric", fabric),
     TEXT("PortUsers", port_users),
     NUMBER("DirectMax", direct_max, 0, SF_IMPI_PROCS_MAX),
+    NUMBER("FanOut", fanout, 2, SF_AGENTS_MAX),
     FLAG("Debug", debug),
     FLAG("SharedMemory", shared_memory),
 };
@@ -73,6 +74,7 @@ int impi_site_read(struct impi_site *site, const char *path, struct errbuf *err)
 
     memset(site, 0, sizeof(*site));
     site->direct_max = -1;
+    site->fanout = SF_AGENT_FANOUT;
     site->shared_memory = true;
     if (conf_read(path, false, keys, NKEYS, site, keep_first, &first) < 0)
         goto error;

@@ -16,6 +16,7 @@ struct impi_site {
     char *network;    /* "10.1.0.0/16": listen there, or NULL */
     char *advertise;  /* address of impi-server as nodes see it, or NULL */
     long direct_max;  /* connections of one process; -1: not said */
+    long fanout;      /* of the tree of agents */
     char *fabric;     /* providers of libfabric in order, or NULL */
     char *port_users; /* "same", "any" or NULL, which is same */
     bool debug;

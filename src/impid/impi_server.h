@@ -9,6 +9,7 @@
  *   impi_server_agents.c   agent connections: opening, reading, writing; what
  *                          they ask; lines to srun and the end of the job
  *   impi_server_presence.c nodes whose agent has not started
+ *   impi_server_tree.c     the tree by which results reach many agents
  *   impi_server_spawn.c    steps that processes ask for
  *   impi_server_worlds.c   an IMPI server for each generation, and how its
  *                          clients authenticate
@@ -33,6 +34,7 @@
 #include "base/repeat.h"
 #include "base/netaddr.h"
 #include "base/tcp_peer.h"
+#include "impi/agent_tree.h"
 #include "impi/agent_wire.h"
 #include "impi/chan_open.h"
 #include "impi/rendezvous.h"
@@ -49,6 +51,7 @@ struct server_start {
     uint8_t secret[IMPI_CHAN_SECRET_SIZE];
     uint32_t job, step;
     uint32_t agents, tasks;
+    uint32_t fanout;             /* of the agents' tree */
     struct in6_addr bind;        /* ::, any */
     struct in6_addr advertise;   /* ::, automatic */
     uint16_t port_lo, port_hi;   /* 0, 0: any */
@@ -170,6 +173,8 @@ struct server {
     uint32_t npresences;
     struct guests unknown; /* presences that have not said who they are */
     struct rendezvous *rendezvous;
+    struct agent_tree *tree;  /* NULL: so few agents that there is none */
+    struct agent_at *listens; /* with it: of each agent, if it does */
     LIST_HEAD(, world) worlds;
     struct opener *opener; /* of credentials; NULL before the first */
     /* control */
@@ -214,6 +219,25 @@ void server_agents_stop(struct server *s);
 /* To one, if it is connected. */
 void server_agent_tell(struct server *s, uint32_t agent,
                        const struct agent_msg *msg);
+
+/* To one that is connected, or not any more. */
+void server_agent_send_chunk(struct agent *a, struct chunk *c);
+
+/* the tree */
+int server_tree_start(struct server *s, struct errbuf *err);
+void server_tree_stop(struct server *s);
+/* An agent has said JOB; its connection is closed. */
+void server_tree_came(struct server *s, uint32_t agent);
+void server_tree_gone(struct server *s, uint32_t agent);
+/* What agents say: 0, or -1 with the rule that was broken. */
+int server_tree_listens(struct agent *a, const struct agent_msg *msg,
+                        struct errbuf *err);
+int server_tree_attached(struct agent *a, const struct agent_msg *msg,
+                         struct errbuf *err);
+int server_tree_leaving(struct agent *a, const struct agent_msg *msg,
+                        struct errbuf *err);
+/* A key is complete: to all who get it. */
+void server_spread(struct server *s, const struct rendezvous_result *result);
 
 /* spawned steps */
 void server_spawn_begin(struct server *s);

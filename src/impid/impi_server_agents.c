@@ -40,6 +40,7 @@ static void agent_close(struct agent *a)
     else if (s->by_index[a->index] == a) {
         s->by_index[a->index] = NULL;
         s->nlive--;
+        server_tree_gone(s, a->index);
     }
 }
 
@@ -86,7 +87,7 @@ static void agent_flush(struct agent *a)
         ev_io_stop(a->server->loop, &a->write);
 }
 
-static void server_agent_send_chunk(struct agent *a, struct chunk *c)
+void server_agent_send_chunk(struct agent *a, struct chunk *c)
 {
     if (a->dead)
         return;
@@ -377,6 +378,8 @@ int server_agents_start(struct server *s, struct errbuf *err)
     s->rendezvous = rendezvous_create();
     if (!s->by_index || !s->reported || !s->orphaned || !s->rendezvous)
         return errprintf(err, "out of memory");
+    if (server_tree_start(s, err) < 0)
+        return -1;
     s->fd = server_net_adopt(&s->start, &s->port, err);
     if (s->fd < 0)
         return -1;
@@ -445,6 +448,7 @@ void server_agents_stop(struct server *s)
     free(s->reported);
     free(s->orphaned);
     rendezvous_destroy(s->rendezvous);
+    server_tree_stop(s);
 }
 
 /* ---- what agents ask --------------------------------------------------- */
@@ -466,25 +470,8 @@ static int do_job(struct agent *a, const struct agent_msg *msg,
     a->state = AGENT_UP;
     if (s->kill)
         server_agent_send_chunk(a, s->kill);
+    server_tree_came(s, a->index);
     return 0;
-}
-
-static void spread(struct server *s, const struct rendezvous_result *result)
-{
-    struct chunk *c =
-        chunk_new(bytebuf_data(&result->frame), bytebuf_len(&result->frame));
-
-    for (uint32_t i = 0; c && i < result->nagents; i++)
-        if (s->by_index[result->agents[i]])
-            server_agent_send_chunk(s->by_index[result->agents[i]], c);
-    if (!c)
-        server_abort(s, &(struct server_cause){
-                            .code = 1,
-                            .rank = -1,
-                            .client = -1,
-                            .node = "-",
-                            .text = "SF-E223: impi-server: out of memory"});
-    chunk_release(c);
 }
 
 static int do_put(struct agent *a, const struct agent_msg *msg,
@@ -495,7 +482,7 @@ static int do_put(struct agent *a, const struct agent_msg *msg,
                             msg->type == AGENT_GATHER, &result, err);
 
     if (rc == 1) {
-        spread(a->server, &result);
+        server_spread(a->server, &result);
         rendezvous_result_free(&result);
     }
     return rc < 0 ? -1 : 0;
@@ -590,11 +577,19 @@ static int do_spawn(struct agent *a, const struct agent_msg *msg,
 
 static int (*const handlers[])(struct agent *a, const struct agent_msg *msg,
                                struct errbuf *err) = {
-    [AGENT_JOB] = do_job,     [AGENT_PUT] = do_put,
-    [AGENT_WORLD] = do_world, [AGENT_ABORT] = do_abort,
-    [AGENT_EXIT] = do_exit,   [AGENT_NOTE] = do_note,
-    [AGENT_BYE] = do_bye,     [AGENT_HOLDS] = do_holds,
-    [AGENT_GATHER] = do_put,  [AGENT_SPAWN] = do_spawn,
+    [AGENT_JOB] = do_job,
+    [AGENT_PUT] = do_put,
+    [AGENT_WORLD] = do_world,
+    [AGENT_ABORT] = do_abort,
+    [AGENT_EXIT] = do_exit,
+    [AGENT_NOTE] = do_note,
+    [AGENT_BYE] = do_bye,
+    [AGENT_HOLDS] = do_holds,
+    [AGENT_GATHER] = do_put,
+    [AGENT_SPAWN] = do_spawn,
+    [AGENT_LISTENS] = server_tree_listens,
+    [AGENT_ATTACHED] = server_tree_attached,
+    [AGENT_LEAVING] = server_tree_leaving,
 };
 #define N_HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
 

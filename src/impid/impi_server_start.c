@@ -113,6 +113,11 @@ static int set_stdio(struct server_start *s, const char *v)
     return s->stdio ? 0 : -1;
 }
 
+static int set_fanout(struct server_start *s, const char *v)
+{
+    return number_parse(&s->fanout, v, 2, SF_AGENTS_MAX);
+}
+
 static int set_world(struct server_start *s, const char *v)
 {
     return number_parse(&s->world, v, 0, UINT32_MAX);
@@ -144,6 +149,7 @@ static const struct key {
     {"presence", false, set_presence},
     {"lines", false, set_lines},
     {"stdio", false, set_stdio},
+    {"fanout", false, set_fanout},
     {"world", false, set_world},
     {"auth", false, set_auth},
 };
@@ -179,6 +185,7 @@ int server_start_parse(struct server_start *start, const char *line,
     int rc = 0;
 
     memset(start, 0, sizeof(*start));
+    start->fanout = SF_AGENT_FANOUT;
     if (!copy)
         return errprintf(err, "out of memory");
     word = strtok_r(copy, " ", &save);

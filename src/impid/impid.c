@@ -75,7 +75,9 @@ static void on_stop(struct ev_loop *loop, ev_idle *w, int revents)
         ev_timer_start(loop, &a->patience);
         return;
     }
-    if (!impid_link_pending(&a->link))
+    if (impid_tree_holds_back(a))
+        a->leaving = true; /* on_stop() follows */
+    else if (!impid_link_pending(&a->link))
         leave(a);
 }
 
@@ -184,6 +186,7 @@ static void finish(struct impid *a)
     while ((p = LIST_FIRST(&a->procs)))
         impid_proc_free(p);
     impid_rounds_free(a);
+    impid_tree_stop(a);
     log_debug("goodbye is said");
     if (a->pmix)
         a->pmix->stop();
@@ -350,4 +353,5 @@ void impid_killed(struct impid *a, const char *text)
     log_debug("killing: %s", text);
     impid_refuse_waiting(a, text);
     impid_task_kill_all(a);
+    impid_link_settled(a);
 }

@@ -11,6 +11,7 @@
  *   impid_proof.c   who the user is, for another world that it meets
  *   impid_status.c  how a process ended
  *   impid_link.c    the connection to impi-server (agent_wire)
+ *   impid_tree.c    its place in the tree of a large step's agents
  *   impid_round.c   one generation: who is in it, clients, environments
  *   impid_pmi.c     the native process management: PMI-1 for MPICH, PMIx for
  *                   Open MPI
@@ -42,6 +43,7 @@
 #include "impid/impid_conf.h"
 #include "impid/impid_link.h"
 #include "impid/impid_stream.h"
+#include "impid/impid_tree.h"
 #include "pmi/pmi1.h"
 #include "pmi/pmix_host.h"
 
@@ -111,6 +113,7 @@ struct impid {
     ev_signal sigterm;
     ev_idle stop; /* orderly end once nothing else is to be done */
     struct impid_link link;
+    struct impid_tree tree;
     struct impid_task *tasks;
     uint32_t ntasks; /* of this node */
     uint32_t nended;
@@ -121,7 +124,7 @@ struct impid {
     uint8_t host_addr[16]; /* processes listen here */
     ev_timer patience;     /* with a link that is being made */
     bool told;             /* SIGTERM came */
-    bool leaving;          /* as soon as it is made */
+    bool leaving;          /* as soon as it is made, or the tree allows */
     bool failed;           /* an abort was sent or a kill received */
     bool stopping;
     bool orphan;           /* slurmstepd is gone */

@@ -63,7 +63,7 @@ static struct impid_link_wait *find_wait(struct impid_link *l, const char *key)
     return NULL;
 }
 
-static void on_got(struct impid_link *l, const struct agent_got *got)
+void impid_link_got(struct impid_link *l, const struct agent_got *got)
 {
     struct impid_link_wait *w = find_wait(l, got->key);
     struct agent_blob *blobs;
@@ -86,11 +86,13 @@ static void on_got(struct impid_link *l, const struct agent_got *got)
     free(w);
 }
 
-static void on_msg(struct impid_link *l, const struct agent_msg *msg)
+/* frame[0..len): what it was decoded from. */
+static void on_msg(struct impid_link *l, const struct agent_msg *msg,
+                   const void *frame, size_t len)
 {
     switch (msg->type) {
     case AGENT_GOT:
-        on_got(l, &msg->got);
+        impid_link_got(l, &msg->got);
         break;
     case AGENT_WORLD_AT:
         impid_speaker_world_at(l->impid, &msg->world_at);
@@ -103,6 +105,19 @@ static void on_msg(struct impid_link *l, const struct agent_msg *msg)
         break;
     case AGENT_ERROR:
         impid_fail(l->impid, 318, 1, NULL, "impi-server: %s", msg->text);
+        break;
+    case AGENT_TREE:
+        impid_tree_start(l->impid, msg->number);
+        break;
+    case AGENT_PARENT:
+        impid_tree_parent(l->impid, &msg->at);
+        break;
+    case AGENT_LEAVE:
+        impid_tree_leave(l->impid, msg->number);
+        break;
+    case AGENT_SPREAD:
+        if (impid_tree_spread(l->impid, &msg->spread, frame, len) < 0)
+            link_down(l, "impi-server sent a malformed SPREAD");
         break;
     default:
         link_down(l, "impi-server sent an unexpected frame");
@@ -118,7 +133,7 @@ static int on_input(struct impid_stream *s, void *arg)
 
     while ((n = agent_msg_decode(&msg, bytebuf_data(&s->in),
                                  bytebuf_len(&s->in), &err)) > 0) {
-        on_msg(l, &msg);
+        on_msg(l, &msg, bytebuf_data(&s->in), (size_t)n);
         if (l->state != LINK_UP)
             return -1;
         bytebuf_consume(&s->in, (size_t)n);

@@ -58,6 +58,8 @@ void impid_link_put(struct impid_link *link, const char *key, uint32_t index,
 void impid_link_gather(struct impid_link *link, const char *key, uint32_t index,
                        uint32_t expected, const void *blob, size_t len,
                        impid_got_f *got, void *arg);
+/* A key's contributions have come, by whatever way. */
+void impid_link_got(struct impid_link *link, const struct agent_got *got);
 /* Drop the waits of an owner that goes away. */
 void impid_link_forget(struct impid_link *link, const void *arg);
 /* Neither up nor down yet. */

@@ -168,20 +168,22 @@ static int spawn(const struct inherited *fd, const struct server_options *o)
 static int say_start(int fd, const struct server_options *o,
                      const struct inherited *has)
 {
-    char presence[48] = "", *line;
+    char presence[48] = "", fanout[24] = "", *line;
     ssize_t n, len;
 
     if (has->presence >= 0)
         snprintf(presence, sizeof(presence), " presence=5 lines=%d",
                  nlines(has));
+    if (o->fanout)
+        snprintf(fanout, sizeof(fanout), " fanout=%u", o->fanout);
     len = asprintf(&line,
                    "start secret=%s job=%u step=%u agents=%u tasks=%u bind=%s "
                    "advertise=%s ports=%u-%u munge=%s world=%u auth=%s "
-                   "listener=4%s%s\n",
+                   "listener=4%s%s%s\n",
                    o->secret, o->job, o->step, o->agents, o->tasks, o->bind,
                    o->advertise, o->port_lo, o->port_hi, o->munge, o->world,
                    o->auth ? o->auth : "", presence,
-                   has->stdio ? " stdio=1" : "");
+                   has->stdio ? " stdio=1" : "", fanout);
 
     if (len < 0)
         return -1;

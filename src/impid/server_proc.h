@@ -23,6 +23,7 @@ struct server_options {
     uint16_t port_lo, port_hi;
     const char *munge; /* munged's socket, or "" */
     const char *log;   /* directory for its log, or NULL */
+    uint32_t fanout;   /* of the tree of agents; 0: the usual */
     uint32_t world;    /* not for agents: an IMPI server for so many clients */
     const char *auth;  /* preference list for these, or NULL */
     char *const *env;  /* its environment; NULL: ours */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
+#include "impi/agent_tree.h"
 #include "impi/agent_wire.h"
 #include "impi/rendezvous.h"
 
@@ -21,6 +22,10 @@ static void walk(const struct agent_msg *m, struct rendezvous *r)
         rendezvous_result_free(&result);
     for (uint32_t i = 0; m->type == AGENT_EXIT && i < m->exit.count; i++)
         agent_exit_at(&m->exit, i, &rank, &status);
+    if (m->type == AGENT_SPREAD && m->spread.set.len > 0)
+        for (uint32_t top = 0; top < 3; top++)
+            agent_set_reaches(m->spread.set.data, top, m->spread.set.len * 8,
+                              2);
     if (m->type == AGENT_GOT) {
         agent_blobs_init(&walker, &m->got);
         while (agent_blobs_next(&walker, &blob))

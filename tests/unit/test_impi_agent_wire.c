@@ -144,6 +144,49 @@ static void exit_carries_ranks_and_statuses(void **state)
     bytebuf_free(&packed);
 }
 
+static void frames_of_the_tree_round_trip(void **state)
+{
+    struct agent_msg m = {.type = AGENT_PARENT}, got;
+    struct bytebuf b;
+
+    m.at = (struct agent_at){.agent = 7, .addr = {[15] = 9}, .port = 4000};
+    round_trip(&got, &m, &b);
+    assert_int_equal(got.at.agent, 7);
+    assert_int_equal(got.at.addr[15], 9);
+    assert_int_equal(got.at.port, 4000);
+    bytebuf_free(&b);
+    m = (struct agent_msg){.type = AGENT_LEAVE, .number = 3};
+    round_trip(&got, &m, &b);
+    assert_int_equal(got.number, 3);
+    bytebuf_free(&b);
+}
+
+/* Its head, and what many may share after it, are the frame. */
+static void spread_is_its_head_and_a_frame(void **state)
+{
+    static const uint8_t want[] = {0, 0, 0, 22, 0, 0,   0,   9,  0,
+                                   0, 0, 2, 5,  1, 'f', 'r', 'a'};
+    struct agent_msg m = {.type = AGENT_SPREAD}, got;
+    struct bytebuf b, head;
+
+    m.spread.set = (struct agent_blob){(const uint8_t *)"\5\1", 2};
+    m.spread.frame = (struct agent_blob){(const uint8_t *)"fra", 3};
+    round_trip(&got, &m, &b);
+    assert_int_equal(bytebuf_len(&b), sizeof(want));
+    assert_memory_equal(bytebuf_data(&b), want, sizeof(want));
+    assert_int_equal(got.spread.set.len, 2);
+    assert_int_equal(got.spread.frame.len, 3);
+    assert_memory_equal(got.spread.frame.data, "fra", 3);
+    bytebuf_init(&head, 100);
+    assert_int_equal(agent_spread_begin(&head, "\5\1", 2, 3), 0);
+    assert_int_equal(bytebuf_len(&head), sizeof(want) - 3);
+    assert_memory_equal(bytebuf_data(&head), want, sizeof(want) - 3);
+    assert_int_equal(agent_spread_begin(&head, "", 0, SF_AGENT_FRAME_MAX), -1);
+    assert_int_equal(errno, ENOBUFS);
+    bytebuf_free(&head);
+    bytebuf_free(&b);
+}
+
 static void refuse(const void *bytes, size_t len, const char *text)
 {
     struct agent_msg got;
@@ -164,6 +207,9 @@ static void bad_frames_are_refused_by_reason(void **state)
                                    0, 1, 'k', 0,    0,    0,    0,   0,
                                    0, 0, 1,   0xff, 0xff, 0xff, 0xff};
 
+    static const uint8_t set[] = {0, 0, 0, 22, 0, 0, 0, 4, 0, 0, 0, 5};
+
+    refuse(set, sizeof(set), "malformed SPREAD frame");
     refuse(unknown, sizeof(unknown), "unknown frame type 99");
     refuse(zero, sizeof(zero), "unknown frame type 0");
     refuse(huge, sizeof(huge), "PUT frame of 4294967295 bytes");
@@ -189,6 +235,8 @@ int main(void)
         cmocka_unit_test(job_abort_kill_world_and_text_round_trip),
         cmocka_unit_test(got_carries_blobs_in_order),
         cmocka_unit_test(exit_carries_ranks_and_statuses),
+        cmocka_unit_test(frames_of_the_tree_round_trip),
+        cmocka_unit_test(spread_is_its_head_and_a_frame),
         cmocka_unit_test(bad_frames_are_refused_by_reason),
         cmocka_unit_test(encoding_into_a_full_buffer_fails),
     };

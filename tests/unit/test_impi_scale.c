@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "impi/agent_tree.h"
 #include "impi/p2p.h"
 #include "impi/rendezvous.h"
 #include "impi/table.h"
@@ -24,11 +25,14 @@
 /* What impi-server's rendezvous takes and gives. */
 struct through {
     uint64_t messages_in, bytes_in, messages_out, bytes_out;
+    /* the same results by the tree, and of its busiest inner agent */
+    uint64_t tree_messages, tree_bytes, inner_messages, inner_bytes;
 };
 
 struct step {
     struct impi_world world; /* blocks of ranks per node, of nodes per client */
     struct rendezvous *rendezvous;
+    struct agent_tree *tree; /* all have attached */
     struct through through;
 };
 
@@ -61,15 +65,67 @@ static void step_init(struct step *s, uint32_t nodes)
     }
     s->rendezvous = rendezvous_create();
     assert_non_null(s->rendezvous);
+    s->tree = agent_tree_create(nodes, SF_AGENT_FANOUT);
+    assert_non_null(s->tree);
+    for (uint32_t i = 0; i < nodes; i++) {
+        struct errbuf err;
+        uint32_t first;
+
+        if (agent_tree_children(i, nodes, SF_AGENT_FANOUT, &first) > 0)
+            assert_int_equal(agent_tree_listens(s->tree, i, &err), 0);
+        if (i >= SF_AGENT_FANOUT)
+            assert_int_equal(agent_tree_attached(s->tree, i, &err), 0);
+    }
 }
 
 static void step_free(struct step *s)
 {
     rendezvous_destroy(s->rendezvous);
+    agent_tree_destroy(s->tree);
     impi_world_free(&s->world);
 }
 
-static void put(struct step *s, const char *key, uint32_t index,
+/* Agent 0 has as much below it as any: what it passes on. */
+static void pass_on(struct step *s, const uint8_t *set, size_t len)
+{
+    uint32_t nodes = s->world.nhosts, first, n;
+
+    n = agent_tree_children(0, nodes, SF_AGENT_FANOUT, &first);
+    for (uint32_t c = first; c < first + n; c++) {
+        if (!agent_set_reaches(set, c, nodes, SF_AGENT_FANOUT))
+            continue;
+        s->through.inner_messages++;
+        s->through.inner_bytes += len;
+    }
+}
+
+static void by_tree(struct step *s, const struct rendezvous_result *r)
+{
+    size_t len = bytebuf_len(&r->frame), head;
+    struct agent_plan plan;
+    struct bytebuf b;
+
+    bytebuf_init(&b, SF_AGENT_FRAME_MAX);
+    assert_int_equal(agent_tree_plan(s->tree, r->agents, r->nagents, &plan), 0);
+    for (uint32_t i = 0; i < plan.n; i++) {
+        const uint8_t *set = plan.ways[i].set;
+
+        if (set)
+            agent_spread_begin(&b, set, AGENT_SET_SIZE(s->world.nhosts), len);
+        assert_false(b.bad);
+        head = bytebuf_len(&b);
+        bytebuf_consume(&b, head);
+        s->through.tree_messages++;
+        s->through.tree_bytes += head + len;
+        if (set && plan.ways[i].agent == 0)
+            pass_on(s, set, head + len);
+    }
+    bytebuf_free(&b);
+    agent_plan_free(&plan);
+}
+
+/* first: the agent that contributes index 0 */
+static void put(struct step *s, const char *key, uint32_t first, uint32_t index,
                 uint32_t expected, const void *blob, size_t len, bool gather)
 {
     struct agent_msg m = {.type = gather ? AGENT_GATHER : AGENT_PUT};
@@ -87,12 +143,14 @@ static void put(struct step *s, const char *key, uint32_t index,
     s->through.messages_in++;
     s->through.bytes_in += bytebuf_len(&frame);
     bytebuf_free(&frame);
-    rc = rendezvous_put(s->rendezvous, index, &m.put, gather, &result, &err);
+    rc = rendezvous_put(s->rendezvous, first + index, &m.put, gather, &result,
+                        &err);
     assert_int_equal(rc, index + 1 == expected ? 1 : 0);
     if (rc == 0)
         return;
     s->through.messages_out += result.nagents;
     s->through.bytes_out += result.nagents * bytebuf_len(&result.frame);
+    by_tree(s, &result);
     rendezvous_result_free(&result);
 }
 
@@ -102,7 +160,7 @@ static void families(struct step *s)
     const uint8_t blob[2 + 8 + 4 + 12] = {0};
 
     for (uint32_t n = 0; n < s->world.nhosts; n++)
-        put(s, "family.0", n, s->world.nhosts, blob, sizeof(blob), false);
+        put(s, "family.0", 0, n, s->world.nhosts, blob, sizeof(blob), false);
 }
 
 static void client_joins(struct step *s, uint32_t client)
@@ -116,11 +174,11 @@ static void client_joins(struct step *s, uint32_t client)
     assert_int_equal(impi_world_encode(&s->world, &world, &worldlen), 0);
     snprintf(key, sizeof(key), "join.0.%u", client);
     for (uint32_t h = 0; h < nhosts; h++)
-        put(s, key, h, nhosts, records, len, true);
+        put(s, key, client * nhosts, h, nhosts, records, len, true);
     snprintf(key, sizeof(key), "world.0.%u", client);
-    put(s, key, 0, nhosts, world, worldlen, false);
+    put(s, key, client * nhosts, 0, nhosts, world, worldlen, false);
     for (uint32_t h = 1; h < nhosts; h++)
-        put(s, key, h, nhosts, NULL, 0, false);
+        put(s, key, client * nhosts, h, nhosts, NULL, 0, false);
     free(records);
     free(world);
 }
@@ -185,6 +243,15 @@ static void start(uint32_t nodes)
                   x->messages_out, (double)x->bytes_out / 1e6,
                   (double)x->bytes_out / nodes / 1e6, (double)len / 1e6,
                   rank / 1024);
+    print_message("by the tree: impi-server gives %" PRIu64
+                  " messages with %.1f MB, its busiest child %" PRIu64
+                  " with %.1f MB\n",
+                  x->tree_messages, (double)x->tree_bytes / 1e6,
+                  x->inner_messages, (double)x->inner_bytes / 1e6);
+    /* each result once per child, and where it goes to one agent once */
+    assert_true(x->tree_messages <= (1 + CLIENTS) * SF_AGENT_FANOUT + CLIENTS);
+    assert_true(x->inner_messages <= (1 + CLIENTS) * SF_AGENT_FANOUT);
+    assert_true(x->inner_bytes <= x->tree_bytes);
     assert_true(len <= 4u * 1000 * 1000);
     assert_true(rank <= 64 * 1024);
     /* the world once per node, libraries as runs, records only to the first */

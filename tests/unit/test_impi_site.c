@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/netaddr.h"
+#include "base/limits.h"
 #include "impi/site.h"
 
 static int read_site(struct impi_site *site, const char *text,
@@ -37,12 +38,14 @@ static void impi_conf_is_read(void **state)
     assert_int_equal(impi_site_read(&site, "/nonexistent/impi.conf", NULL), 0);
     assert_int_equal(site.port_lo, 0);
     assert_int_equal(site.direct_max, -1);
+    assert_int_equal(site.fanout, SF_AGENT_FANOUT);
     assert_true(site.shared_memory);
     impi_site_free(&site);
-    assert_int_equal(read_site(&site, "SharedMemory=no\nDirectMax=64\n", NULL),
-                     0);
+    assert_int_equal(
+        read_site(&site, "SharedMemory=no\nDirectMax=64\nFanOut=2\n", NULL), 0);
     assert_false(site.shared_memory);
     assert_int_equal(site.direct_max, 64);
+    assert_int_equal(site.fanout, 2);
     assert_null(site.fabric);
     impi_site_free(&site);
     assert_int_equal(read_site(&site, "Fabric=verbs,tcp\n", NULL), 0);

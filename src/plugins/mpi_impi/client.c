@@ -267,6 +267,7 @@ static void set_options(const struct slurmabi_mpi_client *client,
                                             .port_lo = site->port_lo,
                                             .port_hi = site->port_hi,
                                             .munge = launch.munge,
+                                            .fanout = (uint32_t)site->fanout,
                                             .log = log ? strdup(log) : NULL,
                                             .env = copy_env(),
                                             .stdio = true};

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The tree of a step's agents: with FanOut=2 n0 and n1 are impi-server's
+# children, n2 and n3 those of n0, n4 and n5 those of n1.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/impi.sh"
+cluster_up --nodes 6 --switch elan
+impi_programs
+echo FanOut=2 >"$CLUSTER/etc.fabric/impi.conf"
+
+fresh_logs() {
+    rm -f "$WORK"/impid.* "$WORK"/start*
+    export SLURM_IMPI_LOG=$WORK
+}
+in_log_of() { # NODE TEXT
+    cat "$WORK"/impid.*."$1" 2>/dev/null | grep -q "$2"
+}
+attached() {
+    local node
+    for node in n2 n3 n4 n5; do
+        in_log_of $node 'results come by agent' || return 1
+    done
+}
+
+case_results_reach_all_by_inner_nodes() {
+    fresh_logs
+    run_as_user srun --mpi=impi -N3 -n6 sh -c "$M; $M; $O" : -N3 -n6 \
+        sh -c "$O; $M; $O"
+    assert_code 0
+    assert_output '^rank [0-9]+ of 12 sum 78 on ' 36
+    attached || fail "not all are attached"
+    in_log_of n0 'is passed on to 2 agents' || fail "n0 passed nothing on"
+    in_log_of n1 'is passed on to 2 agents' || fail "n1 passed nothing on"
+    ! grep -h . "$WORK"/impid.*.n[2345] | grep 'is passed on' ||
+        fail "a leaf passed something on"
+    assert_nothing_left
+}
+
+# The tasks of the inner nodes have ended while the others' run on.
+all_parted() {
+    local node
+    for node in n2 n3 n4 n5; do
+        in_log_of $node 'has left the tree' || return 1
+    done
+}
+case_inner_node_leaves_before_the_others() {
+    fresh_logs
+    rm -f "$WORK/go"
+    start_as_user srun --mpi=impi -N6 -n6 sh -c \
+        "$M until $WORK/start; [ \$SLURM_PROCID -lt 2 ] ||
+            until [ -e $WORK/go ]; do sleep 0.1; done"
+    srun_pid=$!
+    wait_for 60 attached
+    touch "$WORK/start"
+    wait_for 60 all_parted
+    touch "$WORK/go"
+    collect $srun_pid
+    assert_code 0
+    assert_empty "$err" "messages"
+    assert_world 6
+    assert_nothing_left
+}
+
+case_lost_inner_node_is_named() {
+    fresh_logs
+    start_as_user srun --mpi=impi -N3 -n3 "$M" hang : -N3 -n3 "$O" hang
+    srun_pid=$!
+    wait_for 60 ready 6
+    wait_for 60 attached
+    pidkill KILL "$(agents_of n1)"
+    collect $srun_pid
+    assert_code_not 0
+    assert_cause 'lost impid on node n1 with client 0 \(rank 1\): '
+    assert_nothing_left
+}
+
+# The world cannot be whole, since a task waits outside of MPI.
+case_inner_node_lost_before_the_world_is_whole() {
+    fresh_logs
+    start_as_user srun --mpi=impi -N6 -n6 \
+        sh -c "[ \$SLURM_PROCID != 5 ] || exec sleep 3000; exec $M"
+    srun_pid=$!
+    wait_for 60 attached
+    pidkill KILL "$(agents_of n0)"
+    collect $srun_pid
+    assert_code_not 0
+    assert_cause 'lost impid on node n0 with rank 0: '
+    assert_nothing_left
+}
+
+# Nothing listens there for them: all come directly.
+case_unreachable_parent_costs_nothing() {
+    fresh_logs
+    printf 'FanOut=2\nPortRange=18000-18001\n' \
+        >"$CLUSTER/etc.fabric/impi.conf"
+    run_as_user srun --mpi=impi -N6 -n6 "$M"
+    echo FanOut=2 >"$CLUSTER/etc.fabric/impi.conf"
+    assert_code 0
+    assert_world 6
+    in_log_of n0 'cannot listen for other agents' || fail "n0 did listen"
+    assert_nothing_left
+}
+run_cases

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The rendezvous of many agents over their tree, in virtual time: connections
+ * of any speed, agents that attach late or never, inner ones that leave before
+ * the others.  Everybody gets each key's result that is due to it exactly
+ * once, whole, and everybody comes to its end.  Engines: rendezvous,
+ * agent_tree, and the frames; sockets are queues in which nothing overtakes.
+ *
+ * One seed of one's own: TREE_SEED=N tests/sim/sim_agent_tree
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "impi/agent_tree.h"
+#include "impi/rendezvous.h"
+
+#define ROOT AGENT_TREE_ROOT
+#define KEYS 6 /* of each agent, one after the other */
+
+/* A frame under way, or at its receiver. */
+struct flight {
+    struct flight *next;
+    uint64_t at; /* when it arrives; ties go by order */
+    uint64_t order;
+    uint32_t from, to;
+    size_t len;
+    uint8_t bytes[];
+};
+
+struct node {
+    uint64_t to_root, to_parent; /* ways there: time that one takes */
+    uint64_t last[3];            /* nothing overtakes: to root, from, parent */
+    bool never;                  /* cannot reach its parent */
+    bool attached, parent_left;
+    uint8_t *children; /* attached here: set of agents */
+    uint32_t keys;     /* that it contributes to in all */
+    uint32_t done;     /* results that came */
+    uint32_t spreads, due;
+    bool due_known, asked, gone;
+};
+
+struct sim {
+    uint64_t seed, now, order;
+    uint32_t agents, fanout;
+    struct node *nodes;
+    struct rendezvous *rendezvous;
+    struct agent_tree *tree;
+    bool *up; /* the root's view */
+    struct flight *flights;
+    uint32_t by_tree, ended;
+};
+
+static uint64_t draw(struct sim *s, uint64_t below)
+{
+    s->seed ^= s->seed << 13;
+    s->seed ^= s->seed >> 7;
+    s->seed ^= s->seed << 17;
+    return (s->seed >> 11) % below;
+}
+
+/* ---- queues ---- */
+
+static void post(struct sim *s, uint32_t from, uint32_t to, uint64_t *last,
+                 uint64_t takes, const struct bytebuf *b)
+{
+    size_t len = bytebuf_len(b);
+    struct flight *f = malloc(sizeof(*f) + len), **p = &s->flights;
+
+    assert_non_null(f);
+    f->at = s->now + takes;
+    if (f->at < *last)
+        f->at = *last;
+    *last = f->at;
+    f->order = s->order++;
+    f->from = from;
+    f->to = to;
+    f->len = len;
+    memcpy(f->bytes, bytebuf_data(b), len);
+    while (*p && (*p)->at <= f->at)
+        p = &(*p)->next;
+    f->next = *p;
+    *p = f;
+}
+
+/* Between the root and an agent, or a parent and its child. */
+static void send_bytes(struct sim *s, uint32_t from, uint32_t to,
+                       const struct bytebuf *b)
+{
+    struct node *n = &s->nodes[from == ROOT || to > from ? to : from];
+
+    if (to == ROOT)
+        post(s, from, to, &s->nodes[from].last[0], s->nodes[from].to_root, b);
+    else if (from == ROOT)
+        post(s, from, to, &n->last[1], n->to_root, b);
+    else
+        post(s, from, to, &n->last[2], n->to_parent, b);
+}
+
+static void send_msg(struct sim *s, uint32_t from, uint32_t to,
+                     const struct agent_msg *m)
+{
+    struct bytebuf b;
+
+    bytebuf_init(&b, SF_AGENT_FRAME_MAX);
+    assert_int_equal(agent_msg_encode(&b, m), 0);
+    send_bytes(s, from, to, &b);
+    bytebuf_free(&b);
+}
+
+/* ---- agents ---- */
+
+/* Keys 0, 2, 4: all agents.  1, 3, 5: those with the same number modulo 3.  An
+ * agent contributes to its first `keys` ones, and all do so that share them. */
+static bool is_for_all(uint32_t key)
+{
+    return key % 2 == 0;
+}
+
+static uint32_t index_of(uint32_t agent, uint32_t key)
+{
+    return is_for_all(key) ? agent : agent / 3;
+}
+
+static uint32_t expected(const struct sim *s, uint32_t agent, uint32_t key)
+{
+    return is_for_all(key) ? s->agents : (s->agents - agent % 3 + 2) / 3;
+}
+
+static void contribute(struct sim *s, uint32_t agent)
+{
+    struct agent_msg m = {.type = AGENT_PUT};
+    uint32_t key = s->nodes[agent].done, value = agent * 31 + key;
+
+    if (is_for_all(key))
+        snprintf(m.put.key, sizeof(m.put.key), "all.%u", key);
+    else
+        snprintf(m.put.key, sizeof(m.put.key), "some.%u.%u", key, agent % 3);
+    m.put.index = index_of(agent, key);
+    m.put.expected = expected(s, agent, key);
+    m.put.blob = (struct agent_blob){(const uint8_t *)&value, sizeof(value)};
+    send_msg(s, agent, ROOT, &m);
+}
+
+static bool any(const uint8_t *set, uint32_t agents)
+{
+    for (size_t i = 0; i < AGENT_SET_SIZE(agents); i++)
+        if (set[i])
+            return true;
+    return false;
+}
+
+/* As impid_tree_holds_back(). */
+static void leave_maybe(struct sim *s, uint32_t agent)
+{
+    struct agent_msg m = {.type = AGENT_LEAVING};
+    struct node *n = &s->nodes[agent];
+
+    if (n->gone || n->done < n->keys)
+        return;
+    if (any(n->children, s->agents)) {
+        if (!n->asked)
+            send_msg(s, agent, ROOT, &m);
+        n->asked = true;
+        if (!n->due_known || n->spreads != n->due)
+            return;
+        m.type = AGENT_BYE;
+        for (uint32_t c = 0; c < s->agents; c++)
+            if (agent_set_has(n->children, c))
+                send_msg(s, agent, c, &m);
+    }
+    n->gone = true;
+    s->ended++;
+    m.type = AGENT_BYE;
+    send_msg(s, agent, ROOT, &m);
+}
+
+static void take_result(struct sim *s, uint32_t agent,
+                        const struct agent_got *got)
+{
+    struct node *n = &s->nodes[agent];
+    uint32_t key = n->done, count = 0, number;
+    struct agent_blob blob;
+    struct be_reader r;
+
+    assert_false(n->gone);
+    assert_true(key < n->keys);
+    assert_int_equal(sscanf(strchr(got->key, '.') + 1, "%u", &number), 1);
+    assert_int_equal(number, key); /* in turn, and so once */
+    assert_int_equal(got->count, expected(s, agent, key));
+    agent_blobs_init(&r, got);
+    for (; agent_blobs_next(&r, &blob); count++) {
+        uint32_t who = is_for_all(key) ? count : count * 3 + agent % 3, value;
+
+        memcpy(&value, blob.data, sizeof(value));
+        assert_int_equal(value, who * 31 + key);
+    }
+    if (++n->done < n->keys)
+        contribute(s, agent);
+}
+
+static void agent_spread(struct sim *s, uint32_t agent,
+                         const struct agent_spread *sp,
+                         const struct bytebuf *whole)
+{
+    struct node *n = &s->nodes[agent];
+    struct agent_msg m;
+    struct errbuf err;
+
+    n->spreads++;
+    s->by_tree++;
+    for (uint32_t c = 0; c < s->agents; c++)
+        if (agent_set_has(n->children, c) &&
+            agent_set_reaches(sp->set.data, c, s->agents, s->fanout))
+            send_bytes(s, agent, c, whole);
+    if (!agent_set_has(sp->set.data, agent))
+        return;
+    assert_int_equal(agent_msg_decode(&m, sp->frame.data, sp->frame.len, &err),
+                     sp->frame.len);
+    take_result(s, agent, &m.got);
+}
+
+/* The opening of the connection to the parent, in one piece. */
+static void attach(struct sim *s, uint32_t agent)
+{
+    uint32_t parent = agent_tree_parent(agent, s->fanout);
+    struct agent_msg m = {.type = AGENT_ATTACHED};
+    struct node *p = &s->nodes[parent], *n = &s->nodes[agent];
+
+    /* it listens no more, or cannot be reached: directly, then */
+    if (n->never || n->gone || p->gone || p->done == p->keys || p->asked)
+        return;
+    p->children[agent / 8] |= (uint8_t)(1u << agent % 8);
+    n->attached = true;
+    send_msg(s, agent, ROOT, &m);
+}
+
+static void to_agent(struct sim *s, uint32_t agent, uint32_t from,
+                     const struct agent_msg *m, const struct bytebuf *whole)
+{
+    struct node *n = &s->nodes[agent];
+    struct agent_msg reply = {.type = AGENT_LISTENS};
+    uint32_t first;
+
+    if (n->gone) {
+        assert_true(m->type != AGENT_GOT);
+        return;
+    }
+    if (m->type == AGENT_TREE &&
+        agent_tree_children(agent, s->agents, m->number, &first) > 0 &&
+        n->done < n->keys)
+        send_msg(s, agent, ROOT, &reply);
+    else if (m->type == AGENT_PARENT)
+        attach(s, agent);
+    else if (m->type == AGENT_GOT)
+        take_result(s, agent, &m->got);
+    else if (m->type == AGENT_SPREAD)
+        agent_spread(s, agent, &m->spread, whole);
+    else if (m->type == AGENT_LEAVE) {
+        n->due = m->number;
+        n->due_known = true;
+    } else if (m->type == AGENT_BYE) {
+        assert_int_equal(from, agent_tree_parent(agent, s->fanout));
+        n->parent_left = true;
+    }
+    leave_maybe(s, agent);
+}
+
+/* ---- the root, as impi_server_tree.c ---- */
+
+static void spread(struct sim *s, const struct rendezvous_result *r)
+{
+    struct agent_plan plan;
+
+    assert_int_equal(agent_tree_plan(s->tree, r->agents, r->nagents, &plan), 0);
+    for (uint32_t i = 0; i < plan.n; i++) {
+        struct bytebuf b;
+
+        assert_true(s->up[plan.ways[i].agent]);
+        bytebuf_init(&b, SF_AGENT_FRAME_MAX);
+        if (plan.ways[i].set)
+            agent_spread_begin(&b, plan.ways[i].set, AGENT_SET_SIZE(s->agents),
+                               bytebuf_len(&r->frame));
+        bytebuf_add(&b, bytebuf_data(&r->frame), bytebuf_len(&r->frame));
+        send_bytes(s, ROOT, plan.ways[i].agent, &b);
+        bytebuf_free(&b);
+    }
+    agent_plan_free(&plan);
+}
+
+static void tell_parent(struct sim *s, uint32_t agent)
+{
+    struct agent_msg m = {.type = AGENT_PARENT};
+    uint32_t parent = agent_tree_parent(agent, s->fanout);
+
+    m.at.agent = parent;
+    if (s->up[agent] && parent != ROOT && agent_tree_passes_on(s->tree, parent))
+        send_msg(s, ROOT, agent, &m);
+}
+
+static void to_root(struct sim *s, uint32_t agent, const struct agent_msg *m)
+{
+    struct agent_msg reply = {.type = AGENT_TREE, .number = s->fanout};
+    struct rendezvous_result result;
+    struct errbuf err;
+    uint32_t first, n;
+    int rc = 0;
+
+    if (m->type == AGENT_JOB) {
+        s->up[agent] = true;
+        send_msg(s, ROOT, agent, &reply);
+        tell_parent(s, agent);
+    } else if (m->type == AGENT_PUT) {
+        rc =
+            rendezvous_put(s->rendezvous, agent, &m->put, false, &result, &err);
+        if (rc == 1) {
+            spread(s, &result);
+            rendezvous_result_free(&result);
+        }
+    } else if (m->type == AGENT_LISTENS) {
+        rc = agent_tree_listens(s->tree, agent, &err);
+        n = agent_tree_children(agent, s->agents, s->fanout, &first);
+        for (uint32_t i = first; i < first + n; i++)
+            tell_parent(s, i);
+    } else if (m->type == AGENT_ATTACHED) {
+        rc = agent_tree_attached(s->tree, agent, &err);
+    } else if (m->type == AGENT_LEAVING) {
+        reply.type = AGENT_LEAVE;
+        rc = agent_tree_leaves(s->tree, agent, &reply.number, &err);
+        send_msg(s, ROOT, agent, &reply);
+    } else {
+        assert_int_equal(m->type, AGENT_BYE);
+        agent_tree_gone(s->tree, agent);
+        s->up[agent] = false;
+    }
+    if (rc < 0)
+        print_error("agent %u: %s\n", agent, err.text);
+    assert_true(rc >= 0);
+}
+
+/* ---- runs ---- */
+
+static void deliver(struct sim *s, const struct flight *f)
+{
+    struct bytebuf whole;
+    struct agent_msg m;
+    struct errbuf err;
+
+    assert_int_equal(agent_msg_decode(&m, f->bytes, f->len, &err), f->len);
+    if (f->to == ROOT) {
+        to_root(s, f->from, &m);
+        return;
+    }
+    bytebuf_init(&whole, SF_AGENT_FRAME_MAX);
+    bytebuf_add(&whole, f->bytes, f->len);
+    to_agent(s, f->to, f->from, &m, &whole);
+    bytebuf_free(&whole);
+}
+
+static void begin(struct sim *s, uint32_t agent)
+{
+    struct agent_msg m = {.type = AGENT_JOB, .job = {agent, s->agents, 0, "n"}};
+    struct node *n = &s->nodes[agent];
+
+    n->children = calloc(AGENT_SET_SIZE(s->agents), 1);
+    assert_non_null(n->children);
+    n->to_root = 1 + draw(s, draw(s, 20) ? 50 : 5000);
+    n->to_parent = 1 + draw(s, draw(s, 20) ? 50 : 5000);
+    n->never = draw(s, 10) == 0;
+    n->keys = KEYS;
+    send_msg(s, agent, ROOT, &m);
+    contribute(s, agent);
+}
+
+/* Returns the frames that went by agents. */
+static uint32_t run(uint64_t seed)
+{
+    struct sim s = {.seed = seed * 0x9e3779b97f4a7c15ULL + 1};
+    struct flight *f;
+
+    s.fanout = (uint32_t)(2 + draw(&s, 4));
+    s.agents = s.fanout + 1 + (uint32_t)draw(&s, draw(&s, 4) ? 40 : 300);
+    s.nodes = calloc(s.agents, sizeof(*s.nodes));
+    s.up = calloc(s.agents, sizeof(bool));
+    s.tree = agent_tree_create(s.agents, s.fanout);
+    s.rendezvous = rendezvous_create();
+    for (uint32_t i = 0; i < s.agents; i++)
+        begin(&s, i);
+    while ((f = s.flights)) {
+        s.flights = f->next;
+        s.now = f->at;
+        deliver(&s, f);
+        free(f);
+    }
+    if (s.ended != s.agents)
+        print_error("seed %llu: %u of %u agents came to their end\n",
+                    (unsigned long long)seed, s.ended, s.agents);
+    assert_int_equal(s.ended, s.agents);
+    assert_int_equal(rendezvous_open(s.rendezvous), 0);
+    for (uint32_t i = 0; i < s.agents; i++)
+        free(s.nodes[i].children);
+    free(s.nodes);
+    free(s.up);
+    agent_tree_destroy(s.tree);
+    rendezvous_destroy(s.rendezvous);
+    return s.by_tree;
+}
+
+static void every_result_comes_once_to_everybody(void **state)
+{
+    const char *own = getenv("TREE_SEED");
+    uint64_t seed = own ? strtoull(own, NULL, 0) : 1, by_tree = 0;
+
+    for (uint64_t i = 0; i < (own ? 1 : 300); i++)
+        by_tree += run(seed + i);
+    assert_true(own || by_tree > 1000); /* there is a tree */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_result_comes_once_to_everybody),
+    };
+
+    return cmocka_run_group_tests_name("sim_agent_tree", tests, NULL, NULL);
+}
