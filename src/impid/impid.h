@@ -203,6 +203,7 @@ struct impid_client {
     struct task_join *joins;   /* [nlocal] */
     struct pmi1 *pmi1;
     uint32_t pmi1_seq;
+    ev_timer leave; /* since all local processes have finished */
     char nspace[128];
     bool nspace_known;
     struct impid_fence_count *fences;
@@ -237,6 +238,8 @@ void impid_still_start(struct impid_round *r);
 /* impid_pmi.c */
 int impid_pmi_start(struct impid_client *c, struct errbuf *err);
 void impid_pmi_stop(struct impid_client *c);
+/* All local processes of the client have come to the native MPI_Finalize. */
+void impid_pmi_finished(struct impid_client *c);
 /* Variables of one process, and for MPICH the PMI-1 socket to pass (else
  * -1; the caller closes it).  free with impid_pmi_free_env(). */
 char **impid_pmi_env(struct impid_proc *p, int *pass_fd, struct errbuf *err);

@@ -98,6 +98,7 @@ int impid_pmi_start(struct impid_client *c, struct errbuf *err)
 
 void impid_pmi_stop(struct impid_client *c)
 {
+    ev_timer_stop(c->round->impid->loop, &c->leave);
     pmi1_destroy(c->pmi1);
     c->pmi1 = NULL;
     if (c->nspace_known && c->round->impid->pmix)
@@ -287,6 +288,47 @@ static void on_barrier(void *arg, const void *blob, size_t len)
              c->pmi1_seq++);
     impid_link_put(&c->round->impid->link, key, c->host, c->nhosts, blob, len,
                    on_barrier_got, c);
+}
+
+/* MPICH closes its connections by UCX, and then waits for all in a barrier,
+ * where it does not look at them.  Over TCP one may wait for ever for another
+ * that is there already.  When all processes of the client have been in the
+ * native MPI_Finalize for this time, those that wait are let go: their ends of
+ * the connections close, and so the others come to an end, too. */
+#define LEAVE_SECONDS 3
+
+static void leave_got(void *arg, const struct agent_blob *blobs, uint32_t n)
+{
+    struct impid_client *c = arg;
+
+    if (!c->pmi1)
+        return;
+    log_debug("client %u: MPI_Finalize stands still: who waits is let go",
+              c->number);
+    pmi1_leave(c->pmi1);
+}
+
+/* On other nodes they may not have come yet. */
+static void on_leave(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct impid_client *c = w->data;
+    char key[64];
+
+    snprintf(key, sizeof(key), "leave.%u.%u", c->round->generation, c->number);
+    if (c->nhosts == 1)
+        leave_got(c, NULL, 0);
+    else
+        impid_link_put(&c->round->impid->link, key, c->host, c->nhosts, NULL, 0,
+                       leave_got, c);
+}
+
+void impid_pmi_finished(struct impid_client *c)
+{
+    if (!c->pmi1)
+        return;
+    ev_timer_init(&c->leave, on_leave, LEAVE_SECONDS, 0);
+    c->leave.data = c;
+    ev_timer_start(c->round->impid->loop, &c->leave);
 }
 
 static void on_abort(void *arg, uint32_t local, int code)

@@ -248,8 +248,10 @@ static int impid_round_form(struct impid_round *r,
 
 void impid_round_finished(struct impid_round *r, struct impid_proc *p)
 {
-    if (++p->client->nfinished == p->client->nlocal)
-        impid_join_finished(p->client);
+    if (++p->client->nfinished != p->client->nlocal)
+        return;
+    impid_pmi_finished(p->client);
+    impid_join_finished(p->client);
 }
 
 /* The process management of a client is not needed when its last local

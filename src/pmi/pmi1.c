@@ -56,6 +56,7 @@ struct pmi1 {
     struct pmi1_kvs kvs;
     uint32_t in_barrier;     /* local processes that wait */
     bool exchanging;         /* the host has the barrier */
+    bool leaving;            /* nobody waits any more */
     struct pmi1_proc proc[]; /* nlocal */
 };
 
@@ -456,6 +457,10 @@ static int cmd_barrier_in(struct pmi1 *p, uint32_t local,
 {
     if (p->proc[local].in_barrier)
         return pmi1_refuse(err, EPROTO, local, "barrier_in twice");
+    if (p->leaving) {
+        pmi1_reply(p, local, "cmd=barrier_out\n");
+        return 0;
+    }
     p->proc[local].in_barrier = true;
     if (++p->in_barrier < p->config.nlocal)
         return 0;
@@ -637,6 +642,8 @@ static int merge_all(struct pmi1 *p, const struct pmi1_blob *blobs,
 int pmi1_barrier_done(struct pmi1 *p, const struct pmi1_blob *blobs,
                       size_t nblobs, struct errbuf *err)
 {
+    if (p->leaving)
+        return 0;
     if (!p->exchanging) {
         errno = EINVAL;
         return errprintf(err, "PMI-1 barrier: none is open");
@@ -656,6 +663,19 @@ int pmi1_barrier_done(struct pmi1 *p, const struct pmi1_blob *blobs,
 bool pmi1_initialized(const struct pmi1 *p, uint32_t local)
 {
     return p->proc[local].initialized;
+}
+
+void pmi1_leave(struct pmi1 *p)
+{
+    p->leaving = true;
+    p->exchanging = false;
+    p->in_barrier = 0;
+    for (uint32_t i = 0; i < p->config.nlocal; i++) {
+        if (!p->proc[i].in_barrier)
+            continue;
+        p->proc[i].in_barrier = false;
+        pmi1_reply(p, i, "cmd=barrier_out\n");
+    }
 }
 
 bool pmi1_in_barrier(const struct pmi1 *p, uint32_t local)

@@ -61,6 +61,10 @@ struct pmi1_blob {
 int pmi1_barrier_done(struct pmi1 *p, const struct pmi1_blob *blobs,
                       size_t nblobs, struct errbuf *err);
 
+/* From now on nobody waits: who is in a barrier is answered, and so is each
+ * that comes later, at once and without an exchange. */
+void pmi1_leave(struct pmi1 *p);
+
 /* Has the local process said init; has it said finalize? */
 bool pmi1_initialized(const struct pmi1 *p, uint32_t local);
 bool pmi1_finalized(const struct pmi1 *p, uint32_t local);

@@ -159,6 +159,18 @@ case_messages_by_libfabric() {
     ! grep -q 'frames out' <<<"$err" || fail "a fabric: $err"
 }
 
+# Debian's MPICH 4.0.2, by TCP of UCX, stood still in its own MPI_Finalize in
+# half of the runs.
+case_mpich_by_tcp_comes_to_an_end() {
+    local _
+    for _ in 1 2 3 4; do
+        run_as_user env UCX_TLS=tcp,self srun --mpi=impi -O -N2 -n4 $M
+        assert_world 4
+    done
+    run_as_user env UCX_TLS=tcp,self srun --mpi=impi -n2 $M : -n1 $O : -N2 -n2 $M
+    assert_world 5
+}
+
 case_two_programs_in_a_row() {
     run_as_user srun --mpi=impi -n2 sh -c "$M && $O" : -n2 sh -c "$O && $M"
     assert_code 0

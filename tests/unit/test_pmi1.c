@@ -313,6 +313,39 @@ static void foreign_blob_is_checked(void **state)
     pmi1_destroy(n.pmi);
 }
 
+/* Also those that have not come to the barrier yet, and when the other nodes'
+ * part comes after all. */
+static void who_leaves_waits_for_nobody(void **state)
+{
+    struct pmi1_blob blob = {"", 0};
+    struct node n;
+
+    node_start(&n, 4, 3);
+    init_all(&n, 3);
+    dialogue(&n, 0, "cmd=barrier_in\n", "");
+    n.out[0][0] = n.out[1][0] = '\0';
+    pmi1_leave(n.pmi);
+    assert_string_equal(n.out[0], "cmd=barrier_out\n");
+    assert_string_equal(n.out[1], "");
+    dialogue(&n, 1, "cmd=barrier_in\n", "cmd=barrier_out\n");
+    dialogue(&n, 0, "cmd=barrier_in\n", "cmd=barrier_out\n");
+    assert_int_equal(n.barriers, 0);
+    dialogue(&n, 0, "cmd=finalize\n", "cmd=finalize_ack rc=0\n");
+    pmi1_destroy(n.pmi);
+
+    node_start(&n, 4, 1);
+    init_all(&n, 1);
+    dialogue(&n, 0, "cmd=barrier_in\n", "");
+    assert_int_equal(n.barriers, 1);
+    n.out[0][0] = '\0';
+    pmi1_leave(n.pmi);
+    assert_string_equal(n.out[0], "cmd=barrier_out\n");
+    n.out[0][0] = '\0';
+    assert_int_equal(pmi1_barrier_done(n.pmi, &blob, 1, NULL), 0);
+    assert_string_equal(n.out[0], "");
+    pmi1_destroy(n.pmi);
+}
+
 static void mapping_is(const uint32_t *node, uint32_t size, const char *want)
 {
     char *text = pmi1_mapping(node, size);
@@ -344,6 +377,7 @@ int main(void)
         cmocka_unit_test(what_is_not_pmi_is_refused),
         cmocka_unit_test(longest_value_fits_and_one_more_does_not),
         cmocka_unit_test(foreign_blob_is_checked),
+        cmocka_unit_test(who_leaves_waits_for_nobody),
         cmocka_unit_test(mapping_of_block_cyclic_and_uneven_nodes),
     };
 
