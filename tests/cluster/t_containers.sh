@@ -140,12 +140,21 @@ case_sixteen_containers_of_a_library() {
     assert_empty "$(grep single_copy <<<"$err")" "what Open MPI says"
 }
 
-# And a /dev/shm of its own.  (To MPICH they are as many nodes; 4.0.2 may stand
-# still in its MPI_Finalize then, see doc/impi.md, Limits.)
+# Over two nodes.  UCX takes them for one, where it would find no /dev/shm of
+# the other's: all nodes of the test have one kernel and so one boot_id.
+case_sixteen_containers_on_two_nodes() {
+    # shellcheck disable=SC2086
+    run_as_user env UCX_TLS=^sm srun --mpi=impi -O -N2 -n16 $in_own ./hello_mpich
+    assert_world 16
+}
+
+# And a /dev/shm of its own.  To MPICH they are as many nodes.
 case_containers_without_shared_memory() {
     local apart="unshare -Urm sh -c 'mount -t tmpfs shm /dev/shm &&
         exec \"\$@\"' apart"
     run_as_user bash -c "srun --mpi=impi -O -N1 -n16 $apart ./hello_openmpi"
+    assert_world 16
+    run_as_user bash -c "srun --mpi=impi -O -N1 -n16 $apart ./hello_mpich"
     assert_world 16
 }
 
