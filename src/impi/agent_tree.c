@@ -142,6 +142,22 @@ int agent_tree_leaves(struct agent_tree *t, uint32_t agent, uint32_t *spread,
     return 0;
 }
 
+int agent_tree_left(const struct agent_tree *t, uint32_t agent, uint32_t spread,
+                    struct errbuf *err)
+{
+    const struct place *p = &t->places[agent];
+
+    if (!p->listens || !p->left)
+        return refuse(err, "LEAVE of an agent that has not said LEAVING");
+    if (spread == p->spread)
+        return 0;
+    errno = EPROTO;
+    return errprintf(err,
+                     "it left before %u results came that it was to pass "
+                     "on to other nodes",
+                     p->spread - spread);
+}
+
 void agent_tree_gone(struct agent_tree *t, uint32_t agent)
 {
     t->places[agent].attached = false;

@@ -57,6 +57,10 @@ int agent_tree_attached(struct agent_tree *t, uint32_t agent,
  * have, modulo 2^32, which it must have had before it goes. */
 int agent_tree_leaves(struct agent_tree *t, uint32_t agent, uint32_t *spread,
                       struct errbuf *err);
+/* It does not wait any longer, after agent_tree_leaves(), and has had `spread`.
+ * -1 EPROTO: some were for others, and are lost. */
+int agent_tree_left(const struct agent_tree *t, uint32_t agent, uint32_t spread,
+                    struct errbuf *err);
 /* Its connection is closed. */
 void agent_tree_gone(struct agent_tree *t, uint32_t agent);
 

@@ -43,7 +43,8 @@ enum agent_type {
     AGENT_PARENT = 18,   /* server -> agent: where its parent listens */
     AGENT_ATTACHED = 19, /* agent -> server: it is connected there */
     AGENT_LEAVING = 20,  /* agent -> server: pass on nothing more by it */
-    AGENT_LEAVE = 21,    /* server -> agent: after so many SPREADs */
+    AGENT_LEAVE = 21,    /* server -> agent: after so many SPREADs; agent ->
+                            server: I have had so many, and do not wait */
     AGENT_SPREAD = 22,   /* server -> agent -> its children: a GOT for some */
 };
 

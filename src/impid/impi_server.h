@@ -236,6 +236,8 @@ int server_tree_attached(struct agent *a, const struct agent_msg *msg,
                          struct errbuf *err);
 int server_tree_leaving(struct agent *a, const struct agent_msg *msg,
                         struct errbuf *err);
+int server_tree_left(struct agent *a, const struct agent_msg *msg,
+                     struct errbuf *err);
 /* A key is complete: to all who get it. */
 void server_spread(struct server *s, const struct rendezvous_result *result);
 

@@ -590,6 +590,7 @@ static int (*const handlers[])(struct agent *a, const struct agent_msg *msg,
     [AGENT_LISTENS] = server_tree_listens,
     [AGENT_ATTACHED] = server_tree_attached,
     [AGENT_LEAVING] = server_tree_leaving,
+    [AGENT_LEAVE] = server_tree_left,
 };
 #define N_HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
 

@@ -94,6 +94,15 @@ int server_tree_leaving(struct agent *a, const struct agent_msg *msg,
     return 0;
 }
 
+int server_tree_left(struct agent *a, const struct agent_msg *msg,
+                     struct errbuf *err)
+{
+    struct server *s = a->server;
+
+    return s->tree ? agent_tree_left(s->tree, a->index, msg->number, err)
+                   : no_tree(err);
+}
+
 /* ---- results ---- */
 
 static void send_one(struct server *s, uint32_t agent, struct chunk *c)

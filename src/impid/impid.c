@@ -27,7 +27,9 @@
 #define CONF_FD 3
 #define LISTEN_FD 4
 #define RELISTEN 0.2 /* s, when there are no descriptors left */
-#define PATIENCE 5.0 /* s, for a link that is being made when we leave */
+#define PATIENCE                                                               \
+    5.0 /* s, for a link that is being made, or the tree, when we              \
+           leave */
 
 static void on_listen(struct ev_loop *loop, ev_io *io, int revents)
 {
@@ -75,15 +77,19 @@ static void on_stop(struct ev_loop *loop, ev_idle *w, int revents)
         ev_timer_start(loop, &a->patience);
         return;
     }
-    if (impid_tree_holds_back(a))
+    if (impid_tree_holds_back(a)) {
         a->leaving = true; /* on_stop() follows */
-    else if (!impid_link_pending(&a->link))
+        ev_timer_start(loop, &a->patience);
+    } else if (!impid_link_pending(&a->link))
         leave(a);
 }
 
 static void on_patience(struct ev_loop *loop, ev_timer *w, int revents)
 {
-    leave(ev_userdata(loop));
+    struct impid *a = ev_userdata(loop);
+
+    impid_tree_give_up(a);
+    leave(a);
 }
 
 void impid_link_settled(struct impid *a)

@@ -558,6 +558,20 @@ bool impid_tree_holds_back(struct impid *a)
     return t->end == TREE_ASKED || any_child(t, true);
 }
 
+/* impi-server may stand still, as srun does: what it sends later goes past us,
+ * for it has read LEAVING by then. */
+void impid_tree_give_up(struct impid *a)
+{
+    struct impid_tree *t = &a->tree;
+    struct agent_msg m = {.type = AGENT_LEAVE, .number = t->spreads};
+
+    if (t->end != TREE_ASKED)
+        return;
+    log_warn("impi-server does not say after what to leave: leaving");
+    impid_link_send(&a->link, &m);
+    part(t);
+}
+
 void impid_tree_stop(struct impid *a)
 {
     struct impid_tree *t = &a->tree;

@@ -65,6 +65,8 @@ int impid_tree_spread(struct impid *a, const struct agent_spread *m,
  * nothing is left to do.  Else the loop's `stop` is started again when it has
  * been done. */
 bool impid_tree_holds_back(struct impid *a);
+/* It was held back for too long and leaves now: impi-server hears what came. */
+void impid_tree_give_up(struct impid *a);
 void impid_tree_stop(struct impid *a);
 
 #endif

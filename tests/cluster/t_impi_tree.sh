@@ -9,7 +9,7 @@ impi_programs
 echo FanOut=2 >"$CLUSTER/etc.fabric/impi.conf"
 
 fresh_logs() {
-    rm -f "$WORK"/impid.* "$WORK"/start*
+    rm -f "$WORK"/impid.* "$WORK"/start* "$WORK"/go*
     export SLURM_IMPI_LOG=$WORK
 }
 in_log_of() { # NODE TEXT
@@ -45,7 +45,6 @@ all_parted() {
 }
 case_inner_node_leaves_before_the_others() {
     fresh_logs
-    rm -f "$WORK/go"
     start_as_user srun --mpi=impi -N6 -n6 sh -c \
         "$M until $WORK/start; [ \$SLURM_PROCID -lt 2 ] ||
             until [ -e $WORK/go ]; do sleep 0.1; done"
@@ -59,6 +58,36 @@ case_inner_node_leaves_before_the_others() {
     assert_empty "$err" "messages"
     assert_world 6
     assert_nothing_left
+}
+
+# impi-server stands still while all nodes end: that is no fault of theirs.
+gone_from() { # NODE
+    [ -z "$(agents_of "$1")" ]
+}
+case_inner_node_leaves_a_server_that_stands_still() {
+    local server
+    fresh_logs
+    start_as_user srun --mpi=impi -N6 -n6 sh -c \
+        "$M until $WORK/start; until [ -e $WORK/go.\$SLURM_PROCID ]; do
+            sleep 0.1; done"
+    srun_pid=$!
+    wait_for 60 attached
+    touch "$WORK/start"
+    wait_for 60 ranks_said 6
+    server=$(impi_pid_of impi-server)
+    pidkill STOP "$server"
+    touch "$WORK/go.0"
+    wait_for 60 gone_from n0
+    pidkill CONT "$server"
+    touch "$WORK"/go.{1,2,3,4,5}
+    collect $srun_pid
+    assert_code 0
+    assert_empty "$err" "messages"
+    assert_world 6
+    assert_nothing_left
+}
+ranks_said() {
+    [ "$(grep -c '^rank' "$case_tmp/bg.out")" = "$1" ]
 }
 
 case_lost_inner_node_is_named() {

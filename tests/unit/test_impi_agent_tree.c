@@ -143,6 +143,24 @@ leaving_agent_is_passed_by_and_told_how_much_went_by_it(void **state)
     assert_int_equal(errno, EPROTO);
 }
 
+static void who_leaves_with_results_on_the_way_is_found_out(void **state)
+{
+    uint32_t n;
+
+    attach(0, 2);
+    ways("0:02 1: 3: 4: 5:");
+    ways("0:02 1: 3: 4: 5:");
+    assert_int_equal(agent_tree_left(tree, 0, 2, &err), -1);
+    assert_string_equal(err.text,
+                        "LEAVE of an agent that has not said LEAVING");
+    assert_int_equal(agent_tree_leaves(tree, 0, &n, &err), 0);
+    assert_int_equal(agent_tree_left(tree, 0, 1, &err), -1);
+    assert_int_equal(errno, EPROTO);
+    assert_string_equal(err.text, "it left before 1 results came that it was "
+                                  "to pass on to other nodes");
+    assert_int_equal(agent_tree_left(tree, 0, 2, &err), 0);
+}
+
 static void agent_that_is_gone_passes_nothing_on(void **state)
 {
     attach(1, 4);
@@ -209,6 +227,7 @@ int main(void)
         cmocka_unit_test(set_reaches_who_is_below),
         ROOT(who_has_not_attached_gets_it_from_the_root),
         ROOT(leaving_agent_is_passed_by_and_told_how_much_went_by_it),
+        ROOT(who_leaves_with_results_on_the_way_is_found_out),
         ROOT(agent_that_is_gone_passes_nothing_on),
         ROOT(result_that_the_inner_agent_does_not_get_goes_by_it_all_the_same),
         ROOT(attaching_late_to_one_that_left_is_no_fault),
