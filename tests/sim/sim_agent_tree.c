@@ -2,7 +2,8 @@
  * The rendezvous of many agents over their tree, in virtual time: connections
  * of any speed, agents that attach late or never, inner ones that leave before
  * the others.  Everybody gets each key's result that is due to it exactly
- * once, whole, and everybody comes to its end.  Engines: rendezvous,
+ * once, whole, and everybody comes to its end; likewise when an inner one dies,
+ * which impi-server tells the others.  Engines: rendezvous,
  * agent_tree, and the frames; sockets are queues in which nothing overtakes.
  *
  * One seed of one's own: TREE_SEED=N tests/sim/sim_agent_tree
@@ -54,6 +55,9 @@ struct sim {
     bool *up; /* the root's view */
     struct flight *flights;
     uint32_t by_tree, ended;
+    uint32_t victim; /* it dies at that time; ROOT: nobody does */
+    uint64_t dies_at;
+    bool dead, aborted;
 };
 
 static uint64_t draw(struct sim *s, uint64_t below)
@@ -247,8 +251,13 @@ static void to_agent(struct sim *s, uint32_t agent, uint32_t from,
     struct agent_msg reply = {.type = AGENT_LISTENS};
     uint32_t first;
 
-    if (n->gone) {
-        assert_true(m->type != AGENT_GOT);
+    if (n->gone || (s->dead && agent == s->victim)) {
+        assert_true(m->type != AGENT_GOT || s->dead);
+        return;
+    }
+    if (m->type == AGENT_KILL) {
+        n->gone = true;
+        s->ended++;
         return;
     }
     if (m->type == AGENT_TREE &&
@@ -281,7 +290,7 @@ static void spread(struct sim *s, const struct rendezvous_result *r)
     for (uint32_t i = 0; i < plan.n; i++) {
         struct bytebuf b;
 
-        assert_true(s->up[plan.ways[i].agent]);
+        assert_true(s->up[plan.ways[i].agent] || s->aborted);
         bytebuf_init(&b, SF_AGENT_FRAME_MAX);
         if (plan.ways[i].set)
             agent_spread_begin(&b, plan.ways[i].set, AGENT_SET_SIZE(s->agents),
@@ -303,6 +312,25 @@ static void tell_parent(struct sim *s, uint32_t agent)
         send_msg(s, ROOT, agent, &m);
 }
 
+static void kill_one(struct sim *s, uint32_t agent)
+{
+    struct agent_msg m = {.type = AGENT_KILL, .abort = {.text = "lost"}};
+
+    if (s->up[agent])
+        send_msg(s, ROOT, agent, &m);
+}
+
+/* Its connection is closed without BYE. */
+static void lost(struct sim *s, uint32_t agent)
+{
+    assert_int_equal(agent, s->victim);
+    agent_tree_gone(s->tree, agent);
+    s->up[agent] = false;
+    s->aborted = true;
+    for (uint32_t i = 0; i < s->agents; i++)
+        kill_one(s, i);
+}
+
 static void to_root(struct sim *s, uint32_t agent, const struct agent_msg *m)
 {
     struct agent_msg reply = {.type = AGENT_TREE, .number = s->fanout};
@@ -313,6 +341,8 @@ static void to_root(struct sim *s, uint32_t agent, const struct agent_msg *m)
 
     if (m->type == AGENT_JOB) {
         s->up[agent] = true;
+        if (s->aborted)
+            kill_one(s, agent);
         send_msg(s, ROOT, agent, &reply);
         tell_parent(s, agent);
     } else if (m->type == AGENT_PUT) {
@@ -351,6 +381,10 @@ static void deliver(struct sim *s, const struct flight *f)
     struct agent_msg m;
     struct errbuf err;
 
+    if (f->len == 0) {
+        lost(s, f->from);
+        return;
+    }
     assert_int_equal(agent_msg_decode(&m, f->bytes, f->len, &err), f->len);
     if (f->to == ROOT) {
         to_root(s, f->from, &m);
@@ -377,14 +411,29 @@ static void begin(struct sim *s, uint32_t agent)
     contribute(s, agent);
 }
 
+static void die_maybe(struct sim *s)
+{
+    struct bytebuf nothing;
+    struct node *n = &s->nodes[s->victim == ROOT ? 0 : s->victim];
+
+    if (s->victim == ROOT || s->dead || n->gone || s->now < s->dies_at)
+        return;
+    s->dead = true;
+    s->ended++;
+    bytebuf_init(&nothing, 0);
+    post(s, s->victim, ROOT, &n->last[0], n->to_root, &nothing);
+}
+
 /* Returns the frames that went by agents. */
-static uint32_t run(uint64_t seed)
+static uint32_t run(uint64_t seed, bool with_victim)
 {
     struct sim s = {.seed = seed * 0x9e3779b97f4a7c15ULL + 1};
     struct flight *f;
 
     s.fanout = (uint32_t)(2 + draw(&s, 4));
     s.agents = s.fanout + 1 + (uint32_t)draw(&s, draw(&s, 4) ? 40 : 300);
+    s.victim = with_victim ? (uint32_t)draw(&s, s.fanout) : ROOT;
+    s.dies_at = draw(&s, 3000);
     s.nodes = calloc(s.agents, sizeof(*s.nodes));
     s.up = calloc(s.agents, sizeof(bool));
     s.tree = agent_tree_create(s.agents, s.fanout);
@@ -396,12 +445,13 @@ static uint32_t run(uint64_t seed)
         s.now = f->at;
         deliver(&s, f);
         free(f);
+        die_maybe(&s);
     }
     if (s.ended != s.agents)
         print_error("seed %llu: %u of %u agents came to their end\n",
                     (unsigned long long)seed, s.ended, s.agents);
     assert_int_equal(s.ended, s.agents);
-    assert_int_equal(rendezvous_open(s.rendezvous), 0);
+    assert_true(s.dead || rendezvous_open(s.rendezvous) == 0);
     for (uint32_t i = 0; i < s.agents; i++)
         free(s.nodes[i].children);
     free(s.nodes);
@@ -411,13 +461,19 @@ static uint32_t run(uint64_t seed)
     return s.by_tree;
 }
 
+static void a_lost_inner_agent_ends_everybody(void **state)
+{
+    for (uint64_t seed = 1; seed <= 200; seed++)
+        run(seed, true);
+}
+
 static void every_result_comes_once_to_everybody(void **state)
 {
     const char *own = getenv("TREE_SEED");
     uint64_t seed = own ? strtoull(own, NULL, 0) : 1, by_tree = 0;
 
     for (uint64_t i = 0; i < (own ? 1 : 300); i++)
-        by_tree += run(seed + i);
+        by_tree += run(seed + i, false);
     assert_true(own || by_tree > 1000); /* there is a tree */
 }
 
@@ -425,6 +481,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_result_comes_once_to_everybody),
+        cmocka_unit_test(a_lost_inner_agent_ends_everybody),
     };
 
     return cmocka_run_group_tests_name("sim_agent_tree", tests, NULL, NULL);
