@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the start of 131 072 ranks on so many nodes sends from the busiest
+ * process, by the agents' tree and straight to each: lines of
+ * "NAME OURS REFERENCE".
+ *
+ *     impi_tree NODES
+ */
+#include <inttypes.h>
+
+#include "../tests/unit/impi_step.h"
+#include "base/number.h"
+
+int main(int argc, char **argv)
+{
+    struct through *x;
+    struct step s;
+    uint32_t nodes;
+
+    if (argc != 2 || number_parse(&nodes, argv[1], CLIENTS, RANKS) < 0 ||
+        RANKS % nodes != 0) {
+        fprintf(stderr, "usage: impi_tree NODES, a power of two\n");
+        return 2;
+    }
+    step_start(&s, nodes);
+    x = &s.through;
+    printf("given %" PRIu64 " %" PRIu64 "\n", x->tree_messages,
+           x->messages_out);
+    printf("given_mb %.2f %.2f\n", (double)x->tree_bytes / 1e6,
+           (double)x->bytes_out / 1e6);
+    printf("inner_mb %.2f %.2f\n", (double)x->inner_bytes / 1e6,
+           (double)x->tree_bytes / 1e6);
+    printf("taken %" PRIu64 " %u\n", x->messages_in,
+           (2 * CLIENTS + 1) * SF_AGENT_FANOUT);
+    step_free(&s);
+    return 0;
+}
