@@ -100,12 +100,64 @@ case_each_library_of_each_distribution() {
     done
 }
 
+# Three versions of one library, as tasks of one step.  Open MPI 5 asks the
+# kernel for a route to the other node, which has the same address here.
+case_versions_of_a_library_in_one_step() {
+    local f run="ch-run -b $WORK:/mnt -c /mnt"
+    need_images
+    for f in mpich openmpi; do
+        compile_11 "hello_11_$f" "$f"
+        run_as_user env OMPI_MCA_reachable=weighted \
+            srun --mpi=impi -O -N2 -n6 sh -c \
+            "case \$((SLURM_PROCID % 3)) in
+             0) exec ./hello_$f ;;
+             1) exec $run $DEBIAN11 -- ./hello_11_$f ;;
+             esac
+             exec $run $SF_IMAGES/trixie -- ./hello_$f"
+        assert_world 6
+        assert_library "$(library $f 12)" 2
+        assert_library "$(library $f 11)" 2
+        assert_library "$(library $f 13)" 2
+    done
+}
+
+# What a back end takes for granted of each (tests/front/opaque.c): constants of
+# Debian 11's headers, handles and places in the libraries of both images.
+case_values_that_no_header_promises() {
+    local f image build=tree.build n
+    need_images
+    mkdir -p "$WORK/tree"
+    ( cd "$SF_TOP_SRCDIR" && find src tests/front -name '*.[ch]' -o \
+        -name 'opaque*' | xargs cp --parents -t "$WORK/tree" )
+    ( cd "$SF_TOP_BUILDDIR" && mkdir "$WORK/$build" &&
+        find src -name '*.h' -exec cp --parents -t "$WORK/$build" {} + )
+    for f in mpich openmpi; do
+        run_as_user ch-run -b "$WORK:/mnt" -c /mnt "$DEBIAN11" -- \
+            tree/tests/front/opaque_build.sh $build "opaque_$f" "mpicc.$f"
+        assert_code 0
+        run_as_user ch-run -b "$WORK:/mnt" -c /mnt "$DEBIAN11" -- \
+            "./opaque_$f" values
+        assert_code 0
+        n=$(grep -cxF -f "$SF_TOP_SRCDIR/tests/front/$f.values" <<<"$out")
+        [ "$n" -ge 150 ] || fail "only $n constants of $f are there"
+        assert_empty "$(grep -vxF -f "$SF_TOP_SRCDIR/tests/front/$f.values" \
+            <<<"$out")" "constants of $f that are others"
+        for image in "$DEBIAN11" "$SF_IMAGES/trixie"; do
+            run_as_user ch-run -b "$WORK:/mnt" -c /mnt "$image" -- \
+                "./opaque_$f" tags
+            assert_code 0
+            assert_output '^ok' "$([ $f = mpich ] && echo 4 || echo 6)"
+            assert_output '^not ok' 0
+        done
+    done
+}
+
 # Programs that check what they compute, compiled in the oldest place for all:
 # each family has one ABI.
 case_programs_of_each_distribution() {
     local p f
     need_images
-    mkdir "$WORK/tree"
+    mkdir -p "$WORK/tree"
     ( cd "$SF_TOP_SRCDIR" && find src tests/mpi -name '*.h' -exec cp --parents \
         -t "$WORK/tree" {} + &&
         cp --parents -t "$WORK/tree" tests/mpi/{ring,coll,probe,types}.c )
