@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,4 +25,18 @@ int slurmabi_own_extra(char *buf, size_t size)
     }
     slurm_free_node_info_msg(msg);
     return rc;
+}
+
+int slurmabi_each_extra(time_t *as_of, slurmabi_extra_f *f, void *arg)
+{
+    node_info_msg_t *msg = NULL;
+
+    if (slurm_load_node(*as_of, &msg, SHOW_ALL) != SLURM_SUCCESS)
+        return errno == SLURM_NO_CHANGE_IN_DATA ? 1 : -1;
+    for (uint32_t i = 0; i < msg->record_count; i++)
+        if (msg->node_array[i].name)
+            f(msg->node_array[i].name, msg->node_array[i].extra, arg);
+    *as_of = msg->last_update;
+    slurm_free_node_info_msg(msg);
+    return 0;
 }

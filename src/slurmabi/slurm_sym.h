@@ -88,7 +88,7 @@ int proctrack_g_add(struct slurmabi_stepd *step, pid_t pid)
 
 /* Send a line of text to the user who started the job: to the terminal of srun
  * or salloc, or to a batch script's output.  In slurmctld only, with its read
- * lock of jobs held. */
+ * lock of jobs held, and from 24.05 on in a stepmgr. */
 int srun_user_message(void *job, char *text) __attribute__((weak));
 
 /* slurmctld's record of a job, whose lock for jobs is held. */

@@ -137,10 +137,18 @@ reason_of() {
 
 # health_up: four nodes with a reporter each, switchmgrd, metrics served.
 health_up() {
-    local node
+    health_nodes_up
+    health_begin
+}
+
+health_nodes_up() { # WORD.. for cluster_up
     cluster_up --nodes 4 --switch elan \
-        --node-conf "Features=gpu,$FEATURES"
-    switchmgr_conf MetricsListen=127.0.0.1:0
+        --node-conf "Features=gpu,$FEATURES" "$@"
+}
+
+health_begin() { # LINE.. of switchmgr.conf
+    local node
+    switchmgr_conf MetricsListen=127.0.0.1:0 "$@"
     run_as_root ctl scontrol reconfigure # slurmctld reads switchmgr.conf
     switchmgr_start
     for node in n0 n1 n2 n3; do reporter $node; done

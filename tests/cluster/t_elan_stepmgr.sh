@@ -74,6 +74,27 @@ case_more_than_the_lease_is_refused() {
     assert_error 'Unable to create step|configuring interconnect'
 }
 
+# told_in_a_job_of WORD..: of salloc, which stays until its user has read why
+# its step is refused; REASON is what he reads.
+told_in_a_job_of() {
+    run_as_user rm -f "$WORK/read"
+    start_as_user salloc --stepmgr "$@" sh -c \
+        "srun $SRUN_WORDS true && exit 9
+        until [ -e $WORK/read ]; do sleep 0.1; done"
+    wait_for 30 grep -qE "$REASON" "$case_tmp/bg.err"
+    run_as_user touch "$WORK/read"
+    wait $!
+    assert_equal 0 $? "exit code of the job"
+}
+
+# It was in the log of slurmd on the job's first node, and nowhere else.
+case_the_user_is_told_why_a_stepmgr_refuses() { # SL-06
+    SRUN_WORDS=--network=fast \
+        REASON='salloc: SF-E103 .*--network: fast: no such word' \
+        told_in_a_job_of -w n0 -n1
+    wait_for 20 no_job_left
+}
+
 case_a_job_without_lease_is_told() { # nobody can give what is not there
     local holder
     run_as_user rm -f "$WORK/go" "$WORK/in"
@@ -84,6 +105,8 @@ case_a_job_without_lease_is_told() { # nobody can give what is not there
     run_as_user srun --stepmgr -w n1 -n3 true
     assert_code_not 0
     assert_log slurmctld.log 'SF-E117 .* has no lease'
+    SRUN_WORDS='' REASON='SF-E103 .*SF-E117: .*leased no contexts' \
+        told_in_a_job_of -w n1 -n3
     run_as_user touch "$WORK/go"
     wait "$holder"
     wait_for 20 no_job_left

@@ -159,6 +159,81 @@ static void extra_is_read_word_by_word(void **state)
     assert_false(hold_is_down(":rail0=down", 1));
 }
 
+static void extra_becomes_a_line_of_the_table(void **state)
+{
+    struct health_table_node n = {.name = "n3"};
+
+    assert_false(hold_read_extra(&n, NULL));
+    assert_false(hold_read_extra(&n, "rack=7 infabric=down:rail0=down"));
+    assert_true(hold_read_extra(&n, "rack=7 fabric=up:rail0=up"));
+    assert_int_equal(n.state, HEALTH_HEALTHY);
+    assert_int_equal(n.refuse, 0);
+    assert_true(hold_read_extra(
+        &n, "fabric=down:rail0=up:rail1=down:since=1700000000:count=2:why=no_"
+            "carrier rack=7:rail0=down"));
+    assert_string_equal(n.name, "n3");
+    assert_int_equal(n.state, HEALTH_DOWN);
+    assert_int_equal(n.refuse, 2);
+    assert_int_equal(n.since, 1700000000000);
+    assert_string_equal(n.why, "no_carrier");
+}
+
+/* Who may change a node's Extra can write there what he likes. */
+static void extra_that_is_no_word_of_ours_refuses_nothing(void **state)
+{
+    static const char *const texts[] = {
+        "fabric=",
+        "fabric=:",
+        "fabric=:::::",
+        "fabric=:rail9=down",
+        "fabric=:rail10=down",
+        "fabric=:rail=down",
+        "fabric=:rail0=",
+        "fabric=:since=99999999999999999999999",
+        "fabric=:since=-5",
+        "fabric=:why=",
+    };
+    char longest[2 * SF_REPORT_WHY_MAX + 32] = "fabric=:rail0=down:why=";
+    struct health_table_node n = {.name = "n3"};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_true(hold_read_extra(&n, texts[i]));
+        assert_int_equal(n.refuse, 0);
+        assert_true(n.since >= 0);
+    }
+    memset(longest + strlen(longest), 'x', 2 * SF_REPORT_WHY_MAX);
+    assert_true(hold_read_extra(&n, longest));
+    assert_int_equal(n.refuse, 1);
+    assert_int_equal(strlen(n.why), SF_REPORT_WHY_MAX - 1);
+}
+
+/* What a stepmgr has in place of the file. */
+static void a_table_that_was_taken_refuses_like_the_file(void **state)
+{
+    struct world *w = *state;
+    struct health_table t = {NOW, 8, 7, calloc(1, sizeof(*t.list)), 1};
+    struct errbuf err;
+    bool none = false;
+
+    assert_non_null(t.list);
+    strcpy(t.list->name, "n3");
+    hold_read_extra(t.list, "fabric=down:rail0=down:since=1600000000");
+    gate_hears_nothing(&w->gate, NOW);
+    assert_int_equal(
+        gate_check(&w->gate, &w->conf, with3, 3, 1, NOW, &none, &err), 0);
+    gate_take(&w->gate, &t, w->hosts);
+    assert_null(t.list);
+    assert_int_equal(
+        gate_check(&w->gate, &w->conf, with3, 3, 1, NOW, &none, &err), -1);
+    assert_int_equal(errno, EHOSTDOWN);
+    assert_int_equal(
+        gate_check(&w->gate, &w->conf, without3, 3, 1, NOW, &none, &err), 0);
+    t.written = NOW;
+    gate_take(&w->gate, &t, w->hosts);
+    assert_int_equal(
+        gate_check(&w->gate, &w->conf, with3, 3, 1, NOW, &none, &err), 0);
+}
+
 static void a_held_node_goes_when_slurm_has_seen_it_well_again(void **state)
 {
     struct hold h;
@@ -543,6 +618,9 @@ int main(void)
         T(a_node_with_a_young_fault_is_held_for_the_rest_of_busy_grace),
         T(no_node_is_held_that_slurm_says_nothing_of),
         T(extra_is_read_word_by_word),
+        T(extra_becomes_a_line_of_the_table),
+        T(extra_that_is_no_word_of_ours_refuses_nothing),
+        T(a_table_that_was_taken_refuses_like_the_file),
         T(a_held_node_goes_when_slurm_has_seen_it_well_again),
         T(a_held_node_does_not_go_before_its_fault_is_told_of),
         T(a_held_node_is_refused_when_its_time_is_over),

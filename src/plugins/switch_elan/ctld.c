@@ -5,9 +5,9 @@
  * random bytes and the seal.
  *
  * A stepmgr does the same for the steps of its job, out of what slurmctld
- * leased to the job (elan/lease.h).  It has no state to save and no health
- * table, and it seals as root of its node; slurmctld's sealed lease goes with
- * each step.
+ * leased to the job (elan/lease.h).  It has no state to save, it asks slurmctld
+ * for the nodes' Extra in place of the health table, and it seals as root of
+ * its node; slurmctld's sealed lease goes with each step.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,15 +26,21 @@
 #include "elan/partition.h"
 #include "plugins/switch_elan/gate.h"
 #include "plugins/switch_elan/heal_watch.h"
+#include "plugins/switch_elan/hold.h"
 #include "plugins/switch_elan/hooks.h"
 #include "plugins/switch_elan/site.h"
 #include "plugins/switch_elan/state_file.h"
 #include "plugins/switch_elan/waiters.h"
 #include "slurmabi/job.h"
+#include "slurmabi/node.h"
 #include "slurmabi/step.h"
 
 #define TOLD_MS 500 /* srun has this long to show why its step is refused */
 #define TOLD_FORGET_MS 60000 /* who has not asked again by then has gone */
+/* A stepmgr asks slurmctld for the nodes' Extra no more often; after it has not
+ * answered, which takes a while, much less. */
+#define EXTRA_ASK_MS 2000
+#define EXTRA_RETRY_MS 60000
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -51,9 +57,11 @@ static struct {
     } told[SF_SWITCH_TOLD_MAX]; /* refused launches whose users know why and
                                  * that ask once more; job_id 0: none */
     unsigned next_told;
-    char *lease; /* in a stepmgr: sealed by slurmctld */
-    bool good;   /* site was read without errors: steps can be built */
-    bool seen;   /* an attempt to read it was made */
+    char *lease;         /* in a stepmgr: sealed by slurmctld */
+    int64_t ask_at;      /* in a stepmgr: next for the nodes' Extra; ms */
+    time_t extras_as_of; /* slurmctld's time of the answer */
+    bool good;           /* site was read without errors: steps can be built */
+    bool seen;           /* an attempt to read it was made */
 } ctld;
 
 static void report_mgr(const char *text, void *arg)
@@ -142,6 +150,8 @@ static int leased_pool(const struct slurmabi_step *record, struct errbuf *err)
                               "the job, its log says why");
     if (!ctld.good && site_read(&ctld.site, err) < 0)
         return -1;
+    if (!ctld.good)
+        configure_gate();
     ctld.good = true;
     if (!ctld.lease)
         ctld.lease = strdup(lease->info.sealed);
@@ -234,12 +244,17 @@ struct build {
     struct elan_hold hold;
 };
 
-static int look_at_record(struct build *b, struct errbuf *err)
+static int check_record(struct build *b, struct errbuf *err)
 {
     if (slurmabi_step_check(b->record, b->info->job_id, b->info->step_id, err) <
         0)
         return -1;
     b->checked = true;
+    return 0;
+}
+
+static int read_record(struct build *b, struct errbuf *err)
+{
     b->info->het_comp = slurmabi_step_step_id(b->record).step_het_comp;
     b->step.uid = slurmabi_step_uid(b->record);
     b->step.run = slurmabi_step_job_restarts(b->record);
@@ -299,6 +314,58 @@ static const char *table_path(struct sitedir *sitedir)
                                  : sitedir_run(sitedir, MGRCONF_TABLE);
 }
 
+/* Of all nodes that slurmctld knows, into a health table. */
+struct extras {
+    struct health_table table;
+    size_t room;
+    bool failed; /* out of memory */
+};
+
+static void add_extra(const char *name, const char *extra, void *arg)
+{
+    struct extras *e = arg;
+    struct health_table_node node = {0}, *list;
+
+    if (snprintf(node.name, sizeof(node.name), "%s", name) >=
+            (int)sizeof(node.name) ||
+        !hold_read_extra(&node, extra))
+        return;
+    e->table.nodes++;
+    e->table.healthy += !node.refuse;
+    if (!node.refuse)
+        return;
+    if (e->table.n == e->room) {
+        list = realloc(e->table.list, (2 * e->room + 16) * sizeof(*list));
+        if (!list) {
+            e->failed = true;
+            return;
+        }
+        e->table.list = list;
+        e->room = 2 * e->room + 16;
+    }
+    e->table.list[e->table.n++] = node;
+}
+
+/* The table is a file of slurmctld's machine.  What a stepmgr has of it is
+ * what switchmgrd has written into Slurm's books. */
+static void ask_slurmctld(int64_t now)
+{
+    struct extras e = {.table = {.written = now}};
+    int rc;
+
+    if (now < ctld.ask_at && ctld.ask_at - now <= EXTRA_RETRY_MS)
+        return;
+    rc = slurmabi_each_extra(&ctld.extras_as_of, add_extra, &e);
+    if (rc == 0 && !e.failed)
+        gate_take(&ctld.gate, &e.table, ctld.site.hosts);
+    else if (rc == 1)
+        ctld.gate.reader.table.written = now;
+    else
+        gate_hears_nothing(&ctld.gate, now);
+    ctld.ask_at = now_ms() + (rc < 0 ? EXTRA_RETRY_MS : EXTRA_ASK_MS);
+    health_table_free(&e.table);
+}
+
 /* Ask the switch manager's table. */
 static int look_at_health(struct build *b, struct errbuf *err)
 {
@@ -308,16 +375,19 @@ static int look_at_health(struct build *b, struct errbuf *err)
     struct errbuf news = {""};
     int rc;
 
-    /* HealthTable= : not asked.  It is a file of slurmctld's machine. */
-    if (!*path || !slurmabi_in_slurmctld())
+    if (!*path) /* HealthTable= : not asked */
         return 0;
-    tell_of_health(gate_look(&ctld.gate, path, ctld.site.hosts, now, &news),
-                   &news);
+    if (slurmabi_in_slurmctld())
+        tell_of_health(gate_look(&ctld.gate, path, ctld.site.hosts, now, &news),
+                       &news);
+    else
+        ask_slurmctld(now);
     tell_of_health(gate_look_at_age(&ctld.gate, &ctld.mgr, now, &news), &news);
     rc = gate_check(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
                     b->step.options.rails, now, &b->step.no_broadcast, err);
     b->fabric_is_down = rc < 0;
-    if (rc < 0 && errno == EBUSY && !b->can_wait)
+    /* Nobody wakes who waits for a node's fabric, but slurmctld. */
+    if (rc < 0 && errno == EBUSY && (!b->can_wait || !slurmabi_in_slurmctld()))
         rc = gate_hold(&ctld.gate, &ctld.mgr, b->layout.ids, b->layout.nnodes,
                        b->step.options.rails, now, &b->hold);
     return rc;
@@ -511,10 +581,8 @@ static bool tell_refusal(const struct build *b, const char *why)
     struct gate_wait wait = {.until = now_ms() + TOLD_MS, .is_refused = true};
     char text[SF_SWITCH_TOLD_TEXT_MAX];
 
-    /* A stepmgr has no such agent as slurmctld. */
-    if (!b->checked || !slurmabi_in_slurmctld() ||
-        !slurmabi_step_host(b->record) || !slurmabi_step_port(b->record) ||
-        !make_waiters())
+    if (!b->checked || !slurmabi_step_host(b->record) ||
+        !slurmabi_step_port(b->record) || !make_waiters())
         return false;
     snprintf(text, sizeof(text), "SF-E103 switch/elan refuses the step: %s",
              why);
@@ -549,9 +617,9 @@ static enum switch_elan_built build(struct build *b)
     struct errbuf err = {""};
     int rc;
 
-    if ((rc = open_pool(b->record, &err)) == 0 &&
-        (rc = look_at_record(b, &err)) == 0 &&
-        (rc = make_layout(b, &err)) == 0 &&
+    if ((rc = check_record(b, &err)) == 0 &&
+        (rc = open_pool(b->record, &err)) == 0 &&
+        (rc = read_record(b, &err)) == 0 && (rc = make_layout(b, &err)) == 0 &&
         (rc = look_at_health(b, &err)) == 0 && (rc = make_keys(b, &err)) == 0 &&
         (rc = allocate(b, &err)) == 0)
         save_if_wanted();

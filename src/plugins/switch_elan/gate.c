@@ -85,6 +85,23 @@ enum gate_news gate_look(struct gate *g, const char *path,
     return changed ? tell(g, what, news) : GATE_SAME;
 }
 
+void gate_take(struct gate *g, struct health_table *table,
+               const struct elanhosts *hosts)
+{
+    health_table_free(&g->reader.table);
+    g->reader.table = *table;
+    g->reader.known = true;
+    g->absent_since = 0;
+    memset(table, 0, sizeof(*table));
+    list_nodes(g, hosts);
+}
+
+void gate_hears_nothing(struct gate *g, int64_t now)
+{
+    if (g->absent_since == 0)
+        g->absent_since = now;
+}
+
 void gate_forget_hosts(struct gate *g)
 {
     g->hosts = NULL;

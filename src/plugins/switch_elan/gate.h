@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The gate before a step: may it be built on these nodes, by the health table
- * that switchmgrd writes?  When nothing changed a look costs one stat(2), and
- * a node of the step one bit.  Knows no Slurm.  The caller holds a lock.
+ * that switchmgrd writes (or, in a stepmgr, by what Slurm has of it)?  When
+ * nothing changed a look costs one stat(2), and a node of the step one bit.
+ * Knows no Slurm.  The caller holds a lock.
  */
 #ifndef SF_SWITCH_ELAN_GATE_H
 #define SF_SWITCH_ELAN_GATE_H
@@ -63,6 +64,11 @@ enum gate_news gate_look_at_age(struct gate *gate, const struct mgrconf *conf,
                                 int64_t now, struct errbuf *news);
 /* The hosts are about to change or go. */
 void gate_forget_hosts(struct gate *gate);
+/* In place of the file: take what *table has, which is cleared. */
+void gate_take(struct gate *gate, struct health_table *table,
+               const struct elanhosts *hosts);
+/* In place of the file: there is no word at `now`; what was stays. */
+void gate_hears_nothing(struct gate *gate, int64_t now);
 void gate_free(struct gate *gate);
 
 /* May a step be built on the nodes with ids[0..n) (rail 0) that uses `rails`
