@@ -290,6 +290,32 @@ case_immediate_bounds_the_wait() { # EL-18 SL-07
     run_as_user rm -f "$WORK/full"
 }
 
+# From 25.11 on, in place of the wait: the user reads why, the job goes on, and
+# its next step runs when there is room.
+case_full_pool_refuses_and_says_why() { # EL-18 SL-05
+    local job
+    slurm_since 25.11 || skip "a step that finds no contexts waits"
+    run_as_user rm -f "$WORK/go" "$WORK/first" "$WORK/room"
+    start_as_user srun -n1 -w n0 --network=contexts=15 sh -c \
+        ": >$WORK/first; until [ -e $WORK/go ]; do sleep 0.1; done"
+    wait_for 20 test -e "$WORK/first"
+    "$MINISLURM" exec --dir "$CLUSTER" -- salloc -n1 -w n0 sh -c \
+        "srun true && exit 9
+        until [ -e $WORK/room ]; do sleep 0.1; done
+        srun $SHOW" >"$case_tmp/other" 2>"$case_tmp/other.err" &
+    job=$!
+    wait_for 30 grep -q 'SF-E103 .*no .*contexts' "$case_tmp/other.err"
+    run_as_user touch "$WORK/go"
+    wait_for 20 programs_are 0
+    run_as_user touch "$WORK/room"
+    wait $job
+    assert_equal 0 $? "exit code of the job"
+    out=$(cat "$case_tmp/other")
+    assert_output '^task 0 ' 1
+    wait_for 20 no_job_left
+    wait
+}
+
 # Each holds what the other's second component wants.
 case_crossing_launches_do_not_hang() { # SL-07
     local all='-n1 --network=contexts=15'
