@@ -232,7 +232,9 @@
 #define SF_FABRIC_CREDITS_MAX 1024
 #define SF_FABRIC_FRAME (16u * 1024)
 #define SF_FABRIC_CREDITS 32
+/* For the first frame: so long, or this part of IMPI_SILENCE. */
 #define SF_FABRIC_HELLO_MS 5000
+#define SF_FABRIC_HELLO_PART 36
 /* Pieces of a sender's memory that a receiver reads at a time, as a peer may
  * say and as we do; bytes of one, at most and from which on it is worth it. */
 #define SF_FABRIC_LENDS_MAX 16

@@ -41,9 +41,17 @@ static const struct impi_fabric_end *reserve(struct link *l,
     return l->fabric ? own : NULL;
 }
 
+/* Milliseconds.  Who is patient with peers is so with their first frame. */
+static int64_t hello_time(void)
+{
+    int64_t part = net_silence() * 1000ll / SF_FABRIC_HELLO_PART;
+
+    return part > SF_FABRIC_HELLO_MS ? part : SF_FABRIC_HELLO_MS;
+}
+
 static void begin_proving(struct link *l)
 {
-    l->meet_by = clock_ms() + SF_FABRIC_HELLO_MS;
+    l->meet_by = clock_ms() + hello_time();
     if (fabric_meet(l->fabric, &l->meeting.own, &l->meeting.peer) < 0)
         impi_chan_fabric_prove(&l->meeting, false);
 }

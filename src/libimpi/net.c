@@ -156,6 +156,11 @@ static int choose_silence(struct errbuf *err)
     return 0;
 }
 
+int net_silence(void)
+{
+    return net.silence;
+}
+
 int net_start(struct errbuf *err)
 {
     size_t n = impi_be.world.nprocs;

@@ -19,6 +19,10 @@ int net_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
 /* From here on impi_be.world and .p2p are used.  0, or -1 no memory. */
 int net_start(struct errbuf *err);
 
+/* Seconds after which a peer that says nothing counts as lost; after
+ * net_start(). */
+int net_silence(void);
+
 /* There are more peers now in impi_be.world.  0, or -1 no memory. */
 int net_grow(void);
 
