@@ -12,6 +12,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_ext.h>
 
 #include "base/limits.h"
 
@@ -34,16 +35,76 @@ static void *symbol(void *library, const char *name, struct errbuf *err)
     return at;
 }
 
+/* Some providers (verbs) keep memory registered, and to learn that it is
+ * unmapped they change mmap(), munmap() and others in the whole process.  A
+ * library that only we use shall not: a monitor that cannot be started makes
+ * them do without. */
+#if FI_MAJOR_VERSION > 1 || FI_MINOR_VERSION >= 13
+static int refuse_start(struct fid_mem_monitor *monitor)
+{
+    return -FI_ENOSYS;
+}
+
+static void nothing(struct fid_mem_monitor *monitor)
+{
+}
+
+static int refuse_memory(struct fid_mem_monitor *monitor, const void *addr,
+                         size_t len)
+{
+    return -FI_ENOSYS;
+}
+
+static void forget_memory(struct fid_mem_monitor *monitor, const void *addr,
+                          size_t len)
+{
+}
+
+static bool is_not_valid(struct fid_mem_monitor *monitor, const void *addr,
+                         size_t len)
+{
+    return false;
+}
+
+static void keep_no_memory(void *so)
+{
+    static struct fi_ops_mem_monitor ops = {.size = sizeof(ops),
+                                            .start = refuse_start,
+                                            .stop = nothing,
+                                            .subscribe = refuse_memory,
+                                            .unsubscribe = forget_memory,
+                                            .valid = is_not_valid};
+    static struct fid_mem_monitor monitor = {.fid.fclass = FI_CLASS_MEM_MONITOR,
+                                             .export_ops = &ops};
+    int (*open)(uint32_t, const char *, void *, size_t, uint64_t, struct fid **,
+                void *);
+    struct fid *cache;
+
+    *(void **)&open = dlsym(so, "fi_open");
+    if (!open ||
+        open(FI_VERSION(1, 13), "mr_cache", NULL, 0, 0, &cache, NULL) != 0)
+        return;
+    fi_import_fid(cache, &monitor.fid, 0);
+    fi_close(cache);
+}
+#else
+static void keep_no_memory(void *so)
+{
+}
+#endif
+
 /* The one that the process has, if it has one: its MPI library's.  Else one
  * that nobody else sees. */
 int libfabric_find(struct libfabric *lib, struct errbuf *err)
 {
     void *so = dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD);
 
-    if (!so)
+    if (!so) {
         so = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!so)
-        return errprintf(err, "%s", dlerror());
+        if (!so)
+            return errprintf(err, "%s", dlerror());
+        keep_no_memory(so);
+    }
     *(void **)&lib->dupinfo = symbol(so, "fi_dupinfo", err);
     *(void **)&lib->freeinfo = symbol(so, "fi_freeinfo", err);
     *(void **)&lib->getinfo = symbol(so, "fi_getinfo", err);
