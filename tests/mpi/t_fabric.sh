@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Worlds of several IMPI clients on this machine whose channels go by libfabric,
-# provider tcp, without Slurm: the programs of this folder, random mixes, a peer
+# provider tcp, some by shm, without Slurm: the programs of this folder, random mixes, a peer
 # that dies, a provider that one side has not.
 . "$(dirname "$0")/lib.sh"
 export BARE_FRONT=$front IMPI_SHM=0 IMPI_FABRIC=tcp IMPI_STATS=1
@@ -25,7 +25,7 @@ ways()
 # used TCP.  (Flat collective calls inside one share memory.)
 all_by_fabric()
 {
-    [[ "$(ways)" =~ ^(memory )?tcp[^\ ]*\ $ ]] &&
+    [[ "$(ways)" =~ ^(memory )?$IMPI_FABRIC[^\ ]*\ $ ]] &&
         grep -qE ': [1-9][0-9]* frames out with [1-9]' "$TMPDIR/out" &&
         ! grep -E 'frames out' "$TMPDIR/out" | grep -qv ' 0 of strangers'
 }
@@ -201,6 +201,18 @@ for ((seed = first; seed < first + runs; seed++)); do
     case_run random_mix -i mpich:2 openmpi:2 -- "$seed" "$rounds"
     case_run rma_mix openmpi:1 mpich:2 -- "$seed" "$rounds"
 done
+# One that needs no connections, binds to no address, and has no descriptor to
+# wait for.
+title=all_bytes_by_provider_shm
+IMPI_FABRIC=shm world mpich:1 openmpi:1 -- "$dir/ring"
+if grep -q 'no fabric: shm' "$TMPDIR/out"; then
+    skipped $title "$(grep -m1 'no fabric' "$TMPDIR/out")"
+else
+    for prog in ring order sizes coll types threads remap rma_ops; do
+        IMPI_FABRIC=shm case_run $prog mpich:2 openmpi:1
+    done
+    IMPI_FABRIC=shm case_run random_mix -i mpich:2 openmpi:2 -- "$first" 25
+fi
 title=which_provider
 case_by tcp 'tcp;ofi_rxm' '' mpich:1 openmpi:1
 case_by none,tcp 'tcp;ofi_rxm' '' mpich:1 openmpi:1
