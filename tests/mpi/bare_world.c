@@ -4,20 +4,20 @@
  * client is started by its own library's launcher; this program plays
  * impid's part towards the processes (impi/task_wire.h).
  *
- *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-o] [-m maxdatalen] FAMILY:N
- * ...
- *              -- PROGRAM [ARG ...]
+ *   bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-o] [-m maxdatalen]
+ *              [-a address] FAMILY:N ... -- PROGRAM [ARG ...]
  *
  * FAMILY is mpich or openmpi; PROGRAM.mpich and PROGRAM.openmpi are run.  -i:
  * ranks are dealt out to the clients in turn, instead of client by client.
- * -6: processes meet at ::1 instead of 127.0.0.1.  -h: each process has an
- * IMPI host of its own, instead of each client.  -u: the last rank is said to
- * be at an address of a network for documents.  -f: the others reach it by a
- * way that another user floods (flooded_way.h).  -w: no windows span, as
- * before version 4 of the extensions.  -s: their members share no memory, as
- * before version 5.  -o: what stands for MUNGE says that another user runs it.
- * BARE_FRONT names the library to preload.  Exit code: that of MPI_Abort; 1
- * when a process vanished; else the worst of the launchers'.
+ * -6: processes meet at ::1 instead of 127.0.0.1; -a: at that address of IPv4.
+ * -h: each process has an IMPI host of its own, instead of each client.  -u:
+ * the last rank is said to be at an address of a network for documents.  -f:
+ * the others reach it by a way that another user floods (flooded_way.h).  -w:
+ * no windows span, as before version 4 of the extensions.  -s: their members
+ * share no memory, as before version 5.  -o: what stands for MUNGE says that
+ * another user runs it. BARE_FRONT names the library to preload.  Exit code:
+ * that of MPI_Abort; 1 when a process vanished; else the worst of the
+ * launchers'.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -73,12 +73,13 @@ static struct {
     char path[108];
     int listener;
     bool ipv6;
+    uint8_t address[4]; /* of IPv4 where processes meet */
     bool own_hosts;
     bool last_is_far;
     bool last_is_flooded;
     bool other_user;
     uint32_t without; /* enum impi_world_flag */
-} b;
+} b = {.address = {127, 0, 0, 1}};
 
 static void die(const char *what)
 {
@@ -141,12 +142,11 @@ static void send_env(struct proc *p)
                          .native_rank = b.native[p->rank],
                          .native_size = b.size[c],
                          .world_size = b.nprocs};
-    static const uint8_t loopback[4] = {127, 0, 0, 1};
 
     if (b.ipv6)
         e.host_addr[sizeof(e.host_addr) - 1] = 1;
     else
-        impi_hostid_set_ipv4(e.host_addr, loopback);
+        impi_hostid_set_ipv4(e.host_addr, b.address);
     send_all(p, buf, task_env_encode(buf, sizeof(buf), &e));
 }
 
@@ -591,6 +591,9 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             b.without |= IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
             *maxdatalen = (uint32_t)atoi(*++argv);
+        } else if (strcmp(*argv, "-a") == 0 && argv[1]) {
+            if (inet_pton(AF_INET, *++argv, b.address) != 1)
+                return NULL;
         } else if (colon && b.nclients < MAX_CLIENTS) {
             *colon = '\0';
             b.family[b.nclients] = *argv;
@@ -620,7 +623,7 @@ int main(int argc, char **argv)
         fprintf(
             stderr,
             "usage: bare_world [-i] [-6] [-h] [-u] [-f] [-w] [-s] [-m bytes] "
-            "FAMILY:N ... -- PROGRAM [ARG ...]\n");
+            "[-a address] FAMILY:N ... -- PROGRAM [ARG ...]\n");
         return 99;
     }
     if (!getenv("BARE_FRONT")) {

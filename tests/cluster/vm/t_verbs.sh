@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Channels of clients through libfabric's provider verbs, on a soft-RoCE device
+# of the guest's kernel: programs of tests/mpi.
+# In a guest only:
+#     vm -- t_verbs.sh     (see vm/check)
+# An emulated device says nothing of time; packets, frames and copies count.
+. "$(dirname "$0")/../lib.sh"
+[ -d /run/vm ] || skip_all "not in a guest"
+for library in libfabric.so.1 librdmacm.so.1 libibverbs.so.1; do
+    ldconfig -p | grep -qF $library || skip_all "no $library"
+done
+for f in mpich openmpi; do
+    [ -x "$SF_TOP_BUILDDIR/tests/mpi/remap.$f" ] ||
+        skip_all "programs of both MPI libraries are not built"
+done
+
+IP=10.9.0.1
+# One device on a cable whose other end nothing uses: who sends to its own
+# address is heard.
+make_device() {
+    local version module
+    version=$(uname -r)
+    mkdir -p "/lib/modules/$version" &&
+        mount --bind "$SF_VM_MODULES/$version" "/lib/modules/$version" ||
+        return
+    for module in veth crc32_generic rdma_rxe rdma_ucm; do
+        modprobe $module || return
+    done
+    ip link add veth0 type veth peer name veth1 &&
+        ip link set veth0 up && ip link set veth1 up &&
+        ip addr add $IP/24 dev veth0 &&
+        rdma link add rxe0 type rxe netdev veth0 && ulimit -l unlimited
+}
+make_device >"$case_tmp/device" 2>&1 ||
+    skip_all "no soft-RoCE: $(tail -n 1 "$case_tmp/device")"
+
+# The device's queue of completions is shorter than what libfabric asks for 256
+# peers.
+export FI_UNIVERSE_SIZE=16
+# A guest that is emulated takes seconds to connect.
+export IMPI_SHM=0 IMPI_STATS=1 IMPI_SILENCE=7200 SLURM_IMPI_WINDOWS=messages
+# Each library's own messages keep off the device, which would be slow for both:
+# UCX gives a peer up after seconds.
+export UCX_TLS=tcp,self,sysv,posix OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp,vader
+MPI=$SF_TOP_BUILDDIR/tests/mpi
+LIMIT=300
+
+counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
+
+# sum FIELD: of the lines on frames, all ranks.
+sum() {
+    local words='([0-9]+) frames out with ([0-9]+) bytes \(([0-9]+) pieces lent\), ([0-9]+) in with ([0-9]+) \(([0-9]+) reads\), ([0-9]+) of strangers'
+    sed -nE "s/^.*: verbs;ofi_rxm: $words\$/\\$1/p" <<<"$err" |
+        awk '{ n += $1 } END { print n + 0 }'
+}
+FRAMES=1 BYTES=2 LENT=3 READS=6 STRANGERS=7
+
+# assert_by_verbs RANKS: each rank's table says so of all that it sent to
+# another client, and the device has seen the packets of it: one at least for
+# each frame and each 1024 bytes, which is what an MTU of 1500 leaves.
+assert_by_verbs() {
+    assert_equal "$1" "$(grep -cE ': verbs;ofi_rxm: [1-9][0-9]* frames out with [1-9]' <<<"$err")" \
+        "ranks that sent frames"
+    assert_error '^slurm-fabric: rank .* verbs;ofi_rxm$'
+    ! grep -E '^slurm-fabric: rank .* TCP$' <<<"$err" || fail "by TCP: $err"
+    assert_equal 0 "$(sum $STRANGERS)" "frames of strangers"
+    local packets=$((sent_after - sent_before))
+    [ $packets -ge "$(sum $FRAMES)" ] &&
+        [ $packets -ge $(($(sum $BYTES) / 1024)) ] ||
+        fail "$packets packets for $(sum $FRAMES) frames, $(sum $BYTES) bytes"
+    [ $((rcvd_after - rcvd_before)) -ge "$(sum $FRAMES)" ] ||
+        fail "$((rcvd_after - rcvd_before)) packets came"
+}
+
+# world PROGRAM CLIENT..: one world without Slurm, providers as without a word.
+world() {
+    sent_before=$(counter sent_pkts) rcvd_before=$(counter rcvd_pkts)
+    capture env BARE_FRONT="$SF_TOP_BUILDDIR/src/libimpi/.libs/libimpi.so" \
+        "$MPI/bare_world" -a $IP "${@:2}" -- "$MPI/$1"
+    sent_after=$(counter sent_pkts) rcvd_after=$(counter rcvd_pkts)
+    assert_code 0
+    assert_output "^PASS $1" 1
+}
+
+case_short_messages() {
+    world ring mpich:1 openmpi:1
+    assert_by_verbs 2
+}
+
+case_all_sizes() {
+    world sizes openmpi:1 mpich:1
+    assert_by_verbs 2
+    assert_equal "$(sum $LENT)" "$(sum $READS)" "pieces that were read"
+    [ "$(sum $LENT)" -gt 0 ] || fail "nothing was lent: $err"
+}
+
+# 40 messages of 600 KB: two pieces of each are read from where they lie,
+# whatever was mapped there before; by frames of 16 KB alone it were over 1500.
+case_memory_that_is_mapped_anew() {
+    world remap mpich:1 openmpi:1
+    assert_by_verbs 2
+    assert_equal 80 "$(sum $LENT)" "pieces that were lent"
+    assert_equal 80 "$(sum $READS)" "pieces that were read"
+    [ "$(sum $FRAMES)" -lt 500 ] || fail "$(sum $FRAMES) frames"
+}
+
+run_cases
