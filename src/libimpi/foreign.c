@@ -166,13 +166,18 @@ static bool has_parted(const struct couple *c)
     return true;
 }
 
-static bool all_parted(void)
+/* A connection that was just being opened is ended when it is open. */
+static bool part_all(void)
 {
-    for (const struct couple *c = couples; c; c = c->next) {
-        if (c->comms == 0 && !has_parted(c))
-            return false;
+    bool all = true;
+
+    for (struct couple *c = couples; c; c = c->next) {
+        if (c->comms > 0)
+            continue;
+        end_couple(c);
+        all = has_parted(c) && all;
     }
-    return true;
+    return all;
 }
 
 static void drop_parted(void)
@@ -195,7 +200,7 @@ void foreign_part(void)
     struct waiter w = {.native = false};
 
     be_lock();
-    while (!all_parted())
+    while (!part_all())
         progress_wait(&w);
     drop_parted();
     be_unlock();
@@ -226,6 +231,26 @@ static bool all_lost(const struct impi_comm *c)
             return false;
     }
     return true;
+}
+
+bool foreign_await(const struct impi_comm *c, int source)
+{
+    int from = source == MPI_ANY_SOURCE ? c->peer : source;
+    int end = source == MPI_ANY_SOURCE ? c->peer + c->peers : source + 1;
+
+    if (!c->foreign)
+        return true;
+    if (source == MPI_ANY_SOURCE && c->abandoned)
+        return false;
+    for (int i = from; i < end; i++) {
+        uint32_t peer = (uint32_t)c->world[i];
+
+        if (!foreign_of(peer) || impi_p2p_peer_error(impi_be.p2p, peer))
+            continue;
+        net_connect(NULL, peer);
+        return true;
+    }
+    return source == MPI_ANY_SOURCE || !foreign_of((uint32_t)c->world[source]);
 }
 
 /* Most likely its whole world has ended: those that no connection tells of are

@@ -37,6 +37,12 @@ struct couple *foreign_find(uint32_t number);
  * once for each couple. */
 void foreign_lost(uint32_t peer, const char *why);
 
+/* A receive or a probe is going to wait for `source` (its place in
+ * c->world, or MPI_ANY_SOURCE): its end shows in a connection only, so one is
+ * begun where there is none (to one process for MPI_ANY_SOURCE; the loss of one
+ * has the others looked for). false: nobody is left to send. */
+bool foreign_await(const struct impi_comm *c, int source);
+
 /* A communicator has come; it goes.  With the last one of a couple the
  * connections to it end, which foreign_part() waits for (without the lock). */
 void foreign_hold(struct impi_comm *c);

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "libimpi/foreign.h"
 #include "libimpi/handles.h"
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
@@ -85,6 +86,7 @@ static int probe_span(struct message *m, int *flag, MPI_Message *message,
                       MPI_Status *status, bool wait)
 {
     struct waiter w = {.native = true};
+    bool lost = false;
     int rc = check_message(m, true);
 
     if (rc != MPI_SUCCESS)
@@ -92,13 +94,16 @@ static int probe_span(struct message *m, int *flag, MPI_Message *message,
     w.native = m->peer == MPI_ANY_SOURCE || m->comm->native[m->peer] >= 0;
     be_lock();
     progress_once();
-    while ((rc = look(m, flag, message, status)) == MPI_SUCCESS && !*flag &&
-           wait)
+    while ((rc = look(m, flag, message, status)) == MPI_SUCCESS && !*flag) {
+        lost = !foreign_await(m->comm, m->peer);
+        if (lost || !wait)
+            break;
         progress_wait(&w);
+    }
     if (!*flag && !w.native)
         progress_native();
     be_unlock();
-    return rc;
+    return lost ? be_raise(m->comm->comm, MPI_ERR_OTHER) : rc;
 }
 
 static int mprobe_native(int source, int tag, MPI_Comm comm,

@@ -3,6 +3,7 @@
  * MPI_Probe and MPI_Iprobe: first the messages from other clients, then the
  * native library's.
  */
+#include "libimpi/foreign.h"
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
 #include "libimpi/status.h"
@@ -58,16 +59,21 @@ static int probe_span(const struct message *m, int *flag, MPI_Status *status,
 {
     struct waiter w = {.native = m->peer == MPI_ANY_SOURCE ||
                                  m->comm->native[m->peer] >= 0};
+    bool lost = false;
     int rc;
 
     be_lock();
     progress_once();
-    while ((rc = look(m, flag, status)) == MPI_SUCCESS && !*flag && wait)
+    while ((rc = look(m, flag, status)) == MPI_SUCCESS && !*flag) {
+        lost = !foreign_await(m->comm, m->peer);
+        if (lost || !wait)
+            break;
         progress_wait(&w);
+    }
     if (!*flag && !w.native)
         progress_native();
     be_unlock();
-    return rc;
+    return lost ? be_raise(m->comm->comm, MPI_ERR_OTHER) : rc;
 }
 
 static int probe_native(int source, int tag, MPI_Comm comm, MPI_Status *status)

@@ -10,6 +10,7 @@
 #include "impi/fast.h"
 #include "libimpi/coll_run.h"
 #include "libimpi/failed.h"
+#include "libimpi/foreign.h"
 #include "libimpi/net.h"
 #include "libimpi/persist.h"
 #include "libimpi/state.h"
@@ -203,7 +204,7 @@ static int post_core(struct req *r, const struct message *m)
     args.buf.len = r->data.len;
     r->in_core = true;
     impi_p2p_irecv(impi_be.p2p, &r->core, &args);
-    if (any && m->comm->abandoned)
+    if (!foreign_await(m->comm, m->peer) && any)
         impi_p2p_fail_any(impi_be.p2p, m->cid);
     return MPI_SUCCESS;
 }

@@ -6,6 +6,7 @@
  *
  * The accepting one publishes NAME, the other one looks it up.  WHAT: talk, or
  * lost (the accepting world dies, the other one has an error and goes on), or
+ * unheard (the same, where only the roots have talked), or
  * world (as talk, between the halves of one world), or names (both).
  */
 #include <netinet/in.h>
@@ -273,6 +274,41 @@ static void lost(const char *name)
     MPI_Comm_free(&inter);
 }
 
+/* Nobody but the roots has said a word: who waits hears of it all the same. */
+static void unheard(const char *name)
+{
+    MPI_Comm inter = meet(name, MPI_COMM_WORLD, 0);
+    MPI_Message message;
+    int value = 0, flag = 0, rc, others;
+
+    if (accepts) {
+        if (rank == 0)
+            MPI_Recv(&value, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD);
+        _exit(7);
+    }
+    MPI_Comm_remote_size(inter, &others);
+    MPI_Barrier(MPI_COMM_WORLD); /* all have met */
+    if (rank == 0)
+        MPI_Send(&value, 1, MPI_INT, 0, 1, inter);
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    if (rank == size - 1) {
+        CHECK(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 2, inter,
+                       MPI_STATUS_IGNORE) != MPI_SUCCESS);
+        CHECK(MPI_Mprobe(others - 1, 2, inter, &message, MPI_STATUS_IGNORE) !=
+              MPI_SUCCESS);
+    } else {
+        CHECK(MPI_Recv(&value, 1, MPI_INT, others - 1, 2, inter,
+                       MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    }
+    do
+        rc = MPI_Iprobe(MPI_ANY_SOURCE, 2, inter, &flag, MPI_STATUS_IGNORE);
+    while (rc == MPI_SUCCESS && !flag);
+    CHECK(rc != MPI_SUCCESS);
+    CHECK(MPI_Probe(0, 2, inter, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    MPI_Comm_free(&inter);
+}
+
 /* ---- one world ---- */
 
 static int listen_here(int *port)
@@ -343,6 +379,8 @@ int main(int argc, char **argv)
     accepts = strcmp(argv[1], "accept") == 0;
     if (strcmp(argv[3], "lost") == 0) {
         lost(argv[2]);
+    } else if (strcmp(argv[3], "unheard") == 0) {
+        unheard(argv[2]);
     } else if (strcmp(argv[3], "world") == 0) {
         halves(argv[2]);
     } else if (strcmp(argv[3], "names") == 0) {

@@ -46,17 +46,17 @@ case_one()
 }
 
 # The other world dies; this one is told and goes on.
-case_lost()
+case_lost() # TITLE WHAT ACCEPTOR CONNECTOR
 {
     local acceptor
     rm -rf "$SLURM_IMPI_NAMES"
     # shellcheck disable=SC2086
-    world accept lost $1 &
+    world accept "$2" $3 &
     acceptor=$!
     # shellcheck disable=SC2086
-    world connect lost $2 && grep -q "^PASS" "$TMPDIR/out.connect" &&
+    world connect "$2" $4 && grep -q "^PASS" "$TMPDIR/out.connect" &&
         grep -q "SF-E515: lost rank 0 of the other world" "$TMPDIR/out.connect"
-    report $? "the_loss_of_the_other_world_is_an_error: $1 with $2"
+    report $? "$1: $3 with $4"
     wait $acceptor
 }
 
@@ -100,6 +100,10 @@ case_one mistakes_are_told names openmpi:2
 case_one mistakes_are_told names mpich:1 openmpi:1
 case_refused mpich:1 openmpi:1
 case_refused openmpi:2 "mpich:1 openmpi:1"
-case_lost mpich:1 openmpi:1
-case_lost openmpi:2 "mpich:1 openmpi:1"
+title=the_loss_of_the_other_world_is_an_error
+case_lost $title lost mpich:1 openmpi:1
+case_lost $title lost openmpi:2 "mpich:1 openmpi:1"
+title=who_has_never_talked_hears_of_a_loss
+case_lost $title unheard mpich:2 openmpi:2
+case_lost $title unheard openmpi:3 "mpich:1 openmpi:2"
 finish
