@@ -377,13 +377,15 @@ static const struct impid_stream_ops pmi_stream_ops = {on_pmi_input,
 static int impid_pmi1_start(struct impid_client *c, struct errbuf *err)
 {
     const struct impid_round *r = c->round;
-    uint32_t size = r->clients.clients[c->number].nprocs;
+    const struct impi_client_info *client = &r->clients.clients[c->number];
+    uint32_t size = client->nprocs;
     uint32_t *node = impi_clients_native_nodes(&r->clients, c->number);
     char *mapping = node ? pmi1_mapping(node, size) : NULL;
     struct pmi1_config config = {.mapping = mapping,
                                  .size = size,
                                  .nlocal = c->nlocal,
-                                 .universe = size};
+                                 .universe = size,
+                                 .appnum = client->component};
     char name[128];
 
     snprintf(name, sizeof(name), "impi_%s_%u_%u", r->impid->conf.step,
@@ -679,6 +681,7 @@ static int impid_pmix_start(struct impid_client *c, struct errbuf *err)
     ns.dir = known;
     ns.size = r->clients.clients[c->number].nprocs;
     ns.universe = ns.size;
+    ns.appnum = r->clients.clients[c->number].component;
     ns.host_names = names;
     ns.rank_host = host;
     if (!host || !names)

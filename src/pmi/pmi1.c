@@ -390,7 +390,7 @@ static int cmd_get_maxes(struct pmi1 *p, uint32_t local,
 static int cmd_get_appnum(struct pmi1 *p, uint32_t local,
                           const struct pmi1_line *line, struct errbuf *err)
 {
-    pmi1_reply(p, local, "cmd=appnum rc=0 appnum=0\n");
+    pmi1_reply(p, local, "cmd=appnum rc=0 appnum=%u\n", p->config.appnum);
     return 0;
 }
 

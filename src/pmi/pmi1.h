@@ -29,6 +29,7 @@ struct pmi1_config {
     uint32_t size;       /* processes of the client on all nodes */
     uint32_t nlocal;     /* processes on this node: numbered 0..nlocal-1 */
     uint32_t universe;   /* answer to get_universe_size */
+    uint32_t appnum;     /* to get_appnum: the client's component */
 };
 
 struct pmi1_ops {

@@ -463,7 +463,7 @@ static void process_info(pmix_info_t *infos, size_t *n,
     uint32_t host = ns->rank_host[rank];
 
     add_rank(infos, n, PMIX_RANK, rank);
-    add_u32(infos, n, PMIX_APPNUM, 0);
+    add_u32(infos, n, PMIX_APPNUM, ns->appnum);
     add_rank(infos, n, PMIX_APP_RANK, rank);
     add_rank(infos, n, PMIX_GLOBAL_RANK, rank);
     add_u16(infos, n, PMIX_LOCAL_RANK, local);

@@ -52,6 +52,7 @@ struct pmix_host_nspace {
     const uint32_t *rank_host;     /* of each rank: 0..nhosts-1 */
     uint32_t host;                 /* this node's */
     uint32_t universe;
+    uint32_t appnum; /* the client's component */
 };
 
 #define PMIX_HOST_API_VERSION 1

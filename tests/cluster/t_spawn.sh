@@ -58,6 +58,8 @@ case_from_self_and_twice() {
 case_several_commands_are_one_world() {
     in_job srun --mpi=impi -N1 -n2 --exact "$M" world "$M" 1 "$O" 2
     spawned 3
+    assert_output '^command 0$' 1 # MPI_APPNUM
+    assert_output '^command 1$' 2
     assert_nothing_left
 }
 

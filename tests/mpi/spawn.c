@@ -56,11 +56,15 @@ static int child(const char *what)
     char cwd[PATH_MAX];
     const char *node = getenv("SLURMD_NODENAME");
     MPI_Comm parent, again;
+    int *appnum, flag = 0;
 
     MPI_Comm_get_parent(&parent);
     CHECK(parent != MPI_COMM_NULL);
     MPI_Comm_get_parent(&again);
     CHECK(again == parent);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &flag);
+    CHECK(flag);
+    printf("command %d\n", *appnum);
     printf("child %d of %d on %s in %s\n", rank, size, node ? node : "-",
            getcwd(cwd, sizeof(cwd)));
     if (strcmp(what, "dies") == 0) {

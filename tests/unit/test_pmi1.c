@@ -61,7 +61,8 @@ static void node_start(struct node *n, uint32_t size, uint32_t nlocal)
                                  .mapping = "(vector,(0,1,2))",
                                  .size = size,
                                  .nlocal = nlocal,
-                                 .universe = size};
+                                 .universe = size,
+                                 .appnum = 3};
 
     memset(n, 0, sizeof(*n));
     n->pmi = pmi1_create(&config, &ops, n);
@@ -105,7 +106,7 @@ static void golden_dialogue_of_mpich(void **state)
     dialogue(&n, 0, "cmd=get_maxes\n",
              "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 "
              "vallen_max=1024\n");
-    dialogue(&n, 0, "cmd=get_appnum\n", "cmd=appnum rc=0 appnum=0\n");
+    dialogue(&n, 0, "cmd=get_appnum\n", "cmd=appnum rc=0 appnum=3\n");
     dialogue(&n, 0, "cmd=get_my_kvsname\n",
              "cmd=my_kvsname rc=0 kvsname=kvs_0\n");
     dialogue(&n, 0, "cmd=get kvsname=kvs_0 key=PMI_process_mapping\n",
@@ -184,7 +185,7 @@ static void lines_may_come_in_any_pieces(void **state)
         assert_int_equal(pmi1_input(n.pmi, 0, c, 1, NULL), 0);
     assert_string_equal(
         n.out[0], "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
-                  "cmd=appnum rc=0 appnum=0\n");
+                  "cmd=appnum rc=0 appnum=3\n");
     pmi1_destroy(n.pmi);
 }
 
@@ -224,7 +225,7 @@ static void abort_may_have_a_message(void **state)
     dialogue(&n, 2, text, "");
     assert_int_equal(n.abort_code, 3);
     assert_int_equal(n.abort_local, 2);
-    dialogue(&n, 0, "cmd=get_appnum\n", "cmd=appnum rc=0 appnum=0\n");
+    dialogue(&n, 0, "cmd=get_appnum\n", "cmd=appnum rc=0 appnum=3\n");
     pmi1_destroy(n.pmi);
 }
 
@@ -237,7 +238,7 @@ static void spawn_is_refused_and_the_program_goes_on(void **state)
     dialogue(&n, 0,
              "mcmd=spawn\nnprocs=2\nexecname=./child\nany words\nendcmd\n",
              "cmd=spawn_result rc=-1 msg=not_supported\n");
-    dialogue(&n, 0, "cmd=get_appnum\n", "cmd=appnum rc=0 appnum=0\n");
+    dialogue(&n, 0, "cmd=get_appnum\n", "cmd=appnum rc=0 appnum=3\n");
     dialogue(&n, 0, "cmd=publish_name service=x port=y\n",
              "cmd=publish_result rc=-1 msg=not_supported\n");
     pmi1_destroy(n.pmi);
