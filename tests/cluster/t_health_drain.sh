@@ -38,7 +38,11 @@ case_a_dry_run_tells_and_does_nothing() { # SL-25
     extra_has n1 fabric=up || fail "Slurm was told"
     run_as_user srun -N1 -w n1 true
     assert_code 0
-    sleep 3 # as many looks at Slurm
+    # Looks at Slurm and DrainAfter pass before another would be drained.
+    say n3 hsnd down pulled
+    wait_for 20 log_of_switchmgrd_has "${drain/n1/n3}"
+    say n3 hsnd up
+    wait_for 20 n3_is_back "$begin"
     # Once for each time that it fell: whoever is kept from reporting in between
     # makes it unknown.
     fell=$(since "$begin" | grep -c 'host n1 rail 0: .* -> down')
@@ -54,11 +58,23 @@ case_a_dry_run_tells_and_does_nothing() { # SL-25
     wait_for 20 is_idle n1
 }
 
+n3_is_back() { # SINCE
+    since "$1" | grep -q 'host n3 rail 0: .* -> healthy'
+}
+
+# DrainAfter has passed for whoever was down before.
+another_is_drained() {
+    say n3 hsnd down pulled
+    wait_for 20 is_drained n3
+    say n3 hsnd up
+    wait_for 20 is_idle n3
+}
+
 case_maintenance_ends_and_the_node_is_drained() { # SL-25
     reread 'Maintenance=n[1-2]'
     say n1 hsnd down pulled
     wait_for 10 extra_has n1 fabric=down
-    sleep 2 # longer than DrainAfter
+    another_is_drained
     assert_equal idle "$(sinfo -h -n n1 -o %T)" "state of n1"
     sfabric_says n1 'in maintenance: not drained' ||
         fail "sfabric why does not tell of the maintenance"
@@ -83,7 +99,7 @@ case_maintenance_by_command() { # SL-25
     assert_output '"n2"'
     say n1 hsnd down pulled
     wait_for 10 extra_has n1 fabric=down
-    sleep 2 # longer than DrainAfter
+    another_is_drained
     assert_equal idle "$(sinfo -h -n n1 -o %T)" "state of n1"
     fabric maintenance off n1
     assert_code 0
@@ -160,11 +176,19 @@ case_too_many_are_not_drained() { # SL-25
     all_say hsnd down storm
     wait_for 10 extra_has n3 fabric=down
     wait_for 10 capped
-    sleep 2
+    wait_for 20 two_are_held
     [ "$(sinfo -h -t drain -o %n | grep -c .)" -le 2 ] ||
         fail "more than half of the nodes drained: $(sinfo -R)"
     all_say hsnd up
     wait_for 30 all_idle
+}
+
+two_are_held() {
+    local k held=0
+    for k in n0 n1 n2 n3; do
+        sfabric_says $k 'not drained yet' && held=$((held + 1))
+    done
+    [ $held = 2 ]
 }
 
 capped() {

@@ -90,7 +90,10 @@ case_a_resume_while_switchmgrd_is_away_is_respected() { # SL-25
     switchmgr_start
     wait_for 15 sfabric_says n2 down
     wait_for 15 log_of_switchmgrd_has 'n2: our drain was taken back'
-    sleep 3 # longer than DrainAfter
+    say n3 hsnd down pulled # DrainAfter passes for both
+    wait_for 20 is_drained n3
+    say n3 hsnd up
+    wait_for 20 is_idle n3
     assert_equal idle "$(sinfo -h -n n2 -o %T)" "state of n2"
     say n2 hsnd up
     wait_for 20 extra_has n2 fabric=up
