@@ -299,18 +299,34 @@ static int agree_view(struct file *f, int own)
     return rc;
 }
 
+/* In sequential mode MPI_DISPLACEMENT_CURRENT is where the shared pointer is
+ * when all have come. */
+static int find_displacement(struct file *f, MPI_Offset *disp)
+{
+    int64_t at = 0;
+    int rc;
+
+    if (!(f->amode & MPI_MODE_SEQUENTIAL))
+        return MPI_SUCCESS;
+    rc = file_agree(f, MPI_SUCCESS);
+    if (*disp != MPI_DISPLACEMENT_CURRENT || f->view.size == 0)
+        return rc;
+    if (rc == MPI_SUCCESS)
+        rc = file_shared_add(f, 0, &at);
+    *disp = impi_io_view_at(&f->view, (uint64_t)at * f->view.etype);
+    return rc;
+}
+
 /* All have another view, or nobody has. */
 static int change_view(struct file *f, MPI_Offset disp, MPI_Datatype etype,
                        MPI_Datatype filetype, const char *datarep)
 {
     struct file old = {0};
-    int rc;
+    int rc = find_displacement(f, &disp);
 
-    if (disp == MPI_DISPLACEMENT_CURRENT && f->amode & MPI_MODE_SEQUENTIAL &&
-        f->view.size > 0)
-        disp = impi_io_view_at(&f->view, f->pos * f->view.etype);
     keep_view(&old, f);
-    rc = file_new_view(f, disp, etype, filetype, datarep);
+    if (rc == MPI_SUCCESS)
+        rc = file_new_view(f, disp, etype, filetype, datarep);
     if (agree_view(f, rc) == MPI_SUCCESS) {
         file_drop_view(&old);
         return MPI_SUCCESS;

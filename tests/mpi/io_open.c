@@ -105,6 +105,8 @@ static void sequential_has_no_places(void)
     MPI_File f =
         file("seq", MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
     MPI_Offset at = -1;
+    MPI_Datatype etype, filetype;
+    char rep[MPI_MAX_DATAREP_STRING];
     int v = rank;
 
     CHECK(class_of(MPI_File_seek(f, 0, MPI_SEEK_SET)) ==
@@ -120,6 +122,12 @@ static void sequential_has_no_places(void)
           MPI_SUCCESS);
     CHECK(MPI_File_write_shared(f, &v, 1, MPI_INT, MPI_STATUS_IGNORE) ==
           MPI_SUCCESS);
+    /* Where it is when all have come. */
+    CHECK(MPI_File_set_view(f, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT,
+                            (char *)"native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_get_view(f, &at, &etype, &filetype, rep) == MPI_SUCCESS);
+    CHECK(at == 2 * size * (MPI_Offset)sizeof(v));
+    CHECK(MPI_File_get_position_shared(f, &at) == MPI_SUCCESS && at == 0);
     closed(&f);
 }
 
