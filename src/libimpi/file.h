@@ -95,6 +95,8 @@ int file_access_begin(struct file_access *a, struct file *f, bool write,
 int file_access_place(struct file_access *a, uint64_t etypes);
 /* Do it by itself.  *ended: the file ended there. */
 int file_access_alone(struct file_access *a, int64_t *ended);
+/* How many of its bytes are before the file's end. */
+uint64_t file_access_there(const struct file_access *a, int64_t ended);
 /* It is done, up to where the file ended.  *bytes: of the program's memory. */
 int file_access_end(struct file_access *a, int rc, int64_t ended,
                     uint64_t *bytes);

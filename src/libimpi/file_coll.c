@@ -252,10 +252,19 @@ static void make_room(struct together *t, int64_t first, int64_t end)
     }
 }
 
+/* Of a window that is read, what the file has. */
+static int64_t end_there(const struct together *t, int64_t first, int64_t end)
+{
+    if (t->ended >= end)
+        return end;
+    return t->ended > first ? t->ended : first;
+}
+
 /* The messages of an aggregator in its window ... */
 static void row_of_window(struct together *t, int64_t first, int64_t end)
 {
     uint32_t n = (uint32_t)t->f->c->size;
+    int64_t there = end_there(t, first, end);
     uint64_t skip;
 
     for (uint32_t i = 0; i < n; i++) {
@@ -266,7 +275,8 @@ static void row_of_window(struct together *t, int64_t first, int64_t end)
         if (t->a.write)
             recv_from(t, i, t->in_at[i], len);
         else
-            send_to(t, i, t->out_at[i], len);
+            send_to(t, i, t->out_at[i],
+                    slice(&t->parts[i].list, first, there, &skip));
     }
 }
 
@@ -610,8 +620,9 @@ static int take_served(struct together *t, struct order *o)
     t->verdict[1] = t->ended;
     if (t->a.write || t->a.len == 0)
         return MPI_SUCCESS;
-    memcpy(t->a.base, data_of(o), t->a.len);
     note(t, file_access_place(&t->a, (uint64_t)o->etypes));
+    if (t->error == MPI_SUCCESS)
+        memcpy(t->a.base, data_of(o), file_access_there(&t->a, o->ended));
     return MPI_SUCCESS;
 }
 

@@ -155,8 +155,7 @@ int file_access_alone(struct file_access *a, int64_t *ended)
     return rc;
 }
 
-/* Bytes that are there, up to the first that is not. */
-static uint64_t there(const struct file_access *a, int64_t ended)
+uint64_t file_access_there(const struct file_access *a, int64_t ended)
 {
     struct impi_io_cursor at;
     int64_t where;
@@ -189,7 +188,7 @@ int file_access_end(struct file_access *a, int rc, int64_t ended,
 {
     *bytes = 0;
     if (rc == MPI_SUCCESS && !a->write)
-        rc = take(a, there(a, ended), bytes);
+        rc = take(a, file_access_there(a, ended), bytes);
     else if (rc == MPI_SUCCESS && !a->external)
         *bytes = a->len;
     else if (rc == MPI_SUCCESS) {

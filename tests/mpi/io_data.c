@@ -270,6 +270,37 @@ static void an_ordered_read_ends_where_the_file_does(void)
 
 /* MPI asks for the same view; as the libraries do, each place is taken in the
  * view of its process. */
+/* Memory for what the file has not is left as it is. */
+static void a_read_beyond_the_end_leaves_memory(void)
+{
+    enum { LESS = 5, MORE = 10 };
+    MPI_File f = fresh("end");
+    unsigned char in[MORE], want[MORE];
+    int n = rank * MORE < LESS * size ? LESS * size - rank * MORE : 0;
+    MPI_Status st;
+
+    memset(in, 1, MORE);
+    CHECK(MPI_File_write_at_all(f, rank * LESS, in, LESS, MPI_BYTE, &st) ==
+          MPI_SUCCESS);
+    memset(in, 99, MORE);
+    n = n < MORE ? n : MORE;
+    memset(want, 99, MORE);
+    memset(want, 1, (size_t)n);
+    CHECK(MPI_File_read_at_all(f, rank * MORE, in, MORE, MPI_BYTE, &st) ==
+          MPI_SUCCESS);
+    CHECK(count_of(&st, MPI_BYTE) == n && memcmp(in, want, MORE) == 0);
+    memset(in, 99, MORE);
+    CHECK(MPI_File_read_ordered(f, in, MORE, MPI_BYTE, &st) == MPI_SUCCESS);
+    CHECK(count_of(&st, MPI_BYTE) == n && memcmp(in, want, MORE) == 0);
+    memset(in, 99, MORE);
+    CHECK(MPI_File_read_at_all(f, LESS * (size - 1), in, MORE, MPI_BYTE, &st) ==
+          MPI_SUCCESS); /* the same by all */
+    memset(want, 99, MORE);
+    memset(want, 1, LESS);
+    CHECK(count_of(&st, MPI_BYTE) == LESS && memcmp(in, want, MORE) == 0);
+    closed(&f);
+}
+
 static void ordered_in_views_of_their_own(void)
 {
     MPI_File f = fresh("views");
@@ -525,6 +556,7 @@ int main(int argc, char **argv)
         PART(ordered_is_by_rank),
         PART(ordered_of_any_length),
         PART(an_ordered_read_ends_where_the_file_does),
+        PART(a_read_beyond_the_end_leaves_memory),
         PART(ordered_in_views_of_their_own),
         PART(views_interleave),
         PART(views_are_irregular),
