@@ -127,8 +127,9 @@ case_values_that_no_header_promises() {
     local f image build=tree.build n
     need_images
     mkdir -p "$WORK/tree"
-    ( cd "$SF_TOP_SRCDIR" && find src tests/front -name '*.[ch]' -o \
-        -name 'opaque*' | xargs cp --parents -t "$WORK/tree" )
+    ( cd "$SF_TOP_SRCDIR" &&
+        find src tests/front '(' -name '*.[ch]' -o -name 'opaque*' ')' \
+            -exec cp --parents -t "$WORK/tree" {} + )
     ( cd "$SF_TOP_BUILDDIR" && mkdir "$WORK/$build" &&
         find src -name '*.h' -exec cp --parents -t "$WORK/$build" {} + )
     for f in mpich openmpi; do
