@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Channels of clients through libfabric's provider verbs, on a soft-RoCE device
-# of the guest's kernel: programs of tests/mpi.
+# of the guest's kernel: programs of tests/mpi, and the main job under srun.
 # In a guest only:
 #     vm -- t_verbs.sh     (see vm/check)
 # An emulated device says nothing of time; packets, frames and copies count.
@@ -11,7 +11,8 @@ for library in libfabric.so.1 librdmacm.so.1 libibverbs.so.1; do
     ldconfig -p | grep -qF $library || skip_all "no $library"
 done
 for f in mpich openmpi; do
-    [ -x "$SF_TOP_BUILDDIR/tests/mpi/remap.$f" ] ||
+    [ -x "$SF_TOP_BUILDDIR/examples/hello_$f" ] &&
+        [ -x "$SF_TOP_BUILDDIR/tests/mpi/remap.$f" ] ||
         skip_all "programs of both MPI libraries are not built"
 done
 
@@ -45,6 +46,7 @@ export IMPI_SHM=0 IMPI_STATS=1 IMPI_SILENCE=7200 SLURM_IMPI_WINDOWS=messages
 export UCX_TLS=tcp,self,sysv,posix OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp,vader
 MPI=$SF_TOP_BUILDDIR/tests/mpi
 LIMIT=300
+cluster_up --nodes 2
 
 counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
 
@@ -103,6 +105,27 @@ case_memory_that_is_mapped_anew() {
     assert_equal 80 "$(sum $LENT)" "pieces that were lent"
     assert_equal 80 "$(sum $READS)" "pieces that were read"
     [ "$(sum $FRAMES)" -lt 500 ] || fail "$(sum $FRAMES) frames"
+}
+
+case_windows() {
+    world rma_ops mpich:1 openmpi:1
+    assert_by_verbs 2
+}
+
+# As a site has it: the network of the device in impi.conf, nothing said of
+# providers.
+case_main_job_under_srun() {
+    cp "$SF_TOP_BUILDDIR"/examples/hello_{mpich,openmpi} "$WORK"
+    cd "$WORK" || exit 1
+    echo "Network=$IP/24" >"$CLUSTER/etc.fabric/impi.conf"
+    export LD_LIBRARY_PATH=$STAGE/lib
+    sent_before=$(counter sent_pkts) rcvd_before=$(counter rcvd_pkts)
+    run_as_user srun --mpi=impi -N1 -n2 ./hello_mpich : -N1 -n2 ./hello_openmpi
+    sent_after=$(counter sent_pkts) rcvd_after=$(counter rcvd_pkts)
+    assert_code 0
+    assert_output '^rank [0-9]+ of 4 ' 4
+    assert_output '^all results are right$' 1
+    assert_by_verbs 4
 }
 
 run_cases
