@@ -106,6 +106,11 @@ int slurm_load_node_single(node_info_msg_t **msg, char *name, uint16_t flags)
     return SLURM_ERROR;
 }
 
+int slurm_load_node(time_t as_of, node_info_msg_t **msg, uint16_t flags)
+{
+    return SLURM_ERROR;
+}
+
 void slurm_free_node_info_msg(node_info_msg_t *msg)
 {
 }
