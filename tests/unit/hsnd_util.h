@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -46,6 +47,7 @@ static inline void hsnd_start(struct hsnd_process *h)
     if (h->pid == 0) {
         const struct rlimit few = {hsnd_files, hsnd_files};
 
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves none */
         if (hsnd_log && !freopen(hsnd_log, "w", stderr))
             _exit(126);
         if (hsnd_files && setrlimit(RLIMIT_NOFILE, &few) < 0)

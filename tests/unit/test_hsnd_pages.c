@@ -25,12 +25,25 @@ static struct hsn *open_with_pages(struct hsnd_process *d, uint16_t module)
     return h;
 }
 
+/* The next page that is not in use, waited for. */
+static uint8_t *get_page(struct hsn *h)
+{
+    uint8_t *page;
+    int rc;
+
+    while (!(page = hsn_page_get(h))) {
+        assert_int_equal(errno, EAGAIN);
+        rc = hsn_wait_send(h, 60000);
+        assert_true(rc == 1 || (rc < 0 && errno == EINTR));
+    }
+    return page;
+}
+
 /* A page of ours whose bytes all depend on seed. */
 static void *filled(struct hsn *h, unsigned seed)
 {
-    uint8_t *page = hsn_page_get(h);
+    uint8_t *page = get_page(h);
 
-    assert_non_null(page);
     for (size_t i = 0; i < hsn_page_size(h); i++)
         page[i] = (uint8_t)(i * 7 + i / 256 + seed);
     return page;
@@ -246,7 +259,6 @@ static void pages_that_were_sent_come_back(void **state)
     struct hsnd_process *d = hsnd_new("SpinTime=0\n");
     struct hsn *a = open_with_pages(d, A);
     void *page[HSN_PAGES_GRANTED];
-    int rc;
 
     for (unsigned i = 0; i < HSN_PAGES_GRANTED; i++)
         page[i] = filled(a, i);
@@ -256,13 +268,8 @@ static void pages_that_were_sent_come_back(void **state)
     for (unsigned round = 0; round < 5; round++) {
         for (unsigned i = 0; i < HSN_PAGES_GRANTED; i++)
             assert_int_equal(send_page(a, B, page[i], 8192), 0); /* nobody */
-        for (unsigned i = 0; i < HSN_PAGES_GRANTED; i++) {
-            while (!(page[i] = hsn_page_get(a))) {
-                assert_int_equal(errno, EAGAIN);
-                rc = hsn_wait_send(a, 60000);
-                assert_true(rc == 1 || (rc < 0 && errno == EINTR));
-            }
-        }
+        for (unsigned i = 0; i < HSN_PAGES_GRANTED; i++)
+            page[i] = get_page(a);
     }
     assert_null(hsn_page_get(a));
     assert_true(counter(d, "no_module") >= 5 * HSN_PAGES_GRANTED);
