@@ -163,7 +163,7 @@ case_export_none_for_a_batch_script() {
     local home=HOME=$CLUSTER/home
     # For this script slurmd asks the user's login shell, and holds the job of
     # one who has none.
-    if slurm_since 25.11 && [[ $(getent passwd "$JOB_USER") = *nologin ]]; then
+    if slurm_since 25.05 && [[ $(getent passwd "$JOB_USER") = *nologin ]]; then
         skip "$JOB_USER has no login shell, which this Slurm asks"
     fi
     printf '#!/bin/sh\n%s --mpi=impi -n2 %s : -n2 /usr/bin/env %s %s\n' \
