@@ -27,9 +27,7 @@
 #define CONF_FD 3
 #define LISTEN_FD 4
 #define RELISTEN 0.2 /* s, when there are no descriptors left */
-#define PATIENCE                                                               \
-    5.0 /* s, for a link that is being made, or the tree, when we              \
-           leave */
+#define PATIENCE 5.0 /* s, when we leave: for a new link, or for the tree */
 
 static void on_listen(struct ev_loop *loop, ev_io *io, int revents)
 {
