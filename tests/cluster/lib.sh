@@ -94,6 +94,15 @@ need_stage() {
     done
 }
 
+# need_hello: the example, for both libraries.
+need_hello() {
+    local l
+    for l in mpich openmpi; do
+        [ -x "$SF_TOP_BUILDDIR/examples/hello_$l" ] ||
+            skip_all "examples/hello_$l is not built"
+    done
+}
+
 # cgroup_if_any: what --proctrack may be here.
 cgroup_if_any() {
     [ -n "$("$MINISLURM" why-plain)" ] && echo linuxproc || echo cgroup
@@ -210,6 +219,13 @@ cluster_id() {
 # no_job_left: every job has left the queue.
 no_job_left() {
     [ -z "$(squeue -h 2>&1)" ]
+}
+
+# Of our steps nothing is left on n0.
+assert_no_step_left() {
+    wait_for 20 no_job_left
+    run_as_root n0 ls /run/slurm-fabric
+    assert_output '^(step|[0-9]+\.)' 0
 }
 
 # pidkill SIGNAL PID..: those that are processes of this cluster.  A pid that

@@ -7,10 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/containers.sh"
 need_stage slurm/mpi_impi.so slurm/switch_elan.so
-for f in mpich openmpi; do
-    [ -x "$SF_TOP_BUILDDIR/examples/hello_$f" ] ||
-        skip_all "examples/hello_$f is not built"
-done
+need_hello
 [ -n "${SF_IMAGES-}" ] || skip_all "SF_IMAGES names no directory for images"
 command -v podman >/dev/null || skip_all "podman is not installed"
 need_user_namespaces
@@ -196,9 +193,7 @@ case_one_container_per_client() {
 }
 
 case_nothing_left() {
-    wait_for 20 no_job_left
-    run_as_root n0 ls /run/slurm-fabric
-    assert_output '^(step|[0-9]+\.)' 0
+    assert_no_step_left
 }
 
 run_cases

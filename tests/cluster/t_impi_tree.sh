@@ -15,12 +15,13 @@ fresh_logs() {
 in_log_of() { # NODE TEXT
     cat "$WORK"/impid.*."$1" 2>/dev/null | grep -q "$2"
 }
-attached() {
+in_logs_of_leaves() { # TEXT
     local node
     for node in n2 n3 n4 n5; do
-        in_log_of $node 'results come by agent' || return 1
+        in_log_of $node "$1" || return 1
     done
 }
+attached() { in_logs_of_leaves 'results come by agent'; }
 
 case_results_reach_all_by_inner_nodes() {
     fresh_logs
@@ -37,12 +38,7 @@ case_results_reach_all_by_inner_nodes() {
 }
 
 # The tasks of the inner nodes have ended while the others' run on.
-all_parted() {
-    local node
-    for node in n2 n3 n4 n5; do
-        in_log_of $node 'has left the tree' || return 1
-    done
-}
+all_parted() { in_logs_of_leaves 'has left the tree'; }
 case_inner_node_leaves_before_the_others() {
     fresh_logs
     start_as_user srun --mpi=impi -N6 -n6 sh -c \

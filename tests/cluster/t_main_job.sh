@@ -4,10 +4,7 @@
 # `srun --mpi=impi` with switch/elan, in every way Slurm can start it.
 . "$(dirname "$0")/lib.sh"
 need_stage slurm/mpi_impi.so slurm/switch_elan.so
-for f in mpich openmpi; do
-    [ -x "$SF_TOP_BUILDDIR/examples/hello_$f" ] ||
-        skip_all "examples/hello_$f is not built"
-done
+need_hello
 cluster_up --nodes 4
 cp "$SF_TOP_BUILDDIR"/examples/hello_{mpich,openmpi} "$WORK"
 cd "$WORK" || exit 1
@@ -227,8 +224,7 @@ case_proctrack_cgroup() {
 case_nothing_left() {
     wait_for 20 no_job_left
     wait_for 10 none_of_user
-    run_as_root n0 ls /run/slurm-fabric
-    assert_output '^(step|[0-9]+\.)' 0
+    assert_no_step_left
 }
 
 none_of_user() {

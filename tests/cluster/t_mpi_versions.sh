@@ -7,10 +7,7 @@
 # beside the one of this machine as well.
 . "$(dirname "$0")/lib.sh"
 need_stage slurm/mpi_impi.so slurm/switch_elan.so
-for f in mpich openmpi; do
-    [ -x "$SF_TOP_BUILDDIR/examples/hello_$f" ] ||
-        skip_all "examples/hello_$f is not built"
-done
+need_hello
 cluster_up --nodes 2
 cp "$SF_TOP_BUILDDIR"/examples/hello_{mpich,openmpi} "$WORK"
 cd "$WORK" || exit 1
@@ -99,9 +96,7 @@ case_versions_of_prefixes() {
 }
 
 case_nothing_left() {
-    wait_for 20 no_job_left
-    run_as_root n0 ls /run/slurm-fabric
-    assert_output '^(step|[0-9]+\.)' 0
+    assert_no_step_left
 }
 
 run_cases
