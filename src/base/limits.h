@@ -116,6 +116,10 @@
 #define SF_AGENT_FANOUT 16
 #define SF_AGENT_PARENT_SECONDS 10
 
+/* Connections that strangers may hold half open at a port of a relay, an agent
+ * or a process, beyond one for each that is due there. */
+#define SF_GUESTS_EXTRA 64
+
 /* impi-server: bytes that wait for one agent; generations at once. */
 #define SF_AGENT_OUT_MAX (512u * 1024 * 1024)
 #define SF_IMPI_GENERATIONS_MAX 64

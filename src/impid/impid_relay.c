@@ -220,8 +220,6 @@ static int port_send(struct impid_port *p, const void *data, size_t len,
  * ours, the opening of impi/chan_open.h stands in place of the four bytes:
  * both sides prove the job's secret. */
 
-/* Connections that strangers may hold without saying a rank. */
-#define GUESTS_EXTRA 64
 #define RANK_SIZE 4
 
 struct impid_guest {
@@ -419,7 +417,7 @@ static int dance_listen(struct impid_relay *r, struct errbuf *err)
     const struct impid *a = r->client->round->impid;
     struct netaddr at = impi_hostaddr(a->host_addr, 0);
 
-    r->guests_max = GUESTS_EXTRA + r->client->round->clients.nhosts;
+    r->guests_max = SF_GUESTS_EXTRA + r->client->round->clients.nhosts;
     r->listener = netaddr_listen(&at.ip, a->conf.site.port_lo,
                                  a->conf.site.port_hi, &r->port);
     if (r->listener < 0)

@@ -121,9 +121,6 @@ static void child_seat(struct impid_tree *t, uint32_t agent, int fd)
 
 /* ---- those who come ---------------------------------------------------- */
 
-/* Connections that strangers may hold beside the children's. */
-#define GUESTS_EXTRA 64
-
 struct tree_guest {
     struct guest guest; /* first: guests_choose() gives it */
     struct impid_tree *tree;
@@ -217,7 +214,7 @@ static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
         return;
     guest_enter(t, fd);
     mac_random(&random, sizeof(random));
-    if (t->guests.n > GUESTS_EXTRA + t->nchildren)
+    if (t->guests.n > SF_GUESTS_EXTRA + t->nchildren)
         guest_drop(
             (struct tree_guest *)guests_choose(&t->guests, ask_who, t, random));
 }

@@ -36,10 +36,6 @@
 #include "libimpi/state.h"
 #include "libimpi/win.h"
 
-/* Connections that strangers may hold half open, beyond one for each rank. */
-#ifndef GUESTS_EXTRA
-#define GUESTS_EXTRA 64
-#endif
 /* How long a half open connection counts as something that is under way, s:
  * a stranger who only holds one shall not slow the program down for ever. */
 #define GUEST_NEWS 10
@@ -168,7 +164,7 @@ int net_start(struct errbuf *err)
     if (choose_silence(err) < 0)
         return -1;
     want_descriptors(n);
-    net.guests_max = n + GUESTS_EXTRA;
+    net.guests_max = n + SF_GUESTS_EXTRA;
     net.nprocs = n;
     net.by_peer = calloc(n, sizeof(struct link *));
     net.links = calloc(n, sizeof(struct link *));
@@ -192,12 +188,12 @@ int net_grow(void)
     if (!links)
         return -1;
     net.links = links;
-    fds = realloc(net.fds,
-                  (2 * n + GUESTS_EXTRA + FDS_FIRST) * sizeof(struct pollfd));
+    fds = realloc(net.fds, (2 * n + SF_GUESTS_EXTRA + FDS_FIRST) *
+                               sizeof(struct pollfd));
     if (!fds)
         return -1;
     net.fds = fds;
-    net.guests_max = n + GUESTS_EXTRA;
+    net.guests_max = n + SF_GUESTS_EXTRA;
     net.nprocs = n;
     want_descriptors(n);
     return 0;
