@@ -336,7 +336,7 @@ static void on_abort(void *arg, uint32_t local, int code)
     struct impid_client *c = arg;
 
     impid_fail(c->round->impid, 310, code, c->procs[local],
-               "called MPI_Abort (code %d)", code);
+               "was ended by its MPI library: MPI_Abort(%d)", code);
 }
 
 static const struct pmi1_ops pmi1_ops = {on_reply, on_barrier, on_abort};
@@ -480,7 +480,7 @@ static void pmix_abort(void *arg, const char *nspace, uint32_t rank, int code,
                        const char *text)
 {
     impid_fail(arg, 310, code, find_proc(arg, nspace, rank),
-               "called MPI_Abort (code %d)", code);
+               "was ended by its MPI library: MPI_Abort(%d)", code);
 }
 
 struct fence_wait {

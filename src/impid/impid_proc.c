@@ -427,6 +427,8 @@ void impid_proc_accept(struct impid *a, int fd)
     LIST_INSERT_HEAD(&a->procs, p, link);
     impid_stream_open(&p->stream, a->loop, fd,
                       SF_TASK_REQUEST_MAX + TASK_HEADER_SIZE, &stream_ops, p);
+    /* It says more of an end than its MPI library does by PMI afterwards. */
+    impid_stream_prefer(&p->stream);
 }
 
 void impid_proc_free(struct impid_proc *p)

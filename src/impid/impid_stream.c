@@ -86,6 +86,13 @@ void impid_stream_open(struct impid_stream *s, struct ev_loop *loop, int fd,
     ev_io_start(loop, &s->io);
 }
 
+void impid_stream_prefer(struct impid_stream *s)
+{
+    ev_io_stop(s->loop, &s->io);
+    ev_set_priority(&s->io, 1);
+    ev_io_start(s->loop, &s->io);
+}
+
 void impid_stream_send(struct impid_stream *s)
 {
     if (s->fd < 0 || !s->loop)

@@ -36,6 +36,9 @@ void impid_stream_open(struct impid_stream *s, struct ev_loop *loop, int fd,
                        size_t max, const struct impid_stream_ops *ops,
                        void *arg);
 
+/* Of all that can be read at once, this is read first. */
+void impid_stream_prefer(struct impid_stream *s);
+
 /* What was added to s->out has to go. */
 void impid_stream_send(struct impid_stream *s);
 void impid_stream_write(struct impid_stream *s, const void *data, size_t len);

@@ -174,6 +174,37 @@ case_abort_ends_all_with_its_code()
     report $? abort_ends_all_with_its_code
 }
 
+injects()
+{
+    strace -o "$TMPDIR/calls" -e "inject=$1" true 2>/dev/null && return
+    skipped "$title" "no strace that injects errors"
+    return 1
+}
+
+# impid finds both at once: what the process says of its end and what its MPI
+# library makes of it by PMI.  It told whichever it met first.
+case_process_is_heard_before_its_library()
+{
+    local title=process_is_heard_before_its_library
+    injects sendto:delay_enter=1 || return 0
+    cat >"$TMPDIR/slow" <<PROGRAM
+#!/bin/bash
+impid=\$(pgrep -P \$PPID -x impid)
+strace -qq -o "$TMPDIR/calls" -p "\$impid" -e trace=epoll_wait \
+    -e inject=epoll_wait:delay_enter=300000 &
+until ! kill -0 \$! || grep -q '^TracerPid:.*[1-9]' "/proc/\$impid/status"; do
+    :
+done
+exec "$dir/abort.openmpi"
+PROGRAM
+    chmod +x "$TMPDIR/slow"
+    start_server 1
+    client 0 1 "$TMPDIR/slow"
+    codes_of_all >"$TMPDIR/out.codes"
+    grep -q 'SF-E310: .* called MPI_Abort(42)$' "$TMPDIR/out.0"
+    report $? $title
+}
+
 # Its impirun is stopped until the process has aborted, and is told to end by
 # then, as `impirun -server -file` does when another client has failed already.
 case_abort_is_told_by_who_is_told_to_end()
@@ -283,6 +314,7 @@ leads_out() # TITLE VERSION ADDRESS BITS PRINTED
     fi
     # shellcheck disable=SC2016
     unshare -n bash -c 'ip link set lo up && ip addr add "$2/$3" dev lo &&
+        while ip addr show dev lo tentative | grep -q inet; do :; done &&
         ip "-$1" route add default dev lo src "$2" && shift 3 && exec "$@"' \
         - "$2" "$3" "$4" "${limited[@]}" 100 bash -c '
         "$1" -server 1 2>"$TMPDIR/out.server" | {
@@ -423,12 +455,9 @@ case_killed_before_they_begin()
 # started next.  1: that cannot be had.
 short_of_memory()
 {
+    injects "$1:error=ENOBUFS:when=$2" || return 1
     under=(strace -f -o "$TMPDIR/calls.$1" -e "trace=$1"
         -e "inject=$1:error=ENOBUFS:when=$2")
-    "${under[@]}" true 2>/dev/null && return
-    under=()
-    skipped "$title" "no strace that injects errors"
-    return 1
 }
 
 # What was not written for want of memory was not written ever.
@@ -514,6 +543,7 @@ case_interface_of_the_user
 case_killed_before_they_begin
 case_abort_ends_all_with_its_code
 case_abort_is_told_by_who_is_told_to_end
+case_process_is_heard_before_its_library
 case_topology_is_looked_for_once_per_node
 case_no_memory_to_write_is_for_now
 case_what_a_process_cannot_get_ends_all 1 SF-E314 "its environment"
