@@ -37,11 +37,14 @@ AC_DEFUN([SF_SLURM], [
     AC_MSG_CHECKING([for Slurm's plugin directory])
     sf_multiarch=$($CC -print-multiarch 2>/dev/null)
     slurmplugindir=$with_slurm_plugindir
+    slurmlibdir=
     for sf_dir in "$with_slurm/lib/$sf_multiarch/slurm-wlm" \
         "$with_slurm/lib/$sf_multiarch/slurm" \
         "$with_slurm/lib64/slurm" "$with_slurm/lib/slurm"; do
         AS_IF([test -z "$slurmplugindir" && test -d "$sf_dir"],
             [slurmplugindir=$sf_dir])
+        AS_IF([test -z "$slurmlibdir" && test -e "$sf_dir/libslurmfull.so"],
+            [slurmlibdir=$sf_dir])
     done
     AS_IF([test -z "$slurmplugindir"],
         [AC_MSG_ERROR([not found: say --with-slurm-plugindir=DIR])])
@@ -49,6 +52,7 @@ AC_DEFUN([SF_SLURM], [
     AM_CONDITIONAL([SLURM_HOOKS_22_05], [test "$sf_hooks" = 22.05])
     AM_CONDITIONAL([SLURM_HOOKS_24_05], [test "$sf_hooks" = 24.05])
     AC_SUBST([slurmplugindir])
+    AC_SUBST([slurmlibdir], [${slurmlibdir:-$slurmplugindir}])
     AC_SUBST([SLURM_PREFIX], [$with_slurm])
     AC_SUBST([SLURM_VERSION])
     AC_SUBST([SLURM_CPPFLAGS])

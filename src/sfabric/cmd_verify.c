@@ -34,7 +34,26 @@ static void version_text(uint32_t v, char buf[32])
     snprintf(buf, 32, "%u.%02u.%u", v >> 16 & 0xff, v >> 8 & 0xff, v & 0xff);
 }
 
-static void check_plugin(struct findings *f, const char *name)
+/* Is each hook there that the loader of the installed Slurm wants, and all
+ * that the plugin uses of it?  Of a Slurm of another version, too. */
+static void check_symbols(struct findings *f, const char *name,
+                          const char *kind, const char *path)
+{
+    struct errbuf lacks, err;
+    int n = plugin_file_lacks(path, SF_SLURMFULL, kind, &lacks, &err);
+
+    if (n < 0) {
+        if (errno != ENOENT) /* no Slurm here: the check of Slurm says so */
+            findings_say(f, SFABRIC_UNKNOWN, name, "%s", err.text);
+    } else if (n > 0) {
+        findings_say(f, SFABRIC_DOWN, name,
+                     "does not fit %s: %s; " SF_REBUILD " makes the packages "
+                     "for the Slurm that is installed there",
+                     SF_SLURMFULL, lacks.text);
+    }
+}
+
+static void check_plugin(struct findings *f, const char *name, const char *kind)
 {
     char path[4096], theirs[32], ours[32];
     struct errbuf err;
@@ -50,6 +69,7 @@ static void check_plugin(struct findings *f, const char *name)
     version_text(SLURM_VERSION_NUMBER, ours);
     findings_say(f, v == SLURM_VERSION_NUMBER ? SFABRIC_OK : SFABRIC_DOWN, name,
                  "%s, for Slurm %s", path, theirs);
+    check_symbols(f, name, kind, path);
 }
 
 /* Started by the plugins.  A host that only runs srun can do without those of
@@ -356,8 +376,8 @@ static int run(int argc, char **argv, const struct sfabric_options *o)
         return sfabric_usage(&cmd_verify);
     findings_begin(&f, o, brief);
     check_slurm(&f);
-    check_plugin(&f, "switch_elan.so");
-    check_plugin(&f, "mpi_impi.so");
+    check_plugin(&f, "switch_elan.so", "switch");
+    check_plugin(&f, "mpi_impi.so", "mpi");
     check_program(&f, "elan-holder", "switch/elan refuses steps on this host");
     check_program(&f, "impid", "no task runs with --mpi=impi on this host");
     check_program(&f, "impi-server", "srun on this host has no --mpi=impi");

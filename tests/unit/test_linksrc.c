@@ -174,6 +174,42 @@ static void a_plugins_version_is_read_from_its_file(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+/* Each plugin is of the other kind for the other's hooks; the C library has
+ * none of the functions of Slurm's. */
+static void a_plugin_is_compared_with_the_symbols_of_slurm(void **state)
+{
+    static const char *const kinds[] = {"switch", "mpi"};
+    const char *build = getenv("SF_TOP_BUILDDIR");
+    struct errbuf err, lacks;
+    char plugin[512];
+
+    if (access(SF_SLURMFULL, R_OK) < 0)
+        skip();
+    for (int i = 0; i < 2; i++) {
+        snprintf(plugin, sizeof(plugin), "%s/src/plugins/%s",
+                 build ? build : ".",
+                 i == 0 ? "switch_elan/.libs/switch_elan.so"
+                        : "mpi_impi/.libs/mpi_impi.so");
+        assert_int_equal(
+            plugin_file_lacks(plugin, SF_SLURMFULL, kinds[i], &lacks, &err), 0);
+        assert_string_equal(lacks.text, "");
+        assert_true(plugin_file_lacks(plugin, SF_SLURMFULL, kinds[!i], &lacks,
+                                      &err) >= 5);
+        assert_non_null(strstr(lacks.text, "the plugin lacks "));
+        assert_null(strstr(lacks.text, "Slurm lacks "));
+        assert_true(plugin_file_lacks(plugin, plugin, kinds[i], &lacks, &err) >
+                    5);
+        assert_non_null(strstr(lacks.text, "Slurm lacks "));
+    }
+    assert_int_equal(
+        plugin_file_lacks("/etc/passwd", SF_SLURMFULL, "mpi", &lacks, &err),
+        -1);
+    assert_int_equal(errno, EBADMSG);
+    assert_int_equal(
+        plugin_file_lacks(plugin, "/nonexistent", "mpi", &lacks, &err), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
 static void known_messages_are_explained(void **state)
 {
     assert_non_null(explain("error: Incompatible Slurm plugin x version"));
@@ -192,6 +228,7 @@ int main(void)
         T(link_status_reaches_the_model),
         T(odd_trees_are_read_without_harm),
         cmocka_unit_test(a_plugins_version_is_read_from_its_file),
+        cmocka_unit_test(a_plugin_is_compared_with_the_symbols_of_slurm),
         cmocka_unit_test(known_messages_are_explained),
     };
 
