@@ -8,7 +8,8 @@ SHOW=$SF_TOP_BUILDDIR/tests/cluster/elan_show
 # 24 contexts: a lease for 4 CPUs a node has 8.
 cluster_up --nodes 3 --switch elan \
     --conf SwitchParameters=base_context=100,top_context=123 \
-    --conf PrologFlags=Contain
+    --conf PrologFlags=Contain \
+    --conf SchedulerParameters=permit_job_expansion
 slurm_since 24.05 || skip_all "this Slurm has no stepmgr"
 
 field() {
@@ -135,6 +136,51 @@ case_a_lease_outlives_slurmctld() { # SL-11
     wait_for 20 no_job_left
     run_as_user srun -w n2 -n1 --network=contexts=22 true
     assert_code 0
+}
+
+# Slurm gives no node of a job with a step to another one, and a job has its
+# extern step on all of its nodes, which a stepmgr needs.
+case_a_job_gets_no_nodes_later() {
+    run_as_user rm -f "$WORK/go" "$WORK/in"
+    start_as_user salloc -Q --stepmgr -N1 -n1 -w n0 -J grows sh -c "
+        : >$WORK/in
+        until [ -e $WORK/go ]; do sleep 0.1; done
+        srun -n1 $SHOW"
+    wait_for 20 test -e "$WORK/in"
+    run_as_user salloc -Q -N1 -n1 -w n1 \
+        --dependency="expand:$(squeue -h -n grows -o %i)" \
+        sh -c 'scontrol update "jobid=$SLURM_JOB_ID" NumNodes=0'
+    assert_code 1
+    assert_error 'Job step already exists'
+    run_as_user touch "$WORK/go"
+    wait $!
+    assert_equal 0 $? "exit code of the job"
+    wait_for 20 no_job_left
+}
+
+# The lease stays whole until the job ends: what its stepmgr is not told of
+# cannot meet what comes to the node.
+case_a_node_that_a_job_gives_back_is_not_given_its_contexts() { # EL-18
+    local job own
+    run_as_user rm -f "$WORK/go" "$WORK/in"
+    start_as_user salloc -Q --stepmgr -N2 -n2 -w n0,n1 -J shrinks sh -c "
+        : >$WORK/in
+        until [ -e $WORK/go ]; do sleep 0.1; done
+        srun -N1 -n1 -w n0 $SHOW"
+    job=$!
+    wait_for 20 test -e "$WORK/in"
+    (cd "$WORK" && run_as_user scontrol update \
+        "jobid=$(squeue -h -n shrinks -o %i)" NumNodes=1)
+    assert_equal 1 "$(squeue -h -n shrinks -o %D)" nodes
+    run_as_user srun -w n1 -n2 "$SHOW"
+    assert_code 0
+    own=$(ranges)
+    run_as_user touch "$WORK/go"
+    wait "$job"
+    assert_equal 0 $? "exit code of the job"
+    out=$(cat "$case_tmp/bg.out")
+    apart "$own" "$(ranges)" || fail "given twice: $own and $(ranges)"
+    wait_for 20 no_job_left
 }
 
 case_leases_come_back() {
