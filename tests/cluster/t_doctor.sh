@@ -124,6 +124,18 @@ case_another_slurm_is_named_with_the_command_that_builds_for_it() {
 }
 
 # scontrol of another day; of the node's, only what it says of the time.
+case_a_plugin_that_does_not_fit_slurm_is_named_with_what_it_lacks() {
+    need_namespaces # a file of n1 alone is another
+    run_as_root n1 mount --bind "$STAGE/slurm/mpi_impi.so" \
+        "$STAGE/slurm/switch_elan.so"
+    verify n1
+    assert_code 2
+    assert_output '^wrong +switch_elan\.so +does not fit .*/libslurmfull\.so: the plugin lacks switch_p_[a-z_]+, .*/rebuild '
+    run_as_root n1 umount "$STAGE/slurm/switch_elan.so"
+    verify n1
+    assert_code 0
+}
+
 case_a_clock_that_is_off_is_said_in_seconds() {
     mkdir "$WORK/bin"
     cat >"$WORK/bin/scontrol" <<'SH'
