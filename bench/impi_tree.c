@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the start of 131 072 ranks on so many nodes sends from the busiest
- * process, by the agents' tree and straight to each: lines of
+ * What the busiest process sends and takes when 131 072 ranks start on so many
+ * nodes, and when they fence, by the agents' tree and straight: lines of
  * "NAME OURS REFERENCE".
  *
  *     impi_tree NODES
@@ -30,8 +30,13 @@ int main(int argc, char **argv)
            (double)x->bytes_out / 1e6);
     printf("inner_mb %.2f %.2f\n", (double)x->inner_bytes / 1e6,
            (double)x->tree_bytes / 1e6);
-    printf("taken %" PRIu64 " %u\n", x->messages_in,
+    printf("taken %" PRIu64 " %u\n", x->merged_in,
            (2 * CLIENTS + 1) * SF_AGENT_FANOUT);
+    printf("taken_all %" PRIu64 " %" PRIu64 "\n", x->merged_in, x->messages_in);
+    printf("inner_taken %" PRIu64 " %u\n", x->inner_in,
+           (2 * CLIENTS + 1) * SF_AGENT_FANOUT);
+    step_fence(&s, 200);
+    printf("fence %" PRIu64 " %" PRIu64 "\n", x->merged_in, x->messages_in);
     step_free(&s);
     return 0;
 }

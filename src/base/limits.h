@@ -116,6 +116,14 @@
 #define SF_AGENT_FANOUT 16
 #define SF_AGENT_PARENT_SECONDS 10
 
+/* What goes up the tree to one key is held for the others: so many bytes, and
+ * so many ms the first time, twice as long each further time; keys that an
+ * agent gave straight before it had a parent, and remembers. */
+#define SF_AGENT_HELD_MAX (1024u * 1024)
+#define SF_AGENT_HOLD_MS 20u
+#define SF_AGENT_HOLD_MS_MAX 10000u
+#define SF_AGENT_STRAIGHT_MAX 64
+
 /* Connections that strangers may hold half open at a port of a relay, an agent
  * or a process, beyond one for each that is due there. */
 #define SF_GUESTS_EXTRA 64

@@ -12,6 +12,13 @@ uint32_t agent_tree_parent(uint32_t agent, uint32_t fanout)
     return agent < fanout ? AGENT_TREE_ROOT : agent / fanout - 1;
 }
 
+bool agent_tree_is_below(uint32_t agent, uint32_t top, uint32_t fanout)
+{
+    while (agent != top && agent != AGENT_TREE_ROOT)
+        agent = agent_tree_parent(agent, fanout);
+    return agent == top;
+}
+
 /* The first place below `agent`; may be beyond all agents. */
 static uint64_t first_child(uint64_t agent, uint32_t fanout)
 {
@@ -195,7 +202,7 @@ static int add(struct agent_tree *t, struct agent_plan *plan, uint32_t agent)
             return -1;
     }
     if (head != agent)
-        w->set[agent / 8] |= (uint8_t)(1u << agent % 8);
+        agent_set_add(w->set, agent);
     return 0;
 }
 
@@ -222,7 +229,7 @@ static void finish(struct agent_tree *t, const struct agent_plan *plan,
 
         if (!w->set)
             continue;
-        w->set[agents[i] / 8] |= (uint8_t)(1u << agents[i] % 8);
+        agent_set_add(w->set, agents[i]);
         count(t, agents[i], head);
     }
 }

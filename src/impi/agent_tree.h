@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The tree over which the results of a rendezvous reach the agents of a large
- * step (doc/rendezvous.md, "The tree").  Its root is impi-server, its places
- * follow from the agents' numbers: 0 to fanout-1 are the root's children, and
- * those of agent i are fanout * (i + 1) and the fanout - 1 after it.
+ * The tree over which the agents of a large step contribute to a rendezvous
+ * (agent_merge.h) and its results reach them (doc/rendezvous.md, "The tree").
+ * Its root is impi-server, its places follow from the agents' numbers: 0 to
+ * fanout-1 are the root's children, and those of agent i are fanout * (i + 1)
+ * and the fanout - 1 after it.
  *
  * The shape, which both sides know, and the root's side: who has attached to
  * its parent, and which way a result goes to whom.  A pure engine.
@@ -23,6 +24,8 @@
 
 /* The agent above, or AGENT_TREE_ROOT. */
 uint32_t agent_tree_parent(uint32_t agent, uint32_t fanout);
+/* `agent` is `top`, or in a level below it. */
+bool agent_tree_is_below(uint32_t agent, uint32_t top, uint32_t fanout);
 /* How many children it has of `agents`, and the first of them. */
 uint32_t agent_tree_children(uint32_t agent, uint32_t agents, uint32_t fanout,
                              uint32_t *first);
@@ -32,6 +35,14 @@ uint32_t agent_tree_children(uint32_t agent, uint32_t agents, uint32_t fanout,
 static inline bool agent_set_has(const uint8_t *set, uint32_t agent)
 {
     return set[agent / 8] >> agent % 8 & 1;
+}
+static inline void agent_set_add(uint8_t *set, uint32_t agent)
+{
+    set[agent / 8] |= (uint8_t)(1u << agent % 8);
+}
+static inline void agent_set_remove(uint8_t *set, uint32_t agent)
+{
+    set[agent / 8] &= (uint8_t) ~(1u << agent % 8);
 }
 /* Anybody in it at `top` or below. */
 bool agent_set_reaches(const uint8_t *set, uint32_t top, uint32_t agents,

@@ -6,6 +6,8 @@
 
 #define EXIT_ENTRY_SIZE 8
 
+enum { MERGED_GATHER = 1, MERGED_LAST = 2 };
+
 /* ---- encoding: one function per payload, found by table ---- */
 
 static void put_job(struct bytebuf *o, const struct agent_msg *m)
@@ -93,6 +95,20 @@ static void put_spread(struct bytebuf *o, const struct agent_msg *m)
     bytebuf_add32(o, m->spread.set.len);
     bytebuf_add(o, m->spread.set.data, m->spread.set.len);
     bytebuf_add(o, m->spread.frame.data, m->spread.frame.len);
+}
+
+static void put_merged(struct bytebuf *o, const struct agent_msg *m)
+{
+    const struct agent_merged *g = &m->merged;
+
+    bytebuf_add_str(o, g->key);
+    bytebuf_add32(o, g->expected);
+    bytebuf_add32(o, (g->gather ? MERGED_GATHER : 0u) |
+                         (g->last ? MERGED_LAST : 0u));
+    bytebuf_add32(o, g->set.len);
+    bytebuf_add(o, g->set.data, g->set.len);
+    bytebuf_add32(o, g->count);
+    bytebuf_add(o, g->packed.data, g->packed.len);
 }
 
 static void put_nothing(struct bytebuf *o, const struct agent_msg *m)
@@ -207,6 +223,33 @@ static void get_spread(struct be_reader *r, struct agent_msg *m)
     m->spread.frame.data = be_get_bytes(r, r->left);
 }
 
+static void get_merged(struct be_reader *r, struct agent_msg *m)
+{
+    struct agent_merged *g = &m->merged;
+    struct agent_part part;
+    struct be_reader walk;
+    uint32_t flags, seen = 0;
+
+    be_get_str(r, g->key, sizeof(g->key));
+    g->expected = be_get32(r);
+    flags = be_get32(r);
+    r->bad |= flags > (MERGED_GATHER | MERGED_LAST);
+    g->gather = flags & MERGED_GATHER;
+    g->last = flags & MERGED_LAST;
+    g->set.len = be_get32(r);
+    r->bad |= g->set.len > SF_AGENTS_MAX / 8;
+    g->set.data = be_get_bytes(r, g->set.len);
+    g->count = be_get32(r);
+    g->packed.len = (uint32_t)r->left;
+    g->packed.data = be_get_bytes(r, r->left);
+    if (r->bad)
+        return;
+    agent_parts_init(&walk, g);
+    while (seen < g->count && agent_parts_next(&walk, &part))
+        seen++;
+    r->bad |= seen != g->count || !be_reader_done(&walk);
+}
+
 static void get_nothing(struct be_reader *r, struct agent_msg *m)
 {
 }
@@ -238,6 +281,7 @@ static const struct codec {
     [AGENT_LEAVING] = {"LEAVING", put_nothing, get_nothing},
     [AGENT_LEAVE] = {"LEAVE", put_number, get_number},
     [AGENT_SPREAD] = {"SPREAD", put_spread, get_spread},
+    [AGENT_MERGED] = {"MERGED", put_merged, get_merged},
 };
 #define N_CODECS (sizeof(codecs) / sizeof(codecs[0]))
 
@@ -305,6 +349,31 @@ void agent_blobs_add(struct bytebuf *packed, const void *data, uint32_t len)
 {
     bytebuf_add32(packed, len);
     bytebuf_add(packed, data, len);
+}
+
+void agent_parts_init(struct be_reader *r, const struct agent_merged *m)
+{
+    be_reader_init(r, m->packed.data, m->packed.len);
+}
+
+bool agent_parts_next(struct be_reader *r, struct agent_part *part)
+{
+    if (!r->left)
+        return false;
+    part->agent = be_get32(r);
+    part->index = be_get32(r);
+    part->blob.len = be_get32(r);
+    r->bad |= part->blob.len > SF_AGENT_BLOB_MAX;
+    part->blob.data = be_get_bytes(r, part->blob.len);
+    return !r->bad;
+}
+
+void agent_parts_add(struct bytebuf *packed, const struct agent_part *part)
+{
+    bytebuf_add32(packed, part->agent);
+    bytebuf_add32(packed, part->index);
+    bytebuf_add32(packed, part->blob.len);
+    bytebuf_add(packed, part->blob.data, part->blob.len);
 }
 
 int agent_spread_begin(struct bytebuf *out, const void *set, size_t set_len,

@@ -9,6 +9,7 @@
 #ifndef SF_IMPI_AGENT_WIRE_H
 #define SF_IMPI_AGENT_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -44,8 +45,11 @@ enum agent_type {
     AGENT_ATTACHED = 19, /* agent -> server: it is connected there */
     AGENT_LEAVING = 20,  /* agent -> server: pass on nothing more by it */
     AGENT_LEAVE = 21,    /* server -> agent: after so many SPREADs; agent ->
-                            server: I have had so many, and do not wait */
+                            server: I have had so many, and do not wait;
+                            parent -> child: so many of your MERGED */
     AGENT_SPREAD = 22,   /* server -> agent -> its children: a GOT for some */
+    AGENT_MERGED = 23,   /* agent -> its parent or the server: what several
+                            agents contribute to a key */
 };
 
 struct agent_blob {
@@ -121,6 +125,24 @@ struct agent_spread {
     struct agent_blob frame; /* borrowed: a whole frame, header and all */
 };
 
+/* PUTs, or GATHERs, of one key. */
+struct agent_merged {
+    char key[SF_AGENT_KEY_MAX];
+    uint32_t expected;
+    bool gather;
+    bool last; /* the sender waits for nobody below it any more */
+    struct agent_blob
+        set;                  /* borrowed: who contributes to the key in all;
+                                 empty: all agents, or the receiver need not know */
+    uint32_t count;           /* may be 0 */
+    struct agent_blob packed; /* borrowed: read it with agent_parts_next() */
+};
+
+struct agent_part {
+    uint32_t agent, index;
+    struct agent_blob blob;
+};
+
 /* One frame.  Strings are copied, blobs are borrowed from the buffer. */
 struct agent_msg {
     enum agent_type type;
@@ -136,6 +158,7 @@ struct agent_msg {
         uint32_t number;          /* TREE: the fan-out; LEAVE: SPREADs */
         struct agent_at at;       /* LISTENS, PARENT */
         struct agent_spread spread;
+        struct agent_merged merged;
         char text[SF_AGENT_TEXT_MAX]; /* NOTE, ERROR, HOLDS */
     };
 };
@@ -157,6 +180,11 @@ void agent_blobs_init(struct be_reader *r, const struct agent_got *got);
 bool agent_blobs_next(struct be_reader *r, struct agent_blob *blob);
 /* Append one blob to what will be a GOT's `packed`. */
 void agent_blobs_add(struct bytebuf *packed, const void *data, uint32_t len);
+
+/* The same for the parts of a MERGED. */
+void agent_parts_init(struct be_reader *r, const struct agent_merged *m);
+bool agent_parts_next(struct be_reader *r, struct agent_part *part);
+void agent_parts_add(struct bytebuf *packed, const struct agent_part *part);
 
 /* Append all of a SPREAD but the frame of frame_len bytes that ends it, which
  * many may share.  0, or -1 ENOBUFS (out->bad). */

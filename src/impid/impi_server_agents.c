@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/mac.h"
+#include "impi/agent_merge.h"
 #include "impid/impi_server.h"
 
 #define READ_SIZE (64 * 1024)
@@ -474,18 +475,60 @@ static int do_job(struct agent *a, const struct agent_msg *msg,
     return 0;
 }
 
-static int do_put(struct agent *a, const struct agent_msg *msg,
-                  struct errbuf *err)
+static int contribution(struct server *s, uint32_t agent,
+                        const struct agent_put *put, bool gather,
+                        struct errbuf *err)
 {
     struct rendezvous_result result;
-    int rc = rendezvous_put(a->server->rendezvous, a->index, &msg->put,
-                            msg->type == AGENT_GATHER, &result, err);
+    int rc = rendezvous_put(s->rendezvous, agent, put, gather, &result, err);
 
     if (rc == 1) {
-        server_spread(a->server, &result);
+        server_spread(s, &result);
         rendezvous_result_free(&result);
     }
     return rc < 0 ? -1 : 0;
+}
+
+static int do_put(struct agent *a, const struct agent_msg *msg,
+                  struct errbuf *err)
+{
+    return contribution(a->server, a->index, &msg->put,
+                        msg->type == AGENT_GATHER, err);
+}
+
+/* The one who said it is to blame, not who passed it on. */
+static int blame(const struct server *s, uint32_t agent, struct errbuf *err)
+{
+    struct errbuf why = *err;
+
+    return errprintf(err, "from node %s: %.400s",
+                     s->by_index[agent] ? s->by_index[agent]->node : "?",
+                     why.text);
+}
+
+static int do_merged(struct agent *a, const struct agent_msg *msg,
+                     struct errbuf *err)
+{
+    const struct agent_merged *m = &msg->merged;
+    struct agent_put put = {.expected = m->expected};
+    struct server *s = a->server;
+    struct agent_part part;
+    struct be_reader r;
+
+    if (!s->tree)
+        return errprintf(err, "MERGED, and there is no tree");
+    if (agent_merged_check(m, a->index, s->start.agents, s->start.fanout, err) <
+        0)
+        return -1;
+    memcpy(put.key, m->key, sizeof(put.key));
+    agent_parts_init(&r, m);
+    while (agent_parts_next(&r, &part)) {
+        put.index = part.index;
+        put.blob = part.blob;
+        if (contribution(s, part.agent, &put, m->gather, err) < 0)
+            return part.agent == a->index ? -1 : blame(s, part.agent, err);
+    }
+    return 0;
 }
 
 static int do_world(struct agent *a, const struct agent_msg *msg,
@@ -591,6 +634,7 @@ static int (*const handlers[])(struct agent *a, const struct agent_msg *msg,
     [AGENT_ATTACHED] = server_tree_attached,
     [AGENT_LEAVING] = server_tree_leaving,
     [AGENT_LEAVE] = server_tree_left,
+    [AGENT_MERGED] = do_merged,
 };
 #define N_HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
 

@@ -53,6 +53,7 @@ static void on_relisten(struct ev_loop *loop, ev_timer *w, int revents)
 
 static void leave(struct impid *a)
 {
+    impid_tree_goodbye(a);
     a->stopping = true;
     impid_link_stop(&a->link);
     ev_break(a->loop, EVBREAK_ALL);
@@ -86,8 +87,12 @@ static void on_patience(struct ev_loop *loop, ev_timer *w, int revents)
 {
     struct impid *a = ev_userdata(loop);
 
-    impid_tree_give_up(a);
-    leave(a);
+    if (!impid_tree_give_up(a)) {
+        leave(a);
+        return;
+    }
+    ev_timer_set(w, PATIENCE, 0.);
+    ev_timer_start(loop, w);
 }
 
 void impid_link_settled(struct impid *a)

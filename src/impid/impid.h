@@ -197,6 +197,7 @@ struct impid_client {
     uint32_t family;
     uint32_t host;   /* this node's place among the client's hosts, */
     uint32_t nhosts; /* which are so many */
+    uint8_t *agents; /* the set of their agents */
     uint32_t nlocal;
     uint32_t nfinished, njoined, ngone;
     struct impid_proc **procs; /* [nlocal], by native rank */

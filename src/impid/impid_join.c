@@ -39,8 +39,9 @@ static struct impid *agent(const struct impid_client *c)
 }
 
 typedef void contribute_f(struct impid_link *link, const char *key,
-                          uint32_t index, uint32_t expected, const void *blob,
-                          size_t len, impid_got_f *got, void *arg);
+                          uint32_t index, uint32_t expected, const uint8_t *set,
+                          const void *blob, size_t len, impid_got_f *got,
+                          void *arg);
 
 static void contribute(struct impid_client *c, contribute_f *how,
                        const char *what, const void *blob, size_t len,
@@ -50,7 +51,7 @@ static void contribute(struct impid_client *c, contribute_f *how,
 
     snprintf(key, sizeof(key), "%s.%u.%u", what, c->round->generation,
              c->number);
-    how(&agent(c)->link, key, c->host, c->nhosts, blob, len, got, c);
+    how(&agent(c)->link, key, c->host, c->nhosts, c->agents, blob, len, got, c);
 }
 
 static void client_put(struct impid_client *c, const char *what,

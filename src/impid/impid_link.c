@@ -70,6 +70,7 @@ void impid_link_got(struct impid_link *l, const struct agent_got *got)
     struct be_reader r;
     uint32_t n = 0;
 
+    impid_tree_result(l->impid, got->key);
     if (!w) {
         log_debug("an answer that nobody waits for: %s", got->key);
         return;
@@ -348,9 +349,28 @@ void impid_link_send(struct impid_link *l, const struct agent_msg *msg)
     impid_stream_send(&l->stream);
 }
 
+void impid_link_write(struct impid_link *l, const void *frame, size_t len)
+{
+    if (l->state == LINK_DOWN)
+        return;
+    bytebuf_add(l->state == LINK_UP ? &l->stream.out : &l->early, frame, len);
+    if (l->state == LINK_UP)
+        impid_stream_send(&l->stream);
+}
+
+void impid_link_each_wait(const struct impid_link *l,
+                          void (*each)(void *arg, const char *key), void *arg)
+{
+    const struct impid_link_wait *w;
+
+    LIST_FOREACH(w, &l->waits, link)
+    each(arg, w->key);
+}
+
 /* got: NULL, no answer comes. */
 static void contribute(struct impid_link *l, const struct agent_put *p,
-                       bool gather, impid_got_f *got, void *arg)
+                       bool gather, const uint8_t *set, impid_got_f *got,
+                       void *arg)
 {
     struct agent_msg msg = {.type = gather ? AGENT_GATHER : AGENT_PUT,
                             .put = *p};
@@ -368,7 +388,8 @@ static void contribute(struct impid_link *l, const struct agent_put *p,
         w->arg = arg;
         LIST_INSERT_HEAD(&l->waits, w, link);
     }
-    impid_link_send(l, &msg);
+    if (!impid_tree_put(l->impid, p, gather, set))
+        impid_link_send(l, &msg);
 }
 
 static struct agent_put contribution(const char *key, uint32_t index,
@@ -384,21 +405,21 @@ static struct agent_put contribution(const char *key, uint32_t index,
 }
 
 void impid_link_put(struct impid_link *l, const char *key, uint32_t index,
-                    uint32_t expected, const void *blob, size_t len,
-                    impid_got_f *got, void *arg)
+                    uint32_t expected, const uint8_t *set, const void *blob,
+                    size_t len, impid_got_f *got, void *arg)
 {
     struct agent_put p = contribution(key, index, expected, blob, len);
 
-    contribute(l, &p, false, got, arg);
+    contribute(l, &p, false, set, got, arg);
 }
 
 void impid_link_gather(struct impid_link *l, const char *key, uint32_t index,
-                       uint32_t expected, const void *blob, size_t len,
-                       impid_got_f *got, void *arg)
+                       uint32_t expected, const uint8_t *set, const void *blob,
+                       size_t len, impid_got_f *got, void *arg)
 {
     struct agent_put p = contribution(key, index, expected, blob, len);
 
-    contribute(l, &p, true, index == 0 ? got : NULL, arg);
+    contribute(l, &p, true, set, index == 0 ? got : NULL, arg);
 }
 
 void impid_link_forget(struct impid_link *l, const void *arg)

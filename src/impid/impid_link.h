@@ -50,14 +50,20 @@ struct impid_link {
  * as impid_link_down() later or now. */
 void impid_link_start(struct impid_link *link, struct impid *impid);
 void impid_link_send(struct impid_link *link, const struct agent_msg *msg);
-/* Contribute to a key; got is called once with everybody's. */
+/* A whole frame that is encoded already. */
+void impid_link_write(struct impid_link *link, const void *frame, size_t len);
+/* Contribute to a key; got is called once with everybody's.  set: the agents
+ * that contribute in all, AGENT_SET_SIZE() bytes, or NULL for every agent. */
 void impid_link_put(struct impid_link *link, const char *key, uint32_t index,
-                    uint32_t expected, const void *blob, size_t len,
-                    impid_got_f *got, void *arg);
+                    uint32_t expected, const uint8_t *set, const void *blob,
+                    size_t len, impid_got_f *got, void *arg);
 /* The same where only who contributes index 0 gets everybody's. */
 void impid_link_gather(struct impid_link *link, const char *key, uint32_t index,
-                       uint32_t expected, const void *blob, size_t len,
-                       impid_got_f *got, void *arg);
+                       uint32_t expected, const uint8_t *set, const void *blob,
+                       size_t len, impid_got_f *got, void *arg);
+/* Each key that has been contributed to and has no answer yet. */
+void impid_link_each_wait(const struct impid_link *link,
+                          void (*each)(void *arg, const char *key), void *arg);
 /* A key's contributions have come, by whatever way. */
 void impid_link_got(struct impid_link *link, const struct agent_got *got);
 /* Drop the waits of an owner that goes away. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "impi/agent_tree.h"
 #include "impid/impid.h"
 #include "impid/impid_topology.h"
 
@@ -286,8 +287,8 @@ static void on_barrier(void *arg, const void *blob, size_t len)
     }
     snprintf(key, sizeof(key), "pmi1.%u.%u.%u", c->round->generation, c->number,
              c->pmi1_seq++);
-    impid_link_put(&c->round->impid->link, key, c->host, c->nhosts, blob, len,
-                   on_barrier_got, c);
+    impid_link_put(&c->round->impid->link, key, c->host, c->nhosts, c->agents,
+                   blob, len, on_barrier_got, c);
 }
 
 /* MPICH closes its connections by UCX, and then waits for all in a barrier,
@@ -318,8 +319,8 @@ static void on_leave(struct ev_loop *loop, ev_timer *w, int revents)
     if (c->nhosts == 1)
         leave_got(c, NULL, 0);
     else
-        impid_link_put(&c->round->impid->link, key, c->host, c->nhosts, NULL, 0,
-                       leave_got, c);
+        impid_link_put(&c->round->impid->link, key, c->host, c->nhosts,
+                       c->agents, NULL, 0, leave_got, c);
 }
 
 void impid_pmi_finished(struct impid_client *c)
@@ -502,18 +503,23 @@ static void on_fence_got(void *arg, const struct agent_blob *blobs, uint32_t n)
     free(w);
 }
 
-/* Hosts that hold participants: how many, and which of them is this. */
+/* Hosts that hold participants: how many, which of them is this, and the set of
+ * their agents. */
 static uint32_t fence_hosts(const struct impid_client *c, const uint32_t *ranks,
-                            size_t nranks, uint32_t *index)
+                            size_t nranks, uint32_t *index, uint8_t *agents)
 {
+    const struct impi_clients *all = &c->round->clients;
+    uint32_t first = all->clients[c->number].first_host;
     uint32_t *host = impid_pmi_rank_hosts(c);
     bool *used = calloc(c->nhosts, sizeof(*used));
-    uint32_t size = c->round->clients.clients[c->number].nprocs;
+    uint32_t size = all->clients[c->number].nprocs;
     uint32_t n = 0;
 
     *index = c->host;
     if (!ranks || !host || !used) {
         n = c->nhosts;
+        memcpy(agents, c->agents,
+               AGENT_SET_SIZE(c->round->impid->conf.map.nnodes));
     } else {
         for (size_t i = 0; i < nranks; i++)
             if (ranks[i] < size)
@@ -522,6 +528,8 @@ static uint32_t fence_hosts(const struct impid_client *c, const uint32_t *ranks,
             if (i == c->host)
                 *index = n;
             n += used[i];
+            if (used[i])
+                agent_set_add(agents, all->hosts[first + i].node);
         }
     }
     free(host);
@@ -566,23 +574,28 @@ static void pmix_fence(void *arg, struct pmix_host_fence *fence,
     struct impid_client *c = find_nspace(a, nspace);
     struct fence_wait *w = c ? malloc(sizeof(*w)) : NULL;
     uint64_t hash = fence_hash(ranks, nranks);
+    uint8_t *agents = calloc(AGENT_SET_SIZE(a->conf.map.nnodes), 1);
     uint32_t index, n;
     char key[128];
 
-    if (!w) {
+    if (!w || !agents) {
         a->pmix->fence_done(fence, NULL, 0, false);
+        free(w);
+        free(agents);
         return;
     }
-    n = fence_hosts(c, ranks, nranks, &index);
+    n = fence_hosts(c, ranks, nranks, &index, agents);
     if (n <= 1) {
         a->pmix->fence_done(fence, blob, len, true);
         free(w);
+        free(agents);
         return;
     }
     *w = (struct fence_wait){a, fence};
     snprintf(key, sizeof(key), "pmix.%u.%u.%016llx.%u", c->round->generation,
              c->number, (unsigned long long)hash, fence_number(c, hash));
-    impid_link_put(&a->link, key, index, n, blob, len, on_fence_got, w);
+    impid_link_put(&a->link, key, index, n, agents, blob, len, on_fence_got, w);
+    free(agents);
 }
 
 static const struct pmix_host_ops pmix_ops = {

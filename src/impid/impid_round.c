@@ -12,6 +12,7 @@
 
 #include "base/be.h"
 #include "base/log.h"
+#include "impi/agent_tree.h"
 #include "impid/impid.h"
 #include "impid/impid_relay.h"
 #include "impid/impid_status.h"
@@ -51,6 +52,8 @@ static void client_clear(struct impid_client *c)
     impid_link_forget(&c->round->impid->link, c);
     free(c->procs);
     free(c->joins);
+    free(c->agents);
+    c->agents = NULL;
     c->procs = NULL;
     c->joins = NULL;
     c->nlocal = 0;
@@ -134,8 +137,11 @@ static int client_init(struct impid_round *r, uint32_t number, int64_t host)
     c->nlocal = n;
     c->procs = calloc(n, sizeof(struct impid_proc *));
     c->joins = calloc(n, sizeof(*c->joins));
-    if (!c->procs || !c->joins)
+    c->agents = calloc(AGENT_SET_SIZE(r->impid->conf.map.nnodes), 1);
+    if (!c->procs || !c->joins || !c->agents)
         return -1;
+    for (uint32_t i = 0; i < c->nhosts; i++)
+        agent_set_add(c->agents, r->clients.hosts[info->first_host + i].node);
     native_local(r, number, c->procs);
     for (uint32_t i = 0; i < n; i++) {
         c->procs[i]->client = c;
@@ -380,7 +386,7 @@ static void put_families(struct impid_round *r)
     if (a->ntasks > 0)
         add_runs(r, &blob);
     snprintf(key, sizeof(key), "family.%u", r->generation);
-    impid_link_put(&a->link, key, a->conf.node, a->conf.map.nnodes,
+    impid_link_put(&a->link, key, a->conf.node, a->conf.map.nnodes, NULL,
                    bytebuf_data(&blob), bytebuf_len(&blob), on_families, r);
     bytebuf_free(&blob);
 }

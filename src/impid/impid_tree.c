@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/accept.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mac.h"
@@ -21,11 +22,15 @@
 
 /* ---- one child --------------------------------------------------------- */
 
+#define READ_SIZE 16384
+
 struct tree_child {
     struct impid_tree *tree;
     int fd; /* -1: not attached */
     ev_io read, write;
+    struct bytebuf in;
     struct out_queue out;
+    uint32_t had; /* MERGED frames */
 };
 
 static struct ev_loop *loop_of(const struct impid_tree *t)
@@ -40,6 +45,26 @@ static void stop_again(struct impid_tree *t)
         ev_idle_start(loop_of(t), &t->impid->stop);
 }
 
+static uint32_t child_agent(const struct tree_child *c)
+{
+    return c->tree->first + (uint32_t)(c - c->tree->children);
+}
+
+/* After each call of agent_merge: rc is what it said. */
+static void merged(struct impid_tree *t, int rc)
+{
+    uint64_t due = agent_merge_due(t->merge), now = (uint64_t)clock_ms();
+
+    if (rc < 0)
+        impid_fail(t->impid, 319, 1, NULL, "node %s: what goes up the tree: %s",
+                   t->impid->node_name, strerror(ENOMEM));
+    ev_timer_stop(loop_of(t), &t->hold);
+    if (due == UINT64_MAX)
+        return;
+    ev_timer_set(&t->hold, due > now ? (double)(due - now) / 1000. : 0., 0.);
+    ev_timer_start(loop_of(t), &t->hold);
+}
+
 static void child_close(struct tree_child *c)
 {
     if (c->fd < 0)
@@ -49,19 +74,95 @@ static void child_close(struct tree_child *c)
     close(c->fd);
     c->fd = -1;
     out_free(&c->out);
+    bytebuf_free(&c->in);
+    merged(c->tree, agent_merge_gone(c->tree->merge, child_agent(c)));
     stop_again(c->tree);
 }
 
-/* A child only goes; impi-server hears from itself whether it may. */
+static void child_name(const struct tree_child *c, char *name, size_t size)
+{
+    impid_conf_node_name(&c->tree->impid->conf, child_agent(c), name, size);
+}
+
+static void child_breaks_rules(struct tree_child *c, const char *why)
+{
+    struct impid *a = c->tree->impid;
+    char name[SF_AGENT_NODE_MAX];
+
+    child_name(c, name, sizeof(name));
+    impid_fail(a, 327, 1, NULL,
+               "node %s: the agent on node %s, which is below it: %s",
+               a->node_name, name, why);
+    child_close(c);
+}
+
+/* BYE: it has no more to say. */
+static void child_frame(struct tree_child *c, const struct agent_msg *m)
+{
+    struct impid_tree *t = c->tree;
+    struct errbuf err;
+    int rc;
+
+    if (m->type == AGENT_BYE) {
+        child_close(c);
+        return;
+    }
+    if (m->type != AGENT_MERGED) {
+        child_breaks_rules(c, "it sent an unexpected frame");
+        return;
+    }
+    c->had++;
+    rc = agent_merge_child(t->merge, child_agent(c), &m->merged,
+                           (uint64_t)clock_ms(), &err);
+    merged(t, 0);
+    if (rc < 0)
+        child_breaks_rules(c, err.text);
+}
+
+static void child_frames(struct tree_child *c)
+{
+    struct agent_msg msg;
+    struct errbuf err;
+    ssize_t n = 1;
+
+    while (c->fd >= 0 && n > 0) {
+        n = agent_msg_decode(&msg, bytebuf_data(&c->in), bytebuf_len(&c->in),
+                             &err);
+        if (n > 0)
+            child_frame(c, &msg);
+        if (n > 0 && c->fd >= 0)
+            bytebuf_consume(&c->in, (size_t)n);
+    }
+    if (n < 0)
+        child_breaks_rules(c, err.text);
+}
+
+/* False: nothing more can be read now.  Of a child that is lost impi-server
+ * hears by itself. */
+static bool child_read(struct tree_child *c)
+{
+    uint8_t *room = bytebuf_room(&c->in, READ_SIZE);
+    ssize_t n;
+
+    if (!room) {
+        child_breaks_rules(c, strerror(ENOMEM));
+        return false;
+    }
+    n = recv(c->fd, room, READ_SIZE, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        child_close(c);
+        return false;
+    }
+    bytebuf_grow(&c->in, (size_t)n);
+    child_frames(c);
+    return c->fd >= 0;
+}
+
 static void on_child_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
-    struct tree_child *c = io->data;
-    char ignored[64];
-    ssize_t n = recv(c->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
-
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    child_close(c);
+    child_read(io->data);
 }
 
 /* When the connection is broken the reading side says so. */
@@ -80,14 +181,6 @@ static void child_flush(struct tree_child *c)
 static void on_child_writable(struct ev_loop *loop, ev_io *io, int revents)
 {
     child_flush(io->data);
-}
-
-static void child_name(const struct tree_child *c, char *name, size_t size)
-{
-    const struct impid_tree *t = c->tree;
-
-    impid_conf_node_name(&t->impid->conf,
-                         t->first + (uint32_t)(c - t->children), name, size);
 }
 
 static void child_send(struct tree_child *c, struct chunk *frame)
@@ -111,7 +204,10 @@ static void child_seat(struct impid_tree *t, uint32_t agent, int fd)
     struct tree_child *c = &t->children[agent - t->first];
 
     c->fd = fd;
+    c->had = 0;
     out_init(&c->out, SF_AGENT_OUT_MAX);
+    bytebuf_init(&c->in, SF_AGENT_FRAME_MAX + AGENT_HEADER_SIZE + READ_SIZE);
+    agent_merge_attached(t->merge, agent);
     ev_io_init(&c->read, on_child_readable, fd, EV_READ);
     ev_io_init(&c->write, on_child_writable, fd, EV_WRITE);
     c->read.data = c->write.data = c;
@@ -277,14 +373,33 @@ static void on_lost(struct ev_loop *loop, ev_timer *w, int revents)
                t->impid->node_name, name);
 }
 
+/* It has left in order: with all that we had sent. */
+static void parent_left(struct impid_tree *t, bool unsent)
+{
+    char name[SF_AGENT_NODE_MAX];
+
+    if (t->had_known ? t->had == t->sent : !unsent)
+        return;
+    parent_name(t, name, sizeof(name));
+    impid_fail(t->impid, 325, 1, NULL,
+               "node %s: the agent on node %s left before it had all that "
+               "goes by it",
+               t->impid->node_name, name);
+}
+
 /* An agent that dies is missed by impi-server, which says more. */
 static void on_parent_closed(struct impid_stream *s, void *arg, int error)
 {
     struct impid_tree *t = arg;
+    bool unsent = bytebuf_len(&s->out) > 0;
 
     impid_stream_close(s);
-    if (t->parted || t->impid->stopping)
+    if (t->impid->stopping)
         return;
+    if (t->parted) {
+        parent_left(t, unsent);
+        return;
+    }
     log_warn("the parent in the tree: %s",
              error ? strerror(error) : "it closed the connection");
     ev_timer_set(&t->lost, SF_AGENT_PARENT_SECONDS, 0.);
@@ -301,13 +416,28 @@ static void parent_breaks_rules(struct impid_tree *t, const char *why)
                t->impid->node_name, name, why);
 }
 
+static void say_bye(struct impid_stream *s)
+{
+    struct agent_msg m = {.type = AGENT_BYE};
+
+    agent_msg_encode(&s->out, &m);
+    impid_stream_send(s);
+}
+
 /* 0, or -1: the stream is closed. */
 static int parent_frame(struct impid_tree *t, const struct agent_msg *m,
                         const void *frame, size_t len)
 {
-    if (m->type == AGENT_BYE) {
+    if (m->type == AGENT_BYE && !t->parted) {
         t->parted = true;
         log_debug("agent %u has left the tree", t->parent);
+        merged(t, agent_merge_parent(t->merge, false));
+        say_bye(&t->stream);
+        return t->stream.fd < 0 ? -1 : 0;
+    }
+    if (m->type == AGENT_LEAVE && t->parted) {
+        t->had_known = true;
+        t->had = m->number;
         return 0;
     }
     if (m->type != AGENT_SPREAD ||
@@ -365,6 +495,7 @@ static void attached(struct impid_tree *t)
                       &parent_ops, t);
     impid_link_send(&t->impid->link, &m);
     log_debug("results come by agent %u", t->parent);
+    merged(t, agent_merge_parent(t->merge, true));
 }
 
 static int begin_opening(struct impid_tree *t, struct errbuf *err)
@@ -410,7 +541,7 @@ void impid_tree_parent(struct impid *a, const struct agent_at *at)
     struct netaddr to = impi_hostaddr(at->addr, at->port);
     int one = 1;
 
-    if (t->fanout == 0 || t->fd >= 0 || t->stream.loop ||
+    if (t->fanout == 0 || !t->merge || t->fd >= 0 || t->stream.loop ||
         t->end != TREE_STAYS ||
         at->agent != agent_tree_parent(a->conf.node, t->fanout))
         return;
@@ -448,7 +579,8 @@ static void pass_on(struct impid_tree *t, const struct agent_spread *m,
                   m->frame.len, n);
 }
 
-static int take(struct impid *a, const struct agent_blob *frame)
+/* for_us: else we learn only that the key is complete. */
+static int take(struct impid *a, const struct agent_blob *frame, bool for_us)
 {
     struct agent_msg msg;
     struct errbuf err;
@@ -457,7 +589,10 @@ static int take(struct impid *a, const struct agent_blob *frame)
             (ssize_t)frame->len ||
         msg.type != AGENT_GOT)
         return -1;
-    impid_link_got(&a->link, &msg.got);
+    if (for_us)
+        impid_link_got(&a->link, &msg.got);
+    else
+        impid_tree_result(a, msg.got.key);
     return 0;
 }
 
@@ -478,10 +613,57 @@ int impid_tree_spread(struct impid *a, const struct agent_spread *m,
                    a->node_name, strerror(ENOMEM));
     chunk_release(c);
     t->spreads++;
-    if (agent_set_has(m->set.data, a->conf.node))
-        rc = take(a, &m->frame);
+    rc = take(a, &m->frame, agent_set_has(m->set.data, a->conf.node));
     stop_again(t);
     return rc;
+}
+
+/* ---- contributions ----------------------------------------------------- */
+
+static void on_hold(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct impid_tree *t = w->data;
+
+    merged(t, agent_merge_tick(t->merge, (uint64_t)clock_ms()));
+}
+
+static void send_up(void *arg, bool to_parent, const void *frame, size_t len)
+{
+    struct impid_tree *t = arg;
+
+    if (to_parent) {
+        t->sent++;
+        impid_stream_write(&t->stream, frame, len);
+        log_debug("contributions of %zu bytes go to agent %u", len, t->parent);
+    } else {
+        impid_link_write(&t->impid->link, frame, len);
+        log_debug("contributions of %zu bytes go to impi-server", len);
+    }
+}
+
+bool impid_tree_put(struct impid *a, const struct agent_put *put, bool gather,
+                    const uint8_t *set)
+{
+    struct impid_tree *t = &a->tree;
+
+    if (t->fanout == 0 || !t->merge)
+        return false;
+    merged(t,
+           agent_merge_put(t->merge, put, gather, set, (uint64_t)clock_ms()));
+    return true;
+}
+
+void impid_tree_result(struct impid *a, const char *key)
+{
+    if (a->tree.fanout != 0 && a->tree.merge)
+        agent_merge_forget(a->tree.merge, key);
+}
+
+static void given(void *arg, const char *key)
+{
+    struct impid_tree *t = arg;
+
+    merged(t, agent_merge_given(t->merge, key));
 }
 
 /* ---- start and end ----------------------------------------------------- */
@@ -497,9 +679,15 @@ void impid_tree_start(struct impid *a, uint32_t fanout)
     t->fd = t->listener = -1;
     ev_timer_init(&t->lost, on_lost, 0., 0.);
     t->lost.data = t;
+    ev_timer_init(&t->hold, on_hold, 0., 0.);
+    t->hold.data = t;
+    t->merge = agent_merge_create(a->conf.node, a->conf.map.nnodes, fanout,
+                                  send_up, t);
+    if (t->merge)
+        impid_link_each_wait(&a->link, given, t);
     t->nchildren = agent_tree_children(a->conf.node, a->conf.map.nnodes, fanout,
                                        &t->first);
-    if (t->nchildren > 0)
+    if (t->nchildren > 0 && t->merge)
         listen_for_children(t);
 }
 
@@ -510,30 +698,48 @@ void impid_tree_leave(struct impid *a, uint32_t spreads)
     stop_again(&a->tree);
 }
 
-static bool any_child(const struct impid_tree *t, bool with_output)
+static bool any_child(const struct impid_tree *t)
 {
     for (uint32_t i = 0; t->children && i < t->nchildren; i++)
-        if (t->children[i].fd >= 0 &&
-            (!with_output || t->children[i].out.bytes > 0))
+        if (t->children[i].fd >= 0)
             return true;
     return false;
+}
+
+static void child_tell(struct tree_child *c, const struct agent_msg *m)
+{
+    struct bytebuf b;
+    struct chunk *chunk = NULL;
+
+    bytebuf_init(&b, 64);
+    if (agent_msg_encode(&b, m) == 0)
+        chunk = chunk_new(bytebuf_data(&b), bytebuf_len(&b));
+    bytebuf_free(&b);
+    if (chunk)
+        child_send(c, chunk);
+    chunk_release(chunk);
 }
 
 static void part(struct impid_tree *t)
 {
     struct agent_msg bye = {.type = AGENT_BYE};
-    struct bytebuf b;
-    struct chunk *c = NULL;
 
     t->end = TREE_PARTED;
-    bytebuf_init(&b, 64);
-    if (agent_msg_encode(&b, &bye) == 0)
-        c = chunk_new(bytebuf_data(&b), bytebuf_len(&b));
-    bytebuf_free(&b);
-    for (uint32_t i = 0; c && i < t->nchildren; i++)
+    for (uint32_t i = 0; i < t->nchildren; i++)
         if (t->children[i].fd >= 0)
-            child_send(&t->children[i], c);
-    chunk_release(c);
+            child_tell(&t->children[i], &bye);
+}
+
+/* It stands still: whenever it goes on it must know whether all has come. */
+static void dismiss(struct tree_child *c)
+{
+    struct agent_msg m = {.type = AGENT_LEAVE};
+
+    while (c->fd >= 0 && child_read(c))
+        ;
+    m.number = c->had;
+    if (c->fd >= 0)
+        child_tell(c, &m);
 }
 
 bool impid_tree_holds_back(struct impid *a)
@@ -544,7 +750,9 @@ bool impid_tree_holds_back(struct impid *a)
     if (t->fanout == 0)
         return false;
     close_listener(t);
-    if (a->failed || a->link.state != LINK_UP || !any_child(t, false))
+    if (t->merge)
+        merged(t, agent_merge_leave(t->merge));
+    if (a->failed || a->link.state != LINK_UP || !any_child(t))
         return false;
     if (t->end == TREE_STAYS) {
         t->end = TREE_ASKED;
@@ -552,21 +760,40 @@ bool impid_tree_holds_back(struct impid *a)
     }
     if (t->end == TREE_ASKED && t->due_known && t->spreads == t->due)
         part(t);
-    return t->end == TREE_ASKED || any_child(t, true);
+    return true;
 }
 
 /* impi-server may stand still, as srun does: what it sends later goes past us,
  * for it has read LEAVING by then. */
-void impid_tree_give_up(struct impid *a)
+bool impid_tree_give_up(struct impid *a)
 {
     struct impid_tree *t = &a->tree;
     struct agent_msg m = {.type = AGENT_LEAVE, .number = t->spreads};
 
+    for (uint32_t i = 0; t->end == TREE_PARTED && i < t->nchildren; i++)
+        dismiss(&t->children[i]);
     if (t->end != TREE_ASKED)
-        return;
+        return false;
     log_warn("impi-server does not say after what to leave: leaving");
     impid_link_send(&a->link, &m);
     part(t);
+    return any_child(t);
+}
+
+void impid_tree_goodbye(struct impid *a)
+{
+    struct impid_tree *t = &a->tree;
+    char name[SF_AGENT_NODE_MAX];
+
+    if (t->fanout == 0 || !t->stream.loop || t->stream.fd < 0 || t->parted)
+        return;
+    say_bye(&t->stream);
+    if (impid_stream_flush(&t->stream, 2) == 0 || a->failed)
+        return;
+    parent_name(t, name, sizeof(name));
+    impid_fail(a, 325, 1, NULL,
+               "node %s: the agent on node %s does not take what goes by it",
+               a->node_name, name);
 }
 
 void impid_tree_stop(struct impid *a)
@@ -584,4 +811,7 @@ void impid_tree_stop(struct impid *a)
     attempt_over(t, NULL);
     ev_timer_stop(a->loop, &t->lost);
     impid_stream_close(&t->stream);
+    ev_timer_stop(a->loop, &t->hold);
+    agent_merge_destroy(t->merge);
+    t->merge = NULL;
 }

@@ -21,6 +21,17 @@ in_logs_of_leaves() { # TEXT
         in_log_of $node "$1" || return 1
     done
 }
+# The first exchange may be over before the tree stands.
+contributions_go_by_parents() {
+    local node parent
+    for node in 2 3 4 5; do
+        parent=$(((node - 2) / 2))
+        in_log_of n$node "contributions of .* go to agent $parent" ||
+            fail "nothing of n$node went by n$parent"
+        [ "$(cat "$WORK"/impid.*.n$node | grep -c 'go to impi-server')" -le 1 ] ||
+            fail "n$node talked to impi-server"
+    done
+}
 attached() { in_logs_of_leaves 'results come by agent'; }
 
 case_results_reach_all_by_inner_nodes() {
@@ -34,6 +45,7 @@ case_results_reach_all_by_inner_nodes() {
     in_log_of n1 'is passed on to 2 agents' || fail "n1 passed nothing on"
     ! grep -h . "$WORK"/impid.*.n[2345] | grep 'is passed on' ||
         fail "a leaf passed something on"
+    contributions_go_by_parents
     assert_nothing_left
 }
 

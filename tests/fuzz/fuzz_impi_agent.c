@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Frames of agents, as the server reads them; PUTs go to the rendezvous.
+ * Frames of agents, as the server reads them; PUTs go to the rendezvous, and
+ * what children send up the tree to an agent above them.
  */
 #include <stdlib.h>
 
 #include "fuzz.h"
+#include "impi/agent_merge.h"
 #include "impi/agent_tree.h"
 #include "impi/agent_wire.h"
 #include "impi/rendezvous.h"
@@ -33,6 +35,33 @@ static void walk(const struct agent_msg *m, struct rendezvous *r)
     }
 }
 
+/* Agent 0 of 9 and fan-out 2 is a child of the root with two children. */
+static void up(void *arg, bool to_parent, const void *frame, size_t len)
+{
+    struct agent_msg m;
+
+    if (agent_msg_decode(&m, frame, len, NULL) != (ssize_t)len ||
+        m.type != AGENT_MERGED)
+        abort();
+}
+
+static void from_below(const struct agent_msg *m, struct agent_merge *merge,
+                       uint64_t now)
+{
+    if (m->type == AGENT_MERGED)
+        agent_merge_child(merge, 2 + m->merged.expected % 2, &m->merged, now,
+                          NULL);
+    else if (m->type == AGENT_PUT)
+        agent_merge_put(merge, &m->put, false, NULL, now);
+    else if (m->type == AGENT_GOT)
+        agent_merge_forget(merge, m->got.key);
+    else if (m->type == AGENT_BYE)
+        agent_merge_gone(merge, 2);
+    else if (m->type == AGENT_LEAVING)
+        agent_merge_leave(merge);
+    agent_merge_tick(merge, now);
+}
+
 /* What was decoded encodes to the same bytes. */
 static void encode_again(const struct agent_msg *m, const uint8_t *data,
                          size_t len)
@@ -49,16 +78,22 @@ static void encode_again(const struct agent_msg *m, const uint8_t *data,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rendezvous *r = rendezvous_create();
+    struct agent_merge *merge = agent_merge_create(0, 9, 2, up, NULL);
     struct agent_msg m;
     struct errbuf err;
+    uint64_t now = 0;
     ssize_t n;
 
-    while (r && (n = agent_msg_decode(&m, data, size, &err)) > 0) {
+    for (uint32_t child = 2; merge && child < 4; child++)
+        agent_merge_attached(merge, child);
+    while (r && merge && (n = agent_msg_decode(&m, data, size, &err)) > 0) {
         encode_again(&m, data, (size_t)n);
         walk(&m, r);
+        from_below(&m, merge, now++);
         data += n;
         size -= (size_t)n;
     }
     rendezvous_destroy(r);
+    agent_merge_destroy(merge);
     return 0;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The rendezvous of many agents over their tree, in virtual time: connections
- * of any speed, agents that attach late or never, inner ones that leave before
- * the others.  Everybody gets each key's result that is due to it exactly
- * once, whole, and everybody comes to its end; likewise when an inner one dies,
- * which impi-server tells the others.  Engines: rendezvous,
- * agent_tree, and the frames; sockets are queues in which nothing overtakes.
+ * The rendezvous of many agents over their tree, in virtual time (a unit is a
+ * millisecond): connections of any speed, agents that attach late or never,
+ * inner ones that leave before the others.  Contributions go up, results come
+ * down.  Everybody gets each key's result that is due to it exactly once,
+ * whole, and everybody comes to its end; likewise when an inner one dies,
+ * which impi-server tells the others.  Engines: rendezvous, agent_tree,
+ * agent_merge, and the frames; sockets are queues in which nothing overtakes.
  *
  * One seed of one's own: TREE_SEED=N tests/sim/sim_agent_tree
  */
@@ -18,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "impi/agent_merge.h"
 #include "impi/agent_tree.h"
 #include "impi/rendezvous.h"
 
@@ -35,15 +37,18 @@ struct flight {
 };
 
 struct node {
+    struct sim *sim;
+    struct agent_merge *merge;   /* since it knows of the tree */
     uint64_t to_root, to_parent; /* ways there: time that one takes */
-    uint64_t last[3];            /* nothing overtakes: to root, from, parent */
+    uint64_t last[4];            /* nothing overtakes: to root, from it, from
+                                    the parent, to it */
     bool never;                  /* cannot reach its parent */
     bool attached, parent_left;
     uint8_t *children; /* attached here: set of agents */
     uint32_t keys;     /* that it contributes to in all */
     uint32_t done;     /* results that came */
     uint32_t spreads, due;
-    bool due_known, asked, gone;
+    bool due_known, asked, parted, gone;
 };
 
 struct sim {
@@ -55,7 +60,9 @@ struct sim {
     bool *up; /* the root's view */
     struct flight *flights;
     uint32_t by_tree, ended;
-    uint32_t victim; /* it dies at that time; ROOT: nobody does */
+    uint32_t merged, straight; /* that the root got */
+    uint64_t due;              /* no agent has something to do before */
+    uint32_t victim;           /* it dies at that time; ROOT: nobody does */
     uint64_t dies_at;
     bool dead, aborted;
 };
@@ -103,7 +110,7 @@ static void send_bytes(struct sim *s, uint32_t from, uint32_t to,
     else if (from == ROOT)
         post(s, from, to, &n->last[1], n->to_root, b);
     else
-        post(s, from, to, &n->last[2], n->to_parent, b);
+        post(s, from, to, &n->last[to > from ? 2 : 3], n->to_parent, b);
 }
 
 static void send_msg(struct sim *s, uint32_t from, uint32_t to,
@@ -136,19 +143,81 @@ static uint32_t expected(const struct sim *s, uint32_t agent, uint32_t key)
     return is_for_all(key) ? s->agents : (s->agents - agent % 3 + 2) / 3;
 }
 
+static void key_name(char *name, uint32_t agent, uint32_t key)
+{
+    if (is_for_all(key))
+        snprintf(name, SF_AGENT_KEY_MAX, "all.%u", key);
+    else
+        snprintf(name, SF_AGENT_KEY_MAX, "some.%u.%u", key, agent % 3);
+}
+
+/* All that contribute to the agent's key; NULL: all agents. */
+static uint8_t *contributors(const struct sim *s, uint32_t agent, uint32_t key)
+{
+    uint8_t *set;
+
+    if (is_for_all(key))
+        return NULL;
+    set = calloc(AGENT_SET_SIZE(s->agents), 1);
+    assert_non_null(set);
+    for (uint32_t i = agent % 3; i < s->agents; i += 3)
+        agent_set_add(set, i);
+    return set;
+}
+
+static void upward(void *arg, bool to_parent, const void *frame, size_t len)
+{
+    struct node *n = arg;
+    struct sim *s = n->sim;
+    uint32_t agent = (uint32_t)(n - s->nodes);
+    struct bytebuf b;
+
+    bytebuf_init(&b, SF_AGENT_FRAME_MAX);
+    bytebuf_add(&b, frame, len);
+    send_bytes(s, agent, to_parent ? agent_tree_parent(agent, s->fanout) : ROOT,
+               &b);
+    bytebuf_free(&b);
+}
+
+static void look_at_due(struct sim *s, const struct node *n)
+{
+    uint64_t due = n->merge ? agent_merge_due(n->merge) : UINT64_MAX;
+
+    if (due < s->due)
+        s->due = due;
+}
+
 static void contribute(struct sim *s, uint32_t agent)
 {
     struct agent_msg m = {.type = AGENT_PUT};
-    uint32_t key = s->nodes[agent].done, value = agent * 31 + key;
+    struct node *n = &s->nodes[agent];
+    uint32_t key = n->done, value = agent * 31 + key;
+    uint8_t *set;
 
-    if (is_for_all(key))
-        snprintf(m.put.key, sizeof(m.put.key), "all.%u", key);
-    else
-        snprintf(m.put.key, sizeof(m.put.key), "some.%u.%u", key, agent % 3);
+    key_name(m.put.key, agent, key);
     m.put.index = index_of(agent, key);
     m.put.expected = expected(s, agent, key);
     m.put.blob = (struct agent_blob){(const uint8_t *)&value, sizeof(value)};
-    send_msg(s, agent, ROOT, &m);
+    if (!n->merge) {
+        send_msg(s, agent, ROOT, &m);
+        return;
+    }
+    set = contributors(s, agent, key);
+    assert_int_equal(agent_merge_put(n->merge, &m.put, false, set, s->now), 0);
+    free(set);
+    look_at_due(s, n);
+}
+
+static void hear_of_tree(struct sim *s, uint32_t agent)
+{
+    struct node *n = &s->nodes[agent];
+    char key[SF_AGENT_KEY_MAX];
+
+    n->merge = agent_merge_create(agent, s->agents, s->fanout, upward, n);
+    assert_non_null(n->merge);
+    key_name(key, agent, n->done);
+    if (n->done < n->keys)
+        assert_int_equal(agent_merge_given(n->merge, key), 0);
 }
 
 static bool any(const uint8_t *set, uint32_t agents)
@@ -157,6 +226,13 @@ static bool any(const uint8_t *set, uint32_t agents)
         if (set[i])
             return true;
     return false;
+}
+
+static void say_bye(struct sim *s, uint32_t from, uint32_t to)
+{
+    struct agent_msg m = {.type = AGENT_BYE};
+
+    send_msg(s, from, to, &m);
 }
 
 /* As impid_tree_holds_back(). */
@@ -168,20 +244,40 @@ static void leave_maybe(struct sim *s, uint32_t agent)
     if (n->gone || n->done < n->keys)
         return;
     if (any(n->children, s->agents)) {
-        if (!n->asked)
+        if (!n->asked) {
+            assert_int_equal(agent_merge_leave(n->merge), 0);
             send_msg(s, agent, ROOT, &m);
+        }
         n->asked = true;
         if (!n->due_known || n->spreads != n->due)
             return;
-        m.type = AGENT_BYE;
-        for (uint32_t c = 0; c < s->agents; c++)
+        for (uint32_t c = 0; !n->parted && c < s->agents; c++)
             if (agent_set_has(n->children, c))
-                send_msg(s, agent, c, &m);
+                say_bye(s, agent, c);
+        n->parted = true;
+        return;
     }
     n->gone = true;
     s->ended++;
-    m.type = AGENT_BYE;
-    send_msg(s, agent, ROOT, &m);
+    if (n->attached && !n->parent_left)
+        say_bye(s, agent, agent_tree_parent(agent, s->fanout));
+    say_bye(s, agent, ROOT);
+}
+
+/* Of the parent: what follows goes straight.  Of a child: no more comes. */
+static void hear_bye(struct sim *s, uint32_t agent, uint32_t from)
+{
+    struct node *n = &s->nodes[agent];
+
+    if (from == agent_tree_parent(agent, s->fanout)) {
+        n->parent_left = true;
+        assert_int_equal(agent_merge_parent(n->merge, false), 0);
+        say_bye(s, agent, from);
+        return;
+    }
+    assert_int_equal(agent_tree_parent(from, s->fanout), agent);
+    agent_set_remove(n->children, from);
+    assert_int_equal(agent_merge_gone(n->merge, from), 0);
 }
 
 static void take_result(struct sim *s, uint32_t agent,
@@ -204,6 +300,8 @@ static void take_result(struct sim *s, uint32_t agent,
         memcpy(&value, blob.data, sizeof(value));
         assert_int_equal(value, who * 31 + key);
     }
+    if (n->merge)
+        agent_merge_forget(n->merge, got->key);
     if (++n->done < n->keys)
         contribute(s, agent);
 }
@@ -222,11 +320,11 @@ static void agent_spread(struct sim *s, uint32_t agent,
         if (agent_set_has(n->children, c) &&
             agent_set_reaches(sp->set.data, c, s->agents, s->fanout))
             send_bytes(s, agent, c, whole);
-    if (!agent_set_has(sp->set.data, agent))
-        return;
     assert_int_equal(agent_msg_decode(&m, sp->frame.data, sp->frame.len, &err),
                      sp->frame.len);
-    take_result(s, agent, &m.got);
+    agent_merge_forget(n->merge, m.got.key);
+    if (agent_set_has(sp->set.data, agent))
+        take_result(s, agent, &m.got);
 }
 
 /* The opening of the connection to the parent, in one piece. */
@@ -239,9 +337,11 @@ static void attach(struct sim *s, uint32_t agent)
     /* it listens no more, or cannot be reached: directly, then */
     if (n->never || n->gone || p->gone || p->done == p->keys || p->asked)
         return;
-    p->children[agent / 8] |= (uint8_t)(1u << agent % 8);
+    agent_set_add(p->children, agent);
     n->attached = true;
+    agent_merge_attached(p->merge, agent);
     send_msg(s, agent, ROOT, &m);
+    assert_int_equal(agent_merge_parent(n->merge, true), 0);
 }
 
 static void to_agent(struct sim *s, uint32_t agent, uint32_t from,
@@ -252,7 +352,8 @@ static void to_agent(struct sim *s, uint32_t agent, uint32_t from,
     uint32_t first;
 
     if (n->gone || (s->dead && agent == s->victim)) {
-        assert_true(m->type != AGENT_GOT || s->dead);
+        assert_true((m->type != AGENT_GOT && m->type != AGENT_MERGED) ||
+                    s->dead);
         return;
     }
     if (m->type == AGENT_KILL) {
@@ -260,6 +361,8 @@ static void to_agent(struct sim *s, uint32_t agent, uint32_t from,
         s->ended++;
         return;
     }
+    if (m->type == AGENT_TREE)
+        hear_of_tree(s, agent);
     if (m->type == AGENT_TREE &&
         agent_tree_children(agent, s->agents, m->number, &first) > 0 &&
         n->done < n->keys)
@@ -273,10 +376,12 @@ static void to_agent(struct sim *s, uint32_t agent, uint32_t from,
     else if (m->type == AGENT_LEAVE) {
         n->due = m->number;
         n->due_known = true;
-    } else if (m->type == AGENT_BYE) {
-        assert_int_equal(from, agent_tree_parent(agent, s->fanout));
-        n->parent_left = true;
-    }
+    } else if (m->type == AGENT_BYE)
+        hear_bye(s, agent, from);
+    else if (m->type == AGENT_MERGED)
+        assert_int_equal(
+            agent_merge_child(n->merge, from, &m->merged, s->now, NULL), 0);
+    look_at_due(s, n);
     leave_maybe(s, agent);
 }
 
@@ -331,10 +436,41 @@ static void lost(struct sim *s, uint32_t agent)
         kill_one(s, i);
 }
 
+static int root_put(struct sim *s, uint32_t agent, const struct agent_put *put,
+                    bool gather, struct errbuf *err)
+{
+    struct rendezvous_result result;
+    int rc = rendezvous_put(s->rendezvous, agent, put, gather, &result, err);
+
+    if (rc == 1) {
+        spread(s, &result);
+        rendezvous_result_free(&result);
+    }
+    return rc;
+}
+
+static int root_merged(struct sim *s, uint32_t agent,
+                       const struct agent_merged *m, struct errbuf *err)
+{
+    struct agent_put put = {.expected = m->expected};
+    struct agent_part part;
+    struct be_reader r;
+    int rc = agent_merged_check(m, agent, s->agents, s->fanout, err);
+
+    s->merged++;
+    strcpy(put.key, m->key);
+    agent_parts_init(&r, m);
+    while (rc >= 0 && agent_parts_next(&r, &part)) {
+        put.index = part.index;
+        put.blob = part.blob;
+        rc = root_put(s, part.agent, &put, m->gather, err);
+    }
+    return rc;
+}
+
 static void to_root(struct sim *s, uint32_t agent, const struct agent_msg *m)
 {
     struct agent_msg reply = {.type = AGENT_TREE, .number = s->fanout};
-    struct rendezvous_result result;
     struct errbuf err;
     uint32_t first, n;
     int rc = 0;
@@ -346,12 +482,10 @@ static void to_root(struct sim *s, uint32_t agent, const struct agent_msg *m)
         send_msg(s, ROOT, agent, &reply);
         tell_parent(s, agent);
     } else if (m->type == AGENT_PUT) {
-        rc =
-            rendezvous_put(s->rendezvous, agent, &m->put, false, &result, &err);
-        if (rc == 1) {
-            spread(s, &result);
-            rendezvous_result_free(&result);
-        }
+        s->straight++;
+        rc = root_put(s, agent, &m->put, false, &err);
+    } else if (m->type == AGENT_MERGED) {
+        rc = root_merged(s, agent, &m->merged, &err);
     } else if (m->type == AGENT_LISTENS) {
         rc = agent_tree_listens(s->tree, agent, &err);
         n = agent_tree_children(agent, s->agents, s->fanout, &first);
@@ -405,6 +539,7 @@ static void begin(struct sim *s, uint32_t agent)
     assert_non_null(n->children);
     n->to_root = 1 + draw(s, draw(s, 20) ? 50 : 5000);
     n->to_parent = 1 + draw(s, draw(s, 20) ? 50 : 5000);
+    n->sim = s;
     n->never = draw(s, 10) == 0;
     n->keys = KEYS;
     send_msg(s, agent, ROOT, &m);
@@ -424,6 +559,24 @@ static void die_maybe(struct sim *s)
     post(s, s->victim, ROOT, &n->last[0], n->to_root, &nothing);
 }
 
+/* What agents have held for long enough, before the next frame arrives. */
+static void tick(struct sim *s)
+{
+    while (s->due != UINT64_MAX && (!s->flights || s->due <= s->flights->at)) {
+        if (s->due > s->now)
+            s->now = s->due;
+        s->due = UINT64_MAX;
+        for (uint32_t i = 0; i < s->agents; i++) {
+            struct node *n = &s->nodes[i];
+
+            if (!n->merge || n->gone || (s->dead && i == s->victim))
+                continue;
+            assert_int_equal(agent_merge_tick(n->merge, s->now), 0);
+            look_at_due(s, n);
+        }
+    }
+}
+
 /* Returns the frames that went by agents. */
 static uint32_t run(uint64_t seed, bool with_victim)
 {
@@ -432,7 +585,9 @@ static uint32_t run(uint64_t seed, bool with_victim)
 
     s.fanout = (uint32_t)(2 + draw(&s, 4));
     s.agents = s.fanout + 1 + (uint32_t)draw(&s, draw(&s, 4) ? 40 : 300);
-    s.victim = with_victim ? (uint32_t)draw(&s, s.fanout) : ROOT;
+    s.victim =
+        with_victim ? (uint32_t)draw(&s, (s.agents - 1) / s.fanout) : ROOT;
+    s.due = UINT64_MAX;
     s.dies_at = draw(&s, 3000);
     s.nodes = calloc(s.agents, sizeof(*s.nodes));
     s.up = calloc(s.agents, sizeof(bool));
@@ -441,19 +596,24 @@ static uint32_t run(uint64_t seed, bool with_victim)
     for (uint32_t i = 0; i < s.agents; i++)
         begin(&s, i);
     while ((f = s.flights)) {
+        tick(&s);
+        f = s.flights;
         s.flights = f->next;
         s.now = f->at;
         deliver(&s, f);
         free(f);
         die_maybe(&s);
+        tick(&s);
     }
     if (s.ended != s.agents)
         print_error("seed %llu: %u of %u agents came to their end\n",
                     (unsigned long long)seed, s.ended, s.agents);
     assert_int_equal(s.ended, s.agents);
     assert_true(s.dead || rendezvous_open(s.rendezvous) == 0);
-    for (uint32_t i = 0; i < s.agents; i++)
+    for (uint32_t i = 0; i < s.agents; i++) {
         free(s.nodes[i].children);
+        agent_merge_destroy(s.nodes[i].merge);
+    }
     free(s.nodes);
     free(s.up);
     agent_tree_destroy(s.tree);

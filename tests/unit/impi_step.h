@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The start of 131 072 ranks in one process, with the engines of impi-server
- * and impid: what goes through impi-server, straight to each agent and by the
- * agents' tree.  For test_impi_scale and bench/impi_tree.
+ * and impid: what goes through impi-server, straight to and from each agent and
+ * by the agents' tree.  For test_impi_scale and bench/impi_tree.
  */
 #ifndef SF_TESTS_IMPI_STEP_H
 #define SF_TESTS_IMPI_STEP_H
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "impi/agent_merge.h"
 #include "impi/agent_tree.h"
 #include "impi/rendezvous.h"
 #include "impi/world.h"
@@ -30,16 +31,48 @@ static inline void must(bool right)
 /* What impi-server's rendezvous takes and gives. */
 struct through {
     uint64_t messages_in, bytes_in, messages_out, bytes_out;
-    /* the same results by the tree, and of its busiest inner agent */
+    /* the same by the tree, and of its busiest inner agent */
+    uint64_t merged_in, merged_bytes, inner_in, inner_bytes_in;
     uint64_t tree_messages, tree_bytes, inner_messages, inner_bytes;
+};
+
+struct step;
+
+struct step_agent {
+    struct step *step;
+    struct agent_merge *merge;
 };
 
 struct step {
     struct impi_world world; /* blocks of ranks per node, of nodes per client */
     struct rendezvous *rendezvous;
     struct agent_tree *tree; /* all have attached */
+    struct step_agent *agents;
     struct through through;
 };
+
+static inline void step_send(void *arg, bool to_parent, const void *frame,
+                             size_t len);
+
+static inline void step_agents(struct step *s)
+{
+    uint32_t nodes = s->world.nhosts;
+
+    s->agents = calloc(nodes, sizeof(*s->agents));
+    must(s->agents != NULL);
+    for (uint32_t i = 0; i < nodes; i++) {
+        struct step_agent *a = &s->agents[i];
+
+        a->step = s;
+        a->merge = agent_merge_create(i, nodes, SF_AGENT_FANOUT, step_send, a);
+        must(a->merge != NULL);
+        if (i < SF_AGENT_FANOUT)
+            continue;
+        agent_merge_attached(
+            s->agents[agent_tree_parent(i, SF_AGENT_FANOUT)].merge, i);
+        must(agent_merge_parent(a->merge, true) == 0);
+    }
+}
 
 static inline void step_init(struct step *s, uint32_t nodes)
 {
@@ -81,10 +114,14 @@ static inline void step_init(struct step *s, uint32_t nodes)
         if (i >= SF_AGENT_FANOUT)
             must(agent_tree_attached(s->tree, i, &err) == 0);
     }
+    step_agents(s);
 }
 
 static inline void step_free(struct step *s)
 {
+    for (uint32_t i = 0; i < s->world.nhosts; i++)
+        agent_merge_destroy(s->agents[i].merge);
+    free(s->agents);
     rendezvous_destroy(s->rendezvous);
     agent_tree_destroy(s->tree);
     impi_world_free(&s->world);
@@ -129,17 +166,75 @@ static inline void by_tree(struct step *s, const struct rendezvous_result *r)
     agent_plan_free(&plan);
 }
 
-/* first: the agent that contributes index 0 */
+static inline void root_put(struct step *s, uint32_t agent,
+                            const struct agent_put *put, bool gather)
+{
+    struct rendezvous_result result;
+    struct errbuf err = {""};
+    int rc = rendezvous_put(s->rendezvous, agent, put, gather, &result, &err);
+
+    must(rc >= 0);
+    if (rc == 0)
+        return;
+    s->through.messages_out += result.nagents;
+    s->through.bytes_out += result.nagents * bytebuf_len(&result.frame);
+    by_tree(s, &result);
+    rendezvous_result_free(&result);
+}
+
+static inline void root_merged(struct step *s, uint32_t from,
+                               const struct agent_merged *m)
+{
+    struct agent_put put = {.expected = m->expected};
+    struct agent_part part;
+    struct be_reader r;
+
+    must(agent_merged_check(m, from, s->world.nhosts, SF_AGENT_FANOUT, NULL) ==
+         0);
+    strcpy(put.key, m->key);
+    agent_parts_init(&r, m);
+    while (agent_parts_next(&r, &part)) {
+        put.index = part.index;
+        put.blob = part.blob;
+        root_put(s, part.agent, &put, m->gather);
+    }
+}
+
+static inline void step_send(void *arg, bool to_parent, const void *frame,
+                             size_t len)
+{
+    const struct step_agent *a = arg;
+    struct step *s = a->step;
+    uint32_t from = (uint32_t)(a - s->agents), parent;
+    struct agent_msg m;
+
+    must(agent_msg_decode(&m, frame, len, NULL) == (ssize_t)len);
+    if (!to_parent) {
+        s->through.merged_in++;
+        s->through.merged_bytes += len;
+        root_merged(s, from, &m.merged);
+        return;
+    }
+    parent = agent_tree_parent(from, SF_AGENT_FANOUT);
+    s->through.inner_in += parent == 0;
+    s->through.inner_bytes_in += parent == 0 ? len : 0;
+    must(agent_merge_child(s->agents[parent].merge, from, &m.merged, 0, NULL) ==
+         0);
+}
+
+/* first: the agent that contributes index 0; those after it contribute the
+ * rest */
 static inline void put(struct step *s, const char *key, uint32_t first,
                        uint32_t index, uint32_t expected, const void *blob,
                        size_t len, bool gather)
 {
     struct agent_msg m = {.type = gather ? AGENT_GATHER : AGENT_PUT};
-    struct rendezvous_result result;
-    struct errbuf err = {""};
+    uint8_t *set = calloc(AGENT_SET_SIZE(s->world.nhosts), 1);
     struct bytebuf frame;
-    int rc;
 
+    must(set != NULL);
+    for (uint32_t i = first; i < first + expected; i++)
+        agent_set_add(set, i);
     snprintf(m.put.key, sizeof(m.put.key), "%s", key);
     m.put.index = index;
     m.put.expected = expected;
@@ -149,15 +244,9 @@ static inline void put(struct step *s, const char *key, uint32_t first,
     s->through.messages_in++;
     s->through.bytes_in += bytebuf_len(&frame);
     bytebuf_free(&frame);
-    rc = rendezvous_put(s->rendezvous, first + index, &m.put, gather, &result,
-                        &err);
-    must(rc == (index + 1 == expected ? 1 : 0));
-    if (rc == 0)
-        return;
-    s->through.messages_out += result.nagents;
-    s->through.bytes_out += result.nagents * bytebuf_len(&result.frame);
-    by_tree(s, &result);
-    rendezvous_result_free(&result);
+    must(agent_merge_put(s->agents[first + index].merge, &m.put, gather, set,
+                         0) == 0);
+    free(set);
 }
 
 /* node name, component, one run of tasks */
@@ -197,6 +286,26 @@ static inline void step_start(struct step *s, uint32_t nodes)
     for (uint32_t c = 0; c < CLIENTS; c++)
         client_joins(s, c);
     must(rendezvous_open(s->rendezvous) == 0);
+}
+
+/* Then a fence of each client with so many bytes of each rank, as PMIx and
+ * PMI-1 have it; through counts this alone. */
+static inline void step_fence(struct step *s, uint32_t bytes)
+{
+    uint32_t nhosts = s->world.nhosts / CLIENTS;
+    size_t len = (size_t)RANKS / s->world.nhosts * bytes;
+    uint8_t *blob = calloc(1, len);
+    char key[32];
+
+    must(blob != NULL);
+    memset(&s->through, 0, sizeof(s->through));
+    for (uint32_t c = 0; c < CLIENTS; c++) {
+        snprintf(key, sizeof(key), "fence.0.%u", c);
+        for (uint32_t h = 0; h < nhosts; h++)
+            put(s, key, c * nhosts, h, nhosts, blob, len, false);
+    }
+    must(rendezvous_open(s->rendezvous) == 0);
+    free(blob);
 }
 
 #endif

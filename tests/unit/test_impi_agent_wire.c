@@ -187,6 +187,40 @@ static void spread_is_its_head_and_a_frame(void **state)
     bytebuf_free(&b);
 }
 
+static void merged_is_a_key_a_set_and_parts(void **state)
+{
+    static const uint8_t want[] = {
+        0, 0, 0, 23,  0,   0, 0, 47, 0, 1, 'k', 0, 0, 0, 9, 0, 0, 0, 2,
+        0, 0, 0, 2,   5,   1, 0, 0,  0, 2, 0,   0, 0, 4, 0, 0, 0, 7, 0,
+        0, 0, 2, 'h', 'i', 0, 0, 0,  5, 0, 0,   0, 8, 0, 0, 0, 0};
+    struct agent_msg m = {.type = AGENT_MERGED}, got;
+    struct agent_part a = {4, 7, {(const uint8_t *)"hi", 2}}, b = {5, 8, {0}};
+    struct bytebuf packed, frame;
+    struct be_reader r;
+
+    bytebuf_init(&packed, 100);
+    agent_parts_add(&packed, &a);
+    agent_parts_add(&packed, &b);
+    strcpy(m.merged.key, "k");
+    m.merged.expected = 9;
+    m.merged.last = true;
+    m.merged.set = (struct agent_blob){(const uint8_t *)"\5\1", 2};
+    m.merged.count = 2;
+    m.merged.packed = (struct agent_blob){bytebuf_data(&packed),
+                                          (uint32_t)bytebuf_len(&packed)};
+    round_trip(&got, &m, &frame);
+    assert_int_equal(bytebuf_len(&frame), sizeof(want));
+    assert_memory_equal(bytebuf_data(&frame), want, sizeof(want));
+    assert_true(got.merged.last && !got.merged.gather);
+    agent_parts_init(&r, &got.merged);
+    assert_true(agent_parts_next(&r, &a) && a.agent == 4 && a.index == 7);
+    assert_memory_equal(a.blob.data, "hi", 2);
+    assert_true(agent_parts_next(&r, &b) && b.agent == 5 && b.blob.len == 0);
+    assert_false(agent_parts_next(&r, &b));
+    bytebuf_free(&packed);
+    bytebuf_free(&frame);
+}
+
 static void refuse(const void *bytes, size_t len, const char *text)
 {
     struct agent_msg got;
@@ -209,7 +243,11 @@ static void bad_frames_are_refused_by_reason(void **state)
 
     static const uint8_t set[] = {0, 0, 0, 22, 0, 0, 0, 4, 0, 0, 0, 5};
 
+    static const uint8_t count[] = {0, 0, 0, 23, 0, 0, 0, 18, 0, 0, 0, 0, 0,
+                                    1, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0, 1};
+
     refuse(set, sizeof(set), "malformed SPREAD frame");
+    refuse(count, sizeof(count), "malformed MERGED frame");
     refuse(unknown, sizeof(unknown), "unknown frame type 99");
     refuse(zero, sizeof(zero), "unknown frame type 0");
     refuse(huge, sizeof(huge), "PUT frame of 4294967295 bytes");
@@ -237,6 +275,7 @@ int main(void)
         cmocka_unit_test(exit_carries_ranks_and_statuses),
         cmocka_unit_test(frames_of_the_tree_round_trip),
         cmocka_unit_test(spread_is_its_head_and_a_frame),
+        cmocka_unit_test(merged_is_a_key_a_set_and_parts),
         cmocka_unit_test(bad_frames_are_refused_by_reason),
         cmocka_unit_test(encoding_into_a_full_buffer_fails),
     };

@@ -49,6 +49,31 @@ static long rank_memory(const struct impi_world *w, const struct impi_table *t)
     return before < 0 ? -1 : after - before;
 }
 
+#define FENCE_BYTES 200 /* about what UCX has to say of itself */
+
+static void print_by_tree(const struct through *x)
+{
+    print_message("by the tree: impi-server takes %" PRIu64
+                  " messages with %.1f MB, gives %" PRIu64
+                  " with %.1f MB; its busiest child takes %" PRIu64
+                  " with %.1f MB, gives %" PRIu64 " with %.1f MB\n",
+                  x->merged_in, (double)x->merged_bytes / 1e6, x->tree_messages,
+                  (double)x->tree_bytes / 1e6, x->inner_in,
+                  (double)x->inner_bytes_in / 1e6, x->inner_messages,
+                  (double)x->inner_bytes / 1e6);
+}
+
+/* Long contributions go in pieces. */
+static void fence_is_within_bounds(const struct through *x)
+{
+    uint64_t pieces =
+        CLIENTS * SF_AGENT_FANOUT + 2 * x->merged_bytes / SF_AGENT_HELD_MAX;
+
+    assert_true(x->merged_in <= pieces);
+    assert_true(x->inner_in <= pieces);
+    assert_true(x->tree_messages <= CLIENTS * SF_AGENT_FANOUT);
+}
+
 static void start(uint32_t nodes)
 {
     const uint32_t client = 0;
@@ -73,20 +98,26 @@ static void start(uint32_t nodes)
                   x->messages_out, (double)x->bytes_out / 1e6,
                   (double)x->bytes_out / nodes / 1e6, (double)len / 1e6,
                   rank / 1024);
-    print_message("by the tree: impi-server gives %" PRIu64
-                  " messages with %.1f MB, its busiest child %" PRIu64
-                  " with %.1f MB\n",
-                  x->tree_messages, (double)x->tree_bytes / 1e6,
-                  x->inner_messages, (double)x->inner_bytes / 1e6);
+    print_by_tree(x);
     /* each result once per child, and where it goes to one agent once */
     assert_true(x->tree_messages <= (1 + CLIENTS) * SF_AGENT_FANOUT + CLIENTS);
     assert_true(x->inner_messages <= (1 + CLIENTS) * SF_AGENT_FANOUT);
     assert_true(x->inner_bytes <= x->tree_bytes);
+    /* each key once per child, however many nodes there are */
+    assert_true(x->merged_in <= (1 + 2 * CLIENTS) * SF_AGENT_FANOUT);
+    assert_true(x->inner_in <= (1 + 2 * CLIENTS) * SF_AGENT_FANOUT);
+    assert_true(x->merged_bytes <= x->bytes_in * 11 / 10);
     assert_true(len <= 4u * 1000 * 1000);
     assert_true(rank <= 64 * 1024);
     /* the world once per node, libraries as runs, records only to the first */
     assert_true(x->bytes_out / nodes <= 10 * RANKS + 200 * nodes);
     free(image);
+    step_fence(&s, FENCE_BYTES);
+    print_message("a fence with %u bytes per rank: straight %" PRIu64
+                  " messages with %.1f MB\n",
+                  FENCE_BYTES, x->messages_in, (double)x->bytes_in / 1e6);
+    print_by_tree(x);
+    fence_is_within_bounds(x);
     step_free(&s);
 }
 
