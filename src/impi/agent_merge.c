@@ -225,7 +225,7 @@ static int make_room(struct agent_merge *m)
     struct held *oldest = m->keys;
     int rc = 0;
 
-    if (HASH_COUNT(m->keys) < SF_AGENT_KEYS_OPEN_MAX)
+    if (agent_merge_open(m) < SF_AGENT_KEYS_OPEN_MAX)
         return 0;
     if (oldest->count > 0)
         rc = send_held(m, oldest, false);

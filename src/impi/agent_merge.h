@@ -59,7 +59,7 @@ int agent_merge_leave(struct agent_merge *m);
 uint64_t agent_merge_due(const struct agent_merge *m);
 /* What was held for long enough goes without the others.  0, or -1 ENOMEM. */
 int agent_merge_tick(struct agent_merge *m, uint64_t now);
-/* Keys of which more is to come, for tests. */
+/* Keys of which more is to come. */
 uint32_t agent_merge_open(const struct agent_merge *m);
 
 /* Every part is of `from` or of an agent below it, and the set has the right

@@ -25,6 +25,7 @@
 
 #define ROOT AGENT_TREE_ROOT
 #define KEYS 6 /* of each agent, one after the other */
+#define TREE_UP 20
 
 /* A frame under way, or at its receiver. */
 struct flight {
@@ -62,7 +63,9 @@ struct sim {
     uint32_t by_tree, ended;
     uint32_t merged, straight; /* that the root got */
     uint64_t due;              /* no agent has something to do before */
-    uint32_t victim;           /* it dies at that time; ROOT: nobody does */
+    uint64_t skew; /* not 0: an agent thinks for up to so long, at least TREE_UP
+                      before its first part */
+    uint32_t victim; /* it dies at that time; ROOT: nobody does */
     uint64_t dies_at;
     bool dead, aborted;
 };
@@ -208,6 +211,21 @@ static void contribute(struct sim *s, uint32_t agent)
     look_at_due(s, n);
 }
 
+/* A frame to itself, without bytes. */
+static void think(struct sim *s, uint32_t agent)
+{
+    struct bytebuf nothing;
+    uint64_t none = 0;
+
+    if (s->skew == 0) {
+        contribute(s, agent);
+        return;
+    }
+    bytebuf_init(&nothing, 0);
+    post(s, agent, agent, &none,
+         (s->nodes[agent].done ? 0 : TREE_UP) + draw(s, s->skew), &nothing);
+}
+
 static void hear_of_tree(struct sim *s, uint32_t agent)
 {
     struct node *n = &s->nodes[agent];
@@ -216,7 +234,7 @@ static void hear_of_tree(struct sim *s, uint32_t agent)
     n->merge = agent_merge_create(agent, s->agents, s->fanout, upward, n);
     assert_non_null(n->merge);
     key_name(key, agent, n->done);
-    if (n->done < n->keys)
+    if (n->done < n->keys && s->skew == 0)
         assert_int_equal(agent_merge_given(n->merge, key), 0);
 }
 
@@ -303,7 +321,7 @@ static void take_result(struct sim *s, uint32_t agent,
     if (n->merge)
         agent_merge_forget(n->merge, got->key);
     if (++n->done < n->keys)
-        contribute(s, agent);
+        think(s, agent);
 }
 
 static void agent_spread(struct sim *s, uint32_t agent,
@@ -515,6 +533,10 @@ static void deliver(struct sim *s, const struct flight *f)
     struct agent_msg m;
     struct errbuf err;
 
+    if (f->len == 0 && f->to == f->from) {
+        contribute(s, f->to);
+        return;
+    }
     if (f->len == 0) {
         lost(s, f->from);
         return;
@@ -537,13 +559,13 @@ static void begin(struct sim *s, uint32_t agent)
 
     n->children = calloc(AGENT_SET_SIZE(s->agents), 1);
     assert_non_null(n->children);
-    n->to_root = 1 + draw(s, draw(s, 20) ? 50 : 5000);
-    n->to_parent = 1 + draw(s, draw(s, 20) ? 50 : 5000);
+    n->to_root = s->skew ? 1 : 1 + draw(s, draw(s, 20) ? 50 : 5000);
+    n->to_parent = s->skew ? 1 : 1 + draw(s, draw(s, 20) ? 50 : 5000);
     n->sim = s;
-    n->never = draw(s, 10) == 0;
+    n->never = s->skew == 0 && draw(s, 10) == 0;
     n->keys = KEYS;
     send_msg(s, agent, ROOT, &m);
-    contribute(s, agent);
+    think(s, agent);
 }
 
 static void die_maybe(struct sim *s)
@@ -577,48 +599,101 @@ static void tick(struct sim *s)
     }
 }
 
+static void sim_run(struct sim *s)
+{
+    struct flight *f;
+
+    s->due = UINT64_MAX;
+    s->nodes = calloc(s->agents, sizeof(*s->nodes));
+    s->up = calloc(s->agents, sizeof(bool));
+    s->tree = agent_tree_create(s->agents, s->fanout);
+    s->rendezvous = rendezvous_create();
+    for (uint32_t i = 0; i < s->agents; i++)
+        begin(s, i);
+    while (s->flights) {
+        tick(s);
+        f = s->flights;
+        s->flights = f->next;
+        s->now = f->at;
+        deliver(s, f);
+        free(f);
+        die_maybe(s);
+        tick(s);
+    }
+    assert_int_equal(s->ended, s->agents);
+    assert_true(s->dead || rendezvous_open(s->rendezvous) == 0);
+    for (uint32_t i = 0; i < s->agents; i++) {
+        free(s->nodes[i].children);
+        agent_merge_destroy(s->nodes[i].merge);
+    }
+    free(s->nodes);
+    free(s->up);
+    agent_tree_destroy(s->tree);
+    rendezvous_destroy(s->rendezvous);
+}
+
 /* Returns the frames that went by agents. */
 static uint32_t run(uint64_t seed, bool with_victim)
 {
     struct sim s = {.seed = seed * 0x9e3779b97f4a7c15ULL + 1};
-    struct flight *f;
 
+    print_message("seed %llu\r", (unsigned long long)seed);
     s.fanout = (uint32_t)(2 + draw(&s, 4));
     s.agents = s.fanout + 1 + (uint32_t)draw(&s, draw(&s, 4) ? 40 : 300);
     s.victim =
         with_victim ? (uint32_t)draw(&s, (s.agents - 1) / s.fanout) : ROOT;
-    s.due = UINT64_MAX;
     s.dies_at = draw(&s, 3000);
-    s.nodes = calloc(s.agents, sizeof(*s.nodes));
-    s.up = calloc(s.agents, sizeof(bool));
-    s.tree = agent_tree_create(s.agents, s.fanout);
-    s.rendezvous = rendezvous_create();
-    for (uint32_t i = 0; i < s.agents; i++)
-        begin(&s, i);
-    while ((f = s.flights)) {
-        tick(&s);
-        f = s.flights;
-        s.flights = f->next;
-        s.now = f->at;
-        deliver(&s, f);
-        free(f);
-        die_maybe(&s);
-        tick(&s);
-    }
-    if (s.ended != s.agents)
-        print_error("seed %llu: %u of %u agents came to their end\n",
-                    (unsigned long long)seed, s.ended, s.agents);
-    assert_int_equal(s.ended, s.agents);
-    assert_true(s.dead || rendezvous_open(s.rendezvous) == 0);
-    for (uint32_t i = 0; i < s.agents; i++) {
-        free(s.nodes[i].children);
-        agent_merge_destroy(s.nodes[i].merge);
-    }
-    free(s.nodes);
-    free(s.up);
-    agent_tree_destroy(s.tree);
-    rendezvous_destroy(s.rendezvous);
+    sim_run(&s);
     return s.by_tree;
+}
+
+/* So many messages for each of its children to a key: the last one, and one
+ * each time that what is held for the others has waited for long enough. */
+static void a_large_step(uint32_t agents, uint64_t skew, uint32_t each)
+{
+    struct sim s = {.seed = 7,
+                    .fanout = SF_AGENT_FANOUT,
+                    .agents = agents,
+                    .skew = skew,
+                    .victim = ROOT};
+    /* as many keys for all as for one of three parts of them */
+    uint32_t keys = KEYS / 2 + 3 * (KEYS / 2);
+
+    sim_run(&s);
+    print_message("%u agents that come within %llu ms: impi-server takes %u "
+                  "messages of %u, %u of them straight, in %llu ms\n",
+                  agents, (unsigned long long)skew, s.merged + s.straight,
+                  agents * KEYS, s.straight, (unsigned long long)s.now);
+    assert_int_equal(s.straight, 0);
+    assert_true(s.merged <= keys * SF_AGENT_FANOUT * each);
+}
+
+/* Links of 1 ms: a key takes as many as there are levels, up and down. */
+static void a_key_takes_two_rounds_per_level(void **state)
+{
+    const uint32_t levels = 3;
+    struct sim s = {.seed = 7,
+                    .fanout = SF_AGENT_FANOUT,
+                    .agents = 2048,
+                    .skew = 1,
+                    .victim = ROOT};
+
+    sim_run(&s);
+    /* after the last key, LEAVING of each level and its answers */
+    assert_true(s.now <= TREE_UP + KEYS * 2 * levels + 6 * levels);
+}
+
+static void messages_grow_with_the_levels_only(void **state)
+{
+    a_large_step(2048, 1, 1);
+    a_large_step(128, 1, 1);
+}
+
+static void messages_are_few_when_agents_come_one_by_one(void **state)
+{
+    a_large_step(2048, 1000, 7);
+    a_large_step(2048, 10000, 10);
+    a_large_step(128, 10000, 10);
 }
 
 static void a_lost_inner_agent_ends_everybody(void **state)
@@ -642,6 +717,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_result_comes_once_to_everybody),
         cmocka_unit_test(a_lost_inner_agent_ends_everybody),
+        cmocka_unit_test(a_key_takes_two_rounds_per_level),
+        cmocka_unit_test(messages_grow_with_the_levels_only),
+        cmocka_unit_test(messages_are_few_when_agents_come_one_by_one),
     };
 
     return cmocka_run_group_tests_name("sim_agent_tree", tests, NULL, NULL);
