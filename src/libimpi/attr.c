@@ -3,11 +3,13 @@
  * Attributes that no library has: IMPI's four (impi.h) on every communicator,
  * and those of MPI that one client cannot tell of all.  Neither library's
  * Fortran binding asks its own C function, so the front has those of Fortran
- * and asks impi_fortran_attr().
+ * and asks impi_fortran_attr().  And those of MPI_COMM_SELF, which MPI_Finalize
+ * deletes while MPI_COMM_WORLD is still ours.
  */
 #include <stdlib.h>
 
 #include "impi/spawn.h"
+#include "libimpi/attr.h"
 #include "libimpi/backend.h"
 #include "libimpi/family.h"
 #include "libimpi/group.h"
@@ -192,6 +194,86 @@ int impi_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag)
 {
     return impi_Comm_get_attr(comm, keyval, attribute_val, flag);
 }
+
+/* ---- MPI_COMM_SELF ---- */
+
+/* Key values in the order in which they were last set there. */
+static struct {
+    int *keyvals;
+    size_t n;
+} of_self;
+
+static int note_self(int keyval)
+{
+    int rc = MPI_SUCCESS;
+    size_t i = 0, n;
+    int *more;
+
+    be_lock();
+    n = of_self.n;
+    while (i < n && of_self.keyvals[i] != keyval)
+        i++;
+    if (i == n) {
+        more = realloc(of_self.keyvals, (n + 1) * sizeof(*more));
+        if (more) {
+            of_self.keyvals = more;
+            of_self.n++;
+        } else {
+            rc = MPI_ERR_NO_MEM;
+        }
+    }
+    for (; i + 1 < of_self.n; i++)
+        of_self.keyvals[i] = of_self.keyvals[i + 1];
+    if (rc == MPI_SUCCESS)
+        of_self.keyvals[of_self.n - 1] = keyval;
+    be_unlock();
+    return rc;
+}
+
+int impi_Comm_set_attr(MPI_Comm comm, int keyval, void *value)
+{
+    int rc = comm == MPI_COMM_SELF && impi_be.started ? note_self(keyval)
+                                                      : MPI_SUCCESS;
+
+    return rc == MPI_SUCCESS ? impi_real.Comm_set_attr(comm, keyval, value)
+                             : be_raise(comm, rc);
+}
+
+int impi_Attr_put(MPI_Comm comm, int keyval, void *value)
+{
+    return impi_Comm_set_attr(comm, keyval, value);
+}
+
+/* Is it there?  A key value that is freed is an error once nobody has it. */
+static bool self_has(int keyval)
+{
+    MPI_Errhandler own;
+    void *value;
+    int flag = 0, rc;
+
+    impi_real.Comm_get_errhandler(MPI_COMM_SELF, &own);
+    impi_real.Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    rc = impi_real.Comm_get_attr(MPI_COMM_SELF, keyval, &value, &flag);
+    impi_real.Comm_set_errhandler(MPI_COMM_SELF, own);
+    impi_real.Errhandler_free(&own);
+    return rc == MPI_SUCCESS && flag;
+}
+
+/* A callback may set more. */
+void attr_delete_self(void)
+{
+    int keyval;
+
+    while (of_self.n > 0) {
+        keyval = of_self.keyvals[--of_self.n];
+        if (self_has(keyval))
+            impi_real.Comm_delete_attr(MPI_COMM_SELF, keyval);
+    }
+    free(of_self.keyvals);
+    of_self.keyvals = NULL;
+}
+
+/* ---- Fortran ---- */
 
 __attribute__((visibility("default"))) impi_fortran_attr_f impi_fortran_attr;
 

@@ -17,6 +17,7 @@
 #include "base/mac.h"
 #include "base/sealed.h"
 #include "impi/constants.h"
+#include "libimpi/attr.h"
 #include "libimpi/background.h"
 #include "libimpi/coll.h"
 #include "libimpi/crowd.h"
@@ -599,6 +600,7 @@ int impi_Finalize(void)
 
     if (!impi_be.started)
         return impi_real.Finalize();
+    attr_delete_self();
     if (impi_be.spanning)
         leave_world();
     else if (impi_be.p2p)

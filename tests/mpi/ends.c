@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A world may end with messages that nobody received, with freed requests
- * under way, and after children were made. */
+ * under way, and after children were made; what is deleted with MPI_COMM_SELF
+ * is deleted before. */
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,6 +71,55 @@ static void freed_long_send(char *big, int len)
     free(in);
 }
 
+/* Libraries keep what they still have to do as an attribute of MPI_COMM_SELF,
+ * and have freed its key value by then. */
+static int deleted;
+
+static int delete_all_together(MPI_Comm comm, int keyval, void *value,
+                               void *extra)
+{
+    int one = 1, sum = 0, flag;
+
+    (void)keyval;
+    (void)extra;
+    CHECK(comm == MPI_COMM_SELF);
+    CHECK(*(int *)value == deleted++); /* the last that was set comes first */
+    MPI_Finalized(&flag);
+    CHECK(!flag);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == size);
+    return MPI_SUCCESS;
+}
+
+static int count_me(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm;
+    (void)keyval;
+    (void)extra;
+    ++*(int *)value;
+    return MPI_SUCCESS;
+}
+
+static void self_is_deleted_first(void)
+{
+    static int order[] = {0, 1, 2}, early;
+    int keys[3], none;
+
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_all_together,
+                               &keys[i], NULL);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_me, &none, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, keys[2], &order[2]);
+    MPI_Comm_set_attr(MPI_COMM_SELF, none, &early);
+    MPI_Comm_set_attr(MPI_COMM_SELF, keys[1], &order[1]);
+    MPI_Comm_set_attr(MPI_COMM_SELF, keys[0], &order[0]);
+    MPI_Comm_delete_attr(MPI_COMM_SELF, none);
+    CHECK(early == 1);
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_free_keyval(&keys[i]);
+    MPI_Comm_free_keyval(&none);
+}
+
 int main(int argc, char **argv)
 {
     char *big = calloc(1, 1 << 20);
@@ -81,11 +131,12 @@ int main(int argc, char **argv)
     children();
     unmatched_messages_are_destroyed();
     freed_long_send(big, 1 << 20);
+    self_is_deleted_first();
     MPI_Finalized(&flag);
     CHECK(!flag);
     MPI_Finalize();
     MPI_Finalized(&flag);
-    if (!flag)
+    if (!flag || deleted != 3)
         return 1;
     if (rank == 0)
         printf("PASS ends\n");
