@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# Programs that others wrote, NAME.mpich and NAME.openmpi, each as one world of
+# both libraries under srun on a Slurm of our own, and with one library alone.
+# Sourced; a script begins with codes_up and ends with codes_sum.
+. "$(dirname "${BASH_SOURCE[0]}")/../cluster/lib.sh"
+. "$SF_TOP_SRCDIR/tests/cluster/impi.sh"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+codes_passed=0 codes_failed=0 codes_uncounted=0
+
+# need_packages FILE PACKAGE..: of the distribution, installed by the user.
+need_packages() {
+    [ -e "$1" ] || skip_all "$1 is not there: apt-get install ${*:2}"
+}
+
+codes_up() {
+    cluster_up --nodes 2 --cpus 4
+    RUN=$WORK/run
+}
+
+# fresh: an empty directory $RUN for the next program.
+fresh() {
+    rm -rf "$RUN"
+    mkdir "$RUN"
+    chown "$JOB_USER" "$RUN"
+}
+
+# spans SECONDS MPICH OPENMPI PROGRAM [ARG..]: so many processes of each, each
+# library on a node of its own, in $RUN.  See capture.
+spans() {
+    local m=$2 o=$3 p=$4
+    LIMIT=$1
+    shift 4
+    run_as_user srun --mpi=impi -O -D "$RUN" -N1 -n"$m" "$p.mpich" "$@" : \
+        -N1 -n"$o" "$p.openmpi" "$@"
+}
+
+# alone SECONDS mpich|openmpi N PROGRAM [ARG..]: by that library's own mpiexec.
+alone() {
+    local launch=(mpiexec.hydra) l=$2 n=$3 p=$4
+    [ "$l" = mpich ] || launch=(mpirun.openmpi --oversubscribe)
+    LIMIT=$1
+    shift 4
+    capture env -C "$RUN" TMPDIR="$case_tmp" "${launch[@]}" -n "$n" "$p.$l" "$@"
+}
+
+# A run of both libraries has failed: it is not counted if one of them alone
+# fails, too.  counts TITLE FUNCTION ARG..: FUNCTION mpich|openmpi ARG.. is that
+# run with one library.
+counts() {
+    local title=$1 l said=$out$'\n'$err
+    for l in mpich openmpi; do
+        if ! "$2" "$l" "${@:3}"; then
+            codes_uncounted=$((codes_uncounted + 1))
+            skipped "$title" "$l alone does not pass either (code $code)"
+            return 1
+        fi
+    done
+    codes_failed=$((codes_failed + 1))
+    report 1 "$title" - <<<"$said"
+}
+
+passes() { # TITLE
+    codes_passed=$((codes_passed + 1))
+    report 0 "$1"
+}
+
+codes_sum() {
+    echo "# passed $codes_passed, failed $codes_failed," \
+        "not counted $codes_uncounted"
+    finish
+}
