@@ -24,6 +24,8 @@
 
 struct ev_loop;
 struct ctl_server;
+struct ctl_conn;
+struct ctl_later;
 
 enum ctl_access { CTL_READ, CTL_WRITE };
 
@@ -38,7 +40,8 @@ struct ctl_request {
     struct json_object *in;  /* what the client said */
     struct json_object *out; /* to add the answer's members to, "ok" is there */
     const struct ctl_peer *peer;
-    void *arg; /* of the options */
+    void *arg;             /* of the options */
+    struct ctl_conn *conn; /* for ctl_later_new() */
 };
 
 /* A verb: 0, or -1 with text that the client gets. */
@@ -66,6 +69,16 @@ struct ctl_server *ctl_server_new(struct ev_loop *loop,
                                   struct errbuf *err);
 /* Closes all connections and removes the socket's name if it still is ours. */
 void ctl_server_free(struct ctl_server *server);
+
+/* A verb whose answer takes a while: it calls ctl_later_new() (NULL: no
+ * memory), returns 0, and some time after that ctl_later_end() sends what was
+ * added to *out, or the error (NULL: none).  The client's next request waits so
+ * long; it may be gone meanwhile, which changes nothing for the caller.  A verb
+ * that fails calls ctl_later_cancel() first. */
+struct ctl_later *ctl_later_new(const struct ctl_request *q,
+                                struct json_object **out);
+void ctl_later_end(struct ctl_later *later, const char *error);
+void ctl_later_cancel(struct ctl_later *later);
 
 /* May this peer use write verbs?  groups[0..n): all of its groups. */
 bool ctl_may_write(uid_t uid, uid_t own, gid_t control, bool has_control,

@@ -9,6 +9,11 @@
 #include "base/ctl_priv.h"
 #include "base/jsonx.h"
 
+struct ctl_later {
+    struct ctl_conn *conn; /* NULL: gone meanwhile */
+    struct json_object *out;
+};
+
 void ctl_conn_free(struct ctl_conn *c)
 {
     struct ev_loop *loop;
@@ -16,6 +21,8 @@ void ctl_conn_free(struct ctl_conn *c)
     if (!c)
         return;
     loop = c->server->loop;
+    if (c->later)
+        c->later->conn = NULL;
     ev_io_stop(loop, &c->in);
     ev_io_stop(loop, &c->out);
     ev_timer_stop(loop, &c->timer);
@@ -70,7 +77,8 @@ static int dispatch(struct ctl_conn *c, struct json_object *in,
                          name, (unsigned)c->peer.uid);
     }
     return verb->call(
-        &(struct ctl_request){in, out, &c->peer, c->server->options.arg}, err);
+        &(struct ctl_request){in, out, &c->peer, c->server->options.arg, c},
+        err);
 }
 
 /* One line of answer into tx. */
@@ -116,19 +124,19 @@ static void serve_line(struct ctl_conn *c, const char *line, size_t len)
     }
     out = json_object_new_object();
     jsonx_add_bool(out, "ok", true);
-    if (out && dispatch(c, in, out, &denied, &err) == 0)
-        answer(c, out);
-    else
+    if (!out || dispatch(c, in, out, &denied, &err) < 0)
         refuse(c, err.text, denied);
+    else if (!c->later)
+        answer(c, out);
     json_object_put(out);
     json_object_put(in);
 }
 
-/* Serve whole lines as long as no answer waits: a client that does not read
- * is not served more. */
+/* Serve whole lines as long as no answer waits or is waited for: a client that
+ * does not read is not served more. */
 static void serve(struct ctl_conn *c)
 {
-    while (!c->closing && bytebuf_len(&c->tx) == 0) {
+    while (!c->closing && !c->later && bytebuf_len(&c->tx) == 0) {
         const char *at = (const char *)bytebuf_data(&c->rx);
         size_t have = bytebuf_len(&c->rx);
         const char *nl = have ? memchr(at, '\n', have) : NULL;
@@ -183,9 +191,13 @@ static void go_on(struct ctl_conn *c)
         ctl_conn_free(c);
         return;
     }
-    c->timer.repeat = waits ? SF_CTL_STALL_SECONDS : SF_CTL_IDLE_SECONDS;
+    c->timer.repeat =
+        waits || c->later ? SF_CTL_STALL_SECONDS : SF_CTL_IDLE_SECONDS;
     ev_timer_again(loop, &c->timer);
-    if (waits) {
+    if (c->later) {
+        ev_io_stop(loop, &c->in);
+        ev_io_stop(loop, &c->out);
+    } else if (waits) {
         ev_io_stop(loop, &c->in);
         ev_io_start(loop, &c->out);
     } else {
@@ -223,6 +235,40 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int events)
 static void on_timer(struct ev_loop *loop, ev_timer *w, int events)
 {
     ctl_conn_free(w->data);
+}
+
+struct ctl_later *ctl_later_new(const struct ctl_request *q,
+                                struct json_object **out)
+{
+    struct ctl_later *later = calloc(1, sizeof(*later));
+
+    if (!later)
+        return NULL;
+    later->conn = q->conn;
+    later->out = *out = json_object_get(q->out);
+    q->conn->later = later;
+    return later;
+}
+
+void ctl_later_cancel(struct ctl_later *later)
+{
+    if (later->conn)
+        later->conn->later = NULL;
+    json_object_put(later->out);
+    free(later);
+}
+
+void ctl_later_end(struct ctl_later *later, const char *error)
+{
+    struct ctl_conn *c = later->conn;
+
+    if (c && error)
+        refuse(c, error, false);
+    else if (c)
+        answer(c, later->out);
+    ctl_later_cancel(later);
+    if (c)
+        go_on(c);
 }
 
 struct ctl_conn *ctl_conn_new(struct ctl_server *server, int fd,

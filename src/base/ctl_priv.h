@@ -19,7 +19,8 @@ struct ctl_conn {
     struct ctl_server *server;
     struct ctl_peer peer;
     bool may_write;
-    bool closing; /* hang up when the answer is out */
+    bool closing;            /* hang up when the answer is out */
+    struct ctl_later *later; /* the answer that is waited for; NULL: none */
     ev_io in, out;
     ev_timer timer; /* idle, or stalled while an answer waits */
     struct bytebuf rx, tx;

@@ -26,6 +26,7 @@
                       */
 #define SAVE_MS 2000 /* between two writes of the state file */
 #define WRITES_MAX 4 /* that wait for the disk */
+#define READS_MAX 8  /* days and years of links that are asked for */
 #define TICK 0.5     /* seconds between looks at the time */
 #define SOON 0.02    /* changes that come together are judged together */
 
@@ -326,13 +327,18 @@ static int make(struct collector *n, struct errbuf *err)
         return -1;
     n->clerk = clerk_new(n->loop, SF_SWITCHMGR_CONNS_MAX);
     n->writer = clerk_new(n->loop, WRITES_MAX);
-    return n->clerk && n->writer ? 0 : errprintf(err, "no thread: %m");
+    n->reader = clerk_new(n->loop, READS_MAX);
+    if (!n->clerk || !n->writer || !n->reader)
+        return errprintf(err, "no thread: %m");
+    return 0;
 }
 
 /* Nothing else is to be done now, so this waits for the disk; one that stands
  * still already is not waited for a second time. */
 static void save_the_last(struct collector *n)
 {
+    if (clerk_free(n->reader))
+        n->reader = NULL;
     if (!clerk_free(n->writer))
         return;
     n->writer = NULL;

@@ -88,6 +88,7 @@ struct collector {
     struct jobs *jobs;    /* for the page */
     struct clerk *clerk;  /* asks munged */
     struct clerk *writer; /* waits for the disk */
+    struct clerk *reader; /* so does it, with history */
     bool saving;          /* it has the state */
     struct linksrc *links;
     struct collector_history *history; /* NULL: none is kept */

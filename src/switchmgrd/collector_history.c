@@ -308,6 +308,8 @@ void collector_history_close(struct collector *n)
     if (!n->history)
         return;
     write_minute(n);
+    if (n->reader) /* it is in the middle of the file */
+        return;
     history_close(n->history->file);
     HASH_ITER(hh, n->history->links, l, next)
     {
@@ -354,24 +356,70 @@ static void put_samples(struct json_object *o, const struct history_sample *s,
     json_object_object_add(o, "state", state);
 }
 
-struct json_object *collector_history_of(const struct collector *n,
-                                         const char *name, enum history_by by)
-{
-    size_t len = by == HISTORY_BY_MINUTE ? HISTORY_MINUTES : HISTORY_HOURS;
-    int64_t step = by == HISTORY_BY_MINUTE ? MINUTE_MS : 60 * MINUTE_MS, last;
-    struct history_sample *s = calloc(len, sizeof(*s));
-    struct json_object *o = NULL;
+/* A question on its way to the disk and back. */
+struct reading {
+    struct clerk_job job; /* first */
+    struct collector *collector;
+    struct history_asked *asked;
+    char name[SF_HISTORY_NAME_MAX];
+    int64_t from, step; /* ms */
+    size_t n;
+    struct json_object *day;
+    collector_history_f *give;
+    void *arg;
+};
 
-    last = minute_of(steady_now());
-    last = (by == HISTORY_BY_MINUTE ? last : last / 60) - 1;
-    if (s && n->history &&
-        history_read(n->history->file, name, by, last, s, len)) {
-        o = json_object_new_object();
-        jsonx_add_str(o, "name", name);
-        jsonx_add_int(o, "from", (last + 1 - (int64_t)len) * step);
-        jsonx_add_int(o, "step", step);
-        put_samples(o, s, len);
-    }
-    free(s);
-    return o;
+static void read_day(struct clerk_job *job)
+{
+    struct reading *r = (struct reading *)job;
+
+    history_asked_read(r->asked);
+    r->day = json_object_new_object();
+    jsonx_add_str(r->day, "name", r->name);
+    jsonx_add_int(r->day, "from", r->from);
+    jsonx_add_int(r->day, "step", r->step);
+    put_samples(r->day, history_asked_samples(r->asked), r->n);
+}
+
+static void give_day(struct clerk_job *job, bool cancelled)
+{
+    struct reading *r = (struct reading *)job;
+
+    (void)cancelled; /* there is no day then, or there is one */
+    history_asked_end(r->collector->history->file, r->asked);
+    r->give(r->day, r->arg);
+    json_object_put(r->day);
+    free(r);
+}
+
+int collector_history_ask(struct collector *n, const char *name,
+                          enum history_by by, collector_history_f *give,
+                          void *arg)
+{
+    bool day = by == HISTORY_BY_MINUTE;
+    struct reading *r;
+    int64_t last = minute_of(steady_now());
+    int e;
+
+    errno = ENOENT;
+    if (!n->history || !(r = calloc(1, sizeof(*r))))
+        return -1;
+    *r = (struct reading){.job = {read_day, give_day, NULL},
+                          .collector = n,
+                          .step = day ? MINUTE_MS : 60 * MINUTE_MS,
+                          .n = day ? HISTORY_MINUTES : HISTORY_HOURS,
+                          .give = give,
+                          .arg = arg};
+    last = (day ? last : last / 60) - 1;
+    snprintf(r->name, sizeof(r->name), "%s", name);
+    r->from = (last + 1 - (int64_t)r->n) * r->step;
+    r->asked = history_asked_new(n->history->file, name, by, last, r->n);
+    if (r->asked && clerk_give(n->reader, &r->job) == 0)
+        return 0;
+    e = errno;
+    if (r->asked)
+        history_asked_end(n->history->file, r->asked);
+    free(r);
+    errno = e;
+    return -1;
 }

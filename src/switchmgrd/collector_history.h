@@ -21,10 +21,14 @@ void collector_history_tick(struct collector *n, int64_t now);
 void collector_history_changed(struct collector *n,
                                const struct health_item *item,
                                enum health_state was);
-/* The last day or year of a link: from, step (ms), and in, out (bytes per
- * second), errors, known (minutes), state for each; null: not known.  NULL:
- * there is none. */
-struct json_object *collector_history_of(const struct collector *n,
-                                         const char *name, enum history_by by);
+/* Ask for the last day or year of a link: from, step (ms), and in, out (bytes
+ * per second), errors, known (minutes), state for each; null: not known.  It is
+ * read beside the loop; `give` gets it there, borrowed, or NULL when the
+ * program ends before.  -1 with errno: ENOENT there is none, EAGAIN too many
+ * wait, ENOMEM; then `give` is not called. */
+typedef void collector_history_f(struct json_object *day, void *arg);
+int collector_history_ask(struct collector *n, const char *name,
+                          enum history_by by, collector_history_f *give,
+                          void *arg);
 
 #endif

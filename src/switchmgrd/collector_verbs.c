@@ -2,6 +2,7 @@
  *
  * Verbs of switchmgrd's control socket.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/host_names.h"
@@ -276,25 +277,57 @@ static int verb_reporters(const struct ctl_request *q, struct errbuf *err)
     return 0;
 }
 
+/* A verb that waits for the disk. */
+struct history_answer {
+    struct ctl_later *later;
+    struct json_object *out;
+};
+
+static void give_history(struct json_object *day, void *arg)
+{
+    struct history_answer *a = arg;
+
+    json_object_object_add(a->out, "history", json_object_get(day));
+    ctl_later_end(a->later, day ? NULL : "switchmgrd ends");
+    free(a);
+}
+
+static int no_history(const char *name, int e, struct errbuf *err)
+{
+    if (e != ENOENT)
+        return errprintf(err, "%s",
+                         e == EAGAIN ? "too many ask for a history just now"
+                                     : "no memory");
+    return errprintf(err,
+                     "there is no history of %s: a link is a node, NODE/RAIL, "
+                     "or the end of a cable between switches as `sfabric why` "
+                     "tells it",
+                     name);
+}
+
 static int verb_history(const struct ctl_request *q, struct errbuf *err)
 {
     const char *name = jsonx_str(q->in, "link", SF_HISTORY_NAME_MAX);
-    struct json_object *o;
+    struct history_answer *a;
     bool year = false;
+    int e;
 
     if (!name)
         return errprintf(err, "\"link\" is missing");
     jsonx_bool(q->in, "year", &year);
-    o = collector_history_of(q->arg, name,
-                             year ? HISTORY_BY_HOUR : HISTORY_BY_MINUTE);
-    if (!o)
-        return errprintf(err,
-                         "there is no history of %s: a link is a node, "
-                         "NODE/RAIL, or the end of a cable between switches "
-                         "as `sfabric why` tells it",
-                         name);
-    json_object_object_add(q->out, "history", o);
-    return 0;
+    a = calloc(1, sizeof(*a));
+    if (a && (a->later = ctl_later_new(q, &a->out))) {
+        if (collector_history_ask(q->arg, name,
+                                  year ? HISTORY_BY_HOUR : HISTORY_BY_MINUTE,
+                                  give_history, a) == 0)
+            return 0;
+        e = errno;
+        ctl_later_cancel(a->later);
+        errno = e;
+    }
+    e = errno;
+    free(a);
+    return no_history(name, e, err);
 }
 
 static int verb_reload(const struct ctl_request *q, struct errbuf *err)

@@ -652,40 +652,93 @@ static int catch_up(struct history *h, int64_t now, struct errbuf *err)
     return history_turn_end(h, t, err);
 }
 
+/* ---- reading ---------------------------------------------------------------
+ */
+
+/* What reading needs, apart from the history. */
+struct history_asked {
+    int fd;
+    enum history_by by;
+    size_t group, column;        /* of the group */
+    int64_t first, since, until; /* the last is not known yet, nor what comes */
+    off_t damaged;               /* the first block that is; 0: none */
+    size_t n;
+    struct history_sample samples[];
+};
+
 /* What another thread may be writing just now is not known yet. */
-static bool is_written(const struct history *h, enum history_by by,
-                       int64_t time)
+static int64_t written_until(const struct history *h, enum history_by by)
 {
     if (h->turns == 0)
-        return true;
-    return time < (by == HISTORY_BY_MINUTE ? h->from : h->hours_done + 1);
+        return INT64_MAX;
+    return by == HISTORY_BY_MINUTE ? h->from : h->hours_done + 1;
+}
+
+struct history_asked *history_asked_new(struct history *h, const char *name,
+                                        enum history_by by, int64_t last,
+                                        size_t n)
+{
+    const struct column *c = find(h, name);
+    struct history_asked *a;
+
+    errno = ENOENT;
+    if (!c || !(a = calloc(1, sizeof(*a) + n * sizeof(a->samples[0]))))
+        return NULL;
+    a->fd = h->fd;
+    a->by = by;
+    a->group = c->is.column / HISTORY_COLUMNS;
+    a->column = c->is.column % HISTORY_COLUMNS;
+    a->first = last - (int64_t)(n - 1);
+    a->since = by == HISTORY_BY_MINUTE ? c->is.since : c->is.since / 60;
+    a->until = written_until(h, by);
+    a->n = n;
+    return a;
+}
+
+/* A block that is written while it is read is not damaged: once more. */
+void history_asked_read(struct history_asked *a)
+{
+    struct history_sample s[HISTORY_COLUMNS];
+
+    for (size_t i = 0; i < a->n; i++) {
+        int64_t time = a->first + (int64_t)i;
+        int rc;
+
+        if (time < a->since || time >= a->until)
+            continue;
+        rc = read_block(a->fd, a->group, a->by, time, s);
+        if (rc < 0)
+            rc = read_block(a->fd, a->group, a->by, time, s);
+        if (rc > 0)
+            a->samples[i] = s[a->column];
+        else if (rc < 0 && !a->damaged)
+            a->damaged = place(a->group, a->by, time);
+    }
+}
+
+const struct history_sample *
+history_asked_samples(const struct history_asked *a)
+{
+    return a->samples;
+}
+
+void history_asked_end(struct history *h, struct history_asked *a)
+{
+    if (a->damaged)
+        tell_damage(h, a->damaged);
+    free(a);
 }
 
 bool history_read(struct history *h, const char *name, enum history_by by,
                   int64_t last, struct history_sample *out, size_t n)
 {
-    const struct column *c = find(h, name);
-    struct history_sample s[HISTORY_COLUMNS];
-    size_t group;
-    int64_t since;
-    int rc;
+    struct history_asked *a = history_asked_new(h, name, by, last, n);
 
-    if (!c)
+    if (!a)
         return false;
-    group = c->is.column / HISTORY_COLUMNS;
-    since = by == HISTORY_BY_MINUTE ? c->is.since : c->is.since / 60;
-    for (size_t i = 0; i < n; i++) {
-        int64_t time = last - (int64_t)(n - 1 - i);
-
-        memset(&out[i], 0, sizeof(out[i]));
-        if (time < since || !is_written(h, by, time))
-            continue;
-        rc = read_block(h->fd, group, by, time, s);
-        if (rc < 0)
-            tell_damage(h, place(group, by, time));
-        else if (rc > 0)
-            out[i] = s[c->is.column % HISTORY_COLUMNS];
-    }
+    history_asked_read(a);
+    memcpy(out, a->samples, n * sizeof(*out));
+    history_asked_end(h, a);
     return true;
 }
 

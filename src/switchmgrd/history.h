@@ -78,8 +78,20 @@ int history_turn_end(struct history *h, struct history_turn *t,
 /* All three. */
 int history_write(struct history *h, int64_t minute, struct errbuf *err);
 
-/* The last n minutes or hours up to `last`, oldest first.  False: there is no
- * such link. */
+/* The last n minutes or hours up to `last`, oldest first, on the way from the
+ * disk.  NULL with errno: ENOENT, there is no such link; ENOMEM.
+ *
+ * history_asked_read() may take long; another thread may do it, while the
+ * history is used, but not closed.  history_asked_end() then frees it. */
+struct history_asked;
+struct history_asked *history_asked_new(struct history *h, const char *name,
+                                        enum history_by by, int64_t last,
+                                        size_t n);
+void history_asked_read(struct history_asked *a);
+const struct history_sample *
+history_asked_samples(const struct history_asked *a);
+void history_asked_end(struct history *h, struct history_asked *a);
+/* All of it, into out[0..n).  False: no such link, or no memory. */
 bool history_read(struct history *h, const char *name, enum history_by by,
                   int64_t last, struct history_sample *out, size_t n);
 

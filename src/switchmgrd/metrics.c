@@ -12,8 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/jsonx.h"
 #include "base/log.h"
 #include "switchmgrd/collector.h"
+#include "switchmgrd/collector_history.h"
 #include "switchmgrd/page.h"
 #include "switchmgrd/page_host.h"
 
@@ -28,6 +30,7 @@ struct metrics {
     struct MHD_Daemon *daemon;
     char own[SF_PAGE_HOST_MAX]; /* this machine's name */
     bool host_told;
+    unsigned suspended; /* requests that wait for the disk */
     ev_io io;
     ev_timer timer; /* its timeouts */
 };
@@ -266,7 +269,7 @@ static MHD_Result answer(struct MHD_Connection *c, unsigned status,
     "connect-src 'self'; img-src data:; base-uri 'none'; "                     \
     "form-action 'none'; frame-ancestors 'none'"
 
-static MHD_Result answer_page(struct MHD_Connection *c,
+static MHD_Result answer_page(struct MHD_Connection *c, unsigned status,
                               const struct page_answer *a)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(
@@ -280,9 +283,99 @@ static MHD_Result answer_page(struct MHD_Connection *c,
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(r, "Referrer-Policy", "no-referrer");
     MHD_add_response_header(r, "Cache-Control", "no-store");
-    rc = MHD_queue_response(c, MHD_HTTP_OK, r);
+    rc = MHD_queue_response(c, status, r);
     MHD_destroy_response(r);
     return rc;
+}
+
+static void run(struct metrics *m)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+
+    MHD_run(m->daemon);
+    ev_timer_stop(m->collector->loop, &m->timer);
+    if (MHD_get_timeout(m->daemon, &ms) != MHD_YES)
+        return;
+    ev_timer_set(&m->timer, (double)ms / 1000.0 + 0.001, 0.);
+    ev_timer_start(m->collector->loop, &m->timer);
+}
+
+/* ---- what waits for the disk ------------------------------------------------
+ *
+ * Its connection is suspended until the answer is there: the loop goes on.
+ */
+
+struct asked {
+    struct metrics *metrics;
+    struct MHD_Connection *c;
+    unsigned status;
+    bool suspended;
+    char *text;
+    size_t len;
+};
+
+static MHD_Result answer_asked(struct MHD_Connection *c, const struct asked *a)
+{
+    struct page_answer page = {"application/json", a->text ? a->text : "{}",
+                               a->text ? a->len : 2};
+
+    return answer_page(c, a->status, &page);
+}
+
+static void give_history(struct json_object *day, void *arg)
+{
+    struct asked *a = arg;
+    struct metrics *m = a->metrics;
+    size_t len = 0;
+    const char *text = day ? jsonx_text(day, &len) : NULL;
+
+    a->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+    if (text && (a->text = malloc(len + 1))) {
+        memcpy(a->text, text, len + 1);
+        a->len = len;
+        a->status = MHD_HTTP_OK;
+    }
+    if (!a->suspended)
+        return;
+    a->suspended = false;
+    m->suspended--;
+    MHD_resume_connection(a->c);
+    run(m);
+}
+
+/* {} where there is none, as for all that is asked for by a name. */
+static MHD_Result ask_history(struct metrics *m, struct MHD_Connection *c,
+                              const char *link, enum history_by by,
+                              void **state)
+{
+    struct asked *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return MHD_NO;
+    *state = a; /* freed by on_end() */
+    a->metrics = m;
+    a->c = c;
+    if (collector_history_ask(m->collector, link, by, give_history, a) < 0) {
+        a->status =
+            errno == ENOENT ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+    } else if (!a->status) {
+        a->suspended = true;
+        m->suspended++;
+        MHD_suspend_connection(c);
+        return MHD_YES;
+    }
+    return answer_asked(c, a);
+}
+
+static void on_end(void *arg, struct MHD_Connection *c, void **state,
+                   enum MHD_RequestTerminationCode why)
+{
+    struct asked *a = *state;
+
+    if (a)
+        free(a->text);
+    free(a);
+    *state = NULL;
 }
 
 /* A name that is not ours leads here only when somebody has made it do so. */
@@ -309,9 +402,13 @@ static MHD_Result on_request(void *arg, struct MHD_Connection *c,
                            ? m->collector->conf.metrics_path
                            : "/metrics";
     struct page_answer page;
+    enum history_by by;
+    const char *link;
     size_t len = 0;
     char *text;
 
+    if (*state)
+        return answer_asked(c, *state);
     if (strcmp(method, "GET") != 0 || *size)
         return MHD_NO;
     if (!for_us(m, c))
@@ -319,9 +416,11 @@ static MHD_Result on_request(void *arg, struct MHD_Connection *c,
                       strdup("not a name of this host: MetricsHosts= has "
                              "those that are\n"),
                       58);
+    if (strcmp(url, path) != 0 && page_is_history(url, &link, &by))
+        return ask_history(m, c, link, by, state);
     if (strcmp(url, path) != 0 &&
         page_get(m->collector->page, m->collector, url, &page))
-        return answer_page(c, &page);
+        return answer_page(c, MHD_HTTP_OK, &page);
     if (strcmp(url, path) != 0)
         return answer(c, MHD_HTTP_NOT_FOUND, "text/plain", strdup("not here\n"),
                       9);
@@ -329,18 +428,6 @@ static MHD_Result on_request(void *arg, struct MHD_Connection *c,
     if (!text)
         return MHD_NO;
     return answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4", text, len);
-}
-
-static void run(struct metrics *m)
-{
-    MHD_UNSIGNED_LONG_LONG ms;
-
-    MHD_run(m->daemon);
-    ev_timer_stop(m->collector->loop, &m->timer);
-    if (MHD_get_timeout(m->daemon, &ms) != MHD_YES)
-        return;
-    ev_timer_set(&m->timer, (double)ms / 1000.0 + 0.001, 0.);
-    ev_timer_start(m->collector->loop, &m->timer);
 }
 
 static void on_io(struct ev_loop *loop, ev_io *w, int events)
@@ -386,7 +473,8 @@ struct metrics *metrics_open(struct collector *n, struct errbuf *err)
         return NULL;
     }
     m->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL, 0, NULL, NULL, on_request, m, MHD_OPTION_SOCK_ADDR, &sa,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, m,
+        MHD_OPTION_SOCK_ADDR, &sa, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
         MHD_OPTION_CONNECTION_LIMIT, 32u, MHD_OPTION_CONNECTION_TIMEOUT, 10u,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, 16u, MHD_OPTION_END);
     info = m->daemon ? MHD_get_daemon_info(m->daemon, MHD_DAEMON_INFO_EPOLL_FD)
@@ -408,6 +496,8 @@ struct metrics *metrics_open(struct collector *n, struct errbuf *err)
 void metrics_close(struct metrics *m)
 {
     if (!m)
+        return;
+    if (m->suspended) /* by a disk that stands still; the process ends */
         return;
     if (m->daemon)
         MHD_stop_daemon(m->daemon);

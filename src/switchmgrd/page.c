@@ -18,7 +18,7 @@
 #define EVENTS 50
 
 struct page {
-    char *fabric, *health, *asked; /* the last is a history or a job */
+    char *fabric, *health, *asked; /* the last is a job */
     size_t fabric_len, health_len, asked_len;
     unsigned version; /* of the fabric */
     int64_t at;       /* of the health */
@@ -332,26 +332,23 @@ static bool job(struct page *p, const struct collector *n, const char *path,
     return give(p, o, a);
 }
 
-/* /day/LINK and /year/LINK; {} when there is none. */
-static bool history(struct page *p, const struct collector *n, const char *path,
-                    struct page_answer *a)
+bool page_is_history(const char *path, const char **link, enum history_by *by)
 {
     static const struct {
         const char *path;
         enum history_by by;
     } ways[] = {{"/day/", HISTORY_BY_MINUTE}, {"/year/", HISTORY_BY_HOUR}};
-    struct json_object *o = NULL;
-    bool is = false;
 
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         size_t len = strlen(ways[i].path);
 
         if (strncmp(path, ways[i].path, len) == 0) {
-            o = collector_history_of(n, path + len, ways[i].by);
-            is = true;
+            *link = path + len;
+            *by = ways[i].by;
+            return true;
         }
     }
-    return is && give(p, o, a);
+    return false;
 }
 
 bool page_get(struct page *p, const struct collector *n, const char *path,
@@ -369,7 +366,7 @@ bool page_get(struct page *p, const struct collector *n, const char *path,
         return true;
     }
     if (strcmp(path, "/health.json") != 0)
-        return history(p, n, path, a) || job(p, n, path, a);
+        return job(p, n, path, a);
     if (!p->health || now - p->at > FRESH_MS)
         look(p, n, now);
     a->text = p->health;

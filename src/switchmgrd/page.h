@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "net/graph.h"
+#include "switchmgrd/history.h"
 
 struct collector;
 struct page;
@@ -29,5 +30,9 @@ void page_take_net(struct page *p, const struct net *net);
 /* What stands at `path`, or false.  Borrowed until the next call. */
 bool page_get(struct page *p, const struct collector *n, const char *path,
               struct page_answer *answer);
+
+/* Is it the path of a link's history, /day/LINK or /year/LINK?  That is asked
+ * for by collector_history_ask(). */
+bool page_is_history(const char *path, const char **link, enum history_by *by);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A disk that stands still, for LD_PRELOAD: as long as the file $SLOW_DISK is
- * there, fsync() and fdatasync() do not return.  A process that waits
+ * there, fsync(), fdatasync() and pread() do not return.  A process that waits
  * makes $SLOW_DISK.PID.
  */
 #define _GNU_SOURCE
@@ -41,4 +41,19 @@ int fsync(int fd)
 int fdatasync(int fd)
 {
     return then("fdatasync", fd);
+}
+
+ssize_t pread(int fd, void *buf, size_t size, off_t at)
+{
+    ssize_t (*real)(int, void *, size_t, off_t) =
+        (ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
+
+    wait_for_disk();
+    return real(fd, buf, size, at);
+}
+
+/* As it is called where off_t has been told to have 64 bits. */
+ssize_t pread64(int fd, void *buf, size_t size, off_t at)
+{
+    return pread(fd, buf, size, at);
 }

@@ -159,12 +159,11 @@ fabric_says() {
 }
 
 case_a_pulled_cable_is_seen() {
-    local node
     need_browser
     cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP.new"
     mv "$MAP.new" "$MAP"
     wait_for 20 fabric_has 4
-    for node in n0 n1 n2 n3; do reporter $node; done
+    reporters_speak
     wait_for 20 all_healthy
     looks 1440x900 well 'document.querySelectorAll("#map g > rect.healthy").length >= 4'
     say n2 hsnd down no carrier
@@ -247,6 +246,49 @@ case_a_link_shows_its_last_day() {
     assert_code 3
     fabric --json history n1
     assert_output '"step": 60000'
+}
+
+somebody_waits() { [ -n "$(find "${1%/*}" -name 'disk.*' -user nobody)" ]; }
+day_is_there() { grep -q '"step":60000' "$case_tmp/day"; }
+
+# Who reads a history waits for the disk, and nobody else does.
+case_a_disk_that_stands_still_holds_up_only_its_reader() {
+    local slow=$WORK/slow/disk SWITCHMGRD=$SWITCHMGRD
+    mkdir -m 777 "${slow%/*}"
+    switchmgr_stop
+    cat >"$case_tmp/on_slow_disk" <<SH
+#!/bin/sh
+export SLOW_DISK=$slow LD_PRELOAD=$SF_TOP_BUILDDIR/tests/cluster/slow_disk.so
+exec $SWITCHMGRD
+SH
+    chmod +x "$case_tmp/on_slow_disk"
+    SWITCHMGRD=$case_tmp/on_slow_disk
+    switchmgr_start
+    reporters_speak
+    say n1 hsnd up link up
+    wait_for 30 sfabric_says n1 healthy
+    touch "$slow"
+    (fetch /day/n1 && printf '%s\n' "$out" >"$case_tmp/day") &
+    wait_for 60 somebody_waits "$slow"
+    say n1 hsnd down no carrier
+    wait_for 60 page_has 'no carrier'
+    sfabric_says n1 'no carrier' || fail "sfabric waits"
+    [ -e "$case_tmp/day" ] && fail "nobody waited for the disk"
+    say n1 hsnd up link up
+    rm "$slow"
+    wait_for 60 day_is_there
+    wait_for 60 sfabric_says n1 healthy
+}
+
+reporters_speak() {
+    local node
+    for node in n0 n1 n2 n3; do
+        [ -e "$CLUSTER/speaks.$node" ] || reporter $node
+    done
+}
+page_has() { # TEXT
+    fetch /health.json
+    grep -q "$1" <<<"$out"
 }
 
 run_cases

@@ -10,6 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct page_bed *b;
     struct page_answer a;
+    enum history_by by;
+    const char *link;
     char *text = malloc(size + 1), *path;
 
     if (!text)
@@ -28,6 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* The list is the site's own, and no less foreign. */
     page_host_ok("fabric.site:80", "", text);
     if (path && page_get(b->page, &b->n, path, &a) && !a.text)
+        abort();
+    if (path && page_is_history(path, &link, &by) &&
+        (link < path || link > path + strlen(path)))
         abort();
     free(text);
     return 0;

@@ -3,6 +3,7 @@
  * What switchmgrd puts into the history of links, from reports to the JSON
  * that page and `sfabric history` get.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -26,27 +27,34 @@ static atomic_int waiting;
 static pthread_t loop_thread;
 static int loop_waited; /* the thread of the loop did, which must not */
 
-static int wait_for_disk(long call, int fd)
+static void wait_for_disk(void)
 {
     if (stands && pthread_equal(pthread_self(), loop_thread)) {
         loop_waited++;
-        return (int)syscall(call, fd);
+        return;
     }
     waiting++;
     while (stands)
         usleep(1000);
     waiting--;
-    return (int)syscall(call, fd);
 }
 
 int fsync(int fd)
 {
-    return wait_for_disk(SYS_fsync, fd);
+    wait_for_disk();
+    return (int)syscall(SYS_fsync, fd);
 }
 
 int fdatasync(int fd)
 {
-    return wait_for_disk(SYS_fdatasync, fd);
+    wait_for_disk();
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+ssize_t pread(int fd, void *buf, size_t size, off_t at)
+{
+    wait_for_disk();
+    return syscall(SYS_pread64, fd, buf, size, at);
 }
 
 int64_t steady_now(void)
@@ -144,12 +152,25 @@ static void later(struct bed *b, int64_t ms)
     collector_history_tick(&b->n, b->w.now);
 }
 
-/* Of the minute that ended `back` minutes ago; -1: null. */
-static int64_t told(struct bed *b, const char *name, const char *key,
-                    size_t back)
+static void keep_day(struct json_object *day, void *arg)
 {
-    struct json_object *o =
-        collector_history_of(&b->n, name, HISTORY_BY_MINUTE);
+    *(struct json_object **)arg = json_object_get(day);
+}
+
+/* Without a thread that reads, it is there at once. */
+static struct json_object *day_of(struct bed *b, const char *name)
+{
+    struct json_object *day = NULL;
+
+    if (collector_history_ask(&b->n, name, HISTORY_BY_MINUTE, keep_day, &day) <
+        0)
+        assert_int_equal(errno, ENOENT);
+    return day;
+}
+
+/* Of the minute that ended `back` minutes ago; -1: null. */
+static int64_t told_in(struct json_object *o, const char *key, size_t back)
+{
     struct json_object *list, *v;
     int64_t value;
     size_t n = 0;
@@ -164,6 +185,12 @@ static int64_t told(struct bed *b, const char *name, const char *key,
                 : json_object_get_int64(v);
     json_object_put(o);
     return value;
+}
+
+static int64_t told(struct bed *b, const char *name, const char *key,
+                    size_t back)
+{
+    return told_in(day_of(b, name), key, back);
 }
 
 static void rates_are_what_was_counted_between_two_minutes(void **state)
@@ -184,7 +211,7 @@ static void rates_are_what_was_counted_between_two_minutes(void **state)
     later(b, MINUTE); /* nobody said anything */
     assert_int_equal(told(b, "n1", "in", 1), -1);
     assert_int_equal(told(b, "n1", "in", 2), 700);
-    assert_null(collector_history_of(&b->n, "n9", HISTORY_BY_MINUTE));
+    assert_null(day_of(b, "n9"));
     assert_int_equal(alarms, 0);
 }
 
@@ -239,9 +266,8 @@ static void only_links_with_names_that_last_are_kept(void **state)
     later(b, MINUTE);
     assert_true(told(b, "leaf0:3", "state", 1) >= 0);
     assert_int_equal(told(b, "leaf0:3", "in", 1), -1); /* nobody counts */
-    assert_null(
-        collector_history_of(&b->n, REPORT_ANON "7:3", HISTORY_BY_MINUTE));
-    assert_null(collector_history_of(&b->n, "leaf0", HISTORY_BY_MINUTE));
+    assert_null(day_of(b, REPORT_ANON "7:3"));
+    assert_null(day_of(b, "leaf0"));
 }
 
 static void who_is_stopped_keeps_the_minute_that_was_begun(void **state)
@@ -266,6 +292,7 @@ static void a_disk_that_stands_still_does_not_hold_up_the_loop(void **state)
     b->n.writer = clerk_new(b->n.loop, 4);
     assert_non_null(b->n.writer);
     stands = true;
+    waiting = 0;
     for (int i = 0; i < 4; i++) { /* new names, a new group, a new hour */
         says(b, i, 0, 5, 1, 1, 0, SEEN_UP);
         later(b, i == 2 ? 60 * MINUTE : MINUTE);
@@ -273,7 +300,6 @@ static void a_disk_that_stands_still_does_not_hold_up_the_loop(void **state)
     while (waiting == 0)
         usleep(1000);
     assert_int_equal(loop_waited, 0);
-    assert_int_equal(told(b, "n0", "state", 1), -1); /* not known yet */
     stands = false;
     while (clerk_pending(b->n.writer) > 0)
         ev_run(b->n.loop, EVRUN_ONCE);
@@ -283,6 +309,50 @@ static void a_disk_that_stands_still_does_not_hold_up_the_loop(void **state)
     assert_int_equal(alarms, 0);
     assert_true(clerk_free(b->n.writer));
     b->n.writer = NULL;
+    ev_loop_destroy(b->n.loop);
+}
+
+static void count_day(struct json_object *day, void *arg)
+{
+    if (day)
+        ++*(int *)arg;
+}
+
+static void a_history_is_read_beside_the_loop(void **state)
+{
+    struct bed *b = *state;
+    struct json_object *day = NULL;
+    int others = 0, asked = 0;
+
+    says(b, 1, 0, 5, 1, 1, 0, SEEN_UP);
+    later(b, MINUTE);
+    loop_thread = pthread_self();
+    b->n.loop = ev_loop_new(EVFLAG_AUTO);
+    b->n.reader = clerk_new(b->n.loop, 2);
+    assert_non_null(b->n.reader);
+    stands = true;
+    waiting = 0;
+    assert_int_equal(
+        collector_history_ask(&b->n, "n1", HISTORY_BY_MINUTE, keep_day, &day),
+        0);
+    while (waiting == 0)
+        usleep(1000);
+    /* Others wait, and who is one too many is told so. */
+    while (collector_history_ask(&b->n, "n1", HISTORY_BY_HOUR, count_day,
+                                 &others) == 0)
+        asked++;
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(asked, 2);
+    says(b, 1, 0, 5, 2, 2, 0, SEEN_DOWN);
+    later(b, MINUTE / 2); /* the loop goes on */
+    assert_null(day);
+    assert_int_equal(loop_waited, 0);
+    stands = false;
+    while (others < 2)
+        ev_run(b->n.loop, EVRUN_ONCE);
+    assert_true(told_in(day, "state", 1) >= 0);
+    assert_true(clerk_free(b->n.reader));
+    b->n.reader = NULL;
     ev_loop_destroy(b->n.loop);
 }
 
@@ -297,6 +367,7 @@ int main(void)
         TEST(only_links_with_names_that_last_are_kept),
         TEST(who_is_stopped_keeps_the_minute_that_was_begun),
         TEST(a_disk_that_stands_still_does_not_hold_up_the_loop),
+        TEST(a_history_is_read_beside_the_loop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,10 +64,47 @@ static int say_much(const struct ctl_request *q, struct errbuf *err)
     return 0;
 }
 
+/* A verb whose answer waits for another verb. */
+static struct {
+    struct ctl_later *later;
+    struct json_object *out;
+} waits;
+
+static int wait_for_other(const struct ctl_request *q, struct errbuf *err)
+{
+    bool fail = false;
+
+    if (waits.later)
+        return errprintf(err, "one waits already");
+    waits.later = ctl_later_new(q, &waits.out);
+    jsonx_bool(q->in, "fail", &fail);
+    if (!fail)
+        return 0;
+    ctl_later_cancel(waits.later);
+    waits.later = NULL;
+    return errprintf(err, "it could not begin");
+}
+
+static int end_other(const struct ctl_request *q, struct errbuf *err)
+{
+    struct ctl_later *later = waits.later;
+    bool fail = false;
+
+    if (!later)
+        return errprintf(err, "nobody waits");
+    jsonx_bool(q->in, "fail", &fail);
+    jsonx_add_str(waits.out, "done", "at last");
+    waits.later = NULL;
+    ctl_later_end(later, fail ? "it went wrong" : NULL);
+    return 0;
+}
+
 static const struct ctl_verb verbs[] = {
     {"status", CTL_READ, say_status, "how it is"},
     {"change", CTL_WRITE, do_change, "change something"},
     {"much", CTL_READ, say_much, "a long answer"},
+    {"wait", CTL_READ, wait_for_other, "wait for end"},
+    {"end", CTL_READ, end_other, "end wait"},
 };
 
 static void serve(struct ev_loop *loop)
@@ -84,7 +121,7 @@ static int up(void **state)
     struct ev_loop *loop = ev_loop_new(0);
     struct errbuf err;
     struct ctl_options o = {
-        .path = f->path, .verbs = verbs, .nverbs = 3, .arg = "well"};
+        .path = f->path, .verbs = verbs, .nverbs = 5, .arg = "well"};
 
     strcpy(f->dir, "/tmp/ctlXXXXXX");
     assert_non_null(mkdtemp(f->dir));
@@ -222,6 +259,76 @@ static void who_may_write(void **state)
     assert_false(ctl_may_write(6, 5, 0, false, groups, 3));
 }
 
+static void answer_is(const struct fixture *f, const char *ask_text,
+                      const char *want)
+{
+    char line[256];
+
+    ask(f, ask_text, line, sizeof(line));
+    assert_string_equal(line, want);
+}
+
+#define OK "{\"ok\":true}\n"
+#define WHAT(text) "{\"ok\":false,\"error\":\"" text "\"}\n"
+
+/* Once the server has begun the verb. */
+static void until_one_waits(const struct fixture *f)
+{
+    char line[256];
+
+    do
+        ask(f, "{\"verb\":\"wait\",\"fail\":true}\n", line, sizeof(line));
+    while (strcmp(line, WHAT("it could not begin")) == 0);
+    assert_string_equal(line, WHAT("one waits already"));
+}
+
+static void a_verb_may_answer_later(void **state)
+{
+    static const char two[] = "{\"verb\":\"wait\"}\n{\"verb\":\"change\","
+                              "\"to\":3}\n{\"verb\":\"end\"}\n";
+    const struct fixture *f = *state;
+    char line[256];
+    int fd = dial(f);
+
+    assert_int_equal(send(fd, two, strlen(two), MSG_NOSIGNAL), strlen(two));
+    until_one_waits(f);
+    /* What came behind it waits, and who else asks does not. */
+    answer_is(f, "{\"verb\":\"end\"}\n", OK);
+    get_line(fd, line, sizeof(line));
+    assert_string_equal(line, "{\"ok\":true,\"done\":\"at last\"}\n");
+    get_line(fd, line, sizeof(line));
+    assert_string_equal(line, "{\"ok\":true,\"changed\":3}\n");
+    get_line(fd, line, sizeof(line));
+    assert_string_equal(line, WHAT("nobody waits"));
+    close(fd);
+}
+
+static void an_answer_that_comes_later_may_be_an_error(void **state)
+{
+    const struct fixture *f = *state;
+    char line[256];
+    int fd = dial(f);
+
+    assert_int_equal(send(fd, "{\"verb\":\"wait\"}\n", 16, MSG_NOSIGNAL), 16);
+    until_one_waits(f);
+    answer_is(f, "{\"verb\":\"end\",\"fail\":true}\n", OK);
+    get_line(fd, line, sizeof(line));
+    assert_string_equal(line, WHAT("it went wrong"));
+    close(fd);
+}
+
+static void who_waited_may_be_gone(void **state)
+{
+    const struct fixture *f = *state;
+    int fd = dial(f);
+
+    assert_int_equal(send(fd, "{\"verb\":\"wait\"}\n", 16, MSG_NOSIGNAL), 16);
+    until_one_waits(f);
+    close(fd);
+    answer_is(f, "{\"verb\":\"end\"}\n", OK);
+    answer_is(f, "{\"verb\":\"end\"}\n", WHAT("nobody waits"));
+}
+
 static void hostile_lines_get_an_error_and_no_more(void **state)
 {
     static const char *const lines[] = {
@@ -351,7 +458,7 @@ static void a_socket_left_behind_is_replaced(void **state)
 {
     const struct fixture *f = *state;
     struct ev_loop *loop = ev_loop_new(0);
-    struct ctl_options o = {.path = f->path, .verbs = verbs, .nverbs = 3};
+    struct ctl_options o = {.path = f->path, .verbs = verbs, .nverbs = 5};
     struct stat st;
     struct errbuf err;
     struct ctl_server *s = ctl_server_new(loop, &o, &err);
@@ -407,6 +514,9 @@ int main(void)
         T(unknown_verbs_and_wrong_arguments_are_told),
         T(only_the_privileged_write),
         cmocka_unit_test(who_may_write),
+        T(a_verb_may_answer_later),
+        T(an_answer_that_comes_later_may_be_an_error),
+        T(who_waited_may_be_gone),
         T(hostile_lines_get_an_error_and_no_more),
         T(a_line_without_end_is_cut_off),
         T(many_requests_in_one_write),
