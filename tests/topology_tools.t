@@ -6,6 +6,9 @@
 # make of it, written by hand.  With the tools themselves (make
 # check-topology-tools):
 #     IB2SLURM=PROGRAM   ib2slurm explores each of the fabrics in ibsim
+#     BY_TOPOGRAPH=PROGRAM   topograph reads each of the fabrics, and makes
+#                        blocks of domains: tests/topology/by_topograph.go says
+#                        how it is built
 #     TOPOGRAPH=DIR      topograph's sources: its own example with the file that
 #                        its test expects
 set -u
@@ -62,6 +65,43 @@ compare_with_ib2slurm() { # FILE
     [ "$theirs" = "$mine" ]
 }
 
+nodes_of() { # FILE
+    grep -oE '"n[0-9]+ ' "$1" | tr -d '" ' | sort -u
+}
+
+# What topograph itself makes of ibnetdiscover's output.
+compare_by_topograph() { # FILE
+    local theirs mine
+    nodes_of "$1" >"$tmp/nodes"
+    # shellcheck disable=SC2086
+    $BY_TOPOGRAPH tree "$1" "$tmp/nodes" >"$tmp/theirs" &&
+        theirs=$("$graph" tree "$tmp/theirs") && mine=$(ours "$1") || return
+    echo "topograph: $theirs"
+    echo "ours:      $mine"
+    [ "$theirs" = "$mine" ]
+}
+
+# Blocks and their sizes by the same domains, across the leaves.
+compare_blocks_by_topograph() { # FILE
+    local theirs mine
+    nodes_of "$1" >"$tmp/nodes"
+    printf '%s\n' 'rack1 n0 n5 n1 n4' 'rack2 n2 n7 n3 n6' >"$tmp/domains"
+    # shellcheck disable=SC2086
+    $BY_TOPOGRAPH block "$1" "$tmp/nodes" "$tmp/domains" >"$tmp/theirs" ||
+        return
+    sed -i 's/ n/ n[/; s/ n\([0-9]\)/,\1/g; s/$/]/' "$tmp/domains"
+    "$sfabric" topology --domains "$tmp/domains" "$1" >"$tmp/ours" || return
+    theirs=$(sed -nE 's/^BlockName=.* Nodes=/ /p; s/^BlockSizes=/sizes /p' \
+        "$tmp/theirs" | tr -d '\n')
+    mine=$(awk '/- topology: blocks/ { on = 1 } !on { next }
+        $1 == "nodes:" { gsub("\"", "", $2); b = b " " $2 }
+        $1 == "-" && $2 + 0 { s = s (s ? "," : "") $2 }
+        END { printf "%ssizes %s", b, s }' "$tmp/ours")
+    echo "topograph: $theirs"
+    echo "ours:      $mine"
+    [ -n "$mine" ] && [ "$theirs" = "$mine" ]
+}
+
 # The nodes of a cluster that topograph's own test has, and what it expects.
 compare_with_topograph() { # DIR
     local test=$1/pkg/ib/ib_test.go theirs mine
@@ -86,7 +126,12 @@ for file in "$top"/tests/topology/*.ibnetdiscover; do
         "$("$graph" cables "${file%.*}.ib2slurm.conf")" "$(ours "$file")"
     [ -z "${IB2SLURM-}" ] ||
         ok "ib2slurm itself has this graph of $name" compare_with_ib2slurm "$file"
+    [ -z "${BY_TOPOGRAPH-}" ] ||
+        ok "topograph itself has this graph of $name" compare_by_topograph "$file"
 done
+[ -z "${BY_TOPOGRAPH-}" ] ||
+    ok "topograph itself has these blocks" \
+        compare_blocks_by_topograph "$top/tests/topology/clos.ibnetdiscover"
 [ -z "${TOPOGRAPH-}" ] ||
     ok "topograph's own example has the graph that it expects" \
         compare_with_topograph "$TOPOGRAPH"
