@@ -34,6 +34,23 @@ function ago(ms) {
   if (s < 172800) return Math.round(s / 3600) + " h";
   return Math.round(s / 86400) + " days";
 }
+// Told anew at each turn, and not read out each time.
+const ago_of = ms => el("span", { class: "ago", "data-ms": ms, "aria-live": "off" });
+function grow_old() {
+  for (const e of document.querySelectorAll(".ago")) e.textContent = ago(Number(e.dataset.ms));
+}
+// New content, if it says something else or is of another map; what has the
+// focus keeps it, or who is around it.
+function renew(box, kids, more = []) {
+  const say = version + "\n" + kids.map(k => k.textContent).join("\n"), has = document.activeElement;
+  if (box.said !== say) {
+    const held = box.contains(has) && has !== box ? has.textContent : null;
+    box.said = say;
+    box.replaceChildren(...kids, ...more);
+    if (held !== null) ([...box.querySelectorAll("button")].find(b => b.textContent === held) || box).focus({ preventScroll: true });
+  }
+  grow_old();
+}
 const by_name = (a, b) => a.name.localeCompare(b.name, "en", { numeric: true });
 const count = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : many);
 
@@ -98,17 +115,30 @@ function label(o) {
     return "cable " + o.a.name + ":" + o.pa + " to " + o.b.name + ":" + o.pb + ", " + WORDS[o.state];
   return o.kind + " " + o.name + ", " + WORDS[o.state] + (o.fault && o.fault.why ? ": " + o.fault.why : "");
 }
-function choosable(e, o, tab) {
+// The nearest one that can be chosen, that way.
+function neighbour(e, dx, dy) {
+  let best = null, least = Infinity;
+  for (const o of e.closest("svg").querySelectorAll("[role=button]")) {
+    const x = o.at.x - e.at.x, y = o.at.y - e.at.y;
+    const along = x * dx + y * dy, off = Math.abs(x * dy) + Math.abs(y * dx);
+    if (along > 0 && along + 3 * off < least) { best = o; least = along + 3 * off; }
+  }
+  return best;
+}
+// at: its middle.
+function choosable(e, o, tab, at) {
+  e.at = at;
+  e.of = o;
   e.setAttribute("role", "button");
   e.setAttribute("tabindex", tab ? "0" : "-1");
   e.addEventListener("click", ev => { ev.stopPropagation(); pick(o); });
   e.addEventListener("keydown", ev => {
     if (ev.key === "Enter" || ev.key === " ") { ev.preventDefault(); pick(o); return; }
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[ev.key];
-    if (!step) return;
-    const all = [...e.closest("svg").querySelectorAll("[role=button]")];
-    const to = all[all.indexOf(e) + step];
-    if (to) { ev.preventDefault(); to.focus(); }
+    const way = { ArrowRight: [1, 0], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowUp: [0, -1] }[ev.key];
+    if (!way) return;
+    ev.preventDefault();
+    const to = neighbour(e, ...way);
+    if (to) to.focus();
   });
   o.shown = o.shown || [];
   o.shown.push(e);
@@ -122,7 +152,7 @@ function paint(e, state, title, base) {
 }
 function box(o, x, y, w, h, text, tab) {
   const g = svg("g", {}), r = svg("rect", { x, y, width: w, height: h, rx: 3 });
-  choosable(g, o, tab);
+  choosable(g, o, tab, { x: x + w / 2, y: y + h / 2 });
   g.append(r);
   if (text) g.append(svg("text", { x: x + w / 2, y: y + h / 2 + 4, "text-anchor": "middle", class: "on" }, text));
   const t = g.appendChild(svg("title", {}));
@@ -242,7 +272,7 @@ function matrix(rows, columns, cables, name, what) {
       if (!list.length) return;
       const e = svg("rect", { x: left + j * c, y: top + i * rh, width: c - 1, height: rh - 1, rx: c > 8 ? 2 : 0 });
       const o = { kind: "cell", name: name(r) + " to " + k.name, list };
-      choosable(e, o, i === 0 && j === 0);
+      choosable(e, o, i === 0 && j === 0, { x: left + j * c, y: top + i * rh });
       paint(e, () => worst(list.map(l => l.state)), () => name(r) + " to " + k.name + ": " + count(list.length, "cable", "cables") + ", " + WORDS[worst(list.map(l => l.state))]);
       s.append(e);
     });
@@ -342,6 +372,9 @@ function pairs_of(list) {
   for (const [k, v] of list) if (v !== null && v !== undefined && v !== "") dl.append(el("dt", {}, k), el("dd", {}, v));
   return dl;
 }
+function since(ms) {
+  return el("span", {}, clock(ms) + " (", ago_of(ms), ")");
+}
 const ends_of = l => l.a.name + ":" + l.pa + " \u2013 " + l.b.name + ":" + l.pb;
 function link_to(o) {
   const b = el("button", { type: "button" }, o.kind === "cable" ? ends_of(o) : o.name);
@@ -357,7 +390,7 @@ function detail() {
     kids.push(pairs_of([["Cables", o.name], ...o.list.slice(0, 32).map(l => [WORDS[l.state], link_to(l)])]));
   } else {
     kids.push(pairs_of([[{ node: "Node", switch: "Switch", cable: "Cable" }[o.kind], o.kind === "cable" ? ends_of(o) : o.name], ["State", WORDS[o.state]],
-      ["Since", f ? clock(f.since) + " (" + ago(f.since) + ")" : ""], ["Why", f ? f.why : ""], ["Slurm", f ? f.slurm : ""],
+      ["Since", f ? since(f.since) : ""], ["Why", f ? f.why : ""], ["Slurm", f ? f.slurm : ""],
       ["Hangs on", o.xbar ? link_to(o.xbar) : ""], ["Port", o.xbar ? String(o.port) : ""],
       ["Level", o.level ? String(o.level) : ""], ["Nodes", o.hosts ? String(o.hosts.length) : ""],
       ["Cables up", o.links ? o.links.filter(l => l.state === "healthy").length + " of " + o.links.length : ""],
@@ -366,12 +399,11 @@ function detail() {
   put_detail(o, kids, o.kind === "node" || o.kind === "cable" ? day_of(o) : null);
 }
 // It is read out when it changes, and so is left alone when it does not.
-let detailed = {};
+let detailed;
 function put_detail(o, kids, more) {
-  const say = kids.map(k => k.textContent).join("\n");
-  if (detailed.o === o && detailed.say === say) return;
-  detailed = { o, say };
-  $("detail").replaceChildren(...kids, ...more ? [more] : []);
+  if (detailed !== o) $("detail").said = null;
+  detailed = o;
+  renew($("detail"), kids, more ? [more] : []);
 }
 
 // ---- the last day of a link ------------------------------------------------
@@ -479,13 +511,13 @@ function faults() {
     const d = el("div", { class: "fault " + i.state });
     d.append(el("p", {}, o ? link_to(o) : el("strong", {}, i.slurm || !i.peer ? i.name : i.name + " \u2013 " + i.peer), " " + WORDS[i.state] + (i.rail ? " on rail " + i.rail : "") + (i.slurm && i.peer ? " at " + i.peer : "")));
     if (i.why) d.append(el("p", {}, i.why));
-    d.append(el("p", { class: "dim" }, "since " + clock(i.since) + " (" + ago(i.since) + ")" + (i.slurm ? "; Slurm: " + i.slurm : "")));
+    d.append(el("p", { class: "dim" }, "since ", since(i.since), i.slurm ? "; Slurm: " + i.slurm : ""));
     return d;
   });
   if (!known) kids.push(el("p", { class: "dim" }, "Nobody has reported yet: nothing is known."));
   else if (!list.length) kids.push(el("p", { class: "dim" }, "None."));
   if (list.length > 100) kids.push(el("p", { class: "dim" }, "And " + (list.length - 100) + " more: sfabric hosts."));
-  $("faults").replaceChildren(...kids);
+  renew($("faults"), kids);
 }
 
 function words() {
@@ -526,7 +558,13 @@ async function turn() {
     const fresh = health.fabric !== version;
     if (fresh) { net = read_fabric(await ask("fabric.json")); version = health.fabric; }
     take_health();
-    if (fresh) { draw(); picked = again(picked); mark(); }
+    if (fresh) {
+      const held = $("map").contains(document.activeElement) ? document.activeElement.of : null;
+      draw();
+      picked = again(picked);
+      mark();
+      if (held) focus_on(again(held));
+    }
     for (const p of painted) p();
     if (fresh) performance.mark("fabric drawn");
     faults(); words(); detail();
@@ -556,14 +594,16 @@ function found(o, q) {
     return;
   }
   pick(o);
-  const e = ((o.kind === "job" ? o.nodes[0] : o) || {}).shown;
-  const to = e && (e.find(s => s.getAttribute("role")) || e[0]);
+  focus_on(o.kind === "job" ? o.nodes[0] : o);
+}
+function focus_on(o) {
+  const e = o && o.shown, to = e && (e.find(s => s.getAttribute("role")) || e[0]);
   if (!to) return;
   to.scrollIntoView({ block: "center", inline: "center" });
   if (to.getAttribute("role")) to.focus({ preventScroll: true });
 }
 document.addEventListener("keydown", ev => {
-  if (ev.key === "/" && ev.target.tagName !== "INPUT") { ev.preventDefault(); $("q").focus(); }
+  if (ev.key === "/" && ev.target.tagName !== "INPUT") { ev.preventDefault(); $("q").select(); $("q").focus(); }
   if (ev.key === "Escape" && picked) pick(null);
 });
 let wide = innerWidth;

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Looks at the page in headless Chromium over its DevTools pipe.
 
-    page_look.py URL WIDTHxHEIGHT OUT.png [EXPRESSION..]
+    page_look.py URL WIDTHxHEIGHT OUT.png [EXPRESSION | keys:KEY,KEY..]..
 
 Waits until the page has drawn the fabric and EXPRESSION (JavaScript, true when
 there is none) is true, then takes a screenshot, and says "seen 1"; then for the
-next one, on the same page.  Prints when the browser painted first and when the
+next one, on the same page.  "keys:Tab,a,Enter" presses keys instead, as the
+keyboard does.  Prints when the browser painted first and when the
 fabric was drawn (ms since the navigation, by the browser's own performance
 entries), console errors and exceptions, and fails if there were any of these.
 PAGE_PATIENCE: seconds to wait for each."""
@@ -97,6 +98,25 @@ def wait_true(browser, s, expression):
     return True
 
 
+# Windows' codes of the keys that are no text, and the text of Enter.
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38,
+        "ArrowRight": 39, "ArrowDown": 40}
+
+
+def press(browser, s, keys):
+    for key in keys.split(","):
+        shift = key.startswith("Shift+")
+        key = key.removeprefix("Shift+")
+        event = {"key": key, "modifiers": 8 if shift else 0,
+                 "windowsVirtualKeyCode": KEYS.get(key, ord(key[0].upper()))}
+        if key in KEYS:
+            event["code"] = key
+        text = {"Enter": "\r"}.get(key, "" if key in KEYS else key)
+        browser.ask("Input.dispatchKeyEvent", s, text=text,
+                    type="keyDown" if text else "rawKeyDown", **event)
+        browser.ask("Input.dispatchKeyEvent", s, type="keyUp", **event)
+
+
 def look(browser, url, width, height, out, expressions):
     target = browser.ask("Target.createTarget", url="about:blank")["targetId"]
     s = browser.ask("Target.attachToTarget", targetId=target,
@@ -108,8 +128,12 @@ def look(browser, url, width, height, out, expressions):
     if os.environ.get("PAGE_DARK"):
         browser.ask("Emulation.setEmulatedMedia", s, features=[
             {"name": "prefers-color-scheme", "value": "dark"}])
+    browser.ask("Emulation.setFocusEmulationEnabled", s, enabled=True)
     browser.ask("Page.navigate", s, url=url)
     for i, expression in enumerate(expressions or ["true"]):
+        if expression.startswith("keys:"):
+            press(browser, s, expression[5:])
+            continue
         good = wait_true(browser, s, expression)
         shot = browser.ask("Page.captureScreenshot", s, format="png")["data"]
         name = out if i == 0 else out.replace(".png", "-%d.png" % (i + 1))

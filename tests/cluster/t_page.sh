@@ -43,11 +43,11 @@ try: print(urllib.request.urlopen(q, timeout=30).status)
 except urllib.error.HTTPError as e: print(e.code)' "$(url)$2" "$1"
 }
 
-# looks SIZE NAME EXPRESSION: a picture NAME.png without console errors.
+# looks SIZE NAME EXPRESSION..: a picture NAME.png without console errors.
 looks() {
     LIMIT=150 run_as_root ctl env HOME="$case_tmp" \
         python3 "$SF_TOP_SRCDIR/tests/cluster/page_look.py" \
-        "$(url)/" "$1" "$SHOTS/$2.png" "$3"
+        "$(url)/" "$1" "$SHOTS/$2.png" "${@:3}"
     assert_code 0
     [ -s "$SHOTS/$2.png" ] || fail "no picture $2"
 }
@@ -168,6 +168,69 @@ case_a_pulled_cable_is_seen() {
     looks 1440x900 well 'document.querySelectorAll("#map g > rect.healthy").length >= 4'
     say n2 hsnd down no carrier
     looks 1440x900 pulled 'document.querySelector("#faults .fault.down") && document.querySelector("[aria-label^=\"node n2, down\"]")'
+}
+
+# What has the focus is one whose label, or text, begins so.
+focused() { # TEXT
+    echo "(document.activeElement.getAttribute('aria-label') ||
+        document.activeElement.textContent).startsWith('$1')"
+}
+
+# No mouse: all of it is pressed keys.
+case_the_keyboard_is_enough() {
+    local selected='document.getElementById("detail").textContent'
+    need_browser
+    page_of 16 < <(clos 4 4 2)
+    reporters_speak
+    say n0 hsnd up link up
+    say n1 hsnd down no carrier
+    wait_for 60 page_has 'no carrier'
+    looks 1440x900 keys true \
+        keys:/,n,6,Enter "$selected.includes('Noden6') && $(focused 'node n6,')" \
+        keys:ArrowRight "$(focused 'node n7,')" \
+        keys:ArrowLeft,ArrowLeft "$(focused 'node n5,')" \
+        keys:ArrowUp "$(focused 'switch leaf1,')" \
+        keys:ArrowRight,Enter "$selected.includes('Switchleaf2')" \
+        keys:ArrowUp "$(focused 'switch spine')" \
+        keys:Escape "$selected.startsWith('Nothing is selected')" \
+        keys:/,l,e,a,f,1,Enter "$selected.includes('Switchleaf1')" \
+        'document.querySelector("#detail button").focus() || true' \
+        keys:Enter "$selected.includes('Cable')" \
+        'document.querySelector("#faults button").focus() ||
+            (window.said = document.getElementById("sum").textContent)' \
+        "$(focused n1) && document.getElementById('sum').textContent != said" \
+        keys:Enter "$selected.includes('Noden1') && $selected.includes('no carrier')"
+    say n1 hsnd up link up
+    wait_for 60 sfabric_says n1 healthy
+    # Groups open, and a matrix is walked through by its rows and columns.
+    page_of 1024 < <(clos 64 16 16)
+    looks 1440x900 keys-groups \
+        'document.querySelector("#map [tabindex=\"0\"]").focus() || true' \
+        "$(focused 'leaf0 to spine0:')" \
+        keys:ArrowRight "$(focused 'leaf0 to spine1:')" \
+        keys:ArrowDown,ArrowDown "$(focused 'leaf2 to spine1:')" \
+        keys:ArrowLeft,ArrowUp,Enter \
+        "$(focused 'leaf1 to spine0:') && $selected.includes('leaf1 to spine0')" \
+        'document.querySelector("#map summary").focus() || true' \
+        keys:Enter 'document.querySelector("#map details").open' \
+        keys:Tab "$(focused 'switch leaf0,')" \
+        keys:ArrowRight,ArrowRight,Enter "$selected.includes('Noden1')"
+}
+
+# Whatever Tab comes to is seen to have the focus, and all that matters is come to.
+case_tab_goes_through_all_that_can_be_chosen() {
+    local tabs
+    need_browser
+    page_of 16 < <(clos 4 4 2)
+    tabs=$(printf 'Tab,%.0s' {1..24})
+    looks 1440x900 tabs 'document.addEventListener("focusin", e =>
+            (window.met = window.met || []).push(e.target)) || true' \
+        "keys:${tabs%,}" \
+        'met.length >= 23 && met[0].id == "q" &&
+         new Set(met.map(e => e.getAttribute("aria-label"))).size >= 22 &&
+         [...document.querySelectorAll("#map [role=button]")].every(e => met.includes(e))' \
+        'getComputedStyle(document.activeElement.querySelector("rect") || document.activeElement).strokeWidth == "3px" ||
+         getComputedStyle(document.activeElement).outlineStyle != "none"'
 }
 
 job_is_known() { # NUMBER
