@@ -259,14 +259,21 @@ function strip(hosts, w) {
   return s;
 }
 
-// rows x columns; a cell is the cables between the two.
+// rows x columns; a cell is the cables between the two, and the first one of a
+// row is the worst of its nodes.
 function matrix(rows, columns, cables, name, what) {
-  const c = columns.length > 96 ? 6 : columns.length > 40 ? 10 : 18, left = 96, top = 22;
+  const c = columns.length > 96 ? 6 : columns.length > 40 ? 10 : 18, left = 118, top = 22;
   const s = svg("svg", { width: left + columns.length * c + 4, height: top + rows.length * Math.max(c, 12) + 4, role: "group", "aria-label": what });
   const rh = Math.max(c, 12);
+  s.append(svg("text", { x: left - 8, y: 13, "text-anchor": "end", class: "dim" }, "nodes"));
   s.append(svg("text", { x: left, y: 13, class: "dim" }, columns.length > 1 ? columns[0].name + " \u2026 " + columns[columns.length - 1].name : columns[0].name));
   rows.forEach((r, i) => {
-    s.append(svg("text", { x: left - 8, y: top + i * rh + rh / 2 + 4, "text-anchor": "end", class: "dim" }, fit(name(r), left)));
+    s.append(svg("text", { x: left - 30, y: top + i * rh + rh / 2 + 4, "text-anchor": "end", class: "dim" }, fit(name(r), left - 22)));
+    const nodes = s.appendChild(svg("rect", { x: left - 24, y: top + i * rh, width: 16, height: rh - 1, rx: 2 }));
+    paint(nodes, () => worst(r.hosts.map(h => h.state)), () => {
+      const bad = r.hosts.filter(h => rank(h.state) > 1).length;
+      return name(r) + ": " + count(r.hosts.length, "node", "nodes") + (bad ? ", " + count(bad, "fault", "faults") : "");
+    });
     columns.forEach((k, j) => {
       const list = cables(r, k);
       if (!list.length) return;

@@ -8,6 +8,7 @@
  *     hsnd STATE [WHY]          of NODE's own host, with two counters
  *     as OTHER STATE            hsnd of another node (a lie)
  *     mapper VERSION [NAME=STATE..]   a whole map of hosts, NODE leads
+ *     map VERSION HOSTLIST      so many hosts that are all up, in parts
  *     beat VERSION              the map is as it was
  *
  * Prints "accepted" or "refused" after each line; ends at the end of stdin.
@@ -19,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/host_names.h"
 #include "base/seal.h"
 #include "health/sender.h"
 
@@ -59,6 +61,40 @@ static void add_item(struct report *r, char *word)
         records[r->nrecords - 1].kind = REPORT_XBAR;
 }
 
+/* The hosts of a map that comes in parts. */
+static struct {
+    char (*names)[SF_REPORT_NAME_MAX];
+    size_t n, next;
+} big;
+
+static bool add_name(void *arg, const char *name)
+{
+    char(*grown)[SF_REPORT_NAME_MAX] =
+        realloc(big.names, (big.n + 1) * sizeof(*grown));
+
+    (void)arg;
+    if (!grown)
+        return false;
+    big.names = grown;
+    snprintf(big.names[big.n++], sizeof(*grown), "%s", name);
+    return true;
+}
+
+#define PART 1024
+
+/* False: there are no more. */
+static bool next_part(struct report *r)
+{
+    if (big.next == big.n)
+        return false;
+    r->nrecords = 0;
+    r->map.part = (uint32_t)(big.next / PART + 1);
+    r->map.parts = (uint32_t)((big.n + PART - 1) / PART);
+    while (big.next < big.n && r->nrecords < PART)
+        add_host(r, big.names[big.next++], "up");
+    return true;
+}
+
 static void read_map(struct report *r, bool records_too)
 {
     char *word = strtok(NULL, " \n");
@@ -95,10 +131,16 @@ static bool read_line(struct report *r, char *line, const char *node)
     } else if (strcmp(verb, "as") == 0 && (word = strtok(NULL, " \n"))) {
         snprintf(r->node, sizeof(r->node), "%s", word);
         add_host(r, word, strtok(NULL, " \n"));
+    } else if (strcmp(verb, "map") == 0) {
+        read_map(r, false);
+        big.n = big.next = 0;
+        word = strtok(NULL, " \n");
+        if (!word || host_names_each(word, add_name, NULL, NULL) < 0)
+            return false;
+        next_part(r);
     } else {
         read_map(r, strcmp(verb, "mapper") == 0);
     }
-    r->seq++;
     return true;
 }
 
@@ -145,19 +187,22 @@ int main(int argc, char **argv)
     while (fgets(line, sizeof(line), stdin)) {
         if (!read_line(&r, line, argv[2]))
             continue;
-        sender_stats(s, &st);
-        accepted = st.accepted;
-        if (sender_put(s, &r, &err) < 0) {
-            fprintf(stderr, "fabric_report: %s\n", err.text);
-            return 2;
-        }
-        if (await(loop, s, st.accepted + st.refused)) {
+        do {
+            r.seq++;
             sender_stats(s, &st);
-            puts(st.accepted > accepted ? "accepted" : "refused");
-        } else {
-            puts("no answer");
-        }
-        fflush(stdout);
+            accepted = st.accepted;
+            if (sender_put(s, &r, &err) < 0) {
+                fprintf(stderr, "fabric_report: %s\n", err.text);
+                return 2;
+            }
+            if (await(loop, s, st.accepted + st.refused)) {
+                sender_stats(s, &st);
+                puts(st.accepted > accepted ? "accepted" : "refused");
+            } else {
+                puts("no answer");
+            }
+            fflush(stdout);
+        } while (next_part(&r));
     }
     sender_free(s);
     return 0;
