@@ -145,10 +145,11 @@
 /* Answers that wait to be sent to one peer; more only pile up for a peer that
  * asks and never reads. */
 #define SF_IMPI_CONTROLS_MAX (1024u * 1024)
-/* One-sided communication: bytes of data of one operation; runs of a datatype,
- * and datatypes of one peer that are kept. */
+/* Runs of a datatype's type map. */
+#define SF_IMPI_RUNS_MAX 65536
+/* One-sided communication: bytes of data of one operation; datatypes of one
+ * peer that are kept. */
 #define SF_IMPI_RMA_DATA_MAX (1024u * 1024 * 1024)
-#define SF_IMPI_RMA_RUNS_MAX 65536
 #define SF_IMPI_RMA_TYPES_MAX 64
 /* Files: runs of one process's part in a collective access. */
 #define SF_IMPI_IO_RUNS_MAX (16u * 1024 * 1024)

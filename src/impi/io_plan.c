@@ -15,7 +15,7 @@
 
 /* ---- records ---- */
 
-static void put_run(const struct impi_rma_run *r, uint8_t *out)
+static void put_run(const struct impi_run *r, uint8_t *out)
 {
     be_store64(out, (uint64_t)r->disp);
     be_store64(out + 8, r->len);
@@ -23,11 +23,10 @@ static void put_run(const struct impi_rma_run *r, uint8_t *out)
     be_store64(out + 24, (uint64_t)r->stride);
 }
 
-static struct impi_rma_run get_run(const uint8_t *in)
+static struct impi_run get_run(const uint8_t *in)
 {
-    return (struct impi_rma_run){(int64_t)be_load64(in), be_load64(in + 8),
-                                 be_load64(in + 16),
-                                 (int64_t)be_load64(in + 24)};
+    return (struct impi_run){(int64_t)be_load64(in), be_load64(in + 8),
+                             be_load64(in + 16), (int64_t)be_load64(in + 24)};
 }
 
 void impi_io_list_encode(const struct impi_io_list *l, uint8_t *out)
@@ -58,7 +57,7 @@ static int bad(struct errbuf *err, const char *what)
 }
 
 /* A run that lies behind `at`, and rises.  *at: its end. */
-static bool goes_on(const struct impi_rma_run *r, int64_t *at)
+static bool goes_on(const struct impi_run *r, int64_t *at)
 {
     int64_t last = 0;
 
@@ -83,7 +82,7 @@ int impi_io_list_decode(struct impi_io_part *p, const uint8_t *in, size_t len,
     if (len != p->nruns * RUN)
         return bad(err, "is not as long as its runs");
     for (uint64_t i = 0; i < p->nruns; i++) {
-        struct impi_rma_run r = get_run(in + i * RUN);
+        struct impi_run r = get_run(in + i * RUN);
 
         if (!goes_on(&r, &at))
             return bad(err, "has a run that does not rise");

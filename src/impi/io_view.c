@@ -18,13 +18,13 @@ static bool is_near(int64_t v)
 /* ---- lists ---- */
 
 /* The last block's end. */
-static int64_t run_end(const struct impi_rma_run *r)
+static int64_t run_end(const struct impi_run *r)
 {
     return r->disp + (int64_t)(r->repeat - 1) * r->stride + (int64_t)r->len;
 }
 
 /* A run that is one block, or goes on as the last one did, is part of it. */
-static bool merge(struct impi_rma_run *last, const struct impi_rma_run *r)
+static bool merge(struct impi_run *last, const struct impi_run *r)
 {
     if (last->repeat == 1 && r->repeat == 1 && run_end(last) == r->disp) {
         last->len += r->len;
@@ -45,7 +45,7 @@ static bool merge(struct impi_rma_run *last, const struct impi_rma_run *r)
     return true;
 }
 
-int impi_io_list_add(struct impi_io_list *l, struct impi_rma_run run)
+int impi_io_list_add(struct impi_io_list *l, struct impi_run run)
 {
     if (run.repeat > 1 && run.stride == (int64_t)run.len) {
         run.len *= run.repeat;
@@ -56,7 +56,7 @@ int impi_io_list_add(struct impi_io_list *l, struct impi_rma_run run)
         return 0;
     if (l->n == l->room) {
         size_t room = l->room ? 2 * l->room : 8;
-        struct impi_rma_run *more = realloc(l->run, room * sizeof(*more));
+        struct impi_run *more = realloc(l->run, room * sizeof(*more));
 
         if (!more)
             return -1;
@@ -84,7 +84,7 @@ int64_t impi_io_list_end(const struct impi_io_list *l)
 }
 
 /* Bytes of a rising run that lie before this place. */
-static uint64_t run_before(const struct impi_rma_run *r, int64_t at)
+static uint64_t run_before(const struct impi_run *r, int64_t at)
 {
     uint64_t far, blocks;
 
@@ -130,7 +130,7 @@ void impi_io_start_at(struct impi_io_cursor *c, const struct impi_io_list *l,
 bool impi_io_next(struct impi_io_cursor *c, int64_t end, int64_t *at,
                   uint64_t *len)
 {
-    const struct impi_rma_run *r;
+    const struct impi_run *r;
 
     if (c->i == c->l->n)
         return false;
@@ -153,7 +153,7 @@ bool impi_io_next(struct impi_io_cursor *c, int64_t end, int64_t *at,
 
 /* ---- views ---- */
 
-static bool is_run(const struct impi_rma_run *r)
+static bool is_run(const struct impi_run *r)
 {
     int64_t last;
 
@@ -172,7 +172,7 @@ static bool is_rising(const struct impi_io_view *v)
     int64_t end = 0;
 
     for (uint32_t i = 0; i < v->nruns; i++) {
-        const struct impi_rma_run *r = &v->runs[i];
+        const struct impi_run *r = &v->runs[i];
 
         if ((i > 0 && r->disp < end) ||
             (r->repeat > 1 && r->stride < (int64_t)r->len))
@@ -182,7 +182,7 @@ static bool is_rising(const struct impi_io_view *v)
     return v->nruns == 0 || v->runs[0].disp + v->extent >= end;
 }
 
-static int take_runs(struct impi_io_view *v, const struct impi_rma_run *runs)
+static int take_runs(struct impi_io_view *v, const struct impi_run *runs)
 {
     for (uint32_t i = 0; i < v->nruns; i++) {
         if (!is_run(&runs[i]))
@@ -197,7 +197,7 @@ static int take_runs(struct impi_io_view *v, const struct impi_rma_run *runs)
 }
 
 int impi_io_view_init(struct impi_io_view *v, int64_t disp, uint64_t etype,
-                      int64_t extent, const struct impi_rma_run *runs,
+                      int64_t extent, const struct impi_run *runs,
                       uint32_t nruns)
 {
     *v = (struct impi_io_view){
@@ -247,7 +247,7 @@ int64_t impi_io_view_at(const struct impi_io_view *v, uint64_t pos)
 {
     uint64_t tile = pos / v->size, inside = pos % v->size;
     uint32_t i = run_of(v, inside);
-    const struct impi_rma_run *r = &v->runs[i];
+    const struct impi_run *r = &v->runs[i];
 
     inside -= v->before[i];
     return v->disp + (int64_t)tile * v->extent + r->disp +
@@ -275,34 +275,34 @@ uint64_t impi_io_view_before(const struct impi_io_view *v, int64_t at)
 
 /* `n` bytes of one run from its byte `from` on: the rest of a block, whole
  * ones, a part of one. */
-static int cut_run(const struct impi_rma_run *r, int64_t base, uint64_t from,
+static int cut_run(const struct impi_run *r, int64_t base, uint64_t from,
                    uint64_t n, struct impi_io_list *l)
 {
     uint64_t block = from / r->len, inside = from % r->len, part;
 
     if (inside > 0) {
         part = least(r->len - inside, n);
-        if (impi_io_list_add(
-                l, (struct impi_rma_run){base + r->disp +
-                                             (int64_t)block * r->stride +
-                                             (int64_t)inside,
-                                         part, 1, 0}) < 0)
+        if (impi_io_list_add(l,
+                             (struct impi_run){base + r->disp +
+                                                   (int64_t)block * r->stride +
+                                                   (int64_t)inside,
+                                               part, 1, 0}) < 0)
             return -1;
         n -= part;
         block++;
     }
     if (n / r->len > 0 &&
-        impi_io_list_add(l, (struct impi_rma_run){
-                                base + r->disp + (int64_t)block * r->stride,
-                                r->len, n / r->len, r->stride}) < 0)
+        impi_io_list_add(
+            l, (struct impi_run){base + r->disp + (int64_t)block * r->stride,
+                                 r->len, n / r->len, r->stride}) < 0)
         return -1;
     block += n / r->len;
     n %= r->len;
     if (n == 0)
         return 0;
     return impi_io_list_add(
-        l, (struct impi_rma_run){base + r->disp + (int64_t)block * r->stride, n,
-                                 1, 0});
+        l, (struct impi_run){base + r->disp + (int64_t)block * r->stride, n, 1,
+                             0});
 }
 
 /* n bytes of the filetype at `base` from its byte `from` on. */
@@ -310,7 +310,7 @@ static int cut_tile(const struct impi_io_view *v, int64_t base, uint64_t from,
                     uint64_t n, struct impi_io_list *l)
 {
     for (uint32_t i = run_of(v, from); n > 0; i++) {
-        const struct impi_rma_run *r = &v->runs[i];
+        const struct impi_run *r = &v->runs[i];
         uint64_t skip = from - v->before[i];
         uint64_t part = least(r->len * r->repeat - skip, n);
 
@@ -327,9 +327,9 @@ static int cut_tiles(const struct impi_io_view *v, int64_t base, uint64_t tiles,
                      struct impi_io_list *l)
 {
     if (v->nruns == 1 && v->runs[0].repeat == 1)
-        return impi_io_list_add(l, (struct impi_rma_run){base + v->runs[0].disp,
-                                                         v->runs[0].len, tiles,
-                                                         v->extent});
+        return impi_io_list_add(l, (struct impi_run){base + v->runs[0].disp,
+                                                     v->runs[0].len, tiles,
+                                                     v->extent});
     for (; tiles > 0; tiles--, base += v->extent)
         if (cut_tile(v, base, 0, v->size, l) < 0)
             return -1;
@@ -345,7 +345,7 @@ static bool is_within(const struct impi_io_view *v, uint64_t pos, uint64_t len)
     if (__builtin_mul_overflow(tiles, v->extent, &far) || !is_near(far))
         return false;
     for (uint32_t i = 0; i < v->nruns; i++) {
-        const struct impi_rma_run *r = &v->runs[i];
+        const struct impi_run *r = &v->runs[i];
         int64_t last = (int64_t)(r->repeat - 1) * r->stride;
         int64_t lo = v->disp + r->disp + (last < 0 ? last : 0);
         int64_t hi = v->disp + run_end(r) + (last < 0 ? -last : 0);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "impi/rma_type.h"
+#include "impi/typemap.h"
 
 /* Offsets, and lengths of anything, lie below: no sum of two overflows. */
 #define IMPI_IO_FAR (INT64_C(1) << 61)
@@ -26,14 +26,14 @@ struct impi_io_view {
     bool rising;    /* bytes behind each other in the stream are so in the
                        file, and none is in it twice */
     uint32_t nruns;
-    struct impi_rma_run *runs; /* of one filetype */
-    uint64_t *before;          /* [nruns] bytes of the runs before it */
+    struct impi_run *runs; /* of one filetype */
+    uint64_t *before;      /* [nruns] bytes of the runs before it */
 };
 
 /* Copies the runs.  -1 with errno: EINVAL a length or place that no file has,
  * or a filetype that is not made of whole etypes; ENOMEM. */
 int impi_io_view_init(struct impi_io_view *v, int64_t disp, uint64_t etype,
-                      int64_t extent, const struct impi_rma_run *runs,
+                      int64_t extent, const struct impi_run *runs,
                       uint32_t nruns);
 void impi_io_view_free(struct impi_io_view *v);
 
@@ -44,12 +44,12 @@ int64_t impi_io_view_at(const struct impi_io_view *v, uint64_t pos);
 uint64_t impi_io_view_before(const struct impi_io_view *v, int64_t at);
 
 struct impi_io_list {
-    struct impi_rma_run *run; /* disp: the place in the file */
+    struct impi_run *run; /* disp: the place in the file */
     size_t n, room;
     uint64_t bytes;
 };
 /* Add a run, which may become part of the last.  -1: no memory. */
-int impi_io_list_add(struct impi_io_list *l, struct impi_rma_run run);
+int impi_io_list_add(struct impi_io_list *l, struct impi_run run);
 void impi_io_list_free(struct impi_io_list *l);
 
 /* Add where `len` bytes of the stream from `pos` on are.  -1 with errno: EINVAL

@@ -96,7 +96,7 @@ struct impi_rma_win {
 
 /* Types of ours that peers have, by number - 1. */
 struct own_type {
-    struct impi_rma_type *type;
+    struct impi_typemap *type;
     uint8_t *sent; /* a bit per world rank */
 };
 
@@ -108,7 +108,7 @@ struct impi_rma {
     struct impi_rma_win *wins;
     struct own_type own[SF_IMPI_RMA_TYPES_MAX];
     unsigned next_own;
-    struct impi_rma_type ***types; /* [nprocs] of peers, made at need */
+    struct impi_typemap ***types; /* [nprocs] of peers, made at need */
 };
 
 /* ---- header ---- */
@@ -190,7 +190,7 @@ struct impi_rma *impi_rma_create(uint32_t rank, uint32_t nprocs,
     return NULL;
 }
 
-static void types_free(struct impi_rma_type **types)
+static void types_free(struct impi_typemap **types)
 {
     for (unsigned i = 0; types && i < SF_IMPI_RMA_TYPES_MAX; i++)
         free(types[i]);
@@ -351,10 +351,10 @@ int impi_rma_win_detach(struct impi_rma_win *win, const void *base)
 }
 
 /* Is all of it inside of the piece?  *at: where disp is. */
-static bool in_piece(const struct piece *p, const struct impi_rma_type *type,
+static bool in_piece(const struct piece *p, const struct impi_typemap *type,
                      const struct head *h, int64_t disp, uint8_t **at)
 {
-    if (type ? !impi_rma_type_fits(type, h->count, disp, p->size)
+    if (type ? !impi_typemap_fits(type, h->count, disp, p->size)
              : disp < 0 || (uint64_t)disp > p->size ||
                    h->len > p->size - (uint64_t)disp)
         return false;
@@ -374,7 +374,7 @@ static struct piece take_neighbours(const struct impi_rma_win *win, size_t *i)
 }
 
 static bool in_memory(const struct impi_rma_win *win,
-                      const struct impi_rma_type *type, const struct head *h,
+                      const struct impi_typemap *type, const struct head *h,
                       uint8_t **at)
 {
     size_t i = 0;
@@ -444,7 +444,7 @@ static int broke(struct errbuf *err, const char *what)
 
 /* The type that a message names; *type NULL: bytes in a row. */
 static int find_type(struct impi_rma *rma, uint32_t peer, const struct head *h,
-                     const struct impi_rma_type **type, struct errbuf *err)
+                     const struct impi_typemap **type, struct errbuf *err)
 {
     uint64_t size;
 
@@ -465,29 +465,29 @@ static int find_type(struct impi_rma *rma, uint32_t peer, const struct head *h,
     return 0;
 }
 
-static void load(const struct impi_rma_type *type, const struct head *h,
+static void load(const struct impi_typemap *type, const struct head *h,
                  const uint8_t *at, uint8_t *out)
 {
     if (h->len == 0)
         return;
     if (type)
-        impi_rma_type_gather(type, h->count, at, out);
+        impi_typemap_gather(type, h->count, at, out);
     else
         memmove(out, at, h->len); /* a window of its own perhaps */
 }
 
-static void store(const struct impi_rma_type *type, const struct head *h,
+static void store(const struct impi_typemap *type, const struct head *h,
                   uint8_t *at, const uint8_t *in)
 {
     if (h->len == 0)
         return;
     if (type)
-        impi_rma_type_scatter(type, h->count, at, in);
+        impi_typemap_scatter(type, h->count, at, in);
     else
         memmove(at, in, h->len);
 }
 
-static int accumulate(const struct impi_rma_type *type, const struct head *h,
+static int accumulate(const struct impi_typemap *type, const struct head *h,
                       uint8_t *at, const uint8_t *in)
 {
     size_t n = h->len / impi_rma_elem_size(h->elem);
@@ -598,7 +598,7 @@ static void begin_change(const struct impi_rma_win *win, uint32_t target,
 }
 
 /* What it does to the memory. */
-static int change(const struct impi_rma_type *type, const struct head *h,
+static int change(const struct impi_typemap *type, const struct head *h,
                   uint8_t *at, const uint8_t *data)
 {
     switch (h->kind) {
@@ -618,7 +618,7 @@ static int change(const struct impi_rma_type *type, const struct head *h,
 static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
                  const uint8_t *data, size_t len, struct errbuf *err)
 {
-    const struct impi_rma_type *type;
+    const struct impi_typemap *type;
     uint8_t *at, *old = NULL;
     int rc;
 
@@ -662,13 +662,13 @@ static int do_op(struct impi_rma_win *win, uint32_t peer, const struct head *h,
 static int take_type(struct impi_rma *rma, uint32_t peer, const struct head *h,
                      const uint8_t *data, size_t len, struct errbuf *err)
 {
-    struct impi_rma_type *type, **slot;
+    struct impi_typemap *type, **slot;
 
     if (h->type < 1 || h->type > SF_IMPI_RMA_TYPES_MAX)
         return broke(err, "a datatype has a number that is none");
     if (!rma->types[peer])
         rma->types[peer] = calloc(SF_IMPI_RMA_TYPES_MAX, sizeof(type));
-    type = rma->types[peer] ? impi_rma_type_decode(data, len, err) : NULL;
+    type = rma->types[peer] ? impi_typemap_decode(data, len, err) : NULL;
     if (!type)
         return -1;
     slot = &rma->types[peer][h->type - 1];
@@ -879,15 +879,15 @@ int impi_rma_input(struct impi_rma *rma, uint32_t peer, const void *msg,
 
 /* ---- the origin's side ---- */
 
-static bool same_type(const struct impi_rma_type *a,
-                      const struct impi_rma_type *b)
+static bool same_type(const struct impi_typemap *a,
+                      const struct impi_typemap *b)
 {
     return a->extent == b->extent && a->nruns == b->nruns &&
            memcmp(a->runs, b->runs, a->nruns * sizeof(a->runs[0])) == 0;
 }
 
 /* Its place among the own types; the oldest gives way.  -1: no memory. */
-static int place_type(struct impi_rma *rma, const struct impi_rma_type *type)
+static int place_type(struct impi_rma *rma, const struct impi_typemap *type)
 {
     size_t bytes = sizeof(*type) + type->nruns * sizeof(type->runs[0]);
     struct own_type *o;
@@ -912,12 +912,12 @@ static int place_type(struct impi_rma *rma, const struct impi_rma_type *type)
 
 /* The number of a type that the peer knows by then; -1 ENOMEM. */
 static int introduce(struct impi_rma *rma, uint32_t peer,
-                     const struct impi_rma_type *type)
+                     const struct impi_typemap *type)
 {
     int i = place_type(rma, type);
     struct head h = {.kind = MSG_TYPE, .type = (uint16_t)(i + 1)};
     uint8_t *wire, bit = (uint8_t)(1u << peer % 8);
-    size_t len = impi_rma_type_wire(type);
+    size_t len = impi_typemap_wire(type);
 
     if (i < 0)
         return -1;
@@ -926,7 +926,7 @@ static int introduce(struct impi_rma *rma, uint32_t peer,
     wire = malloc(len);
     if (!wire)
         return -1;
-    impi_rma_type_encode(type, wire);
+    impi_typemap_encode(type, wire);
     tell(rma, peer, &h, wire, len);
     free(wire);
     rma->own[i].sent[peer / 8] |= bit;
@@ -955,7 +955,7 @@ static int open_op(struct impi_rma_win *win, const struct impi_rma_args *args,
 static int move(struct impi_rma_win *win, const struct impi_rma_args *args,
                 const struct head *h, uint8_t *at)
 {
-    const struct impi_rma_type *type = args->type;
+    const struct impi_typemap *type = args->type;
     struct impi_rma_words *words = win->peers[args->target].words;
     int rc;
 

@@ -21,7 +21,7 @@
 
 #include "base/errbuf.h"
 #include "impi/rma_op.h"
-#include "impi/rma_type.h"
+#include "impi/typemap.h"
 #include "impi/rma_words.h"
 
 /* Context id of its messages: above all that are given out. */
@@ -142,9 +142,9 @@ struct impi_rma_op {
 struct impi_rma_args {
     enum impi_rma_kind kind;
     uint32_t target;
-    int64_t disp;                     /* bytes */
-    const struct impi_rma_type *type; /* NULL: len bytes in a row */
-    uint64_t count;                   /* of the type */
+    int64_t disp;                    /* bytes */
+    const struct impi_typemap *type; /* NULL: len bytes in a row */
+    uint64_t count;                  /* of the type */
     uint64_t len;      /* bytes of data, at most SF_IMPI_RMA_DATA_MAX */
     uint32_t op, elem; /* of accumulates; elem of CAS */
     const void *data;  /* all but GET; GACC with NO_OP: not used.  CAS: what

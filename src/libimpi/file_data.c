@@ -128,7 +128,7 @@ static void range_of(const struct impi_io_list *l, int64_t *first, int64_t *end)
     *first = INT64_MAX;
     *end = 0;
     for (size_t i = 0; i < l->n; i++) {
-        const struct impi_rma_run *r = &l->run[i];
+        const struct impi_run *r = &l->run[i];
         int64_t last = r->disp + (int64_t)(r->repeat - 1) * r->stride;
         int64_t low = last < r->disp ? last : r->disp;
         int64_t high = (last < r->disp ? r->disp : last) + (int64_t)r->len;

@@ -8,7 +8,7 @@
 /* Neighbours become one. */
 static bool merge(struct type_runs *r, int64_t disp, uint64_t len)
 {
-    struct impi_rma_run *last = r->n ? &r->run[r->n - 1] : NULL;
+    struct impi_run *last = r->n ? &r->run[r->n - 1] : NULL;
 
     if (!last || last->repeat != 1 || last->disp + (int64_t)last->len != disp)
         return false;
@@ -25,7 +25,7 @@ static int add_run(void *arg, ptrdiff_t disp, uint64_t len, uint64_t repeat,
         return 0;
     if (r->n == r->room) {
         uint32_t room = r->room ? 2 * r->room : 16;
-        struct impi_rma_run *more =
+        struct impi_run *more =
             r->n < r->most ? realloc(r->run, room * sizeof(*more)) : NULL;
 
         if (!more)
@@ -33,7 +33,7 @@ static int add_run(void *arg, ptrdiff_t disp, uint64_t len, uint64_t repeat,
         r->run = more;
         r->room = room;
     }
-    r->run[r->n++] = (struct impi_rma_run){disp, len, repeat, stride};
+    r->run[r->n++] = (struct impi_run){disp, len, repeat, stride};
     return 0;
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Where the bytes of a datatype lie, as runs of equal blocks in the order of
- * the type map (impi/rma_type.h).
+ * the type map (impi/typemap.h).
  */
 #ifndef LIBIMPI_TYPE_RUNS_H
 #define LIBIMPI_TYPE_RUNS_H
 
-#include "impi/rma_type.h"
+#include "impi/typemap.h"
 #include "libimpi/calls.h"
 
 struct type_runs {
-    struct impi_rma_run *run; /* [n] free() it, also after an error */
+    struct impi_run *run; /* [n] free() it, also after an error */
     uint32_t n, room;
     uint32_t most;
     MPI_Aint extent;

@@ -122,7 +122,7 @@ void win_throttle(void);
 /* ---- datatypes (win_types.c) ---- */
 
 /* *type NULL: elements in a row.  free() it.  MPI error class. */
-int win_type_make(struct impi_rma_type **type, MPI_Datatype from);
+int win_type_make(struct impi_typemap **type, MPI_Datatype from);
 /* The element that a type is made of, 0: not one, or of several kinds. */
 uint32_t win_type_elem(MPI_Datatype type);
 /* That of a predefined type that was asked for; 0 says nothing.  Without the

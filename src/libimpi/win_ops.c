@@ -188,7 +188,7 @@ static int check_op(const struct call *c, struct impi_rma_args *args)
 
 /* Where the target's data lie, and how many they are. */
 static int place(const struct call *c, struct impi_rma_args *args,
-                 struct impi_rma_type **type)
+                 struct impi_typemap **type)
 {
     int unit = c->w->dynamic ? 1 : c->w->units[c->target], rc;
     struct type_info info;
@@ -221,7 +221,7 @@ static int check_range(const struct call *c, const struct impi_rma_args *args)
     if (c->w->dynamic || args->len == 0)
         return MPI_SUCCESS;
     fits = args->type
-               ? impi_rma_type_fits(args->type, args->count, args->disp, size)
+               ? impi_typemap_fits(args->type, args->count, args->disp, size)
                : (uint64_t)args->disp <= size &&
                      args->len <= size - (uint64_t)args->disp;
     return fits ? MPI_SUCCESS : MPI_ERR_RMA_RANGE;
@@ -300,7 +300,7 @@ static int start_locked(const struct call *c, struct win_op **made,
                         bool request)
 {
     struct impi_rma_args args = {0};
-    struct impi_rma_type *type = NULL;
+    struct impi_typemap *type = NULL;
     struct data d = {0};
     int rc = check(c);
 

@@ -12,21 +12,21 @@
 /* ---- where a type's bytes lie ---- */
 
 /* One block that is followed by the next element at once. */
-static bool is_row(const struct impi_rma_type *t)
+static bool is_row(const struct impi_typemap *t)
 {
     return t->nruns == 0 ||
            (t->nruns == 1 && t->runs[0].repeat == 1 && t->runs[0].disp == 0 &&
             (int64_t)t->runs[0].len == t->extent);
 }
 
-int win_type_make(struct impi_rma_type **type, MPI_Datatype from)
+int win_type_make(struct impi_typemap **type, MPI_Datatype from)
 {
     struct type_runs r;
-    int rc = type_runs_get(&r, from, SF_IMPI_RMA_RUNS_MAX);
+    int rc = type_runs_get(&r, from, SF_IMPI_RUNS_MAX);
 
     *type = NULL;
     if (rc == MPI_SUCCESS) {
-        *type = impi_rma_type_make(r.extent, r.run, r.n);
+        *type = impi_typemap_make(r.extent, r.run, r.n);
         rc = *type ? MPI_SUCCESS : MPI_ERR_TYPE;
     }
     free(r.run);

@@ -29,19 +29,19 @@ static int64_t draw(int64_t n)
 }
 
 /* A filetype of a few runs; *size: its bytes. */
-static int64_t draw_type(struct impi_rma_run *runs, uint32_t n, bool rising,
+static int64_t draw_type(struct impi_run *runs, uint32_t n, bool rising,
                          uint64_t *size)
 {
     int64_t at = draw(10);
 
     *size = 0;
     for (uint32_t i = 0; i < n; i++) {
-        struct impi_rma_run *r = &runs[i];
+        struct impi_run *r = &runs[i];
 
         if (!rising)
             at = draw(200);
-        *r = (struct impi_rma_run){at, 1 + (uint64_t)draw(20),
-                                   1 + (uint64_t)draw(4), 0};
+        *r = (struct impi_run){at, 1 + (uint64_t)draw(20),
+                               1 + (uint64_t)draw(4), 0};
         r->stride = (int64_t)r->len + (rising ? draw(10) : draw(30) - 10);
         *size += r->len * r->repeat;
         at += (int64_t)(r->repeat - 1) * r->stride + (int64_t)r->len + draw(10);
@@ -50,7 +50,7 @@ static int64_t draw_type(struct impi_rma_run *runs, uint32_t n, bool rising,
 }
 
 /* Places of the stream's bytes, by the definition. */
-static void walk(const struct impi_rma_run *runs, uint32_t n, int64_t disp,
+static void walk(const struct impi_run *runs, uint32_t n, int64_t disp,
                  int64_t extent, int64_t *place, size_t bytes)
 {
     size_t k = 0;
@@ -83,7 +83,7 @@ static void an_access_is_where_the_view_says(void **unused)
     static int64_t place[BYTES];
 
     for (state = 1; state < SEEDS; state++) {
-        struct impi_rma_run runs[5];
+        struct impi_run runs[5];
         struct impi_io_list l = {0};
         struct impi_io_view v;
         uint64_t seed = state, size, pos, len, before;
@@ -118,7 +118,7 @@ static void an_access_is_where_the_view_says(void **unused)
 
 static void a_regular_view_is_one_run(void **unused)
 {
-    struct impi_rma_run block = {0, 4096, 1, 0};
+    struct impi_run block = {0, 4096, 1, 0};
     struct impi_io_view v;
     struct impi_io_list l = {0};
 
@@ -135,8 +135,8 @@ static void a_regular_view_is_one_run(void **unused)
 
 static void what_no_file_has_is_refused(void **unused)
 {
-    struct impi_rma_run far = {INT64_MAX / 2, 8, 1, 0}, one = {0, 8, 1, 0},
-                        low = {-16, 8, 1, 0};
+    struct impi_run far = {INT64_MAX / 2, 8, 1, 0}, one = {0, 8, 1, 0},
+                    low = {-16, 8, 1, 0};
     struct impi_io_view v;
     struct impi_io_list l = {0};
 
@@ -164,7 +164,7 @@ struct proc {
 static void draw_procs(struct proc *p, int n, bool interleaved)
 {
     for (int i = 0; i < n; i++) {
-        struct impi_rma_run runs[8];
+        struct impi_run runs[8];
         struct impi_io_view v;
         uint64_t size;
         uint32_t nruns = 1 + (uint32_t)draw(8);
@@ -282,7 +282,7 @@ static void parts_behind_each_other_need_no_plan(void **unused)
 
 static int wrong(size_t at, uint64_t value)
 {
-    struct impi_rma_run run = {100, 10, 3, 20};
+    struct impi_run run = {100, 10, 3, 20};
     struct impi_io_part p = {.bytes = 30, .nruns = 1, .first = 100, .end = 150};
     uint8_t record[IMPI_IO_RECORD_SIZE];
     struct errbuf err = {""};

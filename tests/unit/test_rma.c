@@ -441,8 +441,8 @@ static void a_get_is_answered_from_the_memory_itself(void **state)
 
 static void no_memory_at_the_target_is_told_to_the_origin(void **state)
 {
-    static const struct impi_rma_run run_of_two = {0, 8, 2, 16};
-    struct impi_rma_type *t = impi_rma_type_make(32, &run_of_two, 1);
+    static const struct impi_run run_of_two = {0, 8, 2, 16};
+    struct impi_typemap *t = impi_typemap_make(32, &run_of_two, 1);
     struct impi_rma_args a = {.target = 1,
                               .type = t,
                               .count = 1,
@@ -489,16 +489,16 @@ static void no_memory_at_the_target_is_told_to_the_origin(void **state)
 
 /* ---- datatypes ---- */
 
-static struct impi_rma_type *every_second(int64_t extent)
+static struct impi_typemap *every_second(int64_t extent)
 {
-    const struct impi_rma_run run = {0, 8, 3, 16};
+    const struct impi_run run = {0, 8, 3, 16};
 
-    return impi_rma_type_make(extent, &run, 1);
+    return impi_typemap_make(extent, &run, 1);
 }
 
 static void a_type_travels_once(void **state)
 {
-    struct impi_rma_type *t = every_second(48);
+    struct impi_typemap *t = every_second(48);
     int64_t v[6] = {1, 2, 3, 4, 5, 6};
     struct impi_rma_args a = {.kind = IMPI_RMA_PUT,
                               .target = 2,
@@ -549,7 +549,7 @@ static void a_type_travels_once(void **state)
 
 static void types_that_are_nowhere_are_refused(void **state)
 {
-    static const struct impi_rma_run bad[] = {
+    static const struct impi_run bad[] = {
         {0, 0, 1, 0},
         {0, 1, 0, 0},
         {INT64_MIN, 1, 1, 0},
@@ -559,34 +559,34 @@ static void types_that_are_nowhere_are_refused(void **state)
         {(INT64_C(1) << 47) - 1, 8, 2, 8},
     };
     uint8_t wire[64];
-    struct impi_rma_type *t;
+    struct impi_typemap *t;
     struct errbuf err;
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_null(impi_rma_type_make(8, &bad[i], 1));
+        assert_null(impi_typemap_make(8, &bad[i], 1));
         assert_int_equal(errno, EINVAL);
     }
-    assert_null(impi_rma_type_make(INT64_MAX, NULL, 0));
+    assert_null(impi_typemap_make(INT64_MAX, NULL, 0));
     t = every_second(-8);
-    assert_int_equal(impi_rma_type_wire(t), 48);
-    impi_rma_type_encode(t, wire);
-    assert_false(impi_rma_type_fits(t, 2, 0, 100));
-    assert_true(impi_rma_type_fits(t, 2, 8, 48));
-    assert_false(impi_rma_type_fits(t, 2, 8, 47));
-    assert_false(impi_rma_type_fits(t, UINT64_MAX, 8, 48));
+    assert_int_equal(impi_typemap_wire(t), 48);
+    impi_typemap_encode(t, wire);
+    assert_false(impi_typemap_fits(t, 2, 0, 100));
+    assert_true(impi_typemap_fits(t, 2, 8, 48));
+    assert_false(impi_typemap_fits(t, 2, 8, 47));
+    assert_false(impi_typemap_fits(t, UINT64_MAX, 8, 48));
     free(t);
-    t = impi_rma_type_decode(wire, 48, &err);
+    t = impi_typemap_decode(wire, 48, &err);
     assert_non_null(t);
     assert_int_equal(t->lb, 0);
     assert_int_equal(t->ub, 40);
     free(t);
     for (size_t len = 0; len < 64; len++) {
         if (len != 48)
-            assert_null(impi_rma_type_decode(wire, len, &err));
+            assert_null(impi_typemap_decode(wire, len, &err));
     }
-    be_store64(wire + 8, SF_IMPI_RMA_RUNS_MAX + UINT64_C(1));
-    assert_null(impi_rma_type_decode(wire, 48, &err));
+    be_store64(wire + 8, SF_IMPI_RUNS_MAX + UINT64_C(1));
+    assert_null(impi_typemap_decode(wire, 48, &err));
     assert_int_equal(errno, EPROTO);
 }
 

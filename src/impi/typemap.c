@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "impi/rma_type.h"
+#include "impi/typemap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static bool product(uint64_t a, int64_t b, int64_t *out)
 }
 
 /* What one run adds. */
-static bool add_run(struct impi_rma_type *t, const struct impi_rma_run *r)
+static bool add_run(struct impi_typemap *t, const struct impi_run *r)
 {
     int64_t last, bytes, lo = r->disp, hi = r->disp;
 
@@ -48,14 +48,13 @@ static bool add_run(struct impi_rma_type *t, const struct impi_rma_run *r)
     return is_near(lo) && is_near(hi) && t->size < (uint64_t)FAR;
 }
 
-struct impi_rma_type *impi_rma_type_make(int64_t extent,
-                                         const struct impi_rma_run *runs,
-                                         uint32_t nruns)
+struct impi_typemap *
+impi_typemap_make(int64_t extent, const struct impi_run *runs, uint32_t nruns)
 {
-    struct impi_rma_type *t;
+    struct impi_typemap *t;
     bool good = is_near(extent);
 
-    if (nruns > SF_IMPI_RMA_RUNS_MAX) {
+    if (nruns > SF_IMPI_RUNS_MAX) {
         errno = EINVAL;
         return NULL;
     }
@@ -75,8 +74,8 @@ struct impi_rma_type *impi_rma_type_make(int64_t extent,
     return NULL;
 }
 
-bool impi_rma_type_fits(const struct impi_rma_type *type, uint64_t count,
-                        int64_t disp, uint64_t size)
+bool impi_typemap_fits(const struct impi_typemap *type, uint64_t count,
+                       int64_t disp, uint64_t size)
 {
     int64_t last, lo = type->lb, hi = type->ub;
 
@@ -114,12 +113,12 @@ static void copy_blocks(uint8_t *to, int64_t to_step, const uint8_t *from,
         COPY_EACH(len);
 }
 
-void impi_rma_type_gather(const struct impi_rma_type *type, uint64_t count,
-                          const uint8_t *at, uint8_t *packed)
+void impi_typemap_gather(const struct impi_typemap *type, uint64_t count,
+                         const uint8_t *at, uint8_t *packed)
 {
     for (; count > 0; count--, at += type->extent) {
         for (uint32_t i = 0; i < type->nruns; i++) {
-            const struct impi_rma_run *r = &type->runs[i];
+            const struct impi_run *r = &type->runs[i];
 
             copy_blocks(packed, (int64_t)r->len, at + r->disp, r->stride,
                         r->len, r->repeat);
@@ -128,12 +127,12 @@ void impi_rma_type_gather(const struct impi_rma_type *type, uint64_t count,
     }
 }
 
-void impi_rma_type_scatter(const struct impi_rma_type *type, uint64_t count,
-                           uint8_t *at, const uint8_t *packed)
+void impi_typemap_scatter(const struct impi_typemap *type, uint64_t count,
+                          uint8_t *at, const uint8_t *packed)
 {
     for (; count > 0; count--, at += type->extent) {
         for (uint32_t i = 0; i < type->nruns; i++) {
-            const struct impi_rma_run *r = &type->runs[i];
+            const struct impi_run *r = &type->runs[i];
 
             copy_blocks(at + r->disp, r->stride, packed, (int64_t)r->len,
                         r->len, r->repeat);
@@ -144,18 +143,18 @@ void impi_rma_type_scatter(const struct impi_rma_type *type, uint64_t count,
 
 /* ---- on the wire ---- */
 
-size_t impi_rma_type_wire(const struct impi_rma_type *type)
+size_t impi_typemap_wire(const struct impi_typemap *type)
 {
     return HEAD + (size_t)type->nruns * RUN;
 }
 
-void impi_rma_type_encode(const struct impi_rma_type *type, uint8_t *out)
+void impi_typemap_encode(const struct impi_typemap *type, uint8_t *out)
 {
     be_store64(out, (uint64_t)type->extent);
     be_store64(out + 8, type->nruns);
     out += HEAD;
     for (uint32_t i = 0; i < type->nruns; i++, out += RUN) {
-        const struct impi_rma_run *r = &type->runs[i];
+        const struct impi_run *r = &type->runs[i];
 
         be_store64(out, (uint64_t)r->disp);
         be_store64(out + 8, r->len);
@@ -164,24 +163,24 @@ void impi_rma_type_encode(const struct impi_rma_type *type, uint8_t *out)
     }
 }
 
-static struct impi_rma_type *bad(struct errbuf *err, const char *what)
+static struct impi_typemap *bad(struct errbuf *err, const char *what)
 {
     errprintf(err, "a datatype %s", what);
     errno = EPROTO;
     return NULL;
 }
 
-struct impi_rma_type *impi_rma_type_decode(const uint8_t *in, size_t len,
-                                           struct errbuf *err)
+struct impi_typemap *impi_typemap_decode(const uint8_t *in, size_t len,
+                                         struct errbuf *err)
 {
-    struct impi_rma_run *runs;
-    struct impi_rma_type *t;
+    struct impi_run *runs;
+    struct impi_typemap *t;
     uint64_t n;
 
     if (len < HEAD)
         return bad(err, "is cut short");
     n = be_load64(in + 8);
-    if (n > SF_IMPI_RMA_RUNS_MAX)
+    if (n > SF_IMPI_RUNS_MAX)
         return bad(err, "has too many runs");
     if (len != HEAD + n * RUN)
         return bad(err, "is not as long as its runs");
@@ -191,11 +190,11 @@ struct impi_rma_type *impi_rma_type_decode(const uint8_t *in, size_t len,
     for (uint64_t i = 0; i < n; i++) {
         const uint8_t *p = in + HEAD + i * RUN;
 
-        runs[i] = (struct impi_rma_run){(int64_t)be_load64(p), be_load64(p + 8),
-                                        be_load64(p + 16),
-                                        (int64_t)be_load64(p + 24)};
+        runs[i] =
+            (struct impi_run){(int64_t)be_load64(p), be_load64(p + 8),
+                              be_load64(p + 16), (int64_t)be_load64(p + 24)};
     }
-    t = impi_rma_type_make((int64_t)be_load64(in), runs, (uint32_t)n);
+    t = impi_typemap_make((int64_t)be_load64(in), runs, (uint32_t)n);
     free(runs);
     return t || errno == ENOMEM ? t : bad(err, "is nowhere in memory");
 }

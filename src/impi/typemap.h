@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where the bytes of a datatype lie: runs of equal blocks at a fixed distance,
+ * in the order of the type map.  Bytes are moved by it without asking the MPI
+ * library.  Of a window's operations (doc/impi-rma.md) the origin makes it, and
+ * it travels once to the target.
+ */
+#ifndef SF_IMPI_TYPEMAP_H
+#define SF_IMPI_TYPEMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/errbuf.h"
+
+struct impi_run {
+    int64_t disp;    /* of the first block */
+    uint64_t len;    /* bytes of a block, not 0 */
+    uint64_t repeat; /* blocks, not 0 */
+    int64_t stride;  /* from one to the next */
+};
+
+struct impi_typemap {
+    int64_t extent; /* from one of the type to the next */
+    uint64_t size;  /* bytes of data in one */
+    int64_t lb, ub; /* first byte of one, and the one behind its last */
+    uint32_t nruns;
+    struct impi_run runs[];
+};
+
+/* free() it.  NULL with errno: EINVAL a length or an address beyond what a
+ * process can have, ENOMEM. */
+struct impi_typemap *
+impi_typemap_make(int64_t extent, const struct impi_run *runs, uint32_t nruns);
+
+/* Do `count` of them, the first at `disp`, lie within [0, size)? */
+bool impi_typemap_fits(const struct impi_typemap *type, uint64_t count,
+                       int64_t disp, uint64_t size);
+
+/* count of them at `at`: their bytes without gaps, and back. */
+void impi_typemap_gather(const struct impi_typemap *type, uint64_t count,
+                         const uint8_t *at, uint8_t *packed);
+void impi_typemap_scatter(const struct impi_typemap *type, uint64_t count,
+                          uint8_t *at, const uint8_t *packed);
+
+/* On the wire of a window's operations. */
+size_t impi_typemap_wire(const struct impi_typemap *type);
+void impi_typemap_encode(const struct impi_typemap *type, uint8_t *out);
+/* NULL with errno: EPROTO cut short, too long or nonsense; ENOMEM. */
+struct impi_typemap *impi_typemap_decode(const uint8_t *in, size_t len,
+                                         struct errbuf *err);
+
+#endif
