@@ -92,11 +92,32 @@ bool impi_typemap_fits(const struct impi_typemap *type, uint64_t count,
 
 /* ---- moving ---- */
 
+/* A short block by its two ends, which may overlap. */
+static inline void copy_ends(uint8_t *to, const uint8_t *from, size_t len)
+{
+#define COPY_ENDS(n)                                                           \
+    do {                                                                       \
+        memcpy(to, from, n);                                                   \
+        memcpy(to + len - (n), from + len - (n), n);                           \
+    } while (0)
+
+    if (len >= 16)
+        COPY_ENDS(16);
+    else if (len >= 8)
+        COPY_ENDS(8);
+    else if (len >= 4)
+        COPY_ENDS(4);
+    else if (len >= 2)
+        COPY_ENDS(2);
+    else
+        *to = *from;
+}
+
 /* Blocks of the usual lengths: a copy of known size is one instruction. */
-#define COPY_EACH(n)                                                           \
+#define COPY_EACH(copy, n)                                                     \
     do {                                                                       \
         for (uint64_t i = 0; i < repeat; i++) {                                \
-            memcpy(to, from, n);                                               \
+            copy(to, from, n);                                                 \
             to += to_step;                                                     \
             from += from_step;                                                 \
         }                                                                      \
@@ -106,11 +127,13 @@ static void copy_blocks(uint8_t *to, int64_t to_step, const uint8_t *from,
                         int64_t from_step, size_t len, uint64_t repeat)
 {
     if (len == 8)
-        COPY_EACH(8);
+        COPY_EACH(memcpy, 8);
     else if (len == 4)
-        COPY_EACH(4);
+        COPY_EACH(memcpy, 4);
+    else if (len <= 32)
+        COPY_EACH(copy_ends, len);
     else
-        COPY_EACH(len);
+        COPY_EACH(memcpy, len);
 }
 
 void impi_typemap_gather(const struct impi_typemap *type, uint64_t count,
@@ -139,6 +162,107 @@ void impi_typemap_scatter(const struct impi_typemap *type, uint64_t count,
             packed += r->len * r->repeat;
         }
     }
+}
+
+void impi_typemap_begin(struct impi_typemap_cursor *c,
+                        const struct impi_typemap *map, void *at)
+{
+    *c = (struct impi_typemap_cursor){.map = map, .at = (uintptr_t)at};
+}
+
+static uint8_t *cursor_at(const struct impi_typemap_cursor *c)
+{
+    const struct impi_run *r = &c->map->runs[c->run];
+
+    return (uint8_t *)(c->at + (uintptr_t)r->disp +
+                       c->block * (uintptr_t)r->stride + c->done);
+}
+
+/* Behind the blocks that are passed of a run. */
+static void cursor_turn(struct impi_typemap_cursor *c)
+{
+    if (c->block < c->map->runs[c->run].repeat)
+        return;
+    c->block = 0;
+    if (++c->run < c->map->nruns)
+        return;
+    c->run = 0;
+    c->at += (uintptr_t)c->map->extent;
+}
+
+static size_t move_elements(struct impi_typemap_cursor *c, uint8_t *packed,
+                            uint64_t count, bool out)
+{
+    uint8_t *at = (uint8_t *)c->at;
+
+    if (out)
+        impi_typemap_gather(c->map, count, at, packed);
+    else
+        impi_typemap_scatter(c->map, count, at, packed);
+    c->at += count * (uintptr_t)c->map->extent;
+    return count * c->map->size;
+}
+
+static size_t move_blocks(struct impi_typemap_cursor *c, uint8_t *packed,
+                          uint64_t count, bool out)
+{
+    const struct impi_run *r = &c->map->runs[c->run];
+    int64_t len = (int64_t)r->len;
+
+    if (count > r->repeat - c->block)
+        count = r->repeat - c->block;
+    if (out)
+        copy_blocks(packed, len, cursor_at(c), r->stride, r->len, count);
+    else
+        copy_blocks(cursor_at(c), r->stride, packed, len, r->len, count);
+    c->block += count;
+    cursor_turn(c);
+    return count * r->len;
+}
+
+static size_t move_part(struct impi_typemap_cursor *c, uint8_t *packed,
+                        size_t n, bool out)
+{
+    uint64_t len = c->map->runs[c->run].len;
+
+    if (n > len - c->done)
+        n = len - c->done;
+    memcpy(out ? packed : cursor_at(c), out ? cursor_at(c) : packed, n);
+    c->done += n;
+    if (c->done == len) {
+        c->done = 0;
+        c->block++;
+        cursor_turn(c);
+    }
+    return n;
+}
+
+/* As much of n bytes as goes at once. */
+static size_t move(struct impi_typemap_cursor *c, uint8_t *packed, size_t n,
+                   bool out)
+{
+    uint64_t len = c->map->runs[c->run].len;
+
+    if (c->done > 0 || n < len)
+        return move_part(c, packed, n, out);
+    if (c->run == 0 && c->block == 0 && n >= c->map->size)
+        return move_elements(c, packed, n / c->map->size, out);
+    return move_blocks(c, packed, n / len, out);
+}
+
+void impi_typemap_take(struct impi_typemap_cursor *c, void *packed, size_t n)
+{
+    for (size_t off = 0; off < n;)
+        off += move(c, (uint8_t *)packed + off, n - off, true);
+}
+
+void impi_typemap_put(struct impi_typemap_cursor *c, const void *packed,
+                      size_t n)
+{
+    uint8_t *from = (uint8_t *)(uintptr_t)packed; /* only read */
+
+    for (size_t off = 0; off < n;)
+        off += move(c, from + off, n - off, false);
 }
 
 /* ---- on the wire ---- */

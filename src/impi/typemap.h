@@ -44,6 +44,24 @@ void impi_typemap_gather(const struct impi_typemap *type, uint64_t count,
 void impi_typemap_scatter(const struct impi_typemap *type, uint64_t count,
                           uint8_t *at, const uint8_t *packed);
 
+/* A place among the bytes of elements that begin at `at`, one after the other;
+ * the map outlives it and has bytes. */
+struct impi_typemap_cursor {
+    const struct impi_typemap *map;
+    uintptr_t at;   /* the element */
+    uint32_t run;   /* of the element */
+    uint64_t block; /* of the run */
+    uint64_t done;  /* bytes of the block that are passed */
+};
+
+void impi_typemap_begin(struct impi_typemap_cursor *c,
+                        const struct impi_typemap *map, void *at);
+/* The next n bytes without gaps to `packed`, and back; the caller knows that
+ * there are so many. */
+void impi_typemap_take(struct impi_typemap_cursor *c, void *packed, size_t n);
+void impi_typemap_put(struct impi_typemap_cursor *c, const void *packed,
+                      size_t n);
+
 /* On the wire of a window's operations. */
 size_t impi_typemap_wire(const struct impi_typemap *type);
 void impi_typemap_encode(const struct impi_typemap *type, uint8_t *out);

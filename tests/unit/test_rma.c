@@ -547,49 +547,6 @@ static void a_type_travels_once(void **state)
     end();
 }
 
-static void types_that_are_nowhere_are_refused(void **state)
-{
-    static const struct impi_run bad[] = {
-        {0, 0, 1, 0},
-        {0, 1, 0, 0},
-        {INT64_MIN, 1, 1, 0},
-        {0, UINT64_MAX, 1, 0},
-        {0, 8, UINT64_MAX, 8},
-        {0, 8, 1u << 30, INT64_MAX / 2},
-        {(INT64_C(1) << 47) - 1, 8, 2, 8},
-    };
-    uint8_t wire[64];
-    struct impi_typemap *t;
-    struct errbuf err;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_null(impi_typemap_make(8, &bad[i], 1));
-        assert_int_equal(errno, EINVAL);
-    }
-    assert_null(impi_typemap_make(INT64_MAX, NULL, 0));
-    t = every_second(-8);
-    assert_int_equal(impi_typemap_wire(t), 48);
-    impi_typemap_encode(t, wire);
-    assert_false(impi_typemap_fits(t, 2, 0, 100));
-    assert_true(impi_typemap_fits(t, 2, 8, 48));
-    assert_false(impi_typemap_fits(t, 2, 8, 47));
-    assert_false(impi_typemap_fits(t, UINT64_MAX, 8, 48));
-    free(t);
-    t = impi_typemap_decode(wire, 48, &err);
-    assert_non_null(t);
-    assert_int_equal(t->lb, 0);
-    assert_int_equal(t->ub, 40);
-    free(t);
-    for (size_t len = 0; len < 64; len++) {
-        if (len != 48)
-            assert_null(impi_typemap_decode(wire, len, &err));
-    }
-    be_store64(wire + 8, SF_IMPI_RUNS_MAX + UINT64_C(1));
-    assert_null(impi_typemap_decode(wire, 48, &err));
-    assert_int_equal(errno, EPROTO);
-}
-
 /* ---- operations ---- */
 
 #define OPERATION(type, elem, op, x, y, want)                                  \
@@ -1018,7 +975,6 @@ int main(void)
         cmocka_unit_test(a_get_is_answered_from_the_memory_itself),
         cmocka_unit_test(no_memory_at_the_target_is_told_to_the_origin),
         cmocka_unit_test(a_type_travels_once),
-        cmocka_unit_test(types_that_are_nowhere_are_refused),
         cmocka_unit_test(operations_do_what_mpi_says),
         cmocka_unit_test(complex_and_pairs),
         cmocka_unit_test(a_peer_that_lies_is_found_out),
