@@ -2,9 +2,10 @@
  *
  * User data on their way to or from another client.
  *
- * Derived types go through the native MPI_Pack and MPI_Unpack: what these
- * produce without external32 is the data of the type map in order, without
- * gaps, the same in all libraries of one machine type.
+ * Derived types go by their type map, piece by piece, or, where messages are
+ * short or the map is long, through the native MPI_Pack and MPI_Unpack: what
+ * these produce without external32 is the data of the type map in order,
+ * without gaps, the same in all libraries of one machine type.
  */
 #include "libimpi/data.h"
 
@@ -15,6 +16,12 @@
 #include "libimpi/buffer.h"
 #include "libimpi/external.h"
 #include "libimpi/state.h"
+#include "libimpi/type_runs.h"
+
+/* A shorter message is packed faster than its type map is made. */
+#define PIECES_MIN 8192
+/* More runs than one for so many bytes take longer than MPI_Pack. */
+#define BYTES_PER_RUN 64
 
 /* MPI_Pack counts bytes in an int. */
 #define PACK_STEP (1 << 30)
@@ -157,6 +164,7 @@ static int begin(struct data *d, void *buf, int count, MPI_Datatype type)
 
     d->staging = NULL;
     d->held = false;
+    d->map = NULL;
     d->user = buf;
     d->count = count;
     rc = type_look_up(&d->info, type);
@@ -188,22 +196,26 @@ bool data_look_plain(int count, MPI_Datatype type, uint64_t *len)
     return true;
 }
 
+static int stage_send(struct data *d)
+{
+    int rc = get_staging(d);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (impi_be.native)
+        rc = pack(&d->info, d->user, d->count, d->staging);
+    else
+        rc = external_encode(&d->info, d->staging, d->user, d->count);
+    if (rc != MPI_SUCCESS)
+        data_drop(d);
+    return rc;
+}
+
 int data_for_send(struct data *d, const void *buf, int count, MPI_Datatype type)
 {
     int rc = begin(d, (void *)(uintptr_t)buf, count, type);
 
-    if (rc != MPI_SUCCESS || straight(&d->info))
-        return rc;
-    rc = get_staging(d);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if (impi_be.native)
-        rc = pack(&d->info, buf, count, d->staging);
-    else
-        rc = external_encode(&d->info, d->staging, buf, count);
-    if (rc != MPI_SUCCESS)
-        data_drop(d);
-    return rc;
+    return rc != MPI_SUCCESS || straight(&d->info) ? rc : stage_send(d);
 }
 
 /* The program may free its type while the receive is open. */
@@ -222,17 +234,102 @@ static int hold_type(struct data *d)
     return rc;
 }
 
-int data_for_recv(struct data *d, void *buf, int count, MPI_Datatype type)
+static int stage_recv(struct data *d)
 {
-    int rc = begin(d, buf, count, type);
+    int rc = hold_type(d);
 
-    if (rc != MPI_SUCCESS || straight(&d->info))
-        return rc;
-    rc = hold_type(d);
     if (rc == MPI_SUCCESS)
         rc = get_staging(d);
     if (rc != MPI_SUCCESS)
         data_drop(d);
+    return rc;
+}
+
+int data_for_recv(struct data *d, void *buf, int count, MPI_Datatype type)
+{
+    int rc = begin(d, buf, count, type);
+
+    return rc != MPI_SUCCESS || straight(&d->info) ? rc : stage_recv(d);
+}
+
+/* ---- by pieces ---- */
+
+static int take_piece(void *arg, uint64_t off, void *wire, size_t n)
+{
+    impi_typemap_take(&((struct data *)arg)->cursor, wire, n);
+    return 0;
+}
+
+static int put_piece(void *arg, uint64_t off, void *wire, size_t n)
+{
+    impi_typemap_put(&((struct data *)arg)->cursor, wire, n);
+    return 0;
+}
+
+/* Elements of one block each are one run. */
+static void join_elements(struct type_runs *r, int count)
+{
+    if (r->n == 1 && r->run[0].repeat == 1) {
+        r->run[0].repeat = (uint64_t)count;
+        r->run[0].stride = r->extent;
+    }
+}
+
+/* False: it has to be staged. */
+static bool by_pieces(struct data *d)
+{
+    uint64_t most = d->len / BYTES_PER_RUN;
+    struct type_runs r;
+
+    if (!impi_be.native || d->len < PIECES_MIN)
+        return false;
+    if (most > SF_IMPI_RUNS_MAX)
+        most = SF_IMPI_RUNS_MAX;
+    if (type_runs_get(&r, d->info.type, (uint32_t)most) == MPI_SUCCESS) {
+        join_elements(&r, d->count);
+        d->map = impi_typemap_make(r.extent, r.run, r.n);
+    }
+    free(r.run);
+    if (!d->map || d->len % d->map->size != 0) {
+        free(d->map);
+        d->map = NULL;
+        return false;
+    }
+    impi_typemap_begin(&d->cursor, d->map, d->user);
+    return true;
+}
+
+static void buffer_of(struct impi_buffer *b, struct data *d,
+                      int (*move)(void *, uint64_t, void *, size_t))
+{
+    *b = (struct impi_buffer){.len = d->len};
+    if (d->map) {
+        b->move = move;
+        b->arg = d;
+    } else {
+        b->base = d->base;
+    }
+}
+
+int data_send_by(struct data *d, const void *buf, int count, MPI_Datatype type,
+                 struct impi_buffer *b)
+{
+    int rc = begin(d, (void *)(uintptr_t)buf, count, type);
+
+    if (rc == MPI_SUCCESS && !straight(&d->info) && !by_pieces(d))
+        rc = stage_send(d);
+    buffer_of(b, d, take_piece);
+    return rc;
+}
+
+int data_recv_by(struct data *d, void *buf, int count, MPI_Datatype type,
+                 struct impi_buffer *b)
+{
+    int rc = begin(d, buf, count, type);
+
+    if (rc == MPI_SUCCESS && !straight(&d->info) && !by_pieces(d))
+        rc = stage_recv(d);
+    buffer_of(b, d, put_piece);
     return rc;
 }
 
@@ -261,10 +358,12 @@ void data_spare_empty(int *count, MPI_Datatype *type)
     *type = MPI_BYTE;
 }
 
-void data_drop(struct data *d)
+void data_free(struct data *d)
 {
     free(d->staging);
     d->staging = NULL;
+    free(d->map);
+    d->map = NULL;
     if (d->held)
         impi_real.Type_free(&d->info.type);
     d->held = false;

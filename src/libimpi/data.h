@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * User data on their way to or from another client.  Contiguous data of one
- * basic type in the common representation are moved straight from and into
- * the user's buffer; all else passes a buffer of ours.
+ * User data on their way to or from another client.  Data in the common
+ * representation are moved straight from and into the user's buffer: what is
+ * contiguous as it lies there, a long message of a derived type by pieces.  All
+ * else passes a buffer of ours.
  *
  * Functions return an MPI error code (MPI_SUCCESS or a class).  A buffer that
  * this process cannot read is refused at the start (buffer.h).
@@ -13,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "impi/request.h"
+#include "impi/typemap.h"
 #include "libimpi/calls.h"
 
 struct type_info {
@@ -34,11 +37,21 @@ struct data {
     int count;
     struct type_info info; /* info.type is a duplicate when `held` */
     bool held;
+    struct impi_typemap *map; /* free() it; NULL: not by pieces */
+    struct impi_typemap_cursor cursor;
 };
 
+/* All of it at d->base, d->len bytes. */
 int data_for_send(struct data *d, const void *buf, int count,
                   MPI_Datatype type);
 int data_for_recv(struct data *d, void *buf, int count, MPI_Datatype type);
+
+/* For a request of the engine, whose data is in *b; d stays where it is until
+ * the request has ended. */
+int data_send_by(struct data *d, const void *buf, int count, MPI_Datatype type,
+                 struct impi_buffer *b);
+int data_recv_by(struct data *d, void *buf, int count, MPI_Datatype type,
+                 struct impi_buffer *b);
 
 /* Predefined elements that are known by now and move as they lie in the
  * buffer: *len is their bytes.  False says nothing. */
@@ -59,8 +72,13 @@ static inline bool data_is_plain(int count, MPI_Datatype type, uint64_t *len)
  * own representation. */
 int data_received(struct data *d, uint64_t wire, uint64_t *bytes);
 
-/* Free what it holds. */
-void data_drop(struct data *d);
+/* Free what it holds: of most messages nothing. */
+void data_free(struct data *d);
+static inline void data_drop(struct data *d)
+{
+    if (unlikely(d->staging || d->map || d->held))
+        data_free(d);
+}
 
 /* Memory for count elements, laid out as in a user's buffer.  *origin: what to
  * give to MPI as the buffer; free() what is returned.  NULL: no memory. */

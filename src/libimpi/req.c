@@ -69,6 +69,7 @@ void req_init(struct req *r)
     r->native = MPI_REQUEST_NULL;
     r->data.staging = NULL;
     r->data.held = false;
+    r->data.map = NULL;
     r->core.user = r;
 }
 
@@ -123,17 +124,17 @@ static int32_t core_tag(int tag)
 static int prepare_send(struct req *r, const struct message *m,
                         struct impi_send *args)
 {
-    int rc = data_for_send(&r->data, m->buf, m->count, m->type);
+    struct impi_buffer buf;
+    int rc = data_send_by(&r->data, m->buf, m->count, m->type, &buf);
 
     if (rc != MPI_SUCCESS)
         return rc;
-    *args = (struct impi_send){.peer = (uint32_t)m->comm->world[m->peer],
+    *args = (struct impi_send){.buf = buf,
+                               .peer = (uint32_t)m->comm->world[m->peer],
                                .rank = m->comm->rank - m->comm->first,
                                .tag = m->tag,
                                .cid = m->cid,
                                .count = (uint64_t)m->count};
-    args->buf.base = r->data.base;
-    args->buf.len = r->data.len;
     req_hold_comm(r, m->comm);
     r->in_core = true;
     return MPI_SUCCESS;
@@ -196,12 +197,10 @@ static int post_core(struct req *r, const struct message *m)
         .tag = core_tag(m->tag),
         .cid = m->cid,
         .shared = any && !m->comm->strangers};
-    int rc = data_for_recv(&r->data, m->buf, m->count, m->type);
+    int rc = data_recv_by(&r->data, m->buf, m->count, m->type, &args.buf);
 
     if (rc != MPI_SUCCESS)
         return rc;
-    args.buf.base = r->data.base;
-    args.buf.len = r->data.len;
     r->in_core = true;
     impi_p2p_irecv(impi_be.p2p, &r->core, &args);
     if (!foreign_await(m->comm, m->peer) && any)
@@ -276,11 +275,9 @@ int req_mrecv(struct req *r, const struct message *m, struct impi_comm *c,
 
     r->recv = true;
     if (own) {
-        rc = data_for_recv(&r->data, m->buf, m->count, m->type);
+        rc = data_recv_by(&r->data, m->buf, m->count, m->type, &buf);
         if (rc != MPI_SUCCESS)
             return rc;
-        buf.base = r->data.base;
-        buf.len = r->data.len;
         r->in_core = true;
         impi_p2p_imrecv(impi_be.p2p, &r->core, own, &buf);
     } else {

@@ -246,6 +246,13 @@ for prog in ring order sizes probe mixes bottom coll collv comms groups persist 
     case_run $prog mpich:2 openmpi:2
     case_run $prog -i mpich:2 openmpi:1 mpich:2
 done
+title=long_messages_of_derived_types
+for world in "mpich:1 openmpi:1" "openmpi:2 mpich:1"; do
+    # shellcheck disable=SC2086
+    case_run pieces $world
+    # shellcheck disable=SC2086
+    IMPI_SHM=0 case_run pieces -i $world
+done
 title=each_process_a_host
 export ATTRS_OWN_HOSTS=1
 case_run attrs -h mpich:2 openmpi:2
