@@ -47,12 +47,11 @@ bool impi_rma_words_leave(struct impi_rma_words *w, enum impi_rma_lock mode,
         uint32_t next =
             atomic_load_explicit(&w->write, memory_order_relaxed) + 1;
 
-        /* alone in there: nobody else moves either */
+        /* Alone in there, so nobody else moves it; but the next may read, and
+         * leave, at once. */
         atomic_store_explicit(&w->read, next, memory_order_release);
-        atomic_store(&w->write, next);
-    } else {
-        atomic_fetch_add(&w->write, 1);
     }
+    atomic_fetch_add(&w->write, 1);
     return atomic_load(&w->awaited);
 }
 
