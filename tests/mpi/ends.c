@@ -111,7 +111,7 @@ static void self_is_deleted_first(void)
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_me, &none, NULL);
     MPI_Comm_set_attr(MPI_COMM_SELF, keys[2], &order[2]);
     MPI_Comm_set_attr(MPI_COMM_SELF, none, &early);
-    MPI_Comm_set_attr(MPI_COMM_SELF, keys[1], &order[1]);
+    MPI_Attr_put(MPI_COMM_SELF, keys[1], &order[1]);
     MPI_Comm_set_attr(MPI_COMM_SELF, keys[0], &order[0]);
     MPI_Comm_delete_attr(MPI_COMM_SELF, none);
     CHECK(early == 1);
