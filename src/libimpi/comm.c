@@ -282,6 +282,8 @@ int impi_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
 {
     struct impi_comm *a = impi_span_find(comm1), *b = impi_span_find(comm2);
 
+    if (comm1 == MPI_COMM_NULL || comm2 == MPI_COMM_NULL)
+        return be_raise(MPI_COMM_WORLD, MPI_ERR_COMM);
     if (!a && !b)
         return impi_real.Comm_compare(comm1, comm2, result);
     *result = a == b ? MPI_IDENT : compare(a, b);

@@ -38,6 +38,16 @@ static void tag_ub_is_the_negotiated_bound(void)
         CHECK(*ub == atoi(text));
 }
 
+static void the_null_communicator_is_compared_with_nothing(void)
+{
+    int result;
+
+    CHECK(class_of(MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_NULL, &result)) ==
+          MPI_ERR_COMM);
+    CHECK(class_of(MPI_Comm_compare(MPI_COMM_NULL, MPI_COMM_WORLD, &result)) ==
+          MPI_ERR_COMM);
+}
+
 /* MPICH's programs read of the function and its arguments in the text. */
 static void text_of_a_returned_error_says_what_the_librarys_does(void)
 {
@@ -267,6 +277,7 @@ int main(int argc, char **argv)
     no_file_is_a_returned_error_by_default();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     arguments();
+    the_null_communicator_is_compared_with_nothing();
     text_of_a_returned_error_says_what_the_librarys_does();
     MPI_Barrier(MPI_COMM_WORLD);
     no_buffer_is_an_error();
