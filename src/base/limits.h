@@ -48,9 +48,10 @@
 #define SF_IMPI_CLIENTS_MAX 32
 #define SF_IMPI_HOSTS_MAX 65536
 #define SF_IMPI_PROCS_MAX 262144
-/* Nodes of a step whose agents may start with the first call of MPI: their
- * lines wait in one listener (net.core). */
-#define SF_IMPI_LINES_MAX 2048
+/* Lines of nodes whose agents may start with the first call of MPI; of how many
+ * nodes they surely fit into the queue of one listener (net.core). */
+#define SF_IMPI_LINES_MAX 65536
+#define SF_IMPI_LINES_WAIT_MAX 2048
 /* What impi-server has said and nobody has taken, bytes. */
 #define SF_SERVER_WORDS_MAX (256 * 1024)
 /* Members of a communicator whose collective calls may go straight between

@@ -171,6 +171,7 @@ struct server {
     ev_io presence_accept;
     TAILQ_HEAD(presence_list, presence) presences;
     uint32_t npresences;
+    uint32_t *standing;    /* start.agents entries: lines of that node */
     struct guests unknown; /* presences that have not said who they are */
     struct rendezvous *rendezvous;
     struct agent_tree *tree;  /* NULL: so few agents that there is none */

@@ -25,7 +25,8 @@ struct presence {
     uint8_t in[IMPI_PRESENCE_SIZE];
     size_t len; /* all of it: who is believed */
     struct impi_presence who;
-    bool over; /* it has said goodbye, when nobody missed it yet */
+    bool stands; /* it is counted as a line of its node */
+    bool over;   /* it has said goodbye, when nobody missed it yet */
     uint8_t code;
     TAILQ_ENTRY(presence) next; /* oldest first */
 };
@@ -35,26 +36,29 @@ static bool proved(const struct presence *p)
     return p->len == sizeof(p->in);
 }
 
+/* Of a large step all go at once: none may be looked for among all. */
+static void stands(struct presence *p, bool does)
+{
+    if (p->stands == does)
+        return;
+    p->stands = does;
+    if (does)
+        p->server->standing[p->who.agent]++;
+    else
+        p->server->standing[p->who.agent]--;
+}
+
 static void drop(struct presence *p)
 {
     struct server *s = p->server;
 
+    stands(p, false);
     guests_leave(&s->unknown, &p->guest);
     ev_io_stop(s->loop, &p->read);
     close(p->fd);
     TAILQ_REMOVE(&s->presences, p, next);
     s->npresences--;
     free(p);
-}
-
-static bool still_there(const struct server *s, uint32_t agent)
-{
-    const struct presence *p;
-
-    TAILQ_FOREACH(p, &s->presences, next)
-    if (proved(p) && !p->over && p->who.agent == agent)
-        return true;
-    return false;
 }
 
 static void stepd_lost(struct server *s, const char *node)
@@ -99,12 +103,13 @@ static void gone(struct presence *p, bool said, uint8_t code)
 
     if (known && said && !s->came) {
         ev_io_stop(s->loop, &p->read);
+        stands(p, false);
         p->over = true;
         p->code = code;
         return;
     }
     drop(p);
-    if (!known || still_there(s, who.agent))
+    if (!known || s->standing[who.agent] > 0)
         return;
     if (s->reported[who.agent]) {
         if (!said && s->by_index[who.agent])
@@ -170,8 +175,10 @@ static void readable(struct ev_loop *loop, ev_io *w, int revents)
     if (impi_presence_decode(&p->who, p->in, s->start.secret) < 0 ||
         p->who.agent >= s->start.agents)
         drop(p);
-    else
+    else {
         guests_leave(&s->unknown, &p->guest);
+        stands(p, true);
+    }
 }
 
 static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
@@ -257,6 +264,9 @@ int server_presence_start(struct server *s, struct errbuf *err)
         return errprintf(err, "no listening socket on fd %d",
                          SERVER_PRESENCE_FD);
     fcntl(SERVER_PRESENCE_FD, F_SETFD, FD_CLOEXEC);
+    s->standing = calloc(s->start.agents, sizeof(*s->standing));
+    if (!s->standing)
+        return errprintf(err, "out of memory");
     ev_io_init(&s->presence_accept, accept_presences, SERVER_PRESENCE_FD,
                EV_READ);
     s->presence_accept.data = s;
@@ -280,5 +290,6 @@ void server_presence_stop(struct server *s)
     close(SERVER_PRESENCE_FD);
     while ((p = TAILQ_FIRST(&s->presences)))
         drop(p);
+    free(s->standing);
     guests_free(&s->unknown);
 }

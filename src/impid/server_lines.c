@@ -100,8 +100,9 @@ static void insert(struct server_lines *l, int fd)
     l->line[i] = (struct node_line){.fd = fd, .birth = l->births++};
 }
 
-/* Connections for which we have no descriptor wait for the server. */
-static void accept_line(struct server_lines *l)
+/* Connections for which we have no descriptor wait for the server.  False:
+ * there is none now. */
+static bool accept_line(struct server_lines *l)
 {
     int fd = accept4(l->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FD_LOWEST);
@@ -114,6 +115,14 @@ static void accept_line(struct server_lines *l)
         close(high);
     else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
         l->listener = -1;
+    return high >= 0;
+}
+
+/* Some at once: to look at all lines takes longer the more there are. */
+static void accept_lines(struct server_lines *l)
+{
+    for (int i = 0; i < SF_ACCEPTS_MAX && accept_line(l); i++)
+        ;
 }
 
 /* Room for all lines and both listeners. */
@@ -176,7 +185,7 @@ bool server_lines_wait(struct server_lines *l, int agents,
         agent = p[0].revents != 0;
         gone = find_lost(l, p + 2, n - 2, lost);
         if (p[1].revents)
-            accept_line(l);
+            accept_lines(l);
         free(p);
         if (gone || agent)
             return !gone;

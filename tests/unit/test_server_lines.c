@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -197,6 +199,39 @@ static void lines_stay_in_the_order_of_their_numbers(void **state)
     close(b);
 }
 
+static void large_step_has_a_line_of_each_node(void **state)
+{
+    enum { NODES = 3000 };
+    struct rlimit r = {0};
+    struct impi_presence lost;
+    int ready[2], fd = -1;
+    pid_t child;
+
+    getrlimit(RLIMIT_NOFILE, &r);
+    r.rlim_cur = r.rlim_max;
+    if (r.rlim_max < 2 * NODES || setrlimit(RLIMIT_NOFILE, &r) < 0)
+        skip();
+    lines.nodes = NODES;
+    assert_int_equal(pipe(ready), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char c;
+
+        close(ready[1]);
+        for (uint32_t i = 0; i < NODES; i++)
+            fd = line_of(i);
+        close(fd);
+        _exit(read(ready[0], &c, 1) != 0); /* the others end with us */
+    }
+    assert_false(server_lines_wait(&lines, agents, &lost));
+    assert_string_equal(lost.node, "n2999");
+    assert_int_equal(lines.n, NODES);
+    close(ready[0]);
+    close(ready[1]);
+    waitpid(child, NULL, 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -209,6 +244,7 @@ int main(void)
         TEST(strangers_do_not_take_the_places_of_nodes),
         TEST(short_step_does_not_pay),
         TEST(lines_stay_in_the_order_of_their_numbers),
+        TEST(large_step_has_a_line_of_each_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -273,6 +274,18 @@ static void set_options(const struct slurmabi_mpi_client *client,
                                             .stdio = true};
 }
 
+/* In impi-server each node has a connection of its agent and up to two lines;
+ * here srun has its own of each. */
+static bool lines_fit(uint32_t nodes)
+{
+    struct rlimit r;
+
+    if (nodes <= SF_IMPI_LINES_WAIT_MAX)
+        return true;
+    return nodes <= SF_IMPI_LINES_MAX / 2 &&
+           getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur >= 4 * (rlim_t)nodes;
+}
+
 /* The nodes start their agents when a task calls MPI; if they are several and
  * one does, the others must be told, by a line of their own.  Where that
  * cannot be had all agents and the server start with the step.  By its line it
@@ -282,13 +295,13 @@ static void choose_laziness(uint32_t nodes)
     struct errbuf err;
 
     snprintf(launch.presence_address, sizeof(launch.presence_address), "none");
-    if (nodes <= SF_IMPI_LINES_MAX)
+    if (lines_fit(nodes))
         launch.presence =
             server_listen(&launch.server, launch.presence_address, &err);
     launch.lazy = nodes == 1 || launch.presence >= 0;
     launch.lines.listener = launch.presence;
     launch.lines.nodes = nodes;
-    launch.lines.rest_ms = LINES_REST_MS;
+    launch.lines.rest_ms = nodes > SF_IMPI_LINES_WAIT_MAX ? 0 : LINES_REST_MS;
     impi_presence_secret(launch.lines.secret, launch.secret);
 }
 
