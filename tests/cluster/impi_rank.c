@@ -12,6 +12,7 @@
  *                                   without; FILE.RANK is made in the native
  *                                   MPI_Finalize
  */
+#include <dlfcn.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -68,7 +69,16 @@ static void until(const char *file)
     }
 }
 
-/* MPI_COMM_SELF loses its attributes first of all. */
+/* MPI_COMM_SELF loses its attributes first of all.  What is set past libimpi
+ * it loses in the library's own MPI_Finalize. */
+#ifdef MPICH
+#define LIBRARY "libmpich.so.12"
+#else
+#define LIBRARY "libmpi.so.40"
+#endif
+
+typedef int set_attr_f(MPI_Comm, int, void *);
+
 static int finalizing(MPI_Comm comm, int keyval, void *name, void *extra)
 {
     FILE *f = fopen(name, "w");
@@ -84,12 +94,20 @@ static int finalizing(MPI_Comm comm, int keyval, void *name, void *extra)
 static void tell_when_finalizing(const char *file)
 {
     static char name[256];
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+    set_attr_f *set_attr =
+        library ? (set_attr_f *)dlsym(library, "MPI_Comm_set_attr") : NULL;
     int rank, keyval;
 
+    if (!set_attr) {
+        fprintf(stderr, "%s: %s\n", LIBRARY, dlerror());
+        MPI_Abort(MPI_COMM_WORLD, 3);
+        return;
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     snprintf(name, sizeof(name), "%s.%d", file, rank);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalizing, &keyval, NULL);
-    MPI_Comm_set_attr(MPI_COMM_SELF, keyval, name);
+    set_attr(MPI_COMM_SELF, keyval, name);
 }
 
 static void end(const char *how, int number)
