@@ -23,9 +23,20 @@ spawned() {
     assert_output "^child [0-9]+ of $1 on " "$1"
 }
 
-# in_job COMMAND..: in an allocation of three nodes with four processors each.
+# in_job COMMAND..: in an allocation of three nodes with four processors each,
+# which lasts until the children's step has ended, too.
+cat >"$WORK/in_job" <<'EOF'
+#!/bin/sh
+"$@"
+code=$?
+while squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep -qv extern; do
+    sleep 0.1
+done
+exit $code
+EOF
+chmod 755 "$WORK/in_job"
 in_job() {
-    run_as_user salloc -Q -N3 --ntasks-per-node=4 "$@"
+    run_as_user salloc -Q -N3 --ntasks-per-node=4 "$WORK/in_job" "$@"
 }
 
 case_a_world_of_one_library_has_another_started() {
