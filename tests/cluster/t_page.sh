@@ -143,39 +143,6 @@ case_larger_ones() {
     assert_output 'fabric drawn [0-9]* ms'
 }
 
-# One node of very many: it alone is red, with its row of the matrix, and in view.
-case_a_fault_stands_out_among_many() {
-    local n red='[...document.querySelectorAll("#map rect.down, #map path.down")]'
-    local seen="$red.some(e => { const r = e.getBoundingClientRect();
-        return r.top >= 0 && r.bottom <= innerHeight && r.width > 0; })"
-    need_browser
-    reporters_speak
-    for n in 1024 8192; do
-        if [ $n = 1024 ]; then
-            page_of $n < <(clos 64 16 16)
-        else
-            "$SF_TOP_BUILDDIR/tests/unit/same_net" --write C8192 \
-                "$case_tmp/c8192"
-            page_of $n < <(sed 's/\bh\([0-9]\)/n\1/' "$case_tmp/c8192")
-        fi
-        say n3 "hsnd up"$'\n'"map 1 n[0-$((n - 1))]"
-        say n2 hsnd up link up
-        wait_for 90 healthy_are $n
-        # n2's cable is pulled while the browser looks.
-        (wait_for 120 test -e "$SHOTS/fault$n.png" && say n2 hsnd down no carrier) &
-        looks 1440x900 "fault$n" \
-            "document.querySelectorAll('#map rect.healthy').length > $n / 2 &&
-             !$red.length && !document.querySelector('#faults .fault')" \
-            "document.querySelector('#faults .fault.down') && $red.length == 2 && $seen &&
-             document.getElementById('sum').textContent.includes('1 down')" \
-            keys:/,n,2,Enter \
-            "document.getElementById('detail').textContent.includes('no carrier') &&
-             $seen"
-        say n2 hsnd up link up
-        sed -n 's/^first-paint/# '$n' hosts: first-paint/p' <<<"$out"
-    done
-    say n3 hsnd up link up
-}
 healthy_are() { # HOSTS
     sfabric -h | grep -Eq "^healthy +$1 "
 }
@@ -378,6 +345,40 @@ SH
     rm "$slow"
     wait_for 60 day_is_there
     wait_for 60 sfabric_says n1 healthy
+}
+
+# One node of very many: it alone is red, with its row of the matrix, and in view.
+case_a_fault_stands_out_among_many() {
+    local n red='[...document.querySelectorAll("#map rect.down, #map path.down")]'
+    local seen="$red.some(e => { const r = e.getBoundingClientRect();
+        return r.top >= 0 && r.bottom <= innerHeight && r.width > 0; })"
+    need_browser
+    reporters_speak
+    for n in 1024 8192; do
+        if [ $n = 1024 ]; then
+            page_of $n < <(clos 64 16 16)
+        else
+            "$SF_TOP_BUILDDIR/tests/unit/same_net" --write C8192 \
+                "$case_tmp/c8192"
+            page_of $n < <(sed 's/\bh\([0-9]\)/n\1/' "$case_tmp/c8192")
+        fi
+        say n3 "hsnd up"$'\n'"map 1 n[0-$((n - 1))]"
+        say n2 hsnd up link up
+        wait_for 90 healthy_are $n
+        # n2's cable is pulled while the browser looks.
+        (wait_for 120 test -e "$SHOTS/fault$n.png" && say n2 hsnd down no carrier) &
+        looks 1440x900 "fault$n" \
+            "document.querySelectorAll('#map rect.healthy').length > $n / 2 &&
+             !$red.length && !document.querySelector('#faults .fault')" \
+            "document.querySelector('#faults .fault.down') && $red.length == 2 && $seen &&
+             document.getElementById('sum').textContent.includes('1 down')" \
+            keys:/,n,2,Enter \
+            "document.getElementById('detail').textContent.includes('no carrier') &&
+             $seen"
+        say n2 hsnd up link up
+        sed -n 's/^first-paint/# '$n' hosts: first-paint/p' <<<"$out"
+    done
+    say n3 hsnd up link up
 }
 
 reporters_speak() {
