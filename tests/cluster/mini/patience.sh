@@ -17,12 +17,16 @@ patience() { # SECONDS
     echo $(($1 * $(slowness)))
 }
 # wait_until SECONDS COMMAND..: ask again every 50 ms until it says yes.  The
-# load may rise meanwhile.
+# load may rise meanwhile, and a virtual machine may stand still for a minute:
+# of one look no more than five seconds count.
 wait_until() {
-    local seconds=$1 begin=$SECONDS
+    local seconds=$1 last=$SECONDS passed=0 look
     shift
     until "$@" >/dev/null 2>&1; do
-        [ $((SECONDS - begin)) -lt "$(patience "$seconds")" ] || return 1
+        look=$((SECONDS - last))
+        last=$SECONDS
+        passed=$((passed + (look < 5 ? look : 5)))
+        [ $passed -lt "$(patience "$seconds")" ] || return 1
         sleep 0.05
     done
 }
