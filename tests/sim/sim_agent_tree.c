@@ -637,7 +637,7 @@ static uint32_t run(uint64_t seed, bool with_victim)
 {
     struct sim s = {.seed = seed * 0x9e3779b97f4a7c15ULL + 1};
 
-    print_message("seed %llu\r", (unsigned long long)seed);
+    print_message("# seed %llu\n", (unsigned long long)seed);
     s.fanout = (uint32_t)(2 + draw(&s, 4));
     s.agents = s.fanout + 1 + (uint32_t)draw(&s, draw(&s, 4) ? 40 : 300);
     s.victim =
