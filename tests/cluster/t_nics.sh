@@ -151,6 +151,7 @@ case_a_disk_that_stands_still_holds_up_no_report() { # SL-24
     fabric_daemon ctl switchmgrd.log env SLOW_DISK="$slow" \
         LD_PRELOAD="$SF_TOP_BUILDDIR/tests/cluster/slow_disk.so" \
         "$STAGE/libexec/slurm-fabric/switchmgrd"
+    fabric_settles # it has read its history
     touch "$slow"
     wait_for 60 collector_waits "$slow"
     nic_link "$CLUSTER/nic.n1" mlx5_0 1 down
