@@ -266,19 +266,20 @@ static int put_piece(void *arg, uint64_t off, void *wire, size_t n)
     return 0;
 }
 
-/* Elements of one block each are one run. */
-static void join_elements(struct type_runs *r, int count)
+/* Elements of one block each are one run.  Returns how many there are then. */
+static uint64_t join_elements(struct type_runs *r, int count)
 {
-    if (r->n == 1 && r->run[0].repeat == 1) {
-        r->run[0].repeat = (uint64_t)count;
-        r->run[0].stride = r->extent;
-    }
+    if (r->n != 1 || r->run[0].repeat != 1)
+        return (uint64_t)count;
+    r->run[0].repeat = (uint64_t)count;
+    r->run[0].stride = r->extent;
+    return 1;
 }
 
 /* False: it has to be staged. */
 static bool by_pieces(struct data *d)
 {
-    uint64_t most = d->len / BYTES_PER_RUN;
+    uint64_t most = d->len / BYTES_PER_RUN, elements = 1;
     struct type_runs r;
 
     if (!impi_be.native || d->len < PIECES_MIN)
@@ -286,11 +287,12 @@ static bool by_pieces(struct data *d)
     if (most > SF_IMPI_RUNS_MAX)
         most = SF_IMPI_RUNS_MAX;
     if (type_runs_get(&r, d->info.type, (uint32_t)most) == MPI_SUCCESS) {
-        join_elements(&r, d->count);
+        elements = join_elements(&r, d->count);
         d->map = impi_typemap_make(r.extent, r.run, r.n);
     }
     free(r.run);
-    if (!d->map || d->len % d->map->size != 0) {
+    /* A type of which the library packs other bytes is its own to pack. */
+    if (!d->map || d->map->size != d->len / elements) {
         free(d->map);
         d->map = NULL;
         return false;
