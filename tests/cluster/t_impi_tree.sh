@@ -78,12 +78,13 @@ case_inner_node_leaves_before_the_others() {
     assert_nothing_left
 }
 
-# impi-server stands still while all nodes end: that is no fault of theirs.
 gone_from() { # NODE
     [ -z "$(agents_of "$1")" ]
 }
-case_inner_node_leaves_a_server_that_stands_still() {
-    local server
+# inner_node_leaves COMMAND..: in order, while the process that COMMAND tells
+# stands still, and the others end after it.
+inner_node_leaves() {
+    local still
     fresh_logs
     start_as_user srun --mpi=impi -N6 -n6 sh -c \
         "$M until $WORK/start; until [ -e $WORK/go.\$SLURM_PROCID ]; do
@@ -92,11 +93,11 @@ case_inner_node_leaves_a_server_that_stands_still() {
     wait_for 60 attached
     touch "$WORK/start"
     wait_for 60 ranks_said 6
-    server=$(impi_pid_of impi-server)
-    pidkill STOP "$server"
+    still=$("$@")
+    pidkill STOP "$still"
     touch "$WORK/go.0"
     wait_for 60 gone_from n0
-    pidkill CONT "$server"
+    pidkill CONT "$still"
     touch "$WORK"/go.{1,2,3,4,5}
     collect $srun_pid
     assert_code 0
@@ -104,28 +105,14 @@ case_inner_node_leaves_a_server_that_stands_still() {
     assert_world 6
     assert_nothing_left
 }
-# The other way round: a leaf stands still while the node above it leaves.
+
+# That is no fault of the nodes.
+case_inner_node_leaves_a_server_that_stands_still() {
+    inner_node_leaves impi_pid_of impi-server
+}
+
 case_inner_node_leaves_a_leaf_that_stands_still() {
-    local leaf
-    fresh_logs
-    start_as_user srun --mpi=impi -N6 -n6 sh -c \
-        "$M until $WORK/start; until [ -e $WORK/go.\$SLURM_PROCID ]; do
-            sleep 0.1; done"
-    srun_pid=$!
-    wait_for 60 attached
-    touch "$WORK/start"
-    wait_for 60 ranks_said 6
-    leaf=$(agents_of n2)
-    pidkill STOP "$leaf"
-    touch "$WORK/go.0"
-    wait_for 60 gone_from n0
-    pidkill CONT "$leaf"
-    touch "$WORK"/go.{1,2,3,4,5}
-    collect $srun_pid
-    assert_code 0
-    assert_empty "$err" "messages"
-    assert_world 6
-    assert_nothing_left
+    inner_node_leaves agents_of n2
 }
 
 # In the second program; by then the tree stands.  What the others have given to

@@ -93,6 +93,14 @@ static struct impi_typemap *any_map(void)
     return impi_typemap_make(end + (int64_t)below(50), run, n);
 }
 
+/* A piece of what is left, most of them short. */
+static size_t next_piece(size_t left)
+{
+    size_t n = 1 + below(below(4) == 0 ? 5000 : 50);
+
+    return n < left ? n : left;
+}
+
 static void pieces_are_what_the_whole_is(void **state)
 {
     static uint8_t from[MEMORY], to[MEMORY], wanted[MEMORY], all[MEMORY];
@@ -115,8 +123,7 @@ static void pieces_are_what_the_whole_is(void **state)
         impi_typemap_gather(t, count, from, all);
         impi_typemap_begin(&c, t, from);
         for (size_t off = 0, n; off < len; off += n) {
-            n = 1 + below(below(4) == 0 ? 5000 : 50);
-            n = n < len - off ? n : len - off;
+            n = next_piece(len - off);
             impi_typemap_take(&c, pieces + off, n);
         }
         assert_memory_equal(pieces, all, len);
@@ -125,8 +132,7 @@ static void pieces_are_what_the_whole_is(void **state)
         impi_typemap_scatter(t, count, wanted, all);
         impi_typemap_begin(&c, t, to);
         for (size_t off = 0, n; off < len; off += n) {
-            n = 1 + below(below(4) == 0 ? 5000 : 50);
-            n = n < len - off ? n : len - off;
+            n = next_piece(len - off);
             impi_typemap_put(&c, all + off, n);
         }
         assert_memory_equal(to, wanted, MEMORY);
