@@ -82,6 +82,16 @@ void be_get_str(struct be_reader *r, char *dst, size_t size)
     dst[len] = '\0';
 }
 
+char *be_dup_str(struct be_reader *r)
+{
+    size_t len = be_get16(r);
+    const uint8_t *p = be_get_bytes(r, len);
+
+    if (p && memchr(p, '\0', len))
+        r->bad = true;
+    return r->bad ? NULL : strndup((const char *)p, len);
+}
+
 bool be_reader_done(const struct be_reader *r)
 {
     return !r->bad && r->left == 0;

@@ -37,6 +37,8 @@ void be_copy_bytes(struct be_reader *r, void *dst, size_t len);
 /* A string with a 16-bit length in front, copied and NUL terminated into
  * dst[size].  Longer than size - 1, or with a NUL inside: bad. */
 void be_get_str(struct be_reader *r, char *dst, size_t size);
+/* The same of any length, copied; free() it.  NULL: bad, or no memory. */
+char *be_dup_str(struct be_reader *r);
 /* True when all bytes were read and nothing went wrong. */
 bool be_reader_done(const struct be_reader *r);
 

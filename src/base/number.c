@@ -20,7 +20,7 @@ int number_parse(uint32_t *out, const char *text, uint32_t lo, uint32_t hi)
     return 0;
 }
 
-int number_hex(uint8_t *out, size_t n, const char *text)
+const char *number_hex_part(uint8_t *out, size_t n, const char *text)
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -29,11 +29,18 @@ int number_hex(uint8_t *out, size_t n, const char *text)
 
         if (!d) {
             errno = EINVAL;
-            return -1;
+            return NULL;
         }
         out[i / 2] = (uint8_t)(out[i / 2] << 4 | (d - digits));
     }
-    if (!text[2 * n])
+    return text + 2 * n;
+}
+
+int number_hex(uint8_t *out, size_t n, const char *text)
+{
+    const char *behind = number_hex_part(out, n, text);
+
+    if (behind && !*behind)
         return 0;
     errno = EINVAL;
     return -1;

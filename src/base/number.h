@@ -16,4 +16,7 @@ int number_parse(uint32_t *out, const char *text, uint32_t lo, uint32_t hi);
  * the text.  0, or -1 with EINVAL; out may be filled in part then. */
 int number_hex(uint8_t *out, size_t n, const char *text);
 
+/* The same with more text behind them, which is returned; NULL with EINVAL. */
+const char *number_hex_part(uint8_t *out, size_t n, const char *text);
+
 #endif

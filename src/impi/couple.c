@@ -9,6 +9,7 @@
 
 #include "base/be.h"
 #include "base/limits.h"
+#include "base/number.h"
 #include "impi/hostaddr.h"
 
 #define SIDE_FORMAT 0x53460001 /* "SF", 1 */
@@ -32,21 +33,6 @@ void impi_port_print(char name[IMPI_PORT_NAME_SIZE], const struct impi_port *p)
              key);
 }
 
-/* n bytes of two digits each; the digit behind them must be `end`. */
-static int get_hex(uint8_t *out, size_t n, const char *text, char end)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < 2 * n; i++) {
-        const char *d = text[i] ? strchr(digits, text[i]) : NULL;
-
-        if (!d)
-            return -1;
-        out[i / 2] = (uint8_t)(out[i / 2] << 4 | (d - digits));
-    }
-    return text[2 * n] == end ? 0 : -1;
-}
-
 static int wrong_name(struct errbuf *err, const char *what)
 {
     errno = EINVAL;
@@ -57,7 +43,7 @@ int impi_port_parse(struct impi_port *p, const char *name, struct errbuf *err)
 {
     char where[NETADDR_TEXT_MAX];
     struct netaddr at;
-    const char *slash;
+    const char *slash, *key;
     uint8_t number[4] = {0};
 
     memset(p, 0, sizeof(*p));
@@ -71,9 +57,10 @@ int impi_port_parse(struct impi_port *p, const char *name, struct errbuf *err)
     where[slash - name] = '\0';
     if (netaddr_parse(&at, where) < 0 || at.port == 0)
         return wrong_name(err, "has a broken address");
-    if (get_hex(number, sizeof(number), slash + 1, '/') < 0)
+    key = number_hex_part(number, sizeof(number), slash + 1);
+    if (!key || *key++ != '/')
         return wrong_name(err, "has a broken number");
-    if (get_hex(p->key, sizeof(p->key), slash + 10, '\0') < 0)
+    if (number_hex(p->key, sizeof(p->key), key) < 0)
         return wrong_name(err, "has a broken key");
     impi_hostaddr_put(p->addr, &at.ip);
     p->port = at.port;

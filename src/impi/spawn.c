@@ -36,34 +36,15 @@ void impi_spawn_encode(struct bytebuf *out, const struct impi_spawn *s)
     }
 }
 
-/* A string of its own; it may hold no NUL. */
-static char *get_string(struct be_reader *r)
-{
-    size_t len = be_get16(r);
-    const uint8_t *data = be_get_bytes(r, len);
-    char *text;
-
-    if (r->bad || memchr(data, '\0', len)) {
-        r->bad = true;
-        return NULL;
-    }
-    text = malloc(len + 1);
-    if (text) {
-        memcpy(text, data, len);
-        text[len] = '\0';
-    }
-    return text;
-}
-
 static bool get_command(struct be_reader *r, struct impi_spawn_command *c)
 {
     bool good;
 
     c->maxprocs = be_get32(r);
     c->overlap = be_get32(r) & OVERLAP;
-    c->host = get_string(r);
-    c->wdir = get_string(r);
-    c->path = get_string(r);
+    c->host = be_dup_str(r);
+    c->wdir = be_dup_str(r);
+    c->path = be_dup_str(r);
     c->argc = be_get32(r);
     /* Each takes two bytes at least. */
     if (r->bad || c->argc == 0 || c->argc > r->left / 2 || c->maxprocs == 0 ||
@@ -75,7 +56,7 @@ static bool get_command(struct be_reader *r, struct impi_spawn_command *c)
     c->argv = calloc(c->argc, sizeof(*c->argv));
     good = c->host && c->wdir && c->path && c->argv;
     for (uint32_t i = 0; good && i < c->argc; i++)
-        good = (c->argv[i] = get_string(r)) != NULL;
+        good = (c->argv[i] = be_dup_str(r)) != NULL;
     if (good && !c->argv[0][0])
         r->bad = true;
     return good && !r->bad;
@@ -91,8 +72,8 @@ int impi_spawn_decode(struct impi_spawn *s, const void *data, size_t len,
     be_reader_init(&r, data, len);
     r.bad |= be_get32(&r) != FORMAT;
     s->number = be_get32(&r);
-    s->port = get_string(&r);
-    s->cwd = get_string(&r);
+    s->port = be_dup_str(&r);
+    s->cwd = be_dup_str(&r);
     s->ncommands = be_get32(&r);
     if (s->ncommands == 0 || s->ncommands > SF_IMPI_SPAWN_MAX)
         r.bad = true;

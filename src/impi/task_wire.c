@@ -172,15 +172,14 @@ ssize_t task_env_encode(void *buf, size_t size, const struct task_env *e)
 /* One "NAME=value"; the copy is the caller's.  NULL: malformed or ENOMEM. */
 static char *get_env_string(struct be_reader *r)
 {
-    size_t len = be_get16(r);
-    const uint8_t *p = be_get_bytes(r, len);
+    char *text = be_dup_str(r);
 
-    if (!p || len == 0 || memchr(p, '\0', len) ||
-        !memchr(p + 1, '=', len - 1) || p[0] == '=') {
+    if (text && text[0] != '=' && strchr(text, '='))
+        return text;
+    if (text || r->bad)
         errno = EPROTO;
-        return NULL;
-    }
-    return strndup((const char *)p, len);
+    free(text);
+    return NULL;
 }
 
 static int get_env_strings(struct task_env *e, struct be_reader *r)

@@ -6,29 +6,9 @@
 #include "base/number.h"
 #include "impid/impi_server.h"
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 static int set_secret(struct server_start *s, const char *v)
 {
-    if (strlen(v) != 2 * sizeof(s->secret))
-        return -1;
-    for (size_t i = 0; i < sizeof(s->secret); i++) {
-        int hi = hex(v[2 * i]), lo = hex(v[2 * i + 1]);
-
-        if (hi < 0 || lo < 0)
-            return -1;
-        s->secret[i] = (uint8_t)(hi << 4 | lo);
-    }
-    return 0;
+    return number_hex(s->secret, sizeof(s->secret), v);
 }
 
 static int set_job(struct server_start *s, const char *v)
