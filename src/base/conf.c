@@ -17,7 +17,7 @@ struct reading {
     int line; /* that inih was last given, from 1 */
     const struct conf_key *keys;
     size_t nkeys;
-    char *config;
+    void *config;
     conf_error_f *report;
     void *arg;
     bool seen[CONF_KEYS_MAX];
@@ -38,11 +38,12 @@ static void complain(struct reading *r, int line, const char *key,
         r->report(err.text, r->arg);
 }
 
-static const struct conf_key *find_key(struct reading *r, const char *name)
+static const struct conf_key *find_key(const struct conf_key *keys,
+                                       size_t nkeys, const char *name)
 {
-    for (size_t i = 0; i < r->nkeys; i++) {
-        if (strcasecmp(r->keys[i].name, name) == 0)
-            return &r->keys[i];
+    for (size_t i = 0; i < nkeys; i++) {
+        if (strcasecmp(keys[i].name, name) == 0)
+            return &keys[i];
     }
     return NULL;
 }
@@ -95,10 +96,10 @@ static const char *set_string(char **member, const char *value)
 }
 
 /* Returns what is wrong with the value, or NULL. */
-static const char *set_member(struct reading *r, const struct conf_key *key,
+static const char *set_member(void *config, const struct conf_key *key,
                               const char *value, struct errbuf *err)
 {
-    void *member = r->config + key->offset;
+    void *member = (char *)config + key->offset;
 
     switch (key->type) {
     case CONF_BOOL:
@@ -167,7 +168,7 @@ static int handle(void *user, const char *section, const char *name,
 {
     struct reading *r = user;
     int line = r->line;
-    const struct conf_key *key = find_key(r, name);
+    const struct conf_key *key = find_key(r->keys, r->nkeys, name);
     struct errbuf err;
     size_t index;
     const char *wrong;
@@ -186,7 +187,7 @@ static int handle(void *user, const char *section, const char *name,
         return 1;
     }
     r->seen[index] = true;
-    wrong = set_member(r, key, value, &err);
+    wrong = set_member(r->config, key, value, &err);
     if (wrong)
         complain(r, line, name, wrong);
     return 1;
@@ -260,6 +261,14 @@ int conf_read(const char *path, bool must, const struct conf_key *keys,
     if (!r.stream && errno == ENOENT && !must)
         return 0;
     return read_and_close(&r);
+}
+
+const char *conf_set(const struct conf_key *keys, size_t nkeys, void *config,
+                     const char *key, const char *value, struct errbuf *err)
+{
+    const struct conf_key *it = find_key(keys, nkeys, key);
+
+    return it ? set_member(config, it, value, err) : "no such key";
 }
 
 struct finding {

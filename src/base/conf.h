@@ -57,6 +57,11 @@ int conf_read(const char *path, bool must, const struct conf_key *keys,
 int conf_parse(const char *name, const char *text, const struct conf_key *keys,
                size_t nkeys, void *config, conf_error_f *report, void *arg);
 
+/* Set one key, from a command line say.  Returns what is wrong with the value,
+ * in *err or for ever, or that there is no such key; NULL if nothing. */
+const char *conf_set(const struct conf_key *keys, size_t nkeys, void *config,
+                     const char *key, const char *value, struct errbuf *err);
+
 /* The line of a file that gives this key, for what turns out to be wrong later;
  * 0: none does, or the file cannot be read. */
 int conf_line(const char *path, const char *key);

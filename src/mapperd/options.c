@@ -2,9 +2,7 @@
  *
  * mapperd's command line: the options of the GM-2 document, and ours.
  */
-#include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "mapperd/settings.h"
@@ -48,179 +46,112 @@ const char settings_usage[] =
     "  --hsnd=PATH             hsnd's socket\n"
     "  --control=PATH          own control socket\n";
 
-enum {
-    OPT_PID = 256,
-    OPT_LEVEL,
-    OPT_PASSES,
-    OPT_MAP,
-    OPT_PRINTEUR,
-    OPT_THRASH,
-    OPT_EXTRA,
-    OPT_PAUSE,
-    OPT_ONCE,
-    OPT_INCREMENT,
-    OPT_NON_CLOS,
-    OPT_NO_CHECK,
-    OPT_VERBOSE_FILE,
-    OPT_PROTOCOL,
-    OPT_RESPOND,
-    OPT_ROUTES,
-    OPT_HOPS,
-    OPT_FIXED,
-    OPT_LEARNT,
-    OPT_DELAY,
-    OPT_HSND,
-    OPT_CONTROL,
-    OPT_STORED,
-    OPT_NO_STORED,
-    OPT_NO_DELTAS,
-    OPT_CHECK,
-    OPT_PROBER,
-};
-
-static const struct option options[] = {
-    {"daemon-pid-file", required_argument, NULL, OPT_PID},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {"level", required_argument, NULL, OPT_LEVEL},
-    {"num-passes", required_argument, NULL, OPT_PASSES},
-    {"map-file", required_argument, NULL, OPT_MAP},
-    {"printeur", no_argument, NULL, OPT_PRINTEUR},
-    {"thrash", no_argument, NULL, OPT_THRASH},
-    {"extra-hosts", required_argument, NULL, OPT_EXTRA},
-    {"pause", no_argument, NULL, OPT_PAUSE},
-    {"map-once", no_argument, NULL, OPT_ONCE},
-    {"map-incrementally", no_argument, NULL, OPT_INCREMENT},
-    {"unit", required_argument, NULL, 'b'},
-    {"non-clos", no_argument, NULL, OPT_NON_CLOS},
-    {"no-xbar-check", no_argument, NULL, OPT_NO_CHECK},
-    {"verbose", no_argument, NULL, 'v'},
-    {"verbose-file", required_argument, NULL, OPT_VERBOSE_FILE},
-    {"conf", required_argument, NULL, 'f'},
-    {"protocol", required_argument, NULL, OPT_PROTOCOL},
-    {"respond-only", no_argument, NULL, OPT_RESPOND},
-    {"routes", required_argument, NULL, OPT_ROUTES},
-    {"max-hops", required_argument, NULL, OPT_HOPS},
-    {"fixed-timers", no_argument, NULL, OPT_FIXED},
-    {"learnt-timers", no_argument, NULL, OPT_LEARNT},
-    {"start-delay", required_argument, NULL, OPT_DELAY},
-    {"hsnd", required_argument, NULL, OPT_HSND},
-    {"control", required_argument, NULL, OPT_CONTROL},
-    {"stored-map", required_argument, NULL, OPT_STORED},
-    {"no-stored-map", no_argument, NULL, OPT_NO_STORED},
-    {"no-map-deltas", no_argument, NULL, OPT_NO_DELTAS},
-    {"check", required_argument, NULL, OPT_CHECK},
-    {"prober", required_argument, NULL, OPT_PROBER},
-    {NULL, 0, NULL, 0},
-};
 #define SHORT "b:B:f:vh"
 
-static int set_string(char **to, struct errbuf *err)
+/* What getopt_long() says of a long option, and the key of mapper.conf that it
+ * sets, which knows the limits of its value. */
+static const struct {
+    const char *name;
+    int argument;
+    int letter; /* 'k': it has none, and a key */
+    const char *key;
+} rows[] = {
+    {"daemon-pid-file", required_argument, 'k', "DaemonPidFile"},
+    {"level", required_argument, 'k', "Level"},
+    {"num-passes", required_argument, 'k', "NumPasses"},
+    {"map-file", required_argument, 'k', "MapFile"},
+    {"printeur", no_argument, 'k', "Printeur"},
+    {"thrash", no_argument, 'k', "Thrash"},
+    {"extra-hosts", required_argument, 'k', "ExtraHosts"},
+    {"pause", no_argument, 'k', "Pause"},
+    {"map-once", no_argument, 'k', "MapOnce"},
+    {"map-incrementally", no_argument, 'k', "MapIncrementally"},
+    {"unit", required_argument, 'b', "Unit"},
+    {"non-clos", no_argument, 'k', "NonClos"},
+    {"no-xbar-check", no_argument, 'k', "NoXbarCheck"},
+    {"verbose", no_argument, 'v', "Verbose"},
+    {"verbose-file", required_argument, 'k', "VerboseFile"},
+    {"protocol", required_argument, 'k', "Protocol"},
+    {"respond-only", no_argument, 'k', "RespondOnly"},
+    {"routes", required_argument, 'k', "Routes"},
+    {"max-hops", required_argument, 'k', "MaxHops"},
+    {"fixed-timers", no_argument, 'k', "FixedTimers"},
+    {"learnt-timers", no_argument, 'k', "LearntTimers"},
+    {"start-delay", required_argument, 'k', "StartDelay"},
+    {"hsnd", required_argument, 'k', "Hsnd"},
+    {"control", required_argument, 'k', "ControlSocket"},
+    {"stored-map", required_argument, 'k', "StoredMap"},
+    {"no-stored-map", no_argument, 'k', "NoStoredMap"},
+    {"no-map-deltas", no_argument, 'k', "NoMapDeltas"},
+    {"conf", required_argument, 'f', NULL},
+    {"help", no_argument, 'h', NULL},
+    {"version", no_argument, 'V', NULL},
+    {"check", required_argument, 'o', NULL}, /* another mode of mapperd */
+    {"prober", required_argument, 'o', NULL},
+};
+#define NROWS (sizeof(rows) / sizeof(rows[0]))
+
+static void long_options(struct option *to)
 {
-    free(*to);
-    *to = strdup(optarg);
-    return *to ? 0 : errprintf(err, "no memory");
-}
-
-static int set_number(long *to, long min, long max, const char *what,
-                      struct errbuf *err)
-{
-    char *end;
-    long n;
-
-    errno = 0;
-    n = strtol(optarg, &end, 0);
-    if (errno != 0 || end == optarg || *end != '\0' || n < min || n > max)
-        return errprintf(err, "--%s: not a number from %ld to %ld: %s", what,
-                         min, max, optarg);
-    *to = n;
-    return 0;
-}
-
-static int take_flag(struct settings *s, int opt)
-{
-    bool *flags[] = {
-        [OPT_PRINTEUR - OPT_PID] = &s->printeur,
-        [OPT_THRASH - OPT_PID] = &s->thrash,
-        [OPT_PAUSE - OPT_PID] = &s->pause,
-        [OPT_ONCE - OPT_PID] = &s->map_once,
-        [OPT_INCREMENT - OPT_PID] = &s->map_incrementally,
-        [OPT_NON_CLOS - OPT_PID] = &s->non_clos,
-        [OPT_NO_CHECK - OPT_PID] = &s->no_xbar_check,
-        [OPT_RESPOND - OPT_PID] = &s->respond_only,
-        [OPT_FIXED - OPT_PID] = &s->fixed_timers,
-        [OPT_LEARNT - OPT_PID] = &s->learnt_timers,
-        [OPT_NO_STORED - OPT_PID] = &s->no_stored_map,
-        [OPT_NO_DELTAS - OPT_PID] = &s->no_map_deltas,
-    };
-
-    *flags[opt - OPT_PID] = true;
-    return 0;
-}
-
-static int take(struct settings *s, int opt, struct errbuf *err)
-{
-    switch (opt) {
-    case 'v':
-        s->verbose = true;
-        return 0;
-    case 'b':
-    case 'B':
-        return set_number(&s->unit, 0, 63, "unit", err);
-    case OPT_PID:
-        return set_string(&s->pid_file, err);
-    case OPT_LEVEL:
-        return set_number(&s->level, 0, 1000000, "level", err);
-    case OPT_PASSES:
-        return set_number(&s->num_passes, 1, NET_ALTERNATIVES_MAX, "num-passes",
-                          err);
-    case OPT_EXTRA:
-        return set_number(&s->extra_hosts, 0, 100000, "extra-hosts", err);
-    case OPT_HOPS:
-        s->max_hops_option = true;
-        return set_number(&s->max_hops, 1, NET_ROUTE_MAX, "max-hops", err);
-    case OPT_DELAY:
-        return set_number(&s->start_delay, 0, 3600000, "start-delay", err);
-    case OPT_MAP:
-        return set_string(&s->map_file, err);
-    case OPT_STORED:
-        return set_string(&s->stored_map, err);
-    case OPT_VERBOSE_FILE:
-        return set_string(&s->verbose_file, err);
-    case OPT_PROTOCOL:
-        return set_string(&s->protocol, err);
-    case OPT_ROUTES:
-        return set_string(&s->engine, err);
-    case OPT_HSND:
-        return set_string(&s->hsnd, err);
-    case OPT_CONTROL:
-        return set_string(&s->control, err);
-    default:
-        return take_flag(s, opt);
+    memset(to, 0, (NROWS + 1) * sizeof(*to));
+    for (size_t i = 0; i < NROWS; i++) {
+        to[i].name = rows[i].name;
+        to[i].has_arg = rows[i].argument;
+        to[i].val = rows[i].letter;
     }
+}
+
+/* The row of a letter. */
+static int row_of(int letter)
+{
+    int row = 0;
+
+    while (rows[row].letter != (letter == 'B' ? 'b' : letter))
+        row++;
+    return row;
+}
+
+static int take(struct settings *s, int row, struct errbuf *err)
+{
+    const char *key = rows[row].key;
+    const char *value =
+        rows[row].argument == required_argument ? optarg : "yes";
+    struct errbuf why;
+    const char *wrong = settings_set(s, key, value, &why);
+
+    if (strcmp(key, "MaxHops") == 0)
+        s->max_hops_option = true;
+    return wrong ? errprintf(err, "--%s=%s: %s", rows[row].name, value, wrong)
+                 : 0;
 }
 
 int settings_options(struct settings *s, int argc, char **argv,
                      char **conf_path, struct errbuf *err)
 {
-    int opt;
+    struct option options[NROWS + 1];
+    int letter, row;
 
+    long_options(options);
     optind = 0; /* begin anew, whatever an earlier call has left */
     opterr = 0;
-    while ((opt = getopt_long(argc, argv, SHORT, options, NULL)) != -1) {
-        if (opt == 'h' || opt == 'V')
-            return opt == 'h' ? 1 : 3;
-        if (opt == OPT_CHECK || opt == OPT_PROBER)
+    while ((letter = getopt_long(argc, argv, SHORT, options, &row)) != -1) {
+        switch (letter) {
+        case 'h':
+            return 1;
+        case 'o':
             return 2;
-        if (opt == '?')
+        case 'V':
+            return 3;
+        case '?':
             return errprintf(err, "unknown or incomplete option: %s",
                              argv[optind - 1]);
-        if (opt == 'f') {
+        case 'f':
             *conf_path = optarg;
-            continue;
+            break;
+        default:
+            if (take(s, letter == 'k' ? row : row_of(letter), err) < 0)
+                return -1;
         }
-        if (take(s, opt, err) < 0)
-            return -1;
     }
     if (optind < argc)
         return errprintf(err, "what is %s?", argv[optind]);

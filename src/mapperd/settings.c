@@ -132,6 +132,12 @@ int settings_read(struct settings *s, const char *path, bool must,
     return conf_read(path, must, keys, NKEYS, s, report, arg);
 }
 
+const char *settings_set(struct settings *s, const char *key, const char *value,
+                         struct errbuf *err)
+{
+    return conf_set(keys, NKEYS, s, key, value, err);
+}
+
 /* DIR/hsnd-0, DIR/mapperd.sock, DIR/mapperd-1.sock ... */
 static int default_paths(struct settings *s)
 {

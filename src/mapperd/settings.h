@@ -73,6 +73,10 @@ int settings_read(struct settings *s, const char *path, bool must,
 int settings_options(struct settings *s, int argc, char **argv,
                      char **conf_path, struct errbuf *err);
 
+/* One key of mapper.conf, as in conf_set(). */
+const char *settings_set(struct settings *s, const char *key, const char *value,
+                         struct errbuf *err);
+
 /* What all that means together, after reading; fills paths that were not
  * given.  -1 with text. */
 int settings_finish(struct settings *s, struct errbuf *err);

@@ -56,6 +56,25 @@ static void conf_reads_each_type(void **state)
     assert_null(site.name);
 }
 
+static void conf_sets_one_key(void **state)
+{
+    struct site site = {.rails = 1};
+    struct errbuf err;
+
+    assert_null(conf_set(site_keys, N_SITE_KEYS, &site, "rails", "8", &err));
+    assert_int_equal(site.rails, 8);
+    assert_null(conf_set(site_keys, N_SITE_KEYS, &site, "Name", "n", &err));
+    assert_string_equal(site.name, "n");
+    assert_string_equal(
+        conf_set(site_keys, N_SITE_KEYS, &site, "Rails", "9", &err),
+        "9 is not between 1 and 8");
+    assert_int_equal(site.rails, 8);
+    assert_string_equal(
+        conf_set(site_keys, N_SITE_KEYS, &site, "Rail", "1", &err),
+        "no such key");
+    conf_free(site_keys, N_SITE_KEYS, &site);
+}
+
 static void conf_names_file_line_and_key_of_all_errors(void **state)
 {
     struct site site = {.rails = 1};
@@ -153,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conf_reads_each_type),
+        cmocka_unit_test(conf_sets_one_key),
         cmocka_unit_test(conf_names_file_line_and_key_of_all_errors),
         cmocka_unit_test(conf_lines_may_be_indented_and_have_remarks),
         cmocka_unit_test(conf_names_a_line_that_is_too_long),

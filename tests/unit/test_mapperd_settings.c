@@ -114,6 +114,38 @@ static void what_is_unknown_is_named(void **state)
     is_refused("-v board", "what is board?");
 }
 
+/* The option and its key in mapper.conf have the same limits and words. */
+static void an_option_is_its_key(void **state)
+{
+    static const struct {
+        const char *words, *key, *value;
+    } same[] = {
+        {"--num-passes=0", "NumPasses", "0"},
+        {"--max-hops=1000", "MaxHops", "1000"},
+        {"--start-delay=x", "StartDelay", "x"},
+    };
+    struct settings s, file;
+    struct errbuf err, why;
+
+    (void)state;
+    settings_default(&file);
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+        const char *wrong =
+            settings_set(&file, same[i].key, same[i].value, &why);
+
+        assert_int_equal(take(&s, &err, same[i].words), -1);
+        assert_non_null(wrong);
+        assert_non_null(strstr(err.text, same[i].words));
+        assert_non_null(strstr(err.text, wrong));
+        settings_free(&s);
+    }
+    settings_free(&file);
+    assert_int_equal(take(&s, &err, "--thrash --control=/c --max-hops=9"), 0);
+    assert_true(s.thrash && s.max_hops == 9 && s.max_hops_option);
+    assert_string_equal(s.control, "/c");
+    settings_free(&s);
+}
+
 static void help_is_asked_for(void **state)
 {
     struct settings s;
@@ -133,6 +165,7 @@ int main(void)
         cmocka_unit_test(each_board_has_sockets_of_its_own),
         cmocka_unit_test(verbose_is_what_three_options_say),
         cmocka_unit_test(what_is_unknown_is_named),
+        cmocka_unit_test(an_option_is_its_key),
         cmocka_unit_test(help_is_asked_for),
     };
 
