@@ -10,6 +10,7 @@
 #   wrap    checking wrappers and the table impi_calls[]
 #   failed  what tells a failure of a function with its arguments
 #   check   types against mpi.h: a function that exists must have our type
+#   init    persistent collectives, made of the nonblocking ones
 #   probe   PROBE(X, arguments that must make it fail) per wrapper
 # POSIX awk; fails with a message when a line cannot be understood.
 
@@ -270,6 +271,68 @@ function print_wrap(    i, f, b, how, quick) {
     print "};"
 }
 
+# "x->a, x->b": the members of a structure with the same names as the
+# arguments; the communicator's is a duplicate of its own.
+function members(list,    n, i, a, out) {
+    n = split(list, a, /, */)
+    for (i = 1; i <= n; i++)
+        out = out (i > 1 ? ", " : "") \
+            (a[i] == "MPI_Comm comm" ? "head->comm" : "x->" argname(a[i]))
+    return out
+}
+
+# Persistent collective `made`: f with its arguments kept, each start of which
+# is the nonblocking form.
+function print_init(f, made,    b, m, n, i, a, arg) {
+    b = bare(f)
+    m = bare(made)
+    n = split(args[f], a, /, */)
+    printf "struct init_%s {\n    struct coll_init head;\n", m
+    for (i = 1; i < n; i++) {
+        arg = a[i]
+        if (sub(/\[\]$/, "", arg))
+            sub(/[a-z]+$/, "*&", arg)
+        printf "    %s;\n", arg
+    }
+    printf "};\n\nstatic int start_%s(struct coll_init *head, " \
+        "MPI_Request *request)\n{\n", m
+    if (n > 1)
+        printf "    struct init_%s *x = (struct init_%s *)head;\n\n", m, m
+    printf "    return impi_I%s(%s, request);\n}\n\n", \
+        tolower(substr(b, 1, 1)) substr(b, 2), members(args[f])
+    printf "int impi_%s(%s)\n{\n", m, args[made]
+    printf "    struct impi_comm *c = impi_span_find(comm);\n"
+    printf "    struct init_%s *x;\n    int rc;\n\n", m
+    printf "    if (!c)\n        return impi_real.%s(%s);\n", m, \
+        names(args[made])
+    printf "    rc = coll_init_new(c, CALL_%s, sizeof(*x), (void **)&x);\n", m
+    printf "    if (rc != MPI_SUCCESS)\n        return rc;\n"
+    printf "    x->head.start = start_%s;\n", m
+    for (i = 1; i < n; i++) {
+        arg = argname(a[i])
+        printf "    x->%s = %s;\n", arg, arg
+        if (a[i] ~ /^MPI_Datatype /)
+            printf "    coll_init_type(&x->head, %s);\n", arg
+        if (a[i] ~ /^MPI_Op /)
+            printf "    x->head.op = op;\n"
+        if (a[i] ~ /^const MPI_Datatype .*types/)
+            printf "    coll_init_types(&x->head, %s, %s, %s);\n", \
+                arg == "sendtypes" ? "sendbuf" : "recvbuf", arg, \
+                b !~ /^Neigh/ ? "c->peers" : arg == "sendtypes" ? \
+                "ndestinations(c)" : "nsources(c)"
+    }
+    printf "    return coll_init_request(&x->head, c, newrequest);\n}\n\n"
+}
+
+function print_inits(    i, f) {
+    print "/* Made by calls.awk. */"
+    for (i = 1; i <= norder; i++) {
+        f = order[i]
+        if (f in inits)
+            print_init(inits[f], f)
+    }
+}
+
 function print_check(    i, f) {
     for (i = 1; i <= norder; i++) {
         f = order[i]
@@ -348,9 +411,12 @@ $1 == "init" {
             die("no such function: " $i)
         tail = ", MPI_Info info, MPI_Request *newrequest)"
         add("comm", "int " $i "_init(" args[$i] tail)
+        inits[$i "_init"] = $i
         x = $i
         sub(/^MPI_/, "MPIX_", x)
         add("comm", "int " x "_init(" args[$i] tail)
+        inits[x "_init"] = $i
+        over[$i "_init"] = over[x "_init"] = 1
         if ($i != "MPI_Barrier")
             add("comm", "int " $i "_init_c(" large(args[$i]) tail)
     }
@@ -384,6 +450,8 @@ END {
         print_wrap()
     else if (mode == "failed")
         print_failed()
+    else if (mode == "init")
+        print_inits()
     else if (mode == "check")
         print_check()
     else if (mode == "probe")

@@ -224,6 +224,28 @@ static int dup_comm(struct impi_comm *c, MPI_Info info, bool with_info,
     return be_raise(c->comm, finish_dup(c, cid, comm, newcomm));
 }
 
+/* A split calls no attribute callbacks. */
+int comm_dup_own(struct impi_comm *c, MPI_Comm *newcomm)
+{
+    MPI_Errhandler errors;
+    MPI_Comm comm;
+    uint64_t cid;
+    int rc = cid_agree_dup(c, &cid);
+
+    if (rc == MPI_SUCCESS)
+        rc = ASSISTED(impi_real.Comm_split(c->comm, 0, 0, &comm));
+    if (rc != MPI_SUCCESS)
+        return rc; /* the error handler has been told */
+    rc = finish_dup(c, cid, comm, newcomm);
+    if (rc == MPI_SUCCESS)
+        rc = impi_real.Comm_get_errhandler(c->comm, &errors);
+    if (rc != MPI_SUCCESS)
+        return be_raise(c->comm, rc);
+    rc = impi_real.Comm_set_errhandler(*newcomm, errors);
+    impi_real.Errhandler_free(&errors);
+    return rc;
+}
+
 int impi_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
     struct impi_comm *c = impi_span_find(comm);
@@ -862,6 +884,8 @@ struct idup {
     MPI_Comm comm; /* the handle of the old one */
     uint64_t own, max;
     MPI_Comm *newcomm;
+    MPI_Info info; /* of the program's handle, where it has one */
+    bool with_info;
 };
 
 /* Where several are called one after the other, one at a time: Open MPI mixes
@@ -873,7 +897,10 @@ static int idup_native(struct coll *x)
         impi_real.Comm_idup(x->c->hidden, &d->parts.hidden, coll_native(x));
 
     if (rc == MPI_SUCCESS)
-        rc = impi_real.Comm_idup(d->comm, &d->parts.comm, coll_native(x));
+        rc = d->with_info
+                 ? impi_real.Comm_idup_with_info(d->comm, d->info,
+                                                 &d->parts.comm, coll_native(x))
+                 : impi_real.Comm_idup(d->comm, &d->parts.comm, coll_native(x));
     if (rc == MPI_SUCCESS && x->c->inter)
         rc = impi_real.Comm_idup(x->c->p2p, &d->parts.p2p, coll_native(x));
     return rc;
@@ -884,6 +911,8 @@ static int idup_finish(struct coll *x, int rc)
     struct idup *d = x->arg;
     struct impi_comm *n = NULL;
 
+    if (d->info != MPI_INFO_NULL)
+        impi_real.Info_free(&d->info);
     if (!x->c->inter)
         d->parts.p2p = d->parts.comm;
     if (rc == MPI_SUCCESS)
@@ -904,10 +933,9 @@ static int make_idup(struct coll *x, struct idup *d, MPI_Comm *newcomm)
     struct impi_comm *c = x->c;
     int rc;
 
-    if (!d)
-        return MPI_ERR_NO_MEM;
     coll_keep(x, d);
-    *d = (struct idup){.own = cid_propose_own(), .newcomm = newcomm};
+    d->own = cid_propose_own();
+    d->newcomm = newcomm;
     d->parts.world = c->world;
     d->parts.size = c->size;
     d->parts.low = c->inter ? c->first + c->peer : 0;
@@ -921,16 +949,41 @@ static int make_idup(struct coll *x, struct idup *d, MPI_Comm *newcomm)
     return rc;
 }
 
+static int start_idup(struct impi_comm *c, bool with_info, MPI_Info info,
+                      MPI_Comm *newcomm, MPI_Request *request)
+{
+    struct coll *x = coll_new(c);
+    struct idup *d = calloc(1, sizeof(*d));
+    int rc = MPI_ERR_NO_MEM;
+
+    if (d) {
+        d->with_info = with_info;
+        d->info = MPI_INFO_NULL;
+        rc = info == MPI_INFO_NULL ? MPI_SUCCESS
+                                   : impi_real.Info_dup(info, &d->info);
+    }
+    if (rc == MPI_SUCCESS)
+        rc = make_idup(x, d, newcomm);
+    else
+        free(d);
+    return coll_run(x, rc, request);
+}
+
 int impi_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
     struct impi_comm *c = impi_span_find(comm);
-    struct coll *x;
 
-    if (!c)
-        return impi_real.Comm_idup(comm, newcomm, request);
-    x = coll_new(c);
-    return coll_run(x, make_idup(x, malloc(sizeof(struct idup)), newcomm),
-                    request);
+    return c ? start_idup(c, false, MPI_INFO_NULL, newcomm, request)
+             : impi_real.Comm_idup(comm, newcomm, request);
+}
+
+int impi_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm,
+                             MPI_Request *request)
+{
+    struct impi_comm *c = impi_span_find(comm);
+
+    return c ? start_idup(c, true, info, newcomm, request)
+             : impi_real.Comm_idup_with_info(comm, info, newcomm, request);
 }
 
 /* ---- comm merge -------------------------------------------------------- */

@@ -29,6 +29,11 @@ uint64_t comm_foreign_cid(void);
 int comm_couple(MPI_Comm local, const int *world, int low, int size,
                 uint64_t cid, MPI_Comm *newcomm);
 
+/* A duplicate for a call's own use, without the program's attributes and info:
+ * same groups, topology and error handler.  Every member of c calls it.  The
+ * error handler has had what it returns. */
+int comm_dup_own(struct impi_comm *c, MPI_Comm *newcomm);
+
 /* MPI_Comm_create and _split of an intercommunicator, once a context id is
  * agreed on: `place` of each process in its new group; members have the same
  * non-negative color.  Every member of c calls them. */

@@ -2,10 +2,12 @@
  *
  * MPI_Type_free and MPI_Op_free.  A program may free a type or an operation
  * as soon as it has started a nonblocking call with it; a collective call of
- * ours may still have steps to begin.  While one runs, what is freed waits.
+ * ours may still have steps to begin.  While one runs, what is freed waits; so
+ * does what a persistent one was made with, as long as there is that.
  */
 #include <stdlib.h>
 
+#include "libimpi/coll_init.h"
 #include "libimpi/coll_run.h"
 #include "libimpi/late_free.h"
 #include "libimpi/state.h"
@@ -26,10 +28,16 @@ static void free_now(struct late *l)
 
 void late_free_all(void)
 {
-    while (list) {
-        struct late *l = list;
+    struct late **p = &list;
 
-        list = l->next;
+    while (*p) {
+        struct late *l = *p;
+
+        if (coll_init_uses(l->type, l->op)) {
+            p = &l->next;
+            continue;
+        }
+        *p = l->next;
         free_now(l);
         free(l);
     }
@@ -41,7 +49,7 @@ static bool keep(MPI_Datatype type, MPI_Op op)
     struct late *l = NULL;
 
     be_lock();
-    if (coll_any() && (l = malloc(sizeof(*l)))) {
+    if ((coll_any() || coll_init_uses(type, op)) && (l = malloc(sizeof(*l)))) {
         *l = (struct late){type, op, list};
         list = l;
     }

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "libimpi/coll_init.h"
+
 void persist_free(struct persist *p)
 {
     if (!p)
@@ -13,6 +15,7 @@ void persist_free(struct persist *p)
     if (p->held)
         impi_real.Type_free(&p->m.type);
     comm_release(p->m.comm);
+    coll_init_free(p->coll);
     free(p);
 }
 
@@ -60,6 +63,26 @@ static int make_own(struct impi_comm *c, const struct message *m,
     rc = make(m, mode, recv, request);
     be_unlock();
     return be_raise(c->comm, rc);
+}
+
+int persist_coll(struct coll_init *coll, struct impi_comm *c,
+                 MPI_Request *request)
+{
+    struct persist *p = malloc(sizeof(*p));
+    struct req *r;
+
+    be_lock();
+    r = p ? req_alloc() : NULL;
+    if (r) {
+        *p = (struct persist){.m.comm = c, .coll = coll};
+        comm_hold(c);
+        r->persist = p;
+        *request = req_handle(r);
+    }
+    be_unlock();
+    if (!r)
+        free(p);
+    return r ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 static int native_send_init(enum send_mode mode, const struct message *m,
@@ -156,7 +179,10 @@ static int start_own(struct req *r)
     if (!p || p->active)
         return be_raise(MPI_COMM_WORLD, MPI_ERR_REQUEST);
     req_again(r);
-    rc = p->recv ? req_recv(r, &p->m) : start_send(r, p);
+    if (p->coll)
+        rc = coll_init_start(p->coll, r, p->m.comm);
+    else
+        rc = p->recv ? req_recv(r, &p->m) : start_send(r, p);
     p->active = rc == MPI_SUCCESS;
     return rc == MPI_SUCCESS || r->raised ? rc : be_raise(p->m.comm->comm, rc);
 }

@@ -9,13 +9,21 @@
 
 #include "libimpi/p2p_calls.h"
 
+struct coll_init;
+
 struct persist {
     struct message m; /* holds its communicator, and a type of its own */
     enum send_mode mode;
     bool recv;
     bool held; /* m.type is a duplicate */
     bool active;
+    struct coll_init *coll; /* a collective call; of m only the communicator */
 };
+
+/* The request of a collective call, which is freed with it; *request.  The
+ * communicator is held. */
+int persist_coll(struct coll_init *coll, struct impi_comm *c,
+                 MPI_Request *request);
 
 /* Let go of everything. */
 void persist_free(struct persist *p);

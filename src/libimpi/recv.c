@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Recv, MPI_Irecv, MPI_Sendrecv and MPI_Sendrecv_replace.
+ * MPI_Recv, MPI_Irecv, MPI_Sendrecv, MPI_Sendrecv_replace and their nonblocking
+ * forms.
  */
 #include <stdlib.h>
 
 #include "libimpi/buffer.h"
+#include "libimpi/compound.h"
 #include "libimpi/fast.h"
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
@@ -168,21 +170,30 @@ int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
 /* ---- both at once ---- */
 
 /* The receive first, so that the peer's send finds it. */
+static int both_start(struct message *out, struct message *in, MPI_Comm comm,
+                      MPI_Request *rin, MPI_Request *rout)
+{
+    int rc = recv_start(in, comm, rin);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = send_start(out, comm, rout);
+    if (rc != MPI_SUCCESS) {
+        impi_Cancel(rin);
+        wait_one(rin, MPI_STATUS_IGNORE, true);
+    }
+    return rc;
+}
+
 static int both(struct message *out, struct message *in, MPI_Comm comm,
                 MPI_Status *status)
 {
     int rc, rc2, source = in->peer;
     MPI_Request rin, rout;
 
-    rc = recv_start(in, comm, &rin);
+    rc = both_start(out, in, comm, &rin, &rout);
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = send_start(out, comm, &rout);
-    if (rc != MPI_SUCCESS) {
-        impi_Cancel(&rin);
-        wait_one(&rin, MPI_STATUS_IGNORE, true);
-        return rc;
-    }
     rc = wait_one(&rout, MPI_STATUS_IGNORE, false);
     rc2 = wait_one(&rin, status, false);
     /* MPICH's wait says another source here. */
@@ -214,6 +225,21 @@ int impi_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     return both(&out, &in, comm, status);
 }
 
+/* What goes out of a buffer that is received into at the same time: out->buf is
+ * in the copy *memory.  An error code that the error handler has had. */
+static int copy_out(struct message *out, MPI_Comm comm, void **memory)
+{
+    int rc;
+
+    if (out->type == MPI_DATATYPE_NULL)
+        return be_raise(comm, MPI_ERR_TYPE);
+    rc = buffer_check(out->buf, out->count, out->type);
+    if (rc != MPI_SUCCESS)
+        return be_raise(comm, rc);
+    *memory = data_clone(out->buf, out->count, out->type, &out->buf);
+    return *memory ? MPI_SUCCESS : be_raise(comm, MPI_ERR_NO_MEM);
+}
+
 int impi_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
                           int sendtag, int source, int recvtag, MPI_Comm comm,
                           MPI_Status *status)
@@ -226,14 +252,9 @@ int impi_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
     if (likely(!impi_span_find(comm) && !cross_pending()))
         return impi_real.Sendrecv_replace(buf, count, datatype, dest, sendtag,
                                           source, recvtag, comm, status);
-    if (datatype == MPI_DATATYPE_NULL)
-        return be_raise(comm, MPI_ERR_TYPE);
-    rc = buffer_check(buf, count, datatype);
+    rc = copy_out(&out, comm, &copy);
     if (rc != MPI_SUCCESS)
-        return be_raise(comm, rc);
-    copy = data_clone(buf, count, datatype, &out.buf);
-    if (!copy)
-        return be_raise(comm, MPI_ERR_NO_MEM);
+        return rc;
     out.peer = dest;
     out.tag = sendtag;
     in.peer = source;
@@ -241,4 +262,86 @@ int impi_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
     rc = both(&out, &in, comm, status);
     free(copy);
     return rc;
+}
+
+/* ---- both at once, nonblocking ---- */
+
+/* memory: freed with the request. */
+static int both_request(struct impi_comm *c, struct message *out,
+                        struct message *in, void *memory, MPI_Request *request)
+{
+    struct compound *parts = compound_new(2);
+    struct req *r = NULL;
+    int rc = MPI_ERR_NO_MEM;
+
+    if (!parts) {
+        free(memory);
+        return be_raise(c->comm, rc);
+    }
+    parts->memory = memory;
+    parts->no_peer = in->peer == MPI_PROC_NULL;
+    parts->status = 0;
+    be_lock();
+    r = req_alloc();
+    be_unlock();
+    if (r)
+        rc = both_start(out, in, c->comm, &parts->part[0], &parts->part[1]);
+    be_lock();
+    if (rc == MPI_SUCCESS) {
+        req_compound(r, c, parts);
+        *request = req_handle(r);
+    } else {
+        compound_free(parts);
+        if (r)
+            req_free(r);
+    }
+    be_unlock();
+    return r ? rc : be_raise(c->comm, rc);
+}
+
+int impi_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+                   int dest, int sendtag, void *recvbuf, int recvcount,
+                   MPI_Datatype recvtype, int source, int recvtag,
+                   MPI_Comm comm, MPI_Request *request)
+{
+    struct message out = {.buf = (void *)(uintptr_t)sendbuf,
+                          .count = sendcount,
+                          .type = sendtype,
+                          .peer = dest,
+                          .tag = sendtag};
+    struct message in = {.buf = recvbuf,
+                         .count = recvcount,
+                         .type = recvtype,
+                         .peer = source,
+                         .tag = recvtag};
+    struct impi_comm *c = impi_span_find(comm);
+
+    if (!c)
+        return impi_real.Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag,
+                                   recvbuf, recvcount, recvtype, source,
+                                   recvtag, comm, request);
+    return both_request(c, &out, &in, NULL, request);
+}
+
+int impi_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype,
+                           int dest, int sendtag, int source, int recvtag,
+                           MPI_Comm comm, MPI_Request *request)
+{
+    struct message in = {.buf = buf,
+                         .count = count,
+                         .type = datatype,
+                         .peer = source,
+                         .tag = recvtag};
+    struct message out = in;
+    struct impi_comm *c = impi_span_find(comm);
+    void *copy;
+    int rc;
+
+    if (!c)
+        return impi_real.Isendrecv_replace(buf, count, datatype, dest, sendtag,
+                                           source, recvtag, comm, request);
+    out.peer = dest;
+    out.tag = sendtag;
+    rc = copy_out(&out, comm, &copy);
+    return rc == MPI_SUCCESS ? both_request(c, &out, &in, copy, request) : rc;
 }

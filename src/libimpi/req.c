@@ -9,6 +9,7 @@
 
 #include "impi/fast.h"
 #include "libimpi/coll_run.h"
+#include "libimpi/compound.h"
 #include "libimpi/failed.h"
 #include "libimpi/foreign.h"
 #include "libimpi/net.h"
@@ -92,7 +93,9 @@ void req_free(struct req *r)
 {
     data_drop(&r->data);
     persist_free(r->persist);
+    compound_free(r->compound);
     r->persist = NULL;
+    r->compound = NULL;
     r->next = req_table.free;
     req_table.free = r;
 }
@@ -102,6 +105,7 @@ void req_again(struct req *r)
     struct persist *p = r->persist;
     uint32_t index = r->index;
 
+    compound_free(r->compound);
     req_init(r);
     r->index = index;
     r->persist = p;
@@ -309,6 +313,14 @@ void req_rma(struct req *r, struct impi_comm *c, struct win_op *op)
     r->rma = op;
 }
 
+void req_compound(struct req *r, struct impi_comm *comm, struct compound *c)
+{
+    req_hold_comm(r, comm);
+    r->compound = c;
+    r->source = MPI_ANY_SOURCE;
+    r->tag = MPI_ANY_TAG;
+}
+
 /* ---- req end ----------------------------------------------------------- */
 
 /* How a request ends: by the engine, by the native library, or cancelled. */
@@ -443,6 +455,8 @@ bool req_waits_native(const struct req *r)
 {
     if (r->coll)
         return coll_waits_native(r->coll);
+    if (r->compound)
+        return compound_waits_native(r->compound);
     return r->native != MPI_REQUEST_NULL;
 }
 
@@ -459,6 +473,8 @@ bool req_poll(struct req *r)
         take_core(r);
     else if (r->native != MPI_REQUEST_NULL)
         poll_native(r);
+    else if (unlikely(r->compound != NULL))
+        r->done = compound_poll(r->compound, r);
     else if (unlikely(r->rma != NULL) && win_op_done(r->rma))
         take_rma(r);
     return r->done;
@@ -501,7 +517,7 @@ static void cancel_send(struct req *r)
 
 void req_cancel(struct req *r)
 {
-    if (r->coll || r->rma)
+    if (r->coll || r->rma || r->compound)
         return; /* cannot be */
     if (!r->recv)
         cancel_send(r);

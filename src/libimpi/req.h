@@ -15,17 +15,19 @@
 #include "libimpi/data.h"
 #include "libimpi/family.h"
 
+struct compound;
 struct win_op;
 
 struct req {
     struct impi_request core; /* the engine's; .user is this struct */
     struct data data;
-    MPI_Request native;      /* the half in the native library, or null */
-    struct coll *coll;       /* a collective call, and nothing else */
-    struct win_op *rma;      /* an operation on a window, likewise */
-    struct persist *persist; /* what a persistent one is made of */
-    struct impi_comm *comm;  /* for ranks and errors; held while open */
-    uint32_t index;          /* in the table */
+    MPI_Request native;        /* the half in the native library, or null */
+    struct coll *coll;         /* a collective call, and nothing else */
+    struct win_op *rma;        /* an operation on a window, likewise */
+    struct compound *compound; /* of other requests, likewise */
+    struct persist *persist;   /* what a persistent one is made of */
+    struct impi_comm *comm;    /* for ranks and errors; held while open */
+    uint32_t index;            /* in the table */
     bool recv;
     bool in_core; /* the engine has it */
     bool asked;   /* a send that was to be cancelled */

@@ -132,7 +132,7 @@ static const int *graph_neighbours(const struct topo *t, int rank, int *n)
 
 /* The messages of a neighbourhood call of `rank`: from[], to[] with room for
  * topo_degree() each; *nfrom, *nto how many. */
-static void topo_degree(const struct topo *t, int rank, int *in, int *out)
+void topo_degree(const struct topo *t, int rank, int *in, int *out)
 {
     *in = t->nin;
     *out = t->nout;

@@ -32,6 +32,9 @@ struct topo {
 struct topo *topo_copy(const struct topo *t);
 void topo_free(struct topo *t);
 
+/* How many neighbours `rank` receives from, and how many it sends to. */
+void topo_degree(const struct topo *t, int rank, int *in, int *out);
+
 /* Is c's topology of that kind?  MPI_ERR_TOPOLOGY if not. */
 int topo_check(const struct impi_comm *c, int kind);
 

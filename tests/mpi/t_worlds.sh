@@ -241,7 +241,7 @@ begin_lost_filter what_is_sent_in_vain_is_told
 
 title=unmodified_programs_in_one_world
 for prog in ring order sizes probe mixes bottom coll collv comms groups persist topo types errors attrs \
-    ends; do
+    ends mpi4_pt2pt mpi4_persist; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
     case_run $prog -i mpich:2 openmpi:1 mpich:2
@@ -284,7 +284,7 @@ case_run seldom mpich:1 openmpi:1
 case_run seldom mpich:2 openmpi:2
 case_run seldom -i openmpi:3 mpich:2 openmpi:2
 title=two_clients_of_one_library
-for prog in ring coll; do
+for prog in ring coll mpi4_pt2pt mpi4_persist; do
     case_run $prog mpich:1 mpich:1
     case_run $prog openmpi:1 openmpi:2
 done
