@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * HMAC (RFC 2104) and SHA-256 (FIPS 180-4) of our own: it is needed in every
- * MPI process, where no library but the C library's own may be asked for, and
- * a few times per connection only, so it need not be fast.
+ * MPI process, where no library but the C library's own may be asked for: a few
+ * times per connection there, and once for each health report in switchmgrd.
  */
 #include <string.h>
 
@@ -39,32 +39,58 @@ static uint32_t turn(uint32_t x, int n)
     return x >> n | x << (32 - n);
 }
 
-static void mix(struct sha256 *s)
+static inline uint32_t sum0(uint32_t a)
 {
-    uint32_t w[ROUNDS], v[WORDS];
+    return (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22));
+}
+
+static inline uint32_t sum1(uint32_t e)
+{
+    return (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25));
+}
+
+/* One round.  What takes the place of what goes round by the order in which
+ * eight of them are named, so that nothing is moved. */
+#define TURN(a, b, c, d, e, f, g, h, i)                                        \
+    do {                                                                       \
+        uint32_t t =                                                           \
+            (h) + sum1(e) + ((g) ^ ((e) & ((f) ^ (g)))) + constants[i] + w[i]; \
+        (d) += t;                                                              \
+        (h) = t + sum0(a) + (((a) & (b)) | ((c) & ((a) | (b))));               \
+    } while (0)
+
+static void mix(struct sha256 *s, const uint8_t block[BLOCK])
+{
+    uint32_t a = s->h[0], b = s->h[1], c = s->h[2], d = s->h[3];
+    uint32_t e = s->h[4], f = s->h[5], g = s->h[6], h = s->h[7];
+    uint32_t w[ROUNDS];
 
     for (int i = 0; i < 16; i++)
-        w[i] = be_load32(s->block + 4 * i);
+        w[i] = be_load32(block + 4 * i);
     for (int i = 16; i < ROUNDS; i++) {
-        uint32_t a = w[i - 15], b = w[i - 2];
+        uint32_t x = w[i - 15], y = w[i - 2];
 
-        w[i] = w[i - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + w[i - 7] +
-               (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
+        w[i] = w[i - 16] + (turn(x, 7) ^ turn(x, 18) ^ x >> 3) + w[i - 7] +
+               (turn(y, 17) ^ turn(y, 19) ^ y >> 10);
     }
-    memcpy(v, s->h, sizeof(v));
-    for (int i = 0; i < ROUNDS; i++) {
-        uint32_t e = v[4], a = v[0];
-        uint32_t t1 = v[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
-                      ((e & v[5]) ^ (~e & v[6])) + constants[i] + w[i];
-        uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) +
-                      ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
-
-        memmove(v + 1, v, sizeof(v) - sizeof(*v));
-        v[4] += t1;
-        v[0] = t1 + t2;
+    for (int i = 0; i < ROUNDS; i += 8) {
+        TURN(a, b, c, d, e, f, g, h, i);
+        TURN(h, a, b, c, d, e, f, g, i + 1);
+        TURN(g, h, a, b, c, d, e, f, i + 2);
+        TURN(f, g, h, a, b, c, d, e, i + 3);
+        TURN(e, f, g, h, a, b, c, d, i + 4);
+        TURN(d, e, f, g, h, a, b, c, i + 5);
+        TURN(c, d, e, f, g, h, a, b, i + 6);
+        TURN(b, c, d, e, f, g, h, a, i + 7);
     }
-    for (int i = 0; i < WORDS; i++)
-        s->h[i] += v[i];
+    s->h[0] += a;
+    s->h[1] += b;
+    s->h[2] += c;
+    s->h[3] += d;
+    s->h[4] += e;
+    s->h[5] += f;
+    s->h[6] += g;
+    s->h[7] += h;
 }
 
 static void sha256_begin(struct sha256 *s)
@@ -91,7 +117,7 @@ static void sha256_add(struct sha256 *s, const void *data, size_t len)
         p += n;
         len -= n;
         if (at + n == BLOCK)
-            mix(s);
+            mix(s, s->block);
     }
 }
 
@@ -108,41 +134,68 @@ static void sha256_end(struct sha256 *s, uint8_t out[MAC_SIZE])
         be_store32(out + 4 * i, s->h[i]);
 }
 
-/* The key, xor filler, as the first block. */
-static void begin_with_key(struct sha256 *s, const uint8_t key[BLOCK],
+/* What the hash is after its first block, the key xor filler. */
+static void begin_with_key(uint32_t out[WORDS], const uint8_t key[BLOCK],
                            uint8_t filler)
 {
-    uint8_t block[BLOCK];
+    struct sha256 s;
 
     for (int i = 0; i < BLOCK; i++)
-        block[i] = key[i] ^ filler;
-    sha256_begin(s);
-    sha256_add(s, block, BLOCK);
-    explicit_bzero(block, sizeof(block));
+        s.block[i] = key[i] ^ filler;
+    sha256_begin(&s);
+    mix(&s, s.block);
+    memcpy(out, s.h, sizeof(s.h));
+    explicit_bzero(&s, sizeof(s));
 }
 
-int mac_sign(uint8_t out[MAC_SIZE], const void *key, size_t key_len,
-             const struct mac_part *parts, size_t nparts)
+static void go_on(struct sha256 *s, const uint32_t begun[WORDS])
 {
-    uint8_t full[BLOCK] = {0}, inner[MAC_SIZE];
+    memcpy(s->h, begun, sizeof(s->h));
+    s->len = BLOCK;
+}
+
+void mac_key_set(struct mac_key *k, const void *key, size_t key_len)
+{
+    uint8_t full[BLOCK] = {0};
     struct sha256 s;
 
     if (key_len > BLOCK) {
         sha256_begin(&s);
         sha256_add(&s, key, key_len);
         sha256_end(&s, full);
+        explicit_bzero(&s, sizeof(s));
     } else if (key_len > 0) {
         memcpy(full, key, key_len);
     }
-    begin_with_key(&s, full, 0x36);
+    begin_with_key(k->inner, full, 0x36);
+    begin_with_key(k->outer, full, 0x5c);
+    explicit_bzero(full, sizeof(full));
+}
+
+void mac_key_sign(const struct mac_key *k, uint8_t out[MAC_SIZE],
+                  const struct mac_part *parts, size_t nparts)
+{
+    uint8_t inner[MAC_SIZE];
+    struct sha256 s;
+
+    go_on(&s, k->inner);
     for (size_t i = 0; i < nparts; i++)
         sha256_add(&s, parts[i].data, parts[i].len);
     sha256_end(&s, inner);
-    begin_with_key(&s, full, 0x5c);
+    go_on(&s, k->outer);
     sha256_add(&s, inner, MAC_SIZE);
     sha256_end(&s, out);
-    explicit_bzero(full, sizeof(full));
     explicit_bzero(&s, sizeof(s));
+}
+
+int mac_sign(uint8_t out[MAC_SIZE], const void *key, size_t key_len,
+             const struct mac_part *parts, size_t nparts)
+{
+    struct mac_key k;
+
+    mac_key_set(&k, key, key_len);
+    mac_key_sign(&k, out, parts, nparts);
+    explicit_bzero(&k, sizeof(k));
     return 0;
 }
 

@@ -56,6 +56,7 @@ struct model *model_new(const struct model_conf *conf,
 
 void model_set_conf(struct model *m, const struct model_conf *conf)
 {
+    m->changes++;
     m->conf = *conf;
     if (m->conf.flap_count > MODEL_FLAPS_MAX)
         m->conf.flap_count = MODEL_FLAPS_MAX;
@@ -147,6 +148,7 @@ struct model_item *model_item_make(struct model *m, enum report_kind kind,
     snprintf(it->pub.name, sizeof(it->pub.name), "%s", name);
     snprintf(it->pub.peer, sizeof(it->pub.peer), "%s", peer);
     HASH_ADD_STR(m->items, key, it);
+    m->changes++;
     m->counts[kind][HEALTH_UNKNOWN]++;
     if (kind == REPORT_HOST && rail >= m->nrails)
         m->nrails = (uint8_t)(rail + 1);
@@ -155,6 +157,7 @@ struct model_item *model_item_make(struct model *m, enum report_kind kind,
 
 void model_item_drop(struct model *m, struct model_item *it)
 {
+    m->changes++;
     m->counts[it->pub.kind][it->pub.state]--;
     HASH_DEL(m->items, it);
     free(it);
@@ -643,10 +646,12 @@ static const char *host_name(struct model *m, enum report_from from,
         *rail = model_nic_rail(m, from, r);
     if (!name)
         return r->name[0] ? r->name : NULL;
-    if (r->name[0] && strcmp(name, r->name) != 0)
+    if (r->name[0] && strcmp(name, r->name) != 0) {
+        m->conflicts++;
         model_alarm(m, now,
                     "board %012llx says it is %s; the identity table has %s",
                     (unsigned long long)r->board, r->name, name);
+    }
     return name;
 }
 
@@ -658,7 +663,7 @@ static void note(struct model *m, struct model_item *it, enum report_from from,
     e->known = true;
     e->seen = seen;
     e->at = now;
-    snprintf(e->why, sizeof(e->why), "%s", why);
+    model_text(e->why, why);
 }
 
 /* What hsnd says of its echoes. */
@@ -699,16 +704,20 @@ static struct model_item *item_of(struct model *m, enum report_from from,
                            r->kind == REPORT_LINK ? r->peer : "", now);
 }
 
-static int take_record(struct model *m, const struct report *rep,
-                       const struct report_record *r, int64_t now)
+/* The item that it is about; NULL: no room. */
+static struct model_item *take_record(struct model *m, const struct report *rep,
+                                      const struct report_record *r,
+                                      int64_t now)
 {
     enum report_from from = rep->from;
     struct model_item *it = item_of(m, from, r, now);
 
     if (!it)
-        return -1;
-    if (r->board)
+        return NULL;
+    if (r->board && r->board != it->pub.board) {
+        m->changes++; /* by it ports find their rails */
         it->pub.board = r->board;
+    }
     if (r->kind == REPORT_HOST && r->peer[0])
         memcpy(it->pub.peer, r->peer, sizeof(r->peer));
     if (from == REPORT_MAPPERD)
@@ -721,7 +730,20 @@ static int take_record(struct model *m, const struct report *rep,
         model_nic_take(m, it, rep, r, now);
     note(m, it, from, r->seen, r->why, now);
     model_judge(m, it, now);
-    return 0;
+    return it;
+}
+
+/* One more item of a word; two records about one item, or more than there is
+ * room for, and each time all is taken in. */
+static void remember(struct model_word *w, struct model_item *it)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->items[i] == it)
+            w->seq = 0;
+    if (w->n < MODEL_WORD_MAX)
+        w->items[w->n++] = it;
+    else
+        w->seq = 0;
 }
 
 static bool is_of_one_map(const struct model_item *it)
@@ -917,8 +939,10 @@ static void gives_up(struct model *m, const struct report *rep)
 }
 
 static int take(struct model *m, struct model_reporter *r,
-                const struct report *rep, int64_t now)
+                const struct report *rep, struct model_word *word, int64_t now)
 {
+    struct model_item *it;
+
     if (rep->from == REPORT_MAPPERD) {
         r->alone = model_map_is_alone(m, r, rep);
         r->alone_version = rep->map.version;
@@ -937,7 +961,9 @@ static int take(struct model *m, struct model_reporter *r,
 
         if (rep->from == REPORT_NICD && rec->out)
             model_nic_leave_out(m, rec);
-        else if (take_record(m, rep, rec, now) < 0)
+        else if ((it = take_record(m, rep, rec, now)))
+            remember(word, it);
+        else
             return -1;
     }
     if (rep->map.leader && rep->map.parts && is_whole(m, rep->map.parts))
@@ -946,12 +972,24 @@ static int take(struct model *m, struct model_reporter *r,
     return 0;
 }
 
-int model_input(struct model *m, const struct report *rep, int64_t now,
-                struct errbuf *err)
+/* Reports without a number (0) cannot be told apart from none. */
+static void begin_word(const struct model *m, struct model_reporter *r,
+                       const struct report *rep, struct model_word *word)
+{
+    *word = (struct model_word){
+        .changes = m->changes,
+        .seq = rep->from == REPORT_NICD && rep->ncounters == 0 ? rep->seq : 0,
+        .reporter = r};
+}
+
+int model_take(struct model *m, const struct report *rep,
+               struct model_word *word, int64_t now, struct errbuf *err)
 {
     struct model_reporter *r = model_reporter_get(m, rep);
+    uint64_t conflicts;
     bool anew;
 
+    word->seq = 0;
     if (!r)
         return model_refuse(err, errno, "no room for one more reporter",
                             rep->node);
@@ -968,10 +1006,63 @@ int model_input(struct model *m, const struct report *rep, int64_t now,
     r->pub.seq = rep->seq;
     r->pub.at = now;
     r->pub.accepted++;
+    begin_word(m, r, rep, word);
     model_counters_take(m, r, rep);
-    if (take(m, r, rep, now) == 0) {
+    conflicts = m->conflicts;
+    if (take(m, r, rep, word, now) == 0) {
+        if (conflicts != m->conflicts) /* each report is to tell of it */
+            word->seq = 0;
         model_errors_take(m, rep, anew, now);
         return 0;
     }
+    word->seq = 0;
     return model_refuse(err, errno, "no room for what it reports", rep->node);
+}
+
+int model_input(struct model *m, const struct report *rep, int64_t now,
+                struct errbuf *err)
+{
+    struct model_word word;
+
+    return model_take(m, rep, &word, now, err);
+}
+
+/* Nobody else told of the node's ports, nobody is new or gone, and nothing was
+ * late: so each record would find its item as it left it. */
+static bool is_next(const struct model *m, const struct report *rep,
+                    const struct model_word *word, int64_t now)
+{
+    const struct model_reporter *r = word->reporter;
+
+    return word->seq && word->changes == m->changes && r->seen &&
+           r->pub.instance == rep->instance && r->pub.seq == word->seq &&
+           rep->seq > word->seq && now - r->spoke <= m->conf.stale[rep->from];
+}
+
+/* A port that is well, and of which nicd has spoken all the time. */
+static bool is_well(const struct model *m, const struct model_item *it,
+                    int64_t now)
+{
+    const struct health_evidence *e = &it->pub.evidence[REPORT_NICD];
+
+    return it->pub.state == HEALTH_HEALTHY && it->raw == SEEN_UP &&
+           e->seen == SEEN_UP && now - e->at <= m->conf.stale[REPORT_NICD];
+}
+
+bool model_again(struct model *m, const struct report *rep,
+                 struct model_word *word, int64_t now)
+{
+    struct model_reporter *r = word->reporter;
+
+    if (!is_next(m, rep, word, now))
+        return false;
+    for (size_t i = 0; i < word->n; i++)
+        if (!is_well(m, word->items[i], now))
+            return false;
+    for (size_t i = 0; i < word->n; i++)
+        word->items[i]->pub.evidence[REPORT_NICD].at = now;
+    r->pub.seq = word->seq = rep->seq;
+    r->pub.at = r->spoke = now;
+    r->pub.accepted++;
+    return true;
 }

@@ -134,6 +134,8 @@ struct model_ops {
 };
 
 struct model;
+struct model_item;
+struct model_reporter;
 
 /* conf is copied, ops' functions may be NULL. */
 struct model *model_new(const struct model_conf *conf,
@@ -148,6 +150,26 @@ void model_set_conf(struct model *model, const struct model_conf *conf);
  * items, ENOMEM.  A refused report changes nothing. */
 int model_input(struct model *model, const struct report *report, int64_t now,
                 struct errbuf *err);
+
+/* What the model made of a report, so that the same again is quick.  Not to be
+ * used with another model. */
+#define MODEL_WORD_MAX SF_ELAN_RAILS_MAX
+struct model_word {
+    uint64_t changes; /* of the model, before it; see model.c */
+    uint64_t seq;     /* of the report; 0: it has to be taken in full */
+    struct model_reporter *reporter;
+    size_t n;
+    struct model_item *items[MODEL_WORD_MAX];
+};
+/* As model_input(), and what *word is to be with model_again(). */
+int model_take(struct model *model, const struct report *report,
+               struct model_word *word, int64_t now, struct errbuf *err);
+/* A report that says, its seq apart, what that of *word said: ports of NICs
+ * that are well, and that nothing else has changed since.  It does what
+ * model_take() would, but that they are judged with the next tick.  False:
+ * nothing was done, model_take() has to. */
+bool model_again(struct model *model, const struct report *report,
+                 struct model_word *word, int64_t now);
 
 /* Let time pass: stale evidence, hysteresis.  Every second or so. */
 void model_tick(struct model *model, int64_t now);

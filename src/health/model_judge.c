@@ -333,7 +333,7 @@ static void worsen(struct verdict *v, enum report_seen seen, int source,
     v->seen = seen;
     v->source = source;
     v->proven = proven;
-    snprintf(v->why, sizeof(v->why), "%s", why);
+    model_text(v->why, why);
 }
 
 /* When did this source last vouch for what it said?  A host's own hsnd speaks

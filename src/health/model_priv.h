@@ -5,6 +5,7 @@
 #ifndef SF_HEALTH_MODEL_PRIV_H
 #define SF_HEALTH_MODEL_PRIV_H
 
+#include <string.h>
 #include <uthash.h>
 
 #include "health/model.h"
@@ -87,6 +88,9 @@ struct model {
     uint64_t snapshot_version;
     uint64_t snapshot_parts; /* a bit for each part that has come */
     size_t counts[REPORT_KINDS][HEALTH_STATES];
+    uint64_t changes;   /* of which items there are, and of what they are by the
+                           identity table; see struct model_word */
+    uint64_t conflicts; /* boards that the identity table has elsewhere */
 };
 
 struct model_item *model_item_get(struct model *m, enum report_kind kind,
@@ -99,6 +103,16 @@ struct model_item *model_item_make(struct model *m, enum report_kind kind,
 void model_item_drop(struct model *m, struct model_item *it);
 
 #define MODEL_NOT_IN_MAP "not in the map"
+
+/* A text of evidence, cut to its place.  Every item is judged twice a second:
+ * no printf() here. */
+static inline void model_text(char to[SF_REPORT_WHY_MAX], const char *text)
+{
+    size_t len = strnlen(text, SF_REPORT_WHY_MAX - 1);
+
+    memcpy(to, text, len);
+    to[len] = '\0';
+}
 
 /* Is what a source said about an item still worth something? */
 bool model_is_fresh(const struct model *m, const struct model_item *it,

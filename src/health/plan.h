@@ -48,9 +48,9 @@ struct plan_node {
     const char *features_act; /* active */
     const char *extra, *comment, *reason;
     const char *since; /* the want's, for people */
-    bool drain;     /* DRAIN flag, whoever set it */
-    bool unusable;  /* DOWN, FAIL, FUTURE, powered down: not for us */
-    int64_t undone; /* since of the fault whose drain was undone; 0 none */
+    bool drain;        /* DRAIN flag, whoever set it */
+    bool unusable;     /* DOWN, FAIL, FUTURE, powered down: not for us */
+    int64_t undone;    /* since of the fault whose drain was undone; 0 none */
 };
 
 enum plan_state { PLAN_LEAVE, PLAN_DRAIN, PLAN_RESUME };

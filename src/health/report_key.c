@@ -9,8 +9,14 @@ static void tag_of(const struct report_key *key, uint64_t number,
     uint8_t n[8];
 
     be_store64(n, number);
-    mac_sign(tag, key->key, sizeof(key->key),
-             (const struct mac_part[]){{n, sizeof(n)}, {text, len}}, 2);
+    mac_key_sign(&key->mac, tag,
+                 (const struct mac_part[]){{n, sizeof(n)}, {text, len}}, 2);
+}
+
+void report_key_set(struct report_key *key, const uint8_t secret[SF_REPORT_KEY])
+{
+    mac_key_set(&key->mac, secret, SF_REPORT_KEY);
+    key->count = 0;
 }
 
 void report_key_sign(struct report_key *key, uint8_t tag[REPORT_TAG_SIZE],

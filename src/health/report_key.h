@@ -27,9 +27,13 @@
 #define REPORT_AGAIN_SIZE 8
 
 struct report_key {
-    uint8_t key[SF_REPORT_KEY];
+    struct mac_key mac;
     uint64_t count; /* reports so far */
 };
+
+/* A new key, that no report was under. */
+void report_key_set(struct report_key *key,
+                    const uint8_t secret[SF_REPORT_KEY]);
 
 /* The tag of the key's next report, which is counted. */
 void report_key_sign(struct report_key *key, uint8_t tag[REPORT_TAG_SIZE],

@@ -202,13 +202,15 @@ static void sealed(struct clerk_job *job, bool cancelled)
 /* Ask munged for the first one's credential, which is to bring a key. */
 static void ask_munged(struct sender *s, struct item *it)
 {
-    char *text;
+    uint8_t secret[SF_REPORT_KEY];
+    char *text = NULL;
     struct sealing *g = NULL;
 
-    s->key.count = 0;
-    text = mac_random(s->key.key, sizeof(s->key.key)) == 0
-               ? report_with_key(it->text, s->key.key)
-               : NULL;
+    if (mac_random(secret, sizeof(secret)) == 0) {
+        report_key_set(&s->key, secret);
+        text = report_with_key(it->text, secret);
+        explicit_bzero(secret, sizeof(secret));
+    }
     if (text)
         g = calloc(1, sizeof(*g) + strlen(text) + 1);
     if (g) {

@@ -29,6 +29,7 @@
 #define READS_MAX 8  /* days and years of links that are asked for */
 #define TICK 0.5     /* seconds between looks at the time */
 #define SOON 0.02    /* changes that come together are judged together */
+#define GATHER 0.005 /* thousands of reporters: wake up for many at once */
 
 static const char *resolve(uint64_t board, uint8_t *rail, void *arg)
 {
@@ -312,6 +313,8 @@ static int make(struct collector *n, struct errbuf *err)
     struct model_conf mc;
 
     n->loop = ev_loop_new(EVFLAG_AUTO);
+    if (n->loop)
+        ev_set_io_collect_interval(n->loop, GATHER);
     n->events = calloc(SF_SWITCHMGR_EVENTS_MAX, sizeof(*n->events));
     mgrconf_model(&n->conf, &mc);
     mgrconf_policy(&n->conf, &n->policy);

@@ -50,8 +50,14 @@ struct proof {
     struct seal_info info;
     bool has_key;
     struct report_key key;
-    int64_t since;       /* steady */
-    struct report *last; /* the last that was accepted, if it is short; owned */
+    int64_t since;     /* steady */
+    struct told *last; /* the last that was accepted, if it is short; owned */
+};
+
+/* An accepted report, and what the model made of it. */
+struct told {
+    struct report report;
+    struct model_word word;
 };
 /* What it takes of the proof it sets to NULL there. */
 typedef void auth_done_f(enum verdict verdict, struct proof *proof, void *arg);
@@ -142,10 +148,23 @@ static bool check_role(struct collector *n, const struct report *r)
     return true;
 }
 
+/* Into the model: by the short way if it says the same as what `word` is of. */
+static int into_model(struct collector *n, const struct report *r,
+                      struct model_word *word, bool again, struct errbuf *err)
+{
+    int64_t now = steady_now();
+
+    if (again && model_again(n->model, r, word, now))
+        return 0;
+    return model_take(n->model, r, word, now, err);
+}
+
 /* Where a credential was made the munged there says, which root of that node
- * may have told anything: it must also have come from there. */
+ * may have told anything: it must also have come from there.  What the model
+ * makes of it goes to *word; again: *word has it already. */
 static enum verdict take(struct collector *n, const struct report *r,
-                         const struct seal_info *info, struct in_addr from)
+                         const struct seal_info *info, struct in_addr from,
+                         struct model_word *word, bool again)
 {
     struct collector_peer *p = collector_peer_find(n, r->node);
     struct in_addr own = {p ? collector_peer_addr(p).s_addr : 0};
@@ -166,7 +185,7 @@ static enum verdict take(struct collector *n, const struct report *r,
         errno = EPERM;
         return not_taken(n, r->node, "it may not report this");
     }
-    if (model_input(n->model, r, steady_now(), &err) < 0)
+    if (into_model(n, r, word, again, &err) < 0)
         return not_taken(n, r->node, err.text);
     n->count.accepted++;
     return ACCEPTED;
@@ -209,19 +228,19 @@ static void ask_munged(struct clerk_job *job)
 static void forget_last(struct proof *proof)
 {
     if (proof->last)
-        report_free(proof->last);
+        report_free(&proof->last->report);
     free(proof->last);
     proof->last = NULL;
 }
 
 /* Keep an accepted one, whose contents are taken over. */
-static void keep_last(struct proof *proof, struct report *r, size_t len)
+static void keep_last(struct proof *proof, struct told *t, size_t len)
 {
     forget_last(proof);
-    if (len <= SF_REPORT_KEPT_MAX && (proof->last = malloc(sizeof(*r))))
-        *proof->last = *r;
+    if (len <= SF_REPORT_KEPT_MAX && (proof->last = malloc(sizeof(*t))))
+        *proof->last = *t;
     else
-        report_free(r);
+        report_free(&t->report);
 }
 
 /* A report's text, by whose word it counts; a key in it goes to the proof. */
@@ -229,20 +248,21 @@ static enum verdict take_text(struct collector *n, const char *text, size_t len,
                               struct proof *proof, struct in_addr from)
 {
     enum verdict verdict;
-    struct report r;
+    struct told t;
     struct errbuf err;
 
-    if (report_decode(&r, text, len, &err) < 0)
+    if (report_decode(&t.report, text, len, &err) < 0)
         return refuse(n, &n->count.malformed, "somebody", err.text);
-    if (r.has_key && !proof->has_key) { /* only a credential brings one */
+    if (t.report.has_key &&
+        !proof->has_key) { /* only a credential brings one */
         proof->has_key = true;
-        memcpy(proof->key.key, r.key, sizeof(proof->key.key));
+        report_key_set(&proof->key, t.report.key);
     }
-    verdict = take(n, &r, &proof->info, from);
+    verdict = take(n, &t.report, &proof->info, from, &t.word, false);
     if (verdict == ACCEPTED)
-        keep_last(proof, &r, len);
+        keep_last(proof, &t, len);
     else
-        report_free(&r);
+        report_free(&t.report);
     return verdict;
 }
 
@@ -250,11 +270,13 @@ static enum verdict take_text(struct collector *n, const char *text, size_t len,
 static enum verdict take_again(struct collector *n, uint64_t seq,
                                struct proof *proof, struct in_addr from)
 {
-    if (!proof->last)
+    struct told *t = proof->last;
+
+    if (!t)
         return refuse(n, &n->count.malformed, "somebody",
                       "the same as a report that is not known");
-    proof->last->seq = seq & INT64_MAX;
-    return take(n, proof->last, &proof->info, from);
+    t->report.seq = seq & INT64_MAX;
+    return take(n, &t->report, &proof->info, from, &t->word, true);
 }
 
 static enum verdict take_opened(struct opening *o, struct proof *proof)
@@ -450,13 +472,12 @@ static struct in_addr address_of(uint64_t source)
 }
 
 /* The next is read when this one is answered. */
-static bool ask_for(struct conn *c, size_t len)
+static bool ask_for(struct conn *c, const uint8_t *text, size_t len)
 {
     ev_io_stop(c->collector->loop, &c->io);
     ev_timer_stop(c->collector->loop, &c->timer);
-    c->asked = auth_ask(c->collector, (const char *)bytebuf_data(&c->rx) + 4,
-                        len, address_of(c->source), on_answer, c);
-    bytebuf_consume(&c->rx, 4 + len);
+    c->asked = auth_ask(c->collector, (const char *)text, len,
+                        address_of(c->source), on_answer, c);
     return c->asked != NULL;
 }
 
@@ -479,9 +500,8 @@ static bool is_keyed(struct proof *proof, const uint8_t *text, size_t len)
            report_key_check(&proof->key, text, len);
 }
 
-static bool take_keyed(struct conn *c, size_t len)
+static bool take_keyed(struct conn *c, const uint8_t *text, size_t len)
 {
-    const uint8_t *text = bytebuf_data(&c->rx) + 4;
     struct in_addr from = address_of(c->source);
     enum verdict verdict;
 
@@ -492,18 +512,18 @@ static bool take_keyed(struct conn *c, size_t len)
     else
         verdict = take_text(c->collector, (const char *)text,
                             len - REPORT_TAG_SIZE, &c->proof, from);
-    bytebuf_consume(&c->rx, 4 + len);
     count(c, verdict);
     return answer(c, verdict == ACCEPTED ? 'A' : 'R');
 }
 
-static bool take_one(struct conn *c, size_t len, bool keyed)
+static bool take_one(struct conn *c, const uint8_t *text, size_t len,
+                     bool keyed)
 {
     if (is_shut_out(c)) {
         c->collector->count.turned_away++;
         return false;
     }
-    return keyed ? take_keyed(c, len) : ask_for(c, len);
+    return keyed ? take_keyed(c, text, len) : ask_for(c, text, len);
 }
 
 /* Wait for the rest of a report. */
@@ -518,24 +538,51 @@ static void await_more(struct conn *c)
     }
 }
 
-/* Take the reports at the front of rx that are whole, until one has to wait
- * for munged.  False: the connection is of no more use. */
-static bool take_next(struct conn *c)
+/* Take the reports at the front of at[0..len) that are whole, until one has to
+ * wait for munged; *used are their bytes.  False: the connection is of no more
+ * use. */
+static bool take_whole(struct conn *c, const uint8_t *at, size_t have,
+                       size_t *used)
 {
-    while (!c->asked && bytebuf_len(&c->rx) >= 4) {
-        uint32_t head = be_load32(bytebuf_data(&c->rx));
+    *used = 0;
+    while (!c->asked && have - *used >= 4) {
+        uint32_t head = be_load32(at + *used);
         size_t len = head & ~REPORT_KEYED;
 
         if (len == 0 || len > SF_REPORT_CREDENTIAL_MAX)
             return false;
-        if (bytebuf_len(&c->rx) < 4 + len)
+        if (have - *used < 4 + len)
             break;
-        if (!take_one(c, len, (head & REPORT_KEYED) != 0))
+        if (!take_one(c, at + *used + 4, len, (head & REPORT_KEYED) != 0))
             return false;
+        *used += 4 + len;
     }
+    return true;
+}
+
+static bool take_next(struct conn *c)
+{
+    size_t used;
+
+    if (!take_whole(c, bytebuf_data(&c->rx), bytebuf_len(&c->rx), &used))
+        return false;
+    bytebuf_consume(&c->rx, used);
     if (!c->asked)
         await_more(c);
     return true;
+}
+
+/* Most come whole and alone: these are taken from where they were read, and
+ * only what is left over is kept. */
+static bool take_read(struct conn *c, const uint8_t *some, size_t len)
+{
+    size_t used = 0;
+
+    if (bytebuf_len(&c->rx) == 0 && !take_whole(c, some, len, &used))
+        return false;
+    if (used < len)
+        bytebuf_add(&c->rx, some + used, len - used);
+    return !c->rx.bad && take_next(c);
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int events)
@@ -546,12 +593,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int events)
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n <= 0) {
-        conn_free(c);
-        return;
-    }
-    bytebuf_add(&c->rx, some, (size_t)n);
-    if (c->rx.bad || !take_next(c))
+    if (n <= 0 || !take_read(c, some, (size_t)n))
         conn_free(c);
 }
 

@@ -398,6 +398,236 @@ static void a_restarted_switchmgrd_knows_what_was_up(void **state)
     is(w, 0, HEALTH_DOWN, "mlx5_0/1 no link: Polling");
 }
 
+/* ---- the same again ---- */
+
+#define TWIN_NODES 4
+#define TWIN_PORTS 2
+#define TWIN_SEEDS 60
+#define TWIN_STEPS 400
+
+/* Two models that hear the same at the same time: one takes each report in
+ * full, the other takes what is the same again by the short way. */
+struct twins {
+    struct world full, quick;
+    struct {
+        struct report_record ports[TWIN_PORTS];
+        size_t n;
+        uint64_t instance, seq, lost;
+        bool again; /* nothing has changed since its last report */
+        struct model_word word;
+    } node[TWIN_NODES];
+    unsigned random;
+    unsigned long shortcuts;
+};
+
+static unsigned any(struct twins *t, unsigned below)
+{
+    t->random = t->random * 1103515245u + 12345u;
+    return (t->random >> 16) % below;
+}
+
+static void twins_report(struct twins *t, int i)
+{
+    struct report rep = {.from = REPORT_NICD,
+                         .instance = t->node[i].instance,
+                         .seq = t->node[i].seq += any(t, 20) ? 1 : 0,
+                         .records = t->node[i].ports,
+                         .nrecords = t->node[i].n};
+    struct model_word *word = &t->node[i].word;
+    struct errbuf err;
+    int full, quick = 0;
+
+    snprintf(rep.node, sizeof(rep.node), "n%d", i);
+    full = model_input(t->full.m, &rep, t->full.now, &err);
+    if (t->node[i].again && model_again(t->quick.m, &rep, word, t->quick.now))
+        t->shortcuts++;
+    else
+        quick = model_take(t->quick.m, &rep, word, t->quick.now, &err);
+    assert_int_equal(full, quick);
+    t->node[i].again = full == 0;
+}
+
+static void twins_change(struct twins *t, int i)
+{
+    unsigned k = any(t, TWIN_PORTS);
+    struct report_record *r = &t->node[i].ports[k];
+
+    t->node[i].again = false;
+    switch (any(t, 7)) {
+    case 0: /* nicd began again */
+        t->node[i].instance++;
+        t->node[i].seq = 0;
+        break;
+    case 1:
+        r->count++;
+        break;
+    case 2:
+        r->out = !r->out;
+        break;
+    case 3:
+        t->node[i].n = 1 + any(t, TWIN_PORTS);
+        break;
+    default:
+        r->seen = any(t, 3) ? SEEN_UP : SEEN_DOWN;
+        r->mbps = r->seen == SEEN_UP ? 100000 : 0;
+        snprintf(r->why, sizeof(r->why), "%s",
+                 r->seen == SEEN_UP ? "" : "no link");
+    }
+}
+
+/* Somebody else speaks of a port: a map has it, by its board. */
+static void twins_map(struct twins *t)
+{
+    struct report_record hosts[TWIN_NODES];
+    uint64_t version = 1 + any(t, 3);
+    size_t n = 0;
+
+    for (int i = 0; i < TWIN_NODES; i++) {
+        if (!any(t, 8))
+            continue;
+        hosts[n] = host(i, any(t, 5) ? SEEN_UP : SEEN_DOWN, "by the map");
+        hosts[n].rail = (uint8_t)any(t, 2);
+        hosts[n++].board = any(t, 2) ? 0x9000 + 2 * (unsigned)i : 0;
+    }
+    assert_int_equal(mapper(&t->full, "n0", version, hosts, n),
+                     mapper(&t->quick, "n0", version, hosts, n));
+}
+
+/* Nothing behind the end of a text. */
+static void wipe(char *text, size_t size)
+{
+    size_t len = strlen(text);
+
+    memset(text + len, 0, size - len);
+}
+
+static struct health_item shown(const struct health_item *i)
+{
+    struct health_item s;
+
+    memcpy(&s, i, sizeof(s));
+    wipe(s.peer, sizeof(s.peer));
+    wipe(s.why, sizeof(s.why));
+    for (int from = 0; from < REPORT_FROMS; from++)
+        wipe(s.evidence[from].why, sizeof(s.evidence[from].why));
+    return s;
+}
+
+static void twins_are_alike(struct twins *t)
+{
+    struct health_item x, y;
+    const struct health_item *a = NULL, *b;
+    const struct health_reporter *r = NULL, *q = NULL;
+
+    while ((a = model_next(t->full.m, REPORT_HOST, a))) {
+        b = model_host(t->quick.m, a->name, a->rail);
+        assert_non_null(b);
+        x = shown(a);
+        y = shown(b);
+        assert_memory_equal(&x, &y, sizeof(x));
+    }
+    while ((r = model_next_reporter(t->full.m, r))) {
+        q = model_next_reporter(t->quick.m, q);
+        assert_string_equal(r->node, q->node);
+        assert_int_equal(r->seq, q->seq);
+        assert_int_equal(r->at, q->at);
+        assert_int_equal(r->accepted, q->accepted);
+        assert_int_equal(r->refused, q->refused);
+    }
+    assert_int_equal(t->full.changes, t->quick.changes);
+    assert_int_equal(t->full.alarms, t->quick.alarms);
+}
+
+static void twins_pass(struct twins *t, int64_t ms)
+{
+    pass(&t->full, ms);
+    pass(&t->quick, ms);
+    twins_are_alike(t);
+}
+
+static void twins_begin(struct twins *t, struct world *w, unsigned seed)
+{
+    *t = (struct twins){.random = seed};
+    t->full.conf = t->quick.conf = w->conf;
+    t->full.now = t->quick.now = T0;
+    t->full.m = fresh(&t->full);
+    t->quick.m = fresh(&t->quick);
+    for (int i = 0; i < TWIN_NODES; i++) {
+        t->node[i].n = TWIN_PORTS;
+        t->node[i].instance = 1;
+        for (unsigned k = 0; k < TWIN_PORTS; k++) {
+            struct report_record *r = &t->node[i].ports[k];
+
+            *r = nic(k ? "mlx5_1/1" : "mlx5_0/1", 0x9000 + 2 * (unsigned)i + k,
+                     SEEN_UP, "");
+            r->rail = (uint8_t)k;
+            snprintf(r->name, sizeof(r->name), "n%d", i);
+        }
+    }
+}
+
+/* They are judged with each tick, so are looked at after it. */
+static void twins_run(struct twins *t)
+{
+    for (int step = 0; step < TWIN_STEPS; step++) {
+        for (int i = 0; i < TWIN_NODES; i++) {
+            if (!any(t, 30))
+                twins_change(t, i);
+            if (any(t, 10))
+                twins_report(t, i);
+        }
+        if (!any(t, 40))
+            twins_map(t);
+        if (!any(t, 60)) {
+            model_set_conf(t->full.m, &t->full.conf);
+            model_set_conf(t->quick.m, &t->quick.conf);
+        }
+        twins_pass(t, SEC);
+        if (!any(t, 100)) /* nobody speaks for a while */
+            twins_pass(t, (int64_t)any(t, 40) * SEC);
+    }
+}
+
+static void the_same_again_is_as_good_as_all_of_it(void **state)
+{
+    unsigned long shortcuts = 0;
+    struct twins t;
+
+    for (unsigned seed = 1; seed <= TWIN_SEEDS; seed++) {
+        twins_begin(&t, *state, seed);
+        twins_run(&t);
+        shortcuts += t.shortcuts;
+        model_free(t.full.m);
+        model_free(t.quick.m);
+    }
+    /* It is worth something. */
+    assert_true(shortcuts > TWIN_SEEDS * TWIN_STEPS * TWIN_NODES / 10);
+}
+
+/* Of a board that the identity table has elsewhere each report gives the alarm.
+ */
+static void the_same_again_hides_no_conflict(void **state)
+{
+    struct world *w = *state;
+    struct report_record r = nic("mlx5_0/1", 0x1002, SEEN_UP, "");
+    struct report rep = {.from = REPORT_NICD,
+                         .node = "n1",
+                         .instance = 1,
+                         .records = &r,
+                         .nrecords = 1};
+    struct model_word word;
+    struct errbuf err;
+
+    snprintf(r.name, sizeof(r.name), "n1");
+    for (int i = 1; i <= 3; i++) {
+        rep.seq++;
+        if (i == 1 || !model_again(w->m, &rep, &word, w->now))
+            assert_int_equal(model_take(w->m, &rep, &word, w->now, &err), 0);
+        assert_int_equal(w->alarms, i);
+        pass(w, SEC);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +645,8 @@ int main(void)
         HEALTH_TEST(rails_of_a_map_are_kept),
         HEALTH_TEST(flaps_between_reports_make_it_flapping),
         HEALTH_TEST(a_restarted_switchmgrd_knows_what_was_up),
+        HEALTH_TEST(the_same_again_is_as_good_as_all_of_it),
+        HEALTH_TEST(the_same_again_hides_no_conflict),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -421,8 +421,7 @@ static void next_credential(struct listener *l, int fd, struct report *r,
     assert_int_equal(report_decode(r, text, len, &err), 0);
     free(text);
     assert_true(r->has_key);
-    memcpy(key->key, r->key, sizeof(key->key));
-    key->count = 0;
+    report_key_set(key, r->key);
 }
 
 static void next_keyed(struct listener *l, int fd, struct report *r,
@@ -554,7 +553,7 @@ static void sender_does_without_a_key_where_none_is_taken(void **state)
     answer(l, fd, s, 'A');
     next_credential(l, fd, &r, &second);
     expect_seq(&r, 2);
-    assert_memory_not_equal(first.key, second.key, sizeof(first.key));
+    assert_memory_not_equal(&first.mac, &second.mac, sizeof(first.mac));
     close(fd);
     sender_free(s);
 }
@@ -582,7 +581,7 @@ static void sender_takes_another_key_for_each_connection(void **state)
     fd = accept(l->fd, NULL, NULL);
     next_credential(l, fd, &r, &second);
     expect_seq(&r, 2);
-    assert_memory_not_equal(first.key, second.key, sizeof(first.key));
+    assert_memory_not_equal(&first.mac, &second.mac, sizeof(first.mac));
     close(fd);
     sender_free(s);
 }
@@ -611,13 +610,17 @@ static void reports_are_the_same_but_for_their_number(void **state)
 
 static void a_changed_or_repeated_report_is_not_taken(void **state)
 {
-    struct report_key out = {.key = "sixteen bytes"}, in = out, other = out;
+    uint8_t secret[SF_REPORT_KEY] = "sixteen bytes";
+    struct report_key out, in, other;
     uint8_t one[5 + REPORT_TAG_SIZE] = "first";
     uint8_t two[6 + REPORT_TAG_SIZE] = "second";
 
+    report_key_set(&out, secret);
+    report_key_set(&in, secret);
+    secret[3] ^= 1;
+    report_key_set(&other, secret);
     report_key_sign(&out, one + 5, one, 5);
     report_key_sign(&out, two + 6, two, 6);
-    other.key[3] ^= 1;
     assert_false(report_key_check(&other, one, sizeof(one)));
     assert_false(report_key_check(&in, two, sizeof(two))); /* out of order */
     for (size_t i = 0; i < sizeof(one); i++) {

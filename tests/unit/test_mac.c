@@ -44,11 +44,33 @@ static void mac_hashes_a_long_key_first(void **state)
     assert_memory_equal(got, want, MAC_SIZE);
 }
 
+static void a_prepared_key_makes_the_same_tags(void **state)
+{
+    uint8_t key[80], text[200], want[MAC_SIZE], got[MAC_SIZE];
+    struct mac_key ready;
+
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (uint8_t)(i * 7);
+    for (size_t k = 0; k <= sizeof(key); k += 16) {
+        memset(key, (int)k, sizeof(key));
+        mac_key_set(&ready, key, k);
+        for (size_t len = 0; len <= sizeof(text); len += 5) {
+            const struct mac_part parts[] = {{text, len / 3},
+                                             {text + len / 3, len - len / 3}};
+
+            mac_sign(want, key, k, parts, 2);
+            mac_key_sign(&ready, got, parts, 2);
+            assert_memory_equal(got, want, MAC_SIZE);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mac_matches_rfc4231),
         cmocka_unit_test(mac_hashes_a_long_key_first),
+        cmocka_unit_test(a_prepared_key_makes_the_same_tags),
     };
 
     return cmocka_run_group_tests_name("mac", tests, NULL, NULL);
