@@ -41,6 +41,7 @@ struct guest_source {
 /* In the owner's record of a connection. */
 struct guest {
     bool spoke; /* set by the owner: something was read */
+    int fd;     /* and the connection, for tcp_peer_choose() */
     /* private */
     bool asked;
     size_t at;

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/mac.h"
 #include "base/netaddr.h"
 #include "base/tcp_peer.h"
 
@@ -125,6 +126,21 @@ void tcp_peer_ask(int fd, int *netlink, struct guest_source *out)
         out->kind = GUEST_REMOTE;
         out->from = peer.ip;
     }
+}
+
+static void ask_guest(void *netlink, const struct guest *g,
+                      struct guest_source *out)
+{
+    tcp_peer_ask(g->fd, netlink, out);
+}
+
+/* Without randomness the oldest of those who might go does. */
+struct guest *tcp_peer_choose(struct guests *guests, int *netlink)
+{
+    uint64_t random = 0;
+
+    mac_random(&random, sizeof(random));
+    return guests_choose(guests, ask_guest, netlink, random);
 }
 
 void tcp_peer_close(int *netlink)

@@ -11,6 +11,8 @@
 /* Never fails: what cannot be found out is GUEST_UNKNOWN.  *netlink is the
  * caller's, 0 at first: a socket that is kept. */
 void tcp_peer_ask(int fd, int *netlink, struct guest_source *out);
+/* guests_choose() among connections by TCP, each guest with its fd. */
+struct guest *tcp_peer_choose(struct guests *guests, int *netlink);
 void tcp_peer_close(int *netlink);
 
 #endif

@@ -91,7 +91,6 @@ int server_net_adopt(const struct server_start *start, uint16_t *port,
 /* Accept one connection, nonblocking, without delay.  -1 with errno; peer is
  * "address:port". */
 int server_net_accept(int fd, char *peer, size_t size);
-uint64_t server_net_random(void);
 
 /* ---- the server ---- */
 

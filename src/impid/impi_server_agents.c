@@ -286,20 +286,12 @@ static void agent_writable(struct ev_loop *loop, ev_io *w, int revents)
 
 /* ---- accepting ---- */
 
-static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
-{
-    struct server *s = arg;
-
-    tcp_peer_ask(((const struct agent *)g)->fd, &s->netlink, out);
-}
-
 /* Agents of a large step all come at once: strangers get some slots more. */
 static void evict(struct server *s)
 {
     if (s->opening.n <= s->start.agents + SF_IMPI_PENDING_MAX)
         return;
-    agent_close((struct agent *)guests_choose(&s->opening, ask_who, s,
-                                              server_net_random()));
+    agent_close((struct agent *)tcp_peer_choose(&s->opening, &s->netlink));
 }
 
 static void agent_new(struct server *s, int fd, const char *peer)
@@ -314,7 +306,7 @@ static void agent_new(struct server *s, int fd, const char *peer)
         return;
     }
     a->server = s;
-    a->fd = fd;
+    a->fd = a->guest.fd = fd;
     a->since = s->counted;
     snprintf(a->peer, sizeof(a->peer), "%s", peer);
     impi_chan_open_accept(&a->open, s->start.secret, nonce, check_opening, a);

@@ -67,12 +67,3 @@ int server_net_accept(int fd, char *peer, size_t size)
     snprintf(peer, size, "%s", text);
     return got;
 }
-
-/* Without randomness the oldest of those who might go does. */
-uint64_t server_net_random(void)
-{
-    uint64_t random = 0;
-
-    mac_random((uint8_t *)&random, sizeof(random));
-    return random;
-}

@@ -181,21 +181,13 @@ static void readable(struct ev_loop *loop, ev_io *w, int revents)
     }
 }
 
-static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
-{
-    struct server *s = arg;
-
-    tcp_peer_ask(((const struct presence *)g)->fd, &s->netlink, out);
-}
-
 /* As with agents: all may come at once, and strangers get some slots more. */
 static void evict(struct server *s)
 {
     if (s->npresences <= 2 * s->start.agents + SF_IMPI_PENDING_MAX)
         return;
     if (s->unknown.n > 0)
-        drop((struct presence *)guests_choose(&s->unknown, ask_who, s,
-                                              server_net_random()));
+        drop((struct presence *)tcp_peer_choose(&s->unknown, &s->netlink));
     else
         drop(TAILQ_LAST(&s->presences, presence_list));
 }
@@ -205,7 +197,7 @@ static void presence_new(struct server *s, int fd)
     struct presence *p = calloc(1, sizeof(*p));
 
     if (p)
-        p->fd = fd;
+        p->fd = p->guest.fd = fd;
     if (!p || (s->came && !wake(p)) ||
         guests_enter(&s->unknown, &p->guest) < 0) {
         free(p);

@@ -26,7 +26,7 @@
 #define REFUSED_TOLD 8
 
 struct world_conn {
-    struct guest guest; /* first: guests_choose() gives it */
+    struct guest guest; /* first: tcp_peer_choose() gives it */
     struct world *world;
     int conn;
     int fd;
@@ -216,21 +216,13 @@ static struct world_conn *conn_slot(struct world *w, int conn)
     return w->conns[conn];
 }
 
-static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
-{
-    struct world *w = arg;
-
-    tcp_peer_ask(((const struct world_conn *)g)->fd, &w->server->netlink, out);
-}
-
 static void make_room(struct world *w)
 {
     struct world_conn *c;
 
     if (w->guests.n < SF_IMPI_PENDING_MAX)
         return;
-    c = (struct world_conn *)guests_choose(&w->guests, ask_who, w,
-                                           server_net_random());
+    c = (struct world_conn *)tcp_peer_choose(&w->guests, &w->server->netlink);
     impi_server_crowded(w->engine, c->conn);
     conn_close(c);
 }
@@ -252,7 +244,7 @@ static void conn_new(struct world *w, int fd, const char *peer)
         close(fd);
         return;
     }
-    c->fd = fd;
+    c->fd = c->guest.fd = fd;
     ev_io_init(&c->io, conn_event, fd, EV_READ);
     c->io.data = c;
     ev_io_start(w->server->loop, &c->io);

@@ -223,7 +223,7 @@ static int port_send(struct impid_port *p, const void *data, size_t len,
 #define RANK_SIZE 4
 
 struct impid_guest {
-    struct guest guest; /* first: guests_choose() gives it */
+    struct guest guest; /* first: tcp_peer_choose() gives it */
     struct impid_relay *relay;
     int fd;
     ev_io io;
@@ -364,13 +364,6 @@ static void on_guest(struct ev_loop *loop, ev_io *io, int revents)
         ev_io_stop(loop, io); /* seated when we know the world, too */
 }
 
-static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
-{
-    struct impid_relay *r = arg;
-
-    tcp_peer_ask(((const struct impid_guest *)g)->fd, &r->netlink, out);
-}
-
 static uint64_t any_number(void)
 {
     uint64_t random = 0;
@@ -390,7 +383,7 @@ static void guest_enter(struct impid_relay *r, int fd)
     }
     no_delay(fd);
     g->relay = r;
-    g->fd = fd;
+    g->fd = g->guest.fd = fd;
     ev_io_init(&g->io, on_guest, fd, EV_READ);
     g->io.data = g;
     if (r->proved && r->engine)
@@ -408,8 +401,8 @@ static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
         return;
     guest_enter(r, fd);
     if (r->guests.n > r->guests_max)
-        guest_drop((struct impid_guest *)guests_choose(&r->guests, ask_who, r,
-                                                       any_number()));
+        guest_drop(
+            (struct impid_guest *)tcp_peer_choose(&r->guests, &r->netlink));
 }
 
 static int dance_listen(struct impid_relay *r, struct errbuf *err)

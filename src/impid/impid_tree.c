@@ -218,7 +218,7 @@ static void child_seat(struct impid_tree *t, uint32_t agent, int fd)
 /* ---- those who come ---------------------------------------------------- */
 
 struct tree_guest {
-    struct guest guest; /* first: guests_choose() gives it */
+    struct guest guest; /* first: tcp_peer_choose() gives it */
     struct impid_tree *tree;
     int fd;
     ev_io io;
@@ -285,7 +285,7 @@ static void guest_enter(struct impid_tree *t, int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     netaddr_keep_alive(fd, SF_SILENCE);
     g->tree = t;
-    g->fd = fd;
+    g->fd = g->guest.fd = fd;
     impi_chan_open_accept(&g->open, t->impid->conf.secret, nonce, check_guest,
                           t);
     ev_io_init(&g->io, on_guest, fd, EV_READ);
@@ -293,26 +293,17 @@ static void guest_enter(struct impid_tree *t, int fd)
     ev_io_start(loop_of(t), &g->io);
 }
 
-static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
-{
-    struct impid_tree *t = arg;
-
-    tcp_peer_ask(((const struct tree_guest *)g)->fd, &t->netlink, out);
-}
-
 static void on_accept(struct ev_loop *loop, ev_io *io, int revents)
 {
     struct impid_tree *t = io->data;
     int fd = accept_or_shed(t->listener, &t->spare);
-    uint64_t random = 0;
 
     if (fd < 0)
         return;
     guest_enter(t, fd);
-    mac_random(&random, sizeof(random));
     if (t->guests.n > SF_GUESTS_EXTRA + t->nchildren)
         guest_drop(
-            (struct tree_guest *)guests_choose(&t->guests, ask_who, t, random));
+            (struct tree_guest *)tcp_peer_choose(&t->guests, &t->netlink));
 }
 
 static void close_listener(struct impid_tree *t)

@@ -903,16 +903,12 @@ static bool drive_guest(struct link *g)
     return true;
 }
 
-static void ask_who(void *arg, const struct guest *g, struct guest_source *out)
-{
-    tcp_peer_ask(link_of(g)->fd, &net.netlink, out);
-}
-
 static void enter_guest(int fd)
 {
     uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
     struct link *g = link_create(fd, LINK_OPENING);
 
+    g->guest.fd = fd;
     if (guests_enter(&net.guests, &g->guest) < 0) {
         free_guest(g);
         return;
@@ -923,8 +919,7 @@ static void enter_guest(int fd)
     impi_chan_open_accept(&g->open, impi_be.world.secret, nonce, check_guest,
                           g);
     if (net.guests.n > net.guests_max)
-        drop_guest(
-            link_of(guests_choose(&net.guests, ask_who, NULL, any_number())));
+        drop_guest(link_of(tcp_peer_choose(&net.guests, &net.netlink)));
 }
 
 /* Others wait for us: once, the user is told why. */
