@@ -87,6 +87,11 @@ debian 11 bullseye
         "$tmp/said"
 report $? "on another system that is told, with those that are supported"
 debian 12 bookworm
+echo 22.05.8-4+deb12u3 >"$tmp/slurm"
+! try "Remv slurm-smd-dev [25.11.7-1]
+Remv slurm-smd [25.11.7-1]" libslurm-dev && ! installed &&
+    grep -q 'take away slurm-smd-dev slurm-smd$' "$tmp/said"
+report $? "no package of SchedMD's is taken away for Debian's, though it rests"
 rm "$tmp/slurm"
 ! try "" libslurm-dev && ! installed && grep -q 'no network' "$tmp/said"
 report $? "so is that apt knows of no Slurm"

@@ -92,6 +92,19 @@ packages_spare_live() {
     return 1
 }
 
+# apt takes away what conflicts, which a Slurm of SchedMD's packages does, be it
+# at work or not.
+packages_take_nothing_away() {
+    local gone
+    gone=$(apt-get -s install --no-install-recommends --no-upgrade "$@" |
+        awk '$1 == "Remv" { print $2 }' | paste -sd ' ')
+    [ -z "$gone" ] && return 0
+    say "nothing was installed: for the packages that this needs, apt would" \
+        "take away $gone"
+    say "Use another machine, or go doc/guide.md's way by hand"
+    return 1
+}
+
 # Another distribution has packages of other names and another Slurm.
 packages_system_fits() {
     [ -z "$(packages_release)" ] || return 0
@@ -205,6 +218,8 @@ packages_install() {
     packages_slurm_fits "$log" $missing || return 1
     # shellcheck disable=SC2086
     [ -z "$(live_daemons)" ] || packages_spare_live $missing || return 1
+    # shellcheck disable=SC2086
+    packages_take_nothing_away $missing || return 1
     # shellcheck disable=SC2086
     packages_fetch_and_install "$log" $missing
 }
