@@ -13,8 +13,8 @@ AC_DEFUN([SF_SLURM], [
     sf_save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CPPFLAGS $SLURM_CPPFLAGS"
     AC_CHECK_HEADERS([slurm/slurm.h slurm/slurm_version.h slurm/spank.h], [],
-        [AC_MSG_ERROR([Slurm's headers not found: install libslurm-dev,
- or say --with-slurm=PREFIX])])
+        [AC_MSG_ERROR([Slurm's headers not found: install libslurm-dev
+ (of SchedMD's packages slurm-smd-dev or slurm-devel), or say --with-slurm=PREFIX])])
     AC_MSG_CHECKING([for the version of Slurm])
     AC_COMPUTE_INT([sf_slurm_hex], [SLURM_VERSION_NUMBER],
         [#include <slurm/slurm_version.h>], [sf_slurm_hex=0])
@@ -36,7 +36,9 @@ AC_DEFUN([SF_SLURM], [
     CPPFLAGS=$sf_save_CPPFLAGS
     AC_MSG_CHECKING([for Slurm's plugin directory])
     sf_multiarch=$($CC -print-multiarch 2>/dev/null)
-    slurmplugindir=$with_slurm_plugindir
+    # Where Slurm's own library is, for an older slurm-fabric may have left a
+    # directory at another packager's place.
+    slurmplugindir=
     slurmlibdir=
     for sf_dir in "$with_slurm/lib/$sf_multiarch/slurm-wlm" \
         "$with_slurm/lib/$sf_multiarch/slurm" \
@@ -46,6 +48,9 @@ AC_DEFUN([SF_SLURM], [
         AS_IF([test -z "$slurmlibdir" && test -e "$sf_dir/libslurmfull.so"],
             [slurmlibdir=$sf_dir])
     done
+    AS_IF([test -n "$slurmlibdir"], [slurmplugindir=$slurmlibdir])
+    AS_IF([test -n "$with_slurm_plugindir"],
+        [slurmplugindir=$with_slurm_plugindir])
     AS_IF([test -z "$slurmplugindir"],
         [AC_MSG_ERROR([not found: say --with-slurm-plugindir=DIR])])
     AC_MSG_RESULT([$slurmplugindir])

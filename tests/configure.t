@@ -75,6 +75,13 @@ for dir in ${multiarch:+"lib/$multiarch/slurm-wlm" "lib/$multiarch/slurm"} \
     report $? "plugins are found in $dir"
     rm -r "$tmp/slurm/${dir%%/*}"
 done
+# What an older slurm-fabric left in Debian's place, and SchedMD's Slurm beside.
+mkdir -p "$tmp/slurm/lib/slurm" "$tmp/slurm/lib64/slurm"
+touch "$tmp/slurm/lib/slurm/libslurmfull.so"
+configure_fails --with-slurm="$tmp/slurm" &&
+    said "plugin directory... $tmp/slurm/lib/slurm"
+report $? "where Slurm's library is, its plugins are, whatever was before"
+rm -r "$tmp/slurm/lib" "$tmp/slurm/lib64"
 mv "$tmp/cache.all" "$tmp/cache"
 
 rm "$tmp/slurm/include/slurm/slurm_version.h"
