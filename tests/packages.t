@@ -191,6 +191,9 @@ check_rpm() {
         switch_elan.so mpi_impi.so slurm-fabric/impid$ slurm-fabric/libimpi.so
     ok "daemons and units are in the RPM of daemons" rpm_has -daemons \
         slurm-fabric/hsnd slurm-fabric/switchmgrd hsnd.service sysusers
+    ok "the sources and what builds them are in an RPM of their own" \
+        rpm_has -source src/slurm-fabric/rebuild$ \
+        "src/slurm-fabric/slurm-fabric-$version.tar.xz$"
     [ -n "${SF_PACKAGES-}" ] ||
         ok "PACKAGER stands in the RPM" rpm_has_packager
     ok "the RPM asks for exactly this Slurm" rpm_wants_this_slurm

@@ -91,6 +91,45 @@ missing_symbol() {
     rebuild 1 --format=tar && grep -q 'not ok 1 - switch: 9 symbols' "$tmp/text" &&
         ! ls "$tmp"/out/*.tar.xz 2>/dev/null
 }
+# The real tools/package and spec, an rpmbuild that keeps its arguments, and a
+# Slurm that is a header.
+rpm_for() { # OPTION..: configure's
+    mkdir -p "$tmp/bin" "$tmp/opt/include/slurm" "$tmp/slurm-fabric-1/dist"
+    echo '#define SLURM_VERSION_NUMBER (25 << 16 | 11 << 8 | 7)' \
+        >"$tmp/opt/include/slurm/slurm_version.h"
+    cp "$top/dist/slurm-fabric.spec" "$tmp/slurm-fabric-1/dist"
+    tar -C "$tmp" -cJf "$tmp/slurm-fabric-1.tar.xz" slurm-fabric-1
+    printf '#!/bin/sh\nfor a; do echo "$a"; done >"%s/args"\n' "$tmp" \
+        >"$tmp/bin/rpmbuild"
+    chmod +x "$tmp/bin/rpmbuild"
+    SLURM_FABRIC_CONFIGURE=$* PATH=$tmp/bin:$PATH "$top/tools/package" rpm \
+        "$tmp/slurm-fabric-1.tar.xz" "$tmp/out"
+}
+rpm_options() {
+    rpm_for --with-slurm="$tmp/opt" --x=y
+    grep -qxF "configure_options --with-slurm=$tmp/opt --x=y" "$tmp/args"
+}
+# rpm_spec: as rpmbuild would read it with these arguments.
+rpm_spec() {
+    local args
+    mapfile -t args < <(grep -vx -e -bb -e --nodeps "$tmp/args")
+    rpmspec -P "${args[@]}"
+}
+rpm_prefix() {
+    rpm_for --with-slurm="$tmp/opt"
+    rpm_spec >"$tmp/spec"
+    cat "$tmp/spec"
+    grep -q '^Release: *1.slurm25.11.7$' "$tmp/spec" &&
+        grep -qe " --with-slurm=$tmp/opt\$" "$tmp/spec" &&
+        ! grep -q '^Requires: *slurm ' "$tmp/spec" &&
+        ! grep -q -- --with-slurm-plugindir "$tmp/spec"
+}
+rpm_usr() {
+    rpm_for
+    rpm_spec >"$tmp/spec"
+    cat "$tmp/spec"
+    grep -qE '^Requires: *slurm = [0-9]+\.[0-9]+\.[0-9]+' "$tmp/spec"
+}
 without_a_tarball() {
     rm "$tmp"/src/*.tar.xz
     rebuild 1 --format=tar && grep -q 'no slurm-fabric-VERSION' "$tmp/text"
@@ -106,6 +145,13 @@ ok "a release that was not measured is refused, and what to say is told" \
     unknown_release
 ok "with its sources it is measured and built for" measured
 ok "a plugin that calls what Slurm has not is no package" missing_symbol
+ok "configure's options reach the RPM" rpm_options
+if command -v rpmspec >/dev/null; then
+    ok "the RPM for a Slurm that nobody packaged asks for none" rpm_prefix
+    ok "that for /usr asks for exactly its Slurm" rpm_usr
+else
+    skipped "the RPM's spec by Slurm" "no rpmspec"
+fi
 ok "an option that is none is wrong usage" rebuild 2 --with-mpich
 ok "without a tarball beside it, it says what is missing" without_a_tarball
 finish
