@@ -130,6 +130,17 @@ rpm_usr() {
     cat "$tmp/spec"
     grep -qE '^Requires: *slurm = [0-9]+\.[0-9]+\.[0-9]+' "$tmp/spec"
 }
+# switchmgrd is linked to libslurm; debhelper is a pretence.
+deb_prefix() {
+    mkdir -p "$tmp/bin" "$tmp/deb"
+    printf '#!/bin/sh\nfor a; do echo "$a"; done\n' >"$tmp/bin/dh_shlibdeps"
+    chmod +x "$tmp/bin/dh_shlibdeps"
+    echo "SLURM_PREFIX = $1" >"$tmp/deb/Makefile"
+    PATH=$tmp/bin:$PATH make -s -C "$tmp/deb" -f "$top/dist/debian/rules" \
+        override_dh_shlibdeps >"$tmp/args"
+    cat "$tmp/args"
+    grep -qxe --ignore-missing-info "$tmp/args"
+}
 without_a_tarball() {
     rm "$tmp"/src/*.tar.xz
     rebuild 1 --format=tar && grep -q 'no slurm-fabric-VERSION' "$tmp/text"
@@ -145,6 +156,10 @@ ok "a release that was not measured is refused, and what to say is told" \
     unknown_release
 ok "with its sources it is measured and built for" measured
 ok "a plugin that calls what Slurm has not is no package" missing_symbol
+ok "a Debian package is made for a Slurm that nobody packaged" \
+    deb_prefix /opt/slurm
+no_deb_prefix() { ! deb_prefix /usr; }
+ok "that for /usr has to find whose its libraries are" no_deb_prefix
 ok "configure's options reach the RPM" rpm_options
 if command -v rpmspec >/dev/null; then
     ok "the RPM for a Slurm that nobody packaged asks for none" rpm_prefix
