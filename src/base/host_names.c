@@ -5,9 +5,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 
@@ -337,4 +339,19 @@ bool host_names_compress(const char **names, size_t n, struct bytebuf *out)
         names[i] = s[i].name;
     free(s);
     return true;
+}
+
+int host_names_own(char *name, size_t size, const char *set, struct errbuf *err)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+
+    if (!set && gethostname(host, sizeof(host) - 1) == 0)
+        host[strcspn(host, ".")] = '\0';
+    if (!set)
+        set = host;
+    if (!set[0] || strlen(set) >= size)
+        return errprintf(err, "NodeName: missing or longer than %zu bytes",
+                         size - 1);
+    strcpy(name, set);
+    return 0;
 }

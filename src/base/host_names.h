@@ -40,6 +40,11 @@ int host_names_expand(struct host_names *names, const char *text, uint32_t most,
 /* Leaves errno as it is. */
 void host_names_free(struct host_names *names);
 
+/* The NodeName of this host: as it is set, if it is (not NULL), else the host's
+ * name without its domain.  0; -1 with text: empty, or longer than size - 1. */
+int host_names_own(char *name, size_t size, const char *set,
+                   struct errbuf *err);
+
 /* Appends the names, sorted, with the numbers at their ends combined in
  * brackets.  Sorts the array.  False: out of memory. */
 bool host_names_compress(const char **names, size_t n, struct bytebuf *out);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/host_names.h"
 #include "base/service.h"
 #include "base/sitedir.h"
 #include "hsn/frame.h"
@@ -110,24 +111,12 @@ static int group_of(const char *name, gid_t *gid, bool *has, struct errbuf *err)
     return 0;
 }
 
-static int own_name(struct hsnd *d, struct errbuf *err)
-{
-    char host[256] = "";
-
-    gethostname(host, sizeof(host) - 1);
-    host[strcspn(host, ".")] = '\0';
-    if ((size_t)snprintf(d->node, sizeof(d->node), "%s",
-                         d->conf.node ? d->conf.node : host) >= sizeof(d->node))
-        return errprintf(err, "NodeName is too long");
-    return 0;
-}
-
 int hsnd_identity(struct hsnd *d, struct errbuf *err)
 {
     uint32_t ids[SF_ELAN_RAILS_MAX];
 
-    if (own_name(d, err) < 0 || read_hosts(d, err) < 0 ||
-        index_boards(d, err) < 0)
+    if (host_names_own(d->node, sizeof(d->node), d->conf.node, err) < 0 ||
+        read_hosts(d, err) < 0 || index_boards(d, err) < 0)
         return -1;
     d->has_elan = elanhosts_ids(d->hosts, d->node, (uint32_t)d->conf.rail + 1,
                                 ids, NULL) == 0;

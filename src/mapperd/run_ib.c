@@ -30,6 +30,7 @@
 #include "base/clerk.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/host_names.h"
 #include "base/notify.h"
 #include "base/sitedir.h"
 #include "mapperd/ib_sweep.h"
@@ -454,21 +455,6 @@ static void watch_signal(struct ib_daemon *d, ev_signal *s, int signo)
     ev_signal_start(d->loop, s);
 }
 
-/* The NodeName: as set, else the host's name without its domain. */
-static int name_self(struct ib_daemon *d, struct errbuf *err)
-{
-    char host[256] = "";
-
-    if (d->settings->node)
-        snprintf(host, sizeof(host), "%s", d->settings->node);
-    else if (gethostname(host, sizeof(host) - 1) == 0)
-        host[strcspn(host, ".")] = '\0';
-    if (!host[0] || strlen(host) >= sizeof(d->node))
-        return errprintf(err, "NodeName: missing or too long");
-    strcpy(d->node, host);
-    return 0;
-}
-
 /* Rules of the site over our own; the file need not be there. */
 static int read_rules(struct ib_daemon *d, struct errbuf *err)
 {
@@ -502,7 +488,8 @@ static int start(struct ib_daemon *d, struct errbuf *err)
     d->sweeper = clerk_new(d->loop, 1);
     if (!d->sweeper)
         return errprintf(err, "no thread to sweep");
-    if (name_self(d, err) < 0 || read_rules(d, err) < 0 ||
+    if (host_names_own(d->node, sizeof(d->node), s->node, err) < 0 ||
+        read_rules(d, err) < 0 ||
         ib_port_open(&d->io, s->ca, (int)s->ca_port, err) < 0 ||
         map_sender_open(&d->reports, d->loop, s, err) < 0)
         return -1;

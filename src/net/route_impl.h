@@ -107,6 +107,17 @@ static inline const struct net_edge *net_edge_at(const struct net_routes *r,
     return &r->edges[r->first[x] + ordinal];
 }
 
+/* The index of the edge that leaves x by this port of it. */
+static inline uint32_t net_edge_by_port(const struct net_routes *r, uint32_t x,
+                                        unsigned port)
+{
+    uint32_t e = r->first[x];
+
+    while (r->edges[e].port != port)
+        e++;
+    return e;
+}
+
 static inline uint32_t net_edge_port(const struct net_routes *r, uint32_t x,
                                      const struct net_edge *e)
 {

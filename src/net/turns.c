@@ -26,16 +26,6 @@ static bool allocate(struct net_turns *t)
            (t->numbers = malloc(2 * n * sizeof(*t->numbers)));
 }
 
-static uint32_t edge_by_port(const struct net_routes *r, uint32_t x,
-                             unsigned port)
-{
-    uint32_t e = r->first[x];
-
-    while (r->edges[e].port != port)
-        e++;
-    return e;
-}
-
 /* Ups from the lowest crossbar on, then downs from the highest. */
 static void number_channels(struct net_turns *t)
 {
@@ -70,7 +60,7 @@ struct net_turns *net_turns_new(const struct net_routes *r)
             uint32_t to = r->edges[e].to;
 
             t->from[e] = x;
-            t->back[e] = edge_by_port(r, to, r->edges[e].peer);
+            t->back[e] = net_edge_by_port(r, to, r->edges[e].peer);
             t->base[e] = t->nturns;
             t->nturns += r->first[to + 1] - r->first[to];
         }

@@ -340,16 +340,6 @@ static bool choose_weights(struct net_updown *u)
 
 /* ---- new ----------------------------------------------------------------- */
 
-static uint32_t edge_by_port(const struct net_routes *r, uint32_t x,
-                             unsigned port)
-{
-    uint32_t e = r->first[x];
-
-    while (r->edges[e].port != port)
-        e++;
-    return e;
-}
-
 static bool allocate(struct net_updown *u)
 {
     size_t states = 2 * (size_t)u->r->nx + 1, edges = u->r->nedges + 1;
@@ -378,7 +368,7 @@ struct net_updown *net_updown_new(const struct net_routes *r)
         return NULL;
     }
     for (uint32_t e = 0; e < r->nedges; e++) {
-        u->back[e] = edge_by_port(r, r->edges[e].to, r->edges[e].peer);
+        u->back[e] = net_edge_by_port(r, r->edges[e].to, r->edges[e].peer);
         u->weight[e] = u->best[e] = WEIGHT_MAX;
     }
     for (uint32_t l = 0; l < r->nleaves; l++)

@@ -18,6 +18,7 @@
 #include "base/clerk.h"
 #include "base/clock.h"
 #include "base/daemon_args.h"
+#include "base/host_names.h"
 #include "base/log.h"
 #include "base/mac.h"
 #include "base/notify.h"
@@ -147,21 +148,6 @@ static void watch_signal(struct nicd *d, ev_signal *s, int signo)
     ev_signal_start(d->loop, s);
 }
 
-/* The NodeName: as set, else the host's name without its domain. */
-static int name_self(struct nicd *d, struct errbuf *err)
-{
-    char host[256] = "";
-
-    if (d->conf.node)
-        snprintf(host, sizeof(host), "%s", d->conf.node);
-    else if (gethostname(host, sizeof(host) - 1) == 0)
-        host[strcspn(host, ".")] = '\0';
-    if (!host[0] || strlen(host) >= sizeof(d->node))
-        return errprintf(err, "NodeName: missing or too long");
-    strcpy(d->node, host);
-    return 0;
-}
-
 static int open_sender(struct nicd *d, struct errbuf *err)
 {
     struct sender_options o = {.to = d->conf.health,
@@ -213,8 +199,8 @@ static int start(struct nicd *d, struct errbuf *err)
         return errprintf(err, "no event loop or memory");
     d->report.from = REPORT_NICD;
     d->report.records = d->records;
-    if (name_self(d, err) < 0 || !(d->source = sysfs_open(&o, err)) ||
-        open_sender(d, err) < 0)
+    if (host_names_own(d->node, sizeof(d->node), d->conf.node, err) < 0 ||
+        !(d->source = sysfs_open(&o, err)) || open_sender(d, err) < 0)
         return -1;
     memcpy(d->report.node, d->node, sizeof(d->node));
     d->pace = (struct pace){.every = (uint64_t)c->health_interval * SECOND_NS,

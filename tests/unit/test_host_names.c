@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -190,6 +191,22 @@ static void compressed_lists_expand_to_the_same(void **state)
     }
 }
 
+static void own_name_is_as_set_or_without_domain(void **state)
+{
+    char host[256] = "", name[256], small[4];
+    struct errbuf err;
+
+    gethostname(host, sizeof(host) - 1);
+    host[strcspn(host, ".")] = '\0';
+    assert_int_equal(host_names_own(name, sizeof(name), NULL, &err), 0);
+    assert_string_equal(name, host);
+    assert_int_equal(host_names_own(small, sizeof(small), "n.7", &err), 0);
+    assert_string_equal(small, "n.7");
+    assert_int_equal(host_names_own(small, sizeof(small), "node", &err), -1);
+    assert_string_equal(err.text, "NodeName: missing or longer than 3 bytes");
+    assert_int_equal(host_names_own(small, sizeof(small), "", &err), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +216,7 @@ int main(void)
         cmocka_unit_test(names_of_anything_expand),
         cmocka_unit_test(endless_lists_end),
         cmocka_unit_test(lists_compress),
+        cmocka_unit_test(own_name_is_as_set_or_without_domain),
         cmocka_unit_test(compressed_lists_expand_to_the_same),
     };
 
