@@ -3,6 +3,7 @@
  * The health model: rates of frames that a cable loses or breaks.
  */
 #include "base/jsonx.h"
+#include "by_chance.h"
 #include "health/policy.h"
 #include "health_world.h"
 
@@ -132,6 +133,65 @@ static void counters_that_begin_again_do_not_count(void **state)
 }
 
 /* Whatever a reporter says. */
+/* A cable of which hsnd tells each second, clean for a time that the seed says,
+ * then `part` of the frames are broken: ms until its rate is high; -1: not
+ * within `most` s. */
+static int64_t corrupts(uint64_t seed, uint32_t limit, double part,
+                        uint64_t frames, int64_t most)
+{
+    struct rate_conf c = conf;
+    struct rate r = {.seen = false};
+    int64_t began = (int64_t)(by_chance_part(&seed) * 200) * SEC, now = 0;
+    uint64_t bad = 0, all = 0;
+
+    c.limit = limit;
+    while (now < began + most * SEC) {
+        now += SEC;
+        all += frames;
+        if (now > began)
+            bad += by_chance_count(&seed, part * (double)frames);
+        rate_take(&r, &c, bad, all, false, now);
+        if (r.high)
+            return now - began;
+    }
+    return -1;
+}
+
+/* doc/health.md says these times. */
+static void corruption_is_seen_within(uint32_t limit, double part,
+                                      uint64_t frames, int64_t most)
+{
+    int64_t worst = 0;
+
+    for (uint64_t seed = 1; seed <= 500; seed++) {
+        int64_t ms = corrupts(seed, limit, part, frames, most);
+
+        assert_true(ms >= 0);
+        worst = ms > worst ? ms : worst;
+    }
+    print_message("%g of %llu frames a second, ErrorRate=%u: within %lld s\n",
+                  part, (unsigned long long)frames, limit,
+                  (long long)(worst / SEC));
+}
+
+static void a_cable_that_corrupts_is_seen_within_the_stated_time(void **state)
+{
+    corruption_is_seen_within(1, 1e-6, 1000000, 300);
+    corruption_is_seen_within(1, 2e-6, 1000000, 60);
+    corruption_is_seen_within(1, 2e-6, 100000, 600);
+    corruption_is_seen_within(100, 2e-4, 10000, 60);
+}
+
+/* One bit in 10^12, of frames of 8 KB, for six hours. */
+static void a_clean_cable_is_never_called_corrupting(void **state)
+{
+    static const uint64_t frames[] = {1000, 100000, 1000000};
+
+    for (uint64_t seed = 1; seed <= 100; seed++)
+        assert_int_equal(corrupts(seed, 1, 6.6e-8, frames[seed % 3], 6 * 3600),
+                         -1);
+}
+
 static void no_figure_overflows(void **state)
 {
     struct rate r = {0};
@@ -648,6 +708,8 @@ int main(void)
         cmocka_unit_test(well_again_after_clean_windows_in_a_row),
         cmocka_unit_test(a_rate_is_told_once),
         cmocka_unit_test(counters_that_begin_again_do_not_count),
+        cmocka_unit_test(a_cable_that_corrupts_is_seen_within_the_stated_time),
+        cmocka_unit_test(a_clean_cable_is_never_called_corrupting),
         cmocka_unit_test(no_figure_overflows),
         HEALTH_TEST(a_cable_that_loses_frames_degrades_its_host),
         HEALTH_TEST(a_cable_between_crossbars_degrades_nobody_else),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "by_chance.h"
 #include "health/tally.h"
 
 #define SEC 1000
@@ -266,6 +267,74 @@ static void a_soak_tells_each_true_fault_once(void **state)
         soak(seed);
 }
 
+/* ---- links that corrupt ---------------------------------------------------
+ */
+
+#define PACKETS 1000000 /* a second, what 100 Gb/s has of 8 KB and fewer */
+#define BITS 65536      /* of a packet of 8 KB */
+
+/* A port that is looked at each `pace` ms, clean at first for a time that the
+ * seed says: ms until it is told that of a packet `part` is corrupted; -1: not
+ * within `most` s. */
+static int64_t seen_after(uint64_t seed, const struct tally_rule *rule,
+                          double part, int64_t pace, int64_t most)
+{
+    struct tally t = {0};
+    int64_t now = 0, began = (int64_t)(next(&seed) % 200) * SEC;
+    uint64_t value = next(&seed);
+
+    while (now < began + most * SEC) {
+        now += pace;
+        if (now > began)
+            value +=
+                by_chance_count(&seed, part * PACKETS * (double)pace / SEC);
+        tally_take(&t, rule, value, false, false, now);
+        if (t.high)
+            return now - began;
+    }
+    return -1;
+}
+
+static void seen_within(const char *line, double part, int64_t pace,
+                        int64_t most)
+{
+    struct tally_rules rules;
+    int64_t worst = 0;
+
+    tally_rules_default(&rules);
+    assert_null(tally_rule_read(&rules, line));
+    for (uint64_t seed = 1; seed <= 500; seed++) {
+        int64_t ms = seen_after(seed, &rules.of[TALLY_PORT_RCV_ERRORS], part,
+                                pace, most);
+
+        assert_true(ms >= 0);
+        worst = ms > worst ? ms : worst;
+    }
+    print_message("%g of the packets, %s: within %lld s\n", part,
+                  *line ? line : "by default", (long long)(worst / SEC));
+}
+
+/* doc/health.md says these times.  nicd and mapperd look at counters each ten
+ * seconds. */
+static void corruption_is_seen_within_the_stated_time(void **state)
+{
+    seen_within("port_rcv_errors > 30/min degrade", 1e-6, 10 * SEC, 120);
+    seen_within("port_rcv_errors > 30/min degrade", 1e-5, 10 * SEC, 30);
+    seen_within("", 2e-5, 10 * SEC, 40);
+    seen_within("", 1e-4, 10 * SEC, 20);
+}
+
+/* A link that breaks one bit in 10^12, which is what InfiniBand allows, all
+ * day, with each second full of packets. */
+static void a_clean_link_is_never_called_corrupting(void **state)
+{
+    static const struct tally_rule careful = {30, 60, TALLY_DEGRADE};
+
+    for (uint64_t seed = 1; seed <= 100; seed++)
+        assert_int_equal(
+            seen_after(seed, &careful, 1e-12 * BITS, 10 * SEC, 86400), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +350,8 @@ int main(void)
         cmocka_unit_test(rules_are_read),
         cmocka_unit_test(wrong_rules_are_told_by_line),
         cmocka_unit_test(a_soak_tells_each_true_fault_once),
+        cmocka_unit_test(corruption_is_seen_within_the_stated_time),
+        cmocka_unit_test(a_clean_link_is_never_called_corrupting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
