@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -703,9 +704,32 @@ static int open_tcp(struct collector *n, const char *text, struct errbuf *err)
     return 0;
 }
 
+/* In the directory of the collector's user, where root may not write when its
+ * unit leaves it no right beside those to become that user. */
+static int listen_as_user(const struct collector *n, const char *path)
+{
+    const char *user = n->conf.user;
+    struct passwd *pw = user && *user ? getpwnam(user) : NULL;
+    int fd, e;
+
+    if (!pw || geteuid() != 0 || seteuid(pw->pw_uid) < 0)
+        return errno = EACCES, -1;
+    fd = local_listen(path, SOCK_STREAM);
+    e = errno;
+    if (seteuid(0) == 0)
+        return errno = e, fd;
+    e = errno;
+    if (fd >= 0)
+        close(fd);
+    return errno = e, -1;
+}
+
 static int open_unix(struct collector *n, const char *path, struct errbuf *err)
 {
     int fd = local_listen(path, SOCK_STREAM);
+
+    if (fd < 0 && errno == EACCES)
+        fd = listen_as_user(n, path);
 
     if (fd < 0)
         return errprintf(err, "ReportSocket: %s: %m", path);
