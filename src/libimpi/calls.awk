@@ -10,6 +10,7 @@
 #   wrap    checking wrappers and the table impi_calls[]
 #   failed  what tells a failure of a function with its arguments
 #   check   types against mpi.h: a function that exists must have our type
+#   large   functions with large counts, made of those without
 #   init    persistent collectives, made of the nonblocking ones
 #   probe   PROBE(X, arguments that must make it fail) per wrapper
 # POSIX awk; fails with a message when a line cannot be understood.
@@ -31,7 +32,7 @@ function add(check, proto,    open, head, name) {
         die(name " listed twice")
     ret[name] = substr(head, 1, RSTART - 2)
     args[name] = substr(proto, open + 1, length(proto) - open - 1)
-    if (check !~ /^(-|comm|file|req|msg|group|step|win)$/)
+    if (check !~ /^(-|comm|file|req|msg|group|win)$/)
         die("no such check: " check)
     checks[name] = check
     order[++norder] = name
@@ -75,8 +76,6 @@ function names(list,    n, i, a, out) {
 # through which it does.
 function condition(name,    n, i, a, arg, out, sep) {
     comm = "MPI_COMM_SELF"
-    if (checks[name] == "step")
-        return "1"
     n = split(args[name], a, /, */)
     for (i = 1; i <= n; i++) {
         arg = argname(a[i])
@@ -319,9 +318,134 @@ function print_init(f, made,    b, m, n, i, a, arg) {
             printf "    coll_init_types(&x->head, %s, %s, %s);\n", \
                 arg == "sendtypes" ? "sendbuf" : "recvbuf", arg, \
                 b !~ /^Neigh/ ? "c->peers" : arg == "sendtypes" ? \
-                "ndestinations(c)" : "nsources(c)"
+                "topo_destinations(c)" : "topo_sources(c)"
     }
     printf "    return coll_init_request(&x->head, c, newrequest);\n}\n\n"
+}
+
+# The number of an array's entries that MPI_X looks at.
+function entries(f, arg) {
+    if (f ~ /Neighbor|neighbor/)
+        return arg ~ /^send|^sdis/ ? "topo_destinations(c)" : "topo_sources(c)"
+    if (f ~ /Gatherv|gatherv/ && f !~ /llgatherv/ || f ~ /catterv/)
+        return "large_at_root(c, root)"
+    if (f ~ /educe_scatter/)
+        return "c->local"
+    return arg ~ /^send|^sdis/ ? \
+        "(sendbuf == MPI_IN_PLACE ? 0 : c->peers)" : "c->peers"
+}
+
+# What the library does itself.
+function print_large_native(f, made,    real, b, later) {
+    later = args[f] ~ /MPI_Request \*newrequest/
+    b = bare(f)
+    real = "impi_real." bare(made) "(" names(args[made]) ")"
+    if (checks[f] == "msg")
+        how = "!impi_message_ours(*message) && !cross_pending()"
+    else if (checks[f] == "win")
+        how = "!impi_win_spans(win)"
+    else if (checks[f] == "file")
+        how = "!impi_file_spans(fh)"
+    else if (!later && b ~ /^([BRS]?send|[BRS]send|Send|Recv)/)
+        how = "!c && !cross_pending()"
+    else {
+        how = "!c"
+        if (!later)
+            real = "ASSISTED(" real ")"
+    }
+    printf "    if (likely(%s))\n        return %s;\n", how, real
+}
+
+# The error handler of what the call is made with.
+function large_raise(f) {
+    if (checks[f] == "win")
+        return "win_raise(win_find(win), l.rc)"
+    if (checks[f] == "file")
+        return "failed_note_file(fh, l.rc)"
+    return "be_raise(" (checks[f] == "comm" ? "comm" : "MPI_COMM_WORLD") \
+        ", l.rc)"
+}
+
+# A reduction of more elements than an operation takes: piece by piece.
+function print_large_pieces(f,    n, i, a, arg, list, later) {
+    later = args[f] ~ /MPI_Request \*newrequest/
+    n = split(args[f], a, /, */)
+    for (i = 1; i <= n; i++) {
+        arg = argname(a[i])
+        list = list (i > 1 ? ", " : "") \
+            (arg ~ /^(send|recv)buf$/ ? "large_at(" arg ", k, datatype)" : \
+             arg == "count" ? "large_piece(count, k)" : \
+             arg == "newrequest" ? "&parts->part[k]" : arg)
+    }
+    if (later)
+        printf "    if (n > 1 && !(parts = compound_new(n)))\n" \
+            "        return be_raise(comm, MPI_ERR_NO_MEM);\n"
+    printf "    for (int k = 0; n > 1 && rc == MPI_SUCCESS && k < n; k++)\n" \
+        "        rc = impi_%s(%s);\n", bare(f), list
+    printf "    if (n > 1)\n        return %s;\n", later ? \
+        "large_request(parts, rc, c, newrequest)" : "rc"
+}
+
+function print_large(f, made,    b, n, i, j, a, l, arg, list, over_op, later) {
+    b = bare(f)
+    n = split(args[f], a, /, */)
+    split(args[made], l, /, */)
+    later = args[f] ~ /MPI_Request \*newrequest/
+    over_op = checks[f] == "comm" && args[f] ~ /MPI_Op/ && \
+        args[f] ~ /int count/
+    printf "int impi_%s(%s)\n{\n", bare(made), args[made]
+    if (checks[f] == "comm")
+        printf "    struct impi_comm *c = impi_span_find(comm);\n"
+    printf "    struct large l = {0};\n    int rc = MPI_SUCCESS;\n"
+    if (over_op)
+        printf "    int n = large_pieces(count);\n"
+    if (over_op && later)
+        printf "    struct compound *parts = NULL;\n"
+    arrays = 0
+    for (i = 1; i <= n; i++)
+        if (a[i] != l[i] && a[i] ~ /\[\]$/) {
+            printf "    const int *i%s = NULL;\n", argname(a[i])
+            arrays = 1
+        }
+    printf "\n"
+    print_large_native(f, made)
+    if (over_op)
+        print_large_pieces(f)
+    for (i = 1; i <= n; i++) {
+        arg = argname(a[i])
+        if (a[i] != l[i] && a[i] ~ /\[\]$/) {
+            printf "    i%s = %s(&l, c, %s, %s);\n", arg, \
+                l[i] ~ /MPI_Aint/ ? "large_displs" : "large_counts", arg, \
+                entries(f, arg)
+            arg = "i" arg
+        } else if (a[i] != l[i] && arg == "disp_unit") {
+            arg = "large_int(&l, disp_unit)"
+        } else if (a[i] != l[i]) {
+            for (j = i; j <= n && a[j] !~ /^MPI_Datatype /; j++)
+                ;
+            if (j <= n && !over_op && args[f] !~ /MPI_Op.*recvcount|recvcount.*MPI_Op/)
+                printf "    large_count(&l, &%s, &%s);\n", arg, argname(a[j])
+            else if (!over_op)
+                printf "    %s = large_int(&l, %s);\n", arg, arg
+            arg = "(int)" arg
+        }
+        list = list (i > 1 ? ", " : "") arg
+    }
+    printf "    rc = l.rc != MPI_SUCCESS ? %s\n        : impi_%s(%s);\n", \
+        large_raise(f), b, list
+    if (arrays && later)
+        printf "    return large_end_later(&l, rc, c, newrequest);\n}\n\n"
+    else
+        printf "    return large_end(&l, rc);\n}\n\n"
+}
+
+function print_larges(    i, f) {
+    print "/* Made by calls.awk. */"
+    for (i = 1; i <= norder; i++) {
+        f = order[i]
+        if (f in larges)
+            print_large(larges[f], f)
+    }
 }
 
 function print_inits(    i, f) {
@@ -402,6 +526,10 @@ $1 == "large" {
         if (!($i in ret))
             die("no such function: " $i)
         add(checks[$i], ret[$i] " " $i "_c(" large(args[$i]) ")")
+        if ($i !~ /Pack|Unpack/) {
+            larges[$i "_c"] = $i
+            over[$i "_c"] = 1
+        }
     }
     next
 }
@@ -417,8 +545,11 @@ $1 == "init" {
         add("comm", "int " x "_init(" args[$i] tail)
         inits[x "_init"] = $i
         over[$i "_init"] = over[x "_init"] = 1
-        if ($i != "MPI_Barrier")
-            add("comm", "int " $i "_init_c(" large(args[$i]) tail)
+        if ($i == "MPI_Barrier")
+            continue
+        add("comm", "int " $i "_init_c(" large(args[$i]) tail)
+        inits[$i "_init_c"] = $i "_c"
+        over[$i "_init_c"] = 1
     }
     next
 }
@@ -450,6 +581,8 @@ END {
         print_wrap()
     else if (mode == "failed")
         print_failed()
+    else if (mode == "large")
+        print_larges()
     else if (mode == "init")
         print_inits()
     else if (mode == "check")

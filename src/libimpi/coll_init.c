@@ -131,24 +131,4 @@ bool coll_init_uses(MPI_Datatype type, MPI_Op op)
     return false;
 }
 
-/* ---- the calls ---- */
-
-static int nsources(const struct impi_comm *c)
-{
-    int in = 0, out;
-
-    if (c->topo)
-        topo_degree(c->topo, c->rank, &in, &out);
-    return in;
-}
-
-static int ndestinations(const struct impi_comm *c)
-{
-    int in, out = 0;
-
-    if (c->topo)
-        topo_degree(c->topo, c->rank, &in, &out);
-    return out;
-}
-
 #include "libimpi/calls_init.h"

@@ -87,6 +87,37 @@ static int step_count(const struct steps *s, int left)
     return (size_t)left < most ? left : (int)most;
 }
 
+/* n elements, that are more than an int counts only if it is one. */
+static int pack_step(const struct steps *s, int n, char *wire)
+{
+    size_t len = (size_t)n * s->size;
+    MPI_Count at = 0;
+    int pos = 0;
+
+    if (len <= INT_MAX)
+        return impi_real.Pack(s->user, n, s->type, wire, (int)len, &pos,
+                              pack_comm());
+    if (!impi_real.Pack_c)
+        return MPI_ERR_COUNT;
+    return impi_real.Pack_c(s->user, n, s->type, wire, (MPI_Count)len, &at,
+                            pack_comm());
+}
+
+static int unpack_step(const struct steps *s, int n, const char *wire)
+{
+    size_t len = (size_t)n * s->size;
+    MPI_Count at = 0;
+    int pos = 0;
+
+    if (len <= INT_MAX)
+        return impi_real.Unpack(wire, (int)len, &pos, s->user, n, s->type,
+                                pack_comm());
+    if (!impi_real.Unpack_c)
+        return MPI_ERR_COUNT;
+    return impi_real.Unpack_c(wire, (MPI_Count)len, &at, s->user, n, s->type,
+                              pack_comm());
+}
+
 static int pack(const struct type_info *t, const void *user, int count,
                 char *wire)
 {
@@ -94,10 +125,9 @@ static int pack(const struct type_info *t, const void *user, int count,
     int rc = steps_init(&s, (void *)(uintptr_t)user, t);
 
     while (rc == MPI_SUCCESS && count > 0) {
-        int n = step_count(&s, count), pos = 0;
+        int n = step_count(&s, count);
 
-        rc = impi_real.Pack(s.user, n, s.type, wire, (int)(n * s.size), &pos,
-                            pack_comm());
+        rc = pack_step(&s, n, wire);
         s.user += n * s.extent;
         wire += n * s.size;
         count -= n;
@@ -111,17 +141,14 @@ static int pack(const struct type_info *t, const void *user, int count,
 static int unpack_part(const struct steps *s, const char *wire, size_t bytes)
 {
     char *one = malloc(s->size);
-    int pos = 0, rc;
+    int rc;
 
     if (!one)
         return MPI_ERR_NO_MEM;
-    rc = impi_real.Pack(s->user, 1, s->type, one, (int)s->size, &pos,
-                        pack_comm());
+    rc = pack_step(s, 1, one);
     memcpy(one, wire, bytes);
-    pos = 0;
     if (rc == MPI_SUCCESS)
-        rc = impi_real.Unpack(one, (int)s->size, &pos, s->user, 1, s->type,
-                              pack_comm());
+        rc = unpack_step(s, 1, one);
     free(one);
     return rc;
 }
@@ -135,10 +162,8 @@ static int unpack(const struct type_info *t, void *user, const char *wire,
     while (rc == MPI_SUCCESS && bytes >= s.size && bytes > 0) {
         size_t whole = bytes / s.size;
         int n = step_count(&s, whole < INT_MAX ? (int)whole : INT_MAX);
-        int pos = 0;
 
-        rc = impi_real.Unpack(wire, (int)(n * s.size), &pos, s.user, n, s.type,
-                              pack_comm());
+        rc = unpack_step(&s, n, wire);
         s.user += n * s.extent;
         wire += n * s.size;
         bytes -= n * s.size;

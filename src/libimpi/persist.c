@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "libimpi/coll_init.h"
+#include "libimpi/partitioned.h"
 
 void persist_free(struct persist *p)
 {
@@ -16,6 +17,7 @@ void persist_free(struct persist *p)
         impi_real.Type_free(&p->m.type);
     comm_release(p->m.comm);
     coll_init_free(p->coll);
+    partitions_free(p->parts);
     free(p);
 }
 
@@ -32,26 +34,48 @@ static int hold_type(struct persist *p)
     return rc;
 }
 
-static int make(const struct message *m, enum send_mode mode, bool recv,
-                MPI_Request *request)
+static struct req *make_req(const struct message *m, enum send_mode mode,
+                            bool recv, int *rc)
 {
     struct persist *p = malloc(sizeof(*p));
     struct req *r = p ? req_alloc() : NULL;
-    int rc;
 
+    *rc = MPI_ERR_NO_MEM;
     if (!r) {
         free(p);
-        return MPI_ERR_NO_MEM;
+        return NULL;
     }
     *p = (struct persist){.m = *m, .mode = mode, .recv = recv};
     comm_hold(m->comm);
     r->persist = p;
-    rc = hold_type(p);
-    if (rc == MPI_SUCCESS)
+    *rc = hold_type(p);
+    if (*rc == MPI_SUCCESS)
+        return r;
+    req_free(r);
+    return NULL;
+}
+
+static int make(const struct message *m, enum send_mode mode, bool recv,
+                MPI_Request *request)
+{
+    int rc;
+    struct req *r = make_req(m, mode, recv, &rc);
+
+    if (r)
         *request = req_handle(r);
-    else
-        req_free(r);
     return rc;
+}
+
+struct req *persist_parts(struct partitions *parts, const struct message *m,
+                          bool recv, int *rc)
+{
+    struct req *r = make_req(m, SEND_STANDARD, recv, rc);
+
+    if (r)
+        r->persist->parts = parts;
+    else
+        partitions_free(parts);
+    return r;
 }
 
 static int make_own(struct impi_comm *c, const struct message *m,
@@ -179,8 +203,11 @@ static int start_own(struct req *r)
     if (!p || p->active)
         return be_raise(MPI_COMM_WORLD, MPI_ERR_REQUEST);
     req_again(r);
+    rc = MPI_SUCCESS;
     if (p->coll)
         rc = coll_init_start(p->coll, r, p->m.comm);
+    else if (p->parts)
+        partitions_start(p->parts);
     else
         rc = p->recv ? req_recv(r, &p->m) : start_send(r, p);
     p->active = rc == MPI_SUCCESS;

@@ -13,6 +13,7 @@
 #include "libimpi/failed.h"
 #include "libimpi/foreign.h"
 #include "libimpi/net.h"
+#include "libimpi/partitioned.h"
 #include "libimpi/persist.h"
 #include "libimpi/state.h"
 #include "libimpi/status.h"
@@ -383,6 +384,12 @@ static int error_of(const struct impi_status *st)
     }
 }
 
+/* A partitioned one has another tag on its way. */
+static int take_tag(const struct req *r)
+{
+    return r->persist->parts ? r->persist->m.tag : r->core.status.tag;
+}
+
 static void take_core(struct req *r)
 {
     const struct impi_status *st = &r->core.status;
@@ -399,7 +406,7 @@ static void take_core(struct req *r)
         return;
     }
     r->source = st->source;
-    r->tag = st->tag;
+    r->tag = r->persist ? take_tag(r) : st->tag;
     rc = data_received(&r->data, st->bytes, &r->bytes);
     if (r->error == MPI_SUCCESS)
         r->error = rc;
@@ -469,6 +476,8 @@ bool req_poll(struct req *r)
             take_coll(r);
         return r->done;
     }
+    if (unlikely(r->persist && r->persist->parts))
+        partitions_poll(r);
     if (r->in_core && r->core.done)
         take_core(r);
     else if (r->native != MPI_REQUEST_NULL)
@@ -517,7 +526,7 @@ static void cancel_send(struct req *r)
 
 void req_cancel(struct req *r)
 {
-    if (r->coll || r->rma || r->compound)
+    if (r->coll || r->rma || r->compound || (r->persist && r->persist->parts))
         return; /* cannot be */
     if (!r->recv)
         cancel_send(r);

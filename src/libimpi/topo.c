@@ -647,6 +647,24 @@ static bool is_rank(const struct impi_comm *c, int rank)
     return rank >= 0 && rank < c->size;
 }
 
+int topo_sources(const struct impi_comm *c)
+{
+    int in = 0, out;
+
+    if (c->topo)
+        topo_degree(c->topo, c->rank, &in, &out);
+    return in;
+}
+
+int topo_destinations(const struct impi_comm *c)
+{
+    int in, out = 0;
+
+    if (c->topo)
+        topo_degree(c->topo, c->rank, &in, &out);
+    return out;
+}
+
 int impi_Topo_test(MPI_Comm comm, int *status)
 {
     const struct impi_comm *c = impi_span_find(comm);

@@ -27,6 +27,7 @@
 #include "libimpi/port.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
+#include "libimpi/session.h"
 #include "libimpi/spawn.h"
 #include "libimpi/state.h"
 #include "libimpi/stats.h"
@@ -219,8 +220,18 @@ static void set_environment(const struct task_env *env, int fd)
     leave_copy("PMI_FD", number);
 }
 
+/* A world that is there for sessions (session.h), and what the program has
+ * called beside them. */
+static struct {
+    bool world, begins, init, finalize;
+    struct task_env env;
+} by_session;
+
+static void end_of_sessions(void);
+
 static void say_exit(int code, void *arg)
 {
+    end_of_sessions();
     if (impi_be.started && getpid() == impi_be.pid)
         agent_exiting(&impi_be.agent, code);
 }
@@ -510,10 +521,23 @@ static int native_init(int *argc, char ***argv, uint32_t nclients)
     return impi_real.Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
 }
 
+/* A session has started the world; the program says MPI_Init as well. */
+static int init_after_session(int *argc, char ***argv, int required,
+                              int *provided)
+{
+    by_session.init = true;
+    if (impi_be.spanning)
+        return impi_real.Query_thread(provided);
+    return impi_real.Init_thread(argc, argv, required, provided);
+}
+
 int impi_Init(int *argc, char ***argv)
 {
     struct task_env env;
+    int level;
 
+    if (by_session.world && !by_session.init)
+        return init_after_session(argc, argv, MPI_THREAD_SINGLE, &level);
     if (impi_be.started) /* wrong, and the native library says how */
         return impi_real.Init(argc, argv);
     start(&env);
@@ -524,6 +548,8 @@ int impi_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     struct task_env env;
 
+    if (by_session.world && !by_session.init)
+        return init_after_session(argc, argv, required, provided);
     if (impi_be.started)
         return impi_real.Init_thread(argc, argv, required, provided);
     start(&env);
@@ -531,6 +557,43 @@ int impi_Init_thread(int *argc, char ***argv, int required, int *provided)
         required = MPI_THREAD_MULTIPLE;
     return finish_start(impi_real.Init_thread(argc, argv, required, provided),
                         &env);
+}
+
+int impi_Initialized(int *flag)
+{
+    if (!by_session.world || !impi_be.spanning)
+        return impi_real.Initialized(flag);
+    *flag = by_session.init;
+    return MPI_SUCCESS;
+}
+
+/* ---- sessions ---- */
+
+int world_session_begin(void)
+{
+    struct task_env *env = &by_session.env;
+    int level;
+
+    if (impi_be.started)
+        return MPI_SUCCESS;
+    start(env);
+    by_session.world = by_session.begins = true;
+    if (env->nclients < 2)
+        return MPI_SUCCESS;
+    by_session.begins = false;
+    return finish_start(
+        impi_real.Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level), env);
+}
+
+void world_session_begun(void)
+{
+    if (!by_session.begins)
+        return;
+    by_session.begins = false;
+    topology_take_back();
+    impi_calls_go_native();
+    agent_stage(&impi_be.agent, TASK_STAGE_READY);
+    task_env_clear(&by_session.env);
 }
 
 /* ---- the end ---- */
@@ -594,12 +657,10 @@ static void leave_alone(void)
     forget_world();
 }
 
-int impi_Finalize(void)
+static int finalize(void)
 {
     struct errbuf err;
 
-    if (!impi_be.started)
-        return impi_real.Finalize();
     attr_delete_self();
     if (impi_be.spanning)
         leave_world();
@@ -610,6 +671,42 @@ int impi_Finalize(void)
     impi_be.started = false;
     agent_close(&impi_be.agent);
     return impi_real.Finalize();
+}
+
+int impi_Finalize(void)
+{
+    if (!impi_be.started)
+        return impi_real.Finalize();
+    if (!by_session.world)
+        return finalize();
+    /* The world stays for the sessions, until the process exits. */
+    by_session.finalize = true;
+    return impi_be.spanning ? MPI_SUCCESS : impi_real.Finalize();
+}
+
+int impi_Finalized(int *flag)
+{
+    if (!by_session.world || !by_session.finalize)
+        return impi_real.Finalized(flag);
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+/* At exit: the world that sessions made ends, if they all have. */
+static void end_of_sessions(void)
+{
+    struct errbuf err;
+
+    if (!by_session.world || !impi_be.started || session_count() > 0 ||
+        impi_be.pid != getpid() || (by_session.init && !by_session.finalize))
+        return;
+    if (impi_be.spanning) {
+        finalize();
+        return;
+    }
+    agent_finish(&impi_be.agent, &err);
+    impi_be.started = false;
+    agent_close(&impi_be.agent);
 }
 
 int impi_Abort(MPI_Comm comm, int errorcode)

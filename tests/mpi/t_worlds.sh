@@ -67,6 +67,22 @@ case_what_passes_is_shown()
     report $? "$title: table in $*"
 }
 
+case_sessions_beside_init()
+{
+    local title=sessions_beside_init
+    world "$@" -- "$dir/mpi4_session" both && grep -q "^PASS mpi4_session" "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
+# 2 GB, in memory that is the same megabyte again and again.
+case_more_than_an_int_counts()
+{
+    local title=more_than_an_int_counts
+    "${limited[@]}" 900 "$dir/bare_world" "$@" -- "$dir/mpi4_large" 1 \
+        >"$TMPDIR/out" 2>&1 && grep -q "^PASS mpi4_large" "$TMPDIR/out"
+    report $? "$title: $*"
+}
+
 # Exit code and message.
 case_end()
 {
@@ -241,7 +257,7 @@ begin_lost_filter what_is_sent_in_vain_is_told
 
 title=unmodified_programs_in_one_world
 for prog in ring order sizes probe mixes bottom coll collv comms groups persist topo types errors attrs \
-    ends mpi4_pt2pt mpi4_persist; do
+    ends mpi4_pt2pt mpi4_persist mpi4_large; do
     case_run $prog mpich:1 openmpi:1
     case_run $prog mpich:2 openmpi:2
     case_run $prog -i mpich:2 openmpi:1 mpich:2
@@ -288,6 +304,16 @@ for prog in ring coll mpi4_pt2pt mpi4_persist; do
     case_run $prog mpich:1 mpich:1
     case_run $prog openmpi:1 openmpi:2
 done
+title=partitioned_messages_match_as_they_were_made
+case_run mpi4_parts mpich:1 mpich:1
+case_run mpi4_parts -i mpich:2 mpich:1 mpich:2
+title=programs_of_sessions_alone
+case_run mpi4_session mpich:2
+case_run mpi4_session mpich:1 mpich:1
+case_run mpi4_session -i mpich:2 mpich:1 mpich:2
+case_sessions_beside_init mpich:2
+case_sessions_beside_init mpich:2 mpich:1
+case_more_than_an_int_counts mpich:1 mpich:1
 title=six_clients_of_one_process
 for prog in ring coll; do
     case_run $prog mpich:1 openmpi:1 mpich:1 openmpi:1 mpich:1 openmpi:1
