@@ -9,7 +9,7 @@
 #include "libimpi/session.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <strings.h>
 
 #include "libimpi/calls.h"
 #include "libimpi/ours.h"
@@ -42,9 +42,10 @@ int impi_Session_finalize(MPI_Session *session)
     return rc;
 }
 
+/* Libraries take small letters, too. */
 static bool is_world(const char *pset)
 {
-    return impi_be.spanning && strcmp(pset, "mpi://WORLD") == 0;
+    return impi_be.spanning && strcasecmp(pset, "mpi://WORLD") == 0;
 }
 
 int impi_Group_from_session_pset(MPI_Session session, const char *pset_name,
