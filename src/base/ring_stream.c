@@ -15,14 +15,18 @@ static size_t total(const struct iovec *iov, int n, size_t max)
     return sum < max ? sum : max;
 }
 
-/* Where in iov[0..n) the stream stands. */
+/* Where in iov[0..n) the stream stands; for a writer, who has the bytes of an
+ * entry without an address. */
 struct place {
     const struct iovec *iov;
     int n;
     size_t off;
+    ring_stream_fetch_f *fetch;
+    void *arg;
 };
 
-/* The next contiguous bytes there, at most max. */
+/* The next contiguous bytes there, at most max; without an address *at is
+ * NULL. */
 static size_t next_bytes(struct place *p, size_t max, uint8_t **at)
 {
     size_t n;
@@ -36,7 +40,7 @@ static size_t next_bytes(struct place *p, size_t max, uint8_t **at)
         return 0;
     n = p->iov->iov_len - p->off;
     n = n < max ? n : max;
-    *at = (uint8_t *)p->iov->iov_base + p->off;
+    *at = p->iov->iov_base ? (uint8_t *)p->iov->iov_base + p->off : NULL;
     p->off += n;
     return n;
 }
@@ -48,7 +52,10 @@ static void gather(uint8_t *to, struct place *p, size_t len)
     while (len > 0) {
         size_t n = next_bytes(p, len, &from);
 
-        memcpy(to, from, n);
+        if (from)
+            memcpy(to, from, n);
+        else
+            p->fetch(p->arg, to, n);
         to += n;
         len -= n;
     }
@@ -112,9 +119,9 @@ static void put_record(struct ring_stream *s, uint8_t *to, struct place *p,
 
     if (len >= HEAD && len <= RING_STREAM_SHORT) {
         n = next_bytes(p, HEAD, &head);
-        if (n < HEAD) {
-            memcpy(copy, head, n);
-            gather(copy + n, p, HEAD - n);
+        if (n < HEAD || !head) {
+            p->off -= n;
+            gather(copy, p, HEAD);
             head = copy;
         }
         n = put_head(s->head_out, to, head, &note);
@@ -125,9 +132,9 @@ static void put_record(struct ring_stream *s, uint8_t *to, struct place *p,
 }
 
 size_t ring_stream_write(struct ring_stream *s, const struct iovec *iov, int n,
-                         bool *ring)
+                         ring_stream_fetch_f *fetch, void *arg, bool *ring)
 {
-    struct place p = {iov, n, 0};
+    struct place p = {iov, n, 0, fetch, arg};
     size_t left = total(iov, n, SIZE_MAX), done = 0;
 
     *ring = false;
@@ -247,6 +254,31 @@ void ring_stream_drop(struct ring_stream *s, bool *ring)
     made_room(s, s->size, ring);
 }
 
+/* len bytes of the record are read. */
+static void pass(struct ring_stream *s, size_t len, bool *ring)
+{
+    s->at += len;
+    s->left -= len;
+    if (s->head_left + s->left > 0)
+        return;
+    s->reading = false;
+    made_room(s, s->size, ring);
+}
+
+const uint8_t *ring_stream_peek(struct ring_stream *s, size_t *len)
+{
+    if (ring_stream_ready(s) == 0 || s->head_left > 0)
+        return NULL;
+    *len = s->left;
+    return s->at;
+}
+
+void ring_stream_pass(struct ring_stream *s, size_t n, bool *ring)
+{
+    *ring = false;
+    pass(s, n, ring);
+}
+
 /* At most len bytes of the record to `to`. */
 static void take(struct ring_stream *s, uint8_t *to, size_t len, bool *ring)
 {
@@ -258,18 +290,13 @@ static void take(struct ring_stream *s, uint8_t *to, size_t len, bool *ring)
     len -= head;
     if (len > 0)
         memcpy(to + head, s->at, len);
-    s->at += len;
-    s->left -= len;
-    if (s->head_left + s->left > 0)
-        return;
-    s->reading = false;
-    made_room(s, s->size, ring);
+    pass(s, len, ring);
 }
 
 ssize_t ring_stream_read(struct ring_stream *s, const struct iovec *iov, int n,
                          bool *ring)
 {
-    struct place p = {iov, n, 0};
+    struct place p = {.iov = iov, .n = n};
     ssize_t done = 0;
     uint8_t *to = NULL;
     size_t ready;

@@ -44,17 +44,22 @@ struct ring_stream {
 int ring_stream_attach(struct ring_stream *s, int fd_out, int fd_in,
                        uint64_t salt, struct errbuf *err);
 
+/* Puts the next n bytes of an entry without an address to `to`. */
+typedef void ring_stream_fetch_f(void *arg, void *to, size_t n);
+
 /* Write what fits of iov[0..n).  Returns the bytes taken, 0 when there is no
- * room or the ring is broken.  *ring: the bell must be rung. */
+ * room or the ring is broken.  *ring: the bell must be rung.  Of an entry
+ * without an address the bytes are fetched straight into the ring; `fetch` is
+ * NULL where there is none. */
 size_t ring_stream_write(struct ring_stream *s, const struct iovec *iov, int n,
-                         bool *ring);
+                         ring_stream_fetch_f *fetch, void *arg, bool *ring);
 
 /* Read into iov[0..n).  Returns the bytes; 0: none are here; -1 with errno
  * EPROTO: the peer left the rules.  *ring: the bell must be rung. */
 ssize_t ring_stream_read(struct ring_stream *s, const struct iovec *iov, int n,
                          bool *ring);
 
-/* The same for a head of 128 bytes and len bytes behind it, no longer than
+/* Write a head of 128 bytes and len bytes behind it, no longer than
  * RING_STREAM_SHORT together: as one record, or (false) not at all. */
 bool ring_stream_put(struct ring_stream *s, const void *head, const void *data,
                      size_t len, bool *ring);
@@ -66,6 +71,14 @@ bool ring_stream_put(struct ring_stream *s, const void *head, const void *data,
 const uint8_t *ring_stream_look(struct ring_stream *s, const uint8_t **data,
                                 size_t *len);
 void ring_stream_drop(struct ring_stream *s, bool *ring);
+
+/* Bytes to read that lie in one piece: where, and *len of them; they stay for
+ * ring_stream_read() unless ring_stream_pass() is next, with *ring as there.
+ * The peer may still change them.  NULL: none, or the next ones do not lie in
+ * the ring. */
+const uint8_t *ring_stream_peek(struct ring_stream *s, size_t *len);
+/* n of them are read. */
+void ring_stream_pass(struct ring_stream *s, size_t n, bool *ring);
 
 /* Bytes that the next read has at least; 0 when none are here. */
 size_t ring_stream_ready(struct ring_stream *s);

@@ -364,15 +364,30 @@ static void fill_ring(struct impi_channel *channel)
     }
 }
 
+static bool in_scratch(const struct impi_channel *channel, uint64_t done)
+{
+    return channel->scratch_len > 0 && done >= channel->scratch_from &&
+           done - channel->scratch_from < channel->scratch_len;
+}
+
+/* n bytes of its data from `from` on, by the callback. */
+static void move_out(struct tx_item *item, uint64_t from, void *to, size_t n)
+{
+    struct impi_buffer *buf = &item->req->buf;
+
+    if (buf->move(buf->arg, item->off + from, to, n) == 0)
+        return;
+    memset(to, 0, n);
+    item->req->status.error = IMPI_ERR_CONVERT;
+}
+
 /* Make the data of the item from `done` on available in the scratch. */
 static bool fill_scratch(struct impi_channel *channel, struct tx_item *item,
                          uint64_t done)
 {
     uint64_t left = item->len - done;
-    struct impi_buffer *buf = &item->req->buf;
 
-    if (channel->scratch_len > 0 && done >= channel->scratch_from &&
-        done - channel->scratch_from < channel->scratch_len)
+    if (in_scratch(channel, done))
         return true;
     if (!channel->scratch)
         channel->scratch = malloc(SCRATCH_SIZE);
@@ -382,10 +397,7 @@ static bool fill_scratch(struct impi_channel *channel, struct tx_item *item,
     }
     if (left > SCRATCH_SIZE)
         left = SCRATCH_SIZE;
-    if (buf->move(buf->arg, item->off + done, channel->scratch, left) < 0) {
-        memset(channel->scratch, 0, left);
-        item->req->status.error = IMPI_ERR_CONVERT;
-    }
+    move_out(item, done, channel->scratch, left);
     channel->scratch_from = done;
     channel->scratch_len = (uint32_t)left;
     return true;
@@ -393,7 +405,7 @@ static bool fill_scratch(struct impi_channel *channel, struct tx_item *item,
 
 /* The next bytes of the item's payload from `done` on; 0: not yet. */
 static size_t payload(struct impi_channel *channel, struct tx_item *item,
-                      uint64_t done, struct iovec *iov)
+                      uint64_t done, struct iovec *iov, bool apart)
 {
     uint64_t off;
 
@@ -402,7 +414,14 @@ static size_t payload(struct impi_channel *channel, struct tx_item *item,
                               item->len - done};
         return iov->iov_len;
     }
-    if (item != item_at(channel, 0) || !fill_scratch(channel, item, done))
+    if (item != item_at(channel, 0))
+        return 0;
+    if (apart && !in_scratch(channel, done)) {
+        channel->fetched = done;
+        *iov = (struct iovec){NULL, item->len - done};
+        return iov->iov_len;
+    }
+    if (!fill_scratch(channel, item, done))
         return 0;
     off = done - channel->scratch_from;
     *iov = (struct iovec){channel->scratch + off, channel->scratch_len - off};
@@ -411,7 +430,7 @@ static size_t payload(struct impi_channel *channel, struct tx_item *item,
 
 /* Up to two entries for what is left of the item; *whole: all of it. */
 static int item_iov(struct impi_channel *channel, struct tx_item *item,
-                    uint64_t done, struct iovec *iov, bool *whole)
+                    uint64_t done, struct iovec *iov, bool apart, bool *whole)
 {
     int n = 0;
 
@@ -422,7 +441,7 @@ static int item_iov(struct impi_channel *channel, struct tx_item *item,
     }
     done -= IMPI_PACKET_SIZE;
     if (done < item->len) {
-        size_t len = payload(channel, item, done, &iov[n]);
+        size_t len = payload(channel, item, done, &iov[n], apart);
 
         if (len > 0)
             n++;
@@ -431,7 +450,8 @@ static int item_iov(struct impi_channel *channel, struct tx_item *item,
     return n;
 }
 
-int impi_channel_tx(struct impi_channel *channel, struct iovec *iov, int max)
+static int channel_tx(struct impi_channel *channel, struct iovec *iov, int max,
+                      bool apart)
 {
     size_t bytes = 0;
     bool whole = true;
@@ -444,7 +464,8 @@ int impi_channel_tx(struct impi_channel *channel, struct iovec *iov, int max)
         uint64_t done = i == 0 ? channel->tx_sent : 0;
         int first = n;
 
-        n += item_iov(channel, item_at(channel, i), done, &iov[n], &whole);
+        n += item_iov(channel, item_at(channel, i), done, &iov[n], apart,
+                      &whole);
         for (int k = first; k < n; k++) {
             if (iov[k].iov_len > TX_BYTES - bytes) {
                 iov[k].iov_len = TX_BYTES - bytes;
@@ -454,6 +475,23 @@ int impi_channel_tx(struct impi_channel *channel, struct iovec *iov, int max)
         }
     }
     return channel->failed ? 0 : n;
+}
+
+int impi_channel_tx(struct impi_channel *channel, struct iovec *iov, int max)
+{
+    return channel_tx(channel, iov, max, false);
+}
+
+int impi_channel_tx_apart(struct impi_channel *channel, struct iovec *iov,
+                          int max)
+{
+    return channel_tx(channel, iov, max, true);
+}
+
+void impi_channel_fetch(struct impi_channel *channel, void *to, size_t n)
+{
+    move_out(item_at(channel, 0), channel->fetched, to, n);
+    channel->fetched += n;
 }
 
 void impi_channel_tx_done(struct impi_channel *channel, size_t n)
@@ -889,7 +927,7 @@ bool impi_channel_awaited(const struct impi_channel *channel)
 }
 
 /* Memory that takes the next payload bytes without a copy; NULL: none. */
-static uint8_t *direct_room(struct impi_channel *channel, size_t *room)
+static uint8_t *direct_room(const struct impi_channel *channel, size_t *room)
 {
     struct impi_unexpected *u = channel->rx_unexpected;
     struct impi_request *req = channel->rx_req;
@@ -907,6 +945,20 @@ static uint8_t *direct_room(struct impi_channel *channel, size_t *room)
     return (uint8_t *)req->buf.base + req->moved;
 }
 
+/* Memory that is read from again at once; NULL: none. */
+static uint8_t *wide_room(struct impi_channel *channel)
+{
+    struct impi_p2p *p2p = channel->p2p;
+
+    if (!p2p->wide)
+        p2p->wide = malloc(WIDE_SIZE);
+    if (!p2p->wide)
+        return NULL;
+    channel->wide = true;
+    channel->direct = channel->left < WIDE_SIZE ? channel->left : WIDE_SIZE;
+    return p2p->wide;
+}
+
 int impi_channel_rx(struct impi_channel *channel, struct iovec *iov, int max)
 {
     size_t limit = channel->stage_limit;
@@ -914,8 +966,11 @@ int impi_channel_rx(struct impi_channel *channel, struct iovec *iov, int max)
     int n = 0;
 
     channel->direct = 0;
+    channel->wide = false;
     if (channel->left > 0 && channel->stage_len == 0) {
         room = direct_room(channel, &channel->direct);
+        if (!room)
+            room = wide_room(channel);
         if (!room)
             limit = STAGE_SIZE;
     }
@@ -932,7 +987,8 @@ int impi_channel_rx(struct impi_channel *channel, struct iovec *iov, int max)
 }
 
 /* n payload bytes at data (NULL: already in place). */
-static void take_payload(struct impi_channel *channel, uint8_t *data, size_t n)
+static void take_payload(struct impi_channel *channel, const uint8_t *data,
+                         size_t n)
 {
     struct impi_unexpected *u = channel->rx_unexpected;
     struct impi_request *req = channel->rx_req;
@@ -1031,10 +1087,26 @@ int impi_channel_rx_done(struct impi_channel *channel, size_t n)
         return end_of_file(channel);
     channel->direct = 0;
     if (direct > 0)
-        take_payload(channel, NULL, direct);
+        take_payload(channel, channel->wide ? channel->p2p->wide : NULL,
+                     direct);
     channel->stage_len += n - direct;
     assert(channel->stage_len <= STAGE_SIZE);
     return take_stage(channel);
+}
+
+size_t impi_channel_rx_apart(const struct impi_channel *channel)
+{
+    size_t room;
+
+    if (channel->failed || channel->stage_len > 0 || channel->left == 0 ||
+        direct_room(channel, &room))
+        return 0;
+    return channel->left;
+}
+
+void impi_channel_give(struct impi_channel *channel, const void *data, size_t n)
+{
+    take_payload(channel, data, n);
 }
 
 void *impi_channel_promise(struct impi_channel *channel, size_t max,

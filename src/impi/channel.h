@@ -3,7 +3,9 @@
  * The byte side of a channel (p2p.h makes it): what to write next and where
  * the next bytes read shall go.  Contiguous native data are written from and
  * read into the users' buffers; small ones pass one staging buffer, so that
- * one read takes several packets.
+ * one read takes several packets.  Data that a callback moves (request.h) pass
+ * a buffer, too, unless the connection has memory of its own that they can go
+ * to and come from.
  *
  * After a call that returned -1 the channel has failed: its requests are done
  * with IMPI_ERR_PEER, impi_channel_error() says why; close the connection.
@@ -24,6 +26,13 @@
  * there is nothing.  Not more than about 4 MB at a time.  Calling it again
  * before tx_done gives the same bytes, or more. */
 int impi_channel_tx(struct impi_channel *channel, struct iovec *iov, int max);
+/* The same for a connection that puts bytes into memory of its own: data that a
+ * callback moves are an entry without an address, one at most.  They are got
+ * by impi_channel_fetch(), as many as are then written. */
+int impi_channel_tx_apart(struct impi_channel *channel, struct iovec *iov,
+                          int max);
+/* The next n bytes of the entry without an address to `to`. */
+void impi_channel_fetch(struct impi_channel *channel, void *to, size_t n);
 /* The first n bytes of them are written. */
 void impi_channel_tx_done(struct impi_channel *channel, size_t n);
 /* Cheap: would impi_channel_tx() give something? */
@@ -40,6 +49,14 @@ int impi_channel_rx(struct impi_channel *channel, struct iovec *iov, int max);
  * FINI, else the peer is lost.  Returns 0, or -1 with errno: EPROTO the peer
  * broke the protocol, ECONNRESET end of file, ENOMEM. */
 int impi_channel_rx_done(struct impi_channel *channel, size_t n);
+
+/* So many of the next bytes may be given from where they lie now, which saves a
+ * copy; 0: read them as above. */
+size_t impi_channel_rx_apart(const struct impi_channel *channel);
+/* The next n of them are there.  They are read once; somebody else may be
+ * writing to them. */
+void impi_channel_give(struct impi_channel *channel, const void *data,
+                       size_t n);
 
 /* The next bytes come by another way, while the channel goes on: up to max of
  * them count as read, into memory of the receive *promised, which is not done

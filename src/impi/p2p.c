@@ -313,7 +313,7 @@ int recv_begin(struct impi_pair *pair, struct impi_request *req, int32_t rank,
     return pair_answer(pair, IMPI_PK_SYNCACK, srqid, req->id);
 }
 
-void recv_bytes(struct impi_request *req, uint8_t *data, size_t n)
+void recv_bytes(struct impi_request *req, const uint8_t *data, size_t n)
 {
     uint64_t off = req->moved;
     uint64_t room = off < req->buf.len ? req->buf.len - off : 0;
@@ -325,7 +325,7 @@ void recv_bytes(struct impi_request *req, uint8_t *data, size_t n)
         return;
     if (req->buf.base)
         memcpy((uint8_t *)req->buf.base + off, data, n);
-    else if (req->buf.move(req->buf.arg, off, data, n) < 0)
+    else if (req->buf.move(req->buf.arg, off, (void *)(uintptr_t)data, n) < 0)
         req->status.error = IMPI_ERR_CONVERT;
 }
 
@@ -633,6 +633,7 @@ void impi_p2p_destroy(struct impi_p2p *p2p)
     impi_pool_destroy(&p2p->medium_pool);
     impi_pool_destroy(&p2p->control_pool);
     impi_slots_free(&p2p->slots);
+    free(p2p->wide);
     free(p2p->pairs);
     free(p2p);
 }

@@ -106,6 +106,9 @@ struct tx_item {
 #define TX_BYTES (4096u * 1024 + IMPI_PACKET_SIZE) /* of one write */
 #define SCRATCH_SIZE (256u * 1024)
 #define STAGE_SIZE (32u * 1024)
+/* Data that a callback moves are read in parts of this size: the kernel's own
+ * are 64 KiB within one machine, and it does not like them to be cut. */
+#define WIDE_SIZE (128u * 1024)
 
 struct impi_channel {
     struct impi_p2p *p2p;
@@ -124,11 +127,13 @@ struct impi_channel {
     uint8_t *scratch;      /* converted data of the head item */
     uint64_t scratch_from; /* first byte of the item's data in it */
     uint32_t scratch_len;
+    uint64_t fetched; /* of its data, by impi_channel_fetch() */
     /* rx: payload still to come, to whom; both NULL: nobody wants it */
     uint32_t left;
     struct impi_request *rx_req;
     struct impi_unexpected *rx_unexpected;
     size_t direct; /* bytes offered straight into a buffer by the last rx */
+    bool wide;     /* which is p2p->wide */
     size_t stage_limit;
     size_t stage_len;
     uint8_t *stage;
@@ -148,6 +153,7 @@ struct impi_p2p {
     struct impi_pair **pairs;     /* made at first use */
     struct impi_slots slots;
     struct impi_pool small_pool, medium_pool, control_pool;
+    uint8_t *wide; /* WIDE_SIZE, made at first use: see impi_channel_rx() */
     TAILQ_HEAD(, impi_channel) channels;
     struct impi_request_list posted_any;
     struct unexpected_list unexpected;
@@ -226,7 +232,7 @@ struct impi_request *match_posted(struct impi_pair *pair, uint64_t cid,
 int recv_begin(struct impi_pair *pair, struct impi_request *req, int32_t rank,
                int32_t tag, uint64_t msglen, uint64_t srqid, bool sync);
 /* n more wire bytes of the message. */
-void recv_bytes(struct impi_request *req, uint8_t *data, size_t n);
+void recv_bytes(struct impi_request *req, const uint8_t *data, size_t n);
 /* After bytes or at once: complete it when all is here. */
 void recv_check_done(struct impi_p2p *p2p, struct impi_request *req);
 static inline bool tag_fits(int32_t wanted, int32_t tag)

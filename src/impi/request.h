@@ -36,8 +36,9 @@ struct impi_status {
 /* Where user data come from or go to.  Contiguous memory in wire form: base.
  * Else a callback moves the wire bytes [off, off + n) of the message: the
  * engine calls it with pieces of arbitrary size, in ascending order without
- * gaps, from inside impi_channel_tx() and impi_channel_rx_done() or the call
- * that starts the request.  It returns 0, or -1: the request ends with
+ * gaps, from inside impi_channel_tx(), fetch(), rx_done() and give() or the call
+ * that starts the request.  Of a receive it reads each byte once: the peer may
+ * still write to them.  It returns 0, or -1: the request ends with
  * IMPI_ERR_CONVERT (the message itself still goes its way). */
 struct impi_buffer {
     void *base;   /* not written to by a send */

@@ -92,76 +92,135 @@ bool impi_typemap_fits(const struct impi_typemap *type, uint64_t count,
 
 /* ---- moving ---- */
 
-/* A short block by its two ends, which may overlap. */
-static inline void copy_ends(uint8_t *to, const uint8_t *from, size_t len)
-{
+/* A block by its two ends, which may overlap. */
 #define COPY_ENDS(n)                                                           \
     do {                                                                       \
         memcpy(to, from, n);                                                   \
         memcpy(to + len - (n), from + len - (n), n);                           \
     } while (0)
 
-    if (len >= 16)
-        COPY_ENDS(16);
-    else if (len >= 8)
-        COPY_ENDS(8);
-    else if (len >= 4)
-        COPY_ENDS(4);
-    else if (len >= 2)
-        COPY_ENDS(2);
-    else
-        *to = *from;
+/* A block of 33 to 128 bytes: whole words from both ends on. */
+static inline void copy_words(uint8_t *to, const uint8_t *from, size_t len)
+{
+    COPY_ENDS(32);
+    if (len > 64) {
+        memcpy(to + 32, from + 32, 32);
+        memcpy(to + len - 64, from + len - 64, 32);
+    }
 }
 
-/* Blocks of the usual lengths: a copy of known size is one instruction. */
-#define COPY_EACH(copy, n)                                                     \
+#define COPY_EACH(copy)                                                        \
     do {                                                                       \
         for (uint64_t i = 0; i < repeat; i++) {                                \
-            copy(to, from, n);                                                 \
+            copy;                                                              \
             to += to_step;                                                     \
             from += from_step;                                                 \
         }                                                                      \
     } while (0)
+#define COPY_OF(n)                                                             \
+    case n:                                                                    \
+        COPY_EACH(memcpy(to, from, n));                                        \
+        break
 
+/* Blocks of one length at fixed distances on both sides.  A copy of known size
+ * is a few instructions, so the usual lengths have loops of their own. */
 static void copy_blocks(uint8_t *to, int64_t to_step, const uint8_t *from,
                         int64_t from_step, size_t len, uint64_t repeat)
 {
-    if (len == 8)
-        COPY_EACH(memcpy, 8);
-    else if (len == 4)
-        COPY_EACH(memcpy, 4);
-    else if (len <= 32)
-        COPY_EACH(copy_ends, len);
-    else
-        COPY_EACH(memcpy, len);
+    switch (len) {
+        COPY_OF(1);
+        COPY_OF(2);
+        COPY_OF(4);
+        COPY_OF(8);
+        COPY_OF(12);
+        COPY_OF(16);
+        COPY_OF(20);
+        COPY_OF(24);
+        COPY_OF(32);
+    default:
+        if (len > 128)
+            COPY_EACH(memcpy(to, from, len));
+        else if (len > 32)
+            COPY_EACH(copy_words(to, from, len));
+        else if (len > 16)
+            COPY_EACH(COPY_ENDS(16));
+        else if (len > 8)
+            COPY_EACH(COPY_ENDS(8));
+        else if (len > 4)
+            COPY_EACH(COPY_ENDS(4));
+        else
+            COPY_EACH(COPY_ENDS(2));
+    }
+}
+
+/* Where bytes go to and come from, and how far the next element is. */
+struct sides {
+    uint8_t *to;
+    const uint8_t *from;
+    int64_t to_step, from_step;
+    bool out; /* of the elements; else into them */
+};
+
+/* The run of n elements, whichever loop is longer inside.  `done`: bytes of an
+ * element that lie before it. */
+static void copy_run(const struct sides *s, const struct impi_run *r,
+                     uint64_t done, uint64_t n)
+{
+    uint8_t *to = s->to + (s->out ? (int64_t)done : r->disp);
+    const uint8_t *from = s->from + (s->out ? r->disp : (int64_t)done);
+    int64_t to_next = s->out ? (int64_t)r->len : r->stride;
+    int64_t from_next = s->out ? r->stride : (int64_t)r->len;
+
+    if (r->repeat < n) {
+        for (uint64_t i = 0; i < r->repeat; i++)
+            copy_blocks(to + (int64_t)i * to_next, s->to_step,
+                        from + (int64_t)i * from_next, s->from_step, r->len, n);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        copy_blocks(to + (int64_t)i * s->to_step, to_next,
+                    from + (int64_t)i * s->from_step, from_next, r->len,
+                    r->repeat);
+}
+
+/* So many bytes of data are moved run by run: they stay in the first cache,
+ * with the gaps between them. */
+#define TURN_BYTES 4096
+
+static void copy_elements(const struct impi_typemap *type, uint64_t count,
+                          struct sides s)
+{
+    uint64_t turn = type->size < TURN_BYTES / 2 && type->nruns > 0
+                        ? TURN_BYTES / (type->size + 1)
+                        : 1;
+
+    while (count > 0) {
+        uint64_t n = count < turn ? count : turn, done = 0;
+
+        for (uint32_t i = 0; i < type->nruns; i++) {
+            copy_run(&s, &type->runs[i], done, n);
+            done += type->runs[i].len * type->runs[i].repeat;
+        }
+        s.to += (int64_t)n * s.to_step;
+        s.from += (int64_t)n * s.from_step;
+        count -= n;
+    }
 }
 
 void impi_typemap_gather(const struct impi_typemap *type, uint64_t count,
                          const uint8_t *at, uint8_t *packed)
 {
-    for (; count > 0; count--, at += type->extent) {
-        for (uint32_t i = 0; i < type->nruns; i++) {
-            const struct impi_run *r = &type->runs[i];
-
-            copy_blocks(packed, (int64_t)r->len, at + r->disp, r->stride,
-                        r->len, r->repeat);
-            packed += r->len * r->repeat;
-        }
-    }
+    copy_elements(
+        type, count,
+        (struct sides){packed, at, (int64_t)type->size, type->extent, true});
 }
 
 void impi_typemap_scatter(const struct impi_typemap *type, uint64_t count,
                           uint8_t *at, const uint8_t *packed)
 {
-    for (; count > 0; count--, at += type->extent) {
-        for (uint32_t i = 0; i < type->nruns; i++) {
-            const struct impi_run *r = &type->runs[i];
-
-            copy_blocks(at + r->disp, r->stride, packed, (int64_t)r->len,
-                        r->len, r->repeat);
-            packed += r->len * r->repeat;
-        }
-    }
+    copy_elements(
+        type, count,
+        (struct sides){at, packed, type->extent, (int64_t)type->size, false});
 }
 
 void impi_typemap_begin(struct impi_typemap_cursor *c,

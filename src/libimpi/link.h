@@ -36,6 +36,7 @@ struct way {
     const char *(*name)(void);
     uint32_t flag; /* of the world, without which it is not tried; 0: always */
     bool socket;   /* by the link's own: only the kernel knows of news */
+    bool apart;    /* write() fetches data that a callback moves */
 
     /* ---- agreeing, over the socket; begin NULL: nothing to agree on ---- */
     void (*begin)(struct link *l, bool initiator);

@@ -88,10 +88,16 @@ static int share_end(struct link *l, struct errbuf *err)
 
 /* ---- moving ---- */
 
+static void fetch(void *channel, void *to, size_t n)
+{
+    impi_channel_fetch(channel, to, n);
+}
+
 static size_t share_write(struct link *l, const struct iovec *iov, int n)
 {
     bool ring;
-    size_t done = ring_stream_write(&l->share->stream, iov, n, &ring);
+    size_t done =
+        ring_stream_write(&l->share->stream, iov, n, fetch, l->channel, &ring);
 
     if (ring)
         ring_bell(l->fd);
@@ -106,25 +112,50 @@ static bool at_end(struct link *l)
     return l->gone && ring_stream_ready(&l->share->stream) == 0;
 }
 
+/* Data that do not go to one place, from where they lie in the ring.  Returns
+ * the bytes; 0: there are none. */
+static size_t give(struct link *l, bool *ring)
+{
+    struct ring_stream *s = &l->share->stream;
+    size_t want = impi_channel_rx_apart(l->channel), len;
+    const uint8_t *at = want > 0 ? ring_stream_peek(s, &len) : NULL;
+
+    if (!at)
+        return 0;
+    if (len > want)
+        len = want;
+    impi_channel_give(l->channel, at, len);
+    ring_stream_pass(s, len, ring);
+    return len;
+}
+
+/* Bytes to their places; what impi_channel_rx_done() says. */
+static int read_some(struct link *l, size_t ready, size_t *got, bool *ring)
+{
+    struct iovec iov[IMPI_RX_IOV];
+    int n = link_places(l, iov, ready);
+    ssize_t done = ring_stream_read(&l->share->stream, iov, n, ring);
+
+    *got = done > 0 ? (size_t)done : 0;
+    return *got > 0 ? impi_channel_rx_done(l->channel, *got) : 0;
+}
+
 static bool share_in(struct link *l)
 {
     struct ring_stream *s = &l->share->stream;
-    struct iovec iov[IMPI_RX_IOV];
-    size_t got = 0, ready;
+    size_t got = 0, ready, n = 1;
     bool ring = false;
     int rc = 0;
 
-    while (got < LINK_ROUND_BYTES && rc == 0 &&
+    while (got < LINK_ROUND_BYTES && rc == 0 && n > 0 &&
            (ready = ring_stream_ready(s)) > 0) {
-        int n = link_places(l, iov, ready);
         bool more = false;
-        ssize_t done = ring_stream_read(s, iov, n, &more);
 
+        n = give(l, &more);
+        if (n == 0)
+            rc = read_some(l, ready, &n, &more);
         ring |= more;
-        if (done <= 0)
-            break;
-        got += (size_t)done;
-        rc = impi_channel_rx_done(l->channel, (size_t)done);
+        got += n;
     }
     if (ring)
         ring_bell(l->fd);
@@ -225,6 +256,7 @@ const struct way way_share = {.name = share_name,
                               .want = share_want,
                               .input = share_input,
                               .end = share_end,
+                              .apart = true,
                               .write = share_write,
                               .in = share_in,
                               .put = share_put,

@@ -1000,6 +1000,12 @@ int link_places(struct link *l, struct iovec *iov, size_t ready)
     return n;
 }
 
+static int next_bytes(struct link *l, struct iovec *iov)
+{
+    return l->way->apart ? impi_channel_tx_apart(l->channel, iov, IMPI_TX_IOV)
+                         : impi_channel_tx(l->channel, iov, IMPI_TX_IOV);
+}
+
 static bool link_pump_out(struct link *l)
 {
     struct iovec iov[IMPI_TX_IOV];
@@ -1007,7 +1013,7 @@ static bool link_pump_out(struct link *l)
 
     l->blocked = false;
     while (impi_channel_tx_ready(l->channel)) {
-        int n = impi_channel_tx(l->channel, iov, IMPI_TX_IOV);
+        int n = next_bytes(l, iov);
         size_t done = n > 0 ? l->way->write(l, iov, n) : 0;
 
         if (done == 0)

@@ -70,7 +70,7 @@ static void memory(const uint8_t *data, size_t size)
         abort();
     close(fd);
     for (; size >= 6; data += 6, size -= 6) {
-        ring_stream_write(&s, &iov, 1, &ring);
+        ring_stream_write(&s, &iov, 1, NULL, NULL, &ring);
         scribble(&s, data);
         if (ring_stream_look(&s, &behind, &len) && data[0] % 2) {
             if (len > RING_STREAM_PIECE)

@@ -72,6 +72,7 @@ struct net *net_create(const struct net_options *options)
     assert_true(options->nprocs <= NET_PROCS);
     net->random = options->seed * 2654435761u + 88172645463325252u;
     net->piece = options->piece;
+    net->apart = options->apart;
     assert_int_equal(impi_world_alloc(&net->world, 1, options->nprocs), 0);
     net->world.maxdatalen = options->maxdatalen;
     net->world.ackmark = options->ackmark;
@@ -141,8 +142,10 @@ static void trace(struct net *net, uint32_t from, uint32_t to, const uint8_t *p,
 static size_t move_out(struct net *net, uint32_t a, uint32_t b)
 {
     struct net_stream *s = &net->stream[a][b];
+    struct impi_channel *channel = net->channel[a][b];
     struct iovec iov[IMPI_TX_IOV];
-    int n = impi_channel_tx(net->channel[a][b], iov, IMPI_TX_IOV);
+    int n = net->apart ? impi_channel_tx_apart(channel, iov, IMPI_TX_IOV)
+                       : impi_channel_tx(channel, iov, IMPI_TX_IOV);
     size_t room = s->size - s->len, moved = 0;
     size_t want = 1 + net_random(net, (uint32_t)net->piece);
 
@@ -152,17 +155,20 @@ static size_t move_out(struct net *net, uint32_t a, uint32_t b)
     for (int i = 0; i < n && room > 0; i++) {
         size_t k = iov[i].iov_len < room ? iov[i].iov_len : room;
 
-        memcpy(s->bytes + s->len, iov[i].iov_base, k);
+        if (iov[i].iov_base)
+            memcpy(s->bytes + s->len, iov[i].iov_base, k);
+        else
+            impi_channel_fetch(channel, s->bytes + s->len, k);
         s->len += k;
         room -= k;
         moved += k;
         if (net->trace_on)
-            trace(net, a, b, iov[i].iov_base, k);
+            trace(net, a, b, s->bytes + s->len - k, k);
         if (k < iov[i].iov_len)
             break;
     }
     if (moved > 0)
-        impi_channel_tx_done(net->channel[a][b], moved);
+        impi_channel_tx_done(channel, moved);
     return moved;
 }
 
@@ -183,6 +189,18 @@ static size_t scatter(struct impi_channel *channel, const uint8_t *data,
     return moved;
 }
 
+static size_t give(struct impi_channel *channel, const uint8_t *data,
+                   size_t len)
+{
+    size_t want = impi_channel_rx_apart(channel);
+
+    if (len > want)
+        len = want;
+    if (len > 0)
+        impi_channel_give(channel, data, len);
+    return len;
+}
+
 static size_t move_in(struct net *net, uint32_t a, uint32_t b)
 {
     struct net_stream *s = &net->stream[b][a];
@@ -192,10 +210,14 @@ static size_t move_in(struct net *net, uint32_t a, uint32_t b)
 
     if (s->len == 0 || impi_channel_failed(channel))
         return 0;
-    moved = scatter(channel, s->bytes, s->len < want ? s->len : want);
+    want = s->len < want ? s->len : want;
+    moved = net->apart ? give(channel, s->bytes, want) : 0;
+    if (moved == 0) {
+        moved = scatter(channel, s->bytes, want);
+        impi_channel_rx_done(channel, moved);
+    }
     memmove(s->bytes, s->bytes + moved, s->len - moved);
     s->len -= moved;
-    impi_channel_rx_done(channel, moved);
     return moved;
 }
 

@@ -47,6 +47,7 @@ struct net {
     struct net_stream stream[NET_PROCS][NET_PROCS];     /* a to b */
     bool asleep[NET_PROCS];                             /* makes no progress */
     size_t piece; /* largest piece moved at a time */
+    bool apart;
     uint64_t random;
     bool trace_on;
     struct net_traced trace[NET_TRACE];
@@ -59,6 +60,7 @@ struct net_options {
     size_t piece;
     uint64_t seed;
     bool extended; /* all processes are ours */
+    bool apart;    /* data of callbacks go straight into the streams */
 };
 
 /* Three processes with short packets, all that is sent moved at once. */

@@ -360,7 +360,7 @@ static int move_in(void *arg, uint64_t off, void *wire, size_t n)
 }
 
 static void converted(uint64_t seed, size_t len, size_t room, bool early,
-                      bool send_fails, bool recv_fails)
+                      bool send_fails, bool recv_fails, bool apart)
 {
     struct net_options o = net_three;
     struct flow out = {.fails = send_fails}, in = {.fails = recv_fails};
@@ -371,6 +371,7 @@ static void converted(uint64_t seed, size_t len, size_t room, bool early,
 
     o.seed = seed;
     o.piece = 50 + seed * 37 % 400;
+    o.apart = apart;
     net = net_create(&o);
     for (size_t i = 0; i < len; i++)
         out.data[i] = (uint8_t)(i * 7);
@@ -398,14 +399,25 @@ static void converted(uint64_t seed, size_t len, size_t room, bool early,
     net_destroy(net);
 }
 
-static void converted_data_pass_through_the_callback(void **state)
+static void convert_many(bool apart)
 {
     for (uint64_t seed = 1; seed < 60; seed++)
-        converted(seed, 1 + seed * 131 % 999, 1000, seed & 1, false, false);
+        converted(seed, 1 + seed * 131 % 999, 1000, seed & 1, false, false,
+                  apart);
     for (uint64_t seed = 1; seed < 20; seed++)
-        converted(seed, 500 + seed, 300 + seed, seed & 1, false, false);
-    converted(1, 700, 1000, true, true, false);
-    converted(2, 700, 1000, false, false, true);
+        converted(seed, 500 + seed, 300 + seed, seed & 1, false, false, apart);
+    converted(1, 700, 1000, true, true, false, apart);
+    converted(2, 700, 1000, false, false, true, apart);
+}
+
+static void converted_data_pass_through_the_callback(void **state)
+{
+    convert_many(false);
+}
+
+static void converted_data_go_straight_into_the_connections_memory(void **state)
+{
+    convert_many(true);
 }
 
 /* IM-120: ids of many requests stay apart. */
@@ -470,6 +482,8 @@ int main(void)
         cmocka_unit_test(cancel_of_a_posted_receive),
         cmocka_unit_test(receive_posted_in_the_middle_of_the_message),
         cmocka_unit_test(converted_data_pass_through_the_callback),
+        cmocka_unit_test(
+            converted_data_go_straight_into_the_connections_memory),
         cmocka_unit_test(ten_thousand_outstanding_requests),
         cmocka_unit_test(an_id_that_was_used_is_no_more),
     };

@@ -107,7 +107,8 @@ static void put(struct share *s, const void *data, size_t len)
     struct iovec iov = {(void *)(uintptr_t)data, len};
     bool ring;
 
-    assert_int_equal(ring_stream_write(&s->stream, &iov, 1, &ring), len);
+    assert_int_equal(ring_stream_write(&s->stream, &iov, 1, NULL, NULL, &ring),
+                     len);
 }
 
 static void expect(struct share *s, const void *data, size_t len)
