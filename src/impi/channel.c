@@ -403,36 +403,61 @@ static bool fill_scratch(struct impi_channel *channel, struct tx_item *item,
     return true;
 }
 
-/* The next bytes of the item's payload from `done` on; 0: not yet. */
-static size_t payload(struct impi_channel *channel, struct tx_item *item,
-                      uint64_t done, struct iovec *iov, bool apart)
+/* The head item's data from `done` on, which the callback has.  Returns the
+ * entries filled. */
+static int moved_payload(struct impi_channel *channel, struct tx_item *item,
+                         uint64_t done, struct iovec *iov, int max, bool apart)
 {
+    struct impi_buffer *buf = &item->req->buf;
+    bool fresh = !in_scratch(channel, done);
     uint64_t off;
 
-    if (!converted(item)) {
-        *iov = (struct iovec){(void *)(uintptr_t)(item->data + done),
-                              item->len - done};
-        return iov->iov_len;
-    }
-    if (item != item_at(channel, 0))
-        return 0;
-    if (apart && !in_scratch(channel, done)) {
-        channel->fetched = done;
+    channel->fetched = done;
+    if (fresh && apart) {
         *iov = (struct iovec){NULL, item->len - done};
-        return iov->iov_len;
+        return 1;
+    }
+    if (fresh && buf->places && max > IMPI_TX_IOV) {
+        channel->placed = true;
+        return buf->places(buf->arg, iov, max, item->len - done);
     }
     if (!fill_scratch(channel, item, done))
         return 0;
     off = done - channel->scratch_from;
     *iov = (struct iovec){channel->scratch + off, channel->scratch_len - off};
-    return iov->iov_len;
+    return 1;
 }
 
-/* Up to two entries for what is left of the item; *whole: all of it. */
-static int item_iov(struct impi_channel *channel, struct tx_item *item,
-                    uint64_t done, struct iovec *iov, bool apart, bool *whole)
+/* The item's data from `done` on.  Returns the entries filled; 0: not yet. */
+static int payload(struct impi_channel *channel, struct tx_item *item,
+                   uint64_t done, struct iovec *iov, int max, bool apart)
 {
-    int n = 0;
+    if (!converted(item)) {
+        *iov = (struct iovec){(void *)(uintptr_t)(item->data + done),
+                              item->len - done};
+        return 1;
+    }
+    if (item != item_at(channel, 0))
+        return 0;
+    return moved_payload(channel, item, done, iov, max, apart);
+}
+
+static size_t bytes_of(const struct iovec *iov, int n)
+{
+    size_t sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += iov[i].iov_len;
+    return sum;
+}
+
+/* What is left of the item, in up to max entries, at least two; *whole: all
+ * of it. */
+static int item_iov(struct impi_channel *channel, struct tx_item *item,
+                    uint64_t done, struct iovec *iov, int max, bool apart,
+                    bool *whole)
+{
+    int n = 0, first;
 
     *whole = true;
     if (done < IMPI_PACKET_SIZE) {
@@ -440,13 +465,11 @@ static int item_iov(struct impi_channel *channel, struct tx_item *item,
         done = IMPI_PACKET_SIZE;
     }
     done -= IMPI_PACKET_SIZE;
-    if (done < item->len) {
-        size_t len = payload(channel, item, done, &iov[n], apart);
-
-        if (len > 0)
-            n++;
-        *whole = len == item->len - done;
-    }
+    if (done == item->len)
+        return n;
+    first = n;
+    n += payload(channel, item, done, iov + n, max - n, apart);
+    *whole = bytes_of(iov + first, n - first) == item->len - done;
     return n;
 }
 
@@ -459,13 +482,14 @@ static int channel_tx(struct impi_channel *channel, struct iovec *iov, int max,
 
     if (channel->failed)
         return 0;
+    channel->placed = false;
     fill_ring(channel);
     for (unsigned i = 0; i < channel->count && whole && n + 2 <= max; i++) {
         uint64_t done = i == 0 ? channel->tx_sent : 0;
         int first = n;
 
-        n += item_iov(channel, item_at(channel, i), done, &iov[n], apart,
-                      &whole);
+        n += item_iov(channel, item_at(channel, i), done, &iov[n], max - n,
+                      apart, &whole);
         for (int k = first; k < n; k++) {
             if (iov[k].iov_len > TX_BYTES - bytes) {
                 iov[k].iov_len = TX_BYTES - bytes;
@@ -494,12 +518,28 @@ void impi_channel_fetch(struct impi_channel *channel, void *to, size_t n)
     channel->fetched += n;
 }
 
+/* The head item is written up to `sent`. */
+static void pass_written(struct impi_channel *channel, uint64_t sent)
+{
+    struct tx_item *item = item_at(channel, 0);
+    uint64_t done = sent > IMPI_PACKET_SIZE ? sent - IMPI_PACKET_SIZE : 0;
+
+    if (!channel->placed)
+        return;
+    channel->placed = false;
+    if (done > item->len)
+        done = item->len;
+    if (done > channel->fetched)
+        item->req->buf.pass(item->req->buf.arg, done - channel->fetched);
+}
+
 void impi_channel_tx_done(struct impi_channel *channel, size_t n)
 {
     uint64_t sent = channel->tx_sent + n;
 
     if (channel->failed)
         return;
+    pass_written(channel, sent);
     while (channel->count > 0) {
         struct tx_item *item = item_at(channel, 0);
         uint64_t size = (uint64_t)IMPI_PACKET_SIZE + item->len;
@@ -959,25 +999,53 @@ static uint8_t *wide_room(struct impi_channel *channel)
     return p2p->wide;
 }
 
+/* The places in pieces of the next payload bytes; 0: none. */
+static int spread_room(struct impi_channel *channel, struct iovec *iov, int max)
+{
+    struct impi_request *req = channel->rx_req;
+    uint64_t len = channel->left;
+    int n;
+
+    if (!req || max <= IMPI_RX_IOV || !req->buf.places ||
+        req->moved >= req->buf.len)
+        return 0;
+    if (len > req->buf.len - req->moved)
+        len = req->buf.len - req->moved;
+    n = req->buf.places(req->buf.arg, iov, max, len);
+    channel->direct = bytes_of(iov, n);
+    channel->spread = true;
+    return n;
+}
+
+/* Where the next payload bytes go, if not to the stage. */
+static int payload_room(struct impi_channel *channel, struct iovec *iov,
+                        int max)
+{
+    uint8_t *room = direct_room(channel, &channel->direct);
+    int n = room ? 0 : spread_room(channel, iov, max - 1);
+
+    if (n > 0)
+        return n;
+    if (!room)
+        room = wide_room(channel);
+    if (room)
+        *iov = (struct iovec){room, channel->direct};
+    return room ? 1 : 0;
+}
+
 int impi_channel_rx(struct impi_channel *channel, struct iovec *iov, int max)
 {
     size_t limit = channel->stage_limit;
-    uint8_t *room = NULL;
     int n = 0;
 
     channel->direct = 0;
-    channel->wide = false;
+    channel->wide = channel->spread = false;
     if (channel->left > 0 && channel->stage_len == 0) {
-        room = direct_room(channel, &channel->direct);
-        if (!room)
-            room = wide_room(channel);
-        if (!room)
-            limit = STAGE_SIZE;
-    }
-    if (room) {
-        iov[n++] = (struct iovec){room, channel->direct};
+        n = payload_room(channel, iov, max);
         if (n == max)
             return n;
+        if (n == 0)
+            limit = STAGE_SIZE;
     }
     if (limit < channel->stage_len + IMPI_PACKET_SIZE)
         limit = channel->stage_len + IMPI_PACKET_SIZE;
@@ -1002,6 +1070,8 @@ static void take_payload(struct impi_channel *channel, const uint8_t *data,
         recv_bytes(req, data, n);
     } else if (req) {
         req->moved += n;
+        if (channel->spread)
+            req->buf.pass(req->buf.arg, n);
     }
     if (channel->left == 0)
         deliver_payload_end(channel);
@@ -1089,6 +1159,7 @@ int impi_channel_rx_done(struct impi_channel *channel, size_t n)
     if (direct > 0)
         take_payload(channel, channel->wide ? channel->p2p->wide : NULL,
                      direct);
+    channel->spread = false;
     channel->stage_len += n - direct;
     assert(channel->stage_len <= STAGE_SIZE);
     return take_stage(channel);

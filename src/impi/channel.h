@@ -19,8 +19,11 @@
 
 #include "impi/p2p.h"
 
-#define IMPI_TX_IOV 16 /* most that impi_channel_tx() fills */
+#define IMPI_TX_IOV 16 /* what impi_channel_tx() needs to fill a write */
 #define IMPI_RX_IOV 2
+/* With so many it gives the places of data in pieces one by one, as does
+ * impi_channel_rx(): the most that Linux takes (UIO_MAXIOV). */
+#define IMPI_PIECES_IOV 1024
 
 /* Bytes to write now: fills iov[0..max), returns how many entries, 0 when
  * there is nothing.  Not more than about 4 MB at a time.  Calling it again

@@ -127,13 +127,15 @@ struct impi_channel {
     uint8_t *scratch;      /* converted data of the head item */
     uint64_t scratch_from; /* first byte of the item's data in it */
     uint32_t scratch_len;
-    uint64_t fetched; /* of its data, by impi_channel_fetch() */
+    uint64_t fetched; /* of its data; so far the callback is */
+    bool placed;      /* and from there on the user's memory is written */
     /* rx: payload still to come, to whom; both NULL: nobody wants it */
     uint32_t left;
     struct impi_request *rx_req;
     struct impi_unexpected *rx_unexpected;
     size_t direct; /* bytes offered straight into a buffer by the last rx */
     bool wide;     /* which is p2p->wide */
+    bool spread;   /* which is many places */
     size_t stage_limit;
     size_t stage_len;
     uint8_t *stage;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/uio.h>
 
 #define IMPI_ANY_SOURCE (-1) /* our own values, not those of an mpi.h */
 #define IMPI_ANY_TAG (-1)
@@ -36,14 +37,19 @@ struct impi_status {
 /* Where user data come from or go to.  Contiguous memory in wire form: base.
  * Else a callback moves the wire bytes [off, off + n) of the message: the
  * engine calls it with pieces of arbitrary size, in ascending order without
- * gaps, from inside impi_channel_tx(), fetch(), rx_done() and give() or the call
- * that starts the request.  Of a receive it reads each byte once: the peer may
- * still write to them.  It returns 0, or -1: the request ends with
+ * gaps, from inside impi_channel_tx(), fetch(), rx_done() and give() or the
+ * call that starts the request.  Of a receive it reads each byte once: the peer
+ * may still write to them.  It returns 0, or -1: the request ends with
  * IMPI_ERR_CONVERT (the message itself still goes its way). */
 struct impi_buffer {
     void *base;   /* not written to by a send */
     uint64_t len; /* wire bytes: of the message, or that fit */
     int (*move)(void *arg, uint64_t off, void *wire, size_t n);
+    /* NULL, or where the next n bytes lie as they are on the wire: fills
+     * at[0..max), fewer bytes if that is not enough.  They count as moved
+     * when pass() says so. */
+    int (*places)(void *arg, struct iovec *at, int max, size_t n);
+    void (*pass)(void *arg, size_t n);
     void *arg;
 };
 

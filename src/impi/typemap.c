@@ -45,6 +45,7 @@ static bool add_run(struct impi_typemap *t, const struct impi_run *r)
     if (t->size == 0 || hi > t->ub)
         t->ub = hi;
     t->size += (uint64_t)bytes;
+    t->blocks += r->repeat;
     return is_near(lo) && is_near(hi) && t->size < (uint64_t)FAR;
 }
 
@@ -190,10 +191,12 @@ static void copy_run(const struct sides *s, const struct impi_run *r,
 static void copy_elements(const struct impi_typemap *type, uint64_t count,
                           struct sides s)
 {
-    uint64_t turn = type->size < TURN_BYTES / 2 && type->nruns > 0
-                        ? TURN_BYTES / (type->size + 1)
-                        : 1;
+    uint64_t turn = 1;
 
+    if (type->size == 0)
+        return;
+    if (type->size < TURN_BYTES)
+        turn = TURN_BYTES / type->size;
     while (count > 0) {
         uint64_t n = count < turn ? count : turn, done = 0;
 
@@ -249,6 +252,17 @@ static void cursor_turn(struct impi_typemap_cursor *c)
     c->at += (uintptr_t)c->map->extent;
 }
 
+/* Behind n bytes of the block, as far as its end. */
+static void cursor_step(struct impi_typemap_cursor *c, size_t n)
+{
+    c->done += n;
+    if (c->done < c->map->runs[c->run].len)
+        return;
+    c->done = 0;
+    c->block++;
+    cursor_turn(c);
+}
+
 static size_t move_elements(struct impi_typemap_cursor *c, uint8_t *packed,
                             uint64_t count, bool out)
 {
@@ -287,12 +301,7 @@ static size_t move_part(struct impi_typemap_cursor *c, uint8_t *packed,
     if (n > len - c->done)
         n = len - c->done;
     memcpy(out ? packed : cursor_at(c), out ? cursor_at(c) : packed, n);
-    c->done += n;
-    if (c->done == len) {
-        c->done = 0;
-        c->block++;
-        cursor_turn(c);
-    }
+    cursor_step(c, n);
     return n;
 }
 
@@ -322,6 +331,54 @@ void impi_typemap_put(struct impi_typemap_cursor *c, const void *packed,
 
     for (size_t off = 0; off < n;)
         off += move(c, from + off, n - off, false);
+}
+
+int impi_typemap_places(const struct impi_typemap_cursor *cursor,
+                        struct iovec *at, int max, size_t n)
+{
+    struct impi_typemap_cursor c = *cursor;
+    int i;
+
+    for (i = 0; i < max && n > 0; i++) {
+        size_t len = c.map->runs[c.run].len - c.done;
+
+        if (len > n)
+            len = n;
+        at[i] = (struct iovec){cursor_at(&c), len};
+        cursor_step(&c, len);
+        n -= len;
+    }
+    return i;
+}
+
+/* As much of n bytes as goes at once. */
+static size_t pass(struct impi_typemap_cursor *c, size_t n)
+{
+    const struct impi_run *r = &c->map->runs[c->run];
+    uint64_t count;
+
+    if (c->done > 0 || n < r->len) {
+        n = n < r->len - c->done ? n : r->len - c->done;
+        cursor_step(c, n);
+        return n;
+    }
+    if (c->run == 0 && c->block == 0 && n >= c->map->size) {
+        count = n / c->map->size;
+        c->at += count * (uintptr_t)c->map->extent;
+        return count * c->map->size;
+    }
+    count = n / r->len;
+    if (count > r->repeat - c->block)
+        count = r->repeat - c->block;
+    c->block += count;
+    cursor_turn(c);
+    return count * r->len;
+}
+
+void impi_typemap_pass(struct impi_typemap_cursor *c, size_t n)
+{
+    while (n > 0)
+        n -= pass(c, n);
 }
 
 /* ---- on the wire ---- */

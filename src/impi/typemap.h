@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "base/errbuf.h"
 
@@ -22,9 +23,10 @@ struct impi_run {
 };
 
 struct impi_typemap {
-    int64_t extent; /* from one of the type to the next */
-    uint64_t size;  /* bytes of data in one */
-    int64_t lb, ub; /* first byte of one, and the one behind its last */
+    int64_t extent;  /* from one of the type to the next */
+    uint64_t size;   /* bytes of data in one */
+    uint64_t blocks; /* in one */
+    int64_t lb, ub;  /* first byte of one, and the one behind its last */
     uint32_t nruns;
     struct impi_run runs[];
 };
@@ -61,6 +63,12 @@ void impi_typemap_begin(struct impi_typemap_cursor *c,
 void impi_typemap_take(struct impi_typemap_cursor *c, void *packed, size_t n);
 void impi_typemap_put(struct impi_typemap_cursor *c, const void *packed,
                       size_t n);
+
+/* Where the next n bytes lie: fills at[0..max), returns how many; of fewer
+ * bytes if that is not enough.  impi_typemap_pass(): n of them are moved. */
+int impi_typemap_places(const struct impi_typemap_cursor *c, struct iovec *at,
+                        int max, size_t n);
+void impi_typemap_pass(struct impi_typemap_cursor *c, size_t n);
 
 /* On the wire of a window's operations. */
 size_t impi_typemap_wire(const struct impi_typemap *type);

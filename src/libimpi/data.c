@@ -23,6 +23,10 @@
 /* More runs than one for so many bytes take longer than MPI_Pack. */
 #define BYTES_PER_RUN 64
 
+/* Blocks that are longer, on average, the kernel takes from where they lie; of
+ * shorter ones a copy in a row is faster. */
+#define PLACE_MIN 1024
+
 /* MPI_Pack counts bytes in an int. */
 #define PACK_STEP (1 << 30)
 
@@ -291,6 +295,16 @@ static int put_piece(void *arg, uint64_t off, void *wire, size_t n)
     return 0;
 }
 
+static int where_next(void *arg, struct iovec *at, int max, size_t n)
+{
+    return impi_typemap_places(&((struct data *)arg)->cursor, at, max, n);
+}
+
+static void pass(void *arg, size_t n)
+{
+    impi_typemap_pass(&((struct data *)arg)->cursor, n);
+}
+
 /* Elements of one block each are one run.  Returns how many there are then. */
 static uint64_t join_elements(struct type_runs *r, int count)
 {
@@ -333,6 +347,9 @@ static void buffer_of(struct impi_buffer *b, struct data *d,
     if (d->map) {
         b->move = move;
         b->arg = d;
+        if (d->map->size / d->map->blocks >= PLACE_MIN)
+            b->places = where_next;
+        b->pass = pass;
     } else {
         b->base = d->base;
     }

@@ -76,11 +76,11 @@ static ssize_t receive(int fd, struct iovec *iov, int n)
 
 static bool socket_in(struct link *l)
 {
-    struct iovec iov[IMPI_RX_IOV];
+    struct iovec iov[IMPI_PIECES_IOV];
     size_t got = 0;
 
     while (got < LINK_ROUND_BYTES) {
-        int n = impi_channel_rx(l->channel, iov, IMPI_RX_IOV);
+        int n = impi_channel_rx(l->channel, iov, IMPI_PIECES_IOV);
         size_t want = iov_total(iov, n);
         ssize_t done = receive(l->fd, iov, n);
 

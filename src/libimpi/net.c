@@ -1002,13 +1002,15 @@ int link_places(struct link *l, struct iovec *iov, size_t ready)
 
 static int next_bytes(struct link *l, struct iovec *iov)
 {
-    return l->way->apart ? impi_channel_tx_apart(l->channel, iov, IMPI_TX_IOV)
-                         : impi_channel_tx(l->channel, iov, IMPI_TX_IOV);
+    if (l->way->apart)
+        return impi_channel_tx_apart(l->channel, iov, IMPI_TX_IOV);
+    return impi_channel_tx(l->channel, iov,
+                           l->way->socket ? IMPI_PIECES_IOV : IMPI_TX_IOV);
 }
 
 static bool link_pump_out(struct link *l)
 {
-    struct iovec iov[IMPI_TX_IOV];
+    struct iovec iov[IMPI_PIECES_IOV];
     bool moved = false;
 
     l->blocked = false;

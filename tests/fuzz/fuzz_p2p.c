@@ -14,6 +14,8 @@
 #include "impi/packet.h"
 
 #define REQUESTS 32
+#define PIECES                                                                 \
+    (IMPI_TX_IOV + 9) /* entries, of which data in pieces take many */
 
 struct input {
     const uint8_t *data;
@@ -30,6 +32,7 @@ struct fuzz {
     uint8_t memory[REQUESTS][300];
     uint64_t srqid, drqid; /* last heard from the engine */
     unsigned answer;       /* of the last claim */
+    bool apart, places;    /* how the connection takes what a callback moves */
 };
 
 static uint8_t get8(struct input *in)
@@ -56,14 +59,30 @@ static void no_connect(void *arg, uint32_t peer)
 
 static const struct impi_p2p_ops ops = {.claim = claim, .connect = no_connect};
 
+static size_t give(struct fuzz *f, const uint8_t *p, size_t len)
+{
+    size_t n = f->apart ? impi_channel_rx_apart(f->channel) : 0;
+
+    n = n < len ? n : len;
+    if (n > 0)
+        impi_channel_give(f->channel, p, n);
+    return n;
+}
+
 /* Bytes into the engine; whatever it says, it must survive. */
 static void inject(struct fuzz *f, const uint8_t *p, size_t len)
 {
-    struct iovec iov[IMPI_RX_IOV];
+    struct iovec iov[PIECES];
 
     while (len > 0 && !impi_channel_failed(f->channel)) {
-        int n = impi_channel_rx(f->channel, iov, IMPI_RX_IOV);
-        size_t moved = 0;
+        size_t moved = give(f, p, len);
+        int n;
+
+        p += moved;
+        len -= moved;
+        if (moved > 0)
+            continue;
+        n = impi_channel_rx(f->channel, iov, f->places ? PIECES : IMPI_RX_IOV);
 
         for (int i = 0; i < n && len > 0; i++) {
             size_t k = iov[i].iov_len < len ? iov[i].iov_len : len;
@@ -114,10 +133,34 @@ static struct impi_request *idle(struct fuzz *f, unsigned *i)
     return NULL;
 }
 
-static int move(void *arg, uint64_t off, void *wire, size_t n)
+static int move_out(void *arg, uint64_t off, void *wire, size_t n)
 {
     memset(wire, 0, n);
     return n == 77 ? -1 : 0;
+}
+
+static int move_in(void *arg, uint64_t off, void *wire, size_t n)
+{
+    static uint8_t copy[300];
+
+    memcpy(copy, wire, n);
+    return n == 77 ? -1 : 0;
+}
+
+/* One by one, all at one place. */
+static int where_next(void *arg, struct iovec *at, int max, size_t n)
+{
+    int i;
+
+    for (i = 0; i < max && (size_t)i < n; i++)
+        at[i] = (struct iovec){arg, 1};
+    return i;
+}
+
+static void pass(void *arg, size_t n)
+{
+    if (n > PIECES)
+        abort();
 }
 
 static void start(struct fuzz *f, struct input *in, bool send)
@@ -133,7 +176,11 @@ static void start(struct fuzz *f, struct input *in, bool send)
         return;
     buf.base = f->memory[i];
     if (how & 8)
-        buf = (struct impi_buffer){.len = buf.len, .move = move};
+        buf = (struct impi_buffer){.len = buf.len,
+                                   .move = send ? move_out : move_in,
+                                   .places = f->places ? where_next : NULL,
+                                   .pass = pass,
+                                   .arg = f->memory[i]};
     s.buf = r.buf = buf;
     s.cid = r.cid = how >> 4 & 1;
     s.sync = how >> 5 & 1;
@@ -151,15 +198,20 @@ static void start(struct fuzz *f, struct input *in, bool send)
 /* Let the engine write n bytes; listen for ids in whole headers. */
 static void drain(struct fuzz *f, size_t n)
 {
-    struct iovec iov[IMPI_TX_IOV];
-    int k = impi_channel_tx(f->channel, iov, IMPI_TX_IOV);
+    static uint8_t ring[300];
+    struct iovec iov[PIECES];
+    int max = f->places ? PIECES : IMPI_TX_IOV;
+    int k = f->apart ? impi_channel_tx_apart(f->channel, iov, max)
+                     : impi_channel_tx(f->channel, iov, max);
     struct impi_packet pk;
     size_t moved = 0;
 
     for (int i = 0; i < k; i++) {
         size_t take = iov[i].iov_len < n ? iov[i].iov_len : n;
 
-        if (iov[i].iov_len == IMPI_PACKET_SIZE) {
+        if (!iov[i].iov_base && take > 0)
+            impi_channel_fetch(f->channel, ring, take);
+        else if (iov[i].iov_len == IMPI_PACKET_SIZE) {
             impi_packet_decode(&pk, iov[i].iov_base);
             if (pk.type == IMPI_PK_SYNCACK)
                 f->drqid = pk.drqid;
@@ -261,6 +313,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
     struct fuzz *f = calloc(1, sizeof(*f));
+    uint8_t how;
 
     if (!f)
         return 0;
@@ -276,8 +329,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         f->channel = impi_p2p_attach(f->p2p, 1);
     if (f->channel)
         impi_p2p_attach_more(f->p2p, f->channel, 2);
-    if (get8(&in) & 1)
+    how = get8(&in);
+    if (how & 1)
         impi_p2p_set_unexpected_max(f->p2p, 0);
+    f->apart = how & 2;
+    f->places = how & 4;
     while (f->channel && in.left > 0)
         operate(f, &in);
     impi_p2p_destroy(f->p2p);

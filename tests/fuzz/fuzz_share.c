@@ -77,6 +77,11 @@ static void memory(const uint8_t *data, size_t size)
                 abort();
             ring_stream_drop(&s, &ring);
         }
+        if (ring_stream_peek(&s, &len) && data[1] % 2) {
+            if (len > RING_STREAM_PIECE)
+                abort();
+            ring_stream_pass(&s, 1 + data[1] % len, &ring);
+        }
         if (ring_stream_read(&s, &iov, 1, &ring) > (ssize_t)sizeof(bytes))
             abort();
         ring_stream_sleep(&s, true);

@@ -8,6 +8,9 @@
 
 #include "p2p_net.h"
 
+/* Entries, where data in pieces go one by one. */
+#define PIECES (IMPI_TX_IOV + 4)
+
 uint32_t net_random(struct net *net, uint32_t below)
 {
     net->random ^= net->random << 13;
@@ -73,6 +76,8 @@ struct net *net_create(const struct net_options *options)
     net->random = options->seed * 2654435761u + 88172645463325252u;
     net->piece = options->piece;
     net->apart = options->apart;
+    net->max_out = options->places ? PIECES : IMPI_TX_IOV;
+    net->max_in = options->places ? PIECES : IMPI_RX_IOV;
     assert_int_equal(impi_world_alloc(&net->world, 1, options->nprocs), 0);
     net->world.maxdatalen = options->maxdatalen;
     net->world.ackmark = options->ackmark;
@@ -143,9 +148,9 @@ static size_t move_out(struct net *net, uint32_t a, uint32_t b)
 {
     struct net_stream *s = &net->stream[a][b];
     struct impi_channel *channel = net->channel[a][b];
-    struct iovec iov[IMPI_TX_IOV];
-    int n = net->apart ? impi_channel_tx_apart(channel, iov, IMPI_TX_IOV)
-                       : impi_channel_tx(channel, iov, IMPI_TX_IOV);
+    struct iovec iov[PIECES];
+    int n = net->apart ? impi_channel_tx_apart(channel, iov, net->max_out)
+                       : impi_channel_tx(channel, iov, net->max_out);
     size_t room = s->size - s->len, moved = 0;
     size_t want = 1 + net_random(net, (uint32_t)net->piece);
 
@@ -173,10 +178,10 @@ static size_t move_out(struct net *net, uint32_t a, uint32_t b)
 }
 
 static size_t scatter(struct impi_channel *channel, const uint8_t *data,
-                      size_t len)
+                      size_t len, int max)
 {
-    struct iovec iov[IMPI_RX_IOV];
-    int n = impi_channel_rx(channel, iov, IMPI_RX_IOV);
+    struct iovec iov[PIECES];
+    int n = impi_channel_rx(channel, iov, max);
     size_t moved = 0;
 
     for (int i = 0; i < n && moved < len; i++) {
@@ -213,7 +218,7 @@ static size_t move_in(struct net *net, uint32_t a, uint32_t b)
     want = s->len < want ? s->len : want;
     moved = net->apart ? give(channel, s->bytes, want) : 0;
     if (moved == 0) {
-        moved = scatter(channel, s->bytes, want);
+        moved = scatter(channel, s->bytes, want, net->max_in);
         impi_channel_rx_done(channel, moved);
     }
     memmove(s->bytes, s->bytes + moved, s->len - moved);
@@ -263,7 +268,7 @@ int net_inject(struct net *net, uint32_t a, uint32_t b, const void *data,
     const uint8_t *p = data;
 
     while (len > 0) {
-        size_t n = scatter(net->channel[a][b], p, len);
+        size_t n = scatter(net->channel[a][b], p, len, net->max_in);
 
         if (impi_channel_rx_done(net->channel[a][b], n) < 0)
             return -1;

@@ -48,6 +48,7 @@ struct net {
     bool asleep[NET_PROCS];                             /* makes no progress */
     size_t piece; /* largest piece moved at a time */
     bool apart;
+    int max_out, max_in; /* entries of a write, a read */
     uint64_t random;
     bool trace_on;
     struct net_traced trace[NET_TRACE];
@@ -61,6 +62,7 @@ struct net_options {
     uint64_t seed;
     bool extended; /* all processes are ours */
     bool apart;    /* data of callbacks go straight into the streams */
+    bool places;   /* those in pieces go one by one */
 };
 
 /* Three processes with short packets, all that is sent moved at once. */

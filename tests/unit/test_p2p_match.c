@@ -359,8 +359,30 @@ static int move_in(void *arg, uint64_t off, void *wire, size_t n)
     return f->fails ? -1 : 0;
 }
 
+/* Two bytes each, in order. */
+static int where_next(void *arg, struct iovec *at, int max, size_t n)
+{
+    struct flow *f = arg;
+    int i;
+
+    for (i = 0; i < max && n > 0; i++) {
+        size_t len = n < 2 ? n : 2;
+
+        at[i] = (struct iovec){f->data + f->next + 2 * (size_t)i, len};
+        n -= len;
+    }
+    return i;
+}
+
+static void pass(void *arg, size_t n)
+{
+    ((struct flow *)arg)->next += n;
+}
+
+enum by { BUFFER, APART, PLACES };
+
 static void converted(uint64_t seed, size_t len, size_t room, bool early,
-                      bool send_fails, bool recv_fails, bool apart)
+                      bool send_fails, bool recv_fails, enum by by)
 {
     struct net_options o = net_three;
     struct flow out = {.fails = send_fails}, in = {.fails = recv_fails};
@@ -371,12 +393,17 @@ static void converted(uint64_t seed, size_t len, size_t room, bool early,
 
     o.seed = seed;
     o.piece = 50 + seed * 37 % 400;
-    o.apart = apart;
+    o.apart = by == APART;
+    o.places = by == PLACES;
     net = net_create(&o);
     for (size_t i = 0; i < len; i++)
         out.data[i] = (uint8_t)(i * 7);
     send.buf = (struct impi_buffer){.len = len, .move = move_out, .arg = &out};
     recv.buf = (struct impi_buffer){.len = room, .move = move_in, .arg = &in};
+    if (by == PLACES) {
+        send.buf.places = recv.buf.places = where_next;
+        send.buf.pass = recv.buf.pass = pass;
+    }
     if (early)
         impi_p2p_irecv(net->p2p[1], &r, &recv);
     impi_p2p_isend(net->p2p[0], &s, &send);
@@ -399,25 +426,31 @@ static void converted(uint64_t seed, size_t len, size_t room, bool early,
     net_destroy(net);
 }
 
-static void convert_many(bool apart)
+static void convert_many(enum by by)
 {
     for (uint64_t seed = 1; seed < 60; seed++)
-        converted(seed, 1 + seed * 131 % 999, 1000, seed & 1, false, false,
-                  apart);
+        converted(seed, 1 + seed * 131 % 999, 1000, seed & 1, false, false, by);
     for (uint64_t seed = 1; seed < 20; seed++)
-        converted(seed, 500 + seed, 300 + seed, seed & 1, false, false, apart);
-    converted(1, 700, 1000, true, true, false, apart);
-    converted(2, 700, 1000, false, false, true, apart);
+        converted(seed, 500 + seed, 300 + seed, seed & 1, false, false, by);
 }
 
 static void converted_data_pass_through_the_callback(void **state)
 {
-    convert_many(false);
+    convert_many(BUFFER);
+    converted(1, 700, 1000, true, true, false, BUFFER);
+    converted(2, 700, 1000, false, false, true, BUFFER);
 }
 
 static void converted_data_go_straight_into_the_connections_memory(void **state)
 {
-    convert_many(true);
+    convert_many(APART);
+    converted(1, 700, 1000, true, true, false, APART);
+    converted(2, 700, 1000, false, false, true, APART);
+}
+
+static void data_in_pieces_are_written_and_read_where_they_lie(void **state)
+{
+    convert_many(PLACES);
 }
 
 /* IM-120: ids of many requests stay apart. */
@@ -484,6 +517,7 @@ int main(void)
         cmocka_unit_test(converted_data_pass_through_the_callback),
         cmocka_unit_test(
             converted_data_go_straight_into_the_connections_memory),
+        cmocka_unit_test(data_in_pieces_are_written_and_read_where_they_lie),
         cmocka_unit_test(ten_thousand_outstanding_requests),
         cmocka_unit_test(an_id_that_was_used_is_no_more),
     };

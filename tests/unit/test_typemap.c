@@ -140,11 +140,66 @@ static void pieces_are_what_the_whole_is(void **state)
     }
 }
 
+/* The bytes of its places, a few at a time. */
+static void by_places(const struct impi_typemap *t, uint8_t *from, size_t len,
+                      uint8_t *to)
+{
+    struct impi_typemap_cursor c;
+    struct iovec at[5];
+
+    impi_typemap_begin(&c, t, from);
+    for (size_t off = 0, n; off < len; off += n) {
+        size_t some = next_piece(len - off), listed = 0;
+        int k = impi_typemap_places(&c, at, 1 + (int)below(5), some);
+
+        assert_true(k > 0);
+        for (int i = 0; i < k; i++) {
+            memcpy(to + off + listed, at[i].iov_base, at[i].iov_len);
+            listed += at[i].iov_len;
+        }
+        assert_true(listed <= some);
+        n = below(3) ? listed : 1 + below(listed);
+        impi_typemap_pass(&c, n);
+    }
+}
+
+/* Also where elements are moved by many bytes that are passed at once. */
+static void places_are_those_of_the_pieces(void **state)
+{
+    static uint8_t from[MEMORY], all[MEMORY], got[MEMORY];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(from); i++)
+        from[i] = (uint8_t)(i * 7 + i / 256);
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct impi_typemap_cursor c;
+        struct impi_typemap *t;
+        uint64_t count;
+        size_t len, cut;
+
+        random_state = seed * UINT64_C(0x9e3779b97f4a7c15);
+        t = any_map();
+        count = 1 + below((uint64_t)(MEMORY / t->extent));
+        len = count * t->size;
+        impi_typemap_gather(t, count, from, all);
+        memset(got, 0, len);
+        by_places(t, from, len, got);
+        assert_memory_equal(got, all, len);
+        cut = below(len);
+        impi_typemap_begin(&c, t, from);
+        impi_typemap_pass(&c, cut);
+        impi_typemap_take(&c, got, len - cut);
+        assert_memory_equal(got, all + cut, len - cut);
+        free(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_that_are_nowhere_are_refused),
         cmocka_unit_test(pieces_are_what_the_whole_is),
+        cmocka_unit_test(places_are_those_of_the_pieces),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
