@@ -513,6 +513,16 @@ int req_retire(MPI_Request *request, MPI_Status *status, bool quiet)
     return rc;
 }
 
+void req_native_end(MPI_Request *request, MPI_Status *status)
+{
+    struct req *r = req_of(*request);
+
+    status_translate(status, r->comm);
+    req_drop_comm(r);
+    req_free(r);
+    *request = MPI_REQUEST_NULL;
+}
+
 /* The receiver may have to be asked: then the request is open again. */
 static void cancel_send(struct req *r)
 {

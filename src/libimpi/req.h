@@ -109,6 +109,18 @@ void req_rma(struct req *r, struct impi_comm *c, struct win_op *op);
 /* Does it wait for the native library, too? */
 bool req_waits_native(const struct req *r);
 
+/* A receive that only the native library has: it knows all of the status but
+ * the source's rank here. */
+static inline bool req_is_native(const struct req *r)
+{
+    return r->recv && r->native != MPI_REQUEST_NULL && !r->in_core &&
+           !r->persist;
+}
+
+/* The native library has ended it, and said so in *status: the handle is gone.
+ */
+void req_native_end(MPI_Request *request, MPI_Status *status);
+
 /* Is it done?  Asks the native library where that has a part of it. */
 bool req_poll(struct req *r);
 

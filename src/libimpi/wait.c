@@ -127,6 +127,17 @@ static int inactive(MPI_Status *status)
     return MPI_SUCCESS;
 }
 
+/* Its half in the native library, as a native request is waited for. */
+static int wait_native(MPI_Request *request, MPI_Status *status)
+{
+    int rc = impi_real.Wait(&req_of(*request)->native, status);
+
+    be_lock();
+    req_native_end(request, status);
+    be_unlock_same();
+    return rc;
+}
+
 static int wait_own(MPI_Request *request, MPI_Status *status, bool quiet)
 {
     struct req *r = req_of(*request);
@@ -135,6 +146,8 @@ static int wait_own(MPI_Request *request, MPI_Status *status, bool quiet)
 
     if (!req_active(r))
         return inactive(status);
+    if (req_is_native(r) && !cross_pending())
+        return wait_native(request, status);
     be_lock();
     while (!req_poll(r)) {
         w.native = req_waits_native(r);
