@@ -158,10 +158,12 @@ int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     int native = source;
 
     if (c && source != MPI_PROC_NULL)
-        native = c->same ? straight_rank(c, source, tag) : -1;
-    if (likely(!c || native >= 0) || source == MPI_PROC_NULL)
+        native = straight_rank(c, source, tag);
+    if (likely(!c || (native >= 0 && c->same)) || source == MPI_PROC_NULL)
         return impi_real.Irecv(buf, count, datatype, native, tag, comm,
                                request);
+    if (native >= 0)
+        return req_recv_native(buf, count, datatype, native, tag, c, request);
     MESSAGE(m, c);
     return impi_told_Irecv(recv_start(&m, comm, request), buf, count, datatype,
                            source, tag, comm, request);

@@ -180,16 +180,54 @@ int req_send(struct req *r, const struct message *m, bool sync)
     return MPI_SUCCESS;
 }
 
-static int post_native(struct req *r, const struct message *m, int peer)
+static inline int native_irecv(void *buf, int count, MPI_Datatype type,
+                               int peer, int tag, const struct impi_comm *c,
+                               MPI_Request *request)
 {
-    int rc, count = m->count;
-    MPI_Datatype type = m->type;
-
     if (RECV_OF_EMPTY_TYPE_FAILS)
         data_spare_empty(&count, &type);
-    rc = impi_real.Irecv(m->buf, count, type, peer, m->tag, m->comm->p2p,
-                         &r->native);
+    return impi_real.Irecv(buf, count, type, peer, tag, c->p2p, request);
+}
+
+static int post_native(struct req *r, const struct message *m, int peer)
+{
+    int rc = native_irecv(m->buf, m->count, m->type, peer, m->tag, m->comm,
+                          &r->native);
+
     r->raised = rc != MPI_SUCCESS;
+    return rc;
+}
+
+/* The request has nothing but its half in the native library. */
+static void free_native(struct req *r)
+{
+    be_lock();
+    comm_release(r->comm);
+    r->comm = NULL;
+    r->next = req_table.free;
+    req_table.free = r;
+    be_unlock_same();
+}
+
+int req_recv_native(void *buf, int count, MPI_Datatype type, int peer, int tag,
+                    struct impi_comm *c, MPI_Request *request)
+{
+    struct req *r;
+    int rc;
+
+    be_lock();
+    r = req_alloc();
+    if (r)
+        req_hold_comm(r, c);
+    be_unlock_same();
+    if (!r)
+        return be_raise(c->comm, MPI_ERR_NO_MEM);
+    r->recv = true;
+    rc = native_irecv(buf, count, type, peer, tag, c, &r->native);
+    if (rc == MPI_SUCCESS)
+        *request = req_handle(r);
+    else
+        free_native(r);
     return rc;
 }
 
@@ -513,14 +551,15 @@ int req_retire(MPI_Request *request, MPI_Status *status, bool quiet)
     return rc;
 }
 
-void req_native_end(MPI_Request *request, MPI_Status *status)
+int req_wait_native(MPI_Request *request, MPI_Status *status)
 {
     struct req *r = req_of(*request);
+    int rc = impi_real.Wait(&r->native, status);
 
     status_translate(status, r->comm);
-    req_drop_comm(r);
-    req_free(r);
+    free_native(r);
     *request = MPI_REQUEST_NULL;
+    return rc;
 }
 
 /* The receiver may have to be asked: then the request is open again. */

@@ -5,7 +5,8 @@
  * anybody, which wait in both places.
  *
  * A request lives in the table (its handle is made from the index) or on the
- * stack of a blocking call.  All functions want the lock.
+ * stack of a blocking call.  All functions want the lock, but
+ * for those that say otherwise.
  */
 #ifndef LIBIMPI_REQ_H
 #define LIBIMPI_REQ_H
@@ -117,9 +118,12 @@ static inline bool req_is_native(const struct req *r)
            !r->persist;
 }
 
-/* The native library has ended it, and said so in *status: the handle is gone.
- */
-void req_native_end(MPI_Request *request, MPI_Status *status);
+/* Start one: from the rank `peer` of the library's communicator.  Errors have
+ * been given to an error handler.  Takes the lock itself. */
+int req_recv_native(void *buf, int count, MPI_Datatype type, int peer, int tag,
+                    struct impi_comm *c, MPI_Request *request);
+/* Wait for it as for a native request: the handle is gone.  As above. */
+int req_wait_native(MPI_Request *request, MPI_Status *status);
 
 /* Is it done?  Asks the native library where that has a part of it. */
 bool req_poll(struct req *r);

@@ -127,17 +127,6 @@ static int inactive(MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-/* Its half in the native library, as a native request is waited for. */
-static int wait_native(MPI_Request *request, MPI_Status *status)
-{
-    int rc = impi_real.Wait(&req_of(*request)->native, status);
-
-    be_lock();
-    req_native_end(request, status);
-    be_unlock_same();
-    return rc;
-}
-
 static int wait_own(MPI_Request *request, MPI_Status *status, bool quiet)
 {
     struct req *r = req_of(*request);
@@ -147,7 +136,7 @@ static int wait_own(MPI_Request *request, MPI_Status *status, bool quiet)
     if (!req_active(r))
         return inactive(status);
     if (req_is_native(r) && !cross_pending())
-        return wait_native(request, status);
+        return req_wait_native(request, status);
     be_lock();
     while (!req_poll(r)) {
         w.native = req_waits_native(r);
@@ -169,8 +158,12 @@ int wait_one(MPI_Request *request, MPI_Status *status, bool quiet)
 
 int impi_Wait(MPI_Request *request, MPI_Status *status)
 {
-    if (likely(!impi_request_ours(*request) && !cross_pending()))
-        return impi_real.Wait(request, status);
+    if (likely(!cross_pending())) {
+        if (likely(!impi_request_ours(*request)))
+            return impi_real.Wait(request, status);
+        if (req_is_native(req_of(*request)))
+            return req_wait_native(request, status);
+    }
     return impi_told_Wait(wait_one(request, status, false), request, status);
 }
 
