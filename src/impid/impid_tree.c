@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -63,6 +64,41 @@ static void merged(struct impid_tree *t, int rc)
         return;
     ev_timer_set(&t->hold, due > now ? (double)(due - now) / 1000. : 0., 0.);
     ev_timer_start(loop_of(t), &t->hold);
+}
+
+/* Is it among what the parent has sent and we have not yet taken? */
+static bool bye_waits(const struct impid_stream *s)
+{
+    struct bytebuf all;
+    struct agent_msg m = {.type = 0};
+    struct errbuf err;
+    int unread = 0;
+    uint8_t *room;
+    ssize_t n;
+
+    ioctl(s->fd, FIONREAD, &unread);
+    bytebuf_init(&all, SIZE_MAX / 2);
+    bytebuf_add(&all, bytebuf_data(&s->in), bytebuf_len(&s->in));
+    room = unread > 0 ? bytebuf_room(&all, (size_t)unread) : NULL;
+    n = room ? recv(s->fd, room, (size_t)unread, MSG_DONTWAIT | MSG_PEEK) : 0;
+    if (n > 0)
+        bytebuf_grow(&all, (size_t)n);
+    while (m.type != AGENT_BYE &&
+           (n = agent_msg_decode(&m, bytebuf_data(&all), bytebuf_len(&all),
+                                 &err)) > 0)
+        bytebuf_consume(&all, (size_t)n);
+    bytebuf_free(&all);
+    return m.type == AGENT_BYE;
+}
+
+/* Before anything may go to the parent.  An agent that stood still (a process
+ * that was stopped, a machine without processors) must not write to one that
+ * has left meanwhile, and said so. */
+static void look_for_bye(struct impid_tree *t)
+{
+    if (t->stream.loop && t->stream.fd >= 0 && !t->parted &&
+        bye_waits(&t->stream))
+        merged(t, agent_merge_parent(t->merge, false));
 }
 
 static void child_close(struct tree_child *c)
@@ -162,7 +198,10 @@ static bool child_read(struct tree_child *c)
 
 static void on_child_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
-    child_read(io->data);
+    struct tree_child *c = io->data;
+
+    look_for_bye(c->tree);
+    child_read(c);
 }
 
 /* When the connection is broken the reading side says so. */
@@ -615,6 +654,7 @@ static void on_hold(struct ev_loop *loop, ev_timer *w, int revents)
 {
     struct impid_tree *t = w->data;
 
+    look_for_bye(t);
     merged(t, agent_merge_tick(t->merge, (uint64_t)clock_ms()));
 }
 
@@ -639,6 +679,7 @@ bool impid_tree_put(struct impid *a, const struct agent_put *put, bool gather,
 
     if (t->fanout == 0 || !t->merge)
         return false;
+    look_for_bye(t);
     merged(t,
            agent_merge_put(t->merge, put, gather, set, (uint64_t)clock_ms()));
     return true;

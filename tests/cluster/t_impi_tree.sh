@@ -115,6 +115,45 @@ case_inner_node_leaves_a_leaf_that_stands_still() {
     inner_node_leaves agents_of n2
 }
 
+# What its process tells it meanwhile it must not send where nobody is: here by
+# a second program, which the others do not start.
+asks_its_agent() { # a process `impi_rank alone` sleeps in poll() or recv*()
+    local pid
+    for pid in $("$MINISLURM" pids --dir "$CLUSTER"); do
+        [ "$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)" = "$M alone " ] &&
+            grep -qE '^(0|7|45|47) ' "/proc/$pid/syscall" && return 0
+    done
+    return 1
+}
+case_leaf_that_stood_still_reads_first() {
+    local still
+    fresh_logs
+    start_as_user srun --mpi=impi -N6 -n6 sh -c \
+        "$M until $WORK/start
+         [ \$SLURM_PROCID != 2 ] || {
+             touch $WORK/go.ended
+             until [ -e $WORK/go.alone ]; do sleep 0.1; done; $M alone; }
+         until [ -e $WORK/go.\$SLURM_PROCID ]; do sleep 0.1; done"
+    srun_pid=$!
+    wait_for 60 attached
+    touch "$WORK/start"
+    wait_for 60 test -e "$WORK/go.ended"
+    still=$(agents_of n2)
+    pidkill STOP "$still"
+    touch "$WORK/go.alone"
+    wait_for 60 asks_its_agent
+    touch "$WORK/go.0"
+    wait_for 60 gone_from n0
+    pidkill CONT "$still"
+    touch "$WORK"/go.{1,2,3,4,5}
+    collect $srun_pid
+    assert_code_not 0
+    assert_cause 'rank 0 on node n0 ended without calling MPI_Init'
+    grep 'contributions of .* go to' "$WORK"/impid.*.n2 | tail -n 1 |
+        grep -q impi-server || fail "n2's last word went to n0, which has left"
+    assert_nothing_left
+}
+
 # In the second program; by then the tree stands.  What the others have given to
 # its exchange goes up before the last one comes.
 went_up_from_n1() {
