@@ -139,6 +139,12 @@ static void put_updater(FILE *f, const struct collector *n)
             (double)u->resumes);
     put_one(f, "drains_capped_total", "counter",
             "Drains that the caps held back.", (double)u->capped);
+    put_one(f, "topology_looks_total", "counter",
+            "Comparisons of Slurm's topology file with the map's.",
+            (double)u->topology_looks);
+    put_one(f, "topology_installs_total", "counter",
+            "Times that Slurm's topology file was replaced.",
+            (double)u->topology_installs);
 }
 
 /* A family of NIC counters: the values of one name, all in one group. */

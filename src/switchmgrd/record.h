@@ -71,8 +71,10 @@ struct rec_status {
     uint64_t updates;    /* RPCs that changed something */
     uint64_t failures;   /* RPCs that failed */
     uint64_t drains, resumes;
-    uint64_t capped; /* drains that the caps prevented */
-    uint64_t max_ms; /* longest time from a want to its update */
+    uint64_t capped;            /* drains that the caps prevented */
+    uint64_t topology_looks;    /* its file compared with the map's */
+    uint64_t topology_installs; /* and replaced */
+    uint64_t max_ms;            /* longest time from a want to its update */
     char error[128];
 };
 

@@ -721,12 +721,14 @@ static void look_at_topology(struct updater *u)
     if (!u->reconfigure) {
         rc = topology_install(SITEDIR_RUN(TOPOLOGY_CANDIDATE),
                               u->conf->topology_conf, &err);
+        u->status.topology_looks++;
         if (rc < 0)
             log_error("SF-E707: %s; the old file stays", err.text);
         if (rc != 0)
             u->next_topology = now + u->conf->topology_interval * 1000;
         if (rc <= 0)
             return;
+        u->status.topology_installs++;
         log_info("%s is new", u->conf->topology_conf);
         u->reconfigure = u->conf->topology_reconfigure;
     }

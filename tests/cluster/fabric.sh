@@ -196,6 +196,35 @@ fabric_log() {
     tail -n "+$((fabric_before + 1))" "$CLUSTER/log/switchmgrd.log"
 }
 
+# "FROM:NODE N" of each who reports to switchmgrd: reports that it took.  (Where
+# run.ctl leads to is not there inside of a place.)
+fabric_reports() {
+    python3 -c '
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(20)
+s.connect(sys.argv[1])
+s.sendall(b"{\"verb\": \"reporters\"}\n")
+for r in json.loads(s.makefile().readline())["reporters"]:
+    print(r["from"] + ":" + r["node"], r["accepted"])' \
+        "$CLUSTER/run.ctl/switchmgrd.sock"
+}
+reports_of() { awk -v who="$1" '$1 == who { n = $2 } END { print n + 0 }'; }
+has_reported() { [ "$(fabric_reports | reports_of "$1")" -ge "$2" ]; }
+
+# fabric_hears N FROM:NODE..: until switchmgrd has had N more reports of each,
+# and so has judged them all as often.  They come each HealthInterval at the
+# most often, changes each second.
+fabric_hears() {
+    local n=$1 before who
+    shift
+    before=$(fabric_reports)
+    for who; do
+        wait_for $((n * 20)) has_reported "$who" \
+            $((n + $(reports_of "$who" <<<"$before")))
+    done
+}
+
 # fabric_pids NAME: all processes of that name.
 fabric_pids() {
     local pid

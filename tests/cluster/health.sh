@@ -194,13 +194,14 @@ runs_on() { # NODE
     [ "$code" = 0 ]
 }
 
-# What it serves, into $out.
-metrics() {
+# page_gives PATH: what it serves there, into $out.
+page_gives() {
     local port
     port=$(sed -n 's/.*metrics at 127.0.0.1:\([0-9]*\)$/\1/p' \
         "$CLUSTER/log/switchmgrd.log" | tail -n 1)
     run_as_root ctl python3 -c '
 import sys, urllib.request
 print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())' \
-        "http://127.0.0.1:$port/metrics"
+        "http://127.0.0.1:$port$1"
 }
+metrics() { page_gives /metrics; }

@@ -37,7 +37,8 @@ case_a_cable_that_breaks_frames_is_shown() { # SL-23
     capture scontrol show node n2
     assert_output 'Extra=.*why=[0-9.]+%_of_frames_lost_at_lea'
     is_idle n2 || fail "n2 is $(sinfo -h -n n2 -o '%T %E')"
-    sleep 20 # long enough for others to be accused
+    # Time for others to be accused: each is judged four times more.
+    fabric_hears 4 hsnd:n0 hsnd:n1 hsnd:n2 hsnd:n3
     for k in n0 n1 n3; do
         fabric_is $k up || fail "$k: $(fabric_log | grep "host $k")"
     done
@@ -90,7 +91,8 @@ case_a_lossy_cable_drains_if_the_site_says_so() { # SL-25
     fabric_settles
 }
 
-# flap PORT HALF: its cable goes down and up, each time for so long.
+# flap PORT HALF: its cable goes down and up, each time for so long.  flap.log
+# has each time.
 flap() {
     fabric_daemon ctl flap.log timeout 300 python3 -c '
 import json, socket, sys, time
@@ -102,6 +104,7 @@ up = 1
 while True:
     up = 1 - up
     do = ("down", "up")[up] + " " + sys.argv[3]
+    print(do, flush=True)
     s.sendall(json.dumps({"verb": "fault", "do": do}).encode() + b"\n")
     f.readline()
     at += float(sys.argv[2])
@@ -135,12 +138,16 @@ case_a_cable_between_crossbars_that_flaps_is_told_so() {
 
 told_flapping() { fabric_log | grep -q 'host n1 .*-> flapping ('; }
 
+downs() { grep -c '^down' "$CLUSTER/log/flap.log"; }
+went_down() { [ "$(downs)" -ge "$1" ]; }
+
 # Once and once only, by its own name, and nobody else's; until it is quiet.
 flaps_are_told() { # HALF
     fabric_settles
     flap n1:0 "$1"
     wait_for 120 told_flapping
-    sleep 30 # many flaps
+    wait_for 120 went_down $(($(downs) + 20))
+    fabric_hears 2 hsnd:n0 hsnd:n1 hsnd:n2 hsnd:n3
     run_as_root ctl "$STAGE/bin/sfabric" why n1
     assert_output 'down [0-9]+ times in 300 s at leaf0:1'
     assert_equal 1 "$(fabric_log | grep -c 'host n1 .*-> flapping (')" \
@@ -150,7 +157,7 @@ flaps_are_told() { # HALF
     capture sinfo -h -n n1 -o %E
     assert_output '^switchmgrd: fabric rail 0 flapping \(down [0-9]+ times in'
     flap_ends n1:0
-    sleep 15 # until hsnd has told of the last
+    fabric_hears 2 hsnd:n1 # of the last one, too
     reread FlapQuiet=5 ResumeAfter=1
     wait_for 120 is_idle n1
     reread

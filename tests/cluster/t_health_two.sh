@@ -78,7 +78,8 @@ case_a_mapper_is_killed_and_nobody_is_drained() {
         pidkill KILL "$pid"
         # The other's map lacks it, and its routes: nobody answers it then.
         wait_for 60 since_has "host $k rail 0: healthy -> .*\(map\|nobody\)"
-        sleep 25 # longer than twice HsndStale and DrainAfter
+        # A second each: longer than twice HsndStale and DrainAfter.
+        fabric_hears 25 hsnd:n0 hsnd:n1
         nobody_was_drained
         fabric_start_mapperd $k
     done
@@ -96,7 +97,8 @@ case_all_daemons_are_restarted_and_nobody_is_drained() {
         fabric_hsnd_is_there $k
         fabric_start_mapperd $k
     done
-    sleep 15 # longer than HsndStale and DrainAfter
+    # A second each: longer than HsndStale and DrainAfter.
+    fabric_hears 15 hsnd:n0 hsnd:n1
     nobody_was_drained
     wait_for 60 fabric_is_configured
     wait_for 60 fabric_is_all_up

@@ -14,7 +14,8 @@ echo 'TopologyPlugin=topology/tree' >>"$SLURM_CONF"
 daemon stop slurmctld
 daemon start slurmctld
 wait_for 20 scontrol ping
-switchmgr_conf "TopologyConf=$TOPOLOGY" "TopologyMap=$MAP" TopologyInterval=1
+switchmgr_conf "TopologyConf=$TOPOLOGY" "TopologyMap=$MAP" TopologyInterval=1 \
+    MetricsListen=127.0.0.1:0
 switchmgr_start
 
 switches() {
@@ -42,6 +43,25 @@ case_the_map_becomes_slurms_topology() { # SL-27
     assert_code 0
 }
 
+# How often the file was compared with what the map makes of it.
+looks() {
+    metrics
+    sed -n 's/^slurm_fabric_topology_looks_total //p' <<<"$out"
+}
+has_looked() { [ "$(looks)" -ge "$1" ]; }
+
+# The map that switchmgrd knows: a cable from leaf0's port 6 to this one.
+map_has_spine_port() {
+    page_gives /fabric.json
+    python3 -c '
+import json, sys
+f = json.load(sys.stdin)
+name = [x[0] for x in f["xbars"]]
+ends = [[(name[l[0]], l[1]), (name[l[2]], l[3])] for l in f["links"]]
+sys.exit(not any(("leaf0", 6) in e and ("spine", int(sys.argv[1])) in e
+                 for e in ends))' "$1" <<<"$out"
+}
+
 times_reconfigured() {
     grep -ciE 'reconfigur' "$CLUSTER/log/slurmctld.log"
 }
@@ -54,7 +74,8 @@ case_what_does_not_change_is_not_installed() { # SL-27
     # Another spine port: nothing that placement should know.
     sed 's/leaf0:6 spine:0/leaf0:6 spine:5/' "$MAP" >"$MAP.new"
     mv "$MAP.new" "$MAP"
-    sleep 3 # three looks
+    wait_for 60 map_has_spine_port 5
+    wait_for 60 has_looked $(($(looks) + 3)) # the first may have been before
     assert_equal "$inode" "$(stat -c %i "$TOPOLOGY")" "inode of topology.conf"
     assert_equal "$times" "$(times_reconfigured)" "words on reconfiguration"
 }
