@@ -118,9 +118,9 @@ only_known_nodes_and_by_root() {
     fabric maintenance on 'n[2-4]'
     assert_code 3
     assert_error 'there is no node n4'
-    run_as_user "$SFABRIC" -s "$CLUSTER/run.ctl/switchmgrd.sock" \
-        maintenance on n3
+    run_as_user "$SFABRIC" maintenance on n3
     assert_code 3
+    assert_error 'is for root and the control group'
     fabric maintenance on
     assert_code 3
     assert_error 'usage: sfabric maintenance'
