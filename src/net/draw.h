@@ -2,11 +2,11 @@
  *
  * A picture of a fabric: as SVG, or as a graph for graphviz's dot.
  *
- * SVG is laid out as the web page does: up to some dozens of crossbars each is
- * drawn, a row for each distance from the hosts, with its hosts and the numbers
- * of its ports; above that the cables between groups of crossbars and the core
- * are a matrix of coloured cells, and each group has its hosts and a matrix of
- * its own.
+ * SVG is laid out as the web page is (net/draw_layout.h): up to some dozens of
+ * crossbars each is drawn, a row for each distance from the hosts, with its
+ * hosts and the numbers of its ports; above that the cables between groups of
+ * crossbars and the core are a matrix of coloured cells, and each group has its
+ * hosts and a matrix of its own.
  *
  * In the graph for dot everything is drawn up to a few hundred hosts: crossbars
  * with the hosts on them, one line for all cables between two of them.  Above
@@ -21,8 +21,6 @@
 
 /* More hosts than this: collapsed, unless asked otherwise. */
 #define NET_DRAW_ALL_MAX 256
-/* As SVG: more crossbars than this, or more than fit side by side. */
-#define NET_DRAW_XBARS_MAX 48
 
 /* The worse of two stands later. */
 enum net_paint { NET_FINE, NET_UNSURE, NET_HURT, NET_DEAD };

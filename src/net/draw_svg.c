@@ -1,41 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A fabric as SVG, laid out as the web page does (doc/web.md): see draw.h.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "net/draw.h"
+#include "net/draw_layout.h"
 
 #define PAGE_WIDTH 1400 /* what the layers must fit into */
 #define MARGIN 20
-#define HEAD 84 /* title and legend */
-#define XBAR_W 62
-#define XBAR_H 26
-#define GAP 14
-#define ROW 120
-#define HOST_W 30
-#define HOST_H 22
+#define HEAD 84         /* title and legend */
+#define LEAST_WIDTH 560 /* for its title */
+#define XBAR_W DRAW_XBAR_W
+#define XBAR_H DRAW_XBAR_H
 #define PORTS_MAX 128 /* more cables than this: no numbers at their ends */
 #define CELLS_MAX (64u << 20)
-
-struct group {
-    uint32_t nleaves, nmids, nhosts;
-};
 
 struct picture {
     const struct net *net;
     const struct net_drawing *how;
     struct bytebuf *out;
-    unsigned *level; /* per node: crossbars by their distance from hosts */
-    unsigned top;
-    uint32_t *group; /* per crossbar: its group, or NET_NONE */
-    struct group *groups;
-    uint32_t ngroups;
-    double *x, *y;   /* per node: where its middle and its upper edge are */
-    uint32_t *list;  /* hosts of one crossbar */
-    uint32_t *queue; /* crossbars that are walked through */
+    struct draw_layout *l;
+    struct draw_layers at; /* when each crossbar is drawn */
 };
 
 static const char *const words[] = {"healthy", "not known",
@@ -146,105 +133,6 @@ static void put_box(const struct picture *p, uint32_t node, double x, double y,
     bytebuf_printf(p->out, ", %s</title></g>\n", words[how]);
 }
 
-/* ---- what is where --------------------------------------------------------
- */
-
-static void find_levels(struct picture *p)
-{
-    const struct net *net = p->net;
-    uint32_t *queue = p->queue, got = 0;
-
-    for (uint32_t n = 0; n < net->nnodes; n++) {
-        uint32_t at = net_is_host(net, n) ? net_peer_node(net, n, 0) : NET_NONE;
-
-        if (at != NET_NONE && !net_is_host(net, at) && !p->level[at]) {
-            p->level[at] = 1;
-            queue[got++] = at;
-        }
-    }
-    for (uint32_t i = 0; i < got; i++) {
-        for (unsigned k = 0; k < net->nodes[queue[i]].nports; k++) {
-            uint32_t to = net_peer_node(net, queue[i], k);
-
-            if (to == NET_NONE || net_is_host(net, to) || p->level[to])
-                continue;
-            p->level[to] = p->level[queue[i]] + 1;
-            queue[got++] = to;
-        }
-        if (p->level[queue[i]] > p->top)
-            p->top = p->level[queue[i]];
-    }
-}
-
-static int by_name(const void *a, const void *b, void *net)
-{
-    const struct net_node *nodes = ((const struct net *)net)->nodes;
-
-    return strverscmp(nodes[*(const uint32_t *)a].name,
-                      nodes[*(const uint32_t *)b].name);
-}
-
-/* The hosts of a crossbar into p->list, by their names; how many. */
-static uint32_t hosts_of(const struct picture *p, uint32_t xbar)
-{
-    const struct net *net = p->net;
-    uint32_t n = 0;
-
-    for (unsigned k = 0; k < net->nodes[xbar].nports; k++) {
-        uint32_t h = net_peer_node(net, xbar, k);
-
-        if (h != NET_NONE && net_is_host(net, h))
-            p->list[n++] = h;
-    }
-    qsort_r(p->list, n, sizeof(*p->list), by_name, (void *)net);
-    return n;
-}
-
-static uint32_t row_length(const struct picture *p, unsigned level)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < p->net->nnodes; i++)
-        n += !net_is_host(p->net, i) && p->level[i] == level;
-    return n;
-}
-
-static uint32_t most_hosts(const struct picture *p)
-{
-    uint32_t most = 1;
-
-    for (uint32_t i = 0; i < p->net->nnodes; i++) {
-        uint32_t n = p->level[i] == 1 ? hosts_of(p, i) : 0;
-
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
-static double layers_width(const struct picture *p, uint32_t across)
-{
-    double leaf = across * HOST_W > XBAR_W ? across * HOST_W : XBAR_W;
-    double width = row_length(p, 1) * (leaf + GAP);
-
-    for (unsigned level = 2; level <= p->top; level++) {
-        double w = row_length(p, level) * (double)(XBAR_W + GAP);
-
-        width = w > width ? w : width;
-    }
-    return width > 560 ? width : 560;
-}
-
-/* How many hosts stand side by side below a leaf; 0: too wide for the page. */
-static uint32_t hosts_across(const struct picture *p)
-{
-    uint32_t across = most_hosts(p);
-
-    for (across = across < 4 ? across : 4; across > 0; across--)
-        if (layers_width(p, across) <= PAGE_WIDTH)
-            break;
-    return across;
-}
-
 /* ---- head and foot --------------------------------------------------------
  */
 
@@ -307,7 +195,7 @@ static uint32_t count_loose(const struct picture *p)
 
     for (uint32_t i = 0; i < p->net->nnodes; i++)
         n += net_is_host(p->net, i) ? net_peer_node(p->net, i, 0) == NET_NONE
-                                    : p->level[i] == 0;
+                                    : p->l->level[i] == 0;
     return n;
 }
 
@@ -330,7 +218,7 @@ static void put_loose(const struct picture *p, double top, double width)
                    top + 22);
     for (uint32_t i = 0; i < p->net->nnodes; i++) {
         if (net_is_host(p->net, i) ? net_peer_node(p->net, i, 0) != NET_NONE
-                                   : p->level[i] != 0)
+                                   : p->l->level[i] != 0)
             continue;
         put_box(p, i, (n % cols) * (double)(XBAR_W + 4),
                 top + 34 + (double)(n / cols) * (XBAR_H + 4), XBAR_W, XBAR_H,
@@ -342,21 +230,6 @@ static void put_loose(const struct picture *p, double top, double width)
 
 /* ---- layers ---------------------------------------------------------------
  */
-
-static void place_rows(struct picture *p, double width)
-{
-    for (unsigned level = p->top; level > 0; level--) {
-        double each = width / row_length(p, level), at = each / 2;
-
-        for (uint32_t i = 0; i < p->net->nnodes; i++) {
-            if (net_is_host(p->net, i) || p->level[i] != level)
-                continue;
-            p->x[i] = at;
-            p->y[i] = (p->top - level) * (double)ROW;
-            at += each;
-        }
-    }
-}
 
 /* Which of the cables between these two crossbars it is, and of how many. */
 static unsigned among(const struct net *net, uint32_t port, unsigned *of)
@@ -402,14 +275,14 @@ static void put_between(const struct picture *p, uint32_t port, bool numbers)
     unsigned all, at = among(net, port, &all);
     double off = (at - (all - 1) / 2.) * 6, ax, bx, ay, by;
 
-    if (p->y[net->ports[a].node] > p->y[net->ports[b].node]) {
+    if (p->at.y[net->ports[a].node] > p->at.y[net->ports[b].node]) {
         a = peer;
         b = port;
     }
-    ax = p->x[net->ports[a].node] + off;
-    bx = p->x[net->ports[b].node] + off;
-    ay = p->y[net->ports[a].node];
-    by = p->y[net->ports[b].node];
+    ax = p->at.x[net->ports[a].node] + off;
+    bx = p->at.x[net->ports[b].node] + off;
+    ay = p->at.y[net->ports[a].node];
+    by = p->at.y[net->ports[b].node];
     if (ay == by) { /* within a row: above it */
         bytebuf_printf(p->out,
                        "<path class=\"%s\" d=\"M%.1f %.1f Q%.1f %.1f %.1f "
@@ -430,89 +303,54 @@ static void put_between(const struct picture *p, uint32_t port, bool numbers)
     bytebuf_printf(p->out, "\n");
 }
 
-/* The hosts of a leaf below it, in columns; the first of each has the line. */
-static void put_hosts(const struct picture *p, uint32_t leaf, uint32_t across)
+/* The hosts of a leaf; the first of each column has the line. */
+static void put_hosts(const struct picture *p, uint32_t leaf)
 {
-    uint32_t n = hosts_of(p, leaf), cols = n < across ? n : across;
+    uint32_t n = draw_layout_hosts(p->l, leaf);
+    uint32_t cols = n < p->at.across ? n : p->at.across;
+    double w = p->l->host_w;
 
     for (uint32_t i = 0; i < n; i++) {
-        double x = p->x[leaf] + (i % cols - (cols - 1) / 2.) * HOST_W;
-        double y = p->y[leaf] + 58 + (double)(i / cols) * HOST_H;
+        uint32_t host = p->l->hosts[i];
         enum net_paint how = NET_FINE;
 
         if (i < cols) {
             for (uint32_t k = i; k < n; k += cols)
-                how = worse(how, host_paint(p, p->list[k]));
+                how = worse(how, host_paint(p, p->l->hosts[k]));
             bytebuf_printf(p->out,
                            "<path class=\"%s\" d=\"M%.1f %.1f L%.1f %.1f\"/>\n",
-                           classes[how], p->x[leaf], p->y[leaf] + XBAR_H, x, y);
+                           classes[how], p->at.x[leaf], p->at.y[leaf] + XBAR_H,
+                           p->at.x[host], p->at.y[host]);
         }
-        put_box(p, p->list[i], x - HOST_W / 2. + 1, y, HOST_W - 2, HOST_H - 4,
-                host_paint(p, p->list[i]));
+        put_box(p, host, p->at.x[host] - w / 2, p->at.y[host], w, DRAW_HOST_H,
+                host_paint(p, host));
     }
 }
 
-static void draw_layers(struct picture *p, uint32_t across)
+static void draw_layers(struct picture *p)
 {
-    uint32_t deep = (most_hosts(p) + across - 1) / across, cables = 0;
-    double width = layers_width(p, across);
-    double height = p->top * (double)ROW + deep * (double)HOST_H + 24;
+    uint32_t cables = 0;
+    double width = p->at.width > LEAST_WIDTH ? p->at.width : LEAST_WIDTH;
+    double height = p->at.height + 24;
 
     for (uint32_t i = 0; i < p->net->nports; i++)
         cables += is_between(p->net, i);
     put_head(p, width, height + loose_height(p, width));
-    place_rows(p, width);
     for (uint32_t i = 0; i < p->net->nports; i++)
-        if (is_between(p->net, i) && p->level[p->net->ports[i].node])
+        if (is_between(p->net, i) && p->l->level[p->net->ports[i].node])
             put_between(p, i, cables <= PORTS_MAX);
     for (uint32_t i = 0; i < p->net->nnodes; i++) {
-        if (net_is_host(p->net, i) || p->level[i] == 0)
+        if (net_is_host(p->net, i) || p->l->level[i] == 0)
             continue;
-        put_box(p, i, p->x[i] - XBAR_W / 2., p->y[i], XBAR_W, XBAR_H,
+        put_box(p, i, p->at.x[i] - XBAR_W / 2., p->at.y[i], XBAR_W, XBAR_H,
                 paint(p, i, NET_NONE));
-        put_hosts(p, i, across);
+        put_hosts(p, i);
     }
     put_loose(p, height, width);
 }
 
 /* ---- groups and matrices --------------------------------------------------
  */
-
-/* What hangs together below the highest level. */
-static void find_groups(struct picture *p)
-{
-    const struct net *net = p->net;
-    uint32_t *queue = p->queue;
-
-    memset(p->group, 0xff, net->nnodes * sizeof(*p->group));
-    for (uint32_t n = 0; n < net->nnodes; n++) {
-        uint32_t got = 1;
-        struct group *g;
-
-        if (p->level[n] != 1 || p->group[n] != NET_NONE)
-            continue;
-        g = &p->groups[p->ngroups];
-        *g = (struct group){0};
-        p->group[n] = p->ngroups;
-        queue[0] = n;
-        for (uint32_t i = 0; i < got; i++) {
-            g->nleaves += p->level[queue[i]] == 1;
-            g->nmids += p->level[queue[i]] != 1;
-            g->nhosts += hosts_of(p, queue[i]);
-            for (unsigned k = 0; k < net->nodes[queue[i]].nports; k++) {
-                uint32_t to = net_peer_node(net, queue[i], k);
-
-                if (to == NET_NONE || net_is_host(net, to) ||
-                    p->group[to] != NET_NONE ||
-                    (p->level[to] >= p->top && p->top > 1))
-                    continue;
-                p->group[to] = p->ngroups;
-                queue[got++] = to;
-            }
-        }
-        p->ngroups++;
-    }
-}
 
 struct matrix {
     uint32_t rows, columns;
@@ -564,34 +402,19 @@ static void put_cells(const struct picture *p, const struct matrix *m, double x,
     }
 }
 
-static void group_name(const struct picture *p, uint32_t g, char *name,
-                       size_t size)
-{
-    uint32_t n = 0;
-
-    snprintf(name, size, "Group %u", g + 1);
-    if (p->groups[g].nleaves != 1)
-        return;
-    while (n < p->net->nnodes && (p->group[n] != g || p->level[n] != 1))
-        n++;
-    if (n < p->net->nnodes)
-        snprintf(name, size, "%s", p->net->nodes[n].name);
-}
-
 /* Groups by core crossbars; how high it is. */
 static double draw_core(struct picture *p, struct matrix *m)
 {
     double w, h = 14;
-    char name[SF_NET_NAME_MAX];
 
-    m->rows = p->ngroups;
+    m->rows = p->l->ngroups;
     m->columns = 0;
-    memcpy(m->row, p->group, p->net->nnodes * sizeof(*m->row));
+    memcpy(m->row, p->l->group, p->net->nnodes * sizeof(*m->row));
     for (uint32_t i = 0; i < p->net->nnodes; i++)
-        m->column[i] = !net_is_host(p->net, i) && p->level[i] == p->top
+        m->column[i] = !net_is_host(p->net, i) && p->l->level[i] == p->l->top
                            ? m->columns++
                            : NET_NONE;
-    if (p->top < 2 || m->columns == 0)
+    if (p->l->top < 2 || m->columns == 0)
         return 0;
     if (!fill(p, m))
         return -1;
@@ -600,17 +423,16 @@ static double draw_core(struct picture *p, struct matrix *m)
         w--;
     bytebuf_printf(p->out, "<text class=\"s\" x=\"0\" y=\"12\">Groups by core "
                            "switches: the cables between them</text>\n");
-    for (uint32_t g = 0; g < p->ngroups; g++) {
-        group_name(p, g, name, sizeof(name));
+    for (uint32_t g = 0; g < p->l->ngroups; g++) {
         bytebuf_printf(p->out, "<text class=\"s e\" x=\"100\" y=\"%.1f\">",
                        32 + g * h);
-        put_text(p->out, name, 15);
+        put_text(p->out, p->l->groups[g].name, 15);
         bytebuf_printf(p->out, "</text>");
     }
     put_cells(p, m, 108, 22, w, h);
     free(m->cell);
     m->cell = NULL;
-    return 22 + p->ngroups * h + 24;
+    return 22 + p->l->ngroups * h + 24;
 }
 
 #define CARD_W 330
@@ -625,7 +447,7 @@ static double strip_height(uint32_t hosts)
     return (double)((hosts + cols - 1) / cols) * DOT;
 }
 
-static double card_height(const struct group *g)
+static double card_height(const struct draw_group *g)
 {
     double small = g->nmids ? g->nleaves * (double)SMALL + 8 : 0;
 
@@ -636,30 +458,29 @@ static double card_height(const struct group *g)
 static bool put_card(struct picture *p, struct matrix *m, uint32_t g, double x,
                      double y)
 {
-    char name[SF_NET_NAME_MAX];
     uint32_t n = 0, cols = CARD_STRIP / DOT, r = 0, c = 0;
     double small = SMALL;
 
-    group_name(p, g, name, sizeof(name));
     bytebuf_printf(p->out, "<text x=\"%.1f\" y=\"%.1f\">", x, y + 14);
-    put_text(p->out, name, 30);
-    bytebuf_printf(p->out, ": %u node%s</text>\n", p->groups[g].nhosts,
-                   p->groups[g].nhosts == 1 ? "" : "s");
+    put_text(p->out, p->l->groups[g].name, 30);
+    bytebuf_printf(p->out, ": %u node%s</text>\n", p->l->groups[g].nhosts,
+                   p->l->groups[g].nhosts == 1 ? "" : "s");
     for (uint32_t i = 0; i < p->net->nnodes; i++) {
-        bool mine = !net_is_host(p->net, i) && p->group[i] == g;
-        uint32_t hosts = mine ? hosts_of(p, i) : 0;
+        bool mine = !net_is_host(p->net, i) && p->l->group[i] == g;
+        uint32_t hosts = mine ? draw_layout_hosts(p->l, i) : 0;
 
-        m->row[i] = mine && p->level[i] == 1 ? r++ : NET_NONE;
-        m->column[i] = mine && p->level[i] > 1 ? c++ : NET_NONE;
+        m->row[i] = mine && p->l->level[i] == 1 ? r++ : NET_NONE;
+        m->column[i] = mine && p->l->level[i] > 1 ? c++ : NET_NONE;
         for (uint32_t k = 0; k < hosts; k++, n++) {
-            enum net_paint how = host_paint(p, p->list[k]);
+            enum net_paint how = host_paint(p, p->l->hosts[k]);
 
             bytebuf_printf(p->out,
                            "<rect x=\"%.1f\" y=\"%.1f\" width=\"7\" "
                            "height=\"7\" rx=\"1\" class=\"%s\"><title>",
                            x + n % cols * (double)DOT,
                            y + 22 + n / cols * (double)DOT, classes[how]);
-            put_text(p->out, p->net->nodes[p->list[k]].name, SF_NET_NAME_MAX);
+            put_text(p->out, p->net->nodes[p->l->hosts[k]].name,
+                     SF_NET_NAME_MAX);
             bytebuf_printf(p->out, ", %s</title></rect>", words[how]);
         }
     }
@@ -682,11 +503,11 @@ static double cards_height(const struct picture *p, uint32_t across)
 {
     double all = 0, row = 0;
 
-    for (uint32_t g = 0; g < p->ngroups; g++) {
-        double h = card_height(&p->groups[g]);
+    for (uint32_t g = 0; g < p->l->ngroups; g++) {
+        double h = card_height(&p->l->groups[g]);
 
         row = g % across == 0 || h > row ? h : row;
-        if (g % across == across - 1 || g + 1 == p->ngroups)
+        if (g % across == across - 1 || g + 1 == p->l->ngroups)
             all += row;
     }
     return all;
@@ -697,8 +518,8 @@ static bool draw_cards(struct picture *p, struct matrix *m, double top,
 {
     double row = 0;
 
-    for (uint32_t g = 0; g < p->ngroups; g++) {
-        double h = card_height(&p->groups[g]);
+    for (uint32_t g = 0; g < p->l->ngroups; g++) {
+        double h = card_height(&p->l->groups[g]);
 
         if (!put_card(p, m, g, g % across * (double)(CARD_W + 20), top))
             return false;
@@ -714,7 +535,7 @@ static bool draw_cards(struct picture *p, struct matrix *m, double top,
 static bool draw_groups(struct picture *p)
 {
     uint32_t across = PAGE_WIDTH / (CARD_W + 20);
-    double core = p->top > 1 ? 46 + p->ngroups * 14. : 0, cards, at;
+    double core = p->l->top > 1 ? 46 + p->l->ngroups * 14. : 0, cards, at;
     size_t n = p->net->nnodes + 1;
     struct matrix m = {0};
     bool ok;
@@ -740,26 +561,24 @@ static bool draw_groups(struct picture *p)
 
 static bool draw(struct picture *p)
 {
-    uint32_t xbars = p->net->nnodes - p->net->nhosts, across;
+    bool all = p->how->what == NET_DRAW_ALL, ok;
 
-    find_levels(p);
     if (p->net->nnodes == 0) {
-        put_head(p, 560, 40);
+        put_head(p, LEAST_WIDTH, 40);
         bytebuf_printf(p->out, "<text x=\"0\" y=\"20\">The map is empty: there "
                                "are neither hosts nor crossbars.</text>\n");
         return true;
     }
-    across = p->how->what == NET_DRAW_COLLAPSED ? 0 : hosts_across(p);
-    if (p->how->what == NET_DRAW_ALL && across == 0)
-        across = 1;
-    if (p->how->what == NET_DRAW_AUTO && xbars > NET_DRAW_XBARS_MAX)
-        across = 0;
-    if (across) {
-        draw_layers(p, across);
-        return true;
-    }
-    find_groups(p);
-    return draw_groups(p);
+    if (!all &&
+        (p->how->what == NET_DRAW_COLLAPSED || !draw_layout_in_layers(p->l)))
+        return draw_groups(p);
+    ok = draw_layers_fit(p->l, PAGE_WIDTH, &p->at);
+    if (!ok && p->at.across == 0)
+        return all ? draw_layers_make(p->l, 1, &p->at) && (draw_layers(p), true)
+                   : draw_groups(p);
+    if (ok)
+        draw_layers(p);
+    return ok;
 }
 
 bool net_write_svg(const struct net *net, const struct net_drawing *drawing,
@@ -768,25 +587,12 @@ bool net_write_svg(const struct net *net, const struct net_drawing *drawing,
     static const struct net_drawing plain;
     struct picture p = {
         .net = net, .how = drawing ? drawing : &plain, .out = out};
-    size_t n = net->nnodes + 1;
     bool ok;
 
-    p.level = calloc(n, sizeof(*p.level));
-    p.group = malloc(n * sizeof(*p.group));
-    p.groups = calloc(n, sizeof(*p.groups));
-    p.x = calloc(n, sizeof(*p.x));
-    p.y = calloc(n, sizeof(*p.y));
-    p.list = malloc(n * sizeof(*p.list));
-    p.queue = malloc(n * sizeof(*p.queue));
-    ok = p.level && p.group && p.groups && p.x && p.y && p.list && p.queue &&
-         draw(&p);
+    p.l = draw_layout_new(net);
+    ok = p.l && draw(&p);
     bytebuf_printf(out, "</g>\n</svg>\n");
-    free(p.level);
-    free(p.group);
-    free(p.groups);
-    free(p.x);
-    free(p.y);
-    free(p.list);
-    free(p.queue);
+    draw_layers_free(&p.at);
+    draw_layout_free(p.l);
     return ok;
 }

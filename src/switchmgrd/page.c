@@ -10,6 +10,7 @@
 
 #include "base/host_names.h"
 #include "base/jsonx.h"
+#include "net/draw_layout.h"
 #include "switchmgrd/collector.h"
 #include "switchmgrd/jobs.h"
 #include "switchmgrd/page_files.h"
@@ -125,6 +126,77 @@ static void put_links(const struct net *net, const uint32_t *places,
     }
 }
 
+static struct json_object *pair(double x, double y)
+{
+    struct json_object *o = json_object_new_array();
+
+    json_object_array_add(o, json_object_new_double(x));
+    json_object_array_add(o, json_object_new_double(y));
+    return o;
+}
+
+/* Hosts or crossbars, in the order in which they are told. */
+static struct json_object *put_places(const struct net *net, bool hosts,
+                                      const struct draw_layers *at)
+{
+    struct json_object *list = json_object_new_array();
+
+    for (uint32_t i = 0; i < net->nnodes; i++) {
+        if (net_is_host(net, i) == hosts)
+            json_object_array_add(list, pair(at->x[i], at->y[i]));
+    }
+    return list;
+}
+
+/* With many hosts side by side first; the page takes what fits its window. */
+static struct json_object *put_layers(struct draw_layout *l)
+{
+    struct json_object *list = json_object_new_array(), *o;
+    struct draw_layers at;
+
+    for (uint32_t across = DRAW_LAYOUT_ACROSS_MAX;
+         draw_layout_in_layers(l) && across > 0 &&
+         draw_layers_make(l, across, &at);
+         across = at.across - 1) {
+        o = json_object_new_object();
+        json_object_object_add(o, "size", pair(at.width, at.height));
+        json_object_object_add(o, "xbars", put_places(l->net, false, &at));
+        json_object_object_add(o, "hosts", put_places(l->net, true, &at));
+        json_object_array_add(list, o);
+        draw_layers_free(&at);
+    }
+    return list;
+}
+
+/* As `sfabric draw` has it. */
+static void put_layout(const struct net *net, struct json_object *out)
+{
+    struct json_object *o = json_object_new_object();
+    struct json_object *levels = json_object_new_array();
+    struct json_object *groups = json_object_new_array();
+    struct json_object *names = json_object_new_array();
+    struct draw_layout *l = draw_layout_new(net);
+
+    for (uint32_t i = 0; l && i < net->nnodes; i++) {
+        if (net_is_host(net, i))
+            continue;
+        add_number(levels, l->level[i]);
+        add_number(groups, l->group[i] == NET_NONE ? -1 : (int64_t)l->group[i]);
+    }
+    for (uint32_t g = 0; l && g < l->ngroups; g++)
+        add_text(names, l->groups[g].name);
+    json_object_object_add(o, "levels", levels);
+    json_object_object_add(o, "groups", groups);
+    json_object_object_add(o, "names", names);
+    if (l) {
+        json_object_object_add(o, "xbar", pair(DRAW_XBAR_W, DRAW_XBAR_H));
+        json_object_object_add(o, "host", pair(l->host_w, DRAW_HOST_H));
+        json_object_object_add(o, "layers", put_layers(l));
+    }
+    draw_layout_free(l);
+    json_object_object_add(out, "layout", o);
+}
+
 void page_take_net(struct page *p, const struct net *net)
 {
     struct json_object *o = json_object_new_object();
@@ -151,6 +223,7 @@ void page_take_net(struct page *p, const struct net *net)
     json_object_object_add(o, "hosts", hosts);
     json_object_object_add(o, "xbars", xbars);
     json_object_object_add(o, "links", links);
+    put_layout(net, o);
     text = take_text(o, &len);
     if (!text)
         return;
@@ -354,7 +427,9 @@ bool page_is_history(const char *path, const char **link, enum history_by *by)
 bool page_get(struct page *p, const struct collector *n, const char *path,
               struct page_answer *a)
 {
-    static const char none[] = "{\"hosts\":[],\"xbars\":[],\"links\":[]}";
+    static const char none[] = "{\"hosts\":[],\"xbars\":[],\"links\":[],"
+                               "\"layout\":{\"levels\":[],\"groups\":[],"
+                               "\"names\":[],\"layers\":[]}}";
     int64_t now = steady_now();
 
     if (is_file(path, a))

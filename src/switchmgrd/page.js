@@ -6,7 +6,6 @@
 const STATES = ["healthy", "unknown", "degraded", "flapping", "down"];
 const WORDS = { healthy: "healthy", unknown: "not known", degraded: "degraded",
   flapping: "comes and goes", down: "down" };
-const DRAWN_MAX = 48;       // more crossbars than this: groups and matrices
 const NS = "http://www.w3.org/2000/svg";
 const $ = id => document.getElementById(id);
 let net = null, health = null, version = -1, picked = null;
@@ -56,26 +55,18 @@ const count = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : 
 
 // ---- what is where ---------------------------------------------------------
 
-// level: leaves 1, and up by distance from the hosts.
+// Which level and group a crossbar is of, and what stands where in layers, is
+// switchmgrd's to say: `sfabric draw` has the same.
 function read_fabric(f) {
   const xbars = f.xbars.map((x, i) => ({ kind: "switch", i, name: x[0], names: x,
-    hosts: [], links: [], level: 0, state: "unknown" }));
+    hosts: [], links: [], level: f.layout.levels[i], group_at: f.layout.groups[i], state: "unknown" }));
   const hosts = f.hosts.map(h => ({ kind: "node", name: h[0], xbar: xbars[h[1]] || null,
     port: h[2], state: "unknown" }));
   const links = f.links.map(l => ({ kind: "cable", a: xbars[l[0]], pa: l[1],
     b: xbars[l[2]], pb: l[3], state: "unknown" }));
   for (const h of hosts) if (h.xbar) h.xbar.hosts.push(h);
   for (const l of links) { l.a.links.push(l); l.b.links.push(l); }
-  let row = xbars.filter(x => x.hosts.length);
-  for (const x of row) { x.level = 1; x.hosts.sort(by_name); }
-  while (row.length) {
-    const next = [];
-    for (const x of row) for (const l of x.links) {
-      const y = l.a === x ? l.b : l.a;
-      if (!y.level) { y.level = x.level + 1; next.push(y); }
-    }
-    row = next;
-  }
+  for (const x of xbars) x.hosts.sort(by_name);
   const ends = new Map(), nodes = new Map();
   for (const x of xbars) for (const n of x.names) if (!ends.has(n)) ends.set(n, x);
   for (const h of hosts) nodes.set(h.name, h);
@@ -84,7 +75,7 @@ function read_fabric(f) {
   const levels = [];
   for (const x of xbars) (levels[x.level] = levels[x.level] || []).push(x);
   for (let i = 0; i < levels.length; i++) (levels[i] = levels[i] || []).sort((a, b) => a.i - b.i);
-  return { xbars, hosts, links, ends, nodes, at, levels };
+  return { xbars, hosts, links, ends, nodes, at, levels, layout: f.layout };
 }
 
 function cable_of(text) {
@@ -169,24 +160,14 @@ const fit = (text, w) => text.length * 6.4 <= w - 4 ? text : text.slice(0, Math.
 // ---- all of it: a row for each level ---------------------------------------
 
 function layers() {
-  const rows = net.levels.slice(1).reverse(), W = 62, H = 26, GAP = 14;
-  const per = Math.max(1, ...net.levels[1] ? net.levels[1].map(x => x.hosts.length) : [1]);
-  // As many nodes side by side below a leaf as leave the picture its width.
-  let across = Math.min(per, 4), width;
-  for (; across > 0; across--) {
-    const leaf = Math.max(W, across * 30) + GAP;
-    width = Math.max(280, (net.levels[1] || []).length * leaf, ...rows.map(r => r.length * (W + GAP)));
-    if (width <= $("map").clientWidth) break;
-  }
-  if (!across) return null;
-  const deep = Math.ceil(per / across), top = 24;
-  const height = top + rows.length * 120 + deep * 22;
+  const at = net.layout.layers.find(l => l.size[0] <= $("map").clientWidth);
+  if (!at) return null;
+  const [W, H] = net.layout.xbar, [w, h] = net.layout.host, top = 24;
+  const [width, height] = [at.size[0], at.size[1] + top];
   const s = svg("svg", { width, height, viewBox: "0 0 " + width + " " + height, role: "group", "aria-label": "All switches and nodes" });
   const place = new Map(), cables = svg("g", {}), boxes = svg("g", {});
-  rows.forEach((row, r) => {
-    const each = width / row.length;
-    row.forEach((x, i) => place.set(x, { x: each * (i + .5), y: top + r * 120 }));
-  });
+  net.xbars.forEach((x, i) => { if (x.level) place.set(x, { x: at.xbars[i][0], y: at.xbars[i][1] + top }); });
+  net.hosts.forEach((o, i) => { if (o.xbar) place.set(o, { x: at.hosts[i][0], y: at.hosts[i][1] + top }); });
   const between = new Map();
   for (const l of net.links) {
     const k = Math.min(l.a.i, l.b.i) + "-" + Math.max(l.a.i, l.b.i);
@@ -206,17 +187,19 @@ function layers() {
     l.shown.push(p);
     cables.append(p);
   });
-  for (const [x, at] of place) {
-    boxes.append(box(x, at.x - W / 2, at.y, W, H, fit(x.name, W), true));
-    x.hosts.forEach((h, i) => {
-      const cols = Math.min(across, x.hosts.length), hx = at.x + (i % cols - (cols - 1) / 2) * 30, hy = at.y + 58 + Math.floor(i / cols) * 22;
-      if (i < cols) {
-        const c = svg("path", { d: "M" + at.x + " " + (at.y + H) + " L" + hx + " " + hy });
-        paint(c, () => worst(x.hosts.filter((_, k) => k % cols === i % cols).map(v => v.state)), null, "c");
-        cables.append(c);
-      }
-      boxes.append(box(h, hx - 14, hy, 28, 18, fit(h.name, 30), true));
-    });
+  for (const [o, p] of place) {
+    if (o.kind === "switch") {
+      boxes.append(box(o, p.x - W / 2, p.y, W, H, fit(o.name, W), true));
+      continue;
+    }
+    const leaf = place.get(o.xbar);
+    const column = o.xbar.hosts.filter(k => place.get(k).x === p.x);
+    if (column.every(k => place.get(k).y >= p.y)) {
+      const c = svg("path", { d: "M" + leaf.x + " " + (leaf.y + H) + " L" + p.x + " " + p.y });
+      paint(c, () => worst(column.map(v => v.state)), null, "c");
+      cables.append(c);
+    }
+    boxes.append(box(o, p.x - w / 2, p.y, w, h, fit(o.name, w + 4), true));
   }
   s.append(cables, boxes);
   return s;
@@ -226,23 +209,15 @@ function layers() {
 
 // What hangs together below the highest level.
 function groups() {
-  const top = net.levels.length - 1, of = new Map(), list = [];
-  for (const x of net.levels[1] || []) {
-    if (of.has(x)) continue;
-    const g = { leaves: [], mids: [], name: "" }, stack = [x];
+  const top = net.levels.length - 1, of = new Map();
+  const list = net.layout.names.map((name, index) => ({ name, index, leaves: [], mids: [] }));
+  for (const x of net.xbars) {
+    const g = list[x.group_at];
+    if (!g) continue;
     of.set(x, g);
-    while (stack.length) {
-      const y = stack.pop();
-      (y.level === 1 ? g.leaves : g.mids).push(y);
-      for (const l of y.links) {
-        const z = l.a === y ? l.b : l.a;
-        if (!of.has(z) && (z.level < top || top === 1)) { of.set(z, g); stack.push(z); }
-      }
-    }
-    g.leaves.sort((a, b) => a.i - b.i);
-    g.mids.sort((a, b) => a.i - b.i);
-    list.push(g);
+    (x.level === 1 ? g.leaves : g.mids).push(x);
   }
+  for (const g of list) g.hosts = g.leaves.flatMap(x => x.hosts);
   return { list, of, top: top > 1 ? net.levels[top] : [] };
 }
 
@@ -262,7 +237,8 @@ function strip(hosts, w) {
 // rows x columns; a cell is the cables between the two, and the first one of a
 // row is the worst of its nodes.
 function matrix(rows, columns, cables, name, what) {
-  const c = columns.length > 96 ? 6 : columns.length > 40 ? 10 : 18, left = 118, top = 22;
+  const left = 118, top = 22, room = ($("map").clientWidth - left - 4) / columns.length;
+  const c = Math.max(3, Math.min(columns.length > 96 ? 6 : columns.length > 40 ? 10 : 18, Math.floor(room)));
   const s = svg("svg", { width: left + columns.length * c + 4, height: top + rows.length * Math.max(c, 12) + 4, role: "group", "aria-label": what });
   const rh = Math.max(c, 12);
   s.append(svg("text", { x: left - 8, y: 13, "text-anchor": "end", class: "dim" }, "nodes"));
@@ -316,7 +292,6 @@ function inside(g, columns) {
 
 function grouped() {
   const { list, of, top } = groups(), d = el("div", {});
-  list.forEach((g, i) => { g.index = i; g.hosts = g.leaves.flatMap(x => x.hosts); g.name = g.leaves.length === 1 ? g.leaves[0].name : "Group " + (i + 1); });
   const single = list.every(g => g.leaves.length === 1);
   if (list.length > 1 && top.length) {
     const m = pairs(x => of.has(x) ? "g" + of.get(x).index : "x" + x.i);
@@ -368,7 +343,7 @@ function draw() {
     $("map").replaceChildren(el("p", { class: "dim" }, "No map of the fabric yet: no mapper leads, or TopologyMap= names no file. Nothing is known of it, which does not mean that it is down."));
     return;
   }
-  $("map").replaceChildren((net.xbars.length <= DRAWN_MAX && layers()) || grouped(), ...loose());
+  $("map").replaceChildren(layers() || grouped(), ...loose());
   $("names").replaceChildren(...[...net.xbars, ...net.hosts].slice(0, 10000).map(o => el("option", { value: o.name })));
 }
 

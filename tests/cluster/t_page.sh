@@ -143,6 +143,72 @@ case_larger_ones() {
     assert_output 'fabric drawn [0-9]* ms'
 }
 
+# drawn QUESTION: of the SVG in $out: boxes, as JSON {NAME: [x, y, w, h]}; or
+# groups, as JSON ["NAME: FIRST … LAST, N nodes"..]; or how many cells there are.
+drawn() {
+    python3 -c '
+import json, re, sys
+svg = sys.stdin.read()
+number = r"=\"([-0-9.]+)\""
+box = (r"<g><rect x%s y%s width%s height%s [^>]*/><text [^>]*>[^<]*</text>"
+       r"<title>(?:node|switch) ([^ ,]*)") % ((number,) * 4)
+if sys.argv[1] == "boxes":
+    print(json.dumps({m[4]: [float(v) for v in m[:4]]
+                      for m in re.findall(box, svg)}))
+if sys.argv[1] == "cells":
+    print(len(re.findall(r"height=\"13.0\" class=", svg)))
+if sys.argv[1] == "groups":
+    cards = re.split(r"<text [^>]*>([^<]*): (\d+) nodes?</text>", svg)[1:]
+    hosts = [re.findall(r"<title>([^,<]*), ", c) for c in cards[2::3]]
+    print(json.dumps(["%s: %s \u2026 %s, %s nodes" % (n, h[0], h[-1], k)
+                      for n, k, h in zip(cards[0::3], cards[1::3], hosts)]))
+' "$1" <<<"$out"
+}
+
+# The same boxes at the same places, the same groups with the same nodes.
+case_the_page_and_sfabric_draw_have_one_layout() {
+    local boxes groups cells net
+    need_browser
+    for net in '4 4 2' '8 16 8' '3 20 2'; do
+        # shellcheck disable=SC2086
+        page_of "$(awk '{ print $1 * $2 }' <<<"$net")" < <(clos $net)
+        fabric draw "$MAP"
+        assert_output '^<text class="t" .*>Fabric of '
+        assert_output 'nothing is known|Nobody was asked for its health: all is grey'
+        boxes=$(drawn boxes)
+        looks 1440x900 alike "(() => {
+            const want = $boxes, got = {};
+            for (const g of document.querySelectorAll('#map svg g[role=button]')) {
+                const r = g.querySelector('rect');
+                const name = /^(node|switch) ([^,]*),/.exec(g.getAttribute('aria-label'));
+                got[name[2]] = ['x', 'y', 'width', 'height'].map(
+                    k => r[k].baseVal.value - (k == 'y' ? 24 : 0));
+            }
+            return Object.keys(want).length >= 22 &&
+                Object.keys(want).length == Object.keys(got).length &&
+                Object.keys(want).every(n => got[n] &&
+                    want[n].every((v, i) => Math.abs(v - got[n][i]) < .1));
+        })()"
+    done
+    for net in 1024 8192; do
+        if [ $net = 1024 ]; then
+            page_of $net < <(clos 64 16 16)
+        else
+            "$SF_TOP_BUILDDIR/tests/unit/same_net" --write C8192 \
+                "$case_tmp/c8192"
+            page_of $net <"$case_tmp/c8192"
+        fi
+        fabric draw "$MAP"
+        groups=$(drawn groups) cells=$(drawn cells)
+        [ "$cells" -ge 1024 ] || fail "$cells cells"
+        looks 1440x900 "alike$net" "(() => {
+            const got = [...document.querySelectorAll('#map summary span')].map(e => e.textContent);
+            const cells = document.querySelectorAll('#map > div > svg [role=button]').length;
+            return JSON.stringify(got) == JSON.stringify($groups) && cells == $cells && $FITS;
+        })()"
+    done
+}
+
 healthy_are() { # HOSTS
     sfabric -h | grep -Eq "^healthy +$1 "
 }
