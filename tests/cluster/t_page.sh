@@ -10,8 +10,11 @@ MAP=$CLUSTER/map.net
 SHOTS=${PAGE_SHOTS:-$case_tmp}
 PAGE_JS=$SF_TOP_SRCDIR/src/switchmgrd/page.js
 cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
-switchmgr_conf MetricsListen=127.0.0.1:0 "TopologyMap=$MAP" TopologyInterval=1 \
-    MetricsHosts=proxy.site,fabric.site
+page_conf() { # LINE.. more of switchmgr.conf
+    switchmgr_conf MetricsListen=127.0.0.1:0 "TopologyMap=$MAP" \
+        TopologyInterval=1 MetricsHosts=proxy.site,fabric.site "$@"
+}
+page_conf
 # A day that others have seen: switchmgrd finds it at its start.
 mkdir -p "$CLUSTER/switchmgr.state/switchmgrd"
 "$SF_TOP_BUILDDIR/tests/cluster/history_make" \
@@ -176,7 +179,8 @@ case_the_page_and_sfabric_draw_have_one_layout() {
         assert_output '^<text class="t" .*>Fabric of '
         assert_output 'nothing is known|Nobody was asked for its health: all is grey'
         boxes=$(drawn boxes)
-        looks 1440x900 alike "(() => {
+        # So wide that both have the same hosts side by side.
+        looks 1900x900 alike "(() => {
             const want = $boxes, got = {};
             for (const g of document.querySelectorAll('#map svg g[role=button]')) {
                 const r = g.querySelector('rect');
@@ -411,6 +415,104 @@ SH
     rm "$slow"
     wait_for 60 day_is_there
     wait_for 60 sfabric_says n1 healthy
+}
+
+# The clocks of switchmgrd are put to the next full minute.
+to_the_next_minute() {
+    truncate -s "+$((60 - ($(date +%s) + $(stat -c %s "$LATER")) % 60))" \
+        "$LATER"
+}
+minute_is() { echo $((($(date +%s) + $(stat -c %s "$LATER")) / 60)); }
+# day FILE: n1's last day, as the page gets it.
+day() {
+    fetch /day/n1
+    sed -n '/^{/p' <<<"$out" >"$1"
+}
+# day_ends_with FILE STATE: the last minute that is known in it.
+day_ends_with() {
+    day "$1"
+    python3 -c '
+import json, sys
+known = [s for s in json.load(open(sys.argv[1]))["state"] if s]
+sys.exit(known[-1:] != [sys.argv[2]])' "$1" "$2"
+}
+# What a kill has cost: minutes that BEFORE had and AFTER has otherwise; then
+# those after them, up to KILLED, of which nothing is known.
+minutes_lost() { # BEFORE AFTER KILLED
+    python3 -c '
+import json, sys
+def minutes(path):
+    d = json.load(open(path))
+    return {d["from"] // 60000 + i: v for i, v in enumerate(
+        zip(*(d[k] for k in ("in", "out", "errors", "known", "state"))))}
+before, after = (minutes(p) for p in sys.argv[1:3])
+before = {m: v for m, v in before.items() if v[-1]}
+last = max(before)
+print(sum(after[m] != v for m, v in before.items() if m in after),
+      sum(after.get(m, [None])[-1] is None
+          for m in range(last + 1, int(sys.argv[3]))))' "$@"
+}
+
+# Before it is in the file, and before it is on the disk.
+case_a_kill_while_history_is_written_costs_a_minute() {
+    local slow=$WORK/kill/disk SWITCHMGRD=$SWITCHMGRD LATER=$WORK/kill/later
+    local held killed had
+    mkdir -m 777 "${slow%/*}"
+    : >"$LATER"
+    switchmgr_stop
+    cat >"$case_tmp/later" <<SH
+#!/bin/sh
+export SLOW_DISK=$slow LATER=$LATER
+LD_PRELOAD="$SF_TOP_BUILDDIR/tests/cluster/slow_disk.so $SF_TOP_BUILDDIR/tests/cluster/later.so"
+export LD_PRELOAD
+exec $SWITCHMGRD
+SH
+    chmod +x "$case_tmp/later"
+    page_conf HsndStale=600 # a minute passes at once
+    reporters_speak
+    for held in "$slow.write" "$slow"; do
+        SWITCHMGRD=$case_tmp/later
+        switchmgr_start
+        say n1 hsnd down no carrier
+        wait_for 30 sfabric_says n1 'no carrier'
+        to_the_next_minute
+        wait_for 60 day_ends_with "$case_tmp/before" down
+        rm -f "$slow".[0-9]*
+        touch "$held"
+        to_the_next_minute
+        had=$(minute_is)
+        wait_for 60 somebody_waits "$slow"
+        killed=$(minute_is)
+        switchmgr_stop KILL
+        rm "$held"
+        switchmgr_start
+        say n1 hsnd up link up
+        wait_for 30 sfabric_says n1 healthy
+        day "$case_tmp/after"
+        set -- $(minutes_lost "$case_tmp/before" "$case_tmp/after" "$killed")
+        assert_equal 0 "$1" "older minutes that are not what they were"
+        # Each turn that came before the kill waited for this disk.
+        [ "$2" -le $((1 + killed - had)) ] || fail "$2 minutes are lost"
+        [ "$held" = "$slow" ] || assert_equal $((1 + killed - had)) "$2" \
+            "minutes that were not written"
+        assert_empty "$(grep SF-E708 "$CLUSTER/log/switchmgrd.log")" damage
+        assert_empty "$(find "$CLUSTER/switchmgr.state" -name '*.bad')" \
+            "put aside"
+        fabric history --hour n1
+        assert_output ' down$'
+        if command -v chromium >/dev/null; then
+            looks 1440x900 killed '
+                (document.getElementById("q").value ||
+                 ((document.getElementById("q").value = "n1"),
+                  document.getElementById("find").requestSubmit(), false)) &&
+                document.querySelectorAll("#detail polyline.in").length &&
+                document.querySelector("#detail figure rect.down")'
+        fi
+        switchmgr_stop
+    done
+    page_conf
+    SWITCHMGRD=$STAGE/libexec/slurm-fabric/switchmgrd
+    switchmgr_start
 }
 
 # One node of very many: it alone is red, with its row of the matrix, and in view.
