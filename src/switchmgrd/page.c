@@ -310,6 +310,16 @@ static void put_maintained(const struct collector *n, struct json_object *out)
     json_object_object_add(out, "maintenance", list);
 }
 
+/* Nodes whose drain the caps hold back now. */
+static int64_t held_back(const struct collector *n)
+{
+    int64_t held = 0;
+
+    for (const struct collector_peer *p = n->peers; p; p = p->hh.next)
+        held += (p->flags & REC_NODE_CAPPED) != 0;
+    return held;
+}
+
 static void look(struct page *p, const struct collector *n, int64_t now)
 {
     const struct health_map *m = model_map(n->model);
@@ -321,8 +331,9 @@ static void look(struct page *p, const struct collector *n, int64_t now)
     jsonx_add_bool(o, "reachable", n->updater.reachable);
     jsonx_add_int(o, "drained", n->updater.own_drains);
     jsonx_add_int(o, "waiting", n->updater.waiting);
-    jsonx_add_int(o, "capped", (int64_t)n->updater.capped);
+    jsonx_add_int(o, "capped", held_back(n));
     jsonx_add_int(o, "drain_max", n->conf.drain_max);
+    jsonx_add_int(o, "drain_interval", n->conf.drain_interval);
     jsonx_add_int(o, "drain_percent", n->conf.drain_percent);
     if (m->known) {
         jsonx_add_str(o, "leader", m->leader);

@@ -511,7 +511,7 @@ function words() {
   $("slurm").replaceChildren(...pairs_of([["slurmctld", health.reachable ? "answers" : "does not answer"],
     ["Drained by the fabric", String(health.drained)], ["Waiting for an update", String(health.waiting)],
     ["Held back by the caps", String(health.capped)],
-    ["Caps", "at most " + health.drain_max + " at a time, " + health.drain_percent + " %"],
+    ["Caps", health.drain_max + " drains within " + health.drain_interval + " s, " + health.drain_percent + " % of the nodes at a time"],
     ["Maintenance", health.maintenance.length ? health.maintenance.slice(0, 50).join(", ") : "none"],
     ["Mapper", health.leader ? health.leader + ", heard " + ago(health.heard) + " ago" : "none was heard"],
     ["Mode", health.dry_run ? "dry run: Slurm is told nothing" : ""]]).childNodes);

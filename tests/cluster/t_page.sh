@@ -515,6 +515,73 @@ SH
     switchmgr_start
 }
 
+# row NAME: what the page says there of Slurm.
+row() {
+    echo "[...document.querySelectorAll('#slurm dt')].find(
+        e => e.textContent == '$1').nextSibling.textContent"
+}
+# fault_says NODE TEXT: in the list of faults.
+fault_says() {
+    echo "[...document.querySelectorAll('#faults .fault')].some(
+        e => e.textContent.startsWith('$1 ') && e.textContent.includes('$2'))"
+}
+# seen_then FILE COMMAND..: in the background, once that picture is there.
+seen_then() {
+    local picture=$SHOTS/$1
+    shift
+    (wait_for 120 test -e "$picture" && "$@") &
+}
+# Slurm's nodes as the administrator wants them, and no drain of ours.
+all_back() {
+    local node
+    for node in n0 n1 n2 n3; do say $node hsnd up link up; done
+    wait_for 60 all_healthy
+    for node in n0 n1 n2 n3; do # those that are drained
+        run_as_root ctl scontrol update nodename=$node state=resume
+    done
+    wait_for 60 all_idle
+}
+page_rereads() { # LINE..
+    local before
+    before=$(times_read)
+    page_conf "$@"
+    pidkill HUP "$(switchmgr_pids | head -1)"
+    wait_for 10 read_more_than "$before"
+}
+
+case_maintenance_and_caps_are_shown_while_they_stand() {
+    need_browser
+    cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP.new"
+    mv "$MAP.new" "$MAP"
+    wait_for 20 fabric_has 4
+    reporters_speak
+    all_back
+    fabric maintenance on n1
+    assert_code 0
+    say n1 hsnd down no carrier
+    rm -f "$SHOTS"/{kept,caps}*.png
+    seen_then kept.png sfabric maintenance off n1
+    looks 1440x1000 kept \
+        "$(row Maintenance) == 'n1' && $(fault_says n1 'maintenance: not drained') &&
+         $(row 'Drained by the fabric') == '0'" \
+        "$(row Maintenance) == 'none' && $(fault_says n1 'drained by the fabric') &&
+         $(row 'Drained by the fabric') == '1'"
+    wait_for 60 is_drained n1
+    # One at a time: the second one waits until the first is well.
+    page_rereads DrainPercent=25
+    say n2 hsnd down no carrier
+    seen_then caps.png say n1 hsnd up link up
+    seen_then caps-2.png say n2 hsnd up link up
+    looks 1440x1000 caps \
+        "$(row Caps) == '1000 drains within 600 s, 25 % of the nodes at a time' && $(row 'Held back by the caps') == '1' &&
+         $(fault_says n2 'drain held back by the caps')" \
+        "$(row 'Held back by the caps') == '0' && $(fault_says n2 'drained by the fabric')" \
+        "$(row 'Drained by the fabric') == '0' && !document.querySelector('#faults .fault')"
+    page_rereads
+    looks 1440x1000 caps-back "$(row Caps).includes(' 50 %')"
+    all_back
+}
+
 # One node of very many: it alone is red, with its row of the matrix, and in view.
 case_a_fault_stands_out_among_many() {
     local n red='[...document.querySelectorAll("#map rect.down, #map path.down")]'
