@@ -32,11 +32,11 @@ static int make_room(struct guests *t)
     return 0;
 }
 
-int guests_enter(struct guests *t, struct guest *g)
+int guests_enter(struct guests *t, struct guest *g, int fd)
 {
     if (make_room(t) < 0)
         return -1;
-    *g = (struct guest){.at = t->n, .order = t->entered++};
+    *g = (struct guest){.fd = fd, .at = t->n, .order = t->entered++};
     t->all[t->n++] = g;
     return 0;
 }

@@ -41,7 +41,7 @@ struct guest_source {
 /* In the owner's record of a connection. */
 struct guest {
     bool spoke; /* set by the owner: something was read */
-    int fd;     /* and the connection, for tcp_peer_choose() */
+    int fd;     /* the connection, for who is asked about it */
     /* private */
     bool asked;
     size_t at;
@@ -61,7 +61,7 @@ typedef void guest_ask_f(void *arg, const struct guest *g,
 /* Zero to begin with. */
 void guests_free(struct guests *t);
 /* 0, or -1 with ENOMEM.  g is the owner's, and stays where it is. */
-int guests_enter(struct guests *t, struct guest *g);
+int guests_enter(struct guests *t, struct guest *g, int fd);
 /* Nothing happens when it is not there. */
 void guests_leave(struct guests *t, struct guest *g);
 

@@ -300,13 +300,13 @@ static void agent_new(struct server *s, int fd, const char *peer)
     uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
 
     if (!a || mac_random(nonce, sizeof(nonce)) < 0 ||
-        guests_enter(&s->opening, &a->guest) < 0) {
+        guests_enter(&s->opening, &a->guest, fd) < 0) {
         free(a);
         close(fd);
         return;
     }
     a->server = s;
-    a->fd = a->guest.fd = fd;
+    a->fd = fd;
     a->since = s->counted;
     snprintf(a->peer, sizeof(a->peer), "%s", peer);
     impi_chan_open_accept(&a->open, s->start.secret, nonce, check_opening, a);

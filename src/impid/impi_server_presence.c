@@ -197,9 +197,9 @@ static void presence_new(struct server *s, int fd)
     struct presence *p = calloc(1, sizeof(*p));
 
     if (p)
-        p->fd = p->guest.fd = fd;
+        p->fd = fd;
     if (!p || (s->came && !wake(p)) ||
-        guests_enter(&s->unknown, &p->guest) < 0) {
+        guests_enter(&s->unknown, &p->guest, fd) < 0) {
         free(p);
         close(fd);
         return;

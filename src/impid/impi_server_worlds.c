@@ -238,13 +238,13 @@ static void conn_new(struct world *w, int fd, const char *peer)
         conn = impi_server_connect(w->engine, peer, nonce);
     if (conn >= 0)
         c = conn_slot(w, conn);
-    if (!c || guests_enter(&w->guests, &c->guest) < 0) {
+    if (!c || guests_enter(&w->guests, &c->guest, fd) < 0) {
         if (conn >= 0)
             impi_server_close(w->engine, conn);
         close(fd);
         return;
     }
-    c->fd = c->guest.fd = fd;
+    c->fd = fd;
     ev_io_init(&c->io, conn_event, fd, EV_READ);
     c->io.data = c;
     ev_io_start(w->server->loop, &c->io);

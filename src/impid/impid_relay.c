@@ -376,14 +376,14 @@ static void guest_enter(struct impid_relay *r, int fd)
 {
     struct impid_guest *g = calloc(1, sizeof(*g));
 
-    if (!g || guests_enter(&r->guests, &g->guest) < 0) {
+    if (!g || guests_enter(&r->guests, &g->guest, fd) < 0) {
         close(fd);
         free(g);
         return;
     }
     no_delay(fd);
     g->relay = r;
-    g->fd = g->guest.fd = fd;
+    g->fd = fd;
     ev_io_init(&g->io, on_guest, fd, EV_READ);
     g->io.data = g;
     if (r->proved && r->engine)

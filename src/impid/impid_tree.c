@@ -316,7 +316,7 @@ static void guest_enter(struct impid_tree *t, int fd)
     int one = 1;
 
     if (!g || mac_random(nonce, sizeof(nonce)) < 0 ||
-        guests_enter(&t->guests, &g->guest) < 0) {
+        guests_enter(&t->guests, &g->guest, fd) < 0) {
         close(fd);
         free(g);
         return;
@@ -324,7 +324,7 @@ static void guest_enter(struct impid_tree *t, int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     netaddr_keep_alive(fd, SF_SILENCE);
     g->tree = t;
-    g->fd = g->guest.fd = fd;
+    g->fd = fd;
     impi_chan_open_accept(&g->open, t->impid->conf.secret, nonce, check_guest,
                           t);
     ev_io_init(&g->io, on_guest, fd, EV_READ);

@@ -908,8 +908,7 @@ static void enter_guest(int fd)
     uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
     struct link *g = link_create(fd, LINK_OPENING);
 
-    g->guest.fd = fd;
-    if (guests_enter(&net.guests, &g->guest) < 0) {
+    if (guests_enter(&net.guests, &g->guest, fd) < 0) {
         free_guest(g);
         return;
     }

@@ -41,7 +41,7 @@ static void come(enum guest_kind kind, unsigned id, bool spoke)
     assert_true(nwho <= MANY);
     *v = (struct visitor){.is = {.kind = kind, .uid = id}};
     v->is.from.s6_addr[15] = (uint8_t)id;
-    assert_int_equal(guests_enter(&table, &v->g), 0);
+    assert_int_equal(guests_enter(&table, &v->g, -1), 0);
     v->g.spoke = spoke;
 }
 
@@ -159,7 +159,7 @@ static void honest_peers_live_in_a_flood(void **state)
 
         honest.is.from.s6_addr[15] = 99;
         nwho = 0;
-        guests_enter(&table, &honest.g);
+        guests_enter(&table, &honest.g, -1);
         for (unsigned i = 0; i < MANY; i++) {
             struct guest *g;
 

@@ -127,6 +127,25 @@ static void what_is_no_connection_is_unknown(void **state)
     tcp_peer_close(&netlink);
 }
 
+/* The older of two silent ones stays, for it is of this user. */
+static void own_guest_stays(void **state)
+{
+    struct guests guests = {0};
+    struct guest own, unknown;
+    struct guest_source s;
+    int netlink = 0, accepted = -1, fd = connect_here("127.0.0.1", &accepted);
+
+    tcp_peer_ask(accepted, &netlink, &s);
+    need_answer(&s);
+    assert_int_equal(guests_enter(&guests, &own, accepted), 0);
+    assert_int_equal(guests_enter(&guests, &unknown, -1), 0);
+    assert_ptr_equal(tcp_peer_choose(&guests, &netlink), &unknown);
+    guests_free(&guests);
+    close(fd);
+    close(accepted);
+    tcp_peer_close(&netlink);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +153,7 @@ int main(void)
         cmocka_unit_test(own_user_is_known_by_ipv6),
         cmocka_unit_test(other_user_is_known),
         cmocka_unit_test(what_is_no_connection_is_unknown),
+        cmocka_unit_test(own_guest_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
