@@ -11,6 +11,12 @@ key() { grep -oE "\"$1\":(\[[^]]*\]|[^,}]*)" | cut -d: -f2; }
 
 is "every benchmark is listed" "$("$top/bench/run" --list | tr '\n' ' ')" \
     "$(cd "$top/bench" && echo *.bench | sed 's/\.bench//g') "
+check "doc/bench.md tells of every benchmark" \
+    "$("$top/bench/run" --list | while read -r name; do
+        grep -q "\b$name\b" "$top/doc/bench.md" || echo "$name"
+    done)"
+is "the page's paint has a benchmark" \
+    "$("$top/bench/run" --list | grep -x page-paint)" page-paint
 is "an unknown name is a usage error" \
     "$("$top/bench/run" nonsense 2>/dev/null; echo $?)" 2
 is "only what runs both sides under it can be disturbed" \
