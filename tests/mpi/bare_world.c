@@ -159,8 +159,10 @@ static int make_table(void)
 
     for (uint32_t i = 0; i < b.nclients; i++)
         clients[i] = i;
-    if (impi_table_build(&image, &len, &b.world, clients, b.nclients) < 0 ||
-        (fd = sealed_make("bare_world", image, len)) < 0)
+    if (impi_table_build(&image, &len, &b.world, clients, b.nclients) < 0)
+        die("table");
+    fd = sealed_make("bare_world", image, len);
+    if (fd < 0)
         die("table");
     free(image);
     return fd;
