@@ -47,3 +47,24 @@ report() # CODE TITLE
         sed 's/^/# /'
     rm -f "$TMPDIR"/out "$TMPDIR"/out.* "$STACKS_TO"
 }
+
+can_see_what_is_left()
+{
+    unshare -m true 2>/dev/null
+}
+
+# death_ends RANK COMMAND..: a world whose process RANK (a pattern) is killed:
+# the job ends, the launcher says of whom, and of shared memory nothing is left.
+death_ends()
+{
+    # shellcheck disable=SC2016
+    "${limited[@]}" 60 unshare -m bash -c '
+        mount -t tmpfs none /dev/shm || exit 98
+        "${@:2}"
+        rc=$?
+        ls -A /dev/shm >"$1"
+        exit $rc' - "$TMPDIR/left" "${@:2}" >"$TMPDIR/out" 2>&1
+    [ $? = 1 ] && grep -qE "rank $1 vanished" "$TMPDIR/out" &&
+        ! grep -q "^PASS" "$TMPDIR/out" &&
+        [ -e "$TMPDIR/left" ] && [ ! -s "$TMPDIR/left" ]
+}

@@ -8,7 +8,13 @@
  * but accumulates with one operation.  After each epoch each process compares
  * its memory, and what it got, with the model.  Each draws for itself when it
  * rests, and in what order it looks.
+ *
+ * DIES_AFTER=MICROSECONDS: so long after the windows were made rank SEED % size
+ * is killed, wherever it is.
  */
+#include <signal.h>
+#include <unistd.h>
+
 #include "mix.h"
 #include "rma.h"
 
@@ -34,6 +40,21 @@ static void open_windows(void)
     for (int w = 0; w < NWINS; w++)
         wins[w] = window_over(&mem[w], sizeof(model[0][0]), sizeof(int), w % 2);
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Not from a handler: the kernel does it in the middle of anything. */
+static void die_later(const char *microseconds)
+{
+    struct sigevent kill = {.sigev_notify = SIGEV_SIGNAL,
+                            .sigev_signo = SIGKILL};
+    long us = atol(microseconds);
+    struct itimerspec when = {.it_value = {us / 1000000, us % 1000000 * 1000}};
+    timer_t timer;
+
+    CHECK(us > 0);
+    if ((int)(seed % (uint64_t)size) == rank)
+        CHECK(timer_create(CLOCK_MONOTONIC, &kill, &timer) == 0 &&
+              timer_settime(timer, 0, &when, NULL) == 0);
 }
 
 static void close_windows(void)
@@ -315,6 +336,8 @@ int main(int argc, char **argv)
     begin_mix(argc, argv);
     CHECK(kinds >= 1 && kinds <= NEPOCHS);
     open_windows();
+    if (getenv("DIES_AFTER"))
+        die_later(getenv("DIES_AFTER"));
     for (round_now = 0; round_now < rounds; round_now++)
         one_round();
     close_windows();

@@ -29,26 +29,14 @@ case_target_is_out_of_mpi() # FLAVOR CLIENTS..
     case_run target_is_out_of_mpi rma_passive "${@:2}" -- "$TMPDIR/fifo" "$1"
 }
 
-# The job ends, the launcher says of whom, and of shared memory nothing is left.
 case_death_ends_all() # WHO CLIENTS..
 {
-    local title=death_in_an_epoch_ends_all rc
-    if ! unshare -m true 2>/dev/null; then
+    local title=death_in_an_epoch_ends_all
+    can_see_what_is_left || {
         skipped "$title: $*" "no namespaces"
         return
-    fi
-    # shellcheck disable=SC2016
-    "${limited[@]}" 60 unshare -m bash -c '
-        mount -t tmpfs none /dev/shm || exit 98
-        "${@:2}"
-        rc=$?
-        ls -A /dev/shm >"$1"
-        exit $rc' - "$TMPDIR/left" "$dir/bare_world" "${@:2}" -- \
-        "$dir/rma_death" "$1" >"$TMPDIR/out" 2>&1
-    rc=$?
-    [ $rc = 1 ] && grep -qE "rank [0-9]+ vanished" "$TMPDIR/out" &&
-        ! grep -q "^PASS" "$TMPDIR/out" &&
-        [ -e "$TMPDIR/left" ] && [ ! -s "$TMPDIR/left" ]
+    }
+    death_ends "[0-9]+" "$dir/bare_world" "${@:2}" -- "$dir/rma_death" "$1"
     report $? "$title: $*"
 }
 
