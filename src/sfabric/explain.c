@@ -27,6 +27,8 @@ static const struct known known[] = {
      "slurm-fabric on all hosts, and where srun runs."},
     {"Couldn't find the specified plugin name for mpi/impi",
      "mpi_impi.so is not in PluginDir where srun runs."},
+    {"MPI: Cannot create context for mpi/impi",
+     "mpi_impi.so is not in PluginDir where srun runs."},
     {"Invalid MPI type",
      "srun --mpi=list shows what is there: mpi_impi.so is not in PluginDir."},
     {"Error configuring interconnect",

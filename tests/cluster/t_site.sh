@@ -159,10 +159,13 @@ with_all() { # PLACE
 
 # What doc/trouble.md says that one sees.
 case_readme_login_node_without_a_plugin() {
+    local said="MPI: Cannot create context for mpi/impi"
     change_switch elan
     without ctl mpi_impi.so
     run_as_user srun --mpi=impi -n1 true
-    assert_error "srun: error: Couldn't find the specified plugin name for mpi/impi"
+    assert_error "srun: error: $said"
+    run_as_root ctl "$STAGE/bin/sfabric" verify --explain "$said"
+    assert_output "mpi_impi.so is not in PluginDir"
     with_all ctl
     without ctl switch_elan.so
     run_as_user srun -n1 true
