@@ -92,7 +92,7 @@ case_killed_slurmstepd_is_cleaned_up() { # EL-42 SL-15
     pidkill KILL $(cluster_pids '^slurmstepd: \[')
     wait_for 60 no_pid '^sleep 990'
     wait_for 60 no_program_traces
-    run_as_user scancel -u "$JOB_USER"
+    run_as_user scancel --me
     wait $!
     wait_for 60 no_job_left
 }
@@ -105,7 +105,7 @@ case_killed_holder_and_slurmstepd_are_swept_by_the_next_step() { # SL-15
     pidkill STOP $(cluster_pids '^elan-holder')
     pidkill KILL $(cluster_pids '^slurmstepd: \[') \
         $(cluster_pids '^elan-holder')
-    run_as_user scancel -u "$JOB_USER"
+    run_as_user scancel --me
     wait $!
     run_as_user srun -n1 -w n0 true
     assert_code 0
@@ -118,7 +118,7 @@ case_killed_holder_alone_does_no_harm() { # EL-42
     start_as_user srun -n1 -w n0 sh -c 'setsid sleep 992 & sleep 992'
     wait_for 60 has_pid '^sleep 992'
     pidkill KILL $(cluster_pids '^elan-holder')
-    run_as_user scancel -u "$JOB_USER"
+    run_as_user scancel --me
     wait $!
     wait_for 60 no_user_pids
     wait_for 60 no_program_traces
@@ -232,7 +232,7 @@ case_members_share_and_strangers_get_nothing() { # EL-09 EL-40 EL-44
         env "$(cat "$WORK/where")" "$SHOW" other \
         "$(sed 's/.*prg-//' "$WORK/where")"
     assert_output 'other: (Operation not permitted|No such file)'
-    run_as_user scancel -u "$JOB_USER"
+    run_as_user scancel --me
     wait $! || true
 }
 

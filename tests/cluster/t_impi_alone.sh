@@ -93,7 +93,7 @@ case_agent_that_does_not_leave_is_killed() {
     wait_for 30 ready 2
     impi_pid_of impid >"$case_tmp/stopped"
     assert_equal 2 "$(wc -l <"$case_tmp/stopped")" "agents"
-    kill -STOP $(cat "$case_tmp/stopped")
+    xargs kill -STOP <"$case_tmp/stopped"
     touch "$WORK/go"
     collect $srun_pid
     rm "$WORK/go"
@@ -201,7 +201,7 @@ case_killed_slurmstepd_ends_the_world_without_switch_elan() {
     collect $srun_pid
     assert_code 1
     assert_error 'SF-E(316: lost slurmstepd|221: lost impid) on node n1'
-    run_as_user scancel -u "$JOB_USER"
+    run_as_user scancel --me
     wait_for 240 no_job_left
     run_as_user srun -N2 true # it sweeps what was left
     assert_nothing_left
@@ -227,7 +227,7 @@ slurmstepd_dies_last() { # SRUN-ARGS..: with the last task on n1
     rm "$WORK/go"
     assert_code 1
     assert_error 'SF-E316: lost slurmstepd on node n1'
-    run_as_user scancel -u "$JOB_USER"
+    run_as_user scancel --me
     wait_for 240 no_job_left
     run_as_user srun -N2 true # it sweeps what was left
     assert_nothing_left

@@ -296,7 +296,7 @@ assert_ended_by_loss_of() { # NODE, its slurmstepd was killed
     collect $srun_pid
     assert_code 1
     assert_cause "lost (slurmstepd|impid) on node $1"
-    run_as_user scancel -u "$JOB_USER"
+    run_as_user scancel --me
     wait_for 240 no_job_left
     run_as_user srun --mpi=impi -N3 true # it sweeps what was left
     assert_nothing_left

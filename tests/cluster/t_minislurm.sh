@@ -53,10 +53,12 @@ case_plain_refuses_proctrack_cgroup() {
 case_plain_ends_who_cannot_be_looked_at() {
     local d
     d=$(mktemp -d /tmp/minislurm.XXXXXX)
+    # shellcheck disable=SC2089 # a program in Python, as it stands
     hidden='import ctypes, os, sys, time
 ctypes.CDLL(None).prctl(4, 0)
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 time.sleep(300)'
+    # shellcheck disable=SC2090
     export hidden
     capture setpriv --bounding-set="$(sed -n 's/^container_caps=//p' \
         "$SF_TOP_SRCDIR/tests/cluster/fresh")" -- \

@@ -491,6 +491,7 @@ SH
         say n1 hsnd up link up
         wait_for 30 sfabric_says n1 healthy
         day "$case_tmp/after"
+        # shellcheck disable=SC2046 # two numbers
         set -- $(minutes_lost "$case_tmp/before" "$case_tmp/after" "$killed")
         assert_equal 0 "$1" "older minutes that are not what they were"
         # Each turn that came before the kill waited for this disk.

@@ -25,7 +25,7 @@ ways()
 # used TCP.  (Flat collective calls inside one share memory.)
 all_by_fabric()
 {
-    [[ "$(ways)" =~ ^(memory )?$IMPI_FABRIC[^\ ]*\ $ ]] &&
+    [[ "$(ways)" =~ ^(memory )?${IMPI_FABRIC}[^\ ]*\ $ ]] &&
         grep -qE ': [1-9][0-9]* frames out with [1-9]' "$TMPDIR/out" &&
         ! grep -E 'frames out' "$TMPDIR/out" | grep -qv ' 0 of strangers'
 }

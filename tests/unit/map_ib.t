@@ -152,7 +152,7 @@ stop
 start line:2:2 's/"h1 HCA-1"/"h0 mlx5_1"/; s/"h0 HCA-1"/"h0 mlx5_0"/'
 ok "two adapters of one node: mapped" map
 same "two adapters of one node have two names" "h0 h0-mlx5_1 h2 h3" \
-    "$(echo $(sed -n 's/^host \([^ ]*\) .*/\1/p' "$tmp/found" | sort))"
+    "$(sed -n 's/^host \([^ ]*\) .*/\1/p' "$tmp/found" | sort | xargs)"
 ok "two adapters of one node: our own readers take the map" \
     "$same" --ibsim "$tmp/net.ibnet" "$tmp/found"
 both_in_json() {

@@ -69,7 +69,7 @@ soon 'rail 0: MT4123 mlx5_0/1: degraded: mlx5_0/1 has no uverbs device'
 : >"$root/dev/infiniband/uverbs0"
 
 # mlx4: two ports of one device, the second is Ethernet's.
-rm -rf "$root/sys" "$root/dev"
+rm -rf "${root:?}/sys" "${root:?}/dev"
 nic_infiniband "$root" mlx4_0 MT4099 0002c90300a1b2c3
 mkdir -p "$ib/mlx4_0/ports/2/counters" "$ib/mlx4_0/device/net"/{ens3,ens3d1}
 nic_set "$root" mlx4_0 2 link_layer Ethernet
@@ -84,7 +84,7 @@ soon 'rail 0: MT4099 mlx4_0/1: up'
 soon 'rail 1: MT4099 mlx4_0/2: down: mlx4_0/2 no link: lowerlayerdown'
 
 # hfi1 (Omni-Path): InfiniBand's files, no hca_type.
-rm -rf "$root/sys" "$root/dev"
+rm -rf "${root:?}/sys" "${root:?}/dev"
 nic_rdma "$root" hfi1_0 '' InfiniBand
 nic_write "$ib/hfi1_0/device/vendor" 0x8086
 nic_write "$ib/hfi1_0/device/device" 0x24f0
@@ -129,7 +129,7 @@ soon 'rail 0: cxi0: left out'
 not_told ': ens1f0:'
 
 # What is no sysfs: long names and lines, many entries, what is no file.
-rm -rf "$root/sys" "$root/dev"
+rm -rf "${root:?}/sys" "${root:?}/dev"
 nic_infiniband "$root" mlx5_0 MT4123 0c42a10300001010
 long=$(printf 'x%.0s' {1..250})
 mkdir -p "$ib/$long/ports/1" "$ib/ports/ports/ports" "$ib/none" "$ib/no.port/ports/0"
@@ -148,7 +148,7 @@ not_told mlx5_1
 not_told mlx5_5
 
 # What it costs: eight ports of two makes.
-rm -rf "$root/sys" "$root/dev"
+rm -rf "${root:?}/sys" "${root:?}/dev"
 for i in 0 1 2 3; do
     nic_infiniband "$root" mlx5_$i MT4123 0c42a1030000101$i
     nic_roce "$root" mlx5_$((i + 4)) MT4125 eth$i 0c:42:a1:00:00:0$i
