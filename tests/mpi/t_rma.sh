@@ -40,6 +40,39 @@ case_death_ends_all() # WHO CLIENTS..
     report $? "$title: $*"
 }
 
+# Each client's launcher is in a user namespace of its own: the kernel refuses
+# its processes the others' memory, as yama may.
+make_launchers_apart()
+{
+    local launcher path
+    mkdir -p "$TMPDIR/apart" || return
+    for launcher in mpiexec.hydra mpirun.openmpi; do
+        path=$(command -v $launcher) || return
+        printf '#!/bin/sh\nexec unshare --user --map-root-user %s "$@"\n' \
+            "$path" >"$TMPDIR/apart/$launcher"
+        chmod +x "$TMPDIR/apart/$launcher"
+    done
+    "$TMPDIR/apart/mpirun.openmpi" --version >/dev/null 2>&1
+}
+
+# Of two processes of different clients none has found the other's memory, or
+# this would show nothing.
+case_memory_of_others_is_refused() # PROGRAM CLIENTS.. [-- ARGUMENTS]
+{
+    local title=memory_of_others_is_refused prog=$1 world=()
+    shift
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        world+=("$1")
+        shift
+    done
+    PATH=$TMPDIR/apart:$PATH IMPI_STATS=1 "${limited[@]}" 120 \
+        "$dir/bare_world" "${world[@]}" -- "$dir/$prog" "${@:2}" \
+        >"$TMPDIR/out" 2>&1 && grep -q "^PASS $prog" "$TMPDIR/out" &&
+        [ "$(awk '/^slurm-fabric: rank 0: +[0-9]/ && $5 > 0 { print $NF }' \
+            "$TMPDIR/out" | sort -u)" = TCP ]
+    report $? "$title: $prog in ${world[*]}${2:+, ${*:2}}"
+}
+
 need_both rma_sync
 
 title=windows_of_all_processes
@@ -110,6 +143,19 @@ if [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; th
     done
 else
     skipped target_of_other_memory_is_out_of_mpi "processes may not be copied"
+fi
+if make_launchers_apart; then
+    for prog in rma_sync rma_ops rma_types rma_win; do
+        case_memory_of_others_is_refused $prog mpich:1 openmpi:2
+    done
+    for flavor in create allocate; do
+        rm -f "$TMPDIR/fifo"
+        mkfifo "$TMPDIR/fifo"
+        case_memory_of_others_is_refused rma_passive mpich:1 openmpi:1 -- \
+            "$TMPDIR/fifo" $flavor
+    done
+else
+    skipped memory_of_others_is_refused "no user namespaces"
 fi
 for who in target origin holder fence; do
     case_death_ends_all $who mpich:2 openmpi:2
