@@ -96,6 +96,16 @@ ci check chroot container trixie && sum_is '5 passed, 0 failed, 3 skipped' &&
         "$tmp/said")" = 3 ]
 report $? "so are root directories that cannot be made" "$tmp/said"
 
+# Each has a root directory of its kind: guide, of no kind of its own, Debian 12.
+program "$tmp/src/tests/cluster/fresh" 'echo "of fresh: $*"'
+ci chroot trixie guide
+grep -qE 'stage chroot: skipped: (of fresh: --like chroot --why-not|.*MB are free)' \
+    "$tmp/said" &&
+    grep -qE 'stage trixie: skipped: (of fresh: --suite trixie --why-not|.*MB are free)' \
+        "$tmp/said" &&
+    grep -qE 'stage guide: skipped: (of fresh: --why-not|.*MB are free)' "$tmp/said"
+report $? "a stage asks for a root directory that there is" "$tmp/said"
+
 program "$tmp/src/quickstart" "echo '0 passed, 0 failed, 3 skipped'"
 ! ci check clang && sum_is '1 passed, 1 failed, 3 skipped'
 report $? "a stage of whose tests none passed is a failure" "$tmp/said"
