@@ -48,6 +48,8 @@ struct model *model_new(const struct model_conf *conf,
 
     if (!m)
         return NULL;
+    TAILQ_INIT(&m->awake);
+    TAILQ_INIT(&m->at_rest);
     if (ops)
         m->ops = *ops;
     model_set_conf(m, conf);
@@ -57,6 +59,7 @@ struct model *model_new(const struct model_conf *conf,
 void model_set_conf(struct model *m, const struct model_conf *conf)
 {
     m->changes++;
+    model_rest_end_all(m, NULL);
     m->conf = *conf;
     if (m->conf.flap_count > MODEL_FLAPS_MAX)
         m->conf.flap_count = MODEL_FLAPS_MAX;
@@ -152,6 +155,7 @@ struct model_item *model_item_make(struct model *m, enum report_kind kind,
     m->counts[kind][HEALTH_UNKNOWN]++;
     if (kind == REPORT_HOST && rail >= m->nrails)
         m->nrails = (uint8_t)(rail + 1);
+    model_rest_make(m, it);
     return it;
 }
 
@@ -159,6 +163,7 @@ void model_item_drop(struct model *m, struct model_item *it)
 {
     m->changes++;
     m->counts[it->pub.kind][it->pub.state]--;
+    model_rest_drop(m, it);
     HASH_DEL(m->items, it);
     free(it);
 }
@@ -267,7 +272,7 @@ size_t model_count(const struct model *m, enum report_kind kind,
 bool model_node(const struct model *m, const char *node,
                 struct health_node *out)
 {
-    *out = (struct health_node){.rails = 0};
+    *out = (struct health_node){.at_rest = true};
     for (uint8_t rail = 0; rail < m->nrails; rail++) {
         const struct health_item *i = model_host(m, node, rail);
 
@@ -279,6 +284,7 @@ bool model_node(const struct model *m, const char *node,
         out->rail_proven[rail] = i->proven;
         out->silent |= (uint8_t)(i->silent << rail);
         out->count += i->count;
+        out->at_rest &= ((const struct model_item *)i)->rests != NULL;
         if (!out->worst || i->state > out->worst->state)
             out->worst = i;
     }
@@ -910,9 +916,11 @@ static void take_peers(struct model *m, const struct report *rep, int64_t now)
         return;
     for (size_t i = 0; i < rep->npeers; i++) {
         it = host_of_peer(m, &rep->peers[i]);
-        if (it && rep->peers[i].sent >= REPORT_ECHOES_LEAST)
-            note_echo(it, hash_name(rep->node),
-                      is_lossy(m, &rep->peers[i]) ? now : 0);
+        if (!it || rep->peers[i].sent < REPORT_ECHOES_LEAST)
+            continue;
+        model_rest_end(m, it);
+        note_echo(it, hash_name(rep->node),
+                  is_lossy(m, &rep->peers[i]) ? now : 0);
     }
 }
 
@@ -1059,8 +1067,10 @@ bool model_again(struct model *m, const struct report *rep,
     for (size_t i = 0; i < word->n; i++)
         if (!is_well(m, word->items[i], now))
             return false;
-    for (size_t i = 0; i < word->n; i++)
+    for (size_t i = 0; i < word->n; i++) {
         word->items[i]->pub.evidence[REPORT_NICD].at = now;
+        model_rest_word(m, word->items[i]);
+    }
     r->pub.seq = word->seq = rep->seq;
     r->pub.at = r->spoke = now;
     r->pub.accepted++;

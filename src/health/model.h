@@ -128,6 +128,8 @@ struct model_ops {
     /* A published state changed; `was` is the one before. */
     void (*changed)(const struct health_item *item, enum health_state was,
                     int64_t now, void *arg);
+    /* A host that was at rest (see health_node) is so no more, or is new. */
+    void (*stirs)(const struct health_item *item, void *arg);
     /* Something a person should look at; never acted upon. */
     void (*alarm)(const char *text, int64_t now, void *arg);
     void *arg;
@@ -196,6 +198,7 @@ struct health_node {
     int64_t since;
     uint32_t count;
     const struct health_item *worst;
+    bool at_rest; /* nothing of this changes before model_ops.stirs() tells */
 };
 /* False: nothing is known of the node. */
 bool model_node(const struct model *model, const char *node,

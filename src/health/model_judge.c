@@ -781,6 +781,7 @@ void model_judge(struct model *m, struct model_item *it, int64_t now)
     enum health_state next;
     struct verdict v;
 
+    model_rest_end(m, it);
     weigh(m, it, now, &v);
     take_verdict(it, &v, now);
     next = next_state(m, it, now);
@@ -847,21 +848,22 @@ void model_tick(struct model *m, int64_t now)
     if (!m->began)
         m->began = now;
     m->looks = MODEL_LOOKS_MAX;
+    model_rest_tick(m, now);
     model_nic_count(m, now);
-    HASH_ITER(hh, m->items, it, next)
-    {
+    for (it = TAILQ_FIRST(&m->awake); it; it = next) {
+        next = TAILQ_NEXT(it, rest);
         it->links = it->links_up = 0;
         if (forgotten(m, it, now))
             model_item_drop(m, it);
     }
-    HASH_ITER(hh, m->items, it, next)
+    TAILQ_FOREACH(it, &m->awake, rest)
     {
         if (it->pub.kind != REPORT_LINK)
             continue;
         model_judge(m, it, now);
         count_link(m, it);
     }
-    HASH_ITER(hh, m->items, it, next)
+    TAILQ_FOREACH(it, &m->awake, rest)
     {
         if (it->pub.kind == REPORT_HOST)
             it->leaf = xbar_of(m, it->pub.rail, it->pub.peer);

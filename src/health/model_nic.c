@@ -21,13 +21,19 @@
 #define SPEEDS 4       /* different ones that are counted */
 #define OTHERS_LEAST 2 /* others of a kind, fewer are no measure */
 
-/* The ports that say the same of what they are: "MT4123 mlx5_0/1". */
-struct model_nics {
-    char nic[SF_REPORT_NIC_MAX];
+struct tally_of_kind {
     uint32_t all, up;
     struct {
         uint32_t mbps, n;
     } speed[SPEEDS];
+};
+
+/* The ports that say the same of what they are: "MT4123 mlx5_0/1". */
+struct model_nics {
+    char nic[SF_REPORT_NIC_MAX];
+    struct tally_of_kind now;  /* as the last tick found them */
+    struct tally_of_kind rest; /* those among them that are at rest */
+    uint32_t most;             /* how fast most of them are; 0: they differ */
     UT_hash_handle hh;
 };
 
@@ -120,6 +126,7 @@ void model_nic_leave_out(struct model *m, const struct report_record *r)
 
     if (!it || !word_of(it)->known)
         return;
+    model_rest_end(m, it);
     memset(&it->pub.evidence[REPORT_NICD], 0, sizeof(struct health_evidence));
     it->nic[0] = '\0';
     it->nic_was_up = it->nic_never = false;
@@ -138,27 +145,73 @@ static bool has_link(const struct model_item *it)
     return !it->nic_never && (seen == SEEN_UP || seen == SEEN_DEGRADED);
 }
 
-static void count_one(struct model *m, const struct model_item *it)
+static struct model_nics *kind_of(struct model *m, const struct model_item *it)
 {
     struct model_nics *g;
-    int i = 0;
 
     HASH_FIND_STR(m->nics, it->nic, g);
-    if (!g) {
-        if (!(g = calloc(1, sizeof(*g))))
-            return;
-        memcpy(g->nic, it->nic, sizeof(g->nic));
-        HASH_ADD_STR(m->nics, nic, g);
+    if (g || !(g = calloc(1, sizeof(*g))))
+        return g;
+    memcpy(g->nic, it->nic, sizeof(g->nic));
+    HASH_ADD_STR(m->nics, nic, g);
+    return g;
+}
+
+/* Where ports of this speed are counted; SPEEDS: nowhere. */
+static int place_of(const struct tally_of_kind *t, uint32_t mbps)
+{
+    int unused = SPEEDS;
+
+    for (int i = SPEEDS - 1; i >= 0; i--) {
+        if (t->speed[i].n && t->speed[i].mbps == mbps)
+            return i;
+        if (!t->speed[i].n)
+            unused = i;
     }
-    g->all++;
-    if (!has_link(it))
+    return unused;
+}
+
+/* One more with a link.  As which speed it counts; 0: as none. */
+static uint32_t count_up(struct tally_of_kind *t, uint32_t mbps)
+{
+    int i = mbps ? place_of(t, mbps) : SPEEDS;
+
+    t->up++;
+    if (i == SPEEDS)
+        return 0;
+    t->speed[i].mbps = mbps;
+    t->speed[i].n++;
+    return mbps;
+}
+
+static void count_one(struct model *m, const struct model_item *it)
+{
+    struct model_nics *g = kind_of(m, it);
+
+    if (!g)
         return;
-    g->up++;
-    while (i < SPEEDS - 1 && g->speed[i].n && g->speed[i].mbps != it->nic_mbps)
-        i++;
-    if (!g->speed[i].n)
-        g->speed[i].mbps = it->nic_mbps;
-    g->speed[i].n += g->speed[i].mbps == it->nic_mbps;
+    g->now.all++;
+    if (has_link(it))
+        count_up(&g->now, it->nic_mbps);
+}
+
+struct model_nics *model_nic_rests(struct model *m, struct model_item *it)
+{
+    struct model_nics *g = kind_of(m, it);
+
+    if (!g)
+        return NULL;
+    g->rest.all++;
+    it->rests_mbps = count_up(&g->rest, it->nic_mbps);
+    return g;
+}
+
+void model_nic_rests_no_more(struct model_nics *g, uint32_t mbps)
+{
+    g->rest.all--;
+    g->rest.up--;
+    if (mbps)
+        g->rest.speed[place_of(&g->rest, mbps)].n--;
 }
 
 void model_nic_free(struct model *m)
@@ -172,24 +225,40 @@ void model_nic_free(struct model *m)
     }
 }
 
+/* There are enough of this speed to be a measure for others. */
+static bool is_most(const struct tally_of_kind *t, int i)
+{
+    return t->speed[i].n >= OTHERS_LEAST && t->speed[i].n * 2 > t->up;
+}
+
+static uint32_t most_of(const struct tally_of_kind *t)
+{
+    for (int i = 0; i < SPEEDS; i++)
+        if (is_most(t, i))
+            return t->speed[i].mbps;
+    return 0;
+}
+
 void model_nic_count(struct model *m, int64_t now)
 {
-    struct model_item *it, *next;
     struct model_nics *g, *gnext;
+    struct model_item *it;
+    uint32_t was;
 
     HASH_ITER(hh, m->nics, g, gnext)
-    {
-        g->all = g->up = 0;
-        memset(g->speed, 0, sizeof(g->speed));
-    }
-    HASH_ITER(hh, m->items, it, next)
+    g->now = g->rest;
+    TAILQ_FOREACH(it, &m->awake, rest)
     {
         if (it->nic[0] && model_is_fresh(m, it, REPORT_NICD, now))
             count_one(m, it);
     }
     HASH_ITER(hh, m->nics, g, gnext)
     {
-        if (g->all > 0)
+        was = g->most;
+        g->most = most_of(&g->now);
+        if (g->most != was)
+            model_rest_end_all(m, g);
+        if (g->now.all > 0)
             continue;
         HASH_DEL(m->nics, g);
         free(g);
@@ -219,13 +288,13 @@ static bool is_slow(const struct model_nics *g, const struct model_item *it,
     char is[16], most[16];
 
     for (int i = 0; i < SPEEDS; i++) {
-        if (!it->nic_mbps || g->speed[i].mbps <= it->nic_mbps ||
-            g->speed[i].n < OTHERS_LEAST || g->speed[i].n * 2 <= g->up)
+        if (!it->nic_mbps || g->now.speed[i].mbps <= it->nic_mbps ||
+            !is_most(&g->now, i))
             continue;
         unit(it->nic_mbps, is, sizeof(is));
-        unit(g->speed[i].mbps, most, sizeof(most));
+        unit(g->now.speed[i].mbps, most, sizeof(most));
         snprintf(why, size, "%.18s runs %s: %u like it %s", port_of(it), is,
-                 g->speed[i].n, most);
+                 g->now.speed[i].n, most);
         return true;
     }
     return false;
@@ -237,15 +306,15 @@ static enum report_seen judge_never(const struct model *m,
                                     const struct model_item *it, char *why,
                                     size_t size)
 {
-    uint32_t others = g && g->all > 0 ? g->all - 1 : 0;
+    uint32_t others = g && g->now.all > 0 ? g->now.all - 1 : 0;
 
     if (m->conf.nic_uncabled == TALLY_IGNORE || others < OTHERS_LEAST ||
-        g->up * 2 <= others) {
+        g->now.up * 2 <= others) {
         snprintf(why, size, "%.28s never had a link", port_of(it));
         return SEEN_UP;
     }
     snprintf(why, size, "%.20s never had a link: %u of %u like it do",
-             port_of(it), g->up, others);
+             port_of(it), g->now.up, others);
     return tally_seen(m->conf.nic_uncabled);
 }
 

@@ -6,6 +6,7 @@
 #define SF_HEALTH_MODEL_PRIV_H
 
 #include <string.h>
+#include <sys/queue.h>
 #include <uthash.h>
 
 #include "health/model.h"
@@ -53,6 +54,10 @@ struct model_item {
     bool nic_never, nic_was_up;
     uint32_t links, links_up; /* crossbar: to other crossbars */
     struct model_item *leaf;  /* host: crossbar it hangs on (per tick) */
+    struct model_nics
+        *rests;          /* at rest, among these (model_rest.c); NULL: no */
+    uint32_t rests_mbps; /* what it counts as there; 0: as no speed */
+    TAILQ_ENTRY(model_item) rest;
     UT_hash_handle hh;
 };
 
@@ -72,6 +77,7 @@ struct model {
     struct model_conf conf;
     struct model_ops ops;
     struct model_item *items;
+    TAILQ_HEAD(, model_item) awake, at_rest; /* each is in one of them */
     struct model_reporter *reporters;
     struct model_names *names; /* what they count, each list once */
     struct model_nics *nics;   /* NICs of a kind */
@@ -165,6 +171,23 @@ bool model_nic_is_gone(const struct model *m, const struct model_item *it,
                        int64_t now, char *why, size_t size);
 /* Count NICs of a kind; each tick. */
 void model_nic_count(struct model *m, int64_t now);
+/* This one, which has a link, counts in all ticks to come: where, and as
+ * it->rests_mbps.  NULL: no memory. */
+struct model_nics *model_nic_rests(struct model *m, struct model_item *it);
+void model_nic_rests_no_more(struct model_nics *nics, uint32_t mbps);
 void model_nic_free(struct model *m);
+
+/* ---- model_rest.c ---- */
+
+void model_rest_make(struct model *m, struct model_item *it);
+void model_rest_drop(struct model *m, struct model_item *it);
+/* nicd has said of it once more that it is well. */
+void model_rest_word(struct model *m, struct model_item *it);
+/* It is to be judged anew. */
+void model_rest_end(struct model *m, struct model_item *it);
+/* The same of all of a kind; NULL: of all. */
+void model_rest_end_all(struct model *m, const struct model_nics *nics);
+/* The same of those of which nothing was heard for long. */
+void model_rest_tick(struct model *m, int64_t now);
 
 #endif

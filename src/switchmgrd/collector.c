@@ -308,8 +308,11 @@ static int become_user(const struct collector *n, struct errbuf *err)
 
 static int make(struct collector *n, struct errbuf *err)
 {
-    struct model_ops ops = {resolve, collector_events_changed,
-                            collector_events_alarm, n};
+    struct model_ops ops = {.resolve = resolve,
+                            .changed = collector_events_changed,
+                            .stirs = collector_peers_stir,
+                            .alarm = collector_events_alarm,
+                            .arg = n};
     struct model_conf mc;
 
     n->loop = ev_loop_new(EVFLAG_AUTO);

@@ -32,6 +32,7 @@ struct collector_peer {
     bool maintenance;
     bool dirty; /* the updater does not have its want yet */
     bool has_sent;
+    bool at_rest;          /* what is sent need not be looked at anew */
     bool in_map;           /* seen while a topology.conf is made */
     uint32_t flags;        /* of rec_node */
     struct plan_want sent; /* what the updater has */
@@ -78,6 +79,7 @@ struct collector {
     int updater_fd;
     bool updater_full; /* wait until its socket takes more */
     bool reloaded;     /* the updater has not been told yet */
+    bool peers_dirty;  /* some are */
     ev_io updater_in, updater_out;
     ev_timer tick, state_timer, table_timer, link_timer, topology_timer;
     ev_timer soon; /* a state changed: judge the wants in a moment */
@@ -121,6 +123,8 @@ int collector_address(const char *key, const char *text, uint16_t port,
 int collector_peers_configure(struct collector *n, struct errbuf *err);
 void collector_peers_judge(struct collector *n); /* all wants anew */
 void collector_peers_send(struct collector *n);  /* what is dirty */
+/* Of model_ops: what is wanted of its node may change. */
+void collector_peers_stir(const struct health_item *host, void *arg);
 void collector_peers_start(struct collector *n);
 void collector_peers_table(struct collector *n); /* write the health table */
 

@@ -117,7 +117,7 @@ int collector_peers_configure(struct collector *n, struct errbuf *err)
 
     HASH_ITER(hh, n->peers, p, next)
     {
-        p->maintenance = false;
+        p->maintenance = p->at_rest = false;
         p->configured.s_addr = 0; /* who is listed no more */
     }
     return take_lists(n, &n->conf, err);
@@ -135,9 +135,11 @@ static void fill_policy_node(const struct collector_peer *p,
     out->silent = h->silent;
 }
 
-/* What is wanted of a node now; false: nothing is known of it. */
+/* What is wanted of a node now; false: nothing is known of it.  *at_rest: that
+ * stays so until collector_peers_stir(), or the configuration changes. */
 static bool want_of(const struct collector *n, const struct collector_peer *p,
-                    int64_t now, struct plan_want *w, uint8_t *refuse)
+                    int64_t now, struct plan_want *w, uint8_t *refuse,
+                    bool *at_rest)
 {
     struct policy_node pn;
     struct policy_want pw;
@@ -159,6 +161,7 @@ static bool want_of(const struct collector *n, const struct collector_peer *p,
     w->count = h.count;
     memcpy(w->why, h.worst->why, sizeof(w->why));
     *refuse = pw.refuse;
+    *at_rest = h.at_rest && h.state == HEALTH_HEALTHY && pw.resume;
     return true;
 }
 
@@ -181,12 +184,13 @@ void collector_peers_judge(struct collector *n)
 
     HASH_ITER(hh, n->peers, p, next)
     {
-        if (!p->in_slurm || !want_of(n, p, now, &w, &refuse))
+        if (!p->in_slurm || (p->at_rest && p->has_sent) ||
+            !want_of(n, p, now, &w, &refuse, &p->at_rest))
             continue;
         if (p->has_sent && same_want(&w, &p->sent))
             continue;
         p->sent = w;
-        p->has_sent = p->dirty = true;
+        p->has_sent = p->dirty = n->peers_dirty = true;
     }
     collector_peers_send(n);
 }
@@ -212,7 +216,8 @@ void collector_peers_send(struct collector *n)
 {
     struct collector_peer *p, *next;
 
-    if (n->updater_full || (n->reloaded && !tell_of_reload(n)))
+    if (n->updater_full || (n->reloaded && !tell_of_reload(n)) ||
+        !n->peers_dirty)
         return;
     HASH_ITER(hh, n->peers, p, next)
     {
@@ -227,6 +232,15 @@ void collector_peers_send(struct collector *n)
             return;
         p->dirty = false;
     }
+    n->peers_dirty = false;
+}
+
+void collector_peers_stir(const struct health_item *host, void *arg)
+{
+    struct collector_peer *p = collector_peer_find(arg, host->name);
+
+    if (p)
+        p->at_rest = false;
 }
 
 static void take_node(struct collector *n, const struct rec_node *rec)
@@ -306,8 +320,14 @@ static void list_peer(struct collector *n, const struct collector_peer *p,
     struct health_table_node *e = &t->list[t->n];
     struct plan_want w;
     uint8_t refuse;
+    bool at_rest;
 
-    if (!want_of(n, p, now, &w, &refuse))
+    if (p->at_rest && p->has_sent) {
+        t->nodes++;
+        t->healthy++;
+        return;
+    }
+    if (!want_of(n, p, now, &w, &refuse, &at_rest))
         return;
     t->nodes++;
     if (w.state == HEALTH_HEALTHY) {

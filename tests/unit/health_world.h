@@ -27,6 +27,7 @@ struct world {
     int64_t now;
     uint64_t seq;
     int changes, alarms;
+    uint32_t stirred; /* a bit for each of n0 .. n31 */
     char last_alarm[256];
     enum health_state last;
 };
@@ -59,9 +60,20 @@ static inline void alarmed(const char *text, int64_t now, void *arg)
     snprintf(w->last_alarm, sizeof(w->last_alarm), "%s", text);
 }
 
+static inline void stirs(const struct health_item *item, void *arg)
+{
+    struct world *w = arg;
+
+    w->stirred |= 1u << atoi(item->name + 1) % 32;
+}
+
 static inline struct model *fresh(struct world *w)
 {
-    struct model_ops ops = {resolve, changed, alarmed, w};
+    struct model_ops ops = {.resolve = resolve,
+                            .changed = changed,
+                            .stirs = stirs,
+                            .alarm = alarmed,
+                            .arg = w};
 
     return model_new(&w->conf, &ops);
 }
