@@ -179,6 +179,10 @@ function print_types(    i, f) {
     print "/* Made by calls.awk.  Include mpi.h first. */"
     print "#if MPI_VERSION < 4 && !defined(MPI_SESSION_NULL)"
     print "typedef void *MPI_Session; /* the library that is met may have it */"
+    print "typedef void MPI_Session_errhandler_function(MPI_Session *, int *, ...);"
+    print "#endif"
+    print "#ifndef MPIX_STREAM_NULL"
+    print "typedef int MPIX_Stream; /* of MPICH 4.1 and later */"
     print "#endif"
     print "enum {"
     for (i = 1; i <= norder; i++)

@@ -245,7 +245,7 @@ int impi_Pready_range(int low, int high, MPI_Request request)
     return ready(request, low, high, NULL);
 }
 
-int impi_Pready_list(int length, int partitions[], MPI_Request request)
+int impi_Pready_list(int length, const int partitions[], MPI_Request request)
 {
     if (!impi_request_ours(request))
         return impi_real.Pready_list(length, partitions, request);
