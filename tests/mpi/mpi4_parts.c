@@ -2,7 +2,7 @@
  * Partitioned messages to every rank, where the library has them. */
 #include "check.h"
 
-#if MPI_VERSION >= 4
+#ifdef HAVE_MPI4
 #define N 8     /* partitions that are sent */
 #define PER 100 /* elements of one */
 #define MESSAGES 3
@@ -107,7 +107,7 @@ static void only_its_like(void)
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
-#if MPI_VERSION >= 4
+#ifdef HAVE_MPI4
     next = (rank + 1) % size;
     prev = (rank + size - 1) % size;
     matched_as_they_were_made();

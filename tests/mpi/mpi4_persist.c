@@ -6,7 +6,7 @@
 #ifdef OPEN_MPI
 #include <mpi-ext.h>
 #endif
-#if MPI_VERSION >= 4
+#ifdef HAVE_MPI4
 #define INIT(name) MPI_##name##_init
 #define HAVE_INIT 1
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)

@@ -5,7 +5,7 @@
 
 #define N 5000
 
-#if MPI_VERSION >= 4
+#ifdef HAVE_MPI4
 #define ISENDRECV MPI_Isendrecv
 #define ISENDRECV_REPLACE MPI_Isendrecv_replace
 #define IDUP(comm, info, made, req)                                            \
