@@ -178,15 +178,8 @@ struct impi_comm *comm_create(const struct comm_parts *parts)
     return NULL;
 }
 
-void comm_hold(struct impi_comm *c)
+void comm_free(struct impi_comm *c)
 {
-    c->refs++;
-}
-
-void comm_release(struct impi_comm *c)
-{
-    if (--c->refs > 0)
-        return;
     if (c->foreign)
         foreign_release(c);
     impi_real.Comm_free(&c->hidden);

@@ -69,7 +69,15 @@ struct comm_parts {
 struct impi_comm *comm_create(const struct comm_parts *parts);
 /* Another holder; one less, the last one frees it, with the native handles
  * that the program does not know.  Under the lock. */
-void comm_hold(struct impi_comm *c);
-void comm_release(struct impi_comm *c);
+static inline void comm_hold(struct impi_comm *c)
+{
+    c->refs++;
+}
+void comm_free(struct impi_comm *c); /* comm_release() does */
+static inline void comm_release(struct impi_comm *c)
+{
+    if (unlikely(--c->refs == 0))
+        comm_free(c);
+}
 
 #endif

@@ -151,8 +151,10 @@ static int recv_start(struct message *m, MPI_Comm comm, MPI_Request *request)
     return span_irecv(m, request);
 }
 
-int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
-               MPI_Comm comm, MPI_Request *request)
+/* As recv_slow(). */
+static __attribute__((noinline)) int
+irecv_slow(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+           MPI_Comm comm, MPI_Request *request)
 {
     struct impi_comm *c = impi_span_find(comm);
     int native = source;
@@ -167,6 +169,25 @@ int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     MESSAGE(m, c);
     return impi_told_Irecv(recv_start(&m, comm, request), buf, count, datatype,
                            source, tag, comm, request);
+}
+
+int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    struct impi_comm *c;
+    int native;
+
+    if (likely(impi_comm_plain(comm)))
+        return impi_real.Irecv(buf, count, datatype, source, tag, comm,
+                               request);
+    c = impi_span_again(comm);
+    native = c ? straight_rank(c, source, tag) : -1;
+    if (unlikely(native < 0))
+        return irecv_slow(buf, count, datatype, source, tag, comm, request);
+    if (c->same)
+        return impi_real.Irecv(buf, count, datatype, native, tag, comm,
+                               request);
+    return req_recv_native(buf, count, datatype, native, tag, c, request);
 }
 
 /* ---- both at once ---- */

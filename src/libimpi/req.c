@@ -41,6 +41,25 @@ static inline void req_drop_comm(struct req *r)
 
 struct req_table req_table;
 
+void req_init(struct req *r)
+{
+    memset(&r->native, 0, sizeof(*r) - offsetof(struct req, native));
+    r->native = MPI_REQUEST_NULL;
+    r->data.staging = NULL;
+    r->data.held = false;
+    r->data.map = NULL;
+    r->core.user = r;
+}
+
+/* As req_init() leaves it, in its place in the table. */
+static void req_renew(struct req *r)
+{
+    uint32_t index = r->index;
+
+    req_init(r);
+    r->index = index;
+}
+
 static bool add_chunk(void)
 {
     struct req *c;
@@ -57,6 +76,7 @@ static bool add_chunk(void)
     if (req_table.nchunks == CHUNKS_MAX || !(c = calloc(REQ_CHUNK, sizeof(*c))))
         return false;
     for (uint32_t i = REQ_CHUNK; i > 0; i--) {
+        req_init(&c[i - 1]);
         c[i - 1].index = (uint32_t)req_table.nchunks * REQ_CHUNK + i - 1;
         c[i - 1].next = req_table.free;
         req_table.free = &c[i - 1];
@@ -65,28 +85,15 @@ static bool add_chunk(void)
     return true;
 }
 
-void req_init(struct req *r)
-{
-    memset(&r->native, 0, sizeof(*r) - offsetof(struct req, native));
-    r->native = MPI_REQUEST_NULL;
-    r->data.staging = NULL;
-    r->data.held = false;
-    r->data.map = NULL;
-    r->core.user = r;
-}
-
 struct req *req_alloc(void)
 {
     struct req *r;
-    uint32_t index;
 
     if (!req_table.free && !add_chunk())
         return NULL;
     r = req_table.free;
     req_table.free = r->next;
-    index = r->index;
-    req_init(r);
-    r->index = index;
+    r->next = NULL;
     return r;
 }
 
@@ -95,8 +102,7 @@ void req_free(struct req *r)
     data_drop(&r->data);
     persist_free(r->persist);
     compound_free(r->compound);
-    r->persist = NULL;
-    r->compound = NULL;
+    req_renew(r);
     r->next = req_table.free;
     req_table.free = r;
 }
@@ -104,11 +110,9 @@ void req_free(struct req *r)
 void req_again(struct req *r)
 {
     struct persist *p = r->persist;
-    uint32_t index = r->index;
 
     compound_free(r->compound);
-    req_init(r);
-    r->index = index;
+    req_renew(r);
     r->persist = p;
 }
 
@@ -198,22 +202,58 @@ static int post_native(struct req *r, const struct message *m, int peer)
     return rc;
 }
 
-/* The request has nothing but its half in the native library. */
-static void free_native(struct req *r)
+/* The request has had nothing but its half in the native library: it is as
+ * req_init() leaves it, but for these.  Under the lock. */
+static inline void end_native(struct req *r)
 {
-    be_lock();
     comm_release(r->comm);
     r->comm = NULL;
+    r->native = MPI_REQUEST_NULL;
+    r->recv = false;
     r->next = req_table.free;
     req_table.free = r;
+}
+
+/* Likewise, where the lock has to be waited for. */
+static __attribute__((noinline)) void end_native_slow(struct req *r)
+{
+    be_lock();
+    end_native(r);
     be_unlock_same();
 }
 
-int req_recv_native(void *buf, int count, MPI_Datatype type, int peer, int tag,
-                    struct impi_comm *c, MPI_Request *request)
+static inline void free_native(struct req *r)
+{
+    if (unlikely(!be_lock_at_once())) {
+        end_native_slow(r);
+        return;
+    }
+    end_native(r);
+    be_unlock_at_once();
+}
+
+static inline int begin_native(struct req *r, void *buf, int count,
+                               MPI_Datatype type, int peer, int tag,
+                               const struct impi_comm *c, MPI_Request *request)
+{
+    int rc;
+
+    r->recv = true;
+    rc = native_irecv(buf, count, type, peer, tag, c, &r->native);
+    if (likely(rc == MPI_SUCCESS))
+        *request = req_handle(r);
+    else
+        free_native(r);
+    return rc;
+}
+
+/* Where the lock or memory has to be waited for.  With the same arguments, so
+ * that the straight way saves no registers for it. */
+static __attribute__((noinline)) int
+recv_native_slow(void *buf, int count, MPI_Datatype type, int peer, int tag,
+                 struct impi_comm *c, MPI_Request *request)
 {
     struct req *r;
-    int rc;
 
     be_lock();
     r = req_alloc();
@@ -222,13 +262,26 @@ int req_recv_native(void *buf, int count, MPI_Datatype type, int peer, int tag,
     be_unlock_same();
     if (!r)
         return be_raise(c->comm, MPI_ERR_NO_MEM);
-    r->recv = true;
-    rc = native_irecv(buf, count, type, peer, tag, c, &r->native);
-    if (rc == MPI_SUCCESS)
-        *request = req_handle(r);
-    else
-        free_native(r);
-    return rc;
+    return begin_native(r, buf, count, type, peer, tag, c, request);
+}
+
+int req_recv_native(void *buf, int count, MPI_Datatype type, int peer, int tag,
+                    struct impi_comm *c, MPI_Request *request)
+{
+    struct req *r = NULL;
+
+    if (likely(be_lock_at_once())) {
+        r = req_table.free;
+        if (likely(r)) {
+            req_table.free = r->next;
+            r->next = NULL;
+            req_hold_comm(r, c);
+        }
+        be_unlock_at_once();
+    }
+    if (unlikely(!r))
+        return recv_native_slow(buf, count, type, peer, tag, c, request);
+    return begin_native(r, buf, count, type, peer, tag, c, request);
 }
 
 static int post_core(struct req *r, const struct message *m)
@@ -551,9 +604,8 @@ int req_retire(MPI_Request *request, MPI_Status *status, bool quiet)
     return rc;
 }
 
-int req_wait_native(MPI_Request *request, MPI_Status *status)
+int req_wait_native(struct req *r, MPI_Request *request, MPI_Status *status)
 {
-    struct req *r = req_of(*request);
     int rc = impi_real.Wait(&r->native, status);
 
     status_translate(status, r->comm);

@@ -60,7 +60,7 @@ extern struct req_table {
     struct req **chunk;
     size_t nchunks;
     size_t size;
-    struct req *free;
+    struct req *free; /* each as req_init() leaves it */
 } req_table;
 
 /* From the table; NULL: no memory. */
@@ -123,7 +123,7 @@ static inline bool req_is_native(const struct req *r)
 int req_recv_native(void *buf, int count, MPI_Datatype type, int peer, int tag,
                     struct impi_comm *c, MPI_Request *request);
 /* Wait for it as for a native request: the handle is gone.  As above. */
-int req_wait_native(MPI_Request *request, MPI_Status *status);
+int req_wait_native(struct req *r, MPI_Request *request, MPI_Status *status);
 
 /* Is it done?  Asks the native library where that has a part of it. */
 bool req_poll(struct req *r);

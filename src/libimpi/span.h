@@ -52,6 +52,16 @@ static inline struct impi_comm *impi_span_find(MPI_Comm comm)
     return impi_span_lookup(comm);
 }
 
+/* The same, but NULL also where it is not the one that was asked for last:
+ * without a call, so that no registers are saved for one. */
+static inline struct impi_comm *impi_span_again(MPI_Comm comm)
+{
+    const struct impi_span_entry *hot =
+        __atomic_load_n(&impi_span_cache.hot, __ATOMIC_ACQUIRE);
+
+    return likely(hot->comm == comm) ? hot->data : NULL;
+}
+
 static inline bool impi_comm_spans(MPI_Comm comm)
 {
     return impi_span_find(comm) != NULL;

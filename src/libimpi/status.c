@@ -14,10 +14,8 @@ void status_set(MPI_Status *status, int source, int tag, uint64_t bytes,
     status->MPI_TAG = tag;
 }
 
-void status_translate(MPI_Status *status, const struct impi_comm *c)
+void status_translate_set(MPI_Status *status, const struct impi_comm *c)
 {
-    if (status == MPI_STATUS_IGNORE || c->same)
-        return;
     if (status->MPI_SOURCE >= 0 && status->MPI_SOURCE < c->native_size)
         status->MPI_SOURCE = c->members[status->MPI_SOURCE] - c->peer;
 }

@@ -12,7 +12,13 @@
 void status_set(MPI_Status *status, int source, int tag, uint64_t bytes,
                 bool cancelled);
 /* Source as the native library has it -> rank in c. */
-void status_translate(MPI_Status *status, const struct impi_comm *c);
+void status_translate_set(MPI_Status *status, const struct impi_comm *c);
+static inline void status_translate(MPI_Status *status,
+                                    const struct impi_comm *c)
+{
+    if (status != MPI_STATUS_IGNORE && !c->same)
+        status_translate_set(status, c);
+}
 /* That of a null request. */
 void status_empty(MPI_Status *status);
 /* Of a message that waits in the engine. */
