@@ -48,6 +48,12 @@ fabric_on ctl chown slurm-fabric-swfab: "$CLUSTER/swfabd"
 sed -i "s,$CLUSTER/fabric,$CLUSTER/swfabd/fabric," \
     "$CLUSTER"/etc.fabric/{swfabd.conf,hsn.*}
 sed -i /^User=/d "$CLUSTER/etc.fabric/switchmgr.conf"
+# So is the socket of reports, in a directory where, as in its own of the unit,
+# only switchmgrd's user may write.
+mkdir -m 755 "$CLUSTER/switchmgrd"
+fabric_on ctl chown slurm-fabric: "$CLUSTER/switchmgrd"
+sed -i "s,$CLUSTER/reports.sock,$CLUSTER/switchmgrd/reports.sock," \
+    "$CLUSTER"/etc.fabric/{switchmgr.conf,hsn.*,mapper.*}
 for k in $FABRIC_NODES; do
     mkdir -p "$CLUSTER/state.$k/slurm-fabric/mapperd"
     {
