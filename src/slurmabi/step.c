@@ -21,6 +21,12 @@ static const void *get_pointer(const void *record, uint16_t offset)
     return v;
 }
 
+bool slurmabi_step_info_is_lost(uint32_t version)
+{
+    return version >= SLURM_VERSION_NUM(24, 11, 0) &&
+           version <= SLURM_VERSION_NUM(24, 11, 4);
+}
+
 static const void *job_of(const struct slurmabi_step *step)
 {
     return get_pointer(step, slurmabi_layout()->step.job_ptr);

@@ -6,11 +6,18 @@
 #ifndef SF_SLURMABI_STEP_H
 #define SF_SLURMABI_STEP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/errbuf.h"
 #include "slurmabi/slurm_sym.h"
+
+/* When slurmctld of this version (SLURM_VERSION_NUM) starts it skips what a
+ * switch plugin gave the steps that live: 24.11.0 to 24.11.4
+ * (switch_g_unpack_stepinfo() of src/interfaces/switch.c asks only slurmstepd's
+ * plugins there). */
+bool slurmabi_step_info_is_lost(uint32_t version);
 
 /* Which step it is, by a record whose magic numbers are right and whose step
  * and job agree.  As below. */

@@ -6,6 +6,12 @@ need_stage slurm/switch_elan.so
 SHOW=$SF_TOP_BUILDDIR/tests/cluster/elan_show
 cluster_up --nodes 2 --switch elan
 
+# slurmctld 24.11.0 to 24.11.4 forgets what steps were given, and says so.
+remembered=1
+case $(srun --version) in
+"slurm 24.11."[0-4]) remembered=0 ;;
+esac
+
 number() {
     grep -oE ' prg=[0-9]+' <<<"$1" | head -1 | tr -dc 0-9
 }
@@ -45,7 +51,8 @@ check_new_step() {
         fail "number $(number "$out") is not above $(number "$old")"
     [ "$(contexts "$out")" != "$(contexts "$old")" ] ||
         fail "$(contexts "$out") given twice"
-    wait_for 10 programs_are 1
+    wait_for 10 programs_are "$remembered"
+    [ "$remembered" = 1 ] || assert_log slurmctld.log SF-E115
 }
 
 case_orderly_restart_keeps_programs() { # SL-11

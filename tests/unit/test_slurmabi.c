@@ -135,6 +135,14 @@ static void versions_without_a_layout_are_refused(void **state)
     assert_null(slurmabi_layout_find(SLURM_VERSION_NUM(24, 11, 8)));
 }
 
+static void versions_that_lose_what_steps_were_given(void **state)
+{
+    assert_false(slurmabi_step_info_is_lost(SLURM_VERSION_NUM(24, 5, 8)));
+    assert_true(slurmabi_step_info_is_lost(SLURM_VERSION_NUM(24, 11, 0)));
+    assert_true(slurmabi_step_info_is_lost(SLURM_VERSION_NUM(24, 11, 4)));
+    assert_false(slurmabi_step_info_is_lost(SLURM_VERSION_NUM(24, 11, 5)));
+}
+
 /* 23.02.1 moved what 23.02.0 has. */
 static void a_release_has_the_row_that_was_measured_on_it(void **state)
 {
@@ -326,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(versions_without_a_layout_are_refused),
+        TEST(versions_that_lose_what_steps_were_given),
         TEST(a_release_has_the_row_that_was_measured_on_it),
         TEST(stepd_members_come_from_their_places),
         TEST(stepd_knows_how_a_task_ended),

@@ -101,6 +101,11 @@ int switch_p_save(void)
 int switch_p_restore(bool recover)
 {
     switch_elan_restore(recover);
+    if (recover && slurmabi_step_info_is_lost(SLURM_VERSION_NUMBER))
+        slurm_error("SF-E115 switch/elan: slurmctld of 24.11.0 to 24.11.4 does "
+                    "not read again what steps that live were given (24.11.5 "
+                    "does): other steps may be given their contexts before "
+                    "they end");
     return SLURM_SUCCESS;
 }
 
