@@ -286,8 +286,6 @@
 /* A report of at most so many bytes is kept by both ends of its connection, for
  * a later one that says the same. */
 #define SF_REPORT_KEPT_MAX 4096
-/* Answers, to reports that are but a number, that switchmgrd gives together. */
-#define SF_REPORT_OWED_MAX 16
 /* A file of rules for the counters of ports (health/tally.h). */
 #define SF_PORT_RULES_MAX 65536
 /* nicd: ports that it watches, names of devices and models, entries of a

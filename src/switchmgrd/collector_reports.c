@@ -55,10 +55,9 @@ struct proof {
     struct told *last; /* the last that was accepted, if it is short; owned */
 };
 
-/* An accepted report, whose node this is, and what the model made of it. */
+/* An accepted report, and what the model made of it. */
 struct told {
     struct report report;
-    const struct collector_peer *peer; /* lives as long as the collector */
     struct model_word word;
 };
 /* What it takes of the proof it sets to NULL there. */
@@ -163,13 +162,13 @@ static int into_model(struct collector *n, const struct report *r,
 
 /* Where a credential was made the munged there says, which root of that node
  * may have told anything: it must also have come from there.  What the model
- * makes of it goes to t->word; again: that has it already. */
-static enum verdict take(struct collector *n, struct told *t,
+ * makes of it goes to *word; again: *word has it already. */
+static enum verdict take(struct collector *n, const struct report *r,
                          const struct seal_info *info, struct in_addr from,
-                         bool again)
+                         struct model_word *word, bool again)
 {
-    const struct report *r = &t->report;
-    struct in_addr own = {t->peer ? collector_peer_addr(t->peer).s_addr : 0};
+    struct collector_peer *p = collector_peer_find(n, r->node);
+    struct in_addr own = {p ? collector_peer_addr(p).s_addr : 0};
     struct errbuf err;
 
     if (info->uid != 0 && info->uid != n->service_uid &&
@@ -187,7 +186,7 @@ static enum verdict take(struct collector *n, struct told *t,
         errno = EPERM;
         return not_taken(n, r->node, "it may not report this");
     }
-    if (into_model(n, r, &t->word, again, &err) < 0)
+    if (into_model(n, r, word, again, &err) < 0)
         return not_taken(n, r->node, err.text);
     n->count.accepted++;
     return ACCEPTED;
@@ -260,8 +259,7 @@ static enum verdict take_text(struct collector *n, const char *text, size_t len,
         proof->has_key = true;
         report_key_set(&proof->key, t.report.key);
     }
-    t.peer = collector_peer_find(n, t.report.node);
-    verdict = take(n, &t, &proof->info, from, false);
+    verdict = take(n, &t.report, &proof->info, from, &t.word, false);
     if (verdict == ACCEPTED)
         keep_last(proof, &t, len);
     else
@@ -279,7 +277,7 @@ static enum verdict take_again(struct collector *n, uint64_t seq,
         return refuse(n, &n->count.malformed, "somebody",
                       "the same as a report that is not known");
     t->report.seq = seq & INT64_MAX;
-    return take(n, t, &proof->info, from, true);
+    return take(n, &t->report, &proof->info, from, &t->word, true);
 }
 
 static enum verdict take_opened(struct opening *o, struct proof *proof)
@@ -362,7 +360,6 @@ struct conn {
     int fd;
     uint64_t source; /* for offenders; 0: root and the service user, here */
     unsigned bad;    /* reports in a row */
-    unsigned owed;   /* answers, all of them 'A' */
     bool stranger;
     TAILQ_ENTRY(conn) link; /* of strangers */
 };
@@ -445,23 +442,7 @@ static void count(struct conn *c, enum verdict verdict)
 /* Who does not read its answers loses the connection: false. */
 static bool answer(struct conn *c, char how)
 {
-    char text[SF_REPORT_OWED_MAX];
-    ssize_t len = (ssize_t)c->owed + 1;
-
-    memset(text, 'A', c->owed);
-    text[c->owed] = how;
-    c->owed = 0;
-    return send(c->fd, text, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT) == len;
-}
-
-/* Nobody waits for the answer to a report that is but a number: it may go with
- * later ones. */
-static bool answer_later(struct conn *c)
-{
-    if (c->owed + 1 == SF_REPORT_OWED_MAX)
-        return answer(c, 'A');
-    c->owed++;
-    return true;
+    return send(c->fd, &how, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
 static void on_answer(enum verdict verdict, struct proof *proof, void *arg)
@@ -523,19 +504,16 @@ static bool is_keyed(struct proof *proof, const uint8_t *text, size_t len)
 static bool take_keyed(struct conn *c, const uint8_t *text, size_t len)
 {
     struct in_addr from = address_of(c->source);
-    bool again = len == REPORT_AGAIN_SIZE + REPORT_TAG_SIZE;
     enum verdict verdict;
 
     if (!is_keyed(&c->proof, text, len))
         return refuse_key(c);
-    if (again)
+    if (len == REPORT_AGAIN_SIZE + REPORT_TAG_SIZE)
         verdict = take_again(c->collector, be_load64(text), &c->proof, from);
     else
         verdict = take_text(c->collector, (const char *)text,
                             len - REPORT_TAG_SIZE, &c->proof, from);
     count(c, verdict);
-    if (again && verdict == ACCEPTED)
-        return answer_later(c);
     return answer(c, verdict == ACCEPTED ? 'A' : 'R');
 }
 
