@@ -378,7 +378,9 @@ function detail() {
       ["Cables up", o.links ? o.links.filter(l => l.state === "healthy").length + " of " + o.links.length : ""],
       ...(o.links || []).slice(0, 64).map(l => [WORDS[l.state], link_to(l)])]));
   }
-  put_detail(o, kids, o.kind === "node" || o.kind === "cable" ? day_of(o) : null);
+  const linked = o.kind === "node" || o.kind === "cable";
+  if (linked) kids.push(...spans());
+  put_detail(o, kids, linked ? past_of(o) : null);
 }
 // It is read out when it changes, and so is left alone when it does not.
 let detailed;
@@ -388,7 +390,16 @@ function put_detail(o, kids, more) {
   renew($("detail"), kids, more ? [more] : []);
 }
 
-// ---- the last day of a link ------------------------------------------------
+// ---- what a link was like --------------------------------------------------
+
+// `fold`: so many samples are one point.
+const SPANS = {
+  day: { word: "Day", head: "Last day", begin: "24 h ago", fold: 1, fresh: 60000,
+    told: "The strip below is its worst state of each minute." },
+  year: { word: "Year", head: "Last year", begin: "a year ago", fold: 24, fresh: 600000,
+    told: "Each point is the highest hour of 24. The strip below is the worst state of each 24 hours." },
+};
+let chosen_span = "day";
 
 function rate(v) {
   const units = ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"];
@@ -407,39 +418,71 @@ function runs(list, of) {
   });
   return out;
 }
-function chart(h) {
-  const W = 340, H = 96, n = h.in.length, x = i => i * W / n;
-  const max = Math.max(1, ...h.in, ...h.out), y = v => 14 + (H - 26) * (1 - v / max);
-  const errors = h.errors.reduce((a, b) => a + (b || 0), 0);
-  const known = h.in.some(v => v !== null);
-  const say = (known ? "highest in " + rate(Math.max(0, ...h.in)) + ", out " + rate(Math.max(0, ...h.out)) + "; " +
-    count(errors, "frame", "frames") + " lost or broken" : "nobody counts its traffic");
-  const s = svg("svg", { width: "100%", viewBox: "0 0 " + W + " " + (H + 16), role: "img", "aria-label": "The last day: " + say });
-  for (const f of [0, .25, .5, .75, 1]) s.append(svg("line", { x1: f * W, x2: f * W, y1: 14, y2: H - 8, class: "grid" }));
-  for (const [list, name] of [[h.out, "out"], [h.in, "in"]])
+// Of each `by` samples that are known what `join` makes of them; null of none.
+function fold(list, by, join) {
+  const out = [];
+  for (let i = 0; i < list.length; i += by) {
+    const some = list.slice(i, i + by).filter(v => v !== null);
+    out.push(some.length ? join(some) : null);
+  }
+  return out;
+}
+// [x, text] of where the months begin that have room for their name.
+function months(h, W) {
+  const out = [], end = h.from + h.step * h.in.length, at = new Date(h.from);
+  for (at.setDate(1), at.setHours(0, 0, 0, 0); at < end; at.setMonth(at.getMonth() + 1))
+    out.push([(at - h.from) / (end - h.from) * W, at.toLocaleDateString("en", { month: "short" })]);
+  return out.filter(m => m[0] >= 0);
+}
+function chart(h, span) {
+  const W = 340, H = 96, most = list => Math.max(...list);
+  const into = fold(h.in, span.fold, most), out = fold(h.out, span.fold, most);
+  const bad = fold(h.errors, span.fold, list => list.reduce((a, b) => a + b, 0));
+  const n = into.length, x = i => i * W / n;
+  const max = Math.max(1, ...into, ...out), y = v => 14 + (H - 26) * (1 - v / max);
+  const known = into.some(v => v !== null);
+  const say = (known ? "highest in " + rate(Math.max(0, ...into)) + ", out " + rate(Math.max(0, ...out)) + "; " +
+    count(bad.reduce((a, b) => a + (b || 0), 0), "frame", "frames") + " lost or broken" : "nobody counts its traffic");
+  const s = svg("svg", { width: "100%", viewBox: "0 0 " + W + " " + (H + 16), role: "img", "aria-label": span.head + ": " + say });
+  const marks = span.fold > 1 ? months(h, W) : [0, .25, .5, .75, 1].map(f => [f * W, ""]);
+  for (const [at, name] of marks) {
+    s.append(svg("line", { x1: at, x2: at, y1: 14, y2: H - 8, class: "grid" }));
+    if (name && at < W - 46 && at > 62) s.append(svg("text", { x: at, y: H + 13, "text-anchor": "middle", class: "dim" }, name));
+  }
+  for (const [list, name] of [[out, "out"], [into, "in"]])
     for (const [, from, to] of runs(list, v => v === null ? null : 1))
       s.append(svg("polyline", { class: name, points: list.slice(from, to).map((v, i) => x(from + i).toFixed(1) + "," + y(v).toFixed(1)).join(" ") +
         (to - from === 1 ? " " + x(to).toFixed(1) + "," + y(list[from]).toFixed(1) : "") }));
-  for (const [, from, to] of runs(h.errors, v => v ? 1 : null))
+  for (const [, from, to] of runs(bad, v => v ? 1 : null))
     s.append(svg("rect", { x: x(from), width: Math.max(1.5, x(to) - x(from)), y: 3, height: 7, class: "flapping" }));
-  for (const [state, from, to] of runs(h.state, v => v))
+  for (const [state, from, to] of runs(fold(h.state, span.fold, worst), v => v))
     s.append(svg("rect", { x: x(from), width: Math.max(1, x(to) - x(from)), y: H - 6, height: 6, class: state }));
-  s.append(svg("text", { x: 0, y: H + 13, class: "dim" }, "24 h ago"), svg("text", { x: W, y: H + 13, "text-anchor": "end", class: "dim" }, "now"));
+  s.append(svg("text", { x: 0, y: H + 13, class: "dim" }, span.begin), svg("text", { x: W, y: H + 13, "text-anchor": "end", class: "dim" }, "now"));
   return el("figure", {}, s, el("figcaption", { class: "dim" },
-    el("i", { class: "in" }), "in ", el("i", { class: "out" }), "out; " + say + ". The strip below is its worst state of each minute."));
+    el("i", { class: "in" }), "in ", el("i", { class: "out" }), "out; " + say + ". " + span.told));
 }
-// It is asked for once a minute, and drawn again only then.
-function day_of(o) {
+// It is asked for once a minute, a year every ten, and drawn again only then.
+function past_of(o) {
   const name = o.kind === "node" ? o.name : o.named;
-  if (o.day && Date.now() - o.day.at < 60000) return o.day.box;
-  const box = o.day ? o.day.box : el("div", { class: "day" });
-  o.day = { at: Date.now(), box };
-  const none = text => box.replaceChildren(el("h3", {}, "Last day"), el("p", { class: "dim" }, text));
-  if (!name) none("No history: this link has no name that lasts, or nobody has reported of it.");
-  else ask("day/" + encodeURI(name)).then(h => h.in
-    ? box.replaceChildren(el("h3", {}, "Last day"), chart(h)) : none("No history yet."),
-    () => none("switchmgrd does not answer."));
+  if (!name) return el("p", { class: "dim" }, "No history: this link has no name that lasts, or nobody has reported of it.");
+  o.past = o.past || {};
+  const key = chosen_span, span = SPANS[key], had = o.past[key];
+  if (had && Date.now() - had.at < span.fresh) return had.box;
+  const box = had ? had.box : el("div", {});
+  const none = text => box.replaceChildren(el("p", { class: "dim" }, text));
+  o.past[key] = { at: Date.now(), box };
+  ask(key + "/" + encodeURI(name)).then(h => h.in ? box.replaceChildren(chart(h, span)) : none("No history yet."),
+    () => none("switchmgrd does not answer. It is asked again."));
   return box;
+}
+// The heading and the switch above it.
+function spans() {
+  const keys = Object.keys(SPANS).map(key => {
+    const b = el("button", { type: "button", "aria-pressed": String(key === chosen_span) }, SPANS[key].word);
+    b.addEventListener("click", () => { chosen_span = key; detail(); });
+    return b;
+  });
+  return [el("h3", {}, SPANS[chosen_span].head), el("div", { class: "spans", role: "group", "aria-label": "How far back" }, ...keys)];
 }
 function pick(o) {
   picked = o;

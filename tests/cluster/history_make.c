@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * history_make DIR LINK..: the last day of links in the files of
- * switchmgrd/history.h, as a working day would have left it: rates that rise
- * and fall, half an hour that nobody watched, and an hour of errors.
+ * history_make DIR LINK..: the last year of links in the files of
+ * switchmgrd/history.h.  The last day as a working day would have left it:
+ * rates that rise and fall, half an hour that nobody watched, and an hour of
+ * errors.  Of the year before a minute of each 23 hours, and five days on
+ * which they were down.
  */
 #include <stdio.h>
 #include <time.h>
@@ -10,6 +12,10 @@
 #include "switchmgrd/history.h"
 
 #define DAY 1440
+#define YEAR (364 * DAY)
+#define EACH (DAY - 60) /* of which one minute is known */
+#define DOWN_FROM (-200 * DAY)
+#define DOWN_TO (DOWN_FROM + 5 * DAY)
 #define ERRORS_PER_MINUTE 24
 
 static void told(const char *text, void *arg)
@@ -26,10 +32,17 @@ static int wave(int i, int period)
     return x < 1000 ? x : 2000 - x;
 }
 
+/* i: minutes since the last day began. */
 static struct history_sample at(int i, int link)
 {
     struct history_sample s = {.known = 1, .state = 1};
 
+    if (i < 0) {
+        s.in = (uint64_t)wave(YEAR + i, 60 * DAY) * 1000000;
+        s.out = (uint64_t)wave(YEAR + i, 90 * DAY) * 500000;
+        s.state = i >= DOWN_FROM && i < DOWN_TO ? 5 : 1;
+        return s;
+    }
     s.in = (uint64_t)(wave(i + link * 97, 480) * 900000 +
                       wave(i * 7 + link, 60) * 200000);
     s.out = (uint64_t)(wave(i + 200 + link * 31, 360) * 400000 +
@@ -41,6 +54,13 @@ static struct history_sample at(int i, int link)
     return s;
 }
 
+static int after(int i)
+{
+    if (i < -EACH)
+        return i + EACH;
+    return i < 0 ? 0 : i + 1;
+}
+
 int main(int argc, char **argv)
 {
     struct history_options o = {argc > 1 ? argv[1] : "",
@@ -49,9 +69,9 @@ int main(int argc, char **argv)
     /* Whole hours: errors of one come to stand in one. */
     int64_t first = now / 60 * 60 - DAY + 60;
     struct errbuf err;
-    struct history *h = history_open(&o, first, &err);
+    struct history *h = history_open(&o, first - YEAR, &err);
 
-    for (int i = 0; h && first + i < now; i++) {
+    for (int i = -YEAR; h && first + i < now; i = after(i)) {
         for (int k = 2; k < argc && (i < 300 || i >= 330); k++) {
             struct history_sample s = at(i, k);
 

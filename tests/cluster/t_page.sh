@@ -15,7 +15,7 @@ page_conf() { # LINE.. more of switchmgr.conf
         TopologyInterval=1 MetricsHosts=proxy.site,fabric.site "$@"
 }
 page_conf
-# A day that others have seen: switchmgrd finds it at its start.
+# A year that others have seen: switchmgrd finds it at its start.
 mkdir -p "$CLUSTER/switchmgr.state/switchmgrd"
 "$SF_TOP_BUILDDIR/tests/cluster/history_make" \
     "$CLUSTER/switchmgr.state/switchmgrd/history" n0 n1 n2 n3 ||
@@ -370,7 +370,7 @@ case_a_link_shows_its_last_day() {
         (document.getElementById("q").value ||
          ((document.getElementById("q").value = "n1"),
           document.getElementById("find").requestSubmit(), false)) &&
-        document.querySelectorAll("#detail polyline.in").length'
+        document.querySelectorAll("#detail polyline.in").length' "$FITS"
     fabric history n1
     assert_code 0
     assert_output '^FROM  *IN  *OUT  *ERRORS  *WORST$'
@@ -385,6 +385,45 @@ case_a_link_shows_its_last_day() {
     assert_code 3
     fabric --json history n1
     assert_output '"step": 60000'
+}
+
+# Bounded: so many hours and no more, however long a link was seen.
+year_is_whole() {
+    sed -n '/^{/p' <<<"$out" | python3 -c '
+import json, sys
+text = sys.stdin.read()
+y = json.loads(text)
+lists = [y[k] for k in ("in", "out", "errors", "known", "state")]
+sys.exit(y["step"] != 3600000 or {len(l) for l in lists} != {8784} or
+         len(text) > 8784 * 64 or sum(v is not None for v in y["in"]) < 380)'
+}
+
+# Five days on which it was down, long ago: on the year's strip alone.
+case_a_link_shows_its_last_year() {
+    local shown='document.querySelectorAll("#detail polyline.in").length'
+    local down='document.querySelectorAll("#detail figure rect.down").length'
+    local years='document.getElementById("detail").textContent.includes("Last year")'
+    need_browser
+    wait_for 60 fabric_has 4
+    fetch /year/n1
+    year_is_whole || fail "not a year"
+    fetch /year/nobody
+    assert_output '^[{][}]$'
+    # No mouse: the switch is come to by Tab and has the focus when it was used.
+    looks 1440x1000 year true keys:/,n,1,Enter \
+        "$shown && !$down && !$years && document.querySelector('#detail button').focus() === undefined" \
+        keys:Tab "$(focused Day)" keys:Tab,Enter \
+        "$years && $down == 1 && $shown && $(focused Year) &&
+         document.activeElement.getAttribute('aria-pressed') == 'true'" \
+        'document.querySelectorAll("#detail polyline.in")[0].points.length >= 300 &&
+         document.querySelectorAll("#detail line.grid").length >= 11' \
+        "document.getElementById('sum').textContent != window.said &&
+         (window.said ? true : (window.said = document.getElementById('sum').textContent, false)) &&
+         $(focused Year) && $years" \
+        keys:Shift+Tab,Enter "!$years && !$down && $shown && $(focused Day)"
+    PAGE_DARK=1 looks 390x844 year-phone true keys:/,n,1,Enter "$shown" \
+        'document.querySelectorAll(".spans button")[1].click() || true' \
+        "$years && $shown && $FITS"
 }
 
 somebody_waits() { [ -n "$(find "${1%/*}" -name 'disk.*' -user nobody)" ]; }
