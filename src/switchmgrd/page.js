@@ -9,6 +9,7 @@ const WORDS = { healthy: "healthy", unknown: "not known", degraded: "degraded",
 const NS = "http://www.w3.org/2000/svg";
 const $ = id => document.getElementById(id);
 let net = null, health = null, version = -1, picked = null;
+let sought = null;          // before there was a map
 let painted = [];           // [element, () => state, () => title]
 
 function el(name, attributes, ...children) {
@@ -336,10 +337,11 @@ function rows_of(list) {
   return s;
 }
 
+const has_map = () => net.hosts.length > 0 || net.xbars.length > 0;
 function draw() {
   painted = [];
   for (const o of [...net.hosts, ...net.xbars, ...net.links]) { o.shown = []; o.group = null; }
-  if (!net.hosts.length && !net.xbars.length) {
+  if (!has_map()) {
     $("map").replaceChildren(el("p", { class: "dim" }, "No map of the fabric yet: no mapper leads, or TopologyMap= names no file. Nothing is known of it, which does not mean that it is down."));
     return;
   }
@@ -486,6 +488,7 @@ function spans() {
 }
 function pick(o) {
   picked = o;
+  sought = null;
   if (o && o.group) { o.group.box.open = true; o.group.open(); }
   mark();
   if (!o) put_detail(null, [el("p", { class: "dim" }, "Nothing is selected. Choose a node or a switch, or press / to search for one or for a job.")], null);
@@ -589,6 +592,7 @@ async function turn() {
       picked = again(picked);
       mark();
       if (held) focus_on(again(held));
+      if (sought && has_map()) search(sought);
     }
     for (const p of painted) p();
     if (fresh) performance.mark("fabric drawn");
@@ -603,19 +607,25 @@ async function turn() {
 $("legend").replaceChildren(...STATES.map(s => el("li", {}, el("i", { class: s }), WORDS[s])));
 $("find").addEventListener("submit", ev => {
   ev.preventDefault();
-  const q = $("q").value.trim(), low = q.toLowerCase();
-  if (!net || !q) return;
+  const q = $("q").value.trim();
+  if (q) search(q);
+});
+function search(q) {
+  const low = q.toLowerCase();
+  if (!net) { found(null, q); return; }
   const all = [...net.hosts, ...net.xbars];
   const o = net.nodes.get(q) || net.ends.get(q) || all.find(v => v.name.toLowerCase().startsWith(low)) || all.find(v => v.name.toLowerCase().includes(low));
   if (is_job(q) && !(o && o.name === q))
     look_up(q).then(j => found(j || o, q), () => found(o, q));
   else found(o, q);
-});
+}
 function found(o, q) {
   if (!o) {
-    picked = null;
-    mark();
-    put_detail(null, [el("p", {}, is_job(q) ? "There is no node or switch " + q + ", and no job of that number runs." : "There is no node or switch " + q + ".")], null);
+    const early = !net || !has_map();
+    pick(null);
+    sought = early ? q : null;
+    put_detail(null, [el("p", {}, early ? "There is no map of the fabric yet; " + q + " is looked for when there is one."
+      : "There is no node or switch " + q + (is_job(q) ? ", and no job of that number runs." : "."))], null);
     return;
   }
   pick(o);

@@ -100,7 +100,7 @@ def wait_true(browser, s, expression):
 
 # Windows' codes of the keys that are no text, and the text of Enter.
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38,
-        "ArrowRight": 39, "ArrowDown": 40}
+        "ArrowRight": 39, "ArrowDown": 40, "Delete": 46}
 
 
 def press(browser, s, keys):

@@ -66,6 +66,22 @@ import json, sys
 sys.exit(len(json.load(sys.stdin)["hosts"]) != int(sys.argv[1]))' "$1"
 }
 
+# Who is early is told so, and not that there is no such node.
+case_a_search_before_there_is_a_map_waits_for_it() {
+    local said='document.getElementById("detail").textContent'
+    need_browser
+    switchmgr_stop
+    mv "$MAP" "$MAP.kept"
+    switchmgr_start
+    rm -f "$SHOTS"/early*.png
+    (wait_for 120 test -e "$SHOTS/early-3.png" && mv "$MAP.kept" "$MAP") &
+    looks 1000x700 early true keys:/,n,2,Enter \
+        "$said.includes('no map of the fabric yet') && !$said.includes('no node')" \
+        "$said.includes('Noden2') && document.querySelector('#map g.sel[aria-label^=\"node n2\"]')" \
+        keys:/,Delete "document.getElementById('q').value = 'n77'" keys:Enter \
+        "$said.startsWith('There is no node or switch n77')"
+}
+
 case_the_page_is_closed_to_what_is_not_its_own() {
     fetch /
     assert_output '^200$'
