@@ -165,7 +165,8 @@ function layers() {
   if (!at) return null;
   const [W, H] = net.layout.xbar, [w, h] = net.layout.host, top = 24;
   const [width, height] = [at.size[0], at.size[1] + top];
-  const s = svg("svg", { width, height, viewBox: "0 0 " + width + " " + height, role: "group", "aria-label": "All switches and nodes" });
+  const times = Math.max(1, Math.min(1.6, Math.floor($("map").clientWidth / width * 100) / 100)); // a small one larger
+  const s = svg("svg", { width: width * times, height: height * times, viewBox: "0 0 " + width + " " + height, role: "group", "aria-label": "All switches and nodes" });
   const place = new Map(), cables = svg("g", {}), boxes = svg("g", {});
   net.xbars.forEach((x, i) => { if (x.level) place.set(x, { x: at.xbars[i][0], y: at.xbars[i][1] + top }); });
   net.hosts.forEach((o, i) => { if (o.xbar) place.set(o, { x: at.hosts[i][0], y: at.hosts[i][1] + top }); });
@@ -236,14 +237,17 @@ function strip(hosts, w) {
 }
 
 // rows x columns; a cell is the cables between the two, and the first one of a
-// row is the worst of its nodes.
-function matrix(rows, columns, cables, name, what) {
-  const left = 118, top = 22, room = ($("map").clientWidth - left - 4) / columns.length;
-  const c = Math.max(3, Math.min(columns.length > 96 ? 6 : columns.length > 40 ? 10 : 18, Math.floor(room)));
+// row is the worst of its nodes.  In a narrow window a cell is several columns.
+function matrix(rows, all, cables, name, what) {
+  const left = 118, top = 22, wide = $("map").clientWidth - left - 4;
+  const each = all.length * 3 <= wide ? 1 : Math.ceil(all.length * 6 / wide), columns = [];
+  for (let i = 0; i < all.length; i += each) columns.push(all.slice(i, i + each));
+  const span = (from, to) => from === to ? from.name : from.name + " \u2026 " + to.name;
+  const c = Math.max(3, Math.min(columns.length > 96 ? 6 : columns.length > 40 ? 10 : 18, Math.floor(wide / columns.length)));
   const s = svg("svg", { width: left + columns.length * c + 4, height: top + rows.length * Math.max(c, 12) + 4, role: "group", "aria-label": what });
   const rh = Math.max(c, 12);
   s.append(svg("text", { x: left - 8, y: 13, "text-anchor": "end", class: "dim" }, "nodes"));
-  s.append(svg("text", { x: left, y: 13, class: "dim" }, columns.length > 1 ? columns[0].name + " \u2026 " + columns[columns.length - 1].name : columns[0].name));
+  s.append(svg("text", { x: left, y: 13, class: "dim" }, span(all[0], all[all.length - 1])));
   rows.forEach((r, i) => {
     s.append(svg("text", { x: left - 30, y: top + i * rh + rh / 2 + 4, "text-anchor": "end", class: "dim" }, fit(name(r), left - 22)));
     const nodes = s.appendChild(svg("rect", { x: left - 24, y: top + i * rh, width: 16, height: rh - 1, rx: 2 }));
@@ -252,12 +256,12 @@ function matrix(rows, columns, cables, name, what) {
       return name(r) + ": " + count(r.hosts.length, "node", "nodes") + (bad ? ", " + count(bad, "fault", "faults") : "");
     });
     columns.forEach((k, j) => {
-      const list = cables(r, k);
+      const list = k.flatMap(x => cables(r, x)), to = name(r) + " to " + span(k[0], k[k.length - 1]);
       if (!list.length) return;
       const e = svg("rect", { x: left + j * c, y: top + i * rh, width: c - 1, height: rh - 1, rx: c > 8 ? 2 : 0 });
-      const o = { kind: "cell", name: name(r) + " to " + k.name, list };
+      const o = { kind: "cell", name: to, list };
       choosable(e, o, i === 0 && j === 0, { x: left + j * c, y: top + i * rh });
-      paint(e, () => worst(list.map(l => l.state)), () => name(r) + " to " + k.name + ": " + count(list.length, "cable", "cables") + ", " + WORDS[worst(list.map(l => l.state))]);
+      paint(e, () => worst(list.map(l => l.state)), () => to + ": " + count(list.length, "cable", "cables") + ", " + WORDS[worst(list.map(l => l.state))]);
       s.append(e);
     });
   });
@@ -489,6 +493,9 @@ function spans() {
 function pick(o) {
   picked = o;
   sought = null;
+  document.documentElement.classList.toggle("held", o !== null);
+  if (!o && document.activeElement === $("drop")) $("detail").focus({ preventScroll: true });
+  $("drop").hidden = o === null;
   if (o && o.group) { o.group.box.open = true; o.group.open(); }
   mark();
   if (!o) put_detail(null, [el("p", { class: "dim" }, "Nothing is selected. Choose a node or a switch, or press / to search for one or for a job.")], null);
@@ -546,6 +553,8 @@ function faults() {
   else if (!list.length) kids.push(el("p", { class: "dim" }, "None."));
   if (list.length > 100) kids.push(el("p", { class: "dim" }, "And " + (list.length - 100) + " more: sfabric hosts."));
   renew($("faults"), kids);
+  $("bad").hidden = !list.length;
+  $("bad").textContent = count(list.length, "fault", "faults");
 }
 
 function words() {
@@ -637,6 +646,7 @@ function focus_on(o) {
   to.scrollIntoView({ block: "center", inline: "center" });
   if (to.getAttribute("role")) to.focus({ preventScroll: true });
 }
+$("drop").addEventListener("click", () => pick(null));
 document.addEventListener("keydown", ev => {
   if (ev.key === "/" && ev.target.tagName !== "INPUT") { ev.preventDefault(); $("q").select(); $("q").focus(); }
   if (ev.key === "Escape" && picked) pick(null);

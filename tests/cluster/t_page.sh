@@ -123,8 +123,24 @@ case_sixteen_hosts() {
     need_browser
     page_of 16 < <(clos 4 4 2)
     looks 1440x900 c16 "document.querySelectorAll('#map svg g[role=button]').length >= 20 && $FITS"
-    PAGE_DARK=1 looks 390x844 c16-phone "$FITS"
-    unset PAGE_DARK
+    looks_on_phones c16
+}
+
+# looks_on_phones NAME: light and dark, as it comes and with a node chosen, whose
+# words stand below the map and not beyond it.
+looks_on_phones() {
+    local scheme
+    for scheme in "" dark; do
+        PAGE_DARK=$scheme looks 390x844 "$1-phone$scheme" "$FITS" \
+            keys:/,n,2,Enter "$FITS && (() => {
+                const at = document.getElementById('detail').getBoundingClientRect();
+                const held = document.querySelector('#map g.sel').getBoundingClientRect();
+                return at.top < innerHeight && held.top >= 0 && held.bottom <= at.top;
+            })()" 'document.getElementById("drop").click() || true' \
+            '!document.querySelector("#map .sel") && document.getElementById("drop").hidden'
+    done
+    PAGE_DARK=1 looks 1440x900 "$1-dark" "$FITS"
+    unset PAGE_DARK # of a function it would stay
 }
 
 # clos LEAVES HOSTS SPINES: as many hosts on each leaf, a cable to each spine.
@@ -151,11 +167,13 @@ case_larger_ones() {
     need_browser
     page_of 128 < <(clos 8 16 8)
     looks 1440x900 c128 "document.querySelectorAll('#map svg g[role=button]').length >= 128 && $FITS"
-    looks 390x844 c128-phone "$FITS"
+    looks_on_phones c128
     page_of 1024 < <(clos 64 16 16)
     looks 1440x900 c1024 'document.querySelectorAll("#map details").length'
+    looks_on_phones c1024
     "$SF_TOP_BUILDDIR/tests/unit/same_net" --write C8192 "$case_tmp/c8192"
-    page_of 8192 <"$case_tmp/c8192"
+    page_of 8192 < <(sed 's/\bh\([0-9]\)/n\1/' "$case_tmp/c8192")
+    looks_on_phones c8192
     looks 1440x900 c8192 'document.querySelectorAll("#map details").length'
     # The goal is 2 s; printed, because this machine may be a busy one.
     sed -n 's/^first-paint/# 8192 hosts: first-paint/p' <<<"$out"
@@ -427,8 +445,8 @@ case_a_link_shows_its_last_year() {
     assert_output '^[{][}]$'
     # No mouse: the switch is come to by Tab and has the focus when it was used.
     looks 1440x1000 year true keys:/,n,1,Enter \
-        "$shown && !$down && !$years && document.querySelector('#detail button').focus() === undefined" \
-        keys:Tab "$(focused Day)" keys:Tab,Enter \
+        "$shown && !$down && !$years && document.getElementById('drop').focus() === undefined" \
+        keys:Tab,Tab "$(focused Day)" keys:Tab,Enter \
         "$years && $down == 1 && $shown && $(focused Year) &&
          document.activeElement.getAttribute('aria-pressed') == 'true'" \
         'document.querySelectorAll("#detail polyline.in")[0].points.length >= 300 &&
