@@ -142,4 +142,45 @@ case_every_panel_of_the_dashboard_runs() {
     [ "$n" -ge 10 ] || fail "only $n panels"
 }
 
+# alike: names of machines, numbers and times that differ each time; a column
+# is as wide as what README.md has in it.
+alike() {
+    sed -E 's/map [0-9]+ by n[0-3],/map MAP by NODE,/
+        s/verified in [0-9.]+ [a-z]+/verified in TIME/
+        s/heard of [0-9.]+ [a-z]+ ago/heard of TIME ago/
+        s/since 20[-0-9]*/since DATE/; s/ +$//'
+}
+
+# What README.md shows below "A cable is pulled": its commands, and what each
+# prints there.
+readme_capture() {
+    awk '/^A cable is pulled/ { on = 1; next }
+        on && /^    / { print substr($0, 5); seen = 1; next }
+        seen { exit }' "$SF_TOP_SRCDIR/README.md"
+}
+printed_capture() {
+    local command
+    while IFS= read -r command; do
+        printf '$ %s\n' "$command"
+        # shellcheck disable=SC2086
+        fabric_on ctl env PATH="$STAGE/bin:$PATH" $command 2>&1
+    done < <(readme_capture | sed -n 's/^\$ //p')
+}
+readme_is_so() {
+    diff <(readme_capture | alike) <(printed_capture | alike) \
+        >"$case_tmp/readme.diff"
+}
+
+case_the_readme_shows_what_is_printed() {
+    fabric_settles
+    readme_capture | grep -q '^\$ sfabric$' || fail "no sfabric in README.md"
+    readme_capture | grep -q '^\$ sinfo ' || fail "no sinfo in README.md"
+    fabric_fault "down n2:0"
+    wait_for 60 is_drained n2
+    wait_until 60 readme_is_so ||
+        fail "README.md (<) and what is printed (>): $(cat "$case_tmp/readme.diff")"
+    fabric_fault "up n2:0"
+    wait_for 120 is_idle n2
+}
+
 run_cases
