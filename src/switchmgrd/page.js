@@ -8,7 +8,7 @@ const WORDS = { healthy: "healthy", unknown: "not known", degraded: "degraded",
   flapping: "comes and goes", down: "down" };
 const NS = "http://www.w3.org/2000/svg";
 const $ = id => document.getElementById(id);
-let net = null, health = null, version = -1, picked = null;
+let fabric = null, net = null, health = null, version = -1, drawn = 0, picked = null;
 let sought = null;          // before there was a map
 let painted = [];           // [element, () => state, () => title]
 
@@ -42,7 +42,7 @@ function grow_old() {
 // New content, if it says something else or is of another map; what has the
 // focus keeps it, or who is around it.
 function renew(box, kids, more = []) {
-  const say = version + "\n" + kids.map(k => k.textContent).join("\n"), has = document.activeElement;
+  const say = drawn + "\n" + kids.map(k => k.textContent).join("\n"), has = document.activeElement;
   if (box.said !== say) {
     const held = box.contains(has) && has !== box ? has.textContent : null;
     box.said = say;
@@ -58,11 +58,13 @@ const count = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : 
 
 // Which level and group a crossbar is of, and what stands where in layers, is
 // switchmgrd's to say: `sfabric draw` has the same.
-function read_fabric(f) {
+// `lost`: nodes that it lacks.
+function read_fabric(f, lost) {
   const xbars = f.xbars.map((x, i) => ({ kind: "switch", i, name: x[0], names: x,
     hosts: [], links: [], level: f.layout.levels[i], group_at: f.layout.groups[i], state: "unknown" }));
   const hosts = f.hosts.map(h => ({ kind: "node", name: h[0], xbar: xbars[h[1]] || null,
     port: h[2], state: "unknown" }));
+  hosts.push(...lost.map(name => ({ kind: "node", name, xbar: null, port: -1, lost: true, state: "unknown" })));
   const links = f.links.map(l => ({ kind: "cable", a: xbars[l[0]], pa: l[1],
     b: xbars[l[2]], pb: l[3], state: "unknown" }));
   for (const h of hosts) if (h.xbar) h.xbar.hosts.push(h);
@@ -77,6 +79,12 @@ function read_fabric(f) {
   for (const x of xbars) (levels[x.level] = levels[x.level] || []).push(x);
   for (let i = 0; i < levels.length; i++) (levels[i] = levels[i] || []).sort((a, b) => a.i - b.i);
   return { xbars, hosts, links, ends, nodes, at, levels, layout: f.layout };
+}
+
+// Nodes with faults that the map lacks: a mapper leaves out who does not answer.
+function lost_nodes(f) {
+  const mapped = new Set(f.hosts.map(h => h[0]));
+  return [...new Set(health.hosts.filter(i => rank(i.state) > 1 && !mapped.has(i.name)).map(i => i.name))].sort();
 }
 
 function cable_of(text) {
@@ -329,8 +337,12 @@ function grouped() {
   return d;
 }
 
+function lost() {
+  const list = net.hosts.filter(h => h.lost);
+  return list.length ? [el("h3", {}, "Nodes that the map lacks"), rows_of(list)] : [];
+}
 function loose() {
-  const list = net.hosts.filter(h => !h.xbar), far = net.levels[0] || [];
+  const list = net.hosts.filter(h => !h.xbar && !h.lost), far = net.levels[0] || [];
   return [...list.length ? [el("h3", {}, "Nodes without a cable"), rows_of(list)] : [],
     ...far.length ? [el("h3", {}, "Switches that no node reaches"), rows_of(far)] : []];
 }
@@ -341,7 +353,7 @@ function rows_of(list) {
   return s;
 }
 
-const has_map = () => net.hosts.length > 0 || net.xbars.length > 0;
+const has_map = () => net.xbars.length > 0 || net.hosts.some(h => !h.lost);
 function draw() {
   painted = [];
   for (const o of [...net.hosts, ...net.xbars, ...net.links]) { o.shown = []; o.group = null; }
@@ -349,7 +361,7 @@ function draw() {
     $("map").replaceChildren(el("p", { class: "dim" }, "No map of the fabric yet: no mapper leads, or TopologyMap= names no file. Nothing is known of it, which does not mean that it is down."));
     return;
   }
-  $("map").replaceChildren(layers() || grouped(), ...loose());
+  $("map").replaceChildren(...lost(), layers() || grouped(), ...loose());
   $("names").replaceChildren(...[...net.xbars, ...net.hosts].slice(0, 10000).map(o => el("option", { value: o.name })));
 }
 
@@ -379,7 +391,7 @@ function detail() {
   } else {
     kids.push(pairs_of([[{ node: "Node", switch: "Switch", cable: "Cable" }[o.kind], o.kind === "cable" ? ends_of(o) : o.name], ["State", WORDS[o.state]],
       ["Since", f ? since(f.since) : ""], ["Why", f ? f.why : ""], ["Slurm", f ? f.slurm : ""],
-      ["Hangs on", o.xbar ? link_to(o.xbar) : ""], ["Port", o.xbar ? String(o.port) : ""],
+      ["Hangs on", o.xbar ? link_to(o.xbar) : ""], ["Was at", o.lost && f ? f.peer : ""], ["Port", o.xbar ? String(o.port) : ""],
       ["Level", o.level ? String(o.level) : ""], ["Nodes", o.hosts ? String(o.hosts.length) : ""],
       ["Cables up", o.links ? o.links.filter(l => l.state === "healthy").length + " of " + o.links.length : ""],
       ...(o.links || []).slice(0, 64).map(l => [WORDS[l.state], link_to(l)])]));
@@ -592,8 +604,10 @@ async function ask(path) {
 async function turn() {
   try {
     health = await ask("health.json");
-    const fresh = health.fabric !== version;
-    if (fresh) { net = read_fabric(await ask("fabric.json")); version = health.fabric; }
+    const other = health.fabric !== version;
+    if (other) { fabric = await ask("fabric.json"); version = health.fabric; }
+    const lost = lost_nodes(fabric), fresh = other || lost.join() !== net.hosts.filter(h => h.lost).map(h => h.name).join();
+    if (fresh) { net = read_fabric(fabric, lost); drawn++; }
     take_health();
     if (fresh) {
       const held = $("map").contains(document.activeElement) ? document.activeElement.of : null;

@@ -84,6 +84,7 @@ browser_start() {
         "http://127.0.0.1:$(page_port)/" 1440x900 "$SHOTS/chain.png" \
         "$quiet && $well" \
         'document.querySelector("#faults .fault.down") &&
+         document.querySelector("#map [aria-label^=\"node n2, down\"]") &&
          document.getElementById("faults").textContent.includes("n2 down") &&
          document.getElementById("faults").textContent.includes("drained by the fabric")' \
         "$quiet && $well"
