@@ -432,19 +432,20 @@ sys.exit(y["step"] != 3600000 or {len(l) for l in lists} != {8784} or
          len(text) > 8784 * 64 or sum(v is not None for v in y["in"]) < 380)'
 }
 
-# Five days on which it was down, long ago: on the year's strip alone.
+# Five days on which it was down, long ago: on the year's strip alone.  (n0 has no
+# fault in the cases before.)
 case_a_link_shows_its_last_year() {
     local shown='document.querySelectorAll("#detail polyline.in").length'
     local down='document.querySelectorAll("#detail figure rect.down").length'
     local years='document.getElementById("detail").textContent.includes("Last year")'
     need_browser
     wait_for 60 fabric_has 4
-    fetch /year/n1
+    fetch /year/n0
     year_is_whole || fail "not a year"
     fetch /year/nobody
     assert_output '^[{][}]$'
     # No mouse: the switch is come to by Tab and has the focus when it was used.
-    looks 1440x1000 year true keys:/,n,1,Enter \
+    looks 1440x1000 year true keys:/,n,0,Enter \
         "$shown && !$down && !$years && document.getElementById('drop').focus() === undefined" \
         keys:Tab,Tab "$(focused Day)" keys:Tab,Enter \
         "$years && $down == 1 && $shown && $(focused Year) &&
@@ -455,7 +456,7 @@ case_a_link_shows_its_last_year() {
          (window.said ? true : (window.said = document.getElementById('sum').textContent, false)) &&
          $(focused Year) && $years" \
         keys:Shift+Tab,Enter "!$years && !$down && $shown && $(focused Day)"
-    PAGE_DARK=1 looks 390x844 year-phone true keys:/,n,1,Enter "$shown" \
+    PAGE_DARK=1 looks 390x844 year-phone true keys:/,n,0,Enter "$shown" \
         'document.querySelectorAll(".spans button")[1].click() || true' \
         "$years && $shown && $FITS"
 }
