@@ -53,8 +53,9 @@ can_see_what_is_left()
     unshare -m true 2>/dev/null
 }
 
-# death_ends RANK COMMAND..: a world whose process RANK (a pattern) is killed:
-# the job ends, the launcher says of whom, and of shared memory nothing is left.
+# death_ends COMMAND..: a world of which a process is killed: the job ends, the
+# launcher names one that vanished (the library's own launcher may have killed
+# others by then), and of shared memory nothing is left.
 death_ends()
 {
     # shellcheck disable=SC2016
@@ -63,8 +64,8 @@ death_ends()
         "${@:2}"
         rc=$?
         ls -A /dev/shm >"$1"
-        exit $rc' - "$TMPDIR/left" "${@:2}" >"$TMPDIR/out" 2>&1
-    [ $? = 1 ] && grep -qE "rank $1 vanished" "$TMPDIR/out" &&
+        exit $rc' - "$TMPDIR/left" "$@" >"$TMPDIR/out" 2>&1
+    [ $? = 1 ] && grep -qE "rank [0-9]+ vanished" "$TMPDIR/out" &&
         ! grep -q "^PASS" "$TMPDIR/out" &&
         [ -e "$TMPDIR/left" ] && [ ! -s "$TMPDIR/left" ]
 }

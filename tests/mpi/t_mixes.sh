@@ -48,7 +48,7 @@ case_death_at_any_moment() # SEED
     after=$((1 + seed * 7919 % 300000))
     [ $((seed % 3)) = 1 ] || some=(SOME_BY_MESSAGES=1)
     DIES_AFTER=$after SHAKY_SEED=$seed IMPI_SHM=$((seed % 3 > 0)) \
-        death_ends "[0-9]+" env "${some[@]}" "$dir/bare_world" "${world[@]}" -- \
+        death_ends env "${some[@]}" "$dir/bare_world" "${world[@]}" -- \
         "$dir/rma_mix" "$seed" 1000000
     report $? "death_at_any_moment: seed $seed in ${world[*]}, $after us"
 }

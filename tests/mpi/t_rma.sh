@@ -36,7 +36,7 @@ case_death_ends_all() # WHO CLIENTS..
         skipped "$title: $*" "no namespaces"
         return
     }
-    death_ends "[0-9]+" "$dir/bare_world" "${@:2}" -- "$dir/rma_death" "$1"
+    death_ends "$dir/bare_world" "${@:2}" -- "$dir/rma_death" "$1"
     report $? "$title: $*"
 }
 
