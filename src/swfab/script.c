@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Scripts of faults: their text, faults in their order, and faults by chance.
+ * Faults as text, in the order of their times, and what they do.
  */
 #include "swfab/script.h"
 
@@ -8,8 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "net/rng.h"
 
 /* ---- script parse ------------------------------------------------------ */
 
@@ -390,94 +388,4 @@ bool swfab_fault_apply(struct swfab *fab, const struct swfab_fault *f)
         return true;
     }
     return false;
-}
-
-int swfab_script_schedule(const struct swfab_script *script,
-                          struct swfab_timed *timed)
-{
-    for (size_t i = 0; i < script->n; i++)
-        if (swfab_timed_fault(timed, script->faults[i].time,
-                              script->faults[i].node, i) < 0)
-            return -1;
-    return 0;
-}
-
-/* ---- by chance ---- */
-
-static uint64_t below(struct net_rng *rng, uint64_t n)
-{
-    return n ? net_rng_next(rng) % n : 0;
-}
-
-/* A fault and its end, both before `until`. */
-static int add_pair(struct swfab_script *script, struct net_rng *rng,
-                    const struct swfab_chaos *chaos, struct swfab_fault f,
-                    enum swfab_fault_op end)
-{
-    f.time = below(rng, chaos->until);
-    if (swfab_script_add(script, f) < 0)
-        return -1;
-    f.time += 1 + below(rng, chaos->mended);
-    if (f.time > chaos->until)
-        f.time = chaos->until;
-    f.op = end;
-    return swfab_script_add(script, f);
-}
-
-/* The n-th node of a kind, n drawn. */
-static uint32_t draw_node(const struct net *net, struct net_rng *rng,
-                          enum net_kind kind)
-{
-    uint32_t n = kind == NET_HOST ? net->nhosts : net->nxbars;
-    uint32_t left = n ? net_rng_below(rng, n) : 0;
-
-    for (uint32_t i = 0; n && i < net->nnodes; i++)
-        if (net->nodes[i].kind == kind && left-- == 0)
-            return i;
-    return NET_NONE;
-}
-
-static int add_link(struct swfab_script *script, const struct net *net,
-                    struct net_rng *rng, const struct swfab_chaos *chaos)
-{
-    for (int tries = 0; net->nports && tries < 100; tries++) {
-        uint32_t p = net_rng_below(rng, net->nports);
-        struct swfab_fault f = {.op = SWFAB_OP_DOWN,
-                                .node = net->ports[p].node};
-
-        f.port = net_port_number(net, p);
-        if (net->ports[p].peer != NET_NONE)
-            return add_pair(script, rng, chaos, f, SWFAB_OP_UP);
-    }
-    return 0;
-}
-
-static int add_node(struct swfab_script *script, const struct net *net,
-                    struct net_rng *rng, const struct swfab_chaos *chaos,
-                    enum net_kind kind)
-{
-    bool host = kind == NET_HOST;
-    struct swfab_fault f = {.op = host ? SWFAB_OP_MUTE : SWFAB_OP_KILL,
-                            .node = draw_node(net, rng, kind)};
-
-    if (f.node == NET_NONE)
-        return 0;
-    return add_pair(script, rng, chaos, f,
-                    host ? SWFAB_OP_UNMUTE : SWFAB_OP_REVIVE);
-}
-
-int swfab_script_random(struct swfab_script *script, const struct net *net,
-                        uint64_t seed, const struct swfab_chaos *chaos)
-{
-    struct net_rng rng = {seed};
-    int rc = 0;
-
-    for (unsigned i = 0; rc == 0 && i < chaos->links; i++)
-        rc = add_link(script, net, &rng, chaos);
-    for (unsigned i = 0; rc == 0 && i < chaos->xbars; i++)
-        rc = add_node(script, net, &rng, chaos, NET_XBAR);
-    for (unsigned i = 0; rc == 0 && i < chaos->hosts; i++)
-        rc = add_node(script, net, &rng, chaos, NET_HOST);
-    swfab_script_sort(script);
-    return rc;
 }

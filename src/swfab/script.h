@@ -18,7 +18,6 @@
 
 #include "base/errbuf.h"
 #include "swfab/swfab.h"
-#include "swfab/timed.h"
 
 enum swfab_fault_op {
     SWFAB_OP_DOWN,
@@ -55,27 +54,9 @@ int swfab_script_parse(struct swfab_script *script, const char *name,
                        const char *text, const struct net *net,
                        struct errbuf *err);
 
-/* What goes wrong by itself in a while, drawn from a seed. */
-struct swfab_chaos {
-    uint64_t until;  /* ns; each fault is mended by then */
-    unsigned links;  /* cables that go down and come back */
-    unsigned xbars;  /* crossbars that die and live again */
-    unsigned hosts;  /* hosts that fall silent and speak again */
-    uint64_t mended; /* ns, longest time until that */
-};
-
-/* Append such faults to a script.  0, or -1 with errno as above. */
-int swfab_script_random(struct swfab_script *script, const struct net *net,
-                        uint64_t seed, const struct swfab_chaos *chaos);
-
 void swfab_script_free(struct swfab_script *script);
 
 /* Do it.  False: there is no such cable, or a port is taken. */
 bool swfab_fault_apply(struct swfab *fab, const struct swfab_fault *fault);
-
-/* Put a script into the queue: each fault becomes a SWFAB_FAULT event whose
- * cookie is its index; the caller applies it then.  0, or -1 ENOMEM. */
-int swfab_script_schedule(const struct swfab_script *script,
-                          struct swfab_timed *timed);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Software crossbars: the fabric of a struct net, through which packets (see
- * net/packet.h and doc/swfab.md) go as through hardware.  This is the
- * functional mode: a packet crosses all its hops in one call and nothing
- * takes time.  swfab/timed.h adds a clock.
+ * net/packet.h and doc/swfab.md) go as through hardware.  A packet
+ * crosses all its hops in one call and nothing takes time; simulations put a
+ * clock of their own round it.
  *
  * Nodes are named by their index in the net, ports by node and number or by
  * the net's global port index.  The fabric keeps no pointer into the net:

@@ -100,7 +100,12 @@ static inline enum swfab_fate swfab_cross(struct swfab *fab, uint32_t port,
 }
 
 /* Remember that a packet turned round at this port. */
-void swfab_turned(struct swfab *fab, uint32_t port, struct swfab_walk *w);
+static inline void swfab_turned(const struct swfab *fab, uint32_t port,
+                                struct swfab_walk *w)
+{
+    if (fab->nodes[fab->node_of[port]].has_id && w->nturns < NET_TAGS_MAX)
+        w->turn[w->nturns++] = port;
+}
 
 /* In a crossbar: read and strip the route byte; *out is the port to leave by.
  */

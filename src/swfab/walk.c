@@ -7,12 +7,6 @@
 
 #include "swfab/swfab_priv.h"
 
-void swfab_turned(struct swfab *fab, uint32_t port, struct swfab_walk *w)
-{
-    if (fab->nodes[fab->node_of[port]].has_id && w->nturns < NET_TAGS_MAX)
-        w->turn[w->nturns++] = port;
-}
-
 enum swfab_fate swfab_leave(const struct swfab *fab, uint32_t host,
                             struct swfab_walk *w)
 {

@@ -10,7 +10,7 @@
 #include "mapper/gm2.h"
 #include "mapper/gm2_store.h"
 #include "net/rng.h"
-#include "swfab/timed.h"
+#include "timed_fabric.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)

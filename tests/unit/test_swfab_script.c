@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Faults as text and by seed.
+ * Faults as text.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -170,53 +170,6 @@ static void each_fault_strikes_and_is_mended(void **state)
     assert_true(apply(b, "seed 5"));
 }
 
-static void faults_by_seed_repeat_and_are_mended(void **state)
-{
-    struct bed *b = *state;
-    struct swfab_script again = {0};
-    const struct swfab_chaos chaos = {
-        .until = 1000000, .links = 30, .xbars = 10, .hosts = 5, .mended = 5000};
-    int open = 0;
-
-    assert_int_equal(swfab_script_random(&b->script, b->net, 4, &chaos), 0);
-    assert_int_equal(swfab_script_random(&again, b->net, 4, &chaos), 0);
-    assert_int_equal(b->script.n, 90);
-    assert_memory_equal(b->script.faults, again.faults,
-                        90 * sizeof(struct swfab_fault));
-    for (size_t i = 0; i < b->script.n; i++) {
-        struct swfab_fault *f = &b->script.faults[i];
-
-        assert_true(i == 0 || f[-1].time <= f->time);
-        assert_true(f->time <= chaos.until);
-        open += f->op == SWFAB_OP_DOWN || f->op == SWFAB_OP_KILL ||
-                        f->op == SWFAB_OP_MUTE
-                    ? 1
-                    : -1;
-        assert_true(swfab_fault_apply(b->fab, f));
-    }
-    assert_int_equal(open, 0);
-    assert_true(swfab_link_is_up(b->fab, b->x, 3));
-    swfab_script_free(&again);
-}
-
-static void script_runs_in_virtual_time(void **state)
-{
-    struct bed *b = *state;
-    struct swfab_timed *timed = swfab_timed_new(b->fab, NULL);
-    struct swfab_event e;
-
-    assert_int_equal(parse(b, "at 2s up x:3\nat 1s down x:3"), 0);
-    assert_int_equal(swfab_script_schedule(&b->script, timed), 0);
-    for (int i = 0; i < 2; i++) {
-        assert_true(swfab_timed_next(timed, UINT64_MAX, &e));
-        assert_int_equal(e.kind, SWFAB_FAULT);
-        assert_int_equal(e.cookie, i);
-        assert_true(swfab_fault_apply(b->fab, &b->script.faults[e.cookie]));
-        assert_int_equal(swfab_link_is_up(b->fab, b->x, 3), i == 1);
-    }
-    swfab_timed_free(timed);
-}
-
 #define BED_TEST(f) cmocka_unit_test_setup_teardown(f, open_bed, close_bed)
 
 int main(void)
@@ -226,8 +179,6 @@ int main(void)
         BED_TEST(flapping_cable_ends_up),
         BED_TEST(mistakes_name_file_line_and_word),
         BED_TEST(each_fault_strikes_and_is_mended),
-        BED_TEST(faults_by_seed_repeat_and_are_mended),
-        BED_TEST(script_runs_in_virtual_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

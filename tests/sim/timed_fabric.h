@@ -6,14 +6,14 @@
  * time-out is discarded (SWFAB_BLOCKED) and lets go what it held; so
  * deadlocks happen, and are broken, as in hardware.
  *
- * It is also the queue of a simulation: timers and faults stand in it beside
- * the packets, and swfab_timed_next() gives what happens in the order of
+ * It is also the queue of a simulation: timers stand in it beside the
+ * packets, and swfab_timed_next() gives what happens in the order of
  * time (of equal times, in the order in which they were put in).  Times are
  * nanoseconds from the beginning of the simulation; nothing here reads a
  * clock.
  */
-#ifndef SF_SWFAB_TIMED_H
-#define SF_SWFAB_TIMED_H
+#ifndef SF_TIMED_FABRIC_H
+#define SF_TIMED_FABRIC_H
 
 #include "swfab/swfab.h"
 
@@ -26,13 +26,13 @@ struct swfab_timing {
 /* 300 ns, 4 ns per byte (2 Gbit/s), 50 ms. */
 extern const struct swfab_timing swfab_timing_default;
 
-enum swfab_event_kind { SWFAB_ARRIVAL, SWFAB_TIMER, SWFAB_FAULT };
+enum swfab_event_kind { SWFAB_ARRIVAL, SWFAB_TIMER };
 
 struct swfab_event {
     uint64_t time;
     enum swfab_event_kind kind;
-    uint32_t node;         /* arrival: the host; timer, fault: as given */
-    uint64_t cookie;       /* timer, fault: as given */
+    uint32_t node;         /* arrival: the host; timer: as given */
+    uint64_t cookie;       /* timer: as given */
     const uint8_t *packet; /* arrival: as it arrives; lives until the next */
     size_t len;            /* call of swfab_timed_next() or _free() */
 };
@@ -51,10 +51,8 @@ int swfab_timed_send(struct swfab_timed *timed, uint64_t time, uint32_t host,
                      const void *packet, size_t len);
 
 /* Give an event back at a time.  0, or -1 ENOMEM.  The caller knows what the
- * numbers mean; the second is for faults, so that they can be told apart. */
+ * numbers mean. */
 int swfab_timed_timer(struct swfab_timed *timed, uint64_t time, uint32_t node,
-                      uint64_t cookie);
-int swfab_timed_fault(struct swfab_timed *timed, uint64_t time, uint32_t node,
                       uint64_t cookie);
 
 /* The next thing that happens, if it happens not after `until`; time moves

@@ -11,7 +11,7 @@
 
 #include "net/rng.h"
 #include "swfab/swfab.h"
-#include "swfab/timed.h"
+#include "timed_fabric.h"
 
 enum { HOP = 300, BLOCKED = 50 * 1000 * 1000, NXBARS = 4 };
 
@@ -221,14 +221,14 @@ static void packet_may_meet_its_own_tail(void **state)
     assert_int_equal(swfab_total(b->fab, SWFAB_BLOCKED), 1);
 }
 
-static void timers_faults_and_packets_come_in_order_of_time(void **state)
+static void timers_and_packets_come_in_order_of_time(void **state)
 {
     struct bed *b = *state;
     struct swfab_event e;
 
     swfab_timed_timer(b->timed, 5000, 7, 70);
     swfab_timed_timer(b->timed, 100, 8, 80);
-    swfab_timed_fault(b->timed, 5000, 9, 90);
+    swfab_timed_timer(b->timed, 5000, 9, 90);
     send_at(b, 0, 0, "\x81", 1, 100); /* arrives at 1000 */
     assert_false(swfab_timed_next(b->timed, 50, &e));
     assert_true(swfab_timed_now(b->timed) == 50);
@@ -238,7 +238,7 @@ static void timers_faults_and_packets_come_in_order_of_time(void **state)
     e = next(b);
     assert_true(e.kind == SWFAB_TIMER && e.time == 5000 && e.cookie == 70);
     e = next(b);
-    assert_true(e.kind == SWFAB_FAULT && e.node == 9 && e.cookie == 90);
+    assert_true(e.kind == SWFAB_TIMER && e.node == 9 && e.cookie == 90);
     swfab_timed_timer(b->timed, 1, 1, 1); /* the past is now */
     assert_true(next(b).time == 5000);
     assert_quiet(b);
@@ -251,9 +251,9 @@ static void faults_strike_at_their_time(void **state)
 
     send_at(b, 0, 0, "\x81", 1, 100);
     send_at(b, 6000, 0, "\x81", 1, 100);
-    swfab_timed_fault(b->timed, 5000, 0, 0);
+    swfab_timed_timer(b->timed, 5000, 0, 0);
     assert_true(next(b).kind == SWFAB_ARRIVAL);
-    assert_true(next(b).kind == SWFAB_FAULT);
+    assert_true(next(b).kind == SWFAB_TIMER);
     swfab_set_link(b->fab, b->host[1], 0, false);
     assert_false(swfab_timed_next(b->timed, 9000, &e));
     assert_int_equal(swfab_total(b->fab, SWFAB_LINK_DOWN), 1);
@@ -376,7 +376,7 @@ int main(void)
         BED_TEST(deadlock_is_broken_by_the_time_out),
         BED_TEST(short_packets_do_not_deadlock),
         BED_TEST(packet_may_meet_its_own_tail),
-        BED_TEST(timers_faults_and_packets_come_in_order_of_time),
+        BED_TEST(timers_and_packets_come_in_order_of_time),
         BED_TEST(faults_strike_at_their_time),
         BED_TEST(freeing_in_the_middle_leaks_nothing),
         BED_TEST(lone_packets_fare_as_without_a_clock),
