@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define EXIT_ENTRY_SIZE 8
-
 enum { MERGED_GATHER = 1, MERGED_LAST = 2 };
 
 /* ---- encoding: one function per payload, found by table ---- */
@@ -59,12 +57,6 @@ static void put_kill(struct bytebuf *o, const struct agent_msg *m)
 {
     bytebuf_add32(o, (uint32_t)m->abort.code);
     bytebuf_add_str(o, m->abort.text);
-}
-
-static void put_exit(struct bytebuf *o, const struct agent_msg *m)
-{
-    bytebuf_add32(o, m->exit.count);
-    bytebuf_add(o, m->exit.packed.data, m->exit.packed.len);
 }
 
 static void put_text(struct bytebuf *o, const struct agent_msg *m)
@@ -182,14 +174,6 @@ static void get_kill(struct be_reader *r, struct agent_msg *m)
     be_get_str(r, m->abort.text, sizeof(m->abort.text));
 }
 
-static void get_exit(struct be_reader *r, struct agent_msg *m)
-{
-    m->exit.count = be_get32(r);
-    m->exit.packed.len = (uint32_t)r->left;
-    r->bad |= r->left != (uint64_t)m->exit.count * EXIT_ENTRY_SIZE;
-    m->exit.packed.data = be_get_bytes(r, r->left);
-}
-
 static void get_text(struct be_reader *r, struct agent_msg *m)
 {
     be_get_str(r, m->text, sizeof(m->text));
@@ -266,7 +250,6 @@ static const struct codec {
     [AGENT_WORLD_AT] = {"WORLD_AT", put_world_at, get_world_at},
     [AGENT_ABORT] = {"ABORT", put_abort, get_abort},
     [AGENT_KILL] = {"KILL", put_kill, get_kill},
-    [AGENT_EXIT] = {"EXIT", put_exit, get_exit},
     [AGENT_NOTE] = {"NOTE", put_text, get_text},
     [AGENT_BYE] = {"BYE", put_nothing, get_nothing},
     [AGENT_ERROR] = {"ERROR", put_text, get_text},
@@ -390,19 +373,4 @@ int agent_spread_begin(struct bytebuf *out, const void *set, size_t set_len,
         return 0;
     errno = ENOBUFS;
     return -1;
-}
-
-void agent_exit_at(const struct agent_exit *e, uint32_t i, int32_t *rank,
-                   int32_t *status)
-{
-    const uint8_t *p = e->packed.data + (size_t)i * EXIT_ENTRY_SIZE;
-
-    *rank = (int32_t)be_load32(p);
-    *status = (int32_t)be_load32(p + 4);
-}
-
-void agent_exit_add(struct bytebuf *packed, int32_t rank, int32_t status)
-{
-    bytebuf_add32(packed, (uint32_t)rank);
-    bytebuf_add32(packed, (uint32_t)status);
 }

@@ -28,7 +28,6 @@ enum agent_type {
     AGENT_WORLD_AT = 5, /* server -> agent: its port */
     AGENT_ABORT = 6,    /* agent -> server: the job must end */
     AGENT_KILL = 7,     /* server -> agents: end your tasks */
-    AGENT_EXIT = 8,     /* agent -> server: wait statuses of its tasks */
     AGENT_NOTE = 9,     /* agent -> server: text for the user */
     AGENT_BYE = 10,     /* agent -> server: orderly end, no payload */
     AGENT_ERROR = 11,   /* server -> agent: request refused */
@@ -101,12 +100,6 @@ struct agent_abort {
     char text[SF_AGENT_TEXT_MAX];
 };
 
-struct agent_exit {
-    uint32_t count;
-    struct agent_blob packed; /* (i32 rank, i32 wait status) * count: read it
-                                 with agent_exit_at() */
-};
-
 struct agent_spawn {
     uint32_t rank;          /* world rank of the process */
     struct agent_blob blob; /* borrowed: impi/spawn.h */
@@ -153,7 +146,6 @@ struct agent_msg {
         struct agent_world world;
         struct agent_world_at world_at;
         struct agent_abort abort; /* ABORT; KILL (code and text only) */
-        struct agent_exit exit;
         struct agent_spawn spawn; /* SPAWN, SPAWNED */
         uint32_t number;          /* TREE: the fan-out; LEAVE: SPREADs */
         struct agent_at at;       /* LISTENS, PARENT */
@@ -190,10 +182,5 @@ void agent_parts_add(struct bytebuf *packed, const struct agent_part *part);
  * many may share.  0, or -1 ENOBUFS (out->bad). */
 int agent_spread_begin(struct bytebuf *out, const void *set, size_t set_len,
                        size_t frame_len);
-
-/* Entry i < count of an EXIT; and append one to its `packed`. */
-void agent_exit_at(const struct agent_exit *e, uint32_t i, int32_t *rank,
-                   int32_t *status);
-void agent_exit_add(struct bytebuf *packed, int32_t rank, int32_t status);
 
 #endif

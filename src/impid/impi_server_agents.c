@@ -554,28 +554,6 @@ static int do_abort(struct agent *a, const struct agent_msg *msg,
     return 0;
 }
 
-static int exit_code(int32_t status)
-{
-    if (WIFEXITED(status))
-        return WEXITSTATUS(status);
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 0;
-}
-
-static int do_exit(struct agent *a, const struct agent_msg *msg,
-                   struct errbuf *err)
-{
-    struct server *s = a->server;
-
-    for (uint32_t i = 0; i < msg->exit.count && !s->aborted; i++) {
-        int32_t rank, status;
-
-        agent_exit_at(&msg->exit, i, &rank, &status);
-        if (exit_code(status) > s->code)
-            s->code = exit_code(status);
-    }
-    return 0;
-}
-
 static int do_note(struct agent *a, const struct agent_msg *msg,
                    struct errbuf *err)
 {
@@ -616,7 +594,6 @@ static int (*const handlers[])(struct agent *a, const struct agent_msg *msg,
     [AGENT_PUT] = do_put,
     [AGENT_WORLD] = do_world,
     [AGENT_ABORT] = do_abort,
-    [AGENT_EXIT] = do_exit,
     [AGENT_NOTE] = do_note,
     [AGENT_BYE] = do_bye,
     [AGENT_HOLDS] = do_holds,

@@ -51,8 +51,7 @@ static inline bool impi_file_spans(MPI_File fh)
 int file_raise(const struct file *f, int code);
 
 /* Error classes have other numbers in other libraries: as they are told to
- * others (0: none, up to FILE_ERRORS_MAX), and back. */
-#define FILE_ERRORS_MAX 64
+ * others (0: none), and back. */
 int file_error_told(int code);
 int file_error_heard(int64_t told);
 

@@ -14,7 +14,6 @@
 
 /* Offsets. */
 #define AT_STATUS 4
-#define AT_HOP_POINTER 6
 #define AT_HOP_COUNT 7
 #define AT_TID 8
 #define AT_ATTR 16

@@ -16,14 +16,11 @@ static void walk(const struct agent_msg *m, struct rendezvous *r)
     struct rendezvous_result result;
     struct agent_blob blob;
     struct be_reader walker;
-    int32_t rank, status;
 
     if ((m->type == AGENT_PUT || m->type == AGENT_GATHER) &&
         rendezvous_put(r, m->put.index % 3, &m->put, m->type == AGENT_GATHER,
                        &result, NULL) == 1)
         rendezvous_result_free(&result);
-    for (uint32_t i = 0; m->type == AGENT_EXIT && i < m->exit.count; i++)
-        agent_exit_at(&m->exit, i, &rank, &status);
     if (m->type == AGENT_SPREAD && m->spread.set.len > 0)
         for (uint32_t top = 0; top < 3; top++)
             agent_set_reaches(m->spread.set.data, top, m->spread.set.len * 8,

@@ -125,25 +125,6 @@ static void got_carries_blobs_in_order(void **state)
     bytebuf_free(&packed);
 }
 
-static void exit_carries_ranks_and_statuses(void **state)
-{
-    struct agent_msg m = {.type = AGENT_EXIT, .exit = {.count = 2}}, got;
-    struct bytebuf packed, b;
-    int32_t rank, status;
-
-    bytebuf_init(&packed, 1000);
-    agent_exit_add(&packed, 5, 0x300);
-    agent_exit_add(&packed, 6, 9);
-    m.exit.packed.data = bytebuf_data(&packed);
-    m.exit.packed.len = (uint32_t)bytebuf_len(&packed);
-    round_trip(&got, &m, &b);
-    agent_exit_at(&got.exit, 1, &rank, &status);
-    assert_int_equal(rank, 6);
-    assert_int_equal(status, 9);
-    bytebuf_free(&b);
-    bytebuf_free(&packed);
-}
-
 static void frames_of_the_tree_round_trip(void **state)
 {
     struct agent_msg m = {.type = AGENT_PARENT}, got;
@@ -272,7 +253,6 @@ int main(void)
         cmocka_unit_test(put_frame_has_the_documented_bytes),
         cmocka_unit_test(job_abort_kill_world_and_text_round_trip),
         cmocka_unit_test(got_carries_blobs_in_order),
-        cmocka_unit_test(exit_carries_ranks_and_statuses),
         cmocka_unit_test(frames_of_the_tree_round_trip),
         cmocka_unit_test(spread_is_its_head_and_a_frame),
         cmocka_unit_test(merged_is_a_key_a_set_and_parts),

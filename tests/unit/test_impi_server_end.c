@@ -138,29 +138,6 @@ static void agent_that_said_bye_is_not_lost_by_a_write_error(void **state)
     goodbye_before_write_error(false);
 }
 
-static void end_carries_the_worst_exit_code(void **state)
-{
-    struct agent_msg m = {.type = AGENT_EXIT, .exit = {.count = 2}};
-    struct bytebuf packed;
-    struct player a[2];
-    struct program s;
-
-    start_joined(&s, a, 2);
-    bytebuf_init(&packed, 100);
-    agent_exit_add(&packed, 0, 0);
-    agent_exit_add(&packed, 1, 3 << 8);
-    m.exit.packed.data = bytebuf_data(&packed);
-    m.exit.packed.len = (uint32_t)bytebuf_len(&packed);
-    say(&a[0], &m);
-    say(&a[1], &(struct agent_msg){.type = AGENT_NOTE, .text = "hello"});
-    expect_line(&s, "note hello");
-    bye(&a[0]);
-    bye(&a[1]);
-    expect_line(&s, "end code=3");
-    bytebuf_free(&packed);
-    stop(&s);
-}
-
 static void protocol_errors_abort_and_name_the_node(void **state)
 {
     static const struct {
@@ -200,7 +177,6 @@ int main(void)
         cmocka_unit_test(lost_agent_aborts_and_is_named),
         cmocka_unit_test(lost_agent_is_told_with_its_ranks_and_client),
         cmocka_unit_test(agent_that_said_bye_is_not_lost_by_a_write_error),
-        cmocka_unit_test(end_carries_the_worst_exit_code),
         cmocka_unit_test(protocol_errors_abort_and_name_the_node),
     };
 
