@@ -72,6 +72,36 @@ case_files_of_both_libraries() {
     assert_nothing_left
 }
 
+# snakes PYTHONS OPTION..: as many of python3 are right, and the file is the one
+# that the first world left.
+snakes() {
+    rm -f "$WORK/file"
+    run_as_user env SNAKE_FILE="$WORK/file" srun --mpi=impi "${@:2}"
+    assert_code 0
+    assert_output '^python [0-9] is right$' "$1"
+    [ -e "$WORK/first" ] || cp "$WORK/file" "$WORK/first"
+    cmp "$WORK/first" "$WORK/file" || fail "not the file of the first world"
+}
+
+# As its users start it: one client (no world spans), two, and beside C of the
+# other library.
+case_python_scripts() {
+    local script=(/usr/bin/python3 "$WORK/snake.py") c=$WORK/snake.mpich
+    /usr/bin/python3 -c 'import mpi4py' 2>/dev/null || skip "no mpi4py"
+    install -m 755 "$SF_TOP_BUILDDIR/tests/mpi/snake.mpich" \
+        "$SF_TOP_SRCDIR/tests/mpi/snake.py" "$WORK"
+    snakes 4 -N1 -n4 "${script[@]}"
+    assert_nothing_left
+    export SLURM_IMPI_CLIENTS=node
+    snakes 4 -N2 -n4 "${script[@]}"
+    unset SLURM_IMPI_CLIENTS
+    assert_nothing_left
+    snakes 2 -N1 -n2 "${script[@]}" : -N1 -n2 "$c"
+    assert_nothing_left
+    snakes 3 -N1 -n1 "$c" : -N2 -n3 "${script[@]}"
+    assert_nothing_left
+}
+
 # Two launches of one user, one of each library, and one that spans.
 case_two_launches_meet_by_a_port() {
     local meet

@@ -62,6 +62,33 @@ static void parts(int left, int right)
     MPI_Group_free(&back);
 }
 
+/* Each has every size-th block. */
+static void file_of_all(const char *name, int right)
+{
+    MPI_Datatype blocks;
+    MPI_File file;
+    int ints[1000];
+
+    for (int i = 0; i < 1000; i++)
+        ints[i] = rank * 1000 + i;
+    MPI_Type_vector(10, 100, 100 * size, MPI_INT, &blocks);
+    MPI_Type_commit(&blocks);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR,
+                        MPI_INFO_NULL, &file) == MPI_SUCCESS);
+    MPI_File_set_view(file, rank * 400, MPI_INT, blocks, "native",
+                      MPI_INFO_NULL);
+    MPI_File_write_all(file, ints, 1000, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_sync(file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_set_view(file, right * 400, MPI_INT, blocks, "native",
+                      MPI_INFO_NULL);
+    MPI_File_read_at_all(file, 0, ints, 1000, MPI_INT, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 1000; i++)
+        CHECK(ints[i] == right * 1000 + i);
+    MPI_File_close(&file);
+    MPI_Type_free(&blocks);
+}
+
 int main(int argc, char **argv)
 {
     int right, left;
@@ -72,6 +99,8 @@ int main(int argc, char **argv)
     numbers(left, right);
     everybody();
     parts(left, right);
+    if (getenv("SNAKE_FILE"))
+        file_of_all(getenv("SNAKE_FILE"), right);
     if (rank == 0)
         printf("PASS snake\n");
     MPI_Finalize();

@@ -3,6 +3,7 @@
 """mpi4py in a world with C programs of another library: snake.c does the same
 on their side."""
 import array
+import os
 
 from mpi4py import MPI
 
@@ -48,4 +49,19 @@ turned.Free()
 ring = comm.Create_cart([size], [True])
 assert ring.Shift(0, 1) == (left, right)
 ring.Free()
+# a file in which each has every size-th block
+name = os.environ.get("SNAKE_FILE")
+if name:
+    blocks = MPI.INT.Create_vector(10, 100, 100 * size).Commit()
+    ints = array.array("i", [rank * 1000 + i for i in range(1000)])
+    file = MPI.File.Open(comm, name, MPI.MODE_CREATE | MPI.MODE_RDWR)
+    file.Set_view(rank * 400, MPI.INT, blocks)
+    file.Write_all([ints, MPI.INT])
+    file.Sync()
+    comm.Barrier()
+    file.Set_view(right * 400, MPI.INT, blocks)
+    file.Read_at_all(0, [ints, MPI.INT])
+    assert list(ints) == [right * 1000 + i for i in range(1000)]
+    file.Close()
+    blocks.Free()
 print("python", rank, "is right", flush=True)
