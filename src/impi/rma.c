@@ -46,14 +46,18 @@ struct head {
 /* What this process knows about another member of a window. */
 struct peer {
     /* It as our target. */
-    uint32_t open;    /* operations without answer */
-    bool unflushed;   /* operations behind the last FLUSH */
-    uint8_t lock;     /* enum impi_rma_lock, as asked for */
-    bool granted;     /* it is there */
-    bool leaving;     /* it goes back when all is confirmed */
-    uint32_t number;  /* of impi_rma_words_ask() */
-    uint64_t flushes; /* number of the last FLUSH */
-    uint64_t flushed; /* and of the last FLUSHED */
+    uint32_t open;  /* operations without answer */
+    bool unflushed; /* operations behind the last FLUSH, without answer */
+    bool many;      /* more than one, between the last two flushes */
+    uint32_t since; /* the last flush: operations that want one */
+    struct impi_rma_op first; /* the first of them, answered by itself */
+    uint8_t lock;             /* enum impi_rma_lock, as asked for */
+    bool granted;             /* it is there */
+    bool leaving;             /* it goes back when all is confirmed */
+    uint32_t number;          /* of impi_rma_words_ask() */
+    uint64_t flushes;         /* number of the last FLUSH */
+    uint64_t needed;          /* of the last one that confirms operations */
+    uint64_t flushed;         /* and of the last FLUSHED */
     uint32_t posts;
     /* It as an origin of operations on our memory. */
     uint8_t holds; /* enum impi_rma_lock */
@@ -1057,10 +1061,21 @@ static bool start_far(struct impi_rma_win *win,
     return true;
 }
 
+/* An operation without a handle: where there was one alone before each flush it
+ * is answered by itself, and no FLUSH follows.  The handle for that, if any. */
+static struct impi_rma_op *alone(struct peer *p)
+{
+    bool taken = p->first.id && !p->first.done;
+
+    p->since++;
+    return p->since == 1 && !p->many && !taken ? &p->first : NULL;
+}
+
 int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
                    struct impi_rma_op *op)
 {
     uint32_t peer = win->world[args->target];
+    struct impi_rma_op *handle = op;
     struct head h = {.kind = (uint8_t)args->kind,
                      .op = (uint16_t)args->op,
                      .elem = (uint16_t)args->elem,
@@ -1077,11 +1092,15 @@ int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
     if (start_far(win, args, op))
         return 0;
     type = args->type ? introduce(win->rma, peer, args->type) : 0;
-    if (type < 0 || (op && open_op(win, args, op) < 0))
+    if (type < 0)
+        return -1;
+    if (!op)
+        handle = alone(&win->peers[args->target]);
+    if (handle && open_op(win, args, handle) < 0)
         return -1;
     h.type = (uint16_t)type;
-    if (op)
-        h.id = op->id;
+    if (handle)
+        h.id = handle->id;
     else
         win->peers[args->target].unflushed = true;
     tell(win->rma, peer, &h, args->data, data_of(&h));
@@ -1097,14 +1116,30 @@ static void tell_turn(struct impi_rma_win *win, uint32_t target, bool next)
         tell_member(win, target, MSG_TURN, 0, 0);
 }
 
+/* The number of a FLUSH or UNLOCK for all that was started. */
+static uint64_t next_flush(struct peer *p)
+{
+    p->flushes++;
+    if (p->unflushed)
+        p->needed = p->flushes;
+    p->unflushed = false;
+    return p->flushes;
+}
+
+static void end_since(struct peer *p)
+{
+    if (p->since > 0)
+        p->many = p->since > 1;
+    p->since = 0;
+}
+
 void impi_rma_flush(struct impi_rma_win *win, uint32_t target)
 {
     struct peer *p = &win->peers[target];
 
-    if (!p->unflushed)
-        return;
-    p->unflushed = false;
-    tell_member(win, target, MSG_FLUSH, 0, ++p->flushes);
+    end_since(p);
+    if (p->unflushed)
+        tell_member(win, target, MSG_FLUSH, 0, next_flush(p));
 }
 
 static void leave(struct impi_rma_win *win, uint32_t target)
@@ -1121,10 +1156,19 @@ bool impi_rma_is_flushed(struct impi_rma_win *win, uint32_t target)
 {
     struct peer *p = &win->peers[target];
 
-    if (p->open > 0 || p->flushed != p->flushes)
+    if (p->open > 0 || p->flushed < p->needed)
         return false;
     if (p->leaving)
         leave(win, target);
+    return true;
+}
+
+bool impi_rma_is_quiet(const struct impi_rma_win *win)
+{
+    for (uint32_t i = 0; i < win->n; i++) {
+        if (win->peers[i].flushed != win->peers[i].flushes)
+            return false;
+    }
     return true;
 }
 
@@ -1154,8 +1198,9 @@ bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target)
     return p->granted;
 }
 
-/* By messages an UNLOCK stands behind all operations; the words are left when
- * those that went by messages are confirmed. */
+/* By messages an UNLOCK stands behind all operations, and nobody waits for its
+ * answer if each has its own; the words are left when those that went by
+ * messages are confirmed. */
 void impi_rma_unlock(struct impi_rma_win *win, uint32_t target)
 {
     struct peer *p = &win->peers[target];
@@ -1167,8 +1212,8 @@ void impi_rma_unlock(struct impi_rma_win *win, uint32_t target)
         return;
     }
     p->lock = IMPI_RMA_UNLOCKED;
-    p->unflushed = false;
-    tell_member(win, target, MSG_UNLOCK, 0, ++p->flushes);
+    end_since(p);
+    tell_member(win, target, MSG_UNLOCK, 0, next_flush(p));
 }
 
 void impi_rma_post(struct impi_rma_win *win, uint32_t origin)

@@ -153,7 +153,7 @@ struct impi_rma_args {
 };
 
 /* Start it.  op NULL: only for PUT and ACC, which then end with a flush; with
- * one they are answered as well.  0, or -1 ENOMEM. */
+ * one they are answered at once.  0, or -1 ENOMEM. */
 int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
                    struct impi_rma_op *op);
 
@@ -174,8 +174,11 @@ bool impi_rma_is_flushed(struct impi_rma_win *win, uint32_t target);
 void impi_rma_lock(struct impi_rma_win *win, uint32_t target,
                    enum impi_rma_lock mode);
 bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target);
-/* Give it back behind all operations; done when impi_rma_is_flushed(). */
+/* Give it back behind all operations; those are done when
+ * impi_rma_is_flushed(). The target may hear of it later. */
 void impi_rma_unlock(struct impi_rma_win *win, uint32_t target);
+/* Has every target answered all?  Before the window is freed anywhere. */
+bool impi_rma_is_quiet(const struct impi_rma_win *win);
 
 /* ---- post, start, complete, wait ---- */
 

@@ -527,7 +527,7 @@ int impi_Win_free(MPI_Win *win)
     if (w->nlocked || w->lock_all || w->nstart >= 0 || w->npost >= 0)
         return win_raise(w, MPI_ERR_RMA_SYNC);
     be_lock();
-    win_flush_touched(w);
+    win_quiet(w);
     rc = win_settle(w);
     be_unlock();
     coll_barrier(w->c);

@@ -103,6 +103,8 @@ void win_left(void);
 void win_touch(struct win *w, int target);
 /* All that has been touched is confirmed.  Under the lock. */
 void win_flush_touched(struct win *w);
+/* And no target has an answer left to give: before the window goes. */
+void win_quiet(struct win *w);
 /* May an operation on it begin?  Waits for its lock under MPI_Win_lock_all.
  * MPI error class.  Under the lock. */
 int win_access(struct win *w, int target);

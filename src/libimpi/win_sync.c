@@ -119,6 +119,18 @@ void win_flush_touched(struct win *w)
     w->ntouched = 0;
 }
 
+void win_quiet(struct win *w)
+{
+    struct waiter wait = {.native = false};
+
+    win_flush_touched(w);
+    while (!impi_rma_is_quiet(w->core)) {
+        wait_begins(w, "its end", -1);
+        progress_wait(&wait);
+    }
+    wait_ends();
+}
+
 int win_access(struct win *w, int target)
 {
     uint8_t state = w->state[target];

@@ -213,7 +213,6 @@ static void what_is_put_is_there_after_a_flush(void **state)
     begin(1);
     put(0, 1, 3, 77);
     assert_int_equal(w.mem[1][3], 0);
-    assert_true(impi_rma_is_flushed(w.win[0], 1));
     flush(0, 1);
     assert_int_equal(w.mem[1][3], 77);
     /* nothing to confirm: no message */
@@ -225,6 +224,57 @@ static void what_is_put_is_there_after_a_flush(void **state)
     put(2, 2, 0, 5);
     assert_int_equal(w.mem[2][0], 5);
     assert_int_equal(w.sent, sent);
+    end();
+}
+
+/* Messages of n puts and a flush of them, with the answers. */
+static int messages_of_puts(int n)
+{
+    int sent = w.sent;
+
+    for (int i = 0; i < n; i++)
+        put(0, 1, i, n + i);
+    flush(0, 1);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(w.mem[1][i], n + i);
+    return w.sent - sent;
+}
+
+static void one_operation_before_each_flush_is_answered_by_itself(void **state)
+{
+    (void)state;
+    begin(11);
+    assert_int_equal(messages_of_puts(1), 2);
+    assert_int_equal(messages_of_puts(1), 2);
+    assert_int_equal(messages_of_puts(2), 5); /* that was not foreseen */
+    assert_int_equal(messages_of_puts(2), 4);
+    assert_int_equal(messages_of_puts(1), 3); /* neither was that */
+    assert_int_equal(messages_of_puts(1), 2);
+    end();
+}
+
+static void who_unlocks_waits_for_operations_only(void **state)
+{
+    (void)state;
+    begin(12);
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE);
+    run();
+    assert_int_equal(fetch(0, 1, 0, IMPI_RMA_SUM, 5), 0);
+    impi_rma_unlock(w.win[0], 1);
+    assert_true(impi_rma_is_flushed(w.win[0], 1));
+    assert_false(impi_rma_is_quiet(w.win[0]));
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE);
+    assert_false(impi_rma_is_locked(w.win[0], 1));
+    run();
+    assert_true(impi_rma_is_quiet(w.win[0]));
+    assert_true(impi_rma_is_locked(w.win[0], 1));
+    put(0, 1, 0, 7);
+    put(0, 1, 1, 8);
+    impi_rma_unlock(w.win[0], 1);
+    assert_false(impi_rma_is_flushed(w.win[0], 1));
+    while (!impi_rma_is_flushed(w.win[0], 1))
+        assert_true(step());
+    assert_int_equal(w.mem[1][1], 8);
     end();
 }
 
@@ -966,6 +1016,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_put_is_there_after_a_flush),
+        cmocka_unit_test(one_operation_before_each_flush_is_answered_by_itself),
+        cmocka_unit_test(who_unlocks_waits_for_operations_only),
         cmocka_unit_test(answers_bring_what_was_there),
         cmocka_unit_test(locks_are_given_in_the_order_of_asking),
         cmocka_unit_test(posts_and_completes_are_counted),
