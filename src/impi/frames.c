@@ -81,7 +81,7 @@ static int check_length(const struct impi_frame *frame, struct errbuf *err)
                    ? 0
                    : broken(err, "sends a frame of data without data");
     case IMPI_FRAME_LEND:
-        return frame->length == IMPI_LEND_SIZE
+        return frame->length >= IMPI_LEND_SIZE
                    ? 0
                    : broken(err, "lends memory in a wrong form");
     case IMPI_FRAME_READ:
@@ -169,15 +169,18 @@ void impi_lend_encode(uint8_t data[IMPI_LEND_SIZE], const struct impi_lend *l)
     be_store32(data + 16, l->length);
 }
 
-int impi_lend_decode(struct impi_lend *l, const uint8_t data[IMPI_LEND_SIZE],
+int impi_lend_decode(struct impi_lend *l, const uint8_t *data, size_t len,
                      struct errbuf *err)
 {
-    l->address = be_load64(data);
-    l->key = be_load64(data + 8);
-    l->length = be_load32(data + 16);
+    size_t before = len - IMPI_LEND_SIZE;
+
+    assert(len >= IMPI_LEND_SIZE);
+    l->address = be_load64(data + before);
+    l->key = be_load64(data + before + 8);
+    l->length = be_load32(data + before + 16);
     if (l->length == 0 || l->length > SF_FABRIC_LEND_MAX)
         return broken(err, "lends an impossible piece of memory");
-    return 0;
+    return (int)before;
 }
 
 void impi_frames_read(struct impi_frames *f, uint8_t data[IMPI_READ_SIZE],

@@ -20,7 +20,8 @@
  *
  * Where both ends can (`lends` of chan_fabric.h), long pieces of the stream
  * stay in the sender's memory, and the receiver reads them there.  A frame LEND
- * stands for such a piece and takes a credit, behind its head 20 bytes:
+ * takes a credit.  It has bytes of the stream, or none, and stands for the
+ * piece that comes behind them; the last 20 of its bytes say where that is:
  *
  *   u64 address of the piece, as the sender's provider names it, u64 key
  *   u32 bytes, 1 to SF_FABRIC_LEND_MAX
@@ -104,13 +105,14 @@ int impi_frames_take(struct impi_frames *f, const struct impi_frame *frame,
 
 /* One more piece may be lent to the peer. */
 bool impi_frames_may_lend(const struct impi_frames *f);
-/* What is behind the head of LEND, and of READ. */
+/* What is at the end of LEND. */
 void impi_lend_encode(uint8_t data[IMPI_LEND_SIZE], const struct impi_lend *l);
-/* After impi_frames_take().  0, or -1 with errno EPROTO: an impossible piece.
- */
-int impi_lend_decode(struct impi_lend *l, const uint8_t data[IMPI_LEND_SIZE],
+/* After impi_frames_take(), of the len bytes behind the head.  How many of them
+ * are the stream's, or -1 with errno EPROTO: an impossible piece. */
+int impi_lend_decode(struct impi_lend *l, const uint8_t *data, size_t len,
                      struct errbuf *err);
-/* n pieces that the peer has lent are read: what the next READ says. */
+/* n pieces that the peer has lent are read: what is behind the head of the next
+ * READ. */
 void impi_frames_read(struct impi_frames *f, uint8_t data[IMPI_READ_SIZE],
                       uint32_t n);
 /* The peer's READ, after impi_frames_take(): how many of ours, or -1 with errno

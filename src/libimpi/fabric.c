@@ -55,7 +55,8 @@ struct buffer {
     void *desc;
     size_t len, at; /* in: of the payload (or the piece lent), what was read */
     /* In, a frame that stands for a piece of the peer's memory: */
-    bool is_lent;
+    bool lends;   /* its own bytes come before that: */
+    bool is_lent; /* they are read */
     struct impi_lend lend;
     unsigned reads; /* of it, under way */
     bool over;      /* no more of them */
@@ -661,9 +662,9 @@ static size_t gather(const struct fabric_peer *p, uint8_t *to, size_t room,
     return done;
 }
 
-/* The peer may read it from now on.  False: memory that cannot be had for that,
- * which goes in frames. */
-static bool lend(struct fabric_peer *p, struct buffer *b,
+/* The peer may read it from now on; behind so many bytes in the same frame.
+ * False: memory that cannot be had for that, which goes in frames. */
+static bool lend(struct fabric_peer *p, struct buffer *b, size_t len,
                  const struct iovec *piece)
 {
     struct lent *lent = &p->lent[(p->first_lent + p->nlent) % SF_FABRIC_LENDS];
@@ -683,8 +684,22 @@ static bool lend(struct fabric_peer *p, struct buffer *b,
     p->nlent++;
     fabric.counts.lent_out++;
     fabric.counts.bytes_out += l.length;
-    impi_lend_encode(b->data + IMPI_FRAME_SIZE, &l);
-    send_frame(p, b, IMPI_FRAME_LEND, IMPI_LEND_SIZE);
+    impi_lend_encode(b->data + IMPI_FRAME_SIZE + len, &l);
+    send_frame(p, b, IMPI_FRAME_LEND, len + IMPI_LEND_SIZE);
+    return true;
+}
+
+/* Lend what is at *skip, if that is better and can be done now. */
+static bool lend_next(struct fabric_peer *p, struct buffer *b, size_t len,
+                      const struct iovec *iov, int n, size_t *skip)
+{
+    struct iovec piece;
+
+    if (len + IMPI_LEND_SIZE > p->frame - IMPI_FRAME_SIZE ||
+        !piece_at(iov, n, *skip, &piece) || !is_long(p, piece.iov_len) ||
+        !impi_frames_may_lend(&p->frames) || !lend(p, b, len, &piece))
+        return false;
+    *skip += p->lent[(p->first_lent + p->nlent - 1) % SF_FABRIC_LENDS].len;
     return true;
 }
 
@@ -703,14 +718,13 @@ static bool write_next(struct fabric_peer *p, const struct iovec *iov, int n,
     b = take_out(p);
     if (!b)
         return false;
-    if (is_long(p, piece.iov_len) && lend(p, b, &piece)) {
-        *skip += p->lent[(p->first_lent + p->nlent - 1) % SF_FABRIC_LENDS].len;
+    if (lend_next(p, b, 0, iov, n, skip))
         return true;
-    }
     len = gather(p, b->data + IMPI_FRAME_SIZE, p->frame - IMPI_FRAME_SIZE, iov,
                  n, skip);
-    send_frame(p, b, IMPI_FRAME_DATA, len);
     *(p->nlent > 0 ? &p->behind : &p->ready) += len;
+    if (!lend_next(p, b, len, iov, n, skip))
+        send_frame(p, b, IMPI_FRAME_DATA, len);
     return true;
 }
 
@@ -812,7 +826,7 @@ const uint8_t *fabric_look(const struct fabric_peer *p, size_t *len)
 {
     const struct buffer *b = TAILQ_FIRST(&p->in);
 
-    if (!b || b->at > 0 || b->is_lent)
+    if (!b || b->at > 0 || b->lends)
         return NULL;
     *len = b->len;
     return b->data + IMPI_FRAME_SIZE;
@@ -1019,6 +1033,14 @@ static const uint8_t *bytes_here(const struct fabric_peer *p, size_t *len)
     return r->memory + r->used;
 }
 
+/* Its own bytes are read, and the piece is next. */
+static void turn_to_piece(struct buffer *b)
+{
+    b->is_lent = true;
+    b->len = b->lend.length;
+    b->at = 0;
+}
+
 static void use_bytes(struct fabric_peer *p, size_t len)
 {
     struct buffer *b = TAILQ_FIRST(&p->in);
@@ -1026,7 +1048,9 @@ static void use_bytes(struct fabric_peer *p, size_t len)
 
     if (!b->is_lent) {
         b->at += len;
-        if (b->at == b->len)
+        if (b->at == b->len && b->lends)
+            turn_to_piece(b);
+        else if (b->at == b->len)
             fabric_taken(p);
         return;
     }
@@ -1081,11 +1105,16 @@ static void keep_early(struct fabric_peer *p, struct buffer *b, size_t size)
 
 static int take_piece(struct fabric_peer *p, struct buffer *b)
 {
-    if (impi_lend_decode(&b->lend, b->data + IMPI_FRAME_SIZE, &p->error) < 0)
+    int before = impi_lend_decode(&b->lend, b->data + IMPI_FRAME_SIZE, b->len,
+                                  &p->error);
+
+    if (before < 0)
         return -1;
-    b->len = b->lend.length;
+    b->len = (size_t)before;
     b->reads = 0;
     b->over = false;
+    if (b->len == 0)
+        turn_to_piece(b);
     TAILQ_INSERT_TAIL(&p->pieces, b, lent_link);
     return 0;
 }
@@ -1109,8 +1138,9 @@ static void take(struct fabric_peer *p, struct buffer *b,
     b->peer = p;
     b->len = frame->length;
     b->at = 0;
-    b->is_lent = frame->kind == IMPI_FRAME_LEND;
-    if (b->is_lent && take_piece(p, b) < 0) {
+    b->lends = frame->kind == IMPI_FRAME_LEND;
+    b->is_lent = false;
+    if (b->lends && take_piece(p, b) < 0) {
         repost(b);
         return;
     }

@@ -58,6 +58,19 @@ static void words(const uint8_t *data, size_t size, size_t piece, bool offer)
     }
 }
 
+/* False: an impossible piece. */
+static bool check_lend(const uint8_t *data, size_t len)
+{
+    struct impi_lend lend;
+    struct errbuf err;
+    int before = impi_lend_decode(&lend, data, len, &err);
+
+    if (before >= 0 && ((size_t)before + IMPI_LEND_SIZE != len ||
+                        lend.length > SF_FABRIC_LEND_MAX))
+        abort();
+    return before >= 0;
+}
+
 /* One frame behind the other; what is taken is given back at once, or never. */
 static void frames(const uint8_t *data, size_t size, bool keep)
 {
@@ -65,7 +78,6 @@ static void frames(const uint8_t *data, size_t size, bool keep)
     struct impi_frame frame;
     struct impi_frames f;
     struct errbuf err;
-    struct impi_lend lend;
     unsigned kept = 0;
     bool counted;
 
@@ -88,7 +100,7 @@ static void frames(const uint8_t *data, size_t size, bool keep)
         if (counted && !keep)
             impi_frames_freed(&f);
         if (frame.kind == IMPI_FRAME_LEND &&
-            impi_lend_decode(&lend, data + IMPI_FRAME_SIZE, &err) < 0)
+            !check_lend(data + IMPI_FRAME_SIZE, frame.length))
             break;
         if (frame.kind == IMPI_FRAME_LEND && !keep)
             impi_frames_read(&f, head, 1);

@@ -60,6 +60,18 @@ lent()
     [[ "$(cat "$TMPDIR/lent")" =~ \([1-9][0-9]*\ pieces\ lent\).*\([1-9][0-9]*\ reads\) ]]
 }
 
+# Of remap's messages each has a frame that lends, one that returns; its
+# barriers have two for each message.  A frame more would be its head's.
+lent_with_heads()
+{
+    awk '{ frames = lent = 0
+           for (i = 1; i < NF; i++) {
+               if ($(i + 1) == "frames") frames = $i
+               if ($(i + 1) == "pieces") lent = substr($i, 2) }
+           if (frames >= 4 * lent) bad = 1 }
+         END { exit bad || NR == 0 }' "$TMPDIR/lent"
+}
+
 # One client's processes are kept from it by a front of their own environment.
 case_one_side_only()
 {
@@ -189,6 +201,8 @@ title=long_messages_are_read
 case_run remap mpich:1 openmpi:1
 lent
 report $? "$title: some were lent"
+lent_with_heads
+report $? "$title: each was lent in the frame of its head"
 for size in 32767 32768 32769 262144 300000; do
     case_run sizes -m $size openmpi:1 mpich:1
 done

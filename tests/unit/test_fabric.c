@@ -314,7 +314,7 @@ static int send_one(struct two *t, struct impi_frames *from,
                     struct impi_frames *to, enum impi_frame_kind kind,
                     size_t len)
 {
-    uint8_t bytes[64] = {0};
+    uint8_t bytes[128] = {0};
     struct impi_frame frame;
 
     impi_frames_put(from, bytes, kind, len);
@@ -446,22 +446,40 @@ static void test_nothing_is_lent_to_who_reads_nothing(void **state)
     assert_int_equal(f.lends_in, 0);
 }
 
+/* Bytes of the stream go in the frame that lends what is behind them. */
+static void test_a_piece_comes_behind_the_bytes_of_its_frame(void **state)
+{
+    struct impi_lend l = {.address = 1ull << 40, .key = 7, .length = 9};
+    uint8_t bytes[64 + IMPI_LEND_SIZE];
+    struct two t;
+
+    meet(&t);
+    for (size_t before = 0; before <= 64; before += 32) {
+        struct impi_lend out = {.length = 0};
+        size_t len = before + IMPI_LEND_SIZE;
+
+        memset(bytes, 0xff, sizeof(bytes));
+        impi_lend_encode(bytes + before, &l);
+        assert_int_equal(impi_lend_decode(&out, bytes, len, &t.err), before);
+        assert_true(out.address == l.address && out.key == 7);
+        assert_int_equal(out.length, 9);
+        assert_int_equal(send_one(&t, &t.a, &t.b, IMPI_FRAME_LEND, len), 0);
+    }
+}
+
 static void test_what_is_no_piece_of_memory(void **state)
 {
     struct impi_lend l = {.address = 1ull << 40, .key = 7, .length = 9}, out;
     uint8_t bytes[IMPI_LEND_SIZE];
     struct errbuf err;
 
-    impi_lend_encode(bytes, &l);
-    assert_int_equal(impi_lend_decode(&out, bytes, &err), 0);
-    assert_true(out.address == l.address && out.key == 7 && out.length == 9);
     l.length = 0;
     impi_lend_encode(bytes, &l);
-    assert_int_equal(impi_lend_decode(&out, bytes, &err), -1);
+    assert_int_equal(impi_lend_decode(&out, bytes, sizeof(bytes), &err), -1);
     assert_int_equal(errno, EPROTO);
     l.length = SF_FABRIC_LEND_MAX + 1;
     impi_lend_encode(bytes, &l);
-    assert_int_equal(impi_lend_decode(&out, bytes, &err), -1);
+    assert_int_equal(impi_lend_decode(&out, bytes, sizeof(bytes), &err), -1);
     assert_string_equal(err.text, "lends an impossible piece of memory");
 }
 
@@ -588,6 +606,7 @@ int main(void)
         cmocka_unit_test(test_frames_that_break_the_rules),
         cmocka_unit_test(test_no_more_is_lent_than_was_agreed),
         cmocka_unit_test(test_nothing_is_lent_to_who_reads_nothing),
+        cmocka_unit_test(test_a_piece_comes_behind_the_bytes_of_its_frame),
         cmocka_unit_test(test_what_is_no_piece_of_memory),
         cmocka_unit_test(test_pieces_that_break_the_rules),
         cmocka_unit_test(test_data_before_the_hello),
