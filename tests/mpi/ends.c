@@ -111,7 +111,10 @@ static void self_is_deleted_first(void)
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_me, &none, NULL);
     MPI_Comm_set_attr(MPI_COMM_SELF, keys[2], &order[2]);
     MPI_Comm_set_attr(MPI_COMM_SELF, none, &early);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* MPICH 4.2 */
     MPI_Attr_put(MPI_COMM_SELF, keys[1], &order[1]);
+#pragma GCC diagnostic pop
     MPI_Comm_set_attr(MPI_COMM_SELF, keys[0], &order[0]);
     MPI_Comm_delete_attr(MPI_COMM_SELF, none);
     CHECK(early == 1);
