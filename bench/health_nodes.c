@@ -7,9 +7,10 @@
  *
  * They report as hsnd does, or, nics, as nicd of two ports.
  * Nodes are f0, f1, ...  Commands on standard input: "down K": every
- * (NODES/K)th says down at once; "up": these say up again.  Prints "ready"
- * when each has been heard once, and at the end how many reports were
- * accepted and refused.
+ * (NODES/K)th says down at once; "up": these say up again; "count": print
+ * "taken" with how many were accepted, and the time in ms.  Prints "ready" when
+ * each has been heard once, and at the end how many reports were accepted and
+ * refused.
  */
 #include <ev.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "health/sender.h"
 
 #define TICK 0.02
@@ -140,6 +142,16 @@ static void change(struct world *w, long k, bool down)
     }
 }
 
+static void tell_count(const struct world *w)
+{
+    uint64_t accepted, refused;
+
+    count(w, &accepted, &refused);
+    printf("taken %llu %llu\n", (unsigned long long)accepted,
+           (unsigned long long)(clock_ns() / 1000000));
+    fflush(stdout);
+}
+
 static void on_command(struct ev_loop *loop, ev_io *io, int events)
 {
     struct world *w = io->data;
@@ -155,6 +167,8 @@ static void on_command(struct ev_loop *loop, ev_io *io, int events)
         change(w, w->down, true);
     else if (strncmp(line, "up", 2) == 0 && w->down > 0)
         change(w, w->down, false);
+    else if (strncmp(line, "count", 5) == 0)
+        tell_count(w);
 }
 
 static bool make_nodes(struct world *w, struct ev_loop *loop, char **argv)
