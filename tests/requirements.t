@@ -73,7 +73,7 @@ declare -A run group_last
 while read -r name; do run[$name]=1; done <"$words"
 while IFS='|' read -r _ id _ tests _; do
     id=${id// /}
-    [[ $id =~ ^(EL|IM|G1|G2|HS|SL|AB|SC)-[0-9]+$ ]] || continue
+    [[ $id =~ ^(EL|IM|G1|G2|HS|SL|AB|WP|SC)-[0-9]+$ ]] || continue
     missing=$(wrong "$tests")
     group=${id%-*} number=$((10#${id#*-}))
     last=${group_last[$group]:-0}
