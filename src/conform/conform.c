@@ -161,7 +161,8 @@ static void run_line(char *text, int no)
     split(&l, rest);
     if (mine < 0)
         bad_script(&l, who);
-    if (mine && !run_p2p(&l) && !run_wait(&l) && !run_coll(&l) && !run_comm(&l))
+    if (mine && !run_p2p(&l) && !run_wait(&l) && !run_coll(&l) &&
+        !run_comm(&l) && !run_win(&l))
         bad_script(&l, "no such operation");
 }
 

@@ -11,6 +11,7 @@
  *   conform_wait.c   their requests
  *   conform_coll.c   collectives
  *   conform_comm.c   communicators
+ *   conform_win.c    windows
  */
 #ifndef SF_CONFORM_H
 #define SF_CONFORM_H
@@ -96,11 +97,12 @@ struct pending *pending_of(const struct line *l, const char *key);
 void check_received(const struct line *l, const struct kind *k,
                     const void *buffer, const MPI_Status *status);
 
-/* conform_p2p.c, conform_wait.c, conform_coll.c, conform_comm.c: 1 when the
- * operation is theirs. */
+/* conform_p2p.c, conform_wait.c, conform_coll.c, conform_comm.c, conform_win.c:
+ * 1 when the operation is theirs. */
 int run_p2p(const struct line *l);
 int run_wait(const struct line *l);
 int run_coll(const struct line *l);
 int run_comm(const struct line *l);
+int run_win(const struct line *l);
 
 #endif
