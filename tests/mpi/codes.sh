@@ -60,6 +60,57 @@ counts() {
     report 1 "$title" - <<<"$said"
 }
 
+# files: of $RUN, with a sum of each.
+files() {
+    (cd "$RUN" && find . -type f | sort | xargs -r sha256sum)
+}
+
+# one_world FUNCTION PROGRAM[+PROGRAM..] ARG..: these one after the other in an
+# empty directory, as FUNCTION PROGRAM ARG.. runs each.
+one_world() {
+    local p
+    fresh
+    for p in ${2//+/ }; do
+        $1 "$p" "${@:3}"
+        [ "$code" = 0 ] && ! grep -qi 'fail' <<<"$out$err" || return 1
+    done
+}
+
+# leave_the_same SECONDS MPICH OPENMPI PROGRAM[+PROGRAM..] [ARG..]: all end well
+# as one world, and leave the files that one library alone leaves, byte for byte.
+# Some leave bytes of no meaning in gaps: where the files of the two libraries
+# alone differ too, that they end well is all.  $codes has NAME.mpich and
+# NAME.openmpi.
+leave_the_same() {
+    local seconds=$1 m=$2 o=$3 title="${*:4} of $2 and $3" one
+    shift 3
+    by_both() { spans "$seconds" "$m" "$o" "$codes/$1" "${@:2}"; }
+    by_one() { alone "$seconds" "$l" $((m + o)) "$codes/$1" "${@:2}"; }
+    by_library() { # LIBRARY ..
+        local l=$1
+        one_world by_one "${@:2}"
+    }
+    if ! one_world by_both "$@"; then
+        counts "$title" by_library "$@"
+        return
+    fi
+    files >"$case_tmp/both"
+    for one in openmpi mpich; do
+        by_library $one "$@"
+        files >"$case_tmp/$one"
+        if cmp -s "$case_tmp/$one" "$case_tmp/both"; then
+            passes "$title: $(wc -l <"$case_tmp/both") files as of $one alone"
+            return
+        fi
+    done
+    if ! cmp -s "$case_tmp/openmpi" "$case_tmp/mpich"; then
+        passes "$title: those of the two libraries alone differ, too"
+        return
+    fi
+    codes_failed=$((codes_failed + 1))
+    report 1 "$title: files differ" "$case_tmp"/{openmpi,both}
+}
+
 passes() { # TITLE
     codes_passed=$((codes_passed + 1))
     report 0 "$1"
