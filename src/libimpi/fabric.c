@@ -832,6 +832,13 @@ const uint8_t *fabric_look(const struct fabric_peer *p, size_t *len)
     return b->data + IMPI_FRAME_SIZE;
 }
 
+bool fabric_lends(const struct fabric_peer *p)
+{
+    const struct buffer *b = TAILQ_FIRST(&p->in);
+
+    return b && b->lends;
+}
+
 /* ---- pieces that a peer has lent ---- */
 
 /* Say that the oldest pieces are read, once they are. */
@@ -966,6 +973,7 @@ void fabric_stage(struct fabric_peer *p)
         return;
     }
     p->staged->memory = memory;
+    fabric.counts.staged++;
     push_reads(p);
 }
 
@@ -1480,6 +1488,10 @@ const uint8_t *fabric_look(const struct fabric_peer *p, size_t *len)
 }
 void fabric_taken(struct fabric_peer *p)
 {
+}
+bool fabric_lends(const struct fabric_peer *p)
+{
+    return false;
 }
 size_t fabric_lent(const struct fabric_peer *p)
 {

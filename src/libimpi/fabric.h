@@ -68,6 +68,8 @@ size_t fabric_ready(const struct fabric_peer *p);
  * such.  It stays until fabric_taken(). */
 const uint8_t *fabric_look(const struct fabric_peer *p, size_t *len);
 void fabric_taken(struct fabric_peer *p);
+/* A piece that the peer has lent comes behind the bytes that are next. */
+bool fabric_lends(const struct fabric_peer *p);
 
 /* Long pieces stay in the peer's memory until they are read there.  Bytes of
  * such a piece that is next in the stream; 0: it is none, or its bytes are to
@@ -97,6 +99,7 @@ int fabric_fd(void);
 struct fabric_counts {
     uint64_t frames_out, frames_in, bytes_out, bytes_in;
     uint64_t lent_out, reads; /* pieces of our memory, reads of the peers' */
+    uint64_t staged;          /* of these reads, to memory of our own */
     uint64_t strangers;       /* frames of nobody */
 };
 void fabric_count(struct fabric_counts *out);

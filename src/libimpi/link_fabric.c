@@ -259,12 +259,17 @@ static size_t put_frame(struct link *l, const void *head,
     return fabric_put(l->fabric, head, IMPI_PACKET_SIZE, buf->base, buf->len);
 }
 
+/* The engine does not know of this receive yet.  What is read now is read to a
+ * place of its own and copied, so a long message is left for later. */
 static bool take_frame(struct link *l, const struct impi_recv *want,
                        struct impi_status *status)
 {
     size_t len;
-    const uint8_t *head = fabric_look(l->fabric, &len);
+    const uint8_t *head;
 
+    if (fabric_lends(l->fabric))
+        return false;
+    head = fabric_look(l->fabric, &len);
     if (!head || len < IMPI_PACKET_SIZE ||
         !impi_fast_take(l->channel, head, len - IMPI_PACKET_SIZE, want,
                         status)) {
