@@ -12,6 +12,7 @@ declare -A may=(
     [impid_pmix.so]="libpmix"
     [libelan.so]=""
     [libhsn.so]=""
+    [libimpi-abi.so]="libdl libpthread"
     [libimpi-mpich.so]="libdl libpthread"
     [libimpi-openmpi.so]="libdl libpthread"
     [libimpi.so]="libdl"
@@ -66,6 +67,6 @@ for file in plugins/*/.libs/*.so; do
             grep -vE '@|^(slurm|ini|munge)_|^__(asan|ubsan|tsan)_')"
 done
 # A back end is built where its MPI library is there.
-unset 'may[libimpi-mpich.so]' 'may[libimpi-openmpi.so]'
+unset 'may[libimpi-abi.so]' 'may[libimpi-mpich.so]' 'may[libimpi-openmpi.so]'
 check "all of the list were there" "${!may[*]}"
 finish

@@ -125,7 +125,7 @@ check_deb() {
         listed slurm-fabric slurm-wlm/switch_elan.so slurm-wlm/mpi_impi.so \
         slurm-fabric/impid$ slurm-fabric/impi-server$ slurm-fabric/libimpi.so \
         slurm-fabric/elan-holder$ \
-        libimpi-mpich.so libimpi-openmpi.so backend/sources bin/impirun \
+        libimpi-abi.so libimpi-mpich.so libimpi-openmpi.so backend/sources bin/impirun \
         bin/sfabric man1/sfabric.1.gz
     ok "the daemons and units are in slurm-fabric-daemons" \
         listed slurm-fabric-daemons slurm-fabric/hsnd slurm-fabric/mapperd \

@@ -280,11 +280,7 @@ __attribute__((visibility("default"))) impi_fortran_attr_f impi_fortran_attr;
 /* The address, or the number that it points to. */
 static int win_attr(int win, int keyval, intptr_t *value, int *flag)
 {
-#ifdef IMPI_FAMILY_OPENMPI
-    MPI_Win w = impi_real.Win_f2c(win);
-#else
-    MPI_Win w = win;
-#endif
+    MPI_Win w = OF_FORTRAN(Win, win);
     void *p;
 
     keyval = keyval_of_fortran(keyval);
@@ -302,11 +298,7 @@ static int win_attr(int win, int keyval, intptr_t *value, int *flag)
 int impi_fortran_attr(bool win, int handle, int keyval, intptr_t *value,
                       int *flag)
 {
-#ifdef IMPI_FAMILY_OPENMPI
-    MPI_Comm c = impi_real.Comm_f2c(handle);
-#else
-    MPI_Comm c = handle;
-#endif
+    MPI_Comm c = OF_FORTRAN(Comm, handle);
     int *p, rc;
 
     if (win)

@@ -17,8 +17,11 @@
 
 #include "libimpi/calls_types.h"
 
+/* The libraries' own headers, or that of the standard ABI (standard/mpi.h). */
 #if defined(OPEN_MPI)
 #define IMPI_FAMILY_OPENMPI 1
+#elif defined(MPI_ABI_VERSION) && !defined(MPICH)
+#define IMPI_FAMILY_ABI 1
 #else
 #define IMPI_FAMILY_MPICH 1
 #endif

@@ -357,7 +357,7 @@ int impi_Error_string(int errorcode, char *string, int *resultlen)
 
 /* ---- files: errors before there is one go to MPI_FILE_NULL's handler ---- */
 
-#ifdef IMPI_FAMILY_OPENMPI
+#ifndef IMPI_FAMILY_MPICH
 /* Open MPI's MPI_File_call_errhandler takes MPI_FILE_NULL for a mistake of the
  * program, which it ends.  So the functions of C behind handlers are known
  * here; what Fortran makes is not seen, and its error is only returned. */

@@ -11,8 +11,7 @@
 
 #ifdef IMPI_FAMILY_OPENMPI
 
-#define IMPI_FAMILY_NAME "Open MPI"
-/* Two ints of Fortran hold it as well: c2f below. */
+/* An int of Fortran holds it as well. */
 #define HANDLE_INDEX_MAX 0x3fffffffu
 
 #define OURS(name, type)                                                       \
@@ -26,6 +25,13 @@
     }
 OURS(handle, MPI_Request)
 OURS(message, MPI_Message)
+
+/* Fortran's number of a handle. */
+#define OF_FORTRAN(Kind, number) impi_real.Kind##_f2c(number)
+/* Our handles as ints: the library's are not negative. */
+#define INT_OF_INDEX(tag, index) (-1 - (int)(index))
+#define INT_IS_OURS(tag, number) ((number) < 0)
+#define INDEX_OF_INT(number) ((uint32_t)(-1 - (number)))
 
 /* Open MPI's Fortran functions that make a group do not ask MPI_Group_c2f but
  * read Fortran's handle in the group, so there it is: our handle is an odd
@@ -61,29 +67,48 @@ static inline uint32_t group_to_index(MPI_Group group)
 
 #else
 
-#define IMPI_FAMILY_NAME "MPICH"
-#define WINDOW_OF_OTHERS_MEMORY 1
-#define RECV_OF_EMPTY_TYPE_FAILS 1 /* data_spare_empty() */
 #define HANDLE_INDEX_MAX 0x00ffffffu
+#define GROUP_INDEX_MAX HANDLE_INDEX_MAX
+#define RECV_OF_EMPTY_TYPE_FAILS 1 /* data_spare_empty() */
+
+/* Our handles as ints: so are MPICH's handles, and the numbers of all other
+ * libraries are small. */
+#define INT_OF_INDEX(tag, index) ((int)((tag) | (index)))
+#define INT_IS_OURS(tag, number) (((uint32_t)(number)&0xff000000U) == (tag))
+#define INDEX_OF_INT(number) ((uint32_t)(number)&HANDLE_INDEX_MAX)
+
+#ifdef IMPI_FAMILY_ABI
+#define OF_FORTRAN(Kind, number) impi_real.Kind##_fromint(number)
+#define WINDOW_OF_OTHERS_MEMORY 0 /* Open MPI may be behind it */
+#define HANDLE(type, tag, index) ((type)(IMPI_OURS_ABI | (tag) | (index)))
+
+static inline int keyval_of_fortran(int keyval)
+{
+    return keyval;
+}
+#else
+#define OF_FORTRAN(Kind, number) (number)
+#define WINDOW_OF_OTHERS_MEMORY 1
+#define HANDLE(type, tag, index) ((type)((tag) | (index)))
 
 /* A keyval of MPI's own: those of Fortran are even, one more than C's. */
 static inline int keyval_of_fortran(int keyval)
 {
     return keyval % 2 ? keyval : keyval - 1;
 }
+#endif
 
 #define OURS(name, type, tag)                                                  \
     static inline type name##_from_index(uint32_t index)                       \
     {                                                                          \
-        return (type)(tag | index);                                            \
+        return HANDLE(type, tag, index);                                       \
     }                                                                          \
     static inline uint32_t name##_to_index(type handle)                        \
     {                                                                          \
-        return (uint32_t)handle & HANDLE_INDEX_MAX;                            \
+        return (uint32_t)(uintptr_t)handle & HANDLE_INDEX_MAX;                 \
     }
 OURS(handle, MPI_Request, IMPI_REQUEST_TAG)
 OURS(group, MPI_Group, IMPI_GROUP_TAG)
-#define GROUP_INDEX_MAX HANDLE_INDEX_MAX
 OURS(message, MPI_Message, IMPI_MESSAGE_TAG)
 
 #endif

@@ -139,7 +139,7 @@ char group_places[(GROUP_INDEX_MAX + 1) * GROUP_PLACE]
 
 static void write_place(MPI_Group group, uint32_t index)
 {
-    MPI_Fint fortran = -1 - (MPI_Fint)index;
+    MPI_Fint fortran = INT_OF_INDEX(IMPI_GROUP_TAG, index);
 
     memcpy((char *)group + GROUP_FORTRAN_AT, &fortran, sizeof(fortran));
 }
@@ -552,28 +552,31 @@ int impi_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 
 /* ---- Fortran ---- */
 
-#ifdef IMPI_FAMILY_OPENMPI
+/* As numbers, for Fortran and, since MPI-5, for C. */
 MPI_Fint impi_Group_c2f(MPI_Group group)
 {
     if (!impi_group_ours(group))
         return impi_real.Group_c2f(group);
-    return -1 - (MPI_Fint)group_to_index(group);
+    return INT_OF_INDEX(IMPI_GROUP_TAG, group_to_index(group));
 }
 
 MPI_Group impi_Group_f2c(MPI_Fint group)
 {
-    if (group >= 0)
+    if (!INT_IS_OURS(IMPI_GROUP_TAG, group))
         return impi_real.Group_f2c(group);
-    return group_from_index((uint32_t)(-1 - group));
-}
-#else
-MPI_Fint impi_Group_c2f(MPI_Group group)
-{
-    return group;
+    return group_from_index(INDEX_OF_INT(group));
 }
 
-MPI_Group impi_Group_f2c(MPI_Fint group)
+int impi_Group_toint(MPI_Group group)
 {
-    return group;
+    if (!impi_group_ours(group))
+        return impi_real.Group_toint(group);
+    return INT_OF_INDEX(IMPI_GROUP_TAG, group_to_index(group));
 }
-#endif
+
+MPI_Group impi_Group_fromint(int group)
+{
+    if (!INT_IS_OURS(IMPI_GROUP_TAG, group))
+        return impi_real.Group_fromint(group);
+    return group_from_index(INDEX_OF_INT(group));
+}

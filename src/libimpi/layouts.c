@@ -99,6 +99,34 @@ static int make_vector(struct impi_layout **l, const struct contents *c,
     return rc;
 }
 
+/* Numbers of an array, as MPI_Type_get_contents gives them.  Open MPI 6.0.0rc2
+ * gives its own where it is asked by the standard ABI. */
+#ifdef IMPI_FAMILY_ABI
+#define IS_OWN(number, own) ((number) == (own))
+#else
+#define IS_OWN(number, own) false
+#endif
+
+static bool is_fortran(int order)
+{
+    return order == MPI_ORDER_FORTRAN || IS_OWN(order, 1);
+}
+
+static bool is_cyclic(int distribution)
+{
+    return distribution == MPI_DISTRIBUTE_CYCLIC || IS_OWN(distribution, 1);
+}
+
+static bool is_whole(int distribution)
+{
+    return distribution == MPI_DISTRIBUTE_NONE || IS_OWN(distribution, 2);
+}
+
+static bool is_default(int argument)
+{
+    return argument == MPI_DISTRIBUTE_DFLT_DARG || IS_OWN(argument, -1);
+}
+
 /* From the dimension that varies fastest outwards. */
 static int make_subarray(struct impi_layout **l, const struct contents *c,
                          const struct inner *in)
@@ -106,7 +134,7 @@ static int make_subarray(struct impi_layout **l, const struct contents *c,
     int n = c->ints[0], rc = MPI_SUCCESS;
     const int *sizes = c->ints + 1, *subsizes = sizes + n,
               *starts = sizes + 2L * n;
-    bool fortran = sizes[3L * n] == MPI_ORDER_FORTRAN;
+    bool fortran = is_fortran(sizes[3L * n]);
     struct impi_layout *sub = impi_layout_hold(in->l);
     MPI_Aint stride = in->extent;
 
@@ -139,12 +167,10 @@ static void dim_get(struct dim *d, const struct contents *c, int i, int coord)
     const int *procs = arg + n;
 
     *d = (struct dim){size[i], arg[i], procs[i], coord};
-    if (dist[i] == MPI_DISTRIBUTE_NONE)
+    if (is_whole(dist[i]))
         *d = (struct dim){size[i], size[i], 1, 0};
-    else if (arg[i] == MPI_DISTRIBUTE_DFLT_DARG)
-        d->block = dist[i] == MPI_DISTRIBUTE_CYCLIC
-                       ? 1
-                       : (size[i] + procs[i] - 1) / procs[i];
+    else if (is_default(arg[i]))
+        d->block = is_cyclic(dist[i]) ? 1 : (size[i] + procs[i] - 1) / procs[i];
 }
 
 /* The process's elements of `in`, `stride` bytes apart: whole blocks, then
@@ -196,7 +222,7 @@ static int make_darray(struct impi_layout **l, const struct contents *c,
                        const struct inner *in)
 {
     int n = c->ints[2], rc = MPI_SUCCESS;
-    bool fortran = c->ints[3 + 4L * n] == MPI_ORDER_FORTRAN;
+    bool fortran = is_fortran(c->ints[3 + 4L * n]);
     struct impi_layout *sub = impi_layout_hold(in->l);
     MPI_Aint stride = in->extent;
 

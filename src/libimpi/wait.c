@@ -250,32 +250,34 @@ int impi_Cancel(MPI_Request *request)
     return MPI_SUCCESS;
 }
 
-#ifdef IMPI_FAMILY_OPENMPI
-/* Fortran knows requests as numbers: its own are not negative. */
+/* As numbers, for Fortran and, since MPI-5, for C. */
 MPI_Fint impi_Request_c2f(MPI_Request request)
 {
     if (!impi_request_ours(request))
         return impi_real.Request_c2f(request);
-    return -1 - (MPI_Fint)handle_to_index(request);
+    return INT_OF_INDEX(IMPI_REQUEST_TAG, handle_to_index(request));
 }
 
 MPI_Request impi_Request_f2c(MPI_Fint request)
 {
-    if (request >= 0)
+    if (!INT_IS_OURS(IMPI_REQUEST_TAG, request))
         return impi_real.Request_f2c(request);
-    return handle_from_index((uint32_t)(-1 - request));
-}
-#else
-MPI_Fint impi_Request_c2f(MPI_Request request)
-{
-    return request;
+    return handle_from_index(INDEX_OF_INT(request));
 }
 
-MPI_Request impi_Request_f2c(MPI_Fint request)
+int impi_Request_toint(MPI_Request request)
 {
-    return request;
+    if (!impi_request_ours(request))
+        return impi_real.Request_toint(request);
+    return INT_OF_INDEX(IMPI_REQUEST_TAG, handle_to_index(request));
 }
-#endif
+
+MPI_Request impi_Request_fromint(int request)
+{
+    if (!INT_IS_OURS(IMPI_REQUEST_TAG, request))
+        return impi_real.Request_fromint(request);
+    return handle_from_index(INDEX_OF_INT(request));
+}
 
 /* ---- wait all ---------------------------------------------------------- */
 

@@ -120,6 +120,20 @@ static int own_rank(struct errbuf *err)
     return (int)rank;
 }
 
+/* What starts a native world is the library's own, also behind the standard
+ * ABI. */
+static uint32_t family_of(const char *library)
+{
+#if defined(IMPI_FAMILY_OPENMPI)
+    return TASK_FAMILY_OPENMPI;
+#elif defined(IMPI_FAMILY_ABI)
+    return strstr(library, "Open MPI") ? TASK_FAMILY_OPENMPI
+                                       : TASK_FAMILY_MPICH;
+#else
+    return TASK_FAMILY_MPICH;
+#endif
+}
+
 static void fill_hello(struct task_hello *hello)
 {
     char text[LIBRARY_TEXT] = "";
@@ -129,17 +143,16 @@ static void fill_hello(struct task_hello *hello)
 
     memset(hello, 0, sizeof(*hello));
     hello->version = TASK_WIRE_VERSION;
-#ifdef IMPI_FAMILY_OPENMPI
-    hello->family = TASK_FAMILY_OPENMPI;
-#else
-    hello->family = TASK_FAMILY_MPICH;
-#endif
     hello->rank = (uint32_t)impi_be.rank;
     hello->pid = (uint32_t)getpid();
     impi_real.Get_library_version(text, &len);
+    hello->family = family_of(text);
     snprintf(hello->library, sizeof(hello->library), "%.*s",
              (int)strcspn(text, "\n"), text);
     hello->build = crc32c(0, text, strnlen(text, sizeof(text)));
+#ifdef IMPI_FAMILY_ABI /* a client has one back end */
+    hello->build = ~hello->build;
+#endif
     hello->memory = identity_of("/dev/shm");
     hello->users = identity_of("/proc/self/ns/user");
     if (getenv("SLURM_IMPI_AGENT_DIR") && slash &&

@@ -20,7 +20,8 @@ case_install_puts_every_part_in_its_place() {
     for f in slurm/switch_elan.so slurm/mpi_impi.so \
         libexec/slurm-fabric/impid libexec/slurm-fabric/impi-server \
         libexec/slurm-fabric/elan-holder \
-        lib/slurm-fabric/libimpi.so lib/slurm-fabric/libimpi-mpich.so \
+        lib/slurm-fabric/libimpi.so lib/slurm-fabric/libimpi-abi.so \
+        lib/slurm-fabric/libimpi-mpich.so \
         lib/slurm-fabric/libimpi-openmpi.so lib/slurm-fabric/impid_pmix.so \
         lib/libelan.so bin/impi-backend include/elan/rmscall.h \
         share/man/man5/impi.conf.5 share/man/man5/elanhosts.5 \

@@ -88,6 +88,7 @@ like "MPICH that knows of the standard ABI and has its own" "$(known mpich)" \
     "opened"
 library libmpi_abi.so.1 "MPICH Version: 5.0" MPICH ABI=1
 like "the standard ABI is not MPICH's" "$(known mpich)" "SF-E501"
+like "the standard ABI has a back end of its own" "$(known abi)" "opened"
 SLURM_IMPI_BACKENDS=$tmp/refuse
 like "a back end that refuses: code and reason" "$(in_step first)" \
     "SF-E503: back end $tmp/refuse/backend-libfakempi.so.1 refuses: not today"

@@ -71,7 +71,22 @@ static void values(void)
     number("MPI_Status.MPI_ERROR", offsetof(MPI_Status, MPI_ERROR));
 }
 
+#ifdef VALUES_ALONE /* with a header that no library comes with */
+int main(void)
+{
+    values();
+    return 0;
+}
+#else
+
 /* ---- handles ---- */
+
+#ifdef IMPI_FAMILY_ABI /* whose libraries leave c2f to Fortran */
+#define MPI_Request_c2f MPI_Request_toint
+#define MPI_Message_c2f MPI_Message_toint
+int MPI_Request_toint(MPI_Request request);
+int MPI_Message_toint(MPI_Message message);
+#endif
 
 static int line;
 
@@ -101,12 +116,12 @@ static void requests(void)
     static int in[REQUESTS];
     MPI_Request other[4];
     MPI_Comm comm;
-    int ours = impi_request_ours(MPI_REQUEST_NULL), negative = 0;
+    int ours = impi_request_ours(MPI_REQUEST_NULL), taken = 0;
 
     for (int i = 0; i < REQUESTS; i++) {
         MPI_Irecv(&in[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, &r[i]);
         ours += impi_request_ours(r[i]);
-        negative += MPI_Request_c2f(r[i]) < 0;
+        taken += INT_IS_OURS(IMPI_REQUEST_TAG, MPI_Request_c2f(r[i]));
     }
     MPI_Recv_init(in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &other[0]);
     MPI_Ibarrier(MPI_COMM_SELF, &other[1]);
@@ -115,9 +130,7 @@ static void requests(void)
     for (int i = 0; i < 4; i++)
         ours += impi_request_ours(other[i]);
     tell(ours == 0, "no request of the library looks like one of ours");
-#ifdef IMPI_FAMILY_OPENMPI
-    tell(negative == 0, "no request is negative in Fortran");
-#endif
+    tell(taken == 0, "no request's number looks like that of one of ours");
     MPI_Request_free(&other[0]);
     MPI_Waitall(2, &other[1], MPI_STATUSES_IGNORE);
     MPI_Grequest_complete(other[3]);
@@ -132,22 +145,20 @@ static void messages(void)
 {
     static MPI_Message m[MESSAGES];
     static MPI_Request r[MESSAGES];
-    int ours = impi_message_ours(MPI_MESSAGE_NULL), negative = 0, in = 0;
+    int ours = impi_message_ours(MPI_MESSAGE_NULL), taken = 0, in = 0;
 
     ours += impi_message_ours(MPI_MESSAGE_NO_PROC);
     for (int i = 0; i < MESSAGES; i++) {
         MPI_Isend(&i, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &r[i]);
         MPI_Mprobe(0, 1, MPI_COMM_SELF, &m[i], MPI_STATUS_IGNORE);
         ours += impi_message_ours(m[i]);
-        negative += MPI_Message_c2f(m[i]) < 0;
+        taken += INT_IS_OURS(IMPI_MESSAGE_TAG, MPI_Message_c2f(m[i]));
     }
     for (int i = 0; i < MESSAGES; i++)
         MPI_Mrecv(&in, 1, MPI_INT, &m[i], MPI_STATUS_IGNORE);
     MPI_Waitall(MESSAGES, r, MPI_STATUSES_IGNORE);
     tell(ours == 0, "no message of the library looks like one of ours");
-#ifdef IMPI_FAMILY_OPENMPI
-    tell(negative == 0, "no message is negative in Fortran");
-#endif
+    tell(taken == 0, "no message's number looks like that of one of ours");
 }
 
 #ifdef IMPI_FAMILY_OPENMPI
@@ -195,7 +206,7 @@ static void groups(void)
 
 static void keyvals(void)
 {
-#ifndef IMPI_FAMILY_OPENMPI
+#ifdef IMPI_FAMILY_MPICH
     int all[] = {MPI_TAG_UB,          MPI_HOST,          MPI_IO,
                  MPI_WTIME_IS_GLOBAL, MPI_UNIVERSE_SIZE, MPI_LASTUSEDCODE,
                  MPI_APPNUM};
@@ -223,3 +234,4 @@ int main(int argc, char *argv[])
     printf("1..%d\n", line);
     return 0;
 }
+#endif
