@@ -17,6 +17,7 @@ declare -A below=(
     [net]="base"
     [health]="base"
     [libimpi]="base impi"
+    [libimpi/standard]=""
     [swfab]="base net"
     [hsn]="base elan net health"
     [mapper]="base net"

@@ -3,6 +3,7 @@
 # What a back end takes for granted of any version of its ABI (opaque.c), with
 # the libraries of this machine and those of SF_MPIS (prefixes).
 . "$(dirname "$0")/lib.sh"
+: "${CC:=cc}"
 
 # TITLE FAMILY MPICC..: and LD_LIBRARY_PATH is set.
 look_at() {
