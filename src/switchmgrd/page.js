@@ -51,8 +51,10 @@ function renew(box, kids, more = []) {
   }
   grow_old();
 }
-const by_name = (a, b) => a.name.localeCompare(b.name, "en", { numeric: true });
-const count = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : many);
+// One of each, for thousands of names and numbers.
+const ORDER = new Intl.Collator("en", { numeric: true }), NUMBER = new Intl.NumberFormat("en");
+const by_name = (a, b) => ORDER.compare(a.name, b.name);
+const count = (n, one, many) => NUMBER.format(n) + " " + (n === 1 ? one : many);
 
 // ---- what is where ---------------------------------------------------------
 
@@ -143,11 +145,20 @@ function choosable(e, o, tab, at) {
   o.shown = o.shown || [];
   o.shown.push(e);
 }
+// What is as it was is left alone: most of it, each two seconds.
+function put_class(e, text) {
+  if (e.getAttribute("class") !== text) e.setAttribute("class", text);
+}
+function put_title(e, t, text) {
+  if (t.textContent === text) return;
+  t.textContent = text;
+  e.setAttribute("aria-label", text);
+}
 function paint(e, state, title, base) {
   const t = title ? e.appendChild(svg("title", {})) : null;
   painted.push(() => {
-    e.setAttribute("class", (base || "") + " " + state() + (e.dataset.sel ? " sel" : ""));
-    if (t) { t.textContent = title(); e.setAttribute("aria-label", t.textContent); }
+    put_class(e, (base || "") + " " + state() + (e.dataset.sel ? " sel" : ""));
+    if (t) put_title(e, t, title());
   });
 }
 function box(o, x, y, w, h, text, tab) {
@@ -157,10 +168,9 @@ function box(o, x, y, w, h, text, tab) {
   if (text) g.append(svg("text", { x: x + w / 2, y: y + h / 2 + 4, "text-anchor": "middle", class: "on" }, text));
   const t = g.appendChild(svg("title", {}));
   painted.push(() => {
-    r.setAttribute("class", o.state);
-    g.setAttribute("class", g.dataset.sel ? "sel" : "");
-    t.textContent = label(o);
-    g.setAttribute("aria-label", t.textContent);
+    put_class(r, o.state);
+    put_class(g, g.dataset.sel ? "sel" : "");
+    put_title(g, t, label(o));
   });
   return g;
 }

@@ -10,7 +10,9 @@ next one, on the same page.  "keys:Tab,a,Enter" presses keys instead, as the
 keyboard does.  Prints when the browser painted first and when the
 fabric was drawn (ms since the navigation, by the browser's own performance
 entries), console errors and exceptions, and fails if there were any of these.
-PAGE_PATIENCE: seconds to wait for each."""
+PAGE_PATIENCE: seconds to wait for each.
+PAGE_PROFILE=yes: also where the time went until the first EXPRESSION was true, by
+the browser's own sums and by its profile of the script (which costs time itself)."""
 import base64
 import json
 import os
@@ -117,6 +119,27 @@ def press(browser, s, keys):
         browser.ask("Input.dispatchKeyEvent", s, type="keyUp", **event)
 
 
+def self_times(profile):
+    """Of each function what it took itself, in ms, the most first."""
+    name, took = {}, {}
+    for n in profile["nodes"]:
+        f = n["callFrame"]
+        name[n["id"]] = "%s:%d" % (f["functionName"] or "(a function)",
+                                   f["lineNumber"] + 1)
+    for i, us in zip(profile["samples"], profile["timeDeltas"]):
+        took[name[i]] = took.get(name[i], 0) + us / 1000
+    return sorted(took.items(), key=lambda t: -t[1])
+
+
+def tell_profile(browser, s):
+    sums = browser.ask("Performance.getMetrics", s)["metrics"]
+    print("profile: " + ", ".join(
+        "%s %d ms" % (m["name"], m["value"] * 1000) for m in sums
+        if m["name"].endswith("Duration") and m["value"] >= 0.001))
+    for name, ms in self_times(browser.ask("Profiler.stop", s)["profile"])[:16]:
+        print("profile: %8.1f ms %s" % (ms, name))
+
+
 def look(browser, url, width, height, out, expressions):
     target = browser.ask("Target.createTarget", url="about:blank")["targetId"]
     s = browser.ask("Target.attachToTarget", targetId=target,
@@ -129,12 +152,20 @@ def look(browser, url, width, height, out, expressions):
         browser.ask("Emulation.setEmulatedMedia", s, features=[
             {"name": "prefers-color-scheme", "value": "dark"}])
     browser.ask("Emulation.setFocusEmulationEnabled", s, enabled=True)
+    profiled = os.environ.get("PAGE_PROFILE")
+    if profiled:
+        for method in ("Performance.enable", "Profiler.enable",
+                       "Profiler.start"):
+            browser.ask(method, s)
     browser.ask("Page.navigate", s, url=url)
     for i, expression in enumerate(expressions or ["true"]):
         if expression.startswith("keys:"):
             press(browser, s, expression[5:])
             continue
         good = wait_true(browser, s, expression)
+        if profiled:
+            tell_profile(browser, s)
+            profiled = None
         shot = browser.ask("Page.captureScreenshot", s, format="png")["data"]
         name = out if i == 0 else out.replace(".png", "-%d.png" % (i + 1))
         with open(name, "wb") as f:
