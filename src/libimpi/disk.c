@@ -442,11 +442,15 @@ int disk_sync(struct disk *d)
 
 /* ---- locks ---- */
 
+/* Where ours are, past all data: a library may lock what it writes, too (Open
+ * MPI 5 does), and would wait for the lock that it is called under. */
+#define LOCKS_AT (INT64_C(1) << 62)
+
 static int set_lock(struct disk *d, int type, int64_t first, int64_t end)
 {
     struct flock l = {.l_type = (short)type,
                       .l_whence = SEEK_SET,
-                      .l_start = first,
+                      .l_start = LOCKS_AT + first,
                       .l_len = end - first};
     int rc;
 

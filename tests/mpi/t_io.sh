@@ -65,6 +65,10 @@ title=files_by_the_librarys_handle
 for prog in io_open io_data; do
     IO_DRIVER=library case_run $title $prog -i mpich:2 openmpi:2
 done
+# Open MPI 5 does everywhere what 4.1 does when it is told to.
+title=files_that_the_library_locks_itself
+OMPI_MCA_fs_ufs_lock_algorithm=3 IO_DRIVER=library case_run $title io_data \
+    mpich:1 openmpi:2
 for seed in 1 2 3; do
     case_mix $seed mpich:2 openmpi:2
     case_mix $seed -i openmpi:1 mpich:2
