@@ -28,6 +28,7 @@
 #define LISTEN_FD 4
 #define RELISTEN 0.2 /* s, when there are no descriptors left */
 #define PATIENCE 5.0 /* s, when we leave: for a new link, or for the tree */
+#define DOUBT 0.5    /* s, in which another cause of the end may show */
 
 static void on_listen(struct ev_loop *loop, ev_io *io, int revents)
 {
@@ -69,6 +70,8 @@ static void on_stop(struct ev_loop *loop, ev_idle *w, int revents)
     ev_idle_stop(loop, w);
     if (a->nasked > 0)
         return; /* impid_maybe_leave() follows the last answer */
+    if (a->doubted)
+        return; /* it follows when that is told */
     if (a->told && impid_task_any_running(a))
         return; /* a signal for the tasks: impid_maybe_leave() follows */
     if (impid_link_pending(&a->link) && !a->leaving) {
@@ -192,6 +195,8 @@ static void finish(struct impid *a)
     struct impid_proc *p;
 
     a->failed = true;
+    ev_timer_stop(a->loop, &a->doubt);
+    free(a->doubted);
     while ((p = LIST_FIRST(&a->procs)))
         impid_proc_free(p);
     impid_rounds_free(a);
@@ -322,29 +327,76 @@ static void describe(char *text, size_t size, int id,
                  task_family_name(p->family));
 }
 
+static void describe_abort(struct agent_abort *abort, int id, int32_t code,
+                           const struct impid *a, const struct impid_proc *p,
+                           const char *fmt, va_list ap)
+{
+    size_t len;
+
+    abort->code = code;
+    abort->rank = p && p->task ? (int32_t)p->task->rank : -1;
+    abort->client = p && p->client ? (int32_t)p->client->number : -1;
+    abort->lost = a->orphan;
+    describe(abort->text, sizeof(abort->text), id, p);
+    len = strlen(abort->text);
+    vsnprintf(abort->text + len, sizeof(abort->text) - len, fmt, ap);
+}
+
+static void tell_abort(struct impid *a, const struct agent_msg *msg)
+{
+    if (a->failed)
+        return;
+    a->failed = true;
+    log_warn("%s", msg->abort.text);
+    impid_link_send(&a->link, msg);
+    if (a->link.state == LINK_DOWN)
+        impid_killed(a, msg->abort.text);
+}
+
 void impid_fail(struct impid *a, int id, int32_t code,
                 const struct impid_proc *p, const char *fmt, ...)
 {
     struct agent_msg msg = {.type = AGENT_ABORT};
-    size_t len;
     va_list ap;
 
-    if (a->failed)
-        return;
-    a->failed = true;
-    msg.abort.code = code;
-    msg.abort.rank = p && p->task ? (int32_t)p->task->rank : -1;
-    msg.abort.client = p && p->client ? (int32_t)p->client->number : -1;
-    msg.abort.lost = a->orphan;
-    describe(msg.abort.text, sizeof(msg.abort.text), id, p);
-    len = strlen(msg.abort.text);
     va_start(ap, fmt);
-    vsnprintf(msg.abort.text + len, sizeof(msg.abort.text) - len, fmt, ap);
+    describe_abort(&msg.abort, id, code, a, p, fmt, ap);
     va_end(ap);
-    log_warn("%s", msg.abort.text);
-    impid_link_send(&a->link, &msg);
-    if (a->link.state == LINK_DOWN)
-        impid_killed(a, msg.abort.text);
+    tell_abort(a, &msg);
+}
+
+static void on_doubt(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    struct impid *a = ev_userdata(loop);
+
+    tell_abort(a, a->doubted);
+    free(a->doubted);
+    a->doubted = NULL;
+    impid_maybe_leave(a);
+}
+
+void impid_fail_unless(struct impid *a, int id, int32_t code,
+                       struct impid_proc *p, const char *fmt, ...)
+{
+    struct agent_msg *msg;
+    va_list ap;
+
+    if (p)
+        p->aborted = true;
+    if (a->failed || a->doubted)
+        return;
+    msg = calloc(1, sizeof(*msg));
+    if (!msg) {
+        impid_fail(a, id, code, p, "ended the job");
+        return;
+    }
+    msg->type = AGENT_ABORT;
+    va_start(ap, fmt);
+    describe_abort(&msg->abort, id, code, a, p, fmt, ap);
+    va_end(ap);
+    a->doubted = msg;
+    ev_timer_init(&a->doubt, on_doubt, DOUBT, 0);
+    ev_timer_start(a->loop, &a->doubt);
 }
 
 void impid_refuse_waiting(struct impid *a, const char *text)

@@ -75,6 +75,7 @@ struct impid_proc {
     bool joined;
     uint32_t stage; /* enum task_stage, in MPI_Init */
     bool finished;
+    bool aborted;    /* its MPI library ends it */
     bool lost;       /* connection is gone */
     int32_t exiting; /* argument of exit(), if it said so */
     bool said_exiting;
@@ -121,11 +122,13 @@ struct impid {
     SLIST_HEAD(, impid_round) rounds;
     const struct pmix_host_api *pmix; /* NULL before the first Open MPI */
     ev_async pmix_wake;
-    uint8_t host_addr[16]; /* processes listen here */
-    ev_timer patience;     /* with a link that is being made */
-    bool told;             /* SIGTERM came */
-    bool leaving;          /* as soon as it is made, or the tree allows */
-    bool failed;           /* an abort was sent or a kill received */
+    uint8_t host_addr[16];     /* processes listen here */
+    ev_timer patience;         /* with a link that is being made */
+    bool told;                 /* SIGTERM came */
+    bool leaving;              /* as soon as it is made, or the tree allows */
+    bool failed;               /* an abort was sent or a kill received */
+    struct agent_msg *doubted; /* an abort that is not sent yet; or NULL */
+    ev_timer doubt;
     bool stopping;
     bool orphan;           /* slurmstepd is gone */
     struct repeat refused; /* processes: what is logged of them */
@@ -269,6 +272,11 @@ void impid_speaker_free(struct impid_client *c);
 __attribute__((format(printf, 5, 6))) void
 impid_fail(struct impid *a, int id, int32_t code, const struct impid_proc *p,
            const char *fmt, ...);
+/* The same when p's MPI library ends it, which it may do because it saw another
+ * process go: that one's end is the cause, if it shows within a moment. */
+__attribute__((format(printf, 5, 6))) void
+impid_fail_unless(struct impid *a, int id, int32_t code, struct impid_proc *p,
+                  const char *fmt, ...);
 /* Processes that still wait for their environment are told why. */
 void impid_refuse_waiting(struct impid *a, const char *text);
 /* The job ends: kill what runs here. */

@@ -332,12 +332,22 @@ void impid_pmi_finished(struct impid_client *c)
     ev_timer_start(c->round->impid->loop, &c->leave);
 }
 
+/* A world of one library has nothing but the library to see a process go. */
+static void ended_by_library(struct impid *a, struct impid_proc *p, int code)
+{
+    static const char text[] = "was ended by its MPI library: MPI_Abort(%d)";
+
+    if (p && p->round && p->round->clients.nclients == 1)
+        impid_fail_unless(a, 310, code, p, text, code);
+    else
+        impid_fail(a, 310, code, p, text, code);
+}
+
 static void on_abort(void *arg, uint32_t local, int code)
 {
     struct impid_client *c = arg;
 
-    impid_fail(c->round->impid, 310, code, c->procs[local],
-               "was ended by its MPI library: MPI_Abort(%d)", code);
+    ended_by_library(c->round->impid, c->procs[local], code);
 }
 
 static const struct pmi1_ops pmi1_ops = {on_reply, on_barrier, on_abort};
@@ -480,8 +490,7 @@ static void pmix_finalized(void *arg, const char *nspace, uint32_t rank)
 static void pmix_abort(void *arg, const char *nspace, uint32_t rank, int code,
                        const char *text)
 {
-    impid_fail(arg, 310, code, find_proc(arg, nspace, rank),
-               "was ended by its MPI library: MPI_Abort(%d)", code);
+    ended_by_library(arg, find_proc(arg, nspace, rank), code);
 }
 
 struct fence_wait {

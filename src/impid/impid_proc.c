@@ -329,7 +329,7 @@ static void report_death(struct impid_proc *p, bool ended, int status)
 
 static void conclude(struct impid_proc *p, bool ended, int status)
 {
-    if (!left_in_order(p))
+    if (!left_in_order(p) && !p->aborted)
         report_death(p, ended, status);
     impid_proc_free(p);
 }

@@ -7,17 +7,22 @@
  *   impi_rank exit RANK CODE        exit() without MPI_Finalize
  *   impi_rank _exit RANK CODE       the same past all handlers
  *   impi_rank kill RANK SIGNAL      raise
+ *   impi_rank seen RANK CODE FILE   exit() of RANK, and when the others see
+ *                                   that (by a lock of FILE) their library's
+ *                                   own MPI_Abort(14), as Open MPI 5 has it
  *   impi_rank hang                  "ready", then wait for somebody to kill
  *   impi_rank until FILE            Allreduce until FILE is there, then as
  *                                   without; FILE.RANK is made in the native
  *                                   MPI_Finalize
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,6 +83,7 @@ static void until(const char *file)
 #endif
 
 typedef int set_attr_f(MPI_Comm, int, void *);
+typedef int abort_f(MPI_Comm, int);
 
 static int finalizing(MPI_Comm comm, int keyval, void *name, void *extra)
 {
@@ -110,6 +116,21 @@ static void tell_when_finalizing(const char *file)
     set_attr(MPI_COMM_SELF, keyval, name);
 }
 
+static void seen(int goes, int code, const char *file)
+{
+    int fd = open(file, O_CREAT | O_RDWR, 0600);
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+    abort_f *own = library ? (abort_f *)dlsym(library, "MPI_Abort") : NULL;
+
+    if (fd < 0 || !own || (goes && flock(fd, LOCK_EX) < 0))
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (goes)
+        exit(code);
+    flock(fd, LOCK_EX);
+    own(MPI_COMM_WORLD, 14);
+}
+
 static void end(const char *how, int number)
 {
     if (strcmp(how, "abort") == 0)
@@ -134,6 +155,8 @@ int main(int argc, char **argv)
         until(argv[2]);
         tell_when_finalizing(argv[2]);
     }
+    if (argc == 5 && strcmp(argv[1], "seen") == 0)
+        seen(atoi(argv[2]) == rank, atoi(argv[3]), argv[4]);
     if (argc == 4) {
         /* Who ends must not be missed in the MPI_Init of another. */
         MPI_Barrier(MPI_COMM_WORLD);

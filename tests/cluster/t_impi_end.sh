@@ -70,6 +70,16 @@ case_native_worlds_too() {
     assert_nothing_left
 }
 
+case_who_went_is_the_cause_not_who_saw_it() {
+    run_as_user srun --mpi=impi -N2 -n4 "$M" seen 3 5 "$WORK/seen"
+    assert_code 5
+    assert_cause 'rank 3 on node n1 .* exited with code 5'
+    run_as_user srun --mpi=impi -N2 -n4 "$O" seen 3 6 "$WORK/seen"
+    assert_code 6
+    assert_cause 'rank 3 on node n1 .* exited with code 6'
+    assert_nothing_left
+}
+
 case_second_program_fails() {
     run_as_user srun --mpi=impi -n2 sh -c "$M; $M exit 1 4; $M" : -n2 \
         sh -c "$O; $O exit 1 4; $O"
