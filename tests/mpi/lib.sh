@@ -39,12 +39,13 @@ need_stage() # PROGRAM
     [ -x "$stage/bin/$1" ] || skip_all "a stage is needed"
 }
 
-# What was said goes into out and out.*, which a failure shows whole.
+# What was said goes into out and out.*, which a failure shows whole: also what
+# ends within a line, so that the next case begins one.
 report() # CODE TITLE
 {
     result "$1" "$2" ||
         cat "$TMPDIR"/out "$TMPDIR"/out.* "$STACKS_TO" 2>/dev/null |
-        sed 's/^/# /'
+        tr -d '\0' | awk '{ print "# " $0 }'
     rm -f "$TMPDIR"/out "$TMPDIR"/out.* "$STACKS_TO"
 }
 
