@@ -25,17 +25,16 @@
 
 /* ---- constants ---- */
 
-static void say(const char *name, const void *value, size_t size)
+static void say_number(const char *name, long long n)
+{
+    printf("%s %lld\n", name, n);
+}
+
+static void say(const char *name, const void *value)
 {
     Dl_info info;
     void *p;
-    int n;
 
-    if (size == sizeof(n)) {
-        memcpy(&n, value, sizeof(n));
-        printf("%s %d\n", name, n);
-        return;
-    }
     memcpy(&p, value, sizeof(p));
     if (!dladdr(p, &info))
         printf("%s %p\n", name, p);
@@ -55,7 +54,10 @@ static void values(void)
 #define V(X)                                                                   \
     {                                                                          \
         __typeof__(X) v = X;                                                   \
-        say(#X, &v, sizeof(v));                                                \
+        if (__builtin_classify_type(v) == 1) /* an integer */                  \
+            say_number(#X, (long long)v);                                      \
+        else                                                                   \
+            say(#X, &v);                                                       \
     }
 #include "opaque_names.h"
 #undef V
