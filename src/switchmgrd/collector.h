@@ -116,8 +116,9 @@ struct in_addr collector_peer_addr(const struct collector_peer *p);
  * used here; -1 with "FILE:LINE: KEY: what" (base/conf.h). */
 int collector_check(const struct mgrconf *conf, const char *path,
                     struct errbuf *err);
-/* "A.B.C.D:PORT", ":PORT" or "A.B.C.D", whose port is `port` then (0: it must
- * be there).  -1 with "KEY: not ADDRESS:PORT: TEXT". */
+/* "A.B.C.D:PORT", ":PORT" or "A.B.C.D", whose port is `port` then.  With 0 it
+ * must be there, and "PORT" is one of 127.0.0.1.  -1 with "KEY: not
+ * ADDRESS:PORT: TEXT". */
 int collector_address(const char *key, const char *text, uint16_t port,
                       struct sockaddr_in *sa, struct errbuf *err);
 int collector_peers_configure(struct collector *n, struct errbuf *err);

@@ -32,6 +32,12 @@ int collector_address(const char *key, const char *text, uint16_t port,
     uint32_t at = port;
 
     *sa = (struct sockaddr_in){.sin_family = AF_INET};
+    if (port == 0 && number_parse(&at, text, 0, UINT16_MAX) == 0) {
+        sa->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        sa->sin_port = htons((uint16_t)at);
+        return 0;
+    }
+    at = port;
     if (len < sizeof(host))
         memcpy(host, text, len);
     if ((colon ? number_parse(&at, colon + 1, 0, UINT16_MAX) < 0 : port == 0) ||

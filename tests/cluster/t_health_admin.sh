@@ -38,6 +38,7 @@ case_a_wrong_list_changes_nothing() {
 what_cannot_be_used_here_is_told() {
     local line
     for line in Listen=abc Listen=:99999 MetricsListen=localhost:9839 \
+        MetricsListen=99999 \
         User=no-such-user 'MapperNodes=n[1-' 'LinkNodes=n[1-' \
         ControlGroup=no-such-group SlurmConf=/no/such Elanhosts=/no/such \
         LinkStatus=tree StaleAfter=1; do

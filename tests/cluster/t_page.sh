@@ -11,7 +11,7 @@ SHOTS=${PAGE_SHOTS:-$case_tmp}
 PAGE_JS=$SF_TOP_SRCDIR/src/switchmgrd/page.js
 cp "$SF_TOP_SRCDIR/etc/swfab.net.example" "$MAP"
 page_conf() { # LINE.. more of switchmgr.conf
-    switchmgr_conf MetricsListen=127.0.0.1:0 "TopologyMap=$MAP" \
+    switchmgr_conf MetricsListen=0 "TopologyMap=$MAP" \
         TopologyInterval=1 MetricsHosts=proxy.site,fabric.site "$@"
 }
 page_conf
