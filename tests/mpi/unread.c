@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Long messages that have come when MPI_Recv is called, and of which nothing
- * was read: the receiver makes no call of MPI before.  Its argument is the name
- * of a file, by which it is told.
+ * was read: the receiver makes no call of MPI before, and the sender sends when
+ * it has left the one before that.  They tell each other by files, whose name
+ * is the argument.
  */
 #include <sched.h>
 #include <unistd.h>
@@ -14,23 +15,41 @@
 
 static unsigned char buf[BYTES];
 
+static void tell(const char *file, const char *what)
+{
+    char name[4096];
+    FILE *f;
+
+    snprintf(name, sizeof(name), "%s.%s", file, what);
+    f = fopen(name, "w");
+    CHECK(f && fclose(f) == 0);
+}
+
+static void wait_for(const char *file, const char *what)
+{
+    char name[4096];
+
+    snprintf(name, sizeof(name), "%s.%s", file, what);
+    while (access(name, F_OK) < 0)
+        sched_yield();
+    CHECK(unlink(name) == 0);
+}
+
 static void send_one(int round, const char *file)
 {
     MPI_Request request;
-    FILE *f;
 
     fill(buf, BYTES, 0, round);
+    wait_for(file, "outside");
     MPI_Isend(buf, BYTES, MPI_BYTE, 1, round, MPI_COMM_WORLD, &request);
-    f = fopen(file, "w");
-    CHECK(f && fclose(f) == 0);
+    tell(file, "sent");
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 static void receive_one(int round, const char *file)
 {
-    while (access(file, F_OK) < 0)
-        sched_yield();
-    CHECK(unlink(file) == 0);
+    tell(file, "outside");
+    wait_for(file, "sent");
     MPI_Recv(buf, BYTES, MPI_BYTE, 0, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (size_t i = 0; i < BYTES; i++)
         CHECK(buf[i] == pattern(0, round, i));
