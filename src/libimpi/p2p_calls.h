@@ -37,9 +37,6 @@ int send_copy(struct message *m);
 /* The same for one of which net_put() has written a part, without a round. */
 int send_copy_rest(struct message *m, size_t part);
 
-/* What a probe that was checked asks the engine for. */
-struct impi_recv probe_args(const struct message *m);
-
 /* Wait for one request of either kind; the error handler is not called when
  * `quiet`. */
 int wait_one(MPI_Request *request, MPI_Status *status, bool quiet);
