@@ -359,16 +359,18 @@ static void link_opened(struct link *l)
 
 /* ---- machines that do not answer ---- */
 
-/* The kernel itself repeats what is not acknowledged for a quarter of an hour.
- * A machine whose process takes nothing acknowledges, so TCP_USER_TIMEOUT,
- * which does not care, is of no use. */
+/* The kernel itself repeats what is not acknowledged for a quarter of an hour,
+ * and probes for as long where it could not send at all.  A machine whose process
+ * takes nothing acknowledges both, so TCP_USER_TIMEOUT, which does not care, is
+ * of no use. */
 static bool is_silent(int fd)
 {
     struct tcp_info t = {0};
     socklen_t len = sizeof(t);
 
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &t, &len) == 0 &&
-           t.tcpi_retransmits >= REPEATS_LEAST &&
+           (t.tcpi_retransmits >= REPEATS_LEAST ||
+            t.tcpi_probes >= REPEATS_LEAST) &&
            t.tcpi_last_ack_recv / 1000 >= (unsigned)net.silence;
 }
 

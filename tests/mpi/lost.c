@@ -2,18 +2,22 @@
  * Two ranks have talked and wait for each other when the way between them
  * begins to drop what is sent.
  *
- *   lost fifo FIFO [data]  whoever reads FIFO takes 127.0.0.1 away
+ *   lost fifo FIFO [data | unsent]
+ *                          whoever reads FIFO takes 127.0.0.1 away
  *   lost filter            each throws away what comes, by a filter
  *
  * With "data" and with a filter each has sent something since, which nobody
- * acknowledges.
+ * acknowledges; with "unsent" all before that was acknowledged, so that the
+ * kernel has nothing to repeat, but something that it could not send.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,6 +36,33 @@ static int has_address(void)
     return rc == 0;
 }
 
+static int is_connection(int fd)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+
+    return getpeername(fd, (struct sockaddr *)&ss, &len) == 0 &&
+           (ss.ss_family == AF_INET || ss.ss_family == AF_INET6);
+}
+
+/* Until all that was sent is acknowledged, here and at the other rank. */
+static void wait_until_quiet(const char *name)
+{
+    char other[4096];
+
+    for (int fd = 0; fd < FDS; fd++) {
+        int left = 1;
+
+        while (is_connection(fd) && ioctl(fd, SIOCOUTQ, &left) == 0 && left > 0)
+            sched_yield();
+    }
+    snprintf(other, sizeof(other), "%s.quiet", name);
+    if (rank == 1)
+        CHECK(close(open(other, O_CREAT | O_WRONLY, 0600)) == 0);
+    while (rank == 0 && access(other, F_OK) < 0)
+        sched_yield();
+}
+
 /* Returns how many connections there are. */
 static int filter_all(void)
 {
@@ -40,11 +71,7 @@ static int filter_all(void)
     int n = 0;
 
     for (int fd = 0; fd < FDS; fd++) {
-        struct sockaddr_storage ss;
-        socklen_t len = sizeof(ss);
-
-        if (getpeername(fd, (struct sockaddr *)&ss, &len) == 0 &&
-            (ss.ss_family == AF_INET || ss.ss_family == AF_INET6))
+        if (is_connection(fd))
             n += setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog,
                             sizeof(prog)) == 0;
     }
@@ -61,6 +88,8 @@ int main(int argc, char **argv)
     CHECK(filter || argc >= 3);
     MPI_Sendrecv_replace(&x, 1, MPI_INT, !rank, 1, !rank, 1, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
+    if (argc > 3 && strcmp(argv[3], "unsent") == 0)
+        wait_until_quiet(argv[2]);
     if (filter)
         CHECK(filter_all() > 0);
     else if (rank == 0)

@@ -192,7 +192,7 @@ begin_lost() # TITLE COMMAND..
 }
 
 # In a namespace whose address goes away.
-begin_lost_address() # TITLE ["data"]
+begin_lost_address() # TITLE ["data" | "unsent"]
 {
     local fifo=$TMPDIR/drop.${#lost_titles[@]}
     if ! unshare -n true 2>/dev/null; then
@@ -259,6 +259,7 @@ need_both ring
 lost_titles=() lost_pids=()
 begin_lost_address way_that_drops_packets_is_told
 begin_lost_address what_cannot_be_sent_is_told data
+begin_lost_address what_was_never_sent_is_told unsent
 begin_lost_filter what_is_sent_in_vain_is_told
 
 title=unmodified_programs_in_one_world
