@@ -15,7 +15,7 @@ static void serve(int more)
 {
     be_lock();
     impi_be.windows += more;
-    impi_be.served += more;
+    be_serve(more);
     be_unlock();
     background_wake();
 }

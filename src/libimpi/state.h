@@ -156,4 +156,11 @@ static inline int be_raise(MPI_Comm comm, int code)
     return likely(code == MPI_SUCCESS) ? code : be_raise_error(comm, code);
 }
 
+/* So many more (or less) that others reach without a call here: windows, files'
+ * pointers.  Under the lock, without which the background thread looks. */
+static inline void be_serve(int more)
+{
+    __atomic_store_n(&impi_be.served, impi_be.served + more, __ATOMIC_RELAXED);
+}
+
 #endif

@@ -189,7 +189,7 @@ static int agree_on_service(struct win *w)
     if (rc == MPI_SUCCESS && reach[n + w->c->rank] == n) {
         be_lock();
         w->served = false;
-        impi_be.served--;
+        be_serve(-1);
         be_unlock();
     }
     free(reach);
@@ -276,7 +276,7 @@ static void publish(struct win *w)
     __atomic_store_n(&windows, w, __ATOMIC_RELEASE);
     impi_be.windows++;
     w->served = true;
-    impi_be.served++;
+    be_serve(1);
     win_first();
     be_unlock();
 }
@@ -290,7 +290,7 @@ static void unpublish(struct win *w)
         p = &(*p)->next;
     __atomic_store_n(p, w->next, __ATOMIC_RELEASE);
     impi_be.windows--;
-    impi_be.served -= w->served;
+    be_serve(-(int)w->served);
     be_unlock();
 }
 
