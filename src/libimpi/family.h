@@ -113,4 +113,22 @@ OURS(message, MPI_Message, IMPI_MESSAGE_TAG)
 
 #endif
 
+/* A kind's handles as numbers, for Fortran and, since MPI-5, for C. */
+#define NUMBERS_BY(Kind, to, from, is_ours, name, tag)                         \
+    int impi_##Kind##_##to(MPI_##Kind handle)                                  \
+    {                                                                          \
+        if (!is_ours(handle))                                                  \
+            return impi_real.Kind##_##to(handle);                              \
+        return INT_OF_INDEX(tag, name##_to_index(handle));                     \
+    }                                                                          \
+    MPI_##Kind impi_##Kind##_##from(int number)                                \
+    {                                                                          \
+        if (!INT_IS_OURS(tag, number))                                         \
+            return impi_real.Kind##_##from(number);                            \
+        return name##_from_index(INDEX_OF_INT(number));                        \
+    }
+#define NUMBERS_OF(Kind, is_ours, name, tag)                                   \
+    NUMBERS_BY(Kind, c2f, f2c, is_ours, name, tag)                             \
+    NUMBERS_BY(Kind, toint, fromint, is_ours, name, tag)
+
 #endif

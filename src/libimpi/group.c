@@ -552,31 +552,4 @@ int impi_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 
 /* ---- Fortran ---- */
 
-/* As numbers, for Fortran and, since MPI-5, for C. */
-MPI_Fint impi_Group_c2f(MPI_Group group)
-{
-    if (!impi_group_ours(group))
-        return impi_real.Group_c2f(group);
-    return INT_OF_INDEX(IMPI_GROUP_TAG, group_to_index(group));
-}
-
-MPI_Group impi_Group_f2c(MPI_Fint group)
-{
-    if (!INT_IS_OURS(IMPI_GROUP_TAG, group))
-        return impi_real.Group_f2c(group);
-    return group_from_index(INDEX_OF_INT(group));
-}
-
-int impi_Group_toint(MPI_Group group)
-{
-    if (!impi_group_ours(group))
-        return impi_real.Group_toint(group);
-    return INT_OF_INDEX(IMPI_GROUP_TAG, group_to_index(group));
-}
-
-MPI_Group impi_Group_fromint(int group)
-{
-    if (!INT_IS_OURS(IMPI_GROUP_TAG, group))
-        return impi_real.Group_fromint(group);
-    return group_from_index(INDEX_OF_INT(group));
-}
+NUMBERS_OF(Group, impi_group_ours, group, IMPI_GROUP_TAG)

@@ -272,31 +272,4 @@ int impi_Mrecv(void *buf, int count, MPI_Datatype datatype,
     return rc == MPI_SUCCESS ? wait_one(&request, status, false) : rc;
 }
 
-/* As numbers, for Fortran and, since MPI-5, for C. */
-MPI_Fint impi_Message_c2f(MPI_Message message)
-{
-    if (!impi_message_ours(message))
-        return impi_real.Message_c2f(message);
-    return INT_OF_INDEX(IMPI_MESSAGE_TAG, message_to_index(message));
-}
-
-MPI_Message impi_Message_f2c(MPI_Fint message)
-{
-    if (!INT_IS_OURS(IMPI_MESSAGE_TAG, message))
-        return impi_real.Message_f2c(message);
-    return message_from_index(INDEX_OF_INT(message));
-}
-
-int impi_Message_toint(MPI_Message message)
-{
-    if (!impi_message_ours(message))
-        return impi_real.Message_toint(message);
-    return INT_OF_INDEX(IMPI_MESSAGE_TAG, message_to_index(message));
-}
-
-MPI_Message impi_Message_fromint(int message)
-{
-    if (!INT_IS_OURS(IMPI_MESSAGE_TAG, message))
-        return impi_real.Message_fromint(message);
-    return message_from_index(INDEX_OF_INT(message));
-}
+NUMBERS_OF(Message, impi_message_ours, message, IMPI_MESSAGE_TAG)

@@ -250,34 +250,7 @@ int impi_Cancel(MPI_Request *request)
     return MPI_SUCCESS;
 }
 
-/* As numbers, for Fortran and, since MPI-5, for C. */
-MPI_Fint impi_Request_c2f(MPI_Request request)
-{
-    if (!impi_request_ours(request))
-        return impi_real.Request_c2f(request);
-    return INT_OF_INDEX(IMPI_REQUEST_TAG, handle_to_index(request));
-}
-
-MPI_Request impi_Request_f2c(MPI_Fint request)
-{
-    if (!INT_IS_OURS(IMPI_REQUEST_TAG, request))
-        return impi_real.Request_f2c(request);
-    return handle_from_index(INDEX_OF_INT(request));
-}
-
-int impi_Request_toint(MPI_Request request)
-{
-    if (!impi_request_ours(request))
-        return impi_real.Request_toint(request);
-    return INT_OF_INDEX(IMPI_REQUEST_TAG, handle_to_index(request));
-}
-
-MPI_Request impi_Request_fromint(int request)
-{
-    if (!INT_IS_OURS(IMPI_REQUEST_TAG, request))
-        return impi_real.Request_fromint(request);
-    return handle_from_index(INDEX_OF_INT(request));
-}
+NUMBERS_OF(Request, impi_request_ours, handle, IMPI_REQUEST_TAG)
 
 /* ---- wait all ---------------------------------------------------------- */
 
