@@ -327,18 +327,6 @@ function print_init(f, made,    b, m, n, i, a, arg) {
     printf "    return coll_init_request(&x->head, c, newrequest);\n}\n\n"
 }
 
-# The number of an array's entries that MPI_X looks at.
-function entries(f, arg) {
-    if (f ~ /Neighbor|neighbor/)
-        return arg ~ /^send|^sdis/ ? "topo_destinations(c)" : "topo_sources(c)"
-    if (f ~ /Gatherv|gatherv/ && f !~ /llgatherv/ || f ~ /catterv/)
-        return "large_at_root(c, root)"
-    if (f ~ /educe_scatter/)
-        return "c->local"
-    return arg ~ /^send|^sdis/ ? \
-        "(sendbuf == MPI_IN_PLACE ? 0 : c->peers)" : "c->peers"
-}
-
 # What the library does itself.
 function print_large_native(f, made,    real, b, later) {
     later = args[f] ~ /MPI_Request \*newrequest/
@@ -377,7 +365,8 @@ function print_large_pieces(f,    n, i, a, arg, list, later) {
     for (i = 1; i <= n; i++) {
         arg = argname(a[i])
         list = list (i > 1 ? ", " : "") \
-            (arg ~ /^(send|recv)buf$/ ? "large_at(" arg ", k, datatype)" : \
+            (arg ~ /^(send|recv)buf$/ ? \
+             "large_at(" arg ", (MPI_Count)k * LARGE_PIECE, datatype)" : \
              arg == "count" ? "large_piece(count, k)" : \
              arg == "newrequest" ? "&parts->part[k]" : arg)
     }
@@ -405,29 +394,18 @@ function print_large(f, made,    b, n, i, j, a, l, arg, list, over_op, later) {
         printf "    int n = large_pieces(count);\n"
     if (over_op && later)
         printf "    struct compound *parts = NULL;\n"
-    arrays = 0
-    for (i = 1; i <= n; i++)
-        if (a[i] != l[i] && a[i] ~ /\[\]$/) {
-            printf "    const int *i%s = NULL;\n", argname(a[i])
-            arrays = 1
-        }
     printf "\n"
     print_large_native(f, made)
     if (over_op)
         print_large_pieces(f)
     for (i = 1; i <= n; i++) {
         arg = argname(a[i])
-        if (a[i] != l[i] && a[i] ~ /\[\]$/) {
-            printf "    i%s = %s(&l, c, %s, %s);\n", arg, \
-                l[i] ~ /MPI_Aint/ ? "large_displs" : "large_counts", arg, \
-                entries(f, arg)
-            arg = "i" arg
-        } else if (a[i] != l[i] && arg == "disp_unit") {
+        if (a[i] != l[i] && arg == "disp_unit") {
             arg = "large_int(&l, disp_unit)"
         } else if (a[i] != l[i]) {
             for (j = i; j <= n && a[j] !~ /^MPI_Datatype /; j++)
                 ;
-            if (j <= n && !over_op && args[f] !~ /MPI_Op.*recvcount|recvcount.*MPI_Op/)
+            if (j <= n && !over_op)
                 printf "    large_count(&l, &%s, &%s);\n", arg, argname(a[j])
             else if (!over_op)
                 printf "    %s = large_int(&l, %s);\n", arg, arg
@@ -437,10 +415,7 @@ function print_large(f, made,    b, n, i, j, a, l, arg, list, over_op, later) {
     }
     printf "    rc = l.rc != MPI_SUCCESS ? %s\n        : impi_%s(%s);\n", \
         large_raise(f), b, list
-    if (arrays && later)
-        printf "    return large_end_later(&l, rc, c, newrequest);\n}\n\n"
-    else
-        printf "    return large_end(&l, rc);\n}\n\n"
+    printf "    return large_end(&l, rc);\n}\n\n"
 }
 
 function print_larges(    i, f) {
@@ -530,10 +505,11 @@ $1 == "large" {
         if (!($i in ret))
             die("no such function: " $i)
         add(checks[$i], ret[$i] " " $i "_c(" large(args[$i]) ")")
-        if ($i !~ /Pack|Unpack/) {
+        if ($i ~ /Pack|Unpack/)
+            continue
+        over[$i "_c"] = 1
+        if (args[$i] !~ /counts\[\]/ && $i !~ /educe_scatter/)
             larges[$i "_c"] = $i
-            over[$i "_c"] = 1
-        }
     }
     next
 }

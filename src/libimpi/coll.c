@@ -5,6 +5,7 @@
  */
 #include "libimpi/coll.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "libimpi/coll_rounds.h"
 #include "libimpi/comm_make.h"
 #include "libimpi/data.h"
+#include "libimpi/large.h"
 #include "libimpi/progress.h"
 
 /* ---- coll move --------------------------------------------------------- */
@@ -112,7 +114,8 @@ static int make_allgather(struct coll *x, struct blocks own, struct blocks in)
     int rc = blocks_check(&in, x->c->peers), me = x->c->rank;
 
     if (rc == MPI_SUCCESS && !self)
-        own = blocks_one(block_at(&in, me), block_count(&in, me), in.type);
+        own = blocks_one(block_at(&in, me), block_count(&in, me),
+                         block_type(&in, me));
     if (rc == MPI_SUCCESS)
         rc = blocks_check(&own, 1);
     x->in = in;
@@ -166,6 +169,7 @@ static int copy_blocks(struct coll *x, const struct blocks *in)
         return MPI_ERR_NO_MEM;
     }
     x->out = *in;
+    x->out.nmade = 0; /* they go with in */
     x->out.at = at;
     x->finish = finish_copies;
     return MPI_SUCCESS;
@@ -220,6 +224,17 @@ COLL_BOTH(Gatherv, Igatherv,
                  blocks_one(sendbuf, sendcount, sendtype), root,
                  IMPI_GATHERV_TAG, request))
 
+COLL_BOTH(Gatherv_c, Igatherv_c,
+          LIST(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+               void *recvbuf, const MPI_Count recvcounts[],
+               const MPI_Aint displs[], MPI_Datatype recvtype, int root),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+               recvtype, root),
+          rooted(c, TO_ROOT,
+                 blocks_uneven_c(recvbuf, recvcounts, displs, recvtype),
+                 blocks_one(sendbuf, sendcount, sendtype), root,
+                 IMPI_GATHERV_TAG, request))
+
 COLL_BOTH(Scatter, Iscatter,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                void *recvbuf, int recvcount, MPI_Datatype recvtype, int root),
@@ -237,6 +252,17 @@ COLL_BOTH(Scatterv, Iscatterv,
                recvtype, root),
           rooted(c, FROM_ROOT,
                  blocks_uneven(sendbuf, sendcounts, displs, sendtype),
+                 blocks_one(recvbuf, recvcount, recvtype), root,
+                 IMPI_SCATTERV_TAG, request))
+
+COLL_BOTH(Scatterv_c, Iscatterv_c,
+          LIST(const void *sendbuf, const MPI_Count sendcounts[],
+               const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf,
+               MPI_Count recvcount, MPI_Datatype recvtype, int root),
+          LIST(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+               recvtype, root),
+          rooted(c, FROM_ROOT,
+                 blocks_uneven_c(sendbuf, sendcounts, displs, sendtype),
                  blocks_one(recvbuf, recvcount, recvtype), root,
                  IMPI_SCATTERV_TAG, request))
 
@@ -258,6 +284,16 @@ COLL_BOTH(Allgatherv, Iallgatherv,
                     blocks_uneven(recvbuf, recvcounts, displs, recvtype),
                     IMPI_GATHERV_TAG, request))
 
+COLL_BOTH(Allgatherv_c, Iallgatherv_c,
+          LIST(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+               void *recvbuf, const MPI_Count recvcounts[],
+               const MPI_Aint displs[], MPI_Datatype recvtype),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+               recvtype),
+          allgather(c, blocks_one(sendbuf, sendcount, sendtype),
+                    blocks_uneven_c(recvbuf, recvcounts, displs, recvtype),
+                    IMPI_GATHERV_TAG, request))
+
 COLL_BOTH(Alltoall, Ialltoall,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                void *recvbuf, int recvcount, MPI_Datatype recvtype),
@@ -276,6 +312,17 @@ COLL_BOTH(Alltoallv, Ialltoallv,
                    blocks_uneven(recvbuf, recvcounts, rdispls, recvtype),
                    IMPI_ALLTOALLV_TAG, request))
 
+COLL_BOTH(Alltoallv_c, Ialltoallv_c,
+          LIST(const void *sendbuf, const MPI_Count sendcounts[],
+               const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf,
+               const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+               MPI_Datatype recvtype),
+          LIST(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+               rdispls, recvtype),
+          alltoall(c, blocks_uneven_c(sendbuf, sendcounts, sdispls, sendtype),
+                   blocks_uneven_c(recvbuf, recvcounts, rdispls, recvtype),
+                   IMPI_ALLTOALLV_TAG, request))
+
 COLL_BOTH(Alltoallw, Ialltoallw,
           LIST(const void *sendbuf, const int sendcounts[], const int sdispls[],
                const MPI_Datatype sendtypes[], void *recvbuf,
@@ -286,6 +333,17 @@ COLL_BOTH(Alltoallw, Ialltoallw,
           alltoall(c,
                    blocks_typed(sendbuf, sendcounts, sdispls, NULL, sendtypes),
                    blocks_typed(recvbuf, recvcounts, rdispls, NULL, recvtypes),
+                   IMPI_ALLTOALLV_TAG, request))
+
+COLL_BOTH(Alltoallw_c, Ialltoallw_c,
+          LIST(const void *sendbuf, const MPI_Count sendcounts[],
+               const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+               void *recvbuf, const MPI_Count recvcounts[],
+               const MPI_Aint rdispls[], const MPI_Datatype recvtypes[]),
+          LIST(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+               rdispls, recvtypes),
+          alltoall(c, blocks_typed_c(sendbuf, sendcounts, sdispls, sendtypes),
+                   blocks_typed_c(recvbuf, recvcounts, rdispls, recvtypes),
                    IMPI_ALLTOALLV_TAG, request))
 
 /* ---- coll reduce ------------------------------------------------------- */
@@ -577,22 +635,21 @@ COLL_BOTH(Exscan, Iexscan,
 
 /* ---- Reduce_scatter ---- */
 
-static int total(const struct impi_comm *c, const int *counts, int count)
+/* -1: a negative one among them. */
+static MPI_Count total(const struct impi_comm *c, const struct blocks *parts)
 {
-    int sum = 0;
+    MPI_Count sum = 0;
 
     for (int i = 0; i < c->local; i++) {
-        int n = counts ? counts[i] : count;
+        MPI_Count n = block_number(parts, i);
 
-        if (n < 0 || sum > INT32_MAX - n)
+        if (n < 0 || sum > INT64_MAX - n)
             return -1;
         sum += n;
     }
     return sum;
 }
 
-/* counts[i] (counts NULL: count) elements for each of the own group; in is
- * what this process adds, of an intercommunicator to the others' result. */
 static int schedule(struct coll *x, bool commutes)
 {
     const struct impi_group *g = x->c->units;
@@ -607,7 +664,7 @@ static int schedule(struct coll *x, bool commutes)
 }
 
 /* Where each one's block begins in the sum. */
-static int set_blocks(struct coll *x, const int *counts, int count, char *base)
+static int set_blocks(struct coll *x, const struct blocks *parts, char *base)
 {
     int n = x->c->local, at = 0;
     int *displs = coll_keep(x, calloc((size_t)n, sizeof(int)));
@@ -616,29 +673,29 @@ static int set_blocks(struct coll *x, const int *counts, int count, char *base)
         return MPI_ERR_NO_MEM;
     for (int i = 0; i < n; i++) {
         displs[i] = at;
-        at += counts ? counts[i] : count;
+        at += (int)block_number(parts, i);
     }
-    x->out = (struct blocks){.base = base,
-                             .count = count,
-                             .counts = counts,
-                             .displs = displs,
-                             .type = x->type};
+    x->out = *parts;
+    x->out.base = base;
+    x->out.displs = displs;
     return blocks_check(&x->out, n);
 }
 
-static int make_reduce_scatter(struct coll *x, const void *own, void *result,
-                               const int *counts, int count)
+/* parts: the elements for each of the own group, and where the program wants
+ * its own ones; own: what this process adds, of an intercommunicator to the
+ * others' result. */
+static int make_reduce_scatter(struct coll *x, const void *own,
+                               const struct blocks *parts)
 {
+    void *result = parts->base;
     int me = x->c->rank - x->c->first, commutes = 0;
     int rc = coll_check_reduction(x->count, x->type, x->op);
 
     coll_use(x, IMPI_BUF_OWN, own == MPI_IN_PLACE ? result : own);
-    x->in = (struct blocks){.base = result,
-                            .count = counts ? counts[me] : count,
-                            .type = x->type,
-                            .single = true};
-    if (rc == MPI_SUCCESS)
-        rc = buffer_check(result, x->in.count, x->type);
+    if (rc == MPI_SUCCESS) {
+        x->in = blocks_one(result, block_number(parts, me), x->type);
+        rc = buffer_check(result, block_count(&x->in, 0), x->type);
+    }
     if (rc == MPI_SUCCESS)
         rc = coll_check_buffers(x, x->buf[IMPI_BUF_OWN], COLL_NO_BUFFER);
     if (rc == MPI_SUCCESS)
@@ -648,34 +705,117 @@ static int make_reduce_scatter(struct coll *x, const void *own, void *result,
     if (rc == MPI_SUCCESS)
         rc = coll_add_buffers(x, commutes);
     if (rc == MPI_SUCCESS && me == 0)
-        rc = set_blocks(x, counts, count,
+        rc = set_blocks(x, parts,
                         x->buf[x->c->inter ? IMPI_BUF_TMP : IMPI_BUF_ACC]);
     return rc;
 }
 
-static int reduce_scatter(struct impi_comm *c, const void *in, void *out,
-                          const int *counts, int count, MPI_Datatype type,
-                          MPI_Op op, MPI_Request *request)
+static int reduce_scatter_once(struct impi_comm *c, const void *in,
+                               const struct blocks *parts, int sum, MPI_Op op,
+                               MPI_Request *request)
 {
     struct coll *x = coll_new(c);
 
-    args(x, total(c, counts, count), type, op);
-    return coll_run(x, make_reduce_scatter(x, in, out, counts, count), request);
+    args(x, sum, parts->type, op);
+    return coll_run(x, make_reduce_scatter(x, in, parts), request);
+}
+
+/* Of each part the elements that lie in piece k of the sum. */
+static void cut(const struct impi_comm *c, const struct blocks *parts, int k,
+                int *counts)
+{
+    MPI_Count from = (MPI_Count)k * LARGE_PIECE, to = from + LARGE_PIECE;
+    MPI_Count at = 0;
+
+    for (int i = 0; i < c->local; i++) {
+        MPI_Count end = at + block_number(parts, i);
+        MPI_Count first = at > from ? at : from, last = end < to ? end : to;
+
+        counts[i] = first < last ? (int)(last - first) : 0;
+        at = end;
+    }
+}
+
+/* A sum of more elements than an operation takes: piece by piece.  In place
+ * what a piece leaves lies below what the next ones read. */
+static int reduce_scatter_pieces(struct impi_comm *c, const void *in,
+                                 struct blocks parts, MPI_Count sum, MPI_Op op,
+                                 MPI_Request *request)
+{
+    int n = large_pieces(sum), me = c->rank - c->first, rc = MPI_SUCCESS;
+    size_t row = (size_t)c->local;
+    int *counts = malloc((size_t)n * row * sizeof(int));
+    struct compound *all = counts && request ? compound_new(n) : NULL;
+    const void *from = in == MPI_IN_PLACE ? parts.base : in;
+    MPI_Count done = 0;
+
+    if (!counts || (request && !all)) {
+        free(counts);
+        return be_raise(c->comm, MPI_ERR_NO_MEM);
+    }
+    for (int k = 0; rc == MPI_SUCCESS && k < n; k++) {
+        int *mine = counts + (size_t)k * row;
+
+        struct blocks piece;
+
+        cut(c, &parts, k, mine);
+        piece = blocks_uneven(large_at(parts.base, done, parts.type), mine,
+                              NULL, parts.type);
+        rc = reduce_scatter_once(
+            c,
+            k == 0 ? in
+                   : large_at(from, (MPI_Count)k * LARGE_PIECE, parts.type),
+            &piece, large_piece(sum, k), op, request ? &all->part[k] : NULL);
+        done += mine[me];
+    }
+    if (request) {
+        all->memory = counts;
+        return large_request(all, rc, c, request);
+    }
+    free(counts);
+    return rc;
+}
+
+/* in: what this process adds. */
+static int reduce_scatter(struct impi_comm *c, const void *in,
+                          struct blocks parts, MPI_Op op, MPI_Request *request)
+{
+    MPI_Count sum = total(c, &parts);
+
+    return sum > INT_MAX
+               ? reduce_scatter_pieces(c, in, parts, sum, op, request)
+               : reduce_scatter_once(c, in, &parts, (int)sum, op, request);
 }
 
 COLL_BOTH(Reduce_scatter, Ireduce_scatter,
           LIST(const void *sendbuf, void *recvbuf, const int recvcounts[],
                MPI_Datatype datatype, MPI_Op op),
           LIST(sendbuf, recvbuf, recvcounts, datatype, op),
-          reduce_scatter(c, sendbuf, recvbuf, recvcounts, 0, datatype, op,
+          reduce_scatter(c, sendbuf,
+                         blocks_uneven(recvbuf, recvcounts, NULL, datatype), op,
                          request))
+
+COLL_BOTH(Reduce_scatter_c, Ireduce_scatter_c,
+          LIST(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[],
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, recvcounts, datatype, op),
+          reduce_scatter(c, sendbuf,
+                         blocks_uneven_c(recvbuf, recvcounts, NULL, datatype),
+                         op, request))
 
 COLL_BOTH(Reduce_scatter_block, Ireduce_scatter_block,
           LIST(const void *sendbuf, void *recvbuf, int recvcount,
                MPI_Datatype datatype, MPI_Op op),
           LIST(sendbuf, recvbuf, recvcount, datatype, op),
-          reduce_scatter(c, sendbuf, recvbuf, NULL, recvcount, datatype, op,
-                         request))
+          reduce_scatter(c, sendbuf, blocks_even(recvbuf, recvcount, datatype),
+                         op, request))
+
+COLL_BOTH(Reduce_scatter_block_c, Ireduce_scatter_block_c,
+          LIST(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
+               MPI_Datatype datatype, MPI_Op op),
+          LIST(sendbuf, recvbuf, recvcount, datatype, op),
+          reduce_scatter(c, sendbuf, blocks_even(recvbuf, recvcount, datatype),
+                         op, request))
 
 /* ---- coll ints --------------------------------------------------------- */
 

@@ -318,6 +318,8 @@ void *coll_keep(struct coll *x, void *p)
 
 static void put_away(struct coll *x)
 {
+    blocks_drop(&x->out);
+    blocks_drop(&x->in);
     while (x->nmemory > 0)
         free(x->memory[--x->nmemory]);
     be_lock();

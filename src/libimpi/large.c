@@ -13,7 +13,6 @@
 #include "libimpi/file.h"
 #include "libimpi/ours.h"
 #include "libimpi/p2p_calls.h"
-#include "libimpi/topo.h"
 #include "libimpi/win.h"
 
 static void note(struct large *l, int rc)
@@ -72,21 +71,30 @@ static int pieces(MPI_Count count, MPI_Datatype type, MPI_Datatype *made)
     return rc;
 }
 
+int large_type(MPI_Count count, MPI_Datatype type, MPI_Datatype *made)
+{
+    int n = divisor(count);
+    int rc =
+        n ? many(n, (int)(count / n), type, made) : pieces(count, type, made);
+
+    if (rc != MPI_SUCCESS)
+        *made = MPI_DATATYPE_NULL;
+    return rc == MPI_SUCCESS ? impi_real.Type_commit(made) : rc;
+}
+
 void large_count(struct large *l, MPI_Count *count, MPI_Datatype *type)
 {
     MPI_Datatype made;
-    int n, rc;
+    int rc;
 
     if (*count <= INT_MAX || *type == MPI_DATATYPE_NULL) {
         *count = *count < 0 ? -1 : *count <= INT_MAX ? *count : 1;
         return;
     }
-    n = divisor(*count);
-    rc = n ? many(n, (int)(*count / n), *type, &made)
-           : pieces(*count, *type, &made);
-    if (rc == MPI_SUCCESS) {
+    rc = large_type(*count, *type, &made);
+    if (made != MPI_DATATYPE_NULL)
         l->types[l->ntypes++] = made;
-        rc = impi_real.Type_commit(&made);
+    if (rc == MPI_SUCCESS) {
         *type = made;
         *count = 1;
     }
@@ -101,96 +109,25 @@ int large_int(struct large *l, MPI_Aint n)
     return -1;
 }
 
-/* ---- arrays ---- */
-
-/* Of one call: at most four, of each process or neighbour a number. */
-static int *ints(struct large *l, const struct impi_comm *c, int n)
-{
-    size_t most = (size_t)c->size;
-    int *p = l->room;
-
-    if (c->topo) {
-        most += (size_t)topo_sources(c);
-        most += (size_t)topo_destinations(c);
-    }
-    if (!l->ints)
-        l->ints = p = malloc((4 * most + 1) * sizeof(int));
-    if (!p) {
-        note(l, MPI_ERR_NO_MEM);
-        return NULL;
-    }
-    l->room = p + n;
-    return p;
-}
-
-const int *large_counts(struct large *l, const struct impi_comm *c,
-                        const MPI_Count *counts, int n)
-{
-    int *p = ints(l, c, n);
-
-    for (int i = 0; p && i < n; i++) {
-        if (counts[i] > INT_MAX)
-            note(l, MPI_ERR_COUNT);
-        p[i] = counts[i] < 0 ? -1 : (int)counts[i];
-    }
-    return p;
-}
-
-const int *large_displs(struct large *l, const struct impi_comm *c,
-                        const MPI_Aint *displs, int n)
-{
-    int *p = ints(l, c, n);
-
-    for (int i = 0; p && i < n; i++) {
-        if (displs[i] > INT_MAX || displs[i] < INT_MIN)
-            note(l, MPI_ERR_COUNT);
-        p[i] = (int)displs[i];
-    }
-    return p;
-}
-
-int large_at_root(const struct impi_comm *c, int root)
-{
-    return root == (c->inter ? MPI_ROOT : c->rank) ? c->peers : 0;
-}
-
 /* ---- the end ---- */
 
 int large_end(struct large *l, int rc)
 {
     for (int i = 0; i < l->ntypes; i++)
         impi_Type_free(&l->types[i]);
-    free(l->ints);
     return rc;
-}
-
-int large_end_later(struct large *l, int rc, const struct impi_comm *c,
-                    MPI_Request *request)
-{
-    struct compound *parts = NULL;
-
-    if (rc == MPI_SUCCESS && l->ints) {
-        parts = compound_new(1);
-        if (!parts)
-            be_die(1, "SF-E403: no memory for a collective call");
-        parts->part[0] = *request;
-        parts->memory = l->ints;
-        l->ints = NULL;
-        rc = large_request(parts, rc, impi_span_find(c->comm), request);
-    }
-    return large_end(l, rc);
 }
 
 /* ---- reductions ---- */
 
-void *large_at(const void *buf, int k, MPI_Datatype type)
+void *large_at(const void *buf, MPI_Count n, MPI_Datatype type)
 {
     MPI_Aint lb, extent;
 
-    if (k == 0 || !buf || buf == MPI_IN_PLACE ||
+    if (n == 0 || !buf || buf == MPI_IN_PLACE ||
         impi_real.Type_get_extent(type, &lb, &extent) != MPI_SUCCESS)
         return (void *)(uintptr_t)buf;
-    return (char *)(uintptr_t)buf + (MPI_Aint)k * LARGE_PIECE * extent;
+    return (char *)(uintptr_t)buf + n * extent;
 }
 
 int large_request(struct compound *parts, int rc, struct impi_comm *c,

@@ -5,8 +5,8 @@
  * (calls.awk makes them).  A count that is no int becomes one element of a
  * type made for it, which is the same data to the peer; a reduction, whose
  * operation knows only the program's own type, is done piece by piece, the
- * same pieces everywhere; arrays of counts become arrays of ints, and a number
- * in them that is none is an error of class MPI_ERR_COUNT.
+ * same pieces everywhere.  Calls with arrays of counts stand beside the older
+ * ones (coll.c, topo.c), which have blocks of any number of elements.
  */
 #ifndef LIBIMPI_LARGE_H
 #define LIBIMPI_LARGE_H
@@ -18,7 +18,6 @@ struct large {
     int rc;
     int ntypes;
     MPI_Datatype types[3]; /* made for it */
-    int *ints, *room;      /* the arrays; what of them is free */
 };
 
 /* Elements of a reduction's piece. */
@@ -29,22 +28,15 @@ struct large {
 void large_count(struct large *l, MPI_Count *count, MPI_Datatype *type);
 /* An argument that has no other form: MPI_ERR_ARG. */
 int large_int(struct large *l, MPI_Aint n);
-/* n numbers; of the second kind displacements. */
-const int *large_counts(struct large *l, const struct impi_comm *c,
-                        const MPI_Count *counts, int n);
-const int *large_displs(struct large *l, const struct impi_comm *c,
-                        const MPI_Aint *displs, int n);
-/* How many counts the root of a Gatherv gives; others none. */
-int large_at_root(const struct impi_comm *c, int root);
+/* *made is count of type, which is more than an int counts.  An MPI error
+ * class. */
+int large_type(MPI_Count count, MPI_Datatype type, MPI_Datatype *made);
 
 /* After the call, which returned rc: let go of what was made.  Returns rc. */
 int large_end(struct large *l, int rc);
-/* The same for a nonblocking one: the arrays go with the request. */
-int large_end_later(struct large *l, int rc, const struct impi_comm *c,
-                    MPI_Request *request);
 
-/* Pieces of a reduction: how many, of how many elements, and where piece k of
- * a buffer is. */
+/* Pieces of a reduction: how many, of how many elements, and where element n
+ * of a buffer is. */
 static inline int large_pieces(MPI_Count count)
 {
     return count <= LARGE_PIECE ? 1 : (int)((count - 1) / LARGE_PIECE + 1);
@@ -55,7 +47,7 @@ static inline int large_piece(MPI_Count count, int k)
 
     return left < LARGE_PIECE ? (int)left : LARGE_PIECE;
 }
-void *large_at(const void *buf, int k, MPI_Datatype type);
+void *large_at(const void *buf, MPI_Count n, MPI_Datatype type);
 
 /* A request for all the parts, of a compound that is freed with it; rc: how
  * starting them went. */

@@ -914,6 +914,16 @@ COLL_BOTH(Neighbor_allgatherv, Ineighbor_allgatherv,
                      blocks_uneven(recvbuf, recvcounts, displs, recvtype),
                      request))
 
+COLL_BOTH(Neighbor_allgatherv_c, Ineighbor_allgatherv_c,
+          LIST(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+               void *recvbuf, const MPI_Count recvcounts[],
+               const MPI_Aint displs[], MPI_Datatype recvtype),
+          LIST(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+               recvtype),
+          neighbours(c, blocks_one(sendbuf, sendcount, sendtype),
+                     blocks_uneven_c(recvbuf, recvcounts, displs, recvtype),
+                     request))
+
 COLL_BOTH(Neighbor_alltoall, Ineighbor_alltoall,
           LIST(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                void *recvbuf, int recvcount, MPI_Datatype recvtype),
@@ -931,6 +941,17 @@ COLL_BOTH(Neighbor_alltoallv, Ineighbor_alltoallv,
                      blocks_uneven(recvbuf, recvcounts, rdispls, recvtype),
                      request))
 
+COLL_BOTH(Neighbor_alltoallv_c, Ineighbor_alltoallv_c,
+          LIST(const void *sendbuf, const MPI_Count sendcounts[],
+               const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf,
+               const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+               MPI_Datatype recvtype),
+          LIST(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+               rdispls, recvtype),
+          neighbours(c, blocks_uneven_c(sendbuf, sendcounts, sdispls, sendtype),
+                     blocks_uneven_c(recvbuf, recvcounts, rdispls, recvtype),
+                     request))
+
 COLL_BOTH(
     Neighbor_alltoallw, Ineighbor_alltoallw,
     LIST(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
@@ -941,3 +962,14 @@ COLL_BOTH(
     neighbours(c, blocks_typed(sendbuf, sendcounts, NULL, sdispls, sendtypes),
                blocks_typed(recvbuf, recvcounts, NULL, rdispls, recvtypes),
                request))
+
+COLL_BOTH(Neighbor_alltoallw_c, Ineighbor_alltoallw_c,
+          LIST(const void *sendbuf, const MPI_Count sendcounts[],
+               const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+               void *recvbuf, const MPI_Count recvcounts[],
+               const MPI_Aint rdispls[], const MPI_Datatype recvtypes[]),
+          LIST(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+               rdispls, recvtypes),
+          neighbours(c, blocks_typed_c(sendbuf, sendcounts, sdispls, sendtypes),
+                     blocks_typed_c(recvbuf, recvcounts, rdispls, recvtypes),
+                     request))

@@ -118,6 +118,132 @@ static void in_windows_and_files(void)
         unlink(name);
 }
 
+/* ---- numbers in arrays ---- */
+
+/* Block i begins place[i] bytes behind the others', all but the first beyond
+ * what an int says where the library can say so. */
+#define FAR (MPI_VERSION >= 4 ? ((MPI_Aint)1 << 32) + 8 : 4096)
+static displ_t place[MOST];
+static count_t eight[MOST], one[MOST];
+static MPI_Datatype longs[MOST];
+
+static char *far_apart(void)
+{
+    char *p = mmap(NULL, FAR + MOST * sizeof(long), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    CHECK(p != MAP_FAILED);
+    for (int i = 0; i < MOST; i++) {
+        place[i] = i ? (displ_t)(FAR + i * (MPI_Aint)sizeof(long)) : 0;
+        eight[i] = sizeof(long);
+        one[i] = 1;
+        longs[i] = MPI_LONG;
+    }
+    return p;
+}
+
+static void put(char *p, int n, long base)
+{
+    for (int i = 0; i < n; i++, base++)
+        memcpy(p + place[i], &base, sizeof(base));
+}
+
+/* n blocks, in which there is first, first + step .. */
+static void holds(char *p, int n, long first, long step)
+{
+    for (int i = 0; i < n; i++) {
+        long v;
+
+        memcpy(&v, p + place[i], sizeof(v));
+        CHECK(v == first + i * step);
+        memset(p + place[i], 0, sizeof(v));
+    }
+}
+
+static void in_blocks_far_apart(void)
+{
+    char *out = far_apart(), *in = far_apart();
+    long mine = rank * 100;
+    MPI_Comm line;
+    MPI_Request r;
+    int wraps = 1;
+
+    put(out, size, rank * 100);
+    C(Gatherv)
+    (&mine, 8, MPI_BYTE, in, eight, place, MPI_BYTE, size - 1, MPI_COMM_WORLD);
+    if (rank == size - 1)
+        holds(in, size, 0, 100);
+    C(Allgatherv)
+    (&mine, 8, MPI_BYTE, in, eight, place, MPI_BYTE, MPI_COMM_WORLD);
+    holds(in, size, 0, 100);
+    C(Scatterv)
+    (out, eight, place, MPI_BYTE, &mine, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
+    CHECK(mine == rank);
+    C(Ialltoallv)
+    (out, eight, place, MPI_BYTE, in, eight, place, MPI_BYTE, MPI_COMM_WORLD,
+     &r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    holds(in, size, rank, 100);
+    C(Alltoallw)
+    (out, one, place, longs, in, one, place, longs, MPI_COMM_WORLD);
+    holds(in, size, rank, 100);
+    put(in, size, rank * 100);
+    C(Alltoallv)
+    (MPI_IN_PLACE, NULL, NULL, MPI_BYTE, in, eight, place, MPI_BYTE,
+     MPI_COMM_WORLD);
+    holds(in, size, rank, 100);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &wraps, 0, &line);
+    C(Neighbor_alltoallv)
+    (out, eight, place, MPI_BYTE, in, eight, place, MPI_BYTE, line);
+    if (size > 2) {
+        long prev = (rank + size - 1) % size, next = (rank + 1) % size;
+
+        holds(in, 2, prev * 100 + 1, next * 100 - prev * 100 - 1);
+    }
+    MPI_Comm_free(&line);
+    munmap(in, FAR + MOST * sizeof(long));
+    munmap(out, FAR + MOST * sizeof(long));
+}
+
+static void add_nothing(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    (void)in;
+    (void)inout;
+    (void)n;
+    (void)type;
+}
+
+/* More elements than an int counts, without a byte in them: the other side
+ * gives none at all.  A sum over an int's may be of ints. */
+static void of_nothing(void)
+{
+    const count_t many = MPI_VERSION >= 4 ? (count_t)INT_MAX + 5 : 0;
+    count_t counts[MOST], none[MOST] = {0};
+    displ_t displs[MOST] = {0};
+    MPI_Datatype nothing;
+    MPI_Request r[3];
+    MPI_Op op;
+
+    MPI_Type_contiguous(0, MPI_LONG, &nothing);
+    MPI_Type_commit(&nothing);
+    MPI_Op_create(add_nothing, 1, &op);
+    for (int i = 0; i < size; i++)
+        counts[i] = many;
+    C(Ialltoallv)
+    (NULL, counts, displs, nothing, NULL, none, displs, MPI_LONG,
+     MPI_COMM_WORLD, &r[0]);
+    C(Igatherv)
+    (NULL, many, nothing, NULL, counts, displs, nothing, 0, MPI_COMM_WORLD,
+     &r[1]);
+    for (int i = 0; i < size; i++)
+        none[i] = INT_MAX;
+    C(Ireduce_scatter)(NULL, NULL, none, nothing, op, MPI_COMM_WORLD, &r[2]);
+    MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+    C(Reduce_scatter_block)(NULL, NULL, INT_MAX, nothing, op, MPI_COMM_WORLD);
+    MPI_Op_free(&op);
+    MPI_Type_free(&nothing);
+}
+
 #if MPI_VERSION >= 4
 #define PIECE (1 << 20)
 
@@ -172,6 +298,61 @@ static void more_than_an_int_for_all(MPI_Count n)
     CHECK(last[tail - 1] == 55);
     munmap(p, room);
 }
+
+static MPI_Count in_pieces(MPI_Count n)
+{
+    return (n + PIECE - 1) / PIECE * PIECE;
+}
+
+/* 2 GB and some of the last process, a byte of each other. */
+static void more_than_an_int_in_an_array(MPI_Count n)
+{
+    size_t room = (size_t)in_pieces(n + MOST);
+    char *last, *p = huge(room, &last);
+    MPI_Count counts[MOST];
+    MPI_Aint displs[MOST];
+
+    for (int i = 0; i < size; i++) {
+        counts[i] = i + 1 < size ? 1 : n;
+        displs[i] = i + 1 < size ? n + i : 0;
+    }
+    memset(p, 0, PIECE);
+    memset(last, rank + 1 < size ? 0 : 44, PIECE);
+    if (rank == 0) {
+        char own = 33;
+
+        MPI_Gatherv_c(&own, 1, MPI_BYTE, p, counts, displs, MPI_BYTE, 0,
+                      MPI_COMM_WORLD);
+        CHECK(p[n - 1] == 44 && p[n] == 33 && p[n + size - 1] == 0);
+    } else {
+        MPI_Gatherv_c(p, counts[rank], MPI_BYTE, NULL, NULL, NULL, MPI_BYTE, 0,
+                      MPI_COMM_WORLD);
+    }
+    munmap(p, room);
+}
+
+/* Rank 0 has all but a byte of each other. */
+static void more_than_an_int_is_reduced(MPI_Count n)
+{
+    size_t room = (size_t)in_pieces(n + MOST);
+    char *last, *p = huge(room, &last), *result_last, own = 0;
+    char *result = rank == 0 ? huge(room, &result_last) : &own;
+    MPI_Count counts[MOST];
+    int bits = (1 << size) - 1;
+
+    for (int i = 0; i < size; i++)
+        counts[i] = i == 0 ? n : 1;
+    memset(p, 1 << rank, PIECE);
+    memset(last, rank == 0 ? 64 : 0, PIECE);
+    MPI_Reduce_scatter_c(p, result, counts, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    if (rank == 0)
+        CHECK(result[0] == bits && result[n - 1] == 64);
+    else
+        CHECK(own == 64);
+    munmap(p, room);
+    if (rank == 0)
+        munmap(result, room);
+}
 #endif
 
 int main(int argc, char **argv)
@@ -179,11 +360,15 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     in_older_forms();
     in_windows_and_files();
+    in_blocks_far_apart();
+    of_nothing();
 #if MPI_VERSION >= 4
     /* 1: a count that is no int; 2: a message of more than 4 GB, too. */
     if (argc > 1) {
         more_than_an_int((MPI_Count)INT_MAX + 7);
         more_than_an_int_for_all((MPI_Count)INT_MAX + 12345);
+        more_than_an_int_in_an_array((MPI_Count)INT_MAX + 9);
+        more_than_an_int_is_reduced((MPI_Count)INT_MAX + 9);
     }
     if (argc > 1 && atoi(argv[1]) > 1) {
         more_than_an_int((MPI_Count)1 << 31);
