@@ -23,6 +23,7 @@ static const struct conf_key keys[] = {
     TEXT("Ignore", ignore),
     TEXT("Behind", behind),
     TEXT("Rules", rules),
+    TEXT("VerbsEvents", verbs_events),
     NUMBER("Rail", rail, 0, SF_ELAN_RAILS_MAX - 1),
     NUMBER("HealthInterval", health_interval, 1, 60),
     NUMBER("LookInterval", look_interval, 1, 3600),

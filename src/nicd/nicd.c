@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * nicd: looks at this node's NICs each second, and when the kernel says that an
- * interface has changed; reports to switchmgrd, every HealthInterval and when
- * something has changed.  munged, which seals reports,
+ * interface or a device has changed; reports to switchmgrd, every
+ * HealthInterval and when something has changed.  munged, which seals reports,
  * is asked beside the loop: while it hangs, looking goes on.
  */
 #define _GNU_SOURCE
@@ -29,9 +29,15 @@
 #include "nicd/links.h"
 #include "nicd/nicd.h"
 #include "nicd/sysfs.h"
+#include "nicd/verbs.h"
 
 #define SOON_SECONDS 0.05 /* what changes together is one look */
+#define EXTRA_LOOKS 5     /* out of turn, in a row; then one in a second */
 #define SECOND_NS 1000000000ULL
+
+/* Drivers that take their contexts back (disassociate_ucontext): who has one
+ * does not keep them from being unloaded. */
+#define DRIVERS "mlx4_core,mlx5_core,ice"
 
 struct nicd {
     struct nicd_conf conf;
@@ -41,6 +47,7 @@ struct nicd {
     ev_io links;
     ev_signal sigterm, sigint;
     struct sysfs *source;
+    struct verbs *verbs; /* NULL: of another Root */
     struct nics *nics;
     struct nic_port ports[SF_NIC_PORTS_MAX];
     struct report_record records[NIC_RECORDS_MAX];
@@ -48,6 +55,8 @@ struct nicd {
     struct clerk *clerk;
     struct sender *sender;
     struct pace pace;
+    uint64_t extra; /* when all looks out of turn are worked off */
+    bool hears_links;
     uint64_t sent; /* reports, when we last looked */
     bool told_untold;
 };
@@ -95,8 +104,9 @@ static void look(struct nicd *d)
 {
     uint64_t now = clock_ns();
     int64_t ms = (int64_t)(now / 1000000);
-    size_t n = sysfs_look(d->source, d->ports);
+    size_t n = sysfs_look(d->source, d->ports), nrdma;
     bool room = nics_look(d->nics, d->ports, n, ms), changed;
+    const struct sysfs_rdma *rdma = sysfs_rdma(d->source, &nrdma);
 
     d->report.nrecords = nics_records(d->nics, d->node, (unsigned)d->conf.rail,
                                       d->records, &changed, ms);
@@ -112,6 +122,8 @@ static void look(struct nicd *d)
     }
     if (pace_due(&d->pace) <= now)
         tell(d, now);
+    if (rdma && d->verbs)
+        verbs_devices(d->verbs, rdma, nrdma);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
@@ -121,16 +133,47 @@ static void on_timer(struct ev_loop *loop, ev_timer *t, int events)
     look(t->data);
 }
 
-static void on_links(struct ev_loop *loop, ev_io *io, int events)
+/* ---- out of turn --------------------------------------------------------- */
+
+static void look_after(struct nicd *d, double seconds)
 {
-    struct nicd *d = io->data;
+    if (ev_is_active(&d->soon))
+        return;
+    ev_timer_set(&d->soon, seconds, 0.);
+    ev_timer_start(d->loop, &d->soon);
+}
+
+/* A kernel that says more and more is not listened to for a while. */
+static void on_soon(struct ev_loop *loop, ev_timer *t, int events)
+{
+    struct nicd *d = t->data;
+    uint64_t now = clock_ns();
 
     (void)events;
-    links_drain(io->fd);
-    if (!ev_is_active(&d->soon)) {
-        ev_timer_set(&d->soon, SOON_SECONDS, 0.);
-        ev_timer_start(loop, &d->soon);
+    if (d->extra > now + (EXTRA_LOOKS - 1) * SECOND_NS) {
+        look_after(d, 1.);
+        return;
     }
+    d->extra = (d->extra > now ? d->extra : now) + SECOND_NS;
+    if (d->hears_links)
+        ev_io_start(loop, &d->links);
+    if (d->verbs)
+        verbs_listen(d->verbs);
+    look(d);
+}
+
+static void on_links(struct ev_loop *loop, ev_io *io, int events)
+{
+    (void)events;
+    links_drain(io->fd);
+    ev_io_stop(loop, io);
+    look_after(io->data, SOON_SECONDS);
+}
+
+static void on_event(const char *device, const char *what, void *arg)
+{
+    log_debug("%s: %s", device, what);
+    look_after(arg, SOON_SECONDS);
 }
 
 /* ---- start and end ------------------------------------------------------- */
@@ -165,24 +208,38 @@ static int open_sender(struct nicd *d, struct errbuf *err)
     return d->sender ? 0 : -1;
 }
 
-/* Of this machine's interfaces; of a tree elsewhere the kernel knows nothing.
- */
 static void watch_links(struct nicd *d)
 {
     struct errbuf err;
-    int fd;
+    int fd = links_open(&err);
 
-    if (d->conf.root)
-        return;
-    fd = links_open(&err);
     if (fd < 0) {
         log_info("%s", err.text);
         return;
     }
-    ev_init(&d->soon, on_timer);
     ev_io_init(&d->links, on_links, fd, EV_READ);
-    d->soon.data = d->links.data = d;
+    d->links.data = d;
+    d->hears_links = true;
     ev_io_start(d->loop, &d->links);
+}
+
+/* Of this machine's interfaces and devices; of a tree elsewhere the kernel
+ * knows nothing. */
+static int listen_to_kernel(struct nicd *d, struct errbuf *err)
+{
+    struct verbs_options o = {.loop = d->loop,
+                              .open = verbs_open_by_program,
+                              .event = on_event,
+                              .arg = d};
+
+    if (d->conf.root)
+        return 0;
+    ev_init(&d->soon, on_soon);
+    d->soon.data = d;
+    watch_links(d);
+    signal(SIGCHLD, SIG_IGN); /* nobody waits for nicd-verbs */
+    d->verbs = verbs_new(&o);
+    return d->verbs ? 0 : errprintf(err, "no memory");
 }
 
 static int start(struct nicd *d, struct errbuf *err)
@@ -191,7 +248,9 @@ static int start(struct nicd *d, struct errbuf *err)
     struct sysfs_options o = {.root = c->root ? c->root : "/",
                               .watch = c->watch,
                               .ignore = c->ignore,
-                              .behind = c->behind};
+                              .behind = c->behind,
+                              .drivers =
+                                  c->verbs_events ? c->verbs_events : DRIVERS};
 
     d->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     d->nics = nics_new(&c->judge);
@@ -200,12 +259,12 @@ static int start(struct nicd *d, struct errbuf *err)
     d->report.from = REPORT_NICD;
     d->report.records = d->records;
     if (host_names_own(d->node, sizeof(d->node), d->conf.node, err) < 0 ||
-        !(d->source = sysfs_open(&o, err)) || open_sender(d, err) < 0)
+        !(d->source = sysfs_open(&o, err)) || open_sender(d, err) < 0 ||
+        listen_to_kernel(d, err) < 0)
         return -1;
     memcpy(d->report.node, d->node, sizeof(d->node));
     d->pace = (struct pace){.every = (uint64_t)c->health_interval * SECOND_NS,
                             .least = SECOND_NS / 2};
-    watch_links(d);
     ev_timer_init(&d->timer, on_timer, 0., (double)c->look_interval);
     d->timer.data = d;
     ev_timer_start(d->loop, &d->timer);
@@ -221,6 +280,7 @@ static void stop(struct nicd *d)
         sender_free(d->sender);
     sysfs_close(d->source);
     nics_free(d->nics);
+    verbs_free(d->verbs);
     if (d->loop)
         ev_loop_destroy(d->loop);
 }

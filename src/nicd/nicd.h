@@ -13,7 +13,7 @@
 /* nicd.conf; texts are owned, NULL: not given; times in seconds. */
 struct nicd_conf {
     char *node, *health, *munge, *root, *watch, *ignore, *behind, *rules;
-    char *log_level;
+    char *verbs_events, *log_level;
     long rail, health_interval, look_interval, link_wait, vanish_after;
     bool syslog;
     struct nic_rules judge; /* of the file Rules */

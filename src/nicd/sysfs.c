@@ -33,11 +33,13 @@ struct known {
 
 struct sysfs {
     int sys, dev;
-    char *watch, *ignore, *behind;
+    char *watch, *ignore, *behind, *drivers;
     unsigned looks;
-    bool list; /* at the next look */
-    size_t n;
+    bool list;   /* at the next look */
+    bool listed; /* since sysfs_rdma() was called */
+    size_t n, nrdma;
     struct known known[SF_NIC_PORTS_MAX];
+    struct sysfs_rdma rdma[SF_NIC_PORTS_MAX];
 };
 
 /* ---- files and directories ----------------------------------------------- */
@@ -235,17 +237,35 @@ static void find_board(const struct sysfs *s, struct known *k)
 }
 
 /* What a device has to be usable by verbs: a number in class/infiniband_verbs,
- * and the character device of that number. */
-static bool has_verbs(const struct sysfs *s, const char *device,
-                      const struct names *verbs)
+ * and the character device of that number, whose name this is; else NULL. */
+static const char *find_verbs(const struct sysfs *s, const char *device,
+                              const struct names *verbs)
 {
     char text[SF_NIC_FILE_MAX];
 
     for (size_t i = 0; i < verbs->n; i++)
         if (get(s->sys, text, sizeof(text), VERBS "/%s/ibdev", verbs->at[i]) &&
             strcmp(text, device) == 0)
-            return is_there(s->dev, "infiniband/%s", verbs->at[i]);
-    return false;
+            return is_there(s->dev, "infiniband/%s", verbs->at[i])
+                       ? verbs->at[i]
+                       : NULL;
+    return NULL;
+}
+
+/* The driver's name is the last part of what its link leads to. */
+static bool has_driver(const struct sysfs *s, const char *device)
+{
+    char path[PATH_SIZE], to[PATH_SIZE];
+    const char *name;
+    ssize_t n;
+
+    snprintf(path, sizeof(path), IB "/%s/device/driver", device);
+    n = readlinkat(s->sys, path, to, sizeof(to) - 1);
+    if (n < 0)
+        return matches(s->drivers, "virtual");
+    to[n] = '\0';
+    name = strrchr(to, '/');
+    return matches(s->drivers, name ? name + 1 : to);
 }
 
 static struct known *add(struct sysfs *s, enum kind kind, const char *device,
@@ -268,14 +288,15 @@ static struct known *add(struct sysfs *s, enum kind kind, const char *device,
     return k;
 }
 
-static void list_port(struct sysfs *s, const char *device, unsigned port,
+/* Is it watched? */
+static bool list_port(struct sysfs *s, const char *device, unsigned port,
                       bool no_verbs, struct names *names)
 {
     char text[SF_NIC_FILE_MAX];
     struct known *k = add(s, RDMA, device, port);
 
     if (!k)
-        return;
+        return false;
     get(s->sys, text, sizeof(text), IB "/%s/ports/%u/link_layer", device, port);
     k->own_state = strcmp(text, "InfiniBand") == 0;
     k->is.no_verbs = no_verbs;
@@ -285,27 +306,40 @@ static void list_port(struct sysfs *s, const char *device, unsigned port,
     find_board(s, k);
     k->is.out =
         (s->watch && !matches_any(s->watch, k)) || matches_any(s->ignore, k);
+    return !k->is.out;
+}
+
+static void list_ports(struct sysfs *s, const char *device, const char *verbs,
+                       struct names *names)
+{
+    char path[PATH_SIZE];
+    bool watched = false;
+
+    snprintf(path, sizeof(path), IB "/%s/ports", device);
+    list(s->sys, path, names);
+    for (unsigned port = 1, n = (unsigned)names->n; port <= n && port < 255;
+         port++)
+        if (is_there(s->sys, IB "/%s/ports/%u", device, port))
+            watched |= list_port(s, device, port, !verbs, names);
+    if (watched && verbs && s->nrdma < SF_NIC_PORTS_MAX &&
+        has_driver(s, device)) {
+        struct sysfs_rdma *r = &s->rdma[s->nrdma++];
+
+        snprintf(r->device, sizeof(r->device), "%s", device);
+        snprintf(r->verbs, sizeof(r->verbs), "%s", verbs);
+    }
 }
 
 static void list_rdma(struct sysfs *s, struct names *devices,
                       struct names *verbs, struct names *names)
 {
-    char path[PATH_SIZE];
-
     list(s->sys, IB, devices);
     list(s->sys, VERBS, verbs);
     for (size_t i = 0; i < devices->n; i++) {
         const char *device = devices->at[i];
-        bool no_verbs = !has_verbs(s, device, verbs);
 
-        if (is_there(s->sys, IB "/%s/device/physfn", device))
-            continue;
-        snprintf(path, sizeof(path), IB "/%s/ports", device);
-        list(s->sys, path, names);
-        for (unsigned port = 1, n = (unsigned)names->n; port <= n && port < 255;
-             port++)
-            if (is_there(s->sys, IB "/%s/ports/%u", device, port))
-                list_port(s, device, port, no_verbs, names);
+        if (!is_there(s->sys, IB "/%s/device/physfn", device))
+            list_ports(s, device, find_verbs(s, device, verbs), names);
     }
 }
 
@@ -358,9 +392,10 @@ static void list_all(struct sysfs *s)
 {
     struct names *n = calloc(3, sizeof(*n));
 
-    s->n = 0;
+    s->n = s->nrdma = 0;
     if (!n)
         return; /* the next look does it */
+    s->listed = true;
     list_rdma(s, &n[0], &n[1], &n[2]);
     list_slingshot(s, &n[0], &n[1]);
     list_interfaces(s, &n[0]);
@@ -466,6 +501,15 @@ size_t sysfs_look(struct sysfs *s, struct nic_port ports[SF_NIC_PORTS_MAX])
     return n;
 }
 
+const struct sysfs_rdma *sysfs_rdma(struct sysfs *s, size_t *n)
+{
+    if (!s->listed)
+        return NULL;
+    s->listed = false;
+    *n = s->nrdma;
+    return s->rdma;
+}
+
 /* ---- open and close ------------------------------------------------------ */
 
 static int open_dir(const char *root, const char *name, struct errbuf *err)
@@ -494,7 +538,7 @@ struct sysfs *sysfs_open(const struct sysfs_options *o, struct errbuf *err)
     }
     s->sys = s->dev = -1;
     if (!copy(&s->watch, o->watch) || !copy(&s->ignore, o->ignore) ||
-        !copy(&s->behind, o->behind))
+        !copy(&s->behind, o->behind) || !copy(&s->drivers, o->drivers))
         errprintf(err, "no memory");
     else if ((s->sys = open_dir(o->root, "sys", err)) >= 0 &&
              (s->dev = open_dir(o->root, "dev", err)) >= 0)
@@ -514,5 +558,6 @@ void sysfs_close(struct sysfs *s)
     free(s->watch);
     free(s->ignore);
     free(s->behind);
+    free(s->drivers);
     free(s);
 }

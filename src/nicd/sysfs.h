@@ -25,6 +25,14 @@ struct sysfs_options {
     const char *watch, *ignore;
     /* "DEVICE:INTERFACE,..", where sysfs does not say what is behind. */
     const char *behind;
+    /* Patterns of drivers ("mlx5_core"; "virtual": none): sysfs_rdma() has the
+     * devices of these. */
+    const char *drivers;
+};
+
+/* An RDMA device, and what verbs know it by ("uverbs0"). */
+struct sysfs_rdma {
+    char device[SF_NIC_NAME_MAX], verbs[SF_NIC_NAME_MAX];
 };
 
 struct sysfs;
@@ -34,5 +42,10 @@ void sysfs_close(struct sysfs *s);
 
 /* A look: how many ports there are. */
 size_t sysfs_look(struct sysfs *s, struct nic_port ports[SF_NIC_PORTS_MAX]);
+
+/* The RDMA devices of these drivers that have a port that is watched, and what
+ * verbs need; *n of them, until the next look.  NULL: they were not listed
+ * since the last call. */
+const struct sysfs_rdma *sysfs_rdma(struct sysfs *s, size_t *n);
 
 #endif

@@ -16,23 +16,7 @@ for f in mpich openmpi; do
         skip_all "programs of both MPI libraries are not built"
 done
 
-IP=10.9.0.1
-# One device on a cable whose other end nothing uses: who sends to its own
-# address is heard.
-make_device() {
-    local version module
-    version=$(uname -r)
-    mkdir -p "/lib/modules/$version" &&
-        mount --bind "$SF_VM_MODULES/$version" "/lib/modules/$version" ||
-        return
-    for module in veth crc32_generic rdma_rxe rdma_ucm; do
-        modprobe $module || return
-    done
-    ip link add veth0 type veth peer name veth1 &&
-        ip link set veth0 up && ip link set veth1 up &&
-        ip addr add $IP/24 dev veth0 &&
-        rdma link add rxe0 type rxe netdev veth0 && ulimit -l unlimited
-}
+. "$SF_TOP_SRCDIR/tests/cluster/vm/soft_roce.sh"
 make_device >"$case_tmp/device" 2>&1 ||
     skip_all "no soft-RoCE: $(tail -n 1 "$case_tmp/device")"
 
