@@ -633,13 +633,15 @@ void gm1_meet(struct gm1 *g, uint64_t mapper, uint32_t level,
 {
     if (!outranks_me(g, level, mapper))
         return;
-    g->heard_higher = true;
-    if (g->higher == 0 || g->higher == mapper ||
+    /* The one that was followed may be gone: of those heard since the last
+     * wake-up it is the highest. */
+    if (!g->heard_higher || g->higher == 0 || g->higher == mapper ||
         gm_outranks(level, mapper, g->higher_level, g->higher)) {
         g->higher = mapper;
         g->higher_level = level;
         g->to_higher = *route;
     }
+    g->heard_higher = true;
     gm1_fire(g, GM1_EVENT_MET_HIGHER);
 }
 

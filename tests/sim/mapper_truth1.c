@@ -41,6 +41,25 @@ static struct world_host *should_lead(struct world *w, const struct net *part)
     return best;
 }
 
+bool world_gm1_is_awake(const struct world *w, uint32_t node)
+{
+    struct gm1_status s;
+
+    if (!w->hosts[node].gm1)
+        return false;
+    gm1_status(w->hosts[node].gm1, &s);
+    return s.state != GM1_STATE_DORMANT;
+}
+
+uint32_t world_gm1_highest(struct world *w, uint32_t from)
+{
+    struct net *part = world_visible(w, from);
+    const struct world_host *best = should_lead(w, part);
+
+    net_free(part);
+    return best ? best->node : NET_NONE;
+}
+
 /* Does this host follow the leader, and have all that it said? */
 static bool follows(const struct world *w, const struct world_host *h,
                     const struct world_host *leader)
@@ -49,11 +68,8 @@ static bool follows(const struct world *w, const struct world_host *h,
     struct hostside_state side;
     struct gm1_status s;
 
-    if (h->gm1 && h != leader) {
-        gm1_status(h->gm1, &s);
-        if (s.state != GM1_STATE_DORMANT)
-            return false;
-    }
+    if (h != leader && world_gm1_is_awake(w, h->node))
+        return false;
     gm1_status(leader->gm1, &s);
     hostside_state(side_of(h), &side);
     return side.complete && side.mapper == who && side.version == s.version &&

@@ -70,6 +70,7 @@ void world_kill(struct world *w, uint32_t node)
     h->gm1 = NULL;
     h->side = NULL;
     h->kind = WORLD_NOBODY;
+    h->stopped = false;
 }
 
 void world_free(struct world *w)
@@ -283,9 +284,21 @@ static void arm(struct world_host *h)
         return;
     if (t == UINT64_MAX)
         return;
+    if (t < world_now(h->world))
+        t = world_now(h->world);
     h->armed = t;
     if (swfab_timed_timer(h->world->timed, t, h->node, t) < 0)
         world_die("no memory");
+}
+
+void world_stop(struct world *w, uint32_t node, bool stopped)
+{
+    struct world_host *h = &w->hosts[node];
+
+    h->stopped = stopped;
+    h->armed = UINT64_MAX;
+    if (!stopped)
+        arm(h);
 }
 
 static struct gm2_map *stored(struct world_host *h)
@@ -384,6 +397,8 @@ static void arrive(struct world_host *h, const struct swfab_event *e)
     struct net_packet p;
     size_t len = e->len - NET_CRC_SIZE;
 
+    if (h->stopped)
+        return;
     if (net_packet_parse(&p, e->packet, e->len) < 0 || !p.crc_ok)
         return;
     if (h->gm2)
@@ -399,6 +414,8 @@ static void ring(struct world_host *h, const struct swfab_event *e)
 {
     if (e->cookie == h->armed)
         h->armed = UINT64_MAX;
+    if (h->stopped)
+        return;
     if (h->gm2 && gm2_deadline(h->gm2) <= e->time)
         gm2_tick(h->gm2, e->time);
     else if (h->gm1 && gm1_deadline(h->gm1) <= e->time)

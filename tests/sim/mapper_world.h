@@ -27,6 +27,7 @@ struct world_host {
     struct hostside *side;
     uint64_t armed;
     bool ended;
+    bool stopped; /* its process stands still: it hears and says nothing */
     uint32_t me; /* of GM-2: its own node of the map */
     uint32_t nconfigured, ncomplete;
     struct gm2_status told; /* GM-2's, when it told of its last map */
@@ -91,6 +92,8 @@ void world_gm1(struct world *w, uint32_t node, world_gm1_f *tune, void *arg);
 void world_host(struct world *w, uint32_t node,
                 const struct hostside_config *config);
 void world_kill(struct world *w, uint32_t node);
+/* Its process stands still, or goes on; what came meanwhile is lost. */
+void world_stop(struct world *w, uint32_t node, bool stopped);
 /* The same for all hosts at once. */
 void world_gm2_all(struct world *w, world_gm2_f *tune, void *arg);
 
@@ -117,6 +120,11 @@ void world_gm2_explain(struct world *w);
 /* The same of GM-1: the highest mapper is the only one that is awake, its map
  * is the truth and all hosts have its configuration. */
 bool world_gm1_settled(struct world *w);
+/* Is it a GM-1 mapper that is not dormant? */
+bool world_gm1_is_awake(const struct world *w, uint32_t node);
+/* The host of the highest GM-1 mapper in the part of the fabric that this one
+ * is in; NET_NONE: there is none. */
+uint32_t world_gm1_highest(struct world *w, uint32_t from);
 void world_gm1_explain(struct world *w);
 /* Do the routes that hosts have lead where they say? */
 bool world_gm1_routes_lead(struct world *w, struct errbuf *why);

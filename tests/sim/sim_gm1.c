@@ -45,22 +45,12 @@ static void start(struct world *w)
             put(w, i);
 }
 
-static bool leads(const struct world *w, uint32_t node)
-{
-    struct gm1_status s;
-
-    if (!w->hosts[node].gm1)
-        return false;
-    gm1_status(w->hosts[node].gm1, &s);
-    return s.state != GM1_STATE_DORMANT;
-}
-
 static const struct seeds seeds = {
     .program = "sim_gm1",
     .start = start,
     .sound = world_gm1_routes_lead,
     .explain = world_gm1_explain,
-    .hands = {put, leads, world_gm1_settled, 240 * SECOND},
+    .hands = {put, world_gm1_is_awake, world_gm1_settled, 240 * SECOND},
     .start_limit = 240 * SECOND,
     .heal_limit = 240 * SECOND,
 };
