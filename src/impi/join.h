@@ -28,14 +28,16 @@
 /* Version of the channels between processes that X_EXT offers; what came with
  * the second (chan_share.h), the third (X_CPUS: flat collective calls), the
  * fourth (rma.h), the fifth (windows of several processes' memory), the
- * sixth (chan_fabric.h) and the seventh (io_plan.h). */
-#define IMPI_EXT_VERSION 7
+ * sixth (chan_fabric.h), the seventh (io_plan.h) and the eighth (windows that
+ * the network reads and writes). */
+#define IMPI_EXT_VERSION 8
 #define IMPI_EXT_SHARE 2
 #define IMPI_EXT_FLAT 3
 #define IMPI_EXT_RMA 4
 #define IMPI_EXT_RMA_SHARE 5
 #define IMPI_EXT_FABRIC 6
 #define IMPI_EXT_FILES 7
+#define IMPI_EXT_RMA_FABRIC 8
 
 struct impi_join_host {
     uint8_t addr[IMPI_HOSTID_SIZE];

@@ -2,7 +2,8 @@
  *
  * Messages of one peer come in the order in which it sent them, so an answer
  * to the last of them (FLUSHED) confirms them all, and an UNLOCK stands behind
- * the operations of its epoch.
+ * the operations of its epoch.  What the network moves is confirmed by itself
+ * (impi_rma_moved()), and UNLOCK and COMPLETE wait for it.
  */
 #include "impi/rma.h"
 
@@ -27,6 +28,8 @@ enum message_kind {
     MSG_POST,       /* */
     MSG_COMPLETE,   /* */
     MSG_TURN,       /* the own lock may have come to who waits for it */
+    MSG_EXPOSE,     /* */
+    MSG_EXPOSED,    /* op: 1 yes, 0 no; id: key, disp: address, count: bytes */
     MSG_KINDS
 };
 
@@ -42,6 +45,9 @@ struct head {
     int64_t disp;
     uint64_t count, len; /* of the type; bytes that it moves */
 };
+
+/* May the network read and write its memory? */
+enum exposure { NOT_ASKED, ASKED, EXPOSED, NOT_EXPOSED };
 
 /* What this process knows about another member of a window. */
 struct peer {
@@ -70,6 +76,19 @@ struct peer {
     uint64_t size;
     bool far; /* its memory can be copied, at: */
     uint64_t address;
+    /* Or read and written by the network. */
+    uint8_t exposure; /* enum exposure */
+    struct impi_rma_place place;
+    uint32_t moves;      /* under way, of those open */
+    bool unlock_waits;   /* UNLOCK, for them */
+    bool complete_waits; /* COMPLETE, likewise */
+};
+
+/* One that is under way. */
+struct move {
+    struct impi_rma_win *win;
+    uint32_t target;
+    struct impi_rma_op *op; /* NULL: it ends with a flush */
 };
 
 /* Of the own memory; those of a window in the order of their addresses. */
@@ -816,6 +835,32 @@ static int take_grant(struct peer *p, struct errbuf *err)
     return 0;
 }
 
+/* A member wants to know how the network reaches the own memory. */
+static void take_expose(struct impi_rma_win *win, uint32_t member)
+{
+    const struct impi_rma *rma = win->rma;
+    struct impi_rma_place own = {0};
+    bool yes = rma->ops->expose && rma->ops->expose(rma->arg, win, &own);
+    struct head h = {.kind = MSG_EXPOSED,
+                     .op = yes,
+                     .win = win->id,
+                     .id = own.key,
+                     .disp = (int64_t)own.address,
+                     .count = own.size};
+
+    tell(win->rma, win->world[member], &h, NULL, 0);
+}
+
+static int take_exposed(struct peer *p, const struct head *h,
+                        struct errbuf *err)
+{
+    if (p->exposure != ASKED || h->op > 1)
+        return broke(err, "memory is told of that was not asked for");
+    p->exposure = h->op ? EXPOSED : NOT_EXPOSED;
+    p->place = (struct impi_rma_place){(uint64_t)h->disp, h->count, h->id};
+    return 0;
+}
+
 /* ---- messages ---- */
 
 static int handle_in(struct impi_rma_win *win, uint32_t peer, uint32_t member,
@@ -849,6 +894,11 @@ static int handle_in(struct impi_rma_win *win, uint32_t peer, uint32_t member,
     case MSG_TURN:
         grant_next(win);
         return 0;
+    case MSG_EXPOSE:
+        take_expose(win, member);
+        return 0;
+    case MSG_EXPOSED:
+        return take_exposed(p, h, err);
     default:
         return do_op(win, peer, h, data, len, err);
     }
@@ -1061,6 +1111,75 @@ static bool start_far(struct impi_rma_win *win,
     return true;
 }
 
+/* ---- memory of others that the network reads and writes ---- */
+
+/* Its memory is there to be moved; asked for the first time, it will be. */
+static bool is_exposed(struct impi_rma_win *win, uint32_t target)
+{
+    struct peer *p = &win->peers[target];
+
+    if (p->exposure == NOT_ASKED) {
+        p->exposure = ASKED;
+        tell_member(win, target, MSG_EXPOSE, 0, 0);
+    }
+    return p->exposure == EXPOSED;
+}
+
+/* Is it an operation on bytes in a row, of which neither end needs a copy? */
+static bool is_plain_move(const struct impi_rma_args *args)
+{
+    if (args->type || args->len == 0)
+        return false;
+    return args->kind == IMPI_RMA_GET ||
+           (args->kind == IMPI_RMA_PUT && args->lasts);
+}
+
+static bool begin_move(const struct impi_rma_win *win, struct move *m,
+                       const struct impi_rma_args *args)
+{
+    const struct peer *p = &win->peers[args->target];
+    const struct impi_rma *rma = win->rma;
+    bool write = args->kind == IMPI_RMA_PUT;
+    struct impi_rma_place there = p->place;
+    void *own = write ? (void *)(uintptr_t)args->data : args->result;
+
+    there.address += (uint64_t)args->disp;
+    there.size = args->len;
+    return rma->ops->move(rma->arg, win->world[args->target], &there, own,
+                          args->len, write, m);
+}
+
+/* False: by a message, which also finds out what is wrong. */
+static bool start_move(struct impi_rma_win *win,
+                       const struct impi_rma_args *args, struct impi_rma_op *op)
+{
+    struct peer *p = &win->peers[args->target];
+    const struct impi_rma *rma = win->rma;
+    uint64_t disp = (uint64_t)args->disp;
+    struct move *m;
+
+    if (!rma->ops->may_move || !is_plain_move(args) ||
+        !rma->ops->may_move(rma->arg, win->world[args->target], args->len,
+                            args->kind == IMPI_RMA_PUT) ||
+        !is_exposed(win, args->target) || args->len > p->place.size ||
+        disp > p->place.size - args->len)
+        return false;
+    m = malloc(sizeof(*m));
+    if (!m)
+        return false;
+    *m = (struct move){win, args->target, op};
+    if (!begin_move(win, m, args)) {
+        free(m);
+        return false;
+    }
+    p->moves++;
+    p->open++;
+    if (op)
+        *op = (struct impi_rma_op){
+            .user = op->user, .win = win, .target = args->target};
+    return true;
+}
+
 /* An operation without a handle: where there was one alone before each flush it
  * is answered by itself, and no FLUSH follows.  The handle for that, if any. */
 static struct impi_rma_op *alone(struct peer *p)
@@ -1089,7 +1208,7 @@ int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
         start_mapped(win, args, &h, op);
         return 0;
     }
-    if (start_far(win, args, op))
+    if (start_far(win, args, op) || start_move(win, args, op))
         return 0;
     type = args->type ? introduce(win->rma, peer, args->type) : 0;
     if (type < 0)
@@ -1166,7 +1285,9 @@ bool impi_rma_is_flushed(struct impi_rma_win *win, uint32_t target)
 bool impi_rma_is_quiet(const struct impi_rma_win *win)
 {
     for (uint32_t i = 0; i < win->n; i++) {
-        if (win->peers[i].flushed != win->peers[i].flushes)
+        const struct peer *p = &win->peers[i];
+
+        if (p->flushed != p->flushes || p->exposure == ASKED)
             return false;
     }
     return true;
@@ -1213,7 +1334,10 @@ void impi_rma_unlock(struct impi_rma_win *win, uint32_t target)
     }
     p->lock = IMPI_RMA_UNLOCKED;
     end_since(p);
-    tell_member(win, target, MSG_UNLOCK, 0, next_flush(p));
+    if (p->moves > 0)
+        p->unlock_waits = true;
+    else
+        tell_member(win, target, MSG_UNLOCK, 0, next_flush(p));
 }
 
 void impi_rma_post(struct impi_rma_win *win, uint32_t origin)
@@ -1233,7 +1357,37 @@ bool impi_rma_take_post(struct impi_rma_win *win, uint32_t target)
 
 void impi_rma_complete(struct impi_rma_win *win, uint32_t target)
 {
-    tell_member(win, target, MSG_COMPLETE, 0, 0);
+    if (win->peers[target].moves > 0)
+        win->peers[target].complete_waits = true;
+    else
+        tell_member(win, target, MSG_COMPLETE, 0, 0);
+}
+
+/* What the network moves no message follows: those that end an epoch come when
+ * all of it is there. */
+static void end_moves(struct impi_rma_win *win, uint32_t target)
+{
+    struct peer *p = &win->peers[target];
+
+    if (p->unlock_waits)
+        tell_member(win, target, MSG_UNLOCK, 0, next_flush(p));
+    if (p->complete_waits)
+        tell_member(win, target, MSG_COMPLETE, 0, 0);
+    p->unlock_waits = p->complete_waits = false;
+}
+
+void impi_rma_moved(void *token)
+{
+    struct move *m = token;
+    struct peer *p = &m->win->peers[m->target];
+
+    if (m->op)
+        m->op->done = true;
+    p->open--;
+    p->moves--;
+    if (p->moves == 0)
+        end_moves(m->win, m->target);
+    free(m);
 }
 
 bool impi_rma_completed(const struct impi_rma_win *win, uint32_t origin)

@@ -31,6 +31,11 @@
 struct impi_rma;
 struct impi_rma_win;
 
+/* Memory as the network knows it. */
+struct impi_rma_place {
+    uint64_t address, size, key;
+};
+
 struct impi_rma_ops {
     /* A message for a peer (never this process): head, IMPI_RMA_HEAD bytes,
      * then len bytes of data.  Both are copied or written before it returns.
@@ -43,6 +48,17 @@ struct impi_rma_ops {
      * impi_rma_win_reach_far(). */
     int (*copy)(void *arg, const struct impi_rma_win *win, uint32_t target,
                 uint64_t address, void *own, size_t len, bool write);
+    /* Could bytes in a row of a peer's memory be put (write) and got by the
+     * network, without its help, and is it worth it?  NULL: never. */
+    bool (*may_move)(void *arg, uint32_t peer, size_t len, bool write);
+    /* Begin to; impi_rma_moved() when all of it is where it goes.  False: a
+     * message takes its place. */
+    bool (*move)(void *arg, uint32_t peer, const struct impi_rma_place *there,
+                 void *own, size_t len, bool write, void *token);
+    /* Let peers do so with the own memory of this window.  False: it is not to
+     * be had.  NULL: never. */
+    bool (*expose)(void *arg, const struct impi_rma_win *win,
+                   struct impi_rma_place *own);
     /* For the round-th time the memory of a target is being changed by another
      * member, `who` (any number where somebody lies), for some instructions or
      * until it has its processor back: let others run.  Only where words are
@@ -61,6 +77,9 @@ void impi_rma_destroy(struct impi_rma *rma);
  * (err says how), ENOMEM: a datatype of its cannot be kept. */
 int impi_rma_input(struct impi_rma *rma, uint32_t peer, const void *msg,
                    size_t len, struct errbuf *err);
+
+/* What ops.move began with that token is over. */
+void impi_rma_moved(void *token);
 
 /* ---- windows ---- */
 
@@ -149,6 +168,7 @@ struct impi_rma_args {
     uint32_t op, elem; /* of accumulates; elem of CAS */
     const void *data;  /* all but GET; GACC with NO_OP: not used.  CAS: what
                           to put, then what to compare with */
+    bool lasts;        /* they stay there until the operation is confirmed */
     void *result;      /* GET, GACC, CAS: where len bytes go */
 };
 

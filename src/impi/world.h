@@ -46,6 +46,9 @@ enum impi_world_flag {
     IMPI_WORLD_FABRIC = 1u << 6,
     /* All clients speak version 7: files may span them. */
     IMPI_WORLD_FILES = 1u << 7,
+    /* All clients speak version 8: members of a window tell each other of
+     * memory that the network may read and write. */
+    IMPI_WORLD_RMA_FABRIC = 1u << 8,
 };
 
 struct impi_host {

@@ -37,6 +37,13 @@ static struct {
     int sent;
     const void *data;     /* of the last message */
     int copies, may_copy; /* so many of them work */
+    bool may_move, hidden, refuses;
+    struct moving {
+        struct impi_rma_place there;
+        void *own, *token;
+        bool write;
+    } moving[8]; /* by the network, the oldest first */
+    size_t nmoving;
     _Alignas(64) uint8_t words[N][256];
 } w;
 
@@ -92,8 +99,56 @@ static int copy_far(void *arg, const struct impi_rma_win *win, uint32_t target,
     return 0;
 }
 
-static const struct impi_rma_ops ops = {
-    .send = send_msg, .copy = copy_far, .pause = pause_change};
+static bool may_move(void *arg, uint32_t peer, size_t len, bool write)
+{
+    (void)arg;
+    (void)write;
+    assert_true(peer < N && len > 0);
+    return w.may_move;
+}
+
+static bool begin_move(void *arg, uint32_t peer,
+                       const struct impi_rma_place *there, void *own,
+                       size_t len, bool write, void *token)
+{
+    (void)arg;
+    assert_int_equal(there->key, 40 + peer);
+    assert_int_equal(there->size, len);
+    if (w.refuses)
+        return false;
+    w.moving[w.nmoving++] = (struct moving){*there, own, token, write};
+    return true;
+}
+
+static bool expose(void *arg, const struct impi_rma_win *win,
+                   struct impi_rma_place *own)
+{
+    size_t i = (size_t)(uintptr_t)arg;
+
+    assert_ptr_equal(win, w.win[i]);
+    *own =
+        (struct impi_rma_place){(uintptr_t)w.mem[i], sizeof(w.mem[i]), 40 + i};
+    return !w.hidden;
+}
+
+/* The oldest move ends. */
+static void end_move(void)
+{
+    struct moving m = w.moving[0];
+    void *there = (void *)(uintptr_t)m.there.address;
+
+    memcpy(m.write ? there : m.own, m.write ? m.own : there, m.there.size);
+    w.nmoving--;
+    memmove(w.moving, w.moving + 1, w.nmoving * sizeof(m));
+    impi_rma_moved(m.token);
+}
+
+static const struct impi_rma_ops ops = {.send = send_msg,
+                                        .copy = copy_far,
+                                        .may_move = may_move,
+                                        .move = begin_move,
+                                        .expose = expose,
+                                        .pause = pause_change};
 
 static void begin(uint64_t seed)
 {
@@ -692,6 +747,7 @@ static void breaks(const uint8_t *m, size_t len)
 static void a_peer_that_lies_is_found_out(void **state)
 {
     enum { RESULT = 6, REFUSED, TYPE, FLUSH, FLUSHED, LOCK, GRANTED, UNLOCK };
+    enum { EXPOSED = 18 };
     uint8_t m[IMPI_RMA_HEAD + 64];
 
     (void)state;
@@ -727,6 +783,8 @@ static void a_peer_that_lies_is_found_out(void **state)
     forge(m, GRANTED, 0, 0, 0, 0, 0);
     breaks(m, IMPI_RMA_HEAD);
     forge(m, LOCK, 3, 0, 0, 0, 0);
+    breaks(m, IMPI_RMA_HEAD);
+    forge(m, EXPOSED, 1, 0, 7, 128, 0); /* nobody asked */
     breaks(m, IMPI_RMA_HEAD);
     forge(m, UNLOCK, 0, 0, 1, 0, 0);
     breaks(m, IMPI_RMA_HEAD);
@@ -934,6 +992,140 @@ static void what_can_be_copied_takes_messages_only_where_it_fails(void **state)
     end();
 }
 
+/* ---- memory that the network moves ---- */
+
+/* One cell, in memory that stays. */
+static void put_lasting(uint32_t own, uint32_t target, int cell,
+                        const int64_t *v, struct impi_rma_op *o)
+{
+    struct impi_rma_args a = at(IMPI_RMA_PUT, target, cell, 1);
+
+    a.data = v;
+    a.lasts = true;
+    assert_int_equal(impi_rma_start(w.win[own], &a, o), 0);
+}
+
+static void begin_exposed(uint64_t seed)
+{
+    static const int64_t zero;
+
+    begin(seed);
+    w.may_move = true;
+    put_lasting(0, 1, 0, &zero, NULL);
+    assert_false(impi_rma_is_quiet(w.win[0]));
+    flush(0, 1);
+    assert_true(impi_rma_is_quiet(w.win[0]));
+}
+
+static void what_is_exposed_is_moved_without_messages(void **state)
+{
+    struct impi_rma_args a = at(IMPI_RMA_GET, 1, 2, 2);
+    struct impi_rma_op o = {0}, p = {0};
+    int64_t v = 77, got[2] = {0};
+    int sent;
+
+    (void)state;
+    begin_exposed(30);
+    sent = w.sent;
+    put_lasting(0, 1, 3, &v, NULL);
+    impi_rma_flush(w.win[0], 1);
+    assert_false(impi_rma_is_flushed(w.win[0], 1));
+    end_move();
+    assert_true(impi_rma_is_flushed(w.win[0], 1));
+    assert_int_equal(w.mem[1][3], 77);
+    a.result = got;
+    assert_int_equal(impi_rma_start(w.win[0], &a, &o), 0);
+    v = 78;
+    put_lasting(0, 1, 5, &v, &p);
+    assert_false(o.done || p.done);
+    end_move();
+    assert_true(o.done && !p.done && o.error == IMPI_RMA_OK);
+    assert_int_equal(got[1], 77);
+    assert_false(impi_rma_is_flushed(w.win[0], 1));
+    end_move();
+    assert_true(p.done && impi_rma_is_flushed(w.win[0], 1));
+    assert_int_equal(w.mem[1][5], 78);
+    assert_int_equal(w.sent, sent);
+    end();
+}
+
+/* Data that do not last, a move that cannot begin, what is beyond the window,
+ * accumulates, and a target that cannot. */
+static void what_cannot_be_moved_takes_messages(void **state)
+{
+    struct impi_rma_args a;
+    int64_t v = 5;
+
+    (void)state;
+    begin_exposed(31);
+    put(0, 1, 3, 77);
+    flush(0, 1);
+    assert_int_equal(w.mem[1][3], 77);
+    w.refuses = true;
+    put_lasting(0, 1, 4, &v, NULL);
+    flush(0, 1);
+    assert_int_equal(w.mem[1][4], 5);
+    w.refuses = false;
+    assert_int_equal(fetch(0, 1, 4, IMPI_RMA_SUM, 1), 5);
+    a = at(IMPI_RMA_GET, 1, CELLS, 1);
+    refused(0, &a, IMPI_RMA_ERR_RANGE);
+    a = at(IMPI_RMA_GET, 1, -1, 1);
+    refused(0, &a, IMPI_RMA_ERR_RANGE);
+    w.hidden = true;
+    for (int i = 0; i < 3; i++) {
+        put_lasting(0, 2, i, &v, NULL);
+        flush(0, 2);
+        assert_int_equal(w.mem[2][i], 5);
+    }
+    assert_int_equal(w.nmoving, 0);
+    end();
+}
+
+/* Whoever has the lock next, or sees the epoch's end, finds what was put. */
+static void what_ends_an_epoch_waits_for_moves(void **state)
+{
+    int64_t v = 77, u = 78;
+
+    (void)state;
+    begin_exposed(32);
+    impi_rma_lock(w.win[0], 1, IMPI_RMA_EXCLUSIVE);
+    impi_rma_lock(w.win[2], 1, IMPI_RMA_EXCLUSIVE);
+    run();
+    if (!impi_rma_is_locked(w.win[0], 1)) { /* the other was the first */
+        impi_rma_unlock(w.win[2], 1);
+        run();
+        impi_rma_lock(w.win[2], 1, IMPI_RMA_EXCLUSIVE);
+        run();
+    }
+    assert_true(impi_rma_is_locked(w.win[0], 1));
+    put_lasting(0, 1, 3, &v, NULL);
+    put_lasting(0, 1, 4, &u, NULL);
+    impi_rma_unlock(w.win[0], 1);
+    impi_rma_flush(w.win[0], 1);
+    end_move();
+    run();
+    assert_false(impi_rma_is_flushed(w.win[0], 1));
+    assert_false(impi_rma_is_locked(w.win[2], 1));
+    end_move();
+    assert_true(impi_rma_is_flushed(w.win[0], 1));
+    run();
+    assert_true(impi_rma_is_locked(w.win[2], 1));
+    assert_int_equal(w.mem[1][4], 78);
+    assert_true(impi_rma_is_quiet(w.win[0]));
+    put_lasting(0, 1, 5, &v, NULL);
+    impi_rma_complete(w.win[0], 1);
+    run();
+    assert_false(impi_rma_completed(w.win[1], 0));
+    end_move();
+    run();
+    assert_true(impi_rma_completed(w.win[1], 0));
+    impi_rma_complete(w.win[0], 1);
+    run();
+    impi_rma_take_complete(w.win[1], 0);
+    assert_true(impi_rma_completed(w.win[1], 0));
+    end();
+}
+
 /* One asks by a message, two by the words: each has its turn. */
 static void turns_are_one_line_for_both_ways(void **state)
 {
@@ -1034,6 +1226,9 @@ int main(void)
         cmocka_unit_test(nor_where_some_need_no_messages),
         cmocka_unit_test(what_is_mapped_needs_no_message),
         cmocka_unit_test(what_can_be_copied_takes_messages_only_where_it_fails),
+        cmocka_unit_test(what_is_exposed_is_moved_without_messages),
+        cmocka_unit_test(what_cannot_be_moved_takes_messages),
+        cmocka_unit_test(what_ends_an_epoch_waits_for_moves),
         cmocka_unit_test(turns_are_one_line_for_both_ways),
         cmocka_unit_test(words_hold_between_threads),
     };
