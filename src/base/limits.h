@@ -255,6 +255,9 @@
 #define SF_FABRIC_LENDS 8
 #define SF_FABRIC_LEND_MAX (4u * 1024 * 1024)
 #define SF_FABRIC_LEND_MIN (32u * 1024)
+/* Bytes of a put or get of a window from which on the network does it without
+ * messages. */
+#define SF_FABRIC_MOVE_MIN (16u * 1024)
 /* Mapping (src/mapper/gm*): hosts, crossbars and pieces of one GM-2 map;
  * members of one cloud. */
 #define SF_GM_HOSTS_MAX 131072

@@ -38,9 +38,10 @@ static struct errbuf why_not;
 _Static_assert(HELD >= BUFFERS_IN && (HELD & (HELD - 1)) == 0,
                "a place for each, and the sequence may wrap");
 
-enum use { USE_IN, USE_OUT, USE_READ };
+enum use { USE_IN, USE_OUT, USE_READ, USE_MOVE };
 
-/* What the provider does something with: a frame's memory, or a read. */
+/* What the provider does something with: a frame's memory, a read, or a move.
+ */
 struct work {
     struct fi_context2 context; /* first: completions name it */
     enum use use;
@@ -83,6 +84,26 @@ struct reading {
 };
 TAILQ_HEAD(readings, reading);
 
+/* Bytes between our memory and that of a peer's window. */
+struct moving {
+    struct work work; /* first */
+    TAILQ_ENTRY(moving) link;
+    struct fabric_peer *peer; /* NULL: it is gone */
+    bool put, given;
+    uint64_t address, key;
+    uint8_t *own;
+    size_t len, at; /* at: of them that are moved */
+    struct fid_mr *mr;
+    void *token;
+};
+TAILQ_HEAD(movings, moving);
+
+/* Memory of a window of ours. */
+struct fabric_memory {
+    SLIST_ENTRY(fabric_memory) link;
+    struct fid_mr *mr;
+};
+
 /* Memory that a peer reads. */
 struct lent {
     struct fid_mr *mr;
@@ -122,6 +143,7 @@ struct fabric_peer {
     struct readings reads, kept;
     struct reading *staged; /* of the first piece, into our own memory */
     uint32_t returns;       /* pieces to return */
+    struct movings moves;
     uint64_t key_out, key_in;
     struct errbuf error;
 };
@@ -136,6 +158,9 @@ static struct {
     struct fid_cq *cq;
     struct fid_ep *ep;
     struct readings orphans; /* reads of peers that are gone */
+    bool delivers;           /* and says when bytes are in a peer's memory */
+    struct movings moved, lost_moves; /* over; of peers that are gone */
+    SLIST_HEAD(, fabric_memory) exposed;
     int fd;
     struct impi_fabric_end end; /* its number aside */
     SLIST_HEAD(, slab) slabs;
@@ -329,12 +354,27 @@ static void free_reading(struct readings *list, struct reading *r)
     free(r);
 }
 
+static void free_move(struct movings *list, struct moving *m)
+{
+    TAILQ_REMOVE(list, m, link);
+    close_fid(m->mr ? &m->mr->fid : NULL);
+    free(m);
+}
+
 static void close_all(void)
 {
+    struct fabric_memory *e;
     struct reading *r;
+    struct moving *m;
     struct slab *s;
 
     close_fid(fabric.ep ? &fabric.ep->fid : NULL);
+    while ((e = SLIST_FIRST(&fabric.exposed)))
+        fabric_hide(e);
+    while ((m = TAILQ_FIRST(&fabric.moved)))
+        free_move(&fabric.moved, m);
+    while ((m = TAILQ_FIRST(&fabric.lost_moves)))
+        free_move(&fabric.lost_moves, m);
     while ((s = SLIST_FIRST(&fabric.slabs))) {
         SLIST_REMOVE_HEAD(&fabric.slabs, link);
         free_slab(s);
@@ -370,8 +410,10 @@ static bool open_provider(const char *provider, const struct netaddr *own)
     rc = open_endpoint();
     if (rc == 0)
         rc = learn_end();
-    if (rc == 0)
+    if (rc == 0) {
+        fabric.delivers = libfabric_delivers(&fabric.lib, provider, own);
         return true;
+    }
     errprintf(&why_not, "%s: %s", provider, fabric.lib.strerror(-rc));
     close_all();
     return false;
@@ -406,6 +448,8 @@ bool fabric_start(const struct netaddr *own)
     TAILQ_INIT(&fabric.free_out);
     TAILQ_INIT(&fabric.unposted);
     TAILQ_INIT(&fabric.orphans);
+    TAILQ_INIT(&fabric.moved);
+    TAILQ_INIT(&fabric.lost_moves);
     order = libfabric_wanted();
     fabric.open = order && libfabric_find(&fabric.lib, &why_not) == 0 &&
                   open_first(order, own);
@@ -515,6 +559,7 @@ struct fabric_peer *fabric_reserve(struct impi_fabric_end *own,
     TAILQ_INIT(&p->pieces);
     TAILQ_INIT(&p->reads);
     TAILQ_INIT(&p->kept);
+    TAILQ_INIT(&p->moves);
     p->key_out = key_out;
     p->key_in = key_in;
     if (provide_in(fabric.nlive + 1) < 0 || provide_out() < 0 || seat(p) < 0) {
@@ -1022,6 +1067,159 @@ static void read_done(struct reading *r, int error)
         read_over(p, r);
 }
 
+/* ---- memory of windows ---- */
+
+struct fabric_memory *fabric_expose(void *memory, size_t len, uint64_t *address,
+                                    uint64_t *key)
+{
+    struct fabric_memory *m;
+
+    if (!fabric.open || fabric.broken.text[0] || !can_read() || len == 0)
+        return NULL;
+    m = malloc(sizeof(*m));
+    if (!m)
+        return NULL;
+    if (register_memory(memory, len, FI_REMOTE_READ | FI_REMOTE_WRITE, &m->mr) <
+        0) {
+        free(m);
+        return NULL;
+    }
+    *address = fabric.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR
+                   ? (uintptr_t)memory
+                   : 0;
+    *key = fi_mr_key(m->mr);
+    SLIST_INSERT_HEAD(&fabric.exposed, m, link);
+    return m;
+}
+
+void fabric_hide(struct fabric_memory *m)
+{
+    if (!m)
+        return;
+    SLIST_REMOVE(&fabric.exposed, m, fabric_memory, link);
+    fi_close(&m->mr->fid);
+    free(m);
+}
+
+bool fabric_may_move(const struct fabric_peer *p, bool put)
+{
+    return p->known && p->frames.lends_out > 0 && p->frames.lends_in > 0 &&
+           (!put || fabric.delivers) && !fabric_error(p);
+}
+
+static size_t move_size(const struct moving *m)
+{
+    size_t left = m->len - m->at;
+
+    return left < SF_FABRIC_LEND_MAX ? left : SF_FABRIC_LEND_MAX;
+}
+
+/* It is over when the bytes are in the peer's memory, not before. */
+static ssize_t give_put(const struct fabric_peer *p, struct moving *m,
+                        void *desc)
+{
+    struct iovec from = {m->own + m->at, move_size(m)};
+    struct fi_rma_iov to = {m->address + m->at, from.iov_len, m->key};
+    struct fi_msg_rma msg = {.msg_iov = &from,
+                             .desc = &desc,
+                             .iov_count = 1,
+                             .addr = p->addr,
+                             .rma_iov = &to,
+                             .rma_iov_count = 1,
+                             .context = &m->work.context};
+
+    return fi_writemsg(fabric.ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+}
+
+static ssize_t give_move(const struct fabric_peer *p, struct moving *m)
+{
+    void *desc = m->mr ? fi_mr_desc(m->mr) : NULL;
+
+    if (m->put)
+        return give_put(p, m, desc);
+    return fi_read(fabric.ep, m->own + m->at, move_size(m), desc, p->addr,
+                   m->address + m->at, m->key, &m->work.context);
+}
+
+/* Give the provider the moves that it has not taken yet. */
+static void push_moves(struct fabric_peer *p)
+{
+    struct moving *m;
+    ssize_t rc;
+
+    TAILQ_FOREACH(m, &p->moves, link)
+    {
+        if (m->given || p->error.text[0])
+            continue;
+        rc = give_move(p, m);
+        if (rc == -FI_EAGAIN)
+            return;
+        if (rc < 0) {
+            peer_fail(p, m->put ? "putting" : "getting", (int)-rc);
+            return;
+        }
+        m->given = true;
+    }
+}
+
+bool fabric_move(struct fabric_peer *p, uint64_t address, uint64_t key,
+                 void *own, size_t len, bool put, void *token)
+{
+    struct moving *m = calloc(1, sizeof(*m));
+
+    if (!m || register_own(own, len, put ? FI_WRITE : FI_READ, &m->mr) < 0) {
+        free(m);
+        return false;
+    }
+    m->work.use = USE_MOVE;
+    m->peer = p;
+    m->put = put;
+    m->address = address;
+    m->key = key;
+    m->own = own;
+    m->len = len;
+    m->token = token;
+    TAILQ_INSERT_TAIL(&p->moves, m, link);
+    (*(put ? &fabric.counts.puts : &fabric.counts.gets))++;
+    push_moves(p);
+    return true;
+}
+
+void *fabric_moved(void)
+{
+    struct moving *m = TAILQ_FIRST(&fabric.moved);
+    void *token;
+
+    if (!m)
+        return NULL;
+    token = m->token;
+    free_move(&fabric.moved, m);
+    return token;
+}
+
+/* The provider has done with it. */
+static void move_done(struct moving *m, int error)
+{
+    struct fabric_peer *p = m->peer;
+
+    m->given = false;
+    if (!p) {
+        free_move(&fabric.lost_moves, m);
+        return;
+    }
+    if (error) {
+        peer_fail(p, m->put ? "putting" : "getting", error);
+        return;
+    }
+    m->at += move_size(m);
+    if (m->at < m->len) {
+        push_moves(p);
+        return;
+    }
+    TAILQ_REMOVE(&p->moves, m, link);
+    TAILQ_INSERT_TAIL(&fabric.moved, m, link);
+}
+
 /* ---- the stream ---- */
 
 /* The next bytes of it that are here. */
@@ -1254,12 +1452,14 @@ static void completed(const struct fi_cq_msg_entry *e)
         gone((struct buffer *)w);
     else if (w->use == USE_READ)
         read_done((struct reading *)w, 0);
+    else if (w->use == USE_MOVE)
+        move_done((struct moving *)w, 0);
     else
         arrive((struct buffer *)w, e->len);
 }
 
-/* An error of a send or a read is its peer's.  A frame too long for a buffer is
- * a stranger's; any other that did not come may be anybody's. */
+/* An error of a send, a read or a move is its peer's.  A frame too long for a
+ * buffer is a stranger's; any other that did not come may be anybody's. */
 static void failed(void)
 {
     struct fi_cq_err_entry e = {0};
@@ -1271,6 +1471,8 @@ static void failed(void)
     b = (struct buffer *)w;
     if (w->use == USE_READ) {
         read_done((struct reading *)w, e.err);
+    } else if (w->use == USE_MOVE) {
+        move_done((struct moving *)w, e.err);
     } else if (w->use == USE_OUT) {
         if (b->peer)
             peer_fail(b->peer, "sending", e.err);
@@ -1294,6 +1496,7 @@ static void serve_peers(void)
         if (!TAILQ_EMPTY(&p->out))
             push(p);
         push_reads(p);
+        push_moves(p);
         return_pieces(p);
         pay_back(p);
     }
@@ -1338,6 +1541,8 @@ bool fabric_sleep(void)
 
     if (!fabric.open)
         return true;
+    if (!TAILQ_EMPTY(&fabric.moved))
+        return false;
     for (size_t i = 0; i < fabric.npeers; i++)
         if (fabric.peers[i] && has_news(fabric.peers[i]))
             return false;
@@ -1385,6 +1590,20 @@ static void drop_reads(struct fabric_peer *p)
     }
 }
 
+/* Likewise those of windows. */
+static void drop_moves(struct fabric_peer *p)
+{
+    struct moving *m;
+
+    while ((m = TAILQ_FIRST(&p->moves))) {
+        TAILQ_REMOVE(&p->moves, m, link);
+        TAILQ_INSERT_TAIL(&fabric.lost_moves, m, link);
+        m->peer = NULL;
+        if (!m->given)
+            free_move(&fabric.lost_moves, m);
+    }
+}
+
 void fabric_drop(struct fabric_peer *p)
 {
     struct buffer *b;
@@ -1392,6 +1611,7 @@ void fabric_drop(struct fabric_peer *p)
     if (!p)
         return;
     drop_reads(p);
+    drop_moves(p);
     while ((b = TAILQ_FIRST(&p->in))) {
         TAILQ_REMOVE(&p->in, b, link);
         repost(b);
@@ -1504,6 +1724,27 @@ void fabric_stage(struct fabric_peer *p)
 {
 }
 void *fabric_kept(struct fabric_peer *p)
+{
+    return NULL;
+}
+struct fabric_memory *fabric_expose(void *memory, size_t len, uint64_t *address,
+                                    uint64_t *key)
+{
+    return NULL;
+}
+void fabric_hide(struct fabric_memory *m)
+{
+}
+bool fabric_may_move(const struct fabric_peer *p, bool put)
+{
+    return false;
+}
+bool fabric_move(struct fabric_peer *p, uint64_t address, uint64_t key,
+                 void *own, size_t len, bool put, void *token)
+{
+    return false;
+}
+void *fabric_moved(void)
 {
     return NULL;
 }

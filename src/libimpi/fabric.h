@@ -84,6 +84,28 @@ void fabric_stage(struct fabric_peer *p);
 /* Bytes that fabric_borrow() asked for are here; NULL: none, or no more. */
 void *fabric_kept(struct fabric_peer *p);
 
+/* ---- memory of windows (doc/impi-rma.md) ---- */
+
+/* Our memory, which peers who know the key may read and write without us, until
+ * it is hidden; *address, *key: what they need to know.  NULL: not to be had.
+ */
+struct fabric_memory;
+struct fabric_memory *fabric_expose(void *memory, size_t len, uint64_t *address,
+                                    uint64_t *key);
+/* NULL is fine. */
+void fabric_hide(struct fabric_memory *m);
+
+/* Can this peer's memory be read (put: written, and is it known when it has
+ * been)? */
+bool fabric_may_move(const struct fabric_peer *p, bool put);
+/* Read len bytes of it, or write them, which stay where they are until
+ * fabric_moved() gives the token back: then all are where they go.  False: not
+ * to be had. */
+bool fabric_move(struct fabric_peer *p, uint64_t address, uint64_t key,
+                 void *own, size_t len, bool put, void *token);
+/* NULL: none, or no more. */
+void *fabric_moved(void);
+
 /* ---- all of them ---- */
 
 /* Ask for what has come and gone.  True when there was something. */
@@ -100,6 +122,7 @@ struct fabric_counts {
     uint64_t frames_out, frames_in, bytes_out, bytes_in;
     uint64_t lent_out, reads; /* pieces of our memory, reads of the peers' */
     uint64_t staged;          /* of these reads, to memory of our own */
+    uint64_t puts, gets;      /* of windows, without messages */
     uint64_t strangers;       /* frames of nobody */
 };
 void fabric_count(struct fabric_counts *out);

@@ -156,7 +156,8 @@ static bool is_usable(const struct fi_info *info, size_t msg_max, size_t rx)
 }
 
 static int ask(const struct libfabric *lib, const char *provider,
-               const struct netaddr *own, uint64_t caps, struct fi_info **all)
+               const struct netaddr *own, uint64_t caps, uint64_t flags,
+               struct fi_info **all)
 {
     struct fi_info *hints = make_hints(lib, provider, caps);
     char ip[NETADDR_IP_MAX];
@@ -164,6 +165,7 @@ static int ask(const struct libfabric *lib, const char *provider,
 
     if (!hints)
         return -FI_ENOMEM;
+    hints->tx_attr->op_flags = flags;
     netaddr_print_ip(ip, &own->ip);
     rc = lib->getinfo(API, takes_ip(provider) ? ip : NULL, NULL,
                       takes_ip(provider) ? FI_SOURCE : 0, hints, all);
@@ -176,10 +178,10 @@ struct fi_info *libfabric_ask(const struct libfabric *lib, const char *provider,
                               size_t rx, struct errbuf *err)
 {
     struct fi_info *all = NULL, *info = NULL, *i;
-    int rc = ask(lib, provider, own, FI_MSG | FI_RMA, &all);
+    int rc = ask(lib, provider, own, FI_MSG | FI_RMA, 0, &all);
 
     if (rc < 0)
-        rc = ask(lib, provider, own, FI_MSG, &all);
+        rc = ask(lib, provider, own, FI_MSG, 0, &all);
     if (rc == 0) {
         for (i = all; i && !is_usable(i, msg_max, rx); i = i->next)
             ;
@@ -190,6 +192,18 @@ struct fi_info *libfabric_ask(const struct libfabric *lib, const char *provider,
     if (!info)
         errprintf(err, "%s: %s", provider, lib->strerror(-rc));
     return info;
+}
+
+bool libfabric_delivers(const struct libfabric *lib, const char *provider,
+                        const struct netaddr *own)
+{
+    struct fi_info *all = NULL;
+    int rc =
+        ask(lib, provider, own, FI_MSG | FI_RMA, FI_DELIVERY_COMPLETE, &all);
+
+    if (rc == 0)
+        lib->freeinfo(all);
+    return rc == 0;
 }
 
 static bool has_entries(const char *path)

@@ -15,6 +15,7 @@
 #endif
 
 #ifdef WITH_FABRIC
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,9 @@ int libfabric_find(struct libfabric *lib, struct errbuf *err);
 struct fi_info *libfabric_ask(const struct libfabric *lib, const char *provider,
                               const struct netaddr *own, size_t msg_max,
                               size_t rx, struct errbuf *err);
+/* Does it tell when what was written is in the peer's memory? */
+bool libfabric_delivers(const struct libfabric *lib, const char *provider,
+                        const struct netaddr *own);
 
 #endif
 #endif

@@ -1297,6 +1297,14 @@ const char *net_way(uint32_t peer)
     return l && l->way ? l->way->name() : "-";
 }
 
+struct fabric_peer *net_fabric(uint32_t peer)
+{
+    const struct link *l = net.by_peer[peer];
+
+    return l && l->state == LINK_OPEN && l->way == &way_fabric ? l->fabric
+                                                               : NULL;
+}
+
 /* ---- the end ---- */
 
 void net_part(uint32_t peer)

@@ -104,6 +104,10 @@ void net_forget(void);
  * provider of libfabric; "-" none did. */
 const char *net_way(uint32_t peer);
 
+/* Its frames, where they go by libfabric and it is open; else NULL. */
+struct fabric_peer;
+struct fabric_peer *net_fabric(uint32_t peer);
+
 /* Connections are being opened. */
 bool net_opening(void);
 

@@ -37,26 +37,29 @@ static struct look offers = {.most = UINT64_MAX, .least = 10000000};
 static struct look disturbed = {
     .most = SPIN_LONG_NS, .kept = 100000, .least = 10000000};
 
-/* What has been moved may have more behind it. */
-static void follow_up(void)
+/* What has been moved may have more behind it.  True when windows moved, which
+ * no connection need have told. */
+static bool follow_up(void)
 {
+    bool moved = false;
+
     if (unlikely(impi_be.unsettled)) {
         impi_be.unsettled = false;
         impi_p2p_settle(impi_be.p2p);
     }
     if (unlikely(impi_be.windows > 0))
-        win_progress();
+        moved = win_progress();
     req_reap();
     if (coll_any())
         coll_progress();
+    return moved;
 }
 
 bool progress_once(void)
 {
     bool moved = net_progress();
 
-    follow_up();
-    return moved;
+    return follow_up() || moved;
 }
 
 void progress_native(void)

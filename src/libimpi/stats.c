@@ -51,9 +51,10 @@ static void fabric_line(FILE *f)
             "slurm-fabric: rank %d: %s: %" PRIu64 " frames out with %" PRIu64
             " bytes (%" PRIu64 " pieces lent), %" PRIu64 " in with %" PRIu64
             " (%" PRIu64 " reads, %" PRIu64 " to be copied), %" PRIu64
-            " of strangers\n",
+            " of strangers; of windows %" PRIu64 " puts, %" PRIu64 " gets\n",
             impi_be.rank, fabric_name(), c.frames_out, c.bytes_out, c.lent_out,
-            c.frames_in, c.bytes_in, c.reads, c.staged, c.strangers);
+            c.frames_in, c.bytes_in, c.reads, c.staged, c.strangers, c.puts,
+            c.gets);
 }
 
 void stats_print(void)

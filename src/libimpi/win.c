@@ -11,6 +11,7 @@
 #include "libimpi/coll.h"
 #include "libimpi/failed.h"
 #include "libimpi/ours.h"
+#include "libimpi/win_fabric.h"
 #include "libimpi/win_share.h"
 #include "libimpi/win_wire.h"
 
@@ -56,6 +57,7 @@ bool win_may_share(const struct impi_comm *c)
 
 static void win_destroy(struct win *w)
 {
+    win_fabric_hide(w);
     win_share_free(w);
     if (w->core)
         impi_rma_win_free(w->core);

@@ -49,6 +49,8 @@ struct win {
     struct share_area area;   /* the own (win_share.h), */
     struct share_area *areas; /* [size] and those of others that are open; */
     uint32_t *pids;           /* [size] their processes */
+    struct fabric_memory *exposed; /* the own memory, or NULL (win_fabric.h) */
+    struct impi_rma_place place;   /* then: where */
     bool served; /* others need this process's help: counted in impi_be */
     struct win *next;
 };

@@ -288,6 +288,7 @@ static int start_with(const struct call *c, struct impi_rma_args *args,
     if (has_origin(c) && d->len != args->len)
         return MPI_ERR_COUNT;
     args->data = d->base;
+    args->lasts = !d->staging;
     if (c->kind == IMPI_RMA_CAS) {
         memcpy(both, c->origin, args->len);
         memcpy(both + args->len, c->compare, args->len);

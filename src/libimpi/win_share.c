@@ -32,12 +32,16 @@ bool win_share_agreed(void)
     return impi_be.world.flags & IMPI_WORLD_RMA_SHARE;
 }
 
-bool win_share_wanted(void)
+bool win_by_messages(void)
 {
     const char *text = getenv("SLURM_IMPI_WINDOWS");
 
-    return win_share_agreed() && !share_is_off() &&
-           !(text && strcmp(text, "messages") == 0);
+    return text && strcmp(text, "messages") == 0;
+}
+
+bool win_share_wanted(void)
+{
+    return win_share_agreed() && !share_is_off() && !win_by_messages();
 }
 
 static size_t memory_at(const struct win_layout *l)

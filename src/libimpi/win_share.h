@@ -24,6 +24,8 @@ enum {
     WIN_SAY_AREA = WIN_SAY_TOKEN + IMPI_SHARE_TOKEN_SIZE / (int)sizeof(int)
 };
 
+/* The user wants windows to use messages for everything. */
+bool win_by_messages(void);
 /* Have all agreed, and does this process want to? */
 bool win_share_agreed(void);
 bool win_share_wanted(void);

@@ -17,6 +17,7 @@
 #include "libimpi/net.h"
 #include "libimpi/progress.h"
 #include "libimpi/win.h"
+#include "libimpi/win_fabric.h"
 #include "libimpi/win_share.h"
 
 /* Bytes that may wait to be written before the program waits, too. */
@@ -207,7 +208,7 @@ static bool handle_all(void)
 
 bool win_progress(void)
 {
-    bool moved = false;
+    bool moved = win_fabric_progress();
 
     while (take_one())
         moved = true;
@@ -222,11 +223,12 @@ bool win_progress(void)
 
 struct impi_rma *win_engine(void)
 {
-    static const struct impi_rma_ops ops = {
+    static struct impi_rma_ops ops = {
         .send = send_message, .copy = win_share_copy, .pause = win_share_pause};
 
     if (wire.engine)
         return wire.engine;
+    win_fabric_add(&ops);
     TAILQ_INIT(&wire.out);
     TAILQ_INIT(&wire.in);
     wire.engine =

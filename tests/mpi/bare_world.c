@@ -586,11 +586,12 @@ static char **parse(char **argv, bool *interleave, uint32_t *maxdatalen)
             b.other_user = true;
         } else if (strcmp(*argv, "-w") == 0) {
             /* as before version 4 of the extensions */
-            b.without |=
-                IMPI_WORLD_RMA | IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES;
+            b.without |= IMPI_WORLD_RMA | IMPI_WORLD_RMA_SHARE |
+                         IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC;
         } else if (strcmp(*argv, "-s") == 0) {
             /* before version 5 */
-            b.without |= IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES;
+            b.without |=
+                IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC;
         } else if (strcmp(*argv, "-m") == 0 && argv[1]) {
             *maxdatalen = (uint32_t)atoi(*++argv);
         } else if (strcmp(*argv, "-a") == 0 && argv[1]) {
@@ -616,7 +617,7 @@ int main(int argc, char **argv)
     uint32_t flags = IMPI_WORLD_EXTENDED | IMPI_WORLD_NATIVE |
                      IMPI_WORLD_SHARE | IMPI_WORLD_FLAT | IMPI_WORLD_RMA |
                      IMPI_WORLD_RMA_SHARE | IMPI_WORLD_FABRIC |
-                     IMPI_WORLD_FILES;
+                     IMPI_WORLD_FILES | IMPI_WORLD_RMA_FABRIC;
     bool interleave = false;
     char **program = parse(argv, &interleave, &maxdatalen);
     struct sigaction sa = {.sa_handler = on_signal};

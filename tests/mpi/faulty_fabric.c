@@ -8,13 +8,17 @@
  *   lend       nor for registering what a peer shall read
  *   place      nor for registering where a peer's memory is read to (the
  *              provider is one that wants it)
+ *   expose     nor for registering what a peer may read and write
  *   noread     the provider cannot read a peer's memory
+ *   unsure     nor say when what it wrote is there
  *   mute       what is sent never arrives, and is never done with
  *   send N     the Nth send is refused
  *   read N     the Nth read of a peer's memory is refused
  *   wrongkey   what is read is looked for under another key
  *   die N      the process ends at the Nth read of a peer's memory
- *   busy N     each Nth read is to be tried again first
+ *   write N    the Nth write to a peer's memory is refused
+ *   written N  the Nth one that is done has failed
+ *   busy N     each Nth read or write is to be tried again first
  *   done N     the Nth completion is an error
  *   queue N    the queue itself fails at its Nth completion
  *
@@ -111,13 +115,35 @@ static ssize_t my_rma_read(struct fid_ep *ep, void *buf, size_t len, void *desc,
                           is_due("wrongkey", &once) ? key ^ 1 : key, context);
 }
 
+static ssize_t my_writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg,
+                           uint64_t flags)
+{
+    static int refused, busy;
+
+    if (!(flags & FI_DELIVERY_COMPLETE))
+        abort(); /* it would end before it is there */
+    if (is_due("write", &refused))
+        return -FI_EIO;
+    if (is_nth("busy", &busy))
+        return -FI_EAGAIN;
+    return real_rma->writemsg(ep, msg, flags);
+}
+
+static int is_write(const void *completion)
+{
+    const struct fi_cq_msg_entry *e = completion;
+
+    return (e->flags & (FI_RMA | FI_WRITE)) == (FI_RMA | FI_WRITE);
+}
+
 static ssize_t my_read(struct fid_cq *cq, void *buf, size_t count)
 {
-    static int completions;
+    static int completions, written;
     ssize_t n = real_cq->read(cq, buf, count > 0);
     if (n == 1 && is_due("queue", &completions))
         return -FI_EIO;
-    if (n == 1 && is_due("done", &completions)) {
+    if (n == 1 && (is_due("done", &completions) ||
+                   (is_write(buf) && is_due("written", &written)))) {
         failed = *(struct fi_cq_msg_entry *)buf;
         failing = 1;
         return -FI_EAVAIL;
@@ -158,6 +184,7 @@ static int my_endpoint(struct fid_domain *domain, struct fi_info *info,
     if (real_rma) {
         rma_ops = *real_rma;
         rma_ops.read = my_rma_read;
+        rma_ops.writemsg = my_writemsg;
         (*ep)->rma = &rma_ops;
     }
     return 0;
@@ -186,7 +213,8 @@ static int my_register(struct fid *fid, const void *buf, size_t len,
 
     if (is_due("register", &once) ||
         (is_due("lend", &once) && access == FI_REMOTE_READ) ||
-        (is_due("place", &once) && access == FI_READ))
+        (is_due("place", &once) && access == FI_READ) ||
+        (is_due("expose", &once) && access & FI_REMOTE_WRITE))
         return -FI_ENOMEM;
     return real_mr->reg(fid, buf, len, access, offset, key, flags, mr, context);
 }
@@ -234,7 +262,9 @@ int fi_getinfo(uint32_t version, const char *node, const char *service,
              const struct fi_info *, struct fi_info **) = real("fi_getinfo");
     int rc = f(version, node, service, flags, hints, info), once = 0;
 
-    if (is_due("noread", &once) && hints && (hints->caps & FI_RMA)) {
+    if (hints && ((is_due("noread", &once) && hints->caps & FI_RMA) ||
+                  (is_due("unsure", &once) &&
+                   hints->tx_attr->op_flags & FI_DELIVERY_COMPLETE))) {
         if (rc == 0)
             fi_freeinfo(*info);
         return -FI_ENODATA;

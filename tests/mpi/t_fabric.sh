@@ -6,7 +6,6 @@
 # that dies, a provider that one side has not.
 . "$(dirname "$0")/lib.sh"
 export BARE_FRONT=$front IMPI_SHM=0 IMPI_FABRIC=tcp IMPI_STATS=1
-export SLURM_IMPI_WINDOWS=messages
 first=${MIXES_FIRST:-1} runs=${MIXES_RUNS:-2} rounds=${MIXES_ROUNDS:-25}
 
 world()
@@ -58,6 +57,28 @@ case_by()
 lent()
 {
     [[ "$(cat "$TMPDIR/lent")" =~ \([1-9][0-9]*\ pieces\ lent\).*\([1-9][0-9]*\ reads, ]]
+}
+
+# Windows' puts, gets: so many (a pattern) of some process went by the network.
+moved() # PUTS GETS
+{
+    grep -qE "; of windows $1 puts, $2 gets$" "$TMPDIR/lent"
+}
+
+# All of them did not.
+none_moved()
+{
+    ! grep -v '; of windows 0 puts, 0 gets$' "$TMPDIR/lent"
+}
+
+# The target is out of MPI, and later computes, until others are through.
+case_target_is_away() # FLAVOR CLIENTS..
+{
+    rm -f "$TMPDIR/fifo"
+    mkfifo "$TMPDIR/fifo"
+    case_run rma_passive "${@:2}" -- "$TMPDIR/fifo" "$1"
+    moved '[0-9]+' '[1-9][0-9]*'
+    report $? "$title: $1, some by the network"
 }
 
 # Of remap's messages each has a frame that lends, one that returns; its
@@ -151,6 +172,17 @@ case_fault_lived_with() # FAULT LENT
     report $? "$title: $1"
 }
 
+# The same of windows.
+case_fault_of_windows_lived_with() # FAULT PUTS GETS
+{
+    local title=a_fault_of_windows_that_is_lived_with
+    faulty_world "$1" "$dir/rma_long" &&
+        grep -q "^PASS rma_long" "$TMPDIR/out" && all_by_fabric &&
+        grep 'frames out' "$TMPDIR/out" >"$TMPDIR/lent" && moved "$2" "$3" &&
+        { [ "$2$3" != 00 ] || none_moved; }
+    report $? "$title: $1"
+}
+
 # Whose reader is killed amid a read, is told.
 case_reader_dies()
 {
@@ -163,10 +195,10 @@ case_reader_dies()
 }
 
 # And after it: the rank and the cause are told.
-case_fault_in_use() # FAULT WHY
+case_fault_in_use() # FAULT WHY [PROGRAM]
 {
     local title=a_provider_that_fails_is_told rc
-    faulty_world "$1" "$dir/sizes"
+    faulty_world "$1" "$dir/${3-sizes}"
     rc=$?
     [ $rc = 1 ] && grep -qE \
         "SF-E402: lost rank [01] \(client [01], [^)]*\): rank [01]: tcp[^ ]*: $2" \
@@ -216,6 +248,23 @@ title=windows_by_libfabric
 for prog in rma_sync rma_ops rma_types rma_win; do
     case_run $prog mpich:1 openmpi:2
 done
+# Long puts and gets are the network's: all but those before the first answer.
+title=windows_without_messages
+for world in "mpich:1 openmpi:1" "openmpi:2 mpich:1" "-i mpich:2 openmpi:2"; do
+    # shellcheck disable=SC2086
+    case_run rma_long $world
+    moved '[1-9][0-9]+' '[1-9][0-9]+'
+    report $? "$title: many of them in $world"
+done
+for flavor in create allocate; do
+    case_target_is_away $flavor mpich:1 openmpi:2
+done
+SLURM_IMPI_WINDOWS=messages case_run rma_long mpich:1 openmpi:1
+none_moved
+report $? "$title: none where only messages are wanted"
+case_run rma_long -s mpich:1 openmpi:1
+none_moved
+report $? "$title: none in a world of older clients"
 title=mixes_by_libfabric
 for ((seed = first; seed < first + runs; seed++)); do
     case_run random_mix -i mpich:2 openmpi:2 -- "$seed" "$rounds"
@@ -231,6 +280,9 @@ else
     for prog in ring order sizes coll types threads remap rma_ops; do
         IMPI_FABRIC=shm case_run $prog mpich:2 openmpi:1
     done
+    IMPI_FABRIC=shm case_run rma_long mpich:2 openmpi:1
+    moved '[1-9][0-9]+' '[1-9][0-9]+'
+    report $? "$title: windows without messages"
     IMPI_FABRIC=shm case_run random_mix -i mpich:2 openmpi:2 -- "$first" 25
 fi
 title=which_provider
@@ -252,6 +304,15 @@ if make_faulty; then
     case_fault_in_use 'queue 90' 'Input/output error'
     case_fault_in_use 'read 3' 'reading: Input/output error'
     case_fault_in_use wrongkey 'reading: '
+    case_fault_in_use 'write 20' 'putting: Input/output error' rma_long
+    case_fault_in_use 'written 20' 'putting: Input/output error' rma_long
+    case_fault_in_use 'read 90' '(getting|reading): Input/output error' rma_long
+    case_fault_of_windows_lived_with none '[1-9][0-9]+' '[1-9][0-9]+'
+    case_fault_of_windows_lived_with expose 0 0
+    case_fault_of_windows_lived_with noread 0 0
+    case_fault_of_windows_lived_with unsure 0 '[1-9][0-9]+'
+    case_fault_of_windows_lived_with place '[1-9][0-9]+' 0
+    case_fault_of_windows_lived_with 'busy 2' '[1-9][0-9]+' '[1-9][0-9]+'
     case_fault_lived_with lend 0
     case_fault_lived_with place '[1-9][0-9]*'
     case_fault_lived_with noread 0

@@ -36,7 +36,7 @@ counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
 
 # sum FIELD: of the lines on frames, all ranks.
 sum() {
-    local words='([0-9]+) frames out with ([0-9]+) bytes \(([0-9]+) pieces lent\), ([0-9]+) in with ([0-9]+) \(([0-9]+) reads, [0-9]+ to be copied\), ([0-9]+) of strangers'
+    local words='([0-9]+) frames out with ([0-9]+) bytes \(([0-9]+) pieces lent\), ([0-9]+) in with ([0-9]+) \(([0-9]+) reads, [0-9]+ to be copied\), ([0-9]+) of strangers; of windows [0-9]+ puts, [0-9]+ gets'
     sed -nE "s/^.*: verbs;ofi_rxm: $words\$/\\$1/p" <<<"$err" |
         awk '{ n += $1 } END { print n + 0 }'
 }
