@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,6 +271,7 @@ static void on_updater(struct ev_loop *loop, ev_io *w, int events)
         struct rec_node node;
         struct rec_status status;
         struct rec_job job;
+        struct rec_order order;
     } rec;
 
     for (int i = 0; i < 1000; i++) {
@@ -293,6 +295,10 @@ static void on_updater(struct ev_loop *loop, ev_io *w, int events)
             n->updater = rec.status;
             if (rec.status.nodes > 0)
                 collector_reports_start(n);
+        } else if (len == sizeof(rec.order) && rec.type == REC_ORDER) {
+            ev_feed_event(loop,
+                          rec.order.number == SIGHUP ? &n->sighup : &n->sigterm,
+                          EV_SIGNAL);
         }
     }
 }

@@ -9,6 +9,9 @@
  *   updater -> collector   struct rec_node: a node that Slurm has
  *                             struct rec_job: a job that runs, and its nodes
  *                             struct rec_status: how the updater fares
+ *                             struct rec_order: end, or read switchmgr.conf
+ *                             again; no signal, which the updater of a unit has
+ *                             no right to send to another user's process
  *
  * A want replaces the one before of the same node, so that nothing queues up:
  * the collector sends what changed as fast as the updater reads.
@@ -21,7 +24,14 @@
 
 #include "health/plan.h"
 
-enum rec_type { REC_WANT = 1, REC_NODE, REC_STATUS, REC_RELOAD, REC_JOB };
+enum rec_type {
+    REC_WANT = 1,
+    REC_NODE,
+    REC_STATUS,
+    REC_RELOAD,
+    REC_JOB,
+    REC_ORDER
+};
 
 struct rec_want {
     uint32_t type;
@@ -30,6 +40,11 @@ struct rec_want {
 
 struct rec_reload {
     uint32_t type;
+};
+
+struct rec_order {
+    uint32_t type;
+    int32_t number; /* of the signal that would do it: SIGTERM, SIGHUP */
 };
 
 enum {

@@ -26,17 +26,33 @@
 #include "base/service.h"
 #include "base/sitedir.h"
 #include "switchmgrd/collector.h"
+#include "switchmgrd/record.h"
 #include "switchmgrd/updater.h"
 
 static volatile int stop;
 static pid_t child;
+static int to_child; /* our end of the pair */
+
+/* The collector reads whatever comes; it has the user's rights, and we may have
+ * none to signal it. */
+static void order(int number)
+{
+    struct rec_order rec = {REC_ORDER, number};
+
+    while (send(to_child, &rec, sizeof(rec), MSG_NOSIGNAL) < 0 &&
+           errno == EINTR)
+        ;
+}
 
 static void on_signal(int number)
 {
+    int saved = errno;
+
     if (number == SIGHUP)
-        kill(child, SIGHUP);
+        order(number);
     else
         stop = 1;
+    errno = saved;
 }
 
 static void report_line(const char *text, void *arg)
@@ -82,7 +98,7 @@ static int end_child(void)
 {
     int status = 0;
 
-    kill(child, SIGTERM);
+    order(SIGTERM);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
@@ -104,7 +120,7 @@ static int run_updater(struct mgrconf *conf, const char *conf_path, int fd,
 
 /* fork(); who hears of the child finds us listening to signals: those that
  * come before wait. */
-static pid_t fork_heard(void)
+static pid_t fork_heard(int our_end)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     struct sigaction sa = {.sa_handler = on_signal};
@@ -115,6 +131,7 @@ static pid_t fork_heard(void)
     for (int i = 0; i < 3; i++)
         sigaddset(&ours, numbers[i]);
     sigprocmask(SIG_BLOCK, &ours, &before);
+    to_child = our_end;
     pid = fork();
     for (int i = 0; pid > 0 && i < 3; i++)
         sigaction(numbers[i], &sa, NULL);
@@ -133,7 +150,7 @@ static int run(struct mgrconf *conf, const char *conf_path)
     if (make_directories(conf, state, sizeof(state)) < 0)
         return DAEMON_EXIT_CONF;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
-        (pid = fork_heard()) < 0) {
+        (pid = fork_heard(pair[0])) < 0) {
         log_error("SF-E700: %m");
         return 1;
     }

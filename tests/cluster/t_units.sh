@@ -125,4 +125,21 @@ case_maps_are_stored_for_the_next_start() {
     wait_for 60 stored
 }
 
+# The first process has neither the user nor the capability to signal the other.
+switchmgrd_of() { # USER: its process
+    local pid
+    for pid in $(pids_of switchmgrd); do
+        [ "$(awk '$1 == "Uid:" { print $3 }' "/proc/$pid/status")" != "$1" ] ||
+            echo "$pid"
+    done
+}
+case_switchmgrd_is_reloaded_and_ends_by_its_first_process() {
+    read_again() { grep -q 'switchmgr.conf read again' "$CLUSTER/log/switchmgrd.log"; }
+    is_over() { [ -z "$(pids_of switchmgrd)" ]; }
+    pidkill HUP "$(switchmgrd_of 0)"
+    wait_for 60 read_again
+    pidkill TERM "$(switchmgrd_of 0)"
+    wait_for 60 is_over
+}
+
 run_cases
