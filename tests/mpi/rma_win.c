@@ -182,7 +182,9 @@ static void shared(void)
         CHECK(mem[1 + r] == 1000 * me + r);
     CHECK(last == 50 + n - 1);
     MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &theirs);
-    CHECK(bytes == 64 * (MPI_Aint)sizeof(int) && theirs[0] == 50);
+    /* (MPICH 4.2.1 says 0 bytes of a window of one process) */
+    CHECK((n == 1 && bytes == 0) ||
+          (bytes == 64 * (MPI_Aint)sizeof(int) && theirs[0] == 50));
     MPI_Win_unlock_all(win);
     /* it is a window as any other */
     MPI_Win_lock_all(0, win);

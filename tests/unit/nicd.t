@@ -176,9 +176,10 @@ end
 printf '%s\n' "Health=$tmp/reports" "MungeSocket=$tmp/munge" LinkWait=0 \
     NodeName=n0 Watch=v0 LookInterval=3600 >"$tmp/nicd.conf"
 : >"$tmp/log"
-unshare -n -m bash -c '
+# The root directory may be no mount point (a chroot).
+unshare -n -m --propagation unchanged bash -c '
     . "$1/tests/cluster/mini/patience.sh"
-    mount -t sysfs none /sys && ip link add v0 type veth peer name v1 &&
+    mount --make-rprivate /sys && mount -t sysfs none /sys && ip link add v0 type veth peer name v1 &&
         ip link set v0 up && ip link set v1 up || exit 77
     "$2" -v -f "$3/nicd.conf" 2>"$3/log" &
     wait_until 20 grep -q "rail 0: v0: up" "$3/log" &&
