@@ -15,6 +15,8 @@
  *     net_bench routes NET ENGINE     CPU seconds for all routes
  *     net_bench proved NET ENGINE     CPU seconds for all routes, and the proof
  *                                     of one host's with its alternatives
+ *     net_bench lose NET              CPU seconds of the repair when a cable is
+ *                                     lost above a leaf, above a pod, and so on
  *     net_bench repair NET            CPU seconds, hosts to be told, routes
  *                                     changed when that uplink is lost; peers
  *                                     that a host loads again, mean of some
@@ -294,6 +296,31 @@ static int cmd_repair(char **argv)
     return 0;
 }
 
+/* One after the other. */
+static int cmd_lose(char **argv)
+{
+    struct net *net = build(argv[0]);
+    struct net_routes *r = route(net, "auto", NET_ROUTE_MAX);
+    uint32_t port = uplink(net);
+
+    for (;;) {
+        uint32_t peer = net->ports[port].peer, up = net->ports[peer].node;
+        struct net_repair what;
+        struct errbuf err;
+        double t;
+
+        net_disconnect(net, net->ports[port].node, net_port_number(net, port));
+        t = clock_cpu_s();
+        if (net_routes_repair(r, &port, &peer, 1, &what, &err) < 0)
+            die("repair", err.text);
+        printf("%.6f\n", clock_cpu_s() - t);
+        /* upwards leads what is behind the cables to the leaves */
+        port = net->nodes[up].first + net->nodes[up].nports - 1u;
+        if (net->ports[port].peer == NET_NONE || net->ports[port].peer < port)
+            return 0;
+    }
+}
+
 /* ---- OpenSM's tables ------------------------------------------------------
  */
 
@@ -398,7 +425,8 @@ int main(int argc, char **argv)
                  {"host", 1, cmd_host},     {"balance", 3, cmd_balance},
                  {"lft", 2, cmd_lft},       {"routes", 2, cmd_routes},
                  {"proved", 2, cmd_proved}, {"repair", 1, cmd_repair},
-                 {"bound", 1, cmd_bound},   {"direct", 1, cmd_direct}};
+                 {"bound", 1, cmd_bound},   {"direct", 1, cmd_direct},
+                 {"lose", 1, cmd_lose}};
 
     for (size_t i = 0; argc > 1 && i < sizeof(verbs) / sizeof(*verbs); i++)
         if (strcmp(argv[1], verbs[i].name) == 0 && argc == verbs[i].args + 2)

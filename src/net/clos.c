@@ -118,7 +118,10 @@ int net_rows_new(struct net_routes *r, struct errbuf *err)
     size_t trees = (size_t)r->nleaves * r->columns;
 
     r->rows = calloc(trees + 1, sizeof(*r->rows));
-    return r->rows ? 0 : errprintf(err, "out of memory for the routes");
+    r->patches = calloc(trees + 1, sizeof(*r->patches));
+    return r->rows && r->patches
+               ? 0
+               : errprintf(err, "out of memory for the routes");
 }
 
 void net_rows_free(struct net_routes *r)
@@ -127,17 +130,96 @@ void net_rows_free(struct net_routes *r)
 
     for (size_t t = 0; r->rows && t < trees; t++)
         free(r->rows[t]);
+    for (size_t t = 0; r->patches && t < trees; t++)
+        free(r->patches[t]);
     free(r->rows);
+    free(r->patches);
     r->rows = NULL;
+    r->patches = NULL;
     r->nrows = 0;
 }
 
-/* A tree as the digits say. */
+/* The first place at or behind x. */
+static uint32_t patch_place(const struct net_patch *p, uint32_t x)
+{
+    uint32_t lo = 0, hi = p->n;
+
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+
+        if (p->at[mid].x < x)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+const struct net_patched *net_patch_find(const struct net_patch *p, uint32_t x)
+{
+    uint32_t i = patch_place(p, x);
+
+    return i < p->n && p->at[i].x == x ? &p->at[i] : NULL;
+}
+
+/* Room for one place more.  NULL: out of memory. */
+static struct net_patch *patch_room(struct net_patch **p)
+{
+    uint32_t room = *p ? 2 * (*p)->room : 2;
+    struct net_patch *more;
+
+    if (*p && (*p)->n < (*p)->room)
+        return *p;
+    more = realloc(*p, sizeof(*more) + room * sizeof(more->at[0]));
+    if (!more)
+        return NULL;
+    if (!*p)
+        more->n = 0;
+    more->room = room;
+    return *p = more;
+}
+
+/* A tree with so many places of its own gets a row. */
+static bool is_crowded(const struct net_routes *r, const struct net_patch *p)
+{
+    return p && p->n * sizeof(p->at[0]) >= r->nx;
+}
+
+bool net_tree_set(struct net_routes *r, uint32_t leaf, unsigned column,
+                  uint32_t x, uint8_t ordinal)
+{
+    size_t tree = (size_t)leaf * r->columns + column;
+    struct net_patch *p = r->patches[tree];
+    uint32_t i;
+
+    if (is_crowded(r, p) && net_tree_own(r, leaf, column, NULL) < 0)
+        return false;
+    if (r->rows[tree]) {
+        r->rows[tree][x] = ordinal;
+        return true;
+    }
+    p = patch_room(&r->patches[tree]);
+    if (!p)
+        return false;
+    i = patch_place(p, x);
+    if (i == p->n || p->at[i].x != x) {
+        memmove(p->at + i + 1, p->at + i, (p->n - i) * sizeof(p->at[0]));
+        p->n++;
+    }
+    p->at[i] = (struct net_patched){x, ordinal};
+    return true;
+}
+
+/* A tree as the digits and its patches say. */
 static void write_tree(const struct net_routes *r, uint32_t leaf,
                        unsigned column, uint8_t *row)
 {
+    const struct net_patch *p = r->patches[(size_t)leaf * r->columns + column];
+
     for (uint32_t x = 0; x < r->nx; x++)
         row[x] = net_clos_step(r, leaf, column, x);
+    for (uint32_t i = 0; p && i < p->n; i++)
+        row[p->at[i].x] = p->at[i].ordinal;
 }
 
 int net_tree_own(struct net_routes *r, uint32_t leaf, unsigned column,
@@ -154,6 +236,8 @@ int net_tree_own(struct net_routes *r, uint32_t leaf, unsigned column,
         return errprintf(err, "out of memory for the routes");
     r->nrows++;
     write_tree(r, leaf, column, *row);
+    free(r->patches[(size_t)leaf * r->columns + column]);
+    r->patches[(size_t)leaf * r->columns + column] = NULL;
     return 0;
 }
 

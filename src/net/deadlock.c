@@ -54,20 +54,53 @@ void net_cdg_add_path(struct net_cdg *cdg, const struct net_path *path)
                net_port_number(cdg->net, path->port[i + 1]));
 }
 
-/* From each crossbar the first two cables of its way: together they are all
- * pairs that any route along the tree has.  Cables of hosts cannot be part
- * of a cycle. */
+static const struct net_edge *edge_from(const struct net_routes *r,
+                                        uint32_t leaf, unsigned column,
+                                        uint32_t x)
+{
+    unsigned step = net_tree_step(r, leaf, column, x);
+
+    return step == NET_NO_EDGE ? NULL : net_edge_at(r, x, step);
+}
+
+/* The first two cables of a tree's way from x. */
+static void add_place(struct net_cdg *cdg, const struct net_routes *r,
+                      uint32_t leaf, unsigned column, uint32_t x)
+{
+    const struct net_edge *e = edge_from(r, leaf, column, x), *then;
+
+    then = e ? edge_from(r, leaf, column, e->to) : NULL;
+    if (then)
+        depend(cdg, net_edge_port(r, x, e), then->port);
+}
+
+/* From each crossbar: together they are all pairs that any route along the
+ * tree has.  Cables of hosts cannot be part of a cycle. */
 static void add_tree(struct net_cdg *cdg, const struct net_routes *r,
                      uint32_t leaf, unsigned column)
 {
-    const uint8_t *next = net_tree(r, leaf, column);
+    for (uint32_t x = 0; x < r->nx; x++)
+        add_place(cdg, r, leaf, column, x);
+}
 
-    for (uint32_t x = 0; x < r->nx; x++) {
-        const struct net_edge *e = net_tree_edge(r, next, x), *then;
+/* Where a tree differs from the digits, and around there. */
+static void add_patch(struct net_cdg *cdg, const struct net_routes *r,
+                      uint32_t leaf, unsigned column, const struct net_patch *p)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        uint32_t x = p->at[i].x;
 
-        then = e ? net_tree_edge(r, next, e->to) : NULL;
-        if (then)
-            depend(cdg, net_edge_port(r, x, e), then->port);
+        if (p->at[i].ordinal == NET_NO_EDGE)
+            continue;
+        add_place(cdg, r, leaf, column, x);
+        for (uint32_t k = r->first[x]; k < r->first[x + 1]; k++) {
+            uint32_t w = r->edges[k].to;
+            const struct net_edge *e = edge_from(r, leaf, column, w);
+
+            if (e && e->to == x)
+                depend(cdg, net_edge_port(r, w, e),
+                       net_edge_at(r, x, p->at[i].ordinal)->port);
+        }
     }
 }
 
@@ -99,6 +132,29 @@ static void add_allowed(struct net_cdg *cdg, const struct net_routes *r)
     }
 }
 
+/* What comes by one of x's cables may leave by any that leads down, and if it
+ * came from below by any that leads up. */
+static void add_turns_at(struct net_cdg *cdg, const struct net_routes *r,
+                         uint32_t x)
+{
+    uint64_t up[SF_NET_XBAR_PORTS_MAX / 64 + 1] = {0};
+    uint64_t down[SF_NET_XBAR_PORTS_MAX / 64 + 1] = {0};
+
+    for (uint32_t i = r->first[x]; i < r->first[x + 1]; i++) {
+        unsigned port = r->edges[i].port;
+
+        (r->edges[i].up ? up : down)[port / 64] |= 1ULL << port % 64;
+    }
+    for (uint32_t i = r->first[x]; i < r->first[x + 1]; i++) {
+        const struct net_edge *e = &r->edges[i];
+        uint32_t channel = r->net->nodes[r->xnode[e->to]].first + e->peer;
+
+        for (unsigned w = 0; w < cdg->words; w++)
+            cdg->bits[(size_t)channel * cdg->words + w] |=
+                down[w] | (e->up ? 0 : up[w]);
+    }
+}
+
 /* Go up after up, down after either, never up after down.  More than routes
  * do; if that has no cycle, neither have they. */
 void net_cdg_add_turns(struct net_cdg *cdg, const struct net_routes *r)
@@ -108,13 +164,7 @@ void net_cdg_add_turns(struct net_cdg *cdg, const struct net_routes *r)
         return;
     }
     for (uint32_t x = 0; x < r->nx; x++)
-        for (uint32_t i = r->first[x]; i < r->first[x + 1]; i++) {
-            const struct net_edge *e = &r->edges[i];
-
-            for (uint32_t k = r->first[e->to]; k < r->first[e->to + 1]; k++)
-                if (e->up || !r->edges[k].up)
-                    depend(cdg, net_edge_port(r, x, e), r->edges[k].port);
-        }
+        add_turns_at(cdg, r, x);
 }
 
 /* Ways between leaves; where they are not kept, all that they could do. */
@@ -169,9 +219,14 @@ void net_cdg_add_routes(struct net_cdg *cdg, const struct net_routes *r)
     if (r->nrows < r->nleaves * r->columns)
         net_cdg_add_turns(cdg, r);
     for (uint32_t l = 0; l < r->nleaves; l++)
-        for (unsigned c = 0; c < r->columns; c++)
-            if (r->rows[(size_t)l * r->columns + c])
+        for (unsigned c = 0; c < r->columns; c++) {
+            size_t tree = (size_t)l * r->columns + c;
+
+            if (r->rows[tree])
                 add_tree(cdg, r, l, c);
+            else if (r->patches[tree])
+                add_patch(cdg, r, l, c, r->patches[tree]);
+        }
 }
 
 /* ---- the search --------------------------------------------------------- */
@@ -181,7 +236,7 @@ void net_cdg_add_routes(struct net_cdg *cdg, const struct net_routes *r)
  * Tarjan's algorithm keeps on its stack is just the way of the search. */
 struct visit {
     bool seen, on_way;
-    uint8_t at; /* next port to look at of the node it arrives at */
+    uint16_t at; /* next port to look at of the node it arrives at */
 };
 
 struct search {
@@ -210,10 +265,15 @@ static uint32_t next_of(struct search *s, uint32_t channel)
         return NET_NONE;
     node = &net->nodes[net->ports[peer].node];
     while (v->at < node->nports) {
-        unsigned p = v->at++;
+        uint64_t left = bits[v->at / 64] >> v->at % 64;
 
-        if (bits[p / 64] >> p % 64 & 1)
+        if (left) {
+            unsigned p = v->at + (unsigned)__builtin_ctzll(left);
+
+            v->at = (uint16_t)(p + 1);
             return node->first + p;
+        }
+        v->at = (uint16_t)((v->at / 64 + 1) * 64);
     }
     return NET_NONE;
 }

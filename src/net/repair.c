@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/deadlock.h"
+#include "net/mend.h"
 #include "net/pairs.h"
 #include "net/route_impl.h"
 #include "net/updown.h"
@@ -85,10 +86,9 @@ uint16_t net_routes_ups(const struct net_routes *r)
 
 struct repair {
     struct net_routes *r;
-    uint32_t leaf;     /* whose distances are there; NET_NONE: nobody's */
-    uint8_t *tree;     /* per tree: used a lost cable */
-    uint8_t *leaf_hit; /* per leaf: a route from it changed */
-    uint8_t *changed;  /* per x: its way is another */
+    uint32_t leaf; /* whose distances are there; NET_NONE: nobody's */
+    struct net_hurt hurt;
+    uint8_t *changed; /* per x: its way is another */
     struct net_repair what;
 };
 
@@ -129,27 +129,26 @@ static int forget_host(struct repair *rep, uint32_t host, struct errbuf *err)
 
 /* ---- a cable between crossbars ------------------------------------------ */
 
-/* Mark the edge at one end dead, and the trees that go over it. */
+/* Mark the edge at one end dead. */
 static void kill_edge(struct repair *rep, uint32_t port)
 {
     struct net_routes *r = rep->r;
-    uint32_t x = r->xindex[r->net->ports[port].node], e;
-    unsigned number = net_port_number(r->net, port), ordinal;
+    uint32_t x = r->xindex[r->net->ports[port].node];
 
-    for (e = r->first[x]; e < r->first[x + 1]; e++)
-        if (r->edges[e].port == number)
-            break;
-    if (e == r->first[x + 1] || r->edges[e].dead)
-        return;
-    r->edges[e].dead = 1;
+    r->edges[net_edge_by_port(r, x, net_port_number(r->net, port))].dead = 1;
     net_distances_forget(r);
-    ordinal = e - r->first[x];
-    if (!r->rows)
-        return;
-    for (uint32_t l = 0; l < r->nleaves; l++)
-        for (unsigned c = 0; c < r->columns; c++)
-            if (net_tree_uses(r, l, c, x, ordinal))
-                rep->tree[(size_t)l * r->columns + c] = 1;
+}
+
+static int kill_cable(struct repair *rep, uint32_t a, uint32_t b,
+                      struct errbuf *err)
+{
+    if (rep->r->rows)
+        return net_mend_cable(rep->r, a, b, &rep->hurt)
+                   ? 0
+                   : errprintf(err, "out of memory for the repair");
+    kill_edge(rep, a);
+    kill_edge(rep, b);
+    return 0;
 }
 
 static int lose_cable(struct repair *rep, uint32_t a, uint32_t b,
@@ -162,11 +161,9 @@ static int lose_cable(struct repair *rep, uint32_t a, uint32_t b,
         return -1;
     if (net_is_host(net, nb) && forget_host(rep, nb, err) < 0)
         return -1;
-    if (!net_is_host(net, na) && !net_is_host(net, nb)) {
-        kill_edge(rep, a);
-        kill_edge(rep, b);
-    }
-    return 0;
+    if (net_is_host(net, na) || net_is_host(net, nb))
+        return 0;
+    return kill_cable(rep, a, b, err);
 }
 
 /* ---- trees -------------------------------------------------------------- */
@@ -203,7 +200,7 @@ static void compare(struct repair *rep, uint32_t leaf, unsigned column)
     for (uint32_t l = 0; hosts && l < r->nleaves; l++) {
         if (!rep->changed[r->leaf_x[l]])
             continue;
-        rep->leaf_hit[l] = 1;
+        rep->hurt.leaf_hit[l] = 1;
         rep->what.routes += hosts;
     }
 }
@@ -245,7 +242,7 @@ static void report(struct repair *rep)
                 compare(rep, l, c);
             }
     for (uint32_t l = 0; l < r->nleaves; l++)
-        if (rep->leaf_hit[l])
+        if (rep->hurt.leaf_hit[l])
             rep->what.hosts += r->weight[l];
 }
 
@@ -253,12 +250,13 @@ static int mend_all(struct repair *rep, struct errbuf *err)
 {
     struct net_routes *r = rep->r;
 
-    if (!memchr(rep->tree, 1, (size_t)r->nleaves * r->columns))
+    if (!rep->what.trees &&
+        !memchr(rep->hurt.tree, 1, (size_t)r->nleaves * r->columns))
         return 0; /* only hosts went */
     net_find_parts(r, r->passing);
     for (uint32_t l = 0; l < r->nleaves; l++)
         for (unsigned c = 0; c < r->columns; c++)
-            if (rep->tree[(size_t)l * r->columns + c] &&
+            if (rep->hurt.tree[(size_t)l * r->columns + c] &&
                 mend(rep, l, c, err) < 0)
                 return -1;
     if (net_relieve(r, err) < 0)
@@ -289,11 +287,12 @@ static bool begin(struct repair *rep)
     struct net_routes *r = rep->r;
     size_t trees = (size_t)r->nleaves * r->columns + 1;
 
+    rep->hurt.what = &rep->what;
     r->saved = calloc(trees, sizeof(*r->saved));
-    rep->tree = calloc(trees, 1);
-    rep->leaf_hit = calloc(r->nleaves + 1, 1);
+    rep->hurt.tree = calloc(trees, 1);
+    rep->hurt.leaf_hit = calloc(r->nleaves + 1, 1);
     rep->changed = calloc(r->nx + 1, 1);
-    return r->saved && rep->tree && rep->leaf_hit && rep->changed;
+    return r->saved && rep->hurt.tree && rep->hurt.leaf_hit && rep->changed;
 }
 
 static void end(struct repair *rep)
@@ -305,8 +304,8 @@ static void end(struct repair *rep)
         free(r->saved[t]);
     free(r->saved);
     r->saved = NULL;
-    free(rep->tree);
-    free(rep->leaf_hit);
+    free(rep->hurt.tree);
+    free(rep->hurt.leaf_hit);
     free(rep->changed);
 }
 

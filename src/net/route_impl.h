@@ -36,7 +36,17 @@ struct net_clos_shape {
     uint32_t *slots; /* per x: where its part of `slot` begins */
     uint8_t *slot;   /* digit -> edge ordinal or NET_NO_EDGE */
     uint64_t *below; /* per x: a bit for each leaf below it, or that it is */
+    uint64_t *live;  /* the same of the cables that are left; NULL: all are */
     unsigned words;  /* of below, per x */
+};
+
+/* Where a tree without a row leads elsewhere than the digits say. */
+struct net_patch {
+    uint32_t n, room;
+    struct net_patched {
+        uint32_t x;
+        uint8_t ordinal;
+    } at[]; /* by x */
 };
 
 struct net_routes {
@@ -70,9 +80,10 @@ struct net_routes {
     struct net_pairs *pairs;   /* engine NET_PAIRS only; has no trees */
     struct net_updown *updown; /* engine NET_UPDOWN only; has no trees */
 
-    uint8_t **rows;  /* per tree (leaf, column): [x] edge ordinal; NULL: as the
-                      * digits say (clos.c) */
-    uint32_t nrows;  /* with memory of their own */
+    uint8_t **rows; /* per tree (leaf, column): [x] edge ordinal; NULL: as the
+                     * digits say (clos.c) */
+    struct net_patch **patches; /* per tree; NULL: none */
+    uint32_t nrows;             /* with memory of their own */
     uint32_t *load;  /* per global port: host pairs that leave by it */
     uint64_t *looks; /* edges looked at so far: work, on any machine */
 
@@ -154,13 +165,23 @@ void net_rows_free(struct net_routes *r);
 /* Give a tree a row if it has none: it is about to change. */
 int net_tree_own(struct net_routes *r, uint32_t leaf, unsigned column,
                  struct errbuf *err);
+/* Turn one place of a tree.  False: out of memory. */
+bool net_tree_set(struct net_routes *r, uint32_t leaf, unsigned column,
+                  uint32_t x, uint8_t ordinal);
+/* The place of a tree that is patched at x; NULL: none. */
+const struct net_patched *net_patch_find(const struct net_patch *p, uint32_t x);
+
 /* Where a tree leads from x. */
 static inline uint8_t net_tree_step(const struct net_routes *r, uint32_t leaf,
                                     unsigned column, uint32_t x)
 {
-    const uint8_t *next = net_tree(r, leaf, column);
+    size_t tree = (size_t)leaf * r->columns + column;
+    const struct net_patched *at;
 
-    return next ? next[x] : net_clos_step(r, leaf, column, x);
+    if (r->rows[tree])
+        return r->rows[tree][x];
+    at = r->patches[tree] ? net_patch_find(r->patches[tree], x) : NULL;
+    return at ? at->ordinal : net_clos_step(r, leaf, column, x);
 }
 
 /* The edge by which a tree leaves x; NULL: none. */

@@ -56,6 +56,7 @@ void net_routes_free(struct net_routes *r)
     free(r->clos.slots);
     free(r->clos.slot);
     free(r->clos.below);
+    free(r->clos.live);
     net_rows_free(r);
     net_gm2_free(r->gm2);
     net_pairs_free(r->pairs);

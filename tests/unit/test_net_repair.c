@@ -3,6 +3,7 @@
  */
 #include "net/deadlock.h"
 #include "net/route.h"
+#include "net/route_impl.h"
 #include "net_check.h"
 
 /* Of the engines that repair. */
@@ -129,6 +130,93 @@ static void loads_are_true_where_ways_turn_and_come_down(void **state)
 {
     for (uint64_t seed = 0; seed < 5; seed++)
         repeated("clos:4x4x4:1x2x2:1x2x2", 10, false, seed);
+}
+
+/* Places of trees at every level of four, also where two cables lead to one
+ * crossbar: repaired again and again they are as true as new ones, and no way
+ * is longer. */
+static void places_of_four_levels_are_mended(void **state)
+{
+    static const char *const nets[] = {"clos:3x3x3x3:1x3x3x3:1x1x1x1",
+                                       "clos:2x2x3x3:1x2x2x2:1x1x2x2"};
+
+    for (size_t i = 0; i < sizeof(nets) / sizeof(*nets); i++)
+        for (uint64_t seed = 1; seed <= 4; seed++)
+            repeated(nets[i], 6, seed % 2 == 0, seed);
+}
+
+/* The crossbar's first cable upwards that is left, as a global port. */
+static uint32_t first_up(const struct net_routes *r, uint32_t x)
+{
+    uint32_t e = r->first[x];
+
+    while (r->edges[e].dead)
+        e++;
+    assert_true(e < r->first[x + 1] && r->edges[e].up);
+    return net_edge_port(r, x, &r->edges[e]);
+}
+
+/* Between hosts by chance: as long as the turn says, over cables that are
+ * there. */
+static void ways_are_whole(const struct net *net, const struct net_routes *r,
+                           uint64_t seed, uint64_t *hops)
+{
+    struct net_rng rng = {seed};
+    struct net_path p;
+
+    *hops = 0;
+    for (int i = 0; i < 20000; i++) {
+        uint32_t s = net_rng_below(&rng, net->nhosts);
+        uint32_t d = net_rng_below(&rng, net->nhosts);
+
+        if (s == d)
+            continue;
+        assert_true(net_routes_path(r, s, d, &p));
+        *hops += p.hops;
+        for (unsigned k = 0; k < p.hops; k++)
+            assert_int_equal(net->ports[net->ports[p.port[k]].peer].node,
+                             net->ports[p.port[k + 1]].node);
+    }
+}
+
+/* A lost cable above a leaf, a pod, a pod of pods: no more than a few trees of
+ * 65 536 are written down whole, those from which load is taken. */
+static void a_cable_of_65536_hosts_is_mended_place_by_place(void **state)
+{
+    struct net *net = named("C65536");
+    struct net_routes *r = routes(net);
+    struct net_rng rng = {7};
+
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t x, port, peer, worst, rows = r->nrows;
+        uint64_t was, is;
+        struct net_repair what;
+        struct errbuf err;
+
+        do
+            x = net_rng_below(&rng, r->nx);
+        while (r->clos.level[x] != i + 1);
+        ways_are_whole(net, r, i, &was);
+        port = first_up(r, x);
+        peer = net->ports[port].peer;
+        net_disconnect(net, net->ports[port].node, net_port_number(net, port));
+        if (net_routes_repair(r, &port, &peer, 1, &what, &err) < 0)
+            fail_msg("%s", err.text);
+        print_message("# level %u: %u trees, %u rows, %llu routes\n", i + 1,
+                      what.trees, r->nrows - rows,
+                      (unsigned long long)what.routes);
+        assert_in_range(r->nrows - rows, 0, i == 0 ? 16 : 256);
+        ways_are_whole(net, r, i, &is);
+        assert_int_equal(was, is);
+        worst = 0;
+        for (uint32_t p = 0; p < net->nports; p++)
+            if (net_routes_loads(r)[p] > worst)
+                worst = net_routes_loads(r)[p];
+        if (worst > 1.07 * net_ideal_load(net))
+            fail_msg("level %u: %u", i + 1, worst);
+    }
+    net_routes_free(r);
+    net_free(net);
 }
 
 /* One uplink of a leaf: only routes that went over it change, and the few
@@ -364,6 +452,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repaired_routes_are_as_good_as_new),
         cmocka_unit_test(loads_are_true_where_ways_turn_and_come_down),
+        cmocka_unit_test(places_of_four_levels_are_mended),
+        cmocka_unit_test(a_cable_of_65536_hosts_is_mended_place_by_place),
         cmocka_unit_test(repair_touches_what_used_the_cable),
         cmocka_unit_test(one_lost_cable_leaves_the_load_nearly_even),
         cmocka_unit_test(lost_host_changes_nobodys_route),

@@ -1,0 +1,650 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One cable of a folded Clos is lost: mending its trees place by place.
+ *
+ * A tree that used the cable has another way at a few places only; to look at
+ * all crossbars of all these trees is what a large net has no time for.  Which
+ * places those are follows from *turns*: the lowest level at which a way from a
+ * crossbar up and then down to a leaf can turn.  A way is as long as its turn
+ * is high.  The leaves that can be reached with each turn are sets of bits, so
+ * they are known for all leaves at once:
+ *
+ *   upwards    trees to leaves that are not below the cable: where another
+ *              cable upwards has as low a turn, the lower end of the cable is
+ *              the one place that is open;
+ *   downwards  trees to the leaves below it: open are the crossbars whose turn
+ *              is another than before, and those around them that lead there.
+ *
+ * Open places get the least loaded of the shortest ways, as in tree.c, and only
+ * what came by them changes the loads.  Where a leaf's own turn is another, its
+ * ways are longer or gone; such trees are left to be mended as a whole.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/mend.h"
+#include "net/route_impl.h"
+
+/* ---- turns --------------------------------------------------------------- */
+
+/* Leaves that crossbars reach with a turn at or below a level. */
+struct turns {
+    const struct net_routes *r;
+    unsigned from, words; /* words of leaves that are looked at */
+    uint32_t *at;         /* per x: its number in `set`; NET_NONE: none */
+    uint64_t *set;        /* [x][level][word] */
+};
+
+static uint64_t *turns_set(const struct turns *t, uint32_t x, unsigned level)
+{
+    return t->set +
+           ((size_t)t->at[x] * t->r->clos.levels + level - 1) * t->words;
+}
+
+static void turns_free(struct turns *t)
+{
+    free(t->at);
+    free(t->set);
+}
+
+/* What lies below x goes into all levels from its own on. */
+static void turns_begin(struct turns *t, uint32_t x, const uint64_t *below)
+{
+    const struct net_routes *r = t->r;
+
+    for (unsigned l = r->clos.level[x]; l && l <= r->clos.levels; l++)
+        memcpy(turns_set(t, x, l), below + (size_t)x * r->clos.words + t->from,
+               t->words * sizeof(*below));
+}
+
+static void turns_join(struct turns *t, uint32_t x)
+{
+    const struct net_routes *r = t->r;
+
+    for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
+        const struct net_edge *edge = &r->edges[e];
+
+        if (!edge->up)
+            break; /* up edges come first */
+        if (edge->dead)
+            continue;
+        for (unsigned l = r->clos.level[x] + 1; l <= r->clos.levels; l++) {
+            uint64_t *to = turns_set(t, x, l);
+            const uint64_t *from = turns_set(t, edge->to, l);
+
+            for (unsigned w = 0; w < t->words; w++)
+                to[w] |= from[w];
+        }
+    }
+}
+
+/* Of the crossbars that are marked in `at`. */
+static bool turns_find(struct turns *t, const uint64_t *below)
+{
+    const struct net_routes *r = t->r;
+    uint32_t n = 0;
+
+    for (uint32_t x = 0; x < r->nx; x++)
+        if (t->at[x] != NET_NONE)
+            t->at[x] = n++;
+    t->set = calloc((size_t)n * r->clos.levels + 1,
+                    (t->words + 1) * sizeof(*t->set));
+    if (!t->set)
+        return false;
+    for (uint32_t i = r->nx; i-- > 0;) {
+        uint32_t x = r->order[i];
+
+        if (t->at[x] == NET_NONE)
+            continue;
+        turns_begin(t, x, below);
+        if (r->clos.level[x])
+            turns_join(t, x);
+    }
+    return true;
+}
+
+static bool turns_new(struct turns *t, const struct net_routes *r, bool all)
+{
+    *t = (struct turns){.r = r, .words = r->clos.words};
+    t->at = malloc((r->nx + 1) * sizeof(*t->at));
+    if (t->at)
+        memset(t->at, all ? 0 : 0xff, r->nx * sizeof(*t->at));
+    return t->at != NULL;
+}
+
+/* x, what lies above it, and what lay above it by the lost cable. */
+static void turns_mark_above(struct turns *t, uint32_t x)
+{
+    const struct net_routes *r = t->r;
+
+    t->at[x] = 0;
+    for (uint32_t i = r->rank[x]; i < r->nx; i++) {
+        uint32_t at = r->order[i];
+
+        for (uint32_t e = r->first[at];
+             t->at[at] != NET_NONE && e < r->first[at + 1] && r->edges[e].up;
+             e++)
+            t->at[r->edges[e].to] = 0;
+    }
+}
+
+/* Level of the lowest turn from x to the leaf; 0: there is no way. */
+static unsigned turn_level(const struct turns *t, uint32_t x, uint32_t leaf)
+{
+    unsigned w = leaf / 64 - t->from;
+
+    for (unsigned l = t->r->clos.level[x]; l && l <= t->r->clos.levels; l++)
+        if (turns_set(t, x, l)[w] >> leaf % 64 & 1)
+            return l;
+    return 0;
+}
+
+/* ---- what lies below, as the cables are now ------------------------------ */
+
+static void see_below(const struct net_routes *r, uint64_t *below, uint32_t x,
+                      uint64_t *now)
+{
+    memset(now, 0, r->clos.words * sizeof(*now));
+    for (uint32_t e = r->first[x]; e < r->first[x + 1]; e++) {
+        const uint64_t *from = below + (size_t)r->edges[e].to * r->clos.words;
+
+        for (unsigned w = 0;
+             !r->edges[e].up && !r->edges[e].dead && w < r->clos.words; w++)
+            now[w] |= from[w];
+    }
+}
+
+/* The first loss: until then it is as the digits were made. */
+static bool find_live(struct net_routes *r)
+{
+    size_t size = (size_t)r->nx * r->clos.words * sizeof(*r->clos.live);
+
+    if (r->clos.live)
+        return true;
+    r->clos.live = malloc(size + 1);
+    if (!r->clos.live)
+        return false;
+    memcpy(r->clos.live, r->clos.below, size);
+    return true;
+}
+
+/* A cable down from x is gone. */
+static bool lose_below(struct net_routes *r, uint32_t x)
+{
+    size_t size = r->clos.words * sizeof(*r->clos.live);
+    uint64_t *now = malloc(size + 1);
+    uint8_t *dirty = calloc(r->nx + 1, 1);
+    bool ok = now && dirty;
+
+    if (ok)
+        dirty[x] = 1;
+    for (uint32_t i = r->rank[x]; ok && i < r->nx; i++) {
+        uint32_t at = r->order[i];
+        uint64_t *was = r->clos.live + (size_t)at * r->clos.words;
+
+        if (!dirty[at])
+            continue;
+        see_below(r, r->clos.live, at, now);
+        if (memcmp(was, now, size) == 0)
+            continue;
+        memcpy(was, now, size);
+        for (uint32_t e = r->first[at]; e < r->first[at + 1] && r->edges[e].up;
+             e++)
+            dirty[r->edges[e].to] = 1;
+    }
+    free(now);
+    free(dirty);
+    return ok;
+}
+
+/* ---- places that are open ------------------------------------------------ */
+
+struct place {
+    uint64_t tree;
+    uint32_t rank;
+};
+
+struct mend {
+    struct net_routes *r;
+    struct net_hurt *hurt;
+    struct turns up;            /* of what lies above the cable */
+    struct turns before, after; /* of all, to the leaves below the cable */
+    uint32_t low, high;         /* ends of the cable */
+    unsigned ordinal_up, ordinal_down;
+    struct place *open;
+    size_t nopen, room;
+    uint32_t *source; /* x that a tree's ways come by open places from */
+    uint32_t nsource;
+    uint32_t *seen, *opened; /* per x: as of the tree `round` */
+    uint32_t round;
+    bool failed; /* out of memory */
+};
+
+static void open_place(struct mend *m, uint32_t leaf, unsigned column,
+                       uint32_t x)
+{
+    if (m->nopen == m->room) {
+        size_t room = m->room ? 2 * m->room : 4096;
+        struct place *more = realloc(m->open, room * sizeof(*more));
+
+        if (!more) {
+            m->failed = true;
+            return;
+        }
+        m->open = more;
+        m->room = room;
+    }
+    m->open[m->nopen++] =
+        (struct place){(uint64_t)leaf * m->r->columns + column, m->r->rank[x]};
+}
+
+/* All trees of a leaf are to be mended as a whole. */
+static void leave_to_others(struct mend *m, uint32_t leaf)
+{
+    memset(m->hurt->tree + (size_t)leaf * m->r->columns, 1, m->r->columns);
+}
+
+static bool is_below(const struct net_routes *r, const uint64_t *below,
+                     uint32_t x, uint32_t leaf)
+{
+    return below[(size_t)x * r->clos.words + leaf / 64] >> leaf % 64 & 1;
+}
+
+/* Trees that lead up by the cable. */
+static void open_upwards(struct mend *m)
+{
+    const struct net_routes *r = m->r;
+    unsigned level = r->clos.level[m->low];
+
+    for (uint32_t l = 0; l < r->nleaves; l++) {
+        unsigned was = 0, is = NET_LEVELS_MAX + 1;
+
+        if (is_below(r, r->clos.live, m->low, l))
+            continue;
+        for (unsigned c = 0; c < r->columns; c++) {
+            if (!net_tree_uses(r, l, c, m->low, m->ordinal_up))
+                continue;
+            if (is > NET_LEVELS_MAX) {
+                was = turn_level(&m->up, m->high, l);
+                is = turn_level(&m->up, m->low, l);
+            }
+            if (is == was && is > level)
+                open_place(m, l, c, m->low);
+            else
+                leave_to_others(m, l);
+        }
+    }
+}
+
+/* x, and those around it that lead to it. */
+static void open_around(struct mend *m, uint32_t leaf, uint32_t x)
+{
+    const struct net_routes *r = m->r;
+
+    for (unsigned c = 0; c < r->columns; c++)
+        open_place(m, leaf, c, x);
+    for (uint32_t i = r->first[x]; i < r->first[x + 1]; i++) {
+        uint32_t w = r->edges[i].to;
+        unsigned back = r->edges[i].peer;
+
+        for (unsigned c = 0; c < r->columns; c++) {
+            unsigned step = net_tree_step(r, leaf, c, w);
+
+            if (step != NET_NO_EDGE && net_edge_at(r, w, step)->port == back)
+                open_place(m, leaf, c, w);
+        }
+    }
+}
+
+/* Of the leaves of one word: where is the turn another one? */
+static uint64_t other_turns(const struct mend *m, uint32_t x, unsigned w)
+{
+    uint64_t diff = 0;
+
+    for (unsigned l = m->r->clos.level[x]; l && l <= m->r->clos.levels; l++)
+        diff |= turns_set(&m->before, x, l)[w] ^ turns_set(&m->after, x, l)[w];
+    return diff;
+}
+
+static void open_changed(struct mend *m, uint32_t x, unsigned w)
+{
+    const struct net_routes *r = m->r;
+    uint64_t diff = other_turns(m, x, w);
+
+    for (; diff; diff &= diff - 1) {
+        uint32_t leaf =
+            (m->after.from + w) * 64 + (unsigned)__builtin_ctzll(diff);
+
+        if (r->leaf_of[r->xnode[x]] != NET_NONE)
+            leave_to_others(m, leaf);
+        else if (!m->hurt->tree[(size_t)leaf * r->columns])
+            open_around(m, leaf, x);
+    }
+}
+
+/* Trees that lead down by the cable, whoever comes by. */
+static void open_downwards(struct mend *m)
+{
+    const struct net_routes *r = m->r;
+
+    for (uint32_t x = 0; x < r->nx; x++)
+        for (unsigned w = 0; w < m->after.words; w++)
+            open_changed(m, x, w);
+    for (uint32_t l = m->after.from * 64;
+         l < r->nleaves && l < (m->after.from + m->after.words) * 64; l++)
+        for (unsigned c = 0; c < r->columns; c++)
+            if (is_below(r, r->clos.below, m->low, l) &&
+                net_tree_uses(r, l, c, m->high, m->ordinal_down))
+                open_place(m, l, c, m->high);
+}
+
+/* ---- one tree ------------------------------------------------------------ */
+
+struct tree {
+    uint32_t leaf;
+    unsigned column;
+    const struct turns *turns;
+};
+
+static const struct net_edge *edge_of(const struct mend *m,
+                                      const struct tree *t, uint32_t x)
+{
+    unsigned step = net_tree_step(m->r, t->leaf, t->column, x);
+
+    return step == NET_NO_EDGE ? NULL : net_edge_at(m->r, x, step);
+}
+
+static void come_by(struct mend *m, uint32_t x)
+{
+    if (m->seen[x] == m->round)
+        return;
+    m->seen[x] = m->round;
+    m->source[m->nsource++] = x;
+}
+
+/* Everything whose way goes by an open place. */
+static void find_sources(struct mend *m, const struct tree *t,
+                         const struct place *open, size_t n)
+{
+    const struct net_routes *r = m->r;
+
+    m->nsource = 0;
+    m->round++;
+    for (size_t i = 0; i < n; i++) {
+        m->opened[r->order[open[i].rank]] = m->round;
+        come_by(m, r->order[open[i].rank]);
+    }
+    for (uint32_t i = 0; i < m->nsource; i++) {
+        uint32_t x = m->source[i];
+
+        for (uint32_t k = r->first[x]; k < r->first[x + 1]; k++) {
+            uint32_t w = r->edges[k].to;
+            const struct net_edge *e;
+
+            if (m->seen[w] == m->round)
+                continue;
+            e = edge_of(m, t, w);
+            if (e && e->port == r->edges[k].peer && e->to == x)
+                come_by(m, w);
+        }
+    }
+}
+
+/* Hosts whose way to this tree's hosts begins at x. */
+static uint32_t hosts_at(const struct mend *m, const struct tree *t, uint32_t x)
+{
+    const struct net_routes *r = m->r;
+    uint32_t leaf = r->leaf_of[r->xnode[x]];
+
+    return leaf == NET_NONE
+               ? 0
+               : r->weight[leaf] *
+                     r->ncolumn[(size_t)t->leaf * r->columns + t->column];
+}
+
+static void add_load(struct mend *m, const struct tree *t, uint32_t x,
+                     uint32_t hosts)
+{
+    const struct net_edge *e;
+
+    while (hosts && (e = edge_of(m, t, x))) {
+        m->r->load[net_edge_port(m->r, x, e)] += hosts;
+        x = e->to;
+    }
+}
+
+/* Most loaded cable from x on. */
+static uint32_t worst_on(const struct mend *m, const struct tree *t, uint32_t x)
+{
+    const struct net_edge *e;
+    uint32_t worst = 0;
+
+    while ((e = edge_of(m, t, x))) {
+        uint32_t load = m->r->load[net_edge_port(m->r, x, e)];
+
+        if (load > worst)
+            worst = load;
+        x = e->to;
+    }
+    return worst;
+}
+
+/* Does a shortest way from x, with this turn, begin with the edge? */
+static bool leads_there(const struct mend *m, const struct tree *t, uint32_t x,
+                        unsigned turn, const struct net_edge *e)
+{
+    const struct net_routes *r = m->r;
+
+    if (e->dead || (bool)e->up != (turn > r->clos.level[x]))
+        return false;
+    return e->up ? turn_level(t->turns, e->to, t->leaf) == turn
+                 : is_below(r, r->clos.live, e->to, t->leaf);
+}
+
+/* As choose() of tree.c: the way whose most loaded cable has least load. */
+static uint8_t best_way(const struct mend *m, const struct tree *t, uint32_t x,
+                        unsigned turn)
+{
+    const struct net_routes *r = m->r;
+    unsigned n = r->first[x + 1] - r->first[x];
+    uint32_t worst = 0, own = 0;
+    uint8_t best = NET_NO_EDGE;
+
+    for (unsigned k = 0; turn && k < n; k++) {
+        unsigned i = (t->leaf + t->column + x + k) % n;
+        const struct net_edge *e = net_edge_at(r, x, i);
+        uint32_t load = r->load[net_edge_port(r, x, e)], on;
+
+        if ((best != NET_NO_EDGE && load > worst) ||
+            !leads_there(m, t, x, turn, e))
+            continue;
+        on = worst_on(m, t, e->to);
+        if (on < load)
+            on = load;
+        if (best == NET_NO_EDGE || on < worst || (on == worst && load < own)) {
+            best = (uint8_t)i;
+            worst = on;
+            own = load;
+        }
+    }
+    return best;
+}
+
+static void close_place(struct mend *m, const struct tree *t, uint32_t x,
+                        bool downwards)
+{
+    unsigned turn = turn_level(t->turns, x, t->leaf);
+
+    if ((turn == m->r->clos.level[x]) != downwards)
+        return;
+    if (!net_tree_set(m->r, t->leaf, t->column, x, best_way(m, t, x, turn)))
+        m->failed = true;
+}
+
+static int higher_first(const void *va, const void *vb, void *arg)
+{
+    const uint32_t *rank = ((const struct net_routes *)arg)->rank;
+    const uint32_t *a = va, *b = vb;
+
+    return rank[*a] > rank[*b] ? -1 : rank[*a] < rank[*b];
+}
+
+static void count(struct mend *m, const struct tree *t)
+{
+    const struct net_routes *r = m->r;
+
+    m->hurt->what->trees++;
+    for (uint32_t i = 0; i < m->nsource; i++) {
+        uint32_t x = m->source[i], leaf = r->leaf_of[r->xnode[x]];
+
+        if (!hosts_at(m, t, x))
+            continue;
+        m->hurt->leaf_hit[leaf] = 1;
+        m->hurt->what->routes +=
+            r->ncolumn[(size_t)t->leaf * r->columns + t->column];
+    }
+}
+
+/* Downwards what the lower ones do is known first, upwards the higher ones;
+ * the leaves come last. */
+static void mend_tree(struct mend *m, const struct tree *t,
+                      const struct place *open, size_t n)
+{
+    struct net_routes *r = m->r;
+
+    find_sources(m, t, open, n);
+    count(m, t);
+    for (uint32_t i = 0; i < m->nsource; i++)
+        add_load(m, t, m->source[i], -hosts_at(m, t, m->source[i]));
+    for (size_t i = 0; i < n; i++)
+        close_place(m, t, r->order[open[i].rank], true);
+    qsort_r(m->source, m->nsource, sizeof(*m->source), higher_first, r);
+    for (uint32_t i = 0; i < m->nsource; i++) {
+        uint32_t x = m->source[i];
+
+        if (m->opened[x] == m->round)
+            close_place(m, t, x, false);
+        add_load(m, t, x, hosts_at(m, t, x));
+    }
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+static int by_tree(const void *va, const void *vb)
+{
+    const struct place *a = va, *b = vb;
+
+    if (a->tree != b->tree)
+        return a->tree < b->tree ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static void drop_twins(struct mend *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->nopen; i++)
+        if (n == 0 || by_tree(&m->open[n - 1], &m->open[i]) != 0)
+            m->open[n++] = m->open[i];
+    m->nopen = n;
+}
+
+static void mend_trees(struct mend *m)
+{
+    const struct net_routes *r = m->r;
+
+    qsort(m->open, m->nopen, sizeof(*m->open), by_tree);
+    drop_twins(m);
+    for (size_t i = 0, n; i < m->nopen && !m->failed; i += n) {
+        uint64_t tree = m->open[i].tree;
+        struct tree t = {.leaf = (uint32_t)(tree / r->columns),
+                         .column = (unsigned)(tree % r->columns)};
+
+        t.turns =
+            is_below(r, r->clos.below, m->low, t.leaf) ? &m->after : &m->up;
+        for (n = 1; i + n < m->nopen && m->open[i + n].tree == tree;)
+            n++;
+        if (!m->hurt->tree[tree])
+            mend_tree(m, &t, m->open + i, n);
+    }
+}
+
+/* The words in which leaves below the cable are. */
+static void limit_words(struct turns *t, uint32_t low)
+{
+    const struct net_routes *r = t->r;
+    const uint64_t *below = r->clos.below + (size_t)low * r->clos.words;
+    unsigned to = r->clos.words;
+
+    while (t->from < to && !below[t->from])
+        t->from++;
+    while (to > t->from && !below[to - 1])
+        to--;
+    t->words = to - t->from;
+}
+
+static bool begin(struct mend *m)
+{
+    struct net_routes *r = m->r;
+
+    if (!find_live(r) || !turns_new(&m->up, r, false) ||
+        !turns_new(&m->before, r, true) || !turns_new(&m->after, r, true))
+        return false;
+    m->source = malloc((r->nx + 1) * sizeof(*m->source));
+    m->seen = calloc(r->nx + 1, sizeof(*m->seen));
+    m->opened = calloc(r->nx + 1, sizeof(*m->opened));
+    limit_words(&m->before, m->low);
+    limit_words(&m->after, m->low);
+    turns_mark_above(&m->up, m->low);
+    return m->source && m->seen && m->opened &&
+           turns_find(&m->before, r->clos.live);
+}
+
+static void end(struct mend *m)
+{
+    turns_free(&m->up);
+    turns_free(&m->before);
+    turns_free(&m->after);
+    free(m->open);
+    free(m->source);
+    free(m->seen);
+    free(m->opened);
+}
+
+static bool lose(struct mend *m, struct net_edge *up, struct net_edge *down)
+{
+    struct net_routes *r = m->r;
+
+    up->dead = down->dead = 1;
+    net_distances_forget(r);
+    if (!lose_below(r, m->high) || !turns_find(&m->up, r->clos.live) ||
+        !turns_find(&m->after, r->clos.live))
+        return false;
+    open_upwards(m);
+    open_downwards(m);
+    if (!m->failed)
+        mend_trees(m);
+    return !m->failed;
+}
+
+bool net_mend_cable(struct net_routes *r, uint32_t a, uint32_t b,
+                    struct net_hurt *hurt)
+{
+    struct mend m = {.r = r, .hurt = hurt};
+    uint32_t xa = r->xindex[r->net->ports[a].node];
+    uint32_t xb = r->xindex[r->net->ports[b].node];
+    bool up = r->rank[xb] > r->rank[xa], ok;
+    uint32_t eu, ed;
+
+    m.low = up ? xa : xb;
+    m.high = up ? xb : xa;
+    eu = net_edge_by_port(r, m.low, net_port_number(r->net, up ? a : b));
+    ed = net_edge_by_port(r, m.high, net_port_number(r->net, up ? b : a));
+    m.ordinal_up = eu - r->first[m.low];
+    m.ordinal_down = ed - r->first[m.high];
+    ok = r->edges[eu].dead ||
+         (begin(&m) && lose(&m, &r->edges[eu], &r->edges[ed]));
+    end(&m);
+    return ok;
+}
