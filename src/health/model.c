@@ -180,9 +180,11 @@ const struct model_reporter *model_reporter_find(const struct model *m,
     return r;
 }
 
-/* A node has one hsnd for each of its NICs, and one mapper. */
+/* A node has an hsnd and a mapper for each of its NICs. */
 static uint8_t rail_of(const struct report *rep)
 {
+    if (rep->from == REPORT_MAPPERD)
+        return rep->map.rail;
     if (rep->from != REPORT_HSND)
         return 0;
     if (rep->nrecords)
@@ -295,9 +297,17 @@ bool model_node(const struct model *m, const char *node,
     return true;
 }
 
+const struct health_map *model_map_of(const struct model *m, uint8_t rail)
+{
+    return &m->maps[rail].pub;
+}
+
 const struct health_map *model_map(const struct model *m)
 {
-    return &m->map;
+    for (uint8_t rail = 0; rail < SF_ELAN_RAILS_MAX; rail++)
+        if (m->maps[rail].pub.known)
+            return &m->maps[rail].pub;
+    return &m->maps[0].pub;
 }
 
 const struct health_reporter *
@@ -468,9 +478,10 @@ static size_t hosts_told(const struct report *rep)
     return n;
 }
 
-/* Hosts that this source saw up at `since` or later. */
+/* Hosts of a rail, or of its map, that this source saw up at `since` or
+ * later. */
 static size_t hosts_up(const struct model *m, enum report_from from,
-                       int64_t since)
+                       uint8_t rail, int64_t since)
 {
     const struct model_item *it, *next;
     size_t n = 0;
@@ -480,14 +491,15 @@ static size_t hosts_up(const struct model *m, enum report_from from,
         const struct health_evidence *e = &it->pub.evidence[from];
 
         n += it->pub.kind == REPORT_HOST && e->known && e->seen == SEEN_UP &&
-             e->at >= since;
+             e->at >= since &&
+             rail == (from == REPORT_MAPPERD ? it->map : it->pub.rail);
     }
     return n;
 }
 
-static size_t hosts_on_the_map(const struct model *m)
+static size_t hosts_on_the_map(const struct model *m, uint8_t rail)
 {
-    return hosts_up(m, REPORT_MAPPERD, INT64_MIN);
+    return hosts_up(m, REPORT_MAPPERD, rail, INT64_MIN);
 }
 
 /* A mapper that is cut off from the rest leads itself, and its map would have
@@ -497,14 +509,15 @@ static size_t hosts_on_the_map(const struct model *m)
 static int check_size(struct model *m, const struct report *rep, int64_t now,
                       struct errbuf *err)
 {
-    const struct health_map *map = &m->map;
+    const struct health_map *map = &m->maps[rep->map.rail].pub;
     size_t told = hosts_told(rep), known;
 
     if (!map->known || rep->map.parts != 1)
         return 0;
     known = now - map->at <= m->conf.stale[REPORT_MAPPERD]
-                ? hosts_on_the_map(m)
-                : hosts_up(m, REPORT_HSND, now - m->conf.stale[REPORT_HSND]);
+                ? hosts_on_the_map(m, rep->map.rail)
+                : hosts_up(m, REPORT_HSND, rep->map.rail,
+                           now - m->conf.stale[REPORT_HSND]);
     if (told * 2 >= known)
         return 0;
     model_alarm(m, now, "map of %s has %zu hosts, there were %zu: not believed",
@@ -568,12 +581,14 @@ static bool model_map_is_alone(const struct model *m,
 static int refuse_rival(struct model *m, const struct report *rep, int64_t now,
                         struct errbuf *err)
 {
-    if (m->rival_since == 0 || now - m->rival_at > m->conf.rival_after)
-        m->rival_since = now;
-    m->rival_at = now;
-    if (now - m->rival_since < m->conf.rival_after)
+    struct model_map *map = &m->maps[rep->map.rail];
+
+    if (map->rival_since == 0 || now - map->rival_at > m->conf.rival_after)
+        map->rival_since = now;
+    map->rival_at = now;
+    if (now - map->rival_since < m->conf.rival_after)
         return model_refuse(err, EAGAIN, "another mapper leads", rep->node);
-    model_alarm(m, now, "two mappers say they lead: %s and %s", m->map.leader,
+    model_alarm(m, now, "two mappers say they lead: %s and %s", map->pub.leader,
                 rep->node);
     return model_refuse(err, EPERM, "another mapper leads", rep->node);
 }
@@ -584,7 +599,7 @@ static int check_mapper(struct model *m, const struct model_reporter *r,
                         const struct report *rep, int64_t now,
                         struct errbuf *err)
 {
-    const struct health_map *map = &m->map;
+    const struct health_map *map = &m->maps[rep->map.rail].pub;
 
     if (rep->npeers || !rep->map.present)
         return model_refuse(err, EPERM, "a mapper reports about its map",
@@ -598,9 +613,10 @@ static int check_mapper(struct model *m, const struct model_reporter *r,
         return 0; /* it counts for nobody */
     if (check_own_link(m, rep, now, err) < 0)
         return -1;
-    if (m->led && strcmp(map->leader, rep->node) != 0 &&
+    if (m->maps[rep->map.rail].led && strcmp(map->leader, rep->node) != 0 &&
         now - map->at <= m->conf.leader_lease &&
-        (rep->map.parts == 0 || hosts_told(rep) <= hosts_on_the_map(m)))
+        (rep->map.parts == 0 ||
+         hosts_told(rep) <= hosts_on_the_map(m, rep->map.rail)))
         return refuse_rival(m, rep, now, err);
     if (map->known && rep->map.parts == 0 &&
         (map->version != rep->map.version ||
@@ -726,8 +742,10 @@ static struct model_item *take_record(struct model *m, const struct report *rep,
     }
     if (r->kind == REPORT_HOST && r->peer[0])
         memcpy(it->pub.peer, r->peer, sizeof(r->peer));
-    if (from == REPORT_MAPPERD)
-        it->epoch = m->epoch;
+    if (from == REPORT_MAPPERD) {
+        it->map = rep->map.rail;
+        it->epoch = m->maps[it->map].epoch;
+    }
     if (from == REPORT_MAPPERD && r->kind == REPORT_LINK)
         model_gaps_of_link(it, rep->instance, r->count, now);
     if (from == REPORT_HSND)
@@ -761,13 +779,14 @@ static bool is_of_one_map(const struct model_item *it)
 
 /* What the mapper once knew and what is not in its new map is not there; but
  * what had a name for one map only is forgotten with it. */
-static void end_snapshot(struct model *m, int64_t now)
+static void end_snapshot(struct model *m, uint8_t rail, int64_t now)
 {
     struct model_item *it, *next;
 
     HASH_ITER(hh, m->items, it, next)
     {
-        if (!it->pub.evidence[REPORT_MAPPERD].known || it->epoch == m->epoch)
+        if (!it->pub.evidence[REPORT_MAPPERD].known || it->map != rail ||
+            model_is_mapped(m, it))
             continue;
         if (is_of_one_map(it)) {
             model_item_drop(m, it);
@@ -781,43 +800,44 @@ static void end_snapshot(struct model *m, int64_t now)
 
 /* A part of a map.  The first of a version begins a snapshot; when all have
  * come it is complete. */
-static void begin_part(struct model *m, const struct report_map *map)
+static void begin_part(struct model *m, const struct report_map *told)
 {
-    uint64_t bit = 1ull << (map->part - 1);
+    struct model_map *map = &m->maps[told->rail];
+    uint64_t bit = 1ull << (told->part - 1);
 
-    if (map->version == m->snapshot_version && !(m->snapshot_parts & bit) &&
-        m->snapshot_parts) {
-        m->snapshot_parts |= bit;
+    if (told->version == map->snapshot_version &&
+        !(map->snapshot_parts & bit) && map->snapshot_parts) {
+        map->snapshot_parts |= bit;
         return;
     }
-    m->epoch++;
-    m->snapshot_version = map->version;
-    m->snapshot_parts = bit;
+    map->epoch = ++m->epoch;
+    map->snapshot_version = told->version;
+    map->snapshot_parts = bit;
 }
 
-static bool is_whole(const struct model *m, uint32_t parts)
+static bool is_whole(const struct model *m, const struct report_map *told)
 {
-    uint64_t all = parts >= 64 ? UINT64_MAX : (1ull << parts) - 1;
+    uint64_t all = told->parts >= 64 ? UINT64_MAX : (1ull << told->parts) - 1;
 
-    return (m->snapshot_parts & all) == all;
+    return (m->maps[told->rail].snapshot_parts & all) == all;
 }
 
 static void take_map(struct model *m, const struct report *rep, int64_t now)
 {
-    struct health_map *map = &m->map;
+    struct model_map *of = &m->maps[rep->map.rail];
+    struct health_map *map = &of->pub;
 
     if (!map->known || map->version != rep->map.version ||
         strcmp(map->leader, rep->node) != 0) {
         map->version = rep->map.version;
         map->since = now;
-        m->snapshot_parts = 0;
+        of->snapshot_parts = 0;
     }
     snprintf(map->leader, sizeof(map->leader), "%s", rep->node);
-    map->known = m->led = true;
+    map->known = of->led = true;
     map->configured = rep->map.configured;
     map->verify_us = rep->map.verify_us;
     map->at = now;
-    m->source_at[REPORT_MAPPERD] = now;
     if (rep->map.parts)
         begin_part(m, &rep->map);
 }
@@ -942,8 +962,10 @@ static void vouch_again(struct model *m, const struct report *rep, int64_t now)
  * was the leader, its place is free. */
 static void gives_up(struct model *m, const struct report *rep)
 {
-    if (m->map.known && strcmp(m->map.leader, rep->node) == 0)
-        m->led = false;
+    struct model_map *map = &m->maps[rep->map.rail];
+
+    if (map->pub.known && strcmp(map->pub.leader, rep->node) == 0)
+        map->led = false;
 }
 
 static int take(struct model *m, struct model_reporter *r,
@@ -961,7 +983,7 @@ static int take(struct model *m, struct model_reporter *r,
         take_map(m, rep, now);
     }
     if (rep->from == REPORT_LINKS)
-        m->source_at[REPORT_LINKS] = now;
+        m->links_at = now;
     if (rep->from == REPORT_HSND && rep->nrecords == 0)
         vouch_again(m, rep, now);
     for (size_t i = 0; i < rep->nrecords; i++) {
@@ -974,8 +996,8 @@ static int take(struct model *m, struct model_reporter *r,
         else
             return -1;
     }
-    if (rep->map.leader && rep->map.parts && is_whole(m, rep->map.parts))
-        end_snapshot(m, now);
+    if (rep->map.leader && rep->map.parts && is_whole(m, &rep->map))
+        end_snapshot(m, rep->map.rail, now);
     take_peers(m, rep, now);
     return 0;
 }

@@ -12,7 +12,8 @@
  * whose hsnd speaks, "nobody answers" counts when one that was asked is known
  * to be alive (model_judge.c), and that a map does not have it counts when
  * nobody answers it.  The map of a mapper that sees nothing but itself counts
- * for nobody.  What a dead daemon alone could have brought about is shown, and
+ * for nobody.  Each rail that has mappers has a leader and a map of its own.
+ * What a dead daemon alone could have brought about is shown, and
  * is not `proven`: nothing is drained for it.
  *
  * The frames that a host's own cable loses or breaks are judged by rate
@@ -204,6 +205,8 @@ struct health_node {
 bool model_node(const struct model *model, const char *node,
                 struct health_node *out);
 
+/* The map of a rail; and that of the lowest rail that has one. */
+const struct health_map *model_map_of(const struct model *model, uint8_t rail);
 const struct health_map *model_map(const struct model *model);
 /* Reporters; begin with NULL. */
 const struct health_reporter *

@@ -295,12 +295,15 @@ static bool model_alone_is_proven(const struct model *m,
 {
     const struct health_evidence *e = &it->pub.evidence[REPORT_HSND];
     int64_t then = e->alone_since + 2 * m->conf.stale[REPORT_HSND];
+    uint8_t rail = it->pub.rail;
 
     if (!is_steady(m, REPORT_HSND, it->pub.name, it->pub.rail, then, now))
         return false;
-    if (!m->map.known && !it->pub.evidence[REPORT_MAPPERD].known)
+    if (it->pub.evidence[REPORT_MAPPERD].known)
+        rail = it->map;
+    else if (!m->maps[rail].pub.known)
         return true; /* nobody maps this fabric */
-    return is_steady(m, REPORT_MAPPERD, it->pub.name, 0, then, now);
+    return is_steady(m, REPORT_MAPPERD, it->pub.name, rail, then, now);
 }
 
 /* What the evidence says, and whose. */
@@ -336,22 +339,22 @@ static void worsen(struct verdict *v, enum report_seen seen, int source,
     model_text(v->why, why);
 }
 
-/* When did this source last vouch for what it said?  A host's own hsnd speaks
- * for one item; the mapper and link sources speak for all at once. */
-static int64_t vouched(const struct model *m, const struct model_item *it,
-                       enum report_from from)
+int64_t model_vouched(const struct model *m, const struct model_item *it,
+                      enum report_from from)
 {
-    int64_t at = it->pub.evidence[from].at;
+    int64_t at = it->pub.evidence[from].at, whole = 0;
 
-    if (from != REPORT_HSND && m->source_at[from] > at)
-        return m->source_at[from];
-    return at;
+    if (from == REPORT_MAPPERD)
+        whole = m->maps[it->map].pub.at;
+    else if (from == REPORT_LINKS)
+        whole = m->links_at;
+    return whole > at ? whole : at;
 }
 
 bool model_is_fresh(const struct model *m, const struct model_item *it,
                     enum report_from from, int64_t now)
 {
-    return now - vouched(m, it, from) <= m->conf.stale[from];
+    return now - model_vouched(m, it, from) <= m->conf.stale[from];
 }
 
 /* For so long its own hsnd or nicd has been stale while we listened. */
@@ -829,9 +832,7 @@ static void count_link(struct model *m, struct model_item *link)
 static bool forgotten(const struct model *m, const struct model_item *it,
                       int64_t now)
 {
-    int64_t last = it->epoch == m->epoch && m->source_at[REPORT_MAPPERD] > 0
-                       ? m->source_at[REPORT_MAPPERD]
-                       : 0;
+    int64_t last = model_is_mapped(m, it) ? m->maps[it->map].pub.at : 0;
 
     for (int from = 0; from < REPORT_FROMS; from++) {
         if (it->pub.evidence[from].at > last)

@@ -30,7 +30,8 @@ struct model_item {
     enum report_seen definite; /* raw, when it last was not unknown */
     int64_t back_since;        /* when it came back from down */
     int64_t proven_since;      /* raw is proven; 0: it is not */
-    uint64_t epoch;            /* of the map that it was last part of */
+    uint8_t map;               /* rail of the map that last had it ... */
+    uint64_t epoch;            /* ... and of which snapshot */
     int64_t downs[MODEL_FLAPS_MAX];
     bool downs_proven[MODEL_FLAPS_MAX];
     uint32_t ndowns; /* in all; downs[] is a ring */
@@ -73,6 +74,16 @@ struct model_reporter {
     UT_hash_handle hh;
 };
 
+/* What the mappers of one rail say. */
+struct model_map {
+    struct health_map pub;
+    bool led;                      /* pub.leader still says it leads */
+    int64_t rival_since, rival_at; /* another says so, too */
+    uint64_t epoch;                /* of the snapshot being taken in */
+    uint64_t snapshot_version;
+    uint64_t snapshot_parts; /* a bit for each part that has come */
+};
+
 struct model {
     struct model_conf conf;
     struct model_ops ops;
@@ -81,18 +92,14 @@ struct model {
     struct model_reporter *reporters;
     struct model_names *names; /* what they count, each list once */
     struct model_nics *nics;   /* NICs of a kind */
-    struct health_map map;
-    bool led;                      /* map.leader still says it leads */
-    int64_t rival_since, rival_at; /* another says so, too */
-    int64_t began;                 /* when we began to listen */
-    uint8_t hsnd_rails;            /* a bit for each with a word of hsnd */
+    struct model_map maps[SF_ELAN_RAILS_MAX];
+    int64_t began;      /* when we began to listen */
+    uint8_t hsnd_rails; /* a bit for each with a word of hsnd */
     int64_t answered_at[SF_ELAN_RAILS_MAX]; /* last ANSWERED_YES */
-    unsigned looks;                  /* at all others, that a tick has left */
-    uint8_t nrails;                  /* rails that a host was ever seen on */
-    int64_t source_at[REPORT_FROMS]; /* last word of a source as a whole */
-    uint64_t epoch;                  /* of the snapshot being taken in */
-    uint64_t snapshot_version;
-    uint64_t snapshot_parts; /* a bit for each part that has come */
+    unsigned looks;   /* at all others, that a tick has left */
+    uint8_t nrails;   /* rails that a host was ever seen on */
+    int64_t links_at; /* last word of a source of links */
+    uint64_t epoch;   /* the last given to a snapshot */
     size_t counts[REPORT_KINDS][HEALTH_STATES];
     uint64_t changes;   /* of which items there are, and of what they are by the
                            identity table; see struct model_word */
@@ -120,6 +127,16 @@ static inline void model_text(char to[SF_REPORT_WHY_MAX], const char *text)
     to[len] = '\0';
 }
 
+/* When a source last vouched for this item.  A host's own daemon speaks for one
+ * item; the mapper of a rail and link sources speak for all at once. */
+int64_t model_vouched(const struct model *m, const struct model_item *it,
+                      enum report_from from);
+/* The last whole map has it. */
+static inline bool model_is_mapped(const struct model *m,
+                                   const struct model_item *it)
+{
+    return it->epoch > 0 && it->epoch == m->maps[it->map].epoch;
+}
 /* Is what a source said about an item still worth something? */
 bool model_is_fresh(const struct model *m, const struct model_item *it,
                     enum report_from from, int64_t now);

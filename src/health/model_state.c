@@ -60,13 +60,13 @@ static struct json_object *put_item(const struct model *m,
         jsonx_add_bool(o, "never", it->nic_never);
         jsonx_add_int(o, "mbps", it->nic_mbps);
     }
-    jsonx_add_bool(o, "mapped", it->epoch == m->epoch && m->epoch > 0);
+    jsonx_add_bool(o, "mapped", model_is_mapped(m, it));
+    if (it->map)
+        jsonx_add_int(o, "map", it->map);
     for (int from = 0; from < REPORT_FROMS; from++) {
         const struct health_evidence *e = &it->pub.evidence[from];
-        int64_t at = e->at;
+        int64_t at = model_vouched(m, it, (enum report_from)from);
 
-        if (from != REPORT_HSND && m->source_at[from] > at)
-            at = m->source_at[from];
         if (e->known)
             json_object_array_add(evidence,
                                   put_evidence(e, (enum report_from)from, at));
@@ -254,12 +254,14 @@ static bool get_judgement(struct model *m, struct json_object *o,
     int state = health_state_parse(jsonx_str(o, "state", 32));
     int raw = word(o, "raw", 4, seen_of);
     bool mapped = false;
-    int64_t count;
+    int64_t count, map = 0;
 
     if (state < 0 || raw < 0 || !jsonx_int(o, "count", 0, UINT32_MAX, &count) ||
         !jsonx_bool(o, "bad", &it->bad_before) ||
         !jsonx_hex(o, "board", &it->pub.board) ||
-        !jsonx_bool(o, "mapped", &mapped))
+        !jsonx_bool(o, "mapped", &mapped) ||
+        (json_object_object_get_ex(o, "map", NULL) &&
+         !jsonx_int(o, "map", 0, SF_ELAN_RAILS_MAX - 1, &map)))
         return false;
     m->counts[it->pub.kind][it->pub.state]--;
     m->counts[it->pub.kind][state]++;
@@ -267,6 +269,7 @@ static bool get_judgement(struct model *m, struct json_object *o,
     it->raw = (enum report_seen)raw;
     it->judged = true;
     it->pub.count = (uint32_t)count;
+    it->map = (uint8_t)map;
     it->epoch = mapped ? m->epoch : 0;
     return true;
 }
@@ -325,6 +328,8 @@ int model_load(struct model *m, struct json_object *saved, int64_t now,
     if (now - at <= gap_max)
         shift.by = now - at;
     m->epoch = 1;
+    for (int rail = 0; rail < SF_ELAN_RAILS_MAX; rail++)
+        m->maps[rail].epoch = m->epoch;
     for (size_t i = 0; i < n; i++) {
         if (get_item(m, json_object_array_get_idx(items, i), &shift))
             continue;

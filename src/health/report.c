@@ -111,6 +111,8 @@ static struct json_object *put_map(const struct report_map *m)
     jsonx_add_int(o, "version", (int64_t)(m->version & INT64_MAX));
     jsonx_add_bool(o, "leader", m->leader);
     jsonx_add_bool(o, "configured", m->configured);
+    if (m->rail)
+        jsonx_add_int(o, "rail", m->rail);
     add_text(o, "leader_node", m->leader_node);
     jsonx_add_int(o, "verify_us", m->verify_us);
     if (m->parts) {
@@ -448,6 +450,7 @@ static int get_map(struct json_object *o, struct report_map *m,
         !get_number(map, "version", INT64_MAX, &m->version) ||
         !get_text(map, "leader_node", m->leader_node, sizeof(m->leader_node),
                   REPORT_NAME_ALSO) ||
+        !get_rail(map, &m->rail) ||
         !get_u32(map, "verify_us", INT32_MAX, &m->verify_us) ||
         !get_u32(map, "parts", SF_REPORT_PARTS_MAX, &m->parts) ||
         !get_u32(map, "part", m->parts, &m->part) || (m->parts && !m->part))

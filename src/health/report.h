@@ -89,6 +89,7 @@ struct report_map {
     uint32_t part, parts; /* 1, 1: all in this one; 0, 0: no records */
     uint32_t verify_us;   /* time of the last whole verification */
     char leader_node[SF_REPORT_NAME_MAX];
+    uint8_t rail; /* each that has mappers has a map of its own */
 };
 
 struct report {

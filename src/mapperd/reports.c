@@ -181,6 +181,7 @@ static void describe(struct mapperd *d, struct report *report)
 
     d->engine->status(d, s);
     report->map.present = true;
+    report->map.rail = (uint8_t)d->settings.unit;
     /* Without hsnd it sees nothing, and leads nobody. */
     if (json_object_object_get_ex(s, "leader", &o))
         report->map.leader = d->board && json_object_get_boolean(o);

@@ -52,6 +52,108 @@ static void only_the_leading_mapper_is_heard(void **state)
     assert_int_equal(model_map(w->m)->version, 9);
 }
 
+/* A report of the mapper of rail 1 on n5 or another node. */
+static int second_mapper(struct world *w, const char *node, uint64_t version,
+                         struct report_record *records, size_t n)
+{
+    struct report rep = {.from = REPORT_MAPPERD,
+                         .instance = 2,
+                         .seq = ++w->seq,
+                         .map = {.present = true,
+                                 .rail = 1,
+                                 .leader = true,
+                                 .version = version,
+                                 .part = n ? 1 : 0,
+                                 .parts = n ? 1 : 0},
+                         .records = records,
+                         .nrecords = n};
+    struct errbuf err;
+
+    for (size_t i = 0; i < n; i++)
+        records[i].rail = 1;
+    snprintf(rep.node, sizeof(rep.node), "%s", node);
+    return model_input(w->m, &rep, w->now, &err);
+}
+
+/* One part of two of the first rail's map. */
+static void half_a_map(struct world *w, uint32_t part, struct report_record *r)
+{
+    struct report rep = {.from = REPORT_MAPPERD,
+                         .node = "n0",
+                         .instance = 1,
+                         .seq = ++w->seq,
+                         .map = {.present = true,
+                                 .leader = true,
+                                 .version = 8,
+                                 .part = part,
+                                 .parts = 2},
+                         .records = r,
+                         .nrecords = 1};
+    struct errbuf err;
+
+    assert_int_equal(model_input(w->m, &rep, w->now, &err), 0);
+}
+
+static enum health_state rail_state(struct world *w, const char *node,
+                                    uint8_t rail)
+{
+    return model_host(w->m, node, rail)->state;
+}
+
+/* Another leads there, with other versions; neither is a rival, or has the
+ * hosts of the other rail out of its map. */
+static void rails_have_maps_of_their_own(void **state)
+{
+    static const char *const leaders[] = {"n5", "n0"};
+
+    for (int i = 0; i < 2; i++) {
+        struct world *w = *state;
+        struct report_record a[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, "")};
+        struct report_record b[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, "")};
+
+        model_free(w->m);
+        w->m = fresh(w);
+        assert_int_equal(mapper(w, "n0", 7, a, 2), 0);
+        assert_int_equal(second_mapper(w, leaders[i], 3, b, 2), 0);
+        for (int k = 0; k < 60; k++) {
+            pass(w, SEC);
+            assert_int_equal(mapper(w, "n0", 7, NULL, 0), 0);
+            assert_int_equal(second_mapper(w, leaders[i], 3, NULL, 0), 0);
+        }
+        assert_int_equal(w->alarms, 0);
+        assert_int_equal(rail_state(w, "n1", 0), HEALTH_HEALTHY);
+        assert_int_equal(rail_state(w, "n1", 1), HEALTH_HEALTHY);
+        assert_string_equal(model_map_of(w->m, 0)->leader, "n0");
+        assert_string_equal(model_map_of(w->m, 1)->leader, leaders[i]);
+        assert_int_equal(model_map(w->m)->version, 7);
+        /* n2 falls out of the second map only; the first goes silent. */
+        assert_int_equal(second_mapper(w, leaders[i], 4, b, 1), 0);
+        assert_int_equal(rail_state(w, "n2", 0), HEALTH_HEALTHY);
+        assert_int_equal(rail_state(w, "n2", 1), HEALTH_DOWN);
+        for (int k = 0; k < 80; k++) {
+            pass(w, SEC);
+            second_mapper(w, leaders[i], 4, NULL, 0);
+        }
+        assert_int_equal(rail_state(w, "n1", 0), HEALTH_UNKNOWN);
+        assert_int_equal(rail_state(w, "n1", 1), HEALTH_HEALTHY);
+    }
+}
+
+/* The map of one rail is complete while that of another comes in parts. */
+static void a_map_ends_that_of_no_other_rail(void **state)
+{
+    struct world *w = *state;
+    struct report_record a[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, "")};
+    struct report_record b[] = {host(1, SEEN_UP, ""), host(2, SEEN_UP, "")};
+
+    mapper(w, "n0", 7, a, 2);
+    half_a_map(w, 1, &a[0]);
+    assert_int_equal(second_mapper(w, "n5", 3, b, 2), 0);
+    assert_int_equal(rail_state(w, "n2", 0), HEALTH_HEALTHY);
+    half_a_map(w, 2, &a[1]);
+    assert_int_equal(rail_state(w, "n2", 0), HEALTH_HEALTHY);
+}
+
 static void what_is_not_in_the_new_map_is_down(void **state)
 {
     struct world *w = *state;
@@ -332,6 +434,8 @@ int main(void)
         HEALTH_TEST(the_mapper_alone_is_enough),
         HEALTH_TEST(a_lying_hsnd_does_not_outvote_the_mapper),
         HEALTH_TEST(only_the_leading_mapper_is_heard),
+        HEALTH_TEST(rails_have_maps_of_their_own),
+        HEALTH_TEST(a_map_ends_that_of_no_other_rail),
         HEALTH_TEST(two_leaders_are_an_alarm_only_if_it_lasts),
         HEALTH_TEST(a_leader_that_sees_nothing_gives_its_place_up),
         HEALTH_TEST(what_is_not_in_the_new_map_is_down),

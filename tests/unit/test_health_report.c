@@ -55,7 +55,7 @@ static struct report sample(void)
         .node = "n0",
         .instance = 99,
         .seq = 4,
-        .map = {true, true, true, 17, 1, 2, 1234, "n0"},
+        .map = {true, true, true, 17, 1, 2, 1234, "n0", 3},
         .records = records,
         .counters = counters,
         .peers = peers,
@@ -82,6 +82,7 @@ static void a_report_comes_back_as_it_went(void **state)
     assert_int_equal(out.records[1].turned, ANSWERED_NOT_SAID);
     assert_int_equal(out.map.version, 17);
     assert_int_equal(out.map.parts, 2);
+    assert_int_equal(out.map.rail, 3);
     assert_int_equal(out.peers[0].lost, 5);
     again = report_encode(&out, &err);
     assert_string_equal(text, again);
