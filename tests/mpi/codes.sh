@@ -13,8 +13,9 @@ need_packages() {
     [ -e "$1" ] || skip_all "$1 is not there: apt-get install ${*:2}"
 }
 
+# codes_up [NODES]
 codes_up() {
-    cluster_up --nodes 2 --cpus 4
+    cluster_up --nodes "${1:-2}" --cpus 4
     RUN=$WORK/run
 }
 
