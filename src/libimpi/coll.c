@@ -663,21 +663,22 @@ static int schedule(struct coll *x, bool commutes)
     return impi_schedule_reduce_scatter(&x->steps, g, &r, me, commutes);
 }
 
-/* Where each one's block begins in the sum. */
+/* Each one's block in the sum, with numbers of our own: mpi4py 3.1 frees those
+ * of MPI_Ireduce_scatter as soon as it has returned. */
 static int set_blocks(struct coll *x, const struct blocks *parts, char *base)
 {
     int n = x->c->local, at = 0;
-    int *displs = coll_keep(x, calloc((size_t)n, sizeof(int)));
+    int *counts = coll_keep(x, calloc(2 * (size_t)n, sizeof(int))), *displs;
 
-    if (!displs)
+    if (!counts)
         return MPI_ERR_NO_MEM;
+    displs = counts + n;
     for (int i = 0; i < n; i++) {
+        counts[i] = (int)block_number(parts, i);
         displs[i] = at;
-        at += (int)block_number(parts, i);
+        at += counts[i];
     }
-    x->out = *parts;
-    x->out.base = base;
-    x->out.displs = displs;
+    x->out = blocks_uneven(base, counts, displs, x->type);
     return blocks_check(&x->out, n);
 }
 
