@@ -226,6 +226,33 @@ static bool add_name(void *arg, const char *name)
     return true;
 }
 
+struct nth {
+    uint32_t left;
+    char *buf;
+    size_t size;
+    bool found;
+};
+
+/* Stops at the one that is looked for. */
+static bool take_nth(void *arg, const char *name)
+{
+    struct nth *n = arg;
+
+    if (n->left-- > 0)
+        return true;
+    n->found = true;
+    snprintf(n->buf, n->size, "%s", name);
+    return false;
+}
+
+bool host_names_nth(const char *text, uint32_t i, char *buf, size_t size)
+{
+    struct nth n = {.left = i, .buf = buf, .size = size};
+
+    host_names_each(text, take_nth, &n, NULL);
+    return n.found;
+}
+
 int host_names_expand(struct host_names *names, const char *text, uint32_t most,
                       struct errbuf *err)
 {

@@ -37,6 +37,9 @@ struct host_names {
  * malformed, E2BIG more than `most` names, ENOMEM. */
 int host_names_expand(struct host_names *names, const char *text, uint32_t most,
                       struct errbuf *err);
+/* Name `i` of text, from 0, cut to size - 1 bytes.  False: text is malformed or
+ * has not so many. */
+bool host_names_nth(const char *text, uint32_t i, char *buf, size_t size);
 /* Leaves errno as it is. */
 void host_names_free(struct host_names *names);
 

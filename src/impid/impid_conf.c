@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/host_names.h"
 #include "base/limits.h"
 #include "base/number.h"
 #include "impid/impid_conf.h"
@@ -272,14 +273,6 @@ void impid_conf_free(struct impid_conf *conf)
 void impid_conf_node_name(const struct impid_conf *conf, uint32_t node,
                           char *buf, size_t size)
 {
-    const char *p = conf->nodes ? conf->nodes : "";
-
-    for (uint32_t i = 0; i < node && p; i++) {
-        p = strchr(p, ',');
-        p = p ? p + 1 : NULL;
-    }
-    if (p && *p)
-        snprintf(buf, size, "%.*s", (int)strcspn(p, ","), p);
-    else
+    if (!conf->nodes || !host_names_nth(conf->nodes, node, buf, size))
         snprintf(buf, size, "node%u", node);
 }

@@ -45,6 +45,19 @@ static void names_expand_as_slurm_expands_them(void **state)
     expect_names("a,a", "a a");
 }
 
+static void one_name_is_cut_out_of_a_list(void **state)
+{
+    char name[8];
+
+    assert_true(host_names_nth("n[0-3,8],login", 4, name, sizeof(name)));
+    assert_string_equal(name, "n8");
+    assert_true(host_names_nth("n0,n1,login", 2, name, 4));
+    assert_string_equal(name, "log");
+    assert_false(host_names_nth("n[0-3,8],login", 6, name, sizeof(name)));
+    assert_false(host_names_nth("n[0", 0, name, sizeof(name)));
+    assert_false(host_names_nth("", 0, name, sizeof(name)));
+}
+
 static void expect_list_refused(const char *text, int code, const char *error)
 {
     struct host_names names;
@@ -211,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_expand_as_slurm_expands_them),
+        cmocka_unit_test(one_name_is_cut_out_of_a_list),
         cmocka_unit_test(errors_say_where),
         cmocka_unit_test(lists_are_bounded),
         cmocka_unit_test(names_of_anything_expand),

@@ -54,6 +54,23 @@ static void impid_finds_itself_in_the_task_map(void **state)
     impid_conf_free(&conf);
 }
 
+/* A list that is too long for the environment comes in ranges. */
+static void nodes_in_ranges_have_their_names(void **state)
+{
+    static const char text[] = RECORDS "nodes=long-name-[0-2047],gate";
+    struct impid_conf conf;
+    char name[32];
+
+    assert_int_equal(parse(&conf, text, sizeof(text), NULL), 0);
+    impid_conf_node_name(&conf, 1999, name, sizeof(name));
+    assert_string_equal(name, "long-name-1999");
+    impid_conf_node_name(&conf, 2048, name, sizeof(name));
+    assert_string_equal(name, "gate");
+    impid_conf_node_name(&conf, 2049, name, sizeof(name));
+    assert_string_equal(name, "node2049");
+    impid_conf_free(&conf);
+}
+
 static void refused(const char *text, size_t len, const char *why)
 {
     struct impid_conf conf;
@@ -222,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(impid_finds_itself_in_the_task_map),
+        cmocka_unit_test(nodes_in_ranges_have_their_names),
         cmocka_unit_test(connections_of_a_process_are_limited),
         cmocka_unit_test(impid_names_what_is_wrong_in_its_configuration),
         cmocka_unit_test(agents_take_both_versions_of_ip),

@@ -216,8 +216,9 @@ static int start_reader(struct errbuf *err)
 
 /* ---- start ---------------------------------------------------------------*/
 
-/* "n0,n1": agents know no host lists. */
-static char *expand_nodes(const char *node_list)
+/* "n0,n1"; where that is too long for the environment as Slurm has it,
+ * "n[0-4095]"; names are cut out of either by host_names_nth(). */
+static char *list_nodes(const char *node_list)
 {
     struct hostlist *nodes = slurm_hostlist_create(node_list);
     char *text = NULL, *name;
@@ -231,9 +232,10 @@ static char *expand_nodes(const char *node_list)
     slurm_hostlist_destroy(nodes);
     if (f)
         fclose(f);
-    if (text && len > NODES_MAX)
-        text[0] = '\0';
-    return text;
+    if (!text || len <= NODES_MAX)
+        return text;
+    free(text);
+    return strdup(strlen(node_list) <= NODES_MAX ? node_list : "");
 }
 
 /* The variables as they are now: the thread may not look at them later. */
@@ -336,7 +338,7 @@ static int start(const struct slurmabi_mpi_client *client, struct errbuf *err)
              client->step_id.step_id);
     launch.tasks =
         taskmap_format(layout->node_cnt, layout->tasks, layout->tids);
-    launch.nodes = expand_nodes(layout->node_list);
+    launch.nodes = list_nodes(layout->node_list);
     if (!launch.tasks || !launch.nodes || server_secret(launch.secret) < 0)
         errprintf(err, "%s", strerror(errno));
     else

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/host_names.h"
 #include "base/netaddr.h"
 #include "impi/presence.h"
 #include "impi/taskmap.h"
@@ -16,18 +17,11 @@
 
 #define CONNECT_MS 1000 /* then it is as if it had failed */
 
-/* Item `node` of "n0,n1,...". */
+/* Name `node` of a list. */
 static void get_name(char out[IMPI_PRESENCE_NODE + 1], const char *names,
                      uint32_t node)
 {
-    for (uint32_t i = 0; i < node && names; i++) {
-        names = strchr(names, ',');
-        names = names ? names + 1 : NULL;
-    }
-    if (names && *names)
-        snprintf(out, IMPI_PRESENCE_NODE + 1, "%.*s", (int)strcspn(names, ","),
-                 names);
-    else
+    if (!names || !host_names_nth(names, node, out, IMPI_PRESENCE_NODE + 1))
         snprintf(out, IMPI_PRESENCE_NODE + 1, "node%u", node);
 }
 
