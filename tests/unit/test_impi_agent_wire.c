@@ -215,6 +215,7 @@ static void refuse(const void *bytes, size_t len, const char *text)
 static void bad_frames_are_refused_by_reason(void **state)
 {
     static const uint8_t unknown[] = {0, 0, 0, 99, 0, 0, 0, 0};
+    static const uint8_t after[] = {0, 0, 0, AGENT_MERGED + 1, 0, 0, 0, 0};
     static const uint8_t zero[] = {0, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t huge[] = {0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff};
     static const uint8_t tail[] = {0, 0, 0, 10, 0, 0, 0, 1, 7};
@@ -230,6 +231,7 @@ static void bad_frames_are_refused_by_reason(void **state)
     refuse(set, sizeof(set), "malformed SPREAD frame");
     refuse(count, sizeof(count), "malformed MERGED frame");
     refuse(unknown, sizeof(unknown), "unknown frame type 99");
+    refuse(after, sizeof(after), "unknown frame type 24");
     refuse(zero, sizeof(zero), "unknown frame type 0");
     refuse(huge, sizeof(huge), "PUT frame of 4294967295 bytes");
     refuse(tail, sizeof(tail), "malformed BYE frame");

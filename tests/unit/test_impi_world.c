@@ -164,6 +164,21 @@ static void ipv4_is_found_compatible_or_mapped(void **state)
     assert_false(impi_hostid_get_ipv4(got, loopback6));
 }
 
+/* What it promises is what others compare with. */
+static void own_descriptor_has_the_documented_bytes(void **state)
+{
+#ifdef __x86_64__
+    static const uint8_t want[IMPI_REPR_SIZE] = {1, 1, 2, 4,  8,  8, 8, 4,
+                                                 1, 4, 8, 16, 64, 1, 8, 16};
+    uint8_t repr[IMPI_REPR_SIZE];
+
+    impi_repr_own(repr);
+    assert_memory_equal(repr, want, sizeof(want));
+#else
+    skip();
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +187,7 @@ int main(void)
         cmocka_unit_test(inconsistent_worlds_are_refused_by_reason),
         cmocka_unit_test(counts_are_checked_before_allocation),
         cmocka_unit_test(ipv4_is_found_compatible_or_mapped),
+        cmocka_unit_test(own_descriptor_has_the_documented_bytes),
     };
 
     return cmocka_run_group_tests_name("impi_world", tests, NULL, NULL);

@@ -169,6 +169,8 @@ static void culprit_is_named_behind_a_relay(void **state)
     uint8_t frame[IMPI_PACKET_SIZE];
 
     assert_int_equal(impi_p2p_attach_more(net->p2p[0], channel, 2), 0);
+    assert_int_equal(impi_p2p_attach_more(net->p2p[0], channel, 2), -1);
+    assert_int_equal(errno, EEXIST);
     assert_int_equal(say(net, short_5, "hello"), 0);
     assert_int_equal(impi_channel_culprit(channel), IMPI_ANY_PEER);
     impi_proc_encode(pk.src, net->world.procs[2].hostid, 1002);

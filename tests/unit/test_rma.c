@@ -948,6 +948,11 @@ static void what_is_mapped_needs_no_message(void **state)
     assert_true(o.done);
     assert_int_equal(o.error, IMPI_RMA_ERR_RANGE);
     assert_true(impi_rma_win_refused(w.win[0], &r));
+    a = at(IMPI_RMA_GET, 1, CELLS, 1);
+    a.len = 1;
+    impi_rma_start(w.win[0], &a, &o);
+    assert_int_equal(o.error, IMPI_RMA_ERR_RANGE);
+    assert_true(impi_rma_win_refused(w.win[0], &r));
     a = at(IMPI_RMA_PUT, 1, -1, 1);
     a.data = v;
     impi_rma_start(w.win[0], &a, NULL);
