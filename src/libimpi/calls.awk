@@ -505,10 +505,8 @@ $1 == "large" {
         if (!($i in ret))
             die("no such function: " $i)
         add(checks[$i], ret[$i] " " $i "_c(" large(args[$i]) ")")
-        if ($i ~ /Pack|Unpack/)
-            continue
         over[$i "_c"] = 1
-        if (args[$i] !~ /counts\[\]/ && $i !~ /educe_scatter/)
+        if (args[$i] !~ /counts\[\]/ && $i !~ /educe_scatter|[Pp]ack/)
             larges[$i "_c"] = $i
     }
     next

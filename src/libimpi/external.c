@@ -216,30 +216,28 @@ int external_size(MPI_Datatype type, size_t *wire)
 }
 
 int external_encode(const struct type_info *info, void *wire, const void *buf,
-                    int count)
+                    uint64_t count)
 {
     struct types t;
     int rc = open_type(&t, info);
 
     if (rc != MPI_SUCCESS)
         return rc;
-    if (impi_layout_pack(t.l, wire, (intptr_t)buf, t.extent, (uint64_t)count) <
-        0)
+    if (impi_layout_pack(t.l, wire, (intptr_t)buf, t.extent, count) < 0)
         rc = MPI_ERR_CONVERSION;
     impi_layout_free(t.own);
     return rc;
 }
 
 int external_decode(const struct type_info *info, void *buf, const void *wire,
-                    uint64_t len, int count, uint64_t *bytes)
+                    uint64_t len, uint64_t count, uint64_t *bytes)
 {
     struct types t;
     int rc = open_type(&t, info);
 
     if (rc != MPI_SUCCESS)
         return rc;
-    *bytes = impi_layout_unpack(t.l, (intptr_t)buf, wire, len, t.extent,
-                                (uint64_t)count);
+    *bytes = impi_layout_unpack(t.l, (intptr_t)buf, wire, len, t.extent, count);
     impi_layout_free(t.own);
     return MPI_SUCCESS;
 }

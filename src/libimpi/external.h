@@ -22,11 +22,11 @@ bool external_is_plain(MPI_Datatype basic);
 /* count elements of type, as they lie in the user's buffer, to the wire.
  * MPI_ERR_CONVERSION: a value does not fit. */
 int external_encode(const struct type_info *info, void *wire, const void *buf,
-                    int count);
+                    uint64_t count);
 
 /* The other way: len bytes, which may end before count elements do.
  * *bytes: how many have been written to memory. */
 int external_decode(const struct type_info *info, void *buf, const void *wire,
-                    uint64_t len, int count, uint64_t *bytes);
+                    uint64_t len, uint64_t count, uint64_t *bytes);
 
 #endif

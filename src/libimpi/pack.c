@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Pack, MPI_Unpack and MPI_Pack_size for a spanning communicator.  Where
- * all clients have one representation, packed data are what the library's own
- * MPI_Pack writes: the data of the type map in order, the same in both
- * families (data.c relies on it, too).  Else they are external32, without
- * header or trailer.
+ * MPI_Pack, MPI_Unpack and MPI_Pack_size, and their forms with large counts,
+ * for a spanning communicator.  Where all clients have one representation,
+ * packed data are what the library's own MPI_Pack writes: the data of the type
+ * map in order, the same in both families (data.c relies on it, too).  Else
+ * they are external32, without header or trailer.
  */
+#include <limits.h>
+#include <stdint.h>
+
 #include "libimpi/buffer.h"
 #include "libimpi/data.h"
 #include "libimpi/external.h"
 #include "libimpi/state.h"
+
+/* What MPI_Count counts. */
+#define PACK_MOST ((MPI_Count)INT64_MAX)
 
 /* Is it ours to convert?  The handle is that of a native communicator. */
 static bool external(MPI_Comm comm)
@@ -17,67 +23,88 @@ static bool external(MPI_Comm comm)
     return !impi_be.native && impi_comm_spans(comm);
 }
 
-static int check(int count, int size, const int *position)
+/* Bytes of the packed form; MPI_ERR_COUNT: more than `most`. */
+static int packed_size(struct type_info *info, MPI_Datatype type,
+                       MPI_Count count, MPI_Count most, MPI_Count *len)
 {
-    if (count < 0)
-        return MPI_ERR_COUNT;
-    return size < 0 || *position < 0 || *position > size ? MPI_ERR_ARG
-                                                         : MPI_SUCCESS;
-}
+    int rc = count < 0 ? MPI_ERR_COUNT : type_look_up(info, type);
 
-/* Bytes of the packed form, which must fit behind position. */
-static int look_up(struct type_info *info, MPI_Datatype type, int count,
-                   int size, const int *position, uint64_t *len)
-{
-    int rc = check(count, size, position);
-
-    if (rc == MPI_SUCCESS)
-        rc = type_look_up(info, type);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    *len = (uint64_t)count * info->wire;
-    return *len > (uint64_t)(size - *position) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-}
-
-static int pack(const void *in, int count, MPI_Datatype type, void *out,
-                int size, int *position)
-{
-    struct type_info info;
-    uint64_t len;
-    int rc = look_up(&info, type, count, size, position, &len);
-
-    if (rc == MPI_SUCCESS)
-        rc = buffer_check(in, count, type);
-    if (rc == MPI_SUCCESS)
-        rc = external_encode(&info, (char *)out + *position, in, count);
-    if (rc == MPI_SUCCESS)
-        *position += (int)len;
+    if (rc == MPI_SUCCESS &&
+        (__builtin_mul_overflow(count, (MPI_Count)info->wire, len) ||
+         *len > most))
+        rc = MPI_ERR_COUNT;
     return rc;
 }
 
-static int unpack(const void *in, int size, int *position, void *out, int count,
-                  MPI_Datatype type)
+/* The same, which must fit behind position, in a buffer of the program's that
+ * can be read. */
+static int look_up(struct type_info *info, MPI_Datatype type, const void *buf,
+                   MPI_Count count, MPI_Count size, MPI_Count position,
+                   MPI_Count *len)
+{
+    int rc = packed_size(info, type, count, PACK_MOST, len);
+
+    if (rc == MPI_SUCCESS && (size < 0 || position < 0 || position > size))
+        rc = MPI_ERR_ARG;
+    if (rc == MPI_SUCCESS && *len > size - position)
+        rc = MPI_ERR_TRUNCATE;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return buffer_check(buf, count < INT_MAX ? (int)count : INT_MAX, type);
+}
+
+static int pack(const void *in, MPI_Count count, MPI_Datatype type, void *out,
+                MPI_Count size, MPI_Count *position)
 {
     struct type_info info;
-    uint64_t len, bytes;
-    int rc = look_up(&info, type, count, size, position, &len);
+    MPI_Count len;
+    int rc = look_up(&info, type, in, count, size, *position, &len);
 
     if (rc == MPI_SUCCESS)
-        rc = buffer_check(out, count, type);
+        rc = external_encode(&info, (char *)out + *position, in,
+                             (uint64_t)count);
     if (rc == MPI_SUCCESS)
-        rc = external_decode(&info, out, (const char *)in + *position, len,
-                             count, &bytes);
+        *position += len;
+    return rc;
+}
+
+static int unpack(const void *in, MPI_Count size, MPI_Count *position,
+                  void *out, MPI_Count count, MPI_Datatype type)
+{
+    struct type_info info;
+    MPI_Count len;
+    uint64_t bytes;
+    int rc = look_up(&info, type, out, count, size, *position, &len);
+
     if (rc == MPI_SUCCESS)
-        *position += (int)len;
+        rc = external_decode(&info, out, (const char *)in + *position,
+                             (uint64_t)len, (uint64_t)count, &bytes);
+    if (rc == MPI_SUCCESS)
+        *position += len;
     return rc;
 }
 
 int impi_Pack(const void *inbuf, int incount, MPI_Datatype datatype,
               void *outbuf, int outsize, int *position, MPI_Comm comm)
 {
+    MPI_Count at = *position;
+    int rc;
+
     if (!external(comm))
         return impi_real.Pack(inbuf, incount, datatype, outbuf, outsize,
                               position, comm);
+    rc = pack(inbuf, incount, datatype, outbuf, outsize, &at);
+    *position = (int)at;
+    return be_raise(comm, rc);
+}
+
+int impi_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype,
+                void *outbuf, MPI_Count outsize, MPI_Count *position,
+                MPI_Comm comm)
+{
+    if (!external(comm))
+        return impi_real.Pack_c(inbuf, incount, datatype, outbuf, outsize,
+                                position, comm);
     return be_raise(comm,
                     pack(inbuf, incount, datatype, outbuf, outsize, position));
 }
@@ -85,9 +112,24 @@ int impi_Pack(const void *inbuf, int incount, MPI_Datatype datatype,
 int impi_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
                 int outcount, MPI_Datatype datatype, MPI_Comm comm)
 {
+    MPI_Count at = *position;
+    int rc;
+
     if (!external(comm))
         return impi_real.Unpack(inbuf, insize, position, outbuf, outcount,
                                 datatype, comm);
+    rc = unpack(inbuf, insize, &at, outbuf, outcount, datatype);
+    *position = (int)at;
+    return be_raise(comm, rc);
+}
+
+int impi_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position,
+                  void *outbuf, MPI_Count outcount, MPI_Datatype datatype,
+                  MPI_Comm comm)
+{
+    if (!external(comm))
+        return impi_real.Unpack_c(inbuf, insize, position, outbuf, outcount,
+                                  datatype, comm);
     return be_raise(
         comm, unpack(inbuf, insize, position, outbuf, outcount, datatype));
 }
@@ -95,14 +137,28 @@ int impi_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
 int impi_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
 {
     struct type_info info;
+    MPI_Count len;
     int rc;
 
     if (!external(comm))
         return impi_real.Pack_size(incount, datatype, comm, size);
-    rc = incount < 0 ? MPI_ERR_COUNT : type_look_up(&info, datatype);
-    if (rc == MPI_SUCCESS && info.wire * (uint64_t)incount > INT32_MAX)
-        rc = MPI_ERR_COUNT;
+    rc = packed_size(&info, datatype, incount, INT_MAX, &len);
     if (rc == MPI_SUCCESS)
-        *size = (int)(info.wire * (uint64_t)incount);
+        *size = (int)len;
+    return be_raise(comm, rc);
+}
+
+int impi_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
+                     MPI_Count *size)
+{
+    struct type_info info;
+    MPI_Count len;
+    int rc;
+
+    if (!external(comm))
+        return impi_real.Pack_size_c(incount, datatype, comm, size);
+    rc = packed_size(&info, datatype, incount, PACK_MOST, &len);
+    if (rc == MPI_SUCCESS)
+        *size = len;
     return be_raise(comm, rc);
 }

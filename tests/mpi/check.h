@@ -17,6 +17,17 @@
 #define HAVE_MPI4 1
 #endif
 
+/* The function with large counts where the library has it. */
+#if MPI_VERSION >= 4
+#define C(name) MPI_##name##_c
+typedef MPI_Count count_t;
+typedef MPI_Aint displ_t;
+#else
+#define C(name) MPI_##name
+typedef int count_t;
+typedef int displ_t;
+#endif
+
 static int rank, size;
 
 #define CHECK(cond)                                                            \

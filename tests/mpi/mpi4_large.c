@@ -10,16 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if MPI_VERSION >= 4
-#define C(name) MPI_##name##_c
-typedef MPI_Count count_t;
-typedef MPI_Aint displ_t;
-#else
-#define C(name) MPI_##name
-typedef int count_t;
-typedef int displ_t;
-#endif
-
 #define MOST 64 /* processes */
 
 static void in_older_forms(void)

@@ -200,6 +200,72 @@ static void packed_data_cross(void)
     MPI_Type_free(&t);
 }
 
+/* With large counts the same bytes, for who has the older calls, too. */
+static void packed_by_large_counts(void)
+{
+    const char *data = getenv("SLURM_IMPI_DATA");
+    bool external = data && strcmp(data, "external32") == 0;
+    double a[2] = {1.5, rank}, b[2] = {0, 0};
+    count_t room = 0, at = 0;
+    char buf[64], got[64];
+    MPI_Status st;
+    int n = 0, pos = 0;
+
+    C(Pack_size)(2, MPI_DOUBLE, MPI_COMM_WORLD, &room);
+    CHECK(room >= 16 && room <= (count_t)sizeof(buf));
+    C(Pack)(a, 2, MPI_DOUBLE, buf, room, &at, MPI_COMM_WORLD);
+    CHECK(at >= 16 && at <= room);
+    if (external)
+        CHECK(room == 16 && memcmp(buf, "\x3f\xf8\0\0\0\0\0\0", 8) == 0);
+    MPI_Sendrecv(buf, (int)at, MPI_PACKED, peer, 9, got, sizeof(got),
+                 MPI_PACKED, peer, 9, MPI_COMM_WORLD, &st);
+    MPI_Get_count(&st, MPI_PACKED, &n);
+    MPI_Unpack(got, n, &pos, b, 1, MPI_DOUBLE, MPI_COMM_WORLD);
+    at = pos;
+    C(Unpack)(got, n, &at, b + 1, 1, MPI_DOUBLE, MPI_COMM_WORLD);
+    CHECK(b[0] == 1.5 && b[1] == peer && at == n);
+    if (external) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        CHECK(C(Unpack)(got, n, &at, b, 1, MPI_DOUBLE, MPI_COMM_WORLD) !=
+                  MPI_SUCCESS &&
+              at == n);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    }
+}
+
+/* These have no communicator and are the libraries' own: for the types that
+ * both agree upon, one reads what the other has written. */
+static void external_by_the_libraries_crosses(void)
+{
+    static char form[] = "external32";
+    double a[2] = {1.5, rank}, b[2] = {0, 0};
+    int c = rank, d = -1, n = 0;
+    char buf[64], got[64];
+    MPI_Aint at = 0;
+    MPI_Status st;
+
+    MPI_Pack_external(form, &c, 1, MPI_INT, buf, sizeof(buf), &at);
+    MPI_Pack_external(form, a, 2, MPI_DOUBLE, buf, sizeof(buf), &at);
+    CHECK(at == 20);
+    MPI_Sendrecv(buf, (int)at, MPI_BYTE, peer, 10, got, sizeof(got), MPI_BYTE,
+                 peer, 10, MPI_COMM_WORLD, &st);
+    MPI_Get_count(&st, MPI_BYTE, &n);
+    CHECK(n == 20);
+#if MPI_VERSION >= 4
+    MPI_Count from = 0, room = 0;
+
+    MPI_Pack_external_size_c(form, 2, MPI_DOUBLE, &room);
+    CHECK(room == 16);
+    MPI_Unpack_external_c(form, got, n, &from, &d, 1, MPI_INT);
+    at = from;
+#else
+    at = 0;
+    MPI_Unpack_external(form, got, n, &at, &d, 1, MPI_INT);
+#endif
+    MPI_Unpack_external(form, got, n, &at, b, 2, MPI_DOUBLE);
+    CHECK(at == 20 && d == peer && b[0] == 1.5 && b[1] == peer);
+}
+
 /* Where one library is alone its own form stands: a long keeps its bytes. */
 static void packed_inside_one_client(void)
 {
@@ -258,6 +324,8 @@ int main(int argc, char **argv)
         partial();
         bottom();
         packed_data_cross();
+        packed_by_large_counts();
+        external_by_the_libraries_crosses();
         packed_inside_one_client();
     }
     return end("types");
