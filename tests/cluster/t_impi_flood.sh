@@ -44,17 +44,21 @@ jobs_start() { # N COMMAND..
     echo "$fine"
 }
 
-# JOBS: how many (20).  FLOODED: names of programs whose ports alone are flooded.
+# JOBS: how many (20).  FLOODED: names of programs whose ports alone are flooded;
+# where they are open for too short a time to be found, once more.
 all_start() { # SRUN'S WORDS..
-    local started jobs=${JOBS-20}
+    local started jobs=${JOBS-20} round
     printf 'PortRange=%s-%s\n' $FIRST $LAST >"$CLUSTER/etc.fabric/impi.conf"
-    flood_start ${FLOODED-}
-    jobs_start "$jobs" srun --mpi=impi "$@" >"$case_tmp/started"
-    flood_stop
-    grep '^#' "$case_tmp/started"
-    started=$(tail -n 1 "$case_tmp/started")
-    assert_equal "$jobs" "$started" "jobs that started"
-    [ "$(connections)" -gt $((250 * jobs)) ] || fail "that was no flood"
+    for round in 1 2 3 4; do
+        flood_start ${FLOODED-}
+        jobs_start "$jobs" srun --mpi=impi "$@" >"$case_tmp/started"
+        flood_stop
+        grep '^#' "$case_tmp/started"
+        started=$(tail -n 1 "$case_tmp/started")
+        assert_equal "$jobs" "$started" "jobs that started"
+        [ "$(connections)" -le $((250 * jobs)) ] || break
+        [ $round -lt 4 ] || fail "that was no flood"
+    done
     rm "$CLUSTER/etc.fabric/impi.conf"
     assert_nothing_left
 }
