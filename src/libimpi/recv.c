@@ -192,6 +192,17 @@ int impi_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
 
 /* ---- both at once ---- */
 
+/* What one call sends, or receives. */
+static struct message message_of(const void *buf, int count, MPI_Datatype type,
+                                 int peer, int tag)
+{
+    return (struct message){.buf = (void *)(uintptr_t)buf,
+                            .count = count,
+                            .type = type,
+                            .peer = peer,
+                            .tag = tag};
+}
+
 /* The receive first, so that the peer's send finds it. */
 static int both_start(struct message *out, struct message *in, MPI_Comm comm,
                       MPI_Request *rin, MPI_Request *rout)
@@ -230,16 +241,10 @@ int impi_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                   MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
                   MPI_Status *status)
 {
-    struct message out = {.buf = (void *)(uintptr_t)sendbuf,
-                          .count = sendcount,
-                          .type = sendtype,
-                          .peer = dest,
-                          .tag = sendtag};
-    struct message in = {.buf = recvbuf,
-                         .count = recvcount,
-                         .type = recvtype,
-                         .peer = source,
-                         .tag = recvtag};
+    struct message out =
+        message_of(sendbuf, sendcount, sendtype, dest, sendtag);
+    struct message in =
+        message_of(recvbuf, recvcount, recvtype, source, recvtag);
 
     if (likely(!impi_span_find(comm) && !cross_pending()))
         return impi_real.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag,
@@ -267,8 +272,8 @@ int impi_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
                           int sendtag, int source, int recvtag, MPI_Comm comm,
                           MPI_Status *status)
 {
-    struct message m = {.buf = buf, .count = count, .type = datatype};
-    struct message out = m, in = m;
+    struct message out = message_of(buf, count, datatype, dest, sendtag);
+    struct message in = message_of(buf, count, datatype, source, recvtag);
     void *copy;
     int rc;
 
@@ -278,10 +283,6 @@ int impi_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
     rc = copy_out(&out, comm, &copy);
     if (rc != MPI_SUCCESS)
         return rc;
-    out.peer = dest;
-    out.tag = sendtag;
-    in.peer = source;
-    in.tag = recvtag;
     rc = both(&out, &in, comm, status);
     free(copy);
     return rc;
@@ -327,16 +328,10 @@ int impi_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                    MPI_Datatype recvtype, int source, int recvtag,
                    MPI_Comm comm, MPI_Request *request)
 {
-    struct message out = {.buf = (void *)(uintptr_t)sendbuf,
-                          .count = sendcount,
-                          .type = sendtype,
-                          .peer = dest,
-                          .tag = sendtag};
-    struct message in = {.buf = recvbuf,
-                         .count = recvcount,
-                         .type = recvtype,
-                         .peer = source,
-                         .tag = recvtag};
+    struct message out =
+        message_of(sendbuf, sendcount, sendtype, dest, sendtag);
+    struct message in =
+        message_of(recvbuf, recvcount, recvtype, source, recvtag);
     struct impi_comm *c = impi_span_find(comm);
 
     if (!c)
@@ -350,12 +345,8 @@ int impi_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype,
                            int dest, int sendtag, int source, int recvtag,
                            MPI_Comm comm, MPI_Request *request)
 {
-    struct message in = {.buf = buf,
-                         .count = count,
-                         .type = datatype,
-                         .peer = source,
-                         .tag = recvtag};
-    struct message out = in;
+    struct message out = message_of(buf, count, datatype, dest, sendtag);
+    struct message in = message_of(buf, count, datatype, source, recvtag);
     struct impi_comm *c = impi_span_find(comm);
     void *copy;
     int rc;
@@ -363,8 +354,6 @@ int impi_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype,
     if (!c)
         return impi_real.Isendrecv_replace(buf, count, datatype, dest, sendtag,
                                            source, recvtag, comm, request);
-    out.peer = dest;
-    out.tag = sendtag;
     rc = copy_out(&out, comm, &copy);
     return rc == MPI_SUCCESS ? both_request(c, &out, &in, copy, request) : rc;
 }
