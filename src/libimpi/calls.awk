@@ -418,20 +418,14 @@ function print_large(f, made,    b, n, i, j, a, l, arg, list, over_op, later) {
     printf "    return large_end(&l, rc);\n}\n\n"
 }
 
-function print_larges(    i, f) {
+# What is made of other functions: large counts, or persistent collectives.
+function print_made(    i, f) {
     print "/* Made by calls.awk. */"
     for (i = 1; i <= norder; i++) {
         f = order[i]
-        if (f in larges)
+        if (mode == "large" && f in larges)
             print_large(larges[f], f)
-    }
-}
-
-function print_inits(    i, f) {
-    print "/* Made by calls.awk. */"
-    for (i = 1; i <= norder; i++) {
-        f = order[i]
-        if (f in inits)
+        else if (mode == "init" && f in inits)
             print_init(inits[f], f)
     }
 }
@@ -559,10 +553,8 @@ END {
         print_wrap()
     else if (mode == "failed")
         print_failed()
-    else if (mode == "large")
-        print_larges()
-    else if (mode == "init")
-        print_inits()
+    else if (mode == "large" || mode == "init")
+        print_made()
     else if (mode == "check")
         print_check()
     else if (mode == "probe")
