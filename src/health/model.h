@@ -190,11 +190,11 @@ size_t model_count(const struct model *model, enum report_kind kind,
 
 /* How a node is, over its rails. */
 struct health_node {
-    enum health_state state;
-    uint8_t rails; /* a bit for each rail known */
+    enum health_state state; /* worst rail */
+    uint8_t rails;           /* a bit for each rail known */
     enum health_state rail_state[SF_ELAN_RAILS_MAX];
     int64_t rail_since[SF_ELAN_RAILS_MAX];
-    int64_t rail_proven[SF_ELAN_RAILS_MAX];
+    int64_t rail_proven[SF_ELAN_RAILS_MAX]; /* since when; 0: it is not */
     uint8_t silent; /* rails whose hsnd is silent for long */
     int64_t since;
     uint32_t count;

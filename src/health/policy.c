@@ -36,7 +36,7 @@ static bool drains(const struct policy_conf *c, enum health_state state)
     return false;
 }
 
-static bool refuses(const struct policy_conf *c, const struct policy_node *n,
+static bool refuses(const struct policy_conf *c, const struct health_node *n,
                     unsigned rail)
 {
     enum health_state state = n->rail_state[rail];
@@ -47,15 +47,15 @@ static bool refuses(const struct policy_conf *c, const struct policy_node *n,
 }
 
 /* What a dead daemon alone could have brought about is never enough. */
-static bool has_proof(const struct policy_conf *c, const struct policy_node *n,
+static bool has_proof(const struct policy_conf *c, const struct health_node *n,
                       unsigned rail, int64_t now)
 {
     return n->rail_proven[rail] && now - n->rail_proven[rail] >= c->drain_after;
 }
 
 struct policy_want policy_decide(const struct policy_conf *c,
-                                 const struct policy_node *n, int64_t now,
-                                 int64_t started)
+                                 const struct health_node *n, bool maintenance,
+                                 int64_t now, int64_t started)
 {
     struct policy_want w = {.resume = n->rails != 0};
     unsigned bad = 0, known = 0;
@@ -72,7 +72,7 @@ struct policy_want policy_decide(const struct policy_conf *c,
         if (n->rail_state[r] != HEALTH_HEALTHY || age < c->resume_after)
             w.resume = false;
     }
-    w.drain = c->drain && !n->maintenance && bad > 0 &&
+    w.drain = c->drain && !maintenance && bad > 0 &&
               (c->any_rail || bad == known) && now - started >= c->start_grace;
     return w;
 }

@@ -12,8 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/limits.h"
-#include "health/state.h"
+#include "health/model.h"
 
 struct policy_conf {
     bool drain;           /* Drain: drain nodes at all */
@@ -28,26 +27,17 @@ struct policy_conf {
 };
 void policy_conf_defaults(struct policy_conf *conf);
 
-/* A node as the model has it (model_node()). */
-struct policy_node {
-    enum health_state state; /* worst rail */
-    uint8_t rails;           /* a bit for each rail known */
-    enum health_state rail_state[SF_ELAN_RAILS_MAX];
-    int64_t rail_since[SF_ELAN_RAILS_MAX];
-    int64_t rail_proven[SF_ELAN_RAILS_MAX]; /* since when; 0: it is not */
-    uint8_t silent;                         /* rails: by silence only */
-    bool maintenance;
-};
-
 struct policy_want {
     bool drain;     /* should not get jobs */
     bool resume;    /* healthy long enough to get jobs again */
     uint8_t refuse; /* rails that no step may use */
 };
 
-/* started: when switchmgrd began; ms. */
+/* node: from model_node().  maintenance: an admin works on it, so it is not
+ * drained.  started: when switchmgrd began.  Times in ms. */
 struct policy_want policy_decide(const struct policy_conf *conf,
-                                 const struct policy_node *node, int64_t now,
+                                 const struct health_node *node,
+                                 bool maintenance, int64_t now,
                                  int64_t started);
 
 /* At most `max` drains within `interval`, and never more than max_percent of

@@ -124,32 +124,18 @@ int collector_peers_configure(struct collector *n, struct errbuf *err)
     return take_lists(n, &n->conf, err);
 }
 
-static void fill_policy_node(const struct collector_peer *p,
-                             const struct health_node *h,
-                             struct policy_node *out)
-{
-    *out = (struct policy_node){
-        .state = h->state, .rails = h->rails, .maintenance = p->maintenance};
-    memcpy(out->rail_state, h->rail_state, sizeof(out->rail_state));
-    memcpy(out->rail_since, h->rail_since, sizeof(out->rail_since));
-    memcpy(out->rail_proven, h->rail_proven, sizeof(out->rail_proven));
-    out->silent = h->silent;
-}
-
 /* What is wanted of a node now; false: nothing is known of it.  *at_rest: that
  * stays so until collector_peers_stir(), or the configuration changes. */
 static bool want_of(const struct collector *n, const struct collector_peer *p,
                     int64_t now, struct plan_want *w, uint8_t *refuse,
                     bool *at_rest)
 {
-    struct policy_node pn;
     struct policy_want pw;
     struct health_node h;
 
     if (!model_node(n->model, p->name, &h))
         return false;
-    fill_policy_node(p, &h, &pn);
-    pw = policy_decide(&n->policy, &pn, now, n->started);
+    pw = policy_decide(&n->policy, &h, p->maintenance, now, n->started);
     memset(w, 0, sizeof(*w));
     memcpy(w->node, p->name, sizeof(w->node));
     w->state = (uint8_t)h.state;

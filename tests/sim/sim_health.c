@@ -334,7 +334,6 @@ static bool is_down(const struct sim *s, unsigned host)
 
 static bool drains(const struct sim *s, unsigned host, bool *resumes)
 {
-    struct policy_node p = {.rails = 0};
     struct health_node n;
     struct policy_want w;
     char name[16];
@@ -343,13 +342,7 @@ static bool drains(const struct sim *s, unsigned host, bool *resumes)
     *resumes = false;
     if (!model_node(s->model, name, &n))
         return false;
-    p.state = n.state;
-    p.rails = n.rails;
-    p.silent = n.silent;
-    p.rail_state[0] = n.rail_state[0];
-    p.rail_since[0] = n.rail_since[0];
-    p.rail_proven[0] = n.rail_proven[0];
-    w = policy_decide(&s->policy, &p, s->now, s->started);
+    w = policy_decide(&s->policy, &n, false, s->now, s->started);
     *resumes = w.resume;
     return w.drain;
 }

@@ -210,20 +210,13 @@ static void deliver(struct sim *s, struct node *h)
 
 static bool drains(const struct sim *s, unsigned n, bool *resumes)
 {
-    struct policy_node p = {.rails = 0};
     struct health_node node;
     struct policy_want w;
 
     *resumes = false;
     if (!model_node(s->model, s->node[n].name, &node))
         return false;
-    p.state = node.state;
-    p.rails = node.rails;
-    p.silent = node.silent;
-    memcpy(p.rail_state, node.rail_state, sizeof(p.rail_state));
-    memcpy(p.rail_since, node.rail_since, sizeof(p.rail_since));
-    memcpy(p.rail_proven, node.rail_proven, sizeof(p.rail_proven));
-    w = policy_decide(&s->policy, &p, its_time(s), s->started);
+    w = policy_decide(&s->policy, &node, false, its_time(s), s->started);
     *resumes = w.resume;
     return w.drain;
 }

@@ -213,19 +213,12 @@ static struct policy_want wants(const struct sim *s, unsigned host,
                                 bool any_rail)
 {
     struct policy_conf conf = s->policy;
-    struct policy_node p = {.rails = 0};
     struct health_node n;
 
     if (!model_node(s->model, name_of(host), &n))
         return (struct policy_want){0};
     conf.any_rail = any_rail;
-    p.state = n.state;
-    p.rails = n.rails;
-    p.silent = n.silent;
-    memcpy(p.rail_state, n.rail_state, sizeof(p.rail_state));
-    memcpy(p.rail_since, n.rail_since, sizeof(p.rail_since));
-    memcpy(p.rail_proven, n.rail_proven, sizeof(p.rail_proven));
-    return policy_decide(&conf, &p, s->now, EPOCH);
+    return policy_decide(&conf, &n, false, s->now, EPOCH);
 }
 
 static bool is_well(const struct sim *s, unsigned rail, unsigned host)

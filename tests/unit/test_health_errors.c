@@ -357,19 +357,16 @@ static void errors_drain_by_policy_only(void **state)
     struct told told = {"loop_lost", "loop_sent", 0, 1};
     struct world *w = *state;
     struct policy_conf p;
-    struct policy_node n = {.rails = 1};
     struct health_node h;
 
     loops(w, &told, 40, 2);
     assert_true(model_node(w->m, "n1", &h));
-    n.state = n.rail_state[0] = h.state;
-    n.rail_since[0] = h.rail_since[0];
-    n.rail_proven[0] = h.rail_proven[0];
     policy_conf_defaults(&p);
-    assert_false(policy_decide(&p, &n, w->now, T0 - 1000 * SEC).drain);
-    assert_int_equal(policy_decide(&p, &n, w->now, T0 - 1000 * SEC).refuse, 0);
+    assert_false(policy_decide(&p, &h, false, w->now, T0 - 1000 * SEC).drain);
+    assert_int_equal(
+        policy_decide(&p, &h, false, w->now, T0 - 1000 * SEC).refuse, 0);
     p.drain_degraded = true;
-    assert_true(policy_decide(&p, &n, w->now, T0 - 1000 * SEC).drain);
+    assert_true(policy_decide(&p, &h, false, w->now, T0 - 1000 * SEC).drain);
 }
 
 /* Broken frames may come from anywhere, if the own cable has been tested. */

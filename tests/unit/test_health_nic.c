@@ -67,17 +67,11 @@ static void is(struct world *w, uint8_t n, enum health_state state,
 static bool drains(struct world *w)
 {
     struct policy_conf conf;
-    struct policy_node p = {.rails = 0};
     struct health_node n;
 
     policy_conf_defaults(&conf);
     assert_true(model_node(w->m, "n1", &n));
-    p.state = n.state;
-    p.rails = n.rails;
-    memcpy(p.rail_state, n.rail_state, sizeof(p.rail_state));
-    memcpy(p.rail_since, n.rail_since, sizeof(p.rail_since));
-    memcpy(p.rail_proven, n.rail_proven, sizeof(p.rail_proven));
-    return policy_decide(&conf, &p, w->now, T0 - 3600 * SEC).drain;
+    return policy_decide(&conf, &n, false, w->now, T0 - 3600 * SEC).drain;
 }
 
 static void a_port_that_is_down_drains_and_heals(void **state)

@@ -21,12 +21,12 @@ static struct policy_want decide(enum health_state state, int64_t age,
                                  int64_t up_time)
 {
     struct policy_conf conf;
-    struct policy_node node = {.state = state, .rails = 1};
+    struct health_node node = {.state = state, .rails = 1};
 
     policy_conf_defaults(&conf);
     node.rail_state[0] = state;
     node.rail_since[0] = node.rail_proven[0] = 1000000 - age;
-    return policy_decide(&conf, &node, 1000000, 1000000 - up_time);
+    return policy_decide(&conf, &node, false, 1000000, 1000000 - up_time);
 }
 
 static void drain_after_continuous_evidence(void **state)
@@ -43,20 +43,23 @@ static void drain_after_continuous_evidence(void **state)
 static void what_is_not_proven_drains_nobody(void **state)
 {
     struct policy_conf conf;
-    struct policy_node node = {.rails = 1, .silent = 1};
+    struct health_node node = {.rails = 1, .silent = 1};
 
     policy_conf_defaults(&conf);
     conf.drain_degraded = true;
     for (int s = 0; s < HEALTH_STATES; s++) {
         node.state = node.rail_state[0] = (enum health_state)s;
-        assert_false(policy_decide(&conf, &node, 900 * SEC, 0).drain);
+        assert_false(policy_decide(&conf, &node, false, 900 * SEC, 0).drain);
     }
     node.rail_state[0] = HEALTH_DEGRADED;
-    assert_int_equal(policy_decide(&conf, &node, 900 * SEC, 0).refuse, 0);
+    assert_int_equal(policy_decide(&conf, &node, false, 900 * SEC, 0).refuse,
+                     0);
     conf.refuse_silent = true;
-    assert_int_equal(policy_decide(&conf, &node, 900 * SEC, 0).refuse, 1);
+    assert_int_equal(policy_decide(&conf, &node, false, 900 * SEC, 0).refuse,
+                     1);
     node.silent = 0;
-    assert_int_equal(policy_decide(&conf, &node, 900 * SEC, 0).refuse, 0);
+    assert_int_equal(policy_decide(&conf, &node, false, 900 * SEC, 0).refuse,
+                     0);
 }
 
 static void no_drain_within_the_grace_of_a_start(void **state)
@@ -83,22 +86,21 @@ static void resume_only_after_health(void **state)
 static void rails_and_maintenance(void **state)
 {
     struct policy_conf conf;
-    struct policy_node node = {.state = HEALTH_DOWN, .rails = 3};
+    struct health_node node = {.state = HEALTH_DOWN, .rails = 3};
 
     policy_conf_defaults(&conf);
     node.rail_state[1] = HEALTH_DOWN;
     node.rail_proven[0] = node.rail_proven[1] = 1;
-    assert_true(policy_decide(&conf, &node, 1000 * SEC, 0).drain);
-    assert_int_equal(policy_decide(&conf, &node, 1000 * SEC, 0).refuse, 2);
+    assert_true(policy_decide(&conf, &node, false, 1000 * SEC, 0).drain);
+    assert_int_equal(policy_decide(&conf, &node, false, 1000 * SEC, 0).refuse,
+                     2);
     conf.any_rail = false;
-    assert_false(policy_decide(&conf, &node, 1000 * SEC, 0).drain);
+    assert_false(policy_decide(&conf, &node, false, 1000 * SEC, 0).drain);
     node.rail_state[0] = HEALTH_DOWN;
-    assert_true(policy_decide(&conf, &node, 1000 * SEC, 0).drain);
-    node.maintenance = true;
-    assert_false(policy_decide(&conf, &node, 1000 * SEC, 0).drain);
-    node.maintenance = false;
+    assert_true(policy_decide(&conf, &node, false, 1000 * SEC, 0).drain);
+    assert_false(policy_decide(&conf, &node, true, 1000 * SEC, 0).drain);
     conf.drain = false;
-    assert_false(policy_decide(&conf, &node, 1000 * SEC, 0).drain);
+    assert_false(policy_decide(&conf, &node, false, 1000 * SEC, 0).drain);
 }
 
 /* A mapper that says all is down. */
