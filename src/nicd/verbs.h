@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Events of RDMA devices, by uverbs: a port has lost its link or has one again,
- * a device is in a fatal state.  Then a look need not wait for its time.
+ * Events of RDMA devices, from uverbs: a port has lost its link or has it back,
+ * or a device is in a fatal state.  nicd then looks at once instead of waiting
+ * for the next regular look.
  *
- * The kernel tells them to who has a context of the device.  What opens one
- * differs from driver to driver and is libibverbs' to know; so another program,
- * nicd-verbs, does it, hands the context's two descriptors over and ends.  A
- * driver that hangs there holds up nobody, and nothing of the library stays in
- * memory.  An event is 16 bytes (rdma/ib_user_verbs.h).
+ * The kernel delivers events to processes that hold a context of the device.
+ * How to open one differs between drivers, and libibverbs knows how.  So a
+ * separate program, nicd-verbs, opens it, hands over the context's two
+ * descriptors and exits: a driver that hangs there holds up nothing, and the
+ * library does not stay in memory.  An event is 16 bytes
+ * (rdma/ib_user_verbs.h).
  */
 #ifndef SF_NICD_VERBS_H
 #define SF_NICD_VERBS_H
@@ -18,18 +20,19 @@
 #include "base/limits.h"
 #include "nicd/sysfs.h"
 
-/* What is needed of a device: start to open it.  A socket (SOCK_SEQPACKET) from
- * which one message will come: a text, "" and both descriptors (the device's
- * and that of events, which does not block), or why not.  -1 with errno. */
+/* Start to open a device.  Returns a socket (SOCK_SEQPACKET) on which one
+ * message will arrive: either an empty text with two descriptors (the device's
+ * and that of its events, which is nonblocking), or a text that says why it
+ * failed.  -1 with errno. */
 typedef int verbs_open_f(const char *device, void *arg);
-/* Something has happened to a device; what: as the log has it. */
+/* Something has happened to a device; what: the text for the log. */
 typedef void verbs_event_f(const char *device, const char *what, void *arg);
 
 struct verbs_options {
     struct ev_loop *loop;
     verbs_open_f *open;
     verbs_event_f *event;
-    void *arg; /* of both */
+    void *arg; /* passed to both */
 };
 
 struct verbs;
@@ -37,21 +40,22 @@ struct verbs;
 struct verbs *verbs_new(const struct verbs_options *options);
 void verbs_free(struct verbs *v);
 
-/* The devices that there are now, each time they were listed.  New ones are
- * opened, who is gone is closed.  One that refuses is tried again after 1, 2,
- * 4, .. 512 lists; the log says so once. */
+/* Call this with the devices that exist each time they have been listed.  New
+ * ones are opened, those that are gone are closed.  One that cannot be opened
+ * is tried again after 1, 2, 4, .. 512 lists, and logged once. */
 void verbs_devices(struct verbs *v, const struct sysfs_rdma *rdma, size_t n);
 
-/* A device that has told an event is not listened to until this is called, so
- * that no storm of them costs more than as many looks. */
+/* Once a device has reported an event, it is not listened to until this is
+ * called, so that a storm of events costs no more than one look for each call.
+ */
 void verbs_listen(struct verbs *v);
 
-/* A verbs_open_f by nicd-verbs, wherever it is installed. */
+/* The verbs_open_f that runs nicd-verbs from where it is installed. */
 int verbs_open_by_program(const char *device, void *arg);
 
-/* Of events as read: what the last one that concerns the device or a port of it
- * says ("port 1: error"), false: none does.  Bytes behind the last whole event
- * are none. */
+/* Describe the last of these events, as read, that concerns the device or one
+ * of its ports ("port 1: error").  False if none does.  Bytes after the last
+ * whole event are ignored. */
 #define VERBS_EVENT_TEXT 40
 bool verbs_event_text(char text[VERBS_EVENT_TEXT], const void *events,
                       size_t len);
