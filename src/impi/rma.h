@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One-sided communication between the processes of a spanning world
- * (doc/impi-rma.md): windows, the operations on them, locks, and the counting
+ * (doc/impi-rma.md): windows, operations on them, locks, and the counting
  * behind fences, epochs and flushes.  A target's memory is read and written by
- * its own engine, for whoever sends a message, and by the engines of those
- * processes that have it mapped (impi_rma_win_reach()).  Accumulates and locks
- * take the target's words (rma_words.h) either way.
+ * its own engine, on behalf of any origin that sends a message, and by the
+ * engines of processes that have it mapped (impi_rma_win_reach()).  Accumulates
+ * and locks use the target's words (rma_words.h) either way.
  *
- * A pure engine: no descriptors, clock, threads or MPI.  Messages go out by
- * ops.send and come in by impi_rma_input(), in order from each peer; what is
- * for this process itself takes the same way within the call.  Peers are world
- * ranks, targets and origins are ranks of the window.
+ * A pure engine: no descriptors, clock, threads or MPI.  Messages leave through
+ * ops.send and arrive through impi_rma_input(), in order from each peer;
+ * operations on this process itself take the same path within the call.  Peers
+ * are world ranks; targets and origins are ranks in the window.
  */
 #ifndef SF_IMPI_RMA_H
 #define SF_IMPI_RMA_H
@@ -24,102 +24,109 @@
 #include "impi/typemap.h"
 #include "impi/rma_words.h"
 
-/* Context id of its messages: above all that are given out. */
+/* Context id of the engine's messages: above all that are given out. */
 #define IMPI_RMA_CID UINT64_C(18446744073709551602)
 #define IMPI_RMA_HEAD 64 /* bytes before the data */
 
 struct impi_rma;
 struct impi_rma_win;
 
-/* Memory as the network knows it. */
+/* Memory as the network addresses it. */
 struct impi_rma_place {
     uint64_t address, size, key;
 };
 
 struct impi_rma_ops {
-    /* A message for a peer (never this process): head, IMPI_RMA_HEAD bytes,
-     * then len bytes of data.  Both are copied or written before it returns.
-     * Called from inside the engine's functions; it must not call back. */
+    /* Send a message to a peer (never this process): IMPI_RMA_HEAD bytes of
+     * head, then len bytes of data.  Both must have been copied or written when
+     * it returns.  Called from inside the engine; it must not call back. */
     void (*send)(void *arg, uint32_t peer, const uint8_t *head,
                  const void *data, size_t len);
-    /* Copy between memory of this process and that of a member at an address
-     * of its own, without its help.  0; -1: it is not to be had (a part may be
-     * copied), and a message takes its place.  Only after
+    /* Copy between this process's memory and a member's, at an address in the
+     * member, without its help.  Returns 0, or -1 if that is not possible (part
+     * may have been copied); a message is then sent instead.  Called only after
      * impi_rma_win_reach_far(). */
     int (*copy)(void *arg, const struct impi_rma_win *win, uint32_t target,
                 uint64_t address, void *own, size_t len, bool write);
-    /* Could bytes in a row of a peer's memory be put (write) and got by the
-     * network, without its help, and is it worth it?  NULL: never. */
+    /* Can the network put (write) or get contiguous bytes of a peer's memory
+     * without the peer's help, and is it worthwhile?  NULL: never. */
     bool (*may_move)(void *arg, uint32_t peer, size_t len, bool write);
-    /* Begin to; impi_rma_moved() when all of it is where it goes.  False: a
-     * message takes its place. */
+    /* Start to do so; impi_rma_moved() is to be called when all bytes have
+     * reached their destination.  False: a message is sent instead. */
     bool (*move)(void *arg, uint32_t peer, const struct impi_rma_place *there,
                  void *own, size_t len, bool write, void *token);
-    /* Let peers do so with the own memory of this window.  False: it is not to
-     * be had.  NULL: never. */
+    /* Let peers do so with this process's memory of this window.  False if that
+     * is not possible.  NULL: never. */
     bool (*expose)(void *arg, const struct impi_rma_win *win,
                    struct impi_rma_place *own);
-    /* For the round-th time the memory of a target is being changed by another
-     * member, `who` (any number where somebody lies), for some instructions or
-     * until it has its processor back: let others run.  Only where words are
-     * shared. */
+    /* For the round-th time another member, `who`, is found changing the memory
+     * of the target.  It will do so for a few instructions, or until it gets
+     * its processor back: let others run.  `who` is not to be trusted; it may
+     * be any number.  Called only where words are shared. */
     void (*pause)(void *arg, const struct impi_rma_win *win, uint32_t target,
                   uint32_t who, unsigned round);
 };
 
-/* ops: borrowed for the engine's life.  NULL: no memory. */
+/* ops: borrowed for the engine's life.  NULL if there is no memory. */
 struct impi_rma *impi_rma_create(uint32_t rank, uint32_t nprocs,
                                  const struct impi_rma_ops *ops, void *arg);
-/* With all its windows. */
+/* Frees all its windows, too. */
 void impi_rma_destroy(struct impi_rma *rma);
 
-/* A message of `peer`.  0, or -1 with errno: EPROTO it broke the protocol
- * (err says how), ENOMEM: a datatype of its cannot be kept. */
+/* Take a message from `peer`.  0, or -1 with errno: EPROTO, the peer broke the
+ * protocol (err says how); ENOMEM, a datatype of the peer's cannot be kept. */
 int impi_rma_input(struct impi_rma *rma, uint32_t peer, const void *msg,
                    size_t len, struct errbuf *err);
 
-/* What ops.move began with that token is over. */
+/* The transfer that ops.move started with this token is complete. */
 void impi_rma_moved(void *token);
 
 /* ---- windows ---- */
 
-/* id: the same for all members and no other window of theirs.  world[n]: world
- * rank of each member, own: this process's rank.  Registered before any member
- * may use it.  NULL with errno ENOMEM, EEXIST. */
+/* id: the same in all members, and used by no other window of theirs. world[n]:
+ * world rank of each member; own: this process's rank.  All members must have
+ * created the window before any of them uses it.  NULL with errno ENOMEM or
+ * EEXIST. */
 struct impi_rma_win *impi_rma_win_create(struct impi_rma *rma, uint64_t id,
                                          const uint32_t *world, uint32_t n,
                                          uint32_t own);
 void impi_rma_win_free(struct impi_rma_win *win);
 
-/* The own memory: base and size, displacements are bytes from base (0 or -1
- * ENOMEM); or (dynamic) pieces that come and go, displacements are addresses,
- * and pieces without a gap between them are as one. */
+/* Set this process's memory.  Either base and size, where displacements are
+ * bytes from base (returns 0, or -1 with ENOMEM); or dynamic: pieces that come
+ * and go, where displacements are addresses.  Adjacent pieces count as one. */
 int impi_rma_win_memory(struct impi_rma_win *win, void *base, uint64_t size);
 void impi_rma_win_dynamic(struct impi_rma_win *win);
-/* 0, or -1 with errno: ENOMEM; EEXIST it overlaps; ENOENT no such piece. */
+/* 0, or -1 with errno: ENOMEM; EEXIST, it overlaps another; ENOENT, there is no
+ * such piece. */
 int impi_rma_win_attach(struct impi_rma_win *win, void *base, uint64_t size);
 int impi_rma_win_detach(struct impi_rma_win *win, const void *base);
 
-/* The words that guard the own memory, of impi_rma_words_size(n) bytes; others
- * may have mapped them.  Without: private ones.  Before anybody uses it. */
+/* Set the words that guard this process's memory, of impi_rma_words_size(n)
+ * bytes; others may have mapped them.  Without this call the window has private
+ * ones.  Call it before the window is used. */
 void impi_rma_win_words(struct impi_rma_win *win, struct impi_rma_words *words);
-/* A target's words, and (base not NULL) its memory, are mapped here: locks, and
- * operations, go without messages.  Before any use of that target. */
+/* A target's words, and with base not NULL its memory, are mapped here: locks,
+ * and with base also operations, need no messages.  Call it before that target
+ * is used. */
 void impi_rma_win_reach(struct impi_rma_win *win, uint32_t target,
                         struct impi_rma_words *words, void *base,
                         uint64_t size);
-/* Bytes in a row of a target's memory, which begins at this address of its own,
- * can be put and got by ops.copy; all else takes messages. */
+/* Contiguous bytes of a target's memory can be put and got by ops.copy;
+ * anything else takes messages.  address: where the memory begins in the
+ * target. */
 void impi_rma_win_reach_far(struct impi_rma_win *win, uint32_t target,
                             uint64_t address, uint64_t size);
-/* Where its memory is mapped, and how much it is; NULL: it is not. */
+/* Where the target's memory is mapped, and its size; NULL if it is not mapped.
+ */
 void *impi_rma_win_memory_of(const struct impi_rma_win *win, uint32_t target,
                              uint64_t *size);
-/* Its words, if they are. */
+/* The target's words, if they are mapped; else NULL. */
 struct impi_rma_words *impi_rma_win_reached(const struct impi_rma_win *win,
                                             uint32_t target);
 
-/* What a target refused since the last time this was asked: true once. */
+/* An operation that a target refused.  impi_rma_win_refused() is true once for
+ * what was refused since it was last asked. */
 struct impi_rma_refusal {
     uint32_t target;
     uint32_t error; /* enum impi_rma_error */
@@ -145,12 +152,13 @@ enum impi_rma_kind {
     IMPI_RMA_CAS = 5,  /* compare and swap one element */
 };
 
-/* One that has an answer; the caller's memory until done. */
+/* An operation that is answered.  The caller's memory, to be kept until done.
+ */
 struct impi_rma_op {
     bool done;
     uint32_t error; /* enum impi_rma_error */
     void *user;     /* never touched by the engine */
-    /* The engine's own. */
+    /* Private to the engine. */
     struct impi_rma_win *win;
     uint32_t target;
     uint64_t id;
@@ -162,52 +170,56 @@ struct impi_rma_args {
     enum impi_rma_kind kind;
     uint32_t target;
     int64_t disp;                    /* bytes */
-    const struct impi_typemap *type; /* NULL: len bytes in a row */
+    const struct impi_typemap *type; /* NULL: len contiguous bytes */
     uint64_t count;                  /* of the type */
     uint64_t len;      /* bytes of data, at most SF_IMPI_RMA_DATA_MAX */
     uint32_t op, elem; /* of accumulates; elem of CAS */
-    const void *data;  /* all but GET; GACC with NO_OP: not used.  CAS: what
+    const void *data;  /* of all but GET; unused by GACC with NO_OP.  CAS: what
                           to put, then what to compare with */
-    bool lasts;        /* they stay there until the operation is confirmed */
+    bool lasts;        /* data stay valid until the operation is confirmed */
     void *result;      /* GET, GACC, CAS: where len bytes go */
 };
 
-/* Start it.  op NULL: only for PUT and ACC, which then end with a flush; with
- * one they are answered at once.  0, or -1 ENOMEM. */
+/* Start an operation.  op may be NULL only for PUT and ACC, which are then
+ * completed by a flush; with an op they are answered at once.  0, or -1 with
+ * ENOMEM. */
 int impi_rma_start(struct impi_rma_win *win, const struct impi_rma_args *args,
                    struct impi_rma_op *op);
 
-/* The same without a handle, where the target's memory is mapped, the data lie
- * in a row and fit: done.  False: it is not so, and nothing has happened.
- * Changes nothing of the engine, so any thread may call it at any time. */
+/* The same without a handle, done when it returns, where the target's memory is
+ * mapped and the data are contiguous and fit.  Else it returns false and has
+ * done nothing.  It does not change the engine, so any thread may call it at
+ * any time. */
 bool impi_rma_at_once(struct impi_rma_win *win,
                       const struct impi_rma_args *args);
 
-/* Ask a target to confirm all that was started so far, if anything is not
- * confirmed yet; it is done when impi_rma_is_flushed(). */
+/* Ask a target to confirm all operations started so far, if any are still
+ * unconfirmed.  Complete when impi_rma_is_flushed(). */
 void impi_rma_flush(struct impi_rma_win *win, uint32_t target);
 bool impi_rma_is_flushed(struct impi_rma_win *win, uint32_t target);
 
 /* ---- locks ---- */
 
-/* Ask for a lock; it is there when impi_rma_is_locked(). */
+/* Ask for a lock.  It is held when impi_rma_is_locked(). */
 void impi_rma_lock(struct impi_rma_win *win, uint32_t target,
                    enum impi_rma_lock mode);
 bool impi_rma_is_locked(struct impi_rma_win *win, uint32_t target);
-/* Give it back behind all operations; those are done when
- * impi_rma_is_flushed(). The target may hear of it later. */
+/* Give the lock back after all operations, which are complete when
+ * impi_rma_is_flushed().  The target may learn of the unlock later. */
 void impi_rma_unlock(struct impi_rma_win *win, uint32_t target);
-/* Has every target answered all?  Before the window is freed anywhere. */
+/* Has every target answered everything?  Must be so before any member frees the
+ * window. */
 bool impi_rma_is_quiet(const struct impi_rma_win *win);
 
 /* ---- post, start, complete, wait ---- */
 
-/* Tell an origin that it may access this process's memory; has this target
- * told us?  (Each is asked for once per epoch.) */
+/* Tell an origin that it may access this process's memory; or ask whether this
+ * target has told us so.  (Each is asked once per epoch.) */
 void impi_rma_post(struct impi_rma_win *win, uint32_t origin);
 bool impi_rma_take_post(struct impi_rma_win *win, uint32_t target);
-/* Tell a target that all operations on it are out; has this origin?  Seen
- * does not take it. */
+/* Tell a target that all operations on it have been sent; or ask whether this
+ * origin has told us so.  impi_rma_completed() only looks;
+ * impi_rma_take_complete() consumes it. */
 void impi_rma_complete(struct impi_rma_win *win, uint32_t target);
 bool impi_rma_completed(const struct impi_rma_win *win, uint32_t origin);
 void impi_rma_take_complete(struct impi_rma_win *win, uint32_t origin);
