@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One cable of a folded Clos is lost: mending its trees place by place.
+ * Repair the trees of a folded Clos, place by place, after it lost one cable.
  *
- * A tree that used the cable has another way at a few places only; to look at
- * all crossbars of all these trees is what a large net has no time for.  Which
- * places those are follows from *turns*: the lowest level at which a way from a
- * crossbar up and then down to a leaf can turn.  A way is as long as its turn
- * is high.  The leaves that can be reached with each turn are sets of bits, so
- * they are known for all leaves at once:
+ * A tree that used the cable changes at a few places only, and in a large net
+ * there is no time to look at every crossbar of every such tree.  Which places
+ * change follows from *turns*.  The turn of a crossbar towards a leaf is the
+ * lowest level at which a way up from the crossbar can turn down to the leaf;
+ * the higher the turn, the longer the way.  The leaves that can be reached with
+ * each turn are bit sets, so that all leaves are handled at once:
  *
  *   upwards    trees to leaves that are not below the cable: where another
- *              cable upwards has as low a turn, the lower end of the cable is
- *              the one place that is open;
- *   downwards  trees to the leaves below it: open are the crossbars whose turn
- *              is another than before, and those around them that lead there.
+ *              cable upwards has an equally low turn, only the place at the
+ *              cable's lower end is open;
+ *   downwards  trees to leaves below the cable: the open places are crossbars
+ *              whose turn has changed, and their neighbours that lead to them.
  *
- * Open places get the least loaded of the shortest ways, as in tree.c, and only
- * what came by them changes the loads.  Where a leaf's own turn is another, its
- * ways are longer or gone; such trees are left to be mended as a whole.
+ * An open place gets the least loaded of the shortest ways, as in tree.c, and
+ * loads change only for what came through open places.  Where a leaf crossbar's
+ * own turn has changed, its ways are longer or gone; such trees are left to be
+ * repaired as a whole.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -28,11 +29,11 @@
 
 /* ---- turns --------------------------------------------------------------- */
 
-/* Leaves that crossbars reach with a turn at or below a level. */
+/* The leaves that crossbars reach with a turn at or below a level. */
 struct turns {
     const struct net_routes *r;
-    unsigned from, words; /* words of leaves that are looked at */
-    uint32_t *at;         /* per x: its number in `set`; NET_NONE: none */
+    unsigned from, words; /* the words of leaves that are considered */
+    uint32_t *at;         /* per x: its index in `set`, or NET_NONE */
     uint64_t *set;        /* [x][level][word] */
 };
 
@@ -48,7 +49,7 @@ static void turns_free(struct turns *t)
     free(t->set);
 }
 
-/* What lies below x goes into all levels from its own on. */
+/* Add what lies below x to all levels from x's own upwards. */
 static void turns_begin(struct turns *t, uint32_t x, const uint64_t *below)
 {
     const struct net_routes *r = t->r;
@@ -79,7 +80,7 @@ static void turns_join(struct turns *t, uint32_t x)
     }
 }
 
-/* Of the crossbars that are marked in `at`. */
+/* Compute the sets of the crossbars that are marked in `at`. */
 static bool turns_find(struct turns *t, const uint64_t *below)
 {
     const struct net_routes *r = t->r;
@@ -113,7 +114,7 @@ static bool turns_new(struct turns *t, const struct net_routes *r, bool all)
     return t->at != NULL;
 }
 
-/* x, what lies above it, and what lay above it by the lost cable. */
+/* Mark x, what lies above it, and what lay above it through the lost cable. */
 static void turns_mark_above(struct turns *t, uint32_t x)
 {
     const struct net_routes *r = t->r;
@@ -129,7 +130,7 @@ static void turns_mark_above(struct turns *t, uint32_t x)
     }
 }
 
-/* Level of the lowest turn from x to the leaf; 0: there is no way. */
+/* Level of the lowest turn from x to the leaf; 0 if there is no way. */
 static unsigned turn_level(const struct turns *t, uint32_t x, uint32_t leaf)
 {
     unsigned w = leaf / 64 - t->from;
@@ -140,7 +141,7 @@ static unsigned turn_level(const struct turns *t, uint32_t x, uint32_t leaf)
     return 0;
 }
 
-/* ---- what lies below, as the cables are now ------------------------------ */
+/* ---- what lies below, over the cables that are left ---------------------- */
 
 static void see_below(const struct net_routes *r, uint64_t *below, uint32_t x,
                       uint64_t *now)
@@ -155,7 +156,7 @@ static void see_below(const struct net_routes *r, uint64_t *below, uint32_t x,
     }
 }
 
-/* The first loss: until then it is as the digits were made. */
+/* Allocate clos.live at the first loss; until then it equals clos.below. */
 static bool find_live(struct net_routes *r)
 {
     size_t size = (size_t)r->nx * r->clos.words * sizeof(*r->clos.live);
@@ -169,7 +170,7 @@ static bool find_live(struct net_routes *r)
     return true;
 }
 
-/* A cable down from x is gone. */
+/* Update clos.live after x lost a cable downwards. */
 static bool lose_below(struct net_routes *r, uint32_t x)
 {
     size_t size = r->clos.words * sizeof(*r->clos.live);
@@ -198,7 +199,7 @@ static bool lose_below(struct net_routes *r, uint32_t x)
     return ok;
 }
 
-/* ---- places that are open ------------------------------------------------ */
+/* ---- open places --------------------------------------------------------- */
 
 struct place {
     uint64_t tree;
@@ -208,15 +209,15 @@ struct place {
 struct mend {
     struct net_routes *r;
     struct net_hurt *hurt;
-    struct turns up;            /* of what lies above the cable */
-    struct turns before, after; /* of all, to the leaves below the cable */
+    struct turns up;            /* of crossbars above the cable */
+    struct turns before, after; /* of all, towards leaves below the cable */
     uint32_t low, high;         /* ends of the cable */
     unsigned ordinal_up, ordinal_down;
     struct place *open;
     size_t nopen, room;
-    uint32_t *source; /* x that a tree's ways come by open places from */
+    uint32_t *source; /* x whose way in a tree passes through open places */
     uint32_t nsource;
-    uint32_t *seen, *opened; /* per x: as of the tree `round` */
+    uint32_t *seen, *opened; /* per x: equal to `round` if so in this tree */
     uint32_t round;
     bool failed; /* out of memory */
 };
@@ -239,7 +240,7 @@ static void open_place(struct mend *m, uint32_t leaf, unsigned column,
         (struct place){(uint64_t)leaf * m->r->columns + column, m->r->rank[x]};
 }
 
-/* All trees of a leaf are to be mended as a whole. */
+/* Leave all trees of a leaf to be repaired as a whole. */
 static void leave_to_others(struct mend *m, uint32_t leaf)
 {
     memset(m->hurt->tree + (size_t)leaf * m->r->columns, 1, m->r->columns);
@@ -251,7 +252,7 @@ static bool is_below(const struct net_routes *r, const uint64_t *below,
     return below[(size_t)x * r->clos.words + leaf / 64] >> leaf % 64 & 1;
 }
 
-/* Trees that lead up by the cable. */
+/* Trees that lead up through the cable. */
 static void open_upwards(struct mend *m)
 {
     const struct net_routes *r = m->r;
@@ -277,7 +278,7 @@ static void open_upwards(struct mend *m)
     }
 }
 
-/* x, and those around it that lead to it. */
+/* Open x, and the neighbours that lead to it. */
 static void open_around(struct mend *m, uint32_t leaf, uint32_t x)
 {
     const struct net_routes *r = m->r;
@@ -297,7 +298,7 @@ static void open_around(struct mend *m, uint32_t leaf, uint32_t x)
     }
 }
 
-/* Of the leaves of one word: where is the turn another one? */
+/* The leaves of one word towards which x's turn has changed. */
 static uint64_t other_turns(const struct mend *m, uint32_t x, unsigned w)
 {
     uint64_t diff = 0;
@@ -323,7 +324,7 @@ static void open_changed(struct mend *m, uint32_t x, unsigned w)
     }
 }
 
-/* Trees that lead down by the cable, whoever comes by. */
+/* Trees that lead down through the cable, wherever they come from. */
 static void open_downwards(struct mend *m)
 {
     const struct net_routes *r = m->r;
@@ -363,7 +364,7 @@ static void come_by(struct mend *m, uint32_t x)
     m->source[m->nsource++] = x;
 }
 
-/* Everything whose way goes by an open place. */
+/* Find every crossbar whose way passes through an open place. */
 static void find_sources(struct mend *m, const struct tree *t,
                          const struct place *open, size_t n)
 {
@@ -391,7 +392,7 @@ static void find_sources(struct mend *m, const struct tree *t,
     }
 }
 
-/* Hosts whose way to this tree's hosts begins at x. */
+/* Routes to this tree's hosts that begin at x. */
 static uint32_t hosts_at(const struct mend *m, const struct tree *t, uint32_t x)
 {
     const struct net_routes *r = m->r;
@@ -414,7 +415,7 @@ static void add_load(struct mend *m, const struct tree *t, uint32_t x,
     }
 }
 
-/* Most loaded cable from x on. */
+/* Load of the most loaded cable from x on. */
 static uint32_t worst_on(const struct mend *m, const struct tree *t, uint32_t x)
 {
     const struct net_edge *e;
@@ -430,7 +431,7 @@ static uint32_t worst_on(const struct mend *m, const struct tree *t, uint32_t x)
     return worst;
 }
 
-/* Does a shortest way from x, with this turn, begin with the edge? */
+/* Does a shortest way from x, with this turn, begin with this edge? */
 static bool leads_there(const struct mend *m, const struct tree *t, uint32_t x,
                         unsigned turn, const struct net_edge *e)
 {
@@ -442,7 +443,7 @@ static bool leads_there(const struct mend *m, const struct tree *t, uint32_t x,
                  : is_below(r, r->clos.live, e->to, t->leaf);
 }
 
-/* As choose() of tree.c: the way whose most loaded cable has least load. */
+/* As choose() in tree.c: the way whose most loaded cable has the least load. */
 static uint8_t best_way(const struct mend *m, const struct tree *t, uint32_t x,
                         unsigned turn)
 {
@@ -506,8 +507,8 @@ static void count(struct mend *m, const struct tree *t)
     }
 }
 
-/* Downwards what the lower ones do is known first, upwards the higher ones;
- * the leaves come last. */
+/* Downwards the lower crossbars are decided first, upwards the higher ones; the
+ * leaves come last. */
 static void mend_tree(struct mend *m, const struct tree *t,
                       const struct place *open, size_t n)
 {
@@ -529,7 +530,7 @@ static void mend_tree(struct mend *m, const struct tree *t,
     }
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- all trees ----------------------------------------------------------- */
 
 static int by_tree(const void *va, const void *vb)
 {
@@ -570,7 +571,7 @@ static void mend_trees(struct mend *m)
     }
 }
 
-/* The words in which leaves below the cable are. */
+/* Restrict t to the words that hold leaves below the cable. */
 static void limit_words(struct turns *t, uint32_t low)
 {
     const struct net_routes *r = t->r;
