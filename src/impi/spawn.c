@@ -3,6 +3,7 @@
 #include "impi/spawn.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,6 +266,79 @@ char **impi_spawn_env(const struct impi_spawn *s, char *const *env)
 }
 
 /* ---- how many there can be ---- */
+
+/* Of from, from + step .. to, where step > 0: the largest up to `most`. */
+static long largest_of(long from, long to, long step, long most)
+{
+    if (to > most)
+        to = most;
+    return to < from ? 0 : to - (to - from) % step;
+}
+
+/* A number of MPI's; *at behind it.  False: there is none. */
+static bool get_int(const char **at, long *n)
+{
+    char *end;
+
+    errno = 0;
+    *n = strtol(*at, &end, 10);
+    if (end == *at || errno == ERANGE || *n < INT_MIN || *n > INT_MAX)
+        return false;
+    *at = end + strspn(end, " ");
+    return true;
+}
+
+/* One member of the list.  False: it is none. */
+static bool largest_of_triplet(const char **at, long most, long *largest)
+{
+    long from, to, step = 1;
+
+    if (!get_int(at, &from))
+        return false;
+    to = from;
+    if (**at == ':') {
+        (*at)++;
+        if (!get_int(at, &to))
+            return false;
+        if (**at == ':') {
+            (*at)++;
+            if (!get_int(at, &step))
+                return false;
+        }
+    }
+    if (step == 0 || (to != from && (to > from) != (step > 0)))
+        return false;
+    if (step > 0)
+        *largest = largest_of(from, to, step, most);
+    else
+        *largest =
+            largest_of(from - (from - to) / -step * -step, from, -step, most);
+    return true;
+}
+
+int impi_spawn_soft(const char *soft, uint32_t most, struct errbuf *err)
+{
+    const char *at = soft;
+    long best = 0, one;
+
+    for (;; at++) {
+        if (!largest_of_triplet(&at, most, &one) || (*at && *at != ','))
+            return errprintf(err,
+                             "the info key soft is \"%s\": numbers, "
+                             "first:last or first:last:step, with commas",
+                             soft);
+        if (one > best)
+            best = one;
+        if (!*at)
+            return (int)best;
+    }
+}
+
+bool impi_spawn_no_room(const char *why)
+{
+    return strstr(why, "Unable to create step") ||
+           strstr(why, "Allocation failure of");
+}
 
 int impi_spawn_room(const char *cpus_per_node, const char *cpus_per_task)
 {

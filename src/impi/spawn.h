@@ -65,6 +65,14 @@ char **impi_spawn_argv(const struct impi_spawn *s, uint32_t job,
 char **impi_spawn_env(const struct impi_spawn *s, char *const *env);
 void impi_strings_free(char **strings);
 
+/* The largest number from 1 to `most` of the info key `soft`: a list of a, a:b
+ * (from a to b) and a:b:c (each c-th), as MPI has them.  0: there is none; -1
+ * with text: it is no such list. */
+int impi_spawn_soft(const char *soft, uint32_t most, struct errbuf *err);
+
+/* srun says so where the job has no room for a step. */
+bool impi_spawn_no_room(const char *why);
+
 /* How many processes a job has processors for, by SLURM_JOB_CPUS_PER_NODE
  * ("4(x3),2") and SLURM_CPUS_PER_TASK, which may be NULL.  0: not known. */
 int impi_spawn_room(const char *cpus_per_node, const char *cpus_per_task);

@@ -3,7 +3,8 @@
  * MPI_Comm_spawn, MPI_Comm_spawn_multiple and MPI_Comm_get_parent: the root
  * opens a port, has the server beside srun start a step (impi/spawn.h), and
  * waits for it as MPI_Comm_accept does.  The children connect to that port in
- * their MPI_Init.  doc/impi-processes.md.
+ * their MPI_Init.  Where there is no room the info key `soft` lets it ask for
+ * fewer.  doc/impi-processes.md.
  */
 #define _GNU_SOURCE
 #include "libimpi/spawn.h"
@@ -20,6 +21,7 @@
 #include "libimpi/state.h"
 
 #define KEY_OVERLAP "slurm_overlap"
+#define KEY_SOFT "soft"
 #define VALUE_MAX 4096
 
 /* ---- what is asked for ---- */
@@ -34,6 +36,7 @@ struct spawning {
     char ***argvs;
     const int *maxprocs;
     const MPI_Info *infos;
+    uint32_t *now; /* how many of each are asked for */
 };
 
 /* A copy, "" where there is no such key. */
@@ -79,11 +82,9 @@ static int fill_command(struct spawning *s, int i, struct errbuf *err)
     char **argv = s->argvs == MPI_ARGVS_NULL ? MPI_ARGV_NULL : s->argvs[i];
     char *overlap;
 
-    if (s->maxprocs[i] <= 0)
-        return errprintf(err, "maxprocs is %d", s->maxprocs[i]);
     if (!s->commands[i] || !s->commands[i][0])
         return errprintf(err, "no command is given");
-    c->maxprocs = (uint32_t)s->maxprocs[i];
+    c->maxprocs = s->now[i];
     c->host = value_of(info, "host");
     c->wdir = value_of(info, "wdir");
     c->path = value_of(info, "path");
@@ -102,9 +103,7 @@ static int fill_request(struct spawning *s, const char *port,
     struct impi_spawn *r = &s->request;
     char cwd[VALUE_MAX];
 
-    if (s->count < 1 || s->count > SF_IMPI_SPAWN_MAX)
-        return errprintf(err, "%d commands, 1 to %d can be started", s->count,
-                         SF_IMPI_SPAWN_MAX);
+    impi_spawn_free(r);
     r->number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
     r->port = strdup(port);
     r->cwd = strdup(getcwd(cwd, sizeof(cwd)) ? cwd : "");
@@ -118,11 +117,77 @@ static int fill_request(struct spawning *s, const char *port,
     return 0;
 }
 
+/* ---- how many ---- */
+
+/* The most that command i may have below `limit`; 0: nothing, -1 with text.  A
+ * number that the job has no processors for is not tried. */
+static int fewer(const struct spawning *s, int i, uint32_t limit,
+                 struct errbuf *err)
+{
+    int room = impi_spawn_room(getenv("SLURM_JOB_CPUS_PER_NODE"), NULL);
+    char *soft = value_of(s->infos[i], KEY_SOFT);
+    uint32_t most = limit - 1;
+    int n = -1;
+
+    if (room > 0 && most > (uint32_t)room)
+        most = (uint32_t)room;
+    if (!soft)
+        errprintf(err, "no memory");
+    else if (*soft)
+        n = impi_spawn_soft(soft, most, err);
+    else
+        n = limit > (uint32_t)s->maxprocs[i] ? s->maxprocs[i] : 0;
+    free(soft);
+    return n;
+}
+
+static int ask_for_most(struct spawning *s, struct errbuf *err)
+{
+    if (s->count < 1 || s->count > SF_IMPI_SPAWN_MAX)
+        return errprintf(err, "%d commands, 1 to %d can be started", s->count,
+                         SF_IMPI_SPAWN_MAX);
+    s->now = calloc((size_t)s->count, sizeof(*s->now));
+    if (!s->now)
+        return errprintf(err, "no memory");
+    for (int i = 0; i < s->count; i++) {
+        int n;
+
+        if (s->maxprocs[i] <= 0)
+            return errprintf(err, "maxprocs is %d", s->maxprocs[i]);
+        n = fewer(s, i, (uint32_t)s->maxprocs[i] + 1, err);
+        if (n == 0)
+            errprintf(err,
+                      "the info key soft has no number from 1 to %d that the "
+                      "job has processors for",
+                      s->maxprocs[i]);
+        if (n <= 0)
+            return -1;
+        s->now[i] = (uint32_t)n;
+    }
+    return 0;
+}
+
+/* The next smaller world, by the last command that can have fewer.  False:
+ * there is none. */
+static bool ask_for_fewer(struct spawning *s)
+{
+    struct errbuf err;
+
+    for (int i = s->count - 1; i >= 0; i--) {
+        int n = fewer(s, i, s->now[i], &err);
+
+        if (n > 0) {
+            s->now[i] = (uint32_t)n;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- what port.c asks for ---- */
 
-static int start(void *arg, const char *port, struct errbuf *err)
+static int ask(struct spawning *s, const char *port, struct errbuf *err)
 {
-    struct spawning *s = arg;
     struct bytebuf b;
     int rc = -1;
 
@@ -139,22 +204,32 @@ static int start(void *arg, const char *port, struct errbuf *err)
     return rc;
 }
 
+static int start(void *arg, const char *port, struct errbuf *err)
+{
+    struct spawning *s = arg;
+
+    return ask_for_most(s, err) < 0 ? -1 : ask(s, port, err);
+}
+
 static bool has_failed(void *arg, struct errbuf *why)
 {
-    const struct spawning *s = arg;
+    struct spawning *s = arg;
+    char *port;
+    int rc;
 
-    return agent_spawned(&impi_be.agent, s->request.number, why);
+    if (!agent_spawned(&impi_be.agent, s->request.number, why))
+        return false;
+    if (!impi_spawn_no_room(why->text) || !ask_for_fewer(s))
+        return true;
+    port = s->request.port;
+    s->request.port = NULL;
+    rc = ask(s, port, why);
+    explicit_bzero(port, strlen(port));
+    free(port);
+    return rc < 0;
 }
 
 /* ---- the calls ---- */
-
-static void fill_codes(int *codes, uint32_t n, int code)
-{
-    if (codes == MPI_ERRCODES_IGNORE)
-        return;
-    for (uint32_t i = 0; i < n; i++)
-        codes[i] = code;
-}
 
 static uint32_t wanted(const struct spawning *s)
 {
@@ -163,6 +238,36 @@ static uint32_t wanted(const struct spawning *s)
     for (int i = 0; i < s->count; i++)
         n += s->maxprocs[i] > 0 ? (uint32_t)s->maxprocs[i] : 0;
     return n;
+}
+
+/* Of each process that might be: the first ones of a command are there. */
+static void fill_codes(const struct spawning *s, int *codes)
+{
+    for (int i = 0; i < s->count; i++)
+        for (int k = 0; k < s->maxprocs[i]; k++)
+            *codes++ = (uint32_t)k < s->now[i] ? MPI_SUCCESS : MPI_ERR_SPAWN;
+}
+
+/* codes of n processes for all that call, most of whom know of n only. */
+static int tell_codes(const struct spawning *s, int n, bool is_root, int root,
+                      MPI_Comm comm, MPI_Comm children, int *codes)
+{
+    int there = 0, rc = impi_Comm_remote_size(children, &there);
+    int *all;
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    all = calloc((size_t)n + 1, sizeof(*all)); /* MPI_SUCCESS is 0 */
+    if (!all)
+        be_die(1, "SF-E403: no memory for the codes of spawned processes");
+    if (is_root)
+        fill_codes(s, all);
+    if (there < n)
+        rc = impi_Bcast(all, n, MPI_INT, root, comm);
+    if (codes != MPI_ERRCODES_IGNORE)
+        memcpy(codes, all, (size_t)n * sizeof(*all));
+    free(all);
+    return rc;
 }
 
 int impi_Comm_spawn_multiple(int count, char *commands[], char **argvs[],
@@ -183,9 +288,14 @@ int impi_Comm_spawn_multiple(int count, char *commands[], char **argvs[],
     if (rank == root)
         children.wanted = wanted(&s);
     rc = port_meet_children(&children, root, comm, newintercomm);
-    fill_codes(errcodes, children.wanted,
-               rc == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_SPAWN);
+    if (rc == MPI_SUCCESS)
+        rc = tell_codes(&s, (int)children.wanted, rank == root, root, comm,
+                        *newintercomm, errcodes);
+    else if (errcodes != MPI_ERRCODES_IGNORE)
+        for (uint32_t i = 0; i < children.wanted; i++)
+            errcodes[i] = MPI_ERR_SPAWN;
     impi_spawn_free(&s.request);
+    free(s.now);
     return rc;
 }
 

@@ -96,6 +96,38 @@ case_a_full_allocation_says_so_at_once() {
     assert_nothing_left
 }
 
+# Twelve processors, of which the parents have two.
+case_fewer_where_soft_lets_it_be() {
+    in_job srun --mpi=impi -N1 -n2 --exact "$M" world soft=0:20 "$O" 12/10
+    spawned 10
+    in_job srun --mpi=impi -N1 -n2 --exact "$O" world soft=1,4,8,16 "$M" 20/8
+    spawned 8
+    in_job srun --mpi=impi -N1 -n2 --exact "$O" world soft=2:9:3 "$M" 5/5
+    spawned 5
+    in_job srun --mpi=impi -N1 -n2 --exact "$M" world soft=1:8 \
+        "$M" 4/4 "$O" 8/6
+    spawned 10
+    in_job srun --mpi=impi -N1 -n2 --exact "$M" fails soft=11:12 "$O" 12
+    assert_code 0
+    assert_output '^PASS spawn$' 1
+    in_job srun --mpi=impi -N1 -n2 --exact "$M" world soft=2:x "$O" 4
+    [ "$code" != 0 ] || fail "it was spawned"
+    grep -q 'MPI_Comm_spawn(.*the info key soft is "2:x"' <<<"$err" ||
+        fail "no reason: $err"
+    assert_nothing_left
+}
+
+case_soft_where_the_allocation_is_full() {
+    run_as_user srun --mpi=impi -N1 -n2 "$M" fails soft=0:2 "$M" 2
+    assert_code 0
+    assert_output '^PASS spawn$' 1
+    run_as_user srun --mpi=impi -N1 -n2 "$O" world soft=1:4 "$M" 4
+    [ "$code" != 0 ] || fail "it was spawned"
+    grep -q "MPI_Comm_spawn(.*Unable to create step" <<<"$err" ||
+        fail "no reason: $err"
+    assert_nothing_left
+}
+
 case_a_program_that_is_not_there() {
     in_job srun --mpi=impi -N1 -n1 --exact "$M" fails "$WORK/nobody" 2
     assert_code 0

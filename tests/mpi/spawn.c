@@ -2,24 +2,25 @@
  *
  * A world that has others started, and these.
  *
- *   spawn WHAT [KEY=VALUE ...] PROGRAM N [PROGRAM N]
+ *   spawn WHAT [KEY=VALUE ...] PROGRAM N[/M] [PROGRAM N[/M]]
  *
- * WHAT: world (from MPI_COMM_WORLD), self (rank 0, from MPI_COMM_SELF), half
- * (the processes of this library, where the world has several), twice, fails
- * (the error is MPI_ERR_SPAWN, and the world goes on), dies (the children's
- * world ends with code 7 after it has met this one).  The children are called
- * with "child WHAT".
+ * N children, of which M come where the info key `soft` lets it be fewer. WHAT:
+ * world (from MPI_COMM_WORLD), self (rank 0, from MPI_COMM_SELF), half (the
+ * processes of this library, where the world has several), twice, fails (the
+ * error is MPI_ERR_SPAWN, and the world goes on), dies (the children's world
+ * ends with code 7 after it has met this one).  The children are called with
+ * "child WHAT".
  */
 #include <limits.h>
 #include <unistd.h>
 
 #include "check.h"
 
-#define MOST 4 /* children */
+#define MOST 20 /* children */
 
 static char *commands[2];
 static char **argvs[2];
-static int maxprocs[2];
+static int maxprocs[2], comes[2];
 static MPI_Info infos[2];
 static int count;
 
@@ -96,8 +97,9 @@ static MPI_Comm start(MPI_Comm comm, int root)
     else
         MPI_Comm_spawn_multiple(count, commands, argvs, maxprocs, infos, root,
                                 comm, &inter, codes);
-    for (int i = 0; i < total; i++)
-        CHECK(codes[i] == MPI_SUCCESS);
+    for (int i = 0, at = 0; i < count; i++)
+        for (int k = 0; k < maxprocs[i]; k++, at++)
+            CHECK((codes[at] == MPI_SUCCESS) == (k < comes[i]));
     return inter;
 }
 
@@ -107,7 +109,7 @@ static void meet(MPI_Comm comm, int root)
     int remote, total = 0;
 
     for (int i = 0; i < count; i++)
-        total += maxprocs[i];
+        total += comes[i];
     MPI_Comm_remote_size(inter, &remote);
     CHECK(remote == total);
     talk(inter, 1);
@@ -158,6 +160,7 @@ static void half(void)
 
 static void read_arguments(int argc, char **argv, char **args)
 {
+    const char *less;
     MPI_Info info;
     int i = 2;
 
@@ -172,7 +175,9 @@ static void read_arguments(int argc, char **argv, char **args)
         commands[count] = argv[i];
         argvs[count] = args;
         infos[count] = info;
-        maxprocs[count++] = atoi(argv[i + 1]);
+        less = strchr(argv[i + 1], '/');
+        maxprocs[count] = atoi(argv[i + 1]);
+        comes[count++] = less ? atoi(less + 1) : atoi(argv[i + 1]);
     }
     CHECK(count > 0);
 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,76 @@ static void srun_gets_a_component_for_each_command(void **state)
     impi_strings_free(argv);
 }
 
+static void soft_numbers_are_triplets(void **state)
+{
+    static const struct {
+        const char *soft;
+        uint32_t most;
+        int largest;
+    } good[] = {
+        {"3", 8, 3},
+        {"3", 2, 0},
+        {"0:4", 3, 3},
+        {"0:4", 9, 4},
+        {"1,2,4,8,16", 7, 4},
+        {"2:10000:2", 7, 6},
+        {"2:10:2,7", 7, 7},
+        {"2:10:2,7", 100, 10},
+        {"1:10:4", 10, 9},
+        {"10:1:-4", 7, 6},
+        {"10:1:-4", 100, 10},
+        {"10:1:-4", 5, 2},
+        {"10:1:-4", 1, 0},
+        {"-4:-1", 8, 0},
+        {"-3:3:2", 2, 1},
+        {"0", 8, 0},
+        {" 2 : 6 : 3 , 9", 8, 5},
+        {"5:5:-1", 8, 5},
+    };
+    static const char *const bad[] = {"",          "x",
+                                      "2,",        "2:",
+                                      "2:4:",      "2:4:0",
+                                      "4:2",       "2:4:-1",
+                                      "4:2:1",     "2:4:1:1",
+                                      "2;4",       ",2",
+                                      "2 4",       "99999999999999999999",
+                                      "3000000000"};
+    struct errbuf err;
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        assert_int_equal(impi_spawn_soft(good[i].soft, good[i].most, &err),
+                         good[i].largest);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(impi_spawn_soft(bad[i], 8, &err), -1);
+        assert_non_null(strstr(err.text, bad[i]));
+    }
+}
+
+/* By hand: a set for each list. */
+static void soft_numbers_are_those_of_the_set(void **state)
+{
+    struct errbuf err;
+
+    for (int from = -6; from <= 6; from++)
+        for (int to = -6; to <= 6; to++)
+            for (int step = -4; step <= 4; step++) {
+                char text[64];
+
+                if (step == 0 || (to != from && (to > from) != (step > 0)))
+                    continue;
+                snprintf(text, sizeof(text), "%d:%d:%d", from, to, step);
+                for (int most = 1; most < 8; most++) {
+                    int best = 0;
+
+                    for (int n = from; step > 0 ? n <= to : n >= to; n += step)
+                        if (n > best && n <= most)
+                            best = n;
+                    assert_int_equal(
+                        impi_spawn_soft(text, (uint32_t)most, &err), best);
+                }
+            }
+}
+
 static void a_colon_is_srun_s_own(void **state)
 {
     char *words[] = {"ocean", ":"};
@@ -192,6 +263,8 @@ int main(void)
         cmocka_unit_test(requests_go_both_ways),
         cmocka_unit_test(broken_requests_are_refused),
         cmocka_unit_test(srun_gets_a_component_for_each_command),
+        cmocka_unit_test(soft_numbers_are_triplets),
+        cmocka_unit_test(soft_numbers_are_those_of_the_set),
         cmocka_unit_test(a_colon_is_srun_s_own),
         cmocka_unit_test(the_launch_s_own_variables_do_not_reach_the_children),
         cmocka_unit_test(answers_go_both_ways),
