@@ -183,7 +183,13 @@ static int check_op(const struct call *c, struct impi_rma_args *args)
     if (!accumulates(c))
         return MPI_SUCCESS;
     args->op = win_opcode(c->op);
-    return impi_rma_op_fits(args->op, args->elem) ? MPI_SUCCESS : MPI_ERR_OP;
+    if (impi_rma_op_fits(args->op, args->elem))
+        return MPI_SUCCESS;
+    if (args->op == 0 || args->len > 0)
+        return MPI_ERR_OP;
+    /* No library asks what is done to no data; the target would. */
+    args->op = IMPI_RMA_REPLACE;
+    return MPI_SUCCESS;
 }
 
 /* Where the target's data lie, and how many they are. */

@@ -442,6 +442,24 @@ static void nobody_and_oneself(void)
 
 #define TIMES 50
 
+/* mpi4py sums no bytes up, which MPI defines for no element of them. */
+static void any_operation_does_nothing_to_no_data(void)
+{
+    char out = 1, in = 2;
+
+    open_window(REGION);
+    mem[0] = 77;
+    MPI_Win_fence(0, win);
+    MPI_Accumulate(&out, 0, MPI_BYTE, next, 0, 0, MPI_BYTE, MPI_SUM, win);
+    MPI_Get_accumulate(&out, 0, MPI_BYTE, &in, 0, MPI_BYTE, next, 0, 0,
+                       MPI_BYTE, MPI_SUM, win);
+    MPI_Get_accumulate(&out, 0, MPI_DOUBLE, &in, 0, MPI_DOUBLE, prev, 0, 0,
+                       MPI_DOUBLE, MPI_BAND, win);
+    MPI_Win_fence(0, win);
+    CHECK(mem[0] == 77 && in == 2);
+    close_window();
+}
+
 static void counter_gives_each_number_once(void)
 {
     long one = 1, *got = malloc(TIMES * sizeof(long)), *all = NULL;
@@ -585,6 +603,7 @@ static void large_accumulates_add_up(void)
 static const struct part parts[] = {
     {"lengths", every_length},
     {"nobody", nobody_and_oneself},
+    {"nothing", any_operation_does_nothing_to_no_data},
     {"acc", accumulate_has_every_operation},
     {"order", accumulates_of_one_origin_keep_their_order},
     {"large", large_accumulates_add_up},
