@@ -12,7 +12,7 @@
 
 #include "base/quiet_thread.h"
 #include "libimpi/background.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 
 #define FDS_MAX 64
 #define LOOK_MS 5
@@ -37,7 +37,7 @@ static void *serve(void *arg)
 
         pthread_mutex_lock(&impi_be.lock);
         moved = background_round();
-        n = net_fds(fds + 1, FDS_MAX - 1);
+        n = conns_fds(fds + 1, FDS_MAX - 1);
         pthread_mutex_unlock(&impi_be.lock);
         fds[0] = (struct pollfd){.fd = assist.wake, .events = POLLIN};
         if (!moved)

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/quiet_thread.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/state.h"
 #include "libimpi/win.h"
 
@@ -37,7 +37,7 @@ static struct {
     bool running;
     bool stop;
     int wake;
-    unsigned seen; /* net_rounds() at the last look */
+    unsigned seen; /* conns_rounds() at the last look */
     bool asleep;   /* until something wakes it */
 } background = {.wake = -1};
 
@@ -51,12 +51,12 @@ bool background_round(void)
     bool moved;
 
     impi_be.mute = !impi_be.multiple;
-    moved = net_progress_whole();
+    moved = conns_progress_whole();
     if (impi_be.windows > 0 && win_progress())
         moved = true;
     impi_be.mute = false;
     /* From here on shared memory rings its bell. */
-    return !net_sleep() || moved;
+    return !conns_sleep() || moved;
 }
 
 /* ---- the lock, for a thread that is not the program's ---- */
@@ -100,7 +100,7 @@ static bool stopping(void)
 /* Has the program served the connections since we looked? */
 static bool program_is_there(void)
 {
-    unsigned now = net_rounds();
+    unsigned now = conns_rounds();
     bool there = now != background.seen;
 
     background.seen = now;
@@ -117,8 +117,8 @@ static int serve_once(struct pollfd *fds, unsigned *n)
         return -1;
     moved = background_round();
     be_note_pending();
-    *n = net_fds(fds, FDS_MAX);
-    background.seen = net_rounds();
+    *n = conns_fds(fds, FDS_MAX);
+    background.seen = conns_rounds();
     let_go();
     return moved;
 }
@@ -167,7 +167,7 @@ static void serve_windows(void)
         if (there) {
             moved = background_round();
             be_note_pending();
-            n = net_fds(fds + 1, FDS_MAX);
+            n = conns_fds(fds + 1, FDS_MAX);
             /* Before the program, which may have news for us, is in again. */
             __atomic_store_n(&background.asleep, !moved, __ATOMIC_RELAXED);
             let_go();

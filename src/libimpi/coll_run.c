@@ -11,7 +11,7 @@
 #include "libimpi/data.h"
 #include "libimpi/fast.h"
 #include "libimpi/late_free.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
 #include "libimpi/state.h"
@@ -418,7 +418,7 @@ int coll_run_bytes(struct coll *x, int rc, uint64_t *bytes)
     be_lock();
     x->waits = true;
     enqueue(x);
-    if (x->done && !net_skip_round())
+    if (x->done && !conns_skip_round())
         progress_once();
     while (!x->done) {
         w.native = coll_waits_native(x);

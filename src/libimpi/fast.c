@@ -3,7 +3,7 @@
 
 #include "libimpi/buffer.h"
 #include "libimpi/coll_run.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/p2p_calls.h"
 #include "libimpi/status.h"
 
@@ -19,7 +19,7 @@ static inline bool is_abroad(const struct impi_comm *c, int peer)
 /* What is under way, and whoever has had no look for long, gets one. */
 static void leave(void)
 {
-    if (likely(net_skip_round() && !impi_p2p_busy(impi_be.p2p) &&
+    if (likely(conns_skip_round() && !impi_p2p_busy(impi_be.p2p) &&
                !coll_any())) {
         if (unlikely(impi_be.served > 0))
             be_unlock();
@@ -48,12 +48,12 @@ bool fast_send(struct impi_comm *c, const void *buf, int count,
                MPI_Datatype type, int dest, int tag)
 {
     struct impi_send args;
-    enum net_put put;
+    enum conns_put put;
     size_t part;
 
     if (!is_abroad(c, dest) || (unsigned)tag > (unsigned)impi_be.tagub ||
         !data_is_plain(count, type, &args.buf.len) ||
-        args.buf.len > NET_FAST_MAX ||
+        args.buf.len > CONNS_FAST_MAX ||
         !buffer_is_ours(&out_page, buf, args.buf.len))
         return false;
     args.peer = (uint32_t)c->world[c->peer + dest];
@@ -64,8 +64,8 @@ bool fast_send(struct impi_comm *c, const void *buf, int count,
     args.count = (uint64_t)count;
     args.buf.base = (void *)(uintptr_t)buf;
     be_lock();
-    put = net_put(&args, &part);
-    if (unlikely(put == NET_PUT_PART))
+    put = conns_put(&args, &part);
+    if (unlikely(put == CONNS_PUT_PART))
         send_rest(&(struct message){.buf = args.buf.base,
                                     .count = count,
                                     .type = type,
@@ -75,7 +75,7 @@ bool fast_send(struct impi_comm *c, const void *buf, int count,
                                     .cid = c->cid},
                   part);
     leave();
-    return put != NET_PUT_NONE;
+    return put != CONNS_PUT_NONE;
 }
 
 bool fast_step_send(struct message *m)
@@ -87,16 +87,16 @@ bool fast_step_send(struct message *m)
                              .cid = m->cid,
                              .count = (uint64_t)m->count,
                              .buf.base = m->buf};
-    enum net_put put;
+    enum conns_put put;
     size_t part;
 
     if (!data_is_plain(m->count, m->type, &args.buf.len) ||
-        args.buf.len > NET_FAST_MAX)
+        args.buf.len > CONNS_FAST_MAX)
         return false;
-    put = net_put(&args, &part);
-    if (unlikely(put == NET_PUT_PART))
+    put = conns_put(&args, &part);
+    if (unlikely(put == CONNS_PUT_PART))
         send_rest(m, part);
-    return put != NET_PUT_NONE;
+    return put != CONNS_PUT_NONE;
 }
 
 /* ---- in ---- */
@@ -128,7 +128,7 @@ bool fast_recv(struct impi_comm *c, void *buf, int count, MPI_Datatype type,
     want.buf.base = buf;
     be_lock();
     done = !(any && impi_be.probed == c) &&
-           net_take(&want, may_wait(c, source), &st);
+           conns_take(&want, may_wait(c, source), &st);
     leave();
     if (done)
         status_from_core(status, &st);
@@ -145,6 +145,6 @@ bool fast_step_recv(const struct message *m)
     struct impi_status st;
 
     return data_is_plain(m->count, m->type, &want.buf.len) &&
-           want.buf.len <= NET_FAST_MAX &&
-           net_take(&want, may_wait(m->comm, m->peer), &st);
+           want.buf.len <= CONNS_FAST_MAX &&
+           conns_take(&want, may_wait(m->comm, m->peer), &st);
 }

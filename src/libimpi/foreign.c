@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "impi/hostaddr.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/progress.h"
 #include "libimpi/state.h"
 
@@ -73,7 +73,7 @@ static void add_procs(const struct impi_side *side)
         }
         add_proc(p, map[p->client].client, map[p->client].host);
     }
-    if (impi_p2p_grow(impi_be.p2p, w) < 0 || net_grow() < 0)
+    if (impi_p2p_grow(impi_be.p2p, w) < 0 || conns_grow() < 0)
         be_die(1, "SF-E403: no memory for the processes of another world");
 }
 
@@ -141,7 +141,7 @@ void foreign_hold(struct impi_comm *c)
 static void end_couple(struct couple *c)
 {
     for (uint32_t i = 0; i < c->n; i++)
-        net_part(c->first + i);
+        conns_part(c->first + i);
 }
 
 void foreign_release(struct impi_comm *c)
@@ -160,7 +160,7 @@ void foreign_release(struct impi_comm *c)
 static bool has_parted(const struct couple *c)
 {
     for (uint32_t i = 0; i < c->n; i++) {
-        if (!net_has_parted(c->first + i))
+        if (!conns_has_parted(c->first + i))
             return false;
     }
     return true;
@@ -247,7 +247,7 @@ bool foreign_await(const struct impi_comm *c, int source)
 
         if (!foreign_of(peer) || impi_p2p_peer_error(impi_be.p2p, peer))
             continue;
-        net_connect(NULL, peer);
+        conns_connect(NULL, peer);
         return true;
     }
     return source == MPI_ANY_SOURCE || !foreign_of((uint32_t)c->world[source]);
@@ -259,7 +259,7 @@ static void look_for_others(const struct couple *c)
 {
     for (uint32_t i = c->first; i < c->first + c->n; i++)
         if (!impi_p2p_peer_error(impi_be.p2p, i))
-            net_connect(NULL, i);
+            conns_connect(NULL, i);
 }
 
 void foreign_lost(uint32_t peer, const char *why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One connection to a process of another client, for the files that know how
- * its bytes go: link_share.c, link_fabric.c, link_socket.c.  net.c owns all
+ * its bytes go: link_share.c, link_fabric.c, link_socket.c.  conns.c owns all
  * links: it opens, drives and closes them.
  */
 #ifndef LIBIMPI_LINK_H
@@ -14,7 +14,7 @@
 #include "impi/chan_open.h"
 #include "impi/chan_share.h"
 #include "impi/channel.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 
 /* Bytes taken from one link before the next one has its turn. */
 #define LINK_ROUND_BYTES (1u << 20)
@@ -55,7 +55,7 @@ struct way {
      * reading side finds. */
     size_t (*write)(struct link *l, const struct iovec *iov, int n);
     bool (*in)(struct link *l);
-    /* Short messages, see net_put() and net_take(); looks: at most. */
+    /* Short messages, see conns_put() and conns_take(); looks: at most. */
     size_t (*put)(struct link *l, const void *head,
                   const struct impi_buffer *buf);
     bool (*take)(struct link *l, const struct impi_recv *want, unsigned looks,

@@ -44,7 +44,7 @@ static const struct impi_fabric_end *reserve(struct link *l,
 /* Milliseconds.  Who is patient with peers is so with their first frame. */
 static int64_t hello_time(void)
 {
-    int64_t part = net_silence() * 1000ll / SF_FABRIC_HELLO_PART;
+    int64_t part = conns_silence() * 1000ll / SF_FABRIC_HELLO_PART;
 
     return part > SF_FABRIC_HELLO_MS ? part : SF_FABRIC_HELLO_MS;
 }

@@ -13,7 +13,7 @@
 #include "libimpi/share.h"
 #include "libimpi/state.h"
 
-_Static_assert(NET_FAST_MAX + IMPI_PACKET_SIZE <= RING_STREAM_SHORT,
+_Static_assert(CONNS_FAST_MAX + IMPI_PACKET_SIZE <= RING_STREAM_SHORT,
                "one record of a ring");
 
 /* ---- agreeing ---- */

@@ -108,7 +108,7 @@ static bool socket_in(struct link *l)
 static size_t socket_put(struct link *l, const void *head,
                          const struct impi_buffer *buf)
 {
-    uint8_t flat[IMPI_PACKET_SIZE + NET_FAST_MAX];
+    uint8_t flat[IMPI_PACKET_SIZE + CONNS_FAST_MAX];
     ssize_t done;
 
     memcpy(flat, head, IMPI_PACKET_SIZE);

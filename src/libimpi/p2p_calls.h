@@ -34,7 +34,7 @@ int send_start(struct message *m, MPI_Comm comm, MPI_Request *request);
 /* Copy a message to another client, start it and leave it to itself.  Under
  * the lock. */
 int send_copy(struct message *m);
-/* The same for one of which net_put() has written a part, without a round. */
+/* The same for one of which conns_put() has written a part, without a round. */
 int send_copy_rest(struct message *m, size_t part);
 
 /* Wait for one request of either kind; the error handler is not called when

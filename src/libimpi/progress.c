@@ -9,13 +9,13 @@
 #include "base/clock.h"
 #include "base/look.h"
 #include "libimpi/coll_run.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/req.h"
 #include "libimpi/win.h"
 
-#define SPIN_QUIET 200  /* empty rounds before the processor is offered */
-#define SPIN_QUICK 500  /* likewise where a round takes no system call */
-#define SPIN_MAX 1800   /* such offers, then it sleeps or ... */
+#define SPIN_QUIET 200 /* empty rounds before the processor is offered */
+#define SPIN_QUICK 500 /* likewise where a round takes no system call */
+#define SPIN_MAX 1800  /* such offers, then it sleeps or ... */
 /* ... where waits have ended soon after that, looks on for so long: who waits
  * for a process that something urgent holds up for some milliseconds is there
  * when it goes on. */
@@ -57,7 +57,7 @@ static bool follow_up(void)
 
 bool progress_once(void)
 {
-    bool moved = net_progress();
+    bool moved = conns_progress();
 
     return follow_up() || moved;
 }
@@ -81,7 +81,7 @@ static void sleep_for(const struct waiter *w)
 {
     bool alone = impi_be.world_comm->native_size == 1;
 
-    net_wait(alone && !w->native ? SLEEP_LONG_MS : impi_be.crowd_wait.nap_ms);
+    conns_wait(alone && !w->native ? SLEEP_LONG_MS : impi_be.crowd_wait.nap_ms);
     if (!alone && !w->native)
         progress_native();
 }
@@ -98,7 +98,7 @@ static void rest_crowded(const struct waiter *w)
 
 static void rest(const struct waiter *w)
 {
-    unsigned quiet = net_is_quick() ? SPIN_QUICK : SPIN_QUIET;
+    unsigned quiet = conns_is_quick() ? SPIN_QUICK : SPIN_QUIET;
 
     if (w->idle < quiet)
         return;
@@ -112,7 +112,8 @@ static void rest(const struct waiter *w)
 /* Others want the processor, and nothing but a connection has news for us. */
 static bool is_crowded(const struct waiter *w)
 {
-    return impi_be.crowded && !w->native && !impi_be.threads && !net_opening();
+    return impi_be.crowded && !w->native && !impi_be.threads &&
+           !conns_opening();
 }
 
 /* Nothing is here.  Where the others give way, too, the processor is offered
@@ -127,7 +128,7 @@ static bool rest_in_crowd(const struct waiter *w)
         offer_processor();
         return false;
     }
-    if (net_write_or_wait(impi_be.crowd_wait.nap_ms))
+    if (conns_write_or_wait(impi_be.crowd_wait.nap_ms))
         return true;
     if (impi_be.world_comm->native_size > 1)
         progress_native();
@@ -136,8 +137,8 @@ static bool rest_in_crowd(const struct waiter *w)
 
 static void wait_in_crowd(struct waiter *w)
 {
-    bool moved = net_rounds() % WHOLE_EVERY == 0 ? net_write_or_wait(0)
-                                                 : net_progress_awaited();
+    bool moved = conns_rounds() % WHOLE_EVERY == 0 ? conns_write_or_wait(0)
+                                                   : conns_progress_awaited();
 
     if (!moved)
         moved = rest_in_crowd(w);
@@ -160,8 +161,8 @@ void progress_wait(struct waiter *w)
         return;
     }
     w->idle++;
-    if (net_is_quick() && !impi_be.crowded && !w->native)
-        net_look();
+    if (conns_is_quick() && !impi_be.crowded && !w->native)
+        conns_look();
     if (!w->native && w->idle % NATIVE_EVERY == 0 &&
         impi_be.world_comm->native_size > 1)
         progress_native();

@@ -12,7 +12,7 @@
 #include "libimpi/compound.h"
 #include "libimpi/failed.h"
 #include "libimpi/foreign.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/partitioned.h"
 #include "libimpi/persist.h"
 #include "libimpi/state.h"
@@ -154,7 +154,7 @@ static void queue_send(struct req *r, const struct impi_send *args, size_t part)
 {
     impi_p2p_isend(impi_be.p2p, &r->core, args);
     if (part > 0)
-        net_put_part(args->peer, part);
+        conns_put_part(args->peer, part);
 }
 
 int req_send_rest(struct req *r, const struct message *m, size_t part)
@@ -176,8 +176,8 @@ int req_send(struct req *r, const struct message *m, bool sync)
     if (rc != MPI_SUCCESS)
         return rc;
     args.sync = sync;
-    if (!sync && args.buf.len <= NET_FAST_MAX &&
-        net_put(&args, &part) == NET_PUT_ALL)
+    if (!sync && args.buf.len <= CONNS_FAST_MAX &&
+        conns_put(&args, &part) == CONNS_PUT_ALL)
         impi_fast_request(impi_be.p2p, &r->core, &args);
     else
         queue_send(r, &args, part);

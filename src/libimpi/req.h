@@ -86,7 +86,7 @@ void req_init(struct req *r); /* one on the stack */
 /* Start a send to another client; a short one is mostly done at once.  On
  * failure an MPI error code, and the request is as before. */
 int req_send(struct req *r, const struct message *m, bool sync);
-/* The same for one of which net_put() has written a part. */
+/* The same for one of which conns_put() has written a part. */
 int req_send_rest(struct req *r, const struct message *m, size_t part);
 
 /* Start a receive from another client, from a native rank, or from anybody.

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "libimpi/fast.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/progress.h"
 
 /* The copy of a short message may wait for its connection to be opened. */
@@ -244,7 +244,7 @@ static int cross_isend(enum send_mode mode, struct message *m,
         rc = req_send(r, m, mode == SEND_SYNCHRONOUS);
     if (rc == MPI_SUCCESS) {
         *request = req_handle(r);
-        if (!r->core.done || !net_skip_round())
+        if (!r->core.done || !conns_skip_round())
             progress_once();
     } else if (r) {
         req_free(r);

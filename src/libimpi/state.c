@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "libimpi/coll_run.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/win.h"
 
 /* When a peer is lost, impid most likely knows why and is about to end this
@@ -27,7 +27,7 @@ struct backend impi_be = {
 void be_note_pending(void)
 {
     bool pending = impi_be.crowded || impi_p2p_busy(impi_be.p2p) ||
-                   net_opening() || coll_any();
+                   conns_opening() || coll_any();
 
     if (pending != impi_be.pending)
         __atomic_store_n(&impi_be.pending, pending, __ATOMIC_RELAXED);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "libimpi/fabric.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/state.h"
 
 static void line(FILE *f, uint32_t peer, const struct impi_peer_stats *s)
@@ -20,7 +20,8 @@ static void line(FILE *f, uint32_t peer, const struct impi_peer_stats *s)
             "slurm-fabric: rank %d: %6" PRIu32 " %6" PRIu32 " %10" PRIu64
             " %14" PRIu64 " %10" PRIu64 " %14" PRIu64 " %8" PRIu64 " %s\n",
             impi_be.rank, peer, client_of((int)peer), s->messages_out,
-            s->bytes_out, s->messages_in, s->bytes_in, s->waits, net_way(peer));
+            s->bytes_out, s->messages_in, s->bytes_in, s->waits,
+            conns_way(peer));
 }
 
 static void table(FILE *f)

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "libimpi/fabric.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/win_share.h"
 
 static bool may_move(void *arg, uint32_t peer, size_t len, bool write)
@@ -16,7 +16,7 @@ static bool may_move(void *arg, uint32_t peer, size_t len, bool write)
     (void)arg;
     if (len < SF_FABRIC_MOVE_MIN)
         return false;
-    p = net_fabric(peer);
+    p = conns_fabric(peer);
     return p && fabric_may_move(p, write);
 }
 
@@ -24,7 +24,7 @@ static bool move(void *arg, uint32_t peer, const struct impi_rma_place *there,
                  void *own, size_t len, bool write, void *token)
 {
     (void)arg;
-    return fabric_move(net_fabric(peer), there->address, there->key, own, len,
+    return fabric_move(conns_fabric(peer), there->address, there->key, own, len,
                        write, token);
 }
 

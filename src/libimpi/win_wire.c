@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "libimpi/background.h"
 #include "libimpi/foreign.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/progress.h"
 #include "libimpi/win.h"
 #include "libimpi/win_fabric.h"
@@ -70,7 +70,7 @@ static void queue(struct impi_send *args, const uint8_t *head, const void *data,
     args->buf.base = m->bytes;
     impi_p2p_isend(impi_be.p2p, &m->core, args);
     if (part > 0)
-        net_put_part(args->peer, part);
+        conns_put_part(args->peer, part);
     TAILQ_INSERT_TAIL(&wire.out, m, link);
     wire.out_bytes += m->len;
 }
@@ -78,12 +78,12 @@ static void queue(struct impi_send *args, const uint8_t *head, const void *data,
 static void send_short(struct impi_send *args, const uint8_t *head,
                        const void *data, size_t len)
 {
-    uint8_t flat[NET_FAST_MAX];
+    uint8_t flat[CONNS_FAST_MAX];
     size_t part = 0;
 
     fill(flat, head, data, len);
     args->buf.base = flat;
-    if (net_put(args, &part) != NET_PUT_ALL)
+    if (conns_put(args, &part) != CONNS_PUT_ALL)
         queue(args, head, data, len, part);
 }
 
@@ -96,7 +96,7 @@ static void send_message(void *arg, uint32_t peer, const uint8_t *head,
                              .buf.len = IMPI_RMA_HEAD + len};
 
     (void)arg;
-    if (args.buf.len <= NET_FAST_MAX)
+    if (args.buf.len <= CONNS_FAST_MAX)
         send_short(&args, head, data, len);
     else
         queue(&args, head, data, len, 0);
@@ -246,7 +246,7 @@ void win_first(void)
 
 void win_left(void)
 {
-    if (!net_sleep())
+    if (!conns_sleep())
         background_hurry();
 }
 

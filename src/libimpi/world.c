@@ -23,7 +23,7 @@
 #include "libimpi/crowd.h"
 #include "libimpi/foreign.h"
 #include "libimpi/group.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/port.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
@@ -252,7 +252,7 @@ static void say_exit(int code, void *arg)
 static void after_fork(void)
 {
     agent_close(&impi_be.agent);
-    net_forget();
+    conns_forget();
 }
 
 /* *joining: what JOIN needs later.  Ends the process when it fails. */
@@ -285,7 +285,7 @@ static void start(struct task_env *env)
 /* ---- after it ---- */
 
 static struct impi_p2p_ops p2p_ops = {
-    .claim = req_claim, .connect = net_connect, .old = found_old};
+    .claim = req_claim, .connect = conns_connect, .old = found_old};
 
 /* Own place in the world: among those of the client as in the native world. */
 static int rank_in_world(const struct impi_table *t, const struct task_env *env)
@@ -318,7 +318,7 @@ static void join(const struct task_env *env)
     int port, table;
 
     memcpy(j.addr, env->host_addr, sizeof(j.addr));
-    port = net_listen(env->host_addr, env->port_lo, env->port_hi, &err);
+    port = conns_listen(env->host_addr, env->port_lo, env->port_hi, &err);
     if (port < 0)
         be_die(1, "SF-E401: %s", err.text);
     j.port = (uint16_t)port;
@@ -391,10 +391,10 @@ static void span_world(const struct task_env *env)
     impi_be.p2p =
         impi_p2p_create(&impi_be.world, (uint32_t)impi_be.rank, &p2p_ops, NULL);
     impi_be.world_comm = make_world_comm();
-    if (!impi_be.p2p || !impi_be.world_comm || net_start(&err) < 0 ||
+    if (!impi_be.p2p || !impi_be.world_comm || conns_start(&err) < 0 ||
         impi_span_add(MPI_COMM_WORLD, impi_be.world_comm) < 0)
         be_die(1, "SF-E403: cannot set up the world: %s", err.text);
-    if (impi_be.relay >= 0 && net_use_relay(impi_be.relay) < 0)
+    if (impi_be.relay >= 0 && conns_use_relay(impi_be.relay) < 0)
         be_die(1, "SF-E403: cannot set up the relay");
     check_native_size(env, impi_be.world_comm);
     impi_be.pending = impi_be.crowded;
@@ -493,7 +493,7 @@ static void start_alone(int port)
     impi_be.p2p =
         impi_p2p_create(&impi_be.world, (uint32_t)impi_be.rank, &p2p_ops, NULL);
     impi_be.world_comm = make_alone_comm();
-    if (!impi_be.p2p || !impi_be.world_comm || net_start(&err) < 0)
+    if (!impi_be.p2p || !impi_be.world_comm || conns_start(&err) < 0)
         be_die(1, "SF-E403: cannot set up the world: %s", err.text);
     impi_be.threads = impi_be.multiple;
     background_start();
@@ -512,8 +512,8 @@ int world_open(struct errbuf *err)
                               "connections: it is relayed, or has a client "
                               "that is not slurm-fabric's");
     if (!impi_be.p2p) {
-        port =
-            net_listen(impi_be.own_addr, impi_be.port_lo, impi_be.port_hi, err);
+        port = conns_listen(impi_be.own_addr, impi_be.port_lo, impi_be.port_hi,
+                            err);
         if (port < 0)
             return -1;
         start_alone(port);
@@ -644,7 +644,7 @@ static void leave_world(void)
     be_lock();
     stats_print();
     win_end();
-    net_finish();
+    conns_finish();
     impi_p2p_destroy(impi_be.p2p);
     impi_be.p2p = NULL;
     impi_be.pending = impi_be.crowded = false;
@@ -661,7 +661,7 @@ static void leave_alone(void)
     background_stop();
     be_lock();
     stats_print();
-    net_finish();
+    conns_finish();
     impi_p2p_destroy(impi_be.p2p);
     impi_be.p2p = NULL;
     impi_be.pending = impi_be.crowded = false;

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "libimpi/background.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/state.h"
 
 /* Who is next was a matter of luck before. */
@@ -51,7 +51,7 @@ static bool sleeps(pid_t thread)
 
 /* There is always more.  The first round lasts until the program waits for its
  * end. */
-bool net_progress_whole(void)
+bool conns_progress_whole(void)
 {
     if (__atomic_add_fetch(&play.rounds, 1, __ATOMIC_SEQ_CST) > 1)
         return true;
@@ -62,19 +62,19 @@ bool net_progress_whole(void)
     return true;
 }
 
-bool net_sleep(void)
+bool conns_sleep(void)
 {
     return true;
 }
 
-unsigned net_fds(struct pollfd *fds, unsigned max)
+unsigned conns_fds(struct pollfd *fds, unsigned max)
 {
     (void)fds;
     (void)max;
     return 0;
 }
 
-unsigned net_rounds(void)
+unsigned conns_rounds(void)
 {
     return 0;
 }

@@ -19,7 +19,7 @@
 #include "libimpi/coll_run.h"
 #include "libimpi/data.h"
 #include "libimpi/late_free.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/p2p_calls.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
@@ -34,10 +34,10 @@
 
 static struct {
     char log[256];
-    bool plain;       /* data need no conversion */
-    enum net_put put; /* what a connection takes */
-    bool here[RANKS]; /* a message of rank r is */
-    bool busy;        /* a round may not be left out */
+    bool plain;         /* data need no conversion */
+    enum conns_put put; /* what a connection takes */
+    bool here[RANKS];   /* a message of rank r is */
+    bool busy;          /* a round may not be left out */
     struct impi_send sent;
     struct impi_recv wanted;
 } play;
@@ -73,7 +73,7 @@ void data_spare_empty(int *count, MPI_Datatype *type)
     (void)type;
 }
 
-enum net_put net_put(const struct impi_send *args, size_t *part)
+enum conns_put conns_put(const struct impi_send *args, size_t *part)
 {
     say(" put%u", args->peer);
     play.sent = *args;
@@ -81,8 +81,8 @@ enum net_put net_put(const struct impi_send *args, size_t *part)
     return play.put;
 }
 
-bool net_take(const struct impi_recv *want, bool wait,
-              struct impi_status *status)
+bool conns_take(const struct impi_recv *want, bool wait,
+                struct impi_status *status)
 {
     (void)status;
     say(" %s%u", wait ? "take" : "glance", want->peer);
@@ -90,7 +90,7 @@ bool net_take(const struct impi_recv *want, bool wait,
     return play.here[want->peer];
 }
 
-bool net_skip_round(void)
+bool conns_skip_round(void)
 {
     return !play.busy;
 }
@@ -298,7 +298,7 @@ static int set_up(void **state)
     (void)state;
     memset(&play, 0, sizeof(play));
     play.plain = true;
-    play.put = NET_PUT_ALL;
+    play.put = CONNS_PUT_ALL;
     memset(&impi_be, 0, sizeof(impi_be));
     impi_real.Isend = native_isend;
     impi_real.Testany = native_testany;
@@ -365,7 +365,7 @@ static void what_no_connection_takes_has_a_request(void **state)
     struct impi_step steps[] = {SEND(0)};
 
     (void)state;
-    play.put = NET_PUT_NONE;
+    play.put = CONNS_PUT_NONE;
     assert_string_equal(blocking(steps, 1, 1), " put3 send3 wait");
 }
 
@@ -374,7 +374,7 @@ static void the_rest_of_a_part_is_copied(void **state)
     struct impi_step steps[] = {SEND(0)};
 
     (void)state;
-    play.put = NET_PUT_PART;
+    play.put = CONNS_PUT_PART;
     assert_string_equal(blocking(steps, 1, 1), " put3 rest3(9)");
 }
 
@@ -384,8 +384,8 @@ static void a_long_or_converted_one_has_a_request(void **state)
 
     (void)state;
     play.here[3] = true;
-    blocking(steps, 1, NET_FAST_MAX / sizeof(double) + 1);
-    blocking(in, 1, NET_FAST_MAX / sizeof(double) + 1);
+    blocking(steps, 1, CONNS_FAST_MAX / sizeof(double) + 1);
+    blocking(in, 1, CONNS_FAST_MAX / sizeof(double) + 1);
     assert_string_equal(play.log, " send3 wait recv3 wait");
     play.log[0] = '\0';
     play.plain = false;
@@ -401,7 +401,7 @@ static void the_longest_short_one_has_none(void **state)
 
     (void)state;
     play.here[3] = true;
-    assert_string_equal(blocking(steps, 2, NET_FAST_MAX / sizeof(double)),
+    assert_string_equal(blocking(steps, 2, CONNS_FAST_MAX / sizeof(double)),
                         " put3 take3");
 }
 

@@ -71,7 +71,7 @@ static bool sends(const struct program *g, uint32_t i)
 
 /* ---- sending ---- */
 
-/* As net_put() of libimpi does: *part bytes are written. */
+/* As conns_put() of libimpi does: *part bytes are written. */
 static bool put(struct job *j, struct sim_proc *p, const struct impi_send *args,
                 size_t *part)
 {
@@ -177,7 +177,7 @@ static struct impi_recv by_name(struct job *j, uint32_t i)
                               .buf = {.base = g->in[0], .len = LONG}};
 }
 
-/* As net_take() of libimpi does with a socket. */
+/* As conns_take() of libimpi does with a socket. */
 static bool take(struct job *j, struct sim_proc *p,
                  const struct impi_recv *want, struct impi_status *status)
 {

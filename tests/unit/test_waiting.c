@@ -18,7 +18,7 @@
 #include "base/look.h"
 #include "libimpi/coll_run.h"
 #include "libimpi/crowd.h"
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 #include "libimpi/progress.h"
 #include "libimpi/req.h"
 
@@ -60,46 +60,46 @@ int sched_yield(void)
     return 0;
 }
 
-bool net_progress(void)
+bool conns_progress(void)
 {
     count.looks++;
     return false;
 }
 
-bool net_progress_awaited(void)
+bool conns_progress_awaited(void)
 {
-    return net_progress();
+    return conns_progress();
 }
 
-void net_wait(int ms)
+void conns_wait(int ms)
 {
     count.naps++;
     count.nap_ms = ms;
     play.now += (uint64_t)ms * 1000000;
 }
 
-bool net_write_or_wait(int ms)
+bool conns_write_or_wait(int ms)
 {
     if (ms > 0)
-        net_wait(ms);
+        conns_wait(ms);
     return false;
 }
 
-unsigned net_rounds(void)
+unsigned conns_rounds(void)
 {
     return count.looks;
 }
 
-bool net_is_quick(void)
+bool conns_is_quick(void)
 {
     return false;
 }
 
-void net_look(void)
+void conns_look(void)
 {
 }
 
-bool net_opening(void)
+bool conns_opening(void)
 {
     return false;
 }

@@ -5,7 +5,7 @@
  * their end.
  */
 #define _GNU_SOURCE
-#include "libimpi/net.h"
+#include "libimpi/conns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@
 /* The same where looking for data takes no system call, and how often the
  * bells are looked at then, which also tell of a dead peer. */
 #define LOOK_EVERY_SHARED 1024
-/* Looks into shared memory that make a round of net_look(). */
+/* Looks into shared memory that make a round of conns_look(). */
 #define LOOKS 16
 /* Where some links have shared memory: look at sockets every n-th round. */
 #define SOCKETS_EVERY 8
@@ -57,7 +57,7 @@
 /* In place of a rank: everybody, behind impid. */
 #define PEER_RELAY UINT32_MAX
 
-struct net {
+struct conns {
     int listener;
     struct accept_rest rest; /* of the listener */
     bool told_full;          /* no descriptors: said so */
@@ -80,17 +80,14 @@ struct net {
     bool finishing;
 };
 
-/* ---- net link ---------------------------------------------------------- */
-
-/* Connections to the processes of other clients: their descriptors and lives.
- */
+/* ---- descriptors and lives ----------------------------------------------- */
 
 /* Looks in the time of silence; packets repeated in vain that say more than
  * that this process was away. */
 #define WATCHES 12
 #define REPEATS_LEAST 4
 
-static struct net net = {.listener = -1};
+static struct conns conns = {.listener = -1};
 
 /* What a link may go by, the best first. */
 static const struct way *const ways[] = {&way_share, &way_fabric, &way_socket};
@@ -103,11 +100,11 @@ static void link_set_up_socket(int fd)
     int one = 1;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    netaddr_keep_alive(fd, net.silence);
+    netaddr_keep_alive(fd, conns.silence);
 }
 
-int net_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
-               struct errbuf *err)
+int conns_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
+                 struct errbuf *err)
 {
     struct netaddr own = impi_hostaddr(addr, 0);
     uint16_t port = 0;
@@ -117,7 +114,7 @@ int net_listen(const uint8_t addr[16], unsigned lo, unsigned hi,
         return errprintf(err,
                          "cannot listen for other clients in ports %u-%u: %s",
                          lo, hi, strerror(errno));
-    net.listener = fd;
+    conns.listener = fd;
     return port;
 }
 
@@ -148,58 +145,58 @@ static int choose_silence(struct errbuf *err)
                              "%d: %s",
                              SF_IMPI_SILENCE_MIN, SF_IMPI_SILENCE_MAX, text);
     }
-    net.silence = (int)n;
+    conns.silence = (int)n;
     return 0;
 }
 
-int net_silence(void)
+int conns_silence(void)
 {
-    return net.silence;
+    return conns.silence;
 }
 
-int net_start(struct errbuf *err)
+int conns_start(struct errbuf *err)
 {
     size_t n = impi_be.world.nprocs;
 
     if (choose_silence(err) < 0)
         return -1;
     want_descriptors(n);
-    net.guests_max = n + SF_GUESTS_EXTRA;
-    net.nprocs = n;
-    net.by_peer = calloc(n, sizeof(struct link *));
-    net.links = calloc(n, sizeof(struct link *));
-    net.fds = calloc(n + net.guests_max + FDS_FIRST, sizeof(struct pollfd));
-    if (!net.by_peer || !net.links || !net.fds)
+    conns.guests_max = n + SF_GUESTS_EXTRA;
+    conns.nprocs = n;
+    conns.by_peer = calloc(n, sizeof(struct link *));
+    conns.links = calloc(n, sizeof(struct link *));
+    conns.fds = calloc(n + conns.guests_max + FDS_FIRST, sizeof(struct pollfd));
+    if (!conns.by_peer || !conns.links || !conns.fds)
         return errprintf(err, "no memory");
     return 0;
 }
 
-int net_grow(void)
+int conns_grow(void)
 {
-    size_t n = impi_be.world.nprocs, old = net.nprocs;
-    void *by_peer = realloc(net.by_peer, n * sizeof(struct link *)), *links,
+    size_t n = impi_be.world.nprocs, old = conns.nprocs;
+    void *by_peer = realloc(conns.by_peer, n * sizeof(struct link *)), *links,
          *fds;
 
     if (!by_peer)
         return -1;
-    net.by_peer = by_peer;
-    memset(net.by_peer + old, 0, (n - old) * sizeof(struct link *));
-    links = realloc(net.links, n * sizeof(struct link *));
+    conns.by_peer = by_peer;
+    memset(conns.by_peer + old, 0, (n - old) * sizeof(struct link *));
+    links = realloc(conns.links, n * sizeof(struct link *));
     if (!links)
         return -1;
-    net.links = links;
-    fds = realloc(net.fds, (2 * n + SF_GUESTS_EXTRA + FDS_FIRST) *
-                               sizeof(struct pollfd));
+    conns.links = links;
+    fds = realloc(conns.fds, (2 * n + SF_GUESTS_EXTRA + FDS_FIRST) *
+                                 sizeof(struct pollfd));
     if (!fds)
         return -1;
-    net.fds = fds;
-    net.guests_max = n + SF_GUESTS_EXTRA;
-    net.nprocs = n;
+    conns.fds = fds;
+    conns.guests_max = n + SF_GUESTS_EXTRA;
+    conns.nprocs = n;
     want_descriptors(n);
     return 0;
 }
 
-static time_t net_now_s(void)
+static time_t conns_now_s(void)
 {
     struct timespec t;
 
@@ -209,18 +206,18 @@ static time_t net_now_s(void)
 
 /* -1 while it rests, for there was no descriptor left.  Who sleeps on it looks
  * again before long. */
-static int net_listener(void)
+static int conns_listener(void)
 {
-    if (net.rest.until == 0)
-        return net.listener;
-    return accept_resting(&net.rest, net_now_s()) ? -1 : net.listener;
+    if (conns.rest.until == 0)
+        return conns.listener;
+    return accept_resting(&conns.rest, conns_now_s()) ? -1 : conns.listener;
 }
 
-bool net_opening(void)
+bool conns_opening(void)
 {
-    if (net.nopening > 0 || net.guests.n == 0)
-        return net.nopening > 0;
-    return net_now_s() - net.guest_came < GUEST_NEWS;
+    if (conns.nopening > 0 || conns.guests.n == 0)
+        return conns.nopening > 0;
+    return conns_now_s() - conns.guest_came < GUEST_NEWS;
 }
 
 /* ---- life of a link ---- */
@@ -240,9 +237,9 @@ static struct link *link_create(int fd, enum link_state state)
 static void count_way(const struct link *l, int n)
 {
     if (l->way == &way_share)
-        net.nshared += (size_t)n;
+        conns.nshared += (size_t)n;
     else if (l->way == &way_fabric)
-        net.nfabric += (size_t)n;
+        conns.nfabric += (size_t)n;
 }
 
 static void use_way(struct link *l, const struct way *way)
@@ -268,8 +265,8 @@ static void link_close_fd(struct link *l)
 static void link_add(struct link *l, uint32_t peer)
 {
     l->peer = peer;
-    net.by_peer[peer] = l;
-    net.links[net.nlinks++] = l;
+    conns.by_peer[peer] = l;
+    conns.links[conns.nlinks++] = l;
 }
 
 static struct netaddr address_of(uint32_t rank)
@@ -334,9 +331,9 @@ static void link_fail(struct link *l, const char *why)
 
     link_close_fd(l);
     if (l->state != LINK_OPEN && l->state != LINK_CLOSED)
-        net.nopening--;
+        conns.nopening--;
     l->state = LINK_CLOSED;
-    if (net.finishing)
+    if (conns.finishing)
         return;
     if (foreign_of(l->peer))
         foreign_lost(l->peer, why);
@@ -354,15 +351,15 @@ static void link_opened(struct link *l)
         be_die(1, "SF-E403: no channel to rank %u: %s", l->peer,
                strerror(errno));
     l->state = LINK_OPEN;
-    net.nopening--;
+    conns.nopening--;
 }
 
 /* ---- machines that do not answer ---- */
 
 /* The kernel itself repeats what is not acknowledged for a quarter of an hour,
- * and probes for as long where it could not send at all.  A machine whose process
- * takes nothing acknowledges both, so TCP_USER_TIMEOUT, which does not care, is
- * of no use. */
+ * and probes for as long where it could not send at all.  A machine whose
+ * process takes nothing acknowledges both, so TCP_USER_TIMEOUT, which does not
+ * care, is of no use. */
 static bool is_silent(int fd)
 {
     struct tcp_info t = {0};
@@ -371,19 +368,19 @@ static bool is_silent(int fd)
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &t, &len) == 0 &&
            (t.tcpi_retransmits >= REPEATS_LEAST ||
             t.tcpi_probes >= REPEATS_LEAST) &&
-           t.tcpi_last_ack_recv / 1000 >= (unsigned)net.silence;
+           t.tcpi_last_ack_recv / 1000 >= (unsigned)conns.silence;
 }
 
 /* Lose what has not answered for too long.  Looks only now and then. */
-static void net_watch(void)
+static void conns_watch(void)
 {
-    time_t now = net_now_s();
+    time_t now = conns_now_s();
 
-    if (now < net.watch_at)
+    if (now < conns.watch_at)
         return;
-    net.watch_at = now + net.silence / WATCHES;
-    for (size_t i = 0; i < net.nlinks; i++) {
-        struct link *l = net.links[i];
+    conns.watch_at = now + conns.silence / WATCHES;
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        struct link *l = conns.links[i];
 
         if (l->fd >= 0 && l->state != LINK_CONNECTING && is_silent(l->fd))
             link_fail(l, strerror(ETIMEDOUT));
@@ -508,10 +505,10 @@ static void link_proved(struct link *l, bool initiator)
 }
 
 /* Cheap: has something come by shared memory? */
-static bool net_share_has_news(void)
+static bool conns_share_has_news(void)
 {
-    for (size_t i = 0; i < net.nlinks; i++) {
-        struct share *s = net.links[i]->share;
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        struct share *s = conns.links[i]->share;
 
         if (s && ring_stream_has_news(&s->stream))
             return true;
@@ -522,17 +519,17 @@ static bool net_share_has_news(void)
 /* ---- sleeping ---- */
 
 /* About to sleep: false when a ring or the fabric has news. */
-static bool net_share_sleep(void)
+static bool conns_share_sleep(void)
 {
     bool quiet = true;
 
-    if (net.nshared == 0 && net.nfabric == 0)
+    if (conns.nshared == 0 && conns.nfabric == 0)
         return true;
-    net.asleep = true;
-    if (net.nfabric > 0)
+    conns.asleep = true;
+    if (conns.nfabric > 0)
         quiet = fabric_sleep();
-    for (size_t i = 0; i < net.nlinks && quiet; i++) {
-        struct link *l = net.links[i];
+    for (size_t i = 0; i < conns.nlinks && quiet; i++) {
+        struct link *l = conns.links[i];
 
         if (l->state == LINK_OPEN && l->way->sleep)
             quiet = l->way->sleep(l);
@@ -540,30 +537,30 @@ static bool net_share_sleep(void)
     return quiet;
 }
 
-static void net_share_awake(void)
+static void conns_share_awake(void)
 {
-    for (size_t i = 0; i < net.nlinks && net.asleep; i++) {
-        struct link *l = net.links[i];
+    for (size_t i = 0; i < conns.nlinks && conns.asleep; i++) {
+        struct link *l = conns.links[i];
 
         if (l->state == LINK_OPEN && l->way->awake)
             l->way->awake(l);
     }
-    net.asleep = false;
+    conns.asleep = false;
 }
 
 /* Which takes a system call for each. */
-static void net_look_at_bells(void)
+static void conns_look_at_bells(void)
 {
-    net_share_awake();
-    for (size_t i = 0; i < net.nlinks; i++) {
-        struct link *l = net.links[i];
+    conns_share_awake();
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        struct link *l = conns.links[i];
 
         if (l->state == LINK_OPEN && l->way->bell)
             l->way->bell(l);
     }
 }
 
-/* ---- net open ---------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 /* Opening connections to the processes of other clients. Two processes may
  * want each other at the same time. The connection that the lower rank began
@@ -613,19 +610,19 @@ static void start_connect(struct link *l)
         link_fail(l, strerror(errno));
 }
 
-void net_connect(void *arg, uint32_t peer)
+void conns_connect(void *arg, uint32_t peer)
 {
     struct link *l;
 
-    if (net.by_peer[peer])
+    if (conns.by_peer[peer])
         return;
     l = link_create(-1, LINK_CONNECTING);
     link_add(l, peer);
-    net.nopening++;
+    conns.nopening++;
     start_connect(l);
 }
 
-int net_use_relay(int fd)
+int conns_use_relay(int fd)
 {
     const struct impi_world *w = &impi_be.world;
     struct link *l = link_create(fd, LINK_OPEN);
@@ -637,7 +634,7 @@ int net_use_relay(int fd)
     for (uint32_t i = 0; i < w->nprocs; i++) {
         if (client_of((int)i) == impi_be.client)
             continue;
-        net.by_peer[i] = l;
+        conns.by_peer[i] = l;
         if (!l->channel)
             l->channel = impi_p2p_attach(impi_be.p2p, i);
         else if (impi_p2p_attach_more(impi_be.p2p, l->channel, i) < 0)
@@ -645,10 +642,10 @@ int net_use_relay(int fd)
         if (!l->channel)
             return -1;
     }
-    close(net.listener); /* nobody else connects */
-    net.listener = -1;
+    close(conns.listener); /* nobody else connects */
+    conns.listener = -1;
     if (l->channel)
-        net.links[net.nlinks++] = l;
+        conns.links[conns.nlinks++] = l;
     else
         free(l); /* no other client */
     return 0;
@@ -671,7 +668,7 @@ static bool is_lower(uint32_t peer)
 
 static uint32_t check_peer(uint32_t peer)
 {
-    const struct link *own = net.by_peer[peer];
+    const struct link *own = conns.by_peer[peer];
 
     if (own && (own->state == LINK_AGREEING || own->state == LINK_OPEN ||
                 own->state == LINK_CLOSED ||
@@ -719,10 +716,10 @@ static uint32_t check_guest(void *arg, const struct impi_chan_id *id)
  * each side would keep the one that the other gives up. */
 static void expect_guest(const struct link *g)
 {
-    if (net.by_peer[g->peer])
+    if (conns.by_peer[g->peer])
         return;
     link_add(link_create(-1, LINK_AWAITED), g->peer);
-    net.nopening++;
+    conns.nopening++;
 }
 
 /* A guest knows that it is let in: it becomes the link to its rank, in place of
@@ -732,7 +729,7 @@ static void seat_guest(struct link *g)
     struct link *own;
 
     expect_guest(g);
-    own = net.by_peer[g->peer];
+    own = conns.by_peer[g->peer];
     link_close_fd(own);
     own->fd = g->fd;
     own->open = g->open;
@@ -810,7 +807,7 @@ static uint64_t any_number(void)
  * next attempt shows. */
 static void try_again(struct link *l, const char *why)
 {
-    time_t now = net_now_s();
+    time_t now = conns_now_s();
 
     if (l->tries++ == 0)
         l->since = now;
@@ -880,7 +877,7 @@ static void free_guest(struct link *g)
 
 static void drop_guest(struct link *g)
 {
-    guests_leave(&net.guests, &g->guest);
+    guests_leave(&conns.guests, &g->guest);
     free_guest(g);
 }
 
@@ -897,7 +894,7 @@ static bool drive_guest(struct link *g)
         return false;
     }
     if (rc > 0) {
-        guests_leave(&net.guests, &g->guest);
+        guests_leave(&conns.guests, &g->guest);
         seat_guest(g);
     } else {
         drop_guest(g);
@@ -910,26 +907,26 @@ static void enter_guest(int fd)
     uint8_t nonce[IMPI_CHAN_NONCE_SIZE];
     struct link *g = link_create(fd, LINK_OPENING);
 
-    if (guests_enter(&net.guests, &g->guest, fd) < 0) {
+    if (guests_enter(&conns.guests, &g->guest, fd) < 0) {
         free_guest(g);
         return;
     }
-    net.guest_came = net_now_s();
+    conns.guest_came = conns_now_s();
     link_set_up_socket(fd);
     fresh_nonce(nonce);
     impi_chan_open_accept(&g->open, impi_be.world.secret, nonce, check_guest,
                           g);
-    if (net.guests.n > net.guests_max)
-        drop_guest(link_of(tcp_peer_choose(&net.guests, &net.netlink)));
+    if (conns.guests.n > conns.guests_max)
+        drop_guest(link_of(tcp_peer_choose(&conns.guests, &conns.netlink)));
 }
 
 /* Others wait for us: once, the user is told why. */
 static void accept_failed(int error)
 {
-    accept_rest_begin(&net.rest, error, net_now_s());
-    if ((error != EMFILE && error != ENFILE) || net.told_full)
+    accept_rest_begin(&conns.rest, error, conns_now_s());
+    if ((error != EMFILE && error != ENFILE) || conns.told_full)
         return;
-    net.told_full = true;
+    conns.told_full = true;
     be_say("SF-E403: processes of other clients wait for a connection: %s",
            strerror(error));
 }
@@ -938,7 +935,7 @@ static void accept_failed(int error)
  * much as a short message. */
 static bool somebody_calls(void)
 {
-    struct pollfd p = {.fd = net_listener(), .events = POLLIN};
+    struct pollfd p = {.fd = conns_listener(), .events = POLLIN};
 
     return p.fd >= 0 && poll(&p, 1, 0) > 0;
 }
@@ -951,7 +948,7 @@ static bool accept_guests(void)
         return false;
     for (int i = 0; i < SF_ACCEPTS_MAX; i++) {
         int fd =
-            accept4(net.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+            accept4(conns.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd < 0) {
             accept_failed(errno);
@@ -963,16 +960,16 @@ static bool accept_guests(void)
     return any;
 }
 
-static bool net_look_for_guests(void)
+static bool conns_look_for_guests(void)
 {
     bool moved = accept_guests();
 
-    for (size_t i = net.guests.n; i > 0; i--)
-        moved |= drive_guest(link_of(net.guests.all[i - 1]));
+    for (size_t i = conns.guests.n; i > 0; i--)
+        moved |= drive_guest(link_of(conns.guests.all[i - 1]));
     return moved;
 }
 
-/* ---- net pump ---------------------------------------------------------- */
+/* ---- moving bytes -------------------------------------------------------- */
 
 /* Moving bytes between the channels of the message engine and their ways. */
 
@@ -984,7 +981,7 @@ void link_failed(struct link *l)
     uint32_t culprit = impi_channel_culprit(l->channel);
     char why[SF_ERRBUF_SIZE];
 
-    if (culprit != IMPI_ANY_PEER && !net.finishing)
+    if (culprit != IMPI_ANY_PEER && !conns.finishing)
         link_breach(culprit);
 
     strncpy(why, impi_channel_error(l->channel), sizeof(why) - 1);
@@ -1061,7 +1058,7 @@ static bool link_drive(struct link *l)
     }
 }
 
-/* ---- net --------------------------------------------------------------- */
+/* ---- all of them --------------------------------------------------------- */
 
 /* ---- rounds ---- */
 
@@ -1080,27 +1077,27 @@ static short link_events(const struct link *l)
     }
 }
 
-/* Fill net.fds: listener, fabric, guests, links.  Returns how many. */
+/* Fill conns.fds: listener, fabric, guests, links.  Returns how many. */
 static nfds_t fill_fds(void)
 {
     nfds_t n = 0;
 
-    net.fds[n++] = (struct pollfd){.fd = net_listener(), .events = POLLIN};
-    net.fds[n++] = (struct pollfd){.fd = net.nfabric > 0 ? fabric_fd() : -1,
-                                   .events = POLLIN};
-    for (size_t i = 0; i < net.guests.n; i++)
-        net.fds[n++] = (struct pollfd){.fd = link_of(net.guests.all[i])->fd,
-                                       .events = POLLIN};
-    for (size_t i = 0; i < net.nlinks; i++)
-        net.fds[n++] = (struct pollfd){.fd = net.links[i]->fd,
-                                       .events = link_events(net.links[i])};
+    conns.fds[n++] = (struct pollfd){.fd = conns_listener(), .events = POLLIN};
+    conns.fds[n++] = (struct pollfd){.fd = conns.nfabric > 0 ? fabric_fd() : -1,
+                                     .events = POLLIN};
+    for (size_t i = 0; i < conns.guests.n; i++)
+        conns.fds[n++] = (struct pollfd){.fd = link_of(conns.guests.all[i])->fd,
+                                         .events = POLLIN};
+    for (size_t i = 0; i < conns.nlinks; i++)
+        conns.fds[n++] = (struct pollfd){.fd = conns.links[i]->fd,
+                                         .events = link_events(conns.links[i])};
     return n;
 }
 
 /* Its frames go to the links that they are for. */
 static void poll_fabric(void)
 {
-    if (net.nfabric > 0)
+    if (conns.nfabric > 0)
         fabric_poll();
 }
 
@@ -1113,17 +1110,17 @@ static bool has_output(const struct link *l)
  * opened: the kernel is not asked whether these may write. */
 static bool drive_ready(int ms)
 {
-    size_t first = FDS_FIRST + net.guests.n, nlinks = net.nlinks;
+    size_t first = FDS_FIRST + conns.guests.n, nlinks = conns.nlinks;
     bool moved = false;
 
-    if (poll(net.fds, fill_fds(), ms) < 0)
+    if (poll(conns.fds, fill_fds(), ms) < 0)
         return false;
     poll_fabric();
     for (size_t i = 0; i < nlinks; i++) {
-        struct link *l = net.links[i];
+        struct link *l = conns.links[i];
 
         if (l->state != LINK_OPEN || !l->way->socket ||
-            net.fds[first + i].revents || has_output(l))
+            conns.fds[first + i].revents || has_output(l))
             moved |= link_drive(l);
     }
     return moved;
@@ -1134,11 +1131,11 @@ static inline bool drive_links(bool sockets)
 {
     bool moved = false;
 
-    if (sockets && net.nlinks - net.nshared - net.nfabric > TRY_EACH_MAX)
+    if (sockets && conns.nlinks - conns.nshared - conns.nfabric > TRY_EACH_MAX)
         return drive_ready(0);
     poll_fabric();
-    for (size_t i = 0; i < net.nlinks; i++) {
-        struct link *l = net.links[i];
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        struct link *l = conns.links[i];
 
         if (sockets || (l->way && !l->way->socket) || has_output(l))
             moved |= link_drive(l);
@@ -1146,30 +1143,30 @@ static inline bool drive_links(bool sockets)
     return moved;
 }
 
-unsigned net_rounds(void)
+unsigned conns_rounds(void)
 {
-    return __atomic_load_n(&net.round, __ATOMIC_RELAXED);
+    return __atomic_load_n(&conns.round, __ATOMIC_RELAXED);
 }
 
 /* For what not every round has time. */
 static bool look_around(void)
 {
-    net_watch();
-    return net_look_for_guests();
+    conns_watch();
+    return conns_look_for_guests();
 }
 
-bool net_progress(void)
+bool conns_progress(void)
 {
-    unsigned round = net.round;
-    bool shared = net.nshared > 0, moved;
-    bool sockets = !shared || net_opening() || round % SOCKETS_EVERY == 0;
+    unsigned round = conns.round;
+    bool shared = conns.nshared > 0, moved;
+    bool sockets = !shared || conns_opening() || round % SOCKETS_EVERY == 0;
     unsigned every = shared ? LOOK_EVERY_SHARED : LOOK_EVERY;
 
-    __atomic_store_n(&net.round, round + 1, __ATOMIC_RELAXED);
-    if (net.asleep || (shared + net.nfabric > 0 && round % every == 0))
-        net_look_at_bells();
+    __atomic_store_n(&conns.round, round + 1, __ATOMIC_RELAXED);
+    if (conns.asleep || (shared + conns.nfabric > 0 && round % every == 0))
+        conns_look_at_bells();
     moved = drive_links(sockets);
-    if (net_opening() || round % every == 0)
+    if (conns_opening() || round % every == 0)
         moved |= look_around();
     return moved;
 }
@@ -1177,7 +1174,7 @@ bool net_progress(void)
 /* A fabric that has no descriptor is looked at often. */
 static int nap(int ms)
 {
-    bool blind = net.nfabric > 0 && fabric_fd() < 0;
+    bool blind = conns.nfabric > 0 && fabric_fd() < 0;
 
     return blind && ms > FABRIC_NAP_MS ? FABRIC_NAP_MS : ms;
 }
@@ -1186,21 +1183,21 @@ static bool write_ready(void)
 {
     bool moved = false;
 
-    for (size_t i = 0; i < net.nlinks; i++) {
-        if (has_output(net.links[i]))
-            moved |= link_pump_out(net.links[i]);
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        if (has_output(conns.links[i]))
+            moved |= link_pump_out(conns.links[i]);
     }
     return moved;
 }
 
-bool net_progress_awaited(void)
+bool conns_progress_awaited(void)
 {
     bool moved = false;
 
-    __atomic_store_n(&net.round, net.round + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&conns.round, conns.round + 1, __ATOMIC_RELAXED);
     poll_fabric();
-    for (size_t i = 0; i < net.nlinks; i++) {
-        struct link *l = net.links[i];
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        struct link *l = conns.links[i];
 
         if (l->state == LINK_OPEN && impi_channel_awaited(l->channel))
             moved |= link_drive(l);
@@ -1210,71 +1207,71 @@ bool net_progress_awaited(void)
 
 static bool guests_ready(void)
 {
-    for (size_t i = FDS_FIRST; i < FDS_FIRST + net.guests.n; i++) {
-        if (net.fds[i].revents)
+    for (size_t i = FDS_FIRST; i < FDS_FIRST + conns.guests.n; i++) {
+        if (conns.fds[i].revents)
             return true;
     }
-    return net.fds[0].revents;
+    return conns.fds[0].revents;
 }
 
-bool net_write_or_wait(int ms)
+bool conns_write_or_wait(int ms)
 {
     bool moved;
 
-    __atomic_store_n(&net.round, net.round + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&conns.round, conns.round + 1, __ATOMIC_RELAXED);
     if (write_ready())
         return true;
-    if (!net_sleep())
+    if (!conns_sleep())
         ms = 0;
     ms = nap(ms);
     moved = drive_ready(ms);
-    if (net.asleep)
-        net_look_at_bells();
-    net_watch();
-    return (guests_ready() && net_look_for_guests()) || moved;
+    if (conns.asleep)
+        conns_look_at_bells();
+    conns_watch();
+    return (guests_ready() && conns_look_for_guests()) || moved;
 }
 
-bool net_progress_whole(void)
+bool conns_progress_whole(void)
 {
     bool moved;
 
-    if (net.nshared + net.nfabric > 0)
-        net_look_at_bells();
+    if (conns.nshared + conns.nfabric > 0)
+        conns_look_at_bells();
     moved = drive_links(true);
     return moved | look_around();
 }
 
-bool net_is_quick(void)
+bool conns_is_quick(void)
 {
-    return net.nshared > 0 && net.nshared == net.nlinks;
+    return conns.nshared > 0 && conns.nshared == conns.nlinks;
 }
 
-void net_look(void)
+void conns_look(void)
 {
-    for (unsigned i = 0; i < LOOKS && !net_share_has_news(); i++)
+    for (unsigned i = 0; i < LOOKS && !conns_share_has_news(); i++)
         ;
 }
 
-bool net_sleep(void)
+bool conns_sleep(void)
 {
-    return net_share_sleep();
+    return conns_share_sleep();
 }
 
-unsigned net_fds(struct pollfd *fds, unsigned max)
+unsigned conns_fds(struct pollfd *fds, unsigned max)
 {
     nfds_t n = fill_fds();
 
     n = n < max ? n : max;
-    memcpy(fds, net.fds, n * sizeof(fds[0]));
+    memcpy(fds, conns.fds, n * sizeof(fds[0]));
     return (unsigned)n;
 }
 
-void net_wait(int ms)
+void conns_wait(int ms)
 {
     nfds_t n = fill_fds();
-    struct pollfd *fds = net.fds;
+    struct pollfd *fds = conns.fds;
 
-    if (!net_sleep())
+    if (!conns_sleep())
         return;
     /* With threads the list may change meanwhile: wait on a copy, shortly. */
     if (impi_be.threads) {
@@ -1290,16 +1287,16 @@ void net_wait(int ms)
     poll(fds, n, nap(ms));
 }
 
-const char *net_way(uint32_t peer)
+const char *conns_way(uint32_t peer)
 {
-    const struct link *l = net.by_peer[peer];
+    const struct link *l = conns.by_peer[peer];
 
     return l && l->way ? l->way->name() : "-";
 }
 
-struct fabric_peer *net_fabric(uint32_t peer)
+struct fabric_peer *conns_fabric(uint32_t peer)
 {
-    const struct link *l = net.by_peer[peer];
+    const struct link *l = conns.by_peer[peer];
 
     return l && l->state == LINK_OPEN && l->way == &way_fabric ? l->fabric
                                                                : NULL;
@@ -1307,25 +1304,25 @@ struct fabric_peer *net_fabric(uint32_t peer)
 
 /* ---- the end ---- */
 
-void net_part(uint32_t peer)
+void conns_part(uint32_t peer)
 {
-    struct link *l = net.by_peer[peer];
+    struct link *l = conns.by_peer[peer];
 
     if (l && l->state == LINK_OPEN)
         impi_channel_fini(l->channel);
 }
 
-bool net_has_parted(uint32_t peer)
+bool conns_has_parted(uint32_t peer)
 {
-    const struct link *l = net.by_peer[peer];
+    const struct link *l = conns.by_peer[peer];
 
     return !l || l->state == LINK_CLOSED;
 }
 
 static bool all_closed(void)
 {
-    for (size_t i = 0; i < net.nlinks; i++) {
-        if (net.links[i]->state == LINK_OPEN)
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        if (conns.links[i]->state == LINK_OPEN)
             return false;
     }
     return true;
@@ -1333,56 +1330,56 @@ static bool all_closed(void)
 
 static void free_all(void)
 {
-    for (size_t i = 0; i < net.nlinks; i++) {
-        link_close_fd(net.links[i]);
-        free(net.links[i]);
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        link_close_fd(conns.links[i]);
+        free(conns.links[i]);
     }
     fabric_stop();
-    while (net.guests.n > 0)
-        drop_guest(link_of(net.guests.all[0]));
-    guests_free(&net.guests);
-    tcp_peer_close(&net.netlink);
-    if (net.listener >= 0)
-        close(net.listener);
-    free(net.by_peer);
-    free(net.links);
-    free(net.fds);
-    memset(&net, 0, sizeof(net));
-    net.listener = -1;
+    while (conns.guests.n > 0)
+        drop_guest(link_of(conns.guests.all[0]));
+    guests_free(&conns.guests);
+    tcp_peer_close(&conns.netlink);
+    if (conns.listener >= 0)
+        close(conns.listener);
+    free(conns.by_peer);
+    free(conns.links);
+    free(conns.fds);
+    memset(&conns, 0, sizeof(conns));
+    conns.listener = -1;
 }
 
-void net_finish(void)
+void conns_finish(void)
 {
-    for (size_t i = 0; i < net.nlinks; i++) {
-        if (net.links[i]->state == LINK_OPEN)
-            impi_channel_fini(net.links[i]->channel);
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        if (conns.links[i]->state == LINK_OPEN)
+            impi_channel_fini(conns.links[i]->channel);
     }
-    net.finishing = true;
+    conns.finishing = true;
     while (!all_closed()) {
-        if (!net_progress())
-            net_wait(10);
+        if (!conns_progress())
+            conns_wait(10);
     }
     free_all();
 }
 
-void net_forget(void)
+void conns_forget(void)
 {
     fabric_forget();
-    for (size_t i = 0; i < net.nlinks; i++) {
-        net.links[i]->fabric = NULL;
-        link_close_fd(net.links[i]);
+    for (size_t i = 0; i < conns.nlinks; i++) {
+        conns.links[i]->fabric = NULL;
+        link_close_fd(conns.links[i]);
     }
-    net.nfabric = 0;
-    for (size_t i = 0; i < net.guests.n; i++)
-        link_close_fd(link_of(net.guests.all[i]));
-    tcp_peer_close(&net.netlink);
-    if (net.listener >= 0)
-        close(net.listener);
-    net.listener = -1;
-    net.nlinks = net.guests.n = 0;
+    conns.nfabric = 0;
+    for (size_t i = 0; i < conns.guests.n; i++)
+        link_close_fd(link_of(conns.guests.all[i]));
+    tcp_peer_close(&conns.netlink);
+    if (conns.listener >= 0)
+        close(conns.listener);
+    conns.listener = -1;
+    conns.nlinks = conns.guests.n = 0;
 }
 
-/* ---- net fast ---------------------------------------------------------- */
+/* ---- short messages ------------------------------------------------------ */
 
 /* Short messages straight to and from the memory or the socket of a link
  * (impi/fast.h), without a round over all of them. */
@@ -1394,43 +1391,43 @@ void net_forget(void)
 
 static struct link *open_link(uint32_t peer)
 {
-    struct link *l = net.by_peer[peer];
+    struct link *l = conns.by_peer[peer];
 
     return l && l->state == LINK_OPEN ? l : NULL;
 }
 
-bool net_skip_round(void)
+bool conns_skip_round(void)
 {
-    unsigned round = net.round;
+    unsigned round = conns.round;
 
-    if (round % SKIP_MOST == 0 || net.nopening > 0 || net.guests.n > 0)
+    if (round % SKIP_MOST == 0 || conns.nopening > 0 || conns.guests.n > 0)
         return false;
-    if (unlikely(net.asleep))
-        net_share_awake();
-    __atomic_store_n(&net.round, round + 1, __ATOMIC_RELAXED);
+    if (unlikely(conns.asleep))
+        conns_share_awake();
+    __atomic_store_n(&conns.round, round + 1, __ATOMIC_RELAXED);
     return true;
 }
 
 /* ---- out ---- */
 
-enum net_put net_put(const struct impi_send *args, size_t *part)
+enum conns_put conns_put(const struct impi_send *args, size_t *part)
 {
     struct link *l = open_link(args->peer);
     const void *head = l ? impi_fast_send(l->channel, args) : NULL;
     size_t done;
 
     if (!head)
-        return NET_PUT_NONE;
+        return CONNS_PUT_NONE;
     done = l->way->put(l, head, &args->buf);
     *part = done;
     if (done == IMPI_PACKET_SIZE + args->buf.len) {
         impi_fast_sent(l->channel, args->buf.len);
-        return NET_PUT_ALL;
+        return CONNS_PUT_ALL;
     }
-    return done > 0 ? NET_PUT_PART : NET_PUT_NONE;
+    return done > 0 ? CONNS_PUT_PART : CONNS_PUT_NONE;
 }
 
-void net_put_part(uint32_t peer, size_t part)
+void conns_put_part(uint32_t peer, size_t part)
 {
     struct impi_channel *channel = open_link(peer)->channel;
     struct iovec iov[IMPI_TX_IOV];
@@ -1444,8 +1441,9 @@ void net_put_part(uint32_t peer, size_t part)
 /* How long it is worth to wait. */
 static unsigned looks_at(const struct link *l)
 {
-    return l->way == &way_share ? LOOKS_SHARED
-                                : 1 + LOOKS_SOCKET / (1 + (unsigned)net.nlinks);
+    return l->way == &way_share
+               ? LOOKS_SHARED
+               : 1 + LOOKS_SOCKET / (1 + (unsigned)conns.nlinks);
 }
 
 static bool take_from(struct link *l, const struct impi_recv *want, bool wait,
@@ -1460,13 +1458,13 @@ static bool take_from(struct link *l, const struct impi_recv *want, bool wait,
 static bool take_from_any(const struct impi_recv *want, bool wait,
                           struct impi_status *status)
 {
-    unsigned looks = wait ? 1 + LOOKS_SHARED / net.nlinks : 1;
+    unsigned looks = wait ? 1 + LOOKS_SHARED / conns.nlinks : 1;
 
-    if (!net_is_quick())
+    if (!conns_is_quick())
         return false;
     for (; looks > 0; looks--) {
-        for (size_t i = 0; i < net.nlinks; i++) {
-            struct link *l = net.links[i];
+        for (size_t i = 0; i < conns.nlinks; i++) {
+            struct link *l = conns.links[i];
 
             if (l->state == LINK_OPEN && take_from(l, want, false, status))
                 return true;
@@ -1475,13 +1473,13 @@ static bool take_from_any(const struct impi_recv *want, bool wait,
     return false;
 }
 
-bool net_take(const struct impi_recv *want, bool wait,
-              struct impi_status *status)
+bool conns_take(const struct impi_recv *want, bool wait,
+                struct impi_status *status)
 {
     struct link *l;
 
-    if (unlikely(net.asleep))
-        net_share_awake();
+    if (unlikely(conns.asleep))
+        conns_share_awake();
     if (want->peer == IMPI_ANY_PEER)
         return take_from_any(want, wait, status);
     l = open_link(want->peer);
